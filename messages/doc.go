@@ -1,0 +1,32 @@
+// Package messages holds the words that masters and slaves say to each other.
+//
+// Facts are past participles, orders are nouns of what is lent, questions and answers pair up. Everything may arrive twice or
+// never: facts are numbered under their lease and repeated until stored, questions are repeated until answered. Spans travel as
+// durations; no node believes another's clock.
+//
+// # How a slave finds work
+//
+//	slave                                  master
+//	  │ SlaveRegistered (until welcomed)      │   the gossip said where the master is
+//	  ├──────────────────────────────────────►│
+//	  │◄──────────────────────────────────────┤ SlaveWelcomed: rules of fetching, length of a lease
+//	  │ WorkRequested {windows, held}         │   every second, and whenever room appears
+//	  ├──────────────────────────────────────►│   leases are committed before they are lent
+//	  │◄──────────────────────────────────────┤ TaskBatch {HostTask…, renewed, revoked}
+//
+// # How a page comes to count
+//
+//	slave                                  master
+//	  │ fetch, archive, sync the WARC         │
+//	  │ Report {Fact{lease, seq, …}…}         │
+//	  ├──────────────────────────────────────►│ one transaction: the page's new record, its links, new URLs,
+//	  │                                       │ the outbox for other partitions, seq of the lease
+//	  │◄──────────────────────────────────────┤ Stored {lease, seq}: all up to seq
+//	  │ forgets them                          │
+//
+// A slave that hears no Stored repeats the facts in order; the master skips those it has (seq ≤ stored) and those that come too
+// early (seq > stored + 1). A lease that is not renewed ends by itself on the slave, counted from the moment it asked, so never
+// later than the master believes.
+package messages
+
+//go:generate protoc --go_out=.. --go_opt=module=henro -I .. ../messages/wire.proto

@@ -1,0 +1,67 @@
+// Package outlink names the links found in pages: where one points, what kind of element held it, and what it was called.
+//
+// The kinds are numbers on the wire and on disk, so a number once given is never reused. A kind is either navigation, which a
+// crawl may follow, or an embed, which belongs to the page and is recorded but not followed.
+package outlink
+
+// Kind is the kind of element or header that held a link.
+type Kind uint8
+
+// The kinds of links. Navigation comes first, embeds from Image on.
+const (
+	Unknown    Kind = 0
+	Anchor     Kind = 1  // a href
+	Area       Kind = 2  // area href
+	Frame      Kind = 3  // frame src
+	Iframe     Kind = 4  // iframe src
+	Link       Kind = 5  // link href with a rel that names a page: next, prev, alternate, canonical …
+	Refresh    Kind = 6  // meta http-equiv=refresh, Refresh header
+	Redirect   Kind = 7  // Location of a 3xx answer
+	Header     Kind = 8  // HTTP Link header with a rel that names a page
+	Sitemap    Kind = 9  // entry of a sitemap
+	Feed       Kind = 10 // entry of a feed
+	Image      Kind = 32 // img src, srcset, input type=image, picture source, poster
+	Script     Kind = 33 // script src
+	Style      Kind = 34 // link rel=stylesheet, @import
+	Media      Kind = 35 // audio, video, track, source
+	Object     Kind = 36 // object data, embed src, applet
+	Form       Kind = 37 // form action, button formaction
+	Icon       Kind = 38 // link rel=icon and its kin
+	CSS        Kind = 39 // url() in a style
+	Other      Kind = 40 // whatever else names a resource: cite, longdesc, background, manifest, preload …
+	firstEmbed      = Image
+)
+
+// Navigates reports whether a crawl may follow a link of this kind.
+func (k Kind) Navigates() bool { return k != Unknown && k < firstEmbed }
+
+var names = map[Kind]string{
+	Unknown: "unknown", Anchor: "a", Area: "area", Frame: "frame", Iframe: "iframe", Link: "link", Refresh: "refresh",
+	Redirect: "redirect", Header: "header", Sitemap: "sitemap", Feed: "feed", Image: "image", Script: "script", Style: "style",
+	Media: "media", Object: "object", Form: "form", Icon: "icon", CSS: "css", Other: "other",
+}
+
+// String returns the word used in exports.
+func (k Kind) String() string {
+	if name, ok := names[k]; ok {
+		return name
+	}
+	return "unknown"
+}
+
+// Flags qualify one link.
+type Flags uint8
+
+// The flags of a link.
+const (
+	NoFollow Flags = 1 << iota // rel=nofollow, ugc or sponsored, or the whole page says nofollow
+	Followed                   // visited inside the lease that found it
+)
+
+// Outlink is one link found in a page.
+type Outlink struct {
+	URL    string // canonical and absolute
+	Kind   Kind
+	Flags  Flags
+	Anchor string // the words shown, white space folded, cut to a bound; empty for embeds
+}
