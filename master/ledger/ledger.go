@@ -1,0 +1,204 @@
+// Package ledger is the master's book of leases: which slave may ask which host, and until when.
+//
+// A Ledger is a value. Updated takes a fact and returns the ledger after it, leaving the old one as it was; maps are persistent
+// trees, so an update costs the logarithm of the leases open. Nothing here knows of actors, clocks or disks: moments come in
+// with the facts.
+//
+// Invariants:
+//   - at most one lease of a host is open;
+//   - a lease ends only by LeaseEnded: running out (Expired) is a question, so that whoever asks also does what follows;
+//   - a fact about a lease that is not open, or of an older boot than the slave's latest, changes nothing.
+package ledger
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/benbjohnson/immutable"
+)
+
+// Lease is the exclusive right of one boot of one slave to ask one host.
+type Lease struct {
+	ID    uint64
+	Host  string
+	Slave string
+	Boot  string
+	Until time.Time // the master's clock; the slave's own end is never later
+}
+
+// Slave is what the book says of one slave.
+type Slave struct {
+	Name  string
+	Boot  string    // the latest start
+	Slots int       // hosts it is willing to hold at once, all leases counted
+	Held  int       // leases open
+	At    time.Time // heard of last
+}
+
+// The facts.
+type (
+	// SlaveWelcomed is the arrival of a slave, or of a newer boot of it. Leases of older boots stay open until ended.
+	SlaveWelcomed struct {
+		Slave, Boot string
+		At          time.Time
+	}
+	// WindowSet is how many leases a slave is willing to hold at once.
+	WindowSet struct {
+		Slave, Boot string
+		Slots       int
+		At          time.Time
+	}
+	// LeaseGranted opens a lease.
+	LeaseGranted struct{ Lease Lease }
+	// LeasesRenewed moves the end of leases that a boot of a slave holds.
+	LeasesRenewed struct {
+		Slave, Boot string
+		IDs         []uint64
+		Until       time.Time
+	}
+	// LeaseEnded closes a lease.
+	LeaseEnded struct{ ID uint64 }
+	// SlaveForgotten drops a slave that holds nothing.
+	SlaveForgotten struct{ Slave string }
+)
+
+// Ledger is the book. The zero Ledger is empty.
+type Ledger struct {
+	leases *immutable.Map[uint64, Lease]
+	hosts  *immutable.Map[string, uint64]
+	slaves *immutable.Map[string, Slave]
+}
+
+func (l Ledger) whole() Ledger {
+	if l.leases == nil {
+		l.leases = immutable.NewMap[uint64, Lease](nil)
+		l.hosts = immutable.NewMap[string, uint64](nil)
+		l.slaves = immutable.NewMap[string, Slave](nil)
+	}
+	return l
+}
+
+// Updated returns the ledger after the fact.
+func (l Ledger) Updated(fact any) Ledger {
+	l = l.whole()
+	switch f := fact.(type) {
+	case SlaveWelcomed:
+		s, _ := l.slaves.Get(f.Slave)
+		if s.Boot != f.Boot {
+			s = Slave{Name: f.Slave, Boot: f.Boot, Held: s.Held}
+		}
+		s.At = f.At
+		l.slaves = l.slaves.Set(f.Slave, s)
+	case WindowSet:
+		if s, ok := l.slaves.Get(f.Slave); ok && s.Boot == f.Boot {
+			s.Slots, s.At = f.Slots, f.At
+			l.slaves = l.slaves.Set(f.Slave, s)
+		}
+	case LeaseGranted:
+		if _, taken := l.hosts.Get(f.Lease.Host); taken {
+			return l
+		}
+		l.leases = l.leases.Set(f.Lease.ID, f.Lease)
+		l.hosts = l.hosts.Set(f.Lease.Host, f.Lease.ID)
+		l = l.holding(f.Lease.Slave, 1)
+	case LeasesRenewed:
+		for _, id := range f.IDs {
+			if lease, ok := l.leases.Get(id); ok && lease.Slave == f.Slave && lease.Boot == f.Boot && lease.Until.Before(f.Until) {
+				lease.Until = f.Until
+				l.leases = l.leases.Set(id, lease)
+			}
+		}
+	case LeaseEnded:
+		if lease, ok := l.leases.Get(f.ID); ok {
+			l.leases = l.leases.Delete(f.ID)
+			l.hosts = l.hosts.Delete(lease.Host)
+			l = l.holding(lease.Slave, -1)
+		}
+	case SlaveForgotten:
+		if s, ok := l.slaves.Get(f.Slave); ok && s.Held == 0 {
+			l.slaves = l.slaves.Delete(f.Slave)
+		}
+	}
+	return l
+}
+
+func (l Ledger) holding(slave string, change int) Ledger {
+	s, _ := l.slaves.Get(slave)
+	s.Name = slave
+	s.Held += change
+	l.slaves = l.slaves.Set(slave, s)
+	return l
+}
+
+// OpenCount returns how many leases are open.
+func (l Ledger) OpenCount() int { return l.whole().leases.Len() }
+
+// Lease returns the open lease with this id.
+func (l Ledger) Lease(id uint64) (Lease, bool) { return l.whole().leases.Get(id) }
+
+// OfHost returns the open lease of a host.
+func (l Ledger) OfHost(host string) (Lease, bool) {
+	l = l.whole()
+	id, ok := l.hosts.Get(host)
+	if !ok {
+		return Lease{}, false
+	}
+	return l.leases.Get(id)
+}
+
+// Slave returns what the book says of a slave.
+func (l Ledger) Slave(name string) (Slave, bool) { return l.whole().slaves.Get(name) }
+
+// Slaves returns all slaves by name.
+func (l Ledger) Slaves() []Slave {
+	l = l.whole()
+	out := make([]Slave, 0, l.slaves.Len())
+	for it := l.slaves.Iterator(); !it.Done(); {
+		_, s, _ := it.Next()
+		out = append(out, s)
+	}
+	slices.SortFunc(out, func(a, b Slave) int { return strings.Compare(a.Name, b.Name) })
+	return out
+}
+
+// Room returns how many more leases a slave is willing to hold.
+func (l Ledger) Room(slave string) int {
+	s, ok := l.whole().slaves.Get(slave)
+	if !ok {
+		return 0
+	}
+	return max(0, s.Slots-s.Held)
+}
+
+// HeldBy returns the open leases of one boot of a slave.
+func (l Ledger) HeldBy(slave, boot string) []Lease {
+	return l.where(func(lease Lease) bool { return lease.Slave == slave && lease.Boot == boot })
+}
+
+// Orphaned returns the open leases of a slave that belong to another boot than its latest: their holder is gone for certain.
+func (l Ledger) Orphaned(slave string) []Lease {
+	s, _ := l.whole().slaves.Get(slave)
+	return l.where(func(lease Lease) bool { return lease.Slave == slave && lease.Boot != s.Boot })
+}
+
+// Expired returns the open leases whose end has passed.
+func (l Ledger) Expired(now time.Time) []Lease {
+	return l.where(func(lease Lease) bool { return lease.Until.Before(now) })
+}
+
+// All returns every open lease, by id.
+func (l Ledger) All() []Lease { return l.where(func(Lease) bool { return true }) }
+
+func (l Ledger) where(want func(Lease) bool) []Lease {
+	l = l.whole()
+	var out []Lease
+	for it := l.leases.Iterator(); !it.Done(); {
+		if _, lease, _ := it.Next(); want(lease) {
+			out = append(out, lease)
+		}
+	}
+	slices.SortFunc(out, func(a, b Lease) int { return cmp.Compare(a.ID, b.ID) })
+	return out
+}
