@@ -879,6 +879,7 @@ type Fact struct {
 	Visited       *PageVisited           `protobuf:"bytes,4,opt,name=visited,proto3" json:"visited,omitempty"` // exactly one of these is set
 	Robots        *RobotsVisited         `protobuf:"bytes,5,opt,name=robots,proto3" json:"robots,omitempty"`
 	Finished      *LeaseFinished         `protobuf:"bytes,6,opt,name=finished,proto3" json:"finished,omitempty"`
+	More          *LinkSet               `protobuf:"bytes,7,opt,name=more,proto3" json:"more,omitempty"` // links of the page that the next PageVisited names: a large set travels in several facts
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -951,6 +952,13 @@ func (x *Fact) GetRobots() *RobotsVisited {
 func (x *Fact) GetFinished() *LeaseFinished {
 	if x != nil {
 		return x.Finished
+	}
+	return nil
+}
+
+func (x *Fact) GetMore() *LinkSet {
+	if x != nil {
+		return x.More
 	}
 	return nil
 }
@@ -1302,6 +1310,7 @@ type RobotsVisited struct {
 	AgoNs         int64                  `protobuf:"varint,4,opt,name=ago_ns,json=agoNs,proto3" json:"ago_ns,omitempty"`
 	Rules         []byte                 `protobuf:"bytes,5,opt,name=rules,proto3" json:"rules,omitempty"` // as package robots marshals them
 	RetryAfterNs  int64                  `protobuf:"varint,6,opt,name=retry_after_ns,json=retryAfterNs,proto3" json:"retry_after_ns,omitempty"`
+	Location      string                 `protobuf:"bytes,7,opt,name=location,proto3" json:"location,omitempty"` // a redirect to another host, whose rules apply then (RFC 9309 2.3.1.2)
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1376,6 +1385,13 @@ func (x *RobotsVisited) GetRetryAfterNs() int64 {
 		return x.RetryAfterNs
 	}
 	return 0
+}
+
+func (x *RobotsVisited) GetLocation() string {
+	if x != nil {
+		return x.Location
+	}
+	return ""
 }
 
 // LeaseFinished gives a host back. Tasks without a PageVisited before it were not visited.
@@ -1642,14 +1658,15 @@ const file_messages_wire_proto_rawDesc = "" +
 	"\x06Report\x12\x14\n" +
 	"\x05slave\x18\x01 \x01(\tR\x05slave\x12\x12\n" +
 	"\x04boot\x18\x02 \x01(\tR\x04boot\x12!\n" +
-	"\x05facts\x18\x03 \x03(\v2\v.henro.FactR\x05facts\"\xd0\x01\n" +
+	"\x05facts\x18\x03 \x03(\v2\v.henro.FactR\x05facts\"\xf4\x01\n" +
 	"\x04Fact\x12\x14\n" +
 	"\x05lease\x18\x01 \x01(\x04R\x05lease\x12\x10\n" +
 	"\x03seq\x18\x02 \x01(\x04R\x03seq\x12\x12\n" +
 	"\x04host\x18\x03 \x01(\tR\x04host\x12,\n" +
 	"\avisited\x18\x04 \x01(\v2\x12.henro.PageVisitedR\avisited\x12,\n" +
 	"\x06robots\x18\x05 \x01(\v2\x14.henro.RobotsVisitedR\x06robots\x120\n" +
-	"\bfinished\x18\x06 \x01(\v2\x14.henro.LeaseFinishedR\bfinished\"\xbf\x06\n" +
+	"\bfinished\x18\x06 \x01(\v2\x14.henro.LeaseFinishedR\bfinished\x12\"\n" +
+	"\x04more\x18\a \x01(\v2\x0e.henro.LinkSetR\x04more\"\xbf\x06\n" +
 	"\vPageVisited\x12\x10\n" +
 	"\x03url\x18\x01 \x01(\tR\x03url\x12\x1a\n" +
 	"\bposition\x18\x02 \x01(\fR\bposition\x12\x1d\n" +
@@ -1690,14 +1707,15 @@ const file_messages_wire_proto_rawDesc = "" +
 	"\x04urls\x18\x01 \x03(\tR\x04urls\x12\x14\n" +
 	"\x05kinds\x18\x02 \x01(\fR\x05kinds\x12\x14\n" +
 	"\x05flags\x18\x03 \x01(\fR\x05flags\x12\x18\n" +
-	"\aanchors\x18\x04 \x03(\tR\aanchors\"\xba\x01\n" +
+	"\aanchors\x18\x04 \x03(\tR\aanchors\"\xd6\x01\n" +
 	"\rRobotsVisited\x12\x16\n" +
 	"\x06status\x18\x01 \x01(\rR\x06status\x12%\n" +
 	"\x06reason\x18\x02 \x01(\x0e2\r.henro.ReasonR\x06reason\x12\x17\n" +
 	"\atook_ns\x18\x03 \x01(\x03R\x06tookNs\x12\x15\n" +
 	"\x06ago_ns\x18\x04 \x01(\x03R\x05agoNs\x12\x14\n" +
 	"\x05rules\x18\x05 \x01(\fR\x05rules\x12$\n" +
-	"\x0eretry_after_ns\x18\x06 \x01(\x03R\fretryAfterNs\"R\n" +
+	"\x0eretry_after_ns\x18\x06 \x01(\x03R\fretryAfterNs\x12\x1a\n" +
+	"\blocation\x18\a \x01(\tR\blocation\"R\n" +
 	"\rLeaseFinished\x12\x17\n" +
 	"\aidle_ns\x18\x01 \x01(\x03R\x06idleNs\x12\x16\n" +
 	"\x06visits\x18\x02 \x01(\rR\x06visits\x12\x10\n" +
@@ -1772,14 +1790,15 @@ var file_messages_wire_proto_depIdxs = []int32{
 	10, // 4: henro.Fact.visited:type_name -> henro.PageVisited
 	12, // 5: henro.Fact.robots:type_name -> henro.RobotsVisited
 	13, // 6: henro.Fact.finished:type_name -> henro.LeaseFinished
-	0,  // 7: henro.PageVisited.reason:type_name -> henro.Reason
-	11, // 8: henro.PageVisited.links:type_name -> henro.LinkSet
-	0,  // 9: henro.RobotsVisited.reason:type_name -> henro.Reason
-	10, // [10:10] is the sub-list for method output_type
-	10, // [10:10] is the sub-list for method input_type
-	10, // [10:10] is the sub-list for extension type_name
-	10, // [10:10] is the sub-list for extension extendee
-	0,  // [0:10] is the sub-list for field type_name
+	11, // 7: henro.Fact.more:type_name -> henro.LinkSet
+	0,  // 8: henro.PageVisited.reason:type_name -> henro.Reason
+	11, // 9: henro.PageVisited.links:type_name -> henro.LinkSet
+	0,  // 10: henro.RobotsVisited.reason:type_name -> henro.Reason
+	11, // [11:11] is the sub-list for method output_type
+	11, // [11:11] is the sub-list for method input_type
+	11, // [11:11] is the sub-list for extension type_name
+	11, // [11:11] is the sub-list for extension extendee
+	0,  // [0:11] is the sub-list for field type_name
 }
 
 func init() { file_messages_wire_proto_init() }
