@@ -1,0 +1,148 @@
+package store
+
+import (
+	"time"
+)
+
+// Batch collects what one Commit stores. It is filled by one goroutine and may be filled again after Reset.
+//
+// The orders take effect in this sequence, whatever the order of the calls: visits, moves and drops; candidates; the rest.
+// Strings and slices handed in are kept until the commit: do not change them.
+type Batch struct {
+	now      time.Time
+	bytes    int
+	records  int
+	visits   []Visited
+	moves    []Entry
+	drops    []Entry
+	forgets  []Position
+	admits   []Candidate
+	hosts    []HostRecord
+	leases   []Lease
+	ended    []uint64
+	sends    []Parcel
+	sent     [][]byte
+	relaxed  []Relaxation
+	stops    []StopEntry
+	unstops  []string
+	metaKeys []string
+	metas    [][]byte
+}
+
+// NewBatch returns an empty batch for a commit at this time.
+func NewBatch(now time.Time) *Batch { return &Batch{now: now} }
+
+// Reset empties the batch.
+func (b *Batch) Reset(now time.Time) { *b = Batch{now: now} }
+
+// Bytes is about how much the batch will write; flush at some 1 MB.
+func (b *Batch) Bytes() int { return b.bytes }
+
+// Len counts the records in the batch; flush before 10,000, since one commit keeps every page it changes in memory.
+func (b *Batch) Len() int { return b.records }
+
+// Empty reports whether the batch has no orders.
+func (b *Batch) Empty() bool { return b.bytes == 0 }
+
+func (b *Batch) grow(bytes int) { b.bytes += bytes; b.records++ }
+
+// Visit stores what came of a visit and ends its position.
+func (b *Batch) Visit(v Visited) {
+	size := 100 + len(v.Page.URL)
+	for i := range v.Links {
+		size += len(v.Links[i].URL)/2 + len(v.Links[i].Anchor)
+	}
+	b.grow(size)
+	b.visits = append(b.visits, v)
+}
+
+// Admit makes a page of a candidate, unless it is known.
+func (b *Batch) Admit(c Candidate) { b.grow(48 + len(c.URL)); b.admits = append(b.admits, c) }
+
+// Move writes a record anew without a visit: to another time, or with other fields. A page that waits in fresh goes to the queue
+// only by a visit, so there Move changes the fields and keeps the place.
+func (b *Batch) Move(p Position, page Page) {
+	b.grow(100 + len(page.URL))
+	b.moves = append(b.moves, Entry{page, p})
+}
+
+// Drop gives a page up: its record rests, with page.Reason and page.Flags saying why.
+func (b *Batch) Drop(p Position, page Page) {
+	b.grow(100 + len(page.URL))
+	b.drops = append(b.drops, Entry{page, p})
+}
+
+// Forget ends the positions of ghosts, as Fresh reported them. A position that is no ghost is left alone.
+func (b *Batch) Forget(ghosts ...Position) {
+	for _, p := range ghosts {
+		b.grow(len(p))
+		b.forgets = append(b.forgets, p)
+	}
+}
+
+// PutHost stores the owner's part of a host record.
+func (b *Batch) PutHost(h HostRecord) {
+	b.grow(64 + len(h.Name) + len(h.Politeness) + len(h.Robots))
+	b.hosts = append(b.hosts, h)
+}
+
+// PutLease stores a lease under its id.
+func (b *Batch) PutLease(l Lease) { b.grow(64 + len(l.HostName) + len(l.Data)); b.leases = append(b.leases, l) }
+
+// DeleteLease forgets a lease.
+func (b *Batch) DeleteLease(id uint64) { b.grow(8); b.ended = append(b.ended, id) }
+
+// Send puts candidates into the outbox for another partition.
+func (b *Batch) Send(partition int, candidates []Candidate) {
+	if len(candidates) == 0 {
+		return
+	}
+	for i := range candidates {
+		b.grow(16 + len(candidates[i].URL))
+	}
+	b.sends = append(b.sends, Parcel{Partition: partition, Candidates: candidates})
+}
+
+// Sent takes parcels out of the outbox, once the other partition has committed them.
+func (b *Batch) Sent(keys ...[]byte) {
+	for _, k := range keys {
+		b.grow(len(k))
+		b.sent = append(b.sent, k)
+	}
+}
+
+// Relaxed ticks off a relaxation whose links are admitted in this batch. One that was raised again meanwhile stays.
+func (b *Batch) Relaxed(r Relaxation) { b.grow(32); b.relaxed = append(b.relaxed, r) }
+
+// Stop puts an entry on the stop list.
+func (b *Batch) Stop(e StopEntry) {
+	b.grow(32 + len(e.Prefix) + len(e.Evidence))
+	b.stops = append(b.stops, e)
+}
+
+// Unstop takes an entry off the stop list.
+func (b *Batch) Unstop(prefix string) { b.grow(len(prefix)); b.unstops = append(b.unstops, prefix) }
+
+// PutMeta stores a value of the owner under a name of its own; nil deletes it.
+func (b *Batch) PutMeta(name string, value []byte) {
+	b.grow(len(name) + len(value))
+	b.metaKeys, b.metas = append(b.metaKeys, name), append(b.metas, value)
+}
+
+// Admission counts the pages of one host that a commit admitted.
+type Admission struct {
+	Host  HostID
+	Name  string
+	Count int
+}
+
+// Outcome says what a commit did.
+type Outcome struct {
+	Admitted    []Admission // new pages by host, in the order of first appearance
+	Visited     int         // visits stored
+	Replayed    int         // visits, moves and drops that had been stored before, or whose position is not theirs
+	Raised      int         // candidates that were known with less depth left
+	Relaxations int         // pages now waiting in Relaxations
+	Splits      int         // records moved from coarse slots into finer ones
+	SplitsLeft  bool        // coarse slots remain to be split: commit again soon
+}

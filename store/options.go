@@ -1,0 +1,65 @@
+package store
+
+import (
+	"errors"
+	"runtime"
+	"time"
+)
+
+// Options say how a state is opened.
+type Options struct {
+	// Partitions is the number of files the host space is divided into. It is fixed when the state is created; zero takes what is
+	// there. Default 4: two writers per core overlap computing with syncing, and every file more makes each flush smaller (at 16
+	// files a flush of 6 s costs 3 × as much per record as at 4).
+	Partitions int
+
+	// LockTimeout is how long to wait for another process to let go of the files. Default 2 s; zero does not wait.
+	LockTimeout time.Duration
+
+	// RecentBytes bounds the cache of candidates recently found known, per partition. Default 4 MiB, about 450,000 URLs. Zero means
+	// no cache: every candidate is looked up.
+	RecentBytes int
+
+	// MaxBytes bounds the file of one partition; a commit that would make it larger gives ErrTooLarge. Default 0: no bound.
+	MaxBytes int
+
+	// MapBytes is how much address space is reserved for the file of one partition. A file that outgrows it is mapped anew, and that
+	// waits for open readers. Default 1 GiB (0 on Windows, where the file would be extended to it).
+	MapBytes int
+
+	// SplitRecords bounds how many records of a coarse slot one commit moves into finer ones. Default 4,096, about 20 ms.
+	SplitRecords int
+
+	// ReadOnly opens without the right to write, beside other readers.
+	ReadOnly bool
+
+	// NoSync leaves out fsync. For tests and benchmarks: a power failure may then destroy the state.
+	NoSync bool
+}
+
+// DefaultOptions returns the options a crawl starts from.
+func DefaultOptions() Options {
+	o := Options{Partitions: 4, LockTimeout: 2 * time.Second, RecentBytes: 4 << 20, MapBytes: 1 << 30, SplitRecords: 4096}
+	if runtime.GOOS == "windows" {
+		o.MapBytes = 0
+	}
+	return o
+}
+
+// maxPartitions is bounded by the single byte a page number has for it, and by open files.
+const maxPartitions = 256
+
+// Validate reports the first setting that makes no sense.
+func (o *Options) Validate() error {
+	switch {
+	case o.Partitions < 0 || o.Partitions > maxPartitions:
+		return errors.New("state partitions: from 1 to 256")
+	case o.LockTimeout < 0:
+		return errors.New("state lock timeout: not negative")
+	case o.RecentBytes < 0 || o.MaxBytes < 0 || o.MapBytes < 0:
+		return errors.New("state sizes: not negative")
+	case o.SplitRecords <= 0:
+		return errors.New("state split records: at least 1")
+	}
+	return nil
+}

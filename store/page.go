@@ -1,0 +1,198 @@
+package store
+
+import (
+	"strings"
+	"time"
+
+	"henro/messages/outlink"
+	"henro/store/fingerprint"
+)
+
+// HostID is the fingerprint of a host's name, "scheme://name[:port]".
+type HostID uint64
+
+// IDOf returns the id of a host.
+func IDOf(host string) HostID { return HostID(fingerprint.Host(host)) }
+
+// HostOf cuts the host, "scheme://name[:port]", out of a canonical URL.
+func HostOf(url string) string {
+	scheme := strings.Index(url, "://")
+	if scheme < 0 {
+		return url
+	}
+	rest := url[scheme+3:]
+	if end := strings.IndexAny(rest, "/?#"); end >= 0 {
+		rest = rest[:end]
+	}
+	if at := strings.LastIndexByte(rest, '@'); at >= 0 {
+		return url[:scheme+3] + rest[at+1:]
+	}
+	return url[:scheme+3+len(rest)]
+}
+
+// UnlimitedDepth is the depth left of a page from which links may be followed for ever.
+const UnlimitedDepth = 127
+
+// DepthAfter is the depth left behind one link.
+func DepthAfter(left uint8) uint8 {
+	if left == 0 || left >= UnlimitedDepth {
+		return left
+	}
+	return left - 1
+}
+
+// Position tells where the live record of a page lies. It is at most 32 bytes, means nothing outside its partition, and is never
+// given to another record, so it may travel over the wire and come back twice. Empty: none.
+type Position []byte
+
+// Timing is what the revisit policy knows of a page, in seconds; revisit.History mirrors it.
+type Timing struct {
+	Interval   float32 // T: from the last visit to the next
+	Total      float32 // T_total: sum of all intervals between visits
+	Stable     float32 // T_stable: sum of the intervals that ended without a change
+	ChangedMin float32 // tc_min: shortest interval that ended in a change
+	Changes    float32 // m, a count that forgetting may make fractional
+	Visits     float32 // n, likewise
+}
+
+// Flags say something about a page that is true or not.
+type Flags uint16
+
+// The flags of a page.
+const (
+	NoIndex   Flags = 1 << iota // the page asks not to be indexed
+	NoFollow                    // the page asks that its links not be followed
+	Truncated                   // the last capture is not whole
+	Dropped                     // given up: the Reason says why
+	Hinted                      // a feed, a sitemap or a person asked for the coming visit
+)
+
+// Page is the record of one URL: what was found at the last visit, and when the next is due. Moments are kept in whole seconds.
+type Page struct {
+	URL    string
+	Number uint64 // unique in the crawl, given when the page is admitted
+	From   uint64 // number of the page in which it was found first, 0 for seeds
+
+	Depth     uint8 // links followed from a seed
+	DepthLeft uint8 // links that may still be followed from here; UnlimitedDepth: no limit
+	Band      uint8 // priority while waiting for the first visit, 0 first
+	Redirects uint8 // redirects that led here in one go
+	Attempts  uint8 // failed visits since the last that succeeded
+
+	Next         time.Time // when the next visit is due; zero: none is planned
+	LastVisit    time.Time // when the last visit started; zero: never visited
+	CapturedAt   time.Time // when the content now archived was fetched
+	LastModified time.Time // as the host says
+
+	Timing Timing
+	Status uint16 // HTTP status of the last visit, 0 without a response
+	Reason uint8  // messages.Reason of the last visit without a response
+	Flags  Flags
+
+	Digest     [20]byte // SHA-1 of the payload
+	MainDigest uint64   // fingerprint.Main of the main content
+	SimHash    uint64   // fingerprint.Sim of the main content
+	ETag       string
+}
+
+// Entry is a page together with where its record lies.
+type Entry struct {
+	Page     Page
+	Position Position
+}
+
+// Place is one of the three places a record can lie in.
+type Place uint8
+
+// The places.
+const (
+	InFresh Place = iota + 1 // waits for its first visit
+	InQueue                  // waits for its next visit
+	InRest                   // no visit is planned
+)
+
+// String returns the word shown to users.
+func (p Place) String() string {
+	return [...]string{"nowhere", "fresh", "queue", "rest"}[min(p, 3)]
+}
+
+// HostRecord is what is kept of one host. The counts and the load are kept by the store and ignored by PutHost.
+type HostRecord struct {
+	ID          HostID
+	Name        string    // "scheme://name[:port]"
+	NextAllowed time.Time // no request may start earlier; whole milliseconds, rounded up
+	Flags       uint32    // the owner's
+	Rates       []uint32  // histogram of the change rates of its pages; the owner says which bin is what
+	Politeness  []byte    // politeness.State
+	Robots      []byte    // robots.Rules
+	RobotsUntil time.Time // when the rules must be asked for again
+
+	Waiting uint64  // pages waiting for their first visit
+	Known   uint64  // URLs in the seen set
+	Visited uint64  // pages visited at least once
+	Load    float64 // L = Σ 1/T over the pages to be visited again, per second: equation (6)
+}
+
+// Lease is the exclusive right to ask one host, lent to a slave.
+type Lease struct {
+	ID       uint64
+	Host     HostID
+	HostName string
+	Slave    string
+	Boot     string
+	Until    time.Time // the end as the master believes it
+	Seq      uint64    // facts stored up to here
+	Data     []byte    // the owner's
+}
+
+// Candidate is a URL in scope that may become a page.
+type Candidate struct {
+	URL       string
+	Host      string // may be left empty: HostOf(URL)
+	Depth     uint8
+	DepthLeft uint8
+	Band      uint8 // at most LastBand
+	Redirects uint8
+	From      uint64 // number of the page in which it was found
+}
+
+// LastBand is the last priority a candidate can have; RetryBand behind it holds pages whose first visit must be tried again.
+const (
+	LastBand  = 254
+	RetryBand = 255
+)
+
+// Visited says what came of one visit.
+type Visited struct {
+	Position Position // as read; empty: the page was followed inside a lease
+	Page     Page     // the new state; Next decides where it goes, zero is rest
+	// Retry says that the visit does not count. A page never visited goes back to the end of fresh, in RetryBand, to be asked for
+	// again at Page.Next; a page visited before is queued for Page.Next.
+	Retry bool
+	Links []outlink.Outlink // the outlinks found; nil: as before; empty: none any more
+}
+
+// Relaxation is a page that was visited with less depth left than it turned out to have. Its links in scope are to be admitted
+// with DepthAfter(DepthLeft), and the relaxation ticked off in the same batch.
+type Relaxation struct {
+	Host      HostID
+	URL       string
+	Depth     uint8
+	DepthLeft uint8
+	Links     []outlink.Outlink // as stored at the last visit
+}
+
+// Parcel is a group of candidates waiting in the outbox for another partition.
+type Parcel struct {
+	Key        []byte // for Batch.Sent
+	Partition  int
+	Candidates []Candidate
+}
+
+// StopEntry keeps URLs from being visited at all.
+type StopEntry struct {
+	Prefix   string // canonical: a URL, a folder ending in "/", or a host
+	Reason   string // why, from a closed set of the owner: given, missing, redirected, slow …
+	Evidence string // what was seen, for the person who asks
+	At       time.Time
+}
