@@ -1,0 +1,74 @@
+package politeness
+
+import (
+	"encoding/binary"
+	"fmt"
+	"math"
+	"time"
+
+	"henro/actors/revisit"
+)
+
+// Marshalled form, version 1: a byte with the version, then uvarints
+//
+//	L high, L low, pages, visits, failures, absences,
+//	took, mean, worst, crawl-delay (nanoseconds), lastOK, next, rest (unix milliseconds)
+//
+// then revisit.Rates as it marshals itself. A host of one page takes some 50 bytes.
+const version = 1
+
+// MarshalBinary returns s.
+func (s *State) MarshalBinary() ([]byte, error) {
+	b := append(make([]byte, 0, 96), version)
+	for _, v := range s.fields() {
+		b = binary.AppendUvarint(b, v)
+	}
+	return s.rates.AppendBinary(b)
+}
+
+const fieldCount = 13
+
+func (s *State) fields() [fieldCount]uint64 {
+	return [...]uint64{
+		s.load.high, s.load.low, s.pages, s.visits, uint64(s.failures), uint64(s.absences),
+		uint64(s.took), uint64(s.mean), uint64(s.worst), uint64(s.crawlDelay),
+		uint64(s.lastOK), uint64(s.next), uint64(s.rest),
+	}
+}
+
+// UnmarshalBinary reads what MarshalBinary returned.
+func (s *State) UnmarshalBinary(b []byte) error {
+	if len(b) == 0 {
+		return fmt.Errorf("%w: empty", ErrCorrupt)
+	}
+	if b[0] != version {
+		return fmt.Errorf("%w: %d", ErrVersion, b[0])
+	}
+	b = b[1:]
+	var f [fieldCount]uint64
+	for i := range f {
+		v, used := binary.Uvarint(b)
+		if used <= 0 || i >= 6 && v > math.MaxInt64 {
+			return fmt.Errorf("%w: field %d", ErrCorrupt, i)
+		}
+		f[i], b = v, b[used:]
+	}
+	if f[4] > maxLevel || f[5] > math.MaxInt32 {
+		return fmt.Errorf("%w: %d failures, %d absences", ErrCorrupt, f[4], f[5])
+	}
+	const most = uint64(math.MaxInt64 / int64(time.Millisecond))
+	if f[10] > most || f[11] > most || f[12] > most {
+		return fmt.Errorf("%w: times %d", ErrCorrupt, f[10:])
+	}
+	var rates revisit.Rates
+	if err := rates.UnmarshalBinary(b); err != nil {
+		return fmt.Errorf("%w: %w", ErrCorrupt, err)
+	}
+	*s = State{
+		load: Load{f[0], f[1]}, pages: f[2], visits: f[3], failures: uint32(f[4]), absences: uint32(f[5]),
+		took: time.Duration(f[6]), mean: time.Duration(f[7]), worst: time.Duration(f[8]), crawlDelay: time.Duration(f[9]),
+		lastOK: int64(f[10]), next: int64(f[11]), rest: int64(f[12]),
+		rates: rates,
+	}
+	return nil
+}

@@ -1,0 +1,321 @@
+// Package politeness decides when a host may be asked again, and whether its pages' timetable can be kept at that pace.
+//
+// The idea is the host schedule of Tamura and Kitsuregawa [1]. In their letters, for host i,
+//
+//	L_i = Σ_j 1/T_ij              load index: visits per second that its pages' timetable asks for     (6)
+//	I_ik ≥ (S/C)·e_ik             the k-th visit took e_ik: C connections then suffice for S hosts       (9)
+//	1/L_i ≥ I_ik ≥ (S/C)·e_ik     so the interval between two starts of requests lies in between         (10)
+//	R_i = (1/L_i) / max_k e_ik ≥ S/C      and such an interval exists iff this holds                     (11)
+//
+// To the lower bound come what is owed to the host: a floor, its Crawl-delay, and rest after failures:
+//
+//	I = max(floor, (S/C)·e, crawl-delay, back-off)
+//
+// A host whose I exceeds 1/L is overloaded: with more connections it may not be (NeedsConnections), but if even S/C = 1
+// leaves I above 1/L, no resource helps (Overloaded) and its pages must be visited less often: see Relief.
+//
+// The unit of politeness is whatever one State is kept for: a host; or one address or registrable domain, when the crawl
+// lets all their names share a clock.
+//
+// Invariants:
+//   - NextAllowed never moves back, and after a visit is at least one Interval after its start.
+//   - With L ≤ 1/I nothing but the page timetable, the floor, the fetch time, the host's wishes and back-off slow a host down.
+//   - L equals the sum recomputed from scratch, exactly, after any number of changes.
+//   - Time is an argument: the same calls give the same state on every machine.
+//
+// [1] Design and implementation of an incremental crawler for large scale web archives, §4.
+package politeness
+
+import (
+	"math"
+	"time"
+
+	"henro/actors/revisit"
+)
+
+// Outcome says how a visit ended, as far as the host's health is concerned.
+type Outcome uint8
+
+const (
+	OK          Outcome = iota // an answer below 400, 304 included
+	ClientError                // 4xx but 429: the page is the problem, the host is well
+	ServerError                // 5xx but 503: perhaps the page, perhaps the host
+	Throttled                  // 429 or 503: too fast
+	Timeout                    // accepted the connection or not, but never answered
+	Refused                    // connection refused or reset
+	Unreachable                // no route, no name, no TLS
+	Broken                     // an answer that breaks the protocol or off in the middle
+
+	outcomes
+)
+
+// String returns the outcome in words.
+func (c Outcome) String() string {
+	return [...]string{"ok", "client error", "server error", "throttled", "timeout", "refused", "unreachable", "broken", "unknown"}[min(c, outcomes)]
+}
+
+// well reports whether the host answered and did not complain.
+func (c Outcome) well() bool { return c == OK || c == ClientError }
+
+// absent reports whether it looks as if nobody were there.
+func (c Outcome) absent() bool { return c == Timeout || c == Refused || c == Unreachable }
+
+// Visit is one request to a host, for a page or for robots.txt.
+type Visit struct {
+	Took       time.Duration // e: how long it held a connection
+	Outcome    Outcome
+	RetryAfter time.Duration // what the host asked to wait, from the end of the visit; 0: nothing
+}
+
+// State is what is kept of one host. The zero value is a host never asked.
+type State struct {
+	load  Load
+	pages uint64 // known pages, those without a timetable included
+	// rates counts the pages by their change rates: what relief and the prior of new pages need.
+	rates revisit.Rates
+
+	took  time.Duration // e of the latest visit that was answered
+	mean  time.Duration // their mean, over some 16
+	worst time.Duration // max_k e_ik, drawn to the mean by 1/64 a visit, so that one slow hour is forgotten in a hundred visits
+
+	crawlDelay time.Duration // as robots.txt wishes, 0 without a wish
+	visits     uint64
+	failures   uint32 // level of back-off: up by one with each failure, halved by each success
+	absences   uint32 // visits in a row that found nobody
+	lastOK     int64  // unix milliseconds of the latest visit that found the host well, 0: none
+	next       int64  // unix milliseconds from which it may be asked
+	rest       int64  // unix milliseconds until which it rests after failures
+}
+
+// AddPage counts a known page that is visited every t; 0 for a page without a timetable yet.
+func (s *State) AddPage(t time.Duration) {
+	s.pages++
+	if t > 0 {
+		s.load.Add(t)
+	}
+}
+
+// RemovePage takes back a page that was added, or re-timed, with the same t.
+func (s *State) RemovePage(t time.Duration) {
+	if s.pages > 0 {
+		s.pages--
+	}
+	if t > 0 {
+		s.load.Remove(t)
+	}
+}
+
+// Retime changes the interval of a page; 0 stands for none.
+func (s *State) Retime(old, new time.Duration) {
+	if old == new {
+		return
+	}
+	if new > 0 {
+		s.load.Add(new)
+	}
+	if old > 0 {
+		s.load.Remove(old)
+	}
+}
+
+// Rates gives access to the histogram of change rates: move a page's estimate in it whenever it changes.
+func (s *State) Rates() *revisit.Rates { return &s.rates }
+
+// Load returns the load index L, in visits per second.
+func (s *State) Load() float64 { return s.load.PerSecond() }
+
+// Pages returns the number of known pages.
+func (s *State) Pages() uint64 { return s.pages }
+
+// Visits returns the number of visits observed.
+func (s *State) Visits() uint64 { return s.visits }
+
+// Took returns e of the latest answered visit, the mean of late, and the largest of late.
+func (s *State) Took() (latest, mean, worst time.Duration) { return s.took, s.mean, s.worst }
+
+// Failures returns the level of back-off: how many failures are not yet forgiven.
+func (s *State) Failures() int { return int(s.failures) }
+
+// SetCrawlDelay notes what robots.txt asks for; ok is false when it asks for nothing.
+func (s *State) SetCrawlDelay(d time.Duration, ok bool) {
+	s.crawlDelay = 0
+	if ok {
+		s.crawlDelay = max(d, 0)
+	}
+}
+
+// Interval returns I, the least time between the starts of two requests.
+func (s *State) Interval(o *Options) time.Duration {
+	return max(s.pace(o, s.took), s.backoff(o))
+}
+
+// pace is the interval without back-off, for visits that take e. It is 0 where nothing is owed.
+func (s *State) pace(o *Options, e time.Duration) time.Duration {
+	if o.Floor == 0 {
+		return 0
+	}
+	return max(o.floor(s.pages), times(e, o.ratio()), min(s.crawlDelay, o.MaxCrawlDelay))
+}
+
+// backoff is BackoffBase·2^(n−1) for n unforgiven failures, the time between probes for a dead host.
+func (s *State) backoff(o *Options) time.Duration {
+	switch {
+	case s.Dead(o):
+		return o.ProbeEvery
+	case s.failures == 0:
+		return 0
+	}
+	return min(times(o.BackoffBase, math.Exp2(float64(s.failures-1))), o.BackoffCap)
+}
+
+// Upper returns 1/L, the longest interval that still meets the timetable.
+func (s *State) Upper() time.Duration { return s.load.Upper() }
+
+// Observe takes a visit that ended at now into account.
+func (s *State) Observe(o *Options, v Visit, now time.Time) {
+	s.visits++
+	e := max(v.Took, 0)
+	if !v.Outcome.absent() && v.Outcome != Broken { // an unanswered visit's time is the crawler's patience, not the host's speed
+		s.took = e
+		if s.mean == 0 {
+			s.mean, s.worst = e, e
+		}
+		s.mean += (e - s.mean) / 16
+		s.worst = max(e, s.worst-(s.worst-s.mean)/64)
+	}
+	switch {
+	case v.Outcome.well():
+		s.failures /= 2
+		s.absences = 0
+		s.lastOK = now.UnixMilli()
+	case v.Outcome == ServerError || v.Outcome == Broken: // alive; whether ill, the next pages will tell
+		s.absences = 0
+		s.failures = min(s.failures+1, maxLevel)
+	default:
+		s.failures = min(s.failures+1, maxLevel)
+		if v.Outcome.absent() {
+			s.absences = min(s.absences+1, math.MaxInt32)
+		} else {
+			s.absences = 0
+		}
+	}
+	if wait := s.backoff(o); wait > 0 && !v.Outcome.well() {
+		wait = times(wait, 1+o.Jitter*chance(uint64(now.UnixNano())^s.visits<<48))
+		s.rest = max(s.rest, after(now, wait))
+	}
+	if v.RetryAfter > 0 && !v.Outcome.well() {
+		s.rest = max(s.rest, after(now, min(v.RetryAfter, o.MaxRetryAfter)))
+	}
+	s.next = max(s.next, after(now.Add(-e), s.Interval(o)), s.rest)
+}
+
+// maxLevel bounds failures: beyond it no back-off grows, and a host that returns is forgiven in six successes.
+const maxLevel = 24
+
+// Started notes that a visit starts at the given time: the next may not before one interval has passed. It must be
+// stored before the visit starts, and then holds whoever dies.
+func (s *State) Started(o *Options, at time.Time) {
+	s.next = max(s.next, after(at, s.Interval(o)))
+}
+
+// Allow raises NextAllowed to at, if that is later: nobody may ask the host before, since a lease was given until then, say.
+func (s *State) Allow(at time.Time) { s.next = max(s.next, after(at, 0)) }
+
+// NextAllowed returns the time before which the host must not be asked; the zero time when it may at once.
+func (s *State) NextAllowed() time.Time { return clock(s.next) }
+
+// BackoffUntil returns until when the host rests because of failures or its Retry-After; the zero time when never.
+func (s *State) BackoffUntil() time.Time { return clock(s.rest) }
+
+// LastOK returns when the host was last found well, the zero time when never.
+func (s *State) LastOK() time.Time { return clock(s.lastOK) }
+
+// Dead reports whether nobody has been there for so many visits in a row that the host is given up but for rare probes.
+func (s *State) Dead(o *Options) bool {
+	return o.DeadAfter > 0 && s.absences >= uint32(o.DeadAfter)
+}
+
+// Verdict says whether a host's timetable can be kept (11).
+type Verdict uint8
+
+const (
+	// Feasible: 1/L ≥ I, the timetable is kept.
+	Feasible Verdict = iota
+	// NeedsConnections: it would be kept with more connections (a smaller S/C).
+	NeedsConnections
+	// Overloaded: it cannot be kept whatever the resources: R < 1, or 1/L is below what is owed to the host.
+	Overloaded
+)
+
+// String returns the verdict in words.
+func (v Verdict) String() string {
+	return [...]string{"feasible", "needs more connections", "overloaded whatever the resources"}[min(v, Overloaded)]
+}
+
+// Verdict returns whether the timetable can be kept: with R = (1/L)/max e,
+//
+//	R ≥ S/C and 1/L ≥ floor, crawl-delay    feasible
+//	R < LeastRatio, or 1/L below those      overloaded whatever the resources
+//	otherwise                               needs more connections
+//
+// LeastRatio stands where the paper has 1: what the crawler owes a slow host is no matter of resources either. Back-off
+// passes and does not count.
+func (s *State) Verdict(o *Options) Verdict {
+	upper := s.Upper()
+	most := *o
+	most.Servers, most.Connections = 0, 0 // as many connections as one likes
+	switch {
+	case upper >= max(s.pace(o, s.worst), s.worst):
+		return Feasible
+	case upper >= max(s.pace(&most, s.worst), s.worst):
+		return NeedsConnections
+	}
+	return Overloaded
+}
+
+// R returns (1/L)/max e, +Inf while one of them is not known.
+func (s *State) R() float64 {
+	if s.worst <= 0 {
+		return math.Inf(1)
+	}
+	return 1 / (s.load.PerSecond() * s.worst.Seconds())
+}
+
+// Capacity returns the visits per second that the host bears at its present pace, back-off left out: 1/I. With floor 0 it
+// is as many as fit one after the other.
+func (s *State) Capacity(o *Options) float64 {
+	return 1 / max(s.pace(o, s.worst), s.worst, time.Millisecond).Seconds()
+}
+
+// times returns d·f, at most the longest duration.
+func times(d time.Duration, f float64) time.Duration {
+	if p := float64(d) * f; p < math.MaxInt64 {
+		return time.Duration(p)
+	}
+	return math.MaxInt64
+}
+
+// after returns t + d in unix milliseconds, rounded up: never too early.
+func after(t time.Time, d time.Duration) int64 {
+	const most = math.MaxInt64 / int64(time.Millisecond) // year 2262
+	ms := t.UnixMilli()
+	if t.Nanosecond()%int(time.Millisecond) != 0 {
+		ms++
+	}
+	return max(0, min(ms+int64((d+time.Millisecond-1)/time.Millisecond), most))
+}
+
+func clock(ms int64) time.Time {
+	if ms == 0 {
+		return time.Time{}
+	}
+	return time.UnixMilli(ms)
+}
+
+// chance returns a number from 0 to 1 that is spread evenly over seeds (SplitMix64).
+func chance(seed uint64) float64 {
+	seed += 0x9e3779b97f4a7c15
+	seed = (seed ^ seed>>30) * 0xbf58476d1ce4e5b9
+	seed = (seed ^ seed>>27) * 0x94d049bb133111eb
+	return float64((seed^seed>>31)>>11) * 0x1p-53
+}

@@ -1,0 +1,410 @@
+package politeness
+
+import (
+	"math"
+	"math/big"
+	"math/rand/v2"
+	"testing"
+	"time"
+
+	"henro/actors/revisit"
+)
+
+var start = time.Date(2025, 1, 1, 0, 0, 0, 0, time.UTC)
+
+// exact is Σ 1/T in 2⁻⁶⁴ s⁻¹, each share rounded down, added up from scratch.
+func exact(intervals map[int]time.Duration) *big.Int {
+	sum := new(big.Int)
+	unit := new(big.Int).Lsh(big.NewInt(int64(time.Second)), 64)
+	for _, t := range intervals {
+		sum.Add(sum, new(big.Int).Div(unit, big.NewInt(int64(t))))
+	}
+	return sum
+}
+
+func (l Load) whole() *big.Int {
+	n := new(big.Int).SetUint64(l.high)
+	return n.Lsh(n, 64).Add(n, new(big.Int).SetUint64(l.low))
+}
+
+// Invariant: L equals the sum recomputed from scratch, exactly, after any number of changes.
+func TestLoadEqualsTheSumRecomputed(t *testing.T) {
+	rnd := rand.New(rand.NewPCG(1, 2))
+	random := func() time.Duration { // from a millisecond to 400 days, each order of magnitude alike; now and then below
+		if rnd.IntN(1000) == 0 {
+			return time.Duration(1 + rnd.IntN(1000))
+		}
+		return time.Duration(1e6 * math.Exp(rnd.Float64()*math.Log(400*86400*1e3)))
+	}
+	var s State
+	pages := map[int]time.Duration{}
+	for i := range 3_000_000 {
+		page := rnd.IntN(1000)
+		old, ok := pages[page]
+		switch {
+		case !ok:
+			pages[page] = random()
+			s.AddPage(pages[page])
+		case rnd.IntN(10) == 0:
+			s.RemovePage(old)
+			delete(pages, page)
+		default:
+			pages[page] = random()
+			s.Retime(old, pages[page])
+		}
+		if i%500_000 == 0 || i == 2_999_999 {
+			if want := exact(pages); want.Cmp(s.load.whole()) != 0 {
+				t.Fatalf("after %d changes: %v, recomputed %v", i+1, s.load.whole(), want)
+			}
+		}
+	}
+	if s.Pages() != uint64(len(pages)) {
+		t.Errorf("%d pages, want %d", s.Pages(), len(pages))
+	}
+	for _, old := range pages {
+		s.RemovePage(old)
+	}
+	if s.Load() != 0 || s.Pages() != 0 || s.Upper() != math.MaxInt64 {
+		t.Errorf("with the last page gone: L = %v, %d pages, 1/L = %v", s.Load(), s.Pages(), s.Upper())
+	}
+	var l Load
+	if l.Add(time.Hour); l.Remove(time.Minute) || l.PerSecond() != 0 {
+		t.Error("more was removed than was there")
+	}
+}
+
+func TestLoadIndex(t *testing.T) {
+	var s State
+	for range 86_400 {
+		s.AddPage(24 * time.Hour)
+	}
+	if l := s.Load(); math.Abs(l-1) > 1e-12 {
+		t.Errorf("86,400 pages a day: L = %v", l)
+	}
+	if u := s.Upper(); u < time.Second-time.Microsecond || u > time.Second+time.Microsecond {
+		t.Errorf("1/L = %v", u)
+	}
+}
+
+func TestInterval(t *testing.T) {
+	polite := DefaultOptions()
+	archive, err := Profile("archive")
+	if err != nil {
+		t.Fatal(err)
+	}
+	busy := polite
+	busy.Servers, busy.Connections = 3_200_000, 32_000
+	own := polite
+	own.Floor = 0
+	for _, c := range []struct {
+		name  string
+		o     Options
+		pages int
+		took  time.Duration
+		delay time.Duration
+		want  time.Duration
+	}{
+		{"a host never asked has the floor", polite, 0, 0, 0, 5 * time.Second},
+		{"a fast host has the floor", polite, 0, 100 * time.Millisecond, 0, 5 * time.Second},
+		{"a slow host rests as long as it works", polite, 0, 20 * time.Second, 0, 40 * time.Second},
+		{"(9): S/C = 100 and the paper's mean fetch time", busy, 0, 845 * time.Millisecond, 0, 84500 * time.Millisecond},
+		{"Crawl-delay above the floor", polite, 0, 0, 30 * time.Second, 30 * time.Second},
+		{"Crawl-delay below the floor", polite, 0, 0, time.Second, 5 * time.Second},
+		{"Crawl-delay beyond its bound", polite, 0, 0, time.Hour, 5 * time.Minute},
+		{"archive: a minute", archive, 10_000, 0, 0, time.Minute},
+		{"archive: 5 s above 10,000 pages", archive, 10_001, 0, 0, 5 * time.Second},
+		{"hosts of one's own are not paced", own, 0, 20 * time.Second, 30 * time.Second, 0},
+	} {
+		if err := c.o.Validate(); err != nil {
+			t.Errorf("%s: %v", c.name, err)
+		}
+		var s State
+		for range c.pages {
+			s.AddPage(time.Hour)
+		}
+		s.SetCrawlDelay(c.delay, c.delay > 0)
+		if c.took > 0 {
+			s.Observe(&c.o, Visit{Took: c.took}, start)
+			if want := start.Add(c.want - c.took); s.NextAllowed().Before(want) && c.want > 0 {
+				t.Errorf("%s: next at %v, want %v", c.name, s.NextAllowed(), want)
+			}
+		}
+		if got := s.Interval(&c.o); got != c.want {
+			t.Errorf("%s: %v, want %v", c.name, got, c.want)
+		}
+	}
+}
+
+func TestVerdict(t *testing.T) {
+	for _, c := range []struct {
+		name               string
+		servers, conns     int
+		floor              time.Duration
+		took, every, delay time.Duration
+		want               Verdict
+	}{
+		{"no pages", 1, 1, time.Second, time.Second, 0, 0, Feasible},
+		{"a page a minute, half a second each", 1, 1, time.Second, 500 * time.Millisecond, time.Minute, 0, Feasible},
+		{"R = 60 below S/C = 100", 3200, 32, time.Second, time.Second, time.Minute, 0, NeedsConnections},
+		{"R = 60 at S/C = 60", 60, 1, time.Second, time.Second, time.Minute, 0, Feasible},
+		{"R < 1", 1, 1, time.Millisecond, 2 * time.Minute, time.Minute, 0, Overloaded},
+		{"R < 1 and few connections", 100, 1, time.Millisecond, 2 * time.Minute, time.Minute, 0, Overloaded},
+		{"1/L below the floor", 1, 1, 5 * time.Second, time.Millisecond, 4 * time.Second, 0, Overloaded},
+		{"1/L at the floor", 1, 1, 5 * time.Second, time.Millisecond, 5 * time.Second, 0, Feasible},
+		{"1/L below the Crawl-delay", 1, 1, time.Second, time.Millisecond, 4 * time.Second, 10 * time.Second, Overloaded},
+		{"a host of one's own that is too slow", 1, 1, 0, 2 * time.Second, time.Second, 0, Overloaded},
+	} {
+		o := DefaultOptions()
+		o.Floor, o.Servers, o.Connections, o.LeastRatio = c.floor, c.servers, c.conns, 1
+		var s State
+		s.SetCrawlDelay(c.delay, c.delay > 0)
+		s.Observe(&o, Visit{Took: c.took}, start)
+		if c.every > 0 {
+			s.AddPage(c.every)
+		}
+		if got := s.Verdict(&o); got != c.want {
+			t.Errorf("%s: %v, want %v (R = %v)", c.name, got, c.want, s.R())
+		}
+	}
+}
+
+func TestBackOffDoublesAndIsForgiven(t *testing.T) {
+	o := DefaultOptions()
+	o.Jitter = 0
+	for _, outcome := range []Outcome{Throttled, Timeout, Refused, Unreachable} {
+		var s State
+		now := start
+		for n := range 14 {
+			s.Observe(&o, Visit{Took: time.Second, Outcome: outcome}, now)
+			want := min(time.Minute<<n, 24*time.Hour)
+			if s.Dead(&o) {
+				want = o.ProbeEvery
+			}
+			if got := s.NextAllowed().Sub(now); got < want || got > want+time.Second {
+				t.Errorf("%v, failure %d: rests %v, want %v", outcome, n+1, got, want)
+			}
+			if dead := outcome != Throttled && n+1 >= o.DeadAfter; s.Dead(&o) != dead {
+				t.Errorf("%v, failure %d: dead = %v", outcome, n+1, s.Dead(&o))
+			}
+			now = s.NextAllowed()
+		}
+		var total time.Duration
+		visits := 0
+		for ; s.Interval(&o) > o.Floor; visits++ {
+			s.Observe(&o, Visit{}, now)
+			total += s.NextAllowed().Sub(now)
+			now = s.NextAllowed()
+		}
+		if s.Dead(&o) || visits > 5 || total > 2*time.Hour {
+			t.Errorf("%v: full pace after %d successes and %v, dead %v", outcome, visits, total, s.Dead(&o))
+		}
+	}
+}
+
+func TestFailuresOfPagesDoNotSlowAHostDown(t *testing.T) {
+	o := DefaultOptions()
+	var s State
+	for i := range 100 {
+		s.Observe(&o, Visit{Took: 10 * time.Millisecond, Outcome: ClientError}, start.Add(time.Duration(i)*o.Floor))
+	}
+	if got := s.Interval(&o); got != o.Floor || s.Failures() != 0 {
+		t.Errorf("after a hundred 404s: interval %v, %d failures", got, s.Failures())
+	}
+}
+
+func TestRetryAfter(t *testing.T) {
+	o := DefaultOptions()
+	o.Jitter = 0
+	for _, c := range []struct {
+		name             string
+		outcome          Outcome
+		retryAfter, want time.Duration
+	}{
+		{"longer than the back-off", Throttled, time.Hour, time.Hour},
+		{"shorter than the back-off", Throttled, time.Second, time.Minute},
+		{"beyond its bound", Throttled, 365 * 24 * time.Hour, o.MaxRetryAfter},
+		{"negative", Throttled, -time.Hour, time.Minute},
+		{"not asked for with a page", OK, time.Hour, o.Floor},
+	} {
+		var s State
+		s.Observe(&o, Visit{Outcome: c.outcome, RetryAfter: c.retryAfter}, start)
+		if got := s.NextAllowed().Sub(start); got != c.want {
+			t.Errorf("%s: %v, want %v", c.name, got, c.want)
+		}
+	}
+}
+
+func TestJitterSpreadsReturns(t *testing.T) {
+	o := DefaultOptions()
+	seen := map[time.Duration]bool{}
+	for i := range 100 {
+		var s State
+		now := start.Add(time.Duration(i) * time.Microsecond)
+		s.Observe(&o, Visit{Outcome: Timeout}, now)
+		rest := s.NextAllowed().Sub(now)
+		if rest < time.Minute || rest > time.Minute*12/10+time.Millisecond {
+			t.Errorf("rests %v", rest)
+		}
+		seen[rest.Truncate(time.Millisecond)] = true
+	}
+	if len(seen) < 90 {
+		t.Errorf("%d different rests of 100", len(seen))
+	}
+}
+
+// Invariants: NextAllowed never moves back, and after a visit is at least one interval after its start.
+func TestNextAllowedNeverMovesBack(t *testing.T) {
+	rnd := rand.New(rand.NewPCG(3, 4))
+	o := DefaultOptions()
+	for range 200 {
+		var s State
+		now := start
+		for range 100 {
+			before := s.NextAllowed()
+			switch rnd.IntN(3) {
+			case 0:
+				s.Started(&o, now)
+			case 1:
+				s.Allow(now.Add(time.Duration(rnd.IntN(1e9)) * 100))
+			default:
+				v := Visit{Took: time.Duration(rnd.IntN(3e9)), Outcome: Outcome(rnd.IntN(int(outcomes))), RetryAfter: time.Duration(rnd.IntN(1e9)) * 100}
+				s.Observe(&o, v, now)
+				if s.NextAllowed().Before(now.Add(-v.Took).Add(s.Interval(&o))) {
+					t.Fatalf("next at %v, less than %v after %v", s.NextAllowed(), s.Interval(&o), now.Add(-v.Took))
+				}
+			}
+			if s.NextAllowed().Before(before) {
+				t.Fatalf("moved back from %v to %v", before, s.NextAllowed())
+			}
+			now = now.Add(time.Duration(rnd.IntN(1e10)))
+			same(t, &s)
+		}
+	}
+}
+
+func same(t testing.TB, s *State) {
+	t.Helper()
+	b, err := s.MarshalBinary()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var back State
+	if err := back.UnmarshalBinary(b); err != nil {
+		t.Fatal(err)
+	}
+	if back != *s {
+		t.Fatalf("%+v became %+v", s, back)
+	}
+}
+
+func FuzzUnmarshal(f *testing.F) {
+	var s State
+	b, _ := s.MarshalBinary()
+	f.Add(b)
+	o := DefaultOptions()
+	s.AddPage(time.Hour)
+	s.Rates().Add(time.Hour)
+	s.SetCrawlDelay(time.Second, true)
+	s.Observe(&o, Visit{Took: time.Second, Outcome: Throttled}, start)
+	b, _ = s.MarshalBinary()
+	f.Add(b)
+	f.Fuzz(func(t *testing.T, b []byte) {
+		var s State
+		if s.UnmarshalBinary(b) != nil {
+			return
+		}
+		same(t, &s)
+		o := DefaultOptions()
+		s.Observe(&o, Visit{Took: time.Second, Outcome: Timeout, RetryAfter: time.Hour}, start)
+		s.Retime(time.Hour, time.Minute)
+		if i := s.Interval(&o); i < o.Floor || s.Verdict(&o) > Overloaded {
+			t.Fatalf("interval %v", i)
+		}
+		same(t, &s)
+	})
+}
+
+// brute tries every combination of intervals from a grid and returns the most versions captured within capacity.
+func brute(rates *revisit.Rates, capacity float64, grid []time.Duration) float64 {
+	best := 0.0
+	var try func(bin int, load, captured float64)
+	try = func(bin int, load, captured float64) {
+		for bin < len(rates) && rates[bin] == 0 {
+			bin++
+		}
+		if load > capacity*(1+1e-9) {
+			return
+		}
+		if bin == len(rates) {
+			best = max(best, captured)
+			return
+		}
+		n := float64(rates[bin])
+		for _, t := range grid {
+			x := t.Seconds() / revisit.BinMean(bin).Seconds()
+			try(bin+1, load+n/t.Seconds(), captured-n*math.Expm1(-x)/t.Seconds())
+		}
+	}
+	try(0, 0, 0)
+	return best
+}
+
+func TestOptimalReliefAgainstEveryCombination(t *testing.T) {
+	rnd := rand.New(rand.NewPCG(5, 6))
+	low, high := time.Hour, 400*24*time.Hour
+	var grid []time.Duration
+	for i := range 60 {
+		grid = append(grid, time.Duration(float64(low)*math.Pow(float64(high)/float64(low), float64(i)/59)))
+	}
+	better := 0
+	for range 40 {
+		var rates revisit.Rates
+		for range 3 {
+			rates[4+rnd.IntN(revisit.RateBins-4)] += uint32(1 + rnd.IntN(1000))
+		}
+		before := Price(&rates, 1, Plan{Min: low, Max: high})
+		capacity := before.Load * (0.05 + 0.9*rnd.Float64())
+		optimal, cost := Relieve(Optimal, &rates, 1, capacity, low, high)
+		if optimal.Max == 0 {
+			continue // the bound itself is too much
+		}
+		if cost.Load > capacity*(1+1e-6) || cost.Load < capacity*(1-1e-6) {
+			t.Errorf("load %v for a capacity of %v", cost.Load, capacity)
+		}
+		if b := brute(&rates, capacity, grid); cost.Captured < b*(1-1e-9) {
+			t.Errorf("captures %v, a combination from the grid %v: %v", cost.Captured, b, rates)
+		}
+		for _, kind := range []Relief{Stretch, Delay} {
+			_, other := Relieve(kind, &rates, 1, capacity, low, high)
+			if other.Load > capacity*(1+1e-6) {
+				t.Errorf("%v: load %v for a capacity of %v", kind, other.Load, capacity)
+			}
+			if other.Captured > cost.Captured*(1+1e-9) {
+				t.Errorf("%v captures %v, optimal %v", kind, other.Captured, cost.Captured)
+			}
+			if other.Captured < cost.Captured*(1-1e-3) {
+				better++
+			}
+		}
+		if cost.Share() > 1 || cost.Captured > before.Captured {
+			t.Errorf("relief captures %v of %v", cost.Captured, before.Captured)
+		}
+	}
+	if better < 20 {
+		t.Errorf("optimal is the better one only %d times", better)
+	}
+}
+
+func TestReliefOfAHostThatNeedsNone(t *testing.T) {
+	var rates revisit.Rates
+	rates.Add(24 * time.Hour)
+	for _, kind := range []Relief{NoRelief, Stretch, Delay, Optimal} {
+		plan, _ := Relieve(kind, &rates, 1, 1, time.Hour, 400*24*time.Hour)
+		if got := plan.Interval(time.Hour, time.Hour); got != time.Hour {
+			t.Errorf("%v: an hour became %v", kind, got)
+		}
+		if back, err := ParseRelief(kind.String()); err != nil || back != kind {
+			t.Errorf("%v: %v, %v", kind, back, err)
+		}
+	}
+}
