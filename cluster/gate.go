@@ -1,0 +1,58 @@
+package cluster
+
+import "sync"
+
+// Gate is the set of actor addresses that the gossip holds alive. Messages to others become dead letters at once: every dial
+// of a dead address leaks a connection in protoactor's remote, and what is queued for it is held in memory for seconds. A
+// nil Gate lets everything through.
+//
+// A message that is refused while a member is not known yet is no loss: in our protocol everything is said again until answered.
+type Gate struct {
+	mu     sync.RWMutex
+	open   map[string]map[string]bool // actor address → holders (gossip names) that are alive there
+	closed func(address string)       // called when the last holder of an address is gone
+}
+
+// NewGate returns a gate that lets nothing through yet.
+func NewGate() *Gate { return &Gate{open: make(map[string]map[string]bool)} }
+
+// Open reports whether messages to the address pass.
+func (g *Gate) Open(address string) bool {
+	if g == nil {
+		return true
+	}
+	g.mu.RLock()
+	defer g.mu.RUnlock()
+	return len(g.open[address]) > 0
+}
+
+// admit notes that holder lives at the address.
+func (g *Gate) admit(address, holder string) {
+	if g == nil {
+		return
+	}
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.open[address] == nil {
+		g.open[address] = make(map[string]bool)
+	}
+	g.open[address][holder] = true
+}
+
+// expel notes that holder does not live there any more. A restarted node has the address of its predecessor, hence the holders.
+func (g *Gate) expel(address, holder string) {
+	if g == nil {
+		return
+	}
+	g.mu.Lock()
+	delete(g.open[address], holder)
+	last := g.open[address] != nil && len(g.open[address]) == 0
+	if last {
+		delete(g.open, address)
+	}
+	closed := g.closed
+	g.mu.Unlock()
+	if last && closed != nil {
+		closed(address)
+	}
+}

@@ -1,0 +1,189 @@
+package cluster
+
+import (
+	"context"
+	"net"
+	"strings"
+	"sync/atomic"
+
+	"github.com/asynkron/protoactor-go/actor"
+	"github.com/asynkron/protoactor-go/remote"
+	"github.com/sirupsen/logrus"
+	"golang.org/x/time/rate"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/credentials"
+	"google.golang.org/grpc/status"
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/reflect/protoreflect"
+	"google.golang.org/protobuf/reflect/protoregistry"
+)
+
+// guard stands before protoactor's remote, which believes everything it is told: an index out of range, a type it does not
+// know or a Terminated about nobody ends its process, and Stop, PoisonPill and the activator are open to all. It lets pass
+// henro's own messages and what watching needs, from anybody who could connect, to actors of this process only.
+type guard struct {
+	address string // of this process: what is meant for others would be passed on, for ever when it is an alias of ours
+	gate    *Gate
+	log     *logrus.Entry
+	warn    *rate.Limiter
+
+	connections, calls, messages, panics atomic.Uint64
+}
+
+// Refused counts what the guard kept out.
+type Refused struct {
+	Connections uint64 // that did not prove to know the key, or spoke no TLS
+	Calls       uint64 // of anything but the stream of messages
+	Messages    uint64 // of foreign types, for other addresses, for the innards of the actor system
+	Streams     uint64 // ended for broken contents
+}
+
+// prefix of the protobuf types that are ours.
+const ownTypes = "henro."
+
+// reserved are actors of the engine that are nobody's business. A guardian panics at any message.
+var reserved = []string{"activator", "EndpointSupervisor", "eventstream", "deadletter", "guardian"}
+
+func newGuard(address string, gate *Gate, log *logrus.Entry) *guard {
+	return &guard{address: address, gate: gate, log: log, warn: rate.NewLimiter(1, 10)}
+}
+
+func (g *guard) refused() Refused {
+	return Refused{Connections: g.connections.Load(), Calls: g.calls.Load(), Messages: g.messages.Load(), Streams: g.panics.Load()}
+}
+
+// say logs at most one line a second, so that whoever knocks all night does not fill the disk.
+func (g *guard) say(phrase string, fields logrus.Fields) {
+	if g.warn.Allow() {
+		g.log.WithFields(fields).Warn(phrase)
+	}
+}
+
+// unary denies all calls: those of remote are not implemented and panic.
+func (g *guard) unary(_ context.Context, _ any, info *grpc.UnaryServerInfo, _ grpc.UnaryHandler) (any, error) {
+	g.calls.Add(1)
+	g.say("call refused", logrus.Fields{"call": info.FullMethod})
+	return nil, status.Error(codes.PermissionDenied, remoteRefusedBy)
+}
+
+// stream filters the messages of one peer; a panic ends the stream instead of the process.
+func (g *guard) stream(server any, s grpc.ServerStream, _ *grpc.StreamServerInfo, handle grpc.StreamHandler) (err error) {
+	defer func() {
+		if why := recover(); why != nil {
+			g.panics.Add(1)
+			g.say("stream of a peer ended: broken message", logrus.Fields{"err": why})
+			err = status.Error(codes.InvalidArgument, "broken message")
+		}
+	}()
+	return handle(server, &guardedStream{ServerStream: s, guard: g})
+}
+
+// guardedStream is the stream of one peer.
+type guardedStream struct {
+	grpc.ServerStream
+	guard *guard
+	peer  string // its actors' address, as it said when it connected
+}
+
+// RecvMsg hands protoactor only what it can bear.
+func (s *guardedStream) RecvMsg(m any) error {
+	if err := s.ServerStream.RecvMsg(m); err != nil {
+		return err
+	}
+	said, ok := m.(*remote.RemoteMessage)
+	if !ok {
+		return status.Error(codes.InvalidArgument, remoteRefusedBy)
+	}
+	if c := said.GetConnectRequest(); c != nil {
+		s.peer = c.GetServerConnection().GetAddress()
+	}
+	if err := s.guard.sift(said.GetMessageBatch(), s.peer); err != nil {
+		s.guard.panics.Add(1)
+		s.guard.say("stream of a peer ended: broken message", logrus.Fields{"address": s.peer, "err": err})
+		return err
+	}
+	return nil
+}
+
+// sift drops from the batch what must not come in; an error means that no honest peer sends such a batch.
+func (g *guard) sift(b *remote.MessageBatch, peer string) error {
+	if b == nil {
+		return nil
+	}
+	keep := b.Envelopes[:0]
+	for _, e := range b.Envelopes {
+		if uint32(e.Target) >= uint32(len(b.Targets)) || uint32(e.TypeId) >= uint32(len(b.TypeNames)) ||
+			uint32(e.Sender) > uint32(len(b.Senders)) || e.SerializerId != 0 {
+			return status.Error(codes.InvalidArgument, "index out of range")
+		}
+		if name, target := b.TypeNames[e.TypeId], b.Targets[e.Target]; !g.admits(name, target, e.MessageData, peer) {
+			g.messages.Add(1)
+			g.say("message refused", logrus.Fields{"type": name, "actor": target.GetId(), "sender": peer})
+			continue
+		}
+		keep = append(keep, e)
+	}
+	b.Envelopes = keep
+	return nil
+}
+
+// admits decides about one message.
+func (g *guard) admits(name string, target *actor.PID, body []byte, peer string) bool {
+	if target == nil || target.Address != g.address || target.Id == "" {
+		return false
+	}
+	for _, r := range reserved {
+		if strings.HasPrefix(target.Id, r) {
+			return false
+		}
+	}
+	if strings.HasPrefix(name, ownTypes) {
+		// A type that is unknown here comes from a newer version.
+		_, err := protoregistry.GlobalTypes.FindMessageByName(protoreflect.FullName(name))
+		return err == nil
+	}
+	// Watching: who watches and who ended must be an actor of the peer, or this process would dial whatever address is named.
+	// Terminated is the one that makes remote dial without asking the gate.
+	var who *actor.PID
+	switch name {
+	case "actor.DeadLetterResponse":
+		return true
+	case "actor.Watch":
+		var m actor.Watch
+		if proto.Unmarshal(body, &m) == nil {
+			who = m.Watcher
+		}
+	case "actor.Unwatch":
+		var m actor.Unwatch
+		if proto.Unmarshal(body, &m) == nil {
+			who = m.Watcher
+		}
+	case "actor.Terminated":
+		var m actor.Terminated
+		if proto.Unmarshal(body, &m) == nil && g.gate.Open(peer) {
+			who = m.Who
+		}
+	}
+	return who.GetId() != "" && who.GetAddress() == peer && peer != g.address
+}
+
+// doorkeeper counts and logs the connections that fail to prove that they belong here, which grpc would do in silence.
+type doorkeeper struct {
+	credentials.TransportCredentials
+	guard *guard
+}
+
+func (d *doorkeeper) ServerHandshake(c net.Conn) (net.Conn, credentials.AuthInfo, error) {
+	conn, info, err := d.TransportCredentials.ServerHandshake(c)
+	if err != nil {
+		d.guard.connections.Add(1)
+		d.guard.say("connection refused", logrus.Fields{"address": c.RemoteAddr().String(), "err": err})
+	}
+	return conn, info, err
+}
+
+// Clone keeps the doorkeeper in its place.
+func (d *doorkeeper) Clone() credentials.TransportCredentials {
+	return &doorkeeper{TransportCredentials: d.TransportCredentials.Clone(), guard: d.guard}
+}

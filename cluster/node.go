@@ -1,0 +1,506 @@
+package cluster
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/netip"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/hashicorp/memberlist"
+	"github.com/sirupsen/logrus"
+)
+
+// Options say who this node is and how it meets the others.
+type Options struct {
+	Name         string // the same at every start, unique in the cluster
+	Role         Role
+	Boot         string // id of this start; default NewBoot()
+	ActorAddress string // "ip:port" of its actors, from Remote.Address
+	Version      string // of its program
+	Capacity     int    // connections it can hold at once
+
+	Bind      string   // "host:port" of the gossip, UDP and TCP; port 0: any free one
+	Advertise string   // "ip:port" under which others reach Bind; default: found by Advertise
+	JoinAddrs []string // "host:port" of the gossip of any live nodes; none: wait for the others
+	Key       *Keys    // nil: no encryption, and only loopback may be bound
+
+	Settle time.Duration // how long a node must be gone before that is believed; default DefaultSettle
+	Notify func(Event)   // hears of the others, from one goroutine, in order; it must not wait for long
+	Gate   *Gate         // lets messages through to the members that the gossip holds alive; nil: none is kept
+
+	Logger    *logrus.Entry
+	Transport memberlist.Transport // nil: sockets; for tests: clustertest.Network
+}
+
+// DefaultSettle comes on top of the 5–6 s in which memberlist notices a death: a switch that is rebooted or a cable that is
+// changed answers again within a second or two, and an early verdict saves nothing, since leases end by themselves.
+const DefaultSettle = 2 * time.Second
+
+// Intervals of the joiner. Dialling costs next to nothing, and a restarted master has work waiting: so the pause stays short.
+const (
+	joinPause    = 500 * time.Millisecond // after the first failure, doubled up to
+	joinPauseMax = 3 * time.Second
+	healPause    = 15 * time.Second // between attempts to reach members that were lost
+	healFor      = time.Hour        // after that a lost member must come by itself
+	maxLost      = 128              // lost members remembered
+)
+
+func (o *Options) fill() error {
+	if o.Boot == "" {
+		o.Boot = NewBoot()
+	}
+	if o.Settle == 0 {
+		o.Settle = DefaultSettle
+	}
+	if o.Notify == nil {
+		o.Notify = func(Event) {}
+	}
+	if o.Logger == nil {
+		o.Logger = silent()
+	}
+	if o.Settle < 0 {
+		return errors.New("settle time is negative")
+	}
+	for _, address := range o.JoinAddrs {
+		if _, _, err := splitAddress(address); err != nil {
+			return fmt.Errorf("join: %w", err)
+		}
+	}
+	return nil
+}
+
+// Event is what the listener of a Node hears: *MemberUp, *MemberDown or *MemberUpdated.
+type Event interface{ of() Member }
+
+// MemberUp says that a member is there.
+type MemberUp struct{ Member Member }
+
+// MemberDown says that a member is gone: dead, unreachable, left, or replaced by a newer start of itself, whose MemberUp follows.
+type MemberDown struct {
+	Member   Member
+	Replaced bool
+}
+
+// MemberUpdated says that a member that is up shows other metadata than before.
+type MemberUpdated struct{ Member, Before Member }
+
+func (e *MemberUp) of() Member      { return e.Member }
+func (e *MemberDown) of() Member    { return e.Member }
+func (e *MemberUpdated) of() Member { return e.Member }
+
+// Node is this process in the gossip.
+type Node struct {
+	o    Options
+	list *memberlist.Memberlist
+	log  *logrus.Entry
+
+	done chan struct{} // closed by the first Leave or Close
+	end  sync.Once
+	wg   sync.WaitGroup
+
+	wake chan struct{} // holds one token when sightings wait
+
+	mu        sync.Mutex
+	self      Member
+	selfMeta  []byte
+	order     []string            // names in sightings, oldest first
+	sightings map[string]sighting // latest word of the gossip on each gossip name, not yet settled
+	members   []Member            // settled, by name
+	alive     map[string]Member   // by gossip name, as the gossip has it now
+	lost      []lostMember        // gone without leaving, oldest first
+}
+
+type sighting struct {
+	member Member
+	alive  bool
+}
+
+type lostMember struct {
+	address string
+	at      time.Time
+}
+
+// Join starts the gossip and returns at once; the others are looked for in the background until they are found, and again
+// whenever they are lost. An error says that this node cannot take part at all: a wrong option, a taken port, a missing key.
+func Join(o Options) (*Node, error) {
+	if err := o.fill(); err != nil {
+		return nil, fmt.Errorf("join cluster: %w", err)
+	}
+	n := &Node{
+		o: o, log: o.Logger, done: make(chan struct{}), wake: make(chan struct{}, 1),
+		self: Member{Name: o.Name, Boot: o.Boot, Role: o.Role, ActorAddress: o.ActorAddress, Version: o.Version, Capacity: o.Capacity},
+
+		sightings: make(map[string]sighting), alive: make(map[string]Member),
+	}
+	if err := n.self.validate(); err != nil {
+		return nil, fmt.Errorf("join cluster: %w", err)
+	}
+	// The longest that can ever be said is checked here, since memberlist panics on more.
+	longest := n.self
+	longest.Leaving, longest.Capacity = true, 1<<31-1
+	if _, err := encodeMeta(longest); err != nil {
+		return nil, fmt.Errorf("join cluster: %w", err)
+	}
+	n.selfMeta, _ = encodeMeta(n.self)
+	config, err := n.config()
+	if err != nil {
+		return nil, fmt.Errorf("join cluster: %w", err)
+	}
+	n.list, err = memberlist.Create(config)
+	if err != nil {
+		if addressTaken(err) {
+			err = fmt.Errorf("bind gossip to %s: %w: is another henro running here?", o.Bind, ErrAddressTaken)
+		}
+		return nil, fmt.Errorf("join cluster: %w", err)
+	}
+	n.mu.Lock()
+	n.self.GossipAddress = gossipAddress(n.list.LocalNode())
+	n.mu.Unlock()
+	n.wg.Go(n.settleSightings)
+	n.wg.Go(n.seekOthers)
+	return n, nil
+}
+
+// config is memberlist's LAN profile (a death is noticed in 5–6 s) with our name, key, address and ears.
+func (n *Node) config() (*memberlist.Config, error) {
+	c := memberlist.DefaultLANConfig()
+	c.Name = n.self.gossipName()
+	c.Label = "henro-1" // other memberlist clusters of the network are not for us
+	c.Logger = gossipLogger(n.log)
+	c.Delegate, c.Events, c.Alive = ears{n}, ears{n}, ears{n}
+	c.EnableCompression = false      // little is said, and nobody shall make us decompress
+	c.TCPTimeout = 5 * time.Second   // one black hole among the addresses to join delays the others by no more than this
+	c.DNSConfigPath = "/nonexistent" // no private DNS over TCP: names are looked up as by every other program
+	if n.o.Transport != nil {
+		c.Transport = n.o.Transport
+	} else {
+		host, port, err := splitAddress(n.o.Bind)
+		if err != nil {
+			return nil, err
+		}
+		if err := mayBind("gossip", host, port, n.o.Key); err != nil {
+			return nil, err
+		}
+		if host == "localhost" {
+			host = "127.0.0.1"
+		}
+		if n.o.Advertise == "" {
+			if n.o.Advertise, err = Advertise(n.o.Bind, n.o.JoinAddrs); err != nil {
+				return nil, err
+			}
+		}
+		advertised, err := netip.ParseAddrPort(n.o.Advertise)
+		if err != nil {
+			return nil, fmt.Errorf("advertise %q: not ip:port", n.o.Advertise)
+		}
+		c.BindAddr, c.BindPort = host, port
+		c.AdvertiseAddr, c.AdvertisePort = advertised.Addr().String(), int(advertised.Port())
+		if n.o.Key == nil {
+			c.CIDRsAllowed, _ = memberlist.ParseCIDRs([]string{"127.0.0.0/8", "::1/128"})
+		}
+	}
+	if n.o.Key != nil {
+		keyring, err := n.o.Key.keyring()
+		if err != nil {
+			return nil, fmt.Errorf("gossip key: %w", err)
+		}
+		c.Keyring = keyring
+	}
+	return c, nil
+}
+
+// Self is this node as the others see it.
+func (n *Node) Self() Member {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return n.self
+}
+
+// Members are the others that are up, settled, by name.
+func (n *Node) Members() []Member {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return slices.Clone(n.members)
+}
+
+// SetCapacity tells the others how many connections this node can hold now.
+func (n *Node) SetCapacity(capacity int) error {
+	return n.say(func(m *Member) { m.Capacity = capacity })
+}
+
+// say changes what this node shows of itself and waits up to a second until others were told.
+func (n *Node) say(change func(*Member)) error {
+	n.mu.Lock()
+	changed := n.self
+	change(&changed)
+	if changed == n.self {
+		n.mu.Unlock()
+		return nil
+	}
+	b, err := encodeMeta(changed)
+	if err == nil {
+		err = changed.validate()
+	}
+	if err != nil {
+		n.mu.Unlock()
+		return fmt.Errorf("change node metadata: %w", err)
+	}
+	n.self, n.selfMeta = changed, b
+	n.mu.Unlock()
+	if err := n.list.UpdateNode(time.Second); err != nil {
+		return fmt.Errorf("change node metadata: %w", err)
+	}
+	return nil
+}
+
+// Leave tells the others that this node goes, so that they need not find out, and ends. It waits for at most three seconds.
+func (n *Node) Leave() {
+	n.finish(func() {
+		if err := n.say(func(m *Member) { m.Leaving = true }); err != nil {
+			n.log.WithField("err", err).Debug("gossip: nobody heard that this node is leaving")
+		}
+		if err := n.list.Leave(2 * time.Second); err != nil {
+			n.log.WithField("err", err).Debug("gossip: nobody heard that this node left")
+		}
+	})
+}
+
+// Close ends without a word: to the others this node died.
+func (n *Node) Close() { n.finish(func() {}) }
+
+func (n *Node) finish(farewell func()) {
+	n.end.Do(func() {
+		close(n.done)
+		farewell()
+		if err := n.list.Shutdown(); err != nil {
+			n.log.WithField("err", err).Warn("gossip: shut down")
+		}
+		n.wg.Wait()
+	})
+}
+
+// ears are memberlist's callbacks. They are called under its locks and on the threads that read its sockets: they note and go.
+type ears struct{ n *Node }
+
+// NodeMeta is what this node says of itself.
+func (e ears) NodeMeta(int) []byte {
+	e.n.mu.Lock()
+	defer e.n.mu.Unlock()
+	return e.n.selfMeta
+}
+
+// The gossip is for membership only.
+func (ears) NotifyMsg([]byte)                {}
+func (ears) GetBroadcasts(int, int) [][]byte { return nil }
+func (ears) LocalState(bool) []byte          { return nil }
+func (ears) MergeRemoteState([]byte, bool)   {}
+
+// NotifyAlive keeps whoever is not one of us out of the member list.
+func (e ears) NotifyAlive(peer *memberlist.Node) error {
+	_, err := decodeMember(peer.Name, gossipAddress(peer), peer.Meta)
+	return err
+}
+
+func (e ears) NotifyJoin(peer *memberlist.Node)   { e.n.note(peer, true) }
+func (e ears) NotifyUpdate(peer *memberlist.Node) { e.n.note(peer, true) }
+func (e ears) NotifyLeave(peer *memberlist.Node)  { e.n.note(peer, false) }
+
+// note keeps the latest word on each gossip name until the settler takes it; memory is bounded by the nodes there are.
+func (n *Node) note(peer *memberlist.Node, alive bool) {
+	m, err := decodeMember(peer.Name, gossipAddress(peer), peer.Meta)
+	if err != nil {
+		return // NotifyAlive has kept it out
+	}
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	key := m.gossipName()
+	if key == n.self.gossipName() {
+		return
+	}
+	if _, waiting := n.sightings[key]; !waiting {
+		n.order = append(n.order, key)
+	}
+	n.sightings[key] = sighting{member: m, alive: alive}
+	if alive {
+		n.alive[key] = m
+		n.lost = slices.DeleteFunc(n.lost, func(l lostMember) bool { return l.address == m.GossipAddress })
+	} else {
+		delete(n.alive, key)
+		if !m.Leaving {
+			n.lost = append(slices.DeleteFunc(n.lost, func(l lostMember) bool { return l.address == m.GossipAddress }),
+				lostMember{address: m.GossipAddress, at: time.Now()})
+			if len(n.lost) > maxLost {
+				n.lost = n.lost[1:]
+			}
+		}
+	}
+	select {
+	case n.wake <- struct{}{}:
+	default:
+	}
+}
+
+// settleSightings passes what the gossip says through the settler to the listener.
+func (n *Node) settleSightings() {
+	s := newSettler(n.o.Settle, max(n.o.Settle, time.Minute))
+	timer := time.NewTimer(time.Hour)
+	defer timer.Stop()
+	for {
+		select {
+		case <-n.done:
+			return
+		case <-n.wake:
+		case <-timer.C:
+		}
+		n.mu.Lock()
+		order, sightings := n.order, n.sightings
+		n.order, n.sightings = nil, make(map[string]sighting)
+		n.mu.Unlock()
+		now := time.Now()
+		for _, key := range order {
+			what := sightings[key]
+			if what.alive {
+				s.see(what.member, now)
+				n.o.Gate.admit(what.member.ActorAddress, key)
+			} else {
+				s.lose(what.member, now)
+				n.o.Gate.expel(what.member.ActorAddress, key)
+			}
+		}
+		events := s.advance(now)
+		n.mu.Lock()
+		n.members = s.members()
+		n.mu.Unlock()
+		for _, event := range events {
+			n.tell(event)
+		}
+		if at := s.next(); at.IsZero() {
+			timer.Stop()
+		} else {
+			timer.Reset(max(time.Until(at), time.Millisecond))
+		}
+	}
+}
+
+func (n *Node) tell(event Event) {
+	m := event.of()
+	log := n.log.WithFields(logrus.Fields{"member": m.Name, "boot": m.Boot, "role": m.Role, "address": m.ActorAddress})
+	switch e := event.(type) {
+	case *MemberUp:
+		log.WithField("version", m.Version).Info("member up")
+	case *MemberDown:
+		log.WithFields(logrus.Fields{"left": m.Leaving, "replaced": e.Replaced}).Info("member down")
+	case *MemberUpdated:
+		log.Debug("member updated")
+	}
+	n.o.Notify(event)
+}
+
+// seekOthers joins until somebody is found, and again whenever this node stands alone or, a slave, without a master;
+// memberlist by itself forgets a dead member after 30 s and never looks for it again. Members that were lost are looked for
+// too, so that two halves of a cluster find each other whichever of them held the addresses to join.
+func (n *Node) seekOthers() {
+	pause := time.NewTimer(0)
+	defer pause.Stop()
+	var failures int
+	var healedAt time.Time
+	for {
+		select {
+		case <-n.done:
+			return
+		case <-pause.C:
+		}
+		var targets []string
+		seeking := n.missing()
+		if seeking {
+			targets = slices.Clone(n.o.JoinAddrs)
+		}
+		if now := time.Now(); now.Sub(healedAt) >= healPause {
+			healedAt = now
+			targets = append(targets, n.lostAddresses(now)...)
+		}
+		var why error
+		for _, address := range targets {
+			if n.finished() {
+				return
+			}
+			if _, err := n.list.Join([]string{address}); err != nil {
+				why = err
+			}
+		}
+		switch {
+		case !seeking || !n.missing():
+			if failures > 0 {
+				n.log.WithField("attempts", failures).Info("gossip: found the others")
+			}
+			failures = 0
+			pause.Reset(joinPauseMax)
+		default:
+			if failures++; failures == 1 || failures%200 == 0 { // at once, then every ten minutes
+				n.log.WithFields(logrus.Fields{"join": strings.Join(n.o.JoinAddrs, ","), "attempts": failures, "err": why}).
+					Warn("gossip: nobody found yet, trying on")
+			}
+			pause.Reset(min(joinPause<<min(failures-1, 10), joinPauseMax))
+		}
+	}
+}
+
+func (n *Node) finished() bool {
+	select {
+	case <-n.done:
+		return true
+	default:
+		return false
+	}
+}
+
+// missing reports whether this node lacks whom it was told to join.
+func (n *Node) missing() bool {
+	if len(n.o.JoinAddrs) == 0 {
+		return false
+	}
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	for _, m := range n.alive {
+		if n.o.Role == Master || m.Role == Master {
+			return false
+		}
+	}
+	return true
+}
+
+// lostAddresses are where members were lost lately.
+func (n *Node) lostAddresses(now time.Time) []string {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.lost = slices.DeleteFunc(n.lost, func(l lostMember) bool { return now.Sub(l.at) > healFor })
+	var addresses []string
+	for _, l := range n.lost {
+		addresses = append(addresses, l.address)
+	}
+	return addresses
+}
+
+// Await waits until a member for which ok holds is up, and returns it.
+func (n *Node) Await(ctx context.Context, ok func(Member) bool) (Member, error) {
+	tick := time.NewTicker(50 * time.Millisecond)
+	defer tick.Stop()
+	for {
+		for _, m := range n.Members() {
+			if ok(m) {
+				return m, nil
+			}
+		}
+		select {
+		case <-ctx.Done():
+			return Member{}, fmt.Errorf("await member: %w", ctx.Err())
+		case <-n.done:
+			return Member{}, errors.New("await member: the node has left")
+		case <-tick.C:
+		}
+	}
+}

@@ -1,0 +1,220 @@
+package cluster
+
+import (
+	"fmt"
+	"net"
+	"net/netip"
+	"strconv"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/asynkron/protoactor-go/actor"
+	"github.com/asynkron/protoactor-go/remote"
+	"github.com/sirupsen/logrus"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/backoff"
+	"google.golang.org/grpc/credentials"
+	"google.golang.org/grpc/credentials/insecure"
+	"google.golang.org/grpc/keepalive"
+)
+
+// Settings of protoactor's remote. With its defaults a burst of 20,000 messages delivered nothing at all.
+const (
+	batchMessages   = 64               // messages sent in one piece: 64 of our ≤ 128 kB stay below receiveLimit
+	writerQueue     = 4096             // slots made beforehand for each peer, grown when needed; the default of a million takes 16 MB each
+	receiveLimit    = 16 << 20         // bytes of one piece; the default of 4 MB breaks the connection of whoever sends more
+	dialTimeout     = 2 * time.Second  // a machine that is switched off would block its writer for 20 s
+	dialRetries     = 2                // each followed by 2 s of sleep; then what is queued becomes dead letters: 8 s in all
+	keepaliveEvery  = 10 * time.Second // a frozen peer is noticed after this and
+	keepaliveWait   = 3 * time.Second  // this; by default never
+	keepaliveMin    = 5 * time.Second  // what a server allows
+	handshakeWait   = 5 * time.Second  // for a connection that says nothing, or garbage
+	streamsPerPeer  = 16               // one is used
+	headerBytes     = 16 << 10
+	remoteRefusedBy = "this node speaks only henro's own messages"
+)
+
+// RemoteOptions say where actors of other processes are heard and answered.
+type RemoteOptions struct {
+	Bind      string   // "host:port"; port 0: any free one
+	Advertise string   // "ip:port" under which others reach Bind; default: found by Advertise
+	Peers     []string // addresses of others, to find Advertise by; may be empty
+	Key       *Keys    // nil: no encryption, and only loopback may be bound
+	Name      string   // of this node, for its certificate
+	Gate      *Gate    // to whom may be sent; nil: to everybody
+	Logger    *logrus.Entry
+}
+
+// Remote lets the actors of this process speak with those of others.
+type Remote struct {
+	system  *actor.ActorSystem
+	remote  *remote.Remote
+	guard   *guard
+	address string
+	gate    *Gate
+	closed  atomic.Bool // after Shutdown nothing is sent
+	dialled sync.Map    // addresses that were spoken to since the gate last closed on them
+}
+
+// StartRemote begins to listen. It must come before any actor is spawned, since from now on the addresses of actors bear the
+// advertised address.
+func StartRemote(system *actor.ActorSystem, o RemoteOptions) (*Remote, error) {
+	if o.Logger == nil {
+		o.Logger = silent()
+	}
+	host, port, err := splitAddress(o.Bind)
+	if err != nil {
+		return nil, fmt.Errorf("start remote: %w", err)
+	}
+	if host == "localhost" {
+		host = "127.0.0.1"
+	}
+	if err := mayBind("actors", host, port, o.Key); err != nil {
+		return nil, fmt.Errorf("start remote: %w", err)
+	}
+	// remote panics when it cannot listen, and wants to know its port before: so this listens first.
+	if port, err = probe(host, port); err != nil {
+		return nil, fmt.Errorf("start remote: %w", err)
+	}
+	if o.Advertise == "" {
+		o.Advertise, err = Advertise(net.JoinHostPort(host, strconv.Itoa(port)), o.Peers)
+		if err != nil {
+			return nil, fmt.Errorf("start remote: %w", err)
+		}
+	}
+	advertised, err := netip.ParseAddrPort(o.Advertise)
+	if err != nil || advertised.Addr().IsUnspecified() {
+		return nil, fmt.Errorf("start remote: advertise %q: not ip:port", o.Advertise)
+	}
+	if advertised.Port() == 0 {
+		o.Advertise = netip.AddrPortFrom(advertised.Addr(), uint16(port)).String()
+	}
+
+	var inside, outside credentials.TransportCredentials = insecure.NewCredentials(), insecure.NewCredentials()
+	if o.Key != nil {
+		config, err := o.Key.tlsConfig(o.Name)
+		if err != nil {
+			return nil, fmt.Errorf("start remote: %w", err)
+		}
+		inside, outside = credentials.NewTLS(config), credentials.NewTLS(config)
+	}
+	r := &Remote{system: system, address: o.Advertise, gate: o.Gate, guard: newGuard(o.Advertise, o.Gate, o.Logger)}
+	c := remote.Configure(host, port,
+		remote.WithAdvertisedHost(o.Advertise),
+		remote.WithEndpointWriterBatchSize(batchMessages),
+		remote.WithEndpointWriterQueueSize(writerQueue),
+		remote.WithEndpointManagerBatchSize(batchMessages),
+		remote.WithEndpointManagerQueueSize(writerQueue),
+		remote.WithDialOptions(
+			grpc.WithTransportCredentials(outside),
+			grpc.WithKeepaliveParams(keepalive.ClientParameters{Time: keepaliveEvery, Timeout: keepaliveWait}),
+			grpc.WithConnectParams(grpc.ConnectParams{Backoff: backoff.DefaultConfig, MinConnectTimeout: dialTimeout}),
+			grpc.WithNoProxy()),
+		remote.WithServerOptions(
+			grpc.Creds(&doorkeeper{TransportCredentials: inside, guard: r.guard}),
+			grpc.MaxRecvMsgSize(receiveLimit),
+			grpc.MaxConcurrentStreams(streamsPerPeer),
+			grpc.MaxHeaderListSize(headerBytes),
+			grpc.ConnectionTimeout(handshakeWait),
+			grpc.KeepaliveEnforcementPolicy(keepalive.EnforcementPolicy{MinTime: keepaliveMin, PermitWithoutStream: true}),
+			grpc.KeepaliveParams(keepalive.ServerParameters{Time: keepaliveEvery, Timeout: keepaliveWait}),
+			grpc.StreamInterceptor(r.guard.stream),
+			grpc.UnaryInterceptor(r.guard.unary)),
+	)
+	c.MaxRetryCount = dialRetries
+	// Resolvers are asked in the order of their registration, so this one, registered before remote's own, is asked first.
+	system.ProcessRegistry.RegisterAddressResolver(r.resolve)
+	r.remote = remote.NewRemote(system, c)
+	if err := start(r.remote); err != nil {
+		return nil, fmt.Errorf("start remote: %w", err)
+	}
+	if o.Gate != nil {
+		o.Gate.mu.Lock()
+		o.Gate.closed = r.hangUp
+		o.Gate.mu.Unlock()
+	}
+	return r, nil
+}
+
+// probe finds out whether the address can be listened on, and which port 0 becomes.
+func probe(host string, port int) (int, error) {
+	l, err := net.Listen("tcp", net.JoinHostPort(host, strconv.Itoa(port)))
+	if err != nil {
+		if addressTaken(err) {
+			err = ErrAddressTaken
+		}
+		return 0, fmt.Errorf("bind actors to %s: %w", net.JoinHostPort(host, strconv.Itoa(port)), err)
+	}
+	defer l.Close()
+	return l.Addr().(*net.TCPAddr).Port, nil
+}
+
+// start turns remote's panics into errors: somebody may have taken the port since it was probed.
+func start(r *remote.Remote) (err error) {
+	defer func() {
+		if why := recover(); why != nil {
+			err = fmt.Errorf("listen: %v", why)
+		}
+	}()
+	r.Start()
+	return nil
+}
+
+// Address is the "ip:port" under which others reach the actors of this process.
+func (r *Remote) Address() string { return r.address }
+
+// Refused counts what the guard kept out: connections, calls and messages.
+func (r *Remote) Refused() Refused { return r.guard.refused() }
+
+// Shutdown ends speech with others at once; what was said and not sent yet is lost. The actors that speak should be stopped before.
+//
+// It hangs up on every peer and closes the door, but does not take protoactor's graceful way, which takes a map away from
+// goroutines that still read it and so may crash the process on its way out, and waits 10 s for peers that are frozen.
+func (r *Remote) Shutdown() {
+	r.closed.Store(true)
+	r.dialled.Range(func(address, _ any) bool {
+		r.hangUp(address.(string))
+		return true
+	})
+	r.remote.Shutdown(false)
+}
+
+// resolve answers for PIDs of other processes with one that asks the gate at each message, because a PID remembers what it
+// was resolved to.
+func (r *Remote) resolve(pid *actor.PID) (actor.Process, bool) {
+	resolvers := r.system.ProcessRegistry.RemoteHandlers
+	outer, ok := resolvers[len(resolvers)-1](pid)
+	return &outside{remote: r, outer: outer}, ok
+}
+
+// outside is a process of another node.
+type outside struct {
+	remote *Remote
+	outer  actor.Process
+}
+
+func (p *outside) to(pid *actor.PID) actor.Process {
+	r := p.remote
+	if r.closed.Load() || !r.gate.Open(pid.Address) {
+		return r.system.DeadLetter
+	}
+	if _, known := r.dialled.Load(pid.Address); !known {
+		r.dialled.Store(pid.Address, true)
+	}
+	return p.outer
+}
+
+func (p *outside) SendUserMessage(pid *actor.PID, message any) {
+	p.to(pid).SendUserMessage(pid, message)
+}
+func (p *outside) SendSystemMessage(pid *actor.PID, message any) {
+	p.to(pid).SendSystemMessage(pid, message)
+}
+func (p *outside) Stop(pid *actor.PID) { p.to(pid).Stop(pid) }
+
+// hangUp ends the connection to an address whose last holder is gone; whoever watches actors there hears Terminated.
+func (r *Remote) hangUp(address string) {
+	r.dialled.Delete(address)
+	r.system.EventStream.Publish(&remote.EndpointTerminatedEvent{Address: address})
+}
