@@ -1,0 +1,91 @@
+package weburl
+
+import (
+	"strings"
+
+	"golang.org/x/text/encoding"
+)
+
+// memoSize bounds the answers a Resolver remembers, maxMemoRef the references worth remembering: 2 × 2,048 answers are about
+// 1 MB at the most, 0.3 MB usually.
+const (
+	memoSize   = 2048
+	maxMemoRef = 256
+)
+
+// Resolver resolves the references of one page after another. Links repeat, in a page and from page to page of a host (the
+// navigation), so it remembers its answers by the raw reference: those that depend on the page until Reset, those that only
+// depend on the host ("/a", "https://…") until Reset comes to another host. A Resolver serves one goroutine.
+type Resolver struct {
+	base   target
+	origin string // Host() of the base
+	url    URL
+	enc    encoding.Encoding
+	parser parser
+	page   map[string]answer
+	host   map[string]answer
+}
+
+type answer struct {
+	url URL
+	err error
+}
+
+// NewResolver returns a resolver for a page, or rather for its base URL, and the encoding of the page; nil means UTF-8.
+func NewResolver(base URL, enc encoding.Encoding) *Resolver {
+	r := &Resolver{page: make(map[string]answer), host: make(map[string]answer)}
+	r.Reset(base, enc)
+	return r
+}
+
+// Reset turns to another page.
+func (r *Resolver) Reset(base URL, enc encoding.Encoding) {
+	origin := ""
+	if !base.IsZero() {
+		origin = base.Host()
+	}
+	if origin != r.origin || enc != r.enc || r.url.IsZero() != base.IsZero() {
+		clear(r.host)
+	}
+	if base != r.url || enc != r.enc {
+		clear(r.page)
+	}
+	r.url, r.enc, r.origin = base, enc, origin
+	r.base = target{s: base.s, path: int(base.path), query: int(base.query)}
+}
+
+// Base returns what references are resolved against.
+func (r *Resolver) Base() URL { return r.url }
+
+// Resolve resolves one reference. It keeps no part of ref.
+func (r *Resolver) Resolve(ref string) (URL, error) {
+	if len(ref) > maxMemoRef {
+		return r.resolve(ref)
+	}
+	memo := r.page
+	if ofHost(ref) {
+		memo = r.host
+	}
+	if a, ok := memo[ref]; ok {
+		return a.url, a.err
+	}
+	u, err := r.resolve(ref)
+	if len(memo) >= memoSize {
+		clear(memo)
+	}
+	memo[strings.Clone(ref)] = answer{u, err}
+	return u, err
+}
+
+func (r *Resolver) resolve(ref string) (URL, error) {
+	r.parser.enc = r.enc
+	if r.url.IsZero() {
+		return r.parser.url(nil, ref)
+	}
+	return r.parser.url(&r.base, ref)
+}
+
+// ofHost reports whether the path of the page does not matter to a reference.
+func ofHost(ref string) bool {
+	return ref != "" && ref[0] == '/' || len(ref) > 8 && (ref[:7] == "http://" || ref[:8] == "https://")
+}

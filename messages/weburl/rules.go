@@ -1,0 +1,132 @@
+package weburl
+
+import (
+	"strings"
+)
+
+// Rules name what an operator holds to be without meaning in URLs. They go beyond what every server agrees on, so none is on
+// by default; the zero value changes nothing.
+type Rules struct {
+	Sessions  bool     // drop session identifiers: ;jsessionid=…, PHPSESSID, ASPSESSIONID…, CFID with CFTOKEN, /(S(…))/ of ASP.NET, a long sid
+	Tracking  bool     // drop what campaigns add: utm_…, gclid, fbclid and their kin
+	Drop      []string // parameters to drop, by name, in any case
+	SortQuery bool     // order the parameters and drop empty ones
+}
+
+// trackers are names of parameters that say where a visitor came from and never what the page is.
+var trackers = map[string]bool{
+	"gclid": true, "gclsrc": true, "gbraid": true, "wbraid": true, "dclid": true, "fbclid": true, "msclkid": true, "yclid": true,
+	"twclid": true, "ttclid": true, "igshid": true, "mc_cid": true, "mc_eid": true, "_ga": true, "_gl": true, "_hsenc": true,
+	"_hsmi": true, "mkt_tok": true, "oly_anon_id": true, "oly_enc_id": true, "vero_id": true, "wickedid": true, "s_cid": true,
+	"__twitter_impression": true, "_openstat": true, "gs_l": true, "srsltid": true,
+}
+
+var sessions = map[string]bool{"jsessionid": true, "phpsessid": true, "cfid": true, "cftoken": true, "aspsessionid": true}
+
+// Apply returns the URL without what the rules drop. Applying rules twice changes nothing more.
+func (r *Rules) Apply(u URL) URL {
+	if r == nil || u.s == "" || !r.Sessions && !r.Tracking && len(r.Drop) == 0 && !r.SortQuery {
+		return u
+	}
+	path, query := u.Path(), u.Query()
+	if r.Sessions && strings.ContainsAny(path, ";(") {
+		path = dropPathSession(path)
+	}
+	if query != "" {
+		kept := make([]string, 0, 8)
+		for parameter := range strings.SplitSeq(query, "&") {
+			name, value, _ := strings.Cut(parameter, "=")
+			if !r.drops(strings.ToLower(name), value) && !(r.SortQuery && name == "") {
+				kept = append(kept, parameter)
+			}
+		}
+		query = strings.Join(kept, "&")
+		if r.SortQuery {
+			query = sortQuery(query)
+		}
+	}
+	if path == u.Path() && query == u.Query() {
+		return u
+	}
+	if query != "" {
+		path += "?" + query
+	}
+	ruled, err := Parse(u.Host() + path)
+	if err != nil { // dropping makes nothing longer
+		return u
+	}
+	return ruled
+}
+
+func (r *Rules) drops(name, value string) bool {
+	for _, drop := range r.Drop {
+		if strings.EqualFold(drop, name) {
+			return true
+		}
+	}
+	if r.Tracking && (trackers[name] || strings.HasPrefix(name, "utm_") || strings.HasPrefix(name, "hsa_")) {
+		return true
+	}
+	return r.Sessions && (sessions[name] || strings.HasPrefix(name, "aspsessionid") || isToken(value) &&
+		(name == "sid" || name == "sessionid" || name == "session_id" || name == "sessid" || name == "zenid" || name == "oscsid"))
+}
+
+// isToken reports whether a value looks made up by a machine: 16 letters and digits or more.
+func isToken(value string) bool {
+	if len(value) < 16 {
+		return false
+	}
+	for i := 0; i < len(value); i++ {
+		if c := value[i]; class[c]&unreserved == 0 || c == '.' || c == '~' {
+			return false
+		}
+	}
+	return true
+}
+
+// dropPathSession removes ";jsessionid=…" up to the end of its segment, and segments "(S(…))" of ASP.NET.
+func dropPathSession(path string) string {
+	for {
+		i := strings.Index(strings.ToLower(path), ";jsessionid=")
+		if i < 0 {
+			break
+		}
+		end := i + 1
+		for end < len(path) && path[end] != '/' && path[end] != ';' {
+			end++
+		}
+		path = path[:i] + path[end:]
+	}
+	if !strings.Contains(path, "/(") {
+		return path
+	}
+	segments := strings.Split(path, "/")
+	kept := segments[:0]
+	for _, segment := range segments {
+		if !isASPSession(segment) {
+			kept = append(kept, segment)
+		}
+	}
+	if len(kept) == 1 {
+		return "/"
+	}
+	return strings.Join(kept, "/")
+}
+
+// isASPSession recognizes "(token)", "(S(token))" and "(A(token)S(token)F(token))", tokens being 24 letters and digits.
+func isASPSession(segment string) bool {
+	if len(segment) < 26 || segment[0] != '(' || segment[len(segment)-1] != ')' {
+		return false
+	}
+	inner := segment[1 : len(segment)-1]
+	if len(inner) == 24 {
+		return isToken(inner)
+	}
+	for inner != "" {
+		if len(inner) < 27 || inner[1] != '(' || inner[26] != ')' || !isToken(inner[2:26]) {
+			return false
+		}
+		inner = inner[27:]
+	}
+	return true
+}
