@@ -1,0 +1,167 @@
+package frontier
+
+import (
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+)
+
+var update = flag.Bool("update", false, "rewrite the expected parts of testdata/*.script")
+
+// The scripts of testdata: commands, a line of dashes, what they answered, an empty line.
+//
+//	new POLICY [t=2s] [b=4] [h=2] [backs=2] [queues=2] [least=1] [most=4]
+//	add HOST/NAME… [band=3]    link HOST HOST    done HOST… [rest=5s]
+//	at 3s                      next [LIMIT]      more HOST LIMIT       stats
+//
+// Host h7 has number 7; others are numbered as they come.
+func TestScripts(t *testing.T) {
+	files, err := filepath.Glob("testdata/*.script")
+	if err != nil || len(files) == 0 {
+		t.Fatalf("no scripts: %v", err)
+	}
+	for _, file := range files {
+		t.Run(filepath.Base(file), func(t *testing.T) {
+			text, err := os.ReadFile(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			var got strings.Builder
+			p := player{hosts: map[string]uint64{}}
+			for i, block := range strings.Split(strings.TrimSpace(string(text)), "\n\n") {
+				commands, _, found := strings.Cut(block+"\n", "----\n")
+				if i > 0 {
+					got.WriteString("\n")
+				}
+				got.WriteString(commands)
+				if !found {
+					continue // a comment
+				}
+				got.WriteString("----\n")
+				for _, line := range strings.Split(strings.TrimSpace(commands), "\n") {
+					answer, err := p.play(strings.Fields(line))
+					if err != nil {
+						t.Fatalf("%q: %v", line, err)
+					}
+					got.WriteString(answer)
+				}
+			}
+			if *update {
+				if err := os.WriteFile(file, []byte(got.String()), 0o644); err != nil {
+					t.Fatal(err)
+				}
+			} else if got.String() != string(text) {
+				t.Errorf("got\n%s\nwant\n%s", got.String(), text)
+			}
+		})
+	}
+}
+
+// player plays one script.
+type player struct {
+	f     Frontier[string]
+	now   time.Duration
+	hosts map[string]uint64
+}
+
+func (p *player) host(name string) uint64 {
+	if n, err := strconv.ParseUint(strings.TrimPrefix(name, "h"), 10, 64); err == nil {
+		return n
+	}
+	if _, ok := p.hosts[name]; !ok {
+		p.hosts[name] = uint64(len(p.hosts))
+	}
+	return p.hosts[name]
+}
+
+func (p *player) play(words []string) (string, error) {
+	if len(words) == 0 || strings.HasPrefix(words[0], "#") {
+		return "", nil
+	}
+	settings := map[string]string{}
+	args := slices.DeleteFunc(words[1:], func(w string) bool {
+		key, value, ok := strings.Cut(w, "=")
+		if ok {
+			settings[key] = value
+		}
+		return ok
+	})
+	number := func(key string, fallback int) int {
+		if n, err := strconv.Atoi(settings[key]); err == nil {
+			return n
+		}
+		return fallback
+	}
+	span := func(word string) time.Duration {
+		d, _ := time.ParseDuration(word)
+		return d
+	}
+	switch words[0] {
+	case "new":
+		o := DefaultOptions()
+		o.Policy, o.Interval = Policy(args[0]), span(settings["t"])
+		o.SlotsB, o.SlotsH = number("b", o.SlotsB), number("h", o.SlotsH)
+		o.BackCount, o.QueueCount = number("backs", o.BackCount), number("queues", o.QueueCount)
+		o.BudgetLeast, o.BudgetMost = number("least", o.BudgetLeast), number("most", o.BudgetMost)
+		o.FrontBias = float64(number("bias", 2))
+		p.now, p.hosts = 0, map[string]uint64{}
+		var err error
+		p.f, err = New[string](o)
+		return "", err
+	case "add":
+		var out strings.Builder
+		for _, url := range args {
+			host, _, _ := strings.Cut(url, "/")
+			if lost, dropped := p.f.Add(Item[string]{Key: url, Host: p.host(host), Band: uint8(number("band", 0))}); dropped {
+				fmt.Fprintf(&out, "lost %s\n", lost.Key)
+			}
+		}
+		return out.String(), nil
+	case "link":
+		p.f.(Linked).Linked(p.host(args[0]), p.host(args[1]))
+		return "", nil
+	case "at":
+		p.now = span(args[0])
+		return "", nil
+	case "next":
+		limit := 1000
+		if len(args) > 0 {
+			limit, _ = strconv.Atoi(args[0])
+		}
+		batch := p.f.Next(p.now, limit, nil)
+		if at, ok := p.f.NextAt(); len(batch) == 0 && ok {
+			return fmt.Sprintf("%v: nothing before %v\n", p.now, at), nil
+		}
+		return fmt.Sprintf("%v: %s\n", p.now, keys(batch)), nil
+	case "more":
+		limit, err := strconv.Atoi(args[1])
+		return keys(p.f.More(p.host(args[0]), limit, nil)) + "\n", err
+	case "done":
+		for _, host := range args {
+			p.f.Done(p.host(host), p.now, span(settings["rest"]))
+		}
+		return "", nil
+	case "stats":
+		s := p.f.Stats()
+		return fmt.Sprintf("added %d, handed out %d, dropped %d, late %d, waiting %d (at most %d), steps %d, interval %v in the mean\n",
+			s.AddedCount, s.HandedCount, s.DroppedCount, s.LateCount, s.Waiting, s.Peak, s.Steps, s.GapMean()), nil
+	}
+	return "", fmt.Errorf("no such command")
+}
+
+func keys(batch []Item[string]) string {
+	if len(batch) == 0 {
+		return "nothing"
+	}
+	var names []string
+	for _, item := range batch {
+		names = append(names, item.Key)
+	}
+	return strings.Join(names, " ")
+}

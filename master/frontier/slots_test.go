@@ -1,0 +1,141 @@
+package frontier
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"testing"
+	"time"
+)
+
+// paper is algorithms 2 and 3 as they are printed: B queues and the array N.
+type paper struct {
+	q    [][]Item[uint64]
+	n    []int
+	t    int
+	b, h int
+}
+
+func newPaper(b, h int) *paper {
+	p := &paper{q: make([][]Item[uint64], b), n: make([]int, h), b: b, h: h}
+	for r := range p.n {
+		p.n[r] = r & 1
+	}
+	return p
+}
+
+func (p *paper) enqueue(c Item[uint64]) bool {
+	r := int(c.Host) % p.h
+	if p.n[r] >= p.t+p.b {
+		return false
+	}
+	if p.n[r] <= p.t {
+		p.n[r] = p.t + 1 + ((p.t & 1) ^ (p.n[r] & 1))
+	}
+	i := p.n[r] % p.b
+	p.q[i] = append(p.q[i], c)
+	p.n[r] += 2
+	return true
+}
+
+func (p *paper) next() []Item[uint64] {
+	p.t++
+	i := p.t % p.b
+	u := p.q[i]
+	p.q[i] = nil
+	return u
+}
+
+// Slots drops what the paper's algorithm drops and hands out at each step what it hands out.
+func TestSlotsIsThePapersAlgorithm(t *testing.T) {
+	rnd := rand.New(rand.NewPCG(3, 0))
+	for _, size := range [][2]int{{2, 2}, {4, 2}, {8, 6}, {10, 64}, {64, 10}} {
+		t.Run(fmt.Sprintf("B=%d,H=%d", size[0], size[1]), func(t *testing.T) {
+			o := small(PolicySlots)
+			o.SlotsB, o.SlotsH = size[0], size[1]
+			s, p := NewSlots[uint64](o), newPaper(size[0], size[1])
+			var now time.Duration
+			for key := range uint64(30_000) {
+				item := Item[uint64]{Key: key, Host: uint64(rnd.ExpFloat64() * float64(size[1]))}
+				_, dropped := s.Add(item)
+				if taken := p.enqueue(item); taken == dropped {
+					t.Fatalf("URL %d: the paper takes it: %v, slots: %v", key, taken, !dropped)
+				}
+				if rnd.IntN(size[1]+2) > 1 {
+					continue
+				}
+				now += o.Interval
+				got := s.Next(now, size[1], nil)
+				for _, item := range got {
+					s.Done(item.Host, now, 0)
+				}
+				want := p.next()
+				byKey := func(a, b Item[uint64]) int { return int(a.Key) - int(b.Key) }
+				slices.SortFunc(got, byKey)
+				slices.SortFunc(want, byKey)
+				if !slices.Equal(got, want) {
+					t.Fatalf("step %d: %v, the paper %v", p.t, got, want)
+				}
+			}
+		})
+	}
+}
+
+// Ranked never loses a better URL for a worse one of the same residue.
+func TestRankedKeepsTheBetter(t *testing.T) {
+	o := small(PolicyRanked)
+	f := NewRanked[uint64](o)
+	rnd := rand.New(rand.NewPCG(5, 0))
+	var bands []uint8
+	for key := range uint64(1000) {
+		item := Item[uint64]{Key: key, Host: 4, Band: uint8(rnd.IntN(Bands))}
+		bands = append(bands, item.Band)
+		f.Add(item)
+	}
+	slices.Sort(bands)
+	var now time.Duration
+	for i := range o.SlotsB / 2 {
+		var got []Item[uint64]
+		for len(got) == 0 {
+			now += o.Interval
+			got = f.Next(now, 1, nil)
+		}
+		if len(got) != 1 || got[0].Band != bands[i] {
+			t.Fatalf("URL %d has band %v instead of %d", i, got, bands[i])
+		}
+		f.Done(4, now, 0)
+	}
+}
+
+// No operation allocates once the rings and the pool have the size that the load needs.
+func TestSteadyStateDoesNotAllocate(t *testing.T) {
+	for _, p := range []Policy{PolicySlots, PolicyRanked} {
+		t.Run(string(p), func(t *testing.T) {
+			o := small(p)
+			o.SlotsB, o.SlotsH, o.Interval = 64, 256, 0
+			f, err := New[uint64](o)
+			if err != nil {
+				t.Fatal(err)
+			}
+			rnd := rand.New(rand.NewPCG(9, 0))
+			var key uint64
+			batch := make([]Item[uint64], 0, o.SlotsH)
+			run := func() {
+				for range 200 {
+					key++
+					f.Add(Item[uint64]{Key: key, Host: rnd.Uint64(), Band: uint8(key % Bands)})
+				}
+				batch = f.Next(0, o.SlotsH, batch[:0])
+				for _, item := range batch {
+					f.Done(item.Host, 0, 0)
+				}
+			}
+			for range 2000 {
+				run()
+			}
+			if n := testing.AllocsPerRun(100, run); n != 0 {
+				t.Errorf("%v allocations in 200 operations", n)
+			}
+		})
+	}
+}
