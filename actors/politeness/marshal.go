@@ -11,7 +11,7 @@ import (
 
 // Marshalled form, version 1: a byte with the version, then uvarints
 //
-//	L high, L low, pages, visits, failures, absences,
+//	L high, L low, pages, visits, failures, absences × 2 + 1 for a dead host,
 //	took, mean, worst, crawl-delay (nanoseconds), lastOK, next, rest (unix milliseconds)
 //
 // then revisit.Rates as it marshals itself. A host of one page takes some 50 bytes.
@@ -29,8 +29,12 @@ func (s *State) MarshalBinary() ([]byte, error) {
 const fieldCount = 13
 
 func (s *State) fields() [fieldCount]uint64 {
+	absences := uint64(s.absences) << 1
+	if s.dead {
+		absences |= 1
+	}
 	return [...]uint64{
-		s.load.high, s.load.low, s.pages, s.visits, uint64(s.failures), uint64(s.absences),
+		s.load.high, s.load.low, s.pages, s.visits, uint64(s.failures), absences,
 		uint64(s.took), uint64(s.mean), uint64(s.worst), uint64(s.crawlDelay),
 		uint64(s.lastOK), uint64(s.next), uint64(s.rest),
 	}
@@ -53,7 +57,7 @@ func (s *State) UnmarshalBinary(b []byte) error {
 		}
 		f[i], b = v, b[used:]
 	}
-	if f[4] > maxLevel || f[5] > math.MaxInt32 {
+	if f[4] > maxLevel || f[5]>>1 > math.MaxInt32 {
 		return fmt.Errorf("%w: %d failures, %d absences", ErrCorrupt, f[4], f[5])
 	}
 	const most = uint64(math.MaxInt64 / int64(time.Millisecond))
@@ -65,7 +69,7 @@ func (s *State) UnmarshalBinary(b []byte) error {
 		return fmt.Errorf("%w: %w", ErrCorrupt, err)
 	}
 	*s = State{
-		load: Load{f[0], f[1]}, pages: f[2], visits: f[3], failures: uint32(f[4]), absences: uint32(f[5]),
+		load: Load{f[0], f[1]}, pages: f[2], visits: f[3], failures: uint32(f[4]), absences: uint32(f[5] >> 1), dead: f[5]&1 == 1,
 		took: time.Duration(f[6]), mean: time.Duration(f[7]), worst: time.Duration(f[8]), crawlDelay: time.Duration(f[9]),
 		lastOK: int64(f[10]), next: int64(f[11]), rest: int64(f[12]),
 		rates: rates,

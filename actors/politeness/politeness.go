@@ -41,7 +41,7 @@ const (
 	ClientError                // 4xx but 429: the page is the problem, the host is well
 	ServerError                // 5xx but 503: perhaps the page, perhaps the host
 	Throttled                  // 429 or 503: too fast
-	Timeout                    // accepted the connection or not, but never answered
+	TimedOut                   // accepted the connection or not, but never answered
 	Refused                    // connection refused or reset
 	Unreachable                // no route, no name, no TLS
 	Broken                     // an answer that breaks the protocol or off in the middle
@@ -51,14 +51,14 @@ const (
 
 // String returns the outcome in words.
 func (c Outcome) String() string {
-	return [...]string{"ok", "client error", "server error", "throttled", "timeout", "refused", "unreachable", "broken", "unknown"}[min(c, outcomes)]
+	return [...]string{"ok", "client error", "server error", "throttled", "timed out", "refused", "unreachable", "broken", "unknown"}[min(c, outcomes)]
 }
 
 // well reports whether the host answered and did not complain.
 func (c Outcome) well() bool { return c == OK || c == ClientError }
 
 // absent reports whether it looks as if nobody were there.
-func (c Outcome) absent() bool { return c == Timeout || c == Refused || c == Unreachable }
+func (c Outcome) absent() bool { return c == TimedOut || c == Refused || c == Unreachable }
 
 // Visit is one request to a host, for a page or for robots.txt.
 type Visit struct {
@@ -82,6 +82,7 @@ type State struct {
 	visits     uint64
 	failures   uint32 // level of back-off: up by one with each failure, halved by each success
 	absences   uint32 // visits in a row that found nobody
+	dead       bool   // they reached Options.DeadAfter
 	lastOK     int64  // unix milliseconds of the latest visit that found the host well, 0: none
 	next       int64  // unix milliseconds from which it may be asked
 	rest       int64  // unix milliseconds until which it rests after failures
@@ -136,13 +137,8 @@ func (s *State) Took() (latest, mean, worst time.Duration) { return s.took, s.me
 // Failures returns the level of back-off: how many failures are not yet forgiven.
 func (s *State) Failures() int { return int(s.failures) }
 
-// SetCrawlDelay notes what robots.txt asks for; ok is false when it asks for nothing.
-func (s *State) SetCrawlDelay(d time.Duration, ok bool) {
-	s.crawlDelay = 0
-	if ok {
-		s.crawlDelay = max(d, 0)
-	}
-}
+// SetCrawlDelay notes what robots.txt asks for; 0 when it asks for nothing.
+func (s *State) SetCrawlDelay(d time.Duration) { s.crawlDelay = max(d, 0) }
 
 // Interval returns I, the least time between the starts of two requests.
 func (s *State) Interval(o *Options) time.Duration {
@@ -160,7 +156,7 @@ func (s *State) pace(o *Options, e time.Duration) time.Duration {
 // backoff is BackoffBase·2^(n−1) for n unforgiven failures, the time between probes for a dead host.
 func (s *State) backoff(o *Options) time.Duration {
 	switch {
-	case s.Dead(o):
+	case s.dead:
 		return o.ProbeEvery
 	case s.failures == 0:
 		return 0
@@ -171,10 +167,11 @@ func (s *State) backoff(o *Options) time.Duration {
 // Upper returns 1/L, the longest interval that still meets the timetable.
 func (s *State) Upper() time.Duration { return s.load.Upper() }
 
-// Observe takes a visit that ended at now into account.
-func (s *State) Observe(o *Options, v Visit, now time.Time) {
+// Observe takes a visit that started at the given time into account.
+func (s *State) Observe(o *Options, v Visit, started time.Time) {
 	s.visits++
 	e := max(v.Took, 0)
+	ended := started.Add(e)
 	if !v.Outcome.absent() && v.Outcome != Broken { // an unanswered visit's time is the crawler's patience, not the host's speed
 		s.took = e
 		if s.mean == 0 {
@@ -183,30 +180,21 @@ func (s *State) Observe(o *Options, v Visit, now time.Time) {
 		s.mean += (e - s.mean) / 16
 		s.worst = max(e, s.worst-(s.worst-s.mean)/64)
 	}
-	switch {
-	case v.Outcome.well():
+	if v.Outcome.absent() {
+		s.absences = min(s.absences+1, math.MaxInt32)
+	} else {
+		s.absences = 0
+	}
+	s.dead = o.DeadAfter > 0 && s.absences >= uint32(o.DeadAfter)
+	if v.Outcome.well() {
 		s.failures /= 2
-		s.absences = 0
-		s.lastOK = now.UnixMilli()
-	case v.Outcome == ServerError || v.Outcome == Broken: // alive; whether ill, the next pages will tell
-		s.absences = 0
+		s.lastOK = max(0, ended.UnixMilli())
+	} else {
 		s.failures = min(s.failures+1, maxLevel)
-	default:
-		s.failures = min(s.failures+1, maxLevel)
-		if v.Outcome.absent() {
-			s.absences = min(s.absences+1, math.MaxInt32)
-		} else {
-			s.absences = 0
-		}
+		rest := times(s.backoff(o), 1+o.Jitter*chance(uint64(started.UnixNano())^s.visits<<48))
+		s.rest = max(s.rest, after(ended, max(rest, min(v.RetryAfter, o.MaxRetryAfter))))
 	}
-	if wait := s.backoff(o); wait > 0 && !v.Outcome.well() {
-		wait = times(wait, 1+o.Jitter*chance(uint64(now.UnixNano())^s.visits<<48))
-		s.rest = max(s.rest, after(now, wait))
-	}
-	if v.RetryAfter > 0 && !v.Outcome.well() {
-		s.rest = max(s.rest, after(now, min(v.RetryAfter, o.MaxRetryAfter)))
-	}
-	s.next = max(s.next, after(now.Add(-e), s.Interval(o)), s.rest)
+	s.next = max(s.next, after(started, s.Interval(o)), after(ended, 0), s.rest)
 }
 
 // maxLevel bounds failures: beyond it no back-off grows, and a host that returns is forgiven in six successes.
@@ -231,9 +219,8 @@ func (s *State) BackoffUntil() time.Time { return clock(s.rest) }
 func (s *State) LastOK() time.Time { return clock(s.lastOK) }
 
 // Dead reports whether nobody has been there for so many visits in a row that the host is given up but for rare probes.
-func (s *State) Dead(o *Options) bool {
-	return o.DeadAfter > 0 && s.absences >= uint32(o.DeadAfter)
-}
+// The first visit that is answered ends it.
+func (s *State) Dead() bool { return s.dead }
 
 // Verdict says whether a host's timetable can be kept (11).
 type Verdict uint8

@@ -4,7 +4,7 @@ import "math/bits"
 
 // Evidence is what a visit knows of a page's content.
 type Evidence struct {
-	Status int      // of the answer; 0 when the page was never fetched
+	Status int      // of the answer; 0 when it is not known: taken for a success
 	Digest [20]byte // of the payload; zero when there was none
 	Main   uint64   // hash of the main content, without navigation and the like; 0 when there is no text
 	Sim    uint64   // SimHash of the main content's shingles; 0 when there is too little text
@@ -35,9 +35,9 @@ func (c Change) String() string {
 // digest, the digest of the main content, the distance of the SimHashes. What was not computed is not compared: without
 // main content (an image, say) another digest is a substantial change.
 func Changed(old, new Evidence, o *Options) Change {
-	ok := func(status int) bool { return status >= 200 && status < 300 || status == 304 }
+	ok := func(status int) bool { return status == 0 || status >= 200 && status < 300 || status == 304 }
 	switch {
-	case old.Status == 0:
+	case old == Evidence{}:
 		return First
 	case new.Status == 304:
 		return NotModified

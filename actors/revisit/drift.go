@@ -112,7 +112,9 @@ func (h *History) mean(o *Options) float64 {
 	switch {
 	case h.Mean > 0 && !math.IsInf(float64(h.Mean), 0):
 		return float64(h.Mean)
-	case h.Total > 0: // kept by a store that has no place for Mean
+	case h.Stable > 0 && h.Total > h.Stable && h.Changes > 0: // values of Equation4, from before the estimator was chosen: (3)
+		return float64(h.Total-h.Stable) / float64(h.Changes) / math.Log(float64(h.Total)/float64(h.Stable))
+	case h.Total > 0:
 		return o.equation4(h)
 	}
 	return o.PriorMean.Seconds()

@@ -147,12 +147,12 @@ func (o *Options) Validate() error {
 
 // History is what is kept of all visits of one page. Spans are seconds. The zero value is a page never visited.
 type History struct {
+	Interval   float32 // T: the revisit interval chosen last
 	Total      float32 // T_total: all access intervals, forgotten with Options.Forget
 	Stable     float32 // T_stable: those that ended without a change
 	ChangedMin float32 // tc_min: the shortest that ended with one, drawn to their average as it is forgotten
 	Changes    float32 // m: how many ended with a change
 	Visits     float32 // what the visits tell, in visits at T = 1/λ: the curvature of the likelihood ÷ 0.58
-	Interval   float32 // T: the revisit interval chosen last
 	Mean       float32 // 1/λ as Drift follows it; 0 before the first visit
 	Drifting   float32 // the drift test: above 0 evidence for faster changes, below for slower
 }
