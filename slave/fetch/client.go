@@ -1,0 +1,150 @@
+package fetch
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"net/netip"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"henro/messages"
+	"henro/messages/weburl"
+)
+
+// Client fetches. It is safe for use by any number of goroutines; connections, names and memory are shared among them.
+type Client struct {
+	o        Options
+	standing []byte
+	shell    *shell
+	dialer   *dialer
+	pool     *pool
+	memory   *memory
+	decoders decoders
+	closed   atomic.Bool
+}
+
+// Request is one URL to visit, with the validators of the last capture if there is one.
+type Request struct {
+	URL          weburl.URL
+	ETag         string
+	LastModified string
+}
+
+// Response is what came of one visit. The byte slices live until Release, share their memory, and are not to be written to.
+type Response struct {
+	URL weburl.URL
+	// Status is the HTTP status; 0 if Reason says why there is no response. A 3xx is a response like any other.
+	Status int
+	// Reason says why there is no response. A response whose head arrived is one, whatever became of its body (see Truncated),
+	// unless the fetch was told to stop.
+	Reason messages.Reason
+	// Err tells in words what went wrong, for people; nil if nothing did.
+	Err error
+	// Truncated is the WARC-Truncated of a body that is not whole: "length" (MaxBody), "time" (a timeout), "disconnect" (closed,
+	// reset, or framing that cannot be) or "".
+	Truncated string
+
+	// IP is the far end; zero if unknown.
+	IP netip.AddrPort
+	// Proto is "HTTP/1.1", "HTTP/1.0" or "HTTP/2.0". With the last, RequestBytes and ResponseHead are what HTTP/1.1 would have said:
+	// fields sorted by name, and RawBody is the data of the DATA frames.
+	Proto string
+	// Header holds the fields of the head by canonical name.
+	Header http.Header
+	// RequestBytes is the request as it was sent.
+	RequestBytes []byte
+	// ResponseHead is the head as it came, empty line included; interim (1xx) responses are left out.
+	ResponseHead []byte
+	// RawBody is what came after the head, transfer and content coding intact: ResponseHead + RawBody is the block of a WARC record.
+	RawBody []byte
+	// Payload is RawBody freed of chunked framing, content coding intact: what payload digests are made of.
+	Payload []byte
+	// Body is Payload freed of content coding, for links and fingerprints.
+	Body []byte
+	// BodyErr says why Body is not all that Payload would decode to: broken, unknown or too much. Body is then what could be had.
+	BodyErr error
+
+	// Started is when the host was first troubled by this visit: the start of the connect, or of the request on a kept connection.
+	Started time.Time
+	// Took is the time from Started to the last byte: e of equation (9).
+	Took time.Duration
+	// RetryAfter is what the server asked for, at most a day; 0 if nothing.
+	RetryAfter time.Duration
+	// TLSError is what is wrong with the certificate; "" if nothing, or no TLS.
+	TLSError string
+	// Reused tells that a kept connection served.
+	Reused bool
+
+	share share
+}
+
+// Release gives the memory of a response back: call it when the bytes are archived and scanned. All byte slices are void then;
+// Header and the rest stay. A Response that is never released costs the collector work, and its share of Options.Memory until then.
+func (r *Response) Release() {
+	r.share.release()
+	r.RequestBytes, r.ResponseHead, r.RawBody, r.Payload, r.Body = nil, nil, nil, nil, nil
+}
+
+// New makes a client. Close it when done.
+func New(o Options) (*Client, error) {
+	if err := o.Validate(); err != nil {
+		return nil, err
+	}
+	o = o.orDefaults()
+	c := &Client{o: o, standing: standing(&o), memory: newMemory(o.Memory), pool: newPool(&o), dialer: newDialer(&o)}
+	c.shell = newShell(&c.o)
+	return c, nil
+}
+
+// Fetch visits one URL and returns when all that is to come has come. It never returns nil and never fails otherwise than by Reason.
+// It keeps no pace: that no two requests to one host overlap or come too soon is the caller's part.
+func (c *Client) Fetch(ctx context.Context, req Request) *Response {
+	r := &Response{URL: req.URL, share: share{memory: c.memory}}
+	x := &exchange{client: c, req: req, resp: r, end: time.Now().Add(c.o.TotalTimeout), wire: c.memory.lend(0)}
+	var err error
+	switch {
+	case req.URL.IsZero():
+		err = fail(messages.Reason_MALFORMED, errNoURL)
+	case c.closed.Load():
+		err = fail(messages.Reason_CANCELED, errClosed)
+	case ctx.Err() != nil:
+		err = fail(messages.Reason_CANCELED, errCanceled)
+	default:
+		x.to = targetOf(req.URL)
+		err = c.shell.visit(ctx, x)
+	}
+	x.finish(ctx, err)
+	return r
+}
+
+// Forget closes the connection kept for a host (weburl's Host), since nothing more will be asked of it soon.
+func (c *Client) Forget(host string) {
+	if kept := c.pool.remove(host); kept != nil {
+		kept.close()
+	}
+}
+
+// Close closes the kept connections and waits for questions to DNS. Fetches in flight end by themselves; later ones are refused.
+func (c *Client) Close() {
+	c.closed.Store(true)
+	c.pool.close()
+	c.dialer.names.close()
+}
+
+// Reserved is how much of Options.Memory is in use.
+func (c *Client) Reserved() int64 { return c.memory.held.Load() }
+
+func targetOf(u weburl.URL) target {
+	t := target{host: u.Host(), name: strings.Trim(u.Hostname(), "[]"), port: u.Port(), tls: u.Scheme() == "https"}
+	return t
+}
+
+// String is for people who print it.
+func (r *Response) String() string {
+	if r.Status == 0 {
+		return fmt.Sprintf("%s: %v (%v)", r.URL, r.Reason, r.Err)
+	}
+	return fmt.Sprintf("%s: %d, %d bytes", r.URL, r.Status, len(r.RawBody))
+}

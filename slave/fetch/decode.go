@@ -1,0 +1,207 @@
+package fetch
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"strings"
+	"sync"
+
+	"github.com/andybalholm/brotli"
+	"github.com/klauspost/compress/flate"
+	"github.com/klauspost/compress/gzip"
+	"github.com/klauspost/compress/zlib"
+	"github.com/klauspost/compress/zstd"
+)
+
+const (
+	ratioFrom   = 1 << 20 // decoded bytes from which the ratio is looked at
+	maxCodings  = 3       // layers of coding; more is a joke
+	maxZstdSize = 8 << 20 // window of zstd on the web (RFC 9659)
+)
+
+// decoders lends decompressors, which are costly to make: 40 kB and more each.
+type decoders struct {
+	gzip, zlib, flate, brotli, zstd sync.Pool
+}
+
+// layer opens one coding over r, and tells how to give the decompressor back.
+func (d *decoders) layer(coding string, r *bytes.Reader, under io.Reader) (io.Reader, func(), error) {
+	switch coding {
+	case "gzip", "x-gzip":
+		z, _ := d.gzip.Get().(*gzip.Reader)
+		if z == nil {
+			z = new(gzip.Reader)
+		}
+		if err := z.Reset(under); err != nil {
+			return nil, nil, err
+		}
+		return z, func() { d.gzip.Put(z) }, nil
+	case "deflate":
+		if under == io.Reader(r) && !zlibHeader(r) { // half of the web sends it bare
+			return lendResetter(&d.flate, under, func() io.Reader { return flate.NewReader(under) })
+		}
+		return lendResetter(&d.zlib, under, func() io.Reader { z, _ := zlib.NewReader(under); return z })
+	case "br":
+		z, _ := d.brotli.Get().(*brotli.Reader)
+		if z == nil {
+			z = new(brotli.Reader)
+		}
+		if err := z.Reset(under); err != nil {
+			return nil, nil, err
+		}
+		return z, func() { d.brotli.Put(z) }, nil
+	case "zstd":
+		z, _ := d.zstd.Get().(*zstd.Decoder)
+		if z == nil {
+			var err error
+			z, err = zstd.NewReader(nil, zstd.WithDecoderConcurrency(1), zstd.WithDecoderLowmem(true), zstd.WithDecoderMaxWindow(maxZstdSize))
+			if err != nil {
+				return nil, nil, err
+			}
+		}
+		if err := z.Reset(under); err != nil {
+			return nil, nil, err
+		}
+		return z, func() { z.Reset(nil); d.zstd.Put(z) }, nil
+	}
+	return nil, nil, fmt.Errorf("%w %q", errCoding, coding)
+}
+
+// lendResetter takes a flate or zlib reader from its pool.
+func lendResetter(p *sync.Pool, under io.Reader, fresh func() io.Reader) (io.Reader, func(), error) {
+	z, _ := p.Get().(io.Reader)
+	if z == nil {
+		if z = fresh(); z == nil {
+			return nil, nil, zlib.ErrHeader
+		}
+	} else if err := z.(flate.Resetter).Reset(under, nil); err != nil {
+		return nil, nil, err
+	}
+	return z, func() { p.Put(z) }, nil
+}
+
+// zlibHeader looks whether a stream begins as RFC 1950 says.
+func zlibHeader(r *bytes.Reader) bool {
+	var b [2]byte
+	n, _ := r.ReadAt(b[:], r.Size()-int64(r.Len()))
+	return n == 2 && b[0]&0x0f == 8 && (uint(b[0])<<8|uint(b[1]))%31 == 0
+}
+
+// decode makes Body of Payload.
+func (x *exchange) decode(ctx context.Context) {
+	r := x.resp
+	r.Body = r.Payload
+	if !x.coded || len(r.Payload) == 0 {
+		return
+	}
+	codings := codingsOf(r.Header["Content-Encoding"])
+	for _, c := range codingsOf(r.Header["Transfer-Encoding"]) {
+		if c != "chunked" {
+			codings = append(codings, c)
+		}
+	}
+	if len(codings) == 0 {
+		return
+	}
+	m := x.client.memory
+	out := m.lend(min(4*len(r.Payload), unreserved))
+	grow := func(b *buffer) (*buffer, error) {
+		size := 4 * cap(b.b)
+		if size > unreserved && cap(b.b) < unreserved {
+			size = unreserved
+		}
+		if size > unreserved {
+			if r.share.reserved == 0 {
+				if err := x.reserveBytes(ctx, int64(x.client.o.MaxDecoded)); err != nil {
+					return b, err
+				}
+			}
+			size = min(2*cap(b.b), x.client.o.MaxDecoded+1)
+		}
+		larger := m.lend(size)
+		larger.b = append(larger.b, b.b...)
+		m.giveBack(b)
+		return larger, nil
+	}
+	out, err := x.client.decoders.run(out, grow, r.Payload, codings, &x.client.o)
+	if err != nil && len(out.b) == 0 { // it was never encoded, whatever the header says
+		m.giveBack(out)
+		r.BodyErr = err
+		return
+	}
+	r.share.body, r.Body, r.BodyErr = out, out.b[:len(out.b):len(out.b)], err
+}
+
+// codingsOf lists codings in the order in which they were applied.
+func codingsOf(values []string) (codings []string) {
+	for _, v := range values {
+		for c := range strings.SplitSeq(v, ",") {
+			if c = strings.ToLower(strings.TrimSpace(c)); c != "" && c != "identity" {
+				codings = append(codings, c)
+			}
+		}
+	}
+	return codings
+}
+
+// run decodes payload into out, which grow makes larger. It stops at the size and the ratio allowed, and keeps what came before an
+// error. The decompressors are other people's and fed by strangers: their panics end here.
+func (d *decoders) run(out *buffer, grow func(*buffer) (*buffer, error), payload []byte, codings []string, o *Options) (got *buffer, err error) {
+	got = out
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("%w: %v", errDecoder, p)
+		}
+	}()
+	if len(codings) > maxCodings {
+		return got, fmt.Errorf("%w: %d layers", errCoding, len(codings))
+	}
+	source := bytes.NewReader(payload)
+	var r io.Reader = source
+	var giveBack []func()
+	for i := len(codings) - 1; i >= 0; i-- {
+		z, done, err := d.layer(codings[i], source, r)
+		if err != nil {
+			return got, err
+		}
+		r = z
+		giveBack = append(giveBack, done)
+	}
+	for {
+		b := got.b
+		if len(b) == cap(b) {
+			if got, err = grow(got); err != nil {
+				return got, err
+			}
+			b = got.b
+		}
+		n, err := r.Read(b[len(b):min(cap(b), o.MaxDecoded+1)])
+		got.b = b[:len(b)+n]
+		used := len(payload) - source.Len()
+		switch {
+		case len(got.b) > o.MaxDecoded:
+			got.b = got.b[:o.MaxDecoded]
+			return got, errDecoded
+		case len(got.b) > ratioFrom && len(got.b)/o.MaxRatio > used+4<<10:
+			return got, errRatio
+		case err == io.EOF, err == gzip.ErrHeader && len(got.b) > 0: // rubbish behind a whole gzip member
+			for _, f := range giveBack {
+				f()
+			}
+			return got, nil
+		case err != nil:
+			return got, err
+		}
+	}
+}
+
+// Gunzip decodes a gzip file, such as sitemap.xml.gz, within the limits of Body. It returns what could be had, and why it is not all.
+func (c *Client) Gunzip(b []byte) ([]byte, error) {
+	grow := func(b *buffer) (*buffer, error) {
+		return &buffer{append(make([]byte, 0, min(2*cap(b.b), c.o.MaxDecoded+1)), b.b...), -1}, nil
+	}
+	out, err := c.decoders.run(&buffer{make([]byte, 0, min(4*len(b)+512, c.o.MaxDecoded+1)), -1}, grow, b, []string{"gzip"}, &c.o)
+	return out.b, err
+}

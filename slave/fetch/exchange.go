@@ -1,0 +1,222 @@
+package fetch
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"time"
+)
+
+// exchange is one visit in progress. It travels through colly in the request's context.
+type exchange struct {
+	client *Client
+	req    Request
+	to     target
+	resp   *Response
+
+	end  time.Time // the hard end of the visit
+	last time.Time // when a byte came last
+
+	wire       *buffer // request, interim responses, head, body: as they went over the wire
+	requestEnd int
+	headAt     int // where the head of the response starts
+	bodyAt     int // where its body starts; 0 until the head is whole
+	bodyEnd    int
+	expect     int // where the body will end by its Content-Length, so that one buffer is taken for it; 0: unknown
+	chunks     chunks
+	coded      bool // a content or transfer coding is announced
+}
+
+// run visits: by the connection kept for the host, or by a new one. A kept connection may have been closed while the request was
+// on its way; then, and only if not a byte came back, the request is sent once more (RFC 9112 9.3.1).
+func (x *exchange) run(ctx context.Context) error {
+	c := x.client.pool.take(x.to.host)
+	for reused := c != nil; ; reused = false {
+		if c == nil {
+			var err error
+			if c, err = x.client.dialer.dial(ctx, &x.to, x.end, x.start); err != nil {
+				return err
+			}
+		} else {
+			x.start(time.Now())
+		}
+		x.resp.IP, x.resp.TLSError, x.resp.Reused = c.peer, c.tlsError, reused
+		x.wire.b = x.appendRequest(x.wire.b[:0])
+		x.requestEnd = len(x.wire.b)
+		speak := x.http1
+		if c.h2 != nil {
+			speak = x.http2
+		}
+		reusable, err := speak(ctx, c)
+		if reusable {
+			x.client.pool.put(c)
+		} else {
+			c.close()
+		}
+		if reused && errors.Is(err, errStale) {
+			c = nil
+			continue
+		}
+		return err
+	}
+}
+
+func (x *exchange) start(at time.Time) { x.resp.Started, x.last = at, at }
+
+// until is when waiting for the next byte ends.
+func (x *exchange) until() time.Time {
+	idle := x.last.Add(x.client.o.IdleTimeout)
+	if x.end.Before(idle) {
+		return x.end
+	}
+	return idle
+}
+
+// lateness says which limit was reached.
+func (x *exchange) lateness() error {
+	if time.Now().Before(x.end) {
+		return errIdle
+	}
+	return errTotal
+}
+
+// answered notes the head of the response.
+func (x *exchange) answered(h http.Header, status int) {
+	x.resp.Header, x.resp.Status = h, status
+}
+
+// cut marks the response as incomplete.
+func (x *exchange) cut(how string, why error) {
+	x.resp.Truncated, x.resp.Err = how, why
+}
+
+// read appends what comes to the wire bytes, up to most bytes of them in all. The deadline of the connection is moved only when it is
+// reached although bytes came since: once a fetch instead of once a read.
+func (x *exchange) read(ctx context.Context, c *connection, most int) error {
+	if err := x.room(ctx, most); err != nil {
+		return err
+	}
+	b := x.wire.b
+	for {
+		n, err := c.Read(b[len(b):min(cap(b), most)])
+		if n > 0 {
+			x.last = time.Now()
+			x.wire.b = b[:len(b)+n]
+			return nil // an error, if there was one, comes again
+		}
+		if err == nil {
+			continue
+		}
+		if !isTimeout(err) || ctx.Err() != nil || !time.Now().Before(x.until()) {
+			return err
+		}
+		if err := c.SetDeadline(x.until()); err != nil {
+			return err
+		}
+		if ctx.Err() != nil { // ended between the look and the new deadline
+			return ctx.Err()
+		}
+	}
+}
+
+// room makes space for at least one more byte, of at most most in all. Buffers grow fourfold up to unreserved, or at once to where the
+// Content-Length says that the body ends; beyond that they double, since a Content-Length may lie.
+func (x *exchange) room(ctx context.Context, most int) error {
+	n, have := len(x.wire.b), cap(x.wire.b)
+	if n < have {
+		return nil
+	}
+	size := 4 * have
+	if x.expect > n {
+		size = x.expect
+	}
+	if size > unreserved {
+		if have < unreserved {
+			size = unreserved
+		} else {
+			if err := x.reserve(ctx, most); err != nil {
+				return err
+			}
+			size = max(min(size, 2*have, most), n+1)
+		}
+	}
+	larger := x.client.memory.lend(size)
+	larger.b = append(larger.b, x.wire.b...)
+	x.client.memory.giveBack(x.wire)
+	x.wire = larger
+	return nil
+}
+
+// reserve takes from the budget all that a large response can still need, once: its wire bytes, the same freed of chunks, and what
+// they decode to.
+func (x *exchange) reserve(ctx context.Context, most int) error {
+	s := &x.resp.share
+	if s.reserved > 0 {
+		return nil
+	}
+	n := int64(most)
+	if x.bodyAt > 0 && x.resp.Header["Transfer-Encoding"] != nil {
+		n += int64(x.client.o.MaxBody)
+	}
+	if x.coded {
+		n += int64(x.client.o.MaxDecoded)
+	}
+	return x.reserveBytes(ctx, n)
+}
+
+func (x *exchange) reserveBytes(ctx context.Context, n int64) error {
+	n = min(n, x.client.o.Memory)
+	ctx, cancel := context.WithDeadline(ctx, x.end)
+	defer cancel()
+	if err := x.client.memory.reserve(ctx, n); err != nil {
+		return err
+	}
+	x.resp.share.reserved = n
+	return nil
+}
+
+// finish makes the response out of the wire bytes, whatever came of the visit.
+func (x *exchange) finish(ctx context.Context, err error) {
+	r := x.resp
+	r.Took = max(0, x.last.Sub(r.Started))
+	r.share.wire = x.wire
+	if err != nil {
+		r.Reason, r.Err = reasonOf(err), err
+		r.Status, r.Header, r.Truncated, r.Proto = 0, nil, "", ""
+		if r.Started.IsZero() {
+			r.Started, r.Took = time.Now(), 0
+		}
+		x.client.memory.giveBack(x.wire)
+		r.share.wire = nil
+		r.share.shrink()
+		return
+	}
+	b := x.wire.b
+	r.RequestBytes = b[:x.requestEnd:x.requestEnd]
+	r.ResponseHead = b[x.headAt:x.bodyAt:x.bodyAt]
+	r.RawBody = b[x.bodyAt:x.bodyEnd:x.bodyEnd]
+	r.RetryAfter = retryAfter(r.Header.Get("Retry-After"), r.Header.Get("Date"), time.Now())
+	x.payload()
+	x.decode(ctx)
+	r.share.shrink()
+	r.share.keepSafe(r)
+}
+
+// payload frees the body from chunked framing. One chunk, as small pages come, is a slice of the wire bytes.
+func (x *exchange) payload() {
+	r := x.resp
+	switch {
+	case x.chunks.count == 0 && x.chunks.at == 0:
+		r.Payload = r.RawBody
+	case x.chunks.count == 0:
+		r.Payload = r.RawBody[:0:0]
+	case x.chunks.count == 1:
+		first := x.chunks.first
+		end := first + int(x.chunks.payload)
+		r.Payload = r.RawBody[first:end:end]
+	default:
+		r.share.payload = x.client.memory.lend(int(x.chunks.payload))
+		r.share.payload.b = x.chunks.join(r.share.payload.b, r.RawBody)
+		r.Payload = r.share.payload.b
+	}
+}

@@ -1,0 +1,207 @@
+package fetch
+
+import (
+	"context"
+	"crypto/x509"
+	"fmt"
+	"net"
+	"net/http"
+	"net/netip"
+	"strings"
+	"time"
+
+	"golang.org/x/net/http/httpguts"
+)
+
+// Options says how pages are fetched. The zero value of a field means its default.
+type Options struct {
+	// UserAgent is sent with every request. There is no default: whoever crawls says who they are.
+	UserAgent string
+	// Accept is the Accept header; default: HTML first, everything welcome.
+	Accept string
+	// Header holds further headers for every request, Accept-Language or From for instance. Host, User-Agent, Accept,
+	// Accept-Encoding, Connection and the conditional headers are ours and not taken from here.
+	Header http.Header
+
+	// ConnectTimeout bounds connecting to one host, all its addresses and the TLS handshake together. Default 10 s.
+	ConnectTimeout time.Duration
+	// IdleTimeout bounds the time without a byte in either direction. Default 20 s.
+	IdleTimeout time.Duration
+	// TotalTimeout bounds the whole fetch, looking up the name included. Default 60 s, since 12 minutes were once lost to one
+	// server that accepted and never answered.
+	TotalTimeout time.Duration
+
+	// MaxHead bounds the bytes before the body, interim (1xx) responses included. Default 64 KiB; browsers stop at 256, Apache
+	// sends at most 8 per field.
+	MaxHead int
+	// MaxBody bounds the bytes of a body as they come over the wire; what is longer is cut there. Default 32 MiB.
+	MaxBody int
+	// MaxDecoded bounds Response.Body after decompression. Default 16 MiB: it is read for links and fingerprints only, and the
+	// archive has the wire bytes.
+	MaxDecoded int
+	// MaxRatio bounds decoded/encoded size once more than 1 MiB came out. Default 200; honest pages stay below 60, gzip can reach
+	// 1,030 and brotli far more.
+	MaxRatio int
+	// Memory bounds the bytes that all fetches together hold beyond 256 KiB per buffer, until Response.Release. A fetch that finds
+	// nothing left waits, reading no further. Default 128 MiB; at least one largest response fits always.
+	Memory int64
+
+	// IdleConnections bounds the connections kept open between fetches, one per host at most; 0 means 1,024, negative none.
+	// One costs a socket and some 300 B over http, 30 kB over https.
+	IdleConnections int
+	// KeepIdle is how long one is kept. Default 60 s; many servers close after 5 to 75 s.
+	KeepIdle time.Duration
+	// HTTP1 stops offering HTTP/2, so that every capture has its exact bytes. Default off: a server that prefers HTTP/2 gets it.
+	HTTP1 bool
+
+	// AllowPrivate lets private, loopback and other special addresses be visited. Default off.
+	AllowPrivate bool
+	// VerifyTLS makes a bad certificate a failure. Default off: it is written into Response.TLSError and the page archived.
+	VerifyTLS bool
+	// RootCAs are the authorities believed; nil means the system's.
+	RootCAs *x509.CertPool
+
+	// Resolve is a table in front of DNS, entries HOST:PORT:ADDR[,ADDR…] as curl has them. The guard holds for it too.
+	Resolve []string
+	// DNS is a server ("ip" or "ip:port") to ask instead of the system's resolver.
+	DNS string
+	// DNSTimeout bounds one question; it is asked thrice. Default 5 s.
+	DNSTimeout time.Duration
+	// DNSNames bounds the names remembered, least recently used first out. Default 65,536, some 200 B each.
+	DNSNames int
+
+	// Dial replaces the network: addr is "ip:port", or "name:port" if there is no Lookup, which then is never asked. For tests;
+	// inside a synctest bubble everything then happens in virtual time. The guard judges addr where it is an address, and the
+	// connection's RemoteAddr where that is one.
+	Dial func(ctx context.Context, network, addr string) (net.Conn, error)
+	// Lookup replaces DNS: the addresses of a name and how long they hold. An error that is a *net.DNSError with IsNotFound means
+	// that there is no such name. Caching, merging and retrying stay as they are.
+	Lookup func(ctx context.Context, name string) ([]netip.Addr, time.Duration, error)
+}
+
+// DefaultOptions are the defaults named at the fields.
+func DefaultOptions() Options {
+	return Options{
+		Accept:          "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8",
+		ConnectTimeout:  10 * time.Second,
+		IdleTimeout:     20 * time.Second,
+		TotalTimeout:    60 * time.Second,
+		MaxHead:         64 << 10,
+		MaxBody:         32 << 20,
+		MaxDecoded:      16 << 20,
+		MaxRatio:        200,
+		Memory:          128 << 20,
+		IdleConnections: 1024,
+		KeepIdle:        60 * time.Second,
+		DNSTimeout:      5 * time.Second,
+		DNSNames:        1 << 16,
+	}
+}
+
+// orDefaults fills what is zero.
+func (o Options) orDefaults() Options {
+	d := DefaultOptions()
+	fill(&o.Accept, d.Accept)
+	fill(&o.ConnectTimeout, d.ConnectTimeout)
+	fill(&o.IdleTimeout, d.IdleTimeout)
+	fill(&o.TotalTimeout, d.TotalTimeout)
+	fill(&o.MaxHead, d.MaxHead)
+	fill(&o.MaxBody, d.MaxBody)
+	fill(&o.MaxDecoded, d.MaxDecoded)
+	fill(&o.MaxRatio, d.MaxRatio)
+	fill(&o.IdleConnections, d.IdleConnections)
+	fill(&o.KeepIdle, d.KeepIdle)
+	fill(&o.DNSTimeout, d.DNSTimeout)
+	fill(&o.DNSNames, d.DNSNames)
+	if o.Memory == 0 { // one response needs at most this much; the default grows with the limits it must hold
+		o.Memory = max(d.Memory, o.largest())
+	}
+	return o
+}
+
+func fill[T comparable](field *T, standard T) {
+	var zero T
+	if *field == zero {
+		*field = standard
+	}
+}
+
+// largest is what one response can reserve: its wire bytes, the same without chunk framing, and what they decode to.
+func (o *Options) largest() int64 { return 2*int64(o.MaxBody) + int64(o.MaxDecoded) + int64(o.MaxHead) }
+
+// Validate names the first field that cannot work.
+func (o Options) Validate() error {
+	o = o.orDefaults()
+	if o.UserAgent == "" {
+		return fmt.Errorf("%w: UserAgent is empty", ErrOptions)
+	}
+	for _, f := range []struct {
+		name string
+		bad  bool
+	}{
+		{"ConnectTimeout", o.ConnectTimeout < 0}, {"IdleTimeout", o.IdleTimeout < 0}, {"TotalTimeout", o.TotalTimeout < 0},
+		{"KeepIdle", o.KeepIdle < 0}, {"DNSTimeout", o.DNSTimeout < 0}, {"DNSNames", o.DNSNames < 0},
+		{"MaxHead", o.MaxHead < 512}, {"MaxBody", o.MaxBody < 0}, {"MaxDecoded", o.MaxDecoded < 0}, {"MaxRatio", o.MaxRatio < 2},
+		{"Memory", o.Memory < o.largest()},
+		{"UserAgent", !httpguts.ValidHeaderFieldValue(o.UserAgent)}, {"Accept", !httpguts.ValidHeaderFieldValue(o.Accept)},
+	} {
+		if f.bad {
+			return fmt.Errorf("%w: %s is out of range", ErrOptions, f.name)
+		}
+	}
+	for name, values := range o.Header {
+		if !httpguts.ValidHeaderFieldName(name) {
+			return fmt.Errorf("%w: header name %q", ErrOptions, name)
+		}
+		for _, v := range values {
+			if !httpguts.ValidHeaderFieldValue(v) {
+				return fmt.Errorf("%w: value of header %s", ErrOptions, name)
+			}
+		}
+	}
+	if _, err := parseTable(o.Resolve); err != nil {
+		return err
+	}
+	if _, err := dnsServer(o.DNS); err != nil {
+		return err
+	}
+	return nil
+}
+
+// parseTable reads entries HOST:PORT:ADDR[,ADDR…]; an address may stand in brackets, as IPv6 must in curl.
+func parseTable(entries []string) (map[string][]netip.Addr, error) {
+	table := make(map[string][]netip.Addr, len(entries))
+	for _, e := range entries {
+		name, rest, ok1 := strings.Cut(e, ":")
+		port, list, ok2 := strings.Cut(rest, ":")
+		if !ok1 || !ok2 || name == "" {
+			return nil, fmt.Errorf("%w: resolve %q is not HOST:PORT:ADDR", ErrOptions, e)
+		}
+		if _, err := net.LookupPort("tcp", port); err != nil || port == "" || port[0] < '0' || port[0] > '9' {
+			return nil, fmt.Errorf("%w: resolve %q: port %q", ErrOptions, e, port)
+		}
+		key := net.JoinHostPort(strings.ToLower(strings.TrimSuffix(name, ".")), port)
+		for a := range strings.SplitSeq(list, ",") {
+			addr, err := netip.ParseAddr(strings.Trim(a, "[] "))
+			if err != nil {
+				return nil, fmt.Errorf("%w: resolve %q: address %q", ErrOptions, e, a)
+			}
+			table[key] = append(table[key], addr)
+		}
+	}
+	return table, nil
+}
+
+// dnsServer makes "ip" or "ip:port" an address to ask; empty means the system's resolver.
+func dnsServer(s string) (netip.AddrPort, error) {
+	if s == "" {
+		return netip.AddrPort{}, nil
+	}
+	if ap, err := netip.ParseAddrPort(s); err == nil {
+		return ap, nil
+	}
+	if a, err := netip.ParseAddr(strings.Trim(s, "[]")); err == nil {
+		return netip.AddrPortFrom(a, 53), nil
+	}
+	return netip.AddrPort{}, fmt.Errorf("%w: DNS server %q is not ip or ip:port", ErrOptions, s)
+}

@@ -1,0 +1,8 @@
+//go:build !unix
+
+package fetch
+
+import "syscall"
+
+// quiet cannot be asked here; a connection that turns out to be closed is replaced once (errStale).
+func quiet(syscall.RawConn) bool { return true }
