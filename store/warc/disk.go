@@ -1,0 +1,45 @@
+package warc
+
+import (
+	"io"
+	"os"
+)
+
+// Disk is where a Writer keeps its files: the operating system's (OS), or in tests one that fails.
+type Disk interface {
+	// Create makes a file that did not exist.
+	Create(name string) (DiskFile, error)
+	Rename(from, to string) error
+	Remove(name string) error
+	// SyncDir makes creations and renames within dir survive a loss of power, where the system can do that.
+	SyncDir(dir string) error
+}
+
+// DiskFile is one growing file, written at its end.
+type DiskFile interface {
+	io.Writer
+	io.Closer
+	Truncate(size int64) error
+	Sync() error
+}
+
+// OS is the disk of the operating system.
+type OS struct{}
+
+// Create makes a file that did not exist, readable by everyone.
+func (OS) Create(name string) (DiskFile, error) {
+	f, err := os.OpenFile(name, os.O_CREATE|os.O_EXCL|os.O_RDWR, 0o644)
+	if err != nil {
+		return nil, err
+	}
+	return f, nil
+}
+
+// Rename renames a file.
+func (OS) Rename(from, to string) error { return os.Rename(from, to) }
+
+// Remove removes a file.
+func (OS) Remove(name string) error { return os.Remove(name) }
+
+// SyncDir syncs a directory.
+func (OS) SyncDir(dir string) error { return syncDir(dir) }

@@ -1,0 +1,138 @@
+package warc
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+)
+
+// Span is a stretch of a file.
+type Span struct {
+	Offset, Length int64
+	Err            error // what is wrong with it
+}
+
+// Walked says what Walk saw.
+type Walked struct {
+	Records int    // whole ones
+	End     int64  // of the last whole record
+	Damaged []Span // the first 1,000 stretches that are not whole records
+}
+
+const maxSpans = 1000
+
+// Walk shows every whole record of a file to visit, going on behind damaged stretches, where Reader stops. visit reads of the
+// entry what it needs, and calls its Close when it wants to know its Length; an error from there may be returned as it is, for
+// Walk knows its own. Any other error of visit ends the walk. visit may be nil. A record without
+// the empty lines that end it counts as damaged here: it was torn. What visit saw of a record before Close is not
+// yet known to be whole.
+func Walk(f io.ReadSeeker, visit func(*Entry) error) (Walked, error) {
+	var w Walked
+	var at int64 // where reading (again) begins
+	first := make([]byte, len(plainMagic))
+	if _, err := f.Seek(0, io.SeekStart); err != nil {
+		return w, err
+	}
+	n, err := io.ReadFull(f, first)
+	if err != nil && err != io.EOF && err != io.ErrUnexpectedEOF {
+		return w, err
+	}
+	magics := [][]byte{gzipMagic, plainMagic}
+	for i, magic := range magics {
+		if bytes.HasPrefix(first[:n], magic) {
+			magics = magics[i : i+1] // the page of a packed record may hold a plain one, and the other way round
+			break
+		}
+	}
+	for {
+		if _, err := f.Seek(at, io.SeekStart); err != nil {
+			return w, err
+		}
+		r := newReader(f, at)
+		r.strict = true
+		bad, err := w.read(r, visit)
+		if err != nil {
+			return w, err
+		}
+		if bad == nil {
+			return w, nil
+		}
+		// Where it broke is not where it is torn: an early end may lie behind whole records if their member's start was hit, so the
+		// search begins right behind the damaged record's first byte.
+		next, err := search(f, bad.Offset+1, magics)
+		if err != nil {
+			return w, err
+		}
+		bad.Length = next - bad.Offset
+		if n := len(w.Damaged); n > 0 && w.Damaged[n-1].Offset+w.Damaged[n-1].Length == bad.Offset {
+			w.Damaged[n-1].Length += bad.Length // one stretch with false starts in it
+		} else if n < maxSpans {
+			w.Damaged = append(w.Damaged, *bad)
+		}
+		at = next
+	}
+}
+
+// read shows the records of r until its end (nil) or a damaged one.
+func (w *Walked) read(r *Reader, visit func(*Entry) error) (*Span, error) {
+	for {
+		e, err := r.Next()
+		if err == io.EOF {
+			return nil, nil
+		}
+		if err == nil {
+			if visit != nil {
+				err = visit(e)
+			}
+			if err == nil || r.err != nil {
+				err = e.Close()
+			}
+			if err == nil {
+				w.Records++
+				w.End = e.Offset + e.Length
+				continue
+			}
+		}
+		if r.err == nil || !errors.Is(r.err, ErrDamaged) {
+			return nil, err
+		}
+		return &Span{Offset: r.start, Err: r.err}, nil
+	}
+}
+
+var (
+	gzipMagic  = []byte{0x1f, 0x8b, 8}
+	plainMagic = []byte("WARC/")
+)
+
+// search returns the offset of the next place from which a record may begin, or that of the end.
+func search(f io.ReadSeeker, from int64, magics [][]byte) (int64, error) {
+	if _, err := f.Seek(from, io.SeekStart); err != nil {
+		return 0, err
+	}
+	const overlap = 4 // the longest magic less one
+	buf := make([]byte, 256<<10)
+	have := 0
+	for {
+		n, err := io.ReadFull(f, buf[have:])
+		have += n
+		at := -1
+		for _, magic := range magics {
+			if i := bytes.Index(buf[:have], magic); i >= 0 && (at < 0 || i < at) {
+				at = i
+			}
+		}
+		if at >= 0 {
+			return from + int64(at), nil
+		}
+		if err == io.EOF || err == io.ErrUnexpectedEOF {
+			return from + int64(have), nil
+		}
+		if err != nil {
+			return 0, fmt.Errorf("search for a record: %w", err)
+		}
+		from += int64(have - overlap)
+		have = copy(buf, buf[have-overlap:have])
+	}
+}
