@@ -64,14 +64,14 @@ func (q *request) name() string {
 	return q.host
 }
 
-// answer says what host h says to q at a moment. serial tells requests apart; ordinary hosts do not look at it.
-func (w *Web) answer(a *answer, h *Host, q *request, now time.Time, serial uint64) {
+// answer says what host h says to q at a moment.
+func (w *Web) answer(a *answer, h *Host, q *request, now time.Time) {
 	*a = answer{status: 200, head: a.head[:0], body: a.body[:0]}
 	if h.State != Answering {
 		a.fault = timeout
 		return
 	}
-	if h.Hostility != "" && w.hostile(a, h, q, now, serial) {
+	if h.Hostility != "" && w.hostile(a, h, q) {
 		return
 	}
 	at := w.locate(h, q.target)

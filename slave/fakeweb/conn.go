@@ -131,7 +131,7 @@ func (w *Web) exchange(c net.Conn, in *bufio.Reader, h *Host, q *request, e Entr
 		*a = answer{status: status, head: a.head[:0], body: append(a.body[:0], "bad request\n"...)}
 		q.close = true
 	} else {
-		w.answer(a, h, q, time.Now(), serial)
+		w.answer(a, h, q, time.Now())
 	}
 	if a.fault == timeout {
 		w.attend(c, in, -1)

@@ -43,7 +43,7 @@ func (w *Web) ServeHTTP(rw http.ResponseWriter, r *http.Request) {
 	case q.method == "":
 		*a = answer{status: http.StatusMethodNotAllowed, head: a.head[:0], body: a.body[:0]}
 	default:
-		w.answer(a, &h, &q, time.Now(), serial)
+		w.answer(a, &h, &q, time.Now())
 	}
 	switch {
 	case a.fault == timeout:

@@ -172,8 +172,8 @@ func (l *Listening) DialContext(ctx context.Context, network, address string) (n
 // HostileSeeds gives the roots of all hostile hosts.
 func (l *Listening) HostileSeeds() []string {
 	var seeds []string
-	for _, h := range l.w.hostileHosts() {
-		seeds = append(seeds, "http://"+h.Name+":"+strconv.Itoa(int(l.Port))+"/")
+	for _, kind := range l.w.o.Hostile {
+		seeds = append(seeds, kind.seed(":"+strconv.Itoa(int(l.Port))))
 	}
 	return seeds
 }

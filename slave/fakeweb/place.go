@@ -22,6 +22,7 @@ const (
 	alias              // what links name instead of page n when it is reached through a redirect
 	calendar           // month n, counted from year 0
 	maze               // room n
+	absent             // what soft hosts link to and nobody has
 	robots
 	robotsMoved
 	sitemap
@@ -107,6 +108,10 @@ func (w *Web) appendPlace(dst []byte, h *Host, at place) []byte {
 		dst = appendPadded(dst, at.n/12, 4)
 		dst = append(dst, '/')
 		return appendPadded(dst, at.n%12+1, 2)
+	case absent:
+		dst = append(dst, "/gone/"...)
+		dst = strconv.AppendInt(dst, int64(at.n), 10)
+		return append(dst, ".html"...)
 	case maze:
 		dst = append(dst, "/maze/"...)
 		dst = strconv.AppendInt(dst, int64(at.n), 10)
@@ -167,6 +172,9 @@ func (w *Web) guess(h *Host, target []byte) place {
 			}
 		}
 		return place{}
+	}
+	if rest, ok := bytes.CutPrefix(target, []byte("/gone/")); ok && h.Soft {
+		return place{kind: absent, n: number(rest)}
 	}
 	path, query, _ := bytes.Cut(target, []byte("?"))
 	file := path[bytes.LastIndexByte(path, '/')+1:]
@@ -268,6 +276,9 @@ func (w *Web) pageEdges(dst []edge, h *Host, p int) []edge {
 				dst = append(dst, edge{host: to, to: place{kind: content}, kind: outlink.Anchor})
 			}
 		}
+	}
+	if h.Soft {
+		add(place{kind: absent, n: p}, outlink.Anchor)
 	}
 	l := layer(k, p)
 	near := min(h.Pages, within(k, l+1))

@@ -107,12 +107,12 @@ func (w *Web) prologue(dst []byte, h *Host, c *corpus, title []byte) []byte {
 	}
 	dst = append(dst, "<title>"...)
 	dst = append(dst, title...)
-	return append(dst, "</title>\n<link rel=\"stylesheet\" href=\"/static/site.css\">\n"...)
+	return append(dst, "</title>\n"...)
 }
 
-// navigation writes the beginning of the body; on trivial hosts it moves with time and the text does not.
+// navigation writes the end of the head and the beginning of the body; on trivial hosts it moves with time and the text does not.
 func (w *Web) navigation(dst []byte, h *Host, c *corpus, now time.Time) []byte {
-	dst = append(dst, "</head>\n<body>\n<nav><img src=\"/static/logo.gif\" alt=\"\">"...)
+	dst = append(dst, "<link rel=\"stylesheet\" href=\"/static/site.css\">\n</head>\n<body>\n<nav><img src=\"/static/logo.gif\" alt=\"\">"...)
 	if h.Trivial {
 		moves, _ := trivial(now)
 		dst = append(dst, "<span class=date>"...)
@@ -180,7 +180,7 @@ func (w *Web) link(dst []byte, h *Host, c *corpus, n int, e *edge, o origin) []b
 		dst = append(dst, `">`...)
 	}
 	switch {
-	case e.to.kind == calendar || e.to.kind == maze:
+	case e.to.kind == calendar || e.to.kind == maze || e.to.kind == absent:
 		dst = append(dst, c.phrases.next...)
 	case e.to.n == 0:
 		dst = append(dst, c.phrases.home...)

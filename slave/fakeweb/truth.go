@@ -55,7 +55,7 @@ func (w *Web) truth(h *Host, o origin, target []byte, url string, now time.Time)
 	s := sheets.Get().(*sheet)
 	defer sheets.Put(s)
 	// Rendering the page is the surest way to its status; it costs no more than the links.
-	w.answer(&s.a, h, &q, now, 0)
+	w.answer(&s.a, h, &q, now)
 	if s.a.fault != timeout {
 		p.Status = s.a.status
 	}

@@ -20,6 +20,7 @@ type Web struct {
 	log     *accessLog
 	serials atomic.Uint64 // requests begun: tells them apart for the jitter
 	conns   atomic.Uint64 // connections begun: their numbers in the log
+	lookups atomic.Uint64 // of the rebinding host
 	cert    func() (*tls.Certificate, error)
 
 	mu     sync.Mutex
@@ -148,6 +149,9 @@ func (w *Web) LookupNetIP(ctx context.Context, network, name string) ([]netip.Ad
 	h, ok := w.hostNamed(strings.ToLower(strings.TrimSuffix(name, ".")))
 	if !ok || h.State == Unknown || network == "ip6" {
 		return nil, unknownName(name)
+	}
+	if h.Hostility == rebinding && w.lookups.Add(1) > 1 {
+		return []netip.Addr{netip.AddrFrom4([4]byte{127, 0, 0, 1})}, nil
 	}
 	return []netip.Addr{w.address(&h)}, nil
 }

@@ -1,0 +1,269 @@
+package fakeweb
+
+import (
+	"bytes"
+	"compress/gzip"
+	"context"
+	"errors"
+	"io"
+	"net"
+	"net/http"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/andybalholm/brotli"
+	"github.com/klauspost/compress/zstd"
+)
+
+// visit is what a careful client comes to: net/http with 60 s in all, 10 s for a handshake, a head of 10 MB and a body of 2 MB.
+type visit struct {
+	status int
+	size   int // of the body that came, cut at the cap
+	took   time.Duration
+	err    error
+}
+
+const bodyCap = 2 << 20
+
+func careful(t *testing.T, w *Web, url string) (v visit, body []byte) {
+	tr := &http.Transport{DialContext: w.DialContext, DisableCompression: true, TLSClientConfig: insecure(), TLSHandshakeTimeout: 10 * time.Second}
+	defer tr.CloseIdleConnections()
+	c := &http.Client{Transport: tr, Timeout: time.Minute, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+	began := time.Now()
+	res, err := c.Get(url)
+	if err == nil {
+		defer res.Body.Close()
+		body, err = io.ReadAll(io.LimitReader(res.Body, bodyCap))
+		v.status, v.size = res.StatusCode, len(body)
+	}
+	v.err, v.took = err, time.Since(began)
+	return v, body
+}
+
+func TestEveryMisdeedIsDone(t *testing.T) {
+	failed := errors.New("any error")
+	late, early := context.DeadlineExceeded, io.ErrUnexpectedEOF
+	whole := len(smallPage)
+	want := map[Hostility]visit{
+		"silent":            {err: late, took: time.Minute},
+		"drip":              {err: late, took: time.Minute},
+		"stall":             {status: 200, size: whole - whole/2, err: late, took: time.Minute},
+		"endless-body":      {status: 200, size: bodyCap},
+		"endless-chunks":    {status: 200, size: bodyCap},
+		"endless-headers":   {err: failed},
+		"endless-header":    {err: failed},
+		"endless-continue":  {err: failed},
+		"gzip-bomb":         {status: 200, size: bodyCap},
+		"zstd-bomb":         {status: 200, size: 327_686},
+		"million-links":     {status: 200, size: bodyCap},
+		"long-links":        {status: 200, size: bodyCap},
+		"nul-header":        {err: failed},
+		"length-long":       {status: 200, size: whole, err: early},
+		"length-short":      {status: 200, size: 50},
+		"length-twice":      {err: failed},
+		"length-nonsense":   {err: failed},
+		"length-huge":       {status: 200, size: whole, err: early},
+		"chunk-nonsense":    {status: 200, size: 8, err: failed},
+		"chunk-huge":        {status: 200, err: failed},
+		"chunk-cut":         {status: 200, size: 8, err: early},
+		"chunk-length":      {status: 200, size: whole},
+		"http09":            {err: failed},
+		"status-nonsense":   {err: failed},
+		"status-999":        {status: 999, size: whole},
+		"garbage":           {err: failed},
+		"empty":             {err: io.EOF},
+		"reset-head":        {err: syscall.ECONNRESET},
+		"reset-body":        {status: 200, size: whole, err: syscall.ECONNRESET},
+		"unsolicited":       {status: 200, size: whole},
+		"retry-after":       {status: 503},
+		"open-comment":      {status: 200, size: bodyCap},
+		"redirect-nonsense": {err: failed}, // net/http's opinion
+		"redirect-loop":     {status: 302},
+		"redirect-self":     {status: 302},
+		"redirect-endless":  {status: 302},
+		"redirect-private":  {status: 302},
+		tlsStall:            {err: failed, took: 10 * time.Second},
+		tlsGarbage:          {err: failed},
+	}
+	for _, m := range Misdeeds() {
+		t.Run(string(m.Kind), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				w := newWeb(t, Options{Hostile: AllHostile()})
+				got, _ := careful(t, w, m.Kind.seed(""))
+				expected, listed := want[m.Kind]
+				if !listed {
+					expected = visit{status: 200}
+				}
+				if got.status != expected.status || expected.size > 0 && got.size != expected.size || expected.took > 0 && got.took != expected.took {
+					t.Errorf("got %+v, want %+v", got, expected)
+				}
+				if expected.err == failed && got.err == nil || expected.err != failed && !errors.Is(got.err, expected.err) {
+					t.Errorf("got %v, want %v", got.err, expected.err)
+				}
+			})
+		})
+	}
+}
+
+func TestRobotsOfHostileHosts(t *testing.T) {
+	for kind, want := range map[Hostility]visit{
+		"silent": {status: 404}, "garbage": {status: 404}, "calendar": {status: 404},
+		"robots-endless": {status: 200, size: bodyCap}, "robots-loop": {status: 302}, "robots-private": {status: 302}, "robots-html": {status: 200},
+		"robots-silent": {err: context.DeadlineExceeded},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			w := newWeb(t, Options{Hostile: []Hostility{kind}})
+			got, _ := careful(t, w, "http://"+kind.Host()+"/robots.txt")
+			if got.status != want.status || want.size > 0 && got.size != want.size || !errors.Is(got.err, want.err) {
+				t.Errorf("%s: got %+v, want %+v", kind, got, want)
+			}
+		})
+	}
+}
+
+// zeros counts what a reader gives, all of one letter.
+func zeros(t *testing.T, r io.Reader, letter byte) (n int) {
+	t.Helper()
+	page := bytes.Repeat([]byte{letter}, 64<<10)
+	buf := make([]byte, len(page))
+	for {
+		k, err := io.ReadFull(r, buf)
+		if !bytes.Equal(buf[:k], page[:k]) {
+			t.Fatal("not of one letter")
+		}
+		n += k
+		if err != nil {
+			if err != io.EOF && err != io.ErrUnexpectedEOF {
+				t.Fatalf("after %d bytes: %v", n, err)
+			}
+			return n
+		}
+	}
+}
+
+func TestBombsAreValid(t *testing.T) {
+	const size = 16 << 20
+	packed := func(bomb func(*stage, int) error) *bytes.Reader {
+		client, server := net.Pipe()
+		go func() {
+			if err := bomb(&stage{c: server}, size); err != nil {
+				t.Error(err)
+			}
+			server.Close()
+		}()
+		all, err := io.ReadAll(client)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, body, _ := bytes.Cut(all, []byte("\r\n\r\n"))
+		if len(body) > size/900 {
+			t.Errorf("packed into %d bytes", len(body))
+		}
+		return bytes.NewReader(body)
+	}
+	z, err := gzip.NewReader(packed(gzipBomb))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if n := zeros(t, z, 0); n != size {
+		t.Errorf("gzip: %d bytes", n)
+	}
+	if n := zeros(t, brotli.NewReader(packed(brotliBomb)), 0); n != size {
+		t.Errorf("brotli: %d bytes", n)
+	}
+	d, err := zstd.NewReader(packed(zstdBomb), zstd.WithDecoderConcurrency(1))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer d.Close()
+	if n := zeros(t, d, 'a'); n != size {
+		t.Errorf("zstd: %d bytes", n)
+	}
+}
+
+func TestMisdeedsHoldUpNobodyElse(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWeb(t, Options{Pages: 100, Latency: Latency{Mean: 100 * time.Millisecond}, Hostile: AllHostile()})
+		done := make(chan struct{})
+		for _, kind := range AllHostile() {
+			go func() {
+				careful(t, w, kind.seed(""))
+				done <- struct{}{}
+			}()
+		}
+		c := client(t, w)
+		began := time.Now()
+		for n := range 100 {
+			get(t, c, w.PageURL(0, n, 0))
+		}
+		if took := time.Since(began); took != 10*time.Second {
+			t.Errorf("100 pages at 100 ms took %v", took)
+		}
+		for range AllHostile() {
+			<-done
+		}
+	})
+}
+
+func TestSubdomainsAndRebinding(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWeb(t, Options{Hostile: AllHostile()})
+		url := subdomains.seed("")
+		for range 5 {
+			v, body := careful(t, w, url)
+			at := bytes.LastIndex(body, []byte("http://"))
+			if v.err != nil || at < 0 {
+				t.Fatalf("%s: %+v, %s", url, v, body)
+			}
+			next, _, _ := strings.Cut(string(body[at:]), "\"")
+			if next == url {
+				t.Fatalf("%s links to itself", url)
+			}
+			url = next
+		}
+		var got []string
+		for range 3 {
+			ips, err := w.LookupNetIP(t.Context(), "ip", rebinding.Host())
+			if err != nil {
+				t.Fatal(err)
+			}
+			got = append(got, ips[0].String())
+		}
+		if !slices.Equal(got[1:], []string{"127.0.0.1", "127.0.0.1"}) || !strings.HasPrefix(got[0], "11.") {
+			t.Error(got)
+		}
+	})
+}
+
+func TestHostileHostsOverSockets(t *testing.T) {
+	w := newWeb(t, Options{Hostile: AllHostile()})
+	l, err := w.Listen(t.Context(), ListenOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	tr := &http.Transport{DialContext: l.DialContext, TLSClientConfig: insecure(), DisableKeepAlives: true}
+	c := &http.Client{Transport: tr}
+	get := func(kind Hostility) error {
+		res, err := c.Get(kind.seed(""))
+		if err != nil {
+			return err
+		}
+		defer res.Body.Close()
+		_, err = io.Copy(io.Discard, res.Body)
+		return err
+	}
+	for kind, want := range map[Hostility]error{"reset-body": syscall.ECONNRESET, "length-long": io.ErrUnexpectedEOF, "empty": io.EOF, "nuls": nil, "million-links": nil} {
+		if err := get(kind); !errors.Is(err, want) {
+			t.Errorf("%s: %v, want %v", kind, err, want)
+		}
+	}
+	for _, seed := range l.HostileSeeds() {
+		if !strings.Contains(seed, ".hostile.test:") {
+			t.Error(seed)
+		}
+	}
+}
