@@ -1,0 +1,143 @@
+package actors
+
+import (
+	"log/slog"
+	"reflect"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/asynkron/protoactor-go/actor"
+	"github.com/sirupsen/logrus"
+	"golang.org/x/time/rate"
+)
+
+// SystemOptions change how the actors of one process live; the zero value is ready for use.
+type SystemOptions struct {
+	Supervision Supervision // of every actor whose parent's props say nothing of their own
+	Tracer      *Tracer     // looks into the mailboxes; nil: one that nobody asks
+	Counts      *Counts     // counts what went wrong; nil: nobody does
+}
+
+// Counts counts what went wrong in one system since its start.
+type Counts struct {
+	DeadLetters atomic.Uint64 // messages to actors that are not there
+	Restarts    atomic.Uint64 // actors restarted after a failure
+	Stops       atomic.Uint64 // actors stopped after a failure
+}
+
+// Dead letters in the log: three, and then a count after ten seconds.
+const (
+	deadLetterLines = 3
+	deadLetterPause = 10 * time.Second
+)
+
+// NewSystem makes a system of actors that logs to entry, restarts what fails, and lets the tracer look into every mailbox. No
+// metrics provider is set: it makes every message cost eight times as much and does not export the lengths of mailboxes.
+//
+// When actors of other processes are spoken to, cluster.StartRemote comes before the first spawn.
+func NewSystem(name string, entry *logrus.Entry, o SystemOptions) *actor.ActorSystem {
+	log := entry.WithField("node", name)
+	if o.Tracer == nil {
+		o.Tracer = NewTracer(TracerOptions{Node: name})
+	}
+	if o.Counts == nil {
+		o.Counts = new(Counts)
+	}
+	slogger := slog.New(&bridge{log: log.WithField("lib", "protoactor")})
+	system := actor.NewActorSystem(
+		actor.WithLoggerFactory(func(*actor.ActorSystem) *slog.Logger { return slogger }),
+		actor.WithDeadLetterThrottleCount(deadLetterLines),
+		actor.WithDeadLetterThrottleInterval(deadLetterPause))
+	o.Tracer.attach(system, log)
+	strategy := o.Supervision.Strategy(log)
+	a := &adoption{tracer: o.Tracer, strategy: strategy, adopted: make(map[*actor.Props]*actor.Props)}
+	system.Root.WithGuardian(strategy).WithSpawnMiddleware(a.middleware)
+
+	warnings := rate.NewLimiter(1, 20)
+	// The event stream calls its listeners one after the other on the goroutine that publishes: they must only count and go.
+	system.EventStream.Subscribe(func(event any) {
+		switch e := event.(type) {
+		case *actor.DeadLetterEvent:
+			o.Counts.DeadLetters.Add(1)
+			o.Tracer.deadLetter(e)
+		case *actor.SupervisorEvent:
+			switch e.Directive {
+			case actor.RestartDirective:
+				o.Counts.Restarts.Add(1)
+			case actor.StopDirective:
+				o.Counts.Stops.Add(1)
+			}
+			if warnings.Allow() {
+				log.WithFields(logrus.Fields{"actor": e.Child.GetId(), "err": e.Reason, "directive": directiveWord(e.Directive)}).
+					Warn("actor failed")
+			}
+		}
+	})
+	return system
+}
+
+func directiveWord(d actor.Directive) string {
+	switch d {
+	case actor.RestartDirective:
+		return "restart"
+	case actor.StopDirective:
+		return "stop"
+	case actor.ResumeDirective:
+		return "resume"
+	}
+	return "escalate"
+}
+
+// adoption gives every actor that is spawned, children included, the system's supervision and a traced mailbox, unless its props
+// have their own.
+type adoption struct {
+	tracer   *Tracer
+	strategy actor.SupervisorStrategy
+
+	mu      sync.Mutex
+	adopted map[*actor.Props]*actor.Props // props as they were given → as they are used
+}
+
+// adoptedMax bounds the memory of adoption. Props that are made once and used for many actors are found in it; props made for
+// one actor are not worth remembering.
+const adoptedMax = 1024
+
+// middleware spawns with adopted props. It calls the default spawner itself, since the last link of a root context's chain
+// forgets the guardian that the props ask for.
+func (a *adoption) middleware(next actor.SpawnFunc) actor.SpawnFunc {
+	return func(system *actor.ActorSystem, id string, props *actor.Props, parent actor.SpawnerContext) (*actor.PID, error) {
+		if id == "activator" || id == "EndpointSupervisor" { // of protoactor's remote, which knows best
+			return actor.DefaultSpawner(system, id, props, parent)
+		}
+		return actor.DefaultSpawner(system, id, a.adopt(props), parent)
+	}
+}
+
+func (a *adoption) adopt(props *actor.Props) *actor.Props {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if ours, ok := a.adopted[props]; ok {
+		return ours
+	}
+	options := []actor.PropsOption{actor.WithSpawnMiddleware(a.middleware)}
+	if unset(props, "mailboxProducer") {
+		options = append(options, actor.WithMailbox(a.tracer.mailbox))
+	}
+	if unset(props, "supervisionStrategy") {
+		options = append(options, actor.WithSupervisor(a.strategy))
+	}
+	ours := props.Clone(options...)
+	if len(a.adopted) >= adoptedMax {
+		clear(a.adopted)
+	}
+	a.adopted[props] = ours
+	return ours
+}
+
+// unset reports whether the props leave a field to the default. Props cannot be asked for it, only looked at; a field that is
+// not there counts as set, so that a change of the library costs tracing and not behaviour.
+func unset(props *actor.Props, field string) bool {
+	f := reflect.ValueOf(props).Elem().FieldByName(field)
+	return f.IsValid() && f.IsNil()
+}

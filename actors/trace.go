@@ -1,0 +1,621 @@
+package actors
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"reflect"
+	"runtime/debug"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/asynkron/protoactor-go/actor"
+	"github.com/sirupsen/logrus"
+	"golang.org/x/time/rate"
+)
+
+// Tracer looks into the mailboxes of one running system.
+//
+// Every actor's mailbox lies in a box that sees a message when it is posted and when the actor takes it. While nobody looks, a box
+// costs an atomic load on each side and counts the messages taken. While somebody does, messages that a filter wants are
+// stamped with their time at the door, and when they have been handled a TraceEvent goes to the ring of the latest events and to
+// the followers. protoactor's own middleware was tried and dropped: a receiver middleware allocates an envelope for each
+// message even when it has nothing to do, and a mailbox middleware hears of a message only after it was handled.
+//
+// What went wrong is always kept in the ring: failures, restarts, dead letters, and messages that an actor left behind unread when
+// it stopped, of which protoactor says nothing. Nothing here waits for a reader, and all memory is bounded: a follower
+// that is too slow loses events and hears how many.
+type Tracer struct {
+	o      TracerOptions
+	active atomic.Pointer[watch] // nil: nobody looks
+	seq    atomic.Uint64
+
+	system *actor.ActorSystem // set once, before the first spawn
+	log    *logrus.Entry
+	panics *rate.Limiter
+
+	mu     sync.Mutex
+	record *Filter // of the ring; nil: only what went wrong
+	follow []*Follower
+	ring   []TraceEvent // latest events, ring[at] is the next to be overwritten once it is full
+	at     int
+
+	boxesMu sync.Mutex
+	boxes   box // head of the ring list of all boxes
+	count   int
+}
+
+// TracerOptions size a tracer; zero fields have defaults.
+type TracerOptions struct {
+	Node      string                                            // put into every event
+	Ring      int                                               // events kept; default 1024, some 300 kB
+	Followers int                                               // followers at once; default 16
+	About     func(message any, each func(string, string) bool) // what a message is about; default About
+}
+
+// maxFollowers is set by the bits of a mask; one bit is the ring's.
+const maxFollowers = 63
+
+// NewTracer returns a tracer for one system, to be handed to NewSystem.
+func NewTracer(o TracerOptions) *Tracer {
+	if o.Ring <= 0 {
+		o.Ring = 1024
+	}
+	if o.Followers <= 0 {
+		o.Followers = 16
+	}
+	o.Followers = min(o.Followers, maxFollowers)
+	if o.About == nil {
+		o.About = About
+	}
+	t := &Tracer{o: o, panics: rate.NewLimiter(1, 5)}
+	t.boxes.next, t.boxes.prev = &t.boxes, &t.boxes
+	return t
+}
+
+func (t *Tracer) attach(system *actor.ActorSystem, log *logrus.Entry) {
+	t.system, t.log = system, log
+	if t.o.Node == "" {
+		t.o.Node, _ = log.Data["node"].(string)
+	}
+}
+
+// Kinds of events.
+const (
+	Handled    = "handled"     // a message was handled
+	Failed     = "failed"      // an actor panicked at a message
+	Started    = "started"     // an actor began, or began again
+	Restarted  = "restarted"   // an actor was restarted after a failure
+	Stopped    = "stopped"     // an actor is gone
+	DeadLetter = "dead letter" // a message was for nobody
+)
+
+// TraceEvent is what happened in one mailbox.
+type TraceEvent struct {
+	Seq     uint64        `json:"seq"` // counts up in one process
+	At      time.Time     `json:"at"`  // when it was over
+	Node    string        `json:"node"`
+	Kind    string        `json:"kind"`
+	Actor   string        `json:"actor"`             // receiver
+	Sender  string        `json:"sender,omitempty"`  // with its address, when it is in another process
+	Message string        `json:"message,omitempty"` // type
+	About   string        `json:"about,omitempty"`   // key=value of lease, batch, host, URL …: the thread from node to node
+	Queue   int           `json:"queue"`             // messages waiting when this one was posted, itself included; of a stopped actor, those left
+	Dwell   time.Duration `json:"dwell_ns"`          // in the mailbox; -1: posted before anybody looked
+	Took    time.Duration `json:"took_ns"`           // in the hands of the actor
+	Err     string        `json:"err,omitempty"`
+	Stack   string        `json:"stack,omitempty"`
+}
+
+// Filter says which events are wanted. Patterns may hold * for any letters and ? for one; empty means all. A pattern without a
+// slash at its beginning also fits the end of an actor's name that begins after a slash: host/*.example.com.
+type Filter struct {
+	Actor   string `json:"actor,omitempty"`   // name of the receiver
+	Message string `json:"message,omitempty"` // type of the message, without its package
+	About   string `json:"about,omitempty"`   // a value that the message is about, whole: a URL, a host, the number of a lease
+	Every   int    `json:"every,omitempty"`   // one in so many messages, by chance; 0 and 1: all
+}
+
+// watch is who looks, and never changes: a new one takes its place.
+type watch struct {
+	sinks []sink
+	types sync.Map // reflect.Type → uint64, the sinks that want messages of the type
+}
+
+// sink is the ring or a follower.
+type sink struct {
+	filter   Filter
+	follower *Follower // nil: the ring
+}
+
+// Record keeps the events that fit in the ring; nil: only what goes wrong, from now on.
+func (t *Tracer) Record(f *Filter) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.record = f
+	t.look()
+}
+
+// Recent are the events of the ring, oldest first.
+func (t *Tracer) Recent() []TraceEvent {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if len(t.ring) < t.o.Ring {
+		return slices.Clone(t.ring)
+	}
+	return append(slices.Clone(t.ring[t.at:]), t.ring[:t.at]...)
+}
+
+// Follower hears of events as they happen.
+type Follower struct {
+	tracer  *Tracer
+	filter  Filter
+	events  chan TraceEvent
+	dropped atomic.Uint64
+}
+
+// Follow begins to follow the events that fit; up to buffer of them wait for a slow reader. An error says that there are too
+// many followers.
+func (t *Tracer) Follow(f Filter, buffer int) (*Follower, error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if len(t.follow) >= t.o.Followers {
+		return nil, fmt.Errorf("follow trace: %d others follow already", len(t.follow))
+	}
+	w := &Follower{tracer: t, filter: f, events: make(chan TraceEvent, max(buffer, 1))}
+	t.follow = append(t.follow, w)
+	t.look()
+	return w, nil
+}
+
+// Events is where they come; it is never closed.
+func (w *Follower) Events() <-chan TraceEvent { return w.events }
+
+// Dropped counts events that came while the reader had no room.
+func (w *Follower) Dropped() uint64 { return w.dropped.Load() }
+
+// Close ends the following.
+func (w *Follower) Close() {
+	t := w.tracer
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.follow = slices.DeleteFunc(t.follow, func(other *Follower) bool { return other == w })
+	t.look()
+}
+
+// look makes the watch of those who look now. t.mu is held.
+func (t *Tracer) look() {
+	w := &watch{}
+	if t.record != nil {
+		w.sinks = append(w.sinks, sink{filter: *t.record})
+	}
+	for _, f := range t.follow {
+		w.sinks = append(w.sinks, sink{filter: f.filter, follower: f})
+	}
+	if len(w.sinks) == 0 {
+		w = nil
+	}
+	t.active.Store(w)
+}
+
+// wants is the set of sinks that want messages of this type, by its bits.
+func (w *watch) wants(message any) uint64 {
+	key := reflect.TypeOf(message)
+	if mask, ok := w.types.Load(key); ok {
+		return mask.(uint64)
+	}
+	name, mask := messageName(message), uint64(0)
+	for i, s := range w.sinks {
+		if s.filter.Message == "" || glob(s.filter.Message, name) {
+			mask |= 1 << i
+		}
+	}
+	w.types.Store(key, mask)
+	return mask
+}
+
+// toActor is the set of sinks that want messages to the actor.
+func (w *watch) toActor(name string) uint64 {
+	var mask uint64
+	for i, s := range w.sinks {
+		if s.filter.Actor == "" || globPath(s.filter.Actor, name) {
+			mask |= 1 << i
+		}
+	}
+	return mask
+}
+
+// sampled leaves in the mask the sinks whose turn it is.
+func (w *watch) sampled(mask uint64) uint64 {
+	for i, s := range w.sinks {
+		if s.filter.Every > 1 && mask&(1<<i) != 0 && fastrand(s.filter.Every) != 0 {
+			mask &^= 1 << i
+		}
+	}
+	return mask
+}
+
+// box lies around the mailbox of one actor.
+type box struct {
+	tracer  *Tracer
+	mail    actor.Mailbox        // the mailbox itself
+	invoker actor.MessageInvoker // the actor's context
+	name    string
+	process actor.Process // what the registry has under the name while the actor lives
+
+	taken atomic.Uint64          // messages that the actor began with; written by it alone
+	marks atomic.Pointer[marked] // what was found out about the name for the present watch
+	stats atomic.Pointer[stats]  // of traced messages; nil: none yet
+
+	prev, next           *box // in the list of boxes; guarded by tracer.boxesMu, as are
+	lastQueue, lastTaken uint64
+}
+
+type marked struct {
+	watch *watch
+	mask  uint64
+}
+
+// stats sum up the traced messages of one actor; written by it alone.
+type stats struct {
+	count, dwell, dwellMax, took, tookMax atomic.Int64 // nanoseconds
+}
+
+func (s *stats) add(dwell, took time.Duration) {
+	s.count.Store(s.count.Load() + 1)
+	s.took.Store(s.took.Load() + int64(took))
+	s.tookMax.Store(max(s.tookMax.Load(), int64(took)))
+	if dwell > 0 {
+		s.dwell.Store(s.dwell.Load() + int64(dwell))
+		s.dwellMax.Store(max(s.dwellMax.Load(), int64(dwell)))
+	}
+}
+
+// stamped is a message that is traced, in its mailbox.
+type stamped struct {
+	message any // as it was posted
+	at      time.Time
+	queue   int
+	watch   *watch
+	mask    uint64
+}
+
+var unbounded = actor.Unbounded()
+
+// mailbox makes the mailbox of an actor that is being spawned.
+func (t *Tracer) mailbox() actor.Mailbox { return &box{tracer: t, mail: unbounded()} }
+
+// RegisterHandlers is called once, when the actor has its name and its place in the registry.
+func (b *box) RegisterHandlers(invoker actor.MessageInvoker, dispatcher actor.Dispatcher) {
+	b.invoker = invoker
+	if self, ok := invoker.(interface{ Self() *actor.PID }); ok {
+		b.name = self.Self().Id
+		b.process, _ = b.tracer.system.ProcessRegistry.GetLocal(b.name)
+		b.tracer.enter(b)
+	}
+	b.mail.RegisterHandlers(b, dispatcher)
+}
+
+// PostUserMessage is called by senders.
+func (b *box) PostUserMessage(message any) {
+	if w := b.tracer.active.Load(); w != nil {
+		message = b.stamp(w, message)
+	}
+	b.mail.PostUserMessage(message)
+}
+
+func (b *box) stamp(w *watch, message any) any {
+	_, m, _ := actor.UnwrapEnvelope(message)
+	if _, several := m.(actor.MessageBatch); several {
+		return message // the mailbox takes it apart
+	}
+	mask := b.mask(w) & w.wants(m)
+	if mask != 0 {
+		mask = w.sampled(mask)
+	}
+	if mask == 0 {
+		return message
+	}
+	return &stamped{message: message, at: time.Now(), queue: b.mail.UserMessageCount() + 1, watch: w, mask: mask}
+}
+
+func (b *box) mask(w *watch) uint64 {
+	if m := b.marks.Load(); m != nil && m.watch == w {
+		return m.mask
+	}
+	m := &marked{watch: w, mask: w.toActor(b.name)}
+	b.marks.Store(m)
+	return m.mask
+}
+
+func (b *box) PostSystemMessage(message any) { b.mail.PostSystemMessage(message) }
+func (b *box) Start()                        { b.mail.Start() }
+func (b *box) UserMessageCount() int         { return b.mail.UserMessageCount() }
+
+// InvokeUserMessage is called by the mailbox with what the actor takes next.
+func (b *box) InvokeUserMessage(message any) {
+	b.taken.Store(b.taken.Load() + 1)
+	if s, ok := message.(*stamped); ok {
+		b.invokeTraced(s)
+		return
+	}
+	b.invoker.InvokeUserMessage(message)
+}
+
+func (b *box) invokeTraced(s *stamped) {
+	begin := time.Now()
+	b.invoker.InvokeUserMessage(s.message)
+	end := time.Now()
+	dwell, took := begin.Sub(s.at), end.Sub(begin)
+	st := b.stats.Load()
+	if st == nil {
+		st = &stats{}
+		b.stats.Store(st)
+	}
+	st.add(dwell, took)
+	_, m, sender := actor.UnwrapEnvelope(s.message)
+	b.tracer.emit(s.watch, s.mask, m, TraceEvent{At: end, Kind: Handled, Actor: b.name, Sender: b.tracer.pidWord(sender),
+		Queue: s.queue, Dwell: dwell, Took: took})
+}
+
+// InvokeSystemMessage is called by the mailbox with a message about the actor's life.
+func (b *box) InvokeSystemMessage(message any) {
+	b.invoker.InvokeSystemMessage(message)
+	kind, lost := "", 0
+	switch message.(type) {
+	case *actor.Started:
+		kind = Started
+	case *actor.Restart:
+		kind = Restarted
+	}
+	switch message.(type) {
+	case *actor.Stop, *actor.Terminated, *actor.Restart:
+		// An actor is gone once its children are: with Stop itself, or with the end of the last child.
+		if now, ok := b.tracer.system.ProcessRegistry.GetLocal(b.name); (!ok || now != b.process) && b.tracer.leave(b) {
+			kind, lost = Stopped, b.mail.UserMessageCount()
+		}
+	}
+	if kind == "" {
+		return
+	}
+	w := b.tracer.active.Load()
+	var mask uint64
+	if w != nil {
+		mask = b.mask(w) & w.wants(message)
+	}
+	b.tracer.emit(w, mask, nil, TraceEvent{At: time.Now(), Kind: kind, Actor: b.name, Queue: lost, Dwell: -1})
+}
+
+// EscalateFailure is called when the actor panicked. The stack of the panic still stands here.
+func (b *box) EscalateFailure(reason, message any) {
+	if s, ok := message.(*stamped); ok {
+		message = s.message
+	}
+	_, m, sender := actor.UnwrapEnvelope(message)
+	t, stack := b.tracer, panicStack()
+	if t.panics.Allow() && !IsFatal(reason) {
+		t.log.WithFields(logrus.Fields{"actor": b.name, "sender": t.pidWord(sender), "message": messageName(m), "err": reason, "stack": stack}).
+			Error("actor panicked")
+	}
+	w := t.active.Load()
+	var mask uint64
+	if w != nil {
+		mask = w.toActor(b.name)
+	}
+	t.emit(w, mask, m, TraceEvent{At: time.Now(), Kind: Failed, Actor: b.name, Sender: t.pidWord(sender), Dwell: -1, Err: fmt.Sprint(reason), Stack: stack})
+	b.invoker.EscalateFailure(reason, message)
+}
+
+// panicStack is the stack below the panic, at most 4 kB of it.
+func panicStack() string {
+	stack := string(debug.Stack())
+	if _, below, ok := strings.Cut(stack, "panic("); ok {
+		if _, rest, ok := strings.Cut(below, "\n"); ok {
+			if _, rest, ok = strings.Cut(rest, "\n"); ok {
+				stack = rest
+			}
+		}
+	}
+	return stack[:min(len(stack), 4096)]
+}
+
+// deadLetter notes a message for nobody.
+func (t *Tracer) deadLetter(e *actor.DeadLetterEvent) {
+	if _, known := e.Message.(actor.IgnoreDeadLetterLogging); known {
+		return
+	}
+	w := t.active.Load()
+	var mask uint64
+	if w != nil {
+		mask = w.toActor(e.PID.GetId())
+	}
+	t.emit(w, mask, e.Message, TraceEvent{At: time.Now(), Kind: DeadLetter, Actor: t.pidWord(e.PID), Sender: t.pidWord(e.Sender), Dwell: -1})
+}
+
+// emit hands the event to the sinks of the mask that want what it is about.
+func (t *Tracer) emit(w *watch, mask uint64, message any, e TraceEvent) {
+	always := e.Kind == Failed || e.Kind == DeadLetter || e.Kind == Restarted || e.Kind == Stopped && e.Queue > 0
+	if mask == 0 && !always {
+		return
+	}
+	e.Seq, e.Node = t.seq.Add(1), t.o.Node
+	if message != nil {
+		e.Message = messageName(message)
+		e.About = t.about(message)
+	}
+	ringed := false
+	if w != nil {
+		for i, s := range w.sinks {
+			if mask&(1<<i) == 0 || s.filter.About != "" && !t.isAbout(message, s.filter.About) {
+				continue
+			}
+			if s.follower == nil {
+				t.keep(e)
+				ringed = true
+				continue
+			}
+			select {
+			case s.follower.events <- e:
+			default:
+				s.follower.dropped.Add(1)
+			}
+		}
+	}
+	if always && !ringed {
+		t.keep(e)
+	}
+}
+
+func (t *Tracer) keep(e TraceEvent) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if len(t.ring) < t.o.Ring {
+		t.ring = append(t.ring, e)
+		return
+	}
+	t.ring[t.at] = e
+	t.at = (t.at + 1) % t.o.Ring
+}
+
+// pidWord is an actor's name, with its address when that is another process.
+func (t *Tracer) pidWord(pid *actor.PID) string {
+	if pid == nil {
+		return ""
+	}
+	if pid.Address == "" || pid.Address == t.system.Address() || pid.Address == "nonhost" {
+		return pid.Id
+	}
+	return pid.Address + "/" + pid.Id
+}
+
+func (t *Tracer) enter(b *box) {
+	t.boxesMu.Lock()
+	defer t.boxesMu.Unlock()
+	b.prev, b.next = t.boxes.prev, &t.boxes
+	b.prev.next, b.next.prev = b, b
+	t.count++
+}
+
+// leave takes the box out of the list and reports whether it was in it.
+func (t *Tracer) leave(b *box) bool {
+	t.boxesMu.Lock()
+	defer t.boxesMu.Unlock()
+	if b.next == nil {
+		return false
+	}
+	b.prev.next, b.next.prev = b.next, b.prev
+	b.prev, b.next = nil, nil
+	t.count--
+	return true
+}
+
+// Row is what is known of one actor. Means and maxima are of traced messages.
+type Row struct {
+	Actor   string        `json:"actor"`
+	Queue   int           `json:"queue"`        // messages that wait now
+	Taken   uint64        `json:"taken"`        // messages the actor began with since its start
+	Traced  int64         `json:"traced"`       // messages that were traced
+	Dwell   time.Duration `json:"dwell_ns"`     // mean time in the mailbox
+	DwellTo time.Duration `json:"dwell_max_ns"` // longest
+	Took    time.Duration `json:"took_ns"`      // mean time in the actor's hands
+	TookTo  time.Duration `json:"took_max_ns"`  // longest
+}
+
+func (b *box) row() Row {
+	r := Row{Actor: b.name, Queue: b.mail.UserMessageCount(), Taken: b.taken.Load()}
+	if s := b.stats.Load(); s != nil {
+		if n := s.count.Load(); n > 0 {
+			r.Traced = n
+			r.Dwell, r.DwellTo = time.Duration(s.dwell.Load()/n), time.Duration(s.dwellMax.Load())
+			r.Took, r.TookTo = time.Duration(s.took.Load()/n), time.Duration(s.tookMax.Load())
+		}
+	}
+	return r
+}
+
+// ActorCount is the number of actors that live.
+func (t *Tracer) ActorCount() int {
+	t.boxesMu.Lock()
+	defer t.boxesMu.Unlock()
+	return t.count
+}
+
+// Actors names the actors that live, the oldest first.
+func (t *Tracer) Actors() []string {
+	var names []string
+	for _, b := range t.all() {
+		names = append(names, b.name)
+	}
+	return names
+}
+
+// Table is the limit actors (0: all) whose names fit the pattern, longest mailbox first, then the busiest.
+func (t *Tracer) Table(pattern string, limit int) []Row {
+	var rows []Row
+	for _, b := range t.all() {
+		if pattern == "" || globPath(pattern, b.name) {
+			rows = append(rows, b.row())
+		}
+	}
+	slices.SortFunc(rows, func(a, b Row) int {
+		return cmp.Or(cmp.Compare(b.Queue, a.Queue), cmp.Compare(b.Taken, a.Taken), cmp.Compare(a.Actor, b.Actor))
+	})
+	if limit > 0 && len(rows) > limit {
+		rows = rows[:limit]
+	}
+	return rows
+}
+
+func (t *Tracer) all() []*box {
+	t.boxesMu.Lock()
+	defer t.boxesMu.Unlock()
+	all := make([]*box, 0, t.count)
+	for b := t.boxes.next; b != &t.boxes; b = b.next {
+		all = append(all, b)
+	}
+	return all
+}
+
+// Troubled are the actors that have fallen behind since the last call: those that took nothing although messages wait, and
+// those with at least limit messages waiting, no fewer than before.
+func (t *Tracer) Troubled(limit int) (stuck, growing []Row) {
+	t.boxesMu.Lock()
+	defer t.boxesMu.Unlock()
+	for b := t.boxes.next; b != &t.boxes; b = b.next {
+		queue, taken := uint64(b.mail.UserMessageCount()), b.taken.Load()
+		switch {
+		case queue > 0 && b.lastQueue > 0 && taken == b.lastTaken:
+			stuck = append(stuck, b.row())
+		case queue >= uint64(limit) && b.lastQueue >= uint64(limit) && queue >= b.lastQueue:
+			growing = append(growing, b.row())
+		}
+		b.lastQueue, b.lastTaken = queue, taken
+	}
+	return stuck, growing
+}
+
+// Watch logs every so often which actors are stuck and which mailboxes grow, until the context ends.
+func (t *Tracer) Watch(ctx context.Context, every time.Duration, limit int) {
+	tick := time.NewTicker(every)
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+		}
+		stuck, growing := t.Troubled(limit)
+		t.complain("actor is stuck", stuck)
+		t.complain("mailbox grows", growing)
+	}
+}
+
+// complain names at most ten.
+func (t *Tracer) complain(phrase string, rows []Row) {
+	for _, r := range rows[:min(len(rows), 10)] {
+		t.log.WithFields(logrus.Fields{"actor": r.Actor, "queue": r.Queue, "taken": r.Taken, "others": len(rows) - 1}).Warn(phrase)
+	}
+}
