@@ -87,7 +87,10 @@ func (b *Batch) PutHost(h HostRecord) {
 }
 
 // PutLease stores a lease under its id.
-func (b *Batch) PutLease(l Lease) { b.grow(64 + len(l.HostName) + len(l.Data)); b.leases = append(b.leases, l) }
+func (b *Batch) PutLease(l Lease) {
+	b.grow(64 + len(l.HostName) + len(l.Data))
+	b.leases = append(b.leases, l)
+}
 
 // DeleteLease forgets a lease.
 func (b *Batch) DeleteLease(id uint64) { b.grow(8); b.ended = append(b.ended, id) }

@@ -7,6 +7,9 @@ import (
 	"syscall"
 
 	berrors "go.etcd.io/bbolt/errors"
+
+	"henro/store/seen"
+	"henro/store/timequeue"
 )
 
 // These errors can be returned when opening a state directory or a partition.
@@ -50,7 +53,8 @@ func diagnose(doing string, err error) error {
 		return nil
 	case errors.Is(err, berrors.ErrTimeout):
 		known = ErrInUse
-	case errors.Is(err, berrors.ErrInvalid), errors.Is(err, berrors.ErrChecksum), errors.Is(err, berrors.ErrVersionMismatch):
+	case errors.Is(err, berrors.ErrInvalid), errors.Is(err, berrors.ErrChecksum), errors.Is(err, berrors.ErrVersionMismatch),
+		errors.Is(err, timequeue.ErrDamaged), errors.Is(err, seen.ErrDamaged):
 		known = ErrCorrupt
 	case errors.Is(err, berrors.ErrMaxSizeReached):
 		known = ErrTooLarge

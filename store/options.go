@@ -8,9 +8,9 @@ import (
 
 // Options say how a state is opened.
 type Options struct {
-	// Partitions is the number of files the host space is divided into. It is fixed when the state is created; zero takes what is
-	// there. Default 4: two writers per core overlap computing with syncing, and every file more makes each flush smaller (at 16
-	// files a flush of 6 s costs 3 × as much per record as at 4).
+	// Partitions is the number of files the host space is divided into, fixed when the state is created. Default 0: as many as there
+	// are, 4 in a new state: two writers per core overlap computing with syncing, and every file more makes each flush smaller (at
+	// 16 files a flush of 6 s costs 3 × as much per record as at 4).
 	Partitions int
 
 	// LockTimeout is how long to wait for another process to let go of the files. Default 2 s; zero does not wait.
@@ -39,15 +39,18 @@ type Options struct {
 
 // DefaultOptions returns the options a crawl starts from.
 func DefaultOptions() Options {
-	o := Options{Partitions: 4, LockTimeout: 2 * time.Second, RecentBytes: 4 << 20, MapBytes: 1 << 30, SplitRecords: 4096}
+	o := Options{LockTimeout: 2 * time.Second, RecentBytes: 4 << 20, MapBytes: 1 << 30, SplitRecords: 4096}
 	if runtime.GOOS == "windows" {
 		o.MapBytes = 0
 	}
 	return o
 }
 
-// maxPartitions is bounded by the single byte a page number has for it, and by open files.
-const maxPartitions = 256
+// newPartitions is the number of partitions of a new state that was not asked for another; maxPartitions is bounded by open files.
+const (
+	newPartitions = 4
+	maxPartitions = 256
+)
 
 // Validate reports the first setting that makes no sense.
 func (o *Options) Validate() error {

@@ -1,38 +1,309 @@
 package store
 
 import (
+	"encoding/binary"
 	"errors"
+	"fmt"
 	"io"
+	"os"
+	"runtime/debug"
+	"sync"
 	"time"
 
+	"go.etcd.io/bbolt"
+
 	"henro/messages/outlink"
+	"henro/store/fingerprint"
+	"henro/store/seen"
+	"henro/store/timequeue"
 )
 
-var errUnwritten = errors.New("not written yet")
+// Schema is the version of the format on disk. It rises when an older henro could not read what a newer one writes.
+const Schema = 1
+
+// The buckets of a partition; packages timequeue and seen have their own.
+var (
+	bucketMeta   = []byte("meta")
+	bucketHosts  = []byte("hosts")
+	bucketRobots = []byte("robots")
+	bucketCounts = []byte("counts")
+	bucketFresh  = []byte("fresh")
+	bucketLinks  = []byte("links")
+	bucketLeases = []byte("leases")
+	bucketOutbox = []byte("outbox")
+	bucketRelax  = []byte("relax")
+	bucketStop   = []byte("stop")
+	buckets      = [][]byte{bucketMeta, bucketHosts, bucketRobots, bucketCounts, bucketFresh, bucketLinks, bucketLeases, bucketOutbox, bucketRelax, bucketStop}
+)
+
+var identityKey = []byte("identity")
+
+// ownMeta stands before the names of PutMeta.
+const ownMeta = "own/"
 
 // Partition is one file of the state. Commit and KnownEnough belong to its one owner; reads may come from any goroutine, and none
 // may be made from within the function of another (a growing file waits for readers).
-type Partition struct{}
+type Partition struct {
+	options Options
+	path    string
+	index   int // which partition this is
+	of      int // how many there are
+	identity
 
-// Open opens a partition by itself; a crawl uses OpenState.
-func Open(path string, o Options) (*Partition, error) { return nil, errUnwritten }
+	db     *bbolt.DB
+	seen   seen.Writer
+	recent *recent
+
+	// mu keeps Due and Commit apart, so that a slot is not split or appended to while it is handed out.
+	mu     sync.Mutex
+	opened uint32 // minute up to which Due has handed out slots
+	queue  *timequeue.Writer
+}
+
+// identity is what the files of one state have in common.
+type identity struct {
+	crawl   [16]byte
+	domains string // version of the list of registrable domains the hosts were divided by
+}
+
+// Open opens a partition by itself, creating it as the only one of its state; a crawl uses OpenState.
+func Open(path string, o Options) (*Partition, error) {
+	return open(path, o, 0, 1, identity{})
+}
+
+// open opens a partition, creating it with an identity when the file is missing or empty.
+func open(path string, o Options, index, of int, id identity) (p *Partition, err error) {
+	doing := "open " + path
+	defer rescue(doing, &err)
+	if err := o.Validate(); err != nil {
+		return nil, err
+	}
+	if err := checkSize(path); err != nil {
+		return nil, diagnose(doing, err)
+	}
+	timeout := o.LockTimeout
+	if timeout == 0 {
+		timeout = 1 // bbolt would wait for ever
+	}
+	db, err := bbolt.Open(path, 0o644, &bbolt.Options{
+		Timeout:         timeout,
+		FreelistType:    bbolt.FreelistMapType, // with 124,000 free pages 3 × as fast as the array
+		NoFreelistSync:  false,                 // else every open scans the whole file: 24 s for 3 GB
+		InitialMmapSize: o.MapBytes,
+		MaxSize:         o.MaxBytes,
+		ReadOnly:        o.ReadOnly,
+		NoSync:          o.NoSync,
+		NoGrowSync:      o.NoSync,
+	})
+	if err != nil {
+		return nil, diagnose(doing, err)
+	}
+	p = &Partition{options: o, path: path, index: index, of: of, identity: id, db: db,
+		queue: timequeue.NewWriter(timequeue.Hierarchical), recent: newRecent(o.RecentBytes)}
+	defer func() {
+		if err != nil {
+			db.Close()
+			p = nil
+		}
+	}()
+	made := false
+	if err := p.view(doing, func(tx *bbolt.Tx) error {
+		made = tx.Bucket(bucketMeta) != nil
+		return nil
+	}); err != nil {
+		return p, err
+	}
+	if !made {
+		if err := p.update("create "+path, p.create); err != nil {
+			return p, err
+		}
+	}
+	return p, p.view(doing, p.identify)
+}
+
+// checkSize compares the length of a file with what its newer meta page says, since bbolt faults on pages that are not there.
+func checkSize(path string) error {
+	f, err := os.Open(path)
+	if err != nil {
+		if os.IsNotExist(err) {
+			return nil
+		}
+		return err
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	if err != nil || info.Size() == 0 {
+		return err
+	}
+	var page [80]byte
+	if _, err := f.ReadAt(page[:], 0); err != nil {
+		return fmt.Errorf("%d bytes long: %w", info.Size(), ErrCorrupt)
+	}
+	size := int64(binary.LittleEndian.Uint32(page[24:]))
+	if binary.LittleEndian.Uint32(page[16:]) != bboltMagic || size < 512 || size > 1<<16 {
+		return nil // bbolt tries the other meta page
+	}
+	var other [80]byte
+	if _, err := f.ReadAt(other[:], size); err != nil {
+		return fmt.Errorf("%d bytes long: %w", info.Size(), ErrCorrupt)
+	}
+	// Meta: page header 16, magic 4, version 4, page size 4, flags 4, root 16, freelist 8, high-water page 8, transaction 8.
+	high, tx := binary.LittleEndian.Uint64(page[56:]), binary.LittleEndian.Uint64(page[64:])
+	if otherTx := binary.LittleEndian.Uint64(other[64:]); otherTx > tx {
+		high = binary.LittleEndian.Uint64(other[56:])
+	}
+	if high < 1<<40 && int64(high)*size > info.Size() {
+		return fmt.Errorf("cut off at %d of %d bytes: %w", info.Size(), int64(high)*size, ErrCorrupt)
+	}
+	return nil
+}
+
+const bboltMagic = 0xED0CDAED
+
+// create makes the buckets of a new partition.
+func (p *Partition) create(tx *bbolt.Tx) error {
+	for _, name := range buckets {
+		if _, err := tx.CreateBucketIfNotExists(name); err != nil {
+			return fmt.Errorf("bucket %s: %w", name, err)
+		}
+	}
+	if err := timequeue.Create(tx); err != nil {
+		return err
+	}
+	if err := seen.Create(tx); err != nil {
+		return err
+	}
+	if err := writeTotals(tx, totals{}); err != nil {
+		return err
+	}
+	return p.writeIdentity(tx)
+}
+
+func (p *Partition) writeIdentity(tx *bbolt.Tx) error {
+	b := binary.LittleEndian.AppendUint32(make([]byte, 4, 64), Schema)
+	b = binary.LittleEndian.AppendUint16(b, uint16(p.index))
+	b = binary.LittleEndian.AppendUint16(b, uint16(p.of))
+	b = append(b, p.crawl[:]...)
+	b = appendString(b, p.domains)
+	return tx.Bucket(bucketMeta).Put(identityKey, seal(b))
+}
+
+// identify reads who a partition is, and refuses what a newer henro wrote.
+func (p *Partition) identify(tx *bbolt.Tx) error {
+	b, err := unseal(tx.Bucket(bucketMeta).Get(identityKey))
+	if err != nil {
+		return fmt.Errorf("identity: %w", err)
+	}
+	s := scanner{rest: b}
+	if schema := s.u32(); schema > Schema {
+		return fmt.Errorf("schema %d, this henro knows %d: %w", schema, Schema, ErrNewerSchema)
+	}
+	p.index, p.of = int(s.u16()), int(s.u16())
+	copy(p.crawl[:], s.take(16))
+	p.domains = s.string()
+	if s.bad || p.of == 0 || p.index >= p.of {
+		return fmt.Errorf("identity: %w", ErrCorrupt)
+	}
+	for _, name := range buckets {
+		if tx.Bucket(name) == nil {
+			return fmt.Errorf("bucket %s is missing: %w", name, ErrCorrupt)
+		}
+	}
+	return nil
+}
 
 // Close lets go of the file. It waits for reads to end.
-func (p *Partition) Close() error { return errUnwritten }
+func (p *Partition) Close() error { return diagnose("close "+p.path, p.db.Close()) }
 
-// Commit stores the batch in one transaction: all of it, or nothing and an error. The same batch may be committed again, after an
-// error or after a success. Committing an empty batch at least once a minute lets coarse slots be split in time.
-func (p *Partition) Commit(b *Batch) (Outcome, error) { return Outcome{}, errUnwritten }
+// Path is the file of the partition.
+func (p *Partition) Path() string { return p.path }
+
+// rescue turns a panic into an error: bbolt panics on broken pages, and reading a file that was cut off faults.
+func rescue(doing string, err *error) {
+	if r := recover(); r != nil {
+		*err = fmt.Errorf("%s: %w (%v)", doing, ErrCorrupt, r)
+	}
+}
+
+func (p *Partition) view(doing string, fn func(*bbolt.Tx) error) (err error) {
+	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
+	defer rescue(doing, &err)
+	return diagnose(doing, p.db.View(fn))
+}
+
+func (p *Partition) update(doing string, fn func(*bbolt.Tx) error) (err error) {
+	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
+	defer rescue(doing, &err)
+	return diagnose(doing, p.db.Update(fn))
+}
 
 // KnownEnough reports that a URL is surely known with at least this depth left, from memory alone: its candidate need not be
 // admitted. False says nothing. For the owner's goroutine only.
-func (p *Partition) KnownEnough(host HostID, fp uint64, depthLeft uint8) bool { return false }
+func (p *Partition) KnownEnough(host HostID, fp uint64, depthLeft uint8) bool {
+	return p.recent.has(host, fp, depthLeft)
+}
 
 // Host reads one host, or ErrNotFound.
-func (p *Partition) Host(id HostID) (HostRecord, error) { return HostRecord{}, errUnwritten }
+func (p *Partition) Host(id HostID) (h HostRecord, err error) {
+	err = p.view("read host", func(tx *bbolt.Tx) error {
+		h, err = readHost(tx, id, tx.Bucket(bucketHosts).Get(key64(uint64(id))))
+		return err
+	})
+	return h, err
+}
+
+func readHost(tx *bbolt.Tx, id HostID, v []byte) (HostRecord, error) {
+	if v == nil {
+		return HostRecord{}, ErrNotFound
+	}
+	h, err := decodeHost(id, v)
+	if err != nil {
+		return h, err
+	}
+	key := key64(uint64(id))
+	if v := tx.Bucket(bucketRobots).Get(key); v != nil {
+		b, err := unseal(v)
+		if err != nil {
+			return h, fmt.Errorf("robots of %s: %w", h.Name, err)
+		}
+		h.Robots = append([]byte(nil), b...)
+	}
+	if v := tx.Bucket(bucketCounts).Get(key); v != nil {
+		c, err := decodeCounts(v)
+		if err != nil {
+			return h, err
+		}
+		h.Waiting, h.Known, h.Visited, h.Load = c.waiting, c.known, c.visited, float64(c.load)/loadUnit
+	}
+	return h, nil
+}
 
 // Hosts reads up to limit hosts behind one, in the order of ids; 0 starts.
-func (p *Partition) Hosts(after HostID, limit int) ([]HostRecord, error) { return nil, errUnwritten }
+func (p *Partition) Hosts(after HostID, limit int) (hosts []HostRecord, err error) {
+	err = p.view("read hosts", func(tx *bbolt.Tx) error {
+		c := tx.Bucket(bucketHosts).Cursor()
+		k, v := c.Seek(key64(uint64(after)))
+		if after != 0 && len(k) == 8 && HostID(binary.BigEndian.Uint64(k)) == after {
+			k, v = c.Next()
+		}
+		for ; k != nil && len(hosts) < limit; k, v = c.Next() {
+			h, err := readHost(tx, hostKey(k), v)
+			if err != nil {
+				return err
+			}
+			hosts = append(hosts, h)
+		}
+		return nil
+	})
+	return hosts, err
+}
+
+func hostKey(k []byte) HostID {
+	if len(k) < 8 {
+		return 0
+	}
+	return HostID(binary.BigEndian.Uint64(k))
+}
 
 // Waiting is what Fresh read.
 type Waiting struct {
@@ -42,79 +313,394 @@ type Waiting struct {
 }
 
 // Fresh reads up to limit pages of a host that wait for their first visit. Those in RetryBand have a Next to be kept.
-func (p *Partition) Fresh(host HostID, after Position, limit int) (Waiting, error) {
-	return Waiting{}, errUnwritten
+func (p *Partition) Fresh(host HostID, after Position, limit int) (w Waiting, err error) {
+	err = p.view("read fresh pages", func(tx *bbolt.Tx) error {
+		set, err := seen.Read(tx)
+		if err != nil {
+			return err
+		}
+		_, from := parsePosition(after)
+		var last Position
+		err = eachFresh(tx.Bucket(bucketFresh), key64(uint64(host)), from, func(ref freshRef, rec []byte) error {
+			if len(w.Entries) >= limit || len(w.Ghosts) >= limit {
+				w.Next = last
+				return errStop
+			}
+			page, err := decodePage(rec)
+			if err != nil {
+				return err
+			}
+			e, found, err := set.Get(uint64(host), fingerprint.URL(page.URL))
+			if err != nil {
+				return err
+			}
+			last = freshPosition(ref)
+			if found && e.Visited() {
+				w.Ghosts = append(w.Ghosts, last)
+				return nil
+			}
+			if found {
+				page.DepthLeft = e.DepthLeft()
+			}
+			w.Entries = append(w.Entries, Entry{page, last})
+			return nil
+		})
+		if err == errStop {
+			err = nil
+		}
+		return err
+	})
+	return w, err
 }
 
-// Due reads up to limit pages whose slot has opened at this time, in the order of slots, and the position to go on behind, nil when
-// nothing is left now. What was read stays there until a commit ends it, so a restart reads it again. After the clock was set back,
-// start again from nil.
-func (p *Partition) Due(now time.Time, after Position, limit int) ([]Entry, Position, error) {
-	return nil, nil, errUnwritten
+// Due reads up to limit pages whose slot has opened at this time, in the order of slots, and the position to go on behind: the last
+// one read, or the one given when there is nothing left now. What was read stays there until a commit ends it, so a restart reads it
+// again. After the clock was set back, start again from nil.
+func (p *Partition) Due(now time.Time, after Position, limit int) (entries []Entry, next Position, err error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.opened = timequeue.Minute(now)
+	err = p.view("read due pages", func(tx *bbolt.Tx) error {
+		from := queueRef(after)
+		_, err := timequeue.Read(tx, p.opened, from, limit, func(ref timequeue.Ref, rec []byte) error {
+			page, err := decodePage(rec)
+			if err == nil {
+				entries = append(entries, Entry{page, queuePosition(ref)})
+			}
+			return err
+		})
+		return err
+	})
+	if len(entries) > 0 {
+		after = entries[len(entries)-1].Position
+	}
+	return entries, after, err
+}
+
+func queueRef(p Position) timequeue.Ref {
+	if ref, _ := parsePosition(p); ref != nil {
+		return *ref
+	}
+	return timequeue.Ref{}
 }
 
 // NextDue is the earliest moment behind a position at which Due may find more or a slot wants splitting; zero: the queue is empty.
-func (p *Partition) NextDue(after Position) (time.Time, error) { return time.Time{}, errUnwritten }
+func (p *Partition) NextDue(after Position) (at time.Time, err error) {
+	err = p.view("read next due time", func(tx *bbolt.Tx) error {
+		at, err = timequeue.Next(tx, queueRef(after))
+		return err
+	})
+	return at, err
+}
 
 // At reads the record at a position, or ErrNotFound when the position has ended.
-func (p *Partition) At(pos Position) (Entry, error) { return Entry{}, errUnwritten }
+func (p *Partition) At(pos Position) (e Entry, err error) {
+	err = p.view("read a position", func(tx *bbolt.Tx) error {
+		queue, fresh := parsePosition(pos)
+		var rec []byte
+		switch {
+		case queue != nil:
+			rec, err = timequeue.At(tx, *queue)
+		case fresh != nil:
+			if v := tx.Bucket(bucketFresh).Get(fresh.key[:]); v != nil {
+				ended, chunk, err := openFresh(fresh.key[:], v)
+				if err != nil {
+					return err
+				}
+				if ended>>fresh.index&1 == 0 {
+					rec = chunk.At(int(fresh.index))
+				}
+			}
+		}
+		if err != nil {
+			return err
+		}
+		if rec == nil {
+			return ErrNotFound
+		}
+		e.Position = pos
+		e.Page, err = decodePage(rec)
+		return err
+	})
+	return e, err
+}
 
 // Leases reads all leases.
-func (p *Partition) Leases() ([]Lease, error) { return nil, errUnwritten }
+func (p *Partition) Leases() (leases []Lease, err error) {
+	err = p.view("read leases", func(tx *bbolt.Tx) error {
+		return tx.Bucket(bucketLeases).ForEach(func(k, v []byte) error {
+			l, err := decodeLease(uint64(hostKey(k)), v)
+			leases = append(leases, l)
+			return err
+		})
+	})
+	return leases, err
+}
 
 // Outbox reads up to limit parcels, oldest first.
-func (p *Partition) Outbox(limit int) ([]Parcel, error) { return nil, errUnwritten }
+func (p *Partition) Outbox(limit int) (parcels []Parcel, err error) {
+	err = p.view("read outbox", func(tx *bbolt.Tx) error {
+		c := tx.Bucket(bucketOutbox).Cursor()
+		for k, v := c.First(); k != nil && len(parcels) < limit; k, v = c.Next() {
+			parcel, err := decodeParcel(k, v)
+			if err != nil {
+				return err
+			}
+			parcels = append(parcels, parcel)
+		}
+		return nil
+	})
+	return parcels, err
+}
 
 // Relaxations reads up to limit pages whose links are to be admitted again.
-func (p *Partition) Relaxations(limit int) ([]Relaxation, error) { return nil, errUnwritten }
+func (p *Partition) Relaxations(limit int) (relaxations []Relaxation, err error) {
+	err = p.view("read relaxations", func(tx *bbolt.Tx) error {
+		links := tx.Bucket(bucketLinks)
+		c := tx.Bucket(bucketRelax).Cursor()
+		for k, v := c.First(); k != nil && len(relaxations) < limit; k, v = c.Next() {
+			r, err := decodeRelaxation(k, v)
+			if err != nil {
+				return err
+			}
+			if v := links.Get(k); v != nil {
+				if r.Links, err = decodeLinks(v); err != nil {
+					return fmt.Errorf("links of %s: %w", r.URL, err)
+				}
+			}
+			relaxations = append(relaxations, r)
+		}
+		return nil
+	})
+	return relaxations, err
+}
 
 // Outlinks reads the links found at the last visit of a page, or ErrNotFound.
-func (p *Partition) Outlinks(host HostID, fp uint64) ([]outlink.Outlink, error) {
-	return nil, errUnwritten
+func (p *Partition) Outlinks(host HostID, fp uint64) (links []outlink.Outlink, err error) {
+	err = p.view("read links", func(tx *bbolt.Tx) error {
+		v := tx.Bucket(bucketLinks).Get(key128(host, fp))
+		if v == nil {
+			return ErrNotFound
+		}
+		links, err = decodeLinks(v)
+		return err
+	})
+	return links, err
 }
 
 // Known reads up to max fingerprints of a host, ascending, and whether they are all. The lowest eight bits are not kept: they read
 // as zero, and whoever compares clears them too.
-func (p *Partition) Known(host HostID, max int) ([]uint64, bool, error) {
-	return nil, false, errUnwritten
+func (p *Partition) Known(host HostID, max int) (fps []uint64, complete bool, err error) {
+	complete = true
+	err = p.view("read known URLs", func(tx *bbolt.Tx) error {
+		set, err := seen.Read(tx)
+		if err != nil {
+			return err
+		}
+		return set.Host(uint64(host), func(e seen.Entry) bool {
+			if len(fps) >= max {
+				complete = false
+				return false
+			}
+			fps = append(fps, e.Fingerprint())
+			return true
+		})
+	})
+	return fps, complete, err
 }
 
-// Seen reports whether a URL is known, with which depth left, and whether it was visited.
+// Seen reports whether a URL is known, with which depth left, and whether it was visited or given up.
 func (p *Partition) Seen(url string) (depthLeft uint8, visited, known bool, err error) {
-	return 0, false, false, errUnwritten
+	err = p.view("read seen set", func(tx *bbolt.Tx) error {
+		set, err := seen.Read(tx)
+		if err != nil {
+			return err
+		}
+		e, found, err := set.Get(uint64(IDOf(HostOf(url))), fingerprint.URL(url))
+		depthLeft, visited, known = e.DepthLeft(), e.Visited(), found
+		return err
+	})
+	return depthLeft, visited, known, err
 }
 
-// Lookup finds the record of a URL by reading the places it can lie in, or ErrNotFound.
-func (p *Partition) Lookup(url string) (Entry, Place, error) { return Entry{}, 0, errUnwritten }
+// Lookup finds the record of a URL, or ErrNotFound. There is no index by URL: a page that waits is found among those of its host, any
+// other by reading the whole queue, at some 15 million records per second.
+func (p *Partition) Lookup(url string) (e Entry, place Place, err error) {
+	host := IDOf(HostOf(url))
+	err = p.view("look up "+url, func(tx *bbolt.Tx) error {
+		set, err := seen.Read(tx)
+		if err != nil {
+			return err
+		}
+		entry, found, err := set.Get(uint64(host), fingerprint.URL(url))
+		if err != nil {
+			return err
+		}
+		if !found {
+			return ErrNotFound
+		}
+		found = false
+		take := func(rec []byte, pos func() Position, where Place) error {
+			if string(urlOf(rec)) != url {
+				return nil
+			}
+			if e.Page, err = decodePage(rec); err != nil {
+				return err
+			}
+			e.Position, place, found = pos(), where, true
+			return errStop
+		}
+		if entry.Visited() {
+			err = timequeue.Each(tx, func(ref timequeue.Ref, rec []byte) error {
+				where := InQueue
+				if timequeue.DueOf(rec) == 0 {
+					where = InRest
+				}
+				return take(rec, func() Position { return queuePosition(ref) }, where)
+			})
+		} else {
+			err = eachFresh(tx.Bucket(bucketFresh), key64(uint64(host)), nil, func(ref freshRef, rec []byte) error {
+				return take(rec, func() Position { return freshPosition(ref) }, InFresh)
+			})
+		}
+		if err == errStop {
+			err = nil
+		}
+		if err == nil && !found {
+			err = fmt.Errorf("known, but without a record: %w", ErrCorrupt)
+		}
+		if entry.DepthLeft() > e.Page.DepthLeft {
+			e.Page.DepthLeft = entry.DepthLeft()
+		}
+		return err
+	})
+	return e, place, err
+}
 
 // Meta reads a value stored by PutMeta; nil when there is none.
-func (p *Partition) Meta(name string) ([]byte, error) { return nil, errUnwritten }
+func (p *Partition) Meta(name string) (value []byte, err error) {
+	err = p.view("read meta "+name, func(tx *bbolt.Tx) error {
+		v := tx.Bucket(bucketMeta).Get([]byte(ownMeta + name))
+		if v == nil {
+			return nil
+		}
+		b, err := unseal(v)
+		value = append([]byte{}, b...)
+		return err
+	})
+	return value, err
+}
 
 // EachPage calls fn for every page, on one snapshot, until it returns an error.
-func (p *Partition) EachPage(fn func(Page, Place) error) error { return errUnwritten }
+func (p *Partition) EachPage(fn func(Page, Place) error) error {
+	return p.view("read pages", func(tx *bbolt.Tx) error {
+		set, err := seen.Read(tx)
+		if err != nil {
+			return err
+		}
+		err = eachFresh(tx.Bucket(bucketFresh), nil, nil, func(ref freshRef, rec []byte) error {
+			page, err := decodePage(rec)
+			if err != nil {
+				return err
+			}
+			e, found, err := set.Get(uint64(ref.key.host()), fingerprint.URL(page.URL))
+			if err != nil || found && e.Visited() {
+				return err
+			}
+			page.DepthLeft = max(page.DepthLeft, e.DepthLeft())
+			return fn(page, InFresh)
+		})
+		if err != nil {
+			return err
+		}
+		return timequeue.Each(tx, func(_ timequeue.Ref, rec []byte) error {
+			page, err := decodePage(rec)
+			if err != nil {
+				return err
+			}
+			if page.Next.IsZero() {
+				return fn(page, InRest)
+			}
+			return fn(page, InQueue)
+		})
+	})
+}
 
 // EachLinks calls fn for the links of every page, likewise.
 func (p *Partition) EachLinks(fn func(host HostID, fp uint64, links []outlink.Outlink) error) error {
-	return errUnwritten
+	return p.view("read links", func(tx *bbolt.Tx) error {
+		return tx.Bucket(bucketLinks).ForEach(func(k, v []byte) error {
+			links, err := decodeLinks(v)
+			if err != nil || len(k) != 16 {
+				return fmt.Errorf("links %x: %w", k, errors.Join(ErrCorrupt, err))
+			}
+			return fn(hostKey(k), binary.BigEndian.Uint64(k[8:]), links)
+		})
+	})
 }
 
 // EachHost calls fn for every host, likewise.
-func (p *Partition) EachHost(fn func(HostRecord) error) error { return errUnwritten }
+func (p *Partition) EachHost(fn func(HostRecord) error) error {
+	return p.view("read hosts", func(tx *bbolt.Tx) error {
+		return tx.Bucket(bucketHosts).ForEach(func(k, v []byte) error {
+			h, err := readHost(tx, hostKey(k), v)
+			if err != nil {
+				return err
+			}
+			return fn(h)
+		})
+	})
+}
 
 // EachStop calls fn for every entry of the stop list, likewise.
-func (p *Partition) EachStop(fn func(StopEntry) error) error { return errUnwritten }
+func (p *Partition) EachStop(fn func(StopEntry) error) error {
+	return p.view("read stop list", func(tx *bbolt.Tx) error {
+		return tx.Bucket(bucketStop).ForEach(func(k, v []byte) error {
+			e, err := decodeStop(k, v)
+			if err != nil {
+				return err
+			}
+			return fn(e)
+		})
+	})
+}
 
 // Stats are counts of a partition, kept as it changes: reading them costs microseconds.
 type Stats struct {
-	Hosts, Known, Visited, Waiting uint64
-	Queued, Resting, Dropped       uint64
-	Linked                         uint64 // pages with links stored
-	Leases, Parcels, Relaxations   int
-	Bytes, Free                    int64 // size of the file, and how much of it is free pages
+	Hosts   uint64
+	Known   uint64 // URLs in the seen set
+	Visited uint64 // visited at least once, or given up
+	Waiting uint64 // waiting for their first visit
+	Queued  uint64 // to be visited again
+	Resting uint64 // no visit planned
+	Dropped uint64 // of these, given up
+	Linked  uint64 // pages with links stored
+
+	Leases, Parcels, Relaxations uint64
+
+	Bytes int64 // size of the file
+	Free  int64 // how much of it is free pages
 }
 
 // Stats reads the counts.
-func (p *Partition) Stats() (Stats, error) { return Stats{}, errUnwritten }
+func (p *Partition) Stats() (s Stats, err error) {
+	err = p.view("read counts", func(tx *bbolt.Tx) error {
+		t, err := readTotals(tx)
+		s = Stats{Hosts: t.hosts, Known: t.known, Visited: t.visited, Waiting: t.waiting, Queued: t.queued, Resting: t.resting,
+			Dropped: t.dropped, Linked: t.linked, Leases: t.leases, Parcels: t.parcels, Relaxations: t.relaxations, Bytes: tx.Size()}
+		return err
+	})
+	if stats := p.db.Stats(); err == nil {
+		s.Free = int64(stats.FreeAlloc)
+	}
+	return s, err
+}
 
 // Backup writes a consistent copy of the partition while it runs.
-func (p *Partition) Backup(w io.Writer) (int64, error) { return 0, errUnwritten }
+func (p *Partition) Backup(w io.Writer) (n int64, err error) {
+	err = p.view("back up", func(tx *bbolt.Tx) error {
+		n, err = tx.WriteTo(w)
+		return err
+	})
+	return n, err
+}

@@ -1,0 +1,434 @@
+package store
+
+import (
+	"encoding/binary"
+	"fmt"
+	"math"
+	"time"
+
+	"henro/store/timequeue"
+)
+
+// Values are little-endian, counts and lengths are uvarints, keys big-endian so that they sort. FORMAT.md draws them.
+
+// seal puts the checksum before a value whose first four bytes were left free for it.
+func seal(v []byte) []byte {
+	binary.LittleEndian.PutUint32(v, timequeue.Sum(v[4:]))
+	return v
+}
+
+// unseal checks and takes off the checksum.
+func unseal(v []byte) ([]byte, error) {
+	if len(v) < 4 || binary.LittleEndian.Uint32(v) != timequeue.Sum(v[4:]) {
+		return nil, ErrCorrupt
+	}
+	return v[4:], nil
+}
+
+func appendString(b []byte, s string) []byte {
+	return append(binary.AppendUvarint(b, uint64(len(s))), s...)
+}
+
+func appendBytes(b, s []byte) []byte {
+	return append(binary.AppendUvarint(b, uint64(len(s))), s...)
+}
+
+// scanner reads a value; the first thing that does not fit makes it bad, and everything after reads as zero.
+type scanner struct {
+	rest []byte
+	bad  bool
+}
+
+func (s *scanner) take(n uint64) []byte {
+	if s.bad || n > uint64(len(s.rest)) {
+		s.bad = true
+		return nil
+	}
+	b := s.rest[:n:n]
+	s.rest = s.rest[n:]
+	return b
+}
+
+func (s *scanner) u8() uint8 {
+	if b := s.take(1); b != nil {
+		return b[0]
+	}
+	return 0
+}
+
+func (s *scanner) u16() uint16 {
+	if b := s.take(2); b != nil {
+		return binary.LittleEndian.Uint16(b)
+	}
+	return 0
+}
+
+func (s *scanner) u32() uint32 {
+	if b := s.take(4); b != nil {
+		return binary.LittleEndian.Uint32(b)
+	}
+	return 0
+}
+
+func (s *scanner) u64() uint64 {
+	if b := s.take(8); b != nil {
+		return binary.LittleEndian.Uint64(b)
+	}
+	return 0
+}
+
+func (s *scanner) uvarint() uint64 {
+	v, n := binary.Uvarint(s.rest)
+	if n <= 0 {
+		s.bad = true
+		s.rest = nil
+		return 0
+	}
+	s.rest = s.rest[n:]
+	return v
+}
+
+func (s *scanner) bytes() []byte { return s.take(s.uvarint()) }
+
+func (s *scanner) string() string { return string(s.bytes()) }
+
+func (s *scanner) f32() float32 { return math.Float32frombits(s.u32()) }
+
+// err names what could not be read.
+func (s *scanner) err(what string) error {
+	if s.bad || len(s.rest) > 0 {
+		return fmt.Errorf("%s: %w", what, ErrCorrupt)
+	}
+	return nil
+}
+
+// seconds is a moment in whole seconds since 1970, 0 for the zero time; what is outside 1970–2106 is moved to the edge.
+func seconds(t time.Time) uint32 {
+	if t.IsZero() {
+		return 0
+	}
+	return uint32(min(max(t.Unix(), 1), math.MaxUint32))
+}
+
+// secondsUp likewise, rounded up, for moments that must not come early.
+func secondsUp(t time.Time) uint32 {
+	if t.IsZero() || t.Nanosecond() == 0 {
+		return seconds(t)
+	}
+	return seconds(t.Add(time.Second))
+}
+
+func moment(s uint32) time.Time {
+	if s == 0 {
+		return time.Time{}
+	}
+	return time.Unix(int64(s), 0).UTC()
+}
+
+// millis is a moment in whole milliseconds, rounded up.
+func millis(t time.Time) uint64 {
+	if t.IsZero() || t.Unix() < 0 {
+		return 0
+	}
+	return uint64(t.Add(time.Millisecond - 1).UnixMilli())
+}
+
+func momentMillis(ms uint64) time.Time {
+	if ms == 0 || ms > math.MaxInt64 {
+		return time.Time{}
+	}
+	return time.UnixMilli(int64(ms)).UTC()
+}
+
+// The parts a page record may have.
+const (
+	hasVisit = 1 << iota
+	hasDigest
+	hasMain
+	hasSim
+	hasETag
+	hasModified
+)
+
+// appendPage writes a record. Due time and URL stand first: the queue reads the one, look-ups the other, without reading the rest.
+func appendPage(b []byte, p *Page) []byte {
+	b = binary.LittleEndian.AppendUint32(b, secondsUp(p.Next))
+	b = appendString(b, p.URL)
+	var parts byte
+	if !p.LastVisit.IsZero() || p.Status != 0 || p.Reason != 0 || p.Timing != (Timing{}) || !p.CapturedAt.IsZero() {
+		parts |= hasVisit
+	}
+	if p.Digest != [20]byte{} {
+		parts |= hasDigest
+	}
+	if p.MainDigest != 0 {
+		parts |= hasMain
+	}
+	if p.SimHash != 0 {
+		parts |= hasSim
+	}
+	if p.ETag != "" {
+		parts |= hasETag
+	}
+	if !p.LastModified.IsZero() {
+		parts |= hasModified
+	}
+	b = append(b, parts, p.Depth, min(p.DepthLeft, UnlimitedDepth), p.Band, p.Redirects, p.Attempts)
+	b = binary.LittleEndian.AppendUint16(b, uint16(p.Flags))
+	b = binary.AppendUvarint(b, p.Number)
+	b = binary.AppendUvarint(b, p.From)
+	if parts&hasVisit != 0 {
+		b = binary.LittleEndian.AppendUint32(b, seconds(p.LastVisit))
+		b = binary.LittleEndian.AppendUint32(b, seconds(p.CapturedAt))
+		for _, f := range [...]float32{p.Timing.Interval, p.Timing.Total, p.Timing.Stable, p.Timing.ChangedMin, p.Timing.Changes, p.Timing.Visits} {
+			b = binary.LittleEndian.AppendUint32(b, math.Float32bits(f))
+		}
+		b = binary.LittleEndian.AppendUint16(b, p.Status)
+		b = append(b, p.Reason)
+	}
+	if parts&hasDigest != 0 {
+		b = append(b, p.Digest[:]...)
+	}
+	if parts&hasMain != 0 {
+		b = binary.LittleEndian.AppendUint64(b, p.MainDigest)
+	}
+	if parts&hasSim != 0 {
+		b = binary.LittleEndian.AppendUint64(b, p.SimHash)
+	}
+	if parts&hasETag != 0 {
+		b = appendString(b, p.ETag)
+	}
+	if parts&hasModified != 0 {
+		b = binary.LittleEndian.AppendUint32(b, seconds(p.LastModified))
+	}
+	return b
+}
+
+// urlOf reads the URL off a record.
+func urlOf(record []byte) []byte {
+	s := scanner{rest: record}
+	s.take(4)
+	return s.bytes()
+}
+
+func decodePage(record []byte) (Page, error) {
+	s := scanner{rest: record}
+	var p Page
+	p.Next = moment(s.u32())
+	p.URL = s.string()
+	parts := s.u8()
+	p.Depth, p.DepthLeft, p.Band, p.Redirects, p.Attempts = s.u8(), s.u8(), s.u8(), s.u8(), s.u8()
+	p.Flags = Flags(s.u16())
+	p.Number, p.From = s.uvarint(), s.uvarint()
+	if parts&hasVisit != 0 {
+		p.LastVisit, p.CapturedAt = moment(s.u32()), moment(s.u32())
+		p.Timing = Timing{s.f32(), s.f32(), s.f32(), s.f32(), s.f32(), s.f32()}
+		p.Status, p.Reason = s.u16(), s.u8()
+	}
+	if parts&hasDigest != 0 {
+		copy(p.Digest[:], s.take(20))
+	}
+	if parts&hasMain != 0 {
+		p.MainDigest = s.u64()
+	}
+	if parts&hasSim != 0 {
+		p.SimHash = s.u64()
+	}
+	if parts&hasETag != 0 {
+		p.ETag = s.string()
+	}
+	if parts&hasModified != 0 {
+		p.LastModified = moment(s.u32())
+	}
+	return p, s.err("page record")
+}
+
+// loadUnit is the unit in which load indexes are summed, 2⁻⁴⁰ per second: whole numbers, so that a sum does not depend on the order
+// of its terms and can be checked exactly.
+const loadUnit = 1 << 40
+
+// loadOf is the term 1/T of a page.
+func loadOf(interval float32) uint64 {
+	if !(interval >= 1) {
+		if !(interval > 0) {
+			return 0
+		}
+		interval = 1
+	}
+	return uint64(math.Round(loadUnit / float64(interval)))
+}
+
+// loadIn reads the term of a record that lies in the queue.
+func (p *Page) loadIn() uint64 {
+	if p.Next.IsZero() {
+		return 0
+	}
+	return loadOf(p.Timing.Interval)
+}
+
+// counts are the numbers the store keeps of a host.
+type counts struct {
+	waiting, known, visited uint64
+	load                    uint64 // in loadUnit
+}
+
+func (c counts) encode() []byte {
+	b := make([]byte, 4, 36)
+	for _, v := range [...]uint64{c.waiting, c.known, c.visited, c.load} {
+		b = binary.LittleEndian.AppendUint64(b, v)
+	}
+	return seal(b)
+}
+
+func decodeCounts(v []byte) (counts, error) {
+	b, err := unseal(v)
+	if err != nil {
+		return counts{}, fmt.Errorf("host counts: %w", err)
+	}
+	s := scanner{rest: b}
+	c := counts{s.u64(), s.u64(), s.u64(), s.u64()}
+	return c, s.err("host counts")
+}
+
+func encodeHost(h *HostRecord) []byte {
+	b := make([]byte, 4, 64+len(h.Name)+len(h.Politeness))
+	b = appendString(b, h.Name)
+	b = binary.LittleEndian.AppendUint64(b, millis(h.NextAllowed))
+	b = binary.LittleEndian.AppendUint32(b, h.Flags)
+	b = binary.LittleEndian.AppendUint32(b, seconds(h.RobotsUntil))
+	b = binary.AppendUvarint(b, uint64(len(h.Rates)))
+	for _, n := range h.Rates {
+		b = binary.AppendUvarint(b, uint64(n))
+	}
+	b = appendBytes(b, h.Politeness)
+	return seal(b)
+}
+
+func decodeHost(id HostID, v []byte) (HostRecord, error) {
+	b, err := unseal(v)
+	if err != nil {
+		return HostRecord{}, fmt.Errorf("host %016x: %w", uint64(id), err)
+	}
+	s := scanner{rest: b}
+	h := HostRecord{ID: id, Name: s.string(), NextAllowed: momentMillis(s.u64()), Flags: s.u32(), RobotsUntil: moment(s.u32())}
+	if n := s.uvarint(); n > uint64(len(s.rest)) {
+		s.bad = true
+	} else if n > 0 {
+		h.Rates = make([]uint32, n)
+		for i := range h.Rates {
+			h.Rates[i] = uint32(s.uvarint())
+		}
+	}
+	if b := s.bytes(); len(b) > 0 {
+		h.Politeness = append([]byte(nil), b...)
+	}
+	return h, s.err("host " + h.Name)
+}
+
+func encodeLease(l *Lease) []byte {
+	b := make([]byte, 4, 64+len(l.HostName)+len(l.Slave)+len(l.Boot)+len(l.Data))
+	b = binary.LittleEndian.AppendUint64(b, uint64(l.Host))
+	b = binary.LittleEndian.AppendUint64(b, millis(l.Until))
+	b = binary.AppendUvarint(b, l.Seq)
+	b = appendString(b, l.HostName)
+	b = appendString(b, l.Slave)
+	b = appendString(b, l.Boot)
+	b = appendBytes(b, l.Data)
+	return seal(b)
+}
+
+func decodeLease(id uint64, v []byte) (Lease, error) {
+	b, err := unseal(v)
+	if err != nil {
+		return Lease{}, fmt.Errorf("lease %d: %w", id, err)
+	}
+	s := scanner{rest: b}
+	l := Lease{ID: id, Host: HostID(s.u64()), Until: momentMillis(s.u64()), Seq: s.uvarint(),
+		HostName: s.string(), Slave: s.string(), Boot: s.string()}
+	if b := s.bytes(); len(b) > 0 {
+		l.Data = append([]byte(nil), b...)
+	}
+	return l, s.err(fmt.Sprintf("lease %d", id))
+}
+
+func encodeParcel(p *Parcel) []byte {
+	b := make([]byte, 4, 64*len(p.Candidates))
+	b = binary.AppendUvarint(b, uint64(p.Partition))
+	b = binary.AppendUvarint(b, uint64(len(p.Candidates)))
+	last := ""
+	for i := range p.Candidates {
+		c := &p.Candidates[i]
+		b = append(b, c.Depth, c.DepthLeft, c.Band, c.Redirects)
+		b = binary.AppendUvarint(b, c.From)
+		b = appendAfter(b, last, c.URL)
+		last = c.URL
+	}
+	return seal(b)
+}
+
+func decodeParcel(key, v []byte) (Parcel, error) {
+	b, err := unseal(v)
+	if err != nil {
+		return Parcel{}, fmt.Errorf("outbox %x: %w", key, err)
+	}
+	s := scanner{rest: b}
+	p := Parcel{Key: append([]byte(nil), key...), Partition: int(s.uvarint())}
+	n, last := s.uvarint(), ""
+	for ; n > 0 && !s.bad; n-- {
+		c := Candidate{Depth: s.u8(), DepthLeft: s.u8(), Band: s.u8(), Redirects: s.u8(), From: s.uvarint()}
+		c.URL = s.after(last)
+		c.Host = HostOf(c.URL)
+		last = c.URL
+		p.Candidates = append(p.Candidates, c)
+	}
+	return p, s.err(fmt.Sprintf("outbox %x", key))
+}
+
+// appendAfter writes a string as the length it shares with the one before and the rest.
+func appendAfter(b []byte, last, s string) []byte {
+	n := 0
+	for n < len(last) && n < len(s) && last[n] == s[n] {
+		n++
+	}
+	return appendString(binary.AppendUvarint(b, uint64(n)), s[n:])
+}
+
+func (s *scanner) after(last string) string {
+	n := s.uvarint()
+	if n > uint64(len(last)) {
+		s.bad = true
+		return ""
+	}
+	return last[:n] + string(s.bytes())
+}
+
+func encodeRelaxation(r *Relaxation) []byte {
+	b := append(make([]byte, 4, 16+len(r.URL)), r.Depth, r.DepthLeft)
+	return seal(append(b, r.URL...))
+}
+
+func decodeRelaxation(key, v []byte) (Relaxation, error) {
+	b, err := unseal(v)
+	if err != nil || len(b) < 2 || len(key) != 16 {
+		return Relaxation{}, fmt.Errorf("relaxation %x: %w", key, ErrCorrupt)
+	}
+	return Relaxation{Host: HostID(binary.BigEndian.Uint64(key)), Depth: b[0], DepthLeft: b[1], URL: string(b[2:])}, nil
+}
+
+func encodeStop(e *StopEntry) []byte {
+	b := make([]byte, 4, 32+len(e.Evidence))
+	b = binary.LittleEndian.AppendUint32(b, seconds(e.At))
+	b = appendString(b, e.Reason)
+	b = appendString(b, e.Evidence)
+	return seal(b)
+}
+
+func decodeStop(key, v []byte) (StopEntry, error) {
+	b, err := unseal(v)
+	if err != nil {
+		return StopEntry{}, fmt.Errorf("stop list, %q: %w", key, err)
+	}
+	s := scanner{rest: b}
+	e := StopEntry{Prefix: string(key), At: moment(s.u32()), Reason: s.string(), Evidence: s.string()}
+	return e, s.err(fmt.Sprintf("stop list, %q", key))
+}

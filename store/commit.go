@@ -1,0 +1,751 @@
+package store
+
+import (
+	"bytes"
+	"encoding/binary"
+	"errors"
+	"fmt"
+
+	"go.etcd.io/bbolt"
+
+	"henro/store/fingerprint"
+	"henro/store/seen"
+	"henro/store/timequeue"
+)
+
+// Commit stores the batch in one transaction: all of it, or nothing and an error. The same batch may be committed again, after an
+// error or after a success. Committing an empty batch at least once a minute lets coarse slots be split in time.
+func (p *Partition) Commit(b *Batch) (Outcome, error) {
+	// Due may not read a slot that this commit is splitting or appending to: whichever comes second sees what the first did.
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	opened := max(p.opened, timequeue.Minute(b.now))
+	if b.Empty() {
+		pending := false
+		if err := p.view("look for slots to split", func(tx *bbolt.Tx) error {
+			if err := p.queue.Begin(tx, opened); err != nil {
+				return err
+			}
+			pending = p.queue.Pending()
+			return nil
+		}); err != nil || !pending {
+			return Outcome{}, err
+		}
+	}
+	var c *commit
+	err := p.update("commit", func(tx *bbolt.Tx) error {
+		c = &commit{partition: p, tx: tx, batch: b, hosts: map[HostID]*hostChange{}, admitted: map[HostID]int{}}
+		return c.run(opened)
+	})
+	if err != nil {
+		return Outcome{}, err
+	}
+	for i := range b.admits {
+		op := &c.ops[c.firstAdmit+i]
+		p.recent.put(HostID(op.Host), op.URL, max(min(op.DepthLeft, UnlimitedDepth), op.Old.DepthLeft()))
+	}
+	return c.out, nil
+}
+
+// commit is the work of one Commit within its transaction.
+type commit struct {
+	partition  *Partition
+	tx         *bbolt.Tx
+	batch      *Batch
+	out        Outcome
+	fresh      *freshWriter
+	totals     totals
+	hosts      map[HostID]*hostChange
+	admitted   map[HostID]int // index into out.Admitted
+	ops        []seen.Op
+	visits     []origin
+	moves      []origin
+	drops      []origin
+	forgets    []origin
+	firstAdmit int
+	lastHost   string
+	lastID     HostID
+	record     []byte
+}
+
+// origin is where the page of an order was before.
+type origin struct {
+	stale bool // the position has ended or is not this page's: the order is a replay
+	fresh *freshRef
+	queue bool // taken from the queue
+	old   Page
+	host  HostID
+	name  string
+	op    int // index of its operation on the seen set, -1: none
+}
+
+// hostChange is the counts of a host as this commit leaves them.
+type hostChange struct {
+	counts  counts
+	name    string
+	present bool // had counts before
+}
+
+func (c *commit) run(opened uint32) error {
+	p := c.partition
+	if err := p.queue.Begin(c.tx, opened); err != nil {
+		return err
+	}
+	c.fresh = newFreshWriter(c.tx.Bucket(bucketFresh))
+	var err error
+	if c.totals, err = readTotals(c.tx); err != nil {
+		return err
+	}
+	before := c.totals
+	steps := []func() error{
+		c.findOrigins, func() error { return p.seen.Apply(c.tx, c.ops) },
+		c.storeVisits, c.storeMoves, c.storeDrops, c.storeForgets, c.storeAdmits,
+		c.storeHosts, c.storeLeases, c.storeOutbox, c.storeRelaxed, c.storeStops, c.storeMeta,
+	}
+	for _, step := range steps {
+		if err := step(); err != nil {
+			return err
+		}
+	}
+	if c.out.Splits, c.out.SplitsLeft, err = p.queue.Split(p.options.SplitRecords); err != nil {
+		return err
+	}
+	if err := p.queue.Flush(); err != nil {
+		return err
+	}
+	if err := c.fresh.flush(); err != nil {
+		return err
+	}
+	if err := c.storeCounts(); err != nil {
+		return err
+	}
+	c.out.Relaxations = int(c.totals.relaxations)
+	if c.totals == before {
+		return nil
+	}
+	return writeTotals(c.tx, c.totals)
+}
+
+// hostOf names the host of a URL; runs of one host cost one digest.
+func (c *commit) hostOf(url, host string) (HostID, string) {
+	if host == "" {
+		host = HostOf(url)
+	}
+	if host != c.lastHost {
+		c.lastHost, c.lastID = host, IDOf(host)
+	}
+	return c.lastID, c.lastHost
+}
+
+// findOrigins ends the positions of visits, moves and drops, and lists what is to be asked of the seen set.
+func (c *commit) findOrigins() error {
+	b := c.batch
+	c.visits = make([]origin, len(b.visits))
+	for i := range b.visits {
+		v := &b.visits[i]
+		action := seen.Visit
+		if v.Retry {
+			action = seen.Peek
+			if len(v.Position) == 0 {
+				action = seen.Know
+			}
+		}
+		if err := c.origin(&c.visits[i], v.Position, &v.Page, action); err != nil {
+			return err
+		}
+	}
+	c.moves = make([]origin, len(b.moves))
+	for i := range b.moves {
+		if err := c.origin(&c.moves[i], b.moves[i].Position, &b.moves[i].Page, seen.Peek); err != nil {
+			return err
+		}
+	}
+	c.drops = make([]origin, len(b.drops))
+	for i := range b.drops {
+		if err := c.origin(&c.drops[i], b.drops[i].Position, &b.drops[i].Page, seen.Visit); err != nil {
+			return err
+		}
+		if o := &c.drops[i]; !o.stale {
+			c.ops[o.op].DepthLeft = 0
+		}
+	}
+	c.forgets = make([]origin, len(b.forgets))
+	for i, pos := range b.forgets {
+		o := &c.forgets[i]
+		o.stale = true
+		if _, ref := parsePosition(pos); ref != nil {
+			rec, err := c.fresh.get(*ref)
+			if err != nil {
+				return err
+			}
+			if rec != nil {
+				url := string(urlOf(rec))
+				o.stale, o.fresh, o.op = false, ref, len(c.ops)
+				c.ops = append(c.ops, seen.Op{Host: uint64(ref.key.host()), URL: fingerprint.URL(url), Action: seen.Peek})
+			}
+		}
+	}
+	c.firstAdmit = len(c.ops)
+	for i := range b.admits {
+		a := &b.admits[i]
+		id, _ := c.hostOf(a.URL, a.Host)
+		c.ops = append(c.ops, seen.Op{Host: uint64(id), URL: fingerprint.URL(a.URL), DepthLeft: min(a.DepthLeft, UnlimitedDepth), Action: seen.Know})
+	}
+	return nil
+}
+
+// origin ends a position, if it is the page's, and asks the seen set about the page.
+func (c *commit) origin(o *origin, pos Position, page *Page, action seen.Action) error {
+	o.host, o.name = c.hostOf(page.URL, "")
+	if len(pos) > 0 {
+		ours := func(rec []byte) bool { return string(urlOf(rec)) == page.URL }
+		queue, fresh := parsePosition(pos)
+		var rec []byte
+		var err error
+		switch {
+		case queue != nil:
+			rec, err = c.partition.queue.Take(*queue, ours)
+			o.queue = rec != nil
+		case fresh != nil:
+			if rec, err = c.fresh.get(*fresh); rec != nil {
+				if ours(rec) {
+					o.fresh = fresh
+					c.fresh.end(*fresh)
+				} else {
+					rec = nil
+				}
+			}
+		}
+		if err != nil {
+			return err
+		}
+		if rec == nil {
+			o.stale = true
+			return nil
+		}
+		if o.old, err = decodePage(rec); err != nil {
+			return err
+		}
+		if o.queue {
+			if err := c.leave(o); err != nil {
+				return err
+			}
+		}
+	}
+	o.op = len(c.ops)
+	c.ops = append(c.ops, seen.Op{Host: uint64(o.host), URL: fingerprint.URL(page.URL), DepthLeft: min(page.DepthLeft, UnlimitedDepth), Action: action})
+	return nil
+}
+
+// host loads the counts of a host into this commit.
+func (c *commit) host(id HostID, name string) (*hostChange, error) {
+	if h := c.hosts[id]; h != nil {
+		return h, nil
+	}
+	h := &hostChange{name: name}
+	if v := c.tx.Bucket(bucketCounts).Get(key64(uint64(id))); v != nil {
+		var err error
+		if h.counts, err = decodeCounts(v); err != nil {
+			return nil, err
+		}
+		h.present = true
+	}
+	c.hosts[id] = h
+	return h, nil
+}
+
+// leave takes a record out of the sums of queue and rest.
+func (c *commit) leave(o *origin) error {
+	h, err := c.host(o.host, o.name)
+	if err != nil {
+		return err
+	}
+	h.counts.load -= o.old.loadIn()
+	if o.old.Next.IsZero() {
+		c.totals.resting--
+		if o.old.Flags&Dropped != 0 {
+			c.totals.dropped--
+		}
+	} else {
+		c.totals.queued--
+	}
+	return nil
+}
+
+// enter puts a page into the queue or to rest, and into the sums.
+func (c *commit) enter(o *origin, page *Page) error {
+	if err := c.number(o, page); err != nil {
+		return err
+	}
+	h, err := c.host(o.host, o.name)
+	if err != nil {
+		return err
+	}
+	h.counts.load += page.loadIn()
+	if page.Next.IsZero() {
+		c.totals.resting++
+		if page.Flags&Dropped != 0 {
+			c.totals.dropped++
+		}
+	} else {
+		c.totals.queued++
+	}
+	c.record = appendPage(c.record[:0], page)
+	c.partition.queue.Put(c.record)
+	return nil
+}
+
+// wait puts a page into fresh.
+func (c *commit) wait(o *origin, page *Page, band uint8) error {
+	if err := c.number(o, page); err != nil {
+		return err
+	}
+	c.record = appendPage(c.record[:0], page)
+	return c.fresh.put(o.host, band, c.record)
+}
+
+// number gives the page its number: the one it had, or the next.
+func (c *commit) number(o *origin, page *Page) error {
+	if page.Number == 0 && o.old.Number != 0 {
+		page.Number, page.From = o.old.Number, o.old.From
+	}
+	if page.Number == 0 {
+		c.totals.serial++
+		page.Number = c.totals.serial*uint64(c.partition.of) + uint64(c.partition.index)
+	}
+	return nil
+}
+
+// settle counts a page that the seen set now has as visited, and reports whether it had been so before.
+func (c *commit) settle(o *origin) (before bool, err error) {
+	op := &c.ops[o.op]
+	if op.Found && op.Old.Visited() {
+		return true, nil
+	}
+	h, err := c.host(o.host, o.name)
+	if err != nil {
+		return false, err
+	}
+	if op.Found {
+		h.counts.waiting--
+		c.totals.waiting--
+	} else {
+		h.counts.known++
+		c.totals.known++
+	}
+	h.counts.visited++
+	c.totals.visited++
+	return false, nil
+}
+
+func (c *commit) storeVisits() error {
+	for i := range c.visits {
+		if err := c.storeVisit(&c.batch.visits[i], &c.visits[i]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (c *commit) storeVisit(v *Visited, o *origin) error {
+	if o.stale {
+		c.out.Replayed++
+		return nil
+	}
+	page := v.Page
+	if v.Retry && page.Next.IsZero() {
+		page.Next = c.batch.now
+	}
+	op := &c.ops[o.op]
+	visited := op.Found && op.Old.Visited()
+	switch {
+	case o.queue:
+		// Live in the queue, so it is the page's only record, whatever comes of the visit.
+	case visited, v.Retry && o.fresh == nil && op.Found:
+		// Visited meanwhile inside a lease, or known already: there is a record of it elsewhere.
+		c.out.Replayed++
+		return c.raised(op, page.URL, page.Depth)
+	case v.Retry:
+		if !op.Found {
+			h, err := c.host(o.host, o.name)
+			if err != nil {
+				return err
+			}
+			h.counts.known++
+			h.counts.waiting++
+			c.totals.known++
+			c.totals.waiting++
+		}
+		c.out.Visited++
+		return c.wait(o, &page, RetryBand)
+	}
+	if !v.Retry {
+		if _, err := c.settle(o); err != nil {
+			return err
+		}
+	}
+	c.out.Visited++
+	left := min(page.DepthLeft, UnlimitedDepth)
+	if !v.Retry && v.Links != nil {
+		if err := c.storeLinks(o.host, op.URL, v); err != nil {
+			return err
+		}
+	}
+	if !v.Retry && op.Found && op.Old.DepthLeft() > left {
+		// The caller judged the links by the depth it knew of.
+		left = op.Old.DepthLeft()
+		if err := c.relax(o.host, op.URL, page.URL, page.Depth, left); err != nil {
+			return err
+		}
+	} else if v.Links == nil {
+		// It did not judge them at all.
+		if err := c.raised(op, page.URL, page.Depth); err != nil {
+			return err
+		}
+	}
+	page.DepthLeft = left
+	return c.enter(o, &page)
+}
+
+// raised puts a page down to be relaxed when an operation on the seen set found it visited and raised its depth left.
+func (c *commit) raised(op *seen.Op, url string, depth uint8) error {
+	if op.Action == seen.Peek || !op.Found || op.Old.DepthLeft() >= op.DepthLeft {
+		return nil
+	}
+	c.out.Raised++
+	if !op.Old.Visited() {
+		return nil
+	}
+	return c.relax(HostID(op.Host), op.URL, url, depth, op.DepthLeft)
+}
+
+func (c *commit) storeLinks(host HostID, fp uint64, v *Visited) error {
+	links, key := c.tx.Bucket(bucketLinks), key128(host, fp)
+	had := links.Get(key) != nil
+	if len(v.Links) == 0 {
+		if had {
+			c.totals.linked--
+		}
+		return links.Delete(key)
+	}
+	if !had {
+		c.totals.linked++
+	}
+	if err := links.Put(key, encodeLinks(v.Links)); err != nil {
+		return fmt.Errorf("links of %s: %w", v.Page.URL, err)
+	}
+	return nil
+}
+
+// relax puts a page down for its links, if it has any, to be admitted again with more depth left.
+func (c *commit) relax(host HostID, fp uint64, url string, depth, left uint8) error {
+	relax, key := c.tx.Bucket(bucketRelax), key128(host, fp)
+	if c.tx.Bucket(bucketLinks).Get(key) == nil {
+		return nil
+	}
+	if v := relax.Get(key); v != nil {
+		r, err := decodeRelaxation(key, v)
+		if err != nil {
+			return err
+		}
+		if r.DepthLeft >= left {
+			return nil
+		}
+	} else {
+		c.totals.relaxations++
+	}
+	return relax.Put(key, encodeRelaxation(&Relaxation{URL: url, Depth: depth, DepthLeft: left}))
+}
+
+func (c *commit) storeMoves() error {
+	for i := range c.moves {
+		o, page := &c.moves[i], c.batch.moves[i].Page
+		switch {
+		case o.stale:
+			c.out.Replayed++
+		case o.queue:
+			if err := c.enter(o, &page); err != nil {
+				return err
+			}
+		case o.fresh != nil:
+			if op := &c.ops[o.op]; op.Found && op.Old.Visited() {
+				c.out.Replayed++
+			} else if err := c.wait(o, &page, page.Band); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+func (c *commit) storeDrops() error {
+	for i := range c.drops {
+		o, page := &c.drops[i], c.batch.drops[i].Page
+		if o.stale || !o.queue && o.fresh == nil {
+			c.out.Replayed++
+			continue
+		}
+		before, err := c.settle(o)
+		if err != nil {
+			return err
+		}
+		if before && !o.queue {
+			c.out.Replayed++
+			continue
+		}
+		page.Next = moment(0)
+		page.Flags |= Dropped
+		if err := c.enter(o, &page); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (c *commit) storeForgets() error {
+	for i := range c.forgets {
+		o := &c.forgets[i]
+		if o.stale {
+			continue
+		}
+		if op := &c.ops[o.op]; op.Found && op.Old.Visited() {
+			c.fresh.end(*o.fresh)
+		}
+	}
+	return nil
+}
+
+func (c *commit) storeAdmits() error {
+	for i := range c.batch.admits {
+		a, op := &c.batch.admits[i], &c.ops[c.firstAdmit+i]
+		id := HostID(op.Host)
+		if op.Found {
+			if err := c.raised(op, a.URL, a.Depth); err != nil {
+				return err
+			}
+			continue
+		}
+		_, name := c.hostOf(a.URL, a.Host)
+		h, err := c.host(id, name)
+		if err != nil {
+			return err
+		}
+		h.counts.known++
+		h.counts.waiting++
+		c.totals.known++
+		c.totals.waiting++
+		page := Page{URL: a.URL, From: a.From, Depth: a.Depth, DepthLeft: op.DepthLeft, Band: min(a.Band, LastBand), Redirects: a.Redirects}
+		c.totals.serial++
+		page.Number = c.totals.serial*uint64(c.partition.of) + uint64(c.partition.index)
+		c.record = appendPage(c.record[:0], &page)
+		if err := c.fresh.put(id, page.Band, c.record); err != nil {
+			return err
+		}
+		at, ok := c.admitted[id]
+		if !ok {
+			at = len(c.out.Admitted)
+			c.admitted[id] = at
+			c.out.Admitted = append(c.out.Admitted, Admission{Host: id, Name: name})
+		}
+		c.out.Admitted[at].Count++
+	}
+	return nil
+}
+
+func (c *commit) storeHosts() error {
+	hosts, robots := c.tx.Bucket(bucketHosts), c.tx.Bucket(bucketRobots)
+	for i := range c.batch.hosts {
+		h := &c.batch.hosts[i]
+		id := h.ID
+		if id == 0 {
+			id = IDOf(h.Name)
+		}
+		key := key64(uint64(id))
+		if hosts.Get(key) == nil {
+			c.totals.hosts++
+		}
+		if err := hosts.Put(key, encodeHost(h)); err != nil {
+			return fmt.Errorf("host %s: %w", h.Name, err)
+		}
+		old := robots.Get(key)
+		switch {
+		case len(h.Robots) == 0 && old == nil, len(old) > 4 && bytes.Equal(old[4:], h.Robots):
+		case len(h.Robots) == 0:
+			if err := robots.Delete(key); err != nil {
+				return fmt.Errorf("robots of %s: %w", h.Name, err)
+			}
+		default:
+			if err := robots.Put(key, seal(append(make([]byte, 4, 4+len(h.Robots)), h.Robots...))); err != nil {
+				return fmt.Errorf("robots of %s: %w", h.Name, err)
+			}
+		}
+	}
+	return nil
+}
+
+// storeCounts stores the counts of hosts, and the hosts that were unknown.
+func (c *commit) storeCounts() error {
+	bucket, hosts := c.tx.Bucket(bucketCounts), c.tx.Bucket(bucketHosts)
+	for id, h := range c.hosts {
+		key := key64(uint64(id))
+		if !h.present && hosts.Get(key) == nil {
+			if err := hosts.Put(key, encodeHost(&HostRecord{Name: h.name})); err != nil {
+				return fmt.Errorf("host %s: %w", h.name, err)
+			}
+			c.totals.hosts++
+		}
+		if err := bucket.Put(key, h.counts.encode()); err != nil {
+			return fmt.Errorf("counts of %s: %w", h.name, err)
+		}
+	}
+	return nil
+}
+
+func (c *commit) storeLeases() error {
+	leases := c.tx.Bucket(bucketLeases)
+	for i := range c.batch.leases {
+		l := &c.batch.leases[i]
+		key := key64(l.ID)
+		if leases.Get(key) == nil {
+			c.totals.leases++
+		}
+		if err := leases.Put(key, encodeLease(l)); err != nil {
+			return fmt.Errorf("lease %d: %w", l.ID, err)
+		}
+	}
+	for _, id := range c.batch.ended {
+		key := key64(id)
+		if leases.Get(key) == nil {
+			continue
+		}
+		c.totals.leases--
+		if err := leases.Delete(key); err != nil {
+			return fmt.Errorf("lease %d: %w", id, err)
+		}
+	}
+	return nil
+}
+
+func (c *commit) storeOutbox() error {
+	outbox := c.tx.Bucket(bucketOutbox)
+	for i := range c.batch.sends {
+		number, err := outbox.NextSequence()
+		if err == nil {
+			err = outbox.Put(key64(number), encodeParcel(&c.batch.sends[i]))
+		}
+		if err != nil {
+			return fmt.Errorf("outbox: %w", err)
+		}
+		c.totals.parcels++
+	}
+	for _, key := range c.batch.sent {
+		if outbox.Get(key) == nil {
+			continue
+		}
+		c.totals.parcels--
+		if err := outbox.Delete(key); err != nil {
+			return fmt.Errorf("outbox: %w", err)
+		}
+	}
+	return nil
+}
+
+func (c *commit) storeRelaxed() error {
+	relax := c.tx.Bucket(bucketRelax)
+	for i := range c.batch.relaxed {
+		r := &c.batch.relaxed[i]
+		key := key128(r.Host, fingerprint.URL(r.URL))
+		v := relax.Get(key)
+		if v == nil {
+			continue
+		}
+		stored, err := decodeRelaxation(key, v)
+		if err != nil {
+			return err
+		}
+		if stored.DepthLeft > r.DepthLeft {
+			continue
+		}
+		c.totals.relaxations--
+		if err := relax.Delete(key); err != nil {
+			return fmt.Errorf("relaxation of %s: %w", r.URL, err)
+		}
+	}
+	return nil
+}
+
+func (c *commit) storeStops() error {
+	stops := c.tx.Bucket(bucketStop)
+	for i := range c.batch.stops {
+		e := &c.batch.stops[i]
+		if err := stops.Put([]byte(e.Prefix), encodeStop(e)); err != nil {
+			return fmt.Errorf("stop %q: %w", e.Prefix, err)
+		}
+	}
+	for _, prefix := range c.batch.unstops {
+		if err := stops.Delete([]byte(prefix)); err != nil {
+			return fmt.Errorf("unstop %q: %w", prefix, err)
+		}
+	}
+	return nil
+}
+
+func (c *commit) storeMeta() error {
+	meta := c.tx.Bucket(bucketMeta)
+	for i, name := range c.batch.metaKeys {
+		key := []byte(ownMeta + name)
+		var err error
+		if v := c.batch.metas[i]; v == nil {
+			err = meta.Delete(key)
+		} else {
+			err = meta.Put(key, seal(append(make([]byte, 4, 4+len(v)), v...)))
+		}
+		if err != nil {
+			return fmt.Errorf("meta %s: %w", name, err)
+		}
+	}
+	return nil
+}
+
+func key64(n uint64) []byte { return binary.BigEndian.AppendUint64(make([]byte, 0, 8), n) }
+
+func key128(host HostID, fp uint64) []byte {
+	return binary.BigEndian.AppendUint64(binary.BigEndian.AppendUint64(make([]byte, 0, 16), uint64(host)), fp)
+}
+
+// totals are the counts of a partition.
+type totals struct {
+	serial                           uint64 // pages numbered so far
+	hosts, known, visited, waiting   uint64
+	queued, resting, dropped, linked uint64
+	leases, parcels, relaxations     uint64
+}
+
+func (t *totals) fields() []*uint64 {
+	return []*uint64{&t.serial, &t.hosts, &t.known, &t.visited, &t.waiting, &t.queued, &t.resting, &t.dropped, &t.linked,
+		&t.leases, &t.parcels, &t.relaxations}
+}
+
+var totalsKey = []byte("totals")
+
+func readTotals(tx *bbolt.Tx) (t totals, err error) {
+	b, err := unseal(tx.Bucket(bucketMeta).Get(totalsKey))
+	if err != nil {
+		return t, fmt.Errorf("totals: %w", err)
+	}
+	s := scanner{rest: b}
+	for _, f := range t.fields() {
+		*f = s.u64()
+	}
+	return t, s.err("totals")
+}
+
+func writeTotals(tx *bbolt.Tx, t totals) error {
+	b := make([]byte, 4, 4+8*12)
+	for _, f := range t.fields() {
+		b = binary.LittleEndian.AppendUint64(b, *f)
+	}
+	return tx.Bucket(bucketMeta).Put(totalsKey, seal(b))
+}
+
+var errStop = errors.New("stop")

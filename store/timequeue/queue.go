@@ -1,0 +1,749 @@
+package timequeue
+
+import (
+	"encoding/binary"
+	"fmt"
+	"math"
+	"math/bits"
+	"slices"
+	"time"
+
+	"go.etcd.io/bbolt"
+)
+
+// The names of the two buckets in a partition's file.
+var (
+	queueBucket = []byte("queue")
+	doneBucket  = []byte("done")
+)
+
+// Ref is where a record lies: the ordinal-th of a slot.
+type Ref struct {
+	Slot       Slot
+	Generation uint32 // of the slot, so that a slot made anew after it was deleted is another one
+	Ordinal    uint32
+}
+
+// RefLen is the length of a Ref as bytes.
+const RefLen = slotKeyLen + 8
+
+// Append writes the reference behind b. References sort in the order of Read.
+func (r Ref) Append(b []byte) []byte {
+	b = append(b, r.Slot.key()...)
+	b = binary.BigEndian.AppendUint32(b, r.Generation)
+	return binary.BigEndian.AppendUint32(b, r.Ordinal)
+}
+
+// ParseRef reads what Append wrote.
+func ParseRef(b []byte) (Ref, bool) {
+	if len(b) != RefLen || b[4] > byte(Rest) {
+		return Ref{}, false
+	}
+	return Ref{slotOf(b), binary.BigEndian.Uint32(b[5:]), binary.BigEndian.Uint32(b[9:])}, true
+}
+
+// DueOf reads the due time off a record: the first four bytes of every record are its due time, in seconds since 1970.
+func DueOf(record []byte) uint32 {
+	if len(record) < 4 {
+		return 0
+	}
+	return binary.LittleEndian.Uint32(record)
+}
+
+// Create makes the buckets of an empty queue.
+func Create(tx *bbolt.Tx) error {
+	for _, name := range [][]byte{queueBucket, doneBucket} {
+		if _, err := tx.CreateBucketIfNotExists(name); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// blockBits is how many records share one bitmap value: 512 bytes, so that a day's slot of 350,000 records does not rewrite 44 kB
+// with every commit.
+const blockBits = 4096
+
+const blockLen = 4 + blockBits/8 // crc4 ‖ bits
+
+// Writer changes the queue within one transaction at a time. Its memory is kept from one to the next.
+type Writer struct {
+	resolution Resolution
+	opened     uint32
+	queue      *bbolt.Bucket
+	done       *bbolt.Bucket
+	buffers    map[Slot]*buffer
+	idle       []*buffer
+	touched    map[Slot]*touched
+	arena      arena
+}
+
+// buffer is the write buffer of one slot.
+type buffer struct {
+	records []byte // (length ‖ record)…
+	count   int
+}
+
+// touched is a slot of which bits are read or set in this transaction.
+type touched struct {
+	bucket     *bbolt.Bucket
+	generation uint32
+	total      uint32 // records ever put into it
+	done       uint32 // bits set
+	blocks     map[uint32]*block
+	dirty      bool
+	first      uint32 // ordinal of the first record of the chunk read last
+	chunk      Chunk
+}
+
+type block struct {
+	value []byte
+	dirty bool
+}
+
+// NewWriter returns a writer for a resolution.
+func NewWriter(r Resolution) *Writer {
+	return &Writer{resolution: r, buffers: map[Slot]*buffer{}, touched: map[Slot]*touched{}}
+}
+
+// Begin starts working in a transaction. opened is the minute up to which slots have opened; it must not be before any given to Read.
+func (w *Writer) Begin(tx *bbolt.Tx, opened uint32) error {
+	w.opened = opened
+	w.queue, w.done = tx.Bucket(queueBucket), tx.Bucket(doneBucket)
+	if w.queue == nil || w.done == nil {
+		return fmt.Errorf("time queue: buckets are missing: %w", ErrDamaged)
+	}
+	for slot, b := range w.buffers {
+		w.release(slot, b)
+	}
+	clear(w.touched)
+	w.arena.reset()
+	return nil
+}
+
+func (w *Writer) release(slot Slot, b *buffer) {
+	delete(w.buffers, slot)
+	b.records, b.count = b.records[:0], 0
+	w.idle = append(w.idle, b)
+}
+
+// Put adds a record to the slot of its due time; it is copied. Flush stores it.
+func (w *Writer) Put(record []byte) {
+	slot := w.resolution.Slot(DueOf(record), w.opened)
+	b := w.buffers[slot]
+	if b == nil {
+		if n := len(w.idle); n > 0 {
+			b, w.idle = w.idle[n-1], w.idle[:n-1]
+		} else {
+			b = new(buffer)
+		}
+		w.buffers[slot] = b
+	}
+	b.records = binary.AppendUvarint(b.records, uint64(len(record)))
+	b.records = append(b.records, record...)
+	b.count++
+}
+
+// touch loads a slot, nil when it does not exist.
+func (w *Writer) touch(slot Slot) (*touched, error) {
+	if t, ok := w.touched[slot]; ok {
+		return t, nil
+	}
+	key := slot.key()
+	bucket := w.queue.Bucket(key)
+	if bucket == nil {
+		return nil, nil
+	}
+	t := &touched{bucket: bucket, generation: uint32(bucket.Sequence()), blocks: map[uint32]*block{}}
+	k, v := bucket.Cursor().Last()
+	if len(k) == 4 {
+		c := Chunk(v)
+		if err := c.Verify(); err != nil {
+			return nil, fmt.Errorf("slot %v: %w", slot, err)
+		}
+		t.total = binary.BigEndian.Uint32(k) + uint32(c.Count())
+	}
+	if v := w.done.Get(key); len(v) == 4 {
+		t.done = binary.LittleEndian.Uint32(v)
+	}
+	w.touched[slot] = t
+	return t, nil
+}
+
+func (w *Writer) block(slot Slot, t *touched, n uint32) (*block, error) {
+	if b := t.blocks[n]; b != nil {
+		return b, nil
+	}
+	b := &block{value: w.arena.take(blockLen)}
+	v := w.done.Get(blockKey(slot, n))
+	switch {
+	case v == nil:
+		clear(b.value)
+	case len(v) != blockLen || binary.LittleEndian.Uint32(v) != Sum(v[4:]):
+		return nil, fmt.Errorf("bits of slot %v: %w", slot, ErrDamaged)
+	default:
+		copy(b.value, v)
+	}
+	t.blocks[n] = b
+	return b, nil
+}
+
+func blockKey(slot Slot, n uint32) []byte { return binary.BigEndian.AppendUint32(slot.key(), n) }
+
+// get returns the live record at a reference and the block with its bit; nil when the reference has ended.
+func (w *Writer) get(ref Ref) ([]byte, *touched, *block, error) {
+	t, err := w.touch(ref.Slot)
+	if err != nil || t == nil || t.generation != ref.Generation || ref.Ordinal >= t.total {
+		return nil, nil, nil, err
+	}
+	b, err := w.block(ref.Slot, t, ref.Ordinal/blockBits)
+	if err != nil {
+		return nil, nil, nil, err
+	}
+	if b.value[4+ref.Ordinal%blockBits/8]&(1<<(ref.Ordinal%8)) != 0 {
+		return nil, nil, nil, nil
+	}
+	if t.chunk == nil || ref.Ordinal < t.first || ref.Ordinal >= t.first+uint32(t.chunk.Count()) {
+		k, v := seekChunk(t.bucket.Cursor(), ref.Ordinal)
+		if k == nil {
+			return nil, nil, nil, fmt.Errorf("slot %v, record %d: %w", ref.Slot, ref.Ordinal, ErrDamaged)
+		}
+		t.first, t.chunk = binary.BigEndian.Uint32(k), Chunk(v)
+		if err := t.chunk.Verify(); err != nil {
+			return nil, nil, nil, fmt.Errorf("slot %v: %w", ref.Slot, err)
+		}
+	}
+	rec := t.chunk.At(int(ref.Ordinal - t.first))
+	if rec == nil {
+		return nil, nil, nil, fmt.Errorf("slot %v, record %d: %w", ref.Slot, ref.Ordinal, ErrDamaged)
+	}
+	return rec, t, b, nil
+}
+
+// seekChunk finds the chunk that holds an ordinal.
+func seekChunk(c *bbolt.Cursor, ordinal uint32) (k, v []byte) {
+	var key [4]byte
+	binary.BigEndian.PutUint32(key[:], ordinal)
+	k, v = c.Seek(key[:])
+	switch {
+	case k == nil:
+		k, v = c.Last()
+	case binary.BigEndian.Uint32(k) != ordinal:
+		k, v = c.Prev()
+	}
+	return k, v
+}
+
+// Get returns the live record at a reference, nil when it has ended. The record is valid until the transaction ends.
+func (w *Writer) Get(ref Ref) ([]byte, error) {
+	rec, _, _, err := w.get(ref)
+	return rec, err
+}
+
+// Take returns the live record at a reference and ends it, if ours says that it is the one meant; nil when not, or when it has ended
+// before.
+func (w *Writer) Take(ref Ref, ours func(record []byte) bool) ([]byte, error) {
+	rec, t, b, err := w.get(ref)
+	if rec != nil {
+		if !ours(rec) {
+			return nil, nil
+		}
+		b.value[4+ref.Ordinal%blockBits/8] |= 1 << (ref.Ordinal % 8)
+		b.dirty, t.dirty = true, true
+		t.done++
+	}
+	return rec, err
+}
+
+// Pending reports whether coarse slots wait to be split.
+func (w *Writer) Pending() bool {
+	return slices.ContainsFunc(w.resolution.splits(w.opened), func(s Slot) bool { return w.queue.Bucket(s.key()) != nil })
+}
+
+// Split moves up to max records from coarse slots that have come near into finer ones, and reports how many it moved and whether
+// any remain.
+func (w *Writer) Split(max int) (moved int, remain bool, err error) {
+	for _, slot := range w.resolution.splits(w.opened) {
+		t, err := w.touch(slot)
+		if err != nil {
+			return moved, false, err
+		}
+		if t == nil || t.done == t.total {
+			continue
+		}
+		if moved >= max {
+			return moved, true, nil
+		}
+		n, err := w.split(slot, t, max-moved)
+		moved += n
+		if err != nil {
+			return moved, false, err
+		}
+		if t.done < t.total {
+			return moved, true, nil
+		}
+	}
+	return moved, false, nil
+}
+
+func (w *Writer) split(slot Slot, t *touched, max int) (moved int, err error) {
+	start, err := w.firstLive(slot, t)
+	if err != nil {
+		return 0, err
+	}
+	c := t.bucket.Cursor()
+	for k, v := seekChunk(c, start); k != nil && moved < max; k, v = c.Next() {
+		chunk := Chunk(v)
+		if err := chunk.Verify(); err != nil {
+			return moved, fmt.Errorf("slot %v: %w", slot, err)
+		}
+		records := chunk.Records()
+		for ord := binary.BigEndian.Uint32(k); ; ord++ {
+			rec := records.Next()
+			if rec == nil {
+				break
+			}
+			b, err := w.block(slot, t, ord/blockBits)
+			if err != nil {
+				return moved, err
+			}
+			bit := byte(1) << (ord % 8)
+			if b.value[4+ord%blockBits/8]&bit != 0 {
+				continue
+			}
+			b.value[4+ord%blockBits/8] |= bit
+			b.dirty, t.dirty = true, true
+			t.done++
+			w.Put(rec)
+			moved++
+		}
+	}
+	return moved, nil
+}
+
+// firstLive finds the block of the first record whose bit is not set.
+func (w *Writer) firstLive(slot Slot, t *touched) (uint32, error) {
+	for n := uint32(0); n*blockBits < t.total; n++ {
+		b, err := w.block(slot, t, n)
+		if err != nil {
+			return 0, err
+		}
+		for i, x := range b.value[4:] {
+			if x != 0xff {
+				return min(n*blockBits+uint32(i*8), t.total-1), nil
+			}
+		}
+	}
+	return 0, nil
+}
+
+// Flush stores what was put and taken, slots in the order of time, and deletes the slots that have nothing live any more.
+func (w *Writer) Flush() error {
+	slots := make([]Slot, 0, len(w.buffers))
+	for slot := range w.buffers {
+		slots = append(slots, slot)
+	}
+	slices.SortFunc(slots, Slot.compare)
+	for _, slot := range slots {
+		b := w.buffers[slot]
+		if err := w.append(slot, b); err != nil {
+			return err
+		}
+		w.release(slot, b)
+	}
+	slots = slots[:0]
+	for slot, t := range w.touched {
+		if t.dirty {
+			slots = append(slots, slot)
+		}
+	}
+	slices.SortFunc(slots, Slot.compare)
+	for _, slot := range slots {
+		if err := w.settle(slot, w.touched[slot]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// append stores a buffer at the end of its slot, filling the last chunk first.
+func (w *Writer) append(slot Slot, b *buffer) error {
+	key := slot.key()
+	bucket := w.queue.Bucket(key)
+	if bucket == nil {
+		var err error
+		if bucket, err = w.queue.CreateBucket(key); err != nil {
+			return fmt.Errorf("make slot %v: %w", slot, err)
+		}
+		generation, err := w.queue.NextSequence()
+		if err == nil {
+			err = bucket.SetSequence(generation)
+		}
+		if err != nil {
+			return fmt.Errorf("number slot %v: %w", slot, err)
+		}
+	}
+	bucket.FillPercent = 1
+	var first uint32
+	var last Chunk
+	if k, v := bucket.Cursor().Last(); k != nil {
+		last = Chunk(v)
+		if err := last.Verify(); err != nil {
+			return fmt.Errorf("slot %v: %w", slot, err)
+		}
+		first = binary.BigEndian.Uint32(k)
+	}
+	if uint64(first)+uint64(last.count())+uint64(b.count) > math.MaxUint32 {
+		return fmt.Errorf("slot %v is full", slot)
+	}
+	chunk := Chunk(nil)
+	for rest := b.records; len(rest) > 0; {
+		n, k := binary.Uvarint(rest)
+		whole := k + int(n)
+		if chunk == nil {
+			if last != nil && len(last)+whole <= MaxChunk && last.Count() < maxCount {
+				chunk = append(w.arena.take(MaxChunk)[:0], last...)
+			} else {
+				if last != nil {
+					first += uint32(last.Count())
+				}
+				chunk = NewChunk(w.arena.take(max(MaxChunk, chunkHeader+whole)))
+			}
+		} else if len(chunk)+whole > MaxChunk || chunk.Count() == maxCount {
+			if err := putChunk(bucket, first, chunk); err != nil {
+				return fmt.Errorf("slot %v: %w", slot, err)
+			}
+			first += uint32(chunk.Count())
+			chunk = NewChunk(w.arena.take(max(MaxChunk, chunkHeader+whole)))
+		}
+		chunk = append(chunk, rest[:whole]...)
+		binary.LittleEndian.PutUint16(chunk[6:], uint16(chunk.Count()+1))
+		rest = rest[whole:]
+	}
+	if err := putChunk(bucket, first, chunk); err != nil {
+		return fmt.Errorf("slot %v: %w", slot, err)
+	}
+	if t := w.touched[slot]; t != nil {
+		t.total = first + uint32(chunk.Count())
+		t.chunk = nil
+	}
+	return nil
+}
+
+func (c Chunk) count() int {
+	if c == nil {
+		return 0
+	}
+	return c.Count()
+}
+
+func putChunk(bucket *bbolt.Bucket, first uint32, chunk Chunk) error {
+	chunk.Seal()
+	var key [4]byte
+	binary.BigEndian.PutUint32(key[:], first)
+	return bucket.Put(key[:], chunk)
+}
+
+// settle stores the bits of a slot, or deletes it when they are all set.
+func (w *Writer) settle(slot Slot, t *touched) error {
+	key := slot.key()
+	if t.done == t.total {
+		if err := w.queue.DeleteBucket(key); err != nil {
+			return fmt.Errorf("delete slot %v: %w", slot, err)
+		}
+		if err := w.done.Delete(key); err != nil {
+			return fmt.Errorf("delete bits of slot %v: %w", slot, err)
+		}
+		for n := uint32(0); n*blockBits < t.total; n++ {
+			if err := w.done.Delete(blockKey(slot, n)); err != nil {
+				return fmt.Errorf("delete bits of slot %v: %w", slot, err)
+			}
+		}
+		delete(w.touched, slot)
+		return nil
+	}
+	count := w.arena.take(4)
+	binary.LittleEndian.PutUint32(count, t.done)
+	if err := w.done.Put(key, count); err != nil {
+		return fmt.Errorf("bits of slot %v: %w", slot, err)
+	}
+	for n, b := range t.blocks {
+		if !b.dirty {
+			continue
+		}
+		binary.LittleEndian.PutUint32(b.value, Sum(b.value[4:]))
+		if err := w.done.Put(blockKey(slot, n), b.value); err != nil {
+			return fmt.Errorf("bits of slot %v: %w", slot, err)
+		}
+		b.dirty = false
+	}
+	t.dirty = false
+	return nil
+}
+
+// arena hands out memory that bbolt holds on to until the transaction ends.
+type arena struct {
+	blocks [][]byte
+	used   int // blocks in use; the last of them is being filled
+	fill   int
+}
+
+const arenaBlock = 1 << 18
+
+func (a *arena) reset() { a.used, a.fill = 0, arenaBlock }
+
+func (a *arena) take(n int) []byte {
+	if n > arenaBlock {
+		return make([]byte, n)
+	}
+	if a.used == 0 || a.fill+n > arenaBlock {
+		if a.used == len(a.blocks) {
+			a.blocks = append(a.blocks, make([]byte, arenaBlock))
+		}
+		a.used++
+		a.fill = 0
+	}
+	b := a.blocks[a.used-1][a.fill : a.fill+n : a.fill+n]
+	a.fill += n
+	return b
+}
+
+// reader reads the live records of one slot within one transaction.
+type reader struct {
+	done  *bbolt.Bucket
+	slot  Slot
+	n     uint32
+	block []byte
+	valid bool
+}
+
+func (r *reader) live(ordinal uint32) (bool, error) {
+	if n := ordinal / blockBits; !r.valid || n != r.n {
+		v := r.done.Get(blockKey(r.slot, n))
+		if v != nil && (len(v) != blockLen || binary.LittleEndian.Uint32(v) != Sum(v[4:])) {
+			return false, fmt.Errorf("bits of slot %v: %w", r.slot, ErrDamaged)
+		}
+		r.n, r.block, r.valid = n, v, true
+	}
+	return r.block == nil || r.block[4+ordinal%blockBits/8]&(1<<(ordinal%8)) == 0, nil
+}
+
+// errEnough ends a walk.
+var errEnough = fmt.Errorf("enough")
+
+// walk calls fn for the live records of one slot from an ordinal on.
+func walk(queue, done *bbolt.Bucket, slot Slot, from Ref, fn func(Ref, []byte) error) error {
+	bucket := queue.Bucket(slot.key())
+	if bucket == nil {
+		return fmt.Errorf("slot %v is no bucket: %w", slot, ErrDamaged)
+	}
+	ref := Ref{Slot: slot, Generation: uint32(bucket.Sequence())}
+	start := uint32(0)
+	if from.Slot == slot && from.Generation == ref.Generation {
+		start = from.Ordinal + 1
+	}
+	r := reader{done: done, slot: slot}
+	c := bucket.Cursor()
+	for k, v := seekChunk(c, start); k != nil; k, v = c.Next() {
+		chunk := Chunk(v)
+		if len(k) != 4 {
+			return fmt.Errorf("slot %v: %w", slot, ErrDamaged)
+		}
+		if err := chunk.Verify(); err != nil {
+			return fmt.Errorf("slot %v: %w", slot, err)
+		}
+		ref.Ordinal = binary.BigEndian.Uint32(k)
+		records := chunk.Records()
+		for rec := records.Next(); rec != nil; rec = records.Next() {
+			if ref.Ordinal >= start {
+				ok, err := r.live(ref.Ordinal)
+				if err != nil {
+					return err
+				}
+				if ok {
+					if err := fn(ref, rec); err != nil {
+						return err
+					}
+				}
+			}
+			ref.Ordinal++
+		}
+	}
+	return nil
+}
+
+// Read calls fn for up to limit live records of slots that have opened by a minute, behind a reference (zero: from the start), in the
+// order of slots. It returns the reference of the last one, or the one given. Records are valid until the transaction ends.
+func Read(tx *bbolt.Tx, opened uint32, after Ref, limit int, fn func(Ref, []byte) error) (Ref, error) {
+	queue, done := tx.Bucket(queueBucket), tx.Bucket(doneBucket)
+	if queue == nil || done == nil {
+		return after, fmt.Errorf("time queue: buckets are missing: %w", ErrDamaged)
+	}
+	last := after
+	c := queue.Cursor()
+	for k, _ := c.Seek(after.Slot.key()); k != nil && limit > 0; k, _ = c.Next() {
+		slot, err := parseSlot(k)
+		if err != nil {
+			return last, err
+		}
+		if slot.Opens > opened {
+			break
+		}
+		err = walk(queue, done, slot, after, func(ref Ref, rec []byte) error {
+			if limit == 0 {
+				return errEnough
+			}
+			limit--
+			last = ref
+			return fn(ref, rec)
+		})
+		if err != nil && err != errEnough {
+			return last, err
+		}
+	}
+	return last, nil
+}
+
+func parseSlot(k []byte) (Slot, error) {
+	if len(k) != slotKeyLen || k[4] > byte(Rest) {
+		return Slot{}, fmt.Errorf("slot key %x: %w", k, ErrDamaged)
+	}
+	return slotOf(k), nil
+}
+
+// Each calls fn for every live record, whenever due, until it returns an error.
+func Each(tx *bbolt.Tx, fn func(Ref, []byte) error) error {
+	queue, done := tx.Bucket(queueBucket), tx.Bucket(doneBucket)
+	if queue == nil || done == nil {
+		return fmt.Errorf("time queue: buckets are missing: %w", ErrDamaged)
+	}
+	c := queue.Cursor()
+	for k, _ := c.First(); k != nil; k, _ = c.Next() {
+		slot, err := parseSlot(k)
+		if err == nil {
+			err = walk(queue, done, slot, Ref{}, fn)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// At returns the live record at a reference, nil when it has ended.
+func At(tx *bbolt.Tx, ref Ref) ([]byte, error) {
+	queue, done := tx.Bucket(queueBucket), tx.Bucket(doneBucket)
+	if queue == nil || done == nil {
+		return nil, fmt.Errorf("time queue: buckets are missing: %w", ErrDamaged)
+	}
+	bucket := queue.Bucket(ref.Slot.key())
+	if bucket == nil || uint32(bucket.Sequence()) != ref.Generation {
+		return nil, nil
+	}
+	r := reader{done: done, slot: ref.Slot}
+	if ok, err := r.live(ref.Ordinal); err != nil || !ok {
+		return nil, err
+	}
+	k, v := seekChunk(bucket.Cursor(), ref.Ordinal)
+	if k == nil {
+		return nil, nil
+	}
+	chunk := Chunk(v)
+	if err := chunk.Verify(); err != nil {
+		return nil, fmt.Errorf("slot %v: %w", ref.Slot, err)
+	}
+	first := binary.BigEndian.Uint32(k)
+	if ref.Ordinal-first >= uint32(chunk.Count()) {
+		return nil, nil
+	}
+	return chunk.At(int(ref.Ordinal - first)), nil
+}
+
+// Next is the earliest moment at which a slot behind a reference opens or wants to be split; zero: none ever does.
+func Next(tx *bbolt.Tx, after Ref) (time.Time, error) {
+	queue := tx.Bucket(queueBucket)
+	if queue == nil {
+		return time.Time{}, fmt.Errorf("time queue: buckets are missing: %w", ErrDamaged)
+	}
+	next := uint32(math.MaxUint32)
+	c := queue.Cursor()
+	for k, _ := c.Seek(after.Slot.key()); k != nil; k, _ = c.Next() {
+		slot, err := parseSlot(k)
+		if err != nil {
+			return time.Time{}, err
+		}
+		if slot.Level == Rest || slot.Opens > next && slot.Opens-next > 2*day {
+			break
+		}
+		if slot != after.Slot {
+			next = min(next, slot.wakes())
+		}
+	}
+	if next == math.MaxUint32 {
+		return time.Time{}, nil
+	}
+	return moment(next), nil
+}
+
+// Slots calls fn for every slot with the counts of its records and of those that have ended, after comparing them with the bits.
+func Slots(tx *bbolt.Tx, fn func(slot Slot, total, ended uint32) error) error {
+	queue, done := tx.Bucket(queueBucket), tx.Bucket(doneBucket)
+	if queue == nil || done == nil {
+		return fmt.Errorf("time queue: buckets are missing: %w", ErrDamaged)
+	}
+	c := queue.Cursor()
+	for k, _ := c.First(); k != nil; k, _ = c.Next() {
+		slot, err := parseSlot(k)
+		if err != nil {
+			return err
+		}
+		bucket := queue.Bucket(k)
+		if bucket == nil {
+			return fmt.Errorf("slot %v is no bucket: %w", slot, ErrDamaged)
+		}
+		total := uint32(0)
+		if err := bucket.ForEach(func(k, v []byte) error {
+			if len(k) != 4 || binary.BigEndian.Uint32(k) != total {
+				return fmt.Errorf("slot %v: chunk %x does not follow record %d: %w", slot, k, total, ErrDamaged)
+			}
+			if err := Chunk(v).Verify(); err != nil {
+				return fmt.Errorf("slot %v, chunk %x: %w", slot, k, err)
+			}
+			records, n := Chunk(v).Records(), 0
+			for records.Next() != nil {
+				n++
+			}
+			if n != Chunk(v).Count() || n == 0 {
+				return fmt.Errorf("slot %v, chunk %x: %d records of %d: %w", slot, k, n, Chunk(v).Count(), ErrDamaged)
+			}
+			total += uint32(n)
+			return nil
+		}); err != nil {
+			return err
+		}
+		ended := uint32(0)
+		dc := done.Cursor()
+		for dk, dv := dc.Seek(k); dk != nil && string(dk[:min(len(dk), slotKeyLen)]) == string(k); dk, dv = dc.Next() {
+			if len(dk) == slotKeyLen {
+				continue
+			}
+			if len(dv) != blockLen || binary.LittleEndian.Uint32(dv) != Sum(dv[4:]) {
+				return fmt.Errorf("bits of slot %v: %w", slot, ErrDamaged)
+			}
+			for _, x := range dv[4:] {
+				ended += uint32(bits.OnesCount8(x))
+			}
+		}
+		stored := uint32(0)
+		if v := done.Get(k); len(v) == 4 {
+			stored = binary.LittleEndian.Uint32(v)
+		}
+		if stored != ended || ended >= total {
+			return fmt.Errorf("slot %v: %d records, %d bits set, %d counted: %w", slot, total, ended, stored, ErrDamaged)
+		}
+		if err := fn(slot, total, ended); err != nil {
+			return err
+		}
+	}
+	return nil
+}
