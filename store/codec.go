@@ -180,7 +180,7 @@ func appendPage(b []byte, p *Page) []byte {
 	if parts&hasVisit != 0 {
 		b = binary.LittleEndian.AppendUint32(b, seconds(p.LastVisit))
 		b = binary.LittleEndian.AppendUint32(b, seconds(p.CapturedAt))
-		for _, f := range [...]float32{p.Timing.Interval, p.Timing.Total, p.Timing.Stable, p.Timing.ChangedMin, p.Timing.Changes, p.Timing.Visits} {
+		for _, f := range [...]float32{p.Timing.Interval, p.Timing.Total, p.Timing.Stable, p.Timing.ChangedMin, p.Timing.Changes, p.Timing.Visits, p.Timing.Mean, p.Timing.Drifting} {
 			b = binary.LittleEndian.AppendUint32(b, math.Float32bits(f))
 		}
 		b = binary.LittleEndian.AppendUint16(b, p.Status)
@@ -222,7 +222,7 @@ func decodePage(record []byte) (Page, error) {
 	p.Number, p.From = s.uvarint(), s.uvarint()
 	if parts&hasVisit != 0 {
 		p.LastVisit, p.CapturedAt = moment(s.u32()), moment(s.u32())
-		p.Timing = Timing{s.f32(), s.f32(), s.f32(), s.f32(), s.f32(), s.f32()}
+		p.Timing = Timing{s.f32(), s.f32(), s.f32(), s.f32(), s.f32(), s.f32(), s.f32(), s.f32()}
 		p.Status, p.Reason = s.u16(), s.u8()
 	}
 	if parts&hasDigest != 0 {

@@ -53,6 +53,8 @@ type Timing struct {
 	ChangedMin float32 // tc_min: shortest interval that ended in a change
 	Changes    float32 // m, a count that forgetting may make fractional
 	Visits     float32 // n, likewise
+	Mean       float32 // 1/λ as the policy follows it
+	Drifting   float32 // its test for a change of λ
 }
 
 // Flags say something about a page that is true or not.
