@@ -4,7 +4,10 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"reflect"
+	"slices"
+	"strconv"
 	"strings"
+	"sync"
 )
 
 // aboutKeys are the fields by which a message can be followed from actor to actor and from node to node.
@@ -22,10 +25,83 @@ const (
 // the messages in it.
 func About(message any, each func(key, value string) bool) {
 	left := aboutValues
-	about(reflect.ValueOf(message), 3, &left, each)
+	about(reflect.ValueOf(message), aboutDepth, &left, each)
 }
 
-// about walks the exported fields of a struct, down to depth; it returns false when it is to stop.
+// aboutDepth is how deep messages lie in messages: Report, Fact, PageVisited.
+const aboutDepth = 3
+
+// plan is what About looks at in a struct type, found out once.
+type plan struct {
+	keys   []keyField
+	nested []int // fields that hold structs, or slices of them, with something to say
+}
+
+type keyField struct {
+	index int
+	key   string
+}
+
+type planKey struct {
+	of    reflect.Type
+	depth int
+}
+
+var plans sync.Map // planKey → *plan; its size is bounded by the types of the program
+
+func planOf(t reflect.Type, depth int) *plan {
+	if known, ok := plans.Load(planKey{t, depth}); ok {
+		return known.(*plan)
+	}
+	p := &plan{}
+	for i := range t.NumField() {
+		field := t.Field(i)
+		if !field.IsExported() {
+			continue
+		}
+		if key, ok := aboutKeys[field.Name]; ok && canSay(field.Type) {
+			p.keys = append(p.keys, keyField{i, key})
+		} else if depth > 1 && speaks(field.Type, depth-1) {
+			p.nested = append(p.nested, i)
+		}
+	}
+	known, _ := plans.LoadOrStore(planKey{t, depth}, p)
+	return known.(*plan)
+}
+
+// speaks reports whether a value of the type may hold something to say.
+func speaks(t reflect.Type, depth int) bool {
+	if t.Kind() == reflect.Slice {
+		t = t.Elem()
+	}
+	if t.Kind() == reflect.Pointer {
+		t = t.Elem()
+	}
+	if t.Kind() == reflect.Interface {
+		return true
+	}
+	if t.Kind() != reflect.Struct {
+		return false
+	}
+	p := planOf(t, depth)
+	return len(p.keys)+len(p.nested) > 0
+}
+
+var stringer = reflect.TypeFor[fmt.Stringer]()
+
+// canSay reports whether a field of the type is a word itself.
+func canSay(t reflect.Type) bool {
+	switch t.Kind() {
+	case reflect.String, reflect.Int, reflect.Int8, reflect.Int16, reflect.Int32, reflect.Int64,
+		reflect.Uint, reflect.Uint8, reflect.Uint16, reflect.Uint32, reflect.Uint64:
+		return true
+	case reflect.Struct:
+		return t.Implements(stringer)
+	}
+	return false
+}
+
+// about walks a struct, down to depth; it returns false when it is to stop.
 func about(v reflect.Value, depth int, left *int, each func(key, value string) bool) bool {
 	for v.Kind() == reflect.Pointer || v.Kind() == reflect.Interface {
 		if v.IsNil() {
@@ -36,72 +112,59 @@ func about(v reflect.Value, depth int, left *int, each func(key, value string) b
 	if v.Kind() != reflect.Struct || depth == 0 {
 		return true
 	}
-	t := v.Type()
-	for i := range t.NumField() {
-		field := t.Field(i)
-		if !field.IsExported() {
-			continue
-		}
+	p := planOf(v.Type(), depth)
+	for _, k := range p.keys {
 		if *left--; *left < 0 {
 			return false
 		}
-		f := v.Field(i)
-		if key, ok := aboutKeys[field.Name]; ok {
-			if word, ok := aboutWord(f); ok {
-				if !each(key, word) {
-					return false
-				}
-				continue
-			}
+		if word := aboutWord(v.Field(k.index)); word != "" && !each(k.key, word) {
+			return false
 		}
-		switch f.Kind() {
-		case reflect.Pointer, reflect.Struct, reflect.Interface:
+	}
+	for _, i := range p.nested {
+		f := v.Field(i)
+		if f.Kind() != reflect.Slice {
 			if !about(f, depth-1, left, each) {
 				return false
 			}
-		case reflect.Slice:
-			switch f.Type().Elem().Kind() {
-			case reflect.Pointer, reflect.Struct:
-				for j := range f.Len() {
-					if !about(f.Index(j), depth-1, left, each) {
-						return false
-					}
-				}
+			continue
+		}
+		for j := range f.Len() {
+			if *left--; *left < 0 {
+				return false
+			}
+			if !about(f.Index(j), depth-1, left, each) {
+				return false
 			}
 		}
 	}
 	return true
 }
 
-// aboutWord writes a value that says something.
-func aboutWord(f reflect.Value) (string, bool) {
+// aboutWord writes a value; empty when it says nothing.
+func aboutWord(f reflect.Value) string {
 	switch {
 	case f.Kind() == reflect.String:
-		return f.String(), f.Len() > 0
+		return f.String()
+	case f.IsZero():
+		return ""
 	case f.CanUint():
-		return fmt.Sprint(f.Uint()), f.Uint() != 0
+		return strconv.FormatUint(f.Uint(), 10)
 	case f.CanInt():
-		return fmt.Sprint(f.Int()), f.Int() != 0
-	case f.CanInterface():
-		if s, ok := f.Interface().(fmt.Stringer); ok && f.Kind() == reflect.Struct {
-			word := s.String()
-			return word, word != ""
-		}
+		return strconv.FormatInt(f.Int(), 10)
 	}
-	return "", false
+	return f.Interface().(fmt.Stringer).String()
 }
 
 // about is what an event says of its message, each thing once, within bounds.
 func (t *Tracer) about(message any) string {
 	var words []string
 	length := 0
-	seen := make(map[string]bool)
 	t.o.About(message, func(key, value string) bool {
 		word := key + "=" + value
-		if seen[word] {
+		if slices.Contains(words, word) {
 			return true
 		}
-		seen[word] = true
 		if length += len(word) + 1; length > aboutLength {
 			words = append(words, "…")
 			return false

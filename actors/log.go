@@ -2,8 +2,8 @@ package actors
 
 import (
 	"context"
-	"fmt"
 	"log/slog"
+	"reflect"
 	"slices"
 	"strings"
 
@@ -106,8 +106,17 @@ func logrusLevel(level slog.Level) logrus.Level {
 
 // messageName is the type of a message without its package and star.
 func messageName(m any) string {
-	name := fmt.Sprintf("%T", m)
-	return name[strings.LastIndexByte(name, '.')+1:]
+	t := reflect.TypeOf(m)
+	if t == nil {
+		return "nil"
+	}
+	if t.Kind() == reflect.Pointer {
+		t = t.Elem()
+	}
+	if name := t.Name(); name != "" {
+		return name
+	}
+	return t.String()
 }
 
 // pidName is an actor's name, with its address when that is another process.

@@ -6,7 +6,10 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"slices"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -18,29 +21,42 @@ import (
 	"henro/actors/actortest"
 )
 
-// starts is an actor that notes when it is started and panics then with what it is given.
-func starts(at *[]time.Duration, with any) *actor.Props {
-	begin := time.Now()
-	return actor.PropsFromFunc(func(c actor.Context) {
-		if _, ok := c.Message().(*actor.Started); ok {
-			*at = append(*at, time.Since(begin))
-			panic(with)
-		}
-	})
+// log of moments, since begin.
+type moments struct {
+	mu    sync.Mutex
+	begin time.Time
+	at    []time.Duration
+}
+
+func (m *moments) add() {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.at = append(m.at, time.Since(m.begin))
+}
+
+func (m *moments) all() []time.Duration {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return slices.Clone(m.at)
 }
 
 func TestAnActorThatCannotStartIsTriedEverSlower(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		counts := &actors.Counts{}
 		system := actortest.SystemWith(t, actors.SystemOptions{Counts: counts})
-		var at []time.Duration
-		pid := system.Root.Spawn(starts(&at, "no disk"))
+		starts := &moments{begin: time.Now()}
+		pid := system.Root.Spawn(actor.PropsFromFunc(func(c actor.Context) {
+			if _, ok := c.Message().(*actor.Started); ok {
+				starts.add()
+				panic("no disk")
+			}
+		}))
 		actortest.Pass(2 * time.Second)
-		if got := fmt.Sprint(at); got != "[0s 0s 100ms 300ms 700ms 1.5s]" {
+		if got := fmt.Sprint(starts.all()); got != "[0s 0s 100ms 300ms 700ms 1.5s]" {
 			t.Errorf("started at %s", got)
 		}
 		actortest.Pass(time.Hour)
-		if n := len(at); n < 120 || n > 135 {
+		if n := len(starts.all()); n < 120 || n > 135 {
 			t.Errorf("started %d times in an hour, want once in 30 s", n)
 		}
 		if counts.Restarts.Load() < 100 || counts.Stops.Load() != 0 {
@@ -53,10 +69,10 @@ func TestAnActorThatCannotStartIsTriedEverSlower(t *testing.T) {
 func TestMessagesWaitWhileAnActorRests(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		system := actortest.System(t)
-		handled := 0
+		var handled atomic.Int32
 		pid := system.Root.Spawn(actor.PropsFromFunc(func(c actor.Context) {
 			if m, ok := c.Message().(*fail); ok {
-				if handled++; m.with != nil {
+				if handled.Add(1); m.with != nil {
 					panic(m.with)
 				}
 			}
@@ -69,8 +85,8 @@ func TestMessagesWaitWhileAnActorRests(t *testing.T) {
 			system.Root.Send(pid, m)
 		}
 		actortest.Pass(time.Hour)
-		if handled != 60 {
-			t.Errorf("%d of 60 messages handled, with 20 failures among them", handled)
+		if n := handled.Load(); n != 60 {
+			t.Errorf("%d of 60 messages handled, with 20 failures among them", n)
 		}
 	})
 }
@@ -127,8 +143,8 @@ func spawnOnce(t *testing.T, system *actor.ActorSystem, name string) *actor.PID 
 func TestAParentsOwnSupervisionIsKept(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		system := actortest.System(t)
-		judged := 0
-		strategy := actors.Supervision{Decide: func(any) actor.Directive { judged++; return actor.ResumeDirective }}.Strategy(actortest.Log())
+		var judged atomic.Int32
+		strategy := actors.Supervision{Decide: func(any) actor.Directive { judged.Add(1); return actor.ResumeDirective }}.Strategy(actortest.Log())
 		var child *actor.PID
 		system.Root.Spawn(actor.PropsFromFunc(func(c actor.Context) {
 			if _, ok := c.Message().(*actor.Started); ok {
@@ -141,8 +157,8 @@ func TestAParentsOwnSupervisionIsKept(t *testing.T) {
 		pid := system.Root.Spawn(actor.PropsFromFunc(worker, actor.WithGuardian(strategy)))
 		system.Root.Send(pid, &fail{"x"})
 		synctest.Wait()
-		if judged != 2 {
-			t.Errorf("judged %d times", judged)
+		if n := judged.Load(); n != 2 {
+			t.Errorf("judged %d times", n)
 		}
 	})
 }

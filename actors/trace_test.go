@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"log/slog"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -304,7 +305,7 @@ func BenchmarkTell(b *testing.B) {
 			system := actors.NewSystem("bench", actortest.Log(), actors.SystemOptions{Tracer: tracer})
 			root := system.Root
 			if c.bare {
-				system = actor.NewActorSystem()
+				system = actor.NewActorSystem(actor.WithLoggerFactory(func(*actor.ActorSystem) *slog.Logger { return slog.New(slog.DiscardHandler) }))
 				root = system.Root
 			}
 			tracer.Record(c.filter)
