@@ -33,6 +33,12 @@ func partitionPath(dir string, index int) string {
 	return filepath.Join(dir, fmt.Sprintf("p%03d.db", index))
 }
 
+// Exists reports whether a directory holds a state.
+func Exists(dir string) bool {
+	_, err := os.Stat(partitionPath(dir, 0))
+	return err == nil
+}
+
 // OpenState opens the state in a directory, creating it when the directory is missing or empty. Options.Partitions counts when it is
 // created; later it must be the same, or zero.
 func OpenState(dir string, o Options) (*State, error) {
