@@ -67,6 +67,7 @@ func (q *request) name() string {
 // answer says what host h says to q at a moment.
 func (w *Web) answer(a *answer, h *Host, q *request, now time.Time) {
 	*a = answer{status: 200, head: a.head[:0], body: a.body[:0]}
+	h.live = w.live(h, now)
 	if h.State != Answering {
 		a.fault = timeout
 		return
@@ -119,6 +120,14 @@ func (w *Web) errorAnswer(a *answer, h *Host, status int) {
 }
 
 func (w *Web) contentAnswer(a *answer, h *Host, n int, q *request, now time.Time) {
+	if w.vanished(h, n, now) {
+		status := 410
+		if h.Index%2 == 1 {
+			status = 404
+		}
+		w.errorAnswer(a, h, status)
+		return
+	}
 	switch a.fault = w.fate(h, n); a.fault {
 	case timeout:
 		return
@@ -140,7 +149,7 @@ func (w *Web) contentAnswer(a *answer, h *Host, n int, q *request, now time.Time
 	}
 	pr := w.changes(h, n)
 	version := pr.version(now)
-	if h.Validator != 0 && w.validate(a, h, &pr, version, q, now) {
+	if h.Validator != 0 && w.validate(a, h, n, &pr, version, q, now) {
 		a.status = 304
 		return
 	}
@@ -165,9 +174,10 @@ func (w *Web) ill(h *Host, n int, now time.Time) bool {
 }
 
 // validate writes the validators and reports whether the client's copy is still good.
-func (w *Web) validate(a *answer, h *Host, pr *process, version uint64, q *request, now time.Time) (unchanged bool) {
+func (w *Web) validate(a *answer, h *Host, n int, pr *process, version uint64, q *request, now time.Time) (unchanged bool) {
 	var moves int64
-	at := pr.last(now)
+	at := w.modified(h, n, pr, h.live, now)
+	grown, _ := w.grown(h, n, h.live)
 	if h.Trivial {
 		var moved time.Time
 		if moves, moved = trivial(now); moved.After(at) {
@@ -179,7 +189,7 @@ func (w *Web) validate(a *answer, h *Host, pr *process, version uint64, q *reque
 	if h.Validator&ETag != 0 {
 		var room [24]byte
 		tag := append(room[:0], '"')
-		tag = strconv.AppendUint(tag, mix(mix(w.o.Seed, pr.host<<32|pr.page), mix(version, uint64(moves))), 16)
+		tag = strconv.AppendUint(tag, mix(mix(w.o.Seed, pr.host<<32|pr.page), mix(version+uint64(grown), uint64(moves))), 16)
 		tag = append(tag, '"')
 		a.head = append(a.head, "ETag: "...)
 		a.head = append(a.head, tag...)

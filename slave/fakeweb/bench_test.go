@@ -2,9 +2,10 @@ package fakeweb
 
 import (
 	"bufio"
+	"bytes"
 	"fmt"
-	"io"
 	"net"
+	"sync"
 	"testing"
 	"time"
 )
@@ -58,11 +59,68 @@ func BenchmarkRequest(b *testing.B) {
 			if len(line) == 2 {
 				break
 			}
-			fmt.Sscanf(string(line), "Content-Length: %d", &size)
+			if rest, ok := bytes.CutPrefix(line, []byte("Content-Length: ")); ok {
+				size = number(rest)
+			}
 		}
-		if _, err := io.CopyN(io.Discard, in, int64(size)); err != nil {
+		if _, err := in.Discard(size); err != nil {
 			b.Fatal(err)
 		}
 		n++
 	}
+}
+
+// BenchmarkLatencyBound is the web of the latency-bound crawl: 2,000 hosts of 20 pages at 200 ms, one request a host at a time, so
+// 10,000 pages/s at most. It reports what the web and the barest of clients reach in one process.
+func BenchmarkLatencyBound(b *testing.B) {
+	const hosts, pages = 2000, 20
+	w := newWeb(b, Options{Hosts: hosts, Pages: pages, Degree: 12, PageBytes: 8 << 10, Latency: Latency{Mean: 200 * time.Millisecond}, LogFile: b.TempDir() + "/access.log"})
+	l, err := w.Listen(b.Context(), ListenOptions{})
+	if err != nil {
+		b.Fatal(err)
+	}
+	for b.Loop() {
+		var all sync.WaitGroup
+		for i := range hosts {
+			all.Go(func() {
+				c, err := net.Dial("tcp", fmt.Sprint("127.0.0.1:", l.Port))
+				if err != nil {
+					b.Error(err)
+					return
+				}
+				defer c.Close()
+				h := w.Host(i)
+				in := bufio.NewReaderSize(c, 4<<10)
+				ask := make([]byte, 0, 256)
+				for n := range pages {
+					ask = append(w.appendPath(append(ask[:0], "GET "...), &h, n), " HTTP/1.1\r\nHost: "...)
+					ask = append(append(ask, h.Name...), "\r\nUser-Agent: bench\r\n\r\n"...)
+					if _, err := c.Write(ask); err != nil {
+						b.Error(err)
+						return
+					}
+					size := 0
+					for {
+						line, err := in.ReadSlice('\n')
+						if err != nil {
+							b.Error(err)
+							return
+						}
+						if len(line) == 2 {
+							break
+						}
+						if rest, ok := bytes.CutPrefix(line, []byte("Content-Length: ")); ok {
+							size = number(rest)
+						}
+					}
+					if _, err := in.Discard(size); err != nil {
+						b.Error(err)
+						return
+					}
+				}
+			})
+		}
+		all.Wait()
+	}
+	b.ReportMetric(float64(hosts*pages*b.N)/b.Elapsed().Seconds(), "pages/s")
 }

@@ -18,8 +18,9 @@ type process struct {
 }
 
 const (
-	eraBits = 56
-	few     = 8 // points of a stretch that are placed one by one
+	eraBits  = 56
+	firstEra = -16 // nothing changes before it, which is the year 1963
+	few      = 8   // points of a stretch that are placed one by one
 )
 
 // epoch is the moment from which eras are counted: the moment at which a synctest bubble begins.
@@ -63,6 +64,9 @@ type stretch struct {
 }
 
 func (pr *process) root(era int64) stretch {
+	if era < firstEra {
+		return stretch{node: 1, bits: eraBits}
+	}
 	r := draw(pr.seed, forCount, pr.host, pr.page, uint64(era))
 	return stretch{node: 1, bits: eraBits, n: r.poisson(pr.rate * (1 << eraBits))}
 }
@@ -106,13 +110,20 @@ func (pr *process) upTo(era, into int64) int {
 	return count
 }
 
-// version names the text of a page at a moment: it grows with every change.
+// version names the text of a page at a moment, by the era of the newest change and its number in that era: it grows with every
+// change and with nothing else.
 func (pr *process) version(t time.Time) uint64 {
 	if pr.rate == 0 {
 		return 0
 	}
 	era, into := moment(t)
-	return uint64(era)<<32 + uint64(pr.upTo(era, into))
+	for n := pr.upTo(era, into); era >= firstEra; n = pr.root(era).n {
+		if n > 0 {
+			return uint64(era-firstEra+1)<<32 + uint64(n)
+		}
+		era--
+	}
+	return 0
 }
 
 // count counts the changes in (from, to].
@@ -168,10 +179,11 @@ func (pr *process) list(from, to time.Time) []time.Time {
 	return list
 }
 
-// last gives the newest change at or before t, or the birth of the page, within twenty years before the epoch.
+// last gives the newest change at or before t, or, when there is none since the first era, the birth of the page in the twenty
+// years before the epoch.
 func (pr *process) last(t time.Time) time.Time {
 	era, into := moment(t)
-	for back := era; pr.rate > 0 && back >= era-2; back-- {
+	for back := era; pr.rate > 0 && back >= firstEra; back-- {
 		if at := pr.newest(back, pr.root(back), into); at >= 0 {
 			return instant(back, at)
 		}

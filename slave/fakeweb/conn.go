@@ -120,6 +120,12 @@ func (w *Web) exchange(c net.Conn, in *bufio.Reader, h *Host, q *request, e Entr
 		w.log.add(e)
 		return false
 	}
+	if status == 0 && w.down(h, e.Start) {
+		e.End = e.Start
+		w.log.add(e)
+		resetConn(c)
+		return false
+	}
 	serial := w.serials.Add(1)
 	if d := w.latency(h, serial); status == 0 && d > 0 && !w.attend(c, in, d) {
 		return abort()

@@ -24,6 +24,10 @@ func (w *Web) ServeHTTP(rw http.ResponseWriter, r *http.Request) {
 	}
 	h, ok := w.hostNamed(q.name())
 	serial := w.serials.Add(1)
+	if ok && w.down(&h, e.Start) {
+		end(false)
+		panic(http.ErrAbortHandler)
+	}
 	if d := w.latency(&h, serial); ok && d > 0 {
 		t := time.NewTimer(d)
 		defer t.Stop()

@@ -33,8 +33,8 @@ const (
 	forPlace
 	forBirth
 	forMaze
-	forFault
-	forSitemap
+	forDeath
+	forOutage
 )
 
 // mix spreads two words over one: the multiply and fold of wyhash.

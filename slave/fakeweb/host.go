@@ -31,6 +31,8 @@ type Host struct {
 	Soft       bool // what does not exist answers 200
 
 	Hostility Hostility // empty on ordinary hosts
+
+	live int // pages at the moment it is looked at, those born since included; Pages until then
 }
 
 // State says whether a host answers at all.
@@ -150,6 +152,7 @@ func (w *Web) host(i int) Host {
 	if h.Fanout == 0 {
 		h.Fanout = fanout(h.Pages, o.Degree, o.Depth)
 	}
+	h.live = h.Pages
 	return h
 }
 

@@ -100,7 +100,7 @@ func (w *Web) hostileHost(kind Hostility, name string) Host {
 			if acts[i].shape != nil {
 				acts[i].shape(&h)
 			}
-			h.Fanout = fanout(h.Pages, w.o.Degree, 0)
+			h.Fanout, h.live = fanout(h.Pages, w.o.Degree, 0), h.Pages
 			return h
 		}
 	}

@@ -14,7 +14,7 @@ type Options struct {
 	Domains int
 	Pages   int     // pages of a host, in the mean; zero: 1
 	Pareto  float64 // shape of the distribution of host sizes; zero: all equal; otherwise above 1 (1.3 is like the real web), sizes are cut at 100 times the mean
-	Degree  int     // links to pages in each page; zero: 12 (S4 counted 12.16)
+	Degree  int     // links to pages in each page, beside those to pages born later; zero: 12 (S4 counted 12.16)
 	// CrossShare is the share of links that lead to other hosts; zero: none. With any, every host can be reached from host 0.
 	CrossShare float64
 	// Depth is the number of layers below the root of a host; zero: whatever Degree gives (half of the links lead down).
@@ -28,6 +28,7 @@ type Options struct {
 	Validators Validators
 	Traps      Traps
 	Faults     Faults
+	Life       Life
 
 	RedirectShare float64 // share of pages that are reached through a redirect from the URL that is linked
 	Japanese      float64 // share of hosts in Japanese: EUC-JP, Shift_JIS and UTF-8 by thirds, named in the header, in a meta element, in both or nowhere
@@ -144,6 +145,12 @@ func (o Options) filled() Options {
 	}
 	span(&o.Errors.FlakyFor, 10*time.Minute)
 	span(&o.Robots.Delay, 10*time.Second)
+	span(&o.Life.Lifetime, 100*24*time.Hour)
+	span(&o.Life.Up, 30*24*time.Hour)
+	span(&o.Life.Down, 24*time.Hour)
+	if o.Life.Since.IsZero() {
+		o.Life.Since = epoch
+	}
 	span(&o.Changes.Fastest, time.Hour)
 	span(&o.Changes.Slowest, max(100*24*time.Hour, o.Changes.Fastest))
 	return o
@@ -175,6 +182,9 @@ func (o Options) Validate() error {
 	case o.Changes.Fastest < time.Second || o.Changes.Slowest < o.Changes.Fastest:
 		return bad("changes between %v and %v; the fastest is a second", o.Changes.Fastest, o.Changes.Slowest)
 	}
+	if l := &o.Life; l.Growth < 0 || l.Growth > 86400 || l.Lifetime < 0 || l.Up < 0 || l.Down < 0 {
+		return bad("growth of %g pages a day, lifetime %v, up %v, down %v", l.Growth, l.Lifetime, l.Up, l.Down)
+	}
 	r, v, f := &o.Robots, &o.Validators, &o.Faults
 	shares := []struct {
 		name  string
@@ -190,6 +200,8 @@ func (o Options) Validate() error {
 		{"robots", []float64{r.Missing, r.Folders, r.Closed, r.Delayed, r.Unavailable, r.Silent, r.Redirected}},
 		{"validators", []float64{v.ETag, v.LastModified, v.Both}},
 		{"faults", []float64{f.Silent, f.Dead, f.Blackhole, f.Unknown}},
+		{"vanishing", []float64{o.Life.Vanishing}},
+		{"outages", []float64{o.Life.Outages}},
 		{"calendar", []float64{o.Traps.Calendar}},
 		{"sessions", []float64{o.Traps.Sessions}},
 		{"soft not found", []float64{o.Traps.SoftNotFound}},

@@ -189,7 +189,7 @@ func (w *Web) guess(h *Host, target []byte) place {
 	default:
 		return place{}
 	}
-	if at.n <= 0 || at.n >= h.Pages || at.kind == alias && !w.redirected(h, at.n) {
+	if at.n <= 0 || at.n >= h.live || at.kind == alias && !w.redirected(h, at.n) {
 		return place{}
 	}
 	return at
@@ -232,7 +232,8 @@ type edge struct {
 	style uint8 // how it is written
 }
 
-// edges appends the links of a place in the order in which its page writes them. They do not depend on time.
+// edges appends the links of a place in the order in which its page writes them. They depend on time by the pages
+// born so far only.
 func (w *Web) edges(dst []edge, h *Host, at place) []edge {
 	switch at.kind {
 	case content:
@@ -301,6 +302,10 @@ func (w *Web) pageEdges(dst []edge, h *Host, p int) []edge {
 			kind = outlink.Link
 		}
 		add(w.linked(h, r.below(near)), kind)
+	}
+	// Those born since come last and beyond the degree, so that a birth leaves the other links as they are.
+	for c := max(h.Pages, p*k+1); c <= p*k+k && c < h.live; c++ {
+		add(w.linked(h, c), outlink.Anchor)
 	}
 	return dst
 }

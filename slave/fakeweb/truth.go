@@ -23,7 +23,7 @@ type Page struct {
 	Status     int     // of an unconditional request; zero when nothing answers
 	Location   string  // of a redirect, canonical
 	Links      []Link  // in the order of the page, each address and kind once; embeds last; none unless Status is 200
-	Rate       float64 // changes a second; zero: never
+	Rate       float64 // changes of the text a second; zero: never
 	Version    uint64  // of the text; grows with every change
 	ModifiedAt time.Time
 }
@@ -46,20 +46,23 @@ func (w *Web) truth(h *Host, o origin, target []byte, url string, now time.Time)
 	if h.Hostility != "" {
 		p.Host = -1
 	}
+	h.live = w.live(h, now)
 	at := w.locate(h, target)
 	if at.kind == content {
 		pr := w.changes(h, at.n)
-		p.Rate, p.Version, p.ModifiedAt = pr.rate*1e9, pr.version(now), pr.last(now)
+		grown, _ := w.grown(h, at.n, h.live)
+		p.Rate, p.Version, p.ModifiedAt = pr.rate*1e9, pr.version(now)+uint64(grown), w.modified(h, at.n, &pr, h.live, now)
 	}
 	q := request{method: "GET", host: h.Name + o.port, target: target, secure: o.scheme == "https"}
 	s := sheets.Get().(*sheet)
 	defer sheets.Put(s)
 	// Rendering the page is the surest way to its status; it costs no more than the links.
 	w.answer(&s.a, h, &q, now)
-	if s.a.fault != timeout {
+	up := !w.down(h, now)
+	if s.a.fault != timeout && up {
 		p.Status = s.a.status
 	}
-	p.Answers = s.a.fault == well && s.a.raw == ""
+	p.Answers = s.a.fault == well && s.a.raw == "" && up
 	switch {
 	case at.kind == alias && p.Status/100 == 3:
 		p.Location = string(w.appendPath(o.append(nil, w, h), h, at.n))
@@ -105,35 +108,36 @@ func (w *Web) links(h *Host, o origin, at place) []Link {
 	return links
 }
 
-// Changes gives the moments in (from, to] at which the text of a URL changes, in order. Dates and counters of trivial hosts are no changes.
+// Changes gives the moments in (from, to] at which the page of a URL changes, in order: its text, or its links when pages are born
+// below it. Dates and counters of trivial hosts are no changes, and nothing else is.
 func (w *Web) Changes(url string, from, to time.Time) ([]time.Time, error) {
-	pr, err := w.process(url)
-	if err != nil {
+	h, at, err := w.visited(url, to)
+	if err != nil || at.kind != content {
 		return nil, err
 	}
-	return pr.list(from, to), nil
+	return w.edits(&h, at.n, from, to), nil
 }
 
 // ChangeCount counts the changes in (from, to] without listing them.
 func (w *Web) ChangeCount(url string, from, to time.Time) (int, error) {
-	pr, err := w.process(url)
-	if err != nil {
+	h, at, err := w.visited(url, to)
+	if err != nil || at.kind != content {
 		return 0, err
 	}
-	return pr.count(from, to), nil
+	pr := w.changes(&h, at.n)
+	return pr.count(from, to) + len(w.newborn(&h, at.n, from, to)), nil
 }
 
-func (w *Web) process(url string) (process, error) {
+// visited finds the place of a URL at a moment.
+func (w *Web) visited(url string, now time.Time) (Host, place, error) {
 	_, name, target, ok := splitURL(url)
 	if ok {
 		if h, ok := w.hostNamed(name); ok {
-			if at := w.locate(&h, target); at.kind == content {
-				return w.changes(&h, at.n), nil
-			}
-			return process{}, nil
+			h.live = w.live(&h, now)
+			return h, w.locate(&h, target), nil
 		}
 	}
-	return process{}, fmt.Errorf("%w: %q", ErrUnknownURL, url)
+	return Host{}, place{}, fmt.Errorf("%w: %q", ErrUnknownURL, url)
 }
 
 // PageURL gives the canonical URL of page n of a host, behind a redirect if there is one, under a port (zero: the scheme's own).

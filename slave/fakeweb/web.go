@@ -115,6 +115,9 @@ func (w *Web) DialContext(ctx context.Context, network, address string) (net.Con
 		return nil, &net.OpError{Op: "dial", Net: network, Err: unknownName(name)}
 	}
 	remote := &net.TCPAddr{IP: w.address(&h).AsSlice(), Port: int(port)}
+	if h.State == Answering && w.down(&h, time.Now()) {
+		h.State = Dead
+	}
 	switch h.State {
 	case Dead:
 		return nil, &net.OpError{Op: "dial", Net: network, Addr: remote, Err: syscall.ECONNREFUSED}
