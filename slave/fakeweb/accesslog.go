@@ -42,8 +42,9 @@ const flushAfter = 200 * time.Millisecond
 // accessLog keeps the newest entries in a ring and writes all to a file. Its cost is a quarter of a microsecond an entry.
 type accessLog struct {
 	mu    sync.Mutex
-	ring  []Entry
-	count uint64 // entries ever
+	limit int     // most entries in the ring
+	ring  []Entry // grows to the limit
+	count uint64  // entries ever
 	file  *os.File
 	out   *bufio.Writer
 	line  []byte
@@ -52,7 +53,7 @@ type accessLog struct {
 }
 
 func openLog(entries int, path string) (*accessLog, error) {
-	l := &accessLog{ring: make([]Entry, 0, entries)}
+	l := &accessLog{limit: entries}
 	if path == "" {
 		return l, nil
 	}
@@ -67,12 +68,11 @@ func openLog(entries int, path string) (*accessLog, error) {
 func (l *accessLog) add(e Entry) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if n := cap(l.ring); n > 0 {
-		if len(l.ring) < n {
-			l.ring = append(l.ring, e)
-		} else {
-			l.ring[l.count%uint64(n)] = e
-		}
+	switch n := l.limit; {
+	case len(l.ring) < n:
+		l.ring = append(l.ring, e)
+	case n > 0:
+		l.ring[l.count%uint64(n)] = e
 	}
 	l.count++
 	if l.out == nil || l.err != nil {
@@ -126,8 +126,8 @@ func (l *accessLog) entries() []Entry {
 	list := make([]Entry, 0, len(l.ring))
 	if len(l.ring) > 0 {
 		at := 0
-		if len(l.ring) == cap(l.ring) {
-			at = int(l.count % uint64(len(l.ring)))
+		if len(l.ring) == l.limit {
+			at = int(l.count % uint64(l.limit))
 		}
 		list = append(append(list, l.ring[at:]...), l.ring[:at]...)
 	}

@@ -2,7 +2,6 @@ package fakeweb
 
 import (
 	"bytes"
-	"cmp"
 	"math"
 	"slices"
 	"testing"
@@ -259,14 +258,14 @@ func TestChangesReplaceTextAndTrivialOnesDoNot(t *testing.T) {
 	}
 }
 
-// A crawler that looks every hour for 400 days sees what the truth says, and an estimate of the rate from what it sees is right.
+// A crawler that looks every hour for 100 days sees what the truth says, and an estimate of the rate from what it sees is right.
 func TestACrawlerSeesTheRatesThatThereAre(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newWeb(t, Options{Pages: 4, LogEntries: -1, Changes: Changes{Share: 1, Fastest: 6 * time.Hour, Slowest: 20 * day}})
+		w := newWeb(t, Options{Pages: 4, LogEntries: -1, Changes: Changes{Share: 1, Fastest: 6 * time.Hour, Slowest: 5 * day}})
 		c := client(t, w)
 		began := time.Now()
 		bodies, seen := make([][]byte, 4), make([]int, 4)
-		const visits = 400 * 24
+		const visits = 100 * 24
 		for range visits {
 			for n := range 4 {
 				_, body := get(t, c, w.PageURL(0, n, 0))
@@ -298,9 +297,6 @@ func TestACrawlerSeesTheRatesThatThereAre(t *testing.T) {
 			if within := 4 / math.Sqrt(float64(seen[n])); math.Abs(estimate/p.Rate-1) > within {
 				t.Errorf("page %d: rate %g estimated, %g true, ± %.0f %%", n, estimate, p.Rate, 100*within)
 			}
-		}
-		if slices.IsSortedFunc(seen, func(a, b int) int { return -cmp.Compare(a, b) }) && seen[0] == seen[3] {
-			t.Error("all pages change alike")
 		}
 	})
 }

@@ -15,6 +15,8 @@ type Options struct {
 	Pages   int     // pages of a host, in the mean; zero: 1
 	Pareto  float64 // shape of the distribution of host sizes; zero: all equal; otherwise above 1 (1.3 is like the real web), sizes are cut at 100 times the mean
 	Degree  int     // links to pages in each page, beside those to pages born later; zero: 12 (S4 counted 12.16)
+	// DegreeSpread is the sd of ln(degree) over pages; zero: all pages have Degree links, or as many as the tree needs.
+	DegreeSpread float64
 	// CrossShare is the share of links that lead to other hosts; zero: none. With any, every host can be reached from host 0.
 	CrossShare float64
 	// Depth is the number of layers below the root of a host; zero: whatever Degree gives (half of the links lead down).
@@ -124,6 +126,22 @@ func DefaultOptions() Options {
 	}
 }
 
+// ThesisOptions is the web of 2002 as S4 met it, with time running scale times as fast: a slave that fetched one page after another made
+// 8.7 pages a minute, so a page took 6.9 s; 12.16 links a page, more on some and fewer on others; about 5 % of the URLs broken, moved
+// or never answering; Japanese hosts in three encodings. What the thesis does not say (how many hosts, their sizes, how many links
+// leave a host) is set like a web of that time: many small hosts and few large ones.
+func ThesisOptions(scale float64) Options {
+	return Options{
+		Seed: 2002, Hosts: 2000, Domains: 600, Pages: 60, Pareto: 1.3, Degree: 12, DegreeSpread: 0.7, CrossShare: 0.25, PageBytes: 8 << 10,
+		Latency:       Latency{Mean: time.Duration(6.9 / scale * float64(time.Second)), Spread: 0.6, Jitter: 0.3},
+		Errors:        Errors{NotFound: 0.02, Internal: 0.005, Timeout: 0.005},
+		Robots:        Robots{Missing: 0.8, Folders: 0.1},
+		Validators:    Validators{LastModified: 0.6},
+		Faults:        Faults{Silent: 0.005, Dead: 0.005, Unknown: 0.005},
+		RedirectShare: 0.01, Japanese: 0.9,
+	}
+}
+
 // filled gives the options with the zeros replaced by what they mean.
 func (o Options) filled() Options {
 	set := func(field *int, value int) {
@@ -173,6 +191,8 @@ func (o Options) Validate() error {
 		return bad("pareto shape %g has no mean; it must be above 1", o.Pareto)
 	case o.Degree < 0 || o.Degree > 1e6:
 		return bad("degree %d", o.Degree)
+	case o.DegreeSpread < 0 || o.DegreeSpread > 2:
+		return bad("degree spread %g; at most 2", o.DegreeSpread)
 	case o.Depth < 0:
 		return bad("depth %d", o.Depth)
 	case o.PageBytes < 0 || o.PageBytes > 1<<30:

@@ -2,6 +2,7 @@ package fakeweb
 
 import (
 	"bytes"
+	"math"
 	"strconv"
 
 	"henro/messages/outlink"
@@ -287,7 +288,11 @@ func (w *Web) pageEdges(dst []edge, h *Host, p int) []edge {
 	if o.Hosts > 1 && o.Degree > 0 && o.CrossShare > 0 && h.Hostility == "" {
 		cross = o.CrossShare * float64(o.Degree) / max(1, float64(o.Degree)-1-float64(h.Pages-1)/float64(h.Pages))
 	}
-	for len(dst)-first < o.Degree {
+	degree := o.Degree
+	if s := o.DegreeSpread; s > 0 {
+		degree = int(math.Round(float64(degree) * math.Exp(s*r.normal()-s*s/2)))
+	}
+	for len(dst)-first < degree {
 		if cross > 0 && r.chance(cross) {
 			dst = append(dst, w.crossEdge(&r, h, l))
 			continue

@@ -389,6 +389,47 @@ func TestSharesComeOutAsAskedFor(t *testing.T) {
 	check("latency", latency/n, 1, 0.1)
 }
 
+func TestAWebOfABillionPagesCostsNothing(t *testing.T) {
+	w := newWeb(t, Options{Hosts: 1e6, Domains: 1000, Pages: 1e6, Pareto: 1.5, CrossShare: 0.2, Changes: Changes{Share: 1}, Validators: Validators{Both: 1}})
+	r := random(4)
+	allocated := testing.AllocsPerRun(200, func() {
+		i := r.below(1e6)
+		h := w.Host(i)
+		p, err := w.Page(w.PageURL(i, r.below(h.Pages), 0), epoch)
+		if err != nil || p.Status != 200 || len(p.Links) < 3 {
+			t.Fatal(p, err)
+		}
+	})
+	if allocated > 100 {
+		t.Errorf("%v allocations a page", allocated)
+	}
+}
+
+func TestThesisWebIsAsTheThesisSays(t *testing.T) {
+	w := newWeb(t, ThesisOptions(60))
+	pages, links, broken, latency := 0.0, 0.0, 0.0, 0.0
+	for i := 0; i < w.Hosts(); i += 10 {
+		h := w.Host(i)
+		latency += h.Latency.Seconds() / float64(w.Hosts()) * 10
+		for n := range min(h.Pages, 50) {
+			pages++
+			links += float64(len(w.edges(nil, &h, place{kind: content, n: n})))
+			if h.State != Answering || w.fate(&h, n) != well || w.redirected(&h, n) {
+				broken++
+			}
+		}
+	}
+	if mean := links / pages; mean < 11 || mean > 15 {
+		t.Errorf("%.2f links a page", mean)
+	}
+	if share := broken / pages; share < 0.035 || share > 0.07 {
+		t.Errorf("%.3f of the pages broken or moved", share)
+	}
+	if latency < 0.1 || latency > 0.13 {
+		t.Errorf("latency %.3f s at sixty times the speed, want 0.115", latency)
+	}
+}
+
 func TestSameSeedSameBytesWhateverWasAskedBefore(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		urls := []string{}
