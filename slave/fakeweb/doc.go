@@ -19,8 +19,9 @@
 // # The access log
 //
 // Every request is noted as the host saw it: Start is taken after its head was read, End before its last byte is written. The span
-// noted lies inside the span the client saw, so an overlap or a short interval found in the log is the client's. The log lives with
-// the web and survives the crawler's death.
+// noted lies inside the span the client saw, so an overlap found in the log is the client's. An interval is exact in virtual time; on
+// sockets the scheduler may have read one head later than another, so milliseconds must be forgiven there. The log lives with the
+// web and survives the crawler's death.
 //
 // Invariants, each kept by a test:
 //   - the same seed gives the same bytes at the same moment, whatever was asked before;
