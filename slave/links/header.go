@@ -1,0 +1,113 @@
+package links
+
+import (
+	"bytes"
+	"strings"
+
+	"henro/messages/outlink"
+)
+
+// maxHeader bounds the links taken from one answer's Link headers.
+const maxHeader = 256
+
+// Header returns the references of Link header fields (RFC 8288): `<next.html>; rel="next", <style.css>; rel=stylesheet`.
+// Those that name pages are of kind outlink.Header, the others of the kind that a link element would have.
+func Header(values []string) []Ref {
+	var refs []Ref
+	for _, value := range values {
+		for {
+			i := strings.IndexByte(value, '<')
+			if i < 0 || len(refs) >= maxHeader {
+				break
+			}
+			value = value[i+1:]
+			if i = strings.IndexByte(value, '>'); i < 0 {
+				break
+			}
+			raw := strings.TrimSpace(value[:i])
+			var rel string
+			anchored := false
+			rel, anchored, value = parameters(value[i+1:])
+			kind := relKind([]byte(rel))
+			if kind == outlink.Link {
+				kind = outlink.Header
+			}
+			if kind == outlink.Unknown || anchored || raw == "" { // with an anchor, the link is another page's
+				continue
+			}
+			ref := Ref{Raw: raw, Kind: kind}
+			if noFollow([]byte(rel)) {
+				ref.Flags = outlink.NoFollow
+			}
+			refs = append(refs, ref)
+		}
+	}
+	return refs
+}
+
+// parameters reads the parameters of one link up to its comma, and returns what follows.
+func parameters(s string) (rel string, anchored bool, rest string) {
+	hasRel := false
+	for {
+		s = strings.TrimLeft(s, " \t;")
+		if s == "" || s[0] == ',' {
+			return rel, anchored, s
+		}
+		i := 0
+		for i < len(s) && strings.IndexByte("=;, \t", s[i]) < 0 {
+			i++
+		}
+		name, value := s[:i], ""
+		s = strings.TrimLeft(s[i:], " \t")
+		if s != "" && s[0] == '=' {
+			s = strings.TrimLeft(s[1:], " \t")
+			if s != "" && s[0] == '"' {
+				var b strings.Builder
+				for i = 1; i < len(s) && s[i] != '"'; i++ {
+					if s[i] == '\\' && i+1 < len(s) {
+						i++
+					}
+					b.WriteByte(s[i])
+				}
+				value, s = b.String(), s[min(i+1, len(s)):]
+			} else {
+				for i = 0; i < len(s) && strings.IndexByte(";, \t", s[i]) < 0; i++ {
+				}
+				value, s = s[:i], s[i:]
+			}
+		} else if i == 0 {
+			s = s[1:] // a stray '='
+		}
+		switch {
+		case strings.EqualFold(name, "rel") && !hasRel:
+			rel, hasRel = value, true
+		case strings.EqualFold(name, "anchor"):
+			anchored = true
+		}
+	}
+}
+
+// Refresh returns the reference in a Refresh header field.
+func Refresh(value string) (raw string, ok bool) {
+	b, ok := refresh([]byte(value))
+	return string(b), ok
+}
+
+// Robots reads X-Robots-Tag header fields; agent is the product token that rules for one robot are addressed to.
+func Robots(values []string, agent string) (noIndex, noFollow bool) {
+	for _, value := range values {
+		b := []byte(value)
+		if i := bytes.IndexByte(b, ':'); i >= 0 {
+			name := trim(b[:i])
+			if bytes.IndexByte(name, ',') < 0 && !is(name, "unavailable_after") && !bytes.HasPrefix(lower(nil, name), []byte("max-")) {
+				if !strings.EqualFold(string(name), agent) {
+					continue
+				}
+				b = b[i+1:]
+			}
+		}
+		index, follow := directives(b)
+		noIndex, noFollow = noIndex || index, noFollow || follow
+	}
+	return noIndex, noFollow
+}

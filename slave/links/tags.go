@@ -1,0 +1,681 @@
+package links
+
+import (
+	"bytes"
+
+	"henro/messages/outlink"
+)
+
+// maxTag is the length of the longest tag name that matters, foreignobject.
+const maxTag = 16
+
+// The elements whose text is not the page's own.
+const (
+	nav = iota
+	header
+	footer
+	aside
+	lastSkipped = aside
+)
+
+// startTag reads a start tag whose name begins at pos and returns the position after it, and after its raw text if it has
+// such.
+func (d *Document) startTag(pos int) int {
+	var buffer [maxTag]byte
+	n, end := tagName(d.html, pos, &buffer)
+	end, selfClosing := d.attributes(end)
+	if end < 0 {
+		return len(d.html)
+	}
+	var name []byte
+	if n <= maxTag {
+		name = buffer[:n]
+	}
+	if len(d.attrs) > 0 {
+		d.anyElement()
+	}
+	if len(d.foreign) > 0 && d.isForeign() {
+		if !breaksOut(name) {
+			return d.foreignTag(name, end, selfClosing)
+		}
+		for d.isForeign() {
+			d.foreign = d.foreign[:len(d.foreign)-1]
+		}
+	}
+	return d.element(name, end, selfClosing)
+}
+
+// anyElement takes the attributes that any element may have.
+func (d *Document) anyElement() {
+	for _, a := range d.attrs {
+		switch name := d.html[a.name:a.nameEnd]; len(name) {
+		case len("style"):
+			if is(name, "style") && mayHoldURL(d.html[a.value:a.valueEnd]) {
+				d.css(d.unescapeAttr(d.html[a.value:a.valueEnd]))
+			}
+		case len("background"):
+			if is(name, "background") {
+				d.link(d.html[a.value:a.valueEnd], outlink.Image, 0)
+			}
+		}
+	}
+}
+
+// mayHoldURL spares style attributes the scanner.
+func mayHoldURL(css []byte) bool {
+	return bytes.IndexByte(css, '(') >= 0 || bytes.IndexByte(css, '@') >= 0
+}
+
+// element takes a start tag of HTML.
+func (d *Document) element(name []byte, end int, selfClosing bool) int {
+	switch string(name) {
+	case "a":
+		if href, ok := d.attr("href"); ok {
+			d.anchored(href, d.relFlags())
+		} else {
+			d.closeAnchor()
+		}
+	case "area":
+		d.linkAttr("href", outlink.Area, d.relFlags())
+	case "link":
+		if href, ok := d.attr("href"); ok {
+			rel, _ := d.attr("rel")
+			if kind := relKind(d.unescapeAttr(rel)); kind != outlink.Unknown {
+				d.link(href, kind, d.relFlags())
+			}
+		}
+	case "base":
+		if href, ok := d.attr("href"); ok && !d.hasBase && d.noscript == 0 && d.template == 0 {
+			d.hasBase = true
+			if base := trim(d.unescapeAttr(href)); len(base) <= d.o.MaxRef {
+				d.Base = string(base)
+			}
+		}
+	case "meta":
+		d.meta()
+	case "html":
+		if d.Lang == "" {
+			lang, ok := d.attr("lang")
+			if !ok {
+				lang, _ = d.attr("xml:lang")
+			}
+			d.Lang = string(cut(trim(d.unescapeAttr(lang)), d.o.MaxTitle))
+		}
+		d.linkAttr("manifest", outlink.Other, 0)
+	case "img", "image":
+		d.linkAttr("src", outlink.Image, 0)
+		d.srcset("srcset")
+		d.linkAttr("lowsrc", outlink.Image, 0)
+		d.linkAttr("dynsrc", outlink.Media, 0)
+		d.linkAttr("longdesc", outlink.Other, 0)
+		d.lazyImages()
+	case "source":
+		d.linkAttr("src", outlink.Media, 0)
+		d.srcset("srcset")
+		d.lazyImages()
+	case "video":
+		d.linkAttr("src", outlink.Media, 0)
+		d.linkAttr("poster", outlink.Image, 0)
+	case "audio", "track", "bgsound":
+		d.linkAttr("src", outlink.Media, 0)
+	case "input":
+		d.linkAttr("src", outlink.Image, 0)
+		d.linkAttr("formaction", outlink.Form, 0)
+	case "button":
+		d.linkAttr("formaction", outlink.Form, 0)
+	case "form":
+		d.linkAttr("action", outlink.Form, 0)
+		d.breakWords()
+	case "frame":
+		d.linkAttr("src", outlink.Frame, 0)
+		d.linkAttr("longdesc", outlink.Other, 0)
+	case "iframe":
+		d.linkAttr("src", outlink.Iframe, 0)
+		d.linkAttr("longdesc", outlink.Other, 0)
+		d.breakWords()
+		return d.raw(name, end, selfClosing)
+	case "embed":
+		d.linkAttr("src", outlink.Object, 0)
+	case "object":
+		d.linkAttr("data", outlink.Object, 0)
+		d.linkAttr("classid", outlink.Object, 0)
+	case "applet":
+		d.linkAttr("code", outlink.Object, 0)
+		d.linkAttr("archive", outlink.Object, 0)
+	case "param":
+		d.param()
+	case "blockquote", "q", "ins", "del":
+		d.linkAttr("cite", outlink.Other, 0)
+		if len(name) > 3 {
+			d.breakWords()
+		}
+	case "script":
+		d.linkAttr("src", outlink.Script, 0)
+		if selfClosing && d.o.XML {
+			return end
+		}
+		return d.script(end)
+	case "style":
+		if selfClosing && d.o.XML {
+			return end
+		}
+		close, after := d.rawEnd(name, end)
+		d.css(d.html[end:close])
+		return after
+	case "title":
+		close, after := d.rawEnd(name, end)
+		if !d.hasTitle && d.template == 0 {
+			d.hasTitle = true
+			pending := false
+			title := fold(nil, d.html[end:close], d.o.MaxTitle, &pending)
+			d.Title = string(cut(title, d.o.MaxTitle))
+		}
+		return after
+	case "textarea", "xmp", "noembed", "noframes":
+		d.breakWords()
+		return d.raw(name, end, selfClosing)
+	case "plaintext":
+		d.breakWords()
+		d.text(d.html[end:])
+		return len(d.html)
+	case "noscript":
+		d.noscript++
+	case "template":
+		if _, shown := d.attr("shadowrootmode"); !shown || d.template > 0 {
+			d.template++
+		}
+	case "svg", "math":
+		if !selfClosing && len(d.foreign) < maxForeign {
+			d.foreign = append(d.foreign, true)
+		}
+	case "nav":
+		d.enter(nav)
+	case "header":
+		d.enter(header)
+	case "footer":
+		d.enter(footer)
+	case "aside":
+		d.enter(aside)
+	case "main":
+		d.skip, d.open = 0, [lastSkipped + 1]int{} // main text never lies within those; they were not closed
+		d.breakWords()
+	default:
+		if !isInline(name) {
+			d.breakWords()
+		}
+	}
+	return end
+}
+
+// maxForeign bounds how deeply SVG and HTML are followed into each other.
+const maxForeign = 64
+
+// endTag reads an end tag; pos is after "</".
+func (d *Document) endTag(pos int) int {
+	if pos >= len(d.html) {
+		return len(d.html)
+	}
+	if class[d.html[pos]]&letter == 0 {
+		if d.html[pos] == '>' {
+			return pos + 1
+		}
+		return past(d.html, pos, '>')
+	}
+	var buffer [maxTag]byte
+	n, end := tagName(d.html, pos, &buffer)
+	if end < len(d.html) && d.html[end] == '>' {
+		end++
+	} else if end, _ = d.attributes(end); end < 0 {
+		return len(d.html)
+	}
+	if n > maxTag {
+		return end
+	}
+	switch name := buffer[:n]; string(name) {
+	case "a":
+		d.closeAnchor()
+	case "noscript":
+		d.noscript = max(0, d.noscript-1)
+	case "template":
+		d.template = max(0, d.template-1)
+	case "nav":
+		d.leave(nav)
+	case "header":
+		d.leave(header)
+	case "footer":
+		d.leave(footer)
+	case "aside":
+		d.leave(aside)
+	case "svg", "math":
+		for i := len(d.foreign) - 1; i >= 0; i-- { // with what was left open in it
+			if d.foreign[i] {
+				d.foreign = d.foreign[:i]
+				break
+			}
+		}
+	case "foreignobject", "desc":
+		if len(d.foreign) > 0 && !d.isForeign() {
+			d.foreign = d.foreign[:len(d.foreign)-1]
+		}
+	default:
+		if !isInline(name) {
+			d.breakWords()
+		}
+	}
+	return end
+}
+
+func (d *Document) enter(element int) {
+	d.open[element]++
+	d.skip++
+	d.breakWords()
+}
+
+func (d *Document) leave(element int) {
+	if d.open[element] > 0 {
+		d.open[element]--
+		d.skip--
+	}
+	d.breakWords()
+}
+
+func (d *Document) linkAttr(name string, kind outlink.Kind, flags outlink.Flags) {
+	if value, ok := d.attr(name); ok {
+		d.link(value, kind, flags)
+	}
+}
+
+// relFlags reads rel of the tag at hand.
+func (d *Document) relFlags() outlink.Flags {
+	rel, ok := d.attr("rel")
+	if ok && noFollow(rel) {
+		return outlink.NoFollow
+	}
+	return 0
+}
+
+func noFollow(rel []byte) bool {
+	for len(rel) > 0 {
+		var word []byte
+		if word, rel = nextWord(rel); is(word, "nofollow") || is(word, "ugc") || is(word, "sponsored") {
+			return true
+		}
+	}
+	return false
+}
+
+// nextWord cuts the first word off a list that is separated by white space.
+func nextWord(b []byte) (word, rest []byte) {
+	for len(b) > 0 && class[b[0]]&space != 0 {
+		b = b[1:]
+	}
+	i := 0
+	for i < len(b) && class[b[i]]&space == 0 {
+		i++
+	}
+	return b[:i], b[i:]
+}
+
+// relKind says what a link element or a Link header is for; Unknown if it names nothing to fetch.
+func relKind(rel []byte) outlink.Kind {
+	kind := outlink.Other
+	var buffer [32]byte
+	for len(rel) > 0 {
+		var word []byte
+		word, rel = nextWord(rel)
+		if len(word) > len(buffer) {
+			continue
+		}
+		switch string(lower(buffer[:0], word)) {
+		case "stylesheet":
+			return outlink.Style
+		case "icon", "apple-touch-icon", "apple-touch-icon-precomposed", "apple-touch-startup-image", "mask-icon", "fluid-icon", "image_src":
+			return outlink.Icon
+		case "dns-prefetch", "preconnect":
+			return outlink.Unknown
+		case "next", "prev", "previous", "alternate", "canonical", "home", "index", "up", "top", "first", "last", "begin", "end", "start",
+			"contents", "toc", "chapter", "section", "subsection", "appendix", "glossary", "bookmark", "help", "author", "made", "license",
+			"copyright", "shortlink", "amphtml", "me", "archives", "archive", "search-results", "self", "child", "parent", "prerender",
+			"privacy-policy", "terms-of-service", "about", "describedby", "item", "collection", "latest-version", "original", "timemap", "memento":
+			kind = outlink.Link
+		}
+	}
+	return kind
+}
+
+func lower(to, b []byte) []byte {
+	for _, c := range b {
+		if c >= 'A' && c <= 'Z' {
+			c |= 0x20
+		}
+		to = append(to, c)
+	}
+	return to
+}
+
+// lazyImages takes the attributes where scripts keep what they will show later: data-src, data-srcset, data-original and the
+// like. They hold a URL or a list as srcset does.
+func (d *Document) lazyImages() {
+	for _, a := range d.attrs {
+		name := d.html[a.name:a.nameEnd]
+		if len(name) < len("data-src") || name[4] != '-' || !is(name[:5], "data-") {
+			continue
+		}
+		name = name[5:]
+		if is(name[:3], "src") || len(name) >= 8 && (is(name[:8], "original") || is(name[:8], "lazy-src") || is(name[:8], "full-src")) {
+			d.candidates(d.html[a.value:a.valueEnd])
+		}
+	}
+}
+
+// srcset takes a list of image candidates, "a.png 1x, b.png 2x".
+func (d *Document) srcset(name string) {
+	if value, ok := d.attr(name); ok {
+		d.candidates(value)
+	}
+}
+
+func (d *Document) candidates(value []byte) {
+	b := d.unescapeAttr(value)
+	for {
+		for len(b) > 0 && (class[b[0]]&space != 0 || b[0] == ',') {
+			b = b[1:]
+		}
+		if len(b) == 0 {
+			return
+		}
+		var url []byte
+		url, b = nextWord(b)
+		if url[len(url)-1] == ',' { // no descriptor
+			for len(url) > 0 && url[len(url)-1] == ',' {
+				url = url[:len(url)-1]
+			}
+		} else { // the descriptors end at a comma that is not in parentheses
+			depth, i := 0, 0
+		descriptors:
+			for ; i < len(b); i++ {
+				switch b[i] {
+				case '(':
+					depth++
+				case ')':
+					depth = max(0, depth-1)
+				case ',':
+					if depth == 0 {
+						break descriptors
+					}
+				}
+			}
+			b = b[i:]
+		}
+		d.add(url, outlink.Image, 0)
+	}
+}
+
+// param takes the parameters of plug-ins that are known to name files.
+func (d *Document) param() {
+	name, _ := d.attr("name")
+	name = trim(name)
+	value, ok := d.attr("value")
+	if !ok {
+		return
+	}
+	for _, known := range []string{"movie", "src", "url", "filename", "data", "href", "source", "image"} {
+		if is(name, known) {
+			d.link(value, outlink.Object, 0)
+			return
+		}
+	}
+}
+
+// meta takes what a page says of itself.
+func (d *Document) meta() {
+	value, ok := d.attr("content")
+	if !ok || d.template > 0 {
+		return
+	}
+	if equiv, ok := d.attr("http-equiv"); ok {
+		switch equiv = trim(equiv); {
+		case is(equiv, "refresh"):
+			if raw, ok := refresh(d.unescapeAttr(value)); ok && d.noscript == 0 {
+				d.add(raw, outlink.Refresh, 0)
+			}
+		case is(equiv, "content-language"):
+			if d.metaLang == "" && bytes.IndexByte(value, ',') < 0 {
+				d.metaLang = string(cut(trim(value), d.o.MaxTitle))
+			}
+		}
+	}
+	if name, ok := d.attr("name"); ok {
+		switch name = trim(name); {
+		case is(name, "robots"):
+			noIndex, noFollow := directives(d.unescapeAttr(value))
+			d.NoIndex = d.NoIndex || noIndex
+			d.NoFollow = d.NoFollow || noFollow
+		case is(name, "twitter:image"), is(name, "twitter:image:src"), is(name, "thumbnail"):
+			d.link(value, outlink.Image, 0)
+		case is(name, "msapplication-tileimage"):
+			d.link(value, outlink.Icon, 0)
+		}
+	}
+	if property, ok := d.attr("property"); ok && len(property) > 3 && is(property[:3], "og:") {
+		switch property = trim(property[3:]); {
+		case is(property, "image"), is(property, "image:url"), is(property, "image:secure_url"):
+			d.link(value, outlink.Image, 0)
+		case is(property, "video"), is(property, "video:url"), is(property, "video:secure_url"), is(property, "audio"), is(property, "audio:url"):
+			d.link(value, outlink.Media, 0)
+		}
+	}
+}
+
+// refresh reads the content of a meta refresh, "5; url=next.html", by the shared declarative refresh steps of the standard.
+func refresh(b []byte) (raw []byte, ok bool) {
+	b = trim(b)
+	digits := 0
+	for digits < len(b) && b[digits] >= '0' && b[digits] <= '9' {
+		digits++
+	}
+	if digits == 0 && (len(b) == 0 || b[0] != '.') {
+		return nil, false
+	}
+	b = b[digits:]
+	for len(b) > 0 && (b[0] == '.' || b[0] >= '0' && b[0] <= '9') {
+		b = b[1:]
+	}
+	if len(b) == 0 || b[0] != ';' && b[0] != ',' && class[b[0]]&space == 0 {
+		return nil, false
+	}
+	b = trim(b)
+	if len(b) > 0 && (b[0] == ';' || b[0] == ',') {
+		b = trim(b[1:])
+	}
+	if len(b) == 0 {
+		return nil, false
+	}
+	if len(b) > 3 && is(b[:3], "url") {
+		if rest := trim(b[3:]); len(rest) > 0 && rest[0] == '=' {
+			b = trim(rest[1:])
+		}
+	}
+	if len(b) > 0 && (b[0] == '"' || b[0] == '\'') {
+		quote := b[0]
+		b = b[1:]
+		if i := bytes.IndexByte(b, quote); i >= 0 {
+			b = b[:i]
+		}
+	}
+	return b, true
+}
+
+// directives reads the words of meta robots and X-Robots-Tag.
+func directives(b []byte) (noIndex, noFollow bool) {
+	for len(b) > 0 {
+		i := 0
+		for i < len(b) && b[i] != ',' && class[b[i]]&space == 0 {
+			i++
+		}
+		switch word := b[:i]; {
+		case is(word, "noindex"):
+			noIndex = true
+		case is(word, "nofollow"):
+			noFollow = true
+		case is(word, "none"):
+			noIndex, noFollow = true, true
+		}
+		b = b[min(i+1, len(b)):]
+	}
+	return noIndex, noFollow
+}
+
+// raw skips an element whose content is no markup.
+func (d *Document) raw(name []byte, pos int, selfClosing bool) int {
+	if selfClosing && d.o.XML {
+		return pos
+	}
+	_, after := d.rawEnd(name, pos)
+	return after
+}
+
+// rawEnd finds the end tag of an element whose content is no markup: where it begins, and where it ends.
+func (d *Document) rawEnd(name []byte, pos int) (close, after int) {
+	for {
+		i := bytes.Index(d.html[pos:], []byte("</"))
+		if i < 0 {
+			return len(d.html), len(d.html)
+		}
+		pos += i
+		if after, ok := d.closes(name, pos); ok {
+			return pos, after
+		}
+		pos += 2
+	}
+}
+
+// closes reports whether the end tag of name stands at pos, and where it ends.
+func (d *Document) closes(name []byte, pos int) (after int, ok bool) {
+	end := pos + 2 + len(name)
+	if end > len(d.html) || !bytes.EqualFold(d.html[pos+2:end], name) {
+		return 0, false
+	}
+	if end == len(d.html) {
+		return 0, false
+	}
+	if c := d.html[end]; c != '>' && c != '/' && class[c]&space == 0 {
+		return 0, false
+	}
+	if after, _ = d.attributes(end); after < 0 {
+		after = len(d.html)
+	}
+	return after, true
+}
+
+// script skips a script: up to its end tag, but after "<!--" and "<script" that of the inner one does not count.
+func (d *Document) script(pos int) int {
+	html := d.html
+	const (
+		plain         = iota
+		escaped       // after <!--
+		doublyEscaped // after <!-- and <script
+	)
+	state := plain
+	for {
+		var i int
+		if state == plain {
+			i = bytes.IndexByte(html[pos:], '<')
+		} else {
+			i = bytes.IndexAny(html[pos:], "<-")
+		}
+		if i < 0 {
+			return len(html)
+		}
+		pos += i
+		rest := html[pos:]
+		switch {
+		case rest[0] == '-':
+			if bytes.HasPrefix(rest, []byte("-->")) {
+				state = plain
+				pos += 2
+			}
+		case bytes.HasPrefix(rest, []byte("<!--")):
+			if state == plain {
+				state = escaped
+			}
+			pos += 2 // the dashes may end it at once: <!-->
+			continue
+		case len(rest) > 1 && rest[1] == '/':
+			after, ok := d.closes([]byte("script"), pos)
+			if ok && state == doublyEscaped {
+				state = escaped
+			} else if ok {
+				return after
+			}
+		case state == escaped && len(rest) > 7 && is(rest[1:7], "script") && (rest[7] == '>' || rest[7] == '/' || class[rest[7]]&space != 0):
+			state = doublyEscaped
+		}
+		pos++
+	}
+}
+
+// foreignTag takes a start tag within SVG or MathML.
+func (d *Document) foreignTag(name []byte, end int, selfClosing bool) int {
+	href, ok := d.attr("href")
+	if !ok {
+		href, ok = d.attr("xlink:href")
+	}
+	switch string(name) {
+	case "a":
+		if ok {
+			d.anchored(href, d.relFlags())
+		}
+	case "image", "feimage":
+		if ok {
+			d.link(href, outlink.Image, 0)
+		}
+	case "script":
+		if ok {
+			d.link(href, outlink.Script, 0)
+		}
+		if !selfClosing {
+			_, end = d.rawEnd(name, end)
+		}
+	case "style":
+		if !selfClosing {
+			close, after := d.rawEnd(name, end)
+			d.css(d.html[end:close])
+			return after
+		}
+	case "svg", "math":
+		if !selfClosing && len(d.foreign) < maxForeign {
+			d.foreign = append(d.foreign, true)
+		}
+	case "foreignobject", "desc":
+		if !selfClosing && len(d.foreign) < maxForeign {
+			d.foreign = append(d.foreign, false)
+		}
+	default:
+		if ok && len(href) > 0 && href[0] != '#' {
+			d.link(href, outlink.Other, 0)
+		}
+	}
+	return end
+}
+
+// breaksOut reports whether a start tag ends SVG and MathML.
+func breaksOut(name []byte) bool {
+	switch string(name) {
+	case "b", "big", "blockquote", "body", "br", "center", "code", "dd", "div", "dl", "dt", "em", "embed", "h1", "h2", "h3", "h4", "h5", "h6",
+		"head", "hr", "i", "img", "li", "listing", "menu", "meta", "nobr", "ol", "p", "pre", "ruby", "s", "small", "span", "strong", "strike",
+		"sub", "sup", "table", "tt", "u", "ul", "var":
+		return true
+	}
+	return false
+}
+
+// isInline reports whether an element may stand within a word.
+func isInline(name []byte) bool {
+	switch string(name) {
+	case "a", "abbr", "acronym", "b", "bdi", "bdo", "big", "cite", "code", "data", "dfn", "em", "font", "i", "img", "kbd", "label", "mark",
+		"nobr", "rb", "rp", "rt", "ruby", "s", "samp", "small", "span", "strike", "strong", "sub", "sup", "time", "tt", "u", "var", "wbr":
+		return true
+	}
+	return false
+}
