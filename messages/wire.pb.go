@@ -1397,7 +1397,7 @@ func (x *RobotsVisited) GetLocation() string {
 // LeaseFinished gives a host back. Tasks without a PageVisited before it were not visited.
 type LeaseFinished struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
-	IdleNs        int64                  `protobuf:"varint,1,opt,name=idle_ns,json=idleNs,proto3" json:"idle_ns,omitempty"` // since the start of the last request of this lease
+	IdleNs        int64                  `protobuf:"varint,1,opt,name=idle_ns,json=idleNs,proto3" json:"idle_ns,omitempty"` // since the end of the last request of this lease; negative: none was made
 	Visits        uint32                 `protobuf:"varint,2,opt,name=visits,proto3" json:"visits,omitempty"`
 	Why           string                 `protobuf:"bytes,3,opt,name=why,proto3" json:"why,omitempty"` // done, budget, ended, revoked, failing, draining
 	unknownFields protoimpl.UnknownFields

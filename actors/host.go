@@ -1,0 +1,393 @@
+package actors
+
+import (
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/asynkron/protoactor-go/actor"
+	"github.com/sirupsen/logrus"
+
+	"henro/actors/politeness"
+	"henro/actors/revisit"
+	"henro/actors/robots"
+	"henro/actors/scope"
+	"henro/messages"
+	"henro/messages/outlink"
+	"henro/store"
+)
+
+// HostOptions are what every Host of a crawl goes by.
+type HostOptions struct {
+	Politeness politeness.Options
+	Revisit    revisit.Options
+	Continuous bool // known pages are visited again
+
+	LeaseSpan    time.Duration // a lease is filled with as many visits as fit into this at the host's interval. 30 s: long enough that commits are shared, short enough that work spreads
+	PageBudget   int           // visits of one lease at most
+	TaskBudget   int           // tasks of one lease at most: they must fit into one message
+	KnownBudget  int           // fingerprints sent with a lease at most; a host with more is not followed inside leases
+	Retries      int           // failed visits of a page, or of robots.txt, before it is given up
+	RetryWait    time.Duration // before the first retry, doubled for each further
+	MaxRedirects int
+	MaxAwake     int           // Host actors alive
+	RestAfter    time.Duration // an idle Host goes to rest after this
+	RobotsAgent  string        // product token in robots.txt
+}
+
+// DefaultHostOptions fit an ordinary crawl.
+func DefaultHostOptions() HostOptions {
+	return HostOptions{
+		Politeness: politeness.DefaultOptions(), Revisit: revisit.DefaultOptions(),
+		LeaseSpan: 30 * time.Second, PageBudget: 1000, TaskBudget: 500, KnownBudget: 8000,
+		Retries: 3, RetryWait: time.Minute, MaxRedirects: 20,
+		MaxAwake: 50_000, RestAfter: 30 * time.Second, RobotsAgent: "henro",
+	}
+}
+
+// Validate says what makes no sense.
+func (o *HostOptions) Validate() error {
+	switch {
+	case o.LeaseSpan <= 0 || o.RestAfter <= 0 || o.RetryWait < 0:
+		return errors.New("lease span and rest after: want more than nothing")
+	case o.PageBudget < 1 || o.TaskBudget < 1 || o.KnownBudget < 0 || o.MaxAwake < 1:
+		return errors.New("budgets of a lease and hosts awake: want at least 1")
+	case o.Retries < 0 || o.Retries > 100:
+		return errors.New("retries: want 0 to 100")
+	}
+	return nil
+}
+
+// What a Host is told by the Master, and tells it.
+type (
+	// Lend asks a ready Host to prepare a lease; it answers Lent once the lease is on disk, or LendRefused.
+	Lend struct {
+		Lease       uint64
+		Slave, Boot string
+		Until       time.Time
+		PageBudget  int // of the crawl's own limit; 0: none
+	}
+	// Lent answers Lend.
+	Lent struct {
+		Lease       uint64
+		Slave, Boot string
+		Task        *messages.HostTask
+	}
+	// LendRefused answers Lend when there was nothing to lend after all.
+	LendRefused struct{ Lease uint64 }
+	// HostFacts carries what a slave reported under a lease, in order.
+	HostFacts struct {
+		Lease uint64
+		Facts []*messages.Fact
+	}
+	// LeaseVoid tells that a lease has ended without its holder saying so.
+	LeaseVoid struct{ Lease uint64 }
+	// HostReady tells the Master that a host may be lent from a moment on. A later word replaces an earlier.
+	HostReady struct {
+		Host string
+		At   time.Time
+	}
+	// FactsStored tells the Master that facts of a lease are on disk, up to a number.
+	FactsStored struct {
+		Lease, Seq uint64
+		Visits     int
+		Closed     bool // the lease has ended, and that is on disk too
+	}
+)
+
+// hostEnvironment is what a Host is born with.
+type hostEnvironment struct {
+	HostOptions
+	name      string
+	partition *actor.PID
+	master    *actor.PID
+	rules     *scope.Rules
+	log       *logrus.Entry
+}
+
+// Host is the politeness actor of one host: when it may be asked again, what is asked next, what its robots.txt says.
+//
+//	               Lend           lease written        LeaseFinished or LeaseVoid written
+//	restoring ► ready ─────► lending ────────────► lent ─────────────────────────────────► ready
+//	              ▲             │ nothing there, or given up
+//	              └─────────────┘
+//
+// A ready Host with nothing to do asks its parent for rest, and gets it unless something came meanwhile.
+//
+// Invariants:
+//   - at most one lease is open, and it is on disk before its first request can be made;
+//   - the next lease begins no sooner than the interval after the last request of the one before, whoever made it and however
+//     it ended: when nobody can say when that was, the interval runs from the moment the lease is known to be over;
+//   - a fact changes anything only if it is the one due next (seq), so facts may come twice, late, or out of order.
+type Host struct {
+	*hostEnvironment
+	behavior actor.Behavior
+	log      *logrus.Entry
+	revisit  *actor.PID
+
+	record     store.HostRecord
+	politeness politeness.State
+	robots     *robots.Rules // nil: not asked yet
+	robotsFail int           // times in a row that robots.txt was unreachable
+	robotsAt   string        // the host that robots.txt redirects to, while its answer is awaited
+	askers     []string      // hosts whose robots.txt redirects to here
+	askedHops  int           // length of the longest chain of them
+	wanted     bool          // the rules are wanted, though no page may be
+	judge      *judge
+	announced  bool      // the Master knows that this host is ready
+	nextRetry  time.Time // when the earliest page that failed may be tried again; zero: there are others
+	lastReason messages.Reason
+	empty      bool // nothing waits, as far as is known
+	asking     *Lend
+	voided     bool // the lease that is being prepared has ended already
+	lease      *openLease
+	timer      timer
+	writes     int   // not answered yet
+	stash      []any // that came while restoring
+}
+
+// openLease is the lease as its host sees it.
+type openLease struct {
+	store.Lease
+	processed uint64                // facts taken, some perhaps not stored yet
+	pages     map[string]store.Page // lent, by position
+	task      *messages.HostTask    // until it is on disk and lent
+	asked     bool                  // for records, without which the queue waits
+	more      []outlink.Outlink     // of the next PageVisited
+	queue     []*messages.Fact      // waiting for the records of pages lent before a restart
+	over      bool                  // no more facts are taken
+}
+
+func hostProps(e *hostEnvironment) *actor.Props {
+	return actor.PropsFromProducer(func() actor.Actor {
+		h := &Host{hostEnvironment: e, behavior: actor.NewBehavior(), log: e.log.WithFields(logrus.Fields{"actor": "host", "host": e.name})}
+		h.behavior.Become(h.restoring)
+		return h
+	})
+}
+
+type (
+	restAfter struct{}
+	lentTag   struct{ lend *Lend }
+	factsTag  struct {
+		lease, seq uint64
+		visits     int
+		closed     bool
+	}
+	dropsTag struct{ lend *Lend }
+)
+
+// Receive is the table of contents; the states below see what is theirs.
+func (h *Host) Receive(ctx actor.Context) {
+	switch m := ctx.Message().(type) {
+	case *actor.Started:
+		h.revisit = ctx.Spawn(revisitProps(h.hostEnvironment))
+		h.judge = newJudge(h.rules, h.name)
+		ctx.Request(h.partition, &HostAsked{Host: h.name})
+	case *actor.Stopping, *actor.Restarting:
+		h.timer.stop()
+	case *ScopeChanged:
+		h.rules = m.Rules
+		h.judge = newJudge(h.rules, h.name)
+	case *SlavesChanged:
+		h.Politeness.Servers, h.Politeness.Connections = m.Servers, m.Connections
+	case *Written:
+		h.writes--
+		h.written(ctx, m.Tag)
+	case *HostRestored, *PagesLoaded, *EntriesLoaded, *pagesTimed, *Lend, *HostFacts, *LeaseVoid, *hostGrew,
+		*restGranted, *restAfter, *robotsAsked, *robotsTold:
+		h.behavior.Receive(ctx)
+	case actor.SystemMessage, actor.AutoReceiveMessage:
+	default:
+		h.log.WithField("message", fmt.Sprintf("%T", m)).Warn("unknown message")
+	}
+}
+
+// restoring waits for the row on disk. What comes meanwhile is put behind it.
+func (h *Host) restoring(ctx actor.Context) {
+	m, ok := ctx.Message().(*HostRestored)
+	if !ok {
+		h.stash = append(h.stash, ctx.Message())
+		return
+	}
+	for _, message := range h.stash {
+		ctx.Send(ctx.Self(), message)
+	}
+	h.stash = nil
+	h.record = m.Record
+	if len(m.Record.Politeness) > 0 {
+		if err := h.politeness.UnmarshalBinary(m.Record.Politeness); err != nil {
+			panic(fmt.Errorf("politeness of %s: %w", h.name, err))
+		}
+	}
+	h.politeness.Allow(m.Record.NextAllowed)
+	if len(m.Record.Robots) > 0 && time.Now().Before(m.Record.RobotsUntil) {
+		h.robots = new(robots.Rules)
+		if err := h.robots.UnmarshalBinary(m.Record.Robots); err != nil {
+			h.robots = nil
+		}
+	}
+	if m.Lease != nil {
+		h.lease = &openLease{Lease: *m.Lease, processed: m.Lease.Seq, pages: map[string]store.Page{}}
+		h.behavior.Become(h.lent)
+		return
+	}
+	h.empty = m.Record.Waiting == 0
+	h.becomeReady(ctx)
+}
+
+// becomeReady tells the Master from when on this host may be lent, if there is anything to do.
+func (h *Host) becomeReady(ctx actor.Context) {
+	h.behavior.Become(h.ready)
+	h.announced = false
+	h.announce(ctx)
+}
+
+func (h *Host) announce(ctx actor.Context) {
+	if h.waitsForRobots() || h.announced {
+		return
+	}
+	if h.empty && !h.wanted {
+		h.timer.after(ctx, h.RestAfter, &restAfter{})
+		return
+	}
+	at := h.politeness.NextAllowed()
+	if h.nextRetry.After(at) {
+		at = h.nextRetry
+	}
+	if h.givenUp() {
+		at = time.Now()
+	}
+	h.announced = true
+	h.timer.stop()
+	ctx.Send(h.master, &HostReady{Host: h.name, At: at})
+}
+
+func (h *Host) ready(ctx actor.Context) {
+	switch m := ctx.Message().(type) {
+	case *hostGrew:
+		if h.empty || !h.nextRetry.IsZero() {
+			h.empty, h.announced, h.nextRetry = false, false, time.Time{}
+		}
+		h.announce(ctx)
+	case *robotsAsked, *robotsTold:
+		h.hearOfRobots(ctx)
+		h.announced = false
+		h.announce(ctx)
+	case *Lend:
+		h.announced = false
+		h.asking = m
+		h.behavior.Become(h.lending)
+		h.voided = false
+		ctx.Request(h.partition, &PagesAsked{Host: h.name, Limit: h.budget(m), Known: h.KnownBudget})
+	case *HostFacts, *LeaseVoid:
+		h.refuse(ctx)
+	case *restAfter:
+		if h.idle() {
+			ctx.Send(ctx.Parent(), &restWanted{h.name})
+		}
+	case *restGranted:
+		h.rest(ctx)
+	}
+}
+
+// idle reports that nothing is to be done, for this host or for another.
+func (h *Host) idle() bool { return h.empty && !h.wanted && !h.waitsForRobots() && h.writes == 0 }
+
+// rest ends this actor, unless something came between the asking and the granting.
+func (h *Host) rest(ctx actor.Context) {
+	if h.idle() && h.lease == nil && h.asking == nil {
+		ctx.Send(ctx.Parent(), &rested{h.name})
+		h.behavior.Become(func(actor.Context) {})
+		return
+	}
+	ctx.Send(ctx.Parent(), &stillBusy{h.name})
+}
+
+// lending waits for the pages, then for the lease to be on disk.
+func (h *Host) lending(ctx actor.Context) {
+	switch m := ctx.Message().(type) {
+	case *PagesLoaded:
+		h.prepare(ctx, m)
+	case *HostFacts, *LeaseVoid:
+		if void, ok := m.(*LeaseVoid); ok && void.Lease == h.asking.Lease {
+			h.voided = true // seen when the pages are there, or when the lease is on disk
+			return
+		}
+		h.refuse(ctx)
+	case *restGranted:
+		h.rest(ctx)
+	default:
+		h.hearOfRobots(ctx)
+	}
+}
+
+// row is this host as it is written.
+func (h *Host) row() *store.HostRecord {
+	blob, err := h.politeness.MarshalBinary()
+	if err != nil {
+		panic(fmt.Errorf("politeness of %s: %w", h.name, err))
+	}
+	h.record.Politeness, h.record.NextAllowed = blob, h.politeness.NextAllowed()
+	row := h.record
+	return &row
+}
+
+func (h *Host) write(ctx actor.Context, w *Write) {
+	h.writes++
+	ctx.Request(h.partition, w)
+}
+
+// lent takes facts until the lease has ended.
+func (h *Host) lent(ctx actor.Context) {
+	switch m := ctx.Message().(type) {
+	case *HostFacts:
+		if m.Lease != h.lease.ID {
+			h.refuse(ctx)
+			return
+		}
+		h.lease.queue = append(h.lease.queue, m.Facts...)
+		h.takeFacts(ctx)
+	case *EntriesLoaded:
+		for _, entry := range m.Entries {
+			h.lease.pages[string(entry.Position)] = entry.Page
+		}
+		h.lease.asked = false
+		h.takeFacts(ctx)
+	case *pagesTimed:
+		h.storeTimed(ctx, m)
+	case *LeaseVoid:
+		if m.Lease == h.lease.ID {
+			h.void(ctx)
+		}
+	case *restGranted:
+		h.rest(ctx)
+	default:
+		h.hearOfRobots(ctx)
+	}
+}
+
+// written goes on where a write had to come first.
+func (h *Host) written(ctx actor.Context, tag any) {
+	switch tag := tag.(type) {
+	case *lentTag:
+		task := h.lease.task
+		h.lease.task, h.asking = nil, nil
+		h.behavior.Become(h.lent)
+		if h.voided {
+			h.void(ctx)
+			return
+		}
+		ctx.Send(h.master, &Lent{Lease: h.lease.ID, Slave: h.lease.Slave, Boot: h.lease.Boot, Task: task})
+	case *dropsTag:
+		h.asking = nil
+		ctx.Send(h.master, &LendRefused{tag.lend.Lease})
+		h.becomeReady(ctx)
+	case *factsTag:
+		ctx.Send(h.master, &FactsStored{Lease: tag.lease, Seq: tag.seq, Visits: tag.visits, Closed: tag.closed})
+		if tag.closed {
+			h.lease = nil
+			h.becomeReady(ctx)
+		}
+	}
+}

@@ -1,0 +1,250 @@
+package actors
+
+import (
+	"math"
+	"time"
+
+	"github.com/asynkron/protoactor-go/actor"
+
+	"henro/actors/politeness"
+	"henro/actors/revisit"
+	"henro/actors/robots"
+	"henro/messages"
+	"henro/messages/outlink"
+	"henro/store"
+)
+
+// refuse answers what belongs to a lease that is over: its holder need not say it again.
+func (h *Host) refuse(ctx actor.Context) {
+	switch m := ctx.Message().(type) {
+	case *HostFacts:
+		ctx.Send(h.master, &FactsStored{Lease: m.Lease, Seq: math.MaxUint64, Closed: true})
+	case *LeaseVoid:
+		ctx.Send(h.master, &FactsStored{Lease: m.Lease, Seq: math.MaxUint64, Closed: true})
+	}
+}
+
+// takeFacts takes what is due next out of the queue: the decisions about each visit, then one question to Revisit for all.
+func (h *Host) takeFacts(ctx actor.Context) {
+	l := h.lease
+	if l.asked || l.over {
+		return
+	}
+	var unknown []store.Position
+	for _, fact := range l.queue {
+		if v := fact.Visited; v != nil && len(v.Position) > 0 && fact.Seq > l.processed {
+			if _, ok := l.pages[string(v.Position)]; !ok {
+				unknown = append(unknown, v.Position)
+				l.pages[string(v.Position)] = store.Page{} // asked for once: what is not there is stored already
+			}
+		}
+	}
+	if len(unknown) > 0 {
+		l.asked = true
+		ctx.Request(h.partition, &EntriesAsked{Positions: unknown})
+		return
+	}
+	now := time.Now()
+	asked := &pagesVisited{lease: l.ID}
+	for _, fact := range l.queue {
+		if fact.Seq != l.processed+1 {
+			continue
+		}
+		l.processed++
+		switch {
+		case fact.More != nil:
+			l.more = appendLinks(l.more, fact.More)
+		case fact.Robots != nil:
+			h.takeRobots(ctx, fact.Robots, now)
+		case fact.Visited != nil:
+			asked.visits = append(asked.visits, h.takeVisit(fact.Visited, now))
+		case fact.Finished != nil:
+			asked.finished = true
+			if idle := fact.Finished.IdleNs; idle >= 0 {
+				h.politeness.Allow(now.Add(-time.Duration(idle)).Add(h.politeness.Interval(&h.Politeness)))
+			}
+		}
+	}
+	l.queue = nil
+	asked.seq = l.processed
+	if asked.finished {
+		l.over = true
+	}
+	ctx.Request(h.revisit, asked)
+}
+
+// takeVisit lets the host's schedule learn from a visit, and finds the record that it is about.
+func (h *Host) takeVisit(v *messages.PageVisited, now time.Time) visitMade {
+	started := now.Add(-time.Duration(v.AgoNs))
+	if v.Reason != messages.Reason_ROBOTS_DENIED {
+		h.observe(v.Status, v.Reason, v.TookNs, v.RetryAfterNs, started)
+	}
+	if v.Reason != messages.Reason_NONE {
+		h.lastReason = v.Reason
+	}
+	made := visitMade{fact: v, started: started, links: h.lease.more}
+	h.lease.more = nil
+	if v.Links != nil {
+		made.links = appendLinks(made.links, v.Links)
+		if made.links == nil {
+			made.links = []outlink.Outlink{}
+		}
+	}
+	if page, ok := h.lease.pages[string(v.Position)]; ok && len(v.Position) > 0 {
+		made.old = page
+	}
+	return made
+}
+
+func appendLinks(links []outlink.Outlink, set *messages.LinkSet) []outlink.Outlink {
+	if links == nil {
+		links = make([]outlink.Outlink, 0, len(set.Urls))
+	}
+	for i, url := range set.Urls {
+		l := outlink.Outlink{URL: url}
+		if i < len(set.Kinds) {
+			l.Kind = outlink.Kind(set.Kinds[i])
+		}
+		if i < len(set.Flags) {
+			l.Flags = outlink.Flags(set.Flags[i])
+		}
+		if i < len(set.Anchors) {
+			l.Anchor = set.Anchors[i]
+		}
+		links = append(links, l)
+	}
+	return links
+}
+
+// outcomeOf puts what came of a visit into the words of politeness.
+func outcomeOf(status uint32, reason messages.Reason) politeness.Outcome {
+	switch reason {
+	case messages.Reason_NONE:
+	case messages.Reason_TIMEOUT, messages.Reason_CONNECT_TIMEOUT:
+		return politeness.TimedOut
+	case messages.Reason_CONNECT_REFUSED, messages.Reason_CONNECTION_LOST:
+		return politeness.Refused
+	case messages.Reason_DNS_NOT_FOUND, messages.Reason_DNS_FAILED, messages.Reason_CONNECT_FAILED, messages.Reason_TLS_FAILED:
+		return politeness.Unreachable
+	case messages.Reason_MALFORMED, messages.Reason_HEADERS_TOO_LARGE:
+		return politeness.Broken
+	default: // not the host's fault
+		return politeness.OK
+	}
+	switch {
+	case status == 429 || status == 503:
+		return politeness.Throttled
+	case status >= 500:
+		return politeness.ServerError
+	case status >= 400:
+		return politeness.ClientError
+	default:
+		return politeness.OK
+	}
+}
+
+// observe lets the host's schedule learn from one request.
+func (h *Host) observe(status uint32, reason messages.Reason, tookNs, retryNs int64, started time.Time) {
+	took := time.Duration(tookNs)
+	h.politeness.Started(&h.Politeness, started)
+	h.politeness.Observe(&h.Politeness, politeness.Visit{
+		Took: took, Outcome: outcomeOf(status, reason), RetryAfter: time.Duration(retryNs),
+	}, started.Add(took))
+}
+
+// takeRobots takes new rules, or notes that there are none to be had.
+func (h *Host) takeRobots(ctx actor.Context, m *messages.RobotsVisited, now time.Time) {
+	h.observe(m.Status, m.Reason, m.TookNs, m.RetryAfterNs, now.Add(-time.Duration(m.AgoNs)))
+	if len(m.Rules) == 0 && m.Location == "" {
+		return // one step of a redirect on this host
+	}
+	if m.Location != "" {
+		h.askRobots(ctx, m.Location)
+		return
+	}
+	rules := new(robots.Rules)
+	if err := rules.UnmarshalBinary(m.Rules); err != nil {
+		h.log.WithField("err", err).Warn("the rules of robots.txt cannot be read")
+		return
+	}
+	h.settleRobots(ctx, rules, m.Rules, m.Reason)
+}
+
+// settleRobots takes rules, of this host's own robots.txt or of the one it redirects to, and passes them on to hosts that wait.
+func (h *Host) settleRobots(ctx actor.Context, rules *robots.Rules, bytes []byte, reason messages.Reason) {
+	now := time.Now()
+	for _, asker := range h.askers {
+		ctx.Send(ctx.Parent(), &ToHost{Host: asker, Message: &robotsTold{rules: rules, bytes: bytes, reason: reason}})
+	}
+	h.askers, h.wanted = nil, false
+	if rules.Unreachable() {
+		h.lastReason = messages.Reason_ROBOTS_UNREACHABLE
+		h.robotsFail++
+		if reason == messages.Reason_DNS_NOT_FOUND {
+			h.robotsFail = math.MaxInt32 // no name, no host: no need to wait
+		}
+		h.politeness.Allow(now.Add(h.retryWait(h.robotsFail)))
+		return
+	}
+	h.robotsFail = 0
+	h.robots = rules
+	h.record.Robots, h.record.RobotsUntil = bytes, now.Add(robots.Expiry(rules, 0))
+	delay, _ := rules.CrawlDelay()
+	h.politeness.SetCrawlDelay(delay)
+}
+
+// storeTimed writes what came of a group of facts, all of it or nothing: the pages, their candidates, the host, the lease.
+func (h *Host) storeTimed(ctx actor.Context, m *pagesTimed) {
+	l := h.lease
+	for i := range m.visits {
+		v := &m.visits[i]
+		if v.Retry {
+			continue
+		}
+		h.retime(&m.asked.visits[i].old, &v.Page)
+		if v.Links == nil {
+			continue
+		}
+		h.judge.page(v.Page.Depth, v.Page.DepthLeft, v.Page.Redirects, v.Page.Number)
+		for j := range v.Links {
+			h.judge.link(v.Links[j].URL, v.Links[j].Kind, v.Links[j].Flags)
+		}
+	}
+	candidates, totals := h.judge.take()
+	totals.Add(&m.totals)
+	w := &Write{
+		Visits: m.visits, Candidates: candidates, Totals: totals, Host: h.row(), Urgent: m.asked.finished,
+		Tag: &factsTag{lease: l.ID, seq: m.asked.seq, visits: len(m.visits), closed: m.asked.finished},
+	}
+	if m.asked.finished {
+		w.EndLease = l.ID
+	} else {
+		l.Seq = m.asked.seq
+		lease := l.Lease
+		w.Lease = &lease
+	}
+	h.write(ctx, w)
+}
+
+// retime keeps the load index and the histogram of change rates in step with a page's new timing.
+func (h *Host) retime(old, page *store.Page) {
+	seconds := func(s float32) time.Duration { return time.Duration(float64(s) * float64(time.Second)) }
+	before, now := seconds(old.Timing.Interval), seconds(page.Timing.Interval)
+	if old.LastVisit.IsZero() {
+		h.politeness.AddPage(now)
+	} else {
+		h.politeness.Retime(before, now)
+	}
+	oldHistory, history := revisit.History(old.Timing), revisit.History(page.Timing)
+	h.politeness.Rates().Move(h.Revisit.Estimate(&oldHistory), h.Revisit.Estimate(&history))
+}
+
+// void ends a lease of which nobody can say when its last request was: the interval runs from now.
+func (h *Host) void(ctx actor.Context) {
+	if h.lease.over {
+		return
+	}
+	h.lease.over = true
+	h.politeness.Allow(time.Now().Add(h.politeness.Interval(&h.Politeness)))
+	ctx.Request(h.revisit, &pagesVisited{lease: h.lease.ID, seq: h.lease.processed, finished: true}) // behind what is with it already
+}

@@ -1,0 +1,158 @@
+package actors
+
+import (
+	"encoding/binary"
+	"time"
+
+	"github.com/asynkron/protoactor-go/actor"
+
+	"henro/messages"
+	"henro/store"
+)
+
+// budget is how many visits a lease is filled with.
+func (h *Host) budget(m *Lend) int {
+	budget := h.PageBudget
+	if interval := h.politeness.Interval(&h.Politeness); interval > 0 {
+		budget = min(budget, max(1, int(h.LeaseSpan/interval)))
+	}
+	if m.PageBudget > 0 {
+		budget = min(budget, m.PageBudget)
+	}
+	return budget
+}
+
+// prepare makes the lease of what was loaded and has it written.
+func (h *Host) prepare(ctx actor.Context, m *PagesLoaded) {
+	now := time.Now()
+	var due []store.Entry
+	h.nextRetry = time.Time{}
+	for _, entry := range m.Entries {
+		if entry.Page.Next.After(now) {
+			if h.nextRetry.IsZero() || entry.Page.Next.Before(h.nextRetry) {
+				h.nextRetry = entry.Page.Next
+			}
+			continue
+		}
+		due = append(due, entry)
+	}
+	h.empty = len(m.Entries) == 0 && len(m.Ghosts) == 0
+	if len(due) > 0 {
+		h.nextRetry = time.Time{}
+	}
+	if h.givenUp() && len(due) > 0 {
+		h.giveUp(ctx, due)
+		return
+	}
+	if h.voided || len(due) == 0 && !h.wanted {
+		lend := h.asking
+		h.asking = nil
+		if len(m.Ghosts) > 0 {
+			h.write(ctx, &Write{Ghosts: m.Ghosts})
+		}
+		ctx.Send(h.master, &LendRefused{lend.Lease})
+		h.becomeReady(ctx)
+		return
+	}
+	task := h.makeTask(due, m, now)
+	lend := h.asking
+	h.lease = &openLease{
+		Lease: store.Lease{ID: lend.Lease, Host: h.record.ID, HostName: h.name, Slave: lend.Slave, Boot: lend.Boot, Until: lend.Until},
+		pages: make(map[string]store.Page, len(task.Tasks)),
+	}
+	for _, entry := range due[:len(task.Tasks)] {
+		h.lease.pages[string(entry.Position)] = entry.Page
+	}
+	h.lease.task = task
+	lease := h.lease.Lease
+	h.write(ctx, &Write{Host: h.row(), Lease: &lease, Ghosts: m.Ghosts, Urgent: true, Tag: &lentTag{lend}})
+}
+
+// maxTaskBytes bounds the message of one lease, with room for rules of robots.txt beside it.
+const maxTaskBytes = 100 << 10
+
+func (h *Host) makeTask(due []store.Entry, m *PagesLoaded, now time.Time) *messages.HostTask {
+	budget := h.budget(h.asking)
+	prefixes := h.rules.Prefixes(h.name)
+	task := &messages.HostTask{
+		Lease: h.asking.Lease, Host: h.name,
+		IntervalNs: int64(h.politeness.Interval(&h.Politeness)), PageBudget: uint32(budget),
+		Prefixes: prefixes, MaxRedirects: uint32(h.MaxRedirects),
+		Follow: m.Whole && len(prefixes) > 0,
+	}
+	if at := h.politeness.NextAllowed(); at.After(now) {
+		task.FirstAfterNs = int64(at.Sub(now))
+	}
+	if h.robots != nil && time.Now().Before(h.record.RobotsUntil) {
+		task.Robots = h.record.Robots
+	}
+	size := len(task.Robots)
+	if task.Follow {
+		task.Known = make([]byte, 0, 8*len(m.Known))
+		for _, fp := range m.Known {
+			task.Known = binary.BigEndian.AppendUint64(task.Known, fp)
+		}
+		size += len(task.Known)
+	}
+	for _, entry := range due {
+		page := &entry.Page
+		size += len(page.URL) + 100
+		if len(task.Tasks) > 0 && (size > maxTaskBytes || len(task.Tasks) >= min(budget, h.TaskBudget)) {
+			break
+		}
+		t := &messages.Task{
+			Url: page.URL, Depth: int32(page.Depth), DepthLeft: wireDepth(page.DepthLeft), Position: entry.Position,
+			Redirects: uint32(page.Redirects), Attempts: uint32(page.Attempts),
+		}
+		if !page.CapturedAt.IsZero() {
+			t.Etag, t.Digest, t.CapturedUnix = page.ETag, page.Digest[:], page.CapturedAt.Unix()
+			if !page.LastModified.IsZero() {
+				t.LastModified = page.LastModified.UTC().Format(httpTime)
+			}
+		}
+		task.Tasks = append(task.Tasks, t)
+	}
+	return task
+}
+
+// httpTime is the IMF-fixdate of RFC 9110 5.6.7.
+const httpTime = "Mon, 02 Jan 2006 15:04:05 GMT"
+
+func wireDepth(left uint8) int32 {
+	if left >= store.UnlimitedDepth {
+		return -1
+	}
+	return int32(left)
+}
+
+func storeDepth(left int32) uint8 {
+	if left < 0 || left >= store.UnlimitedDepth {
+		return store.UnlimitedDepth
+	}
+	return uint8(left)
+}
+
+func (h *Host) retryWait(attempt int) time.Duration {
+	return h.RetryWait << min(max(attempt, 1)-1, 10)
+}
+
+// givenUp reports that a crawl that is to end should not wait for this host any longer.
+func (h *Host) givenUp() bool {
+	return !h.Continuous && (h.politeness.Failures() > 2*h.Retries || h.robotsFail > h.Retries)
+}
+
+// giveUp records the reason for pages that will not be asked for, a batch at a time, in the place of a lease.
+func (h *Host) giveUp(ctx actor.Context, due []store.Entry) {
+	reason := h.lastReason
+	if h.robotsFail > h.Retries {
+		reason = messages.Reason_ROBOTS_UNREACHABLE
+	}
+	w := &Write{Urgent: true, Tag: &dropsTag{h.asking}, Host: h.row()}
+	for _, entry := range due {
+		page := entry.Page
+		page.Reason, page.Flags, page.Next = uint8(reason), page.Flags|store.Dropped, time.Time{}
+		w.Drops = append(w.Drops, store.Entry{Page: page, Position: entry.Position})
+		w.Totals.err(reason.String(), 1)
+	}
+	h.write(ctx, w)
+}

@@ -1,0 +1,225 @@
+package actors
+
+import (
+	"fmt"
+
+	"github.com/asynkron/protoactor-go/actor"
+	"github.com/sirupsen/logrus"
+
+	"henro/actors/scope"
+	"henro/store"
+)
+
+// What the Hosts are told by the Master.
+type (
+	// Introduction tells the Hosts of the Partitions and of the Master; work begins with it.
+	Introduction struct {
+		Partitions  []*actor.PID
+		PartitionOf func(host string) int
+	}
+	// ScopeChanged gives new rules of the scope to every Host.
+	ScopeChanged struct{ Rules *scope.Rules }
+	// ToHost carries a message to one Host, awake or not.
+	ToHost struct {
+		Host    string
+		Message any
+	}
+	// SlavesChanged says how many hosts are asked side by side on how many connections: S and C of equation (9). The Master
+	// tells C; the Hosts add S.
+	SlavesChanged struct{ Servers, Connections int }
+)
+
+type (
+	restWanted  struct{ host string } // by a Host with nothing to do
+	restGranted struct{}
+	rested      struct{ host string }
+	stillBusy   struct{ host string }
+	moreHosts   struct{}
+	hostGrew    struct{}
+)
+
+// Hosts is the parent of the Host actors: it wakes them when there is something for them and lets them rest when there is not.
+// A host at rest is a row on disk.
+//
+// Invariants: at most one Host of a name is alive; no message to a host is lost while it goes to rest or wakes.
+type Hosts struct {
+	o      HostOptions
+	master *actor.PID
+	log    *logrus.Entry
+
+	partitions  []*actor.PID
+	partitionOf func(string) int
+	rules       *scope.Rules
+	awake       map[string]*awakeHost
+	unlisted    []store.HostID // by partition, where listing the waiting hosts goes on; 0 is done
+	listing     int            // answers awaited
+	overlooked  bool           // a host was not woken for want of room: list again
+	timer       timer
+}
+
+type awakeHost struct {
+	pid     *actor.PID
+	leaving bool
+	stash   []any // while leaving
+}
+
+// HostsProps makes the parent of all Host actors.
+func HostsProps(o HostOptions, master *actor.PID, log *logrus.Entry) *actor.Props {
+	return actor.PropsFromProducer(func() actor.Actor {
+		return &Hosts{o: o, master: master, log: log.WithField("actor", "hosts"), awake: map[string]*awakeHost{}}
+	})
+}
+
+// Receive is the table of contents.
+func (h *Hosts) Receive(ctx actor.Context) {
+	switch m := ctx.Message().(type) {
+	case *Introduction:
+		h.partitions, h.partitionOf = m.Partitions, m.PartitionOf
+		h.list(ctx)
+	case *actor.Stopping:
+		h.timer.stop()
+	case *ScopeChanged:
+		h.rules = m.Rules
+		h.tellAll(ctx, m)
+	case *SlavesChanged:
+		h.o.Politeness.Servers, h.o.Politeness.Connections = len(h.awake), m.Connections
+		h.tellAll(ctx, &SlavesChanged{Servers: len(h.awake), Connections: m.Connections})
+	case *ToHost:
+		h.forward(ctx, m.Host, m.Message, true)
+	case *HostsGrew:
+		for _, host := range m.Hosts {
+			h.forward(ctx, host, &hostGrew{}, false)
+		}
+	case *WaitingHostsReported:
+		h.wakeListed(ctx, m)
+	case *RelaxationsFound:
+		h.relax(ctx, m)
+	case *restWanted:
+		if a := h.awake[m.host]; a != nil && !a.leaving {
+			a.leaving = true
+			ctx.Send(a.pid, &restGranted{})
+		}
+	case *rested:
+		h.bury(ctx, m.host)
+	case *stillBusy:
+		h.welcomeBack(ctx, m.host)
+	case *moreHosts:
+		h.list(ctx)
+	case *Written: // of relax
+	case actor.SystemMessage, actor.AutoReceiveMessage:
+	default:
+		h.log.WithField("message", fmt.Sprintf("%T", m)).Warn("unknown message")
+	}
+}
+
+func (h *Hosts) tellAll(ctx actor.Context, message any) {
+	for _, a := range h.awake {
+		ctx.Send(a.pid, message)
+	}
+}
+
+// forward gives a message to a host, waking it. When there is no room for one more, only what must not be lost wakes it.
+func (h *Hosts) forward(ctx actor.Context, host string, message any, must bool) {
+	a := h.awake[host]
+	switch {
+	case a == nil && !must && len(h.awake) >= h.o.MaxAwake:
+		h.overlooked = true
+		return
+	case a == nil:
+		a = h.wake(ctx, host)
+	case a.leaving:
+		a.stash = append(a.stash, message)
+		return
+	}
+	ctx.Send(a.pid, message)
+}
+
+func (h *Hosts) wake(ctx actor.Context, host string) *awakeHost {
+	a := &awakeHost{}
+	a.pid = ctx.Spawn(hostProps(&hostEnvironment{
+		HostOptions: h.o, name: host, partition: h.partitions[h.partitionOf(host)], master: h.master,
+		rules: h.rules, log: h.log,
+	}))
+	h.awake[host] = a
+	return a
+}
+
+// bury forgets a host that went to rest, and wakes it at once if something came for it meanwhile.
+func (h *Hosts) bury(ctx actor.Context, host string) {
+	a := h.awake[host]
+	delete(h.awake, host)
+	ctx.Poison(a.pid)
+	for _, message := range a.stash {
+		h.forward(ctx, host, message, true)
+	}
+	if len(h.awake) < h.o.MaxAwake/2 && h.listing == 0 {
+		h.timer.after(ctx, h.o.RestAfter, &moreHosts{})
+	}
+}
+
+func (h *Hosts) welcomeBack(ctx actor.Context, host string) {
+	a := h.awake[host]
+	a.leaving = false
+	stash := a.stash
+	a.stash = nil
+	for _, message := range stash {
+		ctx.Send(a.pid, message)
+	}
+}
+
+// list asks the partitions which hosts have something to do, from where listing stopped.
+func (h *Hosts) list(ctx actor.Context) {
+	if h.unlisted == nil || h.overlooked && h.listed() {
+		h.unlisted, h.overlooked = make([]store.HostID, len(h.partitions)), false
+		for i := range h.unlisted {
+			h.unlisted[i] = 1 // behind which no host is missed: an id of 0 or 1 is as likely as any, 2⁻⁶³
+		}
+	}
+	for i, after := range h.unlisted {
+		if after != 0 && len(h.awake) < h.o.MaxAwake {
+			h.listing++
+			ctx.Request(h.partitions[i], &WaitingHostsAsked{After: after - 1})
+		}
+	}
+}
+
+func (h *Hosts) listed() bool {
+	for _, after := range h.unlisted {
+		if after != 0 {
+			return false
+		}
+	}
+	return h.listing == 0
+}
+
+func (h *Hosts) wakeListed(ctx actor.Context, m *WaitingHostsReported) {
+	h.listing--
+	for _, host := range m.Hosts {
+		if h.awake[host] == nil {
+			h.wake(ctx, host)
+		}
+	}
+	h.unlisted[m.Partition] = 0
+	if m.Next != 0 {
+		h.unlisted[m.Partition] = m.Next + 1
+	}
+	if h.listing == 0 && !h.listed() && len(h.awake) < h.o.MaxAwake {
+		h.list(ctx)
+	}
+}
+
+// relax judges the stored links of pages that turned out to have more depth left, and ticks them off in the same write.
+func (h *Hosts) relax(ctx actor.Context, m *RelaxationsFound) {
+	write := &Write{Relaxed: m.Relaxations, Urgent: true}
+	for i := range m.Relaxations {
+		r := &m.Relaxations[i]
+		judge := newJudge(h.rules, store.HostOf(r.URL))
+		judge.page(r.Depth, r.DepthLeft, 0, 0)
+		for j := range r.Links {
+			l := &r.Links[j]
+			judge.link(l.URL, l.Kind, l.Flags)
+		}
+		write.Candidates = append(write.Candidates, judge.candidates...)
+	}
+	ctx.Request(ctx.Sender(), write)
+}

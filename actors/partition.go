@@ -1,0 +1,558 @@
+package actors
+
+import (
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/asynkron/protoactor-go/actor"
+	"github.com/sirupsen/logrus"
+
+	"henro/store"
+	"henro/store/fingerprint"
+)
+
+// What a Partition is told and asked. Writes are answered by Written once they are on disk; questions are answered from what is
+// on disk, so whoever asks waits for its own Written first.
+type (
+	// Write is a set of changes that are stored whole or not at all.
+	Write struct {
+		Visits     []store.Visited
+		Moves      []store.Entry     // records written anew without a visit
+		Drops      []store.Entry     // records given up
+		Candidates []store.Candidate // of any host: those of other partitions go through the outbox
+		Ghosts     []store.Position
+		Relaxed    []store.Relaxation
+		Host       *store.HostRecord
+		Lease      *store.Lease
+		EndLease   uint64
+		Totals     Totals // added to the crawl's totals
+		Urgent     bool   // somebody waits for the answer
+		Tag        any    // sent back
+	}
+	// Written answers a Write.
+	Written struct{ Tag any }
+
+	// HostAsked asks for what is known of a host.
+	HostAsked struct{ Host string }
+	// HostRestored answers HostAsked.
+	HostRestored struct {
+		Record store.HostRecord
+		Lease  *store.Lease // open when the crawl was last ended
+	}
+	// PagesAsked asks for waiting URLs of a host, and with Known for the fingerprints of all its seen URLs.
+	PagesAsked struct {
+		Host  string
+		Limit int
+		Known int // send them if there are no more than this
+	}
+	// PagesLoaded answers PagesAsked.
+	PagesLoaded struct {
+		store.Waiting
+		Known []uint64
+		Whole bool // Known holds all
+	}
+	// EntriesAsked asks for the records at some positions.
+	EntriesAsked struct{ Positions []store.Position }
+	// EntriesLoaded answers EntriesAsked; what is not there any more is left out.
+	EntriesLoaded struct{ Entries []store.Entry }
+	// CandidatesSent hands URLs to the partition that owns their hosts; it is repeated until answered.
+	CandidatesSent struct{ Parcels []store.Parcel }
+	// CandidatesStored answers CandidatesSent.
+	CandidatesStored struct{ Parcels []store.Parcel }
+	// RelaxationsFound asks the Hosts to judge the links of pages that turned out to have more depth left.
+	RelaxationsFound struct{ Relaxations []store.Relaxation }
+	// WaitingHostsAsked asks for hosts that have something to do, in the order of ids.
+	WaitingHostsAsked struct{ After store.HostID }
+	// WaitingHostsReported answers WaitingHostsAsked.
+	WaitingHostsReported struct {
+		Partition int
+		Hosts     []string
+		Next      store.HostID // 0: that was all
+	}
+	// QuietAsked asks whether anything is left to do; the answers of two rounds prove the end of a crawl.
+	QuietAsked struct{ Round uint64 }
+	// QuietReported answers QuietAsked.
+	QuietReported struct {
+		Partition int
+		Round     uint64
+		Stats     store.Stats
+		Unsettled int    // writes not on disk, candidates not with their owner, relaxations not judged
+		Commits   uint64 // so far: equal in two rounds means that nothing happened in between
+		Totals    Totals // of this partition, since the crawl began
+	}
+	// HostsGrew tells the Hosts which hosts have got URLs to visit.
+	HostsGrew struct{ Hosts []string }
+	// LeasesFound tells the Master which leases were open at the last end, once at the start.
+	LeasesFound struct{ Leases []store.Lease }
+	// StoreStalled tells the Master that nothing can be stored; what is unwritten is kept and tried again.
+	StoreStalled struct {
+		Partition int
+		Err       error
+	}
+	// StoreResumed tells that it can be again.
+	StoreResumed struct{ Partition int }
+
+	partitionPeers struct{ pids []*actor.PID }
+)
+
+type (
+	flush     struct{}
+	commit    struct{ batch *store.Batch }
+	committed struct {
+		outcome store.Outcome
+		err     error
+	}
+)
+
+// PartitionOptions say when what was written goes to disk.
+type PartitionOptions struct {
+	FlushBytes int           // a batch of this size is committed at once; 1 MB costs 2.7 µs and 0.8 kB a revisit (docs/state.md)
+	FlushAge   time.Duration // the oldest write waits no longer than this
+	FlushGap   time.Duration // between two commits even when somebody waits: what comes meanwhile shares one
+	RetryAfter time.Duration // after a commit that failed
+}
+
+// DefaultPartitionOptions lose at most five seconds of results in a crash; they are fetched again.
+func DefaultPartitionOptions() PartitionOptions {
+	return PartitionOptions{FlushBytes: 1 << 20, FlushAge: 5 * time.Second, FlushGap: 10 * time.Millisecond, RetryAfter: 2 * time.Second}
+}
+
+// Bounds of what is read and handed on at once.
+const (
+	parcelBatch     = 64
+	relaxationBatch = 64
+	hostBatch       = 1000
+	ownersKept      = 1 << 14 // hosts whose partition is remembered
+	deliveredKept   = 1 << 16 // foreign URLs that are known to be with their owner
+)
+
+// totalsMeta is where the totals of a partition are kept.
+const totalsMeta = "totals"
+
+// Partition is the only writer of one file of the state. Writes gather in a batch; one transaction stores it; then everybody
+// who wrote is told. While a child commits one batch the next gathers, so Receive never waits for the disk.
+//
+// Invariant: whoever is told Written can be killed at any later instruction and finds what it wrote.
+type Partition struct {
+	o     PartitionOptions
+	index int
+	state *store.State
+	disk  *store.Partition
+	hosts *actor.PID
+	owner *actor.PID // the Master, told of stalls
+	log   *logrus.Entry
+
+	peers     []*actor.PID // the Partitions, by index
+	committer *actor.PID
+	batch     *store.Batch
+	writers   []writer     // of the batch
+	inFlight  []writer     // of the batch being committed
+	pending   *store.Batch // being committed
+	failed    *store.Batch // could not be committed, first to be tried again
+	busy      bool         // a commit is under way
+	oldest    time.Time    // when the batch was begun
+	urgent    bool
+	lastAt    time.Time // of the last commit's start
+	timer     timer
+	sending   bool // parcels are with a peer, unanswered
+	relaxing  bool // relaxations are with the Hosts, unanswered
+	stalled   bool
+	commits   uint64
+	totals    Totals
+	stats     store.Stats                  // after the last commit
+	found     map[store.HostID]store.Lease // open at the start and not ended since
+	owners    map[string]int               // partition of a host
+	delivered []uint64                     // direct-mapped: fingerprint and depth left of foreign URLs that their owner has stored
+}
+
+type writer struct {
+	pid    *actor.PID
+	answer any
+}
+
+// PartitionProps makes the actor of partition index of the state.
+func PartitionProps(o PartitionOptions, state *store.State, index int, hosts, owner *actor.PID, log *logrus.Entry) *actor.Props {
+	return actor.PropsFromProducer(func() actor.Actor {
+		return &Partition{
+			o: o, index: index, state: state, disk: state.Partitions[index], hosts: hosts, owner: owner,
+			log: log.WithFields(logrus.Fields{"actor": "partition", "partition": index}),
+		}
+	})
+}
+
+// IntroducePartitions tells the Partitions of each other, once all are spawned.
+func IntroducePartitions(send func(*actor.PID, any), pids []*actor.PID) {
+	for _, pid := range pids {
+		send(pid, &partitionPeers{pids})
+	}
+}
+
+// Receive is the table of contents.
+func (p *Partition) Receive(ctx actor.Context) {
+	switch m := ctx.Message().(type) {
+	case *actor.Started:
+		p.start(ctx)
+	case *actor.Stopping:
+		p.timer.stop()
+	case *actor.Stopped:
+		p.flushLast()
+	case *partitionPeers:
+		p.peers = m.pids
+		p.deliver(ctx)
+		p.relax(ctx)
+	case *Write:
+		p.write(ctx, m)
+	case *CandidatesSent:
+		for _, parcel := range m.Parcels {
+			for i := range parcel.Candidates {
+				p.batch.Admit(parcel.Candidates[i])
+			}
+		}
+		p.wrote(ctx, &CandidatesStored{m.Parcels}, true)
+	case *CandidatesStored:
+		p.forgetParcels(ctx, m.Parcels)
+	case *flush:
+		p.flush(ctx)
+	case *committed:
+		p.settle(ctx, m)
+	case *HostAsked:
+		p.restoreHost(ctx, m)
+	case *PagesAsked:
+		p.loadPages(ctx, m)
+	case *EntriesAsked:
+		p.loadEntries(ctx, m)
+	case *WaitingHostsAsked:
+		p.listHosts(ctx, m)
+	case *QuietAsked:
+		p.reportQuiet(ctx, m)
+	case actor.SystemMessage, actor.AutoReceiveMessage:
+	default:
+		p.log.WithField("message", fmt.Sprintf("%T", m)).Warn("unknown message")
+	}
+}
+
+func (p *Partition) start(ctx actor.Context) {
+	p.batch = store.NewBatch(time.Now())
+	p.owners, p.delivered = map[string]int{}, make([]uint64, deliveredKept)
+	totals, err := p.disk.Meta(totalsMeta)
+	if err == nil {
+		err = p.totals.UnmarshalBinary(totals)
+	}
+	if err == nil {
+		p.stats, err = p.disk.Stats()
+	}
+	if err != nil {
+		panic(fmt.Errorf("read the totals: %w", err))
+	}
+	leases, err := p.disk.Leases()
+	if err != nil {
+		panic(fmt.Errorf("read the leases: %w", err))
+	}
+	p.found = make(map[store.HostID]store.Lease, len(leases))
+	for _, lease := range leases {
+		p.found[lease.Host] = lease
+	}
+	ctx.Send(p.owner, &LeasesFound{Leases: leases})
+	disk := p.disk
+	p.committer = ctx.Spawn(actor.PropsFromFunc(func(ctx actor.Context) {
+		if m, ok := ctx.Message().(*commit); ok {
+			outcome, err := disk.Commit(m.batch)
+			ctx.Respond(&committed{outcome, err})
+		}
+	}))
+}
+
+// write adds to the batch. URLs of other partitions go to the outbox in the transaction of the page that had them.
+func (p *Partition) write(ctx actor.Context, m *Write) {
+	for i := range m.Visits {
+		p.batch.Visit(m.Visits[i])
+	}
+	for i := range m.Moves {
+		p.batch.Move(m.Moves[i].Position, m.Moves[i].Page)
+	}
+	for i := range m.Drops {
+		p.batch.Drop(m.Drops[i].Position, m.Drops[i].Page)
+	}
+	var foreign map[int][]store.Candidate
+	for i := range m.Candidates {
+		c := &m.Candidates[i]
+		owner := p.ownerOf(c.Host)
+		switch {
+		case owner == p.index:
+			p.batch.Admit(*c)
+		case !p.isDelivered(c):
+			if foreign == nil {
+				foreign = map[int][]store.Candidate{}
+			}
+			foreign[owner] = append(foreign[owner], *c)
+		}
+	}
+	for owner, candidates := range foreign {
+		p.batch.Send(owner, candidates)
+	}
+	p.batch.Forget(m.Ghosts...)
+	for _, r := range m.Relaxed {
+		p.batch.Relaxed(r)
+		p.relaxing = false
+	}
+	if m.Host != nil {
+		p.batch.PutHost(*m.Host)
+	}
+	if m.Lease != nil {
+		p.batch.PutLease(*m.Lease)
+	}
+	if m.EndLease != 0 {
+		p.batch.DeleteLease(m.EndLease)
+		if m.Host != nil {
+			delete(p.found, m.Host.ID)
+		}
+	}
+	p.totals.Add(&m.Totals)
+	p.wrote(ctx, &Written{Tag: m.Tag}, m.Urgent)
+}
+
+// ownerOf returns the partition of a host. Finding the registrable domain costs a microsecond, so it is remembered for a while.
+func (p *Partition) ownerOf(host string) int {
+	owner, ok := p.owners[host]
+	if !ok {
+		if len(p.owners) >= ownersKept {
+			clear(p.owners)
+		}
+		owner = p.state.PartitionOf(host)
+		p.owners[host] = owner
+	}
+	return owner
+}
+
+func delivery(c *store.Candidate) (slot int, word uint64) {
+	fp := fingerprint.URL(c.URL)
+	return int(fp % deliveredKept), fp&^0xff | uint64(c.DepthLeft) + 1
+}
+
+// isDelivered reports that the owner of a URL has it with at least this depth left: the navigation bar of every page need not
+// pass the outbox again.
+func (p *Partition) isDelivered(c *store.Candidate) bool {
+	slot, word := delivery(c)
+	known := p.delivered[slot]
+	return known&^0xff == word&^0xff && known&0xff >= word&0xff
+}
+
+func (p *Partition) forgetParcels(ctx actor.Context, parcels []store.Parcel) {
+	p.sending = false
+	for i := range parcels {
+		for j := range parcels[i].Candidates {
+			slot, word := delivery(&parcels[i].Candidates[j])
+			p.delivered[slot] = word
+		}
+		p.batch.Sent(parcels[i].Key)
+	}
+	p.wrote(ctx, nil, true)
+}
+
+// wrote remembers whom to tell, and decides when to flush.
+func (p *Partition) wrote(ctx actor.Context, answer any, urgent bool) {
+	if answer != nil {
+		p.writers = append(p.writers, writer{ctx.Sender(), answer})
+	}
+	if p.oldest.IsZero() {
+		p.oldest = time.Now()
+		p.timer.after(ctx, p.o.FlushAge, &flush{})
+	}
+	if (urgent || p.full()) && !p.urgent {
+		p.urgent = true
+		if wait := p.o.FlushGap - time.Since(p.lastAt); wait > 0 {
+			p.timer.after(ctx, wait, &flush{})
+		} else {
+			ctx.Send(ctx.Self(), &flush{}) // behind what is in the mailbox already, which shares the commit
+		}
+	}
+}
+
+func (p *Partition) flush(ctx actor.Context) {
+	if p.busy || p.oldest.IsZero() {
+		return
+	}
+	p.timer.stop()
+	p.busy, p.lastAt = true, time.Now()
+	if p.failed != nil { // first what could not be written before; the rest follows it
+		p.pending, p.failed = p.failed, nil
+	} else {
+		totals, _ := p.totals.MarshalBinary()
+		p.batch.PutMeta(totalsMeta, totals)
+		p.pending, p.batch = p.batch, store.NewBatch(p.lastAt)
+		p.inFlight, p.writers = p.writers, nil
+		p.oldest, p.urgent = time.Time{}, false
+	}
+	ctx.Request(p.committer, &commit{p.pending})
+}
+
+// flushLast stores what is left, now that the committer has stopped. Whoever wrote it may be gone, and nobody needs to be told:
+// what is not stored would be fetched again.
+func (p *Partition) flushLast() {
+	for _, batch := range []*store.Batch{p.failed, p.pending, p.batch} {
+		if batch == nil || batch.Empty() {
+			continue
+		}
+		if _, err := p.disk.Commit(batch); err != nil {
+			p.log.WithField("err", err).Error("the last results could not be stored; they will be fetched again")
+			return
+		}
+	}
+}
+
+// full reports that the batch should wait no longer: one commit keeps every page that it changes in memory.
+func (p *Partition) full() bool { return p.batch.Bytes() >= p.o.FlushBytes || p.batch.Len() >= 10_000 }
+
+// settle tells everybody who wrote; a batch that failed is kept and tried again.
+func (p *Partition) settle(ctx actor.Context, m *committed) {
+	p.busy = false
+	if m.err != nil {
+		if !p.stalled {
+			p.stalled = true
+			p.log.WithField("err", m.err).Error("the state cannot be written; trying again")
+			ctx.Send(p.owner, &StoreStalled{p.index, m.err})
+		}
+		p.failed = p.pending
+		if p.oldest.IsZero() {
+			p.oldest = time.Now()
+		}
+		p.urgent = true
+		p.timer.after(ctx, p.o.RetryAfter, &flush{})
+		return
+	}
+	if p.stalled {
+		p.stalled = false
+		p.log.Info("the state can be written again")
+		ctx.Send(p.owner, &StoreResumed{p.index})
+	}
+	p.commits++
+	p.pending = nil
+	if stats, err := p.disk.Stats(); err == nil {
+		p.stats = stats
+	}
+	writers := p.inFlight
+	p.inFlight = nil
+	for _, w := range writers {
+		ctx.Send(w.pid, w.answer)
+	}
+	if len(m.outcome.Admitted) > 0 {
+		grew := &HostsGrew{}
+		for _, admission := range m.outcome.Admitted {
+			grew.Hosts = append(grew.Hosts, admission.Name)
+		}
+		ctx.Send(p.hosts, grew)
+	}
+	p.deliver(ctx)
+	p.relax(ctx)
+	switch {
+	case p.oldest.IsZero():
+	case p.urgent || p.full() || time.Since(p.oldest) >= p.o.FlushAge:
+		p.urgent = true
+		p.timer.after(ctx, max(0, p.o.FlushGap-time.Since(p.lastAt)), &flush{})
+	default:
+		p.timer.after(ctx, p.o.FlushAge-time.Since(p.oldest), &flush{})
+	}
+}
+
+// deliver hands parcels of the outbox to their owner, one group at a time, oldest first.
+func (p *Partition) deliver(ctx actor.Context) {
+	if p.sending || p.peers == nil || p.stats.Parcels == 0 {
+		return
+	}
+	parcels, err := p.disk.Outbox(parcelBatch)
+	if err != nil {
+		p.log.WithField("err", err).Error("the outbox cannot be read")
+		return
+	}
+	group := parcels[:0:0]
+	for _, parcel := range parcels {
+		if parcel.Partition == parcels[0].Partition {
+			group = append(group, parcel)
+		}
+	}
+	if len(group) > 0 {
+		p.sending = true
+		ctx.Request(p.peers[group[0].Partition], &CandidatesSent{group})
+	}
+}
+
+// relax has the links of pages judged again that turned out to have more depth left than when they were visited.
+func (p *Partition) relax(ctx actor.Context) {
+	if p.relaxing || p.stats.Relaxations == 0 {
+		return
+	}
+	relaxations, err := p.disk.Relaxations(relaxationBatch)
+	if err != nil {
+		p.log.WithField("err", err).Error("the relaxations cannot be read")
+		return
+	}
+	if len(relaxations) > 0 {
+		p.relaxing = true
+		ctx.Request(p.hosts, &RelaxationsFound{relaxations})
+	}
+}
+
+func (p *Partition) restoreHost(ctx actor.Context, m *HostAsked) {
+	id := store.IDOf(m.Host)
+	record, err := p.disk.Host(id)
+	if errors.Is(err, store.ErrNotFound) {
+		record = store.HostRecord{ID: id, Name: m.Host}
+	} else if err != nil {
+		panic(fmt.Errorf("restore host %s: %w", m.Host, err))
+	}
+	answer := &HostRestored{Record: record}
+	if lease, ok := p.found[id]; ok {
+		answer.Lease = &lease
+	}
+	ctx.Respond(answer)
+}
+
+func (p *Partition) loadPages(ctx actor.Context, m *PagesAsked) {
+	id := store.IDOf(m.Host)
+	answer := &PagesLoaded{}
+	var err error
+	if answer.Waiting, err = p.disk.Fresh(id, nil, m.Limit); err == nil && m.Known > 0 {
+		answer.Known, answer.Whole, err = p.disk.Known(id, m.Known)
+	}
+	if err != nil {
+		panic(fmt.Errorf("load pages of %s: %w", m.Host, err))
+	}
+	ctx.Respond(answer)
+}
+
+func (p *Partition) loadEntries(ctx actor.Context, m *EntriesAsked) {
+	answer := &EntriesLoaded{}
+	for _, position := range m.Positions {
+		if entry, err := p.disk.At(position); err == nil {
+			answer.Entries = append(answer.Entries, entry)
+		}
+	}
+	ctx.Respond(answer)
+}
+
+func (p *Partition) listHosts(ctx actor.Context, m *WaitingHostsAsked) {
+	records, err := p.disk.Hosts(m.After, hostBatch)
+	if err != nil {
+		panic(fmt.Errorf("list hosts: %w", err))
+	}
+	answer := &WaitingHostsReported{Partition: p.index}
+	for i := range records {
+		if _, lent := p.found[records[i].ID]; lent || records[i].Waiting > 0 {
+			answer.Hosts = append(answer.Hosts, records[i].Name)
+		}
+		answer.Next = records[i].ID
+	}
+	if len(records) < hostBatch {
+		answer.Next = 0
+	}
+	ctx.Respond(answer)
+}
+
+func (p *Partition) reportQuiet(ctx actor.Context, m *QuietAsked) {
+	unsettled := int(p.stats.Parcels+p.stats.Relaxations) + len(p.found) + len(p.writers) + len(p.inFlight)
+	if p.busy || p.sending || p.relaxing || !p.oldest.IsZero() {
+		unsettled++
+	}
+	ctx.Respond(&QuietReported{Partition: p.index, Round: m.Round, Stats: p.stats, Unsettled: unsettled, Commits: p.commits, Totals: p.totals.Clone()})
+}

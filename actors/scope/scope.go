@@ -1,0 +1,273 @@
+// Package scope decides which URLs belong to a crawl.
+//
+// Rules are a value made from the seeds and the operator's wishes; adding a seed makes a new value, so that it can be handed
+// to every actor without a lock. A URL is in scope when a seed's region contains it (its host, its registrable domain, the
+// folder of the seed, or anywhere), when its top-level domain is wanted, when some include pattern matches (or there is none)
+// and no exclude pattern does, and when no portal of the stop list contains it.
+//
+// A host is compared by name and port here, not by scheme: a seed at http://example.com also means https://example.com, since
+// sites move between the two by redirect. Non-default ports are sites of their own.
+//
+// Invariant: Decide is a pure function of the rules and the URL, so that a slave following links inside a lease and the master
+// admitting them agree.
+package scope
+
+import (
+	"fmt"
+	"maps"
+	"net/netip"
+	"regexp"
+	"strings"
+
+	"henro/messages/weburl"
+)
+
+// Mode is how far a crawl reaches from its seeds.
+type Mode uint8
+
+// The modes, from the narrowest.
+const (
+	Prefix Mode = iota // below the folder of a seed
+	Host               // on the host of a seed
+	Domain             // on the registrable domain of a seed
+	Any                // anywhere
+)
+
+var modeNames = [...]string{Prefix: "prefix", Host: "host", Domain: "domain", Any: "any"}
+
+// String returns the word that ParseMode understands.
+func (m Mode) String() string { return modeNames[m] }
+
+// ParseMode reads one of host, domain, prefix, any.
+func ParseMode(word string) (Mode, error) {
+	for m, name := range modeNames {
+		if name == word {
+			return Mode(m), nil
+		}
+	}
+	return 0, fmt.Errorf("scope %q is not one of host, domain, prefix, any", word)
+}
+
+// Verdict says whether a URL belongs to the crawl, and if not, by which rule.
+type Verdict uint8
+
+// The verdicts.
+const (
+	In          Verdict = iota // belongs to the crawl
+	OutOfReach                 // no seed's region contains it
+	WrongTLD                   // its top-level domain is not wanted
+	NotIncluded                // no include pattern matches
+	Excluded                   // an exclude pattern matches
+	StopListed                 // a portal of the stop list contains it
+)
+
+var verdictNames = [...]string{In: "in", OutOfReach: "out of scope", WrongTLD: "wrong top-level domain", NotIncluded: "not included", Excluded: "excluded", StopListed: "stop-listed"}
+
+// String returns the reason in words.
+func (v Verdict) String() string { return verdictNames[v] }
+
+// Options are the operator's wishes.
+type Options struct {
+	Mode    Mode
+	Include []string // regular expressions over the whole URL; empty means all
+	Exclude []string // regular expressions over the whole URL
+	TLDs    []string // wanted top-level domains without the dot; empty means all
+	Portals []string // stop list given beforehand: host names (with everything below them) or URL prefixes
+}
+
+// DefaultOptions stay on the hosts of the seeds.
+func DefaultOptions() Options { return Options{Mode: Host} }
+
+// Rules are the scope of one crawl. Rules are immutable: With returns new ones.
+type Rules struct {
+	options  Options
+	include  []*regexp.Regexp
+	exclude  []*regexp.Regexp
+	portals  map[string]bool // host names
+	prefixes []string        // stop-listed URL prefixes
+	hosts    map[string]bool // of the seeds: name, or name:port for ports that are no scheme's default
+	domains  map[string]bool
+	folders  []string // of the seeds, without the scheme
+}
+
+// New compiles the operator's wishes, without any seed yet.
+func New(o Options) (*Rules, error) {
+	r := &Rules{options: o, hosts: map[string]bool{}, domains: map[string]bool{}, portals: map[string]bool{}}
+	for _, set := range []struct {
+		patterns []string
+		to       *[]*regexp.Regexp
+		name     string
+	}{{o.Include, &r.include, "include"}, {o.Exclude, &r.exclude, "exclude"}} {
+		for _, pattern := range set.patterns {
+			re, err := regexp.Compile(pattern)
+			if err != nil {
+				return nil, fmt.Errorf("%s pattern %q: %w", set.name, pattern, err)
+			}
+			*set.to = append(*set.to, re)
+		}
+	}
+	for _, portal := range o.Portals {
+		if strings.Contains(portal, "://") {
+			u, err := weburl.Parse(portal)
+			if err != nil {
+				return nil, fmt.Errorf("stop list entry %q: %w", portal, err)
+			}
+			r.prefixes = append(r.prefixes, schemeless(u.String()))
+			continue
+		}
+		r.portals[strings.ToLower(strings.Trim(portal, "."))] = true
+	}
+	return r, nil
+}
+
+// With returns rules that also reach what this seed stands for.
+func (r *Rules) With(seed weburl.URL) *Rules {
+	next := *r
+	next.hosts, next.domains = maps.Clone(r.hosts), maps.Clone(r.domains)
+	next.hosts[site(seed)] = true
+	next.domains[domain(seed)] = true
+	folder := schemeless(seed.String())
+	if i := strings.IndexAny(folder, "?#"); i >= 0 {
+		folder = folder[:i]
+	}
+	folder = folder[:strings.LastIndexByte(folder, '/')+1]
+	next.folders = append(append([]string(nil), r.folders...), folder)
+	return &next
+}
+
+// Reaches reports whether a seed's region contains the URL, whatever the other rules say.
+func (r *Rules) Reaches(u weburl.URL) bool {
+	switch r.options.Mode {
+	case Any:
+		return true
+	case Domain:
+		return r.domains[domain(u)]
+	case Host:
+		return r.hosts[site(u)]
+	default:
+		rest := schemeless(u.String())
+		for _, folder := range r.folders {
+			if strings.HasPrefix(rest, folder) {
+				return true
+			}
+		}
+		return false
+	}
+}
+
+// Decide says whether the URL belongs to the crawl.
+func (r *Rules) Decide(u weburl.URL) Verdict {
+	if !r.Reaches(u) {
+		return OutOfReach
+	}
+	if len(r.options.TLDs) > 0 && !r.wantedTLD(u.Hostname()) {
+		return WrongTLD
+	}
+	if r.stopListed(u) {
+		return StopListed
+	}
+	return Match(u.String(), r.include, r.exclude)
+}
+
+// Match applies include and exclude patterns alone, as a slave does for the links of a host that is in scope.
+func Match(url string, include, exclude []*regexp.Regexp) Verdict {
+	included := len(include) == 0
+	for _, re := range include {
+		if included = re.MatchString(url); included {
+			break
+		}
+	}
+	if !included {
+		return NotIncluded
+	}
+	for _, re := range exclude {
+		if re.MatchString(url) {
+			return Excluded
+		}
+	}
+	return In
+}
+
+// HasPatterns reports whether more than the region decides: only then must a URL under one of Prefixes be judged by Decide.
+func (r *Rules) HasPatterns() bool {
+	return len(r.include)+len(r.exclude)+len(r.prefixes) > 0
+}
+
+// Prefixes returns the URL prefixes of one host ("scheme://name[:port]") that the rules reach: what a slave that works on the
+// host may follow. None means nothing of the host is in scope.
+func (r *Rules) Prefixes(host string) []string {
+	root, err := weburl.Parse(host + "/")
+	if err != nil || r.stopListed(root) {
+		return nil
+	}
+	if len(r.options.TLDs) > 0 && !r.wantedTLD(root.Hostname()) {
+		return nil
+	}
+	if r.options.Mode != Prefix {
+		if r.Reaches(root) {
+			return []string{root.String()}
+		}
+		return nil
+	}
+	var prefixes []string
+	base := schemeless(root.String())
+	for _, folder := range r.folders {
+		if strings.HasPrefix(folder, base) {
+			prefixes = append(prefixes, root.Scheme()+"://"+folder)
+		}
+	}
+	return prefixes
+}
+
+func (r *Rules) wantedTLD(name string) bool {
+	tld := name[strings.LastIndexByte(name, '.')+1:]
+	for _, wanted := range r.options.TLDs {
+		if strings.EqualFold(strings.TrimPrefix(wanted, "."), tld) {
+			return true
+		}
+	}
+	return false
+}
+
+func (r *Rules) stopListed(u weburl.URL) bool {
+	if len(r.portals) > 0 {
+		for name := u.Hostname(); name != ""; {
+			if r.portals[name] {
+				return true
+			}
+			_, rest, found := strings.Cut(name, ".")
+			if !found {
+				break
+			}
+			name = rest
+		}
+	}
+	if len(r.prefixes) > 0 {
+		rest := schemeless(u.String())
+		for _, prefix := range r.prefixes {
+			if strings.HasPrefix(rest, prefix) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// site is the name of a URL's host, with the port unless it is a scheme's default.
+func site(u weburl.URL) string {
+	host := u.Host()
+	return host[strings.Index(host, "://")+3:]
+}
+
+// domain is the registrable domain, or the site itself where there is none (addresses, single labels).
+func domain(u weburl.URL) string {
+	if _, err := netip.ParseAddr(strings.Trim(u.Hostname(), "[]")); err == nil {
+		return u.Hostname()
+	}
+	if pld := u.PLD(); pld != "" {
+		return pld
+	}
+	return u.Hostname()
+}
+
+func schemeless(url string) string { return url[strings.Index(url, "://")+3:] }

@@ -1,0 +1,56 @@
+package actors
+
+import (
+	"encoding/json"
+	"maps"
+)
+
+// Totals are totals of a crawl since it began, kept in the transaction of what they count.
+type Totals struct {
+	Pages      uint64 `json:"pages"`       // URLs visited for the first time, with a response
+	Revisits   uint64 `json:"revisits"`    // later visits with a response
+	Links      uint64 `json:"links"`       // outlinks found, as last stored of each visit
+	Bytes      uint64 `json:"bytes"`       // payload as it came
+	StopListed uint64 `json:"stop_listed"` // links not admitted because of the stop list
+	OutOfScope uint64 `json:"out_of_scope"`
+	// Errors totals visits given up without a response, by messages.Reason, and answers from 400 on by their status.
+	Errors map[string]uint64 `json:"errors,omitempty"`
+}
+
+// Add adds the other's totals.
+func (c *Totals) Add(other *Totals) {
+	c.Pages += other.Pages
+	c.Revisits += other.Revisits
+	c.Links += other.Links
+	c.Bytes += other.Bytes
+	c.StopListed += other.StopListed
+	c.OutOfScope += other.OutOfScope
+	for reason, n := range other.Errors {
+		c.err(reason, n)
+	}
+}
+
+// Clone returns totals that do not change with these.
+func (c *Totals) Clone() Totals {
+	clone := *c
+	clone.Errors = maps.Clone(c.Errors)
+	return clone
+}
+
+func (c *Totals) err(reason string, n uint64) {
+	if c.Errors == nil {
+		c.Errors = map[string]uint64{}
+	}
+	c.Errors[reason] += n
+}
+
+// MarshalBinary writes the totals for the store.
+func (c *Totals) MarshalBinary() ([]byte, error) { return json.Marshal(c) }
+
+// UnmarshalBinary reads what MarshalBinary wrote; nothing is a crawl that has not begun.
+func (c *Totals) UnmarshalBinary(data []byte) error {
+	if len(data) == 0 {
+		return nil
+	}
+	return json.Unmarshal(data, c)
+}

@@ -1,0 +1,577 @@
+// Package master hands out work and knows when there is none left.
+//
+// The Master lends hosts to slaves, keeps the ledger of leases, takes seeds and commands, and sees the end of a crawl. What a
+// host needs is decided by its Host actor, what is on disk by the Partitions; the Master only brings them together:
+//
+//	slaves ── WorkRequested ──► Master ── Lend ──► Hosts/Host ── Write ──► Partition
+//	       ◄── TaskBatch ───────       ◄── Lent ──            ◄── Written ──
+//	       ── Report ─────────►        ── HostFacts ──►
+//	       ◄── Stored ─────────        ◄── FactsStored ──
+//
+// Invariants:
+//   - a host is lent at most once at a time (package ledger);
+//   - a lease ends here no sooner than at its holder;
+//   - the end of a crawl is declared only when two rounds of questions, between which nothing was committed anywhere, found no
+//     URL waiting, no write unsettled, no lease open and no seed on its way.
+package master
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/asynkron/protoactor-go/actor"
+	"github.com/sirupsen/logrus"
+
+	"henro/actors"
+	"henro/actors/scope"
+	"henro/master/ledger"
+	"henro/messages"
+	"henro/messages/weburl"
+	"henro/store"
+)
+
+// Commands to the Master; each is answered.
+type (
+	// AddSeeds admits seeds while the crawl runs. It is answered by SeedsAdded when they are on disk.
+	AddSeeds struct{ Seeds []Seed }
+	// SeedsAdded answers AddSeeds.
+	SeedsAdded struct{ Count int }
+	// Begin lets the crawl come to an end: the seeds it was started with are added.
+	Begin struct{}
+	// Pause takes all leases back and lends nothing until Resume. Both are answered by StatusReported.
+	Pause struct{}
+	// Resume ends Pause.
+	Resume struct{}
+	// Stop takes all leases back and ends the crawl; its state stays. Answered by StatusReported.
+	Stop struct{ Why End }
+	// StatusAsked asks how the crawl goes.
+	StatusAsked struct{}
+	// SlaveLost tells that the gossip lost a slave: nothing more is sent to it, its leases run on.
+	SlaveLost struct{ Slave, Boot string }
+)
+
+// Seed is a URL to begin from.
+type Seed struct {
+	URL   weburl.URL
+	Depth int // links followed from it; negative: without end
+}
+
+// State is what a crawl is doing.
+type State string
+
+// The states of a crawl.
+const (
+	Running State = "running"
+	Paused  State = "paused"
+	Ending  State = "ending" // leases are being taken back
+	Ended   State = "ended"
+)
+
+// End says why a crawl ended.
+type End string
+
+// The ends of a crawl.
+const (
+	Finished   End = "finished" // nothing left to do
+	PageLimit  End = "page limit"
+	TimeLimit  End = "time limit"
+	SizeLimit  End = "size limit"
+	Stopped    End = "stopped"
+	DiskFull   End = "disk full"
+	StoreFault End = "store fault"
+)
+
+// Status is how a crawl goes.
+type Status struct {
+	State     State         `json:"state"`
+	End       End           `json:"end,omitempty"`
+	Totals    actors.Totals `json:"totals"`
+	Hosts     uint64        `json:"hosts"`
+	Waiting   uint64        `json:"waiting"` // URLs in the frontier
+	Known     uint64        `json:"known"`   // URLs ever admitted
+	Ready     int           `json:"ready"`   // hosts that wait to be lent
+	NextReady time.Time     `json:"next_ready,omitzero"`
+	Leases    int           `json:"leases"`
+	Slaves    []SlaveStatus `json:"slaves"`
+	Seconds   float64       `json:"seconds"` // of this run
+	PerSecond float64       `json:"pages_per_second"`
+	Stalled   string        `json:"stalled,omitempty"` // why nothing can be stored
+}
+
+// SlaveStatus is what the Master knows of one slave.
+type SlaveStatus struct {
+	Name    string `json:"name"`
+	Version string `json:"version"`
+	Address string `json:"address,omitempty"`
+	Slots   int    `json:"slots"`
+	Leases  int    `json:"leases"`
+	Silent  string `json:"silent"` // since it was heard of last
+}
+
+type (
+	tick     struct{}
+	seedsTag struct {
+		reply *actor.PID
+		count int
+		left  *int // partitions that have not answered
+	}
+)
+
+// tickEvery is how often ends are looked for: leases, limits, the crawl.
+const tickEvery = 250 * time.Millisecond
+
+// endWait bounds the wait for leases to come back at the end: a fetch under way may take a minute, and a slave may be gone.
+const endWait = 15 * time.Second
+
+// Master is the actor at the head of a crawl.
+type Master struct {
+	o     Options
+	log   *logrus.Entry
+	state *store.State
+	done  chan<- Status // takes the last word, once
+
+	hosts      *actor.PID
+	partitions []*actor.PID
+	scope      *scope.Rules
+
+	ledger  ledger.Ledger
+	ready   *readyHosts
+	slaves  map[string]*slave
+	lastID  uint64
+	serving int // of slaves, for taking turns
+
+	phase     State
+	end       End
+	startedAt time.Time
+	found     int               // partitions that have told which leases were open at the last end
+	begun     bool              // the seeds it was started with are added
+	seeding   int               // seeds not on disk yet
+	budgets   map[uint64]uint64 // visits that open leases may still make, by lease, while there is a page limit
+	stalled   map[int]error
+	stalledAt time.Time
+	endingAt  time.Time
+	timer     *time.Timer
+	quiet     quietRound
+	visits    uint64 // stored in this run
+	last      Status
+}
+
+// slave is one slave as the Master talks to it.
+type slave struct {
+	pid     *actor.PID
+	version string
+	address string
+
+	connections int
+	serial      uint64 // of its latest request
+	acks        *messages.Stored
+}
+
+// quietRound gathers the answers of the Partitions.
+type quietRound struct {
+	number  uint64
+	asked   bool
+	answers map[int]*actors.QuietReported
+	before  map[int]uint64 // commits at the last quiet round; nil: that was not quiet
+}
+
+// Props makes the Master of an opened state.
+func Props(o Options, state *store.State, rules *scope.Rules, done chan<- Status, log *logrus.Entry) *actor.Props {
+	return actor.PropsFromProducer(func() actor.Actor {
+		return &Master{
+			o: o, log: log.WithField("actor", "master"), state: state, scope: rules, done: done,
+			ready: newReadyHosts(), slaves: map[string]*slave{}, budgets: map[uint64]uint64{}, stalled: map[int]error{},
+			phase: Running, startedAt: time.Now(), lastID: uint64(time.Now().UnixMilli()) << 20,
+		}
+	})
+}
+
+// Receive is the table of contents.
+func (m *Master) Receive(ctx actor.Context) {
+	switch msg := ctx.Message().(type) {
+	case *actor.Started:
+		m.start(ctx)
+	case *actor.Stopping:
+		m.timer.Stop()
+	case *messages.SlaveRegistered:
+		m.welcome(ctx, msg)
+	case *messages.WorkRequested:
+		m.serve(ctx, msg)
+	case *messages.Report:
+		m.takeReport(ctx, msg)
+	case *messages.TaskRefused:
+		m.void(ctx, msg.Lease)
+	case *SlaveLost:
+		if s := m.slaves[msg.Slave]; s != nil {
+			s.pid = nil
+		}
+	case *actors.HostReady:
+		m.ready.put(msg.Host, msg.At)
+		m.dispatch(ctx)
+	case *actors.Lent:
+		m.send(ctx, msg)
+	case *actors.LendRefused:
+		m.closeLease(msg.Lease)
+		m.dispatch(ctx)
+	case *actors.LeasesFound:
+		m.restoreLeases(msg)
+	case *actors.FactsStored:
+		m.acknowledge(ctx, msg)
+	case *actors.QuietReported:
+		m.hearQuiet(ctx, msg)
+	case *actors.StoreStalled:
+		m.stall(msg)
+	case *actors.StoreResumed:
+		delete(m.stalled, msg.Partition)
+	case *actors.Written:
+		m.seeded(ctx, msg.Tag.(*seedsTag))
+	case *AddSeeds:
+		m.addSeeds(ctx, msg)
+	case *Begin:
+		m.begun = true
+	case *Pause:
+		if m.phase == Running {
+			m.phase = Paused
+			m.revokeAll(ctx)
+		}
+		ctx.Respond(m.status())
+	case *Resume:
+		if m.phase == Paused {
+			m.phase = Running
+		}
+		ctx.Respond(m.status())
+		m.dispatch(ctx)
+	case *Stop:
+		m.wind(ctx, msg.Why)
+		ctx.Respond(m.status())
+	case *StatusAsked:
+		ctx.Respond(m.status())
+	case *tick:
+		m.tick(ctx)
+	case *flushAcks:
+		m.flushAcks(ctx)
+	case actor.SystemMessage, actor.AutoReceiveMessage:
+	default:
+		m.log.WithFields(logrus.Fields{"message": fmt.Sprintf("%T", msg), "sender": ctx.Sender()}).Warn("unknown message")
+	}
+}
+
+func (m *Master) start(ctx actor.Context) {
+	m.hosts = ctx.Spawn(actors.HostsProps(m.o.Hosts, ctx.Self(), m.log))
+	for i := range m.state.Partitions {
+		m.partitions = append(m.partitions, ctx.Spawn(actors.PartitionProps(m.o.Partition, m.state, i, m.hosts, ctx.Self(), m.log)))
+	}
+	actors.IntroducePartitions(ctx.Send, m.partitions)
+	ctx.Send(m.hosts, &actors.ScopeChanged{Rules: m.scope})
+	ctx.Send(m.hosts, &actors.Introduction{Partitions: m.partitions, PartitionOf: m.state.PartitionOf})
+	m.again(ctx)
+}
+
+func (m *Master) again(ctx actor.Context) {
+	root, self := ctx.ActorSystem().Root, ctx.Self()
+	m.timer = time.AfterFunc(tickEvery, func() { root.Send(self, &tick{}) })
+}
+
+func (m *Master) tick(ctx actor.Context) {
+	m.again(ctx)
+	now := time.Now()
+	for _, lease := range m.ledger.Expired(now) {
+		m.void(ctx, lease.ID)
+	}
+	if m.o.For > 0 && now.Sub(m.startedAt) >= m.o.For {
+		m.wind(ctx, TimeLimit)
+	}
+	if len(m.stalled) > 0 && m.o.StallLimit > 0 && now.Sub(m.stalledAt) >= m.o.StallLimit {
+		m.giveUpStore()
+		return
+	}
+	if m.phase == Ending && now.Sub(m.endingAt) >= endWait {
+		m.log.WithField("leases", m.ledger.OpenCount()).Warn("not all leases came back; they stay on disk and are honoured at the next start")
+		m.finish()
+		return
+	}
+	m.dispatch(ctx)
+	m.askQuiet(ctx)
+}
+
+// welcome takes a slave in. A newer boot of its name is the certain end of the older, so what that held is free at once.
+func (m *Master) welcome(ctx actor.Context, msg *messages.SlaveRegistered) {
+	if !m.restored() {
+		return // it will say so again
+	}
+	now := time.Now()
+	if m.slaves[msg.Slave] == nil {
+		m.slaves[msg.Slave] = &slave{}
+	}
+	s := m.slaves[msg.Slave]
+	s.pid, s.version, s.address, s.connections = ctx.Sender(), msg.Version, msg.Address, int(msg.Connections)
+	m.ledger = m.ledger.Updated(ledger.SlaveWelcomed{Slave: msg.Slave, Boot: msg.Boot, At: now})
+	for _, lease := range m.ledger.Orphaned(msg.Slave) {
+		m.void(ctx, lease.ID)
+	}
+	welcomed := &messages.SlaveWelcomed{MasterBoot: m.o.Boot, LeaseNs: int64(m.o.LeaseFor), Fetch: m.o.Fetch}
+	for _, id := range msg.Held {
+		if lease, ok := m.ledger.Lease(id); !ok || lease.Slave != msg.Slave || lease.Boot != msg.Boot {
+			welcomed.Unknown = append(welcomed.Unknown, id)
+		}
+	}
+	ctx.Respond(welcomed)
+	ctx.Send(m.hosts, &actors.SlavesChanged{Connections: m.connections()})
+	m.log.WithFields(logrus.Fields{"slave": msg.Slave, "version": msg.Version, "connections": msg.Connections}).Info("slave welcomed")
+}
+
+func (m *Master) connections() int {
+	total := 0
+	for _, s := range m.slaves {
+		total += s.connections
+	}
+	return max(1, total)
+}
+
+// serve renews what a slave holds and lends it more if there is room.
+func (m *Master) serve(ctx actor.Context, msg *messages.WorkRequested) {
+	s := m.slaves[msg.Slave]
+	if known, ok := m.ledger.Slave(msg.Slave); s == nil || !ok || known.Boot != msg.Boot {
+		return // not welcomed: it will register
+	}
+	s.pid, s.serial = ctx.Sender(), msg.Serial
+	now := time.Now()
+	m.ledger = m.ledger.Updated(ledger.WindowSet{Slave: msg.Slave, Boot: msg.Boot, Slots: int(msg.HostSlots), At: now})
+	batch := &messages.TaskBatch{Serial: msg.Serial}
+	for _, id := range msg.Held {
+		lease, ok := m.ledger.Lease(id)
+		if !ok || lease.Slave != msg.Slave || lease.Boot != msg.Boot || m.phase != Running {
+			batch.Revoked = append(batch.Revoked, id)
+			continue
+		}
+		batch.Renewed = append(batch.Renewed, id)
+	}
+	m.ledger = m.ledger.Updated(ledger.LeasesRenewed{Slave: msg.Slave, Boot: msg.Boot, IDs: batch.Renewed, Until: m.leaseEnd(now)})
+	if len(batch.Renewed)+len(batch.Revoked) > 0 {
+		ctx.Respond(batch)
+	}
+	m.dispatch(ctx)
+}
+
+func (m *Master) leaseEnd(now time.Time) time.Time {
+	return now.Add(m.o.LeaseFor + m.o.LeaseMargin)
+}
+
+// dispatch lends ready hosts to the slaves with the most room, in turns.
+func (m *Master) dispatch(ctx actor.Context) {
+	if m.phase != Running {
+		return
+	}
+	now := time.Now()
+	for {
+		name := m.roomiest()
+		if name == "" {
+			return
+		}
+		budget, ok := m.pageBudget()
+		if !ok {
+			return
+		}
+		host, ok := m.ready.take(now.Add(m.o.LookAhead))
+		if !ok {
+			return
+		}
+		if _, taken := m.ledger.OfHost(host); taken {
+			continue // its Host will say again when the lease has ended
+		}
+		known, _ := m.ledger.Slave(name)
+		m.lastID++
+		lease := ledger.Lease{ID: m.lastID, Host: host, Slave: name, Boot: known.Boot, Until: m.leaseEnd(now)}
+		m.ledger = m.ledger.Updated(ledger.LeaseGranted{Lease: lease})
+		if budget > 0 {
+			m.budgets[lease.ID] = budget
+		}
+		m.toHost(ctx, host, &actors.Lend{Lease: lease.ID, Slave: name, Boot: lease.Boot, Until: lease.Until, PageBudget: int(budget)})
+	}
+}
+
+func (m *Master) toHost(ctx actor.Context, host string, message any) {
+	ctx.Send(m.hosts, &actors.ToHost{Host: host, Message: message})
+}
+
+// roomiest is the slave that holds the smallest share of what it is willing to hold.
+func (m *Master) roomiest() string {
+	best, share := "", 1.0
+	for _, s := range m.ledger.Slaves() {
+		if known := m.slaves[s.Name]; known == nil || known.pid == nil || s.Slots == 0 || s.Held >= s.Slots {
+			continue
+		}
+		if held := float64(s.Held) / float64(s.Slots); held < share {
+			best, share = s.Name, held
+		}
+	}
+	return best
+}
+
+// pageBudget is how many visits the next lease may make under --pages; 0 is no limit of the crawl's own.
+func (m *Master) pageBudget() (uint64, bool) {
+	if m.o.MaxPages == 0 {
+		return 0, true
+	}
+	used := m.visits
+	for _, budget := range m.budgets {
+		used += budget
+	}
+	if used >= m.o.MaxPages {
+		return 0, false
+	}
+	return min(m.o.MaxPages-used, uint64(m.o.Hosts.PageBudget)), true
+}
+
+// send gives a lease that is on disk to its slave.
+func (m *Master) send(ctx actor.Context, msg *actors.Lent) {
+	s := m.slaves[msg.Slave]
+	known, _ := m.ledger.Slave(msg.Slave)
+	if s == nil || s.pid == nil || known.Boot != msg.Boot || m.phase != Running {
+		m.void(ctx, msg.Lease)
+		return
+	}
+	if m.o.MaxPages > 0 {
+		m.budgets[msg.Lease] = uint64(msg.Task.PageBudget)
+	}
+	ctx.Request(s.pid, &messages.TaskBatch{Serial: s.serial, Tasks: []*messages.HostTask{msg.Task}})
+}
+
+// takeReport gives the facts of each lease to its host.
+func (m *Master) takeReport(ctx actor.Context, msg *messages.Report) {
+	s := m.slaves[msg.Slave]
+	if s == nil {
+		return // it will register, and say them again
+	}
+	for len(msg.Facts) > 0 {
+		n := 1
+		for n < len(msg.Facts) && msg.Facts[n].Lease == msg.Facts[0].Lease {
+			n++
+		}
+		group := msg.Facts[:n]
+		msg = &messages.Report{Slave: msg.Slave, Boot: msg.Boot, Facts: msg.Facts[n:]}
+		if lease, ok := m.ledger.Lease(group[0].Lease); !ok || lease.Slave != msg.Slave || lease.Boot != msg.Boot {
+			m.ack(ctx, s, group[0].Lease, group[n-1].Seq) // of a lease that is over: its holder need not say it again
+			continue
+		}
+		m.toHost(ctx, group[0].Host, &actors.HostFacts{Lease: group[0].Lease, Facts: group})
+	}
+}
+
+// restored reports that every lease that was open when the master last ended is in the ledger again.
+func (m *Master) restored() bool { return m.found == len(m.state.Partitions) }
+
+// restoreLeases takes over what was lent before. A lease may have been renewed right before the end, which is not on disk: so it
+// is honoured for a whole lease from now, unless its holder says sooner that it is over, or a newer boot of it registers.
+func (m *Master) restoreLeases(msg *actors.LeasesFound) {
+	m.found++
+	until := m.leaseEnd(time.Now())
+	for _, l := range msg.Leases {
+		m.ledger = m.ledger.Updated(ledger.LeaseGranted{Lease: ledger.Lease{ID: l.ID, Host: l.HostName, Slave: l.Slave, Boot: l.Boot, Until: until}})
+	}
+}
+
+// void ends a lease without its holder's word.
+func (m *Master) void(ctx actor.Context, id uint64) {
+	if lease, ok := m.ledger.Lease(id); ok {
+		m.toHost(ctx, lease.Host, &actors.LeaseVoid{Lease: id})
+	}
+}
+
+func (m *Master) closeLease(id uint64) {
+	m.ledger = m.ledger.Updated(ledger.LeaseEnded{ID: id})
+	delete(m.budgets, id)
+}
+
+// acknowledge tells the holder what is on disk.
+func (m *Master) acknowledge(ctx actor.Context, msg *actors.FactsStored) {
+	m.visits += uint64(msg.Visits)
+	if budget, ok := m.budgets[msg.Lease]; ok {
+		m.budgets[msg.Lease] = budget - min(budget, uint64(msg.Visits))
+	}
+	lease, ok := m.ledger.Lease(msg.Lease)
+	if ok {
+		if s := m.slaves[lease.Slave]; s != nil {
+			m.ack(ctx, s, msg.Lease, msg.Seq)
+		}
+	}
+	if msg.Closed {
+		m.closeLease(msg.Lease)
+	}
+	if m.o.MaxPages > 0 && m.visits >= m.o.MaxPages {
+		m.wind(ctx, PageLimit)
+	}
+}
+
+// ack gathers acknowledgements: what is in the mailbox already shares one message.
+func (m *Master) ack(ctx actor.Context, s *slave, lease, seq uint64) {
+	if s.acks == nil {
+		s.acks = &messages.Stored{}
+		ctx.Send(ctx.Self(), &flushAcks{})
+	}
+	s.acks.Leases, s.acks.Seqs = append(s.acks.Leases, lease), append(s.acks.Seqs, seq)
+}
+
+type flushAcks struct{}
+
+func (m *Master) flushAcks(ctx actor.Context) {
+	for _, s := range m.slaves {
+		if s.acks != nil && s.pid != nil {
+			ctx.Request(s.pid, s.acks)
+		}
+		s.acks = nil
+	}
+}
+
+// addSeeds widens the scope and admits the seeds.
+func (m *Master) addSeeds(ctx actor.Context, msg *AddSeeds) {
+	candidates := make([][]store.Candidate, len(m.partitions))
+	for _, seed := range msg.Seeds {
+		m.scope = m.scope.With(seed.URL)
+		left := uint8(store.UnlimitedDepth)
+		if seed.Depth >= 0 {
+			left = uint8(min(seed.Depth, store.UnlimitedDepth-1))
+		}
+		owner := m.state.PartitionOf(seed.URL.Host())
+		candidates[owner] = append(candidates[owner], store.Candidate{URL: seed.URL.String(), Host: seed.URL.Host(), DepthLeft: left})
+	}
+	ctx.Send(m.hosts, &actors.ScopeChanged{Rules: m.scope})
+	tag := &seedsTag{reply: ctx.Sender(), count: len(msg.Seeds), left: new(int)}
+	for i, group := range candidates {
+		if len(group) > 0 {
+			*tag.left++
+			m.seeding++
+			ctx.Request(m.partitions[i], &actors.Write{Candidates: group, Urgent: true, Tag: tag})
+		}
+	}
+}
+
+func (m *Master) seeded(ctx actor.Context, tag *seedsTag) {
+	m.seeding--
+	if *tag.left--; *tag.left == 0 && tag.reply != nil {
+		ctx.Send(tag.reply, &SeedsAdded{Count: tag.count})
+	}
+}
+
+// wind takes the leases back; the crawl ends when all are.
+func (m *Master) wind(ctx actor.Context, why End) {
+	if m.phase == Ending || m.phase == Ended {
+		return
+	}
+	m.phase, m.end, m.endingAt = Ending, why, time.Now()
+	m.log.WithField("why", why).Info("ending: taking the leases back")
+	m.revokeAll(ctx)
+}
+
+// revokeAll asks for every lease back, after the request under way.
+func (m *Master) revokeAll(ctx actor.Context) {
+	revoked := map[string][]uint64{}
+	for _, lease := range m.ledger.All() {
+		revoked[lease.Slave] = append(revoked[lease.Slave], lease.ID)
+	}
+	for name, ids := range revoked {
+		if s := m.slaves[name]; s != nil && s.pid != nil {
+			ctx.Request(s.pid, &messages.TaskBatch{Serial: s.serial, Revoked: ids})
+		}
+	}
+}

@@ -1,0 +1,128 @@
+package master
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/asynkron/protoactor-go/actor"
+	"github.com/sirupsen/logrus"
+
+	"henro/actors/scope"
+	"henro/store"
+)
+
+// ActorName is where other nodes find the Master.
+const ActorName = "master"
+
+// Node is a master at work: the opened state and the actors on it.
+type Node struct {
+	system *actor.ActorSystem
+	state  *store.State
+	pid    *actor.PID
+	done   chan Status
+	o      Options
+}
+
+// Start opens the state of a crawl and sets the Master to work in an actor system. Close ends it.
+func Start(system *actor.ActorSystem, o Options, log *logrus.Entry) (*Node, error) {
+	if err := o.Validate(); err != nil {
+		return nil, err
+	}
+	rules, err := scope.New(o.Scope)
+	if err != nil {
+		return nil, err
+	}
+	o.Fetch.Include, o.Fetch.Exclude = o.Scope.Include, o.Scope.Exclude
+	state, err := store.OpenState(filepath.Join(o.Dir, "state"), o.Store)
+	if err != nil {
+		return nil, fmt.Errorf("open the state in %s: %w", o.Dir, err)
+	}
+	n := &Node{system: system, state: state, done: make(chan Status, 1), o: o}
+	n.pid, err = system.Root.SpawnNamed(Props(o, state, rules, n.done, log), ActorName)
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("spawn the master: %w", err), state.Close())
+	}
+	return n, nil
+}
+
+// PID is the Master's address in its system.
+func (n *Node) PID() *actor.PID { return n.pid }
+
+// Begin lets the crawl come to an end, once the seeds it was started with are added.
+func (n *Node) Begin() { n.system.Root.Send(n.pid, &Begin{}) }
+
+// Done gives the last status, once the crawl has ended.
+func (n *Node) Done() <-chan Status { return n.done }
+
+// Ask sends a command to the Master and waits for its answer.
+func Ask[Answer any](ctx context.Context, n *Node, command any) (Answer, error) {
+	var none Answer
+	timeout := time.Minute
+	if deadline, ok := ctx.Deadline(); ok {
+		timeout = time.Until(deadline)
+	}
+	result, err := n.system.Root.RequestFuture(n.pid, command, timeout).Result()
+	if err != nil {
+		return none, fmt.Errorf("ask the master: %w", err)
+	}
+	answer, ok := result.(Answer)
+	if !ok {
+		return none, fmt.Errorf("ask the master: it answered with %T", result)
+	}
+	return answer, nil
+}
+
+// Summary is what is left in summary.json when a crawl has ended.
+type Summary struct {
+	Pages          uint64            `json:"pages"`
+	Revisits       uint64            `json:"revisits"`
+	Links          uint64            `json:"links"`
+	Hosts          uint64            `json:"hosts"`
+	Bytes          uint64            `json:"bytes"`
+	StopListed     uint64            `json:"stop_listed"`
+	Errors         map[string]uint64 `json:"errors"`
+	Seconds        float64           `json:"seconds"`
+	PagesPerSecond float64           `json:"pages_per_second"`
+	End            End               `json:"end"`
+}
+
+// SummaryOf makes the summary of a last status.
+func SummaryOf(s Status) Summary {
+	sum := Summary{
+		Pages: s.Totals.Pages, Revisits: s.Totals.Revisits, Links: s.Totals.Links, Hosts: s.Hosts, Bytes: s.Totals.Bytes,
+		StopListed: s.Totals.StopListed, Errors: s.Totals.Errors, Seconds: s.Seconds, PagesPerSecond: s.PerSecond, End: s.End,
+	}
+	if sum.Errors == nil {
+		sum.Errors = map[string]uint64{}
+	}
+	return sum
+}
+
+// WriteSummary leaves the summary in the directory of the crawl, whole or not at all.
+func (n *Node) WriteSummary(s Status) error {
+	data, err := json.MarshalIndent(SummaryOf(s), "", "  ")
+	if err != nil {
+		return fmt.Errorf("write the summary: %w", err)
+	}
+	path := filepath.Join(n.o.Dir, "summary.json")
+	if err := os.WriteFile(path+".new", append(data, '\n'), 0o644); err != nil {
+		return fmt.Errorf("write the summary: %w", err)
+	}
+	if err := os.Rename(path+".new", path); err != nil {
+		return fmt.Errorf("write the summary: %w", err)
+	}
+	return nil
+}
+
+// Close ends the actors and then closes the state: whatever they have written is on disk.
+func (n *Node) Close() error {
+	if err := n.system.Root.PoisonFuture(n.pid).Wait(); err != nil {
+		return errors.Join(fmt.Errorf("end the master: %w", err), n.state.Close())
+	}
+	return n.state.Close()
+}

@@ -1,0 +1,71 @@
+package master
+
+import (
+	"errors"
+	"fmt"
+	"time"
+
+	"henro/actors"
+	"henro/actors/scope"
+	"henro/messages"
+	"henro/store"
+)
+
+// Options are those of one crawl.
+type Options struct {
+	Dir     string // state/, warc/ and summary.json lie here
+	Name    string // of this master
+	Boot    string // new at every start
+	Version string
+
+	Scope     scope.Options
+	Depth     int // links followed from a seed; negative: without end
+	Hosts     actors.HostOptions
+	Partition actors.PartitionOptions
+	Store     store.Options
+	Fetch     *messages.FetchRules // handed to every slave
+
+	LeaseFor    time.Duration // how long a lease lasts unless renewed. 60 s: renewals come every second, so a slave may be silent for a minute
+	LeaseMargin time.Duration // after its end a lease is honoured this much longer, for clocks that run apart
+	LookAhead   time.Duration // a host that may be asked this soon is lent already
+	MaxPages    uint64        // stop after so many visits; 0: no limit
+	MaxBytes    uint64        // stop after so much payload; 0: no limit
+	For         time.Duration // stop after so long; 0: no limit
+	StallLimit  time.Duration // stop when nothing could be stored for so long; 0: wait for ever
+}
+
+// DefaultOptions are those of an ordinary crawl.
+func DefaultOptions() Options {
+	return Options{
+		Dir: "crawl", Depth: 3, Scope: scope.DefaultOptions(),
+		Hosts: actors.DefaultHostOptions(), Partition: actors.DefaultPartitionOptions(), Store: store.DefaultOptions(),
+		Fetch:    DefaultFetchRules(),
+		LeaseFor: time.Minute, LeaseMargin: 2 * time.Second, LookAhead: time.Second, StallLimit: time.Minute,
+	}
+}
+
+// DefaultFetchRules are those of the flags.
+func DefaultFetchRules() *messages.FetchRules {
+	return &messages.FetchRules{
+		FetchTimeoutNs: int64(60 * time.Second), ConnectTimeoutNs: int64(10 * time.Second), IdleTimeoutNs: int64(20 * time.Second),
+		MaxBody: 64 << 20, RobotsAgent: "henro",
+	}
+}
+
+// Validate says what makes no sense.
+func (o *Options) Validate() error {
+	switch {
+	case o.Dir == "":
+		return errors.New("a crawl needs a directory: give --dir")
+	case o.Name == "" || o.Boot == "":
+		return errors.New("a master needs a name and a boot id")
+	case o.LeaseFor < time.Second || o.LeaseMargin < 0 || o.LookAhead < 0:
+		return fmt.Errorf("lease %v, margin %v, look-ahead %v: a lease lasts at least a second, the others are not negative", o.LeaseFor, o.LeaseMargin, o.LookAhead)
+	case o.Depth > store.UnlimitedDepth-1:
+		return fmt.Errorf("depth %d: want at most %d, or -1 for no limit", o.Depth, store.UnlimitedDepth-1)
+	}
+	if err := o.Hosts.Validate(); err != nil {
+		return err
+	}
+	return o.Store.Validate()
+}
