@@ -140,11 +140,11 @@ func (w *Writer) open() error {
 		if _, err = f.Write(info); err == nil {
 			err = w.options.Disk.SyncDir(w.options.Dir)
 		}
+		w.file, w.name, w.size, w.synced = f, name, int64(len(info)), 0
 		if err != nil {
-			err = errors.Join(err, f.Close(), w.options.Disk.Remove(path+OpenSuffix))
+			w.failed = true
 			return fmt.Errorf("begin %s: %w", name, err)
 		}
-		w.file, w.name, w.size, w.synced = f, name, int64(len(info)), 0
 		return nil
 	}
 }
@@ -231,7 +231,9 @@ func (w *Writer) rename() (name string, err error) {
 	}
 	name = w.name
 	w.forget()
-	return name, w.options.Disk.SyncDir(w.options.Dir)
+	// What the file holds is safe under either name: one that loses its new name with the power is repaired at the next start.
+	_ = w.options.Disk.SyncDir(w.options.Dir)
+	return name, nil
 }
 
 func (w *Writer) forget() {

@@ -1,0 +1,576 @@
+package actors
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/asynkron/protoactor-go/actor"
+	"github.com/gofrs/flock"
+	"github.com/sirupsen/logrus"
+
+	"henro/store/cdxj"
+	"henro/store/warc"
+)
+
+// What an Archivist is told, and what it answers. It keeps no order between senders, but that of each.
+type (
+	// Archive asks to store one capture. It may be sent again as it is after it failed.
+	Archive struct {
+		Records  []byte       // finished by a warc.Builder of the same options; not to be changed before the answer
+		Captures []cdxj.Entry // to be listed in the index; Offset is relative to Records, Filename is filled in
+		Tag      any          // sent back
+	}
+	// Archived says where a capture lies, on a disk that has been told to keep it.
+	Archived struct {
+		Tag            any
+		File           string // its name once it is finished; while it grows, warc.OpenSuffix follows
+		Offset, Length int64  // of the first of Captures, or of all Records when there is none
+	}
+	// ArchivedBatch answers all of a sender's captures that one sync has covered.
+	ArchivedBatch struct{ Captures []Archived }
+	// ArchiveFailed answers all of a sender's captures that are not stored. Nothing of them is left in the archive.
+	ArchiveFailed struct {
+		Tags     []any
+		Err      error
+		DiskFull bool // there is no room: nothing else will be stored before there is
+	}
+)
+
+var (
+	// ErrArchiveInUse is the Err of ArchiveFailed while another process writes files of the same prefix into the directory.
+	ErrArchiveInUse = errors.New("archive is in use by another process")
+	// ErrArchiveBehind is the Err of ArchiveFailed when more waits to be stored than MaxPending.
+	ErrArchiveBehind = errors.New("archive is behind: too much waits to be stored")
+)
+
+// ArchivistOptions say where captures go and when they are synced.
+type ArchivistOptions struct {
+	Writer warc.WriterOptions
+	// SyncAfter is how long a capture waits for others to share its sync. Default 100 ms: a sync takes some milliseconds, so that
+	// they are a few per cent of the time, and a page that counts a tenth of a second later delays nothing.
+	SyncAfter time.Duration
+	// SyncBytes syncs earlier when so much waits. Default 4 MB, about 700 pages.
+	SyncBytes int
+	// MaxPending bounds the bytes that wait; more is refused. Default 256 MB.
+	MaxPending int
+	// RetryAfter is the rest after a failure, doubled up to RetryMax while it fails again. Default 1 s and 1 min.
+	RetryAfter, RetryMax time.Duration
+}
+
+// DefaultArchivistOptions returns the defaults; Writer.Dir is left to be said.
+func DefaultArchivistOptions() ArchivistOptions {
+	return ArchivistOptions{
+		Writer: warc.DefaultWriterOptions(), SyncAfter: 100 * time.Millisecond, SyncBytes: 4 << 20, MaxPending: 256 << 20,
+		RetryAfter: time.Second, RetryMax: time.Minute,
+	}
+}
+
+// Validate says what is wrong with o.
+func (o *ArchivistOptions) Validate() error {
+	switch {
+	case o.SyncAfter < 0 || o.SyncBytes < 1 || o.MaxPending < o.SyncBytes:
+		return errors.New("archivist: sync-after, sync-bytes or max-pending is too small")
+	case o.RetryAfter <= 0 || o.RetryMax < o.RetryAfter:
+		return errors.New("archivist: the rest after a failure must be above 0, and its maximum not below it")
+	}
+	return o.Writer.Validate()
+}
+
+// Archivist owns the WARC files of one process. Captures gather in a batch; a child, the binder, appends them and syncs; then
+// every sender is told. While the binder works the next batch gathers, so Receive never waits for the disk, and a slow disk
+// makes for large batches.
+//
+//	opening ── shelf is open ──► waiting ── SyncAfter or SyncBytes ──► binding ── stored ──► waiting
+//	   ▲                                                                  │
+//	   └─────────────────────────── RetryAfter ◄───────── failed ─────────┘
+//
+// Invariants: what is answered by Archived survives kill -9 at any later instruction, and by the disk's word a loss of power;
+// what is answered by ArchiveFailed is in no file; every Archive is answered, also when the Archivist is poisoned or restarts.
+type Archivist struct {
+	o   ArchivistOptions
+	log *logrus.Entry
+
+	shelf   *shelf
+	binder  *actor.PID
+	open    bool      // the shelf is
+	binding *binding  // with the binder
+	batch   *binding  // that gathers
+	oldest  time.Time // when it was begun
+	clock   *time.Timer
+	resting time.Duration // the present rest, or the last one of a row of failures; 0 after a success
+	asleep  bool          // the rest is not over
+}
+
+// binding is a batch of captures on its way to the disk.
+type binding struct {
+	items []bindItem
+	bytes int
+	stop  bool  // the last: nobody comes after it
+	done  bool  // the binder has had it
+	err   error // why items are not stored
+}
+
+type bindItem struct {
+	sender *actor.PID
+	order  *Archive
+	stored bool
+	Archived
+}
+
+type (
+	gathered  struct{}             // SyncAfter is over
+	restOver  struct{}             // a rest after a failure is over
+	openShelf struct{}             // Archivist to binder
+	shelfOpen struct{ err error }  // binder to Archivist, also when it was restarted
+	bind      struct{ b *binding } // Archivist to binder
+	bound     struct{ b *binding } // binder to Archivist
+)
+
+// ArchivistProps makes the Archivist of a directory. It is to be poisoned, not stopped: what it was sent before is still stored.
+func ArchivistProps(o ArchivistOptions, log *logrus.Entry) *actor.Props {
+	return actor.PropsFromProducer(func() actor.Actor {
+		return &Archivist{o: o, log: log.WithField("actor", "archivist"), batch: new(binding)}
+	})
+}
+
+// Receive is the table of contents.
+func (a *Archivist) Receive(ctx actor.Context) {
+	switch m := ctx.Message().(type) {
+	case *actor.Started:
+		a.start(ctx)
+	case *Archive:
+		a.gather(ctx, m)
+	case *gathered:
+		a.clock = nil
+		a.sync(ctx)
+	case *restOver:
+		a.wake(ctx)
+	case *shelfOpen:
+		a.opened(ctx, m)
+	case *bound:
+		a.settle(ctx, m.b)
+	case *actor.Stopping:
+		a.set(ctx, 0, nil)
+	case *actor.Stopped:
+		a.finish(ctx)
+	case *actor.Restarting:
+		a.giveUp(ctx)
+	case actor.SystemMessage, actor.AutoReceiveMessage:
+	default:
+		a.log.WithFields(logrus.Fields{"message": messageName(m), "sender": pidName(ctx.Sender())}).Warn("unknown message")
+	}
+}
+
+func (a *Archivist) start(ctx actor.Context) {
+	a.shelf = &shelf{o: a.o.Writer, log: a.log}
+	shelf := a.shelf
+	a.binder = ctx.Spawn(actor.PropsFromProducer(func() actor.Actor { return &binder{shelf: shelf} }))
+}
+
+// gather takes a capture into the batch.
+func (a *Archivist) gather(ctx actor.Context, m *Archive) {
+	waiting := a.batch.bytes
+	if a.binding != nil {
+		waiting += a.binding.bytes
+	}
+	if waiting > 0 && waiting+len(m.Records) > a.o.MaxPending {
+		if ctx.Sender() != nil {
+			ctx.Respond(&ArchiveFailed{Tags: []any{m.Tag}, Err: ErrArchiveBehind})
+		}
+		return
+	}
+	if len(a.batch.items) == 0 {
+		a.oldest = time.Now()
+	}
+	a.batch.items = append(a.batch.items, bindItem{sender: ctx.Sender(), order: m})
+	a.batch.bytes += len(m.Records)
+	a.sync(ctx)
+}
+
+// sync hands the batch to the binder when it is time and the binder is free.
+func (a *Archivist) sync(ctx actor.Context) {
+	if !a.open || a.asleep || a.binding != nil || len(a.batch.items) == 0 {
+		return
+	}
+	if left := a.o.SyncAfter - time.Since(a.oldest); left > 0 && a.batch.bytes < a.o.SyncBytes {
+		if a.clock == nil {
+			a.set(ctx, left, &gathered{})
+		}
+		return
+	}
+	a.set(ctx, 0, nil)
+	a.binding, a.batch = a.batch, new(binding)
+	ctx.Send(a.binder, &bind{a.binding})
+}
+
+// set sends the Archivist a message after a while, instead of any that was to come; nil sends none.
+func (a *Archivist) set(ctx actor.Context, d time.Duration, message any) {
+	if a.clock != nil {
+		a.clock.Stop()
+		a.clock = nil
+	}
+	if message != nil {
+		root, self := ctx.ActorSystem().Root, ctx.Self()
+		a.clock = time.AfterFunc(d, func() { root.Send(self, message) })
+	}
+}
+
+// opened hears that the shelf is open, or why it is not.
+func (a *Archivist) opened(ctx actor.Context, m *shelfOpen) {
+	a.open = m.err == nil
+	if b := a.binding; b != nil {
+		// The binder failed over it and was restarted.
+		a.binding = nil
+		b.err = errors.Join(b.err, errors.New("binder failed"))
+		a.answer(ctx, b)
+	}
+	if m.err != nil {
+		a.fail(ctx, m.err)
+		return
+	}
+	a.sync(ctx)
+}
+
+// settle answers a batch that the binder has had.
+func (a *Archivist) settle(ctx actor.Context, b *binding) {
+	a.binding = nil
+	a.answer(ctx, b)
+	if b.err != nil {
+		a.rest(ctx, b.err)
+		return
+	}
+	a.resting = 0
+	a.sync(ctx)
+}
+
+// fail answers all that waits for a shelf that does not open, and rests.
+func (a *Archivist) fail(ctx actor.Context, err error) {
+	b := a.batch
+	a.batch = new(binding)
+	b.err = err
+	a.answer(ctx, b)
+	a.rest(ctx, err)
+}
+
+// rest leaves the disk alone for a while.
+func (a *Archivist) rest(ctx actor.Context, err error) {
+	a.resting = min(max(2*a.resting, a.o.RetryAfter), a.o.RetryMax)
+	a.asleep = true
+	a.log.WithFields(logrus.Fields{"err": err, "full": warc.DiskFull(err), "rest": a.resting}).Error("captures cannot be stored")
+	a.set(ctx, a.resting, &restOver{})
+}
+
+func (a *Archivist) wake(ctx actor.Context) {
+	a.asleep = false
+	a.clock = nil
+	if !a.open {
+		ctx.Send(a.binder, &openShelf{})
+		return
+	}
+	a.sync(ctx)
+}
+
+// answer tells every sender what became of its captures, with one message of each kind.
+func (a *Archivist) answer(ctx actor.Context, b *binding) {
+	type answers struct {
+		sender *actor.PID
+		stored ArchivedBatch
+		failed ArchiveFailed
+	}
+	bySender := make(map[string]*answers)
+	var all []*answers
+	for i := range b.items {
+		item := &b.items[i]
+		if item.sender == nil {
+			continue
+		}
+		to := bySender[item.sender.String()]
+		if to == nil {
+			to = &answers{sender: item.sender}
+			bySender[item.sender.String()] = to
+			all = append(all, to)
+		}
+		if item.stored {
+			to.stored.Captures = append(to.stored.Captures, item.Archived)
+		} else {
+			to.failed.Tags = append(to.failed.Tags, item.order.Tag)
+		}
+	}
+	for _, to := range all {
+		if len(to.stored.Captures) > 0 {
+			ctx.Send(to.sender, &to.stored)
+		}
+		if len(to.failed.Tags) > 0 {
+			to.failed.Err, to.failed.DiskFull = b.err, warc.DiskFull(b.err)
+			ctx.Send(to.sender, &to.failed)
+		}
+	}
+}
+
+// finish stores what is left and closes the files. The binder is gone, so that this is the only one at the shelf.
+func (a *Archivist) finish(ctx actor.Context) {
+	if b := a.binding; b != nil {
+		if !b.done {
+			a.shelf.store(b)
+		}
+		a.answer(ctx, b)
+	}
+	if len(a.batch.items) > 0 {
+		a.shelf.store(a.batch)
+		a.answer(ctx, a.batch)
+	}
+	if err := a.shelf.close(); err != nil {
+		a.log.WithField("err", err).Error("archive not closed; the next start repairs it")
+	}
+}
+
+// giveUp answers all that waits when the Archivist itself has failed. What the binder still stores of it is then there twice, once it
+// is sent again; nothing is lost.
+func (a *Archivist) giveUp(ctx actor.Context) {
+	a.set(ctx, 0, nil)
+	for _, b := range []*binding{a.binding, a.batch} {
+		if b != nil {
+			failed := binding{items: make([]bindItem, len(b.items)), err: errors.New("archivist failed")}
+			for i := range b.items {
+				failed.items[i] = bindItem{sender: b.items[i].sender, order: b.items[i].order}
+			}
+			a.answer(ctx, &failed)
+		}
+	}
+	a.shelf.orphaned = true
+}
+
+// binder is the child that waits for the disk in the Archivist's stead.
+type binder struct{ shelf *shelf }
+
+// Receive does one thing at a time.
+func (b *binder) Receive(ctx actor.Context) {
+	switch m := ctx.Message().(type) {
+	case *actor.Started, *openShelf:
+		ctx.Send(ctx.Parent(), &shelfOpen{b.shelf.open()})
+	case *bind:
+		b.shelf.store(m.b)
+		ctx.Send(ctx.Parent(), &bound{m.b})
+	case *actor.Stopped:
+		if b.shelf.orphaned {
+			b.shelf.close()
+		}
+	}
+}
+
+// shelf is the files of an Archivist. One goroutine at a time is at it: the binder's, and after its end the Archivist's.
+type shelf struct {
+	o        warc.WriterOptions
+	log      *logrus.Entry
+	lock     *flock.Flock // of directory and prefix
+	writer   *warc.Writer
+	index    *os.File // of the open file, unsorted
+	lost     bool     // the index lacks lines: it is made from the file at its end
+	line     []byte
+	broken   bool // something was appended that must not stay
+	orphaned bool // the Archivist has failed; set by it before it stops the binder
+}
+
+// open takes possession of the directory, and repairs what a process that died left there.
+func (s *shelf) open() error {
+	if s.writer != nil {
+		return s.mend()
+	}
+	if s.lock == nil {
+		lock := flock.New(filepath.Join(s.o.Dir, "."+s.o.Prefix+".lock"))
+		switch ok, err := lock.TryLock(); {
+		case err != nil:
+			return fmt.Errorf("lock archive: %w", err)
+		case !ok:
+			return fmt.Errorf("%w: %s", ErrArchiveInUse, s.o.Dir)
+		}
+		s.lock = lock
+	}
+	paths, err := warc.Leftovers(s.o.Dir, s.o.Prefix)
+	if err != nil {
+		return err
+	}
+	for _, path := range paths {
+		done, err := cdxj.Repair(path)
+		fields := logrus.Fields{"file": filepath.Base(path), "records": done.Records, "cut": done.Cut, "damaged": len(done.Damaged)}
+		if err != nil {
+			s.log.WithFields(fields).WithField("err", err).Error("file left open cannot be repaired")
+			continue
+		}
+		s.log.WithFields(fields).Info("file left open is repaired")
+	}
+	if paths, err = cdxj.Unindexed(s.o.Dir, s.o.Prefix); err != nil {
+		return err
+	}
+	for _, path := range paths {
+		if err := cdxj.IndexFile(path); err != nil {
+			s.log.WithFields(logrus.Fields{"file": filepath.Base(path), "err": err}).Error("file cannot be indexed")
+		}
+	}
+	s.writer, err = warc.NewWriter(s.o)
+	return err
+}
+
+// store appends the captures of b and syncs them. What of them is not on the disk in the end is cut off again.
+func (s *shelf) store(b *binding) {
+	defer func() { b.done = true }()
+	if s.writer == nil {
+		b.err = errors.New("archive is not open")
+		return
+	}
+	if b.err = s.mend(); b.err != nil {
+		return
+	}
+	s.broken = true // until it is known not to be, even after a panic
+	if b.err = s.append(b.items); b.err == nil {
+		s.broken = false
+		return
+	}
+	if err := s.mend(); err != nil {
+		b.err = errors.Join(b.err, err)
+	}
+}
+
+func (s *shelf) append(items []bindItem) error {
+	synced := 0
+	for i := range items {
+		item := &items[i]
+		records := item.order.Records
+		if s.writer.Full(len(records)) {
+			if err := s.sync(items[synced:i]); err != nil {
+				return err
+			}
+			synced = i
+			name, err := s.writer.Finish()
+			if err != nil {
+				return err
+			}
+			s.finishIndex(name)
+		}
+		offset, err := s.writer.Append(records)
+		if err != nil {
+			return err
+		}
+		item.Archived = Archived{Tag: item.order.Tag, File: s.writer.Name(), Offset: offset, Length: int64(len(records))}
+		if c := item.order.Captures; len(c) > 0 {
+			item.Offset, item.Length = offset+c[0].Offset, c[0].Length
+		}
+	}
+	return s.sync(items[synced:])
+}
+
+// sync syncs the open file, which ends with items, and lists them in its index.
+func (s *shelf) sync(items []bindItem) error {
+	if len(items) == 0 {
+		return nil
+	}
+	if err := s.writer.Sync(); err != nil {
+		return err
+	}
+	s.line = s.line[:0]
+	for i := range items {
+		item := &items[i]
+		item.stored = true
+		base := item.Offset
+		if c := item.order.Captures; len(c) > 0 {
+			base -= c[0].Offset
+		}
+		for _, entry := range item.order.Captures {
+			entry.Filename = item.File
+			entry.Offset += base
+			s.line = entry.Append(s.line)
+		}
+	}
+	s.list(s.line)
+	return nil
+}
+
+// list appends lines to the index of the open file. It is not synced: after a crash it is made anew from the file.
+func (s *shelf) list(lines []byte) {
+	if s.lost {
+		return
+	}
+	var err error
+	if s.index == nil {
+		s.index, err = os.Create(s.path(s.writer.Name()) + warc.OpenSuffix)
+	}
+	if err == nil {
+		_, err = s.index.Write(lines)
+	}
+	if err != nil {
+		s.lost = true
+		s.log.WithFields(logrus.Fields{"file": s.writer.Name(), "err": err}).Warn("index is not written; it is made from the file at its end")
+	}
+}
+
+// path is where the index of a file lies.
+func (s *shelf) path(name string) string { return cdxj.Path(filepath.Join(s.o.Dir, name)) }
+
+// finishIndex sorts the index of a finished file; name is "" for one that was removed. Should it fail, the next start makes it.
+func (s *shelf) finishIndex(name string) {
+	var err error
+	whole := s.index != nil && !s.lost
+	unsorted := ""
+	if s.index != nil {
+		unsorted = s.index.Name()
+		err = s.index.Close()
+	}
+	switch {
+	case err != nil || name == "":
+	case whole:
+		err = cdxj.SortFile(s.path(name), unsorted)
+	default:
+		err = cdxj.IndexFile(filepath.Join(s.o.Dir, name))
+	}
+	if unsorted != "" {
+		if e := os.Remove(unsorted); !errors.Is(e, fs.ErrNotExist) {
+			err = errors.Join(err, e)
+		}
+	}
+	s.index, s.lost = nil, false
+	if err != nil {
+		s.log.WithFields(logrus.Fields{"file": name, "err": err}).Error("file is not indexed; the next start does it")
+	}
+}
+
+// mend cuts off what was appended in vain and finishes that file.
+func (s *shelf) mend() error {
+	if !s.broken {
+		return nil
+	}
+	open := s.writer.Name() != ""
+	name, err := s.writer.Abandon()
+	if err != nil {
+		return err
+	}
+	if open {
+		s.finishIndex(name)
+	}
+	s.broken = false
+	return nil
+}
+
+// close finishes the open file and lets go of the directory.
+func (s *shelf) close() error {
+	var err error
+	if s.writer != nil {
+		s.mend() // should it fail, Close does too, and mend has its second chance
+		name, failed := s.writer.Close()
+		if failed != nil {
+			s.broken = true
+			err = s.mend()
+		} else if name != "" {
+			s.finishIndex(name)
+		}
+		s.writer = nil
+	}
+	if s.lock != nil {
+		err = errors.Join(err, s.lock.Close())
+		s.lock = nil
+	}
+	return err
+}

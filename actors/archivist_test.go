@@ -1,0 +1,436 @@
+package actors_test
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/asynkron/protoactor-go/actor"
+
+	"henro/actors"
+	"henro/actors/actortest"
+	"henro/messages/weburl"
+	"henro/store/cdxj"
+	"henro/store/warc"
+)
+
+// faulty is a disk whose operations fail in a certain row of times, half done where they can be, and whose syncs may be held up.
+type faulty struct {
+	warc.OS
+	mu         sync.Mutex
+	n          int           // operations so far
+	from, upTo int           // these fail; 0: none
+	err        error         // with this
+	hold       chan struct{} // if not nil, every sync of a file waits for one
+}
+
+func (d *faulty) fail() error {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.n++; d.n >= d.from && d.n < d.upTo {
+		return d.err
+	}
+	return nil
+}
+
+func (d *faulty) Create(name string) (warc.DiskFile, error) {
+	if err := d.fail(); err != nil {
+		return nil, err
+	}
+	f, err := d.OS.Create(name)
+	return &faultyFile{f, d}, err
+}
+
+func (d *faulty) Rename(from, to string) error {
+	if err := d.fail(); err != nil {
+		return err
+	}
+	return d.OS.Rename(from, to)
+}
+
+func (d *faulty) Remove(name string) error {
+	if err := d.fail(); err != nil {
+		return err
+	}
+	return d.OS.Remove(name)
+}
+
+type faultyFile struct {
+	warc.DiskFile
+	disk *faulty
+}
+
+func (f *faultyFile) Write(p []byte) (int, error) {
+	if err := f.disk.fail(); err != nil {
+		n, _ := f.DiskFile.Write(p[:len(p)/2])
+		return n, err
+	}
+	return f.DiskFile.Write(p)
+}
+
+func (f *faultyFile) Truncate(size int64) error {
+	if err := f.disk.fail(); err != nil {
+		return err
+	}
+	return f.DiskFile.Truncate(size)
+}
+
+func (f *faultyFile) Sync() error {
+	if f.disk.hold != nil {
+		<-f.disk.hold
+	}
+	return f.disk.fail() // without the real one, which costs the tests seconds and shows nothing
+}
+
+func archivistOptions(dir string, disk warc.Disk) actors.ArchivistOptions {
+	o := actors.DefaultArchivistOptions()
+	o.Writer.Dir, o.Writer.Disk = dir, disk
+	return o
+}
+
+// capture is an order to archive page n.
+func capture(t *testing.T, n int) *actors.Archive {
+	t.Helper()
+	b, err := warc.NewBuilder(warc.DefaultOptions())
+	if err != nil {
+		t.Fatal(err)
+	}
+	url := weburl.MustParse(fmt.Sprintf("http://docs.test/%03d", 999-n))
+	x := warc.Exchange{
+		URI: url.String(), At: time.Now(), Request: []byte("GET / HTTP/1.1\r\n\r\n"),
+		Head: []byte("HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n\r\n"), Body: []byte(url.String()),
+	}
+	records, m := b.AppendExchange(nil, &x)
+	return &actors.Archive{Records: records, Captures: []cdxj.Entry{cdxj.New(url, &x, m, 200, "text/html")}, Tag: n}
+}
+
+// archived returns the captures that a probe was told are stored, and the tags of those that failed, in order.
+func archived(p *actortest.Probe) (stored []actors.Archived, failed []any) {
+	for _, r := range p.Received() {
+		switch m := r.Message.(type) {
+		case *actors.ArchivedBatch:
+			stored = append(stored, m.Captures...)
+		case *actors.ArchiveFailed:
+			failed = append(failed, m.Tags...)
+		}
+	}
+	return stored, failed
+}
+
+// check reads the finished files of dir and fails unless every capture told is where it was told, no page is there twice, only
+// whole files are left, and every index is that of its file. It returns the number of captures in the files.
+func check(t *testing.T, dir string, told []actors.Archived) int {
+	t.Helper()
+	for _, c := range told {
+		data, err := os.ReadFile(filepath.Join(dir, c.File))
+		if err != nil {
+			t.Fatal(err)
+		}
+		e, err := warc.NewReader(bytes.NewReader(data[c.Offset : c.Offset+c.Length])).Next()
+		if err != nil {
+			t.Fatalf("capture %v at %d of %s: %v", c.Tag, c.Offset, c.File, err)
+		}
+		block, err := io.ReadAll(e)
+		if want := fmt.Sprintf("http://docs.test/%03d", 999-c.Tag.(int)); err != nil || !strings.HasSuffix(string(block), want) {
+			t.Errorf("capture %v at %d of %s: %q %v", c.Tag, c.Offset, c.File, block, err)
+		}
+	}
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	pages := make(map[string]int)
+	for _, e := range entries {
+		path := filepath.Join(dir, e.Name())
+		switch {
+		case strings.HasSuffix(path, ".warc.gz"):
+			var index bytes.Buffer
+			f, err := os.Open(path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			walked, err := warc.Walk(f, func(e *warc.Entry) error {
+				if e.Type() == warc.Response {
+					pages[e.TargetURI()]++
+				}
+				return nil
+			})
+			if err != nil || len(walked.Damaged) > 0 {
+				t.Errorf("%s: %+v %v", e.Name(), walked, err)
+			}
+			if err := cdxj.Index(&index, f, e.Name()); err != nil {
+				t.Error(err)
+			}
+			f.Close()
+			lines := slices.SortedFunc(bytes.Lines(index.Bytes()), bytes.Compare)
+			got, err := os.ReadFile(cdxj.Path(path))
+			if err != nil || !bytes.Equal(got, bytes.Join(lines, nil)) {
+				t.Errorf("%s: %v\n%s\nwant\n%s", cdxj.Path(e.Name()), err, got, bytes.Join(lines, nil))
+			}
+		case strings.HasSuffix(path, ".cdxj"), strings.HasSuffix(path, ".lock"):
+		default:
+			t.Errorf("%s is left", e.Name())
+		}
+	}
+	for uri, n := range pages {
+		if n > 1 {
+			t.Errorf("%s is there %d times", uri, n)
+		}
+	}
+	return len(pages)
+}
+
+func TestCapturesShareASyncAndItsAnswer(t *testing.T) {
+	dir := t.TempDir()
+	var told []actors.Archived
+	synctest.Test(t, func(t *testing.T) {
+		system := actortest.System(t)
+		one, two := actortest.NewProbe(t, system, "one"), actortest.NewProbe(t, system, "two")
+		pid := system.Root.Spawn(actors.ArchivistProps(archivistOptions(dir, warc.OS{}), actortest.Log()))
+		for n := range 6 {
+			[]*actortest.Probe{one, two}[n%2].Tell(pid, capture(t, n))
+			actortest.Pass(10 * time.Millisecond)
+		}
+		system.Root.Send(pid, capture(t, 6)) // from nobody: stored all the same
+		start := time.Now()
+		actortest.Pass(time.Second)
+		for i, p := range []*actortest.Probe{one, two} {
+			heard := p.Received()
+			if len(heard) != 1 || heard[0].At.Sub(start) != 40*time.Millisecond {
+				t.Fatalf("probe %d heard %v", i, heard)
+			}
+			batch := heard[0].Message.(*actors.ArchivedBatch)
+			for k, c := range batch.Captures {
+				if c.Tag != 2*k+i {
+					t.Errorf("probe %d: capture %d is %v", i, k, c.Tag)
+				}
+			}
+			told = append(told, batch.Captures...)
+		}
+		if open, err := warc.Leftovers(dir, "HENRO"); err != nil || len(open) != 1 || filepath.Base(open[0]) != told[0].File+warc.OpenSuffix {
+			t.Errorf("open files are %v %v", open, err)
+		}
+	})
+	if n := check(t, dir, told); n != 7 || len(told) != 6 {
+		t.Errorf("%d captures, %d told", n, len(told))
+	}
+}
+
+func TestManyBytesAreSyncedAtOnceAndFilesRoll(t *testing.T) {
+	dir := t.TempDir()
+	var told []actors.Archived
+	synctest.Test(t, func(t *testing.T) {
+		system := actortest.System(t)
+		p := actortest.NewProbe(t, system, "slave")
+		o := archivistOptions(dir, warc.OS{})
+		o.SyncBytes, o.Writer.MaxFile = 2000, 4000
+		pid := system.Root.Spawn(actors.ArchivistProps(o, actortest.Log()))
+		start := time.Now()
+		for n := range 40 {
+			p.Tell(pid, capture(t, n))
+		}
+		actortest.Pass(0)
+		told, _ = archived(p)
+		if len(told) < 30 || time.Since(start) != 0 {
+			t.Errorf("%d stored at once", len(told))
+		}
+		actortest.Pass(time.Second)
+		told, _ = archived(p)
+	})
+	files := make(map[string]bool)
+	for i, c := range told {
+		files[c.File] = true
+		if c.Tag != i {
+			t.Errorf("capture %d is %v", i, c.Tag)
+		}
+	}
+	if n := check(t, dir, told); n != 40 || len(told) != 40 || len(files) < 5 {
+		t.Errorf("%d captures in %d files, %d told", n, len(files), len(told))
+	}
+}
+
+func TestTheArchivistRepairsWhatWasLeft(t *testing.T) {
+	dir := t.TempDir()
+	torn := capture(t, 1).Records
+	if err := os.WriteFile(filepath.Join(dir, "HENRO-1.warc.gz.open"), append(capture(t, 0).Records, torn[:len(torn)-1]...), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(dir, "HENRO-0.warc.gz"), capture(t, 5).Records, 0o600); err != nil { // died before its index was made
+		t.Fatal(err)
+	}
+	synctest.Test(t, func(t *testing.T) {
+		system := actortest.System(t)
+		pid := system.Root.Spawn(actors.ArchivistProps(archivistOptions(dir, warc.OS{}), actortest.Log()))
+		p := actortest.NewProbe(t, system, "slave")
+		actortest.Pass(0)
+		other := system.Root.Spawn(actors.ArchivistProps(archivistOptions(dir, warc.OS{}), actortest.Log()))
+		p.Tell(other, capture(t, 3))
+		actortest.Pass(1500 * time.Millisecond)
+		if heard := p.Received(); len(heard) != 1 || !errors.Is(heard[0].Message.(*actors.ArchiveFailed).Err, actors.ErrArchiveInUse) {
+			t.Errorf("the second archivist of a directory says %v", heard)
+		}
+		system.Root.Poison(pid)
+		p.Tell(other, capture(t, 4))
+		actortest.Pass(3 * time.Second)
+		if stored, failed := archived(p); len(stored) != 1 || stored[0].Tag != 4 || len(failed) != 1 {
+			t.Errorf("after the first has left, stored %v, failed %v", stored, failed)
+		}
+	})
+	if n := check(t, dir, nil); n != 4 { // of the torn one only its request was torn
+		t.Errorf("%d captures", n)
+	}
+}
+
+func TestPoisonDrainsTheArchivist(t *testing.T) {
+	for _, busy := range []bool{false, true} {
+		dir := t.TempDir()
+		var told []actors.Archived
+		synctest.Test(t, func(t *testing.T) {
+			system := actortest.System(t)
+			p := actortest.NewProbe(t, system, "slave")
+			disk := &faulty{hold: make(chan struct{}, 10)}
+			o := archivistOptions(dir, disk)
+			o.SyncBytes = 1
+			pid := system.Root.Spawn(actors.ArchivistProps(o, actortest.Log()))
+			for n := range 5 {
+				p.Tell(pid, capture(t, n))
+				if busy {
+					synctest.Wait() // the binder waits for its sync
+				}
+			}
+			system.Root.Poison(pid)
+			for range 10 {
+				disk.hold <- struct{}{}
+			}
+			actortest.Pass(time.Second)
+			told, _ = archived(p)
+		})
+		if n := check(t, dir, told); n != 5 || len(told) != 5 {
+			t.Errorf("%d captures, %d told", n, len(told))
+		}
+	}
+}
+
+func TestTheArchivistNeverWaitsForTheDisk(t *testing.T) {
+	dir := t.TempDir()
+	synctest.Test(t, func(t *testing.T) {
+		system := actortest.System(t)
+		p := actortest.NewProbe(t, system, "slave")
+		disk := &faulty{hold: make(chan struct{}, 10)}
+		o := archivistOptions(dir, disk)
+		o.SyncBytes, o.MaxPending = 1, 3000
+		pid := system.Root.Spawn(actors.ArchivistProps(o, actortest.Log()))
+		for n := range 20 {
+			p.Tell(pid, capture(t, n))
+		}
+		actortest.Pass(time.Second)
+		stored, failed := archived(p)
+		if len(stored) != 0 || len(failed) < 10 {
+			t.Errorf("while the disk keeps still: %d stored, %d refused", len(stored), len(failed))
+		}
+		for _, r := range p.Received() {
+			if m := r.Message.(*actors.ArchiveFailed); m.Err != actors.ErrArchiveBehind || m.DiskFull {
+				t.Errorf("refused with %v", m.Err)
+			}
+		}
+		close(disk.hold)
+		actortest.Pass(time.Second)
+		if stored, again := archived(p); len(stored)+len(again) != 20 {
+			t.Errorf("%d stored, %d refused", len(stored), len(again))
+		}
+	})
+}
+
+func TestAFullDiskIsSaidAndWaitedFor(t *testing.T) {
+	dir := t.TempDir()
+	var told []actors.Archived
+	synctest.Test(t, func(t *testing.T) {
+		system := actortest.System(t)
+		p := actortest.NewProbe(t, system, "slave")
+		disk := &faulty{from: 4, upTo: 14, err: &os.PathError{Op: "write", Path: "x", Err: syscall.ENOSPC}}
+		pid := system.Root.Spawn(actors.ArchivistProps(archivistOptions(dir, disk), actortest.Log()))
+		start := time.Now()
+		p.Reply(func(c actor.Context, message any) { // what failed is sent again
+			if m, ok := message.(*actors.ArchiveFailed); ok {
+				if !m.DiskFull {
+					t.Errorf("failed with %v", m.Err)
+				}
+				for _, tag := range m.Tags {
+					c.Request(pid, capture(t, tag.(int)))
+				}
+			}
+		})
+		for n := range 3 {
+			p.Tell(pid, capture(t, n))
+		}
+		actortest.Pass(time.Hour)
+		told, _ = archived(p)
+		tries := len(p.Received()) - 1
+		if tries < 3 || tries > 12 {
+			t.Errorf("tried %d times in %v", tries, time.Since(start))
+		}
+	})
+	if n := check(t, dir, told); n != 3 || len(told) != 3 {
+		t.Errorf("%d captures, %d told", n, len(told))
+	}
+}
+
+// TestNoCaptureIsLostOrThereTwiceWhateverFails lets every operation of the disk fail once, alone and with the two that follow. A
+// sender sends again what failed.
+func TestNoCaptureIsLostOrThereTwiceWhateverFails(t *testing.T) {
+	for _, length := range []int{1, 3} {
+		for from := 1; ; from++ {
+			dir := t.TempDir()
+			disk := &faulty{from: from, upTo: from + length, err: errors.New("the disk says no")}
+			var told []actors.Archived
+			synctest.Test(t, func(t *testing.T) {
+				system := actortest.System(t)
+				p := actortest.NewProbe(t, system, "slave")
+				o := archivistOptions(dir, disk)
+				o.Writer.MaxFile = 3000
+				pid := system.Root.Spawn(actors.ArchivistProps(o, actortest.Log()))
+				p.Reply(func(c actor.Context, message any) {
+					if m, ok := message.(*actors.ArchiveFailed); ok {
+						for _, tag := range m.Tags {
+							c.Request(pid, capture(t, tag.(int)))
+						}
+					}
+				})
+				for n := range 8 {
+					p.Tell(pid, capture(t, n))
+					if n%3 == 2 {
+						actortest.Pass(200 * time.Millisecond)
+					}
+				}
+				actortest.Pass(time.Minute)
+				told, _ = archived(p)
+				system.Root.Poison(pid)
+				actortest.Pass(time.Second)
+			})
+			// The last file may have been left open by a disk that failed at the very end; the next start finishes it.
+			if open, err := warc.Leftovers(dir, "HENRO"); err != nil {
+				t.Fatal(err)
+			} else if len(open) == 1 && from+length > disk.n {
+				if _, err := cdxj.Repair(open[0]); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if n := check(t, dir, told); n != 8 || len(told) != 8 {
+				t.Fatalf("operation %d failing: %d captures, %d told", from, n, len(told))
+			}
+			if from > disk.n {
+				break
+			}
+		}
+	}
+}
