@@ -1,0 +1,137 @@
+package fingerprint
+
+import (
+	"math/bits"
+	"unicode"
+	"unicode/utf8"
+)
+
+// Sim sketches a text as SimHash does: every three words in a row, called a shingle, are digested, and each of the 64 bits says
+// whether most digests have it set. Texts that share most of their shingles differ in few bits: of 64, unrelated texts differ in about
+// 30, and pages of 400 words of which six were changed in about 6.
+//
+// Words are runs of letters and digits, in lower case. Scripts written without spaces (Han, kana, Thai, Lao, Khmer, Burmese) give one
+// word per character. Of an empty text the sketch is 0.
+func Sim(text []byte) uint64 {
+	var s sketch
+	var word uint64
+	inWord := false
+	for i := 0; i < len(text); {
+		r, n := rune(text[i]), 1
+		if r >= utf8.RuneSelf {
+			r, n = utf8.DecodeRune(text[i:])
+		}
+		i += n
+		class := classOf(r)
+		if inWord && class != letter {
+			s.word(word)
+			inWord = false
+		}
+		switch class {
+		case letter:
+			if !inWord {
+				inWord, word = true, seed
+			}
+			word = mix(word, uint64(lower(r)))
+		case character:
+			s.word(mix(seed, uint64(r)))
+		}
+	}
+	if inWord {
+		s.word(word)
+	}
+	return s.sum()
+}
+
+// Distance counts the bits in which two sketches differ, 0 to 64.
+func Distance(a, b uint64) int { return bits.OnesCount64(a ^ b) }
+
+const seed = 0x9e3779b97f4a7c15
+
+// mix is one round of a multiply-and-shift hash; finish spreads its last round over all bits.
+func mix(h, x uint64) uint64 { return (bits.RotateLeft64(h, 23) ^ x) * 0xff51afd7ed558ccd }
+
+func finish(h uint64) uint64 {
+	h ^= h >> 33
+	h *= 0xc4ceb9fe1a85ec53
+	return h ^ h>>33
+}
+
+// What a character is part of.
+const (
+	space     = iota // nothing: white space, punctuation, marks
+	letter           // a word
+	character        // is a word by itself
+)
+
+func classOf(r rune) int {
+	switch {
+	case r < utf8.RuneSelf:
+		if 'a' <= r && r <= 'z' || 'A' <= r && r <= 'Z' || '0' <= r && r <= '9' {
+			return letter
+		}
+		return space
+	case r >= 0x0e00 && unicode.In(r, unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Thai, unicode.Lao, unicode.Khmer, unicode.Myanmar):
+		return character
+	case unicode.IsLetter(r), unicode.IsDigit(r), unicode.IsMark(r):
+		return letter
+	}
+	return space
+}
+
+func lower(r rune) rune {
+	if r < utf8.RuneSelf {
+		if 'A' <= r && r <= 'Z' {
+			return r + 'a' - 'A'
+		}
+		return r
+	}
+	return unicode.ToLower(r)
+}
+
+// sketch counts, for each of 64 bits, how many shingles have it set. The counts are kept upright: planes[k] holds bit k of all 64, and
+// adding a digest ripples up as in a binary counter, two steps on average instead of 64 additions.
+type sketch struct {
+	planes    [32]uint64
+	shingles  int
+	words     int
+	last      [2]uint64 // the words before
+	remaining uint64    // digest of a text of one or two words
+}
+
+func (s *sketch) word(w uint64) {
+	s.words++
+	if s.words >= 3 {
+		s.add(finish(mix(mix(s.last[0], s.last[1]), w)))
+	} else {
+		s.remaining = finish(mix(mix(seed, s.last[1]), w))
+	}
+	s.last[0], s.last[1] = s.last[1], w
+}
+
+func (s *sketch) add(digest uint64) {
+	s.shingles++
+	for k := 0; digest != 0; k++ {
+		digest, s.planes[k] = s.planes[k]&digest, s.planes[k]^digest
+	}
+}
+
+// sum sets the bits that more than half of the shingles have set.
+func (s *sketch) sum() uint64 {
+	if s.shingles == 0 {
+		return s.remaining
+	}
+	// Compare all 64 counts with half the number of shingles, from the highest plane down.
+	half := uint64(s.shingles / 2)
+	more, equal := uint64(0), ^uint64(0)
+	for k := bits.Len(uint(s.shingles)); k >= 0; k-- {
+		plane := s.planes[k]
+		if half>>k&1 == 0 {
+			more |= equal & plane
+			equal &^= plane
+		} else {
+			equal &= plane
+		}
+	}
+	return more
+}
