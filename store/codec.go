@@ -6,20 +6,22 @@ import (
 	"math"
 	"time"
 
+	"go.etcd.io/bbolt"
+
 	"henro/store/timequeue"
 )
 
 // Values are little-endian, counts and lengths are uvarints, keys big-endian so that they sort. FORMAT.md draws them.
 
-// seal puts the checksum before a value whose first four bytes were left free for it.
-func seal(v []byte) []byte {
-	binary.LittleEndian.PutUint32(v, timequeue.Sum(v[4:]))
-	return v
+// put stores a value whose first four bytes were left free for the checksum over key and value.
+func put(b *bbolt.Bucket, key, v []byte) error {
+	binary.LittleEndian.PutUint32(v, timequeue.Sum(key, v[4:]))
+	return b.Put(key, v)
 }
 
 // unseal checks and takes off the checksum.
-func unseal(v []byte) ([]byte, error) {
-	if len(v) < 4 || binary.LittleEndian.Uint32(v) != timequeue.Sum(v[4:]) {
+func unseal(key, v []byte) ([]byte, error) {
+	if len(v) < 4 || binary.LittleEndian.Uint32(v) != timequeue.Sum(key, v[4:]) {
 		return nil, ErrCorrupt
 	}
 	return v[4:], nil
@@ -217,7 +219,7 @@ func decodePage(record []byte) (Page, error) {
 	p.Next = moment(s.u32())
 	p.URL = s.string()
 	parts := s.u8()
-	p.Depth, p.DepthLeft, p.Band, p.Redirects, p.Attempts = s.u8(), s.u8(), s.u8(), s.u8(), s.u8()
+	p.Depth, p.DepthLeft, p.Band, p.Redirects, p.Attempts = s.u8(), min(s.u8(), UnlimitedDepth), s.u8(), s.u8(), s.u8()
 	p.Flags = Flags(s.u16())
 	p.Number, p.From = s.uvarint(), s.uvarint()
 	if parts&hasVisit != 0 {
@@ -277,11 +279,11 @@ func (c counts) encode() []byte {
 	for _, v := range [...]uint64{c.waiting, c.known, c.visited, c.load} {
 		b = binary.LittleEndian.AppendUint64(b, v)
 	}
-	return seal(b)
+	return b
 }
 
-func decodeCounts(v []byte) (counts, error) {
-	b, err := unseal(v)
+func decodeCounts(key, v []byte) (counts, error) {
+	b, err := unseal(key, v)
 	if err != nil {
 		return counts{}, fmt.Errorf("host counts: %w", err)
 	}
@@ -301,11 +303,12 @@ func encodeHost(h *HostRecord) []byte {
 		b = binary.AppendUvarint(b, uint64(n))
 	}
 	b = appendBytes(b, h.Politeness)
-	return seal(b)
+	return b
 }
 
-func decodeHost(id HostID, v []byte) (HostRecord, error) {
-	b, err := unseal(v)
+func decodeHost(key, v []byte) (HostRecord, error) {
+	id := hostKey(key)
+	b, err := unseal(key, v)
 	if err != nil {
 		return HostRecord{}, fmt.Errorf("host %016x: %w", uint64(id), err)
 	}
@@ -334,11 +337,12 @@ func encodeLease(l *Lease) []byte {
 	b = appendString(b, l.Slave)
 	b = appendString(b, l.Boot)
 	b = appendBytes(b, l.Data)
-	return seal(b)
+	return b
 }
 
-func decodeLease(id uint64, v []byte) (Lease, error) {
-	b, err := unseal(v)
+func decodeLease(key, v []byte) (Lease, error) {
+	id := uint64(hostKey(key))
+	b, err := unseal(key, v)
 	if err != nil {
 		return Lease{}, fmt.Errorf("lease %d: %w", id, err)
 	}
@@ -352,7 +356,7 @@ func decodeLease(id uint64, v []byte) (Lease, error) {
 }
 
 func encodeParcel(p *Parcel) []byte {
-	b := make([]byte, 4, 64*len(p.Candidates))
+	b := make([]byte, 4, 16+64*len(p.Candidates))
 	b = binary.AppendUvarint(b, uint64(p.Partition))
 	b = binary.AppendUvarint(b, uint64(len(p.Candidates)))
 	last := ""
@@ -363,11 +367,11 @@ func encodeParcel(p *Parcel) []byte {
 		b = appendAfter(b, last, c.URL)
 		last = c.URL
 	}
-	return seal(b)
+	return b
 }
 
 func decodeParcel(key, v []byte) (Parcel, error) {
-	b, err := unseal(v)
+	b, err := unseal(key, v)
 	if err != nil {
 		return Parcel{}, fmt.Errorf("outbox %x: %w", key, err)
 	}
@@ -404,11 +408,11 @@ func (s *scanner) after(last string) string {
 
 func encodeRelaxation(r *Relaxation) []byte {
 	b := append(make([]byte, 4, 16+len(r.URL)), r.Depth, r.DepthLeft)
-	return seal(append(b, r.URL...))
+	return append(b, r.URL...)
 }
 
 func decodeRelaxation(key, v []byte) (Relaxation, error) {
-	b, err := unseal(v)
+	b, err := unseal(key, v)
 	if err != nil || len(b) < 2 || len(key) != 16 {
 		return Relaxation{}, fmt.Errorf("relaxation %x: %w", key, ErrCorrupt)
 	}
@@ -420,11 +424,11 @@ func encodeStop(e *StopEntry) []byte {
 	b = binary.LittleEndian.AppendUint32(b, seconds(e.At))
 	b = appendString(b, e.Reason)
 	b = appendString(b, e.Evidence)
-	return seal(b)
+	return b
 }
 
 func decodeStop(key, v []byte) (StopEntry, error) {
-	b, err := unseal(v)
+	b, err := unseal(key, v)
 	if err != nil {
 		return StopEntry{}, fmt.Errorf("stop list, %q: %w", key, err)
 	}

@@ -243,9 +243,10 @@ func (c *commit) host(id HostID, name string) (*hostChange, error) {
 		return h, nil
 	}
 	h := &hostChange{name: name}
-	if v := c.tx.Bucket(bucketCounts).Get(key64(uint64(id))); v != nil {
+	key := key64(uint64(id))
+	if v := c.tx.Bucket(bucketCounts).Get(key); v != nil {
 		var err error
-		if h.counts, err = decodeCounts(v); err != nil {
+		if h.counts, err = decodeCounts(key, v); err != nil {
 			return nil, err
 		}
 		h.present = true
@@ -431,7 +432,7 @@ func (c *commit) storeLinks(host HostID, fp uint64, v *Visited) error {
 	if !had {
 		c.totals.linked++
 	}
-	if err := links.Put(key, encodeLinks(v.Links)); err != nil {
+	if err := put(links, key, encodeLinks(v.Links)); err != nil {
 		return fmt.Errorf("links of %s: %w", v.Page.URL, err)
 	}
 	return nil
@@ -454,7 +455,7 @@ func (c *commit) relax(host HostID, fp uint64, url string, depth, left uint8) er
 	} else {
 		c.totals.relaxations++
 	}
-	return relax.Put(key, encodeRelaxation(&Relaxation{URL: url, Depth: depth, DepthLeft: left}))
+	return put(relax, key, encodeRelaxation(&Relaxation{URL: url, Depth: depth, DepthLeft: left}))
 }
 
 func (c *commit) storeMoves() error {
@@ -564,7 +565,7 @@ func (c *commit) storeHosts() error {
 		if hosts.Get(key) == nil {
 			c.totals.hosts++
 		}
-		if err := hosts.Put(key, encodeHost(h)); err != nil {
+		if err := put(hosts, key, encodeHost(h)); err != nil {
 			return fmt.Errorf("host %s: %w", h.Name, err)
 		}
 		old := robots.Get(key)
@@ -575,7 +576,7 @@ func (c *commit) storeHosts() error {
 				return fmt.Errorf("robots of %s: %w", h.Name, err)
 			}
 		default:
-			if err := robots.Put(key, seal(append(make([]byte, 4, 4+len(h.Robots)), h.Robots...))); err != nil {
+			if err := put(robots, key, append(make([]byte, 4, 4+len(h.Robots)), h.Robots...)); err != nil {
 				return fmt.Errorf("robots of %s: %w", h.Name, err)
 			}
 		}
@@ -589,12 +590,12 @@ func (c *commit) storeCounts() error {
 	for id, h := range c.hosts {
 		key := key64(uint64(id))
 		if !h.present && hosts.Get(key) == nil {
-			if err := hosts.Put(key, encodeHost(&HostRecord{Name: h.name})); err != nil {
+			if err := put(hosts, key, encodeHost(&HostRecord{Name: h.name})); err != nil {
 				return fmt.Errorf("host %s: %w", h.name, err)
 			}
 			c.totals.hosts++
 		}
-		if err := bucket.Put(key, h.counts.encode()); err != nil {
+		if err := put(bucket, key, h.counts.encode()); err != nil {
 			return fmt.Errorf("counts of %s: %w", h.name, err)
 		}
 	}
@@ -609,7 +610,7 @@ func (c *commit) storeLeases() error {
 		if leases.Get(key) == nil {
 			c.totals.leases++
 		}
-		if err := leases.Put(key, encodeLease(l)); err != nil {
+		if err := put(leases, key, encodeLease(l)); err != nil {
 			return fmt.Errorf("lease %d: %w", l.ID, err)
 		}
 	}
@@ -631,7 +632,7 @@ func (c *commit) storeOutbox() error {
 	for i := range c.batch.sends {
 		number, err := outbox.NextSequence()
 		if err == nil {
-			err = outbox.Put(key64(number), encodeParcel(&c.batch.sends[i]))
+			err = put(outbox, key64(number), encodeParcel(&c.batch.sends[i]))
 		}
 		if err != nil {
 			return fmt.Errorf("outbox: %w", err)
@@ -678,7 +679,7 @@ func (c *commit) storeStops() error {
 	stops := c.tx.Bucket(bucketStop)
 	for i := range c.batch.stops {
 		e := &c.batch.stops[i]
-		if err := stops.Put([]byte(e.Prefix), encodeStop(e)); err != nil {
+		if err := put(stops, []byte(e.Prefix), encodeStop(e)); err != nil {
 			return fmt.Errorf("stop %q: %w", e.Prefix, err)
 		}
 	}
@@ -698,7 +699,7 @@ func (c *commit) storeMeta() error {
 		if v := c.batch.metas[i]; v == nil {
 			err = meta.Delete(key)
 		} else {
-			err = meta.Put(key, seal(append(make([]byte, 4, 4+len(v)), v...)))
+			err = put(meta, key, append(make([]byte, 4, 4+len(v)), v...))
 		}
 		if err != nil {
 			return fmt.Errorf("meta %s: %w", name, err)
@@ -729,7 +730,7 @@ func (t *totals) fields() []*uint64 {
 var totalsKey = []byte("totals")
 
 func readTotals(tx *bbolt.Tx) (t totals, err error) {
-	b, err := unseal(tx.Bucket(bucketMeta).Get(totalsKey))
+	b, err := unseal(totalsKey, tx.Bucket(bucketMeta).Get(totalsKey))
 	if err != nil {
 		return t, fmt.Errorf("totals: %w", err)
 	}
@@ -745,7 +746,7 @@ func writeTotals(tx *bbolt.Tx, t totals) error {
 	for _, f := range t.fields() {
 		b = binary.LittleEndian.AppendUint64(b, *f)
 	}
-	return tx.Bucket(bucketMeta).Put(totalsKey, seal(b))
+	return put(tx.Bucket(bucketMeta), totalsKey, b)
 }
 
 var errStop = errors.New("stop")

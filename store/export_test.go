@@ -7,6 +7,10 @@ import (
 	"unsafe"
 
 	"go.etcd.io/bbolt"
+
+	"henro/store/fingerprint"
+	"henro/store/seen"
+	"henro/store/timequeue"
 )
 
 // FailWrite makes the n-th write of a partition fail after half of it, or for negative n the sync behind it. bbolt hides its write
@@ -46,6 +50,66 @@ func (p *Partition) SetSchema(n uint32) error {
 	return p.update("set schema", func(tx *bbolt.Tx) error {
 		v := append([]byte(nil), tx.Bucket(bucketMeta).Get(identityKey)...)
 		binary.LittleEndian.PutUint32(v[4:], n)
-		return tx.Bucket(bucketMeta).Put(identityKey, seal(v))
+		return put(tx.Bucket(bucketMeta), identityKey, v)
 	})
+}
+
+// Forge puts a URL into the seen set without a record, or a record without an entry.
+func (p *Partition) Forge(url string, record bool) error {
+	return p.update("forge", func(tx *bbolt.Tx) error {
+		host := IDOf(HostOf(url))
+		if !record {
+			return p.seen.Apply(tx, []seen.Op{{Host: uint64(host), URL: fingerprint.URL(url), Action: seen.Know}})
+		}
+		w := newFreshWriter(tx.Bucket(bucketFresh))
+		if err := w.put(host, 0, appendPage(nil, &Page{URL: url, Number: 1 << 40})); err != nil {
+			return err
+		}
+		return w.flush()
+	})
+}
+
+// ForgeCounts counts one page more at a host.
+func (p *Partition) ForgeCounts(host string) error {
+	return p.update("forge", func(tx *bbolt.Tx) error {
+		b, key := tx.Bucket(bucketCounts), key64(uint64(IDOf(host)))
+		c, err := decodeCounts(key, b.Get(key))
+		if err != nil {
+			return err
+		}
+		c.load++
+		return put(b, key, c.encode())
+	})
+}
+
+// ForgeTotals counts one page more in all.
+func (p *Partition) ForgeTotals() error {
+	return p.update("forge", func(tx *bbolt.Tx) error {
+		t, err := readTotals(tx)
+		if err != nil {
+			return err
+		}
+		t.queued++
+		return writeTotals(tx, t)
+	})
+}
+
+// FlipLease stores a lease of which one bit is wrong.
+func (p *Partition) FlipLease() error {
+	return p.update("forge", func(tx *bbolt.Tx) error {
+		leases := tx.Bucket(bucketLeases)
+		if err := put(leases, key64(1), encodeLease(&Lease{ID: 1, HostName: "http://a.example"})); err != nil {
+			return err
+		}
+		v := append([]byte(nil), leases.Get(key64(1))...)
+		v[len(v)-3] ^= 4
+		return leases.Put(key64(1), v)
+	})
+}
+
+func sealed(key, b []byte) []byte { return sealInPlace(key, append(make([]byte, 4, 4+len(b)), b...)) }
+
+func sealInPlace(key, v []byte) []byte {
+	binary.LittleEndian.PutUint32(v, timequeue.Sum(key, v[4:]))
+	return v
 }

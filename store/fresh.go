@@ -54,11 +54,11 @@ func (c *freshChunk) done() bool {
 
 // openFresh checks a stored chunk and returns its bits and its records.
 func openFresh(k, v []byte) (ended uint64, chunk timequeue.Chunk, err error) {
-	if len(k) != freshKeyLen || len(v) < freshHeader || binary.LittleEndian.Uint32(v[8:]) != timequeue.Sum(v[:8]) {
+	if len(k) != freshKeyLen || len(v) < freshHeader || binary.LittleEndian.Uint32(v[8:]) != timequeue.Sum(k, v[:8]) {
 		return 0, nil, fmt.Errorf("fresh %x: %w", k, ErrCorrupt)
 	}
 	chunk = timequeue.Chunk(v[freshHeader:])
-	if err := chunk.Verify(); err != nil {
+	if err := chunk.Verify(k); err != nil {
 		return 0, nil, fmt.Errorf("fresh %x: %w", k, err)
 	}
 	if n := chunk.Count(); n == 0 || n > freshMaxCount {
@@ -168,8 +168,8 @@ func (w *freshWriter) flush() error {
 		if c.done() {
 			err = w.bucket.Delete(key[:])
 		} else {
-			binary.LittleEndian.PutUint32(c.value[8:], timequeue.Sum(c.value[:8]))
-			c.chunk().Seal()
+			binary.LittleEndian.PutUint32(c.value[8:], timequeue.Sum(key[:], c.value[:8]))
+			c.chunk().Seal(key[:])
 			err = w.bucket.Put(key[:], c.value)
 		}
 		if err != nil {

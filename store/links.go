@@ -10,8 +10,9 @@ import (
 	"henro/messages/outlink"
 )
 
-// maxLinksLen bounds what a stored link set may unpack to, so that a damaged length cannot take all memory.
-const maxLinksLen = 64 << 20
+// maxLinksLen bounds what a link set unpacks to, so that a damaged length cannot take all memory. 100,000 links are some 8 MB; what
+// is behind the bound is left out.
+const maxLinksLen = 16 << 20
 
 // How a link set is packed.
 const (
@@ -26,6 +27,9 @@ func encodeLinks(links []outlink.Outlink) []byte {
 	last := ""
 	for i := range links {
 		l := &links[i]
+		if len(plain)+len(l.URL)+len(l.Anchor)+32 > maxLinksLen {
+			return encodeLinks(links[:i])
+		}
 		plain = append(plain, byte(l.Kind), byte(l.Flags))
 		plain = appendAfter(plain, last, l.URL)
 		plain = appendString(plain, l.Anchor)
@@ -35,15 +39,15 @@ func encodeLinks(links []outlink.Outlink) []byte {
 		b := make([]byte, 5+s2.MaxEncodedLen(len(plain)))
 		b[4] = linksS2
 		if packed := s2.Encode(b[5:], plain); len(packed) < len(plain) {
-			return seal(b[:5+len(packed)])
+			return b[:5+len(packed)]
 		}
 	}
 	b := append(make([]byte, 4, 5+len(plain)), linksPlain)
-	return seal(append(b, plain...))
+	return append(b, plain...)
 }
 
-func decodeLinks(v []byte) ([]outlink.Outlink, error) {
-	b, err := unseal(v)
+func decodeLinks(key, v []byte) ([]outlink.Outlink, error) {
+	b, err := unseal(key, v)
 	if err != nil {
 		return nil, err
 	}

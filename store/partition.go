@@ -74,6 +74,7 @@ func Open(path string, o Options) (*Partition, error) {
 // open opens a partition, creating it with an identity when the file is missing or empty.
 func open(path string, o Options, index, of int, id identity) (p *Partition, err error) {
 	doing := "open " + path
+	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
 	defer rescue(doing, &err)
 	if err := o.Validate(); err != nil {
 		return nil, err
@@ -92,6 +93,7 @@ func open(path string, o Options, index, of int, id identity) (p *Partition, err
 		InitialMmapSize: o.MapBytes,
 		MaxSize:         o.MaxBytes,
 		ReadOnly:        o.ReadOnly,
+		PreLoadFreelist: true, // here, where a fault is caught
 		NoSync:          o.NoSync,
 		NoGrowSync:      o.NoSync,
 	})
@@ -185,12 +187,12 @@ func (p *Partition) writeIdentity(tx *bbolt.Tx) error {
 	b = binary.LittleEndian.AppendUint16(b, uint16(p.of))
 	b = append(b, p.crawl[:]...)
 	b = appendString(b, p.domains)
-	return tx.Bucket(bucketMeta).Put(identityKey, seal(b))
+	return put(tx.Bucket(bucketMeta), identityKey, b)
 }
 
 // identify reads who a partition is, and refuses what a newer henro wrote.
 func (p *Partition) identify(tx *bbolt.Tx) error {
-	b, err := unseal(tx.Bucket(bucketMeta).Get(identityKey))
+	b, err := unseal(identityKey, tx.Bucket(bucketMeta).Get(identityKey))
 	if err != nil {
 		return fmt.Errorf("identity: %w", err)
 	}
@@ -246,30 +248,30 @@ func (p *Partition) KnownEnough(host HostID, fp uint64, depthLeft uint8) bool {
 // Host reads one host, or ErrNotFound.
 func (p *Partition) Host(id HostID) (h HostRecord, err error) {
 	err = p.view("read host", func(tx *bbolt.Tx) error {
-		h, err = readHost(tx, id, tx.Bucket(bucketHosts).Get(key64(uint64(id))))
+		key := key64(uint64(id))
+		h, err = readHost(tx, key, tx.Bucket(bucketHosts).Get(key))
 		return err
 	})
 	return h, err
 }
 
-func readHost(tx *bbolt.Tx, id HostID, v []byte) (HostRecord, error) {
+func readHost(tx *bbolt.Tx, key, v []byte) (HostRecord, error) {
 	if v == nil {
 		return HostRecord{}, ErrNotFound
 	}
-	h, err := decodeHost(id, v)
+	h, err := decodeHost(key, v)
 	if err != nil {
 		return h, err
 	}
-	key := key64(uint64(id))
 	if v := tx.Bucket(bucketRobots).Get(key); v != nil {
-		b, err := unseal(v)
+		b, err := unseal(key, v)
 		if err != nil {
 			return h, fmt.Errorf("robots of %s: %w", h.Name, err)
 		}
 		h.Robots = append([]byte(nil), b...)
 	}
 	if v := tx.Bucket(bucketCounts).Get(key); v != nil {
-		c, err := decodeCounts(v)
+		c, err := decodeCounts(key, v)
 		if err != nil {
 			return h, err
 		}
@@ -287,7 +289,7 @@ func (p *Partition) Hosts(after HostID, limit int) (hosts []HostRecord, err erro
 			k, v = c.Next()
 		}
 		for ; k != nil && len(hosts) < limit; k, v = c.Next() {
-			h, err := readHost(tx, hostKey(k), v)
+			h, err := readHost(tx, k, v)
 			if err != nil {
 				return err
 			}
@@ -429,7 +431,7 @@ func (p *Partition) At(pos Position) (e Entry, err error) {
 func (p *Partition) Leases() (leases []Lease, err error) {
 	err = p.view("read leases", func(tx *bbolt.Tx) error {
 		return tx.Bucket(bucketLeases).ForEach(func(k, v []byte) error {
-			l, err := decodeLease(uint64(hostKey(k)), v)
+			l, err := decodeLease(k, v)
 			leases = append(leases, l)
 			return err
 		})
@@ -464,7 +466,7 @@ func (p *Partition) Relaxations(limit int) (relaxations []Relaxation, err error)
 				return err
 			}
 			if v := links.Get(k); v != nil {
-				if r.Links, err = decodeLinks(v); err != nil {
+				if r.Links, err = decodeLinks(k, v); err != nil {
 					return fmt.Errorf("links of %s: %w", r.URL, err)
 				}
 			}
@@ -478,11 +480,12 @@ func (p *Partition) Relaxations(limit int) (relaxations []Relaxation, err error)
 // Outlinks reads the links found at the last visit of a page, or ErrNotFound.
 func (p *Partition) Outlinks(host HostID, fp uint64) (links []outlink.Outlink, err error) {
 	err = p.view("read links", func(tx *bbolt.Tx) error {
-		v := tx.Bucket(bucketLinks).Get(key128(host, fp))
+		key := key128(host, fp)
+		v := tx.Bucket(bucketLinks).Get(key)
 		if v == nil {
 			return ErrNotFound
 		}
-		links, err = decodeLinks(v)
+		links, err = decodeLinks(key, v)
 		return err
 	})
 	return links, err
@@ -580,11 +583,12 @@ func (p *Partition) Lookup(url string) (e Entry, place Place, err error) {
 // Meta reads a value stored by PutMeta; nil when there is none.
 func (p *Partition) Meta(name string) (value []byte, err error) {
 	err = p.view("read meta "+name, func(tx *bbolt.Tx) error {
-		v := tx.Bucket(bucketMeta).Get([]byte(ownMeta + name))
+		key := []byte(ownMeta + name)
+		v := tx.Bucket(bucketMeta).Get(key)
 		if v == nil {
 			return nil
 		}
-		b, err := unseal(v)
+		b, err := unseal(key, v)
 		value = append([]byte{}, b...)
 		return err
 	})
@@ -628,14 +632,16 @@ func (p *Partition) EachPage(fn func(Page, Place) error) error {
 
 // EachLinks calls fn for the links of every page, likewise.
 func (p *Partition) EachLinks(fn func(host HostID, fp uint64, links []outlink.Outlink) error) error {
-	return p.view("read links", func(tx *bbolt.Tx) error {
-		return tx.Bucket(bucketLinks).ForEach(func(k, v []byte) error {
-			links, err := decodeLinks(v)
-			if err != nil || len(k) != 16 {
-				return fmt.Errorf("links %x: %w", k, errors.Join(ErrCorrupt, err))
-			}
-			return fn(hostKey(k), binary.BigEndian.Uint64(k[8:]), links)
-		})
+	return p.view("read links", func(tx *bbolt.Tx) error { return eachLinks(tx, fn) })
+}
+
+func eachLinks(tx *bbolt.Tx, fn func(host HostID, fp uint64, links []outlink.Outlink) error) error {
+	return tx.Bucket(bucketLinks).ForEach(func(k, v []byte) error {
+		links, err := decodeLinks(k, v)
+		if err != nil || len(k) != 16 {
+			return fmt.Errorf("links %x: %w", k, errors.Join(ErrCorrupt, err))
+		}
+		return fn(hostKey(k), binary.BigEndian.Uint64(k[8:]), links)
 	})
 }
 
@@ -643,7 +649,7 @@ func (p *Partition) EachLinks(fn func(host HostID, fp uint64, links []outlink.Ou
 func (p *Partition) EachHost(fn func(HostRecord) error) error {
 	return p.view("read hosts", func(tx *bbolt.Tx) error {
 		return tx.Bucket(bucketHosts).ForEach(func(k, v []byte) error {
-			h, err := readHost(tx, hostKey(k), v)
+			h, err := readHost(tx, k, v)
 			if err != nil {
 				return err
 			}

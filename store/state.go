@@ -1,13 +1,19 @@
 package store
 
 import (
+	"archive/tar"
 	"crypto/rand"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
+	"runtime/debug"
 	"strings"
+	"time"
+
+	"go.etcd.io/bbolt"
 
 	"golang.org/x/net/publicsuffix"
 
@@ -193,6 +199,49 @@ func domainOf(host string) string {
 		return domain
 	}
 	return name
+}
+
+// Backup writes a tar archive of all files, as of one moment between commits, while the crawl runs: a candidate that is in no outbox
+// any more has been admitted. Unpacked into an empty directory it is a state. Commits wait only for the moment, not for the writing;
+// what they free meanwhile stays in the files.
+func (s *State) Backup(w io.Writer) (n int64, err error) {
+	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
+	defer rescue("back up", &err)
+	snapshots := make([]*bbolt.Tx, 0, len(s.Partitions))
+	defer func() {
+		for _, tx := range snapshots {
+			err = errors.Join(err, tx.Rollback())
+		}
+	}()
+	for _, p := range s.Partitions {
+		p.mu.Lock()
+	}
+	for _, p := range s.Partitions {
+		tx, beginErr := p.db.Begin(false)
+		if beginErr != nil {
+			err = errors.Join(err, diagnose("back up", beginErr))
+			continue
+		}
+		snapshots = append(snapshots, tx)
+	}
+	for _, p := range s.Partitions {
+		p.mu.Unlock()
+	}
+	if err != nil {
+		return 0, err
+	}
+	archive := tar.NewWriter(w)
+	for i, tx := range snapshots {
+		if err := archive.WriteHeader(&tar.Header{Name: partitionPath("", i), Mode: 0o644, Size: tx.Size(), ModTime: time.Now()}); err != nil {
+			return n, diagnose("back up", err)
+		}
+		k, err := tx.WriteTo(archive)
+		n += k
+		if err != nil {
+			return n, diagnose("back up", err)
+		}
+	}
+	return n, diagnose("back up", archive.Close())
 }
 
 // Close closes all partitions.

@@ -19,7 +19,7 @@ func testOptions() store.Options {
 }
 
 func suite(t *testing.T, seed uint64, steps int, o store.Options) storetest.Options {
-	path := filepath.Join(t.TempDir(), "p.db")
+	path := filepath.Join(t.TempDir(), "p000.db")
 	var last *store.Partition
 	t.Cleanup(func() { last.Close() })
 	return storetest.Options{
@@ -32,19 +32,20 @@ func suite(t *testing.T, seed uint64, steps int, o store.Options) storetest.Opti
 			last = p
 			return p
 		},
+		Check: func(t testing.TB) { clean(t, filepath.Dir(path)) },
 	}
 }
 
 func TestPartitionAgreesWithItsTwin(t *testing.T) {
-	for i := range uint64(4) {
-		storetest.Run(t, suite(t, *seed+i, 100, testOptions()))
+	for i := range uint64(3) {
+		storetest.Run(t, suite(t, *seed+i, 60, testOptions()))
 	}
 }
 
 func TestEveryWriteFailsOnce(t *testing.T) {
 	options := testOptions()
 	options.NoSync = false
-	o := suite(t, *seed, 10, options)
+	o := suite(t, *seed, 15, options)
 	o.FailWrite = func(p *store.Partition, n int) func() bool { return p.FailWrite(n, storetest.ErrInjected()) }
 	storetest.Run(t, o)
 }

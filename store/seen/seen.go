@@ -148,8 +148,8 @@ func (w *Writer) block(bucket *bbolt.Bucket, c *bbolt.Cursor, ops []Op, todo []o
 	var end uint64   // fingerprints from here on belong in the next block; 0: no next block
 	if k != nil {
 		least = binary.BigEndian.Uint64(k[8:])
-		if w.entries, err = decode(w.entries, v); err != nil {
-			return 0, fmt.Errorf("block %x: %w", k, err)
+		if w.entries, err = decode(w.entries, k, v); err != nil {
+			return 0, err
 		}
 		if nk, _ := c.Next(); len(nk) == keyLen && binary.BigEndian.Uint64(nk) == host {
 			end = binary.BigEndian.Uint64(nk[8:])
@@ -196,7 +196,7 @@ func (w *Writer) store(bucket *bbolt.Bucket, host, least uint64, entries []Entry
 		}
 		binary.BigEndian.PutUint64(w.key[:], host)
 		binary.BigEndian.PutUint64(w.key[8:], least)
-		if err := bucket.Put(w.key[:], encode(part)); err != nil {
+		if err := bucket.Put(w.key[:], encode(w.key[:], part)); err != nil {
 			return fmt.Errorf("store block: %w", err)
 		}
 	}
@@ -228,18 +228,18 @@ func find(c *bbolt.Cursor, host, url uint64) (k, v []byte, err error) {
 	return k, v, nil
 }
 
-// A block is crc4 ‖ entry8…, little-endian.
-func encode(entries []Entry) []byte {
+// A block is crc4 ‖ entry8…, little-endian; the CRC32C is over key and entries.
+func encode(key []byte, entries []Entry) []byte {
 	b := make([]byte, sumLen, sumLen+8*len(entries))
 	for _, e := range entries {
 		b = binary.LittleEndian.AppendUint64(b, uint64(e))
 	}
-	binary.LittleEndian.PutUint32(b, crc32.Checksum(b[sumLen:], castagnoli))
+	binary.LittleEndian.PutUint32(b, sum(key, b[sumLen:]))
 	return b
 }
 
-func decode(entries []Entry, v []byte) ([]Entry, error) {
-	if err := verify(v); err != nil {
+func decode(entries []Entry, k, v []byte) ([]Entry, error) {
+	if err := verify(k, v); err != nil {
 		return entries, err
 	}
 	for v = v[sumLen:]; len(v) > 0; v = v[8:] {
@@ -248,11 +248,15 @@ func decode(entries []Entry, v []byte) ([]Entry, error) {
 	return entries, nil
 }
 
-func verify(v []byte) error {
-	if len(v) < sumLen+8 || len(v)%8 != sumLen || binary.LittleEndian.Uint32(v) != crc32.Checksum(v[sumLen:], castagnoli) {
-		return ErrDamaged
+func verify(k, v []byte) error {
+	if len(v) < sumLen+8 || len(v)%8 != sumLen || binary.LittleEndian.Uint32(v) != sum(k, v[sumLen:]) {
+		return fmt.Errorf("block %x: %w", k, ErrDamaged)
 	}
 	return nil
+}
+
+func sum(key, value []byte) uint32 {
+	return crc32.Update(crc32.Checksum(key, castagnoli), castagnoli, value)
 }
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
@@ -284,8 +288,8 @@ func (s *Set) Get(host, url uint64) (Entry, bool, error) {
 		if err != nil || k == nil {
 			return 0, false, err
 		}
-		if err := verify(v); err != nil {
-			return 0, false, fmt.Errorf("block %x: %w", k, err)
+		if err := verify(k, v); err != nil {
+			return 0, false, err
 		}
 		s.host, s.least, s.end, s.block = host, binary.BigEndian.Uint64(k[8:]), 0, v[sumLen:]
 		if nk, _ := s.cursor.Next(); len(nk) == keyLen && binary.BigEndian.Uint64(nk) == host {
@@ -314,8 +318,8 @@ func (s *Set) Host(host uint64, fn func(Entry) bool) error {
 	binary.BigEndian.PutUint64(key[:], host)
 	s.block = nil
 	for k, v := s.cursor.Seek(key[:]); len(k) == keyLen && binary.BigEndian.Uint64(k) == host; k, v = s.cursor.Next() {
-		if err := verify(v); err != nil {
-			return fmt.Errorf("block %x: %w", k, err)
+		if err := verify(k, v); err != nil {
+			return err
 		}
 		for v = v[sumLen:]; len(v) > 0; v = v[8:] {
 			if !fn(Entry(binary.LittleEndian.Uint64(v))) {
@@ -339,8 +343,8 @@ func Each(tx *bbolt.Tx, fn func(host uint64, e Entry) error) error {
 		if len(k) != keyLen {
 			return fmt.Errorf("key %x: %w", k, ErrDamaged)
 		}
-		if err := verify(v); err != nil {
-			return fmt.Errorf("block %x: %w", k, err)
+		if err := verify(k, v); err != nil {
+			return err
 		}
 		host, least := binary.BigEndian.Uint64(k), binary.BigEndian.Uint64(k[8:])
 		first := !started || host != lastHost

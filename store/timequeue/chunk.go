@@ -13,7 +13,8 @@ var ErrDamaged = errors.New("chunk is damaged")
 // rewriting one dirties one page. At 16 kB a revisit writes 1.4 × as much, at 64 kB 2 ×.
 const MaxChunk = 1900
 
-// A chunk is crc4 ‖ version1 ‖ kind1 ‖ count2 ‖ (length ‖ record)…, little-endian, lengths as uvarints, and the CRC32C over all behind it.
+// A chunk is crc4 ‖ version1 ‖ kind1 ‖ count2 ‖ (length ‖ record)…, little-endian, lengths as uvarints. The CRC32C is over the key under
+// which the chunk is stored and all behind the sum, so that a chunk in the wrong place is found too.
 const (
 	chunkHeader  = 8
 	chunkVersion = 1
@@ -22,8 +23,10 @@ const (
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
-// Sum is the CRC32C that guards values on disk.
-func Sum(b []byte) uint32 { return crc32.Checksum(b, castagnoli) }
+// Sum is the CRC32C that guards values on disk, over key and value.
+func Sum(key, value []byte) uint32 {
+	return crc32.Update(crc32.Checksum(key, castagnoli), castagnoli, value)
+}
 
 // Chunk is a group of records as it lies on disk.
 type Chunk []byte
@@ -44,12 +47,12 @@ func (c Chunk) Add(record []byte) Chunk {
 	return c
 }
 
-// Seal writes the checksum.
-func (c Chunk) Seal() { binary.LittleEndian.PutUint32(c, Sum(c[4:])) }
+// Seal writes the checksum for a key.
+func (c Chunk) Seal(key []byte) { binary.LittleEndian.PutUint32(c, Sum(key, c[4:])) }
 
 // Verify checks the checksum and the version.
-func (c Chunk) Verify() error {
-	if len(c) < chunkHeader || c[4] != chunkVersion || binary.LittleEndian.Uint32(c) != Sum(c[4:]) {
+func (c Chunk) Verify(key []byte) error {
+	if len(c) < chunkHeader || c[4] != chunkVersion || binary.LittleEndian.Uint32(c) != Sum(key, c[4:]) {
 		return ErrDamaged
 	}
 	return nil

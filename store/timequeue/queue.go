@@ -29,7 +29,7 @@ const RefLen = slotKeyLen + 8
 
 // Append writes the reference behind b. References sort in the order of Read.
 func (r Ref) Append(b []byte) []byte {
-	b = append(b, r.Slot.key()...)
+	b = append(binary.BigEndian.AppendUint32(b, r.Slot.Opens), byte(r.Slot.Level))
 	b = binary.BigEndian.AppendUint32(b, r.Generation)
 	return binary.BigEndian.AppendUint32(b, r.Ordinal)
 }
@@ -64,7 +64,28 @@ func Create(tx *bbolt.Tx) error {
 // with every commit.
 const blockBits = 4096
 
-const blockLen = 4 + blockBits/8 // crc4 ‖ bits
+const (
+	blockLen = 4 + blockBits/8 // crc4 ‖ bits
+	countLen = 4 + 4           // crc4 ‖ bits set in all blocks of a slot
+)
+
+// guarded checks a value of fixed length that begins with its checksum.
+func guarded(key, v []byte, length int) bool {
+	return len(v) == length && binary.LittleEndian.Uint32(v) == Sum(key, v[4:])
+}
+
+// verify checks a chunk of a slot under its key, the ordinal of its first record, and returns that.
+func verify(slot Slot, generation uint32, k, v []byte) (first uint32, c Chunk, err error) {
+	if len(k) != 4 {
+		return 0, nil, fmt.Errorf("slot %v, key %x: %w", slot, k, ErrDamaged)
+	}
+	first, c = binary.BigEndian.Uint32(k), Chunk(v)
+	var key [RefLen]byte
+	if err := c.Verify(Ref{slot, generation, first}.Append(key[:0])); err != nil {
+		return 0, nil, fmt.Errorf("slot %v, record %d: %w", slot, first, err)
+	}
+	return first, c, nil
+}
 
 // Writer changes the queue within one transaction at a time. Its memory is kept from one to the next.
 type Writer struct {
@@ -106,7 +127,7 @@ func NewWriter(r Resolution) *Writer {
 	return &Writer{resolution: r, buffers: map[Slot]*buffer{}, touched: map[Slot]*touched{}}
 }
 
-// Begin starts working in a transaction. opened is the minute up to which slots have opened; it must not be before any given to Read.
+// Begin starts working in a transaction, once in each, since bbolt holds on to the writer's memory until it ends. opened is the minute up to which slots have opened; it must not be before any given to Read.
 func (w *Writer) Begin(tx *bbolt.Tx, opened uint32) error {
 	w.opened = opened
 	w.queue, w.done = tx.Bucket(queueBucket), tx.Bucket(doneBucket)
@@ -155,19 +176,32 @@ func (w *Writer) touch(slot Slot) (*touched, error) {
 		return nil, nil
 	}
 	t := &touched{bucket: bucket, generation: uint32(bucket.Sequence()), blocks: map[uint32]*block{}}
-	k, v := bucket.Cursor().Last()
-	if len(k) == 4 {
-		c := Chunk(v)
-		if err := c.Verify(); err != nil {
-			return nil, fmt.Errorf("slot %v: %w", slot, err)
+	if k, v := bucket.Cursor().Last(); k != nil {
+		first, c, err := verify(slot, t.generation, k, v)
+		if err != nil {
+			return nil, err
 		}
-		t.total = binary.BigEndian.Uint32(k) + uint32(c.Count())
+		t.total = first + uint32(c.Count())
 	}
-	if v := w.done.Get(key); len(v) == 4 {
-		t.done = binary.LittleEndian.Uint32(v)
+	var err error
+	if t.done, err = countOf(w.done, slot); err != nil {
+		return nil, err
 	}
 	w.touched[slot] = t
 	return t, nil
+}
+
+// countOf reads how many bits of a slot are set.
+func countOf(done *bbolt.Bucket, slot Slot) (uint32, error) {
+	key := slot.key()
+	v := done.Get(key)
+	switch {
+	case v == nil:
+		return 0, nil
+	case !guarded(key, v, countLen):
+		return 0, fmt.Errorf("bits of slot %v: %w", slot, ErrDamaged)
+	}
+	return binary.LittleEndian.Uint32(v[4:]), nil
 }
 
 func (w *Writer) block(slot Slot, t *touched, n uint32) (*block, error) {
@@ -175,11 +209,12 @@ func (w *Writer) block(slot Slot, t *touched, n uint32) (*block, error) {
 		return b, nil
 	}
 	b := &block{value: w.arena.take(blockLen)}
-	v := w.done.Get(blockKey(slot, n))
+	key := blockKey(slot, n)
+	v := w.done.Get(key)
 	switch {
 	case v == nil:
 		clear(b.value)
-	case len(v) != blockLen || binary.LittleEndian.Uint32(v) != Sum(v[4:]):
+	case !guarded(key, v, blockLen):
 		return nil, fmt.Errorf("bits of slot %v: %w", slot, ErrDamaged)
 	default:
 		copy(b.value, v)
@@ -208,9 +243,9 @@ func (w *Writer) get(ref Ref) ([]byte, *touched, *block, error) {
 		if k == nil {
 			return nil, nil, nil, fmt.Errorf("slot %v, record %d: %w", ref.Slot, ref.Ordinal, ErrDamaged)
 		}
-		t.first, t.chunk = binary.BigEndian.Uint32(k), Chunk(v)
-		if err := t.chunk.Verify(); err != nil {
-			return nil, nil, nil, fmt.Errorf("slot %v: %w", ref.Slot, err)
+		t.chunk = nil
+		if t.first, t.chunk, err = verify(ref.Slot, t.generation, k, v); err != nil {
+			return nil, nil, nil, err
 		}
 	}
 	rec := t.chunk.At(int(ref.Ordinal - t.first))
@@ -293,12 +328,12 @@ func (w *Writer) split(slot Slot, t *touched, max int) (moved int, err error) {
 	}
 	c := t.bucket.Cursor()
 	for k, v := seekChunk(c, start); k != nil && moved < max; k, v = c.Next() {
-		chunk := Chunk(v)
-		if err := chunk.Verify(); err != nil {
-			return moved, fmt.Errorf("slot %v: %w", slot, err)
+		ord, chunk, err := verify(slot, t.generation, k, v)
+		if err != nil {
+			return moved, err
 		}
 		records := chunk.Records()
-		for ord := binary.BigEndian.Uint32(k); ; ord++ {
+		for ; ; ord++ {
 			rec := records.Next()
 			if rec == nil {
 				break
@@ -384,14 +419,14 @@ func (w *Writer) append(slot Slot, b *buffer) error {
 		}
 	}
 	bucket.FillPercent = 1
+	generation := uint32(bucket.Sequence())
 	var first uint32
 	var last Chunk
 	if k, v := bucket.Cursor().Last(); k != nil {
-		last = Chunk(v)
-		if err := last.Verify(); err != nil {
-			return fmt.Errorf("slot %v: %w", slot, err)
+		var err error
+		if first, last, err = verify(slot, generation, k, v); err != nil {
+			return err
 		}
-		first = binary.BigEndian.Uint32(k)
 	}
 	if uint64(first)+uint64(last.count())+uint64(b.count) > math.MaxUint32 {
 		return fmt.Errorf("slot %v is full", slot)
@@ -410,8 +445,8 @@ func (w *Writer) append(slot Slot, b *buffer) error {
 				chunk = NewChunk(w.arena.take(max(MaxChunk, chunkHeader+whole)))
 			}
 		} else if len(chunk)+whole > MaxChunk || chunk.Count() == maxCount {
-			if err := putChunk(bucket, first, chunk); err != nil {
-				return fmt.Errorf("slot %v: %w", slot, err)
+			if err := putChunk(bucket, Ref{slot, generation, first}, chunk); err != nil {
+				return err
 			}
 			first += uint32(chunk.Count())
 			chunk = NewChunk(w.arena.take(max(MaxChunk, chunkHeader+whole)))
@@ -420,8 +455,8 @@ func (w *Writer) append(slot Slot, b *buffer) error {
 		binary.LittleEndian.PutUint16(chunk[6:], uint16(chunk.Count()+1))
 		rest = rest[whole:]
 	}
-	if err := putChunk(bucket, first, chunk); err != nil {
-		return fmt.Errorf("slot %v: %w", slot, err)
+	if err := putChunk(bucket, Ref{slot, generation, first}, chunk); err != nil {
+		return err
 	}
 	if t := w.touched[slot]; t != nil {
 		t.total = first + uint32(chunk.Count())
@@ -437,11 +472,13 @@ func (c Chunk) count() int {
 	return c.Count()
 }
 
-func putChunk(bucket *bbolt.Bucket, first uint32, chunk Chunk) error {
-	chunk.Seal()
-	var key [4]byte
-	binary.BigEndian.PutUint32(key[:], first)
-	return bucket.Put(key[:], chunk)
+func putChunk(bucket *bbolt.Bucket, first Ref, chunk Chunk) error {
+	var key [RefLen]byte
+	chunk.Seal(first.Append(key[:0]))
+	if err := bucket.Put(key[RefLen-4:], chunk); err != nil {
+		return fmt.Errorf("slot %v: %w", first.Slot, err)
+	}
+	return nil
 }
 
 // settle stores the bits of a slot, or deletes it when they are all set.
@@ -462,8 +499,9 @@ func (w *Writer) settle(slot Slot, t *touched) error {
 		delete(w.touched, slot)
 		return nil
 	}
-	count := w.arena.take(4)
-	binary.LittleEndian.PutUint32(count, t.done)
+	count := w.arena.take(countLen)
+	binary.LittleEndian.PutUint32(count[4:], t.done)
+	binary.LittleEndian.PutUint32(count, Sum(key, count[4:]))
 	if err := w.done.Put(key, count); err != nil {
 		return fmt.Errorf("bits of slot %v: %w", slot, err)
 	}
@@ -471,8 +509,9 @@ func (w *Writer) settle(slot Slot, t *touched) error {
 		if !b.dirty {
 			continue
 		}
-		binary.LittleEndian.PutUint32(b.value, Sum(b.value[4:]))
-		if err := w.done.Put(blockKey(slot, n), b.value); err != nil {
+		key := blockKey(slot, n)
+		binary.LittleEndian.PutUint32(b.value, Sum(key, b.value[4:]))
+		if err := w.done.Put(key, b.value); err != nil {
 			return fmt.Errorf("bits of slot %v: %w", slot, err)
 		}
 		b.dirty = false
@@ -519,8 +558,9 @@ type reader struct {
 
 func (r *reader) live(ordinal uint32) (bool, error) {
 	if n := ordinal / blockBits; !r.valid || n != r.n {
-		v := r.done.Get(blockKey(r.slot, n))
-		if v != nil && (len(v) != blockLen || binary.LittleEndian.Uint32(v) != Sum(v[4:])) {
+		key := blockKey(r.slot, n)
+		v := r.done.Get(key)
+		if v != nil && !guarded(key, v, blockLen) {
 			return false, fmt.Errorf("bits of slot %v: %w", r.slot, ErrDamaged)
 		}
 		r.n, r.block, r.valid = n, v, true
@@ -545,14 +585,11 @@ func walk(queue, done *bbolt.Bucket, slot Slot, from Ref, fn func(Ref, []byte) e
 	r := reader{done: done, slot: slot}
 	c := bucket.Cursor()
 	for k, v := seekChunk(c, start); k != nil; k, v = c.Next() {
-		chunk := Chunk(v)
-		if len(k) != 4 {
-			return fmt.Errorf("slot %v: %w", slot, ErrDamaged)
+		first, chunk, err := verify(slot, ref.Generation, k, v)
+		if err != nil {
+			return err
 		}
-		if err := chunk.Verify(); err != nil {
-			return fmt.Errorf("slot %v: %w", slot, err)
-		}
-		ref.Ordinal = binary.BigEndian.Uint32(k)
+		ref.Ordinal = first
 		records := chunk.Records()
 		for rec := records.Next(); rec != nil; rec = records.Next() {
 			if ref.Ordinal >= start {
@@ -648,11 +685,10 @@ func At(tx *bbolt.Tx, ref Ref) ([]byte, error) {
 	if k == nil {
 		return nil, nil
 	}
-	chunk := Chunk(v)
-	if err := chunk.Verify(); err != nil {
-		return nil, fmt.Errorf("slot %v: %w", ref.Slot, err)
+	first, chunk, err := verify(ref.Slot, ref.Generation, k, v)
+	if err != nil {
+		return nil, err
 	}
-	first := binary.BigEndian.Uint32(k)
 	if ref.Ordinal-first >= uint32(chunk.Count()) {
 		return nil, nil
 	}
@@ -703,18 +739,19 @@ func Slots(tx *bbolt.Tx, fn func(slot Slot, total, ended uint32) error) error {
 		}
 		total := uint32(0)
 		if err := bucket.ForEach(func(k, v []byte) error {
-			if len(k) != 4 || binary.BigEndian.Uint32(k) != total {
-				return fmt.Errorf("slot %v: chunk %x does not follow record %d: %w", slot, k, total, ErrDamaged)
+			first, chunk, err := verify(slot, uint32(bucket.Sequence()), k, v)
+			if err != nil {
+				return err
 			}
-			if err := Chunk(v).Verify(); err != nil {
-				return fmt.Errorf("slot %v, chunk %x: %w", slot, k, err)
+			if first != total {
+				return fmt.Errorf("slot %v: chunk %d does not follow record %d: %w", slot, first, total, ErrDamaged)
 			}
-			records, n := Chunk(v).Records(), 0
+			records, n := chunk.Records(), 0
 			for records.Next() != nil {
 				n++
 			}
-			if n != Chunk(v).Count() || n == 0 {
-				return fmt.Errorf("slot %v, chunk %x: %d records of %d: %w", slot, k, n, Chunk(v).Count(), ErrDamaged)
+			if n != chunk.Count() || n == 0 {
+				return fmt.Errorf("slot %v, chunk %d: %d records of %d: %w", slot, first, n, chunk.Count(), ErrDamaged)
 			}
 			total += uint32(n)
 			return nil
@@ -727,16 +764,16 @@ func Slots(tx *bbolt.Tx, fn func(slot Slot, total, ended uint32) error) error {
 			if len(dk) == slotKeyLen {
 				continue
 			}
-			if len(dv) != blockLen || binary.LittleEndian.Uint32(dv) != Sum(dv[4:]) {
+			if !guarded(dk, dv, blockLen) {
 				return fmt.Errorf("bits of slot %v: %w", slot, ErrDamaged)
 			}
 			for _, x := range dv[4:] {
 				ended += uint32(bits.OnesCount8(x))
 			}
 		}
-		stored := uint32(0)
-		if v := done.Get(k); len(v) == 4 {
-			stored = binary.LittleEndian.Uint32(v)
+		stored, err := countOf(done, slot)
+		if err != nil {
+			return err
 		}
 		if stored != ended || ended >= total {
 			return fmt.Errorf("slot %v: %d records, %d bits set, %d counted: %w", slot, total, ended, stored, ErrDamaged)
