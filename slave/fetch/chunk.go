@@ -79,11 +79,14 @@ func (c *chunks) follow(b []byte) error {
 			c.state, c.left = inData, size
 		case inTrailer:
 			end := bytes.IndexByte(rest, '\n')
-			if c.at-c.trailer+max(end, len(rest)*min(1, -end)) > maxTrailer {
-				return errChunk
-			}
 			if end < 0 {
+				if c.at-c.trailer+len(rest) > maxTrailer {
+					return errChunk
+				}
 				return nil
+			}
+			if c.at-c.trailer+end > maxTrailer {
+				return errChunk
 			}
 			c.at += end + 1
 			if end == 0 || end == 1 && rest[0] == '\r' {

@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"net/http"
 	"strings"
 	"sync"
 
@@ -118,7 +119,7 @@ func (x *exchange) decode(ctx context.Context) {
 					return b, err
 				}
 			}
-			size = min(2*cap(b.b), x.client.o.MaxDecoded+1)
+			size = min(size, x.client.o.MaxDecoded+1)
 		}
 		larger := m.lend(size)
 		larger.b = append(larger.b, b.b...)
@@ -126,9 +127,12 @@ func (x *exchange) decode(ctx context.Context) {
 		return larger, nil
 	}
 	out, err := x.client.decoders.run(out, grow, r.Payload, codings, &x.client.o)
-	if err != nil && len(out.b) == 0 { // it was never encoded, whatever the header says
+	if err != nil && len(out.b) == 0 {
 		m.giveBack(out)
 		r.BodyErr = err
+		if !strings.HasPrefix(http.DetectContentType(r.Payload), "text/") { // else it was never encoded, whatever the header says
+			r.Body = nil
+		}
 		return
 	}
 	r.share.body, r.Body, r.BodyErr = out, out.b[:len(out.b):len(out.b)], err

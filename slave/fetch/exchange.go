@@ -119,8 +119,8 @@ func (x *exchange) read(ctx context.Context, c *connection, most int) error {
 	}
 }
 
-// room makes space for at least one more byte, of at most most in all. Buffers grow fourfold up to unreserved, or at once to where the
-// Content-Length says that the body ends; beyond that they double, since a Content-Length may lie.
+// room makes space for at least one more byte, of at most most in all. Buffers grow fourfold, or at once to where the Content-Length
+// says that the body ends; up to unreserved freely, beyond it within what was reserved.
 func (x *exchange) room(ctx context.Context, most int) error {
 	n, have := len(x.wire.b), cap(x.wire.b)
 	if n < have {
@@ -137,7 +137,7 @@ func (x *exchange) room(ctx context.Context, most int) error {
 			if err := x.reserve(ctx, most); err != nil {
 				return err
 			}
-			size = max(min(size, 2*have, most), n+1)
+			size = max(min(size, most), n+1)
 		}
 	}
 	larger := x.client.memory.lend(size)
@@ -172,6 +172,7 @@ func (x *exchange) reserveBytes(ctx context.Context, n int64) error {
 		return err
 	}
 	x.resp.share.reserved = n
+	x.last = time.Now() // the wait was ours, not the host's
 	return nil
 }
 

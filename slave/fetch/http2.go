@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"crypto/tls"
-	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -125,14 +124,16 @@ func (x *exchange) http2Error(ctx, within context.Context, err error) error {
 		return fail(messages.Reason_CANCELED, errCanceled)
 	case within.Err() != nil, isTimeout(err):
 		return fail(messages.Reason_TIMEOUT, x.lateness())
-	case strings.Contains(err.Error(), "header list larger"): // net/http names it in words only
-		return fail(messages.Reason_HEADERS_TOO_LARGE, errHeadTooLarge)
-	case strings.Contains(err.Error(), "PROTOCOL_ERROR"), strings.Contains(err.Error(), "malformed"):
-		return fail(messages.Reason_MALFORMED, err)
-	case errors.Is(err, io.EOF), errors.Is(err, net.ErrClosed), strings.Contains(err.Error(), "GOAWAY"), strings.Contains(err.Error(), "not usable"):
-		return fail(messages.Reason_CONNECTION_LOST, fmt.Errorf("%w: %w", errStale, err))
 	}
-	return fail(messages.Reason_CONNECTION_LOST, err)
+	switch text := err.Error(); { // net/http keeps its HTTP/2 errors to itself
+	case strings.Contains(text, "header list larger"), strings.Contains(text, "COMPRESSION_ERROR"): // the latter for one field that is too long
+		return fail(messages.Reason_HEADERS_TOO_LARGE, fmt.Errorf("%w: %w", errHeadTooLarge, err))
+	case strings.Contains(text, "received from peer"): // one stream reset
+		return fail(messages.Reason_CONNECTION_LOST, err)
+	case strings.Contains(text, "PROTOCOL_ERROR"), strings.Contains(text, "malformed"):
+		return fail(messages.Reason_MALFORMED, err)
+	}
+	return fail(messages.Reason_CONNECTION_LOST, fmt.Errorf("%w: %w", errStale, err))
 }
 
 // appendHead writes the head of an HTTP/2 response as HTTP/1.1 would have: what replays archives reads nothing else. Fields are
