@@ -257,7 +257,8 @@ func (n *Node) say(change func(*Member)) error {
 	return nil
 }
 
-// Leave tells the others that this node goes, so that they need not find out, and ends. It waits for at most three seconds.
+// Leave tells the others that this node goes, so that they need not find out, and ends. That takes at most three seconds, or five
+// when an address is being dialled just then that does not answer.
 func (n *Node) Leave() {
 	n.finish(func() {
 		if err := n.say(func(m *Member) { m.Leaving = true }); err != nil {
