@@ -3,7 +3,6 @@ package actors
 import (
 	"strings"
 	"testing"
-	"time"
 )
 
 func TestGlob(t *testing.T) {
@@ -22,9 +21,9 @@ func TestGlob(t *testing.T) {
 	if !globPath("host/*.example.com", "master/hosts/host/a.example.com") || globPath("ost/*", "master/host/x") {
 		t.Error("a pattern should fit what follows a slash, and only that")
 	}
-	many := strings.Repeat("a", 10_000)
-	if begin := time.Now(); glob(strings.Repeat("a*", 500)+"b", many) || time.Since(begin) > 5*time.Second {
-		t.Error("a pattern of many stars should not take for ever")
+	// Going back to every star instead of the last would not end within the life of the test.
+	if glob(strings.Repeat("a*", 100)+"b", strings.Repeat("a", 1000)) {
+		t.Error("no b to be found")
 	}
 }
 
