@@ -27,6 +27,7 @@ type HostOptions struct {
 	PageBudget   int           // visits of one lease at most
 	TaskBudget   int           // tasks of one lease at most: they must fit into one message
 	KnownBudget  int           // fingerprints sent with a lease at most; a host with more is not followed inside leases
+	LookAhead    time.Duration // a host that may be asked this soon is lent already; its slave waits
 	Retries      int           // failed visits of a page, or of robots.txt, before it is given up
 	RetryWait    time.Duration // before the first retry, doubled for each further
 	MaxRedirects int
@@ -39,7 +40,7 @@ type HostOptions struct {
 func DefaultHostOptions() HostOptions {
 	return HostOptions{
 		Politeness: politeness.DefaultOptions(), Revisit: revisit.DefaultOptions(),
-		LeaseSpan: 30 * time.Second, PageBudget: 1000, TaskBudget: 500, KnownBudget: 8000,
+		LeaseSpan: 30 * time.Second, PageBudget: 1000, TaskBudget: 500, KnownBudget: 8000, LookAhead: time.Second,
 		Retries: 3, RetryWait: time.Minute, MaxRedirects: 20,
 		MaxAwake: 50_000, RestAfter: 30 * time.Second, RobotsAgent: "henro",
 	}
@@ -174,7 +175,7 @@ type (
 		visits     int
 		closed     bool
 	}
-	dropsTag struct{ lend *Lend }
+	refusedTag struct{}
 )
 
 // Receive is the table of contents; the states below see what is theirs.
@@ -379,10 +380,8 @@ func (h *Host) written(ctx actor.Context, tag any) {
 			return
 		}
 		ctx.Send(h.master, &Lent{Lease: h.lease.ID, Slave: h.lease.Slave, Boot: h.lease.Boot, Task: task})
-	case *dropsTag:
-		h.asking = nil
-		ctx.Send(h.master, &LendRefused{tag.lend.Lease})
-		h.becomeReady(ctx)
+	case *refusedTag:
+		h.refuseLend(ctx)
 	case *factsTag:
 		ctx.Send(h.master, &FactsStored{Lease: tag.lease, Seq: tag.seq, Visits: tag.visits, Closed: tag.closed})
 		if tag.closed {

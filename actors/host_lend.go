@@ -27,14 +27,18 @@ func (h *Host) prepare(ctx actor.Context, m *PagesLoaded) {
 	now := time.Now()
 	var due []store.Entry
 	h.nextRetry = time.Time{}
+	first := h.politeness.NextAllowed()
 	for _, entry := range m.Entries {
-		if entry.Page.Next.After(now) {
+		if entry.Page.Next.After(now.Add(h.LookAhead)) {
 			if h.nextRetry.IsZero() || entry.Page.Next.Before(h.nextRetry) {
 				h.nextRetry = entry.Page.Next
 			}
 			continue
 		}
 		due = append(due, entry)
+		if entry.Page.Next.After(first) {
+			first = entry.Page.Next
+		}
 	}
 	h.empty = len(m.Entries) == 0 && len(m.Ghosts) == 0
 	if len(due) > 0 {
@@ -45,16 +49,17 @@ func (h *Host) prepare(ctx actor.Context, m *PagesLoaded) {
 		return
 	}
 	if h.voided || len(due) == 0 && !h.wanted {
-		lend := h.asking
-		h.asking = nil
-		if len(m.Ghosts) > 0 {
-			h.write(ctx, &Write{Ghosts: m.Ghosts})
+		if len(m.Ghosts) > 0 { // to be asked again once they are gone
+			h.write(ctx, &Write{Ghosts: m.Ghosts, Urgent: true, Tag: &refusedTag{}})
+			return
 		}
-		ctx.Send(h.master, &LendRefused{lend.Lease})
-		h.becomeReady(ctx)
+		h.refuseLend(ctx)
 		return
 	}
-	task := h.makeTask(due, m, now)
+	task := h.makeTask(due, m)
+	if first.After(now) {
+		task.FirstAfterNs = int64(first.Sub(now))
+	}
 	lend := h.asking
 	h.lease = &openLease{
 		Lease: store.Lease{ID: lend.Lease, Host: h.record.ID, HostName: h.name, Slave: lend.Slave, Boot: lend.Boot, Until: lend.Until},
@@ -68,10 +73,18 @@ func (h *Host) prepare(ctx actor.Context, m *PagesLoaded) {
 	h.write(ctx, &Write{Host: h.row(), Lease: &lease, Ghosts: m.Ghosts, Urgent: true, Tag: &lentTag{lend}})
 }
 
+// refuseLend tells the Master that there is nothing to lend now.
+func (h *Host) refuseLend(ctx actor.Context) {
+	lend := h.asking
+	h.asking = nil
+	ctx.Send(h.master, &LendRefused{lend.Lease})
+	h.becomeReady(ctx)
+}
+
 // maxTaskBytes bounds the message of one lease, with room for rules of robots.txt beside it.
 const maxTaskBytes = 100 << 10
 
-func (h *Host) makeTask(due []store.Entry, m *PagesLoaded, now time.Time) *messages.HostTask {
+func (h *Host) makeTask(due []store.Entry, m *PagesLoaded) *messages.HostTask {
 	budget := h.budget(h.asking)
 	prefixes := h.rules.Prefixes(h.name)
 	task := &messages.HostTask{
@@ -79,9 +92,6 @@ func (h *Host) makeTask(due []store.Entry, m *PagesLoaded, now time.Time) *messa
 		IntervalNs: int64(h.politeness.Interval(&h.Politeness)), PageBudget: uint32(budget),
 		Prefixes: prefixes, MaxRedirects: uint32(h.MaxRedirects),
 		Follow: m.Whole && len(prefixes) > 0,
-	}
-	if at := h.politeness.NextAllowed(); at.After(now) {
-		task.FirstAfterNs = int64(at.Sub(now))
 	}
 	if h.robots != nil && time.Now().Before(h.record.RobotsUntil) {
 		task.Robots = h.record.Robots
@@ -147,7 +157,7 @@ func (h *Host) giveUp(ctx actor.Context, due []store.Entry) {
 	if h.robotsFail > h.Retries {
 		reason = messages.Reason_ROBOTS_UNREACHABLE
 	}
-	w := &Write{Urgent: true, Tag: &dropsTag{h.asking}, Host: h.row()}
+	w := &Write{Urgent: true, Tag: &refusedTag{}, Host: h.row()}
 	for _, entry := range due {
 		page := entry.Page
 		page.Reason, page.Flags, page.Next = uint8(reason), page.Flags|store.Dropped, time.Time{}

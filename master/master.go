@@ -347,9 +347,7 @@ func (m *Master) serve(ctx actor.Context, msg *messages.WorkRequested) {
 		batch.Renewed = append(batch.Renewed, id)
 	}
 	m.ledger = m.ledger.Updated(ledger.LeasesRenewed{Slave: msg.Slave, Boot: msg.Boot, IDs: batch.Renewed, Until: m.leaseEnd(now)})
-	if len(batch.Renewed)+len(batch.Revoked) > 0 {
-		ctx.Respond(batch)
-	}
+	ctx.Respond(batch) // an empty one too: it says that this master lives and knows the slave
 	m.dispatch(ctx)
 }
 
@@ -372,7 +370,7 @@ func (m *Master) dispatch(ctx actor.Context) {
 		if !ok {
 			return
 		}
-		host, ok := m.ready.take(now.Add(m.o.LookAhead))
+		host, ok := m.ready.take(now.Add(m.o.Hosts.LookAhead))
 		if !ok {
 			return
 		}

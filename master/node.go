@@ -53,11 +53,28 @@ func Start(system *actor.ActorSystem, o Options, log *logrus.Entry) (*Node, erro
 // PID is the Master's address in its system.
 func (n *Node) PID() *actor.PID { return n.pid }
 
-// Begin lets the crawl come to an end, once the seeds it was started with are added.
-func (n *Node) Begin() { n.system.Root.Send(n.pid, &Begin{}) }
-
-// Done gives the last status, once the crawl has ended.
-func (n *Node) Done() <-chan Status { return n.done }
+// Run plants the seeds, waits for the end of the crawl, and leaves its summary. When asked ends, the crawl is stopped in order; when
+// given ends, it is left alone.
+func (n *Node) Run(asked, given context.Context, seeds []Seed) (Status, error) {
+	if len(seeds) > 0 {
+		if _, err := Ask[*SeedsAdded](given, n, &AddSeeds{Seeds: seeds}); err != nil {
+			return Status{}, err
+		}
+	}
+	n.system.Root.Send(n.pid, &Begin{})
+	var status Status
+	select {
+	case status = <-n.done:
+	case <-given.Done():
+		return Status{}, given.Err()
+	case <-asked.Done():
+		if _, err := Ask[*Status](given, n, &Stop{Why: Stopped}); err != nil {
+			return Status{}, err
+		}
+		status = <-n.done
+	}
+	return status, n.writeSummary(status)
+}
 
 // Ask sends a command to the Master and waits for its answer.
 func Ask[Answer any](ctx context.Context, n *Node, command any) (Answer, error) {
@@ -103,8 +120,8 @@ func SummaryOf(s Status) Summary {
 	return sum
 }
 
-// WriteSummary leaves the summary in the directory of the crawl, whole or not at all.
-func (n *Node) WriteSummary(s Status) error {
+// writeSummary leaves the summary in the directory of the crawl, whole or not at all.
+func (n *Node) writeSummary(s Status) error {
 	data, err := json.MarshalIndent(SummaryOf(s), "", "  ")
 	if err != nil {
 		return fmt.Errorf("write the summary: %w", err)

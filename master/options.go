@@ -27,7 +27,6 @@ type Options struct {
 
 	LeaseFor    time.Duration // how long a lease lasts unless renewed. 60 s: renewals come every second, so a slave may be silent for a minute
 	LeaseMargin time.Duration // after its end a lease is honoured this much longer, for clocks that run apart
-	LookAhead   time.Duration // a host that may be asked this soon is lent already
 	MaxPages    uint64        // stop after so many visits; 0: no limit
 	MaxBytes    uint64        // stop after so much payload; 0: no limit
 	For         time.Duration // stop after so long; 0: no limit
@@ -40,7 +39,7 @@ func DefaultOptions() Options {
 		Dir: "crawl", Depth: 3, Scope: scope.DefaultOptions(),
 		Hosts: actors.DefaultHostOptions(), Partition: actors.DefaultPartitionOptions(), Store: store.DefaultOptions(),
 		Fetch:    DefaultFetchRules(),
-		LeaseFor: time.Minute, LeaseMargin: 2 * time.Second, LookAhead: time.Second, StallLimit: time.Minute,
+		LeaseFor: time.Minute, LeaseMargin: 2 * time.Second, StallLimit: time.Minute,
 	}
 }
 
@@ -59,8 +58,8 @@ func (o *Options) Validate() error {
 		return errors.New("a crawl needs a directory: give --dir")
 	case o.Name == "" || o.Boot == "":
 		return errors.New("a master needs a name and a boot id")
-	case o.LeaseFor < time.Second || o.LeaseMargin < 0 || o.LookAhead < 0:
-		return fmt.Errorf("lease %v, margin %v, look-ahead %v: a lease lasts at least a second, the others are not negative", o.LeaseFor, o.LeaseMargin, o.LookAhead)
+	case o.LeaseFor < time.Second || o.LeaseMargin < 0:
+		return fmt.Errorf("lease %v, margin %v: a lease lasts at least a second, the margin is not negative", o.LeaseFor, o.LeaseMargin)
 	case o.Depth > store.UnlimitedDepth-1:
 		return fmt.Errorf("depth %d: want at most %d, or -1 for no limit", o.Depth, store.UnlimitedDepth-1)
 	}

@@ -1,0 +1,159 @@
+// Package config reads what the programs are told: a flag beats the environment, which beats henro.yaml, which beats the default.
+//
+// The set of flags of a command is the one list of settings: the environment knows --fetch-timeout as HENRO_FETCH_TIMEOUT and the
+// file as fetch-timeout, and all three are read by the flag's own parser, so that they accept the same values and fail with the
+// same words. A key of the file that no command knows is an error, so that a slip of the pen is not a silent default.
+package config
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/knadh/koanf/parsers/yaml"
+	"github.com/knadh/koanf/providers/env/v2"
+	"github.com/knadh/koanf/providers/file"
+	"github.com/knadh/koanf/v2"
+	"github.com/spf13/pflag"
+)
+
+// Exit codes of all programs.
+const (
+	ExitFinished    = 0
+	ExitFailed      = 1
+	ExitUsage       = 2 // bad usage or configuration: nothing was touched
+	ExitDiskFull    = 3
+	ExitDamaged     = 4 // the state or an archive is damaged
+	ExitSizeLimit   = 14
+	ExitTimeLimit   = 15
+	ExitPageLimit   = 16
+	ExitInterrupted = 130 // the state is kept
+)
+
+// Exit is an error that knows the exit code it means.
+type Exit struct {
+	Code int
+	Err  error
+}
+
+func (e *Exit) Error() string { return e.Err.Error() }
+
+// Unwrap returns what went wrong.
+func (e *Exit) Unwrap() error { return e.Err }
+
+// Usage makes an error of bad usage: one line that says what to do.
+func Usage(format string, args ...any) error {
+	return &Exit{Code: ExitUsage, Err: fmt.Errorf(format, args...)}
+}
+
+// Code returns the exit code that an error means.
+func Code(err error) int {
+	var exit *Exit
+	switch {
+	case err == nil:
+		return ExitFinished
+	case errors.As(err, &exit):
+		return exit.Code
+	default:
+		return ExitFailed
+	}
+}
+
+// EnvironmentPrefix is before every setting in the environment.
+const EnvironmentPrefix = "HENRO_"
+
+// Load completes the flags that were not given from the environment and the file. An empty path means henro.yaml in the working
+// directory, if there is one. Keys are the settings of any program, since they share one file.
+func Load(flags *pflag.FlagSet, path string, keys []string) error {
+	k := koanf.New("\x00")
+	name := path
+	if name == "" {
+		name = "henro.yaml"
+	}
+	if _, err := os.Stat(name); err == nil || path != "" {
+		if err := k.Load(file.Provider(name), yaml.Parser()); err != nil {
+			return Usage("read the configuration %s: %v", name, err)
+		}
+		for _, key := range k.Keys() {
+			if flags.Lookup(key) == nil && !slices.Contains(keys, key) {
+				return Usage("%s: unknown key %q%s", name, key, suggestion(key, append(names(flags), keys...)))
+			}
+		}
+	}
+	environment := env.Provider("\x00", env.Opt{Prefix: EnvironmentPrefix, TransformFunc: func(key, value string) (string, any) {
+		return strings.ReplaceAll(strings.ToLower(strings.TrimPrefix(key, EnvironmentPrefix)), "_", "-"), value
+	}})
+	if err := k.Load(environment, nil); err != nil {
+		return Usage("read the environment: %v", err)
+	}
+	var failed error
+	flags.VisitAll(func(f *pflag.Flag) {
+		if f.Changed || !k.Exists(f.Name) || failed != nil {
+			return
+		}
+		if err := set(f, k.Get(f.Name)); err != nil {
+			failed = Usage("setting %s: %v", f.Name, err)
+		}
+	})
+	return failed
+}
+
+// set gives a flag its value through its own parser; a list replaces what a repeatable flag held.
+func set(f *pflag.Flag, value any) error {
+	list, isList := value.([]any)
+	many, repeatable := f.Value.(pflag.SliceValue)
+	if !isList {
+		return f.Value.Set(fmt.Sprint(value))
+	}
+	if !repeatable {
+		return errors.New("want one value, not a list")
+	}
+	words := make([]string, len(list))
+	for i, item := range list {
+		words[i] = fmt.Sprint(item)
+	}
+	return many.Replace(words)
+}
+
+func names(flags *pflag.FlagSet) []string {
+	var all []string
+	flags.VisitAll(func(f *pflag.Flag) { all = append(all, f.Name) })
+	return all
+}
+
+// suggestion names the known word that is nearest to a mistyped one, if one is near.
+func suggestion(word string, known []string) string {
+	best, nearest := "", 3
+	for _, candidate := range known {
+		if d := distance(word, candidate); d < nearest {
+			best, nearest = candidate, d
+		}
+	}
+	if best == "" {
+		return "; henro crawl --help lists the settings"
+	}
+	return fmt.Sprintf("; did you mean %q?", best)
+}
+
+// distance is the Levenshtein distance of two short words.
+func distance(a, b string) int {
+	row := make([]int, len(b)+1)
+	for j := range row {
+		row[j] = j
+	}
+	for i := range len(a) {
+		previous := row[0]
+		row[0] = i + 1
+		for j := range len(b) {
+			cost := previous
+			if a[i] != b[j] {
+				cost++
+			}
+			previous = row[j+1]
+			row[j+1] = min(cost, row[j]+1, previous+1)
+		}
+	}
+	return row[len(b)]
+}

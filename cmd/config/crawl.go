@@ -1,0 +1,325 @@
+package config
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"io"
+	"net/netip"
+	"net/url"
+	"os"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/spf13/pflag"
+
+	"henro/actors/politeness"
+	"henro/actors/scope"
+	"henro/master"
+	"henro/messages/weburl"
+)
+
+// Crawl is what the flags of a crawl say: those of henro crawl and henro-master.
+type Crawl struct {
+	Dir           string
+	SeedFile      string
+	Depth         int
+	Scope         string
+	Include       []string
+	Exclude       []string
+	TLD           []string
+	StopList      string
+	Contact       string
+	Delay         time.Duration
+	OwnHosts      bool
+	Profile       string
+	Retries       int
+	RetryWait     time.Duration
+	FetchTimeout  time.Duration
+	MaxBody       Bytes
+	Resolve       []string
+	DNS           string
+	AllowPrivate  bool
+	VerifyTLS     bool
+	Pages         uint64
+	For           time.Duration
+	Bytes         Bytes
+	Continuous    bool
+	Partitions    int
+	MaxRedirects  int
+	PageBudget    int
+	ObeyNofollow  bool
+	LeaseFor      time.Duration
+	delayWasGiven bool
+}
+
+// Register adds the flags, with the defaults of the options that they set.
+func (c *Crawl) Register(f *pflag.FlagSet) {
+	o := master.DefaultOptions()
+	f.StringVar(&c.Dir, "dir", "crawl", "state and archive: `DIR`/state, /warc, /logs; the same directory resumes")
+	f.StringVar(&c.SeedFile, "seeds", "", "seeds, one URL a line, # comments, optional depth=N behind it; - is standard input (`FILE`)")
+	f.IntVar(&c.Depth, "depth", o.Depth, "links followed from a seed; -1 is without limit")
+	f.StringVar(&c.Scope, "scope", "host", "how far from the seeds: host, domain, prefix or any")
+	f.StringArrayVar(&c.Include, "include", nil, "only URLs that match this `REGEXP` (repeatable)")
+	f.StringArrayVar(&c.Exclude, "exclude", nil, "no URLs that match this `REGEXP` (repeatable)")
+	f.StringArrayVar(&c.TLD, "tld", nil, "only hosts below this top-level domain, for example jp (repeatable)")
+	f.StringVar(&c.StopList, "stop-list", "", "`FILE` of hosts and URL prefixes never to be visited, one a line")
+	f.StringVar(&c.Contact, "contact", "", "URL or mail address by which the operators of hosts reach you; required for public hosts")
+	f.DurationVar(&c.Delay, "delay", politeness.DefaultOptions().Floor, "least time between two requests to a host; 0 only for private addresses or with --i-own-these-hosts")
+	f.BoolVar(&c.OwnHosts, "i-own-these-hosts", false, "the hosts are yours: --delay 0 is allowed")
+	f.StringVar(&c.Profile, "profile", "polite", "pace of a crawl: polite, or archive (a minute between requests, 5 s for large hosts)")
+	f.IntVar(&c.Retries, "retries", o.Hosts.Retries, "failed visits of a page before it is given up")
+	f.DurationVar(&c.RetryWait, "retry-wait", o.Hosts.RetryWait, "before the first retry; doubled for each further one")
+	f.DurationVar(&c.FetchTimeout, "fetch-timeout", time.Duration(o.Fetch.FetchTimeoutNs), "hard total time of one fetch, from dial to last byte")
+	c.MaxBody = Bytes(o.Fetch.MaxBody)
+	f.Var(&c.MaxBody, "max-body", "largest body kept; the rest is cut off")
+	f.StringArrayVar(&c.Resolve, "resolve", nil, "where a name lives, as in curl: `HOST:PORT:ADDR` (repeatable)")
+	f.StringVar(&c.DNS, "dns", "", "ask this resolver instead of the system's (`ADDR[:PORT]`)")
+	f.BoolVar(&c.AllowPrivate, "allow-private", false, "loopback and private addresses may be fetched")
+	f.BoolVar(&c.VerifyTLS, "verify-tls", false, "a certificate that does not verify is a failure, not just noted")
+	f.BoolVar(&c.ObeyNofollow, "obey-nofollow", false, "do not follow links marked rel=nofollow")
+	f.Uint64Var(&c.Pages, "pages", 0, "stop after so many visits (exit code 16)")
+	f.DurationVar(&c.For, "for", 0, "stop after so long (exit code 15)")
+	f.Var(&c.Bytes, "bytes", "stop after so much payload, for example 10GB (exit code 14)")
+	f.BoolVar(&c.Continuous, "continuous", false, "keep revisiting")
+	f.IntVar(&c.Partitions, "partitions", o.Store.Partitions, "files of the state; fixed when a crawl begins")
+	f.IntVar(&c.PageBudget, "page-budget", o.Hosts.PageBudget, "visits of one lease at most")
+	f.DurationVar(&c.LeaseFor, "lease", o.LeaseFor, "how long a slave may be silent before its hosts are given to others")
+}
+
+// Options makes the options of the master out of the flags. It touches nothing but the stop list file.
+func (c *Crawl) Options(flags *pflag.FlagSet) (master.Options, error) {
+	o := master.DefaultOptions()
+	mode, err := scope.ParseMode(c.Scope)
+	if err != nil {
+		return o, Usage("--scope: %v", err)
+	}
+	if flags.Changed("delay") {
+		c.delayWasGiven = true
+	}
+	polite, err := politeness.Profile(c.Profile)
+	if err != nil {
+		return o, Usage("--profile: %v", err)
+	}
+	if c.delayWasGiven || c.Profile == "polite" {
+		polite.Floor = c.Delay
+		if c.Delay == 0 {
+			polite.LargeHostFloor = 0
+		}
+	}
+	switch {
+	case c.Delay < 0:
+		return o, Usage("--delay %v: want 0 or more", c.Delay)
+	case c.Delay == 0 && !c.AllowPrivate && !c.OwnHosts:
+		return o, Usage("--delay 0 is for hosts of your own: add --i-own-these-hosts or --allow-private, or give a delay")
+	case c.Contact == "" && !c.AllowPrivate:
+		return o, Usage("public hosts must be able to reach you: give --contact with a URL or a mail address")
+	case c.Depth < -1:
+		return o, Usage("--depth %d: want 0 or more, or -1 for no limit", c.Depth)
+	}
+	if err := checkContact(c.Contact); err != nil {
+		return o, err
+	}
+	for _, entry := range c.Resolve {
+		if err := checkResolve(entry); err != nil {
+			return o, err
+		}
+	}
+	portals, err := readLines(c.StopList)
+	if err != nil {
+		return o, Usage("--stop-list: %v", err)
+	}
+	o.Dir, o.Depth = c.Dir, c.Depth
+	o.Scope = scope.Options{Mode: mode, Include: c.Include, Exclude: c.Exclude, TLDs: c.TLD, Portals: portals}
+	if _, err := scope.New(o.Scope); err != nil {
+		return o, Usage("%v", err)
+	}
+	polite.BackoffBase = max(c.RetryWait, time.Second)
+	polite.BackoffCap = max(polite.BackoffCap, polite.BackoffBase)
+	o.Hosts.Politeness = polite
+	if err := o.Hosts.Politeness.Validate(); err != nil {
+		return o, Usage("%v", err)
+	}
+	o.Hosts.Continuous, o.Hosts.Retries, o.Hosts.RetryWait, o.Hosts.PageBudget = c.Continuous, c.Retries, c.RetryWait, c.PageBudget
+	o.Store.Partitions = c.Partitions
+	o.MaxPages, o.MaxBytes, o.For, o.LeaseFor = c.Pages, uint64(c.Bytes), c.For, c.LeaseFor
+	f := o.Fetch
+	f.UserAgent = UserAgent(c.Contact)
+	f.FetchTimeoutNs, f.MaxBody = int64(c.FetchTimeout), int64(c.MaxBody)
+	f.AllowPrivate, f.VerifyTls, f.ObeyNofollow = c.AllowPrivate, c.VerifyTLS, c.ObeyNofollow
+	f.Resolve, f.Dns = c.Resolve, c.DNS
+	if c.FetchTimeout <= 0 || c.MaxBody <= 0 {
+		return o, Usage("--fetch-timeout %v, --max-body %v: want more than nothing", c.FetchTimeout, c.MaxBody)
+	}
+	return o, nil
+}
+
+// Version is that of the programs; main packages set it before anything else.
+var buildVersion = "dev"
+
+// SetVersion tells the version that the User-Agent carries.
+func SetVersion(v string) { buildVersion = v }
+
+// UserAgent is what hosts see: who crawls, with what, and where to complain.
+func UserAgent(contact string) string {
+	if contact == "" {
+		return "henro/" + buildVersion
+	}
+	return fmt.Sprintf("henro/%s (+%s)", buildVersion, contact)
+}
+
+func checkContact(contact string) error {
+	switch {
+	case contact == "":
+		return nil
+	case strings.ContainsAny(contact, "\r\n()"):
+		return Usage("--contact %q: want one URL or mail address", contact)
+	case strings.Contains(contact, "@"):
+		return nil
+	}
+	if u, err := url.Parse(contact); err != nil || u.Host == "" {
+		return Usage("--contact %q is neither a URL (https://…) nor a mail address", contact)
+	}
+	return nil
+}
+
+func checkResolve(entry string) error {
+	name, rest, ok := strings.Cut(entry, ":")
+	port, addresses, ok2 := strings.Cut(rest, ":")
+	if !ok || !ok2 || name == "" {
+		return Usage("--resolve %q: want HOST:PORT:ADDR", entry)
+	}
+	if _, err := strconv.ParseUint(port, 10, 16); err != nil {
+		return Usage("--resolve %q: %q is no port", entry, port)
+	}
+	for _, address := range strings.Split(addresses, ",") {
+		if _, err := netip.ParseAddr(strings.Trim(address, "[]")); err != nil {
+			return Usage("--resolve %q: %q is no address", entry, address)
+		}
+	}
+	return nil
+}
+
+// Seeds reads the seeds of the arguments and of --seeds. A seed that cannot be read is bad usage.
+func (c *Crawl) Seeds(arguments []string, stdin io.Reader) ([]master.Seed, error) {
+	var seeds []master.Seed
+	for _, raw := range arguments {
+		seed, err := ParseSeed(raw, c.Depth)
+		if err != nil {
+			return nil, err
+		}
+		seeds = append(seeds, seed)
+	}
+	if c.SeedFile == "" {
+		return seeds, nil
+	}
+	in := stdin
+	if c.SeedFile != "-" {
+		f, err := os.Open(c.SeedFile)
+		if err != nil {
+			return nil, Usage("--seeds: %v", err)
+		}
+		defer f.Close()
+		in = f
+	}
+	lines := bufio.NewScanner(in)
+	lines.Buffer(nil, 1<<20)
+	for n := 1; lines.Scan(); n++ {
+		line, _, _ := strings.Cut(lines.Text(), " #")
+		line = strings.TrimSpace(line)
+		if line == "" || strings.HasPrefix(line, "#") {
+			continue
+		}
+		seed, err := ParseSeed(line, c.Depth)
+		if err != nil {
+			return nil, Usage("--seeds %s, line %d: %v", c.SeedFile, n, err)
+		}
+		seeds = append(seeds, seed)
+	}
+	if err := lines.Err(); err != nil {
+		return nil, Usage("--seeds %s: %v", c.SeedFile, err)
+	}
+	return seeds, nil
+}
+
+// ParseSeed reads a seed: a URL, and perhaps depth=N behind it in the place of the depth given.
+func ParseSeed(line string, depth int) (master.Seed, error) {
+	words := strings.Fields(line)
+	if len(words) == 0 {
+		return master.Seed{}, Usage("an empty seed: want a URL such as https://example.org/")
+	}
+	raw := words[0]
+	for _, word := range words[1:] {
+		value, ok := strings.CutPrefix(word, "depth=")
+		n, err := strconv.Atoi(value)
+		if !ok || err != nil || n < -1 {
+			return master.Seed{}, Usage("seed %q: %q is not depth=N", raw, word)
+		}
+		depth = n
+	}
+	if !strings.Contains(raw, "://") {
+		return master.Seed{}, Usage("seed %q has no scheme: write https://%s", raw, raw)
+	}
+	u, err := weburl.Parse(raw)
+	if err != nil {
+		return master.Seed{}, Usage("seed %q: %v", raw, err)
+	}
+	return master.Seed{URL: u, Depth: depth}, nil
+}
+
+// readLines reads a file of one word a line, with # comments; no name is no lines.
+func readLines(name string) ([]string, error) {
+	if name == "" {
+		return nil, nil
+	}
+	data, err := os.ReadFile(name)
+	if err != nil {
+		return nil, err
+	}
+	var lines []string
+	for line := range strings.Lines(string(data)) {
+		line, _, _ = strings.Cut(line, "#")
+		if line = strings.TrimSpace(line); line != "" {
+			lines = append(lines, line)
+		}
+	}
+	return lines, nil
+}
+
+// Bytes is a size that people write as 10GB, 512MiB or 4096.
+type Bytes uint64
+
+var units = []struct {
+	suffix string
+	factor uint64
+}{{"KIB", 1 << 10}, {"MIB", 1 << 20}, {"GIB", 1 << 30}, {"TIB", 1 << 40}, {"KB", 1e3}, {"MB", 1e6}, {"GB", 1e9}, {"TB", 1e12}, {"B", 1}, {"", 1}}
+
+// Set reads a size.
+func (b *Bytes) Set(text string) error {
+	upper := strings.ToUpper(strings.TrimSpace(text))
+	for _, unit := range units {
+		if number, ok := strings.CutSuffix(upper, unit.suffix); ok {
+			n, err := strconv.ParseFloat(strings.TrimSpace(number), 64)
+			if err != nil || n < 0 || n*float64(unit.factor) > 1<<62 {
+				break
+			}
+			*b = Bytes(n * float64(unit.factor))
+			return nil
+		}
+	}
+	return errors.New("want a size such as 64MiB or 10GB")
+}
+
+// String writes the size in the largest unit that divides it.
+func (b *Bytes) String() string {
+	for _, unit := range []int{3, 2, 1, 0, 7, 6, 5, 4} {
+		if u := units[unit]; uint64(*b) >= u.factor && uint64(*b)%u.factor == 0 {
+			return fmt.Sprintf("%d%s", uint64(*b)/u.factor, strings.Replace(u.suffix, "IB", "iB", 1))
+		}
+	}
+	return strconv.FormatUint(uint64(*b), 10)
+}
+
+// Type is the word that --help shows.
+func (*Bytes) Type() string { return "size" }

@@ -1,0 +1,44 @@
+package config
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"henro/master"
+	"henro/store"
+)
+
+// StateError gives an error of opening the state in a directory its exit code.
+func StateError(dir string, err error) error {
+	switch {
+	case errors.Is(err, store.ErrInUse), errors.Is(err, store.ErrMismatch), errors.Is(err, store.ErrNewerSchema), errors.Is(err, store.ErrReadOnly):
+		return Usage("--dir %s: %v", dir, err)
+	case errors.Is(err, store.ErrCorrupt):
+		return &Exit{Code: ExitDamaged, Err: err}
+	case errors.Is(err, store.ErrDiskFull):
+		return &Exit{Code: ExitDiskFull, Err: err}
+	}
+	return err
+}
+
+// EndError is the error that makes the exit code of a crawl that did not simply finish.
+func EndError(ctx context.Context, status master.Status) error {
+	switch status.End {
+	case master.PageLimit:
+		return &Exit{Code: ExitPageLimit, Err: errors.New("stopped at --pages; the same --dir resumes")}
+	case master.TimeLimit:
+		return &Exit{Code: ExitTimeLimit, Err: errors.New("stopped at --for; the same --dir resumes")}
+	case master.SizeLimit:
+		return &Exit{Code: ExitSizeLimit, Err: errors.New("stopped at --bytes; the same --dir resumes")}
+	case master.DiskFull:
+		return &Exit{Code: ExitDiskFull, Err: errors.New("the disk is full: make room, then the same --dir resumes")}
+	case master.StoreFault:
+		return &Exit{Code: ExitFailed, Err: fmt.Errorf("the state cannot be written: %s", status.Stalled)}
+	case master.Stopped:
+		if ctx.Err() != nil {
+			return &Exit{Code: ExitInterrupted, Err: errors.New("interrupted; the same --dir resumes")}
+		}
+	}
+	return nil
+}

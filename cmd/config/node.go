@@ -1,0 +1,249 @@
+package config
+
+import (
+	"errors"
+	"fmt"
+	"henro/cluster"
+	"henro/slave"
+	"henro/store/warc"
+	"net"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/asynkron/protoactor-go/actor"
+	"github.com/sirupsen/logrus"
+	"github.com/spf13/pflag"
+	"golang.org/x/term"
+)
+
+// Log is what the logging flags say.
+type Log struct {
+	Level  string
+	Format string
+}
+
+// Register adds the flags.
+func (l *Log) Register(f *pflag.FlagSet) {
+	f.StringVar(&l.Level, "log-level", "info", "error, warn, info, debug or trace")
+	f.StringVar(&l.Format, "log-format", "auto", "text, json, or auto: text on a terminal, JSON otherwise")
+}
+
+// Logger makes the logger, which writes to standard error.
+func (l *Log) Logger() (*logrus.Entry, error) {
+	level, err := logrus.ParseLevel(l.Level)
+	if err != nil {
+		return nil, Usage("--log-level %q: want error, warn, info, debug or trace", l.Level)
+	}
+	logger := logrus.New()
+	logger.SetLevel(level)
+	logger.SetOutput(os.Stderr)
+	format := l.Format
+	if format == "auto" {
+		if format = "json"; term.IsTerminal(int(os.Stderr.Fd())) {
+			format = "text"
+		}
+	}
+	switch format {
+	case "text":
+		logger.SetFormatter(&logrus.TextFormatter{FullTimestamp: true, TimestampFormat: "15:04:05.000"})
+	case "json":
+		logger.SetFormatter(&logrus.JSONFormatter{})
+	default:
+		return nil, Usage("--log-format %q: want text, json or auto", l.Format)
+	}
+	return logrus.NewEntry(logger), nil
+}
+
+// Peers is what the flags say of how nodes meet: those of henro-master and henro-slave.
+type Peers struct {
+	Name      string
+	Gossip    string
+	Actors    string
+	Advertise string
+	Join      []string
+	Key       string
+}
+
+// Register adds the flags. The ports differ by role, so that both fit on one machine.
+func (p *Peers) Register(f *pflag.FlagSet, gossip, actors string) {
+	host, err := os.Hostname()
+	if err != nil {
+		host = "node"
+	}
+	f.StringVar(&p.Name, "name", host, "name of this node, the same at every start and unique in the cluster")
+	f.StringVar(&p.Gossip, "gossip", gossip, "bind address of the gossip, UDP and TCP; without --key only loopback")
+	f.StringVar(&p.Actors, "actors", actors, "bind address of the actors; without --key only loopback")
+	f.StringVar(&p.Advertise, "advertise", "", "`IP` under which the others reach this node, if it is not the one bound")
+	f.StringArrayVar(&p.Join, "join", nil, "gossip address of any live node, `HOST:PORT` (repeatable)")
+	f.StringVar(&p.Key, "key", "", "cluster key `FILE`, the same on every node (henro key new)")
+}
+
+// Joined is a process that others can find and speak to.
+type Joined struct {
+	Remote *cluster.Remote
+	Node   *cluster.Node
+}
+
+// Meet makes the actors of a system reachable, has the caller spawn them, and joins the gossip. Each member that appears or is lost
+// is told to notify, in order.
+func (p *Peers) Meet(system *actor.ActorSystem, self cluster.Options, spawn func(address string) error, log *logrus.Entry) (*Joined, error) {
+	var keys *cluster.Keys
+	if p.Key != "" {
+		var err error
+		if keys, err = cluster.ReadKeys(p.Key); err != nil {
+			return nil, Usage("--key: %v", err)
+		}
+	}
+	gate := cluster.NewGate()
+	remote, err := cluster.StartRemote(system, cluster.RemoteOptions{
+		Bind: p.Actors, Advertise: p.advertised(p.Actors), Peers: p.Join, Key: keys, Name: p.Name, Gate: gate, Logger: log,
+	})
+	if err != nil {
+		return nil, Usage("--actors %s: %v", p.Actors, err)
+	}
+	if err := spawn(remote.Address()); err != nil {
+		remote.Shutdown()
+		return nil, err
+	}
+	self.Name, self.ActorAddress, self.Version = p.Name, remote.Address(), buildVersion
+	self.Bind, self.Advertise, self.JoinAddrs = p.Gossip, p.advertised(p.Gossip), p.Join
+	self.Key, self.Gate, self.Logger = keys, gate, log
+	node, err := cluster.Join(self)
+	if err != nil {
+		remote.Shutdown()
+		return nil, Usage("--gossip %s: %v", p.Gossip, err)
+	}
+	return &Joined{Remote: remote, Node: node}, nil
+}
+
+// advertised puts the address that was given in the place of the one bound, with the bound port.
+func (p *Peers) advertised(bind string) string {
+	_, port, err := net.SplitHostPort(bind)
+	if p.Advertise == "" || err != nil || port == "0" {
+		return ""
+	}
+	return net.JoinHostPort(p.Advertise, port)
+}
+
+// Leave says good-bye to the others and stops listening.
+func (j *Joined) Leave() {
+	j.Node.Leave()
+	j.Node.Close()
+	j.Remote.Shutdown()
+}
+
+// Listen opens the address for HTTP; "off" and "" open none. Without a token only loopback may be bound.
+func Listen(address string) (net.Listener, error) {
+	if address == "" || address == "off" {
+		return nil, nil
+	}
+	host, _, err := net.SplitHostPort(address)
+	if err != nil {
+		return nil, Usage("--listen-http %q: want HOST:PORT or off", address)
+	}
+	if ip := net.ParseIP(host); host != "localhost" && (ip == nil || !ip.IsLoopback()) {
+		return nil, Usage("--listen-http %q: only loopback may be bound; reach it from elsewhere through ssh -L", address)
+	}
+	listener, err := net.Listen("tcp", address)
+	if err != nil {
+		if strings.Contains(err.Error(), "in use") {
+			return nil, Usage("--listen-http %s is taken, perhaps by another crawl: give another port, or off", address)
+		}
+		return nil, Usage("--listen-http: %v", err)
+	}
+	return listener, nil
+}
+
+// Settings are the names of all flags that any program reads from henro.yaml.
+func Settings() []string {
+	f := pflag.NewFlagSet("all", pflag.ContinueOnError)
+	new(Crawl).Register(f)
+	new(Log).Register(f)
+	new(Peers).Register(f, "", "")
+	new(Work).Register(f)
+	new(Run).Register(f)
+	return names(f)
+}
+
+// Work is what the flags say of a slave.
+type Work struct {
+	Connections int
+	Parsers     int
+	WARCPrefix  string
+	WARCSize    Bytes
+}
+
+// Register adds the flags.
+func (w *Work) Register(f *pflag.FlagSet) {
+	f.IntVar(&w.Connections, "connections", 256, "hosts asked at once by this slave")
+	f.IntVar(&w.Parsers, "parsers", 0, "pages parsed at once; 0 is one for each processor")
+	f.StringVar(&w.WARCPrefix, "warc-prefix", "henro", "first part of the names of WARC files")
+	w.WARCSize = 1e9
+	f.Var(&w.WARCSize, "warc-size", "a WARC file is closed and another begun at this size")
+}
+
+// Run is what the flags say of how a program shows itself.
+type Run struct {
+	ListenHTTP string
+	Progress   string
+	Config     string
+}
+
+// Register adds the flags.
+func (r *Run) Register(f *pflag.FlagSet) {
+	f.StringVar(&r.ListenHTTP, "listen-http", "127.0.0.1:7780", "control and status over HTTP, on loopback; or off")
+	f.StringVar(&r.Progress, "progress", "auto", "auto: a live line on a terminal, a line now and then elsewhere; or off")
+	f.StringVar(&r.Config, "config", "", "settings `FILE` (default henro.yaml, if there is one)")
+}
+
+// CheckProgress says whether the word is one of those known.
+func (r *Run) CheckProgress() error {
+	if r.Progress != "auto" && r.Progress != "off" {
+		return Usage("--progress %q: want auto or off", r.Progress)
+	}
+	return nil
+}
+
+// Check says which flag makes no sense.
+func (w *Work) Check() error {
+	switch {
+	case w.Connections < 1 || w.Connections > 100_000:
+		return Usage("--connections %d: want 1 to 100000", w.Connections)
+	case w.Parsers < 0:
+		return Usage("--parsers %d: want 0 or more", w.Parsers)
+	case w.WARCSize < 1<<20:
+		return Usage("--warc-size %s: want at least 1MiB", &w.WARCSize)
+	case w.WARCPrefix == "" || strings.ContainsAny(w.WARCPrefix, `/\ `):
+		return Usage("--warc-prefix %q: want a word without slashes or blanks", w.WARCPrefix)
+	}
+	return nil
+}
+
+// Options makes the options of a slave that archives into DIR/warc, which is made.
+func (w *Work) Options(dir string) (slave.Options, error) {
+	o := slave.DefaultOptions()
+	o.Connections, o.Parsers, o.Version = w.Connections, w.Parsers, buildVersion
+	a := &o.Archive.Writer
+	a.Dir, a.Prefix, a.MaxFile = filepath.Join(dir, "warc"), w.WARCPrefix, int64(w.WARCSize)
+	a.Info = warc.Info{Software: "henro/" + buildVersion, Robots: "obey (RFC 9309)"}
+	if err := os.MkdirAll(a.Dir, 0o755); err != nil {
+		return o, Usage("--dir: %v", err)
+	}
+	return o, nil
+}
+
+// Dir makes the directory of a crawl, or says why it cannot be used.
+func Dir(path string) error {
+	if err := os.MkdirAll(path, 0o755); err != nil {
+		return Usage("--dir: %v", err)
+	}
+	probe, err := os.CreateTemp(path, ".probe")
+	if err != nil {
+		return Usage("--dir %s cannot be written: %v", path, err)
+	}
+	if err := errors.Join(probe.Close(), os.Remove(probe.Name())); err != nil {
+		return fmt.Errorf("--dir %s: %w", path, err)
+	}
+	return nil
+}

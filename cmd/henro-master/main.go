@@ -1,0 +1,157 @@
+// Command henro-master hands out the work of a crawl to slaves that it finds through the gossip.
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"syscall"
+
+	"github.com/sirupsen/logrus"
+	"github.com/spf13/cobra"
+	"golang.org/x/sync/errgroup"
+
+	"henro/actors"
+	"henro/cluster"
+	"henro/cmd/config"
+	"henro/master"
+	"henro/store"
+)
+
+// version is set by the linker (-X main.version=…) in releases.
+var version = "dev"
+
+func main() {
+	config.SetVersion(version)
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	context.AfterFunc(ctx, stop) // a second signal ends at once
+	err := newCommand().ExecuteContext(ctx)
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "henro-master:", err)
+	}
+	os.Exit(config.Code(err))
+}
+
+// flags are all flags of henro-master.
+type flags struct {
+	crawl config.Crawl
+	peers config.Peers
+	log   config.Log
+	run   config.Run
+}
+
+func newCommand() *cobra.Command {
+	var f flags
+	cmd := &cobra.Command{
+		Use:   "henro-master [flags] SEED…",
+		Short: "Lead a crawl: state, schedules and leases",
+		Long: `Lead a crawl: keep its state under --dir, lend hosts to the slaves that join, and store what they find.
+It ends when nothing is left to visit, or runs on with --continuous. The same --dir resumes.`,
+		Example:       "  henro-master --dir crawl --contact you@example.org --seeds seeds.txt --gossip 127.0.0.1:7781 --actors 127.0.0.1:7782",
+		Version:       version,
+		SilenceErrors: true,
+		SilenceUsage:  true,
+		RunE: func(cmd *cobra.Command, arguments []string) error {
+			if err := config.Load(cmd.Flags(), f.run.Config, config.Settings()); err != nil {
+				return err
+			}
+			return f.lead(cmd, arguments)
+		},
+	}
+	cmd.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
+		return config.Usage("%v; %s --help lists the flags", err, cmd.CommandPath())
+	})
+	f.crawl.Register(cmd.Flags())
+	f.peers.Register(cmd.Flags(), "127.0.0.1:7781", "127.0.0.1:7782")
+	f.log.Register(cmd.Flags())
+	f.run.Register(cmd.Flags())
+	return cmd
+}
+
+// lead checks everything before it touches anything, then leads the crawl to its end.
+func (f *flags) lead(cmd *cobra.Command, arguments []string) error {
+	seeds, err := f.crawl.Seeds(arguments, cmd.InOrStdin())
+	if err != nil {
+		return err
+	}
+	o, err := f.crawl.Options(cmd.Flags())
+	if err != nil {
+		return err
+	}
+	log, err := f.log.Logger()
+	if err != nil {
+		return err
+	}
+	resumed := store.Exists(filepath.Join(o.Dir, "state"))
+	if resumed && !cmd.Flags().Changed("partitions") {
+		o.Store.Partitions = 0 // as it was begun
+	}
+	if len(seeds) == 0 && !resumed && !o.Hosts.Continuous {
+		return config.Usage("nothing to crawl: give a seed such as https://example.org/, --seeds FILE, or the --dir of a crawl to resume")
+	}
+	listener, err := config.Listen(f.run.ListenHTTP)
+	if err != nil {
+		return err
+	}
+	if listener != nil {
+		defer listener.Close()
+	}
+	if err := config.Dir(o.Dir); err != nil {
+		return err
+	}
+	o.Name, o.Boot, o.Version = f.peers.Name, cluster.NewBoot(), version
+	status, err := f.crawlWith(cmd.Context(), o, seeds, listener, log.WithField("node", f.peers.Name))
+	if err != nil {
+		return err
+	}
+	if err := json.NewEncoder(cmd.OutOrStdout()).Encode(master.SummaryOf(status)); err != nil {
+		return fmt.Errorf("write the summary: %w", err)
+	}
+	return config.EndError(cmd.Context(), status)
+}
+
+func (f *flags) crawlWith(ctx context.Context, o master.Options, seeds []master.Seed, listener net.Listener, log *logrus.Entry) (master.Status, error) {
+	system := actors.NewSystem(o.Name, log, actors.SystemOptions{})
+	var node *master.Node
+	joined, err := f.peers.Meet(system, cluster.Options{
+		Role: cluster.Master, Boot: o.Boot,
+		Notify: func(event cluster.Event) {
+			if down, ok := event.(*cluster.MemberDown); ok && down.Member.Role == cluster.Slave {
+				system.Root.Send(node.PID(), &master.SlaveLost{Slave: down.Member.Name, Boot: down.Member.Boot})
+			}
+		},
+	}, func(string) (err error) {
+		node, err = master.Start(system, o, log)
+		return config.StateError(o.Dir, err)
+	}, log)
+	if err != nil {
+		return master.Status{}, err
+	}
+	log.WithFields(logrus.Fields{"actors": joined.Remote.Address(), "gossip": joined.Node.Self().GossipAddress}).Info("master ready")
+	status, err := attend(ctx, node, seeds, listener)
+	err = errors.Join(err, node.Close())
+	joined.Leave()
+	return status, err
+}
+
+// attend answers HTTP and waits for the end.
+func attend(ctx context.Context, node *master.Node, seeds []master.Seed, listener net.Listener) (master.Status, error) {
+	inner, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	defer cancel()
+	group, inner := errgroup.WithContext(inner)
+	if listener != nil {
+		group.Go(func() error { return node.ServeHTTP(inner, listener) })
+	}
+	var status master.Status
+	group.Go(func() (err error) {
+		defer cancel()
+		status, err = node.Run(ctx, inner, seeds)
+		return err
+	})
+	return status, group.Wait()
+}

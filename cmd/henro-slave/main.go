@@ -1,0 +1,130 @@
+// Command henro-slave crawls for a master that it finds through the gossip.
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/signal"
+	"syscall"
+	"time"
+
+	"github.com/asynkron/protoactor-go/actor"
+	"github.com/spf13/cobra"
+
+	"henro/actors"
+	"henro/cluster"
+	"henro/cmd/config"
+	"henro/slave"
+)
+
+// version is set by the linker (-X main.version=…) in releases.
+var version = "dev"
+
+// drainFor bounds the giving back of leases after the first signal; a fetch under way may take a minute.
+const drainFor = 70 * time.Second
+
+func main() {
+	config.SetVersion(version)
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	context.AfterFunc(ctx, stop) // a second signal ends at once
+	err := newCommand().ExecuteContext(ctx)
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "henro-slave:", err)
+	}
+	os.Exit(config.Code(err))
+}
+
+func newCommand() *cobra.Command {
+	var peers config.Peers
+	var work config.Work
+	var logs config.Log
+	var dir, file string
+	cmd := &cobra.Command{
+		Use:   "henro-slave --join HOST:PORT [flags]",
+		Short: "Crawl for a master found through the gossip",
+		Long: `Crawl for a master that is found through the gossip. What it fetches is archived under --dir; everything
+else lies with the master. The first interrupt gives all hosts back and ends; a second ends at once.`,
+		Example:       "  henro-slave --join 127.0.0.1:7781 --gossip 127.0.0.1:0 --actors 127.0.0.1:0 --name slave1 --dir slave1",
+		Version:       version,
+		Args:          cobra.NoArgs,
+		SilenceErrors: true,
+		SilenceUsage:  true,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if err := config.Load(cmd.Flags(), file, config.Settings()); err != nil {
+				return err
+			}
+			if len(peers.Join) == 0 {
+				return config.Usage("where are the others? Give --join with the gossip address of any live node")
+			}
+			return run(cmd.Context(), dir, &peers, &work, &logs)
+		},
+	}
+	cmd.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
+		return config.Usage("%v; %s --help lists the flags", err, cmd.CommandPath())
+	})
+	peers.Register(cmd.Flags(), "127.0.0.1:0", "127.0.0.1:0")
+	work.Register(cmd.Flags())
+	logs.Register(cmd.Flags())
+	cmd.Flags().StringVar(&dir, "dir", "slave", "`DIR` for the archive")
+	cmd.Flags().StringVar(&file, "config", "", "settings `FILE` (default henro.yaml, if there is one)")
+	return cmd
+}
+
+func run(ctx context.Context, dir string, peers *config.Peers, work *config.Work, logs *config.Log) error {
+	log, err := logs.Logger()
+	if err != nil {
+		return err
+	}
+	if err := errors.Join(work.Check(), config.Dir(dir)); err != nil {
+		return err
+	}
+	o, err := work.Options(dir)
+	if err != nil {
+		return err
+	}
+	o.Name, o.Boot = peers.Name, cluster.NewBoot()
+	log = log.WithField("node", peers.Name)
+	system := actors.NewSystem(peers.Name, log, actors.SystemOptions{})
+	var pid *actor.PID
+	joined, err := peers.Meet(system, cluster.Options{
+		Role: cluster.Slave, Boot: o.Boot, Capacity: o.Connections,
+		Notify: func(event cluster.Event) { tell(system, pid, event) },
+	}, func(address string) error {
+		o.Address = address
+		props, err := slave.Props(o, log)
+		if err != nil {
+			return config.Usage("%v", err)
+		}
+		pid, err = system.Root.SpawnNamed(props, slave.ActorName)
+		return err
+	}, log)
+	if err != nil {
+		return err
+	}
+	log.WithField("actors", joined.Remote.Address()).Info("slave ready")
+	<-ctx.Done()
+	log.Info("giving the hosts back")
+	_, drained := system.Root.RequestFuture(pid, &slave.Drain{}, drainFor).Result()
+	ended := system.Root.PoisonFuture(pid).Wait()
+	joined.Leave()
+	if err := errors.Join(drained, ended); err != nil {
+		return fmt.Errorf("give the hosts back: %w; their leases end by themselves", err)
+	}
+	return nil
+}
+
+// tell gives the slave the news of masters.
+func tell(system *actor.ActorSystem, pid *actor.PID, event cluster.Event) {
+	switch e := event.(type) {
+	case *cluster.MemberUp:
+		if e.Member.Role == cluster.Master {
+			system.Root.Send(pid, &slave.MasterSeen{PID: e.Member.PID("master"), Boot: e.Member.Boot})
+		}
+	case *cluster.MemberDown:
+		if e.Member.Role == cluster.Master {
+			system.Root.Send(pid, &slave.MasterLost{Boot: e.Member.Boot})
+		}
+	}
+}

@@ -1,0 +1,161 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"henro/cmd/config"
+	"henro/master"
+)
+
+// control speaks to the HTTP interface of a running master.
+type control struct{ address string }
+
+func (c *control) register(cmd *cobra.Command) {
+	cmd.PersistentFlags().StringVar(&c.address, "master", "127.0.0.1:7780", "`HOST:PORT` that the crawl was given as --listen-http")
+}
+
+// ask sends a request and reads the answer into out.
+func (c *control) ask(ctx context.Context, method, path string, in, out any) error {
+	var body io.Reader
+	if in != nil {
+		data, err := json.Marshal(in)
+		if err != nil {
+			return fmt.Errorf("ask %s: %w", path, err)
+		}
+		body = bytes.NewReader(data)
+	}
+	ctx, cancel := context.WithTimeout(ctx, 2*time.Minute)
+	defer cancel()
+	request, err := http.NewRequestWithContext(ctx, method, "http://"+c.address+path, body)
+	if err != nil {
+		return config.Usage("--master %q: want HOST:PORT", c.address)
+	}
+	response, err := http.DefaultClient.Do(request)
+	if err != nil {
+		var refused *net.OpError
+		if errors.As(err, &refused) {
+			return fmt.Errorf("no crawl answers at %s: is it running? Give its --listen-http as --master", c.address)
+		}
+		return fmt.Errorf("ask the master at %s: %w", c.address, err)
+	}
+	defer response.Body.Close()
+	if response.StatusCode != http.StatusOK {
+		var failure struct {
+			Error string `json:"error"`
+		}
+		if err := json.NewDecoder(response.Body).Decode(&failure); err != nil || failure.Error == "" {
+			failure.Error = response.Status
+		}
+		return fmt.Errorf("the master at %s: %s", c.address, failure.Error)
+	}
+	if err := json.NewDecoder(response.Body).Decode(out); err != nil {
+		return fmt.Errorf("read the answer of the master at %s: %w", c.address, err)
+	}
+	return nil
+}
+
+// statusCommand makes a verb that is answered by the status.
+func statusCommand(verb, short, method, path string) *cobra.Command {
+	var c control
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use: verb, Short: short, Args: cobra.NoArgs,
+		Example: "  henro " + verb + "\n  henro " + verb + " --master 127.0.0.1:7790 --json",
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			var status master.Status
+			if err := c.ask(cmd.Context(), method, path, nil, &status); err != nil {
+				return err
+			}
+			if asJSON {
+				encoder := json.NewEncoder(cmd.OutOrStdout())
+				encoder.SetIndent("", "  ")
+				return encoder.Encode(status)
+			}
+			printStatus(cmd.OutOrStdout(), &status)
+			return nil
+		},
+	}
+	c.register(cmd)
+	cmd.Flags().BoolVar(&asJSON, "json", false, "the whole answer as JSON")
+	return cmd
+}
+
+func newStatusCommand() *cobra.Command {
+	return statusCommand("status", "Say how the crawl goes", http.MethodGet, "/api/status")
+}
+
+func newPauseCommand() *cobra.Command {
+	return statusCommand("pause", "Take all hosts back from the slaves and wait", http.MethodPost, "/api/pause")
+}
+
+func newResumeCommand() *cobra.Command {
+	return statusCommand("resume", "Go on after a pause", http.MethodPost, "/api/resume")
+}
+
+func newStopCommand() *cobra.Command {
+	return statusCommand("stop", "End the crawl; its directory can be resumed", http.MethodPost, "/api/stop")
+}
+
+func newSeedsCommand() *cobra.Command {
+	var c control
+	seeds := &cobra.Command{Use: "seeds", Short: "Seeds of the running crawl", Example: "  henro seeds add https://example.org/"}
+	var crawl config.Crawl
+	add := &cobra.Command{
+		Use: "add SEED…", Short: "Add seeds to the running crawl", Example: "  henro seeds add --depth 2 https://example.org/",
+		RunE: func(cmd *cobra.Command, arguments []string) error {
+			parsed, err := crawl.Seeds(arguments, cmd.InOrStdin())
+			if err != nil {
+				return err
+			}
+			if len(parsed) == 0 {
+				return config.Usage("no seeds: give URLs or --seeds FILE")
+			}
+			byDepth := map[int][]string{}
+			for _, seed := range parsed {
+				byDepth[seed.Depth] = append(byDepth[seed.Depth], seed.URL.String())
+			}
+			added := 0
+			for depth, urls := range byDepth {
+				var answer master.SeedsAnswer
+				if err := c.ask(cmd.Context(), http.MethodPost, "/api/seeds", master.SeedsPosted{Seeds: urls, Depth: depth}, &answer); err != nil {
+					return err
+				}
+				added += answer.Added
+			}
+			fmt.Fprintf(cmd.OutOrStdout(), "%d seeds added\n", added)
+			return nil
+		},
+	}
+	add.Flags().IntVar(&crawl.Depth, "depth", master.DefaultOptions().Depth, "links followed from these seeds; -1 is without limit")
+	add.Flags().StringVar(&crawl.SeedFile, "seeds", "", "seeds, one URL a line; - is standard input (`FILE`)")
+	c.register(seeds)
+	seeds.AddCommand(add)
+	return seeds
+}
+
+func printStatus(w io.Writer, s *master.Status) {
+	fmt.Fprintf(w, "%s%s\n", s.State, map[bool]string{true: ": " + string(s.End)}[s.End != ""])
+	fmt.Fprintf(w, "pages     %d (%d revisits), %.1f/s over %s\n", s.Totals.Pages, s.Totals.Revisits, s.PerSecond, time.Duration(s.Seconds*float64(time.Second)).Round(time.Second))
+	fmt.Fprintf(w, "waiting   %d of %d known URLs\n", s.Waiting, s.Known)
+	fmt.Fprintf(w, "hosts     %d, %d ready, %d lent\n", s.Hosts, s.Ready, s.Leases)
+	fmt.Fprintf(w, "links     %d, payload %s\n", s.Totals.Links, sizeWords(s.Totals.Bytes))
+	if s.Stalled != "" {
+		fmt.Fprintf(w, "stalled   %s\n", s.Stalled)
+	}
+	for _, slave := range s.Slaves {
+		fmt.Fprintf(w, "slave     %s %s: %d of %d hosts, heard of %s ago\n", slave.Name, slave.Address, slave.Leases, slave.Slots, slave.Silent)
+	}
+	for _, line := range errorLines(s.Totals.Errors) {
+		fmt.Fprintln(w, "  "+line)
+	}
+}

@@ -1,0 +1,183 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"path/filepath"
+	"time"
+
+	"github.com/asynkron/protoactor-go/actor"
+	"github.com/sirupsen/logrus"
+	"github.com/spf13/cobra"
+	"golang.org/x/sync/errgroup"
+
+	"henro/actors"
+	"henro/cluster"
+	"henro/cmd/config"
+	"henro/master"
+	"henro/slave"
+	"henro/store"
+)
+
+// crawlFlags are all flags of henro crawl.
+type crawlFlags struct {
+	crawl config.Crawl
+	work  config.Work
+	log   config.Log
+	run   config.Run
+}
+
+func (c *crawlFlags) register(cmd *cobra.Command) {
+	c.crawl.Register(cmd.Flags())
+	c.work.Register(cmd.Flags())
+	c.log.Register(cmd.Flags())
+	c.run.Register(cmd.Flags())
+}
+
+func newCrawlCommand() *cobra.Command {
+	var c crawlFlags
+	cmd := &cobra.Command{
+		Use:   "crawl [flags] SEED…",
+		Short: "Crawl from these seeds: master and slave in one process",
+		Long: `Crawl from these seeds, with master and slave in one process and nothing else to install.
+It ends when nothing is left to visit, or runs on with --continuous. The same --dir resumes.`,
+		Example: `  henro crawl --contact you@example.org --depth 2 https://example.org/`,
+		RunE: func(cmd *cobra.Command, arguments []string) error {
+			if err := config.Load(cmd.Flags(), c.run.Config, config.Settings()); err != nil {
+				return err
+			}
+			seeds, err := c.crawl.Seeds(arguments, cmd.InOrStdin())
+			if err != nil {
+				return err
+			}
+			return c.start(cmd, seeds)
+		},
+	}
+	c.register(cmd)
+	return cmd
+}
+
+// start checks everything before it touches anything, then crawls.
+func (c *crawlFlags) start(cmd *cobra.Command, seeds []master.Seed) error {
+	o, err := c.crawl.Options(cmd.Flags())
+	if err != nil {
+		return err
+	}
+	if err := errors.Join(c.work.Check(), c.run.CheckProgress()); err != nil {
+		return err
+	}
+	log, err := c.log.Logger()
+	if err != nil {
+		return err
+	}
+	resumed := store.Exists(filepath.Join(o.Dir, "state"))
+	if resumed && !cmd.Flags().Changed("partitions") {
+		o.Store.Partitions = 0 // as it was begun
+	}
+	if len(seeds) == 0 && !resumed {
+		return config.Usage("nothing to crawl: give a seed such as https://example.org/, --seeds FILE, or the --dir of a crawl to resume")
+	}
+	listener, err := config.Listen(c.run.ListenHTTP)
+	if err != nil {
+		return err
+	}
+	if listener != nil {
+		defer listener.Close()
+	}
+	if err := config.Dir(o.Dir); err != nil {
+		return err
+	}
+	e := &embedded{o: o, work: c.work, seeds: seeds, log: log, progress: newProgress(cmd.ErrOrStderr(), c.run.Progress)}
+	status, err := e.crawl(cmd.Context(), func(ctx context.Context, node *master.Node) error {
+		if listener == nil {
+			<-ctx.Done()
+			return nil
+		}
+		return node.ServeHTTP(ctx, listener)
+	})
+	if err != nil {
+		return err
+	}
+	printSummary(cmd.OutOrStdout(), o.Dir, status)
+	return config.EndError(cmd.Context(), status)
+}
+
+// embedded is a crawl whose master and slave share a process.
+type embedded struct {
+	o        master.Options
+	work     config.Work
+	seeds    []master.Seed
+	log      *logrus.Entry
+	progress *progress
+	dial     func(ctx context.Context, network, address string) (net.Conn, error) // nil: the network
+}
+
+// crawl runs to the end of the crawl or of the context. Whatever else belongs to it runs beside it as serve.
+func (e *embedded) crawl(ctx context.Context, serve func(context.Context, *master.Node) error) (master.Status, error) {
+	boot := cluster.NewBoot()
+	e.o.Name, e.o.Boot, e.o.Version = "local", boot, version
+	system := actors.NewSystem("henro", e.log, actors.SystemOptions{})
+	node, err := master.Start(system, e.o, e.log)
+	if err != nil {
+		return master.Status{}, config.StateError(e.o.Dir, err)
+	}
+	slavePID, err := e.startSlave(system, node.PID(), boot)
+	if err != nil {
+		return master.Status{}, errors.Join(err, node.Close())
+	}
+	status, err := e.attend(ctx, node, serve)
+	// The slave ends first: what it has archived is reported, and its files are closed.
+	if waited := system.Root.PoisonFuture(slavePID).Wait(); waited != nil {
+		err = errors.Join(err, fmt.Errorf("end the slave: %w", waited))
+	}
+	return status, errors.Join(err, node.Close())
+}
+
+func (e *embedded) startSlave(system *actor.ActorSystem, masterPID *actor.PID, boot string) (*actor.PID, error) {
+	o, err := e.work.Options(e.o.Dir)
+	if err != nil {
+		return nil, err
+	}
+	o.Name, o.Boot, o.Version, o.Dial = "local", boot, version, e.dial
+	o.Archive.Writer.Info.UserAgent = e.o.Fetch.UserAgent
+	props, err := slave.Props(o, e.log)
+	if err != nil {
+		return nil, config.Usage("%v", err)
+	}
+	pid, err := system.Root.SpawnNamed(props, slave.ActorName)
+	if err != nil {
+		return nil, fmt.Errorf("spawn the slave: %w", err)
+	}
+	system.Root.Send(pid, &slave.MasterSeen{PID: masterPID, Boot: boot})
+	return pid, nil
+}
+
+// attend plants the seeds and waits for the end.
+func (e *embedded) attend(ctx context.Context, node *master.Node, serve func(context.Context, *master.Node) error) (master.Status, error) {
+	inner, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	defer cancel()
+	group, inner := errgroup.WithContext(inner)
+	group.Go(func() error { return serve(inner, node) })
+	group.Go(func() error { e.progress.run(inner, node); return nil })
+	var status master.Status
+	group.Go(func() (err error) {
+		defer cancel()
+		status, err = node.Run(ctx, inner, e.seeds)
+		return err
+	})
+	return status, group.Wait()
+}
+
+// printSummary says at the end what was done and where it lies.
+func printSummary(w io.Writer, dir string, s master.Status) {
+	fmt.Fprintf(w, "%d pages and %d revisits of %d hosts, %d links, %s in %s (%.1f pages/s): %s\n",
+		s.Totals.Pages, s.Totals.Revisits, s.Hosts, s.Totals.Links, sizeWords(s.Totals.Bytes), time.Duration(s.Seconds*float64(time.Second)).Round(time.Millisecond), s.PerSecond, s.End)
+	for _, line := range errorLines(s.Totals.Errors) {
+		fmt.Fprintln(w, "  "+line)
+	}
+	fmt.Fprintf(w, "archive  %s\nsummary  %s\nlinks    henro export --what links --to csv --dir %s links.csv\n",
+		filepath.Join(dir, "warc"), filepath.Join(dir, "summary.json"), dir)
+}

@@ -1,0 +1,82 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"path/filepath"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"henro/cmd/config"
+	"henro/master"
+	"henro/slave/fakeweb"
+)
+
+func newDemoCommand() *cobra.Command {
+	var c crawlFlags
+	cmd := &cobra.Command{
+		Use:   "demo",
+		Short: "Crawl a built-in test web, offline: see what henro leaves behind",
+		Long: `Crawl a test web of 12 hosts and some 600 pages that this command serves on loopback, with a politeness
+interval of 20 ms, and say where the results lie and how to look at them. Nothing leaves the machine.`,
+		Example: `  henro demo --dir henro-demo`,
+		Args:    cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return c.demo(cmd)
+		},
+	}
+	c.log.Register(cmd.Flags())
+	c.work.Register(cmd.Flags())
+	cmd.Flags().StringVar(&c.crawl.Dir, "dir", "henro-demo", "`DIR` to leave the results in")
+	return cmd
+}
+
+// demo serves a web on real sockets and crawls it as any other.
+func (c *crawlFlags) demo(cmd *cobra.Command) error {
+	log, err := c.log.Logger()
+	if err != nil {
+		return err
+	}
+	web, err := fakeweb.New(fakeweb.Options{
+		Seed: 88, Hosts: 12, Domains: 4, Pages: 50, Degree: 8, CrossShare: 0.1, Japanese: 0.3, RedirectShare: 0.05,
+		Errors: fakeweb.Errors{NotFound: 0.03, Internal: 0.01}, Robots: fakeweb.Robots{Missing: 0.3, Folders: 0.3},
+	})
+	if err != nil {
+		return fmt.Errorf("make the test web: %w", err)
+	}
+	defer web.Close()
+	listening, err := web.Listen(cmd.Context(), fakeweb.ListenOptions{})
+	if err != nil {
+		return fmt.Errorf("serve the test web: %w", err)
+	}
+	defer listening.Close()
+
+	var seeds []master.Seed
+	for _, raw := range listening.Seeds() {
+		seed, err := config.ParseSeed(raw, -1)
+		if err != nil {
+			return err
+		}
+		seeds = append(seeds, seed)
+	}
+	o := master.DefaultOptions()
+	o.Dir, o.Depth = c.crawl.Dir, -1
+	o.Hosts.Politeness.Floor, o.Hosts.Politeness.LargeHostFloor = 20*time.Millisecond, 0
+	o.Fetch.UserAgent, o.Fetch.AllowPrivate, o.Fetch.Resolve = config.UserAgent("henro demo"), true, listening.Resolve()
+	if err := config.Dir(o.Dir); err != nil {
+		return err
+	}
+	e := &embedded{o: o, work: c.work, seeds: seeds, log: log, progress: newProgress(cmd.ErrOrStderr(), "auto")}
+	status, err := e.crawl(cmd.Context(), func(ctx context.Context, _ *master.Node) error { <-ctx.Done(); return nil })
+	if err != nil {
+		return err
+	}
+	out := cmd.OutOrStdout()
+	printSummary(out, o.Dir, status)
+	if pace, ok := fakeweb.Shortest(web.Log()); ok {
+		fmt.Fprintf(out, "politeness: by the web's own access log, no host was asked twice within %v\n", pace.Shortest.Round(time.Millisecond))
+	}
+	fmt.Fprintf(out, "look     henro export --what pages --to tsv --dir %s - | head\n         zcat %s | less\n", o.Dir, filepath.Join(o.Dir, "warc", "*.warc.gz"))
+	return config.EndError(cmd.Context(), status)
+}

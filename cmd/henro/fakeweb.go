@@ -1,0 +1,65 @@
+package main
+
+import (
+	"errors"
+
+	"github.com/spf13/cobra"
+
+	"henro/cmd/config"
+	"henro/slave/fakeweb"
+)
+
+func newFakewebCommand() *cobra.Command {
+	o := fakeweb.ServeOptions{Web: fakeweb.DefaultOptions()}
+	w := &o.Web
+	var hostile bool
+	cmd := &cobra.Command{
+		Use:   "fakeweb",
+		Short: "Serve a deterministic test web on loopback",
+		Long: `Serve a web of made-up hosts on loopback until interrupted. Pages and links follow from the seed and the
+options alone. It prints a seed and a --resolve value for every host, then "ready"; with --folder they are
+files too, beside an access log by which the politeness of a crawler can be measured.`,
+		Example: `  henro fakeweb --hosts 20 --pages 50 --folder web &
+  henro crawl --allow-private --delay 0 --seeds web/seeds.txt $(sed 's/^/--resolve /' web/resolve.txt)`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if hostile {
+				w.Hostile = fakeweb.AllHostile()
+			}
+			if err := w.Validate(); err != nil {
+				return config.Usage("%v", err)
+			}
+			err := fakeweb.Serve(cmd.Context(), cmd.OutOrStdout(), o)
+			if cmd.Context().Err() != nil && errors.Is(err, cmd.Context().Err()) {
+				return nil
+			}
+			return err
+		},
+	}
+	f := cmd.Flags()
+	f.Uint64Var(&w.Seed, "seed", w.Seed, "names the web: equal options and seed give equal bytes")
+	f.IntVar(&w.Hosts, "hosts", 10, "hosts")
+	f.IntVar(&w.Domains, "domains", 4, "registrable domains that the hosts are spread over")
+	f.IntVar(&w.Pages, "pages", 100, "pages of a host")
+	f.IntVar(&w.Degree, "degree", 12, "links of a page")
+	f.Float64Var(&w.CrossShare, "cross", 0.1, "share of links that lead to other hosts")
+	f.IntVar(&w.Depth, "layers", w.Depth, "layers of pages below the root of a host; 0 follows from --degree")
+	f.IntVar(&w.PageBytes, "page-bytes", 4096, "bytes of a page, in the mean")
+	f.DurationVar(&w.Latency.Mean, "latency", 0, "time a host takes before it answers, in the mean")
+	f.Float64Var(&w.Latency.Spread, "latency-spread", 0, "sd of its logarithm over hosts")
+	f.Float64Var(&w.Errors.NotFound, "not-found", 0, "share of pages that answer 404")
+	f.Float64Var(&w.Errors.Internal, "internal", 0, "share of pages that answer 500")
+	f.Float64Var(&w.Errors.Timeout, "never-answering", 0, "share of pages that never answer")
+	f.Float64Var(&w.Faults.Silent, "silent-hosts", 0, "share of hosts that never answer")
+	f.Float64Var(&w.Faults.Dead, "dead-hosts", 0, "share of hosts that refuse connections")
+	f.Float64Var(&w.Traps.Calendar, "calendars", 0, "share of hosts with an endless calendar")
+	f.Float64Var(&w.Traps.Sessions, "mazes", 0, "share of hosts with a session id maze")
+	f.Float64Var(&w.Changes.Share, "changing", 0, "share of pages that change")
+	f.Float64Var(&w.RedirectShare, "redirects", 0, "share of pages reached through a redirect")
+	f.Float64Var(&w.Japanese, "japanese", 0, "share of hosts in Japanese, in three encodings")
+	f.BoolVar(&hostile, "hostile", false, "add hosts that break every rule")
+	f.StringVar(&o.Folder, "folder", "", "write seeds.txt, resolve.txt and access.log into `DIR`")
+	f.IntVar(&o.Listen.Addresses, "addresses", 1, "loopback addresses the hosts are spread over, from 127.0.0.1 on")
+	f.Uint16Var(&o.Listen.Port, "port", 0, "port on every address; 0 is one that is free")
+	return cmd
+}

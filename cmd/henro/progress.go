@@ -1,0 +1,116 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"time"
+
+	"golang.org/x/term"
+
+	"henro/master"
+)
+
+// progress tells people how a crawl goes: a live line on a terminal, a plain line now and then elsewhere.
+type progress struct {
+	out   io.Writer
+	live  bool
+	every time.Duration
+}
+
+func newProgress(out io.Writer, mode string) *progress {
+	p := &progress{out: out, every: 10 * time.Second}
+	if f, ok := out.(*os.File); ok && term.IsTerminal(int(f.Fd())) {
+		p.live, p.every = true, 500*time.Millisecond
+	}
+	if mode == "off" {
+		p.every = 0
+	}
+	return p
+}
+
+// run writes lines until the context ends.
+func (p *progress) run(ctx context.Context, node *master.Node) {
+	if p.every == 0 {
+		return
+	}
+	ticker := time.NewTicker(p.every)
+	defer ticker.Stop()
+	lastPages, lastAt := uint64(0), time.Now()
+	for {
+		select {
+		case <-ctx.Done():
+			if p.live {
+				fmt.Fprint(p.out, "\r\x1b[K")
+			}
+			return
+		case now := <-ticker.C:
+			s, err := master.Ask[*master.Status](ctx, node, &master.StatusAsked{})
+			if err != nil {
+				continue // the end
+			}
+			visits := s.Totals.Pages + s.Totals.Revisits
+			rate := float64(visits-min(visits, lastPages)) / now.Sub(lastAt).Seconds()
+			lastPages, lastAt = visits, now
+			p.line(s, rate, now)
+		}
+	}
+}
+
+func (p *progress) line(s *master.Status, rate float64, now time.Time) {
+	waits := ""
+	if s.Leases == 0 && !s.NextReady.IsZero() && s.NextReady.After(now) {
+		waits = fmt.Sprintf(", next host in %s", s.NextReady.Sub(now).Round(time.Second))
+	}
+	if s.Stalled != "" {
+		waits = ", " + s.Stalled
+	}
+	var failed uint64
+	for _, n := range s.Totals.Errors {
+		failed += n
+	}
+	text := fmt.Sprintf("%s: %d pages (%.0f/s), %d waiting, %d hosts (%d lent), %s, %d errors%s",
+		s.State, s.Totals.Pages+s.Totals.Revisits, rate, s.Waiting, s.Hosts, s.Leases, sizeWords(s.Totals.Bytes), failed, waits)
+	if p.live {
+		fmt.Fprint(p.out, "\r\x1b[K"+text)
+		return
+	}
+	fmt.Fprintln(p.out, text)
+}
+
+// sizeWords writes a size as people say it.
+func sizeWords(n uint64) string {
+	units := []string{"B", "kB", "MB", "GB", "TB"}
+	value, unit := float64(n), 0
+	for value >= 1000 && unit < len(units)-1 {
+		value, unit = value/1000, unit+1
+	}
+	if unit == 0 {
+		return fmt.Sprintf("%d B", n)
+	}
+	return fmt.Sprintf("%.1f %s", value, units[unit])
+}
+
+// errorLines lists what went wrong, the most frequent first.
+func errorLines(errors map[string]uint64) []string {
+	reasons := make([]string, 0, len(errors))
+	for reason := range errors {
+		reasons = append(reasons, reason)
+	}
+	slices.SortFunc(reasons, func(a, b string) int {
+		if errors[a] != errors[b] {
+			return int(min(max(int64(errors[b])-int64(errors[a]), -1), 1))
+		}
+		if a < b {
+			return -1
+		}
+		return 1
+	})
+	lines := make([]string, len(reasons))
+	for i, reason := range reasons {
+		lines[i] = fmt.Sprintf("%6d × %s", errors[reason], reason)
+	}
+	return lines
+}

@@ -1,0 +1,77 @@
+package slave
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"runtime"
+	"time"
+
+	"henro/actors"
+)
+
+// Options are what one slave is told at its start; how pages are fetched comes from the master that welcomes it.
+type Options struct {
+	Name    string // the same at every start of this slave; leases of an older boot of the name end when a newer registers
+	Boot    string // new at every start
+	Version string
+	Address string // "ip:port" of the actors, as other nodes reach it; empty inside the master's own process
+
+	// Connections is C of equation (9): how many hosts are asked at once. 256 keeps 200 ms sites busy at over 1,000 pages/s in
+	// some 100 MB.
+	Connections int
+	// Parsers is how many pages are parsed and compressed at once. Zero means one for each processor.
+	Parsers int
+	// UnstoredFacts bounds what is kept until the master has stored it; fetching stops at the bound. 8192 facts of ordinary
+	// pages are some 60 MB.
+	UnstoredFacts int
+	// ResendAfter is how long an acknowledgement is awaited before facts are said again.
+	ResendAfter time.Duration
+	// AskEvery is the time between two requests for work, which also renew the leases.
+	AskEvery time.Duration
+	// MaxLinks bounds the outlinks kept of one page.
+	MaxLinks int
+
+	Archive actors.ArchivistOptions
+	// Dial replaces the network, for tests in virtual time.
+	Dial func(ctx context.Context, network, address string) (net.Conn, error)
+}
+
+// DefaultOptions are those of a lab PC.
+func DefaultOptions() Options {
+	return Options{
+		Connections:   256,
+		Parsers:       0,
+		UnstoredFacts: 8192,
+		ResendAfter:   5 * time.Second,
+		AskEvery:      time.Second,
+		MaxLinks:      50_000,
+		Archive:       actors.DefaultArchivistOptions(),
+	}
+}
+
+// Validate says what is wrong with the options, and fills in what is left to the machine.
+func (o *Options) Validate() error {
+	if o.Name == "" || o.Boot == "" {
+		return errors.New("a slave needs a name and a boot id")
+	}
+	if o.Connections < 1 || o.Connections > 100_000 {
+		return fmt.Errorf("connections %d: want 1 to 100000", o.Connections)
+	}
+	if o.Parsers == 0 {
+		o.Parsers = runtime.GOMAXPROCS(0)
+	}
+	for _, bound := range []struct {
+		name  string
+		value int
+	}{{"parsers", o.Parsers}, {"unstored facts", o.UnstoredFacts}, {"links of a page", o.MaxLinks}} {
+		if bound.value < 1 {
+			return fmt.Errorf("%s %d: want at least 1", bound.name, bound.value)
+		}
+	}
+	if o.ResendAfter <= 0 || o.AskEvery <= 0 {
+		return fmt.Errorf("resend after %v, ask every %v: want more than nothing", o.ResendAfter, o.AskEvery)
+	}
+	return nil
+}

@@ -1,0 +1,311 @@
+package slave
+
+import (
+	"fmt"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/asynkron/protoactor-go/actor"
+	"github.com/sirupsen/logrus"
+
+	"henro/actors"
+	"henro/actors/robots"
+	"henro/messages"
+	"henro/messages/outlink"
+	"henro/messages/weburl"
+	"henro/slave/charset"
+	"henro/slave/fetch"
+	"henro/slave/links"
+	"henro/store/cdxj"
+	"henro/store/fingerprint"
+	"henro/store/warc"
+)
+
+// parse asks a Parser to make a fact, a capture and links out of a response.
+type parse struct {
+	lease, order uint64
+	host         string
+	response     *fetch.Response
+	started      time.Time // of the request
+	fetcher      *actor.PID
+	rules        *rules
+
+	robots bool   // it is robots.txt
+	hops   uint32 // redirects of robots.txt so far
+
+	visited  *messages.PageVisited // to be completed
+	task     *messages.Task        // nil: followed inside the lease
+	follow   bool                  // the Fetcher wants links of its host
+	prefixes []string
+}
+
+// Parser is the actor that does what costs time: scanning, hashing, compressing. There is one for each processor, and a lease keeps
+// to one, so that its facts stay in order.
+//
+// It owns its scanner, its resolver and its builder, which keep their buffers from page to page.
+type Parser struct {
+	o         Options
+	archivist *actor.PID
+	slave     *actor.PID
+	log       *logrus.Entry
+
+	document links.Document
+	resolver *weburl.Resolver
+	builder  *warc.Builder
+	unique   map[string]struct{}
+}
+
+func parserProps(o Options, archivist, slave *actor.PID, log *logrus.Entry) *actor.Props {
+	return actor.PropsFromProducer(func() actor.Actor {
+		return &Parser{o: o, archivist: archivist, slave: slave, log: log.WithField("actor", "parser"), unique: map[string]struct{}{}}
+	})
+}
+
+// Receive is the table of contents.
+func (p *Parser) Receive(ctx actor.Context) {
+	switch m := ctx.Message().(type) {
+	case *actor.Started:
+		builder, err := warc.NewBuilder(p.o.Archive.Writer.Records)
+		if err != nil {
+			panic(actors.Fatal(fmt.Errorf("build records: %w", err)))
+		}
+		p.builder = builder
+	case *parse:
+		p.parse(ctx, m)
+	case actor.SystemMessage, actor.AutoReceiveMessage:
+	default:
+		p.log.WithField("message", fmt.Sprintf("%T", m)).Warn("unknown message")
+	}
+}
+
+func (p *Parser) parse(ctx actor.Context, m *parse) {
+	defer m.response.Release()
+	made := &factMade{lease: m.lease, order: m.order, started: m.started}
+	found := &parsed{}
+	if m.robots {
+		made.fact = &messages.Fact{Robots: p.robots(m, found)}
+	} else {
+		p.page(m, found)
+		made.fact = &messages.Fact{Visited: m.visited}
+	}
+	if m.response.Reason == messages.Reason_NONE {
+		p.archive(ctx, m, made)
+	} else {
+		ctx.Send(p.slave, made)
+	}
+	ctx.Send(m.fetcher, found)
+}
+
+// robots judges what came for robots.txt by RFC 9309 2.3.1.
+func (p *Parser) robots(m *parse, found *parsed) *messages.RobotsVisited {
+	r := m.response
+	v := &messages.RobotsVisited{Status: uint32(r.Status), Reason: r.Reason, TookNs: int64(r.Took), RetryAfterNs: int64(r.RetryAfter)}
+	failed := r.Reason != messages.Reason_NONE
+	if location := r.Header.Get("Location"); !failed && r.Status >= 300 && r.Status < 400 && location != "" {
+		if to, err := r.URL.Resolve(location); err == nil && m.hops < maxRobotsHops {
+			if to.Host() == m.host {
+				found.next = to
+				return v // the last answer will bring the rules
+			}
+			v.Location = to.String()
+			found.elsewhere = true
+			return v
+		}
+		found.robots = robots.AllowAll() // 2.3.1.2: a file not reached by then may be taken as unavailable
+	} else {
+		found.robots = robots.Judge(r.Status, failed, r.Body, m.rules.robotsAgent)
+	}
+	rules, err := found.robots.MarshalBinary()
+	if err != nil {
+		p.log.WithFields(logrus.Fields{"host": m.host, "err": err}).Error("the rules of robots.txt cannot be written; taking them as unreachable")
+		found.robots = robots.Unreached()
+		rules, _ = found.robots.MarshalBinary()
+	}
+	v.Rules = rules
+	return v
+}
+
+// page completes the fact of a page.
+func (p *Parser) page(m *parse, found *parsed) {
+	r, v := m.response, m.visited
+	v.Status, v.Reason, v.TookNs, v.RetryAfterNs = uint32(r.Status), r.Reason, int64(r.Took), int64(r.RetryAfter)
+	if r.Reason != messages.Reason_NONE {
+		return
+	}
+	v.Etag, v.LastModified = bounded(r.Header.Get("ETag")), bounded(r.Header.Get("Last-Modified"))
+	v.BodyBytes = uint64(len(r.Payload))
+	v.Truncated = r.Truncated != ""
+	if r.Status == http.StatusNotModified {
+		v.Unchanged = true
+		return
+	}
+	digest := warc.Sum(r.Payload)
+	v.Digest = digest[:]
+	v.Unchanged = m.task != nil && r.Status == http.StatusOK && string(m.task.Digest) == string(v.Digest)
+	v.Mime = mimeOf(r)
+	directives := robots.ParseTag(r.Header.Values("X-Robots-Tag"), m.rules.robotsAgent)
+
+	set := &messages.LinkSet{}
+	clear(p.unique)
+	p.redirect(r, set)
+	switch {
+	case isHTML(v.Mime):
+		base := p.html(m, &directives)
+		p.resolve(base, p.document.Links, set, v.Charset)
+	case v.Mime == "text/css":
+		p.document.ScanCSS(r.Body, p.options())
+		p.resolve(r.URL, p.document.Links, set, "")
+	}
+	p.resolve(r.URL, links.Header(r.Header.Values("Link")), set, "")
+	v.Noindex, v.Nofollow = directives.NoIndex, directives.NoFollow
+	if directives.NoFollow {
+		for i := range set.Flags {
+			set.Flags[i] |= byte(outlink.NoFollow)
+		}
+	}
+	v.Links = set
+	if m.follow {
+		p.pick(m, set, found)
+	}
+}
+
+// html scans a page and returns the base of its links.
+func (p *Parser) html(m *parse, directives *robots.Directives) weburl.URL {
+	r, v := m.response, m.visited
+	v.Charset, _ = charset.Detect(r.Header.Get("Content-Type"), r.Body)
+	text, err := charset.Decode(r.Body, v.Charset)
+	if err != nil {
+		text = r.Body
+	}
+	options := p.options()
+	options.XML = v.Mime == "application/xhtml+xml"
+	p.document.Scan(text, options)
+	d := &p.document
+	v.Title, v.Language = d.Title, charset.Language(d.Lang, v.Charset, d.Text)
+	v.MainDigest, v.Simhash = fingerprint.Main(d.Text), fingerprint.Sim(d.Text)
+	directives.NoIndex = directives.NoIndex || d.NoIndex
+	directives.NoFollow = directives.NoFollow || d.NoFollow
+	base := r.URL
+	if d.Base != "" {
+		if resolved, err := r.URL.Resolve(d.Base); err == nil {
+			base = resolved
+		}
+	}
+	return base
+}
+
+// redirect makes the Location of a 3xx answer a link.
+func (p *Parser) redirect(r *fetch.Response, set *messages.LinkSet) {
+	if r.Status < 300 || r.Status > 399 {
+		return
+	}
+	if location := r.Header.Get("Location"); location != "" {
+		if to, err := r.URL.Resolve(location); err == nil && to != r.URL {
+			p.add(set, to.String(), outlink.Redirect, 0, "")
+		}
+	}
+}
+
+func (p *Parser) options() links.Options {
+	o := links.DefaultOptions()
+	o.MaxLinks = p.o.MaxLinks
+	return o
+}
+
+// resolve makes references absolute and drops repeats of the same URL and kind.
+func (p *Parser) resolve(base weburl.URL, refs []links.Ref, set *messages.LinkSet, encoding string) {
+	if len(refs) == 0 {
+		return
+	}
+	if p.resolver == nil {
+		p.resolver = weburl.NewResolver(base, charset.Encoding(encoding))
+	} else {
+		p.resolver.Reset(base, charset.Encoding(encoding))
+	}
+	for i := range refs {
+		ref := &refs[i]
+		if u, err := p.resolver.Resolve(ref.Raw); err == nil { // mailto: and javascript: are no URLs here
+			p.add(set, u.String(), ref.Kind, ref.Flags, ref.Anchor)
+		}
+	}
+}
+
+func (p *Parser) add(set *messages.LinkSet, url string, kind outlink.Kind, flags outlink.Flags, anchor string) {
+	key := url
+	if !kind.Navigates() {
+		key = string(rune(kind)) + url
+	}
+	if _, known := p.unique[key]; known {
+		return
+	}
+	p.unique[key] = struct{}{}
+	set.Urls = append(set.Urls, url)
+	set.Kinds = append(set.Kinds, byte(kind))
+	set.Flags = append(set.Flags, byte(flags))
+	set.Anchors = append(set.Anchors, anchor)
+}
+
+// pick tells the Fetcher which links of its host the depth of this page allows.
+func (p *Parser) pick(m *parse, set *messages.LinkSet, found *parsed) {
+	v := m.visited
+	for i, url := range set.Urls {
+		link := outlink.Outlink{URL: url, Kind: outlink.Kind(set.Kinds[i]), Flags: outlink.Flags(set.Flags[i])}
+		if !mayFollow(&link, m.rules.obeyNofollow) || !strings.HasPrefix(url, m.host) {
+			continue
+		}
+		left, depth, hops := v.DepthLeft, v.Depth, uint32(0)
+		if link.Kind == outlink.Redirect {
+			hops = v.Redirects + 1
+		} else if left == 0 {
+			continue
+		} else {
+			left, depth = max(left-1, -1), depth+1
+		}
+		if u, err := weburl.Parse(url); err == nil && sameHost(u, m.host, m.prefixes) {
+			found.follow = append(found.follow, visit{url: u, left: left, depth: depth, hops: hops})
+		}
+	}
+}
+
+// archive has the exchange written; the Archivist tells the Slave when it is synced.
+func (p *Parser) archive(ctx actor.Context, m *parse, made *factMade) {
+	r := m.response
+	x := &warc.Exchange{
+		URI: r.URL.String(), IP: r.IP.Addr(), At: r.Started, Request: r.RequestBytes, Head: r.ResponseHead, Body: r.RawBody,
+		Payload: r.Payload, Truncated: r.Truncated,
+	}
+	if v := made.fact.Visited; v != nil {
+		copy(x.PayloadDigest[:], v.Digest)
+		if v.Unchanged && m.task != nil && (r.Status == http.StatusNotModified || len(r.Payload) >= warc.MinIdentical) {
+			x.Earlier = &warc.Earlier{URI: r.URL.String(), At: time.Unix(m.task.CapturedUnix, 0), NotModified: r.Status == http.StatusNotModified}
+			copy(x.Earlier.Digest[:], m.task.Digest)
+		}
+	}
+	records, members := p.builder.AppendExchange(nil, x)
+	ctx.RequestWithCustomSender(p.archivist, &actors.Archive{
+		Records: records, Captures: []cdxj.Entry{cdxj.New(r.URL, x, members, r.Status, r.Header.Get("Content-Type"))}, Tag: made,
+	}, p.slave)
+}
+
+// maxValidator bounds a header kept: honest validators are shorter.
+const maxValidator = 512
+
+// bounded leaves out what nobody should keep.
+func bounded(value string) string {
+	if len(value) > maxValidator {
+		return ""
+	}
+	return value
+}
+
+// mimeOf is the media type of a response, sniffed where the header says nothing.
+func mimeOf(r *fetch.Response) string {
+	mime, _, _ := strings.Cut(r.Header.Get("Content-Type"), ";")
+	if mime = strings.ToLower(strings.TrimSpace(mime)); mime == "" && len(r.Body) > 0 {
+		mime, _, _ = strings.Cut(http.DetectContentType(r.Body[:min(len(r.Body), 512)]), ";")
+	}
+	return mime
+}
+
+func isHTML(mime string) bool { return mime == "text/html" || mime == "application/xhtml+xml" }

@@ -1,0 +1,56 @@
+package slave
+
+import (
+	"encoding/binary"
+	"fmt"
+	"time"
+
+	"henro/messages"
+	"henro/slave/fetch"
+)
+
+// newClient makes the client that fetches by the master's rules.
+func newClient(f *messages.FetchRules, o Options) (*fetch.Client, error) {
+	options := fetch.DefaultOptions()
+	options.UserAgent = f.UserAgent
+	options.TotalTimeout = time.Duration(f.FetchTimeoutNs)
+	options.ConnectTimeout = min(time.Duration(f.ConnectTimeoutNs), options.TotalTimeout)
+	options.IdleTimeout = min(time.Duration(f.IdleTimeoutNs), options.TotalTimeout)
+	options.MaxBody = int(f.MaxBody)
+	options.IdleConnections = o.Connections
+	options.AllowPrivate, options.VerifyTLS = f.AllowPrivate, f.VerifyTls
+	options.Resolve, options.DNS = f.Resolve, f.Dns
+	options.Memory = 0 // as the limits need it
+	options.Dial = o.Dial
+	client, err := fetch.New(options)
+	if err != nil {
+		return nil, fmt.Errorf("fetch as the master says: %w", err)
+	}
+	return client, nil
+}
+
+func be64(b []byte) uint64 { return binary.BigEndian.Uint64(b) }
+
+// splitLinks takes links off a fact until it fits into one message, and returns them in sets that each do.
+func splitLinks(v *messages.PageVisited, most int) []*messages.LinkSet {
+	if v.Links == nil {
+		return nil
+	}
+	var parts []*messages.LinkSet
+	set, size, from := v.Links, 0, 0
+	for i, url := range set.Urls {
+		size += len(url) + len(set.Anchors[i]) + 16
+		if size > most && i > from {
+			parts = append(parts, section(set, from, i))
+			from, size = i, len(url)+len(set.Anchors[i])+16
+		}
+	}
+	if from > 0 {
+		v.Links = section(set, from, len(set.Urls))
+	}
+	return parts
+}
+
+func section(set *messages.LinkSet, from, to int) *messages.LinkSet {
+	return &messages.LinkSet{Urls: set.Urls[from:to], Kinds: set.Kinds[from:to], Flags: set.Flags[from:to], Anchors: set.Anchors[from:to]}
+}

@@ -1,0 +1,546 @@
+// Package slave crawls what it is lent.
+//
+// A Slave asks its master for hosts, gives each to a Fetcher of its own, and reports what came of it. It keeps nothing that is
+// not in a WARC or with the master: facts wait here, in order, until the master says they are stored.
+//
+//	          TaskBatch            HostTask              bytes as they came           records
+//	Master ─────────────► Slave ─────────────► Fetcher ───────────────────► Parser ────────────► Archivist
+//	   ▲                    ▲   a Fetcher a lease  ▲  links to follow          │                     │ synced
+//	   └────────────────────┴──────────────────────┴───────────────────────────┴─────────────────────┘
+//	      facts, until stored
+//
+// Invariants:
+//   - one lease, one Fetcher, one request at a time; the lease's end is looked at on the monotonic and the wall clock right
+//     before each request, since the monotonic clock stands still while a machine sleeps;
+//   - a lease counts from the moment this slave asked for it, so it never ends later here than at the master;
+//   - a fact is sent only once its WARC record is synced, in the order of the visits of its lease, and again until stored;
+//   - at most UnstoredFacts facts are kept: at the bound nothing more is fetched.
+package slave
+
+import (
+	"fmt"
+	"math"
+	"regexp"
+	"time"
+
+	"github.com/asynkron/protoactor-go/actor"
+	"github.com/sirupsen/logrus"
+	"google.golang.org/protobuf/proto"
+
+	"henro/actors"
+	"henro/messages"
+	"henro/slave/fetch"
+)
+
+// Messages that the node around a slave sends it.
+type (
+	// MasterSeen says where a master is: a fact of the gossip, or of the process that embeds both. A slave keeps to the one that
+	// welcomed it.
+	MasterSeen struct {
+		PID  *actor.PID
+		Boot string
+	}
+	// MasterLost says that the gossip lost a master. Leases run on until they end.
+	MasterLost struct{ Boot string }
+	// Drain asks the slave to finish or return its leases; it answers Drained once all is stored.
+	Drain struct{}
+	// Drained answers Drain.
+	Drained struct{}
+	// CountsAsked asks for Counts.
+	CountsAsked struct{}
+	// Counts is what a slave has done since its start.
+	Counts struct {
+		Leases, Unstored int
+		Visits, Bytes    int64
+	}
+)
+
+type (
+	askTick  struct{}
+	factMade struct { // by a Fetcher or a Parser: the order-th fact of a lease, whole and durable
+		lease, order uint64
+		fact         *messages.Fact
+		started      time.Time // of the request, to tell its age when it is sent
+	}
+	fetcherGone struct{ lease uint64 }
+)
+
+// ActorName is where other nodes find the Slave.
+const ActorName = "slave"
+
+// archiveRest is how long no work is asked for after captures could not be written.
+const archiveRest = 10 * time.Second
+
+// masterSilence is how many requests for work may go unanswered before the slave registers again.
+const masterSilence = 5
+
+// maxReport is how large one message may become: far under the 16 MB that a batch of 64 may have.
+const maxReport = 128 << 10
+
+// Slave is the actor that holds leases and owes facts.
+type Slave struct {
+	o   Options
+	log *logrus.Entry
+
+	archivist *actor.PID
+	parsers   []*actor.PID
+	window    *window // how many facts are kept: written here, read by the fetchers
+
+	master     *actor.PID // nil: none known
+	seenBoot   string     // of its process, as the gossip says
+	masterBoot string     // that welcomed this slave; "": not welcomed yet
+	heardAt    time.Time  // of the master
+	leaseFor   time.Duration
+	rules      *rules
+	leases     map[uint64]*lent
+	serial     uint64
+	asked      map[uint64]time.Time // when a WorkRequested was sent, by serial; the last few
+	ticking    actorTimer
+	draining   *actor.PID // who asked
+	resting    time.Time  // no new work until then: the archive cannot be written
+	counts     Counts
+}
+
+// lent is one lease as this slave sees it.
+type lent struct {
+	host     string
+	fetcher  *actor.PID // nil when it has finished
+	made     map[uint64]*factMade
+	next     uint64 // order of the fact that is due next
+	seq      uint64 // of the last fact given a number
+	unstored []*numbered
+	sentAt   time.Time
+}
+
+type numbered struct {
+	*messages.Fact
+	started time.Time
+	size    int
+	aged    bool // its age has been set, and others may be reading it
+	sent    bool
+}
+
+// rules are the master's FetchRules, made usable.
+type rules struct {
+	client           *fetch.Client
+	include, exclude []*regexp.Regexp
+	userAgent        string
+	robotsAgent      string
+	obeyNofollow     bool
+}
+
+// Props makes a slave.
+func Props(o Options, log *logrus.Entry) (*actor.Props, error) {
+	if err := o.Validate(); err != nil {
+		return nil, err
+	}
+	return actor.PropsFromProducer(func() actor.Actor {
+		return &Slave{o: o, log: log.WithField("actor", "slave"), leases: map[uint64]*lent{}, asked: map[uint64]time.Time{}, window: newWindow(o.UnstoredFacts)}
+	}), nil
+}
+
+// Receive is the table of contents.
+func (s *Slave) Receive(ctx actor.Context) {
+	switch m := ctx.Message().(type) {
+	case *actor.Started:
+		s.start(ctx)
+	case *actor.Stopping:
+		s.ticking.stop()
+		s.forgetRules()
+	case *MasterSeen:
+		s.seeMaster(ctx, m)
+	case *MasterLost:
+		if m.Boot == s.seenBoot {
+			s.master, s.seenBoot, s.masterBoot = nil, "", ""
+		}
+	case *messages.SlaveWelcomed:
+		s.welcome(ctx, m)
+	case *messages.TaskBatch:
+		s.takeBatch(ctx, m)
+	case *messages.Stored:
+		s.forget(ctx, m)
+	case *factMade:
+		s.keep(ctx, m)
+	case *actors.ArchivedBatch:
+		s.keepArchived(ctx, m)
+	case *actors.ArchiveFailed:
+		s.keepFailed(ctx, m)
+	case *askTick:
+		s.tick(ctx)
+	case *fetcherGone:
+		s.releaseFetcher(ctx, m.lease)
+	case *actor.Terminated:
+		s.loseFetcher(ctx, m.Who)
+	case *Drain:
+		s.drain(ctx)
+	case *CountsAsked:
+		counts := s.counts
+		counts.Leases, counts.Unstored = len(s.leases), s.window.used()
+		ctx.Respond(&counts)
+	case actor.SystemMessage, actor.AutoReceiveMessage:
+	default:
+		s.log.WithFields(logrus.Fields{"message": fmt.Sprintf("%T", m), "sender": ctx.Sender()}).Warn("unknown message")
+	}
+}
+
+func (s *Slave) start(ctx actor.Context) {
+	s.archivist = ctx.Spawn(actors.ArchivistProps(s.o.Archive, s.log))
+	for range s.o.Parsers {
+		s.parsers = append(s.parsers, ctx.Spawn(parserProps(s.o, s.archivist, ctx.Self(), s.log)))
+	}
+	s.ticking.after(ctx, s.o.AskEvery, &askTick{})
+}
+
+// tick asks for work, renews, and repeats what was not acknowledged.
+func (s *Slave) tick(ctx actor.Context) {
+	s.ticking.after(ctx, s.o.AskEvery, &askTick{})
+	if s.master == nil {
+		return
+	}
+	if s.masterBoot != "" && time.Since(s.heardAt) > masterSilence*s.o.AskEvery {
+		s.masterBoot = "" // it may have been started anew and not know this slave
+	}
+	if s.masterBoot == "" {
+		s.register(ctx)
+		return
+	}
+	s.ask(ctx)
+	for _, l := range s.leases {
+		if len(l.unstored) > 0 && time.Since(l.sentAt) >= s.o.ResendAfter {
+			for _, fact := range l.unstored {
+				fact.sent = false
+			}
+			s.report(ctx, l)
+		}
+	}
+}
+
+func (s *Slave) seeMaster(ctx actor.Context, m *MasterSeen) {
+	if s.masterBoot != "" && !s.master.Equal(m.PID) || m.Boot == s.seenBoot {
+		return
+	}
+	s.master, s.seenBoot, s.masterBoot = m.PID, m.Boot, ""
+	s.register(ctx)
+}
+
+func (s *Slave) register(ctx actor.Context) {
+	ctx.Request(s.master, &messages.SlaveRegistered{
+		Slave: s.o.Name, Boot: s.o.Boot, Version: s.o.Version, Address: s.o.Address,
+		Connections: uint32(s.o.Connections), Held: s.heldLeases(),
+	})
+}
+
+func (s *Slave) heldLeases() []uint64 {
+	held := make([]uint64, 0, len(s.leases))
+	for id := range s.leases {
+		held = append(held, id)
+	}
+	return held
+}
+
+// welcome takes the master's rules. A master that was started anew hears again what it may have missed.
+func (s *Slave) welcome(ctx actor.Context, m *messages.SlaveWelcomed) {
+	if m.MasterBoot == s.masterBoot {
+		return
+	}
+	made, err := s.makeRules(m.Fetch)
+	if err != nil {
+		s.log.WithField("err", err).Error("the master's rules of fetching cannot be used here")
+		return
+	}
+	s.forgetRules()
+	s.heardAt = time.Now()
+	s.rules, s.masterBoot, s.leaseFor = made, m.MasterBoot, time.Duration(m.LeaseNs)
+	for _, id := range m.Unknown {
+		s.drop(ctx, id)
+	}
+	s.log.WithFields(logrus.Fields{"master": m.MasterBoot, "lease": s.leaseFor}).Info("welcomed")
+	for _, l := range s.leases {
+		for _, fact := range l.unstored {
+			fact.sent = false
+		}
+		s.report(ctx, l)
+	}
+	s.ask(ctx)
+}
+
+func (s *Slave) ask(ctx actor.Context) {
+	slots := s.o.Connections
+	if s.draining != nil || s.rules == nil || time.Now().Before(s.resting) {
+		slots = 0
+	}
+	s.serial++
+	s.asked[s.serial] = time.Now()
+	delete(s.asked, s.serial-16)
+	ctx.Request(s.master, &messages.WorkRequested{
+		Slave: s.o.Name, Boot: s.o.Boot, Serial: s.serial, HostSlots: uint32(slots),
+		PageSlots: uint32(s.window.free()), Held: s.heldLeases(),
+	})
+}
+
+func (s *Slave) takeBatch(ctx actor.Context, m *messages.TaskBatch) {
+	s.heardAt = time.Now()
+	askedAt, ok := s.asked[m.Serial]
+	if !ok || s.rules == nil {
+		for _, task := range m.Tasks {
+			s.refuse(ctx, task)
+		}
+		return
+	}
+	until := askedAt.Add(s.leaseFor)
+	for _, id := range m.Renewed {
+		if l := s.leases[id]; l != nil && l.fetcher != nil {
+			ctx.Send(l.fetcher, &renew{until: until})
+		}
+	}
+	for _, id := range m.Revoked {
+		if l := s.leases[id]; l != nil && l.fetcher != nil {
+			ctx.Send(l.fetcher, &finish{why: "revoked"})
+		}
+	}
+	for _, task := range m.Tasks {
+		s.takeTask(ctx, task, until)
+	}
+}
+
+func (s *Slave) takeTask(ctx actor.Context, task *messages.HostTask, until time.Time) {
+	if s.leases[task.Lease] != nil {
+		return // said twice
+	}
+	if s.draining != nil || !stillHeld(until) {
+		s.refuse(ctx, task)
+		return
+	}
+	l := &lent{host: task.Host, made: map[uint64]*factMade{}, next: 1}
+	s.leases[task.Lease] = l
+	parser := s.parsers[task.Lease%uint64(len(s.parsers))]
+	props := fetcherProps(&assignment{task: task, until: until, rules: s.rules, parser: parser, slave: ctx.Self(), window: s.window, log: s.log})
+	l.fetcher = ctx.Spawn(props)
+	ctx.Watch(l.fetcher)
+}
+
+func (s *Slave) refuse(ctx actor.Context, task *messages.HostTask) {
+	ctx.Request(s.master, &messages.TaskRefused{Slave: s.o.Name, Boot: s.o.Boot, Lease: task.Lease, Host: task.Host})
+}
+
+// keep puts a durable fact in order and sends what has become whole.
+func (s *Slave) keep(ctx actor.Context, m *factMade) {
+	l := s.leases[m.lease]
+	if l == nil || m.order < l.next || l.made[m.order] != nil {
+		return
+	}
+	l.made[m.order] = m
+	for l.made[l.next] != nil {
+		s.number(l, l.made[l.next])
+		delete(l.made, l.next)
+		l.next++
+	}
+	s.report(ctx, l)
+}
+
+// number gives a fact its place under the lease; a link set too large for one message goes ahead in parts.
+func (s *Slave) number(l *lent, m *factMade) {
+	if v := m.fact.Visited; v != nil {
+		s.counts.Visits++
+		s.counts.Bytes += int64(v.BodyBytes)
+		for _, part := range splitLinks(v, maxReport/2) {
+			s.append(l, &factMade{lease: m.lease, fact: &messages.Fact{More: part}})
+		}
+	}
+	s.append(l, m)
+}
+
+func (s *Slave) append(l *lent, m *factMade) {
+	l.seq++
+	m.fact.Lease, m.fact.Seq, m.fact.Host = m.lease, l.seq, l.host
+	l.unstored = append(l.unstored, &numbered{Fact: m.fact, started: m.started, size: proto.Size(m.fact)})
+	s.window.add(1)
+}
+
+func (s *Slave) keepArchived(ctx actor.Context, m *actors.ArchivedBatch) {
+	for _, a := range m.Captures {
+		made := a.Tag.(*factMade)
+		if v := made.fact.Visited; v != nil {
+			v.WarcFile, v.WarcOffset, v.WarcBytes = a.File, uint64(a.Offset), uint64(a.Length)
+		}
+		s.keep(ctx, made)
+	}
+}
+
+// keepFailed reports visits whose records could not be written: they do not count, and will be tried again.
+func (s *Slave) keepFailed(ctx actor.Context, m *actors.ArchiveFailed) {
+	if !time.Now().Before(s.resting) {
+		s.log.WithField("err", m.Err).Error("the archive cannot be written: make room on the disk; giving the leases back until then")
+	}
+	s.resting = time.Now().Add(archiveRest)
+	for _, l := range s.leases {
+		if l.fetcher != nil {
+			ctx.Send(l.fetcher, &finish{why: "archive"})
+		}
+	}
+	for _, tag := range m.Tags {
+		made := tag.(*factMade)
+		if v := made.fact.Visited; v != nil {
+			v.Status, v.Reason, v.Links = 0, messages.Reason_NOT_ARCHIVED, nil
+		}
+		s.keep(ctx, made)
+	}
+}
+
+// report sends the facts of a lease that are not under way, in messages of bounded size.
+func (s *Slave) report(ctx actor.Context, l *lent) {
+	if s.master == nil || s.masterBoot == "" {
+		return
+	}
+	now := time.Now()
+	var facts []*messages.Fact
+	size := 0
+	send := func() {
+		if len(facts) > 0 {
+			ctx.Request(s.master, &messages.Report{Slave: s.o.Name, Boot: s.o.Boot, Facts: facts})
+			facts, size, l.sentAt = nil, 0, now
+		}
+	}
+	for _, fact := range l.unstored {
+		if fact.sent {
+			continue
+		}
+		if size > 0 && size+fact.size > maxReport {
+			send()
+		}
+		facts = append(facts, aged(fact, now))
+		size += fact.size
+		fact.sent = true
+	}
+	send()
+}
+
+// aged returns the fact with its age as of now. What was sent before may be being read in this process, so it is copied then.
+func aged(n *numbered, now time.Time) *messages.Fact {
+	if n.started.IsZero() {
+		return n.Fact
+	}
+	fact := n.Fact
+	if n.aged {
+		fact = proto.Clone(fact).(*messages.Fact)
+	}
+	n.aged = true
+	ago := max(0, int64(now.Sub(n.started)))
+	switch {
+	case fact.Visited != nil:
+		fact.Visited.AgoNs = ago
+	case fact.Robots != nil:
+		fact.Robots.AgoNs = ago
+	case fact.Finished != nil:
+		fact.Finished.IdleNs = ago
+	}
+	return fact
+}
+
+// forget drops what is on the master's disk.
+func (s *Slave) forget(ctx actor.Context, m *messages.Stored) {
+	for i, id := range m.Leases {
+		l := s.leases[id]
+		if l == nil {
+			continue
+		}
+		n := 0
+		for n < len(l.unstored) && l.unstored[n].Seq <= m.Seqs[i] {
+			n++
+		}
+		s.window.add(-n)
+		finished := n > 0 && l.unstored[n-1].Finished != nil
+		l.unstored = l.unstored[n:]
+		if finished {
+			s.drop(ctx, id)
+		}
+	}
+	s.checkDrained(ctx)
+}
+
+// drop forgets a lease and all that is owed under it.
+func (s *Slave) drop(ctx actor.Context, id uint64) {
+	l := s.leases[id]
+	if l == nil {
+		return
+	}
+	if l.fetcher != nil {
+		ctx.Send(l.fetcher, &finish{why: "unknown"})
+	}
+	s.window.add(-len(l.unstored))
+	delete(s.leases, id)
+	s.checkDrained(ctx)
+}
+
+func (s *Slave) releaseFetcher(ctx actor.Context, id uint64) {
+	if l := s.leases[id]; l != nil && l.fetcher != nil {
+		ctx.Unwatch(l.fetcher)
+		ctx.Poison(l.fetcher)
+		l.fetcher = nil
+	}
+}
+
+// loseFetcher gives a lease back whose Fetcher died of a fault: what it had not reported was not visited.
+func (s *Slave) loseFetcher(ctx actor.Context, who *actor.PID) {
+	for id, l := range s.leases {
+		if l.fetcher != nil && l.fetcher.Equal(who) {
+			s.log.WithField("host", l.host).Error("a fetcher died; its lease is given back")
+			l.fetcher, l.next = nil, math.MaxUint64 // facts still on their way come too late
+			clear(l.made)
+			s.append(l, &factMade{lease: id, fact: &messages.Fact{Finished: &messages.LeaseFinished{Why: "failing"}}, started: time.Now()})
+			s.report(ctx, l)
+		}
+	}
+}
+
+func (s *Slave) drain(ctx actor.Context) {
+	s.draining = ctx.Sender()
+	for _, l := range s.leases {
+		if l.fetcher != nil {
+			ctx.Send(l.fetcher, &finish{why: "draining"})
+		}
+	}
+	s.checkDrained(ctx)
+}
+
+func (s *Slave) checkDrained(ctx actor.Context) {
+	if s.draining != nil && len(s.leases) == 0 {
+		ctx.Send(s.draining, &Drained{})
+		s.draining = nil
+	}
+}
+
+func (s *Slave) makeRules(f *messages.FetchRules) (*rules, error) {
+	r := &rules{userAgent: f.UserAgent, robotsAgent: f.RobotsAgent, obeyNofollow: f.ObeyNofollow}
+	for _, set := range []struct {
+		from []string
+		to   *[]*regexp.Regexp
+	}{{f.Include, &r.include}, {f.Exclude, &r.exclude}} {
+		for _, pattern := range set.from {
+			re, err := regexp.Compile(pattern)
+			if err != nil {
+				return nil, fmt.Errorf("pattern %q: %w", pattern, err)
+			}
+			*set.to = append(*set.to, re)
+		}
+	}
+	client, err := newClient(f, s.o)
+	if err != nil {
+		return nil, err
+	}
+	r.client = client
+	return r, nil
+}
+
+func (s *Slave) forgetRules() {
+	if s.rules != nil {
+		s.rules.client.Close()
+		s.rules = nil
+	}
+}
+
+// stillHeld looks at both clocks: the monotonic one stands still while a machine sleeps, the wall clock may be set.
+func stillHeld(until time.Time) bool {
+	now := time.Now()
+	return now.Before(until) && now.Round(0).Before(until.Round(0))
+}
