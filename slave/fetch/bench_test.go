@@ -6,6 +6,7 @@ import (
 	"net"
 	"net/http"
 	"testing"
+	"time"
 
 	"henro/messages/weburl"
 )
@@ -77,5 +78,24 @@ func BenchmarkNetHTTP(b *testing.B) {
 		if n != 5800 {
 			b.Fatal(n)
 		}
+	}
+}
+
+// BenchmarkWithoutColly is Fetch without its shell: the difference is what colly costs.
+func BenchmarkWithoutColly(b *testing.B) {
+	url := servePage(b, make([]byte, 5800))
+	c := newClient(b, nil)
+	u := weburl.MustParse(url)
+	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	b.ReportAllocs()
+	for b.Loop() {
+		r := &Response{URL: u, share: share{memory: c.memory}}
+		x := &exchange{client: c, req: Request{URL: u}, to: targetOf(u), resp: r, end: time.Now().Add(time.Minute), wire: c.memory.lend(0)}
+		x.finish(ctx, x.run(ctx))
+		if r.Status != 200 || len(r.Body) != 5800 {
+			b.Fatal(r, r.Err)
+		}
+		r.Release()
 	}
 }

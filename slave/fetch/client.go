@@ -68,7 +68,7 @@ type Response struct {
 
 	// Started is when the host was first troubled by this visit: the start of the connect, or of the request on a kept connection.
 	Started time.Time
-	// Took is the time from Started to the last byte: e of equation (9).
+	// Took is the time from Started to the last byte, or to giving up: e of equation (9).
 	Took time.Duration
 	// RetryAfter is what the server asked for, at most a day; 0 if nothing.
 	RetryAfter time.Duration

@@ -248,7 +248,13 @@ func (d *dialer) handshake(ctx context.Context, c *connection, to *target, deadl
 	c.Conn = secure
 	if secure.ConnectionState().NegotiatedProtocol == "h2" {
 		h2, err := speakHTTP2(ctx, d.h2, secure)
-		if err != nil {
+		switch {
+		case err == nil:
+		case ctx.Err() != nil:
+			return fail(messages.Reason_CANCELED, errCanceled)
+		case isTimeout(err):
+			return fail(messages.Reason_CONNECT_TIMEOUT, fmt.Errorf("HTTP/2: %w", err))
+		default:
 			return fail(messages.Reason_CONNECTION_LOST, fmt.Errorf("HTTP/2: %w", err))
 		}
 		c.h2 = h2

@@ -179,6 +179,9 @@ func (x *exchange) reserveBytes(ctx context.Context, n int64) error {
 // finish makes the response out of the wire bytes, whatever came of the visit.
 func (x *exchange) finish(ctx context.Context, err error) {
 	r := x.resp
+	if err != nil || r.Truncated == "time" { // the connection was occupied until now
+		x.last = time.Now()
+	}
 	r.Took = max(0, x.last.Sub(r.Started))
 	r.share.wire = x.wire
 	if err != nil {

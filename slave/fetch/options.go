@@ -47,7 +47,7 @@ type Options struct {
 	Memory int64
 
 	// IdleConnections bounds the connections kept open between fetches, one per host at most; 0 means 1,024, negative none.
-	// One costs a socket and some 300 B over http, 30 kB over https.
+	// One costs a socket and under 1 kB over http, some 16 kB over https, 40 kB with HTTP/2.
 	IdleConnections int
 	// KeepIdle is how long one is kept. Default 60 s; many servers close after 5 to 75 s.
 	KeepIdle time.Duration

@@ -13,8 +13,6 @@ import (
 	"time"
 
 	"github.com/miekg/dns"
-	"golang.org/x/sync/singleflight"
-
 	"henro/messages"
 )
 
@@ -40,14 +38,22 @@ type resolver struct {
 	timeout time.Duration
 	max     int
 
-	asking  singleflight.Group
-	running sync.WaitGroup
-	life    context.Context // of the client: questions in flight outlive one asker, but not the client
-	end     context.CancelFunc
+	asking sync.WaitGroup
+	life   context.Context // of the client: questions in flight outlive one asker, but not the client
+	end    context.CancelFunc
 
 	mu     sync.Mutex
+	closed bool
+	flying map[string]*question // at most one of a name
 	names  map[string]*list.Element
 	recent *list.List // *answer, most recently used first
+}
+
+// question is one name being asked for. x/sync/singleflight does the same, but cannot be waited for, and leaves a gap between looking
+// for the answer and joining the question.
+type question struct {
+	done   chan struct{}
+	answer *answer // once done
 }
 
 // answer is what is known of a name until it expires.
@@ -59,7 +65,7 @@ type answer struct {
 }
 
 func newResolver(o *Options) *resolver {
-	r := &resolver{timeout: o.DNSTimeout, max: o.DNSNames, names: make(map[string]*list.Element), recent: list.New()}
+	r := &resolver{timeout: o.DNSTimeout, max: o.DNSNames, flying: make(map[string]*question), names: make(map[string]*list.Element), recent: list.New()}
 	r.life, r.end = context.WithCancel(context.Background())
 	server, _ := dnsServer(o.DNS) // validated
 	switch {
@@ -74,31 +80,57 @@ func newResolver(o *Options) *resolver {
 }
 
 func (r *resolver) close() {
+	r.mu.Lock()
+	r.closed = true
+	r.mu.Unlock()
 	r.end()
-	r.running.Wait()
+	r.asking.Wait()
 }
 
 // lookup returns the addresses of a name, in the order in which to try them, or a *failure.
 func (r *resolver) lookup(ctx context.Context, name string) ([]netip.Addr, error) {
-	if a := r.recall(name); a != nil {
-		return a.addrs, a.err
+	known, q := r.join(name)
+	if known == nil {
+		select {
+		case <-q.done:
+			known = q.answer
+		case <-ctx.Done():
+			return nil, context.Cause(ctx)
+		}
 	}
-	ch := r.asking.DoChan(name, func() (any, error) {
-		return r.question(name), nil
-	})
-	select {
-	case got := <-ch:
-		a := got.Val.(*answer)
-		return a.addrs, a.err
-	case <-ctx.Done():
-		return nil, context.Cause(ctx)
-	}
+	return known.addrs, known.err
 }
 
-// question asks, again if need be, and remembers what came.
+// join gives the answer known, or else the question under way, which it begins if there is none.
+func (r *resolver) join(name string) (*answer, *question) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if a := r.recall(name); a != nil {
+		return a, nil
+	}
+	if r.closed {
+		return &answer{err: fail(messages.Reason_CANCELED, errClosed)}, nil
+	}
+	q := r.flying[name]
+	if q == nil {
+		q = &question{done: make(chan struct{})}
+		r.flying[name] = q
+		r.asking.Go(func() {
+			q.answer = r.question(name)
+			r.mu.Lock()
+			defer r.mu.Unlock()
+			delete(r.flying, name)
+			if r.life.Err() == nil {
+				r.remember(q.answer)
+			}
+			close(q.done)
+		})
+	}
+	return nil, q
+}
+
+// question asks, and again if need be.
 func (r *resolver) question(name string) *answer {
-	r.running.Add(1)
-	defer r.running.Done()
 	a := &answer{name: name}
 	var ttl time.Duration
 	for range dnsTries {
@@ -122,16 +154,12 @@ func (r *resolver) question(name string) *answer {
 		}
 		break
 	}
-	if r.life.Err() == nil {
-		a.expires = time.Now().Add(ttl)
-		r.remember(a)
-	}
+	a.expires = time.Now().Add(ttl)
 	return a
 }
 
+// recall finds what is known of a name and still holds. r.mu is held.
 func (r *resolver) recall(name string) *answer {
-	r.mu.Lock()
-	defer r.mu.Unlock()
 	e := r.names[name]
 	if e == nil {
 		return nil
@@ -144,9 +172,8 @@ func (r *resolver) recall(name string) *answer {
 	return a
 }
 
+// remember keeps an answer, and forgets the least recently used of too many. r.mu is held.
 func (r *resolver) remember(a *answer) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
 	if e := r.names[a.name]; e != nil {
 		e.Value = a
 		r.recent.MoveToFront(e)
