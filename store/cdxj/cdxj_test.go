@@ -175,9 +175,9 @@ func TestMergeIsTheSortOfAll(t *testing.T) {
 	dir := t.TempDir()
 	var all [][]byte
 	var paths []string
-	for i := range 70 { // more than are merged at a time
+	for i := range 11 {
 		var text []byte
-		for range rnd.IntN(30) {
+		for range rnd.IntN(200) {
 			e := cdxj.Entry{Key: fmt.Sprintf("test,docs)/%d", rnd.IntN(300)), At: noon.Add(time.Duration(rnd.IntN(4)) * time.Hour), URL: "http://docs.test/"}
 			all = append(all, e.Append(nil))
 			text = e.Append(text)
@@ -195,7 +195,7 @@ func TestMergeIsTheSortOfAll(t *testing.T) {
 	want := bytes.Join(slices.CompactFunc(all, bytes.Equal), nil)
 	dst := paths[3] // one of them
 	for range 2 {   // and merging again changes nothing
-		if err := cdxj.MergeFiles(dst, paths...); err != nil {
+		if err := cdxj.MergeFilesBy(dst, 3, paths); err != nil {
 			t.Fatal(err)
 		}
 		got, err := os.ReadFile(dst)

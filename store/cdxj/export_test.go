@@ -1,4 +1,7 @@
 package cdxj
 
-// SortFileInRuns sorts with small runs, so that tests reach the merge of many.
-var SortFileInRuns = sortFile
+// Sorting with small runs and merging few files at a time, so that tests reach the ways of large indexes.
+var (
+	SortFileInRuns = sortFile
+	MergeFilesBy   = mergeFiles
+)

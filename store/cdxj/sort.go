@@ -62,7 +62,7 @@ func sortFile(dst, src string, size int) (err error) {
 		}
 		run := fmt.Sprintf("%s.run%d", dst, len(runs))
 		runs = append(runs, run)
-		if err := replace(run, write); err != nil {
+		if err := spill(run, write); err != nil {
 			return err
 		}
 		if last {
@@ -93,6 +93,19 @@ func readRun(r *bufio.Reader, size int) (text []byte, lines [][2]int, last bool,
 	return text, lines, false, nil
 }
 
+// spill writes a file that need not survive anything.
+func spill(path string, write func(io.Writer) error) error {
+	f, err := os.Create(path)
+	if err != nil {
+		return err
+	}
+	w := bufio.NewWriterSize(f, 1<<16)
+	if err := errors.Join(write(w), w.Flush(), f.Close()); err != nil {
+		return fmt.Errorf("write %s: %w", path, err)
+	}
+	return nil
+}
+
 // replace writes a file beside dst and gives it that name once it is whole and on the disk.
 func replace(dst string, write func(io.Writer) error) (err error) {
 	f, err := os.CreateTemp(filepath.Dir(dst), filepath.Base(dst)+".*.tmp")
@@ -113,20 +126,23 @@ func replace(dst string, write func(io.Writer) error) (err error) {
 }
 
 // MergeFiles merges sorted files into the sorted file dst, which appears whole or not at all. dst may be one of them.
-func MergeFiles(dst string, paths ...string) (err error) {
+func MergeFiles(dst string, paths ...string) error { return mergeFiles(dst, fanIn, paths) }
+
+// mergeFiles is MergeFiles of at most fan files at a time.
+func mergeFiles(dst string, fan int, paths []string) (err error) {
 	var parts []string // merged from more files than may be open at a time
 	defer func() {
 		for _, part := range parts {
 			err = errors.Join(err, os.Remove(part))
 		}
 	}()
-	for len(paths) > fanIn {
+	for len(paths) > fan {
 		part := fmt.Sprintf("%s.part%d", dst, len(parts))
-		if err := MergeFiles(part, paths[:fanIn]...); err != nil {
+		parts = append(parts, part)
+		if err := mergeFiles(part, fan, paths[:fan]); err != nil {
 			return err
 		}
-		parts = append(parts, part)
-		paths = append(slices.Clone(paths[fanIn:]), part)
+		paths = append(slices.Clone(paths[fan:]), part)
 	}
 	files := make([]io.Reader, len(paths))
 	for i, path := range paths {
