@@ -20,7 +20,7 @@ func MLE(changed, unchanged []float64) float64 {
 	}
 	// f(λ) = Σ tc/(e^(λ tc) − 1) − Σ tu falls from +∞ to −Σ tu. Bisect on ln λ.
 	low, high := math.Log(1e-18/longest), math.Log(800*float64(len(changed))/stable+800/longest)
-	for range 200 {
+	for range 80 {
 		mid := (low + high) / 2
 		lambda, sum := math.Exp(mid), -stable
 		for _, t := range changed {

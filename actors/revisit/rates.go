@@ -84,6 +84,9 @@ type Prior struct {
 	Pages  int           // how many pages stand behind it
 }
 
+// Center returns the mean interval about which the host's pages lie, drawn to Options.PriorMean while few are known.
+func (p Prior) Center(o *Options) time.Duration { return span(p.mean(o)) }
+
 // doubt is how many pages of a host weigh as much as Options.PriorMean and PriorSpread.
 const doubt = 4
 
