@@ -14,7 +14,7 @@ import (
 //	L high, L low, pages, visits, failures, absences × 2 + 1 for a dead host,
 //	took, mean, worst, crawl-delay (nanoseconds), lastOK, next, rest (unix milliseconds)
 //
-// then revisit.Rates as it marshals itself. A host of one page takes some 50 bytes.
+// then revisit.Trust and revisit.Rates as they marshal themselves. A host of one page takes some 50 bytes, 100 when it has a track record.
 const version = 1
 
 // MarshalBinary returns s.
@@ -22,6 +22,10 @@ func (s *State) MarshalBinary() ([]byte, error) {
 	b := append(make([]byte, 0, 96), version)
 	for _, v := range s.fields() {
 		b = binary.AppendUvarint(b, v)
+	}
+	b, err := s.trust.AppendBinary(b)
+	if err != nil {
+		return nil, err
 	}
 	return s.rates.AppendBinary(b)
 }
@@ -64,7 +68,12 @@ func (s *State) UnmarshalBinary(b []byte) error {
 	if f[10] > most || f[11] > most || f[12] > most {
 		return fmt.Errorf("%w: times %d", ErrCorrupt, f[10:])
 	}
+	var trust revisit.Trust
 	var rates revisit.Rates
+	b, err := trust.Decode(b)
+	if err != nil {
+		return fmt.Errorf("%w: %w", ErrCorrupt, err)
+	}
 	if err := rates.UnmarshalBinary(b); err != nil {
 		return fmt.Errorf("%w: %w", ErrCorrupt, err)
 	}
@@ -72,7 +81,7 @@ func (s *State) UnmarshalBinary(b []byte) error {
 		load: Load{f[0], f[1]}, pages: f[2], visits: f[3], failures: uint32(f[4]), absences: uint32(f[5] >> 1), dead: f[5]&1 == 1,
 		took: time.Duration(f[6]), mean: time.Duration(f[7]), worst: time.Duration(f[8]), crawlDelay: time.Duration(f[9]),
 		lastOK: int64(f[10]), next: int64(f[11]), rest: int64(f[12]),
-		rates: rates,
+		rates: rates, trust: trust,
 	}
 	return nil
 }

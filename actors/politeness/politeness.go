@@ -73,6 +73,7 @@ type State struct {
 	pages uint64 // known pages, those without a timetable included
 	// rates counts the pages by their change rates: what relief and the prior of new pages need.
 	rates revisit.Rates
+	trust revisit.Trust // how far those foretell
 
 	took  time.Duration // e of the latest visit that was answered
 	mean  time.Duration // their mean, over some 16
@@ -121,6 +122,18 @@ func (s *State) Retime(old, new time.Duration) {
 
 // Rates gives access to the histogram of change rates: move a page's estimate in it whenever it changes.
 func (s *State) Rates() *revisit.Rates { return &s.rates }
+
+// Trust gives access to the track record of the estimates: let it see what every visit found.
+func (s *State) Trust() *revisit.Trust { return &s.trust }
+
+// Demand returns what the pages ask for, for Relieve.
+func (s *State) Demand(o *revisit.Options) Demand {
+	known := s.rates.Pages()
+	return Demand{
+		Rates: &s.rates, Unknown: max(0, int(s.pages)-known),
+		Center: s.rates.Prior().Center(o), Trust: s.trust.Share(), Aim: o.Aim, Min: o.Min, Max: o.Max,
+	}
+}
 
 // Load returns the load index L, in visits per second.
 func (s *State) Load() float64 { return s.load.PerSecond() }

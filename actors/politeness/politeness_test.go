@@ -10,6 +10,8 @@ import (
 	"henro/actors/revisit"
 )
 
+const day = 24 * time.Hour
+
 var start = time.Date(2025, 1, 1, 0, 0, 0, 0, time.UTC)
 
 // exact is Σ 1/T in 2⁻⁶⁴ s⁻¹, each share rounded down, added up from scratch.
@@ -304,6 +306,7 @@ func FuzzUnmarshal(f *testing.F) {
 	o := DefaultOptions()
 	s.AddPage(time.Hour)
 	s.Rates().Add(time.Hour)
+	s.Trust().Saw(time.Hour, 2*time.Hour, time.Hour, true)
 	s.SetCrawlDelay(time.Second)
 	s.Observe(&o, Visit{Took: time.Second, Outcome: Throttled}, start)
 	b, _ = s.MarshalBinary()
@@ -362,9 +365,10 @@ func TestOptimalReliefAgainstEveryCombination(t *testing.T) {
 		for range 3 {
 			rates[4+rnd.IntN(revisit.RateBins-4)] += uint32(1 + rnd.IntN(1000))
 		}
-		before := Price(&rates, 1, Plan{Min: low, Max: high})
+		demand := Demand{Rates: &rates, Center: day, Trust: 1, Aim: 1, Min: low, Max: high}
+		before := Price(demand, Plan{Min: low, Max: high})
 		capacity := before.Load * (0.05 + 0.9*rnd.Float64())
-		optimal, cost := Relieve(Optimal, &rates, 1, capacity, low, high)
+		optimal, cost := Relieve(Optimal, demand, capacity)
 		if optimal.Max == 0 {
 			continue // the bound itself is too much
 		}
@@ -375,7 +379,7 @@ func TestOptimalReliefAgainstEveryCombination(t *testing.T) {
 			t.Errorf("captures %v, a combination from the grid %v: %v", cost.Captured, b, rates)
 		}
 		for _, kind := range []Relief{Stretch, Delay} {
-			_, other := Relieve(kind, &rates, 1, capacity, low, high)
+			_, other := Relieve(kind, demand, capacity)
 			if other.Load > capacity*(1+1e-6) {
 				t.Errorf("%v: load %v for a capacity of %v", kind, other.Load, capacity)
 			}
@@ -399,12 +403,45 @@ func TestReliefOfAHostThatNeedsNone(t *testing.T) {
 	var rates revisit.Rates
 	rates.Add(24 * time.Hour)
 	for _, kind := range []Relief{NoRelief, Stretch, Delay, Optimal} {
-		plan, _ := Relieve(kind, &rates, 1, 1, time.Hour, 400*24*time.Hour)
-		if got := plan.Interval(time.Hour, time.Hour); got != time.Hour {
+		plan, _ := Relieve(kind, Demand{Rates: &rates, Center: day, Trust: 1, Aim: 1, Min: time.Hour, Max: 400 * day}, 1)
+		if got := plan.Interval(time.Hour, time.Hour, 0); got != time.Hour {
 			t.Errorf("%v: an hour became %v", kind, got)
 		}
 		if back, err := ParseRelief(kind.String()); err != nil || back != kind {
 			t.Errorf("%v: %v, %v", kind, back, err)
+		}
+	}
+}
+
+// A host that is asked for more than it bears gets a plan whose intervals, page by page, add up to what it bears.
+func TestReliefOfAHost(t *testing.T) {
+	o, timing := DefaultOptions(), revisit.DefaultOptions()
+	rnd := rand.New(rand.NewPCG(7, 8))
+	var s State
+	s.Observe(&o, Visit{Took: time.Second}, start)
+	var means []time.Duration
+	for range 3000 {
+		mean := time.Duration(float64(time.Hour) * math.Exp(2*rnd.Float64()))
+		means = append(means, mean)
+		s.AddPage(mean)
+		s.Rates().Add(mean)
+		s.Trust().Saw(mean, 3*time.Hour, mean, rnd.Float64() < 0.63)
+	}
+	if s.Verdict(&o) != Overloaded {
+		t.Fatalf("%v", s.Verdict(&o))
+	}
+	for _, kind := range []Relief{Stretch, Delay, Optimal} {
+		plan, cost := Relieve(kind, s.Demand(&timing), s.Capacity(&o))
+		relieved := s
+		for _, mean := range means {
+			relieved.Retime(mean, plan.Interval(mean, mean, 400*day))
+		}
+		// The histogram knows rates to half an octave, so that a few percent may be missing or too much.
+		if r := relieved.Load() / s.Capacity(&o); r < 0.95 || r > 1.05 {
+			t.Errorf("%v: load is %.3f of what the host bears", kind, r)
+		}
+		if cost.Share() <= 0 || cost.Share() >= 1 || cost.Lag <= 0 {
+			t.Errorf("%v: %+v", kind, cost)
 		}
 	}
 }

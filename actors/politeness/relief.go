@@ -1,6 +1,7 @@
 package politeness
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"time"
@@ -37,18 +38,34 @@ func ParseRelief(name string) (Relief, error) {
 	return NoRelief, fmt.Errorf("politeness: no relief %q: there are none, stretch, delay, optimal", name)
 }
 
+// Demand is what a host's pages ask for and what is believed of them.
+type Demand struct {
+	Rates    *revisit.Rates // pages by their estimated mean intervals
+	Unknown  int            // pages that have no estimate yet: believed to be as the others
+	Center   time.Duration  // the mean about which estimates lie: revisit.Prior.Center
+	Trust    float64        // how far they foretell: revisit.Trust.Share, 1 for wholly
+	Aim      float64        // revisit.Options.Aim: the timetable alone is T = Aim·mean
+	Min, Max time.Duration  // bounds of intervals; Max 0: none
+}
+
 // Plan is a relief with its numbers: it turns the interval that a page would have into the one it gets. It fits into the
 // record of a host; each page follows when it is re-timed next.
 type Plan struct {
-	Relief Relief
-	By     float64 // Stretch: l; Delay: d in seconds; Optimal: x, the number of changes expected between two visits
-	Min    time.Duration
-	Max    time.Duration // bounds of intervals; 0: none
+	Relief   Relief
+	By       float64       // Stretch: l; Delay: d in seconds; Optimal: x, the changes believed to come between two visits
+	Even     time.Duration // Optimal: the interval that all pages would have if they shared the capacity alike
+	Center   time.Duration // Optimal: as in Demand
+	Trust    float64       // Optimal: as in Demand
+	Min, Max time.Duration
 }
 
-// Interval returns the interval of a page whose timetable alone would visit it every t, and whose changes are estimated to
-// come every mean (0: not known).
-func (p Plan) Interval(t, mean time.Duration) time.Duration {
+// growth is how much longer than the last interval, or than the even one, Optimal may make an interval: one bad
+// estimate then costs one page's fair share, not years.
+const growth = 1.5
+
+// Interval returns the interval of a page whose timetable alone would visit it every t, whose changes are estimated to
+// come every mean (0: not known), and whose last interval was last (0: none).
+func (p Plan) Interval(t, mean, last time.Duration) time.Duration {
 	relieved := t
 	switch p.Relief {
 	case Stretch:
@@ -56,11 +73,7 @@ func (p Plan) Interval(t, mean time.Duration) time.Duration {
 	case Delay:
 		relieved = times(time.Second, t.Seconds()+p.By)
 	case Optimal:
-		if mean > 0 {
-			relieved = times(mean, p.By)
-		} else {
-			relieved = times(t, max(1, p.By))
-		}
+		relieved = min(times(revisit.Believe(mean, p.Center, p.Trust), p.By), times(max(last, p.Even), growth))
 	default:
 		return t
 	}
@@ -70,7 +83,7 @@ func (p Plan) Interval(t, mean time.Duration) time.Duration {
 	return max(relieved, p.Min)
 }
 
-// Cost compares a timetable with and without relief, in what is expected of Poisson pages.
+// Cost compares timetables, in what is expected of Poisson pages of the believed rates.
 type Cost struct {
 	Load     float64       // visits per second that the timetable asks for
 	Captured float64       // versions captured per second: Σ (1 − e^(−λT))/T
@@ -86,21 +99,67 @@ func (c Cost) Share() float64 {
 	return c.Captured / c.Versions
 }
 
-// Price returns what plan makes of the pages counted in rates, whose timetable alone is T = clamp(aim/λ).
-func Price(rates *revisit.Rates, aim float64, plan Plan) Cost {
-	var c Cost
-	var lag float64
-	for i, n := range rates {
-		if n == 0 {
-			continue
+// group is pages of one estimate.
+type group struct {
+	pages                     float64
+	timetable, mean, believed time.Duration
+}
+
+// groups returns the pages of a demand by estimate.
+func (d *Demand) groups() []group {
+	var all []group
+	add := func(pages int, mean time.Duration) {
+		g := group{pages: float64(pages), mean: mean, believed: revisit.Believe(mean, d.Center, d.Trust)}
+		g.timetable = max(times(cmp.Or(mean, d.Center), d.Aim), d.Min)
+		if d.Max > 0 {
+			g.timetable = min(g.timetable, d.Max)
 		}
-		mean := revisit.BinMean(i)
-		t := plan.Interval(timetable(mean, aim, plan), mean).Seconds()
-		pages, x := float64(n), t/mean.Seconds()
-		c.Load += pages / t
-		c.Captured -= pages * math.Expm1(-x) / t
-		c.Versions += pages / mean.Seconds()
-		lag += pages * x / 2
+		all = append(all, g)
+	}
+	for i, n := range d.Rates {
+		if n > 0 {
+			add(int(n), revisit.BinMean(i))
+		}
+	}
+	if d.Unknown > 0 {
+		add(d.Unknown, 0)
+	}
+	return all
+}
+
+// relieved returns the interval of the pages of a group.
+func (g *group) relieved(p Plan) time.Duration {
+	if p.Relief == Optimal { // as Plan.Interval, without asking for the belief again
+		t := times(g.believed, p.By)
+		if p.Max > 0 {
+			t = min(t, p.Max)
+		}
+		return max(t, p.Min)
+	}
+	return p.Interval(g.timetable, g.mean, 0)
+}
+
+// load returns the visits per second that groups ask for under a plan.
+func load(groups []group, p Plan) float64 {
+	sum := 0.0
+	for i := range groups {
+		sum += groups[i].pages / groups[i].relieved(p).Seconds()
+	}
+	return sum
+}
+
+// Price returns what plan makes of the demand.
+func Price(d Demand, plan Plan) Cost {
+	var lag float64
+	groups := d.groups()
+	c := Cost{Load: load(groups, plan)}
+	for i := range groups {
+		g := &groups[i]
+		t := g.relieved(plan).Seconds()
+		x := t / g.believed.Seconds()
+		c.Captured -= g.pages * math.Expm1(-x) / t
+		c.Versions += g.pages / g.believed.Seconds()
+		lag += g.pages * x / 2
 	}
 	if c.Versions > 0 {
 		c.Lag = times(time.Second, lag/c.Versions)
@@ -108,52 +167,54 @@ func Price(rates *revisit.Rates, aim float64, plan Plan) Cost {
 	return c
 }
 
-func timetable(mean time.Duration, aim float64, plan Plan) time.Duration {
-	t := max(times(mean, aim), plan.Min)
-	if plan.Max > 0 {
-		t = min(t, plan.Max)
-	}
-	return t
-}
-
-// Relieve returns the plan of the given kind that brings the pages counted in rates down to capacity visits per second,
-// using all of it, and what that costs. aim is revisit.Options.Aim; low and high bound intervals (high 0: no bound).
-// A host that bears its timetable gets a plan that changes nothing. When even the longest intervals are too many
-// visits, they are exceeded: high is ignored and the plan carries no bound.
+// Relieve returns the plan of the given kind that brings a host's demand down to capacity visits per second, and what
+// that costs. A host that bears its timetable gets a plan that changes nothing.
 //
-// The optimum is found with a Lagrange multiplier μ for a visit. A page visited f = 1/T times a second gives
+// Versions are to be captured, as many as possible. A page visited f = 1/T times a second gives
 //
 //	g(f) = f·(1 − e^(−λ/f))      captured versions a second
 //	g'(f) = 1 − (1 + x)·e^(−x)   with x = λ/f = λT: gain of one more visit a second
 //
-// g is concave, and g'(f) = μ says that x is the same for all pages: visit every page after the same number of expected
-// changes, whatever its rate; where a bound forbids that, at the bound. (For freshness instead of versions the
-// answer is another, Cho and Garcia-Molina's, that gives up on the fastest pages.) So the optimum and Stretch agree
-// as far as T is proportional to 1/λ already; they part where T is at a bound, where Stretch keeps what the bound
-// did. Delay is worse wherever rates differ: it takes visits from the pages where each is worth most.
-func Relieve(kind Relief, rates *revisit.Rates, aim, capacity float64, low, high time.Duration) (Plan, Cost) {
-	none := Plan{Relief: NoRelief, Min: low, Max: high}
-	if before := Price(rates, aim, none); kind == NoRelief || before.Load <= capacity || !(capacity > 0) {
+// g is concave, so with a Lagrange multiplier μ for a visit the best f has g'(f) = μ, and that says that x is the same for
+// all pages: visit each after the same number of expected changes, whatever its rate, and where a bound forbids that, at the
+// bound. (For freshness instead of versions the answer is another, Cho and Garcia-Molina's, that gives up on the fastest
+// pages.) So if rates were known, the optimum and Stretch would differ only where T is at a bound. They are not known:
+// λ here is the believed rate, which the host's track record draws together (revisit.Trust). That is what makes the difference
+// on real histories: see package revisitsim. Delay draws intervals together too, but as much on every host, and only those of the fastest pages.
+func Relieve(kind Relief, d Demand, capacity float64) (Plan, Cost) {
+	none := Plan{Relief: NoRelief, Min: d.Min, Max: d.Max}
+	if before := Price(d, none); before.Load <= capacity || !(capacity > 0) {
 		return none, before
 	}
-	plan := Plan{Relief: kind, Min: low, Max: high}
-	least, most := math.Log(1e-9), math.Log(1e18) // of By; the load falls as By grows
-	if kind == Stretch {
-		least = 0
+	plan := Fit(kind, d, capacity)
+	return plan, Price(d, plan)
+}
+
+// Fit returns the plan of the given kind that uses all of capacity, whether that is more than the timetable alone asks
+// for or less. Delay never shortens intervals. When even the longest intervals are too many visits, they are exceeded:
+// the plan has no bound then.
+func Fit(kind Relief, d Demand, capacity float64) Plan {
+	plan := Plan{Relief: kind, Min: d.Min, Max: d.Max, Center: d.Center, Trust: d.Trust, By: 1}
+	pages := float64(d.Rates.Pages() + d.Unknown)
+	if kind == NoRelief || !(capacity > 0) || pages == 0 {
+		return Plan{Relief: NoRelief, Min: d.Min, Max: d.Max}
 	}
+	plan.Even = times(time.Second, pages/capacity)
+	least, most := math.Log(1e-9), math.Log(1e18) // of By; the load falls as By grows
+	groups := d.groups()
 	plan.By = math.Exp(most)
-	if Price(rates, aim, plan).Load > capacity {
+	if load(groups, plan) > capacity {
 		plan.Max = 0
 	}
-	for range 100 {
+	for range 40 { // to 10⁻¹⁰ of By
 		mid := (least + most) / 2
 		plan.By = math.Exp(mid)
-		if Price(rates, aim, plan).Load > capacity {
+		if load(groups, plan) > capacity {
 			least = mid
 		} else {
 			most = mid
 		}
 	}
 	plan.By = math.Exp(most)
-	return plan, Price(rates, aim, plan)
+	return plan
 }
