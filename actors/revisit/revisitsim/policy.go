@@ -1,0 +1,198 @@
+package revisitsim
+
+import (
+	"cmp"
+	"math"
+	"time"
+
+	"henro/actors/politeness"
+	"henro/actors/revisit"
+)
+
+// entry is a policy by name: either one that learns from visits, or an oracle.
+type entry struct {
+	name   string
+	make   func(w *world) policy
+	oracle func(site *Site, requests float64, score *Score)
+}
+
+const day = 86400.0
+
+var policies = []entry{
+	{name: "fixed", make: func(*world) policy { return fixed{} }},
+	{name: "nutch", make: newNutch},
+	{name: "stormcrawler", make: newStorm},
+	{name: "eq2", make: newExact},
+	{name: "eq4-cumulative", make: func(w *world) policy {
+		o := revisit.Equation4Options()
+		o.Forget = 1
+		return newHenro(w, o, politeness.NoRelief, false)
+	}},
+	{name: "eq4", make: func(w *world) policy { return newHenro(w, revisit.Equation4Options(), politeness.NoRelief, false) }},
+	{name: "eq4+optimal", make: func(w *world) policy { return newHenro(w, revisit.Equation4Options(), politeness.Optimal, false) }},
+	{name: "drift", make: func(w *world) policy { return newHenro(w, revisit.DefaultOptions(), politeness.NoRelief, false) }},
+	{name: "drift+stretch", make: func(w *world) policy { return newHenro(w, revisit.DefaultOptions(), politeness.Stretch, false) }},
+	{name: "drift+delay", make: func(w *world) policy { return newHenro(w, revisit.DefaultOptions(), politeness.Delay, false) }},
+	{name: "drift+optimal", make: func(w *world) policy { return newHenro(w, revisit.DefaultOptions(), politeness.Optimal, false) }},
+	{name: "drift+optimal+modified", make: func(w *world) policy { return newHenro(w, revisit.DefaultOptions(), politeness.Optimal, true) }},
+	{name: "oracle-rates", oracle: oracleRates},
+	{name: "oracle-static", oracle: oracleStatic},
+}
+
+// Policies returns the names of all policies.
+func Policies() []string {
+	names := make([]string, len(policies))
+	for i, p := range policies {
+		names[i] = p.name
+	}
+	return names
+}
+
+// fixed visits all pages in turn.
+type fixed struct{}
+
+func (fixed) next(visit) float64 { return 30 * day }
+
+// nutch is Apache Nutch's AdaptiveFetchSchedule with the values of its nutch-default.xml.
+type nutch struct {
+	interval, modified []float64
+}
+
+func newNutch(w *world) policy {
+	n := len(w.site.Pages)
+	return &nutch{make([]float64, n), make([]float64, n)}
+}
+
+func (p *nutch) next(v visit) float64 {
+	const (
+		initial     = 30 * day
+		increase    = 0.4
+		decrease    = 0.2
+		least, most = 60, 365 * day
+		syncRate    = 0.3
+	)
+	t, modified := &p.interval[v.page], &p.modified[v.page]
+	switch {
+	case *t == 0:
+		*t, *modified = initial, v.at
+		return *t
+	case v.changed:
+		*t *= 1 - decrease
+		*modified = v.at
+	default:
+		*t *= 1 + increase
+	}
+	delta := v.at - *modified
+	*t = max(*t, delta)
+	*t = min(max(*t, least), most)
+	return max(*t-delta*syncRate, least)
+}
+
+// exact is eq. (2), solved anew at each visit from the latest intervals of the page, with the paper's singular cases.
+type exact struct {
+	changed, unchanged [][]float64
+	interval           []float64
+}
+
+const window = 20 // intervals kept of each kind
+
+func newExact(w *world) policy {
+	n := len(w.site.Pages)
+	return &exact{make([][]float64, n), make([][]float64, n), make([]float64, n)}
+}
+
+func (p *exact) next(v visit) float64 {
+	t := &p.interval[v.page]
+	if v.gap == 0 {
+		*t = 7 * day
+		return *t
+	}
+	kind := &p.unchanged[v.page]
+	if v.changed {
+		kind = &p.changed[v.page]
+	}
+	if len(*kind) == window {
+		*kind = append((*kind)[:0], (*kind)[1:]...)
+	}
+	*kind = append(*kind, v.gap)
+	switch mean := revisit.MLE(p.changed[v.page], p.unchanged[v.page]); {
+	case math.IsInf(mean, 1):
+		*t *= 2
+	case mean == 0:
+		*t /= 2
+	default:
+		*t = mean
+	}
+	*t = min(max(*t, 600), 400*day)
+	return *t
+}
+
+// storm is StormCrawler's AdaptiveScheduler with its default values.
+type storm struct{ interval []float64 }
+
+func newStorm(w *world) policy { return &storm{make([]float64, len(w.site.Pages))} }
+
+func (p *storm) next(v visit) float64 {
+	const initial, rate, least, most = day, 0.5, 3600, 14 * day
+	t := &p.interval[v.page]
+	switch {
+	case *t == 0:
+		*t = initial
+	case v.changed:
+		*t = max(*t*(1-rate), least)
+	default:
+		*t = min(*t*(1+rate), most)
+	}
+	return *t
+}
+
+// henro is package revisit with a relief of package politeness, used as a host uses it that visits its pages as
+// often as the budget allows.
+type henro struct {
+	w        *world
+	o        revisit.Options
+	relief   politeness.Relief
+	plan     politeness.Plan
+	modified bool // Last-Modified is there and true
+	pages    []revisit.History
+	mean     []time.Duration // as counted in rates
+	rates    revisit.Rates
+	trust    revisit.Trust
+	prior    revisit.Prior
+	visits   int
+}
+
+func newHenro(w *world, o revisit.Options, relief politeness.Relief, modified bool) policy {
+	return &henro{w: w, o: o, relief: relief, modified: modified, pages: make([]revisit.History, len(w.site.Pages)), mean: make([]time.Duration, len(w.site.Pages))}
+}
+
+func (p *henro) next(v visit) float64 {
+	h := &p.pages[v.page]
+	mean := &p.mean[v.page]
+	seen := revisit.Visit{Gap: time.Duration(v.gap * 1e9), Changed: v.changed}
+	if p.modified {
+		seen.Age = time.Duration(v.age * 1e9)
+	}
+	p.trust.Saw(cmp.Or(*mean, p.prior.Center(&p.o)), p.prior.Center(&p.o), seen.Gap, v.changed)
+	h.Saw(&p.o, seen)
+	if v.gone {
+		p.rates.Remove(*mean)
+		return math.Inf(1)
+	}
+	t := p.o.Next(h, p.prior, p.w.rnd)
+	estimate := p.o.Estimate(h)
+	p.rates.Move(*mean, estimate)
+	*mean = estimate
+	if p.visits%max(1, min(p.w.alive/20, 100)) == 0 {
+		p.prior = p.rates.Prior()
+		p.plan = politeness.Fit(p.relief, politeness.Demand{
+			Rates: &p.rates, Unknown: p.w.alive - p.rates.Pages(), Center: p.prior.Center(&p.o), Trust: p.trust.Share(),
+			Aim: p.o.Aim, Min: p.o.Min, Max: p.o.Max,
+		}, p.w.capacity())
+		if p.relief == politeness.Delay { // which cannot shorten: then the timetable holds
+			p.plan.By = max(p.plan.By, 0)
+		}
+	}
+	p.visits++
+	return p.plan.Interval(t, estimate, seen.Gap).Seconds()
+}

@@ -1,0 +1,325 @@
+// Package revisitsim replays change histories of pages against revisit policies and counts what each captures.
+//
+// The idea: the times at which real pages changed are known (from version histories of sites), so every policy can be
+// asked the same question with the same number of requests: how many versions would it have captured, and how late?
+// A site has a budget of requests in proportion to its living pages. At each request the page that is due first is
+// visited, by the intervals that the policy chose when it saw the page last; a policy that asks for too much has its
+// pages wait, and one that asks for too little has them visited early: at the end all made the same number of
+// requests, and only how they were shared out differs. A visit tells the policy whether the page changed since the last.
+//
+// A version is captured when it is there at a visit. The first version of a page is free: finding pages is not judged.
+//
+// Oracles know the histories beforehand. OracleRates knows each page's number of changes and visits pages in
+// proportion to it, which is the best for Poisson pages; OracleStatic tries, for each page, evenly spaced visits of every
+// number and shares the budget out so that the sum is largest: no fixed timetable captures more. A policy that follows
+// bursts can beat both.
+//
+// Invariants:
+//   - Every policy makes the same number of requests on a site at the same budget.
+//   - A policy learns nothing but what visits show. Runs with the same seed give the same results.
+package revisitsim
+
+import (
+	"cmp"
+	"container/heap"
+	"context"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"runtime"
+	"slices"
+	"sync"
+	"time"
+)
+
+// Options say what is simulated.
+type Options struct {
+	Sites []Site
+	// Policies by name: see Policies. Empty: all.
+	Policies []string
+	// Budgets are requests per version that comes into being, one simulation each. Default 0.5, 1, 2.
+	Budgets []float64
+	// Spacing is the politeness interval: requests to one site are at least so far apart. Default 5 s.
+	Spacing time.Duration
+	// Seed of what policies draw at random. Default 1.
+	Seed uint64
+	// Workers simulate side by side. Default: one per processor.
+	Workers int
+}
+
+// DefaultOptions returns options without sites.
+func DefaultOptions() Options {
+	return Options{Budgets: []float64{0.5, 1, 2}, Spacing: 5 * time.Second, Seed: 1, Workers: runtime.GOMAXPROCS(0)}
+}
+
+// Validate reports the first field that makes no sense.
+func (o *Options) Validate() error {
+	for _, name := range o.Policies {
+		if !slices.ContainsFunc(policies, func(p entry) bool { return p.name == name }) {
+			return fmt.Errorf("revisitsim: no policy %q: there are %v", name, Policies())
+		}
+	}
+	for _, b := range o.Budgets {
+		if !(b > 0) {
+			return fmt.Errorf("revisitsim: budget %v must be above 0", b)
+		}
+	}
+	if o.Spacing < 0 || o.Workers < 1 || len(o.Sites) == 0 || len(o.Budgets) == 0 {
+		return fmt.Errorf("revisitsim: %d sites, %d budgets, %d workers, spacing %v", len(o.Sites), len(o.Budgets), o.Workers, o.Spacing)
+	}
+	return nil
+}
+
+// Score is what one policy achieved on one site, or in total.
+type Score struct {
+	Site, Class string
+	Policy      string
+	Budget      float64
+	Versions    int     // that came into being
+	Requests    int     // beyond the first of each page
+	Captured    int     // versions seen, beyond the first of each page
+	LagSum      float64 // seconds from the birth of captured versions to their capture, added up
+}
+
+// Share returns the share of versions captured.
+func (s Score) Share() float64 { return float64(s.Captured) / float64(max(1, s.Versions)) }
+
+// Price returns requests per captured version.
+func (s Score) Price() float64 { return float64(s.Requests) / float64(max(1, s.Captured)) }
+
+// Lag returns the mean time from the birth of a captured version to its capture.
+func (s Score) Lag() time.Duration {
+	return time.Duration(s.LagSum / float64(max(1, s.Captured)) * float64(time.Second))
+}
+
+// Result is what Run found.
+type Result struct {
+	Scores  []Score // by budget, policy, site
+	Classes []Score // the same summed by class; Site is empty
+	Totals  []Score // the same summed over all; Site and Class are empty
+}
+
+// Run simulates every policy on every site at every budget.
+func Run(ctx context.Context, o Options) (Result, error) {
+	if err := o.Validate(); err != nil {
+		return Result{}, err
+	}
+	var jobs []job
+	for bi := range o.Budgets {
+		for pi, p := range policies {
+			if len(o.Policies) > 0 && !slices.Contains(o.Policies, p.name) {
+				continue
+			}
+			for si := range o.Sites {
+				jobs = append(jobs, job{bi, pi, si})
+			}
+		}
+	}
+	scores := make([]Score, len(jobs))
+	order := make([]int, len(jobs)) // the largest sites first, so that none is waited for at the end
+	for i := range order {
+		order[i] = i
+	}
+	slices.SortStableFunc(order, func(a, b int) int {
+		return cmp.Compare(o.Sites[jobs[b].site].Versions(), o.Sites[jobs[a].site].Versions())
+	})
+	var next int
+	var mu sync.Mutex
+	var wg sync.WaitGroup
+	for range min(o.Workers, len(jobs)) {
+		wg.Go(func() {
+			for {
+				mu.Lock()
+				n := next
+				next++
+				mu.Unlock()
+				if n >= len(order) || ctx.Err() != nil {
+					return
+				}
+				j := jobs[order[n]]
+				scores[order[n]] = simulate(&o, &o.Sites[j.site], policies[j.policy], o.Budgets[j.budget])
+			}
+		})
+	}
+	wg.Wait()
+	if err := ctx.Err(); err != nil {
+		return Result{}, err
+	}
+	r := Result{Scores: scores}
+	r.Classes = sum(scores, func(s Score) Score { return Score{Class: s.Class, Policy: s.Policy, Budget: s.Budget} })
+	r.Totals = sum(scores, func(s Score) Score { return Score{Policy: s.Policy, Budget: s.Budget} })
+	return r, nil
+}
+
+type job struct{ budget, policy, site int }
+
+// sum adds scores up by what key leaves of them, in order of first appearance.
+func sum(scores []Score, key func(Score) Score) []Score {
+	var sums []Score
+	for _, s := range scores {
+		k := key(s)
+		i := slices.IndexFunc(sums, func(t Score) bool { return t.Class == k.Class && t.Policy == k.Policy && t.Budget == k.Budget })
+		if i < 0 {
+			i = len(sums)
+			sums = append(sums, k)
+		}
+		t := &sums[i]
+		t.Versions += s.Versions
+		t.Requests += s.Requests
+		t.Captured += s.Captured
+		t.LagSum += s.LagSum
+	}
+	return sums
+}
+
+// visit is what a policy sees of one request.
+type visit struct {
+	page    int
+	at      float64 // seconds
+	gap     float64 // since the visit before, 0 at the first
+	changed bool
+	age     float64 // time since the latest change, as a truthful Last-Modified would tell
+	gone    bool    // the page is no longer there: it will not be asked for again
+}
+
+// policy decides, after each visit, how long the page may wait, in seconds.
+type policy interface {
+	next(v visit) float64
+}
+
+// world is what a policy may know beside its visits.
+type world struct {
+	site   *Site
+	rnd    *rand.Rand
+	budget float64 // requests per page and second
+	alive  int     // pages found and not known to be gone
+}
+
+// capacity returns the requests per second that the site's budget allows now.
+func (w *world) capacity() float64 { return w.budget * float64(w.alive) }
+
+// waiting is the queue of known pages by the time they are due.
+type waiting struct {
+	due  []float64 // by page
+	heap []int32
+}
+
+func (q *waiting) Len() int           { return len(q.heap) }
+func (q *waiting) Less(i, j int) bool { return q.due[q.heap[i]] < q.due[q.heap[j]] }
+func (q *waiting) Swap(i, j int)      { q.heap[i], q.heap[j] = q.heap[j], q.heap[i] }
+func (q *waiting) Push(x any)         { q.heap = append(q.heap, x.(int32)) }
+func (q *waiting) Pop() any {
+	last := q.heap[len(q.heap)-1]
+	q.heap = q.heap[:len(q.heap)-1]
+	return last
+}
+
+// simulate replays one site. The budget fills by budget·(living pages) a second; each whole request that is there is made.
+func simulate(o *Options, site *Site, e entry, budget float64) Score {
+	score := Score{Site: site.Name, Class: site.Class, Policy: e.name, Budget: budget, Versions: site.Versions()}
+	life := site.Life()
+	if life == 0 || score.Versions == 0 {
+		return score
+	}
+	w := &world{site: site, rnd: rand.New(rand.NewPCG(o.Seed, 7)), budget: budget * float64(score.Versions) / float64(life)}
+	if e.oracle != nil {
+		e.oracle(site, budget*float64(score.Versions), &score)
+		return score
+	}
+	p := e.make(w)
+	n := len(site.Pages)
+	births := make([]int32, n) // in order of time
+	ends := make([]int32, n)
+	for i := range n {
+		births[i], ends[i] = int32(i), int32(i)
+	}
+	slices.SortStableFunc(births, func(a, b int32) int { return cmp.Compare(site.Pages[a].Born, site.Pages[b].Born) })
+	slices.SortStableFunc(ends, func(a, b int32) int { return cmp.Compare(site.Pages[a].End, site.Pages[b].End) })
+	q := &waiting{due: make([]float64, n)}
+	last := make([]float64, n) // latest visit
+	seen := make([]int32, n)   // changes before it
+	over := make([]bool, n)    // observation has ended
+
+	living := 0 // truly; the policy knows only what it saw
+	now, credit, ready := float64(site.Pages[births[0]].Born), 0.0, math.Inf(-1)
+	spacing := o.Spacing.Seconds()
+	for b, d := 0, 0; ; {
+		// The next thing to happen: a page is born, one's life or observation ends, or the budget reaches one request.
+		request := math.Inf(1)
+		if living > 0 {
+			request = max(now+(1-credit)/(w.budget*float64(living)), ready)
+		}
+		birth, end := math.Inf(1), math.Inf(1)
+		if b < n {
+			birth = float64(site.Pages[births[b]].Born)
+		}
+		if d < n {
+			end = float64(site.Pages[ends[d]].End)
+		}
+		at := min(request, birth, end)
+		if math.IsInf(at, 1) {
+			break
+		}
+		credit += (at - now) * w.budget * float64(living)
+		now = at
+		switch at {
+		case birth:
+			page := births[b]
+			b++
+			living++
+			w.alive++
+			last[page] = now
+			q.due[page] = now + p.next(visit{page: int(page), at: now})
+			heap.Push(q, page)
+		case end:
+			page := ends[d]
+			d++
+			living--
+			if !site.Pages[page].Deleted { // the observation ends here, nobody's visit is wasted on it
+				over[page] = true
+				w.alive--
+			}
+		default:
+			for q.Len() > 0 && over[q.heap[0]] {
+				heap.Pop(q)
+			}
+			credit--
+			score.Requests++
+			ready = now + spacing
+			if q.Len() == 0 {
+				continue
+			}
+			page := q.heap[0]
+			h := &site.Pages[page]
+			v := visit{page: int(page), at: now, gap: now - last[page]}
+			first := int(seen[page])
+			k := first
+			for k < len(h.Changes) && float64(h.Changes[k]) <= now {
+				k++
+			}
+			v.changed = k > first
+			latest := float64(h.Born)
+			if k > 0 {
+				latest = float64(h.Changes[k-1])
+			}
+			v.age = now - latest
+			v.gone = h.Deleted && k == len(h.Changes)
+			if v.changed {
+				score.Captured++
+				score.LagSum += v.age
+			}
+			seen[page], last[page] = int32(k), now
+			if v.gone {
+				w.alive--
+			}
+			t := p.next(v)
+			if v.gone {
+				heap.Pop(q)
+				continue
+			}
+			q.due[page] = now + max(t, 1)
+			heap.Fix(q, 0)
+		}
+	}
+	return score
+}

@@ -1,0 +1,138 @@
+package revisitsim
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// Page is the history of one page, in unix seconds.
+type Page struct {
+	Name    string
+	Born    int64
+	End     int64   // of the observation, or of the page
+	Deleted bool    // the last change is the page's end
+	Changes []int64 // in order, after Born
+}
+
+// Site is a host with its pages.
+type Site struct {
+	Name  string
+	Class string // what kind of site it is; totals are given per class
+	Pages []Page
+}
+
+// Versions returns how many versions come into being after the first ones.
+func (s *Site) Versions() int {
+	n := 0
+	for i := range s.Pages {
+		n += len(s.Pages[i].Changes)
+	}
+	return n
+}
+
+// Life returns the sum of the pages' lives, in seconds.
+func (s *Site) Life() int64 {
+	var n int64
+	for i := range s.Pages {
+		n += s.Pages[i].End - s.Pages[i].Born
+	}
+	return n
+}
+
+// ReadTraces reads change histories: lines of site, page, birth, end, "A" (alive at the end) or "D" (deleted), and the
+// times of changes separated by spaces; the fields separated by tabs, comments begin with "#". classes names the class of a
+// site; sites that it does not know form a class of their own name.
+func ReadTraces(r io.Reader, classes map[string]string) ([]Site, error) {
+	var sites []Site
+	index := map[string]int{}
+	s := bufio.NewScanner(r)
+	s.Buffer(nil, 16<<20)
+	for n := 1; s.Scan(); n++ {
+		line := s.Text()
+		if line == "" || line[0] == '#' {
+			continue
+		}
+		f := strings.Split(line, "\t")
+		if len(f) != 6 {
+			return nil, fmt.Errorf("traces: line %d: %d fields instead of 6", n, len(f))
+		}
+		p := Page{Name: f[1], Deleted: f[4] == "D"}
+		var err error
+		number := func(word string) int64 {
+			v, e := strconv.ParseInt(word, 10, 64)
+			if e == nil && (v < 0 || v > 1<<40) {
+				e = fmt.Errorf("time %d out of range", v)
+			}
+			if e != nil && err == nil {
+				err = e
+			}
+			return v
+		}
+		p.Born, p.End = number(f[2]), number(f[3])
+		if words := strings.Fields(f[5]); len(words) > 0 {
+			p.Changes = make([]int64, len(words))
+			for i, word := range words {
+				p.Changes[i] = number(word)
+			}
+		}
+		if err == nil && (p.End < p.Born || !slices.IsSorted(p.Changes) || len(p.Changes) > 0 && (p.Changes[0] <= p.Born || p.Changes[len(p.Changes)-1] > p.End)) {
+			err = fmt.Errorf("times out of order")
+		}
+		if err != nil {
+			return nil, fmt.Errorf("traces: line %d: %w", n, err)
+		}
+		i, ok := index[f[0]]
+		if !ok {
+			i = len(sites)
+			index[f[0]] = i
+			class := classes[f[0]]
+			if class == "" {
+				class = f[0]
+			}
+			sites = append(sites, Site{Name: f[0], Class: class})
+		}
+		sites[i].Pages = append(sites[i].Pages, p)
+	}
+	if err := s.Err(); err != nil {
+		return nil, fmt.Errorf("traces: %w", err)
+	}
+	return sites, nil
+}
+
+// ReadClasses reads the classes of sites from a table with a heading: the first column names the site, the second its class.
+func ReadClasses(r io.Reader) (map[string]string, error) {
+	classes := map[string]string{}
+	s := bufio.NewScanner(r)
+	for n := 0; s.Scan(); n++ {
+		if f := strings.Split(s.Text(), "\t"); n > 0 && len(f) >= 2 {
+			classes[f[0]] = f[1]
+		}
+	}
+	if err := s.Err(); err != nil {
+		return nil, fmt.Errorf("classes: %w", err)
+	}
+	return classes, nil
+}
+
+// Poisson returns a site whose pages change at random at constant rates, their mean intervals spread evenly in logarithm from
+// shortest to longest seconds: the world that the estimators are made for.
+func Poisson(name string, pages int, life int64, shortest, longest float64, rnd *rand.Rand) Site {
+	s := Site{Name: name, Class: "poisson", Pages: make([]Page, pages)}
+	for i := range s.Pages {
+		mean := shortest * math.Exp(rnd.Float64()*math.Log(longest/shortest))
+		p := Page{Name: strconv.Itoa(i), End: life}
+		for t := rnd.ExpFloat64() * mean; t < float64(life); t += rnd.ExpFloat64() * mean {
+			if c := int64(t) + 1; c <= life && (len(p.Changes) == 0 || c > p.Changes[len(p.Changes)-1]) {
+				p.Changes = append(p.Changes, c)
+			}
+		}
+		s.Pages[i] = p
+	}
+	return s
+}
