@@ -206,6 +206,9 @@ func appendPage(b []byte, p *Page) []byte {
 	return b
 }
 
+// AppendRecord writes a page as it lies on disk, for whoever measures that.
+func AppendRecord(b []byte, p *Page) []byte { return appendPage(b, p) }
+
 // urlOf reads the URL off a record.
 func urlOf(record []byte) []byte {
 	s := scanner{rest: record}
@@ -243,6 +246,34 @@ func decodePage(record []byte) (Page, error) {
 		p.LastModified = moment(s.u32())
 	}
 	return p, s.err("page record")
+}
+
+// remains is what a commit must know of the record it replaces.
+type remains struct {
+	number, from     uint64
+	load             uint64 // its term of the host's load
+	resting, dropped bool
+}
+
+// remainsOf reads no more of a record than that.
+func remainsOf(record []byte) (r remains, err error) {
+	s := scanner{rest: record}
+	r.resting = s.u32() == 0
+	s.bytes()
+	parts := s.u8()
+	s.take(5)
+	r.dropped = Flags(s.u16())&Dropped != 0
+	r.number, r.from = s.uvarint(), s.uvarint()
+	if parts&hasVisit != 0 {
+		s.take(8)
+		if interval := s.f32(); !r.resting {
+			r.load = loadOf(interval)
+		}
+	}
+	if s.bad {
+		return r, fmt.Errorf("page record: %w", ErrCorrupt)
+	}
+	return r, nil
 }
 
 // loadUnit is the unit in which load indexes are summed, 2⁻⁴⁰ per second: whole numbers, so that a sum does not depend on the order

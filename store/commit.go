@@ -5,6 +5,8 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 
 	"go.etcd.io/bbolt"
 
@@ -73,15 +75,16 @@ type origin struct {
 	stale bool // the position has ended or is not this page's: the order is a replay
 	fresh *freshRef
 	queue bool // taken from the queue
-	old   Page
+	old   remains
 	host  HostID
 	name  string
-	op    int // index of its operation on the seen set, -1: none
+	op    int // index of its operation on the seen set
 }
 
 // hostChange is the counts of a host as this commit leaves them.
 type hostChange struct {
 	counts  counts
+	before  counts
 	name    string
 	present bool // had counts before
 }
@@ -140,7 +143,8 @@ func (c *commit) hostOf(url, host string) (HostID, string) {
 // findOrigins ends the positions of visits, moves and drops, and lists what is to be asked of the seen set.
 func (c *commit) findOrigins() error {
 	b := c.batch
-	c.visits = make([]origin, len(b.visits))
+	c.visits, c.moves, c.drops = make([]origin, len(b.visits)), make([]origin, len(b.moves)), make([]origin, len(b.drops))
+	orders := make([]order, 0, len(b.visits)+len(b.moves)+len(b.drops))
 	for i := range b.visits {
 		v := &b.visits[i]
 		action := seen.Visit
@@ -150,24 +154,37 @@ func (c *commit) findOrigins() error {
 				action = seen.Know
 			}
 		}
-		if err := c.origin(&c.visits[i], v.Position, &v.Page, action); err != nil {
-			return err
-		}
+		orders = append(orders, order{&c.visits[i], v.Position, &v.Page, action})
 	}
-	c.moves = make([]origin, len(b.moves))
 	for i := range b.moves {
-		if err := c.origin(&c.moves[i], b.moves[i].Position, &b.moves[i].Page, seen.Peek); err != nil {
+		orders = append(orders, order{&c.moves[i], b.moves[i].Position, &b.moves[i].Page, seen.Peek})
+	}
+	for i := range b.drops {
+		orders = append(orders, order{&c.drops[i], b.drops[i].Position, &b.drops[i].Page, seen.Visit})
+	}
+	// Records of one chunk are taken together; of two orders for one position, the first is served.
+	sorted := make([]*order, len(orders))
+	for i := range orders {
+		sorted[i] = &orders[i]
+	}
+	slices.SortStableFunc(sorted, func(a, b *order) int { return bytes.Compare(a.position, b.position) })
+	for _, o := range sorted {
+		if err := c.end(o); err != nil {
 			return err
 		}
 	}
-	c.drops = make([]origin, len(b.drops))
-	for i := range b.drops {
-		if err := c.origin(&c.drops[i], b.drops[i].Position, &b.drops[i].Page, seen.Visit); err != nil {
-			return err
+	c.ops = make([]seen.Op, 0, len(orders)+len(b.forgets)+len(b.admits))
+	for i := range orders {
+		o := &orders[i]
+		if o.stale {
+			continue
 		}
-		if o := &c.drops[i]; !o.stale {
-			c.ops[o.op].DepthLeft = 0
+		left := min(o.page.DepthLeft, UnlimitedDepth)
+		if i >= len(b.visits) {
+			left = 0
 		}
+		o.op = len(c.ops)
+		c.ops = append(c.ops, seen.Op{Host: uint64(o.host), URL: fingerprint.URL(o.page.URL), DepthLeft: left, Action: o.action})
 	}
 	c.forgets = make([]origin, len(b.forgets))
 	for i, pos := range b.forgets {
@@ -194,47 +211,49 @@ func (c *commit) findOrigins() error {
 	return nil
 }
 
-// origin ends a position, if it is the page's, and asks the seen set about the page.
-func (c *commit) origin(o *origin, pos Position, page *Page, action seen.Action) error {
-	o.host, o.name = c.hostOf(page.URL, "")
-	if len(pos) > 0 {
-		ours := func(rec []byte) bool { return string(urlOf(rec)) == page.URL }
-		queue, fresh := parsePosition(pos)
-		var rec []byte
-		var err error
-		switch {
-		case queue != nil:
-			rec, err = c.partition.queue.Take(*queue, ours)
-			o.queue = rec != nil
-		case fresh != nil:
-			if rec, err = c.fresh.get(*fresh); rec != nil {
-				if ours(rec) {
-					o.fresh = fresh
-					c.fresh.end(*fresh)
-				} else {
-					rec = nil
-				}
-			}
-		}
-		if err != nil {
-			return err
-		}
-		if rec == nil {
-			o.stale = true
-			return nil
-		}
-		if o.old, err = decodePage(rec); err != nil {
-			return err
-		}
-		if o.queue {
-			if err := c.leave(o); err != nil {
-				return err
+// order is a visit, move or drop on its way to its origin.
+type order struct {
+	*origin
+	position Position
+	page     *Page
+	action   seen.Action // on the seen set
+}
+
+// end ends a position, if it is the page's.
+func (c *commit) end(o *order) error {
+	o.host, o.name = c.hostOf(o.page.URL, "")
+	if len(o.position) == 0 {
+		return nil
+	}
+	ours := func(rec []byte) bool { return string(urlOf(rec)) == o.page.URL }
+	queue, fresh := parsePosition(o.position)
+	var rec []byte
+	var err error
+	switch {
+	case queue != nil:
+		rec, err = c.partition.queue.Take(*queue, ours)
+		o.queue = rec != nil
+	case fresh != nil:
+		if rec, err = c.fresh.get(*fresh); rec != nil {
+			if ours(rec) {
+				o.fresh = fresh
+				c.fresh.end(*fresh)
+			} else {
+				rec = nil
 			}
 		}
 	}
-	o.op = len(c.ops)
-	c.ops = append(c.ops, seen.Op{Host: uint64(o.host), URL: fingerprint.URL(page.URL), DepthLeft: min(page.DepthLeft, UnlimitedDepth), Action: action})
-	return nil
+	if err != nil {
+		return err
+	}
+	if rec == nil {
+		o.stale = true
+		return nil
+	}
+	if o.old, err = remainsOf(rec); err != nil || !o.queue {
+		return err
+	}
+	return c.leave(o.origin)
 }
 
 // host loads the counts of a host into this commit.
@@ -249,7 +268,7 @@ func (c *commit) host(id HostID, name string) (*hostChange, error) {
 		if h.counts, err = decodeCounts(key, v); err != nil {
 			return nil, err
 		}
-		h.present = true
+		h.before, h.present = h.counts, true
 	}
 	c.hosts[id] = h
 	return h, nil
@@ -261,10 +280,10 @@ func (c *commit) leave(o *origin) error {
 	if err != nil {
 		return err
 	}
-	h.counts.load -= o.old.loadIn()
-	if o.old.Next.IsZero() {
+	h.counts.load -= o.old.load
+	if o.old.resting {
 		c.totals.resting--
-		if o.old.Flags&Dropped != 0 {
+		if o.old.dropped {
 			c.totals.dropped--
 		}
 	} else {
@@ -307,8 +326,8 @@ func (c *commit) wait(o *origin, page *Page, band uint8) error {
 
 // number gives the page its number: the one it had, or the next.
 func (c *commit) number(o *origin, page *Page) error {
-	if page.Number == 0 && o.old.Number != 0 {
-		page.Number, page.From = o.old.Number, o.old.From
+	if page.Number == 0 && o.old.number != 0 {
+		page.Number, page.From = o.old.number, o.old.from
 	}
 	if page.Number == 0 {
 		c.totals.serial++
@@ -587,8 +606,11 @@ func (c *commit) storeHosts() error {
 // storeCounts stores the counts of hosts, and the hosts that were unknown.
 func (c *commit) storeCounts() error {
 	bucket, hosts := c.tx.Bucket(bucketCounts), c.tx.Bucket(bucketHosts)
-	for id, h := range c.hosts {
-		key := key64(uint64(id))
+	for _, id := range slices.Sorted(maps.Keys(c.hosts)) {
+		h, key := c.hosts[id], key64(uint64(id))
+		if h.present && h.counts == h.before {
+			continue
+		}
 		if !h.present && hosts.Get(key) == nil {
 			if err := put(hosts, key, encodeHost(&HostRecord{Name: h.name})); err != nil {
 				return fmt.Errorf("host %s: %w", h.name, err)

@@ -143,17 +143,22 @@ func (w *Writer) block(bucket *bbolt.Bucket, c *bbolt.Cursor, ops []Op, todo []o
 	if err != nil {
 		return 0, err
 	}
-	w.entries = w.entries[:0]
 	var least uint64 // key of the block
 	var end uint64   // fingerprints from here on belong in the next block; 0: no next block
+	w.entries = w.entries[:0]
 	if k != nil {
-		least = binary.BigEndian.Uint64(k[8:])
-		if w.entries, err = decode(w.entries, k, v); err != nil {
+		if err := verify(k, v); err != nil {
 			return 0, err
 		}
+		least = binary.BigEndian.Uint64(k[8:])
 		if nk, _ := c.Next(); len(nk) == keyLen && binary.BigEndian.Uint64(nk) == host {
 			end = binary.BigEndian.Uint64(nk[8:])
 		}
+		// Most links are known, so most blocks stay as they are.
+		if n, changed := same(v[sumLen:], ops, todo, end); !changed {
+			return n, nil
+		}
+		w.entries = decode(w.entries, v)
 	}
 	// Both lists ascend: merge them.
 	out, n, changed := w.merged[:0], 0, k == nil
@@ -184,6 +189,37 @@ func (w *Writer) block(bucket *bbolt.Bucket, c *bbolt.Cursor, ops []Op, todo []o
 		return n, nil
 	}
 	return n, w.store(bucket, host, least, out)
+}
+
+// same applies the operations that fall into a block as long as they change nothing.
+func same(block []byte, ops []Op, todo []order, end uint64) (n int, changed bool) {
+	host := todo[0].host
+	for ; n < len(todo) && todo[n].host == host && (end == 0 || todo[n].url < end); n++ {
+		entry, found := search(block, todo[n].url)
+		op := &ops[todo[n].index]
+		if op.apply(entry, found) != entry || !found && op.Action != Peek {
+			return 0, true
+		}
+	}
+	return n, false
+}
+
+// search finds the entry of a fingerprint in the entries of a block.
+func search(block []byte, url uint64) (Entry, bool) {
+	low, high := 0, len(block)/8
+	for low < high {
+		mid := int(uint(low+high) / 2)
+		if Entry(binary.LittleEndian.Uint64(block[8*mid:])).Fingerprint() < url {
+			low = mid + 1
+		} else {
+			high = mid
+		}
+	}
+	if low == len(block)/8 {
+		return 0, false
+	}
+	e := Entry(binary.LittleEndian.Uint64(block[8*low:]))
+	return e, e.Fingerprint() == url
 }
 
 // store writes the entries of what was one block, in as many as they need.
@@ -238,14 +274,12 @@ func encode(key []byte, entries []Entry) []byte {
 	return b
 }
 
-func decode(entries []Entry, k, v []byte) ([]Entry, error) {
-	if err := verify(k, v); err != nil {
-		return entries, err
-	}
+// decode reads a verified block.
+func decode(entries []Entry, v []byte) []Entry {
 	for v = v[sumLen:]; len(v) > 0; v = v[8:] {
 		entries = append(entries, Entry(binary.LittleEndian.Uint64(v)))
 	}
-	return entries, nil
+	return entries
 }
 
 func verify(k, v []byte) error {
@@ -296,18 +330,8 @@ func (s *Set) Get(host, url uint64) (Entry, bool, error) {
 			s.end = binary.BigEndian.Uint64(nk[8:])
 		}
 	}
-	low, high := 0, len(s.block)/8
-	for low < high {
-		mid := (low + high) / 2
-		e := Entry(binary.LittleEndian.Uint64(s.block[8*mid:]))
-		switch f := e.Fingerprint(); {
-		case f == url:
-			return e, true, nil
-		case f < url:
-			low = mid + 1
-		default:
-			high = mid
-		}
+	if e, found := search(s.block, url); found {
+		return e, true, nil
 	}
 	return 0, false, nil
 }

@@ -1,6 +1,7 @@
 package timequeue
 
 import (
+	"cmp"
 	"encoding/binary"
 	"fmt"
 	"math"
@@ -32,6 +33,11 @@ func (r Ref) Append(b []byte) []byte {
 	b = append(binary.BigEndian.AppendUint32(b, r.Slot.Opens), byte(r.Slot.Level))
 	b = binary.BigEndian.AppendUint32(b, r.Generation)
 	return binary.BigEndian.AppendUint32(b, r.Ordinal)
+}
+
+// Compare orders references as Read does. Taking records in this order finds those of one chunk together.
+func (r Ref) Compare(o Ref) int {
+	return cmp.Or(r.Slot.compare(o.Slot), cmp.Compare(r.Generation, o.Generation), cmp.Compare(r.Ordinal, o.Ordinal))
 }
 
 // ParseRef reads what Append wrote.

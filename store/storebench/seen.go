@@ -1,0 +1,187 @@
+package main
+
+import (
+	"math/rand/v2"
+	"path/filepath"
+	"runtime"
+	"time"
+
+	"go.etcd.io/bbolt"
+
+	"henro/store/seen"
+)
+
+// seenBench measures the seen set with the link mix of a crawl: pages of 40 links, 75 % to the page's own host, 85 % known.
+func seenBench(b *bench) error {
+	batches, err := numbers(b.batches)
+	if err != nil {
+		return err
+	}
+	db, err := openDB(filepath.Join(b.dir, "seen.db"))
+	if err != nil {
+		return err
+	}
+	defer db.Close()
+	if err := db.Update(seen.Create); err != nil {
+		return err
+	}
+	p := newPopulation(b.n, b.seed)
+	p.every = nil
+	k := &known{p: p, db: db, rnd: rand.New(rand.NewPCG(b.seed, 8)), first: make([]uint32, p.hosts+1), size: make([]uint32, p.hosts)}
+	for i, h := range p.host {
+		if k.size[h] == 0 {
+			k.first[h] = uint32(i)
+		}
+		k.size[h]++
+	}
+	if err := k.load(b.n); err != nil {
+		return err
+	}
+	row("bench", "n", "batch", "links", "links/s", "cpu µs/link", "bytes/link", "file bytes/URL", "used bytes/URL", "heap MB")
+	row("seen load", b.n, 0, 0, 0.0, 0.0, 0.0, fileMB(db.Path())*1e6/float64(b.n), usedMB(db)*1e6/float64(b.n), heapMB())
+	inserted := b.n
+	return b.profiled(func() error {
+		for _, batch := range batches {
+			links := max(b.visits, int(batch)*10)
+			links = links / int(batch) * int(batch)
+			for round := range 3 {
+				m := startMeter()
+				n, err := k.run(links, int(batch))
+				if err != nil {
+					return err
+				}
+				inserted += n
+				us, cpu, written := m.per(links)
+				row("seen", b.n, batch, links, 1e6/us, cpu, written, fileMB(db.Path())*1e6/float64(inserted), usedMB(db)*1e6/float64(inserted), heapMB())
+				_ = round
+			}
+		}
+		m := startMeter()
+		const checks = 400_000
+		if err := k.peek(checks); err != nil {
+			return err
+		}
+		us, cpu, _ := m.per(checks)
+		row("seen peek", b.n, 1, checks, 1e6/us, cpu, 0.0, fileMB(db.Path())*1e6/float64(inserted), usedMB(db)*1e6/float64(inserted), heapMB())
+		return nil
+	})
+}
+
+func heapMB() float64 {
+	runtime.GC()
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	return float64(m.HeapAlloc) / 1e6
+}
+
+type known struct {
+	p     *population
+	db    *bbolt.DB
+	rnd   *rand.Rand
+	w     seen.Writer
+	first []uint32 // first URL of each host
+	size  []uint32 // how many it has
+	fresh uint32   // URLs found since
+}
+
+func mix(x uint64) uint64 {
+	x ^= x >> 30
+	x *= 0xbf58476d1ce4e5b9
+	x ^= x >> 27
+	x *= 0x94d049bb133111eb
+	return x ^ x>>31
+}
+
+func hostOf(h uint32) uint64 { return mix(uint64(h) + 1) }
+func urlOf(i uint32) uint64  { return mix(uint64(i) | 1<<40) }
+
+// load fills the set as a crawl would: many hosts grow at the same time.
+func (k *known) load(n int) error {
+	k.db.NoSync = true
+	defer func() { k.db.NoSync = false }()
+	started := time.Now()
+	ops := make([]seen.Op, 0, 200_000)
+	flush := func() error {
+		err := k.db.Update(func(tx *bbolt.Tx) error { return k.w.Apply(tx, ops) })
+		ops = ops[:0]
+		return err
+	}
+	// In eight passes over all hosts, each adding an eighth of every host.
+	for pass := range uint32(8) {
+		for h := range k.size {
+			for j := pass; j < k.size[h]; j += 8 {
+				ops = append(ops, seen.Op{Host: hostOf(uint32(h)), URL: urlOf(k.first[h] + j), DepthLeft: 3, Action: seen.Know})
+				if len(ops) == cap(ops) {
+					if err := flush(); err != nil {
+						return err
+					}
+				}
+			}
+		}
+	}
+	if err := flush(); err != nil {
+		return err
+	}
+	note("seen: loaded %d URLs of %d hosts in %v", n, k.p.hosts, time.Since(started).Round(time.Second))
+	return k.db.Sync()
+}
+
+// page appends the links of one page.
+func (k *known) page(ops []seen.Op, action seen.Action) []seen.Op {
+	own := k.p.host[k.rnd.IntN(len(k.p.host))] // pages are drawn evenly, so large hosts come often
+	for range 40 {
+		h := own
+		if k.rnd.IntN(4) == 0 {
+			h = k.p.host[k.rnd.IntN(len(k.p.host))]
+		}
+		url := urlOf(k.first[h] + k.rnd.Uint32N(k.size[h]))
+		if k.rnd.IntN(100) >= 85 {
+			k.fresh++
+			url = mix(uint64(k.fresh) | 1<<41)
+		}
+		ops = append(ops, seen.Op{Host: hostOf(h), URL: url, DepthLeft: 2, Action: action})
+	}
+	return ops
+}
+
+func (k *known) run(links, batch int) (inserted int, err error) {
+	var ops []seen.Op
+	for done := 0; done < links; done += batch {
+		for len(ops) < batch {
+			ops = k.page(ops, seen.Know)
+		}
+		if err := k.db.Update(func(tx *bbolt.Tx) error { return k.w.Apply(tx, ops[:batch]) }); err != nil {
+			return inserted, err
+		}
+		for i := range ops[:batch] {
+			if !ops[i].Found {
+				inserted++
+			}
+		}
+		ops = append(ops[:0], ops[batch:]...)
+	}
+	return inserted, nil
+}
+
+// peek asks for single links, a page at a time, without writing.
+func (k *known) peek(checks int) error {
+	var ops []seen.Op
+	for done := 0; done < checks; done += len(ops) {
+		ops = k.page(ops[:0], seen.Peek)
+		if err := k.db.View(func(tx *bbolt.Tx) error {
+			set, err := seen.Read(tx)
+			if err != nil {
+				return err
+			}
+			for i := range ops {
+				if _, _, err := set.Get(ops[i].Host, ops[i].URL); err != nil {
+					return err
+				}
+			}
+			return nil
+		}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
