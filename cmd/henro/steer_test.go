@@ -1,0 +1,194 @@
+package main
+
+import (
+	"context"
+	"maps"
+	"slices"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"henro/cmd/config"
+	"henro/master"
+	"henro/messages"
+	"henro/slave/fakeweb"
+)
+
+// bubble runs a crawl of a web in virtual time while steer acts on its master.
+func bubble(t *testing.T, web fakeweb.Options, depth int, change func(*master.Options), steer func(context.Context, *master.Node, *fakeweb.Web)) (*fakeweb.Web, string, master.Status) {
+	t.Helper()
+	w, err := fakeweb.New(web)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { w.Close() })
+	dir := t.TempDir()
+	e := crawlOf(t, dir, w, depth, change)
+	status, err := e.crawl(t.Context(), func(ctx context.Context, node *master.Node) error {
+		if steer != nil {
+			steer(ctx, node, w)
+		}
+		<-ctx.Done()
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return w, dir, status
+}
+
+func ask(t *testing.T, ctx context.Context, node *master.Node, command any) *master.Status {
+	t.Helper()
+	status, err := master.Ask[*master.Status](ctx, node, command)
+	if err != nil {
+		t.Error(err)
+		return &master.Status{}
+	}
+	return status
+}
+
+func TestLimitsEndACrawlAndTheSameDirectoryGoesOn(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		web := fakeweb.Options{Seed: 5, Hosts: 4, Domains: 4, Pages: 30, CrossShare: 0.2}
+		w, err := fakeweb.New(web)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer w.Close()
+		dir := t.TempDir()
+		for _, c := range []struct {
+			change func(*master.Options)
+			end    master.End
+			code   int
+		}{
+			{func(o *master.Options) { o.MaxPages = 17 }, master.PageLimit, config.ExitPageLimit},
+			{func(o *master.Options) { o.For = 40 * time.Second }, master.TimeLimit, config.ExitTimeLimit},
+			{func(o *master.Options) { o.MaxBytes = 60_000 }, master.SizeLimit, config.ExitSizeLimit},
+			{nil, master.Finished, config.ExitFinished},
+		} {
+			status := runCrawl(t, crawlOf(t, dir, w, -1, c.change))
+			if status.End != c.end {
+				t.Errorf("ended with %q, want %q", status.End, c.end)
+			}
+			if c.end == master.PageLimit && status.Totals.Pages != 17 {
+				t.Errorf("%d pages, the limit was 17", status.Totals.Pages)
+			}
+			if code := config.Code(config.EndError(t.Context(), status)); code != c.code {
+				t.Errorf("exit code %d, want %d", code, c.code)
+			}
+		}
+		truth, err := w.Reachable(fakeweb.Crawl{Seeds: w.Seeds(), Depth: -1})
+		if err != nil {
+			t.Fatal(err)
+		}
+		compare(t, visited(t, dir), slices.Collect(maps.Keys(truth.Fetched)))
+		if repeats := fakeweb.Repeats(w.Log()); len(repeats) > 0 {
+			t.Errorf("fetched more than once although every end was in order: %v", repeats)
+		}
+		if pace, ok := fakeweb.Shortest(w.Log()); ok && pace.Shortest < 5*time.Second {
+			t.Errorf("%s was asked again after %v across a restart", pace.Origin, pace.Shortest)
+		}
+	})
+}
+
+func TestPauseStopsFetchingAndResumeGoesOn(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		steer := func(ctx context.Context, node *master.Node, w *fakeweb.Web) {
+			time.Sleep(30 * time.Second)
+			if s := ask(t, ctx, node, &master.Pause{}); s.State != master.Paused {
+				t.Errorf("state %q after pause", s.State)
+			}
+			time.Sleep(2 * time.Second)
+			before := len(w.Log())
+			time.Sleep(10 * time.Minute)
+			if after := len(w.Log()); after != before {
+				t.Errorf("%d requests were made during a pause", after-before)
+			}
+			if s := ask(t, ctx, node, &master.StatusAsked{}); s.Leases != 0 || s.Waiting == 0 {
+				t.Errorf("during a pause: %d leases, %d URLs waiting", s.Leases, s.Waiting)
+			}
+			ask(t, ctx, node, &master.Resume{})
+		}
+		_, _, status := bubble(t, fakeweb.Options{Seed: 6, Hosts: 3, Domains: 3, Pages: 40}, -1, nil, steer)
+		if status.End != master.Finished || status.Totals.Pages != 120 {
+			t.Errorf("ended with %q after %d pages", status.End, status.Totals.Pages)
+		}
+	})
+}
+
+func TestSeedsAddedAtRunTimeAreCrawled(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		web := fakeweb.Options{Seed: 7, Hosts: 2, Domains: 2, Pages: 20}
+		w, err := fakeweb.New(web)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer w.Close()
+		dir := t.TempDir()
+		e := crawlOf(t, dir, w, -1, nil)
+		second := e.seeds[1]
+		e.seeds = e.seeds[:1]
+		status, err := e.crawl(t.Context(), func(ctx context.Context, node *master.Node) error {
+			time.Sleep(20 * time.Second)
+			if _, err := master.Ask[*master.SeedsAdded](ctx, node, &master.AddSeeds{Seeds: []master.Seed{second}}); err != nil {
+				t.Error(err)
+			}
+			<-ctx.Done()
+			return nil
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if status.Totals.Pages != 40 || status.Hosts != 2 {
+			t.Errorf("%d pages of %d hosts", status.Totals.Pages, status.Hosts)
+		}
+	})
+}
+
+// A server that accepts and never answers costs one slot for the time of a fetch, and the other hosts nothing.
+func TestANeverAnsweringHostHoldsNobodyUp(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		start := time.Now()
+		shape := func(h *fakeweb.Host) {
+			if h.Index == 0 {
+				h.State = fakeweb.Silent
+			}
+		}
+		w, _, status := bubble(t, fakeweb.Options{Seed: 8, Hosts: 5, Domains: 5, Pages: 20, Shape: shape}, -1, func(o *master.Options) {
+			o.Hosts.Retries = 1
+		}, nil)
+		if status.Totals.Pages != 80 {
+			t.Errorf("%d pages of the hosts that answer, want 80", status.Totals.Pages)
+		}
+		if status.Totals.Errors[messages.Reason_ROBOTS_UNREACHABLE.String()] == 0 {
+			t.Errorf("the silent host's pages have no reason: %v", status.Totals.Errors)
+		}
+		last := time.Time{}
+		for _, entry := range w.Log() {
+			if entry.Status != 0 && entry.Start.After(last) {
+				last = entry.Start
+			}
+		}
+		if took := last.Sub(start); took > 3*time.Minute {
+			t.Errorf("the hosts that answer took %v: 20 pages at 5 s and robots.txt are 105 s", took)
+		}
+	})
+}
+
+func TestHostsThatCannotBeReachedAreGivenUpWithAReason(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		states := []fakeweb.State{fakeweb.Dead, fakeweb.Unknown, fakeweb.Blackhole}
+		shape := func(h *fakeweb.Host) {
+			if h.Index < len(states) {
+				h.State = states[h.Index]
+			}
+		}
+		_, _, status := bubble(t, fakeweb.Options{Seed: 9, Hosts: 4, Domains: 4, Pages: 10, Shape: shape}, -1, nil, nil)
+		if status.End != master.Finished || status.Totals.Pages != 10 {
+			t.Errorf("ended with %q after %d pages", status.End, status.Totals.Pages)
+		}
+		if n := status.Totals.Errors[messages.Reason_ROBOTS_UNREACHABLE.String()]; n != 3 {
+			t.Errorf("given up: %v", status.Totals.Errors)
+		}
+	})
+}
