@@ -1,0 +1,105 @@
+package main
+
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/spf13/cobra"
+
+	"henro/cmd/config"
+	"henro/store"
+)
+
+// command runs henro in the process of the test, in an empty directory.
+func command(t *testing.T, arguments ...string) (string, error) {
+	t.Helper()
+	root := newRootCommand()
+	var out bytes.Buffer
+	root.SetOut(&out)
+	root.SetErr(&out)
+	root.SetArgs(arguments)
+	err := root.ExecuteContext(t.Context())
+	return out.String(), err
+}
+
+func TestBadInputIsOneLineThatSaysWhatToDoAndTouchesNothing(t *testing.T) {
+	dir := t.TempDir()
+	t.Chdir(dir)
+	if err := os.WriteFile("seeds.txt", []byte("# ours\nhttps://a.test/ depth=2\nhttp://[::/\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile("bad.yaml", []byte("dept: 4\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	private := []string{"crawl", "--allow-private", "--listen-http", "off"}
+	for _, c := range []struct {
+		sentence  string
+		arguments []string
+		says      string
+	}{
+		{"a seed that cannot be read", append(private, "http://[::/"), "http://[::/"},
+		{"a seed without a scheme", append(private, "example.org"), "write https://example.org"},
+		{"a seed of a scheme that is not crawled", append(private, "ftp://example.org/"), "ftp://example.org/"},
+		{"a broken line of the seed file, by number", append(private, "--seeds", "seeds.txt"), "line 3"},
+		{"a seed file that is not there", append(private, "--seeds", "none.txt"), "none.txt"},
+		{"no seed and nothing to resume", private, "give a seed"},
+		{"an unknown key of the configuration", append(private, "--config", "bad.yaml", "http://a.test/"), `did you mean "depth"`},
+		{"an unknown flag", append(private, "--dept", "3"), "--help lists the flags"},
+		{"no contact for public hosts", []string{"crawl", "https://example.org/"}, "--contact"},
+		{"a contact that is none", []string{"crawl", "--contact", "me", "https://example.org/"}, "neither a URL"},
+		{"no delay for hosts of others", []string{"crawl", "--contact", "a@b.test", "--delay", "0", "https://example.org/"}, "--i-own-these-hosts"},
+		{"a scope that is none", append(private, "--scope", "site", "http://a.test/"), "host, domain, prefix, any"},
+		{"a pattern that does not compile", append(private, "--exclude", "(", "http://a.test/"), "exclude pattern"},
+		{"a resolve entry that is none", append(private, "--resolve", "a.test", "http://a.test/"), "HOST:PORT:ADDR"},
+		{"a size that is none", append(private, "--bytes", "many", "http://a.test/"), "10GB"},
+		{"an address that is not loopback for HTTP", []string{"crawl", "--allow-private", "--listen-http", "0.0.0.0:7780", "http://a.test/"}, "only loopback"},
+		{"an export without a crawl", []string{"export", "--dir", "nowhere", "-"}, "holds no crawl"},
+		{"an export of nothing known", []string{"export", "--what", "words", "-"}, "pages links hosts stoplist"},
+	} {
+		t.Run(c.sentence, func(t *testing.T) {
+			_, err := command(t, c.arguments...)
+			if config.Code(err) != config.ExitUsage {
+				t.Fatalf("exit code %d: %v", config.Code(err), err)
+			}
+			if !strings.Contains(err.Error(), c.says) || strings.Contains(err.Error(), "\n") {
+				t.Errorf("it says %q, want one line with %q", err, c.says)
+			}
+		})
+	}
+	entries, err := os.ReadDir(dir)
+	if err != nil || len(entries) != 2 {
+		t.Errorf("the directory was touched: %v, %v", entries, err)
+	}
+}
+
+func TestADirectoryInUseIsRefused(t *testing.T) {
+	dir := t.TempDir()
+	state, err := store.OpenState(filepath.Join(dir, "state"), store.DefaultOptions())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer state.Close()
+	_, err = command(t, "crawl", "--allow-private", "--listen-http", "off", "--progress", "off", "--log-level", "error", "--dir", dir, "http://127.0.0.1:1/")
+	if config.Code(err) != config.ExitUsage || !strings.Contains(err.Error(), "in use") {
+		t.Errorf("exit code %d: %v", config.Code(err), err)
+	}
+}
+
+func TestEveryCommandHasHelpWithAnExample(t *testing.T) {
+	var walk func(c *cobra.Command)
+	walk = func(c *cobra.Command) {
+		if c.Name() == "help" || c.Name() == "completion" || c.Parent() != nil && c.Parent().Name() == "completion" {
+			return
+		}
+		if c.Example == "" || c.Short == "" {
+			t.Errorf("%s has no example or no summary", c.CommandPath())
+		}
+		for _, child := range c.Commands() {
+			walk(child)
+		}
+	}
+	walk(newRootCommand())
+}
