@@ -1,0 +1,181 @@
+package cmd_test
+
+import (
+	"flag"
+	"fmt"
+	"go/ast"
+	"maps"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/spf13/pflag"
+
+	"henro/cmd/config"
+)
+
+var update = flag.Bool("update", false, "write the tables of flags anew")
+
+// inREADME are the flags one meets first; docs/flags.md has all of them.
+var inREADME = []string{
+	"dir", "seeds", "depth", "scope", "contact", "delay", "connections", "fetch-timeout", "allow-private", "resolve",
+	"pages", "for", "bytes", "continuous", "listen-http", "gossip", "actors", "join", "key", "log-level",
+}
+
+// families are the flags by who has them.
+var families = []family{
+	{"A crawl", "`henro crawl`, `henro-master`", func(f *pflag.FlagSet) { new(config.Crawl).Register(f) }},
+	{"Fetching and archiving", "`henro crawl`, `henro-slave`", func(f *pflag.FlagSet) { new(config.Work).Register(f) }},
+	{"Nodes", "`henro-master`, `henro-slave` (which takes free ports)", func(f *pflag.FlagSet) {
+		new(config.Peers).Register(f, "127.0.0.1:7781", "127.0.0.1:7782")
+	}},
+	{"Control", "`henro crawl`, `henro-master`", func(f *pflag.FlagSet) { new(config.Run).Register(f) }},
+	{"Logging", "all programs", func(f *pflag.FlagSet) { new(config.Log).Register(f) }},
+}
+
+type family struct {
+	title, who string
+	register   func(*pflag.FlagSet)
+}
+
+func (y *family) flags() *pflag.FlagSet {
+	f := pflag.NewFlagSet(y.title, pflag.ContinueOnError)
+	f.SortFlags = false
+	y.register(f)
+	return f
+}
+
+// row is the line of one flag in a table: its default and its meaning are the ones that --help shows.
+func row(f *pflag.Flag) string {
+	value, meaning := pflag.UnquoteUsage(f)
+	standard := f.DefValue
+	switch {
+	case f.Name == "name":
+		standard = "host name"
+	case standard == "", standard == "[]", slices.Contains([]string{"0", "0s"}, standard) && !strings.Contains(meaning, "0 is"):
+		standard = "–"
+	case standard == "false":
+		standard = "off"
+	case strings.HasSuffix(standard, "m0s"):
+		standard = "`" + strings.TrimSuffix(standard, "0s") + "`"
+	default:
+		standard = "`" + standard + "`"
+	}
+	name := "--" + f.Name
+	if value != "" && value == strings.ToUpper(value) {
+		name += " " + value
+	}
+	return fmt.Sprintf("| `%s` | %s | %s |\n", name, standard, strings.ReplaceAll(meaning, "|", `\|`))
+}
+
+const heading = "| flag | default | meaning |\n|---|---|---|\n"
+
+func TestTablesOfFlags(t *testing.T) {
+	short, long := heading, ""
+	rows := map[string]string{}
+	for _, y := range families {
+		long += "\n## " + y.title + "\n\nOf " + y.who + ".\n\n" + heading
+		y.flags().VisitAll(func(f *pflag.Flag) {
+			rows[f.Name] = row(f)
+			long += row(f)
+		})
+	}
+	for _, name := range inREADME {
+		if rows[name] == "" {
+			t.Errorf("there is no flag --%s any more", name)
+		}
+		short += rows[name]
+	}
+	for _, c := range []struct{ path, table string }{{"../README.md", short}, {"../docs/flags.md", long}} {
+		text, err := os.ReadFile(c.path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		before, rest, begun := strings.Cut(string(text), "<!-- flags -->\n")
+		_, after, ended := strings.Cut(rest, "<!-- end of flags -->\n")
+		if !begun || !ended {
+			t.Fatalf("%s: the marks around the table of flags are gone", c.path)
+		}
+		want := before + "<!-- flags -->\n" + c.table + "<!-- end of flags -->\n" + after
+		if want == string(text) {
+			continue
+		}
+		if !*update {
+			t.Errorf("%s: the table of flags is not what the programs have: go test ./cmd -run TestTablesOfFlags -update", c.path)
+			continue
+		}
+		if err := os.WriteFile(c.path, []byte(want), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+func TestExitCodesOfTheREADME(t *testing.T) {
+	text, err := os.ReadFile("../README.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, rest, _ := strings.Cut(string(text), "Exit codes:")
+	line, _, _ := strings.Cut(rest, "\n\n")
+	var said []int
+	for _, digits := range regexp.MustCompile(`\b\d+\b`).FindAllString(line, -1) {
+		code, err := strconv.Atoi(digits)
+		if err != nil {
+			t.Fatal(err)
+		}
+		said = append(said, code)
+	}
+	want := []int{
+		config.ExitFinished, config.ExitFailed, config.ExitUsage, config.ExitDiskFull, config.ExitDamaged,
+		config.ExitSizeLimit, config.ExitTimeLimit, config.ExitPageLimit, config.ExitInterrupted,
+	}
+	if !slices.Equal(said, want) {
+		t.Errorf("README.md says %v, the programs end with %v", said, want)
+	}
+}
+
+var (
+	testNamed = regexp.MustCompile("`((?:Test|Fuzz)[A-Z]\\w*)`")
+	linked    = regexp.MustCompile(`\]\(([^)#:]+)\)`)
+	coded     = regexp.MustCompile("`((?:" + strings.Join(slices.Sorted(maps.Keys(below)), "|") + ")(?:/[\\w.-]+)*)`")
+)
+
+func TestDocsNameWhatExists(t *testing.T) {
+	tests := map[string]bool{}
+	for _, f := range tree(t) {
+		for _, declaration := range f.ast.Decls {
+			if function, ok := declaration.(*ast.FuncDecl); ok && f.isTest() {
+				tests[function.Name.Name] = true
+			}
+		}
+	}
+	docs, err := filepath.Glob("../docs/*.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, path := range append(docs, "../README.md", "../CHANGELOG.md") {
+		data, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, match := range testNamed.FindAllStringSubmatch(string(data), -1) {
+			if !tests[match[1]] {
+				t.Errorf("%s names %s, which is no test any more", path, match[1])
+			}
+		}
+		for _, match := range linked.FindAllStringSubmatch(string(data), -1) {
+			if _, err := os.Stat(filepath.Join(filepath.Dir(path), match[1])); err != nil {
+				t.Errorf("%s has a link to nowhere: %v", path, err)
+			}
+		}
+		for _, match := range coded.FindAllStringSubmatch(string(data), -1) {
+			if _, err := os.Stat(filepath.Join("..", match[1])); err != nil {
+				t.Errorf("%s names what is not there: %v", path, err)
+			}
+		}
+	}
+}
