@@ -7,8 +7,8 @@
 // and body are slices. No goroutine and no 4 kB reader stand behind an idle connection, and a limit is one deadline.
 // A recording net.Conn under net/http.Transport was the other way: it keeps two goroutines and two buffers per host, copies
 // every body twice more, and hides what went wrong in unexported errors.
-// Fetching 5.8 kB over loopback takes 26 µs through colly, 23 without it, and 31 with plain net/http (BenchmarkFetch and its
-// neighbours).
+// Processor time of one fetch of 5.8 kB over loopback, both ends together: 27 µs through colly, of which 6 are colly's; 31 by plain
+// net/http; 58 if colly fetches by net/http (BenchmarkFetch and its neighbours).
 // HTTP/2, where a server prefers it, is net/http's (http2.go); there the head is written down as HTTP/1.1 would have said it.
 //
 // Invariants:

@@ -2,6 +2,7 @@ package fetch
 
 import (
 	"bytes"
+	"math"
 	"net/http"
 	"net/textproto"
 	"strconv"
@@ -16,7 +17,7 @@ type head struct {
 	status  int
 	header  http.Header
 	chunked bool
-	length  int64 // Content-Length; -1: none, or none to be believed
+	length  int64 // Content-Length; -1: none, or overridden by a transfer coding
 	close   bool  // the connection ends with this response
 }
 
@@ -87,8 +88,7 @@ func parseHead(b []byte) (head, error) {
 			h.header[last] = append(vs, value)
 		}
 	}
-	h.framing()
-	return h, nil
+	return h, h.framing()
 }
 
 // cutLine takes the first line of s, without its end.
@@ -120,9 +120,9 @@ func (h *head) statusLine(line string) error {
 	return nil
 }
 
-// framing finds how the body is delimited (RFC 9112 6.3). Lengths that contradict each other count as none: the body then ends with
-// the connection.
-func (h *head) framing() {
+// framing finds how the body is delimited (RFC 9112 6.3). Lengths that are none or contradict each other make the response one to be
+// discarded, unless a transfer coding overrides them.
+func (h *head) framing() error {
 	h.close = h.minor == 0
 	for _, v := range h.header["Connection"] {
 		for token := range strings.SplitSeq(v, ",") {
@@ -134,30 +134,33 @@ func (h *head) framing() {
 			}
 		}
 	}
-	codings := h.header["Transfer-Encoding"]
-	if n := len(codings); n > 0 && h.minor > 0 {
-		last := codings[n-1]
+	lengths := h.header["Content-Length"]
+	if codings := h.header["Transfer-Encoding"]; len(codings) > 0 && h.minor > 0 {
+		last := codings[len(codings)-1]
 		if i := strings.LastIndexByte(last, ','); i >= 0 {
 			last = last[i+1:]
 		}
 		h.chunked = strings.EqualFold(strings.TrimSpace(last), "chunked")
-	}
-	lengths := h.header["Content-Length"]
-	if len(codings) > 0 && h.minor > 0 {
 		h.close = h.close || len(lengths) > 0 || !h.chunked // someone between us may believe the other: do not reuse
-		return
+		return nil
 	}
 	for _, v := range lengths {
 		for one := range strings.SplitSeq(v, ",") {
 			one = strings.TrimSpace(one)
-			n, err := strconv.ParseUint(one, 10, 62)
-			if err != nil || h.length >= 0 && int64(n) != h.length {
-				h.length, h.close = -1, true
-				return
+			if one == "" || strings.Trim(one, "0123456789") != "" {
+				return errLength
 			}
-			h.length = int64(n)
+			n, err := strconv.ParseInt(one, 10, 64)
+			if err != nil {
+				n = math.MaxInt64 // longer than anything
+			}
+			if h.length >= 0 && n != h.length {
+				return errLength
+			}
+			h.length = n
 		}
 	}
+	return nil
 }
 
 // bodiless reports whether a response with this status never has a body.

@@ -9,7 +9,7 @@ import (
 )
 
 // standIn is the URL that colly is shown, of a scheme that only our RoundTripper serves. The true one travels in the exchange: colly
-// parses every URL three times over (7 of the 27 µs of a fetch) and rewrites it on the way (a lone % becomes %25), so that what is
+// parses every URL three times over (7 µs) and rewrites it on the way (a lone % becomes %25), so that what is
 // asked for would no longer be what the frontier knows.
 const standIn = "henro:"
 
