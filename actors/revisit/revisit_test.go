@@ -496,3 +496,29 @@ func FuzzDecode(f *testing.F) {
 		}
 	})
 }
+
+func TestExplain(t *testing.T) {
+	o := DefaultOptions()
+	year := float32((500 * day).Seconds())
+	for _, c := range []struct {
+		h    History
+		want string
+	}{
+		{History{}, "never visited"},
+		{History{Interval: 3 * 86400}, "visited once, so nothing is known of its changes: the second visit comes after 3d0h"},
+		{
+			History{Interval: 86400, Total: 1e6, Stable: 4e5, Changes: 8, Visits: 12.34, Mean: 86400, Drifting: 4},
+			"changes about every 1d0h, as far as visits worth 12.3 tell (of late: 8.0 changes found, unchanged for 40 % of the time); " +
+				"visited every 1d0h, when 63 in 100 visits should find a change; it seems to change faster than that now",
+		},
+		{
+			History{Interval: 350 * 86400, Total: year, Stable: year, Visits: 3, Mean: year},
+			"changes about every 500d, as far as visits worth 3.0 tell (of late: 0.0 changes found, unchanged for 100 % of the time); " +
+				"that is beyond 400d, so it is visited after 350d, in case it vanishes",
+		},
+	} {
+		if got := o.Explain(&c.h); got != c.want {
+			t.Errorf("%+v:\n%s\nwant\n%s", c.h, got, c.want)
+		}
+	}
+}

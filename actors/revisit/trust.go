@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 	"time"
 )
 
@@ -74,8 +75,9 @@ func (t *Trust) Saw(mean, center, gap time.Duration, changed bool) {
 // Share returns κ, from 0 (all pages alike) to 1 (each as its estimate says). Without a record it is one half.
 func (t *Trust) Share() float64 {
 	var sum, weighed float64
+	best := slices.Max(t.fit[:])
 	for i, ln := range t.fit {
-		w := math.Exp(float64(ln))
+		w := math.Exp(float64(ln - best))
 		sum += w
 		weighed += w * kappa(i)
 	}
