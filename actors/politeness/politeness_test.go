@@ -445,3 +445,47 @@ func TestReliefOfAHost(t *testing.T) {
 		}
 	}
 }
+
+func TestExplain(t *testing.T) {
+	o := DefaultOptions()
+	own := o
+	own.Floor = 0
+	for _, c := range []struct {
+		name string
+		o    Options
+		do   func(s *State)
+		want string
+	}{
+		{"new", o, func(*State) {}, "one request in 5s: the floor; 0 pages, none with a timetable"},
+		{"one's own", own, func(*State) {}, "one request in 0s: hosts of one's own are not paced; 0 pages, none with a timetable"},
+		{
+			"slow", o, func(s *State) {
+				s.Observe(&o, Visit{Took: 4 * time.Second}, start)
+				s.AddPage(20 * time.Second)
+			},
+			"one request in 8s: 2 times the 4s that the latest fetch took; the timetable of 1 pages needs one in 20s: feasible (R = 5, S/C = 2)",
+		},
+		{
+			"overloaded", o, func(s *State) {
+				s.SetCrawlDelay(10 * time.Second)
+				s.AddPage(8 * time.Second)
+			},
+			"one request in 10s: its Crawl-delay; the timetable of 1 pages needs one in 8s: overloaded whatever the resources",
+		},
+		{"resting", o, func(s *State) { s.Observe(&o, Visit{Outcome: Throttled}, start) }, "one request in 1m0s: it rests after 1 failures; 0 pages, none with a timetable"},
+		{
+			"dead", o, func(s *State) {
+				for range o.DeadAfter {
+					s.Observe(&o, Visit{Outcome: Refused}, start)
+				}
+			},
+			"one request in 168h0m0s: nobody has been there for 12 visits in a row, it is given up but for probes; 0 pages, none with a timetable",
+		},
+	} {
+		var s State
+		c.do(&s)
+		if got := s.Explain(&c.o); got != c.want {
+			t.Errorf("%s:\n%s\nwant\n%s", c.name, got, c.want)
+		}
+	}
+}
