@@ -38,8 +38,8 @@ func (r *Report) add(format string, args ...any) {
 	}
 }
 
-// checkPages bounds how many pages are compared at once, 24 bytes each; a larger partition is read several times.
-const checkPages = 8 << 20
+// checkPages bounds how many pages are compared at once, 32 bytes each; a larger partition is read several times.
+const checkPages = 4 << 20
 
 // Check reads a whole state and compares everything in it with everything else: every checksum; every page in exactly one place; the
 // seen set with the pages; the counts and loads of hosts with the sums over their pages; bbolt's own tree and free list. Nothing is
@@ -116,9 +116,10 @@ type checker struct {
 
 // sighting is one live record, as compared with the seen set.
 type sighting struct {
-	host  HostID
-	fp    uint64 // upper 56 bits
-	place Place
+	host   HostID
+	fp     uint64 // upper 56 bits
+	number uint64
+	place  Place
 }
 
 func (s sighting) compare(t sighting) int {
@@ -230,8 +231,7 @@ func (k *partitionCheck) pages(pass, passes int) error {
 		} else if owner != host {
 			k.add("%s lies with host %016x", page.URL, uint64(host))
 		}
-		all = append(all, sighting{host, fp &^ 0xff, place})
-		k.number(&page)
+		all = append(all, sighting{host, fp &^ 0xff, page.Number, place})
 		if place == InFresh {
 			return nil
 		}
@@ -284,6 +284,10 @@ func (k *partitionCheck) pages(pass, passes int) error {
 			} else {
 				elsewhere++
 			}
+			// A page visited inside a lease may leave its waiting record behind, as a ghost, with the number it had.
+			if all[0].place != InFresh || !e.Visited() {
+				k.number(all[0])
+			}
 		}
 		sum := k.sum(HostID(host))
 		sum.known++
@@ -295,7 +299,6 @@ func (k *partitionCheck) pages(pass, passes int) error {
 			sum.waiting++
 			k.counted.waiting++
 		}
-		// A page visited inside a lease may leave its waiting record behind, as a ghost.
 		if e.Visited() && elsewhere != 1 || !e.Visited() && (elsewhere != 0 || waiting != 1) {
 			k.add("host %016x, fingerprint %014x, visited %v: %d records wait and %d lie elsewhere", host, e.Fingerprint()>>8, e.Visited(), waiting, elsewhere)
 		}
@@ -308,17 +311,17 @@ func (k *partitionCheck) pages(pass, passes int) error {
 }
 
 // number checks that a page has a number of this partition that no other page has.
-func (k *partitionCheck) number(p *Page) {
-	serial := p.Number / uint64(k.p.of)
-	if p.Number%uint64(k.p.of) != uint64(k.p.index) || serial == 0 || serial > k.totals.serial {
-		k.add("%s has number %d", p.URL, p.Number)
+func (k *partitionCheck) number(s sighting) {
+	serial := s.number / uint64(k.p.of)
+	if s.number%uint64(k.p.of) != uint64(k.p.index) || serial == 0 || serial > k.totals.serial {
+		k.add("host %016x, fingerprint %014x has number %d", uint64(s.host), s.fp>>8, s.number)
 		return
 	}
 	if k.numbers == nil {
 		return
 	}
 	if k.numbers[serial/64]&(1<<(serial%64)) != 0 {
-		k.add("%s has number %d, as another page", p.URL, p.Number)
+		k.add("host %016x, fingerprint %014x has number %d, as another page", uint64(s.host), s.fp>>8, s.number)
 	}
 	k.numbers[serial/64] |= 1 << (serial % 64)
 }
