@@ -49,13 +49,21 @@ func newCrawl(t *testing.T, o Options, fallback uint64) *crawl {
 
 // unit is what must rest: the host, or its residue.
 func (c *crawl) unit(host uint64) uint64 {
-	if c.o.Policy == PolicySlots || c.o.Policy == PolicyRanked {
+	if c.o.Policy == PolicySlots {
 		return host % uint64(c.o.SlotsH)
 	}
 	return host
 }
 
 func (c *crawl) add() {
+	if r, ok := c.f.(Raiser[uint64]); ok && c.keys > 0 && c.rnd.IntN(2) == 0 {
+		key, band := uint64(c.rnd.Int64N(int64(c.keys)))+1, uint8(c.rnd.IntN(Bands))
+		if waits, ok := c.waiting[key]; ok {
+			r.Raise(key, band)
+			waits.Band = min(waits.Band, band)
+			c.waiting[key] = waits
+		}
+	}
 	c.keys++
 	host := uint64(c.rnd.ExpFloat64() * 6)
 	item := Item[uint64]{Key: c.keys, Host: host, Band: uint8(c.rnd.IntN(Bands))}
@@ -204,7 +212,7 @@ func TestRestoreLosesNothing(t *testing.T) {
 	for _, p := range Policies() {
 		t.Run(string(p), func(t *testing.T) {
 			c := newCrawl(t, small(p), 7)
-			for range 300 {
+			for range 60 {
 				for range 200 {
 					c.step(60)
 				}

@@ -8,7 +8,7 @@
 //	mercator  front queues by priority, biased choice, back queues of one host each, a heap [Heydon & Najork 1999]
 //	irlbot    budgets by in-links per pay-level domain, queues of one budget each, a put-aside file [Lee et al. 2009]
 //	slots     H residues, B steps, drops beyond that: O(1) time, O(B·H) space [Morimoto et al. 2011]
-//	ranked    slots that keep the better URL when there is room for one only
+//	ranked    the space of slots, the best URLs of all hosts first, and a place for the better when there is none for both
 //
 // A policy knows a URL by a key of the caller's choice (a page number, a fingerprint, the URL itself) and a host by a number:
 // a fingerprint, or the IP address where the crawl wants it by address. It remembers nothing about URLs it has handed out or
@@ -208,7 +208,7 @@ func policyNames() string {
 }
 
 // New makes an empty frontier.
-func New[K any](o Options) (Frontier[K], error) {
+func New[K comparable](o Options) (Frontier[K], error) {
 	if err := o.Validate(); err != nil {
 		return nil, err
 	}
@@ -236,6 +236,12 @@ func Restore[K any](f Frontier[K], waiting iter.Seq[Item[K]], lost func(Item[K])
 			lost(out)
 		}
 	}
+}
+
+// Raiser is a policy that lets waiting URLs rise when more becomes known of them.
+type Raiser[K any] interface {
+	// Raise gives a waiting URL a better band.
+	Raise(key K, band uint8)
 }
 
 // Linked is told of links between hosts by the caller, for a policy whose order depends on them.

@@ -2,93 +2,414 @@ package frontier
 
 import (
 	"math/bits"
+	"slices"
 	"time"
 )
 
-// Ranked is slots with a memory for worth: the URLs of a residue wait by band, the best goes first whatever came before it,
-// and when a residue has no step left, a new URL takes the place of the oldest one of the worst band if its own is better.
-// Time and space stay O(1) and O(B·H); the guarantee is that of the calendar, which does not care which URL of a residue goes.
-type Ranked[K any] struct {
-	calendar[banded]
-	pool pool[K]
+// Ranked is what became of slots when the same space was to collect more: constant time for each operation, space for M =
+// B·H/2 URLs, exact hosts instead of residues, and the best URLs first.
+//
+//   - The places belong to all hosts together, so that a web of unequal hosts fills them. When there is none left, the host with
+//     most waiting URLs loses its newest one of its worst band; so no host, and no trap, can push out the others. (Losing the
+//     oldest instead undoes the order of arrival within a band, which is a good one: 3 to 10 % less rank in the middle of a
+//     crawl.)
+//   - The host whose best URL has the best band goes first among those that may be asked, not every host in turn.
+//   - A URL that waits rises when more becomes known of it (Raise).
+//
+// A host is in one place: ready, in the list of its best band; out; or resting, in a wheel of time whose slots are T/64 wide, so
+// that it comes from its rest up to T/64 late and never early. A host that comes from its rest with no URL is forgotten.
+type Ranked[K comparable] struct {
+	interval time.Duration // T
+	most     int           // M, URLs that may wait
+
+	cells []rankedCell[K] // cell 0 is no cell
+	free  uint32          // first of the free cells
+	index map[K]uint32    // URL → its cell
+
+	byCount []queue // hosts with so many waiting URLs
+	longest uint32  // the most that wait for one host
+
+	hosts    []rankedHost // host 0 is no host
+	spare    []uint32     // hosts that may be used again
+	byHost   map[uint64]uint32
+	ready    [Bands]queue // hosts that may be asked, under their best band
+	readyAny uint16       // bit i: ready[i] is not empty
+
+	wheel   [wheelSlots]queue // resting hosts; the slot of a moment is its number mod wheelSlots
+	resting int               // hosts in the wheel
+	width   time.Duration     // of a slot
+	hand    int64             // number of the last slot that was emptied
+	stats   Stats
 }
 
-// banded is the waiting URLs of one residue.
-type banded struct {
-	queues [Bands]queue
-	filled uint16 // bit i: queues[i] is not empty
+const wheelSlots = 256 // four intervals; a longer rest is looked at again when they are over
+
+// rankedCell is one URL in the queue of its band in its host.
+type rankedCell[K any] struct {
+	item           Item[K]
+	host           uint32
+	before, behind uint32
 }
+
+// rankedHost is one host with URLs, or at rest.
+type rankedHost struct {
+	number    uint64
+	queues    []bandQueue // not empty, best band first
+	count     uint32
+	state     hostState
+	listed    uint8  // the band under which it is ready, Bands when it is not
+	prev      uint32 // in the list of its best band, or of its slot of the wheel
+	next      uint32
+	shorter   uint32 // in the list of its count
+	longer    uint32
+	askAt     time.Duration
+	grantedAt time.Duration
+	granted   bool
+}
+
+// hostState is the place of a host.
+type hostState uint8
+
+const (
+	hostReady hostState = iota
+	hostOut
+	hostResting
+)
 
 // NewRanked makes an empty frontier.
-func NewRanked[K any](o Options) *Ranked[K] { return &Ranked[K]{calendar: newCalendar[banded](o)} }
+func NewRanked[K comparable](o Options) *Ranked[K] {
+	most := o.SlotsB / 2 * o.SlotsH
+	return &Ranked[K]{
+		interval: o.Interval, most: most, width: max(o.Interval/64, time.Millisecond), hand: -1,
+		cells: make([]rankedCell[K], 1), hosts: make([]rankedHost, 1), byCount: make([]queue, 1), index: make(map[K]uint32), byHost: make(map[uint64]uint32),
+	}
+}
 
-// Add implements Frontier.
+// Add implements Frontier. A URL that waits already is raised.
 func (f *Ranked[K]) Add(item Item[K]) (lost Item[K], dropped bool) {
-	r := f.residue(item.Host)
-	l := &f.lines[r]
-	band := min(item.Band, Bands-1)
-	if f.full(l) {
-		f.stats.AddedCount++
+	item.Band = min(item.Band, Bands-1)
+	if _, waits := f.index[item.Key]; waits {
+		f.Raise(item.Key, item.Band)
+		return lost, false
+	}
+	f.stats.AddedCount++
+	n := f.byHost[item.Host]
+	victim := uint32(0)
+	if len(f.index) >= f.most {
+		dropped = true
+		from, count := f.byCount[f.longest].head, f.hosts[n].count // of no host: none
+		if count == f.longest {
+			from = n
+		}
+		worst := f.hosts[from].queues[len(f.hosts[from].queues)-1]
+		if count+1 < f.longest || item.Band < worst.band {
+			victim = worst.tail
+		}
+	}
+	if dropped {
 		f.stats.DroppedCount++
-		worst := uint8(bits.Len16(l.store.filled) - 1)
-		if l.count == 0 || band >= worst {
+		if victim == 0 {
 			return item, true
 		}
-		lost, dropped = f.remove(l, worst), true
-		f.insert(l, band, item)
-		return lost, dropped
+		lost = f.remove(victim)
+		n = f.byHost[item.Host] // it may have been forgotten
 	}
-	f.insert(l, band, item)
-	f.book(r, l)
-	return lost, false
+	if n == 0 {
+		n = f.open(item.Host)
+	}
+	f.insert(n, item)
+	f.stats.Waiting = len(f.index)
+	f.stats.Peak = max(f.stats.Peak, f.stats.Waiting)
+	return lost, dropped
 }
 
-func (f *Ranked[K]) insert(l *line[banded], band uint8, item Item[K]) {
-	f.pool.push(&l.store.queues[band], f.pool.put(item))
-	l.store.filled |= 1 << band
+// Raise gives a waiting URL a better band, where it queues up anew; of others, and to worse ones, it does nothing.
+func (f *Ranked[K]) Raise(key K, band uint8) {
+	c, waits := f.index[key]
+	if !waits || f.cells[c].item.Band <= band {
+		return
+	}
+	item, n := f.cells[c].item, f.cells[c].host
+	f.unlink(c)
+	item.Band = band
+	f.insert(n, item)
 }
 
-func (f *Ranked[K]) remove(l *line[banded], band uint8) Item[K] {
-	q := &l.store.queues[band]
-	item := f.pool.take(f.pool.pop(q))
-	if q.empty() {
-		l.store.filled &^= 1 << band
+// open makes a ready host without URLs.
+func (f *Ranked[K]) open(number uint64) uint32 {
+	var n uint32
+	if len(f.spare) > 0 {
+		n = f.spare[len(f.spare)-1]
+		f.spare = f.spare[:len(f.spare)-1]
+	} else {
+		n = uint32(len(f.hosts))
+		f.hosts = append(f.hosts, rankedHost{})
 	}
+	f.hosts[n] = rankedHost{number: number, queues: f.hosts[n].queues[:0], listed: Bands}
+	f.byHost[number] = n
+	return n
+}
+
+// insert puts a URL at the end of its two queues.
+func (f *Ranked[K]) insert(n uint32, item Item[K]) {
+	c := f.free
+	if c != 0 {
+		f.free = f.cells[c].behind
+	} else {
+		c = uint32(len(f.cells))
+		f.cells = append(f.cells, rankedCell[K]{})
+	}
+	h := &f.hosts[n]
+	i := 0
+	for i < len(h.queues) && h.queues[i].band < item.Band {
+		i++
+	}
+	if i == len(h.queues) || h.queues[i].band != item.Band {
+		h.queues = slices.Insert(h.queues, i, bandQueue{band: item.Band})
+	}
+	own := &h.queues[i].queue
+	f.cells[c] = rankedCell[K]{item: item, host: n, before: own.tail}
+	if own.tail != 0 {
+		f.cells[own.tail].behind = c
+	} else {
+		own.head = c
+	}
+	own.tail = c
+	f.index[item.Key] = c
+	f.recount(n, h.count+1)
+	f.settle(n)
+}
+
+// recount moves a host to the list of the hosts with so many URLs. Counts change by one, so the longest is at hand.
+func (f *Ranked[K]) recount(n uint32, count uint32) {
+	h := &f.hosts[n]
+	if h.count > 0 {
+		q := &f.byCount[h.count]
+		if h.shorter != 0 {
+			f.hosts[h.shorter].longer = h.longer
+		} else {
+			q.head = h.longer
+		}
+		if h.longer != 0 {
+			f.hosts[h.longer].shorter = h.shorter
+		} else {
+			q.tail = h.shorter
+		}
+	}
+	h.count = count
+	if count > 0 {
+		if int(count) == len(f.byCount) {
+			f.byCount = append(f.byCount, queue{})
+		}
+		q := &f.byCount[count]
+		h.shorter, h.longer = q.tail, 0
+		if q.tail != 0 {
+			f.hosts[q.tail].longer = n
+		} else {
+			q.head = n
+		}
+		q.tail = n
+	}
+	f.longest = max(f.longest, count)
+	for f.longest > 0 && f.byCount[f.longest].empty() {
+		f.longest--
+	}
+}
+
+// unlink takes a URL out of its two queues; its host may be left without any.
+func (f *Ranked[K]) unlink(c uint32) Item[K] {
+	x := f.cells[c]
+	h := &f.hosts[x.host]
+	i := 0
+	for h.queues[i].band != x.item.Band {
+		i++
+	}
+	own := &h.queues[i].queue
+	if x.before != 0 {
+		f.cells[x.before].behind = x.behind
+	} else {
+		own.head = x.behind
+	}
+	if x.behind != 0 {
+		f.cells[x.behind].before = x.before
+	} else {
+		own.tail = x.before
+	}
+	if own.empty() {
+		h.queues = slices.Delete(h.queues, i, i+1)
+	}
+	f.recount(x.host, h.count-1)
+	delete(f.index, x.item.Key)
+	f.cells[c] = rankedCell[K]{behind: f.free} // lets go of what the key points to
+	f.free = c
+	return x.item
+}
+
+// remove takes out a URL for good.
+func (f *Ranked[K]) remove(c uint32) Item[K] {
+	n := f.cells[c].host
+	item := f.unlink(c)
+	f.settle(n)
+	f.stats.Waiting = len(f.index)
 	return item
+}
+
+// settle brings a ready host into the list of its best band, or forgets it when it has no URL.
+func (f *Ranked[K]) settle(n uint32) {
+	h := &f.hosts[n]
+	if h.state != hostReady {
+		return
+	}
+	best := uint8(Bands)
+	if len(h.queues) > 0 {
+		best = h.queues[0].band
+	}
+	if best == h.listed && best < Bands {
+		return
+	}
+	if h.listed < Bands {
+		f.unready(n)
+	}
+	if best == Bands {
+		delete(f.byHost, h.number)
+		f.spare = append(f.spare, n)
+		return
+	}
+	h.listed = best
+	f.append(&f.ready[best], n)
+	f.readyAny |= 1 << best
+}
+
+// unready takes a host out of the list of its band.
+func (f *Ranked[K]) unready(n uint32) {
+	h := &f.hosts[n]
+	q := &f.ready[h.listed]
+	if h.prev != 0 {
+		f.hosts[h.prev].next = h.next
+	} else {
+		q.head = h.next
+	}
+	if h.next != 0 {
+		f.hosts[h.next].prev = h.prev
+	} else {
+		q.tail = h.prev
+	}
+	if q.empty() {
+		f.readyAny &^= 1 << h.listed
+	}
+	h.prev, h.next, h.listed = 0, 0, Bands
+}
+
+// append puts a host at the end of a list.
+func (f *Ranked[K]) append(q *queue, n uint32) {
+	f.hosts[n].prev, f.hosts[n].next = q.tail, 0
+	if q.tail != 0 {
+		f.hosts[q.tail].next = n
+	} else {
+		q.head = n
+	}
+	q.tail = n
+}
+
+// lay puts a host into the wheel, for a moment not before its rest is over unless the wheel does not reach so far.
+func (f *Ranked[K]) lay(n uint32) {
+	f.hosts[n].state = hostResting
+	slot := int64((f.hosts[n].askAt + f.width - 1) / f.width)
+	slot = min(max(slot, f.hand+1), f.hand+wheelSlots)
+	f.append(&f.wheel[slot%wheelSlots], n)
+	f.resting++
+}
+
+// turn empties the slots up to now.
+func (f *Ranked[K]) turn(now time.Duration) {
+	target := int64(now / f.width)
+	if f.resting == 0 || target-f.hand > wheelSlots {
+		f.hand = max(f.hand, target-wheelSlots)
+	}
+	for f.hand < target {
+		f.hand++
+		q := &f.wheel[f.hand%wheelSlots]
+		n := q.head
+		*q = queue{}
+		for n != 0 {
+			next := f.hosts[n].next
+			f.hosts[n].prev, f.hosts[n].next = 0, 0
+			f.resting--
+			f.wake(n, now)
+			n = next
+		}
+	}
+}
+
+// wake lets a host be asked if its rest is over.
+func (f *Ranked[K]) wake(n uint32, now time.Duration) {
+	if f.hosts[n].askAt > now {
+		f.lay(n)
+		return
+	}
+	f.hosts[n].state = hostReady
+	f.settle(n)
 }
 
 // Next implements Frontier.
 func (f *Ranked[K]) Next(now time.Duration, limit int, batch []Item[K]) []Item[K] {
-	for ; limit > 0; limit-- {
-		l, ok := f.turn(now)
-		if !ok {
-			break
+	f.turn(now)
+	for ; limit > 0 && f.readyAny != 0; limit-- {
+		n := f.ready[bits.TrailingZeros16(f.readyAny)].head
+		f.unready(n)
+		h := &f.hosts[n]
+		h.state = hostOut
+		batch = append(batch, f.leave(n))
+		if h.granted {
+			f.stats.gap(now - h.grantedAt)
 		}
-		batch = append(batch, f.leave(l))
-		if f.first[f.t&3] == 0 {
-			break
-		}
+		h.granted, h.grantedAt, h.askAt = true, now, now+f.interval
 	}
 	return batch
 }
 
-// leave takes the best URL of a line that has one.
-func (f *Ranked[K]) leave(l *line[banded]) Item[K] {
-	item := f.remove(l, uint8(bits.TrailingZeros16(l.store.filled)))
-	f.left(l)
-	return item
+// leave takes the best URL of a host that is out and has one.
+func (f *Ranked[K]) leave(n uint32) Item[K] {
+	f.stats.HandedCount++
+	return f.remove(f.hosts[n].queues[0].head)
 }
 
-// More implements Frontier. It ends before the URL of another host of the same residue.
+// More implements Frontier.
 func (f *Ranked[K]) More(host uint64, limit int, batch []Item[K]) []Item[K] {
-	l := &f.lines[f.residue(host)]
-	for ; limit > 0 && l.out && l.count > 0; limit-- {
-		best := l.store.queues[bits.TrailingZeros16(l.store.filled)]
-		if f.pool.cells[best.head].item.Host != host {
-			break
-		}
-		batch = append(batch, f.leave(l))
-		l.n -= 2
+	n := f.byHost[host]
+	for ; n != 0 && limit > 0 && f.hosts[n].state == hostOut && f.hosts[n].count > 0; limit-- {
+		batch = append(batch, f.leave(n))
 	}
 	return batch
 }
+
+// Done implements Frontier.
+func (f *Ranked[K]) Done(host uint64, now, rest time.Duration) {
+	n := f.byHost[host]
+	if n == 0 || f.hosts[n].state != hostOut {
+		return
+	}
+	f.hosts[n].askAt = max(f.hosts[n].askAt, now+rest)
+	f.wake(n, now)
+}
+
+// NextAt implements Frontier.
+func (f *Ranked[K]) NextAt() (time.Duration, bool) {
+	switch {
+	case f.readyAny != 0:
+		return 0, true
+	case len(f.index) == 0 || f.resting == 0:
+		return 0, false
+	}
+	slot := f.hand + 1
+	for f.wheel[slot%wheelSlots].empty() {
+		slot++
+	}
+	return time.Duration(slot) * f.width, true
+}
+
+// Len implements Frontier.
+func (f *Ranked[K]) Len() int { return len(f.index) }
+
+// Stats implements Frontier.
+func (f *Ranked[K]) Stats() Stats { return f.stats }

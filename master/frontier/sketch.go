@@ -85,9 +85,10 @@ func ParseOrder(word string) (Order, error) {
 //
 //	breadth   the depth
 //	inlinks   15 − 2·log₂ of the links seen so far: a URL rises a band whenever that number grows by 1.4
-//	opic      15 − 2·log₂ of the rank received so far in units of the least: a page u that is visited with rank s(u) passes
-//	          0.85·s(u)/links on to each page it links to, which begins with 0.15: PageRank, summed up once as the crawl
-//	          goes, after the online page importance computation of Abiteboul, Preda & Cobéna (2003)
+//	opic      15 − 2·log₂ of the rank so far, in units of the least. Every page has 0.15 to begin with, and one whose links are
+//	          read passes 0.85·rank/links on to each page it links to; read again, it passes on what came in meanwhile.
+//	          That is PageRank as a flow, after the online page importance computation of Abiteboul, Preda & Cobéna
+//	          (2003), which a crawl gets from its visits, its revisits, and scans of the links it stored
 //
 // A sitemap's priority moves a URL up to two bands either way from where its 0.5 leaves it.
 type Ranker struct {
@@ -110,11 +111,15 @@ func NewRanker(order Order, size int) *Ranker {
 	return r
 }
 
-// Visited begins a page that was read, with the number of its links; Linked follows for each.
-func (r *Ranker) Visited(page uint64, links int) {
-	if r.order == OrderOPIC && links > 0 {
-		r.share = damping * (leastRank + r.sketch.Weight(page)) / float32(links)
+// Visited begins a page whose links were read, with their number; Linked follows for each. A page whose links are read again
+// passes on what it received since: given is what an earlier call returned, zero at first.
+func (r *Ranker) Visited(page uint64, links int, given float32) float32 {
+	if r.order != OrderOPIC || links == 0 {
+		return given
 	}
+	rank := leastRank + r.sketch.Weight(page)
+	r.share = damping * max(0, rank-given) / float32(links)
+	return rank
 }
 
 // Linked notes that the page begun last links to another.

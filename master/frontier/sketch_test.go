@@ -54,7 +54,7 @@ func TestBands(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			r := NewRanker(c.order, 1024)
 			for range c.links {
-				r.Visited(page, 10)
+				r.Visited(page, 10, 0)
 				r.Linked(url)
 			}
 			if got := r.Band(url, c.depth, c.sitemap); got != c.want {
@@ -68,15 +68,35 @@ func TestBands(t *testing.T) {
 func TestRankFlowsOn(t *testing.T) {
 	r := NewRanker(OrderOPIC, 1024)
 	for range 50 {
-		r.Visited(1, 2)
+		r.Visited(1, 2, 0)
 		r.Linked(2)
 	}
-	r.Visited(2, 1)
+	r.Visited(2, 1, 0)
 	r.Linked(3)
-	r.Visited(1, 1)
+	r.Visited(1, 1, 0)
 	r.Linked(4)
 	if rich, poor := r.Band(3, 0, NoPriority), r.Band(4, 0, NoPriority); rich >= poor {
 		t.Errorf("bands %d and %d", rich, poor)
+	}
+}
+
+// A page whose links are read again passes on only what it received since.
+func TestRankFlowsOnce(t *testing.T) {
+	r := NewRanker(OrderOPIC, 1024)
+	given := r.Visited(1, 1, 0)
+	r.Linked(2)
+	before := r.sketch.Weight(2)
+	given = r.Visited(1, 1, given)
+	r.Linked(2)
+	if again := r.sketch.Weight(2); again != before {
+		t.Errorf("rank %v of the linked page became %v by reading the same links again", before, again)
+	}
+	r.Visited(3, 1, 0)
+	r.Linked(1)
+	r.Visited(1, 1, given)
+	r.Linked(2)
+	if grown, want := r.sketch.Weight(2)-before, float32(damping*damping*leastRank); grown < 0.99*want || grown > 1.01*want {
+		t.Errorf("%v came through instead of %v", grown, want)
 	}
 }
 

@@ -81,32 +81,6 @@ func TestSlotsIsThePapersAlgorithm(t *testing.T) {
 	}
 }
 
-// Ranked never loses a better URL for a worse one of the same residue.
-func TestRankedKeepsTheBetter(t *testing.T) {
-	o := small(PolicyRanked)
-	f := NewRanked[uint64](o)
-	rnd := rand.New(rand.NewPCG(5, 0))
-	var bands []uint8
-	for key := range uint64(1000) {
-		item := Item[uint64]{Key: key, Host: 4, Band: uint8(rnd.IntN(Bands))}
-		bands = append(bands, item.Band)
-		f.Add(item)
-	}
-	slices.Sort(bands)
-	var now time.Duration
-	for i := range o.SlotsB / 2 {
-		var got []Item[uint64]
-		for len(got) == 0 {
-			now += o.Interval
-			got = f.Next(now, 1, nil)
-		}
-		if len(got) != 1 || got[0].Band != bands[i] {
-			t.Fatalf("URL %d has band %v instead of %d", i, got, bands[i])
-		}
-		f.Done(4, now, 0)
-	}
-}
-
 // No operation allocates once the rings and the pool have the size that the load needs.
 func TestSteadyStateDoesNotAllocate(t *testing.T) {
 	for _, p := range []Policy{PolicySlots, PolicyRanked} {

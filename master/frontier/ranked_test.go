@@ -1,0 +1,94 @@
+package frontier
+
+import (
+	"cmp"
+	"math/rand/v2"
+	"slices"
+	"testing"
+	"time"
+)
+
+// The best band goes first. Without room the longest line loses its newest URL of its worst band, unless the new URL would
+// make its own line the longest and is no better: against a list of what waits.
+func TestRankedGivesTheBestAndShortensTheLongest(t *testing.T) {
+	o := small(PolicyRanked)
+	o.SlotsB, o.SlotsH, o.Interval = 40, 2, 0
+	f := NewRanked[uint64](o)
+	rnd := rand.New(rand.NewPCG(5, 0))
+	var waiting []Item[uint64] // in order of arrival
+	for key := range uint64(20_000) {
+		item := Item[uint64]{Key: key, Host: uint64(rnd.ExpFloat64() * 4), Band: uint8(rnd.IntN(Bands))}
+		count := map[uint64]int{}
+		longest := 0
+		for _, other := range waiting {
+			count[other.Host]++
+			longest = max(longest, count[other.Host])
+		}
+		newest := func(host uint64) (worst Item[uint64]) {
+			for _, other := range waiting {
+				if other.Host == host && other.Band >= worst.Band {
+					worst = other
+				}
+			}
+			return worst
+		}
+		lost, dropped := f.Add(item)
+		waiting = append(waiting, item)
+		switch full := len(waiting) > o.SlotsB*o.SlotsH/2; {
+		case dropped != full:
+			t.Fatalf("URL %d: dropped %v with %d waiting", key, dropped, len(waiting))
+		case !full:
+		case lost != item:
+			if count[lost.Host] != longest || lost != newest(lost.Host) {
+				t.Fatalf("URL %d: lost %v of a line of %d, the longest having %d, the newest of its worst band being %v", key, lost, count[lost.Host], longest, newest(lost.Host))
+			}
+			if count[item.Host]+1 >= longest && item.Band >= lost.Band {
+				t.Fatalf("URL %d: %v went for %v, which is no better", key, lost, item)
+			}
+		case count[item.Host]+1 < longest:
+			t.Fatalf("URL %d: lost %v of a line of %d, the longest having %d", key, item, count[item.Host], longest)
+		}
+		if dropped {
+			waiting = slices.Delete(waiting, slices.Index(waiting, lost), slices.Index(waiting, lost)+1)
+		}
+		if rnd.IntN(3) == 0 {
+			got := f.Next(0, 1, nil)
+			best := slices.MinFunc(waiting, func(a, b Item[uint64]) int { return cmp.Compare(a.Band, b.Band) })
+			if len(got) != 1 || got[0].Band != best.Band {
+				t.Fatalf("got %v, the best waiting is %v", got, best)
+			}
+			i := slices.Index(waiting, got[0])
+			waiting = slices.Delete(waiting, i, i+1)
+			f.Done(got[0].Host, 0, 0)
+		}
+	}
+}
+
+// A host comes from a rest of any length not early, and at most a slot of the wheel late.
+func TestRankedRests(t *testing.T) {
+	for _, rest := range []time.Duration{0, time.Millisecond, time.Second, 3 * time.Second, 4 * time.Second, time.Minute, 20 * time.Hour} {
+		o := small(PolicyRanked)
+		f := NewRanked[uint64](o)
+		f.Add(Item[uint64]{Key: 1})
+		f.Add(Item[uint64]{Key: 2})
+		start := 90*time.Minute + 7*time.Millisecond
+		if got := f.Next(start, 9, nil); len(got) != 1 {
+			t.Fatalf("%v at first", got)
+		}
+		f.Done(0, start, rest)
+		now, due := start, start+max(rest, o.Interval)
+		for {
+			at, ok := f.NextAt()
+			if !ok {
+				t.Fatalf("rest of %v: nothing can come", rest)
+			}
+			now = max(now, at)
+			if got := f.Next(now, 9, nil); len(got) > 0 {
+				break
+			}
+		}
+		if now < due || now > due+o.Interval/64 {
+			t.Errorf("rest of %v: asked again after %v", rest, now-start)
+		}
+	}
+}
