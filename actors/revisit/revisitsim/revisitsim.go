@@ -14,6 +14,34 @@
 // number and shares the budget out so that the sum is largest: no fixed timetable captures more. A policy that follows
 // bursts can beat both.
 //
+// What it showed on 23 real histories (1.37 million versions of 103,000 pages; share of versions captured with 0.5, 1
+// and 2 requests per version, and in the same order for 1 request on catalogues, scraped live data, documentation sites):
+//
+//	                          0.5     1       2     | catalogue  live   docs
+//	all pages in turn        27.6 %  40.3 %  52.3 % |  55.0 %  10.2 %  43.6 %
+//	Nutch                    30.7    38.1    38.5   |  45.1    19.4    43.5
+//	StormCrawler             32.1    48.2    57.5   |  56.3    38.5    43.6
+//	eq4-cumulative           32.5    52.3    61.5   |  60.4    47.4    43.8
+//	eq4, forgetting 0.9      35.6    52.9    59.4   |  60.8    49.2    43.7
+//	eq4+optimal              35.3    53.1    64.9   |  60.8    50.0    43.6
+//	drift                    35.0    52.0    60.9   |  60.5    46.0    43.8
+//	drift+delay              33.6    51.6    60.6   |  60.5    44.3    43.8
+//	drift+stretch            34.6    52.5    65.4   |  61.4    47.5    42.4
+//	drift+optimal            35.9    53.4    65.6   |  61.1    50.3    43.8
+//	with Last-Modified       36.1    53.5    65.7   |  61.4    50.5    43.7
+//	oracle-rates             37.1    56.2    68.6   |  64.6    44.9    52.7
+//	oracle-static            42.3    60.8    72.1   |  66.5    52.6    58.9
+//
+// So the optimal relief of package politeness is the best of what needs no foresight, in total at every budget; on
+// catalogues stretching is ahead by 0.1 to 0.3 points, on documentation sites at half a request per version delay is by 0.1. There a
+// page changes a few times in ten years, and the oracles' lead is mostly that they know which pages never will. Growth
+// and forgetting were chosen looking at these histories; go test -run Class -table prints the table anew.
+//
+// Tried and dropped: the marginal gain of a visit under a gamma posterior of λ instead of under its mean (docs 41.2 %, since it
+// favours pages of which little is known too little); intervals shorter after a change and longer after none
+// (docs −1.3 points, catalogues −2.7); a multiplier steered by the load instead of solved for (live 46.6 %); no bound on
+// growth (live 30.1 %: one bad estimate can put a page off for years), bounds of 4 and 8 (docs 30.9 % and 30.5 % at half a request).
+//
 // Invariants:
 //   - Every policy makes the same number of requests on a site at the same budget.
 //   - A policy learns nothing but what visits show. Runs with the same seed give the same results.
@@ -43,7 +71,7 @@ type Options struct {
 	Spacing time.Duration
 	// Seed of what policies draw at random. Default 1.
 	Seed uint64
-	// Workers simulate side by side. Default: one per processor.
+	// Workers simulate side by side. Default one per processor.
 	Workers int
 }
 
