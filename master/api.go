@@ -20,6 +20,9 @@ import (
 //	POST /api/resume           Status
 //	POST /api/stop             Status; the crawl ends, its state stays
 //	POST /api/seeds            {"seeds": ["http://…", …], "depth": 3}  →  {"added": n}
+//	GET  /api/page?url=URL     PageFound
+//	GET  /api/host?host=HOST   store.HostRecord
+//	GET  /api/backup           a tar archive of the state, as of one moment
 //	GET  /healthz              204 while the process lives
 func (n *Node) API() http.Handler {
 	mux := http.NewServeMux()
@@ -34,6 +37,20 @@ func (n *Node) API() http.Handler {
 	mux.HandleFunc("POST /api/resume", status(&Resume{}))
 	mux.HandleFunc("POST /api/stop", status(&Stop{Why: Stopped}))
 	mux.HandleFunc("POST /api/seeds", n.postSeeds)
+	mux.HandleFunc("GET /api/page", func(w http.ResponseWriter, r *http.Request) {
+		found, err := FindPage(n.state, r.FormValue("url"))
+		reply(w, found, err)
+	})
+	mux.HandleFunc("GET /api/host", func(w http.ResponseWriter, r *http.Request) {
+		found, err := FindHost(n.state, r.FormValue("host"))
+		reply(w, found, err)
+	})
+	mux.HandleFunc("GET /api/backup", func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "application/x-tar")
+		if _, err := n.state.Backup(w); err != nil {
+			panic(http.ErrAbortHandler) // the reader sees that it is not whole
+		}
+	})
 	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusNoContent) })
 	return mux
 }

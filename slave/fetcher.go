@@ -391,6 +391,7 @@ func (f *Fetcher) wait(ctx actor.Context) {
 	f.order++
 	ctx.Send(f.slave, &factMade{lease: f.task.Lease, order: f.order, started: f.endedAt,
 		fact: &messages.Fact{Finished: &messages.LeaseFinished{Visits: f.visits, Why: why, IdleNs: -1}}})
+	f.rules.client.Forget(f.task.Host) // perhaps another slave comes next
 	ctx.Send(f.slave, &fetcherGone{lease: f.task.Lease})
 	f.behavior.Become(f.finished)
 }

@@ -1,6 +1,7 @@
 package config
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"henro/cluster"
@@ -23,9 +24,9 @@ type Log struct {
 	Format string
 }
 
-// Register adds the flags.
+// Register adds the flags; the level that is set already is the default, or info.
 func (l *Log) Register(f *pflag.FlagSet) {
-	f.StringVar(&l.Level, "log-level", "info", "error, warn, info, debug or trace")
+	f.StringVar(&l.Level, "log-level", cmp.Or(l.Level, "info"), "error, warn, info, debug or trace")
 	f.StringVar(&l.Format, "log-format", "auto", "text, json, or auto: text on a terminal, JSON otherwise")
 }
 

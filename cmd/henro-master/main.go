@@ -14,6 +14,7 @@ import (
 
 	"github.com/sirupsen/logrus"
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 	"golang.org/x/sync/errgroup"
 
 	"henro/actors"
@@ -66,10 +67,9 @@ It ends when nothing is left to visit, or runs on with --continuous. The same --
 	cmd.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
 		return config.Usage("%v; %s --help lists the flags", err, cmd.CommandPath())
 	})
-	f.crawl.Register(cmd.Flags())
-	f.peers.Register(cmd.Flags(), "127.0.0.1:7781", "127.0.0.1:7782")
-	f.log.Register(cmd.Flags())
-	f.run.Register(cmd.Flags())
+	config.AddFlags(cmd, append(f.crawl.Groups(),
+		config.Group{Title: "How nodes meet", Register: func(s *pflag.FlagSet) { f.peers.Register(s, "127.0.0.1:7781", "127.0.0.1:7782") }},
+		config.Group{Title: "What to show", Register: func(s *pflag.FlagSet) { f.run.Register(s); f.log.Register(s) }})...)
 	return cmd
 }
 

@@ -12,6 +12,7 @@ import (
 
 	"github.com/asynkron/protoactor-go/actor"
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"henro/actors"
 	"henro/cluster"
@@ -64,11 +65,16 @@ else lies with the master. The first interrupt gives all hosts back and ends; a 
 	cmd.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
 		return config.Usage("%v; %s --help lists the flags", err, cmd.CommandPath())
 	})
-	peers.Register(cmd.Flags(), "127.0.0.1:0", "127.0.0.1:0")
-	work.Register(cmd.Flags())
-	logs.Register(cmd.Flags())
-	cmd.Flags().StringVar(&dir, "dir", "slave", "`DIR` for the archive")
-	cmd.Flags().StringVar(&file, "config", "", "settings `FILE` (default henro.yaml, if there is one)")
+	config.AddFlags(cmd,
+		config.Group{Title: "How nodes meet", Register: func(f *pflag.FlagSet) { peers.Register(f, "127.0.0.1:0", "127.0.0.1:0") }},
+		config.Group{Title: "How to work", Register: func(f *pflag.FlagSet) {
+			f.StringVar(&dir, "dir", "slave", "`DIR` for the archive")
+			work.Register(f)
+		}},
+		config.Group{Title: "What to show", Register: func(f *pflag.FlagSet) {
+			f.StringVar(&file, "config", "", "settings `FILE` (default henro.yaml, if there is one)")
+			logs.Register(f)
+		}})
 	return cmd
 }
 

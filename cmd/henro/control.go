@@ -64,6 +64,27 @@ func (c *control) ask(ctx context.Context, method, path string, in, out any) err
 	return nil
 }
 
+// fetch copies what the master sends.
+func (c *control) fetch(ctx context.Context, path string, w io.Writer) (int64, error) {
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+c.address+path, nil)
+	if err != nil {
+		return 0, config.Usage("--master %q: want HOST:PORT", c.address)
+	}
+	response, err := http.DefaultClient.Do(request)
+	if err != nil {
+		return 0, fmt.Errorf("ask the master at %s: %w", c.address, err)
+	}
+	defer response.Body.Close()
+	if response.StatusCode != http.StatusOK {
+		return 0, fmt.Errorf("the master at %s: %s", c.address, response.Status)
+	}
+	n, err := io.Copy(w, response.Body)
+	if err != nil {
+		return n, fmt.Errorf("read from the master at %s: %w", c.address, err)
+	}
+	return n, nil
+}
+
 // statusCommand makes a verb that is answered by the status.
 func statusCommand(verb, short, method, path string) *cobra.Command {
 	var c control

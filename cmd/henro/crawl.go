@@ -12,6 +12,7 @@ import (
 	"github.com/asynkron/protoactor-go/actor"
 	"github.com/sirupsen/logrus"
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 	"golang.org/x/sync/errgroup"
 
 	"henro/actors"
@@ -31,14 +32,13 @@ type crawlFlags struct {
 }
 
 func (c *crawlFlags) register(cmd *cobra.Command) {
-	c.crawl.Register(cmd.Flags())
-	c.work.Register(cmd.Flags())
-	c.log.Register(cmd.Flags())
-	c.run.Register(cmd.Flags())
+	config.AddFlags(cmd, append(c.crawl.Groups(),
+		config.Group{Title: "The slave within", Register: c.work.Register},
+		config.Group{Title: "What to show", Register: func(f *pflag.FlagSet) { c.run.Register(f); c.log.Register(f) }})...)
 }
 
 func newCrawlCommand() *cobra.Command {
-	var c crawlFlags
+	c := crawlFlags{log: config.Log{Level: "warn"}} // the progress says the rest
 	cmd := &cobra.Command{
 		Use:   "crawl [flags] SEED…",
 		Short: "Crawl from these seeds: master and slave in one process",

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"henro/cmd/config"
 	"henro/master"
@@ -14,7 +15,7 @@ import (
 )
 
 func newDemoCommand() *cobra.Command {
-	var c crawlFlags
+	c := crawlFlags{log: config.Log{Level: "warn"}}
 	cmd := &cobra.Command{
 		Use:   "demo",
 		Short: "Crawl a built-in test web, offline: see what henro leaves behind",
@@ -26,9 +27,12 @@ interval of 20 ms, and say where the results lie and how to look at them. Nothin
 			return c.demo(cmd)
 		},
 	}
-	c.log.Register(cmd.Flags())
-	c.work.Register(cmd.Flags())
-	cmd.Flags().StringVar(&c.crawl.Dir, "dir", "henro-demo", "`DIR` to leave the results in")
+	config.AddFlags(cmd,
+		config.Group{Title: "What to do", Register: func(f *pflag.FlagSet) {
+			f.StringVar(&c.crawl.Dir, "dir", "henro-demo", "`DIR` to leave the results in")
+		}},
+		config.Group{Title: "The slave within", Register: c.work.Register},
+		config.Group{Title: "What to show", Register: c.log.Register})
 	return cmd
 }
 

@@ -56,8 +56,8 @@ crawls the sites you name, writes WARC 1.1 archives and a link graph, and knows 
 		}
 	}
 	add("crawl", newCrawlCommand(), newDemoCommand())
-	add("steer", newStatusCommand(), newPauseCommand(), newResumeCommand(), newStopCommand(), newSeedsCommand())
-	add("look", newExportCommand())
+	add("steer", newStatusCommand(), newPauseCommand(), newResumeCommand(), newStopCommand(), newSeedsCommand(), newBackupCommand())
+	add("look", newPageCommand(), newHostCommand(), newExportCommand(), newCheckCommand(), newCompactCommand())
 	add("try", newFakewebCommand())
 	return root
 }

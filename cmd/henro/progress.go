@@ -6,6 +6,7 @@ import (
 	"io"
 	"os"
 	"slices"
+	"strings"
 	"time"
 
 	"golang.org/x/term"
@@ -113,4 +114,31 @@ func errorLines(errors map[string]uint64) []string {
 		lines[i] = fmt.Sprintf("%6d × %s", errors[reason], reason)
 	}
 	return lines
+}
+
+// bar shows how far a long look has come, on a terminal.
+type bar struct {
+	out  io.Writer
+	live bool
+	at   time.Time // shown last
+}
+
+func newBar(out io.Writer) *bar {
+	f, ok := out.(*os.File)
+	return &bar{out: out, live: ok && term.IsTerminal(int(f.Fd()))}
+}
+
+func (b *bar) show(what string, done, all uint64) {
+	if now := time.Now(); b.live && all > 0 && now.Sub(b.at) > 100*time.Millisecond {
+		const width = 30
+		filled := int(width * min(done, all) / all)
+		fmt.Fprintf(b.out, "\r\x1b[K%s %s%s %d%%", what, strings.Repeat("█", filled), strings.Repeat("░", width-filled), 100*min(done, all)/all)
+		b.at = now
+	}
+}
+
+func (b *bar) end() {
+	if b.live {
+		fmt.Fprint(b.out, "\r\x1b[K")
+	}
 }

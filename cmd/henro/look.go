@@ -1,0 +1,229 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"henro/actors/politeness"
+	"henro/actors/robots"
+	"henro/cmd/config"
+	"henro/master"
+	"henro/messages"
+	"henro/store"
+)
+
+// look asks the directory of a crawl, or the running crawl that holds it.
+type look struct {
+	control
+	dir string
+}
+
+func (l *look) register(cmd *cobra.Command) {
+	cmd.Flags().StringVar(&l.dir, "dir", "crawl", "directory of the crawl, if it is not running")
+	l.control.register(cmd)
+}
+
+// open opens the state for reading, or reports that a running crawl holds it.
+func (l *look) open() (state *store.State, running bool, err error) {
+	o := store.DefaultOptions()
+	o.ReadOnly = true
+	state, err = store.OpenState(filepath.Join(l.dir, "state"), o)
+	if errors.Is(err, store.ErrInUse) {
+		return nil, true, nil
+	}
+	if err != nil {
+		return nil, false, lookError(l.dir, err)
+	}
+	return state, false, nil
+}
+
+// found reads one thing, from the directory or from the running crawl.
+func found[T any](l *look, cmd *cobra.Command, path string, find func(*store.State) (*T, error)) (*T, error) {
+	state, running, err := l.open()
+	if err != nil {
+		return nil, err
+	}
+	if running {
+		var thing T
+		return &thing, l.ask(cmd.Context(), http.MethodGet, path, nil, &thing)
+	}
+	thing, err := find(state)
+	return thing, errors.Join(err, state.Close())
+}
+
+func newPageCommand() *cobra.Command {
+	var l look
+	cmd := &cobra.Command{
+		Use: "page URL", Short: "Say what is known of a page, and when it is due",
+		Example: "  henro page https://example.org/ --dir crawl",
+		Args:    oneArgument("which page? henro page https://example.org/"),
+		RunE: func(cmd *cobra.Command, arguments []string) error {
+			page, err := found(&l, cmd, "/api/page?url="+url.QueryEscape(arguments[0]), func(s *store.State) (*master.PageFound, error) {
+				return master.FindPage(s, arguments[0])
+			})
+			if err != nil {
+				return err
+			}
+			printPage(cmd.OutOrStdout(), page, time.Now())
+			return nil
+		},
+	}
+	l.register(cmd)
+	return cmd
+}
+
+func newHostCommand() *cobra.Command {
+	var l look
+	cmd := &cobra.Command{
+		Use: "host NAME", Short: "Say what is known of a host, and when it may be asked",
+		Example: "  henro host example.org --dir crawl\n  henro host http://localhost:8080",
+		Args:    oneArgument("which host? henro host example.org"),
+		RunE: func(cmd *cobra.Command, arguments []string) error {
+			host, err := found(&l, cmd, "/api/host?host="+url.QueryEscape(arguments[0]), func(s *store.State) (*store.HostRecord, error) {
+				return master.FindHost(s, arguments[0])
+			})
+			if err != nil {
+				return err
+			}
+			return printHost(cmd.OutOrStdout(), host, time.Now())
+		},
+	}
+	l.register(cmd)
+	return cmd
+}
+
+func oneArgument(question string) cobra.PositionalArgs {
+	return func(_ *cobra.Command, arguments []string) error {
+		if len(arguments) != 1 {
+			return config.Usage("%s", question)
+		}
+		return nil
+	}
+}
+
+// printPage explains a page in words.
+func printPage(w io.Writer, found *master.PageFound, now time.Time) {
+	p := &found.Page
+	fmt.Fprintf(w, "%s\nnumber    %d, %d links from a seed\n", p.URL, p.Number, p.Depth)
+	switch {
+	case p.LastVisit.IsZero() && found.Place == store.InFresh.String():
+		fmt.Fprintf(w, "visited   never: it waits in the frontier, band %d", p.Band)
+		if p.Attempts > 0 {
+			fmt.Fprintf(w, ", after %d failed visits, the last for %s", p.Attempts, messages.Reason(p.Reason))
+		}
+		fmt.Fprintln(w)
+	case p.Reason != 0:
+		fmt.Fprintf(w, "visited   %s: %s\n", moment(p.LastVisit), messages.Reason(p.Reason))
+	default:
+		fmt.Fprintf(w, "visited   %s: status %d, content of %s\n", moment(p.LastVisit), p.Status, moment(p.CapturedAt))
+	}
+	if p.Timing.Mean > 0 {
+		fmt.Fprintf(w, "changes   about every %s\n", spanWords(seconds(p.Timing.Mean)))
+	}
+	switch {
+	case p.Next.IsZero():
+		fmt.Fprintln(w, "next      no visit is planned")
+	case p.Next.Before(now):
+		fmt.Fprintf(w, "next      due since %s\n", spanWords(now.Sub(p.Next)))
+	default:
+		fmt.Fprintf(w, "next      in %s, at %s: the interval is %s\n", spanWords(p.Next.Sub(now)), moment(p.Next), spanWords(seconds(p.Timing.Interval)))
+	}
+}
+
+// printHost explains a host in words.
+func printHost(w io.Writer, h *store.HostRecord, now time.Time) error {
+	var state politeness.State
+	if len(h.Politeness) > 0 {
+		if err := state.UnmarshalBinary(h.Politeness); err != nil {
+			return fmt.Errorf("host %s: %w", h.Name, err)
+		}
+	}
+	o := politeness.DefaultOptions()
+	latest, mean, worst := state.Took()
+	fmt.Fprintf(w, "%s\npages     %d known, %d visited, %d waiting\n", h.Name, h.Known, h.Visited, h.Waiting)
+	if h.NextAllowed.After(now) {
+		fmt.Fprintf(w, "next      in %s, at %s\n", spanWords(h.NextAllowed.Sub(now)), moment(h.NextAllowed))
+	} else {
+		fmt.Fprintln(w, "next      it may be asked now")
+	}
+	if until := state.BackoffUntil(); until.After(now) {
+		fmt.Fprintf(w, "rests     until %s, after %d failures\n", moment(until), state.Failures())
+	}
+	fmt.Fprintf(w, "answers   in %v lately, %v in the mean, %v at worst\n", latest.Round(time.Millisecond), mean.Round(time.Millisecond), worst.Round(time.Millisecond))
+	fmt.Fprintf(w, "load      L = %.3g visits/s (1/L = %s), %s at the default pace\n", state.Load(), spanWords(state.Upper()), state.Verdict(&o))
+	if len(h.Robots) == 0 {
+		fmt.Fprintln(w, "robots    not asked yet")
+		return nil
+	}
+	var rules robots.Rules
+	if err := rules.UnmarshalBinary(h.Robots); err != nil {
+		return fmt.Errorf("robots.txt of %s: %w", h.Name, err)
+	}
+	fmt.Fprintf(w, "robots    %d rules, until %s\n", rules.Len(), moment(h.RobotsUntil))
+	return nil
+}
+
+func seconds(s float32) time.Duration { return time.Duration(float64(s) * float64(time.Second)) }
+
+// spanWords writes a span as people say it.
+func spanWords(d time.Duration) string {
+	switch {
+	case d > 1000*24*time.Hour:
+		return "years"
+	case d >= 48*time.Hour:
+		return fmt.Sprintf("%.1f days", d.Hours()/24)
+	case d >= time.Minute:
+		return d.Round(time.Second).String()
+	default:
+		return d.Round(time.Millisecond).String()
+	}
+}
+
+func newBackupCommand() *cobra.Command {
+	var l look
+	cmd := &cobra.Command{
+		Use: "backup FILE", Short: "Copy the state to a tar file, also while the crawl runs",
+		Long:    "Copy the state, as of one moment, to a tar file. Unpacked into the state folder of an empty directory it is a crawl to resume.",
+		Example: "  henro backup --dir crawl state.tar",
+		Args:    oneArgument("to which file? henro backup --dir crawl state.tar"),
+		RunE: func(cmd *cobra.Command, arguments []string) (err error) {
+			f, err := os.Create(arguments[0] + ".part")
+			if err != nil {
+				return config.Usage("%v", err)
+			}
+			defer os.Remove(f.Name()) // nothing to remove once it is renamed
+			defer f.Close()
+			n, err := l.backup(cmd, f)
+			if err != nil {
+				return err
+			}
+			if err := errors.Join(f.Sync(), f.Close(), os.Rename(f.Name(), arguments[0])); err != nil {
+				return fmt.Errorf("write %s: %w", arguments[0], err)
+			}
+			fmt.Fprintf(cmd.OutOrStdout(), "%s in %s\n", sizeWords(uint64(n)), arguments[0])
+			return nil
+		},
+	}
+	l.register(cmd)
+	return cmd
+}
+
+func (l *look) backup(cmd *cobra.Command, w io.Writer) (int64, error) {
+	state, running, err := l.open()
+	if err != nil {
+		return 0, err
+	}
+	if running {
+		return l.fetch(cmd.Context(), "/api/backup", w)
+	}
+	n, err := state.Backup(w)
+	return n, errors.Join(err, state.Close())
+}

@@ -1,0 +1,42 @@
+package master
+
+import (
+	"fmt"
+	"strings"
+
+	"henro/messages/weburl"
+	"henro/store"
+)
+
+// PageFound is what is known of one URL.
+type PageFound struct {
+	Page  store.Page `json:"page"`
+	Place string     `json:"place"` // fresh, queue or rest
+}
+
+// FindPage finds the record of a URL by reading its partition, running or not; store.ErrNotFound when there is none.
+func FindPage(state *store.State, raw string) (*PageFound, error) {
+	u, err := weburl.Parse(raw)
+	if err != nil {
+		return nil, fmt.Errorf("page %q: %w", raw, err)
+	}
+	entry, place, err := state.Partitions[state.PartitionOf(u.Host())].Lookup(u.String())
+	if err != nil {
+		return nil, fmt.Errorf("page %s: %w", u, err)
+	}
+	return &PageFound{Page: entry.Page, Place: place.String()}, nil
+}
+
+// FindHost finds the record of a host, given as scheme://name[:port] or as a name, which means https and then http.
+func FindHost(state *store.State, host string) (*store.HostRecord, error) {
+	candidates := []string{strings.TrimSuffix(host, "/")}
+	if !strings.Contains(host, "://") {
+		candidates = []string{"https://" + host, "http://" + host}
+	}
+	for _, candidate := range candidates {
+		if record, err := state.Partitions[state.PartitionOf(candidate)].Host(store.IDOf(candidate)); err == nil {
+			return &record, nil
+		}
+	}
+	return nil, fmt.Errorf("host %s: %w", host, store.ErrNotFound)
+}
