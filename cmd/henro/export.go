@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -55,7 +56,7 @@ stoplist  prefix, reason, evidence, at`,
 
 // export writes a table; a file is there whole or not at all.
 func export(stdout io.Writer, what, to, dir, path string) (err error) {
-	write, ok := map[string]func(*store.State, *csv.Writer) error{
+	write, ok := map[string]func(*store.State, rowWriter) error{
 		"pages": exportPages, "links": exportLinks, "hosts": exportHosts, "stoplist": exportStopList,
 	}[what]
 	if !ok {
@@ -87,15 +88,16 @@ func export(stdout io.Writer, what, to, dir, path string) (err error) {
 		out = f
 	}
 	buffered := bufio.NewWriterSize(out, 1<<20)
-	w := csv.NewWriter(buffered)
-	if to == "tsv" {
-		w.Comma = '\t'
+	rows := rowWriter(tsvWriter{buffered})
+	comma := csv.NewWriter(buffered)
+	if to == "csv" {
+		rows = comma
 	}
-	if err := write(state, w); err != nil {
+	if err := write(state, rows); err != nil {
 		return err
 	}
-	w.Flush()
-	if err := errors.Join(w.Error(), buffered.Flush()); err != nil {
+	comma.Flush()
+	if err := errors.Join(comma.Error(), buffered.Flush()); err != nil {
 		return fmt.Errorf("write %s: %w", path, err)
 	}
 	if path == "-" {
@@ -107,7 +109,28 @@ func export(stdout io.Writer, what, to, dir, path string) (err error) {
 	return nil
 }
 
-func exportPages(state *store.State, w *csv.Writer) error {
+// rowWriter takes a table row by row.
+type rowWriter interface{ Write(row []string) error }
+
+// tsvWriter writes rows as text/tab-separated-values has them: no quoting, so tabs and line ends in a value become blanks.
+type tsvWriter struct{ out *bufio.Writer }
+
+var tsvBlanks = strings.NewReplacer("\t", " ", "\n", " ", "\r", " ")
+
+func (t tsvWriter) Write(row []string) error {
+	for i, value := range row {
+		if i > 0 {
+			t.out.WriteByte('\t')
+		}
+		if strings.ContainsAny(value, "\t\n\r") {
+			value = tsvBlanks.Replace(value)
+		}
+		t.out.WriteString(value)
+	}
+	return t.out.WriteByte('\n') // an error stays with the writer
+}
+
+func exportPages(state *store.State, w rowWriter) error {
 	if err := w.Write([]string{"number", "url", "status", "reason", "depth", "visits", "last_visit", "next_visit", "interval_seconds", "change_seconds", "digest", "place"}); err != nil {
 		return err
 	}
@@ -129,7 +152,7 @@ func exportPages(state *store.State, w *csv.Writer) error {
 }
 
 // exportLinks joins the links with the numbers of their pages. The pages of one partition are in memory meanwhile.
-func exportLinks(state *store.State, w *csv.Writer) error {
+func exportLinks(state *store.State, w rowWriter) error {
 	if err := w.Write([]string{"number", "from", "to", "kind", "nofollow", "anchor"}); err != nil {
 		return err
 	}
@@ -165,7 +188,7 @@ func exportLinks(state *store.State, w *csv.Writer) error {
 	})
 }
 
-func exportHosts(state *store.State, w *csv.Writer) error {
+func exportHosts(state *store.State, w rowWriter) error {
 	if err := w.Write([]string{"host", "known", "visited", "waiting", "load_per_second", "next_allowed"}); err != nil {
 		return err
 	}
@@ -176,7 +199,7 @@ func exportHosts(state *store.State, w *csv.Writer) error {
 	})
 }
 
-func exportStopList(state *store.State, w *csv.Writer) error {
+func exportStopList(state *store.State, w rowWriter) error {
 	if err := w.Write([]string{"prefix", "reason", "evidence", "at"}); err != nil {
 		return err
 	}
