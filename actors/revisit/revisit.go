@@ -21,8 +21,8 @@
 // average (T_total − T_stable)/m. That is the estimator Equation4 here: four running values.
 //
 // It is not the default, because a cumulative estimator does not follow a page that changes its habits, and one that
-// forgets as fast as it should follow is too noisy. Measured in virtual visits on pages with known λ (4,000 pages,
-// command in revisit_test.go; "re-adapts" is the number of visits until the mean of ln I is within 0.2 of the truth):
+// forgets as fast as it should follow is too noisy. Measured in virtual visits on pages with known λ
+// (TestEstimators; the rows of the average t̄c were tried and not kept; "re-adapts" is the number of visits until the mean of ln I is within 0.2 of the truth):
 //
 //	                               bias     sd of ln I   re-adapts after ×10, ÷10
 //	(4), nothing forgotten        −22 %        0.20          > 60, > 60
@@ -89,7 +89,7 @@ type Options struct {
 	PriorMean   time.Duration
 	PriorSpread float64
 	// DriftFactor k and DriftThreshold h: the estimate is dropped when λ·k or λ/k has become e^h times as likely as λ over
-	// the latest visits. Default 4 and 6.5, a false alarm in several thousand visits; drift.go says what else was
+	// the latest visits. Default 4 and 6.5, a false alarm in 4,000 visits; drift.go says what else was
 	// tried. Threshold 0 turns the test off.
 	DriftFactor, DriftThreshold float64
 	// Near is how many bits of SimHash may differ for a change that does not count. Default 3 of 64.
