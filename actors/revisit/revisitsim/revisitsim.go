@@ -40,7 +40,7 @@
 //
 // Tried and dropped: the marginal gain of a visit under a gamma posterior of λ instead of under its mean (docs 41.2 %, since it
 // favours pages of which little is known too little); intervals shorter after a change and longer after none
-// (docs −1.3 points, catalogues −2.7); a multiplier steered by the load instead of solved for (live 46.6 %); no bound on
+// (docs −1.2 points, catalogues −2.8); a multiplier steered by the load instead of solved for (live 46.6 %); no bound on
 // growth (live 30.1 %: one bad estimate can put a page off for years), bounds of 4 and 8 (docs 30.9 % and 30.5 % at half a request).
 //
 // Invariants:
