@@ -2,6 +2,7 @@ package store
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -163,13 +164,20 @@ func (c *commit) findOrigins() error {
 		orders = append(orders, order{&c.drops[i], b.drops[i].Position, &b.drops[i].Page, seen.Visit})
 	}
 	// Records of one chunk are taken together; of two orders for one position, the first is served.
-	sorted := make([]*order, len(orders))
-	for i := range orders {
-		sorted[i] = &orders[i]
+	type turn struct {
+		queue uint64 // order of the record in the queue
+		index int
 	}
-	slices.SortStableFunc(sorted, func(a, b *order) int { return bytes.Compare(a.position, b.position) })
-	for _, o := range sorted {
-		if err := c.end(o); err != nil {
+	turns := make([]turn, len(orders))
+	for i := range orders {
+		turns[i].index = i
+		if ref, _ := parsePosition(orders[i].position); ref != nil {
+			turns[i].queue = uint64(ref.Slot.Opens)<<32 | uint64(ref.Ordinal)
+		}
+	}
+	slices.SortFunc(turns, func(a, b turn) int { return cmp.Or(cmp.Compare(a.queue, b.queue), a.index-b.index) })
+	for _, t := range turns {
+		if err := c.end(&orders[t.index]); err != nil {
 			return err
 		}
 	}

@@ -1,19 +1,23 @@
 // Package seen answers whether a URL is known: exactly, on disk, in the transaction that stores the page.
 //
 // The fingerprints of one host lie packed and sorted in blocks of a page's size, keyed by host and by the least fingerprint that
-// belongs in the block. A page's links are mostly links to its own host, so one block answers many of them. That takes 12 to 13
+// belongs in the block. A page's links are mostly links to its own host, so one block answers many of them. That takes 11 to 13
 // bytes per URL, where a key per URL takes 36 to 48, and no memory at all; a Bloom filter in front was measured and dropped: 85 % of
 // the links are known, a positive of a filter must be looked up anyway, and a false one would lose a URL.
+//
+// The new URLs of a page would fall into as many blocks as there are, each a page to be written. So a host of more than one block has
+// a tail, where they gather until it is as long as a block and is dealt out.
 //
 // An entry is 8 bytes: the upper 56 bits of the URL's fingerprint, then one bit that says whether the page was visited (or given up),
 // then 7 bits of depth left, 127 for unlimited. Invariants:
 //
-//   - within a host, entries ascend strictly, over blocks too;
+//   - within a host, entries ascend strictly, over blocks too; those of the tail ascend by themselves and are in no block;
 //   - the first block of a host has the key 0, so every fingerprint belongs in exactly one block;
 //   - the depth left of an entry never falls, and visited is never taken back.
 package seen
 
 import (
+	"bytes"
 	"cmp"
 	"encoding/binary"
 	"errors"
@@ -95,10 +99,18 @@ func Create(tx *bbolt.Tx) error {
 
 // Writer applies operations within one transaction at a time. Its memory is kept from one to the next.
 type Writer struct {
-	order   []order
-	entries []Entry
-	merged  []Entry
-	key     [keyLen]byte
+	bucket *bbolt.Bucket
+	cursor *bbolt.Cursor
+	ops    []Op
+	order  []order
+	merged []Entry
+	key    [keyLen]byte
+
+	// The tail of the host in hand, read when something is not in its block.
+	tail    []Entry
+	read    bool
+	added   []Entry // ascending, not in the tail yet
+	changed bool    // an entry of the tail was
 }
 
 type order struct {
@@ -108,10 +120,10 @@ type order struct {
 
 // Apply does all operations and fills in what each found.
 func (w *Writer) Apply(tx *bbolt.Tx, ops []Op) error {
-	bucket := tx.Bucket(bucketName)
-	if bucket == nil {
+	if w.bucket = tx.Bucket(bucketName); w.bucket == nil {
 		return fmt.Errorf("bucket is missing: %w", ErrDamaged)
 	}
+	w.cursor, w.ops = w.bucket.Cursor(), ops
 	w.order = w.order[:0]
 	for i := range ops {
 		w.order = append(w.order, order{ops[i].Host, ops[i].URL &^ 0xff, i})
@@ -125,143 +137,231 @@ func (w *Writer) Apply(tx *bbolt.Tx, ops []Op) error {
 		}
 		return a.index - b.index
 	})
-	c := bucket.Cursor()
 	for i := 0; i < len(w.order); {
-		n, err := w.block(bucket, c, ops, w.order[i:])
+		n := i + 1
+		for n < len(w.order) && w.order[n].host == w.order[i].host {
+			n++
+		}
+		if err := w.host(w.order[i:n]); err != nil {
+			return err
+		}
+		i = n
+	}
+	w.bucket, w.cursor, w.ops = nil, nil, nil
+	return nil
+}
+
+// host applies the operations on one host.
+func (w *Writer) host(todo []order) error {
+	host := todo[0].host
+	w.tail, w.read, w.added, w.changed = w.tail[:0], false, w.added[:0], false
+	for len(todo) > 0 {
+		n, err := w.block(todo)
 		if err != nil {
 			return err
 		}
-		i += n
+		todo = todo[n:]
+	}
+	if len(w.added) == 0 && !w.changed {
+		return nil
+	}
+	w.merged = merge(w.merged[:0], w.tail, w.added)
+	if len(w.merged) <= MaxBlock {
+		return w.put(host, tailLeast, w.merged)
+	}
+	w.tail = append(w.tail[:0], w.merged...)
+	return w.deal(host)
+}
+
+// block applies the operations that fall into the block of the first of them, and returns how many that were.
+func (w *Writer) block(todo []order) (n int, err error) {
+	host := todo[0].host
+	b, err := find(w.cursor, host, todo[0].url)
+	if err != nil {
+		return 0, err
+	}
+	// Most links are known, so most blocks stay as they are.
+	gathers := b.least != 0 || b.end != 0 // a host of one block has no tail
+	w.merged = w.merged[:0]
+	taken, changed := 0, false // entries of the block that stand in merged
+	for n < len(todo) && (b.end == 0 || todo[n].url < b.end) {
+		url := todo[n].url
+		at, found := b.search(url)
+		entry, tailAt, inTail := Entry(0), 0, false
+		if found {
+			entry = b.at(at)
+		} else if gathers {
+			if err := w.readTail(host); err != nil {
+				return 0, err
+			}
+			if tailAt, inTail = slices.BinarySearchFunc(w.tail, url, compareURL); inTail {
+				entry = w.tail[tailAt]
+			}
+		}
+		before, known := entry, found || inTail
+		for is := known; n < len(todo) && todo[n].url == url; n++ {
+			op := &w.ops[todo[n].index]
+			entry = op.apply(entry, is)
+			is = is || op.Action != Peek
+			if n+1 == len(todo) || todo[n+1].url != url {
+				switch {
+				case known && entry == before, !is:
+				case inTail:
+					w.tail[tailAt], w.changed = entry, true
+				case !known && gathers:
+					w.added = append(w.added, entry)
+				default:
+					w.merged = append(b.append(w.merged, taken, at), entry)
+					if taken = at; known {
+						taken++
+					}
+					changed = true
+				}
+			}
+		}
+	}
+	if !changed {
+		return n, nil
+	}
+	w.merged = b.append(w.merged, taken, b.len())
+	return n, w.put(host, b.least, w.merged)
+}
+
+func (w *Writer) readTail(host uint64) error {
+	if w.read {
+		return nil
+	}
+	tail, err := readTail(w.bucket, host)
+	if err != nil {
+		return err
+	}
+	w.tail, w.read = tail.append(w.tail, 0, tail.len()), true
+	return nil
+}
+
+// deal puts the entries of the tail into their blocks and deletes it.
+func (w *Writer) deal(host uint64) error {
+	for rest := w.tail; len(rest) > 0; {
+		b, err := find(w.cursor, host, rest[0].Fingerprint())
+		if err != nil {
+			return err
+		}
+		n := len(rest)
+		if b.end != 0 {
+			n, _ = slices.BinarySearchFunc(rest, b.end, compareURL)
+		}
+		w.added = b.append(w.added[:0], 0, b.len())
+		w.merged = merge(w.merged[:0], w.added, rest[:n])
+		if err := w.put(host, b.least, w.merged); err != nil {
+			return err
+		}
+		rest = rest[n:]
+	}
+	key := keyOf(host, tailLeast)
+	if err := w.bucket.Delete(key[:]); err != nil {
+		return fmt.Errorf("delete tail: %w", err)
 	}
 	return nil
 }
 
-// block applies the operations that fall into the block of the first of them, and returns how many that were.
-func (w *Writer) block(bucket *bbolt.Bucket, c *bbolt.Cursor, ops []Op, todo []order) (int, error) {
-	host := todo[0].host
-	k, v, err := find(c, host, todo[0].url)
-	if err != nil {
-		return 0, err
-	}
-	var least uint64 // key of the block
-	var end uint64   // fingerprints from here on belong in the next block; 0: no next block
-	w.entries = w.entries[:0]
-	if k != nil {
-		if err := verify(k, v); err != nil {
-			return 0, err
-		}
-		least = binary.BigEndian.Uint64(k[8:])
-		if nk, _ := c.Next(); len(nk) == keyLen && binary.BigEndian.Uint64(nk) == host {
-			end = binary.BigEndian.Uint64(nk[8:])
-		}
-		// Most links are known, so most blocks stay as they are.
-		if n, changed := same(v[sumLen:], ops, todo, end); !changed {
-			return n, nil
-		}
-		w.entries = decode(w.entries, v)
-	}
-	// Both lists ascend: merge them.
-	out, n, changed := w.merged[:0], 0, k == nil
-	rest := w.entries
-	for n < len(todo) && todo[n].host == host && (end == 0 || todo[n].url < end) {
-		url := todo[n].url
-		at, found := slices.BinarySearchFunc(rest, url, func(e Entry, u uint64) int { return cmp.Compare(e.Fingerprint(), u) })
-		out = append(out, rest[:at]...)
-		rest = rest[at:]
-		var entry Entry
-		if found {
-			entry, rest = rest[0], rest[1:]
-		}
-		before, was := entry, found
-		for ; n < len(todo) && todo[n].host == host && todo[n].url == url; n++ {
-			op := &ops[todo[n].index]
-			entry = op.apply(entry, found)
-			found = found || op.Action != Peek
-		}
-		if found {
-			out = append(out, entry)
-			changed = changed || !was || entry != before
-		}
-	}
-	out = append(out, rest...)
-	w.merged = out
-	if !changed || len(out) == 0 {
-		return n, nil
-	}
-	return n, w.store(bucket, host, least, out)
-}
-
-// same applies the operations that fall into a block as long as they change nothing.
-func same(block []byte, ops []Op, todo []order, end uint64) (n int, changed bool) {
-	host := todo[0].host
-	for ; n < len(todo) && todo[n].host == host && (end == 0 || todo[n].url < end); n++ {
-		entry, found := search(block, todo[n].url)
-		op := &ops[todo[n].index]
-		if op.apply(entry, found) != entry || !found && op.Action != Peek {
-			return 0, true
-		}
-	}
-	return n, false
-}
-
-// search finds the entry of a fingerprint in the entries of a block.
-func search(block []byte, url uint64) (Entry, bool) {
-	low, high := 0, len(block)/8
-	for low < high {
-		mid := int(uint(low+high) / 2)
-		if Entry(binary.LittleEndian.Uint64(block[8*mid:])).Fingerprint() < url {
-			low = mid + 1
-		} else {
-			high = mid
-		}
-	}
-	if low == len(block)/8 {
-		return 0, false
-	}
-	e := Entry(binary.LittleEndian.Uint64(block[8*low:]))
-	return e, e.Fingerprint() == url
-}
-
-// store writes the entries of what was one block, in as many as they need.
-func (w *Writer) store(bucket *bbolt.Bucket, host, least uint64, entries []Entry) error {
+// put writes the entries of what was one block, in as many as they need.
+func (w *Writer) put(host, least uint64, entries []Entry) error {
 	blocks := (len(entries) + MaxBlock - 1) / MaxBlock
 	for i := range blocks {
 		part := entries[i*len(entries)/blocks : (i+1)*len(entries)/blocks]
 		if i > 0 {
 			least = part[0].Fingerprint()
 		}
-		binary.BigEndian.PutUint64(w.key[:], host)
-		binary.BigEndian.PutUint64(w.key[8:], least)
-		if err := bucket.Put(w.key[:], encode(w.key[:], part)); err != nil {
+		w.key = keyOf(host, least)
+		if err := w.bucket.Put(w.key[:], encode(w.key[:], part)); err != nil {
 			return fmt.Errorf("store block: %w", err)
 		}
 	}
 	return nil
 }
 
-// find positions the cursor at the block to which a fingerprint belongs, nil when the host has none.
-func find(c *bbolt.Cursor, host, url uint64) (k, v []byte, err error) {
-	var key [keyLen]byte
-	binary.BigEndian.PutUint64(key[:], host)
-	binary.BigEndian.PutUint64(key[8:], url&^0xff)
-	k, v = c.Seek(key[:])
-	if k == nil || string(k) != string(key[:]) {
-		if k == nil {
-			k, v = c.Last()
+// merge appends two ascending lists as one.
+func merge(out, a, b []Entry) []Entry {
+	for len(a) > 0 && len(b) > 0 {
+		if a[0] < b[0] {
+			out, a = append(out, a[0]), a[1:]
 		} else {
-			k, v = c.Prev()
+			out, b = append(out, b[0]), b[1:]
 		}
 	}
+	return append(append(out, a...), b...)
+}
+
+func compareURL(e Entry, url uint64) int { return cmp.Compare(e.Fingerprint(), url) }
+
+// tailLeast stands in the key of a tail, behind every fingerprint.
+const tailLeast = 1<<64 - 1
+
+func keyOf(host, least uint64) (key [keyLen]byte) {
+	binary.BigEndian.PutUint64(key[:], host)
+	binary.BigEndian.PutUint64(key[8:], least)
+	return key
+}
+
+// block is one verified block as it lies on disk, and the range of fingerprints that belong in it.
+type block struct {
+	entries    []byte
+	least, end uint64 // from least to before end; end 0: to the last
+}
+
+func (b *block) len() int { return len(b.entries) / 8 }
+
+func (b *block) at(i int) Entry { return Entry(binary.LittleEndian.Uint64(b.entries[8*i:])) }
+
+func (b *block) append(out []Entry, from, to int) []Entry {
+	for i := from; i < to; i++ {
+		out = append(out, b.at(i))
+	}
+	return out
+}
+
+// search finds where a fingerprint is or would be.
+func (b *block) search(url uint64) (at int, found bool) {
+	low, high := 0, b.len()
+	for low < high {
+		mid := int(uint(low+high) / 2)
+		if b.at(mid).Fingerprint() < url {
+			low = mid + 1
+		} else {
+			high = mid
+		}
+	}
+	return low, low < b.len() && b.at(low).Fingerprint() == url
+}
+
+// find reads the block to which a fingerprint belongs, an empty one when the host has none.
+func find(c *bbolt.Cursor, host, url uint64) (b block, err error) {
+	key := keyOf(host, url&^0xff)
+	k, v := c.Seek(key[:])
 	if k == nil {
-		return nil, nil, nil
+		k, v = c.Last()
+	} else if string(k) != string(key[:]) {
+		k, v = c.Prev()
+	}
+	if k == nil {
+		return b, nil
 	}
 	if len(k) != keyLen {
-		return nil, nil, fmt.Errorf("key %x: %w", k, ErrDamaged)
+		return b, fmt.Errorf("key %x: %w", k, ErrDamaged)
 	}
 	if binary.BigEndian.Uint64(k) != host {
-		return nil, nil, nil
+		return b, nil
 	}
-	return k, v, nil
+	if err := verify(k, v); err != nil {
+		return b, err
+	}
+	b.entries, b.least = v[sumLen:], binary.BigEndian.Uint64(k[8:])
+	if nk, _ := c.Next(); len(nk) == keyLen && binary.BigEndian.Uint64(nk) == host {
+		if end := binary.BigEndian.Uint64(nk[8:]); end != tailLeast {
+			b.end = end
+		}
+	}
+	return b, nil
 }
 
 // A block is crc4 ‖ entry8…, little-endian; the CRC32C is over key and entries.
@@ -272,14 +372,6 @@ func encode(key []byte, entries []Entry) []byte {
 	}
 	binary.LittleEndian.PutUint32(b, sum(key, b[sumLen:]))
 	return b
-}
-
-// decode reads a verified block.
-func decode(entries []Entry, v []byte) []Entry {
-	for v = v[sumLen:]; len(v) > 0; v = v[8:] {
-		entries = append(entries, Entry(binary.LittleEndian.Uint64(v)))
-	}
-	return entries
 }
 
 func verify(k, v []byte) error {
@@ -297,11 +389,14 @@ var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
 // Set reads the set within one transaction.
 type Set struct {
+	bucket *bbolt.Bucket
 	cursor *bbolt.Cursor
 	host   uint64
-	least  uint64
-	end    uint64
-	block  []byte // verified
+	block  block
+	read   bool // block is one of host
+	tail   block
+	tailOf uint64
+	tailed bool // tail is the one of tailOf
 }
 
 // Read starts reading.
@@ -310,82 +405,149 @@ func Read(tx *bbolt.Tx) (*Set, error) {
 	if bucket == nil {
 		return nil, fmt.Errorf("bucket is missing: %w", ErrDamaged)
 	}
-	return &Set{cursor: bucket.Cursor()}, nil
+	return &Set{bucket: bucket, cursor: bucket.Cursor()}, nil
 }
 
 // Get reads one entry. Successive questions about one block cost no look-up.
 func (s *Set) Get(host, url uint64) (Entry, bool, error) {
 	url &^= 0xff
-	if s.block == nil || host != s.host || url < s.least || s.end != 0 && url >= s.end {
-		k, v, err := find(s.cursor, host, url)
-		s.block = nil
-		if err != nil || k == nil {
+	if !s.read || host != s.host || url < s.block.least || s.block.end != 0 && url >= s.block.end {
+		var err error
+		s.read = false
+		if s.block, err = find(s.cursor, host, url); err != nil {
 			return 0, false, err
 		}
-		if err := verify(k, v); err != nil {
-			return 0, false, err
-		}
-		s.host, s.least, s.end, s.block = host, binary.BigEndian.Uint64(k[8:]), 0, v[sumLen:]
-		if nk, _ := s.cursor.Next(); len(nk) == keyLen && binary.BigEndian.Uint64(nk) == host {
-			s.end = binary.BigEndian.Uint64(nk[8:])
-		}
+		s.host, s.read = host, true
 	}
-	if e, found := search(s.block, url); found {
-		return e, true, nil
+	if at, found := s.block.search(url); found {
+		return s.block.at(at), true, nil
+	}
+	if s.block.least == 0 && s.block.end == 0 {
+		return 0, false, nil
+	}
+	if !s.tailed || s.tailOf != host {
+		var err error
+		s.tailed = false
+		if s.tail, err = readTail(s.bucket, host); err != nil {
+			return 0, false, err
+		}
+		s.tailOf, s.tailed = host, true
+	}
+	if at, found := s.tail.search(url); found {
+		return s.tail.at(at), true, nil
 	}
 	return 0, false, nil
 }
 
-// Host calls fn for the entries of one host, ascending, until it returns false.
-func (s *Set) Host(host uint64, fn func(Entry) bool) error {
-	var key [keyLen]byte
-	binary.BigEndian.PutUint64(key[:], host)
-	s.block = nil
-	for k, v := s.cursor.Seek(key[:]); len(k) == keyLen && binary.BigEndian.Uint64(k) == host; k, v = s.cursor.Next() {
-		if err := verify(k, v); err != nil {
-			return err
+func readTail(bucket *bbolt.Bucket, host uint64) (b block, err error) {
+	key := keyOf(host, tailLeast)
+	if v := bucket.Get(key[:]); v != nil {
+		if err := verify(key[:], v); err != nil {
+			return b, err
 		}
-		for v = v[sumLen:]; len(v) > 0; v = v[8:] {
-			if !fn(Entry(binary.LittleEndian.Uint64(v))) {
-				return nil
-			}
-		}
+		b.entries = v[sumLen:]
 	}
-	return nil
+	return b, nil
 }
 
-// Each calls fn for every entry, host by host, after checking that the blocks are in order.
+// Host calls fn for the entries of one host, ascending, until it returns false.
+func (s *Set) Host(host uint64, fn func(Entry) bool) error {
+	key := keyOf(host, 0)
+	err := each(s.bucket, key[:8], func(_ uint64, e Entry) error {
+		if !fn(e) {
+			return errEnough
+		}
+		return nil
+	})
+	if err == errEnough {
+		return nil
+	}
+	return err
+}
+
+var errEnough = errors.New("enough")
+
+// Each calls fn for every entry, host by host, ascending, after checking that the blocks are in order.
 func Each(tx *bbolt.Tx, fn func(host uint64, e Entry) error) error {
 	bucket := tx.Bucket(bucketName)
 	if bucket == nil {
 		return fmt.Errorf("bucket is missing: %w", ErrDamaged)
 	}
-	var last Entry
-	var lastHost uint64
-	started := false
-	return bucket.ForEach(func(k, v []byte) error {
+	return each(bucket, nil, fn)
+}
+
+func each(bucket *bbolt.Bucket, prefix []byte, fn func(host uint64, e Entry) error) error {
+	w := walk{fn: fn}
+	c := bucket.Cursor()
+	for k, v := c.Seek(prefix); k != nil && bytes.HasPrefix(k, prefix); k, v = c.Next() {
 		if len(k) != keyLen {
 			return fmt.Errorf("key %x: %w", k, ErrDamaged)
 		}
 		if err := verify(k, v); err != nil {
 			return err
 		}
-		host, least := binary.BigEndian.Uint64(k), binary.BigEndian.Uint64(k[8:])
-		first := !started || host != lastHost
-		if first != (least == 0) {
+		host, b := binary.BigEndian.Uint64(k), block{entries: v[sumLen:], least: binary.BigEndian.Uint64(k[8:])}
+		first := !w.started || host != w.host
+		if first != (b.least == 0) {
 			return fmt.Errorf("block %x is not the first of its host: %w", k, ErrDamaged)
 		}
-		for v = v[sumLen:]; len(v) > 0; v = v[8:] {
-			e := Entry(binary.LittleEndian.Uint64(v))
-			if e.Fingerprint() < least || !first && e.Fingerprint() <= last.Fingerprint() {
-				return fmt.Errorf("block %x is not in order: %w", k, ErrDamaged)
-			}
-			if err := fn(host, e); err != nil {
+		if b.least == tailLeast {
+			continue
+		}
+		if first {
+			if err := w.endHost(); err != nil {
 				return err
 			}
-			last, first = e, false
+			tail, err := readTail(bucket, host)
+			if err != nil {
+				return err
+			}
+			w.host, w.started, w.tail, w.some = host, true, tail, false
 		}
-		lastHost, started = host, true
-		return nil
-	})
+		for i := range b.len() {
+			e := b.at(i)
+			if err := w.tailBefore(e.Fingerprint()); err != nil {
+				return err
+			}
+			if e.Fingerprint() < b.least {
+				return fmt.Errorf("block %x is not in order: %w", k, ErrDamaged)
+			}
+			if err := w.next(e); err != nil {
+				return err
+			}
+		}
+	}
+	return w.endHost()
+}
+
+// walk goes through blocks and tail of a host side by side.
+type walk struct {
+	fn      func(uint64, Entry) error
+	started bool
+	host    uint64
+	tail    block
+	last    Entry
+	some    bool // last is one of the host
+}
+
+// tailBefore walks the entries of the tail below a fingerprint.
+func (w *walk) tailBefore(url uint64) error {
+	for w.tail.len() > 0 && w.tail.at(0).Fingerprint() < url {
+		e := w.tail.at(0)
+		w.tail.entries = w.tail.entries[8:]
+		if err := w.next(e); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (w *walk) endHost() error { return w.tailBefore(tailLeast) }
+
+func (w *walk) next(e Entry) error {
+	if w.some && e.Fingerprint() <= w.last.Fingerprint() {
+		return fmt.Errorf("host %016x is not in order at %x: %w", w.host, e.Fingerprint(), ErrDamaged)
+	}
+	w.last, w.some = e, true
+	return w.fn(w.host, e)
 }
