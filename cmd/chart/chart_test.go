@@ -1,0 +1,82 @@
+package chart
+
+import (
+	"bytes"
+	"encoding/csv"
+	"encoding/xml"
+	"errors"
+	"flag"
+	"io"
+	"math"
+	"os"
+	"testing"
+)
+
+var update = flag.Bool("update", false, "rewrite testdata/chart.svg and chart.csv")
+
+func sample() *Chart {
+	return &Chart{
+		Title: "Cost & room", X: "URLs, all", Y: "ns", LogX: true, Dots: true,
+		Lines: []Line{
+			{Name: "<slots>", X: []float64{1e4, 1e5, 1e6}, Y: []float64{20, 21, 22}},
+			{Name: "heap", X: []float64{1e4, 1e6}, Y: []float64{40, 160}},
+		},
+	}
+}
+
+func TestGolden(t *testing.T) {
+	for file, write := range map[string]func(io.Writer) error{"testdata/chart.svg": sample().WriteSVG, "testdata/chart.csv": sample().WriteCSV} {
+		var got bytes.Buffer
+		if err := write(&got); err != nil {
+			t.Fatal(err)
+		}
+		if *update {
+			if err := os.WriteFile(file, got.Bytes(), 0o644); err != nil {
+				t.Fatal(err)
+			}
+		}
+		want, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !bytes.Equal(got.Bytes(), want) {
+			t.Errorf("%s: got\n%s", file, got.Bytes())
+		}
+	}
+}
+
+// Whatever the points, the drawing is well-formed XML without numbers that are none, and the table is CSV.
+func TestOddCharts(t *testing.T) {
+	for name, c := range map[string]*Chart{
+		"no lines":          {},
+		"no points":         {Lines: []Line{{Name: "a"}}},
+		"one point":         {Lines: []Line{{Name: "a", X: []float64{3}, Y: []float64{0}}}},
+		"one point, log":    {LogX: true, LogY: true, Lines: []Line{{Name: "a", X: []float64{10}, Y: []float64{10}}}},
+		"zero on log":       {LogX: true, LogY: true, Lines: []Line{{Name: "a", X: []float64{0, 1, 2}, Y: []float64{-1, 0, 5}}}},
+		"not numbers":       {Lines: []Line{{Name: "a", X: []float64{math.NaN(), 1}, Y: []float64{1, math.Inf(1)}}}},
+		"below zero":        {Lines: []Line{{Name: "a", X: []float64{-5, 5}, Y: []float64{-7, 9}}}},
+		"tiny":              {Lines: []Line{{Name: "a", X: []float64{0, 1e-9}, Y: []float64{0, 1e-12}}}},
+		"more than colours": {Lines: make([]Line, 12)},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var svg, table bytes.Buffer
+			if err := errors.Join(c.WriteSVG(&svg), c.WriteCSV(&table)); err != nil {
+				t.Fatal(err)
+			}
+			if bytes.Contains(svg.Bytes(), []byte("NaN")) || bytes.Contains(svg.Bytes(), []byte("Inf")) {
+				t.Errorf("no numbers in\n%s", svg.Bytes())
+			}
+			d := xml.NewDecoder(&svg)
+			for {
+				if _, err := d.Token(); err == io.EOF {
+					break
+				} else if err != nil {
+					t.Fatal(err)
+				}
+			}
+			if _, err := csv.NewReader(&table).ReadAll(); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+}
