@@ -8,37 +8,26 @@ import (
 	"henro/master/frontier"
 )
 
-// world is a graph with what the crawls of it share.
-type world struct {
-	g     *Graph
-	rank  []float64
-	seeds []uint32
-}
-
-func newWorld(g *Graph, seeds int) world {
-	g, own := g.Reachable(g.Components(seeds, 1))
-	return world{g: g, rank: g.PageRank(DefaultPageRankOptions()), seeds: own}
-}
-
-func (w world) crawl(t *testing.T, change func(*CrawlOptions)) *Result {
+// crawl runs one crawl with changed options.
+func crawl(t *testing.T, w *World, change func(*CrawlOptions)) Run {
 	t.Helper()
 	o := DefaultCrawlOptions()
 	change(&o)
-	r, err := Crawl(w.g, w.rank, w.seeds, o)
+	r, err := w.Crawl(o)
 	if err != nil {
 		t.Fatal(err)
 	}
 	return r
 }
 
-func smallWeb(t *testing.T) world {
+func smallWeb(t *testing.T) *World {
 	o := DefaultWebOptions()
 	o.Pages, o.PagesPerHost = 20_000, 100
 	g, err := Web(o)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return newWorld(g, 30)
+	return NewWorld(g, 30, 1)
 }
 
 // The policies that drop nothing visit every page once; those that do visit what they report.
@@ -47,12 +36,12 @@ func TestCrawlsAreComplete(t *testing.T) {
 	for _, p := range frontier.Policies() {
 		for _, interval := range []time.Duration{0, time.Second} {
 			t.Run(string(p)+" "+interval.String(), func(t *testing.T) {
-				r := w.crawl(t, func(o *CrawlOptions) {
+				r := crawl(t, w, func(o *CrawlOptions) {
 					o.Frontier.Policy, o.Frontier.Interval, o.Frontier.SlotsB, o.Frontier.SlotsH = p, interval, 64, 64
 				})
 				bounded := p == frontier.PolicySlots || p == frontier.PolicyRanked
-				if !bounded && (r.Pages != w.g.Pages() || math.Abs(r.Mass-1) > 1e-6 || r.Dropped > 0) {
-					t.Errorf("%d of %d pages, %v of the rank, %d dropped", r.Pages, w.g.Pages(), r.Mass, r.Dropped)
+				if !bounded && (r.Pages != w.Graph.Pages() || math.Abs(r.Mass-1) > 1e-6 || r.Dropped > 0) {
+					t.Errorf("%d of %d pages, %v of the rank, %d dropped", r.Pages, w.Graph.Pages(), r.Mass, r.Dropped)
 				}
 				if bounded && (r.Peak > 64*64/2 || r.Dropped == 0) {
 					t.Errorf("at most %d waited, %d were dropped, %d visited", r.Peak, r.Dropped, r.Pages)
@@ -79,11 +68,11 @@ func TestCrawlsAreComplete(t *testing.T) {
 func TestRereadingFindsEverything(t *testing.T) {
 	w := smallWeb(t)
 	for _, p := range []frontier.Policy{frontier.PolicySlots, frontier.PolicyRanked} {
-		r := w.crawl(t, func(o *CrawlOptions) {
+		r := crawl(t, w, func(o *CrawlOptions) {
 			o.Frontier.Policy, o.Frontier.SlotsB, o.Frontier.SlotsH, o.Reread = p, 32, 32, 1
 		})
-		if r.Pages != w.g.Pages() {
-			t.Errorf("%s: %d of %d pages", p, r.Pages, w.g.Pages())
+		if r.Pages != w.Graph.Pages() {
+			t.Errorf("%s: %d of %d pages", p, r.Pages, w.Graph.Pages())
 		}
 	}
 }
@@ -94,12 +83,12 @@ func TestSlotsPreferWhatIsLinked(t *testing.T) {
 	w := smallWeb(t)
 	last := 0.0
 	for _, b := range []int{16, 64, 256} {
-		r := w.crawl(t, func(o *CrawlOptions) { o.Frontier.SlotsB, o.Frontier.SlotsH = b, 32 })
+		r := crawl(t, w, func(o *CrawlOptions) { o.Frontier.SlotsB, o.Frontier.SlotsH = b, 32 })
 		if r.Mass <= last {
 			t.Errorf("B = %d collects %.3f, less than with a smaller B", b, r.Mass)
 		}
 		last = r.Mass
-		if share := float64(r.Pages) / float64(w.g.Pages()); r.Mass < share {
+		if share := float64(r.Pages) / float64(w.Graph.Pages()); r.Mass < share {
 			t.Errorf("B = %d: %.3f of the pages hold only %.3f of the rank", b, share, r.Mass)
 		}
 	}
@@ -108,29 +97,91 @@ func TestSlotsPreferWhatIsLinked(t *testing.T) {
 // On every graph at hand, ranked with a tenth of the room that irlbot needs is ahead of it and of breadth-first in the mean of
 // the crawl by one hundredth of the rank at least, and behind by no more than three anywhere.
 func TestRankedLeads(t *testing.T) {
-	worlds := []world{smallWeb(t)}
+	worlds := []*World{smallWeb(t)}
 	for _, g := range largeGraphs(t) {
-		worlds = append(worlds, newWorld(g, 100))
+		worlds = append(worlds, NewWorld(g, 100, 1))
 	}
 	for _, w := range worlds {
-		t.Run(w.g.Name, func(t *testing.T) {
-			breadth := w.crawl(t, func(o *CrawlOptions) { o.Frontier.Policy = frontier.PolicyFIFO })
-			irlbot := w.crawl(t, func(o *CrawlOptions) { o.Frontier.Policy = frontier.PolicyIRLbot })
-			ranked := w.crawl(t, func(o *CrawlOptions) {
+		t.Run(w.Graph.Name, func(t *testing.T) {
+			breadth := crawl(t, w, func(o *CrawlOptions) { o.Frontier.Policy = frontier.PolicyFIFO })
+			irlbot := crawl(t, w, func(o *CrawlOptions) { o.Frontier.Policy = frontier.PolicyIRLbot })
+			ranked := crawl(t, w, func(o *CrawlOptions) {
 				o.Frontier.Policy, o.Order, o.Reread = frontier.PolicyRanked, frontier.OrderOPIC, 2
 				o.Frontier.SlotsB, o.Frontier.SlotsH = irlbot.Peak/10/2*2, 2
 			})
-			mean, least := 0.0, 1.0
-			for percent := 1; percent < 100; percent++ {
-				pages := w.g.Pages() * percent / 100
-				lead := ranked.MassAt(pages) - max(breadth.MassAt(pages), irlbot.MassAt(pages))
-				mean += lead / 99
-				least = min(least, lead)
-			}
+			mean, least, _ := w.Lead(ranked, breadth, irlbot)
 			t.Logf("%d waiting instead of %d, ahead by %.3f in the mean, %.3f at least, mass %.4f", ranked.Peak, irlbot.Peak, mean, least, ranked.Mass)
 			if mean < 0.01 || least < -0.03 || ranked.Mass < 0.999 || ranked.Peak > irlbot.Peak/10 {
 				t.Errorf("%d waiting instead of %d, ahead by %.3f in the mean, %.3f at least, mass %.4f", ranked.Peak, irlbot.Peak, mean, least, ranked.Mass)
 			}
 		})
+	}
+}
+
+func TestFitFillsTheRoom(t *testing.T) {
+	w := smallWeb(t)
+	size, err := w.Fit(DefaultCrawlOptions(), 1000)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := crawl(t, w, func(o *CrawlOptions) { o.Frontier.SlotsB, o.Frontier.SlotsH = size, size })
+	if size%2 != 0 || r.Peak > 1000 || r.Peak < 600 {
+		t.Errorf("B = H = %d has up to %d waiting, at most 1000 wanted", size, r.Peak)
+	}
+}
+
+func TestOptimalIsAheadOfAll(t *testing.T) {
+	w := smallWeb(t)
+	optimal := w.Optimal(200)
+	for _, p := range frontier.Policies() {
+		run := crawl(t, w, func(o *CrawlOptions) { o.Frontier.Policy = p })
+		if _, least, at := w.Lead(optimal, run); least < -1e-3 {
+			t.Errorf("%s is ahead of OPT by %v at %d %%", p, -least, at)
+		}
+	}
+}
+
+// A clock that ticks with each reading shows that the measure counts what it should.
+func TestMeasureCost(t *testing.T) {
+	for name, q := range map[string]func() (Queue, error){
+		"heap": func() (Queue, error) { return HeapQueue(), nil },
+		"slots": func() (Queue, error) {
+			o := frontier.DefaultOptions()
+			o.Policy, o.SlotsB, o.SlotsH = frontier.PolicySlots, 1024, 1024
+			return PolicyQueue(o)
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			queue, err := q()
+			if err != nil {
+				t.Fatal(err)
+			}
+			now := time.Duration(0)
+			cost := MeasureCost(queue, 100_000, func() time.Duration { now += time.Millisecond; return now })
+			if want := time.Millisecond / (1 << 12); cost.Enqueue != want || cost.Next < want || cost.Next > 8*want {
+				t.Errorf("%v and %v per URL, with a tick of 1 ms per block of 4096", cost.Enqueue, cost.Next)
+			}
+			if cost.Waiting < 70_000 || cost.Waiting > 80_000 {
+				t.Errorf("%d of 100,000 wait when a quarter is handed out", cost.Waiting)
+			}
+		})
+	}
+}
+
+// The heap hands out in the order of time.
+func TestHeapQueueIsAHeap(t *testing.T) {
+	q := HeapQueue().(*heapQueue)
+	for host := range uint64(1000) {
+		q.Enqueue(host, host*2654435761<<40)
+	}
+	last := uint64(0)
+	for q.Len() > 0 {
+		if q.urls[0].at < last {
+			t.Fatalf("%d after %d", q.urls[0].at, last)
+		}
+		last = q.urls[0].at
+		if q.Step() != 1 {
+			t.Fatal("nothing handed out")
+		}
 	}
 }
