@@ -250,6 +250,7 @@ func (m *Master) Receive(ctx actor.Context) {
 		m.tick(ctx)
 	case *flushAcks:
 		m.flushAcks(ctx)
+	case *actor.DeadLetterResponse: // a slave is gone: its leases end by themselves
 	case actor.SystemMessage, actor.AutoReceiveMessage:
 	default:
 		m.log.WithFields(logrus.Fields{"message": fmt.Sprintf("%T", msg), "sender": ctx.Sender()}).Warn("unknown message")

@@ -177,6 +177,7 @@ func (s *Slave) Receive(ctx actor.Context) {
 		counts := s.counts
 		counts.Leases, counts.Unstored = len(s.leases), s.window.used()
 		ctx.Respond(&counts)
+	case *actor.DeadLetterResponse: // the master is gone: everything is said again to the next
 	case actor.SystemMessage, actor.AutoReceiveMessage:
 	default:
 		s.log.WithFields(logrus.Fields{"message": fmt.Sprintf("%T", m), "sender": ctx.Sender()}).Warn("unknown message")

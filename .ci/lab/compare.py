@@ -132,7 +132,9 @@ def main():
                         asked[columns[4] + columns[5]] += 1
         repeats = sum(n - 1 for n in asked.values())
         say(repeats <= o.repeats, "%d URLs asked for, %d repeats" % (len(asked), repeats), [url for url, n in asked.items() if n > 1])
-        say(set(asked) >= set(truth), "%d URLs of the truth were never asked for" % len(set(truth) - set(asked)), set(truth) - set(asked))
+        # What nginx cannot parse it answers with 400, and logs without host and URI.
+        missed = {url for url, row in truth.items() if row["status"] != "400"} - set(asked)
+        say(not missed, "%d URLs of the truth were never asked for" % len(missed), missed)
 
     if o.warc:
         count, wrong, records = archived(o.warc)

@@ -192,3 +192,35 @@ func TestHostsThatCannotBeReachedAreGivenUpWithAReason(t *testing.T) {
 		}
 	})
 }
+
+// What cannot be stored does not count, and is fetched again when there is room.
+func TestAFullDiskEndsTheCrawlAndItGoesOnWhenThereIsRoom(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w, err := fakeweb.New(fakeweb.Options{Seed: 10, Hosts: 3, Domains: 1, Pages: 400, Degree: 20, PageBytes: 8 << 10})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer w.Close()
+		dir := t.TempDir()
+		small := func(o *master.Options) {
+			o.Store.Partitions, o.Store.MaxBytes, o.Store.MapBytes = 1, 300<<10, 0
+			o.Hosts.Politeness.Floor = 100 * time.Millisecond
+		}
+		status := runCrawl(t, crawlOf(t, dir, w, -1, small))
+		if status.End != master.DiskFull || config.Code(config.EndError(t.Context(), status)) != config.ExitDiskFull {
+			t.Fatalf("ended with %q after %d pages", status.End, status.Totals.Pages)
+		}
+		status = runCrawl(t, crawlOf(t, dir, w, -1, func(o *master.Options) {
+			small(o)
+			o.Store.MaxBytes = 0
+		}))
+		truth, err := w.Reachable(fakeweb.Crawl{Seeds: w.Seeds(), Depth: -1})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if status.End != master.Finished {
+			t.Errorf("ended with %q", status.End)
+		}
+		compare(t, visited(t, dir), slices.Collect(maps.Keys(truth.Fetched)))
+	})
+}
