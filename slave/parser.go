@@ -282,7 +282,8 @@ func (p *Parser) archive(ctx actor.Context, m *parse, made *factMade) {
 			copy(x.Earlier.Digest[:], m.task.Digest)
 		}
 	}
-	records, members := p.builder.AppendExchange(nil, x)
+	room := make([]byte, 0, len(r.Payload)/3+2048) // HTML comes to a quarter of itself: grown once, if at all
+	records, members := p.builder.AppendExchange(room, x)
 	ctx.RequestWithCustomSender(p.archivist, &actors.Archive{
 		Records: records, Captures: []cdxj.Entry{cdxj.New(r.URL, x, members, r.Status, r.Header.Get("Content-Type"))}, Tag: made,
 	}, p.slave)
