@@ -55,9 +55,9 @@ crawls the sites you name, writes WARC 1.1 archives and a link graph, and knows 
 			root.AddCommand(c)
 		}
 	}
-	add("crawl", newCrawlCommand(), newDemoCommand())
+	add("crawl", newCrawlCommand(), newDemoCommand(), newKeyCommand())
 	add("steer", newStatusCommand(), newPauseCommand(), newResumeCommand(), newStopCommand(), newSeedsCommand(), newBackupCommand())
 	add("look", newPageCommand(), newHostCommand(), newExportCommand(), newCheckCommand(), newCompactCommand())
-	add("try", newFakewebCommand())
+	add("try", newFakewebCommand(), newSimulateCommand())
 	return root
 }
