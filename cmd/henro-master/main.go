@@ -104,6 +104,7 @@ func (f *flags) lead(cmd *cobra.Command, arguments []string) error {
 	if err := config.Dir(o.Dir); err != nil {
 		return err
 	}
+	defer config.KeepLog(log, o.Dir, "henro-master").Close()
 	o.Name, o.Boot, o.Version = f.peers.Name, cluster.NewBoot(), version
 	status, err := f.crawlWith(cmd.Context(), o, seeds, listener, log.WithField("node", f.peers.Name))
 	if err != nil {

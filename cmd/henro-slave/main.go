@@ -86,6 +86,7 @@ func run(ctx context.Context, dir string, peers *config.Peers, work *config.Work
 	if err := errors.Join(work.Check(), config.Dir(dir)); err != nil {
 		return err
 	}
+	defer config.KeepLog(log, dir, "henro-slave").Close()
 	o, err := work.Options(dir)
 	if err != nil {
 		return err

@@ -90,6 +90,7 @@ func (c *crawlFlags) start(cmd *cobra.Command, seeds []master.Seed) error {
 	if err := config.Dir(o.Dir); err != nil {
 		return err
 	}
+	defer config.KeepLog(log, o.Dir, "henro").Close()
 	e := &embedded{o: o, work: c.work, seeds: seeds, log: log, progress: newProgress(cmd.ErrOrStderr(), c.run.Progress)}
 	status, err := e.crawl(cmd.Context(), func(ctx context.Context, node *master.Node) error {
 		if listener == nil {

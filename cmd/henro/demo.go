@@ -71,6 +71,7 @@ func (c *crawlFlags) demo(cmd *cobra.Command) error {
 	if err := config.Dir(o.Dir); err != nil {
 		return err
 	}
+	defer config.KeepLog(log, o.Dir, "henro").Close()
 	e := &embedded{o: o, work: c.work, seeds: seeds, log: log, progress: newProgress(cmd.ErrOrStderr(), "auto")}
 	status, err := e.crawl(cmd.Context(), func(ctx context.Context, _ *master.Node) error { <-ctx.Done(); return nil })
 	if err != nil {

@@ -1,0 +1,37 @@
+package config_test
+
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/sirupsen/logrus"
+
+	"henro/cmd/config"
+)
+
+func TestTheFileKeepsWhatTheScreenDoesNotShow(t *testing.T) {
+	var screen bytes.Buffer
+	logger := logrus.New()
+	logger.SetOutput(&screen)
+	logger.SetLevel(logrus.WarnLevel)
+	dir := t.TempDir()
+	closer := config.KeepLog(logrus.NewEntry(logger), dir, "henro")
+	logger.Info("rare fact")
+	logger.Warn("surprise")
+	logger.Debug("decision")
+	if err := closer.Close(); err != nil {
+		t.Fatal(err)
+	}
+	kept, err := os.ReadFile(filepath.Join(dir, "logs", "henro.log"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for word, want := range map[string][2]bool{"rare fact": {false, true}, "surprise": {true, true}, "decision": {false, false}} {
+		if strings.Contains(screen.String(), word) != want[0] || strings.Contains(string(kept), word) != want[1] {
+			t.Errorf("%q: on the screen %v, in the file %v", word, strings.Contains(screen.String(), word), strings.Contains(string(kept), word))
+		}
+	}
+}
