@@ -154,6 +154,8 @@ type Master struct {
 	quiet     quietRound
 	visits    uint64 // stored in this run
 	last      Status
+	measured  bool
+	before    uint64 // pages and revisits of earlier runs
 }
 
 // slave is one slave as the Master talks to it.

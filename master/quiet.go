@@ -83,6 +83,9 @@ func (m *Master) measure() {
 		s.Waiting += answer.Stats.Waiting
 	}
 	m.last = s
+	if !m.measured {
+		m.measured, m.before = true, s.Totals.Pages+s.Totals.Revisits
+	}
 }
 
 // status is how the crawl goes, by the latest round of questions.
@@ -106,7 +109,7 @@ func (m *Master) status() *Status {
 	}
 	s.Seconds = time.Since(m.startedAt).Seconds()
 	if s.Seconds > 0 {
-		s.PerSecond = float64(m.visits) / s.Seconds
+		s.PerSecond = float64(s.Totals.Pages+s.Totals.Revisits-m.before) / s.Seconds
 	}
 	for _, err := range m.stalled {
 		s.Stalled = err.Error()
