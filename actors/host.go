@@ -27,6 +27,7 @@ type HostOptions struct {
 	PageBudget   int           // visits of one lease at most
 	TaskBudget   int           // tasks of one lease at most: they must fit into one message
 	KnownBudget  int           // fingerprints sent with a lease at most; a host with more is not followed inside leases
+	Follow       bool          // slaves follow links within a lease, before they are written down; not when a frontier of its own decides what is visited
 	LookAhead    time.Duration // a host that may be asked this soon is lent already; its slave waits
 	Retries      int           // failed visits of a page, or of robots.txt, before it is given up
 	RetryWait    time.Duration // before the first retry, doubled for each further
@@ -40,7 +41,7 @@ type HostOptions struct {
 func DefaultHostOptions() HostOptions {
 	return HostOptions{
 		Politeness: politeness.DefaultOptions(), Revisit: revisit.DefaultOptions(),
-		LeaseSpan: 30 * time.Second, PageBudget: 1000, TaskBudget: 500, KnownBudget: 8000, LookAhead: time.Second,
+		LeaseSpan: 30 * time.Second, PageBudget: 1000, TaskBudget: 500, KnownBudget: 8000, Follow: true, LookAhead: time.Second,
 		Retries: 3, RetryWait: time.Minute, MaxRedirects: 20,
 		MaxAwake: 50_000, RestAfter: 30 * time.Second, RobotsAgent: "henro",
 	}
@@ -66,7 +67,7 @@ type (
 		Lease       uint64
 		Slave, Boot string
 		Until       time.Time
-		PageBudget  int // of the crawl's own limit; 0: none
+		PageBudget  int // of the crawl's own limit, or of what the frontier handed out; 0: none
 	}
 	// Lent answers Lend.
 	Lent struct {
@@ -75,7 +76,10 @@ type (
 		Task        *messages.HostTask
 	}
 	// LendRefused answers Lend when there was nothing to lend after all.
-	LendRefused struct{ Lease uint64 }
+	LendRefused struct {
+		Lease  uint64
+		NextAt time.Time // before which the host may not be asked again
+	}
 	// HostFacts carries what a slave reported under a lease, in order.
 	HostFacts struct {
 		Lease uint64
@@ -92,7 +96,8 @@ type (
 	FactsStored struct {
 		Lease, Seq uint64
 		Visits     int
-		Closed     bool // the lease has ended, and that is on disk too
+		Closed     bool      // the lease has ended, and that is on disk too
+		NextAt     time.Time // of a closed lease: before which the host may not be asked again
 	}
 )
 
@@ -280,7 +285,11 @@ func (h *Host) ready(ctx actor.Context) {
 		h.asking = m
 		h.behavior.Become(h.lending)
 		h.voided = false
-		ctx.Request(h.partition, &PagesAsked{Host: h.name, Limit: h.budget(m), Known: h.KnownBudget})
+		asked := &PagesAsked{Host: h.name, Limit: h.budget(m)}
+		if h.Follow {
+			asked.Known = h.KnownBudget
+		}
+		ctx.Request(h.partition, asked)
 	case *HostFacts, *LeaseVoid:
 		h.refuse(ctx)
 	case *restAfter:
@@ -383,7 +392,7 @@ func (h *Host) written(ctx actor.Context, tag any) {
 	case *refusedTag:
 		h.refuseLend(ctx)
 	case *factsTag:
-		ctx.Send(h.master, &FactsStored{Lease: tag.lease, Seq: tag.seq, Visits: tag.visits, Closed: tag.closed})
+		ctx.Send(h.master, &FactsStored{Lease: tag.lease, Seq: tag.seq, Visits: tag.visits, Closed: tag.closed, NextAt: h.politeness.NextAllowed()})
 		if tag.closed {
 			h.lease = nil
 			h.becomeReady(ctx)

@@ -77,7 +77,7 @@ func (h *Host) prepare(ctx actor.Context, m *PagesLoaded) {
 func (h *Host) refuseLend(ctx actor.Context) {
 	lend := h.asking
 	h.asking = nil
-	ctx.Send(h.master, &LendRefused{lend.Lease})
+	ctx.Send(h.master, &LendRefused{Lease: lend.Lease, NextAt: h.politeness.NextAllowed()})
 	h.becomeReady(ctx)
 }
 
@@ -91,7 +91,7 @@ func (h *Host) makeTask(due []store.Entry, m *PagesLoaded) *messages.HostTask {
 		Lease: h.asking.Lease, Host: h.name,
 		IntervalNs: int64(h.politeness.Interval(&h.Politeness)), PageBudget: uint32(budget),
 		Prefixes: prefixes, MaxRedirects: uint32(h.MaxRedirects),
-		Follow: m.Whole && len(prefixes) > 0,
+		Follow: h.Follow && m.Whole && len(prefixes) > 0,
 	}
 	if h.robots != nil && time.Now().Before(h.record.RobotsUntil) {
 		task.Robots = h.record.Robots

@@ -3,6 +3,7 @@ package actors
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/asynkron/protoactor-go/actor"
@@ -27,6 +28,7 @@ type (
 		Lease      *store.Lease
 		EndLease   uint64
 		Totals     Totals // added to the crawl's totals
+		Seeds      bool   // the candidates are seeds: no frontier turns them away
 		Urgent     bool   // somebody waits for the answer
 		Tag        any    // sent back
 	}
@@ -139,6 +141,7 @@ type Partition struct {
 	index int
 	state *store.State
 	disk  *store.Partition
+	order Order
 	hosts *actor.PID
 	owner *actor.PID // the Master, told of stalls
 	log   *logrus.Entry
@@ -152,6 +155,8 @@ type Partition struct {
 	failed    *store.Batch // could not be committed, first to be tried again
 	busy      bool         // a commit is under way
 	oldest    time.Time    // when the batch was begun
+	accepted  acceptances  // by the gate, of the batch
+	accepting acceptances  // likewise, of the batch being committed
 	urgent    bool
 	lastAt    time.Time // of the last commit's start
 	timer     timer
@@ -171,11 +176,15 @@ type writer struct {
 	answer any
 }
 
+// acceptances are the URLs that the gate accepted and that are not on disk yet, with their hosts: one that two pages link to
+// meanwhile is offered once.
+type acceptances map[uint64]store.HostID
+
 // PartitionProps makes the actor of partition index of the state.
-func PartitionProps(o PartitionOptions, state *store.State, index int, hosts, owner *actor.PID, log *logrus.Entry) *actor.Props {
+func PartitionProps(o PartitionOptions, order Order, state *store.State, index int, hosts, owner *actor.PID, log *logrus.Entry) *actor.Props {
 	return actor.PropsFromProducer(func() actor.Actor {
 		return &Partition{
-			o: o, index: index, state: state, disk: state.Partitions[index], hosts: hosts, owner: owner,
+			o: o, order: order, index: index, state: state, disk: state.Partitions[index], hosts: hosts, owner: owner,
 			log: log.WithFields(logrus.Fields{"actor": "partition", "partition": index}),
 		}
 	})
@@ -195,6 +204,9 @@ func (p *Partition) Receive(ctx actor.Context) {
 		p.start(ctx)
 	case *actor.Stopping:
 		p.timer.stop()
+	case *actor.Restarting:
+		p.release(p.accepted)
+		p.release(p.accepting)
 	case *actor.Stopped:
 		p.flushLast()
 	case *partitionPeers:
@@ -206,7 +218,7 @@ func (p *Partition) Receive(ctx actor.Context) {
 	case *CandidatesSent:
 		for _, parcel := range m.Parcels {
 			for i := range parcel.Candidates {
-				p.batch.Admit(parcel.Candidates[i])
+				p.admit(parcel.Candidates[i], false)
 			}
 		}
 		p.wrote(ctx, &CandidatesStored{m.Parcels}, true)
@@ -235,6 +247,7 @@ func (p *Partition) Receive(ctx actor.Context) {
 func (p *Partition) start(ctx actor.Context) {
 	p.batch = store.NewBatch(time.Now())
 	p.owners, p.delivered = map[string]int{}, make([]uint64, deliveredKept)
+	p.accepted, p.accepting = acceptances{}, acceptances{}
 	totals, err := p.disk.Meta(totalsMeta)
 	if err == nil {
 		err = p.totals.UnmarshalBinary(totals)
@@ -267,6 +280,9 @@ func (p *Partition) start(ctx actor.Context) {
 func (p *Partition) write(ctx actor.Context, m *Write) {
 	for i := range m.Visits {
 		p.batch.Visit(m.Visits[i])
+		if v := &m.Visits[i]; p.order.Ranks != nil && !v.Retry && v.Links != nil && v.Page.Timing.Visits == 0 {
+			p.order.Ranks.Read(fingerprint.URL(v.Page.URL), v.Links)
+		}
 	}
 	for i := range m.Moves {
 		p.batch.Move(m.Moves[i].Position, m.Moves[i].Page)
@@ -280,8 +296,8 @@ func (p *Partition) write(ctx actor.Context, m *Write) {
 		owner := p.ownerOf(c.Host)
 		switch {
 		case owner == p.index:
-			p.batch.Admit(*c)
-		case !p.isDelivered(c):
+			p.admit(*c, m.Seeds)
+		case p.order.Gate != nil || !p.isDelivered(c): // a gate may have turned away what was delivered
 			if foreign == nil {
 				foreign = map[int][]store.Candidate{}
 			}
@@ -310,6 +326,52 @@ func (p *Partition) write(ctx actor.Context, m *Write) {
 	}
 	p.totals.Add(&m.Totals)
 	p.wrote(ctx, &Written{Tag: m.Tag}, m.Urgent)
+}
+
+// admit adds a candidate to the batch, unless it is unknown and the gate turns it away.
+func (p *Partition) admit(c store.Candidate, seed bool) {
+	if p.order.Ranks != nil {
+		c.Band = p.order.Ranks.Band(fingerprint.URL(c.URL), c.Depth)
+	}
+	if p.order.Gate != nil && !p.pass(&c, seed) {
+		return
+	}
+	p.batch.Admit(c)
+}
+
+// pass has the gate judge a URL that is neither on disk nor on its way there.
+func (p *Partition) pass(c *store.Candidate, seed bool) bool {
+	fp := fingerprint.URL(c.URL)
+	for _, accepted := range []acceptances{p.accepted, p.accepting} {
+		if _, ok := accepted[fp]; ok {
+			return true
+		}
+	}
+	_, _, known, err := p.disk.Seen(c.URL)
+	if err != nil {
+		panic(fmt.Errorf("look for %s: %w", c.URL, err))
+	}
+	if known {
+		return true
+	}
+	offered := p.order.Gate.Offer(c, seed)
+	if offered.Dropped {
+		p.totals.Dropped++
+		return false
+	}
+	if offered.Again {
+		p.totals.Returned++
+	}
+	p.accepted[fp] = store.IDOf(c.Host)
+	return true
+}
+
+// release tells the gate that what it accepted is on disk.
+func (p *Partition) release(accepted acceptances) {
+	for _, host := range accepted {
+		p.order.Gate.Stored(host)
+	}
+	clear(accepted)
 }
 
 // ownerOf returns the partition of a host. Finding the registrable domain costs a microsecond, so it is remembered for a while.
@@ -382,6 +444,7 @@ func (p *Partition) flush(ctx actor.Context) {
 		p.batch.PutMeta(totalsMeta, totals)
 		p.pending, p.batch = p.batch, store.NewBatch(p.lastAt)
 		p.inFlight, p.writers = p.writers, nil
+		p.accepting, p.accepted = p.accepted, p.accepting // that of the last batch, empty
 		p.oldest, p.urgent = time.Time{}, false
 	}
 	ctx.Request(p.committer, &commit{p.pending})
@@ -428,6 +491,7 @@ func (p *Partition) settle(ctx actor.Context, m *committed) {
 	}
 	p.commits++
 	p.pending = nil
+	p.release(p.accepting)
 	if stats, err := p.disk.Stats(); err == nil {
 		p.stats = stats
 	}
@@ -512,13 +576,35 @@ func (p *Partition) loadPages(ctx actor.Context, m *PagesAsked) {
 	id := store.IDOf(m.Host)
 	answer := &PagesLoaded{}
 	var err error
-	if answer.Waiting, err = p.disk.Fresh(id, nil, m.Limit); err == nil && m.Known > 0 {
+	limit := m.Limit
+	if p.order.Ranks != nil {
+		limit = max(limit, min(rankWindow*limit, rankMost))
+	}
+	if answer.Waiting, err = p.disk.Fresh(id, nil, limit); err == nil && m.Known > 0 {
 		answer.Known, answer.Whole, err = p.disk.Known(id, m.Known)
 	}
 	if err != nil {
 		panic(fmt.Errorf("load pages of %s: %w", m.Host, err))
 	}
+	if len(answer.Entries) > m.Limit {
+		answer.Entries = p.best(answer.Entries, m.Limit)
+	}
 	ctx.Respond(answer)
+}
+
+// best returns the entries that are worth most now, those to be tried again last; equals in the order in which they came.
+func (p *Partition) best(entries []store.Entry, limit int) []store.Entry {
+	bands := make(map[string]int, len(entries))
+	for i := range entries {
+		page := &entries[i].Page
+		band := int(p.order.Ranks.Band(fingerprint.URL(page.URL), page.Depth))
+		if !page.Next.IsZero() {
+			band = store.RetryBand
+		}
+		bands[string(entries[i].Position)] = band
+	}
+	slices.SortStableFunc(entries, func(a, b store.Entry) int { return bands[string(a.Position)] - bands[string(b.Position)] })
+	return entries[:limit]
 }
 
 func (p *Partition) loadEntries(ctx actor.Context, m *EntriesAsked) {

@@ -13,6 +13,8 @@ type Totals struct {
 	Bytes      uint64 `json:"bytes"`       // payload as it came
 	StopListed uint64 `json:"stop_listed"` // links not admitted because of the stop list
 	OutOfScope uint64 `json:"out_of_scope"`
+	Dropped    uint64 `json:"dropped,omitempty"`  // unknown URLs that a bounded frontier had no room for, each time they turned up
+	Returned   uint64 `json:"returned,omitempty"` // URLs that it took after having dropped them
 	// Errors totals visits given up without a response, by messages.Reason, and answers from 400 on by their status.
 	Errors map[string]uint64 `json:"errors,omitempty"`
 }
@@ -25,6 +27,8 @@ func (c *Totals) Add(other *Totals) {
 	c.Bytes += other.Bytes
 	c.StopListed += other.StopListed
 	c.OutOfScope += other.OutOfScope
+	c.Dropped += other.Dropped
+	c.Returned += other.Returned
 	for reason, n := range other.Errors {
 		c.err(reason, n)
 	}
