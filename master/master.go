@@ -24,6 +24,7 @@ import (
 
 	"henro/actors"
 	"henro/actors/scope"
+	"henro/master/frontier"
 	"henro/master/ledger"
 	"henro/messages"
 	"henro/messages/weburl"
@@ -83,19 +84,20 @@ const (
 
 // Status is how a crawl goes.
 type Status struct {
-	State     State         `json:"state"`
-	End       End           `json:"end,omitempty"`
-	Totals    actors.Totals `json:"totals"`
-	Hosts     uint64        `json:"hosts"`
-	Waiting   uint64        `json:"waiting"` // URLs in the frontier
-	Known     uint64        `json:"known"`   // URLs ever admitted
-	Ready     int           `json:"ready"`   // hosts that wait to be lent
-	NextReady time.Time     `json:"next_ready,omitzero"`
-	Leases    int           `json:"leases"`
-	Slaves    []SlaveStatus `json:"slaves"`
-	Seconds   float64       `json:"seconds"` // of this run
-	PerSecond float64       `json:"pages_per_second"`
-	Stalled   string        `json:"stalled,omitempty"` // why nothing can be stored
+	State     State           `json:"state"`
+	End       End             `json:"end,omitempty"`
+	Totals    actors.Totals   `json:"totals"`
+	Hosts     uint64          `json:"hosts"`
+	Waiting   uint64          `json:"waiting"` // URLs in the frontier
+	Known     uint64          `json:"known"`   // URLs ever admitted
+	Ready     int             `json:"ready"`   // hosts that wait to be lent
+	NextReady time.Time       `json:"next_ready,omitzero"`
+	Leases    int             `json:"leases"`
+	Frontier  *FrontierStatus `json:"frontier,omitempty"` // without one, the Hosts take turns
+	Slaves    []SlaveStatus   `json:"slaves"`
+	Seconds   float64         `json:"seconds"` // of this run
+	PerSecond float64         `json:"pages_per_second"`
+	Stalled   string          `json:"stalled,omitempty"` // why nothing can be stored
 }
 
 // SlaveStatus is what the Master knows of one slave.
@@ -136,6 +138,7 @@ type Master struct {
 
 	ledger  ledger.Ledger
 	ready   *readyHosts
+	order   *order // nil: the host that has been ready longest comes first
 	slaves  map[string]*slave
 	lastID  uint64
 	serving int // of slaves, for taking turns
@@ -208,12 +211,16 @@ func (m *Master) Receive(ctx actor.Context) {
 			s.pid = nil
 		}
 	case *actors.HostReady:
-		m.ready.put(msg.Host, msg.At)
+		if m.order != nil {
+			m.order.announce(msg.Host, msg.At, m.ready)
+		} else {
+			m.ready.put(msg.Host, msg.At)
+		}
 		m.dispatch(ctx)
 	case *actors.Lent:
 		m.send(ctx, msg)
 	case *actors.LendRefused:
-		m.closeLease(msg.Lease)
+		m.closeLease(msg.Lease, msg.NextAt)
 		m.dispatch(ctx)
 	case *actors.LeasesFound:
 		m.restoreLeases(msg)
@@ -260,14 +267,38 @@ func (m *Master) Receive(ctx actor.Context) {
 }
 
 func (m *Master) start(ctx actor.Context) {
+	order, err := m.makeOrder()
+	if err != nil {
+		panic(err)
+	}
 	m.hosts = ctx.Spawn(actors.HostsProps(m.o.Hosts, ctx.Self(), m.log))
 	for i := range m.state.Partitions {
-		m.partitions = append(m.partitions, ctx.Spawn(actors.PartitionProps(m.o.Partition, m.state, i, m.hosts, ctx.Self(), m.log)))
+		m.partitions = append(m.partitions, ctx.Spawn(actors.PartitionProps(m.o.Partition, order, m.state, i, m.hosts, ctx.Self(), m.log)))
 	}
 	actors.IntroducePartitions(ctx.Send, m.partitions)
 	ctx.Send(m.hosts, &actors.ScopeChanged{Rules: m.scope})
 	ctx.Send(m.hosts, &actors.Introduction{Partitions: m.partitions, PartitionOf: m.state.PartitionOf})
 	m.again(ctx)
+}
+
+// makeOrder reads what waits, before anything more can be admitted.
+func (m *Master) makeOrder() (actors.Order, error) {
+	var o actors.Order
+	ranks, err := newRanks(m.o.Order, m.state)
+	if err != nil {
+		return o, err
+	}
+	if ranks != nil {
+		o.Ranks = ranks
+	}
+	if m.o.Frontier.Policy == "" || m.o.Frontier.Policy == frontier.PolicyHost {
+		return o, nil
+	}
+	m.o.Hosts.Follow = false // it would go round the frontier
+	if m.order, err = newOrder(m.o.Frontier, &m.o.Hosts, m.state, ranks); err == nil {
+		o.Gate = m.order
+	}
+	return o, err
 }
 
 func (m *Master) again(ctx actor.Context) {
@@ -375,6 +406,9 @@ func (m *Master) dispatch(ctx actor.Context) {
 		}
 		host, ok := m.ready.take(now.Add(m.o.Hosts.LookAhead))
 		if !ok {
+			if m.order != nil && m.order.grant(now, m.ready) {
+				continue
+			}
 			return
 		}
 		if _, taken := m.ledger.OfHost(host); taken {
@@ -387,7 +421,11 @@ func (m *Master) dispatch(ctx actor.Context) {
 		if budget > 0 {
 			m.budgets[lease.ID] = budget
 		}
-		m.toHost(ctx, host, &actors.Lend{Lease: lease.ID, Slave: name, Boot: lease.Boot, Until: lease.Until, PageBudget: int(budget)})
+		lend := &actors.Lend{Lease: lease.ID, Slave: name, Boot: lease.Boot, Until: lease.Until, PageBudget: int(budget)}
+		if m.order != nil {
+			lend.PageBudget = m.order.lend(host, lend.PageBudget)
+		}
+		m.toHost(ctx, host, lend)
 	}
 }
 
@@ -479,7 +517,12 @@ func (m *Master) void(ctx actor.Context, id uint64) {
 	}
 }
 
-func (m *Master) closeLease(id uint64) {
+func (m *Master) closeLease(id uint64, nextAt time.Time) {
+	if lease, ok := m.ledger.Lease(id); ok && m.order != nil {
+		if err := m.order.closed(lease.Host, time.Now(), nextAt); err != nil {
+			panic(err)
+		}
+	}
 	m.ledger = m.ledger.Updated(ledger.LeaseEnded{ID: id})
 	delete(m.budgets, id)
 }
@@ -497,7 +540,7 @@ func (m *Master) acknowledge(ctx actor.Context, msg *actors.FactsStored) {
 		}
 	}
 	if msg.Closed {
-		m.closeLease(msg.Lease)
+		m.closeLease(msg.Lease, msg.NextAt)
 	}
 	if m.o.MaxPages > 0 && m.visits >= m.o.MaxPages {
 		m.wind(ctx, PageLimit)
@@ -542,7 +585,7 @@ func (m *Master) addSeeds(ctx actor.Context, msg *AddSeeds) {
 		if len(group) > 0 {
 			*tag.left++
 			m.seeding++
-			ctx.Request(m.partitions[i], &actors.Write{Candidates: group, Urgent: true, Tag: tag})
+			ctx.Request(m.partitions[i], &actors.Write{Candidates: group, Seeds: true, Urgent: true, Tag: tag})
 		}
 	}
 }

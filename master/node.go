@@ -13,6 +13,7 @@ import (
 	"github.com/sirupsen/logrus"
 
 	"henro/actors/scope"
+	"henro/master/frontier"
 	"henro/store"
 )
 
@@ -106,6 +107,9 @@ type Summary struct {
 	Seconds        float64           `json:"seconds"`
 	PagesPerSecond float64           `json:"pages_per_second"`
 	End            End               `json:"end"`
+	Frontier       frontier.Policy   `json:"frontier,omitempty"` // without one, the Hosts took turns
+	Dropped        uint64            `json:"dropped,omitempty"`  // unknown URLs for which the frontier had no room, each time they turned up
+	Returned       uint64            `json:"returned,omitempty"` // URLs that it took after having dropped them
 }
 
 // SummaryOf makes the summary of a last status.
@@ -113,6 +117,9 @@ func SummaryOf(s Status) Summary {
 	sum := Summary{
 		Pages: s.Totals.Pages, Revisits: s.Totals.Revisits, Links: s.Totals.Links, Hosts: s.Hosts, Bytes: s.Totals.Bytes,
 		StopListed: s.Totals.StopListed, Errors: s.Totals.Errors, Seconds: s.Seconds, PagesPerSecond: s.PerSecond, End: s.End,
+	}
+	if s.Frontier != nil {
+		sum.Frontier, sum.Dropped, sum.Returned = s.Frontier.Policy, s.Totals.Dropped, s.Totals.Returned
 	}
 	if sum.Errors == nil {
 		sum.Errors = map[string]uint64{}

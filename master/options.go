@@ -7,6 +7,7 @@ import (
 
 	"henro/actors"
 	"henro/actors/scope"
+	"henro/master/frontier"
 	"henro/messages"
 	"henro/store"
 )
@@ -23,6 +24,8 @@ type Options struct {
 	Hosts     actors.HostOptions
 	Partition actors.PartitionOptions
 	Store     store.Options
+	Frontier  frontier.Options     // which URLs are visited next, and with slots and ranked which are kept at all; its interval is that of politeness. Default host: the Hosts take turns, and everything is kept
+	Order     frontier.Order       // which of a host's URLs go first. Default breadth
 	Fetch     *messages.FetchRules // handed to every slave
 
 	LeaseFor    time.Duration // how long a lease lasts unless renewed. 60 s: renewals come every second, so a slave may be silent for a minute
@@ -38,6 +41,7 @@ func DefaultOptions() Options {
 	return Options{
 		Dir: "crawl", Depth: 3, Scope: scope.DefaultOptions(),
 		Hosts: actors.DefaultHostOptions(), Partition: actors.DefaultPartitionOptions(), Store: store.DefaultOptions(),
+		Frontier: frontier.DefaultOptions(), Order: frontier.OrderBreadth,
 		Fetch:    DefaultFetchRules(),
 		LeaseFor: time.Minute, LeaseMargin: 2 * time.Second, StallLimit: time.Minute,
 	}
@@ -66,5 +70,23 @@ func (o *Options) Validate() error {
 	if err := o.Hosts.Validate(); err != nil {
 		return err
 	}
+	if err := o.ValidateOrder(); err != nil {
+		return err
+	}
 	return o.Store.Validate()
+}
+
+// ValidateOrder says what makes no sense in the choice of a frontier and an order.
+func (o *Options) ValidateOrder() error {
+	if err := o.Frontier.Validate(); err != nil {
+		return err
+	}
+	switch {
+	case o.Frontier.Policy == frontier.PolicyIRLbot:
+		return errors.New("frontier irlbot needs to know the links between hosts, which a crawl does not tell it: it is for henro simulate")
+	case o.Frontier.Policy != frontier.PolicyHost && o.Hosts.Continuous:
+		return fmt.Errorf("frontier %s orders first visits only: a continuous crawl needs frontier host", o.Frontier.Policy)
+	}
+	_, err := frontier.ParseOrder(string(o.Order))
+	return err
 }

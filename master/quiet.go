@@ -107,6 +107,9 @@ func (m *Master) status() *Status {
 		}
 		s.Slaves = append(s.Slaves, line)
 	}
+	if m.order != nil {
+		s.Frontier = m.order.status()
+	}
 	s.Seconds = time.Since(m.startedAt).Seconds()
 	if s.Seconds > 0 {
 		s.PerSecond = float64(s.Totals.Pages+s.Totals.Revisits-m.before) / s.Seconds

@@ -17,6 +17,7 @@ import (
 	"henro/actors/politeness"
 	"henro/actors/scope"
 	"henro/master"
+	"henro/master/frontier"
 	"henro/messages/weburl"
 )
 
@@ -51,6 +52,10 @@ type Crawl struct {
 	PageBudget    int
 	ObeyNofollow  bool
 	LeaseFor      time.Duration
+	Frontier      string
+	SlotsB        int
+	SlotsH        int
+	Order         string
 	delayWasGiven bool
 }
 
@@ -85,6 +90,10 @@ func (c *Crawl) Register(f *pflag.FlagSet) {
 	f.BoolVar(&c.Continuous, "continuous", false, "keep revisiting")
 	f.IntVar(&c.Partitions, "partitions", o.Store.Partitions, "files of the state; fixed when a crawl begins")
 	f.IntVar(&c.PageBudget, "page-budget", o.Hosts.PageBudget, "visits of one lease at most")
+	f.StringVar(&c.Frontier, "frontier", string(o.Frontier.Policy), "what is visited next: host (hosts take turns, all URLs are kept), fifo, mercator, or slots and ranked, which keep at most B·H/2 waiting URLs and drop the rest until they turn up again")
+	f.IntVar(&c.SlotsB, "slots-b", o.Frontier.SlotsB, "B of --frontier slots and ranked: B/2 URLs for each place of hosts; even")
+	f.IntVar(&c.SlotsH, "slots-h", o.Frontier.SlotsH, "H of --frontier slots and ranked: places of hosts; even")
+	f.StringVar(&c.Order, "order", string(o.Order), "which of a host's URLs go first: breadth (depth), inlinks (links seen so far) or opic (rank received so far)")
 	f.DurationVar(&c.LeaseFor, "lease", o.LeaseFor, "how long a slave may be silent before its hosts are given to others")
 }
 
@@ -144,6 +153,11 @@ func (c *Crawl) Options(flags *pflag.FlagSet) (master.Options, error) {
 	o.Hosts.Continuous, o.Hosts.Retries, o.Hosts.RetryWait, o.Hosts.PageBudget = c.Continuous, c.Retries, c.RetryWait, c.PageBudget
 	o.Store.Partitions = c.Partitions
 	o.MaxPages, o.MaxBytes, o.For, o.LeaseFor = c.Pages, uint64(c.Bytes), c.For, c.LeaseFor
+	o.Frontier.Policy, o.Frontier.SlotsB, o.Frontier.SlotsH = frontier.Policy(c.Frontier), c.SlotsB, c.SlotsH
+	o.Order = frontier.Order(c.Order)
+	if err := o.ValidateOrder(); err != nil {
+		return o, Usage("%v", err)
+	}
 	f := o.Fetch
 	f.UserAgent = UserAgent(c.Contact)
 	f.FetchTimeoutNs, f.MaxBody = int64(c.FetchTimeout), int64(c.MaxBody)

@@ -54,6 +54,6 @@ func (c *Crawl) Groups() []Group {
 		{"How politely", pick("contact", "delay", "i-own-these-hosts", "profile", "retries", "retry-wait")},
 		{"How to fetch", pick("fetch-timeout", "max-body", "resolve", "dns", "allow-private", "verify-tls")},
 		{"When to end", pick("pages", "for", "bytes", "continuous")},
-		{"How to work", pick("partitions", "page-budget", "lease")},
+		{"How to work", pick("frontier", "slots-b", "slots-h", "order", "partitions", "page-budget", "lease")},
 	}
 }

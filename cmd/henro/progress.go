@@ -72,6 +72,9 @@ func (p *progress) line(s *master.Status, rate float64, now time.Time) {
 	for _, n := range s.Totals.Errors {
 		failed += n
 	}
+	if s.Frontier != nil {
+		waits = fmt.Sprintf(", %d dropped (%d came back)", s.Totals.Dropped, s.Totals.Returned) + waits
+	}
 	text := fmt.Sprintf("%s: %d pages (%.0f/s), %d waiting, %d hosts (%d lent), %s, %d errors%s",
 		s.State, s.Totals.Pages+s.Totals.Revisits, rate, s.Waiting, s.Hosts, s.Leases, sizeWords(s.Totals.Bytes), failed, waits)
 	if p.live {
