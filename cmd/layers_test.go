@@ -47,6 +47,7 @@ var below = map[string][]string{
 // pure are the packages that decide, parse or write formats, and nothing else: they import the standard library without sockets,
 // databases and loggers, each other, and the modules named here. So they can be tested with tables and simulated by the million.
 var pure = []struct{ dir, why, mayImport string }{
+	{"cmd/chart", "a figure is a function from points to text", ""},
 	{"messages/outlink", "the words for links stand on nothing", ""},
 	{"messages/weburl", "one form per URL, whoever asks", "golang.org/x/net/idna golang.org/x/net/publicsuffix golang.org/x/text"},
 	{"store/fingerprint", "the same URL has the same fingerprint everywhere and for ever", "github.com/cespare/xxhash/v2"},
@@ -61,6 +62,7 @@ var pure = []struct{ dir, why, mayImport string }{
 	{"slave/charset", "bytes in, text out, the same on every slave", "golang.org/x/text"},
 	{"cluster/ring", "who owns what follows from names alone", ""},
 	{"master/frontier", "orders of URLs, compared by simulation", ""},
+	{"master/frontier/frontiersim", "a graph of the web in memory is crawled in seconds", "golang.org/x/net/publicsuffix"},
 	{"master/ledger", "the book of leases is a value", "github.com/benbjohnson/immutable"},
 }
 
