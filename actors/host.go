@@ -12,6 +12,7 @@ import (
 	"henro/actors/revisit"
 	"henro/actors/robots"
 	"henro/actors/scope"
+	"henro/actors/traps"
 	"henro/messages"
 	"henro/messages/outlink"
 	"henro/store"
@@ -21,6 +22,7 @@ import (
 type HostOptions struct {
 	Politeness politeness.Options
 	Revisit    revisit.Options
+	Traps      traps.Options
 	Continuous bool // known pages are visited again
 
 	LeaseSpan    time.Duration // a lease is filled with as many visits as fit into this at the host's interval. 30 s: long enough that commits are shared, short enough that work spreads
@@ -32,6 +34,7 @@ type HostOptions struct {
 	Retries      int           // failed visits of a page, or of robots.txt, before it is given up
 	RetryWait    time.Duration // before the first retry, doubled for each further
 	MaxRedirects int
+	MaxPages     uint64        // visited of one host at most, the rest is given up; 0 is no limit, as is Continuous. A million: what holds where every other rule against traps fails
 	MaxAwake     int           // Host actors alive
 	RestAfter    time.Duration // an idle Host goes to rest after this
 	RobotsAgent  string        // product token in robots.txt
@@ -40,9 +43,9 @@ type HostOptions struct {
 // DefaultHostOptions fit an ordinary crawl.
 func DefaultHostOptions() HostOptions {
 	return HostOptions{
-		Politeness: politeness.DefaultOptions(), Revisit: revisit.DefaultOptions(),
+		Politeness: politeness.DefaultOptions(), Revisit: revisit.DefaultOptions(), Traps: traps.DefaultOptions(),
 		LeaseSpan: 30 * time.Second, PageBudget: 1000, TaskBudget: 500, KnownBudget: 8000, Follow: true, LookAhead: time.Second,
-		Retries: 3, RetryWait: time.Minute, MaxRedirects: 20,
+		Retries: 3, RetryWait: time.Minute, MaxRedirects: 20, MaxPages: 1_000_000,
 		MaxAwake: 50_000, RestAfter: 30 * time.Second, RobotsAgent: "henro",
 	}
 }
@@ -57,7 +60,7 @@ func (o *HostOptions) Validate() error {
 	case o.Retries < 0 || o.Retries > 100:
 		return errors.New("retries: want 0 to 100")
 	}
-	return nil
+	return o.Traps.Validate()
 }
 
 // What a Host is told by the Master, and tells it.
@@ -188,13 +191,15 @@ func (h *Host) Receive(ctx actor.Context) {
 	switch m := ctx.Message().(type) {
 	case *actor.Started:
 		h.revisit = ctx.Spawn(revisitProps(h.hostEnvironment))
-		h.judge = newJudge(h.rules, h.name)
+		h.judge = newJudge(h.rules, &h.Traps, h.name)
 		ctx.Request(h.partition, &HostAsked{Host: h.name})
 	case *actor.Stopping, *actor.Restarting:
 		h.timer.stop()
 	case *ScopeChanged:
 		h.rules = m.Rules
-		h.judge = newJudge(h.rules, h.name)
+		sessions := h.judge.sessions
+		h.judge = newJudge(h.rules, &h.Traps, h.name)
+		h.judge.sessions = sessions
 	case *SlavesChanged:
 		h.Politeness.Servers, h.Politeness.Connections = m.Servers, m.Connections
 	case *Written:

@@ -205,7 +205,7 @@ func (h *Host) storeTimed(ctx actor.Context, m *pagesTimed) {
 		if v.Links == nil {
 			continue
 		}
-		h.judge.page(v.Page.Depth, v.Page.DepthLeft, v.Page.Redirects, v.Page.Number)
+		h.judge.page(v.Page.URL, v.Page.Depth, v.Page.DepthLeft, v.Page.Redirects, v.Page.Number)
 		for j := range v.Links {
 			h.judge.link(v.Links[j].URL, v.Links[j].Kind, v.Links[j].Flags)
 		}

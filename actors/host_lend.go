@@ -19,6 +19,9 @@ func (h *Host) budget(m *Lend) int {
 	if m.PageBudget > 0 {
 		budget = min(budget, m.PageBudget)
 	}
+	if known := h.politeness.Pages(); h.MaxPages > known && h.MaxPages-known < uint64(budget) {
+		budget = int(h.MaxPages - known)
+	}
 	return budget
 }
 
@@ -46,6 +49,10 @@ func (h *Host) prepare(ctx actor.Context, m *PagesLoaded) {
 	}
 	if h.givenUp() && len(due) > 0 {
 		h.giveUp(ctx, due)
+		return
+	}
+	if h.full() && len(due) > 0 {
+		h.dropAll(ctx, due, messages.Reason_NONE, "host page limit")
 		return
 	}
 	if h.voided || len(due) == 0 && !h.wanted {
@@ -91,7 +98,7 @@ func (h *Host) makeTask(due []store.Entry, m *PagesLoaded) *messages.HostTask {
 		Lease: h.asking.Lease, Host: h.name,
 		IntervalNs: int64(h.politeness.Interval(&h.Politeness)), PageBudget: uint32(budget),
 		Prefixes: prefixes, MaxRedirects: uint32(h.MaxRedirects),
-		Follow: h.Follow && m.Whole && len(prefixes) > 0,
+		Follow: h.Follow && m.Whole && len(prefixes) > 0 && !h.judge.sessions.Found(), // which session ids were taken is known here alone
 	}
 	if h.robots != nil && time.Now().Before(h.record.RobotsUntil) {
 		task.Robots = h.record.Robots
@@ -146,6 +153,11 @@ func (h *Host) retryWait(attempt int) time.Duration {
 	return h.RetryWait << min(max(attempt, 1)-1, 10)
 }
 
+// full reports that as many pages of this host were visited as are wanted. Known pages are still visited again.
+func (h *Host) full() bool {
+	return !h.Continuous && h.MaxPages > 0 && h.politeness.Pages() >= h.MaxPages
+}
+
 // givenUp reports that a crawl that is to end should not wait for this host any longer.
 func (h *Host) givenUp() bool {
 	return !h.Continuous && (h.politeness.Failures() > 2*h.Retries || h.robotsFail > h.Retries)
@@ -157,12 +169,17 @@ func (h *Host) giveUp(ctx actor.Context, due []store.Entry) {
 	if h.robotsFail > h.Retries {
 		reason = messages.Reason_ROBOTS_UNREACHABLE
 	}
+	h.dropAll(ctx, due, reason, reason.String())
+}
+
+// dropAll gives up pages that wait, counted under a word.
+func (h *Host) dropAll(ctx actor.Context, due []store.Entry, reason messages.Reason, word string) {
 	w := &Write{Urgent: true, Tag: &refusedTag{}, Host: h.row()}
 	for _, entry := range due {
 		page := entry.Page
 		page.Reason, page.Flags, page.Next = uint8(reason), page.Flags|store.Dropped, time.Time{}
 		w.Drops = append(w.Drops, store.Entry{Page: page, Position: entry.Position})
-		w.Totals.err(reason.String(), 1)
+		w.Totals.err(word, 1)
 	}
 	h.write(ctx, w)
 }

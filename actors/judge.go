@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"henro/actors/scope"
+	"henro/actors/traps"
 	"henro/messages/outlink"
 	"henro/messages/weburl"
 	"henro/store"
@@ -13,12 +14,15 @@ import (
 // stay on the host or go to few others, so what the scope says of a host is remembered and no URL is parsed.
 type judge struct {
 	rules  *scope.Rules
+	traps  *traps.Options
 	host   string
 	reach  map[string][]string // prefixes in scope, by host
 	totals *Totals
 
 	depth, left, redirects uint8 // of the page
 	number                 uint64
+	url                    string
+	sessions               traps.Sessions // of this host
 	candidates             []store.Candidate
 }
 
@@ -28,13 +32,13 @@ const reachKept = 4096
 // maxRedirects is how many redirects in a row lead to a page of their own: more are a loop.
 const maxRedirects = 20
 
-func newJudge(rules *scope.Rules, host string) *judge {
-	return &judge{rules: rules, host: host, reach: map[string][]string{}, totals: new(Totals)}
+func newJudge(rules *scope.Rules, bounds *traps.Options, host string) *judge {
+	return &judge{rules: rules, traps: bounds, host: host, reach: map[string][]string{}, totals: new(Totals)}
 }
 
 // page begins the links of the next page.
-func (j *judge) page(depth, left, redirects uint8, number uint64) {
-	j.depth, j.left, j.redirects, j.number = depth, left, redirects, number
+func (j *judge) page(url string, depth, left, redirects uint8, number uint64) {
+	j.url, j.depth, j.left, j.redirects, j.number = url, depth, left, redirects, number
 }
 
 // link judges one link.
@@ -88,8 +92,24 @@ func (j *judge) link(url string, kind outlink.Kind, flags outlink.Flags) {
 			}
 		}
 	}
+	if j.trapped(&c) != traps.Fine {
+		j.totals.Trapped++
+		return
+	}
 	c.Band = min(c.Depth, store.LastBand)
 	j.candidates = append(j.candidates, c)
+}
+
+// trapped says whether a candidate leads into a trap. Session ids are remembered for links within the host: mazes are made of those.
+func (j *judge) trapped(c *store.Candidate) traps.Verdict {
+	verdict := j.traps.Judge(c.URL)
+	if verdict == traps.Fine && c.Redirects == 0 && j.traps.Growing(j.url, c.URL, int(c.Depth)) {
+		verdict = traps.Growing
+	}
+	if verdict == traps.Fine && c.Host == j.host {
+		verdict = j.sessions.Judge(j.traps, c.URL)
+	}
+	return verdict
 }
 
 // take returns the candidates so far and what was counted, and begins anew.

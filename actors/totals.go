@@ -15,6 +15,7 @@ type Totals struct {
 	OutOfScope uint64 `json:"out_of_scope"`
 	Dropped    uint64 `json:"dropped,omitempty"`  // unknown URLs that a bounded frontier had no room for, each time they turned up
 	Returned   uint64 `json:"returned,omitempty"` // URLs that it took after having dropped them
+	Trapped    uint64 `json:"trapped"`            // links not admitted because they lead into a trap
 	// Errors totals visits given up without a response, by messages.Reason, and answers from 400 on by their status.
 	Errors map[string]uint64 `json:"errors,omitempty"`
 }
@@ -29,6 +30,7 @@ func (c *Totals) Add(other *Totals) {
 	c.OutOfScope += other.OutOfScope
 	c.Dropped += other.Dropped
 	c.Returned += other.Returned
+	c.Trapped += other.Trapped
 	for reason, n := range other.Errors {
 		c.err(reason, n)
 	}

@@ -14,6 +14,7 @@ import (
 
 	"henro/actors/scope"
 	"henro/master/frontier"
+	"henro/messages"
 	"henro/store"
 )
 
@@ -39,6 +40,11 @@ func Start(system *actor.ActorSystem, o Options, log *logrus.Entry) (*Node, erro
 		return nil, err
 	}
 	o.Fetch.Include, o.Fetch.Exclude = o.Scope.Include, o.Scope.Exclude
+	t := &o.Hosts.Traps
+	o.Fetch.Traps = &messages.Traps{
+		MaxUrl: uint32(t.MaxURL), MaxSegments: uint32(t.MaxSegments), MaxRepeats: uint32(t.MaxRepeats), MaxPairs: uint32(t.MaxPairs),
+		MaxGrowth: uint32(t.MaxGrowth), MaxSessions: uint32(t.MaxSessions),
+	}
 	state, err := store.OpenState(filepath.Join(o.Dir, "state"), o.Store)
 	if err != nil {
 		return nil, fmt.Errorf("open the state in %s: %w", o.Dir, err)
@@ -103,6 +109,7 @@ type Summary struct {
 	Hosts          uint64            `json:"hosts"`
 	Bytes          uint64            `json:"bytes"`
 	StopListed     uint64            `json:"stop_listed"`
+	Trapped        uint64            `json:"trapped"`
 	Errors         map[string]uint64 `json:"errors"`
 	Seconds        float64           `json:"seconds"`
 	PagesPerSecond float64           `json:"pages_per_second"`
@@ -116,7 +123,7 @@ type Summary struct {
 func SummaryOf(s Status) Summary {
 	sum := Summary{
 		Pages: s.Totals.Pages, Revisits: s.Totals.Revisits, Links: s.Totals.Links, Hosts: s.Hosts, Bytes: s.Totals.Bytes,
-		StopListed: s.Totals.StopListed, Errors: s.Totals.Errors, Seconds: s.Seconds, PagesPerSecond: s.PerSecond, End: s.End,
+		StopListed: s.Totals.StopListed, Trapped: s.Totals.Trapped, Errors: s.Totals.Errors, Seconds: s.Seconds, PagesPerSecond: s.PerSecond, End: s.End,
 	}
 	if s.Frontier != nil {
 		sum.Frontier, sum.Dropped, sum.Returned = s.Frontier.Policy, s.Totals.Dropped, s.Totals.Returned

@@ -288,6 +288,8 @@ type FetchRules struct {
 	Dns              string                 `protobuf:"bytes,11,opt,name=dns,proto3" json:"dns,omitempty"` // resolver "ip:port", empty: the system's
 	ObeyNofollow     bool                   `protobuf:"varint,12,opt,name=obey_nofollow,json=obeyNofollow,proto3" json:"obey_nofollow,omitempty"`
 	RobotsAgent      string                 `protobuf:"bytes,13,opt,name=robots_agent,json=robotsAgent,proto3" json:"robots_agent,omitempty"` // product token looked for in robots.txt
+	Traps            *Traps                 `protobuf:"bytes,14,opt,name=traps,proto3" json:"traps,omitempty"`                                // applied inside a lease too
+	HtmlOnly         bool                   `protobuf:"varint,15,opt,name=html_only,json=htmlOnly,proto3" json:"html_only,omitempty"`         // pages that are not HTML are visited, and not archived
 	unknownFields    protoimpl.UnknownFields
 	sizeCache        protoimpl.SizeCache
 }
@@ -413,6 +415,105 @@ func (x *FetchRules) GetRobotsAgent() string {
 	return ""
 }
 
+func (x *FetchRules) GetTraps() *Traps {
+	if x != nil {
+		return x.Traps
+	}
+	return nil
+}
+
+func (x *FetchRules) GetHtmlOnly() bool {
+	if x != nil {
+		return x.HtmlOnly
+	}
+	return false
+}
+
+// Traps are the bounds of package traps.
+type Traps struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	MaxUrl        uint32                 `protobuf:"varint,1,opt,name=max_url,json=maxUrl,proto3" json:"max_url,omitempty"`
+	MaxSegments   uint32                 `protobuf:"varint,2,opt,name=max_segments,json=maxSegments,proto3" json:"max_segments,omitempty"`
+	MaxRepeats    uint32                 `protobuf:"varint,3,opt,name=max_repeats,json=maxRepeats,proto3" json:"max_repeats,omitempty"`
+	MaxPairs      uint32                 `protobuf:"varint,4,opt,name=max_pairs,json=maxPairs,proto3" json:"max_pairs,omitempty"`
+	MaxGrowth     uint32                 `protobuf:"varint,5,opt,name=max_growth,json=maxGrowth,proto3" json:"max_growth,omitempty"`
+	MaxSessions   uint32                 `protobuf:"varint,6,opt,name=max_sessions,json=maxSessions,proto3" json:"max_sessions,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Traps) Reset() {
+	*x = Traps{}
+	mi := &file_messages_wire_proto_msgTypes[3]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Traps) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Traps) ProtoMessage() {}
+
+func (x *Traps) ProtoReflect() protoreflect.Message {
+	mi := &file_messages_wire_proto_msgTypes[3]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Traps.ProtoReflect.Descriptor instead.
+func (*Traps) Descriptor() ([]byte, []int) {
+	return file_messages_wire_proto_rawDescGZIP(), []int{3}
+}
+
+func (x *Traps) GetMaxUrl() uint32 {
+	if x != nil {
+		return x.MaxUrl
+	}
+	return 0
+}
+
+func (x *Traps) GetMaxSegments() uint32 {
+	if x != nil {
+		return x.MaxSegments
+	}
+	return 0
+}
+
+func (x *Traps) GetMaxRepeats() uint32 {
+	if x != nil {
+		return x.MaxRepeats
+	}
+	return 0
+}
+
+func (x *Traps) GetMaxPairs() uint32 {
+	if x != nil {
+		return x.MaxPairs
+	}
+	return 0
+}
+
+func (x *Traps) GetMaxGrowth() uint32 {
+	if x != nil {
+		return x.MaxGrowth
+	}
+	return 0
+}
+
+func (x *Traps) GetMaxSessions() uint32 {
+	if x != nil {
+		return x.MaxSessions
+	}
+	return 0
+}
+
 // WorkRequested asks for work and renews the leases held. Windows are absolute, so that a repeated request asks for nothing more.
 type WorkRequested struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
@@ -428,7 +529,7 @@ type WorkRequested struct {
 
 func (x *WorkRequested) Reset() {
 	*x = WorkRequested{}
-	mi := &file_messages_wire_proto_msgTypes[3]
+	mi := &file_messages_wire_proto_msgTypes[4]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -440,7 +541,7 @@ func (x *WorkRequested) String() string {
 func (*WorkRequested) ProtoMessage() {}
 
 func (x *WorkRequested) ProtoReflect() protoreflect.Message {
-	mi := &file_messages_wire_proto_msgTypes[3]
+	mi := &file_messages_wire_proto_msgTypes[4]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -453,7 +554,7 @@ func (x *WorkRequested) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WorkRequested.ProtoReflect.Descriptor instead.
 func (*WorkRequested) Descriptor() ([]byte, []int) {
-	return file_messages_wire_proto_rawDescGZIP(), []int{3}
+	return file_messages_wire_proto_rawDescGZIP(), []int{4}
 }
 
 func (x *WorkRequested) GetSlave() string {
@@ -511,7 +612,7 @@ type TaskBatch struct {
 
 func (x *TaskBatch) Reset() {
 	*x = TaskBatch{}
-	mi := &file_messages_wire_proto_msgTypes[4]
+	mi := &file_messages_wire_proto_msgTypes[5]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -523,7 +624,7 @@ func (x *TaskBatch) String() string {
 func (*TaskBatch) ProtoMessage() {}
 
 func (x *TaskBatch) ProtoReflect() protoreflect.Message {
-	mi := &file_messages_wire_proto_msgTypes[4]
+	mi := &file_messages_wire_proto_msgTypes[5]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -536,7 +637,7 @@ func (x *TaskBatch) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TaskBatch.ProtoReflect.Descriptor instead.
 func (*TaskBatch) Descriptor() ([]byte, []int) {
-	return file_messages_wire_proto_rawDescGZIP(), []int{4}
+	return file_messages_wire_proto_rawDescGZIP(), []int{5}
 }
 
 func (x *TaskBatch) GetSerial() uint64 {
@@ -587,7 +688,7 @@ type HostTask struct {
 
 func (x *HostTask) Reset() {
 	*x = HostTask{}
-	mi := &file_messages_wire_proto_msgTypes[5]
+	mi := &file_messages_wire_proto_msgTypes[6]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -599,7 +700,7 @@ func (x *HostTask) String() string {
 func (*HostTask) ProtoMessage() {}
 
 func (x *HostTask) ProtoReflect() protoreflect.Message {
-	mi := &file_messages_wire_proto_msgTypes[5]
+	mi := &file_messages_wire_proto_msgTypes[6]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -612,7 +713,7 @@ func (x *HostTask) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use HostTask.ProtoReflect.Descriptor instead.
 func (*HostTask) Descriptor() ([]byte, []int) {
-	return file_messages_wire_proto_rawDescGZIP(), []int{5}
+	return file_messages_wire_proto_rawDescGZIP(), []int{6}
 }
 
 func (x *HostTask) GetLease() uint64 {
@@ -711,7 +812,7 @@ type Task struct {
 
 func (x *Task) Reset() {
 	*x = Task{}
-	mi := &file_messages_wire_proto_msgTypes[6]
+	mi := &file_messages_wire_proto_msgTypes[7]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -723,7 +824,7 @@ func (x *Task) String() string {
 func (*Task) ProtoMessage() {}
 
 func (x *Task) ProtoReflect() protoreflect.Message {
-	mi := &file_messages_wire_proto_msgTypes[6]
+	mi := &file_messages_wire_proto_msgTypes[7]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -736,7 +837,7 @@ func (x *Task) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Task.ProtoReflect.Descriptor instead.
 func (*Task) Descriptor() ([]byte, []int) {
-	return file_messages_wire_proto_rawDescGZIP(), []int{6}
+	return file_messages_wire_proto_rawDescGZIP(), []int{7}
 }
 
 func (x *Task) GetUrl() string {
@@ -821,7 +922,7 @@ type Report struct {
 
 func (x *Report) Reset() {
 	*x = Report{}
-	mi := &file_messages_wire_proto_msgTypes[7]
+	mi := &file_messages_wire_proto_msgTypes[8]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -833,7 +934,7 @@ func (x *Report) String() string {
 func (*Report) ProtoMessage() {}
 
 func (x *Report) ProtoReflect() protoreflect.Message {
-	mi := &file_messages_wire_proto_msgTypes[7]
+	mi := &file_messages_wire_proto_msgTypes[8]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -846,7 +947,7 @@ func (x *Report) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Report.ProtoReflect.Descriptor instead.
 func (*Report) Descriptor() ([]byte, []int) {
-	return file_messages_wire_proto_rawDescGZIP(), []int{7}
+	return file_messages_wire_proto_rawDescGZIP(), []int{8}
 }
 
 func (x *Report) GetSlave() string {
@@ -886,7 +987,7 @@ type Fact struct {
 
 func (x *Fact) Reset() {
 	*x = Fact{}
-	mi := &file_messages_wire_proto_msgTypes[8]
+	mi := &file_messages_wire_proto_msgTypes[9]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -898,7 +999,7 @@ func (x *Fact) String() string {
 func (*Fact) ProtoMessage() {}
 
 func (x *Fact) ProtoReflect() protoreflect.Message {
-	mi := &file_messages_wire_proto_msgTypes[8]
+	mi := &file_messages_wire_proto_msgTypes[9]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -911,7 +1012,7 @@ func (x *Fact) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Fact.ProtoReflect.Descriptor instead.
 func (*Fact) Descriptor() ([]byte, []int) {
-	return file_messages_wire_proto_rawDescGZIP(), []int{8}
+	return file_messages_wire_proto_rawDescGZIP(), []int{9}
 }
 
 func (x *Fact) GetLease() uint64 {
@@ -1001,7 +1102,7 @@ type PageVisited struct {
 
 func (x *PageVisited) Reset() {
 	*x = PageVisited{}
-	mi := &file_messages_wire_proto_msgTypes[9]
+	mi := &file_messages_wire_proto_msgTypes[10]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1013,7 +1114,7 @@ func (x *PageVisited) String() string {
 func (*PageVisited) ProtoMessage() {}
 
 func (x *PageVisited) ProtoReflect() protoreflect.Message {
-	mi := &file_messages_wire_proto_msgTypes[9]
+	mi := &file_messages_wire_proto_msgTypes[10]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1026,7 +1127,7 @@ func (x *PageVisited) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PageVisited.ProtoReflect.Descriptor instead.
 func (*PageVisited) Descriptor() ([]byte, []int) {
-	return file_messages_wire_proto_rawDescGZIP(), []int{9}
+	return file_messages_wire_proto_rawDescGZIP(), []int{10}
 }
 
 func (x *PageVisited) GetUrl() string {
@@ -1245,7 +1346,7 @@ type LinkSet struct {
 
 func (x *LinkSet) Reset() {
 	*x = LinkSet{}
-	mi := &file_messages_wire_proto_msgTypes[10]
+	mi := &file_messages_wire_proto_msgTypes[11]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1257,7 +1358,7 @@ func (x *LinkSet) String() string {
 func (*LinkSet) ProtoMessage() {}
 
 func (x *LinkSet) ProtoReflect() protoreflect.Message {
-	mi := &file_messages_wire_proto_msgTypes[10]
+	mi := &file_messages_wire_proto_msgTypes[11]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1270,7 +1371,7 @@ func (x *LinkSet) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LinkSet.ProtoReflect.Descriptor instead.
 func (*LinkSet) Descriptor() ([]byte, []int) {
-	return file_messages_wire_proto_rawDescGZIP(), []int{10}
+	return file_messages_wire_proto_rawDescGZIP(), []int{11}
 }
 
 func (x *LinkSet) GetUrls() []string {
@@ -1317,7 +1418,7 @@ type RobotsVisited struct {
 
 func (x *RobotsVisited) Reset() {
 	*x = RobotsVisited{}
-	mi := &file_messages_wire_proto_msgTypes[11]
+	mi := &file_messages_wire_proto_msgTypes[12]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1329,7 +1430,7 @@ func (x *RobotsVisited) String() string {
 func (*RobotsVisited) ProtoMessage() {}
 
 func (x *RobotsVisited) ProtoReflect() protoreflect.Message {
-	mi := &file_messages_wire_proto_msgTypes[11]
+	mi := &file_messages_wire_proto_msgTypes[12]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1342,7 +1443,7 @@ func (x *RobotsVisited) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RobotsVisited.ProtoReflect.Descriptor instead.
 func (*RobotsVisited) Descriptor() ([]byte, []int) {
-	return file_messages_wire_proto_rawDescGZIP(), []int{11}
+	return file_messages_wire_proto_rawDescGZIP(), []int{12}
 }
 
 func (x *RobotsVisited) GetStatus() uint32 {
@@ -1406,7 +1507,7 @@ type LeaseFinished struct {
 
 func (x *LeaseFinished) Reset() {
 	*x = LeaseFinished{}
-	mi := &file_messages_wire_proto_msgTypes[12]
+	mi := &file_messages_wire_proto_msgTypes[13]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1418,7 +1519,7 @@ func (x *LeaseFinished) String() string {
 func (*LeaseFinished) ProtoMessage() {}
 
 func (x *LeaseFinished) ProtoReflect() protoreflect.Message {
-	mi := &file_messages_wire_proto_msgTypes[12]
+	mi := &file_messages_wire_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1431,7 +1532,7 @@ func (x *LeaseFinished) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LeaseFinished.ProtoReflect.Descriptor instead.
 func (*LeaseFinished) Descriptor() ([]byte, []int) {
-	return file_messages_wire_proto_rawDescGZIP(), []int{12}
+	return file_messages_wire_proto_rawDescGZIP(), []int{13}
 }
 
 func (x *LeaseFinished) GetIdleNs() int64 {
@@ -1466,7 +1567,7 @@ type Stored struct {
 
 func (x *Stored) Reset() {
 	*x = Stored{}
-	mi := &file_messages_wire_proto_msgTypes[13]
+	mi := &file_messages_wire_proto_msgTypes[14]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1478,7 +1579,7 @@ func (x *Stored) String() string {
 func (*Stored) ProtoMessage() {}
 
 func (x *Stored) ProtoReflect() protoreflect.Message {
-	mi := &file_messages_wire_proto_msgTypes[13]
+	mi := &file_messages_wire_proto_msgTypes[14]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1491,7 +1592,7 @@ func (x *Stored) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Stored.ProtoReflect.Descriptor instead.
 func (*Stored) Descriptor() ([]byte, []int) {
-	return file_messages_wire_proto_rawDescGZIP(), []int{13}
+	return file_messages_wire_proto_rawDescGZIP(), []int{14}
 }
 
 func (x *Stored) GetLeases() []uint64 {
@@ -1521,7 +1622,7 @@ type TaskRefused struct {
 
 func (x *TaskRefused) Reset() {
 	*x = TaskRefused{}
-	mi := &file_messages_wire_proto_msgTypes[14]
+	mi := &file_messages_wire_proto_msgTypes[15]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1533,7 +1634,7 @@ func (x *TaskRefused) String() string {
 func (*TaskRefused) ProtoMessage() {}
 
 func (x *TaskRefused) ProtoReflect() protoreflect.Message {
-	mi := &file_messages_wire_proto_msgTypes[14]
+	mi := &file_messages_wire_proto_msgTypes[15]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1546,7 +1647,7 @@ func (x *TaskRefused) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TaskRefused.ProtoReflect.Descriptor instead.
 func (*TaskRefused) Descriptor() ([]byte, []int) {
-	return file_messages_wire_proto_rawDescGZIP(), []int{14}
+	return file_messages_wire_proto_rawDescGZIP(), []int{15}
 }
 
 func (x *TaskRefused) GetSlave() string {
@@ -1594,7 +1695,7 @@ const file_messages_wire_proto_rawDesc = "" +
 	"masterBoot\x12\x19\n" +
 	"\blease_ns\x18\x02 \x01(\x03R\aleaseNs\x12'\n" +
 	"\x05fetch\x18\x03 \x01(\v2\x11.henro.FetchRulesR\x05fetch\x12\x18\n" +
-	"\aunknown\x18\x04 \x03(\x04R\aunknown\"\xb2\x03\n" +
+	"\aunknown\x18\x04 \x03(\x04R\aunknown\"\xf3\x03\n" +
 	"\n" +
 	"FetchRules\x12\x1d\n" +
 	"\n" +
@@ -1612,7 +1713,18 @@ const file_messages_wire_proto_rawDesc = "" +
 	" \x03(\tR\aexclude\x12\x10\n" +
 	"\x03dns\x18\v \x01(\tR\x03dns\x12#\n" +
 	"\robey_nofollow\x18\f \x01(\bR\fobeyNofollow\x12!\n" +
-	"\frobots_agent\x18\r \x01(\tR\vrobotsAgent\"\xa3\x01\n" +
+	"\frobots_agent\x18\r \x01(\tR\vrobotsAgent\x12\"\n" +
+	"\x05traps\x18\x0e \x01(\v2\f.henro.TrapsR\x05traps\x12\x1b\n" +
+	"\thtml_only\x18\x0f \x01(\bR\bhtmlOnly\"\xc3\x01\n" +
+	"\x05Traps\x12\x17\n" +
+	"\amax_url\x18\x01 \x01(\rR\x06maxUrl\x12!\n" +
+	"\fmax_segments\x18\x02 \x01(\rR\vmaxSegments\x12\x1f\n" +
+	"\vmax_repeats\x18\x03 \x01(\rR\n" +
+	"maxRepeats\x12\x1b\n" +
+	"\tmax_pairs\x18\x04 \x01(\rR\bmaxPairs\x12\x1d\n" +
+	"\n" +
+	"max_growth\x18\x05 \x01(\rR\tmaxGrowth\x12!\n" +
+	"\fmax_sessions\x18\x06 \x01(\rR\vmaxSessions\"\xa3\x01\n" +
 	"\rWorkRequested\x12\x14\n" +
 	"\x05slave\x18\x01 \x01(\tR\x05slave\x12\x12\n" +
 	"\x04boot\x18\x02 \x01(\tR\x04boot\x12\x16\n" +
@@ -1763,42 +1875,44 @@ func file_messages_wire_proto_rawDescGZIP() []byte {
 }
 
 var file_messages_wire_proto_enumTypes = make([]protoimpl.EnumInfo, 1)
-var file_messages_wire_proto_msgTypes = make([]protoimpl.MessageInfo, 15)
+var file_messages_wire_proto_msgTypes = make([]protoimpl.MessageInfo, 16)
 var file_messages_wire_proto_goTypes = []any{
 	(Reason)(0),             // 0: henro.Reason
 	(*SlaveRegistered)(nil), // 1: henro.SlaveRegistered
 	(*SlaveWelcomed)(nil),   // 2: henro.SlaveWelcomed
 	(*FetchRules)(nil),      // 3: henro.FetchRules
-	(*WorkRequested)(nil),   // 4: henro.WorkRequested
-	(*TaskBatch)(nil),       // 5: henro.TaskBatch
-	(*HostTask)(nil),        // 6: henro.HostTask
-	(*Task)(nil),            // 7: henro.Task
-	(*Report)(nil),          // 8: henro.Report
-	(*Fact)(nil),            // 9: henro.Fact
-	(*PageVisited)(nil),     // 10: henro.PageVisited
-	(*LinkSet)(nil),         // 11: henro.LinkSet
-	(*RobotsVisited)(nil),   // 12: henro.RobotsVisited
-	(*LeaseFinished)(nil),   // 13: henro.LeaseFinished
-	(*Stored)(nil),          // 14: henro.Stored
-	(*TaskRefused)(nil),     // 15: henro.TaskRefused
+	(*Traps)(nil),           // 4: henro.Traps
+	(*WorkRequested)(nil),   // 5: henro.WorkRequested
+	(*TaskBatch)(nil),       // 6: henro.TaskBatch
+	(*HostTask)(nil),        // 7: henro.HostTask
+	(*Task)(nil),            // 8: henro.Task
+	(*Report)(nil),          // 9: henro.Report
+	(*Fact)(nil),            // 10: henro.Fact
+	(*PageVisited)(nil),     // 11: henro.PageVisited
+	(*LinkSet)(nil),         // 12: henro.LinkSet
+	(*RobotsVisited)(nil),   // 13: henro.RobotsVisited
+	(*LeaseFinished)(nil),   // 14: henro.LeaseFinished
+	(*Stored)(nil),          // 15: henro.Stored
+	(*TaskRefused)(nil),     // 16: henro.TaskRefused
 }
 var file_messages_wire_proto_depIdxs = []int32{
 	3,  // 0: henro.SlaveWelcomed.fetch:type_name -> henro.FetchRules
-	6,  // 1: henro.TaskBatch.tasks:type_name -> henro.HostTask
-	7,  // 2: henro.HostTask.tasks:type_name -> henro.Task
-	9,  // 3: henro.Report.facts:type_name -> henro.Fact
-	10, // 4: henro.Fact.visited:type_name -> henro.PageVisited
-	12, // 5: henro.Fact.robots:type_name -> henro.RobotsVisited
-	13, // 6: henro.Fact.finished:type_name -> henro.LeaseFinished
-	11, // 7: henro.Fact.more:type_name -> henro.LinkSet
-	0,  // 8: henro.PageVisited.reason:type_name -> henro.Reason
-	11, // 9: henro.PageVisited.links:type_name -> henro.LinkSet
-	0,  // 10: henro.RobotsVisited.reason:type_name -> henro.Reason
-	11, // [11:11] is the sub-list for method output_type
-	11, // [11:11] is the sub-list for method input_type
-	11, // [11:11] is the sub-list for extension type_name
-	11, // [11:11] is the sub-list for extension extendee
-	0,  // [0:11] is the sub-list for field type_name
+	4,  // 1: henro.FetchRules.traps:type_name -> henro.Traps
+	7,  // 2: henro.TaskBatch.tasks:type_name -> henro.HostTask
+	8,  // 3: henro.HostTask.tasks:type_name -> henro.Task
+	10, // 4: henro.Report.facts:type_name -> henro.Fact
+	11, // 5: henro.Fact.visited:type_name -> henro.PageVisited
+	13, // 6: henro.Fact.robots:type_name -> henro.RobotsVisited
+	14, // 7: henro.Fact.finished:type_name -> henro.LeaseFinished
+	12, // 8: henro.Fact.more:type_name -> henro.LinkSet
+	0,  // 9: henro.PageVisited.reason:type_name -> henro.Reason
+	12, // 10: henro.PageVisited.links:type_name -> henro.LinkSet
+	0,  // 11: henro.RobotsVisited.reason:type_name -> henro.Reason
+	12, // [12:12] is the sub-list for method output_type
+	12, // [12:12] is the sub-list for method input_type
+	12, // [12:12] is the sub-list for extension type_name
+	12, // [12:12] is the sub-list for extension extendee
+	0,  // [0:12] is the sub-list for field type_name
 }
 
 func init() { file_messages_wire_proto_init() }
@@ -1812,7 +1926,7 @@ func file_messages_wire_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_messages_wire_proto_rawDesc), len(file_messages_wire_proto_rawDesc)),
 			NumEnums:      1,
-			NumMessages:   15,
+			NumMessages:   16,
 			NumExtensions: 0,
 			NumServices:   0,
 		},

@@ -12,6 +12,7 @@ import (
 
 	"henro/actors/robots"
 	"henro/actors/scope"
+	"henro/actors/traps"
 	"henro/messages"
 	"henro/messages/outlink"
 	"henro/messages/weburl"
@@ -86,7 +87,8 @@ type Fetcher struct {
 	order    uint64 // of the last visit handed on
 	visits   uint32
 	unparsed int
-	failures int    // in a row
+	failures int // in a row
+	sessions traps.Sessions
 	why      string // set when an end is to be made
 
 	startedAt time.Time // of the last request
@@ -360,6 +362,9 @@ func (f *Fetcher) follow(m *parsed) {
 			continue
 		}
 		if scope.Match(v.url.String(), f.rules.include, f.rules.exclude) != scope.In || f.robots != nil && !f.robots.Allowed(v.url.RequestURI()) {
+			continue
+		}
+		if f.sessions.Judge(&f.rules.traps, v.url.String()) != traps.Fine {
 			continue
 		}
 		f.seen[key] = struct{}{}

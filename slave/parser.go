@@ -11,6 +11,7 @@ import (
 
 	"henro/actors"
 	"henro/actors/robots"
+	"henro/actors/traps"
 	"henro/messages"
 	"henro/messages/outlink"
 	"henro/messages/weburl"
@@ -89,7 +90,7 @@ func (p *Parser) parse(ctx actor.Context, m *parse) {
 		p.page(m, found)
 		made.fact = &messages.Fact{Visited: m.visited}
 	}
-	if m.response.Reason == messages.Reason_NONE {
+	if m.response.Reason == messages.Reason_NONE && (!m.rules.htmlOnly || m.robots || wantedAsHTML(m)) {
 		p.archive(ctx, m, made)
 	} else {
 		ctx.Send(p.slave, made)
@@ -262,6 +263,9 @@ func (p *Parser) pick(m *parse, set *messages.LinkSet, found *parsed) {
 		} else {
 			left, depth = max(left-1, -1), depth+1
 		}
+		if m.rules.traps.Judge(url) != traps.Fine || hops == 0 && m.rules.traps.Growing(v.Url, url, int(depth)) {
+			continue
+		}
 		if u, err := weburl.Parse(url); err == nil && sameHost(u, m.host, m.prefixes) {
 			found.follow = append(found.follow, visit{url: u, left: left, depth: depth, hops: hops})
 		}
@@ -303,10 +307,15 @@ func bounded(value string) string {
 // mimeOf is the media type of a response, sniffed where the header says nothing.
 func mimeOf(r *fetch.Response) string {
 	mime, _, _ := strings.Cut(r.Header.Get("Content-Type"), ";")
-	if mime = strings.ToLower(strings.TrimSpace(mime)); mime == "" && len(r.Body) > 0 {
+	if mime = strings.ToLower(strings.TrimSpace(mime)); !strings.Contains(mime, "/") && len(r.Body) > 0 {
 		mime, _, _ = strings.Cut(http.DetectContentType(r.Body[:min(len(r.Body), 512)]), ";")
 	}
 	return mime
+}
+
+// wantedAsHTML reports whether an archive of HTML alone keeps the answer: pages, what leads to them, and what says that they stayed.
+func wantedAsHTML(m *parse) bool {
+	return isHTML(m.visited.Mime) || m.response.Status >= 300 && m.response.Status < 400
 }
 
 func isHTML(mime string) bool { return mime == "text/html" || mime == "application/xhtml+xml" }

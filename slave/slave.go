@@ -28,6 +28,7 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"henro/actors"
+	"henro/actors/traps"
 	"henro/messages"
 	"henro/slave/fetch"
 )
@@ -127,6 +128,8 @@ type rules struct {
 	userAgent        string
 	robotsAgent      string
 	obeyNofollow     bool
+	traps            traps.Options
+	htmlOnly         bool
 }
 
 // Props makes a slave.
@@ -512,7 +515,12 @@ func (s *Slave) checkDrained(ctx actor.Context) {
 }
 
 func (s *Slave) makeRules(f *messages.FetchRules) (*rules, error) {
-	r := &rules{userAgent: f.UserAgent, robotsAgent: f.RobotsAgent, obeyNofollow: f.ObeyNofollow}
+	r := &rules{userAgent: f.UserAgent, robotsAgent: f.RobotsAgent, obeyNofollow: f.ObeyNofollow, htmlOnly: f.HtmlOnly}
+	t := f.GetTraps()
+	r.traps = traps.Options{
+		MaxURL: int(t.GetMaxUrl()), MaxSegments: int(t.GetMaxSegments()), MaxRepeats: int(t.GetMaxRepeats()), MaxPairs: int(t.GetMaxPairs()),
+		MaxGrowth: int(t.GetMaxGrowth()), MaxSessions: int(t.GetMaxSessions()),
+	}
 	for _, set := range []struct {
 		from []string
 		to   *[]*regexp.Regexp

@@ -16,6 +16,7 @@ import (
 
 	"henro/actors/politeness"
 	"henro/actors/scope"
+	"henro/actors/traps"
 	"henro/master"
 	"henro/master/frontier"
 	"henro/messages/weburl"
@@ -56,6 +57,9 @@ type Crawl struct {
 	SlotsB        int
 	SlotsH        int
 	Order         string
+	Mime          string
+	Traps         traps.Options
+	HostPages     uint64
 	delayWasGiven bool
 }
 
@@ -84,6 +88,14 @@ func (c *Crawl) Register(f *pflag.FlagSet) {
 	f.BoolVar(&c.AllowPrivate, "allow-private", false, "loopback and private addresses may be fetched")
 	f.BoolVar(&c.VerifyTLS, "verify-tls", false, "a certificate that does not verify is a failure, not just noted")
 	f.BoolVar(&c.ObeyNofollow, "obey-nofollow", false, "do not follow links marked rel=nofollow")
+	f.StringVar(&c.Mime, "mime", "all", "what to archive of the pages visited: all, or html")
+	c.Traps = o.Hosts.Traps
+	f.IntVar(&c.Traps.MaxURL, "trap-url", c.Traps.MaxURL, "no URLs of more bytes than this; 0 is no limit, as for all traps")
+	f.IntVar(&c.Traps.MaxSegments, "trap-depth", c.Traps.MaxSegments, "no URLs with more segments in their path")
+	f.IntVar(&c.Traps.MaxRepeats, "trap-repeats", c.Traps.MaxRepeats, "no URLs with a segment or a pair of the query more often")
+	f.IntVar(&c.Traps.MaxGrowth, "trap-growth", c.Traps.MaxGrowth, "no links from a page so many links from the seed to one of its own shape: a calendar")
+	f.IntVar(&c.Traps.MaxSessions, "trap-sessions", c.Traps.MaxSessions, "no page under more session ids")
+	f.Uint64Var(&c.HostPages, "host-pages", o.Hosts.MaxPages, "no more pages of one host; 0 is no limit, and there is none with --continuous")
 	f.Uint64Var(&c.Pages, "pages", 0, "stop after so many visits (exit code 16)")
 	f.DurationVar(&c.For, "for", 0, "stop after so long (exit code 15)")
 	f.Var(&c.Bytes, "bytes", "stop after so much payload, for example 10GB (exit code 14)")
@@ -158,7 +170,15 @@ func (c *Crawl) Options(flags *pflag.FlagSet) (master.Options, error) {
 	if err := o.ValidateOrder(); err != nil {
 		return o, Usage("%v", err)
 	}
+	o.Hosts.Traps, o.Hosts.MaxPages = c.Traps, c.HostPages
+	if err := c.Traps.Validate(); err != nil {
+		return o, Usage("--trap-…: %v", err)
+	}
+	if c.Mime != "all" && c.Mime != "html" {
+		return o, Usage("--mime %q: want all or html", c.Mime)
+	}
 	f := o.Fetch
+	f.HtmlOnly = c.Mime == "html"
 	f.UserAgent = UserAgent(c.Contact)
 	f.FetchTimeoutNs, f.MaxBody = int64(c.FetchTimeout), int64(c.MaxBody)
 	f.AllowPrivate, f.VerifyTls, f.ObeyNofollow = c.AllowPrivate, c.VerifyTLS, c.ObeyNofollow
