@@ -85,6 +85,7 @@ func TestSimulateFrontierRefuses(t *testing.T) {
 		"odd B":          {"-B", "3"},
 		"one column":     {"--columns", "2"},
 		"no seeds":       {"--seeds", "0"},
+		"no sketch":      {"--sketch", "0"},
 		"no web":         {"--web", "0"},
 	} {
 		t.Run(name, func(t *testing.T) {

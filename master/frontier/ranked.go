@@ -11,8 +11,8 @@ import (
 //
 //   - The places belong to all hosts together, so that a web of unequal hosts fills them. When there is none left, the host with
 //     most waiting URLs loses its newest one of its worst band; so no host, and no trap, can push out the others. (Losing the
-//     oldest instead undoes the order of arrival within a band, which is a good one: 3 to 10 % less rank in the middle of a
-//     crawl.)
+//     oldest instead undoes the order of arrival within a band, which is a good one: 0.003 to 0.014 less of the rank in the mean
+//     of a crawl, on three graphs.)
 //   - The host whose best URL has the best band goes first among those that may be asked, not every host in turn.
 //   - A URL that waits rises when more becomes known of it (Raise).
 //

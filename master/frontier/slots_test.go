@@ -81,6 +81,35 @@ func TestSlotsIsThePapersAlgorithm(t *testing.T) {
 	}
 }
 
+// Bounded: whatever is discovered, the rings of a residue, those it gave back among them, have room for less than twice the next power of
+// two from B/2 on.
+func TestSlotsStayBounded(t *testing.T) {
+	o := small(PolicySlots)
+	o.SlotsB, o.SlotsH, o.Interval = 100, 30, 0
+	s := NewSlots[uint64](o)
+	rnd := rand.New(rand.NewPCG(2, 0))
+	for key := range uint64(1_000_000) {
+		s.Add(Item[uint64]{Key: key, Host: rnd.Uint64()})
+		if key%100 == 0 {
+			for _, item := range s.Next(0, o.SlotsH, nil) {
+				s.Done(item.Host, 0, 0)
+			}
+		}
+	}
+	places := 0
+	for r := range s.lines {
+		places += cap(s.lines[r].store)
+	}
+	for _, rings := range s.spare {
+		for _, ring := range rings {
+			places += len(ring)
+		}
+	}
+	if most := 2 * 64 * o.SlotsH; places > most || s.Stats().Peak > o.SlotsB*o.SlotsH/2 {
+		t.Errorf("%d places instead of at most %d, %d URLs at once", places, most, s.Stats().Peak)
+	}
+}
+
 // No operation allocates once the rings and the pool have the size that the load needs.
 func TestSteadyStateDoesNotAllocate(t *testing.T) {
 	for _, p := range []Policy{PolicySlots, PolicyRanked} {

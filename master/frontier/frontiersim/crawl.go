@@ -17,7 +17,9 @@ type CrawlOptions struct {
 	// Order gives the bands of the URLs, from what the crawl has seen. Default breadth.
 	Order frontier.Order
 
-	// SketchSize is the number of cells of the ranker. Default 0: two for each place of slots and ranked (B·H), 4 M for others.
+	// SketchSize is the number of cells of the ranker, four bytes each. Default 4 M, so 16 MB: it has to tell the pages of the
+	// web apart, not the places of the frontier. At a million pages and two cells for each of 42,000 places, ranked collects
+	// 0.02 less of the rank in the middle of the crawl than with a cell for each page; more cells than that bring nothing.
 	SketchSize int
 
 	// Width is the most pages visited in a step: the connections of the crawler times the interval over the time of a
@@ -44,7 +46,7 @@ type CrawlOptions struct {
 func DefaultCrawlOptions() CrawlOptions {
 	f := frontier.DefaultOptions()
 	f.Policy, f.Interval = frontier.PolicySlots, 0
-	return CrawlOptions{Frontier: f, Order: frontier.OrderBreadth, Samples: 200}
+	return CrawlOptions{Frontier: f, Order: frontier.OrderBreadth, SketchSize: 4 << 20, Samples: 200}
 }
 
 // Point is one moment of a crawl.
@@ -128,14 +130,7 @@ func Crawl(g *Graph, rank []float64, seeds []uint32, o CrawlOptions) (*Result, e
 	if err != nil {
 		return nil, err
 	}
-	size := o.SketchSize
-	if size == 0 {
-		size = 4 << 20
-		if p := o.Frontier.Policy; p == frontier.PolicySlots || p == frontier.PolicyRanked {
-			size = o.Frontier.SlotsB * o.Frontier.SlotsH
-		}
-	}
-	s := &sim{g: g, rank: rank, o: o, f: f, ranker: frontier.NewRanker(o.Order, size), state: make([]state, g.Pages()), depth: make([]uint8, g.Pages()), seeds: seeds, given: make([]float32, g.Pages())}
+	s := &sim{g: g, rank: rank, o: o, f: f, ranker: frontier.NewRanker(o.Order, o.SketchSize), state: make([]state, g.Pages()), depth: make([]uint8, g.Pages()), seeds: seeds, given: make([]float32, g.Pages())}
 	s.links, _ = f.(frontier.Linked)
 	s.raiser, _ = f.(frontier.Raiser[uint32])
 	for _, u := range seeds {
