@@ -109,7 +109,6 @@ type Archivist struct {
 type binding struct {
 	items []bindItem
 	bytes int
-	stop  bool  // the last: nobody comes after it
 	done  bool  // the binder has had it
 	err   error // why items are not stored
 }

@@ -136,12 +136,11 @@ type Master struct {
 	partitions []*actor.PID
 	scope      *scope.Rules
 
-	ledger  ledger.Ledger
-	ready   *readyHosts
-	order   *order // nil: the host that has been ready longest comes first
-	slaves  map[string]*slave
-	lastID  uint64
-	serving int // of slaves, for taking turns
+	ledger ledger.Ledger
+	ready  *readyHosts
+	order  *order // nil: the host that has been ready longest comes first
+	slaves map[string]*slave
+	lastID uint64
 
 	phase     State
 	end       End

@@ -20,7 +20,6 @@ type crawler struct {
 	rnd   *rand.Rand
 	graph map[string][]string
 	now   time.Time
-	inbox map[int][]store.Candidate
 }
 
 func (c *crawler) commit(i int, b *store.Batch) {

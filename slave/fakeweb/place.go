@@ -33,8 +33,6 @@ const (
 // folders are the directories of an English host; a Japanese host has the same but for the first, which is in Japanese.
 var folders = [8]string{"news", "docs", "archive", "private", "people", "events", "library", "guide"}
 
-const private = 3 // index of the folder that robots.txt may close
-
 // escaped and raw forms of the Japanese folder and of the words in queries.
 var (
 	japaneseFolder        = "ニュース"

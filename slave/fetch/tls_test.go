@@ -146,7 +146,7 @@ func TestHTTP2(t *testing.T) {
 	if r.Status != 302 || string(r.RawBody) != "moved" || string(r.Body) != "moved" || r.Proto != "HTTP/2.0" {
 		t.Error(r, r.Err, r.Proto)
 	}
-	r = get("/ok")
+	get("/ok")
 	if got.Proto != "HTTP/2.0" || got.RequestURI != "/ok" || got.Host != host || got.Header.Get("If-None-Match") != `"x"` || got.UserAgent() != c.o.UserAgent || len(got.Header["Accept-Encoding"]) != 1 {
 		t.Errorf("the server saw %s %s %s %v", got.Proto, got.RequestURI, got.Host, got.Header)
 	}

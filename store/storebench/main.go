@@ -20,7 +20,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"syscall"
 	"time"
 )
 
@@ -112,14 +111,6 @@ func startMeter() meter { return meter{time.Now(), cpuTime(), bytesWritten()} }
 func (m meter) per(n int) (us, cpu, written float64) {
 	f := float64(max(n, 1))
 	return float64(time.Since(m.start).Microseconds()) / f, float64((cpuTime() - m.cpu).Microseconds()) / f, float64(bytesWritten()-m.written) / f
-}
-
-func cpuTime() time.Duration {
-	var u syscall.Rusage
-	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
-		return 0
-	}
-	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
 }
 
 // bytesWritten is what the process gave to write calls: the pages of bbolt.
