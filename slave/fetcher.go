@@ -352,6 +352,9 @@ func (f *Fetcher) follow(m *parsed) {
 		if f.robots.Unreachable() {
 			f.why = "failing"
 		}
+		if delay, ok := f.robots.CrawlDelay(); ok && delay > time.Duration(f.task.IntervalNs) && f.why == "" {
+			f.why = "crawl-delay" // the interval of this lease was chosen before it was known
+		}
 	}
 	if f.seen == nil {
 		return
