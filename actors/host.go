@@ -23,7 +23,8 @@ type HostOptions struct {
 	Politeness politeness.Options
 	Revisit    revisit.Options
 	Traps      traps.Options
-	Continuous bool // known pages are visited again
+	Continuous bool              // known pages are visited again
+	Relief     politeness.Relief // of hosts whose pages ask for more visits than they bear. Optimal: the most versions for the visits that there are
 
 	LeaseSpan    time.Duration // a lease is filled with as many visits as fit into this at the host's interval. 30 s: long enough that commits are shared, short enough that work spreads
 	PageBudget   int           // visits of one lease at most
@@ -43,7 +44,7 @@ type HostOptions struct {
 // DefaultHostOptions fit an ordinary crawl.
 func DefaultHostOptions() HostOptions {
 	return HostOptions{
-		Politeness: politeness.DefaultOptions(), Revisit: revisit.DefaultOptions(), Traps: traps.DefaultOptions(),
+		Politeness: politeness.DefaultOptions(), Revisit: revisit.DefaultOptions(), Relief: politeness.Optimal, Traps: traps.DefaultOptions(),
 		LeaseSpan: 30 * time.Second, PageBudget: 1000, TaskBudget: 500, KnownBudget: 8000, Follow: true, LookAhead: time.Second,
 		Retries: 3, RetryWait: time.Minute, MaxRedirects: 20, MaxPages: 1_000_000,
 		MaxAwake: 50_000, RestAfter: 30 * time.Second, RobotsAgent: "henro",
@@ -151,8 +152,15 @@ type Host struct {
 	voided     bool // the lease that is being prepared has ended already
 	lease      *openLease
 	timer      timer
-	writes     int   // not answered yet
-	stash      []any // that came while restoring
+	due        int  // known pages in line, as far as was told
+	newWait    bool // new pages wait, as far as is known
+	knownFirst bool // the next lease begins with a known page, when both wait
+	moving     bool // what does not fit into the day is being put back
+	plan       politeness.Plan
+	verdict    politeness.Verdict // on what the pages ask for without relief
+	replanIn   int                // visits until the plan is made anew
+	writes     int                // not answered yet
+	stash      []any              // that came while restoring
 }
 
 // openLease is the lease as its host sees it.
@@ -184,6 +192,7 @@ type (
 		closed     bool
 	}
 	refusedTag struct{}
+	movedTag   struct{}
 )
 
 // Receive is the table of contents; the states below see what is theirs.
@@ -205,7 +214,7 @@ func (h *Host) Receive(ctx actor.Context) {
 	case *Written:
 		h.writes--
 		h.written(ctx, m.Tag)
-	case *HostRestored, *PagesLoaded, *EntriesLoaded, *pagesTimed, *Lend, *HostFacts, *LeaseVoid, *hostGrew,
+	case *HostRestored, *PagesLoaded, *EntriesLoaded, *OverflowLoaded, *pagesTimed, *Lend, *HostFacts, *LeaseVoid, *hostGrew, *DueOpened,
 		*restGranted, *restAfter, *robotsAsked, *robotsTold:
 		h.behavior.Receive(ctx)
 	case actor.SystemMessage, actor.AutoReceiveMessage:
@@ -238,12 +247,14 @@ func (h *Host) restoring(ctx actor.Context) {
 			h.robots = nil
 		}
 	}
+	h.due, h.newWait = m.Due, m.Record.Waiting > 0
+	h.replan()
 	if m.Lease != nil {
 		h.lease = &openLease{Lease: *m.Lease, processed: m.Lease.Seq, pages: map[string]store.Page{}}
 		h.behavior.Become(h.lent)
 		return
 	}
-	h.empty = m.Record.Waiting == 0
+	h.empty = m.Record.Waiting == 0 && m.Due == 0
 	h.becomeReady(ctx)
 }
 
@@ -252,6 +263,7 @@ func (h *Host) becomeReady(ctx actor.Context) {
 	h.behavior.Become(h.ready)
 	h.announced = false
 	h.announce(ctx)
+	h.shorten(ctx)
 }
 
 func (h *Host) announce(ctx actor.Context) {
@@ -277,10 +289,20 @@ func (h *Host) announce(ctx actor.Context) {
 func (h *Host) ready(ctx actor.Context) {
 	switch m := ctx.Message().(type) {
 	case *hostGrew:
+		h.newWait = true
 		if h.empty || !h.nextRetry.IsZero() {
 			h.empty, h.announced, h.nextRetry = false, false, time.Time{}
 		}
 		h.announce(ctx)
+	case *DueOpened:
+		h.due = m.Count
+		if h.empty || !h.nextRetry.IsZero() {
+			h.empty, h.announced, h.nextRetry = false, false, time.Time{}
+		}
+		h.announce(ctx)
+		h.shorten(ctx)
+	case *OverflowLoaded:
+		h.putBack(ctx, m)
 	case *robotsAsked, *robotsTold:
 		h.hearOfRobots(ctx)
 		h.announced = false
@@ -290,7 +312,7 @@ func (h *Host) ready(ctx actor.Context) {
 		h.asking = m
 		h.behavior.Become(h.lending)
 		h.voided = false
-		asked := &PagesAsked{Host: h.name, Limit: h.budget(m)}
+		asked := &PagesAsked{Host: h.name, Limit: h.budget(m), Due: h.budget(m)}
 		if h.Follow {
 			asked.Known = h.KnownBudget
 		}
@@ -307,7 +329,9 @@ func (h *Host) ready(ctx actor.Context) {
 }
 
 // idle reports that nothing is to be done, for this host or for another.
-func (h *Host) idle() bool { return h.empty && !h.wanted && !h.waitsForRobots() && h.writes == 0 }
+func (h *Host) idle() bool {
+	return h.empty && !h.wanted && !h.waitsForRobots() && h.writes == 0 && !h.moving
+}
 
 // rest ends this actor, unless something came between the asking and the granting.
 func (h *Host) rest(ctx actor.Context) {
@@ -332,6 +356,20 @@ func (h *Host) lending(ctx actor.Context) {
 		h.refuse(ctx)
 	case *restGranted:
 		h.rest(ctx)
+	default:
+		h.hearOfMore(ctx)
+	}
+}
+
+// hearOfMore takes what may come in any state.
+func (h *Host) hearOfMore(ctx actor.Context) {
+	switch m := ctx.Message().(type) {
+	case *hostGrew:
+		h.empty, h.newWait = false, true
+	case *DueOpened:
+		h.due, h.empty = m.Count, false
+	case *OverflowLoaded:
+		h.putBack(ctx, m)
 	default:
 		h.hearOfRobots(ctx)
 	}
@@ -378,7 +416,7 @@ func (h *Host) lent(ctx actor.Context) {
 	case *restGranted:
 		h.rest(ctx)
 	default:
-		h.hearOfRobots(ctx)
+		h.hearOfMore(ctx)
 	}
 }
 
@@ -396,6 +434,8 @@ func (h *Host) written(ctx actor.Context, tag any) {
 		ctx.Send(h.master, &Lent{Lease: h.lease.ID, Slave: h.lease.Slave, Boot: h.lease.Boot, Task: task})
 	case *refusedTag:
 		h.refuseLend(ctx)
+	case *movedTag:
+		h.askOverflow(ctx) // until there is no more
 	case *factsTag:
 		ctx.Send(h.master, &FactsStored{Lease: tag.lease, Seq: tag.seq, Visits: tag.visits, Closed: tag.closed, NextAt: h.politeness.NextAllowed()})
 		if tag.closed {

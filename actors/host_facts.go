@@ -45,7 +45,7 @@ func (h *Host) takeFacts(ctx actor.Context) {
 		return
 	}
 	now := time.Now()
-	asked := &pagesVisited{lease: l.ID}
+	asked := &pagesVisited{lease: l.ID, prior: h.politeness.Rates().Prior(), plan: h.plan}
 	for _, fact := range l.queue {
 		if fact.Seq != l.processed+1 {
 			continue
@@ -201,6 +201,7 @@ func (h *Host) storeTimed(ctx actor.Context, m *pagesTimed) {
 		if v.Retry {
 			continue
 		}
+		h.learn(&m.asked.visits[i].old, m.found[i])
 		h.retime(&m.asked.visits[i].old, &v.Page)
 		if v.Links == nil {
 			continue
@@ -223,6 +224,7 @@ func (h *Host) storeTimed(ctx actor.Context, m *pagesTimed) {
 		lease := l.Lease
 		w.Lease = &lease
 	}
+	h.countVerdict(w)
 	h.write(ctx, w)
 }
 
@@ -230,13 +232,21 @@ func (h *Host) storeTimed(ctx actor.Context, m *pagesTimed) {
 func (h *Host) retime(old, page *store.Page) {
 	seconds := func(s float32) time.Duration { return time.Duration(float64(s) * float64(time.Second)) }
 	before, now := seconds(old.Timing.Interval), seconds(page.Timing.Interval)
-	if old.LastVisit.IsZero() {
-		h.politeness.AddPage(now)
-	} else {
-		h.politeness.Retime(before, now)
-	}
 	oldHistory, history := revisit.History(old.Timing), revisit.History(page.Timing)
-	h.politeness.Rates().Move(h.Revisit.Estimate(&oldHistory), h.Revisit.Estimate(&history))
+	mean := h.Revisit.Estimate(&history)
+	known, planned := !old.LastVisit.IsZero(), !page.Next.IsZero()
+	switch {
+	case known && planned:
+		h.politeness.Retime(before, now)
+	case known:
+		h.politeness.RemovePage(before)
+		mean = 0
+	case planned:
+		h.politeness.AddPage(now)
+	default:
+		mean = 0
+	}
+	h.politeness.Rates().Move(h.Revisit.Estimate(&oldHistory), mean)
 }
 
 // void ends a lease of which nobody can say when its last request was: the interval runs from now.

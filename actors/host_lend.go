@@ -43,7 +43,9 @@ func (h *Host) prepare(ctx actor.Context, m *PagesLoaded) {
 			first = entry.Page.Next
 		}
 	}
-	h.empty = len(m.Entries) == 0 && len(m.Ghosts) == 0
+	h.due, h.newWait = m.DueCount, len(m.Entries) > 0
+	h.empty = len(m.Entries) == 0 && len(m.Ghosts) == 0 && m.DueCount == 0
+	due = h.share(due, m.Due)
 	if len(due) > 0 {
 		h.nextRetry = time.Time{}
 	}
@@ -74,6 +76,9 @@ func (h *Host) prepare(ctx actor.Context, m *PagesLoaded) {
 	}
 	for _, entry := range due[:len(task.Tasks)] {
 		h.lease.pages[string(entry.Position)] = entry.Page
+	}
+	if len(m.Due) > 0 && len(task.Tasks)%2 == 1 {
+		h.knownFirst = !h.knownFirst
 	}
 	h.lease.task = task
 	lease := h.lease.Lease

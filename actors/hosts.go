@@ -90,6 +90,8 @@ func (h *Hosts) Receive(ctx actor.Context) {
 		for _, host := range m.Hosts {
 			h.forward(ctx, host, &hostGrew{}, false)
 		}
+	case *HostDue:
+		h.forward(ctx, m.Host, &DueOpened{Count: m.Count}, false)
 	case *WaitingHostsReported:
 		h.wakeListed(ctx, m)
 	case *RelaxationsFound:

@@ -41,18 +41,22 @@ type (
 	HostRestored struct {
 		Record store.HostRecord
 		Lease  *store.Lease // open when the crawl was last ended
+		Due    int          // pages of it that are due
 	}
 	// PagesAsked asks for waiting URLs of a host, and with Known for the fingerprints of all its seen URLs.
 	PagesAsked struct {
 		Host  string
 		Limit int
+		Due   int // known pages that are due, at most
 		Known int // send them if there are no more than this
 	}
 	// PagesLoaded answers PagesAsked.
 	PagesLoaded struct {
 		store.Waiting
-		Known []uint64
-		Whole bool // Known holds all
+		Due      []store.Entry // the due pages that have waited longest
+		DueCount int           // how many there are
+		Known    []uint64
+		Whole    bool // Known holds all
 	}
 	// EntriesAsked asks for the records at some positions.
 	EntriesAsked struct{ Positions []store.Position }
@@ -82,6 +86,7 @@ type (
 		Unsettled int    // writes not on disk, candidates not with their owner, relaxations not judged
 		Commits   uint64 // so far: equal in two rounds means that nothing happened in between
 		Totals    Totals // of this partition, since the crawl began
+		Due       int    // known pages that wait in line for their hosts
 	}
 	// HostsGrew tells the Hosts which hosts have got URLs to visit.
 	HostsGrew struct{ Hosts []string }
@@ -113,11 +118,12 @@ type PartitionOptions struct {
 	FlushAge   time.Duration // the oldest write waits no longer than this
 	FlushGap   time.Duration // between two commits even when somebody waits: what comes meanwhile shares one
 	RetryAfter time.Duration // after a commit that failed
+	DueAhead   int           // known pages in line for their hosts at most, 0: the due are not looked for. What is beyond stays in the time queue
 }
 
 // DefaultPartitionOptions lose at most five seconds of results in a crash; they are fetched again.
 func DefaultPartitionOptions() PartitionOptions {
-	return PartitionOptions{FlushBytes: 1 << 20, FlushAge: 5 * time.Second, FlushGap: 10 * time.Millisecond, RetryAfter: 2 * time.Second}
+	return PartitionOptions{FlushBytes: 1 << 20, FlushAge: 5 * time.Second, FlushGap: 10 * time.Millisecond, RetryAfter: 2 * time.Second, DueAhead: 1 << 17}
 }
 
 // Bounds of what is read and handed on at once.
@@ -169,6 +175,7 @@ type Partition struct {
 	found     map[store.HostID]store.Lease // open at the start and not ended since
 	owners    map[string]int               // partition of a host
 	delivered []uint64                     // direct-mapped: fingerprint and depth left of foreign URLs that their owner has stored
+	due       dueLines
 }
 
 type writer struct {
@@ -204,7 +211,9 @@ func (p *Partition) Receive(ctx actor.Context) {
 		p.start(ctx)
 	case *actor.Stopping:
 		p.timer.stop()
+		p.due.timer.stop()
 	case *actor.Restarting:
+		p.due.timer.stop()
 		p.release(p.accepted)
 		p.release(p.accepting)
 	case *actor.Stopped:
@@ -236,6 +245,11 @@ func (p *Partition) Receive(ctx actor.Context) {
 		p.loadEntries(ctx, m)
 	case *WaitingHostsAsked:
 		p.listHosts(ctx, m)
+		p.beginDue(ctx)
+	case *openDue:
+		p.openDue(ctx)
+	case *OverflowAsked:
+		p.giveOverflow(ctx, m)
 	case *QuietAsked:
 		p.reportQuiet(ctx, m)
 	case actor.SystemMessage, actor.AutoReceiveMessage:
@@ -509,6 +523,7 @@ func (p *Partition) settle(ctx actor.Context, m *committed) {
 	}
 	p.deliver(ctx)
 	p.relax(ctx)
+	p.awaitDue(ctx)
 	switch {
 	case p.oldest.IsZero():
 	case p.urgent || p.full() || time.Since(p.oldest) >= p.o.FlushAge:
@@ -565,7 +580,7 @@ func (p *Partition) restoreHost(ctx actor.Context, m *HostAsked) {
 	} else if err != nil {
 		panic(fmt.Errorf("restore host %s: %w", m.Host, err))
 	}
-	answer := &HostRestored{Record: record}
+	answer := &HostRestored{Record: record, Due: p.due.count(id)}
 	if lease, ok := p.found[id]; ok {
 		answer.Lease = &lease
 	}
@@ -583,6 +598,9 @@ func (p *Partition) loadPages(ctx actor.Context, m *PagesAsked) {
 	if answer.Waiting, err = p.disk.Fresh(id, nil, limit); err == nil && m.Known > 0 {
 		answer.Known, answer.Whole, err = p.disk.Known(id, m.Known)
 	}
+	if err == nil {
+		answer.Due, answer.DueCount, err = p.firstDue(id, m.Due)
+	}
 	if err != nil {
 		panic(fmt.Errorf("load pages of %s: %w", m.Host, err))
 	}
@@ -590,6 +608,9 @@ func (p *Partition) loadPages(ctx actor.Context, m *PagesAsked) {
 		answer.Entries = p.best(answer.Entries, m.Limit)
 	}
 	ctx.Respond(answer)
+	if p.due.full && p.due.waiting < p.o.DueAhead {
+		ctx.Send(ctx.Self(), &openDue{})
+	}
 }
 
 // best returns the entries that are worth most now, those to be tried again last; equals in the order in which they came.
@@ -624,7 +645,7 @@ func (p *Partition) listHosts(ctx actor.Context, m *WaitingHostsAsked) {
 	}
 	answer := &WaitingHostsReported{Partition: p.index}
 	for i := range records {
-		if _, lent := p.found[records[i].ID]; lent || records[i].Waiting > 0 {
+		if _, lent := p.found[records[i].ID]; lent || records[i].Waiting > 0 || p.due.count(records[i].ID) > 0 {
 			answer.Hosts = append(answer.Hosts, records[i].Name)
 		}
 		answer.Next = records[i].ID
@@ -640,5 +661,5 @@ func (p *Partition) reportQuiet(ctx actor.Context, m *QuietAsked) {
 	if p.busy || p.sending || p.relaxing || !p.oldest.IsZero() {
 		unsettled++
 	}
-	ctx.Respond(&QuietReported{Partition: p.index, Round: m.Round, Stats: p.stats, Unsettled: unsettled, Commits: p.commits, Totals: p.totals.Clone()})
+	ctx.Respond(&QuietReported{Partition: p.index, Round: m.Round, Stats: p.stats, Unsettled: unsettled, Commits: p.commits, Totals: p.totals.Clone(), Due: p.due.waiting})
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/asynkron/protoactor-go/actor"
 	"github.com/sirupsen/logrus"
 
+	"henro/actors/politeness"
 	"henro/actors/revisit"
 	"henro/messages"
 	"henro/messages/outlink"
@@ -29,11 +30,19 @@ type (
 		seq      uint64 // of the last fact in the group
 		finished bool   // the lease ended with it
 		visits   []visitMade
+		prior    revisit.Prior   // what the host's pages suggest for one that is new
+		plan     politeness.Plan // of the host's relief
+	}
+	// finding is what one visit told of its page's changes.
+	finding struct {
+		gap     time.Duration // since the visit before; 0: nothing was told
+		changed bool
 	}
 	// pagesTimed answers pagesVisited.
 	pagesTimed struct {
 		asked  *pagesVisited
 		visits []store.Visited
+		found  []finding // by visit
 		totals Totals
 	}
 )
@@ -61,7 +70,8 @@ func (r *Revisit) Receive(ctx actor.Context) {
 	case *pagesVisited:
 		answer := &pagesTimed{asked: m}
 		for i := range m.visits {
-			answer.visits = append(answer.visits, r.judge(&m.visits[i], &answer.totals))
+			visited, found := r.judge(m, &m.visits[i], &answer.totals)
+			answer.visits, answer.found = append(answer.visits, visited), append(answer.found, found)
 		}
 		ctx.Respond(answer)
 	case actor.SystemMessage, actor.AutoReceiveMessage:
@@ -71,7 +81,7 @@ func (r *Revisit) Receive(ctx actor.Context) {
 }
 
 // judge makes the page's new record out of the old one and what the visit found.
-func (r *Revisit) judge(made *visitMade, totals *Totals) store.Visited {
+func (r *Revisit) judge(asked *pagesVisited, made *visitMade, totals *Totals) (store.Visited, finding) {
 	v := made.fact
 	page := made.old
 	if page.URL == "" {
@@ -82,7 +92,10 @@ func (r *Revisit) judge(made *visitMade, totals *Totals) store.Visited {
 	}
 	out := store.Visited{Position: v.Position, Links: made.links}
 	known := !page.LastVisit.IsZero()
-	page.Status, page.Reason = uint16(v.Status), uint8(v.Reason)
+	if v.Status != http.StatusNotModified || !known { // of what is archived
+		page.Status = uint16(v.Status)
+	}
+	page.Reason = uint8(v.Reason)
 
 	ours := v.Reason == messages.Reason_NOT_ARCHIVED || v.Reason == messages.Reason_CANCELED // not the page's fault
 	if ours || passing(v) && int(page.Attempts) < r.Retries {
@@ -91,13 +104,15 @@ func (r *Revisit) judge(made *visitMade, totals *Totals) store.Visited {
 		}
 		page.Next = time.Now().Add(r.RetryWait << min(max(page.Attempts, 1)-1, 10))
 		out.Page, out.Retry, out.Links = page, true, nil
-		return out
+		return out, finding{}
 	}
 	switch {
 	case v.Reason != messages.Reason_NONE:
 		totals.err(v.Reason.String(), 1)
 		out.Links = nil
-		page.Flags |= store.Dropped
+		if !r.Continuous || v.Reason == messages.Reason_ROBOTS_DENIED {
+			page.Flags |= store.Dropped
+		}
 	case known:
 		totals.Revisits++
 	default:
@@ -109,11 +124,34 @@ func (r *Revisit) judge(made *visitMade, totals *Totals) store.Visited {
 	totals.Links += uint64(len(out.Links))
 	totals.Bytes += v.BodyBytes
 
-	r.time(&page, made)
 	page.Attempts = 0
+	if r.Continuous && known && (v.Reason != messages.Reason_NONE || v.Status >= 400) {
+		out.Links = nil
+		r.backOff(&page, made)
+		out.Page = page
+		return out, finding{}
+	}
+	found := r.time(&page, made, asked)
 	page.LastVisit = made.started
+	if r.Continuous && v.Status == http.StatusGone {
+		page.Next, page.Timing.Interval = time.Time{}, 0
+	}
 	out.Page = page
-	return out
+	return out, found
+}
+
+// backOff times a known page that was not to be had. What is known of it stays: its history, its validators and digests, so that
+// a page which returns unchanged is seen to be unchanged, and LastVisit, from which the gap to the next change is reckoned. It is
+// asked for again after twice as long each time, from a day on; one that is gone (410) is asked for no more.
+func (r *Revisit) backOff(page *store.Page, made *visitMade) {
+	if made.fact.Status == http.StatusGone {
+		page.Next, page.Timing.Interval = time.Time{}, 0
+		return
+	}
+	wait := max(time.Duration(2*float64(page.Timing.Interval)*float64(time.Second)), aDay)
+	wait = min(wait, r.Revisit.Max)
+	page.Timing.Interval = float32(wait.Seconds())
+	page.Next = made.started.Add(wait)
 }
 
 // passing reports that a visit failed in a way that may pass.
@@ -129,19 +167,24 @@ func passing(v *messages.PageVisited) bool {
 }
 
 // time decides when the page is due next, from what is known of its changes.
-func (r *Revisit) time(page *store.Page, made *visitMade) {
+func (r *Revisit) time(page *store.Page, made *visitMade, asked *pagesVisited) (found finding) {
 	v := made.fact
 	history := revisit.History(page.Timing)
 	if v.Reason == messages.Reason_NONE {
 		if !page.LastVisit.IsZero() {
-			history.Visited(&r.Revisit, made.started.Sub(page.LastVisit), r.changed(page, v))
+			found = finding{gap: made.started.Sub(page.LastVisit), changed: r.changed(page, v)}
+			history.Visited(&r.Revisit, found.gap, found.changed)
 		}
 		if !v.Unchanged {
 			copy(page.Digest[:], v.Digest)
 			page.MainDigest, page.SimHash, page.CapturedAt = v.MainDigest, v.Simhash, made.started
 		}
-		page.ETag = v.Etag
-		page.LastModified = time.Time{}
+		if v.Status != http.StatusNotModified || v.Etag != "" {
+			page.ETag = v.Etag
+		}
+		if v.Status != http.StatusNotModified || v.LastModified != "" {
+			page.LastModified = time.Time{}
+		}
 		if modified, err := http.ParseTime(v.LastModified); err == nil {
 			page.LastModified = modified
 		}
@@ -155,9 +198,13 @@ func (r *Revisit) time(page *store.Page, made *visitMade) {
 			}
 		}
 	}
-	interval := r.Revisit.Next(&history, revisit.Prior{}, r.rnd)
+	last := time.Duration(float64(history.Interval) * float64(time.Second))
+	interval := r.Revisit.Next(&history, asked.prior, r.rnd)
+	interval = asked.plan.Interval(interval, r.Revisit.Estimate(&history), last)
+	history.Interval = float32(interval.Seconds())
 	page.Timing = store.Timing(history)
 	page.Next = made.started.Add(interval)
+	return found
 }
 
 // changed compares what the visit found with what the record says.

@@ -16,6 +16,9 @@ type Totals struct {
 	Dropped    uint64 `json:"dropped,omitempty"`  // unknown URLs that a bounded frontier had no room for, each time they turned up
 	Returned   uint64 `json:"returned,omitempty"` // URLs that it took after having dropped them
 	Trapped    uint64 `json:"trapped"`            // links not admitted because they lead into a trap
+	// Verdicts counts hosts by politeness.Verdict on what their pages ask for: feasible, needs more connections, overloaded. Only
+	// a crawl that revisits judges.
+	Verdicts [3]int64 `json:"verdicts,omitzero"`
 	// Errors totals visits given up without a response, by messages.Reason, and answers from 400 on by their status.
 	Errors map[string]uint64 `json:"errors,omitempty"`
 }
@@ -31,6 +34,9 @@ func (c *Totals) Add(other *Totals) {
 	c.Dropped += other.Dropped
 	c.Returned += other.Returned
 	c.Trapped += other.Trapped
+	for i, n := range other.Verdicts {
+		c.Verdicts[i] += n
+	}
 	for reason, n := range other.Errors {
 		c.err(reason, n)
 	}

@@ -89,6 +89,8 @@ type Status struct {
 	Totals    actors.Totals   `json:"totals"`
 	Hosts     uint64          `json:"hosts"`
 	Waiting   uint64          `json:"waiting"` // URLs in the frontier
+	Queued    uint64          `json:"queued"`  // known URLs with a timetable
+	Due       int             `json:"due"`     // of these, in line to be visited now
 	Known     uint64          `json:"known"`   // URLs ever admitted
 	Ready     int             `json:"ready"`   // hosts that wait to be lent
 	NextReady time.Time       `json:"next_ready,omitzero"`
@@ -118,9 +120,6 @@ type (
 		left  *int // partitions that have not answered
 	}
 )
-
-// tickEvery is how often ends are looked for: leases, limits, the crawl.
-const tickEvery = 250 * time.Millisecond
 
 // endWait bounds the wait for leases to come back at the end: a fetch under way may take a minute, and a slave may be gone.
 const endWait = 15 * time.Second
@@ -266,6 +265,9 @@ func (m *Master) Receive(ctx actor.Context) {
 }
 
 func (m *Master) start(ctx actor.Context) {
+	if !m.o.Hosts.Continuous {
+		m.o.Partition.DueAhead = 0
+	}
 	order, err := m.makeOrder()
 	if err != nil {
 		panic(err)
@@ -302,7 +304,7 @@ func (m *Master) makeOrder() (actors.Order, error) {
 
 func (m *Master) again(ctx actor.Context) {
 	root, self := ctx.ActorSystem().Root, ctx.Self()
-	m.timer = time.AfterFunc(tickEvery, func() { root.Send(self, &tick{}) })
+	m.timer = time.AfterFunc(m.o.TickEvery, func() { root.Send(self, &tick{}) })
 }
 
 func (m *Master) tick(ctx actor.Context) {

@@ -33,6 +33,7 @@ type Options struct {
 	MaxPages    uint64        // stop after so many visits; 0: no limit
 	MaxBytes    uint64        // stop after so much payload; 0: no limit
 	For         time.Duration // stop after so long; 0: no limit
+	TickEvery   time.Duration // how often ends are looked for: of leases, by limits, of the crawl
 	StallLimit  time.Duration // stop when nothing could be stored for so long; 0: wait for ever
 }
 
@@ -43,7 +44,7 @@ func DefaultOptions() Options {
 		Hosts: actors.DefaultHostOptions(), Partition: actors.DefaultPartitionOptions(), Store: store.DefaultOptions(),
 		Frontier: frontier.DefaultOptions(), Order: frontier.OrderBreadth,
 		Fetch:    DefaultFetchRules(),
-		LeaseFor: time.Minute, LeaseMargin: 2 * time.Second, StallLimit: time.Minute,
+		LeaseFor: time.Minute, LeaseMargin: 2 * time.Second, TickEvery: 250 * time.Millisecond, StallLimit: time.Minute,
 	}
 }
 
@@ -64,6 +65,8 @@ func (o *Options) Validate() error {
 		return errors.New("a master needs a name and a boot id")
 	case o.LeaseFor < time.Second || o.LeaseMargin < 0:
 		return fmt.Errorf("lease %v, margin %v: a lease lasts at least a second, the margin is not negative", o.LeaseFor, o.LeaseMargin)
+	case o.TickEvery <= 0:
+		return fmt.Errorf("tick every %v: want more than nothing", o.TickEvery)
 	case o.Depth > store.UnlimitedDepth-1:
 		return fmt.Errorf("depth %d: want at most %d, or -1 for no limit", o.Depth, store.UnlimitedDepth-1)
 	}

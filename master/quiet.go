@@ -81,6 +81,8 @@ func (m *Master) measure() {
 		s.Hosts += answer.Stats.Hosts
 		s.Known += answer.Stats.Known
 		s.Waiting += answer.Stats.Waiting
+		s.Queued += answer.Stats.Queued
+		s.Due += answer.Due
 	}
 	m.last = s
 	if !m.measured {

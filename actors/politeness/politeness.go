@@ -260,8 +260,13 @@ func (v Verdict) String() string {
 //
 // LeastRatio stands where the paper has 1: what the crawler owes a slow host is no matter of resources either. Back-off
 // passes and does not count.
-func (s *State) Verdict(o *Options) Verdict {
-	upper := s.Upper()
+func (s *State) Verdict(o *Options) Verdict { return s.judge(o, s.Upper()) }
+
+// Judge returns the verdict on a timetable that asks for so many visits per second: on what the pages would ask for without
+// relief, say, which the load index of a relieved host does not tell any more.
+func (s *State) Judge(o *Options, load float64) Verdict { return s.judge(o, inverse(load)) }
+
+func (s *State) judge(o *Options, upper time.Duration) Verdict {
 	most := *o
 	most.Servers, most.Connections = 0, 0 // as many connections as one likes
 	switch {

@@ -48,6 +48,7 @@ type Crawl struct {
 	For           time.Duration
 	Bytes         Bytes
 	Continuous    bool
+	Relief        string
 	Partitions    int
 	MaxRedirects  int
 	PageBudget    int
@@ -100,6 +101,7 @@ func (c *Crawl) Register(f *pflag.FlagSet) {
 	f.DurationVar(&c.For, "for", 0, "stop after so long (exit code 15)")
 	f.Var(&c.Bytes, "bytes", "stop after so much payload, for example 10GB (exit code 14)")
 	f.BoolVar(&c.Continuous, "continuous", false, "keep revisiting")
+	f.StringVar(&c.Relief, "relief", o.Hosts.Relief.String(), "what a host's pages get that ask for more visits than it bears: none, stretch, delay or optimal")
 	f.IntVar(&c.Partitions, "partitions", o.Store.Partitions, "files of the state; fixed when a crawl begins")
 	f.IntVar(&c.PageBudget, "page-budget", o.Hosts.PageBudget, "visits of one lease at most")
 	f.StringVar(&c.Frontier, "frontier", string(o.Frontier.Policy), "what is visited next: host (hosts take turns, all URLs are kept), fifo, mercator, or slots and ranked, which keep at most B·H/2 waiting URLs and drop the rest until they turn up again")
@@ -163,6 +165,9 @@ func (c *Crawl) Options(flags *pflag.FlagSet) (master.Options, error) {
 		return o, Usage("%v", err)
 	}
 	o.Hosts.Continuous, o.Hosts.Retries, o.Hosts.RetryWait, o.Hosts.PageBudget = c.Continuous, c.Retries, c.RetryWait, c.PageBudget
+	if o.Hosts.Relief, err = politeness.ParseRelief(c.Relief); err != nil {
+		return o, Usage("--relief: %v", err)
+	}
 	o.Store.Partitions = c.Partitions
 	o.MaxPages, o.MaxBytes, o.For, o.LeaseFor = c.Pages, uint64(c.Bytes), c.For, c.LeaseFor
 	o.Frontier.Policy, o.Frontier.SlotsB, o.Frontier.SlotsH = frontier.Policy(c.Frontier), c.SlotsB, c.SlotsH

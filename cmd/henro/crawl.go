@@ -114,6 +114,7 @@ type embedded struct {
 	log      *logrus.Entry
 	progress *progress
 	dial     func(ctx context.Context, network, address string) (net.Conn, error) // nil: the network
+	adjust   func(*slave.Options)                                                 // nil: nothing beyond what work says
 }
 
 // crawl runs to the end of the crawl or of the context. Whatever else belongs to it runs beside it as serve.
@@ -144,6 +145,9 @@ func (e *embedded) startSlave(system *actor.ActorSystem, masterPID *actor.PID, b
 	}
 	o.Name, o.Boot, o.Version, o.Dial = "local", boot, version, e.dial
 	o.Archive.Writer.Info.UserAgent = e.o.Fetch.UserAgent
+	if e.adjust != nil {
+		e.adjust(&o)
+	}
 	props, err := slave.Props(o, e.log)
 	if err != nil {
 		return nil, config.Usage("%v", err)

@@ -1,0 +1,174 @@
+package actors
+
+import (
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/asynkron/protoactor-go/actor"
+
+	"henro/store"
+)
+
+type (
+	// DueOpened tells a Host how many of its known pages stand in line, now that there are more.
+	DueOpened struct{ Count int }
+	// OverflowAsked asks for due pages of a host behind the first Keep of its line, at most Limit.
+	OverflowAsked struct {
+		Host        string
+		Keep, Limit int
+	}
+	// OverflowLoaded answers OverflowAsked.
+	OverflowLoaded struct{ Entries []store.Entry }
+	// HostDue tells the Hosts how many known pages of a host are due.
+	HostDue struct {
+		Host  string
+		Count int
+	}
+
+	openDue struct{} // slots may have opened, or want splitting
+)
+
+// Bounds of opening due slots.
+const (
+	dueBatch   = 1000        // records read at once: some 2 ms, between which other messages are served
+	dueLook    = time.Hour   // the clock is looked at this often at least, should it be set
+	dueRespite = time.Second // between two looks at a slot that should have been split and is not yet
+)
+
+// dueLines are the short-term queue of S0 §5: for each host the positions of its due pages, first come first. Only positions are
+// kept, some 50 bytes a page; the records stay in the store until a commit ends them. So nothing is lost or done twice
+// whoever dies: a page leaves its line when it is found to be ended, and after a restart the lines are read anew.
+//
+// Invariant: waiting is the sum of the lengths of all lines, and at most PartitionOptions.DueAhead + dueBatch.
+type dueLines struct {
+	begun   bool
+	lines   map[store.HostID][]store.Position
+	waiting int
+	after   store.Position // read up to here
+	readAt  time.Time
+	full    bool // reading has stopped for want of room
+	timer   timer
+}
+
+func (d *dueLines) count(id store.HostID) int { return len(d.lines[id]) }
+
+// beginDue begins to look for due pages, once the Hosts listen.
+func (p *Partition) beginDue(ctx actor.Context) {
+	if p.o.DueAhead == 0 || p.due.begun {
+		return
+	}
+	p.due.begun, p.due.lines = true, map[store.HostID][]store.Position{}
+	p.openDue(ctx)
+}
+
+// openDue puts the pages of slots that have opened into the lines of their hosts, as far as there is room, and tells the Hosts. Coarse
+// slots that have come near are split by every commit; when there is none, one is made for it.
+func (p *Partition) openDue(ctx actor.Context) {
+	d, now := &p.due, time.Now()
+	if now.Before(d.readAt) { // the clock was set back: what was read is not due yet
+		d.lines, d.waiting, d.after = map[store.HostID][]store.Position{}, 0, nil
+	}
+	d.readAt = now
+	if d.full = d.waiting >= p.o.DueAhead; d.full {
+		return // told again when a line gets shorter
+	}
+	entries, after, err := p.disk.Due(now, d.after, dueBatch)
+	if err != nil {
+		panic(fmt.Errorf("read due pages: %w", err))
+	}
+	d.after = after
+	grown := map[store.HostID]string{}
+	for i := range entries {
+		host := store.HostOf(entries[i].Page.URL)
+		id := store.IDOf(host)
+		d.lines[id] = append(d.lines[id], entries[i].Position)
+		d.waiting++
+		grown[id] = host
+	}
+	for id, host := range grown {
+		ctx.Send(p.hosts, &HostDue{Host: host, Count: d.count(id)})
+	}
+	switch {
+	case len(entries) == dueBatch:
+		ctx.Send(ctx.Self(), &openDue{}) // behind what is in the mailbox already
+	case !p.busy && p.oldest.IsZero():
+		p.busy, p.lastAt = true, now
+		p.pending = store.NewBatch(now)
+		ctx.Request(p.committer, &commit{p.pending}) // settle goes on with awaitDue
+	default:
+		p.awaitDue(ctx)
+	}
+}
+
+// awaitDue sets the clock for the next slot to open or to be split.
+func (p *Partition) awaitDue(ctx actor.Context) {
+	d := &p.due
+	if !d.begun || d.full {
+		return
+	}
+	at, err := p.disk.NextDue(d.after)
+	if err != nil {
+		panic(fmt.Errorf("read the next due time: %w", err))
+	}
+	wait := dueLook
+	if !at.IsZero() {
+		wait = min(max(time.Until(at), dueRespite), dueLook)
+	}
+	d.timer.after(ctx, wait, &openDue{})
+}
+
+// roomForDue goes on reading when a line has become shorter.
+func (p *Partition) roomForDue(ctx actor.Context) {
+	if p.due.full && p.due.waiting < p.o.DueAhead {
+		p.due.full = false
+		ctx.Send(ctx.Self(), &openDue{})
+	}
+}
+
+// firstDue reads the first pages of a host's line. Those that have ended leave it.
+func (p *Partition) firstDue(id store.HostID, limit int) (entries []store.Entry, count int, err error) {
+	entries, err = p.readLine(id, 0, limit)
+	return entries, p.due.count(id), err
+}
+
+// giveOverflow reads what stands behind the first of a line. It stays in the line until it has ended: the Host may fail.
+func (p *Partition) giveOverflow(ctx actor.Context, m *OverflowAsked) {
+	id := store.IDOf(m.Host)
+	entries, err := p.readLine(id, m.Keep, m.Limit)
+	if err != nil {
+		panic(fmt.Errorf("read due pages of %s: %w", m.Host, err))
+	}
+	ctx.Respond(&OverflowLoaded{Entries: entries})
+	if p.due.full && p.due.waiting < p.o.DueAhead {
+		ctx.Send(ctx.Self(), &openDue{})
+	}
+}
+
+// readLine reads up to limit pages of a line behind the first that are live. What is found to have ended leaves the line; where
+// reading stops, some that have ended may be left.
+func (p *Partition) readLine(id store.HostID, first, limit int) (entries []store.Entry, err error) {
+	line := p.due.lines[id]
+	live, n := line[:0], 0
+	for ; n < len(line) && len(entries) < limit; n++ {
+		entry, err := p.disk.At(line[n])
+		if errors.Is(err, store.ErrNotFound) {
+			continue
+		}
+		if err != nil {
+			return nil, err
+		}
+		if live = append(live, line[n]); len(live) > first {
+			entries = append(entries, entry)
+		}
+	}
+	live = append(live, line[n:]...)
+	p.due.waiting -= len(line) - len(live)
+	clear(line[len(live):])
+	if len(live) > 0 {
+		p.due.lines[id] = live
+	} else {
+		delete(p.due.lines, id)
+	}
+	return entries, nil
+}
