@@ -8,9 +8,10 @@ import "sync"
 //
 // A message that is refused while a member is not known yet is no loss: in our protocol everything is said again until answered.
 type Gate struct {
-	mu     sync.RWMutex
-	open   map[string]map[string]bool // actor address → holders (gossip names) that are alive there
-	closed func(address string)       // called when the last holder of an address is gone
+	mu      sync.RWMutex
+	open    map[string]map[string]bool // actor address → holders (gossip names) that are alive there
+	closed  func(address string)       // called when the last holder of an address is gone
+	doubted func(address string)       // called when there is reason to doubt that its holder lives
 }
 
 // NewGate returns a gate that lets nothing through yet.
@@ -54,5 +55,19 @@ func (g *Gate) expel(address, holder string) {
 	g.mu.Unlock()
 	if last && closed != nil {
 		closed(address)
+	}
+}
+
+// Doubt says that a connection to the address broke: whoever lived there may have died, and may be back already under a newer boot,
+// long before the gossip gives the older one up. It does not wait.
+func (g *Gate) Doubt(address string) {
+	if g == nil {
+		return
+	}
+	g.mu.RLock()
+	doubted := g.doubted
+	g.mu.RUnlock()
+	if doubted != nil {
+		doubted(address)
 	}
 }

@@ -47,6 +47,7 @@ const (
 	healPause    = 15 * time.Second // between attempts to reach members that were lost
 	healFor      = time.Hour        // after that a lost member must come by itself
 	maxLost      = 128              // lost members remembered
+	doubtFor     = 10 * time.Second // after a connection broke; by then the gossip knows a death, and the looking goes on for that
 )
 
 func (o *Options) fill() error {
@@ -103,15 +104,17 @@ type Node struct {
 	wg   sync.WaitGroup
 
 	wake chan struct{} // holds one token when sightings wait
+	seek chan struct{} // holds one token when others are to be looked for at once
 
 	mu        sync.Mutex
 	self      Member
 	selfMeta  []byte
-	order     []string            // names in sightings, oldest first
-	sightings map[string]sighting // latest word of the gossip on each gossip name, not yet settled
-	members   []Member            // settled, by name
-	alive     map[string]Member   // by gossip name, as the gossip has it now
-	lost      []lostMember        // gone without leaving, oldest first
+	order     []string             // names in sightings, oldest first
+	sightings map[string]sighting  // latest word of the gossip on each gossip name, not yet settled
+	members   []Member             // settled, by name
+	alive     map[string]Member    // by gossip name, as the gossip has it now
+	lost      []lostMember         // gone without leaving, oldest first
+	doubtful  map[string]time.Time // gossip names that perhaps died, and until when to think so
 }
 
 type sighting struct {
@@ -134,7 +137,7 @@ func Join(o Options) (*Node, error) {
 		o: o, log: o.Logger, done: make(chan struct{}), wake: make(chan struct{}, 1),
 		self: Member{Name: o.Name, Boot: o.Boot, Role: o.Role, ActorAddress: o.ActorAddress, Version: o.Version, Capacity: o.Capacity},
 
-		sightings: make(map[string]sighting), alive: make(map[string]Member),
+		seek: make(chan struct{}, 1), sightings: make(map[string]sighting), alive: make(map[string]Member), doubtful: make(map[string]time.Time),
 	}
 	if err := n.self.validate(); err != nil {
 		return nil, fmt.Errorf("join cluster: %w", err)
@@ -160,6 +163,11 @@ func Join(o Options) (*Node, error) {
 	n.mu.Lock()
 	n.self.GossipAddress = gossipAddress(n.list.LocalNode())
 	n.mu.Unlock()
+	if o.Gate != nil {
+		o.Gate.mu.Lock()
+		o.Gate.doubted = n.doubt
+		o.Gate.mu.Unlock()
+	}
 	n.wg.Go(n.settleSightings)
 	n.wg.Go(n.seekOthers)
 	return n, nil
@@ -328,9 +336,15 @@ func (n *Node) note(peer *memberlist.Node, alive bool) {
 	n.sightings[key] = sighting{member: m, alive: alive}
 	if alive {
 		n.alive[key] = m
+		for name := range n.doubtful { // a newer boot is there: the doubt was right
+			if old := n.alive[name]; old.Name == m.Name && old.Boot != m.Boot {
+				delete(n.doubtful, name)
+			}
+		}
 		n.lost = slices.DeleteFunc(n.lost, func(l lostMember) bool { return l.address == m.GossipAddress })
 	} else {
 		delete(n.alive, key)
+		delete(n.doubtful, key)
 		if !m.Leaving {
 			n.lost = append(slices.DeleteFunc(n.lost, func(l lostMember) bool { return l.address == m.GossipAddress }),
 				lostMember{address: m.GossipAddress, at: time.Now()})
@@ -414,9 +428,11 @@ func (n *Node) seekOthers() {
 		case <-n.done:
 			return
 		case <-pause.C:
+		case <-n.seek:
 		}
 		var targets []string
-		seeking := n.missing()
+		doubting := n.doubting()
+		seeking := doubting || n.missing()
 		if seeking {
 			targets = slices.Clone(n.o.JoinAddrs)
 		}
@@ -434,6 +450,8 @@ func (n *Node) seekOthers() {
 			}
 		}
 		switch {
+		case doubting && n.doubting():
+			pause.Reset(joinPause)
 		case !seeking || !n.missing():
 			if failures > 0 {
 				n.log.WithField("attempts", failures).Info("gossip: found the others")
@@ -448,6 +466,42 @@ func (n *Node) seekOthers() {
 			pause.Reset(min(joinPause<<min(failures-1, 10), joinPauseMax))
 		}
 	}
+}
+
+// doubt makes this node look for the others at once and often, since a member at the address perhaps died: memberlist takes 5–6 s to
+// notice, in which a restarted master knows nobody and answers nobody.
+func (n *Node) doubt(address string) {
+	if len(n.o.JoinAddrs) == 0 {
+		return
+	}
+	n.mu.Lock()
+	found := false
+	for key, m := range n.alive {
+		if m.ActorAddress == address {
+			n.doubtful[key] = time.Now().Add(doubtFor)
+			found = true
+		}
+	}
+	n.mu.Unlock()
+	if found {
+		select {
+		case n.seek <- struct{}{}:
+		default:
+		}
+	}
+}
+
+// doubting reports whether a member perhaps died that the gossip still holds alive.
+func (n *Node) doubting() bool {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	now := time.Now()
+	for key, until := range n.doubtful {
+		if now.After(until) {
+			delete(n.doubtful, key)
+		}
+	}
+	return len(n.doubtful) > 0
 }
 
 func (n *Node) finished() bool {

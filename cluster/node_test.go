@@ -371,6 +371,45 @@ func TestTheGateIsOpenWhileTheGossipHoldsAMemberAlive(t *testing.T) {
 	})
 }
 
+// A master that is restarted within a second knows nobody, and the gossip holds its older boot alive for some 6 s more. The
+// connection that broke tells its slaves to look.
+func TestABrokenConnectionMakesSlavesFindARestartedMasterAtOnce(t *testing.T) {
+	bubble(t, func(t *testing.T, v village) {
+		a, _ := v.start("a", "1", cluster.Master)
+		var ears []*ear
+		var gates []*cluster.Gate
+		for _, name := range []string{"b", "c", "d"} {
+			gate := cluster.NewGate()
+			_, e := v.start(name, "1", cluster.Slave, func(o *cluster.Options) { o.Gate = gate })
+			ears, gates = append(ears, e), append(gates, gate)
+		}
+		pass(3 * time.Second)
+		for _, e := range ears {
+			e.heard()
+		}
+		a.Close()
+		for _, gate := range gates {
+			gate.Doubt("127.0.0.1:7782")
+			gate.Doubt("127.0.0.99:7782") // of nobody
+		}
+		pass(700 * time.Millisecond)
+		a, _ = v.start("a", "2", cluster.Master)
+		pass(time.Second)
+		for i, e := range ears {
+			want(t, string(rune('b'+i)), e.heard(), "-a.1 +a.2")
+		}
+		slaves := 0
+		for _, m := range a.Members() {
+			if m.Role == cluster.Slave {
+				slaves++
+			}
+		}
+		if slaves != 3 {
+			t.Errorf("the master sees %d slaves a second after its restart, want 3", slaves)
+		}
+	})
+}
+
 func TestOnlyHoldersOfAKeyJoin(t *testing.T) {
 	ours, theirs := cluster.NewKeys(), cluster.NewKeys()
 	for _, c := range []struct {

@@ -133,6 +133,11 @@ func StartRemote(system *actor.ActorSystem, o RemoteOptions) (*Remote, error) {
 		o.Gate.mu.Lock()
 		o.Gate.closed = r.hangUp
 		o.Gate.mu.Unlock()
+		system.EventStream.Subscribe(func(event any) {
+			if broken, ok := event.(*remote.EndpointTerminatedEvent); ok {
+				o.Gate.Doubt(broken.Address)
+			}
+		})
 	}
 	return r, nil
 }
