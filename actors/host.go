@@ -171,6 +171,7 @@ type openLease struct {
 	task      *messages.HostTask    // until it is on disk and lent
 	asked     bool                  // for records, without which the queue waits
 	more      []outlink.Outlink     // of the next PageVisited
+	parts     uint64                // facts that brought more: only here, so they count as stored when their page is
 	queue     []*messages.Fact      // waiting for the records of pages lent before a restart
 	over      bool                  // no more facts are taken
 }

@@ -51,6 +51,11 @@ func (h *Host) takeFacts(ctx actor.Context) {
 			continue
 		}
 		l.processed++
+		if fact.More != nil {
+			l.parts++
+		} else {
+			l.parts = 0
+		}
 		switch {
 		case fact.More != nil:
 			l.more = appendLinks(l.more, fact.More)
@@ -66,7 +71,7 @@ func (h *Host) takeFacts(ctx actor.Context) {
 		}
 	}
 	l.queue = nil
-	asked.seq = l.processed
+	asked.seq = l.processed - l.parts
 	if asked.finished {
 		l.over = true
 	}

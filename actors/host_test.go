@@ -1,0 +1,169 @@
+package actors_test
+
+import (
+	"math"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/asynkron/protoactor-go/actor"
+
+	"henro/actors"
+	"henro/actors/actortest"
+	"henro/actors/scope"
+	"henro/messages"
+	"henro/messages/weburl"
+	"henro/store"
+)
+
+// house is the Hosts between a Master and a Partition that are probes.
+type house struct {
+	master, partition *actortest.Probe
+	hosts             *actor.PID
+	system            *actor.ActorSystem
+}
+
+const lone = "http://lone.test"
+
+// newHouse makes one whose partition knows of a lease of the host lone, stored up to fact 4, or of none, and stores whatever it is told.
+func newHouse(t *testing.T, lease *store.Lease) *house {
+	system := actortest.System(t)
+	h := &house{master: actortest.NewProbe(t, system, "master"), partition: actortest.NewProbe(t, system, "partition"), system: system}
+	h.partition.Reply(func(c actor.Context, message any) {
+		switch m := message.(type) {
+		case *actors.HostAsked:
+			c.Respond(&actors.HostRestored{Record: store.HostRecord{ID: store.IDOf(m.Host), Name: m.Host}, Lease: lease})
+		case *actors.EntriesAsked:
+			c.Respond(&actors.EntriesLoaded{})
+		case *actors.WaitingHostsAsked:
+			c.Respond(&actors.WaitingHostsReported{})
+		case *actors.Write:
+			c.Respond(&actors.Written{Tag: m.Tag})
+		}
+	})
+	h.hosts = h.master.Spawn(t, actors.HostsProps(actors.DefaultHostOptions(), h.master.PID, actortest.Log()), "hosts")
+	rules, err := scope.New(scope.DefaultOptions())
+	if err != nil {
+		t.Fatal(err)
+	}
+	h.master.Tell(h.hosts, &actors.ScopeChanged{Rules: rules.With(weburl.MustParse(lone + "/"))})
+	h.master.Tell(h.hosts, &actors.Introduction{Partitions: []*actor.PID{h.partition.PID}, PartitionOf: func(string) int { return 0 }})
+	return h
+}
+
+func (h *house) tell(message any) {
+	h.master.Tell(h.hosts, &actors.ToHost{Host: lone, Message: message})
+}
+
+func openLease() *store.Lease {
+	return &store.Lease{ID: 7, Host: store.IDOf(lone), HostName: lone, Slave: "s", Boot: "b", Until: time.Now().Add(time.Minute), Seq: 4}
+}
+
+func part(seq uint64, urls ...string) *messages.Fact {
+	return &messages.Fact{Lease: 7, Seq: seq, Host: lone, More: &messages.LinkSet{Urls: urls}}
+}
+
+func visit(seq uint64, urls ...string) *messages.Fact {
+	return &messages.Fact{Lease: 7, Seq: seq, Host: lone, Visited: &messages.PageVisited{
+		Url: lone + "/large", DepthLeft: 3, Status: 200, Links: &messages.LinkSet{Urls: urls},
+	}}
+}
+
+// A link set too large for one message comes in parts before its page. The parts are in memory only: were they acknowledged, the slave
+// would forget them, and a master that dies before the page comes would lose the links.
+func TestPartsOfALinkSetAreNotAcknowledgedBeforeTheirPage(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := newHouse(t, openLease())
+		h.tell(&actors.HostFacts{Lease: 7, Facts: []*messages.Fact{part(5, lone+"/a"), part(6, lone+"/b")}})
+		for _, w := range actortest.TakeOf[*actors.Write](h.partition) {
+			if w.Lease != nil && w.Lease.Seq != 4 {
+				t.Errorf("the lease says that facts up to %d are stored, but 5 and 6 are parts of a page that has not come", w.Lease.Seq)
+			}
+		}
+		for _, stored := range actortest.TakeOf[*actors.FactsStored](h.master) {
+			if stored.Seq > 4 {
+				t.Errorf("acknowledged up to %d, want 4", stored.Seq)
+			}
+		}
+		// They come again, with the page.
+		h.tell(&actors.HostFacts{Lease: 7, Facts: []*messages.Fact{part(5, lone+"/a"), part(6, lone+"/b"), visit(7, lone+"/c")}})
+		var links []string
+		for _, w := range actortest.TakeOf[*actors.Write](h.partition) {
+			for _, v := range w.Visits {
+				for _, link := range v.Links {
+					links = append(links, link.URL)
+				}
+			}
+		}
+		if len(links) != 3 {
+			t.Errorf("links stored: %v, want three, each once", links)
+		}
+		stored := actortest.TakeOf[*actors.FactsStored](h.master)
+		if len(stored) == 0 || stored[len(stored)-1].Seq != 7 {
+			t.Errorf("acknowledged: %+v, want up to 7", stored)
+		}
+	})
+}
+
+// What comes for a lease that is over is acknowledged whole, so that its holder says it no more; nothing of it is stored.
+func TestFactsOfALeaseThatIsOverAreAcknowledgedAndNotStored(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := newHouse(t, nil)
+		h.tell(&actors.HostFacts{Lease: 7, Facts: []*messages.Fact{visit(5)}})
+		stored := actortest.TakeOf[*actors.FactsStored](h.master)
+		if len(stored) != 1 || stored[0].Seq != math.MaxUint64 || !stored[0].Closed {
+			t.Errorf("acknowledged: %+v", stored)
+		}
+		if written := actortest.TakeOf[*actors.Write](h.partition); len(written) != 0 {
+			t.Errorf("stored: %+v", written[0])
+		}
+	})
+}
+
+// Facts that come twice, out of order or with a gap change nothing beyond what they say.
+func TestFactsAreTakenInOrderAndOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := newHouse(t, openLease())
+		for _, facts := range [][]*messages.Fact{
+			{visit(6)}, {visit(4)}, {visit(5)}, {visit(5), visit(6)}, {visit(5), visit(6), visit(8)}, {visit(7)},
+		} {
+			h.tell(&actors.HostFacts{Lease: 7, Facts: facts})
+		}
+		visits := 0
+		for _, w := range actortest.TakeOf[*actors.Write](h.partition) {
+			visits += len(w.Visits)
+		}
+		if visits != 3 {
+			t.Errorf("%d visits stored, want 5, 6 and 7 once each", visits)
+		}
+		stored := actortest.TakeOf[*actors.FactsStored](h.master)
+		if len(stored) == 0 || stored[len(stored)-1].Seq != 7 {
+			t.Errorf("acknowledged last: %+v, want 7", stored)
+		}
+	})
+}
+
+// A lease whose holder says nothing more ends with the interval still owed from now.
+func TestAVoidLeaseOwesTheIntervalFromNow(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := newHouse(t, openLease())
+		h.tell(&actors.HostFacts{Lease: 7, Facts: []*messages.Fact{visit(5)}})
+		actortest.Pass(time.Hour)
+		h.tell(&actors.LeaseVoid{Lease: 7})
+		h.tell(&actors.LeaseVoid{Lease: 7}) // said twice
+		writes := actortest.TakeOf[*actors.Write](h.partition)
+		last := writes[len(writes)-1]
+		if last.EndLease != 7 || last.Host.NextAllowed.Before(time.Now().Add(5*time.Second)) {
+			t.Errorf("lease %d ended, the host may be asked in %v", last.EndLease, time.Until(last.Host.NextAllowed))
+		}
+		closed := 0
+		for _, stored := range actortest.TakeOf[*actors.FactsStored](h.master) {
+			if stored.Closed {
+				closed++
+			}
+		}
+		if closed == 0 {
+			t.Error("the master was not told that the lease has ended")
+		}
+	})
+}
