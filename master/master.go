@@ -17,6 +17,7 @@ package master
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/asynkron/protoactor-go/actor"
@@ -145,6 +146,7 @@ type Master struct {
 	end       End
 	startedAt time.Time
 	found     int               // partitions that have told which leases were open at the last end
+	old       map[uint64]bool   // those leases, while they are open
 	begun     bool              // the seeds it was started with are added
 	seeding   int               // seeds not on disk yet
 	budgets   map[uint64]uint64 // visits that open leases may still make, by lease, while there is a page limit
@@ -183,7 +185,7 @@ func Props(o Options, state *store.State, rules *scope.Rules, done chan<- Status
 	return actor.PropsFromProducer(func() actor.Actor {
 		return &Master{
 			o: o, log: log.WithField("actor", "master"), state: state, scope: rules, done: done,
-			ready: newReadyHosts(), slaves: map[string]*slave{}, budgets: map[uint64]uint64{}, stalled: map[int]error{},
+			ready: newReadyHosts(), slaves: map[string]*slave{}, budgets: map[uint64]uint64{}, old: map[uint64]bool{}, stalled: map[int]error{},
 			phase: Running, startedAt: time.Now(), lastID: uint64(time.Now().UnixMilli()) << 20,
 		}
 	})
@@ -343,6 +345,12 @@ func (m *Master) welcome(ctx actor.Context, msg *messages.SlaveRegistered) {
 	m.ledger = m.ledger.Updated(ledger.SlaveWelcomed{Slave: msg.Slave, Boot: msg.Boot, At: now})
 	for _, lease := range m.ledger.Orphaned(msg.Slave) {
 		m.void(ctx, lease.ID)
+	}
+	// A lease of the last run that its holder does not name never reached it, or is finished: it takes on nothing from that run any more.
+	for _, lease := range m.ledger.HeldBy(msg.Slave, msg.Boot) {
+		if m.old[lease.ID] && !slices.Contains(msg.Held, lease.ID) {
+			m.void(ctx, lease.ID)
+		}
 	}
 	welcomed := &messages.SlaveWelcomed{MasterBoot: m.o.Boot, LeaseNs: int64(m.o.LeaseFor), Fetch: m.o.Fetch}
 	for _, id := range msg.Held {
@@ -507,6 +515,7 @@ func (m *Master) restoreLeases(msg *actors.LeasesFound) {
 	m.found++
 	until := m.leaseEnd(time.Now())
 	for _, l := range msg.Leases {
+		m.old[l.ID] = true
 		m.ledger = m.ledger.Updated(ledger.LeaseGranted{Lease: ledger.Lease{ID: l.ID, Host: l.HostName, Slave: l.Slave, Boot: l.Boot, Until: until}})
 	}
 }
@@ -526,6 +535,7 @@ func (m *Master) closeLease(id uint64, nextAt time.Time) {
 	}
 	m.ledger = m.ledger.Updated(ledger.LeaseEnded{ID: id})
 	delete(m.budgets, id)
+	delete(m.old, id)
 }
 
 // acknowledge tells the holder what is on disk.

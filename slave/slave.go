@@ -138,7 +138,10 @@ func Props(o Options, log *logrus.Entry) (*actor.Props, error) {
 		return nil, err
 	}
 	return actor.PropsFromProducer(func() actor.Actor {
-		return &Slave{o: o, log: log.WithField("actor", "slave"), leases: map[uint64]*lent{}, asked: map[uint64]time.Time{}, window: newWindow(o.UnstoredFacts)}
+		return &Slave{
+			o: o, log: log.WithField("actor", "slave"), leases: map[uint64]*lent{}, window: newWindow(o.UnstoredFacts),
+			asked: map[uint64]time.Time{}, serial: uint64(time.Now().UnixNano()), // a batch for an older boot at this address is answered by no serial of this one
+		}
 	}), nil
 }
 
@@ -227,7 +230,10 @@ func (s *Slave) seeMaster(ctx actor.Context, m *MasterSeen) {
 	s.register(ctx)
 }
 
+// register says who this is and what it holds. What was asked for before is asked for no more: a batch that is still on its way is
+// refused, so that the master may take a lease that is not held now to be lost.
 func (s *Slave) register(ctx actor.Context) {
+	clear(s.asked)
 	ctx.Request(s.master, &messages.SlaveRegistered{
 		Slave: s.o.Name, Boot: s.o.Boot, Version: s.o.Version, Address: s.o.Address,
 		Connections: uint32(s.o.Connections), Held: s.heldLeases(),

@@ -1,0 +1,94 @@
+package master_test
+
+import (
+	"path/filepath"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"henro/actors/actortest"
+	"henro/master"
+	"henro/messages"
+	"henro/store"
+)
+
+// restarted starts a master on a state that was left with open leases of slave s, boot b: host n has lease n.
+func restarted(t *testing.T, hosts ...string) (*master.Node, *actortest.Probe, func()) {
+	t.Helper()
+	o := master.DefaultOptions()
+	o.Dir, o.Name, o.Boot = t.TempDir(), "m", "2"
+	o.Store.NoSync, o.Store.Partitions = true, 2
+	state, err := store.OpenState(filepath.Join(o.Dir, "state"), o.Store)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, host := range hosts {
+		b := store.NewBatch(time.Now())
+		b.PutHost(store.HostRecord{ID: store.IDOf(host), Name: host})
+		b.PutLease(store.Lease{ID: uint64(i + 1), Host: store.IDOf(host), HostName: host, Slave: "s", Boot: "b", Until: time.Now()})
+		if _, err := state.Partitions[state.PartitionOf(host)].Commit(b); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := state.Close(); err != nil {
+		t.Fatal(err)
+	}
+	system := actortest.System(t)
+	node, err := master.Start(system, o, actortest.Log())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return node, actortest.NewProbe(t, system, "slave"), func() {
+		if err := node.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+func leases(t *testing.T, node *master.Node) int {
+	t.Helper()
+	status, err := master.Ask[*master.Status](t.Context(), node, &master.StatusAsked{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return status.Leases
+}
+
+func TestAfterARestartLeasesAreHonouredUntilTheirHolderSaysOtherwise(t *testing.T) {
+	for _, c := range []struct {
+		sentence string
+		register *messages.SlaveRegistered
+		soon     int // leases open two seconds later
+		renewed  int // and when a lease's length is over, of those that are asked for every second
+	}{
+		{"its holder names both: they last on", &messages.SlaveRegistered{Slave: "s", Boot: "b", Held: []uint64{1, 2}}, 2, 2},
+		{"its holder names one: the other was lost on its way and ends at once", &messages.SlaveRegistered{Slave: "s", Boot: "b", Held: []uint64{2}}, 1, 1},
+		{"a newer boot of its holder registers: both end at once", &messages.SlaveRegistered{Slave: "s", Boot: "c"}, 0, 0},
+		{"another slave registers: both wait for their end", &messages.SlaveRegistered{Slave: "other", Boot: "a"}, 2, 0},
+		{"nobody registers: both wait for their end", nil, 2, 0},
+	} {
+		t.Run(c.sentence, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				node, slave, end := restarted(t, "http://a.test", "http://b.example")
+				defer end()
+				actortest.Pass(0)
+				if c.register != nil {
+					slave.Tell(node.PID(), c.register)
+				}
+				actortest.Pass(2 * time.Second)
+				if got := leases(t, node); got != c.soon {
+					t.Errorf("%d leases open after two seconds, want %d", got, c.soon)
+				}
+				for serial := range uint64(70) {
+					if c.register != nil {
+						slave.Tell(node.PID(), &messages.WorkRequested{Slave: c.register.Slave, Boot: c.register.Boot, Serial: serial + 1, Held: c.register.Held})
+					}
+					actortest.Pass(time.Second)
+				}
+				if got := leases(t, node); got != c.renewed {
+					t.Errorf("%d leases open after 72 s, want %d", got, c.renewed)
+				}
+			})
+		})
+	}
+}
