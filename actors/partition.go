@@ -40,7 +40,7 @@ type (
 	// HostRestored answers HostAsked.
 	HostRestored struct {
 		Record store.HostRecord
-		Lease  *store.Lease // open when the crawl was last ended
+		Lease  *store.Lease // open: of the last run, or lent before the Host failed
 		Due    int          // pages of it that are due
 	}
 	// PagesAsked asks for waiting URLs of a host, and with Known for the fingerprints of all its seen URLs.
@@ -172,7 +172,7 @@ type Partition struct {
 	commits   uint64
 	totals    Totals
 	stats     store.Stats                  // after the last commit
-	found     map[store.HostID]store.Lease // open at the start and not ended since
+	open      map[store.HostID]store.Lease // leases that are not ended, for a Host that is started anew
 	owners    map[string]int               // partition of a host
 	delivered []uint64                     // direct-mapped: fingerprint and depth left of foreign URLs that their owner has stored
 	due       dueLines
@@ -276,9 +276,9 @@ func (p *Partition) start(ctx actor.Context) {
 	if err != nil {
 		panic(fmt.Errorf("read the leases: %w", err))
 	}
-	p.found = make(map[store.HostID]store.Lease, len(leases))
+	p.open = make(map[store.HostID]store.Lease, len(leases))
 	for _, lease := range leases {
-		p.found[lease.Host] = lease
+		p.open[lease.Host] = lease
 	}
 	ctx.Send(p.owner, &LeasesFound{Leases: leases})
 	disk := p.disk
@@ -331,11 +331,12 @@ func (p *Partition) write(ctx actor.Context, m *Write) {
 	}
 	if m.Lease != nil {
 		p.batch.PutLease(*m.Lease)
+		p.open[m.Lease.Host] = *m.Lease
 	}
 	if m.EndLease != 0 {
 		p.batch.DeleteLease(m.EndLease)
 		if m.Host != nil {
-			delete(p.found, m.Host.ID)
+			delete(p.open, m.Host.ID)
 		}
 	}
 	p.totals.Add(&m.Totals)
@@ -581,7 +582,7 @@ func (p *Partition) restoreHost(ctx actor.Context, m *HostAsked) {
 		panic(fmt.Errorf("restore host %s: %w", m.Host, err))
 	}
 	answer := &HostRestored{Record: record, Due: p.due.count(id)}
-	if lease, ok := p.found[id]; ok {
+	if lease, ok := p.open[id]; ok {
 		answer.Lease = &lease
 	}
 	ctx.Respond(answer)
@@ -645,7 +646,7 @@ func (p *Partition) listHosts(ctx actor.Context, m *WaitingHostsAsked) {
 	}
 	answer := &WaitingHostsReported{Partition: p.index}
 	for i := range records {
-		if _, lent := p.found[records[i].ID]; lent || records[i].Waiting > 0 || p.due.count(records[i].ID) > 0 {
+		if _, lent := p.open[records[i].ID]; lent || records[i].Waiting > 0 || p.due.count(records[i].ID) > 0 {
 			answer.Hosts = append(answer.Hosts, records[i].Name)
 		}
 		answer.Next = records[i].ID
@@ -657,7 +658,7 @@ func (p *Partition) listHosts(ctx actor.Context, m *WaitingHostsAsked) {
 }
 
 func (p *Partition) reportQuiet(ctx actor.Context, m *QuietAsked) {
-	unsettled := int(p.stats.Parcels+p.stats.Relaxations) + len(p.found) + len(p.writers) + len(p.inFlight)
+	unsettled := int(p.stats.Parcels+p.stats.Relaxations) + len(p.open) + len(p.writers) + len(p.inFlight)
 	if p.busy || p.sending || p.relaxing || !p.oldest.IsZero() {
 		unsettled++
 	}
