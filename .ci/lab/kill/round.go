@@ -1,0 +1,411 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"time"
+
+	"henro/master"
+	"henro/slave/fakeweb"
+)
+
+// round is one crawl to which something is done.
+type round struct {
+	o      *options
+	name   string
+	number int
+	seed   uint64
+	rnd    *rand.Rand
+	dir    string
+	bin    string
+
+	ctx       context.Context
+	begun     time.Time
+	web       *fakeweb.Web
+	listening *fakeweb.Listening
+	flags     []string // of the crawl
+	processes []*process
+	events    []event
+	verdict   verdict
+
+	gossip, actors, api string // addresses of the master
+	archives            []string
+}
+
+// event is a stretch of time in which something was done: what was fetched before it may have to be fetched again.
+type event struct{ from, to time.Time }
+
+const (
+	depth     = 5
+	slaves    = 3
+	crawlTime = 9 * time.Second  // some 40 pages of a host at 200 ms and latency
+	crawlMost = 90 * time.Second // a crawl that takes longer hangs
+)
+
+func (r *round) path(name string) string { return filepath.Join(r.dir, name) }
+
+func (r *round) note(format string, args ...any) {
+	r.verdict.note = strings.TrimPrefix(r.verdict.note+", "+fmt.Sprintf(format, args...), ", ")
+}
+
+func (r *round) play(ctx context.Context) (err error) {
+	r.ctx = ctx
+	if err := os.RemoveAll(r.dir); err != nil {
+		return err
+	}
+	if err := os.MkdirAll(r.dir, 0o755); err != nil {
+		return err
+	}
+	if err := r.serve(); err != nil {
+		return err
+	}
+	defer r.web.Close()
+	defer r.cleanUp()
+	r.begun = time.Now()
+	if err := actions[r.name](r); err != nil {
+		if !errors.Is(err, errEarly) {
+			return err
+		}
+		r.note("ended too early")
+	}
+	r.cleanUp()
+	return r.judge()
+}
+
+// serve makes the web: redirects, errors, every sort of robots.txt, links between hosts, hosts that differ in size.
+func (r *round) serve() (err error) {
+	r.web, err = fakeweb.New(fakeweb.Options{
+		Seed: r.seed, Hosts: 14, Domains: 7, Pages: 36, Degree: 8, CrossShare: 0.15, RedirectShare: 0.1, PageBytes: 8 << 10,
+		Latency:    fakeweb.Latency{Mean: 20 * time.Millisecond, Spread: 0.5, Jitter: 0.3},
+		Errors:     fakeweb.Errors{NotFound: 0.04, Gone: 0.02, Internal: 0.02},
+		Robots:     fakeweb.Robots{Missing: 0.2, Folders: 0.25, Closed: 0.07, Delayed: 0.1, Delay: 300 * time.Millisecond, Redirected: 0.1},
+		Japanese:   0.3,
+		LogFile:    r.path("access.log"),
+		LogEntries: 1 << 16,
+	})
+	if err != nil {
+		return err
+	}
+	if r.listening, err = r.web.Listen(context.WithoutCancel(r.ctx), fakeweb.ListenOptions{}); err != nil {
+		return err
+	}
+	seeds := r.path("seeds.txt")
+	if err := os.WriteFile(seeds, []byte(strings.Join(r.listening.Seeds(), "\n")+"\n"), 0o644); err != nil {
+		return err
+	}
+	r.flags = []string{
+		"--allow-private", "--delay", r.o.delay.String(), "--lease", r.o.lease.String(), "--depth", fmt.Sprint(depth), "--retry-wait", "1s",
+		"--partitions", "4", "--page-budget", "40", "--seeds", seeds, "--log-level", "debug", "--dir", r.path("crawl"),
+	}
+	for _, line := range r.listening.Resolve() {
+		r.flags = append(r.flags, "--resolve", line)
+	}
+	return nil
+}
+
+// moment is a random one of the crawl.
+func (r *round) moment() time.Duration {
+	return 300*time.Millisecond + time.Duration(r.rnd.Int64N(int64(crawlTime)))
+}
+
+func (r *round) between(least, most time.Duration) time.Duration {
+	return least + time.Duration(r.rnd.Int64N(int64(most-least)))
+}
+
+// killCrawl ends henro crawl in the middle, and what is started in its place too, sometimes.
+func killCrawl(r *round) error {
+	r.archives = []string{r.path("crawl/warc")}
+	arguments := append([]string{"crawl", "--progress", "off", "--listen-http", "off", "--connections", "16"}, r.flags...)
+	p, err := r.start("crawl", "henro", arguments...)
+	if err != nil {
+		return err
+	}
+	for kills := 1 + r.rnd.IntN(3); kills > 0; kills-- {
+		if err := pause(r.ctx, r.moment()/time.Duration(kills), p); err != nil {
+			return err
+		}
+		if _, err := r.kill(p); err != nil {
+			return err
+		}
+		if p, err = r.start("crawl", "henro", arguments...); err != nil {
+			return err
+		}
+		r.verdict.sinceStart = append(r.verdict.sinceStart, p.begun)
+	}
+	return r.await(r.ctx, p, crawlMost, 0)
+}
+
+func (r *round) startMaster() (*process, error) {
+	return r.start("master", "henro-master", append([]string{"--name", "master", "--gossip", r.gossip, "--actors", r.actors, "--listen-http", r.api}, r.flags...)...)
+}
+
+// slaveAt are addresses that a slave keeps when it comes back; without them it takes what is free.
+func (r *round) startSlave(i int, addresses ...string) (*process, error) {
+	if len(addresses) == 0 {
+		addresses = []string{"127.0.0.1:0", "127.0.0.1:0"}
+	}
+	name := fmt.Sprintf("slave%d", i)
+	return r.start(name, "henro-slave", "--join", r.gossip, "--name", name, "--dir", r.path(name), "--connections", "8", "--log-level", "debug",
+		"--gossip", addresses[0], "--actors", addresses[1])
+}
+
+// cluster is a master and its slaves.
+type cluster struct {
+	master    *process
+	slaves    [slaves]*process
+	addresses [slaves][]string
+}
+
+func (r *round) startCluster() (*cluster, error) {
+	c := &cluster{}
+	for _, to := range []*string{&r.gossip, &r.actors, &r.api} {
+		var err error
+		if *to, err = freePort(); err != nil {
+			return nil, err
+		}
+	}
+	var err error
+	if c.master, err = r.startMaster(); err != nil {
+		return nil, err
+	}
+	for i := range c.slaves {
+		for range 2 {
+			address, err := freePort()
+			if err != nil {
+				return nil, err
+			}
+			c.addresses[i] = append(c.addresses[i], address)
+		}
+		if c.slaves[i], err = r.startSlave(i, c.addresses[i]...); err != nil {
+			return nil, err
+		}
+		r.archives = append(r.archives, r.path(fmt.Sprintf("slave%d/warc", i)))
+	}
+	return c, nil
+}
+
+// finish waits for the end of the crawl and ends the slaves in order. A slave that was killed is started once more, since its WARC
+// file was left open: the next start repairs it.
+func (r *round) finish(c *cluster) error {
+	if err := r.await(r.ctx, c.master, crawlMost, 0); err != nil {
+		return err
+	}
+	for i, p := range c.slaves {
+		if !p.running() {
+			var err error
+			if c.slaves[i], err = r.startSlave(i); err != nil {
+				return err
+			}
+			time.Sleep(time.Second)
+		}
+	}
+	for _, p := range c.slaves {
+		if err := p.cmd.Process.Signal(syscall.SIGTERM); err != nil {
+			return fmt.Errorf("end %s: %w", p.name, err)
+		}
+	}
+	for _, p := range c.slaves {
+		if err := r.await(r.ctx, p, 10*time.Second, 0); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// back starts a slave again under its name, where it was or elsewhere.
+func (r *round) back(c *cluster, i int) (err error) {
+	if r.rnd.IntN(2) == 0 {
+		r.note("back")
+		c.slaves[i], err = r.startSlave(i, c.addresses[i]...)
+	} else {
+		r.note("back elsewhere")
+		c.slaves[i], err = r.startSlave(i)
+	}
+	return err
+}
+
+func killSlave(r *round) error {
+	c, err := r.startCluster()
+	if err != nil {
+		return err
+	}
+	if err := pause(r.ctx, time.Second+r.moment(), c.master); err != nil {
+		return err
+	}
+	i := r.rnd.IntN(slaves)
+	at, err := r.kill(c.slaves[i])
+	if err != nil {
+		return err
+	}
+	r.verdict.death, r.verdict.rule = at, r.o.lease+leaseMargin
+	if r.number%2 == 1 {
+		if err := pause(r.ctx, time.Second, c.master); err != nil && !errors.Is(err, errEarly) {
+			return err
+		}
+		if err := r.back(c, i); err != nil {
+			return err
+		}
+	}
+	return r.finish(c)
+}
+
+// leaseMargin is what the master waits beyond the end of a lease.
+const leaseMargin = 2 * time.Second
+
+func killMaster(r *round) error {
+	c, err := r.startCluster()
+	if err != nil {
+		return err
+	}
+	if err := pause(r.ctx, time.Second+r.moment(), c.master); err != nil {
+		return err
+	}
+	if _, err := r.kill(c.master); err != nil {
+		return err
+	}
+	down := r.between(0, 3*time.Second)
+	if r.number%4 == 3 {
+		down = r.o.lease + leaseMargin + 3*time.Second // every slave's leases end meanwhile, and the gossip has lost the master
+	}
+	r.note("down for %s", ms(down))
+	time.Sleep(down)
+	if c.master, err = r.startMaster(); err != nil {
+		return err
+	}
+	r.awaitProgress(c.master)
+	return r.finish(c)
+}
+
+// awaitProgress measures how long it takes a master to store the first page after its start.
+func (r *round) awaitProgress(p *process) {
+	first := uint64(0)
+	for time.Since(p.begun) < 30*time.Second && p.running() && r.ctx.Err() == nil {
+		s, err := r.status()
+		if err == nil && s.Known > 0 {
+			done := s.Totals.Pages + s.Totals.Revisits
+			if first == 0 {
+				first = done
+			}
+			if done > first || s.Waiting == 0 {
+				r.verdict.resumed = time.Since(p.begun)
+				return
+			}
+		}
+		time.Sleep(20 * time.Millisecond)
+	}
+}
+
+func (r *round) status() (*master.Status, error) {
+	response, err := http.Get("http://" + r.api + "/api/status")
+	if err != nil {
+		return nil, err
+	}
+	defer response.Body.Close()
+	s := &master.Status{}
+	return s, json.NewDecoder(response.Body).Decode(s)
+}
+
+// freezeSlave stops a slave for longer than its lease. When it wakes, its hosts are with others, and it must see that at once.
+func freezeSlave(r *round) error {
+	c, err := r.startCluster()
+	if err != nil {
+		return err
+	}
+	if err := pause(r.ctx, time.Second+r.moment()/2, c.master); err != nil {
+		return err
+	}
+	p := c.slaves[r.rnd.IntN(slaves)]
+	from := time.Now()
+	if err := r.signal(p, syscall.SIGSTOP, "froze"); err != nil {
+		return err
+	}
+	r.verdict.death, r.verdict.rule = from, r.o.lease+leaseMargin
+	time.Sleep(r.o.lease + leaseMargin + r.between(500*time.Millisecond, 3*time.Second))
+	r.events = append(r.events, event{from, time.Now()})
+	if err := r.signal(p, syscall.SIGCONT, "thawed"); err != nil {
+		return err
+	}
+	return r.finish(c)
+}
+
+// endInOrder asks a slave to end, and later the master: nothing at all is fetched twice.
+func endInOrder(r *round) error {
+	c, err := r.startCluster()
+	if err != nil {
+		return err
+	}
+	if err := pause(r.ctx, time.Second+r.moment()/3, c.master); err != nil {
+		return err
+	}
+	i := r.rnd.IntN(slaves)
+	if err := r.signal(c.slaves[i], syscall.SIGTERM, "asked to end:"); err != nil {
+		return err
+	}
+	if err := r.await(r.ctx, c.slaves[i], 5*time.Second, 0); err != nil {
+		return err
+	}
+	if err := noneOpen(r.archives[i]); err != nil {
+		return err
+	}
+	if err := r.back(c, i); err != nil {
+		return err
+	}
+	if err := pause(r.ctx, r.moment()/3, c.master); err != nil {
+		return err
+	}
+	if err := r.signal(c.master, syscall.SIGTERM, "asked to end:"); err != nil {
+		return err
+	}
+	if err := r.await(r.ctx, c.master, 10*time.Second, 130); err != nil {
+		return err
+	}
+	if c.master, err = r.startMaster(); err != nil {
+		return err
+	}
+	r.awaitProgress(c.master)
+	return r.finish(c)
+}
+
+// endAtOnce asks a slave to end while its master is away, so that it cannot give its hosts back, and then once more.
+func endAtOnce(r *round) error {
+	c, err := r.startCluster()
+	if err != nil {
+		return err
+	}
+	if err := pause(r.ctx, time.Second+r.moment()/2, c.master); err != nil {
+		return err
+	}
+	if _, err := r.kill(c.master); err != nil {
+		return err
+	}
+	i := r.rnd.IntN(slaves)
+	from := time.Now()
+	if err := r.signal(c.slaves[i], syscall.SIGTERM, "asked to end:"); err != nil {
+		return err
+	}
+	time.Sleep(time.Second)
+	if !c.slaves[i].running() {
+		r.note("had nothing to give back")
+	} else if err := r.signal(c.slaves[i], syscall.SIGTERM, "asked again:"); err != nil {
+		return err
+	}
+	select {
+	case <-c.slaves[i].over:
+	case <-time.After(2 * time.Second):
+		return fmt.Errorf("%s goes on after a second signal", c.slaves[i].name)
+	}
+	r.events = append(r.events, event{from, time.Now()})
+	if c.master, err = r.startMaster(); err != nil {
+		return err
+	}
+	r.awaitProgress(c.master)
+	return r.finish(c)
+}
