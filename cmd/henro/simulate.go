@@ -7,6 +7,6 @@ func newSimulateCommand() *cobra.Command {
 		Use: "simulate", Short: "Try policies on graphs and histories, without a network",
 		Example: "  henro simulate frontier --help",
 	}
-	simulate.AddCommand(newSimulateFrontierCommand())
+	simulate.AddCommand(newSimulateFrontierCommand(), newSimulateRevisitCommand())
 	return simulate
 }

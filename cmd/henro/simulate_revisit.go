@@ -1,0 +1,130 @@
+package main
+
+import (
+	"cmp"
+	"compress/gzip"
+	"context"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"henro/actors/revisit/revisitsim"
+	"henro/cmd/config"
+)
+
+// revisitSimulation is what the flags of simulate revisit say.
+type revisitSimulation struct {
+	traces, classes string
+	pages           int
+	csv             string
+	o               revisitsim.Options
+}
+
+func newSimulateRevisitCommand() *cobra.Command {
+	s := revisitSimulation{o: revisitsim.DefaultOptions()}
+	cmd := &cobra.Command{
+		Use:   "revisit",
+		Short: "Compare timetables by replaying change histories",
+		Long: `Replay the change histories of pages against revisit policies, each with the same number of requests, and tell what
+share of the versions each captures, how many requests a captured version costs, and how late it is.
+
+Histories are lines of site, page, birth, end, A (alive) or D (deleted) and the times of changes, in unix seconds; the
+fields separated by tabs, the times by spaces; also with .gz. Without --traces pages are made that change at random.`,
+		Example: `  henro simulate revisit
+  henro simulate revisit --traces derived_index.tsv.gz --classes sites.tsv --csv scores.csv
+  henro simulate revisit --policy nutch,stormcrawler,drift+optimal --budget 1`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return s.run(cmd.Context(), cmd.OutOrStdout())
+		},
+	}
+	f := cmd.Flags()
+	f.StringVar(&s.traces, "traces", "", "change histories, a `FILE`; without one they are made")
+	f.StringVar(&s.classes, "classes", "", "table `FILE` with a heading whose first columns are site and class; totals are given per class")
+	f.IntVar(&s.pages, "made-pages", 1000, "pages of the made site, whose mean times between changes lie between an hour and a year")
+	f.StringSliceVar(&s.o.Policies, "policy", nil, "only these of "+strings.Join(revisitsim.Policies(), ", "))
+	f.Float64SliceVar(&s.o.Budgets, "budget", s.o.Budgets, "requests per version that comes into being")
+	f.DurationVar(&s.o.Spacing, "interval", s.o.Spacing, "least time between requests to a site")
+	f.Uint64Var(&s.o.Seed, "draw", s.o.Seed, "names what is drawn at random")
+	f.StringVar(&s.csv, "csv", "", "write the scores of every site, class and policy to this `FILE`")
+	return cmd
+}
+
+func (s *revisitSimulation) run(ctx context.Context, out io.Writer) error {
+	if err := s.read(); err != nil {
+		return err
+	}
+	if err := s.o.Validate(); err != nil {
+		return config.Usage("%v", err)
+	}
+	result, err := revisitsim.Run(ctx, s.o)
+	if err != nil {
+		return err
+	}
+	if s.csv != "" {
+		f, err := os.Create(s.csv)
+		if err != nil {
+			return fmt.Errorf("write scores: %w", err)
+		}
+		if err := cmp.Or(result.WriteCSV(f), f.Close()); err != nil {
+			return err
+		}
+	}
+	table := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(table, "budget\tpolicy\tclass\tversions\trequests\tcaptured\tshare\trequests/captured\tmean lag")
+	for _, scores := range [][]revisitsim.Score{result.Classes, result.Totals} {
+		for _, score := range scores {
+			fmt.Fprintf(table, "%g\t%s\t%s\t%d\t%d\t%d\t%.1f %%\t%.2f\t%v\n", score.Budget, score.Policy, cmp.Or(score.Class, "*"),
+				score.Versions, score.Requests, score.Captured, 100*score.Share(), score.Price(), score.Lag().Round(time.Minute))
+		}
+	}
+	return table.Flush()
+}
+
+// read takes the histories from the file, or makes some.
+func (s *revisitSimulation) read() error {
+	if s.traces == "" {
+		if s.pages < 1 || s.pages > 1_000_000 {
+			return config.Usage("--made-pages %d: want 1 to 1000000", s.pages)
+		}
+		const hour, year = 3600, 365 * 86400
+		s.o.Sites = []revisitsim.Site{revisitsim.Poisson("made", s.pages, year, hour, year, rand.New(rand.NewPCG(s.o.Seed, 1)))}
+		return nil
+	}
+	var classes map[string]string
+	if s.classes != "" {
+		f, err := os.Open(s.classes)
+		if err != nil {
+			return config.Usage("--classes: %v", err)
+		}
+		defer f.Close()
+		if classes, err = revisitsim.ReadClasses(f); err != nil {
+			return config.Usage("--classes: %v", err)
+		}
+	}
+	f, err := os.Open(s.traces)
+	if err != nil {
+		return config.Usage("--traces: %v", err)
+	}
+	defer f.Close()
+	var in io.Reader = f
+	if filepath.Ext(s.traces) == ".gz" {
+		z, err := gzip.NewReader(f)
+		if err != nil {
+			return config.Usage("--traces: %v", err)
+		}
+		defer z.Close()
+		in = z
+	}
+	if s.o.Sites, err = revisitsim.ReadTraces(in, classes); err != nil {
+		return config.Usage("--traces: %v", err)
+	}
+	return nil
+}
