@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/asynkron/protoactor-go/actor"
@@ -91,6 +92,8 @@ type Fetcher struct {
 	sessions traps.Sessions
 	why      string // set when an end is to be made
 
+	heldUntil atomic.Pointer[time.Time] // until, for the goroutine of a request
+
 	startedAt time.Time // of the last request
 	endedAt   time.Time // of the last request; zero: none was made
 	notBefore time.Time // of the next
@@ -124,6 +127,7 @@ func (f *Fetcher) Receive(ctx actor.Context) {
 		f.stop()
 	case *renew:
 		f.until = m.until
+		f.heldUntil.Store(&m.until)
 	case *finish:
 		f.end(ctx, m.why)
 	case *parsed:
@@ -140,6 +144,8 @@ func (f *Fetcher) Receive(ctx actor.Context) {
 
 func (f *Fetcher) start(ctx actor.Context) {
 	f.notBefore = time.Now().Add(time.Duration(f.task.FirstAfterNs))
+	until := f.until
+	f.heldUntil.Store(&until)
 	if f.task.Follow {
 		f.seen = make(map[uint64]struct{}, len(f.task.Known)/8+len(f.task.Tasks))
 		for known := f.task.Known; len(known) >= 8; known = known[8:] {
@@ -272,6 +278,7 @@ func (f *Fetcher) request(ctx actor.Context, request fetch.Request) {
 	var fetchContext context.Context
 	fetchContext, f.cancel = context.WithCancel(context.Background())
 	f.timer.after(ctx, time.Until(f.until), &restOver{})
+	request.Permit = func() bool { return stillHeld(*f.heldUntil.Load()) } // the process may be stopped between here and the writing
 	f.flying.Add(1)
 	go func() {
 		defer f.flying.Done()

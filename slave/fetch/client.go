@@ -30,6 +30,9 @@ type Request struct {
 	URL          weburl.URL
 	ETag         string
 	LastModified string
+	// Permit, if set, is asked right before the request is written, after all that may take time: looking up, connecting, TLS, and a
+	// sleep of the machine in the middle of it. If it says no, nothing is written and the reason is CANCELED.
+	Permit func() bool
 }
 
 // Response is what came of one visit. The byte slices live until Release, share their memory, and are not to be written to.

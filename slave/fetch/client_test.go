@@ -333,3 +333,42 @@ func ExampleClient_Fetch() {
 	fmt.Println(r.Status, r.Reason, string(r.Body))
 	// Output: 200 NONE hello
 }
+
+// A lease may end while a name is looked up, a connection is made, or the machine sleeps: then the host must not be asked.
+func TestARequestIsWrittenOnlyWhileItIsPermitted(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		asked := 0
+		slow := func(o *Options) {
+			o.Dial = func(context.Context, string, string) (net.Conn, error) {
+				time.Sleep(3 * time.Second)
+				ours, theirs := net.Pipe()
+				go meet(theirs, func(c net.Conn, request string) {
+					asked++
+					io.WriteString(c, "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n")
+				})
+				return ours, nil
+			}
+		}
+		c := newClient(t, slow)
+		until := time.Now().Add(5 * time.Second)
+		request := Request{URL: weburl.MustParse("http://a.test/"), Permit: func() bool { return time.Now().Before(until) }}
+		for _, step := range []struct {
+			sentence string
+			url      string
+			reason   messages.Reason
+			asked    int
+		}{
+			{"connected in time", "http://a.test/", messages.Reason_NONE, 1},
+			{"connected too late", "http://b.test/", messages.Reason_CANCELED, 1},
+			{"by a kept connection, too late", "http://a.test/", messages.Reason_CANCELED, 1},
+		} {
+			request.URL = weburl.MustParse(step.url)
+			r := c.Fetch(t.Context(), request)
+			synctest.Wait()
+			if r.Reason != step.reason || asked != step.asked {
+				t.Errorf("%s: %v, the host was asked %d times, want %d", step.sentence, r, asked, step.asked)
+			}
+			r.Release()
+		}
+	})
+}

@@ -18,6 +18,7 @@ var ErrOptions = errors.New("fetch options")
 var (
 	errClosed       = errors.New("client is closed")
 	errCanceled     = errors.New("told to stop")
+	errNotPermitted = errors.New("the right to ask has ended")
 	errTotal        = lateness("total time is over")
 	errIdle         = lateness("no byte in time")
 	errNotHTTP      = errors.New("not an HTTP response")

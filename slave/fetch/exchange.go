@@ -5,6 +5,8 @@ import (
 	"errors"
 	"net/http"
 	"time"
+
+	"henro/messages"
 )
 
 // exchange is one visit in progress. It travels through colly in the request's context.
@@ -43,6 +45,10 @@ func (x *exchange) run(ctx context.Context) error {
 		x.resp.IP, x.resp.TLSError, x.resp.Reused = c.peer, c.tlsError, reused
 		x.wire.b = x.appendRequest(x.wire.b[:0])
 		x.requestEnd = len(x.wire.b)
+		if x.req.Permit != nil && !x.req.Permit() {
+			c.close()
+			return fail(messages.Reason_CANCELED, errNotPermitted)
+		}
 		speak := x.http1
 		if c.h2 != nil {
 			speak = x.http2
