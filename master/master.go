@@ -125,6 +125,10 @@ type (
 // endWait bounds the wait for leases to come back at the end: a fetch under way may take a minute, and a slave may be gone.
 const endWait = 15 * time.Second
 
+// silentAfter is how long a slave may say nothing, which asks every second, until it is lent nothing more. The gossip takes 7 to 8 s to
+// believe a death; a host lent meanwhile to a slave that is dead or frozen waits for a whole lease.
+const silentAfter = 3 * time.Second
+
 // Master is the actor at the head of a crawl.
 type Master struct {
 	o     Options
@@ -445,8 +449,9 @@ func (m *Master) toHost(ctx actor.Context, host string, message any) {
 // roomiest is the slave that holds the smallest share of what it is willing to hold.
 func (m *Master) roomiest() string {
 	best, share := "", 1.0
+	silent := time.Now().Add(-silentAfter)
 	for _, s := range m.ledger.Slaves() {
-		if known := m.slaves[s.Name]; known == nil || known.pid == nil || s.Slots == 0 || s.Held >= s.Slots {
+		if known := m.slaves[s.Name]; known == nil || known.pid == nil || s.At.Before(silent) || s.Slots == 0 || s.Held >= s.Slots {
 			continue
 		}
 		if held := float64(s.Held) / float64(s.Slots); held < share {

@@ -9,6 +9,7 @@ import (
 	"henro/actors/actortest"
 	"henro/master"
 	"henro/messages"
+	"henro/messages/weburl"
 	"henro/store"
 )
 
@@ -43,6 +44,32 @@ func restarted(t *testing.T, hosts ...string) (*master.Node, *actortest.Probe, f
 			t.Error(err)
 		}
 	}
+}
+
+func TestASlaveThatSaysNothingIsLentNothing(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		node, slave, end := restarted(t)
+		defer end()
+		actortest.Pass(0)
+		slave.Tell(node.PID(), &messages.SlaveRegistered{Slave: "s", Boot: "b", Connections: 8})
+		request := &messages.WorkRequested{Slave: "s", Boot: "b", Serial: 1, HostSlots: 8, PageSlots: 100}
+		slave.Tell(node.PID(), request)
+		actortest.Pass(10 * time.Second) // and the gossip has not noticed
+		seed := master.Seed{URL: weburl.MustParse("http://a.test/")}
+		if _, err := master.Ask[*master.SeedsAdded](t.Context(), node, &master.AddSeeds{Seeds: []master.Seed{seed}}); err != nil {
+			t.Fatal(err)
+		}
+		actortest.Pass(time.Second)
+		if got := leases(t, node); got != 0 {
+			t.Errorf("%d hosts were lent to a slave that was not heard of for 11 s", got)
+		}
+		request.Serial++
+		slave.Tell(node.PID(), request)
+		actortest.Pass(time.Second)
+		if got := leases(t, node); got != 1 {
+			t.Errorf("%d hosts are lent to a slave that asks, want 1", got)
+		}
+	})
 }
 
 func leases(t *testing.T, node *master.Node) int {
