@@ -213,7 +213,7 @@ func (h *Host) Receive(ctx actor.Context) {
 	case *SlavesChanged:
 		h.Politeness.Servers, h.Politeness.Connections = m.Servers, m.Connections
 	case *Written:
-		h.writes--
+		h.writes = max(0, h.writes-1) // some may answer what this Host wrote before it failed
 		h.written(ctx, m.Tag)
 	case *HostRestored, *PagesLoaded, *EntriesLoaded, *OverflowLoaded, *pagesTimed, *Lend, *HostFacts, *LeaseVoid, *hostGrew, *DueOpened,
 		*restGranted, *restAfter, *robotsAsked, *robotsTold:
@@ -425,6 +425,12 @@ func (h *Host) lent(ctx actor.Context) {
 func (h *Host) written(ctx actor.Context, tag any) {
 	switch tag := tag.(type) {
 	case *lentTag:
+		if h.asking != tag.lend { // this Host failed since, and what was to be lent with it
+			if h.lease != nil && h.lease.ID == tag.lend.Lease {
+				h.void(ctx)
+			}
+			return
+		}
 		task := h.lease.task
 		h.lease.task, h.asking = nil, nil
 		h.behavior.Become(h.lent)
@@ -434,7 +440,9 @@ func (h *Host) written(ctx actor.Context, tag any) {
 		}
 		ctx.Send(h.master, &Lent{Lease: h.lease.ID, Slave: h.lease.Slave, Boot: h.lease.Boot, Task: task})
 	case *refusedTag:
-		h.refuseLend(ctx)
+		if h.asking != nil {
+			h.refuseLend(ctx)
+		}
 	case *movedTag:
 		h.askOverflow(ctx) // until there is no more
 	case *factsTag:

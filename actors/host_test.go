@@ -167,3 +167,93 @@ func TestAVoidLeaseOwesTheIntervalFromNow(t *testing.T) {
 		}
 	})
 }
+
+// A Host that fails while its lease is being written is started anew with that lease, and without the tasks that were to go with it:
+// nobody will ever hear of the lease, so it is ended.
+func TestALeaseThatWasBeingWrittenWhenItsHostFailedIsEnded(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := newHouse(t, nil)
+		entry := store.Entry{Page: store.Page{URL: lone + "/", DepthLeft: 3}, Position: store.Position("p")}
+		var lease *store.Lease
+		var answer func()
+		h.partition.Reply(func(c actor.Context, message any) {
+			switch m := message.(type) {
+			case *actors.HostAsked:
+				c.Respond(&actors.HostRestored{Record: store.HostRecord{ID: store.IDOf(lone), Name: lone, Waiting: 1}, Lease: lease})
+			case *actors.PagesAsked:
+				c.Respond(&actors.PagesLoaded{Waiting: store.Waiting{Entries: []store.Entry{entry}}})
+			case *actors.Write:
+				host := c.Sender()
+				if lease == nil {
+					lease = m.Lease
+					answer = func() { h.system.Root.Send(host, &actors.Written{Tag: m.Tag}) }
+					return
+				}
+				c.Respond(&actors.Written{Tag: m.Tag})
+			}
+		})
+		h.tell(&actors.Lend{Lease: 7, Slave: "s", Boot: "b", Until: time.Now().Add(time.Minute)})
+		synctest.Wait()
+		if lease == nil {
+			t.Fatal("no lease was written")
+		}
+		actortest.TakeOf[*actors.Write](h.partition)
+		h.tell((*actors.LeaseVoid)(nil)) // makes it panic
+		actortest.Pass(time.Minute)
+		answer()
+		writes := actortest.TakeOf[*actors.Write](h.partition)
+		if lent := actortest.TakeOf[*actors.Lent](h.master); len(lent) > 0 {
+			t.Errorf("lease %d was lent with %v", lent[0].Lease, lent[0].Task)
+		}
+		if len(writes) != 1 || writes[0].EndLease != 7 {
+			t.Errorf("written: %+v, want the end of lease 7", writes)
+		}
+		stored := actortest.TakeOf[*actors.FactsStored](h.master)
+		if len(stored) != 1 || stored[0].Lease != 7 || !stored[0].Closed {
+			t.Errorf("the master was told %+v, want that lease 7 has ended", stored)
+		}
+	})
+}
+
+// A Host that is started anew in the middle of a lease must find it, or it takes itself for free and is lent a second time.
+func TestAPartitionKnowsTheOpenLeaseOfAHost(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		o := store.DefaultOptions()
+		o.Partitions, o.NoSync = 1, true
+		state, err := store.OpenState(t.TempDir(), o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer state.Close()
+		system := actortest.System(t)
+		around := actortest.NewProbe(t, system, "around")
+		partition := around.Spawn(t, actors.PartitionProps(actors.DefaultPartitionOptions(), actors.Order{}, state, 0, around.PID, around.PID, actortest.Log()), "partition")
+		open := func() *store.Lease {
+			around.Tell(partition, &actors.HostAsked{Host: lone})
+			restored := actortest.TakeOf[*actors.HostRestored](around)
+			if len(restored) != 1 {
+				t.Fatalf("%d answers", len(restored))
+			}
+			return restored[0].Lease
+		}
+		row := &store.HostRecord{ID: store.IDOf(lone), Name: lone}
+		for _, step := range []struct {
+			sentence string
+			write    *actors.Write
+			lease    uint64
+		}{
+			{"nothing is written", &actors.Write{}, 0},
+			{"a lease is written", &actors.Write{Host: row, Lease: openLease()}, 7},
+			{"another's lease ends", &actors.Write{Host: &store.HostRecord{ID: 1, Name: "http://x.test"}, EndLease: 6}, 7},
+			{"the lease ends", &actors.Write{Host: row, EndLease: 7}, 0},
+		} {
+			around.Tell(partition, step.write)
+			if lease := open(); (lease == nil) != (step.lease == 0) || lease != nil && lease.ID != step.lease {
+				t.Errorf("%s: the open lease is %+v, want %d", step.sentence, lease, step.lease)
+			}
+		}
+		if err := system.Root.PoisonFuture(partition).Wait(); err != nil {
+			t.Error(err)
+		}
+	})
+}
