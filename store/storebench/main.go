@@ -4,7 +4,7 @@
 //	go run ./store/storebench keyed  -n 17500000 -batches 10000,1000
 //	go run ./store/storebench commit -n 17500000 -buffers 1,0.1
 //	go run ./store/storebench stable -n 1000000 -visits 8000000
-//	go run ./store/storebench seen   -n 50000000 -batches 1000,10000,50000
+//	go run ./store/storebench seen   -n 50000000 -batches 1000,10000,50000 -files 4
 //	go run ./store/storebench zstd
 //	go run ./store/storebench crash  -rounds 100
 //	go run ./store/storebench plot   -in docs/state.tsv -out docs
@@ -34,6 +34,7 @@ type bench struct {
 	buffers    string
 	batches    string
 	rounds     int
+	files      int
 	keep       bool
 	in, out    string
 	profile    string
@@ -57,6 +58,7 @@ func main() {
 	b.flags.StringVar(&b.buffers, "buffers", "10,1,0.1", "write buffers in MB, in this order")
 	b.flags.StringVar(&b.batches, "batches", "10000,1000", "operations per commit")
 	b.flags.IntVar(&b.rounds, "rounds", 100, "kills")
+	b.flags.IntVar(&b.files, "files", 1, "files written at the same time")
 	b.flags.BoolVar(&b.keep, "keep", false, "keep the files")
 	b.flags.StringVar(&b.in, "in", "", "results to draw")
 	b.flags.StringVar(&b.out, "out", ".", "where the drawings go")

@@ -1,70 +1,95 @@
 package main
 
 import (
+	"fmt"
 	"math/rand/v2"
 	"path/filepath"
 	"runtime"
 	"time"
 
 	"go.etcd.io/bbolt"
+	"golang.org/x/sync/errgroup"
 
 	"henro/store/seen"
 )
 
-// seenBench measures the seen set with the link mix of a crawl: pages of 40 links, 75 % to the page's own host, 85 % known.
+// seenBench measures the seen set with the link mix of a crawl: pages of 40 links, 75 % to the page's own host, 85 % known. With several
+// files, as a state has several partitions, they are written at the same time.
 func seenBench(b *bench) error {
 	batches, err := numbers(b.batches)
 	if err != nil {
 		return err
 	}
-	db, err := openDB(filepath.Join(b.dir, "seen.db"))
+	sets := make([]*known, b.files)
+	for i := range sets {
+		if sets[i], err = newKnown(b, i); err != nil {
+			return err
+		}
+		defer sets[i].db.Close()
+	}
+	inserted := b.n
+	size := func() (file, used float64) {
+		for _, k := range sets {
+			file, used = file+fileMB(k.db.Path()), used+usedMB(k.db)
+		}
+		return file * 1e6 / float64(inserted), used * 1e6 / float64(inserted)
+	}
+	row("bench", "n", "files", "batch", "links", "links/s", "cpu µs/link", "bytes/link", "file bytes/URL", "used bytes/URL", "heap MB")
+	file, used := size()
+	row("seen load", b.n, b.files, 0, 0, 0.0, 0.0, 0.0, file, used, heapMB())
+	return b.profiled(func() error {
+		measure := func(name string, batch, links int, fn func(*known) (int, error)) error {
+			m := startMeter()
+			var all errgroup.Group
+			counts := make([]int, len(sets))
+			for i, k := range sets {
+				all.Go(func() (err error) {
+					counts[i], err = fn(k)
+					return err
+				})
+			}
+			if err := all.Wait(); err != nil {
+				return err
+			}
+			us, cpu, written := m.per(links * len(sets))
+			for _, n := range counts {
+				inserted += n
+			}
+			file, used := size()
+			row(name, b.n, b.files, batch, links*len(sets), 1e6/us, cpu, written, file, used, heapMB())
+			return nil
+		}
+		for _, batch := range batches {
+			links := max(b.visits/b.files/int(batch), 3) * int(batch)
+			for range 3 {
+				if err := measure("seen", int(batch), links, func(k *known) (int, error) { return k.run(links, int(batch)) }); err != nil {
+					return err
+				}
+			}
+		}
+		checks := 400_000 / b.files
+		return measure("seen peek", 1, checks, func(k *known) (int, error) { return 0, k.peek(checks) })
+	})
+}
+
+func newKnown(b *bench, i int) (*known, error) {
+	db, err := openDB(filepath.Join(b.dir, fmt.Sprintf("seen%d.db", i)))
 	if err != nil {
-		return err
+		return nil, err
 	}
-	defer db.Close()
 	if err := db.Update(seen.Create); err != nil {
-		return err
+		return nil, err
 	}
-	p := newPopulation(b.n, b.seed)
+	p := newPopulation(b.n/b.files, b.seed+uint64(i))
 	p.every = nil
-	k := &known{p: p, db: db, rnd: rand.New(rand.NewPCG(b.seed, 8)), first: make([]uint32, p.hosts+1), size: make([]uint32, p.hosts)}
+	k := &known{p: p, db: db, rnd: rand.New(rand.NewPCG(b.seed+uint64(i), 8)), first: make([]uint32, p.hosts+1), size: make([]uint32, p.hosts)}
 	for i, h := range p.host {
 		if k.size[h] == 0 {
 			k.first[h] = uint32(i)
 		}
 		k.size[h]++
 	}
-	if err := k.load(b.n); err != nil {
-		return err
-	}
-	row("bench", "n", "batch", "links", "links/s", "cpu µs/link", "bytes/link", "file bytes/URL", "used bytes/URL", "heap MB")
-	row("seen load", b.n, 0, 0, 0.0, 0.0, 0.0, fileMB(db.Path())*1e6/float64(b.n), usedMB(db)*1e6/float64(b.n), heapMB())
-	inserted := b.n
-	return b.profiled(func() error {
-		for _, batch := range batches {
-			links := max(b.visits, int(batch)*10)
-			links = links / int(batch) * int(batch)
-			for round := range 3 {
-				m := startMeter()
-				n, err := k.run(links, int(batch))
-				if err != nil {
-					return err
-				}
-				inserted += n
-				us, cpu, written := m.per(links)
-				row("seen", b.n, batch, links, 1e6/us, cpu, written, fileMB(db.Path())*1e6/float64(inserted), usedMB(db)*1e6/float64(inserted), heapMB())
-				_ = round
-			}
-		}
-		m := startMeter()
-		const checks = 400_000
-		if err := k.peek(checks); err != nil {
-			return err
-		}
-		us, cpu, _ := m.per(checks)
-		row("seen peek", b.n, 1, checks, 1e6/us, cpu, 0.0, fileMB(db.Path())*1e6/float64(inserted), usedMB(db)*1e6/float64(inserted), heapMB())
-		return nil
-	})
+	return k, k.load(b.n / b.files)
 }
 
 func heapMB() float64 {
