@@ -35,7 +35,7 @@ func crashBench(b *bench) error {
 		if err := child.Start(); err != nil {
 			return err
 		}
-		time.AfterFunc(time.Duration(20+rnd.IntN(1200))*time.Millisecond, func() { child.Process.Kill() })
+		time.AfterFunc(time.Duration(20+rnd.IntN(2500))*time.Millisecond, func() { child.Process.Kill() })
 		said := make([]store.Stats, 16)
 		for lines := bufio.NewScanner(out); lines.Scan(); commits++ {
 			var i int
