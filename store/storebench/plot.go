@@ -26,7 +26,7 @@ func plot(b *bench) error {
 		file, title, y string
 		column         int
 	}{
-		{"state-buffer-us.svg", "Cost of a revisit by write buffer", "µs per revisit", 5},
+		{"state-buffer-us.svg", "Processor time of a revisit by write buffer", "µs per revisit", 6},
 		{"state-buffer-bytes.svg", "Bytes written per revisit by write buffer", "bytes per revisit", 7},
 	} {
 		for _, n := range []string{"1000000", "17500000"} {
@@ -48,8 +48,8 @@ func plot(b *bench) error {
 	chart := newChart("File size while 1 million URLs are turned over", "million visits", "MB", false, false)
 	for _, r := range rows {
 		if r[0] == "stable" {
-			chart.add("file, buffer "+r[3]+" MB", number(r[4])/1e6, number(r[8]))
-			chart.add("pages in use, buffer "+r[3]+" MB", number(r[4])/1e6, number(r[9]))
+			chart.add(fmt.Sprintf("file, buffer %g MB", number(r[3])), number(r[4])/1e6, number(r[8]))
+			chart.add(fmt.Sprintf("in use, buffer %g MB", number(r[3])), number(r[4])/1e6, number(r[9]))
 		}
 	}
 	return chart.write(filepath.Join(b.out, "state-size.svg"))
