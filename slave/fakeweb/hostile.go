@@ -365,7 +365,9 @@ var acts = [...]act{
 			out := bufio.NewWriterSize(s, 64<<10)
 			out.WriteString(htmlHead + "\r\n<!DOCTYPE html>\n<title>many</title>\n")
 			for i := range manyLinks {
-				fmt.Fprintf(out, "<a href=\"/l/%d\">%d</a>\n", i, i)
+				if _, err := fmt.Fprintf(out, "<a href=\"/l/%d\">%d</a>\n", i, i); err != nil { // the client has seen enough
+					return err
+				}
 			}
 			return out.Flush()
 		}},
