@@ -211,8 +211,8 @@ func (m *Master) Receive(ctx actor.Context) {
 	case *messages.TaskRefused:
 		m.void(ctx, msg.Lease)
 	case *SlaveLost:
-		if s := m.slaves[msg.Slave]; s != nil {
-			s.pid = nil
+		if known, _ := m.ledger.Slave(msg.Slave); known.Boot == msg.Boot && m.slaves[msg.Slave] != nil { // and not a newer start of it
+			m.slaves[msg.Slave].pid = nil
 		}
 	case *actors.HostReady:
 		if m.order != nil {
@@ -335,12 +335,17 @@ func (m *Master) tick(ctx actor.Context) {
 	m.askQuiet(ctx)
 }
 
-// welcome takes a slave in. A newer boot of its name is the certain end of the older, so what that held is free at once.
+// welcome takes a slave in. A newer boot of its name is the certain end of the older, so what that held is free at once. An older boot,
+// frozen while somebody started the slave anew, is not taken in while the newer is there; nor is one with a clock that went back, until
+// all leases of the other have ended.
 func (m *Master) welcome(ctx actor.Context, msg *messages.SlaveRegistered) {
 	if !m.restored() {
 		return // it will say so again
 	}
 	now := time.Now()
+	if known, _ := m.ledger.Slave(msg.Slave); msg.Boot < known.Boot && now.Sub(known.At) < m.o.LeaseFor+m.o.LeaseMargin {
+		return
+	}
 	if m.slaves[msg.Slave] == nil {
 		m.slaves[msg.Slave] = &slave{}
 	}

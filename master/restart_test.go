@@ -1,6 +1,7 @@
 package master_test
 
 import (
+	"context"
 	"path/filepath"
 	"testing"
 	"testing/synctest"
@@ -68,6 +69,56 @@ func TestASlaveThatSaysNothingIsLentNothing(t *testing.T) {
 		actortest.Pass(time.Second)
 		if got := leases(t, node); got != 1 {
 			t.Errorf("%d hosts are lent to a slave that asks, want 1", got)
+		}
+	})
+}
+
+// A slave is frozen, started anew under its name, and thawed: only the newer boot is lent anything.
+func TestAnOlderBootIsNotTakenInWhileTheNewerIsThere(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		node, slave, end := restarted(t, "http://a.test")
+		defer end()
+		actortest.Pass(0)
+		welcomed := func() int { return len(actortest.TakeOf[*messages.SlaveWelcomed](slave)) }
+		slave.Tell(node.PID(), &messages.SlaveRegistered{Slave: "s", Boot: "b", Held: []uint64{1}})
+		slave.Tell(node.PID(), &messages.SlaveRegistered{Slave: "s", Boot: "a"})
+		actortest.Pass(time.Second)
+		if n, open := welcomed(), leases(t, node); n != 1 || open != 1 {
+			t.Errorf("%d boots welcomed, want the newer; %d of its leases are open, want 1", n, open)
+		}
+		slave.Tell(node.PID(), &master.SlaveLost{Slave: "s", Boot: "a"}) // the gossip says so late
+		for range 90 {
+			slave.Tell(node.PID(), &messages.WorkRequested{Slave: "s", Boot: "b", Held: []uint64{1}})
+			actortest.Pass(time.Second)
+			slave.Tell(node.PID(), &messages.SlaveRegistered{Slave: "s", Boot: "a"})
+		}
+		if n, open := welcomed(), leases(t, node); n != 0 || open != 1 {
+			t.Errorf("the older boot was welcomed %d times; %d leases of the newer are open, want 1", n, open)
+		}
+		actortest.Pass(63 * time.Second) // the newer one says nothing more, and its lease ends
+		slave.Tell(node.PID(), &messages.SlaveRegistered{Slave: "s", Boot: "a"})
+		if n, open := welcomed(), leases(t, node); n != 1 || open != 0 {
+			t.Errorf("with the newer gone: welcomed %d times, %d leases open", n, open)
+		}
+	})
+}
+
+// The end of a crawl does not wait for ever for slaves that are gone; what they hold stays on disk.
+func TestTheEndDoesNotWaitForSlavesThatAreGone(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		node, slave, end := restarted(t, "http://a.test")
+		defer end()
+		actortest.Pass(0)
+		slave.Tell(node.PID(), &messages.SlaveRegistered{Slave: "s", Boot: "b", Held: []uint64{1}})
+		asked, ask := context.WithCancel(t.Context())
+		start := time.Now()
+		time.AfterFunc(time.Second, ask)
+		status, err := node.Run(asked, t.Context(), nil)
+		if err != nil || status.End != master.Stopped || status.Leases != 1 {
+			t.Errorf("ended with %q and %d leases: %v", status.End, status.Leases, err)
+		}
+		if took := time.Since(start); took > 17*time.Second {
+			t.Errorf("the end took %v", took)
 		}
 	})
 }
