@@ -280,6 +280,7 @@ func killMaster(r *round) error {
 	if c.master, err = r.startMaster(); err != nil {
 		return err
 	}
+	r.events[len(r.events)-1].to = c.master.begun // a lease that ends meanwhile cuts a request off
 	r.awaitProgress(c.master)
 	return r.finish(c)
 }
