@@ -609,9 +609,7 @@ func (p *Partition) loadPages(ctx actor.Context, m *PagesAsked) {
 		answer.Entries = p.best(answer.Entries, m.Limit)
 	}
 	ctx.Respond(answer)
-	if p.due.full && p.due.waiting < p.o.DueAhead {
-		ctx.Send(ctx.Self(), &openDue{})
-	}
+	p.roomForDue(ctx)
 }
 
 // best returns the entries that are worth most now, those to be tried again last; equals in the order in which they came.

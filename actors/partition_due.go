@@ -140,9 +140,7 @@ func (p *Partition) giveOverflow(ctx actor.Context, m *OverflowAsked) {
 		panic(fmt.Errorf("read due pages of %s: %w", m.Host, err))
 	}
 	ctx.Respond(&OverflowLoaded{Entries: entries})
-	if p.due.full && p.due.waiting < p.o.DueAhead {
-		ctx.Send(ctx.Self(), &openDue{})
-	}
+	p.roomForDue(ctx)
 }
 
 // readLine reads up to limit pages of a line behind the first that are live. What is found to have ended leaves the line; where
