@@ -32,8 +32,8 @@ type Chart struct {
 }
 
 const (
-	width, height       = 760, 440
-	left, right         = 76, 206
+	width, height       = 790, 440
+	left, right         = 76, 236
 	top, bottom         = 40, 52
 	legendX, legendStep = width - right + 16, 20
 )

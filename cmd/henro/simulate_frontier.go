@@ -383,7 +383,7 @@ func (s *frontierSimulation) costs(ctx context.Context, out, progress io.Writer)
 		{"ranked", s.most, s.queue(frontier.PolicyRanked, size)},
 		{"heap of URLs", s.most, func() (frontiersim.Queue, error) { return frontiersim.HeapQueue(), nil }},
 	}
-	c := &chart.Chart{Title: "Cost of a URL by URLs discovered", X: "URLs discovered", Y: "ns", LogX: true, Dots: true}
+	c := &chart.Chart{Title: "Cost of a URL by URLs discovered", X: "URLs discovered", Y: "ns", LogX: true, LogY: true, Dots: true}
 	fmt.Fprintln(out, "| URLs | queue | Enqueue, ns | Next, ns | waiting |\n|---|---|---|---|---|")
 	for _, q := range queues {
 		enqueue, next := chart.Line{Name: q.name + ", Enqueue"}, chart.Line{Name: q.name + ", Next"}

@@ -171,6 +171,9 @@ func (c *crawl) drain() {
 		for len(c.outHosts) > 0 {
 			c.done()
 		}
+		if c.f.Len() == 0 {
+			break // the holders of the leases took the rest
+		}
 		at, ok := c.f.NextAt()
 		if !ok {
 			c.t.Fatalf("%d wait, no host is out, and nothing can come", c.f.Len())
@@ -186,13 +189,18 @@ func (c *crawl) drain() {
 	c.check()
 }
 
-// The invariants of the package comment over a million random operations of each policy.
+// The invariants of the package comment over a million random operations of mercator and of slots, whose guarantees are the
+// least obvious, and a quarter of that of the others.
 func TestConformance(t *testing.T) {
 	for _, p := range Policies() {
 		t.Run(string(p), func(t *testing.T) {
 			t.Parallel()
 			c := newCrawl(t, small(p), 42)
-			for i := range 1_000_000 {
+			operations := 250_000
+			if p == PolicyMercator || p == PolicySlots {
+				operations = 1_000_000
+			}
+			for i := range operations {
 				adds := 20 // drains slowly
 				if i/1000%2 == 0 {
 					adds = 50
