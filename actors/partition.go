@@ -105,6 +105,8 @@ type (
 
 type (
 	flush     struct{}
+	findPage  struct{ url string }
+	pageFound struct{ entry store.Entry }
 	commit    struct{ batch *store.Batch }
 	committed struct {
 		outcome store.Outcome
@@ -154,6 +156,7 @@ type Partition struct {
 
 	peers     []*actor.PID // the Partitions, by index
 	committer *actor.PID
+	finder    *actor.PID // looks for known pages that are asked for as seeds: a scan, since there is no index
 	batch     *store.Batch
 	writers   []writer     // of the batch
 	inFlight  []writer     // of the batch being committed
@@ -233,6 +236,8 @@ func (p *Partition) Receive(ctx actor.Context) {
 		p.wrote(ctx, &CandidatesStored{m.Parcels}, true)
 	case *CandidatesStored:
 		p.forgetParcels(ctx, m.Parcels)
+	case *pageFound:
+		p.hint(ctx, m.entry)
 	case *flush:
 		p.flush(ctx)
 	case *committed:
@@ -282,6 +287,16 @@ func (p *Partition) start(ctx actor.Context) {
 	}
 	ctx.Send(p.owner, &LeasesFound{Leases: leases})
 	disk := p.disk
+	p.finder = ctx.Spawn(actor.PropsFromFunc(func(ctx actor.Context) {
+		if m, ok := ctx.Message().(*findPage); ok {
+			if _, visited, _, err := disk.Seen(m.url); err != nil || !visited {
+				return
+			}
+			if entry, _, err := disk.Lookup(m.url); err == nil {
+				ctx.Respond(&pageFound{entry})
+			}
+		}
+	}))
 	p.committer = ctx.Spawn(actor.PropsFromFunc(func(ctx actor.Context) {
 		if m, ok := ctx.Message().(*commit); ok {
 			outcome, err := disk.Commit(m.batch)
@@ -311,6 +326,9 @@ func (p *Partition) write(ctx actor.Context, m *Write) {
 		switch {
 		case owner == p.index:
 			p.admit(*c, m.Seeds)
+			if m.Seeds {
+				ctx.Request(p.finder, &findPage{url: c.URL})
+			}
 		case p.order.Gate != nil || !p.isDelivered(c): // a gate may have turned away what was delivered
 			if foreign == nil {
 				foreign = map[int][]store.Candidate{}
@@ -387,6 +405,15 @@ func (p *Partition) release(accepted acceptances) {
 		p.order.Gate.Stored(host)
 	}
 	clear(accepted)
+}
+
+// hint brings the visit of a known page forward: somebody asked for it, or a feed or a sitemap says that it has changed.
+func (p *Partition) hint(ctx actor.Context, entry store.Entry) {
+	if now := time.Now(); entry.Page.Next.IsZero() || entry.Page.Next.After(now) {
+		entry.Page.Next, entry.Page.Flags = now, entry.Page.Flags|store.Hinted
+		p.batch.Move(entry.Position, entry.Page)
+		p.wrote(ctx, nil, true)
+	}
 }
 
 // ownerOf returns the partition of a host. Finding the registrable domain costs a microsecond, so it is remembered for a while.

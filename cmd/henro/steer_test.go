@@ -4,6 +4,7 @@ import (
 	"context"
 	"maps"
 	"slices"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -222,5 +223,38 @@ func TestAFullDiskEndsTheCrawlAndItGoesOnWhenThereIsRoom(t *testing.T) {
 			t.Errorf("ended with %q", status.End)
 		}
 		compare(t, visited(t, dir), slices.Collect(maps.Keys(truth.Fetched)))
+	})
+}
+
+// A seed that is known already is a hint: its page is visited again at once instead of when it is due.
+func TestASeedThatIsKnownBringsItsVisitForward(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		seed := ""
+		steer := func(ctx context.Context, node *master.Node, w *fakeweb.Web) {
+			seed = w.Seeds()[0]
+			time.Sleep(time.Hour) // all pages are visited; the second visits are a day to a fortnight away
+			parsed, err := config.ParseSeed(seed, -1)
+			if err != nil {
+				t.Error(err)
+			}
+			if _, err := master.Ask[*master.SeedsAdded](ctx, node, &master.AddSeeds{Seeds: []master.Seed{parsed}}); err != nil {
+				t.Error(err)
+			}
+		}
+		w, _, status := bubble(t, fakeweb.Options{Seed: 11, Hosts: 1, Pages: 10}, -1, func(o *master.Options) {
+			o.Hosts.Continuous, o.For = true, 2*time.Hour
+		}, steer)
+		if status.Totals.Pages != 10 || status.Totals.Revisits != 1 {
+			t.Errorf("%d pages and %d revisits, want 10 and 1", status.Totals.Pages, status.Totals.Revisits)
+		}
+		for url, n := range fakeweb.Visits(w.Log()) {
+			want := 1
+			if url == seed {
+				want = 2
+			}
+			if n != want && !strings.HasSuffix(url, "/robots.txt") {
+				t.Errorf("%s was visited %d times", url, n)
+			}
+		}
 	})
 }
