@@ -32,6 +32,8 @@ import (
 	"sync"
 	"syscall"
 	"time"
+
+	"henro/store/fingerprint"
 )
 
 // options are those of the whole run.
@@ -84,13 +86,13 @@ func run(ctx context.Context, o *options) (err error) {
 	}
 	var rounds []*round
 	for number := range o.rounds {
-		for i, name := range names {
+		for _, name := range names {
 			if actions[name] == nil {
 				return fmt.Errorf("no case %q", name)
 			}
 			seed := o.seed + uint64(number)
 			rounds = append(rounds, &round{
-				o: o, name: name, number: number, seed: seed, rnd: rand.New(rand.NewPCG(seed, uint64(i))),
+				o: o, name: name, number: number, seed: seed, rnd: rand.New(rand.NewPCG(seed, fingerprint.Host(name))),
 				dir: filepath.Join(o.dir, fmt.Sprintf("%s%d", name, number)), bin: filepath.Join(o.dir, "bin"),
 			})
 		}

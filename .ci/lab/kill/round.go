@@ -46,7 +46,6 @@ type event struct{ from, to time.Time }
 const (
 	depth     = 5
 	slaves    = 3
-	crawlTime = 9 * time.Second  // some 40 pages of a host at 200 ms and latency
 	crawlMost = 90 * time.Second // a crawl that takes longer hangs
 )
 
@@ -111,9 +110,9 @@ func (r *round) serve() (err error) {
 	return nil
 }
 
-// moment is a random one of the crawl.
+// moment is a random one of the crawl, which takes the time of some 40 pages of a host.
 func (r *round) moment() time.Duration {
-	return 300*time.Millisecond + time.Duration(r.rnd.Int64N(int64(crawlTime)))
+	return 300*time.Millisecond + r.between(0, 40*(r.o.delay+25*time.Millisecond))
 }
 
 func (r *round) between(least, most time.Duration) time.Duration {
@@ -280,7 +279,6 @@ func killMaster(r *round) error {
 	if c.master, err = r.startMaster(); err != nil {
 		return err
 	}
-	r.events[len(r.events)-1].to = c.master.begun // a lease that ends meanwhile cuts a request off
 	r.awaitProgress(c.master)
 	return r.finish(c)
 }
@@ -288,6 +286,9 @@ func killMaster(r *round) error {
 // awaitProgress measures how long it takes a master to store the first page after its start.
 func (r *round) awaitProgress(p *process) {
 	first := uint64(0)
+	if n := len(r.events); n > 0 { // a lease that ends while the master is away cuts a request off
+		defer func() { r.events[n-1].to = p.begun.Add(r.verdict.resumed) }()
+	}
 	for time.Since(p.begun) < 30*time.Second && p.running() && r.ctx.Err() == nil {
 		s, err := r.status()
 		if err == nil && s.Known > 0 {
