@@ -151,7 +151,7 @@ type Host struct {
 	asking     *Lend
 	voided     bool // the lease that is being prepared has ended already
 	lease      *openLease
-	timer      timer
+	timer      Timer
 	due        int  // known pages in line, as far as was told
 	newWait    bool // new pages wait, as far as is known
 	knownFirst bool // the next lease begins with a known page, when both wait
@@ -204,7 +204,7 @@ func (h *Host) Receive(ctx actor.Context) {
 		h.judge = newJudge(h.rules, &h.Traps, h.name)
 		ctx.Request(h.partition, &HostAsked{Host: h.name})
 	case *actor.Stopping, *actor.Restarting:
-		h.timer.stop()
+		h.timer.Stop()
 	case *ScopeChanged:
 		h.rules = m.Rules
 		sessions := h.judge.sessions
@@ -272,7 +272,7 @@ func (h *Host) announce(ctx actor.Context) {
 		return
 	}
 	if h.empty && !h.wanted {
-		h.timer.after(ctx, h.RestAfter, &restAfter{})
+		h.timer.After(ctx, h.RestAfter, &restAfter{})
 		return
 	}
 	at := h.politeness.NextAllowed()
@@ -283,7 +283,7 @@ func (h *Host) announce(ctx actor.Context) {
 		at = time.Now()
 	}
 	h.announced = true
-	h.timer.stop()
+	h.timer.Stop()
 	ctx.Send(h.master, &HostReady{Host: h.name, At: at})
 }
 

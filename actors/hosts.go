@@ -54,7 +54,7 @@ type Hosts struct {
 	unlisted    []store.HostID // by partition, where listing the waiting hosts goes on; 0 is done
 	listing     int            // answers awaited
 	overlooked  bool           // a host was not woken for want of room: list again
-	timer       timer
+	timer       Timer
 }
 
 type awakeHost struct {
@@ -77,7 +77,7 @@ func (h *Hosts) Receive(ctx actor.Context) {
 		h.partitions, h.partitionOf = m.Partitions, m.PartitionOf
 		h.list(ctx)
 	case *actor.Stopping:
-		h.timer.stop()
+		h.timer.Stop()
 	case *ScopeChanged:
 		h.rules = m.Rules
 		h.tellAll(ctx, m)
@@ -155,7 +155,7 @@ func (h *Hosts) bury(ctx actor.Context, host string) {
 		h.forward(ctx, host, message, true)
 	}
 	if len(h.awake) < h.o.MaxAwake/2 && h.listing == 0 {
-		h.timer.after(ctx, h.o.RestAfter, &moreHosts{})
+		h.timer.After(ctx, h.o.RestAfter, &moreHosts{})
 	}
 }
 

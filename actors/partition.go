@@ -168,7 +168,7 @@ type Partition struct {
 	accepting acceptances  // likewise, of the batch being committed
 	urgent    bool
 	lastAt    time.Time // of the last commit's start
-	timer     timer
+	timer     Timer
 	sending   bool // parcels are with a peer, unanswered
 	relaxing  bool // relaxations are with the Hosts, unanswered
 	stalled   bool
@@ -213,10 +213,10 @@ func (p *Partition) Receive(ctx actor.Context) {
 	case *actor.Started:
 		p.start(ctx)
 	case *actor.Stopping:
-		p.timer.stop()
-		p.due.timer.stop()
+		p.timer.Stop()
+		p.due.timer.Stop()
 	case *actor.Restarting:
-		p.due.timer.stop()
+		p.due.timer.Stop()
 		p.release(p.accepted)
 		p.release(p.accepting)
 	case *actor.Stopped:
@@ -461,12 +461,12 @@ func (p *Partition) wrote(ctx actor.Context, answer any, urgent bool) {
 	}
 	if p.oldest.IsZero() {
 		p.oldest = time.Now()
-		p.timer.after(ctx, p.o.FlushAge, &flush{})
+		p.timer.After(ctx, p.o.FlushAge, &flush{})
 	}
 	if (urgent || p.full()) && !p.urgent {
 		p.urgent = true
 		if wait := p.o.FlushGap - time.Since(p.lastAt); wait > 0 {
-			p.timer.after(ctx, wait, &flush{})
+			p.timer.After(ctx, wait, &flush{})
 		} else {
 			ctx.Send(ctx.Self(), &flush{}) // behind what is in the mailbox already, which shares the commit
 		}
@@ -477,7 +477,7 @@ func (p *Partition) flush(ctx actor.Context) {
 	if p.busy || p.oldest.IsZero() {
 		return
 	}
-	p.timer.stop()
+	p.timer.Stop()
 	p.busy, p.lastAt = true, time.Now()
 	if p.failed != nil { // first what could not be written before; the rest follows it
 		p.pending, p.failed = p.failed, nil
@@ -523,7 +523,7 @@ func (p *Partition) settle(ctx actor.Context, m *committed) {
 			p.oldest = time.Now()
 		}
 		p.urgent = true
-		p.timer.after(ctx, p.o.RetryAfter, &flush{})
+		p.timer.After(ctx, p.o.RetryAfter, &flush{})
 		return
 	}
 	if p.stalled {
@@ -556,9 +556,9 @@ func (p *Partition) settle(ctx actor.Context, m *committed) {
 	case p.oldest.IsZero():
 	case p.urgent || p.full() || time.Since(p.oldest) >= p.o.FlushAge:
 		p.urgent = true
-		p.timer.after(ctx, max(0, p.o.FlushGap-time.Since(p.lastAt)), &flush{})
+		p.timer.After(ctx, max(0, p.o.FlushGap-time.Since(p.lastAt)), &flush{})
 	default:
-		p.timer.after(ctx, p.o.FlushAge-time.Since(p.oldest), &flush{})
+		p.timer.After(ctx, p.o.FlushAge-time.Since(p.oldest), &flush{})
 	}
 }
 

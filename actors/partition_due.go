@@ -48,7 +48,7 @@ type dueLines struct {
 	after   store.Position // read up to here
 	readAt  time.Time
 	full    bool // reading has stopped for want of room
-	timer   timer
+	timer   Timer
 }
 
 func (d *dueLines) count(id store.HostID) int { return len(d.lines[id]) }
@@ -115,7 +115,7 @@ func (p *Partition) awaitDue(ctx actor.Context) {
 	if !at.IsZero() {
 		wait = min(max(time.Until(at), dueRespite), dueLook)
 	}
-	d.timer.after(ctx, wait, &openDue{})
+	d.timer.After(ctx, wait, &openDue{})
 }
 
 // roomForDue goes on reading when a line has become shorter.

@@ -11,6 +11,7 @@ import (
 	"github.com/asynkron/protoactor-go/actor"
 	"github.com/sirupsen/logrus"
 
+	"henro/actors"
 	"henro/actors/robots"
 	"henro/actors/scope"
 	"henro/actors/traps"
@@ -100,7 +101,7 @@ type Fetcher struct {
 	current   visit
 	robotsNow bool // the request under way is for robots.txt
 	robotsURL weburl.URL
-	timer     actorTimer
+	timer     actors.Timer
 	cancel    context.CancelFunc // ends the request under way
 	flying    sync.WaitGroup
 }
@@ -177,7 +178,7 @@ func (f *Fetcher) start(ctx actor.Context) {
 }
 
 func (f *Fetcher) stop() {
-	f.timer.stop()
+	f.timer.Stop()
 	if f.cancel != nil {
 		f.cancel()
 	}
@@ -188,7 +189,7 @@ func (f *Fetcher) stop() {
 func (f *Fetcher) rest(ctx actor.Context) {
 	f.behavior.Become(f.resting)
 	if d := time.Until(f.notBefore); d > 0 && f.why == "" {
-		f.timer.after(ctx, d, &restOver{})
+		f.timer.After(ctx, d, &restOver{})
 		return
 	}
 	f.next(ctx)
@@ -220,7 +221,7 @@ func (f *Fetcher) next(ctx actor.Context) {
 	}
 	if f.window.full() {
 		f.behavior.Become(f.resting)
-		f.timer.after(ctx, 50*time.Millisecond, &restOver{})
+		f.timer.After(ctx, 50*time.Millisecond, &restOver{})
 		return
 	}
 	if f.robots == nil {
@@ -277,7 +278,7 @@ func (f *Fetcher) request(ctx actor.Context, request fetch.Request) {
 	root, self, client := ctx.ActorSystem().Root, ctx.Self(), f.rules.client
 	var fetchContext context.Context
 	fetchContext, f.cancel = context.WithCancel(context.Background())
-	f.timer.after(ctx, time.Until(f.until), &restOver{})
+	f.timer.After(ctx, time.Until(f.until), &restOver{})
 	request.Permit = func() bool { return stillHeld(*f.heldUntil.Load()) } // the process may be stopped between here and the writing
 	f.flying.Add(1)
 	go func() {
@@ -290,12 +291,12 @@ func (f *Fetcher) fetching(ctx actor.Context) {
 	switch m := ctx.Message().(type) {
 	case *restOver: // the lease ends with the request under way, unless it was renewed meanwhile
 		if stillHeld(f.until) {
-			f.timer.after(ctx, time.Until(f.until), &restOver{})
+			f.timer.After(ctx, time.Until(f.until), &restOver{})
 			return
 		}
 		f.cancel()
 	case *fetched:
-		f.timer.stop()
+		f.timer.Stop()
 		f.cancel()
 		// The interval is owed to the host by the host's own clock, which saw the request begin some time after us: so it runs from
 		// the end. (From the start it was undercut by as much as connecting took: 13 ms for 20 were seen in the log of a busy host.)

@@ -96,7 +96,7 @@ type Slave struct {
 	leases     map[uint64]*lent
 	serial     uint64
 	asked      map[uint64]time.Time // when a WorkRequested was sent, by serial; the last few
-	ticking    actorTimer
+	ticking    actors.Timer
 	draining   *actor.PID // who asked
 	resting    time.Time  // no new work until then: the archive cannot be written
 	counts     Counts
@@ -151,7 +151,7 @@ func (s *Slave) Receive(ctx actor.Context) {
 	case *actor.Started:
 		s.start(ctx)
 	case *actor.Stopping:
-		s.ticking.stop()
+		s.ticking.Stop()
 		s.forgetRules()
 	case *MasterSeen:
 		s.seeMaster(ctx, m)
@@ -195,12 +195,12 @@ func (s *Slave) start(ctx actor.Context) {
 	for range s.o.Parsers {
 		s.parsers = append(s.parsers, ctx.Spawn(parserProps(s.o, s.archivist, ctx.Self(), s.log)))
 	}
-	s.ticking.after(ctx, s.o.AskEvery, &askTick{})
+	s.ticking.After(ctx, s.o.AskEvery, &askTick{})
 }
 
 // tick asks for work, renews, and repeats what was not acknowledged.
 func (s *Slave) tick(ctx actor.Context) {
-	s.ticking.after(ctx, s.o.AskEvery, &askTick{})
+	s.ticking.After(ctx, s.o.AskEvery, &askTick{})
 	if s.master == nil {
 		return
 	}

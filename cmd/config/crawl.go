@@ -8,6 +8,7 @@ import (
 	"net/netip"
 	"net/url"
 	"os"
+	"path/filepath"
 	"strconv"
 	"strings"
 	"time"
@@ -20,6 +21,7 @@ import (
 	"henro/master"
 	"henro/master/frontier"
 	"henro/messages/weburl"
+	"henro/store"
 )
 
 // Crawl is what the flags of a crawl say: those of henro crawl and henro-master.
@@ -192,6 +194,18 @@ func (c *Crawl) Options(flags *pflag.FlagSet) (master.Options, error) {
 		return o, Usage("--fetch-timeout %v, --max-body %v: want more than nothing", c.FetchTimeout, c.MaxBody)
 	}
 	return o, nil
+}
+
+// Resume lets a crawl that was begun go on with the partitions it has, and refuses a new one that has nothing to begin with.
+func (c *Crawl) Resume(flags *pflag.FlagSet, o *master.Options, begins bool) error {
+	resumed := store.Exists(filepath.Join(o.Dir, "state"))
+	if resumed && !flags.Changed("partitions") {
+		o.Store.Partitions = 0 // as it was begun
+	}
+	if !begins && !resumed {
+		return Usage("nothing to crawl: give a seed such as https://example.org/, --seeds FILE, or the --dir of a crawl to resume")
+	}
+	return nil
 }
 
 // Version is that of the programs; main packages set it before anything else.

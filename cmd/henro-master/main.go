@@ -9,7 +9,6 @@ import (
 	"net"
 	"os"
 	"os/signal"
-	"path/filepath"
 	"syscall"
 
 	"github.com/sirupsen/logrus"
@@ -21,7 +20,6 @@ import (
 	"henro/cluster"
 	"henro/cmd/config"
 	"henro/master"
-	"henro/store"
 )
 
 // version is set by the linker (-X main.version=…) in releases.
@@ -87,12 +85,9 @@ func (f *flags) lead(cmd *cobra.Command, arguments []string) error {
 	if err != nil {
 		return err
 	}
-	resumed := store.Exists(filepath.Join(o.Dir, "state"))
-	if resumed && !cmd.Flags().Changed("partitions") {
-		o.Store.Partitions = 0 // as it was begun
-	}
-	if len(seeds) == 0 && !resumed && !o.Hosts.Continuous {
-		return config.Usage("nothing to crawl: give a seed such as https://example.org/, --seeds FILE, or the --dir of a crawl to resume")
+	// A continuous master may wait for its seeds.
+	if err := f.crawl.Resume(cmd.Flags(), &o, len(seeds) > 0 || o.Hosts.Continuous); err != nil {
+		return err
 	}
 	listener, err := config.Listen(f.run.ListenHTTP)
 	if err != nil {

@@ -20,7 +20,6 @@ import (
 	"henro/cmd/config"
 	"henro/master"
 	"henro/slave"
-	"henro/store"
 )
 
 // crawlFlags are all flags of henro crawl.
@@ -73,12 +72,8 @@ func (c *crawlFlags) start(cmd *cobra.Command, seeds []master.Seed) error {
 	if err != nil {
 		return err
 	}
-	resumed := store.Exists(filepath.Join(o.Dir, "state"))
-	if resumed && !cmd.Flags().Changed("partitions") {
-		o.Store.Partitions = 0 // as it was begun
-	}
-	if len(seeds) == 0 && !resumed {
-		return config.Usage("nothing to crawl: give a seed such as https://example.org/, --seeds FILE, or the --dir of a crawl to resume")
+	if err := c.crawl.Resume(cmd.Flags(), &o, len(seeds) > 0); err != nil {
+		return err
 	}
 	listener, err := config.Listen(c.run.ListenHTTP)
 	if err != nil {
