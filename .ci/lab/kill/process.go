@@ -4,9 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"net"
 	"os"
 	"os/exec"
+	"strings"
+	"sync/atomic"
 	"syscall"
 	"time"
 )
@@ -48,9 +51,19 @@ func (r *round) signal(p *process, what syscall.Signal, note string) error {
 	r.note("%s %s at %s", note, p.name, ms(time.Since(r.begun)))
 	fmt.Fprintf(p.log, "--- %s %s\n", time.Now().Format("15:04:05.000"), what)
 	if err := p.cmd.Process.Signal(what); err != nil {
-		return fmt.Errorf("%s %s: %w", note, p.name, err)
+		return fmt.Errorf("%s %s: %w; %s", note, p.name, err, p.lastWords())
 	}
 	return nil
+}
+
+// lastWords is the end of the log of a process that was not expected to be over.
+func (p *process) lastWords() string {
+	text, err := os.ReadFile(p.log.Name())
+	if err != nil {
+		return err.Error()
+	}
+	lines := strings.Split(strings.TrimSpace(string(text)), "\n")
+	return "its log ends: " + strings.Join(lines[max(0, len(lines)-4):], " | ")
 }
 
 // kill ends a process without a word, and returns when.
@@ -75,7 +88,7 @@ func (r *round) await(ctx context.Context, p *process, within time.Duration, cod
 	}
 	got := p.cmd.ProcessState.ExitCode()
 	if got != code {
-		return fmt.Errorf("%s ended with code %d, want %d: %v", p.name, got, code, p.err)
+		return fmt.Errorf("%s ended with code %d, want %d: %v; %s", p.name, got, code, p.err, p.lastWords())
 	}
 	return nil
 }
@@ -109,6 +122,9 @@ func pause(ctx context.Context, d time.Duration, p *process) error {
 	case <-ctx.Done():
 		return ctx.Err()
 	case <-p.over:
+		if p.cmd.ProcessState.ExitCode() != 0 {
+			return fmt.Errorf("%s ended with code %d; %s", p.name, p.cmd.ProcessState.ExitCode(), p.lastWords())
+		}
 		return fmt.Errorf("%s: %w", p.name, errEarly)
 	}
 }
@@ -116,14 +132,23 @@ func pause(ctx context.Context, d time.Duration, p *process) error {
 // errEarly says that the crawl was over before anything could be done to it.
 var errEarly = errors.New("ended too early")
 
-// freePort finds a port that nobody has now, for UDP and TCP.
+// ports counts up from a random place below what the kernel gives to outgoing connections, so that no connection of another process
+// takes a port between its choice and its use.
+var ports = func() *atomic.Uint32 {
+	next := &atomic.Uint32{}
+	next.Store(rand.Uint32())
+	return next
+}()
+
+// freePort finds a port that nobody has now, for UDP and TCP, and that no other call of this process returns.
 func freePort() (string, error) {
-	for range 20 {
-		tcp, err := net.Listen("tcp", "127.0.0.1:0")
+	const least, room = 10_000, 20_000
+	for range 100 {
+		address := fmt.Sprintf("127.0.0.1:%d", least+ports.Add(1)%room)
+		tcp, err := net.Listen("tcp", address)
 		if err != nil {
-			return "", err
+			continue
 		}
-		address := tcp.Addr().String()
 		udp, err := net.ListenPacket("udp", address)
 		tcp.Close()
 		if err == nil {
