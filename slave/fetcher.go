@@ -215,7 +215,7 @@ func (f *Fetcher) next(ctx actor.Context) {
 		f.wait(ctx)
 		return
 	}
-	if f.unparsed >= maxAhead {
+	if f.unparsed >= maxAhead || f.unparsed > 0 && f.window.behind() {
 		f.wait(ctx)
 		return
 	}
@@ -330,7 +330,7 @@ func (f *Fetcher) take(ctx actor.Context, r *fetch.Response) {
 	f.order++
 	job := &parse{
 		lease: f.task.Lease, order: f.order, response: r, fetcher: ctx.Self(), started: f.startedAt,
-		rules: f.rules, host: f.task.Host,
+		rules: f.rules, window: f.window, host: f.task.Host,
 	}
 	if f.robotsNow {
 		f.robotsNow = false
@@ -344,6 +344,7 @@ func (f *Fetcher) take(ctx actor.Context, r *fetch.Response) {
 		job.prefixes = f.task.Prefixes
 	}
 	f.unparsed++
+	f.window.fetched()
 	ctx.Send(f.parser, job)
 }
 

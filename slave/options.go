@@ -26,6 +26,9 @@ type Options struct {
 	// UnstoredFacts bounds what is kept until the master has stored it; fetching stops at the bound. 8192 facts of ordinary
 	// pages are some 60 MB.
 	UnstoredFacts int
+	// UnparsedResponses bounds the responses that wait for a Parser, beside one of each lease: ordinary pages take 16 kB each, large
+	// ones as much as they are.
+	UnparsedResponses int
 	// ResendAfter is how long an acknowledgement is awaited before facts are said again.
 	ResendAfter time.Duration
 	// AskEvery is the time between two requests for work, which also renew the leases.
@@ -41,13 +44,14 @@ type Options struct {
 // DefaultOptions are those of a lab PC.
 func DefaultOptions() Options {
 	return Options{
-		Connections:   256,
-		Parsers:       0,
-		UnstoredFacts: 8192,
-		ResendAfter:   5 * time.Second,
-		AskEvery:      time.Second,
-		MaxLinks:      50_000,
-		Archive:       actors.DefaultArchivistOptions(),
+		Connections:       256,
+		Parsers:           0,
+		UnstoredFacts:     8192,
+		UnparsedResponses: 256,
+		ResendAfter:       5 * time.Second,
+		AskEvery:          time.Second,
+		MaxLinks:          50_000,
+		Archive:           actors.DefaultArchivistOptions(),
 	}
 }
 
@@ -65,7 +69,7 @@ func (o *Options) Validate() error {
 	for _, bound := range []struct {
 		name  string
 		value int
-	}{{"parsers", o.Parsers}, {"unstored facts", o.UnstoredFacts}, {"links of a page", o.MaxLinks}} {
+	}{{"parsers", o.Parsers}, {"unstored facts", o.UnstoredFacts}, {"unparsed responses", o.UnparsedResponses}, {"links of a page", o.MaxLinks}} {
 		if bound.value < 1 {
 			return fmt.Errorf("%s %d: want at least 1", bound.name, bound.value)
 		}

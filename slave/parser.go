@@ -31,6 +31,7 @@ type parse struct {
 	started      time.Time // of the request
 	fetcher      *actor.PID
 	rules        *rules
+	window       *window
 
 	robots bool   // it is robots.txt
 	hops   uint32 // redirects of robots.txt so far
@@ -81,6 +82,7 @@ func (p *Parser) Receive(ctx actor.Context) {
 }
 
 func (p *Parser) parse(ctx actor.Context, m *parse) {
+	defer m.window.parsed()
 	defer m.response.Release()
 	made := &factMade{lease: m.lease, order: m.order, started: m.started}
 	found := &parsed{}

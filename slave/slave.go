@@ -139,7 +139,7 @@ func Props(o Options, log *logrus.Entry) (*actor.Props, error) {
 	}
 	return actor.PropsFromProducer(func() actor.Actor {
 		return &Slave{
-			o: o, log: log.WithField("actor", "slave"), leases: map[uint64]*lent{}, window: newWindow(o.UnstoredFacts),
+			o: o, log: log.WithField("actor", "slave"), leases: map[uint64]*lent{}, window: newWindow(o.UnstoredFacts, o.UnparsedResponses),
 			asked: map[uint64]time.Time{}, serial: uint64(time.Now().UnixNano()), // a batch for an older boot at this address is answered by no serial of this one
 		}
 	}), nil

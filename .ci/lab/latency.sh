@@ -16,7 +16,8 @@ finish() {
 trap finish EXIT
 ulimit -n 20000 2>/dev/null || ulimit -n "$(ulimit -Hn)"
 go build -o "$dir/bin/" ./cmd/henro ./.ci/lab/latency
-"$dir/bin/henro" fakeweb --hosts "$hosts" --domains "$hosts" --pages "$pages" --cross 0 --latency "$latency" --folder "$dir/web" >"$dir/out" &
+"$dir/bin/henro" fakeweb --hosts "$hosts" --domains "$hosts" --pages "$pages" --pareto 0 --cross 0 --redirects 0 \
+	--crawl-delays 0 --latency "$latency" --latency-jitter 0 --folder "$dir/web" >"$dir/out" &
 web=$!
 until grep -q '^ready' "$dir/out"; do sleep 0.1; done
 sed 's/^/resolve: /' "$dir/web/resolve.txt" | awk 'NR==1{print "resolve:"} {print "  - \"" $2 "\""}' >"$dir/henro.yaml"
