@@ -12,6 +12,7 @@ import (
 	"henro/actors/revisit"
 	"henro/actors/robots"
 	"henro/actors/scope"
+	"henro/actors/stoplist"
 	"henro/actors/traps"
 	"henro/messages"
 	"henro/messages/outlink"
@@ -23,6 +24,7 @@ type HostOptions struct {
 	Politeness politeness.Options
 	Revisit    revisit.Options
 	Traps      traps.Options
+	Stop       stoplist.Options
 	Continuous bool              // known pages are visited again
 	Relief     politeness.Relief // of hosts whose pages ask for more visits than they bear. Optimal: the most versions for the visits that there are
 
@@ -44,7 +46,7 @@ type HostOptions struct {
 // DefaultHostOptions fit an ordinary crawl.
 func DefaultHostOptions() HostOptions {
 	return HostOptions{
-		Politeness: politeness.DefaultOptions(), Revisit: revisit.DefaultOptions(), Relief: politeness.Optimal, Traps: traps.DefaultOptions(),
+		Politeness: politeness.DefaultOptions(), Revisit: revisit.DefaultOptions(), Relief: politeness.Optimal, Traps: traps.DefaultOptions(), Stop: stoplist.DefaultOptions(),
 		LeaseSpan: 30 * time.Second, PageBudget: 1000, TaskBudget: 500, KnownBudget: 8000, Follow: true, LookAhead: time.Second,
 		Retries: 3, RetryWait: time.Minute, MaxRedirects: 20, MaxPages: 1_000_000,
 		MaxAwake: 50_000, RestAfter: 30 * time.Second, RobotsAgent: "henro",
@@ -61,7 +63,7 @@ func (o *HostOptions) Validate() error {
 	case o.Retries < 0 || o.Retries > 100:
 		return errors.New("retries: want 0 to 100")
 	}
-	return o.Traps.Validate()
+	return errors.Join(o.Traps.Validate(), o.Stop.Validate())
 }
 
 // What a Host is told by the Master, and tells it.

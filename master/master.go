@@ -259,6 +259,8 @@ func (m *Master) Receive(ctx actor.Context) {
 		ctx.Respond(m.status())
 	case *StatusAsked:
 		ctx.Respond(m.status())
+	case *ScopeAsked:
+		ctx.Respond(&actors.ScopeChanged{Rules: m.scope})
 	case *tick:
 		m.tick(ctx)
 	case *flushAcks:

@@ -455,7 +455,8 @@ func encodeStop(e *StopEntry) []byte {
 	b = binary.LittleEndian.AppendUint32(b, seconds(e.At))
 	b = appendString(b, e.Reason)
 	b = appendString(b, e.Evidence)
-	return b
+	b = binary.LittleEndian.AppendUint32(b, seconds(e.Until))
+	return append(b, uint8(min(e.Rounds, 255)))
 }
 
 func decodeStop(key, v []byte) (StopEntry, error) {
@@ -465,5 +466,8 @@ func decodeStop(key, v []byte) (StopEntry, error) {
 	}
 	s := scanner{rest: b}
 	e := StopEntry{Prefix: string(key), At: moment(s.u32()), Reason: s.string(), Evidence: s.string()}
+	if len(s.rest) > 0 { // entries of the first weeks have no end
+		e.Until, e.Rounds = moment(s.u32()), int(s.u8())
+	}
 	return e, s.err(fmt.Sprintf("stop list, %q", key))
 }

@@ -193,8 +193,10 @@ type Parcel struct {
 
 // StopEntry keeps URLs from being visited at all.
 type StopEntry struct {
-	Prefix   string // canonical: a URL, a folder ending in "/", or a host
-	Reason   string // why, from a closed set of the owner: given, missing, redirected, slow …
-	Evidence string // what was seen, for the person who asks
-	At       time.Time
+	Prefix   string    `json:"prefix"`   // canonical: a URL, a folder ending in "/", or a host
+	Reason   string    `json:"reason"`   // why, from a closed set of the owner: missing, failing, slow …
+	Evidence string    `json:"evidence"` // what was seen, for the person who asks
+	At       time.Time `json:"at"`
+	Until    time.Time `json:"until,omitzero"` // from then on it is tried again; zero: for good
+	Rounds   int       `json:"rounds"`         // how often it was listed in a row, at most 255
 }

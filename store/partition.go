@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"runtime/debug"
+	"strings"
 	"sync"
 	"time"
 
@@ -669,6 +670,22 @@ func (p *Partition) EachStop(fn func(StopEntry) error) error {
 			return fn(e)
 		})
 	})
+}
+
+// Stops reads the entries of the stop list below a prefix, as many as are wanted.
+func (p *Partition) Stops(prefix string, limit int) (entries []StopEntry, err error) {
+	err = p.view("read stop list of "+prefix, func(tx *bbolt.Tx) error {
+		c := tx.Bucket(bucketStop).Cursor()
+		for k, v := c.Seek([]byte(prefix)); k != nil && len(entries) < limit && strings.HasPrefix(string(k), prefix); k, v = c.Next() {
+			e, err := decodeStop(k, v)
+			if err != nil {
+				return err
+			}
+			entries = append(entries, e)
+		}
+		return nil
+	})
+	return entries, err
 }
 
 // Stats are counts of a partition, kept as it changes: reading them costs microseconds.

@@ -13,8 +13,11 @@
 package traps
 
 import (
+	"encoding/binary"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 
 	"henro/messages/weburl"
@@ -265,6 +268,60 @@ func (s *Sessions) Judge(o *Options, url string) Verdict {
 	}
 	s.seen[key] = append(taken, full)
 	return Fine
+}
+
+// MarshalBinary writes what is remembered, in the order of the pages: count uv ‖ count × (page8 ‖ n1 ‖ n × taken4), little endian.
+func (s *Sessions) MarshalBinary() ([]byte, error) {
+	keys := slices.Sorted(maps.Keys(s.seen))
+	b := binary.AppendUvarint(nil, uint64(len(keys)))
+	for _, key := range keys {
+		taken := s.seen[key]
+		if len(taken) > 255 {
+			taken = taken[:255]
+		}
+		b = binary.LittleEndian.AppendUint64(b, key)
+		b = append(b, uint8(len(taken)))
+		for _, t := range taken {
+			b = binary.LittleEndian.AppendUint32(b, t)
+		}
+	}
+	return b, nil
+}
+
+// ErrSessions is returned for bytes that MarshalBinary has not written.
+var ErrSessions = errors.New("session ids cannot be read")
+
+// UnmarshalBinary reads what MarshalBinary wrote; nothing is a host without session ids.
+func (s *Sessions) UnmarshalBinary(b []byte) error {
+	s.seen = nil
+	if len(b) == 0 {
+		return nil
+	}
+	count, n := binary.Uvarint(b)
+	if n <= 0 || count > sessionsKept {
+		return ErrSessions
+	}
+	b = b[n:]
+	seen := make(map[uint64][]uint32, count)
+	for range count {
+		if len(b) < 9 || len(b)-9 < 4*int(b[8]) {
+			return ErrSessions
+		}
+		key, taken := binary.LittleEndian.Uint64(b), make([]uint32, b[8])
+		b = b[9:]
+		for i := range taken {
+			taken[i] = binary.LittleEndian.Uint32(b[4*i:])
+		}
+		b = b[4*len(taken):]
+		seen[key] = taken
+	}
+	if len(b) > 0 {
+		return ErrSessions
+	}
+	if count > 0 {
+		s.seen = seen
+	}
+	return nil
 }
 
 // mayHoldSession is a quick look for the beginnings of the names that weburl's rules know: nearly every URL has none.

@@ -1,6 +1,7 @@
 package traps
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 	"testing"
@@ -163,4 +164,49 @@ func BenchmarkJudge(b *testing.B) {
 			}
 		})
 	}
+}
+
+func TestSessionsSurviveARestart(t *testing.T) {
+	o := DefaultOptions()
+	o.MaxSessions = 2
+	var before, after Sessions
+	for i := range 3 {
+		before.Judge(&o, fmt.Sprintf("http://a.example/room?sid=%032x", i))
+	}
+	b, err := before.MarshalBinary()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := after.UnmarshalBinary(b); err != nil {
+		t.Fatal(err)
+	}
+	if got := after.Judge(&o, fmt.Sprintf("http://a.example/room?sid=%032x", 0)); got != Fine {
+		t.Errorf("a session id that was taken: %v", got)
+	}
+	if got := after.Judge(&o, fmt.Sprintf("http://a.example/room?sid=%032x", 7)); got != Session {
+		t.Errorf("one too many: %v", got)
+	}
+	for cut := range len(b) {
+		if err := after.UnmarshalBinary(b[:cut]); cut > 0 && !errors.Is(err, ErrSessions) {
+			t.Errorf("%d of %d bytes: %v", cut, len(b), err)
+		}
+	}
+}
+
+func FuzzSessions(f *testing.F) {
+	f.Add([]byte{})
+	f.Add([]byte{1, 1, 2, 3, 4, 5, 6, 7, 8, 1, 1, 2, 3, 4})
+	f.Fuzz(func(t *testing.T, b []byte) {
+		var s, again Sessions
+		if s.UnmarshalBinary(b) != nil {
+			return
+		}
+		written, err := s.MarshalBinary()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := again.UnmarshalBinary(written); err != nil {
+			t.Fatalf("%x: %v", written, err)
+		}
+	})
 }

@@ -289,7 +289,8 @@ func (d *driver) fillMail(s *Step) {
 		}
 	}
 	if d.rnd.IntN(6) == 0 {
-		s.Stops = append(s.Stops, store.StopEntry{Prefix: d.url(), Reason: "missing", Evidence: "404", At: d.now.Truncate(time.Second)})
+		s.Stops = append(s.Stops, store.StopEntry{Prefix: d.url(), Reason: "missing", Evidence: "404", At: d.now.Truncate(time.Second),
+			Until: d.now.Add(time.Hour).Truncate(time.Second), Rounds: len(s.Stops)})
 		s.Meta["pause"] = []byte(fmt.Sprint(d.step))
 	}
 }

@@ -426,6 +426,9 @@ func (t *Twin) Differ(p *store.Partition) error {
 	if stops != len(t.stops) {
 		return fmt.Errorf("%d stop entries, not %d", stops, len(t.stops))
 	}
+	if below, err := p.Stops("http", stops+1); err != nil || len(below) != stops {
+		return fmt.Errorf("%d stop entries below http: %w, not %d", len(below), err, stops)
+	}
 	for name, want := range t.meta {
 		if got, err := p.Meta(name); err != nil || string(got) != string(want) {
 			return fmt.Errorf("meta %s: %q %w, not %q", name, got, err, want)

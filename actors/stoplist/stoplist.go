@@ -1,0 +1,280 @@
+// Package stoplist decides which folders of a host are left alone because nothing is to be had there.
+//
+// The thesis that henro follows (S4) puts a URL on its stop list once it was missing, redirected or very slow, and then skips
+// everything under the same folder. One dead link in a folder of a thousand pages is enough for that, so here a folder needs
+// evidence: MinBroken pages in a row that were broken, without one good page between them, and more of them the more good pages the
+// folder had before. A broken page counts for its own folder, a third of it for the folder above, a ninth for the one above that: so
+// a folder of folders falls only when several of its folders have. With ten failures and no success, the share of good pages is
+// below 26 % at a confidence of 95 %.
+//
+// A page of which the host says that all is well, but whose text it has given under many other URLs already, is broken too: that is
+// how a host without a proper 404 looks, or a calendar of empty months. (Asking each host for a URL that cannot exist would tell the
+// former sooner; it costs a request to every host, and says nothing about folders with an answer of their own.)
+//
+// Nothing stays on the list for good. An entry holds for FirstSpan; then its folder is on probation, where a third of the evidence
+// puts it back for four times as long, and one good page takes it off.
+//
+// Invariants: one broken page never stops anything; a good page takes every folder above it off the list; the root of a host is never
+// listed, since whether a host is asked at all is not decided here; memory of one List is bounded by Options.
+package stoplist
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"henro/store/fingerprint"
+)
+
+// Outcome is what one visit says about the folder of its page.
+type Outcome uint8
+
+// The outcomes.
+const (
+	Silent  Outcome = iota // nothing: a redirect, a page that needs a password, a host that asks for patience
+	Good                   // there was a page
+	Missing                // there is none: 404, 410
+	Failing                // the host cannot make it: 500, an answer that is not HTTP, a connection that breaks
+	Slow                   // it does not come in time
+	Alike                  // a page as under many other URLs: Saw finds this itself
+)
+
+var words = [...]string{Silent: "silent", Good: "good", Missing: "missing", Failing: "failing", Slow: "slow", Alike: "alike"}
+
+// String returns the word that an Entry has for its reason.
+func (o Outcome) String() string { return words[o] }
+
+// Options say how much evidence a folder needs.
+type Options struct {
+	// MinBroken is how many pages in a row must be broken; 0 switches the list off. 10: see the package comment.
+	MinBroken int
+	// MaxAlike is under how many URLs a host may give the same text before that is no page any more; 0: any number. 8: a page has
+	// its few aliases, an error has thousands.
+	MaxAlike int
+	// FirstSpan is how long an entry holds at first, MaxSpan how long at most. A day, 64 days: four rounds.
+	FirstSpan, MaxSpan time.Duration
+	// MaxFolders bounds the folders of one host that are watched, and those that are listed. 512: some 20 kB.
+	MaxFolders int
+}
+
+// DefaultOptions are the defaults named at the fields.
+func DefaultOptions() Options {
+	return Options{MinBroken: 10, MaxAlike: 8, FirstSpan: 24 * time.Hour, MaxSpan: 64 * 24 * time.Hour, MaxFolders: 512}
+}
+
+// Validate says what makes no sense.
+func (o *Options) Validate() error {
+	switch {
+	case o.MinBroken < 0 || o.MinBroken == 1 || o.MaxAlike < 0:
+		return errors.New("evidence for the stop list: want 2 broken pages or more, 0 for no list, and no negative number of pages alike")
+	case o.FirstSpan <= 0 || o.MaxSpan < o.FirstSpan || o.MaxFolders < 1:
+		return fmt.Errorf("spans of the stop list %v to %v, %d folders: want more than nothing, and the longest last", o.FirstSpan, o.MaxSpan, o.MaxFolders)
+	}
+	return nil
+}
+
+// Entry is one folder that is left alone.
+type Entry struct {
+	Prefix   string // of its URLs, ending in "/"
+	Reason   string // an Outcome
+	Evidence string // in words
+	At       time.Time
+	Until    time.Time // from then on it is on probation
+	Rounds   int       // how often it was listed in a row
+}
+
+// Visit is what came of one visit.
+type Visit struct {
+	URL     string // canonical
+	Outcome Outcome
+	Main    uint64 // fingerprint of a good page's text at its first visit; 0: none, or it is known
+}
+
+// watched is what is known of one folder.
+type watched struct {
+	broken float32 // pages since the last good one, of folders below by their weight
+	good   uint8   // pages, up to mostGood
+}
+
+// mostGood is the standing that a folder can have: it takes up to ten times MinBroken to lose it.
+const mostGood = 9
+
+// levels is how far up a broken page counts: a fourth folder above would hear an eightieth of it.
+const levels = 4
+
+// List is the stop list of one host with the evidence for it. The zero value is an empty list.
+type List struct {
+	watched map[uint64]watched // by fingerprint of the prefix
+	entries []Entry            // sorted by Prefix
+	texts   texts
+}
+
+// Restore puts an entry on the list that was there before.
+func (l *List) Restore(e Entry) {
+	i, found := l.find(e.Prefix)
+	if found {
+		l.entries[i] = e
+		return
+	}
+	l.entries = slices.Insert(l.entries, i, e)
+}
+
+func (l *List) find(prefix string) (int, bool) {
+	return slices.BinarySearchFunc(l.entries, prefix, func(e Entry, p string) int { return cmp.Compare(e.Prefix, p) })
+}
+
+// Entries are all entries, those on probation too, in the order of their prefixes. The slice is not to be changed.
+func (l *List) Entries() []Entry { return l.entries }
+
+// Stopped finds the entry for which a URL is not to be visited now.
+func (l *List) Stopped(url string, now time.Time) (Entry, bool) {
+	if len(l.entries) == 0 {
+		return Entry{}, false
+	}
+	for folder := range above(url) {
+		if i, found := l.find(folder); found && now.Before(l.entries[i].Until) {
+			return l.entries[i], true
+		}
+	}
+	return Entry{}, false
+}
+
+// Prefixes are the folders that are left alone now: what is told to whoever follows links without this list.
+func (l *List) Prefixes(now time.Time) []string {
+	var prefixes []string
+	for i := range l.entries {
+		if now.Before(l.entries[i].Until) {
+			prefixes = append(prefixes, l.entries[i].Prefix)
+		}
+	}
+	return prefixes
+}
+
+// Saw learns from a visit. It returns what the visit turned out to be, the entries that are new or renewed, and the prefixes that
+// are off the list.
+func (l *List) Saw(o *Options, v Visit, now time.Time) (outcome Outcome, listed []Entry, lifted []string) {
+	if o.MinBroken == 0 || v.Outcome == Silent {
+		return v.Outcome, nil, nil
+	}
+	if v.Outcome == Good && v.Main != 0 && o.MaxAlike > 0 && l.texts.count(v.Main) > o.MaxAlike {
+		v.Outcome = Alike
+	}
+	if v.Outcome == Good {
+		return Good, nil, l.praise(o, v.URL)
+	}
+	return v.Outcome, l.blame(o, v, now), nil
+}
+
+// praise notes a good page in the folders above it.
+func (l *List) praise(o *Options, url string) (lifted []string) {
+	for folder := range above(url) {
+		key := fingerprint.URL(folder)
+		w := l.watched[key]
+		l.watch(o, key, watched{good: min(w.good+1, mostGood)})
+		if i, found := l.find(folder); found {
+			lifted = append(lifted, folder)
+			l.entries = slices.Delete(l.entries, i, i+1)
+		}
+	}
+	return lifted
+}
+
+// blame notes a broken page in the folders above it, and lists those of which it is the last straw.
+func (l *List) blame(o *Options, v Visit, now time.Time) (listed []Entry) {
+	weight, level := float32(1), 0
+	for folder := range above(v.URL) {
+		key := fingerprint.URL(folder)
+		w := l.watched[key]
+		w.broken += weight
+		need := float32(o.MinBroken * (1 + int(w.good)))
+		i, known := l.find(folder)
+		if known && now.Before(l.entries[i].Until) {
+			need = 0 // a page that was on its way when its folder was listed
+		} else if known {
+			need = max(2, float32(o.MinBroken)/3)
+		}
+		if need > 0 && w.broken >= need-0.01 { // sums of thirds
+			e := Entry{Prefix: folder, Reason: v.Outcome.String(), At: now, Rounds: 1,
+				Evidence: fmt.Sprintf("%.0f broken pages in a row, the last %s (%s)", w.broken, v.Outcome, v.URL)}
+			if known {
+				e.Rounds = l.entries[i].Rounds + 1
+			}
+			e.Until = now.Add(o.span(e.Rounds))
+			if l.keep(o, e) {
+				listed = append(listed, e)
+			}
+			w = watched{}
+		}
+		l.watch(o, key, w)
+		if level++; level >= levels {
+			break
+		}
+		weight /= 3
+	}
+	return listed
+}
+
+// span is how long an entry holds in its n-th round.
+func (o *Options) span(round int) time.Duration {
+	span := o.FirstSpan
+	for ; round > 1 && span < o.MaxSpan; round-- {
+		span *= 4
+	}
+	return min(span, o.MaxSpan)
+}
+
+// keep puts an entry on the list, unless it is full.
+func (l *List) keep(o *Options, e Entry) bool {
+	if _, known := l.find(e.Prefix); !known && len(l.entries) >= o.MaxFolders {
+		return false
+	}
+	l.Restore(e)
+	return true
+}
+
+// watch remembers a folder. When there are too many, those that are not suspected are forgotten, and if that is none, all.
+func (l *List) watch(o *Options, key uint64, w watched) {
+	if l.watched == nil {
+		l.watched = map[uint64]watched{}
+	}
+	if _, known := l.watched[key]; !known && len(l.watched) >= o.MaxFolders {
+		for k, other := range l.watched {
+			if other.broken == 0 {
+				delete(l.watched, k)
+			}
+		}
+		if len(l.watched) >= o.MaxFolders {
+			clear(l.watched)
+		}
+	}
+	l.watched[key] = w
+}
+
+// above yields the folders of a URL from the innermost to the one below the root, each with the slash at its end.
+func above(url string) func(yield func(string) bool) {
+	return func(yield func(string) bool) {
+		end := len(url)
+		if i := strings.IndexAny(url, "?#"); i >= 0 {
+			end = i
+		}
+		host := strings.Index(url, "://")
+		if host < 0 {
+			return
+		}
+		root := strings.IndexByte(url[host+3:end], '/')
+		if root < 0 {
+			return
+		}
+		root += host + 3
+		for {
+			slash := strings.LastIndexByte(url[:end], '/')
+			if slash <= root || !yield(url[:slash+1]) {
+				return
+			}
+			end = slash
+		}
+	}
+}

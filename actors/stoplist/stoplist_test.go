@@ -1,0 +1,162 @@
+package stoplist
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+)
+
+var start = time.Date(2026, 4, 1, 9, 0, 0, 0, time.UTC)
+
+// run shows visits to a list, each a minute after the last: "URL outcome", n times with # in the URL counting up.
+func run(l *List, o *Options, visits ...string) (listed []string, now time.Time) {
+	now = start
+	for _, visit := range visits {
+		url, rest, _ := strings.Cut(visit, " ")
+		word, times, _ := strings.Cut(rest, " ×")
+		n := 1
+		if times != "" {
+			fmt.Sscan(times, &n)
+		}
+		for i := range n {
+			now = now.Add(time.Minute)
+			v := Visit{URL: strings.ReplaceAll(url, "#", fmt.Sprint(i)), Outcome: Outcome(slices.Index(words[:], word))}
+			_, entries, _ := l.Saw(o, v, now)
+			for _, e := range entries {
+				listed = append(listed, e.Prefix)
+			}
+		}
+	}
+	return listed, now
+}
+
+func TestEvidence(t *testing.T) {
+	for _, tt := range []struct {
+		name   string
+		visits []string
+		listed []string
+	}{
+		{"one bad page stops nothing", []string{"http://a.example/d/x missing"}, nil},
+		{"nine in a row are not enough", []string{"http://a.example/d/# missing ×9"}, nil},
+		{"ten in a row stop their folder", []string{"http://a.example/d/# missing ×10"}, []string{"http://a.example/d/"}},
+		{"one good page among them, and nothing is stopped", []string{"http://a.example/d/# missing ×9", "http://a.example/d/y good", "http://a.example/d/# missing ×9"}, nil},
+		{"a good folder is not stopped by ten dead links", []string{"http://a.example/d/# good ×100", "http://a.example/d/x# missing ×50"}, nil},
+		{"it is by a hundred", []string{"http://a.example/d/# good ×100", "http://a.example/d/x# missing ×100"}, []string{"http://a.example/d/"}},
+		{"pages of the root never stop the host", []string{"http://a.example/# missing ×1000"}, nil},
+		{"a page below is good for the folders above", []string{"http://a.example/d/# missing ×9", "http://a.example/d/e/y good", "http://a.example/d/# missing ×9"}, nil},
+		{"one bad folder does not stop the folder above", []string{"http://a.example/d/e/# missing ×20"}, []string{"http://a.example/d/e/"}},
+		{"ten bad folders of three pages do", []string{"http://a.example/d/#/x missing ×10", "http://a.example/d/#/y missing ×10", "http://a.example/d/#/z missing ×10"}, []string{"http://a.example/d/"}},
+		{"redirects and passwords say nothing", []string{"http://a.example/d/# silent ×100"}, nil},
+		{"slow and failing pages count as missing ones do", []string{"http://a.example/d/# slow ×5", "http://a.example/d/x# failing ×5"}, []string{"http://a.example/d/"}},
+		{"slashes of a query are no folders", []string{"http://a.example/d?u=/e/# missing ×20"}, nil},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			o := DefaultOptions()
+			var l List
+			if listed, _ := run(&l, &o, tt.visits...); !slices.Equal(listed, tt.listed) {
+				t.Errorf("listed %q, want %q", listed, tt.listed)
+			}
+		})
+	}
+}
+
+func TestAnEntryStopsWhatIsBelowIt(t *testing.T) {
+	o := DefaultOptions()
+	var l List
+	_, now := run(&l, &o, "http://a.example/d/# missing ×10")
+	for url, want := range map[string]bool{
+		"http://a.example/d/": true, "http://a.example/d/y": true, "http://a.example/d/e/f?g": true,
+		"http://a.example/d": false, "http://a.example/dd/y": false, "https://a.example/d/y": false, "http://a.example/": false,
+	} {
+		if _, stopped := l.Stopped(url, now); stopped != want {
+			t.Errorf("%s: %v, want %v", url, stopped, want)
+		}
+	}
+	if got := l.Prefixes(now); !slices.Equal(got, []string{"http://a.example/d/"}) {
+		t.Error("prefixes", got)
+	}
+}
+
+// An entry ends, is renewed sooner and for longer, and goes with one good page.
+func TestEntriesDecay(t *testing.T) {
+	o := DefaultOptions()
+	var l List
+	_, now := run(&l, &o, "http://a.example/d/# missing ×10")
+	for round, span := 1, o.FirstSpan; round <= 6; round, span = round+1, min(4*span, o.MaxSpan) {
+		if _, stopped := l.Stopped("http://a.example/d/y", now.Add(span-time.Second)); !stopped {
+			t.Fatalf("round %d: ended before %v", round, span)
+		}
+		now = now.Add(span)
+		if _, stopped := l.Stopped("http://a.example/d/y", now); stopped {
+			t.Fatalf("round %d: lasts longer than %v", round, span)
+		}
+		for i := range 4 {
+			_, listed, _ := l.Saw(&o, Visit{URL: fmt.Sprintf("http://a.example/d/%d-%d", round, i), Outcome: Missing}, now)
+			if want := i == 3; len(listed) > 0 != want {
+				t.Fatalf("round %d, page %d: %v", round, i, listed)
+			}
+		}
+	}
+	_, _, lifted := l.Saw(&o, Visit{URL: "http://a.example/d/e/y", Outcome: Good}, now)
+	if !slices.Equal(lifted, []string{"http://a.example/d/"}) || len(l.Entries()) != 0 {
+		t.Errorf("lifted %v, left %v", lifted, l.Entries())
+	}
+}
+
+// A host that has the same text for whatever is asked: its folder is stopped, and one whose pages differ is not.
+func TestTheSameTextEverywhereIsNoPage(t *testing.T) {
+	o := DefaultOptions()
+	var l List
+	rnd := rand.New(rand.NewPCG(1, 2))
+	alike := 0
+	for i := range 200 {
+		if _, stopped := l.Stopped("http://a.example/soft/x", start); !stopped {
+			outcome, _, _ := l.Saw(&o, Visit{URL: fmt.Sprintf("http://a.example/soft/%d", i), Outcome: Good, Main: 7}, start)
+			if outcome == Alike {
+				alike++
+			}
+		}
+		if _, listed, _ := l.Saw(&o, Visit{URL: fmt.Sprintf("http://a.example/real/%d", i), Outcome: Good, Main: 8 + rnd.Uint64N(1<<60)}, start); len(listed) > 0 {
+			t.Fatal("stopped", listed)
+		}
+	}
+	if got := l.Prefixes(start); !slices.Equal(got, []string{"http://a.example/soft/"}) || alike < o.MinBroken || alike > 100 {
+		t.Errorf("stopped %v after %d pages alike", got, alike)
+	}
+}
+
+// However many folders a host makes up, the memory is that of MaxFolders.
+func TestMemoryIsBounded(t *testing.T) {
+	o := DefaultOptions()
+	o.MaxFolders = 50
+	var l List
+	for i := range 10_000 {
+		for j := range 10 {
+			l.Saw(&o, Visit{URL: fmt.Sprintf("http://a.example/%d/%d", i, j), Outcome: Missing}, start)
+		}
+		l.Saw(&o, Visit{URL: fmt.Sprintf("http://a.example/g%d/x/y/z/y", i), Outcome: Good, Main: uint64(i) + 1}, start)
+		if len(l.watched) > o.MaxFolders || len(l.entries) > o.MaxFolders {
+			t.Fatalf("%d folders watched, %d listed", len(l.watched), len(l.entries))
+		}
+	}
+}
+
+func TestTextsFindsWhatIsFrequent(t *testing.T) {
+	rnd := rand.New(rand.NewPCG(3, 4))
+	var texts texts
+	got, real := 0, 0
+	for range 10_000 {
+		if rnd.IntN(5) == 0 {
+			real++
+			got = texts.count(7)
+		} else {
+			texts.count(rnd.Uint64())
+		}
+	}
+	if got > real || got < real-10_000/(textsKept+1) {
+		t.Errorf("counted %d of %d", got, real)
+	}
+}

@@ -1,0 +1,46 @@
+package actors
+
+import (
+	"fmt"
+	"time"
+
+	"henro/actors/stoplist"
+	"henro/actors/traps"
+	"henro/store"
+)
+
+// StopListOf reads the stop list of one host as it is on disk.
+func StopListOf(disk *store.Partition, host string, o *stoplist.Options) (*stoplist.List, error) {
+	entries, err := disk.Stops(host+"/", o.MaxFolders)
+	if err != nil {
+		return nil, err
+	}
+	return listOf(entries), nil
+}
+
+func listOf(entries []store.StopEntry) *stoplist.List {
+	list := &stoplist.List{}
+	for _, e := range entries {
+		if e.Until.IsZero() {
+			e.Until = time.Unix(1<<32-1, 0) // for good: the last moment that the store can hold
+		}
+		list.Restore(stoplist.Entry(e))
+	}
+	return list
+}
+
+// SessionsOf reads the session ids of one host as they are on disk.
+func SessionsOf(disk *store.Partition, host string) (traps.Sessions, error) {
+	var sessions traps.Sessions
+	b, err := disk.Meta(sessionsMeta(host))
+	if err == nil {
+		err = sessions.UnmarshalBinary(b)
+	}
+	if err != nil {
+		err = fmt.Errorf("session ids of %s: %w", host, err)
+	}
+	return sessions, err
+}
+
+// sessionsMeta is where the session ids of a host are kept, in its partition.
+func sessionsMeta(host string) string { return fmt.Sprintf("sessions/%016x", uint64(store.IDOf(host))) }

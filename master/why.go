@@ -1,0 +1,57 @@
+package master
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"henro/actors"
+	"henro/actors/robots"
+	"henro/actors/scope"
+	"henro/actors/skip"
+	"henro/messages/weburl"
+	"henro/store"
+)
+
+// ScopeAsked asks the Master for the rules as they are now, with all seeds. It is answered by actors.ScopeChanged.
+type ScopeAsked struct{}
+
+// Why asks every rule about a URL: the scope, traps, the stop list, robots.txt. From is the page that links to it and depth the links
+// from its seed, if they are known.
+func (n *Node) Why(ctx context.Context, url, from string, depth int) ([]skip.Finding, error) {
+	now, err := Ask[*actors.ScopeChanged](ctx, n, &ScopeAsked{})
+	if err != nil {
+		return nil, err
+	}
+	return Why(n.state, now.Rules, &n.o.Hosts, &skip.Question{From: from, Depth: depth}, url)
+}
+
+// Why asks every rule about a URL, of a state that is open, running or not. Without rules the scope is not judged: it is not on disk.
+func Why(state *store.State, rules *scope.Rules, o *actors.HostOptions, q *skip.Question, raw string) (_ []skip.Finding, err error) {
+	if q.URL, err = weburl.Parse(raw); err != nil {
+		return nil, fmt.Errorf("why %q: %w", raw, err)
+	}
+	q.Scope, q.Traps, q.Now = rules, &o.Traps, time.Now()
+	host := q.URL.Host()
+	disk := state.Partitions[state.PartitionOf(host)]
+	if q.Stops, err = actors.StopListOf(disk, host, &o.Stop); err != nil {
+		return nil, err
+	}
+	sessions, err := actors.SessionsOf(disk, host)
+	if err != nil {
+		return nil, err
+	}
+	q.Sessions = &sessions
+	record, err := disk.Host(store.IDOf(host))
+	if err != nil && !errors.Is(err, store.ErrNotFound) {
+		return nil, err
+	}
+	if len(record.Robots) > 0 && q.Now.Before(record.RobotsUntil) {
+		q.Robots = new(robots.Rules)
+		if err := q.Robots.UnmarshalBinary(record.Robots); err != nil {
+			return nil, fmt.Errorf("robots.txt of %s: %w", host, err)
+		}
+	}
+	return skip.Why(q), nil
+}
