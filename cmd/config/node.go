@@ -173,6 +173,7 @@ type Work struct {
 	Parsers     int
 	WARCPrefix  string
 	WARCSize    Bytes
+	Compression warc.Compression
 }
 
 // Register adds the flags.
@@ -182,6 +183,7 @@ func (w *Work) Register(f *pflag.FlagSet) {
 	f.StringVar(&w.WARCPrefix, "warc-prefix", "henro", "first part of the names of WARC files")
 	w.WARCSize = 1e9
 	f.Var(&w.WARCSize, "warc-size", "a WARC file is closed and another begun at this size")
+	f.TextVar(&w.Compression, "warc-compression", warc.Gzip, "how each record is packed: gzip, which every tool reads, zstd or none")
 }
 
 // Run is what the flags say of how a program shows itself.
@@ -227,6 +229,7 @@ func (w *Work) Options(dir string) (slave.Options, error) {
 	o.Connections, o.Parsers, o.Version = w.Connections, w.Parsers, buildVersion
 	a := &o.Archive.Writer
 	a.Dir, a.Prefix, a.MaxFile = filepath.Join(dir, "warc"), w.WARCPrefix, int64(w.WARCSize)
+	a.Records.Compression = w.Compression
 	a.Info = warc.Info{Software: "henro/" + buildVersion, Robots: "obey (RFC 9309)"}
 	if err := os.MkdirAll(a.Dir, 0o755); err != nil {
 		return o, Usage("--dir: %v", err)

@@ -75,8 +75,8 @@ const maxListed = 100
 // checkArchive reads every record, and looks up every line of the indexes in what it read. Files that still grow belong to a crawl
 // that was killed: its next start cuts them back to their last whole record, so only their finished siblings are judged.
 func checkArchive(dir string, bar *bar) (records uint64, problems []string, err error) {
-	files, err := filepath.Glob(filepath.Join(dir, "*.warc.gz"))
-	if err != nil {
+	files, err := warc.Files(dir)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return 0, nil, fmt.Errorf("list the archive: %w", err)
 	}
 	note := func(format string, args ...any) {

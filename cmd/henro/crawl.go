@@ -20,6 +20,7 @@ import (
 	"henro/cmd/config"
 	"henro/master"
 	"henro/slave"
+	"henro/store/cdxj"
 )
 
 // crawlFlags are all flags of henro crawl.
@@ -96,6 +97,9 @@ func (c *crawlFlags) start(cmd *cobra.Command, seeds []master.Seed) error {
 	})
 	if err != nil {
 		return err
+	}
+	if _, err := cdxj.MergeDir(filepath.Join(o.Dir, "warc")); err != nil {
+		log.WithField("err", err).Warn("the index of the archive is not merged; henro index does it")
 	}
 	printSummary(cmd.OutOrStdout(), o.Dir, status)
 	return config.EndError(cmd.Context(), status)

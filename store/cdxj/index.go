@@ -18,8 +18,8 @@ const Suffix = ".cdxj"
 
 // Path returns the path of the index of a WARC file.
 func Path(warcPath string) string {
-	base := strings.TrimSuffix(strings.TrimSuffix(warcPath, warc.OpenSuffix), ".gz")
-	return strings.TrimSuffix(base, ".warc") + Suffix
+	stem, _ := warc.CutSuffix(strings.TrimSuffix(warcPath, warc.OpenSuffix))
+	return stem + Suffix
 }
 
 // Index writes the unsorted index of a WARC file that is called filename.
@@ -83,7 +83,7 @@ func Repair(path string) (done warc.Repaired, err error) {
 	return done, err
 }
 
-// Unindexed returns the paths of the finished WARC files in dir that begin with prefix and have no index beside them.
+// Unindexed returns the paths of the finished WARC files in dir that begin with prefix, if it is not empty, and have no index beside them.
 func Unindexed(dir, prefix string) ([]string, error) {
 	entries, err := os.ReadDir(dir)
 	if err != nil {
@@ -92,7 +92,7 @@ func Unindexed(dir, prefix string) ([]string, error) {
 	var paths []string
 	for _, e := range entries {
 		name := e.Name()
-		if !strings.HasPrefix(name, prefix+"-") || !strings.HasSuffix(name, ".warc.gz") && !strings.HasSuffix(name, ".warc") {
+		if _, ok := warc.CutSuffix(name); !ok || prefix != "" && !strings.HasPrefix(name, prefix+"-") {
 			continue
 		}
 		path := filepath.Join(dir, name)

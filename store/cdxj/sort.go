@@ -255,6 +255,22 @@ func (m *merge) Pop() any {
 // Lookup shows the entries of a key in the sorted index f of size bytes, in the order of their times, until visit returns false.
 func Lookup(f io.ReaderAt, size int64, key string, visit func(Entry) bool) error {
 	want := append([]byte(key), ' ')
+	var failed error
+	err := Scan(f, size, want, func(line []byte) bool {
+		if !bytes.HasPrefix(line, want) {
+			return false
+		}
+		var e Entry
+		if e, failed = Parse(line); failed != nil {
+			return false
+		}
+		return visit(e)
+	})
+	return errors.Join(err, failed)
+}
+
+// search returns the offset of a line that is not above the first one that is not below want.
+func search(f io.ReaderAt, size int64, want []byte) (int64, error) {
 	// line returns the first line that begins at or behind offset, reading little at a time as a binary search does.
 	line := func(offset int64) ([]byte, error) {
 		if offset > 0 {
@@ -279,31 +295,6 @@ func Lookup(f io.ReaderAt, size int64, key string, visit func(Entry) bool) error
 		}
 		return bytes.Compare(l, want) >= 0
 	})
-	if failed != nil {
-		return failed
-	}
-	// The search ends right behind the start of the line before, or at 0: the next line is the first of the key.
-	offset := int64(max(at-1, 0))
-	in := bufio.NewReaderSize(io.NewSectionReader(f, offset, size-offset), 64<<10)
-	for {
-		l, err := readLine(in)
-		if err == io.EOF {
-			return nil
-		}
-		if err != nil {
-			return err
-		}
-		switch cmp.Compare(string(l[:min(len(l), len(want))]), string(want)) {
-		case 1:
-			return nil
-		case 0:
-			e, err := Parse(l)
-			if err != nil {
-				return err
-			}
-			if !visit(e) {
-				return nil
-			}
-		}
-	}
+	// The search ends right behind the start of the line before, or at 0: the next line is the first that counts.
+	return int64(max(at-1, 0)), failed
 }

@@ -96,7 +96,7 @@ func exchanges() map[string]*warc.Exchange {
 }
 
 func TestExchangesReadBackAsTheyWere(t *testing.T) {
-	for _, o := range []warc.Options{warc.DefaultOptions(), {Compression: warc.None}, {Level: 9, KeepChunks: true}} {
+	for _, o := range []warc.Options{warc.DefaultOptions(), {Compression: warc.None}, {Compression: warc.Zstd, Level: 3}, {Level: 9, KeepChunks: true}} {
 		for sentence, x := range exchanges() {
 			data, m := builder(t, o).AppendExchange([]byte("before"), x)
 			data = bytes.TrimPrefix(data, []byte("before"))
@@ -280,7 +280,7 @@ func BenchmarkExchange(b *testing.B) {
 		b.Fatal(err)
 	}
 	page = append(page, page...)
-	for name, o := range map[string]warc.Options{"gzip3": warc.DefaultOptions(), "gzip6": {Level: 6}, "none": {Compression: warc.None}} {
+	for name, o := range map[string]warc.Options{"gzip3": warc.DefaultOptions(), "gzip6": {Level: 6}, "none": {Compression: warc.None}, "zstd3": {Compression: warc.Zstd, Level: 3}} {
 		b.Run(name, func(b *testing.B) {
 			build := builder(b, o)
 			x := warc.Exchange{URI: "http://docs.test/a", IP: lab, At: noon, Request: request, Head: plain, Body: page, PayloadDigest: warc.Sum(page)}

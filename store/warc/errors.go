@@ -8,7 +8,7 @@ var (
 	ErrDamaged = errors.New("warc: damaged record")
 	// ErrTooLarge is returned, as a kind of ErrDamaged, for a record or HTTP head longer than the reader's bound.
 	ErrTooLarge = errors.New("warc: head longer than the bound")
-	// ErrFormat is returned for the first record of a file that is no WARC at all, or a WARC compressed by something other than gzip.
+	// ErrFormat is returned for the first record of a file that is no WARC at all, or a WARC compressed by something other than gzip and zstd.
 	ErrFormat = errors.New("warc: not a WARC file")
 	// ErrNotHTTP is returned by Entry.HTTP for a record whose block is not an HTTP message.
 	ErrNotHTTP = errors.New("warc: block is not an HTTP message")

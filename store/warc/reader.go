@@ -18,14 +18,15 @@ const (
 	readAhead = 64 << 10
 )
 
-// A Reader gives the records of a WARC one after the other. It understands plain files and gzip, WARC 0.17 to 1.1, bare line feeds,
+// A Reader gives the records of a WARC one after the other. It understands plain files, gzip and zstd, WARC 0.17 to 1.1, bare line feeds,
 // folded lines, a missing end of record, a block longer than the record says, and several records in one member, which warcio calls a bad WARC and which is
 // common all the same. A Reader belongs to one goroutine.
 type Reader struct {
 	raw   counter       // bytes taken from the source
 	in    *bufio.Reader // of the source
-	zip   *gzip.Reader  // of the present member; nil in a plain file
-	text  *bufio.Reader // of what is inside: in itself, or zip
+	zip   *gzip.Reader  // of the present member
+	zstd  *unpacker     // of the present frame
+	text  *bufio.Reader // of what is inside: in itself, zip or zstd
 	entry *Entry        // the one last given
 	start int64         // where the present member begins
 	base  int64         // offset of the source's first byte
@@ -33,7 +34,7 @@ type Reader struct {
 	total int           // records given
 	// inside is true while a member is open, or in a plain file a record.
 	inside bool
-	zipped bool  // members are gzip
+	zipped bool  // members are gzip or zstd
 	strict bool  // a record without its end is damaged
 	err    error // the last word
 }
@@ -58,6 +59,27 @@ func newReader(src io.Reader, base int64) *Reader {
 	r := &Reader{base: base, raw: counter{from: src}}
 	r.in = bufio.NewReaderSize(&r.raw, readAhead)
 	return r
+}
+
+// At returns the record of f that begins at offset.
+func At(f io.ReadSeeker, offset int64) (*Entry, error) {
+	frames, err := dictionaryOf(f)
+	if err != nil {
+		return nil, fmt.Errorf("dictionary of the file: %w", err)
+	}
+	if _, err := f.Seek(offset, io.SeekStart); err != nil {
+		return nil, err
+	}
+	r := newReader(f, offset)
+	r.useFrames(frames)
+	return r.Next()
+}
+
+// useFrames takes over an unpacker that knows the dictionary of the file; nil is none.
+func (r *Reader) useFrames(frames *unpacker) {
+	if r.zstd = frames; frames != nil && r.text == nil {
+		r.text = bufio.NewReaderSize(nil, readAhead)
+	}
 }
 
 // offset is the place of the next byte of the source.
@@ -214,14 +236,26 @@ func (r *Reader) enter() error {
 		}
 	}
 	r.start = r.offset()
-	magic, err := r.in.Peek(2)
+	magic, err := r.in.Peek(4)
 	if len(magic) == 0 {
 		return err
 	}
 	r.inside = true
-	if len(magic) < 2 || magic[0] != 0x1f || magic[1] != 0x8b {
+	switch {
+	case isFrame(magic):
+		if r.zstd == nil {
+			r.useFrames(new(unpacker))
+		}
+		r.zipped = true
+		if err := r.zstd.next(r.in); err != nil {
+			return unexpected(err)
+		}
+		r.start = r.offset() - r.zstd.taken // behind a dictionary
+		r.text.Reset(r.zstd)
+		return nil
+	case len(magic) < 2 || magic[0] != 0x1f || magic[1] != 0x8b:
 		if r.zipped {
-			return errors.New("no gzip member")
+			return errors.New("no member begins here")
 		}
 		r.text = r.in
 		return nil

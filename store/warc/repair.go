@@ -28,7 +28,7 @@ func Leftovers(dir, prefix string) ([]string, error) {
 	var paths []string
 	for _, e := range entries {
 		name, open := strings.CutSuffix(e.Name(), OpenSuffix)
-		if open && strings.HasPrefix(name, prefix+"-") && (strings.HasSuffix(name, ".warc.gz") || strings.HasSuffix(name, ".warc")) {
+		if _, ok := CutSuffix(name); open && ok && strings.HasPrefix(name, prefix+"-") {
 			paths = append(paths, filepath.Join(dir, e.Name()))
 		}
 	}

@@ -38,20 +38,23 @@ func Walk(f io.ReadSeeker, visit func(*Entry) error) (Walked, error) {
 	if err != nil && err != io.EOF && err != io.ErrUnexpectedEOF {
 		return w, err
 	}
-	magics := [][]byte{gzipMagic, plainMagic}
+	magics := [][]byte{gzipMagic, zstdMagic, plainMagic}
 	for i, magic := range magics {
 		if bytes.HasPrefix(first[:n], magic) {
 			magics = magics[i : i+1] // the page of a packed record may hold a plain one, and the other way round
 			break
 		}
 	}
+	var frames *unpacker // with the dictionary of the file, if it has one
 	for {
 		if _, err := f.Seek(at, io.SeekStart); err != nil {
 			return w, err
 		}
 		r := newReader(f, at)
 		r.strict = true
+		r.useFrames(frames)
 		bad, err := w.read(r, visit)
+		frames = r.zstd
 		if err != nil {
 			return w, err
 		}
@@ -103,6 +106,7 @@ func (w *Walked) read(r *Reader, visit func(*Entry) error) (*Span, error) {
 
 var (
 	gzipMagic  = []byte{0x1f, 0x8b, 8}
+	zstdMagic  = []byte{0x28, 0xb5, 0x2f, 0xfd}
 	plainMagic = []byte("WARC/")
 )
 

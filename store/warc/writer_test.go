@@ -142,7 +142,7 @@ func names(t testing.TB, dir string) []string {
 }
 
 func TestWriterSaysWhereRecordsLie(t *testing.T) {
-	for _, o := range []warc.Options{warc.DefaultOptions(), {Compression: warc.None}} {
+	for _, o := range []warc.Options{warc.DefaultOptions(), {Compression: warc.None}, {Compression: warc.Zstd, Level: 3}} {
 		w, dir := writer(t, func(wo *warc.WriterOptions) { wo.Records = o })
 		records := members(t, o, 4)
 		var offsets []int64
@@ -160,7 +160,7 @@ func TestWriterSaysWhereRecordsLie(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		form := regexp.MustCompile(`^HENRO-\d{17}-00000-\d+~lab_1\.docs\.test~7782\.warc(\.gz)?$`)
+		form := regexp.MustCompile(`^HENRO-\d{17}-00000-\d+~lab_1\.docs\.test~7782\.warc(\.gz|\.zst)?$`)
 		if !form.MatchString(name) || !strings.HasSuffix(name, o.Compression.Suffix()) {
 			t.Errorf("name is %s", name)
 		}
@@ -267,7 +267,7 @@ func TestNothingDoubtfulSurvivesAFailure(t *testing.T) {
 
 // TestWalkFindsEveryWholeRecord cuts a file at every byte, as a kill may.
 func TestWalkFindsEveryWholeRecord(t *testing.T) {
-	for _, o := range []warc.Options{warc.DefaultOptions(), {Compression: warc.None}} {
+	for _, o := range []warc.Options{warc.DefaultOptions(), {Compression: warc.None}, {Compression: warc.Zstd, Level: 3}} {
 		data, ends := file(t, o)
 		for cut := range len(data) + 1 {
 			whole, end := wholeOf(ends, cut)
@@ -306,7 +306,7 @@ func wholeOf(ends []int, cut int) (whole, end int) {
 }
 
 func TestRepairKeepsEveryWholeRecord(t *testing.T) {
-	for _, o := range []warc.Options{warc.DefaultOptions(), {Compression: warc.None}} {
+	for _, o := range []warc.Options{warc.DefaultOptions(), {Compression: warc.None}, {Compression: warc.Zstd, Level: 3}} {
 		data, ends := file(t, o)
 		path := filepath.Join(t.TempDir(), "HENRO-1"+o.Compression.Suffix())
 		for _, cut := range []int{0, 1, ends[0] - 1, ends[0], ends[0] + 1, ends[2] - 4, ends[3] + 300, len(data)} {
@@ -335,7 +335,7 @@ func TestRepairKeepsEveryWholeRecord(t *testing.T) {
 
 // TestWhatStandsBehindDamageIsFound breaks every byte of the third record.
 func TestWhatStandsBehindDamageIsFound(t *testing.T) {
-	for _, o := range []warc.Options{warc.DefaultOptions(), {Compression: warc.None}} {
+	for _, o := range []warc.Options{warc.DefaultOptions(), {Compression: warc.None}, {Compression: warc.Zstd, Level: 3}} {
 		records := members(t, o, 5)
 		data := bytes.Join(records, nil)
 		at := len(records[0]) + len(records[1])

@@ -1,0 +1,59 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"henro/cmd/config"
+	"henro/store/cdxj"
+	"henro/store/warc"
+)
+
+func newIndexCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:   "index DIR",
+		Short: "Merge the indexes of the WARC files of a crawl into one, for replay",
+		Long: `Merge the CDXJ of every finished WARC file below DIR/warc (or in DIR) into ` + cdxj.MergedName + `, sorted, with bounded memory.
+Files that came since the last time are merged in; files without an index, also those of other writers, are read and get one.
+henro crawl does this at its end, and henro replay at its start.`,
+		Example: "  henro index crawl",
+		Args:    dirArgument("henro index crawl"),
+		RunE: func(cmd *cobra.Command, arguments []string) error {
+			return index(cmd.OutOrStdout(), arguments[0])
+		},
+	}
+}
+
+func index(out io.Writer, dir string) error {
+	folder, err := archiveFolder(dir)
+	if err != nil {
+		return err
+	}
+	start := time.Now()
+	m, err := cdxj.MergeDir(folder)
+	if err != nil {
+		return err
+	}
+	info, err := os.Stat(m.Path)
+	if err != nil {
+		return err
+	}
+	fmt.Fprintf(out, "%s: %d files, %d of them new, %d without an index until now; %s in %v\n",
+		m.Path, m.Files, m.Added, m.Indexed, sizeWords(uint64(info.Size())), time.Since(start).Round(time.Millisecond))
+	return nil
+}
+
+// archiveFolder returns where the WARC files of a crawl lie: DIR/warc, or DIR itself, which may be anybody's collection.
+func archiveFolder(dir string) (string, error) {
+	for _, folder := range []string{filepath.Join(dir, "warc"), dir} {
+		if paths, err := warc.Files(folder); err == nil && len(paths) > 0 {
+			return folder, nil
+		}
+	}
+	return "", config.Usage("%s holds no finished WARC files: neither itself nor its folder warc", dir)
+}
