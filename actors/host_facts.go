@@ -51,6 +51,7 @@ func (h *Host) takeFacts(ctx actor.Context) {
 			continue
 		}
 		l.processed++
+		asked.pressing = asked.pressing || fact.Pressing
 		if fact.More != nil {
 			l.parts++
 		} else {
@@ -219,7 +220,7 @@ func (h *Host) storeTimed(ctx actor.Context, m *pagesTimed) {
 	candidates, totals := h.judge.take()
 	totals.Add(&m.totals)
 	w := &Write{
-		Visits: m.visits, Candidates: candidates, Totals: totals, Host: h.row(), Urgent: m.asked.finished,
+		Visits: m.visits, Candidates: candidates, Totals: totals, Host: h.row(), Urgent: m.asked.finished || m.asked.pressing,
 		Tag: &factsTag{lease: l.ID, seq: m.asked.seq, visits: len(m.visits), closed: m.asked.finished},
 	}
 	if m.asked.finished {

@@ -29,6 +29,7 @@ type (
 		lease    uint64
 		seq      uint64 // of the last fact in the group
 		finished bool   // the lease ended with it
+		pressing bool   // the slave waits for it to be stored
 		visits   []visitMade
 		prior    revisit.Prior   // what the host's pages suggest for one that is new
 		plan     politeness.Plan // of the host's relief

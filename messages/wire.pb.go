@@ -980,7 +980,8 @@ type Fact struct {
 	Visited       *PageVisited           `protobuf:"bytes,4,opt,name=visited,proto3" json:"visited,omitempty"` // exactly one of these is set
 	Robots        *RobotsVisited         `protobuf:"bytes,5,opt,name=robots,proto3" json:"robots,omitempty"`
 	Finished      *LeaseFinished         `protobuf:"bytes,6,opt,name=finished,proto3" json:"finished,omitempty"`
-	More          *LinkSet               `protobuf:"bytes,7,opt,name=more,proto3" json:"more,omitempty"` // links of the page that the next PageVisited names: a large set travels in several facts
+	More          *LinkSet               `protobuf:"bytes,7,opt,name=more,proto3" json:"more,omitempty"`          // links of the page that the next PageVisited names: a large set travels in several facts
+	Pressing      bool                   `protobuf:"varint,8,opt,name=pressing,proto3" json:"pressing,omitempty"` // half of what the slave may keep is used: it must soon stop fetching, so store this without delay
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1062,6 +1063,13 @@ func (x *Fact) GetMore() *LinkSet {
 		return x.More
 	}
 	return nil
+}
+
+func (x *Fact) GetPressing() bool {
+	if x != nil {
+		return x.Pressing
+	}
+	return false
 }
 
 // PageVisited says what came of one visit.
@@ -1770,7 +1778,7 @@ const file_messages_wire_proto_rawDesc = "" +
 	"\x06Report\x12\x14\n" +
 	"\x05slave\x18\x01 \x01(\tR\x05slave\x12\x12\n" +
 	"\x04boot\x18\x02 \x01(\tR\x04boot\x12!\n" +
-	"\x05facts\x18\x03 \x03(\v2\v.henro.FactR\x05facts\"\xf4\x01\n" +
+	"\x05facts\x18\x03 \x03(\v2\v.henro.FactR\x05facts\"\x90\x02\n" +
 	"\x04Fact\x12\x14\n" +
 	"\x05lease\x18\x01 \x01(\x04R\x05lease\x12\x10\n" +
 	"\x03seq\x18\x02 \x01(\x04R\x03seq\x12\x12\n" +
@@ -1778,7 +1786,8 @@ const file_messages_wire_proto_rawDesc = "" +
 	"\avisited\x18\x04 \x01(\v2\x12.henro.PageVisitedR\avisited\x12,\n" +
 	"\x06robots\x18\x05 \x01(\v2\x14.henro.RobotsVisitedR\x06robots\x120\n" +
 	"\bfinished\x18\x06 \x01(\v2\x14.henro.LeaseFinishedR\bfinished\x12\"\n" +
-	"\x04more\x18\a \x01(\v2\x0e.henro.LinkSetR\x04more\"\xbf\x06\n" +
+	"\x04more\x18\a \x01(\v2\x0e.henro.LinkSetR\x04more\x12\x1a\n" +
+	"\bpressing\x18\b \x01(\bR\bpressing\"\xbf\x06\n" +
 	"\vPageVisited\x12\x10\n" +
 	"\x03url\x18\x01 \x01(\tR\x03url\x12\x1a\n" +
 	"\bposition\x18\x02 \x01(\fR\bposition\x12\x1d\n" +

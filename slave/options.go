@@ -23,8 +23,8 @@ type Options struct {
 	Connections int
 	// Parsers is how many pages are parsed and compressed at once. Zero means one for each processor.
 	Parsers int
-	// UnstoredFacts bounds what is kept until the master has stored it; fetching stops at the bound. 8192 facts of ordinary
-	// pages are some 60 MB.
+	// UnstoredFacts bounds what is kept until the master has stored it; fetching stops at the bound. 4096 facts of ordinary
+	// pages are some 20 MB, and a second of work at full speed.
 	UnstoredFacts int
 	// UnparsedResponses bounds the responses that wait for a Parser, beside one of each lease: ordinary pages take 16 kB each, large
 	// ones as much as they are.
@@ -46,7 +46,7 @@ func DefaultOptions() Options {
 	return Options{
 		Connections:       256,
 		Parsers:           0,
-		UnstoredFacts:     8192,
+		UnstoredFacts:     4096,
 		UnparsedResponses: 256,
 		ResendAfter:       5 * time.Second,
 		AskEvery:          time.Second,

@@ -21,6 +21,9 @@ func (w *window) add(facts int) { w.facts.count.Add(int64(facts)) }
 func (w *window) used() int     { return int(w.facts.count.Load()) }
 func (w *window) free() int     { return max(0, w.facts.bound-w.used()) }
 
+// halfFull says that the master should store facts now rather than collect more of them.
+func (w *window) halfFull() bool { return 2*w.used() >= w.facts.bound }
+
 // full says that nothing more may be fetched until facts were stored; what is under way may go beyond the bound by maxAhead pages of
 // each lease.
 func (w *window) full() bool { return w.used() >= w.facts.bound }

@@ -1,0 +1,78 @@
+"""Runs crawlers and measures them.
+
+    measure.py run NAME COMMAND... [-- NAME COMMAND...]
+    measure.py medians FILE
+
+run prints NAME, pages, seconds, pages/s, us of processor a page, MB at most, separated by tabs. What stands behind -- runs beside the
+command, is asked to end after it, and gets a line with the pages and seconds of the first. The command prints how many pages it has
+fetched, as "urls=N", "pages=N", "pages":N or "N pages". Processor time and memory are those of the process, as the kernel counted them.
+
+medians reads such lines and prints the medians of each name, and the ratios of the others to the first.
+"""
+import os
+import re
+import signal
+import statistics
+import subprocess
+import sys
+import time
+
+
+def usage_of(process):
+    _, status, usage = os.wait4(process.pid, 0)
+    return status, usage.ru_utime + usage.ru_stime, usage.ru_maxrss / 1024
+
+
+def line(name, pages, took, processor, memory):
+    print(f"{name}\t{pages}\t{took:.2f}\t{pages / took:.0f}\t{1e6 * processor / pages:.0f}\t{memory:.0f}")
+
+
+def run(name, command):
+    beside = []
+    if "--" in command:
+        at = command.index("--")
+        command, (other, *rest) = command[:at], command[at + 1:]
+        beside = [(other, rest)]
+    start = time.monotonic()
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+    others = [(other, subprocess.Popen(rest, stdout=subprocess.DEVNULL)) for other, rest in beside]
+    out = process.stdout.read()
+    status, processor, memory = usage_of(process)
+    took = time.monotonic() - start
+    for _, other in others:
+        other.send_signal(signal.SIGTERM)
+    usages = [(other, *usage_of(p)[1:]) for other, p in others]
+    if status:
+        sys.exit(f"{name} failed: {out}")
+    found = re.search(r"urls=(\d+)", out) or re.search(r'(?:pages=|"pages":)(\d+)', out) or re.search(r"^(\d+) pages", out, re.M)
+    if not found:
+        sys.exit(f"{name} does not say how many pages it has fetched: {out}")
+    pages = int(found[1])
+    line(name, pages, took, processor, memory)
+    for other, processor, memory in usages:
+        line(other, pages, took, processor, memory)
+
+
+def medians(path):
+    rows = {}
+    for text in open(path):
+        name, *figures = text.rstrip("\n").split("\t")
+        if name != "what":
+            rows.setdefault(name, []).append([float(f) for f in figures])
+    names = list(rows)
+    for name in names:
+        rate, processor, memory = ([row[i] for row in rows[name]] for i in (2, 3, 4))
+        print(f"{name}: median of {len(rate)}: {statistics.median(rate):.0f} pages/s ({min(rate):.0f} to {max(rate):.0f}), "
+              f"{statistics.median(processor):.0f} us of processor a page, {max(memory):.0f} MB at most")
+    for name in names[1:]:
+        ratios = [row[2] / first[2] for row, first in zip(rows[name], rows[names[0]])]
+        print(f"{name} / {names[0]}: median {statistics.median(ratios):.2f} ({min(ratios):.2f} to {max(ratios):.2f})")
+
+
+if __name__ == "__main__":
+    if sys.argv[1:2] == ["run"] and len(sys.argv) > 3:
+        run(sys.argv[2], sys.argv[3:])
+    elif sys.argv[1:2] == ["medians"] and len(sys.argv) == 3:
+        medians(sys.argv[2])
+    else:
+        sys.exit(__doc__)
