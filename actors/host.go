@@ -113,6 +113,7 @@ type hostEnvironment struct {
 	name      string
 	partition *actor.PID
 	master    *actor.PID
+	skips     *actor.PID // told of what is not taken
 	rules     *scope.Rules
 	log       *logrus.Entry
 }
@@ -209,9 +210,9 @@ func (h *Host) Receive(ctx actor.Context) {
 		h.timer.Stop()
 	case *ScopeChanged:
 		h.rules = m.Rules
-		sessions := h.judge.sessions
+		before := h.judge
 		h.judge = newJudge(h.rules, &h.Traps, h.name)
-		h.judge.sessions = sessions
+		h.judge.inherit(before)
 	case *SlavesChanged:
 		h.Politeness.Servers, h.Politeness.Connections = m.Servers, m.Connections
 	case *Written:
@@ -251,6 +252,7 @@ func (h *Host) restoring(ctx actor.Context) {
 		}
 	}
 	h.due, h.newWait = m.Due, m.Record.Waiting > 0
+	h.judge.stops, h.judge.sessions = &m.Stops, m.Sessions
 	h.replan()
 	if m.Lease != nil {
 		h.lease = &openLease{Lease: *m.Lease, processed: m.Lease.Seq, pages: map[string]store.Page{}}

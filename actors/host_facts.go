@@ -202,6 +202,10 @@ func (h *Host) settleRobots(ctx actor.Context, rules *robots.Rules, bytes []byte
 // storeTimed writes what came of a group of facts, all of it or nothing: the pages, their candidates, the host, the lease.
 func (h *Host) storeTimed(ctx actor.Context, m *pagesTimed) {
 	l := h.lease
+	w := &Write{
+		Visits: m.visits, Urgent: m.asked.finished || m.asked.pressing,
+		Tag: &factsTag{lease: l.ID, seq: m.asked.seq, visits: len(m.visits), closed: m.asked.finished},
+	}
 	for i := range m.visits {
 		v := &m.visits[i]
 		if v.Retry {
@@ -209,22 +213,17 @@ func (h *Host) storeTimed(ctx actor.Context, m *pagesTimed) {
 		}
 		h.learn(&m.asked.visits[i].old, m.found[i])
 		h.retime(&m.asked.visits[i].old, &v.Page)
-		if v.Links == nil {
-			continue
-		}
 		h.judge.page(v.Page.URL, v.Page.Depth, v.Page.DepthLeft, v.Page.Redirects, v.Page.Number)
+		h.blame(w, &m.asked.visits[i], v.Links)
 		for j := range v.Links {
 			h.judge.link(v.Links[j].URL, v.Links[j].Kind, v.Links[j].Flags)
 		}
 	}
-	candidates, totals := h.judge.take()
-	totals.Add(&m.totals)
-	w := &Write{
-		Visits: m.visits, Candidates: candidates, Totals: totals, Host: h.row(), Urgent: m.asked.finished || m.asked.pressing,
-		Tag: &factsTag{lease: l.ID, seq: m.asked.seq, visits: len(m.visits), closed: m.asked.finished},
-	}
+	h.judged(ctx, w)
+	w.Host = h.row()
+	w.Totals.Add(&m.totals)
 	if m.asked.finished {
-		w.EndLease = l.ID
+		w.EndLease, w.Sessions = l.ID, h.newSessions()
 	} else {
 		l.Seq = m.asked.seq
 		lease := l.Lease

@@ -6,6 +6,7 @@ import (
 
 	"github.com/asynkron/protoactor-go/actor"
 
+	"henro/actors/skip"
 	"henro/messages"
 	"henro/store"
 )
@@ -45,6 +46,9 @@ func (h *Host) prepare(ctx actor.Context, m *PagesLoaded) {
 	}
 	h.due, h.newWait = m.DueCount, len(m.Entries) > 0
 	h.empty = len(m.Entries) == 0 && len(m.Ghosts) == 0 && m.DueCount == 0
+	if h.leave(ctx, due, now) {
+		return
+	}
 	due = h.share(due, m.Due)
 	if len(due) > 0 {
 		h.nextRetry = time.Time{}
@@ -54,7 +58,7 @@ func (h *Host) prepare(ctx actor.Context, m *PagesLoaded) {
 		return
 	}
 	if h.full() && len(due) > 0 {
-		h.dropAll(ctx, due, messages.Reason_NONE, "host page limit")
+		h.dropAll(ctx, due, messages.Reason_NONE, skip.HostPages)
 		return
 	}
 	if h.voided || len(due) == 0 && !h.wanted {
@@ -102,7 +106,7 @@ func (h *Host) makeTask(due []store.Entry, m *PagesLoaded) *messages.HostTask {
 	task := &messages.HostTask{
 		Lease: h.asking.Lease, Host: h.name,
 		IntervalNs: int64(h.politeness.Interval(&h.Politeness)), PageBudget: uint32(budget),
-		Prefixes: prefixes, MaxRedirects: uint32(h.MaxRedirects),
+		Prefixes: prefixes, Stops: h.judge.stops.Prefixes(time.Now()), MaxRedirects: uint32(h.MaxRedirects),
 		Follow: h.Follow && m.Whole && len(prefixes) > 0 && !h.judge.sessions.Found(), // which session ids were taken is known here alone
 	}
 	if h.robots != nil && time.Now().Before(h.record.RobotsUntil) {
@@ -174,17 +178,27 @@ func (h *Host) giveUp(ctx actor.Context, due []store.Entry) {
 	if h.robotsFail > h.Retries {
 		reason = messages.Reason_ROBOTS_UNREACHABLE
 	}
-	h.dropAll(ctx, due, reason, reason.String())
+	h.dropAll(ctx, due, reason, skip.HostFailing)
 }
 
-// dropAll gives up pages that wait, counted under a word.
-func (h *Host) dropAll(ctx actor.Context, due []store.Entry, reason messages.Reason, word string) {
+// dropAll gives up pages that wait, and tells why.
+func (h *Host) dropAll(ctx actor.Context, due []store.Entry, reason messages.Reason, why skip.Reason) {
 	w := &Write{Urgent: true, Tag: &refusedTag{}, Host: h.row()}
 	for _, entry := range due {
 		page := entry.Page
 		page.Reason, page.Flags, page.Next = uint8(reason), page.Flags|store.Dropped, time.Time{}
 		w.Drops = append(w.Drops, store.Entry{Page: page, Position: entry.Position})
-		w.Totals.err(word, 1)
+		h.judge.note(skip.Skipped{URL: page.URL, Reason: why, Depth: int(page.Depth)})
+	}
+	h.judged(ctx, w)
+	word := why.String()
+	if reason != messages.Reason_NONE {
+		word = reason.String()
+	}
+	w.Totals.err(word, uint64(len(due)))
+	if why == skip.StopList {
+		w.Totals.Tried += uint64(len(due))
+		w.Totals.Broken += uint64(len(due))
 	}
 	h.write(ctx, w)
 }

@@ -16,6 +16,7 @@ type (
 	Introduction struct {
 		Partitions  []*actor.PID
 		PartitionOf func(host string) int
+		Skips       *actor.PID // of SkipsProps
 	}
 	// ScopeChanged gives new rules of the scope to every Host.
 	ScopeChanged struct{ Rules *scope.Rules }
@@ -49,6 +50,7 @@ type Hosts struct {
 
 	partitions  []*actor.PID
 	partitionOf func(string) int
+	skips       *actor.PID
 	rules       *scope.Rules
 	awake       map[string]*awakeHost
 	unlisted    []store.HostID // by partition, where listing the waiting hosts goes on; 0 is done
@@ -74,7 +76,7 @@ func HostsProps(o HostOptions, master *actor.PID, log *logrus.Entry) *actor.Prop
 func (h *Hosts) Receive(ctx actor.Context) {
 	switch m := ctx.Message().(type) {
 	case *Introduction:
-		h.partitions, h.partitionOf = m.Partitions, m.PartitionOf
+		h.partitions, h.partitionOf, h.skips = m.Partitions, m.PartitionOf, m.Skips
 		h.list(ctx)
 	case *actor.Stopping:
 		h.timer.Stop()
@@ -139,7 +141,7 @@ func (h *Hosts) forward(ctx actor.Context, host string, message any, must bool) 
 func (h *Hosts) wake(ctx actor.Context, host string) *awakeHost {
 	a := &awakeHost{}
 	a.pid = ctx.Spawn(hostProps(&hostEnvironment{
-		HostOptions: h.o, name: host, partition: h.partitions[h.partitionOf(host)], master: h.master,
+		HostOptions: h.o, name: host, partition: h.partitions[h.partitionOf(host)], master: h.master, skips: h.skips,
 		rules: h.rules, log: h.log,
 	}))
 	h.awake[host] = a

@@ -1,22 +1,29 @@
 package actors
 
 import (
+	"cmp"
 	"strings"
+	"time"
 
 	"henro/actors/scope"
+	"henro/actors/skip"
+	"henro/actors/stoplist"
 	"henro/actors/traps"
 	"henro/messages/outlink"
 	"henro/messages/weburl"
 	"henro/store"
+	"henro/store/fingerprint"
 )
 
 // judge turns the outlinks of one host's pages into candidates: what may be followed, is in scope and has depth left. Most links
-// stay on the host or go to few others, so what the scope says of a host is remembered and no URL is parsed.
+// stay on the host or go to few others, so what the scope says of a host is remembered and no URL is parsed. What it does not take
+// is counted by reason, and told, but not again and again.
 type judge struct {
 	rules  *scope.Rules
 	traps  *traps.Options
+	stops  *stoplist.List // of this host
 	host   string
-	reach  map[string][]string // prefixes in scope, by host
+	reach  map[string]reach // by host
 	totals *Totals
 
 	depth, left, redirects uint8 // of the page
@@ -24,16 +31,32 @@ type judge struct {
 	url                    string
 	sessions               traps.Sessions // of this host
 	candidates             []store.Candidate
+	skipped                []skip.Skipped
+	told                   map[uint64]struct{} // of what was skipped, by URL and reason
 }
 
-// reachKept bounds how many other hosts are remembered.
-const reachKept = 4096
+// reach is what the scope says of a host.
+type reach struct {
+	prefixes []string    // that are in
+	reason   skip.Reason // why none is
+}
+
+// Bounds of what a judge remembers.
+const (
+	reachKept = 4096 // other hosts
+	toldKept  = 500  // skipped URLs that are told of one host while it is awake: more say nothing new, and a trap has no end
+)
 
 // maxRedirects is how many redirects in a row lead to a page of their own: more are a loop.
 const maxRedirects = 20
 
 func newJudge(rules *scope.Rules, bounds *traps.Options, host string) *judge {
-	return &judge{rules: rules, traps: bounds, host: host, reach: map[string][]string{}, totals: new(Totals)}
+	return &judge{rules: rules, traps: bounds, stops: &stoplist.List{}, host: host, reach: map[string]reach{}, totals: new(Totals), told: map[uint64]struct{}{}}
+}
+
+// inherit takes over what another judge of the same host has learned, when the rules change.
+func (j *judge) inherit(other *judge) {
+	j.sessions, j.stops, j.told = other.sessions, other.stops, other.told
 }
 
 // page begins the links of the next page.
@@ -49,55 +72,102 @@ func (j *judge) link(url string, kind outlink.Kind, flags outlink.Flags) {
 	c := store.Candidate{URL: url, From: j.number}
 	if kind == outlink.Redirect { // the page itself has moved: no link was followed
 		if j.redirects >= maxRedirects {
+			j.skip(url, skip.Redirects)
 			return
 		}
 		c.Depth, c.DepthLeft, c.Redirects = j.depth, j.left, j.redirects+1
 	} else {
 		if j.left == 0 {
+			j.totals.Skipped[skip.Depth]++ // not told: it would be every link of the last pages
 			return
 		}
 		c.Depth, c.DepthLeft = min(j.depth+1, 254), store.DepthAfter(j.left)
 	}
 	c.Host = store.HostOf(url)
-	prefixes, ok := j.reach[c.Host]
-	if !ok {
-		if len(j.reach) >= reachKept {
-			clear(j.reach)
+	if reason := j.outside(url, c.Host); reason != skip.None {
+		if reason == skip.Portal {
+			j.totals.StopListed++
+		} else {
+			j.totals.OutOfScope++
 		}
-		prefixes = j.rules.Prefixes(c.Host)
-		j.reach[c.Host] = prefixes
-	}
-	reached := false
-	for _, prefix := range prefixes {
-		if reached = strings.HasPrefix(url, prefix); reached {
-			break
-		}
-	}
-	if !reached {
-		j.totals.OutOfScope++
 		return
 	}
-	if j.rules.HasPatterns() {
-		switch u, err := weburl.Parse(url); {
-		case err != nil:
-			return
-		default:
-			if verdict := j.rules.Decide(u); verdict != scope.In {
-				if verdict == scope.StopListed {
-					j.totals.StopListed++
-				} else {
-					j.totals.OutOfScope++
-				}
-				return
-			}
-		}
-	}
-	if j.trapped(&c) != traps.Fine {
+	if verdict := j.trapped(&c); verdict != traps.Fine {
 		j.totals.Trapped++
+		j.skip(url, skip.OfTrap(verdict))
 		return
+	}
+	if c.Host == j.host {
+		if _, stopped := j.stops.Stopped(url, time.Now()); stopped {
+			j.totals.StopListed++
+			j.skip(url, skip.StopList)
+			return
+		}
 	}
 	c.Band = min(c.Depth, store.LastBand)
 	j.candidates = append(j.candidates, c)
+}
+
+// outside says why a link does not belong to the crawl. Of a host of which nothing does, one link is told.
+func (j *judge) outside(url, host string) skip.Reason {
+	r, known := j.reach[host]
+	if !known {
+		if len(j.reach) >= reachKept {
+			clear(j.reach)
+		}
+		if r.prefixes = j.rules.Prefixes(host); len(r.prefixes) == 0 {
+			r.reason = skip.Scope
+			if u, err := weburl.Parse(url); err == nil {
+				r.reason = cmp.Or(skip.OfScope(j.rules.Decide(u)), r.reason)
+			}
+			j.tell(skip.Skipped{URL: url, Reason: r.reason, From: j.url, Depth: int(j.depth) + 1})
+		}
+		j.reach[host] = r
+	}
+	if r.reason != skip.None {
+		j.totals.Skipped[r.reason]++
+		return r.reason
+	}
+	for _, prefix := range r.prefixes {
+		if !strings.HasPrefix(url, prefix) {
+			continue
+		}
+		if !j.rules.HasPatterns() {
+			return skip.None
+		}
+		u, err := weburl.Parse(url)
+		if err != nil {
+			return skip.Scope
+		}
+		reason := skip.OfScope(j.rules.Decide(u))
+		if reason != skip.None {
+			j.skip(url, reason)
+		}
+		return reason
+	}
+	j.skip(url, skip.Scope)
+	return skip.Scope
+}
+
+// skip counts a link that is not taken, and tells it.
+func (j *judge) skip(url string, reason skip.Reason) {
+	j.note(skip.Skipped{URL: url, Reason: reason, From: j.url, Depth: int(j.depth) + 1})
+}
+
+// note counts a URL that is not taken, and tells it unless it was told before.
+func (j *judge) note(s skip.Skipped) {
+	j.totals.Skipped[s.Reason]++
+	key := fingerprint.URL(s.URL) ^ uint64(s.Reason)
+	if _, told := j.told[key]; told || len(j.told) >= toldKept {
+		return
+	}
+	j.told[key] = struct{}{}
+	j.tell(s)
+}
+
+func (j *judge) tell(s skip.Skipped) {
+	s.At = time.Now()
+	j.skipped = append(j.skipped, s)
 }
 
 // trapped says whether a candidate leads into a trap. Session ids are remembered for links within the host: mazes are made of those.
@@ -112,9 +182,9 @@ func (j *judge) trapped(c *store.Candidate) traps.Verdict {
 	return verdict
 }
 
-// take returns the candidates so far and what was counted, and begins anew.
-func (j *judge) take() ([]store.Candidate, Totals) {
-	candidates, totals := j.candidates, *j.totals
-	j.candidates, *j.totals = nil, Totals{}
-	return candidates, totals
+// take returns the candidates so far, what was skipped and what was counted, and begins anew.
+func (j *judge) take() ([]store.Candidate, []skip.Skipped, Totals) {
+	candidates, skipped, totals := j.candidates, j.skipped, *j.totals
+	j.candidates, j.skipped, *j.totals = nil, nil, Totals{}
+	return candidates, skipped, totals
 }

@@ -9,6 +9,8 @@ import (
 	"github.com/asynkron/protoactor-go/actor"
 	"github.com/sirupsen/logrus"
 
+	"henro/actors/stoplist"
+	"henro/actors/traps"
 	"henro/store"
 	"henro/store/fingerprint"
 )
@@ -27,10 +29,13 @@ type (
 		Host       *store.HostRecord
 		Lease      *store.Lease
 		EndLease   uint64
-		Totals     Totals // added to the crawl's totals
-		Seeds      bool   // the candidates are seeds: no frontier turns them away
-		Urgent     bool   // somebody waits for the answer
-		Tag        any    // sent back
+		Stops      []store.StopEntry // onto the stop list
+		Unstops    []string          // off it, by prefix
+		Sessions   []byte            // of Host, as traps.Sessions marshals them; nil: as before
+		Totals     Totals            // added to the crawl's totals
+		Seeds      bool              // the candidates are seeds: no frontier turns them away
+		Urgent     bool              // somebody waits for the answer
+		Tag        any               // sent back
 	}
 	// Written answers a Write.
 	Written struct{ Tag any }
@@ -39,9 +44,11 @@ type (
 	HostAsked struct{ Host string }
 	// HostRestored answers HostAsked.
 	HostRestored struct {
-		Record store.HostRecord
-		Lease  *store.Lease // open: of the last run, or lent before the Host failed
-		Due    int          // pages of it that are due
+		Record   store.HostRecord
+		Lease    *store.Lease // open: of the last run, or lent before the Host failed
+		Due      int          // pages of it that are due
+		Stops    stoplist.List
+		Sessions traps.Sessions
 	}
 	// PagesAsked asks for waiting URLs of a host, and with Known for the fingerprints of all its seen URLs.
 	PagesAsked struct {
@@ -357,6 +364,15 @@ func (p *Partition) write(ctx actor.Context, m *Write) {
 			delete(p.open, m.Host.ID)
 		}
 	}
+	for _, e := range m.Stops {
+		p.batch.Stop(e)
+	}
+	for _, prefix := range m.Unstops {
+		p.batch.Unstop(prefix)
+	}
+	if m.Sessions != nil {
+		p.batch.PutMeta(sessionsMeta(m.Host.Name), m.Sessions)
+	}
 	p.totals.Add(&m.Totals)
 	p.wrote(ctx, &Written{Tag: m.Tag}, m.Urgent)
 }
@@ -609,6 +625,14 @@ func (p *Partition) restoreHost(ctx actor.Context, m *HostAsked) {
 		panic(fmt.Errorf("restore host %s: %w", m.Host, err))
 	}
 	answer := &HostRestored{Record: record, Due: p.due.count(id)}
+	stops, err := StopListOf(p.disk, m.Host)
+	if err == nil {
+		answer.Stops = *stops
+		answer.Sessions, err = SessionsOf(p.disk, m.Host)
+	}
+	if err != nil {
+		panic(fmt.Errorf("restore host %s: %w", m.Host, err))
+	}
 	if lease, ok := p.open[id]; ok {
 		answer.Lease = &lease
 	}

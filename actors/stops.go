@@ -9,16 +9,15 @@ import (
 	"henro/store"
 )
 
+// stopsKept bounds the entries read of one host: as many as stoplist.Options.MaxFolders ever are by default.
+const stopsKept = 512
+
 // StopListOf reads the stop list of one host as it is on disk.
-func StopListOf(disk *store.Partition, host string, o *stoplist.Options) (*stoplist.List, error) {
-	entries, err := disk.Stops(host+"/", o.MaxFolders)
+func StopListOf(disk *store.Partition, host string) (*stoplist.List, error) {
+	entries, err := disk.Stops(host+"/", stopsKept)
 	if err != nil {
 		return nil, err
 	}
-	return listOf(entries), nil
-}
-
-func listOf(entries []store.StopEntry) *stoplist.List {
 	list := &stoplist.List{}
 	for _, e := range entries {
 		if e.Until.IsZero() {
@@ -26,7 +25,7 @@ func listOf(entries []store.StopEntry) *stoplist.List {
 		}
 		list.Restore(stoplist.Entry(e))
 	}
-	return list
+	return list, nil
 }
 
 // SessionsOf reads the session ids of one host as they are on disk.

@@ -3,6 +3,8 @@ package actors
 import (
 	"encoding/json"
 	"maps"
+
+	"henro/actors/skip"
 )
 
 // Totals are totals of a crawl since it began, kept in the transaction of what they count.
@@ -16,6 +18,11 @@ type Totals struct {
 	Dropped    uint64 `json:"dropped,omitempty"`  // unknown URLs that a bounded frontier had no room for, each time they turned up
 	Returned   uint64 `json:"returned,omitempty"` // URLs that it took after having dropped them
 	Trapped    uint64 `json:"trapped"`            // links not admitted because they lead into a trap
+	// Skipped counts what was not taken, by reason: links as often as they are met, and pages. Above are the sums of some of them.
+	Skipped skip.Counts `json:"skipped,omitzero"`
+	Tried   uint64      `json:"tried"`  // pages visited for the first time, with a response or without, and those left alone for the stop list
+	Broken  uint64      `json:"broken"` // of these, pages that belong onto the stop list: missing, failing, slow, in a folder of such
+	Alike   uint64      `json:"alike"`  // of the broken, pages whose text their host gives under many other URLs
 	// Verdicts counts hosts by politeness.Verdict on what their pages ask for: feasible, needs more connections, overloaded. Only
 	// a crawl that revisits judges.
 	Verdicts [3]int64 `json:"verdicts,omitzero"`
@@ -34,6 +41,10 @@ func (c *Totals) Add(other *Totals) {
 	c.Dropped += other.Dropped
 	c.Returned += other.Returned
 	c.Trapped += other.Trapped
+	c.Skipped.Add(&other.Skipped)
+	c.Tried += other.Tried
+	c.Broken += other.Broken
+	c.Alike += other.Alike
 	for i, n := range other.Verdicts {
 		c.Verdicts[i] += n
 	}
@@ -41,6 +52,9 @@ func (c *Totals) Add(other *Totals) {
 		c.err(reason, n)
 	}
 }
+
+// StopShare is the share of pages that are stop-listed: some 5 % in the thesis (S4).
+func (c *Totals) StopShare() float64 { return float64(c.Broken) / float64(max(c.Tried, 1)) }
 
 // Clone returns totals that do not change with these.
 func (c *Totals) Clone() Totals {

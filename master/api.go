@@ -21,7 +21,7 @@ import (
 //	POST /api/stop             Status; the crawl ends, its state stays
 //	POST /api/seeds            {"seeds": ["http://…", …], "depth": 3}  →  {"added": n}
 //	GET  /api/page?url=URL     PageFound
-//	GET  /api/host?host=HOST   store.HostRecord
+//	GET  /api/host?host=HOST   HostFound
 //	GET  /api/backup           a tar archive of the state, as of one moment
 //	GET  /healthz              204 while the process lives
 func (n *Node) API() http.Handler {

@@ -27,15 +27,26 @@ func FindPage(state *store.State, raw string) (*PageFound, error) {
 	return &PageFound{Page: entry.Page, Place: place.String()}, nil
 }
 
+// HostFound is what is known of one host.
+type HostFound struct {
+	store.HostRecord
+	Stops []store.StopEntry `json:"stops"` // its folders on the stop list
+}
+
+// stopsShown bounds HostFound.Stops.
+const stopsShown = 512
+
 // FindHost finds the record of a host, given as scheme://name[:port] or as a name, which means https and then http.
-func FindHost(state *store.State, host string) (*store.HostRecord, error) {
+func FindHost(state *store.State, host string) (*HostFound, error) {
 	candidates := []string{strings.TrimSuffix(host, "/")}
 	if !strings.Contains(host, "://") {
 		candidates = []string{"https://" + host, "http://" + host}
 	}
 	for _, candidate := range candidates {
-		if record, err := state.Partitions[state.PartitionOf(candidate)].Host(store.IDOf(candidate)); err == nil {
-			return &record, nil
+		disk := state.Partitions[state.PartitionOf(candidate)]
+		if record, err := disk.Host(store.IDOf(candidate)); err == nil {
+			stops, err := disk.Stops(candidate+"/", stopsShown)
+			return &HostFound{record, stops}, err
 		}
 	}
 	return nil, fmt.Errorf("host %s: %w", host, store.ErrNotFound)

@@ -286,7 +286,7 @@ func (m *Master) start(ctx actor.Context) {
 	}
 	actors.IntroducePartitions(ctx.Send, m.partitions)
 	ctx.Send(m.hosts, &actors.ScopeChanged{Rules: m.scope})
-	ctx.Send(m.hosts, &actors.Introduction{Partitions: m.partitions, PartitionOf: m.state.PartitionOf})
+	ctx.Send(m.hosts, &actors.Introduction{Partitions: m.partitions, PartitionOf: m.state.PartitionOf, Skips: ctx.Spawn(actors.SkipsProps(m.o.Dir, m.log))})
 	m.again(ctx)
 }
 

@@ -13,6 +13,7 @@ import (
 	"github.com/sirupsen/logrus"
 
 	"henro/actors/scope"
+	"henro/actors/skip"
 	"henro/master/frontier"
 	"henro/messages"
 	"henro/store"
@@ -109,7 +110,9 @@ type Summary struct {
 	Hosts          uint64            `json:"hosts"`
 	Bytes          uint64            `json:"bytes"`
 	StopListed     uint64            `json:"stop_listed"`
+	StopShare      float64           `json:"stop_share"` // of the pages tried, those that belong onto the stop list
 	Trapped        uint64            `json:"trapped"`
+	Skipped        skip.Counts       `json:"skipped"` // what was not taken, by reason; links as often as they are met
 	Errors         map[string]uint64 `json:"errors"`
 	Seconds        float64           `json:"seconds"`
 	PagesPerSecond float64           `json:"pages_per_second"`
@@ -123,7 +126,7 @@ type Summary struct {
 func SummaryOf(s Status) Summary {
 	sum := Summary{
 		Pages: s.Totals.Pages, Revisits: s.Totals.Revisits, Links: s.Totals.Links, Hosts: s.Hosts, Bytes: s.Totals.Bytes,
-		StopListed: s.Totals.StopListed, Trapped: s.Totals.Trapped, Errors: s.Totals.Errors, Seconds: s.Seconds, PagesPerSecond: s.PerSecond, End: s.End,
+		StopListed: s.Totals.StopListed, StopShare: s.Totals.StopShare(), Skipped: s.Totals.Skipped, Trapped: s.Totals.Trapped, Errors: s.Totals.Errors, Seconds: s.Seconds, PagesPerSecond: s.PerSecond, End: s.End,
 	}
 	if s.Frontier != nil {
 		sum.Frontier, sum.Dropped, sum.Returned = s.Frontier.Policy, s.Totals.Dropped, s.Totals.Returned

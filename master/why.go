@@ -35,7 +35,7 @@ func Why(state *store.State, rules *scope.Rules, o *actors.HostOptions, q *skip.
 	q.Scope, q.Traps, q.Now = rules, &o.Traps, time.Now()
 	host := q.URL.Host()
 	disk := state.Partitions[state.PartitionOf(host)]
-	if q.Stops, err = actors.StopListOf(disk, host, &o.Stop); err != nil {
+	if q.Stops, err = actors.StopListOf(disk, host); err != nil {
 		return nil, err
 	}
 	sessions, err := actors.SessionsOf(disk, host)

@@ -682,6 +682,7 @@ type HostTask struct {
 	Known         []byte                 `protobuf:"bytes,9,opt,name=known,proto3" json:"known,omitempty"`        // with follow: sorted 8-byte fingerprints (big endian) of the URLs of this host that are seen already
 	Prefixes      []string               `protobuf:"bytes,10,rep,name=prefixes,proto3" json:"prefixes,omitempty"` // with follow: a followed URL starts with one of these
 	MaxRedirects  uint32                 `protobuf:"varint,11,opt,name=max_redirects,json=maxRedirects,proto3" json:"max_redirects,omitempty"`
+	Stops         []string               `protobuf:"bytes,12,rep,name=stops,proto3" json:"stops,omitempty"` // with follow: and with none of these, the host's folders on the stop list
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -791,6 +792,13 @@ func (x *HostTask) GetMaxRedirects() uint32 {
 		return x.MaxRedirects
 	}
 	return 0
+}
+
+func (x *HostTask) GetStops() []string {
+	if x != nil {
+		return x.Stops
+	}
+	return nil
 }
 
 // Task is one URL to visit.
@@ -1104,6 +1112,7 @@ type PageVisited struct {
 	Redirects     uint32                 `protobuf:"varint,27,opt,name=redirects,proto3" json:"redirects,omitempty"`
 	Attempts      uint32                 `protobuf:"varint,28,opt,name=attempts,proto3" json:"attempts,omitempty"`
 	Title         string                 `protobuf:"bytes,29,opt,name=title,proto3" json:"title,omitempty"`
+	Skipped       string                 `protobuf:"bytes,30,opt,name=skipped,proto3" json:"skipped,omitempty"` // why the response is not archived, or not whole: a word of package skip
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1337,6 +1346,13 @@ func (x *PageVisited) GetAttempts() uint32 {
 func (x *PageVisited) GetTitle() string {
 	if x != nil {
 		return x.Title
+	}
+	return ""
+}
+
+func (x *PageVisited) GetSkipped() string {
+	if x != nil {
+		return x.Skipped
 	}
 	return ""
 }
@@ -1746,7 +1762,7 @@ const file_messages_wire_proto_rawDesc = "" +
 	"\x06serial\x18\x01 \x01(\x04R\x06serial\x12%\n" +
 	"\x05tasks\x18\x02 \x03(\v2\x0f.henro.HostTaskR\x05tasks\x12\x18\n" +
 	"\arenewed\x18\x03 \x03(\x04R\arenewed\x12\x18\n" +
-	"\arevoked\x18\x04 \x03(\x04R\arevoked\"\xc6\x02\n" +
+	"\arevoked\x18\x04 \x03(\x04R\arevoked\"\xdc\x02\n" +
 	"\bHostTask\x12\x14\n" +
 	"\x05lease\x18\x01 \x01(\x04R\x05lease\x12\x12\n" +
 	"\x04host\x18\x02 \x01(\tR\x04host\x12$\n" +
@@ -1761,7 +1777,8 @@ const file_messages_wire_proto_rawDesc = "" +
 	"\x05known\x18\t \x01(\fR\x05known\x12\x1a\n" +
 	"\bprefixes\x18\n" +
 	" \x03(\tR\bprefixes\x12#\n" +
-	"\rmax_redirects\x18\v \x01(\rR\fmaxRedirects\"\x99\x02\n" +
+	"\rmax_redirects\x18\v \x01(\rR\fmaxRedirects\x12\x14\n" +
+	"\x05stops\x18\f \x03(\tR\x05stops\"\x99\x02\n" +
 	"\x04Task\x12\x10\n" +
 	"\x03url\x18\x01 \x01(\tR\x03url\x12\x1d\n" +
 	"\n" +
@@ -1787,7 +1804,7 @@ const file_messages_wire_proto_rawDesc = "" +
 	"\x06robots\x18\x05 \x01(\v2\x14.henro.RobotsVisitedR\x06robots\x120\n" +
 	"\bfinished\x18\x06 \x01(\v2\x14.henro.LeaseFinishedR\bfinished\x12\"\n" +
 	"\x04more\x18\a \x01(\v2\x0e.henro.LinkSetR\x04more\x12\x1a\n" +
-	"\bpressing\x18\b \x01(\bR\bpressing\"\xbf\x06\n" +
+	"\bpressing\x18\b \x01(\bR\bpressing\"\xd9\x06\n" +
 	"\vPageVisited\x12\x10\n" +
 	"\x03url\x18\x01 \x01(\tR\x03url\x12\x1a\n" +
 	"\bposition\x18\x02 \x01(\fR\bposition\x12\x1d\n" +
@@ -1823,7 +1840,8 @@ const file_messages_wire_proto_rawDesc = "" +
 	"\bnofollow\x18\x1a \x01(\bR\bnofollow\x12\x1c\n" +
 	"\tredirects\x18\x1b \x01(\rR\tredirects\x12\x1a\n" +
 	"\battempts\x18\x1c \x01(\rR\battempts\x12\x14\n" +
-	"\x05title\x18\x1d \x01(\tR\x05title\"c\n" +
+	"\x05title\x18\x1d \x01(\tR\x05title\x12\x18\n" +
+	"\askipped\x18\x1e \x01(\tR\askipped\"c\n" +
 	"\aLinkSet\x12\x12\n" +
 	"\x04urls\x18\x01 \x03(\tR\x04urls\x12\x14\n" +
 	"\x05kinds\x18\x02 \x01(\fR\x05kinds\x12\x14\n" +

@@ -376,6 +376,9 @@ func (f *Fetcher) follow(m *parsed) {
 		if scope.Match(v.url.String(), f.rules.include, f.rules.exclude) != scope.In || f.robots != nil && !f.robots.Allowed(v.url.RequestURI()) {
 			continue
 		}
+		if below(v.url.String(), f.task.Stops) {
+			continue // the master will be told by the page that has the link
+		}
 		if f.sessions.Judge(&f.rules.traps, v.url.String()) != traps.Fine {
 			continue
 		}
@@ -425,11 +428,12 @@ func (f *Fetcher) finished(actor.Context) {}
 
 // sameHost reports whether the URL is of the host, and below one of the prefixes.
 func sameHost(u weburl.URL, host string, prefixes []string) bool {
-	if u.Host() != host {
-		return false
-	}
+	return u.Host() == host && below(u.String(), prefixes)
+}
+
+func below(url string, prefixes []string) bool {
 	for _, prefix := range prefixes {
-		if strings.HasPrefix(u.String(), prefix) {
+		if strings.HasPrefix(url, prefix) {
 			return true
 		}
 	}

@@ -189,6 +189,9 @@ func (l *List) blame(o *Options, v Visit, now time.Time) (listed []Entry) {
 		key := fingerprint.URL(folder)
 		w := l.watched[key]
 		w.broken += weight
+		if v.Outcome == Alike && w.good > 0 {
+			w.good-- // the first pages with this text were no better
+		}
 		need := float32(o.MinBroken * (1 + int(w.good)))
 		i, known := l.find(folder)
 		if known && now.Before(l.entries[i].Until) {

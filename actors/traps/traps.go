@@ -232,7 +232,8 @@ const sessionsKept = 4096
 
 // Sessions remembers the session ids of one host. The zero value is ready for use, and costs nothing until one is met.
 type Sessions struct {
-	seen map[uint64][]uint32 // of the URL without its session id, the fingerprints of those that were taken
+	seen    map[uint64][]uint32 // of the URL without its session id, the fingerprints of those that were taken
+	changed bool                // since Changed was asked
 }
 
 var sessionRules = weburl.Rules{Sessions: true}
@@ -266,8 +267,15 @@ func (s *Sessions) Judge(o *Options, url string) Verdict {
 	if len(taken) >= o.MaxSessions {
 		return Session
 	}
-	s.seen[key] = append(taken, full)
+	s.seen[key], s.changed = append(taken, full), true
 	return Fine
+}
+
+// Changed reports whether there is anything new since it was last asked.
+func (s *Sessions) Changed() bool {
+	changed := s.changed
+	s.changed = false
+	return changed
 }
 
 // MarshalBinary writes what is remembered, in the order of the pages: count uv ‖ count × (page8 ‖ n1 ‖ n × taken4), little endian.

@@ -14,6 +14,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"henro/actors"
+	"henro/actors/stoplist"
 	"henro/cmd/config"
 	"henro/messages"
 	"henro/messages/outlink"
@@ -35,7 +37,7 @@ func newExportCommand() *cobra.Command {
 pages     number, url, status, reason, depth, visits, last_visit, next_visit, interval_seconds, change_seconds, digest, place
 links     number (of the page), from, to, kind, nofollow, anchor
 hosts     host, known, visited, waiting, load_per_second, next_allowed
-stoplist  prefix, reason, evidence, at`,
+stoplist  prefix, reason, evidence, at, until, rounds: folders that are left alone, and the broken pages themselves`,
 		Example: `  henro export --what links --to csv --dir crawl links.csv
   henro export --what pages --to tsv --dir crawl - | head`,
 		Args: func(_ *cobra.Command, arguments []string) error {
@@ -199,13 +201,30 @@ func exportHosts(state *store.State, w rowWriter) error {
 	})
 }
 
+// exportStopList writes the thesis' stop list: the folders, and every URL that was found broken. Such a URL is on the list by its
+// record, and not twice on disk.
 func exportStopList(state *store.State, w rowWriter) error {
-	if err := w.Write([]string{"prefix", "reason", "evidence", "at"}); err != nil {
+	if err := w.Write([]string{"prefix", "reason", "evidence", "at", "until", "rounds"}); err != nil {
 		return err
 	}
 	return eachPartition(state, func(p *store.Partition) error {
-		return p.EachStop(func(e store.StopEntry) error {
-			return w.Write([]string{e.Prefix, e.Reason, e.Evidence, moment(e.At)})
+		err := p.EachStop(func(e store.StopEntry) error {
+			return w.Write([]string{e.Prefix, e.Reason, e.Evidence, moment(e.At), moment(e.Until), strconv.Itoa(e.Rounds)})
+		})
+		if err != nil {
+			return err
+		}
+		return p.EachPage(func(page store.Page, _ store.Place) error {
+			reason := messages.Reason(page.Reason)
+			outcome := actors.StopOutcome(uint32(page.Status), reason)
+			if page.LastVisit.IsZero() || outcome == stoplist.Silent || outcome == stoplist.Good {
+				return nil
+			}
+			evidence := fmt.Sprintf("HTTP %d", page.Status)
+			if reason != messages.Reason_NONE {
+				evidence = reason.String()
+			}
+			return w.Write([]string{page.URL, outcome.String(), evidence, moment(page.LastVisit), "", ""})
 		})
 	})
 }

@@ -87,7 +87,7 @@ func newHostCommand() *cobra.Command {
 		Example: "  henro host example.org --dir crawl\n  henro host http://localhost:8080",
 		Args:    oneArgument("which host? henro host example.org"),
 		RunE: func(cmd *cobra.Command, arguments []string) error {
-			host, err := found(&l, cmd, "/api/host?host="+url.QueryEscape(arguments[0]), func(s *store.State) (*store.HostRecord, error) {
+			host, err := found(&l, cmd, "/api/host?host="+url.QueryEscape(arguments[0]), func(s *store.State) (*master.HostFound, error) {
 				return master.FindHost(s, arguments[0])
 			})
 			if err != nil {
@@ -139,7 +139,7 @@ func printPage(w io.Writer, found *master.PageFound, now time.Time) {
 }
 
 // printHost explains a host in words.
-func printHost(w io.Writer, h *store.HostRecord, now time.Time) error {
+func printHost(w io.Writer, h *master.HostFound, now time.Time) error {
 	var state politeness.State
 	if len(h.Politeness) > 0 {
 		if err := state.UnmarshalBinary(h.Politeness); err != nil {
@@ -159,6 +159,13 @@ func printHost(w io.Writer, h *store.HostRecord, now time.Time) error {
 	}
 	fmt.Fprintf(w, "answers   in %v lately, %v in the mean, %v at worst\n", latest.Round(time.Millisecond), mean.Round(time.Millisecond), worst.Round(time.Millisecond))
 	fmt.Fprintf(w, "load      L = %.3g visits/s (1/L = %s), %s at the default pace\n", state.Load(), spanWords(state.Upper()), state.Verdict(&o))
+	for _, e := range h.Stops {
+		word := "stop list"
+		if !e.Until.IsZero() && !e.Until.After(now) {
+			word = "probation"
+		}
+		fmt.Fprintf(w, "%-9s %s until %s, round %d: %s\n", word, e.Prefix, moment(e.Until), e.Rounds, e.Evidence)
+	}
 	if len(h.Robots) == 0 {
 		fmt.Fprintln(w, "robots    not asked yet")
 		return nil

@@ -1,0 +1,141 @@
+package actors
+
+import (
+	"encoding/binary"
+	"time"
+
+	"github.com/asynkron/protoactor-go/actor"
+
+	"henro/actors/skip"
+	"henro/actors/stoplist"
+	"henro/messages"
+	"henro/messages/outlink"
+	"henro/store"
+	"henro/store/fingerprint"
+)
+
+// blame lets the stop list learn from a visit, and writes what changes on it.
+func (h *Host) blame(w *Write, made *visitMade, links []outlink.Outlink) {
+	fact, first := made.fact, made.old.LastVisit.IsZero()
+	v := stoplist.Visit{URL: fact.Url, Outcome: StopOutcome(fact.Status, fact.Reason)}
+	if first {
+		v.Main = likeness(fact, links)
+	}
+	now := time.Now()
+	outcome, listed, lifted := h.judge.stops.Saw(&h.Stop, v, now)
+	for _, e := range listed {
+		w.Stops = append(w.Stops, store.StopEntry(e))
+	}
+	w.Unstops = append(w.Unstops, lifted...)
+	if reason := skippedOf(fact); reason != skip.None {
+		h.judge.note(skip.Skipped{URL: fact.Url, Reason: reason, Depth: int(fact.Depth)})
+	}
+	if !first {
+		return
+	}
+	w.Totals.Tried++
+	if outcome != stoplist.Good && outcome != stoplist.Silent {
+		w.Totals.Broken++
+	}
+	if outcome == stoplist.Alike {
+		w.Totals.Alike++
+	}
+}
+
+// skippedOf says why a page that a slave has reported is not archived, or not whole.
+func skippedOf(fact *messages.PageVisited) (reason skip.Reason) {
+	if fact.Reason == messages.Reason_ROBOTS_DENIED {
+		return skip.Robots
+	}
+	if fact.Skipped != "" && reason.UnmarshalText([]byte(fact.Skipped)) != nil {
+		return skip.None // a reason of another version
+	}
+	return reason
+}
+
+// likeness is the same for pages with the same words and the same pictures; 0 if there are no words. Links do not count: a host
+// without a proper 404 puts the URL that was asked for into them. Pictures do: the pages of a gallery have few words and the same.
+func likeness(fact *messages.PageVisited, links []outlink.Outlink) uint64 {
+	if fact.MainDigest == 0 || fact.MainDigest == noWords {
+		return 0
+	}
+	b := binary.LittleEndian.AppendUint64(nil, fact.MainDigest)
+	for i := range links {
+		if !links[i].Kind.Navigates() {
+			b = append(b, links[i].URL...)
+		}
+	}
+	return fingerprint.Main(b)
+}
+
+var noWords = fingerprint.Main(nil)
+
+// StopOutcome says what a visit tells about its folder. What is the fault of the host, not of the page, tells nothing: a name that
+// does not resolve, a port that is closed, a host that asks for patience. Nor do redirects, which the thesis stopped at: today they
+// are how hosts move.
+func StopOutcome(status uint32, reason messages.Reason) stoplist.Outcome {
+	switch reason {
+	case messages.Reason_NONE:
+	case messages.Reason_TIMEOUT:
+		return stoplist.Slow
+	case messages.Reason_CONNECTION_LOST, messages.Reason_MALFORMED, messages.Reason_HEADERS_TOO_LARGE, messages.Reason_REDIRECT_LOOP:
+		return stoplist.Failing
+	default:
+		return stoplist.Silent
+	}
+	switch {
+	case status == 304, status >= 200 && status < 300:
+		return stoplist.Good
+	case status == 404, status == 410:
+		return stoplist.Missing
+	case status == 400, status >= 500 && status != 503:
+		return stoplist.Failing
+	}
+	return stoplist.Silent
+}
+
+// leave leaves waiting pages alone that are in a folder of the stop list: for good if the crawl is to end, otherwise until the entry
+// does. It reports that there were some, in which case the lease waits until that is written.
+func (h *Host) leave(ctx actor.Context, waiting []store.Entry, now time.Time) bool {
+	var stopped []store.Entry
+	for _, entry := range waiting {
+		if e, found := h.judge.stops.Stopped(entry.Page.URL, now); found {
+			entry.Page.Next = e.Until
+			stopped = append(stopped, entry)
+		}
+	}
+	if len(stopped) == 0 {
+		return false
+	}
+	if !h.Continuous {
+		h.dropAll(ctx, stopped, messages.Reason_NONE, skip.StopList)
+		return true
+	}
+	w := &Write{Urgent: true, Tag: &refusedTag{}}
+	for _, entry := range stopped {
+		w.Visits = append(w.Visits, store.Visited{Position: entry.Position, Page: entry.Page, Retry: true})
+		h.judge.note(skip.Skipped{URL: entry.Page.URL, Reason: skip.StopList, Depth: int(entry.Page.Depth)})
+	}
+	h.judged(ctx, w)
+	h.write(ctx, w)
+	return true
+}
+
+// judged puts what the judge has found so far into a write, and tells what was skipped.
+func (h *Host) judged(ctx actor.Context, w *Write) {
+	candidates, skipped, totals := h.judge.take()
+	w.Candidates = candidates
+	w.Totals.Add(&totals)
+	if len(skipped) > 0 && h.skips != nil {
+		ctx.Send(h.skips, &URLsSkipped{URLs: skipped})
+	}
+}
+
+// newSessions are the session ids, if there are new ones since they were written.
+func (h *Host) newSessions() []byte {
+	if !h.judge.sessions.Changed() {
+		return nil
+	}
+	b, _ := h.judge.sessions.MarshalBinary() // never fails
+	return b
+}

@@ -1,0 +1,79 @@
+package actors
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/asynkron/protoactor-go/actor"
+	"github.com/sirupsen/logrus"
+
+	"henro/actors/skip"
+)
+
+// URLsSkipped tells what was not taken.
+type URLsSkipped struct{ URLs []skip.Skipped }
+
+// flushSkips is how long a line waits in memory at most.
+const flushSkips = time.Second
+
+type skipsDue struct{}
+
+// Skips is the actor that writes skipped.jsonl. A line that cannot be written is lost, and said once: the crawl is worth more.
+type Skips struct {
+	dir     string
+	log     *logrus.Entry
+	file    *skip.Log // nil: it could not be opened
+	timer   Timer
+	waiting bool // lines are in memory
+	failing bool
+}
+
+// SkipsProps makes the writer of skipped.jsonl in a directory.
+func SkipsProps(dir string, log *logrus.Entry) *actor.Props {
+	return actor.PropsFromProducer(func() actor.Actor { return &Skips{dir: dir, log: log.WithField("actor", "skips")} })
+}
+
+// Receive is the table of contents.
+func (s *Skips) Receive(ctx actor.Context) {
+	switch m := ctx.Message().(type) {
+	case *actor.Started:
+		file, err := skip.OpenLog(s.dir, skip.DefaultLogBytes)
+		if err == nil {
+			s.file = file
+		}
+		s.report(err)
+	case *actor.Restarting, *actor.Stopped:
+		s.timer.Stop()
+		if s.file != nil {
+			s.report(s.file.Close())
+		}
+	case *URLsSkipped:
+		s.write(ctx, m)
+	case *skipsDue:
+		s.waiting = false
+		s.report(s.file.Flush())
+	case actor.SystemMessage, actor.AutoReceiveMessage:
+	default:
+		s.log.WithField("message", fmt.Sprintf("%T", m)).Warn("unknown message")
+	}
+}
+
+func (s *Skips) write(ctx actor.Context, m *URLsSkipped) {
+	if s.file == nil {
+		return
+	}
+	for i := range m.URLs {
+		s.report(s.file.Add(&m.URLs[i]))
+	}
+	if !s.waiting {
+		s.waiting = true
+		s.timer.After(ctx, flushSkips, &skipsDue{})
+	}
+}
+
+func (s *Skips) report(err error) {
+	if err != nil && !s.failing {
+		s.log.WithField("err", err).Error("what is skipped cannot be written down")
+	}
+	s.failing = err != nil
+}

@@ -1,0 +1,177 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"fmt"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"testing/synctest"
+
+	"henro/actors/skip"
+	"henro/cmd/config"
+	"henro/master"
+	"henro/slave/fakeweb"
+	"henro/store"
+)
+
+// site answers requests for one web of hand-made pages, over pipes.
+type site struct {
+	answer func(path string) (status int, header, body string)
+	asked  map[string]int
+}
+
+func (s *site) dial(context.Context, string, string) (net.Conn, error) {
+	ours, theirs := net.Pipe()
+	go func() {
+		defer theirs.Close()
+		for in := bufio.NewReader(theirs); ; {
+			request, err := http.ReadRequest(in)
+			if err != nil {
+				return
+			}
+			s.asked[request.URL.RequestURI()]++
+			status, header, body := s.answer(request.URL.RequestURI())
+			if header == "" {
+				header = "Content-Type: text/html; charset=utf-8\r\n"
+			}
+			fmt.Fprintf(theirs, "HTTP/1.1 %d %s\r\n%sContent-Length: %d\r\n\r\n%s", status, http.StatusText(status), header, len(body), body)
+		}
+	}()
+	return ours, nil
+}
+
+// crawl crawls the site from its root, in virtual time.
+func (s *site) crawl(t *testing.T, dir string, change func(*master.Options)) master.Status {
+	t.Helper()
+	s.asked = map[string]int{}
+	web, err := fakeweb.New(fakeweb.Options{Seed: 1, Hosts: 1, Domains: 1, Pages: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer web.Close()
+	e := crawlOf(t, dir, web, -1, change)
+	seed, err := config.ParseSeed("http://a.example/", -1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	e.seeds, e.dial = []master.Seed{seed}, s.dial
+	return runCrawl(t, e)
+}
+
+// askedBelow counts the URLs asked for that begin with a prefix.
+func (s *site) askedBelow(prefix string) (n int) {
+	for url := range s.asked {
+		if strings.HasPrefix(url, prefix) {
+			n++
+		}
+	}
+	return n
+}
+
+// linksTo makes a page of links to prefix0, prefix1 …
+func linksTo(count int, prefixes ...string) string {
+	var b strings.Builder
+	for i := range count {
+		for _, prefix := range prefixes {
+			fmt.Fprintf(&b, "<a href=\"%s%d\">%d</a>\n", prefix, i, i)
+		}
+	}
+	return b.String()
+}
+
+func stopList(t *testing.T, dir string) (prefixes []string) {
+	t.Helper()
+	state, err := store.OpenState(filepath.Join(dir, "state"), store.DefaultOptions())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer state.Close()
+	for _, p := range state.Partitions {
+		if err := p.EachStop(func(e store.StopEntry) error { prefixes = append(prefixes, e.Prefix+" "+e.Reason); return nil }); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return prefixes
+}
+
+// Of three folders of 300 pages one is dead and one has the same text for everything; they are left alone after some of each, the
+// good one is read to its end, and so is a folder with a single dead link. The next run of the crawl knows it.
+func TestFoldersOfBrokenPagesAreLeftAlone(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		dir := t.TempDir()
+		s := &site{answer: func(path string) (int, string, string) {
+			switch {
+			case path == "/robots.txt", strings.HasPrefix(path, "/dead/"), path == "/good/7":
+				return 404, "", "not here"
+			case path == "/":
+				return 200, "", linksTo(300, "/dead/", "/soft/", "/good/")
+			case strings.HasPrefix(path, "/soft/"):
+				return 200, "", fmt.Sprintf("<p>Sorry, the page you were looking for is not here.</p><a href=\"/login?to=%s\">log in</a>", path)
+			case strings.HasPrefix(path, "/login"):
+				return 302, "Location: /\r\n", ""
+			default:
+				return 200, "", "<p>All that is to be said of " + path + "</p>"
+			}
+		}}
+		status := s.crawl(t, dir, func(o *master.Options) { o.Hosts.PageBudget, o.Hosts.TaskBudget = 40, 40 })
+		if status.End != master.Finished {
+			t.Error("ended with", status.End)
+		}
+		if n := s.askedBelow("/good/"); n != 300 {
+			t.Errorf("%d of 300 good pages", n)
+		}
+		for _, folder := range []string{"/dead/", "/soft/"} {
+			if n := s.askedBelow(folder); n < 10 || n > 120 {
+				t.Errorf("%d pages of %s", n, folder)
+			}
+		}
+		if got := strings.Join(stopList(t, dir), ", "); got != "http://a.example/dead/ missing, http://a.example/soft/ alike" {
+			t.Errorf("the stop list is %s", got)
+		}
+		total := &status.Totals
+		if total.Skipped[skip.StopList] < 300 || total.Alike == 0 || total.Broken < 550 || total.StopShare() < 0.5 || total.StopShare() > 0.7 {
+			t.Errorf("skipped %v, %d alike, %d of %d broken", total.Skipped, total.Alike, total.Broken, total.Tried)
+		}
+		written := skippedLines(t, dir)
+		if written[skip.StopList] < 300 {
+			t.Errorf("skipped.jsonl has %v", written)
+		}
+		t.Logf("asked for %d of /dead/, %d of /soft/; share of stop-listed pages %.2f; skipped.jsonl: %v", s.askedBelow("/dead/"), s.askedBelow("/soft/"), total.StopShare(), written)
+
+		state, err := store.OpenState(filepath.Join(dir, "state"), store.DefaultOptions())
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer state.Close()
+		options := master.DefaultOptions()
+		findings, err := master.Why(state, nil, &options.Hosts, &skip.Question{}, "http://a.example/dead/x")
+		if err != nil || findings[2].Reason != skip.StopList {
+			t.Errorf("why: %+v, %v", findings, err)
+		}
+	})
+}
+
+// skippedLines counts the lines of skipped.jsonl by reason.
+func skippedLines(t *testing.T, dir string) map[skip.Reason]int {
+	t.Helper()
+	f, err := os.Open(filepath.Join(dir, skip.LogName))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	counts := map[skip.Reason]int{}
+	for lines := bufio.NewScanner(f); lines.Scan(); {
+		var s skip.Skipped
+		if err := json.Unmarshal(lines.Bytes(), &s); err != nil {
+			t.Fatalf("%q: %v", lines.Text(), err)
+		}
+		counts[s.Reason]++
+	}
+	return counts
+}
