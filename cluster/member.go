@@ -20,6 +20,7 @@ type Role string
 const (
 	Master Role = "master"
 	Slave  Role = "slave"
+	Guest  Role = "guest" // looks around and goes; gets and gives no work
 )
 
 // Member is a node as the gossip shows it.
@@ -99,8 +100,8 @@ func (m Member) validate() error {
 	if m.Boot == "" || len(m.Boot) > 32 || strings.Trim(m.Boot, "0123456789abcdefghijklmnopqrstuvwxyz") != "" {
 		return fmt.Errorf("node %q: boot id %q is not made of at most 32 digits and small letters", m.Name, m.Boot)
 	}
-	if m.Role != Master && m.Role != Slave {
-		return fmt.Errorf("node %q: role %q is neither master nor slave", m.Name, m.Role)
+	if m.Role != Master && m.Role != Slave && m.Role != Guest {
+		return fmt.Errorf("node %q: role %q is none of master, slave and guest", m.Name, m.Role)
 	}
 	address, err := netip.ParseAddrPort(m.ActorAddress)
 	if err != nil || address.Port() == 0 || address.Addr().IsUnspecified() {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net"
 	"net/netip"
 	"slices"
 	"strings"
@@ -538,6 +539,19 @@ func (n *Node) lostAddresses(now time.Time) []string {
 		addresses = append(addresses, l.address)
 	}
 	return addresses
+}
+
+// Ping measures the way to a member and back over UDP alone, as the gossip uses it.
+func (n *Node) Ping(m Member) (time.Duration, error) {
+	address, err := net.ResolveUDPAddr("udp", m.GossipAddress)
+	if err != nil {
+		return 0, fmt.Errorf("ping %s: %w", m.Name, err)
+	}
+	start := time.Now()
+	if _, err := n.list.Ping(m.gossipName(), address); err != nil {
+		return 0, fmt.Errorf("ping %s: %w", m.Name, err)
+	}
+	return time.Since(start), nil
 }
 
 // Await waits until a member for which ok holds is up, and returns it.

@@ -208,6 +208,8 @@ func (m *Master) Receive(ctx actor.Context) {
 		m.serve(ctx, msg)
 	case *messages.Report:
 		m.takeReport(ctx, msg)
+	case *messages.Greeting:
+		ctx.Respond(&messages.Greeted{UnixMs: time.Now().UnixMilli()})
 	case *messages.TaskRefused:
 		m.void(ctx, msg.Lease)
 	case *SlaveLost:

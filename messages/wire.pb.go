@@ -1702,6 +1702,96 @@ func (x *TaskRefused) GetHost() string {
 	return ""
 }
 
+// Greeting asks a master whether the way to it and back is open; any node may.
+type Greeting struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Node          string                 `protobuf:"bytes,1,opt,name=node,proto3" json:"node,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Greeting) Reset() {
+	*x = Greeting{}
+	mi := &file_messages_wire_proto_msgTypes[16]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Greeting) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Greeting) ProtoMessage() {}
+
+func (x *Greeting) ProtoReflect() protoreflect.Message {
+	mi := &file_messages_wire_proto_msgTypes[16]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Greeting.ProtoReflect.Descriptor instead.
+func (*Greeting) Descriptor() ([]byte, []int) {
+	return file_messages_wire_proto_rawDescGZIP(), []int{16}
+}
+
+func (x *Greeting) GetNode() string {
+	if x != nil {
+		return x.Node
+	}
+	return ""
+}
+
+// Greeted answers a Greeting.
+type Greeted struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	UnixMs        int64                  `protobuf:"varint,1,opt,name=unix_ms,json=unixMs,proto3" json:"unix_ms,omitempty"` // the master's clock
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Greeted) Reset() {
+	*x = Greeted{}
+	mi := &file_messages_wire_proto_msgTypes[17]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Greeted) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Greeted) ProtoMessage() {}
+
+func (x *Greeted) ProtoReflect() protoreflect.Message {
+	mi := &file_messages_wire_proto_msgTypes[17]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Greeted.ProtoReflect.Descriptor instead.
+func (*Greeted) Descriptor() ([]byte, []int) {
+	return file_messages_wire_proto_rawDescGZIP(), []int{17}
+}
+
+func (x *Greeted) GetUnixMs() int64 {
+	if x != nil {
+		return x.UnixMs
+	}
+	return 0
+}
+
 var File_messages_wire_proto protoreflect.FileDescriptor
 
 const file_messages_wire_proto_rawDesc = "" +
@@ -1866,7 +1956,11 @@ const file_messages_wire_proto_rawDesc = "" +
 	"\x05slave\x18\x01 \x01(\tR\x05slave\x12\x12\n" +
 	"\x04boot\x18\x02 \x01(\tR\x04boot\x12\x14\n" +
 	"\x05lease\x18\x03 \x01(\x04R\x05lease\x12\x12\n" +
-	"\x04host\x18\x04 \x01(\tR\x04host*\xc0\x02\n" +
+	"\x04host\x18\x04 \x01(\tR\x04host\"\x1e\n" +
+	"\bGreeting\x12\x12\n" +
+	"\x04node\x18\x01 \x01(\tR\x04node\"\"\n" +
+	"\aGreeted\x12\x17\n" +
+	"\aunix_ms\x18\x01 \x01(\x03R\x06unixMs*\xc0\x02\n" +
 	"\x06Reason\x12\b\n" +
 	"\x04NONE\x10\x00\x12\x11\n" +
 	"\rDNS_NOT_FOUND\x10\x01\x12\x0e\n" +
@@ -1902,7 +1996,7 @@ func file_messages_wire_proto_rawDescGZIP() []byte {
 }
 
 var file_messages_wire_proto_enumTypes = make([]protoimpl.EnumInfo, 1)
-var file_messages_wire_proto_msgTypes = make([]protoimpl.MessageInfo, 16)
+var file_messages_wire_proto_msgTypes = make([]protoimpl.MessageInfo, 18)
 var file_messages_wire_proto_goTypes = []any{
 	(Reason)(0),             // 0: henro.Reason
 	(*SlaveRegistered)(nil), // 1: henro.SlaveRegistered
@@ -1921,6 +2015,8 @@ var file_messages_wire_proto_goTypes = []any{
 	(*LeaseFinished)(nil),   // 14: henro.LeaseFinished
 	(*Stored)(nil),          // 15: henro.Stored
 	(*TaskRefused)(nil),     // 16: henro.TaskRefused
+	(*Greeting)(nil),        // 17: henro.Greeting
+	(*Greeted)(nil),         // 18: henro.Greeted
 }
 var file_messages_wire_proto_depIdxs = []int32{
 	3,  // 0: henro.SlaveWelcomed.fetch:type_name -> henro.FetchRules
@@ -1953,7 +2049,7 @@ func file_messages_wire_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_messages_wire_proto_rawDesc), len(file_messages_wire_proto_rawDesc)),
 			NumEnums:      1,
-			NumMessages:   16,
+			NumMessages:   18,
 			NumExtensions: 0,
 			NumServices:   0,
 		},
