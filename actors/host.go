@@ -25,6 +25,7 @@ type HostOptions struct {
 	Revisit    revisit.Options
 	Traps      traps.Options
 	Stop       stoplist.Options
+	Manners    Manners
 	Continuous bool              // known pages are visited again
 	Relief     politeness.Relief // of hosts whose pages ask for more visits than they bear. Optimal: the most versions for the visits that there are
 
@@ -204,14 +205,14 @@ func (h *Host) Receive(ctx actor.Context) {
 	switch m := ctx.Message().(type) {
 	case *actor.Started:
 		h.revisit = ctx.Spawn(revisitProps(h.hostEnvironment))
-		h.judge = newJudge(h.rules, &h.Traps, h.name)
+		h.judge = newJudge(h.rules, &h.HostOptions, h.name)
 		ctx.Request(h.partition, &HostAsked{Host: h.name})
 	case *actor.Stopping, *actor.Restarting:
 		h.timer.Stop()
 	case *ScopeChanged:
 		h.rules = m.Rules
 		before := h.judge
-		h.judge = newJudge(h.rules, &h.Traps, h.name)
+		h.judge = newJudge(h.rules, &h.HostOptions, h.name)
 		h.judge.inherit(before)
 	case *SlavesChanged:
 		h.Politeness.Servers, h.Politeness.Connections = m.Servers, m.Connections

@@ -217,7 +217,7 @@ func (h *Hosts) relax(ctx actor.Context, m *RelaxationsFound) {
 	write := &Write{Relaxed: m.Relaxations, Urgent: true}
 	for i := range m.Relaxations {
 		r := &m.Relaxations[i]
-		judge := newJudge(h.rules, &h.o.Traps, store.HostOf(r.URL))
+		judge := newJudge(h.rules, &h.o, store.HostOf(r.URL))
 		judge.page(r.URL, r.Depth, r.DepthLeft, 0, 0)
 		for j := range r.Links {
 			l := &r.Links[j]

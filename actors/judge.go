@@ -19,12 +19,13 @@ import (
 // stay on the host or go to few others, so what the scope says of a host is remembered and no URL is parsed. What it does not take
 // is counted by reason, and told, but not again and again.
 type judge struct {
-	rules  *scope.Rules
-	traps  *traps.Options
-	stops  *stoplist.List // of this host
-	host   string
-	reach  map[string]reach // by host
-	totals *Totals
+	rules   *scope.Rules
+	traps   *traps.Options
+	manners *Manners
+	stops   *stoplist.List // of this host
+	host    string
+	reach   map[string]reach // by host
+	totals  *Totals
 
 	depth, left, redirects uint8 // of the page
 	number                 uint64
@@ -50,8 +51,8 @@ const (
 // maxRedirects is how many redirects in a row lead to a page of their own: more are a loop.
 const maxRedirects = 20
 
-func newJudge(rules *scope.Rules, bounds *traps.Options, host string) *judge {
-	return &judge{rules: rules, traps: bounds, stops: &stoplist.List{}, host: host, reach: map[string]reach{}, totals: new(Totals), told: map[uint64]struct{}{}}
+func newJudge(rules *scope.Rules, o *HostOptions, host string) *judge {
+	return &judge{rules: rules, traps: &o.Traps, manners: &o.Manners, stops: &stoplist.List{}, host: host, reach: map[string]reach{}, totals: new(Totals), told: map[uint64]struct{}{}}
 }
 
 // inherit takes over what another judge of the same host has learned, when the rules change.
@@ -69,19 +70,24 @@ func (j *judge) link(url string, kind outlink.Kind, flags outlink.Flags) {
 	if !kind.Navigates() {
 		return
 	}
+	if j.manners.ObeyNofollow && flags&outlink.NoFollow != 0 && kind != outlink.Redirect {
+		j.skip(url, skip.NoFollow)
+		return
+	}
+	left := j.manners.left(j.left, j.depth, flags)
 	c := store.Candidate{URL: url, From: j.number}
 	if kind == outlink.Redirect { // the page itself has moved: no link was followed
 		if j.redirects >= maxRedirects {
 			j.skip(url, skip.Redirects)
 			return
 		}
-		c.Depth, c.DepthLeft, c.Redirects = j.depth, j.left, j.redirects+1
+		c.Depth, c.DepthLeft, c.Redirects = j.depth, left, j.redirects+1
 	} else {
-		if j.left == 0 {
+		if left == 0 {
 			j.totals.Skipped[skip.Depth]++ // not told: it would be every link of the last pages
 			return
 		}
-		c.Depth, c.DepthLeft = min(j.depth+1, 254), store.DepthAfter(j.left)
+		c.Depth, c.DepthLeft = min(j.depth+1, 254), store.DepthAfter(left)
 	}
 	c.Host = store.HostOf(url)
 	if reason := j.outside(url, c.Host); reason != skip.None {

@@ -41,6 +41,11 @@ func Start(system *actor.ActorSystem, o Options, log *logrus.Entry) (*Node, erro
 		return nil, err
 	}
 	o.Fetch.Include, o.Fetch.Exclude = o.Scope.Include, o.Scope.Exclude
+	m := &o.Hosts.Manners
+	m.ObeyNofollow, m.Selective, m.Depth = o.Fetch.ObeyNofollow, len(o.Fetch.Languages) > 0, o.Depth
+	if m.Selective {
+		o.Hosts.Follow = false // how far a page may lead is known here alone
+	}
 	t := &o.Hosts.Traps
 	o.Fetch.Traps = &messages.Traps{
 		MaxUrl: uint32(t.MaxURL), MaxSegments: uint32(t.MaxSegments), MaxRepeats: uint32(t.MaxRepeats), MaxPairs: uint32(t.MaxPairs),

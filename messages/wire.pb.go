@@ -287,9 +287,12 @@ type FetchRules struct {
 	Exclude          []string               `protobuf:"bytes,10,rep,name=exclude,proto3" json:"exclude,omitempty"`
 	Dns              string                 `protobuf:"bytes,11,opt,name=dns,proto3" json:"dns,omitempty"` // resolver "ip:port", empty: the system's
 	ObeyNofollow     bool                   `protobuf:"varint,12,opt,name=obey_nofollow,json=obeyNofollow,proto3" json:"obey_nofollow,omitempty"`
-	RobotsAgent      string                 `protobuf:"bytes,13,opt,name=robots_agent,json=robotsAgent,proto3" json:"robots_agent,omitempty"` // product token looked for in robots.txt
-	Traps            *Traps                 `protobuf:"bytes,14,opt,name=traps,proto3" json:"traps,omitempty"`                                // applied inside a lease too
-	HtmlOnly         bool                   `protobuf:"varint,15,opt,name=html_only,json=htmlOnly,proto3" json:"html_only,omitempty"`         // pages that are not HTML are visited, and not archived
+	RobotsAgent      string                 `protobuf:"bytes,13,opt,name=robots_agent,json=robotsAgent,proto3" json:"robots_agent,omitempty"`  // product token looked for in robots.txt
+	Traps            *Traps                 `protobuf:"bytes,14,opt,name=traps,proto3" json:"traps,omitempty"`                                 // applied inside a lease too
+	HtmlOnly         bool                   `protobuf:"varint,15,opt,name=html_only,json=htmlOnly,proto3" json:"html_only,omitempty"`          // pages that are not HTML are visited, and not archived
+	ObeyNoindex      bool                   `protobuf:"varint,16,opt,name=obey_noindex,json=obeyNoindex,proto3" json:"obey_noindex,omitempty"` // pages that say noindex are visited, and not archived
+	Languages        []string               `protobuf:"bytes,17,rep,name=languages,proto3" json:"languages,omitempty"`                         // pages in others are visited, and not archived; empty: all are kept
+	Http1            bool                   `protobuf:"varint,18,opt,name=http1,proto3" json:"http1,omitempty"`                                // HTTP/2 is not offered, so that every capture has its exact bytes
 	unknownFields    protoimpl.UnknownFields
 	sizeCache        protoimpl.SizeCache
 }
@@ -425,6 +428,27 @@ func (x *FetchRules) GetTraps() *Traps {
 func (x *FetchRules) GetHtmlOnly() bool {
 	if x != nil {
 		return x.HtmlOnly
+	}
+	return false
+}
+
+func (x *FetchRules) GetObeyNoindex() bool {
+	if x != nil {
+		return x.ObeyNoindex
+	}
+	return false
+}
+
+func (x *FetchRules) GetLanguages() []string {
+	if x != nil {
+		return x.Languages
+	}
+	return nil
+}
+
+func (x *FetchRules) GetHttp1() bool {
+	if x != nil {
+		return x.Http1
 	}
 	return false
 }
@@ -1809,7 +1833,7 @@ const file_messages_wire_proto_rawDesc = "" +
 	"masterBoot\x12\x19\n" +
 	"\blease_ns\x18\x02 \x01(\x03R\aleaseNs\x12'\n" +
 	"\x05fetch\x18\x03 \x01(\v2\x11.henro.FetchRulesR\x05fetch\x12\x18\n" +
-	"\aunknown\x18\x04 \x03(\x04R\aunknown\"\xf3\x03\n" +
+	"\aunknown\x18\x04 \x03(\x04R\aunknown\"\xca\x04\n" +
 	"\n" +
 	"FetchRules\x12\x1d\n" +
 	"\n" +
@@ -1829,7 +1853,10 @@ const file_messages_wire_proto_rawDesc = "" +
 	"\robey_nofollow\x18\f \x01(\bR\fobeyNofollow\x12!\n" +
 	"\frobots_agent\x18\r \x01(\tR\vrobotsAgent\x12\"\n" +
 	"\x05traps\x18\x0e \x01(\v2\f.henro.TrapsR\x05traps\x12\x1b\n" +
-	"\thtml_only\x18\x0f \x01(\bR\bhtmlOnly\"\xc3\x01\n" +
+	"\thtml_only\x18\x0f \x01(\bR\bhtmlOnly\x12!\n" +
+	"\fobey_noindex\x18\x10 \x01(\bR\vobeyNoindex\x12\x1c\n" +
+	"\tlanguages\x18\x11 \x03(\tR\tlanguages\x12\x14\n" +
+	"\x05http1\x18\x12 \x01(\bR\x05http1\"\xc3\x01\n" +
 	"\x05Traps\x12\x17\n" +
 	"\amax_url\x18\x01 \x01(\rR\x06maxUrl\x12!\n" +
 	"\fmax_segments\x18\x02 \x01(\rR\vmaxSegments\x12\x1f\n" +

@@ -3,6 +3,7 @@ package slave
 import (
 	"fmt"
 	"net/http"
+	"slices"
 	"strings"
 	"time"
 
@@ -11,6 +12,7 @@ import (
 
 	"henro/actors"
 	"henro/actors/robots"
+	"henro/actors/skip"
 	"henro/actors/traps"
 	"henro/messages"
 	"henro/messages/outlink"
@@ -92,7 +94,17 @@ func (p *Parser) parse(ctx actor.Context, m *parse) {
 		p.page(m, found)
 		made.fact = &messages.Fact{Visited: m.visited}
 	}
-	if m.response.Reason == messages.Reason_NONE && (!m.rules.htmlOnly || m.robots || wantedAsHTML(m)) {
+	leftOut := skip.None
+	if !m.robots && m.response.Reason == messages.Reason_NONE {
+		leftOut = leaveOut(m)
+		if leftOut != skip.None {
+			m.visited.Skipped = leftOut.String()
+			m.visited.Etag, m.visited.LastModified = "", "" // a 304 would point back at nothing
+		} else if m.response.Truncated == "length" {
+			m.visited.Skipped = skip.Size.String()
+		}
+	}
+	if m.response.Reason == messages.Reason_NONE && leftOut == skip.None {
 		p.archive(ctx, m, made)
 	} else {
 		ctx.Send(p.slave, made)
@@ -162,10 +174,15 @@ func (p *Parser) page(m *parse, found *parsed) {
 	}
 	p.resolve(r.URL, links.Header(r.Header.Values("Link")), set, "")
 	v.Noindex, v.Nofollow = directives.NoIndex, directives.NoFollow
+	var all outlink.Flags
 	if directives.NoFollow {
-		for i := range set.Flags {
-			set.Flags[i] |= byte(outlink.NoFollow)
-		}
+		all |= outlink.NoFollow
+	}
+	if foreign(m) {
+		all |= outlink.Foreign
+	}
+	for i := range set.Flags {
+		set.Flags[i] |= byte(all)
 	}
 	v.Links = set
 	if m.follow {
@@ -279,7 +296,10 @@ func (p *Parser) archive(ctx actor.Context, m *parse, made *factMade) {
 	r := m.response
 	x := &warc.Exchange{
 		URI: r.URL.String(), IP: r.IP.Addr(), At: r.Started, Request: r.RequestBytes, Head: r.ResponseHead, Body: r.RawBody,
-		Payload: r.Payload, Truncated: r.Truncated,
+		Payload: r.Payload, Truncated: r.Truncated, Extra: transport(r),
+	}
+	if r.TLSError != "" {
+		x.About = []warc.Field{{Name: "tlsError", Value: r.TLSError}}
 	}
 	if v := made.fact.Visited; v != nil {
 		copy(x.PayloadDigest[:], v.Digest)
@@ -293,6 +313,25 @@ func (p *Parser) archive(ctx actor.Context, m *parse, made *factMade) {
 	ctx.RequestWithCustomSender(p.archivist, &actors.Archive{
 		Records: records, Captures: []cdxj.Entry{cdxj.New(r.URL, x, members, r.Status, r.Header.Get("Content-Type"))}, Tag: made,
 	}, p.slave)
+}
+
+// transport names what carried an exchange over TLS, as the community does (WARC-Protocol, WARC-Cipher-Suite). Without TLS the
+// records say it themselves.
+func transport(r *fetch.Response) []warc.Field {
+	if r.TLSVersion == "" {
+		return nil
+	}
+	protocol := "http/1.1"
+	switch r.Proto {
+	case "HTTP/2.0":
+		protocol = "h2"
+	case "HTTP/1.0":
+		protocol = "http/1.0"
+	}
+	return []warc.Field{
+		{Name: "WARC-Protocol", Value: protocol}, {Name: "WARC-Protocol", Value: strings.ToLower(strings.Replace(r.TLSVersion, " ", "/", 1))},
+		{Name: "WARC-Cipher-Suite", Value: r.CipherSuite},
+	}
 }
 
 // maxValidator bounds a header kept: honest validators are shorter.
@@ -315,9 +354,26 @@ func mimeOf(r *fetch.Response) string {
 	return mime
 }
 
-// wantedAsHTML reports whether an archive of HTML alone keeps the answer: pages, what leads to them, and what says that they stayed.
-func wantedAsHTML(m *parse) bool {
-	return isHTML(m.visited.Mime) || m.response.Status >= 300 && m.response.Status < 400
+// leaveOut says why a response is not archived, if it is not. Redirects and 304 are, whatever they lead to: without them a replay
+// does not find what is there.
+func leaveOut(m *parse) skip.Reason {
+	v := m.visited
+	switch {
+	case m.response.Status >= 300 && m.response.Status < 400:
+		return skip.None
+	case m.rules.htmlOnly && !isHTML(v.Mime):
+		return skip.Mime
+	case m.rules.obeyNoindex && v.Noindex:
+		return skip.NoIndex
+	case foreign(m):
+		return skip.Language
+	}
+	return skip.None
+}
+
+// foreign reports whether a page is known to be in a language that is not kept.
+func foreign(m *parse) bool {
+	return len(m.rules.languages) > 0 && m.visited.Language != "" && !slices.Contains(m.rules.languages, m.visited.Language)
 }
 
 func isHTML(mime string) bool { return mime == "text/html" || mime == "application/xhtml+xml" }

@@ -18,7 +18,7 @@ func newClient(f *messages.FetchRules, o Options) (*fetch.Client, error) {
 	options.IdleTimeout = min(time.Duration(f.IdleTimeoutNs), options.TotalTimeout)
 	options.MaxBody = int(f.MaxBody)
 	options.IdleConnections = o.Connections
-	options.AllowPrivate, options.VerifyTLS = f.AllowPrivate, f.VerifyTls
+	options.AllowPrivate, options.VerifyTLS, options.HTTP1 = f.AllowPrivate, f.VerifyTls, f.Http1
 	options.Resolve, options.DNS = f.Resolve, f.Dns
 	options.Memory = 0 // as the limits need it
 	options.Dial = o.Dial

@@ -130,6 +130,8 @@ type rules struct {
 	obeyNofollow     bool
 	traps            traps.Options
 	htmlOnly         bool
+	obeyNoindex      bool
+	languages        []string // that are kept; none: all
 }
 
 // Props makes a slave.
@@ -521,7 +523,7 @@ func (s *Slave) checkDrained(ctx actor.Context) {
 }
 
 func (s *Slave) makeRules(f *messages.FetchRules) (*rules, error) {
-	r := &rules{userAgent: f.UserAgent, robotsAgent: f.RobotsAgent, obeyNofollow: f.ObeyNofollow, htmlOnly: f.HtmlOnly}
+	r := &rules{userAgent: f.UserAgent, robotsAgent: f.RobotsAgent, obeyNofollow: f.ObeyNofollow, htmlOnly: f.HtmlOnly, obeyNoindex: f.ObeyNoindex, languages: f.Languages}
 	t := f.GetTraps()
 	r.traps = traps.Options{
 		MaxURL: int(t.GetMaxUrl()), MaxSegments: int(t.GetMaxSegments()), MaxRepeats: int(t.GetMaxRepeats()), MaxPairs: int(t.GetMaxPairs()),

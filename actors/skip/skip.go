@@ -38,6 +38,7 @@ const (
 	TrapSession
 	Depth       // too many links from its seed
 	Redirects   // too many redirects in a row
+	NoFollow    // the link, or its page, asks not to be followed, and that is heeded
 	Robots      // robots.txt forbids it
 	HostPages   // its host has had as many pages as are wanted
 	HostFailing // its host does not answer, and was given up
@@ -52,7 +53,7 @@ var words = [reasons]string{
 	None: "none", Scope: "scope", TLD: "tld", NotIncluded: "not included", Excluded: "excluded", Portal: "portal", StopList: "stop list",
 	TrapLength: "trap: too long", TrapSegments: "trap: too many segments", TrapRepeats: "trap: repeats itself",
 	TrapPairs: "trap: too many parameters", TrapGrowth: "trap: grows without end", TrapSession: "trap: another session id",
-	Depth: "depth", Redirects: "redirects", Robots: "robots", HostPages: "host page limit", HostFailing: "host failing",
+	Depth: "depth", Redirects: "redirects", NoFollow: "nofollow", Robots: "robots", HostPages: "host page limit", HostFailing: "host failing",
 	Mime: "mime", NoIndex: "noindex", Language: "language", Size: "size",
 }
 

@@ -64,6 +64,10 @@ type Crawl struct {
 	Traps         traps.Options
 	HostPages     uint64
 	StopAfter     int
+	ObeyNoindex   bool
+	Languages     []string
+	LangBeyond    int
+	HTTP1         bool
 	delayWasGiven bool
 }
 
@@ -91,7 +95,11 @@ func (c *Crawl) Register(f *pflag.FlagSet) {
 	f.StringVar(&c.DNS, "dns", "", "ask this resolver instead of the system's (`ADDR[:PORT]`)")
 	f.BoolVar(&c.AllowPrivate, "allow-private", false, "loopback and private addresses may be fetched")
 	f.BoolVar(&c.VerifyTLS, "verify-tls", false, "a certificate that does not verify is a failure, not just noted")
-	f.BoolVar(&c.ObeyNofollow, "obey-nofollow", false, "do not follow links marked rel=nofollow")
+	f.BoolVar(&c.ObeyNofollow, "obey-nofollow", false, "do not follow links marked rel=nofollow, nor those of pages that say so; on by itself with --scope any")
+	f.BoolVar(&c.ObeyNoindex, "obey-noindex", false, "do not archive pages that say noindex; their links are followed")
+	f.StringArrayVar(&c.Languages, "lang", nil, "archive pages in this language only, for example ja, and those whose language is unknown (repeatable)")
+	f.IntVar(&c.LangBeyond, "lang-beyond", 1, "with --lang: links followed through pages in other languages")
+	f.BoolVar(&c.HTTP1, "http1", false, "do not offer HTTP/2: every capture has the exact bytes that came")
 	f.StringVar(&c.Mime, "mime", "all", "what to archive of the pages visited: all, or html")
 	c.Traps = o.Hosts.Traps
 	f.IntVar(&c.Traps.MaxURL, "trap-url", c.Traps.MaxURL, "no URLs of more bytes than this; 0 is no limit, as for all traps")
@@ -183,7 +191,7 @@ func (c *Crawl) Options(flags *pflag.FlagSet) (master.Options, error) {
 	if err := c.Traps.Validate(); err != nil {
 		return o, Usage("--trap-…: %v", err)
 	}
-	o.Hosts.Stop.MinBroken = c.StopAfter
+	o.Hosts.Stop.MinBroken, o.Hosts.Manners.Beyond = c.StopAfter, c.LangBeyond
 	if err := o.Hosts.Stop.Validate(); err != nil {
 		return o, Usage("--stop-after: %v", err)
 	}
@@ -191,10 +199,22 @@ func (c *Crawl) Options(flags *pflag.FlagSet) (master.Options, error) {
 		return o, Usage("--mime %q: want all or html", c.Mime)
 	}
 	f := o.Fetch
-	f.HtmlOnly = c.Mime == "html"
+	f.HtmlOnly, f.ObeyNoindex, f.Http1 = c.Mime == "html", c.ObeyNoindex, c.HTTP1
+	if c.LangBeyond < 0 {
+		return o, Usage("--lang-beyond %d: want 0 or more", c.LangBeyond)
+	}
+	for _, lang := range c.Languages {
+		if lang = strings.ToLower(lang); len(lang) < 2 || len(lang) > 3 {
+			return o, Usage("--lang %q: want a language such as ja", lang)
+		}
+		f.Languages = append(f.Languages, lang)
+	}
 	f.UserAgent = UserAgent(c.Contact)
 	f.FetchTimeoutNs, f.MaxBody = int64(c.FetchTimeout), int64(c.MaxBody)
 	f.AllowPrivate, f.VerifyTls, f.ObeyNofollow = c.AllowPrivate, c.VerifyTLS, c.ObeyNofollow
+	if mode == scope.Any && !flags.Changed("obey-nofollow") {
+		f.ObeyNofollow = true // what strangers write into guest books leads anywhere
+	}
 	f.Resolve, f.Dns = c.Resolve, c.DNS
 	if c.FetchTimeout <= 0 || c.MaxBody <= 0 {
 		return o, Usage("--fetch-timeout %v, --max-body %v: want more than nothing", c.FetchTimeout, c.MaxBody)

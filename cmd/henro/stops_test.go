@@ -24,6 +24,8 @@ import (
 type site struct {
 	answer func(path string) (status int, header, body string)
 	asked  map[string]int
+
+	cookies bool // one was sent
 }
 
 func (s *site) dial(context.Context, string, string) (net.Conn, error) {
@@ -36,6 +38,7 @@ func (s *site) dial(context.Context, string, string) (net.Conn, error) {
 				return
 			}
 			s.asked[request.URL.RequestURI()]++
+			s.cookies = s.cookies || request.Header.Get("Cookie") != ""
 			status, header, body := s.answer(request.URL.RequestURI())
 			if header == "" {
 				header = "Content-Type: text/html; charset=utf-8\r\n"

@@ -56,6 +56,7 @@ type Flags uint8
 const (
 	NoFollow Flags = 1 << iota // rel=nofollow, ugc or sponsored, or the whole page says nofollow
 	Followed                   // visited inside the lease that found it
+	Foreign                    // the page is in a language that is not kept
 )
 
 // Outlink is one link found in a page.

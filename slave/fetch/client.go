@@ -77,6 +77,8 @@ type Response struct {
 	RetryAfter time.Duration
 	// TLSError is what is wrong with the certificate; "" if nothing, or no TLS.
 	TLSError string
+	// TLSVersion is "TLS 1.3" and its like, CipherSuite the name that IANA has for it; "" if no TLS.
+	TLSVersion, CipherSuite string
 	// Reused tells that a kept connection served.
 	Reused bool
 

@@ -29,6 +29,8 @@ type connection struct {
 	peer     netip.AddrPort   // zero when unknown
 	host     string           // weburl's Host: scheme, name and port
 	tlsError string           // what is wrong with the certificate
+	version  string           // of TLS
+	suite    string           // of TLS
 	h2       *http.ClientConn // where HTTP/2 was agreed on
 	idleAt   time.Time        // since when it has been kept
 }
@@ -246,7 +248,9 @@ func (d *dialer) handshake(ctx context.Context, c *connection, to *target, deadl
 		return fail(messages.Reason_TLS_FAILED, fmt.Errorf("TLS handshake: %w", err))
 	}
 	c.Conn = secure
-	if secure.ConnectionState().NegotiatedProtocol == "h2" {
+	state := secure.ConnectionState()
+	c.version, c.suite = tls.VersionName(state.Version), tls.CipherSuiteName(state.CipherSuite)
+	if state.NegotiatedProtocol == "h2" {
 		h2, err := speakHTTP2(ctx, d.h2, secure)
 		switch {
 		case err == nil:

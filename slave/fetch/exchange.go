@@ -43,6 +43,7 @@ func (x *exchange) run(ctx context.Context) error {
 			x.start(time.Now())
 		}
 		x.resp.IP, x.resp.TLSError, x.resp.Reused = c.peer, c.tlsError, reused
+		x.resp.TLSVersion, x.resp.CipherSuite = c.version, c.suite
 		x.wire.b = x.appendRequest(x.wire.b[:0])
 		x.requestEnd = len(x.wire.b)
 		if x.req.Permit != nil && !x.req.Permit() {

@@ -79,6 +79,9 @@ func TestTLS(t *testing.T) {
 				if tt.proto != "" && ((r.TLSError == "") != (tt.tlsError == "") || !strings.Contains(r.TLSError, tt.tlsError)) {
 					t.Errorf("TLS error %q, want %q", r.TLSError, tt.tlsError)
 				}
+				if tt.proto != "" && (!strings.HasPrefix(r.TLSVersion, "TLS 1.") || !strings.HasPrefix(r.CipherSuite, "TLS_")) {
+					t.Errorf("TLS %q, suite %q", r.TLSVersion, r.CipherSuite)
+				}
 				if tt.proto != "" && r.IP.Addr().String() != "127.0.0.1" {
 					t.Error(r.IP)
 				}

@@ -23,6 +23,8 @@ type Exchange struct {
 	PayloadDigest         Digest
 	Truncated             string // why Body is not whole, or empty
 	IdentifiedPayloadType string
+	// Extra are further fields of the capture and of the request, such as WARC-Protocol.
+	Extra []Field
 	// Earlier is the capture this one repeats; nil: the answer is stored whole.
 	Earlier *Earlier
 	// About are fields of a metadata record: fetch time, outlinks, language. Empty: no such record.
@@ -67,7 +69,7 @@ func (b *Builder) AppendExchange(dst []byte, x *Exchange) ([]byte, Members) {
 	}
 	*capture = Record{
 		Type: Response, ID: b.ids[0], Date: x.At, TargetURI: x.URI, IP: x.IP, ContentType: TypeResponse, Truncated: x.Truncated,
-		IdentifiedPayloadType: x.IdentifiedPayloadType, PayloadDigest: x.PayloadDigest, Head: head, Body: body,
+		IdentifiedPayloadType: x.IdentifiedPayloadType, PayloadDigest: x.PayloadDigest, Extra: x.Extra, Head: head, Body: body,
 	}
 	if e := x.Earlier; e != nil {
 		capture.Type = Revisit
@@ -91,7 +93,7 @@ func (b *Builder) AppendExchange(dst []byte, x *Exchange) ([]byte, Members) {
 	if len(x.Request) > 0 {
 		*request = Record{
 			Type: Request, ID: b.ids[1], Date: x.At, TargetURI: x.URI, IP: x.IP, ContentType: TypeRequest,
-			ConcurrentTo: b.ids[:1], Head: x.Request,
+			ConcurrentTo: b.ids[:1], Extra: x.Extra, Head: x.Request,
 		}
 		dst = b.Append(dst, request)
 		m.Request, at = len(dst)-at, len(dst)

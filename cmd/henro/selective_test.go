@@ -1,0 +1,147 @@
+package main
+
+import (
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+
+	"henro/actors/skip"
+	"henro/master"
+	"henro/store/cdxj"
+)
+
+// archived reads the paths of a site that are in the index of its crawl, robots.txt apart.
+func archived(t *testing.T, dir string) (paths []string) {
+	t.Helper()
+	err := filepath.WalkDir(filepath.Join(dir, "warc"), func(name string, entry fs.DirEntry, err error) error {
+		if err != nil || !strings.HasSuffix(name, cdxj.Suffix) || filepath.Base(name) == cdxj.MergedName {
+			return err
+		}
+		data, err := os.ReadFile(name)
+		if err != nil {
+			return err
+		}
+		for line := range strings.Lines(string(data)) {
+			e, err := cdxj.Parse([]byte(strings.TrimRight(line, "\n")))
+			if err != nil {
+				return err
+			}
+			if path := strings.TrimPrefix(e.URL, "http://a.example"); path != "/robots.txt" {
+				paths = append(paths, path)
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	slices.Sort(paths)
+	return paths
+}
+
+// pages is a site of pages by path; what is not there is missing. "HEADER\n\nBODY" has a header of its own.
+func pages(of map[string]string) func(string) (int, string, string) {
+	return func(path string) (int, string, string) {
+		body, ok := of[path]
+		if !ok {
+			return 404, "", "not here"
+		}
+		if header, rest, found := strings.Cut(body, "\n\n"); found {
+			return 200, strings.ReplaceAll(header, "\n", "\r\n") + "\r\n", rest
+		}
+		return 200, "", body
+	}
+}
+
+const (
+	japanese = "<html lang=ja><p>これは日本語で書かれたページです。遍路は四国の八十八箇所を巡る旅のことをいいます。</p>"
+	english  = "<html lang=en><p>This page is in English. It says a few words about nothing in particular, and has a link or two.</p>"
+)
+
+func TestWhatIsArchivedAndWhatIsFollowed(t *testing.T) {
+	for _, tt := range []struct {
+		name     string
+		pages    map[string]string
+		change   func(*master.Options)
+		asked    []string // beside / and robots.txt
+		archived []string
+		skipped  map[skip.Reason]int
+	}{
+		{"--mime html keeps pages and what leads to them", map[string]string{
+			"/":  `<a href=/a>a</a> <a href=/b.pdf>b</a> <a href=/c>c</a>`,
+			"/a": "x", "/b.pdf": "Content-Type: application/pdf\n\n%PDF", "/c": "Content-Type: \n\n<!DOCTYPE html><p>sniffed",
+		}, func(o *master.Options) { o.Fetch.HtmlOnly = true }, []string{"/a", "/b.pdf", "/c"}, []string{"/", "/a", "/c"}, map[skip.Reason]int{skip.Mime: 1}},
+
+		{"noindex is archived unless asked", map[string]string{"/": `<a href=/a>a</a>`, "/a": `<meta name=robots content=noindex><a href=/b>b</a>`, "/b": "x"},
+			nil, []string{"/a", "/b"}, []string{"/", "/a", "/b"}, nil},
+		{"with --obey-noindex it is followed and not archived", map[string]string{
+			"/": `<a href=/a>a</a> <a href=/c>c</a> <a href=/d>d</a>`, "/a": `<meta name=robots content=noindex><a href=/b>b</a>`, "/b": "x",
+			"/c": "Content-Type: text/html\nX-Robots-Tag: noindex\n\nx", "/d": "Content-Type: text/html\nX-Robots-Tag: otherbot: noindex\n\nx",
+		}, func(o *master.Options) { o.Fetch.ObeyNoindex = true }, []string{"/a", "/b", "/c", "/d"}, []string{"/", "/b", "/d"}, map[skip.Reason]int{skip.NoIndex: 2}},
+
+		{"nofollow is followed unless asked", map[string]string{"/": `<a rel=nofollow href=/a>a</a>`, "/a": "x"},
+			nil, []string{"/a"}, []string{"/", "/a"}, nil},
+		{"with --obey-nofollow it is not, whoever says it", map[string]string{
+			"/": `<a rel="ugc nofollow" href=/a>a</a> <a href=/b>b</a> <a href=/c>c</a> <a href=/d>d</a>`, "/a": "x",
+			"/b": `<meta name=robots content=nofollow><a href=/b1>b</a>`, "/b1": "x", "/c": "Content-Type: text/html\nX-Robots-Tag: nofollow\n\n<a href=/c1>c</a>", "/c1": "x", "/d": "x",
+		}, func(o *master.Options) { o.Fetch.ObeyNofollow = true }, []string{"/b", "/c", "/d"}, []string{"/", "/b", "/c", "/d"}, map[skip.Reason]int{skip.NoFollow: 3}},
+
+		{"a host's pages are capped", map[string]string{"/": `<a href=/a>a</a> <a href=/b>b</a> <a href=/c>c</a>`, "/a": "x", "/b": "x", "/c": "x"},
+			func(o *master.Options) { o.Hosts.MaxPages = 2 }, []string{"/a"}, []string{"/", "/a"}, map[skip.Reason]int{skip.HostPages: 2}},
+
+		{"a body is capped, and kept as far", map[string]string{"/": "<p>" + strings.Repeat("x", 70_000)},
+			func(o *master.Options) { o.Fetch.MaxBody = 64 << 10 }, nil, []string{"/"}, map[skip.Reason]int{skip.Size: 1}},
+
+		{"--lang ja keeps Japanese pages and goes one page beyond", map[string]string{
+			"/": japanese + `<a href=/ja>j</a> <a href=/en1>e</a>`, "/ja": japanese, "/en1": english + `<a href=/ja-behind>j</a> <a href=/en2>e</a>`,
+			"/ja-behind": japanese + `<a href=/ja-deep>j</a>`, "/ja-deep": japanese, "/en2": english + `<a href=/ja-too-far>j</a>`, "/ja-too-far": japanese,
+		}, func(o *master.Options) { o.Fetch.Languages, o.Hosts.Manners.Beyond = []string{"ja"}, 1 },
+			[]string{"/en1", "/en2", "/ja", "/ja-behind", "/ja-deep"}, []string{"/", "/ja", "/ja-behind", "/ja-deep"}, map[skip.Reason]int{skip.Language: 2}},
+		{"--lang ja goes no page beyond if told so", map[string]string{
+			"/": japanese + `<a href=/en1>e</a> <a href=/unknown>u</a>`, "/en1": english + `<a href=/ja-behind>j</a>`, "/ja-behind": japanese, "/unknown": "x<a href=/ja>j</a>", "/ja": japanese,
+		}, func(o *master.Options) { o.Fetch.Languages, o.Hosts.Manners.Beyond = []string{"ja"}, 0 },
+			[]string{"/en1", "/ja", "/unknown"}, []string{"/", "/ja", "/unknown"}, map[skip.Reason]int{skip.Language: 1}},
+		{"a page beyond that is reached again from a Japanese one goes no further", map[string]string{
+			"/": japanese + `<a href=/en1>e</a> <a href=/ja>j</a>`, "/en1": english + `<a href=/en2>e</a>`, "/en2": english + `<a href=/en3>e</a>`, "/en3": english,
+			"/ja": japanese + `<a href=/en2>e</a>`,
+		}, func(o *master.Options) { o.Fetch.Languages, o.Hosts.Manners.Beyond = []string{"ja"}, 1 },
+			[]string{"/en1", "/en2", "/en3", "/ja"}, []string{"/", "/ja"}, map[skip.Reason]int{skip.Language: 3}},
+
+		{"cookies are not sent back", map[string]string{"/": "Content-Type: text/html\nSet-Cookie: a=1\n\n<a href=/a>a</a>", "/a": "x"}, nil, []string{"/a"}, []string{"/", "/a"}, nil},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				dir := t.TempDir()
+				s := &site{answer: pages(tt.pages)}
+				s.crawl(t, dir, tt.change)
+				asked := []string{}
+				for path, n := range s.asked {
+					if n != 1 {
+						t.Errorf("%s was asked for %d times", path, n)
+					}
+					if path != "/" && path != "/robots.txt" {
+						asked = append(asked, path)
+					}
+				}
+				slices.Sort(asked)
+				if !slices.Equal(asked, tt.asked) {
+					t.Errorf("asked for %q, want %q", asked, tt.asked)
+				}
+				if got := archived(t, dir); !slices.Equal(got, tt.archived) {
+					t.Errorf("archived %q, want %q", got, tt.archived)
+				}
+				if got := skippedLines(t, dir); fmt.Sprint(got) != fmt.Sprint(tt.skipped) {
+					t.Errorf("skipped.jsonl has %v, want %v", got, tt.skipped)
+				}
+				if s.cookies {
+					t.Error("a cookie was sent back")
+				}
+			})
+		})
+	}
+}
