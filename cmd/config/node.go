@@ -135,23 +135,23 @@ func (j *Joined) Leave() {
 }
 
 // Listen opens the address for HTTP; "off" and "" open none. Without a token only loopback may be bound.
-func Listen(address string) (net.Listener, error) {
+func Listen(flag, address string) (net.Listener, error) {
 	if address == "" || address == "off" {
 		return nil, nil
 	}
 	host, _, err := net.SplitHostPort(address)
 	if err != nil {
-		return nil, Usage("--listen-http %q: want HOST:PORT or off", address)
+		return nil, Usage("--%s %q: want HOST:PORT or off", flag, address)
 	}
 	if ip := net.ParseIP(host); host != "localhost" && (ip == nil || !ip.IsLoopback()) {
-		return nil, Usage("--listen-http %q: only loopback may be bound; reach it from elsewhere through ssh -L", address)
+		return nil, Usage("--%s %q: only loopback may be bound; reach it from elsewhere through ssh -L", flag, address)
 	}
 	listener, err := net.Listen("tcp", address)
 	if err != nil {
 		if strings.Contains(err.Error(), "in use") {
-			return nil, Usage("--listen-http %s is taken, perhaps by another crawl: give another port, or off", address)
+			return nil, Usage("--%s %s is taken, perhaps by another henro: give another port, or off", flag, address)
 		}
-		return nil, Usage("--listen-http: %v", err)
+		return nil, Usage("--%s: %v", flag, err)
 	}
 	return listener, nil
 }

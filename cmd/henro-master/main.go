@@ -89,7 +89,7 @@ func (f *flags) lead(cmd *cobra.Command, arguments []string) error {
 	if err := f.crawl.Resume(cmd.Flags(), &o, len(seeds) > 0 || o.Hosts.Continuous); err != nil {
 		return err
 	}
-	listener, err := config.Listen(f.run.ListenHTTP)
+	listener, err := config.Listen("listen-http", f.run.ListenHTTP)
 	if err != nil {
 		return err
 	}

@@ -76,7 +76,7 @@ func (c *crawlFlags) start(cmd *cobra.Command, seeds []master.Seed) error {
 	if err := c.crawl.Resume(cmd.Flags(), &o, len(seeds) > 0); err != nil {
 		return err
 	}
-	listener, err := config.Listen(c.run.ListenHTTP)
+	listener, err := config.Listen("listen-http", c.run.ListenHTTP)
 	if err != nil {
 		return err
 	}

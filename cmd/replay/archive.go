@@ -1,0 +1,254 @@
+package replay
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"time"
+
+	"henro/messages/weburl"
+	"henro/store/cdxj"
+	"henro/store/warc"
+)
+
+var (
+	// ErrNotArchived is returned when there is no capture of a page.
+	ErrNotArchived = errors.New("not in this archive")
+	// ErrNoOriginal is returned for a revisit whose original is not in the archive.
+	ErrNoOriginal = errors.New("the capture that holds the content is not in this archive")
+)
+
+// Archive is a folder of WARC files and its merged index.
+type Archive struct {
+	dir  string
+	root *os.Root // so that no index leads out of dir
+
+	mu     sync.Mutex // held while merging
+	merged cdxj.Merged
+}
+
+// Open merges the indexes of a folder.
+func Open(dir string) (*Archive, error) {
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		return nil, err
+	}
+	a := &Archive{dir: dir, root: root}
+	if err := a.Refresh(); err != nil {
+		return nil, errors.Join(err, root.Close())
+	}
+	return a, nil
+}
+
+// Close lets go of the folder.
+func (a *Archive) Close() error { return a.root.Close() }
+
+// Refresh takes in the files that were finished since the last time.
+func (a *Archive) Refresh() error {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	merged, err := cdxj.MergeDir(a.dir)
+	if err == nil {
+		a.merged = merged
+	}
+	return err
+}
+
+// Files returns the number of WARC files.
+func (a *Archive) Files() int {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.merged.Files
+}
+
+// scan shows the lines of the index from the first that is not below from.
+func (a *Archive) scan(from string, visit func(line []byte) bool) error {
+	f, err := a.root.Open(cdxj.MergedName)
+	if err != nil {
+		return fmt.Errorf("open the index: %w", err)
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	if err != nil {
+		return fmt.Errorf("open the index: %w", err)
+	}
+	return cdxj.Scan(f, info.Size(), []byte(from), visit)
+}
+
+// Captures shows the captures of a page in the order of their times. Of those that only share the key of the index (another case, www in
+// front) it shows none if there is one of the page itself.
+func (a *Archive) Captures(url weburl.URL, visit func(cdxj.Entry) bool) error {
+	want := url.IndexKey() + " "
+	each := func(visit func(cdxj.Entry) bool) error {
+		var failed error
+		err := a.scan(want, func(line []byte) bool {
+			if !bytes.HasPrefix(line, []byte(want)) {
+				return false
+			}
+			var e cdxj.Entry
+			if e, failed = cdxj.Parse(line); failed != nil {
+				return false
+			}
+			return visit(e)
+		})
+		return errors.Join(err, failed)
+	}
+	exact := false
+	if err := each(func(e cdxj.Entry) bool { exact = same(e.URL, url); return !exact }); err != nil {
+		return err
+	}
+	return each(func(e cdxj.Entry) bool { return exact && !same(e.URL, url) || visit(e) })
+}
+
+// same reports whether raw is the URL, perhaps in another form.
+func same(raw string, url weburl.URL) bool {
+	if raw == url.String() {
+		return true
+	}
+	u, err := weburl.Parse(raw)
+	return err == nil && u == url
+}
+
+// Place is a capture among all those of its page.
+type Place struct {
+	cdxj.Entry
+	First, Previous, Next, Last time.Time // of the captures; Previous and Next are zero at the ends
+	Number, Count               int       // it is the Number-th, from 1, of so many
+}
+
+// Closest returns the capture nearest to a moment.
+func (a *Archive) Closest(url weburl.URL, at time.Time) (Place, error) {
+	var p Place
+	var before time.Time // of the entry visited last
+	follows := false     // the next entry of another moment comes after the one chosen
+	err := a.Captures(url, func(e cdxj.Entry) bool {
+		if p.Count++; p.Count == 1 {
+			p.First = e.At
+		}
+		p.Last = e.At
+		switch {
+		case p.Number == 0 || e.At.Sub(at).Abs() < p.At.Sub(at).Abs():
+			p.Entry, p.Number, p.Previous, p.Next, follows = e, p.Count, before, time.Time{}, true
+		case follows && e.At.After(p.At):
+			p.Next, follows = e.At, false
+		}
+		before = e.At
+		return true
+	})
+	if err == nil && p.Count == 0 {
+		err = ErrNotArchived
+	}
+	return p, err
+}
+
+// Capture is what a capture holds. Close it.
+type Capture struct {
+	cdxj.Entry
+	Status   int
+	Header   warc.Header // of the answer
+	Body     io.Reader   // its payload, its content coding still on
+	Original *cdxj.Entry // of a revisit, the capture that holds the payload
+	files    []*os.File
+}
+
+// Close closes the files.
+func (c *Capture) Close() error {
+	var err error
+	for _, f := range c.files {
+		err = errors.Join(err, f.Close())
+	}
+	return err
+}
+
+// maxChain bounds revisits of revisits: ours name the capture itself, others name each other.
+const maxChain = 16
+
+// Read opens a capture. A revisit gets its payload from the capture it refers to.
+func (a *Archive) Read(e cdxj.Entry) (*Capture, error) {
+	c := &Capture{Entry: e}
+	record, message, err := a.open(c, e)
+	for chain := 0; err == nil && record.Type() == warc.Revisit; chain++ {
+		if message != nil && c.Header == nil && message.Status != 304 {
+			c.Status, c.Header = message.Status, message.Header
+		}
+		original := e
+		if original, err = a.original(e, record); err == nil && chain == maxChain {
+			err = ErrNoOriginal
+		}
+		if err == nil {
+			c.Original, e = &original, original
+			record, message, err = a.open(c, e)
+		}
+	}
+	if err != nil {
+		return nil, errors.Join(err, c.Close())
+	}
+	if message == nil { // a resource has no answer around it
+		c.Status, c.Body = 200, record
+		c.Header = warc.Header{{Name: "Content-Type", Value: record.Header.Get("Content-Type")}}
+		return c, nil
+	}
+	c.Body = message.Payload()
+	// The head of a revisit may be all there is, or only a few fields of it.
+	if c.Header == nil || c.Header.Get("Content-Type") == "" {
+		c.Status, c.Header = message.Status, message.Header
+	}
+	return c, nil
+}
+
+func (a *Archive) open(c *Capture, e cdxj.Entry) (*warc.Entry, *warc.Message, error) {
+	f, err := a.root.Open(filepath.Base(e.Filename))
+	if err != nil {
+		return nil, nil, fmt.Errorf("open the file of a capture: %w", err)
+	}
+	c.files = append(c.files, f)
+	record, err := warc.At(f, e.Offset)
+	if err != nil {
+		return nil, nil, fmt.Errorf("read %s: %w", e.Filename, err)
+	}
+	message, err := record.HTTP()
+	if errors.Is(err, warc.ErrNotHTTP) || record.BlockLength() == 0 {
+		return record, nil, nil
+	}
+	return record, message, err
+}
+
+// original finds the capture that a revisit refers to: by URL and date if it says so, otherwise the latest before it with the same digest.
+func (a *Archive) original(e cdxj.Entry, record *warc.Entry) (cdxj.Entry, error) {
+	uri := strings.Trim(record.Header.Get("WARC-Refers-To-Target-URI"), "<>")
+	if uri == "" {
+		uri = e.URL
+	}
+	at, err := time.Parse(time.RFC3339Nano, record.Header.Get("WARC-Refers-To-Date"))
+	dated := err == nil
+	at = at.UTC().Truncate(time.Second)
+	url, err := weburl.Parse(uri)
+	if err != nil {
+		return e, fmt.Errorf("%w: it refers to %q", ErrNoOriginal, uri)
+	}
+	var found, dateOnly cdxj.Entry
+	err = a.Captures(url, func(o cdxj.Entry) bool {
+		switch {
+		case o.Filename == e.Filename && o.Offset == e.Offset:
+		case dated && o.At.Equal(at) && (o.Mime != cdxj.Revisit || dateOnly.URL == ""):
+			dateOnly = o
+		case o.Mime != cdxj.Revisit && !o.At.After(e.At) && (e.Digest == "" || o.Digest == e.Digest):
+			found = o
+		}
+		return true
+	})
+	switch {
+	case err != nil:
+		return e, err
+	case dateOnly.URL != "":
+		return dateOnly, nil
+	case found.URL != "":
+		return found, nil
+	}
+	return e, fmt.Errorf("%w: it refers to %s of %s", ErrNoOriginal, uri, record.Header.Get("WARC-Refers-To-Date"))
+}

@@ -1,0 +1,395 @@
+package replay
+
+import (
+	"bytes"
+	"embed"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"html/template"
+	"io/fs"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+
+	"henro/messages/weburl"
+	"henro/store/cdxj"
+)
+
+//go:embed static
+var static embed.FS
+
+var pages = template.Must(template.New("").Funcs(template.FuncMap{
+	"stamp": cdxj.Stamp,
+	"clock": func(t time.Time) string { return t.UTC().Format("15:04:05") },
+	"at":    func(t time.Time) string { return t.UTC().Format("2006-01-02 15:04:05 UTC") },
+}).ParseFS(static, "static/*.html"))
+
+// interiorPolicy is the content security policy of our own pages.
+const interiorPolicy = "default-src 'none'; style-src 'self'; script-src 'self'; connect-src 'self'; img-src 'self' data:; form-action 'self'; base-uri 'none'; frame-ancestors "
+
+// page is what every page of ours knows.
+type page struct {
+	words
+	Query string
+}
+
+// show renders a page of ours.
+func (s *Server) show(w http.ResponseWriter, r *http.Request, status int, name string, content any) error {
+	var b bytes.Buffer
+	if err := pages.ExecuteTemplate(&b, name, content); err != nil {
+		return err
+	}
+	h := w.Header()
+	h.Set("Content-Type", "text/html; charset=utf-8")
+	ancestors := "'none'"
+	if strings.HasPrefix(r.Host, "localhost") { // what is not archived is said within the frame
+		ancestors = "http://" + bannerHost(r)
+	}
+	h.Set("Content-Security-Policy", interiorPolicy+ancestors+"; frame-src http://"+captureHost(r))
+	h.Set("Cache-Control", "no-cache")
+	h.Add("Vary", "Accept-Language")
+	w.WriteHeader(status)
+	_, err := w.Write(b.Bytes())
+	return s.lost(err, weburl.URL{})
+}
+
+// interior answers our own pages.
+func (s *Server) interior(w http.ResponseWriter, r *http.Request) error {
+	switch path := r.URL.Path; {
+	case path == "/":
+		return s.start(w, r)
+	case strings.HasPrefix(path, "/capture/"):
+		return s.describe(w, r)
+	case path == "/static/replay.css" || path == "/static/replay.js" || path == "/static/icon.svg":
+		http.ServeFileFS(w, r, static, path[1:])
+		return nil
+	case path == "/favicon.ico":
+		http.ServeFileFS(w, r, static, "static/icon.svg")
+		return nil
+	}
+	return &problem{http.StatusNotFound, errors.New("no such page; the archive begins at /")}
+}
+
+// listed is how many rows a list has before it is continued.
+const listed = 100
+
+// row is a page or site in a list.
+type row struct {
+	Name string
+	URL  string // one of its pages
+	Site bool
+}
+
+// start shows the sites, or what a search found.
+func (s *Server) start(w http.ResponseWriter, r *http.Request) error {
+	query := strings.TrimSpace(r.FormValue("q"))
+	content := struct {
+		page
+		Files        int
+		Rows         []row
+		Next         string // continue here
+		After        string
+		Incomplete   bool // the search gave up
+		IsSiteSearch bool
+	}{page: page{wordsFor(r), query}, Files: s.archive.Files(), After: r.FormValue("after")}
+	var err error
+	if query == "" {
+		content.Rows, content.Next, err = s.sites(content.After)
+	} else {
+		content.Rows, content.Next, content.Incomplete, err = s.search(query, content.After)
+	}
+	if err != nil {
+		return err
+	}
+	return s.show(w, r, http.StatusOK, "start.html", content)
+}
+
+// sites lists hosts by skipping from one to the next in the index.
+func (s *Server) sites(after string) (rows []row, next string, err error) {
+	from := after
+	for len(rows) < listed {
+		found := false
+		err = s.archive.scan(from, func(line []byte) bool {
+			e, err := cdxj.Parse(line)
+			if err != nil {
+				return true
+			}
+			host, _, ok := strings.Cut(e.Key, ")")
+			if !ok {
+				from = e.Key + "!" // dns: and the like; the next key
+				return true
+			}
+			from, found = host+"*", true // the byte after )
+			if u, err := weburl.Parse(e.URL); err == nil {
+				rows = append(rows, row{Name: strings.TrimPrefix(u.Host(), u.Scheme()+"://"), URL: u.Host() + "/", Site: true})
+			}
+			return false
+		})
+		if err != nil || !found {
+			return rows, "", err
+		}
+	}
+	return rows, from, nil
+}
+
+// searchFor bounds a search through the whole index, which reads some 300 MB a second.
+const searchFor = 3 * time.Second
+
+// search lists pages: those below a URL or host, or if there is none, those with the words in their URL.
+func (s *Server) search(query, after string) (rows []row, next string, incomplete bool, err error) {
+	var prefix string
+	if u, err := parseTarget(query); err == nil && !strings.ContainsAny(query, " ") {
+		prefix = u.IndexKey()
+		if !strings.Contains(strings.TrimPrefix(strings.TrimPrefix(query, "http://"), "https://"), "/") {
+			prefix = strings.TrimSuffix(prefix, "/")
+		}
+	}
+	last := ""
+	take := func(line []byte) bool {
+		key, _, _ := bytes.Cut(line, []byte(" "))
+		if string(key) == last {
+			return true
+		}
+		if len(rows) == listed {
+			next = string(key)
+			return false
+		}
+		last = string(key)
+		if e, err := cdxj.Parse(line); err == nil {
+			rows = append(rows, row{Name: e.URL, URL: e.URL})
+		}
+		return true
+	}
+	if prefix != "" {
+		err = s.archive.scan(max(prefix, after), func(line []byte) bool { return bytes.HasPrefix(line, []byte(prefix)) && take(line) })
+		if err != nil || len(rows) > 0 {
+			return rows, next, false, err
+		}
+	}
+	words := strings.Fields(strings.ToLower(query))
+	end := time.Now().Add(searchFor)
+	lines := 0
+	err = s.archive.scan(after, func(line []byte) bool {
+		if lines++; lines%1024 == 0 && time.Now().After(end) {
+			key, _, _ := bytes.Cut(line, []byte(" "))
+			incomplete, next = true, string(key)
+			return false
+		}
+		key, _, _ := bytes.Cut(line, []byte(" "))
+		for _, word := range words {
+			if !bytes.Contains(key, []byte(word)) {
+				return true
+			}
+		}
+		return take(line)
+	})
+	return rows, next, incomplete, err
+}
+
+// moment is one capture in the calendar.
+type moment struct {
+	At       time.Time
+	Class    string // of its status, for its colour: ok, moved, bad
+	Revisit  bool
+	Describe string
+}
+
+// maxMoments bounds the captures shown of one day.
+const maxMoments = 100
+
+type day struct {
+	Number  int // 0: a day of another month
+	Moments []moment
+	Count   int
+}
+
+type month struct {
+	Name string
+	Days []day
+}
+
+type year struct {
+	Year, Count int
+	Shown       bool
+}
+
+// calendar shows all captures of a page, one year at a time: the one wished for, or the last.
+func (s *Server) calendar(w http.ResponseWriter, r *http.Request, u weburl.URL, wish string) error {
+	content := struct {
+		page
+		URL         string
+		Count       int
+		First, Last time.Time
+		Years       []year
+		Months      []month
+		Weekdays    []string
+	}{page: page{wordsFor(r), u.String()}, URL: u.String()}
+	err := s.archive.Captures(u, func(e cdxj.Entry) bool {
+		if content.Count++; content.Count == 1 {
+			content.First = e.At
+		}
+		content.Last = e.At
+		if n := len(content.Years); n == 0 || content.Years[n-1].Year != e.At.Year() {
+			content.Years = append(content.Years, year{Year: e.At.Year()})
+		}
+		content.Years[len(content.Years)-1].Count++
+		return true
+	})
+	if err == nil && content.Count == 0 {
+		err = ErrNotArchived
+	}
+	if err != nil {
+		return err
+	}
+	shown := &content.Years[len(content.Years)-1]
+	for i := range content.Years {
+		if strconv.Itoa(content.Years[i].Year) == wish {
+			shown = &content.Years[i]
+		}
+	}
+	shown.Shown = true
+	var days [13][32]day
+	err = s.archive.Captures(u, func(e cdxj.Entry) bool {
+		if e.At.Year() == shown.Year {
+			d := &days[e.At.Month()][e.At.Day()]
+			if d.Count++; d.Count <= maxMoments {
+				d.Moments = append(d.Moments, content.moment(e))
+			}
+		}
+		return true
+	})
+	if err != nil {
+		return err
+	}
+	content.Weekdays = content.T["weekdays"]
+	for m := time.January; m <= time.December; m++ {
+		first := time.Date(shown.Year, m, 1, 0, 0, 0, 0, time.UTC)
+		grid := make([]day, (int(first.Weekday())+6)%7) // weeks begin on Monday
+		for d := 1; d <= first.AddDate(0, 1, -1).Day(); d++ {
+			days[m][d].Number = d
+			grid = append(grid, days[m][d])
+		}
+		content.Months = append(content.Months, month{content.T["months"][m-1], grid})
+	}
+	w.Header().Set("Link", links(r, u))
+	return s.show(w, r, http.StatusOK, "calendar.html", content)
+}
+
+func (p page) moment(e cdxj.Entry) moment {
+	m := moment{At: e.At, Revisit: e.Mime == cdxj.Revisit, Class: "ok"}
+	status := strconv.Itoa(e.Status)
+	switch {
+	case e.Status >= 400:
+		m.Class = "bad"
+	case e.Status >= 300 && e.Status != 304:
+		m.Class = "moved"
+	}
+	if e.Status == 0 {
+		status = ""
+	}
+	if m.Revisit {
+		m.Describe = strings.TrimSpace(p.Say("unchanged") + " " + status)
+	} else {
+		m.Describe = strings.TrimSpace(status + " " + e.Mime)
+	}
+	return m
+}
+
+// described is what the banner says of a capture.
+type described struct {
+	URL, At, Stamp        string
+	Previous, Next        string // stamps; empty at the ends
+	First, Last           string
+	Number, Count, Status int
+	Revisit               bool
+	Unchanged             string // since when, if the content is that of an earlier capture
+}
+
+func (s *Server) describePlace(u weburl.URL, p Place) described {
+	d := described{
+		URL: u.String(), At: p.At.UTC().Format("2006-01-02 15:04:05 UTC"), Stamp: cdxj.Stamp(p.At), First: cdxj.Stamp(p.First), Last: cdxj.Stamp(p.Last),
+		Number: p.Number, Count: p.Count, Status: p.Status, Revisit: p.Mime == cdxj.Revisit,
+	}
+	if !p.Previous.IsZero() {
+		d.Previous = cdxj.Stamp(p.Previous)
+	}
+	if !p.Next.IsZero() {
+		d.Next = cdxj.Stamp(p.Next)
+	}
+	if d.Revisit {
+		if c, err := s.archive.Read(p.Entry); err == nil {
+			if c.Original != nil {
+				d.Unchanged = c.Original.At.UTC().Format("2006-01-02 15:04:05 UTC")
+			}
+			c.Close()
+		}
+	}
+	return d
+}
+
+// describe answers the banner, whose frame went to another capture: GET /capture/TIME/URL.
+func (s *Server) describe(w http.ResponseWriter, r *http.Request) error {
+	target := strings.TrimPrefix(r.URL.EscapedPath(), "/capture/")
+	if r.URL.RawQuery != "" {
+		target += "?" + r.URL.RawQuery
+	}
+	stamp, raw, _ := strings.Cut(target, "/")
+	at, err := cdxj.ParseStamp(stamp)
+	if err != nil {
+		return &problem{http.StatusBadRequest, err}
+	}
+	u, err := parseTarget(raw)
+	if err != nil {
+		return err
+	}
+	p, err := s.archive.Closest(u, at)
+	if err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	return s.lost(json.NewEncoder(w).Encode(s.describePlace(u, p)), u)
+}
+
+// frame shows the banner, and below it the capture.
+func (s *Server) frame(w http.ResponseWriter, r *http.Request, u weburl.URL, p Place) error {
+	if strings.HasPrefix(r.Host, "localhost") {
+		redirect(w, "http://"+bannerHost(r)+r.URL.RequestURI(), http.StatusTemporaryRedirect)
+		return nil
+	}
+	s.memento(w.Header(), r, u, p)
+	return s.show(w, r, http.StatusOK, "frame.html", struct {
+		page
+		described
+		Host, Sandbox string
+	}{page{wordsFor(r), u.String()}, s.describePlace(u, p), captureHost(r), sandbox})
+}
+
+// fail says what went wrong.
+func (s *Server) fail(w http.ResponseWriter, r *http.Request, err error) {
+	status := http.StatusInternalServerError
+	var p *problem
+	switch {
+	case errors.As(err, &p):
+		status = p.status
+	case errors.Is(err, ErrNotArchived), errors.Is(err, ErrNoOriginal), errors.Is(err, fs.ErrNotExist):
+		status = http.StatusNotFound
+	default:
+		s.log.WithField("err", err).WithField("url", r.URL.String()).Error("a capture cannot be shown")
+	}
+	if r.Header.Get("Sec-Fetch-Dest") == "" && !strings.Contains(r.Header.Get("Accept"), "text/html") {
+		http.Error(w, err.Error(), status)
+		return
+	}
+	content := struct {
+		page
+		Title, Text string
+		Missing     bool
+	}{page: page{wordsFor(r), ""}, Text: err.Error()}
+	content.Title = fmt.Sprint(status)
+	if content.Missing = errors.Is(err, ErrNotArchived); content.Missing {
+		content.Title, content.Text = content.Say("missing"), content.Say("missing-why")
+	}
+	_ = s.show(w, r, status, "fail.html", content)
+}

@@ -1,0 +1,345 @@
+package replay
+
+import (
+	"bufio"
+	"bytes"
+	"io"
+	"regexp"
+	"strconv"
+	"strings"
+
+	"golang.org/x/net/html"
+	"golang.org/x/text/encoding"
+
+	"henro/messages/weburl"
+	"henro/slave/charset"
+)
+
+const (
+	maxToken  = 32 << 20 // of a tag or script held at once; what is longer passes as it is, to the end of the page
+	maxWide   = 64 << 20 // of a page in an encoding that is not written over ASCII
+	peekBytes = 16 << 10 // in which the encoding of a page is looked for
+	maxAttrs  = 256      // of a tag looked at
+	maxNested = 4        // pages within attributes and noscript; deeper ones pass as they are
+)
+
+// rewriter leads the links of one page back into the archive. It changes the bytes of URLs, of a few attributes that would keep the
+// page from being shown in a frame, and nothing else.
+type rewriter struct {
+	prefix   string // put before a URL: /web/TIMEmp_/
+	base     string // of the page's links
+	encoding string // its name
+	enc      encoding.Encoding
+	xml      bool
+	based    bool   // a base element was seen
+	insert   string // put behind the document type, or before the first element
+	nested   int    // within so many other pages
+}
+
+// link returns the place of a reference in the archive, or false for what is none: fragments, data:, javascript:.
+func (w *rewriter) link(ref string) (string, bool) {
+	ref = strings.TrimSpace(ref)
+	if ref == "" || ref[0] == '#' || strings.HasPrefix(ref, w.prefix) {
+		return "", false
+	}
+	href, err := weburl.HrefIn(ref, w.base, w.enc)
+	if err != nil {
+		return "", false
+	}
+	return w.prefix + href, true
+}
+
+// page copies a page, rewritten.
+func (w *rewriter) page(out *bufio.Writer, in io.Reader) error {
+	z := html.NewTokenizer(in)
+	z.SetMaxBuf(maxToken)
+	inStyle, inNoscript := false, false
+	for {
+		kind := z.Next()
+		raw := z.Raw()
+		switch kind {
+		case html.ErrorToken:
+			out.Write(raw)
+			if z.Err() == io.EOF {
+				return nil
+			}
+			if z.Err() != html.ErrBufferExceeded {
+				return z.Err()
+			}
+			out.Write(z.Buffered())
+			_, err := io.Copy(out, in)
+			return err
+		case html.DoctypeToken:
+			out.Write(raw)
+			out.WriteString(w.insert)
+			w.insert = ""
+		case html.StartTagToken, html.SelfClosingTagToken:
+			out.WriteString(w.insert)
+			w.insert = ""
+			if w.xml && kind == html.SelfClosingTagToken {
+				z.NextIsNotRawText()
+			}
+			raw = bytes.Clone(raw)
+			name, _ := z.TagName()
+			tag := string(name)
+			inStyle, inNoscript = tag == "style", tag == "noscript"
+			out.Write(w.tag(tag, raw))
+		case html.TextToken:
+			switch {
+			case inStyle:
+				out.Write(w.css(raw))
+			case inNoscript && w.nested < maxNested:
+				if err := w.within().page(out, bytes.NewReader(bytes.Clone(raw))); err != nil {
+					return err
+				}
+			default:
+				out.Write(raw)
+			}
+		default:
+			inStyle, inNoscript = false, false
+			out.Write(raw)
+		}
+	}
+}
+
+// within returns a rewriter of a page in this one.
+func (w *rewriter) within() *rewriter {
+	inner := *w
+	inner.nested++
+	return &inner
+}
+
+// attribute is one attribute of a tag, as positions in it.
+type attribute struct {
+	name, nameEnd   int
+	value, valueEnd int // 0, 0: it has none
+	quote           byte
+}
+
+// attributes finds the attributes of a whole tag, as the tokenizer of the HTML Standard does.
+func attributes(raw []byte) (all []attribute) {
+	blank := func(c byte) bool { return strings.IndexByte(" \t\r\n\f", c) >= 0 }
+	i := 1
+	for i < len(raw) && !blank(raw[i]) && raw[i] != '/' && raw[i] != '>' {
+		i++
+	}
+	for {
+		for i < len(raw) && (blank(raw[i]) || raw[i] == '/') {
+			i++
+		}
+		if i >= len(raw) || raw[i] == '>' || len(all) == maxAttrs {
+			return all
+		}
+		a := attribute{name: i}
+		for i++; i < len(raw) && !blank(raw[i]) && raw[i] != '/' && raw[i] != '>' && raw[i] != '='; i++ {
+		}
+		a.nameEnd = i
+		for i < len(raw) && blank(raw[i]) {
+			i++
+		}
+		if i < len(raw) && raw[i] == '=' {
+			for i++; i < len(raw) && blank(raw[i]); i++ {
+			}
+			switch {
+			case i >= len(raw) || raw[i] == '>':
+			case raw[i] == '"' || raw[i] == '\'':
+				a.quote = raw[i]
+				end := bytes.IndexByte(raw[i+1:], a.quote)
+				if end < 0 {
+					return all
+				}
+				a.value, a.valueEnd = i+1, i+1+end
+				i = a.valueEnd + 1
+			default:
+				a.value = i
+				for i < len(raw) && !blank(raw[i]) && raw[i] != '>' {
+					i++
+				}
+				a.valueEnd = i
+			}
+		}
+		all = append(all, a)
+	}
+}
+
+// tag rewrites one tag.
+func (w *rewriter) tag(tag string, raw []byte) []byte {
+	all := attributes(raw)
+	value := func(a attribute) string { return w.text(raw[a.value:a.valueEnd]) }
+	named := func(name string) string {
+		for _, a := range all {
+			if strings.EqualFold(string(raw[a.name:a.nameEnd]), name) {
+				return value(a)
+			}
+		}
+		return ""
+	}
+	var out []byte
+	done := 0 // bytes of raw copied
+	put := func(a attribute, s string) {
+		out = append(out, raw[done:a.value]...)
+		if a.quote == 0 {
+			out = append(out, '"')
+		}
+		out = escape(out, s)
+		if a.quote == 0 {
+			out = append(out, '"')
+		}
+		done = a.valueEnd
+	}
+	rename := func(a attribute) {
+		out = append(append(append(out, raw[done:a.name]...), "data-henro-"...), raw[a.name:a.nameEnd]...)
+		done = a.nameEnd
+	}
+	for _, a := range all {
+		name := strings.ToLower(string(raw[a.name:a.nameEnd]))
+		switch name {
+		case "integrity", "nonce", "ping", "csp", "attributionsrc": // of bytes that are changed, or that tell others
+			rename(a)
+			continue
+		}
+		if a.valueEnd == a.value {
+			continue
+		}
+		switch name {
+		case "href", "xlink:href", "src", "action", "formaction", "poster", "data", "background", "manifest", "lowsrc", "longdesc":
+			if tag == "base" && name == "href" && !w.based {
+				if href, err := weburl.HrefIn(strings.TrimSpace(value(a)), w.base, w.enc); err == nil {
+					put(a, w.prefix+href)
+					w.base, w.based = href, true
+				}
+				continue
+			}
+			if tag == "object" && name == "data" || name != "data" {
+				if to, ok := w.link(value(a)); ok {
+					put(a, to)
+				}
+			}
+		case "srcset", "imagesrcset":
+			put(a, w.srcset(value(a)))
+		case "style":
+			if style := raw[a.value:a.valueEnd]; bytes.ContainsRune(style, '(') {
+				put(a, string(w.css([]byte(value(a)))))
+			}
+		case "srcdoc":
+			var b bytes.Buffer
+			buffered := bufio.NewWriter(&b)
+			if w.nested < maxNested && w.within().page(buffered, strings.NewReader(value(a))) == nil && buffered.Flush() == nil {
+				put(a, b.String())
+			}
+		case "target":
+			put(a, "_self") // there is no other window
+		case "content":
+			switch strings.ToLower(strings.TrimSpace(named("http-equiv"))) {
+			case "refresh":
+				if m := refresh.FindStringSubmatchIndex(value(a)); m != nil {
+					v := value(a)
+					if to, ok := w.link(v[m[2]:m[3]]); ok {
+						put(a, v[:m[2]]+to+v[m[3]:])
+					}
+				}
+			case "content-security-policy", "content-security-policy-report-only", "x-dns-prefetch-control":
+				rename(a)
+			}
+		}
+	}
+	if done == 0 {
+		return raw
+	}
+	return append(out, raw[done:]...)
+}
+
+var refresh = regexp.MustCompile(`(?i)^[^;,]*[;,]\s*(?:url\s*=\s*)?['"]?([^'"]+)`)
+
+// escape writes what stands between quotes of either kind; other than ASCII is written as a number, which every encoding has.
+func escape(dst []byte, s string) []byte {
+	for _, r := range s {
+		switch {
+		case r == '&':
+			dst = append(dst, "&amp;"...)
+		case r == '<':
+			dst = append(dst, "&lt;"...)
+		case r == '"' || r == '\'' || r >= 0x80:
+			dst = append(strconv.AppendInt(append(dst, "&#"...), int64(r), 10), ';')
+		default:
+			dst = append(dst, byte(r))
+		}
+	}
+	return dst
+}
+
+// text is the value of an attribute: its encoding and its entities taken off.
+func (w *rewriter) text(raw []byte) string {
+	decoded, err := charset.Decode(raw, w.encoding)
+	if err != nil {
+		decoded = raw
+	}
+	return html.UnescapeString(string(decoded))
+}
+
+// srcset rewrites a list of pictures: URLs, each with a width or density behind it, divided by commas.
+func (w *rewriter) srcset(list string) string {
+	var b strings.Builder
+	for list != "" {
+		rest := strings.TrimLeft(list, " \t\r\n\f,")
+		b.WriteString(list[:len(list)-len(rest)])
+		url := rest
+		if i := strings.IndexAny(rest, " \t\r\n\f"); i >= 0 {
+			url = rest[:i]
+		}
+		bare := strings.TrimRight(url, ",")
+		if to, ok := w.link(bare); ok {
+			b.WriteString(to)
+		} else {
+			b.WriteString(bare)
+		}
+		b.WriteString(url[len(bare):])
+		list = rest[len(url):]
+		if bare == url { // its descriptor ends at the next comma outside of parentheses
+			end, depth := len(list), 0
+			for i := range len(list) {
+				if list[i] == '(' {
+					depth++
+				} else if list[i] == ')' {
+					depth--
+				} else if list[i] == ',' && depth <= 0 {
+					end = i
+					break
+				}
+			}
+			b.WriteString(list[:end])
+			list = list[end:]
+		}
+	}
+	return b.String()
+}
+
+// references are the places of URLs in a style sheet. Comments stand first, so that nothing in them is found.
+var references = regexp.MustCompile(`(?is)/\*.*?(?:\*/|\z)|\burl\(\s*(?:"([^"\n]*)"|'([^'\n]*)'|([^\s"'()]*))\s*\)|@import\s*(?:"([^"\n]*)"|'([^'\n]*)')`)
+
+// css rewrites a style sheet.
+func (w *rewriter) css(sheet []byte) []byte {
+	var out []byte
+	done := 0
+	for _, m := range references.FindAllSubmatchIndex(sheet, -1) {
+		for i := 2; i < len(m); i += 2 {
+			if m[i] < 0 {
+				continue
+			}
+			decoded, err := charset.Decode(sheet[m[i]:m[i+1]], w.encoding)
+			if err != nil {
+				continue
+			}
+			if to, ok := w.link(string(decoded)); ok {
+				out = append(append(out, sheet[done:m[i]]...), cssEscaper.Replace(to)...)
+				done = m[i+1]
+			}
+		}
+	}
+	if done == 0 {
+		return sheet
+	}
+	return append(out, sheet[done:]...)
+}
+
+var cssEscaper = strings.NewReplacer(`"`, "%22", "'", "%27", "(", "%28", ")", "%29", `\`, "%5C", " ", "%20")

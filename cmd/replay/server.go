@@ -1,0 +1,381 @@
+package replay
+
+import (
+	"bufio"
+	"context"
+	"crypto/sha256"
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/netip"
+	"net/url"
+	"strings"
+	"time"
+
+	"github.com/sirupsen/logrus"
+	"golang.org/x/sync/errgroup"
+
+	"henro/messages/weburl"
+	"henro/slave/charset"
+	"henro/store/cdxj"
+)
+
+// Options say how an archive is shown.
+type Options struct {
+	// NoScripts keeps the scripts of captures from running. Default off: pages that build themselves would stay empty.
+	NoScripts bool
+	// RefreshEvery is how often files finished meanwhile are looked for. Default 30 s: a crawl finishes one in minutes.
+	RefreshEvery time.Duration
+}
+
+// DefaultOptions returns the defaults.
+func DefaultOptions() Options { return Options{RefreshEvery: 30 * time.Second} }
+
+// Server shows an archive.
+type Server struct {
+	archive *Archive
+	o       Options
+	log     *logrus.Entry
+}
+
+// NewServer returns a Server of an archive.
+func NewServer(a *Archive, o Options, log *logrus.Entry) *Server {
+	return &Server{archive: a, o: o, log: log}
+}
+
+// Serve answers browsers on some listeners, as a proxy on others, until the context ends, and looks for new files meanwhile.
+func (s *Server) Serve(ctx context.Context, browsers, proxies []net.Listener) error {
+	group, inner := errgroup.WithContext(ctx)
+	serve := func(handler http.Handler, listeners []net.Listener) {
+		server := &http.Server{Handler: handler, ReadHeaderTimeout: 5 * time.Second, IdleTimeout: time.Minute}
+		for _, l := range listeners {
+			group.Go(func() error {
+				if err := server.Serve(l); !errors.Is(err, http.ErrServerClosed) {
+					return fmt.Errorf("answer HTTP: %w", err)
+				}
+				return nil
+			})
+		}
+		group.Go(func() error {
+			<-inner.Done()
+			shutdown, cancel := context.WithTimeout(context.WithoutCancel(ctx), 2*time.Second)
+			defer cancel()
+			if server.Shutdown(shutdown) != nil {
+				server.Close()
+			}
+			return nil
+		})
+	}
+	serve(s, browsers)
+	serve(http.HandlerFunc(s.proxy), proxies)
+	group.Go(func() error {
+		tick := time.NewTicker(s.o.RefreshEvery)
+		defer tick.Stop()
+		for {
+			select {
+			case <-tick.C:
+				if err := s.archive.Refresh(); err != nil {
+					s.log.WithField("err", err).Warn("new files of the archive are not shown")
+				}
+			case <-inner.Done():
+				return nil
+			}
+		}
+	})
+	return group.Wait()
+}
+
+// isOurs reports whether a Host header names this machine. Others come from a name that was made to point here.
+func isOurs(host string) bool {
+	name, _, err := net.SplitHostPort(host)
+	if err != nil {
+		name = host
+	}
+	ip, err := netip.ParseAddr(strings.Trim(name, "[]"))
+	return name == "localhost" || err == nil && ip.IsLoopback()
+}
+
+// captureHost is the host under which captures live: localhost, with the port of the request. The banner has the other name.
+func captureHost(r *http.Request) string { return withPort("localhost", r) }
+
+func bannerHost(r *http.Request) string {
+	if strings.HasPrefix(r.Host, "localhost") {
+		return withPort("127.0.0.1", r)
+	}
+	return r.Host
+}
+
+func withPort(name string, r *http.Request) string {
+	if _, port, err := net.SplitHostPort(r.Host); err == nil {
+		return net.JoinHostPort(name, port)
+	}
+	return name
+}
+
+// ServeHTTP is the table of contents.
+func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	switch {
+	case !isOurs(r.Host):
+		http.Error(w, "this archive is shown to this machine only: open it as 127.0.0.1", http.StatusForbidden)
+		return
+	case r.Method != http.MethodGet && r.Method != http.MethodHead:
+		w.Header().Set("Allow", "GET, HEAD")
+		http.Error(w, "an archive only answers GET: what was sent with forms is not in it", http.StatusMethodNotAllowed)
+		return
+	case r.Header.Get("Service-Worker") != "":
+		http.Error(w, "a service worker would outlive the capture", http.StatusForbidden)
+		return
+	}
+	w.Header().Set("Referrer-Policy", "same-origin")
+	w.Header().Set("X-DNS-Prefetch-Control", "off")
+	// Not the mux of the library: it would clean the double slash out of http://.
+	target := r.URL.EscapedPath()
+	if r.URL.RawQuery != "" {
+		target += "?" + r.URL.RawQuery
+	}
+	var err error
+	if rest, ok := strings.CutPrefix(target, "/web/"); ok {
+		err = s.web(w, r, rest)
+	} else if rest, ok := strings.CutPrefix(target, "/timegate/"); ok {
+		err = s.timegate(w, r, rest)
+	} else if rest, ok := strings.CutPrefix(target, "/timemap/link/"); ok {
+		err = s.timemap(w, r, rest)
+	} else if back := referred(r); back != "" {
+		redirect(w, back+target, http.StatusTemporaryRedirect)
+	} else if strings.HasPrefix(r.Host, "localhost") && !strings.HasPrefix(target, "/static/") {
+		redirect(w, "http://"+bannerHost(r)+target, http.StatusTemporaryRedirect)
+	} else {
+		err = s.interior(w, r)
+	}
+	if err != nil {
+		s.fail(w, r, err)
+	}
+}
+
+// redirect is http.Redirect, which would clean the double slash out of http://.
+func redirect(w http.ResponseWriter, to string, status int) {
+	w.Header().Set("Location", to)
+	w.WriteHeader(status)
+}
+
+// referred is where a path without a host belongs that a script of a capture asks for, or "" if it is no capture that asks.
+func referred(r *http.Request) string {
+	from, err := url.Parse(r.Referer())
+	if err != nil || from.Host != r.Host || from.Host != captureHost(r) {
+		return ""
+	}
+	rest, ok := strings.CutPrefix(from.EscapedPath(), "/web/")
+	stamp, page, ok2 := strings.Cut(rest, "/")
+	if !ok || !ok2 {
+		return ""
+	}
+	u, err := parseTarget(page)
+	if err != nil {
+		return ""
+	}
+	return "/web/" + stamp + "/" + u.Host()
+}
+
+// parseTarget reads the URL at the end of one of our paths. Clients may have cleaned its double slash away.
+func parseTarget(raw string) (weburl.URL, error) {
+	for _, scheme := range []string{"http:/", "https:/"} {
+		if rest, ok := strings.CutPrefix(raw, scheme); ok && !strings.HasPrefix(rest, "/") {
+			raw = scheme + "/" + rest
+		}
+	}
+	u, err := weburl.ParseTyped(raw)
+	if err != nil {
+		return u, &problem{http.StatusBadRequest, err}
+	}
+	return u, nil
+}
+
+// problem is an error with the status it is answered by.
+type problem struct {
+	status int
+	error
+}
+
+// web answers /web/TIME/URL in its forms.
+func (s *Server) web(w http.ResponseWriter, r *http.Request, rest string) error {
+	stamp, raw, ok := strings.Cut(rest, "/")
+	if !ok || strings.Trim(stamp, "0123456789*") != "" && !strings.HasSuffix(stamp, "_") {
+		stamp, raw = "*", rest // /web/URL
+	}
+	u, err := parseTarget(raw)
+	if err != nil {
+		return err
+	}
+	if year, ok := strings.CutSuffix(stamp, "*"); ok {
+		return s.calendar(w, r, u, year)
+	}
+	digits := strings.TrimRight(stamp, "abcdefghijklmnopqrstuvwxyz_")
+	at, err := cdxj.ParseStamp(digits)
+	if err != nil {
+		return &problem{http.StatusBadRequest, err}
+	}
+	p, err := s.archive.Closest(u, at)
+	if err != nil {
+		return err
+	}
+	switch form := stamp[len(digits):]; {
+	case form == "id_":
+		return s.capture(w, r, u, p, true)
+	case form == "":
+		if digits != cdxj.Stamp(p.At) {
+			redirect(w, "/web/"+cdxj.Stamp(p.At)+"/"+u.String(), http.StatusFound)
+			return nil
+		}
+		return s.frame(w, r, u, p)
+	case r.Header.Get("Sec-Fetch-Dest") == "document":
+		redirect(w, "http://"+bannerHost(r)+"/web/"+cdxj.Stamp(p.At)+"/"+u.String(), http.StatusFound)
+		return nil
+	default: // mp_, and what others call styles, scripts and pictures: cs_, js_, im_
+		return s.capture(w, r, u, p, false)
+	}
+}
+
+// sandbox is what a capture may do: no windows, no leaving its frame.
+const sandbox = "allow-scripts allow-same-origin allow-forms"
+
+// policy is the content security policy of captures.
+func (s *Server) policy(r *http.Request) string {
+	host := bannerHost(r)
+	scripts := "'self' 'unsafe-inline' 'unsafe-eval' data: blob:"
+	if s.o.NoScripts {
+		sum := sha256.Sum256([]byte(reporter))
+		scripts = "'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) + "'"
+	}
+	return "default-src 'self' data: blob: 'unsafe-inline'; script-src " + scripts + "; object-src 'self'; connect-src 'self' data: blob:; " +
+		"base-uri 'self'; form-action 'self'; frame-ancestors 'self' http://" + host + "; webrtc 'block'; sandbox " + sandbox
+}
+
+// plain are the fields of a captured answer that are given on as they are; the others are renamed, so that they can be read but
+// do not act: they would set cookies, close connections, or forbid what shows the capture.
+var plain = map[string]bool{
+	"content-type": true, "content-language": true, "content-disposition": true, "last-modified": true, "content-encoding": true,
+	"content-range": true, "accept-ranges": false,
+}
+
+// capture answers with what a capture holds.
+func (s *Server) capture(w http.ResponseWriter, r *http.Request, u weburl.URL, p Place, raw bool) error {
+	c, err := s.archive.Read(p.Entry)
+	if err != nil {
+		return err
+	}
+	defer c.Close()
+	h := w.Header()
+	s.memento(h, r, u, p)
+	h.Set("Content-Security-Policy", s.policy(r))
+	h.Set("Content-Location", "/web/"+cdxj.Stamp(p.At)+"mp_/"+p.URL)
+	h.Set("Cache-Control", "no-cache") // another crawl may be shown at this address next
+	for _, f := range c.Header {
+		name := strings.ToLower(f.Name)
+		switch {
+		case name == "content-length" || name == "transfer-encoding":
+		case name == "location" && raw:
+			h.Add("X-Archive-Orig-Location", f.Value)
+		case name == "location":
+			if to, err := weburl.Href(f.Value, u.String()); err == nil {
+				h.Set("Location", "/web/"+cdxj.Stamp(p.At)+"mp_/"+to)
+			}
+		case plain[name]:
+			h.Add(f.Name, f.Value)
+		case validField(f.Name):
+			h.Add("X-Archive-Orig-"+f.Name, f.Value)
+		}
+	}
+	status := c.Status
+	if status < 200 || status > 599 {
+		status = http.StatusOK
+	}
+	if raw && status >= 300 && status < 400 {
+		status = http.StatusOK // it is the answer that is looked at
+	}
+	media, _, _ := strings.Cut(strings.ToLower(h.Get("Content-Type")), ";")
+	media = strings.TrimSpace(media)
+	isPage := media == "text/html" || media == "application/xhtml+xml" || media == "image/svg+xml" || media == ""
+	if raw || !isPage && media != "text/css" {
+		w.WriteHeader(status)
+		if r.Method == http.MethodGet {
+			_, err = io.Copy(w, c.Body)
+		}
+		return s.lost(err, u)
+	}
+	body, err := uncoded(c.Body, h.Get("Content-Encoding"))
+	if err != nil {
+		return err
+	}
+	h.Del("Content-Encoding")
+	in := bufio.NewReaderSize(body, peekBytes)
+	begin, err := in.Peek(peekBytes)
+	if media == "" {
+		if media = http.DetectContentType(begin); !strings.HasPrefix(media, "text/html") {
+			w.WriteHeader(status)
+			_, err = io.Copy(w, in)
+			return s.lost(err, u)
+		}
+		media = "text/html"
+	}
+	rw := &rewriter{prefix: "/web/" + cdxj.Stamp(p.At) + "mp_/", base: u.String(), xml: media != "text/html"}
+	rw.encoding, _ = charset.Detect(h.Get("Content-Type"), begin)
+	rw.enc = charset.Encoding(rw.encoding)
+	var page io.Reader = in
+	if isWide(rw.encoding) {
+		text, err := io.ReadAll(io.LimitReader(in, maxWide))
+		if err != nil && len(text) == 0 {
+			return err
+		}
+		if text, err = charset.Decode(text, rw.encoding); err != nil {
+			return err
+		}
+		page, rw.encoding = strings.NewReader(string(text)), "utf-8"
+		h.Set("Content-Type", media+"; charset=utf-8")
+	} else if charset.Parameter(h.Get("Content-Type")) == "" && media == "text/html" {
+		h.Set("Content-Type", media+"; charset="+rw.encoding) // as the crawler understood it
+	}
+	w.WriteHeader(status)
+	if r.Method == http.MethodHead {
+		return nil
+	}
+	out := bufio.NewWriterSize(w, 32<<10)
+	switch media {
+	case "text/css":
+		var sheet []byte
+		if sheet, err = io.ReadAll(io.LimitReader(page, maxToken)); err == nil {
+			out.Write(rw.css(sheet))
+			_, err = io.Copy(out, page)
+		}
+	case "text/html":
+		rw.insert = "<script>" + reporter + "</script>"
+		err = rw.page(out, page)
+	default:
+		err = rw.page(out, page)
+	}
+	return s.lost(errors.Join(err, out.Flush()), u)
+}
+
+// reporter tells the banner where the frame is, and takes away the one thing that asks other machines whatever the policy says. It is
+// the only thing put into a capture, behind the document type, and takes itself away again.
+const reporter = `if(parent!==self)parent.postMessage({henro:location.pathname+location.search},"*");` +
+	`for(let n of["RTCPeerConnection","webkitRTCPeerConnection"])try{delete self[n]}catch(e){}document.currentScript.remove()`
+
+// isWide reports whether an encoding puts other things than ASCII under the bytes of ASCII, so that tags cannot be found in it.
+func isWide(encoding string) bool {
+	return strings.HasPrefix(encoding, "utf-16") || strings.HasPrefix(encoding, "utf-32") || encoding == "iso-2022-jp"
+}
+
+// lost logs what went wrong when the answer had begun.
+func (s *Server) lost(err error, u weburl.URL) error {
+	if err != nil {
+		s.log.WithFields(logrus.Fields{"url": u.String(), "err": err}).Warn("a capture was not shown to its end")
+	}
+	return nil
+}
+
+func validField(name string) bool {
+	return name != "" && strings.Trim(name, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_") == ""
+}

@@ -1,0 +1,291 @@
+package replay
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/klauspost/compress/gzip"
+	"github.com/sirupsen/logrus"
+	"golang.org/x/text/encoding/japanese"
+
+	"henro/store/warc"
+)
+
+var noon = time.Date(2026, 3, 14, 12, 0, 0, 0, time.UTC)
+
+// archived is an archive of docs.test: a page that changed once and was unchanged twice, and one of each kind of answer.
+func archived(t *testing.T, compression warc.Compression) *Server {
+	t.Helper()
+	dir := t.TempDir()
+	b, err := warc.NewBuilder(warc.Options{Compression: compression, Level: 3})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var data []byte
+	put := func(day int, path, head, body string, earlier *warc.Earlier) {
+		x := &warc.Exchange{
+			URI: "http://docs.test" + path, At: noon.AddDate(0, 0, day), Request: []byte("GET / HTTP/1.1\r\n\r\n"),
+			Head: []byte("HTTP/1.1 " + head + "\r\n\r\n"), Body: []byte(body), Earlier: earlier,
+		}
+		data, _ = b.AppendExchange(data, x)
+	}
+	const html = "200 OK\r\nContent-Type: text/html"
+	first := `<!DOCTYPE html><title>One</title><a href="/other">other</a>` + strings.Repeat(" ", warc.MinIdentical)
+	put(0, "/", html, first, nil)
+	put(1, "/", html+"\r\nX-Visit: second", first, &warc.Earlier{URI: "http://docs.test/", At: noon})
+	put(2, "/", "304 Not Modified\r\nETag: x", "", &warc.Earlier{URI: "http://docs.test/", At: noon, NotModified: true, Digest: warc.Sum([]byte(first))})
+	put(400, "/", html, "<!DOCTYPE html><title>Two</title>", nil)
+	put(3, "/gone", "404 Not Found\r\nContent-Type: text/plain", "not here", nil)
+	put(3, "/moved", "301 Moved\r\nLocation: /other?x=1\r\nSet-Cookie: a=b", "", nil)
+	put(3, "/a.css", "200 OK\r\nContent-Type: text/css", "a{background:url(b.png)}", nil)
+	put(3, "/lost", html, strings.Repeat("x", warc.MinIdentical), &warc.Earlier{URI: "http://docs.test/never", At: noon})
+	var zipped bytes.Buffer
+	z := gzip.NewWriter(&zipped)
+	io.WriteString(z, `<img src=/zip.png>`)
+	z.Close()
+	put(3, "/zip", html+"\r\nContent-Encoding: gzip\r\nX-Frame-Options: DENY", zipped.String(), nil)
+	sjis, _ := japanese.ShiftJIS.NewEncoder().String(`<meta charset=shift_jis><a href="/">表示</a>`)
+	put(3, "/sjis", html, sjis, nil)
+	jis, _ := japanese.ISO2022JP.NewEncoder().String(`<meta charset=iso-2022-jp><a href="/">表示</a>`)
+	put(3, "/jis", html, jis, nil)
+	data = b.Append(data, &warc.Record{Type: warc.Resource, Date: noon, TargetURI: "http://docs.test/resource", ContentType: "text/plain", Head: []byte("by itself")})
+	if err := os.WriteFile(filepath.Join(dir, "a"+compression.Suffix()), data, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	a, err := Open(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { a.Close() })
+	log := logrus.New()
+	log.SetOutput(io.Discard)
+	return NewServer(a, DefaultOptions(), logrus.NewEntry(log))
+}
+
+func ask(s http.Handler, target string, fields ...string) *httptest.ResponseRecorder {
+	r := httptest.NewRequest(http.MethodGet, target, nil)
+	r.Host = "127.0.0.1:8090"
+	for i := 0; i < len(fields); i += 2 {
+		if r.Header.Set(fields[i], fields[i+1]); fields[i] == "Host" {
+			r.Host = fields[i+1]
+		}
+	}
+	w := httptest.NewRecorder()
+	s.ServeHTTP(w, r)
+	return w
+}
+
+func TestCapturesAreShownAsTheyWere(t *testing.T) {
+	for _, compression := range []warc.Compression{warc.Gzip, warc.Zstd, warc.None} {
+		s := archived(t, compression)
+		for sentence, c := range map[string]struct {
+			target   string
+			status   int
+			contains string
+			fields   []string // name and part of the value
+		}{
+			"a page":                           {"/web/20260314120000mp_/http://docs.test/", 200, `href="/web/20260314120000mp_/http://docs.test/other"`, []string{"Memento-Datetime", "Sat, 14 Mar 2026 12:00:00 GMT"}},
+			"a script behind the type alone":   {"/web/20260314120000mp_/http://docs.test/", 200, "<!DOCTYPE html><script>", []string{"Content-Security-Policy", "sandbox"}},
+			"byte for byte":                    {"/web/20260314120000id_/http://docs.test/", 200, `<!DOCTYPE html><title>One</title><a href="/other">other</a>`, []string{"Content-Type", "text/html"}},
+			"identical content, its own head":  {"/web/20260315120000mp_/http://docs.test/", 200, "<title>One", []string{"X-Archive-Orig-X-Visit", "second", "Memento-Datetime", "15 Mar"}},
+			"not modified":                     {"/web/20260316120000mp_/http://docs.test/", 200, "<title>One", []string{"Memento-Datetime", "16 Mar"}},
+			"changed":                          {"/web/2028mp_/http://docs.test/", 200, "<title>Two", []string{"Content-Location", "/web/20270418120000mp_/"}},
+			"an error":                         {"/web/2026mp_/http://docs.test/gone", 404, "not here", nil},
+			"a redirect":                       {"/web/2026mp_/http://docs.test/moved", 301, "", []string{"Location", "/web/20260317120000mp_/http://docs.test/other?x=1"}},
+			"a cookie":                         {"/web/2026mp_/http://docs.test/moved", 301, "", []string{"X-Archive-Orig-Set-Cookie", "a=b", "Set-Cookie", ""}},
+			"a style sheet":                    {"/web/2026cs_/http://docs.test/a.css", 200, "url(/web/20260317120000mp_/http://docs.test/b.png)", nil},
+			"a coded page":                     {"/web/2026mp_/http://docs.test/zip", 200, `<img src="/web/20260317120000mp_/http://docs.test/zip.png">`, []string{"Content-Encoding", "", "X-Frame-Options", ""}},
+			"a coded page byte for byte":       {"/web/2026id_/http://docs.test/zip", 200, "\x1f\x8b", []string{"Content-Encoding", "gzip"}},
+			"an encoding over ASCII":           {"/web/2026mp_/http://docs.test/sjis", 200, "\x95\\\x8e\xa6", []string{"Content-Type", "charset=shift_jis"}},
+			"an encoding beside ASCII":         {"/web/2026mp_/http://docs.test/jis", 200, "表示", []string{"Content-Type", "charset=utf-8"}},
+			"a resource":                       {"/web/2026mp_/http://docs.test/resource", 200, "by itself", nil},
+			"a revisit of nothing":             {"/web/2026mp_/http://docs.test/lost", 404, "not in this archive", nil},
+			"nothing":                          {"/web/2026mp_/http://docs.test/never", 404, "not in this archive", nil},
+			"a slash cleaned away":             {"/web/2026mp_/http:/docs.test/gone", 404, "not here", nil},
+			"no scheme":                        {"/web/2026mp_/docs.test/gone", 404, "not here", nil},
+			"no URL":                           {"/web/2026mp_/ftp://docs.test/", 400, "", nil},
+			"no time":                          {"/web/20261mp_/http://docs.test/", 400, "", nil},
+			"the frame, at the right time":     {"/web/2026/http://docs.test/", 302, "", []string{"Location", "/web/20260314120000/http://docs.test/"}},
+			"the frame":                        {"/web/20260315120000/http://docs.test/", 200, `sandbox="allow-scripts allow-same-origin allow-forms" src="http://localhost:8090/web/20260315120000mp_/http://docs.test/"`, []string{"Content-Security-Policy", "frame-src http://localhost:8090"}},
+			"the frame of a revisit":           {"/web/20260315120000/http://docs.test/", 200, `<span id="since">2026-03-14 12:00:00 UTC</span>`, nil},
+			"the calendar":                     {"/web/*/http://docs.test/", 200, `href="/web/20270418120000/http://docs.test/"`, nil},
+			"the calendar of a year":           {"/web/2026*/http://docs.test/", 200, `href="/web/20260315120000/http://docs.test/"`, nil},
+			"sites":                            {"/", 200, `href="/web/*/http://docs.test/"`, nil},
+			"a search below":                   {"/?q=docs.test/mov", 200, `href="/web/*/http://docs.test/moved"`, nil},
+			"a search for words":               {"/?q=css", 200, `href="/web/*/http://docs.test/a.css"`, nil},
+			"in Japanese":                      {"/", 200, "サイト一覧", []string{"Vary", "Accept-Language"}},
+			"the banner asks":                  {"/capture/20260315120000/http://docs.test/", 200, `"Number":2,"Count":4`, nil},
+			"a path of a script that is there": {"/api/x", 307, "", []string{"Location", "/web/20260314120000mp_/http://docs.test/api/x"}},
+		} {
+			fields := []string{"Accept-Language", "en"}
+			if sentence == "in Japanese" {
+				fields[1] = "ja,en;q=0.5"
+			}
+			if c.status == 307 {
+				fields = append(fields, "Host", "localhost:8090", "Referer", "http://localhost:8090/web/20260314120000mp_/http://docs.test/dir/page?x")
+			}
+			w := ask(s, c.target, fields...)
+			if w.Code != c.status || !strings.Contains(w.Body.String(), c.contains) {
+				t.Errorf("%s: %d %.2000s, want %d with %s", sentence, w.Code, w.Body, c.status, c.contains)
+			}
+			for i := 0; i < len(c.fields); i += 2 {
+				if got := w.Header().Get(c.fields[i]); !strings.Contains(got, c.fields[i+1]) || c.fields[i+1] == "" && got != "" {
+					t.Errorf("%s: %s is %q, want %q", sentence, c.fields[i], got, c.fields[i+1])
+				}
+			}
+		}
+	}
+}
+
+func TestOnlyThisMachineIsAnswered(t *testing.T) {
+	s := archived(t, warc.Gzip)
+	for sentence, c := range map[string]struct {
+		target string
+		status int
+		fields []string
+	}{
+		"a name that was made to point here": {"/", 403, []string{"Host", "evil.test:8090"}},
+		"::1":                                {"/", 200, []string{"Host", "[::1]:8090"}},
+		"our pages under the captures' name": {"/", 307, []string{"Host", "localhost:8090"}},
+		"a service worker":                   {"/web/2026mp_/http://docs.test/", 403, []string{"Service-Worker", "script"}},
+		"a capture without its frame":        {"/web/2026mp_/http://docs.test/", 302, []string{"Sec-Fetch-Dest", "document"}},
+		"a capture in its frame":             {"/web/2026mp_/http://docs.test/", 200, []string{"Sec-Fetch-Dest", "iframe"}},
+	} {
+		if w := ask(s, c.target, c.fields...); w.Code != c.status {
+			t.Errorf("%s: %d, want %d", sentence, w.Code, c.status)
+		}
+	}
+	r := httptest.NewRequest(http.MethodPost, "/web/2026mp_/http://docs.test/", nil)
+	r.Host = "localhost"
+	w := httptest.NewRecorder()
+	if s.ServeHTTP(w, r); w.Code != http.StatusMethodNotAllowed {
+		t.Errorf("a form is answered with %d", w.Code)
+	}
+}
+
+func TestTimeTravelByRFC7089(t *testing.T) {
+	s := archived(t, warc.Gzip)
+	for wish, want := range map[string]string{
+		"":                              "20270418120000",
+		"Thu, 31 May 2007 20:35:00 GMT": "20260314120000",
+		"Sun, 15 Mar 2026 13:00:00 GMT": "20260315120000",
+		"Tue, 01 Sep 2026 00:00:00 GMT": "20260316120000",
+	} {
+		var fields []string
+		if wish != "" {
+			fields = []string{"Accept-Datetime", wish}
+		}
+		w := ask(s, "/timegate/http://docs.test/", fields...)
+		if to := "http://127.0.0.1:8090/web/" + want + "mp_/http://docs.test/"; w.Code != 302 || w.Header().Get("Location") != to || w.Header().Get("Vary") != "accept-datetime" {
+			t.Errorf("%q: %d %v, want %s", wish, w.Code, w.Header(), to)
+		}
+		link := w.Header().Get("Link")
+		for _, rel := range []string{`<http://docs.test/>; rel="original"`, `rel="timegate"`, `rel="timemap"`, `rel="first memento"`, `rel="last memento"`} {
+			if !strings.Contains(link, rel) {
+				t.Errorf("%q: no %s in %s", wish, rel, link)
+			}
+		}
+	}
+	if w := ask(s, "/timegate/http://docs.test/", "Accept-Datetime", "yesterday"); w.Code != 400 {
+		t.Errorf("a date that is none: %d", w.Code)
+	}
+	if w := ask(s, "/timegate/http://docs.test/never"); w.Code != 404 {
+		t.Errorf("a page that is not there: %d", w.Code)
+	}
+	w := ask(s, "/timemap/link/http://docs.test/")
+	mementos := regexp.MustCompile(`(?m)^<(\S+)>; rel="([a-z ]*memento)"; datetime="([^"]+)",?$`).FindAllStringSubmatch(w.Body.String(), -1)
+	if w.Header().Get("Content-Type") != "application/link-format" || len(mementos) != 4 {
+		t.Fatalf("%v\n%s", w.Header(), w.Body)
+	}
+	for i, m := range mementos {
+		if rel := []string{"first memento", "memento", "memento", "last memento"}[i]; m[2] != rel {
+			t.Errorf("memento %d is %q", i, m[2])
+		}
+		if got := ask(s, strings.TrimPrefix(m[1], "http://127.0.0.1:8090")); got.Code != 200 || got.Header().Get("Memento-Datetime") != m[3] {
+			t.Errorf("%s: %d %v", m[1], got.Code, got.Header())
+		}
+	}
+}
+
+func TestTheProxyChangesNothing(t *testing.T) {
+	s := archived(t, warc.Gzip)
+	proxy := http.HandlerFunc(s.proxy)
+	for sentence, c := range map[string]struct {
+		url, contains string
+		status        int
+	}{
+		"a page":              {"http://docs.test/", "<!DOCTYPE html><title>One</title><a href=\"/other\">", 200},
+		"a page of another":   {"http://never.test/", "not in this archive", 404},
+		"an error":            {"http://docs.test/gone", "not here", 404},
+		"coded as it was":     {"http://docs.test/zip", "\x1f\x8b", 200},
+		"https as well":       {"https://docs.test/gone", "not here", 404},
+		"nothing but a proxy": {"/", "curl --proxy", 400},
+	} {
+		w := ask(proxy, c.url, "Accept-Datetime", "Sun, 15 Mar 2026 13:00:00 GMT")
+		if w.Code != c.status || !strings.Contains(w.Body.String(), c.contains) {
+			t.Errorf("%s: %d %.200s", sentence, w.Code, w.Body)
+		}
+	}
+}
+
+func TestManySitesAndPagesAreListedPieceByPiece(t *testing.T) {
+	dir := t.TempDir()
+	b, err := warc.NewBuilder(warc.DefaultOptions())
+	if err != nil {
+		t.Fatal(err)
+	}
+	var data []byte
+	for i := range 250 {
+		for _, uri := range []string{fmt.Sprintf("http://h%03d.test/a", i), fmt.Sprintf("http://one.test/p%03d", i)} {
+			data = b.Append(data, &warc.Record{Type: warc.Resource, Date: noon, TargetURI: uri, ContentType: "text/plain"})
+		}
+	}
+	data = b.Append(data, &warc.Record{Type: warc.Resource, Date: noon, TargetURI: "dns:h000.test", ContentType: "text/dns"})
+	if err := os.WriteFile(filepath.Join(dir, "a.warc.gz"), data, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	a, err := Open(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer a.Close()
+	s := NewServer(a, DefaultOptions(), logrus.NewEntry(logrus.New()))
+	count := func(list func(after string) ([]row, string, error)) int {
+		seen := map[string]bool{}
+		for after, pages := "", 0; pages < 10; pages++ {
+			rows, next, err := list(after)
+			if err != nil || len(rows) > listed {
+				t.Fatal(len(rows), err)
+			}
+			for _, r := range rows {
+				seen[r.Name] = true
+			}
+			if next == "" {
+				return len(seen)
+			}
+			after = next
+		}
+		return -1
+	}
+	if n := count(s.sites); n != 251 {
+		t.Errorf("%d sites, want 251", n)
+	}
+	for query, want := range map[string]int{"one.test": 250, "http://one.test/p1": 100, "p24": 10} {
+		n := count(func(after string) ([]row, string, error) {
+			rows, next, _, err := s.search(query, after)
+			return rows, next, err
+		})
+		if n != want {
+			t.Errorf("%s: %d pages, want %d", query, n, want)
+		}
+	}
+}

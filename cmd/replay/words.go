@@ -1,0 +1,58 @@
+package replay
+
+import (
+	"net/http"
+	"strings"
+)
+
+// words are those of our own pages in one language.
+type words struct {
+	Lang string
+	T    map[string][]string
+}
+
+// Say returns the words for a thing.
+func (w words) Say(key string) string {
+	if t := w.T[key]; len(t) > 0 {
+		return t[0]
+	}
+	return key
+}
+
+// wordsFor chooses Japanese or English, as the browser prefers.
+func wordsFor(r *http.Request) words {
+	for part := range strings.SplitSeq(r.Header.Get("Accept-Language"), ",") {
+		tag, _, _ := strings.Cut(strings.TrimSpace(part), ";")
+		switch primary, _, _ := strings.Cut(strings.ToLower(tag), "-"); primary {
+		case "ja":
+			return words{"ja", inJapanese}
+		case "en":
+			return words{"en", inEnglish}
+		}
+	}
+	return words{"en", inEnglish}
+}
+
+var inEnglish = map[string][]string{
+	"title": {"Archive"}, "search": {"Search"}, "search-hint": {"URL, host, or words of a URL"}, "sites": {"Sites"}, "found": {"Pages found"},
+	"nothing": {"Nothing found."}, "empty": {"There is no finished file in this archive yet."}, "more": {"More"}, "files": {"WARC files"},
+	"incomplete": {"The search took too long and stopped here; continue with More."}, "calendar": {"Calendar"}, "captures": {"captures"},
+	"capture": {"capture"}, "of": {"of"}, "from": {"from"}, "until": {"until"}, "previous": {"Earlier capture"}, "next": {"Later capture"},
+	"unchanged": {"unchanged"}, "unchanged-since": {"unchanged since"}, "raw": {"As sent by the server"}, "all": {"All sites"}, "more-that-day": {"more that day"},
+	"missing": {"Not in this archive"}, "missing-why": {"This page was not captured. Nothing is fetched from the live web."},
+	"ok": {"page"}, "moved": {"redirect"}, "bad": {"error"}, "page": {"page"},
+	"weekdays": {"Mo", "Tu", "We", "Th", "Fr", "Sa", "Su"},
+	"months":   {"January", "February", "March", "April", "May", "June", "July", "August", "September", "October", "November", "December"},
+}
+
+var inJapanese = map[string][]string{
+	"title": {"アーカイブ"}, "search": {"検索"}, "search-hint": {"URL、ホスト、または URL に含まれる語"}, "sites": {"サイト一覧"}, "found": {"見つかったページ"},
+	"nothing": {"見つかりませんでした。"}, "empty": {"書き終えたファイルがまだありません。"}, "more": {"続き"}, "files": {"個の WARC ファイル"},
+	"incomplete": {"時間がかかるため途中で止めました。「続き」で再開します。"}, "calendar": {"カレンダー"}, "captures": {"件の保存"},
+	"capture": {"保存"}, "of": {"/"}, "from": {"最初"}, "until": {"最後"}, "previous": {"前の保存"}, "next": {"次の保存"},
+	"unchanged": {"変更なし"}, "unchanged-since": {"次の時点から変更なし:"}, "raw": {"サーバーが送ったまま"}, "all": {"サイト一覧"}, "more-that-day": {"件がこの日にあります"},
+	"missing": {"このアーカイブにはありません"}, "missing-why": {"このページは保存されていません。現在のウェブからは何も取得しません。"},
+	"ok": {"ページ"}, "moved": {"転送"}, "bad": {"エラー"}, "page": {"ページ"},
+	"weekdays": {"月", "火", "水", "木", "金", "土", "日"},
+	"months":   {"1月", "2月", "3月", "4月", "5月", "6月", "7月", "8月", "9月", "10月", "11月", "12月"},
+}
