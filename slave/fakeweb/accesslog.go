@@ -5,6 +5,7 @@ import (
 	"bytes"
 	"fmt"
 	"io"
+	"net/netip"
 	"os"
 	"strconv"
 	"sync"
@@ -20,9 +21,10 @@ type Entry struct {
 	Status  int       // zero when nothing was answered
 	Bytes   int       // of the answer, head included
 	Agent   string
-	Conn    uint64 // number of the connection
-	Secure  bool   // over TLS
-	Aborted bool   // the client went away, or the web was closed, before the answer
+	Conn    uint64         // number of the connection
+	From    netip.AddrPort // the client's end of it; zero within another server
+	Secure  bool           // over TLS
+	Aborted bool           // the client went away, or the web was closed, before the answer
 }
 
 // URL gives the URL that was asked for.
@@ -134,11 +136,11 @@ func (l *accessLog) entries() []Entry {
 	return list
 }
 
-// A line of the log file has ten fields with tabs between them:
+// A line of the log file has eleven fields with tabs between them:
 //
-//	start ns ⇥ end ns ⇥ scheme ⇥ host ⇥ path ⇥ status ⇥ bytes ⇥ connection ⇥ "-" or "aborted" ⇥ user agent
+//	start ns ⇥ end ns ⇥ scheme ⇥ host ⇥ path ⇥ status ⇥ bytes ⇥ connection ⇥ "-" or "aborted" ⇥ client or "-" ⇥ user agent
 //
-// with the times in nanoseconds since 1970. Control characters in path and agent are written as '?'.
+// with the times in nanoseconds since 1970 and the client as address:port. Control characters in path and agent are written as '?'.
 func (e *Entry) append(dst []byte) []byte {
 	field := func(n int64) {
 		dst = append(strconv.AppendInt(dst, n, 10), '\t')
@@ -171,6 +173,11 @@ func (e *Entry) append(dst []byte) []byte {
 	} else {
 		dst = append(dst, "-\t"...)
 	}
+	if e.From.IsValid() {
+		dst = append(e.From.AppendTo(dst), '\t')
+	} else {
+		dst = append(dst, "-\t"...)
+	}
 	text(e.Agent)
 	return append(dst, '\n')
 }
@@ -189,7 +196,7 @@ func ReadLog(r io.Reader) ([]Entry, error) {
 			return nil, fmt.Errorf("read access log: %w", err)
 		}
 		f := bytes.Split(line[:len(line)-1], []byte("\t"))
-		if len(f) != 10 {
+		if len(f) != 11 {
 			return nil, fmt.Errorf("%w: line %d has %d fields", ErrLog, n, len(f))
 		}
 		var nums [5]int64
@@ -198,14 +205,20 @@ func ReadLog(r io.Reader) ([]Entry, error) {
 				return nil, fmt.Errorf("%w: line %d, field %d: %w", ErrLog, n, at+1, err)
 			}
 		}
-		agent, ok := agents[string(f[9])]
+		agent, ok := agents[string(f[10])]
 		if !ok {
-			agent = string(f[9])
+			agent = string(f[10])
 			agents[agent] = agent
+		}
+		var from netip.AddrPort
+		if client := string(f[9]); client != "-" {
+			if from, err = netip.ParseAddrPort(client); err != nil {
+				return nil, fmt.Errorf("%w: line %d, field 10: %w", ErrLog, n, err)
+			}
 		}
 		list = append(list, Entry{
 			Start: time.Unix(0, nums[0]), End: time.Unix(0, nums[1]), Secure: string(f[2]) == "https", Host: string(f[3]), Path: string(f[4]),
-			Status: int(nums[2]), Bytes: int(nums[3]), Conn: uint64(nums[4]), Aborted: string(f[8]) == "aborted", Agent: agent,
+			Status: int(nums[2]), Bytes: int(nums[3]), Conn: uint64(nums[4]), From: from, Aborted: string(f[8]) == "aborted", Agent: agent,
 		})
 	}
 }

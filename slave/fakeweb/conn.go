@@ -14,6 +14,7 @@ import (
 	"math"
 	"math/big"
 	"net"
+	"net/netip"
 	"os"
 	"strconv"
 	"sync"
@@ -57,6 +58,7 @@ func (c *peekedConn) Read(b []byte) (int, error) {
 func (w *Web) serve(c net.Conn) {
 	defer c.Close()
 	number := w.conns.Add(1)
+	from, _ := netip.ParseAddrPort(c.RemoteAddr().String())
 	in := readers.Get().(*bufio.Reader)
 	in.Reset(c)
 	defer func(in *bufio.Reader) {
@@ -88,7 +90,7 @@ func (w *Web) serve(c net.Conn) {
 		if err != nil {
 			return
 		}
-		e := Entry{Host: q.host, Start: time.Now(), Agent: q.agent, Conn: number, Secure: secure, Path: string(q.target)}
+		e := Entry{Host: q.host, Start: time.Now(), Agent: q.agent, Conn: number, From: from, Secure: secure, Path: string(q.target)}
 		if w.o.Idle > 0 {
 			c.SetReadDeadline(time.Time{})
 		}

@@ -67,7 +67,7 @@ func FuzzTarget(f *testing.F) {
 // What ReadLog takes, it writes as it read it.
 func FuzzReadLog(f *testing.F) {
 	f.Add((&Entry{Host: "h", Path: "/a", Start: at(1), End: at(2), Status: 200, Agent: "x y"}).append(nil))
-	f.Add([]byte("1\t2\thttps\th\t/\t0\t0\t0\taborted\t\n"))
+	f.Add([]byte("1\t2\thttps\th\t/\t0\t0\t0\taborted\t10.0.0.1:9\t\n"))
 	f.Add([]byte("a\tb\n"))
 	f.Fuzz(func(t *testing.T, data []byte) {
 		list, err := ReadLog(bytes.NewReader(data))

@@ -2,6 +2,7 @@ package fakeweb
 
 import (
 	"context"
+	"encoding/binary"
 	"fmt"
 	"net"
 	"net/netip"
@@ -10,8 +11,9 @@ import (
 
 // ListenOptions say where the web listens.
 type ListenOptions struct {
-	// Addresses is the number of addresses the hosts are spread over, beginning with 127.0.0.1; zero: 1. More than one needs a
-	// system that answers to all of 127.0.0.0/8, as Linux does.
+	First netip.Addr // the first address, of IPv4; zero: 127.0.0.1
+	// Addresses is the number of addresses the hosts are spread over, counted up from the first; zero: 1. More than one on loopback
+	// needs a system that answers to all of 127.0.0.0/8, as Linux does.
 	Addresses int
 	Port      uint16 // on every address; zero: one that is free
 }
@@ -21,16 +23,20 @@ var unanswered = netip.AddrFrom4([4]byte{127, 255, 255, 254})
 
 // Listening is a web on real sockets.
 type Listening struct {
-	Port uint16
-	w    *Web
-	at   []net.Listener
+	Port  uint16
+	first netip.Addr
+	w     *Web
+	at    []net.Listener
 }
 
-// Listen serves the web on loopback until Close of the web or of what it returns, or until the context ends. Clients that begin with
+// Listen serves the web on real addresses until Close of the web or of what it returns, or until the context ends. Clients that begin with
 // TLS are answered in TLS, on the same port.
 func (w *Web) Listen(ctx context.Context, o ListenOptions) (*Listening, error) {
 	if o.Addresses == 0 {
 		o.Addresses = 1
+	}
+	if o.First.IsValid() && !o.First.Is4() {
+		return nil, fmt.Errorf("%w: %s is not an IPv4 address", ErrOptions, o.First)
 	}
 	if o.Addresses < 0 || o.Addresses > 1<<20 {
 		return nil, fmt.Errorf("%w: %d addresses", ErrOptions, o.Addresses)
@@ -76,10 +82,13 @@ func (w *Web) Listen(ctx context.Context, o ListenOptions) (*Listening, error) {
 }
 
 func (w *Web) listen(ctx context.Context, o ListenOptions) (*Listening, error) {
-	l := &Listening{Port: o.Port, w: w}
+	l := &Listening{Port: o.Port, first: o.First, w: w}
+	if !l.first.IsValid() {
+		l.first = netip.AddrFrom4([4]byte{127, 0, 0, 1})
+	}
 	var config net.ListenConfig
 	for i := range o.Addresses {
-		at, err := config.Listen(ctx, "tcp4", netip.AddrPortFrom(loopback(i), l.Port).String())
+		at, err := config.Listen(ctx, "tcp4", netip.AddrPortFrom(l.address(i), l.Port).String())
 		if err != nil {
 			l.closeAll()
 			return nil, err
@@ -90,9 +99,12 @@ func (w *Web) listen(ctx context.Context, o ListenOptions) (*Listening, error) {
 	return l, nil
 }
 
-func loopback(i int) netip.Addr {
-	n := i + 1
-	return netip.AddrFrom4([4]byte{127, byte(n >> 16), byte(n >> 8), byte(n)})
+// address is the i-th behind the first.
+func (l *Listening) address(i int) netip.Addr {
+	first := l.first.As4()
+	var b [4]byte
+	binary.BigEndian.PutUint32(b[:], binary.BigEndian.Uint32(first[:])+uint32(i))
+	return netip.AddrFrom4(b)
 }
 
 func (l *Listening) closeAll() {
@@ -116,7 +128,7 @@ func (l *Listening) Address(name string) (netip.AddrPort, bool) {
 	if h.State == Dead || h.State == Blackhole {
 		return netip.AddrPortFrom(unanswered, l.Port), true
 	}
-	return netip.AddrPortFrom(loopback(h.Index%len(l.at)), l.Port), true
+	return netip.AddrPortFrom(l.address(h.Index%len(l.at)), l.Port), true
 }
 
 // Names gives the names of all hosts that resolve, the ordinary ones first.

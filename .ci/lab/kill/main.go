@@ -133,8 +133,8 @@ func play(ctx context.Context, rounds []*round, parallel int) (failed int) {
 			err := r.play(ctx)
 			mu.Lock()
 			defer mu.Unlock()
-			v := &r.verdict
-			fmt.Printf("%-10s %5d  %6d %6d %8s %8s  %s\n", r.name, r.number, v.pages, v.twice(), ms(v.interval), ms(v.resumed), v.note)
+			v := &r.crawl
+			fmt.Printf("%-10s %5d  %6d %6d %8s %8s  %s\n", r.name, r.number, v.Pages, v.Twice(), ms(v.Interval), ms(v.Resumed), r.told)
 			if err != nil {
 				failed++
 				for line := range strings.Lines(err.Error()) {
@@ -165,12 +165,12 @@ func summarize(rounds []*round) {
 			names = append(names, r.name)
 		}
 		s.rounds++
-		s.pages += r.verdict.pages
-		for reason, n := range r.verdict.repeats {
+		s.pages += r.crawl.Pages
+		for reason, n := range r.crawl.Repeats {
 			s.reasons[reason] += n
 		}
-		s.interval = min(s.interval, r.verdict.interval)
-		s.resumed = append(s.resumed, r.verdict.resumed)
+		s.interval = min(s.interval, r.crawl.Interval)
+		s.resumed = append(s.resumed, r.crawl.Resumed)
 	}
 	fmt.Printf("\n%-10s %6s %7s %14s %15s %15s  %s\n", "case", "rounds", "pages", "least interval", "resumed median", "resumed longest", "fetched twice")
 	for _, name := range names {

@@ -13,6 +13,8 @@ import (
 	"syscall"
 	"time"
 
+	"henro/.ci/lab/process"
+	"henro/.ci/lab/verdict"
 	"henro/master"
 	"henro/slave/fakeweb"
 )
@@ -32,16 +34,13 @@ type round struct {
 	web       *fakeweb.Web
 	listening *fakeweb.Listening
 	flags     []string // of the crawl
-	processes []*process
-	events    []event
-	verdict   verdict
+	processes process.Group
+	crawl     verdict.Crawl
+	told      string // what was done
 
 	gossip, actors, api string // addresses of the master
 	archives            []string
 }
-
-// event is a stretch of time in which something was done: what was fetched before it may have to be fetched again.
-type event struct{ from, to time.Time }
 
 const (
 	depth     = 5
@@ -52,7 +51,7 @@ const (
 func (r *round) path(name string) string { return filepath.Join(r.dir, name) }
 
 func (r *round) note(format string, args ...any) {
-	r.verdict.note = strings.TrimPrefix(r.verdict.note+", "+fmt.Sprintf(format, args...), ", ")
+	r.told = strings.TrimPrefix(r.told+", "+fmt.Sprintf(format, args...), ", ")
 }
 
 func (r *round) play(ctx context.Context) (err error) {
@@ -67,16 +66,21 @@ func (r *round) play(ctx context.Context) (err error) {
 		return err
 	}
 	defer r.web.Close()
-	defer r.cleanUp()
+	defer r.processes.End()
 	r.begun = time.Now()
 	if err := actions[r.name](r); err != nil {
-		if !errors.Is(err, errEarly) {
+		if !errors.Is(err, process.ErrEarly) {
 			return err
 		}
 		r.note("ended too early")
 	}
-	r.cleanUp()
-	return r.judge()
+	r.processes.End()
+	r.crawl.State, r.crawl.Archives = r.path("crawl/state"), r.archives
+	err = r.crawl.Judge()
+	if r.crawl.Stood > 0 {
+		r.note("its hosts went on %s after", ms(r.crawl.Stood))
+	}
+	return err
 }
 
 // serve makes the web: redirects, errors, every sort of robots.txt, links between hosts, hosts that differ in size.
@@ -96,6 +100,8 @@ func (r *round) serve() (err error) {
 	if r.listening, err = r.web.Listen(context.WithoutCancel(r.ctx), fakeweb.ListenOptions{}); err != nil {
 		return err
 	}
+	r.processes.Dir = r.dir
+	r.crawl = verdict.Crawl{Web: r.web, Port: r.listening.Port, Seeds: r.listening.Seeds(), Depth: depth, Delay: r.o.delay}
 	seeds := r.path("seeds.txt")
 	if err := os.WriteFile(seeds, []byte(strings.Join(r.listening.Seeds(), "\n")+"\n"), 0o644); err != nil {
 		return err
@@ -119,47 +125,61 @@ func (r *round) between(least, most time.Duration) time.Duration {
 	return least + time.Duration(r.rnd.Int64N(int64(most-least)))
 }
 
+// signal does to the process what the round is about; note is the name for it.
+func (r *round) signal(p *process.Process, what syscall.Signal, note string) error {
+	r.note("%s %s at %s", note, p.Name, ms(time.Since(r.begun)))
+	return p.Signal(what)
+}
+
+// kill ends a process without a word, and returns when.
+func (r *round) kill(p *process.Process) (time.Time, error) {
+	r.note("killed %s at %s", p.Name, ms(time.Since(r.begun)))
+	at, err := p.Kill()
+	r.crawl.Events = append(r.crawl.Events, verdict.Event{From: at, To: time.Now()})
+	return at, err
+}
+
 // killCrawl ends henro crawl in the middle, and what is started in its place too, sometimes.
 func killCrawl(r *round) error {
 	r.archives = []string{r.path("crawl/warc")}
 	arguments := append([]string{"crawl", "--progress", "off", "--listen-http", "off", "--connections", "16"}, r.flags...)
-	p, err := r.start("crawl", "henro", arguments...)
+	p, err := r.processes.Start("crawl", r.bin+"/henro", arguments...)
 	if err != nil {
 		return err
 	}
 	for kills := 1 + r.rnd.IntN(3); kills > 0; kills-- {
-		if err := pause(r.ctx, r.moment()/time.Duration(kills), p); err != nil {
+		if err := p.Pause(r.ctx, r.moment()/time.Duration(kills)); err != nil {
 			return err
 		}
 		if _, err := r.kill(p); err != nil {
 			return err
 		}
-		if p, err = r.start("crawl", "henro", arguments...); err != nil {
+		if p, err = r.processes.Start("crawl", r.bin+"/henro", arguments...); err != nil {
 			return err
 		}
-		r.verdict.sinceStart = append(r.verdict.sinceStart, p.begun)
+		r.crawl.SinceStart = append(r.crawl.SinceStart, p.Begun)
 	}
-	return r.await(r.ctx, p, crawlMost, 0)
+	return p.Await(r.ctx, crawlMost, 0)
 }
 
-func (r *round) startMaster() (*process, error) {
-	return r.start("master", "henro-master", append([]string{"--name", "master", "--gossip", r.gossip, "--actors", r.actors, "--listen-http", r.api}, r.flags...)...)
+func (r *round) startMaster() (*process.Process, error) {
+	return r.processes.Start("master", r.bin+"/henro-master", append([]string{"--name", "master", "--gossip", r.gossip, "--actors", r.actors, "--listen-http", r.api}, r.flags...)...)
 }
 
 // slaveAt are addresses that a slave keeps when it comes back; without them it takes what is free.
-func (r *round) startSlave(i int, addresses ...string) (*process, error) {
+func (r *round) startSlave(i int, addresses ...string) (*process.Process, error) {
 	if len(addresses) == 0 {
 		addresses = []string{"127.0.0.1:0", "127.0.0.1:0"}
 	}
 	name := fmt.Sprintf("slave%d", i)
-	return r.start(name, "henro-slave", "--join", r.gossip, "--name", name, "--dir", r.path(name), "--connections", "8", "--log-level", "debug",
+	return r.processes.Start(name, r.bin+"/henro-slave", "--join", r.gossip, "--name", name, "--dir", r.path(name), "--connections", "8", "--log-level", "debug",
 		"--gossip", addresses[0], "--actors", addresses[1])
 }
 
 // cluster is a master and its slaves.
 type cluster struct {
-	master    *process
-	slaves    [slaves]*process
+	master    *process.Process
+	slaves    [slaves]*process.Process
 	addresses [slaves][]string
 }
 
@@ -167,7 +187,7 @@ func (r *round) startCluster() (*cluster, error) {
 	c := &cluster{}
 	for _, to := range []*string{&r.gossip, &r.actors, &r.api} {
 		var err error
-		if *to, err = freePort(); err != nil {
+		if *to, err = process.FreePort(); err != nil {
 			return nil, err
 		}
 	}
@@ -177,7 +197,7 @@ func (r *round) startCluster() (*cluster, error) {
 	}
 	for i := range c.slaves {
 		for range 2 {
-			address, err := freePort()
+			address, err := process.FreePort()
 			if err != nil {
 				return nil, err
 			}
@@ -194,11 +214,11 @@ func (r *round) startCluster() (*cluster, error) {
 // finish waits for the end of the crawl and ends the slaves in order. A slave that was killed is started once more, since its WARC
 // file was left open: the next start repairs it.
 func (r *round) finish(c *cluster) error {
-	if err := r.await(r.ctx, c.master, crawlMost, 0); err != nil {
+	if err := c.master.Await(r.ctx, crawlMost, 0); err != nil {
 		return err
 	}
 	for i, p := range c.slaves {
-		if !p.running() {
+		if !p.Running() {
 			var err error
 			if c.slaves[i], err = r.startSlave(i); err != nil {
 				return err
@@ -207,12 +227,12 @@ func (r *round) finish(c *cluster) error {
 		}
 	}
 	for _, p := range c.slaves {
-		if err := p.cmd.Process.Signal(syscall.SIGTERM); err != nil {
-			return fmt.Errorf("end %s: %w", p.name, err)
+		if err := p.Signal(syscall.SIGTERM); err != nil {
+			return err
 		}
 	}
 	for _, p := range c.slaves {
-		if err := r.await(r.ctx, p, 10*time.Second, 0); err != nil {
+		if err := p.Await(r.ctx, 10*time.Second, 0); err != nil {
 			return err
 		}
 	}
@@ -236,7 +256,7 @@ func killSlave(r *round) error {
 	if err != nil {
 		return err
 	}
-	if err := pause(r.ctx, time.Second+r.moment(), c.master); err != nil {
+	if err := c.master.Pause(r.ctx, time.Second+r.moment()); err != nil {
 		return err
 	}
 	i := r.rnd.IntN(slaves)
@@ -244,9 +264,9 @@ func killSlave(r *round) error {
 	if err != nil {
 		return err
 	}
-	r.verdict.death, r.verdict.rule = at, r.o.lease+leaseMargin
+	r.crawl.Death, r.crawl.Rule = at, r.o.lease+verdict.Margin
 	if r.number%2 == 1 {
-		if err := pause(r.ctx, time.Second, c.master); err != nil && !errors.Is(err, errEarly) {
+		if err := c.master.Pause(r.ctx, time.Second); err != nil && !errors.Is(err, process.ErrEarly) {
 			return err
 		}
 		if err := r.back(c, i); err != nil {
@@ -256,15 +276,12 @@ func killSlave(r *round) error {
 	return r.finish(c)
 }
 
-// leaseMargin is what the master waits beyond the end of a lease.
-const leaseMargin = 2 * time.Second
-
 func killMaster(r *round) error {
 	c, err := r.startCluster()
 	if err != nil {
 		return err
 	}
-	if err := pause(r.ctx, time.Second+r.moment(), c.master); err != nil {
+	if err := c.master.Pause(r.ctx, time.Second+r.moment()); err != nil {
 		return err
 	}
 	if _, err := r.kill(c.master); err != nil {
@@ -272,7 +289,7 @@ func killMaster(r *round) error {
 	}
 	down := r.between(0, 3*time.Second)
 	if r.number%4 == 3 {
-		down = r.o.lease + leaseMargin + 3*time.Second // every slave's leases end meanwhile, and the gossip has lost the master
+		down = r.o.lease + verdict.Margin + 3*time.Second // every slave's leases end meanwhile, and the gossip has lost the master
 	}
 	r.note("down for %s", ms(down))
 	time.Sleep(down)
@@ -284,12 +301,12 @@ func killMaster(r *round) error {
 }
 
 // awaitProgress measures how long it takes a master to store the first page after its start.
-func (r *round) awaitProgress(p *process) {
+func (r *round) awaitProgress(p *process.Process) {
 	first := uint64(0)
-	if n := len(r.events); n > 0 { // a lease that ends while the master is away cuts a request off
-		defer func() { r.events[n-1].to = p.begun.Add(r.verdict.resumed) }()
+	if n := len(r.crawl.Events); n > 0 { // a lease that ends while the master is away cuts a request off
+		defer func() { r.crawl.Events[n-1].To = p.Begun.Add(r.crawl.Resumed) }()
 	}
-	for time.Since(p.begun) < 30*time.Second && p.running() && r.ctx.Err() == nil {
+	for time.Since(p.Begun) < 30*time.Second && p.Running() && r.ctx.Err() == nil {
 		s, err := r.status()
 		if err == nil && s.Known > 0 {
 			done := s.Totals.Pages + s.Totals.Revisits
@@ -297,7 +314,7 @@ func (r *round) awaitProgress(p *process) {
 				first = done
 			}
 			if done > first || s.Waiting == 0 {
-				r.verdict.resumed = time.Since(p.begun)
+				r.crawl.Resumed = time.Since(p.Begun)
 				return
 			}
 		}
@@ -321,7 +338,7 @@ func freezeSlave(r *round) error {
 	if err != nil {
 		return err
 	}
-	if err := pause(r.ctx, time.Second+r.moment()/2, c.master); err != nil {
+	if err := c.master.Pause(r.ctx, time.Second+r.moment()/2); err != nil {
 		return err
 	}
 	p := c.slaves[r.rnd.IntN(slaves)]
@@ -329,9 +346,9 @@ func freezeSlave(r *round) error {
 	if err := r.signal(p, syscall.SIGSTOP, "froze"); err != nil {
 		return err
 	}
-	r.verdict.death, r.verdict.rule = from, r.o.lease+leaseMargin
-	time.Sleep(r.o.lease + leaseMargin + r.between(500*time.Millisecond, 3*time.Second))
-	r.events = append(r.events, event{from, time.Now()})
+	r.crawl.Death, r.crawl.Rule = from, r.o.lease+verdict.Margin
+	time.Sleep(r.o.lease + verdict.Margin + r.between(500*time.Millisecond, 3*time.Second))
+	r.crawl.Events = append(r.crawl.Events, verdict.Event{From: from, To: time.Now()})
 	if err := r.signal(p, syscall.SIGCONT, "thawed"); err != nil {
 		return err
 	}
@@ -344,29 +361,29 @@ func endInOrder(r *round) error {
 	if err != nil {
 		return err
 	}
-	if err := pause(r.ctx, time.Second+r.moment()/3, c.master); err != nil {
+	if err := c.master.Pause(r.ctx, time.Second+r.moment()/3); err != nil {
 		return err
 	}
 	i := r.rnd.IntN(slaves)
 	if err := r.signal(c.slaves[i], syscall.SIGTERM, "asked to end:"); err != nil {
 		return err
 	}
-	if err := r.await(r.ctx, c.slaves[i], 5*time.Second, 0); err != nil {
+	if err := c.slaves[i].Await(r.ctx, 5*time.Second, 0); err != nil {
 		return err
 	}
-	if err := noneOpen(r.archives[i]); err != nil {
+	if err := verdict.NoneOpen(r.archives[i]); err != nil {
 		return err
 	}
 	if err := r.back(c, i); err != nil {
 		return err
 	}
-	if err := pause(r.ctx, r.moment()/3, c.master); err != nil {
+	if err := c.master.Pause(r.ctx, r.moment()/3); err != nil {
 		return err
 	}
 	if err := r.signal(c.master, syscall.SIGTERM, "asked to end:"); err != nil {
 		return err
 	}
-	if err := r.await(r.ctx, c.master, 10*time.Second, 130); err != nil {
+	if err := c.master.Await(r.ctx, 10*time.Second, 130); err != nil {
 		return err
 	}
 	if c.master, err = r.startMaster(); err != nil {
@@ -382,7 +399,7 @@ func endAtOnce(r *round) error {
 	if err != nil {
 		return err
 	}
-	if err := pause(r.ctx, time.Second+r.moment()/2, c.master); err != nil {
+	if err := c.master.Pause(r.ctx, time.Second+r.moment()/2); err != nil {
 		return err
 	}
 	if _, err := r.kill(c.master); err != nil {
@@ -394,17 +411,17 @@ func endAtOnce(r *round) error {
 		return err
 	}
 	time.Sleep(time.Second)
-	if !c.slaves[i].running() {
+	if !c.slaves[i].Running() {
 		r.note("had nothing to give back")
 	} else if err := r.signal(c.slaves[i], syscall.SIGTERM, "asked again:"); err != nil {
 		return err
 	}
 	select {
-	case <-c.slaves[i].over:
+	case <-c.slaves[i].Over:
 	case <-time.After(2 * time.Second):
-		return fmt.Errorf("%s goes on after a second signal", c.slaves[i].name)
+		return fmt.Errorf("%s goes on after a second signal", c.slaves[i].Name)
 	}
-	r.events = append(r.events, event{from, time.Now()})
+	r.crawl.Events = append(r.crawl.Events, verdict.Event{From: from, To: time.Now()})
 	if c.master, err = r.startMaster(); err != nil {
 		return err
 	}

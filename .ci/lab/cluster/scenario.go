@@ -1,0 +1,418 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+	"syscall"
+	"time"
+
+	"henro/.ci/lab/verdict"
+	"henro/slave/fakeweb"
+)
+
+// scenario is one thing that is done to a crawl.
+type scenario struct {
+	name        string
+	says        string // what is done
+	slaves      int
+	connections int  // of each
+	once        bool // nothing at all may be fetched twice
+	long        bool // takes more than two minutes, and is run when named only
+	shape       func(*fakeweb.Options)
+	run         func(context.Context, *trial) error
+}
+
+// scenarios are all there are, in the order of the table.
+func scenarios() []*scenario {
+	all := []*scenario{
+		{name: "none", says: "nothing", once: true, run: func(_ context.Context, t *trial) error { return t.startAll() }},
+		{name: "kill", says: "a slave is killed and stays away", run: killSlave},
+		{name: "moved", says: "a slave is killed and started again with another address", run: moveSlave},
+		{name: "freeze", says: "a slave is stopped for longer than its lease, and goes on", run: freezeSlave},
+		{name: "clock", says: "the wall clocks of two slaves are 5 h fast and 5 h slow, that of a third jumps 3 h ahead, 6 h back and 3 h ahead", run: wrongClocks},
+		{name: "slow", says: "a slave gets a fifth of its time, in pieces of 0.1 s", once: true, run: slowSlave},
+		{name: "disk", says: "a slave's disk is full, and has room again after a while", run: fullDisk},
+		{name: "cut", says: "three slaves see each other and the web, but not the others, for longer than their leases", run: cutOff(true, true)},
+		{name: "deaf", says: "the same, but only what they are sent is lost", run: cutOff(true, false)},
+		{name: "mute", says: "the same, but only what they send is lost", run: cutOff(false, true)},
+		{name: "loss", says: "5 % of all packets are lost, each takes 50 ms", once: true, run: badWeather(fault{lost: 0.05, delay: 50 * time.Millisecond})},
+		{name: "shuffle", says: "every tenth packet comes twice, and they overtake each other by up to 80 ms", once: true, run: badWeather(fault{twice: 0.1, jitter: 80 * time.Millisecond})},
+		{name: "master", says: "the master is killed and started again after a second", run: killMaster(time.Second)},
+		{name: "away", says: "the master is killed and started again when all leases have ended", run: killMaster(-1)},
+		{name: "stopped", says: "the master is stopped for 3 s, and later until all leases have ended", run: freezeMaster},
+		{name: "twins", says: "a second master is started on the directory of the first, elsewhere", once: true, run: twins},
+		{name: "crowd", says: "50 slaves join at once", slaves: 50, connections: 12, once: true, run: crowd},
+		{name: "rolling", says: "the nodes of the commit before are asked to end, one after another, and come back with this one's programs", once: true, run: rolling},
+		{name: "stranger", says: "ports are scanned, garbage, other keys, broken and repeated handshakes, foreign orders", once: true, run: strangers},
+		{name: "night", says: "the master is killed and started again after ten minutes", long: true, run: killMaster(10 * time.Minute)},
+	}
+	for _, s := range all {
+		if s.slaves == 0 {
+			s.slaves, s.connections = 10, 60
+		}
+	}
+	return all
+}
+
+// rule is how long the hosts of a slave that died wait.
+func (o *options) rule() time.Duration { return o.lease + verdict.Margin }
+
+// under starts everything and waits until a share of the pages is stored.
+func (t *trial) under(ctx context.Context, share float64) error {
+	if err := t.startAll(); err != nil {
+		return err
+	}
+	return t.until(ctx, share)
+}
+
+func (t *trial) anySlave() *node { return t.slaves[t.rnd.IntN(len(t.slaves))] }
+
+func killSlave(ctx context.Context, t *trial) error {
+	if err := t.under(ctx, 0.2); err != nil {
+		return err
+	}
+	s := t.anySlave()
+	at, err := s.Kill()
+	t.happened(at, s)
+	t.died(at, s, t.o.rule())
+	return err
+}
+
+func moveSlave(ctx context.Context, t *trial) error {
+	if err := t.under(ctx, 0.2); err != nil {
+		return err
+	}
+	s := t.anySlave()
+	at, err := s.Kill()
+	if err != nil {
+		return err
+	}
+	t.happened(at, s)
+	t.died(at, s, 0)
+	s.lan = lanAddress(200)
+	if err := t.hub.move(s.port, s.lan); err != nil {
+		return err
+	}
+	if err := t.master.Pause(ctx, time.Second); err != nil {
+		return err
+	}
+	return s.start()
+}
+
+func freezeSlave(ctx context.Context, t *trial) error {
+	if err := t.under(ctx, 0.2); err != nil {
+		return err
+	}
+	s := t.anySlave()
+	at := time.Now()
+	if err := s.Signal(syscall.SIGSTOP); err != nil {
+		return err
+	}
+	t.died(at, s, t.o.rule())
+	if err := t.master.Pause(ctx, t.o.rule()+3*time.Second); err != nil {
+		return err
+	}
+	t.happened(at, s)
+	return s.Signal(syscall.SIGCONT)
+}
+
+func wrongClocks(ctx context.Context, t *trial) error {
+	for i, off := range []time.Duration{5 * time.Hour, -5 * time.Hour, 0} {
+		t.slaves[i].clock = &clock{off: off}
+	}
+	if err := t.under(ctx, 0.15); err != nil {
+		return err
+	}
+	jumping := t.slaves[2]
+	for _, off := range []time.Duration{3 * time.Hour, -3 * time.Hour, 0} {
+		at := time.Now()
+		if err := jumping.clock.set(off); err != nil {
+			return err
+		}
+		if err := t.master.Pause(ctx, 3*time.Second); err != nil {
+			return err
+		}
+		t.happened(at, jumping)
+	}
+	return t.worked(t.slaves[:3]...)
+}
+
+// worked says which of the slaves asked nothing of the web in the last seconds.
+func (t *trial) worked(some ...*node) error {
+	log := t.web.Log()
+	var errs []error
+	for _, s := range some {
+		n := 0
+		for _, e := range log {
+			if e.From.Addr() == s.web && time.Since(e.Start) < 3*time.Second {
+				n++
+			}
+		}
+		if n == 0 {
+			errs = append(errs, fmt.Errorf("%s does not work any more; %s", s.name, s.LastWords()))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+func slowSlave(ctx context.Context, t *trial) error {
+	if err := t.under(ctx, 0.1); err != nil {
+		return err
+	}
+	s := t.anySlave()
+	for range 40 {
+		if err := s.Signal(syscall.SIGSTOP); err != nil {
+			return err
+		}
+		time.Sleep(400 * time.Millisecond)
+		if err := s.Signal(syscall.SIGCONT); err != nil {
+			return err
+		}
+		if err := t.master.Pause(ctx, 100*time.Millisecond); err != nil {
+			return err
+		}
+	}
+	return t.worked(s)
+}
+
+// fullDisk gives a slave a disk of its own, of a few hundred kB.
+func fullDisk(ctx context.Context, t *trial) error {
+	s := t.anySlave()
+	if err := syscall.Mount("none", s.dir, "tmpfs", 0, "size=256k"); err != nil {
+		return fmt.Errorf("mount a small disk: %w", err)
+	}
+	t.undo = append(t.undo, func() error { return syscall.Unmount(s.dir, syscall.MNT_DETACH) })
+	at := time.Now()
+	if err := t.startAll(); err != nil {
+		return err
+	}
+	full := func() bool { return strings.Contains(s.Log(), "the archive cannot be written") }
+	for !full() {
+		if err := t.master.Pause(ctx, 200*time.Millisecond); err != nil {
+			return err
+		}
+	}
+	t.note("full after %s", ms(time.Since(at)))
+	if err := t.master.Pause(ctx, 8*time.Second); err != nil {
+		return err
+	}
+	if err := syscall.Mount("none", s.dir, "tmpfs", syscall.MS_REMOUNT, "size=64m"); err != nil {
+		return fmt.Errorf("make room: %w", err)
+	}
+	t.happened(at, s)
+	if err := t.master.Pause(ctx, 13*time.Second); err != nil { // it rests for 10 s
+		return err
+	}
+	return t.worked(s)
+}
+
+// cutOff takes three slaves from the others: what they are sent is lost, or what they send, or both.
+func cutOff(in, out bool) func(context.Context, *trial) error {
+	return func(ctx context.Context, t *trial) error {
+		if err := t.under(ctx, 0.15); err != nil {
+			return err
+		}
+		alone := t.slaves[2:5]
+		set := func(f fault) {
+			for _, s := range alone {
+				for _, other := range append([]*node{t.master}, append(t.slaves[:2:2], t.slaves[5:]...)...) {
+					if in {
+						t.hub.set(other.port, s.port, f)
+					}
+					if out {
+						t.hub.set(s.port, other.port, f)
+					}
+				}
+			}
+		}
+		at := time.Now()
+		set(fault{cut: true})
+		t.died(at, alone[0], t.o.rule())
+		if err := t.master.Pause(ctx, t.o.rule()+6*time.Second); err != nil {
+			return err
+		}
+		set(fault{})
+		healed := time.Now()
+		t.happened(at, alone...)
+		if err := t.master.Pause(ctx, 100*time.Millisecond); err != nil {
+			return err
+		}
+		for t.worked(alone...) != nil {
+			if time.Since(healed) > 30*time.Second {
+				return fmt.Errorf("30 s after the healing: %w", t.worked(alone...))
+			}
+			if err := t.master.Pause(ctx, 100*time.Millisecond); err != nil {
+				return err
+			}
+		}
+		t.note("all worked again %s after the healing", ms(time.Since(healed)))
+		return nil
+	}
+}
+
+// badWeather lasts from the beginning to the end.
+func badWeather(f fault) func(context.Context, *trial) error {
+	return func(ctx context.Context, t *trial) error {
+		t.hub.set(nil, nil, f)
+		if err := t.under(ctx, 0.9); err != nil {
+			return err
+		}
+		t.note("%d packets, %d lost, %d twice", t.hub.passed.Load(), t.hub.lost.Load(), t.hub.doubled.Load())
+		t.hub.set(nil, nil, fault{})
+		return nil
+	}
+}
+
+// killMaster keeps the master away for a while; a negative one lasts until all leases have ended.
+func killMaster(down time.Duration) func(context.Context, *trial) error {
+	return func(ctx context.Context, t *trial) error {
+		if err := t.under(ctx, 0.2); err != nil {
+			return err
+		}
+		at, err := t.master.Kill()
+		if err != nil {
+			return err
+		}
+		away := down
+		if away < 0 {
+			away = t.o.rule() + 3*time.Second
+		}
+		select {
+		case <-time.After(away):
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+		if err := t.master.start(); err != nil {
+			return err
+		}
+		t.happened(at)
+		t.awaitProgress(ctx, t.master.Begun)
+		return nil
+	}
+}
+
+func freezeMaster(ctx context.Context, t *trial) error {
+	if err := t.under(ctx, 0.15); err != nil {
+		return err
+	}
+	at := time.Now()
+	for _, d := range []time.Duration{3 * time.Second, t.o.rule() + 3*time.Second} {
+		if err := t.master.Signal(syscall.SIGSTOP); err != nil {
+			return err
+		}
+		time.Sleep(d)
+		if err := t.master.Signal(syscall.SIGCONT); err != nil {
+			return err
+		}
+		longest := t.crawl.Resumed
+		t.happened(at)
+		t.awaitProgress(ctx, time.Now())
+		t.crawl.Resumed = max(longest, t.crawl.Resumed)
+		if err := t.master.Pause(ctx, 2*time.Second); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func twins(ctx context.Context, t *trial) error {
+	if err := t.under(ctx, 0.2); err != nil {
+		return err
+	}
+	twin, err := t.place("twin", "henro-master", 100)
+	if err != nil {
+		return err
+	}
+	twin.dir = t.master.dir
+	if err := twin.start(); err != nil {
+		return err
+	}
+	if err := twin.Await(ctx, 10*time.Second, 2); err != nil {
+		return err
+	}
+	t.note("refused after %s: %s", ms(time.Since(twin.Begun)), lastLine(twin.Log()))
+	return nil
+}
+
+func lastLine(text string) string {
+	lines := strings.Split(strings.TrimSpace(text), "\n")
+	return lines[len(lines)-1]
+}
+
+func crowd(ctx context.Context, t *trial) error {
+	if err := t.master.start(); err != nil {
+		return err
+	}
+	begun := time.Now()
+	for _, s := range t.slaves {
+		if err := s.start(); err != nil {
+			return err
+		}
+	}
+	started := time.Since(begun)
+	for {
+		if err := t.master.Pause(ctx, 50*time.Millisecond); err != nil {
+			return err
+		}
+		if s, err := t.status(ctx); err == nil && len(s.Slaves) == len(t.slaves) {
+			break
+		}
+		if time.Since(begun) > time.Minute {
+			return errors.New("not all slaves were welcomed within a minute")
+		}
+	}
+	t.note("started within %s, all welcomed after %s", ms(started), ms(time.Since(begun)))
+	return nil
+}
+
+// rolling replaces the programs of a running cluster by newer ones, the slaves first.
+func rolling(ctx context.Context, t *trial) error {
+	old, err := t.o.oldPrograms(ctx)
+	if err != nil {
+		return err
+	}
+	t.note("%s", t.o.oldName)
+	all := append([]*node{t.master}, t.slaves...)
+	for _, n := range all {
+		n.bin = old
+	}
+	if err := t.under(ctx, 0.1); err != nil {
+		return err
+	}
+	again := func(n *node, code int) error {
+		if err := n.Signal(syscall.SIGTERM); err != nil {
+			return err
+		}
+		if err := n.Await(ctx, 20*time.Second, code); err != nil {
+			return err
+		}
+		n.bin = t.o.bin
+		return n.start()
+	}
+	for _, s := range t.slaves[:5] {
+		if err := again(s, 0); err != nil {
+			return err
+		}
+	}
+	if err := again(t.master, 130); err != nil {
+		return err
+	}
+	t.awaitProgress(ctx, t.master.Begun)
+	for _, s := range t.slaves[5:] {
+		if err := again(s, 0); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// remove is os.RemoveAll for what may be mounted on.
+func remove(dir string) error {
+	if err := os.RemoveAll(dir); err != nil {
+		return fmt.Errorf("remove %s: %w", dir, err)
+	}
+	return nil
+}

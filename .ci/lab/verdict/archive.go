@@ -1,0 +1,81 @@
+package verdict
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"henro/store/cdxj"
+	"henro/store/warc"
+)
+
+// NoneOpen says which files of an archive were not finished.
+func NoneOpen(dir string) error {
+	open, err := filepath.Glob(filepath.Join(dir, "*"+warc.OpenSuffix))
+	if err == nil && len(open) > 0 {
+		err = fmt.Errorf("left open: %s", strings.Join(open, " "))
+	}
+	return err
+}
+
+// readArchives reads every record of every file and every line of every index, and returns the URLs captured.
+func readArchives(dirs []string) (map[string]bool, error) {
+	archived := map[string]bool{}
+	var errs []error
+	for _, dir := range dirs {
+		errs = append(errs, NoneOpen(dir))
+		files, err := filepath.Glob(filepath.Join(dir, "*.warc.gz"))
+		errs = append(errs, err)
+		for _, name := range files {
+			if err := readArchive(name, archived); err != nil {
+				errs = append(errs, fmt.Errorf("%s: %w", name, err))
+			}
+		}
+	}
+	return archived, errors.Join(errs...)
+}
+
+func readArchive(name string, archived map[string]bool) error {
+	f, err := os.Open(name)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	captures := map[int64]string{}
+	walked, err := warc.Walk(f, func(e *warc.Entry) error {
+		if entry, ok, err := cdxj.Of(e, filepath.Base(name)); err == nil && ok {
+			captures[e.Offset] = entry.URL
+		}
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	for _, span := range walked.Damaged {
+		return fmt.Errorf("%d bytes damaged at %d: %w", span.Length, span.Offset, span.Err)
+	}
+	index, err := os.ReadFile(cdxj.Path(name))
+	if errors.Is(err, fs.ErrNotExist) && len(captures) == 0 {
+		return nil
+	} else if err != nil {
+		return err
+	}
+	for line := range strings.Lines(string(index)) {
+		entry, err := cdxj.Parse([]byte(strings.TrimRight(line, "\n")))
+		if err != nil {
+			return fmt.Errorf("index: %w", err)
+		}
+		if captures[entry.Offset] != entry.URL {
+			return fmt.Errorf("index: %s is not at %d", entry.URL, entry.Offset)
+		}
+		archived[entry.URL] = true
+		delete(captures, entry.Offset)
+	}
+	if len(captures) > 0 {
+		return fmt.Errorf("%d captures are not in the index", len(captures))
+	}
+	return nil
+}
