@@ -43,7 +43,7 @@ type (
 	}
 	// MasterLost says that the gossip lost a master. Leases run on until they end.
 	MasterLost struct{ Boot string }
-	// Drain asks the slave to finish or return its leases; it answers Drained once all is stored.
+	// Drain asks the slave to finish or return its leases, and to take no more; it answers Drained once all is stored.
 	Drain struct{}
 	// Drained answers Drain.
 	Drained struct{}
@@ -87,6 +87,7 @@ type Slave struct {
 	parsers   []*actor.PID
 	window    *window // how many facts are kept: written here, read by the fetchers
 
+	gossip     *gossip
 	master     *actor.PID // nil: none known
 	seenBoot   string     // of its process, as the gossip says
 	masterBoot string     // that welcomed this slave; "": not welcomed yet
@@ -97,10 +98,14 @@ type Slave struct {
 	serial     uint64
 	asked      map[uint64]time.Time // when a WorkRequested was sent, by serial; the last few
 	ticking    actors.Timer
-	draining   *actor.PID // who asked
-	resting    time.Time  // no new work until then: the archive cannot be written
+	draining   bool
+	drainers   []*actor.PID // who asked, and was not answered yet
+	resting    time.Time    // no new work until then: the archive cannot be written
 	counts     Counts
 }
+
+// gossip is what the gossip said of masters. It outlives a Slave that failed and is made anew, since it says everything once.
+type gossip struct{ master *MasterSeen }
 
 // lent is one lease as this slave sees it.
 type lent struct {
@@ -139,9 +144,10 @@ func Props(o Options, log *logrus.Entry) (*actor.Props, error) {
 	if err := o.Validate(); err != nil {
 		return nil, err
 	}
+	heard := &gossip{}
 	return actor.PropsFromProducer(func() actor.Actor {
 		return &Slave{
-			o: o, log: log.WithField("actor", "slave"), leases: map[uint64]*lent{}, window: newWindow(o.UnstoredFacts, o.UnparsedResponses),
+			o: o, gossip: heard, log: log.WithField("actor", "slave"), leases: map[uint64]*lent{}, window: newWindow(o.UnstoredFacts, o.UnparsedResponses),
 			asked: map[uint64]time.Time{}, serial: uint64(time.Now().UnixNano()), // a batch for an older boot at this address is answered by no serial of this one
 		}
 	}), nil
@@ -159,7 +165,7 @@ func (s *Slave) Receive(ctx actor.Context) {
 		s.seeMaster(ctx, m)
 	case *MasterLost:
 		if m.Boot == s.seenBoot {
-			s.master, s.seenBoot, s.masterBoot = nil, "", ""
+			s.master, s.seenBoot, s.masterBoot, s.gossip.master = nil, "", "", nil
 		}
 	case *messages.SlaveWelcomed:
 		s.welcome(ctx, m)
@@ -198,6 +204,9 @@ func (s *Slave) start(ctx actor.Context) {
 		s.parsers = append(s.parsers, ctx.Spawn(parserProps(s.o, s.archivist, ctx.Self(), s.log)))
 	}
 	s.ticking.After(ctx, s.o.AskEvery, &askTick{})
+	if s.gossip.master != nil {
+		s.seeMaster(ctx, s.gossip.master)
+	}
 }
 
 // tick asks for work, renews, and repeats what was not acknowledged.
@@ -228,7 +237,7 @@ func (s *Slave) seeMaster(ctx actor.Context, m *MasterSeen) {
 	if s.masterBoot != "" && !s.master.Equal(m.PID) || m.Boot == s.seenBoot {
 		return
 	}
-	s.master, s.seenBoot, s.masterBoot = m.PID, m.Boot, ""
+	s.master, s.seenBoot, s.masterBoot, s.gossip.master = m.PID, m.Boot, "", m
 	s.register(ctx)
 }
 
@@ -278,7 +287,7 @@ func (s *Slave) welcome(ctx actor.Context, m *messages.SlaveWelcomed) {
 
 func (s *Slave) ask(ctx actor.Context) {
 	slots := s.o.Connections
-	if s.draining != nil || s.rules == nil || time.Now().Before(s.resting) {
+	if s.draining || s.rules == nil || time.Now().Before(s.resting) {
 		slots = 0
 	}
 	s.serial++
@@ -319,7 +328,7 @@ func (s *Slave) takeTask(ctx actor.Context, task *messages.HostTask, until time.
 	if s.leases[task.Lease] != nil {
 		return // said twice
 	}
-	if s.draining != nil || !stillHeld(until) {
+	if s.draining || !stillHeld(until) {
 		s.refuse(ctx, task)
 		return
 	}
@@ -331,8 +340,9 @@ func (s *Slave) takeTask(ctx actor.Context, task *messages.HostTask, until time.
 	ctx.Watch(l.fetcher)
 }
 
+// refuse answers whoever offered the task, which need not be the master of now: there may be none.
 func (s *Slave) refuse(ctx actor.Context, task *messages.HostTask) {
-	ctx.Request(s.master, &messages.TaskRefused{Slave: s.o.Name, Boot: s.o.Boot, Lease: task.Lease, Host: task.Host})
+	ctx.Respond(&messages.TaskRefused{Slave: s.o.Name, Boot: s.o.Boot, Lease: task.Lease, Host: task.Host})
 }
 
 // keep puts a durable fact in order and sends what has become whole.
@@ -506,7 +516,7 @@ func (s *Slave) loseFetcher(ctx actor.Context, who *actor.PID) {
 }
 
 func (s *Slave) drain(ctx actor.Context) {
-	s.draining = ctx.Sender()
+	s.draining, s.drainers = true, append(s.drainers, ctx.Sender())
 	for _, l := range s.leases {
 		if l.fetcher != nil {
 			ctx.Send(l.fetcher, &finish{why: "draining"})
@@ -516,10 +526,13 @@ func (s *Slave) drain(ctx actor.Context) {
 }
 
 func (s *Slave) checkDrained(ctx actor.Context) {
-	if s.draining != nil && len(s.leases) == 0 {
-		ctx.Send(s.draining, &Drained{})
-		s.draining = nil
+	if len(s.leases) > 0 {
+		return
 	}
+	for _, who := range s.drainers {
+		ctx.Send(who, &Drained{})
+	}
+	s.drainers = nil
 }
 
 func (s *Slave) makeRules(f *messages.FetchRules) (*rules, error) {

@@ -1,0 +1,189 @@
+package slave
+
+import (
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/asynkron/protoactor-go/actor"
+	"go.uber.org/goleak"
+
+	"henro/actors"
+	"henro/actors/actortest"
+	"henro/messages"
+	"henro/slave/fakeweb"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// school is a Slave with a master that is a Probe, and a web.
+type school struct {
+	t      *testing.T
+	system *actor.ActorSystem
+	web    *fakeweb.Web
+	slave  *actor.PID
+	master *actortest.Probe
+}
+
+// inSchool runs a test in a bubble. The master welcomes with leases of a minute, and stores nothing.
+func inSchool(t *testing.T, web fakeweb.Options, change func(*Options), test func(*school)) {
+	synctest.Test(t, func(t *testing.T) {
+		s := &school{t: t, system: actortest.System(t)}
+		var err error
+		if s.web, err = fakeweb.New(web); err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { s.web.Close() })
+		o := DefaultOptions()
+		o.Name, o.Boot, o.Connections, o.Parsers, o.Dial = "slave1", "boot1", 8, 1, s.web.DialContext
+		o.Archive.Writer.Dir = t.TempDir()
+		change(&o)
+		props, err := Props(o, actortest.Log())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if s.slave, err = s.system.Root.SpawnNamed(props, ActorName); err != nil {
+			t.Fatal(err)
+		}
+		s.master = s.newMaster("master", "m1")
+		s.system.Root.Send(s.slave, &MasterSeen{PID: s.master.PID, Boot: "m1"})
+		actortest.Pass(0)
+		test(s)
+	})
+}
+
+func (s *school) newMaster(name, boot string) *actortest.Probe {
+	p := actortest.NewProbe(s.t, s.system, name)
+	p.Reply(func(c actor.Context, message any) {
+		switch m := message.(type) {
+		case *messages.SlaveRegistered:
+			c.Respond(&messages.SlaveWelcomed{MasterBoot: boot, LeaseNs: int64(time.Minute), Fetch: &messages.FetchRules{
+				UserAgent: "test", FetchTimeoutNs: int64(time.Minute), ConnectTimeoutNs: int64(10 * time.Second), IdleTimeoutNs: int64(20 * time.Second),
+				MaxBody: 1 << 20, RobotsAgent: "test",
+			}})
+		case *messages.WorkRequested:
+			c.Respond(&messages.TaskBatch{Serial: m.Serial, Renewed: m.Held})
+		}
+	})
+	return p
+}
+
+// lend gives the slave a host of the web with so many of its pages, as an answer to its latest request.
+func (s *school) lend(lease uint64, host, pages int) {
+	asked := actortest.TakeOf[*messages.WorkRequested](s.master)
+	if len(asked) == 0 {
+		s.t.Fatal("the slave asked for nothing")
+	}
+	task := &messages.HostTask{Lease: lease, Host: "http://" + s.web.Host(host).Name, IntervalNs: int64(100 * time.Millisecond), PageBudget: uint32(pages)}
+	for n := range pages {
+		task.Tasks = append(task.Tasks, &messages.Task{Url: s.web.PageURL(host, n, 80), DepthLeft: 1, Position: []byte{byte(n)}})
+	}
+	s.master.Tell(s.slave, &messages.TaskBatch{Serial: asked[len(asked)-1].Serial, Tasks: []*messages.HostTask{task}})
+}
+
+// TestABatchOfAMasterThatWasLostIsRefused, by a slave that has no master to refuse it to but the sender: a master that was frozen until
+// the gossip gave it up says then what it had in mind.
+func TestABatchOfAMasterThatWasLostIsRefused(t *testing.T) {
+	inSchool(t, fakeweb.Options{Seed: 1, Pages: 5}, func(*Options) {}, func(s *school) {
+		s.system.Root.Send(s.slave, &MasterLost{Boot: "m1"})
+		actortest.Pass(2 * time.Minute) // what was asked for has ended
+		s.lend(7, 0, 3)
+		actortest.Pass(0)
+		if refused := actortest.TakeOf[*messages.TaskRefused](s.master); len(refused) != 1 || refused[0].Lease != 7 {
+			t.Errorf("refused: %v", refused)
+		}
+		if n := len(s.web.Log()); n > 0 {
+			t.Errorf("%d requests were made", n)
+		}
+	})
+}
+
+// TestASlaveThatFailedRegistersAgain with what the gossip said before: it says it once.
+func TestASlaveThatFailedRegistersAgain(t *testing.T) {
+	inSchool(t, fakeweb.Options{Seed: 1, Pages: 5}, func(*Options) {}, func(s *school) {
+		s.lend(7, 0, 3)
+		s.master.Take()
+		s.system.Root.Send(s.slave, &actors.ArchivedBatch{Captures: []actors.Archived{{Tag: "not a fact: the actor panics"}}})
+		actortest.Pass(time.Second)
+		registered := actortest.TakeOf[*messages.SlaveRegistered](s.master)
+		if len(registered) != 1 || len(registered[0].Held) > 0 {
+			t.Fatalf("registered: %v", registered)
+		}
+		s.lend(8, 0, 3)
+		actortest.Pass(5 * time.Second)
+		visited := 0
+		for _, report := range actortest.TakeOf[*messages.Report](s.master) {
+			for _, fact := range report.Facts {
+				if fact.Lease == 8 && fact.Visited != nil {
+					visited++
+				}
+			}
+		}
+		if visited != 3 {
+			t.Errorf("%d pages were visited, want 3", visited)
+		}
+	})
+}
+
+// TestFetchingStopsAtTheBoundOfWhatIsNotStored when the master stores nothing, and goes on when it does.
+func TestFetchingStopsAtTheBoundOfWhatIsNotStored(t *testing.T) {
+	const hosts, pages, bound = 4, 60, 50
+	inSchool(t, fakeweb.Options{Seed: 1, Hosts: hosts, Pages: 2 * pages}, func(o *Options) { o.UnstoredFacts = bound }, func(s *school) {
+		for host := range hosts {
+			s.lend(uint64(host+1), host, pages)
+			actortest.Pass(2 * time.Second) // until the slave asks again
+		}
+		actortest.Pass(30 * time.Second)
+		visited := len(s.web.Log())
+		if most := bound + hosts*(maxAhead+1); visited < bound || visited > most {
+			t.Errorf("%d requests while nothing is stored, want %d to %d", visited, bound, most)
+		}
+		asked := actortest.TakeOf[*messages.WorkRequested](s.master)
+		if last := asked[len(asked)-1]; last.PageSlots != 0 {
+			t.Errorf("the slave says it has room for %d results", last.PageSlots)
+		}
+		actortest.Pass(time.Minute)
+		if n := len(s.web.Log()); n != visited {
+			t.Errorf("%d more requests in another minute", n-visited)
+		}
+		stored := &messages.Stored{}
+		for host := range hosts {
+			stored.Leases, stored.Seqs = append(stored.Leases, uint64(host+1)), append(stored.Seqs, uint64(bound))
+		}
+		s.master.Tell(s.slave, stored)
+		actortest.Pass(10 * time.Second)
+		if n := len(s.web.Log()); n <= visited {
+			t.Error("it does not go on when there is room again")
+		}
+	})
+}
+
+// TestDrainingGivesAllLeasesBackAndAsksForNone.
+func TestDrainingGivesAllLeasesBackAndAsksForNone(t *testing.T) {
+	inSchool(t, fakeweb.Options{Seed: 1, Pages: 50}, func(*Options) {}, func(s *school) {
+		s.lend(7, 0, 40)
+		actortest.Pass(time.Second)
+		s.master.Take()
+		s.master.Tell(s.slave, &Drain{})
+		actortest.Pass(time.Second)
+		var last *messages.Fact
+		for _, report := range actortest.TakeOf[*messages.Report](s.master) {
+			for _, fact := range report.Facts {
+				last = fact
+			}
+		}
+		if last.GetFinished().GetWhy() != "draining" {
+			t.Fatalf("the last fact is %v", last)
+		}
+		s.master.Tell(s.slave, &messages.Stored{Leases: []uint64{7}, Seqs: []uint64{last.Seq}})
+		actortest.Pass(2 * time.Second)
+		if len(actortest.TakeOf[*Drained](s.master)) != 1 {
+			t.Error("the slave does not say that it is drained")
+		}
+		for _, asked := range actortest.TakeOf[*messages.WorkRequested](s.master) {
+			if asked.HostSlots != 0 {
+				t.Errorf("a drained slave asks for %d hosts", asked.HostSlots)
+			}
+		}
+	})
+}
