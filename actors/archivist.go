@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"github.com/asynkron/protoactor-go/actor"
@@ -367,8 +368,10 @@ type shelf struct {
 	log      *logrus.Entry
 	lock     *flock.Flock // of directory and prefix
 	writer   *warc.Writer
-	index    *os.File // of the open file, unsorted
-	lost     bool     // the index lacks lines: it is made from the file at its end
+	index    *os.File  // of the open file, unsorted
+	lost     bool      // the index lacks lines: it is made from the file at its end
+	bare     []string  // names of files that were finished and could not be indexed
+	bareAt   time.Time // when that was last tried
 	line     []byte
 	broken   bool // something was appended that must not stay
 	orphaned bool // the Archivist has failed; set by it before it stops the binder
@@ -427,6 +430,9 @@ func (s *shelf) store(b *binding) {
 	s.broken = true // until it is known not to be, even after a panic
 	if b.err = s.append(b.items); b.err == nil {
 		s.broken = false
+		if len(s.bare) > 0 && time.Since(s.bareAt) >= indexRest { // there is room again
+			s.indexBare()
+		}
 		return
 	}
 	if err := s.mend(); err != nil {
@@ -509,7 +515,8 @@ func (s *shelf) list(lines []byte) {
 // path is where the index of a file lies.
 func (s *shelf) path(name string) string { return cdxj.Path(filepath.Join(s.o.Dir, name)) }
 
-// finishIndex sorts the index of a finished file; name is "" for one that was removed. Should it fail, the next start makes it.
+// finishIndex sorts the index of a finished file; name is "" for one that was removed. Should it fail, indexBare and the
+// next start make it.
 func (s *shelf) finishIndex(name string) {
 	var err error
 	whole := s.index != nil && !s.lost
@@ -532,8 +539,18 @@ func (s *shelf) finishIndex(name string) {
 	}
 	s.index, s.lost = nil, false
 	if err != nil {
-		s.log.WithFields(logrus.Fields{"file": name, "err": err}).Error("file is not indexed; the next start does it")
+		s.bare, s.bareAt = append(s.bare, name), time.Now()
+		s.log.WithFields(logrus.Fields{"file": name, "err": err}).Error("file is not indexed; trying again when captures are stored, at the end, and at the next start")
 	}
+}
+
+// indexRest is how long a file is left alone that could not be indexed: reading a large one takes seconds.
+const indexRest = 10 * time.Second
+
+// indexBare tries again to index the files for which there was no room when they were finished.
+func (s *shelf) indexBare() {
+	s.bareAt = time.Now()
+	s.bare = slices.DeleteFunc(s.bare, func(name string) bool { return cdxj.IndexFile(filepath.Join(s.o.Dir, name)) == nil })
 }
 
 // mend cuts off what was appended in vain and finishes that file.
@@ -556,6 +573,7 @@ func (s *shelf) mend() error {
 // close finishes the open file and lets go of the directory.
 func (s *shelf) close() error {
 	var err error
+	s.indexBare()
 	if s.writer != nil {
 		s.mend() // should it fail, Close does too, and mend has its second chance
 		name, failed := s.writer.Close()

@@ -385,6 +385,41 @@ func TestAFullDiskIsSaidAndWaitedFor(t *testing.T) {
 	}
 }
 
+// TestAFileThatCouldNotBeIndexedIsIndexedLater, when captures can be stored again: a slave may run for months before its next start.
+func TestAFileThatCouldNotBeIndexedIsIndexedLater(t *testing.T) {
+	dir := t.TempDir()
+	var told []actors.Archived
+	synctest.Test(t, func(t *testing.T) {
+		system := actortest.System(t)
+		p := actortest.NewProbe(t, system, "slave")
+		o := archivistOptions(dir, warc.OS{})
+		o.Writer.MaxFile = 1500
+		pid := system.Root.Spawn(actors.ArchivistProps(o, actortest.Log()))
+		store := func(n int) {
+			p.Tell(pid, capture(t, n))
+			actortest.Pass(time.Second)
+			told, _ = archived(p)
+		}
+		store(0)
+		first := cdxj.Path(filepath.Join(dir, told[0].File))
+		if err := os.Mkdir(first, 0o755); err != nil { // no file can have this name now
+			t.Fatal(err)
+		}
+		for n := 1; told[len(told)-1].File == told[0].File; n++ {
+			store(n)
+		}
+		if err := os.Remove(first); err != nil {
+			t.Fatal(err)
+		}
+		actortest.Pass(time.Minute)
+		store(len(told))
+		if _, err := os.Stat(first); err != nil {
+			t.Errorf("while it runs: %v", err)
+		}
+	})
+	check(t, dir, told)
+}
+
 // TestNoCaptureIsLostOrThereTwiceWhateverFails lets every operation of the disk fail once, alone and with the two that follow. A
 // sender sends again what failed.
 func TestNoCaptureIsLostOrThereTwiceWhateverFails(t *testing.T) {
