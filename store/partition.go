@@ -636,6 +636,23 @@ func (p *Partition) EachLinks(fn func(host HostID, fp uint64, links []outlink.Ou
 	return p.view("read links", func(tx *bbolt.Tx) error { return eachLinks(tx, fn) })
 }
 
+// EachLinksOf calls fn for the links of every page of one host, likewise.
+func (p *Partition) EachLinksOf(host HostID, fn func(fp uint64, links []outlink.Outlink) error) error {
+	return p.view("read links", func(tx *bbolt.Tx) error {
+		c := tx.Bucket(bucketLinks).Cursor()
+		for k, v := c.Seek(key64(uint64(host))); k != nil && hostKey(k) == host; k, v = c.Next() {
+			links, err := decodeLinks(k, v)
+			if err != nil || len(k) != 16 {
+				return fmt.Errorf("links %x: %w", k, errors.Join(ErrCorrupt, err))
+			}
+			if err := fn(binary.BigEndian.Uint64(k[8:]), links); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
 func eachLinks(tx *bbolt.Tx, fn func(host HostID, fp uint64, links []outlink.Outlink) error) error {
 	return tx.Bucket(bucketLinks).ForEach(func(k, v []byte) error {
 		links, err := decodeLinks(k, v)

@@ -1,0 +1,225 @@
+// Package tables shows a crawl as tables: pages, links, hosts, captures and the stop list.
+//
+// Whoever exports a crawl, asks it in SQL or counts in it reads these tables and nothing below them, so that a column means the same
+// in every file and every answer. A row is read where it lies and its values are made when they are asked for.
+//
+// # Invariants
+//
+//   - Memory does not grow with the crawl: a row at a time, and Source.Memory bytes for putting the pages of links in order.
+//   - A row given to the function of Each is never changed afterwards, so it may be kept.
+//   - What Query narrows down is exact: rows that do not fit are not shown, those that fit all are.
+package tables
+
+import (
+	"strconv"
+	"time"
+
+	"henro/store"
+)
+
+// Kind is what the values of a column are.
+type Kind uint8
+
+// The kinds of values. Any column but the first of a table may be empty in a row.
+const (
+	Empty   Kind = iota
+	Integer      // Value.Int
+	Real         // Value.Real
+	Text         // Value.Text
+	Boolean      // Value.Int, 0 or 1
+	Moment       // Value.Int, milliseconds since 1970; written as RFC 3339 in UTC
+)
+
+// Value is one value of a row.
+type Value struct {
+	Kind Kind
+	Int  int64
+	Real float64
+	Text string
+}
+
+// Append writes the value as text behind b; nothing for an empty one.
+func (v Value) Append(b []byte) []byte {
+	switch v.Kind {
+	case Integer:
+		return strconv.AppendInt(b, v.Int, 10)
+	case Real:
+		return strconv.AppendFloat(b, v.Real, 'g', -1, 64)
+	case Text:
+		return append(b, v.Text...)
+	case Boolean:
+		return strconv.AppendBool(b, v.Int != 0)
+	case Moment:
+		t := time.UnixMilli(v.Int).UTC()
+		if v.Int%1000 != 0 {
+			return t.AppendFormat(b, "2006-01-02T15:04:05.000Z07:00")
+		}
+		return t.AppendFormat(b, time.RFC3339)
+	}
+	return b
+}
+
+// String returns the value as text.
+func (v Value) String() string { return string(v.Append(nil)) }
+
+func integer[N int | uint8 | uint16 | int64 | uint64](n N) Value {
+	return Value{Kind: Integer, Int: int64(n)}
+}
+
+func text(s string) Value {
+	if s == "" {
+		return Value{}
+	}
+	return Value{Kind: Text, Text: s}
+}
+
+func boolean(b bool) Value {
+	if b {
+		return Value{Kind: Boolean, Int: 1}
+	}
+	return Value{Kind: Boolean}
+}
+
+func moment(t time.Time) Value {
+	if t.IsZero() {
+		return Value{}
+	}
+	return Value{Kind: Moment, Int: t.UnixMilli()}
+}
+
+// real32 makes a value of a number that is kept in 32 bits, without the digits that it never had.
+func real32(f float32) Value {
+	r, err := strconv.ParseFloat(strconv.FormatFloat(float64(f), 'g', 6, 32), 64)
+	if err != nil {
+		return Value{} // not a number
+	}
+	return Value{Kind: Real, Real: r}
+}
+
+// Column is one column of a table.
+type Column struct {
+	Name string
+	Kind Kind
+	Doc  string // what it holds, in a few words
+}
+
+// Row is one row.
+type Row interface {
+	// Value returns the value in the i-th column of the row's table.
+	Value(i int) Value
+}
+
+// Query says what is wanted of a table.
+type Query struct {
+	// Columns has bit i set when column i is wanted; from the 64th on all are. What is not wanted may be left out: no columns, and rows
+	// are only counted.
+	Columns uint64
+	// Host and URL narrow the rows down to those with this value in the table's HostColumn or URLColumn; nil: all.
+	Host, URL *string
+}
+
+// All wants everything.
+var All = Query{Columns: ^uint64(0)}
+
+// Table is one table.
+type Table struct {
+	Name    string
+	Doc     string
+	Columns []Column
+	// HostColumn and URLColumn are what Query can narrow down by without reading everything; -1: nothing.
+	HostColumn, URLColumn int
+	// Indexes are the columns, by name, that a copy in a database should have indexes of.
+	Indexes []string
+
+	each  func(*Source, Query, func(Row) error) error
+	count func(*Source) (int64, bool, error)
+}
+
+// Each calls fn for the rows wanted until it returns an error.
+func (t *Table) Each(s *Source, q Query, fn func(Row) error) error { return t.each(s, q, fn) }
+
+// Count returns the number of rows, if the store knows it without counting.
+func (t *Table) Count(s *Source) (n int64, known bool, err error) {
+	if t.count == nil {
+		return 0, false, nil
+	}
+	return t.count(s)
+}
+
+// Column returns the place of a column, or -1.
+func (t *Table) Column(name string) int {
+	for i := range t.Columns {
+		if t.Columns[i].Name == name {
+			return i
+		}
+	}
+	return -1
+}
+
+// Tables returns all tables.
+func Tables() []*Table { return []*Table{Pages(), Links(), Hosts(), Captures(), StopList()} }
+
+// Named returns the table of a name, or nil.
+func Named(name string) *Table {
+	for _, t := range Tables() {
+		if t.Name == name {
+			return t
+		}
+	}
+	return nil
+}
+
+// Source is what the tables are read from. Nobody may write to the state meanwhile: it is opened for reading, or a copy.
+type Source struct {
+	State   *store.State
+	Archive string // folder of the WARC files and their indexes; empty: there are no captures
+	Temp    string // folder for temporary files; empty: that of the system
+	Memory  int    // bytes for putting pages in order; 0: sorter.Memory
+}
+
+// partitions calls fn for the partitions that may hold what is wanted.
+func (s *Source) partitions(q Query, fn func(*store.Partition) error) error {
+	var host string
+	switch {
+	case q.Host != nil:
+		host = *q.Host
+	case q.URL != nil:
+		host = store.HostOf(*q.URL)
+	default:
+		for _, p := range s.State.Partitions {
+			if err := fn(p); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	return fn(s.State.Partitions[s.State.PartitionOf(host)])
+}
+
+// sum adds up a count of all partitions.
+func (s *Source) sum(of func(store.Stats) uint64) (int64, bool, error) {
+	total := int64(0)
+	for _, p := range s.State.Partitions {
+		stats, err := p.Stats()
+		if err != nil {
+			return 0, false, err
+		}
+		total += int64(of(stats))
+	}
+	return total, true, nil
+}
+
+// blank is a row of which nothing is wanted.
+type blank struct{}
+
+func (blank) Value(int) Value { return Value{} }
+
+// blanks shows n of them.
+func blanks(n int64, fn func(Row) error) error {
+	for range n {
+		if err := fn(blank{}); err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,106 @@
+package tables
+
+import (
+	"errors"
+
+	"henro/store"
+)
+
+// Hosts are all hosts that have a page.
+func Hosts() *Table {
+	return &Table{
+		Name: "hosts", Doc: "every host with a page", HostColumn: 0, URLColumn: -1,
+		Indexes: []string{"host"},
+		Columns: []Column{
+			{"host", Text, "scheme://name[:port]"},
+			{"known", Integer, "URLs"},
+			{"visited", Integer, "pages visited at least once"},
+			{"waiting", Integer, "pages waiting for their first visit"},
+			{"load_per_second", Real, "L = Σ 1/T: visits that its pages' timetable asks for"},
+			{"next_allowed", Moment, "no request may start earlier"},
+			{"robots_until", Moment, "when its robots.txt is asked for again; empty: never asked"},
+		},
+		each: eachHost,
+		count: func(s *Source) (int64, bool, error) {
+			return s.sum(func(c store.Stats) uint64 { return c.Hosts })
+		},
+	}
+}
+
+type host struct{ store.HostRecord }
+
+func (h *host) Value(column int) Value {
+	switch column {
+	case 0:
+		return text(h.Name)
+	case 1:
+		return integer(h.Known)
+	case 2:
+		return integer(h.Visited)
+	case 3:
+		return integer(h.Waiting)
+	case 4:
+		return Value{Kind: Real, Real: h.Load}
+	case 5:
+		return moment(h.NextAllowed)
+	case 6:
+		return moment(h.RobotsUntil)
+	}
+	return Value{}
+}
+
+func eachHost(s *Source, q Query, fn func(Row) error) error {
+	return s.partitions(q, func(p *store.Partition) error {
+		if q.Host != nil {
+			record, err := p.Host(store.IDOf(*q.Host))
+			if errors.Is(err, store.ErrNotFound) {
+				return nil
+			}
+			if err != nil {
+				return err
+			}
+			return fn(&host{record})
+		}
+		return p.EachHost(func(record store.HostRecord) error { return fn(&host{record}) })
+	})
+}
+
+// StopList is what is not visited, and why.
+func StopList() *Table {
+	return &Table{
+		Name: "stoplist", Doc: "URLs, folders and hosts that are not visited", HostColumn: -1, URLColumn: -1,
+		Columns: []Column{
+			{"prefix", Text, "a URL, a folder ending in /, or a host"},
+			{"reason", Text, "why"},
+			{"evidence", Text, "what was seen"},
+			{"at", Moment, "since when"},
+			{"until", Moment, "when it is tried again; empty: never"},
+			{"rounds", Integer, "how often it was listed in a row"},
+		},
+		each: func(s *Source, q Query, fn func(Row) error) error {
+			return s.partitions(q, func(p *store.Partition) error {
+				return p.EachStop(func(e store.StopEntry) error { return fn(&stop{e}) })
+			})
+		},
+	}
+}
+
+type stop struct{ store.StopEntry }
+
+func (e *stop) Value(column int) Value {
+	switch column {
+	case 0:
+		return text(e.Prefix)
+	case 1:
+		return text(e.Reason)
+	case 2:
+		return text(e.Evidence)
+	case 3:
+		return moment(e.At)
+	case 4:
+		return moment(e.Until)
+	case 5:
+		return integer(e.Rounds)
+	}
+	return Value{}
+}

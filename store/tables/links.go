@@ -1,0 +1,182 @@
+package tables
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+
+	"henro/messages/outlink"
+	"henro/store"
+	"henro/store/fingerprint"
+	"henro/store/sorter"
+)
+
+// Links are the outlinks that the last visit of every page found, the thesis' collected links.
+func Links() *Table {
+	return &Table{
+		Name: "links", Doc: "the outlinks of every page at its last visit, also those that lead out of the crawl", HostColumn: 6, URLColumn: 1,
+		Indexes: []string{"number", "to"},
+		Columns: []Column{
+			{"number", Integer, "of the page"},
+			{"from", Text, "URL of the page"},
+			{"to", Text, "canonical"},
+			{"kind", Text, "a, area, frame, iframe, link, refresh, redirect, header …: what held it"},
+			{"nofollow", Boolean, "rel=nofollow, ugc or sponsored, or the whole page says so"},
+			{"anchor", Text, "the words shown"},
+			{"from_host", Text, "scheme://name[:port] of from"},
+			{"to_host", Text, "scheme://name[:port] of to"},
+		},
+		each: eachLink,
+	}
+}
+
+type link struct {
+	*outlink.Outlink
+	from *source
+}
+
+// source is the page of links.
+type source struct {
+	host   string
+	url    string // empty when not wanted
+	number uint64 // likewise
+}
+
+func (l *link) Value(column int) Value {
+	switch column {
+	case 0:
+		return integer(l.from.number)
+	case 1:
+		return text(l.from.url)
+	case 2:
+		return text(l.URL)
+	case 3:
+		return text(l.Kind.String())
+	case 4:
+		return boolean(l.Flags&outlink.NoFollow != 0)
+	case 5:
+		return text(l.Anchor)
+	case 6:
+		return text(l.from.host)
+	case 7:
+		return text(store.HostOf(l.URL))
+	}
+	return Value{}
+}
+
+// wanted tells whether links need what only the record of their page has: number or from.
+func (q Query) wantsPages() bool { return q.Columns&0b11 != 0 }
+
+func eachLink(s *Source, q Query, fn func(Row) error) error {
+	return s.partitions(q, func(p *store.Partition) error {
+		switch {
+		case q.URL != nil:
+			return linksOfURL(p, q, fn)
+		case q.wantsPages():
+			return linksWithPages(s, p, q, fn)
+		default:
+			return linksWithHosts(p, q, func(host string, _ store.HostID, _ uint64, links []outlink.Outlink) error {
+				return show(links, &source{host: host}, fn)
+			})
+		}
+	})
+}
+
+func show(links []outlink.Outlink, from *source, fn func(Row) error) error {
+	rows := make([]link, len(links))
+	for i := range links {
+		rows[i] = link{&links[i], from}
+		if err := fn(&rows[i]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// linksOfURL shows the links of one page.
+func linksOfURL(p *store.Partition, q Query, fn func(Row) error) error {
+	from := &source{host: store.HostOf(*q.URL), url: *q.URL}
+	if q.Host != nil && from.host != *q.Host {
+		return nil
+	}
+	links, err := p.Outlinks(store.IDOf(from.host), fingerprint.URL(*q.URL))
+	if errors.Is(err, store.ErrNotFound) {
+		return nil
+	}
+	if err == nil && q.Columns&1 != 0 {
+		var entry store.Entry
+		entry, _, err = p.Lookup(*q.URL)
+		from.number = entry.Page.Number
+	}
+	if err != nil {
+		return err
+	}
+	return show(links, from, fn)
+}
+
+// linksWithHosts shows the links of every page with the name of its host. Both come in the order of hosts' ids.
+func linksWithHosts(p *store.Partition, q Query, fn func(host string, id store.HostID, fp uint64, links []outlink.Outlink) error) error {
+	if q.Host != nil {
+		id := store.IDOf(*q.Host)
+		return p.EachLinksOf(id, func(fp uint64, links []outlink.Outlink) error { return fn(*q.Host, id, fp, links) })
+	}
+	name, last := "", store.HostID(0)
+	return p.EachLinks(func(host store.HostID, fp uint64, links []outlink.Outlink) error {
+		if host != last || name == "" {
+			record, err := p.Host(host)
+			if err != nil {
+				return fmt.Errorf("host of links %x: %w", uint64(host), err)
+			}
+			name, last = record.Name, host
+		}
+		return fn(name, host, fp, links)
+	})
+}
+
+// linksWithPages joins links with the records of their pages: links lie in the order of host and fingerprint, pages in that of their
+// visits. So the pages are put into the order of the links first.
+func linksWithPages(s *Source, p *store.Partition, q Query, fn func(Row) (err error)) (err error) {
+	memory := s.Memory
+	if memory == 0 {
+		memory = sorter.Memory
+	}
+	pages := sorter.New(s.Temp, memory)
+	defer func() { err = errors.Join(err, pages.Close()) }()
+	var record []byte
+	err = p.EachPage(func(page store.Page, _ store.Place) error {
+		host := store.HostOf(page.URL)
+		if page.LastVisit.IsZero() || q.Host != nil && host != *q.Host {
+			return nil
+		}
+		record = binary.BigEndian.AppendUint64(record[:0], uint64(store.IDOf(host)))
+		record = binary.BigEndian.AppendUint64(record, fingerprint.URL(page.URL)&^lowest)
+		record = binary.BigEndian.AppendUint64(record, page.Number)
+		return pages.Add(append(record, page.URL...))
+	})
+	if err != nil {
+		return err
+	}
+	sorted, err := pages.Sorted()
+	if err != nil {
+		return err
+	}
+	at, err := sorted.Next()
+	return linksWithHosts(p, q, func(name string, host store.HostID, fp uint64, links []outlink.Outlink) error {
+		key := binary.BigEndian.AppendUint64(make([]byte, 0, 16), uint64(host))
+		key = binary.BigEndian.AppendUint64(key, fp&^lowest)
+		for err == nil && string(at[:16]) < string(key) {
+			at, err = sorted.Next()
+		}
+		if err != nil && err != io.EOF {
+			return err
+		}
+		if err == io.EOF || string(at[:16]) != string(key) {
+			return nil // a visit that came to nothing left the links of an older one
+		}
+		return show(links, &source{host: name, number: binary.BigEndian.Uint64(at[16:]), url: string(at[24:])}, fn)
+	})
+}
+
+// lowest are the bits of a fingerprint that the seen set does not keep.
+const lowest = 0xff

@@ -1,0 +1,151 @@
+package tables
+
+import (
+	"encoding/base32"
+	"errors"
+	"fmt"
+	"strings"
+
+	"henro/messages"
+	"henro/store"
+)
+
+// Pages are all known URLs in scope, visited or not; the thesis' input URLs are those of depth 0, its parsed URLs those visited.
+func Pages() *Table {
+	return &Table{
+		Name: "pages", Doc: "every known URL in scope", HostColumn: 12, URLColumn: 1,
+		Indexes: []string{"url", "host", "status"},
+		Columns: []Column{
+			{"number", Integer, "unique in the crawl"},
+			{"url", Text, "canonical"},
+			{"status", Integer, "of HTTP at the last visit; 0 without an answer"},
+			{"reason", Text, "why the last visit has no answer"},
+			{"depth", Integer, "links followed from a seed, which has 0"},
+			{"visits", Real, "visits that the timetable remembers; old ones count for less"},
+			{"last_visit", Moment, "when the last visit began; empty: never visited"},
+			{"next_visit", Moment, "when the next is due; empty: none is planned"},
+			{"interval_seconds", Real, "T: from the last visit to the next"},
+			{"change_seconds", Real, "1/λ: the mean time between changes"},
+			{"digest", Text, "SHA-1 of the payload in base32, as in captures"},
+			{"place", Text, "fresh (waits for its first visit), queue (to be visited again) or rest"},
+			{"host", Text, "scheme://name[:port]"},
+			{"found_in", Integer, "number of the page in which it was found first; empty for seeds"},
+			{"captured_at", Moment, "when the content now archived was fetched"},
+			{"last_modified", Moment, "as the host says"},
+			{"etag", Text, "as the host says"},
+			{"main_digest", Text, "fingerprint of the main text, 16 hexadecimal digits"},
+			{"simhash", Text, "SimHash of the main text, 16 hexadecimal digits"},
+			{"noindex", Boolean, "the page asks not to be indexed"},
+			{"nofollow", Boolean, "the page asks that its links not be followed"},
+			{"truncated", Boolean, "the last capture is not whole"},
+			{"dropped", Boolean, "given up: the reason says why"},
+		},
+		each: eachPage,
+		count: func(s *Source) (int64, bool, error) {
+			return s.sum(func(c store.Stats) uint64 { return c.Known })
+		},
+	}
+}
+
+type page struct {
+	store.Page
+	place store.Place
+}
+
+var digits32 = base32.StdEncoding
+
+func (p *page) Value(column int) Value {
+	switch column {
+	case 0:
+		return integer(p.Number)
+	case 1:
+		return text(p.URL)
+	case 2:
+		return integer(p.Status)
+	case 3:
+		if p.Reason == 0 {
+			return Value{}
+		}
+		return text(messages.Reason(p.Reason).String())
+	case 4:
+		return integer(p.Depth)
+	case 5:
+		return real32(p.Timing.Visits)
+	case 6:
+		return moment(p.LastVisit)
+	case 7:
+		return moment(p.Next)
+	case 8:
+		return real32(p.Timing.Interval)
+	case 9:
+		return real32(p.Timing.Mean)
+	case 10:
+		if p.Digest == [20]byte{} {
+			return Value{}
+		}
+		return text(digits32.EncodeToString(p.Digest[:]))
+	case 11:
+		return text(p.place.String())
+	case 12:
+		return text(store.HostOf(p.URL))
+	case 13:
+		if p.Depth == 0 {
+			return Value{}
+		}
+		return integer(p.From)
+	case 14:
+		return moment(p.CapturedAt)
+	case 15:
+		return moment(p.LastModified)
+	case 16:
+		return text(p.ETag)
+	case 17:
+		return fingerprintOf(p.MainDigest)
+	case 18:
+		return fingerprintOf(p.SimHash)
+	case 19:
+		return boolean(p.Flags&store.NoIndex != 0)
+	case 20:
+		return boolean(p.Flags&store.NoFollow != 0)
+	case 21:
+		return boolean(p.Flags&store.Truncated != 0)
+	case 22:
+		return boolean(p.Flags&store.Dropped != 0)
+	}
+	return Value{}
+}
+
+func fingerprintOf(f uint64) Value {
+	if f == 0 {
+		return Value{}
+	}
+	return text(fmt.Sprintf("%016x", f))
+}
+
+func eachPage(s *Source, q Query, fn func(Row) error) error {
+	if q.Columns == 0 && q.Host == nil && q.URL == nil {
+		n, _, err := s.sum(func(c store.Stats) uint64 { return c.Known })
+		if err != nil {
+			return err
+		}
+		return blanks(n, fn)
+	}
+	return s.partitions(q, func(p *store.Partition) error {
+		if q.URL != nil {
+			entry, place, err := p.Lookup(*q.URL)
+			if errors.Is(err, store.ErrNotFound) || q.Host != nil && store.HostOf(*q.URL) != *q.Host {
+				return nil
+			}
+			if err != nil {
+				return err
+			}
+			return fn(&page{entry.Page, place})
+		}
+		return p.EachPage(func(record store.Page, place store.Place) error {
+			if q.Host != nil && (!strings.HasPrefix(record.URL, *q.Host) || store.HostOf(record.URL) != *q.Host) {
+				return nil
+			}
+			return fn(&page{record, place})
+		})
+	})
+}
