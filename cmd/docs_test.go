@@ -33,7 +33,7 @@ var families = []family{
 	{"Nodes", "`henro-master`, `henro-slave` (which takes free ports)", func(f *pflag.FlagSet) {
 		new(config.Peers).Register(f, "127.0.0.1:7781", "127.0.0.1:7782")
 	}},
-	{"Control", "`henro crawl`, `henro-master`", func(f *pflag.FlagSet) { new(config.Run).Register(f) }},
+	{"Control", "`henro crawl`, `henro-master`; `henro-slave` has `--listen-http`, off unless given, `--token-file` and `--config`", func(f *pflag.FlagSet) { new(config.Run).Register(f) }},
 	{"Logging", "all programs", func(f *pflag.FlagSet) { new(config.Log).Register(f) }},
 }
 

@@ -51,8 +51,11 @@ type (
 	CountsAsked struct{}
 	// Counts is what a slave has done since its start.
 	Counts struct {
-		Leases, Unstored int
-		Visits, Bytes    int64
+		Leases   int    `json:"leases"`
+		Unstored int    `json:"unstored"` // facts not acknowledged yet
+		Visits   int64  `json:"visits"`
+		Bytes    int64  `json:"bytes"`
+		Master   string `json:"master,omitempty"` // boot of the one that welcomed it; empty: none has
 	}
 )
 
@@ -189,7 +192,7 @@ func (s *Slave) Receive(ctx actor.Context) {
 		s.drain(ctx)
 	case *CountsAsked:
 		counts := s.counts
-		counts.Leases, counts.Unstored = len(s.leases), s.window.used()
+		counts.Leases, counts.Unstored, counts.Master = len(s.leases), s.window.used(), s.masterBoot
 		ctx.Respond(&counts)
 	case *actor.DeadLetterResponse: // the master is gone: everything is said again to the next
 	case actor.SystemMessage, actor.AutoReceiveMessage:

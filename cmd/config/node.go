@@ -134,28 +134,6 @@ func (j *Joined) Leave() {
 	j.Remote.Shutdown()
 }
 
-// Listen opens the address for HTTP; "off" and "" open none. Without a token only loopback may be bound.
-func Listen(flag, address string) (net.Listener, error) {
-	if address == "" || address == "off" {
-		return nil, nil
-	}
-	host, _, err := net.SplitHostPort(address)
-	if err != nil {
-		return nil, Usage("--%s %q: want HOST:PORT or off", flag, address)
-	}
-	if ip := net.ParseIP(host); host != "localhost" && (ip == nil || !ip.IsLoopback()) {
-		return nil, Usage("--%s %q: only loopback may be bound; reach it from elsewhere through ssh -L", flag, address)
-	}
-	listener, err := net.Listen("tcp", address)
-	if err != nil {
-		if strings.Contains(err.Error(), "in use") {
-			return nil, Usage("--%s %s is taken, perhaps by another henro: give another port, or off", flag, address)
-		}
-		return nil, Usage("--%s: %v", flag, err)
-	}
-	return listener, nil
-}
-
 // Settings are the names of all flags that any program reads from henro.yaml.
 func Settings() []string {
 	f := pflag.NewFlagSet("all", pflag.ContinueOnError)
@@ -188,14 +166,14 @@ func (w *Work) Register(f *pflag.FlagSet) {
 
 // Run is what the flags say of how a program shows itself.
 type Run struct {
-	ListenHTTP string
-	Progress   string
-	Config     string
+	HTTP     HTTP
+	Progress string
+	Config   string
 }
 
 // Register adds the flags.
 func (r *Run) Register(f *pflag.FlagSet) {
-	f.StringVar(&r.ListenHTTP, "listen-http", "127.0.0.1:7780", "control and status over HTTP, on loopback; or off")
+	r.HTTP.Register(f, "127.0.0.1:7780")
 	f.StringVar(&r.Progress, "progress", "auto", "auto: a live line on a terminal, a line now and then elsewhere; or off")
 	f.StringVar(&r.Config, "config", "", "settings `FILE` (default henro.yaml, if there is one)")
 }

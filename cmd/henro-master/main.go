@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"net"
 	"os"
 	"os/signal"
 	"syscall"
@@ -17,6 +16,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"henro/actors"
+	"henro/actors/console"
 	"henro/cluster"
 	"henro/cmd/config"
 	"henro/master"
@@ -89,19 +89,17 @@ func (f *flags) lead(cmd *cobra.Command, arguments []string) error {
 	if err := f.crawl.Resume(cmd.Flags(), &o, len(seeds) > 0 || o.Hosts.Continuous); err != nil {
 		return err
 	}
-	listener, err := config.Listen("listen-http", f.run.ListenHTTP)
+	door, err := f.run.HTTP.Open(log)
 	if err != nil {
 		return err
 	}
-	if listener != nil {
-		defer listener.Close()
-	}
+	defer door.Close()
 	if err := config.Dir(o.Dir); err != nil {
 		return err
 	}
 	defer config.KeepLog(log, o.Dir, "henro-master").Close()
 	o.Name, o.Boot, o.Version = f.peers.Name, cluster.NewBoot(), version
-	status, err := f.crawlWith(cmd.Context(), o, seeds, listener, log.WithField("node", f.peers.Name))
+	status, err := f.crawlWith(cmd.Context(), o, seeds, door, log.WithField("node", f.peers.Name))
 	if err != nil {
 		return err
 	}
@@ -111,7 +109,7 @@ func (f *flags) lead(cmd *cobra.Command, arguments []string) error {
 	return config.EndError(cmd.Context(), status)
 }
 
-func (f *flags) crawlWith(ctx context.Context, o master.Options, seeds []master.Seed, listener net.Listener, log *logrus.Entry) (master.Status, error) {
+func (f *flags) crawlWith(ctx context.Context, o master.Options, seeds []master.Seed, door *config.Door, log *logrus.Entry) (master.Status, error) {
 	system := actors.NewSystem(o.Name, log, actors.SystemOptions{})
 	var node *master.Node
 	joined, err := f.peers.Meet(system, cluster.Options{
@@ -129,20 +127,18 @@ func (f *flags) crawlWith(ctx context.Context, o master.Options, seeds []master.
 		return master.Status{}, err
 	}
 	log.WithFields(logrus.Fields{"actors": joined.Remote.Address(), "gossip": joined.Node.Self().GossipAddress}).Info("master ready")
-	status, err := attend(ctx, node, seeds, listener)
+	status, err := attend(ctx, node, seeds, door)
 	err = errors.Join(err, node.Close())
 	joined.Leave()
 	return status, err
 }
 
 // attend answers HTTP and waits for the end.
-func attend(ctx context.Context, node *master.Node, seeds []master.Seed, listener net.Listener) (master.Status, error) {
+func attend(ctx context.Context, node *master.Node, seeds []master.Seed, door *config.Door) (master.Status, error) {
 	inner, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	defer cancel()
 	group, inner := errgroup.WithContext(inner)
-	if listener != nil {
-		group.Go(func() error { return node.ServeHTTP(inner, listener) })
-	}
+	group.Go(func() error { return door.Serve(inner, console.Process{Ready: node.Ready}, node.Routes()) })
 	var status master.Status
 	group.Go(func() (err error) {
 		defer cancel()

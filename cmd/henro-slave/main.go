@@ -15,6 +15,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"henro/actors"
+	"henro/actors/console"
 	"henro/cluster"
 	"henro/cmd/config"
 	"henro/slave"
@@ -41,6 +42,7 @@ func newCommand() *cobra.Command {
 	var peers config.Peers
 	var work config.Work
 	var logs config.Log
+	var http config.HTTP
 	var dir, file string
 	cmd := &cobra.Command{
 		Use:   "henro-slave --join HOST:PORT [flags]",
@@ -59,7 +61,7 @@ else lies with the master. The first interrupt gives all hosts back and ends; a 
 			if len(peers.Join) == 0 {
 				return config.Usage("where are the others? Give --join with the gossip address of any live node")
 			}
-			return run(cmd.Context(), dir, &peers, &work, &logs)
+			return run(cmd.Context(), dir, &peers, &work, &http, &logs)
 		},
 	}
 	cmd.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
@@ -72,18 +74,27 @@ else lies with the master. The first interrupt gives all hosts back and ends; a 
 			work.Register(f)
 		}},
 		config.Group{Title: "What to show", Register: func(f *pflag.FlagSet) {
+			http.Register(f, "off")
 			f.StringVar(&file, "config", "", "settings `FILE` (default henro.yaml, if there is one)")
 			logs.Register(f)
 		}})
 	return cmd
 }
 
-func run(ctx context.Context, dir string, peers *config.Peers, work *config.Work, logs *config.Log) error {
+func run(ctx context.Context, dir string, peers *config.Peers, work *config.Work, http *config.HTTP, logs *config.Log) error {
 	log, err := logs.Logger()
 	if err != nil {
 		return err
 	}
-	if err := errors.Join(work.Check(), config.Dir(dir)); err != nil {
+	if err := work.Check(); err != nil {
+		return err
+	}
+	door, err := http.Open(log)
+	if err != nil {
+		return err
+	}
+	defer door.Close()
+	if err := config.Dir(dir); err != nil {
 		return err
 	}
 	defer config.KeepLog(log, dir, "henro-slave").Close()
@@ -111,6 +122,10 @@ func run(ctx context.Context, dir string, peers *config.Peers, work *config.Work
 		return err
 	}
 	log.WithField("actors", joined.Remote.Address()).Info("slave ready")
+	desk := &slave.Desk{System: system, PID: pid}
+	if err := door.Serve(ctx, console.Process{Ready: desk.Ready}, desk.Routes()); err != nil {
+		log.WithField("err", err).Error("HTTP is not answered any more")
+	}
 	<-ctx.Done()
 	log.Info("giving the hosts back")
 	_, drained := system.Root.RequestFuture(pid, &slave.Drain{}, drainFor).Result()

@@ -13,72 +13,88 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"henro/actors/console"
 	"henro/cmd/config"
 	"henro/master"
 )
 
 // control speaks to the HTTP interface of a running master.
-type control struct{ address string }
+type control struct{ address, tokenFile string }
 
 func (c *control) register(cmd *cobra.Command) {
 	cmd.PersistentFlags().StringVar(&c.address, "master", "127.0.0.1:7780", "`HOST:PORT` that the crawl was given as --listen-http")
+	cmd.PersistentFlags().StringVar(&c.tokenFile, "token-file", "", "`FILE` with the token, if the crawl was given one")
 }
 
 // ask sends a request and reads the answer into out.
 func (c *control) ask(ctx context.Context, method, path string, in, out any) error {
-	var body io.Reader
-	if in != nil {
-		data, err := json.Marshal(in)
-		if err != nil {
-			return fmt.Errorf("ask %s: %w", path, err)
-		}
-		body = bytes.NewReader(data)
-	}
 	ctx, cancel := context.WithTimeout(ctx, 2*time.Minute)
 	defer cancel()
-	request, err := http.NewRequestWithContext(ctx, method, "http://"+c.address+path, body)
+	answer, err := c.open(ctx, method, path, in)
 	if err != nil {
-		return config.Usage("--master %q: want HOST:PORT", c.address)
+		return err
 	}
-	response, err := http.DefaultClient.Do(request)
-	if err != nil {
-		var refused *net.OpError
-		if errors.As(err, &refused) {
-			return fmt.Errorf("no crawl answers at %s: is it running? Give its --listen-http as --master", c.address)
-		}
-		return fmt.Errorf("ask the master at %s: %w", c.address, err)
-	}
-	defer response.Body.Close()
-	if response.StatusCode != http.StatusOK {
-		var failure struct {
-			Error string `json:"error"`
-		}
-		if err := json.NewDecoder(response.Body).Decode(&failure); err != nil || failure.Error == "" {
-			failure.Error = response.Status
-		}
-		return fmt.Errorf("the master at %s: %s", c.address, failure.Error)
-	}
-	if err := json.NewDecoder(response.Body).Decode(out); err != nil {
+	defer answer.Close()
+	if err := json.NewDecoder(answer).Decode(out); err != nil {
 		return fmt.Errorf("read the answer of the master at %s: %w", c.address, err)
 	}
 	return nil
 }
 
-// fetch copies what the master sends.
-func (c *control) fetch(ctx context.Context, path string, w io.Writer) (int64, error) {
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+c.address+path, nil)
+// open sends a request and returns the body of the answer, to be closed.
+func (c *control) open(ctx context.Context, method, path string, in any) (io.ReadCloser, error) {
+	token, err := config.ReadToken(c.tokenFile)
 	if err != nil {
-		return 0, config.Usage("--master %q: want HOST:PORT", c.address)
+		return nil, err
 	}
-	response, err := http.DefaultClient.Do(request)
+	var body io.Reader
+	if in != nil {
+		data, err := json.Marshal(in)
+		if err != nil {
+			return nil, fmt.Errorf("ask %s: %w", path, err)
+		}
+		body = bytes.NewReader(data)
+	}
+	request, err := http.NewRequestWithContext(ctx, method, "http://"+c.address+path, body)
 	if err != nil {
-		return 0, fmt.Errorf("ask the master at %s: %w", c.address, err)
+		return nil, config.Usage("--master %q: want HOST:PORT", c.address)
+	}
+	if token != "" {
+		request.Header.Set("Authorization", "Bearer "+token)
+	}
+	response, err := direct.Do(request)
+	if err != nil {
+		var refused *net.OpError
+		if errors.As(err, &refused) {
+			return nil, fmt.Errorf("no crawl answers at %s: is it running? Give its --listen-http as --master", c.address)
+		}
+		return nil, fmt.Errorf("ask the master at %s: %w", c.address, err)
+	}
+	if response.StatusCode == http.StatusOK {
+		return response.Body, nil
 	}
 	defer response.Body.Close()
-	if response.StatusCode != http.StatusOK {
-		return 0, fmt.Errorf("the master at %s: %s", c.address, response.Status)
+	var problem console.Problem
+	if err := json.NewDecoder(response.Body).Decode(&problem); err != nil || problem.Error == "" {
+		problem.Error = response.Status
 	}
-	n, err := io.Copy(w, response.Body)
+	if response.StatusCode == http.StatusUnauthorized {
+		return nil, config.Usage("the master at %s wants its token: give --token-file with the file that it was given", c.address)
+	}
+	return nil, fmt.Errorf("the master at %s: %s", c.address, problem.Error)
+}
+
+// direct asks without a proxy, whatever the environment says: a master is near.
+var direct = &http.Client{Transport: &http.Transport{}}
+
+// fetch copies what the master sends.
+func (c *control) fetch(ctx context.Context, path string, w io.Writer) (int64, error) {
+	answer, err := c.open(ctx, http.MethodGet, path, nil)
+	if err != nil {
+		return 0, err
+	}
+	defer answer.Close()
+	n, err := io.Copy(w, answer)
 	if err != nil {
 		return n, fmt.Errorf("read from the master at %s: %w", c.address, err)
 	}

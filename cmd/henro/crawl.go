@@ -16,6 +16,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"henro/actors"
+	"henro/actors/console"
 	"henro/cluster"
 	"henro/cmd/config"
 	"henro/master"
@@ -76,24 +77,18 @@ func (c *crawlFlags) start(cmd *cobra.Command, seeds []master.Seed) error {
 	if err := c.crawl.Resume(cmd.Flags(), &o, len(seeds) > 0); err != nil {
 		return err
 	}
-	listener, err := config.Listen("listen-http", c.run.ListenHTTP)
+	door, err := c.run.HTTP.Open(log)
 	if err != nil {
 		return err
 	}
-	if listener != nil {
-		defer listener.Close()
-	}
+	defer door.Close()
 	if err := config.Dir(o.Dir); err != nil {
 		return err
 	}
 	defer config.KeepLog(log, o.Dir, "henro").Close()
 	e := &embedded{o: o, work: c.work, seeds: seeds, log: log, progress: newProgress(cmd.ErrOrStderr(), c.run.Progress)}
 	status, err := e.crawl(cmd.Context(), func(ctx context.Context, node *master.Node) error {
-		if listener == nil {
-			<-ctx.Done()
-			return nil
-		}
-		return node.ServeHTTP(ctx, listener)
+		return door.Serve(ctx, console.Process{Ready: node.Ready}, node.Routes())
 	})
 	if err != nil {
 		return err

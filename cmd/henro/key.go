@@ -1,6 +1,7 @@
 package main
 
 import (
+	"crypto/rand"
 	"fmt"
 
 	"github.com/spf13/cobra"
@@ -10,7 +11,7 @@ import (
 
 func newKeyCommand() *cobra.Command {
 	key := &cobra.Command{
-		Use: "key", Short: "The key file that makes nodes trust each other",
+		Use: "key", Short: "The key file that makes nodes trust each other, and the token of those who ask them",
 		Example: "  henro key new > cluster.key",
 	}
 	key.AddCommand(&cobra.Command{
@@ -25,6 +26,18 @@ umask 077 before, and scp to the other nodes.`,
 				return fmt.Errorf("make a key: %w", err)
 			}
 			_, err = cmd.OutOrStdout().Write(text)
+			return err
+		},
+	})
+	key.AddCommand(&cobra.Command{
+		Use: "token", Short: "Print a new token, to be given to a node and to those who ask it as --token-file",
+		Long: `Print a new token for HTTP. A node that is given it as --token-file may listen beyond loopback, and answers only who knows it:
+other commands with the same --token-file, programs with "Authorization: Bearer TOKEN", and browsers, which ask for a user
+(any) and a password (the token). It travels as it is: use it in a private network, or behind a proxy that speaks TLS.`,
+		Example: "  umask 077; henro key token > henro.token\n  henro status --master 192.0.2.7:7780 --token-file henro.token",
+		Args:    cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			_, err := fmt.Fprintln(cmd.OutOrStdout(), rand.Text())
 			return err
 		},
 	})

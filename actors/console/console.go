@@ -1,0 +1,156 @@
+// Package console answers HTTP about one node: what may be asked stands in tables of routes, and who may ask is decided here, once
+// for all of them.
+//
+// Invariants:
+//   - an address beyond loopback is served with a token only; with a token every route asks for it, except those that say nothing
+//     about the crawl. A caller on loopback is no exception: it may be a proxy that speaks for anybody.
+//   - without a token, a page that a browser shows from elsewhere learns nothing, even if its name is made to point here: only the
+//     names of loopback are answered to.
+//   - with or without, such a page changes nothing: what is not a GET must come from a page of our own, or from no browser at all.
+package console
+
+import (
+	"context"
+	"crypto/sha256"
+	"crypto/subtle"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"net/netip"
+	"slices"
+	"strings"
+	"time"
+)
+
+// Route is a line in a table of what a node answers.
+type Route struct {
+	Pattern string // method and path, as http.ServeMux has them
+	Open    bool   // answered without the token: it says nothing about the crawl
+	Serve   http.HandlerFunc
+}
+
+// Options say who may ask.
+type Options struct {
+	Token string   // asked for by every route that is not open; empty: none is, and loopback alone may be bound
+	Names []string // host names that are answered to without a token, beside localhost and addresses
+}
+
+// Console is a node's HTTP server.
+type Console struct {
+	o      Options
+	token  [sha256.Size]byte
+	mux    *http.ServeMux
+	open   []string // patterns
+	routes []string
+	guard  *http.CrossOriginProtection
+}
+
+// New makes a server of tables of routes.
+func New(o Options, tables ...[]Route) *Console {
+	c := &Console{o: o, token: sha256.Sum256([]byte(o.Token)), mux: http.NewServeMux(), guard: http.NewCrossOriginProtection()}
+	for _, table := range tables {
+		for _, route := range table {
+			c.mux.HandleFunc(route.Pattern, route.Serve)
+			c.routes = append(c.routes, route.Pattern)
+			if route.Open {
+				c.open = append(c.open, route.Pattern)
+			}
+		}
+	}
+	slices.Sort(c.routes)
+	return c
+}
+
+// Patterns are those of all routes, sorted.
+func (c *Console) Patterns() []string { return c.routes }
+
+// ServeHTTP answers one request.
+func (c *Console) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	header := w.Header()
+	header.Set("X-Content-Type-Options", "nosniff")
+	header.Set("X-Frame-Options", "DENY")
+	header.Set("Referrer-Policy", "same-origin")
+	header.Set("Cache-Control", "no-store")
+	_, pattern := c.mux.Handler(r)
+	switch err := c.guard.Check(r); {
+	case err != nil:
+		Fail(w, http.StatusForbidden, errors.New("a page of another site may not change anything here"))
+	case c.o.Token == "" && !c.knows(r.Host):
+		Fail(w, http.StatusMisdirectedRequest, fmt.Errorf("%q is no name of this node: ask it as localhost, or give it --token-file", r.Host))
+	case c.o.Token != "" && !slices.Contains(c.open, pattern) && !c.trusts(r):
+		header.Set("WWW-Authenticate", `Basic realm="henro: any user, the token as password", charset="UTF-8"`)
+		Fail(w, http.StatusUnauthorized, errors.New("a token is needed: Authorization: Bearer TOKEN, or the token as password of any user"))
+	default:
+		c.mux.ServeHTTP(w, r)
+	}
+}
+
+// knows reports whether the Host header is one that no stranger can make a browser send for a page of the stranger's own: an
+// address, or a name of this machine.
+func (c *Console) knows(host string) bool {
+	name := host
+	if h, _, err := net.SplitHostPort(host); err == nil {
+		name = h
+	}
+	name = strings.ToLower(strings.TrimSuffix(name, "."))
+	if _, err := netip.ParseAddr(strings.Trim(name, "[]")); err == nil {
+		return true
+	}
+	return name == "localhost" || strings.HasSuffix(name, ".localhost") || slices.Contains(c.o.Names, name)
+}
+
+// trusts reports whether the request carries the token. Browsers have no field for a bearer token, but one for a password, and they keep it
+// to the site that it was given to.
+func (c *Console) trusts(r *http.Request) bool {
+	given, ok := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")
+	if !ok {
+		_, given, ok = r.BasicAuth()
+	}
+	sum := sha256.Sum256([]byte(strings.TrimSpace(given)))
+	return ok && subtle.ConstantTimeCompare(sum[:], c.token[:]) == 1
+}
+
+// Serve answers on a listener until the context ends; streams end with it.
+func (c *Console) Serve(ctx context.Context, listener net.Listener) error {
+	server := &http.Server{
+		Handler: c, ReadHeaderTimeout: 5 * time.Second, ReadTimeout: 30 * time.Second, IdleTimeout: time.Minute, MaxHeaderBytes: 64 << 10,
+		BaseContext: func(net.Listener) context.Context { return ctx },
+	}
+	done := make(chan struct{})
+	stop := context.AfterFunc(ctx, func() {
+		defer close(done)
+		shutdown, cancel := context.WithTimeout(context.WithoutCancel(ctx), 2*time.Second)
+		defer cancel()
+		if server.Shutdown(shutdown) != nil {
+			_ = server.Close() // whoever still reads is cut off
+		}
+	})
+	err := server.Serve(listener)
+	if !stop() {
+		<-done
+	}
+	if err != nil && !errors.Is(err, http.ErrServerClosed) {
+		return fmt.Errorf("answer HTTP: %w", err)
+	}
+	return nil
+}
+
+// Reply answers with JSON.
+func Reply(w http.ResponseWriter, answer any) {
+	w.Header().Set("Content-Type", "application/json")
+	_ = json.NewEncoder(w).Encode(answer) // the reader is gone: nobody to tell
+}
+
+// Problem is the body of every answer that is an error.
+type Problem struct {
+	Error string `json:"error"`
+}
+
+// Fail answers with an error.
+func Fail(w http.ResponseWriter, code int, err error) {
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(code)
+	_ = json.NewEncoder(w).Encode(Problem{Error: err.Error()})
+}

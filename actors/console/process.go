@@ -1,0 +1,46 @@
+package console
+
+import (
+	"context"
+	"net/http"
+	"net/http/pprof"
+	"time"
+)
+
+// Process is what every node answers, whatever its role.
+type Process struct {
+	Ready func(context.Context) error // why the node cannot do its work, if it cannot
+	Tail  *Tail
+}
+
+// readyWithin bounds the wait for the word of a node that it is ready.
+const readyWithin = 2 * time.Second
+
+// Routes of a process:
+//
+//	GET /healthz          204 while the process lives
+//	GET /readyz           204 while the node can do its work, 503 and why not otherwise
+//	GET /api/log          the last lines of the log; ?after=SEQ, ?follow=true
+//	GET /debug/pprof/…    profiles, for go tool pprof
+func (p *Process) Routes() []Route {
+	return []Route{
+		{Pattern: "GET /healthz", Open: true, Serve: func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusNoContent) }},
+		{Pattern: "GET /readyz", Open: true, Serve: p.ready},
+		{Pattern: "GET /api/log", Serve: p.Tail.serve},
+		{Pattern: "GET /debug/pprof/", Serve: pprof.Index},
+		{Pattern: "GET /debug/pprof/cmdline", Serve: pprof.Cmdline},
+		{Pattern: "GET /debug/pprof/profile", Serve: pprof.Profile},
+		{Pattern: "GET /debug/pprof/symbol", Serve: pprof.Symbol},
+		{Pattern: "GET /debug/pprof/trace", Serve: pprof.Trace},
+	}
+}
+
+func (p *Process) ready(w http.ResponseWriter, r *http.Request) {
+	ctx, cancel := context.WithTimeout(r.Context(), readyWithin)
+	defer cancel()
+	if err := p.Ready(ctx); err != nil {
+		Fail(w, http.StatusServiceUnavailable, err)
+		return
+	}
+	w.WriteHeader(http.StatusNoContent)
+}

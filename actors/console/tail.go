@@ -1,0 +1,128 @@
+package console
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"strconv"
+	"sync"
+	"time"
+
+	"github.com/sirupsen/logrus"
+)
+
+// Tail keeps the last lines of the log. It is a hook of a logger, and never waits for a reader.
+type Tail struct {
+	mu    sync.Mutex
+	lines []Line // lines[seq % len] once full
+	seq   uint64
+	added chan struct{} // closed at the next line; nil: nobody waits
+}
+
+// Line is a line of the log.
+type Line struct {
+	Seq    uint64            `json:"seq"` // counts up from 1 in one process
+	At     time.Time         `json:"at"`
+	Level  string            `json:"level"`
+	Text   string            `json:"text"`
+	Fields map[string]string `json:"fields,omitempty"`
+}
+
+// A Tail keeps so many lines, some 200 kB, and no more of a field than this.
+const (
+	tailLines = 1000
+	tailField = 1000
+)
+
+// NewTail returns a tail, to be added to a logger as a hook.
+func NewTail() *Tail { return &Tail{lines: make([]Line, 0, tailLines)} }
+
+// Levels are those that are worth a look from afar.
+func (*Tail) Levels() []logrus.Level { return logrus.AllLevels[:logrus.InfoLevel+1] }
+
+// Fire keeps one line.
+func (t *Tail) Fire(entry *logrus.Entry) error {
+	line := Line{At: entry.Time, Level: entry.Level.String(), Text: cut(entry.Message)}
+	for key, value := range entry.Data {
+		if line.Fields == nil {
+			line.Fields = make(map[string]string, len(entry.Data))
+		}
+		line.Fields[key] = cut(fmt.Sprint(value))
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.seq++
+	line.Seq = t.seq
+	if len(t.lines) < tailLines {
+		t.lines = append(t.lines, line)
+	} else {
+		t.lines[(t.seq-1)%tailLines] = line
+	}
+	if t.added != nil {
+		close(t.added)
+		t.added = nil
+	}
+	return nil
+}
+
+func cut(text string) string { return text[:min(len(text), tailField)] }
+
+// After returns the lines that are kept and came after the one with this number, oldest first, at most so many of the latest
+// (0: all), and a channel that is closed when there is another.
+func (t *Tail) After(seq uint64, most int) ([]Line, <-chan struct{}) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.added == nil {
+		t.added = make(chan struct{})
+	}
+	first := max(seq, t.seq-min(t.seq, uint64(cmp.Or(min(most, tailLines), tailLines))))
+	lines := make([]Line, 0, t.seq-min(first, t.seq))
+	for i := first; i < t.seq; i++ {
+		lines = append(lines, t.lines[i%tailLines])
+	}
+	return lines, t.added
+}
+
+// LogAnswer is what GET /api/log answers.
+type LogAnswer struct {
+	Lines []Line `json:"lines"`
+}
+
+// serve answers GET /api/log: the lines after the number given, the latest hundred if none is; with follow=true one line of JSON each,
+// and those to come.
+func (t *Tail) serve(w http.ResponseWriter, r *http.Request) {
+	after, err := strconv.ParseUint(cmp.Or(r.FormValue("after"), "0"), 10, 64)
+	if err != nil {
+		Fail(w, http.StatusBadRequest, fmt.Errorf("after=%q: want the number of a line", r.FormValue("after")))
+		return
+	}
+	most := 0
+	if r.FormValue("after") == "" {
+		most = 100
+	}
+	lines, more := t.After(after, most)
+	if r.FormValue("follow") != "true" {
+		Reply(w, LogAnswer{Lines: lines})
+		return
+	}
+	w.Header().Set("Content-Type", "application/x-ndjson")
+	encoder, flush := json.NewEncoder(w), http.NewResponseController(w)
+	for {
+		for _, line := range lines {
+			if encoder.Encode(line) != nil {
+				return
+			}
+			after = line.Seq
+		}
+		if flush.Flush() != nil {
+			return
+		}
+		select {
+		case <-r.Context().Done():
+			return
+		case <-more:
+		}
+		lines, more = t.After(after, 0)
+	}
+}

@@ -1,0 +1,113 @@
+package config
+
+import (
+	"context"
+	"net"
+	"os"
+	"strings"
+
+	"github.com/sirupsen/logrus"
+	"github.com/spf13/pflag"
+
+	"henro/actors/console"
+)
+
+// HTTP is what the flags say of who may ask a node, and where.
+type HTTP struct {
+	Listen    string
+	TokenFile string
+}
+
+// Register adds the flags; the default address may be off.
+func (h *HTTP) Register(f *pflag.FlagSet, address string) {
+	f.StringVar(&h.Listen, "listen-http", address, "control, status and metrics over HTTP, `HOST:PORT`; beyond loopback only with --token-file; or off")
+	f.StringVar(&h.TokenFile, "token-file", "", "`FILE` with the token that whoever asks over HTTP must know (henro key token)")
+}
+
+// tokenLength is the least of a token: 22 letters of base64 are 128 bits.
+const tokenLength = 22
+
+// ReadToken reads the file of a token; no name is no token.
+func ReadToken(name string) (string, error) {
+	if name == "" {
+		return "", nil
+	}
+	data, err := os.ReadFile(name)
+	if err != nil {
+		return "", Usage("--token-file: %v", err)
+	}
+	token := strings.TrimSpace(string(data))
+	if len(token) < tokenLength || strings.ContainsAny(token, " \t\r\n") {
+		return "", Usage("--token-file %s: want one word of at least %d letters, such as henro key token prints", name, tokenLength)
+	}
+	return token, nil
+}
+
+// Listen opens an address on loopback that a flag names; "off" and "" open none.
+func Listen(flag, address string) (net.Listener, error) {
+	if address == "" || address == "off" {
+		return nil, nil
+	}
+	return listen(flag, address, false, "; reach it from elsewhere through ssh -L")
+}
+
+func listen(flag, address string, anywhere bool, advice string) (net.Listener, error) {
+	host, _, err := net.SplitHostPort(address)
+	if err != nil {
+		return nil, Usage("--%s %q: want HOST:PORT or off", flag, address)
+	}
+	if ip := net.ParseIP(host); !anywhere && host != "localhost" && (ip == nil || !ip.IsLoopback()) {
+		return nil, Usage("--%s %q: only loopback may be bound%s", flag, address, advice)
+	}
+	listener, err := net.Listen("tcp", address)
+	if err != nil {
+		if strings.Contains(err.Error(), "in use") {
+			return nil, Usage("--%s %s is taken, perhaps by another henro: give another port, or off", flag, address)
+		}
+		return nil, Usage("--%s: %v", flag, err)
+	}
+	return listener, nil
+}
+
+// Door is where a node can be asked over HTTP. A nil Door is closed.
+type Door struct {
+	Listener net.Listener
+	Tail     *console.Tail
+	options  console.Options
+}
+
+// Open listens, or returns nil when that is off, and keeps the end of the log for those who ask.
+func (h *HTTP) Open(log *logrus.Entry) (*Door, error) {
+	if h.Listen == "" || h.Listen == "off" {
+		return nil, nil
+	}
+	token, err := ReadToken(h.TokenFile)
+	if err != nil {
+		return nil, err
+	}
+	listener, err := listen("listen-http", h.Listen, token != "", " without --token-file; make a token with henro key token, or reach it through ssh -L")
+	if err != nil {
+		return nil, err
+	}
+	d := &Door{Listener: listener, Tail: console.NewTail(), options: console.Options{Token: token}}
+	log.Logger.AddHook(d.Tail)
+	return d, nil
+}
+
+// Serve answers what every process does, and the tables, until the context ends.
+func (d *Door) Serve(ctx context.Context, process console.Process, tables ...[]console.Route) error {
+	if d == nil {
+		<-ctx.Done()
+		return nil
+	}
+	process.Tail = d.Tail
+	return console.New(d.options, append(tables, process.Routes())...).Serve(ctx, d.Listener)
+}
+
+// Close stops listening.
+func (d *Door) Close() error {
+	if d == nil {
+		return nil
+	}
+	return d.Listener.Close()
+}
