@@ -47,7 +47,7 @@ var below = map[string][]string{
 // pure are the packages that decide, parse or write formats, and nothing else: they import the standard library without sockets,
 // databases and loggers, each other, and the modules named here. So they can be tested with tables and simulated by the million.
 var pure = []struct{ dir, why, mayImport string }{
-	{"cmd/chart", "a figure is a function from points to text", ""},
+	{"store/chart", "a figure is a function from points to text", ""},
 	{"messages/outlink", "the words for links stand on nothing", ""},
 	{"messages/weburl", "one form per URL, whoever asks", "golang.org/x/net/idna golang.org/x/net/publicsuffix golang.org/x/text"},
 	{"store/fingerprint", "the same URL has the same fingerprint everywhere and for ever", "github.com/cespare/xxhash/v2"},

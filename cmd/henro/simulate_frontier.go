@@ -13,10 +13,10 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"henro/cmd/chart"
 	"henro/cmd/config"
 	"henro/master/frontier"
 	"henro/master/frontier/frontiersim"
+	"henro/store/chart"
 )
 
 // frontierSimulation is what the flags of simulate frontier say.

@@ -12,7 +12,7 @@ import (
 	"testing"
 )
 
-var update = flag.Bool("update", false, "rewrite testdata/chart.svg and chart.csv")
+var update = flag.Bool("update", false, "rewrite the files in testdata")
 
 func sample() *Chart {
 	return &Chart{
@@ -24,8 +24,15 @@ func sample() *Chart {
 	}
 }
 
+func spansSample() *Chart {
+	return &Chart{
+		Title: "Intervals", X: "interval", Y: "pages", Spans: true, Bars: true, Narrow: true,
+		Lines: []Line{{Name: "pages", X: []float64{600, 3600, 86400, 30 * 86400}, Y: []float64{3, 10, 5, 0}}},
+	}
+}
+
 func TestGolden(t *testing.T) {
-	for file, write := range map[string]func(io.Writer) error{"testdata/chart.svg": sample().WriteSVG, "testdata/chart.csv": sample().WriteCSV} {
+	for file, write := range map[string]func(io.Writer) error{"testdata/chart.svg": sample().WriteSVG, "testdata/chart.csv": sample().WriteCSV, "testdata/spans.svg": spansSample().WriteSVG} {
 		var got bytes.Buffer
 		if err := write(&got); err != nil {
 			t.Fatal(err)
@@ -56,6 +63,10 @@ func TestOddCharts(t *testing.T) {
 		"not numbers":       {Lines: []Line{{Name: "a", X: []float64{math.NaN(), 1}, Y: []float64{1, math.Inf(1)}}}},
 		"below zero":        {Lines: []Line{{Name: "a", X: []float64{-5, 5}, Y: []float64{-7, 9}}}},
 		"tiny":              {Lines: []Line{{Name: "a", X: []float64{0, 1e-9}, Y: []float64{0, 1e-12}}}},
+		"bars of spans":     {Spans: true, Bars: true, Narrow: true, Lines: []Line{{Name: "a", X: []float64{0, 60, 3600, 1e9}, Y: []float64{3, 1, 2, 0}}}},
+		"one span":          {Spans: true, Narrow: true, Lines: []Line{{Name: "a", X: []float64{5}, Y: []float64{1}}}},
+		"spans beyond all":  {Spans: true, Lines: []Line{{Name: "a", X: []float64{1e-9, 1e15}, Y: []float64{1, 2}}}},
+		"one bar":           {Bars: true, Lines: []Line{{Name: "a", X: []float64{1}, Y: []float64{1}}}},
 		"more than colours": {Lines: make([]Line, 12)},
 	} {
 		t.Run(name, func(t *testing.T) {
