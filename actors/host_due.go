@@ -103,18 +103,10 @@ func (h *Host) replan() {
 	}
 	demand := h.politeness.Demand(&h.Revisit)
 	asked := politeness.Price(demand, politeness.Plan{Min: demand.Min, Max: demand.Max}).Load
-	capacity := h.politeness.Capacity(&h.Politeness)
-	if h.newWait {
-		capacity /= 2
-	}
-	capacity = max(capacity-1/robotsEvery.Seconds(), capacity/2)
-	h.plan, _ = politeness.Relieve(h.Relief, demand, capacity)
+	h.plan, _ = politeness.Relieve(h.Relief, demand, h.politeness.Spare(&h.Politeness, h.newWait))
 	h.verdict = h.politeness.Judge(&h.Politeness, asked)
 	h.replanIn = min(int(h.politeness.Pages())/20, 100)
 }
-
-// robotsEvery is how often robots.txt is asked for beside the pages.
-const robotsEvery = 24 * time.Hour
 
 // learn lets the host's track record and its plan learn from a visit of a known page.
 func (h *Host) learn(old *store.Page, found finding) {

@@ -24,6 +24,7 @@ func (n *Node) Routes() []console.Route {
 		{Pattern: "POST /api/seeds", Serve: n.postSeeds},
 		{Pattern: "GET /api/page", Serve: n.getPage},
 		{Pattern: "GET /api/host", Serve: n.getHost},
+		{Pattern: "GET /api/report", Serve: n.getReport},
 		{Pattern: "GET /api/backup", Serve: n.getBackup},
 	}
 }

@@ -105,12 +105,13 @@ type Status struct {
 
 // SlaveStatus is what the Master knows of one slave.
 type SlaveStatus struct {
-	Name    string `json:"name"`
-	Version string `json:"version"`
-	Address string `json:"address,omitempty"`
-	Slots   int    `json:"slots"`
-	Leases  int    `json:"leases"`
-	Silent  string `json:"silent"` // since it was heard of last
+	Name        string `json:"name"`
+	Version     string `json:"version"`
+	Address     string `json:"address,omitempty"`
+	Slots       int    `json:"slots"`
+	Connections int    `json:"connections"` // C: hosts it can ask at once
+	Leases      int    `json:"leases"`
+	Silent      string `json:"silent"` // since it was heard of last
 }
 
 type (

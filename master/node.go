@@ -2,10 +2,8 @@ package master
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"os"
 	"path/filepath"
 	"time"
 
@@ -29,6 +27,8 @@ type Node struct {
 	pid    *actor.PID
 	done   chan Status
 	o      Options
+
+	reports reports
 }
 
 // Start opens the state of a crawl and sets the Master to work in an actor system. Close ends it.
@@ -54,6 +54,10 @@ func Start(system *actor.ActorSystem, o Options, log *logrus.Entry) (*Node, erro
 	state, err := store.OpenState(filepath.Join(o.Dir, "state"), o.Store)
 	if err != nil {
 		return nil, fmt.Errorf("open the state in %s: %w", o.Dir, err)
+	}
+	manner := MannerOf(&o.Hosts)
+	if err := manner.write(o.Dir); err != nil {
+		return nil, errors.Join(err, state.Close())
 	}
 	n := &Node{system: system, state: state, done: make(chan Status, 1), o: o}
 	n.pid, err = system.Root.SpawnNamed(Props(o, state, rules, n.done, log), ActorName)
@@ -142,20 +146,9 @@ func SummaryOf(s Status) Summary {
 	return sum
 }
 
-// writeSummary leaves the summary in the directory of the crawl, whole or not at all.
+// writeSummary leaves the summary in the directory of the crawl.
 func (n *Node) writeSummary(s Status) error {
-	data, err := json.MarshalIndent(SummaryOf(s), "", "  ")
-	if err != nil {
-		return fmt.Errorf("write the summary: %w", err)
-	}
-	path := filepath.Join(n.o.Dir, "summary.json")
-	if err := os.WriteFile(path+".new", append(data, '\n'), 0o644); err != nil {
-		return fmt.Errorf("write the summary: %w", err)
-	}
-	if err := os.Rename(path+".new", path); err != nil {
-		return fmt.Errorf("write the summary: %w", err)
-	}
-	return nil
+	return writeJSON(filepath.Join(n.o.Dir, "summary.json"), SummaryOf(s))
 }
 
 // Close ends the actors and then closes the state: whatever they have written is on disk.

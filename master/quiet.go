@@ -105,7 +105,7 @@ func (m *Master) status() *Status {
 			line.Silent = time.Since(known.At).Round(time.Millisecond).String()
 		}
 		if peer := m.slaves[known.Name]; peer != nil {
-			line.Version, line.Address = peer.version, peer.address
+			line.Version, line.Address, line.Connections = peer.version, peer.address, peer.connections
 		}
 		s.Slaves = append(s.Slaves, line)
 	}

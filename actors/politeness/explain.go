@@ -12,7 +12,7 @@ func (s *State) Explain(o *Options) string {
 	var b strings.Builder
 	interval := s.Interval(o)
 	fmt.Fprintf(&b, "one request in %v", round(interval))
-	floor, resources, delay := o.floor(s.pages), times(s.took, o.ratio()), min(s.crawlDelay, o.MaxCrawlDelay)
+	floor, resources, delay := o.floor(s.pages), times(s.took, o.Ratio()), min(s.crawlDelay, o.MaxCrawlDelay)
 	switch {
 	case s.dead:
 		fmt.Fprintf(&b, ": nobody has been there for %d visits in a row, it is given up but for probes", s.absences)
@@ -21,7 +21,7 @@ func (s *State) Explain(o *Options) string {
 	case o.Floor == 0:
 		b.WriteString(": hosts of one's own are not paced")
 	case resources == interval:
-		fmt.Fprintf(&b, ": %.4g times the %v that the latest fetch took", o.ratio(), round(s.took))
+		fmt.Fprintf(&b, ": %.4g times the %v that the latest fetch took", o.Ratio(), round(s.took))
 	case delay == interval && s.crawlDelay > o.MaxCrawlDelay:
 		fmt.Fprintf(&b, ": its Crawl-delay of %v, of which no more is obeyed", round(s.crawlDelay))
 	case delay == interval && delay > floor:
@@ -37,7 +37,7 @@ func (s *State) Explain(o *Options) string {
 	}
 	fmt.Fprintf(&b, "; the timetable of %d pages needs one in %v: %v", s.pages, round(s.Upper()), s.Verdict(o))
 	if r := s.R(); !math.IsInf(r, 1) {
-		fmt.Fprintf(&b, " (R = %.3g, S/C = %.3g)", r, o.ratio())
+		fmt.Fprintf(&b, " (R = %.3g, S/C = %.3g)", r, o.Ratio())
 	}
 	return b.String()
 }

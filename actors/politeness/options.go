@@ -85,8 +85,8 @@ func (o *Options) Validate() error {
 	return nil
 }
 
-// ratio returns S/C.
-func (o *Options) ratio() float64 {
+// Ratio returns S/C as it is reckoned with: at least LeastRatio.
+func (o *Options) Ratio() float64 {
 	r := max(o.LeastRatio, 1)
 	if o.Servers > 0 && o.Connections > 0 {
 		r = max(r, float64(o.Servers)/float64(o.Connections))

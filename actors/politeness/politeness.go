@@ -163,7 +163,7 @@ func (s *State) pace(o *Options, e time.Duration) time.Duration {
 	if o.Floor == 0 {
 		return 0
 	}
-	return max(o.floor(s.pages), times(e, o.ratio()), min(s.crawlDelay, o.MaxCrawlDelay))
+	return max(o.floor(s.pages), times(e, o.Ratio()), min(s.crawlDelay, o.MaxCrawlDelay))
 }
 
 // backoff is BackoffBase·2^(n−1) for n unforgiven failures, the time between probes for a dead host.
@@ -290,6 +290,19 @@ func (s *State) R() float64 {
 // is as many as fit one after the other.
 func (s *State) Capacity(o *Options) float64 {
 	return 1 / max(s.pace(o, s.worst), s.worst, time.Millisecond).Seconds()
+}
+
+// RobotsEvery is how often robots.txt is asked for beside the pages.
+const RobotsEvery = 24 * time.Hour
+
+// Spare returns the visits per second that the host has for known pages: half of what it bears while new pages wait too (S0 §5),
+// less what robots.txt takes.
+func (s *State) Spare(o *Options, newWait bool) float64 {
+	capacity := s.Capacity(o)
+	if newWait {
+		capacity /= 2
+	}
+	return max(capacity-1/RobotsEvery.Seconds(), capacity/2)
 }
 
 // times returns d·f, at most the longest duration.

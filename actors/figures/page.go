@@ -1,0 +1,52 @@
+package figures
+
+import (
+	_ "embed"
+	"fmt"
+	"html/template"
+	"io"
+	"strings"
+)
+
+//go:embed page.html
+var pageText string
+
+var page = template.Must(template.New("report").Funcs(template.FuncMap{
+	"count":  count[int],
+	"countu": count[uint64],
+	"again":  func(r *Report) int { return r.Pages.Timed + r.Pages.Once },
+	"share":  func(s float64) string { return fmt.Sprintf("%.1f %%", 100*s) },
+	"over": func(part, of float64) float64 {
+		if of <= 0 {
+			return 1
+		}
+		return part / of
+	},
+	"perDay": func(perSecond float64) string { return fmt.Sprintf("%.4g", perSecond*day) },
+	"every":  Every,
+	"span":   Span,
+}).Parse(pageText))
+
+// WriteHTML writes one page that needs nothing else: no script, no network, light or dark as its reader likes it.
+func (r *Report) WriteHTML(w io.Writer, name string) error {
+	type drawn struct {
+		Name, Says string
+		SVG        template.HTML
+	}
+	var figures []drawn
+	for _, f := range r.Figures(true) {
+		var svg strings.Builder
+		if err := f.Chart.WriteSVG(&svg); err != nil {
+			return err
+		}
+		figures = append(figures, drawn{f.Name, f.Says, template.HTML(svg.String())}) // of our own making, its texts escaped
+	}
+	if err := page.Execute(w, struct {
+		Name    string
+		Report  *Report
+		Figures []drawn
+	}{name, r, figures}); err != nil {
+		return fmt.Errorf("write report: %w", err)
+	}
+	return nil
+}
