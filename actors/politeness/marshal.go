@@ -9,13 +9,14 @@ import (
 	"henro/actors/revisit"
 )
 
-// Marshalled form, version 1: a byte with the version, then uvarints
+// Marshalled form, version 2: a byte with the version, then uvarints
 //
 //	L high, L low, pages, visits, failures, absences × 2 + 1 for a dead host,
 //	took, mean, worst, crawl-delay (nanoseconds), lastOK, next, rest (unix milliseconds)
 //
-// then revisit.Trust and revisit.Rates as they marshal themselves. A host of one page takes some 50 bytes, 100 when it has a track record.
-const version = 1
+// then a byte (bit 0: sitemaps and feeds, bit 1: Last-Modified) and the revisit.Claims that it names, revisit.Trust and revisit.Rates as
+// they marshal themselves. A host of one page takes some 50 bytes, 100 when it has a track record. Version 1 has no claims.
+const version = 2
 
 // MarshalBinary returns s.
 func (s *State) MarshalBinary() ([]byte, error) {
@@ -23,12 +24,25 @@ func (s *State) MarshalBinary() ([]byte, error) {
 	for _, v := range s.fields() {
 		b = binary.AppendUvarint(b, v)
 	}
-	b, err := s.trust.AppendBinary(b)
-	if err != nil {
+	claims := len(b)
+	b = append(b, 0)
+	var err error
+	for i, c := range s.claims() {
+		if *c == (revisit.Claims{}) {
+			continue
+		}
+		b[claims] |= 1 << i
+		if b, err = c.AppendBinary(b); err != nil {
+			return nil, err
+		}
+	}
+	if b, err = s.trust.AppendBinary(b); err != nil {
 		return nil, err
 	}
 	return s.rates.AppendBinary(b)
 }
+
+func (s *State) claims() [2]*revisit.Claims { return [...]*revisit.Claims{&s.hints, &s.modified} }
 
 const fieldCount = 13
 
@@ -49,7 +63,8 @@ func (s *State) UnmarshalBinary(b []byte) error {
 	if len(b) == 0 {
 		return fmt.Errorf("%w: empty", ErrCorrupt)
 	}
-	if b[0] != version {
+	marshalled := b[0]
+	if marshalled == 0 || marshalled > version {
 		return fmt.Errorf("%w: %d", ErrVersion, b[0])
 	}
 	b = b[1:]
@@ -68,9 +83,26 @@ func (s *State) UnmarshalBinary(b []byte) error {
 	if f[10] > most || f[11] > most || f[12] > most {
 		return fmt.Errorf("%w: times %d", ErrCorrupt, f[10:])
 	}
+	var n State
+	var err error
+	if marshalled > 1 {
+		if len(b) == 0 || b[0] > 3 {
+			return fmt.Errorf("%w: claims", ErrCorrupt)
+		}
+		which := b[0]
+		b = b[1:]
+		for i, c := range n.claims() {
+			if which>>i&1 == 0 {
+				continue
+			}
+			if b, err = c.Decode(b); err != nil {
+				return fmt.Errorf("%w: %w", ErrCorrupt, err)
+			}
+		}
+	}
 	var trust revisit.Trust
 	var rates revisit.Rates
-	b, err := trust.Decode(b)
+	b, err = trust.Decode(b)
 	if err != nil {
 		return fmt.Errorf("%w: %w", ErrCorrupt, err)
 	}
@@ -81,7 +113,7 @@ func (s *State) UnmarshalBinary(b []byte) error {
 		load: Load{f[0], f[1]}, pages: f[2], visits: f[3], failures: uint32(f[4]), absences: uint32(f[5] >> 1), dead: f[5]&1 == 1,
 		took: time.Duration(f[6]), mean: time.Duration(f[7]), worst: time.Duration(f[8]), crawlDelay: time.Duration(f[9]),
 		lastOK: int64(f[10]), next: int64(f[11]), rest: int64(f[12]),
-		rates: rates, trust: trust,
+		rates: rates, trust: trust, hints: n.hints, modified: n.modified,
 	}
 	return nil
 }

@@ -75,6 +75,9 @@ type State struct {
 	rates revisit.Rates
 	trust revisit.Trust // how far those foretell
 
+	hints    revisit.Claims // of its sitemaps and feeds
+	modified revisit.Claims // of its Last-Modified
+
 	took  time.Duration // e of the latest visit that was answered
 	mean  time.Duration // their mean, over some 16
 	worst time.Duration // max_k e_ik, drawn to the mean by 1/64 a visit, so that one slow hour is forgotten in a hundred visits
@@ -125,6 +128,12 @@ func (s *State) Rates() *revisit.Rates { return &s.rates }
 
 // Trust gives access to the track record of the estimates: let it see what every visit found.
 func (s *State) Trust() *revisit.Trust { return &s.trust }
+
+// Hints gives access to the track record of the host's sitemaps and feeds.
+func (s *State) Hints() *revisit.Claims { return &s.hints }
+
+// Modified gives access to the track record of its Last-Modified.
+func (s *State) Modified() *revisit.Claims { return &s.modified }
 
 // Demand returns what the pages ask for, for Relieve.
 func (s *State) Demand(o *revisit.Options) Demand {

@@ -164,6 +164,10 @@ type Visit struct {
 	// Age is the time since the server's Last-Modified, 0 when there is none worth believing. It tells when in the gap the last
 	// change came, and at a first visit how quiet the page has been.
 	Age time.Duration
+	// Waited: the visit was made because the page was said to have changed, and it had. Then the gap was the time that the change
+	// took to come, of density λ·e^(−λ·gap): taken for a visit at a moment of our own choosing, every such page would seem to change
+	// ever faster.
+	Waited bool
 }
 
 // Visited takes a visit gap after the one before into account.
@@ -184,14 +188,18 @@ func (h *History) Saw(o *Options, v Visit) {
 	if v.Changed && a > t/100 && a < t {
 		s.age = a
 	}
+	stable := s.age // the part of the gap after its last change
+	if v.Changed && v.Waited {
+		s.age, stable = t-s.age, 0
+	}
 
 	f := o.Forget
 	h.Total, h.Stable, h.Changes = h.Total*float32(f), h.Stable*float32(f), h.Changes*float32(f)
 	h.Total += float32(t)
 	if v.Changed {
 		// The last change splits the gap: before it something changed, after it nothing did.
-		tc := t - s.age
-		h.Stable += float32(s.age)
+		tc := t - stable
+		h.Stable += float32(stable)
 		h.Changes++
 		switch avg := float64(h.Total-h.Stable) / float64(h.Changes); {
 		case h.ChangedMin == 0 || tc < float64(h.ChangedMin):
