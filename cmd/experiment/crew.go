@@ -1,0 +1,163 @@
+package experiment
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"time"
+
+	"github.com/asynkron/protoactor-go/actor"
+	"github.com/sirupsen/logrus"
+	"github.com/spf13/pflag"
+
+	"henro/actors"
+	"henro/cluster"
+	"henro/cmd/config"
+	"henro/master"
+	"henro/slave"
+)
+
+// crew is a master and its slaves: nodes of a cluster on loopback, in this process.
+type crew struct {
+	master *master.Node
+	joined []*config.Joined // of the master, then of the slaves
+	slaves []member
+}
+
+// member is one slave at work.
+type member struct {
+	system *actor.ActorSystem
+	pid    *actor.PID
+}
+
+// work is what a crew is told.
+type work struct {
+	dir    string
+	flags  []string // of henro-master, besides --dir
+	tasks  int      // task URLs handed out at once
+	slaves int
+}
+
+// hire starts a master and its slaves, and returns when all are welcome. Nothing is fetched before begin.
+func hire(ctx context.Context, w work, log *logrus.Entry) (c *crew, err error) {
+	c = &crew{}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, c.dismiss())
+		}
+	}()
+	o, err := w.options()
+	if err != nil {
+		return c, err
+	}
+	system := actors.NewSystem(o.Name, log, actors.SystemOptions{})
+	at, err := meet(system, o.Name, nil, cluster.Options{Role: cluster.Master, Boot: o.Boot}, func(string) (err error) {
+		c.master, err = master.Start(system, o, log)
+		return err
+	}, log)
+	if err != nil {
+		return c, err
+	}
+	c.joined = append(c.joined, at)
+	for i := range w.slaves {
+		if err := c.hireSlave(fmt.Sprintf("slave%d", i+1), w.dir, log); err != nil {
+			return c, err
+		}
+	}
+	for {
+		status, err := c.status(ctx)
+		if err != nil || len(status.Slaves) == w.slaves {
+			return c, err
+		}
+		select {
+		case <-time.After(20 * time.Millisecond):
+		case <-ctx.Done():
+			return c, ctx.Err()
+		}
+	}
+}
+
+// options are those that henro-master makes out of the flags, and what has none.
+func (w *work) options() (master.Options, error) {
+	var crawl config.Crawl
+	flags := pflag.NewFlagSet("crawl", pflag.ContinueOnError)
+	crawl.Register(flags)
+	if err := flags.Parse(append([]string{"--dir", filepath.Join(w.dir, "master")}, w.flags...)); err != nil {
+		return master.Options{}, err
+	}
+	o, err := crawl.Options(flags)
+	o.Name, o.Boot = "master", cluster.NewBoot()
+	o.Hosts.TaskBudget = w.tasks
+	o.Partition.FlushAge = 50 * time.Millisecond // what is counted is what is stored
+	return o, err
+}
+
+func (c *crew) hireSlave(name, dir string, log *logrus.Entry) error {
+	var work config.Work
+	flags := pflag.NewFlagSet("slave", pflag.ContinueOnError)
+	work.Register(flags)
+	if err := flags.Parse([]string{"--connections", "1", "--parsers", "1"}); err != nil {
+		return err
+	}
+	o, err := work.Options(filepath.Join(dir, name))
+	if err != nil {
+		return err
+	}
+	o.Name, o.Boot, o.AskEvery = name, cluster.NewBoot(), 50*time.Millisecond // a second is minutes here
+	m := member{system: actors.NewSystem(name, log, actors.SystemOptions{})}
+	at, err := meet(m.system, name, []string{c.joined[0].Node.Self().GossipAddress}, cluster.Options{
+		Role: cluster.Slave, Boot: o.Boot, Capacity: 1,
+		Notify: func(event cluster.Event) {
+			if up, ok := event.(*cluster.MemberUp); ok && up.Member.Role == cluster.Master {
+				m.system.Root.Send(m.pid, &slave.MasterSeen{PID: up.Member.PID(master.ActorName), Boot: up.Member.Boot})
+			}
+		},
+	}, func(address string) error {
+		o.Address = address
+		props, err := slave.Props(o, log)
+		if err != nil {
+			return err
+		}
+		m.pid, err = m.system.Root.SpawnNamed(props, slave.ActorName)
+		return err
+	}, log)
+	if err != nil {
+		return err
+	}
+	c.joined, c.slaves = append(c.joined, at), append(c.slaves, m)
+	return nil
+}
+
+func meet(system *actor.ActorSystem, name string, join []string, self cluster.Options, spawn func(string) error, log *logrus.Entry) (*config.Joined, error) {
+	peers := config.Peers{Name: name, Gossip: "127.0.0.1:0", Actors: "127.0.0.1:0", Join: join}
+	return peers.Meet(system, self, spawn, log)
+}
+
+func (c *crew) status(ctx context.Context) (*master.Status, error) {
+	return master.Ask[*master.Status](ctx, c.master, &master.StatusAsked{})
+}
+
+// begin sets the crew to work; what it returns hears the end.
+func (c *crew) begin(ctx context.Context, seeds []master.Seed) (ended <-chan error) {
+	end := make(chan error, 1)
+	go func() {
+		_, err := c.master.Run(ctx, context.WithoutCancel(ctx), seeds)
+		end <- err
+	}()
+	return end
+}
+
+// dismiss ends all that was started.
+func (c *crew) dismiss() (err error) {
+	for _, m := range c.slaves {
+		err = errors.Join(err, m.system.Root.PoisonFuture(m.pid).Wait())
+	}
+	if c.master != nil {
+		err = errors.Join(err, c.master.Close())
+	}
+	for _, at := range c.joined {
+		at.Leave()
+	}
+	return err
+}

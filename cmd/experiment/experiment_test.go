@@ -1,0 +1,124 @@
+package experiment
+
+import (
+	"bytes"
+	"context"
+	"io"
+	"math"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/sirupsen/logrus"
+
+	"henro/master"
+	"henro/messages/weburl"
+	"henro/slave/fakeweb"
+)
+
+func TestStatistics(t *testing.T) {
+	d := describe([]float64{2, 4, 4, 4, 5, 5, 7, 9})
+	if d.n != 8 || d.total != 40 || d.mean != 5 || d.least != 2 || d.most != 9 || math.Abs(d.sd-2.13809) > 1e-5 {
+		t.Errorf("described as %+v", d)
+	}
+	if r := correlation([]float64{1, 2, 3, 4}, []float64{2, 4, 6, 9}); math.Abs(r-0.99438) > 1e-4 {
+		t.Errorf("correlation %v", r)
+	}
+	if r := correlation([]float64{1, 2, 3}, []float64{3, 2, 1}); math.Abs(r+1) > 1e-12 {
+		t.Errorf("correlation of opposites %v", r)
+	}
+}
+
+func TestThePlanIsThatOfTheThesis(t *testing.T) {
+	counts := map[string]int{}
+	for _, s := range plan() {
+		counts[s.name] += len(s.minutes)
+	}
+	if counts["time"] != 9 || counts["tasks"] != 9 || counts["depth"] != 9 || counts["crews"] != 2 {
+		t.Errorf("the plan counts %v", counts)
+	}
+}
+
+// A crew of real nodes fetches what it should, each page once, and leaves nothing running.
+func TestACrewCrawlsTogether(t *testing.T) {
+	w, err := fakeweb.New(fakeweb.Options{Seed: 3, Hosts: 6, Domains: 3, Pages: 8, Degree: 4, CrossShare: 0.3})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer w.Close()
+	listening, err := w.Listen(t.Context(), fakeweb.ListenOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	flags := []string{"--scope", "any", "--allow-private", "--delay", "0", "--depth", "4", "--partitions", "2"}
+	for _, at := range listening.Resolve() {
+		flags = append(flags, "--resolve", at)
+	}
+	quiet := logrus.New()
+	quiet.SetOutput(io.Discard)
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	c, err := hire(ctx, work{dir: t.TempDir(), flags: flags, tasks: 3, slaves: 2}, logrus.NewEntry(quiet))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := <-c.begin(ctx, []master.Seed{{URL: weburl.MustParse(listening.Seeds()[0]), Depth: 4}}); err != nil {
+		t.Error(err)
+	}
+	if err := c.dismiss(); err != nil {
+		t.Error(err)
+	}
+	truth, err := w.Reachable(fakeweb.Crawl{Seeds: listening.Seeds()[:1], Depth: 4, Scope: fakeweb.AnyHost})
+	if err != nil {
+		t.Fatal(err)
+	}
+	asked := map[string]bool{}
+	for _, e := range w.Log() {
+		if e.Path != "/robots.txt" {
+			asked[e.URL()] = true
+		}
+	}
+	if len(asked) != len(truth.Fetched) || twice(w.Log()) != 0 {
+		t.Errorf("%d pages asked for, want %d; %d twice", len(asked), len(truth.Fetched), twice(w.Log()))
+	}
+}
+
+// The report holds every table, its numbers are those of the runs, and no cell is empty.
+func TestTheReportHoldsEveryTable(t *testing.T) {
+	var samples []sample
+	for _, s := range plan() {
+		got := sample{setting: s, repeat: 1}
+		for i, minutes := range s.minutes {
+			pages := 8.7 * float64(minutes*s.slaves*s.masters)
+			got.at = append(got.at, count{pages, 12 * pages, pages/20 + float64(i)})
+		}
+		samples = append(samples, got)
+	}
+	o := Options{Dir: t.TempDir(), Scale: 100, Repeats: 1}
+	if err := o.report(samples); err != nil {
+		t.Fatal(err)
+	}
+	text, err := os.ReadFile(filepath.Join(o.Dir, "report.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, words := range []string{"table 4.8", "table 4.9", "table 4.10", "table 4.11", "table 4.12", "table 4.13", "table 4.14", "| 10 | 8.7 (8.8) | 8.7 (5.9) | 8.7 (7.0) |", "| 4 × 2 | 4176 |"} {
+		if !strings.Contains(string(text), words) {
+			t.Errorf("no %q in the report", words)
+		}
+	}
+	if bytes.Contains(text, []byte("NaN")) {
+		t.Errorf("an empty cell:\n%s", text)
+	}
+	runs, err := os.ReadFile(filepath.Join(o.Dir, "runs.csv"))
+	if err != nil || bytes.Count(runs, []byte("\n")) != 1+9+9+9+2 {
+		t.Errorf("%d lines of runs, %v", bytes.Count(runs, []byte("\n")), err)
+	}
+	for _, name := range []string{"figure-4.7.svg", "figure-4.9.svg", "figure-4.11.svg"} {
+		if _, err := os.Stat(filepath.Join(o.Dir, name)); err != nil {
+			t.Error(err)
+		}
+	}
+}

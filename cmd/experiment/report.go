@@ -1,0 +1,224 @@
+package experiment
+
+import (
+	"bytes"
+	"encoding/csv"
+	"errors"
+	"fmt"
+	"math"
+	"os"
+	"path/filepath"
+	"strconv"
+
+	"henro/store/chart"
+)
+
+// slaveCounts are the rows of most tables.
+var slaveCounts = [...]int{2, 5, 10}
+
+// report leaves the tables beside the thesis' own, the figures, and every run.
+func (o *Options) report(samples []sample) error {
+	var text bytes.Buffer
+	fmt.Fprintf(&text, "# The thesis' experiments, repeated\n\nTime ran %g times as fast; %d runs of each setting. In brackets what the thesis printed.\n", o.Scale, o.Repeats)
+	stats(&text, samples)
+	minutes := []string{"30 min", "60 min", "90 min"}
+	table(&text, "Pages a minute (table 4.9)", minutes, overTime(samples, func(s *sample, i int) float64 { return s.at[i].pages / float64(s.minutes[i]) }), published.perMinute)
+	perSlave := overTime(samples, func(s *sample, i int) float64 { return s.at[i].pages / float64(s.minutes[i]) / float64(s.slaves) })
+	table(&text, "Pages a minute and slave (table 4.10)", minutes, perSlave, published.perSlave)
+	table(&text, "Links collected (figure 4.4)", minutes, overTime(samples, func(s *sample, i int) float64 { return s.at[i].links }), published.links)
+	pages := func(s *sample) float64 { return s.at[0].pages }
+	each := func(s *sample) float64 { return s.at[0].pages / float64(s.slaves) }
+	tasks, depths := []string{"1 task URL", "5", "10"}, []string{"depth 2", "4", "6"}
+	byTasks, byDepth := func(s *sample) int { return s.tasks }, func(s *sample) int { return s.depth }
+	tasksSlave := over(samples, "tasks", [3]int{1, 5, 10}, byTasks, each)
+	depthsSlave := over(samples, "depth", [3]int{2, 4, 6}, byDepth, each)
+	table(&text, "Pages in 60 minutes by task URLs (table 4.11)", tasks, over(samples, "tasks", [3]int{1, 5, 10}, byTasks, pages), published.tasks)
+	table(&text, "The same for one slave (table 4.12)", tasks, tasksSlave, published.tasksSlave)
+	table(&text, "Pages in 60 minutes by depth (table 4.13)", depths, over(samples, "depth", [3]int{2, 4, 6}, byDepth, pages), published.depths)
+	table(&text, "The same for one slave (table 4.14)", depths, depthsSlave, published.depthsSlave)
+	crews(&text, samples)
+	return errors.Join(
+		os.WriteFile(filepath.Join(o.Dir, "report.md"), text.Bytes(), 0o644),
+		o.writeRuns(samples),
+		o.draw("figure-4.7", "Pages a minute and slave", "minutes", []float64{30, 60, 90}, perSlave, published.perSlave),
+		o.draw("figure-4.9", "Pages of a slave in 60 minutes", "task URLs", []float64{1, 5, 10}, tasksSlave, published.tasksSlave),
+		o.draw("figure-4.11", "Pages of a slave in 60 minutes", "depth", []float64{2, 4, 6}, depthsSlave, published.depthsSlave),
+	)
+}
+
+// overTime averages a figure of experiment 1: rows are slaves, columns minutes.
+func overTime(samples []sample, of func(*sample, int) float64) (grid [3][3]float64) {
+	for row, slaves := range slaveCounts {
+		for column := range grid[row] {
+			grid[row][column] = mean(samples, func(s *sample) (float64, bool) {
+				if s.name != "time" || s.slaves != slaves {
+					return 0, false
+				}
+				return of(s, column), true
+			})
+		}
+	}
+	return grid
+}
+
+// over averages a figure of experiment 2: rows are slaves, columns what is varied.
+func over(samples []sample, name string, values [3]int, varied func(*sample) int, of func(*sample) float64) (grid [3][3]float64) {
+	for row, slaves := range slaveCounts {
+		for column, value := range values {
+			grid[row][column] = mean(samples, func(s *sample) (float64, bool) {
+				return of(s), s.name == name && s.slaves == slaves && varied(s) == value
+			})
+		}
+	}
+	return grid
+}
+
+func mean(samples []sample, of func(*sample) (float64, bool)) float64 {
+	sum, n := 0.0, 0.0
+	for i := range samples {
+		if v, ok := of(&samples[i]); ok {
+			sum, n = sum+v, n+1
+		}
+	}
+	return sum / n
+}
+
+func table(text *bytes.Buffer, title string, columns []string, grid, then [3][3]float64) {
+	fmt.Fprintf(text, "\n## %s\n\n| slaves | %s | %s | %s |\n|---|---|---|---|\n", title, columns[0], columns[1], columns[2])
+	for row, slaves := range slaveCounts {
+		fmt.Fprintf(text, "| %d |", slaves)
+		for column := range grid[row] {
+			fmt.Fprintf(text, " %s (%s) |", short(grid[row][column]), short(then[row][column]))
+		}
+		text.WriteByte('\n')
+	}
+}
+
+func short(v float64) string {
+	if v < 100 {
+		return strconv.FormatFloat(v, 'f', 1, 64)
+	}
+	return strconv.FormatFloat(v, 'f', 0, 64)
+}
+
+// stats is table 4.8 with what the thesis concludes from it. Each count of each run is one observation.
+func stats(text *bytes.Buffer, samples []sample) {
+	var columns [3][]float64
+	for i := range samples {
+		if samples[i].name == "crews" {
+			continue
+		}
+		for _, c := range samples[i].at {
+			for j, v := range [...]float64{c.pages, c.links, c.stopped} {
+				columns[j] = append(columns[j], v)
+			}
+		}
+	}
+	var d [3]described
+	for i, column := range columns {
+		d[i] = describe(column)
+	}
+	fmt.Fprint(text, "\n## All runs (table 4.8)\n\n| | pages | links | stop-listed |\n|---|---|---|---|\n")
+	for _, row := range []struct {
+		name string
+		of   func(described) float64
+	}{
+		{"mean", func(d described) float64 { return d.mean }}, {"sd", func(d described) float64 { return d.sd }},
+		{"range", func(d described) float64 { return d.most - d.least }}, {"least", func(d described) float64 { return d.least }},
+		{"most", func(d described) float64 { return d.most }}, {"total", func(d described) float64 { return d.total }},
+		{"counts", func(d described) float64 { return d.n }},
+	} {
+		fmt.Fprintf(text, "| %s |", row.name)
+		for i := range d {
+			fmt.Fprintf(text, " %s (%s) |", short(row.of(d[i])), short(published.stats[row.name][i]))
+		}
+		text.WriteByte('\n')
+	}
+	fmt.Fprintf(text, "\nLinks a page: %.2f (%.2f). Stop-listed: %.1f %% of the pages met (%.1f %%). Correlation of pages with links %.2f (%.2f), with the stop list %.2f (%.2f).\n",
+		d[1].total/d[0].total, published.linksPerPage, 100*d[2].total/(d[0].total+d[2].total), 100*published.stopShare,
+		correlation(columns[0], columns[1]), published.pagesLinks, correlation(columns[0], columns[2]), published.pagesStopped)
+}
+
+type described struct{ n, total, mean, sd, least, most float64 }
+
+// describe gives the basic statistics, with the sample's sd.
+func describe(values []float64) described {
+	d := described{n: float64(len(values)), least: math.Inf(1), most: math.Inf(-1)}
+	for _, v := range values {
+		d.total, d.least, d.most = d.total+v, min(d.least, v), max(d.most, v)
+	}
+	d.mean = d.total / d.n
+	for _, v := range values {
+		d.sd += (v - d.mean) * (v - d.mean)
+	}
+	d.sd = math.Sqrt(d.sd / (d.n - 1))
+	return d
+}
+
+// correlation is Pearson's r.
+func correlation(x, y []float64) float64 {
+	dx, dy := describe(x), describe(y)
+	sum := 0.0
+	for i := range x {
+		sum += (x[i] - dx.mean) * (y[i] - dy.mean)
+	}
+	return sum / (dx.n - 1) / dx.sd / dy.sd
+}
+
+// crews compares one master of many slaves with masters of few, which the thesis names as worth comparing and did not.
+func crews(text *bytes.Buffer, samples []sample) {
+	fmt.Fprint(text, "\n## One master with 8 slaves, and four with 2 (60 minutes, disjoint seeds)\n\n| masters × slaves | pages | links | pages fetched twice |\n|---|---|---|---|\n")
+	for _, masters := range []int{1, 4} {
+		of := func(value func(*sample) float64) float64 {
+			return mean(samples, func(s *sample) (float64, bool) { return value(s), s.name == "crews" && s.masters == masters })
+		}
+		fmt.Fprintf(text, "| %d × %d | %s | %s | %s |\n", masters, 8/masters, short(of(func(s *sample) float64 { return s.at[0].pages })),
+			short(of(func(s *sample) float64 { return s.at[0].links })), short(of(func(s *sample) float64 { return float64(s.twice) })))
+	}
+	twice := 0
+	for i := range samples {
+		if samples[i].masters == 1 {
+			twice += samples[i].twice
+		}
+	}
+	fmt.Fprintf(text, "\nUnder one master %d pages were fetched twice, in all runs together.\n", twice)
+}
+
+// draw leaves one figure: this henro and the thesis, a line for each number of slaves.
+func (o *Options) draw(name, title, x string, values []float64, grid, then [3][3]float64) error {
+	c := chart.Chart{Title: title, X: x, Y: "pages", Dots: true}
+	for row, slaves := range slaveCounts {
+		c.Lines = append(c.Lines, chart.Line{Name: fmt.Sprintf("%d slaves", slaves), X: values, Y: grid[row][:]})
+	}
+	for row, slaves := range slaveCounts {
+		c.Lines = append(c.Lines, chart.Line{Name: fmt.Sprintf("%d, thesis", slaves), X: values, Y: then[row][:]})
+	}
+	f, err := os.Create(filepath.Join(o.Dir, name+".svg"))
+	if err != nil {
+		return err
+	}
+	return errors.Join(c.WriteSVG(f), f.Close())
+}
+
+// writeRuns leaves every count of every run.
+func (o *Options) writeRuns(samples []sample) error {
+	f, err := os.Create(filepath.Join(o.Dir, "runs.csv"))
+	if err != nil {
+		return err
+	}
+	w := csv.NewWriter(f)
+	w.Write([]string{"experiment", "repeat", "masters", "slaves", "task_urls", "depth", "minutes", "pages", "links", "stop_listed", "twice"})
+	for i := range samples {
+		s := &samples[i]
+		for j, c := range s.at {
+			w.Write([]string{
+				s.name, strconv.Itoa(s.repeat), strconv.Itoa(s.masters), strconv.Itoa(s.slaves), strconv.Itoa(s.tasks), strconv.Itoa(s.depth),
+				strconv.Itoa(s.minutes[j]), number(c.pages), number(c.links), number(c.stopped), strconv.Itoa(s.twice),
+			})
+		}
+	}
+	w.Flush()
+	return errors.Join(w.Error(), f.Close())
+}
+
+func number(v float64) string { return strconv.FormatFloat(v, 'f', 0, 64) }

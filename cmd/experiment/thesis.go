@@ -1,0 +1,231 @@
+package experiment
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"sync"
+	"time"
+
+	"github.com/sirupsen/logrus"
+	"golang.org/x/sync/errgroup"
+
+	"henro/master"
+	"henro/messages/weburl"
+	"henro/slave/fakeweb"
+)
+
+// Options say how the experiments are repeated.
+type Options struct {
+	Dir      string  // tables, figures, and the crawls while they run
+	Scale    float64 // how many times as fast time runs. The milliseconds between two leases of a slave are as many times as long then
+	Repeats  int     // runs of each setting; the thesis made 3
+	Parallel int     // runs at the same time, each of which asks for little of the processors
+	Seed     uint64  // which 100 sites each run begins with
+	Keep     bool    // leave the crawls of all runs
+}
+
+// Validate says what makes no sense.
+func (o *Options) Validate() error {
+	switch {
+	case o.Scale < 1 || o.Scale > 2000:
+		return fmt.Errorf("scale %g: want 1 to 2000", o.Scale)
+	case o.Repeats < 1 || o.Repeats > 100:
+		return fmt.Errorf("repeats %d: want 1 to 100", o.Repeats)
+	case o.Parallel < 1 || o.Parallel > 64:
+		return fmt.Errorf("%d runs at the same time: want 1 to 64", o.Parallel)
+	}
+	return nil
+}
+
+// setting is one condition of an experiment.
+type setting struct {
+	name    string
+	masters int // each with its slaves, on disjoint seeds
+	slaves  int // of each master
+	tasks   int // task URLs
+	depth   int
+	minutes []int // of the thesis' time, when things are counted
+}
+
+// sample is what was counted in one run, sums over all masters.
+type sample struct {
+	setting
+	repeat int
+	at     []count
+	twice  int // pages fetched twice, by any slaves
+}
+
+// count is what there was at one moment.
+type count struct{ pages, links, stopped float64 }
+
+// sites is how many URLs a run begins with: "100 top pages of universities".
+const sites = 100
+
+// plan lists the settings: experiment 1, experiment 2 with its two parts, and the crews compared.
+func plan() []setting {
+	var all []setting
+	for _, slaves := range []int{2, 5, 10} {
+		all = append(all, setting{"time", 1, slaves, 3, 4, []int{30, 60, 90}})
+	}
+	for i, slaves := range []int{2, 5, 10} {
+		for _, tasks := range []int{1, 5, 10} {
+			all = append(all, setting{"tasks", 1, slaves, tasks, [...]int{2, 4, 2}[i], []int{60}})
+		}
+	}
+	for i, slaves := range []int{2, 5, 10} {
+		for _, depth := range []int{2, 4, 6} {
+			all = append(all, setting{"depth", 1, slaves, [...]int{1, 3, 5}[i], depth, []int{60}})
+		}
+	}
+	return append(all, setting{"crews", 1, 8, 3, 4, []int{60}}, setting{"crews", 4, 2, 3, 4, []int{60}})
+}
+
+// Run makes all experiments and leaves report.md, runs.csv and the figures in o.Dir. It tells progress of each run as it ends.
+func Run(ctx context.Context, o Options, progress io.Writer) error {
+	if err := o.Validate(); err != nil {
+		return err
+	}
+	if err := os.MkdirAll(o.Dir, 0o755); err != nil {
+		return err
+	}
+	settings := plan()
+	samples := make([]sample, o.Repeats*len(settings))
+	var mu sync.Mutex
+	done := 0
+	group, ctx := errgroup.WithContext(ctx)
+	group.SetLimit(o.Parallel)
+	for i := range samples {
+		group.Go(func() (err error) {
+			if ctx.Err() != nil {
+				return ctx.Err()
+			}
+			s := settings[i%len(settings)]
+			samples[i], err = o.run(ctx, s, i/len(settings))
+			if err != nil {
+				return fmt.Errorf("%s, %d × %d slaves: %w", s.name, s.masters, s.slaves, err)
+			}
+			mu.Lock()
+			defer mu.Unlock()
+			done++
+			last := samples[i].at[len(s.minutes)-1]
+			fmt.Fprintf(progress, "%3d of %d  %-6s %d × %2d slaves, %2d task URLs, depth %d: %5.0f pages, %6.0f links, %4.0f stop-listed, %d twice\n",
+				done, len(samples), s.name, s.masters, s.slaves, s.tasks, s.depth, last.pages, last.links, last.stopped, samples[i].twice)
+			return nil
+		})
+	}
+	if err := group.Wait(); err != nil {
+		return err
+	}
+	return o.report(samples)
+}
+
+// scaled is a stretch of the thesis' time as it passes here.
+func (o *Options) scaled(d time.Duration) time.Duration { return time.Duration(float64(d) / o.Scale) }
+
+// run crawls a web of its own under one setting.
+func (o *Options) run(ctx context.Context, s setting, repeat int) (got sample, err error) {
+	web := fakeweb.ThesisOptions(o.Scale)
+	web.LogEntries = 1 << 18
+	w, err := fakeweb.New(web)
+	if err != nil {
+		return got, err
+	}
+	defer w.Close()
+	listening, err := w.Listen(ctx, fakeweb.ListenOptions{})
+	if err != nil {
+		return got, err
+	}
+	quiet := logrus.New()
+	quiet.SetOutput(io.Discard)
+	log := logrus.NewEntry(quiet)
+	dir := filepath.Join(o.Dir, fmt.Sprintf("%s-%dx%d-t%d-d%d-%d", s.name, s.masters, s.slaves, s.tasks, s.depth, repeat+1))
+	if err := os.RemoveAll(dir); err != nil {
+		return got, err
+	}
+	flags := []string{
+		"--scope", "any", "--allow-private", "--delay", "0", "--depth", fmt.Sprint(s.depth), "--partitions", "4", "--page-budget", "40",
+		"--retries", "0", "--fetch-timeout", o.scaled(time.Minute).String(),
+	}
+	for _, at := range listening.Resolve() {
+		flags = append(flags, "--resolve", at)
+	}
+	got = sample{setting: s, repeat: repeat + 1, at: make([]count, len(s.minutes))}
+	var crews []*crew
+	defer func() {
+		for _, c := range crews {
+			err = errors.Join(err, c.dismiss())
+		}
+		if err == nil && !o.Keep {
+			err = os.RemoveAll(dir)
+		}
+	}()
+	for i := range s.masters {
+		c, failed := hire(ctx, work{dir: filepath.Join(dir, fmt.Sprint(i+1)), flags: flags, tasks: s.tasks, slaves: s.slaves}, log)
+		if failed != nil {
+			return got, failed
+		}
+		crews = append(crews, c)
+	}
+	working, stop := context.WithCancel(ctx)
+	defer stop()
+	ends := make([]<-chan error, len(crews))
+	seeds := o.seeds(listening.Seeds(), repeat)
+	for i, c := range crews {
+		var mine []master.Seed
+		for j := i; j < len(seeds); j += len(crews) {
+			mine = append(mine, master.Seed{URL: weburl.MustParse(seeds[j]), Depth: s.depth})
+		}
+		ends[i] = c.begin(working, mine)
+	}
+	begun := time.Now()
+	for i, minutes := range s.minutes {
+		select {
+		case <-time.After(time.Until(begun.Add(o.scaled(time.Duration(minutes) * time.Minute)))):
+		case <-ctx.Done():
+			return got, ctx.Err()
+		}
+		for _, c := range crews {
+			status, failed := c.status(ctx)
+			if failed != nil {
+				return got, failed
+			}
+			t := &status.Totals
+			got.at[i].pages += float64(t.Pages)
+			got.at[i].links += float64(t.Links)
+			got.at[i].stopped += float64(t.Broken)
+		}
+	}
+	stop()
+	for _, end := range ends {
+		err = errors.Join(err, <-end)
+	}
+	got.twice = twice(w.Log())
+	return got, err
+}
+
+// seeds draws the sites that a run begins with; those of one repeat are the same under all settings.
+func (o *Options) seeds(all []string, repeat int) []string {
+	rnd := rand.New(rand.NewPCG(o.Seed, uint64(repeat)))
+	rnd.Shuffle(len(all), func(i, j int) { all[i], all[j] = all[j], all[i] })
+	return all[:min(sites, len(all))]
+}
+
+// twice counts the requests of what was asked for before.
+func twice(log []fakeweb.Entry) (n int) {
+	asked := make(map[string]bool, len(log))
+	for _, e := range log {
+		if e.Path == "/robots.txt" {
+			continue
+		}
+		if asked[e.URL()] {
+			n++
+		}
+		asked[e.URL()] = true
+	}
+	return n
+}
