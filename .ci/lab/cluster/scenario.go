@@ -51,7 +51,7 @@ func scenarios() []*scenario {
 	}
 	for _, s := range all {
 		if s.slaves == 0 {
-			s.slaves, s.connections = 10, 60
+			s.slaves, s.connections = 10, 100 // room for all hosts on half of the slaves
 		}
 	}
 	return all
@@ -231,6 +231,7 @@ func cutOff(in, out bool) func(context.Context, *trial) error {
 		at := time.Now()
 		set(fault{cut: true})
 		t.died(at, alone[0], t.o.rule())
+		t.crawl.Cut = true
 		if err := t.master.Pause(ctx, t.o.rule()+6*time.Second); err != nil {
 			return err
 		}

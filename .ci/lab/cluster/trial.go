@@ -77,20 +77,28 @@ func (t *trial) note(format string, args ...any) {
 	t.told = strings.TrimPrefix(t.told+", "+fmt.Sprintf(format, args...), ", ")
 }
 
-// play builds the networks, runs the scenario, and judges.
-func (t *trial) play(ctx context.Context) (err error) {
+// setUp builds the networks.
+func (t *trial) setUp(ctx context.Context) error {
 	t.begun = time.Now()
-	defer func() {
-		t.processes.End()
-		for i := len(t.undo) - 1; i >= 0; i-- {
-			err = errors.Join(err, t.undo[i]())
-		}
-	}()
 	if err := os.MkdirAll(t.dir, 0o755); err != nil {
 		return err
 	}
 	t.processes.Dir = t.dir
-	if err := t.build(ctx); err != nil {
+	return t.build(ctx)
+}
+
+// tearDown ends the processes and removes the networks.
+func (t *trial) tearDown(err *error) {
+	t.processes.End()
+	for i := len(t.undo) - 1; i >= 0; i-- {
+		*err = errors.Join(*err, t.undo[i]())
+	}
+}
+
+// play runs the scenario, and judges.
+func (t *trial) play(ctx context.Context) (err error) {
+	defer t.tearDown(&err)
+	if err := t.setUp(ctx); err != nil {
 		return err
 	}
 	if err := t.what.run(ctx, t); err != nil && !errors.Is(err, process.ErrEarly) {
@@ -364,7 +372,7 @@ func (t *trial) noPanic() error {
 		if err != nil {
 			return err
 		}
-		for _, word := range []string{"panic:", "fatal error:", "goroutine 1 ["} {
+		for _, word := range []string{"panic:", "fatal error:", "actor panicked"} {
 			if strings.Contains(string(text), word) {
 				return fmt.Errorf("%s has %q", name, word)
 			}

@@ -32,6 +32,7 @@ type Crawl struct {
 	Death      time.Time     // of a slave; zero: none
 	Rule       time.Duration // for which its hosts must wait
 	Of         netip.Addr    // the slave that died, as the web saw it; zero: not known
+	Cut        bool          // it did not die but was cut off: its hosts go on when others ask them
 
 	// Measured.
 	Pages    int            // in the state, with a response
@@ -258,6 +259,8 @@ func (c *Crawl) stood(log []fakeweb.Entry) time.Duration {
 		switch gap := e.Start.Sub(c.Death); {
 		case gap <= 0:
 			asked[e.URL()], active[host] = true, gap > -max(time.Second, 2*c.Delay) && (!c.Of.IsValid() || e.From.Addr() == c.Of)
+		case c.Cut && e.From.Addr() == c.Of:
+			continue
 		case active[host] && last[host].IsZero() && (c.Of.IsValid() || gap > 5*c.Delay):
 			if asked[e.URL()] {
 				sure = max(sure, gap)
