@@ -159,6 +159,7 @@ type Master struct {
 	stalledAt time.Time
 	endingAt  time.Time
 	timer     *time.Timer
+	tickedAt  time.Time // looked for ends last
 	quiet     quietRound
 	visits    uint64 // stored in this run
 	last      Status
@@ -321,6 +322,7 @@ func (m *Master) again(ctx actor.Context) {
 func (m *Master) tick(ctx actor.Context) {
 	m.again(ctx)
 	now := time.Now()
+	m.forgive(now)
 	for _, lease := range m.ledger.Expired(now) {
 		m.void(ctx, lease.ID)
 	}
@@ -338,6 +340,19 @@ func (m *Master) tick(ctx actor.Context) {
 	}
 	m.dispatch(ctx)
 	m.askQuiet(ctx)
+}
+
+// forgive honours all leases for a whole lease from now when this process stood still itself, as after a restart: frozen, or on a machine
+// that slept, it did not hear who would have renewed them, and their holders keep what they found. (Of 6,180 pages of a crawl 1,047
+// were fetched again because a master that was stopped for two leases ended them all when it went on, before it read its letters.)
+func (m *Master) forgive(now time.Time) {
+	if still := now.Round(0).Sub(m.tickedAt.Round(0)); !m.tickedAt.IsZero() && still > silentAfter { // the monotonic clock stands still with a machine
+		m.log.WithFields(logrus.Fields{"took": still, "leases": m.ledger.OpenCount()}).Warn("this master stood still: all leases are honoured anew")
+		for _, l := range m.ledger.All() {
+			m.ledger = m.ledger.Updated(ledger.LeasesRenewed{Slave: l.Slave, Boot: l.Boot, IDs: []uint64{l.ID}, Until: m.leaseEnd(now)})
+		}
+	}
+	m.tickedAt = now
 }
 
 // welcome takes a slave in. A newer boot of its name is the certain end of the older, so what that held is free at once. An older boot,
