@@ -22,6 +22,9 @@ func (n *Node) Routes() []console.Route {
 		{Pattern: "POST /api/resume", Serve: n.command(&Resume{})},
 		{Pattern: "POST /api/stop", Serve: n.command(&Stop{Why: Stopped})}, // the crawl ends, its state stays
 		{Pattern: "POST /api/seeds", Serve: n.postSeeds},
+		{Pattern: "GET /api/slaves", Serve: n.getSlaves},
+		{Pattern: "POST /api/slaves/drain", Serve: n.postSlave(func(name string) any { return &DrainSlave{name} })},
+		{Pattern: "POST /api/slaves/resume", Serve: n.postSlave(func(name string) any { return &ResumeSlave{name} })},
 		{Pattern: "GET /api/page", Serve: n.getPage},
 		{Pattern: "GET /api/host", Serve: n.getHost},
 		{Pattern: "GET /api/report", Serve: n.getReport},

@@ -98,20 +98,11 @@ type Status struct {
 	Leases    int             `json:"leases"`
 	Frontier  *FrontierStatus `json:"frontier,omitempty"` // without one, the Hosts take turns
 	Slaves    []SlaveStatus   `json:"slaves"`
+	Memory    uint64          `json:"memory_bytes"` // of the master's process, as its runtime sees it
+	Routines  int             `json:"goroutines"`
 	Seconds   float64         `json:"seconds"` // of this run
 	PerSecond float64         `json:"pages_per_second"`
 	Stalled   string          `json:"stalled,omitempty"` // why nothing can be stored
-}
-
-// SlaveStatus is what the Master knows of one slave.
-type SlaveStatus struct {
-	Name        string `json:"name"`
-	Version     string `json:"version"`
-	Address     string `json:"address,omitempty"`
-	Slots       int    `json:"slots"`
-	Connections int    `json:"connections"` // C: hosts it can ask at once
-	Leases      int    `json:"leases"`
-	Silent      string `json:"silent"` // since it was heard of last
 }
 
 type (
@@ -167,17 +158,6 @@ type Master struct {
 	before    uint64 // pages and revisits of earlier runs
 }
 
-// slave is one slave as the Master talks to it.
-type slave struct {
-	pid     *actor.PID
-	version string
-	address string
-
-	connections int
-	serial      uint64 // of its latest request
-	acks        *messages.Stored
-}
-
 // quietRound gathers the answers of the Partitions.
 type quietRound struct {
 	number  uint64
@@ -215,9 +195,7 @@ func (m *Master) Receive(ctx actor.Context) {
 	case *messages.TaskRefused:
 		m.void(ctx, msg.Lease)
 	case *SlaveLost:
-		if known, _ := m.ledger.Slave(msg.Slave); known.Boot == msg.Boot && m.slaves[msg.Slave] != nil { // and not a newer start of it
-			m.slaves[msg.Slave].pid = nil
-		}
+		m.lose(ctx, msg)
 	case *actors.HostReady:
 		if m.order != nil {
 			m.order.announce(msg.Host, msg.At, m.ready)
@@ -263,6 +241,10 @@ func (m *Master) Receive(ctx actor.Context) {
 		ctx.Respond(m.status())
 	case *StatusAsked:
 		ctx.Respond(m.status())
+	case *DrainSlave:
+		m.drain(ctx, msg.Slave, true)
+	case *ResumeSlave:
+		m.drain(ctx, msg.Slave, false)
 	case *ScopeAsked:
 		ctx.Respond(&actors.ScopeChanged{Rules: m.scope})
 	case *tick:
@@ -392,27 +374,23 @@ func (m *Master) welcome(ctx actor.Context, msg *messages.SlaveRegistered) {
 	m.log.WithFields(logrus.Fields{"slave": msg.Slave, "version": msg.Version, "connections": msg.Connections}).Info("slave welcomed")
 }
 
-func (m *Master) connections() int {
-	total := 0
-	for _, s := range m.slaves {
-		total += s.connections
-	}
-	return max(1, total)
-}
-
 // serve renews what a slave holds and lends it more if there is room.
 func (m *Master) serve(ctx actor.Context, msg *messages.WorkRequested) {
 	s := m.slaves[msg.Slave]
 	if known, ok := m.ledger.Slave(msg.Slave); s == nil || !ok || known.Boot != msg.Boot {
 		return // not welcomed: it will register
 	}
-	s.pid, s.serial = ctx.Sender(), msg.Serial
+	back := s.pid == nil
+	s.pid, s.serial, s.asked = ctx.Sender(), msg.Serial, msg
+	if back { // the gossip was wrong
+		ctx.Send(m.hosts, &actors.SlavesChanged{Connections: m.connections()})
+	}
 	now := time.Now()
 	m.ledger = m.ledger.Updated(ledger.WindowSet{Slave: msg.Slave, Boot: msg.Boot, Slots: int(msg.HostSlots), At: now})
 	batch := &messages.TaskBatch{Serial: msg.Serial}
 	for _, id := range msg.Held {
 		lease, ok := m.ledger.Lease(id)
-		if !ok || lease.Slave != msg.Slave || lease.Boot != msg.Boot || m.phase != Running {
+		if !ok || lease.Slave != msg.Slave || lease.Boot != msg.Boot || m.phase != Running || m.idle(msg.Slave, msg.Boot) {
 			batch.Revoked = append(batch.Revoked, id)
 			continue
 		}
@@ -476,7 +454,7 @@ func (m *Master) roomiest() string {
 	best, share := "", 1.0
 	silent := time.Now().Add(-silentAfter)
 	for _, s := range m.ledger.Slaves() {
-		if known := m.slaves[s.Name]; known == nil || known.pid == nil || s.At.Before(silent) || s.Slots == 0 || s.Held >= s.Slots {
+		if known := m.slaves[s.Name]; known == nil || known.pid == nil || s.At.Before(silent) || s.Slots == 0 || s.Held >= s.Slots || m.idle(s.Name, s.Boot) {
 			continue
 		}
 		if held := float64(s.Held) / float64(s.Slots); held < share {
@@ -505,7 +483,7 @@ func (m *Master) pageBudget() (uint64, bool) {
 func (m *Master) send(ctx actor.Context, msg *actors.Lent) {
 	s := m.slaves[msg.Slave]
 	known, _ := m.ledger.Slave(msg.Slave)
-	if s == nil || s.pid == nil || known.Boot != msg.Boot || m.phase != Running {
+	if s == nil || s.pid == nil || known.Boot != msg.Boot || m.phase != Running || m.idle(msg.Slave, msg.Boot) {
 		m.void(ctx, msg.Lease)
 		return
 	}
@@ -650,13 +628,11 @@ func (m *Master) wind(ctx actor.Context, why End) {
 
 // revokeAll asks for every lease back, after the request under way.
 func (m *Master) revokeAll(ctx actor.Context) {
-	revoked := map[string][]uint64{}
+	revoked := map[string][]ledger.Lease{}
 	for _, lease := range m.ledger.All() {
-		revoked[lease.Slave] = append(revoked[lease.Slave], lease.ID)
+		revoked[lease.Slave] = append(revoked[lease.Slave], lease)
 	}
-	for name, ids := range revoked {
-		if s := m.slaves[name]; s != nil && s.pid != nil {
-			ctx.Request(s.pid, &messages.TaskBatch{Serial: s.serial, Revoked: ids})
-		}
+	for name, leases := range revoked {
+		m.revoke(ctx, name, leases)
 	}
 }

@@ -100,15 +100,9 @@ func (m *Master) status() *Status {
 		s.NextReady = at
 	}
 	for _, known := range m.ledger.Slaves() {
-		line := SlaveStatus{Name: known.Name, Slots: known.Slots, Leases: known.Held}
-		if !known.At.IsZero() {
-			line.Silent = time.Since(known.At).Round(time.Millisecond).String()
-		}
-		if peer := m.slaves[known.Name]; peer != nil {
-			line.Version, line.Address, line.Connections = peer.version, peer.address, peer.connections
-		}
-		s.Slaves = append(s.Slaves, line)
+		s.Slaves = append(s.Slaves, m.slaveStatus(known))
 	}
+	s.Memory, s.Routines = actors.Footprint()
 	if m.order != nil {
 		s.Frontier = m.order.status()
 	}

@@ -543,10 +543,13 @@ type WorkRequested struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Slave         string                 `protobuf:"bytes,1,opt,name=slave,proto3" json:"slave,omitempty"`
 	Boot          string                 `protobuf:"bytes,2,opt,name=boot,proto3" json:"boot,omitempty"`
-	Serial        uint64                 `protobuf:"varint,3,opt,name=serial,proto3" json:"serial,omitempty"`                        // answered by the TaskBatch with the same serial
-	HostSlots     uint32                 `protobuf:"varint,4,opt,name=host_slots,json=hostSlots,proto3" json:"host_slots,omitempty"` // hosts that it could take on now
-	PageSlots     uint32                 `protobuf:"varint,5,opt,name=page_slots,json=pageSlots,proto3" json:"page_slots,omitempty"` // results that it could still hold unacknowledged
-	Held          []uint64               `protobuf:"varint,6,rep,packed,name=held,proto3" json:"held,omitempty"`                     // leases to renew
+	Serial        uint64                 `protobuf:"varint,3,opt,name=serial,proto3" json:"serial,omitempty"`                              // answered by the TaskBatch with the same serial
+	HostSlots     uint32                 `protobuf:"varint,4,opt,name=host_slots,json=hostSlots,proto3" json:"host_slots,omitempty"`       // hosts that it could take on now
+	PageSlots     uint32                 `protobuf:"varint,5,opt,name=page_slots,json=pageSlots,proto3" json:"page_slots,omitempty"`       // results that it could still hold unacknowledged
+	Held          []uint64               `protobuf:"varint,6,rep,packed,name=held,proto3" json:"held,omitempty"`                           // leases to renew
+	Unstored      uint32                 `protobuf:"varint,7,opt,name=unstored,proto3" json:"unstored,omitempty"`                          // facts that it keeps until they are stored; this and the rest are shown, and decide nothing
+	MemoryBytes   uint64                 `protobuf:"varint,8,opt,name=memory_bytes,json=memoryBytes,proto3" json:"memory_bytes,omitempty"` // of its process, as its runtime sees it
+	Goroutines    uint32                 `protobuf:"varint,9,opt,name=goroutines,proto3" json:"goroutines,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -621,6 +624,27 @@ func (x *WorkRequested) GetHeld() []uint64 {
 		return x.Held
 	}
 	return nil
+}
+
+func (x *WorkRequested) GetUnstored() uint32 {
+	if x != nil {
+		return x.Unstored
+	}
+	return 0
+}
+
+func (x *WorkRequested) GetMemoryBytes() uint64 {
+	if x != nil {
+		return x.MemoryBytes
+	}
+	return 0
+}
+
+func (x *WorkRequested) GetGoroutines() uint32 {
+	if x != nil {
+		return x.Goroutines
+	}
+	return 0
 }
 
 // TaskBatch answers one WorkRequested.
@@ -1865,7 +1889,7 @@ const file_messages_wire_proto_rawDesc = "" +
 	"\tmax_pairs\x18\x04 \x01(\rR\bmaxPairs\x12\x1d\n" +
 	"\n" +
 	"max_growth\x18\x05 \x01(\rR\tmaxGrowth\x12!\n" +
-	"\fmax_sessions\x18\x06 \x01(\rR\vmaxSessions\"\xa3\x01\n" +
+	"\fmax_sessions\x18\x06 \x01(\rR\vmaxSessions\"\x82\x02\n" +
 	"\rWorkRequested\x12\x14\n" +
 	"\x05slave\x18\x01 \x01(\tR\x05slave\x12\x12\n" +
 	"\x04boot\x18\x02 \x01(\tR\x04boot\x12\x16\n" +
@@ -1874,7 +1898,12 @@ const file_messages_wire_proto_rawDesc = "" +
 	"host_slots\x18\x04 \x01(\rR\thostSlots\x12\x1d\n" +
 	"\n" +
 	"page_slots\x18\x05 \x01(\rR\tpageSlots\x12\x12\n" +
-	"\x04held\x18\x06 \x03(\x04R\x04held\"~\n" +
+	"\x04held\x18\x06 \x03(\x04R\x04held\x12\x1a\n" +
+	"\bunstored\x18\a \x01(\rR\bunstored\x12!\n" +
+	"\fmemory_bytes\x18\b \x01(\x04R\vmemoryBytes\x12\x1e\n" +
+	"\n" +
+	"goroutines\x18\t \x01(\rR\n" +
+	"goroutines\"~\n" +
 	"\tTaskBatch\x12\x16\n" +
 	"\x06serial\x18\x01 \x01(\x04R\x06serial\x12%\n" +
 	"\x05tasks\x18\x02 \x03(\v2\x0f.henro.HostTaskR\x05tasks\x12\x18\n" +

@@ -296,9 +296,11 @@ func (s *Slave) ask(ctx actor.Context) {
 	s.serial++
 	s.asked[s.serial] = time.Now()
 	delete(s.asked, s.serial-16)
+	memory, goroutines := actors.Footprint()
 	ctx.Request(s.master, &messages.WorkRequested{
 		Slave: s.o.Name, Boot: s.o.Boot, Serial: s.serial, HostSlots: uint32(slots),
 		PageSlots: uint32(s.window.free()), Held: s.heldLeases(),
+		Unstored: uint32(s.window.used()), MemoryBytes: memory, Goroutines: uint32(goroutines),
 	})
 }
 

@@ -1,0 +1,79 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"text/tabwriter"
+
+	"github.com/spf13/cobra"
+
+	"henro/cmd/config"
+	"henro/master"
+)
+
+// newSlavesCommand lists the slaves of a running crawl, and sends one of them home.
+func newSlavesCommand() *cobra.Command {
+	var c control
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use: "slaves", Short: "List the slaves of a running crawl, or drain one", Args: cobra.NoArgs,
+		Long: `List the slaves that the master knows: what each is doing, how many hosts it holds of those it is willing to, how many
+results wait to be stored, what its process takes of the machine, and how long it has said nothing.`,
+		Example: "  henro slaves\n  henro slaves drain pc-07",
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			var slaves []master.SlaveStatus
+			if err := c.ask(cmd.Context(), http.MethodGet, "/api/slaves", nil, &slaves); err != nil {
+				return err
+			}
+			if asJSON {
+				encoder := json.NewEncoder(cmd.OutOrStdout())
+				encoder.SetIndent("", "  ")
+				return encoder.Encode(slaves)
+			}
+			return printSlaves(cmd.OutOrStdout(), slaves)
+		},
+	}
+	c.register(cmd)
+	cmd.Flags().BoolVar(&asJSON, "json", false, "as JSON")
+	order := func(verb, short, long string) *cobra.Command {
+		return &cobra.Command{
+			Use: verb + " NAME", Short: short, Long: long, Example: "  henro slaves " + verb + " pc-07",
+			Args: func(_ *cobra.Command, arguments []string) error {
+				if len(arguments) != 1 {
+					return config.Usage("which slave? henro slaves lists them")
+				}
+				return nil
+			},
+			RunE: func(cmd *cobra.Command, arguments []string) error {
+				var s master.SlaveStatus
+				if err := c.ask(cmd.Context(), http.MethodPost, "/api/slaves/"+verb+"?slave="+url.QueryEscape(arguments[0]), nil, &s); err != nil {
+					return err
+				}
+				return printSlaves(cmd.OutOrStdout(), []master.SlaveStatus{s})
+			},
+		}
+	}
+	cmd.AddCommand(
+		order("drain", "Take a slave's hosts back and lend it none", `Take a slave's hosts back, after the request under way on each, and lend it none any more. When it is "drained" its
+machine may be switched off and nothing has to be fetched again. It lasts until "henro slaves resume", or until
+the slave, or the master, is started anew.`),
+		order("resume", "Lend to a drained slave again", "Lend hosts to a slave again that was drained."))
+	return cmd
+}
+
+func printSlaves(out io.Writer, slaves []master.SlaveStatus) error {
+	if len(slaves) == 0 {
+		_, err := fmt.Fprintln(out, "no slave has joined yet")
+		return err
+	}
+	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(w, "NAME\tSTATE\tHOSTS\tUNSTORED\tMEMORY\tGOROUTINES\tSILENT\tVERSION\tADDRESS")
+	for _, s := range slaves {
+		fmt.Fprintf(w, "%s\t%s\t%d/%d\t%d\t%.0f MB\t%d\t%s\t%s\t%s\n", s.Name, s.State, s.Leases, s.Connections, s.Unstored,
+			float64(s.Memory)/1e6, s.Goroutines, s.Silent, s.Version, s.Address)
+	}
+	return w.Flush()
+}

@@ -1,0 +1,84 @@
+package master_test
+
+import (
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"henro/actors/actortest"
+	"henro/master"
+	"henro/messages"
+	"henro/messages/weburl"
+)
+
+// TestADrainedSlaveGivesItsHostsBackAndIsLentNone, until it is resumed or started anew.
+func TestADrainedSlaveGivesItsHostsBackAndIsLentNone(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		node, slave, end := restarted(t)
+		defer end()
+		actortest.Pass(0)
+		slave.Tell(node.PID(), &messages.SlaveRegistered{Slave: "s", Boot: "b", Connections: 8})
+		request := &messages.WorkRequested{Slave: "s", Boot: "b", HostSlots: 8, PageSlots: 100, Goroutines: 42}
+		ask := func(held ...uint64) *messages.TaskBatch {
+			request.Serial++
+			request.Held = held
+			slave.Tell(node.PID(), request)
+			actortest.Pass(100 * time.Millisecond)
+			all := &messages.TaskBatch{}
+			for _, batch := range actortest.TakeOf[*messages.TaskBatch](slave) {
+				all.Tasks, all.Renewed, all.Revoked = append(all.Tasks, batch.Tasks...), append(all.Renewed, batch.Renewed...), append(all.Revoked, batch.Revoked...)
+			}
+			return all
+		}
+		drain := func(command any, want master.SlaveState) {
+			t.Helper()
+			answer, err := master.Ask[*master.SlaveAnswered](t.Context(), node, command)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if answer.Slave == nil || answer.Slave.State != want || answer.Slave.Goroutines != 42 {
+				t.Errorf("after %T: %+v, want %s", command, answer.Slave, want)
+			}
+		}
+		ask()
+		if _, err := master.Ask[*master.SeedsAdded](t.Context(), node, &master.AddSeeds{Seeds: []master.Seed{
+			{URL: weburl.MustParse("http://a.test/")}}}); err != nil {
+			t.Fatal(err)
+		}
+		actortest.Pass(time.Second)
+		batch := ask()
+		if len(batch.Tasks) != 1 {
+			t.Fatalf("lent: %v", batch)
+		}
+		lease := batch.Tasks[0].Lease
+
+		drain(&master.DrainSlave{Slave: "s"}, master.Draining)
+		if batch = ask(lease); len(batch.Renewed) > 0 || len(batch.Revoked) == 0 {
+			t.Errorf("a lease of a draining slave: renewed %v, revoked %v", batch.Renewed, batch.Revoked)
+		}
+		slave.Tell(node.PID(), &messages.Report{Slave: "s", Boot: "b", Facts: []*messages.Fact{
+			{Lease: lease, Seq: 1, Host: "http://a.test", Finished: &messages.LeaseFinished{Why: "revoked", IdleNs: -1}}}})
+		actortest.Pass(10 * time.Second)
+		if batch = ask(); len(batch.Tasks) > 0 {
+			t.Errorf("a drained slave is lent %v", batch.Tasks)
+		}
+		drain(&master.DrainSlave{Slave: "s"}, master.Drained)
+
+		drain(&master.ResumeSlave{Slave: "s"}, master.Working)
+		actortest.Pass(time.Second)
+		if batch = ask(); len(batch.Tasks) != 1 {
+			t.Errorf("a resumed slave is lent %v", batch.Tasks)
+		}
+		drain(&master.DrainSlave{Slave: "s"}, master.Draining)
+		request.Boot = "c"
+		slave.Tell(node.PID(), &messages.SlaveRegistered{Slave: "s", Boot: "c", Connections: 8})
+		actortest.Pass(10 * time.Second)
+		if batch = ask(); len(batch.Tasks) != 1 {
+			t.Errorf("a drained slave that was started anew is lent %v", batch.Tasks)
+		}
+		answer, err := master.Ask[*master.SlaveAnswered](t.Context(), node, &master.DrainSlave{Slave: "unknown"})
+		if err != nil || answer.Slave != nil {
+			t.Errorf("an unknown slave: %+v, %v", answer.Slave, err)
+		}
+	})
+}
