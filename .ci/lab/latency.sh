@@ -3,11 +3,19 @@
 #
 #   latency.sh [ROUNDS] [HOSTS] [PAGES] [LATENCY]
 #
+#   latency.sh profile
+#
 # 2,000 hosts of 20 pages that answer after 200 ms, one request a host at a time, allow 10,000 pages/s at most. henro crawls them in one
-# process, and as a master and a slave, whose memory is so seen alone. Prints a line a run and the medians.
+# process, and as a master and a slave, whose memory is so seen alone. Prints a line a run and the medians. With profile it crawls once and prints
+# what each stage of a page costs.
 set -euo pipefail
 lab=$(cd "$(dirname "$0")" && pwd)
 cd "$lab/../.."
+mode=rounds
+if [ "${1:-}" = profile ]; then
+	mode=profile
+	shift
+fi
 rounds=${1:-3} hosts=${2:-2000} pages=${3:-20} latency=${4:-200ms}
 dir=$(mktemp -d)
 web=
@@ -24,10 +32,18 @@ web=$!
 until grep -q '^ready' "$dir/out"; do sleep 0.1; done
 sed 's/^/resolve: /' "$dir/web/resolve.txt" | awk 'NR==1{print "resolve:"} {print "  - \"" $2 "\""}' >"$dir/henro.yaml"
 crawl=(--dir "$dir/crawl" --allow-private --delay 0 --depth -1 --seeds "$dir/web/seeds.txt" --config "$dir/henro.yaml"
-	--log-level warn --listen-http off)
+	--log-level warn)
 measure() { python3 "$lab/measure.py" run "$@" | tee -a "$dir/bench.tsv"; }
 
 printf 'what\tpages\tseconds\tpages/s\tus/page\tpeak MB\n' | tee "$dir/bench.tsv"
+if [ "$mode" = profile ]; then
+	(sleep 2 && curl -sSf -o "$dir/profile" "http://127.0.0.1:17780/debug/pprof/profile?seconds=4") &
+	measure crawl "$dir/bin/henro" crawl "${crawl[@]}" --connections "$hosts" --progress off --listen-http 127.0.0.1:17780
+	wait $!
+	python3 "$lab/stages.py" "$dir/profile" "$dir/bin/henro" "$(tail -1 "$dir/bench.tsv" | cut -f5)"
+	exit
+fi
+crawl+=(--listen-http off)
 for _ in $(seq "$rounds"); do
 	measure loop "$dir/bin/latency" "$dir/web"
 	rm -rf "$dir/crawl"

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -67,7 +68,7 @@ func (c *crawlFlags) start(cmd *cobra.Command, seeds []master.Seed) error {
 	if err != nil {
 		return err
 	}
-	if err := errors.Join(c.work.Check(), c.run.CheckProgress()); err != nil {
+	if err := cmp.Or(c.work.Check(), c.run.CheckProgress()); err != nil {
 		return err
 	}
 	log, err := c.log.Logger()
