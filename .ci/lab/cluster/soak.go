@@ -18,10 +18,11 @@ const (
 )
 
 // soak kills one of ten slaves every 20 s, and starts it again 5 s later, while the crawl of a web without end goes on. Two slaves are
-// left alone: they and the master must not grow. What they hold is asked of the kernel (resident memory) and of themselves (goroutines).
+// left alone: they and the master must not grow. What they hold is asked of the kernel (their own memory, without the pages of files that
+// it keeps for the master's state as long as nobody else needs the room) and of themselves (goroutines).
 func (o *options) soak(ctx context.Context) (err error) {
 	span := cmp.Or(o.span, 30*time.Minute)
-	o.delay, o.lease, o.hosts, o.pages = time.Second, 6*time.Second, 500, 200
+	o.delay, o.lease, o.hosts, o.pages = time.Second, 6*time.Second, 500, 1200
 	t := o.trial(&scenario{name: "soak", slaves: 10, connections: 20, shape: func(w *fakeweb.Options) { w.Errors.Timeout = 0.001 }})
 	defer t.tearDown(&err)
 	if err := t.setUp(ctx); err != nil {
@@ -35,11 +36,12 @@ func (o *options) soak(ctx context.Context) (err error) {
 	if err := t.startAll(); err != nil {
 		return err
 	}
+	t.begun = time.Now()
 	const left = 2 // slaves that are never killed
 	watched := append([]*node{t.master}, t.slaves[:left]...)
 	fmt.Fprint(out, "seconds,pages,kills")
 	for _, n := range watched {
-		fmt.Fprintf(out, ",%s_resident_mb,%s_goroutines", n.name, n.name)
+		fmt.Fprintf(out, ",%s_mb,%s_goroutines", n.name, n.name)
 	}
 	fmt.Fprintln(out)
 	sizes, routines := make([][]float64, len(watched)), make([][]float64, len(watched))
@@ -94,7 +96,7 @@ func (o *options) soak(ctx context.Context) (err error) {
 		return err
 	}
 	fmt.Printf("%s, %d kills, %d pages; medians of the second sixth and of the last\n", span, kills, s.Totals.Pages)
-	fmt.Printf("%-8s %20s %20s\n", "node", "resident", "goroutines")
+	fmt.Printf("%-8s %20s %20s\n", "node", "memory", "goroutines")
 	for i, n := range watched {
 		from, to := sixths(sizes[i])
 		before, after := sixths(routines[i])

@@ -110,7 +110,7 @@ func strangers(ctx context.Context, t *trial) error {
 	return nil
 }
 
-// residents is the memory of processes in the machine, in bytes.
+// residents is the memory of processes, in bytes.
 func (t *trial) residents(nodes []*node) []int64 {
 	sizes := make([]int64, len(nodes))
 	for i, n := range nodes {
@@ -119,13 +119,16 @@ func (t *trial) residents(nodes []*node) []int64 {
 	return sizes
 }
 
-func resident(pid int) int64 {
-	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/statm", pid))
-	var total, pages int64
-	if err == nil {
-		fmt.Sscan(string(text), &total, &pages)
+// resident is what a process has of the machine's memory for itself, without the pages of files that it maps.
+func resident(pid int) (bytes int64) {
+	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
+	if err != nil {
+		return 0 // it has just died
 	}
-	return pages * int64(os.Getpagesize())
+	if _, line, ok := strings.Cut(string(text), "RssAnon:"); ok {
+		fmt.Sscan(line, &bytes)
+	}
+	return bytes << 10
 }
 
 func (t *trial) logBytes(nodes []*node) []int64 {
