@@ -93,7 +93,7 @@ func (s *Server) start(w http.ResponseWriter, r *http.Request) error {
 		After        string
 		Incomplete   bool // the search gave up
 		IsSiteSearch bool
-	}{page: page{wordsFor(r), query}, Files: s.archive.Files(), After: r.FormValue("after")}
+	}{page: page{wordsFor(r), query}, Files: len(s.archive.Merged().Files), After: r.FormValue("after")}
 	var err error
 	if query == "" {
 		content.Rows, content.Next, err = s.sites(content.After)
@@ -273,7 +273,7 @@ func (s *Server) calendar(w http.ResponseWriter, r *http.Request, u weburl.URL, 
 		}
 		content.Months = append(content.Months, month{content.T["months"][m-1], grid})
 	}
-	w.Header().Set("Link", links(r, u))
+	w.Header().Set("Link", relations(r, u))
 	return s.show(w, r, http.StatusOK, "calendar.html", content)
 }
 
