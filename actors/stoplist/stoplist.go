@@ -165,7 +165,8 @@ func (l *List) Saw(o *Options, v Visit, now time.Time) (outcome Outcome, listed 
 	if v.Outcome == Good {
 		return Good, nil, l.praise(o, v.URL)
 	}
-	return v.Outcome, l.blame(o, v, now), nil
+	listed, lifted = l.blame(o, v, now)
+	return v.Outcome, listed, lifted
 }
 
 // praise notes a good page in the folders above it.
@@ -182,9 +183,11 @@ func (l *List) praise(o *Options, url string) (lifted []string) {
 	return lifted
 }
 
-// blame notes a broken page in the folders above it, and lists those of which it is the last straw.
-func (l *List) blame(o *Options, v Visit, now time.Time) (listed []Entry) {
+// blame notes a broken page in the folders above it, and lists those of which it is the last straw. What lies below a listed folder
+// is not listed beside it.
+func (l *List) blame(o *Options, v Visit, now time.Time) (listed []Entry, lifted []string) {
 	weight, level := float32(1), 0
+	over, stopped := l.Stopped(v.URL, now)
 	for folder := range above(v.URL) {
 		key := fingerprint.URL(folder)
 		w := l.watched[key]
@@ -194,7 +197,7 @@ func (l *List) blame(o *Options, v Visit, now time.Time) (listed []Entry) {
 		}
 		need := float32(o.MinBroken * (1 + int(w.good)))
 		i, known := l.find(folder)
-		if known && now.Before(l.entries[i].Until) {
+		if stopped && len(folder) >= len(over.Prefix) {
 			need = 0 // a page that was on its way when its folder was listed
 		} else if known {
 			need = max(2, float32(o.MinBroken)/3)
@@ -206,6 +209,7 @@ func (l *List) blame(o *Options, v Visit, now time.Time) (listed []Entry) {
 				e.Rounds = l.entries[i].Rounds + 1
 			}
 			e.Until = now.Add(o.span(e.Rounds))
+			lifted = append(lifted, l.clearBelow(folder)...)
 			if l.keep(o, e) {
 				listed = append(listed, e)
 			}
@@ -217,7 +221,24 @@ func (l *List) blame(o *Options, v Visit, now time.Time) (listed []Entry) {
 		}
 		weight /= 3
 	}
-	return listed
+	for i := range listed[:max(0, len(listed)-1)] { // a folder and the one above it in the same breath
+		if !slices.ContainsFunc(l.entries, func(e Entry) bool { return e.Prefix == listed[i].Prefix }) {
+			listed[i].Prefix = ""
+		}
+	}
+	return slices.DeleteFunc(listed, func(e Entry) bool { return e.Prefix == "" }), lifted
+}
+
+// clearBelow takes entries below a folder off the list.
+func (l *List) clearBelow(folder string) (lifted []string) {
+	l.entries = slices.DeleteFunc(l.entries, func(e Entry) bool {
+		below := e.Prefix != folder && strings.HasPrefix(e.Prefix, folder)
+		if below {
+			lifted = append(lifted, e.Prefix)
+		}
+		return below
+	})
+	return lifted
 }
 
 // span is how long an entry holds in its n-th round.

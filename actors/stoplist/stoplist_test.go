@@ -80,6 +80,27 @@ func TestAnEntryStopsWhatIsBelowIt(t *testing.T) {
 	}
 }
 
+// A calendar of empty months: folder after folder falls, then the one above them, which stands for all.
+func TestAListedFolderStandsForAllBelow(t *testing.T) {
+	o := DefaultOptions()
+	var l List
+	onDisk := map[string]bool{}
+	for year := range 20 {
+		for month := range 12 {
+			_, listed, lifted := l.Saw(&o, Visit{URL: fmt.Sprintf("http://a.example/calendar/%d/%d", year, month), Outcome: Alike}, start)
+			for _, e := range listed {
+				onDisk[e.Prefix] = true
+			}
+			for _, prefix := range lifted {
+				delete(onDisk, prefix)
+			}
+		}
+	}
+	if len(onDisk) != 1 || !onDisk["http://a.example/calendar/"] || len(l.Entries()) != 1 {
+		t.Errorf("on disk %v, in memory %v", onDisk, l.Entries())
+	}
+}
+
 // An entry ends, is renewed sooner and for longer, and goes with one good page.
 func TestEntriesDecay(t *testing.T) {
 	o := DefaultOptions()

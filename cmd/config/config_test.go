@@ -69,3 +69,18 @@ func TestAKeyOfAnotherProgramIsNoError(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// A flag that stands in no group is none: henro crawl would not know it.
+func TestEveryFlagStandsInAGroup(t *testing.T) {
+	var c, grouped config.Crawl
+	all, shown := pflag.NewFlagSet("all", pflag.ContinueOnError), pflag.NewFlagSet("shown", pflag.ContinueOnError)
+	c.Register(all)
+	for _, group := range grouped.Groups() {
+		group.Register(shown)
+	}
+	all.VisitAll(func(f *pflag.Flag) {
+		if shown.Lookup(f.Name) == nil {
+			t.Errorf("--%s is in no group", f.Name)
+		}
+	})
+}
