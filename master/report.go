@@ -82,7 +82,8 @@ func (n *Node) Report(ctx context.Context) (*figures.Report, error) {
 	if r.last != nil && now.Sub(r.last.Taken) < max(reportEvery, 10*r.took) {
 		return r.last, nil
 	}
-	report, err := Report(n.state, n.manner(), connections, now)
+	manner := MannerOf(&n.o.Hosts)
+	report, err := Report(n.state, &manner, connections, now)
 	if err != nil {
 		return nil, err
 	}

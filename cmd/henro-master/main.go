@@ -16,7 +16,6 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"henro/actors"
-	"henro/actors/console"
 	"henro/cluster"
 	"henro/cmd/config"
 	"henro/master"
@@ -138,7 +137,7 @@ func attend(ctx context.Context, node *master.Node, seeds []master.Seed, door *c
 	inner, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	defer cancel()
 	group, inner := errgroup.WithContext(inner)
-	group.Go(func() error { return door.Serve(inner, console.Process{Ready: node.Ready}, node.Routes()) })
+	group.Go(func() error { return door.Lead(inner, node, nil) })
 	var status master.Status
 	group.Go(func() (err error) {
 		defer cancel()

@@ -114,7 +114,9 @@ func statusCommand(verb, short, method, path string) *cobra.Command {
 				return err
 			}
 			if asJSON {
-				return printJSON(cmd.OutOrStdout(), status)
+				encoder := json.NewEncoder(cmd.OutOrStdout())
+				encoder.SetIndent("", "  ")
+				return encoder.Encode(status)
 			}
 			printStatus(cmd.OutOrStdout(), &status)
 			return nil

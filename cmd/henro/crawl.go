@@ -17,7 +17,6 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"henro/actors"
-	"henro/actors/console"
 	"henro/cluster"
 	"henro/cmd/config"
 	"henro/master"
@@ -89,7 +88,7 @@ func (c *crawlFlags) start(cmd *cobra.Command, seeds []master.Seed) error {
 	defer config.KeepLog(log, o.Dir, "henro").Close()
 	e := &embedded{o: o, work: c.work, seeds: seeds, log: log, progress: newProgress(cmd.ErrOrStderr(), c.run.Progress)}
 	status, err := e.crawl(cmd.Context(), func(ctx context.Context, node *master.Node) error {
-		return door.Serve(ctx, console.Process{Ready: node.Ready}, node.Routes())
+		return door.Lead(ctx, node, nil)
 	})
 	if err != nil {
 		return err

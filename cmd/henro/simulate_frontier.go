@@ -437,7 +437,15 @@ func (s *frontierSimulation) queue(policy frontier.Policy, size int) func() (fro
 // writeChart writes path.svg and path.csv.
 func writeChart(path string, c *chart.Chart) error {
 	for ending, write := range map[string]func(io.Writer) error{".svg": c.WriteSVG, ".csv": c.WriteCSV} {
-		if err := writeFile(path+ending, write); err != nil {
+		f, err := os.Create(path + ending)
+		if err != nil {
+			return err
+		}
+		if err := write(f); err != nil {
+			f.Close()
+			return fmt.Errorf("write %s: %w", path+ending, err)
+		}
+		if err := f.Close(); err != nil {
 			return err
 		}
 	}

@@ -1,0 +1,83 @@
+package dashboard
+
+import (
+	"net/http"
+	"strconv"
+	"strings"
+
+	"henro/master"
+)
+
+// maxForm bounds what a form sends: some 10,000 seeds.
+const maxForm = 1 << 20
+
+// do carries out what a form asks for, and goes back to where it was. That it was a form of ours is looked at before (package console).
+func (d *Dashboard) do(w http.ResponseWriter, r *http.Request) {
+	r.Body = http.MaxBytesReader(w, r.Body, maxForm)
+	if err := r.ParseForm(); err != nil {
+		d.fail(w, r, misuse{"wrong.form", ""})
+		return
+	}
+	var err error
+	word := r.PathValue("what")
+	switch word {
+	case "pause":
+		err = d.crawl.Pause(r.Context())
+	case "resume":
+		err = d.crawl.Resume(r.Context())
+	case "stop":
+		err = d.crawl.Stop(r.Context())
+	case "drain":
+		err = d.drain(r, true)
+	case "undrain":
+		err = d.drain(r, false)
+	case "seeds":
+		err = d.addSeeds(r)
+	default:
+		http.NotFound(w, r)
+		return
+	}
+	if err != nil {
+		d.fail(w, r, err)
+		return
+	}
+	if status, err := d.crawl.Status(r.Context()); err == nil {
+		d.history.correct(status)
+	}
+	http.Redirect(w, r, said(r.PostFormValue("back"), word), http.StatusSeeOther)
+}
+
+// addSeeds takes one URL a line.
+func (d *Dashboard) addSeeds(r *http.Request) error {
+	depth, err := strconv.Atoi(r.PostFormValue("depth"))
+	if err != nil || depth < -1 || depth > 126 {
+		return misuse{"wrong.depth", r.PostFormValue("depth")}
+	}
+	var seeds []master.Seed
+	for line := range strings.Lines(r.PostFormValue("seeds")) {
+		line = strings.TrimSpace(line)
+		if line == "" || strings.HasPrefix(line, "#") {
+			continue
+		}
+		u, err := parsedURL(line)
+		if err != nil {
+			return err
+		}
+		seeds = append(seeds, master.Seed{URL: u, Depth: depth})
+	}
+	if len(seeds) == 0 {
+		return misuse{"wrong.seeds", ""}
+	}
+	_, err = d.crawl.AddSeeds(r.Context(), seeds)
+	return err
+}
+
+// drain takes the hosts of a slave back, or lends it some again.
+func (d *Dashboard) drain(r *http.Request, on bool) error {
+	name := r.PostFormValue("slave")
+	known, err := d.crawl.Drain(r.Context(), name, on)
+	if err == nil && !known {
+		return misuse{"wrong.slave", name}
+	}
+	return err
+}

@@ -1,0 +1,80 @@
+package dashboard
+
+import (
+	"context"
+	"time"
+
+	"henro/actors"
+	"henro/actors/figures"
+	"henro/actors/skip"
+	"henro/master"
+	"henro/store"
+)
+
+// Crawl is what a dashboard shows and steers.
+type Crawl interface {
+	Status(ctx context.Context) (*master.Status, error)
+	Options() master.Options
+	State() *store.State // read beside the crawl, in short transactions
+	Why(ctx context.Context, url, from string, depth int) ([]skip.Finding, error)
+	Report(ctx context.Context) (*figures.Report, error)
+	Actors(limit int) []actors.Row // of this process, the longest mailbox first
+
+	Pause(ctx context.Context) error
+	Resume(ctx context.Context) error
+	Stop(ctx context.Context) error
+	AddSeeds(ctx context.Context, seeds []master.Seed) (int, error)
+	Drain(ctx context.Context, slave string, on bool) (known bool, err error)
+}
+
+// Of is the crawl of a master; the tracer looks into the mailboxes of its process.
+func Of(node *master.Node, tracer *actors.Tracer) Crawl { return &running{node, tracer} }
+
+type running struct {
+	*master.Node
+	tracer *actors.Tracer
+}
+
+// answerWithin bounds the wait for the master's word.
+const answerWithin = 5 * time.Second
+
+func (r *running) Status(ctx context.Context) (*master.Status, error) {
+	ctx, cancel := context.WithTimeout(ctx, answerWithin)
+	defer cancel()
+	return master.Ask[*master.Status](ctx, r.Node, &master.StatusAsked{})
+}
+
+func (r *running) Actors(limit int) []actors.Row {
+	if r.tracer == nil {
+		return nil
+	}
+	return r.tracer.Table("", limit)
+}
+
+func (r *running) command(ctx context.Context, command any) error {
+	_, err := master.Ask[*master.Status](ctx, r.Node, command)
+	return err
+}
+
+func (r *running) Pause(ctx context.Context) error  { return r.command(ctx, &master.Pause{}) }
+func (r *running) Resume(ctx context.Context) error { return r.command(ctx, &master.Resume{}) }
+func (r *running) Stop(ctx context.Context) error {
+	return r.command(ctx, &master.Stop{Why: master.Stopped})
+}
+
+func (r *running) AddSeeds(ctx context.Context, seeds []master.Seed) (int, error) {
+	added, err := master.Ask[*master.SeedsAdded](ctx, r.Node, &master.AddSeeds{Seeds: seeds})
+	if err != nil {
+		return 0, err
+	}
+	return added.Count, nil
+}
+
+func (r *running) Drain(ctx context.Context, slave string, on bool) (bool, error) {
+	var command any = &master.ResumeSlave{Slave: slave}
+	if on {
+		command = &master.DrainSlave{Slave: slave}
+	}
+	answer, err := master.Ask[*master.SlaveAnswered](ctx, r.Node, command)
+	return err == nil && answer.Slave != nil, err
+}

@@ -1,0 +1,172 @@
+package dashboard
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/PuerkitoBio/goquery"
+	"github.com/sirupsen/logrus"
+
+	"henro/actors"
+	"henro/actors/console"
+	"henro/actors/figures"
+	"henro/actors/politeness"
+	"henro/actors/skip"
+	"henro/master"
+	"henro/store"
+)
+
+// fakeCrawl is a state on disk without a crawl; what is done to it is written down.
+type fakeCrawl struct {
+	state  *store.State
+	status master.Status
+	rows   []actors.Row
+	why    []skip.Finding
+	done   []string
+}
+
+func (f *fakeCrawl) Status(context.Context) (*master.Status, error) {
+	s := f.status
+	return &s, nil
+}
+func (f *fakeCrawl) Options() master.Options {
+	o := master.DefaultOptions()
+	o.Dir = "crawl"
+	return o
+}
+func (f *fakeCrawl) State() *store.State     { return f.state }
+func (f *fakeCrawl) Actors(int) []actors.Row { return f.rows }
+func (f *fakeCrawl) Why(context.Context, string, string, int) ([]skip.Finding, error) {
+	return f.why, nil
+}
+func (f *fakeCrawl) Report(context.Context) (*figures.Report, error) {
+	manner := master.MannerOf(&[]actors.HostOptions{actors.DefaultHostOptions()}[0])
+	return master.Report(f.state, &manner, 256, time.Now())
+}
+func (f *fakeCrawl) did(what string) error        { f.done = append(f.done, what); return nil }
+func (f *fakeCrawl) Pause(context.Context) error  { return f.did("pause") }
+func (f *fakeCrawl) Resume(context.Context) error { return f.did("resume") }
+func (f *fakeCrawl) Stop(context.Context) error   { return f.did("stop") }
+func (f *fakeCrawl) AddSeeds(_ context.Context, seeds []master.Seed) (int, error) {
+	for _, seed := range seeds {
+		f.done = append(f.done, fmt.Sprintf("seed %s %d", seed.URL, seed.Depth))
+	}
+	return len(seeds), nil
+}
+func (f *fakeCrawl) Drain(_ context.Context, slave string, on bool) (bool, error) {
+	return slave == "bee", f.did(fmt.Sprint("drain ", slave, " ", on))
+}
+
+// evil are texts as a web, a log or a slave could bring them.
+var evil = []string{
+	`<script>alert(1)</script>`, `"><img src=x onerror=alert(1)>`, `' onmouseover='alert(1)`, `javascript:alert(1)`, `</title></textarea><svg onload=alert(1)>`,
+	`{{.V}}`, `%3Cscript%3E`, `<!--`, `]]>`, "\u2028\x00\xff\u202e", "http://a.example/\"><script>alert(1)</script>", `//evil.example/`, `data:text/html,<script>alert(1)</script>`,
+}
+
+const someHost, somePage = "http://www.example.jp", "http://www.example.jp/news/1.html"
+
+// newFake makes a state with two hosts, pages in every place of life, and texts that would like to be markup.
+func newFake(t testing.TB, texts []string) *fakeCrawl {
+	t.Helper()
+	o := store.DefaultOptions()
+	o.Partitions, o.NoSync = 1, true
+	state, err := store.OpenState(filepath.Join(t.TempDir(), "state"), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { state.Close() })
+	now := time.Now()
+	b := store.NewBatch(now)
+	var pace politeness.State
+	po := politeness.DefaultOptions()
+	pace.Observe(&po, politeness.Visit{Took: 80 * time.Millisecond, Outcome: politeness.TimedOut}, now)
+	pace.AddPage(time.Hour)
+	blob, err := pace.MarshalBinary()
+	if err != nil {
+		t.Fatal(err)
+	}
+	page := store.Page{URL: somePage, Depth: 1, LastVisit: now.Add(-time.Minute), CapturedAt: now.Add(-time.Minute), Next: now.Add(time.Hour), Status: 200, Timing: store.Timing{Interval: 3600, Total: 7200, Stable: 3600, Visits: 2, Changes: 1, Mean: 3600}}
+	b.Visit(store.Visited{Page: page})
+	b.Admit(store.Candidate{URL: someHost + "/waits", DepthLeft: 2, Depth: 1})
+	b.PutHost(store.HostRecord{ID: store.IDOf(someHost), Name: someHost, Politeness: blob, NextAllowed: now.Add(time.Minute)})
+	b.PutLease(store.Lease{ID: 1, Host: store.IDOf(someHost), HostName: someHost, Slave: "bee", Boot: "1", Until: now.Add(time.Minute)})
+	status := master.Status{
+		State: master.Running, Seconds: 100, Known: 3, Waiting: 1, Hosts: 2, Leases: 1, Slaves: []master.SlaveStatus{{Name: "bee", State: master.Working, Silent: "20ms", Slots: 5, Leases: 1}},
+		Totals: actors.Totals{Pages: 1234567, Bytes: 5 << 30, Errors: map[string]uint64{"HTTP 404": 3, "TIMEOUT": 1}},
+	}
+	f := &fakeCrawl{state: state, status: status, rows: []actors.Row{{Actor: "master/hosts", Queue: 3, Taken: 70}}, why: []skip.Finding{{Rule: "scope", Says: "in"}, {Rule: "robots", Reason: skip.Robots, Says: "a rule forbids it"}}}
+	for i, text := range texts {
+		host := "http://h" + text
+		b.Admit(store.Candidate{URL: host + "/" + text, Host: host})
+		b.Admit(store.Candidate{URL: someHost + "/" + text})
+		b.Stop(store.StopEntry{Prefix: fmt.Sprintf("%s/%d%s/", someHost, i, text), Reason: text, Evidence: text, At: now, Until: now.Add(time.Hour)})
+		b.PutLease(store.Lease{ID: uint64(10 + i), Host: store.IDOf(host), HostName: host, Slave: "bee", Boot: "1", Until: now})
+		f.status.Slaves = append(f.status.Slaves, master.SlaveStatus{Name: text, Version: text, Address: text, Silent: text, State: master.SlaveState(text)})
+		f.status.Totals.Errors[text] = uint64(i)
+		f.rows = append(f.rows, actors.Row{Actor: text})
+		f.why = append(f.why, skip.Finding{Rule: text, Says: text})
+		f.status.Stalled += text
+	}
+	if _, err := state.Partitions[0].Commit(b); err != nil {
+		t.Fatal(err)
+	}
+	return f
+}
+
+// board makes a dashboard that has asked once, with lines in its log.
+func board(t testing.TB, f *fakeCrawl, lines ...string) *Dashboard {
+	t.Helper()
+	tail := console.NewTail()
+	for _, line := range lines {
+		if err := tail.Fire(&logrus.Entry{Message: line, Level: logrus.WarnLevel, Time: time.Now(), Data: logrus.Fields{"url": line, line: line}}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	d, err := New(DefaultOptions(), f, tail)
+	if err != nil {
+		t.Fatal(err)
+	}
+	d.history.add(time.Now().Add(-time.Second), &master.Status{State: master.Running})
+	status, _ := f.Status(t.Context())
+	d.history.add(time.Now(), status)
+	table, err := d.hosts.read(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	d.hosts.table.Store(table)
+	return d
+}
+
+func (d *Dashboard) handler() http.Handler {
+	return console.New(console.Options{}, d.Routes())
+}
+
+// get asks for a page and parses it.
+func get(t testing.TB, d *Dashboard, path, language string) (*http.Response, *goquery.Document) {
+	t.Helper()
+	r := httptest.NewRequest(http.MethodGet, path, nil)
+	r.Host = "localhost"
+	r.Header.Set("Accept-Language", language)
+	w := httptest.NewRecorder()
+	d.handler().ServeHTTP(w, r)
+	body := w.Body.String()
+	if strings.Contains(body, "%!") {
+		t.Errorf("%s: a text and its values do not fit: %s", path, body[strings.Index(body, "%!"):][:40])
+	}
+	doc, err := goquery.NewDocumentFromReader(strings.NewReader(body))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return w.Result(), doc
+}
+
+// paths are all pages, with what they can be asked for.
+var paths = []string{"/", "/?range=day", "/hosts", "/hosts?q=www&sort=-load&only=waiting", "/hosts?q=nowhere", "/host?name=" + url.QueryEscape(someHost), "/host?name=gone",
+	"/page", "/page?url=" + url.QueryEscape(somePage), "/page?url=" + url.QueryEscape(someHost+"/waits"), "/page?url=http://unknown.example/", "/page?url=nonsense", "/nodes", "/revisit", "/log", "/log?level=error", "/help"}

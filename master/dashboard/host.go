@@ -1,0 +1,326 @@
+package dashboard
+
+import (
+	"cmp"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+	"time"
+
+	"henro/actors/robots"
+	"henro/actors/skip"
+	"henro/master"
+	"henro/store"
+)
+
+// hostsView is one page of the table of hosts.
+type hostsView struct {
+	hostQuery
+	Rows    []*hostRow
+	Found   int
+	All     int
+	Pages   int
+	Age     time.Duration // of the order
+	Reading bool          // there is no table yet
+	Cut     uint64        // hosts that are not in the table, for there are too many
+	Columns []column
+	First   int // number of the first row
+	Last    int
+}
+
+// column is the head of one column.
+type column struct {
+	Key    string
+	Path   string // that sorts by it
+	Sorted string // ascending, descending or none
+	Number bool
+}
+
+func (q hostQuery) path() string {
+	var b strings.Builder
+	b.WriteString("/hosts?")
+	for _, field := range [][2]string{{"q", q.Search}, {"only", q.Only}, {"sort", q.Sort}} {
+		if field[1] != "" {
+			b.WriteString(field[0] + "=" + url.QueryEscape(field[1]) + "&")
+		}
+	}
+	b.WriteString("page=" + strconv.Itoa(q.Page))
+	return b.String()
+}
+
+// PagePath is the address of another page of the same table.
+func (v *hostsView) PagePath(number int) string {
+	q := v.hostQuery
+	q.Page = number
+	return q.path()
+}
+
+// OnlyPath is the address of the same search among others.
+func (v *hostsView) OnlyPath(only string) string {
+	q := v.hostQuery
+	q.Only, q.Page = only, 1
+	return q.path()
+}
+
+// Before and Next are the numbers of the pages around this one, 0 if there is none.
+func (v *hostsView) Before() int { return v.Page - 1 }
+
+// Next is the page after this one, 0 if this is the last.
+func (v *hostsView) Next() int {
+	if v.Page >= v.Pages {
+		return 0
+	}
+	return v.Page + 1
+}
+
+// Filters are the values of hostQuery.Only.
+func (*hostsView) Filters() []string { return []string{"", "waiting", "resting", "overloaded"} }
+
+// readQuery reads what is wanted of the table; what makes no sense is left out.
+func readQuery(r *http.Request) hostQuery {
+	form := r.URL.Query()
+	q := hostQuery{Search: strings.ToLower(strings.TrimSpace(form.Get("q"))), Only: form.Get("only"), Sort: form.Get("sort")}
+	q.Search = q.Search[:min(len(q.Search), hostsNameLength)]
+	if hostColumns[strings.TrimPrefix(q.Sort, "-")] == nil {
+		q.Sort = defaultSort
+	}
+	switch q.Only {
+	case "waiting", "resting", "overloaded":
+	default:
+		q.Only = ""
+	}
+	q.Page, _ = strconv.Atoi(form.Get("page"))
+	q.Page = min(max(q.Page, 1), 1_000_000)
+	return q
+}
+
+func (d *Dashboard) hostList(r *http.Request, p *page) (any, error) {
+	v := &hostsView{hostQuery: readQuery(r)}
+	for _, key := range []string{"host", "visited", "waiting", "interval", "load", "verdict", "next"} {
+		c := column{Key: key, Sorted: "none", Number: key != "host" && key != "verdict"}
+		q := v.hostQuery
+		q.Page, q.Sort = 1, key
+		if c.Number {
+			q.Sort = "-" + key // the largest first
+		}
+		switch v.Sort {
+		case key:
+			c.Sorted, q.Sort = "ascending", "-"+key
+		case "-" + key:
+			c.Sorted, q.Sort = "descending", key
+		}
+		c.Path = q.path()
+		v.Columns = append(v.Columns, c)
+	}
+	table := d.hosts.look(r.Context())
+	if table == nil {
+		v.Reading = true
+		return v, nil
+	}
+	names, found := table.find(&v.hostQuery, p.Now)
+	if v.Pages = max(1, (found+hostsPerPage-1)/hostsPerPage); v.Page > v.Pages {
+		v.Page = v.Pages
+		names, _ = table.find(&v.hostQuery, p.Now)
+	}
+	v.Found, v.All, v.Age = found, len(table.rows), p.Now.Sub(table.takenAt)
+	v.Cut = table.total - min(table.total, uint64(len(table.rows)))
+	v.First = (v.Page-1)*hostsPerPage + min(1, found)
+	v.Last = (v.Page-1)*hostsPerPage + len(names)
+	lent, err := lentHosts(d.crawl.State())
+	if err != nil {
+		return nil, err
+	}
+	for _, name := range names {
+		row, err := rowOf(d.crawl, name, lent)
+		if err != nil {
+			return nil, err
+		}
+		v.Rows = append(v.Rows, row)
+	}
+	return v, nil
+}
+
+// robotsWord is what robots.txt of a host says, in short.
+type robotsWord struct {
+	Key   string // of the catalogue, behind robots.
+	Rules int
+	Delay time.Duration
+	Text  string // the rules that concern us
+}
+
+func robotsOf(r *store.HostRecord) robotsWord {
+	if len(r.Robots) == 0 {
+		return robotsWord{Key: "unknown"}
+	}
+	var rules robots.Rules
+	if rules.UnmarshalBinary(r.Robots) != nil {
+		return robotsWord{Key: "unknown"}
+	}
+	w := robotsWord{Key: "none", Rules: rules.Len()}
+	w.Delay, _ = rules.CrawlDelay()
+	switch {
+	case rules.Unreachable():
+		w.Key = "unreachable"
+	case rules.Found() && w.Rules > 0:
+		w.Key, w.Text = "rules", rules.String()
+	}
+	return w
+}
+
+// hostView is all that is known of one host.
+type hostView struct {
+	*hostRow
+	Explained string // its interval
+	Upper     time.Duration
+	Latest    time.Duration // of its answers
+	Mean      time.Duration
+	Worst     time.Duration
+	Stops     []stopRow
+	Waiting   []store.Page  // the next to be visited first
+	Line      time.Duration // how long what waits will take at its interval
+}
+
+// stopRow is one folder that is left alone, or on probation.
+type stopRow struct {
+	store.StopEntry
+	Probation bool
+}
+
+// waitingShown is how many pages in line are shown.
+const waitingShown = 20
+
+func (d *Dashboard) host(r *http.Request, p *page) (any, error) {
+	name := strings.TrimSpace(r.URL.Query().Get("name"))
+	found, err := master.FindHost(d.crawl.State(), name)
+	if err != nil {
+		return nil, err
+	}
+	lent, err := lentHosts(d.crawl.State())
+	if err != nil {
+		return nil, err
+	}
+	row, err := newRow(found.HostRecord, d.crawl, lent)
+	if err != nil {
+		return nil, err
+	}
+	o := d.crawl.Options().Hosts.Politeness
+	v := &hostView{hostRow: row, Explained: row.State.Explain(&o), Upper: row.State.Upper()}
+	v.Latest, v.Mean, v.Worst = row.State.Took()
+	v.Line = min(time.Duration(float64(row.HostRecord.Waiting)*float64(row.Interval)), 1<<62)
+	for _, entry := range found.Stops {
+		v.Stops = append(v.Stops, stopRow{entry, !entry.Until.IsZero() && !entry.Until.After(p.Now)})
+	}
+	disk := d.crawl.State().Partitions[d.crawl.State().PartitionOf(row.Name)]
+	waiting, err := disk.Fresh(row.ID, nil, waitingShown)
+	if err != nil {
+		return nil, err
+	}
+	for _, entry := range waiting.Entries {
+		v.Waiting = append(v.Waiting, entry.Page)
+	}
+	return v, nil
+}
+
+// lifeView is the life of one page of the web.
+type lifeView struct {
+	URL     string
+	Found   *master.PageFound // nil: it is not known
+	Row     *hostRow          // of its host, if that is known
+	Changes string            // what is known of its changes, in words
+	Why     []skip.Finding    // what every rule says
+	Against bool              // some rule is
+	Late    bool              // it is due
+}
+
+func (d *Dashboard) page(r *http.Request, p *page) (any, error) {
+	raw := strings.TrimSpace(r.URL.Query().Get("url"))
+	v := &lifeView{URL: raw}
+	if raw == "" {
+		return v, nil
+	}
+	u, err := parsedURL(raw)
+	if err != nil {
+		return nil, err
+	}
+	v.URL = u.String()
+	depth := 0
+	if found, err := master.FindPage(d.crawl.State(), v.URL); err == nil {
+		v.Found = found
+		v.Changes, depth = explainChanges(d.crawl, found), int(found.Page.Depth)
+		v.Late = !found.Page.Next.IsZero() && found.Page.Next.Before(p.Now)
+	}
+	if v.Why, err = d.crawl.Why(r.Context(), v.URL, "", depth); err != nil {
+		return nil, err
+	}
+	for _, finding := range v.Why {
+		v.Against = v.Against || finding.Reason != skip.None
+	}
+	lent, err := lentHosts(d.crawl.State())
+	if err != nil {
+		return nil, err
+	}
+	if row, err := rowOf(d.crawl, u.Host(), lent); err == nil {
+		v.Row = row
+	}
+	return v, nil
+}
+
+// nodesView is who is with whom.
+type nodesView struct {
+	Slaves []slaveRow
+	Shown  int // hosts of one slave at most
+}
+
+// slaveRow is one slave with what it holds.
+type slaveRow struct {
+	master.SlaveStatus
+	Hosts []store.Lease
+	More  int // hosts that are not shown
+	Share float64
+}
+
+// hostsOfSlave is how many hosts of one slave are shown.
+const hostsOfSlave = 40
+
+func (d *Dashboard) nodes(_ *http.Request, p *page) (any, error) {
+	v := &nodesView{Shown: hostsOfSlave}
+	if p.Status == nil {
+		return v, nil
+	}
+	held := map[string][]store.Lease{}
+	for _, disk := range d.crawl.State().Partitions {
+		leases, err := disk.Leases()
+		if err != nil {
+			return nil, err
+		}
+		for _, lease := range leases {
+			held[lease.Slave] = append(held[lease.Slave], lease)
+		}
+	}
+	for _, slave := range p.Status.Slaves {
+		row := slaveRow{SlaveStatus: slave, Hosts: held[slave.Name]}
+		row.More = max(0, len(row.Hosts)-hostsOfSlave)
+		row.Hosts = row.Hosts[:len(row.Hosts)-row.More]
+		row.Share = float64(slave.Leases) / float64(cmp.Or(slave.Leases+slave.Slots, 1))
+		v.Slaves = append(v.Slaves, row)
+	}
+	return v, nil
+}
+
+// logView is the end of the log, the latest line first.
+type logView struct {
+	Lines []logLine
+	Level string // only this and worse
+}
+
+func (d *Dashboard) log(r *http.Request, _ *page) (any, error) {
+	v := &logView{Level: r.URL.Query().Get("level")}
+	lines, _ := d.tail.After(0, 0)
+	for i := len(lines) - 1; i >= 0 && len(v.Lines) < logShown; i-- {
+		if line := newLogLine(&lines[i]); line.worse(v.Level) {
+			v.Lines = append(v.Lines, line)
+		}
+	}
+	return v, nil
+}

@@ -1,0 +1,297 @@
+package dashboard
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"henro/actors/politeness"
+	"henro/master"
+	"henro/store"
+)
+
+// hostTable lets people search and sort hundreds of thousands of hosts, whose rows lie on disk by fingerprint. It reads them all while
+// somebody looks, a thousand a transaction and seldom enough to cost a fiftieth of a processor, and keeps what is sorted by; the rows
+// that are shown are read anew, so that only their order is as old as the table.
+//
+// 100,000 hosts take 0.6 s to read and 12 MB (BenchmarkHostTable).
+type hostTable struct {
+	crawl  Crawl
+	most   int
+	table  atomic.Pointer[hostOrder] // nil: nobody looked for a while
+	wanted chan struct{}             // holds one when it is to be read anew
+	asked  atomic.Int64              // when somebody looked last, unix ns
+
+	mu    sync.Mutex
+	ready chan struct{} // closed when there is a table after there was none
+}
+
+const (
+	hostsAtOnce     = 1000 // rows of one transaction: some 5 ms
+	hostsFreshFor   = 5 * time.Second
+	hostsEffort     = 50              // a table is left alone for so many times the time that it took to read
+	hostsIdle       = 5 * time.Minute // after which it is forgotten
+	hostsPerPage    = 50
+	hostsWaitFirst  = 4 * time.Second // for a table where there is none yet
+	hostsNameLength = 200             // of a search
+)
+
+// hostKey is what one host is found and sorted by.
+type hostKey struct {
+	name                    string
+	visited, known, waiting uint64
+	interval                time.Duration
+	load                    float64
+	next, rest              time.Time
+	verdict                 politeness.Verdict
+}
+
+// hostOrder is the table of one moment; it does not change, but for the orders that were asked for.
+type hostOrder struct {
+	takenAt time.Time
+	took    time.Duration
+	rows    []hostKey
+	total   uint64 // hosts there are: more than rows when there are too many
+
+	mu     sync.Mutex
+	orders map[string][]int32
+}
+
+func newHostTable(most int, crawl Crawl) *hostTable {
+	return &hostTable{crawl: crawl, most: most, wanted: make(chan struct{}, 1), ready: make(chan struct{})}
+}
+
+// run reads the table when it is wanted, until the context ends.
+func (t *hostTable) run(ctx context.Context) {
+	idle := time.NewTicker(time.Minute)
+	defer idle.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-idle.C:
+			if t.table.Load() != nil && time.Since(time.Unix(0, t.asked.Load())) > hostsIdle {
+				t.mu.Lock()
+				t.table.Store(nil)
+				t.ready = make(chan struct{})
+				t.mu.Unlock()
+			}
+		case <-t.wanted:
+			if order, err := t.read(ctx); err == nil {
+				t.mu.Lock()
+				if t.table.Swap(order) == nil {
+					close(t.ready)
+				}
+				t.mu.Unlock()
+			}
+		}
+	}
+}
+
+// read reads all hosts.
+func (t *hostTable) read(ctx context.Context) (*hostOrder, error) {
+	began := time.Now()
+	order := &hostOrder{takenAt: began, orders: map[string][]int32{}}
+	o := t.crawl.Options().Hosts.Politeness
+	for _, disk := range t.crawl.State().Partitions {
+		stats, err := disk.Stats()
+		if err != nil {
+			return nil, err
+		}
+		order.total += stats.Hosts
+		for after := store.HostID(0); len(order.rows) < t.most; {
+			records, err := disk.Hosts(after, min(hostsAtOnce, t.most-len(order.rows)))
+			if err := errors.Join(err, ctx.Err()); err != nil {
+				return nil, err
+			}
+			if len(records) == 0 {
+				break
+			}
+			for i := range records {
+				order.rows = append(order.rows, keyOf(&records[i], &o))
+			}
+			after = records[len(records)-1].ID
+		}
+	}
+	order.took = time.Since(began)
+	return order, nil
+}
+
+func keyOf(r *store.HostRecord, o *politeness.Options) hostKey {
+	var s politeness.State
+	if len(r.Politeness) > 0 && s.UnmarshalBinary(r.Politeness) != nil {
+		s = politeness.State{}
+	}
+	return hostKey{
+		name: r.Name, visited: r.Visited, known: r.Known, waiting: r.Waiting, interval: s.Interval(o), load: s.Load(),
+		next: r.NextAllowed, rest: s.BackoffUntil(), verdict: s.Verdict(o),
+	}
+}
+
+// look returns the table, perhaps some seconds old; nil while it is read for the first time.
+func (t *hostTable) look(ctx context.Context) *hostOrder {
+	t.asked.Store(time.Now().UnixNano())
+	order := t.table.Load()
+	if order == nil || time.Since(order.takenAt) > max(hostsFreshFor, hostsEffort*order.took) {
+		select {
+		case t.wanted <- struct{}{}:
+		default: // it is being read, or will be
+		}
+	}
+	if order != nil {
+		return order
+	}
+	t.mu.Lock()
+	ready := t.ready
+	t.mu.Unlock()
+	select {
+	case <-ready:
+	case <-ctx.Done():
+	case <-time.After(hostsWaitFirst):
+	}
+	return t.table.Load()
+}
+
+// hostQuery is what is wanted of the table.
+type hostQuery struct {
+	Search string // in the name
+	Only   string // "", resting, waiting, overloaded
+	Sort   string // a column, with a minus before it for the largest first
+	Page   int    // from 1
+}
+
+// hostColumns are what can be sorted by; equal ones are in the order of their names.
+var hostColumns = map[string]func(a, b *hostKey) int{
+	"host":     func(a, b *hostKey) int { return 0 },
+	"visited":  func(a, b *hostKey) int { return cmp.Compare(a.visited, b.visited) },
+	"waiting":  func(a, b *hostKey) int { return cmp.Compare(a.waiting, b.waiting) },
+	"interval": func(a, b *hostKey) int { return cmp.Compare(a.interval, b.interval) },
+	"load":     func(a, b *hostKey) int { return cmp.Compare(a.load, b.load) },
+	"verdict":  func(a, b *hostKey) int { return cmp.Compare(a.verdict, b.verdict) },
+	"next":     func(a, b *hostKey) int { return a.next.Compare(b.next) },
+	"rest":     func(a, b *hostKey) int { return a.rest.Compare(b.rest) },
+}
+
+const defaultSort = "-visited"
+
+// bareName is a host without its scheme, by which people look for it in an alphabet.
+func bareName(host string) string {
+	_, name, found := strings.Cut(host, "://")
+	if !found {
+		return host
+	}
+	return name
+}
+
+// by returns the rows in an order.
+func (o *hostOrder) by(column string) []int32 {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if known := o.orders[column]; known != nil {
+		return known
+	}
+	compare, down := hostColumns[strings.TrimPrefix(column, "-")], strings.HasPrefix(column, "-")
+	order := make([]int32, len(o.rows))
+	for i := range order {
+		order[i] = int32(i)
+	}
+	slices.SortFunc(order, func(i, j int32) int {
+		a, b := &o.rows[i], &o.rows[j]
+		c := compare(a, b)
+		if c == 0 {
+			c = cmp.Or(strings.Compare(bareName(a.name), bareName(b.name)), strings.Compare(a.name, b.name))
+			if column != "-host" {
+				return c
+			}
+		}
+		if down {
+			return -c
+		}
+		return c
+	})
+	o.orders[column] = order
+	return order
+}
+
+func (q *hostQuery) wants(k *hostKey, now time.Time) bool {
+	switch q.Only {
+	case "resting":
+		if !k.rest.After(now) {
+			return false
+		}
+	case "waiting":
+		if k.waiting == 0 {
+			return false
+		}
+	case "overloaded":
+		if k.verdict == politeness.Feasible {
+			return false
+		}
+	}
+	return strings.Contains(k.name, q.Search)
+}
+
+// find returns the names on one page and how many there are on all.
+func (o *hostOrder) find(q *hostQuery, now time.Time) (names []string, found int) {
+	first := (q.Page - 1) * hostsPerPage
+	for _, i := range o.by(q.Sort) {
+		if k := &o.rows[i]; q.wants(k, now) {
+			if found >= first && len(names) < hostsPerPage {
+				names = append(names, k.name)
+			}
+			found++
+		}
+	}
+	return names, found
+}
+
+// hostRow is one host as it is now.
+type hostRow struct {
+	store.HostRecord
+	State    politeness.State
+	Interval time.Duration
+	Verdict  politeness.Verdict
+	Slave    string // that it is lent to
+	Robots   robotsWord
+}
+
+// rowOf reads one host anew.
+func rowOf(crawl Crawl, name string, lent map[string]string) (*hostRow, error) {
+	found, err := master.FindHost(crawl.State(), name)
+	if err != nil {
+		return nil, err
+	}
+	return newRow(found.HostRecord, crawl, lent)
+}
+
+func newRow(record store.HostRecord, crawl Crawl, lent map[string]string) (*hostRow, error) {
+	o := crawl.Options().Hosts.Politeness
+	row := &hostRow{HostRecord: record, Slave: lent[record.Name], Robots: robotsOf(&record)}
+	if len(record.Politeness) > 0 {
+		if err := row.State.UnmarshalBinary(record.Politeness); err != nil {
+			return nil, err
+		}
+	}
+	row.Interval, row.Verdict = row.State.Interval(&o), row.State.Verdict(&o)
+	return row, nil
+}
+
+// lentHosts says which slave each host is lent to.
+func lentHosts(state *store.State) (map[string]string, error) {
+	lent := map[string]string{}
+	for _, disk := range state.Partitions {
+		leases, err := disk.Leases()
+		if err != nil {
+			return nil, err
+		}
+		for _, lease := range leases {
+			lent[lease.HostName] = lease.Slave
+		}
+	}
+	return lent, nil
+}

@@ -1,0 +1,201 @@
+package dashboard
+
+import (
+	"bytes"
+	"encoding/base32"
+	"errors"
+	"fmt"
+	"html/template"
+	"net/http"
+	"net/url"
+	"time"
+
+	"henro/master"
+	"henro/messages"
+	"henro/messages/weburl"
+	"henro/store"
+)
+
+// view is one page of the dashboard.
+type view struct {
+	name  string // of its template, and of its stream
+	path  string
+	tab   string        // that it belongs to
+	parts []string      // templates that are rendered again while somebody looks
+	every time.Duration // how often
+	build func(d *Dashboard, r *http.Request, p *page) (any, error)
+}
+
+// views are all pages. A host and a page of the web are reached from the hosts.
+var views = []*view{
+	{"now", "/{$}", "now", []string{"state", "idle", "figures", "totals", "errors", "slaves", "mailboxes"}, time.Second, (*Dashboard).now},
+	{"hosts", "/hosts", "hosts", []string{"state", "rows"}, 3 * time.Second, (*Dashboard).hostList},
+	{"host", "/host", "hosts", []string{"state", "facts"}, 2 * time.Second, (*Dashboard).host},
+	{"page", "/page", "page", []string{"state", "facts"}, 2 * time.Second, (*Dashboard).page},
+	{"nodes", "/nodes", "nodes", []string{"state", "slaves"}, 2 * time.Second, (*Dashboard).nodes},
+	{"revisit", "/revisit", "revisit", []string{"state", "figures"}, 10 * time.Second, (*Dashboard).revisits},
+	{"log", "/log", "log", []string{"state", "lines"}, time.Second, (*Dashboard).log},
+	{"help", "/help", "help", []string{"state"}, 5 * time.Second, func(*Dashboard, *http.Request, *page) (any, error) { return nil, nil }},
+}
+
+// tab is one entry of the navigation.
+type tab struct {
+	Name, Path string
+	Shortcut   string // after g
+}
+
+var tabs = []tab{{"now", "/", "n"}, {"hosts", "/hosts", "h"}, {"page", "/page", "p"}, {"nodes", "/nodes", "s"}, {"revisit", "/revisit", "r"}, {"log", "/log", "l"}}
+
+// trouble is the page that says what went wrong.
+var trouble = &view{name: "trouble", parts: []string{"state"}}
+
+// page is what every template is given.
+type page struct {
+	View   string
+	Tab    string
+	Theme  string // light, dark, or empty: as the system has it
+	Path   string // of this page, to come back to
+	Said   string // what was done just now, in words
+	Dir    string
+	Now    time.Time
+	Status *master.Status // nil: the crawl has not answered yet
+	Behind time.Duration  // since it answered, if that is long
+	V      any            // of the view
+
+	words *words
+}
+
+// behindAfter is how long the crawl may say nothing before people are told.
+const behindAfter = 10 * time.Second
+
+func (d *Dashboard) newPage(r *http.Request, v *view) *page {
+	w := wordsOf(r)
+	p := &page{View: v.name, Tab: v.tab, Theme: themeOf(r), Path: r.URL.RequestURI(), Dir: d.crawl.Options().Dir, Now: time.Now(), words: w}
+	var at time.Time
+	if p.Status, at = d.history.latest(); p.Status != nil && p.Now.Sub(at) > behindAfter {
+		p.Behind = p.Now.Sub(at)
+	}
+	if said := r.URL.Query().Get("said"); said != "" {
+		if text, ok := w.text["said."+said]; ok {
+			p.Said = text
+		}
+		p.Path = withoutSaid(r.URL)
+	}
+	return p
+}
+
+func withoutSaid(u *url.URL) string {
+	query := u.Query()
+	query.Del("said")
+	return (&url.URL{Path: u.Path, RawQuery: query.Encode()}).RequestURI()
+}
+
+// policy lets a page load from this origin alone, and run no script that is written into it.
+const policy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; manifest-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
+
+// show answers a page.
+func (d *Dashboard) show(w http.ResponseWriter, r *http.Request, v *view) {
+	p := d.newPage(r, v)
+	var err error
+	if p.V, err = v.build(d, r, p); err != nil {
+		d.fail(w, r, err)
+		return
+	}
+	d.write(w, v, p, http.StatusOK)
+}
+
+// misuse is the fault of whoever asks; its text is a key of the catalogue.
+type misuse struct {
+	key   string
+	value string
+}
+
+func (m misuse) Error() string { return m.key + ": " + m.value }
+
+// fail answers with a page that says what went wrong.
+func (d *Dashboard) fail(w http.ResponseWriter, r *http.Request, err error) {
+	p, code, text := d.newPage(r, trouble), http.StatusServiceUnavailable, err.Error()
+	var wrong misuse
+	switch {
+	case errors.As(err, &wrong):
+		code, text = http.StatusBadRequest, p.words.t(wrong.key, wrong.value)
+	case errors.Is(err, store.ErrNotFound):
+		code = http.StatusNotFound
+	}
+	p.V = struct {
+		Code int
+		Text string
+	}{code, text}
+	d.write(w, trouble, p, code)
+}
+
+func (d *Dashboard) write(w http.ResponseWriter, v *view, p *page, code int) {
+	var body bytes.Buffer
+	if err := d.pages[p.words.code][v.name].ExecuteTemplate(&body, "frame", p); err != nil {
+		http.Error(w, err.Error(), http.StatusInternalServerError)
+		return
+	}
+	header := w.Header()
+	header.Set("Content-Type", "text/html; charset=utf-8")
+	header.Set("Content-Security-Policy", policy)
+	header.Set("Content-Language", p.words.code)
+	w.WriteHeader(code)
+	_, _ = w.Write(body.Bytes()) // the reader is gone: nobody to tell
+}
+
+// parse reads the templates of one view in one language.
+func parse(w *words, name string) (*template.Template, error) {
+	return template.New(name).Funcs(functions(w)).ParseFS(templates, "templates/frame.html", "templates/"+name+".html")
+}
+
+// parsedURL reads a URL that somebody typed.
+func parsedURL(raw string) (weburl.URL, error) {
+	u, err := weburl.Parse(raw)
+	if err != nil {
+		return u, misuse{"wrong.url", raw}
+	}
+	return u, nil
+}
+
+func hostPath(name string) string { return "/host?name=" + url.QueryEscape(name) }
+func pagePath(raw string) string  { return "/page?url=" + url.QueryEscape(raw) }
+
+// functions are what templates can say beside the words of the language.
+func functions(w *words) template.FuncMap {
+	return template.FuncMap{
+		"t": w.t, "lang": func() string { return w.code }, "word": w.word,
+		"n": n, "size": sizeText, "span": w.span, "seconds": w.seconds, "clock": w.clock, "relative": w.relative,
+		"percent":  func(v float64) string { return fmt.Sprintf("%.3g %%", 100*v) },
+		"iso":      func(at time.Time) string { return at.UTC().Format(time.RFC3339) },
+		"hostpath": hostPath, "pagepath": pagePath, "bare": bareName,
+		"static": staticPath, "spark": spark, "bar": bar, "area": area,
+		"otherlang": func() string { return map[string]string{"en": "ja", "ja": "en"}[w.code] },
+		"split":     splitURL,
+		"tabs":      func() []tab { return tabs },
+		"silent":    silentFor(w),
+		"words":     func() []string { return []string{"interval", "load", "verdict", "rest", "lent", "waiting"} },
+		"version":   func() string { return version },
+		"sha1":      func(digest [20]byte) string { return base32.StdEncoding.EncodeToString(digest[:]) },
+		"reason":    func(r uint8) string { return messages.Reason(r).String() },
+	}
+}
+
+// splitURL cuts a URL after its host, so that the part that tells pages apart can be shown stronger.
+func splitURL(raw string) [2]string {
+	host := store.HostOf(raw)
+	return [2]string{host, raw[len(host):]}
+}
+
+// silentFor writes how long a slave said nothing, as its status has it.
+func silentFor(w *words) func(string) string {
+	return func(silent string) string {
+		d, err := time.ParseDuration(silent)
+		if err != nil {
+			return silent
+		}
+		if d < time.Second {
+			return w.t("now")
+		}
+		return w.t("ago", w.span(d.Round(time.Second)))
+	}
+}

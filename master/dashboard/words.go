@@ -1,0 +1,210 @@
+package dashboard
+
+import (
+	"embed"
+	"encoding/json"
+	"fmt"
+	"math"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+
+	"golang.org/x/text/language"
+)
+
+//go:embed lang/*.json
+var catalogues embed.FS
+
+// words is one language: a catalogue of texts, and how numbers and times are written. A text that is not there is shown by its key, so
+// that a new word of another package (a reason, say) can be read at least.
+type words struct {
+	code string // of the language, as in lang="…" and in the name of the file
+	text map[string]string
+}
+
+// languages are those there are, the first for whoever speaks none of them.
+var languages = []*words{readWords("en"), readWords("ja")}
+
+var matcher = language.NewMatcher([]language.Tag{language.English, language.Japanese})
+
+func readWords(code string) *words {
+	w := &words{code: code}
+	data, err := catalogues.ReadFile("lang/" + code + ".json")
+	if err == nil {
+		err = json.Unmarshal(data, &w.text)
+	}
+	if err != nil {
+		panic(fmt.Errorf("catalogue of %s: %w", code, err)) // it is in the program: a test reads it
+	}
+	return w
+}
+
+// wordsOf is the language that a reader chose, or the one the browser asks for.
+func wordsOf(r *http.Request) *words {
+	if cookie, err := r.Cookie(languageCookie); err == nil {
+		for _, w := range languages {
+			if w.code == cookie.Value {
+				return w
+			}
+		}
+	}
+	_, i := language.MatchStrings(matcher, r.Header.Get("Accept-Language"))
+	return languages[i]
+}
+
+// t is a text of the catalogue, with values in it.
+func (w *words) t(key string, values ...any) string {
+	text, ok := w.text[key]
+	if !ok {
+		return key
+	}
+	if len(values) == 0 {
+		return text
+	}
+	return fmt.Sprintf(text, values...)
+}
+
+// word is a word of another package in this language, or as it is.
+func (w *words) word(kind, word string) string {
+	if text, ok := w.text[kind+"."+word]; ok {
+		return text
+	}
+	return word
+}
+
+// n writes a number with commas between thousands.
+func n(value any) string {
+	var digits string
+	switch v := value.(type) {
+	case float64:
+		return decimal(v)
+	default:
+		digits = fmt.Sprint(v)
+	}
+	first := strings.TrimLeft(digits, "-")
+	sign := digits[:len(digits)-len(first)]
+	for at := len(first) - 3; at > 0; at -= 3 {
+		first = first[:at] + "," + first[at:]
+	}
+	return sign + first
+}
+
+// decimal writes a rate with three digits.
+func decimal(v float64) string {
+	switch {
+	case math.IsInf(v, 0) || math.IsNaN(v):
+		return "–"
+	case v == 0:
+		return "0"
+	case math.Abs(v) >= 99.95:
+		return n(int64(math.Round(v)))
+	case math.Abs(v) >= 9.995:
+		return strconv.FormatFloat(v, 'f', 1, 64)
+	case math.Abs(v) >= 0.005:
+		return strconv.FormatFloat(v, 'f', 2, 64)
+	}
+	return strconv.FormatFloat(v, 'g', 2, 64)
+}
+
+// size writes bytes: its number and its unit.
+func size(bytes float64) (number, unit string) {
+	units := []string{"B", "kB", "MB", "GB", "TB", "PB"}
+	i := 0
+	for bytes >= 999.5 && i < len(units)-1 {
+		bytes /= 1000
+		i++
+	}
+	switch {
+	case i == 0 || bytes >= 99.95:
+		return strconv.FormatFloat(bytes, 'f', 0, 64), units[i]
+	case bytes >= 9.995:
+		return strconv.FormatFloat(bytes, 'f', 1, 64), units[i]
+	}
+	return strconv.FormatFloat(bytes, 'f', 2, 64), units[i]
+}
+
+func sizeText(bytes any) string {
+	var v float64
+	switch b := bytes.(type) {
+	case uint64:
+		v = float64(b)
+	case int64:
+		v = float64(b)
+	case float64:
+		v = b
+	}
+	number, unit := size(v)
+	return number + " " + unit
+}
+
+// span writes a length of time with two units at most.
+func (w *words) span(d time.Duration) string {
+	if d < 0 {
+		d = -d
+	}
+	s := d.Seconds()
+	switch {
+	case d == 0:
+		return w.t("span.s", "0")
+	case s < 0.9995:
+		return w.t("span.ms", strconv.FormatFloat(1000*s, 'g', 3, 64))
+	case s < 9.95 && d%time.Second != 0:
+		return w.t("span.s", strconv.FormatFloat(s, 'f', 1, 64))
+	case s < 59.5:
+		return w.t("span.s", strconv.FormatFloat(s, 'f', 0, 64))
+	case d.Round(time.Second) < time.Hour:
+		d = d.Round(time.Second)
+		return w.two("m", d/time.Minute, "s", d%time.Minute/time.Second)
+	case d.Round(time.Minute) < 24*time.Hour:
+		d = d.Round(time.Minute)
+		return w.two("h", d/time.Hour, "m", d%time.Hour/time.Minute)
+	case d < 10*24*time.Hour:
+		d = d.Round(time.Hour)
+		return w.two("d", d/(24*time.Hour), "h", d%(24*time.Hour)/time.Hour)
+	case d < 1000*24*time.Hour:
+		return w.t("span.d", n(int64(d.Hours()/24+0.5)))
+	}
+	return w.t("span.years")
+}
+
+func (w *words) two(big string, many time.Duration, small string, few time.Duration) string {
+	text := w.t("span."+big, n(int64(many)))
+	if few > 0 {
+		text += w.t("span.and") + w.t("span."+small, n(int64(few)))
+	}
+	return text
+}
+
+// seconds writes a number of them as a span.
+func (w *words) seconds(s float64) string {
+	if math.IsInf(s, 0) || math.IsNaN(s) || s > 1e9 {
+		return w.t("span.years")
+	}
+	return w.span(time.Duration(s * float64(time.Second)))
+}
+
+// clock writes a moment: its time if it is of today, its date as well if not.
+func (w *words) clock(at, now time.Time) string {
+	switch at, now = at.Local(), now.Local(); {
+	case at.IsZero():
+		return "–"
+	case at.YearDay() == now.YearDay() && at.Year() == now.Year():
+		return at.Format("15:04:05")
+	}
+	return at.Local().Format("2006-01-02 15:04")
+}
+
+// relative writes a moment as seen from now.
+func (w *words) relative(at, now time.Time) string {
+	switch d := at.Sub(now); {
+	case at.IsZero():
+		return "–"
+	case d > 500*time.Millisecond:
+		return w.t("in", w.span(d.Round(time.Second)))
+	case d > -1500*time.Millisecond:
+		return w.t("now")
+	default:
+		return w.t("ago", w.span((-d).Round(time.Second)))
+	}
+}
