@@ -106,7 +106,7 @@ func (h *Host) makeTask(due []store.Entry, m *PagesLoaded) *messages.HostTask {
 	task := &messages.HostTask{
 		Lease: h.asking.Lease, Host: h.name,
 		IntervalNs: int64(h.politeness.Interval(&h.Politeness)), PageBudget: uint32(budget),
-		Prefixes: prefixes, Stops: h.judge.stops.Prefixes(time.Now()), MaxRedirects: uint32(h.MaxRedirects),
+		Ratio: h.Politeness.Pace(), Prefixes: prefixes, Stops: h.judge.stops.Prefixes(time.Now()), MaxRedirects: uint32(h.MaxRedirects),
 		Follow: h.Follow && m.Whole && len(prefixes) > 0 && !h.judge.sessions.Found(), // which session ids were taken is known here alone
 	}
 	if h.robots != nil && time.Now().Before(h.record.RobotsUntil) {

@@ -730,7 +730,8 @@ type HostTask struct {
 	Known         []byte                 `protobuf:"bytes,9,opt,name=known,proto3" json:"known,omitempty"`        // with follow: sorted 8-byte fingerprints (big endian) of the URLs of this host that are seen already
 	Prefixes      []string               `protobuf:"bytes,10,rep,name=prefixes,proto3" json:"prefixes,omitempty"` // with follow: a followed URL starts with one of these
 	MaxRedirects  uint32                 `protobuf:"varint,11,opt,name=max_redirects,json=maxRedirects,proto3" json:"max_redirects,omitempty"`
-	Stops         []string               `protobuf:"bytes,12,rep,name=stops,proto3" json:"stops,omitempty"` // with follow: and with none of these, the host's folders on the stop list
+	Stops         []string               `protobuf:"bytes,12,rep,name=stops,proto3" json:"stops,omitempty"`   // with follow: and with none of these, the host's folders on the stop list
+	Ratio         float64                `protobuf:"fixed64,13,opt,name=ratio,proto3" json:"ratio,omitempty"` // S/C of equation (10): after a request that took e the next waits for at least ratio·e; 0: the resources are not looked at
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -847,6 +848,13 @@ func (x *HostTask) GetStops() []string {
 		return x.Stops
 	}
 	return nil
+}
+
+func (x *HostTask) GetRatio() float64 {
+	if x != nil {
+		return x.Ratio
+	}
+	return 0
 }
 
 // Task is one URL to visit.
@@ -1572,7 +1580,7 @@ type LeaseFinished struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	IdleNs        int64                  `protobuf:"varint,1,opt,name=idle_ns,json=idleNs,proto3" json:"idle_ns,omitempty"` // since the end of the last request of this lease; negative: none was made
 	Visits        uint32                 `protobuf:"varint,2,opt,name=visits,proto3" json:"visits,omitempty"`
-	Why           string                 `protobuf:"bytes,3,opt,name=why,proto3" json:"why,omitempty"` // done, budget, ended, revoked, failing, draining
+	Why           string                 `protobuf:"bytes,3,opt,name=why,proto3" json:"why,omitempty"` // done, budget, ended, revoked, failing, slow, draining
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1908,7 +1916,7 @@ const file_messages_wire_proto_rawDesc = "" +
 	"\x06serial\x18\x01 \x01(\x04R\x06serial\x12%\n" +
 	"\x05tasks\x18\x02 \x03(\v2\x0f.henro.HostTaskR\x05tasks\x12\x18\n" +
 	"\arenewed\x18\x03 \x03(\x04R\arenewed\x12\x18\n" +
-	"\arevoked\x18\x04 \x03(\x04R\arevoked\"\xdc\x02\n" +
+	"\arevoked\x18\x04 \x03(\x04R\arevoked\"\xf2\x02\n" +
 	"\bHostTask\x12\x14\n" +
 	"\x05lease\x18\x01 \x01(\x04R\x05lease\x12\x12\n" +
 	"\x04host\x18\x02 \x01(\tR\x04host\x12$\n" +
@@ -1924,7 +1932,8 @@ const file_messages_wire_proto_rawDesc = "" +
 	"\bprefixes\x18\n" +
 	" \x03(\tR\bprefixes\x12#\n" +
 	"\rmax_redirects\x18\v \x01(\rR\fmaxRedirects\x12\x14\n" +
-	"\x05stops\x18\f \x03(\tR\x05stops\"\x99\x02\n" +
+	"\x05stops\x18\f \x03(\tR\x05stops\x12\x14\n" +
+	"\x05ratio\x18\r \x01(\x01R\x05ratio\"\x99\x02\n" +
 	"\x04Task\x12\x10\n" +
 	"\x03url\x18\x01 \x01(\tR\x03url\x12\x1d\n" +
 	"\n" +

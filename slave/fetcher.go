@@ -301,11 +301,29 @@ func (f *Fetcher) fetching(ctx actor.Context) {
 		// The interval is owed to the host by the host's own clock, which saw the request begin some time after us: so it runs from
 		// the end. (From the start it was undercut by as much as connecting took: 13 ms for 20 were seen in the log of a busy host.)
 		f.endedAt = time.Now()
-		f.notBefore = f.endedAt.Add(time.Duration(f.task.IntervalNs))
+		f.notBefore = f.endedAt.Add(f.interval(m.response))
 		f.take(ctx, m.response)
 		f.rest(ctx)
 	}
 }
+
+// interval is what the host is owed after a request that took e: that of the lease, or (S/C)·e if it has become slower (10). A rest that
+// outlasts the lease is left to the master, so that no slot is held meanwhile.
+func (f *Fetcher) interval(r *fetch.Response) time.Duration {
+	interval := time.Duration(f.task.IntervalNs)
+	if r.Reason != messages.Reason_NONE { // what took time was the crawler's patience
+		return interval
+	}
+	if slow := time.Duration(min(f.task.Ratio*float64(r.Took), float64(maxRest))); slow > interval {
+		if interval = slow; !f.endedAt.Add(slow).Before(f.until) && f.why == "" {
+			f.why = "slow"
+		}
+	}
+	return interval
+}
+
+// maxRest bounds the arithmetic of a rest.
+const maxRest = 365 * 24 * time.Hour
 
 // take hands a response to the Parser and learns from it whether to go on.
 func (f *Fetcher) take(ctx actor.Context, r *fetch.Response) {

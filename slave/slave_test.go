@@ -18,6 +18,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // school is a Slave with a master that is a Probe, and a web.
 type school struct {
+	ratio  float64 // S/C told with each lease
 	t      *testing.T
 	system *actor.ActorSystem
 	web    *fakeweb.Web
@@ -74,7 +75,7 @@ func (s *school) lend(lease uint64, host, pages int) {
 	if len(asked) == 0 {
 		s.t.Fatal("the slave asked for nothing")
 	}
-	task := &messages.HostTask{Lease: lease, Host: "http://" + s.web.Host(host).Name, IntervalNs: int64(100 * time.Millisecond), PageBudget: uint32(pages)}
+	task := &messages.HostTask{Lease: lease, Host: "http://" + s.web.Host(host).Name, IntervalNs: int64(100 * time.Millisecond), PageBudget: uint32(pages), Ratio: s.ratio}
 	for n := range pages {
 		task.Tasks = append(task.Tasks, &messages.Task{Url: s.web.PageURL(host, n, 80), DepthLeft: 1, Position: []byte{byte(n)}})
 	}

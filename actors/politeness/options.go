@@ -94,6 +94,14 @@ func (o *Options) Ratio() float64 {
 	return r
 }
 
+// Pace returns S/C for whoever asks a host and has its own watch: 0 when hosts of one's own are not paced.
+func (o *Options) Pace() float64 {
+	if o.Floor == 0 {
+		return 0
+	}
+	return o.Ratio()
+}
+
 // floor returns the floor for a host of so many pages.
 func (o *Options) floor(pages uint64) time.Duration {
 	if o.LargeHostPages > 0 && pages > uint64(o.LargeHostPages) {
