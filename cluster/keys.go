@@ -16,6 +16,7 @@ import (
 	"io"
 	"math/big"
 	"os"
+	"runtime"
 	"strings"
 	"time"
 
@@ -62,13 +63,18 @@ func NewKeys() *Keys {
 	return k
 }
 
-// ReadKeys reads a key file.
+// ReadKeys reads a key file, unless every user of the machine can: whoever reads it belongs to the cluster.
 func ReadKeys(path string) (*Keys, error) {
 	f, err := os.Open(path)
 	if err != nil {
 		return nil, fmt.Errorf("open key file: %w", err)
 	}
 	defer f.Close()
+	if info, err := f.Stat(); err != nil {
+		return nil, fmt.Errorf("read key file: %w", err)
+	} else if mode := info.Mode().Perm(); mode&0o004 != 0 && runtime.GOOS != "windows" { // where the bits say nothing
+		return nil, fmt.Errorf("key file %s: %w (mode %04o): chmod 600 it, and make a new key if others use this machine", path, ErrKeyOpen, mode)
+	}
 	text, err := io.ReadAll(io.LimitReader(f, maxKeyFile+1))
 	if err != nil {
 		return nil, fmt.Errorf("read key file: %w", err)

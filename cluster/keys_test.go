@@ -7,6 +7,7 @@ import (
 	"flag"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"testing"
 )
@@ -114,6 +115,25 @@ func TestDamagedKeyFilesAreRefusedWithTheReason(t *testing.T) {
 	}
 	if _, err := ParseKeys([]byte("\r\n  " + good + "  \r\n")); err != nil {
 		t.Errorf("Windows line ends and blanks: %v", err)
+	}
+}
+
+func TestAKeyFileThatEveryUserCanReadIsRefused(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		return // where the bits say nothing
+	}
+	path := filepath.Join(t.TempDir(), "cluster.key")
+	text, _ := NewKeys().MarshalText()
+	if err := os.WriteFile(path, text, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for mode, want := range map[os.FileMode]error{0o600: nil, 0o640: nil, 0o644: ErrKeyOpen, 0o604: ErrKeyOpen} {
+		if err := os.Chmod(path, mode); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := ReadKeys(path); !errors.Is(err, want) {
+			t.Errorf("mode %04o: %v, want %v", mode, err, want)
+		}
 	}
 }
 

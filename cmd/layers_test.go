@@ -55,6 +55,7 @@ var pure = []struct{ dir, why, mayImport string }{
 	{"store/cdxj", "a format, sorted and merged in files", ""},
 	{"store/sorter", "bytes in any order in, in order out", ""},
 	{"actors/figures", "the same pages and hosts give the same figures, wherever they are read", ""},
+	{"store/wacz", "a format, written to anything that takes bytes", "github.com/klauspost/compress"},
 	{"actors/politeness", "equations (9) and (10), proved by simulation", ""},
 	{"actors/revisit", "equations (1) to (4), proved by simulation", ""},
 	{"actors/revisit/revisitsim", "histories of years are replayed in a second", ""},

@@ -58,13 +58,13 @@ func (n *Node) getPage(w http.ResponseWriter, r *http.Request) {
 		console.Fail(w, http.StatusBadRequest, fmt.Errorf("url=%q: %w", r.FormValue("url"), err))
 		return
 	}
-	found, err := FindPage(n.state, r.FormValue("url"))
+	found, err := FindPage(n.state, n.manner(), r.FormValue("url"))
 	reply(w, found, err)
 }
 
 // getHost answers ?host=HOST with a store.HostRecord.
 func (n *Node) getHost(w http.ResponseWriter, r *http.Request) {
-	found, err := FindHost(n.state, r.FormValue("host"))
+	found, err := FindHost(n.state, n.manner(), r.FormValue("host"))
 	reply(w, found, err)
 }
 

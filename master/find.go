@@ -3,6 +3,7 @@ package master
 import (
 	"fmt"
 	"strings"
+	"time"
 
 	"henro/messages/weburl"
 	"henro/store"
@@ -12,32 +13,40 @@ import (
 type PageFound struct {
 	Page  store.Page `json:"page"`
 	Place string     `json:"place"` // fresh, queue or rest
+	Says  []string   `json:"says"`  // why the next visit is when it is
 }
 
 // FindPage finds the record of a URL by reading its partition, running or not; store.ErrNotFound when there is none.
-func FindPage(state *store.State, raw string) (*PageFound, error) {
+func FindPage(state *store.State, m *Manner, raw string) (*PageFound, error) {
 	u, err := weburl.Parse(raw)
 	if err != nil {
 		return nil, fmt.Errorf("page %q: %w", raw, err)
 	}
-	entry, place, err := state.Partitions[state.PartitionOf(u.Host())].Lookup(u.String())
+	disk := state.Partitions[state.PartitionOf(u.Host())]
+	entry, place, err := disk.Lookup(u.String())
 	if err != nil {
 		return nil, fmt.Errorf("page %s: %w", u, err)
 	}
-	return &PageFound{Page: entry.Page, Place: place.String()}, nil
+	host, err := disk.Host(store.IDOf(u.Host()))
+	if err != nil {
+		return nil, fmt.Errorf("host of page %s: %w", u, err)
+	}
+	return &PageFound{entry.Page, place.String(), explainPage(&entry.Page, place, &host, m, time.Now())}, nil
 }
 
 // HostFound is what is known of one host.
 type HostFound struct {
 	store.HostRecord
-	Stops []store.StopEntry `json:"stops"` // its folders on the stop list
+	Stops    []store.StopEntry `json:"stops"` // its folders on the stop list
+	Schedule *Schedule         `json:"schedule"`
+	Says     []string          `json:"says"` // why it is asked when it is
 }
 
 // stopsShown bounds HostFound.Stops.
 const stopsShown = 512
 
 // FindHost finds the record of a host, given as scheme://name[:port] or as a name, which means https and then http.
-func FindHost(state *store.State, host string) (*HostFound, error) {
+func FindHost(state *store.State, m *Manner, host string) (*HostFound, error) {
 	candidates := []string{strings.TrimSuffix(host, "/")}
 	if !strings.Contains(host, "://") {
 		candidates = []string{"https://" + host, "http://" + host}
@@ -46,7 +55,11 @@ func FindHost(state *store.State, host string) (*HostFound, error) {
 		disk := state.Partitions[state.PartitionOf(candidate)]
 		if record, err := disk.Host(store.IDOf(candidate)); err == nil {
 			stops, err := disk.Stops(candidate+"/", stopsShown)
-			return &HostFound{record, stops}, err
+			if err != nil {
+				return nil, err
+			}
+			schedule, says, err := explainHost(&record, m, time.Now())
+			return &HostFound{record, stops, schedule, says}, err
 		}
 	}
 	return nil, fmt.Errorf("host %s: %w", host, store.ErrNotFound)

@@ -27,6 +27,11 @@ func MannerOf(o *actors.HostOptions) Manner {
 	return Manner{Continuous: o.Continuous, Relief: o.Relief.String(), Politeness: o.Politeness, Revisit: o.Revisit}
 }
 
+func (n *Node) manner() *Manner {
+	m := MannerOf(&n.o.Hosts)
+	return &m
+}
+
 func mannerPath(dir string) string { return filepath.Join(dir, "crawl.json") }
 
 // ReadManner reads the manner of the crawl in a directory: the default one when none was left there.

@@ -55,11 +55,10 @@ func Start(system *actor.ActorSystem, o Options, log *logrus.Entry) (*Node, erro
 	if err != nil {
 		return nil, fmt.Errorf("open the state in %s: %w", o.Dir, err)
 	}
-	manner := MannerOf(&o.Hosts)
-	if err := manner.write(o.Dir); err != nil {
+	n := &Node{system: system, state: state, done: make(chan Status, 1), o: o}
+	if err := n.manner().write(o.Dir); err != nil {
 		return nil, errors.Join(err, state.Close())
 	}
-	n := &Node{system: system, state: state, done: make(chan Status, 1), o: o}
 	n.pid, err = system.Root.SpawnNamed(Props(o, state, rules, n.done, log), ActorName)
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("spawn the master: %w", err), state.Close())

@@ -82,8 +82,7 @@ func (n *Node) Report(ctx context.Context) (*figures.Report, error) {
 	if r.last != nil && now.Sub(r.last.Taken) < max(reportEvery, 10*r.took) {
 		return r.last, nil
 	}
-	manner := MannerOf(&n.o.Hosts)
-	report, err := Report(n.state, &manner, connections, now)
+	report, err := Report(n.state, n.manner(), connections, now)
 	if err != nil {
 		return nil, err
 	}

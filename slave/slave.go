@@ -43,10 +43,11 @@ type (
 	}
 	// MasterLost says that the gossip lost a master. Leases run on until they end.
 	MasterLost struct{ Boot string }
-	// Drain asks the slave to finish or return its leases, and to take no more; it answers Drained once all is stored.
+	// Drain asks the slave to finish or return its leases, and to take no more; it answers Drained once all is stored, or once all
+	// is finished and no master takes it.
 	Drain struct{}
-	// Drained answers Drain.
-	Drained struct{}
+	// Drained answers Drain. What is unstored is lost with the slave, and will be fetched again.
+	Drained struct{ Unstored int }
 	// CountsAsked asks for Counts.
 	CountsAsked struct{}
 	// Counts is what a slave has done since its start.
@@ -77,6 +78,9 @@ const archiveRest = 10 * time.Second
 
 // masterSilence is how many requests for work may go unanswered before the slave registers again.
 const masterSilence = 5
+
+// farewell is how long a slave that has finished everything waits for a master to take it: as long as one needs to be started anew.
+const farewell = 10 * time.Second
 
 // maxReport is how large one message may become: far under the 16 MB that a batch of 64 may have.
 const maxReport = 128 << 10
@@ -215,6 +219,7 @@ func (s *Slave) start(ctx actor.Context) {
 // tick asks for work, renews, and repeats what was not acknowledged.
 func (s *Slave) tick(ctx actor.Context) {
 	s.ticking.After(ctx, s.o.AskEvery, &askTick{})
+	s.checkDrained(ctx)
 	if s.master == nil {
 		return
 	}
@@ -530,12 +535,15 @@ func (s *Slave) drain(ctx actor.Context) {
 	s.checkDrained(ctx)
 }
 
+// checkDrained answers who asked for the draining, when nothing is left to wait for.
 func (s *Slave) checkDrained(ctx actor.Context) {
-	if len(s.leases) > 0 {
-		return
+	for _, l := range s.leases {
+		if l.fetcher != nil || time.Since(s.heardAt) < farewell {
+			return
+		}
 	}
 	for _, who := range s.drainers {
-		ctx.Send(who, &Drained{})
+		ctx.Send(who, &Drained{Unstored: s.window.used()})
 	}
 	s.drainers = nil
 }

@@ -188,3 +188,20 @@ func TestDrainingGivesAllLeasesBackAndAsksForNone(t *testing.T) {
 		}
 	})
 }
+
+// TestADrainedSlaveDoesNotWaitForAMasterThatIsAway for longer than one needs to come back.
+func TestADrainedSlaveDoesNotWaitForAMasterThatIsAway(t *testing.T) {
+	inSchool(t, fakeweb.Options{Seed: 1, Pages: 50}, func(*Options) {}, func(s *school) {
+		s.lend(7, 0, 40)
+		actortest.Pass(time.Second)
+		s.system.Root.Send(s.slave, &MasterLost{Boot: "m1"})
+		began := time.Now()
+		s.master.Tell(s.slave, &Drain{})
+		actortest.Pass(time.Minute)
+		heard := s.master.Received()
+		last := heard[len(heard)-1]
+		if drained, ok := last.Message.(*Drained); !ok || drained.Unstored == 0 || last.At.Sub(began) > farewell+time.Second {
+			t.Errorf("after %v it says %+v", last.At.Sub(began), last.Message)
+		}
+	})
+}

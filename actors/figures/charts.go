@@ -70,7 +70,7 @@ func cumulative(name, x, y string, spans bool, points []Point) chart.Chart {
 func (r *Report) ratioChart() chart.Chart {
 	c := cumulative("R", "R, seconds per second", "hosts", false, r.Ratios)
 	if n := len(r.Ratios); n > 0 {
-		c.Lines = append(c.Lines, chart.Line{Name: fmt.Sprintf("S/C = %.3g", r.Ratio), X: []float64{r.Ratio, r.Ratio}, Y: []float64{0, float64(r.Ratios[n-1].Count)}})
+		c.Lines = append(c.Lines, chart.Line{Name: fmt.Sprintf("S/C = %.4g", r.Ratio), X: []float64{r.Ratio, r.Ratio}, Y: []float64{0, float64(r.Ratios[n-1].Count)}})
 	}
 	return c
 }
@@ -96,8 +96,8 @@ func (r *Report) saysAccess() string {
 	if r.Hosts.Timed == 0 {
 		return "No host has pages to be visited again."
 	}
-	return fmt.Sprintf("%s hosts have pages to be visited again. %s of them need an access every minute or more often; half need one every %s at most. All together ask for %.4g visits a second.",
-		count(r.Hosts.Timed), percent(Below(r.Access, 60), r.Hosts.Timed), Span(Median(r.Access)), r.Load)
+	return fmt.Sprintf("%s hosts have pages to be visited again. %s of them need an access every minute or more often; half of them need one every %s or more often. All together ask for %s visits a day.",
+		count(r.Hosts.Timed), percent(Below(r.Access, 60), r.Hosts.Timed), Span(Median(r.Access)), PerDay(r.Load))
 }
 
 func (r *Report) saysFetches() string {
@@ -111,7 +111,7 @@ func (r *Report) saysRatio() string {
 	if len(r.Ratios) == 0 {
 		return "No host has both a timetable and answers."
 	}
-	return fmt.Sprintf("%s hosts have R below 1: whatever the resources, their pages cannot all be visited in time. %s have R below S/C = %.3g.",
+	return fmt.Sprintf("%s hosts have R below 1: whatever the resources, their pages cannot all be visited in time. %s have R below S/C = %.4g.",
 		count(Below(r.Ratios, 1)), count(Below(r.Ratios, r.Ratio)), r.Ratio)
 }
 
@@ -169,6 +169,14 @@ func (r *Report) WriteHosts(w io.Writer) error {
 }
 
 func rate(v float64) string { return strconv.FormatFloat(v, 'g', 5, 64) }
+
+// PerDay writes a rate as visits a day.
+func PerDay(perSecond float64) string {
+	if n := perSecond * day; n >= 1000 {
+		return count(uint64(n + 0.5))
+	}
+	return fmt.Sprintf("%.3g", perSecond*day)
+}
 
 // Every writes a rate as the time between two visits.
 func Every(perSecond float64) string {

@@ -22,7 +22,7 @@ var page = template.Must(template.New("report").Funcs(template.FuncMap{
 		}
 		return part / of
 	},
-	"perDay": func(perSecond float64) string { return fmt.Sprintf("%.4g", perSecond*day) },
+	"perDay": PerDay,
 	"every":  Every,
 	"span":   Span,
 }).Parse(pageText))

@@ -472,14 +472,14 @@ func TestExplain(t *testing.T) {
 			},
 			"one request in 10s: its Crawl-delay; the timetable of 1 pages needs one in 8s: overloaded whatever the resources",
 		},
-		{"resting", o, func(s *State) { s.Observe(&o, Visit{Outcome: Throttled}, start) }, "one request in 1m0s: it rests after 1 failures; 0 pages, none with a timetable"},
+		{"resting", o, func(s *State) { s.Observe(&o, Visit{Outcome: Throttled}, start) }, "one request in 1m: it rests, at level 1 of failures; 0 pages, none with a timetable"},
 		{
 			"dead", o, func(s *State) {
 				for range o.DeadAfter {
 					s.Observe(&o, Visit{Outcome: Refused}, start)
 				}
 			},
-			"one request in 168h0m0s: nobody has been there for 12 visits in a row, it is given up but for probes; 0 pages, none with a timetable",
+			"one request in 7d: nobody has been there for 12 visits in a row, it is given up but for probes; 0 pages, none with a timetable",
 		},
 	} {
 		var s State

@@ -13,21 +13,21 @@ func (o *Options) Explain(h *History) string {
 	interval := span(float64(h.Interval))
 	switch estimate := o.Estimate(h); {
 	case !h.Known() && interval == 0:
-		return "never visited"
+		return "was never visited"
 	case !h.Known():
-		fmt.Fprintf(&b, "visited once, so nothing is known of its changes: the second visit comes after %s", days(interval))
+		fmt.Fprintf(&b, "was visited once, so nothing is known of its changes: the second visit comes after %s", Words(interval))
 		return b.String()
 	default:
-		fmt.Fprintf(&b, "changes about every %s, as far as visits worth %.1f tell", days(estimate), h.Visits)
+		fmt.Fprintf(&b, "changes about every %s, as far as %.3g visits' worth of evidence tells", Words(estimate), h.Visits)
 		if h.Total > 0 {
-			fmt.Fprintf(&b, " (of late: %.1f changes found, unchanged for %.0f %% of the time)", h.Changes, 100*h.Stable/h.Total)
+			fmt.Fprintf(&b, " (of late: %.2g changes found, unchanged for %.0f %% of the time)", h.Changes, 100*h.Stable/h.Total)
 		}
 		switch x := interval.Seconds() / max(estimate.Seconds(), 1e-3); {
 		case interval == 0:
 		case estimate > o.Max && o.Aim*estimate.Seconds() > o.Max.Seconds():
-			fmt.Fprintf(&b, "; that is beyond %s, so it is visited after %s, in case it vanishes", days(o.Max), days(interval))
+			fmt.Fprintf(&b, "; that is beyond %s, so it is visited after %s, in case it vanishes", Words(o.Max), Words(interval))
 		default:
-			fmt.Fprintf(&b, "; visited every %s, when %.0f in 100 visits should find a change", days(interval), -100*math.Expm1(-x))
+			fmt.Fprintf(&b, "; it is visited every %s, when %.0f in 100 visits should find a change", Words(interval), -100*math.Expm1(-x))
 		}
 	}
 	if o.Estimator == Drift && o.DriftThreshold > 0 && math.Abs(float64(h.Drifting)) > o.DriftThreshold/2 {
@@ -40,17 +40,27 @@ func (o *Options) Explain(h *History) string {
 	return b.String()
 }
 
-// days writes a span with two units at most: 3d4h, 5h10m, 40s.
-func days(d time.Duration) string {
-	switch {
-	case d >= 10*day:
-		return fmt.Sprintf("%dd", int((d+day/2)/day))
-	case d >= day:
-		d = d.Round(time.Hour)
-		return fmt.Sprintf("%dd%dh", d/day, d%day/time.Hour)
-	case d >= time.Hour:
-		d = d.Round(time.Minute)
-		return fmt.Sprintf("%dh%02dm", d/time.Hour, d%time.Hour/time.Minute)
+// Words writes a span with two units at most: 40d, 3d4h, 5h10m, 40s, 300ms.
+func Words(d time.Duration) string {
+	for _, u := range []struct {
+		size, next time.Duration
+		name, rest string
+	}{{day, time.Hour, "d", "h"}, {time.Hour, time.Minute, "h", "m"}, {time.Minute, time.Second, "m", "s"}} {
+		if d < u.size-u.next/2 {
+			continue
+		}
+		if d = d.Round(u.next); d >= 10*u.size && u.size == day {
+			return fmt.Sprintf("%dd", (d+day/2)/day)
+		}
+		if whole, rest := d/u.size, d%u.size/u.next; whole > 0 && rest > 0 {
+			return fmt.Sprintf("%d%s%d%s", whole, u.name, rest, u.rest)
+		} else if whole > 0 {
+			return fmt.Sprintf("%d%s", whole, u.name)
+		}
 	}
-	return d.Round(time.Second).String()
+	unit := time.Second
+	for unit > time.Nanosecond && d < 100*unit && d%unit != 0 {
+		unit /= 10
+	}
+	return d.Round(unit).String()
 }

@@ -504,21 +504,32 @@ func TestExplain(t *testing.T) {
 		h    History
 		want string
 	}{
-		{History{}, "never visited"},
-		{History{Interval: 3 * 86400}, "visited once, so nothing is known of its changes: the second visit comes after 3d0h"},
+		{History{}, "was never visited"},
+		{History{Interval: 3 * 86400}, "was visited once, so nothing is known of its changes: the second visit comes after 3d"},
 		{
 			History{Interval: 86400, Total: 1e6, Stable: 4e5, Changes: 8, Visits: 12.34, Mean: 86400, Drifting: 4},
-			"changes about every 1d0h, as far as visits worth 12.3 tell (of late: 8.0 changes found, unchanged for 40 % of the time); " +
-				"visited every 1d0h, when 63 in 100 visits should find a change; it seems to change faster than that now",
+			"changes about every 1d, as far as 12.3 visits' worth of evidence tells (of late: 8 changes found, unchanged for 40 % of the time); " +
+				"it is visited every 1d, when 63 in 100 visits should find a change; it seems to change faster than that now",
 		},
 		{
 			History{Interval: 350 * 86400, Total: year, Stable: year, Visits: 3, Mean: year},
-			"changes about every 500d, as far as visits worth 3.0 tell (of late: 0.0 changes found, unchanged for 100 % of the time); " +
+			"changes about every 500d, as far as 3 visits' worth of evidence tells (of late: 0 changes found, unchanged for 100 % of the time); " +
 				"that is beyond 400d, so it is visited after 350d, in case it vanishes",
 		},
 	} {
 		if got := o.Explain(&c.h); got != c.want {
 			t.Errorf("%+v:\n%s\nwant\n%s", c.h, got, c.want)
+		}
+	}
+}
+
+func TestWords(t *testing.T) {
+	for d, want := range map[time.Duration]string{
+		0: "0s", 1500 * time.Microsecond: "1.5ms", 896 * time.Millisecond: "896ms", 45300 * time.Millisecond: "45.3s", 60 * time.Second: "1m", 61 * time.Second: "1m1s",
+		time.Hour - time.Millisecond: "1h", 5*time.Hour + 10*time.Minute + time.Second: "5h10m", 36 * time.Hour: "1d12h", 3*day - time.Minute: "3d", 40*day + 13*time.Hour: "41d",
+	} {
+		if got := Words(d); got != want {
+			t.Errorf("%d: %q, want %q", d, got, want)
 		}
 	}
 }

@@ -145,6 +145,9 @@ func Settings() []string {
 	return names(f)
 }
 
+// DefaultConnections is C of one slave: enough that some 1,300 hosts at 5 s apart are kept busy by fetches of a second.
+const DefaultConnections = 256
+
 // Work is what the flags say of a slave.
 type Work struct {
 	Connections int
@@ -156,7 +159,7 @@ type Work struct {
 
 // Register adds the flags.
 func (w *Work) Register(f *pflag.FlagSet) {
-	f.IntVar(&w.Connections, "connections", 256, "hosts asked at once by this slave")
+	f.IntVar(&w.Connections, "connections", DefaultConnections, "hosts asked at once by this slave")
 	f.IntVar(&w.Parsers, "parsers", 0, "pages parsed at once; 0 is one for each processor")
 	f.StringVar(&w.WARCPrefix, "warc-prefix", "henro", "first part of the names of WARC files")
 	w.WARCSize = 1e9

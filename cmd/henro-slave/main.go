@@ -128,7 +128,10 @@ func run(ctx context.Context, dir string, peers *config.Peers, work *config.Work
 	}
 	<-ctx.Done()
 	log.Info("giving the hosts back")
-	_, drained := system.Root.RequestFuture(pid, &slave.Drain{}, drainFor).Result()
+	answer, drained := system.Root.RequestFuture(pid, &slave.Drain{}, drainFor).Result()
+	if a, ok := answer.(*slave.Drained); ok && a.Unstored > 0 {
+		drained = fmt.Errorf("no master takes %d results, which will be fetched again", a.Unstored)
+	}
 	ended := system.Root.PoisonFuture(pid).Wait()
 	joined.Leave()
 	if err := errors.Join(drained, ended); err != nil {

@@ -22,7 +22,10 @@ import (
 	"henro/store/warc"
 )
 
-var days = flag.Int("days", 60, "length of the continuous crawl, in virtual days")
+var (
+	days       = flag.Int("days", 60, "length of the continuous crawl, in virtual days")
+	reportInto = flag.String("report", "", "`FOLDER` for the report of the continuous crawl")
+)
 
 const day = 24 * time.Hour
 
@@ -123,6 +126,7 @@ func TestAContinuousCrawlKeepsItsTimetable(t *testing.T) {
 		checkIntervals(t, web)
 		checkLoads(t, hosts, pages)
 		checkVerdicts(t, web, hosts, status)
+		checkReport(t, dir, hosts, pages)
 		revisits := checkRevisitRecords(t, dir)
 		captured, versions, visits := captures(t, web, pages, begun, begun.Add(length))
 		t.Logf("%d days: %d visits of %d pages, %d revisit records, %.1f %% of %d versions captured on ordinary hosts; heap %d kB, then %d kB",
@@ -197,6 +201,46 @@ func checkVerdicts(t *testing.T, web *fakeweb.Web, hosts map[string]store.HostRe
 		}
 		if state.Load() > 1.25*bears {
 			t.Errorf("host %d is asked for %g visits per second, it bears %g", index, state.Load(), bears)
+		}
+	}
+}
+
+// checkReport compares the report of the crawl with its records, and keeps it if it is wanted. It is judged by crawl.json.
+func checkReport(t *testing.T, dir string, hosts map[string]store.HostRecord, pages map[string]store.Page) {
+	t.Helper()
+	o := store.DefaultOptions()
+	o.ReadOnly = true
+	state, err := store.OpenState(filepath.Join(dir, "state"), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer state.Close()
+	manner, err := master.ReadManner(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, err := master.Report(state, &manner, 0, time.Now())
+	if err != nil {
+		t.Fatal(err)
+	}
+	load, timed := 0.0, 0
+	for _, h := range hosts {
+		load += h.Load
+	}
+	for _, p := range pages {
+		if !p.LastVisit.IsZero() && !p.Next.IsZero() {
+			timed++
+		}
+	}
+	if math.Abs(r.Load-load) > 1e-4*load || r.Pages.Timed+r.Pages.Once != timed || r.Hosts.Known != len(hosts) {
+		t.Errorf("the report says load %g of %d pages on %d hosts, the records %g of %d on %d", r.Load, r.Pages.Timed+r.Pages.Once, r.Hosts.Known, load, timed, len(hosts))
+	}
+	if r.Verdicts[politeness.Feasible].Hosts != 5 || r.Verdicts[politeness.Overloaded].Hosts != 2 || len(r.Worst) != 2 || r.ReliefKind != "optimal" {
+		t.Errorf("the report says %+v, relief %s", r.Verdicts, r.ReliefKind)
+	}
+	if *reportInto != "" {
+		if err := writeReport(*reportInto, "changing web", r); err != nil {
+			t.Fatal(err)
 		}
 	}
 }

@@ -114,9 +114,7 @@ func statusCommand(verb, short, method, path string) *cobra.Command {
 				return err
 			}
 			if asJSON {
-				encoder := json.NewEncoder(cmd.OutOrStdout())
-				encoder.SetIndent("", "  ")
-				return encoder.Encode(status)
+				return printJSON(cmd.OutOrStdout(), status)
 			}
 			printStatus(cmd.OutOrStdout(), &status)
 			return nil

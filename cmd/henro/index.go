@@ -44,7 +44,7 @@ func index(out io.Writer, dir string) error {
 		return err
 	}
 	fmt.Fprintf(out, "%s: %d files, %d of them new, %d without an index until now; %s in %v\n",
-		m.Path, m.Files, m.Added, m.Indexed, sizeWords(uint64(info.Size())), time.Since(start).Round(time.Millisecond))
+		m.Path, len(m.Files), m.Added, m.Indexed, sizeWords(uint64(info.Size())), time.Since(start).Round(time.Millisecond))
 	return nil
 }
 

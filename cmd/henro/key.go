@@ -3,6 +3,7 @@ package main
 import (
 	"crypto/rand"
 	"fmt"
+	"os"
 
 	"github.com/spf13/cobra"
 
@@ -17,13 +18,19 @@ func newKeyCommand() *cobra.Command {
 	key.AddCommand(&cobra.Command{
 		Use: "new", Short: "Print a new key file, to be given to every node as --key",
 		Long: `Print a new key file. Every node of a cluster gets the same file as --key: it encrypts the gossip and makes the
-certificates by which nodes know each other. Whoever has it belongs to the cluster, so keep it to yourself:
-umask 077 before, and scp to the other nodes.`,
-		Example: "  umask 077; henro key new > cluster.key",
+certificates by which nodes know each other. Whoever has it belongs to the cluster, so keep it to yourself: a
+file that it is printed into is made yours alone to read (mode 600), and nodes refuse one that every user of
+the machine can read. scp -p keeps the mode on the way to the other nodes.`,
+		Example: "  henro key new > cluster.key",
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			text, err := cluster.NewKeys().MarshalText()
 			if err != nil {
 				return fmt.Errorf("make a key: %w", err)
+			}
+			if f, ok := cmd.OutOrStdout().(*os.File); ok {
+				if info, err := f.Stat(); err == nil && info.Mode().IsRegular() {
+					_ = f.Chmod(0o600) // the shell has made it for everybody to read; where that cannot be, nodes say so
+				}
 			}
 			_, err = cmd.OutOrStdout().Write(text)
 			return err

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -12,7 +13,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"henro/actors/politeness"
 	"henro/actors/robots"
 	"henro/cmd/config"
 	"henro/master"
@@ -61,42 +61,60 @@ func found[T any](l *look, cmd *cobra.Command, path string, find func(*store.Sta
 
 func newPageCommand() *cobra.Command {
 	var l look
+	var asJSON bool
 	cmd := &cobra.Command{
 		Use: "page URL", Short: "Say what is known of a page, and when it is due",
-		Example: "  henro page https://example.org/ --dir crawl",
+		Example: "  henro page https://example.org/ --dir crawl\n  henro page --json https://example.org/ | jq .says",
 		Args:    oneArgument("which page? henro page https://example.org/"),
 		RunE: func(cmd *cobra.Command, arguments []string) error {
 			page, err := found(&l, cmd, "/api/page?url="+url.QueryEscape(arguments[0]), func(s *store.State) (*master.PageFound, error) {
-				return master.FindPage(s, arguments[0])
+				manner, err := master.ReadManner(l.dir)
+				if err != nil {
+					return nil, err
+				}
+				return master.FindPage(s, &manner, arguments[0])
 			})
 			if err != nil {
 				return err
 			}
-			printPage(cmd.OutOrStdout(), page, time.Now())
+			if asJSON {
+				return printJSON(cmd.OutOrStdout(), page)
+			}
+			printPage(cmd.OutOrStdout(), page)
 			return nil
 		},
 	}
 	l.register(cmd)
+	cmd.Flags().BoolVar(&asJSON, "json", false, "the whole record as JSON")
 	return cmd
 }
 
 func newHostCommand() *cobra.Command {
 	var l look
+	var asJSON bool
 	cmd := &cobra.Command{
 		Use: "host NAME", Short: "Say what is known of a host, and when it may be asked",
 		Example: "  henro host example.org --dir crawl\n  henro host http://localhost:8080",
 		Args:    oneArgument("which host? henro host example.org"),
 		RunE: func(cmd *cobra.Command, arguments []string) error {
 			host, err := found(&l, cmd, "/api/host?host="+url.QueryEscape(arguments[0]), func(s *store.State) (*master.HostFound, error) {
-				return master.FindHost(s, arguments[0])
+				manner, err := master.ReadManner(l.dir)
+				if err != nil {
+					return nil, err
+				}
+				return master.FindHost(s, &manner, arguments[0])
 			})
 			if err != nil {
 				return err
+			}
+			if asJSON {
+				return printJSON(cmd.OutOrStdout(), host)
 			}
 			return printHost(cmd.OutOrStdout(), host, time.Now())
 		},
 	}
 	l.register(cmd)
+	cmd.Flags().BoolVar(&asJSON, "json", false, "the whole record as JSON")
 	return cmd
 }
 
@@ -110,7 +128,7 @@ func oneArgument(question string) cobra.PositionalArgs {
 }
 
 // printPage explains a page in words.
-func printPage(w io.Writer, found *master.PageFound, now time.Time) {
+func printPage(w io.Writer, found *master.PageFound) {
 	p := &found.Page
 	fmt.Fprintf(w, "%s\nnumber    %d, %d links from a seed\n", p.URL, p.Number, p.Depth)
 	switch {
@@ -125,40 +143,36 @@ func printPage(w io.Writer, found *master.PageFound, now time.Time) {
 	default:
 		fmt.Fprintf(w, "visited   %s: status %d, content of %s\n", moment(p.LastVisit), p.Status, moment(p.CapturedAt))
 	}
-	if p.Timing.Mean > 0 {
-		fmt.Fprintf(w, "changes   about every %s\n", spanWords(seconds(p.Timing.Mean)))
+	if !p.Next.IsZero() {
+		fmt.Fprintf(w, "next      %s\n", moment(p.Next))
 	}
-	switch {
-	case p.Next.IsZero():
-		fmt.Fprintln(w, "next      no visit is planned")
-	case p.Next.Before(now):
-		fmt.Fprintf(w, "next      due since %s\n", spanWords(now.Sub(p.Next)))
-	default:
-		fmt.Fprintf(w, "next      in %s, at %s: the interval is %s\n", spanWords(p.Next.Sub(now)), moment(p.Next), spanWords(seconds(p.Timing.Interval)))
+	printSays(w, found.Says)
+}
+
+// printSays puts the sentences of an explanation below each other.
+func printSays(w io.Writer, says []string) {
+	word := "why"
+	for _, sentence := range says {
+		fmt.Fprintf(w, "%-9s %s\n", word, sentence)
+		word = ""
 	}
+}
+
+func printJSON(w io.Writer, thing any) error {
+	encoder := json.NewEncoder(w)
+	encoder.SetIndent("", "  ")
+	return encoder.Encode(thing)
 }
 
 // printHost explains a host in words.
 func printHost(w io.Writer, h *master.HostFound, now time.Time) error {
-	var state politeness.State
-	if len(h.Politeness) > 0 {
-		if err := state.UnmarshalBinary(h.Politeness); err != nil {
-			return fmt.Errorf("host %s: %w", h.Name, err)
-		}
-	}
-	o := politeness.DefaultOptions()
-	latest, mean, worst := state.Took()
 	fmt.Fprintf(w, "%s\npages     %d known, %d visited, %d waiting\n", h.Name, h.Known, h.Visited, h.Waiting)
 	if h.NextAllowed.After(now) {
-		fmt.Fprintf(w, "next      in %s, at %s\n", spanWords(h.NextAllowed.Sub(now)), moment(h.NextAllowed))
-	} else {
-		fmt.Fprintln(w, "next      it may be asked now")
+		fmt.Fprintf(w, "next      %s\n", moment(h.NextAllowed))
 	}
-	if until := state.BackoffUntil(); until.After(now) {
-		fmt.Fprintf(w, "rests     until %s, after %d failures\n", moment(until), state.Failures())
-	}
-	fmt.Fprintf(w, "answers   in %v lately, %v in the mean, %v at worst\n", latest.Round(time.Millisecond), mean.Round(time.Millisecond), worst.Round(time.Millisecond))
-	fmt.Fprintf(w, "load      L = %.3g visits/s (1/L = %s), %s at the default pace\n", state.Load(), spanWords(state.Upper()), state.Verdict(&o))
+	s := h.Schedule
+	fmt.Fprintf(w, "answers   in %v lately, %v in the mean, %v at worst\n", s.Latest.Round(time.Millisecond), s.Mean.Round(time.Millisecond), s.Worst.Round(time.Millisecond))
+	printSays(w, h.Says)
 	for _, e := range h.Stops {
 		word := "stop list"
 		if !e.Until.IsZero() && !e.Until.After(now) {
@@ -176,22 +190,6 @@ func printHost(w io.Writer, h *master.HostFound, now time.Time) error {
 	}
 	fmt.Fprintf(w, "robots    %d rules, until %s\n", rules.Len(), moment(h.RobotsUntil))
 	return nil
-}
-
-func seconds(s float32) time.Duration { return time.Duration(float64(s) * float64(time.Second)) }
-
-// spanWords writes a span as people say it.
-func spanWords(d time.Duration) string {
-	switch {
-	case d > 1000*24*time.Hour:
-		return "years"
-	case d >= 48*time.Hour:
-		return fmt.Sprintf("%.1f days", d.Hours()/24)
-	case d >= time.Minute:
-		return d.Round(time.Second).String()
-	default:
-		return d.Round(time.Millisecond).String()
-	}
 }
 
 func newBackupCommand() *cobra.Command {

@@ -61,7 +61,7 @@ func show(ctx context.Context, out io.Writer, log *logrus.Entry, folder string, 
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(out, "%d WARC files: http://%s/\n", archive.Files(), listeners[0].Addr())
+	fmt.Fprintf(out, "%d WARC files: http://%s/\n", len(archive.Merged().Files), listeners[0].Addr())
 	var proxies []net.Listener
 	if through, err := config.Listen("proxy", proxy); err != nil {
 		return err

@@ -437,15 +437,7 @@ func (s *frontierSimulation) queue(policy frontier.Policy, size int) func() (fro
 // writeChart writes path.svg and path.csv.
 func writeChart(path string, c *chart.Chart) error {
 	for ending, write := range map[string]func(io.Writer) error{".svg": c.WriteSVG, ".csv": c.WriteCSV} {
-		f, err := os.Create(path + ending)
-		if err != nil {
-			return err
-		}
-		if err := write(f); err != nil {
-			f.Close()
-			return fmt.Errorf("write %s: %w", path+ending, err)
-		}
-		if err := f.Close(); err != nil {
+		if err := writeFile(path+ending, write); err != nil {
 			return err
 		}
 	}

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -12,6 +13,7 @@ import (
 	"strings"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"henro/actors/skip"
 	"henro/cmd/config"
@@ -24,6 +26,7 @@ import (
 type site struct {
 	answer func(path string) (status int, header, body string)
 	asked  map[string]int
+	seed   string // where it begins; empty: the root
 
 	cookies bool // one was sent
 }
@@ -59,7 +62,7 @@ func (s *site) crawl(t *testing.T, dir string, change func(*master.Options)) mas
 	}
 	defer web.Close()
 	e := crawlOf(t, dir, web, -1, change)
-	seed, err := config.ParseSeed("http://a.example/", -1)
+	seed, err := config.ParseSeed(cmp.Or(s.seed, "http://a.example/"), -1)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -177,4 +180,67 @@ func skippedLines(t *testing.T, dir string) map[skip.Reason]int {
 		counts[s.Reason]++
 	}
 	return counts
+}
+
+// A folder that was broken and is mended comes back: its entry ends (here after an hour), and one good page takes it off the list.
+func TestAFolderThatIsMendedComesBack(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		dir := t.TempDir()
+		began := time.Now()
+		asked := [2]map[string]bool{{}, {}} // before and after it was mended
+		s := &site{answer: func(path string) (int, string, string) {
+			mended := time.Since(began) > 30*time.Minute
+			switch {
+			case path == "/":
+				return 200, "", linksTo(60, "/d/")
+			case strings.HasPrefix(path, "/d/") && mended:
+				asked[1][path] = true
+				return 200, "", "<p>All that is to be said of " + path + "</p>"
+			case strings.HasPrefix(path, "/d/"):
+				asked[0][path] = true
+				return 404, "", "not here for now"
+			}
+			return 404, "", ""
+		}}
+		s.crawl(t, dir, func(o *master.Options) {
+			o.Hosts.Continuous, o.For, o.Hosts.Stop.FirstSpan = true, 80*time.Minute, time.Hour
+			o.Hosts.PageBudget, o.Hosts.TaskBudget = 5, 5
+		})
+		if len(asked[0]) < 10 || len(asked[0]) > 20 {
+			t.Errorf("%d pages were asked for while the folder was broken", len(asked[0]))
+		}
+		for i := range 60 {
+			if path := fmt.Sprintf("/d/%d", i); !asked[0][path] && !asked[1][path] {
+				t.Errorf("%s was never asked for", path)
+			}
+		}
+		if got := stopList(t, dir); len(got) > 0 {
+			t.Errorf("the stop list is %v", got)
+		}
+	})
+}
+
+// Which session ids were taken is on disk: after a restart a maze does not begin anew.
+func TestAMazeOfSessionsDoesNotBeginAnewAfterARestart(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		dir := t.TempDir()
+		issued := 0
+		s := &site{answer: func(path string) (int, string, string) {
+			if path == "/robots.txt" {
+				return 404, "", ""
+			}
+			issued++
+			return 200, "", fmt.Sprintf("<p>Room %d</p><a href=\"/room?sid=%032x\">on</a>", issued, issued)
+		}}
+		limits := func(o *master.Options) { o.Hosts.Traps.MaxSessions = 3 }
+		s.crawl(t, dir, limits)
+		if n := s.askedBelow("/room"); n != 3 {
+			t.Errorf("%d sessions at first, want 3", n)
+		}
+		s.seed = "http://a.example/another"
+		s.crawl(t, dir, func(o *master.Options) { limits(o); o.Store.Partitions = 0 })
+		if n := s.askedBelow("/room"); n != 0 || s.asked["/another"] != 1 {
+			t.Errorf("asked for %v after the restart", s.asked)
+		}
+	})
 }

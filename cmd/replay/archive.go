@@ -59,13 +59,6 @@ func (a *Archive) Refresh() error {
 	return err
 }
 
-// Files returns the number of WARC files.
-func (a *Archive) Files() int {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	return a.merged.Files
-}
-
 // scan shows the lines of the index from the first that is not below from.
 func (a *Archive) scan(from string, visit func(line []byte) bool) error {
 	f, err := a.root.Open(cdxj.MergedName)

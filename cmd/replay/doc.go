@@ -10,7 +10,7 @@
 //	/timegate/URL      leads to the memento nearest to Accept-Datetime
 //	/timemap/link/URL  lists all mementos
 //
-// # Nothing leaves the machine
+// # No request leaves the machine
 //
 // Links in HTML and CSS are rewritten where they stand, byte for byte around them; scripts are left alone. What a script then asks
 // for by itself meets the content security policy, which knows no other origin than ours; a path without a host finds its way back
@@ -19,7 +19,10 @@
 // keeps the frame from being led elsewhere. A capture opened by itself is put into the frame. Wombat, which rewrites what scripts do, is
 // licensed under the AGPL and so no part of this.
 //
-// The Proxy is the other way: a forward proxy that answers from the archive, with nothing rewritten at all.
+// One thing is left to a script that means harm: a link element of its own with rel=preconnect makes Chromium open a connection, without a
+// request on it, which no policy governs. Options.NoScripts closes that too. Links of that kind in the page itself are rewritten like all.
+//
+// The proxy is the other way: a forward proxy that answers from the archive, with nothing rewritten at all.
 //
 // # Invariants
 //

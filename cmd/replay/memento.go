@@ -14,11 +14,11 @@ import (
 // memento sets the fields of RFC 7089 on the answer that is a memento.
 func (s *Server) memento(h http.Header, r *http.Request, u weburl.URL, p Place) {
 	h.Set("Memento-Datetime", p.At.UTC().Format(http.TimeFormat))
-	h.Set("Link", links(r, u)+mementoLinks(r, u, p))
+	h.Set("Link", relations(r, u)+mementoLinks(r, u, p))
 }
 
-// links are those from anything about a page: to itself, to its time gate and to its time map.
-func links(r *http.Request, u weburl.URL) string {
+// relations are the links from anything about a page: to itself, to its time gate and to its time map.
+func relations(r *http.Request, u weburl.URL) string {
 	host := "http://" + r.Host
 	return fmt.Sprintf(`<%s>; rel="original", <%s/timegate/%s>; rel="timegate", <%s/timemap/link/%s>; rel="timemap"; type="application/link-format"`,
 		u, host, u, host, u)
@@ -49,7 +49,7 @@ func (s *Server) timegate(w http.ResponseWriter, r *http.Request, raw string) er
 		return err
 	}
 	w.Header().Set("Vary", "accept-datetime")
-	w.Header().Set("Link", links(r, u))
+	w.Header().Set("Link", relations(r, u))
 	at := time.Now()
 	if wish := r.Header.Get("Accept-Datetime"); wish != "" {
 		if at, err = http.ParseTime(wish); err != nil {
@@ -60,7 +60,7 @@ func (s *Server) timegate(w http.ResponseWriter, r *http.Request, raw string) er
 	if err != nil {
 		return err
 	}
-	w.Header().Set("Link", links(r, u)+mementoLinks(r, u, p))
+	w.Header().Set("Link", relations(r, u)+mementoLinks(r, u, p))
 	w.Header().Set("Location", mementoURL(r, u, p.At))
 	w.WriteHeader(http.StatusFound)
 	return nil

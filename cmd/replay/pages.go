@@ -93,7 +93,7 @@ func (s *Server) start(w http.ResponseWriter, r *http.Request) error {
 		After        string
 		Incomplete   bool // the search gave up
 		IsSiteSearch bool
-	}{page: page{wordsFor(r), query}, Files: s.archive.Files(), After: r.FormValue("after")}
+	}{page: page{wordsFor(r), query}, Files: len(s.archive.Merged().Files), After: r.FormValue("after")}
 	var err error
 	if query == "" {
 		content.Rows, content.Next, err = s.sites(content.After)
@@ -206,8 +206,9 @@ type day struct {
 }
 
 type month struct {
-	Name string
-	Days []day
+	Name  string
+	Days  []day
+	Count int
 }
 
 type year struct {
@@ -271,9 +272,13 @@ func (s *Server) calendar(w http.ResponseWriter, r *http.Request, u weburl.URL, 
 			days[m][d].Number = d
 			grid = append(grid, days[m][d])
 		}
-		content.Months = append(content.Months, month{content.T["months"][m-1], grid})
+		shown := month{Name: content.T["months"][m-1], Days: grid}
+		for i := range days[m] {
+			shown.Count += days[m][i].Count
+		}
+		content.Months = append(content.Months, shown)
 	}
-	w.Header().Set("Link", links(r, u))
+	w.Header().Set("Link", relations(r, u))
 	return s.show(w, r, http.StatusOK, "calendar.html", content)
 }
 

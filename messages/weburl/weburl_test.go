@@ -279,6 +279,7 @@ func FuzzParse(f *testing.F) {
 	for _, s := range seeds(f) {
 		f.Add(s)
 	}
+	f.Add("http://a/#" + strings.Repeat("\x80", maxRaw/4)) // its href is nine times as long, and too long to be read again
 	f.Fuzz(func(t *testing.T, raw string) {
 		u, err := Parse(raw)
 		href, hrefErr := Href(raw, "")
@@ -292,7 +293,7 @@ func FuzzParse(f *testing.F) {
 			t.Fatalf("%q is an identity but no URL: %v", raw, hrefErr)
 		}
 		checkInvariants(t, u)
-		if again, err := Href(href, ""); err != nil || again != href {
+		if again, err := Href(href, ""); len(href) <= maxRaw && (err != nil || again != href) {
 			t.Fatalf("Href(%q) = %q, %v", href, again, err)
 		}
 		if v, err := Parse(href); len(href) < maxRaw && (err != nil || v != u) {

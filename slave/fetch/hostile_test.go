@@ -544,3 +544,50 @@ func FuzzResponse(f *testing.F) {
 		}
 	})
 }
+
+// said is a connection whose other side has its answer ready, and that keeps what is said to it.
+type said struct {
+	bytesConn
+	heard bytes.Buffer
+}
+
+func (c *said) Write(b []byte) (int, error) { return c.heard.Write(b) }
+
+// Whatever a host answers, nothing is done of its own accord: no cookie is sent back, no redirect followed, no body sent, and a
+// request is made once, to the host that was asked for. (A kept connection whose answer is no HTTP is asked for anew.)
+func FuzzCookiesAndRedirects(f *testing.F) {
+	f.Add([]byte("HTTP/1.1 302 Found\r\nLocation: http://b.example/\r\nSet-Cookie: a=1; Path=/\r\nContent-Length: 0\r\n\r\n"))
+	f.Add([]byte("HTTP/1.1 308 Permanent Redirect\r\nLocation: /\r\nSet-Cookie: a=1\r\nSet-Cookie2: b\r\nConnection: close\r\n\r\n"))
+	f.Add([]byte("HTTP/1.1 401 Unauthorized\r\nWWW-Authenticate: Basic realm=x\r\nSet-Cookie: __Host-a=\x00; Domain=b.example\r\n\r\n"))
+	f.Add([]byte("HTTP/1.1 200 OK\r\nAlt-Svc: h2=\":443\"\r\nRefresh: 0; url=/x\r\nLink: </x>; rel=preload\r\nContent-Length: 2\r\n\r\nok"))
+	f.Fuzz(func(t *testing.T, b []byte) {
+		var all []*said
+		c := newClient(t, func(o *Options) {
+			o.Dial = func(_ context.Context, _, addr string) (net.Conn, error) {
+				if addr != "a.example:80" {
+					t.Fatal("dialled", addr)
+				}
+				all = append(all, &said{bytesConn: bytesConn{in: bytes.NewReader(b), step: 1 << 20}})
+				return all[len(all)-1], nil
+			}
+			o.MaxBody, o.MaxDecoded, o.MaxHead = 64<<10, 64<<10, 4<<10
+		})
+		defer c.Close()
+		for _, path := range []string{"/", "/second"} {
+			visit(t, c, "http://a.example"+path).Release()
+		}
+		heard := ""
+		for _, s := range all {
+			heard += s.heard.String()
+		}
+		for part := range strings.SplitSeq(strings.TrimSuffix(heard, "\r\n\r\n"), "\r\n\r\n") {
+			if !strings.HasPrefix(part, "GET / HTTP/1.1\r\nHost: a.example\r\n") && !strings.HasPrefix(part, "GET /second HTTP/1.1\r\nHost: a.example\r\n") ||
+				strings.Contains(strings.ToLower(part), "\r\ncookie") || strings.Contains(part, "\r\nAuthorization") {
+				t.Fatalf("%q was answered with %q", b, part)
+			}
+		}
+		if n := strings.Count(heard, "GET / "); n != 1 {
+			t.Fatalf("%d requests for /", n)
+		}
+	})
+}

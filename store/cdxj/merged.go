@@ -22,10 +22,10 @@ const (
 
 // Merged says what MergeDir found and did.
 type Merged struct {
-	Path    string // of the merged index
-	Files   int    // WARC files in it
-	Added   int    // of these, new in it; all of them when it was made anew
-	Indexed int    // of these, without an index of their own until now
+	Path    string   // of the merged index
+	Files   []string // names of the WARC files in it
+	Added   int      // of these, new in it; all of them when it was made anew
+	Indexed int      // of these, without an index of their own until now
 }
 
 // MergeDir brings the merged index of a directory up to date. Files that came since are merged into it; it is made anew when one that
@@ -47,6 +47,7 @@ func MergeDir(dir string) (Merged, error) {
 			return m, fmt.Errorf("index: %w", err)
 		}
 		sizes[filepath.Base(path)] = info.Size()
+		m.Files = append(m.Files, filepath.Base(path))
 	}
 	unindexed, err := Unindexed(dir, "")
 	if err != nil {
@@ -57,7 +58,7 @@ func MergeDir(dir string) (Merged, error) {
 			return m, err
 		}
 	}
-	m.Files, m.Indexed = len(paths), len(unindexed)
+	m.Indexed = len(unindexed)
 
 	merged, err := readMerged(dir, sizes)
 	if err != nil {

@@ -1,0 +1,124 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"henro/actors/figures"
+	"henro/cmd/config"
+	"henro/master"
+	"henro/store"
+)
+
+func newReportCommand() *cobra.Command {
+	var l look
+	var to string
+	var connections int
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use:   "report [flags] DIR",
+		Short: "Draw the timetable of a crawl: intervals, load, overload and what it costs",
+		Long: `Draw the timetable of a crawl, running or not, as one HTML page that needs nothing else, with each figure as SVG and CSV
+beside it: revisit intervals, how often visits find a change, the access interval that each host's timetable needs, how fast
+hosts answer, how much room that leaves (figures 3 to 7 of Tamura and Kitsuregawa), the age of what is archived; which
+hosts do not bear their timetable, how they are relieved, and what that costs.`,
+		Example: `  henro report crawl                       # writes crawl/report/index.html and its figures
+  henro report --master 127.0.0.1:7790 crawl
+  henro report --json crawl | jq .verdicts`,
+		Args: oneArgument("of which crawl? henro report crawl"),
+		RunE: func(cmd *cobra.Command, arguments []string) error {
+			l.dir = arguments[0]
+			if connections < 0 {
+				return config.Usage("--connections %d: want 0 or more", connections)
+			}
+			report, err := found(&l, cmd, "/api/report", func(s *store.State) (*figures.Report, error) {
+				manner, err := master.ReadManner(l.dir)
+				if err != nil {
+					return nil, err
+				}
+				return master.Report(s, &manner, connections, time.Now())
+			})
+			if err != nil {
+				return err
+			}
+			if asJSON {
+				return printJSON(cmd.OutOrStdout(), report)
+			}
+			if to == "" {
+				to = filepath.Join(l.dir, "report")
+			}
+			name, err := filepath.Abs(l.dir)
+			if err != nil {
+				return fmt.Errorf("report on %s: %w", l.dir, err)
+			}
+			if err := writeReport(to, filepath.Base(name), report); err != nil {
+				return err
+			}
+			printReport(cmd.OutOrStdout(), to, report)
+			return nil
+		},
+	}
+	l.control.register(cmd)
+	cmd.Flags().StringVar(&to, "to", "", "`FOLDER` for the page and its figures (default DIR/report)")
+	cmd.Flags().IntVar(&connections, "connections", config.DefaultConnections, "C, the connections that visit all hosts, of a crawl that is not running; 0: S/C is not looked at")
+	cmd.Flags().BoolVar(&asJSON, "json", false, "the numbers as JSON on standard output, and no files")
+	return cmd
+}
+
+// writeReport writes the page, the figures and the numbers behind them; the page comes last.
+func writeReport(folder, name string, r *figures.Report) error {
+	if err := os.MkdirAll(folder, 0o755); err != nil {
+		return config.Usage("--to: %v", err)
+	}
+	files := map[string]func(io.Writer) error{
+		"hosts.csv":   r.WriteHosts,
+		"report.json": func(w io.Writer) error { return printJSON(w, r) },
+	}
+	for _, f := range r.Figures(false) {
+		files[f.Name+".svg"], files[f.Name+".csv"] = f.Chart.WriteSVG, f.Chart.WriteCSV
+	}
+	for name, write := range files {
+		if err := writeFile(filepath.Join(folder, name), write); err != nil {
+			return err
+		}
+	}
+	return writeFile(filepath.Join(folder, "index.html"), func(w io.Writer) error { return r.WriteHTML(w, name) })
+}
+
+// writeFile writes a file, whole or not at all.
+func writeFile(path string, write func(io.Writer) error) (err error) {
+	f, err := os.Create(path + ".part")
+	if err != nil {
+		return fmt.Errorf("write %s: %w", path, err)
+	}
+	if err := errors.Join(write(f), f.Close()); err != nil {
+		return errors.Join(fmt.Errorf("write %s: %w", path, err), os.Remove(f.Name()))
+	}
+	if err := os.Rename(f.Name(), path); err != nil {
+		return fmt.Errorf("write %s: %w", path, err)
+	}
+	return nil
+}
+
+// printReport says the most important of it.
+func printReport(w io.Writer, folder string, r *figures.Report) {
+	fmt.Fprintf(w, "pages     %d visited, %d of them late; %d with a timetable, %d visited once, %d rest\n", r.Pages.Visited, r.Pages.Late, r.Pages.Timed, r.Pages.Once, r.Pages.Resting)
+	fmt.Fprintf(w, "hosts     %d, %d to be visited again, %d dead; all ask for %s visits a day\n", r.Hosts.Known, r.Hosts.Timed, r.Hosts.Dead, figures.PerDay(r.Load))
+	if r.Continuous {
+		for _, v := range r.Verdicts {
+			if v.Hosts > 0 {
+				fmt.Fprintf(w, "          %d %s: %.1f %% of the versions captured\n", v.Hosts, v.Verdict, 100*v.Share())
+			}
+		}
+	}
+	for _, f := range r.Figures(false) {
+		fmt.Fprintf(w, "%s: %s\n", f.Title, f.Says)
+	}
+	fmt.Fprintf(w, "report    %s\n", filepath.Join(folder, "index.html"))
+}

@@ -1,0 +1,140 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"iter"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"henro/cmd/config"
+	"henro/cmd/replay"
+	"henro/messages/weburl"
+	"henro/store"
+	"henro/store/cdxj"
+	"henro/store/wacz"
+)
+
+func newWACZCommand() *cobra.Command {
+	o := wacz.DefaultOptions()
+	cmd := &cobra.Command{
+		Use:   "wacz [flags] DIR FILE",
+		Short: "Pack the archive of a crawl into one WACZ file, which ReplayWeb.page opens",
+		Long: `Pack the finished WARC files of a crawl, their index and a list of pages into one file (WACZ ` + wacz.Version + `). Any web server can
+offer it, and https://replayweb.page or its own copy opens it in a browser. - is standard output.`,
+		Example: `  henro wacz crawl crawl.wacz
+  henro wacz --title "Manuals, November 2026" crawl - | ssh archive 'cat > manuals.wacz'`,
+		Args: func(_ *cobra.Command, arguments []string) error {
+			if len(arguments) != 2 {
+				return config.Usage("pack which crawl into which file? henro wacz crawl crawl.wacz (or -)")
+			}
+			return nil
+		},
+		RunE: func(cmd *cobra.Command, arguments []string) error {
+			bar := newBar(cmd.ErrOrStderr())
+			o.Progress = func(done, all int64) { bar.show("wacz", uint64(done), uint64(all)) }
+			defer bar.end()
+			return exportWACZ(cmd.OutOrStdout(), o, arguments[0], arguments[1])
+		},
+	}
+	cmd.Flags().StringVar(&o.Title, "title", "", "of the package")
+	cmd.Flags().StringVar(&o.Description, "description", "", "of the package")
+	return cmd
+}
+
+// exportWACZ packs an archive; a file is there whole or not at all.
+func exportWACZ(stdout io.Writer, o wacz.Options, dir, path string) (err error) {
+	folder, err := archiveFolder(dir)
+	if err != nil {
+		return err
+	}
+	archive, err := replay.Open(folder)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, archive.Close()) }()
+	seeds, main, err := seedsOf(dir)
+	if err != nil {
+		return err
+	}
+	isSeed := func(url string) bool { return seeds[url] }
+	if len(seeds) == 0 { // a collection of files, or a crawl that is running: begin at the roots
+		isSeed = func(url string) bool { u, err := weburl.Parse(url); return err == nil && u.RequestURI() == "/" }
+	}
+	o.Software = "henro/" + version
+	if u, err := weburl.Parse(main); err == nil {
+		if p, err := archive.Closest(u, o.Now); err == nil {
+			o.Main = wacz.Page{URL: p.URL, At: p.At}
+		}
+	}
+	lists := wacz.Lists{
+		Pages:  pagesOf(archive, true, isSeed),
+		Others: pagesOf(archive, false, func(url string) bool { return !isSeed(url) }),
+	}
+	if path == "-" {
+		return wacz.Write(stdout, folder, archive.Merged(), lists, o)
+	}
+	f, err := os.Create(path + ".part")
+	if err != nil {
+		return config.Usage("%v", err)
+	}
+	defer os.Remove(f.Name()) // nothing to remove once it is renamed
+	err = wacz.Write(f, folder, archive.Merged(), lists, o)
+	if err = errors.Join(err, f.Close()); err != nil {
+		return err
+	}
+	return os.Rename(f.Name(), path)
+}
+
+// seedsOf returns the seeds of a crawl and the first of them, or none if there is no state to be read.
+func seedsOf(dir string) (map[string]bool, string, error) {
+	o := store.DefaultOptions()
+	o.Partitions, o.ReadOnly = 0, true
+	state, err := store.OpenState(filepath.Join(dir, "state"), o)
+	if errors.Is(err, store.ErrNotFound) || errors.Is(err, store.ErrInUse) || errors.Is(err, os.ErrNotExist) {
+		return nil, "", nil
+	} else if err != nil {
+		return nil, "", err
+	}
+	defer state.Close()
+	seeds, first, number := map[string]bool{}, "", uint64(0)
+	err = eachPartition(state, func(p *store.Partition) error {
+		return p.EachPage(func(page store.Page, _ store.Place) error {
+			if page.Depth == 0 {
+				seeds[page.URL] = true
+				if first == "" || page.Number < number {
+					first, number = page.URL, page.Number
+				}
+			}
+			return nil
+		})
+	})
+	if err != nil {
+		return nil, "", fmt.Errorf("look for the seeds: %w", err)
+	}
+	return seeds, first, nil
+}
+
+// pagesOf are the captures of pages that are wanted. Only those that people begin at get their titles, since each is looked up in its page.
+func pagesOf(archive *replay.Archive, titled bool, wanted func(url string) bool) iter.Seq2[wacz.Page, error] {
+	return func(yield func(wacz.Page, error) bool) {
+		err := archive.Entries(func(e cdxj.Entry) bool {
+			isPage := e.Status == 200 && (e.Mime == "text/html" || e.Mime == "application/xhtml+xml") || titled && e.Status >= 300 && e.Status < 400 && e.Mime != cdxj.Revisit
+			if !isPage || strings.HasSuffix(e.URL, "/robots.txt") || !wanted(e.URL) {
+				return true
+			}
+			p := wacz.Page{URL: e.URL, At: e.At}
+			if titled {
+				p.Title = archive.Title(e)
+			}
+			return yield(p, nil)
+		})
+		if err != nil {
+			yield(wacz.Page{}, err)
+		}
+	}
+}

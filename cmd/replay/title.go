@@ -1,0 +1,58 @@
+package replay
+
+import (
+	"io"
+
+	"henro/slave/charset"
+	"henro/slave/links"
+	"henro/store/cdxj"
+)
+
+// maxTitle is how far into a page its title is looked for.
+const maxTitle = 256 << 10
+
+// Title returns the title of a captured page, or "".
+func (a *Archive) Title(e cdxj.Entry) string {
+	c, err := a.Read(e)
+	if err != nil {
+		return ""
+	}
+	defer c.Close()
+	body, err := uncoded(c.Body, c.Header.Get("Content-Encoding"))
+	if err != nil {
+		return ""
+	}
+	begin, _ := io.ReadAll(io.LimitReader(body, maxTitle)) // of a torn page, what there is
+	name, _ := charset.Detect(c.Header.Get("Content-Type"), begin)
+	if text, err := charset.Decode(begin, name); err == nil {
+		begin = text
+	}
+	var d links.Document
+	o := links.DefaultOptions()
+	o.MaxLinks, o.MaxText = 1, 0
+	d.Scan(begin, o)
+	return d.Title
+}
+
+// Entries shows the captures of all pages in the order of the index until visit returns false.
+func (a *Archive) Entries(visit func(cdxj.Entry) bool) error {
+	var failed error
+	err := a.scan("", func(line []byte) bool {
+		var e cdxj.Entry
+		if e, failed = cdxj.Parse(line); failed != nil {
+			return false
+		}
+		return visit(e)
+	})
+	if failed != nil {
+		return failed
+	}
+	return err
+}
+
+// Merged is what the merged index holds.
+func (a *Archive) Merged() cdxj.Merged {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.merged
+}

@@ -1,0 +1,172 @@
+package master
+
+import (
+	"fmt"
+	"net/http"
+	"strings"
+	"time"
+
+	"henro/actors/politeness"
+	"henro/actors/revisit"
+	"henro/actors/robots"
+	"henro/messages"
+	"henro/store"
+)
+
+// Schedule is a host's timetable as its actor sees it.
+type Schedule struct {
+	Interval  time.Duration `json:"interval_ns"` // I: least time between two requests
+	Load      float64       `json:"load"`        // L, visits per second
+	Asked     float64       `json:"asked"`       // L as it were without relief
+	Bears     float64       `json:"bears"`       // visits of known pages per second that there is time for
+	R         float64       `json:"r,omitempty"` // (1/L)/max e, 0 while it is not known
+	Verdict   string        `json:"verdict"`     // on what is asked for without relief
+	Relief    string        `json:"relief"`
+	Captured  float64       `json:"captured"` // share of versions, expected
+	Latest    time.Duration `json:"latest_ns"`
+	Mean      time.Duration `json:"mean_ns"`
+	Worst     time.Duration `json:"worst_ns"`
+	Failures  int           `json:"failures"`
+	Dead      bool          `json:"dead"`
+	RestUntil time.Time     `json:"rest_until,omitzero"`
+}
+
+// explainHost says why a host is asked when it is, in one sentence a line.
+func explainHost(h *store.HostRecord, m *Manner, now time.Time) (*Schedule, []string, error) {
+	var s politeness.State
+	if len(h.Politeness) > 0 {
+		if err := s.UnmarshalBinary(h.Politeness); err != nil {
+			return nil, nil, fmt.Errorf("politeness of %s: %w", h.Name, err)
+		}
+	}
+	var rules *robots.Rules
+	if len(h.Robots) > 0 {
+		rules = new(robots.Rules)
+		if err := rules.UnmarshalBinary(h.Robots); err != nil {
+			return nil, nil, fmt.Errorf("robots.txt of %s: %w", h.Name, err)
+		}
+	}
+	o := &m.Politeness
+	latest, mean, worst := s.Took()
+	demand := s.Demand(&m.Revisit)
+	asked := politeness.Price(demand, politeness.Plan{Min: demand.Min, Max: demand.Max})
+	kind, err := politeness.ParseRelief(m.Relief)
+	if err != nil {
+		return nil, nil, err
+	}
+	capacity := s.Spare(o, h.Waiting > 0)
+	plan, cost := politeness.Relieve(kind, demand, capacity)
+	out := &Schedule{
+		Interval: s.Interval(o), Load: s.Load(), Asked: asked.Load, Bears: capacity, Verdict: s.Judge(o, asked.Load).String(), Relief: plan.Relief.String(),
+		Captured: cost.Share(), Latest: latest, Mean: mean, Worst: worst, Failures: s.Failures(), Dead: s.Dead(), RestUntil: s.BackoffUntil(),
+	}
+	if s.Load() > 0 && worst > 0 {
+		out.R = s.R()
+	}
+	var says []string
+	switch {
+	case h.NextAllowed.After(now):
+		says = append(says, fmt.Sprintf("It may be asked again in %s.", revisit.Words(h.NextAllowed.Sub(now))))
+	default:
+		says = append(says, "It may be asked now.")
+	}
+	says = append(says, "It gets "+s.Explain(o)+".")
+	if out.RestUntil.After(now) && !s.Dead() {
+		says = append(says, fmt.Sprintf("It rests for another %s: each failure doubles the rest, each success forgives half of them.", revisit.Words(out.RestUntil.Sub(now))))
+	}
+	if s.Dead() && !s.LastOK().IsZero() {
+		says = append(says, fmt.Sprintf("It was well last %s ago.", revisit.Words(now.Sub(s.LastOK()))))
+	}
+	switch {
+	case rules == nil:
+		says = append(says, "Its robots.txt was not asked for yet: that comes first.")
+	case !h.RobotsUntil.After(now):
+		says = append(says, "Its robots.txt is old: the next lease begins with it.")
+	}
+	if !m.Continuous {
+		return out, says, nil
+	}
+	if h.Waiting > 0 && s.Load() > 0 {
+		says = append(says, fmt.Sprintf("New and known pages take turns while both wait; %d are new.", h.Waiting))
+	}
+	switch {
+	case asked.Load <= capacity:
+	case plan.Relief == politeness.NoRelief:
+		says = append(says, fmt.Sprintf("Its pages ask for one visit in %s and there is time for one in %s: they wait in line, since there is no relief.", every(asked.Load), every(capacity)))
+	default:
+		says = append(says, fmt.Sprintf("Its pages ask for one visit in %s and there is time for one in %s: %s, so that %.0f %% of the versions are captured where %.0f %% would be.",
+			every(asked.Load), every(capacity), reliefWords(plan), 100*cost.Share(), 100*asked.Share()))
+	}
+	return out, says, nil
+}
+
+func reliefWords(p politeness.Plan) string {
+	switch p.Relief {
+	case politeness.Stretch:
+		return fmt.Sprintf("every interval is multiplied by %.3g", p.By)
+	case politeness.Delay:
+		return fmt.Sprintf("every interval is made %s longer", revisit.Words(time.Duration(min(p.By, 9e9)*float64(time.Second))))
+	}
+	return fmt.Sprintf("each page is visited after %.3g times the time in which it is believed to change", p.By)
+}
+
+func every(perSecond float64) string {
+	return revisit.Words(time.Duration(min(1/perSecond, 9e9) * float64(time.Second)))
+}
+
+// explainPage says why a page is visited when it is, in one sentence a line.
+func explainPage(p *store.Page, place store.Place, h *store.HostRecord, m *Manner, now time.Time) []string {
+	history := revisit.History(p.Timing)
+	interval := time.Duration(float64(history.Interval) * float64(time.Second))
+	failed := p.Reason != 0 || p.Status >= 400
+	var says []string
+	say := func(format string, values ...any) { says = append(says, fmt.Sprintf(format, values...)) }
+	switch {
+	case p.Flags&store.Dropped != 0:
+		say("It was given up: %s.", reasonWords(p))
+		return says
+	case place == store.InFresh && p.Attempts > 0:
+		say("It was never had: %d visits failed, the last with %s; it is tried again.", p.Attempts, reasonWords(p))
+	case place == store.InFresh:
+		say("It has never been visited and waits for its host's turn, %d links from a seed.", p.Depth)
+	case p.Status == http.StatusGone && place == store.InRest:
+		say("Its host says that it is gone for good (410): it is asked for no more.")
+	case failed && interval > 0:
+		say("It could not be had: %s. It is asked for again after twice as long each time, now after %s; what is known of its changes is kept until it returns.", reasonWords(p), revisit.Words(interval))
+	default:
+		say("It %s.", m.Revisit.Explain(&history))
+	}
+	if p.Next.IsZero() && place != store.InFresh {
+		say("No visit is planned.")
+		return says
+	}
+	if !m.Continuous && place == store.InQueue {
+		say("But this crawl ends when nothing new is left: known pages are visited again with --continuous only.")
+		return says
+	}
+	timetable := time.Duration(m.Revisit.Aim * float64(m.Revisit.Estimate(&history)))
+	if place == store.InQueue && !failed && timetable > 0 && timetable < m.Revisit.Max && (interval > timetable+timetable/10 || interval < timetable-timetable/10) && interval > m.Revisit.Min {
+		say("The timetable alone would visit it every %s; its host does not bear that for all its pages, and every %s is this one's share.", revisit.Words(timetable), revisit.Words(interval))
+	}
+	if p.Flags&store.Hinted != 0 {
+		say("A feed, a sitemap or a person asked for the coming visit.")
+	}
+	switch wait := p.Next.Sub(now); {
+	case place == store.InFresh && !p.Next.After(now):
+	case wait > 0:
+		say("The next visit is due in %s.", revisit.Words(wait))
+	default:
+		say("It has been due for %s and waits for its host's turn.", revisit.Words(-wait))
+	}
+	if h.NextAllowed.After(now) && h.NextAllowed.After(p.Next) {
+		say("Its host may be asked in %s: see henro host %s.", revisit.Words(h.NextAllowed.Sub(now)), h.Name)
+	}
+	return says
+}
+
+func reasonWords(p *store.Page) string {
+	if p.Reason != 0 {
+		return strings.ToLower(strings.ReplaceAll(messages.Reason(p.Reason).String(), "_", " "))
+	}
+	return fmt.Sprintf("status %d", p.Status)
+}

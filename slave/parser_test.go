@@ -1,0 +1,97 @@
+package slave
+
+import (
+	"net/http"
+	"strings"
+	"testing"
+
+	"henro/actors/robots"
+	"henro/messages"
+	"henro/messages/outlink"
+	"henro/messages/weburl"
+	"henro/slave/fetch"
+)
+
+// answered is a job for the Parser, as a host may have answered.
+func answered(status int, location, refresh, link, mime string, body []byte) *parse {
+	header := http.Header{}
+	for name, value := range map[string]string{"Location": location, "Refresh": refresh, "Link": link, "Content-Type": mime} {
+		if value != "" {
+			header.Set(name, value)
+		}
+	}
+	header.Add("Set-Cookie", location)
+	url := weburl.MustParse("http://a.example/folder/page")
+	return &parse{
+		host: url.Host(), rules: &rules{robotsAgent: "henro"}, follow: true, prefixes: []string{"http://a.example/"},
+		visited:  &messages.PageVisited{Url: url.String(), DepthLeft: 3},
+		response: &fetch.Response{URL: url, Status: status, Header: header, Body: body, Payload: body, RawBody: body},
+	}
+}
+
+// Whatever a host says of where to go: links are canonical URLs, one is a redirect at most and never to the page itself, only links of
+// the host are followed within the lease, and robots.txt ends as rules, as one step on this host, or as a question to another.
+func FuzzRedirect(f *testing.F) {
+	for _, location := range []string{
+		"/", "http://b.example/", "//b.example", "?", "#here", "page", "http://127.0.0.1:1/", "javascript:alert(1)", "http://[::1", "http://a.example:99999/",
+		"\x00", "/\r\nSet-Cookie: a=b", "http://user:password@b.example/", "https:///robots.txt", " /space ", "/日本", "/%", strings.Repeat("../", 3000),
+	} {
+		f.Add(uint16(302), location, "5; url="+location, "<"+location+">; rel=next", []byte("<a href=\""+location+"\">x</a>"))
+	}
+	f.Add(uint16(200), "", "", "", []byte("<base href='http://b.example/'><meta http-equiv=refresh content='0;url=x'>"))
+	p := &Parser{o: DefaultOptions(), unique: map[string]struct{}{}}
+	f.Fuzz(func(t *testing.T, status uint16, location, refresh, link string, body []byte) {
+		for _, mime := range []string{"text/html", ""} {
+			m, found := answered(int(status), location, refresh, link, mime, body), &parsed{}
+			p.page(m, found)
+			if status == http.StatusNotModified {
+				continue
+			}
+			redirects := 0
+			for i, url := range m.visited.Links.Urls {
+				u, err := weburl.Parse(url)
+				if err != nil || u.String() != url {
+					t.Fatalf("link %q is %q, %v", url, u, err)
+				}
+				if outlink.Kind(m.visited.Links.Kinds[i]) == outlink.Redirect {
+					redirects++
+					if u == m.response.URL || status < 300 || status > 399 {
+						t.Fatalf("status %d redirects to %s", status, url)
+					}
+				}
+			}
+			if redirects > 1 {
+				t.Fatalf("%d redirects", redirects)
+			}
+			for _, v := range found.follow {
+				if v.url.Host() != m.host || v.left < 0 || v.left > 3 || v.hops > 1 {
+					t.Fatalf("to be followed: %+v", v)
+				}
+			}
+		}
+		m, found := answered(int(status), location, "", "", "", body), &parsed{}
+		v := p.robots(m, found)
+		ends := 0
+		if !found.next.IsZero() {
+			ends++
+			if found.next.Host() != m.host {
+				t.Fatal("robots.txt is followed to", found.next)
+			}
+		}
+		if found.elsewhere {
+			ends++
+			if to, err := weburl.Parse(v.Location); err != nil || to.Host() == m.host {
+				t.Fatalf("robots.txt is asked for elsewhere: %q, %v", v.Location, err)
+			}
+		}
+		if len(v.Rules) > 0 {
+			ends++
+			if err := new(robots.Rules).UnmarshalBinary(v.Rules); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if ends != 1 {
+			t.Fatalf("robots.txt ends in %d ways: %+v", ends, v)
+		}
+	})
+}
