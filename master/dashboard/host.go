@@ -171,14 +171,14 @@ func robotsOf(r *store.HostRecord) robotsWord {
 // hostView is all that is known of one host.
 type hostView struct {
 	*hostRow
-	Explained string // its interval
-	Upper     time.Duration
-	Latest    time.Duration // of its answers
-	Mean      time.Duration
-	Worst     time.Duration
-	Stops     []stopRow
-	Waiting   []store.Page  // the next to be visited first
-	Line      time.Duration // how long what waits will take at its interval
+	Says    []string // why it is asked when it is
+	Upper   time.Duration
+	Latest  time.Duration // of its answers
+	Mean    time.Duration
+	Worst   time.Duration
+	Stops   []stopRow
+	Waiting []store.Page  // the next to be visited first
+	Line    time.Duration // how long what waits will take at its interval
 }
 
 // stopRow is one folder that is left alone, or on probation.
@@ -192,7 +192,7 @@ const waitingShown = 20
 
 func (d *Dashboard) host(r *http.Request, p *page) (any, error) {
 	name := strings.TrimSpace(r.URL.Query().Get("name"))
-	found, err := master.FindHost(d.crawl.State(), name)
+	found, err := master.FindHost(d.crawl.State(), mannerOf(d.crawl), name)
 	if err != nil {
 		return nil, err
 	}
@@ -204,8 +204,7 @@ func (d *Dashboard) host(r *http.Request, p *page) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	o := d.crawl.Options().Hosts.Politeness
-	v := &hostView{hostRow: row, Explained: row.State.Explain(&o), Upper: row.State.Upper()}
+	v := &hostView{hostRow: row, Says: found.Says, Upper: row.State.Upper()}
 	v.Latest, v.Mean, v.Worst = row.State.Took()
 	v.Line = min(time.Duration(float64(row.HostRecord.Waiting)*float64(row.Interval)), 1<<62)
 	for _, entry := range found.Stops {
@@ -227,7 +226,6 @@ type lifeView struct {
 	URL     string
 	Found   *master.PageFound // nil: it is not known
 	Row     *hostRow          // of its host, if that is known
-	Changes string            // what is known of its changes, in words
 	Why     []skip.Finding    // what every rule says
 	Against bool              // some rule is
 	Late    bool              // it is due
@@ -245,9 +243,9 @@ func (d *Dashboard) page(r *http.Request, p *page) (any, error) {
 	}
 	v.URL = u.String()
 	depth := 0
-	if found, err := master.FindPage(d.crawl.State(), v.URL); err == nil {
+	if found, err := master.FindPage(d.crawl.State(), mannerOf(d.crawl), v.URL); err == nil {
 		v.Found = found
-		v.Changes, depth = explainChanges(d.crawl, found), int(found.Page.Depth)
+		depth = int(found.Page.Depth)
 		v.Late = !found.Page.Next.IsZero() && found.Page.Next.Before(p.Now)
 	}
 	if v.Why, err = d.crawl.Why(r.Context(), v.URL, "", depth); err != nil {

@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"henro/actors/politeness"
-	"henro/master"
 	"henro/store"
 )
 
@@ -262,11 +261,12 @@ type hostRow struct {
 
 // rowOf reads one host anew.
 func rowOf(crawl Crawl, name string, lent map[string]string) (*hostRow, error) {
-	found, err := master.FindHost(crawl.State(), name)
+	state := crawl.State()
+	record, err := state.Partitions[state.PartitionOf(name)].Host(store.IDOf(name))
 	if err != nil {
 		return nil, err
 	}
-	return newRow(found.HostRecord, crawl, lent)
+	return newRow(record, crawl, lent)
 }
 
 func newRow(record store.HostRecord, crawl Crawl, lent map[string]string) (*hostRow, error) {

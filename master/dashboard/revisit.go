@@ -7,16 +7,15 @@ import (
 	"strings"
 
 	"henro/actors/figures"
-	"henro/actors/revisit"
 	"henro/master"
 	"henro/store/chart"
 )
 
-// explainChanges says what is known of the changes of a page, in words.
-func explainChanges(crawl Crawl, found *master.PageFound) string {
-	h := revisit.History(found.Page.Timing)
-	o := crawl.Options().Hosts.Revisit
-	return o.Explain(&h)
+// mannerOf is how the crawl treats hosts and pages.
+func mannerOf(crawl Crawl) *master.Manner {
+	o := crawl.Options().Hosts
+	manner := master.MannerOf(&o)
+	return &manner
 }
 
 // revisitView is the timetable of the crawl: figures 3 to 7 of Tamura and Kitsuregawa.
