@@ -250,6 +250,9 @@ func authority(secret [secretSize]byte) (*x509.Certificate, ed25519.PrivateKey, 
 	return cert, private, nil
 }
 
+// TLS returns mutual TLS 1.3 for what nodes say to each other beside the actors: both ends must have the key.
+func (k *Keys) TLS(name string) (*tls.Config, error) { return k.tlsConfig(name) }
+
 // tlsConfig returns mutual TLS 1.3 for both ends of a connection, with a node certificate made now, whose private key never
 // leaves this process. Every node has the one DNS name henro-node, so that machines may change their addresses.
 func (k *Keys) tlsConfig(name string) (*tls.Config, error) {

@@ -30,6 +30,7 @@ var inREADME = []string{
 var families = []family{
 	{"A crawl", "`henro crawl`, `henro-master`", func(f *pflag.FlagSet) { new(config.Crawl).Register(f) }},
 	{"Fetching and archiving", "`henro crawl`, `henro-slave`", func(f *pflag.FlagSet) { new(config.Work).Register(f) }},
+	{"Collecting", "`henro-slave`", func(f *pflag.FlagSet) { new(config.Collect).Register(f) }},
 	{"Nodes", "`henro-master`, `henro-slave` (which takes free ports)", func(f *pflag.FlagSet) {
 		new(config.Peers).Register(f, "127.0.0.1:7781", "127.0.0.1:7782")
 	}},

@@ -89,12 +89,9 @@ type Joined struct {
 // Meet makes the actors of a system reachable, has the caller spawn them, and joins the gossip. Each member that appears or is lost
 // is told to notify, in order.
 func (p *Peers) Meet(system *actor.ActorSystem, self cluster.Options, spawn func(address string) error, log *logrus.Entry) (*Joined, error) {
-	var keys *cluster.Keys
-	if p.Key != "" {
-		var err error
-		if keys, err = cluster.ReadKeys(p.Key); err != nil {
-			return nil, Usage("--key: %v", err)
-		}
+	keys, err := readKeys(p.Key)
+	if err != nil {
+		return nil, err
 	}
 	gate := cluster.NewGate()
 	remote, err := cluster.StartRemote(system, cluster.RemoteOptions{
@@ -116,6 +113,18 @@ func (p *Peers) Meet(system *actor.ActorSystem, self cluster.Options, spawn func
 		return nil, Usage("--gossip %s: %v", p.Gossip, err)
 	}
 	return &Joined{Remote: remote, Node: node}, nil
+}
+
+// readKeys reads the cluster's keys; there are none without a file.
+func readKeys(path string) (*cluster.Keys, error) {
+	if path == "" {
+		return nil, nil
+	}
+	keys, err := cluster.ReadKeys(path)
+	if err != nil {
+		return nil, Usage("--key: %v", err)
+	}
+	return keys, nil
 }
 
 // advertised puts the address that was given in the place of the one bound, with the bound port.
@@ -141,6 +150,7 @@ func Settings() []string {
 	new(Log).Register(f)
 	new(Peers).Register(f, "", "")
 	new(Work).Register(f)
+	new(Collect).Register(f)
 	new(Run).Register(f)
 	return names(f)
 }

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"os/signal"
+	"sync"
 	"syscall"
 	"time"
 
@@ -27,6 +28,9 @@ var version = "dev"
 // drainFor bounds the giving back of leases after the first signal; a fetch under way may take a minute.
 const drainFor = 70 * time.Second
 
+// collectFor bounds the sending of the last files, of 1 GB each at 2 MB/s. A second signal ends it.
+const collectFor = 10 * time.Minute
+
 func main() {
 	config.SetVersion(version)
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
@@ -43,6 +47,7 @@ func newCommand() *cobra.Command {
 	var work config.Work
 	var logs config.Log
 	var http config.HTTP
+	var collect config.Collect
 	var dir, file string
 	cmd := &cobra.Command{
 		Use:   "henro-slave --join HOST:PORT [flags]",
@@ -61,7 +66,7 @@ else lies with the master. The first interrupt gives all hosts back and ends; a 
 			if len(peers.Join) == 0 {
 				return config.Usage("where are the others? Give --join with the gossip address of any live node")
 			}
-			return run(cmd.Context(), dir, &peers, &work, &http, &logs)
+			return run(cmd.Context(), dir, &peers, &work, &collect, &http, &logs)
 		},
 	}
 	cmd.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
@@ -72,6 +77,7 @@ else lies with the master. The first interrupt gives all hosts back and ends; a 
 		config.Group{Title: "How to work", Register: func(f *pflag.FlagSet) {
 			f.StringVar(&dir, "dir", "slave", "`DIR` for the archive")
 			work.Register(f)
+			collect.Register(f)
 		}},
 		config.Group{Title: "What to show", Register: func(f *pflag.FlagSet) {
 			http.Register(f, "off")
@@ -81,7 +87,7 @@ else lies with the master. The first interrupt gives all hosts back and ends; a 
 	return cmd
 }
 
-func run(ctx context.Context, dir string, peers *config.Peers, work *config.Work, http *config.HTTP, logs *config.Log) error {
+func run(ctx context.Context, dir string, peers *config.Peers, work *config.Work, collect *config.Collect, http *config.HTTP, logs *config.Log) error {
 	log, err := logs.Logger()
 	if err != nil {
 		return err
@@ -102,8 +108,12 @@ func run(ctx context.Context, dir string, peers *config.Peers, work *config.Work
 	if err != nil {
 		return err
 	}
-	o.Name, o.Boot = peers.Name, cluster.NewBoot()
 	log = log.WithField("node", peers.Name)
+	sender, err := collect.Sender(dir, work.WARCPrefix, peers.Key, peers.Name, log)
+	if err != nil {
+		return err
+	}
+	o.Name, o.Boot = peers.Name, cluster.NewBoot()
 	system := actors.NewSystem(peers.Name, log, actors.SystemOptions{})
 	var pid *actor.PID
 	joined, err := peers.Meet(system, cluster.Options{
@@ -122,6 +132,10 @@ func run(ctx context.Context, dir string, peers *config.Peers, work *config.Work
 		return err
 	}
 	log.WithField("actors", joined.Remote.Address()).Info("slave ready")
+	var running sync.WaitGroup
+	if sender != nil {
+		running.Go(func() { sender.Run(ctx) })
+	}
 	desk := &slave.Desk{System: system, PID: pid}
 	if err := door.Serve(ctx, console.Process{Ready: desk.Ready}, desk.Routes()); err != nil {
 		log.WithField("err", err).Error("HTTP is not answered any more")
@@ -134,6 +148,14 @@ func run(ctx context.Context, dir string, peers *config.Peers, work *config.Work
 	}
 	ended := system.Root.PoisonFuture(pid).Wait()
 	joined.Leave()
+	running.Wait()
+	if sender != nil { // what was open until now
+		final, cancel := context.WithTimeout(context.WithoutCancel(ctx), collectFor)
+		if _, err := sender.Pass(final); err != nil {
+			log.WithField("err", err).Error("files are not collected; they stay here, and the next start of this slave sends them")
+		}
+		cancel()
+	}
 	if err := errors.Join(drained, ended); err != nil {
 		return fmt.Errorf("give the hosts back: %w; their leases end by themselves", err)
 	}

@@ -55,7 +55,7 @@ crawls the sites you name, writes WARC 1.1 archives and a link graph, and knows 
 			root.AddCommand(c)
 		}
 	}
-	add("crawl", newCrawlCommand(), newDemoCommand(), newKeyCommand(), newDoctorCommand())
+	add("crawl", newCrawlCommand(), newDemoCommand(), newKeyCommand(), newDoctorCommand(), newCollectCommand())
 	add("steer", newStatusCommand(), newPauseCommand(), newResumeCommand(), newStopCommand(), newSlavesCommand(), newSeedsCommand(), newBackupCommand())
 	add("look", newPageCommand(), newHostCommand(), newReplayCommand(), newWACZCommand(), newExportCommand(), newReportCommand(), newIndexCommand(), newCheckCommand(), newCompactCommand())
 	add("try", newFakewebCommand(), newSimulateCommand(), newExperimentCommand())
