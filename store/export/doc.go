@@ -89,7 +89,9 @@ func Run(ctx context.Context, source *tables.Source, o Order) error {
 		}
 	}
 	if o.Path != "-" && source.Temp == "" {
-		source.Temp = filepath.Dir(o.Path) // where there is room for the export there is room for putting it in order
+		own := *source
+		own.Temp = filepath.Dir(o.Path) // where there is room for the export there is room for putting it in order
+		source = &own
 	}
 	switch o.Format {
 	case "sqlite":

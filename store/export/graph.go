@@ -36,21 +36,21 @@ func newGraph(ctx context.Context, source *tables.Source, o Order, node func(url
 		memory = sorter.Memory
 	}
 	made := func() *sorter.Sorter { return sorter.New(source.Temp, memory/4) }
-	urls, byFrom, numbers, byTo := made(), made(), made(), made()
-	g = &graph{arcs: made()}
+	urls, byFrom, numbers, byTo, arcs := made(), made(), made(), made(), made()
 	defer func() {
-		err = errors.Join(err, urls.Close(), byTo.Close(), numbers.Close(), byFrom.Close())
+		err = errors.Join(err, urls.Close(), byFrom.Close(), numbers.Close(), byTo.Close())
 		if err != nil {
-			err = errors.Join(err, g.arcs.Close())
+			err = errors.Join(err, arcs.Close())
 		}
 	}()
 	if err := gather(ctx, source, o, urls, byFrom); err != nil {
 		return nil, err
 	}
+	g = &graph{arcs: arcs}
 	if err := g.number(urls, numbers, node); err != nil {
 		return nil, err
 	}
-	if err := errors.Join(urls.Close(), replace(numbers, byFrom, byTo), byFrom.Close(), replace(numbers, byTo, g.arcs)); err != nil {
+	if err := errors.Join(urls.Close(), replace(numbers, byFrom, byTo), byFrom.Close(), replace(numbers, byTo, arcs)); err != nil {
 		return nil, err
 	}
 	return g, nil

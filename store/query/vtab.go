@@ -31,12 +31,13 @@ func (m *module) Connect(ctx vtab.Context, arguments []string) (vtab.Table, erro
 func columnsOf(table *tables.Table) string {
 	var columns []string
 	for _, c := range table.Columns {
-		columns = append(columns, quote(c.Name)+" "+typeOf(c.Kind))
+		columns = append(columns, quote(c.Name)+" "+TypeOf(c.Kind))
 	}
 	return strings.Join(columns, ", ")
 }
 
-func typeOf(kind tables.Kind) string {
+// TypeOf is the type of a column in SQL.
+func TypeOf(kind tables.Kind) string {
 	switch kind {
 	case tables.Integer:
 		return "INTEGER"
@@ -192,6 +193,9 @@ func (c *cursor) stop() {
 // next takes the next batch.
 func (c *cursor) next() error {
 	c.batch, c.at = nil, 0
+	if told := c.table.session.progress; told != nil {
+		told(c.rowid)
+	}
 	for len(c.batch) == 0 {
 		batch, ok := <-c.rows
 		if !ok {
@@ -202,9 +206,6 @@ func (c *cursor) next() error {
 			return c.err
 		}
 		c.batch = batch
-	}
-	if told := c.table.session.progress; told != nil {
-		told(c.rowid)
 	}
 	return nil
 }
