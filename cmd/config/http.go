@@ -4,6 +4,7 @@ import (
 	"context"
 	"net"
 	"os"
+	"path/filepath"
 	"strings"
 
 	"github.com/sirupsen/logrus"
@@ -102,6 +103,31 @@ func (d *Door) Serve(ctx context.Context, process console.Process, tables ...[]c
 	}
 	process.Tail = d.Tail
 	return console.New(d.options, append(tables, process.Routes())...).Serve(ctx, d.Listener)
+}
+
+// addressFile is where a crawl that runs in a directory says how it can be asked.
+const addressFile = "http.address"
+
+// Note writes down in the directory of a crawl where it can be asked, so that a look into the directory finds it, until forget is called.
+// It is a help for people: without it they say --master.
+func (d *Door) Note(dir string) (forget func()) {
+	if d == nil {
+		return func() {}
+	}
+	path := filepath.Join(dir, addressFile)
+	if err := os.WriteFile(path, []byte(d.Listener.Addr().String()+"\n"), 0o644); err != nil {
+		return func() {}
+	}
+	return func() { os.Remove(path) }
+}
+
+// NotedAddress returns where the crawl that runs in a directory can be asked; empty when it did not say.
+func NotedAddress(dir string) string {
+	text, err := os.ReadFile(filepath.Join(dir, addressFile))
+	if err != nil {
+		return ""
+	}
+	return strings.TrimSpace(string(text))
 }
 
 // Close stops listening.

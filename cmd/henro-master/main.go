@@ -126,16 +126,17 @@ func (f *flags) crawlWith(ctx context.Context, o master.Options, seeds []master.
 		return master.Status{}, err
 	}
 	log.WithFields(logrus.Fields{"actors": joined.Remote.Address(), "gossip": joined.Node.Self().GossipAddress}).Info("master ready")
-	status, err := attend(ctx, node, seeds, door)
+	status, err := attend(ctx, node, seeds, door, o.Dir)
 	err = errors.Join(err, node.Close())
 	joined.Leave()
 	return status, err
 }
 
 // attend answers HTTP and waits for the end.
-func attend(ctx context.Context, node *master.Node, seeds []master.Seed, door *config.Door) (master.Status, error) {
+func attend(ctx context.Context, node *master.Node, seeds []master.Seed, door *config.Door, dir string) (master.Status, error) {
 	inner, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	defer cancel()
+	defer door.Note(dir)()
 	group, inner := errgroup.WithContext(inner)
 	group.Go(func() error { return door.Lead(inner, node, nil) })
 	var status master.Status

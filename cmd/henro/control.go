@@ -18,11 +18,14 @@ import (
 	"henro/master"
 )
 
+// defaultMaster is where a crawl answers unless it was told otherwise.
+const defaultMaster = "127.0.0.1:7780"
+
 // control speaks to the HTTP interface of a running master.
 type control struct{ address, tokenFile string }
 
 func (c *control) register(cmd *cobra.Command) {
-	cmd.PersistentFlags().StringVar(&c.address, "master", "127.0.0.1:7780", "`HOST:PORT` that the crawl was given as --listen-http")
+	cmd.PersistentFlags().StringVar(&c.address, "master", defaultMaster, "`HOST:PORT` that the crawl was given as --listen-http")
 	cmd.PersistentFlags().StringVar(&c.tokenFile, "token-file", "", "`FILE` with the token, if the crawl was given one")
 }
 

@@ -88,6 +88,7 @@ func (c *crawlFlags) start(cmd *cobra.Command, seeds []master.Seed) error {
 	defer config.KeepLog(log, o.Dir, "henro").Close()
 	e := &embedded{o: o, work: c.work, seeds: seeds, log: log, progress: newProgress(cmd.ErrOrStderr(), c.run.Progress)}
 	status, err := e.crawl(cmd.Context(), func(ctx context.Context, node *master.Node) error {
+		defer door.Note(o.Dir)()
 		return door.Lead(ctx, node, nil)
 	})
 	if err != nil {

@@ -1,45 +1,30 @@
 package main
 
 import (
-	"bufio"
-	"encoding/csv"
 	"errors"
 	"fmt"
 	"io"
-	"os"
-	"path/filepath"
-	"strconv"
 	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
-	"henro/actors"
-	"henro/actors/stoplist"
 	"henro/cmd/config"
-	"henro/messages"
-	"henro/messages/outlink"
-	"henro/store"
-	"henro/store/fingerprint"
+	"henro/store/export"
+	"henro/store/tables"
 )
 
-// tables are what can be exported, with the thesis' four tables among them: parsed URLs (pages), collected links, the stop list;
-// its input URLs are the pages of depth 0.
-var tables = []string{"pages", "links", "hosts", "stoplist"}
-
 func newExportCommand() *cobra.Command {
-	var what, to, dir string
+	var r reading
+	var what, to string
 	cmd := &cobra.Command{
 		Use:   "export [flags] FILE",
-		Short: "Write pages, links, hosts or the stop list of a crawl to a file",
-		Long: `Write a table of a crawl that is not running to a file; - is standard output.
-
-pages     number, url, status, reason, depth, visits, last_visit, next_visit, interval_seconds, change_seconds, digest, place
-links     number (of the page), from, to, kind, nofollow, anchor
-hosts     host, known, visited, waiting, load_per_second, next_allowed
-stoplist  prefix, reason, evidence, at, until, rounds: folders that are left alone, and the broken pages themselves`,
-		Example: `  henro export --what links --to csv --dir crawl links.csv
-  henro export --what pages --to tsv --dir crawl - | head`,
+		Short: "Write pages, links, hosts, captures or the stop list of a crawl to a file",
+		Long:  exportHelp(),
+		Example: `  henro export --dir crawl crawl.sqlite                         # all tables, with indexes and views
+  henro export --dir crawl --what links links.parquet
+  henro export --dir crawl --what pages --to tsv - | head
+  henro export --dir crawl graph.graph-txt && henro simulate frontier --graph graph.graph-txt`,
 		Args: func(_ *cobra.Command, arguments []string) error {
 			if len(arguments) != 1 {
 				return config.Usage("export to one file: henro export --what links --to csv --dir crawl links.csv (or -)")
@@ -47,204 +32,105 @@ stoplist  prefix, reason, evidence, at, until, rounds: folders that are left alo
 			return nil
 		},
 		RunE: func(cmd *cobra.Command, arguments []string) error {
-			return export(cmd.OutOrStdout(), what, to, dir, arguments[0])
+			o, err := orderOf(what, to, arguments[0])
+			if err != nil {
+				return err
+			}
+			o.Stdout = cmd.OutOrStdout()
+			return runExport(cmd, &r, o)
 		},
 	}
-	cmd.Flags().StringVar(&what, "what", "pages", "pages, links, hosts or stoplist")
-	cmd.Flags().StringVar(&to, "to", "csv", "csv or tsv")
-	cmd.Flags().StringVar(&dir, "dir", "crawl", "directory of the crawl")
+	cmd.Flags().StringVar(&r.dir, "dir", "crawl", "directory of the crawl")
+	cmd.Flags().StringVar(&what, "what", "", "pages, links, hosts, captures, stoplist; several with commas, or all (default: pages; all for sqlite, links for a graph)")
+	cmd.Flags().StringVar(&to, "to", "", "csv, tsv, jsonl, parquet, sqlite, law or graphml (default: what the name of FILE says, or csv)")
+	r.register(cmd)
 	return cmd
 }
 
-// export writes a table; a file is there whole or not at all.
-func export(stdout io.Writer, what, to, dir, path string) (err error) {
-	write, ok := map[string]func(*store.State, rowWriter) error{
-		"pages": exportPages, "links": exportLinks, "hosts": exportHosts, "stoplist": exportStopList,
-	}[what]
-	if !ok {
-		return config.Usage("--what %q: want one of %v", what, tables)
-	}
-	if to != "csv" && to != "tsv" {
-		return config.Usage("--to %q: want csv or tsv", to)
-	}
-	o := store.DefaultOptions()
-	o.Partitions, o.ReadOnly = 0, true
-	state, err := store.OpenState(filepath.Join(dir, "state"), o)
-	if errors.Is(err, store.ErrNotFound) {
-		return config.Usage("--dir %s holds no crawl", dir)
-	} else if errors.Is(err, store.ErrInUse) {
-		return config.Usage("--dir %s: %v", dir, err)
-	} else if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, state.Close()) }()
+func exportHelp() string {
+	var b strings.Builder
+	b.WriteString(`Write tables of a crawl to a file; - is standard output. The crawl may be running: then its state of now is exported.
+The file appears under its name once it is whole.
 
-	out := stdout
-	if path != "-" {
-		f, err := os.Create(path + ".part")
-		if err != nil {
-			return config.Usage("%v", err)
+`)
+	for _, t := range tables.Tables() {
+		var names []string
+		for _, c := range t.Columns {
+			names = append(names, c.Name)
 		}
-		defer os.Remove(f.Name()) // nothing to remove once it is renamed
-		defer f.Close()
-		out = f
+		fmt.Fprintf(&b, "%-9s %s\n", t.Name, strings.Join(names, ", "))
 	}
-	buffered := bufio.NewWriterSize(out, 1<<20)
-	rows := rowWriter(tsvWriter{buffered})
-	comma := csv.NewWriter(buffered)
-	if to == "csv" {
-		rows = comma
+	b.WriteString(`
+csv, tsv, jsonl and parquet hold one table, sqlite several, with indexes and views. law (WebGraph's ASCII form) and graphml hold the links
+that a crawl may follow: law writes NAME.graph-txt, NAME.urls (the URL of each node) and NAME.hosts; graphml is for small crawls.`)
+	return b.String()
+}
+
+// orderOf reads the flags.
+func orderOf(what, to, path string) (export.Order, error) {
+	o := export.Order{Format: to, Path: path}
+	if o.Format == "" {
+		if o.Format = export.FormatOf(path); o.Format == "" {
+			o.Format = "csv"
+		}
 	}
-	if err := write(state, rows); err != nil {
+	var all []string
+	for _, t := range tables.Tables() {
+		all = append(all, t.Name)
+	}
+	switch {
+	case what == "all" || what == "" && o.Format == "sqlite":
+		o.Tables = all
+	case what == "" && (o.Format == "law" || o.Format == "graphml"):
+		o.Tables = []string{"links"}
+	case what == "":
+		o.Tables = []string{"pages"}
+	default:
+		o.Tables = strings.Split(what, ",")
+	}
+	for _, name := range o.Tables {
+		if tables.Named(name) == nil {
+			return o, config.Usage("--what %q: want one of %s", name, strings.Join(all, ", "))
+		}
+	}
+	return o, nil
+}
+
+func runExport(cmd *cobra.Command, r *reading, o export.Order) (err error) {
+	source, done, err := r.source(cmd.Context(), cmd.ErrOrStderr())
+	if err != nil {
 		return err
 	}
-	comma.Flush()
-	if err := errors.Join(comma.Error(), buffered.Flush()); err != nil {
-		return fmt.Errorf("write %s: %w", path, err)
+	defer func() { err = errors.Join(err, done()) }()
+	bar, start, rows := newBar(cmd.ErrOrStderr()), time.Now(), map[string]int64{}
+	began := map[string]time.Time{}
+	o.Progress = func(table string, n int64) {
+		if began[table].IsZero() {
+			began[table] = time.Now()
+		}
+		rows[table] = n
+		bar.count(table, n, began[table])
 	}
-	if path == "-" {
-		return nil
+	err = export.Run(cmd.Context(), source, o)
+	bar.end()
+	if errors.Is(err, export.ErrFormat) {
+		return config.Usage("%v", err)
 	}
-	if err := os.Rename(path+".part", path); err != nil {
-		return fmt.Errorf("write %s: %w", path, err)
+	if err != nil {
+		return err
 	}
+	sayExported(cmd.ErrOrStderr(), bar, o, rows, time.Since(start))
 	return nil
 }
 
-// rowWriter takes a table row by row.
-type rowWriter interface{ Write(row []string) error }
-
-// tsvWriter writes rows as text/tab-separated-values has them: no quoting, so tabs and line ends in a value become blanks.
-type tsvWriter struct{ out *bufio.Writer }
-
-var tsvBlanks = strings.NewReplacer("\t", " ", "\n", " ", "\r", " ")
-
-func (t tsvWriter) Write(row []string) error {
-	for i, value := range row {
-		if i > 0 {
-			t.out.WriteByte('\t')
-		}
-		if strings.ContainsAny(value, "\t\n\r") {
-			value = tsvBlanks.Replace(value)
-		}
-		t.out.WriteString(value)
+// sayExported says what is there now, to people at a terminal.
+func sayExported(w io.Writer, bar *bar, o export.Order, rows map[string]int64, took time.Duration) {
+	if !bar.live || o.Path == "-" {
+		return
 	}
-	return t.out.WriteByte('\n') // an error stays with the writer
-}
-
-func exportPages(state *store.State, w rowWriter) error {
-	if err := w.Write([]string{"number", "url", "status", "reason", "depth", "visits", "last_visit", "next_visit", "interval_seconds", "change_seconds", "digest", "place"}); err != nil {
-		return err
+	var words []string
+	for _, name := range o.Tables {
+		words = append(words, fmt.Sprintf("%d %s", rows[name], name))
 	}
-	return eachPartition(state, func(p *store.Partition) error {
-		return p.EachPage(func(page store.Page, place store.Place) error {
-			reason, digest := "", ""
-			if page.Reason != 0 {
-				reason = messages.Reason(page.Reason).String()
-			}
-			if page.Digest != [20]byte{} {
-				digest = fmt.Sprintf("%x", page.Digest)
-			}
-			return w.Write([]string{
-				number(page.Number), page.URL, strconv.Itoa(int(page.Status)), reason, strconv.Itoa(int(page.Depth)),
-				decimal(page.Timing.Visits), moment(page.LastVisit), moment(page.Next), decimal(page.Timing.Interval), decimal(page.Timing.Mean), digest, place.String(),
-			})
-		})
-	})
-}
-
-// exportLinks joins the links with the numbers of their pages. The pages of one partition are in memory meanwhile.
-func exportLinks(state *store.State, w rowWriter) error {
-	if err := w.Write([]string{"number", "from", "to", "kind", "nofollow", "anchor"}); err != nil {
-		return err
-	}
-	type key struct {
-		host store.HostID
-		fp   uint64
-	}
-	type source struct{ number, url string }
-	return eachPartition(state, func(p *store.Partition) error {
-		pages := map[key]source{}
-		err := p.EachPage(func(page store.Page, _ store.Place) error {
-			if !page.LastVisit.IsZero() {
-				pages[key{store.IDOf(store.HostOf(page.URL)), fingerprint.URL(page.URL) &^ 0xff}] = source{number(page.Number), page.URL}
-			}
-			return nil
-		})
-		if err != nil {
-			return err
-		}
-		return p.EachLinks(func(host store.HostID, fp uint64, links []outlink.Outlink) error {
-			from, ok := pages[key{host, fp &^ 0xff}]
-			if !ok {
-				return nil
-			}
-			for i := range links {
-				l := &links[i]
-				if err := w.Write([]string{from.number, from.url, l.URL, l.Kind.String(), strconv.FormatBool(l.Flags&outlink.NoFollow != 0), l.Anchor}); err != nil {
-					return err
-				}
-			}
-			return nil
-		})
-	})
-}
-
-func exportHosts(state *store.State, w rowWriter) error {
-	if err := w.Write([]string{"host", "known", "visited", "waiting", "load_per_second", "next_allowed"}); err != nil {
-		return err
-	}
-	return eachPartition(state, func(p *store.Partition) error {
-		return p.EachHost(func(h store.HostRecord) error {
-			return w.Write([]string{h.Name, number(h.Known), number(h.Visited), number(h.Waiting), strconv.FormatFloat(h.Load, 'g', -1, 64), moment(h.NextAllowed)})
-		})
-	})
-}
-
-// exportStopList writes the thesis' stop list: the folders, and every URL that was found broken. Such a URL is on the list by its
-// record, and not twice on disk.
-func exportStopList(state *store.State, w rowWriter) error {
-	if err := w.Write([]string{"prefix", "reason", "evidence", "at", "until", "rounds"}); err != nil {
-		return err
-	}
-	return eachPartition(state, func(p *store.Partition) error {
-		err := p.EachStop(func(e store.StopEntry) error {
-			return w.Write([]string{e.Prefix, e.Reason, e.Evidence, moment(e.At), moment(e.Until), strconv.Itoa(e.Rounds)})
-		})
-		if err != nil {
-			return err
-		}
-		return p.EachPage(func(page store.Page, _ store.Place) error {
-			reason := messages.Reason(page.Reason)
-			outcome := actors.StopOutcome(uint32(page.Status), reason)
-			if page.LastVisit.IsZero() || outcome == stoplist.Silent || outcome == stoplist.Good {
-				return nil
-			}
-			evidence := fmt.Sprintf("HTTP %d", page.Status)
-			if reason != messages.Reason_NONE {
-				evidence = reason.String()
-			}
-			return w.Write([]string{page.URL, outcome.String(), evidence, moment(page.LastVisit), "", ""})
-		})
-	})
-}
-
-func eachPartition(state *store.State, fn func(*store.Partition) error) error {
-	for _, p := range state.Partitions {
-		if err := fn(p); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-func number(n uint64) string { return strconv.FormatUint(n, 10) }
-
-func decimal(f float32) string { return strconv.FormatFloat(float64(f), 'g', 6, 32) }
-
-func moment(t time.Time) string {
-	if t.IsZero() {
-		return ""
-	}
-	return t.UTC().Format(time.RFC3339)
+	fmt.Fprintf(w, "%s: %s in %v\n", o.Path, strings.Join(words, ", "), took.Round(10*time.Millisecond))
 }

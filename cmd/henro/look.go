@@ -37,6 +37,9 @@ func (l *look) open() (state *store.State, running bool, err error) {
 	o.ReadOnly = true
 	state, err = store.OpenState(filepath.Join(l.dir, "state"), o)
 	if errors.Is(err, store.ErrInUse) {
+		if noted := config.NotedAddress(l.dir); noted != "" && l.address == defaultMaster {
+			l.address = noted
+		}
 		return nil, true, nil
 	}
 	if err != nil {
@@ -231,4 +234,11 @@ func (l *look) backup(cmd *cobra.Command, w io.Writer) (int64, error) {
 	}
 	n, err := state.Backup(w)
 	return n, errors.Join(err, state.Close())
+}
+
+func moment(t time.Time) string {
+	if t.IsZero() {
+		return ""
+	}
+	return t.UTC().Format(time.RFC3339)
 }

@@ -140,6 +140,14 @@ func (b *bar) show(what string, done, all uint64) {
 	}
 }
 
+// count shows how far something has come of which nobody knows the end.
+func (b *bar) count(what string, done int64, since time.Time) {
+	if now := time.Now(); b.live && now.Sub(b.at) > 100*time.Millisecond {
+		fmt.Fprintf(b.out, "\r\x1b[K%s: %d, %.0f/s", what, done, float64(done)/max(now.Sub(since).Seconds(), 0.001))
+		b.at = now
+	}
+}
+
 func (b *bar) end() {
 	if b.live {
 		fmt.Fprint(b.out, "\r\x1b[K")

@@ -57,7 +57,7 @@ func TestBadInputIsOneLineThatSaysWhatToDoAndTouchesNothing(t *testing.T) {
 		{"a size that is none", append(private, "--bytes", "many", "http://a.test/"), "10GB"},
 		{"an address that is not loopback for HTTP", []string{"crawl", "--allow-private", "--listen-http", "0.0.0.0:7780", "http://a.test/"}, "only loopback"},
 		{"an export without a crawl", []string{"export", "--dir", "nowhere", "-"}, "holds no crawl"},
-		{"an export of nothing known", []string{"export", "--what", "words", "-"}, "pages links hosts stoplist"},
+		{"an export of nothing known", []string{"export", "--what", "words", "-"}, "pages, links, hosts, captures, stoplist"},
 	} {
 		t.Run(c.sentence, func(t *testing.T) {
 			_, err := command(t, c.arguments...)

@@ -102,8 +102,8 @@ func seedsOf(dir string) (map[string]bool, string, error) {
 	}
 	defer state.Close()
 	seeds, first, number := map[string]bool{}, "", uint64(0)
-	err = eachPartition(state, func(p *store.Partition) error {
-		return p.EachPage(func(page store.Page, _ store.Place) error {
+	for _, p := range state.Partitions {
+		if err := p.EachPage(func(page store.Page, _ store.Place) error {
 			if page.Depth == 0 {
 				seeds[page.URL] = true
 				if first == "" || page.Number < number {
@@ -111,10 +111,9 @@ func seedsOf(dir string) (map[string]bool, string, error) {
 				}
 			}
 			return nil
-		})
-	})
-	if err != nil {
-		return nil, "", fmt.Errorf("look for the seeds: %w", err)
+		}); err != nil {
+			return nil, "", fmt.Errorf("look for the seeds: %w", err)
+		}
 	}
 	return seeds, first, nil
 }

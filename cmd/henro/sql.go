@@ -1,0 +1,293 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+	"golang.org/x/term"
+
+	"henro/cmd/config"
+	"henro/store/query"
+	"henro/store/tables"
+)
+
+func newSQLCommand() *cobra.Command {
+	var r reading
+	var format string
+	cmd := &cobra.Command{
+		Use:   "sql DIR [QUESTION]",
+		Short: "Ask a crawl in SQL, running or not, without an export before",
+		Long: `Ask the tables of a crawl in the SQL of SQLite; without a question, a shell. Nothing can be written.
+
+Tables: pages, links, hosts, captures, stoplist; their columns: henro sql DIR .schema
+Views:  edges (links with names that need no quotes: source, target, source_host, target_host …), and the four tables of Toyoda's
+        link collector: input_urls, stop_list, parsed_urls, collected_links
+
+A question that names one host or one URL (host = '…', url = '…', "from" = '…') is answered without reading all. A join that would read a
+table again and again is answered from a copy with indexes, which is made first in a temporary file.`,
+		Example: `  henro sql crawl "SELECT status, count(*) FROM pages GROUP BY status"
+  henro sql crawl "SELECT target, count(*) AS n FROM edges GROUP BY target ORDER BY n DESC LIMIT 20" --format csv
+  henro sql crawl        # a shell: .help says more`,
+		Args: func(_ *cobra.Command, arguments []string) error {
+			if len(arguments) < 1 || len(arguments) > 2 {
+				return config.Usage(`which crawl, and which question? henro sql crawl "SELECT count(*) FROM pages"`)
+			}
+			return nil
+		},
+		RunE: func(cmd *cobra.Command, arguments []string) (err error) {
+			if answerFormats[format] == nil {
+				return config.Usage("--format %q: want table, csv, tsv, json or jsonl", format)
+			}
+			r.dir = arguments[0]
+			source, done, err := r.source(cmd.Context(), cmd.ErrOrStderr())
+			if err != nil {
+				return err
+			}
+			defer func() { err = errors.Join(err, done()) }()
+			session, err := query.Open(cmd.Context(), source)
+			if err != nil {
+				return err
+			}
+			defer func() { err = errors.Join(err, session.Close()) }()
+			shell := &sqlShell{session: session, out: cmd.OutOrStdout(), said: cmd.ErrOrStderr(), format: format}
+			session.Told = func(table string) {
+				fmt.Fprintf(shell.said, "%s would be read again and again: copying it to a temporary file first, with indexes\n", table)
+			}
+			if len(arguments) == 2 {
+				return shell.do(cmd.Context(), arguments[1])
+			}
+			return shell.run(cmd.Context(), cmd.InOrStdin())
+		},
+	}
+	cmd.Flags().StringVar(&format, "format", "table", "of answers: table, csv, tsv, json or jsonl")
+	r.register(cmd)
+	return cmd
+}
+
+// sqlShell asks and prints.
+type sqlShell struct {
+	session *query.Session
+	out     io.Writer // answers
+	said    io.Writer // everything else
+	format  string
+	timing  bool
+}
+
+const sqlHelp = `A question ends with a semicolon and may take several lines. The arrow keys bring back earlier lines; Ctrl-C stops a long answer.
+.tables         the tables and views
+.schema [NAME]  their columns
+.format NAME    table, csv, tsv, json or jsonl
+.quit           leave (or Ctrl-D)
+`
+
+// run asks what is typed, or what a file holds.
+func (s *sqlShell) run(ctx context.Context, in io.Reader) error {
+	f, ok := in.(*os.File)
+	if !ok || !term.IsTerminal(int(f.Fd())) {
+		text, err := io.ReadAll(in)
+		if err != nil {
+			return err
+		}
+		return s.do(ctx, string(text))
+	}
+	s.timing = true
+	fmt.Fprintln(s.said, "SQL of SQLite on the tables of the crawl; .help says more.")
+	terminal := term.NewTerminal(f, "")
+	pending := ""
+	for {
+		prompt := "henro> "
+		if pending != "" {
+			prompt = "  ...> "
+		}
+		line, err := readLine(f, terminal, prompt)
+		if err == io.EOF {
+			fmt.Fprintln(s.said)
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		if pending == "" && strings.HasPrefix(strings.TrimSpace(line), ".") {
+			pending = ""
+			if err := s.command(line); err == io.EOF {
+				return nil
+			} else if err != nil {
+				fmt.Fprintln(s.said, err)
+			}
+			continue
+		}
+		var whole []string
+		whole, pending = statements(pending + line + "\n")
+		for _, question := range whole {
+			if err := s.interruptible(ctx, question); err != nil {
+				fmt.Fprintln(s.said, err)
+			}
+		}
+	}
+}
+
+// readLine reads a line with editing and history. Only meanwhile the terminal is raw, so that Ctrl-C stops an answer.
+func readLine(f *os.File, terminal *term.Terminal, prompt string) (string, error) {
+	before, err := term.MakeRaw(int(f.Fd()))
+	if err != nil {
+		return "", err
+	}
+	defer term.Restore(int(f.Fd()), before)
+	if width, height, err := term.GetSize(int(f.Fd())); err == nil && width > 0 {
+		terminal.SetSize(width, height)
+	}
+	terminal.SetPrompt(prompt)
+	line, err := terminal.ReadLine()
+	if errors.Is(err, term.ErrPasteIndicator) {
+		err = nil
+	}
+	return line, err
+}
+
+// interruptible asks a question that Ctrl-C ends, and not the shell.
+func (s *sqlShell) interruptible(ctx context.Context, question string) error {
+	ctx, stop := signal.NotifyContext(context.WithoutCancel(ctx), os.Interrupt)
+	defer stop()
+	return s.ask(ctx, question)
+}
+
+// do asks all questions of a text; a line that begins with a point is a command.
+func (s *sqlShell) do(ctx context.Context, text string) error {
+	if strings.HasPrefix(strings.TrimSpace(text), ".") {
+		if err := s.command(text); err != nil && err != io.EOF {
+			return config.Usage("%v", err)
+		}
+		return nil
+	}
+	whole, rest := statements(text)
+	if strings.TrimSpace(rest) != "" {
+		whole = append(whole, rest)
+	}
+	for _, question := range whole {
+		if err := s.ask(ctx, question); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (s *sqlShell) command(line string) error {
+	words := strings.Fields(line)
+	name := ""
+	if len(words) > 1 {
+		name = words[1]
+	}
+	switch words[0] {
+	case ".quit", ".exit":
+		return io.EOF
+	case ".help":
+		fmt.Fprint(s.said, sqlHelp)
+	case ".format":
+		if answerFormats[name] == nil {
+			return errors.New(".format table, csv, tsv, json or jsonl")
+		}
+		s.format = name
+	case ".tables":
+		for _, t := range tables.Tables() {
+			fmt.Fprintf(s.out, "%-16s %s\n", t.Name, t.Doc)
+		}
+		for _, v := range query.Views {
+			fmt.Fprintf(s.out, "%-16s %s\n", v.Name, v.SQL)
+		}
+	case ".schema":
+		found := name == ""
+		for _, t := range tables.Tables() {
+			if name != "" && name != t.Name {
+				continue
+			}
+			found = true
+			fmt.Fprintf(s.out, "%s: %s\n", t.Name, t.Doc)
+			for _, c := range t.Columns {
+				fmt.Fprintf(s.out, "  %-17s %-8s %s\n", c.Name, query.TypeOf(c.Kind), c.Doc)
+			}
+		}
+		for _, v := range query.Views {
+			if name == "" || name == v.Name {
+				found = true
+				fmt.Fprintf(s.out, "%s: %s\n", v.Name, v.SQL)
+			}
+		}
+		if !found {
+			return fmt.Errorf("no table %s: .tables lists them", name)
+		}
+	default:
+		return fmt.Errorf("no command %s: .help lists them", words[0])
+	}
+	return nil
+}
+
+// ask asks one question and prints the answer.
+func (s *sqlShell) ask(ctx context.Context, question string) error {
+	start := time.Now()
+	answer, err := s.session.Ask(ctx, question)
+	if err != nil {
+		return sqlError(ctx, err)
+	}
+	defer answer.Close()
+	rows, err := printAnswer(s.out, s.format, answer.Columns, answer.Next)
+	if err != nil {
+		return sqlError(ctx, err)
+	}
+	if s.timing {
+		fmt.Fprintf(s.said, "%d rows in %v\n", rows, time.Since(start).Round(time.Millisecond))
+	}
+	return nil
+}
+
+func sqlError(ctx context.Context, err error) error {
+	if ctx.Err() != nil {
+		return errors.New("stopped")
+	}
+	hint := ""
+	if text := err.Error(); strings.Contains(text, `near "from"`) || strings.Contains(text, `near "to"`) {
+		hint = ` ("from" and "to" are words of SQL: write them with double quotes, or ask edges for source and target)`
+	}
+	return fmt.Errorf("SQL: %w%s", err, hint)
+}
+
+// statements divides a text at the semicolons outside of quotes and comments; rest is what is not ended.
+func statements(text string) (whole []string, rest string) {
+	from := 0
+	for i := 0; i < len(text); i++ {
+		switch c := text[i]; {
+		case c == '\'' || c == '"' || c == '`':
+			i = behind(text, i+1, string(c))
+		case strings.HasPrefix(text[i:], "--"):
+			i = behind(text, i+2, "\n")
+		case strings.HasPrefix(text[i:], "/*"):
+			i = behind(text, i+2, "*/")
+		case c == ';':
+			if strings.TrimSpace(text[from:i]) != "" {
+				whole = append(whole, text[from:i])
+			}
+			from = i + 1
+		}
+	}
+	if strings.TrimSpace(text[from:]) == "" {
+		return whole, ""
+	}
+	return whole, text[from:]
+}
+
+// behind returns the last byte of the next end, or that of the text.
+func behind(text string, from int, end string) int {
+	if from >= len(text) {
+		return len(text)
+	}
+	if at := strings.Index(text[from:], end); at >= 0 {
+		return from + at + len(end) - 1
+	}
+	return len(text)
+}
