@@ -9,7 +9,6 @@ import (
 	"net"
 	"os"
 	"path/filepath"
-	"runtime"
 	"strings"
 	"time"
 
@@ -146,18 +145,15 @@ func (d *doctor) key() bool {
 		return true
 	}
 	keys, err := cluster.ReadKeys(d.peers.Key)
-	if err != nil {
+	switch {
+	case errors.Is(err, cluster.ErrKeyOpen):
+		d.say("key", broken, "chmod 600 "+d.peers.Key, "%v", err)
+	case err != nil:
 		d.say("key", broken, "copy the file again from a node that works", "%v", err)
-		return false
+	default:
+		d.say("key", healthy, "", "%s, the same as on every other node", strings.Join(keys.IDs(), ", "))
 	}
-	ids := strings.Join(keys.IDs(), ", ")
-	info, err := os.Stat(d.peers.Key)
-	if err == nil && runtime.GOOS != "windows" && info.Mode().Perm()&0o077 != 0 {
-		d.say("key", doubted, "chmod 600 "+d.peers.Key, "%s; others on this machine may read it (mode %04o)", ids, info.Mode().Perm())
-		return true
-	}
-	d.say("key", healthy, "", "%s, the same as on every other node", ids)
-	return true
+	return err == nil
 }
 
 // directory writes as the archive will, and looks at the room there is.
