@@ -13,6 +13,7 @@ import (
 // aboutKeys are the fields by which a message can be followed from actor to actor and from node to node.
 var aboutKeys = map[string]string{
 	"Lease": "lease", "Batch": "batch", "Serial": "serial", "Host": "host", "URL": "url", "Url": "url", "Slave": "slave", "Partition": "partition",
+	"Leases": "lease",
 }
 
 // aboutLength bounds what an event says of its message, and aboutValues what is looked at in one message.
@@ -28,8 +29,19 @@ func About(message any, each func(key, value string) bool) {
 	about(reflect.ValueOf(message), aboutDepth, &left, each)
 }
 
-// aboutDepth is how deep messages lie in messages: Report, Fact, PageVisited.
-const aboutDepth = 3
+// aboutDepth is how deep messages lie in messages: ToHost, HostFacts, Fact, PageVisited.
+const aboutDepth = 4
+
+// Telling is a message that says itself what it is about: one whose fields are nobody else's business.
+type Telling interface {
+	// Tell calls each until it returns false, which is what Tell returns then.
+	Tell(each func(key, value string) bool) bool
+}
+
+// aboutLink is what the URLs in a page's outlinks are, and in the candidates made of them: a page is not about what it links to.
+const aboutLink = "link"
+
+func holdsLinks(field string) bool { return field == "Links" || field == "Candidates" }
 
 // plan is what About looks at in a struct type, found out once.
 type plan struct {
@@ -74,11 +86,11 @@ func speaks(t reflect.Type, depth int) bool {
 	if t.Kind() == reflect.Slice {
 		t = t.Elem()
 	}
+	if t.Kind() == reflect.Interface || t.Implements(telling) {
+		return true
+	}
 	if t.Kind() == reflect.Pointer {
 		t = t.Elem()
-	}
-	if t.Kind() == reflect.Interface {
-		return true
 	}
 	if t.Kind() != reflect.Struct {
 		return false
@@ -87,10 +99,15 @@ func speaks(t reflect.Type, depth int) bool {
 	return len(p.keys)+len(p.nested) > 0
 }
 
+var telling = reflect.TypeFor[Telling]()
+
 var stringer = reflect.TypeFor[fmt.Stringer]()
 
 // canSay reports whether a field of the type is a word itself.
 func canSay(t reflect.Type) bool {
+	if t.Kind() == reflect.Slice {
+		t = t.Elem()
+	}
 	switch t.Kind() {
 	case reflect.String, reflect.Int, reflect.Int8, reflect.Int16, reflect.Int32, reflect.Int64,
 		reflect.Uint, reflect.Uint8, reflect.Uint16, reflect.Uint32, reflect.Uint64:
@@ -107,6 +124,11 @@ func about(v reflect.Value, depth int, left *int, each func(key, value string) b
 		if v.IsNil() {
 			return true
 		}
+		if v.CanInterface() {
+			if told, ok := v.Interface().(Telling); ok {
+				return told.Tell(each)
+			}
+		}
 		v = v.Elem()
 	}
 	if v.Kind() != reflect.Struct || depth == 0 {
@@ -117,12 +139,30 @@ func about(v reflect.Value, depth int, left *int, each func(key, value string) b
 		if *left--; *left < 0 {
 			return false
 		}
-		if word := aboutWord(v.Field(k.index)); word != "" && !each(k.key, word) {
-			return false
+		field := v.Field(k.index)
+		if field.Kind() != reflect.Slice {
+			if word := aboutWord(field); word != "" && !each(k.key, word) {
+				return false
+			}
+			continue
+		}
+		for j := range field.Len() {
+			if *left--; *left < 0 || !each(k.key, aboutWord(field.Index(j))) {
+				return false
+			}
 		}
 	}
 	for _, i := range p.nested {
-		f := v.Field(i)
+		f, each := v.Field(i), each
+		if holdsLinks(v.Type().Field(i).Name) {
+			of := each
+			each = func(key, value string) bool {
+				if key == "url" {
+					key = aboutLink
+				}
+				return of(key, value)
+			}
+		}
 		if f.Kind() != reflect.Slice {
 			if !about(f, depth-1, left, each) {
 				return false
@@ -161,6 +201,9 @@ func (t *Tracer) about(message any) string {
 	var words []string
 	length := 0
 	t.o.About(message, func(key, value string) bool {
+		if key == aboutLink {
+			return true
+		}
 		word := key + "=" + value
 		if slices.Contains(words, word) {
 			return true

@@ -161,14 +161,14 @@ func (a *Archivist) Receive(ctx actor.Context) {
 		a.giveUp(ctx)
 	case actor.SystemMessage, actor.AutoReceiveMessage:
 	default:
-		a.log.WithFields(logrus.Fields{"message": messageName(m), "sender": pidName(ctx.Sender())}).Warn("unknown message")
+		Unhandled(ctx, a.log)
 	}
 }
 
 func (a *Archivist) start(ctx actor.Context) {
 	a.shelf = &shelf{o: a.o.Writer, log: a.log}
 	shelf := a.shelf
-	a.binder = ctx.Spawn(actor.PropsFromProducer(func() actor.Actor { return &binder{shelf: shelf} }))
+	a.binder = SpawnAs(ctx, actor.PropsFromProducer(func() actor.Actor { return &binder{shelf: shelf} }), "binder")
 }
 
 // gather takes a capture into the batch.

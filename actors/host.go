@@ -204,7 +204,7 @@ type (
 func (h *Host) Receive(ctx actor.Context) {
 	switch m := ctx.Message().(type) {
 	case *actor.Started:
-		h.revisit = ctx.Spawn(revisitProps(h.hostEnvironment))
+		h.revisit = SpawnAs(ctx, revisitProps(h.hostEnvironment), "revisit")
 		h.judge = newJudge(h.rules, &h.HostOptions, h.name)
 		ctx.Request(h.partition, &HostAsked{Host: h.name})
 	case *actor.Stopping, *actor.Restarting:
@@ -224,7 +224,7 @@ func (h *Host) Receive(ctx actor.Context) {
 		h.behavior.Receive(ctx)
 	case actor.SystemMessage, actor.AutoReceiveMessage:
 	default:
-		h.log.WithField("message", fmt.Sprintf("%T", m)).Warn("unknown message")
+		Unhandled(ctx, h.log)
 	}
 }
 

@@ -1,8 +1,6 @@
 package actors
 
 import (
-	"fmt"
-
 	"github.com/asynkron/protoactor-go/actor"
 	"github.com/sirupsen/logrus"
 
@@ -112,7 +110,7 @@ func (h *Hosts) Receive(ctx actor.Context) {
 	case *Written: // of relax
 	case actor.SystemMessage, actor.AutoReceiveMessage:
 	default:
-		h.log.WithField("message", fmt.Sprintf("%T", m)).Warn("unknown message")
+		Unhandled(ctx, h.log)
 	}
 }
 
@@ -140,10 +138,10 @@ func (h *Hosts) forward(ctx actor.Context, host string, message any, must bool) 
 
 func (h *Hosts) wake(ctx actor.Context, host string) *awakeHost {
 	a := &awakeHost{}
-	a.pid = ctx.Spawn(hostProps(&hostEnvironment{
+	a.pid = SpawnAs(ctx, hostProps(&hostEnvironment{
 		HostOptions: h.o, name: host, partition: h.partitions[h.partitionOf(host)], master: h.master, skips: h.skips,
 		rules: h.rules, log: h.log,
-	}))
+	}), "host/"+host)
 	h.awake[host] = a
 	return a
 }

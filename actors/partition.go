@@ -266,7 +266,7 @@ func (p *Partition) Receive(ctx actor.Context) {
 		p.reportQuiet(ctx, m)
 	case actor.SystemMessage, actor.AutoReceiveMessage:
 	default:
-		p.log.WithField("message", fmt.Sprintf("%T", m)).Warn("unknown message")
+		Unhandled(ctx, p.log)
 	}
 }
 
@@ -294,7 +294,7 @@ func (p *Partition) start(ctx actor.Context) {
 	}
 	ctx.Send(p.owner, &LeasesFound{Leases: leases})
 	disk := p.disk
-	p.finder = ctx.Spawn(actor.PropsFromFunc(func(ctx actor.Context) {
+	p.finder = SpawnAs(ctx, actor.PropsFromFunc(func(ctx actor.Context) {
 		if m, ok := ctx.Message().(*findPage); ok {
 			if _, visited, _, err := disk.Seen(m.url); err != nil || !visited {
 				return
@@ -303,13 +303,13 @@ func (p *Partition) start(ctx actor.Context) {
 				ctx.Respond(&pageFound{entry})
 			}
 		}
-	}))
-	p.committer = ctx.Spawn(actor.PropsFromFunc(func(ctx actor.Context) {
+	}), "finder")
+	p.committer = SpawnAs(ctx, actor.PropsFromFunc(func(ctx actor.Context) {
 		if m, ok := ctx.Message().(*commit); ok {
 			outcome, err := disk.Commit(m.batch)
 			ctx.Respond(&committed{outcome, err})
 		}
-	}))
+	}), "committer")
 }
 
 // write adds to the batch. URLs of other partitions go to the outbox in the transaction of the page that had them.

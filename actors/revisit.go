@@ -77,7 +77,7 @@ func (r *Revisit) Receive(ctx actor.Context) {
 		ctx.Respond(answer)
 	case actor.SystemMessage, actor.AutoReceiveMessage:
 	default:
-		r.log.WithField("message", fmt.Sprintf("%T", m)).Warn("unknown message")
+		Unhandled(ctx, r.log)
 	}
 }
 

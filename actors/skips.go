@@ -1,7 +1,6 @@
 package actors
 
 import (
-	"fmt"
 	"time"
 
 	"github.com/asynkron/protoactor-go/actor"
@@ -54,7 +53,7 @@ func (s *Skips) Receive(ctx actor.Context) {
 		s.report(s.file.Flush())
 	case actor.SystemMessage, actor.AutoReceiveMessage:
 	default:
-		s.log.WithField("message", fmt.Sprintf("%T", m)).Warn("unknown message")
+		Unhandled(ctx, s.log)
 	}
 }
 

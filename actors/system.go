@@ -24,6 +24,7 @@ type Counts struct {
 	DeadLetters atomic.Uint64 // messages to actors that are not there
 	Restarts    atomic.Uint64 // actors restarted after a failure
 	Stops       atomic.Uint64 // actors stopped after a failure
+	Unhandled   atomic.Uint64 // messages that their receivers did not know
 }
 
 // Dead letters in the log: three, and then a count after ten seconds.
@@ -61,6 +62,9 @@ func NewSystem(name string, entry *logrus.Entry, o SystemOptions) *actor.ActorSy
 		case *actor.DeadLetterEvent:
 			o.Counts.DeadLetters.Add(1)
 			o.Tracer.deadLetter(e)
+		case *unhandled:
+			o.Counts.Unhandled.Add(1)
+			o.Tracer.unhandled(e)
 		case *actor.SupervisorEvent:
 			switch e.Directive {
 			case actor.RestartDirective:

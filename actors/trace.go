@@ -38,7 +38,7 @@ type Tracer struct {
 	panics *rate.Limiter
 
 	mu     sync.Mutex
-	record *Filter // of the ring; nil: only what went wrong
+	record *sink // the ring, while it keeps more than what went wrong
 	follow []*Follower
 	ring   []TraceEvent // latest events, ring[at] is the next to be overwritten once it is full
 	at     int
@@ -46,6 +46,7 @@ type Tracer struct {
 	boxesMu sync.Mutex
 	boxes   box // head of the ring list of all boxes
 	count   int
+	kinds   map[string]*kindSum
 }
 
 // TracerOptions size a tracer; zero fields have defaults.
@@ -71,7 +72,7 @@ func NewTracer(o TracerOptions) *Tracer {
 	if o.About == nil {
 		o.About = About
 	}
-	t := &Tracer{o: o, panics: rate.NewLimiter(1, 5)}
+	t := &Tracer{o: o, panics: rate.NewLimiter(1, 5), kinds: map[string]*kindSum{}}
 	t.boxes.next, t.boxes.prev = &t.boxes, &t.boxes
 	return t
 }
@@ -91,6 +92,7 @@ const (
 	Restarted  = "restarted"   // an actor was restarted after a failure
 	Stopped    = "stopped"     // an actor is gone
 	DeadLetter = "dead letter" // a message was for nobody
+	Unknown    = "unhandled"   // an actor did not know the message
 )
 
 // TraceEvent is what happened in one mailbox.
@@ -116,6 +118,7 @@ type Filter struct {
 	Actor   string `json:"actor,omitempty"`   // name of the receiver
 	Message string `json:"message,omitempty"` // type of the message, without its package
 	About   string `json:"about,omitempty"`   // a value that the message is about, whole: a URL, a host, the number of a lease
+	URL     string `json:"url,omitempty"`     // the life of one URL: also what is said of its host and its leases
 	Every   int    `json:"every,omitempty"`   // one in so many messages, by chance; 0 and 1: all
 }
 
@@ -128,14 +131,35 @@ type watch struct {
 // sink is the ring or a follower.
 type sink struct {
 	filter   Filter
+	chain    *chain    // of the filter's URL; nil: it has none
 	follower *Follower // nil: the ring
+}
+
+func newSink(f Filter, follower *Follower) sink {
+	s := sink{filter: f, follower: follower}
+	if f.URL != "" {
+		s.chain = newChain(f.URL)
+	}
+	return s
+}
+
+// wants reports whether the message is about what is wanted.
+func (s *sink) wants(t *Tracer, message any) bool {
+	if s.filter.About != "" && !t.isAbout(message, s.filter.About) {
+		return false
+	}
+	return s.chain == nil || message != nil && s.chain.fits(func(each func(string, string) bool) { t.o.About(message, each) })
 }
 
 // Record keeps the events that fit in the ring; nil: only what goes wrong, from now on.
 func (t *Tracer) Record(f *Filter) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.record = f
+	t.record = nil
+	if f != nil {
+		s := newSink(*f, nil)
+		t.record = &s
+	}
 	t.look()
 }
 
@@ -152,7 +176,7 @@ func (t *Tracer) Recent() []TraceEvent {
 // Follower hears of events as they happen.
 type Follower struct {
 	tracer  *Tracer
-	filter  Filter
+	sink    sink
 	events  chan TraceEvent
 	dropped atomic.Uint64
 }
@@ -165,7 +189,8 @@ func (t *Tracer) Follow(f Filter, buffer int) (*Follower, error) {
 	if len(t.follow) >= t.o.Followers {
 		return nil, fmt.Errorf("follow trace: %d others follow already", len(t.follow))
 	}
-	w := &Follower{tracer: t, filter: f, events: make(chan TraceEvent, max(buffer, 1))}
+	w := &Follower{tracer: t, events: make(chan TraceEvent, max(buffer, 1))}
+	w.sink = newSink(f, w)
 	t.follow = append(t.follow, w)
 	t.look()
 	return w, nil
@@ -190,10 +215,10 @@ func (w *Follower) Close() {
 func (t *Tracer) look() {
 	w := &watch{}
 	if t.record != nil {
-		w.sinks = append(w.sinks, sink{filter: *t.record})
+		w.sinks = append(w.sinks, *t.record)
 	}
 	for _, f := range t.follow {
-		w.sinks = append(w.sinks, sink{filter: f.filter, follower: f})
+		w.sinks = append(w.sinks, f.sink)
 	}
 	if len(w.sinks) == 0 {
 		w = nil
@@ -244,6 +269,9 @@ type box struct {
 	mail    actor.Mailbox        // the mailbox itself
 	invoker actor.MessageInvoker // the actor's context
 	name    string
+	kind    string
+	sum     *kindSum      // of the kind; nil: not entered
+	turn    uint64        // which of its messages are timed
 	process actor.Process // what the registry has under the name while the actor lives
 
 	taken atomic.Uint64          // messages that the actor began with; written by it alone
@@ -286,13 +314,14 @@ type stamped struct {
 var unbounded = actor.Unbounded()
 
 // mailbox makes the mailbox of an actor that is being spawned.
-func (t *Tracer) mailbox() actor.Mailbox { return &box{tracer: t, mail: unbounded()} }
+func (t *Tracer) mailbox() actor.Mailbox { return &box{tracer: t, mail: unbounded(), turn: turn()} }
 
 // RegisterHandlers is called once, when the actor has its name and its place in the registry.
 func (b *box) RegisterHandlers(invoker actor.MessageInvoker, dispatcher actor.Dispatcher) {
 	b.invoker = invoker
 	if self, ok := invoker.(interface{ Self() *actor.PID }); ok {
 		b.name = self.Self().Id
+		b.kind = KindOf(b.name)
 		b.process, _ = b.tracer.system.ProcessRegistry.GetLocal(b.name)
 		b.tracer.enter(b)
 	}
@@ -337,15 +366,26 @@ func (b *box) UserMessageCount() int         { return b.mail.UserMessageCount() 
 
 // InvokeUserMessage is called by the mailbox with what the actor takes next.
 func (b *box) InvokeUserMessage(message any) {
-	b.taken.Store(b.taken.Load() + 1)
+	taken := b.taken.Load() + 1
+	b.taken.Store(taken)
+	timed := (taken+b.turn)%HandlingShare == 0 && b.sum != nil
 	if s, ok := message.(*stamped); ok {
-		b.invokeTraced(s)
+		took := b.invokeTraced(s)
+		if timed {
+			b.sum.handled(took)
+		}
 		return
 	}
+	if !timed {
+		b.invoker.InvokeUserMessage(message)
+		return
+	}
+	begin := time.Now()
 	b.invoker.InvokeUserMessage(message)
+	b.sum.handled(time.Since(begin))
 }
 
-func (b *box) invokeTraced(s *stamped) {
+func (b *box) invokeTraced(s *stamped) time.Duration {
 	begin := time.Now()
 	b.invoker.InvokeUserMessage(s.message)
 	end := time.Now()
@@ -359,6 +399,7 @@ func (b *box) invokeTraced(s *stamped) {
 	_, m, sender := actor.UnwrapEnvelope(s.message)
 	b.tracer.emit(s.watch, s.mask, m, TraceEvent{At: end, Kind: Handled, Actor: b.name, Sender: b.tracer.pidWord(sender),
 		Queue: s.queue, Dwell: dwell, Took: took})
+	return took
 }
 
 // InvokeSystemMessage is called by the mailbox with a message about the actor's life.
@@ -435,9 +476,19 @@ func (t *Tracer) deadLetter(e *actor.DeadLetterEvent) {
 	t.emit(w, mask, e.Message, TraceEvent{At: time.Now(), Kind: DeadLetter, Actor: t.pidWord(e.PID), Sender: t.pidWord(e.Sender), Dwell: -1})
 }
 
+// unhandled notes a message that its receiver did not know.
+func (t *Tracer) unhandled(u *unhandled) {
+	w := t.active.Load()
+	var mask uint64
+	if w != nil {
+		mask = w.toActor(u.actor.GetId())
+	}
+	t.emit(w, mask, u.message, TraceEvent{At: time.Now(), Kind: Unknown, Actor: t.pidWord(u.actor), Sender: t.pidWord(u.sender), Dwell: -1})
+}
+
 // emit hands the event to the sinks of the mask that want what it is about.
 func (t *Tracer) emit(w *watch, mask uint64, message any, e TraceEvent) {
-	always := e.Kind == Failed || e.Kind == DeadLetter || e.Kind == Restarted || e.Kind == Stopped && e.Queue > 0
+	always := e.Kind == Failed || e.Kind == DeadLetter || e.Kind == Unknown || e.Kind == Restarted || e.Kind == Stopped && e.Queue > 0
 	if mask == 0 && !always {
 		return
 	}
@@ -449,7 +500,7 @@ func (t *Tracer) emit(w *watch, mask uint64, message any, e TraceEvent) {
 	ringed := false
 	if w != nil {
 		for i, s := range w.sinks {
-			if mask&(1<<i) == 0 || s.filter.About != "" && !t.isAbout(message, s.filter.About) {
+			if mask&(1<<i) == 0 || !s.wants(t, message) {
 				continue
 			}
 			if s.follower == nil {
@@ -497,6 +548,10 @@ func (t *Tracer) enter(b *box) {
 	b.prev, b.next = t.boxes.prev, &t.boxes
 	b.prev.next, b.next.prev = b, b
 	t.count++
+	if b.sum = t.kinds[b.kind]; b.sum == nil {
+		b.sum = &kindSum{}
+		t.kinds[b.kind] = b.sum
+	}
 }
 
 // leave takes the box out of the list and reports whether it was in it.
@@ -508,6 +563,7 @@ func (t *Tracer) leave(b *box) bool {
 	}
 	b.prev.next, b.next.prev = b.next, b.prev
 	b.prev, b.next = nil, nil
+	b.sum.gone += b.taken.Load()
 	t.count--
 	return true
 }

@@ -8,6 +8,9 @@ import (
 	"io"
 	"net/http"
 
+	"github.com/asynkron/protoactor-go/actor"
+
+	"henro/actors"
 	"henro/actors/console"
 	"henro/messages/weburl"
 	"henro/store"
@@ -42,6 +45,27 @@ func (n *Node) Ready(ctx context.Context) error {
 		return errors.New(status.Stalled)
 	}
 	return nil
+}
+
+// Traces lets readers look into the mailboxes of this node and of the slaves, which answer through the cluster: so nobody needs to
+// reach them but the master.
+func (n *Node) Traces() *console.Traces {
+	return &console.Traces{System: n.system, Nodes: func(ctx context.Context, node string) ([]*actor.PID, error) {
+		status, err := Ask[*Status](ctx, n, &StatusAsked{})
+		if err != nil {
+			return nil, err
+		}
+		var pids []*actor.PID
+		if node == "" || node == n.o.Name {
+			pids = append(pids, actors.TracingAt(n.system.Address()))
+		}
+		for _, s := range status.Slaves {
+			if s.Address != "" && (node == "" || node == s.Name) {
+				pids = append(pids, actors.TracingAt(s.Address))
+			}
+		}
+		return pids, nil
+	}}
 }
 
 // command makes a route of a command that is answered by the status.

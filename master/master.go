@@ -254,7 +254,7 @@ func (m *Master) Receive(ctx actor.Context) {
 	case *actor.DeadLetterResponse: // a slave is gone: its leases end by themselves
 	case actor.SystemMessage, actor.AutoReceiveMessage:
 	default:
-		m.log.WithFields(logrus.Fields{"message": fmt.Sprintf("%T", msg), "sender": ctx.Sender()}).Warn("unknown message")
+		actors.Unhandled(ctx, m.log)
 	}
 }
 
@@ -266,13 +266,13 @@ func (m *Master) start(ctx actor.Context) {
 	if err != nil {
 		panic(err)
 	}
-	m.hosts = ctx.Spawn(actors.HostsProps(m.o.Hosts, ctx.Self(), m.log))
+	m.hosts = actors.SpawnAs(ctx, actors.HostsProps(m.o.Hosts, ctx.Self(), m.log), "hosts")
 	for i := range m.state.Partitions {
-		m.partitions = append(m.partitions, ctx.Spawn(actors.PartitionProps(m.o.Partition, order, m.state, i, m.hosts, ctx.Self(), m.log)))
+		m.partitions = append(m.partitions, actors.SpawnAs(ctx, actors.PartitionProps(m.o.Partition, order, m.state, i, m.hosts, ctx.Self(), m.log), fmt.Sprintf("partition/%d", i)))
 	}
 	actors.IntroducePartitions(ctx.Send, m.partitions)
 	ctx.Send(m.hosts, &actors.ScopeChanged{Rules: m.scope})
-	ctx.Send(m.hosts, &actors.Introduction{Partitions: m.partitions, PartitionOf: m.state.PartitionOf, Skips: ctx.Spawn(actors.SkipsProps(m.o.Dir, m.log))})
+	ctx.Send(m.hosts, &actors.Introduction{Partitions: m.partitions, PartitionOf: m.state.PartitionOf, Skips: actors.SpawnAs(ctx, actors.SkipsProps(m.o.Dir, m.log), "skips")})
 	m.again(ctx)
 }
 

@@ -1689,6 +1689,209 @@ func (x *Stored) GetSeqs() []uint64 {
 	return nil
 }
 
+// TraceAsked asks the tracer of a node for what happens in its mailboxes, and again every few seconds while it is wanted. Empty
+// fields ask for all.
+type TraceAsked struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Id            uint64                 `protobuf:"varint,1,opt,name=id,proto3" json:"id,omitempty"`      // of the question, made by who asks; one that is known is lengthened
+	Actor         string                 `protobuf:"bytes,2,opt,name=actor,proto3" json:"actor,omitempty"` // patterns, as actors.Filter has them
+	Message       string                 `protobuf:"bytes,3,opt,name=message,proto3" json:"message,omitempty"`
+	About         string                 `protobuf:"bytes,4,opt,name=about,proto3" json:"about,omitempty"`
+	Url           string                 `protobuf:"bytes,5,opt,name=url,proto3" json:"url,omitempty"`                   // the life of one URL, with what is said of its host and its leases
+	Every         uint32                 `protobuf:"varint,6,opt,name=every,proto3" json:"every,omitempty"`              // one message in so many
+	Recent        bool                   `protobuf:"varint,7,opt,name=recent,proto3" json:"recent,omitempty"`            // first what is remembered
+	Rows          uint32                 `protobuf:"varint,8,opt,name=rows,proto3" json:"rows,omitempty"`                // and so many of the longest mailboxes
+	ForNs         int64                  `protobuf:"varint,9,opt,name=for_ns,json=forNs,proto3" json:"for_ns,omitempty"` // how long to tell of what happens, unless asked again; 0: no more
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *TraceAsked) Reset() {
+	*x = TraceAsked{}
+	mi := &file_messages_wire_proto_msgTypes[15]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *TraceAsked) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*TraceAsked) ProtoMessage() {}
+
+func (x *TraceAsked) ProtoReflect() protoreflect.Message {
+	mi := &file_messages_wire_proto_msgTypes[15]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use TraceAsked.ProtoReflect.Descriptor instead.
+func (*TraceAsked) Descriptor() ([]byte, []int) {
+	return file_messages_wire_proto_rawDescGZIP(), []int{15}
+}
+
+func (x *TraceAsked) GetId() uint64 {
+	if x != nil {
+		return x.Id
+	}
+	return 0
+}
+
+func (x *TraceAsked) GetActor() string {
+	if x != nil {
+		return x.Actor
+	}
+	return ""
+}
+
+func (x *TraceAsked) GetMessage() string {
+	if x != nil {
+		return x.Message
+	}
+	return ""
+}
+
+func (x *TraceAsked) GetAbout() string {
+	if x != nil {
+		return x.About
+	}
+	return ""
+}
+
+func (x *TraceAsked) GetUrl() string {
+	if x != nil {
+		return x.Url
+	}
+	return ""
+}
+
+func (x *TraceAsked) GetEvery() uint32 {
+	if x != nil {
+		return x.Every
+	}
+	return 0
+}
+
+func (x *TraceAsked) GetRecent() bool {
+	if x != nil {
+		return x.Recent
+	}
+	return false
+}
+
+func (x *TraceAsked) GetRows() uint32 {
+	if x != nil {
+		return x.Rows
+	}
+	return 0
+}
+
+func (x *TraceAsked) GetForNs() int64 {
+	if x != nil {
+		return x.ForNs
+	}
+	return 0
+}
+
+// TraceReported answers TraceAsked, again and again while something happens.
+type TraceReported struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Id            uint64                 `protobuf:"varint,1,opt,name=id,proto3" json:"id,omitempty"`
+	Node          string                 `protobuf:"bytes,2,opt,name=node,proto3" json:"node,omitempty"`
+	Events        [][]byte               `protobuf:"bytes,3,rep,name=events,proto3" json:"events,omitempty"` // as JSON, since that is what they become; and so are
+	Rows          [][]byte               `protobuf:"bytes,4,rep,name=rows,proto3" json:"rows,omitempty"`
+	Dropped       uint64                 `protobuf:"varint,5,opt,name=dropped,proto3" json:"dropped,omitempty"` // events since the question that there was no room for
+	Last          bool                   `protobuf:"varint,6,opt,name=last,proto3" json:"last,omitempty"`       // no more will come
+	Err           string                 `protobuf:"bytes,7,opt,name=err,proto3" json:"err,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *TraceReported) Reset() {
+	*x = TraceReported{}
+	mi := &file_messages_wire_proto_msgTypes[16]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *TraceReported) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*TraceReported) ProtoMessage() {}
+
+func (x *TraceReported) ProtoReflect() protoreflect.Message {
+	mi := &file_messages_wire_proto_msgTypes[16]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use TraceReported.ProtoReflect.Descriptor instead.
+func (*TraceReported) Descriptor() ([]byte, []int) {
+	return file_messages_wire_proto_rawDescGZIP(), []int{16}
+}
+
+func (x *TraceReported) GetId() uint64 {
+	if x != nil {
+		return x.Id
+	}
+	return 0
+}
+
+func (x *TraceReported) GetNode() string {
+	if x != nil {
+		return x.Node
+	}
+	return ""
+}
+
+func (x *TraceReported) GetEvents() [][]byte {
+	if x != nil {
+		return x.Events
+	}
+	return nil
+}
+
+func (x *TraceReported) GetRows() [][]byte {
+	if x != nil {
+		return x.Rows
+	}
+	return nil
+}
+
+func (x *TraceReported) GetDropped() uint64 {
+	if x != nil {
+		return x.Dropped
+	}
+	return 0
+}
+
+func (x *TraceReported) GetLast() bool {
+	if x != nil {
+		return x.Last
+	}
+	return false
+}
+
+func (x *TraceReported) GetErr() string {
+	if x != nil {
+		return x.Err
+	}
+	return ""
+}
+
 // TaskRefused says that a HostTask was not taken on (too late, draining).
 type TaskRefused struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
@@ -1702,7 +1905,7 @@ type TaskRefused struct {
 
 func (x *TaskRefused) Reset() {
 	*x = TaskRefused{}
-	mi := &file_messages_wire_proto_msgTypes[15]
+	mi := &file_messages_wire_proto_msgTypes[17]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1714,7 +1917,7 @@ func (x *TaskRefused) String() string {
 func (*TaskRefused) ProtoMessage() {}
 
 func (x *TaskRefused) ProtoReflect() protoreflect.Message {
-	mi := &file_messages_wire_proto_msgTypes[15]
+	mi := &file_messages_wire_proto_msgTypes[17]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1727,7 +1930,7 @@ func (x *TaskRefused) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TaskRefused.ProtoReflect.Descriptor instead.
 func (*TaskRefused) Descriptor() ([]byte, []int) {
-	return file_messages_wire_proto_rawDescGZIP(), []int{15}
+	return file_messages_wire_proto_rawDescGZIP(), []int{17}
 }
 
 func (x *TaskRefused) GetSlave() string {
@@ -1768,7 +1971,7 @@ type Greeting struct {
 
 func (x *Greeting) Reset() {
 	*x = Greeting{}
-	mi := &file_messages_wire_proto_msgTypes[16]
+	mi := &file_messages_wire_proto_msgTypes[18]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1780,7 +1983,7 @@ func (x *Greeting) String() string {
 func (*Greeting) ProtoMessage() {}
 
 func (x *Greeting) ProtoReflect() protoreflect.Message {
-	mi := &file_messages_wire_proto_msgTypes[16]
+	mi := &file_messages_wire_proto_msgTypes[18]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1793,7 +1996,7 @@ func (x *Greeting) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Greeting.ProtoReflect.Descriptor instead.
 func (*Greeting) Descriptor() ([]byte, []int) {
-	return file_messages_wire_proto_rawDescGZIP(), []int{16}
+	return file_messages_wire_proto_rawDescGZIP(), []int{18}
 }
 
 func (x *Greeting) GetNode() string {
@@ -1813,7 +2016,7 @@ type Greeted struct {
 
 func (x *Greeted) Reset() {
 	*x = Greeted{}
-	mi := &file_messages_wire_proto_msgTypes[17]
+	mi := &file_messages_wire_proto_msgTypes[19]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1825,7 +2028,7 @@ func (x *Greeted) String() string {
 func (*Greeted) ProtoMessage() {}
 
 func (x *Greeted) ProtoReflect() protoreflect.Message {
-	mi := &file_messages_wire_proto_msgTypes[17]
+	mi := &file_messages_wire_proto_msgTypes[19]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1838,7 +2041,7 @@ func (x *Greeted) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Greeted.ProtoReflect.Descriptor instead.
 func (*Greeted) Descriptor() ([]byte, []int) {
-	return file_messages_wire_proto_rawDescGZIP(), []int{17}
+	return file_messages_wire_proto_rawDescGZIP(), []int{19}
 }
 
 func (x *Greeted) GetUnixMs() int64 {
@@ -2016,7 +2219,26 @@ const file_messages_wire_proto_rawDesc = "" +
 	"\x03why\x18\x03 \x01(\tR\x03why\"4\n" +
 	"\x06Stored\x12\x16\n" +
 	"\x06leases\x18\x01 \x03(\x04R\x06leases\x12\x12\n" +
-	"\x04seqs\x18\x02 \x03(\x04R\x04seqs\"a\n" +
+	"\x04seqs\x18\x02 \x03(\x04R\x04seqs\"\xcd\x01\n" +
+	"\n" +
+	"TraceAsked\x12\x0e\n" +
+	"\x02id\x18\x01 \x01(\x04R\x02id\x12\x14\n" +
+	"\x05actor\x18\x02 \x01(\tR\x05actor\x12\x18\n" +
+	"\amessage\x18\x03 \x01(\tR\amessage\x12\x14\n" +
+	"\x05about\x18\x04 \x01(\tR\x05about\x12\x10\n" +
+	"\x03url\x18\x05 \x01(\tR\x03url\x12\x14\n" +
+	"\x05every\x18\x06 \x01(\rR\x05every\x12\x16\n" +
+	"\x06recent\x18\a \x01(\bR\x06recent\x12\x12\n" +
+	"\x04rows\x18\b \x01(\rR\x04rows\x12\x15\n" +
+	"\x06for_ns\x18\t \x01(\x03R\x05forNs\"\x9f\x01\n" +
+	"\rTraceReported\x12\x0e\n" +
+	"\x02id\x18\x01 \x01(\x04R\x02id\x12\x12\n" +
+	"\x04node\x18\x02 \x01(\tR\x04node\x12\x16\n" +
+	"\x06events\x18\x03 \x03(\fR\x06events\x12\x12\n" +
+	"\x04rows\x18\x04 \x03(\fR\x04rows\x12\x18\n" +
+	"\adropped\x18\x05 \x01(\x04R\adropped\x12\x12\n" +
+	"\x04last\x18\x06 \x01(\bR\x04last\x12\x10\n" +
+	"\x03err\x18\a \x01(\tR\x03err\"a\n" +
 	"\vTaskRefused\x12\x14\n" +
 	"\x05slave\x18\x01 \x01(\tR\x05slave\x12\x12\n" +
 	"\x04boot\x18\x02 \x01(\tR\x04boot\x12\x14\n" +
@@ -2061,7 +2283,7 @@ func file_messages_wire_proto_rawDescGZIP() []byte {
 }
 
 var file_messages_wire_proto_enumTypes = make([]protoimpl.EnumInfo, 1)
-var file_messages_wire_proto_msgTypes = make([]protoimpl.MessageInfo, 18)
+var file_messages_wire_proto_msgTypes = make([]protoimpl.MessageInfo, 20)
 var file_messages_wire_proto_goTypes = []any{
 	(Reason)(0),             // 0: henro.Reason
 	(*SlaveRegistered)(nil), // 1: henro.SlaveRegistered
@@ -2079,9 +2301,11 @@ var file_messages_wire_proto_goTypes = []any{
 	(*RobotsVisited)(nil),   // 13: henro.RobotsVisited
 	(*LeaseFinished)(nil),   // 14: henro.LeaseFinished
 	(*Stored)(nil),          // 15: henro.Stored
-	(*TaskRefused)(nil),     // 16: henro.TaskRefused
-	(*Greeting)(nil),        // 17: henro.Greeting
-	(*Greeted)(nil),         // 18: henro.Greeted
+	(*TraceAsked)(nil),      // 16: henro.TraceAsked
+	(*TraceReported)(nil),   // 17: henro.TraceReported
+	(*TaskRefused)(nil),     // 18: henro.TaskRefused
+	(*Greeting)(nil),        // 19: henro.Greeting
+	(*Greeted)(nil),         // 20: henro.Greeted
 }
 var file_messages_wire_proto_depIdxs = []int32{
 	3,  // 0: henro.SlaveWelcomed.fetch:type_name -> henro.FetchRules
@@ -2114,7 +2338,7 @@ func file_messages_wire_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_messages_wire_proto_rawDesc), len(file_messages_wire_proto_rawDesc)),
 			NumEnums:      1,
-			NumMessages:   18,
+			NumMessages:   20,
 			NumExtensions: 0,
 			NumServices:   0,
 		},

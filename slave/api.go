@@ -9,6 +9,7 @@ import (
 
 	"github.com/asynkron/protoactor-go/actor"
 
+	"henro/actors"
 	"henro/actors/console"
 )
 
@@ -23,6 +24,13 @@ func (d *Desk) Routes() []console.Route {
 	return []console.Route{
 		{Pattern: "GET /api/slave", Serve: d.getSlave},
 	}
+}
+
+// Traces lets readers look into the mailboxes of this slave.
+func (d *Desk) Traces() *console.Traces {
+	return &console.Traces{System: d.System, Nodes: func(context.Context, string) ([]*actor.PID, error) {
+		return []*actor.PID{actors.TracingAt(d.System.Address())}, nil
+	}}
 }
 
 // Ready says why the slave gets no work, if it gets none.

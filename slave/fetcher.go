@@ -2,7 +2,6 @@ package slave
 
 import (
 	"context"
-	"fmt"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -139,7 +138,7 @@ func (f *Fetcher) Receive(ctx actor.Context) {
 		f.behavior.Receive(ctx)
 	case actor.SystemMessage, actor.AutoReceiveMessage:
 	default:
-		f.log.WithField("message", fmt.Sprintf("%T", m)).Warn("unknown message")
+		actors.Unhandled(ctx, f.log)
 	}
 }
 

@@ -79,7 +79,7 @@ func (p *Parser) Receive(ctx actor.Context) {
 		p.parse(ctx, m)
 	case actor.SystemMessage, actor.AutoReceiveMessage:
 	default:
-		p.log.WithField("message", fmt.Sprintf("%T", m)).Warn("unknown message")
+		actors.Unhandled(ctx, p.log)
 	}
 }
 

@@ -201,14 +201,14 @@ func (s *Slave) Receive(ctx actor.Context) {
 	case *actor.DeadLetterResponse: // the master is gone: everything is said again to the next
 	case actor.SystemMessage, actor.AutoReceiveMessage:
 	default:
-		s.log.WithFields(logrus.Fields{"message": fmt.Sprintf("%T", m), "sender": ctx.Sender()}).Warn("unknown message")
+		actors.Unhandled(ctx, s.log)
 	}
 }
 
 func (s *Slave) start(ctx actor.Context) {
-	s.archivist = ctx.Spawn(actors.ArchivistProps(s.o.Archive, s.log))
-	for range s.o.Parsers {
-		s.parsers = append(s.parsers, ctx.Spawn(parserProps(s.o, s.archivist, ctx.Self(), s.log)))
+	s.archivist = actors.SpawnAs(ctx, actors.ArchivistProps(s.o.Archive, s.log), "archivist")
+	for i := range s.o.Parsers {
+		s.parsers = append(s.parsers, actors.SpawnAs(ctx, parserProps(s.o, s.archivist, ctx.Self(), s.log), fmt.Sprintf("parser/%d", i)))
 	}
 	s.ticking.After(ctx, s.o.AskEvery, &askTick{})
 	if s.gossip.master != nil {
@@ -346,7 +346,7 @@ func (s *Slave) takeTask(ctx actor.Context, task *messages.HostTask, until time.
 	s.leases[task.Lease] = l
 	parser := s.parsers[task.Lease%uint64(len(s.parsers))]
 	props := fetcherProps(&assignment{task: task, until: until, rules: s.rules, parser: parser, slave: ctx.Self(), window: s.window, log: s.log})
-	l.fetcher = ctx.Spawn(props)
+	l.fetcher = actors.SpawnAs(ctx, props, "fetcher/"+task.Host)
 	ctx.Watch(l.fetcher)
 }
 

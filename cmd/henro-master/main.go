@@ -109,7 +109,8 @@ func (f *flags) lead(cmd *cobra.Command, arguments []string) error {
 }
 
 func (f *flags) crawlWith(ctx context.Context, o master.Options, seeds []master.Seed, door *config.Door, log *logrus.Entry) (master.Status, error) {
-	system := actors.NewSystem(o.Name, log, actors.SystemOptions{})
+	sight := config.NewSight(o.Name, o.Name, log)
+	system := sight.System
 	var node *master.Node
 	joined, err := f.peers.Meet(system, cluster.Options{
 		Role: cluster.Master, Boot: o.Boot,
@@ -119,6 +120,9 @@ func (f *flags) crawlWith(ctx context.Context, o master.Options, seeds []master.
 			}
 		},
 	}, func(string) (err error) {
+		if _, err := actors.StartTracing(system, sight.Tracer); err != nil {
+			return err
+		}
 		node, err = master.Start(system, o, log)
 		return config.StateError(o.Dir, err)
 	}, log)
@@ -126,19 +130,20 @@ func (f *flags) crawlWith(ctx context.Context, o master.Options, seeds []master.
 		return master.Status{}, err
 	}
 	log.WithFields(logrus.Fields{"actors": joined.Remote.Address(), "gossip": joined.Node.Self().GossipAddress}).Info("master ready")
-	status, err := attend(ctx, node, seeds, door, o.Dir)
+	status, err := attend(ctx, node, sight, seeds, door, o.Dir)
 	err = errors.Join(err, node.Close())
 	joined.Leave()
 	return status, err
 }
 
 // attend answers HTTP and waits for the end.
-func attend(ctx context.Context, node *master.Node, seeds []master.Seed, door *config.Door, dir string) (master.Status, error) {
+func attend(ctx context.Context, node *master.Node, sight *config.Sight, seeds []master.Seed, door *config.Door, dir string) (master.Status, error) {
 	inner, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	defer cancel()
 	defer door.Note(dir)()
 	group, inner := errgroup.WithContext(inner)
-	group.Go(func() error { return door.Lead(inner, node, nil) })
+	group.Go(func() error { return door.Lead(inner, node, sight) })
+	group.Go(func() error { return sight.Watch(inner) })
 	var status master.Status
 	group.Go(func() (err error) {
 		defer cancel()

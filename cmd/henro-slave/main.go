@@ -14,6 +14,7 @@ import (
 	"github.com/asynkron/protoactor-go/actor"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+	"golang.org/x/sync/errgroup"
 
 	"henro/actors"
 	"henro/actors/console"
@@ -114,13 +115,17 @@ func run(ctx context.Context, dir string, peers *config.Peers, work *config.Work
 		return err
 	}
 	o.Name, o.Boot = peers.Name, cluster.NewBoot()
-	system := actors.NewSystem(peers.Name, log, actors.SystemOptions{})
+	sight := config.NewSight(peers.Name, peers.Name, log)
+	system := sight.System
 	var pid *actor.PID
 	joined, err := peers.Meet(system, cluster.Options{
 		Role: cluster.Slave, Boot: o.Boot, Capacity: o.Connections,
 		Notify: func(event cluster.Event) { tell(system, pid, event) },
 	}, func(address string) error {
 		o.Address = address
+		if _, err := actors.StartTracing(system, sight.Tracer); err != nil {
+			return err
+		}
 		props, err := slave.Props(o, log)
 		if err != nil {
 			return config.Usage("%v", err)
@@ -137,7 +142,12 @@ func run(ctx context.Context, dir string, peers *config.Peers, work *config.Work
 		running.Go(func() { sender.Run(ctx) })
 	}
 	desk := &slave.Desk{System: system, PID: pid}
-	if err := door.Serve(ctx, console.Process{Ready: desk.Ready}, desk.Routes()); err != nil {
+	group, inner := errgroup.WithContext(ctx)
+	group.Go(func() error {
+		return door.Serve(inner, console.Process{Ready: desk.Ready}, desk.Routes(), desk.Traces().Routes())
+	})
+	group.Go(func() error { return sight.Watch(inner) })
+	if err := group.Wait(); err != nil {
 		log.WithField("err", err).Error("HTTP is not answered any more")
 	}
 	<-ctx.Done()

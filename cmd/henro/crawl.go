@@ -89,7 +89,7 @@ func (c *crawlFlags) start(cmd *cobra.Command, seeds []master.Seed) error {
 	e := &embedded{o: o, work: c.work, seeds: seeds, log: log, progress: newProgress(cmd.ErrOrStderr(), c.run.Progress)}
 	status, err := e.crawl(cmd.Context(), func(ctx context.Context, node *master.Node) error {
 		defer door.Note(o.Dir)()
-		return door.Lead(ctx, node, nil)
+		return door.Lead(ctx, node, e.sight)
 	})
 	if err != nil {
 		return err
@@ -108,6 +108,7 @@ type embedded struct {
 	seeds    []master.Seed
 	log      *logrus.Entry
 	progress *progress
+	sight    *config.Sight                                                        // made by crawl
 	dial     func(ctx context.Context, network, address string) (net.Conn, error) // nil: the network
 	adjust   func(*slave.Options)                                                 // nil: nothing beyond what work says
 }
@@ -116,7 +117,11 @@ type embedded struct {
 func (e *embedded) crawl(ctx context.Context, serve func(context.Context, *master.Node) error) (master.Status, error) {
 	boot := cluster.NewBoot()
 	e.o.Name, e.o.Boot, e.o.Version = "local", boot, version
-	system := actors.NewSystem("henro", e.log, actors.SystemOptions{})
+	e.sight = config.NewSight("henro", "local", e.log)
+	system := e.sight.System
+	if _, err := actors.StartTracing(system, e.sight.Tracer); err != nil {
+		return master.Status{}, err
+	}
 	node, err := master.Start(system, e.o, e.log)
 	if err != nil {
 		return master.Status{}, config.StateError(e.o.Dir, err)
@@ -161,6 +166,7 @@ func (e *embedded) attend(ctx context.Context, node *master.Node, serve func(con
 	defer cancel()
 	group, inner := errgroup.WithContext(inner)
 	group.Go(func() error { return serve(inner, node) })
+	group.Go(func() error { return e.sight.Watch(inner) })
 	group.Go(func() error { e.progress.run(inner, node); return nil })
 	var status master.Status
 	group.Go(func() (err error) {

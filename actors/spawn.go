@@ -1,0 +1,56 @@
+package actors
+
+import (
+	"errors"
+	"slices"
+	"strings"
+
+	"github.com/asynkron/protoactor-go/actor"
+	"github.com/sirupsen/logrus"
+)
+
+// SpawnAs spawns a child under a name that says what it is, for those who look: its kind, and behind a slash what it is about. When the
+// name is still taken by one that is ending, the child gets a number behind it.
+func SpawnAs(ctx actor.Context, props *actor.Props, name string) *actor.PID {
+	pid, err := ctx.SpawnNamed(props, name)
+	if errors.Is(err, actor.ErrNameExists) {
+		return ctx.SpawnPrefix(props, name+"~")
+	}
+	return pid
+}
+
+// kinds are the kinds of our actors, as their names have them.
+var kinds = []string{
+	"master", "hosts", "host", "revisit", "partition", "committer", "finder", "skips",
+	"slave", "archivist", "binder", "parser", "fetcher", tracingName,
+}
+
+// KindOf is the kind of an actor by its name: host of master/hosts/host/https://a.test. Others, of the engine, are engine.
+func KindOf(name string) string {
+	kind := "engine"
+	words := strings.Split(name, "/")
+	for i := 0; i < len(words); i++ {
+		if strings.HasSuffix(words[i], ":") { // scheme://host, which may be called anything
+			i += 2
+			continue
+		}
+		word, _, _ := strings.Cut(words[i], "~")
+		if slices.Contains(kinds, word) {
+			kind = word
+		}
+	}
+	return kind
+}
+
+// unhandled is published when an actor did not know a message.
+type unhandled struct {
+	actor, sender *actor.PID
+	message       any
+}
+
+// Unhandled notes that an actor does not know the message that it was given: in the log, the counts and the trace.
+func Unhandled(ctx actor.Context, log *logrus.Entry) {
+	sender := ctx.Sender()
+	log.WithFields(logrus.Fields{"message": messageName(ctx.Message()), "sender": pidName(sender)}).Warn("unknown message")
+	ctx.ActorSystem().EventStream.Publish(&unhandled{actor: ctx.Self(), sender: sender, message: ctx.Message()})
+}
