@@ -32,7 +32,7 @@ import (
 var Views = []struct{ Name, SQL string }{
 	{"input_urls", `SELECT number AS no, url FROM pages WHERE depth = 0`},
 	{"stop_list", `SELECT prefix AS url FROM stoplist`},
-	{"parsed_urls", `SELECT number AS no, url FROM pages WHERE last_visit IS NOT NULL`},
+	{"parsed_urls", `SELECT number AS no, url FROM pages WHERE captured_at IS NOT NULL`},
 	{"collected_links", `SELECT number AS no, "to" AS url FROM links`},
 	{"edges", `SELECT "from" AS source, "to" AS target, from_host AS source_host, to_host AS target_host, kind, nofollow, anchor FROM links`},
 }
