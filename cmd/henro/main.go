@@ -59,7 +59,7 @@ crawls the sites you name, writes WARC 1.1 archives and a link graph, and knows 
 	add("steer", newStatusCommand(), newPauseCommand(), newResumeCommand(), newStopCommand(), newSlavesCommand(), newSeedsCommand(), newBackupCommand())
 	add("steer", newTraceCommand())
 	add("look", newPageCommand(), newHostCommand(), newReplayCommand(), newWACZCommand(), newExportCommand(), newReportCommand(), newIndexCommand(), newCheckCommand(), newCompactCommand())
-	add("look", newSQLCommand())
+	add("look", newSQLCommand(), newStatsCommand(), newDiffCommand())
 	add("try", newFakewebCommand(), newSimulateCommand(), newExperimentCommand())
 	return root
 }

@@ -1,0 +1,174 @@
+package main
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	"github.com/aymanbagabas/go-udiff"
+	"github.com/spf13/cobra"
+
+	"henro/cmd/config"
+	"henro/cmd/replay"
+	"henro/messages/weburl"
+	"henro/store/cdxj"
+	"henro/store/fingerprint"
+)
+
+func newDiffCommand() *cobra.Command {
+	var from, to string
+	cmd := &cobra.Command{
+		Use:   "diff DIR URL",
+		Short: "List the versions of a page in the archive, and show what changed",
+		Long: `List the captures of a page: when, status, size, and how its content compares with the capture before: unchanged (a revisit, or the same
+bytes), same text (only what surrounds it changed), about the same (fewer than one bit in eight of the fingerprints differ), or changed.
+With --from and --to, show what changed in the main text between the captures nearest to two moments, sentence by sentence.`,
+		Example: `  henro diff crawl https://example.org/
+  henro diff crawl https://example.org/ --from 2026-03-01 --to 2026-03-14T12:00`,
+		Args: func(_ *cobra.Command, arguments []string) error {
+			if len(arguments) != 2 {
+				return config.Usage("of which crawl, which page? henro diff crawl https://example.org/")
+			}
+			return nil
+		},
+		RunE: func(cmd *cobra.Command, arguments []string) (err error) {
+			url, err := weburl.Parse(arguments[1])
+			if err != nil {
+				return config.Usage("page %q: %v", arguments[1], err)
+			}
+			folder, err := archiveFolder(arguments[0])
+			if err != nil {
+				return err
+			}
+			archive, err := replay.Open(folder)
+			if err != nil {
+				return err
+			}
+			defer func() { err = errors.Join(err, archive.Close()) }()
+			if from == "" && to == "" {
+				return listVersions(cmd.OutOrStdout(), archive, url)
+			}
+			return showChange(cmd.OutOrStdout(), archive, url, from, to)
+		},
+	}
+	cmd.Flags().StringVar(&from, "from", "", "`MOMENT` of the earlier version: 2026-03-14, 2026-03-14T12:00, 20260314120000 or RFC 3339, in UTC (default: the first)")
+	cmd.Flags().StringVar(&to, "to", "", "`MOMENT` of the later version (default: the last)")
+	return cmd
+}
+
+// listVersions lists the captures of a page.
+func listVersions(w io.Writer, archive *replay.Archive, url weburl.URL) error {
+	var before *replay.Text
+	var digest string
+	count, failed := 0, error(nil)
+	err := archive.Captures(url, func(e cdxj.Entry) bool {
+		if count++; count == 1 {
+			fmt.Fprintf(w, "%-20s %6s %9s  %-33s %s\n", "at", "status", "bytes", "digest", "content")
+		}
+		same := e.Digest == digest || e.Mime == cdxj.Revisit
+		text, err := archive.Text(e)
+		bytes, verdict := "?", ""
+		switch {
+		case err != nil:
+			verdict = err.Error()
+		default:
+			bytes = fmt.Sprint(text.Bytes)
+			verdict = compared(before, text, same && digest != "")
+			before, digest = text, e.Digest
+		}
+		_, failed = fmt.Fprintf(w, "%-20s %6d %9s  %-33s %s\n", e.At.UTC().Format(time.RFC3339), e.Status, bytes, e.Digest, verdict)
+		return failed == nil
+	})
+	if err := errors.Join(err, failed); err != nil {
+		return err
+	}
+	if count == 0 {
+		return fmt.Errorf("%s: %w", url, replay.ErrNotArchived)
+	}
+	return nil
+}
+
+// nearBits is how many of the 64 bits of two SimHashes may differ between texts that are about the same.
+const nearBits = 8
+
+// compared says how a version differs from the one before.
+func compared(before, now *replay.Text, same bool) string {
+	switch {
+	case before == nil:
+		return "first"
+	case same:
+		return "unchanged"
+	case before.Main == now.Main:
+		return "same text"
+	}
+	bits := fingerprint.Distance(before.Sim, now.Sim)
+	if bits < nearBits {
+		return fmt.Sprintf("about the same (%d of 64 bits)", bits)
+	}
+	return fmt.Sprintf("changed (%d of 64 bits)", bits)
+}
+
+// showChange shows the difference of two versions.
+func showChange(w io.Writer, archive *replay.Archive, url weburl.URL, from, to string) error {
+	var versions [2]*replay.Text
+	var at [2]time.Time
+	for i, word := range [2]string{from, to} {
+		moment := [2]time.Time{time.Unix(0, 0), time.Date(2200, 1, 1, 0, 0, 0, 0, time.UTC)}[i] // a span holds 292 years
+		if word != "" {
+			var err error
+			if moment, err = momentOf(word); err != nil {
+				return config.Usage("--%s %q: %v", [2]string{"from", "to"}[i], word, err)
+			}
+		}
+		place, err := archive.Closest(url, moment)
+		if err != nil {
+			return fmt.Errorf("%s: %w", url, err)
+		}
+		if versions[i], err = archive.Text(place.Entry); err != nil {
+			return fmt.Errorf("%s of %s: %w", url, place.At.UTC().Format(time.RFC3339), err)
+		}
+		at[i] = place.At.UTC()
+	}
+	if at[0].Equal(at[1]) {
+		fmt.Fprintf(w, "both moments are nearest to the capture of %s\n", at[0].Format(time.RFC3339))
+		return nil
+	}
+	change := udiff.Unified(url.String()+"\t"+at[0].Format(time.RFC3339), url.String()+"\t"+at[1].Format(time.RFC3339), sentences(versions[0]), sentences(versions[1]))
+	if change == "" {
+		fmt.Fprintf(w, "the main text of %s and %s is the same\n", at[0].Format(time.RFC3339), at[1].Format(time.RFC3339))
+		return nil
+	}
+	_, err := io.WriteString(w, change)
+	return err
+}
+
+// sentences writes the title and the main text, a sentence a line, so that a change shows where it is.
+func sentences(t *replay.Text) string {
+	var b strings.Builder
+	b.WriteString(t.Title + "\n")
+	words := bytes.Fields(t.Words)
+	for i, word := range words {
+		b.Write(word)
+		last := word[len(word)-1]
+		switch {
+		case i == len(words)-1, last == '.', last == '!', last == '?', bytes.HasSuffix(word, []byte("。")), bytes.HasSuffix(word, []byte("！")), bytes.HasSuffix(word, []byte("？")):
+			b.WriteByte('\n')
+		default:
+			b.WriteByte(' ')
+		}
+	}
+	return strings.NewReplacer("。\n", "。\n", "。", "。\n").Replace(b.String())
+}
+
+// momentOf reads a moment as people write it, in UTC.
+func momentOf(word string) (time.Time, error) {
+	for _, layout := range []string{time.RFC3339, "2006-01-02", "2006-01-02T15:04", "2006-01-02T15:04:05", "2006-01-02 15:04", "20060102150405", "20060102"} {
+		if at, err := time.Parse(layout, word); err == nil {
+			return at, nil
+		}
+	}
+	return time.Time{}, errors.New("want 2026-03-14, 2026-03-14T12:00, 20260314120000 or RFC 3339")
+}

@@ -1,0 +1,81 @@
+package main
+
+import (
+	"encoding/json"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"henro/cmd/config"
+	"henro/store/survey"
+	"henro/store/tables/tablestest"
+)
+
+func TestStatementsEndAtSemicolonsOutsideOfQuotesAndComments(t *testing.T) {
+	for text, want := range map[string][]string{
+		"SELECT 1":                              {"", "SELECT 1"},
+		"SELECT 1;":                             {"SELECT 1", ""},
+		"SELECT ';' ; SELECT \"a;b\"; x":        {"SELECT ';' ", " SELECT \"a;b\"", " x"},
+		"-- a; b\nSELECT 1; /* ; */ SELECT 2;":  {"-- a; b\nSELECT 1", " /* ; */ SELECT 2", ""},
+		"SELECT 'it''s; so'; SELECT `;`":        {"SELECT 'it''s; so'", " SELECT `;`"},
+		";;":                                    {""},
+		"SELECT 'without an end; SELECT 2; '' ": {"SELECT 'without an end; SELECT 2; '' "},
+	} {
+		whole, rest := statements(text)
+		want = slices.DeleteFunc(want, func(s string) bool { return s == "" })
+		got := whole
+		if rest != "" {
+			got = append(got, rest)
+		}
+		if !slices.Equal(got, want) {
+			t.Errorf("%q is %q, want %q", text, got, want)
+		}
+	}
+}
+
+func TestACrawlIsAskedInSQLAndCounted(t *testing.T) {
+	dir := t.TempDir()
+	if err := (tablestest.Web{Pages: 100, Out: 3, Hosts: 4}).Make(filepath.Join(dir, "state")); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		format, question, want string
+	}{
+		{"table", "SELECT status, count(*) AS n FROM pages WHERE status > 0 GROUP BY 1", "status   n\n------  --\n   200  86\n   404   4\n"},
+		{"csv", "SELECT host, known FROM hosts ORDER BY 1 LIMIT 2", "host,known\nhttp://h0.example,25\nhttp://h1.example,25\n"},
+		{"tsv", "SELECT 1 AS a, NULL AS b", "a\tb\n1\t\n"},
+		{"json", "SELECT 1 AS a, 'x\"' AS b UNION SELECT 2.5, NULL", "[\n{\"a\":1,\"b\":\"x\\\"\"},\n{\"a\":2.5,\"b\":null}\n]\n"},
+		{"jsonl", "SELECT count(*) AS n FROM links; SELECT 2 AS m", "{\"n\":270}\n{\"m\":2}\n"},
+		{"json", "SELECT 1 AS a WHERE 0", "[\n\n]\n"},
+		{"jsonl", "SELECT 1 AS a WHERE 0", ""},
+	} {
+		if got, err := command(t, "sql", dir, c.question, "--format", c.format); err != nil || got != c.want {
+			t.Errorf("%s as %s: %q (%v), want %q", c.question, c.format, got, err, c.want)
+		}
+	}
+	for _, question := range []string{"DELETE FROM pages", "SELECT nothing FROM pages", ".nothing"} {
+		if out, err := command(t, "sql", dir, question); err == nil || strings.Contains(err.Error(), "\n") {
+			t.Errorf("%s: %q, %v, want an error of one line", question, out, err)
+		}
+	}
+	if out, err := command(t, "sql", dir, ".schema links"); err != nil || !strings.Contains(out, "anchor") {
+		t.Errorf(".schema links: %q, %v", out, err)
+	}
+	if _, err := command(t, "sql", filepath.Join(dir, "nowhere"), "SELECT 1"); config.Code(err) != config.ExitUsage {
+		t.Errorf("a crawl that is not there: %v", err)
+	}
+
+	out, err := command(t, "stats", dir, "--json")
+	var s survey.Survey
+	if err == nil {
+		err = json.Unmarshal([]byte(out), &s)
+	}
+	if err != nil || s.Known != 100 || s.Parsed != 90 || s.Links != 270 || s.LinksPerPage.Mean != 3 {
+		t.Errorf("stats: %v, %+v", err, s)
+	}
+	page := filepath.Join(dir, "stats.html")
+	if out, err := command(t, "stats", dir, "--html", page); err != nil || !strings.Contains(out, "90 parsed") {
+		t.Errorf("stats: %q, %v", out, err)
+	}
+}

@@ -1,0 +1,142 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"henro/cmd/config"
+	"henro/cmd/replay"
+	"henro/store/cdxj"
+	"henro/store/survey"
+)
+
+func newStatsCommand() *cobra.Command {
+	var r reading
+	var page string
+	var asJSON bool
+	var sample int
+	cmd := &cobra.Command{
+		Use:   "stats DIR",
+		Short: "Count a crawl: pages, links, spread over hosts, answers, sizes, languages",
+		Long: `Count what a crawl, running or not, has parsed and collected: totals, mean, standard deviation and range of pages and links, links per
+page, the share of URLs on the stop list, the correlation of pages and links over hosts, the largest hosts, status codes, depths, sizes and
+media types. Languages are those of a sample of the archived pages, spread evenly over the archive.`,
+		Example: `  henro stats crawl
+  henro stats crawl --html stats.html
+  henro stats crawl --json | jq .links_per_page`,
+		Args: dirArgument("henro stats crawl"),
+		RunE: func(cmd *cobra.Command, arguments []string) (err error) {
+			r.dir = arguments[0]
+			source, done, err := r.source(cmd.Context(), cmd.ErrOrStderr())
+			if err != nil {
+				return err
+			}
+			defer func() { err = errors.Join(err, done()) }()
+			bar, start := newBar(cmd.ErrOrStderr()), time.Now()
+			s, err := survey.Take(cmd.Context(), source, func(table string, rows int64) { bar.count(table, rows, start) })
+			bar.end()
+			if err != nil {
+				return err
+			}
+			if s.Captures > 0 && sample > 0 {
+				if s.Languages, err = languages(source.Archive, s.Captures, int64(sample)); err != nil {
+					return err
+				}
+			}
+			if page != "" {
+				name, err := filepath.Abs(r.dir)
+				if err != nil {
+					return err
+				}
+				if err := writeFile(page, func(w io.Writer) error { return s.WriteHTML(w, filepath.Base(name)) }); err != nil {
+					return config.Usage("--html: %v", err)
+				}
+			}
+			if asJSON {
+				return printJSON(cmd.OutOrStdout(), s)
+			}
+			printSurvey(cmd.OutOrStdout(), s)
+			return nil
+		},
+	}
+	cmd.Flags().StringVar(&page, "html", "", "write a page with figures to `FILE`, which needs nothing else")
+	cmd.Flags().BoolVar(&asJSON, "json", false, "all numbers as JSON")
+	cmd.Flags().IntVar(&sample, "sample", 500, "archived pages of which the language is guessed; 0: none")
+	r.register(cmd)
+	return cmd
+}
+
+// languages guesses those of about so many pages, spread evenly over the captures.
+func languages(folder string, captures, sample int64) (counts []survey.Count, err error) {
+	archive, err := replay.Open(folder)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, archive.Close()) }()
+	every, seen, found := max(1, captures/sample), int64(0), map[string]int64{}
+	err = archive.Entries(func(e cdxj.Entry) bool {
+		seen++
+		if seen%every != 0 || e.Mime != "text/html" || e.Status != 200 {
+			return true
+		}
+		if text, err := archive.Text(e); err == nil { // a capture that cannot be read is henro check's business
+			found[text.Language]++
+		}
+		return true
+	})
+	return survey.Ranked(found), err
+}
+
+func printSurvey(w io.Writer, s *survey.Survey) {
+	fmt.Fprintf(w, "pages     %d known, %d parsed, %d without an answer, %d waiting\n", s.Known, s.Parsed, s.Failed, s.Waiting)
+	fmt.Fprintf(w, "links     %d collected from %d pages\n", s.Links, s.Linking)
+	fmt.Fprintf(w, "hosts     %d; correlation of pages and links over hosts: %.2f\n", s.Hosts, s.Correlation)
+	fmt.Fprintf(w, "stopped   %d of the known URLs (%.1f %%), by %d entries of the stop list\n", s.Stopped, 100*s.StoppedShare, s.StopList)
+	fmt.Fprintf(w, "archive   %d captures, %d of them unchanged, %s of records\n\n", s.Captures, s.Revisits, sizeWords(uint64(s.WARCBytes)))
+	fmt.Fprintf(w, "%-24s %10s %12s %12s %10s %10s\n", "", "n", "mean", "sd", "least", "most")
+	for _, line := range []struct {
+		name string
+		of   survey.Spread
+	}{{"links of a page", s.LinksPerPage}, {"pages parsed of a host", s.PagesPerHost}, {"links of a host", s.LinksPerHost}, {"bytes of a record", s.RecordBytes}} {
+		fmt.Fprintf(w, "%-24s %10d %12.2f %12.2f %10.0f %10.0f\n", line.name, line.of.N, line.of.Mean, line.of.SD, line.of.Least, line.of.Most)
+	}
+	fmt.Fprintln(w)
+	for _, line := range []struct {
+		name   string
+		counts []survey.Count
+	}{{"answers", s.Statuses}, {"depths", s.Depths}, {"links", s.Kinds}, {"media", s.MediaTypes}, {"languages", s.Languages}} {
+		if len(line.counts) > 0 {
+			fmt.Fprintf(w, "%-9s %s\n", line.name, countWords(line.counts))
+		}
+	}
+	if len(s.TopHosts) > 0 {
+		fmt.Fprintf(w, "\n%10s %10s %10s  host\n", "parsed", "known", "links")
+	}
+	for _, h := range s.TopHosts {
+		fmt.Fprintf(w, "%10d %10d %10d  %s\n", h.Parsed, h.Known, h.Links, h.Name)
+	}
+}
+
+// countWords lists the first of counts.
+func countWords(counts []survey.Count) string {
+	const most = 12
+	var words []string
+	for i, c := range counts {
+		if i == most {
+			words = append(words, fmt.Sprintf("and %d more", len(counts)-most))
+			break
+		}
+		name := c.Name
+		if name == "" {
+			name = "unknown"
+		}
+		words = append(words, fmt.Sprintf("%s: %d", name, c.Count))
+	}
+	return strings.Join(words, ", ")
+}

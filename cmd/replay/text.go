@@ -1,0 +1,53 @@
+package replay
+
+import (
+	"io"
+
+	"henro/slave/charset"
+	"henro/slave/links"
+	"henro/store/cdxj"
+	"henro/store/fingerprint"
+)
+
+// Text is what a captured page says, as the crawl that fetched it saw it.
+type Text struct {
+	Words    []byte // the main text, in UTF-8
+	Title    string
+	Language string // as package charset guesses it; empty: unknown
+	Charset  string
+	Bytes    int // of the page, its content coding off
+	Main     uint64
+	Sim      uint64
+}
+
+// maxText bounds how much of a page is read.
+const maxText = 16 << 20
+
+// Text reads a captured page.
+func (a *Archive) Text(e cdxj.Entry) (*Text, error) {
+	c, err := a.Read(e)
+	if err != nil {
+		return nil, err
+	}
+	defer c.Close()
+	body, err := uncoded(c.Body, c.Header.Get("Content-Encoding"))
+	if err != nil {
+		return nil, err
+	}
+	page, err := io.ReadAll(io.LimitReader(body, maxText))
+	if err != nil && len(page) == 0 {
+		return nil, err // of a torn page, what there is
+	}
+	t := &Text{Bytes: len(page)}
+	t.Charset, _ = charset.Detect(c.Header.Get("Content-Type"), page)
+	if decoded, err := charset.Decode(page, t.Charset); err == nil {
+		page = decoded
+	}
+	var d links.Document
+	o := links.DefaultOptions()
+	o.MaxLinks = 1
+	d.Scan(page, o)
+	t.Words, t.Title, t.Language = d.Text, d.Title, charset.Language(d.Lang, t.Charset, d.Text)
+	t.Main, t.Sim = fingerprint.Main(d.Text), fingerprint.Sim(d.Text)
+	return t, nil
+}
