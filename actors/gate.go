@@ -25,8 +25,8 @@ type Offered struct {
 type Ranks interface {
 	// Read takes in the links of a page that was read for the first time.
 	Read(page uint64, links []outlink.Outlink)
-	// Band is the priority of a URL, 0 first, given its fingerprint and its depth.
-	Band(url uint64, depth uint8) uint8
+	// Band is the priority of a URL, 0 first, given its fingerprint, its depth and the priority that its sitemap gives it.
+	Band(url uint64, depth uint8, sitemap outlink.Priority) uint8
 }
 
 // Order is what makes a crawl go another way than breadth-first within each host. The zero value does not.

@@ -12,7 +12,7 @@ import (
 type bandOf map[string]uint8
 
 func (b bandOf) Read(uint64, []outlink.Outlink) {}
-func (b bandOf) Band(url uint64, _ uint8) uint8 {
+func (b bandOf) Band(url uint64, _ uint8, _ outlink.Priority) uint8 {
 	for u, band := range b {
 		if fingerprint.URL(u) == url {
 			return band

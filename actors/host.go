@@ -27,6 +27,7 @@ type HostOptions struct {
 	Stop       stoplist.Options
 	Manners    Manners
 	Continuous bool              // known pages are visited again
+	Sitemaps   bool              // those that robots.txt names are visited, and what sitemaps and feeds say of pages is heeded
 	Relief     politeness.Relief // of hosts whose pages ask for more visits than they bear. Optimal: the most versions for the visits that there are
 
 	LeaseSpan    time.Duration // a lease is filled with as many visits as fit into this at the host's interval. 30 s: long enough that commits are shared, short enough that work spreads
@@ -164,6 +165,7 @@ type Host struct {
 	verdict    politeness.Verdict // on what the pages ask for without relief
 	replanIn   int                // visits until the plan is made anew
 	writes     int                // not answered yet
+	named      int                // depth left of the page for which the sitemaps of robots.txt were named last, plus one
 	stash      []any              // that came while restoring
 }
 
@@ -198,6 +200,7 @@ type (
 	}
 	refusedTag struct{}
 	movedTag   struct{}
+	hintedTag  struct{} // nothing follows from it
 )
 
 // Receive is the table of contents; the states below see what is theirs.
@@ -220,7 +223,8 @@ func (h *Host) Receive(ctx actor.Context) {
 		h.writes = max(0, h.writes-1) // some may answer what this Host wrote before it failed
 		h.written(ctx, m.Tag)
 	case *HostRestored, *PagesLoaded, *EntriesLoaded, *OverflowLoaded, *pagesTimed, *Lend, *HostFacts, *LeaseVoid, *hostGrew, *DueOpened,
-		*restGranted, *restAfter, *robotsAsked, *robotsTold:
+		*restGranted, *restAfter, *robotsAsked, *robotsTold,
+		*PagesFound, *sitemapTold:
 		h.behavior.Receive(ctx)
 	case actor.SystemMessage, actor.AutoReceiveMessage:
 	default:
@@ -309,6 +313,10 @@ func (h *Host) ready(ctx actor.Context) {
 		h.shorten(ctx)
 	case *OverflowLoaded:
 		h.putBack(ctx, m)
+	case *PagesFound:
+		h.follow(ctx, m)
+	case *sitemapTold:
+		h.vouch(ctx, m)
 	case *robotsAsked, *robotsTold:
 		h.hearOfRobots(ctx)
 		h.announced = false
@@ -376,6 +384,10 @@ func (h *Host) hearOfMore(ctx actor.Context) {
 		h.due, h.empty = m.Count, false
 	case *OverflowLoaded:
 		h.putBack(ctx, m)
+	case *PagesFound:
+		h.follow(ctx, m)
+	case *sitemapTold:
+		h.vouch(ctx, m)
 	default:
 		h.hearOfRobots(ctx)
 	}

@@ -116,6 +116,13 @@ func (h *Host) learn(old *store.Page, found finding) {
 	if found.gap <= 0 {
 		return
 	}
+	if found.hinted {
+		h.politeness.Hints().Found(found.changed, found.gap, found.mean)
+	}
+	h.politeness.Modified().ModifiedAge(found.since, found.gap, found.mean, found.changed)
+	if found.waited { // a visit at a moment that the page chose tells nothing of what estimates foretell
+		return
+	}
 	history := revisit.History(old.Timing)
 	center := h.politeness.Rates().Prior().Center(&h.Revisit)
 	h.politeness.Trust().Saw(cmp.Or(h.Revisit.Estimate(&history), center), center, found.gap, found.changed)

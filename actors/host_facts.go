@@ -45,7 +45,9 @@ func (h *Host) takeFacts(ctx actor.Context) {
 		return
 	}
 	now := time.Now()
-	asked := &pagesVisited{lease: l.ID, prior: h.politeness.Rates().Prior(), plan: h.plan}
+	asked := &pagesVisited{
+		lease: l.ID, prior: h.politeness.Rates().Prior(), plan: h.plan, hints: *h.politeness.Hints(), modified: *h.politeness.Modified(),
+	}
 	for _, fact := range l.queue {
 		if fact.Seq != l.processed+1 {
 			continue
@@ -193,7 +195,7 @@ func (h *Host) settleRobots(ctx actor.Context, rules *robots.Rules, bytes []byte
 		return
 	}
 	h.robotsFail = 0
-	h.robots = rules
+	h.robots, h.named = rules, 0
 	h.record.Robots, h.record.RobotsUntil = bytes, now.Add(robots.Expiry(rules, 0))
 	delay, _ := rules.CrawlDelay()
 	h.politeness.SetCrawlDelay(delay)
@@ -216,8 +218,9 @@ func (h *Host) storeTimed(ctx actor.Context, m *pagesTimed) {
 		h.judge.page(v.Page.URL, v.Page.Depth, v.Page.DepthLeft, v.Page.Redirects, v.Page.Number)
 		h.blame(w, &m.asked.visits[i], v.Links)
 		for j := range v.Links {
-			h.judge.link(v.Links[j].URL, v.Links[j].Kind, v.Links[j].Flags)
+			h.judge.link(&v.Links[j])
 		}
+		h.heed(ctx, &m.asked.visits[i].old, v)
 	}
 	h.judged(ctx, w)
 	w.Host = h.row()

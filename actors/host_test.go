@@ -26,7 +26,7 @@ type house struct {
 const lone = "http://lone.test"
 
 // newHouse makes one whose partition knows of a lease of the host lone, stored up to fact 4, or of none, and stores whatever it is told.
-func newHouse(t *testing.T, lease *store.Lease) *house {
+func newHouse(t *testing.T, lease *store.Lease, adjust ...func(*actors.HostOptions)) *house {
 	system := actortest.System(t)
 	h := &house{master: actortest.NewProbe(t, system, "master"), partition: actortest.NewProbe(t, system, "partition"), system: system}
 	h.partition.Reply(func(c actor.Context, message any) {
@@ -41,7 +41,11 @@ func newHouse(t *testing.T, lease *store.Lease) *house {
 			c.Respond(&actors.Written{Tag: m.Tag})
 		}
 	})
-	h.hosts = h.master.Spawn(t, actors.HostsProps(actors.DefaultHostOptions(), h.master.PID, actortest.Log()), "hosts")
+	o := actors.DefaultHostOptions()
+	for _, f := range adjust {
+		f(&o)
+	}
+	h.hosts = h.master.Spawn(t, actors.HostsProps(o, h.master.PID, actortest.Log()), "hosts")
 	rules, err := scope.New(scope.DefaultOptions())
 	if err != nil {
 		t.Fatal(err)

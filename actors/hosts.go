@@ -219,7 +219,7 @@ func (h *Hosts) relax(ctx actor.Context, m *RelaxationsFound) {
 		judge.page(r.URL, r.Depth, r.DepthLeft, 0, 0)
 		for j := range r.Links {
 			l := &r.Links[j]
-			judge.link(l.URL, l.Kind, l.Flags)
+			judge.link(l)
 		}
 		write.Candidates = append(write.Candidates, judge.candidates...)
 	}

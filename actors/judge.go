@@ -2,6 +2,7 @@ package actors
 
 import (
 	"cmp"
+	"math"
 	"strings"
 	"time"
 
@@ -33,7 +34,8 @@ type judge struct {
 	sessions               traps.Sessions // of this host
 	candidates             []store.Candidate
 	skipped                []skip.Skipped
-	told                   map[uint64]struct{} // of what was skipped, by URL and reason
+	told                   map[uint64]struct{}          // of what was skipped, by URL and reason
+	elsewhere              map[string][]outlink.Outlink // entries of the page, a sitemap, by the hosts that must vouch for them
 }
 
 // reach is what the scope says of a host.
@@ -45,6 +47,7 @@ type reach struct {
 // Bounds of what a judge remembers.
 const (
 	reachKept = 4096 // other hosts
+	elseKept  = 64   // hosts that one sitemap may name beside its own
 	toldKept  = 500  // skipped URLs that are told of one host while it is awake: more say nothing new, and a trap has no end
 )
 
@@ -63,10 +66,12 @@ func (j *judge) inherit(other *judge) {
 // page begins the links of the next page.
 func (j *judge) page(url string, depth, left, redirects uint8, number uint64) {
 	j.url, j.depth, j.left, j.redirects, j.number = url, depth, left, redirects, number
+	j.elsewhere = nil
 }
 
 // link judges one link.
-func (j *judge) link(url string, kind outlink.Kind, flags outlink.Flags) {
+func (j *judge) link(l *outlink.Outlink) {
+	url, kind, flags := l.URL, l.Kind, l.Flags
 	if !kind.Navigates() {
 		return
 	}
@@ -76,7 +81,7 @@ func (j *judge) link(url string, kind outlink.Kind, flags outlink.Flags) {
 	}
 	left := j.manners.left(j.left, j.depth, flags)
 	c := store.Candidate{URL: url, From: j.number}
-	if kind == outlink.Redirect { // the page itself has moved: no link was followed
+	if kind == outlink.Redirect || kind == outlink.Part { // the page itself has moved, or goes on elsewhere: no link was followed
 		if j.redirects >= maxRedirects {
 			j.skip(url, skip.Redirects)
 			return
@@ -98,6 +103,10 @@ func (j *judge) link(url string, kind outlink.Kind, flags outlink.Flags) {
 		}
 		return
 	}
+	if kind == outlink.Sitemap && !sameName(c.Host, j.host) { // a sitemap speaks for its own host
+		j.refer(c.Host, l)
+		return
+	}
 	if verdict := j.trapped(&c); verdict != traps.Fine {
 		j.totals.Trapped++
 		j.skip(url, skip.OfTrap(verdict))
@@ -111,8 +120,26 @@ func (j *judge) link(url string, kind outlink.Kind, flags outlink.Flags) {
 		}
 	}
 	c.Band = min(c.Depth, store.LastBand)
+	if kind == outlink.Sitemap && l.Anchor != "" {
+		hint := outlink.ParseHint(l.Anchor)
+		c.Priority, c.Frequency = hint.Priority, hint.Frequency
+		c.Band = uint8(min(max(float64(c.Depth)+math.Round(float64(0.5-hint.Priority.Value())*4), 0), store.LastBand)) // as frontier.Ranker has it
+	}
 	j.candidates = append(j.candidates, c)
 }
+
+// refer keeps an entry of a sitemap for the host that it is of.
+func (j *judge) refer(host string, l *outlink.Outlink) {
+	if j.elsewhere == nil {
+		j.elsewhere = map[string][]outlink.Outlink{}
+	}
+	if _, known := j.elsewhere[host]; known || len(j.elsewhere) < elseKept {
+		j.elsewhere[host] = append(j.elsewhere[host], *l)
+	}
+}
+
+// sameName reports whether two hosts differ in scheme or port only.
+func sameName(a, b string) bool { return a == b || weburl.HostName(a) == weburl.HostName(b) }
 
 // outside says why a link does not belong to the crawl. Of a host of which nothing does, one link is told.
 func (j *judge) outside(url, host string) skip.Reason {

@@ -11,6 +11,7 @@ import (
 
 	"henro/actors/stoplist"
 	"henro/actors/traps"
+	"henro/messages/outlink"
 	"henro/store"
 	"henro/store/fingerprint"
 )
@@ -112,8 +113,6 @@ type (
 
 type (
 	flush     struct{}
-	findPage  struct{ url string }
-	pageFound struct{ entry store.Entry }
 	commit    struct{ batch *store.Batch }
 	committed struct {
 		outcome store.Outcome
@@ -163,7 +162,7 @@ type Partition struct {
 
 	peers     []*actor.PID // the Partitions, by index
 	committer *actor.PID
-	finder    *actor.PID // looks for known pages that are asked for as seeds: a scan, since there is no index
+	finder    *actor.PID // looks for known pages by their URLs
 	batch     *store.Batch
 	writers   []writer     // of the batch
 	inFlight  []writer     // of the batch being committed
@@ -243,8 +242,10 @@ func (p *Partition) Receive(ctx actor.Context) {
 		p.wrote(ctx, &CandidatesStored{m.Parcels}, true)
 	case *CandidatesStored:
 		p.forgetParcels(ctx, m.Parcels)
-	case *pageFound:
-		p.hint(ctx, m.entry)
+	case *PagesFound:
+		p.bringForward(ctx, m)
+	case *PagesSought:
+		p.seek(ctx, m)
 	case *flush:
 		p.flush(ctx)
 	case *committed:
@@ -294,16 +295,7 @@ func (p *Partition) start(ctx actor.Context) {
 	}
 	ctx.Send(p.owner, &LeasesFound{Leases: leases})
 	disk := p.disk
-	p.finder = SpawnAs(ctx, actor.PropsFromFunc(func(ctx actor.Context) {
-		if m, ok := ctx.Message().(*findPage); ok {
-			if _, visited, _, err := disk.Seen(m.url); err != nil || !visited {
-				return
-			}
-			if entry, _, err := disk.Lookup(m.url); err == nil {
-				ctx.Respond(&pageFound{entry})
-			}
-		}
-	}), "finder")
+	p.finder = SpawnAs(ctx, finderProps(disk, p.log), "finder")
 	p.committer = SpawnAs(ctx, actor.PropsFromFunc(func(ctx actor.Context) {
 		if m, ok := ctx.Message().(*commit); ok {
 			outcome, err := disk.Commit(m.batch)
@@ -327,6 +319,7 @@ func (p *Partition) write(ctx actor.Context, m *Write) {
 		p.batch.Drop(m.Drops[i].Position, m.Drops[i].Page)
 	}
 	var foreign map[int][]store.Candidate
+	known := map[string]outlink.Hint{}
 	for i := range m.Candidates {
 		c := &m.Candidates[i]
 		owner := p.ownerOf(c.Host)
@@ -334,7 +327,9 @@ func (p *Partition) write(ctx actor.Context, m *Write) {
 		case owner == p.index:
 			p.admit(*c, m.Seeds)
 			if m.Seeds {
-				ctx.Request(p.finder, &findPage{url: c.URL})
+				if _, visited, _, err := p.disk.Seen(c.URL); err == nil && visited {
+					known[c.URL] = outlink.Hint{}
+				}
 			}
 		case p.order.Gate != nil || !p.isDelivered(c): // a gate may have turned away what was delivered
 			if foreign == nil {
@@ -342,6 +337,9 @@ func (p *Partition) write(ctx actor.Context, m *Write) {
 			}
 			foreign[owner] = append(foreign[owner], *c)
 		}
+	}
+	if len(known) > 0 {
+		ctx.Send(p.finder, &findPages{asker: ctx.Self(), pages: known})
 	}
 	for owner, candidates := range foreign {
 		p.batch.Send(owner, candidates)
@@ -380,7 +378,7 @@ func (p *Partition) write(ctx actor.Context, m *Write) {
 // admit adds a candidate to the batch, unless it is unknown and the gate turns it away.
 func (p *Partition) admit(c store.Candidate, seed bool) {
 	if p.order.Ranks != nil {
-		c.Band = p.order.Ranks.Band(fingerprint.URL(c.URL), c.Depth)
+		c.Band = p.order.Ranks.Band(fingerprint.URL(c.URL), c.Depth, c.Priority)
 	}
 	if p.order.Gate != nil && !p.pass(&c, seed) {
 		return
@@ -423,12 +421,15 @@ func (p *Partition) release(accepted acceptances) {
 	clear(accepted)
 }
 
-// hint brings the visit of a known page forward: somebody asked for it, or a feed or a sitemap says that it has changed.
-func (p *Partition) hint(ctx actor.Context, entry store.Entry) {
-	if now := time.Now(); entry.Page.Next.IsZero() || entry.Page.Next.After(now) {
-		entry.Page.Next, entry.Page.Flags = now, entry.Page.Flags|store.Hinted
-		p.batch.Move(entry.Position, entry.Page)
-		p.wrote(ctx, nil, true)
+// bringForward has known pages visited now: somebody has asked for them.
+func (p *Partition) bringForward(ctx actor.Context, m *PagesFound) {
+	for i := range m.Entries {
+		entry := m.Entries[i]
+		if now := time.Now(); entry.Page.Next.IsZero() || entry.Page.Next.After(now) {
+			entry.Page.Next = now
+			p.batch.Move(entry.Position, entry.Page)
+			p.wrote(ctx, nil, true)
+		}
 	}
 }
 
@@ -668,7 +669,7 @@ func (p *Partition) best(entries []store.Entry, limit int) []store.Entry {
 	bands := make(map[string]int, len(entries))
 	for i := range entries {
 		page := &entries[i].Page
-		band := int(p.order.Ranks.Band(fingerprint.URL(page.URL), page.Depth))
+		band := int(p.order.Ranks.Band(fingerprint.URL(page.URL), page.Depth, 0))
 		if !page.Next.IsZero() {
 			band = store.RetryBand
 		}

@@ -1,6 +1,7 @@
 package actors
 
 import (
+	"cmp"
 	"fmt"
 	"math/rand/v2"
 	"net/http"
@@ -33,11 +34,17 @@ type (
 		visits   []visitMade
 		prior    revisit.Prior   // what the host's pages suggest for one that is new
 		plan     politeness.Plan // of the host's relief
+		hints    revisit.Claims  // track record of the host's sitemaps and feeds
+		modified revisit.Claims  // and of its Last-Modified
 	}
 	// finding is what one visit told of its page's changes.
 	finding struct {
 		gap     time.Duration // since the visit before; 0: nothing was told
 		changed bool
+		mean    time.Duration // between changes, as it was estimated before; the host's, of a page of which nothing was known
+		since   time.Duration // from Last-Modified to Date; 0: it said nothing
+		hinted  bool          // a hint had brought the visit forward
+		waited  bool          // and was right, most likely
 	}
 	// pagesTimed answers pagesVisited.
 	pagesTimed struct {
@@ -125,14 +132,15 @@ func (r *Revisit) judge(asked *pagesVisited, made *visitMade, totals *Totals) (s
 	totals.Links += uint64(len(out.Links))
 	totals.Bytes += v.BodyBytes
 
-	page.Attempts = 0
+	hinted := page.Flags&store.Hinted != 0
+	page.Attempts, page.Flags = 0, page.Flags&^store.Hinted
 	if r.Continuous && known && (v.Reason != messages.Reason_NONE || v.Status >= 400) {
 		out.Links = nil
 		r.backOff(&page, made)
 		out.Page = page
 		return out, finding{}
 	}
-	found := r.time(&page, made, asked)
+	found := r.time(&page, made, asked, hinted)
 	page.LastVisit = made.started
 	if r.Continuous && v.Status == http.StatusGone {
 		page.Next, page.Timing.Interval = time.Time{}, 0
@@ -168,14 +176,23 @@ func passing(v *messages.PageVisited) bool {
 }
 
 // time decides when the page is due next, from what is known of its changes.
-func (r *Revisit) time(page *store.Page, made *visitMade, asked *pagesVisited) (found finding) {
+func (r *Revisit) time(page *store.Page, made *visitMade, asked *pagesVisited, hinted bool) (found finding) {
 	v := made.fact
 	history := revisit.History(page.Timing)
 	if v.Reason == messages.Reason_NONE {
 		if !page.LastVisit.IsZero() {
-			found = finding{gap: made.started.Sub(page.LastVisit), changed: r.changed(page, v)}
-			history.Visited(&r.Revisit, found.gap, found.changed)
+			found = finding{
+				gap: made.started.Sub(page.LastVisit), changed: r.changed(page, made, asked), hinted: hinted && !lists(made.links), since: time.Duration(v.ModifiedBeforeNs),
+				mean: cmp.Or(r.Revisit.Estimate(&history), asked.prior.Center(&r.Revisit)),
+			}
+			if hinted {
+				found.waited = asked.hints.Found(found.changed, found.gap, found.mean) >= 0.5
+			}
 		}
+		history.Saw(&r.Revisit, revisit.Visit{
+			Gap: found.gap, Changed: found.changed, Waited: found.waited,
+			Age: asked.modified.ModifiedAge(time.Duration(v.ModifiedBeforeNs), found.gap, found.mean, found.changed),
+		})
 		if !v.Unchanged {
 			copy(page.Digest[:], v.Digest)
 			page.MainDigest, page.SimHash, page.CapturedAt = v.MainDigest, v.Simhash, made.started
@@ -201,6 +218,9 @@ func (r *Revisit) time(page *store.Page, made *visitMade, asked *pagesVisited) (
 	}
 	last := time.Duration(float64(history.Interval) * float64(time.Second))
 	interval := r.Revisit.Next(&history, asked.prior, r.rnd)
+	if page.LastVisit.IsZero() {
+		interval = r.Revisit.Wished(interval, page.Flags.Wish().Interval())
+	}
 	interval = asked.plan.Interval(interval, r.Revisit.Estimate(&history), last)
 	history.Interval = float32(interval.Seconds())
 	page.Timing = store.Timing(history)
@@ -208,13 +228,28 @@ func (r *Revisit) time(page *store.Page, made *visitMade, asked *pagesVisited) (
 	return found
 }
 
-// changed compares what the visit found with what the record says.
-func (r *Revisit) changed(page *store.Page, v *messages.PageVisited) bool {
+// changed compares what the visit found with what the record says. A sitemap or a feed has changed when it names other pages; that it
+// says another moment of one counts as far as this host's moments are believed, or one that always says "now" would be read every time.
+func (r *Revisit) changed(page *store.Page, made *visitMade, asked *pagesVisited) bool {
+	v := made.fact
 	if v.Unchanged {
 		return false
+	}
+	if lists(made.links) && page.SimHash != 0 && v.Simhash != 0 {
+		return page.SimHash != v.Simhash || page.MainDigest != v.MainDigest && asked.hints.Believed()
 	}
 	old := revisit.Evidence{Digest: page.Digest, Main: page.MainDigest, Sim: page.SimHash}
 	now := revisit.Evidence{Main: v.MainDigest, Sim: v.Simhash}
 	copy(now.Digest[:], v.Digest)
 	return revisit.Changed(old, now, &r.Revisit).Significant()
+}
+
+// lists reports whether these are the links of a sitemap or a feed.
+func lists(links []outlink.Outlink) bool {
+	for i := range links {
+		if links[i].Kind.Hints() {
+			return true
+		}
+	}
+	return false
 }

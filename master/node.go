@@ -41,6 +41,7 @@ func Start(system *actor.ActorSystem, o Options, log *logrus.Entry) (*Node, erro
 		return nil, err
 	}
 	o.Fetch.Include, o.Fetch.Exclude = o.Scope.Include, o.Scope.Exclude
+	o.Fetch.Sitemaps = o.Hosts.Sitemaps
 	m := &o.Hosts.Manners
 	m.ObeyNofollow, m.Selective, m.Depth = o.Fetch.ObeyNofollow, len(o.Fetch.Languages) > 0, o.Depth
 	if m.Selective {

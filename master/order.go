@@ -153,7 +153,7 @@ func (r *order) forget(id store.HostID, h *orderedHost) {
 
 func (r *order) band(url uint64, depth uint8) uint8 {
 	if r.ranks != nil {
-		return r.ranks.Band(url, depth)
+		return r.ranks.Band(url, depth, 0)
 	}
 	return min(depth, frontier.Bands-1)
 }
@@ -377,8 +377,8 @@ func (r *ranks) Read(page uint64, links []outlink.Outlink) {
 }
 
 // Band implements actors.Ranks.
-func (r *ranks) Band(url uint64, depth uint8) uint8 {
+func (r *ranks) Band(url uint64, depth uint8, sitemap outlink.Priority) uint8 {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return r.ranker.Band(url, depth, frontier.NoPriority)
+	return r.ranker.Band(url, depth, sitemap.Value())
 }

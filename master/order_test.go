@@ -122,7 +122,7 @@ func TestRanksLearnFromLinks(t *testing.T) {
 		for page := range uint64(50) {
 			r.Read(page, []outlink.Outlink{{URL: "http://a/often", Kind: outlink.Anchor}, {URL: fmt.Sprintf("http://a/%d", page), Kind: outlink.Anchor}})
 		}
-		if often, once := r.Band(fingerprint.URL("http://a/often"), 1), r.Band(fingerprint.URL("http://a/7"), 1); often >= once {
+		if often, once := r.Band(fingerprint.URL("http://a/often"), 1, 0), r.Band(fingerprint.URL("http://a/7"), 1, 0); often >= once {
 			t.Errorf("%s: band %d of a URL linked to fifty times, %d of one linked to once", order, often, once)
 		}
 	}

@@ -293,6 +293,7 @@ type FetchRules struct {
 	ObeyNoindex      bool                   `protobuf:"varint,16,opt,name=obey_noindex,json=obeyNoindex,proto3" json:"obey_noindex,omitempty"` // pages that say noindex are visited, and not archived
 	Languages        []string               `protobuf:"bytes,17,rep,name=languages,proto3" json:"languages,omitempty"`                         // pages in others are visited, and not archived; empty: all are kept
 	Http1            bool                   `protobuf:"varint,18,opt,name=http1,proto3" json:"http1,omitempty"`                                // HTTP/2 is not offered, so that every capture has its exact bytes
+	Sitemaps         bool                   `protobuf:"varint,19,opt,name=sitemaps,proto3" json:"sitemaps,omitempty"`                          // sitemaps and feeds are read: what they name are links
 	unknownFields    protoimpl.UnknownFields
 	sizeCache        protoimpl.SizeCache
 }
@@ -449,6 +450,13 @@ func (x *FetchRules) GetLanguages() []string {
 func (x *FetchRules) GetHttp1() bool {
 	if x != nil {
 		return x.Http1
+	}
+	return false
+}
+
+func (x *FetchRules) GetSitemaps() bool {
+	if x != nil {
+		return x.Sitemaps
 	}
 	return false
 }
@@ -1138,39 +1146,40 @@ func (x *Fact) GetPressing() bool {
 
 // PageVisited says what came of one visit.
 type PageVisited struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	Url           string                 `protobuf:"bytes,1,opt,name=url,proto3" json:"url,omitempty"`
-	Position      []byte                 `protobuf:"bytes,2,opt,name=position,proto3" json:"position,omitempty"` // from the Task; empty: followed inside the lease
-	DepthLeft     int32                  `protobuf:"varint,3,opt,name=depth_left,json=depthLeft,proto3" json:"depth_left,omitempty"`
-	Depth         int32                  `protobuf:"varint,4,opt,name=depth,proto3" json:"depth,omitempty"`
-	Status        uint32                 `protobuf:"varint,5,opt,name=status,proto3" json:"status,omitempty"` // HTTP status, 0 without a response
-	Reason        Reason                 `protobuf:"varint,6,opt,name=reason,proto3,enum=henro.Reason" json:"reason,omitempty"`
-	TookNs        int64                  `protobuf:"varint,7,opt,name=took_ns,json=tookNs,proto3" json:"took_ns,omitempty"` // from dial to last byte: e of equation (9)
-	AgoNs         int64                  `protobuf:"varint,8,opt,name=ago_ns,json=agoNs,proto3" json:"ago_ns,omitempty"`    // how long before this message was sent the request was started
-	Etag          string                 `protobuf:"bytes,9,opt,name=etag,proto3" json:"etag,omitempty"`
-	LastModified  string                 `protobuf:"bytes,10,opt,name=last_modified,json=lastModified,proto3" json:"last_modified,omitempty"`
-	RetryAfterNs  int64                  `protobuf:"varint,11,opt,name=retry_after_ns,json=retryAfterNs,proto3" json:"retry_after_ns,omitempty"`
-	Digest        []byte                 `protobuf:"bytes,12,opt,name=digest,proto3" json:"digest,omitempty"`                             // SHA-1 of the payload
-	MainDigest    uint64                 `protobuf:"fixed64,13,opt,name=main_digest,json=mainDigest,proto3" json:"main_digest,omitempty"` // hash of the main content
-	Simhash       uint64                 `protobuf:"fixed64,14,opt,name=simhash,proto3" json:"simhash,omitempty"`                         // near-duplicate sketch of the main content
-	BodyBytes     uint64                 `protobuf:"varint,15,opt,name=body_bytes,json=bodyBytes,proto3" json:"body_bytes,omitempty"`     // payload as it came
-	WarcBytes     uint64                 `protobuf:"varint,16,opt,name=warc_bytes,json=warcBytes,proto3" json:"warc_bytes,omitempty"`
-	Mime          string                 `protobuf:"bytes,17,opt,name=mime,proto3" json:"mime,omitempty"`
-	Charset       string                 `protobuf:"bytes,18,opt,name=charset,proto3" json:"charset,omitempty"`
-	Language      string                 `protobuf:"bytes,19,opt,name=language,proto3" json:"language,omitempty"`
-	WarcFile      string                 `protobuf:"bytes,20,opt,name=warc_file,json=warcFile,proto3" json:"warc_file,omitempty"`
-	WarcOffset    uint64                 `protobuf:"varint,21,opt,name=warc_offset,json=warcOffset,proto3" json:"warc_offset,omitempty"`
-	Links         *LinkSet               `protobuf:"bytes,22,opt,name=links,proto3" json:"links,omitempty"`
-	Unchanged     bool                   `protobuf:"varint,23,opt,name=unchanged,proto3" json:"unchanged,omitempty"` // 304, or the digest of the Task
-	Truncated     bool                   `protobuf:"varint,24,opt,name=truncated,proto3" json:"truncated,omitempty"`
-	Noindex       bool                   `protobuf:"varint,25,opt,name=noindex,proto3" json:"noindex,omitempty"`
-	Nofollow      bool                   `protobuf:"varint,26,opt,name=nofollow,proto3" json:"nofollow,omitempty"`
-	Redirects     uint32                 `protobuf:"varint,27,opt,name=redirects,proto3" json:"redirects,omitempty"`
-	Attempts      uint32                 `protobuf:"varint,28,opt,name=attempts,proto3" json:"attempts,omitempty"`
-	Title         string                 `protobuf:"bytes,29,opt,name=title,proto3" json:"title,omitempty"`
-	Skipped       string                 `protobuf:"bytes,30,opt,name=skipped,proto3" json:"skipped,omitempty"` // why the response is not archived, or not whole: a word of package skip
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
+	state            protoimpl.MessageState `protogen:"open.v1"`
+	Url              string                 `protobuf:"bytes,1,opt,name=url,proto3" json:"url,omitempty"`
+	Position         []byte                 `protobuf:"bytes,2,opt,name=position,proto3" json:"position,omitempty"` // from the Task; empty: followed inside the lease
+	DepthLeft        int32                  `protobuf:"varint,3,opt,name=depth_left,json=depthLeft,proto3" json:"depth_left,omitempty"`
+	Depth            int32                  `protobuf:"varint,4,opt,name=depth,proto3" json:"depth,omitempty"`
+	Status           uint32                 `protobuf:"varint,5,opt,name=status,proto3" json:"status,omitempty"` // HTTP status, 0 without a response
+	Reason           Reason                 `protobuf:"varint,6,opt,name=reason,proto3,enum=henro.Reason" json:"reason,omitempty"`
+	TookNs           int64                  `protobuf:"varint,7,opt,name=took_ns,json=tookNs,proto3" json:"took_ns,omitempty"` // from dial to last byte: e of equation (9)
+	AgoNs            int64                  `protobuf:"varint,8,opt,name=ago_ns,json=agoNs,proto3" json:"ago_ns,omitempty"`    // how long before this message was sent the request was started
+	Etag             string                 `protobuf:"bytes,9,opt,name=etag,proto3" json:"etag,omitempty"`
+	LastModified     string                 `protobuf:"bytes,10,opt,name=last_modified,json=lastModified,proto3" json:"last_modified,omitempty"`
+	RetryAfterNs     int64                  `protobuf:"varint,11,opt,name=retry_after_ns,json=retryAfterNs,proto3" json:"retry_after_ns,omitempty"`
+	Digest           []byte                 `protobuf:"bytes,12,opt,name=digest,proto3" json:"digest,omitempty"`                             // SHA-1 of the payload
+	MainDigest       uint64                 `protobuf:"fixed64,13,opt,name=main_digest,json=mainDigest,proto3" json:"main_digest,omitempty"` // hash of the main content
+	Simhash          uint64                 `protobuf:"fixed64,14,opt,name=simhash,proto3" json:"simhash,omitempty"`                         // near-duplicate sketch of the main content
+	BodyBytes        uint64                 `protobuf:"varint,15,opt,name=body_bytes,json=bodyBytes,proto3" json:"body_bytes,omitempty"`     // payload as it came
+	WarcBytes        uint64                 `protobuf:"varint,16,opt,name=warc_bytes,json=warcBytes,proto3" json:"warc_bytes,omitempty"`
+	Mime             string                 `protobuf:"bytes,17,opt,name=mime,proto3" json:"mime,omitempty"`
+	Charset          string                 `protobuf:"bytes,18,opt,name=charset,proto3" json:"charset,omitempty"`
+	Language         string                 `protobuf:"bytes,19,opt,name=language,proto3" json:"language,omitempty"`
+	WarcFile         string                 `protobuf:"bytes,20,opt,name=warc_file,json=warcFile,proto3" json:"warc_file,omitempty"`
+	WarcOffset       uint64                 `protobuf:"varint,21,opt,name=warc_offset,json=warcOffset,proto3" json:"warc_offset,omitempty"`
+	Links            *LinkSet               `protobuf:"bytes,22,opt,name=links,proto3" json:"links,omitempty"`
+	Unchanged        bool                   `protobuf:"varint,23,opt,name=unchanged,proto3" json:"unchanged,omitempty"` // 304, or the digest of the Task
+	Truncated        bool                   `protobuf:"varint,24,opt,name=truncated,proto3" json:"truncated,omitempty"`
+	Noindex          bool                   `protobuf:"varint,25,opt,name=noindex,proto3" json:"noindex,omitempty"`
+	Nofollow         bool                   `protobuf:"varint,26,opt,name=nofollow,proto3" json:"nofollow,omitempty"`
+	Redirects        uint32                 `protobuf:"varint,27,opt,name=redirects,proto3" json:"redirects,omitempty"`
+	Attempts         uint32                 `protobuf:"varint,28,opt,name=attempts,proto3" json:"attempts,omitempty"`
+	Title            string                 `protobuf:"bytes,29,opt,name=title,proto3" json:"title,omitempty"`
+	Skipped          string                 `protobuf:"bytes,30,opt,name=skipped,proto3" json:"skipped,omitempty"`                                              // why the response is not archived, or not whole: a word of package skip
+	ModifiedBeforeNs int64                  `protobuf:"varint,31,opt,name=modified_before_ns,json=modifiedBeforeNs,proto3" json:"modified_before_ns,omitempty"` // from Last-Modified to Date, both by the host's own clock; 0: it said nothing
+	unknownFields    protoimpl.UnknownFields
+	sizeCache        protoimpl.SizeCache
 }
 
 func (x *PageVisited) Reset() {
@@ -1411,6 +1420,13 @@ func (x *PageVisited) GetSkipped() string {
 		return x.Skipped
 	}
 	return ""
+}
+
+func (x *PageVisited) GetModifiedBeforeNs() int64 {
+	if x != nil {
+		return x.ModifiedBeforeNs
+	}
+	return 0
 }
 
 // LinkSet is the set of outlinks of one page, in columns: the i-th link is (urls[i], kinds[i], flags[i], anchors[i]).
@@ -2068,7 +2084,7 @@ const file_messages_wire_proto_rawDesc = "" +
 	"masterBoot\x12\x19\n" +
 	"\blease_ns\x18\x02 \x01(\x03R\aleaseNs\x12'\n" +
 	"\x05fetch\x18\x03 \x01(\v2\x11.henro.FetchRulesR\x05fetch\x12\x18\n" +
-	"\aunknown\x18\x04 \x03(\x04R\aunknown\"\xca\x04\n" +
+	"\aunknown\x18\x04 \x03(\x04R\aunknown\"\xe6\x04\n" +
 	"\n" +
 	"FetchRules\x12\x1d\n" +
 	"\n" +
@@ -2091,7 +2107,8 @@ const file_messages_wire_proto_rawDesc = "" +
 	"\thtml_only\x18\x0f \x01(\bR\bhtmlOnly\x12!\n" +
 	"\fobey_noindex\x18\x10 \x01(\bR\vobeyNoindex\x12\x1c\n" +
 	"\tlanguages\x18\x11 \x03(\tR\tlanguages\x12\x14\n" +
-	"\x05http1\x18\x12 \x01(\bR\x05http1\"\xc3\x01\n" +
+	"\x05http1\x18\x12 \x01(\bR\x05http1\x12\x1a\n" +
+	"\bsitemaps\x18\x13 \x01(\bR\bsitemaps\"\xc3\x01\n" +
 	"\x05Traps\x12\x17\n" +
 	"\amax_url\x18\x01 \x01(\rR\x06maxUrl\x12!\n" +
 	"\fmax_segments\x18\x02 \x01(\rR\vmaxSegments\x12\x1f\n" +
@@ -2162,7 +2179,7 @@ const file_messages_wire_proto_rawDesc = "" +
 	"\x06robots\x18\x05 \x01(\v2\x14.henro.RobotsVisitedR\x06robots\x120\n" +
 	"\bfinished\x18\x06 \x01(\v2\x14.henro.LeaseFinishedR\bfinished\x12\"\n" +
 	"\x04more\x18\a \x01(\v2\x0e.henro.LinkSetR\x04more\x12\x1a\n" +
-	"\bpressing\x18\b \x01(\bR\bpressing\"\xd9\x06\n" +
+	"\bpressing\x18\b \x01(\bR\bpressing\"\x87\a\n" +
 	"\vPageVisited\x12\x10\n" +
 	"\x03url\x18\x01 \x01(\tR\x03url\x12\x1a\n" +
 	"\bposition\x18\x02 \x01(\fR\bposition\x12\x1d\n" +
@@ -2199,7 +2216,8 @@ const file_messages_wire_proto_rawDesc = "" +
 	"\tredirects\x18\x1b \x01(\rR\tredirects\x12\x1a\n" +
 	"\battempts\x18\x1c \x01(\rR\battempts\x12\x14\n" +
 	"\x05title\x18\x1d \x01(\tR\x05title\x12\x18\n" +
-	"\askipped\x18\x1e \x01(\tR\askipped\"c\n" +
+	"\askipped\x18\x1e \x01(\tR\askipped\x12,\n" +
+	"\x12modified_before_ns\x18\x1f \x01(\x03R\x10modifiedBeforeNs\"c\n" +
 	"\aLinkSet\x12\x12\n" +
 	"\x04urls\x18\x01 \x03(\tR\x04urls\x12\x14\n" +
 	"\x05kinds\x18\x02 \x01(\fR\x05kinds\x12\x14\n" +

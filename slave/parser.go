@@ -149,6 +149,7 @@ func (p *Parser) page(m *parse, found *parsed) {
 		return
 	}
 	v.Etag, v.LastModified = bounded(r.Header.Get("ETag")), bounded(r.Header.Get("Last-Modified"))
+	v.ModifiedBeforeNs = modifiedBefore(r)
 	v.BodyBytes = uint64(len(r.Payload))
 	v.Truncated = r.Truncated != ""
 	if r.Status == http.StatusNotModified {
@@ -171,6 +172,8 @@ func (p *Parser) page(m *parse, found *parsed) {
 	case v.Mime == "text/css":
 		p.document.ScanCSS(r.Body, p.options())
 		p.resolve(r.URL, p.document.Links, set, "")
+	case m.rules.sitemaps && r.Status == http.StatusOK && mayName(v.Mime):
+		p.entries(m, set)
 	}
 	p.resolve(r.URL, links.Header(r.Header.Values("Link")), set, "")
 	v.Noindex, v.Nofollow = directives.NoIndex, directives.NoFollow
@@ -238,17 +241,23 @@ func (p *Parser) resolve(base weburl.URL, refs []links.Ref, set *messages.LinkSe
 	if len(refs) == 0 {
 		return
 	}
-	if p.resolver == nil {
-		p.resolver = weburl.NewResolver(base, charset.Encoding(encoding))
-	} else {
-		p.resolver.Reset(base, charset.Encoding(encoding))
-	}
+	p.resolverOf(base, encoding)
 	for i := range refs {
 		ref := &refs[i]
 		if u, err := p.resolver.Resolve(ref.Raw); err == nil { // mailto: and javascript: are no URLs here
 			p.add(set, u.String(), ref.Kind, ref.Flags, ref.Anchor)
 		}
 	}
+}
+
+// resolverOf makes the resolver that of one page.
+func (p *Parser) resolverOf(base weburl.URL, encoding string) *weburl.Resolver {
+	if p.resolver == nil {
+		p.resolver = weburl.NewResolver(base, charset.Encoding(encoding))
+	} else {
+		p.resolver.Reset(base, charset.Encoding(encoding))
+	}
+	return p.resolver
 }
 
 func (p *Parser) add(set *messages.LinkSet, url string, kind outlink.Kind, flags outlink.Flags, anchor string) {
@@ -275,7 +284,7 @@ func (p *Parser) pick(m *parse, set *messages.LinkSet, found *parsed) {
 			continue
 		}
 		left, depth, hops := v.DepthLeft, v.Depth, uint32(0)
-		if link.Kind == outlink.Redirect {
+		if link.Kind == outlink.Redirect || link.Kind == outlink.Part {
 			hops = v.Redirects + 1
 		} else if left == 0 {
 			continue

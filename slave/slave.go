@@ -144,6 +144,7 @@ type rules struct {
 	htmlOnly         bool
 	obeyNoindex      bool
 	languages        []string // that are kept; none: all
+	sitemaps         bool     // sitemaps and feeds are read
 }
 
 // Props makes a slave.
@@ -549,7 +550,7 @@ func (s *Slave) checkDrained(ctx actor.Context) {
 }
 
 func (s *Slave) makeRules(f *messages.FetchRules) (*rules, error) {
-	r := &rules{userAgent: f.UserAgent, robotsAgent: f.RobotsAgent, obeyNofollow: f.ObeyNofollow, htmlOnly: f.HtmlOnly, obeyNoindex: f.ObeyNoindex, languages: f.Languages}
+	r := &rules{userAgent: f.UserAgent, robotsAgent: f.RobotsAgent, obeyNofollow: f.ObeyNofollow, htmlOnly: f.HtmlOnly, obeyNoindex: f.ObeyNoindex, languages: f.Languages, sitemaps: f.Sitemaps}
 	t := f.GetTraps()
 	r.traps = traps.Options{
 		MaxURL: int(t.GetMaxUrl()), MaxSegments: int(t.GetMaxSegments()), MaxRepeats: int(t.GetMaxRepeats()), MaxPairs: int(t.GetMaxPairs()),

@@ -66,8 +66,14 @@ const (
 	NoFollow                    // the page asks that its links not be followed
 	Truncated                   // the last capture is not whole
 	Dropped                     // given up: the Reason says why
-	Hinted                      // a feed, a sitemap or a person asked for the coming visit
+	Hinted                      // a sitemap or a feed has brought the coming visit forward
 )
+
+// wishShift is where the flags hold the changefreq of the sitemap in which the page was found, in three bits.
+const wishShift = 8
+
+// Wish is the changefreq of the sitemap in which the page was found.
+func (f Flags) Wish() outlink.Frequency { return outlink.Frequency(f >> wishShift & 7) }
 
 // Page is the record of one URL: what was found at the last visit, and when the next is due. Moments are kept in whole seconds.
 type Page struct {
@@ -156,6 +162,9 @@ type Candidate struct {
 	Band      uint8 // at most LastBand
 	Redirects uint8
 	From      uint64 // number of the page in which it was found
+
+	Priority  outlink.Priority  // of the sitemap in which it was found; not kept for candidates of other partitions, as is
+	Frequency outlink.Frequency // its changefreq
 }
 
 // LastBand is the last priority a candidate can have; RetryBand behind it holds pages whose first visit must be tried again.

@@ -51,6 +51,7 @@ type Crawl struct {
 	Bytes         Bytes
 	Continuous    bool
 	Relief        string
+	Sitemaps      string
 	Partitions    int
 	MaxRedirects  int
 	PageBudget    int
@@ -113,6 +114,7 @@ func (c *Crawl) Register(f *pflag.FlagSet) {
 	f.DurationVar(&c.For, "for", 0, "stop after so long (exit code 15)")
 	f.Var(&c.Bytes, "bytes", "stop after so much payload, for example 10GB (exit code 14)")
 	f.BoolVar(&c.Continuous, "continuous", false, "keep revisiting")
+	f.StringVar(&c.Sitemaps, "sitemaps", "auto", "read the sitemaps that robots.txt names and the feeds met on the way, visit what they name and, with --continuous, heed what they say has changed: on, off, or auto, which is on with --continuous (without it --depth alone says what is reached)")
 	f.StringVar(&c.Relief, "relief", o.Hosts.Relief.String(), "what a host's pages get that ask for more visits than it bears: none, stretch, delay or optimal")
 	f.IntVar(&c.Partitions, "partitions", o.Store.Partitions, "files of the state; fixed when a crawl begins")
 	f.IntVar(&c.PageBudget, "page-budget", o.Hosts.PageBudget, "visits of one lease at most")
@@ -179,6 +181,14 @@ func (c *Crawl) Options(flags *pflag.FlagSet) (master.Options, error) {
 	o.Hosts.Continuous, o.Hosts.Retries, o.Hosts.RetryWait, o.Hosts.PageBudget = c.Continuous, c.Retries, c.RetryWait, c.PageBudget
 	if o.Hosts.Relief, err = politeness.ParseRelief(c.Relief); err != nil {
 		return o, Usage("--relief: %v", err)
+	}
+	switch c.Sitemaps {
+	case "auto":
+		o.Hosts.Sitemaps = c.Continuous
+	case "on", "off":
+		o.Hosts.Sitemaps = c.Sitemaps == "on"
+	default:
+		return o, Usage("--sitemaps %q: want auto, on or off", c.Sitemaps)
 	}
 	o.Store.Partitions = c.Partitions
 	o.MaxPages, o.MaxBytes, o.For, o.LeaseFor = c.Pages, uint64(c.Bytes), c.For, c.LeaseFor

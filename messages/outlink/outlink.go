@@ -20,6 +20,7 @@ const (
 	Header     Kind = 8  // HTTP Link header with a rel that names a page
 	Sitemap    Kind = 9  // entry of a sitemap
 	Feed       Kind = 10 // entry of a feed
+	Part       Kind = 11 // sitemap in an index of sitemaps, next page of a feed
 	Image      Kind = 32 // img src, srcset, input type=image, picture source, poster
 	Script     Kind = 33 // script src
 	Style      Kind = 34 // link rel=stylesheet, @import
@@ -32,12 +33,15 @@ const (
 	firstEmbed      = Image
 )
 
+// Hints reports whether the anchor of a link of this kind is a Hint.
+func (k Kind) Hints() bool { return k == Sitemap || k == Feed || k == Part }
+
 // Navigates reports whether a crawl may follow a link of this kind.
 func (k Kind) Navigates() bool { return k != Unknown && k < firstEmbed }
 
 var names = map[Kind]string{
 	Unknown: "unknown", Anchor: "a", Area: "area", Frame: "frame", Iframe: "iframe", Link: "link", Refresh: "refresh",
-	Redirect: "redirect", Header: "header", Sitemap: "sitemap", Feed: "feed", Image: "image", Script: "script", Style: "style",
+	Redirect: "redirect", Header: "header", Sitemap: "sitemap", Feed: "feed", Part: "part", Image: "image", Script: "script", Style: "style",
 	Media: "media", Object: "object", Form: "form", Icon: "icon", CSS: "css", Other: "other",
 }
 
@@ -64,5 +68,5 @@ type Outlink struct {
 	URL    string // canonical and absolute
 	Kind   Kind
 	Flags  Flags
-	Anchor string // the words shown, white space folded, cut to a bound; empty for embeds
+	Anchor string // the words shown, white space folded, cut to a bound; empty for embeds; of entries of sitemaps and feeds their Hint
 }

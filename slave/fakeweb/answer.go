@@ -97,6 +97,10 @@ func (w *Web) answer(a *answer, h *Host, q *request, now time.Time) {
 		w.robotsAnswer(a, h, at.kind, q)
 	case sitemap:
 		w.sitemapAnswer(a, h, q, now)
+	case sitemapPart:
+		w.partAnswer(a, h, at.n, q, now)
+	case feed:
+		w.feedAnswer(a, h, q, now)
 	case static:
 		a.header("Content-Type", [...]string{"text/css", "image/gif"}[at.n])
 		a.body = append(a.body, staticBodies[at.n]...)

@@ -35,6 +35,7 @@ const (
 	forMaze
 	forDeath
 	forOutage
+	forHints
 )
 
 // mix spreads two words over one: the multiply and fold of wyhash.

@@ -29,6 +29,9 @@ type Host struct {
 	Calendar   bool
 	Sessions   bool
 	Soft       bool // what does not exist answers 200
+	Indexed    bool // the sitemap is an index of compressed parts
+	Fed        bool // the root names a feed
+	Lastmod    Lastmod
 
 	Hostility Hostility // empty on ordinary hosts
 
@@ -60,6 +63,16 @@ const (
 	RobotsUnavailable
 	RobotsSilent
 	RobotsRedirected
+)
+
+// Lastmod says what a host's sitemap and feed say of the last change of a page.
+type Lastmod uint8
+
+// The kinds of lastmod.
+const (
+	LastmodHonest Lastmod = iota // the second
+	LastmodLying                 // the last full hour, whatever happened
+	LastmodDaily                 // the day
 )
 
 // Validator is a set of validators.
@@ -146,6 +159,12 @@ func (w *Web) host(i int) Host {
 	h.Calendar = r.chance(o.Traps.Calendar)
 	h.Sessions = r.chance(o.Traps.Sessions)
 	h.Soft = r.chance(o.Traps.SoftNotFound)
+	if t := &o.Hints; *t != (Hints{Part: t.Part}) {
+		r = draw(o.Seed, forHints, n)
+		h.Indexed = r.chance(t.Indexed)
+		h.Fed = r.chance(t.Feeds)
+		h.Lastmod = [...]Lastmod{LastmodLying, LastmodDaily, LastmodHonest}[pick(r.unit(), t.Lying, t.Daily)]
+	}
 	if o.Shape != nil {
 		o.Shape(&h)
 	}

@@ -31,6 +31,7 @@ type Options struct {
 	Traps      Traps
 	Faults     Faults
 	Life       Life
+	Hints      Hints
 
 	RedirectShare float64 // share of pages that are reached through a redirect from the URL that is linked
 	Japanese      float64 // share of hosts in Japanese: EUC-JP, Shift_JIS and UTF-8 by thirds, named in the header, in a meta element, in both or nowhere
@@ -98,6 +99,15 @@ type Validators struct {
 	Both         float64
 }
 
+// Hints are shares of hosts by what they say of their pages. Every host has a sitemap, which its robots.txt names unless that is missing.
+type Hints struct {
+	Indexed float64 // the sitemap is an index of compressed parts
+	Part    int     // pages of one part; zero: 1000
+	Feeds   float64 // the root names a feed, /feed.xml, of the pages that changed last: Atom on even hosts, RSS on odd ones
+	Lying   float64 // of every page they say that it changed with the last full hour
+	Daily   float64 // they say the day of a change only
+}
+
 // Traps are shares of hosts that hold pages without end.
 type Traps struct {
 	Calendar     float64 // /calendar/YYYY/MM, each month linking to the next, the one before and the same month a year on
@@ -156,6 +166,7 @@ func (o Options) filled() Options {
 	set(&o.PageBytes, 4096)
 	set(&o.LogEntries, 1<<16)
 	o.LogEntries = max(o.LogEntries, 0)
+	set(&o.Hints.Part, 1000)
 	span := func(field *time.Duration, value time.Duration) {
 		if *field == 0 {
 			*field = value
@@ -224,6 +235,9 @@ func (o Options) Validate() error {
 		{"outages", []float64{o.Life.Outages}},
 		{"calendar", []float64{o.Traps.Calendar}},
 		{"sessions", []float64{o.Traps.Sessions}},
+		{"indexed sitemaps", []float64{o.Hints.Indexed}},
+		{"feeds", []float64{o.Hints.Feeds}},
+		{"lying and daily hints", []float64{o.Hints.Lying, o.Hints.Daily}},
 		{"soft not found", []float64{o.Traps.SoftNotFound}},
 	}
 	for _, s := range shares {

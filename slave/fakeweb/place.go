@@ -27,6 +27,8 @@ const (
 	robots
 	robotsMoved
 	sitemap
+	sitemapPart // part n of an indexed one
+	feed
 	static
 )
 
@@ -122,6 +124,12 @@ func (w *Web) appendPlace(dst []byte, h *Host, at place) []byte {
 		return append(dst, "/robots-moved.txt"...)
 	case sitemap:
 		return append(dst, "/sitemap.xml"...)
+	case sitemapPart:
+		dst = append(dst, "/sitemap-"...)
+		dst = strconv.AppendInt(dst, int64(at.n), 10)
+		return append(dst, ".xml.gz"...)
+	case feed:
+		return append(dst, "/feed.xml"...)
 	case static:
 		return append(dst, staticPaths[at.n]...)
 	}
@@ -149,6 +157,17 @@ func (w *Web) guess(h *Host, target []byte) place {
 		return place{kind: robotsMoved}
 	case "/sitemap.xml":
 		return place{kind: sitemap}
+	case "/feed.xml":
+		if h.Fed {
+			return place{kind: feed}
+		}
+		return place{}
+	}
+	if rest, ok := bytes.CutPrefix(target, []byte("/sitemap-")); ok {
+		if n := number(rest); h.Indexed && n >= 0 && n < w.parts(h) {
+			return place{kind: sitemapPart, n: n}
+		}
+		return place{}
 	}
 	for i, p := range staticPaths {
 		if string(target) == p {
@@ -265,6 +284,9 @@ func (w *Web) pageEdges(dst []edge, h *Host, p int) []edge {
 	if p > 0 {
 		add(place{kind: content}, outlink.Anchor)
 	} else {
+		if h.Fed {
+			add(place{kind: feed}, outlink.Link)
+		}
 		if h.Calendar {
 			add(place{kind: calendar, n: 2000 * 12}, outlink.Anchor)
 		}

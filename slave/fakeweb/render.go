@@ -52,7 +52,11 @@ func (w *Web) page(dst []byte, h *Host, n int, version uint64, o origin, now tim
 	edges := w.edges(room[:0], h, place{kind: content, n: n})
 	for i := range edges {
 		if e := &edges[i]; e.kind == outlink.Link {
-			dst = append(dst, `<link rel="next" href="`...)
+			rel := `next`
+			if e.to.kind == feed {
+				rel = feedRel(h)
+			}
+			dst = append(append(append(dst, `<link rel="`...), rel...), `" href="`...)
 			dst = w.href(dst, h, c, n, e, o)
 			dst = append(dst, "\">\n"...)
 		}

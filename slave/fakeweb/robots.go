@@ -4,11 +4,7 @@ import (
 	"bytes"
 	"strconv"
 	"strings"
-	"time"
 )
-
-// sitemapMost is the most a sitemap may list by its protocol.
-const sitemapMost = 50_000
 
 func (w *Web) robotsAnswer(a *answer, h *Host, kind placeKind, q *request) {
 	a.header("Content-Type", "text/plain")
@@ -66,23 +62,6 @@ func (h *Host) allowed(target string) bool {
 		return !strings.HasPrefix(target, "/private/")
 	}
 	return true
-}
-
-func (w *Web) sitemapAnswer(a *answer, h *Host, q *request, now time.Time) {
-	a.header("Content-Type", "application/xml")
-	a.body = append(a.body, "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<urlset xmlns=\"http://www.sitemaps.org/schemas/sitemap/0.9\">\n"...)
-	o := q.origin()
-	for n := range min(h.live, sitemapMost) {
-		a.body = append(a.body, "<url><loc>"...)
-		a.body = o.append(a.body, w, h)
-		begin := len(a.body)
-		a.body = ampersands(w.appendPath(a.body, h, n), begin)
-		a.body = append(a.body, "</loc><lastmod>"...)
-		pr := w.changes(h, n)
-		a.body = w.modified(h, n, &pr, h.live, now).UTC().AppendFormat(a.body, time.RFC3339)
-		a.body = append(a.body, "</lastmod></url>\n"...)
-	}
-	a.body = append(a.body, "</urlset>\n"...)
 }
 
 // splitURL cuts a canonical URL into its origin, host name and request target.

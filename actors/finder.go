@@ -1,0 +1,146 @@
+package actors
+
+import (
+	"time"
+
+	"github.com/asynkron/protoactor-go/actor"
+	"github.com/sirupsen/logrus"
+
+	"henro/messages/outlink"
+	"henro/store"
+	"henro/store/fingerprint"
+)
+
+type (
+	// PagesSought asks for the records of known pages that a sitemap or a feed says to have changed. It must come before the Write
+	// of that document's visit: what the document said last time is compared with what it says now.
+	PagesSought struct {
+		URL   string            // of the document
+		Again bool              // it was read before
+		Pages []outlink.Outlink // of one host; at least one
+		Most  int               // pages wanted at most
+	}
+	// PagesFound brings the Host what was sought, some time later; pages that are not known, or of which nothing new was said, are left out.
+	PagesFound struct {
+		Entries []store.Entry
+		Hints   []outlink.Hint // of each entry
+	}
+
+	findPages struct {
+		asker *actor.PID
+		host  string // to be told by the asker; empty: the asker itself wants to know, and somebody waits
+		pages map[string]outlink.Hint
+	}
+	find struct{}
+)
+
+// seek has the pages looked for of which the document says something new: another lastmod than last time. Of a page that it did not
+// name last time any is new.
+func (p *Partition) seek(ctx actor.Context, m *PagesSought) {
+	host := store.HostOf(m.Pages[0].URL)
+	said := map[string]string{}
+	if m.Again {
+		links, err := p.disk.Outlinks(store.IDOf(store.HostOf(m.URL)), fingerprint.URL(m.URL))
+		if err != nil {
+			links = nil
+		}
+		for i := range links {
+			said[links[i].URL] = links[i].Anchor
+		}
+	}
+	pages := map[string]outlink.Hint{}
+	for i := range m.Pages {
+		l := &m.Pages[i]
+		if before, named := said[l.URL]; named && before == l.Anchor {
+			continue
+		}
+		hint := outlink.ParseHint(l.Anchor)
+		if hint.From.IsZero() || hint.Modified() == outlink.ParseHint(said[l.URL]).Modified() {
+			continue
+		}
+		if _, visited, _, err := p.disk.Seen(l.URL); err != nil || !visited {
+			continue
+		}
+		if !m.Again { // a day on which the page was visited may be before or behind the visit: only what comes after it is new for certain
+			hint.Until = hint.From.Add(time.Second)
+		}
+		if pages[l.URL] = hint; len(pages) >= m.Most {
+			break
+		}
+	}
+	if len(pages) > 0 {
+		ctx.Send(p.finder, &findPages{asker: p.hosts, host: host, pages: pages})
+	}
+}
+
+// Finder looks for known pages by their URLs. There is no index of them, so it scans the partition; what is asked for meanwhile shares
+// the next scan, and scans take a twentieth of the time at most, unless somebody waits.
+type Finder struct {
+	disk  *store.Partition
+	log   *logrus.Entry
+	asked []*findPages
+	next  time.Time // before which nothing that can wait is looked for
+	timer Timer
+}
+
+// scanShare is how many times as long as a scan took nothing is scanned.
+const scanShare = 20
+
+// scanGap is the least time between two scans: what the sitemaps of one minute say is looked for together.
+const scanGap = time.Minute
+
+func finderProps(disk *store.Partition, log *logrus.Entry) *actor.Props {
+	return actor.PropsFromProducer(func() actor.Actor { return &Finder{disk: disk, log: log.WithField("actor", "finder")} })
+}
+
+// Receive is the table of contents.
+func (f *Finder) Receive(ctx actor.Context) {
+	switch m := ctx.Message().(type) {
+	case *findPages:
+		f.asked = append(f.asked, m)
+		if m.host == "" {
+			f.find(ctx)
+		} else if len(f.asked) == 1 {
+			f.timer.After(ctx, max(0, time.Until(f.next)), &find{})
+		}
+	case *find:
+		f.find(ctx)
+	case *actor.Stopping, *actor.Restarting:
+		f.timer.Stop()
+	}
+}
+
+// find answers all that was asked for.
+func (f *Finder) find(ctx actor.Context) {
+	f.timer.Stop()
+	wanted := map[string]struct{}{}
+	for _, m := range f.asked {
+		for url := range m.pages {
+			wanted[url] = struct{}{}
+		}
+	}
+	begun := time.Now()
+	found, err := f.disk.Find(wanted)
+	if err != nil {
+		f.log.WithField("err", err).Error("known pages cannot be looked for")
+	}
+	f.next = time.Now().Add(max(scanGap, scanShare*time.Since(begun)))
+	entries := make(map[string]*store.Entry, len(found))
+	for i := range found {
+		entries[found[i].Page.URL] = &found[i]
+	}
+	for _, m := range f.asked {
+		answer := &PagesFound{}
+		for url, hint := range m.pages {
+			if entry := entries[url]; entry != nil {
+				answer.Entries, answer.Hints = append(answer.Entries, *entry), append(answer.Hints, hint)
+			}
+		}
+		if m.host == "" {
+			ctx.Send(m.asker, answer)
+		} else if len(answer.Entries) > 0 {
+			ctx.Send(m.asker, &ToHost{Host: m.host, Message: answer})
+		}
+	}
+	f.asked = nil
+}

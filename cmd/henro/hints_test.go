@@ -1,0 +1,190 @@
+package main
+
+import (
+	"context"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"henro/actors/politeness"
+	"henro/master"
+	"henro/slave"
+	"henro/slave/fakeweb"
+	"henro/store"
+)
+
+// hintedWeb has as many hosts of each kind: those that tell the truth, in plain and in indexed sitemaps, with and without a feed, and those
+// that say of every page that it has just changed.
+func hintedWeb() fakeweb.Options {
+	return fakeweb.Options{
+		Seed: 23, Hosts: 8, Domains: 8, Pages: 24, PageBytes: 1024,
+		Changes:    fakeweb.Changes{Share: 1, Fastest: 4 * day, Slowest: 30 * day},
+		Hints:      fakeweb.Hints{Part: 10},
+		LogEntries: 1 << 18,
+		Shape: func(h *fakeweb.Host) {
+			h.Indexed, h.Fed = h.Index&2 != 0, h.Index&4 != 0
+			if h.Index&1 != 0 {
+				h.Lastmod = fakeweb.LastmodLying
+			}
+		},
+	}
+}
+
+// heard is what a continuous crawl made of the hosts of one kind.
+type heard struct {
+	requests, versions, captured int
+	documents                    int           // of the requests, for robots.txt, sitemaps and feeds
+	lag                          time.Duration // of the captured
+}
+
+func (h *heard) pages() int { return h.requests - h.documents }
+
+func (h *heard) meanLag() time.Duration {
+	return (h.lag / time.Duration(max(h.captured, 1))).Round(time.Minute)
+}
+
+// listen crawls the web for so long and counts, after the first third, honest hosts first.
+func listen(t *testing.T, sitemaps bool, aim float64, length time.Duration) (kinds [2]heard) {
+	synctest.Test(t, func(t *testing.T) {
+		web, err := fakeweb.New(hintedWeb())
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer web.Close()
+		dir := t.TempDir()
+		e := crawlOf(t, dir, web, -1, func(o *master.Options) {
+			o.Hosts.Continuous, o.Hosts.Sitemaps, o.Hosts.Revisit.Aim, o.For, o.Store.Partitions = true, sitemaps, aim, length, 2
+			o.LeaseFor, o.TickEvery = 2*time.Hour, 5*time.Minute
+		})
+		e.adjust = func(o *slave.Options) { o.AskEvery = 5 * time.Minute }
+		begun := time.Now()
+		status, err := e.crawl(t.Context(), func(ctx context.Context, _ *master.Node) error { <-ctx.Done(); return nil })
+		if err != nil || status.End != master.TimeLimit {
+			t.Fatalf("ended with %q, %v", status.End, err)
+		}
+		hosts, pages := stateIn(t, dir)
+		if sitemaps {
+			for name, host := range hosts {
+				var state politeness.State
+				if err := state.UnmarshalBinary(host.Politeness); err != nil {
+					t.Fatal(err)
+				}
+				t.Logf("%s: its hints are right with a chance of %.2f", name, state.Hints().Chance())
+			}
+		}
+		if overlaps := fakeweb.Overlaps(web.Log(), 0); len(overlaps) > 0 {
+			t.Errorf("asked twice at once: %v", overlaps)
+		}
+		for _, pace := range fakeweb.Paces(web.Log()) {
+			if pace.Requests > 1 && pace.Shortest < 5*time.Second {
+				t.Errorf("%s was asked again after %v", pace.Origin, pace.Shortest)
+			}
+		}
+		kindOf := map[string]int{}
+		for i := range web.Hosts() {
+			kindOf["http://"+web.Host(i).Name] = i & 1
+		}
+		from := begun.Add(length / 3)
+		last := map[string]time.Time{}
+		for _, entry := range web.Log() {
+			url := entry.URL()
+			kind := &kinds[kindOf[store.HostOf(url)]]
+			since := last[url]
+			last[url] = entry.Start
+			if entry.Start.Before(from) || since.IsZero() {
+				continue
+			}
+			kind.requests++
+			if strings.HasSuffix(url, ".xml") || strings.HasSuffix(url, ".xml.gz") || strings.HasSuffix(url, ".txt") {
+				kind.documents++
+			}
+			moments, err := web.Changes(url, since, entry.Start)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if n := len(moments); n > 0 {
+				kind.captured++
+				kind.lag += entry.Start.Sub(moments[n-1])
+			}
+		}
+		for url := range pages {
+			n, err := web.ChangeCount(url, from, begun.Add(length))
+			if err != nil {
+				t.Fatal(err)
+			}
+			kinds[kindOf[store.HostOf(url)]].versions += n
+		}
+	})
+	return kinds
+}
+
+// Honest hosts are visited when they have changed; liars cost little: go test -run TestHintsShortenTheLag -v ./cmd/henro
+func TestHintsShortenTheLag(t *testing.T) {
+	length := time.Duration(*days) * day
+	deaf := listen(t, false, 1, length)
+	hears := listen(t, true, 1, length)
+	// As many requests as the hints have cost, spent on visiting all pages more often instead.
+	equal := listen(t, false, float64(deaf[0].requests)/float64(hears[0].requests), length)
+	for _, run := range []struct {
+		name  string
+		kinds [2]heard
+	}{{"without hints", deaf}, {"with hints", hears}, {"without hints, as many requests", equal}} {
+		for i, name := range []string{"honest", "lying"} {
+			k := &run.kinds[i]
+			t.Logf("%s, %s hosts: %d requests, %d of them documents, %d of %d versions captured, mean lag %v", run.name, name, k.requests, k.documents, k.captured, k.versions, k.meanLag())
+		}
+	}
+	if honest, base := &hears[0], &equal[0]; honest.meanLag() > base.meanLag()/2 || honest.captured < base.captured {
+		t.Errorf("honest hosts: a lag of %v and %d versions with hints, %v and %d without", honest.meanLag(), honest.captured, base.meanLag(), base.captured)
+	}
+	if lying, base := &hears[1], &deaf[1]; float64(lying.pages()) > 1.25*float64(base.pages()) || lying.requests > base.requests {
+		t.Errorf("lying hosts: %d requests, %d for pages, with hints, %d and %d without", lying.requests, lying.pages(), base.requests, base.pages())
+	}
+}
+
+// Behind a sitemap all pages are two links from the seed of their host: one to the sitemap, which robots.txt names, one on.
+func TestSitemapsLeadToEveryPage(t *testing.T) {
+	for _, c := range []struct {
+		sitemaps bool
+		depth    int
+		all      bool
+	}{{false, 2, false}, {true, 2, true}, {true, 1, false}} {
+		synctest.Test(t, func(t *testing.T) {
+			o := hintedWeb()
+			o.Degree, o.Depth, o.Changes = 3, 8, fakeweb.Changes{}
+			web, err := fakeweb.New(o)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer web.Close()
+			dir := t.TempDir()
+			e := crawlOf(t, dir, web, c.depth, func(o *master.Options) { o.Hosts.Sitemaps = c.sitemaps })
+			if _, err := e.crawl(t.Context(), func(ctx context.Context, _ *master.Node) error { <-ctx.Done(); return nil }); err != nil {
+				t.Fatal(err)
+			}
+			_, pages := stateIn(t, dir)
+			visited := 0
+			for url, page := range pages {
+				if page.LastVisit.IsZero() {
+					t.Errorf("%s was never visited", url)
+				}
+				if int(page.Depth) > c.depth {
+					t.Errorf("%s at depth %d", url, page.Depth)
+				}
+				if strings.HasSuffix(url, ".html") || strings.HasSuffix(url, ".test/") || strings.Contains(url, "view?") {
+					visited++
+				}
+			}
+			if all := visited == o.Hosts*o.Pages; all != c.all {
+				t.Errorf("with sitemaps %v and depth %d, %d of %d pages were visited", c.sitemaps, c.depth, visited, o.Hosts*o.Pages)
+			}
+			if !c.sitemaps {
+				truth, err := web.Reachable(fakeweb.Crawl{Seeds: web.Seeds(), Depth: c.depth})
+				if err != nil || len(truth.Fetched) != len(pages) {
+					t.Errorf("%d pages, want %d, %v", len(pages), len(truth.Fetched), err)
+				}
+			}
+		})
+	}
+}

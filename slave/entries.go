@@ -1,0 +1,83 @@
+package slave
+
+import (
+	"bytes"
+	"net/http"
+	"strings"
+	"time"
+
+	"henro/messages"
+	"henro/messages/outlink"
+	"henro/slave/fetch"
+	"henro/slave/sitemap"
+	"henro/store/fingerprint"
+)
+
+// mayName reports whether a document of this media type may be a sitemap or a feed. What it is says its beginning: servers give all
+// of these types to all of these documents.
+func mayName(mime string) bool {
+	switch mime {
+	case "text/plain", "application/octet-stream", "binary/octet-stream", "application/gzip", "application/x-gzip", "application/json", "application/feed+json":
+		return true
+	}
+	return strings.HasSuffix(mime, "xml") || strings.Contains(mime, "rss") || strings.Contains(mime, "atom")
+}
+
+// fresh is how young a lastmod may be: one that is as old as the answer was made for it, and says nothing. One that was true is
+// still there at the next reading.
+const fresh = time.Minute
+
+// entries makes links of what a sitemap or a feed names, each with its hint for an anchor. Its main content is what it says, in whatever
+// order that comes and however it is written; in the place of a sketch stands which pages it names, whatever it says of them.
+func (p *Parser) entries(m *parse, set *messages.LinkSet) {
+	r, v := m.response, m.visited
+	now := r.Started
+	if date, err := http.ParseTime(r.Header.Get("Date")); err == nil {
+		now = date
+	}
+	o := sitemap.DefaultOptions()
+	o.MaxEntries = min(o.MaxEntries, p.o.MaxLinks)
+	resolver := p.resolverOf(r.URL, "")
+	said, named := uint64(0), uint64(0)
+	read := sitemap.Read(bytes.NewReader(r.Body), o, func(e *sitemap.Entry) bool {
+		to, err := resolver.Resolve(e.Loc)
+		if err != nil {
+			return true
+		}
+		hint := e.Hint
+		if age := now.Sub(hint.From); age < fresh && age > -fresh {
+			hint.From, hint.Until = time.Time{}, time.Time{}
+		}
+		as := outlink.Sitemap
+		if e.Part {
+			as = outlink.Part
+		}
+		url := to.String()
+		p.add(set, url, as, 0, hint.String())
+		said += fingerprint.URL(url + " " + hint.Modified())
+		named += fingerprint.URL(url)
+		return true
+	})
+	if read.Entries == 0 {
+		return
+	}
+	for i, kind := range set.Kinds {
+		if read.Kind.IsFeed() && outlink.Kind(kind) == outlink.Sitemap {
+			set.Kinds[i] = byte(outlink.Feed)
+		}
+	}
+	v.MainDigest, v.Simhash = max(said, 1), max(named, 1)
+}
+
+// modifiedBefore returns how long before its answer a page changed, as the host says, by its own clock; 0 when it says nothing.
+func modifiedBefore(r *fetch.Response) int64 {
+	modified, err := http.ParseTime(r.Header.Get("Last-Modified"))
+	if err != nil {
+		return 0
+	}
+	date, err := http.ParseTime(r.Header.Get("Date"))
+	if err != nil {
+		date = r.Started
+	}
+	return int64(max(0, date.Sub(modified)))
+}
