@@ -97,23 +97,32 @@ func (h *Host) refuseLend(ctx actor.Context) {
 	h.becomeReady(ctx)
 }
 
-// maxTaskBytes bounds the message of one lease, with room for rules of robots.txt beside it.
-const maxTaskBytes = 100 << 10
+// Bounds of the message of one lease, with room for rules of robots.txt beside it.
+const (
+	maxTaskBytes = 100 << 10
+	maxStopBytes = 16 << 10 // of the stop list; with a longer one links are not followed inside leases
+)
 
 func (h *Host) makeTask(due []store.Entry, m *PagesLoaded) *messages.HostTask {
 	budget := h.budget(h.asking)
-	prefixes := h.rules.Prefixes(h.name)
+	prefixes, stops := h.rules.Prefixes(h.name), h.judge.stops.Prefixes(time.Now())
+	listed := 0
+	for _, stop := range stops {
+		listed += len(stop) + 4
+	}
 	task := &messages.HostTask{
 		Lease: h.asking.Lease, Host: h.name,
 		IntervalNs: int64(h.politeness.Interval(&h.Politeness)), PageBudget: uint32(budget),
-		Ratio: h.Politeness.Pace(), Prefixes: prefixes, Stops: h.judge.stops.Prefixes(time.Now()), MaxRedirects: uint32(h.MaxRedirects),
-		Follow: h.Follow && m.Whole && len(prefixes) > 0 && !h.judge.sessions.Found(), // which session ids were taken is known here alone
+		Ratio: h.Politeness.Pace(), Prefixes: prefixes, MaxRedirects: uint32(h.MaxRedirects),
+		Follow: h.Follow && m.Whole && len(prefixes) > 0 && listed <= maxStopBytes && !h.judge.sessions.Found(), // which session ids were taken is known here alone
 	}
 	if h.robots != nil && time.Now().Before(h.record.RobotsUntil) {
 		task.Robots = h.record.Robots
 	}
 	size := len(task.Robots)
 	if task.Follow {
+		task.Stops = stops
+		size += listed
 		task.Known = make([]byte, 0, 8*len(m.Known))
 		for _, fp := range m.Known {
 			task.Known = binary.BigEndian.AppendUint64(task.Known, fp)

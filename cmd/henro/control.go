@@ -196,4 +196,7 @@ func printStatus(w io.Writer, s *master.Status) {
 	for _, line := range errorLines(s.Totals.Errors) {
 		fmt.Fprintln(w, "  "+line)
 	}
+	if skipped := skipWords(&s.Totals); skipped != "" {
+		fmt.Fprintln(w, "skipped ", skipped)
+	}
 }

@@ -187,6 +187,9 @@ func printSummary(w io.Writer, dir string, s master.Status) {
 	for _, line := range errorLines(s.Totals.Errors) {
 		fmt.Fprintln(w, "  "+line)
 	}
+	if skipped := skipWords(&s.Totals); skipped != "" {
+		fmt.Fprintln(w, "skipped ", skipped)
+	}
 	fmt.Fprintf(w, "archive  %s\nsummary  %s\nlinks    henro export --what links --to csv --dir %s links.csv\n",
 		filepath.Join(dir, "warc"), filepath.Join(dir, "summary.json"), dir)
 }

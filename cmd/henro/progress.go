@@ -11,6 +11,8 @@ import (
 
 	"golang.org/x/term"
 
+	"henro/actors"
+	"henro/actors/skip"
 	"henro/master"
 )
 
@@ -117,6 +119,24 @@ func errorLines(errors map[string]uint64) []string {
 		lines[i] = fmt.Sprintf("%6d × %s", errors[reason], reason)
 	}
 	return lines
+}
+
+// skipWords says in one line what was not taken, the most frequent first, and the share of pages that belong onto the stop list.
+func skipWords(t *actors.Totals) string {
+	counts := map[string]uint64{}
+	for _, reason := range skip.All() {
+		if n := t.Skipped[reason]; n > 0 {
+			counts[reason.String()] = n
+		}
+	}
+	var words []string
+	for _, line := range errorLines(counts) {
+		words = append(words, strings.TrimSpace(line))
+	}
+	if len(words) > 0 {
+		words[len(words)-1] += fmt.Sprintf("; %.1f %% of the pages tried belong onto the stop list", 100*t.StopShare())
+	}
+	return strings.Join(words, ", ")
 }
 
 // bar shows how far a long look has come, on a terminal.
