@@ -36,6 +36,10 @@ type Options struct {
 	// MaxLinks bounds the outlinks kept of one page.
 	MaxLinks int
 
+	// Metadata writes a metadata record beside each capture: how long it took, language, outlinks. Default off: they are in the
+	// state, and cost 8 % more room in the archive (docs/output.md).
+	Metadata bool
+
 	Archive actors.ArchivistOptions
 	// Dial replaces the network, for tests in virtual time.
 	Dial func(ctx context.Context, network, address string) (net.Conn, error)

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"net/http"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -58,6 +59,7 @@ type Parser struct {
 	resolver *weburl.Resolver
 	builder  *warc.Builder
 	unique   map[string]struct{}
+	fields   []warc.Field // of a metadata record
 }
 
 func parserProps(o Options, archivist, slave *actor.PID, log *logrus.Entry) *actor.Props {
@@ -317,6 +319,9 @@ func (p *Parser) archive(ctx actor.Context, m *parse, made *factMade) {
 			copy(x.Earlier.Digest[:], m.task.Digest)
 		}
 	}
+	if v := made.fact.Visited; v != nil && p.o.Metadata {
+		x.About = p.about(v)
+	}
 	room := make([]byte, 0, len(r.Payload)/3+2048) // HTML comes to a quarter of itself: grown once, if at all
 	records, members := p.builder.AppendExchange(room, x)
 	ctx.RequestWithCustomSender(p.archivist, &actors.Archive{
@@ -341,6 +346,30 @@ func transport(r *fetch.Response) []warc.Field {
 		{Name: "WARC-Protocol", Value: protocol}, {Name: "WARC-Protocol", Value: strings.ToLower(strings.Replace(r.TLSVersion, " ", "/", 1))},
 		{Name: "WARC-Cipher-Suite", Value: r.CipherSuite},
 	}
+}
+
+// about are the fields of the metadata record of a page, by the names that Heritrix gave them.
+func (p *Parser) about(v *messages.PageVisited) []warc.Field {
+	fields := append(p.fields[:0], warc.Field{Name: "fetchTimeMs", Value: strconv.FormatInt(v.TookNs/1e6, 10)})
+	for _, f := range []warc.Field{{Name: "charsetForLinkExtraction", Value: v.Charset}, {Name: "language", Value: v.Language}, {Name: "title", Value: v.Title}} {
+		if f.Value != "" {
+			fields = append(fields, f)
+		}
+	}
+	if v.Links != nil {
+		for i, url := range v.Links.Urls {
+			kind, hop := outlink.Kind(v.Links.Kinds[i]), " E "
+			switch {
+			case kind == outlink.Redirect:
+				hop = " R "
+			case kind.Navigates():
+				hop = " L "
+			}
+			fields = append(fields, warc.Field{Name: "outlink", Value: url + hop + kind.String()})
+		}
+	}
+	p.fields = fields
+	return fields
 }
 
 // maxValidator bounds a header kept: honest validators are shorter.

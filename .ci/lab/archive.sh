@@ -18,10 +18,13 @@ else
 fi
 web=
 finish() {
+	for pid in ${receiver:-} ${slave:-} ${master:-}; do kill "$pid" 2>/dev/null || true; done
 	if [ -n "$web" ]; then "$lab/docs.sh" down "$dir/sites"; fi
 	if [ -n "$mine" ]; then rm -rf "$mine"; fi
 }
 trap finish EXIT
+
+say() { echo "--- $* (at $SECONDS s)"; }
 
 install() { # command, packages
 	command -v "$1" >/dev/null && return
@@ -37,7 +40,7 @@ cp "$lab"/archive/* "$tools"
 [ -d "$tools/node_modules" ] || (cd "$tools" && npm install --silent --no-fund --no-audit --ignore-scripts --no-package-lock)
 
 cd "$root"
-go build -o "$dir/bin/" ./cmd/henro
+go build -o "$dir/bin/" ./cmd/...
 export PORT=${PORT:-8080}
 serve() { # with settings of docs.sh
 	env "$@" bash "$lab/docs.sh" up "$dir/sites" >/dev/null
@@ -52,28 +55,24 @@ down() {
 serve A=1
 [ -d "$dir/one/warc" ] || "$dir/bin/henro" crawl --dir "$dir/one" "${flags[@]}" --seeds "$dir/sites/seeds.txt" | head -n 1
 
-echo "--- the seeds again: not modified, then identical"
-again() { # status of the revisits there will be then
-	"$dir/bin/henro" crawl --dir "$dir/one" "${flags[@]}" --seeds "$dir/sites/seeds.txt" --continuous --for 60s >"$dir/again.log" 2>&1 &
-	local crawl=$! n=0
-	until n=$(cat "$dir"/one/warc/*.cdxj.open 2>/dev/null | grep -c '"warc/revisit"') && [ "$n" -ge 20 ] || ! kill -0 "$crawl" 2>/dev/null; do sleep 0.3; done
-	kill -INT "$crawl" 2>/dev/null || true
-	wait "$crawl" || [ $? -eq 130 ]
-	n=$(grep '"mime":"warc/revisit"' "$dir/one/warc/index.cdxj" | grep -c "\"status\":\"$1\"" || true)
-	if [ "$n" -eq 0 ]; then
-		cat "$dir/again.log"
-		echo "FAIL  no revisits with status $1"
-		return 1
-	fi
-	echo "ok    $n revisits with status $1"
-}
-again 304
+say "the seeds again: not modified, and where the server forgets, identical"
 down
-serve VALIDATORS=off IF_MODIFIED_SINCE=off
-again 200
+serve FORGETFUL=git
+"$dir/bin/henro" crawl --dir "$dir/one" "${flags[@]}" --seeds "$dir/sites/seeds.txt" --continuous --for 90s >"$dir/again.log" 2>&1 &
+crawl=$!
+revisits() { cat "$dir"/one/warc/*.cdxj.open 2>/dev/null | grep -c '"warc/revisit"' || true; }
+until [ "$(revisits)" -ge 30 ] || ! kill -0 "$crawl" 2>/dev/null; do sleep 0.3; done
+sleep 1
+kill -INT "$crawl" 2>/dev/null || true
+wait "$crawl" || [ $? -eq 130 ]
 down
+for status in 304 200; do
+	n=$(grep '"mime":"warc/revisit"' "$dir/one/warc/index.cdxj" | grep -c "\"status\":\"$status\"" || true)
+	[ "$n" -gt 0 ] || { cat "$dir/again.log"; echo "FAIL  no revisits with status $status"; exit 1; }
+	echo "ok    $n revisits with status $status"
+done
 
-echo "--- warcio"
+say "warcio"
 "$dir/bin/henro" index "$dir/one"
 warcs=("$dir"/one/warc/*.warc.gz)
 node "$tools/digests.mjs" "$dir/one/warc/index.cdxj" "${warcs[@]}"
@@ -91,9 +90,52 @@ for d in differ[:5]: print("        ", d)
 sys.exit(bool(differ))
 COMPARE
 
-echo "--- WACZ"
+say "files of a slave, collected while both ends are killed"
+serve A=1
+rm -rf "$dir/master" "$dir/slave" "$dir/collected"
+"$dir/bin/henro" key new >"$dir/key"
+gossip=127.0.0.1:17791 collect=127.0.0.1:17793
+at() { "$dir/bin/henro" collect --key "$dir/key" --listen "$collect" --log-level warn "$dir/collected" >/dev/null & receiver=$!; }
+work() {
+	"$dir/bin/henro-slave" --key "$dir/key" --join "$gossip" --gossip 127.0.0.1:0 --actors 127.0.0.1:0 --name slave --dir "$dir/slave" \
+		--warc-size 1MiB --collect "$collect" --log-level error &
+	slave=$!
+}
+settled() { find "$dir/collected/warc" -name '*.warc.gz' 2>/dev/null | wc -l; }
+at; work
+grep -E '//(git|sqlite|policy)[.]' "$dir/sites/seeds.txt" >"$dir/few.txt"
+"$dir/bin/henro-master" --key "$dir/key" --dir "$dir/master" --gossip "$gossip" --actors 127.0.0.1:17792 --name master --log-level error --listen-http off \
+	"${flags[@]:0:${#flags[@]}-4}" --delay 25ms --seeds "$dir/few.txt" >/dev/null &
+master=$!
+for round in 1 2; do
+	until [ "$(settled)" -ge $((2 * round)) ] || ! kill -0 "$master" 2>/dev/null; do sleep 0.1; done
+	kill -0 "$master" 2>/dev/null || { echo "FAIL  the crawl ended before round $round"; exit 1; }
+	kill -9 "$receiver"; wait "$receiver" 2>/dev/null || true
+	at
+	kill -9 "$slave"; wait "$slave" 2>/dev/null || true
+	work
+done
+wait "$master"
+kill -TERM "$slave"; wait "$slave" || true # its master has gone
+kill -TERM "$receiver"; wait "$receiver"
+"$dir/bin/henro" index "$dir/collected"
+"$dir/bin/henro" export --dir "$dir/master" --what pages --to tsv "$dir/collected.tsv"
+python3 - "$dir/collected.tsv" "$dir/collected/warc/index.cdxj" "$dir/slave/warc" <<'COLLECTED'
+import csv, json, os, sys
+captured = {json.loads(line[line.index("{"):])["url"] for line in open(sys.argv[2])}
+pages = [row["url"] for row in csv.DictReader(open(sys.argv[1]), delimiter="\t", quoting=csv.QUOTE_NONE) if row["status"] not in ("", "0")]
+missing = [url for url in pages if url not in captured]
+left = [name for name in os.listdir(sys.argv[3]) if not name.startswith(".")]
+ok = len(pages) > 100 and not missing and not left
+print("%s  %d pages, %d of them not collected; %d files left with the slave" % ("ok  " if ok else "FAIL", len(pages), len(missing), len(left)), missing[:3], left[:3])
+sys.exit(not ok)
+COLLECTED
+node "$tools/digests.mjs" "$dir/collected/warc/index.cdxj" "$dir"/collected/warc/*.warc.gz
+down
+
+say "WACZ"
 "$dir/bin/henro" wacz "$dir/one" "$dir/one.wacz"
 python3 "$tools/wacz.py" "$dir/one.wacz"
 
-echo "--- browser"
+say "browser"
 node "$tools/browser.mjs" "$(command -v chromium)" "$dir/one.wacz" "$dir/bin/henro" "$dir/one" "http://git.docs.test:$PORT/" ${SCREENSHOTS:+"$SCREENSHOTS"}

@@ -8,7 +8,7 @@
 # Packages are downloaded with apt-get and unpacked, not installed: nothing outside DIR changes and nobody needs to be root. Each
 # virtual host has its own address 127.0.0.x, port $PORT (8080), and access log DIR/logs/HOST.log with the columns
 # msec, request_time, status, method, scheme://host:port, URI, bytes, user agent. GZIP=on makes nginx compress, and so send chunks;
-# VALIDATORS=off IF_MODIFIED_SINCE=off makes it send every page whole, however often it is asked.
+# FORGETFUL="git sqlite" makes those two send every page whole, however often they are asked.
 # DIR/flags.txt holds the --resolve flags for henro, one a line; DIR/hosts.tsv host, address, port, folder.
 set -euo pipefail
 
@@ -58,11 +58,14 @@ up() {
 		esac >>"$dir/seeds.txt"
 		printf '%s\t%s\t%s\t%s\n' "$name" "$address" "$port" "$root" >>"$dir/hosts.tsv"
 		echo "--resolve=$name:$port:$address" >>"$dir/flags.txt"
+		validators=
+		case " ${FORGETFUL:-} " in *" $host "*) validators="etag off; if_modified_since off;" ;; esac
 		servers+="
 	server {
 		listen $address:$port;
 		server_name $name;
 		root $root;
+		$validators
 		access_log $dir/logs/$name.log lab;
 	}"
 	done <<<"$sites"
@@ -87,8 +90,6 @@ http {
 	open_file_cache max=20000 inactive=10m;
 	open_file_cache_valid 10m;
 	gzip ${GZIP:-off};
-	etag ${VALIDATORS:-on};
-	if_modified_since ${IF_MODIFIED_SINCE:-exact};
 	gzip_types text/plain text/css;
 	client_body_temp_path $dir/tmp/body; proxy_temp_path $dir/tmp/proxy; fastcgi_temp_path $dir/tmp/fastcgi;
 	uwsgi_temp_path $dir/tmp/uwsgi; scgi_temp_path $dir/tmp/scgi;

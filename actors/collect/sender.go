@@ -28,7 +28,7 @@ type SenderOptions struct {
 	Client *http.Client // with the cluster's certificates
 	// Piece is what one request carries. Default 16 MB: a second of a fast network, and no more to lose.
 	Piece int64
-	// Every is how often finished files are looked for. Default 10 s: a full one takes minutes to fill.
+	// Every is how often finished files are looked for. Default 2 s: it costs the listing of a folder.
 	Every time.Duration
 	// RetryAfter is the rest after a failure, doubled up to RetryMax while it fails again. Default 1 s and 1 min.
 	RetryAfter, RetryMax time.Duration
@@ -36,7 +36,7 @@ type SenderOptions struct {
 
 // DefaultSenderOptions returns the defaults.
 func DefaultSenderOptions() SenderOptions {
-	return SenderOptions{Piece: 16 << 20, Every: 10 * time.Second, RetryAfter: time.Second, RetryMax: time.Minute}
+	return SenderOptions{Piece: 16 << 20, Every: 2 * time.Second, RetryAfter: time.Second, RetryMax: time.Minute}
 }
 
 // Validate says what is wrong with o.

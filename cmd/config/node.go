@@ -8,6 +8,7 @@ import (
 	"henro/slave"
 	"henro/store/warc"
 	"net"
+	"net/netip"
 	"os"
 	"path/filepath"
 	"strings"
@@ -165,6 +166,7 @@ type Work struct {
 	WARCPrefix  string
 	WARCSize    Bytes
 	Compression warc.Compression
+	Metadata    bool
 }
 
 // Register adds the flags.
@@ -175,6 +177,7 @@ func (w *Work) Register(f *pflag.FlagSet) {
 	w.WARCSize = 1e9
 	f.Var(&w.WARCSize, "warc-size", "a WARC file is closed and another begun at this size")
 	f.TextVar(&w.Compression, "warc-compression", warc.Gzip, "how each record is packed: gzip, which every tool reads, zstd or none")
+	f.BoolVar(&w.Metadata, "warc-metadata", false, "a metadata record beside each capture: time taken, language, outlinks; they are in the state anyway")
 }
 
 // Run is what the flags say of how a program shows itself.
@@ -218,14 +221,28 @@ func (w *Work) Check() error {
 func (w *Work) Options(dir string) (slave.Options, error) {
 	o := slave.DefaultOptions()
 	o.Connections, o.Parsers, o.Version = w.Connections, w.Parsers, buildVersion
+	o.Metadata = w.Metadata
 	a := &o.Archive.Writer
 	a.Dir, a.Prefix, a.MaxFile = filepath.Join(dir, "warc"), w.WARCPrefix, int64(w.WARCSize)
 	a.Records.Compression = w.Compression
-	a.Info = warc.Info{Software: "henro/" + buildVersion, Robots: "obey (RFC 9309)"}
+	a.Info = warc.Info{
+		Software: "henro/" + buildVersion, Robots: "obey (RFC 9309)", Hostname: a.Host, IP: outwardIP(),
+		Description: "incremental crawl; pages that did not change are revisit records",
+	}
 	if err := os.MkdirAll(a.Dir, 0o755); err != nil {
 		return o, Usage("--dir: %v", err)
 	}
 	return o, nil
+}
+
+// outwardIP is the address of this machine that leads to others, or none. Nothing is sent to find it.
+func outwardIP() netip.Addr {
+	c, err := net.Dial("udp", "192.0.2.1:9") // TEST-NET-1: an address of nobody's
+	if err != nil {
+		return netip.Addr{}
+	}
+	defer c.Close()
+	return c.LocalAddr().(*net.UDPAddr).AddrPort().Addr()
 }
 
 // Dir makes the directory of a crawl, or says why it cannot be used.

@@ -86,7 +86,7 @@ func (c *crawlFlags) start(cmd *cobra.Command, seeds []master.Seed) error {
 		return err
 	}
 	defer config.KeepLog(log, o.Dir, "henro").Close()
-	e := &embedded{o: o, work: c.work, seeds: seeds, log: log, progress: newProgress(cmd.ErrOrStderr(), c.run.Progress)}
+	e := &embedded{o: o, work: c.work, operator: c.crawl.Contact, seeds: seeds, log: log, progress: newProgress(cmd.ErrOrStderr(), c.run.Progress)}
 	status, err := e.crawl(cmd.Context(), func(ctx context.Context, node *master.Node) error {
 		defer door.Note(o.Dir)()
 		return door.Lead(ctx, node, e.sight)
@@ -110,6 +110,7 @@ type embedded struct {
 	progress *progress
 	sight    *config.Sight                                                        // made by crawl
 	dial     func(ctx context.Context, network, address string) (net.Conn, error) // nil: the network
+	operator string                                                               // said in every WARC file
 	adjust   func(*slave.Options)                                                 // nil: nothing beyond what work says
 }
 
@@ -144,7 +145,7 @@ func (e *embedded) startSlave(system *actor.ActorSystem, masterPID *actor.PID, b
 		return nil, err
 	}
 	o.Name, o.Boot, o.Version, o.Dial = "local", boot, version, e.dial
-	o.Archive.Writer.Info.UserAgent = e.o.Fetch.UserAgent
+	o.Archive.Writer.Info.UserAgent, o.Archive.Writer.Info.Operator = e.o.Fetch.UserAgent, e.operator
 	if e.adjust != nil {
 		e.adjust(&o)
 	}

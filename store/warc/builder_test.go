@@ -273,23 +273,3 @@ func TestOptionsAreChecked(t *testing.T) {
 		}
 	}
 }
-
-func BenchmarkExchange(b *testing.B) {
-	page, err := os.ReadFile("builder_test.go")
-	if err != nil {
-		b.Fatal(err)
-	}
-	page = append(page, page...)
-	for name, o := range map[string]warc.Options{"gzip3": warc.DefaultOptions(), "gzip6": {Level: 6}, "none": {Compression: warc.None}, "zstd3": {Compression: warc.Zstd, Level: 3}} {
-		b.Run(name, func(b *testing.B) {
-			build := builder(b, o)
-			x := warc.Exchange{URI: "http://docs.test/a", IP: lab, At: noon, Request: request, Head: plain, Body: page, PayloadDigest: warc.Sum(page)}
-			var dst []byte
-			b.SetBytes(int64(len(page)))
-			b.ReportAllocs()
-			for b.Loop() {
-				dst, _ = build.AppendExchange(dst[:0], &x)
-			}
-		})
-	}
-}
