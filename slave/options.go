@@ -37,7 +37,7 @@ type Options struct {
 	MaxLinks int
 
 	// Metadata writes a metadata record beside each capture: how long it took, language, outlinks. Default off: they are in the
-	// state, and cost 8 % more room in the archive (docs/output.md).
+	// state, and cost 10.6 % more room in the archive (docs/output.md).
 	Metadata bool
 
 	Archive actors.ArchivistOptions
