@@ -4,12 +4,15 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/http"
 	"os"
+	"slices"
 	"strings"
 	"syscall"
 	"time"
 
 	"henro/.ci/lab/verdict"
+	"henro/master"
 	"henro/slave/fakeweb"
 )
 
@@ -44,6 +47,7 @@ func scenarios() []*scenario {
 		{name: "away", says: "the master is killed and started again when all leases have ended", run: killMaster(-1)},
 		{name: "stopped", says: "the master is stopped for 3 s, and later until all leases have ended", run: freezeMaster},
 		{name: "twins", says: "a second master is started on the directory of the first, elsewhere", once: true, run: twins},
+		{name: "drain", says: "a slave is drained by henro slaves drain, and killed when it is drained", once: true, run: drainSlave},
 		{name: "crowd", says: "50 slaves join at once", slaves: 50, connections: 12, once: true, run: crowd},
 		{name: "rolling", says: "the nodes of the commit before are asked to end, one after another, and come back with this one's programs", once: true, run: rolling},
 		{name: "stranger", says: "ports are scanned, garbage, other keys, broken and repeated handshakes, foreign orders", once: true, run: strangers},
@@ -238,20 +242,25 @@ func cutOff(in, out bool) func(context.Context, *trial) error {
 		set(fault{})
 		healed := time.Now()
 		t.happened(at, alone...)
-		if err := t.master.Pause(ctx, 100*time.Millisecond); err != nil {
-			return err
-		}
-		for t.worked(alone...) != nil {
-			if time.Since(healed) > 30*time.Second {
-				return fmt.Errorf("30 s after the healing: %w", t.worked(alone...))
-			}
+		for !t.heard(ctx, alone...) {
 			if err := t.master.Pause(ctx, 100*time.Millisecond); err != nil {
 				return err
 			}
+			if time.Since(healed) > 30*time.Second {
+				return errors.New("30 s after the healing not all ask the master for work")
+			}
 		}
-		t.note("all worked again %s after the healing", ms(time.Since(healed)))
+		t.note("all asked for work again %s after the healing", ms(time.Since(healed)))
 		return nil
 	}
+}
+
+// heard reports whether the master hears all of the slaves.
+func (t *trial) heard(ctx context.Context, some ...*node) bool {
+	s, err := t.status(ctx)
+	return err == nil && !slices.ContainsFunc(some, func(n *node) bool {
+		return !slices.ContainsFunc(s.Slaves, func(known master.SlaveStatus) bool { return known.Name == n.name && known.State == master.Working })
+	})
 }
 
 // badWeather lasts from the beginning to the end.
@@ -336,6 +345,35 @@ func twins(ctx context.Context, t *trial) error {
 	}
 	t.note("refused after %s: %s", ms(time.Since(twin.Begun)), lastLine(twin.Log()))
 	return nil
+}
+
+func drainSlave(ctx context.Context, t *trial) error {
+	if err := t.under(ctx, 0.2); err != nil {
+		return err
+	}
+	s := t.anySlave()
+	at := time.Now()
+	answer := master.SlaveStatus{}
+	if err := t.ask(ctx, http.MethodPost, "/api/slaves/drain?slave="+s.name, &answer); err != nil {
+		return err
+	}
+	t.note("%s held %d hosts", s.name, answer.Leases)
+	for answer.State != master.Drained {
+		if err := t.master.Pause(ctx, 100*time.Millisecond); err != nil {
+			return err
+		}
+		status, err := t.status(ctx)
+		if err != nil {
+			return err
+		}
+		i := slices.IndexFunc(status.Slaves, func(known master.SlaveStatus) bool { return known.Name == s.name })
+		if answer = status.Slaves[i]; time.Since(at) > 30*time.Second {
+			return fmt.Errorf("%s is not drained after 30 s: %+v", s.name, answer)
+		}
+	}
+	t.note("drained after %s", ms(time.Since(at)))
+	_, err := s.Kill() // nothing may have to be fetched again
+	return err
 }
 
 func lastLine(text string) string {
