@@ -1,6 +1,7 @@
 package cluster
 
 import (
+	"context"
 	"fmt"
 	"net"
 	"net/netip"
@@ -110,7 +111,8 @@ func StartRemote(system *actor.ActorSystem, o RemoteOptions) (*Remote, error) {
 			grpc.WithTransportCredentials(outside),
 			grpc.WithKeepaliveParams(keepalive.ClientParameters{Time: keepaliveEvery, Timeout: keepaliveWait}),
 			grpc.WithConnectParams(grpc.ConnectParams{Backoff: backoff.DefaultConfig, MinConnectTimeout: dialTimeout}),
-			grpc.WithNoProxy()),
+			grpc.WithNoProxy(),
+			grpc.WithStreamInterceptor(closeWithStream)),
 		remote.WithServerOptions(
 			grpc.Creds(&doorkeeper{TransportCredentials: inside, guard: r.guard}),
 			grpc.MaxRecvMsgSize(receiveLimit),
@@ -140,6 +142,32 @@ func StartRemote(system *actor.ActorSystem, o RemoteOptions) (*Remote, error) {
 		})
 	}
 	return r, nil
+}
+
+// closeWithStream ends a connection with the one stream that is ever made on it. protoactor's writer forgets the connection of an attempt that
+// failed, which then lives for ever, with three goroutines, and dials again when somebody is back at its address: a master whose
+// slaves died every 20 s had 12 of them after 18 deaths.
+func closeWithStream(ctx context.Context, desc *grpc.StreamDesc, conn *grpc.ClientConn, method string, open grpc.Streamer, o ...grpc.CallOption) (grpc.ClientStream, error) {
+	s, err := open(ctx, desc, conn, method, o...)
+	if err != nil {
+		conn.Close()
+		return nil, err
+	}
+	return &onlyStream{ClientStream: s, conn: conn}, nil
+}
+
+// onlyStream is the stream of a connection that ends with it.
+type onlyStream struct {
+	grpc.ClientStream
+	conn *grpc.ClientConn
+}
+
+func (s *onlyStream) RecvMsg(m any) error {
+	err := s.ClientStream.RecvMsg(m)
+	if err != nil {
+		s.conn.Close()
+	}
+	return err
 }
 
 // probe finds out whether the address can be listened on, and which port 0 becomes.

@@ -3,6 +3,7 @@ package cluster
 import (
 	"context"
 	"crypto/tls"
+	"io"
 	"net"
 	"strings"
 	"testing"
@@ -12,6 +13,7 @@ import (
 	"github.com/asynkron/protoactor-go/remote"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/connectivity"
 	"google.golang.org/grpc/credentials"
 	"google.golang.org/grpc/credentials/insecure"
 	"google.golang.org/grpc/status"
@@ -307,6 +309,34 @@ func TestNothingIsSentToWhomTheGateShutsOut(t *testing.T) {
 			a.do(order{Do: "tell", To: b.Address, Number: 5})
 		case <-giveUp:
 			t.Fatal("b hears nothing after it came back")
+		}
+	}
+}
+
+// brokenStream hears nothing but errors.
+type brokenStream struct{ grpc.ClientStream }
+
+func (brokenStream) RecvMsg(any) error { return io.EOF }
+
+func TestAConnectionEndsWithItsStream(t *testing.T) {
+	for name, streamer := range map[string]grpc.Streamer{
+		"that could not be made": func(context.Context, *grpc.StreamDesc, *grpc.ClientConn, string, ...grpc.CallOption) (grpc.ClientStream, error) {
+			return nil, io.ErrUnexpectedEOF
+		},
+		"that broke": func(context.Context, *grpc.StreamDesc, *grpc.ClientConn, string, ...grpc.CallOption) (grpc.ClientStream, error) {
+			return brokenStream{}, nil
+		},
+	} {
+		conn, err := grpc.NewClient("passthrough:///127.0.0.1:9", grpc.WithTransportCredentials(insecure.NewCredentials()))
+		if err != nil {
+			t.Fatal(err)
+		}
+		s, err := closeWithStream(t.Context(), nil, conn, "", streamer)
+		if err == nil {
+			err = s.RecvMsg(nil)
+		}
+		if err == nil || conn.GetState() != connectivity.Shutdown {
+			t.Errorf("a stream %s: error %v, and the connection is %v", name, err, conn.GetState())
 		}
 	}
 }

@@ -220,10 +220,10 @@ func (t *trial) serve(ctx context.Context) (err error) {
 // command is how the node's program is started.
 func (n *node) command() []string {
 	t := n.t
-	arguments := []string{"--name", n.name, "--dir", n.dir, "--key", t.key, "--log-level", t.o.level,
+	arguments := []string{"--name", n.name, "--dir", n.dir, "--key", t.key, "--log-level", t.o.level, "--listen-http", apiAddress,
 		"--gossip", netip.AddrPortFrom(n.lan, gossipPort).String(), "--actors", netip.AddrPortFrom(n.lan, actorsPort).String()}
 	if n.role == "henro-master" {
-		return append(arguments, "--listen-http", apiAddress, "--config", t.config, "--seeds", t.path("seeds.txt"), "--allow-private",
+		return append(arguments, "--config", t.config, "--seeds", t.path("seeds.txt"), "--allow-private",
 			"--delay", t.o.delay.String(), "--lease", t.o.lease.String(), "--depth", fmt.Sprint(depth), "--retry-wait", "1s", "--page-budget", "40")
 	}
 	return append(arguments, "--join", netip.AddrPortFrom(t.master.lan, gossipPort).String(), "--connections", fmt.Sprint(t.what.connections))
