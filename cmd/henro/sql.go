@@ -241,7 +241,7 @@ func (s *sqlShell) ask(ctx context.Context, question string) error {
 		return sqlError(ctx, err)
 	}
 	if s.timing {
-		fmt.Fprintf(s.said, "%d rows in %v\n", rows, time.Since(start).Round(time.Millisecond))
+		fmt.Fprintf(s.said, "%d %s in %.3f s\n", rows, map[bool]string{true: "row", false: "rows"}[rows == 1], time.Since(start).Seconds())
 	}
 	return nil
 }
