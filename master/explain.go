@@ -86,6 +86,13 @@ func explainHost(h *store.HostRecord, m *Manner, now time.Time) (*Schedule, []st
 	if !m.Continuous {
 		return out, says, nil
 	}
+	if hints := s.Hints(); hints.Judged() > 0 {
+		heeded := "so pages that they name come sooner"
+		if !hints.Believed() {
+			heeded = "so they are not heeded but for two pages of a reading, in case that changes"
+		}
+		says = append(says, fmt.Sprintf("What its sitemaps and feeds say of changes is right with a chance of %.2f, %s.", hints.Chance(), heeded))
+	}
 	if h.Waiting > 0 && s.Load() > 0 {
 		says = append(says, fmt.Sprintf("New and known pages take turns while both wait; %d are new.", h.Waiting))
 	}
@@ -149,7 +156,7 @@ func explainPage(p *store.Page, place store.Place, h *store.HostRecord, m *Manne
 		say("The timetable alone would visit it every %s; its host does not bear that for all its pages, and every %s is this one's share.", revisit.Words(timetable), revisit.Words(interval))
 	}
 	if p.Flags&store.Hinted != 0 {
-		say("A feed, a sitemap or a person asked for the coming visit.")
+		say("A sitemap or a feed says that it has changed since: its visit was brought forward.")
 	}
 	switch wait := p.Next.Sub(now); {
 	case place == store.InFresh && !p.Next.After(now):

@@ -84,6 +84,16 @@ func TestExplanations(t *testing.T) {
 		pages(s, 2, 5*aDay)
 		h.RobotsUntil = now.Add(-time.Second)
 	})
+	host("with honest sitemaps", &going, func(_ *store.HostRecord, s *politeness.State) {
+		for range 30 {
+			s.Hints().Note(true)
+		}
+	})
+	host("with sitemaps that lie", &going, func(_ *store.HostRecord, s *politeness.State) {
+		for range 30 {
+			s.Hints().Note(false)
+		}
+	})
 	host("dead", &going, func(_ *store.HostRecord, s *politeness.State) {
 		well(s, time.Second, 40*aDay)
 		for i := range 12 {
