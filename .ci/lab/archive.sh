@@ -76,13 +76,16 @@ say "warcio"
 "$dir/bin/henro" index "$dir/one"
 warcs=("$dir"/one/warc/*.warc.gz)
 node "$tools/digests.mjs" "$dir/one/warc/index.cdxj" "${warcs[@]}"
+for about in seeds settings summary log; do
+	grep -q "^urn:henro:$about " "$dir/one/warc/index.cdxj" || { echo "FAIL  the archive does not hold its $about"; exit 1; }
+done
 cli() { node "$tools/node_modules/warcio/dist/cli.js" "$@"; }
 cli index "${warcs[@]}" >"$dir/records.jsonl"
 cli cdx-index "${warcs[@]}" >"$dir/theirs.cdxj"
 python3 - "$dir/one/warc/index.cdxj" "$dir/theirs.cdxj" "$dir/records.jsonl" <<'COMPARE'
 import json, sys
 def lines(path):
-    return {(e["filename"], int(e["offset"])): (e["url"], int(e["length"]), e.get("status"), e.get("mime")) for e in (json.loads(l[l.index("{"):]) for l in open(path))}
+    return {(e["filename"], int(e["offset"])): (e["url"], int(e["length"]), e.get("status"), e.get("mime", "").split(";")[0]) for e in (json.loads(l[l.index("{"):]) for l in open(path))}
 ours, theirs = lines(sys.argv[1]), lines(sys.argv[2])
 differ = [(k, ours.get(k), theirs.get(k)) for k in sorted(ours.keys() | theirs.keys()) if ours.get(k) != theirs.get(k)]
 print("%s  warcio's index of %d records: %d captures, ours the same but for %d" % ("FAIL" if differ else "ok  ", sum(1 for _ in open(sys.argv[3])), len(theirs), len(differ)))

@@ -225,14 +225,19 @@ func (w *Work) Options(dir string) (slave.Options, error) {
 	a := &o.Archive.Writer
 	a.Dir, a.Prefix, a.MaxFile = filepath.Join(dir, "warc"), w.WARCPrefix, int64(w.WARCSize)
 	a.Records.Compression = w.Compression
-	a.Info = warc.Info{
-		Software: "henro/" + buildVersion, Robots: "obey (RFC 9309)", Hostname: a.Host, IP: outwardIP(),
-		Description: "incremental crawl; pages that did not change are revisit records",
-	}
+	a.Info = ArchiveInfo()
 	if err := os.MkdirAll(a.Dir, 0o755); err != nil {
 		return o, Usage("--dir: %v", err)
 	}
 	return o, nil
+}
+
+// ArchiveInfo is what every WARC file says of the program and the machine that wrote it.
+func ArchiveInfo() warc.Info {
+	return warc.Info{
+		Software: "henro/" + buildVersion, Robots: "obey (RFC 9309)", Hostname: warc.DefaultWriterOptions().Host, IP: outwardIP(),
+		Description: "incremental crawl; pages that did not change are revisit records",
+	}
 }
 
 // outwardIP is the address of this machine that leads to others, or none. Nothing is sent to find it.

@@ -22,6 +22,7 @@ import (
 	"henro/master"
 	"henro/slave"
 	"henro/store/cdxj"
+	"henro/store/warc"
 )
 
 // crawlFlags are all flags of henro crawl.
@@ -94,6 +95,9 @@ func (c *crawlFlags) start(cmd *cobra.Command, seeds []master.Seed) error {
 	if err != nil {
 		return err
 	}
+	if err := keepAbout(o.Dir, c.work, e.info(), seeds, cmd.Flags()); err != nil {
+		log.WithField("err", err).Warn("the settings and the log of this run are not in the archive")
+	}
 	if _, err := cdxj.MergeDir(filepath.Join(o.Dir, "warc")); err != nil {
 		log.WithField("err", err).Warn("the index of the archive is not merged; henro index does it")
 	}
@@ -145,7 +149,7 @@ func (e *embedded) startSlave(system *actor.ActorSystem, masterPID *actor.PID, b
 		return nil, err
 	}
 	o.Name, o.Boot, o.Version, o.Dial = "local", boot, version, e.dial
-	o.Archive.Writer.Info.UserAgent, o.Archive.Writer.Info.Operator = e.o.Fetch.UserAgent, e.operator
+	o.Archive.Writer.Info = e.info()
 	if e.adjust != nil {
 		e.adjust(&o)
 	}
@@ -193,4 +197,11 @@ func printSummary(w io.Writer, dir string, s master.Status) {
 	}
 	fmt.Fprintf(w, "archive  %s\nsummary  %s\nlinks    henro export --what links --to csv --dir %s links.csv\n",
 		filepath.Join(dir, "warc"), filepath.Join(dir, "summary.json"), dir)
+}
+
+// info is what every WARC file of the crawl says of it.
+func (e *embedded) info() warc.Info {
+	info := config.ArchiveInfo()
+	info.UserAgent, info.Operator = e.o.Fetch.UserAgent, e.operator
+	return info
 }

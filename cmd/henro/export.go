@@ -12,6 +12,7 @@ import (
 	"henro/cmd/config"
 	"henro/store/export"
 	"henro/store/tables"
+	"henro/store/wacz"
 )
 
 func newExportCommand() *cobra.Command {
@@ -32,6 +33,9 @@ func newExportCommand() *cobra.Command {
 			return nil
 		},
 		RunE: func(cmd *cobra.Command, arguments []string) error {
+			if to == "wacz" || to == "" && strings.HasSuffix(arguments[0], ".wacz") {
+				return exportWACZ(cmd.OutOrStdout(), wacz.DefaultOptions(), r.dir, arguments[0])
+			}
 			o, err := orderOf(what, to, arguments[0])
 			if err != nil {
 				return err
@@ -42,7 +46,7 @@ func newExportCommand() *cobra.Command {
 	}
 	cmd.Flags().StringVar(&r.dir, "dir", "crawl", "directory of the crawl")
 	cmd.Flags().StringVar(&what, "what", "", "pages, links, hosts, captures, stoplist; several with commas, or all (default: pages; all for sqlite, links for a graph)")
-	cmd.Flags().StringVar(&to, "to", "", "csv, tsv, jsonl, parquet, sqlite, law or graphml (default: what the name of FILE says, or csv)")
+	cmd.Flags().StringVar(&to, "to", "", "csv, tsv, jsonl, parquet, sqlite, law, graphml, or wacz, as henro wacz does (default: what the name of FILE says, or csv)")
 	r.register(cmd)
 	return cmd
 }
