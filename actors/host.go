@@ -224,7 +224,7 @@ func (h *Host) Receive(ctx actor.Context) {
 		h.written(ctx, m.Tag)
 	case *HostRestored, *PagesLoaded, *EntriesLoaded, *OverflowLoaded, *pagesTimed, *Lend, *HostFacts, *LeaseVoid, *hostGrew, *DueOpened,
 		*restGranted, *restAfter, *robotsAsked, *robotsTold,
-		*PagesFound, *sitemapTold:
+		*PagesFound, *sitemapTold, *HostExcluded:
 		h.behavior.Receive(ctx)
 	case actor.SystemMessage, actor.AutoReceiveMessage:
 	default:
@@ -317,6 +317,8 @@ func (h *Host) ready(ctx actor.Context) {
 		h.follow(ctx, m)
 	case *sitemapTold:
 		h.vouch(ctx, m)
+	case *HostExcluded:
+		h.exclude(m)
 	case *robotsAsked, *robotsTold:
 		h.hearOfRobots(ctx)
 		h.announced = false
@@ -388,6 +390,8 @@ func (h *Host) hearOfMore(ctx actor.Context) {
 		h.follow(ctx, m)
 	case *sitemapTold:
 		h.vouch(ctx, m)
+	case *HostExcluded:
+		h.exclude(m)
 	default:
 		h.hearOfRobots(ctx)
 	}

@@ -46,6 +46,9 @@ func (h *Host) prepare(ctx actor.Context, m *PagesLoaded) {
 	}
 	h.due, h.newWait = m.DueCount, len(m.Entries) > 0
 	h.empty = len(m.Entries) == 0 && len(m.Ghosts) == 0 && m.DueCount == 0
+	if h.hold(ctx, m, due, now) {
+		return
+	}
 	if h.leave(ctx, due, now) {
 		return
 	}

@@ -2,7 +2,6 @@ package actors
 
 import (
 	"fmt"
-	"time"
 
 	"henro/actors/stoplist"
 	"henro/actors/traps"
@@ -20,10 +19,7 @@ func StopListOf(disk *store.Partition, host string) (*stoplist.List, error) {
 	}
 	list := &stoplist.List{}
 	for _, e := range entries {
-		if e.Until.IsZero() {
-			e.Until = time.Unix(1<<32-1, 0) // for good: the last moment that the store can hold
-		}
-		list.Restore(stoplist.Entry(e))
+		list.Restore(stopEntry(e))
 	}
 	return list, nil
 }

@@ -28,6 +28,8 @@ func (n *Node) Routes() []console.Route {
 		{Pattern: "GET /api/slaves", Serve: n.getSlaves},
 		{Pattern: "POST /api/slaves/drain", Serve: n.postSlave(func(name string) any { return &DrainSlave{name} })},
 		{Pattern: "POST /api/slaves/resume", Serve: n.postSlave(func(name string) any { return &ResumeSlave{name} })},
+		{Pattern: "POST /api/hosts/exclude", Serve: n.postHost(true)},
+		{Pattern: "POST /api/hosts/admit", Serve: n.postHost(false)},
 		{Pattern: "GET /api/page", Serve: n.getPage},
 		{Pattern: "GET /api/host", Serve: n.getHost},
 		{Pattern: "GET /api/report", Serve: n.getReport},

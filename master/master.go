@@ -143,6 +143,7 @@ type Master struct {
 	startedAt time.Time
 	found     int               // partitions that have told which leases were open at the last end
 	old       map[uint64]bool   // those leases, while they are open
+	recalled  map[uint64]bool   // leases, while they are open, that are not renewed: of hosts that were excluded
 	begun     bool              // the seeds it was started with are added
 	seeding   int               // seeds not on disk yet
 	budgets   map[uint64]uint64 // visits that open leases may still make, by lease, while there is a page limit
@@ -171,7 +172,7 @@ func Props(o Options, state *store.State, rules *scope.Rules, done chan<- Status
 	return actor.PropsFromProducer(func() actor.Actor {
 		return &Master{
 			o: o, log: log.WithField("actor", "master"), state: state, scope: rules, done: done,
-			ready: newReadyHosts(), slaves: map[string]*slave{}, budgets: map[uint64]uint64{}, old: map[uint64]bool{}, stalled: map[int]error{},
+			ready: newReadyHosts(), slaves: map[string]*slave{}, budgets: map[uint64]uint64{}, old: map[uint64]bool{}, recalled: map[uint64]bool{}, stalled: map[int]error{},
 			phase: Running, startedAt: time.Now(), lastID: uint64(time.Now().UnixMilli()) << 20,
 		}
 	})
@@ -219,7 +220,14 @@ func (m *Master) Receive(ctx actor.Context) {
 	case *actors.StoreResumed:
 		delete(m.stalled, msg.Partition)
 	case *actors.Written:
-		m.seeded(ctx, msg.Tag.(*seedsTag))
+		switch tag := msg.Tag.(type) {
+		case *seedsTag:
+			m.seeded(ctx, tag)
+		case *excludeTag:
+			m.excluded(ctx, tag)
+		}
+	case *ExcludeHost:
+		m.exclude(ctx, msg)
 	case *AddSeeds:
 		m.addSeeds(ctx, msg)
 	case *Begin:
@@ -390,7 +398,7 @@ func (m *Master) serve(ctx actor.Context, msg *messages.WorkRequested) {
 	batch := &messages.TaskBatch{Serial: msg.Serial}
 	for _, id := range msg.Held {
 		lease, ok := m.ledger.Lease(id)
-		if !ok || lease.Slave != msg.Slave || lease.Boot != msg.Boot || m.phase != Running || m.idle(msg.Slave, msg.Boot) {
+		if !ok || lease.Slave != msg.Slave || lease.Boot != msg.Boot || m.phase != Running || m.idle(msg.Slave, msg.Boot) || m.recalled[id] {
 			batch.Revoked = append(batch.Revoked, id)
 			continue
 		}
@@ -483,7 +491,7 @@ func (m *Master) pageBudget() (uint64, bool) {
 func (m *Master) send(ctx actor.Context, msg *actors.Lent) {
 	s := m.slaves[msg.Slave]
 	known, _ := m.ledger.Slave(msg.Slave)
-	if s == nil || s.pid == nil || known.Boot != msg.Boot || m.phase != Running || m.idle(msg.Slave, msg.Boot) {
+	if s == nil || s.pid == nil || known.Boot != msg.Boot || m.phase != Running || m.idle(msg.Slave, msg.Boot) || m.recalled[msg.Lease] {
 		m.void(ctx, msg.Lease)
 		return
 	}
@@ -544,6 +552,7 @@ func (m *Master) closeLease(id uint64, nextAt time.Time) {
 	m.ledger = m.ledger.Updated(ledger.LeaseEnded{ID: id})
 	delete(m.budgets, id)
 	delete(m.old, id)
+	delete(m.recalled, id)
 }
 
 // acknowledge tells the holder what is on disk.

@@ -15,7 +15,7 @@
 // puts it back for four times as long, and one good page takes it off.
 //
 // Invariants: one broken page never stops anything; a good page takes every folder above it off the list; the root of a host is never
-// listed, since whether a host is asked at all is not decided here; memory of one List is bounded by Options.
+// listed by what was seen, since whether a host is asked at all is decided by persons; memory of one List is bounded by Options.
 package stoplist
 
 import (
@@ -134,12 +134,27 @@ func (l *List) Stopped(url string, now time.Time) (Entry, bool) {
 	if len(l.entries) == 0 {
 		return Entry{}, false
 	}
+	if l.Excluded(now) {
+		return l.entries[0], true
+	}
 	for folder := range above(url) {
 		if i, found := l.find(folder); found && now.Before(l.entries[i].Until) {
 			return l.entries[i], true
 		}
 	}
 	return Entry{}, false
+}
+
+// Excluded reports whether the host as a whole is on the list, which only a person does: its root, the first of all prefixes.
+func (l *List) Excluded(now time.Time) bool {
+	return len(l.entries) > 0 && strings.Count(l.entries[0].Prefix, "/") == 3 && now.Before(l.entries[0].Until)
+}
+
+// Remove takes an entry off the list.
+func (l *List) Remove(prefix string) {
+	if i, found := l.find(prefix); found {
+		l.entries = slices.Delete(l.entries, i, i+1)
+	}
 }
 
 // Prefixes are the folders that are left alone now: what is told to whoever follows links without this list.

@@ -181,3 +181,22 @@ func TestTextsFindsWhatIsFrequent(t *testing.T) {
 		t.Errorf("counted %d of %d", got, real)
 	}
 }
+
+func TestAPersonsWordStandsForTheWholeHost(t *testing.T) {
+	l, o, now := &List{}, DefaultOptions(), time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
+	l.Restore(Entry{Prefix: "http://a.example/docs/", Until: now.Add(time.Hour)})
+	if l.Excluded(now) {
+		t.Error("a folder stands for the host")
+	}
+	l.Restore(Entry{Prefix: "http://a.example/", Until: now.Add(time.Hour)})
+	l.Saw(&o, Visit{URL: "http://a.example/b/c", Outcome: Good}, now)
+	for _, url := range []string{"http://a.example/", "http://a.example/?q", "http://a.example/b/c"} {
+		if e, stopped := l.Stopped(url, now); !stopped || e.Prefix != "http://a.example/" {
+			t.Errorf("%s is not stopped, but by %q", url, e.Prefix)
+		}
+	}
+	l.Remove("http://a.example/")
+	if _, stopped := l.Stopped("http://a.example/b/c", now); stopped || l.Excluded(now) {
+		t.Error("it is stopped after the word was taken back")
+	}
+}

@@ -1,0 +1,89 @@
+package master
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"time"
+
+	"github.com/asynkron/protoactor-go/actor"
+
+	"henro/actors"
+	"henro/actors/console"
+	"henro/master/ledger"
+	"henro/messages/weburl"
+)
+
+type (
+	// ExcludeHost keeps a host from being asked, or lets it in again. It is answered by HostExcluded when that is on disk.
+	ExcludeHost struct {
+		Host string // scheme://name[:port]
+		On   bool
+	}
+	// HostExcluded answers ExcludeHost.
+	HostExcluded struct{}
+
+	excludeTag struct {
+		reply *actor.PID
+		order *ExcludeHost
+		told  *actors.HostExcluded
+	}
+)
+
+// exclude writes it down; the rest follows from what is on disk.
+func (m *Master) exclude(ctx actor.Context, order *ExcludeHost) {
+	entry := actors.Exclusion(order.Host, time.Now())
+	w := &actors.Write{Urgent: true, Tag: &excludeTag{ctx.Sender(), order, &actors.HostExcluded{Entry: entry, On: order.On}}}
+	if order.On {
+		w.Stops = append(w.Stops, entry)
+	} else {
+		w.Unstops = append(w.Unstops, entry.Prefix)
+	}
+	ctx.Request(m.partitions[m.state.PartitionOf(order.Host)], w)
+}
+
+// excluded tells the Host, and takes its lease back: after the request under way, no other begins.
+func (m *Master) excluded(ctx actor.Context, tag *excludeTag) {
+	ctx.Send(m.hosts, &actors.ToHost{Host: tag.order.Host, Message: tag.told})
+	if lease, lent := m.ledger.OfHost(tag.order.Host); lent && tag.order.On {
+		m.recalled[lease.ID] = true // it may be on its way
+		m.revoke(ctx, lease.Slave, []ledger.Lease{lease})
+	}
+	if tag.reply != nil {
+		ctx.Send(tag.reply, &HostExcluded{})
+	}
+}
+
+// Exclude keeps a host from being asked, or lets it in again. It is named as scheme://name[:port].
+func (n *Node) Exclude(ctx context.Context, host string, on bool) error {
+	u, err := weburl.Parse(host)
+	if err != nil {
+		return fmt.Errorf("host %q: %w", host, err)
+	}
+	_, err = Ask[*HostExcluded](ctx, n, &ExcludeHost{Host: u.Host(), On: on})
+	return err
+}
+
+// HostPosted is the body of POST /api/hosts/exclude and /api/hosts/admit.
+type HostPosted struct {
+	Host string `json:"host"` // scheme://name[:port]
+}
+
+// postHost answers with the HostPosted, in canonical form, once it is on disk.
+func (n *Node) postHost(on bool) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		var posted HostPosted
+		if err := json.NewDecoder(io.LimitReader(r.Body, maxSeedBytes)).Decode(&posted); err != nil {
+			console.Fail(w, http.StatusBadRequest, fmt.Errorf("read the host: %w", err))
+			return
+		}
+		u, err := weburl.Parse(posted.Host)
+		if err != nil {
+			console.Fail(w, http.StatusBadRequest, fmt.Errorf("host %q: want scheme://name: %w", posted.Host, err))
+			return
+		}
+		reply(w, HostPosted{u.Host()}, n.Exclude(r.Context(), u.Host(), on))
+	}
+}
