@@ -31,6 +31,10 @@ func (d *Dashboard) do(w http.ResponseWriter, r *http.Request) {
 		err = d.drain(r, true)
 	case "undrain":
 		err = d.drain(r, false)
+	case "exclude":
+		err = d.exclude(r, true)
+	case "admit":
+		err = d.exclude(r, false)
 	case "seeds":
 		err = d.addSeeds(r)
 	default:
@@ -80,4 +84,13 @@ func (d *Dashboard) drain(r *http.Request, on bool) error {
 		return misuse{"wrong.slave", name}
 	}
 	return err
+}
+
+// exclude keeps a host from being asked, or lets it in again.
+func (d *Dashboard) exclude(r *http.Request, on bool) error {
+	u, err := parsedURL(r.PostFormValue("host"))
+	if err != nil {
+		return err
+	}
+	return d.crawl.Exclude(r.Context(), u.Host(), on)
 }

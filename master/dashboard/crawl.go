@@ -24,6 +24,7 @@ type Crawl interface {
 	Resume(ctx context.Context) error
 	Stop(ctx context.Context) error
 	AddSeeds(ctx context.Context, seeds []master.Seed) (int, error)
+	Exclude(ctx context.Context, host string, on bool) error
 	Drain(ctx context.Context, slave string, on bool) (known bool, err error)
 }
 

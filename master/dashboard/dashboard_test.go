@@ -271,6 +271,8 @@ func TestFormsSteerTheCrawl(t *testing.T) {
 		{"/do/seeds", url.Values{"depth": {"deep"}, "seeds": {"https://a.example/"}}, 400, ""},
 		{"/do/drain", url.Values{"slave": {"bee"}, "back": {"/nodes"}}, 303, "/nodes?said=drain"},
 		{"/do/drain", url.Values{"slave": {"nobody"}}, 400, ""},
+		{"/do/exclude", url.Values{"host": {someHost}, "back": {"/host?name=x"}}, 303, "/host?name=x&said=exclude"},
+		{"/do/admit", url.Values{"host": {"no host"}}, 400, ""},
 		{"/do/stop", url.Values{"back": {"https://evil.example/"}}, 303, "/?said=stop"},
 		{"/do/nothing", nil, 404, ""},
 	} {
@@ -279,7 +281,7 @@ func TestFormsSteerTheCrawl(t *testing.T) {
 			t.Errorf("%s %v: %d to %q, want %d to %q", c.path, c.form, answer.StatusCode, to, c.code, c.to)
 		}
 	}
-	want := []string{"pause", "resume", "seed https://a.example/ 2", "seed https://b.example/x 2", "drain bee true", "drain nobody true", "stop"}
+	want := []string{"pause", "resume", "seed https://a.example/ 2", "seed https://b.example/x 2", "drain bee true", "drain nobody true", "exclude " + someHost + " true", "stop"}
 	if !slices.Equal(f.done, want) {
 		t.Errorf("done: %q, want %q", f.done, want)
 	}

@@ -59,6 +59,9 @@ func (f *fakeCrawl) AddSeeds(_ context.Context, seeds []master.Seed) (int, error
 	}
 	return len(seeds), nil
 }
+func (f *fakeCrawl) Exclude(_ context.Context, host string, on bool) error {
+	return f.did(fmt.Sprint("exclude ", host, " ", on))
+}
 func (f *fakeCrawl) Drain(_ context.Context, slave string, on bool) (bool, error) {
 	return slave == "bee", f.did(fmt.Sprint("drain ", slave, " ", on))
 }

@@ -171,14 +171,15 @@ func robotsOf(r *store.HostRecord) robotsWord {
 // hostView is all that is known of one host.
 type hostView struct {
 	*hostRow
-	Says    []string // why it is asked when it is
-	Upper   time.Duration
-	Latest  time.Duration // of its answers
-	Mean    time.Duration
-	Worst   time.Duration
-	Stops   []stopRow
-	Waiting []store.Page  // the next to be visited first
-	Line    time.Duration // how long what waits will take at its interval
+	Says     []string // why it is asked when it is
+	Upper    time.Duration
+	Latest   time.Duration // of its answers
+	Mean     time.Duration
+	Worst    time.Duration
+	Stops    []stopRow
+	Waiting  []store.Page  // the next to be visited first
+	Excluded bool          // by a person
+	Line     time.Duration // how long what waits will take at its interval
 }
 
 // stopRow is one folder that is left alone, or on probation.
@@ -208,6 +209,7 @@ func (d *Dashboard) host(r *http.Request, p *page) (any, error) {
 	v.Latest, v.Mean, v.Worst = row.State.Took()
 	v.Line = min(time.Duration(float64(row.HostRecord.Waiting)*float64(row.Interval)), 1<<62)
 	for _, entry := range found.Stops {
+		v.Excluded = v.Excluded || entry.Prefix == row.Name+"/"
 		v.Stops = append(v.Stops, stopRow{entry, !entry.Until.IsZero() && !entry.Until.After(p.Now)})
 	}
 	disk := d.crawl.State().Partitions[d.crawl.State().PartitionOf(row.Name)]

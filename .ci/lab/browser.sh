@@ -1,0 +1,30 @@
+#!/usr/bin/env bash
+# Looks at the dashboard of a running crawl with a real browser: see browser/main.go, which does all of it. Chromium and npm are installed
+# if they are missing; axe-core judges whether everybody can use the pages, and is fetched for that alone.
+#
+#   browser.sh                 some 50 s
+#   SCREENSHOTS=docs browser.sh   leaves the pictures of docs/dashboard.md there
+set -euo pipefail
+lab=$(cd "$(dirname "$0")" && pwd)
+root=$(cd "$lab/../.." && pwd)
+dir=$(mktemp -d)
+trap 'rm -rf "$dir"' EXIT
+
+install() { # command, packages
+	command -v "$1" >/dev/null && return
+	if ! ls /var/lib/apt/lists/*_Packages* >/dev/null 2>&1; then apt-get update -qq; fi
+	apt-get install -y -qq --no-install-recommends "${@:2}" >/dev/null
+}
+install chromium chromium
+install npm nodejs npm
+if [ -n "${SCREENSHOTS:-}" ]; then
+	SCREENSHOTS=$(realpath "$SCREENSHOTS")
+	install fc-list fontconfig
+	fc-list | grep -q NotoSansCJK || apt-get install -y -qq --no-install-recommends fonts-noto-cjk fonts-inter >/dev/null
+fi
+(cd "$dir" && npm install --silent --no-fund --no-audit --ignore-scripts --no-package-lock axe-core@4.11)
+
+cd "$root"
+go build -o "$dir/henro" ./cmd/henro
+go build -modfile=.ci/tools.mod -o "$dir/browser" ./.ci/lab/browser
+"$dir/browser" -henro "$dir/henro" -dir "$dir" -axe "$dir/node_modules/axe-core/axe.min.js" -screenshots "${SCREENSHOTS:-}"

@@ -1,0 +1,191 @@
+// Command browser looks at the dashboard of a crawl of a fakeweb in headless Chromium, and fails when anything is not as it should be:
+//
+//   - figures move, by the stream of events alone;
+//   - a host is found by typing a part of its name, and opened, by keyboard; so is the life of one of its pages;
+//   - two seconds after somebody has pressed pause, no request begins any more, by the access log of the web;
+//   - two seconds after a host was excluded, it is not asked any more (that it is again once it is let in takes a day: cmd/henro tests it);
+//   - a seed that is typed into the form is crawled;
+//   - every page can be read without a script;
+//   - axe-core finds nothing that keeps anybody from using a page, in English and Japanese, light and dark;
+//   - the console says nothing, and every request of the browser goes to the dashboard.
+package main
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"net"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"time"
+
+	"henro/.ci/lab/process"
+)
+
+func main() {
+	t := &trial{}
+	flag.StringVar(&t.henro, "henro", "henro", "the program")
+	flag.StringVar(&t.dir, "dir", "", "where everything is put")
+	flag.StringVar(&t.axe, "axe", "", "axe.min.js; empty: whether everybody can use the pages is not judged")
+	flag.StringVar(&t.pictures, "screenshots", "", "where pictures are put; empty: none")
+	flag.Parse()
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	defer stop()
+	if err := t.run(ctx); err != nil {
+		fmt.Fprintln(os.Stderr, "browser:", err)
+		os.Exit(1)
+	}
+}
+
+// trial is a web, a crawl of it, and a browser.
+type trial struct {
+	henro, dir, axe, pictures string
+
+	base string // of the dashboard
+	log  string // the access log of the web
+	late string // a seed that the crawl is not started with
+}
+
+func (t *trial) run(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, 3*time.Minute)
+	defer cancel()
+	group := &process.Group{Dir: t.dir}
+	defer group.End()
+	if err := t.start(ctx, group); err != nil {
+		return err
+	}
+	b, err := open(ctx, t)
+	if err != nil {
+		return err
+	}
+	defer b.close()
+	for _, step := range []struct {
+		says string
+		do   func() error
+	}{
+		{"figures move", b.figuresMove},
+		{"a host is found and opened by keyboard, and a page of it", b.findHost},
+		{"pause stops fetching within 2 s", b.pause},
+		{"an excluded host is left alone", b.exclude},
+		{"an added seed is crawled", b.addSeed},
+		{"pages can be read without a script", b.withoutScript},
+		{"everybody can use every page", b.accessible},
+		{"pictures", b.screenshots},
+		{"the console is silent, and nothing leaves the machine", b.quiet},
+	} {
+		began := time.Now()
+		if err := step.do(); err != nil {
+			return fmt.Errorf("%s: %w", step.says, err)
+		}
+		fmt.Printf("%-60s %4.1f s\n", step.says, time.Since(began).Seconds())
+	}
+	return nil
+}
+
+// start serves a web and crawls all hosts of it but the last.
+func (t *trial) start(ctx context.Context, group *process.Group) error {
+	web := filepath.Join(t.dir, "web")
+	if _, err := group.Start("web", t.henro, "fakeweb", "--hosts", "60", "--domains", "20", "--pages", "400", "--latency", "30ms", "--latency-spread", "0.6", "--not-found", "0.02", "--internal", "0.01",
+		"--japanese", "0.3", "--changing", "0.3", "--crawl-delays", "0", "--folder", web); err != nil {
+		return err
+	}
+	t.log = filepath.Join(web, "access.log")
+	if err := until(ctx, 20*time.Second, func() bool {
+		out, err := os.ReadFile(filepath.Join(t.dir, "web.log"))
+		return err == nil && strings.Contains(string(out), "\nready")
+	}); err != nil {
+		return fmt.Errorf("the web: %w", err)
+	}
+	seeds, err := lines(filepath.Join(web, "seeds.txt"))
+	if err != nil {
+		return err
+	}
+	t.late = seeds[len(seeds)-1]
+	resolve, err := lines(filepath.Join(web, "resolve.txt"))
+	if err != nil {
+		return err
+	}
+	address, err := free()
+	if err != nil {
+		return err
+	}
+	t.base = "http://" + address
+	arguments := []string{"crawl", "--dir", filepath.Join(t.dir, "crawl"), "--allow-private", "--delay", "400ms", "--depth", "-1", "--continuous", "--progress", "off", "--log-level", "info", "--listen-http", address}
+	for _, r := range resolve {
+		arguments = append(arguments, "--resolve", r)
+	}
+	_, err = group.Start("crawl", t.henro, append(arguments, seeds[:len(seeds)-1]...)...)
+	if err != nil {
+		return err
+	}
+	return until(ctx, 20*time.Second, func() bool {
+		began, err := t.requests(time.Time{}, "")
+		return err == nil && began > 300
+	})
+}
+
+// requests counts what the web was asked for after a moment, of one host or of all.
+func (t *trial) requests(after time.Time, host string) (count int, err error) {
+	all, err := lines(t.log)
+	for _, line := range all {
+		fields := strings.Split(line, "\t")
+		if len(fields) < 5 {
+			continue // a line that is being written
+		}
+		began, err := strconv.ParseInt(fields[0], 10, 64)
+		if err != nil {
+			return 0, fmt.Errorf("access log: %w", err)
+		}
+		if began > after.UnixNano() && (host == "" || fields[3] == host) {
+			count++
+		}
+	}
+	return count, err
+}
+
+func lines(name string) ([]string, error) {
+	f, err := os.Open(name)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	var all []string
+	s := bufio.NewScanner(f)
+	for s.Scan() {
+		all = append(all, s.Text())
+	}
+	return all, s.Err()
+}
+
+// free is an address that nobody listens at.
+func free() (string, error) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return "", err
+	}
+	defer l.Close()
+	return l.Addr().String(), nil
+}
+
+var errLate = errors.New("it did not come to that in time")
+
+// until looks again and again whether something has come to be.
+func until(ctx context.Context, within time.Duration, is func() bool) error {
+	deadline := time.Now().Add(within)
+	for !is() {
+		if time.Now().After(deadline) {
+			return errLate
+		}
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-time.After(100 * time.Millisecond):
+		}
+	}
+	return nil
+}

@@ -1,0 +1,314 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/chromedp/cdproto/emulation"
+	cdplog "github.com/chromedp/cdproto/log"
+	"github.com/chromedp/cdproto/network"
+	"github.com/chromedp/cdproto/runtime"
+	"github.com/chromedp/chromedp"
+	"github.com/chromedp/chromedp/kb"
+)
+
+// browser is Chromium with one page.
+type browser struct {
+	*trial
+	ctx   context.Context
+	close func()
+
+	mu    sync.Mutex
+	said  []string // by the console
+	asked []string // URLs
+}
+
+func open(ctx context.Context, t *trial) (*browser, error) {
+	options := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.NoSandbox, chromedp.WindowSize(1280, 860))
+	ctx, endAll := chromedp.NewExecAllocator(ctx, options...)
+	ctx, end := chromedp.NewContext(ctx)
+	b := &browser{trial: t, ctx: ctx, close: func() { end(); endAll() }}
+	chromedp.ListenTarget(ctx, b.hear)
+	err := chromedp.Run(ctx, network.Enable(), cdplog.Enable(), runtime.Enable())
+	if err != nil {
+		b.close()
+		return nil, fmt.Errorf("start Chromium: %w", err)
+	}
+	return b, nil
+}
+
+// hear writes down what the console says and what is asked for.
+func (b *browser) hear(event any) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	switch e := event.(type) {
+	case *network.EventRequestWillBeSent:
+		b.asked = append(b.asked, e.Request.URL)
+	case *network.EventWebSocketCreated:
+		b.asked = append(b.asked, e.URL)
+	case *runtime.EventConsoleAPICalled:
+		for _, argument := range e.Args {
+			b.said = append(b.said, fmt.Sprintf("%s: %s", e.Type, argument.Value))
+		}
+	case *runtime.EventExceptionThrown:
+		b.said = append(b.said, e.ExceptionDetails.Error())
+	case *cdplog.EventEntryAdded:
+		b.said = append(b.said, fmt.Sprintf("%s: %s %s", e.Entry.Level, e.Entry.Text, e.Entry.URL))
+	}
+}
+
+func (b *browser) do(actions ...chromedp.Action) error {
+	ctx, cancel := context.WithTimeout(b.ctx, 20*time.Second)
+	defer cancel()
+	return chromedp.Run(ctx, actions...)
+}
+
+func (b *browser) to(path string) chromedp.Action { return chromedp.Navigate(b.base + path) }
+
+// text reads what an element says.
+func (b *browser) text(selector string) (text string, err error) {
+	err = b.do(chromedp.Text(selector, &text, chromedp.ByQuery))
+	return strings.TrimSpace(text), err
+}
+
+func (b *browser) figuresMove() error {
+	if err := b.do(b.to("/"), chromedp.WaitVisible("#chart .uplot canvas", chromedp.ByQuery)); err != nil {
+		return err
+	}
+	before, err := b.text("[data-figure=pages] .note")
+	if err != nil {
+		return err
+	}
+	return until(b.ctx, 5*time.Second, func() bool {
+		now, err := b.text("[data-figure=pages] .note")
+		return err == nil && now != before
+	})
+}
+
+func (b *browser) findHost() error {
+	var first string
+	if err := b.do(chromedp.KeyEvent("g"), chromedp.KeyEvent("h"), chromedp.WaitVisible(".hosts tbody tr:nth-child(9) th a", chromedp.ByQuery)); err != nil {
+		return err
+	}
+	first, err := b.text(".hosts tbody tr:nth-child(9) th a")
+	if err != nil {
+		return err
+	}
+	name, _, _ := strings.Cut(first, ".")
+	if err := b.do(chromedp.KeyEvent("/"), chromedp.WaitReady("#q:focus", chromedp.ByQuery),
+		chromedp.Evaluate(`document.getElementById("q").value = ""`, nil), // chromedp types the slash although the page forbids it, which no keyboard does
+		chromedp.KeyEvent(name+kb.Enter), chromedp.WaitVisible("input[value='"+name+"']", chromedp.ByQuery)); err != nil {
+		return fmt.Errorf("search for %s: %w", name, err)
+	}
+	if found, err := b.text(".hosts tbody"); err != nil || !strings.Contains(found, first) {
+		return errors.Join(err, fmt.Errorf("the search for %s shows %q", name, found))
+	}
+	if err := b.do(chromedp.Focus(".hosts tbody th a", chromedp.ByQuery), chromedp.KeyEvent(kb.Enter), chromedp.WaitVisible(".crumbs", chromedp.ByQuery)); err != nil {
+		return err
+	}
+	if title, err := b.text("h1"); err != nil || title != first {
+		return errors.Join(err, fmt.Errorf("the host %s is called %q", first, title))
+	}
+	if err := b.do(b.to("/page?url="+url.QueryEscape("http://"+first+"/")), chromedp.WaitVisible(".life", chromedp.ByQuery)); err != nil {
+		return err
+	}
+	life, err := b.text(".life")
+	if err == nil && !strings.Contains(life, "Content archived") {
+		err = fmt.Errorf("the life of its first page: %q", life)
+	}
+	return err
+}
+
+func (b *browser) state(want string) error {
+	return until(b.ctx, 5*time.Second, func() bool {
+		got, err := b.text("#state")
+		return err == nil && got == want
+	})
+}
+
+func (b *browser) pause() error {
+	if err := b.do(b.to("/"), chromedp.Click("#pause", chromedp.ByQuery)); err != nil {
+		return err
+	}
+	pressed := time.Now()
+	if err := b.state("Paused"); err != nil {
+		return err
+	}
+	time.Sleep(time.Until(pressed.Add(5 * time.Second)))
+	if later, err := b.requests(pressed.Add(2*time.Second), ""); err != nil || later > 0 {
+		return errors.Join(err, fmt.Errorf("%d requests began in the 3 s after", later))
+	}
+	if err := b.do(chromedp.Click("#resume", chromedp.ByQuery)); err != nil {
+		return err
+	}
+	resumed := time.Now()
+	return errors.Join(b.state("Running"), until(b.ctx, 5*time.Second, func() bool {
+		count, err := b.requests(resumed, "")
+		return err == nil && count > 10
+	}))
+}
+
+func (b *browser) addSeed() error {
+	host := strings.TrimSuffix(strings.TrimPrefix(b.late, "http://"), "/")
+	if before, err := b.requests(time.Time{}, host); err != nil || before > 0 {
+		return errors.Join(err, fmt.Errorf("%s was asked %d times before", host, before))
+	}
+	if err := b.do(b.to("/"), chromedp.Click("#seeds", chromedp.ByQuery), chromedp.SendKeys("#seed-text", b.late, chromedp.ByQuery),
+		chromedp.Click(".sheet button.primary", chromedp.ByQuery), chromedp.WaitVisible(".said", chromedp.ByQuery)); err != nil {
+		return err
+	}
+	return until(b.ctx, 10*time.Second, func() bool {
+		count, err := b.requests(time.Time{}, host)
+		return err == nil && count >= 3
+	})
+}
+
+// everyPage are all views, with something to see.
+var everyPage = []string{"/", "/hosts", "/host", "/page", "/nodes", "/revisit", "/log", "/help"}
+
+// path is the address of a view, with a host or a page where it needs one.
+func (b *browser) path(view string) string {
+	seeds, _ := lines(filepath.Join(b.dir, "web", "seeds.txt"))
+	switch view {
+	case "/host":
+		return "/host?name=" + url.QueryEscape(strings.TrimSuffix(seeds[0], "/"))
+	case "/page":
+		return "/page?url=" + url.QueryEscape(seeds[0])
+	}
+	return view
+}
+
+func (b *browser) withoutScript() error {
+	if err := b.do(emulation.SetScriptExecutionDisabled(true)); err != nil {
+		return err
+	}
+	for _, view := range everyPage {
+		if err := b.do(b.to(b.path(view))); err != nil {
+			return fmt.Errorf("%s: %w", view, err)
+		}
+		var html string
+		if err := b.do(chromedp.OuterHTML("main", &html, chromedp.ByQuery)); err != nil || len(html) < 400 {
+			return errors.Join(err, fmt.Errorf("%s has little to say: %q", view, html))
+		}
+	}
+	if err := b.do(b.to("/"), chromedp.Click("#pause", chromedp.ByQuery), chromedp.WaitVisible("#resume", chromedp.ByQuery), chromedp.Click("#resume", chromedp.ByQuery), chromedp.WaitVisible("#pause", chromedp.ByQuery)); err != nil {
+		return fmt.Errorf("pause and resume: %w", err)
+	}
+	return b.do(emulation.SetScriptExecutionDisabled(false))
+}
+
+// looks at pages in a scheme of colours and a language.
+func (b *browser) look(scheme, language string, width, height int64) error {
+	return b.do(emulation.SetEmulatedMedia().WithFeatures([]*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: scheme}, {Name: "prefers-reduced-motion", Value: "reduce"}}),
+		network.SetExtraHTTPHeaders(network.Headers{"Accept-Language": language}), chromedp.EmulateViewport(width, height))
+}
+
+// violation is what axe-core says of one rule that is broken.
+type violation struct {
+	ID    string `json:"id"`
+	Help  string `json:"help"`
+	Nodes []struct {
+		HTML string `json:"html"`
+		Why  string `json:"failureSummary"`
+	} `json:"nodes"`
+}
+
+func (b *browser) accessible() error {
+	if b.axe == "" {
+		return nil
+	}
+	axe, err := os.ReadFile(b.axe)
+	if err != nil {
+		return err
+	}
+	var all []error
+	for i, view := range everyPage {
+		for j, scheme := range []string{"light", "dark"} {
+			width, height := int64(1280), int64(860)
+			if (i+j)%2 == 1 {
+				width, height = 390, 844
+			}
+			var answer string
+			if err := errors.Join(b.look(scheme, []string{"en", "ja"}[j], width, height), b.do(b.to(b.path(view)), chromedp.WaitReady("footer", chromedp.ByQuery))); err != nil {
+				return err
+			}
+			if err := b.do(chromedp.Evaluate(string(axe)+";0", nil), chromedp.Evaluate(`axe.run().then(r => JSON.stringify(r.violations))`, &answer, func(p *runtime.EvaluateParams) *runtime.EvaluateParams { return p.WithAwaitPromise(true) })); err != nil {
+				return fmt.Errorf("axe on %s: %w", view, err)
+			}
+			var violations []violation
+			if err := json.Unmarshal([]byte(answer), &violations); err != nil {
+				return err
+			}
+			for _, v := range violations {
+				all = append(all, fmt.Errorf("%s %s: %s (%s): %.200s: %s", view, scheme, v.Help, v.ID, v.Nodes[0].HTML, v.Nodes[0].Why))
+			}
+		}
+	}
+	return errors.Join(append(all, b.look("light", "en", 1280, 860))...)
+}
+
+func (b *browser) screenshots() error {
+	if b.pictures == "" {
+		return nil
+	}
+	for _, p := range []struct {
+		name, view, scheme, language string
+		width, height                int64
+	}{
+		{"dashboard", "/", "light", "en", 1280, 1010}, {"dashboard-dark", "/", "dark", "ja", 1280, 800}, {"dashboard-hosts", "/hosts", "light", "en", 1280, 720},
+		{"dashboard-phone", "/", "light", "en", 390, 844}, {"dashboard-page", "/page", "light", "en", 1280, 860}, {"dashboard-phone-hosts", "/hosts", "dark", "ja", 390, 844},
+	} {
+		var png []byte
+		if err := errors.Join(b.look(p.scheme, p.language, p.width, p.height), b.do(b.to(b.path(p.view)), chromedp.Sleep(2*time.Second), chromedp.CaptureScreenshot(&png))); err != nil {
+			return err
+		}
+		if err := os.WriteFile(filepath.Join(b.pictures, p.name+".png"), png, 0o644); err != nil {
+			return err
+		}
+	}
+	return b.look("light", "en", 1280, 860)
+}
+
+func (b *browser) quiet() error {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	var all []error
+	for _, line := range b.said {
+		all = append(all, fmt.Errorf("the console says %s", line))
+	}
+	for _, asked := range b.asked {
+		if !strings.HasPrefix(asked, b.base+"/") {
+			all = append(all, fmt.Errorf("%s was asked for", asked))
+		}
+	}
+	if len(b.asked) < 50 {
+		all = append(all, fmt.Errorf("only %d requests were seen", len(b.asked)))
+	}
+	return errors.Join(all...)
+}
+
+func (b *browser) exclude() error {
+	seeds, err := lines(filepath.Join(b.dir, "web", "seeds.txt"))
+	if err != nil {
+		return err
+	}
+	name := strings.TrimSuffix(seeds[1], "/")
+	host := strings.TrimPrefix(name, "http://")
+	if err := b.do(b.to("/host?name="+url.QueryEscape(name)), chromedp.Click("#exclude", chromedp.ByQuery), chromedp.Click(".sheet .danger", chromedp.ByQuery), chromedp.WaitVisible("#admit", chromedp.ByQuery)); err != nil {
+		return err
+	}
+	excluded := time.Now()
+	time.Sleep(4 * time.Second)
+	if later, err := b.requests(excluded.Add(2*time.Second), host); err != nil || later > 0 {
+		return errors.Join(err, fmt.Errorf("%d requests to %s two seconds later", later, host))
+	}
+	return b.do(chromedp.Click("#admit", chromedp.ByQuery), chromedp.WaitVisible("#exclude", chromedp.ByQuery))
+}
