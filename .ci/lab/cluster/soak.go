@@ -3,6 +3,7 @@ package main
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"slices"
@@ -108,7 +109,7 @@ func (o *options) soak(ctx context.Context) (err error) {
 			err = fmt.Errorf("%s has grown from %.0f to %.0f goroutines", n.name, before, after)
 		}
 	}
-	return err
+	return errors.Join(err, draw(o.csv))
 }
 
 // sixths are the medians of the second sixth and of the last.

@@ -101,6 +101,13 @@ func (t *trial) play(ctx context.Context) (err error) {
 	if err := t.setUp(ctx); err != nil {
 		return err
 	}
+	lag := make(chan time.Duration)
+	go lagging(lag)
+	defer func() {
+		if worst := <-lag; err != nil && worst > time.Second { // leases of seconds end when nobody is served for seconds
+			err = errors.Join(err, fmt.Errorf("this machine is too busy to judge by: the lab itself was not served for %s", ms(worst)))
+		}
+	}()
 	if err := t.what.run(ctx, t); err != nil && !errors.Is(err, process.ErrEarly) {
 		return err
 	} else if err != nil {
@@ -122,6 +129,22 @@ func (t *trial) play(ctx context.Context) (err error) {
 		err = errors.Join(err, fmt.Errorf("%d pages were fetched twice", t.crawl.Twice()))
 	}
 	return err
+}
+
+// lagging measures by how much a timer of this process came too late at worst, until somebody takes the answer.
+func lagging(answer chan<- time.Duration) {
+	const every = 50 * time.Millisecond
+	tick := time.NewTicker(every)
+	defer tick.Stop()
+	var worst time.Duration
+	for at := time.Now(); ; {
+		select {
+		case now := <-tick.C:
+			worst, at = max(worst, time.Since(at)-every, time.Since(now)), time.Now()
+		case answer <- worst:
+			return
+		}
+	}
 }
 
 // build makes the networks, the web, the key and the places of the nodes.
