@@ -3,7 +3,6 @@ package actors
 import (
 	"log/slog"
 	"reflect"
-	"sync"
 	"sync/atomic"
 	"time"
 
@@ -52,7 +51,7 @@ func NewSystem(name string, entry *logrus.Entry, o SystemOptions) *actor.ActorSy
 		actor.WithDeadLetterThrottleInterval(deadLetterPause))
 	o.Tracer.attach(system, log)
 	strategy := o.Supervision.Strategy(log)
-	a := &adoption{tracer: o.Tracer, strategy: strategy, adopted: make(map[*actor.Props]*actor.Props)}
+	a := &adoption{tracer: o.Tracer, strategy: strategy}
 	system.Root.WithGuardian(strategy).WithSpawnMiddleware(a.middleware)
 
 	warnings := rate.NewLimiter(1, 20)
@@ -98,14 +97,7 @@ func directiveWord(d actor.Directive) string {
 type adoption struct {
 	tracer   *Tracer
 	strategy actor.SupervisorStrategy
-
-	mu      sync.Mutex
-	adopted map[*actor.Props]*actor.Props // props as they were given → as they are used
 }
-
-// adoptedMax bounds the memory of adoption. Props that are made once and used for many actors are found in it; props made for
-// one actor are not worth remembering.
-const adoptedMax = 1024
 
 // middleware spawns with adopted props. It calls the default spawner itself, since the last link of a root context's chain
 // forgets the guardian that the props ask for.
@@ -118,12 +110,9 @@ func (a *adoption) middleware(next actor.SpawnFunc) actor.SpawnFunc {
 	}
 }
 
+// adopt makes the props anew at each spawn, for some 2 µs: what remembered them kept what they were made with, and a slave's
+// props for 1,024 leases hold the known URLs of as many hosts.
 func (a *adoption) adopt(props *actor.Props) *actor.Props {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	if ours, ok := a.adopted[props]; ok {
-		return ours
-	}
 	options := []actor.PropsOption{actor.WithSpawnMiddleware(a.middleware)}
 	if unset(props, "mailboxProducer") {
 		options = append(options, actor.WithMailbox(a.tracer.mailbox))
@@ -131,12 +120,7 @@ func (a *adoption) adopt(props *actor.Props) *actor.Props {
 	if unset(props, "supervisionStrategy") {
 		options = append(options, actor.WithSupervisor(a.strategy))
 	}
-	ours := props.Clone(options...)
-	if len(a.adopted) >= adoptedMax {
-		clear(a.adopted)
-	}
-	a.adopted[props] = ours
-	return ours
+	return props.Clone(options...)
 }
 
 // unset reports whether the props leave a field to the default. Props cannot be asked for it, only looked at; a field that is

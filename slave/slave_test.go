@@ -1,9 +1,11 @@
 package slave
 
 import (
+	"runtime"
 	"testing"
 	"testing/synctest"
 	"time"
+	"weak"
 
 	"github.com/asynkron/protoactor-go/actor"
 	"go.uber.org/goleak"
@@ -70,7 +72,7 @@ func (s *school) newMaster(name, boot string) *actortest.Probe {
 }
 
 // lend gives the slave a host of the web with so many of its pages, as an answer to its latest request.
-func (s *school) lend(lease uint64, host, pages int) {
+func (s *school) lend(lease uint64, host, pages int) *messages.HostTask {
 	asked := actortest.TakeOf[*messages.WorkRequested](s.master)
 	if len(asked) == 0 {
 		s.t.Fatal("the slave asked for nothing")
@@ -80,6 +82,7 @@ func (s *school) lend(lease uint64, host, pages int) {
 		task.Tasks = append(task.Tasks, &messages.Task{Url: s.web.PageURL(host, n, 80), DepthLeft: 1, Position: []byte{byte(n)}})
 	}
 	s.master.Tell(s.slave, &messages.TaskBatch{Serial: asked[len(asked)-1].Serial, Tasks: []*messages.HostTask{task}})
+	return task
 }
 
 // TestABatchOfAMasterThatWasLostIsRefused, by a slave that has no master to refuse it to but the sender: a master that was frozen until
@@ -202,6 +205,38 @@ func TestADrainedSlaveDoesNotWaitForAMasterThatIsAway(t *testing.T) {
 		last := heard[len(heard)-1]
 		if drained, ok := last.Message.(*Drained); !ok || drained.Unstored == 0 || last.At.Sub(began) > farewell+time.Second {
 			t.Errorf("after %v it says %+v", last.At.Sub(began), last.Message)
+		}
+	})
+}
+
+// TestALeaseThatIsOverIsForgotten, with all that came with it: a slave has thousands in a day, each with the known URLs of a host.
+func TestALeaseThatIsOverIsForgotten(t *testing.T) {
+	const leases = 20
+	inSchool(t, fakeweb.Options{Seed: 1, Hosts: leases, Pages: 10}, func(*Options) {}, func(s *school) {
+		var tasks []weak.Pointer[messages.HostTask]
+		for n := range leases {
+			tasks = append(tasks, weak.Make(s.lend(uint64(n+1), n, 3)))
+			actortest.Pass(3 * time.Second)
+			stored := &messages.Stored{}
+			for _, report := range actortest.TakeOf[*messages.Report](s.master) {
+				for _, fact := range report.Facts {
+					stored.Leases, stored.Seqs = append(stored.Leases, fact.Lease), append(stored.Seqs, fact.Seq)
+				}
+			}
+			s.master.Tell(s.slave, stored)
+			actortest.Pass(time.Second)
+		}
+		actortest.Pass(time.Minute)
+		s.master.Take()
+		runtime.GC()
+		left := 0
+		for _, task := range tasks[:leases-2] { // a Parser and a stack may still see the last
+			if task.Value() != nil {
+				left++
+			}
+		}
+		if left > 0 {
+			t.Errorf("%d of %d tasks are still held", left, leases)
 		}
 	})
 }
