@@ -75,7 +75,8 @@ type (
 		Lease       uint64
 		Slave, Boot string
 		Until       time.Time
-		PageBudget  int // of the crawl's own limit, or of what the frontier handed out; 0: none
+		PageBudget  int       // of the crawl's own limit, or of what the frontier handed out; 0: none
+		NotBefore   time.Time // others share the host's clock: no request may start earlier
 	}
 	// Lent answers Lend.
 	Lent struct {
@@ -106,6 +107,7 @@ type (
 		Visits     int
 		Closed     bool      // the lease has ended, and that is on disk too
 		NextAt     time.Time // of a closed lease: before which the host may not be asked again
+		OthersAt   time.Time // and before which nobody may who shares its clock
 	}
 )
 
@@ -150,6 +152,7 @@ type Host struct {
 	wanted     bool          // the rules are wanted, though no page may be
 	judge      *judge
 	announced  bool      // the Master knows that this host is ready
+	othersAt   time.Time // before which nobody may be asked who shares this host's clock: its pace, without the rests that are its own
 	nextRetry  time.Time // when the earliest page that failed may be tried again; zero: there are others
 	lastReason messages.Reason
 	empty      bool // nothing waits, as far as is known
@@ -467,7 +470,7 @@ func (h *Host) written(ctx actor.Context, tag any) {
 	case *movedTag:
 		h.askOverflow(ctx) // until there is no more
 	case *factsTag:
-		ctx.Send(h.master, &FactsStored{Lease: tag.lease, Seq: tag.seq, Visits: tag.visits, Closed: tag.closed, NextAt: h.politeness.NextAllowed()})
+		ctx.Send(h.master, &FactsStored{Lease: tag.lease, Seq: tag.seq, Visits: tag.visits, Closed: tag.closed, NextAt: h.politeness.NextAllowed(), OthersAt: h.othersAt})
 		if tag.closed {
 			h.lease = nil
 			h.becomeReady(ctx)

@@ -69,7 +69,7 @@ func (h *Host) takeFacts(ctx actor.Context) {
 		case fact.Finished != nil:
 			asked.finished = true
 			if idle := fact.Finished.IdleNs; idle >= 0 {
-				h.politeness.Allow(now.Add(-time.Duration(idle)).Add(h.politeness.Interval(&h.Politeness)))
+				h.ended(now.Add(-time.Duration(idle)))
 			}
 		}
 	}
@@ -151,13 +151,25 @@ func outcomeOf(status uint32, reason messages.Reason) politeness.Outcome {
 	}
 }
 
+// ended lets the interval run from the end of a request, for this host and for those who share its clock. Of its rests only those that it
+// asked for, being asked too much, are theirs too: that nobody answers under one name says nothing of the others.
+func (h *Host) ended(at time.Time) {
+	h.politeness.Allow(at.Add(h.politeness.Interval(&h.Politeness)))
+	if others := at.Add(h.politeness.Pace(&h.Politeness)); others.After(h.othersAt) {
+		h.othersAt = others
+	}
+}
+
 // observe lets the host's schedule learn from one request.
 func (h *Host) observe(status uint32, reason messages.Reason, tookNs, retryNs int64, started time.Time) {
 	took := time.Duration(tookNs)
+	outcome := outcomeOf(status, reason)
 	h.politeness.Started(&h.Politeness, started)
-	h.politeness.Observe(&h.Politeness, politeness.Visit{
-		Took: took, Outcome: outcomeOf(status, reason), RetryAfter: time.Duration(retryNs),
-	}, started.Add(took))
+	h.politeness.Observe(&h.Politeness, politeness.Visit{Took: took, Outcome: outcome, RetryAfter: time.Duration(retryNs)}, started.Add(took))
+	h.ended(started.Add(took))
+	if until := h.politeness.BackoffUntil(); outcome == politeness.Throttled && until.After(h.othersAt) {
+		h.othersAt = until
+	}
 }
 
 // takeRobots takes new rules, or notes that there are none to be had.
@@ -263,6 +275,6 @@ func (h *Host) void(ctx actor.Context) {
 		return
 	}
 	h.lease.over = true
-	h.politeness.Allow(time.Now().Add(h.politeness.Interval(&h.Politeness)))
+	h.ended(time.Now())
 	ctx.Request(h.revisit, &pagesVisited{lease: h.lease.ID, seq: h.lease.processed, finished: true}) // behind what is with it already
 }

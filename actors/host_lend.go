@@ -31,6 +31,7 @@ func (h *Host) prepare(ctx actor.Context, m *PagesLoaded) {
 	now := time.Now()
 	var due []store.Entry
 	h.nextRetry = time.Time{}
+	h.politeness.Allow(h.asking.NotBefore)
 	first := h.politeness.NextAllowed()
 	for _, entry := range m.Entries {
 		if entry.Page.Next.After(now.Add(h.LookAhead)) {

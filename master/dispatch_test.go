@@ -26,7 +26,7 @@ func TestReadyHostsComeInTheOrderOfTheirMoments(t *testing.T) {
 			latest[host] = at
 		} else {
 			by := start.Add(time.Duration(rnd.IntN(1000)) * time.Second)
-			got, ok := ready.take(by)
+			got, _, ok := ready.take(by)
 			first := ""
 			for h, at := range latest {
 				if !at.After(by) && (first == "" || at.Before(latest[first])) {

@@ -18,6 +18,7 @@ package master
 import (
 	"fmt"
 	"slices"
+	"sync"
 	"time"
 
 	"github.com/asynkron/protoactor-go/actor"
@@ -134,6 +135,9 @@ type Master struct {
 
 	ledger ledger.Ledger
 	ready  *readyHosts
+	naming map[string]*naming // by host: its addresses are being looked up
+	names  chan struct{}      // how many of them at once
+	flying sync.WaitGroup
 	order  *order // nil: the host that has been ready longest comes first
 	slaves map[string]*slave
 	lastID uint64
@@ -168,11 +172,18 @@ type quietRound struct {
 }
 
 // Props makes the Master of an opened state.
-func Props(o Options, state *store.State, rules *scope.Rules, done chan<- Status, log *logrus.Entry) *actor.Props {
+func Props(o Options, state *store.State, clocks *clocks, rules *scope.Rules, done chan<- Status, log *logrus.Entry) *actor.Props {
 	return actor.PropsFromProducer(func() actor.Actor {
+		ready := newReadyHosts()
+		if ready.clocks, clocks = clocks, nil; ready.clocks == nil { // a restart: what the last one held is on disk
+			var err error
+			if ready.clocks, err = restoreClocks(&o, state, time.Now()); err != nil {
+				panic(err)
+			}
+		}
 		return &Master{
-			o: o, log: log.WithField("actor", "master"), state: state, scope: rules, done: done,
-			ready: newReadyHosts(), slaves: map[string]*slave{}, budgets: map[uint64]uint64{}, old: map[uint64]bool{}, recalled: map[uint64]bool{}, stalled: map[int]error{},
+			o: o, naming: map[string]*naming{}, names: make(chan struct{}, namesAtOnce), log: log.WithField("actor", "master"), state: state, scope: rules, done: done,
+			ready: ready, slaves: map[string]*slave{}, budgets: map[uint64]uint64{}, old: map[uint64]bool{}, recalled: map[uint64]bool{}, stalled: map[int]error{},
 			phase: Running, startedAt: time.Now(), lastID: uint64(time.Now().UnixMilli()) << 20,
 		}
 	})
@@ -185,6 +196,7 @@ func (m *Master) Receive(ctx actor.Context) {
 		m.start(ctx)
 	case *actor.Stopping:
 		m.timer.Stop()
+		m.flying.Wait()
 	case *messages.SlaveRegistered:
 		m.welcome(ctx, msg)
 	case *messages.WorkRequested:
@@ -198,16 +210,15 @@ func (m *Master) Receive(ctx actor.Context) {
 	case *SlaveLost:
 		m.lose(ctx, msg)
 	case *actors.HostReady:
-		if m.order != nil {
-			m.order.announce(msg.Host, msg.At, m.ready)
-		} else {
-			m.ready.put(msg.Host, msg.At)
-		}
+		m.announceShared(ctx, msg.Host, msg.At)
+		m.dispatch(ctx)
+	case *named:
+		m.hearName(msg)
 		m.dispatch(ctx)
 	case *actors.Lent:
 		m.send(ctx, msg)
 	case *actors.LendRefused:
-		m.closeLease(msg.Lease, msg.NextAt)
+		m.closeLease(msg.Lease, msg.NextAt, time.Time{})
 		m.dispatch(ctx)
 	case *actors.LeasesFound:
 		m.restoreLeases(msg)
@@ -284,6 +295,15 @@ func (m *Master) start(ctx actor.Context) {
 	m.again(ctx)
 }
 
+// announce lets a host be lent from a moment on, by the frontier's order if there is one.
+func (m *Master) announce(host string, at time.Time) {
+	if m.order != nil {
+		m.order.announce(host, at, m.ready)
+	} else {
+		m.ready.put(host, at)
+	}
+}
+
 // makeOrder reads what waits, before anything more can be admitted.
 func (m *Master) makeOrder() (actors.Order, error) {
 	var o actors.Order
@@ -327,6 +347,9 @@ func (m *Master) tick(ctx actor.Context) {
 		m.log.WithField("leases", m.ledger.OpenCount()).Warn("not all leases came back; they stay on disk and are honoured at the next start")
 		m.finish()
 		return
+	}
+	if m.ready.clocks != nil {
+		m.ready.clocks.sweep(now)
 	}
 	m.dispatch(ctx)
 	m.askQuiet(ctx)
@@ -428,7 +451,7 @@ func (m *Master) dispatch(ctx actor.Context) {
 		if !ok {
 			return
 		}
-		host, ok := m.ready.take(now.Add(m.o.Hosts.LookAhead))
+		host, notBefore, ok := m.ready.take(now.Add(m.o.Hosts.LookAhead))
 		if !ok {
 			if m.order != nil && m.order.grant(now, m.ready) {
 				continue
@@ -436,6 +459,7 @@ func (m *Master) dispatch(ctx actor.Context) {
 			return
 		}
 		if _, taken := m.ledger.OfHost(host); taken {
+			m.ready.giveBack(host, notBefore)
 			continue // its Host will say again when the lease has ended
 		}
 		known, _ := m.ledger.Slave(name)
@@ -445,7 +469,7 @@ func (m *Master) dispatch(ctx actor.Context) {
 		if budget > 0 {
 			m.budgets[lease.ID] = budget
 		}
-		lend := &actors.Lend{Lease: lease.ID, Slave: name, Boot: lease.Boot, Until: lease.Until, PageBudget: int(budget)}
+		lend := &actors.Lend{Lease: lease.ID, Slave: name, Boot: lease.Boot, Until: lease.Until, PageBudget: int(budget), NotBefore: notBefore}
 		if m.order != nil {
 			lend.PageBudget = m.order.lend(host, lend.PageBudget)
 		}
@@ -532,6 +556,7 @@ func (m *Master) restoreLeases(msg *actors.LeasesFound) {
 	until := m.leaseEnd(time.Now())
 	for _, l := range msg.Leases {
 		m.old[l.ID] = true
+		m.ready.hold(l.HostName)
 		m.ledger = m.ledger.Updated(ledger.LeaseGranted{Lease: ledger.Lease{ID: l.ID, Host: l.HostName, Slave: l.Slave, Boot: l.Boot, Until: until}})
 	}
 }
@@ -543,10 +568,13 @@ func (m *Master) void(ctx actor.Context, id uint64) {
 	}
 }
 
-func (m *Master) closeLease(id uint64, nextAt time.Time) {
-	if lease, ok := m.ledger.Lease(id); ok && m.order != nil {
-		if err := m.order.closed(lease.Host, time.Now(), nextAt); err != nil {
-			panic(err)
+func (m *Master) closeLease(id uint64, nextAt, othersAt time.Time) {
+	if lease, ok := m.ledger.Lease(id); ok {
+		m.ready.giveBack(lease.Host, othersAt)
+		if m.order != nil {
+			if err := m.order.closed(lease.Host, time.Now(), nextAt); err != nil {
+				panic(err)
+			}
 		}
 	}
 	m.ledger = m.ledger.Updated(ledger.LeaseEnded{ID: id})
@@ -568,7 +596,7 @@ func (m *Master) acknowledge(ctx actor.Context, msg *actors.FactsStored) {
 		}
 	}
 	if msg.Closed {
-		m.closeLease(msg.Lease, msg.NextAt)
+		m.closeLease(msg.Lease, msg.NextAt, msg.OthersAt)
 	}
 	if m.o.MaxPages > 0 && m.visits >= m.o.MaxPages {
 		m.wind(ctx, PageLimit)

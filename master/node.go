@@ -60,7 +60,11 @@ func Start(system *actor.ActorSystem, o Options, log *logrus.Entry) (*Node, erro
 	if err := n.manner().write(o.Dir); err != nil {
 		return nil, errors.Join(err, state.Close())
 	}
-	n.pid, err = system.Root.SpawnNamed(Props(o, state, rules, n.done, log), ActorName)
+	clocks, err := restoreClocks(&o, state, time.Now())
+	if err != nil {
+		return nil, errors.Join(err, state.Close())
+	}
+	n.pid, err = system.Root.SpawnNamed(Props(o, state, clocks, rules, n.done, log), ActorName)
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("spawn the master: %w", err), state.Close())
 	}

@@ -26,6 +26,8 @@ type Options struct {
 	Store     store.Options
 	Frontier  frontier.Options     // which URLs are visited next, and with slots and ranked which are kept at all; its interval is that of politeness. Default host: the Hosts take turns, and everything is kept
 	Order     frontier.Order       // which of a host's URLs go first. Default breadth
+	Unit      Unit                 // of politeness: what shares a clock. Default host
+	Lookup    Lookup               // for Unit ip: the addresses of a host, as slaves will find them
 	Fetch     *messages.FetchRules // handed to every slave
 
 	LeaseFor    time.Duration // how long a lease lasts unless renewed. 60 s: renewals come every second, so a slave may be silent for a minute
@@ -43,7 +45,7 @@ func DefaultOptions() Options {
 		Dir: "crawl", Depth: 3, Scope: scope.DefaultOptions(),
 		Hosts: actors.DefaultHostOptions(), Partition: actors.DefaultPartitionOptions(), Store: store.DefaultOptions(),
 		Frontier: frontier.DefaultOptions(), Order: frontier.OrderBreadth,
-		Fetch:    DefaultFetchRules(),
+		Unit: UnitHost, Fetch: DefaultFetchRules(),
 		LeaseFor: time.Minute, LeaseMargin: 2 * time.Second, TickEvery: 250 * time.Millisecond, StallLimit: time.Minute,
 	}
 }
@@ -74,6 +76,9 @@ func (o *Options) Validate() error {
 		return err
 	}
 	if err := o.ValidateOrder(); err != nil {
+		return err
+	}
+	if err := o.validateUnit(); err != nil {
 		return err
 	}
 	return o.Store.Validate()

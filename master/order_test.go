@@ -57,7 +57,7 @@ func TestNothingThatWaitsIsForgotten(t *testing.T) {
 			}
 			dispatch := func() {
 				for {
-					host, ok := ready.take(now)
+					host, _, ok := ready.take(now)
 					if ok {
 						lent[host] = r.lend(host, 1+rnd.IntN(4))
 					} else if !r.grant(now, ready) {

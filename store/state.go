@@ -189,11 +189,11 @@ func (s *State) PartitionOf(host string) int {
 }
 
 func (s *State) computed(host string) int {
-	return int(fingerprint.Host(domainOf(host)) % uint64(len(s.Partitions)))
+	return int(fingerprint.Host(DomainOf(host)) % uint64(len(s.Partitions)))
 }
 
-// domainOf is the registrable domain of a host; an address or a name without one stands for itself.
-func domainOf(host string) string {
+// DomainOf is the registrable domain of a host; an address or a name without one stands for itself.
+func DomainOf(host string) string {
 	name := strings.TrimSuffix(weburl.HostName(host), ".")
 	if domain, ok := weburl.RegistrableDomain(name); ok {
 		return domain

@@ -175,6 +175,9 @@ func (s *State) pace(o *Options, e time.Duration) time.Duration {
 	return max(o.floor(s.pages), times(e, o.Ratio()), min(s.crawlDelay, o.MaxCrawlDelay))
 }
 
+// Pace returns the interval without back-off: what others who share the host's clock have to wait for after a visit of it.
+func (s *State) Pace(o *Options) time.Duration { return s.pace(o, s.took) }
+
 // backoff is BackoffBase·2^(n−1) for n unforgiven failures, the time between probes for a dead host.
 func (s *State) backoff(o *Options) time.Duration {
 	switch {

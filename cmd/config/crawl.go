@@ -21,6 +21,7 @@ import (
 	"henro/master"
 	"henro/master/frontier"
 	"henro/messages/weburl"
+	"henro/slave/fetch"
 	"henro/store"
 )
 
@@ -52,6 +53,7 @@ type Crawl struct {
 	Continuous    bool
 	Relief        string
 	Sitemaps      string
+	Politeness    string
 	Partitions    int
 	MaxRedirects  int
 	PageBudget    int
@@ -87,6 +89,7 @@ func (c *Crawl) Register(f *pflag.FlagSet) {
 	f.DurationVar(&c.Delay, "delay", politeness.DefaultOptions().Floor, "least time between two requests to a host; 0 only for private addresses or with --i-own-these-hosts")
 	f.BoolVar(&c.OwnHosts, "i-own-these-hosts", false, "the hosts are yours: --delay 0 is allowed")
 	f.StringVar(&c.Profile, "profile", "polite", "pace of a crawl: polite, or archive (a minute between requests, 5 s for large hosts)")
+	f.StringVar(&c.Politeness, "politeness", string(o.Unit), "what shares one clock: host, ip (all names of one address) or domain (all names of one registrable domain)")
 	f.IntVar(&c.Retries, "retries", o.Hosts.Retries, "failed visits of a page before it is given up")
 	f.DurationVar(&c.RetryWait, "retry-wait", o.Hosts.RetryWait, "before the first retry; doubled for each further one")
 	f.DurationVar(&c.FetchTimeout, "fetch-timeout", time.Duration(o.Fetch.FetchTimeoutNs), "hard total time of one fetch, from dial to last byte")
@@ -190,6 +193,9 @@ func (c *Crawl) Options(flags *pflag.FlagSet) (master.Options, error) {
 	default:
 		return o, Usage("--sitemaps %q: want auto, on or off", c.Sitemaps)
 	}
+	if o.Unit, err = master.ParseUnit(c.Politeness); err != nil {
+		return o, Usage("--politeness: %v", err)
+	}
 	o.Store.Partitions = c.Partitions
 	o.MaxPages, o.MaxBytes, o.For, o.LeaseFor = c.Pages, uint64(c.Bytes), c.For, c.LeaseFor
 	o.Frontier.Policy, o.Frontier.SlotsB, o.Frontier.SlotsH = frontier.Policy(c.Frontier), c.SlotsB, c.SlotsH
@@ -230,6 +236,20 @@ func (c *Crawl) Options(flags *pflag.FlagSet) (master.Options, error) {
 		return o, Usage("--fetch-timeout %v, --max-body %v: want more than nothing", c.FetchTimeout, c.MaxBody)
 	}
 	return o, nil
+}
+
+// Names gives the master what finds the addresses of names, by the same table and resolver as slaves have, if it needs to know them. Call
+// close when the master has ended.
+func (c *Crawl) Names(o *master.Options) (end func(), err error) {
+	if o.Unit != master.UnitIP {
+		return func() {}, nil
+	}
+	names, err := fetch.NewNames(fetch.Options{UserAgent: o.Fetch.UserAgent, Resolve: o.Fetch.Resolve, DNS: o.Fetch.Dns})
+	if err != nil {
+		return nil, Usage("%v", err)
+	}
+	o.Lookup = names.Addresses
+	return names.Close, nil
 }
 
 // Resume lets a crawl that was begun go on with the partitions it has, and refuses a new one that has nothing to begin with.

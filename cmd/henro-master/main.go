@@ -88,6 +88,11 @@ func (f *flags) lead(cmd *cobra.Command, arguments []string) error {
 	if err := f.crawl.Resume(cmd.Flags(), &o, len(seeds) > 0 || o.Hosts.Continuous); err != nil {
 		return err
 	}
+	endNames, err := f.crawl.Names(&o)
+	if err != nil {
+		return err
+	}
+	defer endNames()
 	door, err := f.run.HTTP.Open(log)
 	if err != nil {
 		return err

@@ -78,6 +78,11 @@ func (c *crawlFlags) start(cmd *cobra.Command, seeds []master.Seed) error {
 	if err := c.crawl.Resume(cmd.Flags(), &o, len(seeds) > 0); err != nil {
 		return err
 	}
+	endNames, err := c.crawl.Names(&o)
+	if err != nil {
+		return err
+	}
+	defer endNames()
 	door, err := c.run.HTTP.Open(log)
 	if err != nil {
 		return err
