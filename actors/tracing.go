@@ -40,7 +40,6 @@ type traceReader struct {
 	follower *Follower
 	kept     []TraceEvent // from the ring, not reported yet
 	until    time.Time
-	last     bool
 }
 
 type traceFlush struct{}

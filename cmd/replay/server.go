@@ -311,11 +311,11 @@ func (s *Server) capture(w http.ResponseWriter, r *http.Request, u weburl.URL, p
 	}
 	h.Del("Content-Encoding")
 	in := bufio.NewReaderSize(body, peekBytes)
-	begin, err := in.Peek(peekBytes)
+	begin, _ := in.Peek(peekBytes) // what cannot be read is told when it is
 	if media == "" {
 		if media = http.DetectContentType(begin); !strings.HasPrefix(media, "text/html") {
 			w.WriteHeader(status)
-			_, err = io.Copy(w, in)
+			_, err := io.Copy(w, in)
 			return s.lost(err, u)
 		}
 		media = "text/html"
