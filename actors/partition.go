@@ -122,11 +122,12 @@ type (
 
 // PartitionOptions say when what was written goes to disk.
 type PartitionOptions struct {
-	FlushBytes int           // a batch of this size is committed at once; 1 MB costs 2.7 µs and 0.8 kB a revisit (docs/state.md)
-	FlushAge   time.Duration // the oldest write waits no longer than this
-	FlushGap   time.Duration // between two commits even when somebody waits: what comes meanwhile shares one
-	RetryAfter time.Duration // after a commit that failed
-	DueAhead   int           // known pages in line for their hosts at most, 0: the due are not looked for. What is beyond stays in the time queue
+	FlushBytes int                      // a batch of this size is committed at once; 1 MB costs 2.7 µs and 0.8 kB a revisit (docs/state.md)
+	FlushAge   time.Duration            // the oldest write waits no longer than this
+	FlushGap   time.Duration            // between two commits even when somebody waits: what comes meanwhile shares one
+	RetryAfter time.Duration            // after a commit that failed
+	Committed  func(took time.Duration) // told of every commit, by the one who made it; nil: nobody is
+	DueAhead   int                      // known pages in line for their hosts at most, 0: the due are not looked for. What is beyond stays in the time queue
 }
 
 // DefaultPartitionOptions lose at most five seconds of results in a crash; they are fetched again.
@@ -298,7 +299,11 @@ func (p *Partition) start(ctx actor.Context) {
 	p.finder = SpawnAs(ctx, finderProps(disk, p.log), "finder")
 	p.committer = SpawnAs(ctx, actor.PropsFromFunc(func(ctx actor.Context) {
 		if m, ok := ctx.Message().(*commit); ok {
+			begin := time.Now()
 			outcome, err := disk.Commit(m.batch)
+			if p.o.Committed != nil {
+				p.o.Committed(time.Since(begin))
+			}
 			ctx.Respond(&committed{outcome, err})
 		}
 	}), "committer")

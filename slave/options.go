@@ -39,6 +39,8 @@ type Options struct {
 	// Metadata writes a metadata record beside each capture: how long it took, language, outlinks. Default off: they are in the
 	// state, and cost 10.6 % more room in the archive (docs/output.md).
 	Metadata bool
+	// Fetched is told how long each visit took; nil: nobody is.
+	Fetched func(took time.Duration)
 
 	Archive actors.ArchivistOptions
 	// Dial replaces the network, for tests in virtual time.

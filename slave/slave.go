@@ -375,6 +375,9 @@ func (s *Slave) keep(ctx actor.Context, m *factMade) {
 func (s *Slave) number(l *lent, m *factMade) {
 	if v := m.fact.Visited; v != nil {
 		s.counts.Visits++
+		if s.o.Fetched != nil {
+			s.o.Fetched(time.Duration(v.TookNs))
+		}
 		s.counts.Bytes += int64(v.BodyBytes)
 		for _, part := range splitLinks(v, maxReport/2) {
 			s.append(l, &factMade{lease: m.lease, fact: &messages.Fact{More: part}})

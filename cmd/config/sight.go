@@ -8,6 +8,9 @@ import (
 	"github.com/sirupsen/logrus"
 
 	"henro/actors"
+	"henro/actors/console"
+	"henro/master"
+	"henro/slave"
 )
 
 // Sight is a system of actors that can be looked into.
@@ -15,14 +18,35 @@ type Sight struct {
 	System *actor.ActorSystem
 	Tracer *actors.Tracer
 	Counts *actors.Counts
+
+	Metrics *console.Metrics
+	log     *logrus.Entry
 }
 
 // NewSight makes a system.
 func NewSight(name, node string, log *logrus.Entry) *Sight {
-	s := &Sight{Tracer: actors.NewTracer(actors.TracerOptions{Node: node}), Counts: new(actors.Counts)}
+	s := &Sight{Tracer: actors.NewTracer(actors.TracerOptions{Node: node}), Counts: new(actors.Counts), log: log}
 	s.System = actors.NewSystem(name, log, actors.SystemOptions{Tracer: s.Tracer, Counts: s.Counts})
+	s.Metrics = console.NewMetrics(buildVersion, s.Tracer, s.Counts)
 	return s
 }
+
+// Lead has the metrics tell of a master's commits.
+func (s *Sight) Lead(o *master.Options) {
+	commits := master.CommitSeconds()
+	s.Metrics.Register(commits)
+	o.Partition.Committed = func(took time.Duration) { commits.Observe(took.Seconds()) }
+}
+
+// Work has the metrics tell of a slave's visits.
+func (s *Sight) Work(o *slave.Options) {
+	fetches := slave.FetchSeconds()
+	s.Metrics.Register(fetches)
+	o.Fetched = func(took time.Duration) { fetches.Observe(took.Seconds()) }
+}
+
+// Routes are those of metrics.
+func (s *Sight) Routes() []console.Route { return s.Metrics.Routes(s.log) }
 
 // Mailboxes are looked at so often, and complained about from so many waiting messages on: a thousand are a moment's work of any
 // actor of ours, but not twice in a row.

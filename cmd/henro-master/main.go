@@ -128,6 +128,7 @@ func (f *flags) crawlWith(ctx context.Context, o master.Options, seeds []master.
 		if _, err := actors.StartTracing(system, sight.Tracer); err != nil {
 			return err
 		}
+		sight.Lead(&o)
 		node, err = master.Start(system, o, log)
 		return config.StateError(o.Dir, err)
 	}, log)

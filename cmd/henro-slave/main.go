@@ -123,6 +123,7 @@ func run(ctx context.Context, dir string, peers *config.Peers, work *config.Work
 		Notify: func(event cluster.Event) { tell(system, pid, event) },
 	}, func(address string) error {
 		o.Address = address
+		sight.Work(&o)
 		if _, err := actors.StartTracing(system, sight.Tracer); err != nil {
 			return err
 		}
@@ -142,9 +143,10 @@ func run(ctx context.Context, dir string, peers *config.Peers, work *config.Work
 		running.Go(func() { sender.Run(ctx) })
 	}
 	desk := &slave.Desk{System: system, PID: pid}
+	sight.Metrics.Register(desk.Collector())
 	group, inner := errgroup.WithContext(ctx)
 	group.Go(func() error {
-		return door.Serve(inner, console.Process{Ready: desk.Ready}, desk.Routes(), desk.Traces().Routes())
+		return door.Serve(inner, console.Process{Ready: desk.Ready}, desk.Routes(), desk.Traces().Routes(), sight.Routes())
 	})
 	group.Go(func() error { return sight.Watch(inner) })
 	if err := group.Wait(); err != nil {

@@ -132,6 +132,7 @@ func (e *embedded) crawl(ctx context.Context, serve func(context.Context, *maste
 	if _, err := actors.StartTracing(system, e.sight.Tracer); err != nil {
 		return master.Status{}, err
 	}
+	e.sight.Lead(&e.o)
 	node, err := master.Start(system, e.o, e.log)
 	if err != nil {
 		return master.Status{}, config.StateError(e.o.Dir, err)
@@ -155,6 +156,7 @@ func (e *embedded) startSlave(system *actor.ActorSystem, masterPID *actor.PID, b
 	}
 	o.Name, o.Boot, o.Version, o.Dial = "local", boot, version, e.dial
 	o.Archive.Writer.Info = e.info()
+	e.sight.Work(&o)
 	if e.adjust != nil {
 		e.adjust(&o)
 	}
@@ -166,6 +168,7 @@ func (e *embedded) startSlave(system *actor.ActorSystem, masterPID *actor.PID, b
 	if err != nil {
 		return nil, fmt.Errorf("spawn the slave: %w", err)
 	}
+	e.sight.Metrics.Register((&slave.Desk{System: system, PID: pid}).Collector())
 	system.Root.Send(pid, &slave.MasterSeen{PID: masterPID, Boot: boot})
 	return pid, nil
 }
