@@ -32,6 +32,7 @@ func (n *Node) Routes() []console.Route {
 		{Pattern: "POST /api/hosts/admit", Serve: n.postHost(false)},
 		{Pattern: "GET /api/page", Serve: n.getPage},
 		{Pattern: "GET /api/host", Serve: n.getHost},
+		{Pattern: "GET /api/why", Serve: n.getWhy},
 		{Pattern: "GET /api/report", Serve: n.getReport},
 		{Pattern: "GET /api/backup", Serve: n.getBackup},
 	}
@@ -43,7 +44,7 @@ func (n *Node) Ready(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if status.Stalled != "" {
+	if status.Stalled != "" && status.Stalls == nil {
 		return errors.New(status.Stalled)
 	}
 	return nil

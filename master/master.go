@@ -103,7 +103,8 @@ type Status struct {
 	Routines  int             `json:"goroutines"`
 	Seconds   float64         `json:"seconds"` // of this run
 	PerSecond float64         `json:"pages_per_second"`
-	Stalled   string          `json:"stalled,omitempty"` // why nothing can be stored
+	Stalled   string          `json:"stalled,omitempty"` // why nothing can be stored, or nothing is fetched though there is work
+	Stalls    map[string]int  `json:"stalls,omitempty"`  // what keeps what from being fetched, by count; only when that is what is stalled
 }
 
 type (
@@ -153,6 +154,7 @@ type Master struct {
 	budgets   map[uint64]uint64 // visits that open leases may still make, by lease, while there is a page limit
 	stalled   map[int]error
 	stalledAt time.Time
+	lull      stall
 	endingAt  time.Time
 	timer     *time.Timer
 	tickedAt  time.Time // looked for ends last
@@ -243,6 +245,7 @@ func (m *Master) Receive(ctx actor.Context) {
 		m.addSeeds(ctx, msg)
 	case *Begin:
 		m.begun = true
+		m.lull.reportedAt = time.Now()
 	case *Pause:
 		if m.phase == Running {
 			m.phase = Paused
@@ -252,6 +255,7 @@ func (m *Master) Receive(ctx actor.Context) {
 	case *Resume:
 		if m.phase == Paused {
 			m.phase = Running
+			m.lull.reportedAt = time.Now()
 		}
 		ctx.Respond(m.status())
 		m.dispatch(ctx)
@@ -333,6 +337,7 @@ func (m *Master) tick(ctx actor.Context) {
 	m.again(ctx)
 	now := time.Now()
 	m.forgive(now)
+	m.lookForStall(now)
 	for _, lease := range m.ledger.Expired(now) {
 		m.void(ctx, lease.ID)
 	}
@@ -531,6 +536,7 @@ func (m *Master) takeReport(ctx actor.Context, msg *messages.Report) {
 	if s == nil {
 		return // it will register, and say them again
 	}
+	m.fetched(time.Now())
 	for len(msg.Facts) > 0 {
 		n := 1
 		for n < len(msg.Facts) && msg.Facts[n].Lease == msg.Facts[0].Lease {

@@ -36,6 +36,7 @@ type Options struct {
 	MaxBytes    uint64        // stop after so much payload; 0: no limit
 	For         time.Duration // stop after so long; 0: no limit
 	TickEvery   time.Duration // how often ends are looked for: of leases, by limits, of the crawl
+	StallAfter  time.Duration // say why when nothing was fetched for so long though URLs wait. 2 min: twice the longest fetch; 0: never
 	StallLimit  time.Duration // stop when nothing could be stored for so long; 0: wait for ever
 }
 
@@ -46,7 +47,7 @@ func DefaultOptions() Options {
 		Hosts: actors.DefaultHostOptions(), Partition: actors.DefaultPartitionOptions(), Store: store.DefaultOptions(),
 		Frontier: frontier.DefaultOptions(), Order: frontier.OrderBreadth,
 		Unit: UnitHost, Fetch: DefaultFetchRules(),
-		LeaseFor: time.Minute, LeaseMargin: 2 * time.Second, TickEvery: 250 * time.Millisecond, StallLimit: time.Minute,
+		LeaseFor: time.Minute, LeaseMargin: 2 * time.Second, TickEvery: 250 * time.Millisecond, StallAfter: 2 * time.Minute, StallLimit: time.Minute,
 	}
 }
 

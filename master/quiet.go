@@ -2,6 +2,7 @@ package master
 
 import (
 	"errors"
+	"maps"
 	"time"
 
 	"github.com/asynkron/protoactor-go/actor"
@@ -110,7 +111,9 @@ func (m *Master) status() *Status {
 	if s.Seconds > 0 {
 		s.PerSecond = float64(s.Totals.Pages+s.Totals.Revisits-m.before) / s.Seconds
 	}
+	s.Stalled, s.Stalls = m.lull.says, maps.Clone(m.lull.reasons)
 	for _, err := range m.stalled {
+		s.Stalls = nil
 		s.Stalled = err.Error()
 	}
 	return &s

@@ -1,0 +1,58 @@
+package main
+
+import (
+	"fmt"
+	"net/url"
+
+	"github.com/spf13/cobra"
+
+	"henro/actors/skip"
+	"henro/master"
+	"henro/store"
+)
+
+func newWhyCommand() *cobra.Command {
+	var l look
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use: "why URL|HOST", Short: "Say why a URL or a host is not visited now",
+		Long: `Say why a URL or a host is not visited now: whom it waits for and until when, how many pages come first, or which rule keeps it out.
+A URL that was never heard of is judged by the same rules. Of a crawl that is not running, give --dir; its scope is not known then.`,
+		Example: "  henro why https://example.org/private/a\n  henro why example.org\n  henro why --json https://example.org/ | jq .rules",
+		Args:    oneArgument("why what? henro why https://example.org/page, or henro why example.org"),
+		RunE: func(cmd *cobra.Command, arguments []string) error {
+			why, err := found(&l, cmd, "/api/why?of="+url.QueryEscape(arguments[0]), func(s *store.State) (*master.WhyFound, error) {
+				manner, err := master.ReadManner(l.dir)
+				if err != nil {
+					return nil, err
+				}
+				o := master.DefaultOptions()
+				return master.FindWhy(s, nil, &o.Hosts, &manner, arguments[0])
+			})
+			if err != nil {
+				return err
+			}
+			out := cmd.OutOrStdout()
+			if asJSON {
+				return printJSON(out, why)
+			}
+			fmt.Fprintf(out, "%s\n%s\n", why.Subject, why.Answer)
+			for _, f := range why.Rules {
+				mark := "+"
+				if f.Reason != skip.None {
+					mark = "-"
+				}
+				fmt.Fprintf(out, "  %s %-9s %s\n", mark, f.Rule, f.Says)
+			}
+			if why.Page != nil {
+				printSays(out, why.Page.Says)
+			} else if why.Host != nil {
+				printSays(out, why.Host.Says)
+			}
+			return nil
+		},
+	}
+	l.register(cmd)
+	cmd.Flags().BoolVar(&asJSON, "json", false, "all that was looked at, as JSON")
+	return cmd
+}

@@ -1,0 +1,181 @@
+package master
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+	"time"
+
+	"henro/actors"
+	"henro/actors/console"
+	"henro/actors/scope"
+	"henro/actors/skip"
+	"henro/messages/weburl"
+	"henro/store"
+)
+
+// WhyFound is why a URL or a host is not visited now, with all that was looked at.
+type WhyFound struct {
+	Subject string         `json:"subject"`
+	Answer  string         `json:"answer"` // in a sentence
+	Rules   []skip.Finding `json:"rules,omitempty"`
+	Page    *PageFound     `json:"page,omitempty"` // nothing: it is not known
+	Host    *HostFound     `json:"host,omitempty"` // nothing: it is not known
+	Ahead   int            `json:"ahead"`          // pages of its host that come first; at most aheadMost are counted
+	LentTo  string         `json:"lent_to,omitempty"`
+}
+
+// aheadMost bounds the pages that are counted before one.
+const aheadMost = 10_000
+
+// FindWhy says why a URL or a host is not visited, of a state that is open, running or not. Without rules the scope is not judged.
+func FindWhy(state *store.State, rules *scope.Rules, o *actors.HostOptions, m *Manner, subject string) (*WhyFound, error) {
+	w := &WhyFound{Subject: subject}
+	u, err := weburl.Parse(subject)
+	isURL := err == nil && (u.RequestURI() != "/" || strings.HasSuffix(subject, "/"))
+	host := subject
+	if isURL {
+		w.Subject, host = u.String(), u.Host()
+		if w.Rules, err = Why(state, rules, o, &skip.Question{}, w.Subject); err != nil {
+			return nil, err
+		}
+		if w.Page, err = FindPage(state, m, w.Subject); err != nil && !errors.Is(err, store.ErrNotFound) {
+			return nil, err
+		}
+	}
+	if w.Host, err = FindHost(state, m, host); err != nil && !errors.Is(err, store.ErrNotFound) {
+		return nil, err
+	}
+	if w.Host != nil {
+		disk := state.Partitions[state.PartitionOf(w.Host.Name)]
+		if err := w.line(disk); err != nil {
+			return nil, err
+		}
+	}
+	w.Answer = w.sentence(isURL, time.Now())
+	return w, nil
+}
+
+// line counts what comes first at the host, and finds who holds it.
+func (w *WhyFound) line(disk *store.Partition) error {
+	leases, err := disk.Leases()
+	if err != nil {
+		return err
+	}
+	for _, lease := range leases {
+		if lease.HostName == w.Host.Name {
+			w.LentTo = lease.Slave
+		}
+	}
+	if w.Page == nil || w.Page.Place != store.InFresh.String() {
+		return nil
+	}
+	var after store.Position
+	for w.Ahead < aheadMost {
+		waiting, err := disk.Fresh(w.Host.ID, after, 1000)
+		if err != nil {
+			return err
+		}
+		for _, entry := range waiting.Entries {
+			if entry.Page.URL == w.Subject {
+				return nil
+			}
+			w.Ahead++
+		}
+		if after = waiting.Next; after == nil {
+			return nil
+		}
+	}
+	return nil
+}
+
+// sentence is the answer in words: the first thing that stands in the way.
+func (w *WhyFound) sentence(isURL bool, now time.Time) string {
+	for _, f := range w.Rules {
+		if f.Reason != skip.None {
+			return fmt.Sprintf("not visited: %s: %s", f.Rule, f.Says)
+		}
+	}
+	switch {
+	case w.Host == nil:
+		return "unknown: no page links to this host so far, and no seed is there"
+	case isURL && w.Page == nil:
+		return "unknown: no page that was read links to it, and it is no seed; no rule would keep it out"
+	}
+	wait := w.wait(now)
+	switch {
+	case !isURL && w.Host.Waiting == 0:
+		return "nothing waits: all known pages of the host are visited" + wait
+	case !isURL:
+		return fmt.Sprintf("%d pages wait%s", w.Host.Waiting, wait)
+	case w.Page.Place == store.InFresh.String():
+		return fmt.Sprintf("not visited yet: %s ahead of it%s", pagesWord(w.Ahead), wait)
+	case w.Page.Page.Next.IsZero():
+		return fmt.Sprintf("visited %s, and not due again", moment(w.Page.Page.LastVisit))
+	case w.Page.Page.Next.After(now):
+		return fmt.Sprintf("visited %s, due again %s", moment(w.Page.Page.LastVisit), moment(w.Page.Page.Next))
+	}
+	return fmt.Sprintf("due since %s%s", moment(w.Page.Page.Next), wait)
+}
+
+// wait says what the host waits for.
+func (w *WhyFound) wait(now time.Time) string {
+	why := ""
+	if len(w.Host.Says) > 0 {
+		why = " (" + w.Host.Says[0] + ")"
+	}
+	switch {
+	case w.LentTo != "":
+		return fmt.Sprintf("; its host is lent to %s and being visited%s", w.LentTo, why)
+	case w.Host.NextAllowed.After(now):
+		return fmt.Sprintf("; its host waits until %s%s", moment(w.Host.NextAllowed), why)
+	}
+	return "; its host may be asked now" + why
+}
+
+func pagesWord(n int) string {
+	switch {
+	case n == 1:
+		return "1 page is"
+	case n >= aheadMost:
+		return fmt.Sprintf("more than %d pages are", aheadMost)
+	}
+	return fmt.Sprintf("%d pages are", n)
+}
+
+func moment(t time.Time) string { return t.Format("2006-01-02 15:04:05") }
+
+// getWhy answers ?of=URL|HOST with WhyFound.
+func (n *Node) getWhy(w http.ResponseWriter, r *http.Request) {
+	subject := r.FormValue("of")
+	if subject == "" {
+		console.Fail(w, http.StatusBadRequest, errors.New("of: want a URL or a host"))
+		return
+	}
+	found, err := n.FindWhy(r.Context(), subject)
+	reply(w, found, err)
+}
+
+// FindWhy says why a URL or a host is not visited by this crawl.
+func (n *Node) FindWhy(ctx context.Context, subject string) (*WhyFound, error) {
+	now, err := Ask[*actors.ScopeChanged](ctx, n, &ScopeAsked{})
+	if err != nil {
+		return nil, err
+	}
+	found, err := FindWhy(n.state, now.Rules, &n.o.Hosts, n.manner(), subject)
+	if err != nil {
+		return nil, err
+	}
+	status, err := Ask[*Status](ctx, n, &StatusAsked{})
+	switch {
+	case err != nil:
+		return nil, err
+	case status.State != Running:
+		found.Answer = fmt.Sprintf("the crawl is %s; %s", status.State, found.Answer)
+	case status.Stalled != "":
+		found.Answer += "; but " + status.Stalled
+	}
+	return found, nil
+}
