@@ -111,7 +111,7 @@ func (c *Crawl) Register(f *pflag.FlagSet) {
 	f.IntVar(&c.Traps.MaxRepeats, "trap-repeats", c.Traps.MaxRepeats, "no URLs with a segment or a pair of the query more often")
 	f.IntVar(&c.Traps.MaxGrowth, "trap-growth", c.Traps.MaxGrowth, "no links from a page so many links from the seed to one of its own shape: a calendar")
 	f.IntVar(&c.Traps.MaxSessions, "trap-sessions", c.Traps.MaxSessions, "no page under more session ids")
-	f.IntVar(&c.StopAfter, "stop-after", o.Hosts.Stop.MinBroken, "broken pages in a row for which a folder is left alone for a day or longer; 0 is never")
+	f.IntVar(&c.StopAfter, "stop-after", -1, fmt.Sprintf("broken pages in a row for which a folder is left alone for a day or longer; 0 is never, -1 is %d with --continuous and never without (then --depth alone says what is visited)", o.Hosts.Stop.MinBroken))
 	f.Uint64Var(&c.HostPages, "host-pages", o.Hosts.MaxPages, "no more pages of one host; 0 is no limit, and there is none with --continuous")
 	f.Uint64Var(&c.Pages, "pages", 0, "stop after so many visits (exit code 16)")
 	f.DurationVar(&c.For, "for", 0, "stop after so long (exit code 15)")
@@ -207,7 +207,13 @@ func (c *Crawl) Options(flags *pflag.FlagSet) (master.Options, error) {
 	if err := c.Traps.Validate(); err != nil {
 		return o, Usage("--trap-…: %v", err)
 	}
-	o.Hosts.Stop.MinBroken, o.Hosts.Manners.Beyond = c.StopAfter, c.LangBeyond
+	switch {
+	case c.StopAfter >= 0:
+		o.Hosts.Stop.MinBroken = c.StopAfter
+	case !c.Continuous:
+		o.Hosts.Stop.MinBroken = 0
+	}
+	o.Hosts.Manners.Beyond = c.LangBeyond
 	if err := o.Hosts.Stop.Validate(); err != nil {
 		return o, Usage("--stop-after: %v", err)
 	}
