@@ -33,15 +33,16 @@ import (
 //	     messages
 //
 // Master and slave meet in messages alone, so that neither can lean on being in one process with the other; cluster knows who is
-// alive and nothing of what is on disk.
+// alive and nothing of what is on disk. The programs show some pages of docs.
 var below = map[string][]string{
-	"cmd":      {"master", "slave", "cluster", "actors", "store", "messages"},
+	"cmd":      {"master", "slave", "cluster", "actors", "store", "messages", "docs"},
 	"master":   {"cluster", "actors", "store", "messages"},
 	"slave":    {"cluster", "actors", "store", "messages"},
 	"actors":   {"store", "messages"},
 	"cluster":  {"messages"},
 	"store":    {"messages"},
 	"messages": {},
+	"docs":     {},
 }
 
 // pure are the packages that decide, parse or write formats, and nothing else: they import the standard library without sockets,

@@ -2,7 +2,9 @@ package config
 
 import (
 	"context"
+	"io"
 	"net"
+	"net/http"
 	"os"
 	"path/filepath"
 	"strings"
@@ -11,6 +13,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"henro/actors/console"
+	"henro/docs"
 )
 
 // HTTP is what the flags say of who may ask a node, and where.
@@ -102,7 +105,15 @@ func (d *Door) Serve(ctx context.Context, process console.Process, tables ...[]c
 		return nil
 	}
 	process.Tail = d.Tail
-	return console.New(d.options, append(tables, process.Routes())...).Serve(ctx, d.Listener)
+	return console.New(d.options, append(tables, process.Routes(), Manual())...).Serve(ctx, d.Listener)
+}
+
+// Manual is the table of what a node says of its own routes.
+func Manual() []console.Route {
+	return []console.Route{{Pattern: "GET /api/openapi.yaml", Open: true, Serve: func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "application/yaml")
+		_, _ = io.WriteString(w, docs.OpenAPI) // the reader is gone: nobody to tell
+	}}}
 }
 
 // addressFile is where a crawl that runs in a directory says how it can be asked.
