@@ -14,7 +14,7 @@ type Group struct {
 	Register func(*pflag.FlagSet)
 }
 
-// AddFlags adds groups of flags to a command, and has its help show them as such.
+// AddFlags adds groups of flags to a command, has its help show them as such, and shells complete their values.
 func AddFlags(cmd *cobra.Command, groups ...Group) {
 	sets := make([]*pflag.FlagSet, len(groups))
 	for i, group := range groups {
@@ -23,6 +23,7 @@ func AddFlags(cmd *cobra.Command, groups ...Group) {
 		group.Register(sets[i])
 		cmd.Flags().AddFlagSet(sets[i])
 	}
+	complete(cmd)
 	cmd.SetUsageFunc(func(c *cobra.Command) error {
 		var b strings.Builder
 		fmt.Fprintf(&b, "Usage:\n  %s\n", c.UseLine())

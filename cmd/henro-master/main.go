@@ -52,6 +52,7 @@ func newCommand() *cobra.Command {
 It ends when nothing is left to visit, or runs on with --continuous. The same --dir resumes.`,
 		Example:       "  henro-master --dir crawl --contact you@example.org --seeds seeds.txt --gossip 127.0.0.1:7781 --actors 127.0.0.1:7782",
 		Version:       version,
+		Args:          cobra.ArbitraryArgs, // seeds
 		SilenceErrors: true,
 		SilenceUsage:  true,
 		RunE: func(cmd *cobra.Command, arguments []string) error {
@@ -67,6 +68,7 @@ It ends when nothing is left to visit, or runs on with --continuous. The same --
 	config.AddFlags(cmd, append(f.crawl.Groups(),
 		config.Group{Title: "How nodes meet", Register: func(s *pflag.FlagSet) { f.peers.Register(s, "127.0.0.1:7781", "127.0.0.1:7782") }},
 		config.Group{Title: "What to show", Register: func(s *pflag.FlagSet) { f.run.Register(s); f.log.Register(s) }})...)
+	cmd.AddCommand(config.NewManCommand())
 	return cmd
 }
 

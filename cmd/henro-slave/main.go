@@ -85,6 +85,7 @@ else lies with the master. The first interrupt gives all hosts back and ends; a 
 			f.StringVar(&file, "config", "", "settings `FILE` (default henro.yaml, if there is one)")
 			logs.Register(f)
 		}})
+	cmd.AddCommand(config.NewManCommand())
 	return cmd
 }
 

@@ -18,6 +18,21 @@ func TestEveryShellIsHelpedToCompleteOurCommands(t *testing.T) {
 			t.Errorf("%s is completed to %q, %v; want %s among it", typed, words, err, want)
 		}
 	}
+	for flag, want := range map[string]string{
+		"scope": "host domain prefix any", "frontier": "host fifo mercator slots ranked", "order": "breadth inlinks opic", "relief": "none stretch delay optimal",
+		"mime": "all html", "politeness": "host ip domain", "profile": "polite archive", "log-level": "error warn info debug trace", "warc-compression": "gzip zstd none",
+	} {
+		said, err := command(t, "__complete", "crawl", "--"+flag, "")
+		if words, _, _ := strings.Cut(said, "\n:"); err != nil || words != strings.ReplaceAll(want, " ", "\n") {
+			t.Errorf("--%s is completed to %q, %v; want %s", flag, words, err, want)
+		}
+		for word := range strings.FieldsSeq(want) {
+			// Without a seed and with a flag that is understood, the seed is what is missing.
+			if _, err := command(t, "crawl", "--dir", t.TempDir(), "--allow-private", "--listen-http", "off", "--"+flag, word); err == nil || !strings.Contains(err.Error(), "seed") {
+				t.Errorf("--%s %s: %v", flag, word, err)
+			}
+		}
+	}
 	flags, err := command(t, "__complete", "trace", "--")
 	if err != nil || !strings.Contains(flags, "--url") {
 		t.Errorf("flags of trace are completed to %q, %v", flags, err)

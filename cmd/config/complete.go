@@ -1,0 +1,39 @@
+package config
+
+import (
+	"slices"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+)
+
+// words are the values of the flags that take one of a few; the meaning of each flag names them.
+var words = map[string][]string{
+	"scope":            {"host", "domain", "prefix", "any"},
+	"profile":          {"polite", "archive"},
+	"politeness":       {"host", "ip", "domain"},
+	"mime":             {"all", "html"},
+	"relief":           {"none", "stretch", "delay", "optimal"},
+	"frontier":         {"host", "fifo", "mercator", "slots", "ranked"},
+	"order":            {"breadth", "inlinks", "opic"},
+	"log-level":        {"error", "warn", "info", "debug", "trace"},
+	"warc-compression": {"gzip", "zstd", "none"},
+	"progress":         {"auto", "off"},
+}
+
+// complete lets a shell complete the values of flags: one of a few words, or a directory.
+func complete(cmd *cobra.Command) {
+	cmd.Flags().VisitAll(func(f *pflag.Flag) {
+		kind, _ := pflag.UnquoteUsage(f)
+		suggest := cobra.FixedCompletions(slices.Clone(words[f.Name]), cobra.ShellCompDirectiveNoFileComp|cobra.ShellCompDirectiveKeepOrder)
+		switch {
+		case kind == "DIR":
+			suggest = cobra.FixedCompletions(nil, cobra.ShellCompDirectiveFilterDirs)
+		case kind == "FILE":
+			suggest = cobra.FixedCompletions(nil, cobra.ShellCompDirectiveDefault)
+		}
+		if err := cmd.RegisterFlagCompletionFunc(f.Name, suggest); err != nil {
+			panic(err) // a flag of another name, or a second time: neither happens
+		}
+	})
+}
