@@ -164,7 +164,6 @@ func (h *Host) ended(at time.Time) {
 func (h *Host) observe(status uint32, reason messages.Reason, tookNs, retryNs int64, started time.Time) {
 	took := time.Duration(tookNs)
 	outcome := outcomeOf(status, reason)
-	h.politeness.Started(&h.Politeness, started)
 	h.politeness.Observe(&h.Politeness, politeness.Visit{Took: took, Outcome: outcome, RetryAfter: time.Duration(retryNs)}, started.Add(took))
 	h.ended(started.Add(took))
 	if until := h.politeness.BackoffUntil(); outcome == politeness.Throttled && until.After(h.othersAt) {

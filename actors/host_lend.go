@@ -73,6 +73,9 @@ func (h *Host) prepare(ctx actor.Context, m *PagesLoaded) {
 		h.refuseLend(ctx)
 		return
 	}
+	if h.probes(now) {
+		due = nil
+	}
 	task := h.makeTask(due, m)
 	if first.After(now) {
 		task.FirstAfterNs = int64(first.Sub(now))
@@ -91,6 +94,14 @@ func (h *Host) prepare(ctx actor.Context, m *PagesLoaded) {
 	h.lease.task = task
 	lease := h.lease.Lease
 	h.write(ctx, &Write{Host: h.row(), Lease: &lease, Ghosts: m.Ghosts, Urgent: true, Tag: &lentTag{lend}})
+}
+
+// probes reports that this host rests after failures, for longer than a lease, and that its robots.txt must be read anew. Then that is all it
+// is asked for: the answer may shorten the rest, and a lease waits between two requests as long as was owed when it began.
+func (h *Host) probes(now time.Time) bool {
+	interval := h.politeness.Interval(&h.Politeness)
+	known := h.robots != nil && now.Before(h.record.RobotsUntil)
+	return !known && interval > h.LeaseSpan && interval > h.politeness.Pace(&h.Politeness)
 }
 
 // refuseLend tells the Master that there is nothing to lend now.

@@ -184,10 +184,11 @@ func (f *Fetcher) stop() {
 	f.flying.Wait()
 }
 
-// rest waits until the host may be asked again, then goes on; it is also where an end is seen.
+// rest waits until the host may be asked again, then goes on; it is also where an end is seen: a lease that has nothing left to ask ends
+// at once, for the master to know what came of it and not after a rest that may take a week.
 func (f *Fetcher) rest(ctx actor.Context) {
 	f.behavior.Become(f.resting)
-	if d := time.Until(f.notBefore); d > 0 && f.why == "" {
+	if d := time.Until(f.notBefore); d > 0 && f.why == "" && !f.done() {
 		f.timer.After(ctx, d, &restOver{})
 		return
 	}
@@ -195,9 +196,15 @@ func (f *Fetcher) rest(ctx actor.Context) {
 }
 
 func (f *Fetcher) resting(ctx actor.Context) {
-	if _, ok := ctx.Message().(*restOver); ok {
+	switch ctx.Message().(type) {
+	case *restOver, *parsed:
 		f.rest(ctx)
 	}
+}
+
+// done reports that there is nothing left to ask, and that nothing can come.
+func (f *Fetcher) done() bool {
+	return f.robots != nil && f.unparsed == 0 && (len(f.queue) == 0 || f.budget <= 0)
 }
 
 // next starts the next request, if there is one and all bounds allow it.
