@@ -17,13 +17,14 @@ import (
 
 	"henro/actors/revisit/revisitsim"
 	"henro/cmd/config"
+	"henro/store/chart"
 )
 
 // revisitSimulation is what the flags of simulate revisit say.
 type revisitSimulation struct {
 	traces, classes string
 	pages           int
-	csv             string
+	csv, plot       string
 	o               revisitsim.Options
 }
 
@@ -39,7 +40,7 @@ Histories are lines of site, page, birth, end, A (alive) or D (deleted) and the 
 fields separated by tabs, the times by spaces; also with .gz. Without --traces pages are made that change at random.`,
 		Example: `  henro simulate revisit
   henro simulate revisit --traces derived_index.tsv.gz --classes sites.tsv --csv scores.csv
-  henro simulate revisit --policy nutch,stormcrawler,drift+optimal --budget 1`,
+  henro simulate revisit --policy nutch,stormcrawler,drift+optimal --budget 0.5,1,2 --plot shares.svg`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return s.run(cmd.Context(), cmd.OutOrStdout())
@@ -54,6 +55,7 @@ fields separated by tabs, the times by spaces; also with .gz. Without --traces p
 	f.DurationVar(&s.o.Spacing, "interval", s.o.Spacing, "least time between requests to a site")
 	f.Uint64Var(&s.o.Seed, "draw", s.o.Seed, "names what is drawn at random")
 	f.StringVar(&s.csv, "csv", "", "write the scores of every site, class and policy to this `FILE`")
+	f.StringVar(&s.plot, "plot", "", "draw the share that each policy captures over the budgets into this `FILE`, as SVG")
 	return cmd
 }
 
@@ -68,12 +70,19 @@ func (s *revisitSimulation) run(ctx context.Context, out io.Writer) error {
 	if err != nil {
 		return err
 	}
-	if s.csv != "" {
-		f, err := os.Create(s.csv)
+	drawing := sharesOver(result.Totals)
+	for _, file := range []struct {
+		name  string
+		write func(io.Writer) error
+	}{{s.csv, result.WriteCSV}, {s.plot, drawing.WriteSVG}} {
+		if file.name == "" {
+			continue
+		}
+		f, err := os.Create(file.name)
 		if err != nil {
 			return fmt.Errorf("write scores: %w", err)
 		}
-		if err := cmp.Or(result.WriteCSV(f), f.Close()); err != nil {
+		if err := cmp.Or(file.write(f), f.Close()); err != nil {
 			return err
 		}
 	}
@@ -86,6 +95,23 @@ func (s *revisitSimulation) run(ctx context.Context, out io.Writer) error {
 		}
 	}
 	return table.Flush()
+}
+
+// sharesOver draws the share of the versions that each policy captures, in per cent, over the requests per version.
+func sharesOver(totals []revisitsim.Score) *chart.Chart {
+	c := &chart.Chart{Title: "Versions captured", X: "requests per version", Y: "share of the versions, per cent", LogX: true, Dots: true}
+	at := map[string]int{}
+	for _, score := range totals {
+		i, ok := at[score.Policy]
+		if !ok {
+			i = len(c.Lines)
+			at[score.Policy] = i
+			c.Lines = append(c.Lines, chart.Line{Name: score.Policy})
+		}
+		line := &c.Lines[i]
+		line.X, line.Y = append(line.X, score.Budget), append(line.Y, 100*score.Share())
+	}
+	return c
 }
 
 // read takes the histories from the file, or makes some.

@@ -25,12 +25,12 @@ func simulateRevisit(t *testing.T, arguments ...string) (string, error) {
 
 func TestSimulateRevisitScoresEveryPolicyAskedFor(t *testing.T) {
 	dir := t.TempDir()
-	scores, traces := filepath.Join(dir, "scores.csv"), filepath.Join(dir, "traces.tsv")
+	scores, shares, traces := filepath.Join(dir, "scores.csv"), filepath.Join(dir, "shares.svg"), filepath.Join(dir, "traces.tsv")
 	if err := os.WriteFile(traces, []byte("# made by hand\nsite\tp\t1000\t900000\tA\t100000 200000 400000 800000\nsite\tq\t1000\t900000\tD\t900000\n"), 0o644); err != nil {
 		t.Fatal(err)
 	}
 	for _, arguments := range [][]string{{"--made-pages", "20"}, {"--traces", traces}} {
-		out, err := simulateRevisit(t, append(arguments, "--policy", "nutch,drift+optimal", "--budget", "1,2", "--csv", scores)...)
+		out, err := simulateRevisit(t, append(arguments, "--policy", "nutch,drift+optimal", "--budget", "1,2", "--csv", scores, "--plot", shares)...)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -47,6 +47,15 @@ func TestSimulateRevisitScoresEveryPolicyAskedFor(t *testing.T) {
 		f.Close()
 		if err != nil || len(lines) != 1+2*2*3 { // two policies, two budgets, of the site, of its class, in total
 			t.Errorf("%v: %d lines of scores, %v", arguments, len(lines), err)
+		}
+		drawing, err := os.ReadFile(shares)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, name := range []string{"nutch", "drift+optimal"} {
+			if n := strings.Count(string(drawing), ">"+name+"<"); n != 1 {
+				t.Errorf("%v: %q is drawn %d times", arguments, name, n)
+			}
 		}
 	}
 }
