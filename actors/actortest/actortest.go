@@ -44,13 +44,16 @@ func SystemWith(t *testing.T, o actors.SystemOptions) *actor.ActorSystem {
 				synctest.Wait()
 			}
 		}
-		Pass(aftermath)
+		Outlive()
 		if left := o.Tracer.Actors(); len(left) > 0 {
 			t.Errorf("actors left after the test: %s", strings.Join(left, ", "))
 		}
 	})
 	return system
 }
+
+// Outlive passes the time until what protoactor leaves behind a system has ended, so that a bubble may end.
+func Outlive() { Pass(aftermath) }
 
 // Log is a logger that writes nothing.
 func Log() *logrus.Entry {

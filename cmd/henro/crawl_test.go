@@ -12,6 +12,7 @@ import (
 
 	"github.com/sirupsen/logrus"
 
+	"henro/actors/actortest"
 	"henro/cmd/config"
 	"henro/master"
 	"henro/slave/fakeweb"
@@ -42,6 +43,7 @@ func crawlOf(t *testing.T, dir string, web *fakeweb.Web, depth int, change func(
 		}
 		seeds = append(seeds, seed)
 	}
+	t.Cleanup(actortest.Outlive)
 	return &embedded{
 		o: o, work: config.Work{Connections: 64, Parsers: 2, WARCPrefix: "test", WARCSize: 1 << 30},
 		seeds: seeds, log: quietLog(), progress: newProgress(io.Discard, "off"), dial: web.DialContext,
