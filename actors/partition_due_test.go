@@ -1,0 +1,98 @@
+package actors_test
+
+import (
+	"fmt"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"henro/actors"
+	"henro/actors/actortest"
+	"henro/store"
+)
+
+// Eight times as many pages fall due as may stand in line: the lines keep their bound, what is beyond waits in the time queue, and
+// as room appears every page comes to its host, once.
+func TestDuePagesBeyondTheBoundComeAsRoomAppears(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const hosts, pages, ahead, batch = 5, 1600, 1000, 1000 // batch: what is read at once
+		o := store.DefaultOptions()
+		o.Partitions, o.NoSync = 1, true
+		state, err := store.OpenState(t.TempDir(), o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer state.Close()
+		system := actortest.System(t)
+		around := actortest.NewProbe(t, system, "around")
+		options := actors.DefaultPartitionOptions()
+		options.DueAhead = ahead
+		partition := around.Spawn(t, actors.PartitionProps(options, actors.Order{}, state, 0, around.PID, around.PID, actortest.Log()), "partition")
+
+		begun := time.Now()
+		for h := range hosts {
+			write := &actors.Write{Host: &store.HostRecord{ID: store.IDOf(hostNumber(h)), Name: hostNumber(h)}, Urgent: true}
+			for n := range pages {
+				page := store.Page{
+					URL: fmt.Sprintf("%s/%d", hostNumber(h), n), Number: uint64(h*pages + n), Status: 200, LastVisit: begun,
+					Next: begun.Add(time.Hour + time.Duration(n)*time.Second), Timing: store.Timing{Interval: 3600},
+				}
+				write.Visits = append(write.Visits, store.Visited{Page: page})
+			}
+			around.Tell(partition, write)
+		}
+		around.Tell(partition, &actors.WaitingHostsAsked{})
+		actortest.Pass(3 * time.Hour)
+
+		line := func() int {
+			around.Take()
+			around.Tell(partition, &actors.QuietAsked{})
+			reports := actortest.TakeOf[*actors.QuietReported](around)
+			if len(reports) != 1 {
+				t.Fatalf("%d reports", len(reports))
+			}
+			if reports[0].Due > ahead+batch {
+				t.Fatalf("%d pages stand in line, the bound is %d and a batch", reports[0].Due, ahead)
+			}
+			return reports[0].Due
+		}
+		if n := line(); n < ahead {
+			t.Errorf("%d pages of %d that are due stand in line", n, hosts*pages)
+		}
+		seen := map[string]int{}
+		for came := true; came && len(seen) <= hosts*pages; {
+			came = false
+			for h := range hosts {
+				around.Take()
+				around.Tell(partition, &actors.PagesAsked{Host: hostNumber(h), Limit: 1, Due: 100})
+				loaded := actortest.TakeOf[*actors.PagesLoaded](around)
+				if len(loaded) != 1 {
+					t.Fatalf("%d answers", len(loaded))
+				}
+				write := &actors.Write{Urgent: true}
+				for _, entry := range loaded[0].Due {
+					seen[entry.Page.URL]++
+					came = true
+					entry.Page.LastVisit, entry.Page.Next = time.Now(), time.Now().Add(30*24*time.Hour)
+					write.Visits = append(write.Visits, store.Visited{Page: entry.Page, Position: entry.Position})
+				}
+				around.Tell(partition, write)
+			}
+			line()
+			actortest.Pass(time.Minute)
+		}
+		for url, n := range seen {
+			if n != 1 {
+				t.Errorf("%s came %d times", url, n)
+			}
+		}
+		if n := line(); len(seen) != hosts*pages || n != 0 {
+			t.Errorf("%d of %d pages came, %d still stand in line", len(seen), hosts*pages, n)
+		}
+		if err := system.Root.PoisonFuture(partition).Wait(); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+func hostNumber(n int) string { return fmt.Sprintf("http://host%d.test", n) }
