@@ -63,6 +63,16 @@ func (p *progress) run(ctx context.Context, node *master.Node) {
 }
 
 func (p *progress) line(s *master.Status, rate float64, now time.Time) {
+	text := progressWords(s, rate, now)
+	if p.live {
+		fmt.Fprint(p.out, "\r\x1b[K"+text)
+		return
+	}
+	fmt.Fprintln(p.out, text)
+}
+
+// progressWords says in one line how a crawl goes.
+func progressWords(s *master.Status, rate float64, now time.Time) string {
 	waits := ""
 	if s.Leases == 0 && !s.NextReady.IsZero() && s.NextReady.After(now) {
 		waits = fmt.Sprintf(", next host in %s", s.NextReady.Sub(now).Round(time.Second))
@@ -77,13 +87,8 @@ func (p *progress) line(s *master.Status, rate float64, now time.Time) {
 	if s.Frontier != nil {
 		waits = fmt.Sprintf(", %d dropped (%d came back)", s.Totals.Dropped, s.Totals.Returned) + waits
 	}
-	text := fmt.Sprintf("%s: %d pages (%.0f/s), %d waiting, %d hosts (%d lent), %s, %d errors%s",
+	return fmt.Sprintf("%s: %d pages (%.0f/s), %d waiting, %d hosts (%d lent), %s, %d errors%s",
 		s.State, s.Totals.Pages+s.Totals.Revisits, rate, s.Waiting, s.Hosts, s.Leases, sizeWords(s.Totals.Bytes), failed, waits)
-	if p.live {
-		fmt.Fprint(p.out, "\r\x1b[K"+text)
-		return
-	}
-	fmt.Fprintln(p.out, text)
 }
 
 // sizeWords writes a size as people say it.
