@@ -19,6 +19,7 @@ package slave
 
 import (
 	"fmt"
+	"maps"
 	"math"
 	"regexp"
 	"time"
@@ -102,6 +103,7 @@ type Slave struct {
 	leaseFor   time.Duration
 	rules      *rules
 	leases     map[uint64]*lent
+	ended      map[uint64]uint64 // leases that are over, by the serial of the latest request then: a copy of their task may still be under way
 	serial     uint64
 	asked      map[uint64]time.Time // when a WorkRequested was sent, by serial; the last few
 	ticking    actors.Timer
@@ -155,7 +157,7 @@ func Props(o Options, log *logrus.Entry) (*actor.Props, error) {
 	heard := &gossip{}
 	return actor.PropsFromProducer(func() actor.Actor {
 		return &Slave{
-			o: o, gossip: heard, log: log.WithField("actor", "slave"), leases: map[uint64]*lent{}, window: newWindow(o.UnstoredFacts, o.UnparsedResponses),
+			o: o, gossip: heard, log: log.WithField("actor", "slave"), leases: map[uint64]*lent{}, ended: map[uint64]uint64{}, window: newWindow(o.UnstoredFacts, o.UnparsedResponses),
 			asked: map[uint64]time.Time{}, serial: uint64(time.Now().UnixNano()), // a batch for an older boot at this address is answered by no serial of this one
 		}
 	}), nil
@@ -216,6 +218,9 @@ func (s *Slave) start(ctx actor.Context) {
 		s.seeMaster(ctx, s.gossip.master)
 	}
 }
+
+// askedKept is how many requests may be answered: an answer to an older one comes too late.
+const askedKept = 16
 
 // tick asks for work, renews, and repeats what was not acknowledged.
 func (s *Slave) tick(ctx actor.Context) {
@@ -301,7 +306,8 @@ func (s *Slave) ask(ctx actor.Context) {
 	}
 	s.serial++
 	s.asked[s.serial] = time.Now()
-	delete(s.asked, s.serial-16)
+	delete(s.asked, s.serial-askedKept)
+	maps.DeleteFunc(s.ended, func(_, serial uint64) bool { return serial+askedKept <= s.serial })
 	memory, goroutines := actors.Footprint()
 	ctx.Request(s.master, &messages.WorkRequested{
 		Slave: s.o.Name, Boot: s.o.Boot, Serial: s.serial, HostSlots: uint32(slots),
@@ -336,7 +342,7 @@ func (s *Slave) takeBatch(ctx actor.Context, m *messages.TaskBatch) {
 }
 
 func (s *Slave) takeTask(ctx actor.Context, task *messages.HostTask, until time.Time) {
-	if s.leases[task.Lease] != nil {
+	if _, over := s.ended[task.Lease]; over || s.leases[task.Lease] != nil {
 		return // said twice
 	}
 	if s.draining || !stillHeld(until) {
@@ -505,6 +511,7 @@ func (s *Slave) drop(ctx actor.Context, id uint64) {
 	}
 	s.window.add(-len(l.unstored))
 	delete(s.leases, id)
+	s.ended[id] = s.serial
 	s.checkDrained(ctx)
 }
 
