@@ -2,20 +2,11 @@ package experiment
 
 import (
 	"bytes"
-	"context"
-	"io"
 	"math"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
-
-	"github.com/sirupsen/logrus"
-
-	"henro/master"
-	"henro/messages/weburl"
-	"henro/slave/fakeweb"
 )
 
 func TestStatistics(t *testing.T) {
@@ -38,50 +29,6 @@ func TestThePlanIsThatOfTheThesis(t *testing.T) {
 	}
 	if counts["time"] != 9 || counts["tasks"] != 9 || counts["depth"] != 9 || counts["crews"] != 2 {
 		t.Errorf("the plan counts %v", counts)
-	}
-}
-
-// A crew of real nodes fetches what it should, each page once, and leaves nothing running.
-func TestACrewCrawlsTogether(t *testing.T) {
-	w, err := fakeweb.New(fakeweb.Options{Seed: 3, Hosts: 6, Domains: 3, Pages: 8, Degree: 4, CrossShare: 0.3})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer w.Close()
-	listening, err := w.Listen(t.Context(), fakeweb.ListenOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	flags := []string{"--scope", "any", "--allow-private", "--delay", "0", "--depth", "4", "--partitions", "2"}
-	for _, at := range listening.Resolve() {
-		flags = append(flags, "--resolve", at)
-	}
-	quiet := logrus.New()
-	quiet.SetOutput(io.Discard)
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
-	defer cancel()
-	c, err := hire(ctx, work{dir: t.TempDir(), flags: flags, tasks: 3, slaves: 2}, logrus.NewEntry(quiet))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := <-c.begin(ctx, []master.Seed{{URL: weburl.MustParse(listening.Seeds()[0]), Depth: 4}}); err != nil {
-		t.Error(err)
-	}
-	if err := c.dismiss(); err != nil {
-		t.Error(err)
-	}
-	truth, err := w.Reachable(fakeweb.Crawl{Seeds: listening.Seeds()[:1], Depth: 4, Scope: fakeweb.AnyHost})
-	if err != nil {
-		t.Fatal(err)
-	}
-	asked := map[string]bool{}
-	for _, e := range w.Log() {
-		if e.Path != "/robots.txt" {
-			asked[e.URL()] = true
-		}
-	}
-	if len(asked) != len(truth.Fetched) || twice(w.Log()) != 0 {
-		t.Errorf("%d pages asked for, want %d; %d twice", len(asked), len(truth.Fetched), twice(w.Log()))
 	}
 }
 

@@ -1,8 +1,12 @@
 package main
 
 import (
+	"bufio"
+	"errors"
+	"fmt"
 	"io"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -15,15 +19,45 @@ import (
 	"henro/master"
 )
 
-// lead sets a real master to work on sockets of loopback and returns the address of its gossip.
-func lead(t *testing.T, key string) string {
+// A process of the tests that has this in its environment is henro itself, or a master of its own. Starting protoactor's remote sets a
+// variable of grpc that other goroutines read, so that two nodes in one process are a data race.
+const processEnv = "HENRO_TEST_PROCESS"
+
+func TestMain(m *testing.M) {
+	switch os.Getenv(processEnv) {
+	case "henro":
+		main()
+	case "master":
+		if err := lead(os.Args[1], os.Args[2], os.Stdin, os.Stdout); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+	default:
+		os.Exit(m.Run())
+	}
+}
+
+// process makes this program run as one of the others.
+func process(t *testing.T, what string, arguments ...string) *exec.Cmd {
 	t.Helper()
+	program, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.Command(program, arguments...)
+	cmd.Env = append(os.Environ(), processEnv+"="+what, "GORACE=atexit_sleep_ms=0") // the race detector sleeps a second at each exit
+	cmd.Stderr = os.Stderr
+	return cmd
+}
+
+// lead sets a real master to work on sockets of loopback, says the address of its gossip, and ends with its input.
+func lead(dir, key string, in io.Reader, out io.Writer) (err error) {
 	quiet := logrus.New()
 	quiet.SetOutput(io.Discard)
 	log := logrus.NewEntry(quiet)
 	system := actors.NewSystem("master", log, actors.SystemOptions{})
 	o := master.DefaultOptions()
-	o.Dir, o.Name, o.Boot, o.Hosts.Continuous = t.TempDir(), "master", cluster.NewBoot(), true
+	o.Dir, o.Name, o.Boot, o.Hosts.Continuous = dir, "master", cluster.NewBoot(), true
 	peers := config.Peers{Name: "master", Gossip: "127.0.0.1:0", Actors: "127.0.0.1:0", Key: key}
 	var node *master.Node
 	joined, err := peers.Meet(system, cluster.Options{Role: cluster.Master, Boot: o.Boot}, func(string) (err error) {
@@ -31,15 +65,40 @@ func lead(t *testing.T, key string) string {
 		return err
 	}, log)
 	if err != nil {
+		return err
+	}
+	defer joined.Leave()
+	fmt.Fprintln(out, joined.Node.Self().GossipAddress)
+	_, err = io.Copy(io.Discard, in)
+	return errors.Join(err, node.Close())
+}
+
+// startMaster starts a master in a process of its own and returns the address of its gossip.
+func startMaster(t *testing.T, key string) string {
+	t.Helper()
+	cmd := process(t, "master", t.TempDir(), key)
+	in, err := cmd.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
-		if err := node.Close(); err != nil {
-			t.Error(err)
+		in.Close()
+		if err := cmd.Wait(); err != nil {
+			t.Errorf("the master ended with %v", err)
 		}
-		joined.Leave()
 	})
-	return joined.Node.Self().GossipAddress
+	address, err := bufio.NewReader(out).ReadString('\n')
+	if err != nil {
+		t.Fatal(err)
+	}
+	return strings.TrimSpace(address)
 }
 
 func TestTheDoctorSaysWhatToChangeBeforeASlaveJoins(t *testing.T) {
@@ -57,7 +116,7 @@ func TestTheDoctorSaysWhatToChangeBeforeASlaveJoins(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	gossip := lead(t, key)
+	gossip := startMaster(t, key)
 	plain := filepath.Join(dir, "plain")
 	if err := os.WriteFile(plain, nil, 0o600); err != nil {
 		t.Fatal(err)
@@ -78,17 +137,20 @@ func TestTheDoctorSaysWhatToChangeBeforeASlaveJoins(t *testing.T) {
 		{"more connections than files", []string{"--connections", "4000000000", "--key", key}, []string{"failed   files", "ulimit -n"}, true},
 	} {
 		t.Run(c.sentence, func(t *testing.T) {
-			t.Chdir(t.TempDir())
-			out, err := command(t, append([]string{"doctor", "--site", ""}, c.flags...)...)
+			cmd := process(t, "henro", append([]string{"doctor", "--site", ""}, c.flags...)...)
+			cmd.Dir = t.TempDir()
+			cmd.Stderr = nil
+			said, err := cmd.Output()
 			if (err != nil) != c.ill {
 				t.Errorf("error %v", err)
 			}
+			out := string(said)
 			for _, words := range c.says {
 				if !strings.Contains(out, words) {
 					t.Errorf("no %q in\n%s", words, out)
 				}
 			}
-			if left, err := os.ReadDir("."); err != nil || len(left) > 0 {
+			if left, err := os.ReadDir(cmd.Dir); err != nil || len(left) > 0 {
 				t.Errorf("left behind: %v, %v", left, err)
 			}
 		})
