@@ -1053,7 +1053,7 @@ type Fact struct {
 	Robots        *RobotsVisited         `protobuf:"bytes,5,opt,name=robots,proto3" json:"robots,omitempty"`
 	Finished      *LeaseFinished         `protobuf:"bytes,6,opt,name=finished,proto3" json:"finished,omitempty"`
 	More          *LinkSet               `protobuf:"bytes,7,opt,name=more,proto3" json:"more,omitempty"`          // links of the page that the next PageVisited names: a large set travels in several facts
-	Pressing      bool                   `protobuf:"varint,8,opt,name=pressing,proto3" json:"pressing,omitempty"` // half of what the slave may keep is used: it must soon stop fetching, so store this without delay
+	Pressing      bool                   `protobuf:"varint,8,opt,name=pressing,proto3" json:"pressing,omitempty"` // three quarters of what the slave may keep are used: it must soon stop fetching, so store this without delay
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }

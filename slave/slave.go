@@ -394,7 +394,7 @@ func (s *Slave) number(l *lent, m *factMade) {
 
 func (s *Slave) append(l *lent, m *factMade) {
 	l.seq++
-	m.fact.Lease, m.fact.Seq, m.fact.Host, m.fact.Pressing = m.lease, l.seq, l.host, s.window.halfFull()
+	m.fact.Lease, m.fact.Seq, m.fact.Host, m.fact.Pressing = m.lease, l.seq, l.host, s.window.filling()
 	l.unstored = append(l.unstored, &numbered{Fact: m.fact, started: m.started, size: proto.Size(m.fact)})
 	s.window.add(1)
 }

@@ -21,8 +21,8 @@ func (w *window) add(facts int) { w.facts.count.Add(int64(facts)) }
 func (w *window) used() int     { return int(w.facts.count.Load()) }
 func (w *window) free() int     { return max(0, w.facts.bound-w.used()) }
 
-// halfFull says that the master should store facts now rather than collect more of them.
-func (w *window) halfFull() bool { return 2*w.used() >= w.facts.bound }
+// filling says that the master should store facts now rather than collect more of them, or the bound will be reached.
+func (w *window) filling() bool { return 4*w.used() >= 3*w.facts.bound }
 
 // full says that nothing more may be fetched until facts were stored; what is under way may go beyond the bound by maxAhead pages of
 // each lease.
