@@ -219,7 +219,8 @@ func TestKindsSumUpTheirActors(t *testing.T) {
 		system.Root.Poison(system.NewLocalPID("parser~0")) // one message more
 		time.Sleep(time.Second)
 		k = tracer.Kinds()
-		if k[0].Actors != 1 || k[0].Taken != 2*640+1 || k[0].Handling.Count != 20 || k[0].Handling.Sum != 400*time.Millisecond || k[0].Handling.Buckets[4] != 20 {
+		poison := k[0].Handling.Buckets[0] // timed once in 64 runs of this test
+		if k[0].Actors != 1 || k[0].Taken != 2*640+1 || poison > 1 || k[0].Handling.Count != 20+poison || k[0].Handling.Sum != 400*time.Millisecond || k[0].Handling.Buckets[4] != 20 {
 			t.Errorf("at the end: %+v", k)
 		}
 		if len(k) != 1 || strings.Contains(k[0].Kind, "~") {
