@@ -6,6 +6,8 @@ import (
 	"html/template"
 	"io"
 	"strings"
+
+	"henro/store/chart"
 )
 
 //go:embed page.html
@@ -13,6 +15,7 @@ var pageText string
 
 var page = template.Must(template.New("report").Funcs(template.FuncMap{
 	"count":  count[int],
+	"style":  chart.Style,
 	"countu": count[uint64],
 	"again":  func(r *Report) int { return r.Pages.Timed + r.Pages.Once },
 	"share":  func(s float64) string { return fmt.Sprintf("%.1f %%", 100*s) },

@@ -16,6 +16,7 @@ var pageText string
 
 var page = template.Must(template.New("survey").Funcs(template.FuncMap{
 	"count": grouped,
+	"style": chart.Style,
 	"fixed": func(f float64) string { return strconv.FormatFloat(f, 'f', 2, 64) },
 	"share": func(f float64) string { return strconv.FormatFloat(100*f, 'f', 1, 64) + " %" },
 	"whole": func(f float64) string { return grouped(int64(f)) },
