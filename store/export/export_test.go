@@ -30,16 +30,7 @@ var web = tablestest.Web{Pages: 700, Out: 14, Hosts: 12}
 
 func source(t testing.TB, w tablestest.Web) *tables.Source {
 	t.Helper()
-	dir := filepath.Join(t.TempDir(), "state")
-	if err := w.Make(dir); err != nil {
-		t.Fatal(err)
-	}
-	state, err := tablestest.Open(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { state.Close() })
-	return &tables.Source{State: state, Memory: 20_000} // so little that everything is put in order in files
+	return &tables.Source{State: tablestest.State(t, w), Memory: 20_000} // so little that everything is put in order in files
 }
 
 func run(t testing.TB, s *tables.Source, format, path string, names ...string) {

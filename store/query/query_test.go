@@ -20,16 +20,7 @@ var web = tablestest.Web{Pages: 3000, Out: 14, Hosts: 12}
 
 func source(t testing.TB, w tablestest.Web) *tables.Source {
 	t.Helper()
-	dir := filepath.Join(t.TempDir(), "state")
-	if err := w.Make(dir); err != nil {
-		t.Fatal(err)
-	}
-	state, err := tablestest.Open(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { state.Close() })
-	return &tables.Source{State: state, Temp: t.TempDir()}
+	return &tables.Source{State: tablestest.State(t, w), Temp: t.TempDir()}
 }
 
 func session(t testing.TB, w tablestest.Web) *query.Session {

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"math"
-	"path/filepath"
 	"strings"
 	"testing"
 
@@ -16,16 +15,7 @@ import (
 
 func TestTheSurveyIsWhatTheNumbersSay(t *testing.T) {
 	web := tablestest.Web{Pages: 900, Out: 14, Hosts: 7}
-	dir := filepath.Join(t.TempDir(), "state")
-	if err := web.Make(dir); err != nil {
-		t.Fatal(err)
-	}
-	state, err := tablestest.Open(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer state.Close()
-	got, err := survey.Take(context.Background(), &tables.Source{State: state}, nil)
+	got, err := survey.Take(context.Background(), &tables.Source{State: tablestest.State(t, web)}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -5,6 +5,8 @@ package tablestest
 
 import (
 	"fmt"
+	"path/filepath"
+	"testing"
 	"time"
 
 	"henro/messages"
@@ -118,6 +120,21 @@ func (w Web) Make(dir string) (err error) {
 		}
 	}
 	return nil
+}
+
+// State makes the state of a web in a folder of the test, and opens it for reading until the test ends.
+func State(t testing.TB, w Web) *store.State {
+	t.Helper()
+	dir := filepath.Join(t.TempDir(), "state")
+	if err := w.Make(dir); err != nil {
+		t.Fatal(err)
+	}
+	state, err := Open(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { state.Close() })
+	return state
 }
 
 // Open opens the state for reading.
