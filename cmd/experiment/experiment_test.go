@@ -11,7 +11,7 @@ import (
 
 func TestStatistics(t *testing.T) {
 	d := describe([]float64{2, 4, 4, 4, 5, 5, 7, 9})
-	if d.n != 8 || d.total != 40 || d.mean != 5 || d.least != 2 || d.most != 9 || math.Abs(d.sd-2.13809) > 1e-5 {
+	if d.N != 8 || d.Total != 40 || d.Mean != 5 || d.Least != 2 || d.Most != 9 || math.Abs(d.SD-2.13809) > 1e-5 {
 		t.Errorf("described as %+v", d)
 	}
 	if r := correlation([]float64{1, 2, 3, 4}, []float64{2, 4, 6, 9}); math.Abs(r-0.99438) > 1e-4 {

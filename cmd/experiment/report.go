@@ -5,12 +5,12 @@ import (
 	"encoding/csv"
 	"errors"
 	"fmt"
-	"math"
 	"os"
 	"path/filepath"
 	"strconv"
 
 	"henro/store/chart"
+	"henro/store/survey"
 )
 
 // slaveCounts are the rows of most tables.
@@ -114,19 +114,19 @@ func stats(text *bytes.Buffer, samples []sample) {
 			}
 		}
 	}
-	var d [3]described
+	var d [3]survey.Spread
 	for i, column := range columns {
 		d[i] = describe(column)
 	}
 	fmt.Fprint(text, "\n## All runs (table 4.8)\n\n| | pages | links | stop-listed |\n|---|---|---|---|\n")
 	for _, row := range []struct {
 		name string
-		of   func(described) float64
+		of   func(survey.Spread) float64
 	}{
-		{"mean", func(d described) float64 { return d.mean }}, {"sd", func(d described) float64 { return d.sd }},
-		{"range", func(d described) float64 { return d.most - d.least }}, {"least", func(d described) float64 { return d.least }},
-		{"most", func(d described) float64 { return d.most }}, {"total", func(d described) float64 { return d.total }},
-		{"counts", func(d described) float64 { return d.n }},
+		{"mean", func(d survey.Spread) float64 { return d.Mean }}, {"sd", func(d survey.Spread) float64 { return d.SD }},
+		{"range", func(d survey.Spread) float64 { return d.Most - d.Least }}, {"least", func(d survey.Spread) float64 { return d.Least }},
+		{"most", func(d survey.Spread) float64 { return d.Most }}, {"total", func(d survey.Spread) float64 { return d.Total }},
+		{"counts", func(d survey.Spread) float64 { return float64(d.N) }},
 	} {
 		fmt.Fprintf(text, "| %s |", row.name)
 		for i := range d {
@@ -135,23 +135,15 @@ func stats(text *bytes.Buffer, samples []sample) {
 		text.WriteByte('\n')
 	}
 	fmt.Fprintf(text, "\nLinks a page: %.2f (%.2f). Stop-listed: %.1f %% of the pages met (%.1f %%). Correlation of pages with links %.2f (%.2f), with the stop list %.2f (%.2f).\n",
-		d[1].total/d[0].total, published.linksPerPage, 100*d[2].total/(d[0].total+d[2].total), 100*published.stopShare,
+		d[1].Total/d[0].Total, published.linksPerPage, 100*d[2].Total/(d[0].Total+d[2].Total), 100*published.stopShare,
 		correlation(columns[0], columns[1]), published.pagesLinks, correlation(columns[0], columns[2]), published.pagesStopped)
 }
 
-type described struct{ n, total, mean, sd, least, most float64 }
-
-// describe gives the basic statistics, with the sample's sd.
-func describe(values []float64) described {
-	d := described{n: float64(len(values)), least: math.Inf(1), most: math.Inf(-1)}
+// describe gives the basic statistics.
+func describe(values []float64) (d survey.Spread) {
 	for _, v := range values {
-		d.total, d.least, d.most = d.total+v, min(d.least, v), max(d.most, v)
+		d.Add(v)
 	}
-	d.mean = d.total / d.n
-	for _, v := range values {
-		d.sd += (v - d.mean) * (v - d.mean)
-	}
-	d.sd = math.Sqrt(d.sd / (d.n - 1))
 	return d
 }
 
@@ -160,9 +152,9 @@ func correlation(x, y []float64) float64 {
 	dx, dy := describe(x), describe(y)
 	sum := 0.0
 	for i := range x {
-		sum += (x[i] - dx.mean) * (y[i] - dy.mean)
+		sum += (x[i] - dx.Mean) * (y[i] - dy.Mean)
 	}
-	return sum / (dx.n - 1) / dx.sd / dy.sd
+	return sum / float64(dx.N-1) / dx.SD / dy.SD
 }
 
 // crews compares one master of many slaves with masters of few, which the thesis names as worth comparing and did not.

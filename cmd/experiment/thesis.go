@@ -217,15 +217,8 @@ func (o *Options) seeds(all []string, repeat int) []string {
 
 // twice counts the requests of what was asked for before.
 func twice(log []fakeweb.Entry) (n int) {
-	asked := make(map[string]bool, len(log))
-	for _, e := range log {
-		if e.Path == "/robots.txt" {
-			continue
-		}
-		if asked[e.URL()] {
-			n++
-		}
-		asked[e.URL()] = true
+	for _, times := range fakeweb.Repeats(log) {
+		n += times - 1
 	}
 	return n
 }

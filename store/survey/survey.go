@@ -82,7 +82,8 @@ type Spread struct {
 	squares float64 // sum of squared distances from the mean (Welford)
 }
 
-func (s *Spread) add(x float64) {
+// Add counts one value.
+func (s *Spread) Add(x float64) {
 	if s.N == 0 || x < s.Least {
 		s.Least = x
 	}
@@ -223,7 +224,7 @@ func (t *taker) links() error {
 	end := func() {
 		if count > 0 {
 			t.Linking++
-			t.LinksPerPage.add(float64(count))
+			t.LinksPerPage.Add(float64(count))
 			bins[bits.Len(uint(count))]++
 		}
 		count = 0
@@ -240,7 +241,7 @@ func (t *taker) links() error {
 	})
 	end()
 	for range t.Parsed - t.Linking { // the others have none, and count in the mean
-		t.LinksPerPage.add(0)
+		t.LinksPerPage.Add(0)
 		bins[0]++
 	}
 	t.Kinds, t.LinkCounts = Ranked(kinds), binned(bins)
@@ -259,7 +260,7 @@ func (t *taker) captures() error {
 		}
 		types[value(0).Text]++
 		bins[bits.Len64(uint64(length))]++
-		t.RecordBytes.add(float64(length))
+		t.RecordBytes.Add(float64(length))
 	})
 	t.MediaTypes, t.Sizes = Ranked(types), binned(bins)
 	return err
@@ -271,8 +272,8 @@ func (t *taker) finish() {
 		return cmp.Or(cmp.Compare(b.Parsed, a.Parsed), cmp.Compare(b.Links, a.Links), cmp.Compare(a.Name, b.Name))
 	})
 	for i, h := range all {
-		t.PagesPerHost.add(float64(h.Parsed))
-		t.LinksPerHost.add(float64(h.Links))
+		t.PagesPerHost.Add(float64(h.Parsed))
+		t.LinksPerHost.Add(float64(h.Links))
 		if i < topHosts {
 			t.TopHosts = append(t.TopHosts, *h)
 		}
