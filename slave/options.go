@@ -26,7 +26,7 @@ type Options struct {
 	// UnstoredFacts bounds what is kept until the master has stored it; fetching stops at the bound. 4096 facts of ordinary
 	// pages are some 20 MB, and a second of work at full speed.
 	UnstoredFacts int
-	// UnparsedResponses bounds the responses that wait for a Parser, beside one of each lease: ordinary pages take 16 kB each, large
+	// UnparsedResponses bounds the responses that wait for a Parser, beside one of each lease: ordinary pages take 8 to 32 kB each, large
 	// ones as much as they are.
 	UnparsedResponses int
 	// ResendAfter is how long an acknowledgement is awaited before facts are said again.
