@@ -16,7 +16,6 @@ import (
 	"errors"
 	"flag"
 	"fmt"
-	"net"
 	"os"
 	"os/signal"
 	"path/filepath"
@@ -52,7 +51,7 @@ type trial struct {
 }
 
 func (t *trial) run(ctx context.Context) error {
-	ctx, cancel := context.WithTimeout(ctx, 3*time.Minute)
+	ctx, cancel := context.WithTimeout(ctx, 5*time.Minute)
 	defer cancel()
 	group := &process.Group{Dir: t.dir}
 	defer group.End()
@@ -95,7 +94,7 @@ func (t *trial) start(ctx context.Context, group *process.Group) error {
 		return err
 	}
 	t.log = filepath.Join(web, "access.log")
-	if err := until(ctx, 20*time.Second, func() bool {
+	if err := until(ctx, time.Minute, func() bool {
 		out, err := os.ReadFile(filepath.Join(t.dir, "web.log"))
 		return err == nil && strings.Contains(string(out), "\nready")
 	}); err != nil {
@@ -110,7 +109,7 @@ func (t *trial) start(ctx context.Context, group *process.Group) error {
 	if err != nil {
 		return err
 	}
-	address, err := free()
+	address, err := process.FreePort()
 	if err != nil {
 		return err
 	}
@@ -123,7 +122,7 @@ func (t *trial) start(ctx context.Context, group *process.Group) error {
 	if err != nil {
 		return err
 	}
-	return until(ctx, 20*time.Second, func() bool {
+	return until(ctx, time.Minute, func() bool {
 		began, err := t.requests(time.Time{}, "")
 		return err == nil && began > 300
 	})
@@ -160,16 +159,6 @@ func lines(name string) ([]string, error) {
 		all = append(all, s.Text())
 	}
 	return all, s.Err()
-}
-
-// free is an address that nobody listens at.
-func free() (string, error) {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		return "", err
-	}
-	defer l.Close()
-	return l.Addr().String(), nil
 }
 
 var errLate = errors.New("it did not come to that in time")

@@ -32,7 +32,7 @@ type browser struct {
 }
 
 func open(ctx context.Context, t *trial) (*browser, error) {
-	options := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.NoSandbox, chromedp.WindowSize(1280, 860))
+	options := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.NoSandbox, chromedp.WindowSize(1280, 860), chromedp.WSURLReadTimeout(time.Minute))
 	ctx, endAll := chromedp.NewExecAllocator(ctx, options...)
 	ctx, end := chromedp.NewContext(ctx)
 	b := &browser{trial: t, ctx: ctx, close: func() { end(); endAll() }}
@@ -66,7 +66,7 @@ func (b *browser) hear(event any) {
 }
 
 func (b *browser) do(actions ...chromedp.Action) error {
-	ctx, cancel := context.WithTimeout(b.ctx, 20*time.Second)
+	ctx, cancel := context.WithTimeout(b.ctx, time.Minute)
 	defer cancel()
 	return chromedp.Run(ctx, actions...)
 }
@@ -87,7 +87,7 @@ func (b *browser) figuresMove() error {
 	if err != nil {
 		return err
 	}
-	return until(b.ctx, 5*time.Second, func() bool {
+	return until(b.ctx, 30*time.Second, func() bool {
 		now, err := b.text("[data-figure=pages] .note")
 		return err == nil && now != before
 	})
@@ -117,18 +117,23 @@ func (b *browser) findHost() error {
 	if title, err := b.text("h1"); err != nil || title != first {
 		return errors.Join(err, fmt.Errorf("the host %s is called %q", first, title))
 	}
-	if err := b.do(b.to("/page?url="+url.QueryEscape("http://"+first+"/")), chromedp.WaitVisible(".life", chromedp.ByQuery)); err != nil {
-		return err
-	}
-	life, err := b.text(".life")
-	if err == nil && !strings.Contains(life, "Content archived") {
-		err = fmt.Errorf("the life of its first page: %q", life)
+	// The host is known from the start; its first page has a life once its turn has come.
+	var life string
+	err = until(b.ctx, 30*time.Second, func() bool {
+		err := b.do(b.to("/page?url="+url.QueryEscape("http://"+first+"/")), chromedp.WaitVisible(".life", chromedp.ByQuery))
+		if err == nil {
+			life, err = b.text(".life")
+		}
+		return err == nil && strings.Contains(life, "Content archived")
+	})
+	if err != nil {
+		err = fmt.Errorf("the life of its first page: %q: %w", life, err)
 	}
 	return err
 }
 
 func (b *browser) state(want string) error {
-	return until(b.ctx, 5*time.Second, func() bool {
+	return until(b.ctx, 30*time.Second, func() bool {
 		got, err := b.text("#state")
 		return err == nil && got == want
 	})
@@ -150,7 +155,7 @@ func (b *browser) pause() error {
 		return err
 	}
 	resumed := time.Now()
-	return errors.Join(b.state("Running"), until(b.ctx, 5*time.Second, func() bool {
+	return errors.Join(b.state("Running"), until(b.ctx, 30*time.Second, func() bool {
 		count, err := b.requests(resumed, "")
 		return err == nil && count > 10
 	}))
@@ -165,7 +170,7 @@ func (b *browser) addSeed() error {
 		chromedp.Click(".sheet button.primary", chromedp.ByQuery), chromedp.WaitVisible(".said", chromedp.ByQuery)); err != nil {
 		return err
 	}
-	return until(b.ctx, 10*time.Second, func() bool {
+	return until(b.ctx, 30*time.Second, func() bool {
 		count, err := b.requests(time.Time{}, host)
 		return err == nil && count >= 3
 	})
