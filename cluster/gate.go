@@ -2,14 +2,14 @@ package cluster
 
 import "sync"
 
-// Gate is the set of actor addresses that the gossip holds alive. Messages to others become dead letters at once: every dial
+// Gate is the set of actor addresses that the gossip holds alive and whose protocol is understood. Messages to others become dead letters at once: every dial
 // of a dead address leaks a connection in protoactor's remote, and what is queued for it is held in memory for seconds. A
 // nil Gate lets everything through.
 //
 // A message that is refused while a member is not known yet is no loss: in our protocol everything is said again until answered.
 type Gate struct {
 	mu      sync.RWMutex
-	open    map[string]map[string]bool // actor address → holders (gossip names) that are alive there
+	open    map[string]map[string]bool // actor address → holders (gossip names) that are alive there, and whether they may be spoken to
 	closed  func(address string)       // called when the last holder of an address is gone
 	doubted func(address string)       // called when there is reason to doubt that its holder lives
 }
@@ -24,11 +24,35 @@ func (g *Gate) Open(address string) bool {
 	}
 	g.mu.RLock()
 	defer g.mu.RUnlock()
-	return len(g.open[address]) > 0
+	return someOpen(g.open[address])
+}
+
+// barred reports whether whoever lives at the address is not to be heard, since none there is understood.
+func (g *Gate) barred(address string) bool {
+	if g == nil {
+		return false
+	}
+	g.mu.RLock()
+	defer g.mu.RUnlock()
+	return len(g.open[address]) > 0 && !someOpen(g.open[address])
+}
+
+func someOpen(holders map[string]bool) bool {
+	for _, open := range holders {
+		if open {
+			return true
+		}
+	}
+	return false
 }
 
 // admit notes that holder lives at the address.
-func (g *Gate) admit(address, holder string) {
+func (g *Gate) admit(address, holder string) { g.note(address, holder, true) }
+
+// bar notes that holder lives at the address, and is neither to be spoken to nor heard.
+func (g *Gate) bar(address, holder string) { g.note(address, holder, false) }
+
+func (g *Gate) note(address, holder string, open bool) {
 	if g == nil {
 		return
 	}
@@ -37,7 +61,7 @@ func (g *Gate) admit(address, holder string) {
 	if g.open[address] == nil {
 		g.open[address] = make(map[string]bool)
 	}
-	g.open[address][holder] = true
+	g.open[address][holder] = open
 }
 
 // expel notes that holder does not live there any more. A restarted node has the address of its predecessor, hence the holders.
@@ -46,9 +70,10 @@ func (g *Gate) expel(address, holder string) {
 		return
 	}
 	g.mu.Lock()
+	open := someOpen(g.open[address])
 	delete(g.open[address], holder)
-	last := g.open[address] != nil && len(g.open[address]) == 0
-	if last {
+	last := open && !someOpen(g.open[address])
+	if len(g.open[address]) == 0 {
 		delete(g.open, address)
 	}
 	closed := g.closed

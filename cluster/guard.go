@@ -35,7 +35,7 @@ type guard struct {
 type Refused struct {
 	Connections uint64 // that did not prove to know the key, or spoke no TLS
 	Calls       uint64 // of anything but the stream of messages
-	Messages    uint64 // of foreign types, for other addresses, for the innards of the actor system
+	Messages    uint64 // of foreign types, of foreign protocols, for other addresses, for the innards of the actor system
 	Streams     uint64 // ended for broken contents
 }
 
@@ -130,7 +130,7 @@ func (g *guard) sift(b *remote.MessageBatch, peer string) error {
 
 // admits decides about one message.
 func (g *guard) admits(name string, target *actor.PID, body []byte, peer string) bool {
-	if target == nil || target.Address != g.address || target.Id == "" {
+	if target == nil || target.Address != g.address || target.Id == "" || g.gate.barred(peer) {
 		return false
 	}
 	for _, r := range reserved {

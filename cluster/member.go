@@ -1,6 +1,7 @@
 package cluster
 
 import (
+	"cmp"
 	"crypto/rand"
 	"encoding/json"
 	"fmt"
@@ -31,6 +32,7 @@ type Member struct {
 	ActorAddress  string // "ip:port" of its actors
 	GossipAddress string // "ip:port" of its gossip
 	Version       string // of its program
+	Protocol      int    // of its messages, from 1
 	Capacity      int    // connections it can hold at once
 	Leaving       bool   // it said that it is about to go
 }
@@ -61,13 +63,14 @@ type meta struct {
 	Role     Role   `json:"role"`
 	Actors   string `json:"actors"`
 	Version  string `json:"version,omitempty"`
+	Protocol int    `json:"protocol,omitempty"` // missing: 1
 	Capacity int    `json:"capacity,omitempty"`
 	Leaving  bool   `json:"leaving,omitempty"`
 }
 
 // encodeMeta says of m what others shall know; ErrTooLong when that does not fit.
 func encodeMeta(m Member) ([]byte, error) {
-	b, err := json.Marshal(meta{Role: m.Role, Actors: m.ActorAddress, Version: m.Version, Capacity: m.Capacity, Leaving: m.Leaving})
+	b, err := json.Marshal(meta{Role: m.Role, Actors: m.ActorAddress, Version: m.Version, Protocol: m.Protocol, Capacity: m.Capacity, Leaving: m.Leaving})
 	if err != nil {
 		return nil, fmt.Errorf("encode node metadata: %w", err)
 	}
@@ -88,7 +91,7 @@ func decodeMember(gossipName, address string, b []byte) (Member, error) {
 		return Member{}, fmt.Errorf("node %q: metadata: %w", gossipName, err)
 	}
 	m := Member{Name: gossipName[:dot], Boot: gossipName[dot+1:], Role: said.Role, ActorAddress: said.Actors, GossipAddress: address,
-		Version: said.Version, Capacity: said.Capacity, Leaving: said.Leaving}
+		Version: said.Version, Protocol: cmp.Or(said.Protocol, 1), Capacity: said.Capacity, Leaving: said.Leaving}
 	return m, m.validate()
 }
 
@@ -106,6 +109,9 @@ func (m Member) validate() error {
 	address, err := netip.ParseAddrPort(m.ActorAddress)
 	if err != nil || address.Port() == 0 || address.Addr().IsUnspecified() {
 		return fmt.Errorf("node %q: actor address %q is not ip:port", m.Name, m.ActorAddress)
+	}
+	if m.Protocol < 1 {
+		return fmt.Errorf("node %q: protocol %d", m.Name, m.Protocol)
 	}
 	if m.Capacity < 0 {
 		return fmt.Errorf("node %q: negative capacity", m.Name)

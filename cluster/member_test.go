@@ -13,9 +13,9 @@ import (
 
 func TestAMemberIsReadAsItWasWritten(t *testing.T) {
 	for _, m := range []Member{
-		{Name: "pc-17", Boot: "0abc", Role: Slave, ActorAddress: "10.0.0.1:7782", Version: "1.2", Capacity: 256, GossipAddress: "10.0.0.1:7781"},
-		{Name: "pc.with.dots", Boot: NewBoot(), Role: Master, ActorAddress: "[2001:db8::1]:7782", Leaving: true, GossipAddress: "g"},
-		{Name: "部屋", Boot: "1", Role: Master, ActorAddress: "127.0.0.1:1", GossipAddress: "g"},
+		{Name: "pc-17", Boot: "0abc", Role: Slave, ActorAddress: "10.0.0.1:7782", Version: "1.2", Capacity: 256, GossipAddress: "10.0.0.1:7781", Protocol: 3},
+		{Name: "pc.with.dots", Boot: NewBoot(), Role: Master, ActorAddress: "[2001:db8::1]:7782", Leaving: true, GossipAddress: "g", Protocol: 1},
+		{Name: "部屋", Boot: "1", Role: Master, ActorAddress: "127.0.0.1:1", GossipAddress: "g", Protocol: 1},
 	} {
 		b, err := encodeMeta(m)
 		if err != nil {
@@ -33,7 +33,7 @@ func TestAMemberIsReadAsItWasWritten(t *testing.T) {
 
 func TestWhatANewerVersionSaysBesidesIsIgnored(t *testing.T) {
 	m, err := decodeMember("n.1", "g", []byte(`{"role":"slave","actors":"127.0.0.1:1","colour":{"of":"the sky"}}`))
-	if err != nil || m.Name != "n" {
+	if err != nil || m.Name != "n" || m.Protocol != 1 {
 		t.Errorf("%+v, %v", m, err)
 	}
 }

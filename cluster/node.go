@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"net"
 	"net/netip"
 	"slices"
@@ -22,6 +23,7 @@ type Options struct {
 	Boot         string // id of this start; default NewBoot()
 	ActorAddress string // "ip:port" of its actors, from Remote.Address
 	Version      string // of its program
+	Protocol     int    // of its messages; members that differ by more than one are refused; default 1
 	Capacity     int    // connections it can hold at once
 
 	Bind      string   // "host:port" of the gossip, UDP and TCP; port 0: any free one
@@ -55,6 +57,9 @@ func (o *Options) fill() error {
 	if o.Boot == "" {
 		o.Boot = NewBoot()
 	}
+	if o.Protocol == 0 {
+		o.Protocol = 1
+	}
 	if o.Settle == 0 {
 		o.Settle = DefaultSettle
 	}
@@ -75,7 +80,7 @@ func (o *Options) fill() error {
 	return nil
 }
 
-// Event is what the listener of a Node hears: *MemberUp, *MemberDown or *MemberUpdated.
+// Event is what the listener of a Node hears: *MemberUp, *MemberDown, *MemberUpdated or *MemberRefused.
 type Event interface{ of() Member }
 
 // MemberUp says that a member is there.
@@ -90,9 +95,17 @@ type MemberDown struct {
 // MemberUpdated says that a member that is up shows other metadata than before.
 type MemberUpdated struct{ Member, Before Member }
 
+// MemberRefused says that a member is there, or is gone again, whose protocol this node does not understand: it is never up, and nothing is
+// said to it or heard from it.
+type MemberRefused struct {
+	Member Member
+	Gone   bool
+}
+
 func (e *MemberUp) of() Member      { return e.Member }
 func (e *MemberDown) of() Member    { return e.Member }
 func (e *MemberUpdated) of() Member { return e.Member }
+func (e *MemberRefused) of() Member { return e.Member }
 
 // Node is this process in the gossip.
 type Node struct {
@@ -113,6 +126,7 @@ type Node struct {
 	order     []string             // names in sightings, oldest first
 	sightings map[string]sighting  // latest word of the gossip on each gossip name, not yet settled
 	members   []Member             // settled, by name
+	refused   map[string]Member    // by gossip name, for their protocol
 	alive     map[string]Member    // by gossip name, as the gossip has it now
 	lost      []lostMember         // gone without leaving, oldest first
 	doubtful  map[string]time.Time // gossip names that perhaps died, and until when to think so
@@ -136,9 +150,9 @@ func Join(o Options) (*Node, error) {
 	}
 	n := &Node{
 		o: o, log: o.Logger, done: make(chan struct{}), wake: make(chan struct{}, 1),
-		self: Member{Name: o.Name, Boot: o.Boot, Role: o.Role, ActorAddress: o.ActorAddress, Version: o.Version, Capacity: o.Capacity},
+		self: Member{Name: o.Name, Boot: o.Boot, Role: o.Role, ActorAddress: o.ActorAddress, Version: o.Version, Protocol: o.Protocol, Capacity: o.Capacity},
 
-		seek: make(chan struct{}, 1), sightings: make(map[string]sighting), alive: make(map[string]Member), doubtful: make(map[string]time.Time),
+		seek: make(chan struct{}, 1), sightings: make(map[string]sighting), refused: make(map[string]Member), alive: make(map[string]Member), doubtful: make(map[string]time.Time),
 	}
 	if err := n.self.validate(); err != nil {
 		return nil, fmt.Errorf("join cluster: %w", err)
@@ -234,6 +248,13 @@ func (n *Node) Members() []Member {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	return slices.Clone(n.members)
+}
+
+// Refused are the others that are there and not spoken to, since their protocol is not understood, by name.
+func (n *Node) Refused() []Member {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return slices.SortedFunc(maps.Values(n.refused), func(a, b Member) int { return strings.Compare(a.gossipName(), b.gossipName()) })
 }
 
 // SetCapacity tells the others how many connections this node can hold now.
@@ -379,10 +400,13 @@ func (n *Node) settleSightings() {
 		now := time.Now()
 		for _, key := range order {
 			what := sightings[key]
-			if what.alive {
+			switch {
+			case !n.understands(what.member):
+				n.refuse(key, what)
+			case what.alive:
 				s.see(what.member, now)
 				n.o.Gate.admit(what.member.ActorAddress, key)
-			} else {
+			default:
 				s.lose(what.member, now)
 				n.o.Gate.expel(what.member.ActorAddress, key)
 			}
@@ -402,6 +426,31 @@ func (n *Node) settleSightings() {
 	}
 }
 
+// understands reports whether the protocol of a member differs by one at most.
+func (n *Node) understands(m Member) bool {
+	return m.Protocol >= n.o.Protocol-1 && m.Protocol <= n.o.Protocol+1
+}
+
+// refuse keeps out a member whose protocol is not understood. It sees the same and does likewise, so each side's log says why.
+func (n *Node) refuse(key string, what sighting) {
+	n.mu.Lock()
+	_, known := n.refused[key]
+	if what.alive {
+		n.refused[key] = what.member
+	} else {
+		delete(n.refused, key)
+	}
+	n.mu.Unlock()
+	if what.alive {
+		n.o.Gate.bar(what.member.ActorAddress, key)
+	} else {
+		n.o.Gate.expel(what.member.ActorAddress, key)
+	}
+	if known != what.alive {
+		n.tell(&MemberRefused{Member: what.member, Gone: !what.alive})
+	}
+}
+
 func (n *Node) tell(event Event) {
 	m := event.of()
 	log := n.log.WithFields(logrus.Fields{"member": m.Name, "boot": m.Boot, "role": m.Role, "address": m.ActorAddress})
@@ -412,6 +461,13 @@ func (n *Node) tell(event Event) {
 		log.WithFields(logrus.Fields{"left": m.Leaving, "replaced": e.Replaced}).Info("member down")
 	case *MemberUpdated:
 		log.Debug("member updated")
+	case *MemberRefused:
+		log = log.WithFields(logrus.Fields{"version": m.Version, "protocol": m.Protocol, "own": n.o.Protocol})
+		if e.Gone {
+			log.Info("refused member gone")
+		} else {
+			log.Warn("member refused: its protocol differs by more than one; install versions that fit")
+		}
 	}
 	n.o.Notify(event)
 }

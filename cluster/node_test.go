@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -54,6 +55,11 @@ func word(event cluster.Event) string {
 		return "-" + e.Member.Name + "." + e.Member.Boot
 	case *cluster.MemberUpdated:
 		return "~" + e.Member.Name + "." + e.Member.Boot
+	case *cluster.MemberRefused:
+		if e.Gone {
+			return "gone:" + e.Member.Name + "." + e.Member.Boot
+		}
+		return "refused:" + e.Member.Name + "." + e.Member.Boot
 	}
 	return "?"
 }
@@ -343,6 +349,46 @@ func TestFiftySlavesJoinAtOnceOverALossyNetwork(t *testing.T) {
 		pass(10 * time.Second)
 		if got := len(a.Members()); got != 50 {
 			t.Errorf("the master sees %d of 50 slaves", got)
+		}
+	})
+}
+
+// TestProtocolsThatDifferByMoreThanOneAreRefused, on both sides, until the node comes back with a version that fits; a skew of one is none.
+func TestProtocolsThatDifferByMoreThanOneAreRefused(t *testing.T) {
+	bubble(t, func(t *testing.T, v village) {
+		speak := func(protocol int, gate *cluster.Gate) func(*cluster.Options) {
+			return func(o *cluster.Options) { o.Protocol, o.Gate = protocol, gate }
+		}
+		gate := cluster.NewGate()
+		a, earA := v.start("a", "1", cluster.Master, speak(2, gate))
+		_, earB := v.start("b", "1", cluster.Slave, speak(3, nil))
+		_, earC := v.start("c", "1", cluster.Slave) // of the time before protocols were shown
+		d, earD := v.start("d", "1", cluster.Slave, speak(4, nil))
+		pass(10 * time.Second)
+		heard := strings.Fields(earA.heard())
+		slices.Sort(heard)
+		want(t, "a", strings.Join(heard, " "), "+b.1 +c.1 refused:d.1")
+		for name, ear := range map[string]*ear{"+a.1 +d.1 refused:c.1": earB, "+a.1 refused:b.1 refused:d.1": earC, "+b.1 refused:a.1 refused:c.1": earD} {
+			heard := strings.Fields(ear.heard())
+			slices.Sort(heard)
+			want(t, "a slave", strings.Join(heard, " "), name)
+		}
+		if refused := a.Refused(); len(refused) != 1 || refused[0] != d.Self() {
+			t.Errorf("a refuses %+v", refused)
+		}
+		if !gate.Open("127.0.0.2:7782") || gate.Open("127.0.0.4:7782") {
+			t.Error("the gate does not agree")
+		}
+		d.Close()
+		v.start("d", "2", cluster.Slave, speak(3, nil)) // at once, at its address
+		pass(time.Second)
+		if !gate.Open("127.0.0.4:7782") {
+			t.Error("the gate is closed to the version that fits")
+		}
+		pass(20 * time.Second)
+		want(t, "a", earA.heard(), "+d.2 gone:d.1")
+		if len(a.Refused()) > 0 {
+			t.Errorf("a still refuses %+v", a.Refused())
 		}
 	})
 }

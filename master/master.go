@@ -51,6 +51,12 @@ type (
 	StatusAsked struct{}
 	// SlaveLost tells that the gossip lost a slave: nothing more is sent to it, its leases run on.
 	SlaveLost struct{ Slave, Boot string }
+	// SlaveRefused tells that a slave is there whose protocol is not understood, or is gone again: it is shown, and nothing else.
+	SlaveRefused struct {
+		Slave, Boot, Version, Address string
+		Protocol                      int
+		Gone                          bool
+	}
 )
 
 // Seed is a URL to begin from.
@@ -141,6 +147,7 @@ type Master struct {
 	flying sync.WaitGroup
 	order  *order // nil: the host that has been ready longest comes first
 	slaves map[string]*slave
+	barred map[string]*SlaveRefused // by slave: those that are not understood
 	lastID uint64
 
 	phase     State
@@ -185,7 +192,7 @@ func Props(o Options, state *store.State, clocks *clocks, rules *scope.Rules, do
 		}
 		return &Master{
 			o: o, naming: map[string]*naming{}, names: make(chan struct{}, namesAtOnce), log: log.WithField("actor", "master"), state: state, scope: rules, done: done,
-			ready: ready, slaves: map[string]*slave{}, budgets: map[uint64]uint64{}, old: map[uint64]bool{}, recalled: map[uint64]bool{}, stalled: map[int]error{},
+			ready: ready, slaves: map[string]*slave{}, barred: map[string]*SlaveRefused{}, budgets: map[uint64]uint64{}, old: map[uint64]bool{}, recalled: map[uint64]bool{}, stalled: map[int]error{},
 			phase: Running, startedAt: time.Now(), lastID: uint64(time.Now().UnixMilli()) << 20,
 		}
 	})
@@ -211,6 +218,8 @@ func (m *Master) Receive(ctx actor.Context) {
 		m.void(ctx, msg.Lease)
 	case *SlaveLost:
 		m.lose(ctx, msg)
+	case *SlaveRefused:
+		m.refuse(msg)
 	case *actors.HostReady:
 		m.announceShared(ctx, msg.Host, msg.At)
 		m.dispatch(ctx)

@@ -100,9 +100,7 @@ func (m *Master) status() *Status {
 	if at, ok := m.ready.next(); ok {
 		s.NextReady = at
 	}
-	for _, known := range m.ledger.Slaves() {
-		s.Slaves = append(s.Slaves, m.slaveStatus(known))
-	}
+	s.Slaves = m.slaveStatuses()
 	s.Memory, s.Routines = actors.Footprint()
 	if m.order != nil {
 		s.Frontier = m.order.status()

@@ -2,7 +2,9 @@ package master
 
 import (
 	"fmt"
+	"maps"
 	"net/http"
+	"slices"
 	"time"
 
 	"github.com/asynkron/protoactor-go/actor"
@@ -33,6 +35,7 @@ const (
 	Drained  SlaveState = "drained"  // it holds nothing and is lent nothing: its machine may be switched off
 	Silent   SlaveState = "silent"   // it was not heard of for 3 s: it is lent nothing
 	Lost     SlaveState = "lost"     // the gossip says that it is gone
+	Refused  SlaveState = "refused"  // its protocol is not understood: nobody speaks with it
 )
 
 // SlaveStatus is what the Master knows of one slave.
@@ -40,6 +43,7 @@ type SlaveStatus struct {
 	Name        string     `json:"name"`
 	State       SlaveState `json:"state"`
 	Version     string     `json:"version"`
+	Protocol    int        `json:"protocol,omitempty"` // of one that is refused
 	Address     string     `json:"address,omitempty"`
 	Connections int        `json:"connections"` // hosts it can ask at once
 	Slots       int        `json:"slots"`       // hosts it is willing to hold now
@@ -107,6 +111,27 @@ func (m *Master) lose(ctx actor.Context, msg *SlaveLost) {
 		s.pid = nil
 		ctx.Send(m.hosts, &actors.SlavesChanged{Connections: m.connections()})
 	}
+}
+
+// refuse notes that a slave is there that is not understood, or is gone.
+func (m *Master) refuse(msg *SlaveRefused) {
+	if !msg.Gone {
+		m.barred[msg.Slave] = msg
+	} else if known := m.barred[msg.Slave]; known != nil && known.Boot == msg.Boot {
+		delete(m.barred, msg.Slave)
+	}
+}
+
+// slaveStatuses are all slaves, and behind them those that are refused, which may have names of slaves that are gone.
+func (m *Master) slaveStatuses() (all []SlaveStatus) {
+	for _, known := range m.ledger.Slaves() {
+		all = append(all, m.slaveStatus(known))
+	}
+	for _, name := range slices.Sorted(maps.Keys(m.barred)) {
+		s := m.barred[name]
+		all = append(all, SlaveStatus{Name: name, State: Refused, Version: s.Version, Protocol: s.Protocol, Address: s.Address})
+	}
+	return all
 }
 
 // connections is C of equation (9): those of all slaves that are there.

@@ -11,6 +11,39 @@ import (
 	"henro/messages/weburl"
 )
 
+func TestARefusedSlaveIsShownWhileItIsThere(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		node, probe, end := restarted(t)
+		defer end()
+		for _, c := range []struct {
+			says string
+			tell *master.SlaveRefused
+			want string
+		}{
+			{"one that is too new", &master.SlaveRefused{Slave: "s", Boot: "1", Version: "v9", Protocol: 9}, "v9"},
+			{"its next start, of another version", &master.SlaveRefused{Slave: "s", Boot: "2", Version: "v8", Protocol: 8}, "v8"},
+			{"the end of the first, late", &master.SlaveRefused{Slave: "s", Boot: "1", Version: "v9", Protocol: 9, Gone: true}, "v8"},
+			{"its end", &master.SlaveRefused{Slave: "s", Boot: "2", Version: "v8", Protocol: 8, Gone: true}, ""},
+		} {
+			probe.Tell(node.PID(), c.tell)
+			actortest.Pass(0)
+			status, err := master.Ask[*master.Status](t.Context(), node, &master.StatusAsked{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			shown := ""
+			for _, s := range status.Slaves {
+				if s.State == master.Refused {
+					shown += s.Version
+				}
+			}
+			if shown != c.want {
+				t.Errorf("%s: %q is shown, want %q", c.says, shown, c.want)
+			}
+		}
+	})
+}
+
 // TestADrainedSlaveGivesItsHostsBackAndIsLentNone, until it is resumed or started anew.
 func TestADrainedSlaveGivesItsHostsBackAndIsLentNone(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"henro/cluster"
+	"henro/messages"
 	"henro/slave"
 	"henro/store/warc"
 	"net"
@@ -105,7 +106,7 @@ func (p *Peers) Meet(system *actor.ActorSystem, self cluster.Options, spawn func
 		remote.Shutdown()
 		return nil, err
 	}
-	self.Name, self.ActorAddress, self.Version = p.Name, remote.Address(), buildVersion
+	self.Name, self.ActorAddress, self.Version, self.Protocol = p.Name, remote.Address(), buildVersion, messages.Protocol
 	self.Bind, self.Advertise, self.JoinAddrs = p.Gossip, p.advertised(p.Gossip), p.Join
 	self.Key, self.Gate, self.Logger = keys, gate, log
 	node, err := cluster.Join(self)

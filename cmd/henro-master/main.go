@@ -10,6 +10,7 @@ import (
 	"os/signal"
 	"syscall"
 
+	"github.com/asynkron/protoactor-go/actor"
 	"github.com/sirupsen/logrus"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -122,9 +123,7 @@ func (f *flags) crawlWith(ctx context.Context, o master.Options, seeds []master.
 	joined, err := f.peers.Meet(system, cluster.Options{
 		Role: cluster.Master, Boot: o.Boot,
 		Notify: func(event cluster.Event) {
-			if down, ok := event.(*cluster.MemberDown); ok && down.Member.Role == cluster.Slave {
-				system.Root.Send(node.PID(), &master.SlaveLost{Slave: down.Member.Name, Boot: down.Member.Boot})
-			}
+			tell(system, node.PID(), event)
 		},
 	}, func(string) (err error) {
 		if _, err := actors.StartTracing(system, sight.Tracer); err != nil {
@@ -142,6 +141,22 @@ func (f *flags) crawlWith(ctx context.Context, o master.Options, seeds []master.
 	err = errors.Join(err, node.Close())
 	joined.Leave()
 	return status, err
+}
+
+// tell gives the master the news of slaves.
+func tell(system *actor.ActorSystem, pid *actor.PID, event cluster.Event) {
+	switch e := event.(type) {
+	case *cluster.MemberDown:
+		if e.Member.Role == cluster.Slave {
+			system.Root.Send(pid, &master.SlaveLost{Slave: e.Member.Name, Boot: e.Member.Boot})
+		}
+	case *cluster.MemberRefused:
+		if s := e.Member; s.Role == cluster.Slave {
+			system.Root.Send(pid, &master.SlaveRefused{
+				Slave: s.Name, Boot: s.Boot, Version: s.Version, Address: s.ActorAddress, Protocol: s.Protocol, Gone: e.Gone,
+			})
+		}
+	}
 }
 
 // attend answers HTTP and waits for the end.

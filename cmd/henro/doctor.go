@@ -258,6 +258,11 @@ func (d *doctor) meet(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, d.wait)
 	defer cancel()
 	m, err := joined.Node.Await(ctx, func(m cluster.Member) bool { return m.Role == cluster.Master })
+	if refused := joined.Node.Refused(); err != nil && len(refused) > 0 {
+		d.say("others", broken, "install a version of henro that fits theirs", "%s, version %s, speaks protocol %d, this program %d: they differ by more than one",
+			refused[0].Name, refused[0].Version, refused[0].Protocol, messages.Protocol)
+		return
+	}
 	if others := joined.Node.Members(); err != nil && len(others) > 0 {
 		d.say("others", doubted, "start the master; slaves wait for it", "no master after %v, only %s", d.wait, others[0].Name)
 		return

@@ -71,9 +71,19 @@ func printSlaves(out io.Writer, slaves []master.SlaveStatus) error {
 	}
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(w, "NAME\tSTATE\tHOSTS\tUNSTORED\tMEMORY\tGOROUTINES\tSILENT\tVERSION\tADDRESS")
+	refused := false
 	for _, s := range slaves {
+		if s.State == master.Refused {
+			refused = true
+			fmt.Fprintf(w, "%s\t%s\t-\t-\t-\t-\t-\t%s (protocol %d)\t%s\n", s.Name, s.State, s.Version, s.Protocol, s.Address)
+			continue
+		}
 		fmt.Fprintf(w, "%s\t%s\t%d/%d\t%d\t%.0f MB\t%d\t%s\t%s\t%s\n", s.Name, s.State, s.Leases, s.Connections, s.Unstored,
 			float64(s.Memory)/1e6, s.Goroutines, s.Silent, s.Version, s.Address)
 	}
-	return w.Flush()
+	if err := w.Flush(); err != nil || !refused {
+		return err
+	}
+	_, err := fmt.Fprintln(out, "refused: the master does not understand its protocol; install versions whose protocols differ by one at most")
+	return err
 }

@@ -50,6 +50,7 @@ func scenarios() []*scenario {
 		{name: "drain", says: "a slave is drained by henro slaves drain, and killed when it is drained", once: true, run: drainSlave},
 		{name: "crowd", says: "50 slaves join at once", slaves: 50, connections: 12, once: true, run: crowd},
 		{name: "rolling", says: "the nodes of the commit before are asked to end, one after another, and come back with this one's programs", once: true, run: rolling},
+		{name: "foreign", says: "slaves join whose protocol is one ahead, and two ahead", once: true, run: foreign},
 		{name: "stranger", says: "ports are scanned, garbage, other keys, broken and repeated handshakes, foreign orders", once: true, run: strangers},
 		{name: "night", says: "the master is killed and started again after ten minutes", long: true, run: killMaster(10 * time.Minute)},
 	}
@@ -60,6 +61,10 @@ func scenarios() []*scenario {
 	}
 	return all
 }
+
+// patience bounds every wait for what takes a moment on a machine that has time; nothing is judged by it. A machine of a CI may stand still for
+// seconds.
+const patience = time.Minute
 
 // rule is how long the hosts of a slave that died wait.
 func (o *options) rule() time.Duration { return o.lease + verdict.Margin }
