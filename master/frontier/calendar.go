@@ -33,17 +33,15 @@ type calendar[L any] struct {
 
 // line is one residue r.
 type line[L any] struct {
-	n       int64  // n_r: step of the next URL to be added
-	count   uint32 // URLs that wait
-	head    uint32 // index of the first of them, for a store that is a ring
-	link    uint32 // the next residue in the list of its step, as index + 1
-	due     bool   // in the list of a step
-	out     bool   // handed out, until done
-	granted bool   // handed out at least once
-	store   L      // where they wait; here so that what Add needs lies in 48 neighbouring bytes
+	n     int64  // n_r: step of the next URL to be added
+	count uint32 // URLs that wait
+	head  uint32 // index of the first of them, for a store that is a ring
+	link  uint32 // the next residue in the list of its step, as index + 1
+	due   bool   // in the list of a step
+	out   bool   // handed out, until done
+	store L      // where they wait; here so that what Add needs lies in 48 neighbouring bytes
 
-	askAt     time.Duration
-	grantedAt time.Duration
+	clock
 }
 
 func newCalendar[L any](o Options) calendar[L] {
@@ -112,10 +110,8 @@ func (c *calendar[L]) turn(now time.Duration) (l *line[L], ok bool) {
 			c.stats.LateCount++
 			continue
 		}
-		if l.granted {
-			c.stats.gap(now - l.grantedAt)
-		}
-		l.out, l.granted, l.grantedAt, l.askAt = true, true, now, now+c.interval
+		l.out = true
+		l.grant(now, c.interval, &c.stats)
 		if l.count > 1 {
 			c.enlist(r, l, c.t+2)
 		}
@@ -137,7 +133,7 @@ func (c *calendar[L]) Done(host uint64, now, rest time.Duration) {
 	l := &c.lines[c.residue(host)]
 	if l.out {
 		l.out = false
-		l.askAt = max(l.askAt, now+rest)
+		l.rest(now, rest)
 	}
 }
 

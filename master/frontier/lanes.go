@@ -29,12 +29,10 @@ type lanes[K any] struct {
 
 // lane is one host.
 type lane struct {
-	host      uint64
-	queues    []bandQueue // not empty, best band first
-	askAt     time.Duration
-	grantedAt time.Duration
-	granted   bool // handed out at least once
-	out       bool
+	clock
+	host   uint64
+	queues []bandQueue // not empty, best band first
+	out    bool
 }
 
 // bandQueue is the waiting URLs of one band of one host.
@@ -128,10 +126,8 @@ func (s *lanes[K]) Next(now time.Duration, limit int, batch []Item[K]) []Item[K]
 	for ; limit > 0 && !s.ready.empty(); limit-- {
 		l := &s.lane[s.ready.pop()]
 		batch = append(batch, s.leave(l))
-		if l.granted {
-			s.stats.gap(now - l.grantedAt)
-		}
-		l.out, l.granted, l.grantedAt, l.askAt = true, true, now, now+s.interval
+		l.out = true
+		l.grant(now, s.interval, &s.stats)
 	}
 	return batch
 }
@@ -156,7 +152,7 @@ func (s *lanes[K]) Done(host uint64, now, rest time.Duration) {
 	}
 	l := &s.lane[n]
 	l.out = false
-	l.askAt = max(l.askAt, now+rest)
+	l.rest(now, rest)
 	s.resting.push(int64(l.askAt), n)
 }
 

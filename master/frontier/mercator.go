@@ -29,11 +29,9 @@ type Mercator[K any] struct {
 // back is a back queue: the URLs of one host.
 type back struct {
 	queue
-	host      uint64
-	askAt     time.Duration
-	grantedAt time.Duration
-	granted   bool
-	out       bool
+	clock
+	host uint64
+	out  bool
 }
 
 // NewMercator makes an empty frontier.
@@ -117,10 +115,8 @@ func (m *Mercator[K]) Next(now time.Duration, limit int, batch []Item[K]) []Item
 			continue
 		}
 		batch = append(batch, m.leave(b))
-		if b.granted {
-			m.stats.gap(now - b.grantedAt)
-		}
-		b.out, b.granted, b.grantedAt, b.askAt = true, true, now, now+m.interval
+		b.out = true
+		b.grant(now, m.interval, &m.stats)
 		limit--
 	}
 	return batch
@@ -163,7 +159,7 @@ func (m *Mercator[K]) Done(host uint64, now, rest time.Duration) {
 	}
 	b := &m.backs[n]
 	b.out = false
-	b.askAt = max(b.askAt, now+rest)
+	b.rest(now, rest)
 	m.askable.push(int64(b.askAt), n)
 }
 

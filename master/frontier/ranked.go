@@ -53,18 +53,16 @@ type rankedCell[K any] struct {
 
 // rankedHost is one host with URLs, or at rest.
 type rankedHost struct {
-	number    uint64
-	queues    []bandQueue // not empty, best band first
-	count     uint32
-	state     hostState
-	listed    uint8  // the band under which it is ready, Bands when it is not
-	prev      uint32 // in the list of its best band, or of its slot of the wheel
-	next      uint32
-	shorter   uint32 // in the list of its count
-	longer    uint32
-	askAt     time.Duration
-	grantedAt time.Duration
-	granted   bool
+	clock
+	number  uint64
+	queues  []bandQueue // not empty, best band first
+	count   uint32
+	state   hostState
+	listed  uint8  // the band under which it is ready, Bands when it is not
+	prev    uint32 // in the list of its best band, or of its slot of the wheel
+	next    uint32
+	shorter uint32 // in the list of its count
+	longer  uint32
 }
 
 // hostState is the place of a host.
@@ -360,10 +358,7 @@ func (f *Ranked[K]) Next(now time.Duration, limit int, batch []Item[K]) []Item[K
 		h := &f.hosts[n]
 		h.state = hostOut
 		batch = append(batch, f.leave(n))
-		if h.granted {
-			f.stats.gap(now - h.grantedAt)
-		}
-		h.granted, h.grantedAt, h.askAt = true, now, now+f.interval
+		h.grant(now, f.interval, &f.stats)
 	}
 	return batch
 }
@@ -389,7 +384,7 @@ func (f *Ranked[K]) Done(host uint64, now, rest time.Duration) {
 	if n == 0 || f.hosts[n].state != hostOut {
 		return
 	}
-	f.hosts[n].askAt = max(f.hosts[n].askAt, now+rest)
+	f.hosts[n].rest(now, rest)
 	f.wake(n, now)
 }
 
