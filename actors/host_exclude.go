@@ -20,7 +20,7 @@ type HostExcluded struct {
 
 // Exclusion is the entry of the stop list by which a person keeps a whole host from being asked: its root, for good.
 func Exclusion(host string, at time.Time) store.StopEntry {
-	return store.StopEntry{Prefix: host + "/", Reason: skip.Excluded.String(), Evidence: "excluded by a person", At: at, Rounds: 1}
+	return store.StopEntry{Prefix: host + "/", Reason: skip.Excluded.String(), Evidence: stoplist.ByPerson, At: at, Rounds: 1}
 }
 
 // heldOff is when the pages of an excluded host are looked at again, in case it was let in: nobody keeps a list of them.

@@ -50,6 +50,7 @@ var below = map[string][]string{
 var pure = []struct{ dir, why, mayImport string }{
 	{"store/chart", "a figure is a function from points to text", ""},
 	{"messages/outlink", "the words for links stand on nothing", ""},
+	{"messages/speech", "what is said is facts, put into words where somebody reads them", ""},
 	{"messages/weburl", "one form per URL, whoever asks", "golang.org/x/net/idna golang.org/x/net/publicsuffix golang.org/x/text"},
 	{"store/fingerprint", "the same URL has the same fingerprint everywhere and for ever", "github.com/cespare/xxhash/v2"},
 	{"store/warc", "a format, written to any file", "github.com/klauspost/compress"},

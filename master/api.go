@@ -44,8 +44,8 @@ func (n *Node) Ready(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if status.Stalled != "" && status.Stalls == nil {
-		return errors.New(status.Stalled)
+	if !status.Stalled.IsZero() && status.Stalls == nil {
+		return errors.New(status.Stalled.String())
 	}
 	return nil
 }

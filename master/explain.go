@@ -10,6 +10,7 @@ import (
 	"henro/actors/revisit"
 	"henro/actors/robots"
 	"henro/messages"
+	"henro/messages/speech"
 	"henro/store"
 )
 
@@ -32,7 +33,7 @@ type Schedule struct {
 }
 
 // explainHost says why a host is asked when it is, in one sentence a line.
-func explainHost(h *store.HostRecord, m *Manner, now time.Time) (*Schedule, []string, error) {
+func explainHost(h *store.HostRecord, m *Manner, now time.Time) (*Schedule, []speech.Sentence, error) {
 	var s politeness.State
 	if len(h.Politeness) > 0 {
 		if err := s.UnmarshalBinary(h.Politeness); err != nil {
@@ -63,71 +64,71 @@ func explainHost(h *store.HostRecord, m *Manner, now time.Time) (*Schedule, []st
 	if s.Load() > 0 && worst > 0 {
 		out.R = s.R()
 	}
-	var says []string
+	var says []speech.Sentence
 	switch {
 	case h.NextAllowed.After(now):
-		says = append(says, fmt.Sprintf("It may be asked again in %s.", revisit.Words(h.NextAllowed.Sub(now))))
+		says = append(says, speech.Say("It may be asked again in %s.", h.NextAllowed.Sub(now)))
 	default:
-		says = append(says, "It may be asked now.")
+		says = append(says, speech.Say("It may be asked now."))
 	}
-	says = append(says, "It gets "+s.Explain(o)+".")
+	says = append(says, speech.Say("It gets %s.", s.Explain(o)))
 	if out.RestUntil.After(now) && !s.Dead() {
-		says = append(says, fmt.Sprintf("It rests for another %s: each failure doubles the rest, each success forgives half of them.", revisit.Words(out.RestUntil.Sub(now))))
+		says = append(says, speech.Say("It rests for another %s: each failure doubles the rest, each success forgives half of them.", out.RestUntil.Sub(now)))
 	}
 	if s.Dead() && !s.LastOK().IsZero() {
-		says = append(says, fmt.Sprintf("It was well last %s ago.", revisit.Words(now.Sub(s.LastOK()))))
+		says = append(says, speech.Say("It was well last %s ago.", now.Sub(s.LastOK())))
 	}
 	switch {
 	case rules == nil:
-		says = append(says, "Its robots.txt was not asked for yet: that comes first.")
+		says = append(says, speech.Say("Its robots.txt was not asked for yet: that comes first."))
 	case !h.RobotsUntil.After(now):
-		says = append(says, "Its robots.txt is old: the next lease begins with it.")
+		says = append(says, speech.Say("Its robots.txt is old: the next lease begins with it."))
 	}
 	if !m.Continuous {
 		return out, says, nil
 	}
 	if hints := s.Hints(); hints.Judged() > 0 {
-		heeded := "so pages that they name come sooner"
+		heeded := speech.Say("so pages that they name come sooner")
 		if !hints.Believed() {
-			heeded = "so they are not heeded but for two pages of a reading, in case that changes"
+			heeded = speech.Say("so they are not heeded but for two pages of a reading, in case that changes")
 		}
-		says = append(says, fmt.Sprintf("What its sitemaps and feeds say of changes is right with a chance of %.2f, %s.", hints.Chance(), heeded))
+		says = append(says, speech.Say("What its sitemaps and feeds say of changes is right with a chance of %.2f, %s.", hints.Chance(), heeded))
 	}
 	if h.Waiting > 0 && s.Load() > 0 {
-		says = append(says, fmt.Sprintf("New and known pages take turns while both wait; %d are new.", h.Waiting))
+		says = append(says, speech.Say("New and known pages take turns while both wait; %d are new.", h.Waiting))
 	}
 	switch {
 	case asked.Load <= capacity:
 	case plan.Relief == politeness.NoRelief:
-		says = append(says, fmt.Sprintf("Its pages ask for one visit in %s and there is time for one in %s: they wait in line, since there is no relief.", every(asked.Load), every(capacity)))
+		says = append(says, speech.Say("Its pages ask for one visit in %s and there is time for one in %s: they wait in line, since there is no relief.", every(asked.Load), every(capacity)))
 	default:
-		says = append(says, fmt.Sprintf("Its pages ask for one visit in %s and there is time for one in %s: %s, so that %.0f %% of the versions are captured where %.0f %% would be.",
+		says = append(says, speech.Say("Its pages ask for one visit in %s and there is time for one in %s: %s, so that %.0f %% of the versions are captured where %.0f %% would be.",
 			every(asked.Load), every(capacity), reliefWords(plan), 100*cost.Share(), 100*asked.Share()))
 	}
 	return out, says, nil
 }
 
-func reliefWords(p politeness.Plan) string {
+func reliefWords(p politeness.Plan) speech.Sentence {
 	switch p.Relief {
 	case politeness.Stretch:
-		return fmt.Sprintf("every interval is multiplied by %.3g", p.By)
+		return speech.Say("every interval is multiplied by %.3g", p.By)
 	case politeness.Delay:
-		return fmt.Sprintf("every interval is made %s longer", revisit.Words(time.Duration(min(p.By, 9e9)*float64(time.Second))))
+		return speech.Say("every interval is made %s longer", time.Duration(min(p.By, 9e9)*float64(time.Second)))
 	}
-	return fmt.Sprintf("each page is visited after %.3g times the time in which it is believed to change", p.By)
+	return speech.Say("each page is visited after %.3g times the time in which it is believed to change", p.By)
 }
 
-func every(perSecond float64) string {
-	return revisit.Words(time.Duration(min(1/perSecond, 9e9) * float64(time.Second)))
+func every(perSecond float64) time.Duration {
+	return time.Duration(min(1/perSecond, 9e9) * float64(time.Second))
 }
 
 // explainPage says why a page is visited when it is, in one sentence a line.
-func explainPage(p *store.Page, place store.Place, h *store.HostRecord, m *Manner, now time.Time) []string {
+func explainPage(p *store.Page, place store.Place, h *store.HostRecord, m *Manner, now time.Time) []speech.Sentence {
 	history := revisit.History(p.Timing)
 	interval := time.Duration(float64(history.Interval) * float64(time.Second))
 	failed := p.Reason != 0 || p.Status >= 400
-	var says []string
-	say := func(format string, values ...any) { says = append(says, fmt.Sprintf(format, values...)) }
+	var says []speech.Sentence
+	say := func(format string, values ...any) { says = append(says, speech.Say(format, values...)) }
 	switch {
 	case p.Flags&store.Dropped != 0:
 		say("It was given up: %s.", reasonWords(p))
@@ -139,7 +140,7 @@ func explainPage(p *store.Page, place store.Place, h *store.HostRecord, m *Manne
 	case p.Status == http.StatusGone && place == store.InRest:
 		say("Its host says that it is gone for good (410): it is asked for no more.")
 	case failed && interval > 0:
-		say("It could not be had: %s. It is asked for again after twice as long each time, now after %s; what is known of its changes is kept until it returns.", reasonWords(p), revisit.Words(interval))
+		say("It could not be had: %s. It is asked for again after twice as long each time, now after %s; what is known of its changes is kept until it returns.", reasonWords(p), interval)
 	default:
 		say("It %s.", m.Revisit.Explain(&history))
 	}
@@ -153,7 +154,7 @@ func explainPage(p *store.Page, place store.Place, h *store.HostRecord, m *Manne
 	}
 	timetable := time.Duration(m.Revisit.Aim * float64(m.Revisit.Estimate(&history)))
 	if place == store.InQueue && !failed && timetable > 0 && timetable < m.Revisit.Max && (interval > timetable+timetable/10 || interval < timetable-timetable/10) && interval > m.Revisit.Min {
-		say("The timetable alone would visit it every %s; its host does not bear that for all its pages, and every %s is this one's share.", revisit.Words(timetable), revisit.Words(interval))
+		say("The timetable alone would visit it every %s; its host does not bear that for all its pages, and every %s is this one's share.", timetable, interval)
 	}
 	if p.Flags&store.Hinted != 0 {
 		say("A sitemap or a feed says that it has changed since: its visit was brought forward.")
@@ -161,19 +162,19 @@ func explainPage(p *store.Page, place store.Place, h *store.HostRecord, m *Manne
 	switch wait := p.Next.Sub(now); {
 	case place == store.InFresh && !p.Next.After(now):
 	case wait > 0:
-		say("The next visit is due in %s.", revisit.Words(wait))
+		say("The next visit is due in %s.", wait)
 	default:
-		say("It has been due for %s and waits for its host's turn.", revisit.Words(-wait))
+		say("It has been due for %s and waits for its host's turn.", -wait)
 	}
 	if h.NextAllowed.After(now) && h.NextAllowed.After(p.Next) {
-		say("Its host may be asked in %s: see henro host %s.", revisit.Words(h.NextAllowed.Sub(now)), h.Name)
+		say("Its host may be asked in %s: see henro host %s.", h.NextAllowed.Sub(now), h.Name)
 	}
 	return says
 }
 
-func reasonWords(p *store.Page) string {
+func reasonWords(p *store.Page) speech.Sentence {
 	if p.Reason != 0 {
-		return strings.ToLower(strings.ReplaceAll(messages.Reason(p.Reason).String(), "_", " "))
+		return speech.Say(strings.ToLower(strings.ReplaceAll(messages.Reason(p.Reason).String(), "_", " ")))
 	}
-	return fmt.Sprintf("status %d", p.Status)
+	return speech.Say("status %d", p.Status)
 }

@@ -13,10 +13,19 @@ import (
 	"henro/actors/revisit"
 	"henro/actors/robots"
 	"henro/messages"
+	"henro/messages/speech"
 	"henro/store"
 )
 
 var update = flag.Bool("update", false, "rewrite testdata/explain.txt")
+
+func lines(says []speech.Sentence) string {
+	var all []string
+	for _, s := range says {
+		all = append(all, s.String())
+	}
+	return strings.Join(all, "\n")
+}
 
 const aDay = 24 * time.Hour
 
@@ -51,7 +60,7 @@ func TestExplanations(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		fmt.Fprintf(&text, "== host: %s\n%s\n\n", title, strings.Join(says, "\n"))
+		fmt.Fprintf(&text, "== host: %s\n%s\n\n", title, lines(says))
 		return h
 	}
 	pages := func(s *politeness.State, n int, every time.Duration) {
@@ -117,7 +126,7 @@ func TestExplanations(t *testing.T) {
 			Timing: store.Timing(revisit.History{Interval: 3 * 86400, Total: 40 * 86400, Stable: 10 * 86400, ChangedMin: 2 * 86400, Changes: 8, Visits: 9, Mean: 3 * 86400}),
 		}
 		change(&p)
-		fmt.Fprintf(&text, "== page: %s\n%s\n\n", title, strings.Join(explainPage(&p, place, &h, m, now), "\n"))
+		fmt.Fprintf(&text, "== page: %s\n%s\n\n", title, lines(explainPage(&p, place, &h, m, now)))
 	}
 	asked := func(p *store.Page, reason messages.Reason, status uint16) { p.Reason, p.Status = uint8(reason), status }
 	page("on its timetable", &going, store.InQueue, ready, func(*store.Page) {})

@@ -5,15 +5,16 @@ import (
 	"strings"
 	"time"
 
+	"henro/messages/speech"
 	"henro/messages/weburl"
 	"henro/store"
 )
 
 // PageFound is what is known of one URL.
 type PageFound struct {
-	Page  store.Page `json:"page"`
-	Place string     `json:"place"` // fresh, queue or rest
-	Says  []string   `json:"says"`  // why the next visit is when it is
+	Page  store.Page        `json:"page"`
+	Place string            `json:"place"` // fresh, queue or rest
+	Says  []speech.Sentence `json:"says"`  // why the next visit is when it is
 }
 
 // FindPage finds the record of a URL by reading its partition, running or not; store.ErrNotFound when there is none.
@@ -39,7 +40,7 @@ type HostFound struct {
 	store.HostRecord
 	Stops    []store.StopEntry `json:"stops"` // its folders on the stop list
 	Schedule *Schedule         `json:"schedule"`
-	Says     []string          `json:"says"` // why it is asked when it is
+	Says     []speech.Sentence `json:"says"` // why it is asked when it is
 }
 
 // stopsShown bounds HostFound.Stops.

@@ -29,6 +29,7 @@ import (
 	"henro/master/frontier"
 	"henro/master/ledger"
 	"henro/messages"
+	"henro/messages/speech"
 	"henro/messages/weburl"
 	"henro/store"
 )
@@ -109,8 +110,8 @@ type Status struct {
 	Routines  int             `json:"goroutines"`
 	Seconds   float64         `json:"seconds"` // of this run
 	PerSecond float64         `json:"pages_per_second"`
-	Stalled   string          `json:"stalled,omitempty"` // why nothing can be stored, or nothing is fetched though there is work
-	Stalls    map[string]int  `json:"stalls,omitempty"`  // what keeps what from being fetched, by count; only when that is what is stalled
+	Stalled   speech.Sentence `json:"stalled,omitzero"` // why nothing can be stored, or nothing is fetched though there is work
+	Stalls    map[string]int  `json:"stalls,omitempty"` // what keeps what from being fetched, by count; only when that is what is stalled
 }
 
 type (

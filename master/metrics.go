@@ -103,7 +103,7 @@ func (c *crawlMetrics) Collect(to chan<- prometheus.Metric) {
 		gauge(crawlState, v, string(state))
 	}
 	stalled := 0.0
-	if s.Stalled != "" {
+	if !s.Stalled.IsZero() {
 		stalled = 1
 	}
 	gauge(crawlStalled, stalled)

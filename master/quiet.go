@@ -9,6 +9,7 @@ import (
 	"github.com/sirupsen/logrus"
 
 	"henro/actors"
+	"henro/messages/speech"
 	"henro/store"
 )
 
@@ -112,7 +113,7 @@ func (m *Master) status() *Status {
 	s.Stalled, s.Stalls = m.lull.says, maps.Clone(m.lull.reasons)
 	for _, err := range m.stalled {
 		s.Stalls = nil
-		s.Stalled = err.Error()
+		s.Stalled = speech.Say("%s", err.Error())
 	}
 	return &s
 }

@@ -69,7 +69,7 @@ func TestAPartitionThatCannotStoreHoldsWhatSlavesKeepAndNoMore(t *testing.T) {
 		before := repeat(5)
 		after := repeat(60)
 		status, err := master.Ask[*master.Status](t.Context(), node, &master.StatusAsked{})
-		if err != nil || status.Stalled == "" {
+		if err != nil || status.Stalled.IsZero() {
 			t.Fatalf("the partition can store: %+v, %v", status, err)
 		}
 		if after > before+4<<20 {

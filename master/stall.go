@@ -1,17 +1,18 @@
 package master
 
 import (
-	"fmt"
 	"time"
 
 	"github.com/sirupsen/logrus"
+
+	"henro/messages/speech"
 )
 
 // stall is why nothing has been fetched for long, though there is work: what each waiting thing waits for, by count.
 type stall struct {
 	reportedAt time.Time // when a slave last told of something, or the crawl last began to run
 	reasons    map[string]int
-	says       string
+	says       speech.Sentence
 }
 
 // Reasons of a stall.
@@ -28,7 +29,7 @@ func (m *Master) fetched(now time.Time) {
 	m.lull.reportedAt = now
 	if m.lull.reasons != nil {
 		m.log.Info("pages are fetched again")
-		m.lull.reasons, m.lull.says = nil, ""
+		m.lull.reasons, m.lull.says = nil, speech.Sentence{}
 	}
 }
 
@@ -36,7 +37,7 @@ func (m *Master) fetched(now time.Time) {
 func (m *Master) lookForStall(now time.Time) {
 	switch {
 	case m.phase != Running || !m.begun || m.last.Waiting == 0 && m.last.Due == 0:
-		m.lull.reportedAt, m.lull.reasons, m.lull.says = now, nil, ""
+		m.lull.reportedAt, m.lull.reasons, m.lull.says = now, nil, speech.Sentence{}
 		return
 	case m.o.StallAfter <= 0 || now.Sub(m.lull.reportedAt) < m.o.StallAfter:
 		return
@@ -44,7 +45,7 @@ func (m *Master) lookForStall(now time.Time) {
 	first := m.lull.reasons == nil
 	m.lull.reasons, m.lull.says = m.stallReasons(now)
 	if first {
-		fields := logrus.Fields{"waiting": m.last.Waiting, "due": m.last.Due, "why": m.lull.says}
+		fields := logrus.Fields{"waiting": m.last.Waiting, "due": m.last.Due, "why": m.lull.says.String()}
 		for reason, n := range m.lull.reasons {
 			fields[reason] = n
 		}
@@ -53,7 +54,7 @@ func (m *Master) lookForStall(now time.Time) {
 }
 
 // stallReasons counts what waits for what, and says the weightiest in words.
-func (m *Master) stallReasons(now time.Time) (map[string]int, string) {
+func (m *Master) stallReasons(now time.Time) (map[string]int, speech.Sentence) {
 	reasons := map[string]int{}
 	heard := 0
 	for _, s := range m.ledger.Slaves() {
@@ -81,13 +82,13 @@ func (m *Master) stallReasons(now time.Time) (map[string]int, string) {
 	at, _ := m.ready.next()
 	switch {
 	case heard == 0:
-		return reasons, fmt.Sprintf("nothing was fetched for %v: no slave is there; start henro-slave --join", quiet)
+		return reasons, speech.Say("nothing was fetched for %s: no slave is there; start henro-slave --join", quiet)
 	case reasons[stallFull] > 0:
-		return reasons, fmt.Sprintf("nothing was fetched for %v: %d hosts are ready and no slave has room for them", quiet, reasons[stallFull])
+		return reasons, speech.Say("nothing was fetched for %s: %d hosts are ready and no slave has room for them", quiet, reasons[stallFull])
 	case reasons[stallLent] > 0:
-		return reasons, fmt.Sprintf("nothing was fetched for %v: %d hosts are lent and do not answer", quiet, reasons[stallLent])
+		return reasons, speech.Say("nothing was fetched for %s: %d hosts are lent and do not answer", quiet, reasons[stallLent])
 	case reasons[stallResting] > 0:
-		return reasons, fmt.Sprintf("nothing was fetched for %v: all %d hosts rest, the first until %s", quiet, reasons[stallResting], at.Format(time.TimeOnly))
+		return reasons, speech.Say("nothing was fetched for %s: all %d hosts rest, the first until %s", quiet, reasons[stallResting], at)
 	}
-	return reasons, fmt.Sprintf("nothing was fetched for %v: %d URLs wait, and no host says that it may be asked; henro trace shows what goes on", quiet, m.last.Waiting)
+	return reasons, speech.Say("nothing was fetched for %s: %d URLs wait, and no host says that it may be asked; henro trace shows what goes on", quiet, m.last.Waiting)
 }

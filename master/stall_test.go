@@ -36,11 +36,11 @@ func TestACrawlThatStandsStillSaysWhy(t *testing.T) {
 			given <- err
 		}()
 		actortest.Pass(time.Minute)
-		if s := status(); s.Stalled != "" {
+		if s := status(); !s.Stalled.IsZero() {
 			t.Errorf("after a minute: %q", s.Stalled)
 		}
 		actortest.Pass(2 * time.Minute)
-		if s := status(); !strings.Contains(s.Stalled, "no slave is there") || s.Stalls["no slave"] != 1 || s.Stalls["slaves are full"] != 1 {
+		if s := status(); !strings.Contains(s.Stalled.String(), "no slave is there") || s.Stalls["no slave"] != 1 || s.Stalls["slaves are full"] != 1 {
 			t.Errorf("without a slave: %q %v", s.Stalled, s.Stalls)
 		}
 		if err := node.Ready(t.Context()); err != nil {
@@ -54,12 +54,12 @@ func TestACrawlThatStandsStillSaysWhy(t *testing.T) {
 			actortest.Pass(time.Second)
 		}
 		s := status()
-		if !strings.Contains(s.Stalled, "1 hosts are lent and do not answer") || s.Stalls["lent, no answer"] != 1 {
+		if !strings.Contains(s.Stalled.String(), "1 hosts are lent and do not answer") || s.Stalls["lent, no answer"] != 1 {
 			t.Errorf("with a slave that says nothing: %q %v", s.Stalled, s.Stalls)
 		}
 		slave.Tell(node.PID(), &messages.Report{Slave: "s", Boot: "b", Facts: []*messages.Fact{{Lease: 99, Seq: 1}}})
 		actortest.Pass(time.Second)
-		if s := status(); s.Stalled != "" {
+		if s := status(); !s.Stalled.IsZero() {
 			t.Errorf("once it says something: %q", s.Stalled)
 		}
 		if _, err := master.Ask[*master.Status](t.Context(), node, &master.Stop{Why: master.Stopped}); err != nil {

@@ -124,7 +124,7 @@ func (w *WhyFound) sentence(isURL bool, now time.Time) string {
 func (w *WhyFound) wait(now time.Time) string {
 	why := ""
 	if len(w.Host.Says) > 0 {
-		why = " (" + w.Host.Says[0] + ")"
+		why = " (" + w.Host.Says[0].String() + ")"
 	}
 	switch {
 	case w.LentTo != "":
@@ -174,8 +174,8 @@ func (n *Node) FindWhy(ctx context.Context, subject string) (*WhyFound, error) {
 		return nil, err
 	case status.State != Running:
 		found.Answer = fmt.Sprintf("the crawl is %s; %s", status.State, found.Answer)
-	case status.Stalled != "":
-		found.Answer += "; but " + status.Stalled
+	case !status.Stalled.IsZero():
+		found.Answer += "; but " + status.Stalled.String()
 	}
 	return found, nil
 }

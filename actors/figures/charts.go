@@ -6,6 +6,7 @@ import (
 	"io"
 	"strconv"
 
+	"henro/messages/speech"
 	"henro/store/chart"
 )
 
@@ -13,7 +14,7 @@ import (
 type Figure struct {
 	Name  string // of its files: figure-3-intervals
 	Title string
-	Says  string
+	Says  speech.Sentence
 	Chart chart.Chart
 }
 
@@ -21,8 +22,8 @@ type Figure struct {
 func (r *Report) Figures(narrow bool) []Figure {
 	all := []Figure{
 		{"figure-3-intervals", "Revisit intervals", r.saysIntervals(), r.intervalChart()},
-		{"figure-4-detection", "Visits that find a change", "Near 1 a visit is seldom in vain, but versions may be lost between two of them; near 0 most visits are in vain. " +
-			"One mean interval between changes after the last visit, 63 % of the visits find a change.", r.detectionChart()},
+		{"figure-4-detection", "Visits that find a change", speech.Say("Near 1 a visit is seldom in vain, but versions may be lost between two of them; near 0 most visits are in vain. " +
+			"One mean interval between changes after the last visit, 63 % of the visits find a change."), r.detectionChart()},
 		{"figure-5-access", "Access interval that each host's timetable needs", r.saysAccess(), cumulative("1/L", "1/L", "hosts", true, r.Access)},
 		{"figure-6-fetches", "Mean time of a fetch", r.saysFetches(), cumulative("mean time", "mean time of a fetch", "hosts", true, r.Fetches)},
 		{"figure-7-ratio", "Room of each host: 1/L over the mean time of a fetch", r.saysRatio(), r.ratioChart()},
@@ -75,9 +76,9 @@ func (r *Report) ratioChart() chart.Chart {
 	return c
 }
 
-func (r *Report) saysIntervals() string {
+func (r *Report) saysIntervals() speech.Sentence {
 	if len(r.Intervals) == 0 {
-		return "No page was visited twice yet."
+		return speech.Say("No page was visited twice yet.")
 	}
 	week, tail := 0, 0
 	for _, b := range r.Intervals {
@@ -88,45 +89,51 @@ func (r *Report) saysIntervals() string {
 			tail += b.Pages
 		}
 	}
-	return fmt.Sprintf("%s pages have a timetable from at least two visits. %s of them are visited at least once a week, %s less than every 250 days, in case they vanish. %d were visited once and have a date for the second visit.",
+	return speech.Say("%s pages have a timetable from at least two visits. %s of them are visited at least once a week, %s less than every 250 days, in case they vanish. %d were visited once and have a date for the second visit.",
 		count(r.Pages.Timed), percent(week, r.Pages.Timed), percent(tail, r.Pages.Timed), r.Pages.Once)
 }
 
-func (r *Report) saysAccess() string {
+func (r *Report) saysAccess() speech.Sentence {
 	if r.Hosts.Timed == 0 {
-		return "No host has pages to be visited again."
+		return speech.Say("No host has pages to be visited again.")
 	}
-	return fmt.Sprintf("%s hosts have pages to be visited again. %s of them need an access every minute or more often; half of them need one every %s or more often. All together ask for %s visits a day.",
-		count(r.Hosts.Timed), percent(Below(r.Access, 60), r.Hosts.Timed), Span(Median(r.Access)), PerDay(r.Load))
+	return speech.Say("%s hosts have pages to be visited again. %s of them need an access every minute or more often; half of them need one every %s or more often. All together ask for %s visits a day.",
+		count(r.Hosts.Timed), percent(Below(r.Access, 60), r.Hosts.Timed), Seconds(Median(r.Access)), PerDay(r.Load))
 }
 
-func (r *Report) saysFetches() string {
+func (r *Report) saysFetches() speech.Sentence {
 	if len(r.Fetches) == 0 {
-		return "No host has answered yet."
+		return speech.Say("No host has answered yet.")
 	}
-	return fmt.Sprintf("Half of the hosts answer within %s in the mean.", Span(Median(r.Fetches)))
+	return speech.Say("Half of the hosts answer within %s in the mean.", Seconds(Median(r.Fetches)))
 }
 
-func (r *Report) saysRatio() string {
+func (r *Report) saysRatio() speech.Sentence {
 	if len(r.Ratios) == 0 {
-		return "No host has both a timetable and answers."
+		return speech.Say("No host has both a timetable and answers.")
 	}
-	return fmt.Sprintf("%s hosts have R below 1: whatever the resources, their pages cannot all be visited in time. %s have R below S/C = %.4g.",
+	return speech.Say("%s hosts have R below 1: whatever the resources, their pages cannot all be visited in time. %s have R below S/C = %.4g.",
 		count(Below(r.Ratios, 1)), count(Below(r.Ratios, r.Ratio)), r.Ratio)
 }
 
-func (r *Report) saysAges() string {
+func (r *Report) saysAges() speech.Sentence {
 	if r.Pages.Visited == 0 {
-		return "No page was visited yet."
+		return speech.Say("No page was visited yet.")
 	}
-	s := fmt.Sprintf("Half of the %s pages were visited within the last %s.", count(r.Pages.Visited), Span(Median(r.Ages)))
+	var late speech.Sentence
 	if r.Pages.Late > 0 {
-		s += fmt.Sprintf(" %s are due and wait their turn, half of them for %s or less.", count(r.Pages.Late), Span(Median(r.Late)))
+		late = speech.Say(" %s are due and wait their turn, half of them for %s or less.", count(r.Pages.Late), Seconds(Median(r.Late)))
 	}
-	return s
+	return speech.Say("Half of the %s pages were visited within the last %s.%s", count(r.Pages.Visited), Seconds(Median(r.Ages)), late)
 }
 
 const day = 86400.0
+
+// Seconds is a span as a fact of a sentence.
+type Seconds float64
+
+// String writes it as Span does.
+func (s Seconds) String() string { return Span(float64(s)) }
 
 // Span writes seconds as people say them, with two digits or so.
 func Span(seconds float64) string {

@@ -42,7 +42,7 @@ func (r *Report) WriteHTML(w io.Writer, name string) error {
 		if err := f.Chart.WriteSVG(&svg); err != nil {
 			return err
 		}
-		figures = append(figures, drawn{f.Name, f.Says, template.HTML(svg.String())}) // of our own making, its texts escaped
+		figures = append(figures, drawn{f.Name, f.Says.String(), template.HTML(svg.String())}) // of our own making, its texts escaped
 	}
 	if err := page.Execute(w, struct {
 		Name    string

@@ -484,7 +484,7 @@ func TestExplain(t *testing.T) {
 	} {
 		var s State
 		c.do(&s)
-		if got := s.Explain(&c.o); got != c.want {
+		if got := s.Explain(&c.o).String(); got != c.want {
 			t.Errorf("%s:\n%s\nwant\n%s", c.name, got, c.want)
 		}
 	}

@@ -15,6 +15,7 @@ import (
 	"henro/actors/scope"
 	"henro/actors/stoplist"
 	"henro/actors/traps"
+	"henro/messages/speech"
 	"henro/messages/weburl"
 )
 
@@ -119,9 +120,9 @@ type Question struct {
 
 // Finding is what one rule says of a URL.
 type Finding struct {
-	Rule   string `json:"rule"`   // scope, trap, stop list, robots
-	Reason Reason `json:"reason"` // None: it may be taken
-	Says   string `json:"says"`   // in words
+	Rule   string          `json:"rule"`   // scope, trap, stop list, robots
+	Reason Reason          `json:"reason"` // None: it may be taken
+	Says   speech.Sentence `json:"says"`
 }
 
 // Why asks every rule.
@@ -132,18 +133,18 @@ func Why(q *Question) []Finding {
 func (q *Question) scope() Finding {
 	f := Finding{Rule: "scope"}
 	if q.Scope == nil {
-		f.Says = "the seeds and the scope are not known here"
+		f.Says = speech.Say("the seeds and the scope are not known here")
 		return f
 	}
 	verdict := q.Scope.Decide(q.URL)
-	f.Reason, f.Says = OfScope(verdict), verdict.String()
+	f.Reason, f.Says = OfScope(verdict), speech.Say(verdict.String())
 	return f
 }
 
 func (q *Question) trap() Finding {
 	f := Finding{Rule: "trap"}
 	if q.Traps == nil {
-		f.Says = "the bounds of traps are not known here"
+		f.Says = speech.Say("the bounds of traps are not known here")
 		return f
 	}
 	url := q.URL.String()
@@ -154,19 +155,23 @@ func (q *Question) trap() Finding {
 	if verdict == traps.Fine && q.Sessions != nil {
 		verdict = q.Sessions.Judge(q.Traps, url)
 	}
-	f.Reason, f.Says = OfTrap(verdict), verdict.String()
+	f.Reason, f.Says = OfTrap(verdict), speech.Say(verdict.String())
 	return f
 }
 
 func (q *Question) stopList() Finding {
-	f := Finding{Rule: "stop list", Says: "not on it"}
+	f := Finding{Rule: "stop list", Says: speech.Say("not on it")}
 	if q.Stops == nil {
-		f.Says = "the host is not known here"
+		f.Says = speech.Say("the host is not known here")
 		return f
 	}
 	if e, stopped := q.Stops.Stopped(q.URL.String(), q.Now); stopped {
 		f.Reason = StopList
-		f.Says = fmt.Sprintf("%s since %s, until %s: %s", e.Prefix, e.At.UTC().Format(time.RFC3339), e.Until.UTC().Format(time.RFC3339), e.Evidence)
+		if says := stoplist.Says(e.Evidence); e.Until.IsZero() {
+			f.Says = speech.Say("%s since %s, for good: %s", e.Prefix, e.At, says)
+		} else {
+			f.Says = speech.Say("%s since %s, until %s: %s", e.Prefix, e.At, e.Until, says)
+		}
 	}
 	return f
 }
@@ -175,13 +180,13 @@ func (q *Question) robots() Finding {
 	f := Finding{Rule: "robots"}
 	switch {
 	case q.Robots == nil:
-		f.Says = "robots.txt of the host was not asked for yet, or its rules have expired"
+		f.Says = speech.Say("robots.txt of the host was not asked for yet, or its rules have expired")
 	case q.Robots.Unreachable():
-		f.Reason, f.Says = Robots, "robots.txt does not answer, which forbids everything for now"
+		f.Reason, f.Says = Robots, speech.Say("robots.txt does not answer, which forbids everything for now")
 	case !q.Robots.Allowed(q.URL.RequestURI()):
-		f.Reason, f.Says = Robots, "robots.txt forbids it"
+		f.Reason, f.Says = Robots, speech.Say("robots.txt forbids it")
 	default:
-		f.Says = "allowed"
+		f.Says = speech.Say("allowed")
 	}
 	return f
 }

@@ -59,13 +59,13 @@ func TestWhy(t *testing.T) {
 	} {
 		q := Question{URL: weburl.MustParse(tt.url), Scope: rules, Traps: &bounds, Stops: &stops, Robots: file, Now: now}
 		for i, want := range []Reason{tt.scope, tt.trap, tt.stop, tt.robot} {
-			if got := Why(&q)[i]; got.Reason != want || got.Says == "" {
+			if got := Why(&q)[i]; got.Reason != want || got.Says.IsZero() {
 				t.Errorf("%s: %+v, want %v", tt.url, got, want)
 			}
 		}
 	}
 	for _, f := range Why(&Question{URL: weburl.MustParse("http://a.example/")}) {
-		if f.Reason != None || !strings.Contains(f.Says, "not") {
+		if f.Reason != None || !strings.Contains(f.Says.String(), "not") {
 			t.Errorf("nothing is known, and yet %+v", f)
 		}
 	}

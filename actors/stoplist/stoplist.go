@@ -26,6 +26,7 @@ import (
 	"strings"
 	"time"
 
+	"henro/messages/speech"
 	"henro/store/fingerprint"
 )
 
@@ -85,6 +86,15 @@ type Entry struct {
 	Until    time.Time // from then on it is on probation
 	Rounds   int       // how often it was listed in a row
 }
+
+// Words of evidence, as they are kept.
+const (
+	brokenInARow = "%.0f broken pages in a row, the last %s (%s)"
+	ByPerson     = "excluded by a person"
+)
+
+// Says is the evidence of an entry for people.
+func Says(evidence string) speech.Sentence { return speech.Heard(evidence, brokenInARow, ByPerson) }
 
 // Visit is what came of one visit.
 type Visit struct {
@@ -219,7 +229,7 @@ func (l *List) blame(o *Options, v Visit, now time.Time) (listed []Entry, lifted
 		}
 		if need > 0 && w.broken >= need-0.01 { // sums of thirds
 			e := Entry{Prefix: folder, Reason: v.Outcome.String(), At: now, Rounds: 1,
-				Evidence: fmt.Sprintf("%.0f broken pages in a row, the last %s (%s)", w.broken, v.Outcome, v.URL)}
+				Evidence: fmt.Sprintf(brokenInARow, w.broken, v.Outcome, v.URL)}
 			if known {
 				e.Rounds = l.entries[i].Rounds + 1
 			}

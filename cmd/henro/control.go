@@ -187,7 +187,7 @@ func printStatus(w io.Writer, s *master.Status) {
 	fmt.Fprintf(w, "waiting   %d of %d known URLs\n", s.Waiting, s.Known)
 	fmt.Fprintf(w, "hosts     %d, %d ready, %d lent\n", s.Hosts, s.Ready, s.Leases)
 	fmt.Fprintf(w, "links     %d, payload %s\n", s.Totals.Links, sizeWords(s.Totals.Bytes))
-	if s.Stalled != "" {
+	if !s.Stalled.IsZero() {
 		fmt.Fprintf(w, "stalled   %s\n", s.Stalled)
 	}
 	for _, slave := range s.Slaves {

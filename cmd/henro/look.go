@@ -17,6 +17,7 @@ import (
 	"henro/cmd/config"
 	"henro/master"
 	"henro/messages"
+	"henro/messages/speech"
 	"henro/store"
 )
 
@@ -153,7 +154,7 @@ func printPage(w io.Writer, found *master.PageFound) {
 }
 
 // printSays puts the sentences of an explanation below each other.
-func printSays(w io.Writer, says []string) {
+func printSays(w io.Writer, says []speech.Sentence) {
 	word := "why"
 	for _, sentence := range says {
 		fmt.Fprintf(w, "%-9s %s\n", word, sentence)

@@ -77,8 +77,8 @@ func progressWords(s *master.Status, rate float64, now time.Time) string {
 	if s.Leases == 0 && !s.NextReady.IsZero() && s.NextReady.After(now) {
 		waits = fmt.Sprintf(", next host in %s", s.NextReady.Sub(now).Round(time.Second))
 	}
-	if s.Stalled != "" {
-		waits = ", " + s.Stalled
+	if !s.Stalled.IsZero() {
+		waits = ", " + s.Stalled.String()
 	}
 	var failed uint64
 	for _, n := range s.Totals.Errors {

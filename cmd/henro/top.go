@@ -247,8 +247,8 @@ func (m *top) lines() []string {
 		fmt.Sprintf("hosts     %d, %d ready, %d lent%s", s.Hosts, s.Ready, s.Leases, resting),
 		fmt.Sprintf("payload   %s, %d links", sizeWords(s.Totals.Bytes), s.Totals.Links),
 	}
-	if s.Stalled != "" {
-		lines = append(lines, "stalled   "+s.Stalled)
+	if !s.Stalled.IsZero() {
+		lines = append(lines, "stalled   "+s.Stalled.String())
 	}
 	if m.err != nil {
 		lines = append(lines, "no word   "+m.err.Error())

@@ -13,6 +13,7 @@ import (
 
 	"henro/actors"
 	"henro/master"
+	"henro/messages/speech"
 )
 
 var updateTop = flag.Bool("update", false, "write the golden texts of henro top anew")
@@ -40,7 +41,7 @@ func TestTopShowsWhatIsToldAndKeysSteer(t *testing.T) {
 	}
 	key := func(r rune) tea.Cmd { return feed(tea.KeyPressMsg{Code: r, Text: string(r)}) }
 	stalled := told(5, 180, master.Running)
-	stalled.status.Stalled = "nothing was fetched for 2m0s: no slave is there; start henro-slave --join"
+	stalled.status.Stalled = speech.Say("nothing was fetched for %s: no slave is there; start henro-slave --join", 2*time.Minute)
 	stalled.status.Slaves = nil
 	for _, step := range []struct {
 		name    string

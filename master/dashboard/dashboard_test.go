@@ -17,6 +17,7 @@ import (
 
 	"henro/actors"
 	"henro/master"
+	"henro/messages/speech"
 	"henro/store"
 )
 
@@ -320,7 +321,8 @@ func TestIdleSaysWhy(t *testing.T) {
 		rate   float64
 		want   string
 	}{
-		"nothing can be stored":          {master.Status{State: master.Running, Stalled: "disk full"}, 3, "idle.stalled"},
+		"nothing can be stored":          {master.Status{State: master.Running, Stalled: speech.Say("disk full")}, 3, "idle.stalled"},
+		"nothing is fetched for long":    {master.Status{State: master.Running, Stalled: speech.Say("no slave"), Stalls: map[string]int{"no slave": 1}}, 0, "idle.quiet"},
 		"paused":                         {master.Status{State: master.Paused, Slaves: busy}, 0, "idle.paused"},
 		"nobody is there":                {master.Status{State: master.Running, Seconds: 9, Waiting: 3}, 0, "idle.slaves"},
 		"every host rests":               {master.Status{State: master.Running, Seconds: 9, Waiting: 3, Slaves: busy, NextReady: now.Add(time.Minute)}, 0, "idle.resting"},
@@ -332,7 +334,7 @@ func TestIdleSaysWhy(t *testing.T) {
 		"it has ended":                   {master.Status{State: master.Ended}, 0, ""},
 	} {
 		got := ""
-		if i := idle(&c.status, c.rate, now); i != nil {
+		if i := idle(languages[0], &c.status, c.rate, now); i != nil {
 			if got = i.Key; languages[0].text[got] == "" {
 				t.Errorf("%s: no text for %s", name, got)
 			}

@@ -20,6 +20,7 @@ import (
 	"henro/actors/politeness"
 	"henro/actors/skip"
 	"henro/master"
+	"henro/messages/speech"
 	"henro/store"
 )
 
@@ -103,7 +104,7 @@ func newFake(t testing.TB, texts []string) *fakeCrawl {
 		State: master.Running, Seconds: 100, Known: 3, Waiting: 1, Hosts: 2, Leases: 1, Slaves: []master.SlaveStatus{{Name: "bee", State: master.Working, Silent: "20ms", Slots: 5, Leases: 1}},
 		Totals: actors.Totals{Pages: 1234567, Bytes: 5 << 30, Errors: map[string]uint64{"HTTP 404": 3, "TIMEOUT": 1}},
 	}
-	f := &fakeCrawl{state: state, status: status, rows: []actors.Row{{Actor: "master/hosts", Queue: 3, Taken: 70}}, why: []skip.Finding{{Rule: "scope", Says: "in"}, {Rule: "robots", Reason: skip.Robots, Says: "a rule forbids it"}}}
+	f := &fakeCrawl{state: state, status: status, rows: []actors.Row{{Actor: "master/hosts", Queue: 3, Taken: 70}}, why: []skip.Finding{{Rule: "scope", Says: speech.Say("in")}, {Rule: "robots", Reason: skip.Robots, Says: speech.Say("robots.txt forbids it")}}}
 	for i, text := range texts {
 		host := "http://h" + text
 		b.Admit(store.Candidate{URL: host + "/" + text, Host: host})
@@ -113,8 +114,8 @@ func newFake(t testing.TB, texts []string) *fakeCrawl {
 		f.status.Slaves = append(f.status.Slaves, master.SlaveStatus{Name: text, Version: text, Address: text, Silent: text, State: master.SlaveState(text)})
 		f.status.Totals.Errors[text] = uint64(i)
 		f.rows = append(f.rows, actors.Row{Actor: text})
-		f.why = append(f.why, skip.Finding{Rule: text, Says: text})
-		f.status.Stalled += text
+		f.why = append(f.why, skip.Finding{Rule: text, Says: speech.Say("%s", text)})
+		f.status.Stalled = speech.Say("%s", f.status.Stalled.String()+text)
 	}
 	if _, err := state.Partitions[0].Commit(b); err != nil {
 		t.Fatal(err)

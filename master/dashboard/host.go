@@ -2,6 +2,7 @@ package dashboard
 
 import (
 	"cmp"
+	"errors"
 	"net/http"
 	"net/url"
 	"strconv"
@@ -10,7 +11,9 @@ import (
 
 	"henro/actors/robots"
 	"henro/actors/skip"
+	"henro/actors/stoplist"
 	"henro/master"
+	"henro/messages/speech"
 	"henro/store"
 )
 
@@ -171,7 +174,7 @@ func robotsOf(r *store.HostRecord) robotsWord {
 // hostView is all that is known of one host.
 type hostView struct {
 	*hostRow
-	Says     []string // why it is asked when it is
+	Says     []speech.Sentence // why it is asked when it is
 	Upper    time.Duration
 	Latest   time.Duration // of its answers
 	Mean     time.Duration
@@ -185,6 +188,7 @@ type hostView struct {
 // stopRow is one folder that is left alone, or on probation.
 type stopRow struct {
 	store.StopEntry
+	Says      speech.Sentence // the evidence
 	Probation bool
 }
 
@@ -194,6 +198,9 @@ const waitingShown = 20
 func (d *Dashboard) host(r *http.Request, p *page) (any, error) {
 	name := strings.TrimSpace(r.URL.Query().Get("name"))
 	found, err := master.FindHost(d.crawl.State(), mannerOf(d.crawl), name)
+	if errors.Is(err, store.ErrNotFound) {
+		return nil, noHost(name)
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -210,7 +217,7 @@ func (d *Dashboard) host(r *http.Request, p *page) (any, error) {
 	v.Line = min(time.Duration(float64(row.HostRecord.Waiting)*float64(row.Interval)), 1<<62)
 	for _, entry := range found.Stops {
 		v.Excluded = v.Excluded || entry.Prefix == row.Name+"/"
-		v.Stops = append(v.Stops, stopRow{entry, !entry.Until.IsZero() && !entry.Until.After(p.Now)})
+		v.Stops = append(v.Stops, stopRow{entry, stoplist.Says(entry.Evidence), !entry.Until.IsZero() && !entry.Until.After(p.Now)})
 	}
 	disk := d.crawl.State().Partitions[d.crawl.State().PartitionOf(row.Name)]
 	waiting, err := disk.Fresh(row.ID, nil, waitingShown)

@@ -77,7 +77,7 @@ func (d *Dashboard) now(r *http.Request, p *page) (any, error) {
 	}
 	v.Errors, v.Failed = errorRows(s.Totals.Errors, errors), sum(s.Totals.Errors)
 	v.Mailboxes = d.crawl.Actors(mailboxesShown)
-	v.Idle = idle(s, rate.Pages, p.Now)
+	v.Idle = idle(w, s, rate.Pages, p.Now)
 	for _, sample := range d.history.after(time.Time{}, v.Day) {
 		v.Pages = append(v.Pages, sample.Pages)
 		v.Peak = max(v.Peak, sample.Pages)
@@ -110,7 +110,7 @@ type idleness struct {
 }
 
 // idle says why a crawl that should run fetches nothing; nil when it does, or need not.
-func idle(s *master.Status, rate float64, now time.Time) *idleness {
+func idle(w *words, s *master.Status, rate float64, now time.Time) *idleness {
 	heard := 0
 	for _, slave := range s.Slaves {
 		if slave.Slots > 0 || slave.Leases > 0 {
@@ -118,8 +118,10 @@ func idle(s *master.Status, rate float64, now time.Time) *idleness {
 		}
 	}
 	switch {
-	case s.Stalled != "":
-		return &idleness{Key: "idle.stalled", Value: s.Stalled, Bad: true}
+	case !s.Stalled.IsZero() && s.Stalls == nil:
+		return &idleness{Key: "idle.stalled", Value: w.say(s.Stalled), Bad: true}
+	case !s.Stalled.IsZero():
+		return &idleness{Key: "idle.quiet", Value: w.say(s.Stalled), Bad: true}
 	case s.State == master.Paused:
 		return &idleness{Key: "idle.paused"}
 	case s.State != master.Running || rate > 0 || s.Seconds < 5:

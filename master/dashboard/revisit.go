@@ -8,6 +8,7 @@ import (
 
 	"henro/actors/figures"
 	"henro/master"
+	"henro/messages/speech"
 	"henro/store/chart"
 )
 
@@ -26,11 +27,12 @@ type revisitView struct {
 
 // drawing is one figure with what it says.
 type drawing struct {
-	Name, Says string
-	SVG        template.HTML
+	Name string
+	Says speech.Sentence
+	SVG  template.HTML
 }
 
-func (d *Dashboard) revisits(r *http.Request, _ *page) (any, error) {
+func (d *Dashboard) revisits(r *http.Request, p *page) (any, error) {
 	report, err := d.crawl.Report(r.Context())
 	if err != nil {
 		return nil, err
@@ -41,7 +43,7 @@ func (d *Dashboard) revisits(r *http.Request, _ *page) (any, error) {
 	}
 	for _, f := range report.Figures(true) {
 		var svg strings.Builder
-		f.Chart.Title = "" // it is the heading
+		p.words.label(&f.Chart)
 		if slices.ContainsFunc(f.Chart.Lines, func(l chart.Line) bool { return len(l.X) > 0 }) {
 			if err := f.Chart.WriteSVG(&svg); err != nil {
 				return nil, err
@@ -50,4 +52,12 @@ func (d *Dashboard) revisits(r *http.Request, _ *page) (any, error) {
 		v.Figures = append(v.Figures, drawing{f.Name, f.Says, template.HTML(svg.String())}) // package chart escapes its texts
 	}
 	return v, nil
+}
+
+// label puts the words of a chart into this language, as far as there are any; its title is the heading above it.
+func (w *words) label(c *chart.Chart) {
+	c.Title, c.X, c.Y = "", w.say(speech.Say(c.X)), w.say(speech.Say(c.Y))
+	for i := range c.Lines {
+		c.Lines[i].Name = w.say(speech.Say(c.Lines[i].Name))
+	}
 }

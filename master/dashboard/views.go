@@ -112,15 +112,21 @@ type misuse struct {
 
 func (m misuse) Error() string { return m.key + ": " + m.value }
 
+// noHost is the name of a host of which nothing is known.
+type noHost string
+
+func (n noHost) Error() string { return "no host " + string(n) }
+
 // fail answers with a page that says what went wrong.
 func (d *Dashboard) fail(w http.ResponseWriter, r *http.Request, err error) {
 	p, code, text := d.newPage(r, trouble), http.StatusServiceUnavailable, err.Error()
 	var wrong misuse
+	var none noHost
 	switch {
 	case errors.As(err, &wrong):
 		code, text = http.StatusBadRequest, p.words.t(wrong.key, wrong.value)
-	case errors.Is(err, store.ErrNotFound):
-		code = http.StatusNotFound
+	case errors.As(err, &none):
+		code, text = http.StatusNotFound, p.words.t("trouble.nothost", string(none))
 	}
 	p.V = struct {
 		Code int
@@ -163,7 +169,7 @@ func pagePath(raw string) string  { return "/page?url=" + url.QueryEscape(raw) }
 // functions are what templates can say beside the words of the language.
 func functions(w *words) template.FuncMap {
 	return template.FuncMap{
-		"t": w.t, "lang": func() string { return w.code }, "word": w.word,
+		"t": w.t, "say": w.say, "lang": func() string { return w.code }, "word": w.word,
 		"n": n, "size": sizeText, "span": w.span, "seconds": w.seconds, "clock": w.clock, "relative": w.relative,
 		"percent":  func(v float64) string { return fmt.Sprintf("%.3g %%", 100*v) },
 		"iso":      func(at time.Time) string { return at.UTC().Format(time.RFC3339) },

@@ -11,6 +11,9 @@ import (
 	"time"
 
 	"golang.org/x/text/language"
+
+	"henro/actors/figures"
+	"henro/messages/speech"
 )
 
 //go:embed lang/*.json
@@ -19,8 +22,9 @@ var catalogues embed.FS
 // words is one language: a catalogue of texts, and how numbers and times are written. A text that is not there is shown by its key, so
 // that a new word of another package (a reason, say) can be read at least.
 type words struct {
-	code string // of the language, as in lang="…" and in the name of the file
-	text map[string]string
+	code   string // of the language, as in lang="…" and in the name of the file
+	text   map[string]string
+	speech speech.Language // for what other packages say, by their English words
 }
 
 // languages are those there are, the first for whoever speaks none of them.
@@ -30,15 +34,42 @@ var matcher = language.NewMatcher([]language.Tag{language.English, language.Japa
 
 func readWords(code string) *words {
 	w := &words{code: code}
-	data, err := catalogues.ReadFile("lang/" + code + ".json")
-	if err == nil {
-		err = json.Unmarshal(data, &w.text)
+	w.speech.Value = w.fact
+	catalogue := func(name string, into *map[string]string) {
+		data, err := catalogues.ReadFile("lang/" + name)
+		if err == nil {
+			err = json.Unmarshal(data, into)
+		}
+		if err != nil {
+			panic(fmt.Errorf("catalogue %s: %w", name, err)) // it is in the program: a test reads it
+		}
 	}
-	if err != nil {
-		panic(fmt.Errorf("catalogue of %s: %w", code, err)) // it is in the program: a test reads it
+	catalogue(code+".json", &w.text)
+	if code != "en" {
+		catalogue(code+".says.json", &w.speech.Words)
 	}
 	return w
 }
+
+// fact writes a value of a sentence.
+func (w *words) fact(value any) any {
+	switch v := value.(type) {
+	case time.Duration:
+		return w.span(v)
+	case figures.Seconds:
+		return w.seconds(float64(v))
+	case time.Time:
+		return w.clock(v, time.Now())
+	case int, uint8, uint16, uint32, uint64:
+		if w.speech.Words != nil { // English sentences have %d
+			return n(v)
+		}
+	}
+	return value
+}
+
+// say is what another package says, in this language.
+func (w *words) say(s speech.Sentence) string { return s.In(&w.speech) }
 
 // wordsOf is the language that a reader chose, or the one the browser asks for.
 func wordsOf(r *http.Request) *words {
@@ -192,7 +223,7 @@ func (w *words) clock(at, now time.Time) string {
 	case at.YearDay() == now.YearDay() && at.Year() == now.Year():
 		return at.Format("15:04:05")
 	}
-	return at.Local().Format("2006-01-02 15:04")
+	return at.Format(w.t("clock.day"))
 }
 
 // relative writes a moment as seen from now.
