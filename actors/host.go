@@ -11,7 +11,6 @@ import (
 	"henro/actors/politeness"
 	"henro/actors/revisit"
 	"henro/actors/robots"
-	"henro/actors/scope"
 	"henro/actors/stoplist"
 	"henro/actors/traps"
 	"henro/messages"
@@ -118,7 +117,7 @@ type hostEnvironment struct {
 	partition *actor.PID
 	master    *actor.PID
 	skips     *actor.PID // told of what is not taken
-	rules     *scope.Rules
+	scope     *reaches
 	log       *logrus.Entry
 }
 
@@ -194,9 +193,10 @@ func hostProps(e *hostEnvironment) *actor.Props {
 }
 
 type (
-	restAfter struct{}
-	lentTag   struct{ lend *Lend }
-	factsTag  struct {
+	scopeShared struct{ scope *reaches } // Hosts has made it of ScopeChanged
+	restAfter   struct{}
+	lentTag     struct{ lend *Lend }
+	factsTag    struct {
 		lease, seq uint64
 		visits     int
 		closed     bool
@@ -211,14 +211,14 @@ func (h *Host) Receive(ctx actor.Context) {
 	switch m := ctx.Message().(type) {
 	case *actor.Started:
 		h.revisit = SpawnAs(ctx, revisitProps(h.hostEnvironment), "revisit")
-		h.judge = newJudge(h.rules, &h.HostOptions, h.name)
+		h.judge = newJudge(h.scope, &h.HostOptions, h.name)
 		ctx.Request(h.partition, &HostAsked{Host: h.name})
 	case *actor.Stopping, *actor.Restarting:
 		h.timer.Stop()
-	case *ScopeChanged:
-		h.rules = m.Rules
+	case *scopeShared:
+		h.scope = m.scope
 		before := h.judge
-		h.judge = newJudge(h.rules, &h.HostOptions, h.name)
+		h.judge = newJudge(h.scope, &h.HostOptions, h.name)
 		h.judge.inherit(before)
 	case *SlavesChanged:
 		h.Politeness.Servers, h.Politeness.Connections = m.Servers, m.Connections

@@ -120,7 +120,7 @@ const (
 
 func (h *Host) makeTask(due []store.Entry, m *PagesLoaded) *messages.HostTask {
 	budget := h.budget(h.asking)
-	prefixes, stops := h.rules.Prefixes(h.name), h.judge.stops.Prefixes(time.Now())
+	prefixes, stops := h.scope.rules.Prefixes(h.name), h.judge.stops.Prefixes(time.Now())
 	listed := 0
 	for _, stop := range stops {
 		listed += len(stop) + 4

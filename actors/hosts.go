@@ -49,7 +49,7 @@ type Hosts struct {
 	partitions  []*actor.PID
 	partitionOf func(string) int
 	skips       *actor.PID
-	rules       *scope.Rules
+	scope       *reaches
 	awake       map[string]*awakeHost
 	unlisted    []store.HostID // by partition, where listing the waiting hosts goes on; 0 is done
 	listing     int            // answers awaited
@@ -79,8 +79,8 @@ func (h *Hosts) Receive(ctx actor.Context) {
 	case *actor.Stopping:
 		h.timer.Stop()
 	case *ScopeChanged:
-		h.rules = m.Rules
-		h.tellAll(ctx, m)
+		h.scope = newReaches(m.Rules)
+		h.tellAll(ctx, &scopeShared{scope: h.scope})
 	case *SlavesChanged:
 		h.o.Politeness.Servers, h.o.Politeness.Connections = len(h.awake), m.Connections
 		h.tellAll(ctx, &SlavesChanged{Servers: len(h.awake), Connections: m.Connections})
@@ -140,7 +140,7 @@ func (h *Hosts) wake(ctx actor.Context, host string) *awakeHost {
 	a := &awakeHost{}
 	a.pid = SpawnAs(ctx, hostProps(&hostEnvironment{
 		HostOptions: h.o, name: host, partition: h.partitions[h.partitionOf(host)], master: h.master, skips: h.skips,
-		rules: h.rules, log: h.log,
+		scope: h.scope, log: h.log,
 	}), "host/"+host)
 	h.awake[host] = a
 	return a
@@ -215,7 +215,7 @@ func (h *Hosts) relax(ctx actor.Context, m *RelaxationsFound) {
 	write := &Write{Relaxed: m.Relaxations, Urgent: true}
 	for i := range m.Relaxations {
 		r := &m.Relaxations[i]
-		judge := newJudge(h.rules, &h.o, store.HostOf(r.URL))
+		judge := newJudge(h.scope, &h.o, store.HostOf(r.URL))
 		judge.page(r.URL, r.Depth, r.DepthLeft, 0, 0)
 		for j := range r.Links {
 			l := &r.Links[j]

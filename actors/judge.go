@@ -1,12 +1,10 @@
 package actors
 
 import (
-	"cmp"
 	"math"
 	"strings"
 	"time"
 
-	"henro/actors/scope"
 	"henro/actors/skip"
 	"henro/actors/stoplist"
 	"henro/actors/traps"
@@ -17,15 +15,14 @@ import (
 )
 
 // judge turns the outlinks of one host's pages into candidates: what may be followed, is in scope and has depth left. Most links
-// stay on the host or go to few others, so what the scope says of a host is remembered and no URL is parsed. What it does not take
+// stay on the host or go to few others, so what the scope says of a host is remembered (reaches) and no URL is parsed. What it does not take
 // is counted by reason, and told, but not again and again.
 type judge struct {
-	rules   *scope.Rules
+	scope   *reaches
 	traps   *traps.Options
 	manners *Manners
 	stops   *stoplist.List // of this host
 	host    string
-	reach   map[string]reach // by host
 	totals  *Totals
 
 	depth, left, redirects uint8 // of the page
@@ -38,24 +35,17 @@ type judge struct {
 	elsewhere              map[string][]outlink.Outlink // entries of the page, a sitemap, by the hosts that must vouch for them
 }
 
-// reach is what the scope says of a host.
-type reach struct {
-	prefixes []string    // that are in
-	reason   skip.Reason // why none is
-}
-
 // Bounds of what a judge remembers.
 const (
-	reachKept = 4096 // other hosts
-	elseKept  = 64   // hosts that one sitemap may name beside its own
-	toldKept  = 500  // skipped URLs that are told of one host while it is awake: more say nothing new, and a trap has no end
+	elseKept = 64  // hosts that one sitemap may name beside its own
+	toldKept = 500 // skipped URLs that are told of one host while it is awake: more say nothing new, and a trap has no end
 )
 
 // maxRedirects is how many redirects in a row lead to a page of their own: more are a loop.
 const maxRedirects = 20
 
-func newJudge(rules *scope.Rules, o *HostOptions, host string) *judge {
-	return &judge{rules: rules, traps: &o.Traps, manners: &o.Manners, stops: &stoplist.List{}, host: host, reach: map[string]reach{}, totals: new(Totals), told: map[uint64]struct{}{}}
+func newJudge(scope *reaches, o *HostOptions, host string) *judge {
+	return &judge{scope: scope, traps: &o.Traps, manners: &o.Manners, stops: &stoplist.List{}, host: host, totals: new(Totals), told: map[uint64]struct{}{}}
 }
 
 // inherit takes over what another judge of the same host has learned, when the rules change.
@@ -143,36 +133,23 @@ func sameName(a, b string) bool { return a == b || weburl.HostName(a) == weburl.
 
 // outside says why a link does not belong to the crawl. Of a host of which nothing does, one link is told.
 func (j *judge) outside(url, host string) skip.Reason {
-	r, known := j.reach[host]
-	if !known {
-		if len(j.reach) >= reachKept {
-			clear(j.reach)
-		}
-		if r.prefixes = j.rules.Prefixes(host); len(r.prefixes) == 0 {
-			r.reason = skip.Scope
-			if u, err := weburl.Parse(url); err == nil {
-				r.reason = cmp.Or(skip.OfScope(j.rules.Decide(u)), r.reason)
-			}
-			j.tell(skip.Skipped{URL: url, Reason: r.reason, From: j.url, Depth: int(j.depth) + 1})
-		}
-		j.reach[host] = r
-	}
+	r := j.scope.ask(url, host)
 	if r.reason != skip.None {
-		j.totals.Skipped[r.reason]++
+		j.noteLike(skip.Skipped{URL: url, Reason: r.reason, From: j.url, Depth: int(j.depth) + 1}, host)
 		return r.reason
 	}
 	for _, prefix := range r.prefixes {
 		if !strings.HasPrefix(url, prefix) {
 			continue
 		}
-		if !j.rules.HasPatterns() {
+		if !j.scope.rules.HasPatterns() {
 			return skip.None
 		}
 		u, err := weburl.Parse(url)
 		if err != nil {
 			return skip.Scope
 		}
-		reason := skip.OfScope(j.rules.Decide(u))
+		reason := skip.OfScope(j.scope.rules.Decide(u))
 		if reason != skip.None {
 			j.skip(url, reason)
 		}
@@ -188,17 +165,16 @@ func (j *judge) skip(url string, reason skip.Reason) {
 }
 
 // note counts a URL that is not taken, and tells it unless it was told before.
-func (j *judge) note(s skip.Skipped) {
+func (j *judge) note(s skip.Skipped) { j.noteLike(s, s.URL) }
+
+// noteLike counts a URL that is not taken, and tells it unless one like it was told before.
+func (j *judge) noteLike(s skip.Skipped, like string) {
 	j.totals.Skipped[s.Reason]++
-	key := fingerprint.URL(s.URL) ^ uint64(s.Reason)
+	key := fingerprint.URL(like) ^ uint64(s.Reason)
 	if _, told := j.told[key]; told || len(j.told) >= toldKept {
 		return
 	}
 	j.told[key] = struct{}{}
-	j.tell(s)
-}
-
-func (j *judge) tell(s skip.Skipped) {
 	s.At = time.Now()
 	j.skipped = append(j.skipped, s)
 }
