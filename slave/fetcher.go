@@ -28,7 +28,7 @@ type assignment struct {
 	rules  *rules
 	parser *actor.PID
 	slave  *actor.PID
-	window *window
+	kept   *account
 	log    *logrus.Entry
 }
 
@@ -221,11 +221,11 @@ func (f *Fetcher) next(ctx actor.Context) {
 		f.wait(ctx)
 		return
 	}
-	if f.unparsed >= maxAhead || f.unparsed > 0 && f.window.behind() {
+	if f.unparsed >= maxAhead || f.unparsed > 0 && f.kept.window.behind() {
 		f.wait(ctx)
 		return
 	}
-	if f.window.full() {
+	if f.kept.full() {
 		f.behavior.Become(f.resting)
 		f.timer.After(ctx, 50*time.Millisecond, &restOver{})
 		return
@@ -354,7 +354,7 @@ func (f *Fetcher) take(ctx actor.Context, r *fetch.Response) {
 	f.order++
 	job := &parse{
 		lease: f.task.Lease, order: f.order, response: r, fetcher: ctx.Self(), started: f.startedAt,
-		rules: f.rules, window: f.window, host: f.task.Host,
+		rules: f.rules, kept: f.kept, host: f.task.Host,
 	}
 	if f.robotsNow {
 		f.robotsNow = false
@@ -368,7 +368,7 @@ func (f *Fetcher) take(ctx actor.Context, r *fetch.Response) {
 		job.prefixes = f.task.Prefixes
 	}
 	f.unparsed++
-	f.window.fetched()
+	f.kept.fetched(r.Held())
 	ctx.Send(f.parser, job)
 }
 

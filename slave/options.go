@@ -29,6 +29,12 @@ type Options struct {
 	// UnparsedResponses bounds the responses that wait for a Parser, beside one of each lease: ordinary pages take 8 to 32 kB each, large
 	// ones as much as they are.
 	UnparsedResponses int
+	// KeptBytes bounds the bytes of responses that wait for a Parser, of records that wait for their sync, and of facts that wait to be
+	// stored; at the bound those leases fetch no more that keep more than an equal share of it. 64 MiB: a second of work at full speed takes half of it, and twenty pages of 50,000 links all.
+	KeptBytes int
+	// BodyMemory bounds what all fetches together hold of large bodies, until they are parsed (fetch.Options.Memory). Zero is 64 MiB beside
+	// one largest body.
+	BodyMemory int64
 	// ResendAfter is how long an acknowledgement is awaited before facts are said again.
 	ResendAfter time.Duration
 	// AskEvery is the time between two requests for work, which also renew the leases.
@@ -54,6 +60,7 @@ func DefaultOptions() Options {
 		Parsers:           0,
 		UnstoredFacts:     4096,
 		UnparsedResponses: 256,
+		KeptBytes:         64 << 20,
 		ResendAfter:       5 * time.Second,
 		AskEvery:          time.Second,
 		MaxLinks:          50_000,
@@ -75,7 +82,7 @@ func (o *Options) Validate() error {
 	for _, bound := range []struct {
 		name  string
 		value int
-	}{{"parsers", o.Parsers}, {"unstored facts", o.UnstoredFacts}, {"unparsed responses", o.UnparsedResponses}, {"links of a page", o.MaxLinks}} {
+	}{{"parsers", o.Parsers}, {"unstored facts", o.UnstoredFacts}, {"unparsed responses", o.UnparsedResponses}, {"bytes kept", o.KeptBytes}, {"links of a page", o.MaxLinks}} {
 		if bound.value < 1 {
 			return fmt.Errorf("%s %d: want at least 1", bound.name, bound.value)
 		}

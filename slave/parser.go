@@ -34,7 +34,7 @@ type parse struct {
 	started      time.Time // of the request
 	fetcher      *actor.PID
 	rules        *rules
-	window       *window
+	kept         *account
 
 	robots bool   // it is robots.txt
 	hops   uint32 // redirects of robots.txt so far
@@ -86,7 +86,7 @@ func (p *Parser) Receive(ctx actor.Context) {
 }
 
 func (p *Parser) parse(ctx actor.Context, m *parse) {
-	defer m.window.parsed()
+	defer m.kept.parsed(m.response.Held())
 	defer m.response.Release()
 	made := &factMade{lease: m.lease, order: m.order, started: m.started}
 	found := &parsed{}
@@ -324,6 +324,8 @@ func (p *Parser) archive(ctx actor.Context, m *parse, made *factMade) {
 	}
 	room := make([]byte, 0, len(r.Payload)/3+2048) // HTML comes to a quarter of itself: grown once, if at all
 	records, members := p.builder.AppendExchange(room, x)
+	made.records, made.kept = len(records), m.kept
+	m.kept.keep(made.records)
 	ctx.RequestWithCustomSender(p.archivist, &actors.Archive{
 		Records: records, Captures: []cdxj.Entry{cdxj.New(r.URL, x, members, r.Status, r.Header.Get("Content-Type"))}, Tag: made,
 	}, p.slave)

@@ -20,7 +20,7 @@ func newClient(f *messages.FetchRules, o Options) (*fetch.Client, error) {
 	options.IdleConnections = o.Connections
 	options.AllowPrivate, options.VerifyTLS, options.HTTP1 = f.AllowPrivate, f.VerifyTls, f.Http1
 	options.Resolve, options.DNS = f.Resolve, f.Dns
-	options.Memory = 0 // as the limits need it
+	options.Memory = o.BodyMemory
 	options.Dial = o.Dial
 	client, err := fetch.New(options)
 	if err != nil {

@@ -14,7 +14,8 @@
 //     before each request, since the monotonic clock stands still while a machine sleeps;
 //   - a lease counts from the moment this slave asked for it, so it never ends later here than at the master;
 //   - a fact is sent only once its WARC record is synced, in the order of the visits of its lease, and again until stored;
-//   - at most UnstoredFacts facts are kept: at the bound nothing more is fetched.
+//   - at most UnstoredFacts facts are kept, and KeptBytes of responses, records and facts: at the bound nothing more is fetched, of bytes
+//     by those leases that keep more than their share.
 package slave
 
 import (
@@ -67,6 +68,8 @@ type (
 		lease, order uint64
 		fact         *messages.Fact
 		started      time.Time // of the request, to tell its age when it is sent
+		records      int       // bytes on their way to the archive
+		kept         *account
 	}
 	fetcherGone struct{ lease uint64 }
 )
@@ -119,6 +122,7 @@ type gossip struct{ master *MasterSeen }
 // lent is one lease as this slave sees it.
 type lent struct {
 	host     string
+	kept     *account
 	fetcher  *actor.PID // nil when it has finished
 	made     map[uint64]*factMade
 	next     uint64 // order of the fact that is due next
@@ -157,7 +161,7 @@ func Props(o Options, log *logrus.Entry) (*actor.Props, error) {
 	heard := &gossip{}
 	return actor.PropsFromProducer(func() actor.Actor {
 		return &Slave{
-			o: o, gossip: heard, log: log.WithField("actor", "slave"), leases: map[uint64]*lent{}, ended: map[uint64]uint64{}, window: newWindow(o.UnstoredFacts, o.UnparsedResponses),
+			o: o, gossip: heard, log: log.WithField("actor", "slave"), leases: map[uint64]*lent{}, ended: map[uint64]uint64{}, window: newWindow(&o),
 			asked: map[uint64]time.Time{}, serial: uint64(time.Now().UnixNano()), // a batch for an older boot at this address is answered by no serial of this one
 		}
 	}), nil
@@ -349,10 +353,10 @@ func (s *Slave) takeTask(ctx actor.Context, task *messages.HostTask, until time.
 		s.refuse(ctx, task)
 		return
 	}
-	l := &lent{host: task.Host, made: map[uint64]*factMade{}, next: 1}
+	l := &lent{host: task.Host, kept: &account{window: s.window}, made: map[uint64]*factMade{}, next: 1}
 	s.leases[task.Lease] = l
 	parser := s.parsers[task.Lease%uint64(len(s.parsers))]
-	props := fetcherProps(&assignment{task: task, until: until, rules: s.rules, parser: parser, slave: ctx.Self(), window: s.window, log: s.log})
+	props := fetcherProps(&assignment{task: task, until: until, rules: s.rules, parser: parser, slave: ctx.Self(), kept: l.kept, log: s.log})
 	l.fetcher = actors.SpawnAs(ctx, props, "fetcher/"+task.Host)
 	ctx.Watch(l.fetcher)
 }
@@ -395,13 +399,16 @@ func (s *Slave) number(l *lent, m *factMade) {
 func (s *Slave) append(l *lent, m *factMade) {
 	l.seq++
 	m.fact.Lease, m.fact.Seq, m.fact.Host, m.fact.Pressing = m.lease, l.seq, l.host, s.window.filling()
-	l.unstored = append(l.unstored, &numbered{Fact: m.fact, started: m.started, size: proto.Size(m.fact)})
+	size := proto.Size(m.fact)
+	l.unstored = append(l.unstored, &numbered{Fact: m.fact, started: m.started, size: size})
 	s.window.add(1)
+	l.kept.keep(size)
 }
 
 func (s *Slave) keepArchived(ctx actor.Context, m *actors.ArchivedBatch) {
 	for _, a := range m.Captures {
 		made := a.Tag.(*factMade)
+		made.kept.keep(-made.records)
 		if v := made.fact.Visited; v != nil {
 			v.WarcFile, v.WarcOffset, v.WarcBytes = a.File, uint64(a.Offset), uint64(a.Length)
 		}
@@ -422,6 +429,7 @@ func (s *Slave) keepFailed(ctx actor.Context, m *actors.ArchiveFailed) {
 	}
 	for _, tag := range m.Tags {
 		made := tag.(*factMade)
+		made.kept.keep(-made.records)
 		if v := made.fact.Visited; v != nil {
 			v.Status, v.Reason, v.Links = 0, messages.Reason_NOT_ARCHIVED, nil
 		}
@@ -488,6 +496,7 @@ func (s *Slave) forget(ctx actor.Context, m *messages.Stored) {
 		}
 		n := 0
 		for n < len(l.unstored) && l.unstored[n].Seq <= m.Seqs[i] {
+			l.kept.keep(-l.unstored[n].size)
 			n++
 		}
 		s.window.add(-n)
@@ -510,6 +519,9 @@ func (s *Slave) drop(ctx actor.Context, id uint64) {
 		ctx.Send(l.fetcher, &finish{why: "unknown"})
 	}
 	s.window.add(-len(l.unstored))
+	for _, fact := range l.unstored {
+		l.kept.keep(-fact.size)
+	}
 	delete(s.leases, id)
 	s.ended[id] = s.serial
 	s.checkDrained(ctx)

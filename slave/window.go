@@ -3,17 +3,25 @@ package slave
 import "sync/atomic"
 
 // window counts what a slave keeps in memory, for its Fetchers to look at before each request. The Slave writes how many facts wait to
-// be stored; Fetchers and Parsers write how many responses wait to be parsed.
+// be stored; Fetchers and Parsers write how many responses wait to be parsed; all of them write how many bytes that is.
 type window struct {
-	facts, responses struct {
+	facts, responses, bytes struct {
 		bound int
 		count atomic.Int64
 	}
+	share int // of the bytes, that one lease may keep while all together keep too much
 }
 
-func newWindow(facts, responses int) *window {
+// account counts the bytes of one lease: where they are too many, those leases wait that keep more than their share, and no other.
+type account struct {
+	window *window
+	count  atomic.Int64
+}
+
+func newWindow(o *Options) *window {
 	w := &window{}
-	w.facts.bound, w.responses.bound = facts, responses
+	w.facts.bound, w.responses.bound, w.bytes.bound = o.UnstoredFacts, o.UnparsedResponses, o.KeptBytes
+	w.share = o.KeptBytes / o.Connections
 	return w
 }
 
@@ -21,15 +29,26 @@ func (w *window) add(facts int) { w.facts.count.Add(int64(facts)) }
 func (w *window) used() int     { return int(w.facts.count.Load()) }
 func (w *window) free() int     { return max(0, w.facts.bound-w.used()) }
 
-// filling says that the master should store facts now rather than collect more of them, or the bound will be reached.
-func (w *window) filling() bool { return 4*w.used() >= 3*w.facts.bound }
+// keep counts bytes of responses, records and facts; less than nothing when they are gone.
+func (a *account) keep(bytes int) {
+	a.count.Add(int64(bytes))
+	a.window.bytes.count.Add(int64(bytes))
+}
 
-// full says that nothing more may be fetched until facts were stored; what is under way may go beyond the bound by maxAhead pages of
+// filling says that the master should store facts now rather than collect more of them, or a bound will be reached.
+func (w *window) filling() bool {
+	return 4*w.used() >= 3*w.facts.bound || 4*w.bytes.count.Load() >= 3*int64(w.bytes.bound)
+}
+
+// full says that nothing more may be fetched under this lease until facts were stored; what is under way may go beyond the bound by maxAhead pages of
 // each lease.
-func (w *window) full() bool { return w.used() >= w.facts.bound }
+func (a *account) full() bool {
+	w := a.window
+	return w.used() >= w.facts.bound || w.bytes.count.Load() >= int64(w.bytes.bound) && a.count.Load() > int64(w.share)
+}
 
-func (w *window) fetched() { w.responses.count.Add(1) }
-func (w *window) parsed()  { w.responses.count.Add(-1) }
+func (a *account) fetched(bytes int) { a.window.responses.count.Add(1); a.keep(bytes) }
+func (a *account) parsed(bytes int)  { a.window.responses.count.Add(-1); a.keep(-bytes) }
 
 // behind says that the Parsers have enough to do: a lease with a page among it waits for that page, so that there are at most as many
 // more as there are leases.

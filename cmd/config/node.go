@@ -164,6 +164,7 @@ const DefaultConnections = 256
 type Work struct {
 	Connections int
 	Parsers     int
+	BodyMemory  Bytes
 	WARCPrefix  string
 	WARCSize    Bytes
 	Compression warc.Compression
@@ -174,6 +175,7 @@ type Work struct {
 func (w *Work) Register(f *pflag.FlagSet) {
 	f.IntVar(&w.Connections, "connections", DefaultConnections, "hosts asked at once by this slave")
 	f.IntVar(&w.Parsers, "parsers", 0, "pages parsed at once; 0 is one for each processor")
+	f.Var(&w.BodyMemory, "body-memory", "what all fetches together may hold of bodies above 256 KiB; others wait (default 64MiB beside one largest)")
 	f.StringVar(&w.WARCPrefix, "warc-prefix", "henro", "first part of the names of WARC files")
 	w.WARCSize = 1e9
 	f.Var(&w.WARCSize, "warc-size", "a WARC file is closed and another begun at this size")
@@ -222,7 +224,7 @@ func (w *Work) Check() error {
 func (w *Work) Options(dir string) (slave.Options, error) {
 	o := slave.DefaultOptions()
 	o.Connections, o.Parsers, o.Version = w.Connections, w.Parsers, buildVersion
-	o.Metadata = w.Metadata
+	o.BodyMemory, o.Metadata = int64(w.BodyMemory), w.Metadata
 	a := &o.Archive.Writer
 	a.Dir, a.Prefix, a.MaxFile = filepath.Join(dir, "warc"), w.WARCPrefix, int64(w.WARCSize)
 	a.Records.Compression = w.Compression

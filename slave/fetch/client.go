@@ -86,10 +86,21 @@ type Response struct {
 }
 
 // Release gives the memory of a response back: call it when the bytes are archived and scanned. All byte slices are void then;
-// Header and the rest stay. A Response that is never released costs the collector work, and its share of Options.Memory until then.
+// Header and the rest stay. The slices of a large Response are void too once it is collected; until then one that is not released keeps
+// its share of Options.Memory.
 func (r *Response) Release() {
 	r.share.release()
 	r.RequestBytes, r.ResponseHead, r.RawBody, r.Payload, r.Body = nil, nil, nil, nil, nil
+}
+
+// Held is how many bytes the response holds until Release, beside its share of Options.Memory.
+func (r *Response) Held() (n int) {
+	for _, b := range []*buffer{r.share.wire, r.share.payload, r.share.body} {
+		if b != nil && !b.large() {
+			n += cap(b.b)
+		}
+	}
+	return n
 }
 
 // New makes a client. Close it when done.
@@ -98,7 +109,7 @@ func New(o Options) (*Client, error) {
 		return nil, err
 	}
 	o = o.orDefaults()
-	c := &Client{o: o, standing: standing(&o), memory: newMemory(o.Memory), pool: newPool(&o), dialer: newDialer(&o)}
+	c := &Client{o: o, standing: standing(&o), memory: newMemory(&o), pool: newPool(&o), dialer: newDialer(&o), decoders: newDecoders()}
 	c.shell = newShell(&c.o)
 	return c, nil
 }
@@ -136,10 +147,11 @@ func (c *Client) Close() {
 	c.closed.Store(true)
 	c.pool.close()
 	c.dialer.names.close()
+	c.memory.close()
 }
 
 // Reserved is how much of Options.Memory is in use.
-func (c *Client) Reserved() int64 { return c.memory.held.Load() }
+func (c *Client) Reserved() int64 { return c.memory.reserved(c.o.Memory) }
 
 func targetOf(u weburl.URL) target {
 	t := target{host: u.Host(), name: strings.Trim(u.Hostname(), "[]"), port: u.Port(), tls: u.Scheme() == "https"}

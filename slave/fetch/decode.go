@@ -3,9 +3,12 @@ package fetch
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
+	"runtime"
+	"slices"
 	"strings"
 	"sync"
 
@@ -25,6 +28,15 @@ const (
 // decoders lends decompressors, which are costly to make: 40 kB and more each.
 type decoders struct {
 	gzip, zlib, flate, brotli, zstd sync.Pool
+	wide                            chan struct{} // turns for those whose window may be 16 MiB, as many at once as there may be
+}
+
+// wideTurns is how many brotli and zstd streams are decoded at once for each processor: what more of them would gain is nothing, and each
+// may take a window of 16 MiB.
+const wideTurns = 2
+
+func newDecoders() decoders {
+	return decoders{wide: make(chan struct{}, wideTurns*runtime.GOMAXPROCS(0))}
 }
 
 // layer opens one coding over r, and tells how to give the decompressor back.
@@ -113,26 +125,18 @@ func (x *exchange) decode(ctx context.Context) {
 		return
 	}
 	m := x.client.memory
-	out := m.lend(min(4*len(r.Payload), unreserved))
-	grow := func(b *buffer) (*buffer, error) {
-		size := 4 * cap(b.b)
-		if size > unreserved && cap(b.b) < unreserved {
-			size = unreserved
+	var out *buffer
+	var err error
+	for granted := false; ; granted = true {
+		out, err = x.unpack(ctx, codings, granted)
+		if !errors.Is(err, errFull) || granted {
+			break
 		}
-		if size > unreserved {
-			if r.share.reserved == 0 {
-				if err := x.reserveBytes(ctx, int64(x.client.o.MaxDecoded)); err != nil {
-					return b, err
-				}
-			}
-			size = min(size, x.client.o.MaxDecoded+1)
+		if x.reserve(ctx, int64(x.client.o.MaxDecoded), true) != nil {
+			break // it does not become free in time: what there is must do
 		}
-		larger := m.lend(size)
-		larger.b = append(larger.b, b.b...)
-		m.giveBack(b)
-		return larger, nil
+		m.giveBack(out)
 	}
-	out, err := x.client.decoders.run(out, grow, r.Payload, codings, &x.client.o)
 	if err != nil && len(out.b) == 0 {
 		m.giveBack(out)
 		r.BodyErr = err
@@ -142,6 +146,31 @@ func (x *exchange) decode(ctx context.Context) {
 		return
 	}
 	r.share.body, r.Body, r.BodyErr = out, out.b[:len(out.b):len(out.b)], err
+}
+
+// unpack decodes the payload, without waiting for memory: whoever waits has no decompressor meanwhile. Granted says that there is enough.
+func (x *exchange) unpack(ctx context.Context, codings []string, granted bool) (*buffer, error) {
+	m, o := x.client.memory, &x.client.o
+	grow := func(b *buffer) (*buffer, error) {
+		have := cap(b.b)
+		size := min(4*have, unreserved)
+		if size <= have {
+			if size = min(have+step, o.MaxDecoded+1); b.large() && b.region == nil {
+				size = min(2*have, o.MaxDecoded+1)
+			}
+			more := int64(size)
+			if b.large() {
+				more -= int64(have)
+			}
+			if !granted {
+				if err := x.reserve(ctx, more, false); err != nil {
+					return b, err
+				}
+			}
+		}
+		return m.enlarge(b, size), nil
+	}
+	return x.client.decoders.run(m.lend(min(4*len(x.resp.Payload), unreserved)), grow, x.resp.Payload, codings, o)
 }
 
 // codingsOf lists codings in the order in which they were applied.
@@ -167,6 +196,10 @@ func (d *decoders) run(out *buffer, grow func(*buffer) (*buffer, error), payload
 	}()
 	if len(codings) > maxCodings {
 		return got, fmt.Errorf("%w: %d layers", errCoding, len(codings))
+	}
+	if slices.Contains(codings, "br") || slices.Contains(codings, "zstd") {
+		d.wide <- struct{}{}
+		defer func() { <-d.wide }()
 	}
 	source := bytes.NewReader(payload)
 	var r io.Reader = source
@@ -210,8 +243,8 @@ func (d *decoders) run(out *buffer, grow func(*buffer) (*buffer, error), payload
 // Gunzip decodes a gzip file, such as sitemap.xml.gz, within the limits of Body. It returns what could be had, and why it is not all.
 func (c *Client) Gunzip(b []byte) ([]byte, error) {
 	grow := func(b *buffer) (*buffer, error) {
-		return &buffer{append(make([]byte, 0, min(2*cap(b.b), c.o.MaxDecoded+1)), b.b...), -1}, nil
+		return &buffer{b: append(make([]byte, 0, min(2*cap(b.b), c.o.MaxDecoded+1)), b.b...), size: -1}, nil
 	}
-	out, err := c.decoders.run(&buffer{make([]byte, 0, min(4*len(b)+512, c.o.MaxDecoded+1)), -1}, grow, b, []string{"gzip"}, &c.o)
+	out, err := c.decoders.run(&buffer{b: make([]byte, 0, min(4*len(b)+512, c.o.MaxDecoded+1)), size: -1}, grow, b, []string{"gzip"}, &c.o)
 	return out.b, err
 }

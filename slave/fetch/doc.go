@@ -17,6 +17,6 @@
 //     the guard stands at the connect;
 //   - a fetch ends before Options.TotalTimeout, whatever the server does;
 //   - memory is bounded: each fetch holds at most three small buffers (256 kB) outside the budget, everything larger is
-//     reserved from Options.Memory before it is read;
+//     reserved from Options.Memory before it is read, and lies outside the heap; decompressors with wide windows take turns;
 //   - no redirect is followed, no cookie kept, no robots.txt read, nothing taken from the environment.
 package fetch

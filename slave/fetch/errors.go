@@ -30,6 +30,7 @@ var (
 	errStale        = errors.New("closed before a byte came")
 	errChunk        = errors.New("invalid chunking")
 	errShort        = errors.New("closed before the body was whole")
+	errFull         = errors.New("no memory left for large bodies")
 	errTooLarge     = errors.New("body larger than allowed")
 	errNoSuchName   = errors.New("no such name")
 	errNoAnswer     = errors.New("name server gave no answer")

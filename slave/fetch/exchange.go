@@ -27,6 +27,7 @@ type exchange struct {
 	expect     int // where the body will end by its Content-Length, so that one buffer is taken for it; 0: unknown
 	chunks     chunks
 	coded      bool // a content or transfer coding is announced
+	chunked    bool // the body comes in chunks
 }
 
 // run visits: by the connection kept for the host, or by a new one. A kept connection may have been closed while the request was
@@ -126,8 +127,8 @@ func (x *exchange) read(ctx context.Context, c *connection, most int) error {
 	}
 }
 
-// room makes space for at least one more byte, of at most most in all. Buffers grow fourfold, or at once to where the Content-Length
-// says that the body ends; up to unreserved freely, beyond it within what was reserved.
+// room makes room for at least one byte more, up to most in all: most of them freely, what is beyond unreserved in steps of the budget.
+// What a chunked body is freed of its framing into is reserved with it, so that what has come can always be put together.
 func (x *exchange) room(ctx context.Context, most int) error {
 	n, have := len(x.wire.b), cap(x.wire.b)
 	if n < have {
@@ -137,48 +138,34 @@ func (x *exchange) room(ctx context.Context, most int) error {
 	if x.expect > n {
 		size = x.expect
 	}
-	if size > unreserved {
-		if have < unreserved {
-			size = unreserved
-		} else {
-			if err := x.reserve(ctx, most); err != nil {
-				return err
-			}
-			size = max(min(size, most), n+1)
+	if size = min(size, unreserved); size <= have {
+		grow := step
+		if x.wire.large() && x.wire.region == nil { // on the heap, where what is there is copied
+			grow = have
+		}
+		size = min(have+grow, most)
+		more := int64(size)
+		if x.wire.large() {
+			more -= int64(have)
+		}
+		if x.chunked {
+			more *= 2
+		}
+		if err := x.reserve(ctx, more, true); err != nil {
+			return err
 		}
 	}
-	larger := x.client.memory.lend(size)
-	larger.b = append(larger.b, x.wire.b...)
-	x.client.memory.giveBack(x.wire)
-	x.wire = larger
+	x.wire = x.client.memory.enlarge(x.wire, size)
 	return nil
 }
 
-// reserve takes from the budget all that a large response can still need, once: its wire bytes, the same freed of chunks, and what
-// they decode to.
-func (x *exchange) reserve(ctx context.Context, most int) error {
-	s := &x.resp.share
-	if s.reserved > 0 {
-		return nil
-	}
-	n := int64(most)
-	if x.bodyAt > 0 && x.resp.Header["Transfer-Encoding"] != nil {
-		n += int64(x.client.o.MaxBody)
-	}
-	if x.coded {
-		n += int64(x.client.o.MaxDecoded)
-	}
-	return x.reserveBytes(ctx, n)
-}
-
-func (x *exchange) reserveBytes(ctx context.Context, n int64) error {
-	n = min(n, x.client.o.Memory)
+// reserve takes from the budget, waiting for it until the visit must end.
+func (x *exchange) reserve(ctx context.Context, n int64, wait bool) error {
 	ctx, cancel := context.WithDeadline(ctx, x.end)
 	defer cancel()
-	if err := x.client.memory.reserve(ctx, n); err != nil {
+	if err := x.client.memory.reserve(ctx, &x.resp.share, n, wait); err != nil {
 		return err
 	}
-	x.resp.share.reserved = n
 	x.last = time.Now() // the wait was ours, not the host's
 	return nil
 }
@@ -226,7 +213,7 @@ func (x *exchange) payload() {
 		end := first + int(x.chunks.payload)
 		r.Payload = r.RawBody[first:end:end]
 	default:
-		r.share.payload = x.client.memory.lend(int(x.chunks.payload))
+		r.share.payload = x.client.memory.lend(int(x.chunks.payload)) // reserved with what it is made of
 		r.share.payload.b = x.chunks.join(r.share.payload.b, r.RawBody)
 		r.Payload = r.share.payload.b
 	}

@@ -146,6 +146,7 @@ func (x *exchange) readBody(ctx context.Context, c *connection, h *head) (whole 
 		want = min(h.length, most)
 	}
 	toClose := !h.bodiless() && !h.chunked && h.length < 0
+	x.chunked = h.chunked
 	x.coded = h.header["Content-Encoding"] != nil || len(h.header["Transfer-Encoding"]) > 0
 	if want > 0 && !h.chunked && !toClose {
 		x.expect = x.bodyAt + int(want) + 1

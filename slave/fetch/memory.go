@@ -4,9 +4,6 @@ import (
 	"context"
 	"runtime"
 	"sync"
-	"sync/atomic"
-
-	"golang.org/x/sync/semaphore"
 )
 
 // Sizes of the buffers that are reused. The first is for the request and the wait, which takes most of the time, so that thousands of
@@ -17,23 +14,46 @@ var sizes = [...]int{2 << 10, 8 << 10, 32 << 10, 128 << 10, unreserved}
 // ones, and little enough that a thousand connections cannot fill a machine.
 const unreserved = 256 << 10
 
-// buffer is bytes on their way from a connection to whoever reads the Response.
+// step is how much of the budget a large buffer takes at once. What a host says of the length of its answer reserves nothing.
+const step = 1 << 20
+
+// buffer is bytes on their way from a connection to whoever reads the Response. Its capacity is what may be used of it.
 type buffer struct {
-	b    []byte
-	size int // index into sizes; -1: not reused
+	b      []byte
+	size   int    // index into sizes; -1: a large one
+	region []byte // what b lies in, if it is a large one and not on the heap
 }
+
+// large reports whether the budget is charged for the buffer.
+func (b *buffer) large() bool { return b != nil && b.size < 0 }
 
 // memory lends buffers and keeps the budget of the large ones.
+//
+// Large buffers are address space of one size, taken from the system beside the heap: a page of it is memory only once it was written to,
+// none is copied while a body grows, and all of them are given back at once. On the heap a body of 27 MB whose length was not known cost
+// 117 MB, in buffers four times as large as the one before, and the collector let as much garbage lie beside them.
+//
+// The budget is taken in steps. Whoever finds it used up waits, unless the last share is free: that is set apart, large enough for any
+// one response to its end, so that one of those that wait always gets on.
 type memory struct {
 	free   [len(sizes)]sync.Pool
-	budget *semaphore.Weighted
-	held   atomic.Int64 // reserved now, for those who look
-	lost   atomic.Int64 // shares of Responses that were dropped without Release
+	extent int   // bytes of a region
+	last   int64 // bytes of the last share
+
+	mu      sync.Mutex
+	left    int64         // of the budget, beside the last share
+	lastOut bool          // somebody has the last share
+	wake    chan struct{} // closed when something is given back; nil: nobody waits
+	idle    [][]byte      // regions that nobody uses: address space without memory
+	lost    []*share      // of Responses that were dropped without Release
+	closed  bool
 }
 
-func newMemory(total int64) *memory { return &memory{budget: semaphore.NewWeighted(total)} }
+func newMemory(o *Options) *memory {
+	return &memory{extent: o.MaxBody + 2*o.MaxHead + step, last: o.largest(), left: o.Memory - o.largest()}
+}
 
-// lend gives an empty buffer of at least n bytes.
+// lend gives an empty buffer of at least n bytes; beyond unreserved they have been reserved.
 func (m *memory) lend(n int) *buffer {
 	for i, size := range sizes {
 		if n <= size {
@@ -41,42 +61,157 @@ func (m *memory) lend(n int) *buffer {
 				b.b = b.b[:0]
 				return b
 			}
-			return &buffer{make([]byte, 0, size), i}
+			return &buffer{b: make([]byte, 0, size), size: i}
 		}
 	}
-	return &buffer{make([]byte, 0, n), -1}
+	if region := m.region(n); region != nil {
+		return &buffer{region[:0:n], -1, region}
+	}
+	return &buffer{b: make([]byte, 0, n), size: -1}
+}
+
+// enlarge gives a buffer of at least n bytes with what is in b.
+func (m *memory) enlarge(b *buffer, n int) *buffer {
+	if n <= len(b.region) {
+		b.b = b.region[:len(b.b):n]
+		return b
+	}
+	larger := m.lend(n)
+	larger.b = append(larger.b, b.b...)
+	m.giveBack(b)
+	return larger
 }
 
 func (m *memory) giveBack(b *buffer) {
-	if b != nil && b.size >= 0 && cap(b.b) == sizes[b.size] { // else it has outgrown its pool
+	switch {
+	case b == nil:
+	case b.region != nil:
+		region, used := b.region, cap(b.b)
+		b.b, b.region = nil, nil
+		m.rest(region, used)
+	case b.size >= 0 && cap(b.b) == sizes[b.size]: // else it has outgrown its pool
 		m.free[b.size].Put(b)
 	}
 }
 
-// reserve takes n bytes from the budget, or waits for them until the context ends. A fetch reserves once, all it could still need:
-// whoever holds a share never waits for another, so none waits for ever.
-func (m *memory) reserve(ctx context.Context, n int64) error {
-	if lost := m.lost.Swap(0); lost > 0 {
-		m.release(lost)
+// region takes address space for a large buffer; nil: there is none for so much.
+func (m *memory) region(n int) []byte {
+	if n > m.extent {
+		return nil
 	}
-	if err := m.budget.Acquire(ctx, n); err != nil {
-		return err
+	m.mu.Lock()
+	if last := len(m.idle) - 1; last >= 0 {
+		region := m.idle[last]
+		m.idle = m.idle[:last]
+		m.mu.Unlock()
+		return region
 	}
-	m.held.Add(n)
-	return nil
+	m.mu.Unlock()
+	return takeRegion(m.extent)
 }
 
-func (m *memory) release(n int64) {
-	if n > 0 {
-		m.held.Add(-n)
-		m.budget.Release(n)
+// rest gives the memory of a region back to the system. The address space is kept: there are never more regions than steps in the budget, and
+// whoever reads on in a slice that is void reads zeros, or another's bytes, as in a buffer that is reused.
+func (m *memory) rest(region []byte, used int) {
+	m.mu.Lock()
+	closed := m.closed
+	m.mu.Unlock()
+	if closed || !emptyRegion(region[:used]) {
+		freeRegion(region)
+		return
 	}
+	m.mu.Lock()
+	m.idle = append(m.idle, region)
+	m.mu.Unlock()
+}
+
+// close gives back the regions that nobody uses; the others follow when their Responses are released.
+func (m *memory) close() {
+	m.mu.Lock()
+	idle := m.idle
+	m.idle, m.closed = nil, true
+	m.mu.Unlock()
+	for _, region := range idle {
+		freeRegion(region)
+	}
+}
+
+// reserve takes n bytes of the budget for a share. If there are none it waits until the context ends, or only says so.
+func (m *memory) reserve(ctx context.Context, s *share, n int64, wait bool) error {
+	for {
+		m.mu.Lock()
+		lost := m.lost
+		m.lost = nil
+		m.mu.Unlock()
+		for _, l := range lost {
+			l.release()
+		}
+		m.mu.Lock()
+		switch {
+		case s.last:
+			m.mu.Unlock()
+			return nil
+		case n <= m.left:
+			m.left -= n
+			s.reserved += n
+			m.mu.Unlock()
+			return nil
+		case !m.lastOut:
+			m.lastOut, s.last = true, true
+			m.mu.Unlock()
+			return nil
+		case !wait:
+			m.mu.Unlock()
+			return errFull
+		}
+		if m.wake == nil {
+			m.wake = make(chan struct{})
+		}
+		wake := m.wake
+		m.mu.Unlock()
+		select {
+		case <-wake:
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+}
+
+// settle gives back what a share has beyond so many bytes.
+func (m *memory) settle(s *share, held int64) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	more := held - s.reserved
+	if more > 0 && (!s.last || more > m.left) {
+		return
+	}
+	m.left -= more
+	s.reserved = held
+	if s.last {
+		s.last, m.lastOut = false, false
+	}
+	if m.wake != nil {
+		close(m.wake)
+		m.wake = nil
+	}
+}
+
+// reserved is how much of the budget is taken, the last share as a whole.
+func (m *memory) reserved(total int64) int64 {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	held := total - m.last - m.left
+	if m.lastOut {
+		held += m.last
+	}
+	return held
 }
 
 // share is a Response's part of the budget and its buffers.
 type share struct {
 	memory   *memory
 	reserved int64
+	last     bool    // it has the last share
 	wire     *buffer // request, heads and body as they went over the wire
 	payload  *buffer // nil where the wire bytes serve
 	body     *buffer // nil where the payload serves
@@ -85,40 +220,40 @@ type share struct {
 
 // keepSafe makes the garbage collector give back what a careless caller does not.
 func (s *share) keepSafe(r *Response) {
-	if s.reserved > 0 {
-		s.cleanup = runtime.AddCleanup(r, func(l loss) { l.to.Add(l.n) }, loss{&s.memory.lost, s.reserved})
+	if s.reserved > 0 || s.last {
+		lost := *s
+		s.cleanup = runtime.AddCleanup(r, func(lost *share) { lost.memory.lose(lost) }, &lost)
 	}
 }
 
-type loss struct {
-	to *atomic.Int64
-	n  int64
+// lose notes a share that nobody will release, for the next who wants some: the collector has a goroutine of its own.
+func (m *memory) lose(s *share) {
+	m.mu.Lock()
+	m.lost = append(m.lost, s)
+	m.mu.Unlock()
 }
 
 // shrink gives back what was reserved beyond what is held.
 func (s *share) shrink() {
-	if s.reserved == 0 {
+	if s.reserved == 0 && !s.last {
 		return
 	}
 	var held int64
 	for _, b := range []*buffer{s.wire, s.payload, s.body} {
-		if b != nil && b.size < 0 {
+		if b.large() {
 			held += int64(cap(b.b))
 		}
 	}
-	if held < s.reserved {
-		s.memory.release(s.reserved - held)
-		s.reserved = held
-	}
+	s.memory.settle(s, held)
 }
 
 func (s *share) release() {
 	if s.memory == nil {
 		return
 	}
-	if s.reserved > 0 {
+	if s.reserved > 0 || s.last {
 		s.cleanup.Stop()
-		s.memory.release(s.reserved)
+		s.memory.settle(s, 0)
 	}
 	s.memory.giveBack(s.wire)
 	s.memory.giveBack(s.payload)

@@ -43,7 +43,8 @@ type Options struct {
 	// 1,030 and brotli far more.
 	MaxRatio int
 	// Memory bounds the bytes that all fetches together hold beyond 256 KiB per buffer, until Response.Release. A fetch that finds
-	// nothing left waits, reading no further. Default 128 MiB; at least one largest response fits always.
+	// nothing left waits, reading no further. Default 64 MiB beside what one largest response takes, which is kept ready so that one
+	// always gets on: 208 MiB with bodies of 64 MiB.
 	Memory int64
 
 	// IdleConnections bounds the connections kept open between fetches, one per host at most; 0 means 1,024, negative none.
@@ -90,7 +91,6 @@ func DefaultOptions() Options {
 		MaxBody:         32 << 20,
 		MaxDecoded:      16 << 20,
 		MaxRatio:        200,
-		Memory:          128 << 20,
 		IdleConnections: 1024,
 		KeepIdle:        60 * time.Second,
 		DNSTimeout:      5 * time.Second,
@@ -113,8 +113,8 @@ func (o Options) orDefaults() Options {
 	fill(&o.KeepIdle, d.KeepIdle)
 	fill(&o.DNSTimeout, d.DNSTimeout)
 	fill(&o.DNSNames, d.DNSNames)
-	if o.Memory == 0 { // one response needs at most this much; the default grows with the limits it must hold
-		o.Memory = max(d.Memory, o.largest())
+	if o.Memory == 0 {
+		o.Memory = 64<<20 + o.largest()
 	}
 	return o
 }
@@ -126,8 +126,8 @@ func fill[T comparable](field *T, standard T) {
 	}
 }
 
-// largest is what one response can reserve: its wire bytes, the same without chunk framing, and what they decode to.
-func (o *Options) largest() int64 { return 2*int64(o.MaxBody) + int64(o.MaxDecoded) + int64(o.MaxHead) }
+// largest is what one response can take: its wire bytes, the same without chunk framing, and what they decode to.
+func (o *Options) largest() int64 { return 2*int64(o.MaxBody+o.MaxHead) + int64(o.MaxDecoded) }
 
 // Validate names the first field that cannot work.
 func (o Options) Validate() error {
