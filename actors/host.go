@@ -37,6 +37,7 @@ type HostOptions struct {
 	LookAhead    time.Duration // a host that may be asked this soon is lent already; its slave waits
 	Retries      int           // failed visits of a page, or of robots.txt, before it is given up
 	RetryWait    time.Duration // before the first retry, doubled for each further
+	Patience     time.Duration // what a host may ask for, or its back-off come to, before a crawl that is to end gives up its pages; 0 is no limit. Two hours: a host that is mended over lunch is waited for, one that says ten years is not
 	MaxRedirects int
 	MaxPages     uint64        // visited of one host at most, the rest is given up; 0 is no limit, as is Continuous. A million: what holds where every other rule against traps fails
 	MaxAwake     int           // Host actors alive
@@ -49,7 +50,7 @@ func DefaultHostOptions() HostOptions {
 	return HostOptions{
 		Politeness: politeness.DefaultOptions(), Revisit: revisit.DefaultOptions(), Relief: politeness.Optimal, Traps: traps.DefaultOptions(), Stop: stoplist.DefaultOptions(),
 		LeaseSpan: 30 * time.Second, PageBudget: 1000, TaskBudget: 500, KnownBudget: 8000, Follow: true, LookAhead: time.Second,
-		Retries: 3, RetryWait: time.Minute, MaxRedirects: 20, MaxPages: 1_000_000,
+		Retries: 3, RetryWait: time.Minute, Patience: 2 * time.Hour, MaxRedirects: 20, MaxPages: 1_000_000,
 		MaxAwake: 50_000, RestAfter: 30 * time.Second, RobotsAgent: "henro",
 	}
 }
@@ -57,7 +58,7 @@ func DefaultHostOptions() HostOptions {
 // Validate says what makes no sense.
 func (o *HostOptions) Validate() error {
 	switch {
-	case o.LeaseSpan <= 0 || o.RestAfter <= 0 || o.RetryWait < 0:
+	case o.LeaseSpan <= 0 || o.RestAfter <= 0 || o.RetryWait < 0 || o.Patience < 0:
 		return errors.New("lease span and rest after: want more than nothing")
 	case o.PageBudget < 1 || o.TaskBudget < 1 || o.KnownBudget < 0 || o.MaxAwake < 1:
 		return errors.New("budgets of a lease and hosts awake: want at least 1")

@@ -34,7 +34,7 @@ func (h *Host) prepare(ctx actor.Context, m *PagesLoaded) {
 	h.politeness.Allow(h.asking.NotBefore)
 	first := h.politeness.NextAllowed()
 	for _, entry := range m.Entries {
-		if entry.Page.Next.After(now.Add(h.LookAhead)) {
+		if entry.Page.Next.After(now.Add(h.LookAhead)) && !h.givenUp() {
 			if h.nextRetry.IsZero() || entry.Page.Next.Before(h.nextRetry) {
 				h.nextRetry = entry.Page.Next
 			}
@@ -191,9 +191,14 @@ func (h *Host) full() bool {
 	return !h.Continuous && h.MaxPages > 0 && h.politeness.Pages() >= h.MaxPages
 }
 
-// givenUp reports that a crawl that is to end should not wait for this host any longer.
+// givenUp reports that a crawl that is to end should not wait for this host any longer: it has failed too often, or rests after a failure
+// for longer than the crawl has patience, which is how long it asked for or the back-off has become.
 func (h *Host) givenUp() bool {
-	return !h.Continuous && (h.politeness.Failures() > 2*h.Retries || h.robotsFail > h.Retries)
+	if h.Continuous {
+		return false
+	}
+	outwaits := h.Patience > 0 && time.Until(h.politeness.BackoffUntil()) > h.Patience
+	return outwaits || h.politeness.Failures() > 2*h.Retries || h.robotsFail > h.Retries
 }
 
 // giveUp records the reason for pages that will not be asked for, a batch at a time, in the place of a lease.

@@ -41,6 +41,7 @@ type Crawl struct {
 	Profile       string
 	Retries       int
 	RetryWait     time.Duration
+	Patience      time.Duration
 	FetchTimeout  time.Duration
 	MaxBody       Bytes
 	Resolve       []string
@@ -92,6 +93,7 @@ func (c *Crawl) Register(f *pflag.FlagSet) {
 	f.StringVar(&c.Politeness, "politeness", string(o.Unit), "what shares one clock: host, ip (all names of one address) or domain (all names of one registrable domain)")
 	f.IntVar(&c.Retries, "retries", o.Hosts.Retries, "failed visits of a page before it is given up")
 	f.DurationVar(&c.RetryWait, "retry-wait", o.Hosts.RetryWait, "before the first retry; doubled for each further one")
+	f.DurationVar(&c.Patience, "patience", o.Hosts.Patience, "longest rest of a failing host that is waited for, also where it asks for longer; its pages are given up then. 0 is no limit, and there is none with --continuous")
 	f.DurationVar(&c.FetchTimeout, "fetch-timeout", time.Duration(o.Fetch.FetchTimeoutNs), "hard total time of one fetch, from dial to last byte")
 	c.MaxBody = Bytes(o.Fetch.MaxBody)
 	f.Var(&c.MaxBody, "max-body", "largest body kept; the rest is cut off")
@@ -181,7 +183,7 @@ func (c *Crawl) Options(flags *pflag.FlagSet) (master.Options, error) {
 	if err := o.Hosts.Politeness.Validate(); err != nil {
 		return o, Usage("%v", err)
 	}
-	o.Hosts.Continuous, o.Hosts.Retries, o.Hosts.RetryWait, o.Hosts.PageBudget = c.Continuous, c.Retries, c.RetryWait, c.PageBudget
+	o.Hosts.Continuous, o.Hosts.Retries, o.Hosts.RetryWait, o.Hosts.Patience, o.Hosts.PageBudget = c.Continuous, c.Retries, c.RetryWait, c.Patience, c.PageBudget
 	if o.Hosts.Relief, err = politeness.ParseRelief(c.Relief); err != nil {
 		return o, Usage("--relief: %v", err)
 	}

@@ -53,7 +53,7 @@ func (c *Crawl) Groups() []Group {
 	return []Group{
 		{"What to crawl", pick("dir", "seeds", "depth", "scope", "include", "exclude", "tld", "stop-list", "sitemaps", "obey-nofollow", "lang", "lang-beyond")},
 		{"What to leave out", pick("mime", "obey-noindex", "stop-after", "trap-url", "trap-depth", "trap-repeats", "trap-growth", "trap-sessions", "host-pages")},
-		{"How politely", pick("contact", "delay", "i-own-these-hosts", "profile", "politeness", "retries", "retry-wait", "relief")},
+		{"How politely", pick("contact", "delay", "i-own-these-hosts", "profile", "politeness", "retries", "retry-wait", "patience", "relief")},
 		{"How to fetch", pick("fetch-timeout", "max-body", "resolve", "dns", "allow-private", "verify-tls", "http1")},
 		{"When to end", pick("pages", "for", "bytes", "continuous")},
 		{"How to work", pick("frontier", "slots-b", "slots-h", "order", "partitions", "page-budget", "lease")},
