@@ -86,6 +86,9 @@ func (n *Node) getPage(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	found, err := FindPage(n.state, n.manner(), r.FormValue("url"))
+	if err == nil {
+		err = found.Recall(n.o.Dir)
+	}
 	reply(w, found, err)
 }
 

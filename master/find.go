@@ -15,6 +15,9 @@ type PageFound struct {
 	Page  store.Page        `json:"page"`
 	Place string            `json:"place"` // fresh, queue or rest
 	Says  []speech.Sentence `json:"says"`  // why the next visit is when it is
+
+	Captures []Capture `json:"captures,omitempty"` // the latest first; see Recall
+	Earlier  bool      `json:"earlier,omitempty"`  // there are earlier captures, or they were not looked for
 }
 
 // FindPage finds the record of a URL by reading its partition, running or not; store.ErrNotFound when there is none.
@@ -32,7 +35,7 @@ func FindPage(state *store.State, m *Manner, raw string) (*PageFound, error) {
 	if err != nil {
 		return nil, fmt.Errorf("host of page %s: %w", u, err)
 	}
-	return &PageFound{entry.Page, place.String(), explainPage(&entry.Page, place, &host, m, time.Now())}, nil
+	return &PageFound{Page: entry.Page, Place: place.String(), Says: explainPage(&entry.Page, place, &host, m, time.Now())}, nil
 }
 
 // HostFound is what is known of one host.

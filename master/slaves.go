@@ -40,19 +40,32 @@ const (
 
 // SlaveStatus is what the Master knows of one slave.
 type SlaveStatus struct {
-	Name        string     `json:"name"`
-	State       SlaveState `json:"state"`
-	Version     string     `json:"version"`
-	Protocol    int        `json:"protocol,omitempty"` // of one that is refused
-	Address     string     `json:"address,omitempty"`
-	Connections int        `json:"connections"` // hosts it can ask at once
-	Slots       int        `json:"slots"`       // hosts it is willing to hold now
-	Leases      int        `json:"leases"`
-	Unstored    int        `json:"unstored"` // results that it keeps until they are stored
-	Memory      uint64     `json:"memory_bytes"`
-	Goroutines  int        `json:"goroutines"`
-	Silent      string     `json:"silent"` // since it was heard of last
+	Name        string      `json:"name"`
+	State       SlaveState  `json:"state"`
+	Version     string      `json:"version"`
+	Protocol    int         `json:"protocol,omitempty"` // of one that is refused
+	Address     string      `json:"address,omitempty"`
+	Connections int         `json:"connections"` // hosts it can ask at once
+	Slots       int         `json:"slots"`       // hosts it is willing to hold now
+	Leases      int         `json:"leases"`
+	Unstored    int         `json:"unstored"` // results that it keeps until they are stored
+	Memory      uint64      `json:"memory_bytes"`
+	Goroutines  int         `json:"goroutines"`
+	Silent      string      `json:"silent"`              // since it was heard of last
+	Mailboxes   []Mailboxes `json:"mailboxes,omitempty"` // of its process, by kind of actor; nothing: it is the master's own
 }
+
+// Mailboxes are those of one kind of actor of a process.
+type Mailboxes struct {
+	Kind    string `json:"kind"`
+	Actors  int    `json:"actors"`  // that live
+	Waiting int    `json:"waiting"` // messages in all of their mailboxes
+	Longest int    `json:"longest"` // of these mailboxes
+	Taken   uint64 `json:"taken"`   // messages begun with since the process started
+}
+
+// mailboxesShown bounds SlaveStatus.Mailboxes, whatever a slave tells.
+const mailboxesShown = 32
 
 // slave is one slave as the Master talks to it.
 type slave struct {
@@ -167,6 +180,9 @@ func (m *Master) slaveStatus(known ledger.Slave) SlaveStatus {
 	}
 	line.Version, line.Address, line.Connections = s.version, s.address, s.connections
 	line.Unstored, line.Memory, line.Goroutines = int(s.asked.GetUnstored()), s.asked.GetMemoryBytes(), int(s.asked.GetGoroutines())
+	for _, told := range s.asked.GetMailboxes()[:min(mailboxesShown, len(s.asked.GetMailboxes()))] {
+		line.Mailboxes = append(line.Mailboxes, Mailboxes{told.Kind, int(told.Actors), int(told.Waiting), int(told.Longest), told.Taken})
+	}
 	return line
 }
 

@@ -44,6 +44,30 @@ func TestARefusedSlaveIsShownWhileItIsThere(t *testing.T) {
 	})
 }
 
+// TestMailboxesOfASlaveAreShown, however many kinds of actors it claims to have.
+func TestMailboxesOfASlaveAreShown(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		node, slave, end := restarted(t)
+		defer end()
+		actortest.Pass(0)
+		slave.Tell(node.PID(), &messages.SlaveRegistered{Slave: "s", Boot: "b", Connections: 8})
+		request := &messages.WorkRequested{Slave: "s", Boot: "b", Serial: 1}
+		for range 1000 {
+			request.Mailboxes = append(request.Mailboxes, &messages.Mailboxes{Kind: "fetcher", Actors: 40, Waiting: 7, Longest: 3, Taken: 900})
+		}
+		slave.Tell(node.PID(), request)
+		actortest.Pass(0)
+		status, err := master.Ask[*master.Status](t.Context(), node, &master.StatusAsked{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		told := status.Slaves[0].Mailboxes
+		if want := (master.Mailboxes{Kind: "fetcher", Actors: 40, Waiting: 7, Longest: 3, Taken: 900}); len(told) != 32 || told[31] != want {
+			t.Errorf("%d kinds are shown, the last as %+v", len(told), told[len(told)-1])
+		}
+	})
+}
+
 // TestADrainedSlaveGivesItsHostsBackAndIsLentNone, until it is resumed or started anew.
 func TestADrainedSlaveGivesItsHostsBackAndIsLentNone(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

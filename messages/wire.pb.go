@@ -558,6 +558,7 @@ type WorkRequested struct {
 	Unstored      uint32                 `protobuf:"varint,7,opt,name=unstored,proto3" json:"unstored,omitempty"`                          // facts that it keeps until they are stored; this and the rest are shown, and decide nothing
 	MemoryBytes   uint64                 `protobuf:"varint,8,opt,name=memory_bytes,json=memoryBytes,proto3" json:"memory_bytes,omitempty"` // of its process, as its runtime sees it
 	Goroutines    uint32                 `protobuf:"varint,9,opt,name=goroutines,proto3" json:"goroutines,omitempty"`
+	Mailboxes     []*Mailboxes           `protobuf:"bytes,10,rep,name=mailboxes,proto3" json:"mailboxes,omitempty"` // of its process, by kind; as of the last second or so
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -655,6 +656,90 @@ func (x *WorkRequested) GetGoroutines() uint32 {
 	return 0
 }
 
+func (x *WorkRequested) GetMailboxes() []*Mailboxes {
+	if x != nil {
+		return x.Mailboxes
+	}
+	return nil
+}
+
+// Mailboxes are those of one kind of actor of a process.
+type Mailboxes struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Kind          string                 `protobuf:"bytes,1,opt,name=kind,proto3" json:"kind,omitempty"`
+	Actors        uint32                 `protobuf:"varint,2,opt,name=actors,proto3" json:"actors,omitempty"`   // that live
+	Waiting       uint32                 `protobuf:"varint,3,opt,name=waiting,proto3" json:"waiting,omitempty"` // messages in all of their mailboxes
+	Longest       uint32                 `protobuf:"varint,4,opt,name=longest,proto3" json:"longest,omitempty"` // of these mailboxes
+	Taken         uint64                 `protobuf:"varint,5,opt,name=taken,proto3" json:"taken,omitempty"`     // messages begun with since the process started
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Mailboxes) Reset() {
+	*x = Mailboxes{}
+	mi := &file_messages_wire_proto_msgTypes[5]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Mailboxes) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Mailboxes) ProtoMessage() {}
+
+func (x *Mailboxes) ProtoReflect() protoreflect.Message {
+	mi := &file_messages_wire_proto_msgTypes[5]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Mailboxes.ProtoReflect.Descriptor instead.
+func (*Mailboxes) Descriptor() ([]byte, []int) {
+	return file_messages_wire_proto_rawDescGZIP(), []int{5}
+}
+
+func (x *Mailboxes) GetKind() string {
+	if x != nil {
+		return x.Kind
+	}
+	return ""
+}
+
+func (x *Mailboxes) GetActors() uint32 {
+	if x != nil {
+		return x.Actors
+	}
+	return 0
+}
+
+func (x *Mailboxes) GetWaiting() uint32 {
+	if x != nil {
+		return x.Waiting
+	}
+	return 0
+}
+
+func (x *Mailboxes) GetLongest() uint32 {
+	if x != nil {
+		return x.Longest
+	}
+	return 0
+}
+
+func (x *Mailboxes) GetTaken() uint64 {
+	if x != nil {
+		return x.Taken
+	}
+	return 0
+}
+
 // TaskBatch answers one WorkRequested.
 type TaskBatch struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
@@ -668,7 +753,7 @@ type TaskBatch struct {
 
 func (x *TaskBatch) Reset() {
 	*x = TaskBatch{}
-	mi := &file_messages_wire_proto_msgTypes[5]
+	mi := &file_messages_wire_proto_msgTypes[6]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -680,7 +765,7 @@ func (x *TaskBatch) String() string {
 func (*TaskBatch) ProtoMessage() {}
 
 func (x *TaskBatch) ProtoReflect() protoreflect.Message {
-	mi := &file_messages_wire_proto_msgTypes[5]
+	mi := &file_messages_wire_proto_msgTypes[6]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -693,7 +778,7 @@ func (x *TaskBatch) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TaskBatch.ProtoReflect.Descriptor instead.
 func (*TaskBatch) Descriptor() ([]byte, []int) {
-	return file_messages_wire_proto_rawDescGZIP(), []int{5}
+	return file_messages_wire_proto_rawDescGZIP(), []int{6}
 }
 
 func (x *TaskBatch) GetSerial() uint64 {
@@ -746,7 +831,7 @@ type HostTask struct {
 
 func (x *HostTask) Reset() {
 	*x = HostTask{}
-	mi := &file_messages_wire_proto_msgTypes[6]
+	mi := &file_messages_wire_proto_msgTypes[7]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -758,7 +843,7 @@ func (x *HostTask) String() string {
 func (*HostTask) ProtoMessage() {}
 
 func (x *HostTask) ProtoReflect() protoreflect.Message {
-	mi := &file_messages_wire_proto_msgTypes[6]
+	mi := &file_messages_wire_proto_msgTypes[7]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -771,7 +856,7 @@ func (x *HostTask) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use HostTask.ProtoReflect.Descriptor instead.
 func (*HostTask) Descriptor() ([]byte, []int) {
-	return file_messages_wire_proto_rawDescGZIP(), []int{6}
+	return file_messages_wire_proto_rawDescGZIP(), []int{7}
 }
 
 func (x *HostTask) GetLease() uint64 {
@@ -884,7 +969,7 @@ type Task struct {
 
 func (x *Task) Reset() {
 	*x = Task{}
-	mi := &file_messages_wire_proto_msgTypes[7]
+	mi := &file_messages_wire_proto_msgTypes[8]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -896,7 +981,7 @@ func (x *Task) String() string {
 func (*Task) ProtoMessage() {}
 
 func (x *Task) ProtoReflect() protoreflect.Message {
-	mi := &file_messages_wire_proto_msgTypes[7]
+	mi := &file_messages_wire_proto_msgTypes[8]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -909,7 +994,7 @@ func (x *Task) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Task.ProtoReflect.Descriptor instead.
 func (*Task) Descriptor() ([]byte, []int) {
-	return file_messages_wire_proto_rawDescGZIP(), []int{7}
+	return file_messages_wire_proto_rawDescGZIP(), []int{8}
 }
 
 func (x *Task) GetUrl() string {
@@ -994,7 +1079,7 @@ type Report struct {
 
 func (x *Report) Reset() {
 	*x = Report{}
-	mi := &file_messages_wire_proto_msgTypes[8]
+	mi := &file_messages_wire_proto_msgTypes[9]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1006,7 +1091,7 @@ func (x *Report) String() string {
 func (*Report) ProtoMessage() {}
 
 func (x *Report) ProtoReflect() protoreflect.Message {
-	mi := &file_messages_wire_proto_msgTypes[8]
+	mi := &file_messages_wire_proto_msgTypes[9]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1019,7 +1104,7 @@ func (x *Report) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Report.ProtoReflect.Descriptor instead.
 func (*Report) Descriptor() ([]byte, []int) {
-	return file_messages_wire_proto_rawDescGZIP(), []int{8}
+	return file_messages_wire_proto_rawDescGZIP(), []int{9}
 }
 
 func (x *Report) GetSlave() string {
@@ -1060,7 +1145,7 @@ type Fact struct {
 
 func (x *Fact) Reset() {
 	*x = Fact{}
-	mi := &file_messages_wire_proto_msgTypes[9]
+	mi := &file_messages_wire_proto_msgTypes[10]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1072,7 +1157,7 @@ func (x *Fact) String() string {
 func (*Fact) ProtoMessage() {}
 
 func (x *Fact) ProtoReflect() protoreflect.Message {
-	mi := &file_messages_wire_proto_msgTypes[9]
+	mi := &file_messages_wire_proto_msgTypes[10]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1085,7 +1170,7 @@ func (x *Fact) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Fact.ProtoReflect.Descriptor instead.
 func (*Fact) Descriptor() ([]byte, []int) {
-	return file_messages_wire_proto_rawDescGZIP(), []int{9}
+	return file_messages_wire_proto_rawDescGZIP(), []int{10}
 }
 
 func (x *Fact) GetLease() uint64 {
@@ -1184,7 +1269,7 @@ type PageVisited struct {
 
 func (x *PageVisited) Reset() {
 	*x = PageVisited{}
-	mi := &file_messages_wire_proto_msgTypes[10]
+	mi := &file_messages_wire_proto_msgTypes[11]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1196,7 +1281,7 @@ func (x *PageVisited) String() string {
 func (*PageVisited) ProtoMessage() {}
 
 func (x *PageVisited) ProtoReflect() protoreflect.Message {
-	mi := &file_messages_wire_proto_msgTypes[10]
+	mi := &file_messages_wire_proto_msgTypes[11]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1209,7 +1294,7 @@ func (x *PageVisited) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PageVisited.ProtoReflect.Descriptor instead.
 func (*PageVisited) Descriptor() ([]byte, []int) {
-	return file_messages_wire_proto_rawDescGZIP(), []int{10}
+	return file_messages_wire_proto_rawDescGZIP(), []int{11}
 }
 
 func (x *PageVisited) GetUrl() string {
@@ -1442,7 +1527,7 @@ type LinkSet struct {
 
 func (x *LinkSet) Reset() {
 	*x = LinkSet{}
-	mi := &file_messages_wire_proto_msgTypes[11]
+	mi := &file_messages_wire_proto_msgTypes[12]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1454,7 +1539,7 @@ func (x *LinkSet) String() string {
 func (*LinkSet) ProtoMessage() {}
 
 func (x *LinkSet) ProtoReflect() protoreflect.Message {
-	mi := &file_messages_wire_proto_msgTypes[11]
+	mi := &file_messages_wire_proto_msgTypes[12]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1467,7 +1552,7 @@ func (x *LinkSet) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LinkSet.ProtoReflect.Descriptor instead.
 func (*LinkSet) Descriptor() ([]byte, []int) {
-	return file_messages_wire_proto_rawDescGZIP(), []int{11}
+	return file_messages_wire_proto_rawDescGZIP(), []int{12}
 }
 
 func (x *LinkSet) GetUrls() []string {
@@ -1514,7 +1599,7 @@ type RobotsVisited struct {
 
 func (x *RobotsVisited) Reset() {
 	*x = RobotsVisited{}
-	mi := &file_messages_wire_proto_msgTypes[12]
+	mi := &file_messages_wire_proto_msgTypes[13]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1526,7 +1611,7 @@ func (x *RobotsVisited) String() string {
 func (*RobotsVisited) ProtoMessage() {}
 
 func (x *RobotsVisited) ProtoReflect() protoreflect.Message {
-	mi := &file_messages_wire_proto_msgTypes[12]
+	mi := &file_messages_wire_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1539,7 +1624,7 @@ func (x *RobotsVisited) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RobotsVisited.ProtoReflect.Descriptor instead.
 func (*RobotsVisited) Descriptor() ([]byte, []int) {
-	return file_messages_wire_proto_rawDescGZIP(), []int{12}
+	return file_messages_wire_proto_rawDescGZIP(), []int{13}
 }
 
 func (x *RobotsVisited) GetStatus() uint32 {
@@ -1603,7 +1688,7 @@ type LeaseFinished struct {
 
 func (x *LeaseFinished) Reset() {
 	*x = LeaseFinished{}
-	mi := &file_messages_wire_proto_msgTypes[13]
+	mi := &file_messages_wire_proto_msgTypes[14]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1615,7 +1700,7 @@ func (x *LeaseFinished) String() string {
 func (*LeaseFinished) ProtoMessage() {}
 
 func (x *LeaseFinished) ProtoReflect() protoreflect.Message {
-	mi := &file_messages_wire_proto_msgTypes[13]
+	mi := &file_messages_wire_proto_msgTypes[14]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1628,7 +1713,7 @@ func (x *LeaseFinished) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LeaseFinished.ProtoReflect.Descriptor instead.
 func (*LeaseFinished) Descriptor() ([]byte, []int) {
-	return file_messages_wire_proto_rawDescGZIP(), []int{13}
+	return file_messages_wire_proto_rawDescGZIP(), []int{14}
 }
 
 func (x *LeaseFinished) GetIdleNs() int64 {
@@ -1663,7 +1748,7 @@ type Stored struct {
 
 func (x *Stored) Reset() {
 	*x = Stored{}
-	mi := &file_messages_wire_proto_msgTypes[14]
+	mi := &file_messages_wire_proto_msgTypes[15]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1675,7 +1760,7 @@ func (x *Stored) String() string {
 func (*Stored) ProtoMessage() {}
 
 func (x *Stored) ProtoReflect() protoreflect.Message {
-	mi := &file_messages_wire_proto_msgTypes[14]
+	mi := &file_messages_wire_proto_msgTypes[15]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1688,7 +1773,7 @@ func (x *Stored) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Stored.ProtoReflect.Descriptor instead.
 func (*Stored) Descriptor() ([]byte, []int) {
-	return file_messages_wire_proto_rawDescGZIP(), []int{14}
+	return file_messages_wire_proto_rawDescGZIP(), []int{15}
 }
 
 func (x *Stored) GetLeases() []uint64 {
@@ -1724,7 +1809,7 @@ type TraceAsked struct {
 
 func (x *TraceAsked) Reset() {
 	*x = TraceAsked{}
-	mi := &file_messages_wire_proto_msgTypes[15]
+	mi := &file_messages_wire_proto_msgTypes[16]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1736,7 +1821,7 @@ func (x *TraceAsked) String() string {
 func (*TraceAsked) ProtoMessage() {}
 
 func (x *TraceAsked) ProtoReflect() protoreflect.Message {
-	mi := &file_messages_wire_proto_msgTypes[15]
+	mi := &file_messages_wire_proto_msgTypes[16]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1749,7 +1834,7 @@ func (x *TraceAsked) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TraceAsked.ProtoReflect.Descriptor instead.
 func (*TraceAsked) Descriptor() ([]byte, []int) {
-	return file_messages_wire_proto_rawDescGZIP(), []int{15}
+	return file_messages_wire_proto_rawDescGZIP(), []int{16}
 }
 
 func (x *TraceAsked) GetId() uint64 {
@@ -1831,7 +1916,7 @@ type TraceReported struct {
 
 func (x *TraceReported) Reset() {
 	*x = TraceReported{}
-	mi := &file_messages_wire_proto_msgTypes[16]
+	mi := &file_messages_wire_proto_msgTypes[17]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1843,7 +1928,7 @@ func (x *TraceReported) String() string {
 func (*TraceReported) ProtoMessage() {}
 
 func (x *TraceReported) ProtoReflect() protoreflect.Message {
-	mi := &file_messages_wire_proto_msgTypes[16]
+	mi := &file_messages_wire_proto_msgTypes[17]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1856,7 +1941,7 @@ func (x *TraceReported) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TraceReported.ProtoReflect.Descriptor instead.
 func (*TraceReported) Descriptor() ([]byte, []int) {
-	return file_messages_wire_proto_rawDescGZIP(), []int{16}
+	return file_messages_wire_proto_rawDescGZIP(), []int{17}
 }
 
 func (x *TraceReported) GetId() uint64 {
@@ -1921,7 +2006,7 @@ type TaskRefused struct {
 
 func (x *TaskRefused) Reset() {
 	*x = TaskRefused{}
-	mi := &file_messages_wire_proto_msgTypes[17]
+	mi := &file_messages_wire_proto_msgTypes[18]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1933,7 +2018,7 @@ func (x *TaskRefused) String() string {
 func (*TaskRefused) ProtoMessage() {}
 
 func (x *TaskRefused) ProtoReflect() protoreflect.Message {
-	mi := &file_messages_wire_proto_msgTypes[17]
+	mi := &file_messages_wire_proto_msgTypes[18]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1946,7 +2031,7 @@ func (x *TaskRefused) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TaskRefused.ProtoReflect.Descriptor instead.
 func (*TaskRefused) Descriptor() ([]byte, []int) {
-	return file_messages_wire_proto_rawDescGZIP(), []int{17}
+	return file_messages_wire_proto_rawDescGZIP(), []int{18}
 }
 
 func (x *TaskRefused) GetSlave() string {
@@ -1987,7 +2072,7 @@ type Greeting struct {
 
 func (x *Greeting) Reset() {
 	*x = Greeting{}
-	mi := &file_messages_wire_proto_msgTypes[18]
+	mi := &file_messages_wire_proto_msgTypes[19]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1999,7 +2084,7 @@ func (x *Greeting) String() string {
 func (*Greeting) ProtoMessage() {}
 
 func (x *Greeting) ProtoReflect() protoreflect.Message {
-	mi := &file_messages_wire_proto_msgTypes[18]
+	mi := &file_messages_wire_proto_msgTypes[19]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2012,7 +2097,7 @@ func (x *Greeting) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Greeting.ProtoReflect.Descriptor instead.
 func (*Greeting) Descriptor() ([]byte, []int) {
-	return file_messages_wire_proto_rawDescGZIP(), []int{18}
+	return file_messages_wire_proto_rawDescGZIP(), []int{19}
 }
 
 func (x *Greeting) GetNode() string {
@@ -2032,7 +2117,7 @@ type Greeted struct {
 
 func (x *Greeted) Reset() {
 	*x = Greeted{}
-	mi := &file_messages_wire_proto_msgTypes[19]
+	mi := &file_messages_wire_proto_msgTypes[20]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2044,7 +2129,7 @@ func (x *Greeted) String() string {
 func (*Greeted) ProtoMessage() {}
 
 func (x *Greeted) ProtoReflect() protoreflect.Message {
-	mi := &file_messages_wire_proto_msgTypes[19]
+	mi := &file_messages_wire_proto_msgTypes[20]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2057,7 +2142,7 @@ func (x *Greeted) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Greeted.ProtoReflect.Descriptor instead.
 func (*Greeted) Descriptor() ([]byte, []int) {
-	return file_messages_wire_proto_rawDescGZIP(), []int{19}
+	return file_messages_wire_proto_rawDescGZIP(), []int{20}
 }
 
 func (x *Greeted) GetUnixMs() int64 {
@@ -2117,7 +2202,7 @@ const file_messages_wire_proto_rawDesc = "" +
 	"\tmax_pairs\x18\x04 \x01(\rR\bmaxPairs\x12\x1d\n" +
 	"\n" +
 	"max_growth\x18\x05 \x01(\rR\tmaxGrowth\x12!\n" +
-	"\fmax_sessions\x18\x06 \x01(\rR\vmaxSessions\"\x82\x02\n" +
+	"\fmax_sessions\x18\x06 \x01(\rR\vmaxSessions\"\xb2\x02\n" +
 	"\rWorkRequested\x12\x14\n" +
 	"\x05slave\x18\x01 \x01(\tR\x05slave\x12\x12\n" +
 	"\x04boot\x18\x02 \x01(\tR\x04boot\x12\x16\n" +
@@ -2131,7 +2216,15 @@ const file_messages_wire_proto_rawDesc = "" +
 	"\fmemory_bytes\x18\b \x01(\x04R\vmemoryBytes\x12\x1e\n" +
 	"\n" +
 	"goroutines\x18\t \x01(\rR\n" +
-	"goroutines\"~\n" +
+	"goroutines\x12.\n" +
+	"\tmailboxes\x18\n" +
+	" \x03(\v2\x10.henro.MailboxesR\tmailboxes\"\x81\x01\n" +
+	"\tMailboxes\x12\x12\n" +
+	"\x04kind\x18\x01 \x01(\tR\x04kind\x12\x16\n" +
+	"\x06actors\x18\x02 \x01(\rR\x06actors\x12\x18\n" +
+	"\awaiting\x18\x03 \x01(\rR\awaiting\x12\x18\n" +
+	"\alongest\x18\x04 \x01(\rR\alongest\x12\x14\n" +
+	"\x05taken\x18\x05 \x01(\x04R\x05taken\"~\n" +
 	"\tTaskBatch\x12\x16\n" +
 	"\x06serial\x18\x01 \x01(\x04R\x06serial\x12%\n" +
 	"\x05tasks\x18\x02 \x03(\v2\x0f.henro.HostTaskR\x05tasks\x12\x18\n" +
@@ -2301,7 +2394,7 @@ func file_messages_wire_proto_rawDescGZIP() []byte {
 }
 
 var file_messages_wire_proto_enumTypes = make([]protoimpl.EnumInfo, 1)
-var file_messages_wire_proto_msgTypes = make([]protoimpl.MessageInfo, 20)
+var file_messages_wire_proto_msgTypes = make([]protoimpl.MessageInfo, 21)
 var file_messages_wire_proto_goTypes = []any{
 	(Reason)(0),             // 0: henro.Reason
 	(*SlaveRegistered)(nil), // 1: henro.SlaveRegistered
@@ -2309,40 +2402,42 @@ var file_messages_wire_proto_goTypes = []any{
 	(*FetchRules)(nil),      // 3: henro.FetchRules
 	(*Traps)(nil),           // 4: henro.Traps
 	(*WorkRequested)(nil),   // 5: henro.WorkRequested
-	(*TaskBatch)(nil),       // 6: henro.TaskBatch
-	(*HostTask)(nil),        // 7: henro.HostTask
-	(*Task)(nil),            // 8: henro.Task
-	(*Report)(nil),          // 9: henro.Report
-	(*Fact)(nil),            // 10: henro.Fact
-	(*PageVisited)(nil),     // 11: henro.PageVisited
-	(*LinkSet)(nil),         // 12: henro.LinkSet
-	(*RobotsVisited)(nil),   // 13: henro.RobotsVisited
-	(*LeaseFinished)(nil),   // 14: henro.LeaseFinished
-	(*Stored)(nil),          // 15: henro.Stored
-	(*TraceAsked)(nil),      // 16: henro.TraceAsked
-	(*TraceReported)(nil),   // 17: henro.TraceReported
-	(*TaskRefused)(nil),     // 18: henro.TaskRefused
-	(*Greeting)(nil),        // 19: henro.Greeting
-	(*Greeted)(nil),         // 20: henro.Greeted
+	(*Mailboxes)(nil),       // 6: henro.Mailboxes
+	(*TaskBatch)(nil),       // 7: henro.TaskBatch
+	(*HostTask)(nil),        // 8: henro.HostTask
+	(*Task)(nil),            // 9: henro.Task
+	(*Report)(nil),          // 10: henro.Report
+	(*Fact)(nil),            // 11: henro.Fact
+	(*PageVisited)(nil),     // 12: henro.PageVisited
+	(*LinkSet)(nil),         // 13: henro.LinkSet
+	(*RobotsVisited)(nil),   // 14: henro.RobotsVisited
+	(*LeaseFinished)(nil),   // 15: henro.LeaseFinished
+	(*Stored)(nil),          // 16: henro.Stored
+	(*TraceAsked)(nil),      // 17: henro.TraceAsked
+	(*TraceReported)(nil),   // 18: henro.TraceReported
+	(*TaskRefused)(nil),     // 19: henro.TaskRefused
+	(*Greeting)(nil),        // 20: henro.Greeting
+	(*Greeted)(nil),         // 21: henro.Greeted
 }
 var file_messages_wire_proto_depIdxs = []int32{
 	3,  // 0: henro.SlaveWelcomed.fetch:type_name -> henro.FetchRules
 	4,  // 1: henro.FetchRules.traps:type_name -> henro.Traps
-	7,  // 2: henro.TaskBatch.tasks:type_name -> henro.HostTask
-	8,  // 3: henro.HostTask.tasks:type_name -> henro.Task
-	10, // 4: henro.Report.facts:type_name -> henro.Fact
-	11, // 5: henro.Fact.visited:type_name -> henro.PageVisited
-	13, // 6: henro.Fact.robots:type_name -> henro.RobotsVisited
-	14, // 7: henro.Fact.finished:type_name -> henro.LeaseFinished
-	12, // 8: henro.Fact.more:type_name -> henro.LinkSet
-	0,  // 9: henro.PageVisited.reason:type_name -> henro.Reason
-	12, // 10: henro.PageVisited.links:type_name -> henro.LinkSet
-	0,  // 11: henro.RobotsVisited.reason:type_name -> henro.Reason
-	12, // [12:12] is the sub-list for method output_type
-	12, // [12:12] is the sub-list for method input_type
-	12, // [12:12] is the sub-list for extension type_name
-	12, // [12:12] is the sub-list for extension extendee
-	0,  // [0:12] is the sub-list for field type_name
+	6,  // 2: henro.WorkRequested.mailboxes:type_name -> henro.Mailboxes
+	8,  // 3: henro.TaskBatch.tasks:type_name -> henro.HostTask
+	9,  // 4: henro.HostTask.tasks:type_name -> henro.Task
+	11, // 5: henro.Report.facts:type_name -> henro.Fact
+	12, // 6: henro.Fact.visited:type_name -> henro.PageVisited
+	14, // 7: henro.Fact.robots:type_name -> henro.RobotsVisited
+	15, // 8: henro.Fact.finished:type_name -> henro.LeaseFinished
+	13, // 9: henro.Fact.more:type_name -> henro.LinkSet
+	0,  // 10: henro.PageVisited.reason:type_name -> henro.Reason
+	13, // 11: henro.PageVisited.links:type_name -> henro.LinkSet
+	0,  // 12: henro.RobotsVisited.reason:type_name -> henro.Reason
+	13, // [13:13] is the sub-list for method output_type
+	13, // [13:13] is the sub-list for method input_type
+	13, // [13:13] is the sub-list for extension type_name
+	13, // [13:13] is the sub-list for extension extendee
+	0,  // [0:13] is the sub-list for field type_name
 }
 
 func init() { file_messages_wire_proto_init() }
@@ -2356,7 +2451,7 @@ func file_messages_wire_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_messages_wire_proto_rawDesc), len(file_messages_wire_proto_rawDesc)),
 			NumEnums:      1,
-			NumMessages:   20,
+			NumMessages:   21,
 			NumExtensions: 0,
 			NumServices:   0,
 		},

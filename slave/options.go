@@ -47,6 +47,8 @@ type Options struct {
 	Metadata bool
 	// Fetched is told how long each visit took; nil: nobody is.
 	Fetched func(took time.Duration)
+	// Mailboxes tells how long those of this process are, for the master to show; nil: nothing is told, as inside the master's own process.
+	Mailboxes func() []actors.KindRow
 
 	Archive actors.ArchivistOptions
 	// Dial replaces the network, for tests in virtual time.

@@ -317,7 +317,27 @@ func (s *Slave) ask(ctx actor.Context) {
 		Slave: s.o.Name, Boot: s.o.Boot, Serial: s.serial, HostSlots: uint32(slots),
 		PageSlots: uint32(s.window.free()), Held: s.heldLeases(),
 		Unstored: uint32(s.window.used()), MemoryBytes: memory, Goroutines: uint32(goroutines),
+		Mailboxes: s.mailboxes(),
 	})
+}
+
+// kindsTold bounds the kinds of actors that a request for work tells of.
+const kindsTold = 16
+
+// mailboxes are how long those of this process are.
+func (s *Slave) mailboxes() []*messages.Mailboxes {
+	if s.o.Mailboxes == nil {
+		return nil
+	}
+	var told []*messages.Mailboxes
+	for _, k := range s.o.Mailboxes() {
+		if k.Actors > 0 && len(told) < kindsTold {
+			told = append(told, &messages.Mailboxes{
+				Kind: k.Kind, Actors: uint32(k.Actors), Waiting: uint32(k.Queue), Longest: uint32(k.Longest), Taken: k.Taken,
+			})
+		}
+	}
+	return told
 }
 
 func (s *Slave) takeBatch(ctx actor.Context, m *messages.TaskBatch) {

@@ -125,6 +125,7 @@ func run(ctx context.Context, dir string, peers *config.Peers, work *config.Work
 	}, func(address string) error {
 		o.Address = address
 		sight.Work(&o)
+		o.Mailboxes = sight.Tracer.Kinds
 		if _, err := actors.StartTracing(system, sight.Tracer); err != nil {
 			return err
 		}

@@ -76,7 +76,11 @@ func newPageCommand() *cobra.Command {
 				if err != nil {
 					return nil, err
 				}
-				return master.FindPage(s, &manner, arguments[0])
+				page, err := master.FindPage(s, &manner, arguments[0])
+				if err != nil {
+					return nil, err
+				}
+				return page, page.Recall(l.dir)
 			})
 			if err != nil {
 				return err
@@ -151,6 +155,19 @@ func printPage(w io.Writer, found *master.PageFound) {
 		fmt.Fprintf(w, "next      %s\n", moment(p.Next))
 	}
 	printSays(w, found.Says)
+	printCaptures(w, found)
+}
+
+// printCaptures lists what the archive has of a page, the latest first.
+func printCaptures(w io.Writer, found *master.PageFound) {
+	word := "captures"
+	for _, c := range found.Captures {
+		fmt.Fprintf(w, "%-9s %s  %3d  %8s  %s\n", word, moment(c.At), c.Status, sizeWords(uint64(c.Bytes)), c.Change)
+		word = ""
+	}
+	if found.Earlier {
+		fmt.Fprintf(w, "%-9s and earlier ones: henro diff DIR %s\n", word, found.Page.URL)
+	}
 }
 
 // printSays puts the sentences of an explanation below each other.

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"os"
+	"path/filepath"
 	"syscall"
 
 	"github.com/sirupsen/logrus"
@@ -13,6 +15,7 @@ import (
 
 	"henro/cmd/config"
 	"henro/cmd/replay"
+	"henro/master/dashboard"
 )
 
 func newReplayCommand() *cobra.Command {
@@ -62,6 +65,10 @@ func show(ctx context.Context, out io.Writer, log *logrus.Entry, folder string, 
 		return err
 	}
 	fmt.Fprintf(out, "%d WARC files: http://%s/\n", len(archive.Merged().Files), listeners[0].Addr())
+	note := filepath.Join(folder, dashboard.ReplayNote) // a help for who looks at the crawl: not worth an error
+	if os.WriteFile(note, []byte(listeners[0].Addr().String()+"\n"), 0o644) == nil {
+		defer os.Remove(note)
+	}
 	var proxies []net.Listener
 	if through, err := config.Listen("proxy", proxy); err != nil {
 		return err

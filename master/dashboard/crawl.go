@@ -19,6 +19,7 @@ type Crawl interface {
 	Why(ctx context.Context, url, from string, depth int) ([]skip.Finding, error)
 	Report(ctx context.Context) (*figures.Report, error)
 	Actors(limit int) []actors.Row // of this process, the longest mailbox first
+	Kinds() []actors.KindRow       // of this process
 
 	Pause(ctx context.Context) error
 	Resume(ctx context.Context) error
@@ -50,6 +51,13 @@ func (r *running) Actors(limit int) []actors.Row {
 		return nil
 	}
 	return r.tracer.Table("", limit)
+}
+
+func (r *running) Kinds() []actors.KindRow {
+	if r.tracer == nil {
+		return nil
+	}
+	return r.tracer.Kinds()
 }
 
 func (r *running) command(ctx context.Context, command any) error {

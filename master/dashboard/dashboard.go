@@ -46,6 +46,7 @@ type Dashboard struct {
 	tail    *console.Tail
 	history *history
 	hosts   *hostTable
+	recalls recalled
 	pages   map[string]map[string]*template.Template // by language and view
 	streams chan struct{}                            // holds one for each that is open
 }

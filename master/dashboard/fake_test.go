@@ -1,6 +1,7 @@
 package dashboard
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"net/http"
@@ -26,6 +27,7 @@ import (
 
 // fakeCrawl is a state on disk without a crawl; what is done to it is written down.
 type fakeCrawl struct {
+	dir    string
 	state  *store.State
 	status master.Status
 	rows   []actors.Row
@@ -39,10 +41,13 @@ func (f *fakeCrawl) Status(context.Context) (*master.Status, error) {
 }
 func (f *fakeCrawl) Options() master.Options {
 	o := master.DefaultOptions()
-	o.Dir = "crawl"
+	o.Dir = cmp.Or(f.dir, "crawl")
 	return o
 }
-func (f *fakeCrawl) State() *store.State     { return f.state }
+func (f *fakeCrawl) State() *store.State { return f.state }
+func (f *fakeCrawl) Kinds() []actors.KindRow {
+	return []actors.KindRow{{Kind: "host", Actors: 2, Queue: 3, Longest: 3, Taken: 9}}
+}
 func (f *fakeCrawl) Actors(int) []actors.Row { return f.rows }
 func (f *fakeCrawl) Why(context.Context, string, string, int) ([]skip.Finding, error) {
 	return f.why, nil

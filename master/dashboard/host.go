@@ -238,6 +238,7 @@ type lifeView struct {
 	Why     []skip.Finding    // what every rule says
 	Against bool              // some rule is
 	Late    bool              // it is due
+	Replay  string            // where the archive is shown; empty: nowhere
 }
 
 func (d *Dashboard) page(r *http.Request, p *page) (any, error) {
@@ -254,6 +255,10 @@ func (d *Dashboard) page(r *http.Request, p *page) (any, error) {
 	depth := 0
 	if found, err := master.FindPage(d.crawl.State(), mannerOf(d.crawl), v.URL); err == nil {
 		v.Found = found
+		if err := d.recalls.add(d.crawl.Options().Dir, found); err != nil {
+			return nil, err
+		}
+		v.Replay = replayAt(r, d.crawl.Options().Dir)
 		depth = int(found.Page.Depth)
 		v.Late = !found.Page.Next.IsZero() && found.Page.Next.Before(p.Now)
 	}
@@ -275,6 +280,7 @@ func (d *Dashboard) page(r *http.Request, p *page) (any, error) {
 
 // nodesView is who is with whom.
 type nodesView struct {
+	Boxes  []master.Mailboxes // of the master's process
 	Slaves []slaveRow
 	Shown  int // hosts of one slave at most
 }
@@ -292,6 +298,11 @@ const hostsOfSlave = 40
 
 func (d *Dashboard) nodes(_ *http.Request, p *page) (any, error) {
 	v := &nodesView{Shown: hostsOfSlave}
+	for _, k := range d.crawl.Kinds() {
+		if k.Actors > 0 {
+			v.Boxes = append(v.Boxes, master.Mailboxes{Kind: k.Kind, Actors: k.Actors, Waiting: k.Queue, Longest: k.Longest, Taken: k.Taken})
+		}
+	}
 	if p.Status == nil {
 		return v, nil
 	}

@@ -76,13 +76,26 @@ func (d *Dashboard) now(r *http.Request, p *page) (any, error) {
 		{Key: "errors", Number: n(failed), Unit: w.t("unit.minute"), Note: w.t("note.errors", n(sum(s.Totals.Errors))), Spark: pick(func(s Sample) float64 { return s.Errors }), Tone: "bad"},
 	}
 	v.Errors, v.Failed = errorRows(s.Totals.Errors, errors), sum(s.Totals.Errors)
-	v.Mailboxes = d.crawl.Actors(mailboxesShown)
+	v.Mailboxes = longest(d.crawl.Actors(mailboxesShown), s.Slaves)
 	v.Idle = idle(w, s, rate.Pages, p.Now)
 	for _, sample := range d.history.after(time.Time{}, v.Day) {
 		v.Pages = append(v.Pages, sample.Pages)
 		v.Peak = max(v.Peak, sample.Pages)
 	}
 	return v, nil
+}
+
+// longest are the longest mailboxes of all nodes. Of a slave the longest of each kind is known, and by how many actors.
+func longest(rows []actors.Row, slaves []master.SlaveStatus) []actors.Row {
+	for _, slave := range slaves {
+		for _, kind := range slave.Mailboxes {
+			if kind.Longest > 0 {
+				rows = append(rows, actors.Row{Actor: slave.Name + ": " + kind.Kind, Queue: kind.Longest, Taken: kind.Taken})
+			}
+		}
+	}
+	slices.SortStableFunc(rows, func(a, b actors.Row) int { return cmp.Compare(b.Queue, a.Queue) })
+	return rows[:min(len(rows), mailboxesShown)]
 }
 
 // errorRows are the most frequent reasons.

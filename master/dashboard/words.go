@@ -226,6 +226,9 @@ func (w *words) clock(at, now time.Time) string {
 	return at.Format(w.t("clock.day"))
 }
 
+// stamp writes a moment to the second, with its date.
+func (w *words) stamp(at time.Time) string { return at.Local().Format(w.t("clock.stamp")) }
+
 // relative writes a moment as seen from now.
 func (w *words) relative(at, now time.Time) string {
 	switch d := at.Sub(now); {

@@ -1,0 +1,67 @@
+package dashboard
+
+import (
+	"net"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/PuerkitoBio/goquery"
+
+	"henro/messages/weburl"
+	"henro/store/cdxj"
+)
+
+// TestTheLifeOfAPageHasItsCaptures, with links to where they are shown while they are.
+func TestTheLifeOfAPageHasItsCaptures(t *testing.T) {
+	f := newFake(t, nil)
+	f.dir = t.TempDir()
+	warc := filepath.Join(f.dir, "warc")
+	if err := os.Mkdir(warc, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	page := weburl.MustParse(somePage)
+	var index []byte
+	for i, c := range []struct{ digest, mime string }{{"A", "text/html"}, {"A", cdxj.Revisit}, {"B", "text/html"}, {"B", "text/html"}} {
+		e := cdxj.Entry{Key: page.IndexKey(), URL: page.String(), At: time.Date(2030, 3, 1+i, 12, 0, 0, 0, time.UTC), Status: 200, Digest: c.digest, Mime: c.mime, Offset: int64(i), Length: 1000, Filename: "h.warc.gz"}
+		index = e.Append(index)
+	}
+	note := filepath.Join(warc, ReplayNote)
+	write := func(path string, text []byte) {
+		t.Helper()
+		if err := os.WriteFile(path, text, 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write(filepath.Join(warc, "h.cdxj"), index)
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer listener.Close()
+	address := listener.Addr().String()
+	for _, c := range []struct{ says, note, link string }{
+		{"no replay runs", "", ""},
+		{"one runs", address + "\n", "http://" + address + "/web/20300304120000/" + somePage},
+		{"one of another machine is claimed", "192.0.2.1:80", ""},
+		{"the note is none", "javascript:alert(1)", ""},
+		{"one has ended without a word", "127.0.0.1:1", ""},
+	} {
+		if c.note != "" {
+			write(note, []byte(c.note))
+		}
+		d := board(t, f)
+		_, doc := get(t, d, "/page?url="+url.QueryEscape(somePage), "en")
+		var changes []string
+		doc.Find(".captures tbody .tag").Each(func(_ int, s *goquery.Selection) { changes = append(changes, s.Text()) })
+		if got, want := strings.Join(changes, " "), "unchanged changed unchanged first"; got != want {
+			t.Errorf("%s: changes %q, want %q", c.says, got, want)
+		}
+		if link, _ := doc.Find(".captures tbody a").First().Attr("href"); link != c.link {
+			t.Errorf("%s: link %q, want %q", c.says, link, c.link)
+		}
+	}
+}
