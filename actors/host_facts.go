@@ -243,6 +243,7 @@ func (h *Host) storeTimed(ctx actor.Context, m *pagesTimed) {
 		lease := l.Lease
 		w.Lease = &lease
 	}
+	w.Evidence = h.newEvidence(m.asked.finished)
 	h.countVerdict(w)
 	h.write(ctx, w)
 }

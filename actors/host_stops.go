@@ -70,26 +70,18 @@ func likeness(fact *messages.PageVisited, links []outlink.Outlink) uint64 {
 
 var noWords = fingerprint.Main(nil)
 
-// StopOutcome says what a visit tells about its folder. What is the fault of the host, not of the page, tells nothing: a name that
-// does not resolve, a port that is closed, a host that asks for patience. Nor do redirects, which the thesis stopped at: today they
-// are how hosts move.
+// StopOutcome says what a visit tells about its folder.
 func StopOutcome(status uint32, reason messages.Reason) stoplist.Outcome {
-	switch reason {
-	case messages.Reason_NONE:
-	case messages.Reason_TIMEOUT:
-		return stoplist.Slow
-	case messages.Reason_CONNECTION_LOST, messages.Reason_MALFORMED, messages.Reason_HEADERS_TOO_LARGE, messages.Reason_REDIRECT_LOOP:
-		return stoplist.Failing
-	default:
-		return stoplist.Silent
-	}
-	switch {
-	case status == 304, status >= 200 && status < 300:
-		return stoplist.Good
-	case status == 404, status == 410:
+	switch messages.Broken(status, reason) {
+	case messages.Missing:
 		return stoplist.Missing
-	case status == 400, status >= 500 && status != 503:
+	case messages.Failing:
 		return stoplist.Failing
+	case messages.Slow:
+		return stoplist.Slow
+	}
+	if reason == messages.Reason_NONE && (status == 304 || status >= 200 && status < 300) {
+		return stoplist.Good
 	}
 	return stoplist.Silent
 }
@@ -138,4 +130,15 @@ func (h *Host) newSessions() []byte {
 	}
 	b, _ := h.judge.sessions.MarshalBinary() // never fails
 	return b
+}
+
+// newEvidence is the evidence of the stop list: with what spoke against a folder at once, with good pages at the end of a lease. If they
+// are lost, the folder needs less to be stopped than it would; if broken pages were, a folder of them would never be.
+func (h *Host) newEvidence(finished bool) *[]byte {
+	changes := h.judge.stops.Changed()
+	if changes == 0 || !finished && changes&stoplist.Grave == 0 {
+		return nil
+	}
+	b, _ := h.judge.stops.MarshalBinary() // never fails
+	return &b
 }

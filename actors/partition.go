@@ -33,6 +33,7 @@ type (
 		Stops      []store.StopEntry // onto the stop list
 		Unstops    []string          // off it, by prefix
 		Sessions   []byte            // of Host, as traps.Sessions marshals them; nil: as before
+		Evidence   *[]byte           // of Host, as stoplist.List marshals it; nil: as before
 		Totals     Totals            // added to the crawl's totals
 		Seeds      bool              // the candidates are seeds: no frontier turns them away
 		Urgent     bool              // somebody waits for the answer
@@ -375,6 +376,9 @@ func (p *Partition) write(ctx actor.Context, m *Write) {
 	}
 	if m.Sessions != nil {
 		p.batch.PutMeta(sessionsMeta(m.Host.Name), m.Sessions)
+	}
+	if m.Evidence != nil {
+		p.batch.PutMeta(evidenceMeta(m.Host.Name), *m.Evidence)
 	}
 	p.totals.Add(&m.Totals)
 	p.wrote(ctx, &Written{Tag: m.Tag}, m.Urgent)

@@ -11,7 +11,7 @@ import (
 // stopsKept bounds the entries read of one host: as many as stoplist.Options.MaxFolders ever are by default.
 const stopsKept = 512
 
-// StopListOf reads the stop list of one host as it is on disk.
+// StopListOf reads the stop list of one host as it is on disk, with the evidence for folders that are not on it yet.
 func StopListOf(disk *store.Partition, host string) (*stoplist.List, error) {
 	entries, err := disk.Stops(host+"/", stopsKept)
 	if err != nil {
@@ -21,7 +21,14 @@ func StopListOf(disk *store.Partition, host string) (*stoplist.List, error) {
 	for _, e := range entries {
 		list.Restore(stopEntry(e))
 	}
-	return list, nil
+	b, err := disk.Meta(evidenceMeta(host))
+	if err == nil {
+		err = list.UnmarshalBinary(b)
+	}
+	if err != nil {
+		err = fmt.Errorf("evidence of %s: %w", host, err)
+	}
+	return list, err
 }
 
 // SessionsOf reads the session ids of one host as they are on disk.
@@ -39,3 +46,6 @@ func SessionsOf(disk *store.Partition, host string) (traps.Sessions, error) {
 
 // sessionsMeta is where the session ids of a host are kept, in its partition.
 func sessionsMeta(host string) string { return fmt.Sprintf("sessions/%016x", uint64(store.IDOf(host))) }
+
+// evidenceMeta is where the evidence of the stop list of a host is kept, in its partition.
+func evidenceMeta(host string) string { return fmt.Sprintf("evidence/%016x", uint64(store.IDOf(host))) }

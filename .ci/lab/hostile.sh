@@ -25,7 +25,10 @@ serve() { # folder, priority, flags
 	shift 2
 	nice -n "$priority" "$dir/henro" fakeweb --folder "$dir/$folder" "$@" >"$dir/$folder.out" &
 	pids+=($!)
-	until grep -q '^ready' "$dir/$folder.out"; do sleep 0.1; done
+	until grep -q '^ready' "$dir/$folder.out"; do
+		kill -0 $!
+		sleep 0.1
+	done
 }
 serve good 0 --hosts 20 --domains 20 --pages 40 --pareto 0 --crawl-delays 0 --latency 20ms
 serve bad 19 --hosts 1 --domains 1 --pages 1 --hostile

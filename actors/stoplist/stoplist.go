@@ -120,6 +120,7 @@ type List struct {
 	watched map[uint64]watched // by fingerprint of the prefix
 	entries []Entry            // sorted by Prefix
 	texts   texts
+	changes Changes // of the evidence, since it was marshalled
 }
 
 // Restore puts an entry on the list that was there before.
@@ -187,6 +188,7 @@ func (l *List) Saw(o *Options, v Visit, now time.Time) (outcome Outcome, listed 
 	if v.Outcome == Good && v.Main != 0 && o.MaxAlike > 0 && l.texts.count(v.Main) > o.MaxAlike {
 		v.Outcome = Alike
 	}
+	l.changes |= Slight
 	if v.Outcome == Good {
 		return Good, nil, l.praise(o, v.URL)
 	}
@@ -211,6 +213,7 @@ func (l *List) praise(o *Options, url string) (lifted []string) {
 // blame notes a broken page in the folders above it, and lists those of which it is the last straw. What lies below a listed folder
 // is not listed beside it.
 func (l *List) blame(o *Options, v Visit, now time.Time) (listed []Entry, lifted []string) {
+	l.changes |= Grave
 	weight, level := float32(1), 0
 	over, stopped := l.Stopped(v.URL, now)
 	for folder := range above(v.URL) {

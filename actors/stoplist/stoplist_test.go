@@ -200,3 +200,65 @@ func TestAPersonsWordStandsForTheWholeHost(t *testing.T) {
 		t.Error("it is stopped after the word was taken back")
 	}
 }
+
+// Whatever a list is told, one that was written and read back after every visit says the same.
+func TestEvidenceSurvivesBeingWritten(t *testing.T) {
+	o := DefaultOptions()
+	o.MaxAlike = 3
+	rnd := rand.New(rand.NewPCG(7, 9))
+	var kept, carried List
+	written := 0
+	for i := range 20_000 {
+		now := start.Add(time.Duration(i) * time.Minute)
+		v := Visit{URL: fmt.Sprintf("http://a.example/%d/%d/%d", rnd.IntN(3), rnd.IntN(4), i), Outcome: Outcome(rnd.IntN(int(Alike)))}
+		if v.Outcome == Good && rnd.IntN(4) > 0 {
+			v.Outcome = Missing
+		}
+		if v.Outcome == Good {
+			v.Main = 1 + rnd.Uint64N(9)
+		}
+		outcome, listed, lifted := kept.Saw(&o, v, now)
+		again, too, off := carried.Saw(&o, v, now)
+		if again != outcome || !slices.Equal(too, listed) || !slices.Equal(off, lifted) {
+			t.Fatalf("visit %d: %v %v %v after reading back, %v %v %v without", i, again, too, off, outcome, listed, lifted)
+		}
+		if carried.Changed() == 0 && v.Outcome != Silent {
+			t.Fatal("a visit changed nothing")
+		}
+		b, err := carried.MarshalBinary()
+		if err != nil || carried.Changed() != 0 {
+			t.Fatal(err, carried.Changed())
+		}
+		written = max(written, len(b))
+		next := List{entries: carried.entries}
+		if err := next.UnmarshalBinary(b); err != nil {
+			t.Fatal(err)
+		}
+		carried = next
+	}
+	if written > 600 {
+		t.Errorf("%d bytes of evidence for 15 folders", written)
+	}
+}
+
+func FuzzUnmarshal(f *testing.F) {
+	o := DefaultOptions()
+	for n := range 3 {
+		var l List
+		run(&l, &o, fmt.Sprintf("http://a.example/d/# missing ×%d", 4*n), "http://a.example/e/# good ×3")
+		b, _ := l.MarshalBinary()
+		f.Add(b)
+	}
+	f.Fuzz(func(t *testing.T, b []byte) {
+		var l List
+		if l.UnmarshalBinary(b) != nil {
+			return
+		}
+		again, _ := l.MarshalBinary()
+		var twin List
+		if err := twin.UnmarshalBinary(again); err != nil || len(again) > len(b)+2 {
+			t.Fatalf("%x becomes %x: %v", b, again, err)
+		}
+		l.Saw(&o, Visit{URL: "http://a.example/d/e", Outcome: Missing}, start)
+	})
+}

@@ -163,6 +163,33 @@ func TestFoldersOfBrokenPagesAreLeftAlone(t *testing.T) {
 	})
 }
 
+// The evidence for a folder outlives the process: run by run of four pages, it is stopped after as many as in one run.
+func TestEvidenceOfBrokenPagesSurvivesARestart(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		dir := t.TempDir()
+		s := &site{answer: func(path string) (int, string, string) {
+			if path == "/" {
+				return 200, "", linksTo(100, "/dead/")
+			}
+			return 404, "", "not here"
+		}}
+		asked, runs, end := 0, 0, master.End("")
+		for ; end != master.Finished; runs++ {
+			if runs > 30 {
+				t.Fatalf("not stopped in %d runs of 4 pages, %d asked for; stop list %q", runs, asked, stopList(t, dir))
+			}
+			end = s.crawl(t, dir, func(o *master.Options) {
+				o.MaxPages = 4
+				o.Hosts.PageBudget, o.Hosts.TaskBudget, o.Hosts.Follow = 2, 2, false
+			}).End
+			asked += s.askedBelow("/dead/")
+		}
+		if got := strings.Join(stopList(t, dir), ", "); got != "http://a.example/dead/ missing" || asked < 10 || asked > 14 {
+			t.Errorf("%d pages of a dead folder in %d runs; the stop list is %q", asked, runs, got)
+		}
+	})
+}
+
 // skippedLines counts the lines of skipped.jsonl by reason.
 func skippedLines(t *testing.T, dir string) map[skip.Reason]int {
 	t.Helper()

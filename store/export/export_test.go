@@ -112,9 +112,9 @@ func TestEveryFormatHoldsTheSameRows(t *testing.T) {
 			}
 			want := want
 			if format == "tsv" && table.Name == "stoplist" {
-				row := slices.Clone(want[0])
-				row[2] = strings.ReplaceAll(row[2], "\t", " ")
-				want = [][]string{row}
+				want = slices.Clone(want)
+				want[0] = slices.Clone(want[0])
+				want[0][2] = strings.ReplaceAll(want[0][2], "\t", " ")
 			}
 			if len(got) != len(want) || len(want) > 0 && !reflect.DeepEqual(got, want) {
 				t.Errorf("%s in %s: %d rows, want %d, and the same: first %q, want %q", table.Name, format, len(got), len(want), got[:min(1, len(got))], want[:min(1, len(want))])

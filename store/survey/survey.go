@@ -157,7 +157,7 @@ func (t *taker) host(name string) *Host {
 }
 
 func (t *taker) stopList() error {
-	return t.each(tables.StopList(), []string{"prefix"}, func(value func(int) tables.Value) {
+	return t.each(tables.Listed(), []string{"prefix"}, func(value func(int) tables.Value) {
 		t.stops[value(0).Text] = true
 		t.StopList++
 	})

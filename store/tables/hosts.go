@@ -2,7 +2,10 @@ package tables
 
 import (
 	"errors"
+	"fmt"
+	"strings"
 
+	"henro/messages"
 	"henro/store"
 )
 
@@ -65,8 +68,14 @@ func eachHost(s *Source, q Query, fn func(Row) error) error {
 	})
 }
 
-// StopList is what is not visited, and why.
-func StopList() *Table {
+// StopList is what is not visited, and why: what was listed, and the URLs that were broken at their last visit, which are on the list by
+// their own record.
+func StopList() *Table { return stopTable(true) }
+
+// Listed is the stop list without single URLs.
+func Listed() *Table { return stopTable(false) }
+
+func stopTable(urls bool) *Table {
 	return &Table{
 		Name: "stoplist", Doc: "URLs, folders and hosts that are not visited", HostColumn: -1, URLColumn: -1,
 		Columns: []Column{
@@ -76,16 +85,54 @@ func StopList() *Table {
 			{"at", Moment, "since when"},
 			{"until", Moment, "when it is tried again; empty: never"},
 			{"rounds", Integer, "how often it was listed in a row"},
+			{"what", Text, "url, folder or host"},
 		},
 		each: func(s *Source, q Query, fn func(Row) error) error {
 			return s.partitions(q, func(p *store.Partition) error {
-				return p.EachStop(func(e store.StopEntry) error { return fn(&stop{e}) })
+				err := p.EachStop(func(e store.StopEntry) error { return fn(&stop{e, whatIs(e.Prefix)}) })
+				if err != nil || !urls {
+					return err
+				}
+				return p.EachPage(func(record store.Page, _ store.Place) error {
+					if e := brokenPage(&record); e != nil {
+						return fn(e)
+					}
+					return nil
+				})
 			})
 		},
 	}
 }
 
-type stop struct{ store.StopEntry }
+// brokenPage is the entry of a URL that was broken at its last visit; nil: it was not.
+func brokenPage(p *store.Page) *stop {
+	reason := messages.Reason(p.Reason)
+	word := messages.Broken(uint32(p.Status), reason)
+	if word == "" || p.LastVisit.IsZero() {
+		return nil
+	}
+	evidence := reason.String()
+	if reason == messages.Reason_NONE {
+		evidence = fmt.Sprintf("HTTP %d", p.Status)
+	}
+	return &stop{store.StopEntry{Prefix: p.URL, Reason: word, Evidence: evidence, At: p.LastVisit, Until: p.Next, Rounds: max(1, int(p.Attempts))}, "url"}
+}
+
+// whatIs says what a prefix on the list is.
+func whatIs(prefix string) string {
+	switch {
+	case strings.Count(prefix, "/") <= 3 && strings.HasSuffix(prefix, "/"):
+		return "host"
+	case strings.HasSuffix(prefix, "/"):
+		return "folder"
+	}
+	return "url"
+}
+
+type stop struct {
+	store.StopEntry
+	what string
+}
 
 func (e *stop) Value(column int) Value {
 	switch column {
@@ -101,6 +148,8 @@ func (e *stop) Value(column int) Value {
 		return moment(e.Until)
 	case 5:
 		return integer(e.Rounds)
+	case 6:
+		return text(e.what)
 	}
 	return Value{}
 }
