@@ -156,6 +156,7 @@ type Master struct {
 	startedAt time.Time
 	found     int               // partitions that have told which leases were open at the last end
 	old       map[uint64]bool   // those leases, while they are open
+	moving    map[uint64]bool   // leases, while they are open, that others have more room for: asked back, and renewed until they come
 	recalled  map[uint64]bool   // leases, while they are open, that are not renewed: of hosts that were excluded
 	begun     bool              // the seeds it was started with are added
 	seeding   int               // seeds not on disk yet
@@ -193,7 +194,7 @@ func Props(o Options, state *store.State, clocks *clocks, rules *scope.Rules, do
 		}
 		return &Master{
 			o: o, naming: map[string]*naming{}, names: make(chan struct{}, namesAtOnce), log: log.WithField("actor", "master"), state: state, scope: rules, done: done,
-			ready: ready, slaves: map[string]*slave{}, barred: map[string]*SlaveRefused{}, budgets: map[uint64]uint64{}, old: map[uint64]bool{}, recalled: map[uint64]bool{}, stalled: map[int]error{},
+			ready: ready, slaves: map[string]*slave{}, barred: map[string]*SlaveRefused{}, budgets: map[uint64]uint64{}, old: map[uint64]bool{}, moving: map[uint64]bool{}, recalled: map[uint64]bool{}, stalled: map[int]error{},
 			phase: Running, startedAt: time.Now(), lastID: uint64(time.Now().UnixMilli()) << 20,
 		}
 	})
@@ -367,6 +368,7 @@ func (m *Master) tick(ctx actor.Context) {
 		m.ready.clocks.sweep(now)
 	}
 	m.dispatch(ctx)
+	m.balance(ctx)
 	m.askQuiet(ctx)
 }
 
@@ -441,6 +443,9 @@ func (m *Master) serve(ctx actor.Context, msg *messages.WorkRequested) {
 			continue
 		}
 		batch.Renewed = append(batch.Renewed, id)
+		if m.moving[id] {
+			batch.Revoked = append(batch.Revoked, id)
+		}
 	}
 	m.ledger = m.ledger.Updated(ledger.LeasesRenewed{Slave: msg.Slave, Boot: msg.Boot, IDs: batch.Renewed, Until: m.leaseEnd(now)})
 	ctx.Respond(batch) // an empty one too: it says that this master lives and knows the slave
@@ -499,9 +504,9 @@ func (m *Master) toHost(ctx actor.Context, host string, message any) {
 // roomiest is the slave that holds the smallest share of what it is willing to hold.
 func (m *Master) roomiest() string {
 	best, share := "", 1.0
-	silent := time.Now().Add(-silentAfter)
+	now := time.Now()
 	for _, s := range m.ledger.Slaves() {
-		if known := m.slaves[s.Name]; known == nil || known.pid == nil || s.At.Before(silent) || s.Slots == 0 || s.Held >= s.Slots || m.idle(s.Name, s.Boot) {
+		if s.Held >= s.Slots || !m.lendable(s, now) {
 			continue
 		}
 		if held := float64(s.Held) / float64(s.Slots); held < share {
@@ -509,6 +514,12 @@ func (m *Master) roomiest() string {
 		}
 	}
 	return best
+}
+
+// lendable reports whether a slave is there and wants hosts.
+func (m *Master) lendable(s ledger.Slave, now time.Time) bool {
+	known := m.slaves[s.Name]
+	return known != nil && known.pid != nil && s.Slots > 0 && now.Sub(s.At) <= silentAfter && !m.idle(s.Name, s.Boot)
 }
 
 // pageBudget is how many visits the next lease may make under --pages; 0 is no limit of the crawl's own.
@@ -596,6 +607,7 @@ func (m *Master) closeLease(id uint64, nextAt, othersAt time.Time) {
 	m.ledger = m.ledger.Updated(ledger.LeaseEnded{ID: id})
 	delete(m.budgets, id)
 	delete(m.old, id)
+	delete(m.moving, id)
 	delete(m.recalled, id)
 }
 

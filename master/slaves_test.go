@@ -1,6 +1,9 @@
 package master_test
 
 import (
+	"fmt"
+	"maps"
+	"slices"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -136,6 +139,68 @@ func TestADrainedSlaveGivesItsHostsBackAndIsLentNone(t *testing.T) {
 		answer, err := master.Ask[*master.SlaveAnswered](t.Context(), node, &master.DrainSlave{Slave: "unknown"})
 		if err != nil || answer.Slave != nil {
 			t.Errorf("an unknown slave: %+v, %v", answer.Slave, err)
+		}
+	})
+}
+
+// TestASlaveThatJoinsABusyCrawlGetsItsShare, though no lease ends by itself and the first order to give one back is lost; a lease that is
+// asked back is renewed until it comes.
+func TestASlaveThatJoinsABusyCrawlGetsItsShare(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		node, probe, end := restarted(t)
+		defer end()
+		const hosts = 40
+		var seeds []master.Seed
+		for i := range hosts {
+			seeds = append(seeds, master.Seed{URL: weburl.MustParse(fmt.Sprintf("http://h%d.test/", i))})
+		}
+		actortest.Pass(0)
+		if _, err := master.Ask[*master.SeedsAdded](t.Context(), node, &master.AddSeeds{Seeds: seeds}); err != nil {
+			t.Fatal(err)
+		}
+		const lateFrom = 1000 // serials of the late slave
+		held := map[string]map[uint64]string{"early": {}, "late": {}}
+		second := func(i uint64, slaves ...string) {
+			for _, name := range slaves {
+				serial := map[string]uint64{"early": i, "late": lateFrom + i}[name]
+				if len(held[name]) == 0 {
+					probe.Tell(node.PID(), &messages.SlaveRegistered{Slave: name, Boot: "b", Connections: hosts})
+				}
+				probe.Tell(node.PID(), &messages.WorkRequested{Slave: name, Boot: "b", Serial: serial, HostSlots: hosts, PageSlots: 1000,
+					Held: slices.Collect(maps.Keys(held[name]))})
+			}
+			actortest.Pass(time.Second)
+			for _, batch := range actortest.TakeOf[*messages.TaskBatch](probe) {
+				name := "early"
+				if batch.Serial >= lateFrom {
+					name = "late"
+				}
+				for _, task := range batch.Tasks {
+					held[name][task.Lease] = task.Host
+				}
+				for _, id := range batch.Revoked {
+					if slices.Contains(batch.Renewed, id) {
+						probe.Tell(node.PID(), &messages.Report{Slave: name, Boot: "b", Facts: []*messages.Fact{
+							{Lease: id, Seq: 1, Host: held[name][id], Finished: &messages.LeaseFinished{Why: "revoked", IdleNs: -1}}}})
+						delete(held[name], id)
+					}
+				}
+			}
+		}
+		for i := range uint64(3) {
+			second(i, "early")
+		}
+		if len(held["early"]) != hosts {
+			t.Fatalf("the only slave holds %d of %d hosts", len(held["early"]), hosts)
+		}
+		for i := range uint64(20) {
+			second(3+i, "early", "late")
+		}
+		if n := len(held["late"]); n < hosts*3/8 || n > hosts/2 {
+			t.Errorf("after 20 s the late slave holds %d of %d hosts", n, hosts)
+		}
+		if n := len(held["early"]) + len(held["late"]); n != hosts {
+			t.Errorf("%d of %d hosts are lent", n, hosts)
 		}
 	})
 }
