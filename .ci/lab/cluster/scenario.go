@@ -49,6 +49,7 @@ func scenarios() []*scenario {
 		{name: "twins", says: "a second master is started on the directory of the first, elsewhere", once: true, run: twins},
 		{name: "drain", says: "a slave is drained by henro slaves drain, and killed when it is drained", once: true, run: drainSlave},
 		{name: "crowd", says: "50 slaves join at once", slaves: 50, connections: 12, once: true, run: crowd},
+		{name: "late", says: "five slaves join when five hold all hosts, which take 2 s for a page", once: true, shape: sluggish, run: joinLate},
 		{name: "rolling", says: "the nodes of the commit before are asked to end, one after another, and come back with this one's programs", once: true, run: rolling},
 		{name: "foreign", says: "slaves join whose protocol is one ahead, and two ahead", once: true, run: foreign},
 		{name: "stranger", says: "ports are scanned, garbage, other keys, broken and repeated handshakes, foreign orders", once: true, run: strangers},
@@ -422,6 +423,67 @@ func crowd(ctx context.Context, t *trial) error {
 	}
 	t.note("started within %s, all welcomed after %s", ms(started), ms(time.Since(begun)))
 	return nil
+}
+
+// sluggish makes hosts that take 2 s for a page: a lease, filled for half a minute at two seconds a page, then lasts for a minute.
+func sluggish(w *fakeweb.Options) {
+	w.Latency = fakeweb.Latency{Mean: 2 * time.Second, Jitter: 0.3}
+}
+
+// joinLate measures how long slaves that join a busy crawl wait for their share.
+func joinLate(ctx context.Context, t *trial) error {
+	early, late := t.slaves[:5], t.slaves[5:]
+	for _, n := range append([]*node{t.master}, early...) {
+		if err := n.start(); err != nil {
+			return err
+		}
+	}
+	holding := func(some []*node) (sum, least int, err error) {
+		status, err := t.status(ctx)
+		if err != nil {
+			return 0, 0, err
+		}
+		least = t.o.hosts
+		for _, n := range some {
+			held := 0
+			for _, s := range status.Slaves {
+				if s.Name == n.name {
+					held = s.Leases
+				}
+			}
+			sum, least = sum+held, min(least, held)
+		}
+		return sum, least, nil
+	}
+	if err := t.until(ctx, 0.2); err != nil {
+		return err
+	}
+	all, _, err := holding(early)
+	if err != nil {
+		return err
+	}
+	for _, n := range late {
+		if err := n.start(); err != nil {
+			return err
+		}
+	}
+	at := time.Now()
+	for {
+		if err := t.master.Pause(ctx, 50*time.Millisecond); err != nil {
+			return err
+		}
+		sum, _, err := holding(t.slaves)
+		if err != nil {
+			continue // it is asked again
+		}
+		if _, least, err := holding(late); err == nil && least*len(t.slaves) >= sum*3/4 && sum > all/2 {
+			t.note("%d hosts lent to five; each of the late ones has three quarters of its share after %s", all, ms(time.Since(at)))
+			return nil
+		}
+		if time.Since(at) > 2*patience {
+			return errors.New("the late slaves do not get their share")
+		}
+	}
 }
 
 // rolling replaces the programs of a running cluster by newer ones, the slaves first.

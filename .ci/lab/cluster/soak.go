@@ -1,26 +1,39 @@
 package main
 
 import (
+	"bufio"
 	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
+	"path/filepath"
 	"slices"
+	"strings"
 	"time"
 
 	"henro/slave/fakeweb"
 )
 
-// soakEvery is how often a slave dies, and measureEvery how often the nodes are looked at.
+// soakEvery is how often a slave dies, measureEvery how often the nodes are looked at, and heapEvery how often they collect their garbage
+// to be asked what is left, and for a profile of it.
 const (
 	soakEvery    = 20 * time.Second
 	measureEvery = 10 * time.Second
+	heapEvery    = time.Minute
 )
 
+// watched is a node that is left alone in a soak, and what was measured of it.
+type watched struct {
+	*node
+	heap                          float64 // of the last collection
+	own, files, heaps, goroutines []float64
+}
+
 // soak kills one of ten slaves every 20 s, and starts it again 5 s later, while the crawl of a web without end goes on. Two slaves are
-// left alone: they and the master must not grow. What they hold is asked of the kernel (their own memory, without the pages of files that
-// it keeps for the master's state as long as nobody else needs the room) and of themselves (goroutines).
+// left alone: they and the master must not grow. What they hold is asked of the kernel (own memory, and pages of files: those of the master's
+// state, which the kernel keeps as long as nobody else needs the room) and of themselves (what a collection of garbage leaves, goroutines).
 func (o *options) soak(ctx context.Context) (err error) {
 	span := cmp.Or(o.span, 30*time.Minute)
 	o.delay, o.lease, o.hosts, o.pages = time.Second, 6*time.Second, 500, 1200
@@ -39,15 +52,15 @@ func (o *options) soak(ctx context.Context) (err error) {
 	}
 	t.begun = time.Now()
 	const left = 2 // slaves that are never killed
-	watched := append([]*node{t.master}, t.slaves[:left]...)
+	var nodes []*watched
 	fmt.Fprint(out, "seconds,pages,kills")
-	for _, n := range watched {
-		fmt.Fprintf(out, ",%s_mb,%s_goroutines", n.name, n.name)
+	for _, n := range append([]*node{t.master}, t.slaves[:left]...) {
+		nodes = append(nodes, &watched{node: n})
+		fmt.Fprintf(out, ",%[1]s_heap,%[1]s_mb,%[1]s_files,%[1]s_goroutines", n.name)
 	}
 	fmt.Fprintln(out)
-	sizes, routines := make([][]float64, len(watched)), make([][]float64, len(watched))
 	kills := 0
-	nextKill, nextMeasure := t.begun.Add(soakEvery), t.begun.Add(measureEvery)
+	nextKill, nextMeasure, nextHeap := t.begun.Add(soakEvery), t.begun.Add(measureEvery), t.begun
 	var down *node
 	var backAt time.Time
 	for time.Since(t.begun) < span {
@@ -61,7 +74,7 @@ func (o *options) soak(ctx context.Context) (err error) {
 			}
 			down = nil
 		}
-		if now.After(nextKill) {
+		if now.After(nextKill) && down == nil {
 			nextKill = nextKill.Add(soakEvery)
 			down, backAt = t.slaves[left+t.rnd.IntN(len(t.slaves)-left)], now.Add(5*time.Second)
 			at, err := down.Kill()
@@ -72,24 +85,14 @@ func (o *options) soak(ctx context.Context) (err error) {
 			kills++
 		}
 		if now.After(nextMeasure) {
-			nextMeasure = nextMeasure.Add(measureEvery)
-			s, err := t.status(ctx)
-			if err != nil {
+			nextMeasure = now.Add(measureEvery)
+			collect := now.After(nextHeap)
+			if collect {
+				nextHeap = nextHeap.Add(heapEvery)
+			}
+			if err := t.measure(ctx, out, nodes, kills, collect); err != nil {
 				return err
 			}
-			fmt.Fprintf(out, "%.0f,%d,%d", now.Sub(t.begun).Seconds(), s.Totals.Pages, kills)
-			for i, n := range watched {
-				count := s.Routines
-				for _, known := range s.Slaves {
-					if known.Name == n.name {
-						count = known.Goroutines
-					}
-				}
-				size := float64(resident(n.PID())) / 1e6
-				sizes[i], routines[i] = append(sizes[i], size), append(routines[i], float64(count))
-				fmt.Fprintf(out, ",%.1f,%d", size, count)
-			}
-			fmt.Fprintln(out)
 		}
 	}
 	s, err := t.status(ctx)
@@ -97,19 +100,71 @@ func (o *options) soak(ctx context.Context) (err error) {
 		return err
 	}
 	fmt.Printf("%s, %d kills, %d pages; medians of the second sixth and of the last\n", span, kills, s.Totals.Pages)
-	fmt.Printf("%-8s %20s %20s\n", "node", "memory", "goroutines")
-	for i, n := range watched {
-		from, to := sixths(sizes[i])
-		before, after := sixths(routines[i])
-		fmt.Printf("%-8s %9.0f → %5.0f MB %11.0f → %6.0f\n", n.name, from, to, before, after)
-		if to > 1.25*from+10 {
-			err = fmt.Errorf("%s has grown from %.0f to %.0f MB", n.name, from, to)
-		}
-		if after > 1.25*before+20 {
-			err = fmt.Errorf("%s has grown from %.0f to %.0f goroutines", n.name, before, after)
+	fmt.Printf("%-8s %17s %17s %17s %17s\n", "node", "heap", "own memory", "pages of files", "goroutines")
+	for _, n := range nodes {
+		fmt.Printf("%-8s %17s %17s %17s %17s\n", n.name, change(n.heaps, " MB"), change(n.own, " MB"), change(n.files, " MB"), change(n.goroutines, ""))
+		for _, c := range []struct {
+			what string
+			all  []float64
+			over float64
+		}{{"MB of heap", n.heaps, 5}, {"MB", n.own, 10}, {"goroutines", n.goroutines, 20}} {
+			if from, to := sixths(c.all); to > 1.25*from+c.over {
+				err = errors.Join(err, fmt.Errorf("%s has grown from %.0f to %.0f %s", n.name, from, to, c.what))
+			}
 		}
 	}
 	return errors.Join(err, draw(o.csv))
+}
+
+// measure looks at the nodes once, and writes a line.
+func (t *trial) measure(ctx context.Context, out io.Writer, nodes []*watched, kills int, collect bool) error {
+	s, err := t.status(ctx)
+	if err != nil {
+		return nil // a machine that has no time for an answer within seconds is looked at again
+	}
+	fmt.Fprintf(out, "%.0f,%d,%d", time.Since(t.begun).Seconds(), s.Totals.Pages, kills)
+	for _, n := range nodes {
+		count := s.Routines
+		for _, known := range s.Slaves {
+			if known.Name == n.name {
+				count = known.Goroutines
+			}
+		}
+		if collect {
+			if n.heap, err = n.liveHeap(ctx, filepath.Join(t.dir, fmt.Sprintf("%s-%d.heap", n.name, int(time.Since(t.begun).Minutes())))); err != nil {
+				return err
+			}
+		}
+		own, files := resident(n.PID())
+		n.own, n.files = append(n.own, float64(own)/1e6), append(n.files, float64(files)/1e6)
+		n.heaps, n.goroutines = append(n.heaps, n.heap), append(n.goroutines, float64(count))
+		fmt.Fprintf(out, ",%.1f,%.1f,%.1f,%d", n.heap, float64(own)/1e6, float64(files)/1e6, count)
+	}
+	_, err = fmt.Fprintln(out)
+	return err
+}
+
+// liveHeap has a node collect its garbage, and tells how many MB of heap are left; the profile of them is kept.
+func (n *node) liveHeap(ctx context.Context, profile string) (mb float64, err error) {
+	text, err := n.read(ctx, "/debug/pprof/heap?gc=1&debug=1")
+	if err != nil {
+		return 0, err
+	}
+	if err := os.WriteFile(profile, text, 0o644); err != nil {
+		return 0, err
+	}
+	for lines := bufio.NewScanner(strings.NewReader(string(text))); lines.Scan(); {
+		if value, ok := strings.CutPrefix(lines.Text(), "# HeapAlloc = "); ok {
+			fmt.Sscan(value, &mb)
+		}
+	}
+	return mb / 1e6, nil
+}
+
+// change is how a figure went, from the median of the second sixth to that of the last.
+func change(all []float64, unit string) string {
+	from, to := sixths(all)
+	return fmt.Sprintf("%.0f → %.0f%s", from, to, unit)
 }
 
 // sixths are the medians of the second sixth and of the last.

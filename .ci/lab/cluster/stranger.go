@@ -114,21 +114,23 @@ func strangers(ctx context.Context, t *trial) error {
 func (t *trial) residents(nodes []*node) []int64 {
 	sizes := make([]int64, len(nodes))
 	for i, n := range nodes {
-		sizes[i] = resident(n.PID())
+		sizes[i], _ = resident(n.PID())
 	}
 	return sizes
 }
 
-// resident is what a process has of the machine's memory for itself, without the pages of files that it maps.
-func resident(pid int) (bytes int64) {
+// resident is what a process has of the machine's memory: for itself, and pages of files that it maps.
+func resident(pid int) (own, files int64) {
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
 	if err != nil {
-		return 0 // it has just died
+		return 0, 0 // it has just died
 	}
-	if _, line, ok := strings.Cut(string(text), "RssAnon:"); ok {
-		fmt.Sscan(line, &bytes)
+	for name, to := range map[string]*int64{"RssAnon:": &own, "RssFile:": &files} {
+		if _, line, ok := strings.Cut(string(text), name); ok {
+			fmt.Sscan(line, to)
+		}
 	}
-	return bytes << 10
+	return own << 10, files << 10
 }
 
 func (t *trial) logBytes(nodes []*node) []int64 {

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"math/rand/v2"
 	"net"
 	"net/http"
@@ -284,8 +285,24 @@ func (t *trial) status(ctx context.Context) (*master.Status, error) {
 func (t *trial) ask(ctx context.Context, method, path string, answer any) error {
 	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
 	defer cancel()
+	text, err := t.master.request(ctx, method, path)
+	if err != nil {
+		return err
+	}
+	return json.Unmarshal(text, answer)
+}
+
+// read asks a node for what it serves at a path of its own HTTP.
+func (n *node) read(ctx context.Context, path string) ([]byte, error) {
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	return n.request(ctx, http.MethodGet, path)
+}
+
+// request speaks HTTP with a node, in its namespace.
+func (n *node) request(ctx context.Context, method, path string) ([]byte, error) {
 	client := http.Client{Transport: &http.Transport{DisableKeepAlives: true, DialContext: func(ctx context.Context, network, address string) (c net.Conn, err error) {
-		err = t.master.space.do(func() (err error) {
+		err = n.space.do(func() (err error) {
 			c, err = (&net.Dialer{}).DialContext(ctx, network, address)
 			return err
 		})
@@ -293,17 +310,17 @@ func (t *trial) ask(ctx context.Context, method, path string, answer any) error 
 	}}}
 	request, err := http.NewRequestWithContext(ctx, method, "http://"+apiAddress+path, nil)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	response, err := client.Do(request)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	defer response.Body.Close()
 	if response.StatusCode != http.StatusOK {
-		return fmt.Errorf("%s: %s", path, response.Status)
+		return nil, fmt.Errorf("%s: %s", path, response.Status)
 	}
-	return json.NewDecoder(response.Body).Decode(answer)
+	return io.ReadAll(response.Body)
 }
 
 // until waits until a share of the pages is stored.
