@@ -46,7 +46,45 @@ func encodeLinks(links []outlink.Outlink) []byte {
 	return append(b, plain...)
 }
 
+// decodeLinks unpacks the outlinks of one page. Their texts are parts of one string, which lives as long as any of them: 20 small
+// strings for each page were half of the time of a pass over all links.
 func decodeLinks(key, v []byte) ([]outlink.Outlink, error) {
+	plain, err := unpackLinks(key, v)
+	if err != nil {
+		return nil, err
+	}
+	s := scanner{rest: plain}
+	n := s.uvarint()
+	if n > uint64(len(s.rest)) {
+		return nil, ErrCorrupt
+	}
+	links := make([]outlink.Outlink, n)
+	ends := make([][2]int, n)                             // of URL and anchor in text
+	text, last := make([]byte, 0, 2*len(plain)), [2]int{} // where the URL before lies
+	for i := range links {
+		links[i].Kind, links[i].Flags = outlink.Kind(s.u8()), outlink.Flags(s.u8())
+		from, shared := len(text), s.uvarint()
+		if s.bad || shared > uint64(last[1]-last[0]) {
+			return nil, ErrCorrupt
+		}
+		text = append(append(text, text[last[0]:last[0]+int(shared)]...), s.bytes()...)
+		last = [2]int{from, len(text)}
+		text = append(text, s.bytes()...)
+		ends[i] = [2]int{last[1], len(text)}
+	}
+	if err := s.err("links"); err != nil {
+		return nil, err
+	}
+	whole, from := string(text), 0
+	for i, end := range ends {
+		links[i].URL, links[i].Anchor = whole[from:end[0]], whole[end[0]:end[1]]
+		from = end[1]
+	}
+	return links, nil
+}
+
+// unpackLinks checks and unpacks the value of a link set.
+func unpackLinks(key, v []byte) ([]byte, error) {
 	b, err := unseal(key, v)
 	if err != nil {
 		return nil, err
@@ -54,28 +92,16 @@ func decodeLinks(key, v []byte) ([]outlink.Outlink, error) {
 	if len(b) == 0 || b[0] > linksS2 {
 		return nil, ErrCorrupt
 	}
-	packed, b := b[0] == linksS2, b[1:]
-	if packed {
-		n, err := s2.DecodedLen(b)
-		if err != nil || n > maxLinksLen {
-			return nil, errors.Join(ErrCorrupt, err)
-		}
-		if b, err = s2.Decode(nil, b); err != nil {
-			return nil, fmt.Errorf("%w (%w)", ErrCorrupt, err)
-		}
+	if b[0] == linksPlain {
+		return b[1:], nil
 	}
-	s := scanner{rest: b}
-	n := s.uvarint()
-	if n > uint64(len(s.rest)) {
-		return nil, ErrCorrupt
+	n, err := s2.DecodedLen(b[1:])
+	if err != nil || n > maxLinksLen {
+		return nil, errors.Join(ErrCorrupt, err)
 	}
-	links, last := make([]outlink.Outlink, 0, n), ""
-	for ; n > 0 && !s.bad; n-- {
-		l := outlink.Outlink{Kind: outlink.Kind(s.u8()), Flags: outlink.Flags(s.u8())}
-		l.URL = s.after(last)
-		l.Anchor = s.string()
-		last = l.URL
-		links = append(links, l)
+	plain, err := s2.Decode(nil, b[1:])
+	if err != nil {
+		return nil, fmt.Errorf("%w (%w)", ErrCorrupt, err)
 	}
-	return links, s.err("links")
+	return plain, nil
 }

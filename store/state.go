@@ -3,6 +3,9 @@ package store
 import (
 	"archive/tar"
 	"crypto/rand"
+	"crypto/sha256"
+	"encoding/binary"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
@@ -242,6 +245,20 @@ func (s *State) Backup(w io.Writer) (n int64, err error) {
 		}
 	}
 	return n, diagnose("back up", archive.Close())
+}
+
+// Generation names what the state holds: whatever is derived from it holds while this is the same, since every commit changes it.
+func (s *State) Generation() (name string, err error) {
+	h := sha256.New()
+	for _, p := range s.Partitions {
+		h.Write(p.crawl[:])
+		if err := p.view("read generation", func(tx *bbolt.Tx) error {
+			return binary.Write(h, binary.BigEndian, uint64(tx.ID()))
+		}); err != nil {
+			return "", err
+		}
+	}
+	return hex.EncodeToString(h.Sum(nil)[:8]), nil
 }
 
 // Close closes all partitions.

@@ -56,10 +56,11 @@ table again and again is answered from a copy with indexes, which is made first 
 				return err
 			}
 			defer func() { err = errors.Join(err, session.Close()) }()
-			shell := &sqlShell{session: session, out: cmd.OutOrStdout(), said: cmd.ErrOrStderr(), format: format}
+			shell := &sqlShell{session: session, out: cmd.OutOrStdout(), said: cmd.ErrOrStderr(), bar: newBar(cmd.ErrOrStderr()), format: format}
 			session.Told = func(table string) {
 				fmt.Fprintf(shell.said, "%s would be read again and again: copying it to a temporary file first, with indexes\n", table)
 			}
+			session.Reading = func(table string, rows int64) { shell.bar.count("reading "+table, rows, shell.began) }
 			if len(arguments) == 2 {
 				return shell.do(cmd.Context(), arguments[1])
 			}
@@ -78,6 +79,8 @@ type sqlShell struct {
 	said    io.Writer // everything else
 	format  string
 	timing  bool
+	bar     *bar
+	began   time.Time // when the question was asked
 }
 
 const sqlHelp = `A question ends with a semicolon and may take several lines. The arrow keys bring back earlier lines; Ctrl-C stops a long answer.
@@ -230,18 +233,23 @@ func (s *sqlShell) command(line string) error {
 
 // ask asks one question and prints the answer.
 func (s *sqlShell) ask(ctx context.Context, question string) error {
-	start := time.Now()
+	s.began = time.Now()
 	answer, err := s.session.Ask(ctx, question)
 	if err != nil {
+		s.bar.end()
 		return sqlError(ctx, err)
 	}
 	defer answer.Close()
-	rows, err := printAnswer(s.out, s.format, answer.Columns, answer.Next)
+	rows, err := printAnswer(s.out, s.format, answer.Columns, func() ([]any, error) {
+		values, err := answer.Next()
+		s.bar.end()
+		return values, err
+	})
 	if err != nil {
 		return sqlError(ctx, err)
 	}
 	if s.timing {
-		fmt.Fprintf(s.said, "%d %s in %.3f s\n", rows, map[bool]string{true: "row", false: "rows"}[rows == 1], time.Since(start).Seconds())
+		fmt.Fprintf(s.said, "%d %s in %.3f s\n", rows, map[bool]string{true: "row", false: "rows"}[rows == 1], time.Since(s.began).Seconds())
 	}
 	return nil
 }

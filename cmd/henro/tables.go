@@ -41,6 +41,9 @@ func (r *reading) source(ctx context.Context, progress io.Writer) (source *table
 		}
 	}
 	source = &tables.Source{State: state, Archive: r.warc}
+	if !running {
+		source.Cache = filepath.Join(r.dir, "cache")
+	}
 	if source.Archive == "" {
 		source.Archive = filepath.Join(r.dir, "warc")
 	} else if _, err := os.Stat(r.warc); err != nil {
@@ -55,10 +58,9 @@ func (r *reading) snapshot(ctx context.Context, progress io.Writer) (state *stor
 	if err != nil {
 		return nil, nil, err
 	}
-	remove = func() error { return os.RemoveAll(dir) }
 	defer func() {
 		if err != nil {
-			err = errors.Join(err, remove())
+			err = errors.Join(err, os.RemoveAll(dir))
 		}
 	}()
 	reader, writer := io.Pipe()
@@ -80,7 +82,7 @@ func (r *reading) snapshot(ctx context.Context, progress io.Writer) (state *stor
 	o := store.DefaultOptions()
 	o.ReadOnly = true
 	state, err = store.OpenState(dir, o)
-	return state, remove, err
+	return state, func() error { return os.RemoveAll(dir) }, err
 }
 
 // unpack writes the files of a backup into a folder.

@@ -5,13 +5,17 @@
 // that would read one again for every row of another (a join) gets a copy with indexes first, made once in a temporary database; the
 // person who asks is told.
 //
+// A question that only counts (how many links lead where) is changed into one that means the same and reads rows that are equal once: see
+// condense. What was counted of all links is kept in Source.Cache, if there is one, until the state changes.
+//
 // SQLite is modernc.org/sqlite: the sources of SQLite as Go, so that programs stay static on every system, and virtual tables are part
 // of it. It makes a program some 6 MB larger and opens in a millisecond; ncruces/go-sqlite3 has a richer interface for virtual
 // tables, but splits its engine off into a generated module that mirrors do not always serve.
 //
 // # Invariants
 //
-//   - Nothing is written but the temporary database, or the file that Save was asked for.
+//   - Nothing is written but the temporary database, the cache, or the file that Save was asked for.
+//   - A condensed question has the rows and the names of columns that the question has.
 //   - An error of the store ends the question with that error, and never looks like the end of a table.
 package query
 
@@ -22,6 +26,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"sync"
 
 	"modernc.org/sqlite"
 
@@ -44,10 +49,14 @@ type Session struct {
 	conn   *sql.Conn
 	failed error // of a table, when SQLite ended the question for it
 
-	progress func(rows int64) // told now and then how many rows of a table were read; nil: nobody
+	asked    context.Context  // of the question that is being answered
+	mu       sync.Mutex       // Reading is called by one at a time
+	progress func(rows int64) // told now and then how many rows of a table were saved; nil: nobody
 
 	// Told is called before a table is copied, which takes a while. It may be nil.
 	Told func(table string)
+	// Reading is told now and then how many rows of a table were read. It may be nil.
+	Reading func(table string, rows int64)
 }
 
 // Open starts a session.
@@ -55,7 +64,7 @@ func Open(ctx context.Context, source *tables.Source) (*Session, error) { return
 
 // open starts a session with a database file; "" is a temporary one that SQLite removes.
 func open(ctx context.Context, source *tables.Source, path string) (s *Session, err error) {
-	s = &Session{source: source}
+	s = &Session{source: source, asked: ctx}
 	engine := &sqlite.Driver{}
 	if err := engine.RegisterModule(moduleName, &module{s}); err != nil {
 		return nil, fmt.Errorf("start SQL: %w", err)

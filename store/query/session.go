@@ -17,6 +17,9 @@ func (s *Session) attach(ctx context.Context) error {
 		if err := s.exec(ctx, fmt.Sprintf("CREATE VIRTUAL TABLE temp.%s USING %s(%s)", quote(t.Name), moduleName, t.Name)); err != nil {
 			return err
 		}
+		if err := s.exec(ctx, fmt.Sprintf("CREATE VIRTUAL TABLE temp.%s USING %s(%s, grouped)", quote(grouped(t.Name)), moduleName, t.Name)); err != nil {
+			return err
+		}
 	}
 	for _, v := range Views {
 		if err := s.exec(ctx, fmt.Sprintf("CREATE TEMP VIEW %s AS %s", quote(v.Name), v.SQL)); err != nil {
@@ -37,6 +40,11 @@ type Answer struct {
 
 // Ask asks a question: one statement that only reads.
 func (s *Session) Ask(ctx context.Context, question string) (*Answer, error) {
+	s.asked = ctx
+	question, err := s.condensed(ctx, question)
+	if err != nil {
+		return nil, err
+	}
 	if err := s.copyForJoins(ctx, question); err != nil {
 		return nil, err
 	}
@@ -74,6 +82,23 @@ func (a *Answer) Next() ([]any, error) {
 
 // Close ends an answer, also before its end.
 func (a *Answer) Close() error { return a.rows.Close() }
+
+// condensed returns the question in the form that is answered soonest: a table that is read again and again is better not counted each time.
+func (s *Session) condensed(ctx context.Context, question string) (string, error) {
+	short := condense(question)
+	if short == question {
+		return question, nil
+	}
+	again, err := s.readAgain(ctx, short)
+	if err != nil || again != "" {
+		return question, err
+	}
+	rows, err := s.conn.QueryContext(ctx, "EXPLAIN "+short)
+	if err != nil {
+		return question, nil // what is wrong is said in the words of the question
+	}
+	return short, rows.Close()
+}
 
 // copyForJoins copies the tables that a question would read again and again.
 func (s *Session) copyForJoins(ctx context.Context, question string) error {

@@ -12,15 +12,19 @@ import (
 
 const moduleName = "henro"
 
-// module makes virtual tables: CREATE VIRTUAL TABLE x USING henro(pages).
+// module makes virtual tables: CREATE VIRTUAL TABLE x USING henro(pages), and its twin with equal rows shown once, henro(pages, grouped).
 type module struct{ session *Session }
 
 func (m *module) Create(ctx vtab.Context, arguments []string) (vtab.Table, error) {
-	table := tables.Named(arguments[len(arguments)-1])
+	arguments = arguments[3:] // behind the names of module, schema and table
+	table := tables.Named(arguments[0])
 	if table == nil {
 		return nil, errors.New("no such table of a crawl")
 	}
-	return &virtual{m.session, table}, ctx.Declare("CREATE TABLE x (" + columnsOf(table) + ")")
+	if len(arguments) == 1 {
+		return &virtual{m.session, table}, ctx.Declare("CREATE TABLE x (" + columnsOf(table) + ")")
+	}
+	return &virtualGroups{m.session, table}, ctx.Declare("CREATE TABLE x (" + columnsOf(table) + ", " + quote(rowsColumn) + " INTEGER)")
 }
 
 func (m *module) Connect(ctx vtab.Context, arguments []string) (vtab.Table, error) {
@@ -72,28 +76,12 @@ const (
 )
 
 func (v *virtual) BestIndex(info *vtab.IndexInfo) error {
-	rows, arguments := int64(rowsOfAll), 0
-	// The URL comes first among the arguments, so that Filter finds both in order.
-	for _, key := range []struct {
-		column int
-		flag   int64
-		rows   int64
-	}{{v.table.URLColumn, byURL, rowsOfURL}, {v.table.HostColumn, byHost, rowsOfHost}} {
-		for i := range info.Constraints {
-			c := &info.Constraints[i]
-			if key.column < 0 || c.Column != key.column || c.Op != vtab.OpEQ || !c.Usable || info.IdxNum&key.flag != 0 {
-				continue
-			}
-			c.ArgIndex = arguments
-			arguments++
-			info.IdxNum |= key.flag
-			rows = min(rows, key.rows)
-		}
-	}
+	flags, rows := narrow(v.table, info)
+	info.IdxNum = flags
 	if info.ColUsed&0b11 == 0 {
 		info.IdxNum |= noPages
 	}
-	if info.ColUsed == 0 && arguments == 0 {
+	if info.ColUsed == 0 && flags == 0 {
 		info.IdxNum |= noColumn
 	}
 	info.IdxStr = v.table.Name // for readAgain, which reads it in the plan
@@ -105,20 +93,47 @@ func (v *virtual) BestIndex(info *vtab.IndexInfo) error {
 	return nil
 }
 
-func (v *virtual) Open() (vtab.Cursor, error) { return &cursor{table: v}, nil }
-func (v *virtual) Disconnect() error          { return nil }
-func (v *virtual) Destroy() error             { return nil }
+// narrow asks SQLite for the URL and the host that a table is narrowed down to; flags are for Filter, and about so many rows are left.
+func narrow(table *tables.Table, info *vtab.IndexInfo) (flags, rows int64) {
+	rows = rowsOfAll
+	arguments := 0
+	// The URL comes first among the arguments, so that Filter finds both in order.
+	for _, key := range []struct {
+		column int
+		flag   int64
+		rows   int64
+	}{{table.URLColumn, byURL, rowsOfURL}, {table.HostColumn, byHost, rowsOfHost}} {
+		for i := range info.Constraints {
+			c := &info.Constraints[i]
+			if key.column < 0 || c.Column != key.column || c.Op != vtab.OpEQ || !c.Usable || flags&key.flag != 0 {
+				continue
+			}
+			c.ArgIndex = arguments
+			arguments++
+			flags |= key.flag
+			rows = min(rows, key.rows)
+		}
+	}
+	return flags, rows
+}
+
+func (v *virtual) Open() (vtab.Cursor, error) {
+	return &cursor{session: v.session, table: v.table}, nil
+}
+func (v *virtual) Disconnect() error { return nil }
+func (v *virtual) Destroy() error    { return nil }
 
 // cursor reads rows in a goroutine of its own, so that reading the state and SQLite's work overlap.
 type cursor struct {
-	table *virtual
-	rows  chan []tables.Row
-	done  chan struct{}
-	err   error // of the reading, when rows is closed
-	batch []tables.Row
-	at    int // in batch
-	rowid int64
-	text  []byte
+	session *Session
+	table   *tables.Table
+	rows    chan []tables.Row
+	done    chan struct{}
+	err     error // of the reading, when rows is closed
+	batch   []tables.Row
+	at      int // in batch
+	rowid   int64
+	text    []byte
 }
 
 // batchRows is how many rows are handed over at a time: 256 rows of pages are some 100 kB.
@@ -135,22 +150,15 @@ func (c *cursor) Filter(plan int, _ string, arguments []vtab.Value) error {
 	if plan&noColumn != 0 {
 		q.Columns = 0
 	}
-	for _, key := range []struct {
-		flag int
-		to   **string
-	}{{byURL, &q.URL}, {byHost, &q.Host}} {
-		if plan&key.flag == 0 {
-			continue
-		}
-		word, ok := arguments[0].(string)
-		if !ok { // a number or NULL equals no text
-			c.batch, c.at = nil, 0
-			return nil
-		}
-		word = strings.Clone(word)
-		*key.to = &word
-		arguments = arguments[1:]
+	if !narrowed(&q, plan, arguments) {
+		c.batch, c.at = nil, 0
+		return nil
 	}
+	return c.read(func(fn func(tables.Row) error) error { return c.table.Each(c.session.source, q, fn) })
+}
+
+// read begins to read rows.
+func (c *cursor) read(each func(fn func(tables.Row) error) error) error {
 	rows, done := make(chan []tables.Row, 4), make(chan struct{})
 	c.rows, c.done, c.err, c.rowid = rows, done, nil, 0
 	go func() {
@@ -165,7 +173,7 @@ func (c *cursor) Filter(plan int, _ string, arguments []vtab.Value) error {
 				return errStopped
 			}
 		}
-		err := c.table.table.Each(c.table.session.source, q, func(row tables.Row) error {
+		err := each(func(row tables.Row) error {
 			if batch = append(batch, row); len(batch) == batchRows {
 				return hand()
 			}
@@ -177,6 +185,26 @@ func (c *cursor) Filter(plan int, _ string, arguments []vtab.Value) error {
 		c.err = err
 	}()
 	return c.next()
+}
+
+// narrowed puts into q what narrow asked for; false: nothing can be found.
+func narrowed(q *tables.Query, plan int, arguments []vtab.Value) bool {
+	for _, key := range []struct {
+		flag int
+		to   **string
+	}{{byURL, &q.URL}, {byHost, &q.Host}} {
+		if plan&key.flag == 0 {
+			continue
+		}
+		word, ok := arguments[0].(string)
+		if !ok { // a number or NULL equals no text
+			return false
+		}
+		word = strings.Clone(word)
+		*key.to = &word
+		arguments = arguments[1:]
+	}
+	return true
 }
 
 // stop ends the reading and waits for it.
@@ -193,7 +221,7 @@ func (c *cursor) stop() {
 // next takes the next batch.
 func (c *cursor) next() error {
 	c.batch, c.at = nil, 0
-	if told := c.table.session.progress; told != nil {
+	if told := c.session.progress; told != nil {
 		told(c.rowid)
 	}
 	for len(c.batch) == 0 {
@@ -201,7 +229,7 @@ func (c *cursor) next() error {
 		if !ok {
 			c.rows = nil
 			if c.err != nil {
-				c.table.session.failed = c.err
+				c.session.failed = c.err
 			}
 			return c.err
 		}

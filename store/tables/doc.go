@@ -14,6 +14,8 @@ import (
 	"strconv"
 	"time"
 
+	"golang.org/x/sync/errgroup"
+
 	"henro/store"
 )
 
@@ -116,6 +118,8 @@ type Query struct {
 	Columns uint64
 	// Host and URL narrow the rows down to those with this value in the table's HostColumn or URLColumn; nil: all.
 	Host, URL *string
+	// Parallel lets the function of Each be called from several goroutines at once, in any order of the rows.
+	Parallel bool
 }
 
 // All wants everything.
@@ -174,6 +178,7 @@ type Source struct {
 	State   *store.State
 	Archive string // folder of the WARC files and their indexes; empty: there are no captures
 	Temp    string // folder for temporary files; empty: that of the system
+	Cache   string // folder for what need not be computed again while the state is the same; empty: none
 	Memory  int    // bytes for putting pages in order; 0: sorter.Memory
 }
 
@@ -185,6 +190,12 @@ func (s *Source) partitions(q Query, fn func(*store.Partition) error) error {
 		host = *q.Host
 	case q.URL != nil:
 		host = store.HostOf(*q.URL)
+	case q.Parallel:
+		var wait errgroup.Group
+		for _, p := range s.State.Partitions {
+			wait.Go(func() error { return fn(p) })
+		}
+		return wait.Wait()
 	default:
 		for _, p := range s.State.Partitions {
 			if err := fn(p); err != nil {
