@@ -11,6 +11,7 @@ import (
 	"fmt"
 	"math/big"
 	"net"
+	"net/http"
 	"net/netip"
 	"os"
 	"path/filepath"
@@ -56,6 +57,8 @@ func strangers(ctx context.Context, t *trial) error {
 		{"gossip in plain text and garbage, over UDP", 500, datagrams},
 	}
 	before, logged := t.residents(victims), t.logBytes(victims)
+	release := t.hold(ctx, 0.7)
+	defer release()
 	knocks := 0
 	for _, attack := range attacks {
 		at := time.Now()
@@ -89,7 +92,7 @@ func strangers(ctx context.Context, t *trial) error {
 	if s, err := t.status(ctx); err != nil || len(s.Slaves) != len(t.slaves) {
 		return fmt.Errorf("after the strangers: %d slaves, %w", len(s.Slaves), err)
 	}
-	if err := errors.Join(space.Signal(syscall.SIGTERM), space.Await(ctx, 10*time.Second, 0)); err != nil {
+	if err := errors.Join(release(), space.Signal(syscall.SIGTERM), space.Await(ctx, patience, 0)); err != nil {
 		return err
 	}
 	after, said := t.residents(victims), t.logBytes(victims)
@@ -108,6 +111,27 @@ func strangers(ctx context.Context, t *trial) error {
 		}
 	}
 	return nil
+}
+
+// hold pauses the crawl at a share of its pages, so that it does not end before what is being done to it has been done on a slow machine. The
+// function returned lets it go on.
+func (t *trial) hold(ctx context.Context, share float64) (release func() error) {
+	waiting, end := context.WithCancel(ctx)
+	held := make(chan error, 1)
+	go func() {
+		var answer any
+		err := t.until(waiting, share)
+		if waiting.Err() != nil {
+			held <- nil
+			return
+		}
+		held <- errors.Join(err, t.ask(ctx, http.MethodPost, "/api/pause", &answer))
+	}()
+	return sync.OnceValue(func() error {
+		end()
+		var answer any
+		return errors.Join(<-held, t.ask(ctx, http.MethodPost, "/api/resume", &answer))
+	})
 }
 
 // residents is the memory of processes, in bytes.
