@@ -7,8 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"os/signal"
-	"syscall"
 
 	"github.com/asynkron/protoactor-go/actor"
 	"github.com/sirupsen/logrus"
@@ -19,6 +17,7 @@ import (
 	"henro/actors"
 	"henro/cluster"
 	"henro/cmd/config"
+	"henro/cmd/service"
 	"henro/master"
 )
 
@@ -27,13 +26,7 @@ var version = "dev"
 
 func main() {
 	config.SetVersion(version)
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	context.AfterFunc(ctx, stop) // a second signal ends at once
-	err := newCommand().ExecuteContext(ctx)
-	if err != nil {
-		fmt.Fprintln(os.Stderr, "henro-master:", err)
-	}
-	os.Exit(config.Code(err))
+	os.Exit(service.Main("henro-master", func(ctx context.Context) error { return newCommand().ExecuteContext(ctx) }))
 }
 
 // flags are all flags of henro-master.
@@ -70,6 +63,7 @@ It ends when nothing is left to visit, or runs on with --continuous. The same --
 		config.Group{Title: "How nodes meet", Register: func(s *pflag.FlagSet) { f.peers.Register(s, "127.0.0.1:7781", "127.0.0.1:7782") }},
 		config.Group{Title: "What to show", Register: func(s *pflag.FlagSet) { f.run.Register(s); f.log.Register(s) }})...)
 	cmd.AddCommand(config.NewManCommand())
+	cmd.AddCommand(service.Commands("henro-master")...)
 	return cmd
 }
 

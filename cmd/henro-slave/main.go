@@ -6,9 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"os/signal"
 	"sync"
-	"syscall"
 	"time"
 
 	"github.com/asynkron/protoactor-go/actor"
@@ -20,6 +18,7 @@ import (
 	"henro/actors/console"
 	"henro/cluster"
 	"henro/cmd/config"
+	"henro/cmd/service"
 	"henro/slave"
 )
 
@@ -34,13 +33,7 @@ const collectFor = 10 * time.Minute
 
 func main() {
 	config.SetVersion(version)
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	context.AfterFunc(ctx, stop) // a second signal ends at once
-	err := newCommand().ExecuteContext(ctx)
-	if err != nil {
-		fmt.Fprintln(os.Stderr, "henro-slave:", err)
-	}
-	os.Exit(config.Code(err))
+	os.Exit(service.Main("henro-slave", func(ctx context.Context) error { return newCommand().ExecuteContext(ctx) }))
 }
 
 func newCommand() *cobra.Command {
@@ -86,6 +79,7 @@ else lies with the master. The first interrupt gives all hosts back and ends; a 
 			logs.Register(f)
 		}})
 	cmd.AddCommand(config.NewManCommand())
+	cmd.AddCommand(service.Commands("henro-slave")...)
 	return cmd
 }
 
