@@ -23,7 +23,7 @@ import (
 // revisitSimulation is what the flags of simulate revisit say.
 type revisitSimulation struct {
 	traces, classes string
-	pages           int
+	pages, half     int
 	csv, plot       string
 	o               revisitsim.Options
 }
@@ -37,9 +37,12 @@ func newSimulateRevisitCommand() *cobra.Command {
 share of the versions each captures, how many requests a captured version costs, and how late it is.
 
 Histories are lines of site, page, birth, end, A (alive) or D (deleted) and the times of changes, in unix seconds; the
-fields separated by tabs, the times by spaces; also with .gz. Without --traces pages are made that change at random.`,
+fields separated by tabs, the times by spaces; also with .gz. Without --traces pages are made that change at random.
+
+To choose parameters without fooling yourself, look at --half 1 alone and judge what you chose on --half 2.`,
 		Example: `  henro simulate revisit
   henro simulate revisit --traces derived_index.tsv.gz --classes sites.tsv --csv scores.csv
+  henro simulate revisit --traces pages.tsv.gz --classes sites.tsv --half 2
   henro simulate revisit --policy nutch,stormcrawler,drift+optimal --budget 0.5,1,2 --plot shares.svg`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -49,6 +52,7 @@ fields separated by tabs, the times by spaces; also with .gz. Without --traces p
 	f := cmd.Flags()
 	f.StringVar(&s.traces, "traces", "", "change histories, a `FILE`; without one they are made")
 	f.StringVar(&s.classes, "classes", "", "table `FILE` with a heading whose first columns are site and class; totals are given per class")
+	f.IntVar(&s.half, "half", 0, "only the pages of half 1 or 2 of each site, parted by the hash of their names; 0: all")
 	f.IntVar(&s.pages, "made-pages", 1000, "pages of the made site, whose mean times between changes lie between an hour and a year")
 	f.StringSliceVar(&s.o.Policies, "policy", nil, "only these of "+strings.Join(revisitsim.Policies(), ", "))
 	f.Float64SliceVar(&s.o.Budgets, "budget", s.o.Budgets, "requests per version that comes into being")
@@ -62,6 +66,13 @@ fields separated by tabs, the times by spaces; also with .gz. Without --traces p
 func (s *revisitSimulation) run(ctx context.Context, out io.Writer) error {
 	if err := s.read(); err != nil {
 		return err
+	}
+	switch s.half {
+	case 0:
+	case 1, 2:
+		s.o.Sites = revisitsim.Half(s.o.Sites, s.half)
+	default:
+		return config.Usage("--half %d: want 1 or 2, or 0 for all pages", s.half)
 	}
 	if err := s.o.Validate(); err != nil {
 		return config.Usage("%v", err)

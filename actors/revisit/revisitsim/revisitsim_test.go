@@ -165,6 +165,34 @@ func TestRunsAreFairAndRepeatable(t *testing.T) {
 	}
 }
 
+func TestHalvesPartPages(t *testing.T) {
+	sites := []Site{Poisson("a", 400, 1000, 10, 100, rand.New(rand.NewPCG(7, 8))), {Name: "b", Pages: []Page{{Name: "only"}}}}
+	seen := map[string]int{}
+	for half := 1; half <= 2; half++ {
+		pages := 0
+		for _, s := range Half(sites, half) {
+			if len(s.Pages) == 0 {
+				t.Errorf("half %d: %s has no pages and is there", half, s.Name)
+			}
+			for _, p := range s.Pages {
+				seen[s.Name+" "+p.Name]++
+				pages++
+			}
+		}
+		if pages < 160 || pages > 240 {
+			t.Errorf("half %d has %d of 401 pages", half, pages)
+		}
+	}
+	if len(seen) != 401 {
+		t.Errorf("%d of 401 pages in both halves together", len(seen))
+	}
+	for name, n := range seen {
+		if n != 1 {
+			t.Errorf("%q is in %d halves", name, n)
+		}
+	}
+}
+
 func TestReplay(t *testing.T) {
 	p := Page{Born: 0, End: 100, Changes: []int64{10, 15, 60, 99}}
 	for k, want := range map[int]int{1: 1, 2: 2, 4: 3, 10: 4, 100: 4} {

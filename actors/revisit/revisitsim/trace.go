@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"henro/store/fingerprint"
 )
 
 // Page is the history of one page, in unix seconds.
@@ -103,6 +105,25 @@ func ReadTraces(r io.Reader, classes map[string]string) ([]Site, error) {
 		return nil, fmt.Errorf("traces: %w", err)
 	}
 	return sites, nil
+}
+
+// Half returns the pages of one half of each site, 1 or 2, which is all that a choice of parameters may look at when the other is to judge it. A page
+// is in the half that the hash of its site and name says, so the halves are the same on every machine and stay so when pages are added.
+// Two pages that changed in one release may be in different halves: what is chosen on one is tested on other pages, not on other releases.
+func Half(sites []Site, half int) []Site {
+	var halves []Site
+	for _, s := range sites {
+		var pages []Page
+		for _, p := range s.Pages {
+			if int(fingerprint.URL(s.Name+" "+p.Name)&1)+1 == half {
+				pages = append(pages, p)
+			}
+		}
+		if s.Pages = pages; len(pages) > 0 {
+			halves = append(halves, s)
+		}
+	}
+	return halves
 }
 
 // ReadClasses reads the classes of sites from a table with a heading: the first column names the site, the second its class.
