@@ -67,6 +67,7 @@ var pure = []struct{ dir, why, mayImport string }{
 	{"actors/stoplist", "evidence is proved by tables", ""},
 	{"actors/traps", "master and slaves must judge a link alike", ""},
 	{"slave/links", "a page in, links out, thousands a second", ""},
+	{"slave/mediatype", "a header field and some bytes in, a type out, as browsers have it", ""},
 	{"slave/sitemap", "a sitemap or a feed in, entries out, whatever is wrong with it", ""},
 	{"slave/charset", "bytes in, text out, the same on every slave", "golang.org/x/text"},
 	{"cluster/ring", "who owns what follows from names alone", ""},

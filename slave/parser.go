@@ -21,6 +21,7 @@ import (
 	"henro/slave/charset"
 	"henro/slave/fetch"
 	"henro/slave/links"
+	"henro/slave/mediatype"
 	"henro/store/cdxj"
 	"henro/store/fingerprint"
 	"henro/store/warc"
@@ -154,7 +155,7 @@ func (p *Parser) page(m *parse, found *parsed) {
 	v.ModifiedBeforeNs = modifiedBefore(r)
 	v.BodyBytes = uint64(len(r.Payload))
 	v.Truncated = r.Truncated != ""
-	if r.Status == http.StatusNotModified {
+	if r.Status == http.StatusNotModified && m.task != nil && (m.task.Etag != "" || m.task.LastModified != "") { // else nobody asked
 		v.Unchanged = true
 		return
 	}
@@ -198,7 +199,7 @@ func (p *Parser) page(m *parse, found *parsed) {
 // html scans a page and returns the base of its links.
 func (p *Parser) html(m *parse, directives *robots.Directives) weburl.URL {
 	r, v := m.response, m.visited
-	v.Charset, _ = charset.Detect(r.Header.Get("Content-Type"), r.Body)
+	v.Charset, _ = charset.Detect(strings.Join(r.Header.Values("Content-Type"), ", "), r.Body)
 	text, err := charset.Decode(r.Body, v.Charset)
 	if err != nil {
 		text = r.Body
@@ -385,13 +386,10 @@ func bounded(value string) string {
 	return value
 }
 
-// mimeOf is the media type of a response, sniffed where the header says nothing.
+// mimeOf is the media type of a response, found out from its bytes where the host says nothing.
 func mimeOf(r *fetch.Response) string {
-	mime, _, _ := strings.Cut(r.Header.Get("Content-Type"), ";")
-	if mime = strings.ToLower(strings.TrimSpace(mime)); !strings.Contains(mime, "/") && len(r.Body) > 0 {
-		mime, _, _ = strings.Cut(http.DetectContentType(r.Body[:min(len(r.Body), 512)]), ";")
-	}
-	return mime
+	noSniff := strings.EqualFold(strings.TrimSpace(r.Header.Get("X-Content-Type-Options")), "nosniff")
+	return mediatype.Computed(r.Header.Values("Content-Type"), noSniff, r.Body)
 }
 
 // leaveOut says why a response is not archived, if it is not. Redirects and 304 are, whatever they lead to: without them a replay

@@ -11,7 +11,7 @@
 set -euo pipefail
 lab=$(cd "$(dirname "$0")" && pwd)
 cd "$lab/../.."
-rounds=${1:-3}
+rounds=${1:-1}
 dir=$(mktemp -d)
 pids=()
 finish() {
@@ -37,10 +37,11 @@ awk 'NR==1{print "resolve:"} {print "  - \"" $1 "\""}' "$dir"/{good,bad}/resolve
 crawl() { # name, seeds
 	local name=$1
 	shift
+	cat "$@" >"$dir/seeds.txt"
 	rm -rf "$dir/crawl"
 	wc -l <"$dir/good/access.log" >"$dir/$name.from"
 	python3 "$lab/measure.py" run "$name" "$dir/henro" crawl --dir "$dir/crawl" --allow-private --delay 200ms --depth -1 --host-pages 150 \
-		--trap-growth 50 --patience 2m --config "$dir/henro.yaml" --listen-http off --log-level warn --progress off "${@/#/--seeds=}" | tee -a "$dir/runs.tsv"
+		--trap-growth 50 --patience 2m --config "$dir/henro.yaml" --listen-http off --log-level warn --progress off --seeds "$dir/seeds.txt" | tee -a "$dir/runs.tsv"
 	sleep 1 # the log is written a moment late
 	tail -n "+$(($(cat "$dir/$name.from") + 1))" "$dir/good/access.log" >"$dir/$name.log"
 	grep -v hostile.test "$dir/$name.log" >"$dir/$name.$round.log"

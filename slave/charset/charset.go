@@ -22,6 +22,8 @@ import (
 	"golang.org/x/text/encoding/htmlindex"
 	"golang.org/x/text/encoding/unicode"
 	"golang.org/x/text/encoding/unicode/utf32"
+
+	"henro/slave/mediatype"
 )
 
 // ErrUnknown is returned for a name that is no encoding known here.
@@ -45,13 +47,17 @@ func Lookup(label string) (name string, ok bool) {
 	if label == "utf-8" { // nearly always
 		return label, true
 	}
-	if enc, err := htmlindex.Get(label); err == nil {
+	if enc, err := htmlindex.Get(label); err == nil && isASCII(label) {
 		if name, err := htmlindex.Name(enc); err == nil {
 			return name, true
 		}
 	}
 	name, ok = aliases[label]
 	return name, ok
+}
+
+func isASCII(s string) bool {
+	return strings.IndexFunc(s, func(r rune) bool { return r >= utf8.RuneSelf }) < 0
 }
 
 // Encoding returns the encoding of a name or label; nil for UTF-8 and for what is unknown, as package weburl wants it for
@@ -99,10 +105,15 @@ func Decode(body []byte, name string) ([]byte, error) {
 		broken = len(body) % 4
 		body = body[:len(body)-broken]
 	}
-	out, err := Encoding(known).NewDecoder().Bytes(body)
+	if known == "iso-2022-jp" {
+		return decodeISO2022JP(body), nil
+	}
+	enc := Encoding(known)
+	out, err := enc.NewDecoder().Bytes(body)
 	if err != nil {
 		return nil, fmt.Errorf("decode %s: %w", known, err)
 	}
+	out = amend(body, out, known, enc)
 	out = bytes.TrimPrefix(out, utf8BOM)
 	if broken > 0 {
 		out = append(out, "\uFFFD"...)
@@ -194,50 +205,11 @@ func byteOrderMark(b []byte) string {
 	return ""
 }
 
-// Parameter returns the charset parameter of a Content-Type header field, or of the meta element that stands for one.
+// Parameter returns the charset parameter of Content-Type fields, several joined by commas; the name of the field may stand before it.
 func Parameter(contentType string) string {
-	rest := contentType
-	if i := strings.IndexByte(rest, ';'); i >= 0 {
-		rest = rest[i:]
-	} else {
-		return ""
+	if name, value, found := strings.Cut(contentType, ":"); found && strings.EqualFold(strings.TrimSpace(name), "Content-Type") {
+		contentType = value
 	}
-	for rest != "" {
-		rest = strings.TrimLeft(rest, "; \t\r\n")
-		i := strings.IndexAny(rest, "=;")
-		if i < 0 {
-			return ""
-		}
-		if rest[i] == ';' {
-			rest = rest[i:]
-			continue
-		}
-		name := strings.TrimSpace(rest[:i])
-		rest = strings.TrimLeft(rest[i+1:], " \t")
-		value := ""
-		if rest != "" && rest[0] == '"' {
-			var b strings.Builder
-			for i = 1; i < len(rest) && rest[i] != '"'; i++ {
-				if rest[i] == '\\' && i+1 < len(rest) {
-					i++
-				}
-				b.WriteByte(rest[i])
-			}
-			value, rest = b.String(), rest[min(i+1, len(rest)):]
-			if i = strings.IndexByte(rest, ';'); i >= 0 {
-				rest = rest[i:]
-			} else {
-				rest = ""
-			}
-		} else {
-			if i = strings.IndexAny(rest, ";,"); i < 0 { // a second field joined by a comma
-				i = len(rest)
-			}
-			value, rest = strings.Trim(rest[:i], " \t\r\n\"'"), rest[i:]
-		}
-		if strings.EqualFold(name, "charset") {
-			return value
-		}
-	}
-	return ""
+	t, _ := mediatype.Extract([]string{contentType})
+	return t.Param("charset")
 }

@@ -110,7 +110,7 @@ func (s *scanner) metaElement() string {
 			gotPragma = value == "content-type"
 		case attr == "content" && !seen[1]:
 			seen[1] = true
-			if name == "" {
+			if !decided { // also by a charset that is none
 				if label := fromContent(value); label != "" {
 					if known, ok := Lookup(label); ok {
 						name, needPragma, decided = known, true, true

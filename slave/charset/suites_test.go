@@ -12,7 +12,6 @@ const (
 	noScripts = "scripts are not run"
 	anywhere  = "browsers look for meta elements in the first 1,024 bytes, in the body too"
 	anyAttr   = "browsers want http-equiv=content-type exactly"
-	spaces    = "a charset parameter is read with white space and stray quotes around it: what else could be meant"
 	notMarkup = "\"< meta\" is no tag"
 	better    = "the page is not what Chromium takes it for; it shows garbage"
 )
@@ -28,9 +27,6 @@ var suites = map[string]string{
 	"w3lib_html_body_declared_encoding:9":  anyAttr,
 	"w3lib_html_body_declared_encoding:10": anyAttr,
 	"w3lib_html_body_declared_encoding:18": anyAttr,
-	"w3lib_http_content_type_encoding:6":   spaces,
-	"w3lib_http_content_type_encoding:7":   spaces,
-	"w3lib_http_content_type_encoding:8":   spaces,
 
 	"chromium tr0840": better, "chromium tr0848": better, "chromium tr0896": better, "chromium tr0904": better, // UTF-16 without a mark
 	"chromium tr0918":  better, // ISO-2022-JP, undeclared

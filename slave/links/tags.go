@@ -84,6 +84,7 @@ func (d *Document) element(name []byte, end int, selfClosing bool) int {
 				d.link(href, kind, d.relFlags())
 			}
 		}
+		d.srcset("imagesrcset")
 	case "base":
 		if href, ok := d.attr("href"); ok && !d.hasBase && d.noscript == 0 && d.template == 0 {
 			d.hasBase = true
@@ -391,16 +392,16 @@ func (d *Document) candidates(value []byte) {
 				url = url[:len(url)-1]
 			}
 		} else { // the descriptors end at a comma that is not in parentheses
-			depth, i := 0, 0
+			inside, i := false, 0 // parentheses do not nest
 		descriptors:
 			for ; i < len(b); i++ {
 				switch b[i] {
 				case '(':
-					depth++
+					inside = true
 				case ')':
-					depth = max(0, depth-1)
+					inside = false
 				case ',':
-					if depth == 0 {
+					if !inside {
 						break descriptors
 					}
 				}
