@@ -84,7 +84,12 @@ func (broken) Read([]byte) (int, error) { return 0, errFault }
 func sender(t *testing.T, dir string, line http.RoundTripper, change func(*collect.SenderOptions)) *collect.Sender {
 	t.Helper()
 	o := collect.DefaultSenderOptions()
-	o.Dir, o.Prefix, o.To, o.Client, o.Piece = dir, "henro", "http://receiver.test", &http.Client{Transport: line}, 300
+	post, err := collect.NewPost("http://receiver.test", &http.Client{Transport: line})
+	if err != nil {
+		t.Fatal(err)
+	}
+	post.Piece = 300
+	o.Dir, o.Prefix, o.Place = dir, "henro", post
 	if change != nil {
 		change(&o)
 	}
@@ -207,20 +212,23 @@ func TestWhatIsNotTakenStaysHere(t *testing.T) {
 	sender(t, from, &faulty{to: receiver}, nil).Run(ctx) // returns
 }
 
-func TestSenderOptionsAreChecked(t *testing.T) {
+func TestOptionsAreChecked(t *testing.T) {
 	for sentence, change := range map[string]func(*collect.SenderOptions){
-		"no scheme":  func(o *collect.SenderOptions) { o.To = "receiver:7783" },
 		"no folder":  func(o *collect.SenderOptions) { o.Dir = "" },
 		"no prefix":  func(o *collect.SenderOptions) { o.Prefix = "" },
-		"no client":  func(o *collect.SenderOptions) { o.Client = nil },
-		"no pieces":  func(o *collect.SenderOptions) { o.Piece = 0 },
+		"no place":   func(o *collect.SenderOptions) { o.Place = nil },
 		"short rest": func(o *collect.SenderOptions) { o.RetryMax = 0 },
 	} {
 		o := collect.DefaultSenderOptions()
-		o.Dir, o.Prefix, o.To, o.Client = "x", "henro", "https://receiver.test:7783", http.DefaultClient
+		o.Dir, o.Prefix, o.Place = "x", "henro", &collect.Post{}
 		change(&o)
 		if _, err := collect.NewSender(o, quiet()); err == nil {
 			t.Errorf("%s is taken", sentence)
+		}
+	}
+	for _, to := range []string{"receiver:7783", "ftp://receiver", "https://"} {
+		if _, err := collect.NewPost(to, http.DefaultClient); err == nil {
+			t.Errorf("%s is taken", to)
 		}
 	}
 }

@@ -1,6 +1,6 @@
-// Package collect brings the finished WARC files of slaves to one place.
+// Package collect brings the finished WARC files of slaves to one place: a Receiver, or a bucket of a store that speaks S3.
 //
-// A Sender walks over the finished files of a slave's archive and gives each to a Receiver, over HTTP: on a network under the cluster's
+// A Sender walks over the finished files of a slave's archive and gives each to a Place. A Receiver is one, over HTTP: on a network under the cluster's
 // mutual TLS, so that only nodes with the key are let in. A file travels in pieces, at offsets that the Receiver names, so that whatever
 // breaks costs one piece. When the last has come, the Receiver syncs the file, reads it again from its beginning, compares the
 // SHA-256 that the Sender computed before, and only then gives it its name and its index.
@@ -12,6 +12,8 @@
 //	  PUT  the last piece                  →   synced, read again, renamed, indexed: {"size": …, "whole": true, "sha256": …}
 //	  GET  /files/NAME                     →   once more, from the disk: the same
 //	  removes the index, then the file
+//
+// A Bucket gets a file in pieces too, and is believed as little: see there.
 //
 // # Invariants
 //
@@ -25,10 +27,12 @@ package collect
 import "errors"
 
 var (
-	// ErrConflict is returned when the Receiver has another file of the same name. Someone must look at both.
-	ErrConflict = errors.New("the receiver has another file of this name")
+	// ErrConflict is returned when the Place has another file of the same name. Someone must look at both.
+	ErrConflict = errors.New("there is another file of this name")
 	// ErrDigest is returned when what arrived is not what was sent, three times in a row.
 	ErrDigest = errors.New("what arrived is not what was sent")
+	// ErrRefused is returned when a store does not let us in, and someone must change something.
+	ErrRefused = errors.New("refused")
 	// ErrInUse is returned when another process collects into the same folder.
 	ErrInUse = errors.New("another process collects into this folder")
 )

@@ -1,14 +1,19 @@
 package config
 
 import (
+	"cmp"
 	"context"
 	"crypto/tls"
 	"errors"
 	"net"
 	"net/http"
+	"net/url"
+	"os"
 	"path/filepath"
+	"strings"
 	"time"
 
+	"github.com/minio/minio-go/v7/pkg/credentials"
 	"github.com/sirupsen/logrus"
 	"github.com/spf13/pflag"
 	"golang.org/x/sync/errgroup"
@@ -21,35 +26,85 @@ type Collect struct{ To string }
 
 // Register adds the flags of a node that archives.
 func (c *Collect) Register(f *pflag.FlagSet) {
-	f.StringVar(&c.To, "collect", "", "bring finished WARC files to the henro collect at `HOST:PORT`, and remove them here once they are safe there")
+	f.StringVar(&c.To, "collect", "", "bring finished WARC files to `WHERE`, the HOST:PORT of a henro collect or s3://BUCKET/FOLDER, and remove them here once they are safe there")
 }
 
 // Sender makes the sender of an archive below dir, or nil if nothing is to be collected.
-func (c *Collect) Sender(dir, prefix, key, name string, log *logrus.Entry) (*collect.Sender, error) {
+func (c *Collect) Sender(ctx context.Context, dir, prefix, key, name string, log *logrus.Entry) (sender *collect.Sender, err error) {
 	if c.To == "" {
 		return nil, nil
 	}
+	o := collect.DefaultSenderOptions()
+	o.Dir, o.Prefix = filepath.Join(dir, "warc"), prefix
+	if strings.HasPrefix(c.To, "s3:") {
+		o.Place, err = c.bucket(ctx, log)
+	} else {
+		o.Place, err = c.post(key, name)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return collect.NewSender(o, log)
+}
+
+// post is the way to a henro collect.
+func (c *Collect) post(key, name string) (collect.Place, error) {
 	host, _, err := net.SplitHostPort(c.To)
 	if err != nil {
-		return nil, Usage("--collect %q: want HOST:PORT", c.To)
+		return nil, Usage("--collect %q: want HOST:PORT or s3://BUCKET/FOLDER", c.To)
 	}
 	keys, err := readKeys(key)
 	if err != nil {
 		return nil, err
 	}
-	o := collect.DefaultSenderOptions()
-	o.Dir, o.Prefix, o.To = filepath.Join(dir, "warc"), prefix, "http://"+c.To
+	to := "http://" + c.To
 	transport := &http.Transport{MaxIdleConnsPerHost: 1, DialContext: (&net.Dialer{Timeout: 10 * time.Second}).DialContext}
 	if keys != nil {
-		o.To = "https://" + c.To
+		to = "https://" + c.To
 		if transport.TLSClientConfig, err = keys.TLS(name); err != nil {
 			return nil, err
 		}
 	} else if ip := net.ParseIP(host); host != "localhost" && (ip == nil || !ip.IsLoopback()) {
 		return nil, Usage("--collect %s: beyond this machine it needs --key", c.To)
 	}
-	o.Client = &http.Client{Transport: transport}
-	return collect.NewSender(o, log)
+	return collect.NewPost(to, &http.Client{Transport: transport})
+}
+
+// bucket is the way to a store that speaks S3. Where it is and who asks stands where the AWS tools look for it too: in AWS_ACCESS_KEY_ID,
+// AWS_SECRET_ACCESS_KEY and AWS_SESSION_TOKEN or in ~/.aws/credentials (AWS_PROFILE, AWS_SHARED_CREDENTIALS_FILE); AWS_REGION or
+// AWS_DEFAULT_REGION; AWS_ENDPOINT_URL_S3 or AWS_ENDPOINT_URL for stores other than Amazon's.
+func (c *Collect) bucket(ctx context.Context, log *logrus.Entry) (collect.Place, error) {
+	at, err := url.Parse(c.To)
+	if err != nil || at.Scheme != "s3" || at.Host == "" || at.RawQuery != "" || at.User != nil {
+		return nil, Usage("--collect %q: want s3://BUCKET or s3://BUCKET/FOLDER", c.To)
+	}
+	o := collect.DefaultBucketOptions()
+	o.Bucket, o.Prefix = at.Host, strings.Trim(at.Path, "/")
+	o.Region = cmp.Or(os.Getenv("AWS_REGION"), os.Getenv("AWS_DEFAULT_REGION"))
+	if endpoint := cmp.Or(os.Getenv("AWS_ENDPOINT_URL_S3"), os.Getenv("AWS_ENDPOINT_URL")); endpoint != "" {
+		u, err := url.Parse(endpoint)
+		if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" || strings.Trim(u.Path, "/") != "" {
+			return nil, Usage("AWS_ENDPOINT_URL %q: want https://HOST:PORT", endpoint)
+		}
+		o.Endpoint, o.Secure = u.Host, u.Scheme == "https"
+		o.Region = cmp.Or(o.Region, "us-east-1") // what such stores call themselves
+	}
+	o.Credentials = credentials.NewChainCredentials([]credentials.Provider{&credentials.EnvAWS{}, &credentials.FileAWSCredentials{}})
+	if value, err := o.Credentials.GetWithContext(nil); err != nil || value.AccessKeyID == "" {
+		return nil, Usage("--collect %s: no credentials; set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or write them to ~/.aws/credentials", c.To)
+	}
+	bucket, err := collect.NewBucket(o)
+	if err != nil {
+		return nil, err
+	}
+	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
+	defer cancel()
+	if err := bucket.Check(ctx); errors.Is(err, collect.ErrRefused) {
+		return nil, Usage("--collect: %v", err)
+	} else if err != nil {
+		log.WithField("err", err).Warn("the store does not answer yet; files stay here until it does")
+	}
+	return bucket, nil
 }
 
 // Receive takes files into a folder until the context ends. listening is told the address.

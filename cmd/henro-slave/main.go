@@ -105,7 +105,7 @@ func run(ctx context.Context, dir string, peers *config.Peers, work *config.Work
 		return err
 	}
 	log = log.WithField("node", peers.Name)
-	sender, err := collect.Sender(dir, work.WARCPrefix, peers.Key, peers.Name, log)
+	sender, err := collect.Sender(ctx, dir, work.WARCPrefix, peers.Key, peers.Name, log)
 	if err != nil {
 		return err
 	}

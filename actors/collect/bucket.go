@@ -1,0 +1,274 @@
+package collect
+
+import (
+	"context"
+	"crypto/md5"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"path"
+	"strings"
+	"time"
+
+	"github.com/minio/minio-go/v7"
+	"github.com/minio/minio-go/v7/pkg/credentials"
+)
+
+// BucketOptions say which bucket of which store, and who asks.
+type BucketOptions struct {
+	Endpoint    string // HOST[:PORT] of a store that speaks S3
+	Secure      bool   // https
+	Region      string // empty: the client finds it out
+	Bucket      string
+	Prefix      string // folder of the keys, without slashes around it; empty: none
+	Credentials *credentials.Credentials
+	Transport   http.RoundTripper // nil: that of the client, which obeys no proxy but that of the environment
+	// Piece is what one request carries, and what is repeated when it fails. Default 16 MB; S3 wants 5 MB at least, and takes 10,000.
+	Piece int64
+	// PieceFor is how long one request may take. Default 2 min: 16 MB at 140 kB/s.
+	PieceFor time.Duration
+}
+
+// DefaultBucketOptions returns the defaults.
+func DefaultBucketOptions() BucketOptions {
+	return BucketOptions{Endpoint: "s3.amazonaws.com", Secure: true, Piece: 16 << 20, PieceFor: pieceFor}
+}
+
+// Validate says what is wrong with o.
+func (o *BucketOptions) Validate() error {
+	switch {
+	case o.Endpoint == "" || o.Bucket == "" || o.Credentials == nil:
+		return errors.New("collect: no endpoint, bucket or credentials")
+	case o.Piece < 5<<20 || o.PieceFor <= 0:
+		return errors.New("collect: S3 takes pieces of 5 MB and more; times must be above 0")
+	}
+	return nil
+}
+
+// Bucket is a bucket of a store that speaks S3.
+//
+// A file goes up in pieces, each with its MD5 and SHA-256, which the store compares. Pieces that came across before a restart are found in the list of
+// the unfinished upload and not sent again. When the store has put them together the object is read back and its SHA-256 compared, since
+// digests of an object in pieces mean something else in every store, and not every store has them.
+type Bucket struct {
+	o    BucketOptions
+	core *minio.Core
+}
+
+// NewBucket returns a bucket. It is not asked for anything yet.
+func NewBucket(o BucketOptions) (*Bucket, error) {
+	if err := o.Validate(); err != nil {
+		return nil, err
+	}
+	core, err := minio.NewCore(o.Endpoint, &minio.Options{
+		Creds: o.Credentials, Secure: o.Secure, Region: o.Region, Transport: o.Transport,
+		MaxRetries: 1, // the Sender waits and tries again, and says so
+	})
+	if err != nil {
+		return nil, fmt.Errorf("collect: %w", err)
+	}
+	return &Bucket{o, core}, nil
+}
+
+// String is the address of the bucket.
+func (b *Bucket) String() string { return "s3://" + path.Join(b.o.Bucket, b.o.Prefix) }
+
+// Check asks for what Bring needs. An error that the store itself gives, and that waiting does not mend, is ErrRefused.
+func (b *Bucket) Check(ctx context.Context) error {
+	_, err := b.core.ListMultipartUploads(ctx, b.o.Bucket, b.o.Prefix, "", "", "", 1)
+	response := minio.ToErrorResponse(err)
+	if err == nil || response.Code == minio.NoSuchUpload {
+		return nil
+	}
+	status := response.StatusCode
+	err = b.explain(err)
+	if status == http.StatusForbidden || status == http.StatusNotFound || status == http.StatusUnauthorized {
+		err = fmt.Errorf("%w: %w", ErrRefused, err)
+	}
+	return err
+}
+
+// digestKey is where an object says what it should be: x-amz-meta-henro-sha256.
+const digestKey = "Henro-Sha256"
+
+// Bring makes the object whole.
+func (b *Bucket) Bring(ctx context.Context, file *File) error {
+	key := path.Join(b.o.Prefix, file.Name)
+	for range maxTries {
+		whole, err := b.compare(ctx, key, file)
+		if err != nil {
+			return b.explain(err)
+		}
+		if whole {
+			return nil
+		}
+		if err := b.upload(ctx, key, file); err != nil {
+			return b.explain(fmt.Errorf("%s: %w", file.Name, err))
+		}
+	}
+	whole, err := b.compare(ctx, key, file)
+	if err == nil && !whole {
+		err = fmt.Errorf("%w: %s", ErrDigest, file.Name)
+	}
+	return b.explain(err)
+}
+
+// compare reads the object back: whether it is the file. One that is not, and that was not brought for this file, is in the way.
+func (b *Bucket) compare(ctx context.Context, key string, file *File) (whole bool, err error) {
+	info, err := b.core.StatObject(ctx, b.o.Bucket, key, minio.StatObjectOptions{})
+	if minio.ToErrorResponse(err).Code == minio.NoSuchKey {
+		return false, nil
+	}
+	if err != nil {
+		return false, err
+	}
+	if info.Size == file.Size {
+		body, _, _, err := b.core.GetObject(ctx, b.o.Bucket, key, minio.GetObjectOptions{})
+		if err != nil {
+			return false, err
+		}
+		sum, size, err := digest(body)
+		if err := errors.Join(err, body.Close()); err != nil {
+			return false, err
+		}
+		if sum == file.SHA256 && size == file.Size {
+			return true, nil
+		}
+	}
+	if info.UserMetadata[digestKey] != file.SHA256 {
+		return false, fmt.Errorf("%w: %s", ErrConflict, key)
+	}
+	return false, nil
+}
+
+func (b *Bucket) options(file *File) minio.PutObjectOptions {
+	return minio.PutObjectOptions{ContentType: "application/octet-stream", DisableContentSha256: true, UserMetadata: map[string]string{digestKey: file.SHA256}}
+}
+
+// upload brings a file up, in one request if it is small.
+func (b *Bucket) upload(ctx context.Context, key string, file *File) error {
+	if file.Size <= b.o.Piece {
+		p, err := b.piece(file, 0)
+		if err != nil {
+			return err
+		}
+		ctx, cancel := context.WithTimeout(ctx, b.o.PieceFor)
+		defer cancel()
+		_, err = b.core.PutObject(ctx, b.o.Bucket, key, p, p.Size(), base64.StdEncoding.EncodeToString(p.md5), hex.EncodeToString(p.sha256), b.options(file))
+		return err
+	}
+	upload, there, err := b.unfinished(ctx, key)
+	if err != nil {
+		return err
+	}
+	if upload == "" {
+		if upload, err = b.core.NewMultipartUpload(ctx, b.o.Bucket, key, b.options(file)); err != nil {
+			return err
+		}
+	}
+	var parts []minio.CompletePart
+	for number := 1; int64(number-1)*b.o.Piece < file.Size; number++ {
+		part, err := b.part(ctx, key, upload, file, number, there[number])
+		if err != nil {
+			return err
+		}
+		parts = append(parts, part)
+	}
+	if _, err = b.core.CompleteMultipartUpload(ctx, b.o.Bucket, key, upload, parts, b.options(file)); err != nil {
+		// What cannot be put together is begun anew by the next try, and costs no storage meanwhile.
+		if response := minio.ToErrorResponse(err); response.StatusCode >= 400 && response.StatusCode < 500 {
+			err = errors.Join(err, b.core.AbortMultipartUpload(ctx, b.o.Bucket, key, upload))
+		}
+	}
+	return err
+}
+
+// piece is a part of a file with what the store compares it with.
+type piece struct {
+	*io.SectionReader
+	md5, sha256 []byte
+}
+
+func (b *Bucket) piece(file *File, offset int64) (*piece, error) {
+	size := min(b.o.Piece, file.Size-offset)
+	m, s := md5.New(), sha256.New()
+	if _, err := io.Copy(io.MultiWriter(m, s), io.NewSectionReader(file, offset, size)); err != nil {
+		return nil, err
+	}
+	return &piece{io.NewSectionReader(file, offset, size), m.Sum(nil), s.Sum(nil)}, nil
+}
+
+// part brings one piece up, unless it is there.
+func (b *Bucket) part(ctx context.Context, key, upload string, file *File, number int, there minio.ObjectPart) (minio.CompletePart, error) {
+	p, err := b.piece(file, int64(number-1)*b.o.Piece)
+	if err != nil {
+		return minio.CompletePart{}, err
+	}
+	if there.Size != p.Size() || strings.Trim(there.ETag, `"`) != hex.EncodeToString(p.md5) {
+		ctx, cancel := context.WithTimeout(ctx, b.o.PieceFor)
+		defer cancel()
+		there, err = b.core.PutObjectPart(ctx, b.o.Bucket, key, upload, number, p, p.Size(), minio.PutObjectPartOptions{
+			Md5Base64: base64.StdEncoding.EncodeToString(p.md5), Sha256Hex: hex.EncodeToString(p.sha256),
+			DisableContentSha256: true, // once for the piece, not for each 64 kB of it, which not every store knows
+		})
+	}
+	return minio.CompletePart{PartNumber: number, ETag: there.ETag}, err
+}
+
+// unfinished returns the upload that an earlier try began, and its pieces by number.
+func (b *Bucket) unfinished(ctx context.Context, key string) (upload string, parts map[int]minio.ObjectPart, err error) {
+	// The name of a file is the beginning of no other, so all uploads below it are its own.
+	list, err := b.core.ListMultipartUploads(ctx, b.o.Bucket, key, "", "", "", 1000)
+	if minio.ToErrorResponse(err).Code == minio.NoSuchUpload {
+		return "", nil, nil // what some stores say when there is none
+	}
+	if err != nil {
+		return "", nil, fmt.Errorf("list unfinished uploads: %w", err)
+	}
+	for _, u := range list.Uploads {
+		if u.Key == key {
+			upload = u.UploadID
+		}
+	}
+	if upload == "" {
+		return "", nil, nil
+	}
+	parts = map[int]minio.ObjectPart{}
+	for marker, more := 0, true; more; {
+		page, err := b.core.ListObjectParts(ctx, b.o.Bucket, key, upload, marker, 1000)
+		if err != nil {
+			return "", nil, fmt.Errorf("list the pieces of an unfinished upload: %w", err)
+		}
+		for _, p := range page.ObjectParts {
+			parts[p.PartNumber] = p
+		}
+		more = page.IsTruncated && page.NextPartNumberMarker > marker
+		marker = page.NextPartNumberMarker
+	}
+	return upload, parts, nil
+}
+
+// explain says what to do about what the store answers.
+func (b *Bucket) explain(err error) error {
+	if err == nil || errors.Is(err, ErrConflict) || errors.Is(err, ErrDigest) {
+		return err
+	}
+	hint := ""
+	switch response := minio.ToErrorResponse(err); response.Code {
+	case minio.NoSuchBucket:
+		hint = ": there is no such bucket; make it"
+	case minio.AccessDenied:
+		hint = ": these credentials may not do this; henro needs to get, put and list objects, and to list and abort uploads in pieces"
+	case minio.InvalidAccessKeyID, minio.SignatureDoesNotMatch, "InvalidToken", "ExpiredToken":
+		hint = ": the credentials are not those of this store; see AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY and AWS_SESSION_TOKEN"
+	case minio.AuthorizationHeaderMalformed, "PermanentRedirect":
+		hint = ": the bucket is in another region; see AWS_REGION"
+	case "RequestTimeTooSkewed":
+		hint = ": the clock of this machine is wrong"
+	}
+	return fmt.Errorf("%v at %s: %w%s", b, b.o.Endpoint, err, hint)
+}

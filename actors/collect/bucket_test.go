@@ -1,0 +1,294 @@
+package collect_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/johannesboyne/gofakes3"
+	"github.com/johannesboyne/gofakes3/backend/s3mem"
+	"github.com/minio/minio-go/v7/pkg/credentials"
+
+	"henro/actors/collect"
+	"henro/store/cdxj"
+)
+
+// s3 is a store that speaks S3, behind a real socket, on which things go wrong.
+type s3 struct {
+	*httptest.Server
+	backend gofakes3.Backend
+	store   http.Handler
+
+	mu       sync.Mutex
+	at, n    int                                          // the at-th request meets a fault
+	fault    func(w http.ResponseWriter, r *http.Request) // what then happens
+	requests []string
+}
+
+func newS3(t *testing.T) *s3 {
+	s := &s3{backend: s3mem.New()}
+	s.store = gofakes3.New(s.backend, gofakes3.WithIntegrityCheck(true)).Server()
+	if err := s.backend.CreateBucket("archive"); err != nil {
+		t.Fatal(err)
+	}
+	s.Server = httptest.NewServer(s)
+	t.Cleanup(s.Close)
+	return s
+}
+
+func (s *s3) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	s.mu.Lock()
+	s.n++
+	fault := s.fault
+	if s.n != s.at {
+		fault = nil
+	}
+	part := ""
+	if r.URL.Query().Has("partNumber") {
+		part = " piece " + r.URL.Query().Get("partNumber")
+	}
+	s.requests = append(s.requests, r.Method+part)
+	s.mu.Unlock()
+	if fault != nil {
+		fault(w, r)
+		return
+	}
+	s.store.ServeHTTP(w, r)
+}
+
+func (s *s3) object(t *testing.T, name string) []byte {
+	t.Helper()
+	o, err := s.backend.GetObject("archive", "crawl/"+name, nil)
+	if err != nil {
+		return nil
+	}
+	defer o.Contents.Close()
+	data, err := io.ReadAll(o.Contents)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return data
+}
+
+// sender sends to the store as a slave does that was started just now.
+func (s *s3) sender(t *testing.T, dir string, change func(*collect.BucketOptions)) *collect.Sender {
+	t.Helper()
+	o := collect.DefaultBucketOptions()
+	o.Endpoint, o.Secure, o.Region, o.Bucket, o.Prefix = s.Listener.Addr().String(), false, "us-east-1", "archive", "crawl"
+	o.Credentials = credentials.NewStaticV4("key", "secret", "")
+	o.Piece = 5 << 20
+	if change != nil {
+		change(&o)
+	}
+	bucket, err := collect.NewBucket(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return sender(t, dir, nil, func(o *collect.SenderOptions) { o.Place = bucket })
+}
+
+// large writes a file of two pieces with an index.
+func large(t *testing.T, dir, name string) []byte {
+	t.Helper()
+	data := make([]byte, 5<<20+1000)
+	rand.NewChaCha8([32]byte{}).Read(data)
+	path := filepath.Join(dir, name)
+	if err := errors.Join(os.WriteFile(path, data, 0o600), os.WriteFile(cdxj.Path(path), nil, 0o600)); err != nil {
+		t.Fatal(err)
+	}
+	return data
+}
+
+// The faults of a network and of a store.
+var faults = map[string]func(s *s3) func(http.ResponseWriter, *http.Request){
+	"the line is cut in the middle of a request": func(s *s3) func(http.ResponseWriter, *http.Request) {
+		return func(w http.ResponseWriter, r *http.Request) {
+			io.CopyN(io.Discard, r.Body, r.ContentLength/2)
+			cut(w)
+		}
+	},
+	"half of a request arrives at the store": func(s *s3) func(http.ResponseWriter, *http.Request) {
+		return func(w http.ResponseWriter, r *http.Request) {
+			r.Body = io.NopCloser(io.MultiReader(io.LimitReader(r.Body, r.ContentLength/2), broken{}))
+			s.store.ServeHTTP(httptest.NewRecorder(), r)
+			cut(w)
+		}
+	},
+	"the answer is lost": func(s *s3) func(http.ResponseWriter, *http.Request) {
+		return func(w http.ResponseWriter, r *http.Request) {
+			s.store.ServeHTTP(httptest.NewRecorder(), r)
+			cut(w)
+		}
+	},
+	"the store is busy": func(s *s3) func(http.ResponseWriter, *http.Request) {
+		return func(w http.ResponseWriter, r *http.Request) {
+			w.WriteHeader(http.StatusServiceUnavailable)
+			io.WriteString(w, `<Error><Code>SlowDown</Code><Message>Please reduce your request rate.</Message></Error>`)
+		}
+	},
+	"a byte is turned over on the way": func(s *s3) func(http.ResponseWriter, *http.Request) {
+		return func(w http.ResponseWriter, r *http.Request) {
+			if body, err := io.ReadAll(r.Body); err == nil && len(body) > 0 {
+				body[len(body)/2] ^= 1
+				r.Body = io.NopCloser(bytes.NewReader(body))
+			}
+			s.store.ServeHTTP(w, r)
+		}
+	},
+	"a byte is turned over on the way back": func(s *s3) func(http.ResponseWriter, *http.Request) {
+		return func(w http.ResponseWriter, r *http.Request) {
+			recorded := httptest.NewRecorder()
+			s.store.ServeHTTP(recorded, r)
+			body := recorded.Body.Bytes()
+			if r.Method == http.MethodGet && len(body) > 1<<20 {
+				body[len(body)/2] ^= 1
+			}
+			for k, v := range recorded.Header() {
+				w.Header()[k] = v
+			}
+			w.WriteHeader(recorded.Code)
+			w.Write(body)
+		}
+	},
+}
+
+func cut(w http.ResponseWriter) {
+	if conn, _, err := w.(http.Hijacker).Hijack(); err == nil {
+		conn.(*net.TCPConn).SetLinger(0)
+		conn.Close()
+	}
+}
+
+// TestABucketHasAFileBeforeItIsGoneHere meets every fault at every request in turn, starts the sender anew after it as a kill would have it,
+// and looks after every pass whether the file is whole on one side at least.
+func TestABucketHasAFileBeforeItIsGoneHere(t *testing.T) {
+	for sentence, fault := range faults {
+		t.Run(sentence, func(t *testing.T) {
+			for at := 1; ; at++ {
+				s, dir := newS3(t), t.TempDir()
+				const name = "henro-1.warc.gz"
+				data := large(t, dir, name)
+				s.at, s.fault = at, fault(s)
+				var failed []error
+				for pass := 1; ; pass++ {
+					n, err := s.sender(t, dir, nil).Pass(t.Context())
+					here, _ := os.ReadFile(filepath.Join(dir, name))
+					whole := bytes.Equal(s.object(t, name), data)
+					if !bytes.Equal(here, data) && !whole {
+						t.Fatalf("request %d, pass %d: the file is whole nowhere", at, pass)
+					}
+					if err == nil && n == 1 {
+						break
+					}
+					if failed = append(failed, err); pass == 4 {
+						t.Fatalf("request %d: %d sent, %v", at, n, failed)
+					}
+				}
+				if left, err := os.ReadDir(dir); err != nil || len(left) > 0 {
+					t.Fatalf("request %d: %d files are left here, %v", at, len(left), err)
+				}
+				if s.n < at {
+					if at < 7 {
+						t.Errorf("only %d requests were made", s.n)
+					}
+					break
+				}
+				s.Close()
+			}
+		})
+	}
+}
+
+// TestPiecesThatArrivedAreNotSentAgain has a slave killed before the last piece.
+func TestPiecesThatArrivedAreNotSentAgain(t *testing.T) {
+	s, dir := newS3(t), t.TempDir()
+	const name = "henro-1.warc.gz"
+	data := large(t, dir, name)
+	ctx, cancel := context.WithCancel(t.Context())
+	store := s.store
+	s.store = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Query().Get("partNumber") == "2" {
+			cancel()
+			cut(w)
+			return
+		}
+		store.ServeHTTP(w, r)
+	})
+	if _, err := s.sender(t, dir, nil).Pass(ctx); err == nil {
+		t.Fatal("the first pass went well")
+	}
+	s.store = store
+	s.requests = nil
+	if n, err := s.sender(t, dir, nil).Pass(t.Context()); n != 1 || err != nil {
+		t.Fatal(n, err)
+	}
+	if slices.Contains(s.requests, "PUT piece 1") || !slices.Contains(s.requests, "PUT piece 2") {
+		t.Errorf("the second pass made %q", s.requests)
+	}
+	if !bytes.Equal(s.object(t, name), data) {
+		t.Error("the object is not the file")
+	}
+}
+
+func TestAnotherObjectOfTheNameIsNotWrittenOver(t *testing.T) {
+	s, dir := newS3(t), t.TempDir()
+	data := finished(t, dir, "henro-1.warc.gz")
+	small := finished(t, dir, "henro-2.warc.gz")
+	other := slices.Repeat([]byte("x"), len(data))
+	if _, err := s.backend.PutObject("archive", "crawl/henro-1.warc.gz", map[string]string{"Last-Modified": time.Now().UTC().Format(http.TimeFormat)}, bytes.NewReader(other), int64(len(other)), nil); err != nil {
+		t.Fatal(err)
+	}
+	n, err := s.sender(t, dir, nil).Pass(t.Context())
+	if n != 1 || !errors.Is(err, collect.ErrConflict) {
+		t.Errorf("%d sent, %v", n, err)
+	}
+	if !bytes.Equal(s.object(t, "henro-1.warc.gz"), other) || !bytes.Equal(s.object(t, "henro-2.warc.gz"), small) {
+		t.Error("the objects are not what they should be")
+	}
+	if here, _ := os.ReadFile(filepath.Join(dir, "henro-1.warc.gz")); !bytes.Equal(here, data) {
+		t.Error("the file is gone")
+	}
+}
+
+func TestErrorsOfAStoreSayWhatToDo(t *testing.T) {
+	for code, c := range map[string]struct {
+		status  int
+		refused bool
+		hint    string
+	}{
+		"NoSuchBucket":          {404, true, "make it"},
+		"AccessDenied":          {403, true, "may not"},
+		"InvalidAccessKeyId":    {403, true, "AWS_ACCESS_KEY_ID"},
+		"SignatureDoesNotMatch": {403, true, "AWS_SECRET_ACCESS_KEY"},
+		"SlowDown":              {503, false, "SlowDown"},
+	} {
+		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+			w.WriteHeader(c.status)
+			fmt.Fprintf(w, "<Error><Code>%s</Code><Message>%s.</Message></Error>", code, code)
+		}))
+		o := collect.DefaultBucketOptions()
+		o.Endpoint, o.Secure, o.Region, o.Bucket, o.Credentials = server.Listener.Addr().String(), false, "us-east-1", "archive", credentials.NewStaticV4("key", "secret", "")
+		bucket, err := collect.NewBucket(o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		err = bucket.Check(t.Context())
+		if err == nil || errors.Is(err, collect.ErrRefused) != c.refused || !strings.Contains(err.Error(), c.hint) {
+			t.Errorf("%s: %v", code, err)
+		}
+		server.Close()
+	}
+}
