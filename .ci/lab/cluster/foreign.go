@@ -13,6 +13,8 @@ import (
 	"syscall"
 	"time"
 
+	"henro/.ci/lab/play"
+	"henro/.ci/lab/process"
 	"henro/master"
 	"henro/messages"
 )
@@ -33,7 +35,7 @@ func foreign(ctx context.Context, t *trial) error {
 	if err := t.under(ctx, 0.3); err != nil {
 		return err
 	}
-	if err := t.worked(next); err != nil {
+	if err := t.worked(ctx, next); err != nil {
 		return err
 	}
 	status, err := t.status(ctx)
@@ -56,7 +58,7 @@ func foreign(ctx context.Context, t *trial) error {
 	}
 	t.note("protocol %d refused, protocol %d at work", messages.Protocol+2, messages.Protocol+1)
 	stranger.bin = t.o.bin
-	if err := errors.Join(stranger.Signal(syscall.SIGTERM), stranger.Await(ctx, patience, 0)); err != nil {
+	if err := errors.Join(stranger.Signal(syscall.SIGTERM), stranger.Await(ctx, process.Patience, 0)); err != nil {
 		return err
 	}
 	if err := stranger.start(); err != nil {
@@ -67,11 +69,11 @@ func foreign(ctx context.Context, t *trial) error {
 		if err := t.master.Pause(ctx, 50*time.Millisecond); err != nil {
 			return err
 		}
-		if time.Since(at) > patience {
+		if time.Since(at) > process.Patience {
 			return fmt.Errorf("%s does not work with the programs that fit; %s", stranger.name, stranger.LastWords())
 		}
 	}
-	t.note("with the programs that fit welcomed after %s", ms(time.Since(at)))
+	t.note("with the programs that fit welcomed after %s", play.MS(time.Since(at)))
 	return nil
 }
 

@@ -19,7 +19,6 @@ import (
 	"errors"
 	"flag"
 	"fmt"
-	"io"
 	"math/rand/v2"
 	"os"
 	"os/exec"
@@ -31,6 +30,7 @@ import (
 	"syscall"
 	"time"
 
+	"henro/.ci/lab/play"
 	"henro/store/fingerprint"
 )
 
@@ -80,7 +80,7 @@ func main() {
 	f.DurationVar(&o.span, "for", 0, "how long scale measures each size (default 1m), or soak lasts (default 30m)")
 	f.StringVar(&o.csv, "csv", "soak.csv", "where soak writes what it measures")
 	f.Parse(arguments)
-	o.most = 3 * time.Minute
+	o.most = 10 * time.Minute
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	err := o.run(ctx, verb)
@@ -164,8 +164,12 @@ func (o *options) chosen() ([]*scenario, error) {
 	return some, nil
 }
 
-func (o *options) trial(s *scenario) *trial {
-	return &trial{o: o, what: s, seed: o.seed, rnd: rand.New(rand.NewPCG(o.seed, fingerprint.Host(s.name))), dir: filepath.Join(o.dir, s.name)}
+// trial is an attempt at a scenario. Later ones have more pages, so that the crawl is not over before anything could be done to it.
+func (o *options) trial(s *scenario, attempt int) *trial {
+	return &trial{
+		o: o, what: s, seed: o.seed, rnd: rand.New(rand.NewPCG(o.seed, fingerprint.Host(s.name)+uint64(attempt))), pages: o.pages + attempt*o.pages/2,
+		dir: filepath.Join(o.dir, fmt.Sprintf("%s-%d", s.name, attempt)),
+	}
 }
 
 // table plays the scenarios, some at a time, and prints a line for each.
@@ -181,31 +185,11 @@ func (o *options) table(ctx context.Context) error {
 	}
 	fmt.Printf("seed %d; promised: %s between requests, leases of %s, hosts of the dead wait %s\n", o.seed, o.delay, o.lease, o.rule())
 	fmt.Printf("%-9s %6s %6s %5s %6s %9s %9s  %s\n", "scenario", "time", "pages", "lost", "twice", "interval", "resumed", "")
-	room := make(chan struct{}, o.parallel)
-	var mu sync.Mutex
-	var wait sync.WaitGroup
-	failed := 0
+	var trials []func(attempt int) *trial
 	for _, s := range some {
-		room <- struct{}{}
-		if ctx.Err() != nil {
-			break
-		}
-		wait.Go(func() {
-			defer func() { <-room }()
-			t := o.trial(s)
-			err := t.play(ctx)
-			mu.Lock()
-			defer mu.Unlock()
-			t.print(os.Stdout)
-			if err != nil {
-				failed++
-				for line := range strings.Lines(err.Error()) {
-					fmt.Printf("    FAILED: %s\n", strings.TrimSpace(line))
-				}
-			}
-		})
+		trials = append(trials, func(attempt int) *trial { return o.trial(s, attempt) })
 	}
-	wait.Wait()
+	_, failed := play.All(ctx, o.parallel, trials)
 	if err := ctx.Err(); err != nil {
 		return err
 	}
@@ -215,22 +199,13 @@ func (o *options) table(ctx context.Context) error {
 	return nil
 }
 
-// print writes the line of the table.
-func (t *trial) print(w io.Writer) {
+// Line is the trial in the table.
+func (t *trial) Line() string {
 	c := &t.crawl
-	var reasons []string
-	for reason, n := range c.Repeats {
-		reasons = append(reasons, fmt.Sprintf("%d %s", n, reason))
-	}
-	slices.Sort(reasons)
-	if t.told != "" {
-		reasons = append(reasons, t.told)
-	}
-	fmt.Fprintf(w, "%-9s %6s %6d %5d %6d %9s %9s  %s: %s\n", t.what.name, time.Since(t.begun).Round(time.Second), c.Pages, c.Lost, c.Twice(),
-		ms(c.Interval), ms(c.Resumed), t.what.says, strings.Join(reasons, ", "))
+	said := strings.TrimPrefix(strings.TrimSuffix(play.Reasons(c.Repeats)+", "+t.told, ", "), ", ")
+	return fmt.Sprintf("%-9s %6s %6d %5d %6d %9s %9s  %s: %s", t.what.name, time.Since(t.begun).Round(time.Second), c.Pages, c.Lost, c.Twice(),
+		play.MS(c.Interval), play.MS(c.Resumed), t.what.says, said)
 }
-
-func ms(d time.Duration) string { return d.Round(time.Millisecond).String() }
 
 // oldPrograms builds the programs of the commit before this one, or, where the history does not reach so far, these under another version.
 func (o *options) oldPrograms(ctx context.Context) (string, error) {

@@ -24,7 +24,7 @@ func (o *options) scale(ctx context.Context) error {
 		t := o.trial(&scenario{name: fmt.Sprintf("scale%d", slaves), slaves: slaves, connections: 20, shape: func(w *fakeweb.Options) {
 			w.Latency = fakeweb.Latency{Mean: 500 * time.Millisecond, Jitter: 0.3}
 			w.Errors, w.Robots, w.RedirectShare, w.CrossShare = fakeweb.Errors{}, fakeweb.Robots{}, 0, 0
-		}})
+		}}, 0)
 		pages, twice, cores, err := t.count(ctx, span)
 		if err != nil {
 			return err

@@ -37,7 +37,7 @@ type watched struct {
 func (o *options) soak(ctx context.Context) (err error) {
 	span := cmp.Or(o.span, 30*time.Minute)
 	o.delay, o.lease, o.hosts, o.pages = time.Second, 6*time.Second, 500, 1200
-	t := o.trial(&scenario{name: "soak", slaves: 10, connections: 20, shape: func(w *fakeweb.Options) { w.Errors.Timeout = 0.001 }})
+	t := o.trial(&scenario{name: "soak", slaves: 10, connections: 20, shape: func(w *fakeweb.Options) { w.Errors.Timeout = 0.001 }}, 0)
 	defer t.tearDown(&err)
 	if err := t.setUp(ctx); err != nil {
 		return err

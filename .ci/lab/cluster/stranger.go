@@ -27,6 +27,8 @@ import (
 	"google.golang.org/grpc/credentials/insecure"
 	"google.golang.org/protobuf/proto"
 
+	"henro/.ci/lab/play"
+	"henro/.ci/lab/process"
 	"henro/cluster"
 )
 
@@ -69,7 +71,7 @@ func strangers(ctx context.Context, t *trial) error {
 			}
 			knocks += attack.times
 		}
-		t.master.Note("stranger: %s, %s", attack.what, ms(time.Since(at)))
+		t.master.Note("stranger: %s, %s", attack.what, play.MS(time.Since(at)))
 	}
 	// A node with the key of another cluster.
 	text, err := cluster.NewKeys().MarshalText()
@@ -92,7 +94,7 @@ func strangers(ctx context.Context, t *trial) error {
 	if s, err := t.status(ctx); err != nil || len(s.Slaves) != len(t.slaves) {
 		return fmt.Errorf("after the strangers: %d slaves, %w", len(s.Slaves), err)
 	}
-	if err := errors.Join(release(), space.Signal(syscall.SIGTERM), space.Await(ctx, patience, 0)); err != nil {
+	if err := errors.Join(release(), space.Signal(syscall.SIGTERM), space.Await(ctx, process.Patience, 0)); err != nil {
 		return err
 	}
 	after, said := t.residents(victims), t.logBytes(victims)
@@ -176,7 +178,7 @@ type visitor struct {
 
 func (v *visitor) dial(network string, port uint16) (c net.Conn, err error) {
 	err = v.space.do(func() (err error) {
-		c, err = (&net.Dialer{Timeout: 3 * time.Second}).Dial(network, netip.AddrPortFrom(v.ip, port).String())
+		c, err = (&net.Dialer{Timeout: process.Patience}).Dial(network, netip.AddrPortFrom(v.ip, port).String())
 		return err
 	})
 	return c, err

@@ -13,9 +13,9 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"syscall"
 	"time"
 
+	"henro/.ci/lab/play"
 	"henro/.ci/lab/process"
 	"henro/.ci/lab/verdict"
 	"henro/cluster"
@@ -30,6 +30,7 @@ type trial struct {
 	what  *scenario
 	seed  uint64
 	rnd   *rand.Rand
+	pages int // of a host
 	dir   string
 	begun time.Time
 
@@ -96,23 +97,14 @@ func (t *trial) tearDown(err *error) {
 	}
 }
 
-// play runs the scenario, and judges.
-func (t *trial) play(ctx context.Context) (err error) {
+// Play runs the scenario, and judges.
+func (t *trial) Play(ctx context.Context) (err error) {
 	defer t.tearDown(&err)
 	if err := t.setUp(ctx); err != nil {
 		return err
 	}
-	lag := make(chan time.Duration)
-	go lagging(lag)
-	defer func() {
-		if worst := <-lag; err != nil && worst > time.Second { // leases of seconds end when nobody is served for seconds
-			err = errors.Join(err, fmt.Errorf("this machine is too busy to judge by: the lab itself was not served for %s", ms(worst)))
-		}
-	}()
-	if err := t.what.run(ctx, t); err != nil && !errors.Is(err, process.ErrEarly) {
+	if err := t.what.run(ctx, t); err != nil {
 		return err
-	} else if err != nil {
-		return fmt.Errorf("%w: nothing was tried", err)
 	}
 	if err := t.finish(ctx); err != nil {
 		return err
@@ -124,28 +116,12 @@ func (t *trial) play(ctx context.Context) (err error) {
 	}
 	err = errors.Join(t.crawl.Judge(), t.noPanic())
 	if t.crawl.Stood > 0 {
-		t.note("hosts stood still for %s", ms(t.crawl.Stood))
+		t.note("hosts stood still for %s", play.MS(t.crawl.Stood))
 	}
 	if t.what.once && t.crawl.Twice() > 0 {
-		err = errors.Join(err, fmt.Errorf("%d pages were fetched twice", t.crawl.Twice()))
+		err = errors.Join(err, fmt.Errorf("%w: %d pages", verdict.ErrTwice, t.crawl.Twice()))
 	}
 	return err
-}
-
-// lagging measures by how much a timer of this process came too late at worst, until somebody takes the answer.
-func lagging(answer chan<- time.Duration) {
-	const every = 50 * time.Millisecond
-	tick := time.NewTicker(every)
-	defer tick.Stop()
-	var worst time.Duration
-	for at := time.Now(); ; {
-		select {
-		case now := <-tick.C:
-			worst, at = max(worst, time.Since(at)-every, time.Since(now)), time.Now()
-		case answer <- worst:
-			return
-		}
-	}
 }
 
 // build makes the networks, the web, the key and the places of the nodes.
@@ -205,7 +181,7 @@ func (t *trial) place(name, role string, i int) (*node, error) {
 // serve makes the web: redirects, errors, every sort of robots.txt, links between hosts.
 func (t *trial) serve(ctx context.Context) (err error) {
 	web := fakeweb.Options{
-		Seed: t.seed, Hosts: t.o.hosts, Domains: max(1, t.o.hosts/5), Pages: t.o.pages, Degree: 8, CrossShare: 0.15, RedirectShare: 0.1, PageBytes: 4 << 10,
+		Seed: t.seed, Hosts: t.o.hosts, Domains: max(1, t.o.hosts/5), Pages: t.pages, Degree: 8, CrossShare: 0.15, RedirectShare: 0.1, PageBytes: 4 << 10,
 		Latency:    fakeweb.Latency{Mean: 20 * time.Millisecond, Spread: 0.5, Jitter: 0.3},
 		Errors:     fakeweb.Errors{NotFound: 0.04, Gone: 0.02, Internal: 0.02},
 		Robots:     fakeweb.Robots{Missing: 0.2, Folders: 0.25, Closed: 0.02, Delayed: 0.1, Delay: t.o.delay * 5 / 4, Redirected: 0.1},
@@ -283,7 +259,7 @@ func (t *trial) status(ctx context.Context) (*master.Status, error) {
 }
 
 func (t *trial) ask(ctx context.Context, method, path string, answer any) error {
-	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
+	ctx, cancel := context.WithTimeout(ctx, process.Patience)
 	defer cancel()
 	text, err := t.master.request(ctx, method, path)
 	if err != nil {
@@ -294,7 +270,7 @@ func (t *trial) ask(ctx context.Context, method, path string, answer any) error 
 
 // read asks a node for what it serves at a path of its own HTTP.
 func (n *node) read(ctx context.Context, path string) ([]byte, error) {
-	ctx, cancel := context.WithTimeout(ctx, patience)
+	ctx, cancel := context.WithTimeout(ctx, process.Patience)
 	defer cancel()
 	return n.request(ctx, http.MethodGet, path)
 }
@@ -353,22 +329,7 @@ func (t *trial) died(at time.Time, n *node, rule time.Duration) {
 
 // awaitProgress measures how long it takes from a moment until the master stores another page.
 func (t *trial) awaitProgress(ctx context.Context, since time.Time) {
-	first := uint64(0)
-	for time.Since(since) < 30*time.Second && t.master.Running() && ctx.Err() == nil {
-		if s, err := t.status(ctx); err == nil && s.Known > 0 {
-			if first == 0 {
-				first = s.Totals.Pages
-			}
-			if s.Totals.Pages > first || s.Waiting == 0 {
-				break
-			}
-		}
-		time.Sleep(20 * time.Millisecond)
-	}
-	t.crawl.Resumed = time.Since(since)
-	if n := len(t.crawl.Events); n > 0 { // a lease that ends while the master is away cuts a request off
-		t.crawl.Events[n-1].To = time.Now()
-	}
+	t.crawl.AwaitProgress(ctx, since, t.master.Running, t.status)
 }
 
 // finish waits for the end of the crawl, and ends the slaves in order. One that was killed is started once more, since its WARC file was
@@ -377,30 +338,17 @@ func (t *trial) finish(ctx context.Context) error {
 	if err := t.master.Await(ctx, t.o.most, 0); err != nil {
 		return err
 	}
-	revived := false
+	var all []*process.Process
 	for _, s := range t.slaves {
 		if !s.Running() {
 			s.clock = nil
 			if err := s.start(); err != nil {
 				return err
 			}
-			revived = true
 		}
+		all = append(all, s.Process)
 	}
-	if revived {
-		time.Sleep(time.Second)
-	}
-	for _, s := range t.slaves {
-		if err := s.Signal(syscall.SIGTERM); err != nil {
-			return err
-		}
-	}
-	for _, s := range t.slaves {
-		if err := s.Await(ctx, 20*time.Second, 0); err != nil {
-			return err
-		}
-	}
-	return nil
+	return process.EndSlaves(ctx, all...)
 }
 
 // noPanic looks for the trace of a process, or of an actor, that broke.

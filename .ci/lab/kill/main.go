@@ -29,10 +29,10 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"sync"
 	"syscall"
 	"time"
 
+	"henro/.ci/lab/play"
 	"henro/store/fingerprint"
 )
 
@@ -84,16 +84,18 @@ func run(ctx context.Context, o *options) (err error) {
 	if o.cases == "all" {
 		names = []string{"crawl", "slave", "master", "freeze", "term", "impatient"}
 	}
-	var rounds []*round
+	var rounds []func(attempt int) *round
 	for number := range o.rounds {
 		for _, name := range names {
 			if actions[name] == nil {
 				return fmt.Errorf("no case %q", name)
 			}
 			seed := o.seed + uint64(number)
-			rounds = append(rounds, &round{
-				o: o, name: name, number: number, seed: seed, rnd: rand.New(rand.NewPCG(seed, fingerprint.Host(name))),
-				dir: filepath.Join(o.dir, fmt.Sprintf("%s%d", name, number)), bin: filepath.Join(o.dir, "bin"),
+			rounds = append(rounds, func(attempt int) *round {
+				return &round{
+					o: o, name: name, number: number, seed: seed, rnd: rand.New(rand.NewPCG(seed, fingerprint.Host(name)+uint64(attempt))),
+					dir: filepath.Join(o.dir, fmt.Sprintf("%s%d-%d", name, number, attempt)), bin: filepath.Join(o.dir, "bin"),
+				}
 			})
 		}
 	}
@@ -104,11 +106,11 @@ func run(ctx context.Context, o *options) (err error) {
 	}
 	fmt.Printf("seed %d, %d rounds, in %s\n", o.seed, len(rounds), o.dir)
 	fmt.Printf("%-10s %5s  %6s %6s %8s %8s  %s\n", "case", "round", "pages", "twice", "interval", "resumed", "")
-	failed := play(ctx, rounds, o.parallel)
+	played, failed := play.All(ctx, o.parallel, rounds)
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	summarize(rounds)
+	summarize(played)
 	if failed > 0 {
 		return fmt.Errorf("%d of %d rounds failed; everything is left in %s; repeat with -seed %d", failed, len(rounds), o.dir, o.seed)
 	}
@@ -116,35 +118,6 @@ func run(ctx context.Context, o *options) (err error) {
 		return os.RemoveAll(o.dir)
 	}
 	return nil
-}
-
-// play runs the rounds, some at a time, and tells of each as it ends.
-func play(ctx context.Context, rounds []*round, parallel int) (failed int) {
-	room := make(chan struct{}, parallel)
-	var mu sync.Mutex
-	var wait sync.WaitGroup
-	for _, r := range rounds {
-		room <- struct{}{}
-		if ctx.Err() != nil {
-			break
-		}
-		wait.Go(func() {
-			defer func() { <-room }()
-			err := r.play(ctx)
-			mu.Lock()
-			defer mu.Unlock()
-			v := &r.crawl
-			fmt.Printf("%-10s %5d  %6d %6d %8s %8s  %s\n", r.name, r.number, v.Pages, v.Twice(), ms(v.Interval), ms(v.Resumed), r.told)
-			if err != nil {
-				failed++
-				for line := range strings.Lines(err.Error()) {
-					fmt.Printf("    FAILED: %s\n", strings.TrimSpace(line))
-				}
-			}
-		})
-	}
-	wait.Wait()
-	return failed
 }
 
 // summarize prints a line for each case.
@@ -176,13 +149,7 @@ func summarize(rounds []*round) {
 	for _, name := range names {
 		s := sums[name]
 		slices.Sort(s.resumed)
-		var twice []string
-		for reason, n := range s.reasons {
-			twice = append(twice, fmt.Sprintf("%d %s", n, reason))
-		}
-		slices.Sort(twice)
-		fmt.Printf("%-10s %6d %7d %14s %15s %15s  %s\n", name, s.rounds, s.pages, ms(s.interval), ms(s.resumed[len(s.resumed)/2]), ms(s.resumed[len(s.resumed)-1]), strings.Join(twice, ", "))
+		fmt.Printf("%-10s %6d %7d %14s %15s %15s  %s\n", name, s.rounds, s.pages, play.MS(s.interval),
+			play.MS(s.resumed[len(s.resumed)/2]), play.MS(s.resumed[len(s.resumed)-1]), play.Reasons(s.reasons))
 	}
 }
-
-func ms(d time.Duration) string { return d.Round(time.Millisecond).String() }

@@ -13,6 +13,7 @@ import (
 	"syscall"
 	"time"
 
+	"henro/.ci/lab/play"
 	"henro/.ci/lab/process"
 	"henro/.ci/lab/verdict"
 	"henro/master"
@@ -45,7 +46,7 @@ type round struct {
 const (
 	depth     = 5
 	slaves    = 3
-	crawlMost = 90 * time.Second // a crawl that takes longer hangs
+	crawlMost = 5 * time.Minute // a crawl that takes longer hangs
 )
 
 func (r *round) path(name string) string { return filepath.Join(r.dir, name) }
@@ -54,7 +55,14 @@ func (r *round) note(format string, args ...any) {
 	r.told = strings.TrimPrefix(r.told+", "+fmt.Sprintf(format, args...), ", ")
 }
 
-func (r *round) play(ctx context.Context) (err error) {
+// Line is the round in the table.
+func (r *round) Line() string {
+	v := &r.crawl
+	return fmt.Sprintf("%-10s %5d  %6d %6d %8s %8s  %s", r.name, r.number, v.Pages, v.Twice(), play.MS(v.Interval), play.MS(v.Resumed), r.told)
+}
+
+// Play plays the round, and judges.
+func (r *round) Play(ctx context.Context) (err error) {
 	r.ctx = ctx
 	if err := os.RemoveAll(r.dir); err != nil {
 		return err
@@ -69,16 +77,13 @@ func (r *round) play(ctx context.Context) (err error) {
 	defer r.processes.End()
 	r.begun = time.Now()
 	if err := actions[r.name](r); err != nil {
-		if !errors.Is(err, process.ErrEarly) {
-			return err
-		}
-		r.note("ended too early")
+		return err
 	}
 	r.processes.End()
 	r.crawl.State, r.crawl.Archives = r.path("crawl/state"), r.archives
 	err = r.crawl.Judge()
 	if r.crawl.Stood > 0 {
-		r.note("its hosts went on %s after", ms(r.crawl.Stood))
+		r.note("its hosts went on %s after", play.MS(r.crawl.Stood))
 	}
 	return err
 }
@@ -127,13 +132,13 @@ func (r *round) between(least, most time.Duration) time.Duration {
 
 // signal does to the process what the round is about; note is the name for it.
 func (r *round) signal(p *process.Process, what syscall.Signal, note string) error {
-	r.note("%s %s at %s", note, p.Name, ms(time.Since(r.begun)))
+	r.note("%s %s at %s", note, p.Name, play.MS(time.Since(r.begun)))
 	return p.Signal(what)
 }
 
 // kill ends a process without a word, and returns when.
 func (r *round) kill(p *process.Process) (time.Time, error) {
-	r.note("killed %s at %s", p.Name, ms(time.Since(r.begun)))
+	r.note("killed %s at %s", p.Name, play.MS(time.Since(r.begun)))
 	at, err := p.Kill()
 	r.crawl.Events = append(r.crawl.Events, verdict.Event{From: at, To: time.Now()})
 	return at, err
@@ -223,20 +228,9 @@ func (r *round) finish(c *cluster) error {
 			if c.slaves[i], err = r.startSlave(i); err != nil {
 				return err
 			}
-			time.Sleep(time.Second)
 		}
 	}
-	for _, p := range c.slaves {
-		if err := p.Signal(syscall.SIGTERM); err != nil {
-			return err
-		}
-	}
-	for _, p := range c.slaves {
-		if err := p.Await(r.ctx, 10*time.Second, 0); err != nil {
-			return err
-		}
-	}
-	return nil
+	return process.EndSlaves(r.ctx, c.slaves[:]...)
 }
 
 // back starts a slave again under its name, where it was or elsewhere.
@@ -291,7 +285,7 @@ func killMaster(r *round) error {
 	if r.number%4 == 3 {
 		down = r.o.lease + verdict.Margin + 3*time.Second // every slave's leases end meanwhile, and the gossip has lost the master
 	}
-	r.note("down for %s", ms(down))
+	r.note("down for %s", play.MS(down))
 	time.Sleep(down)
 	if c.master, err = r.startMaster(); err != nil {
 		return err
@@ -302,28 +296,17 @@ func killMaster(r *round) error {
 
 // awaitProgress measures how long it takes a master to store the first page after its start.
 func (r *round) awaitProgress(p *process.Process) {
-	first := uint64(0)
-	if n := len(r.crawl.Events); n > 0 { // a lease that ends while the master is away cuts a request off
-		defer func() { r.crawl.Events[n-1].To = p.Begun.Add(r.crawl.Resumed) }()
-	}
-	for time.Since(p.Begun) < 30*time.Second && p.Running() && r.ctx.Err() == nil {
-		s, err := r.status()
-		if err == nil && s.Known > 0 {
-			done := s.Totals.Pages + s.Totals.Revisits
-			if first == 0 {
-				first = done
-			}
-			if done > first || s.Waiting == 0 {
-				r.crawl.Resumed = time.Since(p.Begun)
-				return
-			}
-		}
-		time.Sleep(20 * time.Millisecond)
-	}
+	r.crawl.AwaitProgress(r.ctx, p.Begun, p.Running, r.status)
 }
 
-func (r *round) status() (*master.Status, error) {
-	response, err := http.Get("http://" + r.api + "/api/status")
+func (r *round) status(ctx context.Context) (*master.Status, error) {
+	ctx, cancel := context.WithTimeout(ctx, process.Patience)
+	defer cancel()
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+r.api+"/api/status", nil)
+	if err != nil {
+		return nil, err
+	}
+	response, err := http.DefaultClient.Do(request)
 	if err != nil {
 		return nil, err
 	}
@@ -368,7 +351,7 @@ func endInOrder(r *round) error {
 	if err := r.signal(c.slaves[i], syscall.SIGTERM, "asked to end:"); err != nil {
 		return err
 	}
-	if err := c.slaves[i].Await(r.ctx, 5*time.Second, 0); err != nil {
+	if err := c.slaves[i].Await(r.ctx, process.Patience, 0); err != nil {
 		return err
 	}
 	if err := verdict.NoneOpen(r.archives[i]); err != nil {
@@ -383,7 +366,7 @@ func endInOrder(r *round) error {
 	if err := r.signal(c.master, syscall.SIGTERM, "asked to end:"); err != nil {
 		return err
 	}
-	if err := c.master.Await(r.ctx, 10*time.Second, 130); err != nil {
+	if err := c.master.Await(r.ctx, process.Patience, 130); err != nil {
 		return err
 	}
 	if c.master, err = r.startMaster(); err != nil {
@@ -411,15 +394,24 @@ func endAtOnce(r *round) error {
 		return err
 	}
 	time.Sleep(time.Second)
-	if !c.slaves[i].Running() {
+	again := c.slaves[i].Running()
+	if !again {
 		r.note("had nothing to give back")
-	} else if err := r.signal(c.slaves[i], syscall.SIGTERM, "asked again:"); err != nil {
+	}
+	for range 3 { // on a slow machine the first is still being heard when the second comes
+		if !c.slaves[i].Running() {
+			break
+		}
+		if err := r.signal(c.slaves[i], syscall.SIGTERM, "asked again:"); err != nil && !errors.Is(err, process.ErrEarly) {
+			return err
+		}
+		time.Sleep(time.Second)
+	}
+	if err := c.slaves[i].AwaitEnd(r.ctx, process.Patience); err != nil {
 		return err
 	}
-	select {
-	case <-c.slaves[i].Over:
-	case <-time.After(2 * time.Second):
-		return fmt.Errorf("%s goes on after a second signal", c.slaves[i].Name)
+	if code := c.slaves[i].Code(); again && code >= 0 { // it came to its end by itself
+		return fmt.Errorf("%s went on after a second signal, and ended with code %d", c.slaves[i].Name, code)
 	}
 	r.crawl.Events = append(r.crawl.Events, verdict.Event{From: from, To: time.Now()})
 	if c.master, err = r.startMaster(); err != nil {

@@ -22,6 +22,10 @@ import (
 // ErrEarly says that a process was over, in good order, before anything could be done to it.
 var ErrEarly = errors.New("ended too early")
 
+// Patience bounds every wait for what takes a moment on a machine that has time; nothing is judged by it. A machine of a CI stands still for
+// seconds at times.
+const Patience = time.Minute
+
 // Process is one start of one program.
 type Process struct {
 	Name  string
@@ -30,6 +34,7 @@ type Process struct {
 
 	cmd *exec.Cmd
 	log *os.File
+	at  int64 // where its part of the log begins
 	err error // of Wait, once over
 }
 
@@ -61,6 +66,9 @@ func (g *Group) start(name string, cmd *exec.Cmd, prepare func(pid int) error) (
 	}
 	over := make(chan struct{})
 	p := &Process{Name: name, Over: over, cmd: cmd, log: log}
+	if info, err := log.Stat(); err == nil {
+		p.at = info.Size()
+	}
 	cmd.Stdout, cmd.Stderr = log, log
 	p.Note("%s %v", filepath.Base(cmd.Path), cmd.Args[1:])
 	if err := cmd.Start(); err != nil {
@@ -109,10 +117,16 @@ func (p *Process) Note(format string, args ...any) {
 	fmt.Fprintf(p.log, "--- %s %s\n", time.Now().Format("15:04:05.000"), fmt.Sprintf(format, args...))
 }
 
-// Signal sends a signal.
+// Signal sends a signal; ErrEarly when the process has ended in good order just before.
 func (p *Process) Signal(what syscall.Signal) error {
 	p.Note("%s", what)
-	if err := p.cmd.Process.Signal(what); err != nil {
+	err := p.cmd.Process.Signal(what)
+	if errors.Is(err, os.ErrProcessDone) {
+		if <-p.Over; p.Code() == 0 {
+			return fmt.Errorf("%s to %s: %w", what, p.Name, ErrEarly)
+		}
+	}
+	if err != nil {
 		return fmt.Errorf("%s to %s: %w; %s", what, p.Name, err, p.LastWords())
 	}
 	return nil
@@ -146,17 +160,56 @@ func (p *Process) Code() int { return p.cmd.ProcessState.ExitCode() }
 
 // Await waits for the process to end by itself, and says when its exit code is another than wanted.
 func (p *Process) Await(ctx context.Context, within time.Duration, code int) error {
+	if err := p.AwaitEnd(ctx, within); err != nil {
+		return err
+	}
+	if got := p.Code(); got != code {
+		return fmt.Errorf("%s ended with code %d, want %d: %v; %s", p.Name, got, code, p.err, p.LastWords())
+	}
+	return nil
+}
+
+// AwaitEnd waits for the process to end.
+func (p *Process) AwaitEnd(ctx context.Context, within time.Duration) error {
 	timer := time.NewTimer(within)
 	defer timer.Stop()
 	select {
 	case <-p.Over:
+		return nil
 	case <-ctx.Done():
 		return ctx.Err()
 	case <-timer.C:
-		return fmt.Errorf("%s has not ended after %v", p.Name, within)
+		return fmt.Errorf("%s has not ended after %v; %s", p.Name, within, p.LastWords())
 	}
-	if got := p.Code(); got != code {
-		return fmt.Errorf("%s ended with code %d, want %d: %v; %s", p.Name, got, code, p.err, p.LastWords())
+}
+
+// AwaitWord waits until the process has written something into its log: a signal before it listens for one would end it at once.
+func (p *Process) AwaitWord(ctx context.Context, word string) error {
+	for since := time.Now(); ; {
+		if text := p.Log(); len(text) > int(p.at) && strings.Contains(text[p.at:], word) {
+			return nil
+		}
+		if err := p.Pause(ctx, 20*time.Millisecond); err != nil {
+			return err
+		}
+		if time.Since(since) > Patience {
+			return fmt.Errorf("%s has not said %q after %v; %s", p.Name, word, Patience, p.LastWords())
+		}
+	}
+}
+
+// EndSlaves asks slaves to end, and waits until they have, in good order. One whose last results no master took, since the crawl is over, says so
+// and has another code.
+func EndSlaves(ctx context.Context, slaves ...*Process) error {
+	for _, s := range slaves {
+		if err := errors.Join(s.AwaitWord(ctx, "slave ready"), s.Signal(syscall.SIGTERM)); err != nil {
+			return err
+		}
+	}
+	for _, s := range slaves {
+		if err := s.Await(ctx, 2*Patience, 0); err != nil && !(!s.Running() && s.Code() == 1 && strings.Contains(s.Log()[s.at:], "no master takes")) {
+			return err
+		}
 	}
 	return nil
 }

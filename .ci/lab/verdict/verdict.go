@@ -6,6 +6,7 @@
 package verdict
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"net/netip"
@@ -13,8 +14,25 @@ import (
 	"strings"
 	"time"
 
+	"henro/master"
 	"henro/slave/fakeweb"
 	"henro/store"
+)
+
+// What a slow machine alone may cause.
+var (
+	// ErrLate says that work went on later than promised.
+	ErrLate = errors.New("later than promised")
+	// ErrTwice says that a page was fetched twice and nothing had been done to whoever fetched it first.
+	ErrTwice = errors.New("fetched twice without a reason")
+)
+
+// Reasons are the reasons for fetching twice, in the order of a table.
+var Reasons = [...]string{answered, cutOff}
+
+const (
+	answered = "answered and not stored"
+	cutOff   = "cut off"
 )
 
 // Crawl is a crawl that has ended, with what was done to it and what is measured.
@@ -54,6 +72,28 @@ const (
 	AfterDeath   = 10 * time.Second // of a slave, beyond the lease rule
 	AfterRestart = 5 * time.Second  // of the master, or of all
 )
+
+// AwaitProgress measures how long it takes from a moment until the master stores another page; what was fetched until then may have been cut
+// off, by a lease that ended while the master was away.
+func (c *Crawl) AwaitProgress(ctx context.Context, since time.Time, running func() bool, ask func(context.Context) (*master.Status, error)) {
+	first := uint64(0)
+	for time.Since(since) < 30*time.Second && running() && ctx.Err() == nil {
+		if s, err := ask(ctx); err == nil && s.Known > 0 {
+			done := s.Totals.Pages + s.Totals.Revisits
+			if first == 0 {
+				first = done
+			}
+			if done > first || s.Waiting == 0 {
+				break
+			}
+		}
+		time.Sleep(20 * time.Millisecond)
+	}
+	c.Resumed = time.Since(since)
+	if n := len(c.Events); n > 0 {
+		c.Events[n-1].To = time.Now()
+	}
+}
 
 // Margin is what the master waits beyond the end of a lease.
 const Margin = 2 * time.Second
@@ -156,8 +196,8 @@ func readState(dir string) (pages map[string]int, leases int, err error) {
 func (c *Crawl) checkPace(log []fakeweb.Entry) error {
 	var errs []error
 	for _, overlap := range fakeweb.Overlaps(log, 0) {
-		if overlap.First.Aborted && overlap.For < 20*time.Millisecond {
-			continue // the end of what was cut off is seen late
+		if overlap.First.Aborted && overlap.For < Margin {
+			continue // the end of what was cut off is seen when the web has time for it
 		}
 		errs = append(errs, fmt.Errorf("two requests at once for %v: %s at %s and %s at %s", overlap.For,
 			overlap.First.URL(), clock(overlap.First.Start), overlap.Second.URL(), clock(overlap.Second.Start)))
@@ -191,7 +231,7 @@ func (c *Crawl) checkPace(log []fakeweb.Entry) error {
 // few is at most five of the errors.
 func few(errs []error, what string) error {
 	if n := len(errs) - 5; n > 0 {
-		errs = append(errs[:5], fmt.Errorf("and %d more %s", n, what))
+		errs = append(errs[:5], fmt.Errorf("%w, and %d more %s", errs[5], n-1, what))
 	}
 	return errors.Join(errs...)
 }
@@ -215,12 +255,12 @@ func (c *Crawl) checkRepeats(log []fakeweb.Entry) error {
 		})
 		switch {
 		case !done:
-			errs = append(errs, fmt.Errorf("fetched twice without a reason: %s by %s at %s and by %s at %s",
-				url, before.From, clock(before.Start), e.From, clock(e.Start)))
+			errs = append(errs, fmt.Errorf("%w: %s by %s at %s and by %s at %s",
+				ErrTwice, url, before.From, clock(before.Start), e.From, clock(e.Start)))
 		case before.Aborted:
-			c.Repeats["cut off"]++
+			c.Repeats[cutOff]++
 		default:
-			c.Repeats["answered and not stored"]++
+			c.Repeats[answered]++
 		}
 	}
 	return few(errs, "were fetched twice")
@@ -236,14 +276,14 @@ func (c *Crawl) checkResumed(log []fakeweb.Entry) error {
 	}
 	if c.Death.IsZero() {
 		if c.Resumed > AfterRestart {
-			return fmt.Errorf("work resumed %v after the restart", c.Resumed)
+			return fmt.Errorf("%w: work resumed %v after the restart", ErrLate, c.Resumed)
 		}
 		return nil
 	}
 	c.Stood = c.stood(log)
 	c.Resumed = max(0, c.Stood-c.Rule)
 	if c.Resumed > AfterDeath {
-		return fmt.Errorf("work resumed %v after what the lease allows", c.Resumed)
+		return fmt.Errorf("%w: work resumed %v after what the lease allows", ErrLate, c.Resumed)
 	}
 	return nil
 }
