@@ -15,7 +15,6 @@ import (
 	"henro/cluster"
 	"henro/cmd/config"
 	"henro/master"
-	"henro/slave"
 )
 
 // crew is a master and its slaves: nodes of a cluster on loopback, in this process.
@@ -52,7 +51,7 @@ func hire(ctx context.Context, w work, log *logrus.Entry) (c *crew, err error) {
 		return c, err
 	}
 	system := actors.NewSystem(o.Name, log, actors.SystemOptions{})
-	at, err := meet(system, o.Name, nil, cluster.Options{Role: cluster.Master, Boot: o.Boot}, func(string) (err error) {
+	at, err := loopback(o.Name).Meet(system, cluster.Options{Role: cluster.Master, Boot: o.Boot}, func(string) (err error) {
 		c.master, err = master.Start(system, o, log)
 		return err
 	}, log)
@@ -104,34 +103,20 @@ func (c *crew) hireSlave(name, dir string, log *logrus.Entry) error {
 	if err != nil {
 		return err
 	}
-	o.Name, o.Boot, o.AskEvery = name, cluster.NewBoot(), 50*time.Millisecond // a second is minutes here
+	o.AskEvery = 50 * time.Millisecond // a second is minutes here
 	m := member{system: actors.NewSystem(name, log, actors.SystemOptions{})}
-	at, err := meet(m.system, name, []string{c.joined[0].Node.Self().GossipAddress}, cluster.Options{
-		Role: cluster.Slave, Boot: o.Boot, Capacity: 1,
-		Notify: func(event cluster.Event) {
-			if up, ok := event.(*cluster.MemberUp); ok && up.Member.Role == cluster.Master {
-				m.system.Root.Send(m.pid, &slave.MasterSeen{PID: up.Member.PID(master.ActorName), Boot: up.Member.Boot})
-			}
-		},
-	}, func(address string) error {
-		o.Address = address
-		props, err := slave.Props(o, log)
-		if err != nil {
-			return err
-		}
-		m.pid, err = m.system.Root.SpawnNamed(props, slave.ActorName)
-		return err
-	}, log)
-	if err != nil {
+	peers := loopback(name, c.joined[0].Node.Self().GossipAddress)
+	var at *config.Joined
+	if m.pid, at, err = peers.Enlist(m.system, o, nil, log); err != nil {
 		return err
 	}
 	c.joined, c.slaves = append(c.joined, at), append(c.slaves, m)
 	return nil
 }
 
-func meet(system *actor.ActorSystem, name string, join []string, self cluster.Options, spawn func(string) error, log *logrus.Entry) (*config.Joined, error) {
-	peers := config.Peers{Name: name, Gossip: "127.0.0.1:0", Actors: "127.0.0.1:0", Join: join}
-	return peers.Meet(system, self, spawn, log)
+// loopback is where a node of a crew is met.
+func loopback(name string, join ...string) *config.Peers {
+	return &config.Peers{Name: name, Gossip: "127.0.0.1:0", Actors: "127.0.0.1:0", Join: join}
 }
 
 func (c *crew) status(ctx context.Context) (*master.Status, error) {

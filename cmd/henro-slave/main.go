@@ -9,14 +9,12 @@ import (
 	"sync"
 	"time"
 
-	"github.com/asynkron/protoactor-go/actor"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 	"golang.org/x/sync/errgroup"
 
 	"henro/actors"
 	"henro/actors/console"
-	"henro/cluster"
 	"henro/cmd/config"
 	"henro/cmd/service"
 	"henro/slave"
@@ -109,25 +107,12 @@ func run(ctx context.Context, dir string, peers *config.Peers, work *config.Work
 	if err != nil {
 		return err
 	}
-	o.Name, o.Boot = peers.Name, cluster.NewBoot()
 	sight := config.NewSight(peers.Name, peers.Name, log)
 	system := sight.System
-	var pid *actor.PID
-	joined, err := peers.Meet(system, cluster.Options{
-		Role: cluster.Slave, Boot: o.Boot, Capacity: o.Connections,
-		Notify: func(event cluster.Event) { tell(system, pid, event) },
-	}, func(address string) error {
-		o.Address = address
-		sight.Work(&o)
-		o.Mailboxes = sight.Tracer.Kinds
-		if _, err := actors.StartTracing(system, sight.Tracer); err != nil {
-			return err
-		}
-		props, err := slave.Props(o, log)
-		if err != nil {
-			return config.Usage("%v", err)
-		}
-		pid, err = system.Root.SpawnNamed(props, slave.ActorName)
+	sight.Work(&o)
+	o.Mailboxes = sight.Tracer.Kinds
+	pid, joined, err := peers.Enlist(system, o, func() error {
+		_, err := actors.StartTracing(system, sight.Tracer)
 		return err
 	}, log)
 	if err != nil {
@@ -168,18 +153,4 @@ func run(ctx context.Context, dir string, peers *config.Peers, work *config.Work
 		return fmt.Errorf("give the hosts back: %w; their leases end by themselves", err)
 	}
 	return nil
-}
-
-// tell gives the slave the news of masters.
-func tell(system *actor.ActorSystem, pid *actor.PID, event cluster.Event) {
-	switch e := event.(type) {
-	case *cluster.MemberUp:
-		if e.Member.Role == cluster.Master {
-			system.Root.Send(pid, &slave.MasterSeen{PID: e.Member.PID("master"), Boot: e.Member.Boot})
-		}
-	case *cluster.MemberDown:
-		if e.Member.Role == cluster.Master {
-			system.Root.Send(pid, &slave.MasterLost{Boot: e.Member.Boot})
-		}
-	}
 }
