@@ -294,6 +294,7 @@ type FetchRules struct {
 	Languages        []string               `protobuf:"bytes,17,rep,name=languages,proto3" json:"languages,omitempty"`                         // pages in others are visited, and not archived; empty: all are kept
 	Http1            bool                   `protobuf:"varint,18,opt,name=http1,proto3" json:"http1,omitempty"`                                // HTTP/2 is not offered, so that every capture has its exact bytes
 	Sitemaps         bool                   `protobuf:"varint,19,opt,name=sitemaps,proto3" json:"sitemaps,omitempty"`                          // sitemaps and feeds are read: what they name are links
+	JsonLd           bool                   `protobuf:"varint,20,opt,name=json_ld,json=jsonLd,proto3" json:"json_ld,omitempty"`                // what linked data in pages names is recorded
 	unknownFields    protoimpl.UnknownFields
 	sizeCache        protoimpl.SizeCache
 }
@@ -457,6 +458,13 @@ func (x *FetchRules) GetHttp1() bool {
 func (x *FetchRules) GetSitemaps() bool {
 	if x != nil {
 		return x.Sitemaps
+	}
+	return false
+}
+
+func (x *FetchRules) GetJsonLd() bool {
+	if x != nil {
+		return x.JsonLd
 	}
 	return false
 }
@@ -2169,7 +2177,7 @@ const file_messages_wire_proto_rawDesc = "" +
 	"masterBoot\x12\x19\n" +
 	"\blease_ns\x18\x02 \x01(\x03R\aleaseNs\x12'\n" +
 	"\x05fetch\x18\x03 \x01(\v2\x11.henro.FetchRulesR\x05fetch\x12\x18\n" +
-	"\aunknown\x18\x04 \x03(\x04R\aunknown\"\xe6\x04\n" +
+	"\aunknown\x18\x04 \x03(\x04R\aunknown\"\xff\x04\n" +
 	"\n" +
 	"FetchRules\x12\x1d\n" +
 	"\n" +
@@ -2193,7 +2201,8 @@ const file_messages_wire_proto_rawDesc = "" +
 	"\fobey_noindex\x18\x10 \x01(\bR\vobeyNoindex\x12\x1c\n" +
 	"\tlanguages\x18\x11 \x03(\tR\tlanguages\x12\x14\n" +
 	"\x05http1\x18\x12 \x01(\bR\x05http1\x12\x1a\n" +
-	"\bsitemaps\x18\x13 \x01(\bR\bsitemaps\"\xc3\x01\n" +
+	"\bsitemaps\x18\x13 \x01(\bR\bsitemaps\x12\x17\n" +
+	"\ajson_ld\x18\x14 \x01(\bR\x06jsonLd\"\xc3\x01\n" +
 	"\x05Traps\x12\x17\n" +
 	"\amax_url\x18\x01 \x01(\rR\x06maxUrl\x12!\n" +
 	"\fmax_segments\x18\x02 \x01(\rR\vmaxSegments\x12\x1f\n" +

@@ -205,6 +205,7 @@ func (p *Parser) html(m *parse, directives *robots.Directives) weburl.URL {
 		text = r.Body
 	}
 	options := p.options()
+	options.JSONLD = m.rules.jsonLD
 	options.XML = v.Mime == "application/xhtml+xml"
 	p.document.Scan(text, options)
 	d := &p.document

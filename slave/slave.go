@@ -151,6 +151,7 @@ type rules struct {
 	obeyNoindex      bool
 	languages        []string // that are kept; none: all
 	sitemaps         bool     // sitemaps and feeds are read
+	jsonLD           bool     // what linked data names is recorded
 }
 
 // Props makes a slave.
@@ -592,7 +593,7 @@ func (s *Slave) checkDrained(ctx actor.Context) {
 }
 
 func (s *Slave) makeRules(f *messages.FetchRules) (*rules, error) {
-	r := &rules{userAgent: f.UserAgent, robotsAgent: f.RobotsAgent, obeyNofollow: f.ObeyNofollow, htmlOnly: f.HtmlOnly, obeyNoindex: f.ObeyNoindex, languages: f.Languages, sitemaps: f.Sitemaps}
+	r := &rules{userAgent: f.UserAgent, robotsAgent: f.RobotsAgent, obeyNofollow: f.ObeyNofollow, htmlOnly: f.HtmlOnly, obeyNoindex: f.ObeyNoindex, languages: f.Languages, sitemaps: f.Sitemaps, jsonLD: f.JsonLd}
 	t := f.GetTraps()
 	r.traps = traps.Options{
 		MaxURL: int(t.GetMaxUrl()), MaxSegments: int(t.GetMaxSegments()), MaxRepeats: int(t.GetMaxRepeats()), MaxPairs: int(t.GetMaxPairs()),

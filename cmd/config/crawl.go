@@ -69,6 +69,7 @@ type Crawl struct {
 	HostPages     uint64
 	StopAfter     int
 	ObeyNoindex   bool
+	JSONLD        bool
 	Languages     []string
 	LangBeyond    int
 	HTTP1         bool
@@ -102,6 +103,7 @@ func (c *Crawl) Register(f *pflag.FlagSet) {
 	f.BoolVar(&c.AllowPrivate, "allow-private", false, "loopback and private addresses may be fetched")
 	f.BoolVar(&c.VerifyTLS, "verify-tls", false, "a certificate that does not verify is a failure, not just noted")
 	f.BoolVar(&c.ObeyNofollow, "obey-nofollow", false, "do not follow links marked rel=nofollow, nor those of pages that say so; on by itself with --scope any")
+	f.BoolVar(&c.JSONLD, "json-ld", false, "record what linked data in pages (JSON-LD) names, as links of kind data; they are not followed")
 	f.BoolVar(&c.ObeyNoindex, "obey-noindex", false, "do not archive pages that say noindex; their links are followed")
 	f.StringArrayVar(&c.Languages, "lang", nil, "archive pages in this language only, for example ja, and those whose language is unknown (repeatable)")
 	f.IntVar(&c.LangBeyond, "lang-beyond", 1, "with --lang: links followed through pages in other languages")
@@ -223,7 +225,7 @@ func (c *Crawl) Options(flags *pflag.FlagSet) (master.Options, error) {
 		return o, Usage("--mime %q: want all or html", c.Mime)
 	}
 	f := o.Fetch
-	f.HtmlOnly, f.ObeyNoindex, f.Http1 = c.Mime == "html", c.ObeyNoindex, c.HTTP1
+	f.HtmlOnly, f.ObeyNoindex, f.Http1, f.JsonLd = c.Mime == "html", c.ObeyNoindex, c.HTTP1, c.JSONLD
 	if c.LangBeyond < 0 {
 		return o, Usage("--lang-beyond %d: want 0 or more", c.LangBeyond)
 	}

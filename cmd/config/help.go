@@ -51,7 +51,7 @@ func (c *Crawl) Groups() []Group {
 		}
 	}
 	return []Group{
-		{"What to crawl", pick("dir", "seeds", "depth", "scope", "include", "exclude", "tld", "stop-list", "sitemaps", "obey-nofollow", "lang", "lang-beyond")},
+		{"What to crawl", pick("dir", "seeds", "depth", "scope", "include", "exclude", "tld", "stop-list", "sitemaps", "obey-nofollow", "lang", "lang-beyond", "json-ld")},
 		{"What to leave out", pick("mime", "obey-noindex", "stop-after", "trap-url", "trap-depth", "trap-repeats", "trap-growth", "trap-sessions", "host-pages")},
 		{"How politely", pick("contact", "delay", "i-own-these-hosts", "profile", "politeness", "retries", "retry-wait", "patience", "relief")},
 		{"How to fetch", pick("fetch-timeout", "max-body", "resolve", "dns", "allow-private", "verify-tls", "http1")},

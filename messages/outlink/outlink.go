@@ -30,6 +30,7 @@ const (
 	Icon       Kind = 38 // link rel=icon and its kin
 	CSS        Kind = 39 // url() in a style
 	Other      Kind = 40 // whatever else names a resource: cite, longdesc, background, manifest, preload …
+	Data       Kind = 41 // what linked data (JSON-LD) names
 	firstEmbed      = Image
 )
 
@@ -42,7 +43,7 @@ func (k Kind) Navigates() bool { return k != Unknown && k < firstEmbed }
 var names = map[Kind]string{
 	Unknown: "unknown", Anchor: "a", Area: "area", Frame: "frame", Iframe: "iframe", Link: "link", Refresh: "refresh",
 	Redirect: "redirect", Header: "header", Sitemap: "sitemap", Feed: "feed", Part: "part", Image: "image", Script: "script", Style: "style",
-	Media: "media", Object: "object", Form: "form", Icon: "icon", CSS: "css", Other: "other",
+	Media: "media", Object: "object", Form: "form", Icon: "icon", CSS: "css", Other: "other", Data: "data",
 }
 
 // String returns the word used in exports.

@@ -155,7 +155,12 @@ func (d *Document) element(name []byte, end int, selfClosing bool) int {
 		if selfClosing && d.o.XML {
 			return end
 		}
-		return d.script(end)
+		data := d.o.JSONLD && d.isLinkedData()
+		after := d.script(end)
+		if data {
+			d.jsonLD(d.html[end:after])
+		}
+		return after
 	case "style":
 		if selfClosing && d.o.XML {
 			return end
