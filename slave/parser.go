@@ -47,7 +47,7 @@ type parse struct {
 }
 
 // Parser is the actor that does what costs time: scanning, hashing, compressing. There is one for each processor, and a lease keeps
-// to one, so that its facts stay in order.
+// to one, apart from its large pages, which have a Parser of their own; the Slave puts the facts in order.
 //
 // It owns its scanner, its resolver and its builder, which keep their buffers from page to page.
 type Parser struct {

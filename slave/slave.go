@@ -96,7 +96,8 @@ type Slave struct {
 
 	archivist *actor.PID
 	parsers   []*actor.PID
-	window    *window // how many facts are kept: written here, read by the fetchers
+	heavy     *actor.PID // the Parser of large pages, for which no other page shall wait
+	window    *window    // how many facts are kept: written here, read by the fetchers
 
 	gossip     *gossip
 	master     *actor.PID // nil: none known
@@ -218,6 +219,7 @@ func (s *Slave) start(ctx actor.Context) {
 	for i := range s.o.Parsers {
 		s.parsers = append(s.parsers, actors.SpawnAs(ctx, parserProps(s.o, s.archivist, ctx.Self(), s.log), fmt.Sprintf("parser/%d", i)))
 	}
+	s.heavy = actors.SpawnAs(ctx, parserProps(s.o, s.archivist, ctx.Self(), s.log), "parser/large")
 	s.ticking.After(ctx, s.o.AskEvery, &askTick{})
 	if s.gossip.master != nil {
 		s.seeMaster(ctx, s.gossip.master)
@@ -377,7 +379,7 @@ func (s *Slave) takeTask(ctx actor.Context, task *messages.HostTask, until time.
 	l := &lent{host: task.Host, kept: &account{window: s.window}, made: map[uint64]*factMade{}, next: 1}
 	s.leases[task.Lease] = l
 	parser := s.parsers[task.Lease%uint64(len(s.parsers))]
-	props := fetcherProps(&assignment{task: task, until: until, rules: s.rules, parser: parser, slave: ctx.Self(), kept: l.kept, log: s.log})
+	props := fetcherProps(&assignment{task: task, until: until, rules: s.rules, parser: parser, heavy: s.heavy, slave: ctx.Self(), kept: l.kept, log: s.log})
 	l.fetcher = actors.SpawnAs(ctx, props, "fetcher/"+task.Host)
 	ctx.Watch(l.fetcher)
 }

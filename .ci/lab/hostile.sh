@@ -2,7 +2,9 @@
 # What hostile hosts do to the others: a crawl of 20 ordinary hosts, and one of the same beside one host of each hostile kind, over real
 # sockets, each to its end.
 #
-#   hostile.sh [ROUNDS]
+#   hostile.sh [ROUNDS] [PAGES]
+#
+# PAGES bounds the pages of one host (150): a host with a million links on every page gives that many of 27 MB.
 #
 # The hostile hosts are served by a process of their own at the least priority, as if they were on another machine: they get the processor when
 # nobody else wants it. Pace is read in the log of the ordinary ones: how long each host took from its first request to its last, and what
@@ -11,7 +13,7 @@
 set -euo pipefail
 lab=$(cd "$(dirname "$0")" && pwd)
 cd "$lab/../.."
-rounds=${1:-1}
+rounds=${1:-1} pages=${2:-150}
 dir=$(mktemp -d)
 pids=()
 finish() {
@@ -40,7 +42,7 @@ crawl() { # name, seeds
 	cat "$@" >"$dir/seeds.txt"
 	rm -rf "$dir/crawl"
 	wc -l <"$dir/good/access.log" >"$dir/$name.from"
-	python3 "$lab/measure.py" run "$name" "$dir/henro" crawl --dir "$dir/crawl" --allow-private --delay 200ms --depth -1 --host-pages 150 \
+	python3 "$lab/measure.py" run "$name" "$dir/henro" crawl --dir "$dir/crawl" --allow-private --delay 200ms --depth -1 --host-pages "$pages" \
 		--trap-growth 50 --patience 2m --config "$dir/henro.yaml" --listen-http off --log-level warn --progress off --seeds "$dir/seeds.txt" | tee -a "$dir/runs.tsv"
 	sleep 1 # the log is written a moment late
 	tail -n "+$(($(cat "$dir/$name.from") + 1))" "$dir/good/access.log" >"$dir/$name.log"
