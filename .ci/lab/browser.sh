@@ -2,7 +2,7 @@
 # Looks at the dashboard of a running crawl with a real browser: see browser/main.go, which does all of it. Chromium and npm are installed
 # if they are missing; axe-core judges whether everybody can use the pages, and is fetched for that alone.
 #
-#   browser.sh                 some 50 s
+#   browser.sh                 some 60 s
 #   SCREENSHOTS=docs browser.sh   leaves the pictures of docs/dashboard.md there
 set -euo pipefail
 lab=$(cd "$(dirname "$0")" && pwd)
@@ -25,6 +25,7 @@ fi
 (cd "$dir" && npm install --silent --no-fund --no-audit --ignore-scripts --no-package-lock axe-core@4.11)
 
 cd "$root"
-go build -o "$dir/henro" ./cmd/henro
+mkdir "$dir/bin"
+go build -o "$dir/bin/" ./cmd/henro ./cmd/henro-master ./cmd/henro-slave
 go build -modfile=.ci/tools.mod -o "$dir/browser" ./.ci/lab/browser
-"$dir/browser" -henro "$dir/henro" -dir "$dir" -axe "$dir/node_modules/axe-core/axe.min.js" -screenshots "${SCREENSHOTS:-}"
+"$dir/browser" -bin "$dir/bin" -dir "$dir" -axe "$dir/node_modules/axe-core/axe.min.js" -screenshots "${SCREENSHOTS:-}"

@@ -7,7 +7,12 @@
 //   - a seed that is typed into the form is crawled;
 //   - every page can be read without a script;
 //   - axe-core finds nothing that keeps anybody from using a page, in English and Japanese, light and dark;
+//   - of three slaves in processes of their own, one that is drained by its button gives its hosts to the others, by the words of all three,
+//     visits nothing more by its own count, and is lent hosts again once it is put back to work;
 //   - the console says nothing, and every request of the browser goes to the dashboard.
+//
+// Nothing here is judged by how fast the machine is: what must come to be is waited for with patience, and what must not happen within
+// two seconds has as much longer as the machine stood still meanwhile.
 package main
 
 import (
@@ -21,6 +26,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"henro/.ci/lab/process"
@@ -28,7 +34,7 @@ import (
 
 func main() {
 	t := &trial{}
-	flag.StringVar(&t.henro, "henro", "henro", "the program")
+	flag.StringVar(&t.bin, "bin", "", "where henro, henro-master and henro-slave are")
 	flag.StringVar(&t.dir, "dir", "", "where everything is put")
 	flag.StringVar(&t.axe, "axe", "", "axe.min.js; empty: whether everybody can use the pages is not judged")
 	flag.StringVar(&t.pictures, "screenshots", "", "where pictures are put; empty: none")
@@ -43,19 +49,24 @@ func main() {
 
 // trial is a web, a crawl of it, and a browser.
 type trial struct {
-	henro, dir, axe, pictures string
+	bin, dir, axe, pictures string
 
-	base string // of the dashboard
-	log  string // the access log of the web
-	late string // a seed that the crawl is not started with
+	group  *process.Group
+	stalls stalls
+	base   string   // of the dashboard
+	seeds  []string // of the web
+	crawls []string // arguments of every crawl of it
+	log    string   // the access log of the web
+	late   string   // a seed that the crawl is not started with
 }
 
 func (t *trial) run(ctx context.Context) error {
-	ctx, cancel := context.WithTimeout(ctx, 5*time.Minute)
+	ctx, cancel := context.WithTimeout(ctx, 15*time.Minute)
 	defer cancel()
-	group := &process.Group{Dir: t.dir}
-	defer group.End()
-	if err := t.start(ctx, group); err != nil {
+	go t.stalls.watch(ctx)
+	t.group = &process.Group{Dir: t.dir}
+	defer t.group.End()
+	if err := t.start(ctx); err != nil {
 		return err
 	}
 	b, err := open(ctx, t)
@@ -75,6 +86,7 @@ func (t *trial) run(ctx context.Context) error {
 		{"pages can be read without a script", b.withoutScript},
 		{"everybody can use every page", b.accessible},
 		{"pictures", b.screenshots},
+		{"a drained slave gives its hosts to the others", b.drain},
 		{"the console is silent, and nothing leaves the machine", b.quiet},
 	} {
 		began := time.Now()
@@ -87,24 +99,23 @@ func (t *trial) run(ctx context.Context) error {
 }
 
 // start serves a web and crawls all hosts of it but the last.
-func (t *trial) start(ctx context.Context, group *process.Group) error {
+func (t *trial) start(ctx context.Context) (err error) {
 	web := filepath.Join(t.dir, "web")
-	if _, err := group.Start("web", t.henro, "fakeweb", "--hosts", "60", "--domains", "20", "--pages", "400", "--latency", "30ms", "--latency-spread", "0.6", "--not-found", "0.02", "--internal", "0.01",
+	if _, err := t.group.Start("web", filepath.Join(t.bin, "henro"), "fakeweb", "--hosts", "60", "--domains", "20", "--pages", "400", "--latency", "30ms", "--latency-spread", "0.6", "--not-found", "0.02", "--internal", "0.01",
 		"--japanese", "0.3", "--changing", "0.3", "--crawl-delays", "0", "--folder", web); err != nil {
 		return err
 	}
 	t.log = filepath.Join(web, "access.log")
-	if err := until(ctx, time.Minute, func() bool {
+	if err := until(ctx, func() bool {
 		out, err := os.ReadFile(filepath.Join(t.dir, "web.log"))
 		return err == nil && strings.Contains(string(out), "\nready")
 	}); err != nil {
 		return fmt.Errorf("the web: %w", err)
 	}
-	seeds, err := lines(filepath.Join(web, "seeds.txt"))
-	if err != nil {
+	if t.seeds, err = lines(filepath.Join(web, "seeds.txt")); err != nil {
 		return err
 	}
-	t.late = seeds[len(seeds)-1]
+	t.late = t.seeds[len(t.seeds)-1]
 	resolve, err := lines(filepath.Join(web, "resolve.txt"))
 	if err != nil {
 		return err
@@ -114,15 +125,16 @@ func (t *trial) start(ctx context.Context, group *process.Group) error {
 		return err
 	}
 	t.base = "http://" + address
-	arguments := []string{"crawl", "--dir", filepath.Join(t.dir, "crawl"), "--allow-private", "--delay", "400ms", "--depth", "-1", "--continuous", "--progress", "off", "--log-level", "info", "--listen-http", address}
+	t.crawls = []string{"--allow-private", "--delay", "400ms", "--depth", "-1", "--continuous", "--log-level", "info"}
 	for _, r := range resolve {
-		arguments = append(arguments, "--resolve", r)
+		t.crawls = append(t.crawls, "--resolve", r)
 	}
-	_, err = group.Start("crawl", t.henro, append(arguments, seeds[:len(seeds)-1]...)...)
+	arguments := append([]string{"crawl", "--dir", filepath.Join(t.dir, "crawl"), "--progress", "off", "--listen-http", address}, t.crawls...)
+	_, err = t.group.Start("crawl", filepath.Join(t.bin, "henro"), append(arguments, t.seeds[:len(t.seeds)-1]...)...)
 	if err != nil {
 		return err
 	}
-	return until(ctx, time.Minute, func() bool {
+	return until(ctx, func() bool {
 		began, err := t.requests(time.Time{}, "")
 		return err == nil && began > 300
 	})
@@ -163,9 +175,12 @@ func lines(name string) ([]string, error) {
 
 var errLate = errors.New("it did not come to that in time")
 
+// patience is how long anything is waited for: far longer than a machine with other work takes, since a wait costs nothing when all is well.
+const patience = 2 * time.Minute
+
 // until looks again and again whether something has come to be.
-func until(ctx context.Context, within time.Duration, is func() bool) error {
-	deadline := time.Now().Add(within)
+func until(ctx context.Context, is func() bool) error {
+	deadline := time.Now().Add(patience)
 	for !is() {
 		if time.Now().After(deadline) {
 			return errLate
@@ -177,4 +192,61 @@ func until(ctx context.Context, within time.Duration, is func() bool) error {
 		}
 	}
 	return nil
+}
+
+// stalls are the times in which this machine ran nobody.
+type stalls struct {
+	mu  sync.Mutex
+	all []stall
+}
+
+type stall struct {
+	until time.Time
+	took  time.Duration
+}
+
+// watch notes how late it is woken, until the context ends.
+func (s *stalls) watch(ctx context.Context) {
+	const every, ordinary = 20 * time.Millisecond, 60 * time.Millisecond
+	for before := time.Now(); ctx.Err() == nil; {
+		time.Sleep(every)
+		now := time.Now()
+		if took := now.Sub(before); took > ordinary {
+			s.mu.Lock()
+			s.all = append(s.all, stall{now, took})
+			s.mu.Unlock()
+		}
+		before = now
+	}
+}
+
+// since sums them up from a moment on.
+func (s *stalls) since(at time.Time) (sum time.Duration) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, one := range s.all {
+		if one.until.After(at) {
+			sum += one.took
+		}
+	}
+	return sum
+}
+
+// silent reports whether nothing, or nothing of one host, is asked for from two seconds after a moment on, for three.
+func (t *trial) silent(ctx context.Context, from time.Time, host string) error {
+	for {
+		begin := from.Add(2*time.Second + t.stalls.since(from))
+		if time.Since(begin) > 3*time.Second {
+			later, err := t.requests(begin, host)
+			if err == nil && later > 0 {
+				err = fmt.Errorf("%d requests %s began in the 3 s from %.1f s after it", later, host, begin.Sub(from).Seconds())
+			}
+			return err
+		}
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-time.After(100 * time.Millisecond):
+		}
+	}
 }
