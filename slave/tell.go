@@ -1,6 +1,9 @@
 package slave
 
-import "strconv"
+import (
+	"strconv"
+	"time"
+)
 
 // What the messages within a slave are about, for those who trace them; each says the lease before the URL under it.
 
@@ -12,6 +15,14 @@ func tell(each func(key, value string) bool, lease uint64, host, url string) boo
 		return false
 	}
 	return url == "" || each("url", url)
+}
+
+// Lasted says what was fetched, and when, for whoever tells the lives of URLs; robots.txt is nobody's life.
+func (p *parse) Lasted() (url string, lease uint64, began time.Time, took time.Duration) {
+	if p.robots {
+		return "", 0, time.Time{}, 0
+	}
+	return p.response.URL.String(), p.lease, p.started, p.response.Took
 }
 
 // Tell says what was fetched.

@@ -90,6 +90,9 @@ func (f *flags) lead(cmd *cobra.Command, arguments []string) error {
 		return err
 	}
 	defer endNames()
+	if err := f.run.Traces.Check(); err != nil {
+		return err
+	}
 	door, err := f.run.HTTP.Open(log)
 	if err != nil {
 		return err
@@ -112,6 +115,11 @@ func (f *flags) lead(cmd *cobra.Command, arguments []string) error {
 
 func (f *flags) crawlWith(ctx context.Context, o master.Options, seeds []master.Seed, door *config.Door, log *logrus.Entry) (master.Status, error) {
 	sight := config.NewSight(o.Name, o.Name, log)
+	endTraces, err := sight.Tell(ctx, &f.run.Traces, o.Name)
+	if err != nil {
+		return master.Status{}, err
+	}
+	defer endTraces()
 	system := sight.System
 	var node *master.Node
 	joined, err := f.peers.Meet(system, cluster.Options{

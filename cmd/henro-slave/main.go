@@ -2,6 +2,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -39,6 +40,7 @@ func newCommand() *cobra.Command {
 	var work config.Work
 	var logs config.Log
 	var http config.HTTP
+	var traces config.Traces
 	var collect config.Collect
 	var dir, file string
 	cmd := &cobra.Command{
@@ -58,7 +60,7 @@ else lies with the master. The first interrupt gives all hosts back and ends; a 
 			if len(peers.Join) == 0 {
 				return config.Usage("where are the others? Give --join with the gossip address of any live node")
 			}
-			return run(cmd.Context(), dir, &peers, &work, &collect, &http, &logs)
+			return run(cmd.Context(), dir, &peers, &work, &collect, &http, &traces, &logs)
 		},
 	}
 	cmd.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
@@ -73,6 +75,7 @@ else lies with the master. The first interrupt gives all hosts back and ends; a 
 		}},
 		config.Group{Title: "What to show", Register: func(f *pflag.FlagSet) {
 			http.Register(f, "off")
+			traces.Register(f)
 			f.StringVar(&file, "config", "", "settings `FILE` (default henro.yaml, if there is one)")
 			logs.Register(f)
 		}})
@@ -81,12 +84,12 @@ else lies with the master. The first interrupt gives all hosts back and ends; a 
 	return cmd
 }
 
-func run(ctx context.Context, dir string, peers *config.Peers, work *config.Work, collect *config.Collect, http *config.HTTP, logs *config.Log) error {
+func run(ctx context.Context, dir string, peers *config.Peers, work *config.Work, collect *config.Collect, http *config.HTTP, traces *config.Traces, logs *config.Log) error {
 	log, err := logs.Logger()
 	if err != nil {
 		return err
 	}
-	if err := work.Check(); err != nil {
+	if err := cmp.Or(work.Check(), traces.Check()); err != nil {
 		return err
 	}
 	door, err := http.Open(log)
@@ -108,6 +111,11 @@ func run(ctx context.Context, dir string, peers *config.Peers, work *config.Work
 		return err
 	}
 	sight := config.NewSight(peers.Name, peers.Name, log)
+	endTraces, err := sight.Tell(ctx, traces, peers.Name)
+	if err != nil {
+		return err
+	}
+	defer endTraces()
 	system := sight.System
 	sight.Work(&o)
 	o.Mailboxes = sight.Tracer.Kinds

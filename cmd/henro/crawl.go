@@ -68,7 +68,7 @@ func (c *crawlFlags) start(cmd *cobra.Command, seeds []master.Seed) error {
 	if err != nil {
 		return err
 	}
-	if err := cmp.Or(c.work.Check(), c.run.CheckProgress()); err != nil {
+	if err := cmp.Or(c.work.Check(), c.run.CheckProgress(), c.run.Traces.Check()); err != nil {
 		return err
 	}
 	log, err := c.log.Logger()
@@ -92,7 +92,7 @@ func (c *crawlFlags) start(cmd *cobra.Command, seeds []master.Seed) error {
 		return err
 	}
 	defer config.KeepLog(log, o.Dir, "henro").Close()
-	e := &embedded{o: o, work: c.work, operator: c.crawl.Contact, seeds: seeds, log: log, progress: newProgress(cmd.ErrOrStderr(), c.run.Progress)}
+	e := &embedded{o: o, work: c.work, operator: c.crawl.Contact, seeds: seeds, log: log, traces: c.run.Traces, progress: newProgress(cmd.ErrOrStderr(), c.run.Progress)}
 	status, err := e.crawl(cmd.Context(), func(ctx context.Context, node *master.Node) error {
 		defer door.Note(o.Dir)()
 		return door.Lead(ctx, node, e.sight)
@@ -117,6 +117,7 @@ type embedded struct {
 	seeds    []master.Seed
 	log      *logrus.Entry
 	progress *progress
+	traces   config.Traces
 	sight    *config.Sight                                                        // made by crawl
 	dial     func(ctx context.Context, network, address string) (net.Conn, error) // nil: the network
 	operator string                                                               // said in every WARC file
@@ -128,6 +129,11 @@ func (e *embedded) crawl(ctx context.Context, serve func(context.Context, *maste
 	boot := cluster.NewBoot()
 	e.o.Name, e.o.Boot, e.o.Version = "local", boot, version
 	e.sight = config.NewSight("henro", "local", e.log)
+	endTraces, err := e.sight.Tell(ctx, &e.traces, e.o.Name)
+	if err != nil {
+		return master.Status{}, err
+	}
+	defer endTraces()
 	system := e.sight.System
 	if _, err := actors.StartTracing(system, e.sight.Tracer); err != nil {
 		return master.Status{}, err

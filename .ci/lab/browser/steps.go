@@ -13,6 +13,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/chromedp/cdproto"
 	"github.com/chromedp/cdproto/cdp"
 	"github.com/chromedp/cdproto/emulation"
 	cdplog "github.com/chromedp/cdproto/log"
@@ -76,7 +77,18 @@ func (b *browser) hear(event any) {
 func (b *browser) do(actions ...chromedp.Action) error {
 	ctx, cancel := context.WithTimeout(b.ctx, patience)
 	defer cancel()
-	return chromedp.Run(ctx, actions...)
+	for {
+		err := chromedp.Run(ctx, actions...)
+		if err == nil || ctx.Err() != nil || !renewed(err) {
+			return err
+		}
+	}
+}
+
+// renewed reports whether an element was replaced by a newer one between being found and being used: then nothing was done to it.
+func renewed(err error) bool {
+	var said *cdproto.Error
+	return errors.As(err, &said) && (strings.Contains(said.Message, "node with given id") || strings.Contains(said.Message, "box model") || strings.Contains(said.Message, "is not attached"))
 }
 
 func (b *browser) to(path string) chromedp.Action { return chromedp.Navigate(b.base + path) }

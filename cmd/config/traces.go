@@ -1,0 +1,48 @@
+package config
+
+import (
+	"context"
+	"time"
+
+	"github.com/spf13/pflag"
+
+	"henro/actors/spans"
+)
+
+// Traces is what the flags say of telling the visits of URLs to a collector of OpenTelemetry.
+type Traces struct{ o spans.Options }
+
+// Register adds the flags.
+func (t *Traces) Register(f *pflag.FlagSet) {
+	d := spans.DefaultOptions()
+	f.StringVar(&t.o.Endpoint, "otlp-endpoint", d.Endpoint, "tell visits as traces to the OpenTelemetry collector at `URL`, OTLP over HTTP: http://127.0.0.1:4318; empty: to nobody")
+	f.IntVar(&t.o.Every, "otlp-every", d.Every, "with --otlp-endpoint: one URL in so many, the same number on every node")
+}
+
+// Check says what makes no sense.
+func (t *Traces) Check() error {
+	if err := t.o.Validate(); err != nil {
+		return Usage("--otlp-endpoint: %v", err)
+	}
+	return nil
+}
+
+// Tell begins to tell what this node does, if anybody is to be told, until end is called.
+func (s *Sight) Tell(ctx context.Context, t *Traces, node string) (end func(), err error) {
+	if t.o.Endpoint == "" {
+		return func() {}, nil
+	}
+	o := t.o
+	o.Node, o.Version = node, buildVersion
+	told, err := spans.Start(ctx, o, s.Tracer, s.log)
+	if err != nil {
+		return nil, err
+	}
+	return func() {
+		last, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
+		defer cancel()
+		if err := told.Close(last); err != nil {
+			s.log.WithField("err", err).Warn("the last traces were not told")
+		}
+	}, nil
+}
