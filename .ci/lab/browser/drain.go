@@ -154,6 +154,11 @@ func (b *browser) drain() error {
 	if err := b.do(chromedp.WaitVisible(".tag.s-drained", chromedp.ByQuery)); err != nil { // by the stream of events
 		return fmt.Errorf("%s is drained: %w", drained.name, err)
 	}
+	if b.pictures != "" {
+		if err := errors.Join(b.take(picture{"dashboard-nodes", "/nodes", "light", "en", 1280, 1240}), b.look("light", "en", 1280, 860)); err != nil {
+			return err
+		}
+	}
 	before, err := b.visits(drained)
 	if err != nil {
 		return err

@@ -304,22 +304,29 @@ func (b *browser) screenshots() error {
 	if b.pictures == "" {
 		return nil
 	}
-	for _, p := range []struct {
-		name, view, scheme, language string
-		width, height                int64
-	}{
+	for _, p := range []picture{
 		{"dashboard", "/", "light", "en", 1280, 1010}, {"dashboard-dark", "/", "dark", "ja", 1280, 800}, {"dashboard-hosts", "/hosts", "light", "en", 1280, 720},
 		{"dashboard-phone", "/", "light", "en", 390, 844}, {"dashboard-page", "/page", "light", "en", 1280, 860}, {"dashboard-phone-hosts", "/hosts", "dark", "ja", 390, 844},
 	} {
-		var png []byte
-		if err := errors.Join(b.look(p.scheme, p.language, p.width, p.height), b.do(b.to(b.path(p.view)), chromedp.Sleep(2*time.Second), chromedp.CaptureScreenshot(&png))); err != nil {
-			return err
-		}
-		if err := os.WriteFile(filepath.Join(b.pictures, p.name+".png"), png, 0o644); err != nil {
+		if err := b.take(p); err != nil {
 			return err
 		}
 	}
 	return b.look("light", "en", 1280, 860)
+}
+
+// picture is one page as somebody sees it.
+type picture struct {
+	name, view, scheme, language string
+	width, height                int64
+}
+
+func (b *browser) take(p picture) error {
+	var png []byte
+	if err := errors.Join(b.look(p.scheme, p.language, p.width, p.height), b.do(b.to(b.path(p.view)), chromedp.Sleep(3*time.Second), chromedp.CaptureScreenshot(&png))); err != nil {
+		return err
+	}
+	return os.WriteFile(filepath.Join(b.pictures, p.name+".png"), png, 0o644)
 }
 
 func (b *browser) quiet() error {
