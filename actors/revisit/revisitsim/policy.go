@@ -35,6 +35,7 @@ var policies = []entry{
 	{name: "drift+delay", make: func(w *world) policy { return newHenro(w, revisit.DefaultOptions(), politeness.Delay, false) }},
 	{name: "drift+optimal", make: func(w *world) policy { return newHenro(w, revisit.DefaultOptions(), politeness.Optimal, false) }},
 	{name: "drift+optimal+modified", make: func(w *world) policy { return newHenro(w, revisit.DefaultOptions(), politeness.Optimal, true) }},
+	{name: "drift+optimal+releases", make: newReleases},
 	{name: "oracle-rates", oracle: oracleRates},
 	{name: "oracle-static", oracle: oracleStatic},
 }
@@ -160,6 +161,7 @@ type henro struct {
 	trust    revisit.Trust
 	prior    revisit.Prior
 	visits   int
+	foreign  bool // the visit was not at the page's own time: it tells nothing of its rate
 }
 
 func newHenro(w *world, o revisit.Options, relief politeness.Relief, modified bool) policy {
@@ -174,7 +176,9 @@ func (p *henro) next(v visit) float64 {
 		seen.Age = time.Duration(v.age * 1e9)
 	}
 	p.trust.Saw(cmp.Or(*mean, p.prior.Center(&p.o)), p.prior.Center(&p.o), seen.Gap, v.changed)
-	h.Saw(&p.o, seen)
+	if !p.foreign {
+		h.Saw(&p.o, seen)
+	}
 	if v.gone {
 		p.rates.Remove(*mean)
 		return math.Inf(1)

@@ -216,6 +216,12 @@ type policy interface {
 	next(v visit) float64
 }
 
+// follower is a policy that may bring forward the visit of another page once it has judged one: due is when each page is due, below zero if it
+// is not known or not asked for any more, last when it was visited.
+type follower interface {
+	follow(v visit, last, due []float64) (page int, ok bool)
+}
+
 // world is what a policy may know beside its visits.
 type world struct {
 	site   *Site
@@ -230,13 +236,20 @@ func (w *world) capacity() float64 { return w.budget * float64(w.alive) }
 // waiting is the queue of known pages by the time they are due.
 type waiting struct {
 	due  []float64 // by page
+	at   []int32   // by page: where it is in heap
 	heap []int32
 }
 
 func (q *waiting) Len() int           { return len(q.heap) }
 func (q *waiting) Less(i, j int) bool { return q.due[q.heap[i]] < q.due[q.heap[j]] }
-func (q *waiting) Swap(i, j int)      { q.heap[i], q.heap[j] = q.heap[j], q.heap[i] }
-func (q *waiting) Push(x any)         { q.heap = append(q.heap, x.(int32)) }
+func (q *waiting) Swap(i, j int) {
+	q.heap[i], q.heap[j] = q.heap[j], q.heap[i]
+	q.at[q.heap[i]], q.at[q.heap[j]] = int32(i), int32(j)
+}
+func (q *waiting) Push(x any) {
+	q.at[x.(int32)] = int32(len(q.heap))
+	q.heap = append(q.heap, x.(int32))
+}
 func (q *waiting) Pop() any {
 	last := q.heap[len(q.heap)-1]
 	q.heap = q.heap[:len(q.heap)-1]
@@ -264,7 +277,10 @@ func simulate(o *Options, site *Site, e entry, budget float64) Score {
 	}
 	slices.SortStableFunc(births, func(a, b int32) int { return cmp.Compare(site.Pages[a].Born, site.Pages[b].Born) })
 	slices.SortStableFunc(ends, func(a, b int32) int { return cmp.Compare(site.Pages[a].End, site.Pages[b].End) })
-	q := &waiting{due: make([]float64, n)}
+	q := &waiting{due: make([]float64, n), at: make([]int32, n)}
+	for i := range q.due {
+		q.due[i] = -1
+	}
 	last := make([]float64, n) // latest visit
 	seen := make([]int32, n)   // changes before it
 	over := make([]bool, n)    // observation has ended
@@ -305,7 +321,8 @@ func simulate(o *Options, site *Site, e entry, budget float64) Score {
 			d++
 			living--
 			if !site.Pages[page].Deleted { // the observation ends here, nobody's visit is wasted on it
-				over[page] = true
+				over[page], q.due[page] = true, math.Inf(-1) // first in the queue, to be taken out of it
+				heap.Fix(q, int(q.at[page]))
 				w.alive--
 			}
 		default:
@@ -344,10 +361,17 @@ func simulate(o *Options, site *Site, e entry, budget float64) Score {
 			t := p.next(v)
 			if v.gone {
 				heap.Pop(q)
-				continue
+				q.due[page] = -1
+			} else {
+				q.due[page] = now + max(t, 1)
+				heap.Fix(q, 0)
 			}
-			q.due[page] = now + max(t, 1)
-			heap.Fix(q, 0)
+			if f, ok := p.(follower); ok {
+				if page, ok := f.follow(v, last, q.due); ok {
+					q.due[page] = now
+					heap.Fix(q, int(q.at[page]))
+				}
+			}
 		}
 	}
 	return score

@@ -5,6 +5,7 @@ import (
 	"compress/gzip"
 	"context"
 	"flag"
+	"fmt"
 	"math"
 	"math/rand/v2"
 	"os"
@@ -189,6 +190,47 @@ func TestHalvesPartPages(t *testing.T) {
 	for name, n := range seen {
 		if n != 1 {
 			t.Errorf("%q is in %d halves", name, n)
+		}
+	}
+}
+
+// Following releases captures more where folders change together, and costs little where pages change each for itself.
+func TestFollowingReleases(t *testing.T) {
+	const year, folders, size = 365 * 86400, 40, 25
+	rnd := rand.New(rand.NewPCG(9, 10))
+	alone := Poisson("alone", folders*size, 4*year, year/4, 2*year, rnd)
+	together := Poisson("together", folders, 4*year, year/4, 2*year, rnd)
+	var pages []Page
+	for f := range folders {
+		release := together.Pages[f]
+		for i := range size {
+			alone.Pages[f*size+i].Name = fmt.Sprintf("%d/%d", f, i)
+			release.Name = alone.Pages[f*size+i].Name
+			pages = append(pages, release)
+		}
+	}
+	together.Pages = pages
+	for _, c := range []struct {
+		site Site
+		more float64
+	}{{together, 1.05}, {alone, 0.99}} {
+		r := run(t, []Site{c.site}, []float64{0.5, 1}, "drift+optimal", "drift+optimal+releases")
+		for _, b := range []float64{0.5, 1} {
+			without, with := find(r.Totals, "drift+optimal", b, ""), find(r.Totals, "drift+optimal+releases", b, "")
+			t.Logf("%s at %v: %d, following %d", c.site.Name, b, without.Captured, with.Captured)
+			if float64(with.Captured) < c.more*float64(without.Captured) {
+				t.Errorf("%s at %v: %d captured, %d when releases are followed", c.site.Name, b, without.Captured, with.Captured)
+			}
+		}
+	}
+}
+
+func TestFolders(t *testing.T) {
+	for name, want := range map[string]string{
+		"a": "", "a/b": "a/", "a/b/": "a/", "a/b/index.html": "a/", "a/b/index": "a/", "a/b/c.html": "a/b/", "index.html": "", "a/index": "", "/": "", "": "",
+	} {
+		if got := folderOf(name); got != want {
+			t.Errorf("%q is in %q, not in %q", name, got, want)
 		}
 	}
 }
