@@ -175,14 +175,15 @@ type Host struct {
 // openLease is the lease as its host sees it.
 type openLease struct {
 	store.Lease
-	processed uint64                // facts taken, some perhaps not stored yet
-	pages     map[string]store.Page // lent, by position
-	task      *messages.HostTask    // until it is on disk and lent
-	asked     bool                  // for records, without which the queue waits
-	more      []outlink.Outlink     // of the next PageVisited
-	parts     uint64                // facts that brought more: only here, so they count as stored when their page is
-	queue     []*messages.Fact      // waiting for the records of pages lent before a restart
-	over      bool                  // no more facts are taken
+	processed uint64                       // facts taken, some perhaps not stored yet
+	pages     map[string]store.Page        // lent, by position
+	task      *messages.HostTask           // until it is on disk and lent
+	asked     bool                         // for records, without which the queue waits
+	more      []outlink.Outlink            // of the next PageVisited
+	wishes    map[uint64]outlink.Frequency // changefreq of pages that a sitemap read under this lease names, by fingerprint; wishesKept at most
+	parts     uint64                       // facts that brought more: only here, so they count as stored when their page is
+	queue     []*messages.Fact             // waiting for the records of pages lent before a restart
+	over      bool                         // no more facts are taken
 }
 
 func hostProps(e *hostEnvironment) *actor.Props {

@@ -12,6 +12,7 @@ import (
 	"henro/messages"
 	"henro/messages/outlink"
 	"henro/store"
+	"henro/store/fingerprint"
 )
 
 // refuse answers what belongs to a lease that is over: its holder need not say it again.
@@ -97,6 +98,10 @@ func (h *Host) takeVisit(v *messages.PageVisited, now time.Time) visitMade {
 		if made.links == nil {
 			made.links = []outlink.Outlink{}
 		}
+	}
+	h.hear(made.links)
+	if len(v.Position) == 0 {
+		made.wish = h.lease.wishes[fingerprint.URL(v.Url)]
 	}
 	if page, ok := h.lease.pages[string(v.Position)]; ok && len(v.Position) > 0 {
 		made.old = page

@@ -11,6 +11,7 @@ import (
 	"henro/messages/outlink"
 	"henro/messages/weburl"
 	"henro/store"
+	"henro/store/fingerprint"
 )
 
 // sitemapTold tells a Host what a sitemap of another host says of its pages. It counts if this host's robots.txt names that sitemap.
@@ -72,6 +73,30 @@ func (h *Host) seek(ctx actor.Context, url string, again bool, links []outlink.O
 	}
 	if len(pages) > 0 {
 		ctx.Send(h.partition, &PagesSought{URL: url, Again: again, Pages: pages, Most: h.politeness.Hints().Most()})
+	}
+}
+
+// wishesKept bounds how many pages of the sitemaps read under one lease have their changefreq remembered: more than a lease visits.
+const wishesKept = 4096
+
+// hear remembers the changefreq that a sitemap says of pages of this host. A page that is followed inside the lease is there before it
+// is admitted, so the candidate that carries its changefreq comes too late.
+func (h *Host) hear(links []outlink.Outlink) {
+	if !h.Sitemaps || !h.Continuous {
+		return
+	}
+	l := h.lease
+	for i := range links {
+		if link := &links[i]; link.Kind == outlink.Sitemap && link.Anchor != "" && len(l.wishes) < wishesKept {
+			said := outlink.ParseHint(link.Anchor).Frequency
+			if said == outlink.Unsaid || store.HostOf(link.URL) != h.name {
+				continue
+			}
+			if l.wishes == nil {
+				l.wishes = map[uint64]outlink.Frequency{}
+			}
+			l.wishes[fingerprint.URL(link.URL)] = said
+		}
 	}
 }
 

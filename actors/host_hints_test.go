@@ -1,6 +1,7 @@
 package actors_test
 
 import (
+	"maps"
 	"slices"
 	"testing"
 	"testing/synctest"
@@ -78,6 +79,41 @@ func TestASitemapOfAnotherHostCountsWhereRobotsTxtNamesIt(t *testing.T) {
 		}
 		if c := found[lone+"/more.xml"]; c.Depth != 1 || c.DepthLeft != 2 || c.Redirects != 1 {
 			t.Errorf("a part of an index is admitted as %+v", c)
+		}
+	})
+}
+
+// A page that is followed inside the lease under which its sitemap was read keeps the changefreq, whichever part of the sitemap names it.
+func TestChangefreqReachesPagesFollowedInsideALease(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := newHouse(t, openLease(), func(o *actors.HostOptions) { o.Sitemaps, o.Continuous = true, true })
+		entries := func(anchor string, urls ...string) *messages.LinkSet {
+			set := &messages.LinkSet{Urls: urls}
+			for range urls {
+				set.Kinds, set.Flags, set.Anchors = append(set.Kinds, byte(outlink.Sitemap)), append(set.Flags, 0), append(set.Anchors, anchor)
+			}
+			return set
+		}
+		followed := func(seq uint64, path string) *messages.Fact {
+			return &messages.Fact{Lease: 7, Seq: seq, Host: lone, Visited: &messages.PageVisited{Url: lone + path, Depth: 2, DepthLeft: 1, Status: 200}}
+		}
+		h.tell(&actors.HostFacts{Lease: 7, Facts: []*messages.Fact{
+			{Lease: 7, Seq: 5, Host: lone, More: entries("hourly", lone+"/a", "http://other.test/c")},
+			{Lease: 7, Seq: 6, Host: lone, Visited: &messages.PageVisited{Url: lone + "/sitemap.xml", Depth: 1, DepthLeft: 2, Status: 200, Links: entries("2026-11-21 yearly", lone+"/b")}},
+			followed(7, "/a"), followed(8, "/b"),
+		}})
+		synctest.Wait()
+		h.tell(&actors.HostFacts{Lease: 7, Facts: []*messages.Fact{followed(9, "/unnamed")}})
+		synctest.Wait()
+		got := map[string]outlink.Frequency{}
+		for _, w := range actortest.TakeOf[*actors.Write](h.partition) {
+			for _, v := range w.Visits {
+				got[v.Page.URL] = v.Page.Flags.Wish()
+			}
+		}
+		want := map[string]outlink.Frequency{lone + "/sitemap.xml": outlink.Unsaid, lone + "/a": outlink.Hourly, lone + "/b": outlink.Yearly, lone + "/unnamed": outlink.Unsaid}
+		if !maps.Equal(got, want) {
+			t.Errorf("wishes %v, want %v", got, want)
 		}
 	})
 }

@@ -24,6 +24,7 @@ type (
 		old     store.Page // as lent; zero when the page was followed inside the lease
 		started time.Time
 		links   []outlink.Outlink // nil: none were looked for
+		wish    outlink.Frequency // changefreq of a page that was followed inside the lease
 	}
 	// pagesVisited asks for the timing of a group of visits.
 	pagesVisited struct {
@@ -96,6 +97,7 @@ func (r *Revisit) judge(asked *pagesVisited, made *visitMade, totals *Totals) (s
 		page = store.Page{
 			URL: v.Url, Depth: uint8(min(v.Depth, 255)), DepthLeft: storeDepth(v.DepthLeft),
 			Redirects: uint8(min(v.Redirects, 255)), Attempts: uint8(min(v.Attempts, 255)),
+			Flags: store.Flags(0).Wishing(made.wish),
 		}
 	}
 	out := store.Visited{Position: v.Position, Links: made.links}

@@ -562,7 +562,7 @@ func (c *commit) storeAdmits() error {
 		h.counts.waiting++
 		c.totals.known++
 		c.totals.waiting++
-		page := Page{URL: a.URL, From: a.From, Depth: a.Depth, DepthLeft: op.DepthLeft, Band: min(a.Band, LastBand), Redirects: a.Redirects, Flags: Flags(a.Frequency&7) << wishShift}
+		page := Page{URL: a.URL, From: a.From, Depth: a.Depth, DepthLeft: op.DepthLeft, Band: min(a.Band, LastBand), Redirects: a.Redirects, Flags: Flags(0).Wishing(a.Frequency)}
 		c.totals.serial++
 		page.Number = c.totals.serial*uint64(c.partition.of) + uint64(c.partition.index)
 		c.record = appendPage(c.record[:0], &page)

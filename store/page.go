@@ -75,6 +75,11 @@ const wishShift = 8
 // Wish is the changefreq of the sitemap in which the page was found.
 func (f Flags) Wish() outlink.Frequency { return outlink.Frequency(f >> wishShift & 7) }
 
+// Wishing returns f with the changefreq of the sitemap in which the page was found.
+func (f Flags) Wishing(said outlink.Frequency) Flags {
+	return f&^(7<<wishShift) | Flags(said&7)<<wishShift
+}
+
 // Page is the record of one URL: what was found at the last visit, and when the next is due. Moments are kept in whole seconds.
 type Page struct {
 	URL    string
