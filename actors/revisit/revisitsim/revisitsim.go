@@ -30,6 +30,7 @@
 //	drift+stretch            34.6    52.5    65.4   |  61.4    47.5    42.4
 //	drift+optimal            35.9    53.4    65.6   |  61.1    50.3    43.8
 //	with Last-Modified       36.1    53.5    65.7   |  61.4    50.5    43.7
+//	following releases       35.9    53.4    65.7   |  61.0    49.6    44.5
 //	oracle-rates             37.1    56.2    68.6   |  64.6    44.9    52.7
 //	oracle-static            42.3    60.8    72.1   |  66.5    52.6    58.9
 //
