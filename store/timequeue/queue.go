@@ -37,7 +37,13 @@ func (r Ref) Append(b []byte) []byte {
 
 // Compare orders references as Read does. Taking records in this order finds those of one chunk together.
 func (r Ref) Compare(o Ref) int {
-	return cmp.Or(r.Slot.compare(o.Slot), cmp.Compare(r.Generation, o.Generation), cmp.Compare(r.Ordinal, o.Ordinal))
+	switch { // cmp.Or would compare all three, and commits sort thousands
+	case r.Slot != o.Slot:
+		return r.Slot.compare(o.Slot)
+	case r.Generation != o.Generation:
+		return cmp.Compare(r.Generation, o.Generation)
+	}
+	return cmp.Compare(r.Ordinal, o.Ordinal)
 }
 
 // ParseRef reads what Append wrote.
@@ -119,8 +125,9 @@ type touched struct {
 	done       uint32 // bits set
 	blocks     map[uint32]*block
 	dirty      bool
-	first      uint32 // ordinal of the first record of the chunk read last
-	chunk      Chunk
+	cursor     *bbolt.Cursor
+	first      uint32 // ordinal of the first record of the chunk read last, at which the cursor stands
+	chunk      Chunk  // nil: none was read, or the bucket has changed since
 }
 
 type block struct {
@@ -181,8 +188,8 @@ func (w *Writer) touch(slot Slot) (*touched, error) {
 	if bucket == nil {
 		return nil, nil
 	}
-	t := &touched{bucket: bucket, generation: uint32(bucket.Sequence()), blocks: map[uint32]*block{}}
-	if k, v := bucket.Cursor().Last(); k != nil {
+	t := &touched{bucket: bucket, generation: uint32(bucket.Sequence()), blocks: map[uint32]*block{}, cursor: bucket.Cursor()}
+	if k, v := t.cursor.Last(); k != nil {
 		first, c, err := verify(slot, t.generation, k, v)
 		if err != nil {
 			return nil, err
@@ -245,7 +252,7 @@ func (w *Writer) get(ref Ref) ([]byte, *touched, *block, error) {
 		return nil, nil, nil, nil
 	}
 	if t.chunk == nil || ref.Ordinal < t.first || ref.Ordinal >= t.first+uint32(t.chunk.Count()) {
-		k, v := seekChunk(t.bucket.Cursor(), ref.Ordinal)
+		k, v := t.seek(ref.Ordinal)
 		if k == nil {
 			return nil, nil, nil, fmt.Errorf("slot %v, record %d: %w", ref.Slot, ref.Ordinal, ErrDamaged)
 		}
@@ -259,6 +266,26 @@ func (w *Writer) get(ref Ref) ([]byte, *touched, *block, error) {
 		return nil, nil, nil, fmt.Errorf("slot %v, record %d: %w", ref.Slot, ref.Ordinal, ErrDamaged)
 	}
 	return rec, t, b, nil
+}
+
+// nearby is how many chunks are stepped over before the tree is searched from its root: records are taken in their order, and of a slot
+// whose visits end over minutes every second chunk or third is wanted.
+const nearby = 3
+
+// seek finds the chunk that holds an ordinal, from where the cursor stands if that is near.
+func (t *touched) seek(ordinal uint32) (k, v []byte) {
+	if t.chunk != nil && ordinal > t.first {
+		for range nearby {
+			k, v = t.cursor.Next()
+			if len(k) != 4 || len(v) < chunkHeader {
+				break
+			}
+			if first := binary.BigEndian.Uint32(k); ordinal-first < uint32(Chunk(v).Count()) {
+				return k, v
+			}
+		}
+	}
+	return seekChunk(t.cursor, ordinal)
 }
 
 // seekChunk finds the chunk that holds an ordinal.
