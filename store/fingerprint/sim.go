@@ -100,10 +100,12 @@ var ascii = func() (table [utf8.RuneSelf]byte) {
 	return table
 }()
 
-// sketch counts, for each of 64 bits, how many shingles have it set. The counts are kept upright: planes[k] holds bit k of all 64, and
-// adding a digest ripples up as in a binary counter, two steps on average instead of 64 additions.
+// sketch counts, for each of 64 bits, how many shingles have it set. The counts are kept upright: planes[k] holds bit k of all 64.
+// Adding one digest ripples up as in a binary counter, through six planes or so until the last of the 64 carries is gone; so eight
+// are added together, by full adders, and only their carry ripples.
 type sketch struct {
 	planes    [32]uint64
+	waiting   [8]uint64 // digests to be added
 	shingles  int
 	words     int
 	last      [2]uint64 // the words before
@@ -113,16 +115,39 @@ type sketch struct {
 func (s *sketch) word(w uint64) {
 	s.words++
 	if s.words >= 3 {
-		s.add(finish(mix(mix(s.last[0], s.last[1]), w)))
+		s.waiting[s.shingles%8] = finish(mix(mix(s.last[0], s.last[1]), w))
+		if s.shingles++; s.shingles%8 == 0 {
+			s.addEight()
+		}
 	} else {
 		s.remaining = finish(mix(mix(seed, s.last[1]), w))
 	}
 	s.last[0], s.last[1] = s.last[1], w
 }
 
-func (s *sketch) add(digest uint64) {
-	s.shingles++
-	for k := 0; digest != 0; k++ {
+// addEight adds all that waits.
+func (s *sketch) addEight() {
+	w, p := &s.waiting, &s.planes
+	one, twoA := add(p[0], w[0], w[1])
+	one, twoB := add(one, w[2], w[3])
+	two, fourA := add(p[1], twoA, twoB)
+	one, twoA = add(one, w[4], w[5])
+	one, twoB = add(one, w[6], w[7])
+	two, fourB := add(two, twoA, twoB)
+	four, eight := add(p[2], fourA, fourB)
+	p[0], p[1], p[2] = one, two, four
+	s.ripple(3, eight)
+}
+
+// add adds three numbers of one bit, 64 times.
+func add(a, b, c uint64) (sum, carry uint64) {
+	u := a ^ b
+	return u ^ c, a&b | u&c
+}
+
+// ripple adds a digest to the planes from k up.
+func (s *sketch) ripple(k int, digest uint64) {
+	for ; digest != 0; k++ {
 		digest, s.planes[k] = s.planes[k]&digest, s.planes[k]^digest
 	}
 }
@@ -131,6 +156,9 @@ func (s *sketch) add(digest uint64) {
 func (s *sketch) sum() uint64 {
 	if s.shingles == 0 {
 		return s.remaining
+	}
+	for _, digest := range s.waiting[:s.shingles%8] {
+		s.ripple(0, digest)
 	}
 	// Compare all 64 counts with half the number of shingles, from the highest plane down.
 	half := uint64(s.shingles / 2)
