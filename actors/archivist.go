@@ -25,6 +25,8 @@ type (
 		Captures []cdxj.Entry // to be listed in the index; Offset is relative to Records, Filename is filled in
 		Tag      any          // sent back
 	}
+	// SyncArchive asks not to wait for more captures before the next sync, because nothing else is going on.
+	SyncArchive struct{}
 	// Archived says where a capture lies, on a disk that has been told to keep it.
 	Archived struct {
 		Tag            any
@@ -101,6 +103,7 @@ type Archivist struct {
 	binding *binding  // with the binder
 	batch   *binding  // that gathers
 	oldest  time.Time // when it was begun
+	hurried bool      // it is to be synced as soon as the binder is free
 	clock   *time.Timer
 	resting time.Duration // the present rest, or the last one of a row of failures; 0 after a success
 	asleep  bool          // the rest is not over
@@ -144,6 +147,9 @@ func (a *Archivist) Receive(ctx actor.Context) {
 		a.start(ctx)
 	case *Archive:
 		a.gather(ctx, m)
+	case *SyncArchive:
+		a.hurried = len(a.batch.items) > 0
+		a.sync(ctx)
 	case *gathered:
 		a.clock = nil
 		a.sync(ctx)
@@ -196,14 +202,14 @@ func (a *Archivist) sync(ctx actor.Context) {
 	if !a.open || a.asleep || a.binding != nil || len(a.batch.items) == 0 {
 		return
 	}
-	if left := a.o.SyncAfter - time.Since(a.oldest); left > 0 && a.batch.bytes < a.o.SyncBytes {
+	if left := a.o.SyncAfter - time.Since(a.oldest); left > 0 && a.batch.bytes < a.o.SyncBytes && !a.hurried {
 		if a.clock == nil {
 			a.set(ctx, left, &gathered{})
 		}
 		return
 	}
 	a.set(ctx, 0, nil)
-	a.binding, a.batch = a.batch, new(binding)
+	a.binding, a.batch, a.hurried = a.batch, new(binding), false
 	ctx.Send(a.binder, &bind{a.binding})
 }
 
@@ -250,7 +256,7 @@ func (a *Archivist) settle(ctx actor.Context, b *binding) {
 // fail answers all that waits for a shelf that does not open, and rests.
 func (a *Archivist) fail(ctx actor.Context, err error) {
 	b := a.batch
-	a.batch = new(binding)
+	a.batch, a.hurried = new(binding), false
 	b.err = err
 	a.answer(ctx, b)
 	a.rest(ctx, err)
@@ -281,17 +287,18 @@ func (a *Archivist) answer(ctx actor.Context, b *binding) {
 		stored ArchivedBatch
 		failed ArchiveFailed
 	}
-	bySender := make(map[string]*answers)
+	bySender := make(map[[2]string]*answers) // by address and id
 	var all []*answers
 	for i := range b.items {
 		item := &b.items[i]
 		if item.sender == nil {
 			continue
 		}
-		to := bySender[item.sender.String()]
+		sender := [2]string{item.sender.Address, item.sender.Id}
+		to := bySender[sender]
 		if to == nil {
 			to = &answers{sender: item.sender}
-			bySender[item.sender.String()] = to
+			bySender[sender] = to
 			all = append(all, to)
 		}
 		if item.stored {

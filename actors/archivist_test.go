@@ -226,6 +226,40 @@ func TestCapturesShareASyncAndItsAnswer(t *testing.T) {
 	}
 }
 
+func TestAHurriedSyncWaitsForNobody(t *testing.T) {
+	dir := t.TempDir()
+	var told []actors.Archived
+	synctest.Test(t, func(t *testing.T) {
+		system := actortest.System(t)
+		p := actortest.NewProbe(t, system, "slave")
+		pid := system.Root.Spawn(actors.ArchivistProps(archivistOptions(dir, warc.OS{}), actortest.Log()))
+		p.Tell(pid, &actors.SyncArchive{}) // nothing waits: it is not for later ones
+		p.Tell(pid, capture(t, 0))
+		actortest.Pass(10 * time.Millisecond)
+		if heard := p.Received(); len(heard) != 0 {
+			t.Fatalf("stored without being hurried: %v", heard)
+		}
+		start := time.Now()
+		p.Tell(pid, capture(t, 1))
+		p.Tell(pid, &actors.SyncArchive{})
+		actortest.Pass(0)
+		told, _ = archived(p)
+		if len(told) != 2 || time.Since(start) != 0 {
+			t.Errorf("%d stored at once", len(told))
+		}
+		p.Tell(pid, capture(t, 2))
+		actortest.Pass(99 * time.Millisecond)
+		if heard := p.Received(); len(heard) != 1 {
+			t.Errorf("the next is hurried too: %v", heard)
+		}
+		actortest.Pass(time.Millisecond)
+		told, _ = archived(p)
+	})
+	if n := check(t, dir, told); n != 3 || len(told) != 3 {
+		t.Errorf("%d captures, %d told", n, len(told))
+	}
+}
+
 func TestManyBytesAreSyncedAtOnceAndFilesRoll(t *testing.T) {
 	dir := t.TempDir()
 	var told []actors.Archived
