@@ -23,14 +23,14 @@ import (
 
 // assignment is what a Fetcher is born with.
 type assignment struct {
-	task   *messages.HostTask
-	until  time.Time
-	rules  *rules
-	parser *actor.PID
-	heavy  *actor.PID // takes large pages
-	slave  *actor.PID
-	kept   *account
-	log    *logrus.Entry
+	task    *messages.HostTask
+	until   time.Time
+	rules   *rules
+	parsers []*actor.PID
+	heavy   *actor.PID // takes large pages
+	slave   *actor.PID
+	kept    *account
+	log     *logrus.Entry
 }
 
 type (
@@ -38,7 +38,7 @@ type (
 	finish   struct{ why string }      // make an end after the request under way
 	restOver struct{}                  // the host may be asked again
 	fetched  struct{ response *fetch.Response }
-	parsed   struct { // by the Parser, in the order of the visits
+	parsed   struct { // by a Parser; those of neighbouring visits may come in another order
 		follow    []visit       // links on this host that the page's depth allows
 		robots    *robots.Rules // when robots.txt was parsed
 		next      weburl.URL    // robots.txt redirects to here, on this host
@@ -378,7 +378,7 @@ func (f *Fetcher) take(ctx actor.Context, r *fetch.Response) {
 		ctx.Send(f.heavy, job)
 		return
 	}
-	ctx.Send(f.parser, job)
+	ctx.Send(f.parsers[(f.task.Lease+f.order)%uint64(len(f.parsers))], job)
 }
 
 // follow queues what the Parser found, as far as the lease allows.

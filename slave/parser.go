@@ -46,8 +46,9 @@ type parse struct {
 	prefixes []string
 }
 
-// Parser is the actor that does what costs time: scanning, hashing, compressing. There is one for each processor, and a lease keeps
-// to one, apart from its large pages, which have a Parser of their own; the Slave puts the facts in order.
+// Parser is the actor that does what costs time: scanning, hashing, compressing. There is one for each processor, and the pages of a
+// lease are dealt to them in turn, so that a single host keeps all processors busy. Large pages have a Parser of their own. The Slave
+// puts the facts in order.
 //
 // It owns its scanner, its resolver and its builder, which keep their buffers from page to page.
 type Parser struct {
@@ -60,7 +61,8 @@ type Parser struct {
 	resolver *weburl.Resolver
 	builder  *warc.Builder
 	unique   map[string]struct{}
-	fields   []warc.Field // of a metadata record
+	found    messages.LinkSet // as it grows: its rooms are kept, and copied when it is whole
+	fields   []warc.Field     // of a metadata record
 }
 
 func parserProps(o Options, archivist, slave *actor.PID, log *logrus.Entry) *actor.Props {
@@ -165,7 +167,8 @@ func (p *Parser) page(m *parse, found *parsed) {
 	v.Mime = mimeOf(r)
 	directives := robots.ParseTag(r.Header.Values("X-Robots-Tag"), m.rules.robotsAgent)
 
-	set := &messages.LinkSet{}
+	set := &p.found
+	set.Urls, set.Kinds, set.Flags, set.Anchors = set.Urls[:0], set.Kinds[:0], set.Flags[:0], set.Anchors[:0]
 	clear(p.unique)
 	p.redirect(r, set)
 	switch {
@@ -190,7 +193,9 @@ func (p *Parser) page(m *parse, found *parsed) {
 	for i := range set.Flags {
 		set.Flags[i] |= byte(all)
 	}
-	v.Links = set
+	v.Links = &messages.LinkSet{
+		Urls: slices.Clone(set.Urls), Kinds: slices.Clone(set.Kinds), Flags: slices.Clone(set.Flags), Anchors: slices.Clone(set.Anchors),
+	}
 	if m.follow {
 		p.pick(m, set, found)
 	}

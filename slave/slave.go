@@ -378,8 +378,7 @@ func (s *Slave) takeTask(ctx actor.Context, task *messages.HostTask, until time.
 	}
 	l := &lent{host: task.Host, kept: &account{window: s.window}, made: map[uint64]*factMade{}, next: 1}
 	s.leases[task.Lease] = l
-	parser := s.parsers[task.Lease%uint64(len(s.parsers))]
-	props := fetcherProps(&assignment{task: task, until: until, rules: s.rules, parser: parser, heavy: s.heavy, slave: ctx.Self(), kept: l.kept, log: s.log})
+	props := fetcherProps(&assignment{task: task, until: until, rules: s.rules, parsers: s.parsers, heavy: s.heavy, slave: ctx.Self(), kept: l.kept, log: s.log})
 	l.fetcher = actors.SpawnAs(ctx, props, "fetcher/"+task.Host)
 	ctx.Watch(l.fetcher)
 }
@@ -550,12 +549,33 @@ func (s *Slave) drop(ctx actor.Context, id uint64) {
 	s.checkDrained(ctx)
 }
 
+// releaseFetcher is done with a Fetcher that has made its end. What it fetched last may wait for others to share a sync with; when
+// there are fewer others than processors, waiting is all that is done meanwhile, for the host's next lease comes after the sync.
 func (s *Slave) releaseFetcher(ctx actor.Context, id uint64) {
-	if l := s.leases[id]; l != nil && l.fetcher != nil {
-		ctx.Unwatch(l.fetcher)
-		ctx.Poison(l.fetcher)
-		l.fetcher = nil
+	l := s.leases[id]
+	if l == nil || l.fetcher == nil {
+		return
 	}
+	ctx.Unwatch(l.fetcher)
+	ctx.Poison(l.fetcher)
+	l.fetcher = nil
+	if len(l.made) > 0 && s.idle() {
+		ctx.Send(s.archivist, &actors.SyncArchive{})
+	}
+}
+
+// idle reports that fewer hosts are being asked than there are Parsers.
+func (s *Slave) idle() bool {
+	busy := 0
+	for _, l := range s.leases {
+		if l.fetcher == nil {
+			continue
+		}
+		if busy++; busy >= len(s.parsers) {
+			return false
+		}
+	}
+	return true
 }
 
 // loseFetcher gives a lease back whose Fetcher died of a fault: what it had not reported was not visited.
