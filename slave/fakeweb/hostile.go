@@ -12,6 +12,7 @@ import (
 	"net"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/andybalholm/brotli"
@@ -613,12 +614,19 @@ func zstdBomb(s *stage, size int) error {
 	return out.Flush()
 }
 
-func brotliBomb(s *stage, size int) error {
+// brotliZeros are the pieces of every brotli bomb: to pack them takes longer than what a crawler does with them.
+var brotliZeros = sync.OnceValues(func() (pieces [2][]byte, err error) {
 	var packed bytes.Buffer
-	first, next, err := packedZeros(brotli.NewWriterLevel(&packed, 5), &packed)
+	pieces[0], pieces[1], err = packedZeros(brotli.NewWriterLevel(&packed, 5), &packed)
+	return pieces, err
+})
+
+func brotliBomb(s *stage, size int) error {
+	pieces, err := brotliZeros()
 	if err != nil {
 		return err
 	}
+	first, next := pieces[0], pieces[1]
 	if err := s.say(htmlHead + "Content-Encoding: br\r\n\r\n"); err != nil {
 		return err
 	}

@@ -22,7 +22,7 @@ import (
 )
 
 // BenchmarkHostileHosts measures, over real sockets, what 32 connections to hosts of one kind do to a client, each with a second between
-// its requests, a fifth of the default interval: the memory that each takes at most, and the pace of 20 ordinary hosts beside them. Pace is the median
+// its requests, a fifth of the default interval: the memory that each takes at most, on the heap and of the budget, and the pace of 20 ordinary hosts beside them. Pace is the median
 // time of an ordinary fetch beside the hostile ones, as a multiple of that without them. One round of each is enough:
 //
 //	go test ./slave/fetch -run '^$' -bench HostileHosts -benchtime 1x
@@ -40,7 +40,6 @@ func meetHostile(b *testing.B, kind fakeweb.Hostility) {
 	const connections = 32
 	good, bad := serveApart(b, ""), serveApart(b, kind)
 	c := newClient(b, func(o *Options) {
-		o.Memory = 256 << 20
 		o.Resolve = append(good.Resolve, bad.Resolve...)
 		o.TotalTimeout, o.IdleTimeout, o.ConnectTimeout = 4*time.Second, 2*time.Second, 2*time.Second
 	})
@@ -78,7 +77,7 @@ func meetHostile(b *testing.B, kind fakeweb.Hostility) {
 		var all sync.WaitGroup
 		all.Go(func() {
 			for ctx.Err() == nil {
-				peak.Store(max(peak.Load(), heap()))
+				peak.Store(max(peak.Load(), heap()+uint64(c.Reserved())))
 				time.Sleep(2 * time.Millisecond)
 			}
 		})
