@@ -56,9 +56,7 @@ It ends when nothing is left to visit, or runs on with --continuous. The same --
 			return f.lead(cmd, arguments)
 		},
 	}
-	cmd.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
-		return config.Usage("%v; %s --help lists the flags", err, cmd.CommandPath())
-	})
+	cmd.SetFlagErrorFunc(config.FlagError)
 	config.AddFlags(cmd, append(f.crawl.Groups(),
 		config.Group{Title: "How nodes meet", Register: func(s *pflag.FlagSet) { f.peers.Register(s, "127.0.0.1:7781", "127.0.0.1:7782") }},
 		config.Group{Title: "What to show", Register: func(s *pflag.FlagSet) { f.run.Register(s); f.log.Register(s) }})...)

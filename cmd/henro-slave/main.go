@@ -63,9 +63,7 @@ else lies with the master. The first interrupt gives all hosts back and ends; a 
 			return run(cmd.Context(), dir, &peers, &work, &collect, &http, &traces, &logs)
 		},
 	}
-	cmd.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
-		return config.Usage("%v; %s --help lists the flags", err, cmd.CommandPath())
-	})
+	cmd.SetFlagErrorFunc(config.FlagError)
 	config.AddFlags(cmd,
 		config.Group{Title: "How nodes meet", Register: func(f *pflag.FlagSet) { peers.Register(f, "127.0.0.1:0", "127.0.0.1:0") }},
 		config.Group{Title: "How to work", Register: func(f *pflag.FlagSet) {

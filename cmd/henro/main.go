@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"os/signal"
+	"strings"
 	"syscall"
 
 	"github.com/spf13/cobra"
@@ -21,6 +22,9 @@ func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	context.AfterFunc(ctx, stop) // a second signal ends at once
 	err := newRootCommand().ExecuteContext(ctx)
+	if err != nil && strings.HasPrefix(err.Error(), "unknown command") {
+		err = config.Usage("%s; henro --help lists them all", strings.Join(strings.Fields(err.Error()), " "))
+	}
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "henro:", err)
 	}
@@ -40,9 +44,7 @@ crawls the sites you name, writes WARC 1.1 archives and a link graph, and knows 
 		SilenceErrors: true,
 		SilenceUsage:  true,
 	}
-	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
-		return config.Usage("%v; %s --help lists the flags", err, cmd.CommandPath())
-	})
+	root.SetFlagErrorFunc(config.FlagError)
 	root.AddGroup(
 		&cobra.Group{ID: "crawl", Title: "Crawl:"},
 		&cobra.Group{ID: "steer", Title: "Ask and steer a running crawl:"},

@@ -47,7 +47,7 @@ func TestBadInputIsOneLineThatSaysWhatToDoAndTouchesNothing(t *testing.T) {
 		{"a seed file that is not there", append(private, "--seeds", "none.txt"), "none.txt"},
 		{"no seed and nothing to resume", private, "give a seed"},
 		{"an unknown key of the configuration", append(private, "--config", "bad.yaml", "http://a.test/"), `did you mean "depth"`},
-		{"an unknown flag", append(private, "--dept", "3"), "--help lists the flags"},
+		{"an unknown flag", append(private, "--dept", "3"), "did you mean --depth?; henro crawl --help lists the flags"},
 		{"no contact for public hosts", []string{"crawl", "https://example.org/"}, "--contact"},
 		{"a contact that is none", []string{"crawl", "--contact", "me", "https://example.org/"}, "neither a URL"},
 		{"no delay for hosts of others", []string{"crawl", "--contact", "a@b.test", "--delay", "0", "https://example.org/"}, "--i-own-these-hosts"},
