@@ -27,6 +27,8 @@ type (
 	}
 	// SyncArchive asks not to wait for more captures before the next sync, because nothing else is going on.
 	SyncArchive struct{}
+	// Describe says who crawls, for the head of the files that are begun from now on.
+	Describe struct{ Operator, UserAgent string }
 	// Archived says where a capture lies, on a disk that has been told to keep it.
 	Archived struct {
 		Tag            any
@@ -150,6 +152,8 @@ func (a *Archivist) Receive(ctx actor.Context) {
 	case *SyncArchive:
 		a.hurried = len(a.batch.items) > 0
 		a.sync(ctx)
+	case *Describe:
+		ctx.Send(a.binder, m)
 	case *gathered:
 		a.clock = nil
 		a.sync(ctx)
@@ -359,6 +363,8 @@ func (b *binder) Receive(ctx actor.Context) {
 	switch m := ctx.Message().(type) {
 	case *actor.Started, *openShelf:
 		ctx.Send(ctx.Parent(), &shelfOpen{b.shelf.open()})
+	case *Describe:
+		b.shelf.describe(m)
 	case *bind:
 		b.shelf.store(m.b)
 		ctx.Send(ctx.Parent(), &bound{m.b})
@@ -422,6 +428,14 @@ func (s *shelf) open() error {
 	}
 	s.writer, err = warc.NewWriter(s.o)
 	return err
+}
+
+// describe changes what the files that are begun from now on say of who crawls.
+func (s *shelf) describe(m *Describe) {
+	s.o.Info.Operator, s.o.Info.UserAgent = m.Operator, m.UserAgent
+	if s.writer != nil {
+		s.writer.Describe(s.o.Info)
+	}
 }
 
 // store appends the captures of b and syncs them. What of them is not on the disk in the end is cut off again.

@@ -2,6 +2,7 @@ package actors_test
 
 import (
 	"bytes"
+	"compress/gzip"
 	"errors"
 	"fmt"
 	"io"
@@ -257,6 +258,47 @@ func TestAHurriedSyncWaitsForNobody(t *testing.T) {
 	})
 	if n := check(t, dir, told); n != 3 || len(told) != 3 {
 		t.Errorf("%d captures, %d told", n, len(told))
+	}
+}
+
+func TestFilesSayWhoCrawlsFromWhenItWasSaid(t *testing.T) {
+	dir := t.TempDir()
+	var told []actors.Archived
+	synctest.Test(t, func(t *testing.T) {
+		system := actortest.System(t)
+		p := actortest.NewProbe(t, system, "slave")
+		o := archivistOptions(dir, warc.OS{})
+		o.SyncBytes, o.Writer.MaxFile, o.Writer.Info.Software = 1, 1<<10, "henro/test" // a file for each capture
+		pid := system.Root.Spawn(actors.ArchivistProps(o, actortest.Log()))
+		for n := range 3 {
+			if n > 0 {
+				p.Tell(pid, &actors.Describe{Operator: fmt.Sprint("operator ", n), UserAgent: fmt.Sprint("agent/", n)})
+			}
+			p.Tell(pid, capture(t, n))
+			actortest.Pass(time.Second)
+		}
+		told, _ = archived(p)
+	})
+	if n := check(t, dir, told); n != 3 {
+		t.Fatalf("%d captures", n)
+	}
+	for n, c := range told {
+		data, err := os.ReadFile(filepath.Join(dir, c.File))
+		if err != nil {
+			t.Fatal(err)
+		}
+		unpacked, err := gzip.NewReader(bytes.NewReader(data))
+		if err != nil {
+			t.Fatal(err)
+		}
+		text, err := io.ReadAll(unpacked)
+		if err != nil {
+			t.Fatal(err)
+		}
+		said := strings.Contains(string(text), fmt.Sprintf("operator: operator %d\r\n", n)) && strings.Contains(string(text), fmt.Sprintf("http-header-user-agent: agent/%d\r\n", n))
+		if said != (n > 0) || !strings.Contains(string(text), "software: henro/test\r\n") {
+			t.Errorf("file %d says %s", n, text[:min(len(text), 900)])
+		}
 	}
 }
 

@@ -128,7 +128,8 @@ func (h *Host) makeTask(due []store.Entry, m *PagesLoaded) *messages.HostTask {
 	task := &messages.HostTask{
 		Lease: h.asking.Lease, Host: h.name,
 		IntervalNs: int64(h.politeness.Interval(&h.Politeness)), PageBudget: uint32(budget),
-		Ratio: h.Politeness.Pace(), Prefixes: prefixes, MaxRedirects: uint32(h.MaxRedirects),
+		Verdict: h.politeness.Verdict(&h.Politeness).String(),
+		Ratio:   h.Politeness.Pace(), Prefixes: prefixes, MaxRedirects: uint32(h.MaxRedirects),
 		Follow: h.Follow && m.Whole && len(prefixes) > 0 && listed <= maxStopBytes && !h.judge.sessions.Found(), // which session ids were taken is known here alone
 	}
 	if h.robots != nil && time.Now().Before(h.record.RobotsUntil) {

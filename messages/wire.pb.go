@@ -295,6 +295,7 @@ type FetchRules struct {
 	Http1            bool                   `protobuf:"varint,18,opt,name=http1,proto3" json:"http1,omitempty"`                                // HTTP/2 is not offered, so that every capture has its exact bytes
 	Sitemaps         bool                   `protobuf:"varint,19,opt,name=sitemaps,proto3" json:"sitemaps,omitempty"`                          // sitemaps and feeds are read: what they name are links
 	JsonLd           bool                   `protobuf:"varint,20,opt,name=json_ld,json=jsonLd,proto3" json:"json_ld,omitempty"`                // what linked data in pages names is recorded
+	Operator         string                 `protobuf:"bytes,21,opt,name=operator,proto3" json:"operator,omitempty"`                           // who crawls and how to reach them, for the WARC files: --contact
 	unknownFields    protoimpl.UnknownFields
 	sizeCache        protoimpl.SizeCache
 }
@@ -467,6 +468,13 @@ func (x *FetchRules) GetJsonLd() bool {
 		return x.JsonLd
 	}
 	return false
+}
+
+func (x *FetchRules) GetOperator() string {
+	if x != nil {
+		return x.Operator
+	}
+	return ""
 }
 
 // Traps are the bounds of package traps.
@@ -831,8 +839,9 @@ type HostTask struct {
 	Known         []byte                 `protobuf:"bytes,9,opt,name=known,proto3" json:"known,omitempty"`        // with follow: sorted 8-byte fingerprints (big endian) of the URLs of this host that are seen already
 	Prefixes      []string               `protobuf:"bytes,10,rep,name=prefixes,proto3" json:"prefixes,omitempty"` // with follow: a followed URL starts with one of these
 	MaxRedirects  uint32                 `protobuf:"varint,11,opt,name=max_redirects,json=maxRedirects,proto3" json:"max_redirects,omitempty"`
-	Stops         []string               `protobuf:"bytes,12,rep,name=stops,proto3" json:"stops,omitempty"`   // with follow: and with none of these, the host's folders on the stop list
-	Ratio         float64                `protobuf:"fixed64,13,opt,name=ratio,proto3" json:"ratio,omitempty"` // S/C of equation (10): after a request that took e the next waits for at least ratio·e; 0: the resources are not looked at
+	Stops         []string               `protobuf:"bytes,12,rep,name=stops,proto3" json:"stops,omitempty"`     // with follow: and with none of these, the host's folders on the stop list
+	Ratio         float64                `protobuf:"fixed64,13,opt,name=ratio,proto3" json:"ratio,omitempty"`   // S/C of equation (10): after a request that took e the next waits for at least ratio·e; 0: the resources are not looked at
+	Verdict       string                 `protobuf:"bytes,14,opt,name=verdict,proto3" json:"verdict,omitempty"` // whether the host's timetable can be kept, in the words of politeness.Verdict (only ever written to WARC)
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -956,6 +965,13 @@ func (x *HostTask) GetRatio() float64 {
 		return x.Ratio
 	}
 	return 0
+}
+
+func (x *HostTask) GetVerdict() string {
+	if x != nil {
+		return x.Verdict
+	}
+	return ""
 }
 
 // Task is one URL to visit.
@@ -2177,7 +2193,7 @@ const file_messages_wire_proto_rawDesc = "" +
 	"masterBoot\x12\x19\n" +
 	"\blease_ns\x18\x02 \x01(\x03R\aleaseNs\x12'\n" +
 	"\x05fetch\x18\x03 \x01(\v2\x11.henro.FetchRulesR\x05fetch\x12\x18\n" +
-	"\aunknown\x18\x04 \x03(\x04R\aunknown\"\xff\x04\n" +
+	"\aunknown\x18\x04 \x03(\x04R\aunknown\"\x9b\x05\n" +
 	"\n" +
 	"FetchRules\x12\x1d\n" +
 	"\n" +
@@ -2202,7 +2218,8 @@ const file_messages_wire_proto_rawDesc = "" +
 	"\tlanguages\x18\x11 \x03(\tR\tlanguages\x12\x14\n" +
 	"\x05http1\x18\x12 \x01(\bR\x05http1\x12\x1a\n" +
 	"\bsitemaps\x18\x13 \x01(\bR\bsitemaps\x12\x17\n" +
-	"\ajson_ld\x18\x14 \x01(\bR\x06jsonLd\"\xc3\x01\n" +
+	"\ajson_ld\x18\x14 \x01(\bR\x06jsonLd\x12\x1a\n" +
+	"\boperator\x18\x15 \x01(\tR\boperator\"\xc3\x01\n" +
 	"\x05Traps\x12\x17\n" +
 	"\amax_url\x18\x01 \x01(\rR\x06maxUrl\x12!\n" +
 	"\fmax_segments\x18\x02 \x01(\rR\vmaxSegments\x12\x1f\n" +
@@ -2238,7 +2255,7 @@ const file_messages_wire_proto_rawDesc = "" +
 	"\x06serial\x18\x01 \x01(\x04R\x06serial\x12%\n" +
 	"\x05tasks\x18\x02 \x03(\v2\x0f.henro.HostTaskR\x05tasks\x12\x18\n" +
 	"\arenewed\x18\x03 \x03(\x04R\arenewed\x12\x18\n" +
-	"\arevoked\x18\x04 \x03(\x04R\arevoked\"\xf2\x02\n" +
+	"\arevoked\x18\x04 \x03(\x04R\arevoked\"\x8c\x03\n" +
 	"\bHostTask\x12\x14\n" +
 	"\x05lease\x18\x01 \x01(\x04R\x05lease\x12\x12\n" +
 	"\x04host\x18\x02 \x01(\tR\x04host\x12$\n" +
@@ -2255,7 +2272,8 @@ const file_messages_wire_proto_rawDesc = "" +
 	" \x03(\tR\bprefixes\x12#\n" +
 	"\rmax_redirects\x18\v \x01(\rR\fmaxRedirects\x12\x14\n" +
 	"\x05stops\x18\f \x03(\tR\x05stops\x12\x14\n" +
-	"\x05ratio\x18\r \x01(\x01R\x05ratio\"\x99\x02\n" +
+	"\x05ratio\x18\r \x01(\x01R\x05ratio\x12\x18\n" +
+	"\averdict\x18\x0e \x01(\tR\averdict\"\x99\x02\n" +
 	"\x04Task\x12\x10\n" +
 	"\x03url\x18\x01 \x01(\tR\x03url\x12\x1d\n" +
 	"\n" +

@@ -359,7 +359,7 @@ func (f *Fetcher) take(ctx actor.Context, r *fetch.Response) {
 	f.order++
 	job := &parse{
 		lease: f.task.Lease, order: f.order, response: r, fetcher: ctx.Self(), started: f.startedAt,
-		rules: f.rules, kept: f.kept, host: f.task.Host,
+		rules: f.rules, kept: f.kept, host: f.task.Host, verdict: f.task.Verdict,
 	}
 	if f.robotsNow {
 		f.robotsNow = false

@@ -31,6 +31,7 @@ import (
 type parse struct {
 	lease, order uint64
 	host         string
+	verdict      string // on its timetable
 	response     *fetch.Response
 	started      time.Time // of the request
 	fetcher      *actor.PID
@@ -327,7 +328,7 @@ func (p *Parser) archive(ctx actor.Context, m *parse, made *factMade) {
 		}
 	}
 	if v := made.fact.Visited; v != nil && p.o.Metadata {
-		x.About = p.about(v)
+		x.About = p.about(v, m.verdict)
 	}
 	room := make([]byte, 0, len(r.Payload)/3+2048) // HTML comes to a quarter of itself: grown once, if at all
 	records, members := p.builder.AppendExchange(room, x)
@@ -357,10 +358,10 @@ func transport(r *fetch.Response) []warc.Field {
 	}
 }
 
-// about are the fields of the metadata record of a page, by the names that Heritrix gave them.
-func (p *Parser) about(v *messages.PageVisited) []warc.Field {
+// about are the fields of the metadata record of a page, by the names that Heritrix gave them; hostVerdict is ours.
+func (p *Parser) about(v *messages.PageVisited, verdict string) []warc.Field {
 	fields := append(p.fields[:0], warc.Field{Name: "fetchTimeMs", Value: strconv.FormatInt(v.TookNs/1e6, 10)})
-	for _, f := range []warc.Field{{Name: "charsetForLinkExtraction", Value: v.Charset}, {Name: "language", Value: v.Language}, {Name: "title", Value: v.Title}} {
+	for _, f := range []warc.Field{{Name: "charsetForLinkExtraction", Value: v.Charset}, {Name: "language", Value: v.Language}, {Name: "title", Value: v.Title}, {Name: "hostVerdict", Value: verdict}} {
 		if f.Value != "" {
 			fields = append(fields, f)
 		}

@@ -296,6 +296,7 @@ func (s *Slave) welcome(ctx actor.Context, m *messages.SlaveWelcomed) {
 	for _, id := range m.Unknown {
 		s.drop(ctx, id)
 	}
+	ctx.Send(s.archivist, &actors.Describe{Operator: m.Fetch.Operator, UserAgent: m.Fetch.UserAgent})
 	s.log.WithFields(logrus.Fields{"master": m.MasterBoot, "lease": s.leaseFor}).Info("welcomed")
 	for _, l := range s.leases {
 		for _, fact := range l.unstored {

@@ -101,14 +101,14 @@ gossip=127.0.0.1:17791 collect=127.0.0.1:17793
 at() { "$dir/bin/henro" collect --key "$dir/key" --listen "$collect" --log-level warn "$dir/collected" >/dev/null & receiver=$!; }
 work() {
 	"$dir/bin/henro-slave" --key "$dir/key" --join "$gossip" --gossip 127.0.0.1:0 --actors 127.0.0.1:0 --name slave --dir "$dir/slave" \
-		--warc-size 1MiB --collect "$collect" --log-level error &
+		--warc-size 1MiB --warc-metadata --collect "$collect" --log-level error &
 	slave=$!
 }
 settled() { find "$dir/collected/warc" -name '*.warc.gz' 2>/dev/null | wc -l; }
 at; work
 grep -E '//(git|sqlite|policy)[.]' "$dir/sites/seeds.txt" >"$dir/few.txt"
 "$dir/bin/henro-master" --key "$dir/key" --dir "$dir/master" --gossip "$gossip" --actors 127.0.0.1:17792 --name master --log-level error --listen-http off \
-	"${flags[@]:0:${#flags[@]}-4}" --delay 20ms --lease 10s --seeds "$dir/few.txt" >/dev/null &
+	"${flags[@]:0:${#flags[@]}-4}" --contact lab@example.org --delay 20ms --lease 10s --seeds "$dir/few.txt" >/dev/null &
 master=$!
 for round in 1 2; do
 	until [ "$(settled)" -ge $((2 * round)) ] || ! kill -0 "$master" 2>/dev/null; do sleep 0.1; done
@@ -122,6 +122,11 @@ wait "$master"
 kill -TERM "$slave"; wait "$slave" || true # its master has gone
 kill -TERM "$receiver"; wait "$receiver"
 "$dir/bin/henro" index "$dir/collected"
+for file in "$dir"/collected/warc/*.warc.gz; do
+	said=$(zcat "$file" | grep -aoE '^(operator: lab@example.org|http-header-user-agent: henro/.*lab@example.org|robots: obey|hostVerdict: |fetchTimeMs: |language: )' | sort -u | wc -l)
+	[ "$said" -eq 6 ] || { echo "FAIL  $file does not say who crawls, or what of the pages"; exit 1; }
+done
+node "$tools/digests.mjs" "$dir/collected/warc/index.cdxj" "$dir"/collected/warc/*.warc.gz
 "$dir/bin/henro" export --dir "$dir/master" --what pages --to tsv "$dir/collected.tsv"
 python3 - "$dir/collected.tsv" "$dir/collected/warc/index.cdxj" "$dir/slave/warc" <<'COLLECTED'
 import csv, json, os, sys

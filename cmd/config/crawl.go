@@ -235,7 +235,7 @@ func (c *Crawl) Options(flags *pflag.FlagSet) (master.Options, error) {
 		}
 		f.Languages = append(f.Languages, lang)
 	}
-	f.UserAgent = UserAgent(c.Contact)
+	f.UserAgent, f.Operator = UserAgent(c.Contact), c.Contact
 	f.FetchTimeoutNs, f.MaxBody = int64(c.FetchTimeout), int64(c.MaxBody)
 	f.AllowPrivate, f.VerifyTls, f.ObeyNofollow = c.AllowPrivate, c.VerifyTLS, c.ObeyNofollow
 	if mode == scope.Any && !flags.Changed("obey-nofollow") {

@@ -83,6 +83,9 @@ func NewWriter(o WriterOptions) (*Writer, error) {
 	return &Writer{options: o, builder: b}, nil
 }
 
+// Describe changes what the files that are begun from now on say of themselves.
+func (w *Writer) Describe(info Info) { w.options.Info = info }
+
 // Name returns the name that the open file will have once it is finished, or "" when none is open.
 func (w *Writer) Name() string {
 	if w.file == nil {
