@@ -599,7 +599,7 @@ func (p *Partition) Find(urls map[string]struct{}) (found []Entry, err error) {
 			return nil
 		})
 	})
-	if err == errStop {
+	if errors.Is(err, errStop) {
 		err = nil
 	}
 	return found, err

@@ -51,6 +51,37 @@ func TestEveryWriteFailsOnce(t *testing.T) {
 	storetest.Run(t, o)
 }
 
+// What is looked for may all be found before the end of the queue.
+func TestFindEndsWhenAllAreFound(t *testing.T) {
+	p, err := store.Open(filepath.Join(t.TempDir(), "p.db"), testOptions())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer p.Close()
+	at := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
+	b := store.NewBatch(at)
+	for _, url := range []string{"http://a.example/1", "http://a.example/2", "http://a.example/3"} {
+		b.Visit(store.Visited{Page: store.Page{URL: url, Status: 200, LastVisit: at, Next: at.Add(time.Hour), DepthLeft: store.UnlimitedDepth}})
+	}
+	if _, err := p.Commit(b); err != nil {
+		t.Fatal(err)
+	}
+	for _, urls := range [][]string{{"http://a.example/1"}, {"http://a.example/3", "http://a.example/1"}, {"http://a.example/2", "http://a.example/9"}} {
+		wanted := map[string]struct{}{}
+		for _, url := range urls {
+			wanted[url] = struct{}{}
+		}
+		found, err := p.Find(wanted)
+		want := len(urls)
+		if _, ok := wanted["http://a.example/9"]; ok {
+			want--
+		}
+		if err != nil || len(found) != want {
+			t.Errorf("of %q %d were found, %v", urls, len(found), err)
+		}
+	}
+}
+
 // A folder can come onto the stop list, off it and onto it again between two commits: the last word counts.
 func TestTheLastWordOnAStopCounts(t *testing.T) {
 	p, err := store.Open(filepath.Join(t.TempDir(), "p.db"), testOptions())
