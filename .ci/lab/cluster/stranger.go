@@ -224,11 +224,11 @@ func silence(_ context.Context, v *visitor) error {
 		}
 		wait.Go(func() {
 			defer c.Close()
-			c.SetReadDeadline(time.Now().Add(30 * time.Second))
+			c.SetReadDeadline(time.Now().Add(process.Patience))
 			buf := make([]byte, 1<<12)
 			for {
 				if _, err := c.Read(buf); errors.Is(err, os.ErrDeadlineExceeded) {
-					errs[i] = errors.New("a connection that said nothing was kept for 30 s")
+					errs[i] = errors.New("a connection that said nothing is kept")
 					return
 				} else if err != nil {
 					return
