@@ -25,6 +25,9 @@ var (
 	ErrLate = errors.New("later than promised")
 	// ErrTwice says that a page was fetched twice and nothing had been done to whoever fetched it first.
 	ErrTwice = errors.New("fetched twice without a reason")
+	// ErrSoon says that a host was asked before its interval was over, or while it was answering. The web, which is in the lab's process, notes a
+	// request when it has time for it: one that was cut off while the lab stood still is noted long after it was sent.
+	ErrSoon = errors.New("too soon")
 )
 
 // Reasons are the reasons for fetching twice, in the order of a table.
@@ -199,7 +202,7 @@ func (c *Crawl) checkPace(log []fakeweb.Entry) error {
 		if overlap.First.Aborted && overlap.For < Margin {
 			continue // the end of what was cut off is seen when the web has time for it
 		}
-		errs = append(errs, fmt.Errorf("two requests at once for %v: %s at %s and %s at %s", overlap.For,
+		errs = append(errs, fmt.Errorf("%w: two requests at once for %v: %s at %s and %s at %s", ErrSoon, overlap.For,
 			overlap.First.URL(), clock(overlap.First.Start), overlap.Second.URL(), clock(overlap.Second.Start)))
 	}
 	wishes := map[string]time.Duration{}
@@ -219,8 +222,8 @@ func (c *Crawl) checkPace(log []fakeweb.Entry) error {
 			gap := e.Start.Sub(before.Start)
 			c.Interval = min(c.Interval, gap)
 			if gap < want-measuring {
-				errs = append(errs, fmt.Errorf("%s was asked for by %s at %s, %v after %s by %s; the interval is %v",
-					e.URL(), e.From, clock(e.Start), gap, before.Path, before.From, want))
+				errs = append(errs, fmt.Errorf("%w: %s was asked for by %s at %s, %v after %s by %s; the interval is %v",
+					ErrSoon, e.URL(), e.From, clock(e.Start), gap, before.Path, before.From, want))
 			}
 		}
 		last[e.Origin()] = e
