@@ -93,7 +93,7 @@ func (c *crawlMetrics) Collect(to chan<- prometheus.Metric) {
 	gauge(crawlSlaves, float64(len(s.Slaves)))
 	for _, slave := range s.Slaves {
 		gauge(crawlLeases, float64(slave.Leases), slave.Name)
-		gauge(crawlSlots, float64(max(0, slave.Slots-slave.Leases)), slave.Name)
+		gauge(crawlSlots, float64(slave.Room()), slave.Name)
 	}
 	for _, state := range []State{Running, Paused, Ending, Ended} {
 		v := 0.0

@@ -55,6 +55,9 @@ type SlaveStatus struct {
 	Mailboxes   []Mailboxes `json:"mailboxes,omitempty"` // of its process, by kind of actor; nothing: it is the master's own
 }
 
+// Room is how many more hosts it could take on now.
+func (s SlaveStatus) Room() int { return max(0, s.Slots-s.Leases) }
+
 // Mailboxes are those of one kind of actor of a process.
 type Mailboxes struct {
 	Kind    string `json:"kind"`
