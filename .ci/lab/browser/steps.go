@@ -93,10 +93,16 @@ func renewed(err error) bool {
 
 func (b *browser) to(path string) chromedp.Action { return chromedp.Navigate(b.base + path) }
 
-// text reads what an element says.
+// text reads what an element says, in one look: between two of them a newer one may take its place, and the older says nothing then.
 func (b *browser) text(selector string) (text string, err error) {
-	err = b.do(chromedp.Text(selector, &text, chromedp.ByQuery))
-	return strings.TrimSpace(text), err
+	look := fmt.Sprintf("document.querySelector(%q)?.innerText.trim() ?? ''", selector)
+	if late := until(b.ctx, func() bool {
+		err = b.do(chromedp.Evaluate(look, &text))
+		return err == nil && text != ""
+	}); late != nil {
+		err = errors.Join(err, fmt.Errorf("%s says nothing: %w", selector, late))
+	}
+	return text, err
 }
 
 func (b *browser) figuresMove() error {
