@@ -20,7 +20,7 @@ import (
 // A visit for kin tells of the release and not of the page, so the page's rate is learnt from the visits at its own time alone. How far
 // estimates are trusted is learnt from all: left to the others, tldr's trust rose from 0.1 to 0.8, and a quarter of a request captured 16 % instead of 19 %.
 //
-// Tried and dropped, on documentation at 0.5 and 1 request (31.4 %, 44.5 %): two pages brought forward for each change (31.0, 44.4, and tldr at a
+// Tried and dropped, on the way and so each beside other differences, on documentation at 0.5 and 1 request (31.4 %, 44.5 %): two pages brought forward for each change (31.0, 44.4, and tldr at a
 // quarter 14 %), the page that waited longest instead of the nearest by name (31.5, 44.6, but less at a quarter: 18.8 %), bringing forward by
 // revisit.Advance with the chance of a hint instead of to the front (30.8, 44.4), and no record (31.7 and 44.8, but 36 % instead of 50 % on live data).
 type releases struct {
