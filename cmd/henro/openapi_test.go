@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"context"
+	"encoding"
 	"encoding/json"
 	"io"
 	"maps"
@@ -249,8 +250,8 @@ func structsOf(kind reflect.Type, to map[string]reflect.Type) {
 	case reflect.Pointer, reflect.Slice, reflect.Array, reflect.Map:
 		structsOf(kind.Elem(), to)
 	case reflect.Struct:
-		if kind == reflect.TypeFor[time.Time]() || to[kind.Name()] != nil {
-			return
+		if kind.Implements(reflect.TypeFor[encoding.TextMarshaler]()) || to[kind.Name()] != nil {
+			return // a moment, a sentence: it is a text
 		}
 		if kind.Name() != "" {
 			to[kind.Name()] = kind
