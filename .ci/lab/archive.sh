@@ -26,11 +26,7 @@ trap finish EXIT
 
 say() { echo "--- $* (at $SECONDS s)"; }
 
-install() { # command, packages
-	command -v "$1" >/dev/null && return
-	if ! ls /var/lib/apt/lists/*_Packages* >/dev/null 2>&1; then apt-get update -qq; fi
-	apt-get install -y -qq --no-install-recommends "${@:2}" >/dev/null
-}
+. "$lab/apt.sh"
 install python3 python3
 install npm nodejs npm
 install chromium chromium

@@ -16,7 +16,6 @@ finish() {
 	[ -n "${2:-}" ] || rm -rf "$dir"
 }
 trap 'finish "$@"' EXIT
-if ! ls /var/lib/apt/lists/*_Packages* >/dev/null 2>&1; then apt-get update -qq; fi
 cd "$root"
 go build -o "$dir/bin/" ./cmd/henro ./.ci/lab/loop
 PORT=${PORT:-8080} bash "$lab/docs.sh" up "$dir/sites"

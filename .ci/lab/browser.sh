@@ -10,17 +10,13 @@ root=$(cd "$lab/../.." && pwd)
 dir=$(mktemp -d)
 trap 'rm -rf "$dir"' EXIT
 
-install() { # command, packages
-	command -v "$1" >/dev/null && return
-	if ! ls /var/lib/apt/lists/*_Packages* >/dev/null 2>&1; then apt-get update -qq; fi
-	apt-get install -y -qq --no-install-recommends "${@:2}" >/dev/null
-}
+. "$lab/apt.sh"
 install chromium chromium
 install npm nodejs npm
 if [ -n "${SCREENSHOTS:-}" ]; then
 	SCREENSHOTS=$(realpath "$SCREENSHOTS")
 	install fc-list fontconfig
-	fc-list | grep -q NotoSansCJK || apt-get install -y -qq --no-install-recommends fonts-noto-cjk fonts-inter >/dev/null
+	fc-list | grep -q NotoSansCJK || packages install -y -qq --no-install-recommends fonts-noto-cjk fonts-inter
 fi
 (cd "$dir" && npm install --silent --no-fund --no-audit --ignore-scripts --no-package-lock axe-core@4.11)
 

@@ -13,9 +13,6 @@ if [ "$(id -u)" -ne 0 ]; then
 	echo 'cluster.sh: network namespaces need root: run it as root, or with sudo' >&2
 	exit 1
 fi
-if ! command -v ip >/dev/null; then
-	echo 'iproute2 is missing: installing it.'
-	apt-get update -qq
-	apt-get install -y -qq --no-install-recommends iproute2
-fi
+. .ci/lab/apt.sh
+install ip iproute2
 exec go run ./.ci/lab/cluster "$@"

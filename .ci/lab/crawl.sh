@@ -24,8 +24,8 @@ keep=no
 [ $# -gt 0 ] && keep=yes
 trap finish EXIT
 
-if ! ls /var/lib/apt/lists/*_Packages* >/dev/null 2>&1; then apt-get update -qq; fi
-if ! command -v python3 >/dev/null; then apt-get install -y -qq --no-install-recommends python3; fi
+. "$lab/apt.sh"
+install python3 python3
 cd "$root"
 go build -o "$dir/bin/" ./cmd/...
 PORT=${PORT:-8080} bash "$lab/docs.sh" up "$dir/sites"

@@ -11,6 +11,7 @@
 # FORGETFUL="git sqlite" makes those two send every page whole, however often they are asked.
 # DIR/flags.txt holds the --resolve flags for henro, one a line; DIR/hosts.tsv host, address, port, folder.
 set -euo pipefail
+. "$(dirname "$0")/apt.sh"
 
 # host, package, folder in it, seeds under the host ("*" stands for every folder).
 sites='
@@ -31,8 +32,7 @@ die() { echo "docs.sh: $*" >&2; exit 2; }
 unpack() { # package folder
 	[ -e "$2/.unpacked" ] && return
 	mkdir -p "$2" "$dir/packages"
-	(cd "$dir/packages" && ls "$1"_*.deb >/dev/null 2>&1 || (cd "$dir/packages" && apt-get download -q "$1" >/dev/null 2>&1)) ||
-		die "cannot download $1: run apt-get update first"
+	(cd "$dir/packages" && { ls "$1"_*.deb >/dev/null 2>&1 || packages download -q "$1"; }) || die "cannot download $1"
 	dpkg-deb -x "$dir/packages/$1"_*.deb "$2"
 	touch "$2/.unpacked"
 }

@@ -1,0 +1,11 @@
+# Sourced by the labs: what Debian's packages bring.
+
+# packages asks apt-get for something, and once more behind fresh lists of packages if it has none, or old ones.
+packages() { apt-get "$@" >/dev/null 2>&1 || { apt-get update -qq && apt-get "$@" >/dev/null; }; }
+
+# install COMMAND PACKAGE...: the packages, unless there is such a command.
+install() {
+	command -v "$1" >/dev/null && return
+	echo "$1 is missing: installing ${*:2}."
+	packages install -y -qq --no-install-recommends "${@:2}"
+}
