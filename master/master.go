@@ -155,6 +155,7 @@ type Master struct {
 	end       End
 	startedAt time.Time
 	found     int               // partitions that have told which leases were open at the last end
+	early     map[string]early  // by slave: registrations that came before all had, the latest
 	old       map[uint64]bool   // those leases, while they are open
 	moving    map[uint64]bool   // leases, while they are open, that others have more room for: asked back, and renewed until they come
 	recalled  map[uint64]bool   // leases, while they are open, that are not renewed: of hosts that were excluded
@@ -172,6 +173,12 @@ type Master struct {
 	last      Status
 	measured  bool
 	before    uint64 // pages and revisits of earlier runs
+}
+
+// early is a registration that cannot be answered yet.
+type early struct {
+	from       *actor.PID
+	registered *messages.SlaveRegistered
 }
 
 // quietRound gathers the answers of the Partitions.
@@ -194,7 +201,7 @@ func Props(o Options, state *store.State, clocks *clocks, rules *scope.Rules, do
 		}
 		return &Master{
 			o: o, naming: map[string]*naming{}, names: make(chan struct{}, namesAtOnce), log: log.WithField("actor", "master"), state: state, scope: rules, done: done,
-			ready: ready, slaves: map[string]*slave{}, barred: map[string]*SlaveRefused{}, budgets: map[uint64]uint64{}, old: map[uint64]bool{}, moving: map[uint64]bool{}, recalled: map[uint64]bool{}, stalled: map[int]error{},
+			ready: ready, slaves: map[string]*slave{}, barred: map[string]*SlaveRefused{}, budgets: map[uint64]uint64{}, old: map[uint64]bool{}, moving: map[uint64]bool{}, early: map[string]early{}, recalled: map[uint64]bool{}, stalled: map[int]error{},
 			phase: Running, startedAt: time.Now(), lastID: uint64(time.Now().UnixMilli()) << 20,
 		}
 	})
@@ -234,7 +241,7 @@ func (m *Master) Receive(ctx actor.Context) {
 		m.closeLease(msg.Lease, msg.NextAt, time.Time{})
 		m.dispatch(ctx)
 	case *actors.LeasesFound:
-		m.restoreLeases(msg)
+		m.restoreLeases(ctx, msg)
 	case *actors.FactsStored:
 		m.acknowledge(ctx, msg)
 	case *actors.QuietReported:
@@ -390,7 +397,8 @@ func (m *Master) forgive(now time.Time) {
 // all leases of the other have ended.
 func (m *Master) welcome(ctx actor.Context, msg *messages.SlaveRegistered) {
 	if !m.restored() {
-		return // it will say so again
+		m.early[msg.Slave] = early{ctx.Sender(), msg}
+		return
 	}
 	now := time.Now()
 	if known, _ := m.ledger.Slave(msg.Slave); msg.Boot < known.Boot && now.Sub(known.At) < m.o.LeaseFor+m.o.LeaseMargin {
@@ -578,13 +586,19 @@ func (m *Master) restored() bool { return m.found == len(m.state.Partitions) }
 
 // restoreLeases takes over what was lent before. A lease may have been renewed right before the end, which is not on disk: so it
 // is honoured for a whole lease from now, unless its holder says sooner that it is over, or a newer boot of it registers.
-func (m *Master) restoreLeases(msg *actors.LeasesFound) {
+func (m *Master) restoreLeases(ctx actor.Context, msg *actors.LeasesFound) {
 	m.found++
 	until := m.leaseEnd(time.Now())
 	for _, l := range msg.Leases {
 		m.old[l.ID] = true
 		m.ready.hold(l.HostName)
 		m.ledger = m.ledger.Updated(ledger.LeaseGranted{Lease: ledger.Lease{ID: l.ID, Host: l.HostName, Slave: l.Slave, Boot: l.Boot, Until: until}})
+	}
+	if m.restored() {
+		for _, e := range m.early {
+			ctx.RequestWithCustomSender(ctx.Self(), e.registered, e.from)
+		}
+		clear(m.early)
 	}
 }
 
@@ -625,6 +639,9 @@ func (m *Master) acknowledge(ctx actor.Context, msg *actors.FactsStored) {
 	}
 	if msg.Closed {
 		m.closeLease(msg.Lease, msg.NextAt, msg.OthersAt)
+		if m.ledger.OpenCount() == 0 { // perhaps it was the last
+			m.askQuiet(ctx)
+		}
 	}
 	if m.o.MaxPages > 0 && m.visits >= m.o.MaxPages {
 		m.wind(ctx, PageLimit)

@@ -73,6 +73,21 @@ func TestASlaveThatSaysNothingIsLentNothing(t *testing.T) {
 	})
 }
 
+// A master that has just been started does not know yet which leases were open; a slave that registers meanwhile is answered once it does, not
+// when it says so again.
+func TestASlaveThatRegistersEarlyIsWelcomed(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		node, slave, end := restarted(t, "http://a.test")
+		defer end()
+		slave.Tell(node.PID(), &messages.SlaveRegistered{Slave: "s", Boot: "b", Connections: 8, Held: []uint64{1, 7}})
+		actortest.Pass(0)
+		welcomed := actortest.TakeOf[*messages.SlaveWelcomed](slave)
+		if len(welcomed) != 1 || len(welcomed[0].Unknown) != 1 || welcomed[0].Unknown[0] != 7 {
+			t.Errorf("answered with %v, want one welcome that knows lease 1 and not lease 7", welcomed)
+		}
+	})
+}
+
 // A slave is frozen, started anew under its name, and thawed: only the newer boot is lent anything.
 func TestAnOlderBootIsNotTakenInWhileTheNewerIsThere(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
