@@ -439,14 +439,13 @@ func TestAForgottenResponseDoesNotHoldItsShare(t *testing.T) {
 		piped(andCloses(ok + "\r\n" + string(large)))(o)
 		o.MaxBody, o.MaxDecoded = 1<<20, 1<<20
 		o.Memory = o.largest() // for one or two
-		o.TotalTimeout = 5 * time.Second
 	})
 	for range 20 {
 		if r := visit(t, c, "http://a.example/"); r.Status != 200 || len(r.Body) != len(large) {
 			t.Fatal(r, r.Truncated, r.Err)
 		}
-		runtime.GC()
-		for i := 0; i < 1000 && !c.memory.someLost(); i++ {
+		for i := 0; i < 1000 && !c.memory.someLost(); i++ { // whoever served it may still hold it the first time
+			runtime.GC()
 			runtime.Gosched()
 		}
 	}

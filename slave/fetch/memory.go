@@ -190,10 +190,7 @@ func (m *memory) settle(s *share, held int64) {
 	if s.last {
 		s.last, m.lastOut = false, false
 	}
-	if m.wake != nil {
-		close(m.wake)
-		m.wake = nil
-	}
+	m.wakeAll()
 }
 
 // reserved is how much of the budget is taken, the last share as a whole.
@@ -226,11 +223,20 @@ func (s *share) keepSafe(r *Response) {
 	}
 }
 
-// lose notes a share that nobody will release, for the next who wants some: the collector has a goroutine of its own.
+// lose notes a share that nobody will release, for the next who wants some or waits for it: the collector has a goroutine of its own.
 func (m *memory) lose(s *share) {
 	m.mu.Lock()
+	defer m.mu.Unlock()
 	m.lost = append(m.lost, s)
-	m.mu.Unlock()
+	m.wakeAll()
+}
+
+// wakeAll lets those who wait look again; the lock is held.
+func (m *memory) wakeAll() {
+	if m.wake != nil {
+		close(m.wake)
+		m.wake = nil
+	}
 }
 
 // shrink gives back what was reserved beyond what is held.
