@@ -13,8 +13,8 @@ import (
 	"github.com/gofrs/flock"
 	"github.com/sirupsen/logrus"
 
-	"henro/store/cdxj"
-	"henro/store/warc"
+	"henro/store/archive/cdxj"
+	"henro/store/archive/warc"
 )
 
 // What an Archivist is told, and what it answers. It keeps no order between senders, but that of each.

@@ -21,8 +21,8 @@ import (
 	"henro/actors"
 	"henro/actors/actortest"
 	"henro/messages/weburl"
-	"henro/store/cdxj"
-	"henro/store/warc"
+	"henro/store/archive/cdxj"
+	"henro/store/archive/warc"
 )
 
 // faulty is a disk whose operations fail in a certain row of times, half done where they can be, and whose syncs may be held up.

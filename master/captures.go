@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"henro/messages/weburl"
-	"henro/store/cdxj"
+	"henro/store/archive/cdxj"
 )
 
 // Capture is one archived visit of a page.

@@ -22,9 +22,9 @@ import (
 	"henro/slave/fetch"
 	"henro/slave/links"
 	"henro/slave/mediatype"
-	"henro/store/cdxj"
+	"henro/store/archive/cdxj"
+	"henro/store/archive/warc"
 	"henro/store/fingerprint"
-	"henro/store/warc"
 )
 
 // parse asks a Parser to make a fact, a capture and links out of a response.

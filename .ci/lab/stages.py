@@ -11,8 +11,8 @@ import sys
 
 STAGES = [
     ("garbage collection", r"runtime\.(gcBgMarkWorker|bgsweep|gcAssistAlloc|bgscavenge)"),
-    ("digest (SHA-1) of the payload", r"crypto/.*sha1|henro/store/warc\.Sum"),
-    ("WARC: compressing and writing records", r"henro/store/warc\.|henro/actors\.\(\*(Archivist|shelf)\)|henro/slave\.\(\*Parser\)\.archive"),
+    ("digest (SHA-1) of the payload", r"crypto/.*sha1|henro/store/archive/warc\.Sum"),
+    ("WARC: compressing and writing records", r"henro/store/archive/warc\.|henro/actors\.\(\*(Archivist|shelf)\)|henro/slave\.\(\*Parser\)\.archive"),
     ("text and its sketch", r"henro/store/fingerprint"),
     ("scanning for links", r"henro/slave/links"),
     ("resolving URLs", r"henro/messages/weburl"),

@@ -23,7 +23,7 @@ import (
 	"github.com/minio/minio-go/v7/pkg/credentials"
 
 	"henro/actors/collect"
-	"henro/store/cdxj"
+	"henro/store/archive/cdxj"
 )
 
 // s3 is a store that speaks S3, behind a real socket, on which things go wrong.

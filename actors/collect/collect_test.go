@@ -17,8 +17,8 @@ import (
 	"github.com/sirupsen/logrus"
 
 	"henro/actors/collect"
-	"henro/store/cdxj"
-	"henro/store/warc"
+	"henro/store/archive/cdxj"
+	"henro/store/archive/warc"
 )
 
 func quiet() *logrus.Entry {

@@ -19,8 +19,8 @@ import (
 	"github.com/gofrs/flock"
 	"github.com/sirupsen/logrus"
 
-	"henro/store/cdxj"
-	"henro/store/warc"
+	"henro/store/archive/cdxj"
+	"henro/store/archive/warc"
 )
 
 const (

@@ -11,8 +11,8 @@ import (
 
 	"github.com/sirupsen/logrus"
 
-	"henro/store/cdxj"
-	"henro/store/warc"
+	"henro/store/archive/cdxj"
+	"henro/store/archive/warc"
 )
 
 // SenderOptions say what goes where.

@@ -7,7 +7,7 @@ import (
 	"strconv"
 
 	"henro/messages/speech"
-	"henro/store/chart"
+	"henro/store/report/chart"
 )
 
 // Figure is one drawing with the name of its files and what it says in words.

@@ -7,7 +7,7 @@ import (
 	"io"
 	"strings"
 
-	"henro/store/chart"
+	"henro/store/report/chart"
 )
 
 //go:embed page.html

@@ -7,7 +7,7 @@ import (
 	"henro/cluster"
 	"henro/messages"
 	"henro/slave"
-	"henro/store/warc"
+	"henro/store/archive/warc"
 	"net"
 	"net/netip"
 	"os"

@@ -9,8 +9,8 @@ import (
 	"path/filepath"
 	"strconv"
 
-	"henro/store/chart"
-	"henro/store/survey"
+	"henro/store/report/chart"
+	"henro/store/report/survey"
 )
 
 // slaveCounts are the rows of most tables.

@@ -15,8 +15,8 @@ import (
 
 	"henro/cmd/config"
 	"henro/master"
-	"henro/store/cdxj"
-	"henro/store/warc"
+	"henro/store/archive/cdxj"
+	"henro/store/archive/warc"
 )
 
 // maxKeptLog is how much of the log's end goes into the archive.

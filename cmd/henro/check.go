@@ -13,8 +13,8 @@ import (
 
 	"henro/cmd/config"
 	"henro/store"
-	"henro/store/cdxj"
-	"henro/store/warc"
+	"henro/store/archive/cdxj"
+	"henro/store/archive/warc"
 )
 
 // dirArgument is the one argument of commands about a crawl that is not running.

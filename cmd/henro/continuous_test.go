@@ -19,7 +19,7 @@ import (
 	"henro/slave"
 	"henro/slave/fakeweb"
 	"henro/store"
-	"henro/store/warc"
+	"henro/store/archive/warc"
 )
 
 var (

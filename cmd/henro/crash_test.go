@@ -18,8 +18,8 @@ import (
 
 	"henro/master"
 	"henro/slave/fakeweb"
-	"henro/store/cdxj"
-	"henro/store/warc"
+	"henro/store/archive/cdxj"
+	"henro/store/archive/warc"
 )
 
 var crashSeed = flag.Uint64("seed", 0, "of the moments at which crawls crash; 0 for the fixed ones")

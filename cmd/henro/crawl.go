@@ -21,8 +21,8 @@ import (
 	"henro/cmd/config"
 	"henro/master"
 	"henro/slave"
-	"henro/store/cdxj"
-	"henro/store/warc"
+	"henro/store/archive/cdxj"
+	"henro/store/archive/warc"
 )
 
 // crawlFlags are all flags of henro crawl.

@@ -14,7 +14,7 @@ import (
 	"henro/cmd/config"
 	"henro/cmd/replay"
 	"henro/messages/weburl"
-	"henro/store/cdxj"
+	"henro/store/archive/cdxj"
 	"henro/store/fingerprint"
 )
 

@@ -10,7 +10,7 @@ import (
 
 	legacy "golang.org/x/text/encoding/japanese"
 
-	"henro/store/warc"
+	"henro/store/archive/warc"
 )
 
 // versions is an archive of a page that was as it had been once, then changed, each time in another encoding.

@@ -10,9 +10,9 @@ import (
 	"github.com/spf13/cobra"
 
 	"henro/cmd/config"
-	"henro/store/export"
-	"henro/store/tables"
-	"henro/store/wacz"
+	"henro/store/archive/wacz"
+	"henro/store/report/export"
+	"henro/store/report/tables"
 )
 
 func newExportCommand() *cobra.Command {

@@ -10,8 +10,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"henro/cmd/config"
-	"henro/store/cdxj"
-	"henro/store/warc"
+	"henro/store/archive/cdxj"
+	"henro/store/archive/warc"
 )
 
 func newIndexCommand() *cobra.Command {

@@ -12,7 +12,7 @@ import (
 
 	"henro/actors/skip"
 	"henro/master"
-	"henro/store/cdxj"
+	"henro/store/archive/cdxj"
 )
 
 // archived reads the paths of a site that are in the index of its crawl, robots.txt apart.

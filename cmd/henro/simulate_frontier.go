@@ -16,7 +16,7 @@ import (
 	"henro/cmd/config"
 	"henro/master/frontier"
 	"henro/master/frontier/frontiersim"
-	"henro/store/chart"
+	"henro/store/report/chart"
 )
 
 // frontierSimulation is what the flags of simulate frontier say.

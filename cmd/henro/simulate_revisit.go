@@ -17,7 +17,7 @@ import (
 
 	"henro/actors/revisit/revisitsim"
 	"henro/cmd/config"
-	"henro/store/chart"
+	"henro/store/report/chart"
 )
 
 // revisitSimulation is what the flags of simulate revisit say.

@@ -14,8 +14,8 @@ import (
 	"golang.org/x/term"
 
 	"henro/cmd/config"
-	"henro/store/query"
-	"henro/store/tables"
+	"henro/store/report/query"
+	"henro/store/report/tables"
 )
 
 func newSQLCommand() *cobra.Command {

@@ -8,8 +8,8 @@ import (
 	"testing"
 
 	"henro/cmd/config"
-	"henro/store/survey"
-	"henro/store/tables/tablestest"
+	"henro/store/report/survey"
+	"henro/store/report/tables/tablestest"
 )
 
 func TestStatementsEndAtSemicolonsOutsideOfQuotesAndComments(t *testing.T) {

@@ -12,8 +12,8 @@ import (
 
 	"henro/cmd/config"
 	"henro/cmd/replay"
-	"henro/store/cdxj"
-	"henro/store/survey"
+	"henro/store/archive/cdxj"
+	"henro/store/report/survey"
 )
 
 func newStatsCommand() *cobra.Command {

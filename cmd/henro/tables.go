@@ -13,7 +13,7 @@ import (
 
 	"henro/cmd/config"
 	"henro/store"
-	"henro/store/tables"
+	"henro/store/report/tables"
 )
 
 // reading is what every command has that reads the tables of a crawl, running or not. A running crawl sends a copy of its state as of

@@ -15,8 +15,8 @@ import (
 	"henro/cmd/replay"
 	"henro/messages/weburl"
 	"henro/store"
-	"henro/store/cdxj"
-	"henro/store/wacz"
+	"henro/store/archive/cdxj"
+	"henro/store/archive/wacz"
 )
 
 func newWACZCommand() *cobra.Command {

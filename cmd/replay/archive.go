@@ -12,8 +12,8 @@ import (
 	"time"
 
 	"henro/messages/weburl"
-	"henro/store/cdxj"
-	"henro/store/warc"
+	"henro/store/archive/cdxj"
+	"henro/store/archive/warc"
 )
 
 var (

@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"henro/messages/weburl"
-	"henro/store/cdxj"
+	"henro/store/archive/cdxj"
 )
 
 // memento sets the fields of RFC 7089 on the answer that is a memento.

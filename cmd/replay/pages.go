@@ -14,7 +14,7 @@ import (
 	"time"
 
 	"henro/messages/weburl"
-	"henro/store/cdxj"
+	"henro/store/archive/cdxj"
 )
 
 //go:embed static

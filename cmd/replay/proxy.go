@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"henro/messages/weburl"
-	"henro/store/cdxj"
+	"henro/store/archive/cdxj"
 )
 
 // proxy answers a browser that asks through it, as the server did: nothing is rewritten, and whatever is not archived is 404. The

@@ -20,7 +20,7 @@ import (
 
 	"henro/messages/weburl"
 	"henro/slave/charset"
-	"henro/store/cdxj"
+	"henro/store/archive/cdxj"
 )
 
 // Options say how an archive is shown.

@@ -5,7 +5,7 @@ import (
 
 	"henro/slave/charset"
 	"henro/slave/links"
-	"henro/store/cdxj"
+	"henro/store/archive/cdxj"
 	"henro/store/fingerprint"
 )
 

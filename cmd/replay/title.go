@@ -5,7 +5,7 @@ import (
 
 	"henro/slave/charset"
 	"henro/slave/links"
-	"henro/store/cdxj"
+	"henro/store/archive/cdxj"
 )
 
 // maxTitle is how far into a page its title is looked for.

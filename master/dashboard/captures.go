@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"henro/master"
-	"henro/store/cdxj"
+	"henro/store/archive/cdxj"
 )
 
 // recalled are the captures of pages that were looked at lately: they are looked for again once the page was visited again.

@@ -12,7 +12,7 @@ import (
 	"github.com/PuerkitoBio/goquery"
 
 	"henro/messages/weburl"
-	"henro/store/cdxj"
+	"henro/store/archive/cdxj"
 )
 
 // TestTheLifeOfAPageHasItsCaptures, with links to where they are shown while they are.

@@ -9,7 +9,7 @@ import (
 	"henro/actors/figures"
 	"henro/master"
 	"henro/messages/speech"
-	"henro/store/chart"
+	"henro/store/report/chart"
 )
 
 // mannerOf is how the crawl treats hosts and pages.

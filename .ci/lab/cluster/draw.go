@@ -7,7 +7,7 @@ import (
 	"strconv"
 	"strings"
 
-	"henro/store/chart"
+	"henro/store/report/chart"
 )
 
 // draw makes the figures of a soak out of its CSV, beside it: memory and goroutines over the minutes.

@@ -8,8 +8,8 @@ import (
 	"path/filepath"
 	"strings"
 
-	"henro/store/cdxj"
-	"henro/store/warc"
+	"henro/store/archive/cdxj"
+	"henro/store/archive/warc"
 )
 
 // NoneOpen says which files of an archive were not finished.

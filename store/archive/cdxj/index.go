@@ -1,0 +1,104 @@
+package cdxj
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"henro/store/archive/warc"
+)
+
+// Suffix ends the name of the index of one WARC file, which is otherwise called like it.
+const Suffix = ".cdxj"
+
+// Path returns the path of the index of a WARC file.
+func Path(warcPath string) string {
+	stem, _ := warc.CutSuffix(strings.TrimSuffix(warcPath, warc.OpenSuffix))
+	return stem + Suffix
+}
+
+// Index writes the unsorted index of a WARC file that is called filename.
+func Index(w io.Writer, f io.ReadSeeker, filename string) error {
+	_, err := warc.Walk(f, lines(w, filename))
+	return err
+}
+
+// lines returns a visitor of records that writes the line of each.
+func lines(w io.Writer, filename string) func(*warc.Entry) error {
+	var line []byte
+	return func(r *warc.Entry) error {
+		e, listed, err := Of(r, filename)
+		if err != nil || !listed {
+			return err
+		}
+		line = e.Append(line[:0])
+		_, err = w.Write(line)
+		return err
+	}
+}
+
+// IndexFile writes the sorted index of a finished WARC file beside it.
+func IndexFile(path string) error {
+	return indexWith(path, func(visit func(*warc.Entry) error) error {
+		f, err := os.Open(path)
+		if err != nil {
+			return err
+		}
+		_, err = warc.Walk(f, visit)
+		return errors.Join(err, f.Close())
+	})
+}
+
+// indexWith writes the sorted index of the records that walk shows.
+func indexWith(path string, walk func(visit func(*warc.Entry) error) error) error {
+	unsorted := Path(path) + warc.OpenSuffix
+	f, err := os.Create(unsorted)
+	if err != nil {
+		return fmt.Errorf("index %s: %w", path, err)
+	}
+	w := bufio.NewWriter(f)
+	err = errors.Join(walk(lines(w, filepath.Base(path))), w.Flush(), f.Close())
+	if err == nil {
+		err = SortFile(Path(path), unsorted)
+	}
+	return errors.Join(err, os.Remove(unsorted))
+}
+
+// Repair repairs a WARC file left open by a process that died, as warc.Repair does, and writes its index anew in the same pass.
+// Should the process die in between, Unindexed finds the file at the next start.
+func Repair(path string) (done warc.Repaired, err error) {
+	final := strings.TrimSuffix(path, warc.OpenSuffix)
+	err = indexWith(final, func(visit func(*warc.Entry) error) error {
+		done, err = warc.Repair(path, visit)
+		return err
+	})
+	if err == nil && done.Path == "" {
+		err = os.Remove(Path(final))
+	}
+	return done, err
+}
+
+// Unindexed returns the paths of the finished WARC files in dir that begin with prefix, if it is not empty, and have no index beside them.
+func Unindexed(dir, prefix string) ([]string, error) {
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return nil, fmt.Errorf("look for files without index: %w", err)
+	}
+	var paths []string
+	for _, e := range entries {
+		name := e.Name()
+		if _, ok := warc.CutSuffix(name); !ok || prefix != "" && !strings.HasPrefix(name, prefix+"-") {
+			continue
+		}
+		path := filepath.Join(dir, name)
+		if _, err := os.Stat(Path(path)); errors.Is(err, fs.ErrNotExist) {
+			paths = append(paths, path)
+		}
+	}
+	return paths, nil
+}

@@ -1,0 +1,101 @@
+package cdxj
+
+import (
+	"bufio"
+	"bytes"
+	"cmp"
+	"errors"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"henro/messages/weburl"
+	"henro/store/archive/warc"
+)
+
+// Bounds of one Recall. A sorted index takes some 25 small reads; one that still grows is read from its end, at some 500 MB/s.
+const (
+	recallFiles = 512
+	recallBytes = 64 << 20
+)
+
+// Recall finds the latest captures of a page in a folder of WARC files, of which some may still grow: at most so many, the latest first.
+// More says that there are earlier ones, or were not looked for. A folder that is not there holds none.
+func Recall(dir string, url weburl.URL, most int) (latest []Entry, more bool, err error) {
+	files, err := os.ReadDir(dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, false, nil
+	} else if err != nil {
+		return nil, false, err
+	}
+	slices.Reverse(files) // names begin with the moment at which they were begun
+	read := 0
+	for _, f := range files {
+		name, grows := strings.CutSuffix(f.Name(), warc.OpenSuffix)
+		if !strings.HasSuffix(name, Suffix) || name == MergedName {
+			continue
+		}
+		if read++; read > recallFiles {
+			return latest, true, nil
+		}
+		found, cut, err := recallFile(filepath.Join(dir, f.Name()), grows, url)
+		if errors.Is(err, fs.ErrNotExist) {
+			found, cut, err = recallFile(filepath.Join(dir, name), false, url) // it was finished meanwhile
+		}
+		if err != nil {
+			return nil, false, err
+		}
+		latest, more = append(latest, found...), more || cut
+		slices.SortStableFunc(latest, func(a, b Entry) int {
+			return cmp.Or(b.At.Compare(a.At), cmp.Compare(a.Filename, b.Filename), cmp.Compare(b.Offset, a.Offset))
+		})
+		latest = slices.CompactFunc(latest, func(a, b Entry) bool { return a.Filename == b.Filename && a.Offset == b.Offset }) // of an index that is being sorted
+		if len(latest) > most {
+			latest, more = latest[:most], true
+		}
+	}
+	return latest, more, nil
+}
+
+// recallFile finds the captures in one index.
+func recallFile(path string, grows bool, url weburl.URL) (found []Entry, cut bool, err error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, false, err
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	if err != nil {
+		return nil, false, err
+	}
+	each := func(e Entry) bool {
+		if u, err := weburl.Parse(e.URL); err == nil && u == url { // others share the key
+			found = append(found, e)
+		}
+		return true
+	}
+	if !grows {
+		err := Lookup(f, info.Size(), url.IndexKey(), each)
+		return found, false, err
+	}
+	from := max(0, info.Size()-recallBytes)
+	in := bufio.NewReaderSize(io.NewSectionReader(f, from, info.Size()-from), 256<<10)
+	want := []byte(url.IndexKey() + " ")
+	for {
+		line, err := readLine(in)
+		if err == io.EOF {
+			return found, from > 0, nil
+		} else if err != nil {
+			return nil, false, err
+		}
+		if !bytes.HasPrefix(line, want) {
+			continue
+		}
+		if e, err := Parse(line); err == nil { // not the one that is being written
+			each(e)
+		}
+	}
+}

@@ -1,0 +1,176 @@
+// Package export writes the tables of a crawl to files that other tools open: CSV, TSV, JSON Lines, Parquet and SQLite for any table, and
+// for the links WebGraph's ASCII form (LAW) and GraphML.
+//
+// # Invariants
+//
+//   - A file has its name once it is whole: until then it is called FILE.part, and what ends the export removes it.
+//   - Memory does not grow with the crawl: rows pass one by one, a graph is put in order in temporary files beside the export.
+package export
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"henro/store/report/query"
+	"henro/store/report/tables"
+)
+
+// ErrFormat is returned for a format that there is not, or not for this table, or not for a crawl of this size.
+var ErrFormat = errors.New("export")
+
+// Writer takes the rows of one table.
+type Writer interface {
+	Write(tables.Row) error
+	// Close writes what is still to be written. It does not close the file.
+	Close() error
+}
+
+// streams are the formats that hold one table and can be written to a pipe.
+var streams = map[string]func(io.Writer, *tables.Table) (Writer, error){
+	"csv":     newCSV,
+	"tsv":     newTSV,
+	"jsonl":   newJSONLines,
+	"parquet": newParquet,
+}
+
+// Formats are all formats.
+var Formats = []string{"csv", "tsv", "jsonl", "parquet", "sqlite", "law", "graphml"}
+
+// extensions are the ends of names that tell a format which is not its own name.
+var extensions = map[string]string{"db": "sqlite", "sqlite3": "sqlite", "graph-txt": "law", "ndjson": "jsonl"}
+
+// FormatOf tells the format from the name of a file; empty: it does not say.
+func FormatOf(path string) string {
+	end := strings.ToLower(strings.TrimPrefix(filepath.Ext(path), "."))
+	if format := extensions[end]; format != "" {
+		return format
+	}
+	if slices.Contains(Formats, end) {
+		return end
+	}
+	return ""
+}
+
+// Order says what is written where.
+type Order struct {
+	Tables   []string                       // of package tables; several for sqlite only
+	Format   string                         // one of Formats
+	Path     string                         // of the file; "-": Stdout
+	Stdout   io.Writer                      // for Path "-"
+	Progress func(table string, rows int64) // told now and then; may be nil
+}
+
+// Run writes a table, or several.
+func Run(ctx context.Context, source *tables.Source, o Order) error {
+	if o.Progress == nil {
+		o.Progress = func(string, int64) {}
+	}
+	stream := streams[o.Format]
+	switch {
+	case !slices.Contains(Formats, o.Format):
+		return fmt.Errorf("%w: no format %q, but %s", ErrFormat, o.Format, strings.Join(Formats, ", "))
+	case len(o.Tables) != 1 && o.Format != "sqlite":
+		return fmt.Errorf("%w: %s holds one table; sqlite holds all", ErrFormat, o.Format)
+	case o.Path == "-" && stream == nil:
+		return fmt.Errorf("%w: %s is not written to a pipe, but to a file", ErrFormat, o.Format)
+	case (o.Format == "law" || o.Format == "graphml") && o.Tables[0] != "links":
+		return fmt.Errorf("%w: %s holds links, not %s", ErrFormat, o.Format, o.Tables[0])
+	}
+	for _, name := range o.Tables {
+		if tables.Named(name) == nil {
+			return fmt.Errorf("%w: no table %q", ErrFormat, name)
+		}
+	}
+	if o.Path != "-" && source.Temp == "" {
+		own := *source
+		own.Temp = filepath.Dir(o.Path) // where there is room for the export there is room for putting it in order
+		source = &own
+	}
+	switch o.Format {
+	case "sqlite":
+		return appear(o.Path, func(part string) error { return query.Save(ctx, source, part, o.Progress, o.Tables...) })
+	case "law":
+		return writeLAW(ctx, source, o)
+	case "graphml":
+		return writeGraphML(ctx, source, o)
+	}
+	if o.Path == "-" {
+		return writeTable(ctx, source, o, stream, o.Stdout)
+	}
+	return appear(o.Path, func(part string) error {
+		return create(part, func(w io.Writer) error { return writeTable(ctx, source, o, stream, w) })
+	})
+}
+
+// progressRows is how often progress is told.
+const progressRows = 1 << 14
+
+func writeTable(ctx context.Context, source *tables.Source, o Order, stream func(io.Writer, *tables.Table) (Writer, error), to io.Writer) error {
+	table := tables.Named(o.Tables[0])
+	out := bufio.NewWriterSize(to, 1<<18)
+	w, err := stream(out, table)
+	if err != nil {
+		return err
+	}
+	rows := int64(0)
+	err = table.Each(source, tables.All, func(row tables.Row) error {
+		if rows++; rows%progressRows == 0 {
+			o.Progress(table.Name, rows)
+			if err := ctx.Err(); err != nil {
+				return err
+			}
+		}
+		return w.Write(row)
+	})
+	if err == nil {
+		err = w.Close()
+	}
+	if err == nil {
+		err = out.Flush()
+	}
+	if err != nil {
+		return fmt.Errorf("export %s: %w", table.Name, err)
+	}
+	o.Progress(table.Name, rows)
+	return nil
+}
+
+// appear gives a file its name once write has written it under another.
+func appear(path string, write func(part string) error) (err error) {
+	part := path + ".part"
+	if err := os.RemoveAll(part); err != nil {
+		return err
+	}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, os.RemoveAll(part))
+		}
+	}()
+	if err := write(part); err != nil {
+		return err
+	}
+	f, err := os.OpenFile(part, os.O_RDWR, 0)
+	if err != nil {
+		return err
+	}
+	if err := errors.Join(f.Sync(), f.Close()); err != nil {
+		return err
+	}
+	return os.Rename(part, path)
+}
+
+// create writes a file.
+func create(path string, write func(io.Writer) error) error {
+	f, err := os.Create(path)
+	if err != nil {
+		return err
+	}
+	return errors.Join(write(f), f.Close())
+}

@@ -1,0 +1,388 @@
+package export_test
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/csv"
+	"encoding/json"
+	"encoding/xml"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"reflect"
+	"runtime/debug"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/parquet-go/parquet-go"
+
+	"henro/store/report/export"
+	"henro/store/report/query"
+	"henro/store/report/tables"
+	"henro/store/report/tables/tablestest"
+)
+
+var web = tablestest.Web{Pages: 700, Out: 14, Hosts: 12}
+
+func source(t testing.TB, w tablestest.Web) *tables.Source {
+	t.Helper()
+	return &tables.Source{State: tablestest.State(t, w), Memory: 20_000} // so little that everything is put in order in files
+}
+
+func run(t testing.TB, s *tables.Source, format, path string, names ...string) {
+	t.Helper()
+	if err := export.Run(context.Background(), s, export.Order{Tables: names, Format: format, Path: path}); err != nil {
+		t.Fatalf("%v to %s: %v", names, format, err)
+	}
+	if left, _ := filepath.Glob(filepath.Join(filepath.Dir(path), "*.part")); len(left) > 0 {
+		t.Errorf("%v were left", left)
+	}
+	if left, _ := filepath.Glob(filepath.Join(filepath.Dir(path), "*.tmp")); len(left) > 0 {
+		t.Errorf("%v were left", left)
+	}
+}
+
+// edges are the links that a crawl may follow, as the numbers say.
+func edges(w tablestest.Web) map[[2]string]bool {
+	all := map[[2]string]bool{}
+	for i := range w.Pages {
+		for _, l := range w.Links(i) {
+			if l.Kind.Navigates() {
+				all[[2]string{w.URL(i), l.URL}] = true
+			}
+		}
+	}
+	return all
+}
+
+// rowsOf reads a table as text.
+func rowsOf(t *testing.T, s *tables.Source, name string) (rows [][]string) {
+	t.Helper()
+	table := tables.Named(name)
+	if err := table.Each(s, tables.All, func(row tables.Row) error {
+		var values []string
+		for i := range table.Columns {
+			values = append(values, row.Value(i).String())
+		}
+		rows = append(rows, values)
+		return nil
+	}); err != nil {
+		t.Fatal(err)
+	}
+	return rows
+}
+
+func TestEveryFormatHoldsTheSameRows(t *testing.T) {
+	s := source(t, web)
+	dir := t.TempDir()
+	for _, table := range tables.Tables() {
+		want := rowsOf(t, s, table.Name)
+		read := map[string]func(path string) ([][]string, error){
+			"csv": func(path string) ([][]string, error) {
+				f, err := os.Open(path)
+				if err != nil {
+					return nil, err
+				}
+				defer f.Close()
+				rows, err := csv.NewReader(f).ReadAll()
+				return rows[1:], err
+			},
+			"tsv": func(path string) ([][]string, error) {
+				text, err := os.ReadFile(path)
+				var rows [][]string
+				for line := range strings.Lines(string(text)) {
+					rows = append(rows, strings.Split(strings.TrimSuffix(line, "\n"), "\t"))
+				}
+				return rows[1:], err
+			},
+			"jsonl":   func(path string) ([][]string, error) { return readJSON(path, table) },
+			"parquet": func(path string) ([][]string, error) { return readParquet(path, table) },
+		}
+		for format, read := range read {
+			path := filepath.Join(dir, table.Name+"."+format)
+			run(t, s, format, path, table.Name)
+			got, err := read(path)
+			if err != nil {
+				t.Errorf("%s in %s: %v", table.Name, format, err)
+				continue
+			}
+			want := want
+			if format == "tsv" && table.Name == "stoplist" {
+				want = slices.Clone(want)
+				want[0] = slices.Clone(want[0])
+				want[0][2] = strings.ReplaceAll(want[0][2], "\t", " ")
+			}
+			if len(got) != len(want) || len(want) > 0 && !reflect.DeepEqual(got, want) {
+				t.Errorf("%s in %s: %d rows, want %d, and the same: first %q, want %q", table.Name, format, len(got), len(want), got[:min(1, len(got))], want[:min(1, len(want))])
+			}
+		}
+	}
+}
+
+func readJSON(path string, table *tables.Table) (rows [][]string, err error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	d := json.NewDecoder(f)
+	d.UseNumber()
+	for {
+		object := map[string]any{}
+		if err := d.Decode(&object); err == io.EOF {
+			return rows, nil
+		} else if err != nil {
+			return nil, err
+		}
+		var row []string
+		for _, c := range table.Columns {
+			if object[c.Name] == nil {
+				row = append(row, "")
+				continue
+			}
+			row = append(row, fmt.Sprint(object[c.Name]))
+		}
+		rows = append(rows, row)
+	}
+}
+
+func readParquet(path string, table *tables.Table) (rows [][]string, err error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	r := parquet.NewReader(f)
+	defer r.Close()
+	for i, c := range r.Schema().Columns() {
+		if c[0] != table.Columns[i].Name {
+			return nil, fmt.Errorf("column %d is %s, want %s", i, c[0], table.Columns[i].Name)
+		}
+	}
+	buffer := make([]parquet.Row, 100)
+	for {
+		n, err := r.ReadRows(buffer)
+		for _, values := range buffer[:n] {
+			var row []string
+			for i, v := range values {
+				value := tables.Value{Kind: table.Columns[i].Kind}
+				switch {
+				case v.IsNull():
+					value.Kind = tables.Empty
+				case value.Kind == tables.Text:
+					value.Text = string(v.ByteArray())
+				case value.Kind == tables.Real:
+					value.Real = v.Double()
+				case value.Kind == tables.Boolean && v.Boolean():
+					value.Int = 1
+				case value.Kind != tables.Boolean:
+					value.Int = v.Int64()
+				}
+				row = append(row, value.String())
+			}
+			rows = append(rows, row)
+		}
+		if err == io.EOF {
+			return rows, nil
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+}
+
+func TestGraphsHaveTheEdgesOfTheWeb(t *testing.T) {
+	s, want := source(t, web), edges(web)
+	stem := filepath.Join(t.TempDir(), "crawl")
+
+	run(t, s, "law", stem+".graph-txt", "links")
+	urls := readLines(t, stem+".urls")
+	if !slices.IsSorted(urls) || len(slices.Compact(slices.Clone(urls))) != len(urls) {
+		t.Error("the URLs are not in order, each once")
+	}
+	graph := readLines(t, stem+".graph-txt")
+	if graph[0] != fmt.Sprint(len(urls)) || len(graph) != len(urls)+1 {
+		t.Fatalf("%d lines after one of %s, want %d", len(graph)-1, graph[0], len(urls))
+	}
+	got := map[[2]string]bool{}
+	for from, line := range graph[1:] {
+		last := -1
+		for field := range strings.FieldsSeq(line) {
+			var to int
+			fmt.Sscan(field, &to)
+			if to <= last {
+				t.Fatalf("node %d: %s is not in order", from, line)
+			}
+			last = to
+			got[[2]string{urls[from], urls[to]}] = true
+		}
+	}
+	if !reflect.DeepEqual(got, want) {
+		t.Errorf("law has %d edges, want %d", len(got), len(want))
+	}
+
+	run(t, s, "graphml", stem+".graphml", "links")
+	text, err := os.ReadFile(stem + ".graphml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var ml struct {
+		Graph struct {
+			Nodes []struct {
+				ID   string   `xml:"id,attr"`
+				Data []string `xml:"data"`
+			} `xml:"node"`
+			Edges []struct {
+				Source string `xml:"source,attr"`
+				Target string `xml:"target,attr"`
+			} `xml:"edge"`
+		} `xml:"graph"`
+	}
+	if err := xml.Unmarshal(text, &ml); err != nil {
+		t.Fatal(err)
+	}
+	names := map[string]string{}
+	for _, n := range ml.Graph.Nodes {
+		names[n.ID] = n.Data[0]
+	}
+	got = map[[2]string]bool{}
+	for _, e := range ml.Graph.Edges {
+		got[[2]string{names[e.Source], names[e.Target]}] = true
+	}
+	if !reflect.DeepEqual(got, want) || len(names) != len(urls) {
+		t.Errorf("GraphML has %d nodes and %d edges, want %d and %d", len(names), len(got), len(urls), len(want))
+	}
+}
+
+func readLines(t *testing.T, path string) (all []string) {
+	t.Helper()
+	f, err := os.Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	s := bufio.NewScanner(f)
+	s.Buffer(nil, 1<<20)
+	for s.Scan() {
+		all = append(all, s.Text())
+	}
+	return all
+}
+
+func TestADatabaseHoldsAllTables(t *testing.T) {
+	s, path := source(t, web), filepath.Join(t.TempDir(), "crawl.db")
+	run(t, s, "sqlite", path, "pages", "links", "hosts", "captures", "stoplist")
+	run(t, s, "sqlite", path, "pages", "links", "hosts", "captures", "stoplist") // in place of the first
+	text, err := os.ReadFile(path)
+	if err != nil || !bytes.HasPrefix(text, []byte("SQLite format 3\x00")) {
+		t.Fatalf("no database: %v", err)
+	}
+	for _, view := range query.Views {
+		if !bytes.Contains(text, []byte("CREATE VIEW "+`"`+view.Name+`"`)) {
+			t.Errorf("there is no view %s", view.Name)
+		}
+	}
+}
+
+func TestWhatIsRefusedLeavesNothing(t *testing.T) {
+	s := source(t, tablestest.Web{Pages: 20, Out: 2, Hosts: 2})
+	dir := t.TempDir()
+	stopped, stop := context.WithCancel(context.Background())
+	stop()
+	for name, o := range map[string]export.Order{
+		"no such format":           {Tables: []string{"pages"}, Format: "xlsx", Path: "x"},
+		"no such table":            {Tables: []string{"words"}, Format: "csv", Path: "x"},
+		"two tables in one file":   {Tables: []string{"pages", "links"}, Format: "csv", Path: "x"},
+		"a database in a pipe":     {Tables: []string{"pages"}, Format: "sqlite", Path: "-"},
+		"a graph of pages":         {Tables: []string{"pages"}, Format: "law", Path: "x"},
+		"a folder that is not one": {Tables: []string{"pages"}, Format: "csv", Path: "not/there"},
+	} {
+		if o.Path != "-" {
+			o.Path = filepath.Join(dir, o.Path)
+		}
+		if err := export.Run(context.Background(), s, o); err == nil {
+			t.Errorf("%s: it was done", name)
+		}
+	}
+	large := source(t, tablestest.Web{Pages: 3 * 1 << 14, Out: 1, Hosts: 5})
+	if err := export.Run(stopped, large, export.Order{Tables: []string{"pages"}, Format: "csv", Path: filepath.Join(dir, "stopped.csv")}); !errors.Is(err, context.Canceled) {
+		t.Errorf("a stopped export ends with %v, want %v", err, context.Canceled)
+	}
+	if left, _ := os.ReadDir(dir); len(left) > 0 {
+		t.Errorf("%s was left", left[0].Name())
+	}
+}
+
+// Exports of 1 to 20 million links, the processor time and the most memory they take:
+//
+//	go test ./store/report/export -run - -bench Export -benchtime 1x
+func BenchmarkExport(b *testing.B) {
+	for _, size := range []struct {
+		name  string
+		pages int // nine tenths of them have ten links
+	}{{"1M", 111_120}, {"3M", 333_340}, {"10M", 1_111_120}, {"20M", 2_222_240}} {
+		b.Run(size.name+"-links", func(b *testing.B) {
+			s := source(b, tablestest.Web{Pages: size.pages, Out: 10, Hosts: 5000})
+			s.Memory = 0
+			for _, format := range []string{"csv", "jsonl", "parquet", "sqlite", "law"} {
+				b.Run(format, func(b *testing.B) { benchmarkExport(b, s, format) })
+			}
+		})
+	}
+}
+
+func benchmarkExport(b *testing.B, s *tables.Source, format string) {
+	for b.Loop() {
+		debug.FreeOSMemory()
+		path, most, size, before := filepath.Join(b.TempDir(), "links."+format), 0.0, int64(0), processorTime(b)
+		standing := residentMB(b) // what making the state has left
+		if err := export.Run(context.Background(), s, export.Order{Tables: []string{"links"}, Format: format, Path: path, Progress: func(_ string, rows int64) {
+			if rows%(1<<18) < 1<<14 {
+				most = max(most, residentMB(b))
+			}
+		}}); err != nil {
+			b.Fatal(err)
+		}
+		files, _ := filepath.Glob(filepath.Join(filepath.Dir(path), "*"))
+		for _, file := range files {
+			if info, err := os.Stat(file); err == nil {
+				size += info.Size()
+			}
+		}
+		b.ReportMetric(most-standing, "MB-resident")
+		b.ReportMetric(float64(size)/1e6, "MB-written")
+		b.ReportMetric(processorTime(b)-before, "processor-s")
+	}
+}
+
+// residentMB is what the process has in memory of its own, without the files of the state that it maps; 0 where /proc does not say.
+func residentMB(b *testing.B) float64 {
+	text, err := os.ReadFile("/proc/self/status")
+	if err != nil {
+		return 0
+	}
+	for line := range strings.Lines(string(text)) {
+		var kB float64
+		if n, _ := fmt.Sscanf(line, "RssAnon: %f kB", &kB); n == 1 {
+			return kB / 1000
+		}
+	}
+	return 0
+}
+
+// processorTime is what the process has used, in seconds; 0 where /proc does not say.
+func processorTime(b *testing.B) float64 {
+	text, err := os.ReadFile("/proc/self/stat")
+	if err != nil {
+		return 0
+	}
+	fields := strings.Fields(string(text[bytes.LastIndexByte(text, ')'):]))
+	var user, system float64
+	fmt.Sscan(fields[12], &user)
+	fmt.Sscan(fields[13], &system)
+	return (user + system) / 100
+}

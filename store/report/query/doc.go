@@ -1,0 +1,124 @@
+// Package query asks the tables of a crawl in SQL.
+//
+// Every table of package tables is a virtual table of SQLite: a question reads the state where it lies, nothing is exported before.
+// What narrows a table down to one host or one URL is handed down to the store. SQLite has no index of a virtual table, so a question
+// that would read one again for every row of another (a join) gets a copy with indexes first, made once in a temporary database; the
+// person who asks is told.
+//
+// A question that only counts (how many links lead where) is changed into one that means the same and reads rows that are equal once: see
+// condense. What was counted of all links is kept in Source.Cache, if there is one, until the state changes.
+//
+// SQLite is modernc.org/sqlite: the sources of SQLite as Go, so that programs stay static on every system, and virtual tables are part
+// of it. It makes a program some 6 MB larger and opens in a millisecond; ncruces/go-sqlite3 has a richer interface for virtual
+// tables, but splits its engine off into a generated module that mirrors do not always serve.
+//
+// # Invariants
+//
+//   - Nothing is written but the temporary database, the cache, or the file that Save was asked for.
+//   - A condensed question has the rows and the names of columns that the question has.
+//   - An error of the store ends the question with that error, and never looks like the end of a table.
+package query
+
+import (
+	"context"
+	"database/sql"
+	"database/sql/driver"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+
+	"modernc.org/sqlite"
+
+	"henro/store/report/tables"
+)
+
+// Views are the thesis' four tables, and links with names that need no quoting.
+var Views = []struct{ Name, SQL string }{
+	{"input_urls", `SELECT number AS no, url FROM pages WHERE depth = 0`},
+	{"stop_list", `SELECT prefix AS url FROM stoplist`},
+	{"parsed_urls", `SELECT number AS no, url FROM pages WHERE captured_at IS NOT NULL`},
+	{"collected_links", `SELECT number AS no, "to" AS url FROM links`},
+	{"edges", `SELECT "from" AS source, "to" AS target, from_host AS source_host, to_host AS target_host, kind, nofollow, anchor FROM links`},
+}
+
+// Session answers questions, one at a time.
+type Session struct {
+	source *tables.Source
+	db     *sql.DB
+	conn   *sql.Conn
+	failed error // of a table, when SQLite ended the question for it
+
+	asked    context.Context  // of the question that is being answered
+	mu       sync.Mutex       // Reading is called by one at a time
+	progress func(rows int64) // told now and then how many rows of a table were saved; nil: nobody
+
+	// Told is called before a table is copied, which takes a while. It may be nil.
+	Told func(table string)
+	// Reading is told now and then how many rows of a table were read. It may be nil.
+	Reading func(table string, rows int64)
+}
+
+// Open starts a session.
+func Open(ctx context.Context, source *tables.Source) (*Session, error) { return open(ctx, source, "") }
+
+// open starts a session with a database file; "" is a temporary one that SQLite removes.
+func open(ctx context.Context, source *tables.Source, path string) (s *Session, err error) {
+	s = &Session{source: source, asked: ctx}
+	engine := &sqlite.Driver{}
+	if err := engine.RegisterModule(moduleName, &module{s}); err != nil {
+		return nil, fmt.Errorf("start SQL: %w", err)
+	}
+	s.db = sql.OpenDB(&connector{engine, path})
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, s.Close())
+		}
+	}()
+	if s.conn, err = s.db.Conn(ctx); err != nil {
+		return nil, fmt.Errorf("start SQL: %w", err)
+	}
+	for _, setting := range []string{"journal_mode = OFF", "synchronous = OFF", "cache_size = -65536", "temp_store = FILE"} {
+		if err := s.exec(ctx, "PRAGMA "+setting); err != nil {
+			return nil, err
+		}
+	}
+	return s, s.attach(ctx)
+}
+
+// connector opens the one connection.
+type connector struct {
+	engine *sqlite.Driver
+	path   string
+}
+
+func (c *connector) Connect(context.Context) (driver.Conn, error) { return c.engine.Open(c.path) }
+func (c *connector) Driver() driver.Driver                        { return c.engine }
+
+// Close ends the session and removes its temporary database.
+func (s *Session) Close() error {
+	var err error
+	if s.conn != nil {
+		err = s.conn.Close()
+	}
+	return errors.Join(err, s.db.Close())
+}
+
+func (s *Session) exec(ctx context.Context, statement string) error {
+	s.failed = nil
+	if _, err := s.conn.ExecContext(ctx, statement); err != nil {
+		return s.reason(err)
+	}
+	return nil
+}
+
+// reason prefers what a table said to what SQLite made of it.
+func (s *Session) reason(err error) error {
+	if s.failed != nil {
+		return s.failed
+	}
+	return err
+}
+
+// quote makes a name of SQL.
+func quote(name string) string { return `"` + strings.ReplaceAll(name, `"`, `""`) + `"` }

@@ -1,0 +1,78 @@
+package survey_test
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"strings"
+	"testing"
+
+	"henro/store"
+	"henro/store/report/survey"
+	"henro/store/report/tables"
+	"henro/store/report/tables/tablestest"
+)
+
+func TestTheSurveyIsWhatTheNumbersSay(t *testing.T) {
+	web := tablestest.Web{Pages: 900, Out: 14, Hosts: 7}
+	got, err := survey.Take(context.Background(), &tables.Source{State: tablestest.State(t, web)}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	visited, failed := 0, 0
+	pages, links := map[string]float64{}, map[string]float64{}
+	for i := range web.Pages {
+		if !web.Visited(i) {
+			continue
+		}
+		visited++
+		if web.Status(i) == 404 {
+			failed++
+		}
+		host := store.HostOf(web.URL(i))
+		pages[host]++
+		links[host] += float64(web.Out)
+	}
+	// Every page has as many links as any other, so over hosts the two rise together.
+	for _, c := range []struct {
+		what      string
+		got, want any
+	}{
+		{"known", got.Known, int64(web.Pages)},
+		{"parsed", got.Parsed, int64(visited)},
+		{"waiting", got.Waiting, int64(web.Pages - visited)},
+		{"links", got.Links, int64(visited * web.Out)},
+		{"links per page", got.LinksPerPage.Mean, float64(web.Out)},
+		{"their standard deviation", got.LinksPerPage.SD, 0.0},
+		{"hosts", got.Hosts, int64(web.Hosts)},
+		{"correlation", fmt.Sprintf("%.6f", got.Correlation), "1.000000"},
+		{"most pages of a host", got.TopHosts[0].Parsed, int64(got.PagesPerHost.Most)},
+		{"answers", fmt.Sprint(got.Statuses), fmt.Sprint([]survey.Count{{Name: "200", Count: int64(visited - failed)}, {Name: "TIMEOUT", Count: int64(failed)}})},
+		{"entries of the stop list", got.StopList, int64(1)},
+	} {
+		if c.got != c.want {
+			t.Errorf("%s: %v, want %v", c.what, c.got, c.want)
+		}
+	}
+	mean, squares := float64(visited)/float64(web.Hosts), 0.0
+	for _, n := range pages {
+		squares += (n - mean) * (n - mean)
+	}
+	if want := math.Sqrt(squares / float64(web.Hosts-1)); math.Abs(got.PagesPerHost.SD-want) > 1e-9 {
+		t.Errorf("standard deviation of pages per host: %v, want %v", got.PagesPerHost.SD, want)
+	}
+	var page strings.Builder
+	if err := got.WriteHTML(&page, "a crawl <of> tests"); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{"a crawl &lt;of&gt; tests", "<svg", "http://h0.example", "TIMEOUT"} {
+		if !strings.Contains(page.String(), want) {
+			t.Errorf("the page has no %q", want)
+		}
+	}
+	for _, no := range []string{"<script", "src=", "<link"} {
+		if strings.Contains(page.String(), no) {
+			t.Errorf("the page has %q: it needs something else", no)
+		}
+	}
+}

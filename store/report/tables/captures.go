@@ -1,0 +1,123 @@
+package tables
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+
+	"henro/messages/weburl"
+	"henro/store"
+	"henro/store/archive/cdxj"
+	"henro/store/archive/warc"
+)
+
+// Captures are the answers in the finished WARC files, by their indexes.
+func Captures() *Table {
+	return &Table{
+		Name: "captures", Doc: "every archived answer, from the indexes of the finished WARC files", HostColumn: -1, URLColumn: 0,
+		Indexes: []string{"url", "digest"},
+		Columns: []Column{
+			{"url", Text, "that was asked for"},
+			{"at", Moment, "when it was asked"},
+			{"status", Integer, "of HTTP"},
+			{"mime", Text, "of the answer without parameters"},
+			{"digest", Text, "SHA-1 of the payload, in base32"},
+			{"revisit", Boolean, "the payload is that of an earlier capture and not stored again"},
+			{"length", Integer, "bytes of the record in the file, compressed"},
+			{"offset", Integer, "of the record in the file"},
+			{"filename", Text, "of the WARC file"},
+			{"host", Text, "scheme://name[:port]"},
+		},
+		each: eachCapture,
+	}
+}
+
+type capture struct{ cdxj.Entry }
+
+func (c *capture) Value(column int) Value {
+	switch column {
+	case 0:
+		return text(c.URL)
+	case 1:
+		return moment(c.At)
+	case 2:
+		return integer(c.Status)
+	case 3:
+		if c.Mime == cdxj.Revisit {
+			return Value{}
+		}
+		return text(c.Mime)
+	case 4:
+		return text(c.Digest)
+	case 5:
+		return boolean(c.Mime == cdxj.Revisit)
+	case 6:
+		return integer(c.Length)
+	case 7:
+		return integer(c.Offset)
+	case 8:
+		return text(c.Filename)
+	case 9:
+		return text(store.HostOf(c.URL))
+	}
+	return Value{}
+}
+
+func eachCapture(s *Source, q Query, fn func(Row) error) error {
+	if s.Archive == "" {
+		return nil
+	}
+	files, err := warc.Files(s.Archive)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("captures: %w", err)
+	}
+	var from []byte
+	if q.URL != nil {
+		u, err := weburl.Parse(*q.URL)
+		if err != nil {
+			return nil // what is no URL has no captures
+		}
+		from = []byte(cdxj.Key(u) + " ")
+	}
+	for _, file := range files {
+		if err := capturesIn(file, from, q, fn); err != nil {
+			return fmt.Errorf("captures of %s: %w", file, err)
+		}
+	}
+	return nil
+}
+
+// capturesIn shows what the index of one WARC file lists, from a key on while it has that.
+func capturesIn(file string, from []byte, q Query, fn func(Row) error) error {
+	index, err := os.Open(cdxj.Path(file))
+	if errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("%w: henro index makes it", err)
+	}
+	if err != nil {
+		return err
+	}
+	defer index.Close()
+	info, err := index.Stat()
+	if err != nil {
+		return err
+	}
+	var failed error
+	err = cdxj.Scan(index, info.Size(), from, func(line []byte) bool {
+		if string(line[:min(len(from), len(line))]) != string(from) {
+			return false
+		}
+		var e cdxj.Entry
+		if e, failed = cdxj.Parse(line); failed != nil {
+			return false
+		}
+		if q.URL == nil || e.URL == *q.URL {
+			failed = fn(&capture{e})
+		}
+		return failed == nil
+	})
+	return errors.Join(err, failed)
+}
