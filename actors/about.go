@@ -12,7 +12,8 @@ import (
 
 // aboutKeys are the fields by which a message can be followed from actor to actor and from node to node.
 var aboutKeys = map[string]string{
-	"Lease": "lease", "Batch": "batch", "Serial": "serial", "Host": "host", "URL": "url", "Url": "url", "Slave": "slave", "Partition": "partition",
+	"Lease": "lease", "Batch": "batch", "Serial": "serial", "Host": "host", "URL": "url", "Url": "url",
+	"Slave": "slave", "Partition": "partition",
 	"Leases": "lease",
 }
 
@@ -22,8 +23,8 @@ const (
 	aboutValues = 4096
 )
 
-// About calls each with what a message is about, until it returns false: the fields of the names above, of the message and of
-// the messages in it.
+// About calls each with what a message is about, until it returns false: the fields of the names above, of the message
+// and of the messages in it.
 func About(message any, each func(key, value string) bool) {
 	left := aboutValues
 	about(reflect.ValueOf(message), aboutDepth, &left, each)
@@ -38,7 +39,8 @@ type Telling interface {
 	Tell(each func(key, value string) bool) bool
 }
 
-// aboutLink is what the URLs in a page's outlinks are, and in the candidates made of them: a page is not about what it links to.
+// aboutLink is what the URLs in a page's outlinks are, and in the candidates made of them: a page is not about what it
+// links to.
 const aboutLink = "link"
 
 func holdsLinks(field string) bool { return field == "Links" || field == "Candidates" }
@@ -244,8 +246,8 @@ func globPath(pattern, name string) bool {
 	return false
 }
 
-// glob reports whether the whole name fits the pattern, in which * stands for any letters, slashes too, and ? for one. It goes
-// back to the last star only, so that its time is at most the product of the lengths.
+// glob reports whether the whole name fits the pattern, in which * stands for any letters, slashes too, and ? for one.
+// It goes back to the last star only, so that its time is at most the product of the lengths.
 func glob(pattern, name string) bool {
 	p, n, star, mark := 0, 0, -1, 0
 	for n < len(name) {

@@ -10,8 +10,10 @@ func TestGlob(t *testing.T) {
 		pattern, name string
 		fits          bool
 	}{
-		{"", "", true}, {"", "a", false}, {"*", "", true}, {"*", "a/b", true}, {"a*", "a", true}, {"a*b*c", "a/b/b/c", true},
-		{"a*b*c", "acb", false}, {"?", "a", true}, {"?", "", false}, {"a?c", "abc", true}, {"*.example.com", "www.example.com", true},
+		{"", "", true}, {"", "a", false}, {"*", "", true}, {"*", "a/b", true}, {"a*", "a", true},
+		{"a*b*c", "a/b/b/c", true},
+		{"a*b*c", "acb", false}, {"?", "a", true}, {"?", "", false}, {"a?c", "abc", true},
+		{"*.example.com", "www.example.com", true},
 		{"*.example.com", "example.com", false}, {"**", "x", true}, {"*x", "axbxc", false}, {"*x*", "axbxc", true},
 	} {
 		if glob(c.pattern, c.name) != c.fits {
@@ -70,7 +72,8 @@ func TestAboutIsBounded(t *testing.T) {
 	}
 	b.Pages[0].URL, b.Pages[1].URL = strings.Repeat("u", 300), strings.Repeat("v", 300)
 	tr := NewTracer(TracerOptions{})
-	if got := tr.about(b); len(got) > aboutLength+10 || !strings.HasPrefix(got, "batch=3 url=uuu") || !strings.HasSuffix(got, " …") {
+	if got := tr.about(b); len(got) > aboutLength+10 || !strings.HasPrefix(got, "batch=3 url=uuu") ||
+		!strings.HasSuffix(got, " …") {
 		t.Errorf("about %q", got)
 	}
 	for _, m := range []any{nil, 7, "x", (*batch)(nil), struct{ URL string }{"u"}} {

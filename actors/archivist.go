@@ -46,7 +46,8 @@ type (
 )
 
 var (
-	// ErrArchiveInUse is the Err of ArchiveFailed while another process writes files of the same prefix into the directory.
+	// ErrArchiveInUse is the Err of ArchiveFailed while another process writes files of the same prefix into the
+	// directory.
 	ErrArchiveInUse = errors.New("archive is in use by another process")
 	// ErrArchiveBehind is the Err of ArchiveFailed when more waits to be stored than MaxPending.
 	ErrArchiveBehind = errors.New("archive is behind: too much waits to be stored")
@@ -55,8 +56,9 @@ var (
 // ArchivistOptions say where captures go and when they are synced.
 type ArchivistOptions struct {
 	Writer warc.WriterOptions
-	// SyncAfter is how long a capture waits for others to share its sync. Default 100 ms: a sync takes some milliseconds, so that
-	// they are a few per cent of the time, and a page that counts a tenth of a second later delays nothing.
+	// SyncAfter is how long a capture waits for others to share its sync. Default 100 ms: a sync takes some
+	// milliseconds, so that they are a few per cent of the time, and a page that counts a tenth of a second later
+	// delays nothing.
 	SyncAfter time.Duration
 	// SyncBytes syncs earlier when so much waits. Default 4 MB, about 700 pages.
 	SyncBytes int
@@ -69,7 +71,8 @@ type ArchivistOptions struct {
 // DefaultArchivistOptions returns the defaults; Writer.Dir is left to be said.
 func DefaultArchivistOptions() ArchivistOptions {
 	return ArchivistOptions{
-		Writer: warc.DefaultWriterOptions(), SyncAfter: 100 * time.Millisecond, SyncBytes: 4 << 20, MaxPending: 256 << 20,
+		Writer: warc.DefaultWriterOptions(), SyncAfter: 100 * time.Millisecond, SyncBytes: 4 << 20,
+		MaxPending: 256 << 20,
 		RetryAfter: time.Second, RetryMax: time.Minute,
 	}
 }
@@ -85,16 +88,17 @@ func (o *ArchivistOptions) Validate() error {
 	return o.Writer.Validate()
 }
 
-// Archivist owns the WARC files of one process. Captures gather in a batch; a child, the binder, appends them and syncs; then
-// every sender is told. While the binder works the next batch gathers, so Receive never waits for the disk, and a slow disk
-// makes for large batches.
+// Archivist owns the WARC files of one process. Captures gather in a batch; a child, the binder, appends them and
+// syncs; then every sender is told. While the binder works the next batch gathers, so Receive never waits for the disk,
+// and a slow disk makes for large batches.
 //
 //	opening ── shelf is open ──► waiting ── SyncAfter or SyncBytes ──► binding ── stored ──► waiting
 //	   ▲                                                                  │
 //	   └─────────────────────────── RetryAfter ◄───────── failed ─────────┘
 //
-// Invariants: what is answered by Archived survives kill -9 at any later instruction, and by the disk's word a loss of power;
-// what is answered by ArchiveFailed is in no file; every Archive is answered, also when the Archivist is poisoned or restarts.
+// Invariants: what is answered by Archived survives kill -9 at any later instruction, and by the disk's word a loss of
+// power; what is answered by ArchiveFailed is in no file; every Archive is answered, also when the Archivist is
+// poisoned or restarts.
 type Archivist struct {
 	o   ArchivistOptions
 	log *logrus.Entry
@@ -135,7 +139,8 @@ type (
 	bound     struct{ b *binding } // binder to Archivist
 )
 
-// ArchivistProps makes the Archivist of a directory. It is to be poisoned, not stopped: what it was sent before is still stored.
+// ArchivistProps makes the Archivist of a directory. It is to be poisoned, not stopped: what it was sent before is
+// still stored.
 func ArchivistProps(o ArchivistOptions, log *logrus.Entry) *actor.Props {
 	return actor.PropsFromProducer(func() actor.Actor {
 		return &Archivist{o: o, log: log.WithField("actor", "archivist"), batch: new(binding)}
@@ -270,7 +275,8 @@ func (a *Archivist) fail(ctx actor.Context, err error) {
 func (a *Archivist) rest(ctx actor.Context, err error) {
 	a.resting = min(max(2*a.resting, a.o.RetryAfter), a.o.RetryMax)
 	a.asleep = true
-	a.log.WithFields(logrus.Fields{"err": err, "full": warc.DiskFull(err), "rest": a.resting}).Error("captures cannot be stored")
+	a.log.WithFields(logrus.Fields{"err": err, "full": warc.DiskFull(err),
+		"rest": a.resting}).Error("captures cannot be stored")
 	a.set(ctx, a.resting, &restOver{})
 }
 
@@ -339,8 +345,8 @@ func (a *Archivist) finish(ctx actor.Context) {
 	}
 }
 
-// giveUp answers all that waits when the Archivist itself has failed. What the binder still stores of it is then there twice, once it
-// is sent again; nothing is lost.
+// giveUp answers all that waits when the Archivist itself has failed. What the binder still stores of it is then there
+// twice, once it is sent again; nothing is lost.
 func (a *Archivist) giveUp(ctx actor.Context) {
 	a.set(ctx, 0, nil)
 	for _, b := range []*binding{a.binding, a.batch} {
@@ -375,7 +381,8 @@ func (b *binder) Receive(ctx actor.Context) {
 	}
 }
 
-// shelf is the files of an Archivist. One goroutine at a time is at it: the binder's, and after its end the Archivist's.
+// shelf is the files of an Archivist. One goroutine at a time is at it: the binder's, and after its end the
+// Archivist's.
 type shelf struct {
 	o        warc.WriterOptions
 	log      *logrus.Entry
@@ -411,7 +418,8 @@ func (s *shelf) open() error {
 	}
 	for _, path := range paths {
 		done, err := cdxj.Repair(path)
-		fields := logrus.Fields{"file": filepath.Base(path), "records": done.Records, "cut": done.Cut, "damaged": len(done.Damaged)}
+		fields := logrus.Fields{"file": filepath.Base(path), "records": done.Records, "cut": done.Cut,
+			"damaged": len(done.Damaged)}
 		if err != nil {
 			s.log.WithFields(fields).WithField("err", err).Error("file left open cannot be repaired")
 			continue
@@ -481,7 +489,8 @@ func (s *shelf) append(items []bindItem) error {
 		if err != nil {
 			return err
 		}
-		item.Archived = Archived{Tag: item.order.Tag, File: s.writer.Name(), Offset: offset, Length: int64(len(records))}
+		item.Archived = Archived{Tag: item.order.Tag, File: s.writer.Name(), Offset: offset,
+			Length: int64(len(records))}
 		if c := item.order.Captures; len(c) > 0 {
 			item.Offset, item.Length = offset+c[0].Offset, c[0].Length
 		}
@@ -529,15 +538,16 @@ func (s *shelf) list(lines []byte) {
 	}
 	if err != nil {
 		s.lost = true
-		s.log.WithFields(logrus.Fields{"file": s.writer.Name(), "err": err}).Warn("index is not written; it is made from the file at its end")
+		s.log.WithFields(logrus.Fields{"file": s.writer.Name(),
+			"err": err}).Warn("index is not written; it is made from the file at its end")
 	}
 }
 
 // path is where the index of a file lies.
 func (s *shelf) path(name string) string { return cdxj.Path(filepath.Join(s.o.Dir, name)) }
 
-// finishIndex sorts the index of a finished file; name is "" for one that was removed. Should it fail, indexBare and the
-// next start make it.
+// finishIndex sorts the index of a finished file; name is "" for one that was removed. Should it fail, indexBare and
+// the next start make it.
 func (s *shelf) finishIndex(name string) {
 	var err error
 	whole := s.index != nil && !s.lost
@@ -561,7 +571,8 @@ func (s *shelf) finishIndex(name string) {
 	s.index, s.lost = nil, false
 	if err != nil {
 		s.bare, s.bareAt = append(s.bare, name), time.Now()
-		s.log.WithFields(logrus.Fields{"file": name, "err": err}).Error("file is not indexed; trying again when captures are stored, at the end, and at the next start")
+		s.log.WithFields(logrus.Fields{"file": name,
+			"err": err}).Error("file is not indexed; trying again when captures are stored, at the end, and at the next start")
 	}
 }
 
@@ -571,7 +582,10 @@ const indexRest = 10 * time.Second
 // indexBare tries again to index the files for which there was no room when they were finished.
 func (s *shelf) indexBare() {
 	s.bareAt = time.Now()
-	s.bare = slices.DeleteFunc(s.bare, func(name string) bool { return cdxj.IndexFile(filepath.Join(s.o.Dir, name)) == nil })
+	s.bare = slices.DeleteFunc(s.bare, func(name string) bool {
+		return cdxj.IndexFile(filepath.Join(s.o.Dir,
+			name)) == nil
+	})
 }
 
 // mend cuts off what was appended in vain and finishes that file.

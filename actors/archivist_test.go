@@ -25,7 +25,8 @@ import (
 	"henro/store/archive/warc"
 )
 
-// faulty is a disk whose operations fail in a certain row of times, half done where they can be, and whose syncs may be held up.
+// faulty is a disk whose operations fail in a certain row of times, half done where they can be, and whose syncs may be
+// held up.
 type faulty struct {
 	warc.OS
 	mu         sync.Mutex
@@ -128,8 +129,9 @@ func archived(p *actortest.Probe) (stored []actors.Archived, failed []any) {
 	return stored, failed
 }
 
-// check reads the finished files of dir and fails unless every capture told is where it was told, no page is there twice, only
-// whole files are left, and every index is that of its file. It returns the number of captures in the files.
+// check reads the finished files of dir and fails unless every capture told is where it was told, no page is there
+// twice, only whole files are left, and every index is that of its file. It returns the number of captures in the
+// files.
 func check(t *testing.T, dir string, told []actors.Archived) int {
 	t.Helper()
 	for _, c := range told {
@@ -142,7 +144,8 @@ func check(t *testing.T, dir string, told []actors.Archived) int {
 			t.Fatalf("capture %v at %d of %s: %v", c.Tag, c.Offset, c.File, err)
 		}
 		block, err := io.ReadAll(e)
-		if want := fmt.Sprintf("http://docs.test/%03d", 999-c.Tag.(int)); err != nil || !strings.HasSuffix(string(block), want) {
+		if want := fmt.Sprintf("http://docs.test/%03d", 999-c.Tag.(int)); err != nil ||
+			!strings.HasSuffix(string(block), want) {
 			t.Errorf("capture %v at %d of %s: %q %v", c.Tag, c.Offset, c.File, block, err)
 		}
 	}
@@ -218,7 +221,8 @@ func TestCapturesShareASyncAndItsAnswer(t *testing.T) {
 			}
 			told = append(told, batch.Captures...)
 		}
-		if open, err := warc.Leftovers(dir, "HENRO"); err != nil || len(open) != 1 || filepath.Base(open[0]) != told[0].File+warc.OpenSuffix {
+		if open, err := warc.Leftovers(dir, "HENRO"); err != nil || len(open) != 1 ||
+			filepath.Base(open[0]) != told[0].File+warc.OpenSuffix {
 			t.Errorf("open files are %v %v", open, err)
 		}
 	})
@@ -295,7 +299,8 @@ func TestFilesSayWhoCrawlsFromWhenItWasSaid(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		said := strings.Contains(string(text), fmt.Sprintf("operator: operator %d\r\n", n)) && strings.Contains(string(text), fmt.Sprintf("http-header-user-agent: agent/%d\r\n", n))
+		said := strings.Contains(string(text), fmt.Sprintf("operator: operator %d\r\n", n)) &&
+			strings.Contains(string(text), fmt.Sprintf("http-header-user-agent: agent/%d\r\n", n))
 		if said != (n > 0) || !strings.Contains(string(text), "software: henro/test\r\n") {
 			t.Errorf("file %d says %s", n, text[:min(len(text), 900)])
 		}
@@ -338,10 +343,12 @@ func TestManyBytesAreSyncedAtOnceAndFilesRoll(t *testing.T) {
 func TestTheArchivistRepairsWhatWasLeft(t *testing.T) {
 	dir := t.TempDir()
 	torn := capture(t, 1).Records
-	if err := os.WriteFile(filepath.Join(dir, "HENRO-1.warc.gz.open"), append(capture(t, 0).Records, torn[:len(torn)-1]...), 0o600); err != nil {
+	if err := os.WriteFile(filepath.Join(dir, "HENRO-1.warc.gz.open"),
+		append(capture(t, 0).Records, torn[:len(torn)-1]...), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.WriteFile(filepath.Join(dir, "HENRO-0.warc.gz"), capture(t, 5).Records, 0o600); err != nil { // died before its index was made
+	// died before its index was made
+	if err := os.WriteFile(filepath.Join(dir, "HENRO-0.warc.gz"), capture(t, 5).Records, 0o600); err != nil {
 		t.Fatal(err)
 	}
 	synctest.Test(t, func(t *testing.T) {
@@ -352,7 +359,8 @@ func TestTheArchivistRepairsWhatWasLeft(t *testing.T) {
 		other := system.Root.Spawn(actors.ArchivistProps(archivistOptions(dir, warc.OS{}), actortest.Log()))
 		p.Tell(other, capture(t, 3))
 		actortest.Pass(1500 * time.Millisecond)
-		if heard := p.Received(); len(heard) != 1 || !errors.Is(heard[0].Message.(*actors.ArchiveFailed).Err, actors.ErrArchiveInUse) {
+		if heard := p.Received(); len(heard) != 1 || !errors.Is(heard[0].Message.(*actors.ArchiveFailed).Err,
+			actors.ErrArchiveInUse) {
 			t.Errorf("the second archivist of a directory says %v", heard)
 		}
 		system.Root.Poison(pid)
@@ -461,7 +469,8 @@ func TestAFullDiskIsSaidAndWaitedFor(t *testing.T) {
 	}
 }
 
-// TestAFileThatCouldNotBeIndexedIsIndexedLater, when captures can be stored again: a slave may run for months before its next start.
+// TestAFileThatCouldNotBeIndexedIsIndexedLater, when captures can be stored again: a slave may run for months before
+// its next start.
 func TestAFileThatCouldNotBeIndexedIsIndexedLater(t *testing.T) {
 	dir := t.TempDir()
 	var told []actors.Archived
@@ -496,8 +505,8 @@ func TestAFileThatCouldNotBeIndexedIsIndexedLater(t *testing.T) {
 	check(t, dir, told)
 }
 
-// TestNoCaptureIsLostOrThereTwiceWhateverFails lets every operation of the disk fail once, alone and with the two that follow. A
-// sender sends again what failed.
+// TestNoCaptureIsLostOrThereTwiceWhateverFails lets every operation of the disk fail once, alone and with the two that
+// follow. A sender sends again what failed.
 func TestNoCaptureIsLostOrThereTwiceWhateverFails(t *testing.T) {
 	for _, length := range []int{1, 3} {
 		for from := 1; ; from++ {

@@ -7,8 +7,9 @@ import (
 	"henro/messages/weburl"
 )
 
-// chain is the life of one URL as its messages tell it: those that name the URL, or link to it before anything else is known of it,
-// and those that name no URL at all but its host, or a lease under which it was seen. Each node finds the leases by itself, in the messages that pass.
+// chain is the life of one URL as its messages tell it: those that name the URL, or link to it before anything else is
+// known of it, and those that name no URL at all but its host, or a lease under which it was seen. Each node finds the
+// leases by itself, in the messages that pass.
 type chain struct {
 	url, host string
 
@@ -28,8 +29,8 @@ func newChain(url string) *chain {
 	return c
 }
 
-// fits reports whether a message belongs to the chain. What a message is about comes in the order of its fields, a lease before the URLs
-// under it.
+// fits reports whether a message belongs to the chain. What a message is about comes in the order of its fields, a
+// lease before the URLs under it.
 func (c *chain) fits(about func(each func(key, value string) bool)) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -12,15 +12,16 @@ import (
 )
 
 type (
-	// PagesSought asks for the records of known pages that a sitemap or a feed says to have changed. It must come before the Write
-	// of that document's visit: what the document said last time is compared with what it says now.
+	// PagesSought asks for the records of known pages that a sitemap or a feed says to have changed. It must come
+	// before the Write of that document's visit: what the document said last time is compared with what it says now.
 	PagesSought struct {
 		URL   string            // of the document
 		Again bool              // it was read before
 		Pages []outlink.Outlink // of one host; at least one
 		Most  int               // pages wanted at most
 	}
-	// PagesFound brings the Host what was sought, some time later; pages that are not known, or of which nothing new was said, are left out.
+	// PagesFound brings the Host what was sought, some time later; pages that are not known, or of which nothing new
+	// was said, are left out.
 	PagesFound struct {
 		Entries []store.Entry
 		Hints   []outlink.Hint // of each entry
@@ -34,8 +35,8 @@ type (
 	find struct{}
 )
 
-// seek has the pages looked for of which the document says something new: another lastmod than last time. Of a page that it did not
-// name last time any is new.
+// seek has the pages looked for of which the document says something new: another lastmod than last time. Of a page
+// that it did not name last time any is new.
 func (p *Partition) seek(ctx actor.Context, m *PagesSought) {
 	host := store.HostOf(m.Pages[0].URL)
 	said := map[string]string{}
@@ -61,7 +62,9 @@ func (p *Partition) seek(ctx actor.Context, m *PagesSought) {
 		if _, visited, _, err := p.disk.Seen(l.URL); err != nil || !visited {
 			continue
 		}
-		if !m.Again { // a day on which the page was visited may be before or behind the visit: only what comes after it is new for certain
+		// a day on which the page was visited may be before or behind the visit: only what comes after it is new for
+		// certain
+		if !m.Again {
 			hint.Until = hint.From.Add(time.Second)
 		}
 		if pages[l.URL] = hint; len(pages) >= m.Most {
@@ -73,8 +76,8 @@ func (p *Partition) seek(ctx actor.Context, m *PagesSought) {
 	}
 }
 
-// Finder looks for known pages by their URLs. There is no index of them, so it scans the partition; what is asked for meanwhile shares
-// the next scan, and scans take a twentieth of the time at most, unless somebody waits.
+// Finder looks for known pages by their URLs. There is no index of them, so it scans the partition; what is asked for
+// meanwhile shares the next scan, and scans take a twentieth of the time at most, unless somebody waits.
 type Finder struct {
 	disk  *store.Partition
 	log   *logrus.Entry
@@ -90,7 +93,10 @@ const scanShare = 20
 const scanGap = time.Minute
 
 func finderProps(disk *store.Partition, log *logrus.Entry) *actor.Props {
-	return actor.PropsFromProducer(func() actor.Actor { return &Finder{disk: disk, log: log.WithField("actor", "finder")} })
+	return actor.PropsFromProducer(func() actor.Actor {
+		return &Finder{disk: disk,
+			log: log.WithField("actor", "finder")}
+	})
 }
 
 // Receive is the table of contents.

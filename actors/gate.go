@@ -5,9 +5,10 @@ import (
 	"henro/store"
 )
 
-// Gate decides which unknown URLs become pages: the frontier of a crawl that does not keep all it finds. It is called from several
-// Partitions at once. Candidates are judged by a call and not by a question to an actor, since a Write is taken whole before the
-// next message is; a call holds a lock for as long as a map is looked at, or the counts of one host are read.
+// Gate decides which unknown URLs become pages: the frontier of a crawl that does not keep all it finds. It is called
+// from several Partitions at once. Candidates are judged by a call and not by a question to an actor, since a Write is
+// taken whole before the next message is; a call holds a lock for as long as a map is looked at, or the counts of one
+// host are read.
 type Gate interface {
 	// Offer asks for room for a URL that no page has. A seed always finds some.
 	Offer(c *store.Candidate, seed bool) Offered
@@ -25,7 +26,8 @@ type Offered struct {
 type Ranks interface {
 	// Read takes in the links of a page that was read for the first time.
 	Read(page uint64, links []outlink.Outlink)
-	// Band is the priority of a URL, 0 first, given its fingerprint, its depth and the priority that its sitemap gives it.
+	// Band is the priority of a URL, 0 first, given its fingerprint, its depth and the priority that its sitemap gives
+	// it.
 	Band(url uint64, depth uint8, sitemap outlink.Priority) uint8
 }
 
@@ -35,8 +37,8 @@ type Order struct {
 	Ranks Ranks // nil: by depth
 }
 
-// rankWindow is how many times more waiting URLs are looked at than are wanted, to find the best by what is known now: what was
-// known when they were admitted is little, since that was at the first link to them. rankMost bounds them.
+// rankWindow is how many times more waiting URLs are looked at than are wanted, to find the best by what is known now:
+// what was known when they were admitted is little, since that was at the first link to them. rankMost bounds them.
 const (
 	rankWindow = 8
 	rankMost   = 4000

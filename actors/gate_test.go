@@ -21,7 +21,8 @@ func (b bandOf) Band(url uint64, _ uint8, _ outlink.Priority) uint8 {
 	return 15
 }
 
-// What is worth most now goes first, in the order of arrival among equals; what must be tried again goes last, whatever its worth.
+// What is worth most now goes first, in the order of arrival among equals; what must be tried again goes last, whatever
+// its worth.
 func TestTheBestWaitingURLsAreLent(t *testing.T) {
 	p := &Partition{order: Order{Ranks: bandOf{"http://a/3": 2, "http://a/4": 0, "http://a/5": 2}}}
 	var entries []store.Entry

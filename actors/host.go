@@ -25,32 +25,44 @@ type HostOptions struct {
 	Traps      traps.Options
 	Stop       stoplist.Options
 	Manners    Manners
-	Continuous bool              // known pages are visited again
-	Sitemaps   bool              // those that robots.txt names are visited, and what sitemaps and feeds say of pages is heeded
-	Relief     politeness.Relief // of hosts whose pages ask for more visits than they bear. Optimal: the most versions for the visits that there are
+	Continuous bool // known pages are visited again
+	// those that robots.txt names are visited, and what sitemaps and feeds say of pages is heeded
+	Sitemaps bool
+	// of hosts whose pages ask for more visits than they bear. Optimal: the most versions for the visits that there are
+	Relief politeness.Relief
 
-	LeaseSpan    time.Duration // a lease is filled with as many visits as fit into this at the host's interval. 30 s: long enough that commits are shared, short enough that work spreads
-	PageBudget   int           // visits of one lease at most
-	TaskBudget   int           // tasks of one lease at most: they must fit into one message
-	KnownBudget  int           // fingerprints sent with a lease at most; a host with more is not followed inside leases
-	Follow       bool          // slaves follow links within a lease, before they are written down; not when a frontier of its own decides what is visited
-	LookAhead    time.Duration // a host that may be asked this soon is lent already; its slave waits
-	Retries      int           // failed visits of a page, or of robots.txt, before it is given up
-	RetryWait    time.Duration // before the first retry, doubled for each further
-	Patience     time.Duration // what a host may ask for, or its back-off come to, before a crawl that is to end gives up its pages; 0 is no limit. Two hours: a host that is mended over lunch is waited for, one that says ten years is not
+	// a lease is filled with as many visits as fit into this at the host's interval. 30 s: long enough that commits are
+	// shared, short enough that work spreads
+	LeaseSpan   time.Duration
+	PageBudget  int // visits of one lease at most
+	TaskBudget  int // tasks of one lease at most: they must fit into one message
+	KnownBudget int // fingerprints sent with a lease at most; a host with more is not followed inside leases
+	// slaves follow links within a lease, before they are written down; not when a frontier of its own decides what is
+	// visited
+	Follow    bool
+	LookAhead time.Duration // a host that may be asked this soon is lent already; its slave waits
+	Retries   int           // failed visits of a page, or of robots.txt, before it is given up
+	RetryWait time.Duration // before the first retry, doubled for each further
+	// what a host may ask for, or its back-off come to, before a crawl that is to end gives up its pages; 0 is no
+	// limit. Two hours: a host that is mended over lunch is waited for, one that says ten years is not
+	Patience     time.Duration
 	MaxRedirects int
-	MaxPages     uint64        // visited of one host at most, the rest is given up; 0 is no limit, as is Continuous. A million: what holds where every other rule against traps fails
-	MaxAwake     int           // Host actors alive
-	RestAfter    time.Duration // an idle Host goes to rest after this
-	RobotsAgent  string        // product token in robots.txt
+	// visited of one host at most, the rest is given up; 0 is no limit, as is Continuous. A million: what holds where
+	// every other rule against traps fails
+	MaxPages    uint64
+	MaxAwake    int           // Host actors alive
+	RestAfter   time.Duration // an idle Host goes to rest after this
+	RobotsAgent string        // product token in robots.txt
 }
 
 // DefaultHostOptions fit an ordinary crawl.
 func DefaultHostOptions() HostOptions {
 	return HostOptions{
-		Politeness: politeness.DefaultOptions(), Revisit: revisit.DefaultOptions(), Relief: politeness.Optimal, Traps: traps.DefaultOptions(), Stop: stoplist.DefaultOptions(),
-		LeaseSpan: 30 * time.Second, PageBudget: 1000, TaskBudget: 500, KnownBudget: 8000, Follow: true, LookAhead: time.Second,
-		Retries: 3, RetryWait: time.Minute, Patience: 2 * time.Hour, MaxRedirects: 20, MaxPages: 1_000_000,
+		Politeness: politeness.DefaultOptions(), Revisit: revisit.DefaultOptions(), Relief: politeness.Optimal,
+		Traps: traps.DefaultOptions(), Stop: stoplist.DefaultOptions(),
+		LeaseSpan: 30 * time.Second, PageBudget: 1000, TaskBudget: 500, KnownBudget: 8000, Follow: true,
+		LookAhead: time.Second,
+		Retries:   3, RetryWait: time.Minute, Patience: 2 * time.Hour, MaxRedirects: 20, MaxPages: 1_000_000,
 		MaxAwake: 50_000, RestAfter: 30 * time.Second, RobotsAgent: "henro",
 	}
 }
@@ -133,8 +145,9 @@ type hostEnvironment struct {
 //
 // Invariants:
 //   - at most one lease is open, and it is on disk before its first request can be made;
-//   - the next lease begins no sooner than the interval after the last request of the one before, whoever made it and however
-//     it ended: when nobody can say when that was, the interval runs from the moment the lease is known to be over;
+//   - the next lease begins no sooner than the interval after the last request of the one before, whoever made it and
+//     however it ended: when nobody can say when that was, the interval runs from the moment the lease is known to be
+//     over;
 //   - a fact changes anything only if it is the one due next (seq), so facts may come twice, late, or out of order.
 type Host struct {
 	*hostEnvironment
@@ -151,8 +164,9 @@ type Host struct {
 	askedHops  int           // length of the longest chain of them
 	wanted     bool          // the rules are wanted, though no page may be
 	judge      *judge
-	announced  bool      // the Master knows that this host is ready
-	othersAt   time.Time // before which nobody may be asked who shares this host's clock: its pace, without the rests that are its own
+	announced  bool // the Master knows that this host is ready
+	// before which nobody may be asked who shares this host's clock: its pace, without the rests that are its own
+	othersAt   time.Time
 	nextRetry  time.Time // when the earliest page that failed may be tried again; zero: there are others
 	lastReason messages.Reason
 	empty      bool // nothing waits, as far as is known
@@ -168,27 +182,31 @@ type Host struct {
 	verdict    politeness.Verdict // on what the pages ask for without relief
 	replanIn   int                // visits until the plan is made anew
 	writes     int                // not answered yet
-	named      int                // depth left of the page for which the sitemaps of robots.txt were named last, plus one
-	stash      []any              // that came while restoring
+	// depth left of the page for which the sitemaps of robots.txt were named last, plus one
+	named int
+	stash []any // that came while restoring
 }
 
 // openLease is the lease as its host sees it.
 type openLease struct {
 	store.Lease
-	processed uint64                       // facts taken, some perhaps not stored yet
-	pages     map[string]store.Page        // lent, by position
-	task      *messages.HostTask           // until it is on disk and lent
-	asked     bool                         // for records, without which the queue waits
-	more      []outlink.Outlink            // of the next PageVisited
-	wishes    map[uint64]outlink.Frequency // changefreq of pages that a sitemap read under this lease names, by fingerprint; wishesKept at most
-	parts     uint64                       // facts that brought more: only here, so they count as stored when their page is
-	queue     []*messages.Fact             // waiting for the records of pages lent before a restart
-	over      bool                         // no more facts are taken
+	processed uint64                // facts taken, some perhaps not stored yet
+	pages     map[string]store.Page // lent, by position
+	task      *messages.HostTask    // until it is on disk and lent
+	asked     bool                  // for records, without which the queue waits
+	more      []outlink.Outlink     // of the next PageVisited
+	// changefreq of pages that a sitemap read under this lease names, by fingerprint; wishesKept at most
+	wishes map[uint64]outlink.Frequency
+	// facts that brought more: only here, so they count as stored when their page is
+	parts uint64
+	queue []*messages.Fact // waiting for the records of pages lent before a restart
+	over  bool             // no more facts are taken
 }
 
 func hostProps(e *hostEnvironment) *actor.Props {
 	return actor.PropsFromProducer(func() actor.Actor {
-		h := &Host{hostEnvironment: e, behavior: actor.NewBehavior(), log: e.log.WithFields(logrus.Fields{"actor": "host", "host": e.name})}
+		h := &Host{hostEnvironment: e, behavior: actor.NewBehavior(),
+			log: e.log.WithFields(logrus.Fields{"actor": "host", "host": e.name})}
 		h.behavior.Become(h.restoring)
 		return h
 	})
@@ -227,7 +245,8 @@ func (h *Host) Receive(ctx actor.Context) {
 	case *Written:
 		h.writes = max(0, h.writes-1) // some may answer what this Host wrote before it failed
 		h.written(ctx, m.Tag)
-	case *HostRestored, *PagesLoaded, *EntriesLoaded, *OverflowLoaded, *pagesTimed, *Lend, *HostFacts, *LeaseVoid, *hostGrew, *DueOpened,
+	case *HostRestored, *PagesLoaded, *EntriesLoaded, *OverflowLoaded, *pagesTimed, *Lend, *HostFacts, *LeaseVoid,
+		*hostGrew, *DueOpened,
 		*restGranted, *restAfter, *robotsAsked, *robotsTold,
 		*PagesFound, *sitemapTold, *HostExcluded:
 		h.behavior.Receive(ctx)
@@ -472,7 +491,8 @@ func (h *Host) written(ctx actor.Context, tag any) {
 	case *movedTag:
 		h.askOverflow(ctx) // until there is no more
 	case *factsTag:
-		ctx.Send(h.master, &FactsStored{Lease: tag.lease, Seq: tag.seq, Visits: tag.visits, Closed: tag.closed, NextAt: h.politeness.NextAllowed(), OthersAt: h.othersAt})
+		ctx.Send(h.master, &FactsStored{Lease: tag.lease, Seq: tag.seq, Visits: tag.visits, Closed: tag.closed,
+			NextAt: h.politeness.NextAllowed(), OthersAt: h.othersAt})
 		if tag.closed {
 			h.lease = nil
 			h.becomeReady(ctx)

@@ -14,8 +14,9 @@ import (
 // moveBatch bounds how many due pages are put back in one write.
 const moveBatch = 1000
 
-// share makes one line of new pages and of known pages that are due, by turns, so that each gets half of the host's time while both
-// wait (S0 §5). Leases of an odd number of visits begin with the other kind in turn: a slow host's lease is one visit.
+// share makes one line of new pages and of known pages that are due, by turns, so that each gets half of the host's
+// time while both wait (S0 §5). Leases of an odd number of visits begin with the other kind in turn: a slow host's
+// lease is one visit.
 func (h *Host) share(fresh, known []store.Entry) []store.Entry {
 	if len(known) == 0 {
 		return fresh
@@ -55,7 +56,8 @@ func (h *Host) room(now time.Time) int {
 	return max(1, room, lease)
 }
 
-// shorten puts back onto the time queue what cannot be visited within a day, so that the line is short however many pages are due.
+// shorten puts back onto the time queue what cannot be visited within a day, so that the line is short however many
+// pages are due.
 func (h *Host) shorten(ctx actor.Context) {
 	if !h.moving && h.due > h.room(time.Now()) {
 		h.askOverflow(ctx)
@@ -67,10 +69,10 @@ func (h *Host) askOverflow(ctx actor.Context) {
 	ctx.Request(h.partition, &OverflowAsked{Host: h.name, Keep: h.room(time.Now()), Limit: moveBatch})
 }
 
-// putBack gives each page of the overflow the moment at which its turn would come if nothing else fell due: when it stands n-th in
-// line, after n visits. That is a day away at least, for the day before is taken; pages that fall due meanwhile and share that day
-// with it wait in line as it does. (The paper brings the overflow back after three days, whatever the host's interval: then a line
-// of many days comes back whole, again and again.)
+// putBack gives each page of the overflow the moment at which its turn would come if nothing else fell due: when it
+// stands n-th in line, after n visits. That is a day away at least, for the day before is taken; pages that fall due
+// meanwhile and share that day with it wait in line as it does. (The paper brings the overflow back after three days,
+// whatever the host's interval: then a line of many days comes back whole, again and again.)
 func (h *Host) putBack(ctx actor.Context, m *OverflowLoaded) {
 	if len(m.Entries) == 0 {
 		h.moving = false
@@ -95,8 +97,9 @@ func (h *Host) putBack(ctx actor.Context, m *OverflowLoaded) {
 	h.write(ctx, write)
 }
 
-// replan finds the relief that this host needs, from what its pages ask for and what it bears, and judges whether it bears it without.
-// The plan is made anew after visits of a twentieth of the pages, at most 100; each page follows when it is timed next.
+// replan finds the relief that this host needs, from what its pages ask for and what it bears, and judges whether it
+// bears it without. The plan is made anew after visits of a twentieth of the pages, at most 100; each page follows when
+// it is timed next.
 func (h *Host) replan() {
 	if !h.Continuous {
 		return

@@ -20,10 +20,12 @@ type HostExcluded struct {
 
 // Exclusion is the entry of the stop list by which a person keeps a whole host from being asked: its root, for good.
 func Exclusion(host string, at time.Time) store.StopEntry {
-	return store.StopEntry{Prefix: host + "/", Reason: skip.Excluded.String(), Evidence: stoplist.ByPerson, At: at, Rounds: 1}
+	return store.StopEntry{Prefix: host + "/", Reason: skip.Excluded.String(), Evidence: stoplist.ByPerson, At: at,
+		Rounds: 1}
 }
 
-// heldOff is when the pages of an excluded host are looked at again, in case it was let in: nobody keeps a list of them.
+// heldOff is when the pages of an excluded host are looked at again, in case it was let in: nobody keeps a list of
+// them.
 const heldOff = aDay
 
 // exclude takes the word of a person.
@@ -36,8 +38,8 @@ func (h *Host) exclude(m *HostExcluded) {
 	}
 }
 
-// hold sees to what was loaded of a host that is excluded, and reports that it is: its pages are given up if the crawl is to end, and
-// put off otherwise; who waits for its robots.txt is told that it cannot be had.
+// hold sees to what was loaded of a host that is excluded, and reports that it is: its pages are given up if the crawl
+// is to end, and put off otherwise; who waits for its robots.txt is told that it cannot be had.
 func (h *Host) hold(ctx actor.Context, m *PagesLoaded, waiting []store.Entry, now time.Time) bool {
 	if !h.judge.stops.Excluded(now) {
 		return false

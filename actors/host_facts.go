@@ -25,7 +25,8 @@ func (h *Host) refuse(ctx actor.Context) {
 	}
 }
 
-// takeFacts takes what is due next out of the queue: the decisions about each visit, then one question to Revisit for all.
+// takeFacts takes what is due next out of the queue: the decisions about each visit, then one question to Revisit for
+// all.
 func (h *Host) takeFacts(ctx actor.Context) {
 	l := h.lease
 	if l.asked || l.over {
@@ -47,7 +48,8 @@ func (h *Host) takeFacts(ctx actor.Context) {
 	}
 	now := time.Now()
 	asked := &pagesVisited{
-		lease: l.ID, prior: h.politeness.Rates().Prior(), plan: h.plan, hints: *h.politeness.Hints(), modified: *h.politeness.Modified(),
+		lease: l.ID, prior: h.politeness.Rates().Prior(), plan: h.plan, hints: *h.politeness.Hints(),
+		modified: *h.politeness.Modified(),
 	}
 	for _, fact := range l.queue {
 		if fact.Seq != l.processed+1 {
@@ -137,7 +139,8 @@ func outcomeOf(status uint32, reason messages.Reason) politeness.Outcome {
 		return politeness.TimedOut
 	case messages.Reason_CONNECT_REFUSED, messages.Reason_CONNECTION_LOST:
 		return politeness.Refused
-	case messages.Reason_DNS_NOT_FOUND, messages.Reason_DNS_FAILED, messages.Reason_CONNECT_FAILED, messages.Reason_TLS_FAILED:
+	case messages.Reason_DNS_NOT_FOUND, messages.Reason_DNS_FAILED, messages.Reason_CONNECT_FAILED,
+		messages.Reason_TLS_FAILED:
 		return politeness.Unreachable
 	case messages.Reason_MALFORMED, messages.Reason_HEADERS_TOO_LARGE:
 		return politeness.Broken
@@ -156,8 +159,9 @@ func outcomeOf(status uint32, reason messages.Reason) politeness.Outcome {
 	}
 }
 
-// ended lets the interval run from the end of a request, for this host and for those who share its clock. Of its rests only those that it
-// asked for, being asked too much, are theirs too: that nobody answers under one name says nothing of the others.
+// ended lets the interval run from the end of a request, for this host and for those who share its clock. Of its rests
+// only those that it asked for, being asked too much, are theirs too: that nobody answers under one name says nothing
+// of the others.
 func (h *Host) ended(at time.Time) {
 	h.politeness.Allow(at.Add(h.politeness.Interval(&h.Politeness)))
 	if others := at.Add(h.politeness.Pace(&h.Politeness)); others.After(h.othersAt) {
@@ -169,7 +173,8 @@ func (h *Host) ended(at time.Time) {
 func (h *Host) observe(status uint32, reason messages.Reason, tookNs, retryNs int64, started time.Time) {
 	took := time.Duration(tookNs)
 	outcome := outcomeOf(status, reason)
-	h.politeness.Observe(&h.Politeness, politeness.Visit{Took: took, Outcome: outcome, RetryAfter: time.Duration(retryNs)}, started.Add(took))
+	h.politeness.Observe(&h.Politeness, politeness.Visit{Took: took, Outcome: outcome,
+		RetryAfter: time.Duration(retryNs)}, started.Add(took))
 	h.ended(started.Add(took))
 	if until := h.politeness.BackoffUntil(); outcome == politeness.Throttled && until.After(h.othersAt) {
 		h.othersAt = until
@@ -194,7 +199,8 @@ func (h *Host) takeRobots(ctx actor.Context, m *messages.RobotsVisited, now time
 	h.settleRobots(ctx, rules, m.Rules, m.Reason)
 }
 
-// settleRobots takes rules, of this host's own robots.txt or of the one it redirects to, and passes them on to hosts that wait.
+// settleRobots takes rules, of this host's own robots.txt or of the one it redirects to, and passes them on to hosts
+// that wait.
 func (h *Host) settleRobots(ctx actor.Context, rules *robots.Rules, bytes []byte, reason messages.Reason) {
 	now := time.Now()
 	for _, asker := range h.askers {
@@ -217,7 +223,8 @@ func (h *Host) settleRobots(ctx actor.Context, rules *robots.Rules, bytes []byte
 	h.politeness.SetCrawlDelay(delay)
 }
 
-// storeTimed writes what came of a group of facts, all of it or nothing: the pages, their candidates, the host, the lease.
+// storeTimed writes what came of a group of facts, all of it or nothing: the pages, their candidates, the host, the
+// lease.
 func (h *Host) storeTimed(ctx actor.Context, m *pagesTimed) {
 	l := h.lease
 	w := &Write{
@@ -281,5 +288,6 @@ func (h *Host) void(ctx actor.Context) {
 	}
 	h.lease.over = true
 	h.ended(time.Now())
-	ctx.Request(h.revisit, &pagesVisited{lease: h.lease.ID, seq: h.lease.processed, finished: true}) // behind what is with it already
+	// behind what is with it already
+	ctx.Request(h.revisit, &pagesVisited{lease: h.lease.ID, seq: h.lease.processed, finished: true})
 }

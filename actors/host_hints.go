@@ -14,7 +14,8 @@ import (
 	"henro/store/fingerprint"
 )
 
-// sitemapTold tells a Host what a sitemap of another host says of its pages. It counts if this host's robots.txt names that sitemap.
+// sitemapTold tells a Host what a sitemap of another host says of its pages. It counts if this host's robots.txt names
+// that sitemap.
 type sitemapTold struct {
 	url         string // of the sitemap
 	depth, left uint8
@@ -23,9 +24,10 @@ type sitemapTold struct {
 	entries     []outlink.Outlink
 }
 
-// heed does what a visited page asks for beside its links. The sitemaps that robots.txt names count as linked from every page of
-// their host; so the depth that they have is that of the best page, whatever the order in which pages are visited. What a sitemap or a feed
-// says of known pages is looked after, and what it says of other hosts is handed to those.
+// heed does what a visited page asks for beside its links. The sitemaps that robots.txt names count as linked from
+// every page of their host; so the depth that they have is that of the best page, whatever the order in which pages are
+// visited. What a sitemap or a feed says of known pages is looked after, and what it says of other hosts is handed to
+// those.
 func (h *Host) heed(ctx actor.Context, old *store.Page, v *store.Visited) {
 	if !h.Sitemaps || v.Links == nil {
 		return
@@ -39,7 +41,8 @@ func (h *Host) heed(ctx actor.Context, old *store.Page, v *store.Visited) {
 	again := !old.LastVisit.IsZero()
 	for host, entries := range h.judge.elsewhere {
 		ctx.Send(ctx.Parent(), &ToHost{Host: host, Message: &sitemapTold{
-			url: v.Page.URL, depth: v.Page.Depth, left: v.Page.DepthLeft, number: v.Page.Number, again: again, entries: entries,
+			url: v.Page.URL, depth: v.Page.Depth, left: v.Page.DepthLeft, number: v.Page.Number, again: again,
+			entries: entries,
 		}})
 	}
 	h.judge.elsewhere = nil
@@ -76,11 +79,12 @@ func (h *Host) seek(ctx actor.Context, url string, again bool, links []outlink.O
 	}
 }
 
-// wishesKept bounds how many pages of the sitemaps read under one lease have their changefreq remembered: more than a lease visits.
+// wishesKept bounds how many pages of the sitemaps read under one lease have their changefreq remembered: more than a
+// lease visits.
 const wishesKept = 4096
 
-// hear remembers the changefreq that a sitemap says of pages of this host. A page that is followed inside the lease is there before it
-// is admitted, so the candidate that carries its changefreq comes too late.
+// hear remembers the changefreq that a sitemap says of pages of this host. A page that is followed inside the lease is
+// there before it is admitted, so the candidate that carries its changefreq comes too late.
 func (h *Host) hear(links []outlink.Outlink) {
 	if !h.Sitemaps || !h.Continuous {
 		return
@@ -118,15 +122,16 @@ func (h *Host) vouch(ctx actor.Context, m *sitemapTold) {
 // hintSlack is how far ahead of our clock a lastmod may be: a day ends later elsewhere.
 const hintSlack = 24 * time.Hour
 
-// follow brings forward the visits of pages that are said to have changed since their last, as far as the track record of this host's
-// hints allows.
+// follow brings forward the visits of pages that are said to have changed since their last, as far as the track record
+// of this host's hints allows.
 func (h *Host) follow(ctx actor.Context, m *PagesFound) {
 	now, chance := time.Now(), h.politeness.Hints().Chance()
 	center := h.politeness.Rates().Prior().Center(&h.Revisit)
 	w := &Write{Tag: &hintedTag{}}
 	for i := range m.Entries {
 		page, hint := &m.Entries[i].Page, &m.Hints[i]
-		if !hint.Until.After(page.LastVisit) || hint.From.After(now.Add(hintSlack)) || page.Flags&store.Dropped != 0 || !page.Next.After(now) {
+		if !hint.Until.After(page.LastVisit) || hint.From.After(now.Add(hintSlack)) || page.Flags&store.Dropped != 0 ||
+			!page.Next.After(now) {
 			continue // seen already, a mistake, given up or gone, or due in any case
 		}
 		history := revisit.History(page.Timing)

@@ -28,13 +28,15 @@ func TestASitemapOfAnotherHostCountsWhereRobotsTxtNamesIt(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		rules = rules.With(weburl.MustParse(lone + "/")).With(weburl.MustParse(naming + "/")).With(weburl.MustParse(silent + "/"))
+		rules = rules.With(weburl.MustParse(lone + "/")).With(weburl.MustParse(naming +
+			"/")).With(weburl.MustParse(silent + "/"))
 		h.master.Tell(h.hosts, &actors.ScopeChanged{Rules: rules})
 		h.partition.Reply(func(c actor.Context, message any) {
 			switch m := message.(type) {
 			case *actors.HostAsked:
 				text := "User-agent: *\nAllow: /\n"
-				restored := &actors.HostRestored{Record: store.HostRecord{ID: store.IDOf(m.Host), Name: m.Host, RobotsUntil: time.Now().Add(time.Hour)}}
+				restored := &actors.HostRestored{Record: store.HostRecord{ID: store.IDOf(m.Host), Name: m.Host,
+					RobotsUntil: time.Now().Add(time.Hour)}}
 				switch m.Host {
 				case lone:
 					restored.Lease = openLease()
@@ -54,11 +56,14 @@ func TestASitemapOfAnotherHostCountsWhereRobotsTxtNamesIt(t *testing.T) {
 			}
 		})
 		urls := []string{lone + "/a", naming + "/b", silent + "/c", "http://outside.test/d", lone + "/more.xml"}
-		kinds := []byte{byte(outlink.Sitemap), byte(outlink.Sitemap), byte(outlink.Sitemap), byte(outlink.Sitemap), byte(outlink.Part)}
-		h.tell(&actors.HostFacts{Lease: 7, Facts: []*messages.Fact{{Lease: 7, Seq: 5, Host: lone, Visited: &messages.PageVisited{
-			Url: lone + "/sitemap.xml", Depth: 1, DepthLeft: 2, Status: 200,
-			Links: &messages.LinkSet{Urls: urls, Kinds: kinds, Flags: make([]byte, 5), Anchors: []string{"2026-11-21 daily 1.0", "", "", "", ""}},
-		}}}})
+		kinds := []byte{byte(outlink.Sitemap), byte(outlink.Sitemap), byte(outlink.Sitemap), byte(outlink.Sitemap),
+			byte(outlink.Part)}
+		h.tell(&actors.HostFacts{Lease: 7, Facts: []*messages.Fact{{Lease: 7, Seq: 5, Host: lone,
+			Visited: &messages.PageVisited{
+				Url: lone + "/sitemap.xml", Depth: 1, DepthLeft: 2, Status: 200,
+				Links: &messages.LinkSet{Urls: urls, Kinds: kinds, Flags: make([]byte, 5),
+					Anchors: []string{"2026-11-21 daily 1.0", "", "", "", ""}},
+			}}}})
 		synctest.Wait()
 		found := map[string]store.Candidate{}
 		for _, w := range actortest.TakeOf[*actors.Write](h.partition) {
@@ -83,23 +88,27 @@ func TestASitemapOfAnotherHostCountsWhereRobotsTxtNamesIt(t *testing.T) {
 	})
 }
 
-// A page that is followed inside the lease under which its sitemap was read keeps the changefreq, whichever part of the sitemap names it.
+// A page that is followed inside the lease under which its sitemap was read keeps the changefreq, whichever part of the
+// sitemap names it.
 func TestChangefreqReachesPagesFollowedInsideALease(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := newHouse(t, openLease(), func(o *actors.HostOptions) { o.Sitemaps, o.Continuous = true, true })
 		entries := func(anchor string, urls ...string) *messages.LinkSet {
 			set := &messages.LinkSet{Urls: urls}
 			for range urls {
-				set.Kinds, set.Flags, set.Anchors = append(set.Kinds, byte(outlink.Sitemap)), append(set.Flags, 0), append(set.Anchors, anchor)
+				set.Kinds, set.Flags, set.Anchors = append(set.Kinds, byte(outlink.Sitemap)), append(set.Flags, 0),
+					append(set.Anchors, anchor)
 			}
 			return set
 		}
 		followed := func(seq uint64, path string) *messages.Fact {
-			return &messages.Fact{Lease: 7, Seq: seq, Host: lone, Visited: &messages.PageVisited{Url: lone + path, Depth: 2, DepthLeft: 1, Status: 200}}
+			return &messages.Fact{Lease: 7, Seq: seq, Host: lone,
+				Visited: &messages.PageVisited{Url: lone + path, Depth: 2, DepthLeft: 1, Status: 200}}
 		}
 		h.tell(&actors.HostFacts{Lease: 7, Facts: []*messages.Fact{
 			{Lease: 7, Seq: 5, Host: lone, More: entries("hourly", lone+"/a", "http://other.test/c")},
-			{Lease: 7, Seq: 6, Host: lone, Visited: &messages.PageVisited{Url: lone + "/sitemap.xml", Depth: 1, DepthLeft: 2, Status: 200, Links: entries("2026-11-21 yearly", lone+"/b")}},
+			{Lease: 7, Seq: 6, Host: lone, Visited: &messages.PageVisited{Url: lone + "/sitemap.xml", Depth: 1,
+				DepthLeft: 2, Status: 200, Links: entries("2026-11-21 yearly", lone+"/b")}},
 			followed(7, "/a"), followed(8, "/b"),
 		}})
 		synctest.Wait()
@@ -111,7 +120,8 @@ func TestChangefreqReachesPagesFollowedInsideALease(t *testing.T) {
 				got[v.Page.URL] = v.Page.Flags.Wish()
 			}
 		}
-		want := map[string]outlink.Frequency{lone + "/sitemap.xml": outlink.Unsaid, lone + "/a": outlink.Hourly, lone + "/b": outlink.Yearly, lone + "/unnamed": outlink.Unsaid}
+		want := map[string]outlink.Frequency{lone + "/sitemap.xml": outlink.Unsaid, lone + "/a": outlink.Hourly, lone +
+			"/b": outlink.Yearly, lone + "/unnamed": outlink.Unsaid}
 		if !maps.Equal(got, want) {
 			t.Errorf("wishes %v, want %v", got, want)
 		}

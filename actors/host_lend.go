@@ -82,7 +82,8 @@ func (h *Host) prepare(ctx actor.Context, m *PagesLoaded) {
 	}
 	lend := h.asking
 	h.lease = &openLease{
-		Lease: store.Lease{ID: lend.Lease, Host: h.record.ID, HostName: h.name, Slave: lend.Slave, Boot: lend.Boot, Until: lend.Until},
+		Lease: store.Lease{ID: lend.Lease, Host: h.record.ID, HostName: h.name, Slave: lend.Slave, Boot: lend.Boot,
+			Until: lend.Until},
 		pages: make(map[string]store.Page, len(task.Tasks)),
 	}
 	for _, entry := range due[:len(task.Tasks)] {
@@ -96,8 +97,9 @@ func (h *Host) prepare(ctx actor.Context, m *PagesLoaded) {
 	h.write(ctx, &Write{Host: h.row(), Lease: &lease, Ghosts: m.Ghosts, Urgent: true, Tag: &lentTag{lend}})
 }
 
-// probes reports that this host rests after failures, for longer than a lease, and that its robots.txt must be read anew. Then that is all it
-// is asked for: the answer may shorten the rest, and a lease waits between two requests as long as was owed when it began.
+// probes reports that this host rests after failures, for longer than a lease, and that its robots.txt must be read
+// anew. Then that is all it is asked for: the answer may shorten the rest, and a lease waits between two requests as
+// long as was owed when it began.
 func (h *Host) probes(now time.Time) bool {
 	interval := h.politeness.Interval(&h.Politeness)
 	known := h.robots != nil && now.Before(h.record.RobotsUntil)
@@ -130,7 +132,8 @@ func (h *Host) makeTask(due []store.Entry, m *PagesLoaded) *messages.HostTask {
 		IntervalNs: int64(h.politeness.Interval(&h.Politeness)), PageBudget: uint32(budget),
 		Verdict: h.politeness.Verdict(&h.Politeness).String(),
 		Ratio:   h.Politeness.Pace(), Prefixes: prefixes, MaxRedirects: uint32(h.MaxRedirects),
-		Follow: h.Follow && m.Whole && len(prefixes) > 0 && listed <= maxStopBytes && !h.judge.sessions.Found(), // which session ids were taken is known here alone
+		// which session ids were taken is known here alone
+		Follow: h.Follow && m.Whole && len(prefixes) > 0 && listed <= maxStopBytes && !h.judge.sessions.Found(),
 	}
 	if h.robots != nil && time.Now().Before(h.record.RobotsUntil) {
 		task.Robots = h.record.Robots
@@ -192,8 +195,9 @@ func (h *Host) full() bool {
 	return !h.Continuous && h.MaxPages > 0 && h.politeness.Pages() >= h.MaxPages
 }
 
-// givenUp reports that a crawl that is to end should not wait for this host any longer: it has failed too often, or rests after a failure
-// for longer than the crawl has patience, which is how long it asked for or the back-off has become.
+// givenUp reports that a crawl that is to end should not wait for this host any longer: it has failed too often, or
+// rests after a failure for longer than the crawl has patience, which is how long it asked for or the back-off has
+// become.
 func (h *Host) givenUp() bool {
 	if h.Continuous {
 		return false

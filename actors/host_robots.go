@@ -10,9 +10,9 @@ import (
 	"henro/messages/weburl"
 )
 
-// A robots.txt that redirects to another host is asked for there, in that host's own time (RFC 9309 2.3.1.2): the Host sends its
-// question to the other Host, which answers from what it knows, or once it has asked. A chain of such redirects is a chain of
-// questions, ended after maxRobotsChain.
+// A robots.txt that redirects to another host is asked for there, in that host's own time (RFC 9309 2.3.1.2): the Host
+// sends its question to the other Host, which answers from what it knows, or once it has asked. A chain of such
+// redirects is a chain of questions, ended after maxRobotsChain.
 type (
 	robotsAsked struct {
 		asker string
@@ -37,7 +37,8 @@ func (h *Host) hearOfRobots(ctx actor.Context) {
 	}
 }
 
-// askRobots asks the host that robots.txt redirects to. A file of another name is no host's rules: it counts as unavailable.
+// askRobots asks the host that robots.txt redirects to. A file of another name is no host's rules: it counts as
+// unavailable.
 func (h *Host) askRobots(ctx actor.Context, location string) {
 	to, err := weburl.Parse(location)
 	if err != nil || to.RequestURI() != "/robots.txt" || h.askedHops >= maxRobotsChain || h.waitsForRobots() {

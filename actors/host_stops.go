@@ -53,8 +53,9 @@ func skippedOf(fact *messages.PageVisited) (reason skip.Reason) {
 	return reason
 }
 
-// likeness is the same for pages with the same words and the same pictures; 0 if there are no words. Links do not count: a host
-// without a proper 404 puts the URL that was asked for into them. Pictures do: the pages of a gallery have few words and the same.
+// likeness is the same for pages with the same words and the same pictures; 0 if there are no words. Links do not
+// count: a host without a proper 404 puts the URL that was asked for into them. Pictures do: the pages of a gallery
+// have few words and the same.
 func likeness(fact *messages.PageVisited, links []outlink.Outlink) uint64 {
 	if fact.MainDigest == 0 || fact.MainDigest == noWords {
 		return 0
@@ -86,8 +87,8 @@ func StopOutcome(status uint32, reason messages.Reason) stoplist.Outcome {
 	return stoplist.Silent
 }
 
-// leave leaves waiting pages alone that are in a folder of the stop list: for good if the crawl is to end, otherwise until the entry
-// does. It reports that there were some, in which case the lease waits until that is written.
+// leave leaves waiting pages alone that are in a folder of the stop list: for good if the crawl is to end, otherwise
+// until the entry does. It reports that there were some, in which case the lease waits until that is written.
 func (h *Host) leave(ctx actor.Context, waiting []store.Entry, now time.Time) bool {
 	var stopped []store.Entry
 	for _, entry := range waiting {
@@ -132,8 +133,9 @@ func (h *Host) newSessions() []byte {
 	return b
 }
 
-// newEvidence is the evidence of the stop list: with what spoke against a folder at once, with good pages at the end of a lease. If they
-// are lost, the folder needs less to be stopped than it would; if broken pages were, a folder of them would never be.
+// newEvidence is the evidence of the stop list: with what spoke against a folder at once, with good pages at the end of
+// a lease. If they are lost, the folder needs less to be stopped than it would; if broken pages were, a folder of them
+// would never be.
 func (h *Host) newEvidence(finished bool) *[]byte {
 	changes := h.judge.stops.Changed()
 	if changes == 0 || !finished && changes&stoplist.Grave == 0 {

@@ -25,14 +25,17 @@ type house struct {
 
 const lone = "http://lone.test"
 
-// newHouse makes one whose partition knows of a lease of the host lone, stored up to fact 4, or of none, and stores whatever it is told.
+// newHouse makes one whose partition knows of a lease of the host lone, stored up to fact 4, or of none, and stores
+// whatever it is told.
 func newHouse(t *testing.T, lease *store.Lease, adjust ...func(*actors.HostOptions)) *house {
 	system := actortest.System(t)
-	h := &house{master: actortest.NewProbe(t, system, "master"), partition: actortest.NewProbe(t, system, "partition"), system: system}
+	h := &house{master: actortest.NewProbe(t, system, "master"), partition: actortest.NewProbe(t, system, "partition"),
+		system: system}
 	h.partition.Reply(func(c actor.Context, message any) {
 		switch m := message.(type) {
 		case *actors.HostAsked:
-			c.Respond(&actors.HostRestored{Record: store.HostRecord{ID: store.IDOf(m.Host), Name: m.Host}, Lease: lease})
+			c.Respond(&actors.HostRestored{Record: store.HostRecord{ID: store.IDOf(m.Host), Name: m.Host},
+				Lease: lease})
 		case *actors.EntriesAsked:
 			c.Respond(&actors.EntriesLoaded{})
 		case *actors.WaitingHostsAsked:
@@ -51,7 +54,8 @@ func newHouse(t *testing.T, lease *store.Lease, adjust ...func(*actors.HostOptio
 		t.Fatal(err)
 	}
 	h.master.Tell(h.hosts, &actors.ScopeChanged{Rules: rules.With(weburl.MustParse(lone + "/"))})
-	h.master.Tell(h.hosts, &actors.Introduction{Partitions: []*actor.PID{h.partition.PID}, PartitionOf: func(string) int { return 0 }})
+	h.master.Tell(h.hosts, &actors.Introduction{Partitions: []*actor.PID{h.partition.PID},
+		PartitionOf: func(string) int { return 0 }})
 	return h
 }
 
@@ -60,7 +64,8 @@ func (h *house) tell(message any) {
 }
 
 func openLease() *store.Lease {
-	return &store.Lease{ID: 7, Host: store.IDOf(lone), HostName: lone, Slave: "s", Boot: "b", Until: time.Now().Add(time.Minute), Seq: 4}
+	return &store.Lease{ID: 7, Host: store.IDOf(lone), HostName: lone, Slave: "s", Boot: "b",
+		Until: time.Now().Add(time.Minute), Seq: 4}
 }
 
 func part(seq uint64, urls ...string) *messages.Fact {
@@ -73,8 +78,8 @@ func visit(seq uint64, urls ...string) *messages.Fact {
 	}}
 }
 
-// A link set too large for one message comes in parts before its page. The parts are in memory only: were they acknowledged, the slave
-// would forget them, and a master that dies before the page comes would lose the links.
+// A link set too large for one message comes in parts before its page. The parts are in memory only: were they
+// acknowledged, the slave would forget them, and a master that dies before the page comes would lose the links.
 func TestPartsOfALinkSetAreNotAcknowledgedBeforeTheirPage(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := newHouse(t, openLease())
@@ -90,7 +95,8 @@ func TestPartsOfALinkSetAreNotAcknowledgedBeforeTheirPage(t *testing.T) {
 			}
 		}
 		// They come again, with the page.
-		h.tell(&actors.HostFacts{Lease: 7, Facts: []*messages.Fact{part(5, lone+"/a"), part(6, lone+"/b"), visit(7, lone+"/c")}})
+		h.tell(&actors.HostFacts{Lease: 7, Facts: []*messages.Fact{part(5, lone+"/a"), part(6, lone+"/b"),
+			visit(7, lone+"/c")}})
 		var links []string
 		for _, w := range actortest.TakeOf[*actors.Write](h.partition) {
 			for _, v := range w.Visits {
@@ -109,7 +115,8 @@ func TestPartsOfALinkSetAreNotAcknowledgedBeforeTheirPage(t *testing.T) {
 	})
 }
 
-// What comes for a lease that is over is acknowledged whole, so that its holder says it no more; nothing of it is stored.
+// What comes for a lease that is over is acknowledged whole, so that its holder says it no more; nothing of it is
+// stored.
 func TestFactsOfALeaseThatIsOverAreAcknowledgedAndNotStored(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := newHouse(t, nil)
@@ -172,8 +179,8 @@ func TestAVoidLeaseOwesTheIntervalFromNow(t *testing.T) {
 	})
 }
 
-// A Host that fails while its lease is being written is started anew with that lease, and without the tasks that were to go with it:
-// nobody will ever hear of the lease, so it is ended.
+// A Host that fails while its lease is being written is started anew with that lease, and without the tasks that were
+// to go with it: nobody will ever hear of the lease, so it is ended.
 func TestALeaseThatWasBeingWrittenWhenItsHostFailedIsEnded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := newHouse(t, nil)
@@ -183,7 +190,8 @@ func TestALeaseThatWasBeingWrittenWhenItsHostFailedIsEnded(t *testing.T) {
 		h.partition.Reply(func(c actor.Context, message any) {
 			switch m := message.(type) {
 			case *actors.HostAsked:
-				c.Respond(&actors.HostRestored{Record: store.HostRecord{ID: store.IDOf(lone), Name: lone, Waiting: 1}, Lease: lease})
+				c.Respond(&actors.HostRestored{Record: store.HostRecord{ID: store.IDOf(lone), Name: lone, Waiting: 1},
+					Lease: lease})
 			case *actors.PagesAsked:
 				c.Respond(&actors.PagesLoaded{Waiting: store.Waiting{Entries: []store.Entry{entry}}})
 			case *actors.Write:
@@ -219,7 +227,8 @@ func TestALeaseThatWasBeingWrittenWhenItsHostFailedIsEnded(t *testing.T) {
 	})
 }
 
-// A Host that is started anew in the middle of a lease must find it, or it takes itself for free and is lent a second time.
+// A Host that is started anew in the middle of a lease must find it, or it takes itself for free and is lent a second
+// time.
 func TestAPartitionKnowsTheOpenLeaseOfAHost(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		o := store.DefaultOptions()
@@ -231,7 +240,8 @@ func TestAPartitionKnowsTheOpenLeaseOfAHost(t *testing.T) {
 		defer state.Close()
 		system := actortest.System(t)
 		around := actortest.NewProbe(t, system, "around")
-		partition := around.Spawn(t, actors.PartitionProps(actors.DefaultPartitionOptions(), actors.Order{}, state, 0, around.PID, around.PID, actortest.Log()), "partition")
+		partition := around.Spawn(t, actors.PartitionProps(actors.DefaultPartitionOptions(), actors.Order{}, state, 0,
+			around.PID, around.PID, actortest.Log()), "partition")
 		open := func() *store.Lease {
 			around.Tell(partition, &actors.HostAsked{Host: lone})
 			restored := actortest.TakeOf[*actors.HostRestored](around)
@@ -248,7 +258,8 @@ func TestAPartitionKnowsTheOpenLeaseOfAHost(t *testing.T) {
 		}{
 			{"nothing is written", &actors.Write{}, 0},
 			{"a lease is written", &actors.Write{Host: row, Lease: openLease()}, 7},
-			{"another's lease ends", &actors.Write{Host: &store.HostRecord{ID: 1, Name: "http://x.test"}, EndLease: 6}, 7},
+			{"another's lease ends", &actors.Write{Host: &store.HostRecord{ID: 1, Name: "http://x.test"}, EndLease: 6},
+				7},
 			{"the lease ends", &actors.Write{Host: row, EndLease: 7}, 0},
 		} {
 			around.Tell(partition, step.write)

@@ -23,8 +23,8 @@ type (
 		Host    string
 		Message any
 	}
-	// SlavesChanged says how many hosts are asked side by side on how many connections: S and C of equation (9). The Master
-	// tells C; the Hosts add S.
+	// SlavesChanged says how many hosts are asked side by side on how many connections: S and C of equation (9). The
+	// Master tells C; the Hosts add S.
 	SlavesChanged struct{ Servers, Connections int }
 )
 
@@ -37,8 +37,8 @@ type (
 	hostGrew    struct{}
 )
 
-// Hosts is the parent of the Host actors: it wakes them when there is something for them and lets them rest when there is not.
-// A host at rest is a row on disk.
+// Hosts is the parent of the Host actors: it wakes them when there is something for them and lets them rest when there
+// is not. A host at rest is a row on disk.
 //
 // Invariants: at most one Host of a name is alive; no message to a host is lost while it goes to rest or wakes.
 type Hosts struct {
@@ -120,7 +120,8 @@ func (h *Hosts) tellAll(ctx actor.Context, message any) {
 	}
 }
 
-// forward gives a message to a host, waking it. When there is no room for one more, only what must not be lost wakes it.
+// forward gives a message to a host, waking it. When there is no room for one more, only what must not be lost wakes
+// it.
 func (h *Hosts) forward(ctx actor.Context, host string, message any, must bool) {
 	a := h.awake[host]
 	switch {

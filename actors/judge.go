@@ -14,9 +14,9 @@ import (
 	"henro/store/fingerprint"
 )
 
-// judge turns the outlinks of one host's pages into candidates: what may be followed, is in scope and has depth left. Most links
-// stay on the host or go to few others, so what the scope says of a host is remembered (reaches) and no URL is parsed. What it does not take
-// is counted by reason, and told, but not again and again.
+// judge turns the outlinks of one host's pages into candidates: what may be followed, is in scope and has depth left.
+// Most links stay on the host or go to few others, so what the scope says of a host is remembered (reaches) and no URL
+// is parsed. What it does not take is counted by reason, and told, but not again and again.
 type judge struct {
 	scope   *reaches
 	traps   *traps.Options
@@ -31,21 +31,24 @@ type judge struct {
 	sessions               traps.Sessions // of this host
 	candidates             []store.Candidate
 	skipped                []skip.Skipped
-	told                   map[uint64]struct{}          // of what was skipped, by URL and reason
-	elsewhere              map[string][]outlink.Outlink // entries of the page, a sitemap, by the hosts that must vouch for them
+	told                   map[uint64]struct{} // of what was skipped, by URL and reason
+	// entries of the page, a sitemap, by the hosts that must vouch for them
+	elsewhere map[string][]outlink.Outlink
 }
 
 // Bounds of what a judge remembers.
 const (
-	elseKept = 64  // hosts that one sitemap may name beside its own
-	toldKept = 500 // skipped URLs that are told of one host while it is awake: more say nothing new, and a trap has no end
+	elseKept = 64 // hosts that one sitemap may name beside its own
+	// skipped URLs that are told of one host while it is awake: more say nothing new, and a trap has no end
+	toldKept = 500
 )
 
 // maxRedirects is how many redirects in a row lead to a page of their own: more are a loop.
 const maxRedirects = 20
 
 func newJudge(scope *reaches, o *HostOptions, host string) *judge {
-	return &judge{scope: scope, traps: &o.Traps, manners: &o.Manners, stops: &stoplist.List{}, host: host, totals: new(Totals), told: map[uint64]struct{}{}}
+	return &judge{scope: scope, traps: &o.Traps, manners: &o.Manners, stops: &stoplist.List{}, host: host,
+		totals: new(Totals), told: map[uint64]struct{}{}}
 }
 
 // inherit takes over what another judge of the same host has learned, when the rules change.
@@ -71,7 +74,8 @@ func (j *judge) link(l *outlink.Outlink) {
 	}
 	left := j.manners.left(j.left, j.depth, flags)
 	c := store.Candidate{URL: url, From: j.number}
-	if kind == outlink.Redirect || kind == outlink.Part { // the page itself has moved, or goes on elsewhere: no link was followed
+	// the page itself has moved, or goes on elsewhere: no link was followed
+	if kind == outlink.Redirect || kind == outlink.Part {
 		if j.redirects >= maxRedirects {
 			j.skip(url, skip.Redirects)
 			return
@@ -113,7 +117,8 @@ func (j *judge) link(l *outlink.Outlink) {
 	if kind == outlink.Sitemap && l.Anchor != "" {
 		hint := outlink.ParseHint(l.Anchor)
 		c.Priority, c.Frequency = hint.Priority, hint.Frequency
-		c.Band = uint8(min(max(float64(c.Depth)+math.Round(float64(0.5-hint.Priority.Value())*4), 0), store.LastBand)) // as frontier.Ranker has it
+		// as frontier.Ranker has it
+		c.Band = uint8(min(max(float64(c.Depth)+math.Round(float64(0.5-hint.Priority.Value())*4), 0), store.LastBand))
 	}
 	j.candidates = append(j.candidates, c)
 }
@@ -179,7 +184,8 @@ func (j *judge) noteLike(s skip.Skipped, like string) {
 	j.skipped = append(j.skipped, s)
 }
 
-// trapped says whether a candidate leads into a trap. Session ids are remembered for links within the host: mazes are made of those.
+// trapped says whether a candidate leads into a trap. Session ids are remembered for links within the host: mazes are
+// made of those.
 func (j *judge) trapped(c *store.Candidate) traps.Verdict {
 	verdict := j.traps.Judge(c.URL)
 	if verdict == traps.Fine && c.Redirects == 0 && j.traps.Growing(j.url, c.URL, int(c.Depth)) {

@@ -19,8 +19,8 @@ type KindRow struct {
 	Handling Histogram `json:"handling"`
 }
 
-// HandlingShare is the part of all messages whose handling is timed: two looks at the clock cost some 80 ns, so one in 64 costs a
-// message about one.
+// HandlingShare is the part of all messages whose handling is timed: two looks at the clock cost some 80 ns, so one in
+// 64 costs a message about one.
 const HandlingShare = 64
 
 // HandlingBounds are the upper ends of the buckets, in seconds.
@@ -28,7 +28,8 @@ var HandlingBounds = [...]float64{1e-5, 1e-4, 1e-3, 1e-2, 1e-1, 1, 10}
 
 // Histogram counts messages by the time they took.
 type Histogram struct {
-	Buckets [len(HandlingBounds) + 1]uint64 `json:"buckets"` // up to each of HandlingBounds, not counting those below; then the rest
+	// up to each of HandlingBounds, not counting those below; then the rest
+	Buckets [len(HandlingBounds) + 1]uint64 `json:"buckets"`
 	Count   uint64                          `json:"count"`
 	Sum     time.Duration                   `json:"sum_ns"`
 }

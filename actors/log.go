@@ -19,8 +19,10 @@ type bridge struct {
 
 // lines of protoactor that say something else than their level. A dead peer makes its writer say two errors every two
 // seconds; the gossip says the same once. All that is only the life of connections is for debugging.
-var quieter = []string{"EndpointWriter", "EndpointReader", "EndpointWatcher", "EndpointManager", "EndpointSupervisor", "[SUPERVISION]",
-	"[ACTOR] Recovering", "gRPC", "actor system started", "Starting", "Started", "Stopped", "Killed", "Suspended", "connecting"}
+var quieter = []string{"EndpointWriter", "EndpointReader", "EndpointWatcher", "EndpointManager", "EndpointSupervisor",
+	"[SUPERVISION]",
+	"[ACTOR] Recovering", "gRPC", "actor system started", "Starting", "Started", "Stopped", "Killed", "Suspended",
+	"connecting"}
 
 // Enabled reports whether logrus would write it.
 func (b *bridge) Enabled(_ context.Context, level slog.Level) bool {
@@ -30,7 +32,8 @@ func (b *bridge) Enabled(_ context.Context, level slog.Level) bool {
 // Handle writes one line.
 func (b *bridge) Handle(_ context.Context, r slog.Record) error {
 	level, text := logrusLevel(r.Level), r.Message
-	if level < logrus.DebugLevel && slices.ContainsFunc(quieter, func(start string) bool { return strings.HasPrefix(text, start) }) {
+	if level < logrus.DebugLevel && slices.ContainsFunc(quieter,
+		func(start string) bool { return strings.HasPrefix(text, start) }) {
 		level = logrus.DebugLevel
 	}
 	if text == "[DeadLetter]" {

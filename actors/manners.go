@@ -9,8 +9,8 @@ import (
 type Manners struct {
 	ObeyNofollow bool // links marked rel=nofollow are not followed, nor those of pages that say nofollow
 
-	// Selective is a crawl by language (S0 §5): pages in other languages are not kept, and their links are followed as far as Beyond
-	// links from a page that is. Behind such a page, Depth counts from the seed again.
+	// Selective is a crawl by language (S0 §5): pages in other languages are not kept, and their links are followed as
+	// far as Beyond links from a page that is. Behind such a page, Depth counts from the seed again.
 	Selective bool
 	Beyond    int
 	Depth     int // of the crawl; negative: unlimited

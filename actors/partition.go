@@ -16,8 +16,8 @@ import (
 	"henro/store/fingerprint"
 )
 
-// What a Partition is told and asked. Writes are answered by Written once they are on disk; questions are answered from what is
-// on disk, so whoever asks waits for its own Written first.
+// What a Partition is told and asked. Writes are answered by Written once they are on disk; questions are answered from
+// what is on disk, so whoever asks waits for its own Written first.
 type (
 	// Write is a set of changes that are stored whole or not at all.
 	Write struct {
@@ -123,17 +123,21 @@ type (
 
 // PartitionOptions say when what was written goes to disk.
 type PartitionOptions struct {
-	FlushBytes int                      // a batch of this size is committed at once; 1 MB costs 2.7 µs and 0.8 kB a revisit (docs/state.md)
+	// a batch of this size is committed at once; 1 MB costs 2.7 µs and 0.8 kB a revisit (docs/state.md)
+	FlushBytes int
 	FlushAge   time.Duration            // the oldest write waits no longer than this
 	FlushGap   time.Duration            // between two commits even when somebody waits: what comes meanwhile shares one
 	RetryAfter time.Duration            // after a commit that failed
 	Committed  func(took time.Duration) // told of every commit, by the one who made it; nil: nobody is
-	DueAhead   int                      // known pages in line for their hosts at most, 0: the due are not looked for. What is beyond stays in the time queue
+	// known pages in line for their hosts at most, 0: the due are not looked for. What is beyond stays in the time
+	// queue
+	DueAhead int
 }
 
 // DefaultPartitionOptions lose at most five seconds of results in a crash; they are fetched again.
 func DefaultPartitionOptions() PartitionOptions {
-	return PartitionOptions{FlushBytes: 1 << 20, FlushAge: 5 * time.Second, FlushGap: 10 * time.Millisecond, RetryAfter: 2 * time.Second, DueAhead: 1 << 17}
+	return PartitionOptions{FlushBytes: 1 << 20, FlushAge: 5 * time.Second, FlushGap: 10 * time.Millisecond,
+		RetryAfter: 2 * time.Second, DueAhead: 1 << 17}
 }
 
 // Bounds of what is read and handed on at once.
@@ -148,8 +152,8 @@ const (
 // totalsMeta is where the totals of a partition are kept.
 const totalsMeta = "totals"
 
-// Partition is the only writer of one file of the state. Writes gather in a batch; one transaction stores it; then everybody
-// who wrote is told. While a child commits one batch the next gathers, so Receive never waits for the disk.
+// Partition is the only writer of one file of the state. Writes gather in a batch; one transaction stores it; then
+// everybody who wrote is told. While a child commits one batch the next gathers, so Receive never waits for the disk.
 //
 // Invariant: whoever is told Written can be killed at any later instruction and finds what it wrote.
 type Partition struct {
@@ -185,7 +189,8 @@ type Partition struct {
 	stats     store.Stats                  // after the last commit
 	open      map[store.HostID]store.Lease // leases that are not ended, for a Host that is started anew
 	owners    map[string]int               // partition of a host
-	delivered []uint64                     // direct-mapped: fingerprint and depth left of foreign URLs that their owner has stored
+	// direct-mapped: fingerprint and depth left of foreign URLs that their owner has stored
+	delivered []uint64
 	due       dueLines
 }
 
@@ -194,12 +199,13 @@ type writer struct {
 	answer any
 }
 
-// acceptances are the URLs that the gate accepted and that are not on disk yet, with their hosts: one that two pages link to
-// meanwhile is offered once.
+// acceptances are the URLs that the gate accepted and that are not on disk yet, with their hosts: one that two pages
+// link to meanwhile is offered once.
 type acceptances map[uint64]store.HostID
 
 // PartitionProps makes the actor of partition index of the state.
-func PartitionProps(o PartitionOptions, order Order, state *store.State, index int, hosts, owner *actor.PID, log *logrus.Entry) *actor.Props {
+func PartitionProps(o PartitionOptions, order Order, state *store.State, index int, hosts, owner *actor.PID,
+	log *logrus.Entry) *actor.Props {
 	return actor.PropsFromProducer(func() actor.Actor {
 		return &Partition{
 			o: o, order: order, index: index, state: state, disk: state.Partitions[index], hosts: hosts, owner: owner,
@@ -442,7 +448,8 @@ func (p *Partition) bringForward(ctx actor.Context, m *PagesFound) {
 	}
 }
 
-// ownerOf returns the partition of a host. Finding the registrable domain costs a microsecond, so it is remembered for a while.
+// ownerOf returns the partition of a host. Finding the registrable domain costs a microsecond, so it is remembered for
+// a while.
 func (p *Partition) ownerOf(host string) int {
 	owner, ok := p.owners[host]
 	if !ok {
@@ -460,8 +467,8 @@ func delivery(c *store.Candidate) (slot int, word uint64) {
 	return int(fp % deliveredKept), fp&^0xff | uint64(c.DepthLeft) + 1
 }
 
-// isDelivered reports that the owner of a URL has it with at least this depth left: the navigation bar of every page need not
-// pass the outbox again.
+// isDelivered reports that the owner of a URL has it with at least this depth left: the navigation bar of every page
+// need not pass the outbox again.
 func (p *Partition) isDelivered(c *store.Candidate) bool {
 	slot, word := delivery(c)
 	known := p.delivered[slot]
@@ -518,8 +525,8 @@ func (p *Partition) flush(ctx actor.Context) {
 	ctx.Request(p.committer, &commit{p.pending})
 }
 
-// flushLast stores what is left, now that the committer has stopped. Whoever wrote it may be gone, and nobody needs to be told:
-// what is not stored would be fetched again.
+// flushLast stores what is left, now that the committer has stopped. Whoever wrote it may be gone, and nobody needs to
+// be told: what is not stored would be fetched again.
 func (p *Partition) flushLast() {
 	for _, batch := range []*store.Batch{p.failed, p.pending, p.batch} {
 		if batch == nil || batch.Empty() {
@@ -673,7 +680,8 @@ func (p *Partition) loadPages(ctx actor.Context, m *PagesAsked) {
 	p.roomForDue(ctx)
 }
 
-// best returns the entries that are worth most now, those to be tried again last; equals in the order in which they came.
+// best returns the entries that are worth most now, those to be tried again last; equals in the order in which they
+// came.
 func (p *Partition) best(entries []store.Entry, limit int) []store.Entry {
 	bands := make(map[string]int, len(entries))
 	for i := range entries {
@@ -684,7 +692,8 @@ func (p *Partition) best(entries []store.Entry, limit int) []store.Entry {
 		}
 		bands[string(entries[i].Position)] = band
 	}
-	slices.SortStableFunc(entries, func(a, b store.Entry) int { return bands[string(a.Position)] - bands[string(b.Position)] })
+	slices.SortStableFunc(entries,
+		func(a, b store.Entry) int { return bands[string(a.Position)] - bands[string(b.Position)] })
 	return entries[:limit]
 }
 
@@ -721,5 +730,6 @@ func (p *Partition) reportQuiet(ctx actor.Context, m *QuietAsked) {
 	if p.busy || p.sending || p.relaxing || !p.oldest.IsZero() {
 		unsettled++
 	}
-	ctx.Respond(&QuietReported{Partition: p.index, Round: m.Round, Stats: p.stats, Unsettled: unsettled, Commits: p.commits, Totals: p.totals.Clone(), Due: p.due.waiting})
+	ctx.Respond(&QuietReported{Partition: p.index, Round: m.Round, Stats: p.stats, Unsettled: unsettled,
+		Commits: p.commits, Totals: p.totals.Clone(), Due: p.due.waiting})
 }

@@ -36,9 +36,10 @@ const (
 	dueRespite = time.Second // between two looks at a slot that should have been split and is not yet
 )
 
-// dueLines are the short-term queue of S0 §5: for each host the positions of its due pages, first come first. Only positions are
-// kept, some 50 bytes a page; the records stay in the store until a commit ends them. So nothing is lost or done twice
-// whoever dies: a page leaves its line when it is found to be ended, and after a restart the lines are read anew.
+// dueLines are the short-term queue of S0 §5: for each host the positions of its due pages, first come first. Only
+// positions are kept, some 50 bytes a page; the records stay in the store until a commit ends them. So nothing is lost
+// or done twice whoever dies: a page leaves its line when it is found to be ended, and after a restart the lines are
+// read anew.
 //
 // Invariant: waiting is the sum of the lengths of all lines, and at most PartitionOptions.DueAhead + dueBatch.
 type dueLines struct {
@@ -62,8 +63,8 @@ func (p *Partition) beginDue(ctx actor.Context) {
 	p.openDue(ctx)
 }
 
-// openDue puts the pages of slots that have opened into the lines of their hosts, as far as there is room, and tells the Hosts. Coarse
-// slots that have come near are split by every commit; when there is none, one is made for it.
+// openDue puts the pages of slots that have opened into the lines of their hosts, as far as there is room, and tells
+// the Hosts. Coarse slots that have come near are split by every commit; when there is none, one is made for it.
 func (p *Partition) openDue(ctx actor.Context) {
 	d, now := &p.due, time.Now()
 	if now.Before(d.readAt) { // the clock was set back: what was read is not due yet
@@ -132,7 +133,8 @@ func (p *Partition) firstDue(id store.HostID, limit int) (entries []store.Entry,
 	return entries, p.due.count(id), err
 }
 
-// giveOverflow reads what stands behind the first of a line. It stays in the line until it has ended: the Host may fail.
+// giveOverflow reads what stands behind the first of a line. It stays in the line until it has ended: the Host may
+// fail.
 func (p *Partition) giveOverflow(ctx actor.Context, m *OverflowAsked) {
 	id := store.IDOf(m.Host)
 	entries, err := p.readLine(id, m.Keep, m.Limit)
@@ -143,8 +145,8 @@ func (p *Partition) giveOverflow(ctx actor.Context, m *OverflowAsked) {
 	p.roomForDue(ctx)
 }
 
-// readLine reads up to limit pages of a line behind the first that are live. What is found to have ended leaves the line; where
-// reading stops, some that have ended may be left.
+// readLine reads up to limit pages of a line behind the first that are live. What is found to have ended leaves the
+// line; where reading stops, some that have ended may be left.
 func (p *Partition) readLine(id store.HostID, first, limit int) (entries []store.Entry, err error) {
 	line := p.due.lines[id]
 	live, n := line[:0], 0

@@ -11,8 +11,8 @@ import (
 	"henro/store"
 )
 
-// Eight times as many pages fall due as may stand in line: the lines keep their bound, what is beyond waits in the time queue, and
-// as room appears every page comes to its host, once.
+// Eight times as many pages fall due as may stand in line: the lines keep their bound, what is beyond waits in the time
+// queue, and as room appears every page comes to its host, once.
 func TestDuePagesBeyondTheBoundComeAsRoomAppears(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const hosts, pages, ahead, batch = 5, 1600, 1000, 1000 // batch: what is read at once
@@ -27,15 +27,18 @@ func TestDuePagesBeyondTheBoundComeAsRoomAppears(t *testing.T) {
 		around := actortest.NewProbe(t, system, "around")
 		options := actors.DefaultPartitionOptions()
 		options.DueAhead = ahead
-		partition := around.Spawn(t, actors.PartitionProps(options, actors.Order{}, state, 0, around.PID, around.PID, actortest.Log()), "partition")
+		partition := around.Spawn(t, actors.PartitionProps(options, actors.Order{}, state, 0, around.PID, around.PID,
+			actortest.Log()), "partition")
 
 		begun := time.Now()
 		for h := range hosts {
-			write := &actors.Write{Host: &store.HostRecord{ID: store.IDOf(hostNumber(h)), Name: hostNumber(h)}, Urgent: true}
+			write := &actors.Write{Host: &store.HostRecord{ID: store.IDOf(hostNumber(h)), Name: hostNumber(h)},
+				Urgent: true}
 			for n := range pages {
 				page := store.Page{
-					URL: fmt.Sprintf("%s/%d", hostNumber(h), n), Number: uint64(h*pages + n), Status: 200, LastVisit: begun,
-					Next: begun.Add(time.Hour + time.Duration(n)*time.Second), Timing: store.Timing{Interval: 3600},
+					URL: fmt.Sprintf("%s/%d", hostNumber(h), n), Number: uint64(h*pages + n), Status: 200,
+					LastVisit: begun,
+					Next:      begun.Add(time.Hour + time.Duration(n)*time.Second), Timing: store.Timing{Interval: 3600},
 				}
 				write.Visits = append(write.Visits, store.Visited{Page: page})
 			}

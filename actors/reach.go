@@ -10,9 +10,9 @@ import (
 	"henro/messages/weburl"
 )
 
-// reaches remembers what one scope says of hosts, for all judges of a process: most links lead to few hosts, and asking the scope costs a
-// parsed URL. Each judge had a memory of its own, which grew with the square of the hosts: 500 of them that link to each other took
-// 45 MB more after an hour than after a minute.
+// reaches remembers what one scope says of hosts, for all judges of a process: most links lead to few hosts, and asking
+// the scope costs a parsed URL. Each judge had a memory of its own, which grew with the square of the hosts: 500 of
+// them that link to each other took 45 MB more after an hour than after a minute.
 type reaches struct {
 	rules *scope.Rules
 

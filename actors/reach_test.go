@@ -16,7 +16,8 @@ func TestWhatTheScopeSaysOfHostsIsRememberedWithinABound(t *testing.T) {
 	}
 	r := newReaches(rules.With(weburl.MustParse("http://in.test/")))
 	for range 2 { // asked and remembered
-		if in := r.ask("http://in.test/a", "http://in.test"); in.reason != skip.None || len(in.prefixes) != 1 || in.prefixes[0] != "http://in.test/" {
+		if in := r.ask("http://in.test/a", "http://in.test"); in.reason != skip.None || len(in.prefixes) != 1 ||
+			in.prefixes[0] != "http://in.test/" {
 			t.Errorf("the host of the seed: %+v", in)
 		}
 		if out := r.ask("http://out.test/a", "http://out.test"); out.reason != skip.Scope || len(out.prefixes) > 0 {

@@ -42,10 +42,11 @@ type (
 	finding struct {
 		gap     time.Duration // since the visit before; 0: nothing was told
 		changed bool
-		mean    time.Duration // between changes, as it was estimated before; the host's, of a page of which nothing was known
-		since   time.Duration // from Last-Modified to Date; 0: it said nothing
-		hinted  bool          // a hint had brought the visit forward
-		waited  bool          // and was right, most likely
+		// between changes, as it was estimated before; the host's, of a page of which nothing was known
+		mean   time.Duration
+		since  time.Duration // from Last-Modified to Date; 0: it said nothing
+		hinted bool          // a hint had brought the visit forward
+		waited bool          // and was right, most likely
 	}
 	// pagesTimed answers pagesVisited.
 	pagesTimed struct {
@@ -56,8 +57,8 @@ type (
 	}
 )
 
-// Revisit is the timing actor of one host: it judges what a visit says about its page, whether it changed, and when it is due
-// next. It answers in the order it is asked, so its Host can put what must come last behind everything else.
+// Revisit is the timing actor of one host: it judges what a visit says about its page, whether it changed, and when it
+// is due next. It answers in the order it is asked, so its Host can put what must come last behind everything else.
 type Revisit struct {
 	*hostEnvironment
 	log *logrus.Entry
@@ -151,9 +152,10 @@ func (r *Revisit) judge(asked *pagesVisited, made *visitMade, totals *Totals) (s
 	return out, found
 }
 
-// backOff times a known page that was not to be had. What is known of it stays: its history, its validators and digests, so that
-// a page which returns unchanged is seen to be unchanged, and LastVisit, from which the gap to the next change is reckoned. It is
-// asked for again after twice as long each time, from a day on; one that is gone (410) is asked for no more.
+// backOff times a known page that was not to be had. What is known of it stays: its history, its validators and
+// digests, so that a page which returns unchanged is seen to be unchanged, and LastVisit, from which the gap to the
+// next change is reckoned. It is asked for again after twice as long each time, from a day on; one that is gone (410)
+// is asked for no more.
 func (r *Revisit) backOff(page *store.Page, made *visitMade) {
 	if made.fact.Status == http.StatusGone {
 		page.Next, page.Timing.Interval = time.Time{}, 0
@@ -170,7 +172,8 @@ func passing(v *messages.PageVisited) bool {
 	switch v.Reason {
 	case messages.Reason_NONE:
 		return v.Status == 429 || v.Status >= 502 && v.Status <= 504
-	case messages.Reason_DNS_NOT_FOUND, messages.Reason_ADDRESS_FORBIDDEN, messages.Reason_MALFORMED, messages.Reason_HEADERS_TOO_LARGE,
+	case messages.Reason_DNS_NOT_FOUND, messages.Reason_ADDRESS_FORBIDDEN, messages.Reason_MALFORMED,
+		messages.Reason_HEADERS_TOO_LARGE,
 		messages.Reason_ROBOTS_DENIED, messages.Reason_REDIRECT_LOOP:
 		return false
 	}
@@ -184,7 +187,8 @@ func (r *Revisit) time(page *store.Page, made *visitMade, asked *pagesVisited, h
 	if v.Reason == messages.Reason_NONE {
 		if !page.LastVisit.IsZero() {
 			found = finding{
-				gap: made.started.Sub(page.LastVisit), changed: r.changed(page, made, asked), hinted: hinted && !lists(made.links), since: time.Duration(v.ModifiedBeforeNs),
+				gap: made.started.Sub(page.LastVisit), changed: r.changed(page, made, asked), hinted: hinted &&
+					!lists(made.links), since: time.Duration(v.ModifiedBeforeNs),
 				mean: cmp.Or(r.Revisit.Estimate(&history), asked.prior.Center(&r.Revisit)),
 			}
 			if hinted {
@@ -230,8 +234,9 @@ func (r *Revisit) time(page *store.Page, made *visitMade, asked *pagesVisited, h
 	return found
 }
 
-// changed compares what the visit found with what the record says. A sitemap or a feed has changed when it names other pages; that it
-// says another moment of one counts as far as this host's moments are believed, or one that always says "now" would be read every time.
+// changed compares what the visit found with what the record says. A sitemap or a feed has changed when it names other
+// pages; that it says another moment of one counts as far as this host's moments are believed, or one that always says
+// "now" would be read every time.
 func (r *Revisit) changed(page *store.Page, made *visitMade, asked *pagesVisited) bool {
 	v := made.fact
 	if v.Unchanged {

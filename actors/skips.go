@@ -17,7 +17,8 @@ const flushSkips = time.Second
 
 type skipsDue struct{}
 
-// Skips is the actor that writes skipped.jsonl. A line that cannot be written is lost, and said once: the crawl is worth more.
+// Skips is the actor that writes skipped.jsonl. A line that cannot be written is lost, and said once: the crawl is
+// worth more.
 type Skips struct {
 	dir     string
 	log     *logrus.Entry

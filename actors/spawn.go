@@ -9,8 +9,8 @@ import (
 	"github.com/sirupsen/logrus"
 )
 
-// SpawnAs spawns a child under a name that says what it is, for those who look: its kind, and behind a slash what it is about. When the
-// name is still taken by one that is ending, the child gets a number behind it.
+// SpawnAs spawns a child under a name that says what it is, for those who look: its kind, and behind a slash what it is
+// about. When the name is still taken by one that is ending, the child gets a number behind it.
 func SpawnAs(ctx actor.Context, props *actor.Props, name string) *actor.PID {
 	pid, err := ctx.SpawnNamed(props, name)
 	if errors.Is(err, actor.ErrNameExists) {
@@ -25,7 +25,8 @@ var kinds = []string{
 	"slave", "archivist", "binder", "parser", "fetcher", tracingName,
 }
 
-// KindOf is the kind of an actor by its name: host of master/hosts/host/https://a.test. Others, of the engine, are engine.
+// KindOf is the kind of an actor by its name: host of master/hosts/host/https://a.test. Others, of the engine, are
+// engine.
 func KindOf(name string) string {
 	kind := "engine"
 	words := strings.Split(name, "/")
@@ -51,6 +52,7 @@ type unhandled struct {
 // Unhandled notes that an actor does not know the message that it was given: in the log, the counts and the trace.
 func Unhandled(ctx actor.Context, log *logrus.Entry) {
 	sender := ctx.Sender()
-	log.WithFields(logrus.Fields{"message": messageName(ctx.Message()), "sender": pidName(sender)}).Warn("unknown message")
+	log.WithFields(logrus.Fields{"message": messageName(ctx.Message()),
+		"sender": pidName(sender)}).Warn("unknown message")
 	ctx.ActorSystem().EventStream.Publish(&unhandled{actor: ctx.Self(), sender: sender, message: ctx.Message()})
 }

@@ -9,9 +9,9 @@ import (
 	"github.com/sirupsen/logrus"
 )
 
-// Supervision says what becomes of an actor that panicked. It is restarted: at once the first time, then after a pause that
-// doubles, while messages wait in its mailbox. protoactor's own strategy stops it for good and in silence after ten failures in
-// ten seconds, and its restarting one spins at full speed when an actor fails at its start.
+// Supervision says what becomes of an actor that panicked. It is restarted: at once the first time, then after a pause
+// that doubles, while messages wait in its mailbox. protoactor's own strategy stops it for good and in silence after
+// ten failures in ten seconds, and its restarting one spins at full speed when an actor fails at its start.
 //
 // The zero value is ready for use. One value may be shared by many parents.
 type Supervision struct {
@@ -20,13 +20,15 @@ type Supervision struct {
 	Calm     time.Duration // an actor that did not fail for so long is new again; default 1 min
 	Limit    int           // restarts in a row before it is stopped after all; 0: none, it is tried for ever
 
-	// Decide judges what the actor panicked with; nil: Decide of this package. Escalate is not for actors spawned from Root.
+	// Decide judges what the actor panicked with; nil: Decide of this package. Escalate is not for actors spawned from
+	// Root.
 	Decide actor.DeciderFunc
 	// GaveUp hears of actors that were stopped; nil: only the log does. It must not wait.
 	GaveUp func(child *actor.PID, reason any)
 }
 
-// Fatal makes an error with which an actor panics to be stopped instead of restarted, since a restart would change nothing.
+// Fatal makes an error with which an actor panics to be stopped instead of restarted, since a restart would change
+// nothing.
 func Fatal(err error) error { return fatal{err} }
 
 type fatal struct{ error }
@@ -47,7 +49,8 @@ func Decide(reason any) actor.Directive {
 	return actor.RestartDirective
 }
 
-// Strategy is the supervision as protoactor wants it: for actor.WithSupervisor of a parent's props, or, by NewSystem, for Root.
+// Strategy is the supervision as protoactor wants it: for actor.WithSupervisor of a parent's props, or, by NewSystem,
+// for Root.
 func (s Supervision) Strategy(log *logrus.Entry) actor.SupervisorStrategy {
 	if s.Pause == 0 {
 		s.Pause = 100 * time.Millisecond
@@ -70,7 +73,8 @@ type supervisor struct {
 }
 
 // HandleFailure is called by the parent, or by a guardian on the goroutine of the actor that failed.
-func (s *supervisor) HandleFailure(system *actor.ActorSystem, parent actor.Supervisor, child *actor.PID, failures *actor.RestartStatistics, reason, message any) {
+func (s *supervisor) HandleFailure(system *actor.ActorSystem, parent actor.Supervisor, child *actor.PID,
+	failures *actor.RestartStatistics, reason, message any) {
 	directive := s.Decide(reason)
 	var pause time.Duration
 	if directive == actor.RestartDirective {

@@ -172,7 +172,8 @@ func TestProtoactorSpeaksThroughLogrus(t *testing.T) {
 		l.SetLevel(logrus.InfoLevel)
 		system := actors.NewSystem("n1", logrus.NewEntry(l), actors.SystemOptions{})
 		system.Logger().Error("EndpointWriter failed to connect", slog.String("address", "x"))
-		system.Logger().With(slog.String("a", "b")).WithGroup("g").Warn("something else", slog.Any("error", errors.New("e")), slog.Group("h", slog.Int("n", 1)))
+		system.Logger().With(slog.String("a", "b")).WithGroup("g").Warn("something else",
+			slog.Any("error", errors.New("e")), slog.Group("h", slog.Int("n", 1)))
 		system.Root.Send(actor.NewPID("nonhost", "nobody"), &work{})
 		actortest.Pass(time.Minute)
 		var lines []map[string]any
@@ -186,7 +187,8 @@ func TestProtoactorSpeaksThroughLogrus(t *testing.T) {
 		if len(lines) != 2 {
 			t.Fatalf("lines:\n%s", &out)
 		}
-		if l := lines[0]; l["level"] != "warning" || l["msg"] != "something else" || l["a"] != "b" || l["g.err"] != "e" || l["g.h.n"] != 1.0 || l["node"] != "n1" {
+		if l := lines[0]; l["level"] != "warning" || l["msg"] != "something else" || l["a"] != "b" ||
+			l["g.err"] != "e" || l["g.h.n"] != 1.0 || l["node"] != "n1" {
 			t.Errorf("line %v", l)
 		}
 		if l := lines[1]; l["msg"] != "dead letter" || l["actor"] != "nobody" || l["message"] != "work" {

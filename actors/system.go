@@ -32,8 +32,9 @@ const (
 	deadLetterPause = 10 * time.Second
 )
 
-// NewSystem makes a system of actors that logs to entry, restarts what fails, and lets the tracer look into every mailbox. No
-// metrics provider is set: it makes every message cost eight times as much and does not export the lengths of mailboxes.
+// NewSystem makes a system of actors that logs to entry, restarts what fails, and lets the tracer look into every
+// mailbox. No metrics provider is set: it makes every message cost eight times as much and does not export the lengths
+// of mailboxes.
 //
 // When actors of other processes are spoken to, cluster.StartRemote comes before the first spawn.
 func NewSystem(name string, entry *logrus.Entry, o SystemOptions) *actor.ActorSystem {
@@ -55,7 +56,8 @@ func NewSystem(name string, entry *logrus.Entry, o SystemOptions) *actor.ActorSy
 	system.Root.WithGuardian(strategy).WithSpawnMiddleware(a.middleware)
 
 	warnings := rate.NewLimiter(1, 20)
-	// The event stream calls its listeners one after the other on the goroutine that publishes: they must only count and go.
+	// The event stream calls its listeners one after the other on the goroutine that publishes: they must only count
+	// and go.
 	system.EventStream.Subscribe(func(event any) {
 		switch e := event.(type) {
 		case *actor.DeadLetterEvent:
@@ -72,7 +74,8 @@ func NewSystem(name string, entry *logrus.Entry, o SystemOptions) *actor.ActorSy
 				o.Counts.Stops.Add(1)
 			}
 			if warnings.Allow() {
-				log.WithFields(logrus.Fields{"actor": e.Child.GetId(), "err": e.Reason, "directive": directiveWord(e.Directive)}).
+				log.WithFields(logrus.Fields{"actor": e.Child.GetId(), "err": e.Reason,
+					"directive": directiveWord(e.Directive)}).
 					Warn("actor failed")
 			}
 		}
@@ -92,17 +95,18 @@ func directiveWord(d actor.Directive) string {
 	return "escalate"
 }
 
-// adoption gives every actor that is spawned, children included, the system's supervision and a traced mailbox, unless its props
-// have their own.
+// adoption gives every actor that is spawned, children included, the system's supervision and a traced mailbox, unless
+// its props have their own.
 type adoption struct {
 	tracer   *Tracer
 	strategy actor.SupervisorStrategy
 }
 
-// middleware spawns with adopted props. It calls the default spawner itself, since the last link of a root context's chain
-// forgets the guardian that the props ask for.
+// middleware spawns with adopted props. It calls the default spawner itself, since the last link of a root context's
+// chain forgets the guardian that the props ask for.
 func (a *adoption) middleware(next actor.SpawnFunc) actor.SpawnFunc {
-	return func(system *actor.ActorSystem, id string, props *actor.Props, parent actor.SpawnerContext) (*actor.PID, error) {
+	return func(system *actor.ActorSystem, id string, props *actor.Props, parent actor.SpawnerContext) (*actor.PID,
+		error) {
 		if id == "activator" || id == "EndpointSupervisor" { // of protoactor's remote, which knows best
 			return actor.DefaultSpawner(system, id, props, parent)
 		}
@@ -110,8 +114,8 @@ func (a *adoption) middleware(next actor.SpawnFunc) actor.SpawnFunc {
 	}
 }
 
-// adopt makes the props anew at each spawn, for some 2 µs: what remembered them kept what they were made with, and a slave's
-// props for 1,024 leases hold the known URLs of as many hosts.
+// adopt makes the props anew at each spawn, for some 2 µs: what remembered them kept what they were made with, and a
+// slave's props for 1,024 leases hold the known URLs of as many hosts.
 func (a *adoption) adopt(props *actor.Props) *actor.Props {
 	options := []actor.PropsOption{actor.WithSpawnMiddleware(a.middleware)}
 	if unset(props, "mailboxProducer") {
@@ -123,8 +127,8 @@ func (a *adoption) adopt(props *actor.Props) *actor.Props {
 	return props.Clone(options...)
 }
 
-// unset reports whether the props leave a field to the default. Props cannot be asked for it, only looked at; a field that is
-// not there counts as set, so that a change of the library costs tracing and not behaviour.
+// unset reports whether the props leave a field to the default. Props cannot be asked for it, only looked at; a field
+// that is not there counts as set, so that a change of the library costs tracing and not behaviour.
 func unset(props *actor.Props, field string) bool {
 	f := reflect.ValueOf(props).Elem().FieldByName(field)
 	return f.IsValid() && f.IsNil()

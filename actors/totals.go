@@ -15,16 +15,20 @@ type Totals struct {
 	Bytes      uint64 `json:"bytes"`       // payload as it came
 	StopListed uint64 `json:"stop_listed"` // links not admitted because of the stop list
 	OutOfScope uint64 `json:"out_of_scope"`
-	Dropped    uint64 `json:"dropped,omitempty"`  // unknown URLs that a bounded frontier had no room for, each time they turned up
-	Returned   uint64 `json:"returned,omitempty"` // URLs that it took after having dropped them
-	Trapped    uint64 `json:"trapped"`            // links not admitted because they lead into a trap
-	// Skipped counts what was not taken, by reason: links as often as they are met, and pages. Above are the sums of some of them.
+	// unknown URLs that a bounded frontier had no room for, each time they turned up
+	Dropped  uint64 `json:"dropped,omitempty"`
+	Returned uint64 `json:"returned,omitempty"` // URLs that it took after having dropped them
+	Trapped  uint64 `json:"trapped"`            // links not admitted because they lead into a trap
+	// Skipped counts what was not taken, by reason: links as often as they are met, and pages. Above are the sums of
+	// some of them.
 	Skipped skip.Counts `json:"skipped,omitzero"`
-	Tried   uint64      `json:"tried"`  // pages visited for the first time, with a response or without, and those left alone for the stop list
-	Broken  uint64      `json:"broken"` // of these, pages that belong onto the stop list: missing, failing, slow, in a folder of such
-	Alike   uint64      `json:"alike"`  // of the broken, pages whose text their host gives under many other URLs
-	// Verdicts counts hosts by politeness.Verdict on what their pages ask for: feasible, needs more connections, overloaded. Only
-	// a crawl that revisits judges.
+	// pages visited for the first time, with a response or without, and those left alone for the stop list
+	Tried uint64 `json:"tried"`
+	// of these, pages that belong onto the stop list: missing, failing, slow, in a folder of such
+	Broken uint64 `json:"broken"`
+	Alike  uint64 `json:"alike"` // of the broken, pages whose text their host gives under many other URLs
+	// Verdicts counts hosts by politeness.Verdict on what their pages ask for: feasible, needs more connections,
+	// overloaded. Only a crawl that revisits judges.
 	Verdicts [3]int64 `json:"verdicts,omitzero"`
 	// Errors totals visits given up without a response, by messages.Reason, and answers from 400 on by their status.
 	Errors map[string]uint64 `json:"errors,omitempty"`

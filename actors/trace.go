@@ -19,15 +19,16 @@ import (
 
 // Tracer looks into the mailboxes of one running system.
 //
-// Every actor's mailbox lies in a box that sees a message when it is posted and when the actor takes it. While nobody looks, a box
-// costs an atomic load on each side and counts the messages taken. While somebody does, messages that a filter wants are
-// stamped with their time at the door, and when they have been handled a TraceEvent goes to the ring of the latest events and to
-// the followers. protoactor's own middleware was tried and dropped: a receiver middleware allocates an envelope for each
-// message even when it has nothing to do, and a mailbox middleware hears of a message only after it was handled.
+// Every actor's mailbox lies in a box that sees a message when it is posted and when the actor takes it. While nobody
+// looks, a box costs an atomic load on each side and counts the messages taken. While somebody does, messages that a
+// filter wants are stamped with their time at the door, and when they have been handled a TraceEvent goes to the ring
+// of the latest events and to the followers. protoactor's own middleware was tried and dropped: a receiver middleware
+// allocates an envelope for each message even when it has nothing to do, and a mailbox middleware hears of a message
+// only after it was handled.
 //
-// What went wrong is always kept in the ring: failures, restarts, dead letters, and messages that an actor left behind unread when
-// it stopped, of which protoactor says nothing. Nothing here waits for a reader, and all memory is bounded: a follower
-// that is too slow loses events and hears how many.
+// What went wrong is always kept in the ring: failures, restarts, dead letters, and messages that an actor left behind
+// unread when it stopped, of which protoactor says nothing. Nothing here waits for a reader, and all memory is bounded:
+// a follower that is too slow loses events and hears how many.
 type Tracer struct {
 	o      TracerOptions
 	active atomic.Pointer[watch] // nil: nobody looks
@@ -98,29 +99,32 @@ const (
 
 // TraceEvent is what happened in one mailbox.
 type TraceEvent struct {
-	Seq     uint64        `json:"seq"` // counts up in one process
-	At      time.Time     `json:"at"`  // when it was over
-	Node    string        `json:"node"`
-	Kind    string        `json:"kind"`
-	Actor   string        `json:"actor"`             // receiver
-	Sender  string        `json:"sender,omitempty"`  // with its address, when it is in another process
-	Message string        `json:"message,omitempty"` // type
-	About   string        `json:"about,omitempty"`   // key=value of lease, batch, host, URL …: the thread from node to node
-	Queue   int           `json:"queue"`             // messages waiting when this one was posted, itself included; of a stopped actor, those left
-	Dwell   time.Duration `json:"dwell_ns"`          // in the mailbox; -1: posted before anybody looked
-	Took    time.Duration `json:"took_ns"`           // in the hands of the actor
-	Err     string        `json:"err,omitempty"`
-	Stack   string        `json:"stack,omitempty"`
+	Seq     uint64    `json:"seq"` // counts up in one process
+	At      time.Time `json:"at"`  // when it was over
+	Node    string    `json:"node"`
+	Kind    string    `json:"kind"`
+	Actor   string    `json:"actor"`             // receiver
+	Sender  string    `json:"sender,omitempty"`  // with its address, when it is in another process
+	Message string    `json:"message,omitempty"` // type
+	// key=value of lease, batch, host, URL …: the thread from node to node
+	About string `json:"about,omitempty"`
+	// messages waiting when this one was posted, itself included; of a stopped actor, those left
+	Queue int           `json:"queue"`
+	Dwell time.Duration `json:"dwell_ns"` // in the mailbox; -1: posted before anybody looked
+	Took  time.Duration `json:"took_ns"`  // in the hands of the actor
+	Err   string        `json:"err,omitempty"`
+	Stack string        `json:"stack,omitempty"`
 }
 
-// Filter says which events are wanted. Patterns may hold * for any letters and ? for one; empty means all. A pattern without a
-// slash at its beginning also fits the end of an actor's name that begins after a slash: host/*.example.com.
+// Filter says which events are wanted. Patterns may hold * for any letters and ? for one; empty means all. A pattern
+// without a slash at its beginning also fits the end of an actor's name that begins after a slash: host/*.example.com.
 type Filter struct {
 	Actor   string `json:"actor,omitempty"`   // name of the receiver
 	Message string `json:"message,omitempty"` // type of the message, without its package
-	About   string `json:"about,omitempty"`   // a value that the message is about, whole: a URL, a host, the number of a lease
-	URL     string `json:"url,omitempty"`     // the life of one URL: also what is said of its host and its leases
-	Every   int    `json:"every,omitempty"`   // one in so many messages, by chance; 0 and 1: all
+	// a value that the message is about, whole: a URL, a host, the number of a lease
+	About string `json:"about,omitempty"`
+	URL   string `json:"url,omitempty"`   // the life of one URL: also what is said of its host and its leases
+	Every int    `json:"every,omitempty"` // one in so many messages, by chance; 0 and 1: all
 }
 
 // watch is who looks, and never changes: a new one takes its place.
@@ -137,7 +141,8 @@ type sink struct {
 	observer *Observer // nil: it is the ring or a follower
 }
 
-// Observer is shown messages themselves, on the goroutine of the actor that has handled them: it must be quick, and change nothing.
+// Observer is shown messages themselves, on the goroutine of the actor that has handled them: it must be quick, and
+// change nothing.
 type Observer struct {
 	Wants func(message any) bool // by its type alone
 	See   func(message any, at Handling)
@@ -170,7 +175,10 @@ func (s *sink) wants(t *Tracer, message any) bool {
 	if s.filter.About != "" && !t.isAbout(message, s.filter.About) {
 		return false
 	}
-	return s.chain == nil || message != nil && s.chain.fits(func(each func(string, string) bool) { t.o.About(message, each) })
+	return s.chain == nil || message != nil && s.chain.fits(func(each func(string, string) bool) {
+		t.o.About(message,
+			each)
+	})
 }
 
 // Record keeps the events that fit in the ring; nil: only what goes wrong, from now on.
@@ -203,8 +211,8 @@ type Follower struct {
 	dropped atomic.Uint64
 }
 
-// Follow begins to follow the events that fit; up to buffer of them wait for a slow reader. An error says that there are too
-// many followers.
+// Follow begins to follow the events that fit; up to buffer of them wait for a slow reader. An error says that there
+// are too many followers.
 func (t *Tracer) Follow(f Filter, buffer int) (*Follower, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -480,7 +488,8 @@ func (b *box) EscalateFailure(reason, message any) {
 	_, m, sender := actor.UnwrapEnvelope(message)
 	t, stack := b.tracer, panicStack()
 	if t.panics.Allow() && !IsFatal(reason) {
-		t.log.WithFields(logrus.Fields{"actor": b.name, "sender": t.pidWord(sender), "message": messageName(m), "err": reason, "stack": stack}).
+		t.log.WithFields(logrus.Fields{"actor": b.name, "sender": t.pidWord(sender), "message": messageName(m),
+			"err": reason, "stack": stack}).
 			Error("actor panicked")
 	}
 	w := t.active.Load()
@@ -488,7 +497,8 @@ func (b *box) EscalateFailure(reason, message any) {
 	if w != nil {
 		mask = w.toActor(b.name)
 	}
-	t.emit(w, mask, m, TraceEvent{At: time.Now(), Kind: Failed, Actor: b.name, Sender: t.pidWord(sender), Dwell: -1, Err: fmt.Sprint(reason), Stack: stack})
+	t.emit(w, mask, m, TraceEvent{At: time.Now(), Kind: Failed, Actor: b.name, Sender: t.pidWord(sender), Dwell: -1,
+		Err: fmt.Sprint(reason), Stack: stack})
 	b.invoker.EscalateFailure(reason, message)
 }
 
@@ -515,7 +525,8 @@ func (t *Tracer) deadLetter(e *actor.DeadLetterEvent) {
 	if w != nil {
 		mask = w.toActor(e.PID.GetId())
 	}
-	t.emit(w, mask, e.Message, TraceEvent{At: time.Now(), Kind: DeadLetter, Actor: t.pidWord(e.PID), Sender: t.pidWord(e.Sender), Dwell: -1})
+	t.emit(w, mask, e.Message, TraceEvent{At: time.Now(), Kind: DeadLetter, Actor: t.pidWord(e.PID),
+		Sender: t.pidWord(e.Sender), Dwell: -1})
 }
 
 // unhandled notes a message that its receiver did not know.
@@ -525,12 +536,14 @@ func (t *Tracer) unhandled(u *unhandled) {
 	if w != nil {
 		mask = w.toActor(u.actor.GetId())
 	}
-	t.emit(w, mask, u.message, TraceEvent{At: time.Now(), Kind: Unknown, Actor: t.pidWord(u.actor), Sender: t.pidWord(u.sender), Dwell: -1})
+	t.emit(w, mask, u.message, TraceEvent{At: time.Now(), Kind: Unknown, Actor: t.pidWord(u.actor),
+		Sender: t.pidWord(u.sender), Dwell: -1})
 }
 
 // emit hands the event to the sinks of the mask that want what it is about.
 func (t *Tracer) emit(w *watch, mask uint64, message any, e TraceEvent) {
-	always := e.Kind == Failed || e.Kind == DeadLetter || e.Kind == Unknown || e.Kind == Restarted || e.Kind == Stopped && e.Queue > 0
+	always := e.Kind == Failed || e.Kind == DeadLetter || e.Kind == Unknown || e.Kind == Restarted ||
+		e.Kind == Stopped && e.Queue > 0
 	if mask == 0 && !always {
 		return
 	}
@@ -677,8 +690,8 @@ func (t *Tracer) all() []*box {
 	return all
 }
 
-// Troubled are the actors that have fallen behind since the last call: those that took nothing although messages wait, and
-// those with at least limit messages waiting, no fewer than before.
+// Troubled are the actors that have fallen behind since the last call: those that took nothing although messages wait,
+// and those with at least limit messages waiting, no fewer than before.
 func (t *Tracer) Troubled(limit int) (stuck, growing []Row) {
 	t.boxesMu.Lock()
 	defer t.boxesMu.Unlock()
@@ -714,6 +727,7 @@ func (t *Tracer) Watch(ctx context.Context, every time.Duration, limit int) {
 // complain names at most ten.
 func (t *Tracer) complain(phrase string, rows []Row) {
 	for _, r := range rows[:min(len(rows), 10)] {
-		t.log.WithFields(logrus.Fields{"actor": r.Actor, "queue": r.Queue, "taken": r.Taken, "others": len(rows) - 1}).Warn(phrase)
+		t.log.WithFields(logrus.Fields{"actor": r.Actor, "queue": r.Queue, "taken": r.Taken,
+			"others": len(rows) - 1}).Warn(phrase)
 	}
 }

@@ -31,7 +31,8 @@ func worker(c actor.Context) {
 }
 
 // traced is a bubble with a system whose tracer is at hand.
-func traced(t *testing.T, o actors.TracerOptions, f func(t *testing.T, system *actor.ActorSystem, tracer *actors.Tracer)) {
+func traced(t *testing.T, o actors.TracerOptions, f func(t *testing.T, system *actor.ActorSystem,
+	tracer *actors.Tracer)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
 		o.Node = "test"
@@ -72,7 +73,8 @@ func TestTracedMessagesTellHowLongTheyWaited(t *testing.T) {
 		var got []string
 		for _, e := range tracer.Recent() {
 			if e.Kind == actors.Handled {
-				got = append(got, fmt.Sprintf("%s→%s %s queue=%d dwell=%v took=%v", e.Sender, e.Actor, e.Message, e.Queue, e.Dwell, e.Took))
+				got = append(got, fmt.Sprintf("%s→%s %s queue=%d dwell=%v took=%v", e.Sender, e.Actor, e.Message,
+					e.Queue, e.Dwell, e.Took))
 			}
 		}
 		want := []string{
@@ -88,7 +90,8 @@ func TestTracedMessagesTellHowLongTheyWaited(t *testing.T) {
 			}
 		}
 		row := tracer.Table("w", 0)[0]
-		if row.Traced != 3 || row.TookTo != 50*time.Millisecond || row.Took != 20*time.Millisecond || row.DwellTo != 60*time.Millisecond {
+		if row.Traced != 3 || row.TookTo != 50*time.Millisecond || row.Took != 20*time.Millisecond ||
+			row.DwellTo != 60*time.Millisecond {
 			t.Errorf("row %+v", row)
 		}
 	})
@@ -96,7 +99,8 @@ func TestTracedMessagesTellHowLongTheyWaited(t *testing.T) {
 
 func TestFiltersByActorMessageAndWhatItIsAbout(t *testing.T) {
 	report := func(lease uint64, url string) *messages.Report {
-		return &messages.Report{Slave: "s1", Facts: []*messages.Fact{{Lease: lease, Host: "http://a.example", Visited: &messages.PageVisited{Url: url}}}}
+		return &messages.Report{Slave: "s1", Facts: []*messages.Fact{{Lease: lease, Host: "http://a.example",
+			Visited: &messages.PageVisited{Url: url}}}}
 	}
 	for _, c := range []struct {
 		name   string
@@ -136,7 +140,8 @@ func TestFiltersByActorMessageAndWhatItIsAbout(t *testing.T) {
 				if kinds(got) != c.want {
 					t.Errorf("followed %q, want %q", kinds(got), c.want)
 				}
-				if c.filter.About == "7" && got[0].About != "slave=s1 lease=7 host=http://a.example url=http://a.example/1" {
+				if c.filter.About == "7" &&
+					got[0].About != "slave=s1 lease=7 host=http://a.example url=http://a.example/1" {
 					t.Errorf("it is about %q", got[0].About)
 				}
 			})
@@ -175,37 +180,40 @@ func TestWhatGoesWrongIsKeptThoughNobodyLooks(t *testing.T) {
 }
 
 func TestTheRingKeepsTheLatestAndSlowFollowersLose(t *testing.T) {
-	traced(t, actors.TracerOptions{Ring: 4, Followers: 1}, func(t *testing.T, system *actor.ActorSystem, tracer *actors.Tracer) {
-		pid := spawn(t, system, "w")
-		synctest.Wait()
-		tracer.Record(&actors.Filter{})
-		follower, err := tracer.Follow(actors.Filter{}, 3)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if _, err := tracer.Follow(actors.Filter{}, 3); err == nil {
-			t.Error("one follower too many")
-		}
-		for range 10 {
+	traced(t, actors.TracerOptions{Ring: 4, Followers: 1},
+		func(t *testing.T, system *actor.ActorSystem, tracer *actors.Tracer) {
+			pid := spawn(t, system, "w")
+			synctest.Wait()
+			tracer.Record(&actors.Filter{})
+			follower, err := tracer.Follow(actors.Filter{}, 3)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if _, err := tracer.Follow(actors.Filter{}, 3); err == nil {
+				t.Error("one follower too many")
+			}
+			for range 10 {
+				system.Root.Send(pid, &work{})
+			}
+			synctest.Wait()
+			recent := tracer.Recent()
+			if len(recent) != 4 || recent[0].Seq+3 != recent[3].Seq || len(follower.Events()) != 3 ||
+				follower.Dropped() != 7 {
+				t.Errorf("ring %d, follower %d, dropped %d", len(recent), len(follower.Events()), follower.Dropped())
+			}
+			follower.Close()
+			tracer.Record(nil)
 			system.Root.Send(pid, &work{})
-		}
-		synctest.Wait()
-		recent := tracer.Recent()
-		if len(recent) != 4 || recent[0].Seq+3 != recent[3].Seq || len(follower.Events()) != 3 || follower.Dropped() != 7 {
-			t.Errorf("ring %d, follower %d, dropped %d", len(recent), len(follower.Events()), follower.Dropped())
-		}
-		follower.Close()
-		tracer.Record(nil)
-		system.Root.Send(pid, &work{})
-		synctest.Wait()
-		if len(follower.Events()) != 3 || tracer.Recent()[3].Seq != recent[3].Seq {
-			t.Error("looked on after the end")
-		}
-	})
+			synctest.Wait()
+			if len(follower.Events()) != 3 || tracer.Recent()[3].Seq != recent[3].Seq {
+				t.Error("looked on after the end")
+			}
+		})
 }
 
 func TestSamplingTakesItsShare(t *testing.T) {
-	traced(t, actors.TracerOptions{Ring: 1 << 16}, func(t *testing.T, system *actor.ActorSystem, tracer *actors.Tracer) {
+	traced(t, actors.TracerOptions{Ring: 1 << 16}, func(t *testing.T, system *actor.ActorSystem,
+		tracer *actors.Tracer) {
 		pid := spawn(t, system, "w")
 		synctest.Wait()
 		tracer.Record(&actors.Filter{Every: 64})
@@ -286,8 +294,8 @@ func TestEventsAreReadableAsJSON(t *testing.T) {
 	}
 }
 
-// BenchmarkTell sends to one actor and waits for it at the end: ns a message without our boxes, and with them while nobody looks,
-// while one in 64 is sampled, while a filter fits another actor, and while everything is recorded.
+// BenchmarkTell sends to one actor and waits for it at the end: ns a message without our boxes, and with them while
+// nobody looks, while one in 64 is sampled, while a filter fits another actor, and while everything is recorded.
 func BenchmarkTell(b *testing.B) {
 	for _, c := range []struct {
 		name   string

@@ -27,8 +27,8 @@ const (
 	tracingFor    = 30 * time.Second // a reader who does not ask again is gone
 )
 
-// Tracing lets other nodes look into the mailboxes of this one: it answers TraceAsked with TraceReported. Its own mailbox is not
-// looked into, since every look would be something to look at.
+// Tracing lets other nodes look into the mailboxes of this one: it answers TraceAsked with TraceReported. Its own
+// mailbox is not looked into, since every look would be something to look at.
 type Tracing struct {
 	tracer  *Tracer
 	readers map[uint64]*traceReader
@@ -169,7 +169,8 @@ func asJSON(v any) []byte {
 func (t *Tracer) remembered(f Filter) []TraceEvent {
 	var fitting []TraceEvent
 	for _, e := range t.Recent() {
-		if (f.Actor == "" || globPath(f.Actor, e.Actor)) && (f.Message == "" || glob(f.Message, e.Message)) && aboutHas(e.About, f.About) && aboutHas(e.About, f.URL) {
+		if (f.Actor == "" || globPath(f.Actor, e.Actor)) && (f.Message == "" || glob(f.Message, e.Message)) &&
+			aboutHas(e.About, f.About) && aboutHas(e.About, f.URL) {
 			fitting = append(fitting, e)
 		}
 	}
@@ -198,9 +199,10 @@ const (
 	traceWait  = 3 * time.Second
 )
 
-// ReadTraces asks the Tracings of nodes, those that nodes returns now and when it is asked again, and hands each report to each until
-// that fails, the context ends or, when nothing is to be followed, every node has answered.
-func ReadTraces(ctx context.Context, system *actor.ActorSystem, asked *messages.TraceAsked, nodes func() []*actor.PID, each func(*messages.TraceReported) error) error {
+// ReadTraces asks the Tracings of nodes, those that nodes returns now and when it is asked again, and hands each report
+// to each until that fails, the context ends or, when nothing is to be followed, every node has answered.
+func ReadTraces(ctx context.Context, system *actor.ActorSystem, asked *messages.TraceAsked, nodes func() []*actor.PID,
+	each func(*messages.TraceReported) error) error {
 	asked.Id = rand.Uint64()
 	follow := asked.ForNs > 0
 	reports := make(chan *messages.TraceReported, 256)
@@ -220,7 +222,8 @@ func ReadTraces(ctx context.Context, system *actor.ActorSystem, asked *messages.
 	pids := nodes()
 	ask := func(forNs int64) {
 		again := &messages.TraceAsked{
-			Id: asked.Id, Actor: asked.Actor, Message: asked.Message, About: asked.About, Url: asked.Url, Every: asked.Every,
+			Id: asked.Id, Actor: asked.Actor, Message: asked.Message, About: asked.About, Url: asked.Url,
+			Every:  asked.Every,
 			Recent: asked.Recent, Rows: asked.Rows, ForNs: forNs,
 		}
 		for _, pid := range pids {

@@ -55,7 +55,8 @@ func TestAReaderIsToldOfWhatFits(t *testing.T) {
 		done := make(chan error)
 		ctx, stop := context.WithTimeout(t.Context(), time.Hour)
 		go func() {
-			done <- actors.ReadTraces(ctx, system, &messages.TraceAsked{Actor: "a", ForNs: int64(20 * time.Second)}, nodes, r.take)
+			done <- actors.ReadTraces(ctx, system, &messages.TraceAsked{Actor: "a", ForNs: int64(20 * time.Second)},
+				nodes, r.take)
 		}()
 		synctest.Wait()
 		for range 3000 { // three reports of a thousand
@@ -69,7 +70,8 @@ func TestAReaderIsToldOfWhatFits(t *testing.T) {
 		if err := <-done; err != nil {
 			t.Fatal(err)
 		}
-		if len(r.events) != 3001 || slices.ContainsFunc(r.events, func(e actors.TraceEvent) bool { return e.Actor != "a" || e.Node != "test" }) {
+		if len(r.events) != 3001 || slices.ContainsFunc(r.events,
+			func(e actors.TraceEvent) bool { return e.Actor != "a" || e.Node != "test" }) {
 			t.Errorf("%d events, want the 3001 of a", len(r.events))
 		}
 		synctest.Wait()
@@ -91,7 +93,8 @@ func TestWithoutFollowingAReaderIsToldWhatIsRemembered(t *testing.T) {
 		system.Root.Send(system.NewLocalPID("nobody"), &work{})
 		synctest.Wait()
 		var r told
-		err = actors.ReadTraces(t.Context(), system, &messages.TraceAsked{Recent: true, Rows: 5}, func() []*actor.PID { return []*actor.PID{tracing} }, r.take)
+		err = actors.ReadTraces(t.Context(), system, &messages.TraceAsked{Recent: true, Rows: 5},
+			func() []*actor.PID { return []*actor.PID{tracing} }, r.take)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -102,7 +105,8 @@ func TestWithoutFollowingAReaderIsToldWhatIsRemembered(t *testing.T) {
 			t.Errorf("events %v, want the dead letter", r.events)
 		}
 		begin := time.Now()
-		err = actors.ReadTraces(t.Context(), system, &messages.TraceAsked{}, func() []*actor.PID { return []*actor.PID{system.NewLocalPID("gone")} }, r.take)
+		err = actors.ReadTraces(t.Context(), system, &messages.TraceAsked{},
+			func() []*actor.PID { return []*actor.PID{system.NewLocalPID("gone")} }, r.take)
 		if err != actors.ErrNobodyTraced || time.Since(begin) > 10*time.Second {
 			t.Errorf("nobody answered: %v after %v", err, time.Since(begin))
 		}
@@ -134,8 +138,10 @@ func life(url string) []struct {
 		}}},
 		{false, &actors.HostFacts{Lease: 7, Facts: []*messages.Fact{visited(other)}}},
 		{true, &actors.HostFacts{Lease: 7, Facts: []*messages.Fact{visited(other), visited(url)}}},
-		{false, &actors.ToHost{Host: host, Message: &actors.HostFacts{Lease: 7, Facts: []*messages.Fact{visited(other)}}}},
-		{false, &actors.Write{Visits: []store.Visited{{Page: store.Page{URL: other}}}, Candidates: candidates}}, // links to it again
+		{false, &actors.ToHost{Host: host, Message: &actors.HostFacts{Lease: 7,
+			Facts: []*messages.Fact{visited(other)}}}},
+		// links to it again
+		{false, &actors.Write{Visits: []store.Visited{{Page: store.Page{URL: other}}}, Candidates: candidates}},
 		{true, &actors.FactsStored{Lease: 7}},
 		{false, &actors.FactsStored{Lease: 3}},
 		{true, &messages.Stored{Leases: []uint64{3, 7}, Seqs: []uint64{1, 1}}},
@@ -181,7 +187,8 @@ func TestMessagesThatNobodyKnowsAreSeen(t *testing.T) {
 		}
 		system.Root.Send(pid, &work{})
 		synctest.Wait()
-		if got := tracer.Recent(); len(got) != 1 || got[0].Kind != actors.Unknown || got[0].Message != "work" || got[0].Actor != "a" {
+		if got := tracer.Recent(); len(got) != 1 || got[0].Kind != actors.Unknown || got[0].Message != "work" ||
+			got[0].Actor != "a" {
 			t.Errorf("remembered %v", got)
 		}
 		if counts.Unhandled.Load() != 1 {
@@ -192,9 +199,12 @@ func TestMessagesThatNobodyKnowsAreSeen(t *testing.T) {
 
 func TestKindsOfActors(t *testing.T) {
 	for name, want := range map[string]string{
-		"master": "master", "master/hosts": "hosts", "master/hosts/host/http://a.test": "host", "master/hosts/host/http://slave:80": "host",
-		"master/hosts/host/http://master/revisit": "revisit", "master/hosts/host/https://a.test~$7": "host", "master/partition/3": "partition",
-		"master/partition/3/committer": "committer", "slave/fetcher/https://parser": "fetcher", "slave/parser/0": "parser", "EndpointSupervisor": "engine", "$7": "engine",
+		"master": "master", "master/hosts": "hosts", "master/hosts/host/http://a.test": "host",
+		"master/hosts/host/http://slave:80":       "host",
+		"master/hosts/host/http://master/revisit": "revisit", "master/hosts/host/https://a.test~$7": "host",
+		"master/partition/3":           "partition",
+		"master/partition/3/committer": "committer", "slave/fetcher/https://parser": "fetcher",
+		"slave/parser/0": "parser", "EndpointSupervisor": "engine", "$7": "engine",
 	} {
 		if got := actors.KindOf(name); got != want {
 			t.Errorf("%s is a %s, want %s", name, got, want)
@@ -220,7 +230,8 @@ func TestKindsSumUpTheirActors(t *testing.T) {
 		time.Sleep(time.Second)
 		k = tracer.Kinds()
 		poison := k[0].Handling.Buckets[0] // timed once in 64 runs of this test
-		if k[0].Actors != 1 || k[0].Taken != 2*640+1 || poison > 1 || k[0].Handling.Count != 20+poison || k[0].Handling.Sum != 400*time.Millisecond || k[0].Handling.Buckets[4] != 20 {
+		if k[0].Actors != 1 || k[0].Taken != 2*640+1 || poison > 1 || k[0].Handling.Count != 20+poison ||
+			k[0].Handling.Sum != 400*time.Millisecond || k[0].Handling.Buckets[4] != 20 {
 			t.Errorf("at the end: %+v", k)
 		}
 		if len(k) != 1 || strings.Contains(k[0].Kind, "~") {

@@ -46,16 +46,16 @@ func mayBind(what, host string, port int, keys *Keys) error {
 		net.JoinHostPort(host, strconv.Itoa(port)), ErrKeyNeeded, net.JoinHostPort("127.0.0.1", strconv.Itoa(port)))
 }
 
-// addressTaken recognises the error of a port on which another process listens; memberlist keeps only its text, and Windows
-// has a number and a text of its own.
+// addressTaken recognises the error of a port on which another process listens; memberlist keeps only its text, and
+// Windows has a number and a text of its own.
 func addressTaken(err error) bool {
 	return errors.Is(err, syscall.EADDRINUSE) || strings.Contains(err.Error(), "address already in use") ||
 		strings.Contains(err.Error(), "Only one usage of each socket address")
 }
 
-// Advertise finds the "ip:port" under which others reach what is bound to bind: its own address when that is one address,
-// else the one from which this machine would talk to the first peer it has a route to, else its first private address.
-// Nothing is sent.
+// Advertise finds the "ip:port" under which others reach what is bound to bind: its own address when that is one
+// address, else the one from which this machine would talk to the first peer it has a route to, else its first private
+// address. Nothing is sent.
 func Advertise(bind string, peers []string) (string, error) {
 	host, port, err := splitAddress(bind)
 	if err != nil {
@@ -85,7 +85,8 @@ func Advertise(bind string, peers []string) (string, error) {
 	}
 	private, err := sockaddr.GetPrivateIP()
 	if err != nil || private == "" {
-		return "", fmt.Errorf("bind to %s: no private address found on this machine: say which address others shall use", bind)
+		return "",
+			fmt.Errorf("bind to %s: no private address found on this machine: say which address others shall use", bind)
 	}
 	return with(private), nil
 }

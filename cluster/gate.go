@@ -2,16 +2,18 @@ package cluster
 
 import "sync"
 
-// Gate is the set of actor addresses that the gossip holds alive and whose protocol is understood. Messages to others become dead letters at once: every dial
-// of a dead address leaks a connection in protoactor's remote, and what is queued for it is held in memory for seconds. A
-// nil Gate lets everything through.
+// Gate is the set of actor addresses that the gossip holds alive and whose protocol is understood. Messages to others
+// become dead letters at once: every dial of a dead address leaks a connection in protoactor's remote, and what is
+// queued for it is held in memory for seconds. A nil Gate lets everything through.
 //
-// A message that is refused while a member is not known yet is no loss: in our protocol everything is said again until answered.
+// A message that is refused while a member is not known yet is no loss: in our protocol everything is said again until
+// answered.
 type Gate struct {
-	mu      sync.RWMutex
-	open    map[string]map[string]bool // actor address → holders (gossip names) that are alive there, and whether they may be spoken to
-	closed  func(address string)       // called when the last holder of an address is gone
-	doubted func(address string)       // called when there is reason to doubt that its holder lives
+	mu sync.RWMutex
+	// actor address → holders (gossip names) that are alive there, and whether they may be spoken to
+	open    map[string]map[string]bool
+	closed  func(address string) // called when the last holder of an address is gone
+	doubted func(address string) // called when there is reason to doubt that its holder lives
 }
 
 // NewGate returns a gate that lets nothing through yet.
@@ -64,7 +66,8 @@ func (g *Gate) note(address, holder string, open bool) {
 	g.open[address][holder] = open
 }
 
-// expel notes that holder does not live there any more. A restarted node has the address of its predecessor, hence the holders.
+// expel notes that holder does not live there any more. A restarted node has the address of its predecessor, hence the
+// holders.
 func (g *Gate) expel(address, holder string) {
 	if g == nil {
 		return
@@ -83,8 +86,8 @@ func (g *Gate) expel(address, holder string) {
 	}
 }
 
-// Doubt says that a connection to the address broke: whoever lived there may have died, and may be back already under a newer boot,
-// long before the gossip gives the older one up. It does not wait.
+// Doubt says that a connection to the address broke: whoever lived there may have died, and may be back already under a
+// newer boot, long before the gossip gives the older one up. It does not wait.
 func (g *Gate) Doubt(address string) {
 	if g == nil {
 		return

@@ -19,9 +19,10 @@ import (
 	"google.golang.org/protobuf/reflect/protoregistry"
 )
 
-// guard stands before protoactor's remote, which believes everything it is told: an index out of range, a type it does not
-// know or a Terminated about nobody ends its process, and Stop, PoisonPill and the activator are open to all. It lets pass
-// henro's own messages and what watching needs, from anybody who could connect, to actors of this process only.
+// guard stands before protoactor's remote, which believes everything it is told: an index out of range, a type it does
+// not know or a Terminated about nobody ends its process, and Stop, PoisonPill and the activator are open to all. It
+// lets pass henro's own messages and what watching needs, from anybody who could connect, to actors of this process
+// only.
 type guard struct {
 	address string // of this process: what is meant for others would be passed on, for ever when it is an alias of ours
 	gate    *Gate
@@ -35,8 +36,9 @@ type guard struct {
 type Refused struct {
 	Connections uint64 // that did not prove to know the key, or spoke no TLS
 	Calls       uint64 // of anything but the stream of messages
-	Messages    uint64 // of foreign types, of foreign protocols, for other addresses, for the innards of the actor system
-	Streams     uint64 // ended for broken contents
+	// of foreign types, of foreign protocols, for other addresses, for the innards of the actor system
+	Messages uint64
+	Streams  uint64 // ended for broken contents
 }
 
 // prefix of the protobuf types that are ours.
@@ -50,7 +52,8 @@ func newGuard(address string, gate *Gate, log *logrus.Entry) *guard {
 }
 
 func (g *guard) refused() Refused {
-	return Refused{Connections: g.connections.Load(), Calls: g.calls.Load(), Messages: g.messages.Load(), Streams: g.panics.Load()}
+	return Refused{Connections: g.connections.Load(), Calls: g.calls.Load(), Messages: g.messages.Load(),
+		Streams: g.panics.Load()}
 }
 
 // say logs at most one line a second, so that whoever knocks all night does not fill the disk.
@@ -68,7 +71,8 @@ func (g *guard) unary(_ context.Context, _ any, info *grpc.UnaryServerInfo, _ gr
 }
 
 // stream filters the messages of one peer; a panic ends the stream instead of the process.
-func (g *guard) stream(server any, s grpc.ServerStream, _ *grpc.StreamServerInfo, handle grpc.StreamHandler) (err error) {
+func (g *guard) stream(server any, s grpc.ServerStream, _ *grpc.StreamServerInfo,
+	handle grpc.StreamHandler) (err error) {
 	defer func() {
 		if why := recover(); why != nil {
 			g.panics.Add(1)
@@ -143,8 +147,8 @@ func (g *guard) admits(name string, target *actor.PID, body []byte, peer string)
 		_, err := protoregistry.GlobalTypes.FindMessageByName(protoreflect.FullName(name))
 		return err == nil
 	}
-	// Watching: who watches and who ended must be an actor of the peer, or this process would dial whatever address is named.
-	// Terminated is the one that makes remote dial without asking the gate.
+	// Watching: who watches and who ended must be an actor of the peer, or this process would dial whatever address is
+	// named. Terminated is the one that makes remote dial without asking the gate.
 	var who *actor.PID
 	switch name {
 	case "actor.DeadLetterResponse":

@@ -18,9 +18,10 @@ import (
 	"henro/messages"
 )
 
-// A house is a process with a remote and one actor, named slave. The tests of the remote speak with houses over real sockets of
-// this machine; each is a process of its own, this same program started with houseEnv set, because remote.Start writes a
-// variable of grpc that other goroutines read, so that two remotes in one process are a data race.
+// A house is a process with a remote and one actor, named slave. The tests of the remote speak with houses over real
+// sockets of this machine; each is a process of its own, this same program started with houseEnv set, because
+// remote.Start writes a variable of grpc that other goroutines read, so that two remotes in one process are a data
+// race.
 
 const houseEnv = "HENRO_TEST_HOUSE"
 
@@ -77,7 +78,8 @@ func try(t *testing.T, o order) (*house, report) {
 		t.Fatal(err)
 	}
 	cmd := exec.Command(self)
-	cmd.Env = append(os.Environ(), houseEnv+"=1", "GORACE=atexit_sleep_ms=0") // the race detector sleeps a second at each exit
+	// the race detector sleeps a second at each exit
+	cmd.Env = append(os.Environ(), houseEnv+"=1", "GORACE=atexit_sleep_ms=0")
 	var trouble strings.Builder
 	cmd.Stderr = &trouble
 	in, err := cmd.StdinPipe()
@@ -191,7 +193,8 @@ func live(in io.Reader, out io.Writer) {
 		gate = NewGate()
 	}
 	system := actor.NewActorSystem(actor.WithLoggerFactory(func(*actor.ActorSystem) *slog.Logger { return slog.New(slog.DiscardHandler) }))
-	r, err := StartRemote(system, RemoteOptions{Bind: first.Bind, Advertise: first.Say, Key: keys, Name: "house", Gate: gate})
+	r, err := StartRemote(system, RemoteOptions{Bind: first.Bind, Advertise: first.Say, Key: keys, Name: "house",
+		Gate: gate})
 	if err != nil {
 		say(report{What: "failed", Text: err.Error()})
 		return
@@ -267,7 +270,8 @@ func (a *tenant) receive(c actor.Context) {
 		if m.watch {
 			c.Watch(m.whom)
 		}
-		c.Request(m.whom, &messages.WorkRequested{Serial: m.number}) // behind the Watch: its answer means that this has arrived
+		// behind the Watch: its answer means that this has arrived
+		c.Request(m.whom, &messages.WorkRequested{Serial: m.number})
 	case *messages.WorkRequested:
 		c.Respond(&messages.TaskBatch{Serial: m.Serial})
 	case *messages.TaskBatch:

@@ -27,8 +27,9 @@ import (
 //
 //	henro-key-1 <id> <secret> <check>
 //
-// id: 8 letters, HKDF of the secret, so that it can be spoken of in logs. secret: 32 random bytes in base32, groups of four
-// joined by hyphens. check: the first 4 bytes, in hexadecimal, of SHA-256 over the line before it; it tells a slip of the hand from another key.
+// id: 8 letters, HKDF of the secret, so that it can be spoken of in logs. secret: 32 random bytes in base32, groups of
+// four joined by hyphens. check: the first 4 bytes, in hexadecimal, of SHA-256 over the line before it; it tells a slip
+// of the hand from another key.
 const (
 	keyVersion  = "henro-key-1"
 	secretSize  = 32
@@ -49,9 +50,9 @@ var keyEncoding = base32.NewEncoding("abcdefghijklmnopqrstuvwxyz234567").WithPad
 // bootEncoding keeps the order of what it encodes.
 var bootEncoding = base32.NewEncoding("0123456789abcdefghijklmnopqrstuv").WithPadding(base32.NoPadding)
 
-// Keys is what a key file holds: the secrets whose holders belong to the cluster. The first is this node's own: it encrypts
-// and signs with it. All are accepted from others, so that a key is changed in three rounds of restarts without an
-// interruption: append the new key everywhere, put it first everywhere, remove the old one everywhere.
+// Keys is what a key file holds: the secrets whose holders belong to the cluster. The first is this node's own: it
+// encrypts and signs with it. All are accepted from others, so that a key is changed in three rounds of restarts
+// without an interruption: append the new key everywhere, put it first everywhere, remove the old one everywhere.
 type Keys struct {
 	secrets [][secretSize]byte
 }
@@ -73,7 +74,9 @@ func ReadKeys(path string) (*Keys, error) {
 	if info, err := f.Stat(); err != nil {
 		return nil, fmt.Errorf("read key file: %w", err)
 	} else if mode := info.Mode().Perm(); mode&0o004 != 0 && runtime.GOOS != "windows" { // where the bits say nothing
-		return nil, fmt.Errorf("key file %s: %w (mode %04o): chmod 600 it, and make a new key if others use this machine", path, ErrKeyOpen, mode)
+		return nil,
+			fmt.Errorf("key file %s: %w (mode %04o): chmod 600 it, and make a new key if others use this machine", path,
+				ErrKeyOpen, mode)
 	}
 	text, err := io.ReadAll(io.LimitReader(f, maxKeyFile+1))
 	if err != nil {
@@ -193,7 +196,8 @@ func groups(s string) string {
 	return strings.Join(append(parts, s), "-")
 }
 
-// With returns the keys of k followed by those of other: the first round of a change of keys, or, the other way round, the second.
+// With returns the keys of k followed by those of other: the first round of a change of keys, or, the other way round,
+// the second.
 func (k *Keys) With(other *Keys) *Keys {
 	all := &Keys{secrets: append([][secretSize]byte(nil), k.secrets...)}
 next:
@@ -217,14 +221,16 @@ func (k *Keys) keyring() (*memberlist.Keyring, error) {
 	return memberlist.NewKeyring(all, all[0])
 }
 
-// Certificates are valid for all of time: a lab machine's clock may stand at 1970 after its battery died, and what ends a
-// certificate is the removal of its key from the key file, not a date. The end is RFC 5280's "no well-defined expiration date".
+// Certificates are valid for all of time: a lab machine's clock may stand at 1970 after its battery died, and what ends
+// a certificate is the removal of its key from the key file, not a date. The end is RFC 5280's "no well-defined
+// expiration date".
 var (
 	validFrom  = time.Unix(0, 0).UTC()
 	validUntil = time.Date(9999, 12, 31, 23, 59, 59, 0, time.UTC)
 )
 
-// authority returns the certificate authority of one secret: the same on every node, byte by byte, since Ed25519 signs without randomness.
+// authority returns the certificate authority of one secret: the same on every node, byte by byte, since Ed25519 signs
+// without randomness.
 func authority(secret [secretSize]byte) (*x509.Certificate, ed25519.PrivateKey, error) {
 	private := ed25519.NewKeyFromSeed(derive(secret, useCA, ed25519.SeedSize))
 	id := keyID(secret)
@@ -253,8 +259,8 @@ func authority(secret [secretSize]byte) (*x509.Certificate, ed25519.PrivateKey, 
 // TLS returns mutual TLS 1.3 for what nodes say to each other beside the actors: both ends must have the key.
 func (k *Keys) TLS(name string) (*tls.Config, error) { return k.tlsConfig(name) }
 
-// tlsConfig returns mutual TLS 1.3 for both ends of a connection, with a node certificate made now, whose private key never
-// leaves this process. Every node has the one DNS name henro-node, so that machines may change their addresses.
+// tlsConfig returns mutual TLS 1.3 for both ends of a connection, with a node certificate made now, whose private key
+// never leaves this process. Every node has the one DNS name henro-node, so that machines may change their addresses.
 func (k *Keys) tlsConfig(name string) (*tls.Config, error) {
 	pool := x509.NewCertPool()
 	var node tls.Certificate

@@ -95,8 +95,10 @@ func TestDamagedKeyFilesAreRefusedWithTheReason(t *testing.T) {
 		{"a lost word", strings.Join(word[:3], " "), "3 words"},
 		{"a letter changed", change(2, string(flipped)), "checksum"},
 		{"a letter lost", change(2, word[2][1:]), "checksum"},
-		{"a short secret under a right checksum", change(2, "aaaa")[:0] + keyVersion + " " + word[1] + " aaaa " + keyCheck(word[1], "aaaa"), "32 bytes"},
-		{"the id of another key", keyVersion + " " + other.IDs()[0] + " " + word[2] + " " + keyCheck(other.IDs()[0], word[2]), "different keys"},
+		{"a short secret under a right checksum", change(2, "aaaa")[:0] + keyVersion + " " + word[1] + " aaaa " +
+			keyCheck(word[1], "aaaa"), "32 bytes"},
+		{"the id of another key", keyVersion + " " + other.IDs()[0] + " " + word[2] + " " +
+			keyCheck(other.IDs()[0], word[2]), "different keys"},
 		{"the same key twice", good + "\n" + good, "twice"},
 		{"too long", strings.Repeat("#", maxKeyFile+1), "longer"},
 	} {

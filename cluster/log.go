@@ -9,9 +9,9 @@ import (
 	"golang.org/x/time/rate"
 )
 
-// gossipLogger lets memberlist speak through logrus. Its [ERR] becomes a warning: it means a peer that could not be reached or
-// understood, which the gossip deals with by itself. At most 5 warnings a second pass, so that whoever throws garbage at the
-// port does not fill the disk.
+// gossipLogger lets memberlist speak through logrus. Its [ERR] becomes a warning: it means a peer that could not be
+// reached or understood, which the gossip deals with by itself. At most 5 warnings a second pass, so that whoever
+// throws garbage at the port does not fill the disk.
 func gossipLogger(entry *logrus.Entry) *stdlog.Logger {
 	return stdlog.New(&gossipWriter{log: entry.WithField("lib", "memberlist"), warnings: rate.NewLimiter(5, 20)}, "", 0)
 }

@@ -40,13 +40,13 @@ type Member struct {
 // PID is the address of a named actor on this member.
 func (m Member) PID(name string) *actor.PID { return actor.NewPID(m.ActorAddress, name) }
 
-// gossipName is unique for every start: a quick restart under the same name is invisible to memberlist, and one with another
-// address a conflict that is not healed for seconds.
+// gossipName is unique for every start: a quick restart under the same name is invisible to memberlist, and one with
+// another address a conflict that is not healed for seconds.
 func (m Member) gossipName() string { return m.Name + "." + m.Boot }
 
-// NewBoot makes the id of a start: 48 bits of time and 32 of randomness, so that ids of one machine sort by their starts as
-// long as its clock does not go back. When it does, a restarted node is taken for the newer one as soon as the gossip has
-// given up the older.
+// NewBoot makes the id of a start: 48 bits of time and 32 of randomness, so that ids of one machine sort by their
+// starts as long as its clock does not go back. When it does, a restarted node is taken for the newer one as soon as
+// the gossip has given up the older.
 func NewBoot() string {
 	b := make([]byte, 10)
 	ms := time.Now().UnixMilli()
@@ -57,8 +57,8 @@ func NewBoot() string {
 	return bootEncoding.EncodeToString(b)
 }
 
-// meta is what a node says of itself in the gossip, besides its name and boot: JSON, so that a version may say more than
-// another understands, at most memberlist.MetaMaxSize bytes.
+// meta is what a node says of itself in the gossip, besides its name and boot: JSON, so that a version may say more
+// than another understands, at most memberlist.MetaMaxSize bytes.
 type meta struct {
 	Role     Role   `json:"role"`
 	Actors   string `json:"actors"`
@@ -70,12 +70,14 @@ type meta struct {
 
 // encodeMeta says of m what others shall know; ErrTooLong when that does not fit.
 func encodeMeta(m Member) ([]byte, error) {
-	b, err := json.Marshal(meta{Role: m.Role, Actors: m.ActorAddress, Version: m.Version, Protocol: m.Protocol, Capacity: m.Capacity, Leaving: m.Leaving})
+	b, err := json.Marshal(meta{Role: m.Role, Actors: m.ActorAddress, Version: m.Version, Protocol: m.Protocol,
+		Capacity: m.Capacity, Leaving: m.Leaving})
 	if err != nil {
 		return nil, fmt.Errorf("encode node metadata: %w", err)
 	}
 	if len(b) > memberlist.MetaMaxSize {
-		return nil, fmt.Errorf("encode node metadata: %w: %d bytes, at most %d", ErrTooLong, len(b), memberlist.MetaMaxSize)
+		return nil, fmt.Errorf("encode node metadata: %w: %d bytes, at most %d", ErrTooLong, len(b),
+			memberlist.MetaMaxSize)
 	}
 	return b, nil
 }
@@ -90,8 +92,9 @@ func decodeMember(gossipName, address string, b []byte) (Member, error) {
 	if err := json.Unmarshal(b, &said); err != nil {
 		return Member{}, fmt.Errorf("node %q: metadata: %w", gossipName, err)
 	}
-	m := Member{Name: gossipName[:dot], Boot: gossipName[dot+1:], Role: said.Role, ActorAddress: said.Actors, GossipAddress: address,
-		Version: said.Version, Protocol: cmp.Or(said.Protocol, 1), Capacity: said.Capacity, Leaving: said.Leaving}
+	m := Member{Name: gossipName[:dot], Boot: gossipName[dot+1:], Role: said.Role, ActorAddress: said.Actors,
+		GossipAddress: address,
+		Version:       said.Version, Protocol: cmp.Or(said.Protocol, 1), Capacity: said.Capacity, Leaving: said.Leaving}
 	return m, m.validate()
 }
 

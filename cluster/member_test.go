@@ -13,8 +13,10 @@ import (
 
 func TestAMemberIsReadAsItWasWritten(t *testing.T) {
 	for _, m := range []Member{
-		{Name: "pc-17", Boot: "0abc", Role: Slave, ActorAddress: "10.0.0.1:7782", Version: "1.2", Capacity: 256, GossipAddress: "10.0.0.1:7781", Protocol: 3},
-		{Name: "pc.with.dots", Boot: NewBoot(), Role: Master, ActorAddress: "[2001:db8::1]:7782", Leaving: true, GossipAddress: "g", Protocol: 1},
+		{Name: "pc-17", Boot: "0abc", Role: Slave, ActorAddress: "10.0.0.1:7782", Version: "1.2", Capacity: 256,
+			GossipAddress: "10.0.0.1:7781", Protocol: 3},
+		{Name: "pc.with.dots", Boot: NewBoot(), Role: Master, ActorAddress: "[2001:db8::1]:7782", Leaving: true,
+			GossipAddress: "g", Protocol: 1},
 		{Name: "部屋", Boot: "1", Role: Master, ActorAddress: "127.0.0.1:1", GossipAddress: "g", Protocol: 1},
 	} {
 		b, err := encodeMeta(m)
@@ -118,25 +120,30 @@ func TestLinesOfMemberlistKeepTheirLevel(t *testing.T) {
 	}
 }
 
-// TestNodesMeetOverSockets is the one test of the gossip that does not run in a bubble: the real transport, with a key, on free ports.
+// TestNodesMeetOverSockets is the one test of the gossip that does not run in a bubble: the real transport, with a key,
+// on free ports.
 func TestNodesMeetOverSockets(t *testing.T) {
 	key := NewKeys()
 	met := make(chan Event, 10)
-	a, err := Join(Options{Name: "a", Role: Master, ActorAddress: "127.0.0.1:1", Bind: "127.0.0.1:0", Key: key, Notify: func(e Event) { met <- e }})
+	a, err := Join(Options{Name: "a", Role: Master, ActorAddress: "127.0.0.1:1", Bind: "127.0.0.1:0", Key: key,
+		Notify: func(e Event) { met <- e }})
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer a.Close()
-	if _, err := Join(Options{Name: "b", Role: Slave, ActorAddress: "127.0.0.1:2", Bind: a.Self().GossipAddress, Key: key}); err == nil ||
+	if _, err := Join(Options{Name: "b", Role: Slave, ActorAddress: "127.0.0.1:2", Bind: a.Self().GossipAddress,
+		Key: key}); err == nil ||
 		!strings.Contains(err.Error(), ErrAddressTaken.Error()) {
 		t.Errorf("a second node on the port: %v", err)
 	}
-	stranger, err := Join(Options{Name: "c", Role: Slave, ActorAddress: "127.0.0.1:3", Bind: "127.0.0.1:0", JoinAddrs: []string{a.Self().GossipAddress}})
+	stranger, err := Join(Options{Name: "c", Role: Slave, ActorAddress: "127.0.0.1:3", Bind: "127.0.0.1:0",
+		JoinAddrs: []string{a.Self().GossipAddress}})
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer stranger.Close()
-	b, err := Join(Options{Name: "b", Role: Slave, ActorAddress: "127.0.0.1:2", Bind: "127.0.0.1:0", Key: key, JoinAddrs: []string{a.Self().GossipAddress}})
+	b, err := Join(Options{Name: "b", Role: Slave, ActorAddress: "127.0.0.1:2", Bind: "127.0.0.1:0", Key: key,
+		JoinAddrs: []string{a.Self().GossipAddress}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -39,18 +39,21 @@ type Options struct {
 	Transport memberlist.Transport // nil: sockets; for tests: clustertest.Network
 }
 
-// DefaultSettle comes on top of the 5–6 s in which memberlist notices a death: a switch that is rebooted or a cable that is
-// changed answers again within a second or two, and an early verdict saves nothing, since leases end by themselves.
+// DefaultSettle comes on top of the 5–6 s in which memberlist notices a death: a switch that is rebooted or a cable
+// that is changed answers again within a second or two, and an early verdict saves nothing, since leases end by
+// themselves.
 const DefaultSettle = 2 * time.Second
 
-// Intervals of the joiner. Dialling costs next to nothing, and a restarted master has work waiting: so the pause stays short.
+// Intervals of the joiner. Dialling costs next to nothing, and a restarted master has work waiting: so the pause stays
+// short.
 const (
 	joinPause    = 500 * time.Millisecond // after the first failure, doubled up to
 	joinPauseMax = 3 * time.Second
 	healPause    = 15 * time.Second // between attempts to reach members that were lost
 	healFor      = time.Hour        // after that a lost member must come by itself
 	maxLost      = 128              // lost members remembered
-	doubtFor     = 10 * time.Second // after a connection broke; by then the gossip knows a death, and the looking goes on for that
+	// after a connection broke; by then the gossip knows a death, and the looking goes on for that
+	doubtFor = 10 * time.Second
 )
 
 func (o *Options) fill() error {
@@ -86,7 +89,8 @@ type Event interface{ of() Member }
 // MemberUp says that a member is there.
 type MemberUp struct{ Member Member }
 
-// MemberDown says that a member is gone: dead, unreachable, left, or replaced by a newer start of itself, whose MemberUp follows.
+// MemberDown says that a member is gone: dead, unreachable, left, or replaced by a newer start of itself, whose
+// MemberUp follows.
 type MemberDown struct {
 	Member   Member
 	Replaced bool
@@ -95,8 +99,8 @@ type MemberDown struct {
 // MemberUpdated says that a member that is up shows other metadata than before.
 type MemberUpdated struct{ Member, Before Member }
 
-// MemberRefused says that a member is there, or is gone again, whose protocol this node does not understand: it is never up, and nothing is
-// said to it or heard from it.
+// MemberRefused says that a member is there, or is gone again, whose protocol this node does not understand: it is
+// never up, and nothing is said to it or heard from it.
 type MemberRefused struct {
 	Member Member
 	Gone   bool
@@ -142,17 +146,20 @@ type lostMember struct {
 	at      time.Time
 }
 
-// Join starts the gossip and returns at once; the others are looked for in the background until they are found, and again
-// whenever they are lost. An error says that this node cannot take part at all: a wrong option, a taken port, a missing key.
+// Join starts the gossip and returns at once; the others are looked for in the background until they are found, and
+// again whenever they are lost. An error says that this node cannot take part at all: a wrong option, a taken port, a
+// missing key.
 func Join(o Options) (*Node, error) {
 	if err := o.fill(); err != nil {
 		return nil, fmt.Errorf("join cluster: %w", err)
 	}
 	n := &Node{
 		o: o, log: o.Logger, done: make(chan struct{}), wake: make(chan struct{}, 1),
-		self: Member{Name: o.Name, Boot: o.Boot, Role: o.Role, ActorAddress: o.ActorAddress, Version: o.Version, Protocol: o.Protocol, Capacity: o.Capacity},
+		self: Member{Name: o.Name, Boot: o.Boot, Role: o.Role, ActorAddress: o.ActorAddress, Version: o.Version,
+			Protocol: o.Protocol, Capacity: o.Capacity},
 
-		seek: make(chan struct{}, 1), sightings: make(map[string]sighting), refused: make(map[string]Member), alive: make(map[string]Member), doubtful: make(map[string]time.Time),
+		seek: make(chan struct{}, 1), sightings: make(map[string]sighting), refused: make(map[string]Member),
+		alive: make(map[string]Member), doubtful: make(map[string]time.Time),
 	}
 	if err := n.self.validate(); err != nil {
 		return nil, fmt.Errorf("join cluster: %w", err)
@@ -195,8 +202,9 @@ func (n *Node) config() (*memberlist.Config, error) {
 	c.Label = "henro-1" // other memberlist clusters of the network are not for us
 	c.Logger = gossipLogger(n.log)
 	c.Delegate, c.Events, c.Alive = ears{n}, ears{n}, ears{n}
-	c.EnableCompression = false      // little is said, and nobody shall make us decompress
-	c.TCPTimeout = 5 * time.Second   // one black hole among the addresses to join delays the others by no more than this
+	c.EnableCompression = false // little is said, and nobody shall make us decompress
+	// one black hole among the addresses to join delays the others by no more than this
+	c.TCPTimeout = 5 * time.Second
 	c.DNSConfigPath = "/nonexistent" // no private DNS over TCP: names are looked up as by every other program
 	if n.o.Transport != nil {
 		c.Transport = n.o.Transport
@@ -254,7 +262,10 @@ func (n *Node) Members() []Member {
 func (n *Node) Refused() []Member {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	return slices.SortedFunc(maps.Values(n.refused), func(a, b Member) int { return strings.Compare(a.gossipName(), b.gossipName()) })
+	return slices.SortedFunc(maps.Values(n.refused), func(a,
+		b Member) int {
+		return strings.Compare(a.gossipName(), b.gossipName())
+	})
 }
 
 // SetCapacity tells the others how many connections this node can hold now.
@@ -287,8 +298,8 @@ func (n *Node) say(change func(*Member)) error {
 	return nil
 }
 
-// Leave tells the others that this node goes, so that they need not find out, and ends. That takes at most three seconds, or five
-// when an address is being dialled just then that does not answer.
+// Leave tells the others that this node goes, so that they need not find out, and ends. That takes at most three
+// seconds, or five when an address is being dialled just then that does not answer.
 func (n *Node) Leave() {
 	n.finish(func() {
 		if err := n.say(func(m *Member) { m.Leaving = true }); err != nil {
@@ -314,7 +325,8 @@ func (n *Node) finish(farewell func()) {
 	})
 }
 
-// ears are memberlist's callbacks. They are called under its locks and on the threads that read its sockets: they note and go.
+// ears are memberlist's callbacks. They are called under its locks and on the threads that read its sockets: they note
+// and go.
 type ears struct{ n *Node }
 
 // NodeMeta is what this node says of itself.
@@ -431,7 +443,8 @@ func (n *Node) understands(m Member) bool {
 	return m.Protocol >= n.o.Protocol-1 && m.Protocol <= n.o.Protocol+1
 }
 
-// refuse keeps out a member whose protocol is not understood. It sees the same and does likewise, so each side's log says why.
+// refuse keeps out a member whose protocol is not understood. It sees the same and does likewise, so each side's log
+// says why.
 func (n *Node) refuse(key string, what sighting) {
 	n.mu.Lock()
 	_, known := n.refused[key]
@@ -473,8 +486,8 @@ func (n *Node) tell(event Event) {
 }
 
 // seekOthers joins until somebody is found, and again whenever this node stands alone or, a slave, without a master;
-// memberlist by itself forgets a dead member after 30 s and never looks for it again. Members that were lost are looked for
-// too, so that two halves of a cluster find each other whichever of them held the addresses to join.
+// memberlist by itself forgets a dead member after 30 s and never looks for it again. Members that were lost are looked
+// for too, so that two halves of a cluster find each other whichever of them held the addresses to join.
 func (n *Node) seekOthers() {
 	pause := time.NewTimer(0)
 	defer pause.Stop()
@@ -517,7 +530,8 @@ func (n *Node) seekOthers() {
 			pause.Reset(joinPauseMax)
 		default:
 			if failures++; failures == 1 || failures%200 == 0 { // at once, then every ten minutes
-				n.log.WithFields(logrus.Fields{"join": strings.Join(n.o.JoinAddrs, ","), "attempts": failures, "err": why}).
+				n.log.WithFields(logrus.Fields{"join": strings.Join(n.o.JoinAddrs, ","), "attempts": failures,
+					"err": why}).
 					Warn("gossip: nobody found yet, trying on")
 			}
 			pause.Reset(min(joinPause<<min(failures-1, 10), joinPauseMax))
@@ -525,8 +539,8 @@ func (n *Node) seekOthers() {
 	}
 }
 
-// doubt makes this node look for the others at once and often, since a member at the address perhaps died: memberlist takes 5–6 s to
-// notice, in which a restarted master knows nobody and answers nobody.
+// doubt makes this node look for the others at once and often, since a member at the address perhaps died: memberlist
+// takes 5–6 s to notice, in which a restarted master knows nobody and answers nobody.
 func (n *Node) doubt(address string) {
 	if len(n.o.JoinAddrs) == 0 {
 		return

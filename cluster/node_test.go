@@ -79,7 +79,8 @@ func (v village) start(name, boot string, role cluster.Role, more ...func(*clust
 	v.t.Helper()
 	e := newEar()
 	o := cluster.Options{
-		Name: name, Boot: boot, Role: role, ActorAddress: strings.Replace(address(name), "7781", "7782", 1), Version: "1", Capacity: 10,
+		Name: name, Boot: boot, Role: role, ActorAddress: strings.Replace(address(name), "7781", "7782", 1),
+		Version: "1", Capacity: 10,
 		JoinAddrs: []string{address("a")}, Notify: e.hear, Transport: v.net.Wire(address(name)),
 	}
 	if name == "a" {
@@ -353,7 +354,8 @@ func TestFiftySlavesJoinAtOnceOverALossyNetwork(t *testing.T) {
 	})
 }
 
-// TestProtocolsThatDifferByMoreThanOneAreRefused, on both sides, until the node comes back with a version that fits; a skew of one is none.
+// TestProtocolsThatDifferByMoreThanOneAreRefused, on both sides, until the node comes back with a version that fits; a
+// skew of one is none.
 func TestProtocolsThatDifferByMoreThanOneAreRefused(t *testing.T) {
 	bubble(t, func(t *testing.T, v village) {
 		speak := func(protocol int, gate *cluster.Gate) func(*cluster.Options) {
@@ -368,7 +370,8 @@ func TestProtocolsThatDifferByMoreThanOneAreRefused(t *testing.T) {
 		heard := strings.Fields(earA.heard())
 		slices.Sort(heard)
 		want(t, "a", strings.Join(heard, " "), "+b.1 +c.1 refused:d.1")
-		for name, ear := range map[string]*ear{"+a.1 +d.1 refused:c.1": earB, "+a.1 refused:b.1 refused:d.1": earC, "+b.1 refused:a.1 refused:c.1": earD} {
+		for name, ear := range map[string]*ear{"+a.1 +d.1 refused:c.1": earB, "+a.1 refused:b.1 refused:d.1": earC,
+			"+b.1 refused:a.1 refused:c.1": earD} {
 			heard := strings.Fields(ear.heard())
 			slices.Sort(heard)
 			want(t, "a slave", strings.Join(heard, " "), name)
@@ -417,8 +420,8 @@ func TestTheGateIsOpenWhileTheGossipHoldsAMemberAlive(t *testing.T) {
 	})
 }
 
-// A master that is restarted within a second knows nobody, and the gossip holds its older boot alive for some 6 s more. The
-// connection that broke tells its slaves to look.
+// A master that is restarted within a second knows nobody, and the gossip holds its older boot alive for some 6 s more.
+// The connection that broke tells its slaves to look.
 func TestABrokenConnectionMakesSlavesFindARestartedMasterAtOnce(t *testing.T) {
 	bubble(t, func(t *testing.T, v village) {
 		a, _ := v.start("a", "1", cluster.Master)
@@ -469,8 +472,10 @@ func TestOnlyHoldersOfAKeyJoin(t *testing.T) {
 		{name: "another key", master: ours, slave: theirs},
 		{name: "no key at the slave", master: ours},
 		{name: "no key at the master", slave: ours},
-		{name: "rotation: the slave has the new key second", master: ours.With(theirs), slave: theirs.With(ours), found: true},
-		{name: "rotation: first round, the slave was not restarted yet", master: ours.With(theirs), slave: ours, found: true},
+		{name: "rotation: the slave has the new key second", master: ours.With(theirs), slave: theirs.With(ours),
+			found: true},
+		{name: "rotation: first round, the slave was not restarted yet", master: ours.With(theirs), slave: ours,
+			found: true},
 		{name: "rotation ended: the old key is out", master: theirs, slave: ours},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -499,15 +504,20 @@ func TestJoinRefusesWhatCannotWork(t *testing.T) {
 		want   error
 		says   string
 	}{
-		{"all addresses without a key", func(o *cluster.Options) { o.Bind = ":7781" }, cluster.ErrKeyNeeded, "127.0.0.1:7781"},
-		{"an outer address without a key", func(o *cluster.Options) { o.Bind = "192.0.2.1:7781" }, cluster.ErrKeyNeeded, "henro key new"},
-		{"metadata longer than the gossip carries", func(o *cluster.Options) { o.Version = strings.Repeat("v", 500) }, cluster.ErrTooLong, "512"},
+		{"all addresses without a key", func(o *cluster.Options) { o.Bind = ":7781" }, cluster.ErrKeyNeeded,
+			"127.0.0.1:7781"},
+		{"an outer address without a key", func(o *cluster.Options) { o.Bind = "192.0.2.1:7781" }, cluster.ErrKeyNeeded,
+			"henro key new"},
+		{"metadata longer than the gossip carries", func(o *cluster.Options) { o.Version = strings.Repeat("v", 500) },
+			cluster.ErrTooLong, "512"},
 		{"no name", func(o *cluster.Options) { o.Name = "" }, nil, "name"},
 		{"a name with a blank", func(o *cluster.Options) { o.Name = "a b" }, nil, "name"},
 		{"no role", func(o *cluster.Options) { o.Role = "" }, nil, "role"},
 		{"an actor address without a port", func(o *cluster.Options) { o.ActorAddress = "127.0.0.1" }, nil, "ip:port"},
-		{"an actor address that nobody can dial", func(o *cluster.Options) { o.ActorAddress = "0.0.0.0:7782" }, nil, "ip:port"},
-		{"a join address without a port", func(o *cluster.Options) { o.JoinAddrs = []string{"host"} }, nil, "host:port"},
+		{"an actor address that nobody can dial", func(o *cluster.Options) { o.ActorAddress = "0.0.0.0:7782" }, nil,
+			"ip:port"},
+		{"a join address without a port", func(o *cluster.Options) { o.JoinAddrs = []string{"host"} }, nil,
+			"host:port"},
 		{"a bind address without a port", func(o *cluster.Options) { o.Bind = "127.0.0.1" }, nil, "host:port"},
 		{"a boot id with capital letters", func(o *cluster.Options) { o.Boot = "X.1" }, nil, "boot"},
 	} {

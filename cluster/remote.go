@@ -22,11 +22,14 @@ import (
 
 // Settings of protoactor's remote. With its defaults a burst of 20,000 messages delivered nothing at all.
 const (
-	batchMessages   = 64               // messages sent in one piece: 64 of our ≤ 128 kB stay below receiveLimit
-	writerQueue     = 4096             // slots made beforehand for each peer, grown when needed; the default of a million takes 16 MB each
-	receiveLimit    = 16 << 20         // bytes of one piece; the default of 4 MB breaks the connection of whoever sends more
-	dialTimeout     = 2 * time.Second  // a machine that is switched off would block its writer for 20 s
-	dialRetries     = 2                // each followed by 2 s of sleep; then what is queued becomes dead letters: 8 s in all
+	batchMessages = 64 // messages sent in one piece: 64 of our ≤ 128 kB stay below receiveLimit
+	// slots made beforehand for each peer, grown when needed; the default of a million takes 16 MB each
+	writerQueue = 4096
+	// bytes of one piece; the default of 4 MB breaks the connection of whoever sends more
+	receiveLimit = 16 << 20
+	dialTimeout  = 2 * time.Second // a machine that is switched off would block its writer for 20 s
+	// each followed by 2 s of sleep; then what is queued becomes dead letters: 8 s in all
+	dialRetries     = 2
 	keepaliveEvery  = 10 * time.Second // a frozen peer is noticed after this and
 	keepaliveWait   = 3 * time.Second  // this; by default never
 	keepaliveMin    = 5 * time.Second  // what a server allows
@@ -58,8 +61,8 @@ type Remote struct {
 	dialled sync.Map    // addresses that were spoken to since the gate last closed on them
 }
 
-// StartRemote begins to listen. It must come before any actor is spawned, since from now on the addresses of actors bear the
-// advertised address.
+// StartRemote begins to listen. It must come before any actor is spawned, since from now on the addresses of actors
+// bear the advertised address.
 func StartRemote(system *actor.ActorSystem, o RemoteOptions) (*Remote, error) {
 	if o.Logger == nil {
 		o.Logger = silent()
@@ -119,13 +122,15 @@ func StartRemote(system *actor.ActorSystem, o RemoteOptions) (*Remote, error) {
 			grpc.MaxConcurrentStreams(streamsPerPeer),
 			grpc.MaxHeaderListSize(headerBytes),
 			grpc.ConnectionTimeout(handshakeWait),
-			grpc.KeepaliveEnforcementPolicy(keepalive.EnforcementPolicy{MinTime: keepaliveMin, PermitWithoutStream: true}),
+			grpc.KeepaliveEnforcementPolicy(keepalive.EnforcementPolicy{MinTime: keepaliveMin,
+				PermitWithoutStream: true}),
 			grpc.KeepaliveParams(keepalive.ServerParameters{Time: keepaliveEvery, Timeout: keepaliveWait}),
 			grpc.StreamInterceptor(r.guard.stream),
 			grpc.UnaryInterceptor(r.guard.unary)),
 	)
 	c.MaxRetryCount = dialRetries
-	// Resolvers are asked in the order of their registration, so this one, registered before remote's own, is asked first.
+	// Resolvers are asked in the order of their registration, so this one, registered before remote's own, is asked
+	// first.
 	system.ProcessRegistry.RegisterAddressResolver(r.resolve)
 	r.remote = remote.NewRemote(system, c)
 	if err := start(r.remote); err != nil {
@@ -144,10 +149,11 @@ func StartRemote(system *actor.ActorSystem, o RemoteOptions) (*Remote, error) {
 	return r, nil
 }
 
-// closeWithStream ends a connection with the one stream that is ever made on it. protoactor's writer forgets the connection of an attempt that
-// failed, which then lives for ever, with three goroutines, and dials again when somebody is back at its address: a master whose
-// slaves died every 20 s had 12 of them after 18 deaths.
-func closeWithStream(ctx context.Context, desc *grpc.StreamDesc, conn *grpc.ClientConn, method string, open grpc.Streamer, o ...grpc.CallOption) (grpc.ClientStream, error) {
+// closeWithStream ends a connection with the one stream that is ever made on it. protoactor's writer forgets the
+// connection of an attempt that failed, which then lives for ever, with three goroutines, and dials again when somebody
+// is back at its address: a master whose slaves died every 20 s had 12 of them after 18 deaths.
+func closeWithStream(ctx context.Context, desc *grpc.StreamDesc, conn *grpc.ClientConn, method string,
+	open grpc.Streamer, o ...grpc.CallOption) (grpc.ClientStream, error) {
 	s, err := open(ctx, desc, conn, method, o...)
 	if err != nil {
 		conn.Close()
@@ -200,10 +206,12 @@ func (r *Remote) Address() string { return r.address }
 // Refused counts what the guard kept out: connections, calls and messages.
 func (r *Remote) Refused() Refused { return r.guard.refused() }
 
-// Shutdown ends speech with others at once; what was said and not sent yet is lost. The actors that speak should be stopped before.
+// Shutdown ends speech with others at once; what was said and not sent yet is lost. The actors that speak should be
+// stopped before.
 //
-// It hangs up on every peer and closes the door, but does not take protoactor's graceful way, which takes a map away from
-// goroutines that still read it and so may crash the process on its way out, and waits 10 s for peers that are frozen.
+// It hangs up on every peer and closes the door, but does not take protoactor's graceful way, which takes a map away
+// from goroutines that still read it and so may crash the process on its way out, and waits 10 s for peers that are
+// frozen.
 func (r *Remote) Shutdown() {
 	r.closed.Store(true)
 	r.dialled.Range(func(address, _ any) bool {
@@ -213,8 +221,8 @@ func (r *Remote) Shutdown() {
 	r.remote.Shutdown(false)
 }
 
-// resolve answers for PIDs of other processes with one that asks the gate at each message, because a PID remembers what it
-// was resolved to.
+// resolve answers for PIDs of other processes with one that asks the gate at each message, because a PID remembers what
+// it was resolved to.
 func (r *Remote) resolve(pid *actor.PID) (actor.Process, bool) {
 	resolvers := r.system.ProcessRegistry.RemoteHandlers
 	outer, ok := resolvers[len(resolvers)-1](pid)

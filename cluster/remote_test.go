@@ -95,30 +95,43 @@ func TestAttacks(t *testing.T) {
 		ends bool // no honest peer sends this: the stream ends
 		b    *remote.MessageBatch
 	}{
-		{name: "spawn an actor through the activator", b: parcel(here, "activator", &remote.ActorPidRequest{Name: "x", Kind: "k"})},
+		{name: "spawn an actor through the activator", b: parcel(here, "activator",
+			&remote.ActorPidRequest{Name: "x", Kind: "k"})},
 		{name: "one of ours to the activator", b: parcel(here, "activator", stored)},
 		{name: "one of ours to a guardian, which panics", b: parcel(here, "guardian$1", stored)},
 		{name: "stop an actor", b: parcel(here, "slave", &actor.Stop{})},
 		{name: "poison an actor", b: parcel(here, "slave", &actor.PoisonPill{})},
 		{name: "touch an actor", b: parcel(here, "slave", &actor.Touch{})},
 		{name: "terminated about nobody", b: parcel(here, "slave", &actor.Terminated{})},
-		{name: "terminated about an actor of a third node", b: parcel(here, "slave", &actor.Terminated{Who: actor.NewPID("192.0.2.1:1", "x")})},
+		{name: "terminated about an actor of a third node", b: parcel(here, "slave",
+			&actor.Terminated{Who: actor.NewPID("192.0.2.1:1", "x")})},
 		{name: "watch by nobody", b: parcel(here, "slave", &actor.Watch{})},
-		{name: "watch for a third node", b: parcel(here, "slave", &actor.Watch{Watcher: actor.NewPID("192.0.2.1:1", "x")})},
-		{name: "a type that does not exist here", b: spoil(func(b *remote.MessageBatch) { b.TypeNames[0] = "henro.FromTheFuture" })},
+		{name: "watch for a third node", b: parcel(here, "slave",
+			&actor.Watch{Watcher: actor.NewPID("192.0.2.1:1", "x")})},
+		{name: "a type that does not exist here",
+			b: spoil(func(b *remote.MessageBatch) { b.TypeNames[0] = "henro.FromTheFuture" })},
 		{name: "a foreign type that exists here", b: parcel(here, "slave", &remote.ConnectRequest{})},
-		{name: "an alias of this address, which would go round for ever", b: parcel(strings.Replace(here, "127.0.0.1", "127.0.0.10", 1), "slave", stored)},
+		{name: "an alias of this address, which would go round for ever",
+			b: parcel(strings.Replace(here, "127.0.0.1", "127.0.0.10", 1), "slave", stored)},
 		{name: "relay to a third node", b: parcel("192.0.2.1:1", "slave", stored)},
 		{name: "nobody's address", b: parcel("", "slave", stored)},
-		{name: "type index too great", ends: true, b: spoil(func(b *remote.MessageBatch) { b.Envelopes[0].TypeId = 7 })},
-		{name: "type index negative", ends: true, b: spoil(func(b *remote.MessageBatch) { b.Envelopes[0].TypeId = -1 })},
-		{name: "target index too great", ends: true, b: spoil(func(b *remote.MessageBatch) { b.Envelopes[0].Target = 1 })},
-		{name: "sender index too great", ends: true, b: spoil(func(b *remote.MessageBatch) { b.Envelopes[0].Sender = 1 })},
-		{name: "serializer that does not exist", ends: true, b: spoil(func(b *remote.MessageBatch) { b.Envelopes[0].SerializerId = 9 })},
-		{name: "serializer that is not ours", ends: true, b: spoil(func(b *remote.MessageBatch) { b.Envelopes[0].SerializerId = 1 })},
+		{name: "type index too great", ends: true,
+			b: spoil(func(b *remote.MessageBatch) { b.Envelopes[0].TypeId = 7 })},
+		{name: "type index negative", ends: true,
+			b: spoil(func(b *remote.MessageBatch) { b.Envelopes[0].TypeId = -1 })},
+		{name: "target index too great", ends: true,
+			b: spoil(func(b *remote.MessageBatch) { b.Envelopes[0].Target = 1 })},
+		{name: "sender index too great", ends: true,
+			b: spoil(func(b *remote.MessageBatch) { b.Envelopes[0].Sender = 1 })},
+		{name: "serializer that does not exist", ends: true,
+			b: spoil(func(b *remote.MessageBatch) { b.Envelopes[0].SerializerId = 9 })},
+		{name: "serializer that is not ours", ends: true,
+			b: spoil(func(b *remote.MessageBatch) { b.Envelopes[0].SerializerId = 1 })},
 		{name: "no targets at all", ends: true, b: spoil(func(b *remote.MessageBatch) { b.Targets = nil })},
-		{name: "a body that is not protobuf", ends: true, b: spoil(func(b *remote.MessageBatch) { b.Envelopes[0].MessageData = []byte{0xff} })},
-		{name: "more than fits", ends: true, b: spoil(func(b *remote.MessageBatch) { b.Envelopes[0].MessageData = make([]byte, receiveLimit) })},
+		{name: "a body that is not protobuf", ends: true,
+			b: spoil(func(b *remote.MessageBatch) { b.Envelopes[0].MessageData = []byte{0xff} })},
+		{name: "more than fits", ends: true,
+			b: spoil(func(b *remote.MessageBatch) { b.Envelopes[0].MessageData = make([]byte, receiveLimit) })},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			v := visit(t, h, insecure.NewCredentials())
@@ -138,10 +151,13 @@ func TestAttacks(t *testing.T) {
 	t.Run("calls that are not implemented and panic", func(t *testing.T) {
 		v := visit(t, h, insecure.NewCredentials())
 		client := remote.NewRemotingClient(v.conn)
-		if _, err := client.ListProcesses(t.Context(), &remote.ListProcessesRequest{}); status.Code(err) != codes.PermissionDenied {
+		if _,
+			err := client.ListProcesses(t.Context(),
+			&remote.ListProcessesRequest{}); status.Code(err) != codes.PermissionDenied {
 			t.Errorf("ListProcesses: %v", err)
 		}
-		if _, err := client.GetProcessDiagnostics(t.Context(), &remote.GetProcessDiagnosticsRequest{}); status.Code(err) != codes.PermissionDenied {
+		if _, err := client.GetProcessDiagnostics(t.Context(),
+			&remote.GetProcessDiagnosticsRequest{}); status.Code(err) != codes.PermissionDenied {
 			t.Errorf("GetProcessDiagnostics: %v", err)
 		}
 	})
@@ -170,7 +186,10 @@ func TestStrangers(t *testing.T) {
 		{"without TLS", insecure.NewCredentials()},
 		{"with the certificate of another cluster", config(theirs, trusting)},
 		{"without a certificate", config(ours, func(c *tls.Config) { trusting(c); c.Certificates = nil })},
-		{"with an older TLS", config(ours, func(c *tls.Config) { c.MinVersion, c.MaxVersion = tls.VersionTLS12, tls.VersionTLS12 })},
+		{"with an older TLS", config(ours, func(c *tls.Config) {
+			c.MinVersion, c.MaxVersion = tls.VersionTLS12,
+				tls.VersionTLS12
+		})},
 		{"the house's certificate is not theirs either", config(theirs, func(*tls.Config) {})},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -292,8 +311,8 @@ func TestNothingIsSentToWhomTheGateShutsOut(t *testing.T) {
 	a.wants("terminated", b.Address, uint64(actor.TerminatedReason_AddressTerminated))
 	a.do(order{Do: "tell", To: b.Address, Number: 4})
 	a.wants("dead letter", b.Address, 4)
-	// And it comes back. The end of the old connection may be told late and end the new one too, with what was said on it: as
-	// everywhere in our protocol, it is said again until it is heard.
+	// And it comes back. The end of the old connection may be told late and end the new one too, with what was said on
+	// it: as everywhere in our protocol, it is said again until it is heard.
 	a.do(order{Do: "admit", To: b.Address, Who: "b.3"})
 	again := time.NewTicker(50 * time.Millisecond)
 	defer again.Stop()
@@ -320,14 +339,17 @@ func (brokenStream) RecvMsg(any) error { return io.EOF }
 
 func TestAConnectionEndsWithItsStream(t *testing.T) {
 	for name, streamer := range map[string]grpc.Streamer{
-		"that could not be made": func(context.Context, *grpc.StreamDesc, *grpc.ClientConn, string, ...grpc.CallOption) (grpc.ClientStream, error) {
+		"that could not be made": func(context.Context, *grpc.StreamDesc, *grpc.ClientConn, string,
+			...grpc.CallOption) (grpc.ClientStream, error) {
 			return nil, io.ErrUnexpectedEOF
 		},
-		"that broke": func(context.Context, *grpc.StreamDesc, *grpc.ClientConn, string, ...grpc.CallOption) (grpc.ClientStream, error) {
+		"that broke": func(context.Context, *grpc.StreamDesc, *grpc.ClientConn, string,
+			...grpc.CallOption) (grpc.ClientStream, error) {
 			return brokenStream{}, nil
 		},
 	} {
-		conn, err := grpc.NewClient("passthrough:///127.0.0.1:9", grpc.WithTransportCredentials(insecure.NewCredentials()))
+		conn, err := grpc.NewClient("passthrough:///127.0.0.1:9",
+			grpc.WithTransportCredentials(insecure.NewCredentials()))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -352,7 +374,8 @@ func TestStartRemoteRefusesWhatCannotWork(t *testing.T) {
 		o    order
 		says string
 	}{
-		{"a port that is taken", order{Bind: taken.Addr().String()}, "bind actors to " + taken.Addr().String() + ": " + ErrAddressTaken.Error()},
+		{"a port that is taken", order{Bind: taken.Addr().String()}, "bind actors to " + taken.Addr().String() + ": " +
+			ErrAddressTaken.Error()},
 		{"all addresses without a key", order{Bind: ":7782"}, ErrKeyNeeded.Error()},
 		{"an outer address without a key", order{Bind: "192.0.2.1:0"}, "henro key new"},
 		{"no port", order{Bind: "127.0.0.1"}, "host:port"},

@@ -7,8 +7,9 @@ import (
 	"time"
 )
 
-// settler turns what the gossip says into what its listener shall believe: it waits before believing bad news, and before
-// believing good news from a node that has cried wolf. It is pure: sightings and the clock go in, events come out.
+// settler turns what the gossip says into what its listener shall believe: it waits before believing bad news, and
+// before believing good news from a node that has cried wolf. It is pure: sightings and the clock go in, events come
+// out.
 //
 // For one name:
 //
@@ -20,10 +21,11 @@ import (
 //	│
 //	└─ the same boot, told down before, is seen again: told after settle·2ⁿ, n times told up again so far
 //
-// A greater boot of the name takes the place of the smaller at once: the old one is told down and the new one up. A node that
-// said it was leaving is told down at once.
+// A greater boot of the name takes the place of the smaller at once: the old one is told down and the new one up. A
+// node that said it was leaving is told down at once.
 //
-// Invariants: of one name at most one boot is told up; up and down alternate; advance told everything that was due by its now.
+// Invariants: of one name at most one boot is told up; up and down alternate; advance told everything that was due by
+// its now.
 type settler struct {
 	settle  time.Duration
 	longest time.Duration // cap of settle·2ⁿ
@@ -41,7 +43,8 @@ type standing struct {
 	idleAt  time.Time         // since when there is nothing to believe or to see
 }
 
-// forgetAfter is how long a name without any sign is remembered, so that the memory is bounded by the nodes of one hour.
+// forgetAfter is how long a name without any sign is remembered, so that the memory is bounded by the nodes of one
+// hour.
 const forgetAfter = time.Hour
 
 func newSettler(settle, longest time.Duration) *settler {

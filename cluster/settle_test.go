@@ -17,9 +17,12 @@ func TestSettling(t *testing.T) {
 	}{
 		{"a new node is told at once", []string{"0 +b.1 → +b.1"}},
 		{"a death is told after the settling time", []string{"0 +b.1 → +b.1", "5 -b.1 →", "6.9 →", "7 → -b.1"}},
-		{"a flap within the settling time is not told", []string{"0 +b.1 → +b.1", "5 -b.1 →", "6 +b.1 →", "7 →", "60 →"}},
-		{"each loss settles from its own beginning", []string{"0 +b.1 → +b.1", "5 -b.1 →", "6 +b.1 →", "6.5 -b.1 →", "7 →", "8.5 → -b.1"}},
-		{"a newer boot replaces a living one at once", []string{"0 +b.1 → +b.1", "5 +b.2 → -b.1 +b.2", "9 -b.1 →", "20 →"}},
+		{"a flap within the settling time is not told", []string{"0 +b.1 → +b.1", "5 -b.1 →", "6 +b.1 →", "7 →",
+			"60 →"}},
+		{"each loss settles from its own beginning", []string{"0 +b.1 → +b.1", "5 -b.1 →", "6 +b.1 →", "6.5 -b.1 →",
+			"7 →", "8.5 → -b.1"}},
+		{"a newer boot replaces a living one at once", []string{"0 +b.1 → +b.1", "5 +b.2 → -b.1 +b.2", "9 -b.1 →",
+			"20 →"}},
 		{"a newer boot replaces a lost one at once", []string{"0 +b.1 → +b.1", "5 -b.1 →", "6 +b.2 → -b.1 +b.2"}},
 		{"an older boot seen late is not believed", []string{"0 +b.2 → +b.2", "1 +b.1 →", "6 -b.1 →", "60 →"}},
 		{"an older boot is believed once the newer is gone: a clock went back",
@@ -27,13 +30,16 @@ func TestSettling(t *testing.T) {
 		{"one that leaves is gone at once", []string{"0 +b.1 → +b.1", "5 =b.1 → ~b.1", "5 -b.1 → -b.1"}},
 		{"one that comes back after its death must stay before it is believed",
 			[]string{"0 +b.1 → +b.1", "5 -b.1 →", "7 → -b.1", "10 +b.1 →", "11.9 →", "12 → +b.1"}},
-		{"and the longer, the more often it did that", []string{"0 +b.1 → +b.1", "5 -b.1 →", "7 → -b.1", "10 +b.1 →", "12 → +b.1",
+		{"and the longer, the more often it did that", []string{"0 +b.1 → +b.1", "5 -b.1 →", "7 → -b.1", "10 +b.1 →",
+			"12 → +b.1",
 			"20 -b.1 →", "22 → -b.1", "30 +b.1 →", "33.9 →", "34 → +b.1"}},
-		{"a new boot starts with a clean slate", []string{"0 +b.1 → +b.1", "5 -b.1 →", "7 → -b.1", "10 +b.1 →", "11 +b.2 → +b.2"}},
+		{"a new boot starts with a clean slate", []string{"0 +b.1 → +b.1", "5 -b.1 →", "7 → -b.1", "10 +b.1 →",
+			"11 +b.2 → +b.2"}},
 		{"one that comes and goes while it is not believed is not told at all",
 			[]string{"0 +b.1 → +b.1", "5 -b.1 →", "7 → -b.1", "10 +b.1 →", "11 -b.1 →", "12 →", "60 →"}},
 		{"changed metadata is told at once", []string{"0 +b.1 → +b.1", "5 ~b.1 → ~b.1", "5 ~b.1 →"}},
-		{"names do not disturb each other", []string{"0 +b.1 → +b.1", "1 +c.1 → +c.1", "5 -b.1 →", "6 +c.2 → -c.1 +c.2", "7 → -b.1"}},
+		{"names do not disturb each other", []string{"0 +b.1 → +b.1", "1 +c.1 → +c.1", "5 -b.1 →", "6 +c.2 → -c.1 +c.2",
+			"7 → -b.1"}},
 		{"what was never seen cannot be lost", []string{"0 -b.1 →", "9 →"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -84,8 +90,9 @@ func tell(events []Event) string {
 	return strings.Join(words, " ")
 }
 
-// TestSettlerKeepsItsInvariants throws chance at the settler: of one name at most one boot is up, up and down alternate, next
-// names the moment of every later event, and once the gossip is calm the listener believes what the gossip says.
+// TestSettlerKeepsItsInvariants throws chance at the settler: of one name at most one boot is up, up and down
+// alternate, next names the moment of every later event, and once the gossip is calm the listener believes what the
+// gossip says.
 func TestSettlerKeepsItsInvariants(t *testing.T) {
 	for seed := range uint64(60) {
 		rnd := rand.New(rand.NewPCG(seed, 7))

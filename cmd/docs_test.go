@@ -34,7 +34,8 @@ var families = []family{
 	{"Nodes", "`henro-master`, `henro-slave` (which takes free ports)", func(f *pflag.FlagSet) {
 		new(config.Peers).Register(f, "127.0.0.1:7781", "127.0.0.1:7782")
 	}},
-	{"Control", "`henro crawl`, `henro-master`; `henro-slave` has `--listen-http`, off unless given, `--token-file` and `--config`", func(f *pflag.FlagSet) { new(config.Run).Register(f) }},
+	{"Control",
+		"`henro crawl`, `henro-master`; `henro-slave` has `--listen-http`, off unless given, `--token-file` and `--config`", func(f *pflag.FlagSet) { new(config.Run).Register(f) }},
 	{"Logging", "all programs", func(f *pflag.FlagSet) { new(config.Log).Register(f) }},
 }
 
@@ -57,7 +58,8 @@ func row(f *pflag.Flag) string {
 	switch {
 	case f.Name == "name":
 		standard = "host name"
-	case standard == "", standard == "[]", slices.Contains([]string{"0", "0s"}, standard) && !strings.Contains(meaning, "0 is"):
+	case standard == "", standard == "[]", slices.Contains([]string{"0", "0s"}, standard) &&
+		!strings.Contains(meaning, "0 is"):
 		standard = "–"
 	case standard == "false":
 		standard = "off"

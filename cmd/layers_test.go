@@ -1,8 +1,9 @@
-// Package cmd_test keeps the shape of the tree: who may import whom, what stays pure, what every package says of itself.
+// Package cmd_test keeps the shape of the tree: who may import whom, what stays pure, what every package says of
+// itself.
 //
-// It reads the source files themselves and asks no tool about them, so that the test cache notices a change in any of them. Files
-// of every platform are read, whatever their build tags. What a rule names must exist: a rule about a package that is gone, or about
-// an import that nobody needs any more, fails until it is struck out.
+// It reads the source files themselves and asks no tool about them, so that the test cache notices a change in any of
+// them. Files of every platform are read, whatever their build tags. What a rule names must exist: a rule about a
+// package that is gone, or about an import that nobody needs any more, fails until it is struck out.
 package cmd_test
 
 import (
@@ -32,8 +33,8 @@ import (
 //	        │ store
 //	     messages
 //
-// Master and slave meet in messages alone, so that neither can lean on being in one process with the other; cluster knows who is
-// alive and nothing of what is on disk. The programs show some pages of docs.
+// Master and slave meet in messages alone, so that neither can lean on being in one process with the other; cluster
+// knows who is alive and nothing of what is on disk. The programs show some pages of docs.
 var below = map[string][]string{
 	"cmd":      {"master", "slave", "cluster", "actors", "store", "messages", "docs"},
 	"master":   {"cluster", "actors", "store", "messages"},
@@ -45,14 +46,17 @@ var below = map[string][]string{
 	"docs":     {},
 }
 
-// pure are the packages that decide, parse or write formats, and nothing else: they import the standard library without sockets,
-// databases and loggers, each other, and the modules named here. So they can be tested with tables and simulated by the million.
+// pure are the packages that decide, parse or write formats, and nothing else: they import the standard library without
+// sockets, databases and loggers, each other, and the modules named here. So they can be tested with tables and
+// simulated by the million.
 var pure = []struct{ dir, why, mayImport string }{
 	{"store/report/chart", "a figure is a function from points to text", ""},
 	{"messages/outlink", "the words for links stand on nothing", ""},
 	{"messages/speech", "what is said is facts, put into words where somebody reads them", ""},
-	{"messages/weburl", "one form per URL, whoever asks", "golang.org/x/net/idna golang.org/x/net/publicsuffix golang.org/x/text"},
-	{"store/fingerprint", "the same URL has the same fingerprint everywhere and for ever", "github.com/cespare/xxhash/v2"},
+	{"messages/weburl", "one form per URL, whoever asks",
+		"golang.org/x/net/idna golang.org/x/net/publicsuffix golang.org/x/text"},
+	{"store/fingerprint", "the same URL has the same fingerprint everywhere and for ever",
+		"github.com/cespare/xxhash/v2"},
 	{"store/archive/warc", "a format, written to any file", "github.com/klauspost/compress"},
 	{"store/archive/cdxj", "a format, sorted and merged in files", ""},
 	{"store/sorter", "bytes in any order in, in order out", ""},
@@ -72,18 +76,22 @@ var pure = []struct{ dir, why, mayImport string }{
 	{"slave/charset", "bytes in, text out, the same on every slave", "golang.org/x/text"},
 	{"cluster/ring", "who owns what follows from names alone", ""},
 	{"master/frontier", "orders of URLs, compared by simulation", ""},
-	{"master/frontier/frontiersim", "a graph of the web in memory is crawled in seconds", "golang.org/x/net/publicsuffix"},
+	{"master/frontier/frontiersim", "a graph of the web in memory is crawled in seconds",
+		"golang.org/x/net/publicsuffix"},
 	{"master/ledger", "the book of leases is a value", "github.com/benbjohnson/immutable"},
 }
 
-// denied are imports that lead to what was tried and found wanting, or that belong to one package alone. An import ending in /...
-// stands for all packages below it.
+// denied are imports that lead to what was tried and found wanting, or that belong to one package alone. An import
+// ending in /... stands for all packages below it.
 var denied = []struct{ path, why, except string }{
-	{"github.com/asynkron/protoactor-go/cluster/...", "a pause of 12 s left a cluster split for good, with one identity alive twice", ""},
+	{"github.com/asynkron/protoactor-go/cluster/...",
+		"a pause of 12 s left a cluster split for good, with one identity alive twice", ""},
 	{"github.com/asynkron/protoactor-go/router", "its group routers race", ""},
-	{"github.com/asynkron/protoactor-go/remote", "unguarded, a stranger spawns and stops actors: cluster puts a guard in front", "cluster"},
+	{"github.com/asynkron/protoactor-go/remote",
+		"unguarded, a stranger spawns and stops actors: cluster puts a guard in front", "cluster"},
 	{"github.com/hashicorp/memberlist", "membership is one package's business", "cluster cluster/clustertest"},
-	{"github.com/gocolly/colly/v2/...", "what colly does of its own accord is switched off in one place", "slave/fetch"},
+	{"github.com/gocolly/colly/v2/...", "what colly does of its own accord is switched off in one place",
+		"slave/fetch"},
 	{"modernc.org/sqlite/...", "questions and databases are made in one place", "store/report/query"},
 	{"go.etcd.io/bbolt", "a file of the state has one writer", "store store/timequeue store/seen"},
 	{"github.com/knadh/koanf/...", "nothing is read from files and environment behind the caller's back", "cmd/config"},
@@ -93,7 +101,8 @@ var denied = []struct{ path, why, except string }{
 	{"io/ioutil", "package io and os have it all", ""},
 }
 
-// deniedNames are functions and variables that only the packages named may use, outside of tests; main stands for all programs.
+// deniedNames are functions and variables that only the packages named may use, outside of tests; main stands for all
+// programs.
 var deniedNames = []struct{ name, why, except string }{
 	{"os.Getenv", "nothing is read from the environment behind the caller's back", "cmd/config"},
 	{"os.LookupEnv", "nothing is read from the environment behind the caller's back", "cmd/config"},
@@ -106,13 +115,15 @@ var deniedNames = []struct{ name, why, except string }{
 }
 
 // drawers are names under which anything is put and nothing is found.
-var drawers = []string{"util", "utils", "common", "helper", "helpers", "types", "models", "base", "misc", "shared", "lib"}
+var drawers = []string{"util", "utils", "common", "helper", "helpers", "types", "models", "base", "misc", "shared",
+	"lib"}
 
 func TestArrowsOnlyPointDown(t *testing.T) {
 	for _, f := range tree(t) {
 		allowed, known := below[f.top()]
 		if !known {
-			t.Errorf("%s: %q is no directory of the tree; add it to the drawing above, with its arrows", f.path, f.top())
+			t.Errorf("%s: %q is no directory of the tree; add it to the drawing above, with its arrows", f.path,
+				f.top())
 			continue
 		}
 		for _, imported := range f.ours() {
@@ -150,7 +161,8 @@ func TestPurePackagesArePure(t *testing.T) {
 				case module >= 0:
 					needed[modules[module]] = true
 				default:
-					t.Errorf("%s imports %s; but %s is pure and may import %q only: %s", f.path, imported, p.dir, p.mayImport, p.why)
+					t.Errorf("%s imports %s; but %s is pure and may import %q only: %s", f.path, imported, p.dir,
+						p.mayImport, p.why)
 				}
 			}
 		}
@@ -193,7 +205,8 @@ func TestWhatIsDeniedIsNotCalled(t *testing.T) {
 		for name, position := range f.namesOfOthers() {
 			for _, d := range deniedNames {
 				excepted := strings.Fields(d.except)
-				if name == d.name && !slices.Contains(excepted, f.dir()) && !slices.Contains(excepted, f.ast.Name.Name) {
+				if name == d.name && !slices.Contains(excepted, f.dir()) &&
+					!slices.Contains(excepted, f.ast.Name.Name) {
 					t.Errorf("%s: %s: %s", position, d.name, d.why)
 				}
 			}
@@ -259,7 +272,8 @@ func TestNoTestIsSkipped(t *testing.T) {
 		ast.Inspect(f.ast, func(n ast.Node) bool {
 			if s, ok := n.(*ast.SelectorExpr); ok && strings.HasPrefix(s.Sel.Name, "Skip") {
 				if x, ok := s.X.(*ast.Ident); ok && slices.Contains([]string{"t", "b", "f", "tb"}, x.Name) {
-					t.Errorf("%s: %s.%s: a test that is skipped fails in secret; give it a smaller table instead", f.at(s.Pos()), x.Name, s.Sel.Name)
+					t.Errorf("%s: %s.%s: a test that is skipped fails in secret; give it a smaller table instead",
+						f.at(s.Pos()), x.Name, s.Sel.Name)
 				}
 			}
 			return true
@@ -295,7 +309,8 @@ func TestWhatTheRulesNameExists(t *testing.T) {
 	for _, d := range denied {
 		exists("the rule about "+d.path, d.except)
 		denied := strings.TrimSuffix(d.path, "/...")
-		if !isStandard(denied) && !slices.ContainsFunc(required, func(module string) bool { return under(denied, module) || under(module, denied) }) {
+		if !isStandard(denied) && !slices.ContainsFunc(required,
+			func(module string) bool { return under(denied, module) || under(module, denied) }) {
 			t.Errorf("nothing in go.mod has %s any more: strike out the rule about it", denied)
 		}
 	}
@@ -379,7 +394,8 @@ var readTree = sync.OnceValues(func() ([]*file, error) {
 		switch {
 		case err != nil:
 			return err
-		case entry.IsDir() && name != root && (entry.Name() == "testdata" || strings.HasPrefix(entry.Name(), ".") || strings.HasPrefix(entry.Name(), "_")):
+		case entry.IsDir() && name != root && (entry.Name() == "testdata" || strings.HasPrefix(entry.Name(), ".") ||
+			strings.HasPrefix(entry.Name(), "_")):
 			return fs.SkipDir // as the go tool does
 		case entry.IsDir() || !strings.HasSuffix(name, ".go"):
 			return nil
@@ -389,7 +405,8 @@ var readTree = sync.OnceValues(func() ([]*file, error) {
 			return err
 		}
 		f := &file{path: filepath.ToSlash(relative), imports: map[string]string{}, set: token.NewFileSet()}
-		if f.ast, err = parser.ParseFile(f.set, name, nil, parser.ParseComments|parser.SkipObjectResolution); err != nil {
+		if f.ast,
+			err = parser.ParseFile(f.set, name, nil, parser.ParseComments|parser.SkipObjectResolution); err != nil {
 			return err
 		}
 		for _, spec := range f.ast.Imports {

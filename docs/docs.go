@@ -1,5 +1,5 @@
-// Package docs carries those pages of this directory that the programs show themselves. They are the files that people read here: there
-// is no second copy.
+// Package docs carries those pages of this directory that the programs show themselves. They are the files that people
+// read here: there is no second copy.
 package docs
 
 import _ "embed" // puts the file into the program

@@ -50,8 +50,8 @@ func (n *Node) Ready(ctx context.Context) error {
 	return nil
 }
 
-// Traces lets readers look into the mailboxes of this node and of the slaves, which answer through the cluster: so nobody needs to
-// reach them but the master.
+// Traces lets readers look into the mailboxes of this node and of the slaves, which answer through the cluster: so
+// nobody needs to reach them but the master.
 func (n *Node) Traces() *console.Traces {
 	return &console.Traces{System: n.system, Nodes: func(ctx context.Context, node string) ([]*actor.PID, error) {
 		status, err := Ask[*Status](ctx, n, &StatusAsked{})

@@ -10,12 +10,14 @@ import (
 	"henro/master/ledger"
 )
 
-// A slave that joins a busy crawl finds all hosts lent. Leases end by themselves after some thirty seconds of visits at their host's pace, but
-// after minutes where hosts are slow, and that is when slaves are short of connections. So who holds clearly more than a fair share,
-// which is the same part of what each is willing to hold, gives some back after the request under way: the roomiest gets them next.
+// A slave that joins a busy crawl finds all hosts lent. Leases end by themselves after some thirty seconds of visits at
+// their host's pace, but after minutes where hosts are slow, and that is when slaves are short of connections. So who
+// holds clearly more than a fair share, which is the same part of what each is willing to hold, gives some back after
+// the request under way: the roomiest gets them next.
 
-// Bounds of balancing: who lacks less than a quarter of a fair share, or than four hosts, waits for leases that end anyway, and no more than
-// a quarter of a share is on its way at once, since each costs two commits and a pause of its host's interval.
+// Bounds of balancing: who lacks less than a quarter of a fair share, or than four hosts, waits for leases that end
+// anyway, and no more than a quarter of a share is on its way at once, since each costs two commits and a pause of its
+// host's interval.
 const (
 	balancePart  = 4
 	balanceSlack = 4
@@ -49,8 +51,8 @@ func surplus(slaves []ledger.Slave, moving map[string]int) map[string]int {
 	return back
 }
 
-// balance asks leases back that others have more room for. While a host waits for a slave there is nothing to balance: it goes to the
-// roomiest as it is.
+// balance asks leases back that others have more room for. While a host waits for a slave there is nothing to balance:
+// it goes to the roomiest as it is.
 func (m *Master) balance(ctx actor.Context) {
 	if at, ok := m.ready.next(); m.phase != Running || ok && !at.After(m.tickedAt) {
 		return
@@ -72,13 +74,15 @@ func (m *Master) balance(ctx actor.Context) {
 	for name, n := range surplus(slaves, moving) {
 		known, _ := m.ledger.Slave(name)
 		leases := m.ledger.HeldBy(name, known.Boot)
-		slices.SortFunc(leases, func(a, b ledger.Lease) int { return cmp.Compare(b.ID, a.ID) }) // the latest have most of their visits before them
+		// the latest have most of their visits before them
+		slices.SortFunc(leases, func(a, b ledger.Lease) int { return cmp.Compare(b.ID, a.ID) })
 		leases = slices.DeleteFunc(leases, func(l ledger.Lease) bool { return m.moving[l.ID] })
 		leases = leases[:min(n, len(leases))]
 		for _, l := range leases {
 			m.moving[l.ID] = true
 		}
-		m.log.WithFields(logrus.Fields{"slave": name, "leases": len(leases)}).Debug("leases asked back: others have more room")
+		m.log.WithFields(logrus.Fields{"slave": name,
+			"leases": len(leases)}).Debug("leases asked back: others have more room")
 		m.revoke(ctx, name, leases)
 	}
 }

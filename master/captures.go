@@ -32,7 +32,8 @@ const (
 // capturesShown bounds PageFound.Captures.
 const capturesShown = 50
 
-// Recall adds the captures that lie in the archive of a crawl's directory: those of this machine, and those that were collected.
+// Recall adds the captures that lie in the archive of a crawl's directory: those of this machine, and those that were
+// collected.
 func (p *PageFound) Recall(dir string) error {
 	u, err := weburl.Parse(p.Page.URL)
 	if err != nil {

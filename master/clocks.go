@@ -43,15 +43,15 @@ type clock struct {
 	wait []string  // hosts that wait for it, first come first
 }
 
-// clocks keep hosts apart that share one: at most one of them is lent at a time, and the next not before what the one before is owed
-// has passed. The Hosts themselves know nothing of each other; what a clock says is given to a Host with its lease, raises its own
-// NextAllowed, and is on disk with that before the first request. So the clocks need no place on disk: at a restart each is the latest
-// moment that one of its hosts was given.
+// clocks keep hosts apart that share one: at most one of them is lent at a time, and the next not before what the one
+// before is owed has passed. The Hosts themselves know nothing of each other; what a clock says is given to a Host with
+// its lease, raises its own NextAllowed, and is on disk with that before the first request. So the clocks need no place
+// on disk: at a restart each is the latest moment that one of its hosts was given.
 //
 // A host has one clock, or one for each address of its name: it is lent when all are free.
 //
-// Invariants: open is the number of leases of hosts that have the clock; a host that waits is in one line; while hosts wait for a clock
-// that is free, one of them is on its way through readyHosts.
+// Invariants: open is the number of leases of hosts that have the clock; a host that waits is in one line; while hosts
+// wait for a clock that is free, one of them is on its way through readyHosts.
 type clocks struct {
 	unit Unit
 	all  map[string]*clock
@@ -62,7 +62,8 @@ type clocks struct {
 }
 
 func newClocks(unit Unit) *clocks {
-	return &clocks{unit: unit, all: map[string]*clock{}, of: map[string][]string{}, held: map[string][]string{}, wait: map[string]string{}}
+	return &clocks{unit: unit, all: map[string]*clock{}, of: map[string][]string{}, held: map[string][]string{},
+		wait: map[string]string{}}
 }
 
 // maxClocksKnown bounds clocks.of: what is beyond is looked up again.
@@ -179,10 +180,11 @@ func (c *clocks) sweep(now time.Time) {
 // Lookup finds the addresses of a host, "scheme://name[:port]".
 type Lookup func(ctx context.Context, host string) ([]netip.Addr, error)
 
-// restoreClocks sets the clocks by what the hosts of a state were given last, before anything is lent: nil when each host has its own.
+// restoreClocks sets the clocks by what the hosts of a state were given last, before anything is lent: nil when each
+// host has its own.
 //
-// A host that was given NextAllowed was asked last no later than its interval before that. Others need not wait for its rests after
-// failures, only for its pace. So addresses are looked up for hosts that were asked just now, or are lent.
+// A host that was given NextAllowed was asked last no later than its interval before that. Others need not wait for its
+// rests after failures, only for its pace. So addresses are looked up for hosts that were asked just now, or are lent.
 func restoreClocks(o *Options, state *store.State, now time.Time) (*clocks, error) {
 	if o.Unit == UnitHost {
 		return nil, nil
@@ -234,7 +236,8 @@ func restoreClocks(o *Options, state *store.State, now time.Time) (*clocks, erro
 	return c, group.Wait()
 }
 
-// keysAnew finds the clocks of a host whatever was known of them. It waits for the resolver; of other fields it reads none that change.
+// keysAnew finds the clocks of a host whatever was known of them. It waits for the resolver; of other fields it reads
+// none that change.
 func (c *clocks) keysAnew(lookup Lookup, host string) []string {
 	if c.unit == UnitDomain {
 		return []string{store.DomainOf(host)}
@@ -269,8 +272,8 @@ const (
 	nameTimeout = 30 * time.Second // of one: the resolver has its own below it
 )
 
-// announceShared takes the word that a host is ready when clocks are shared: by address only once that is known. The resolver remembers
-// names as long as they hold, so it is asked each time.
+// announceShared takes the word that a host is ready when clocks are shared: by address only once that is known. The
+// resolver remembers names as long as they hold, so it is asked each time.
 func (m *Master) announceShared(ctx actor.Context, host string, at time.Time) {
 	if m.o.Unit != UnitIP {
 		m.announce(host, at)

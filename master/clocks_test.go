@@ -12,8 +12,8 @@ import (
 	"context"
 )
 
-// Hosts with one or several clocks, some shared: never are two lent that share one, none is lent before its clocks allow it, all that is
-// ready is lent in the end, and whoever is not lent when there is room waits for a clock.
+// Hosts with one or several clocks, some shared: never are two lent that share one, none is lent before its clocks
+// allow it, all that is ready is lent in the end, and whoever is not lent when there is room waits for a clock.
 func TestHostsThatShareAClockAreKeptApart(t *testing.T) {
 	rnd := rand.New(rand.NewPCG(7, 8))
 	start := time.Unix(1e9, 0)
@@ -112,7 +112,8 @@ func TestClocksOfAHost(t *testing.T) {
 	lookup := func(_ context.Context, host string) ([]netip.Addr, error) {
 		switch host {
 		case "http://two.example":
-			return []netip.Addr{netip.MustParseAddr("192.0.2.2"), netip.MustParseAddr("192.0.2.1"), netip.MustParseAddr("::ffff:192.0.2.2")}, nil
+			return []netip.Addr{netip.MustParseAddr("192.0.2.2"), netip.MustParseAddr("192.0.2.1"),
+				netip.MustParseAddr("::ffff:192.0.2.2")}, nil
 		}
 		return nil, errors.New("no such name")
 	}

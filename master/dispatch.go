@@ -43,8 +43,8 @@ func (r *readyHosts) put(host string, at time.Time) {
 	heap.Push(&r.queue, h)
 }
 
-// take hands out the host that has been ready longest, if it is ready by now, and the moment before which its clocks, if it shares them,
-// let nobody be asked. It holds the clocks until it is given back.
+// take hands out the host that has been ready longest, if it is ready by now, and the moment before which its clocks,
+// if it shares them, let nobody be asked. It holds the clocks until it is given back.
 func (r *readyHosts) take(by time.Time) (host string, notBefore time.Time, ok bool) {
 	for len(r.queue) > 0 && !r.queue[0].at.After(by) {
 		h := heap.Pop(&r.queue).(*readyHost)
@@ -69,8 +69,8 @@ func (r *readyHosts) take(by time.Time) (host string, notBefore time.Time, ok bo
 	return "", time.Time{}, false
 }
 
-// follow lets the next host in the line of a clock try, if the clock is free; if another of its clocks makes that one wait longer than this
-// one would, also those behind it.
+// follow lets the next host in the line of a clock try, if the clock is free; if another of its clocks makes that one
+// wait longer than this one would, also those behind it.
 func (r *readyHosts) follow(key string) {
 	for {
 		host, ok := r.clocks.following(key)

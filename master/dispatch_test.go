@@ -51,7 +51,8 @@ func TestAMasterThatStoodStillHonoursAllLeasesAnew(t *testing.T) {
 	m := &Master{o: DefaultOptions(), log: logrus.NewEntry(logger)}
 	now := time.Date(2026, 1, 2, 12, 0, 0, 0, time.UTC)
 	m.forgive(now)
-	m.ledger = m.ledger.Updated(ledger.LeaseGranted{Lease: ledger.Lease{ID: 1, Host: "http://a.test", Slave: "s", Boot: "b", Until: m.leaseEnd(now)}})
+	m.ledger = m.ledger.Updated(ledger.LeaseGranted{Lease: ledger.Lease{ID: 1, Host: "http://a.test", Slave: "s",
+		Boot: "b", Until: m.leaseEnd(now)}})
 	for range 70 { // nobody renews it
 		now = now.Add(time.Second)
 		m.forgive(now)

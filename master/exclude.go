@@ -17,7 +17,8 @@ import (
 )
 
 type (
-	// ExcludeHost keeps a host from being asked, or lets it in again. It is answered by HostExcluded when that is on disk.
+	// ExcludeHost keeps a host from being asked, or lets it in again. It is answered by HostExcluded when that is on
+	// disk.
 	ExcludeHost struct {
 		Host string // scheme://name[:port]
 		On   bool
@@ -35,7 +36,8 @@ type (
 // exclude writes it down; the rest follows from what is on disk.
 func (m *Master) exclude(ctx actor.Context, order *ExcludeHost) {
 	entry := actors.Exclusion(order.Host, time.Now())
-	w := &actors.Write{Urgent: true, Tag: &excludeTag{ctx.Sender(), order, &actors.HostExcluded{Entry: entry, On: order.On}}}
+	w := &actors.Write{Urgent: true, Tag: &excludeTag{ctx.Sender(), order,
+		&actors.HostExcluded{Entry: entry, On: order.On}}}
 	if order.On {
 		w.Stops = append(w.Stops, entry)
 	} else {

@@ -58,8 +58,10 @@ func explainHost(h *store.HostRecord, m *Manner, now time.Time) (*Schedule, []sp
 	capacity := s.Spare(o, h.Waiting > 0)
 	plan, cost := politeness.Relieve(kind, demand, capacity)
 	out := &Schedule{
-		Interval: s.Interval(o), Load: s.Load(), Asked: asked.Load, Bears: capacity, Verdict: s.Judge(o, asked.Load).String(), Relief: plan.Relief.String(),
-		Captured: cost.Share(), Latest: latest, Mean: mean, Worst: worst, Failures: s.Failures(), Dead: s.Dead(), RestUntil: s.BackoffUntil(),
+		Interval: s.Interval(o), Load: s.Load(), Asked: asked.Load, Bears: capacity,
+		Verdict: s.Judge(o, asked.Load).String(), Relief: plan.Relief.String(),
+		Captured: cost.Share(), Latest: latest, Mean: mean, Worst: worst, Failures: s.Failures(), Dead: s.Dead(),
+		RestUntil: s.BackoffUntil(),
 	}
 	if s.Load() > 0 && worst > 0 {
 		out.R = s.R()
@@ -73,7 +75,9 @@ func explainHost(h *store.HostRecord, m *Manner, now time.Time) (*Schedule, []sp
 	}
 	says = append(says, speech.Say("It gets %s.", s.Explain(o)))
 	if out.RestUntil.After(now) && !s.Dead() {
-		says = append(says, speech.Say("It rests for another %s: each failure doubles the rest, each success forgives half of them.", out.RestUntil.Sub(now)))
+		says = append(says,
+			speech.Say("It rests for another %s: each failure doubles the rest, each success forgives half of them.",
+				out.RestUntil.Sub(now)))
 	}
 	if s.Dead() && !s.LastOK().IsZero() {
 		says = append(says, speech.Say("It was well last %s ago.", now.Sub(s.LastOK())))
@@ -92,7 +96,8 @@ func explainHost(h *store.HostRecord, m *Manner, now time.Time) (*Schedule, []sp
 		if !hints.Believed() {
 			heeded = speech.Say("so they are not heeded but for two pages of a reading, in case that changes")
 		}
-		says = append(says, speech.Say("What its sitemaps and feeds say of changes is right with a chance of %.2f, %s.", hints.Chance(), heeded))
+		says = append(says, speech.Say("What its sitemaps and feeds say of changes is right with a chance of %.2f, %s.",
+			hints.Chance(), heeded))
 	}
 	if h.Waiting > 0 && s.Load() > 0 {
 		says = append(says, speech.Say("New and known pages take turns while both wait; %d are new.", h.Waiting))
@@ -100,10 +105,12 @@ func explainHost(h *store.HostRecord, m *Manner, now time.Time) (*Schedule, []sp
 	switch {
 	case asked.Load <= capacity:
 	case plan.Relief == politeness.NoRelief:
-		says = append(says, speech.Say("Its pages ask for one visit in %s and there is time for one in %s: they wait in line, since there is no relief.", every(asked.Load), every(capacity)))
+		says = append(says,
+			speech.Say("Its pages ask for one visit in %s and there is time for one in %s: they wait in line, since there is no relief.", every(asked.Load), every(capacity)))
 	default:
-		says = append(says, speech.Say("Its pages ask for one visit in %s and there is time for one in %s: %s, so that %.0f %% of the versions are captured where %.0f %% would be.",
-			every(asked.Load), every(capacity), reliefWords(plan), 100*cost.Share(), 100*asked.Share()))
+		says = append(says,
+			speech.Say("Its pages ask for one visit in %s and there is time for one in %s: %s, so that %.0f %% of the versions are captured where %.0f %% would be.",
+				every(asked.Load), every(capacity), reliefWords(plan), 100*cost.Share(), 100*asked.Share()))
 	}
 	return out, says, nil
 }
@@ -153,7 +160,8 @@ func explainPage(p *store.Page, place store.Place, h *store.HostRecord, m *Manne
 		return says
 	}
 	timetable := time.Duration(m.Revisit.Aim * float64(m.Revisit.Estimate(&history)))
-	if place == store.InQueue && !failed && timetable > 0 && timetable < m.Revisit.Max && (interval > timetable+timetable/10 || interval < timetable-timetable/10) && interval > m.Revisit.Min {
+	if place == store.InQueue && !failed && timetable > 0 && timetable < m.Revisit.Max &&
+		(interval > timetable+timetable/10 || interval < timetable-timetable/10) && interval > m.Revisit.Min {
 		say("The timetable alone would visit it every %s; its host does not bear that for all its pages, and every %s is this one's share.", timetable, interval)
 	}
 	if p.Flags&store.Hinted != 0 {

@@ -80,7 +80,8 @@ func TestExplanations(t *testing.T) {
 	resting := host("throttled", &going, func(_ *store.HostRecord, s *politeness.State) {
 		well(s, time.Second, time.Hour)
 		pages(s, 20, 5*aDay)
-		s.Observe(&o.Politeness, politeness.Visit{Took: time.Second, Outcome: politeness.Throttled, RetryAfter: time.Hour}, now.Add(-time.Minute))
+		s.Observe(&o.Politeness, politeness.Visit{Took: time.Second, Outcome: politeness.Throttled,
+			RetryAfter: time.Hour}, now.Add(-time.Minute))
 	})
 	host("slow", &going, func(h *store.HostRecord, s *politeness.State) {
 		well(s, 20*time.Second, time.Hour)
@@ -106,7 +107,8 @@ func TestExplanations(t *testing.T) {
 	host("dead", &going, func(_ *store.HostRecord, s *politeness.State) {
 		well(s, time.Second, 40*aDay)
 		for i := range 12 {
-			s.Observe(&o.Politeness, politeness.Visit{Took: time.Second, Outcome: politeness.Refused}, now.Add(-time.Duration(13-i)*aDay))
+			s.Observe(&o.Politeness, politeness.Visit{Took: time.Second, Outcome: politeness.Refused},
+				now.Add(-time.Duration(13-i)*aDay))
 		}
 		s.Observe(&o.Politeness, politeness.Visit{Outcome: politeness.Refused}, now.Add(-aDay))
 	})
@@ -123,7 +125,8 @@ func TestExplanations(t *testing.T) {
 	page := func(title string, m *Manner, place store.Place, h store.HostRecord, change func(p *store.Page)) {
 		p := store.Page{
 			URL: "https://example.org/a", LastVisit: now.Add(-aDay), Next: now.Add(2 * aDay), Status: 200,
-			Timing: store.Timing(revisit.History{Interval: 3 * 86400, Total: 40 * 86400, Stable: 10 * 86400, ChangedMin: 2 * 86400, Changes: 8, Visits: 9, Mean: 3 * 86400}),
+			Timing: store.Timing(revisit.History{Interval: 3 * 86400, Total: 40 * 86400, Stable: 10 * 86400,
+				ChangedMin: 2 * 86400, Changes: 8, Visits: 9, Mean: 3 * 86400}),
 		}
 		change(&p)
 		fmt.Fprintf(&text, "== page: %s\n%s\n\n", title, lines(explainPage(&p, place, &h, m, now)))
@@ -131,25 +134,42 @@ func TestExplanations(t *testing.T) {
 	asked := func(p *store.Page, reason messages.Reason, status uint16) { p.Reason, p.Status = uint8(reason), status }
 	page("on its timetable", &going, store.InQueue, ready, func(*store.Page) {})
 	page("late", &going, store.InQueue, ready, func(p *store.Page) { p.Next = now.Add(-5 * time.Hour) })
-	page("late, its host rests", &going, store.InQueue, resting, func(p *store.Page) { p.Next = now.Add(-5 * time.Hour) })
-	page("visited less often than it changes", &going, store.InQueue, ready, func(p *store.Page) { p.Timing.Interval = 9 * 86400; p.Next = now.Add(8 * aDay) })
-	page("visited once", &going, store.InQueue, ready, func(p *store.Page) { p.Timing = store.Timing{Interval: 4 * 86400} })
+	page("late, its host rests", &going, store.InQueue, resting,
+		func(p *store.Page) { p.Next = now.Add(-5 * time.Hour) })
+	page("visited less often than it changes", &going, store.InQueue, ready,
+		func(p *store.Page) { p.Timing.Interval = 9 * 86400; p.Next = now.Add(8 * aDay) })
+	page("visited once", &going, store.InQueue, ready,
+		func(p *store.Page) { p.Timing = store.Timing{Interval: 4 * 86400} })
 	page("hardly ever changes", &going, store.InQueue, ready, func(p *store.Page) {
-		p.Timing = store.Timing(revisit.History{Interval: 350 * 86400, Total: 900 * 86400, Stable: 900 * 86400, Visits: 3, Mean: 900 * 86400})
+		p.Timing = store.Timing(revisit.History{Interval: 350 * 86400, Total: 900 * 86400, Stable: 900 * 86400,
+			Visits: 3, Mean: 900 * 86400})
 		p.Next = now.Add(349 * aDay)
 	})
 	page("changing its habits", &going, store.InQueue, ready, func(p *store.Page) { p.Timing.Drifting = 5 })
-	page("hinted", &going, store.InQueue, ready, func(p *store.Page) { p.Flags, p.Next = store.Hinted, now.Add(time.Minute) })
-	page("not found of late", &going, store.InQueue, ready, func(p *store.Page) { asked(p, 0, 404); p.Timing.Interval = 12 * 86400; p.Next = now.Add(10 * aDay) })
-	page("timed out of late", &going, store.InQueue, ready, func(p *store.Page) { asked(p, messages.Reason_TIMEOUT, 0); p.Timing.Interval = 6 * 86400 })
-	page("gone", &going, store.InRest, ready, func(p *store.Page) { asked(p, 0, 410); p.Next, p.Timing.Interval = time.Time{}, 0 })
+	page("hinted", &going, store.InQueue, ready, func(p *store.Page) {
+		p.Flags, p.Next = store.Hinted,
+			now.Add(time.Minute)
+	})
+	page("not found of late", &going, store.InQueue, ready,
+		func(p *store.Page) { asked(p, 0, 404); p.Timing.Interval = 12 * 86400; p.Next = now.Add(10 * aDay) })
+	page("timed out of late", &going, store.InQueue, ready,
+		func(p *store.Page) { asked(p, messages.Reason_TIMEOUT, 0); p.Timing.Interval = 6 * 86400 })
+	page("gone", &going, store.InRest, ready, func(p *store.Page) {
+		asked(p, 0, 410)
+		p.Next,
+			p.Timing.Interval = time.Time{}, 0
+	})
 	page("forbidden", &going, store.InRest, ready, func(p *store.Page) {
 		asked(p, messages.Reason_ROBOTS_DENIED, 0)
 		p.Flags, p.Next = store.Dropped, time.Time{}
 	})
-	page("waiting", &going, store.InFresh, resting, func(p *store.Page) { *p = store.Page{URL: p.URL, Depth: 2, Band: 1} })
+	page("waiting", &going, store.InFresh, resting, func(p *store.Page) {
+		*p = store.Page{URL: p.URL, Depth: 2,
+			Band: 1}
+	})
 	page("tried in vain", &going, store.InFresh, ready, func(p *store.Page) {
-		*p = store.Page{URL: p.URL, Attempts: 2, Reason: uint8(messages.Reason_CONNECT_TIMEOUT), Next: now.Add(time.Minute)}
+		*p = store.Page{URL: p.URL, Attempts: 2, Reason: uint8(messages.Reason_CONNECT_TIMEOUT),
+			Next: now.Add(time.Minute)}
 	})
 	page("of a crawl that ends", &ending, store.InQueue, ready, func(*store.Page) {})
 

@@ -35,7 +35,8 @@ func FindPage(state *store.State, m *Manner, raw string) (*PageFound, error) {
 	if err != nil {
 		return nil, fmt.Errorf("host of page %s: %w", u, err)
 	}
-	return &PageFound{Page: entry.Page, Place: place.String(), Says: explainPage(&entry.Page, place, &host, m, time.Now())}, nil
+	return &PageFound{Page: entry.Page, Place: place.String(),
+		Says: explainPage(&entry.Page, place, &host, m, time.Now())}, nil
 }
 
 // HostFound is what is known of one host.

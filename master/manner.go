@@ -13,8 +13,8 @@ import (
 	"henro/actors/revisit"
 )
 
-// Manner is how a crawl treats hosts and pages. It is left in crawl.json at every start, so that whoever looks into the directory later
-// explains what was done by the rules by which it was done.
+// Manner is how a crawl treats hosts and pages. It is left in crawl.json at every start, so that whoever looks into the
+// directory later explains what was done by the rules by which it was done.
 type Manner struct {
 	Continuous bool               `json:"continuous"`
 	Relief     string             `json:"relief"`

@@ -1,7 +1,8 @@
 // Package master hands out work and knows when there is none left.
 //
-// The Master lends hosts to slaves, keeps the ledger of leases, takes seeds and commands, and sees the end of a crawl. What a
-// host needs is decided by its Host actor, what is on disk by the Partitions; the Master only brings them together:
+// The Master lends hosts to slaves, keeps the ledger of leases, takes seeds and commands, and sees the end of a crawl.
+// What a host needs is decided by its Host actor, what is on disk by the Partitions; the Master only brings them
+// together:
 //
 //	slaves ── WorkRequested ──► Master ── Lend ──► Hosts/Host ── Write ──► Partition
 //	       ◄── TaskBatch ───────       ◄── Lent ──            ◄── Written ──
@@ -11,8 +12,8 @@
 // Invariants:
 //   - a host is lent at most once at a time (package ledger);
 //   - a lease ends here no sooner than at its holder;
-//   - the end of a crawl is declared only when two rounds of questions, between which nothing was committed anywhere, found no
-//     URL waiting, no write unsettled, no lease open and no seed on its way.
+//   - the end of a crawl is declared only when two rounds of questions, between which nothing was committed anywhere,
+//     found no URL waiting, no write unsettled, no lease open and no seed on its way.
 package master
 
 import (
@@ -52,7 +53,8 @@ type (
 	StatusAsked struct{}
 	// SlaveLost tells that the gossip lost a slave: nothing more is sent to it, its leases run on.
 	SlaveLost struct{ Slave, Boot string }
-	// SlaveRefused tells that a slave is there whose protocol is not understood, or is gone again: it is shown, and nothing else.
+	// SlaveRefused tells that a slave is there whose protocol is not understood, or is gone again: it is shown, and
+	// nothing else.
 	SlaveRefused struct {
 		Slave, Boot, Version, Address string
 		Protocol                      int
@@ -110,8 +112,10 @@ type Status struct {
 	Routines  int             `json:"goroutines"`
 	Seconds   float64         `json:"seconds"` // of this run
 	PerSecond float64         `json:"pages_per_second"`
-	Stalled   speech.Sentence `json:"stalled,omitzero"` // why nothing can be stored, or nothing is fetched though there is work
-	Stalls    map[string]int  `json:"stalls,omitempty"` // what keeps what from being fetched, by count; only when that is what is stalled
+	// why nothing can be stored, or nothing is fetched though there is work
+	Stalled speech.Sentence `json:"stalled,omitzero"`
+	// what keeps what from being fetched, by count; only when that is what is stalled
+	Stalls map[string]int `json:"stalls,omitempty"`
 }
 
 type (
@@ -123,11 +127,12 @@ type (
 	}
 )
 
-// endWait bounds the wait for leases to come back at the end: a fetch under way may take a minute, and a slave may be gone.
+// endWait bounds the wait for leases to come back at the end: a fetch under way may take a minute, and a slave may be
+// gone.
 const endWait = 15 * time.Second
 
-// silentAfter is how long a slave may say nothing, which asks every second, until it is lent nothing more. The gossip takes 7 to 8 s to
-// believe a death; a host lent meanwhile to a slave that is dead or frozen waits for a whole lease.
+// silentAfter is how long a slave may say nothing, which asks every second, until it is lent nothing more. The gossip
+// takes 7 to 8 s to believe a death; a host lent meanwhile to a slave that is dead or frozen waits for a whole lease.
 const silentAfter = 3 * time.Second
 
 // Master is the actor at the head of a crawl.
@@ -154,10 +159,11 @@ type Master struct {
 	phase     State
 	end       End
 	startedAt time.Time
-	found     int               // partitions that have told which leases were open at the last end
-	early     map[string]early  // by slave: registrations that came before all had, the latest
-	old       map[uint64]bool   // those leases, while they are open
-	moving    map[uint64]bool   // leases, while they are open, that others have more room for: asked back, and renewed until they come
+	found     int              // partitions that have told which leases were open at the last end
+	early     map[string]early // by slave: registrations that came before all had, the latest
+	old       map[uint64]bool  // those leases, while they are open
+	// leases, while they are open, that others have more room for: asked back, and renewed until they come
+	moving    map[uint64]bool
 	recalled  map[uint64]bool   // leases, while they are open, that are not renewed: of hosts that were excluded
 	begun     bool              // the seeds it was started with are added
 	seeding   int               // seeds not on disk yet
@@ -190,7 +196,8 @@ type quietRound struct {
 }
 
 // Props makes the Master of an opened state.
-func Props(o Options, state *store.State, clocks *clocks, rules *scope.Rules, done chan<- Status, log *logrus.Entry) *actor.Props {
+func Props(o Options, state *store.State, clocks *clocks, rules *scope.Rules, done chan<- Status,
+	log *logrus.Entry) *actor.Props {
 	return actor.PropsFromProducer(func() actor.Actor {
 		ready := newReadyHosts()
 		if ready.clocks, clocks = clocks, nil; ready.clocks == nil { // a restart: what the last one held is on disk
@@ -200,8 +207,11 @@ func Props(o Options, state *store.State, clocks *clocks, rules *scope.Rules, do
 			}
 		}
 		return &Master{
-			o: o, naming: map[string]*naming{}, names: make(chan struct{}, namesAtOnce), log: log.WithField("actor", "master"), state: state, scope: rules, done: done,
-			ready: ready, slaves: map[string]*slave{}, barred: map[string]*SlaveRefused{}, budgets: map[uint64]uint64{}, old: map[uint64]bool{}, moving: map[uint64]bool{}, early: map[string]early{}, recalled: map[uint64]bool{}, stalled: map[int]error{},
+			o: o, naming: map[string]*naming{}, names: make(chan struct{}, namesAtOnce),
+			log: log.WithField("actor", "master"), state: state, scope: rules, done: done,
+			ready: ready, slaves: map[string]*slave{}, barred: map[string]*SlaveRefused{}, budgets: map[uint64]uint64{},
+			old: map[uint64]bool{}, moving: map[uint64]bool{}, early: map[string]early{},
+			recalled: map[uint64]bool{}, stalled: map[int]error{},
 			phase: Running, startedAt: time.Now(), lastID: uint64(time.Now().UnixMilli()) << 20,
 		}
 	})
@@ -309,11 +319,14 @@ func (m *Master) start(ctx actor.Context) {
 	}
 	m.hosts = actors.SpawnAs(ctx, actors.HostsProps(m.o.Hosts, ctx.Self(), m.log), "hosts")
 	for i := range m.state.Partitions {
-		m.partitions = append(m.partitions, actors.SpawnAs(ctx, actors.PartitionProps(m.o.Partition, order, m.state, i, m.hosts, ctx.Self(), m.log), fmt.Sprintf("partition/%d", i)))
+		m.partitions = append(m.partitions, actors.SpawnAs(ctx,
+			actors.PartitionProps(m.o.Partition, order, m.state, i, m.hosts, ctx.Self(), m.log),
+			fmt.Sprintf("partition/%d", i)))
 	}
 	actors.IntroducePartitions(ctx.Send, m.partitions)
 	ctx.Send(m.hosts, &actors.ScopeChanged{Rules: m.scope})
-	ctx.Send(m.hosts, &actors.Introduction{Partitions: m.partitions, PartitionOf: m.state.PartitionOf, Skips: actors.SpawnAs(ctx, actors.SkipsProps(m.o.Dir, m.log), "skips")})
+	ctx.Send(m.hosts, &actors.Introduction{Partitions: m.partitions, PartitionOf: m.state.PartitionOf,
+		Skips: actors.SpawnAs(ctx, actors.SkipsProps(m.o.Dir, m.log), "skips")})
 	m.again(ctx)
 }
 
@@ -367,7 +380,8 @@ func (m *Master) tick(ctx actor.Context) {
 		return
 	}
 	if m.phase == Ending && now.Sub(m.endingAt) >= endWait {
-		m.log.WithField("leases", m.ledger.OpenCount()).Warn("not all leases came back; they stay on disk and are honoured at the next start")
+		m.log.WithField("leases",
+			m.ledger.OpenCount()).Warn("not all leases came back; they stay on disk and are honoured at the next start")
 		m.finish()
 		return
 	}
@@ -379,29 +393,34 @@ func (m *Master) tick(ctx actor.Context) {
 	m.askQuiet(ctx)
 }
 
-// forgive honours all leases for a whole lease from now when this process stood still itself, as after a restart: frozen, or on a machine
-// that slept, it did not hear who would have renewed them, and their holders keep what they found. (Of 6,180 pages of a crawl 1,047
-// were fetched again because a master that was stopped for two leases ended them all when it went on, before it read its letters.)
+// forgive honours all leases for a whole lease from now when this process stood still itself, as after a restart:
+// frozen, or on a machine that slept, it did not hear who would have renewed them, and their holders keep what they
+// found. (Of 6,180 pages of a crawl 1,047 were fetched again because a master that was stopped for two leases ended
+// them all when it went on, before it read its letters.)
 func (m *Master) forgive(now time.Time) {
-	if still := now.Round(0).Sub(m.tickedAt.Round(0)); !m.tickedAt.IsZero() && still > silentAfter { // the monotonic clock stands still with a machine
-		m.log.WithFields(logrus.Fields{"took": still, "leases": m.ledger.OpenCount()}).Warn("this master stood still: all leases are honoured anew")
+	// the monotonic clock stands still with a machine
+	if still := now.Round(0).Sub(m.tickedAt.Round(0)); !m.tickedAt.IsZero() && still > silentAfter {
+		m.log.WithFields(logrus.Fields{"took": still,
+			"leases": m.ledger.OpenCount()}).Warn("this master stood still: all leases are honoured anew")
 		for _, l := range m.ledger.All() {
-			m.ledger = m.ledger.Updated(ledger.LeasesRenewed{Slave: l.Slave, Boot: l.Boot, IDs: []uint64{l.ID}, Until: m.leaseEnd(now)})
+			m.ledger = m.ledger.Updated(ledger.LeasesRenewed{Slave: l.Slave, Boot: l.Boot, IDs: []uint64{l.ID},
+				Until: m.leaseEnd(now)})
 		}
 	}
 	m.tickedAt = now
 }
 
-// welcome takes a slave in. A newer boot of its name is the certain end of the older, so what that held is free at once. An older boot,
-// frozen while somebody started the slave anew, is not taken in while the newer is there; nor is one with a clock that went back, until
-// all leases of the other have ended.
+// welcome takes a slave in. A newer boot of its name is the certain end of the older, so what that held is free at
+// once. An older boot, frozen while somebody started the slave anew, is not taken in while the newer is there; nor is
+// one with a clock that went back, until all leases of the other have ended.
 func (m *Master) welcome(ctx actor.Context, msg *messages.SlaveRegistered) {
 	if !m.restored() {
 		m.early[msg.Slave] = early{ctx.Sender(), msg}
 		return
 	}
 	now := time.Now()
-	if known, _ := m.ledger.Slave(msg.Slave); msg.Boot < known.Boot && now.Sub(known.At) < m.o.LeaseFor+m.o.LeaseMargin {
+	if known, _ := m.ledger.Slave(msg.Slave); msg.Boot < known.Boot &&
+		now.Sub(known.At) < m.o.LeaseFor+m.o.LeaseMargin {
 		return
 	}
 	if m.slaves[msg.Slave] == nil {
@@ -413,7 +432,8 @@ func (m *Master) welcome(ctx actor.Context, msg *messages.SlaveRegistered) {
 	for _, lease := range m.ledger.Orphaned(msg.Slave) {
 		m.void(ctx, lease.ID)
 	}
-	// A lease of the last run that its holder does not name never reached it, or is finished: it takes on nothing from that run any more.
+	// A lease of the last run that its holder does not name never reached it, or is finished: it takes on nothing from
+	// that run any more.
 	for _, lease := range m.ledger.HeldBy(msg.Slave, msg.Boot) {
 		if m.old[lease.ID] && !slices.Contains(msg.Held, lease.ID) {
 			m.void(ctx, lease.ID)
@@ -427,7 +447,8 @@ func (m *Master) welcome(ctx actor.Context, msg *messages.SlaveRegistered) {
 	}
 	ctx.Respond(welcomed)
 	ctx.Send(m.hosts, &actors.SlavesChanged{Connections: m.connections()})
-	m.log.WithFields(logrus.Fields{"slave": msg.Slave, "version": msg.Version, "connections": msg.Connections}).Info("slave welcomed")
+	m.log.WithFields(logrus.Fields{"slave": msg.Slave, "version": msg.Version,
+		"connections": msg.Connections}).Info("slave welcomed")
 }
 
 // serve renews what a slave holds and lends it more if there is room.
@@ -446,7 +467,8 @@ func (m *Master) serve(ctx actor.Context, msg *messages.WorkRequested) {
 	batch := &messages.TaskBatch{Serial: msg.Serial}
 	for _, id := range msg.Held {
 		lease, ok := m.ledger.Lease(id)
-		if !ok || lease.Slave != msg.Slave || lease.Boot != msg.Boot || m.phase != Running || m.idle(msg.Slave, msg.Boot) || m.recalled[id] {
+		if !ok || lease.Slave != msg.Slave || lease.Boot != msg.Boot || m.phase != Running ||
+			m.idle(msg.Slave, msg.Boot) || m.recalled[id] {
 			batch.Revoked = append(batch.Revoked, id)
 			continue
 		}
@@ -455,7 +477,8 @@ func (m *Master) serve(ctx actor.Context, msg *messages.WorkRequested) {
 			batch.Revoked = append(batch.Revoked, id)
 		}
 	}
-	m.ledger = m.ledger.Updated(ledger.LeasesRenewed{Slave: msg.Slave, Boot: msg.Boot, IDs: batch.Renewed, Until: m.leaseEnd(now)})
+	m.ledger = m.ledger.Updated(ledger.LeasesRenewed{Slave: msg.Slave, Boot: msg.Boot, IDs: batch.Renewed,
+		Until: m.leaseEnd(now)})
 	ctx.Respond(batch) // an empty one too: it says that this master lives and knows the slave
 	m.dispatch(ctx)
 }
@@ -497,7 +520,8 @@ func (m *Master) dispatch(ctx actor.Context) {
 		if budget > 0 {
 			m.budgets[lease.ID] = budget
 		}
-		lend := &actors.Lend{Lease: lease.ID, Slave: name, Boot: lease.Boot, Until: lease.Until, PageBudget: int(budget), NotBefore: notBefore}
+		lend := &actors.Lend{Lease: lease.ID, Slave: name, Boot: lease.Boot, Until: lease.Until,
+			PageBudget: int(budget), NotBefore: notBefore}
 		if m.order != nil {
 			lend.PageBudget = m.order.lend(host, lend.PageBudget)
 		}
@@ -549,7 +573,8 @@ func (m *Master) pageBudget() (uint64, bool) {
 func (m *Master) send(ctx actor.Context, msg *actors.Lent) {
 	s := m.slaves[msg.Slave]
 	known, _ := m.ledger.Slave(msg.Slave)
-	if s == nil || s.pid == nil || known.Boot != msg.Boot || m.phase != Running || m.idle(msg.Slave, msg.Boot) || m.recalled[msg.Lease] {
+	if s == nil || s.pid == nil || known.Boot != msg.Boot || m.phase != Running || m.idle(msg.Slave, msg.Boot) ||
+		m.recalled[msg.Lease] {
 		m.void(ctx, msg.Lease)
 		return
 	}
@@ -584,15 +609,17 @@ func (m *Master) takeReport(ctx actor.Context, msg *messages.Report) {
 // restored reports that every lease that was open when the master last ended is in the ledger again.
 func (m *Master) restored() bool { return m.found == len(m.state.Partitions) }
 
-// restoreLeases takes over what was lent before. A lease may have been renewed right before the end, which is not on disk: so it
-// is honoured for a whole lease from now, unless its holder says sooner that it is over, or a newer boot of it registers.
+// restoreLeases takes over what was lent before. A lease may have been renewed right before the end, which is not on
+// disk: so it is honoured for a whole lease from now, unless its holder says sooner that it is over, or a newer boot of
+// it registers.
 func (m *Master) restoreLeases(ctx actor.Context, msg *actors.LeasesFound) {
 	m.found++
 	until := m.leaseEnd(time.Now())
 	for _, l := range msg.Leases {
 		m.old[l.ID] = true
 		m.ready.hold(l.HostName)
-		m.ledger = m.ledger.Updated(ledger.LeaseGranted{Lease: ledger.Lease{ID: l.ID, Host: l.HostName, Slave: l.Slave, Boot: l.Boot, Until: until}})
+		m.ledger = m.ledger.Updated(ledger.LeaseGranted{Lease: ledger.Lease{ID: l.ID, Host: l.HostName, Slave: l.Slave,
+			Boot: l.Boot, Until: until}})
 	}
 	if m.restored() {
 		for _, e := range m.early {
@@ -678,7 +705,8 @@ func (m *Master) addSeeds(ctx actor.Context, msg *AddSeeds) {
 			left = uint8(min(seed.Depth, store.UnlimitedDepth-1))
 		}
 		owner := m.state.PartitionOf(seed.URL.Host())
-		candidates[owner] = append(candidates[owner], store.Candidate{URL: seed.URL.String(), Host: seed.URL.Host(), DepthLeft: left})
+		candidates[owner] = append(candidates[owner], store.Candidate{URL: seed.URL.String(), Host: seed.URL.Host(),
+			DepthLeft: left})
 	}
 	ctx.Send(m.hosts, &actors.ScopeChanged{Rules: m.scope})
 	tag := &seedsTag{reply: ctx.Sender(), count: len(msg.Seeds), left: new(int)}

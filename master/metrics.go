@@ -18,27 +18,32 @@ func CommitSeconds() prometheus.Histogram {
 }
 
 var (
-	crawlPages     = console.Described("henro_pages_total", "URLs visited for the first time, with a response, since the crawl began.")
-	crawlRevisits  = console.Described("henro_revisits_total", "Later visits with a response, since the crawl began.")
-	crawlLinks     = console.Described("henro_links_total", "Outlinks found, as last stored of each visit.")
-	crawlBytes     = console.Described("henro_payload_bytes_total", "Payload as it came, since the crawl began.")
-	crawlErrors    = console.Described("henro_errors_total", "Visits given up without a response, and answers from 400 on, by reason or status.", "reason")
-	crawlHosts     = console.Described("henro_hosts", "Hosts that are known.")
-	crawlReady     = console.Described("henro_hosts_ready", "Hosts that wait to be lent.")
-	crawlLeases    = console.Described("henro_leases", "Hosts that are lent, by slave.", "slave")
-	crawlSlots     = console.Described("henro_slave_free_slots", "Hosts that a slave could take on now.", "slave")
-	crawlSlaves    = console.Described("henro_slaves", "Slaves that the master knows.")
-	crawlWaiting   = console.Described("henro_frontier_urls", "URLs that wait for their first visit.")
-	crawlQueued    = console.Described("henro_timetable_urls", "Known URLs with a time for their next visit.")
-	crawlDue       = console.Described("henro_due_urls", "Known URLs in line to be visited now.")
-	crawlKnown     = console.Described("henro_known_urls", "URLs ever admitted.")
-	crawlOutside   = console.Described("henro_out_of_scope_links_total", "Links not admitted because they are out of scope.")
-	crawlStopped   = console.Described("henro_stop_listed_links_total", "Links not admitted because of the stop list.")
-	crawlTrapped   = console.Described("henro_trapped_links_total", "Links not admitted because they lead into a trap.")
-	crawlState     = console.Described("henro_crawl_state", "1 for what the crawl is doing.", "state")
-	crawlStalled   = console.Described("henro_crawl_stalled", "1 while nothing is fetched, or nothing can be stored, though there is work.")
+	crawlPages = console.Described("henro_pages_total",
+		"URLs visited for the first time, with a response, since the crawl began.")
+	crawlRevisits = console.Described("henro_revisits_total", "Later visits with a response, since the crawl began.")
+	crawlLinks    = console.Described("henro_links_total", "Outlinks found, as last stored of each visit.")
+	crawlBytes    = console.Described("henro_payload_bytes_total", "Payload as it came, since the crawl began.")
+	crawlErrors   = console.Described("henro_errors_total",
+		"Visits given up without a response, and answers from 400 on, by reason or status.", "reason")
+	crawlHosts   = console.Described("henro_hosts", "Hosts that are known.")
+	crawlReady   = console.Described("henro_hosts_ready", "Hosts that wait to be lent.")
+	crawlLeases  = console.Described("henro_leases", "Hosts that are lent, by slave.", "slave")
+	crawlSlots   = console.Described("henro_slave_free_slots", "Hosts that a slave could take on now.", "slave")
+	crawlSlaves  = console.Described("henro_slaves", "Slaves that the master knows.")
+	crawlWaiting = console.Described("henro_frontier_urls", "URLs that wait for their first visit.")
+	crawlQueued  = console.Described("henro_timetable_urls", "Known URLs with a time for their next visit.")
+	crawlDue     = console.Described("henro_due_urls", "Known URLs in line to be visited now.")
+	crawlKnown   = console.Described("henro_known_urls", "URLs ever admitted.")
+	crawlOutside = console.Described("henro_out_of_scope_links_total",
+		"Links not admitted because they are out of scope.")
+	crawlStopped = console.Described("henro_stop_listed_links_total", "Links not admitted because of the stop list.")
+	crawlTrapped = console.Described("henro_trapped_links_total", "Links not admitted because they lead into a trap.")
+	crawlState   = console.Described("henro_crawl_state", "1 for what the crawl is doing.", "state")
+	crawlStalled = console.Described("henro_crawl_stalled",
+		"1 while nothing is fetched, or nothing can be stored, though there is work.")
 	crawlCollected = []*prometheus.Desc{
-		crawlPages, crawlRevisits, crawlLinks, crawlBytes, crawlErrors, crawlHosts, crawlReady, crawlLeases, crawlSlots, crawlSlaves, crawlWaiting,
+		crawlPages, crawlRevisits, crawlLinks, crawlBytes, crawlErrors, crawlHosts, crawlReady, crawlLeases, crawlSlots,
+		crawlSlaves, crawlWaiting,
 		crawlQueued, crawlDue, crawlKnown, crawlOutside, crawlStopped, crawlTrapped, crawlState, crawlStalled,
 	}
 )

@@ -49,7 +49,8 @@ func Start(system *actor.ActorSystem, o Options, log *logrus.Entry) (*Node, erro
 	}
 	t := &o.Hosts.Traps
 	o.Fetch.Traps = &messages.Traps{
-		MaxUrl: uint32(t.MaxURL), MaxSegments: uint32(t.MaxSegments), MaxRepeats: uint32(t.MaxRepeats), MaxPairs: uint32(t.MaxPairs),
+		MaxUrl: uint32(t.MaxURL), MaxSegments: uint32(t.MaxSegments), MaxRepeats: uint32(t.MaxRepeats),
+		MaxPairs:  uint32(t.MaxPairs),
 		MaxGrowth: uint32(t.MaxGrowth), MaxSessions: uint32(t.MaxSessions),
 	}
 	state, err := store.OpenState(filepath.Join(o.Dir, "state"), o.Store)
@@ -74,8 +75,8 @@ func Start(system *actor.ActorSystem, o Options, log *logrus.Entry) (*Node, erro
 // PID is the Master's address in its system.
 func (n *Node) PID() *actor.PID { return n.pid }
 
-// Run plants the seeds, waits for the end of the crawl, and leaves its summary. When asked ends, the crawl is stopped in order; when
-// given ends, it is left alone.
+// Run plants the seeds, waits for the end of the crawl, and leaves its summary. When asked ends, the crawl is stopped
+// in order; when given ends, it is left alone.
 func (n *Node) Run(asked, given context.Context, seeds []Seed) (Status, error) {
 	if len(seeds) > 0 {
 		if _, err := Ask[*SeedsAdded](given, n, &AddSeeds{Seeds: seeds}); err != nil {
@@ -131,15 +132,19 @@ type Summary struct {
 	PagesPerSecond float64           `json:"pages_per_second"`
 	End            End               `json:"end"`
 	Frontier       frontier.Policy   `json:"frontier,omitempty"` // without one, the Hosts took turns
-	Dropped        uint64            `json:"dropped,omitempty"`  // unknown URLs for which the frontier had no room, each time they turned up
-	Returned       uint64            `json:"returned,omitempty"` // URLs that it took after having dropped them
+	// unknown URLs for which the frontier had no room, each time they turned up
+	Dropped  uint64 `json:"dropped,omitempty"`
+	Returned uint64 `json:"returned,omitempty"` // URLs that it took after having dropped them
 }
 
 // SummaryOf makes the summary of a last status.
 func SummaryOf(s Status) Summary {
 	sum := Summary{
-		Pages: s.Totals.Pages, Revisits: s.Totals.Revisits, Links: s.Totals.Links, Hosts: s.Hosts, Bytes: s.Totals.Bytes,
-		StopListed: s.Totals.StopListed, StopShare: s.Totals.StopShare(), Skipped: s.Totals.Skipped, Trapped: s.Totals.Trapped, Errors: s.Totals.Errors, Seconds: s.Seconds, PagesPerSecond: s.PerSecond, End: s.End,
+		Pages: s.Totals.Pages, Revisits: s.Totals.Revisits, Links: s.Totals.Links, Hosts: s.Hosts,
+		Bytes:      s.Totals.Bytes,
+		StopListed: s.Totals.StopListed, StopShare: s.Totals.StopShare(), Skipped: s.Totals.Skipped,
+		Trapped: s.Totals.Trapped, Errors: s.Totals.Errors, Seconds: s.Seconds, PagesPerSecond: s.PerSecond,
+		End: s.End,
 	}
 	if s.Frontier != nil {
 		sum.Frontier, sum.Dropped, sum.Returned = s.Frontier.Policy, s.Totals.Dropped, s.Totals.Returned

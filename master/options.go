@@ -24,20 +24,24 @@ type Options struct {
 	Hosts     actors.HostOptions
 	Partition actors.PartitionOptions
 	Store     store.Options
-	Frontier  frontier.Options     // which URLs are visited next, and with slots and ranked which are kept at all; its interval is that of politeness. Default host: the Hosts take turns, and everything is kept
-	Order     frontier.Order       // which of a host's URLs go first. Default breadth
-	Unit      Unit                 // of politeness: what shares a clock. Default host
-	Lookup    Lookup               // for Unit ip: the addresses of a host, as slaves will find them
-	Fetch     *messages.FetchRules // handed to every slave
+	// which URLs are visited next, and with slots and ranked which are kept at all; its interval is that of politeness.
+	// Default host: the Hosts take turns, and everything is kept
+	Frontier frontier.Options
+	Order    frontier.Order       // which of a host's URLs go first. Default breadth
+	Unit     Unit                 // of politeness: what shares a clock. Default host
+	Lookup   Lookup               // for Unit ip: the addresses of a host, as slaves will find them
+	Fetch    *messages.FetchRules // handed to every slave
 
-	LeaseFor    time.Duration // how long a lease lasts unless renewed. 60 s: renewals come every second, so a slave may be silent for a minute
+	// how long a lease lasts unless renewed. 60 s: renewals come every second, so a slave may be silent for a minute
+	LeaseFor    time.Duration
 	LeaseMargin time.Duration // after its end a lease is honoured this much longer, for clocks that run apart
 	MaxPages    uint64        // stop after so many visits; 0: no limit
 	MaxBytes    uint64        // stop after so much payload; 0: no limit
 	For         time.Duration // stop after so long; 0: no limit
 	TickEvery   time.Duration // how often ends are looked for: of leases, by limits, of the crawl
-	StallAfter  time.Duration // say why when nothing was fetched for so long though URLs wait. 2 min: twice the longest fetch; 0: never
-	StallLimit  time.Duration // stop when nothing could be stored for so long; 0: wait for ever
+	// say why when nothing was fetched for so long though URLs wait. 2 min: twice the longest fetch; 0: never
+	StallAfter time.Duration
+	StallLimit time.Duration // stop when nothing could be stored for so long; 0: wait for ever
 }
 
 // DefaultOptions are those of an ordinary crawl.
@@ -47,15 +51,17 @@ func DefaultOptions() Options {
 		Hosts: actors.DefaultHostOptions(), Partition: actors.DefaultPartitionOptions(), Store: store.DefaultOptions(),
 		Frontier: frontier.DefaultOptions(), Order: frontier.OrderBreadth,
 		Unit: UnitHost, Fetch: DefaultFetchRules(),
-		LeaseFor: time.Minute, LeaseMargin: 2 * time.Second, TickEvery: 250 * time.Millisecond, StallAfter: 2 * time.Minute, StallLimit: time.Minute,
+		LeaseFor: time.Minute, LeaseMargin: 2 * time.Second, TickEvery: 250 * time.Millisecond,
+		StallAfter: 2 * time.Minute, StallLimit: time.Minute,
 	}
 }
 
 // DefaultFetchRules are those of the flags.
 func DefaultFetchRules() *messages.FetchRules {
 	return &messages.FetchRules{
-		FetchTimeoutNs: int64(60 * time.Second), ConnectTimeoutNs: int64(10 * time.Second), IdleTimeoutNs: int64(20 * time.Second),
-		MaxBody: 64 << 20, RobotsAgent: "henro",
+		FetchTimeoutNs: int64(60 * time.Second), ConnectTimeoutNs: int64(10 * time.Second),
+		IdleTimeoutNs: int64(20 * time.Second),
+		MaxBody:       64 << 20, RobotsAgent: "henro",
 	}
 }
 
@@ -67,7 +73,8 @@ func (o *Options) Validate() error {
 	case o.Name == "" || o.Boot == "":
 		return errors.New("a master needs a name and a boot id")
 	case o.LeaseFor < time.Second || o.LeaseMargin < 0:
-		return fmt.Errorf("lease %v, margin %v: a lease lasts at least a second, the margin is not negative", o.LeaseFor, o.LeaseMargin)
+		return fmt.Errorf("lease %v, margin %v: a lease lasts at least a second, the margin is not negative",
+			o.LeaseFor, o.LeaseMargin)
 	case o.TickEvery <= 0:
 		return fmt.Errorf("tick every %v: want more than nothing", o.TickEvery)
 	case o.Depth > store.UnlimitedDepth-1:
@@ -94,7 +101,8 @@ func (o *Options) ValidateOrder() error {
 	case o.Frontier.Policy == frontier.PolicyIRLbot:
 		return errors.New("frontier irlbot needs to know the links between hosts, which a crawl does not tell it: it is for henro simulate")
 	case o.Frontier.Policy != frontier.PolicyHost && o.Hosts.Continuous:
-		return fmt.Errorf("frontier %s orders first visits only: a continuous crawl needs frontier host", o.Frontier.Policy)
+		return fmt.Errorf("frontier %s orders first visits only: a continuous crawl needs frontier host",
+			o.Frontier.Policy)
 	}
 	_, err := frontier.ParseOrder(string(o.Order))
 	return err

@@ -15,10 +15,10 @@ import (
 	"henro/store/fingerprint"
 )
 
-// order lets a frontier of package frontier decide what is visited next, and what is not admitted for want of room. The URLs
-// themselves wait in the store, each under its host; the frontier holds a number for each, and what it hands out is the right to
-// visit so many pages of a host: the rights of a host are all alike. The Host chooses the pages and keeps the interval, so
-// politeness is what it is without a frontier, whatever is handed out here.
+// order lets a frontier of package frontier decide what is visited next, and what is not admitted for want of room. The
+// URLs themselves wait in the store, each under its host; the frontier holds a number for each, and what it hands out
+// is the right to visit so many pages of a host: the rights of a host are all alike. The Host chooses the pages and
+// keeps the interval, so politeness is what it is without a frontier, whatever is handed out here.
 //
 //	unknown URL ── Offer ──► queued ── grant ──► granted ── lend ──► lent ── closed ──► visited
 //	                 │                             ▲                              └──► not visited: granted again
@@ -27,8 +27,9 @@ import (
 // The Partitions call Offer and Stored, the Master the rest; a lock keeps them apart.
 //
 // Invariants:
-//   - of each host at least as many URLs are queued, granted and lent as wait in the store, but for those not written yet: none
-//     is forgotten. There may be a few more after the crash of an actor; they are found to be of nothing, and gone;
+//   - of each host at least as many URLs are queued, granted and lent as wait in the store, but for those not written
+//     yet: none is forgotten. There may be a few more after the crash of an actor; they are found to be of nothing, and
+//     gone;
 //   - with slots and ranked no more than B·H/2 are so in all, seeds apart, however many are discovered.
 type order struct {
 	mu      sync.Mutex
@@ -59,8 +60,8 @@ type orderedHost struct {
 	at      time.Time // from then on
 }
 
-// returnCells is the size of the memory of what was dropped: 4 MB. Beyond some 100,000 dropped URLs one in a hundred, and with more
-// of them more, is counted as returned that was not.
+// returnCells is the size of the memory of what was dropped: 4 MB. Beyond some 100,000 dropped URLs one in a hundred,
+// and with more of them more, is counted as returned that was not.
 const returnCells = 1 << 20
 
 // newOrder makes the order of a crawl and takes in what waits in its state.
@@ -71,8 +72,9 @@ func newOrder(o frontier.Options, hosts *actors.HostOptions, state *store.State,
 		return nil, err
 	}
 	r := &order{
-		o: o, policy: policy, ranks: ranks, began: time.Now(), hosts: map[store.HostID]*orderedHost{}, returns: frontier.NewReturns(returnCells),
-		span: hosts.PageBudget,
+		o: o, policy: policy, ranks: ranks, began: time.Now(), hosts: map[store.HostID]*orderedHost{},
+		returns: frontier.NewReturns(returnCells),
+		span:    hosts.PageBudget,
 		waiting: func(host string) (uint64, error) {
 			record, err := state.Partitions[state.PartitionOf(host)].Host(store.IDOf(host))
 			if errors.Is(err, store.ErrNotFound) {
@@ -90,8 +92,8 @@ func newOrder(o frontier.Options, hosts *actors.HostOptions, state *store.State,
 	return r, r.restore(state)
 }
 
-// restore fills the frontier with what waits in the store, in the order in which it was admitted. What a smaller B or H has no
-// room for is granted: it is known already, and no more is taken until there is room again.
+// restore fills the frontier with what waits in the store, in the order in which it was admitted. What a smaller B or H
+// has no room for is granted: it is known already, and no more is taken until there is room again.
 func (r *order) restore(state *store.State) error {
 	type waiting struct {
 		number uint64
@@ -107,7 +109,8 @@ func (r *order) restore(state *store.State) error {
 			for i := range records {
 				record := &records[i]
 				after = record.ID
-				for next, first := store.Position(nil), true; record.Waiting > 0 && (first || next != nil); first = false {
+				for next, first := store.Position(nil), true; record.Waiting > 0 &&
+					(first || next != nil); first = false {
 					found, err := p.Fresh(record.ID, next, restoreBatch)
 					if err != nil {
 						return fmt.Errorf("restore the frontier: %w", err)
@@ -115,7 +118,8 @@ func (r *order) restore(state *store.State) error {
 					for j := range found.Entries {
 						page := &found.Entries[j].Page
 						fp := fingerprint.URL(page.URL)
-						all = append(all, waiting{page.Number, frontier.Item[uint64]{Key: fp, Host: uint64(record.ID), Band: r.band(fp, page.Depth)}})
+						all = append(all, waiting{page.Number, frontier.Item[uint64]{Key: fp, Host: uint64(record.ID),
+							Band: r.band(fp, page.Depth)}})
 						r.host(record.ID, record.Name)
 					}
 					next = found.Next
@@ -216,8 +220,8 @@ func (r *order) Stored(id store.HostID) {
 	}
 }
 
-// announce says that a host may be lent from a moment on. It is ready for the Master if something was granted to it; also if
-// nothing is queued for it, since it will then be found to have nothing, and go to rest.
+// announce says that a host may be lent from a moment on. It is ready for the Master if something was granted to it;
+// also if nothing is queued for it, since it will then be found to have nothing, and go to rest.
 func (r *order) announce(name string, at time.Time, ready *readyHosts) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -280,7 +284,8 @@ func (r *order) done(host uint64, h *orderedHost, now, rest time.Duration) {
 	}
 }
 
-// lend takes what was granted to a host, at most so many; 0 is no limit. One page is lent in any case: it asks whether there is any.
+// lend takes what was granted to a host, at most so many; 0 is no limit. One page is lent in any case: it asks whether
+// there is any.
 func (r *order) lend(name string, limit int) int {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -294,8 +299,8 @@ func (r *order) lend(name string, limit int) int {
 	return max(n, 1)
 }
 
-// closed says that the lease of a host has ended, or never began. What then waits in the store and is not queued was granted and
-// not visited, or failed and is to be tried again: it is granted anew.
+// closed says that the lease of a host has ended, or never began. What then waits in the store and is not queued was
+// granted and not visited, or failed and is to be tried again: it is granted anew.
 func (r *order) closed(name string, now, nextAt time.Time) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -330,7 +335,8 @@ func (r *order) status() *FrontierStatus {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	queued := r.policy.Len()
-	return &FrontierStatus{Policy: r.o.Policy, Waiting: queued + r.out, Queued: queued, Bound: r.most, Peak: r.peak, Hosts: len(r.hosts)}
+	return &FrontierStatus{Policy: r.o.Policy, Waiting: queued + r.out, Queued: queued, Bound: r.most, Peak: r.peak,
+		Hosts: len(r.hosts)}
 }
 
 // ranks is a frontier.Ranker that several Partitions may ask.
@@ -339,7 +345,8 @@ type ranks struct {
 	ranker *frontier.Ranker
 }
 
-// rankCells is the size of its sketch: 16 MB. Of more than some million URLs, those of little worth are overrated first.
+// rankCells is the size of its sketch: 16 MB. Of more than some million URLs, those of little worth are overrated
+// first.
 const rankCells = 1 << 22
 
 // newRanks makes ranks of the links that a state holds; nil for breadth, which needs none.

@@ -13,10 +13,12 @@ import (
 	"henro/store/fingerprint"
 )
 
-// Of each host at least as much is queued, granted and lent as waits in the store, in all no more than B·H/2; and everything that
-// was accepted is visited in the end: random offers, commits, leases that visit some of their pages, against a count by hand.
+// Of each host at least as much is queued, granted and lent as waits in the store, in all no more than B·H/2; and
+// everything that was accepted is visited in the end: random offers, commits, leases that visit some of their pages,
+// against a count by hand.
 func TestNothingThatWaitsIsForgotten(t *testing.T) {
-	for _, policy := range []frontier.Policy{frontier.PolicyFIFO, frontier.PolicyMercator, frontier.PolicySlots, frontier.PolicyRanked} {
+	for _, policy := range []frontier.Policy{frontier.PolicyFIFO, frontier.PolicyMercator, frontier.PolicySlots,
+		frontier.PolicyRanked} {
 		t.Run(string(policy), func(t *testing.T) {
 			state, err := store.OpenState(t.TempDir(), store.DefaultOptions())
 			if err != nil {
@@ -120,9 +122,11 @@ func TestRanksLearnFromLinks(t *testing.T) {
 			t.Fatal(err)
 		}
 		for page := range uint64(50) {
-			r.Read(page, []outlink.Outlink{{URL: "http://a/often", Kind: outlink.Anchor}, {URL: fmt.Sprintf("http://a/%d", page), Kind: outlink.Anchor}})
+			r.Read(page, []outlink.Outlink{{URL: "http://a/often", Kind: outlink.Anchor},
+				{URL: fmt.Sprintf("http://a/%d", page), Kind: outlink.Anchor}})
 		}
-		if often, once := r.Band(fingerprint.URL("http://a/often"), 1, 0), r.Band(fingerprint.URL("http://a/7"), 1, 0); often >= once {
+		if often, once := r.Band(fingerprint.URL("http://a/often"), 1, 0),
+			r.Band(fingerprint.URL("http://a/7"), 1, 0); often >= once {
 			t.Errorf("%s: band %d of a URL linked to fifty times, %d of one linked to once", order, often, once)
 		}
 	}

@@ -13,9 +13,10 @@ import (
 	"henro/store"
 )
 
-// askQuiet asks the Partitions whether anything is left to do. A URL on its way from one partition to another is in the outbox of
-// the first until the second has it on disk, so at every moment somebody counts it; but the answers are given at different
-// moments. So one quiet round proves nothing, and a second one does if no partition committed anything in between.
+// askQuiet asks the Partitions whether anything is left to do. A URL on its way from one partition to another is in the
+// outbox of the first until the second has it on disk, so at every moment somebody counts it; but the answers are given
+// at different moments. So one quiet round proves nothing, and a second one does if no partition committed anything in
+// between.
 func (m *Master) askQuiet(ctx actor.Context) {
 	if m.quiet.asked || m.phase == Ended {
 		return
@@ -143,6 +144,7 @@ func (m *Master) finish() {
 	}
 	m.phase = Ended
 	status := m.status()
-	m.log.WithFields(logrus.Fields{"end": m.end, "pages": status.Totals.Pages, "links": status.Totals.Links}).Info("the crawl has ended")
+	m.log.WithFields(logrus.Fields{"end": m.end, "pages": status.Totals.Pages,
+		"links": status.Totals.Links}).Info("the crawl has ended")
 	m.done <- *status
 }

@@ -13,8 +13,8 @@ import (
 	"henro/store"
 )
 
-// Report sums up the timetable of a crawl, running or not: each partition as of one moment. S and C are hosts and connections; without
-// connections the resources are not looked at.
+// Report sums up the timetable of a crawl, running or not: each partition as of one moment. S and C are hosts and
+// connections; without connections the resources are not looked at.
 func Report(state *store.State, m *Manner, connections int, now time.Time) (*figures.Report, error) {
 	o := figures.Options{Now: now, Politeness: m.Politeness, Revisit: m.Revisit, Continuous: m.Continuous}
 	var err error
@@ -62,7 +62,8 @@ type reports struct {
 	took time.Duration
 }
 
-// reportEvery is how old a report of a running crawl may be: it is not made anew before that, nor before ten times what it took.
+// reportEvery is how old a report of a running crawl may be: it is not made anew before that, nor before ten times what
+// it took.
 const reportEvery = 5 * time.Second
 
 // Report returns the report of the running crawl, a few seconds old at most.

@@ -27,7 +27,8 @@ func restarted(t *testing.T, hosts ...string) (*master.Node, *actortest.Probe, f
 	for i, host := range hosts {
 		b := store.NewBatch(time.Now())
 		b.PutHost(store.HostRecord{ID: store.IDOf(host), Name: host})
-		b.PutLease(store.Lease{ID: uint64(i + 1), Host: store.IDOf(host), HostName: host, Slave: "s", Boot: "b", Until: time.Now()})
+		b.PutLease(store.Lease{ID: uint64(i + 1), Host: store.IDOf(host), HostName: host, Slave: "s", Boot: "b",
+			Until: time.Now()})
 		if _, err := state.Partitions[state.PartitionOf(host)].Commit(b); err != nil {
 			t.Fatal(err)
 		}
@@ -57,7 +58,8 @@ func TestASlaveThatSaysNothingIsLentNothing(t *testing.T) {
 		slave.Tell(node.PID(), request)
 		actortest.Pass(10 * time.Second) // and the gossip has not noticed
 		seed := master.Seed{URL: weburl.MustParse("http://a.test/")}
-		if _, err := master.Ask[*master.SeedsAdded](t.Context(), node, &master.AddSeeds{Seeds: []master.Seed{seed}}); err != nil {
+		if _, err := master.Ask[*master.SeedsAdded](t.Context(), node,
+			&master.AddSeeds{Seeds: []master.Seed{seed}}); err != nil {
 			t.Fatal(err)
 		}
 		actortest.Pass(time.Second)
@@ -73,8 +75,8 @@ func TestASlaveThatSaysNothingIsLentNothing(t *testing.T) {
 	})
 }
 
-// A master that has just been started does not know yet which leases were open; a slave that registers meanwhile is answered once it does, not
-// when it says so again.
+// A master that has just been started does not know yet which leases were open; a slave that registers meanwhile is
+// answered once it does, not when it says so again.
 func TestASlaveThatRegistersEarlyIsWelcomed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		node, slave, end := restarted(t, "http://a.test")
@@ -154,10 +156,14 @@ func TestAfterARestartLeasesAreHonouredUntilTheirHolderSaysOtherwise(t *testing.
 		soon     int // leases open two seconds later
 		renewed  int // and when a lease's length is over, of those that are asked for every second
 	}{
-		{"its holder names both: they last on", &messages.SlaveRegistered{Slave: "s", Boot: "b", Held: []uint64{1, 2}}, 2, 2},
-		{"its holder names one: the other was lost on its way and ends at once", &messages.SlaveRegistered{Slave: "s", Boot: "b", Held: []uint64{2}}, 1, 1},
-		{"a newer boot of its holder registers: both end at once", &messages.SlaveRegistered{Slave: "s", Boot: "c"}, 0, 0},
-		{"another slave registers: both wait for their end", &messages.SlaveRegistered{Slave: "other", Boot: "a"}, 2, 0},
+		{"its holder names both: they last on", &messages.SlaveRegistered{Slave: "s", Boot: "b", Held: []uint64{1, 2}},
+			2, 2},
+		{"its holder names one: the other was lost on its way and ends at once",
+			&messages.SlaveRegistered{Slave: "s", Boot: "b", Held: []uint64{2}}, 1, 1},
+		{"a newer boot of its holder registers: both end at once", &messages.SlaveRegistered{Slave: "s", Boot: "c"}, 0,
+			0},
+		{"another slave registers: both wait for their end", &messages.SlaveRegistered{Slave: "other", Boot: "a"}, 2,
+			0},
 		{"nobody registers: both wait for their end", nil, 2, 0},
 	} {
 		t.Run(c.sentence, func(t *testing.T) {
@@ -174,7 +180,8 @@ func TestAfterARestartLeasesAreHonouredUntilTheirHolderSaysOtherwise(t *testing.
 				}
 				for serial := range uint64(70) {
 					if c.register != nil {
-						slave.Tell(node.PID(), &messages.WorkRequested{Slave: c.register.Slave, Boot: c.register.Boot, Serial: serial + 1, Held: c.register.Held})
+						slave.Tell(node.PID(), &messages.WorkRequested{Slave: c.register.Slave, Boot: c.register.Boot,
+							Serial: serial + 1, Held: c.register.Held})
 					}
 					actortest.Pass(time.Second)
 				}

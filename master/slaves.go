@@ -40,19 +40,20 @@ const (
 
 // SlaveStatus is what the Master knows of one slave.
 type SlaveStatus struct {
-	Name        string      `json:"name"`
-	State       SlaveState  `json:"state"`
-	Version     string      `json:"version"`
-	Protocol    int         `json:"protocol,omitempty"` // of one that is refused
-	Address     string      `json:"address,omitempty"`
-	Connections int         `json:"connections"` // hosts it can ask at once
-	Slots       int         `json:"slots"`       // hosts it is willing to hold now
-	Leases      int         `json:"leases"`
-	Unstored    int         `json:"unstored"` // results that it keeps until they are stored
-	Memory      uint64      `json:"memory_bytes"`
-	Goroutines  int         `json:"goroutines"`
-	Silent      string      `json:"silent"`              // since it was heard of last
-	Mailboxes   []Mailboxes `json:"mailboxes,omitempty"` // of its process, by kind of actor; nothing: it is the master's own
+	Name        string     `json:"name"`
+	State       SlaveState `json:"state"`
+	Version     string     `json:"version"`
+	Protocol    int        `json:"protocol,omitempty"` // of one that is refused
+	Address     string     `json:"address,omitempty"`
+	Connections int        `json:"connections"` // hosts it can ask at once
+	Slots       int        `json:"slots"`       // hosts it is willing to hold now
+	Leases      int        `json:"leases"`
+	Unstored    int        `json:"unstored"` // results that it keeps until they are stored
+	Memory      uint64     `json:"memory_bytes"`
+	Goroutines  int        `json:"goroutines"`
+	Silent      string     `json:"silent"` // since it was heard of last
+	// of its process, by kind of actor; nothing: it is the master's own
+	Mailboxes []Mailboxes `json:"mailboxes,omitempty"`
 }
 
 // Room is how many more hosts it could take on now.
@@ -145,7 +146,8 @@ func (m *Master) slaveStatuses() (all []SlaveStatus) {
 	}
 	for _, name := range slices.Sorted(maps.Keys(m.barred)) {
 		s := m.barred[name]
-		all = append(all, SlaveStatus{Name: name, State: Refused, Version: s.Version, Protocol: s.Protocol, Address: s.Address})
+		all = append(all, SlaveStatus{Name: name, State: Refused, Version: s.Version, Protocol: s.Protocol,
+			Address: s.Address})
 	}
 	return all
 }
@@ -182,9 +184,11 @@ func (m *Master) slaveStatus(known ledger.Slave) SlaveStatus {
 		line.State = Working
 	}
 	line.Version, line.Address, line.Connections = s.version, s.address, s.connections
-	line.Unstored, line.Memory, line.Goroutines = int(s.asked.GetUnstored()), s.asked.GetMemoryBytes(), int(s.asked.GetGoroutines())
+	line.Unstored, line.Memory, line.Goroutines = int(s.asked.GetUnstored()), s.asked.GetMemoryBytes(),
+		int(s.asked.GetGoroutines())
 	for _, told := range s.asked.GetMailboxes()[:min(mailboxesShown, len(s.asked.GetMailboxes()))] {
-		line.Mailboxes = append(line.Mailboxes, Mailboxes{told.Kind, int(told.Actors), int(told.Waiting), int(told.Longest), told.Taken})
+		line.Mailboxes = append(line.Mailboxes, Mailboxes{told.Kind, int(told.Actors), int(told.Waiting),
+			int(told.Longest), told.Taken})
 	}
 	return line
 }

@@ -24,8 +24,10 @@ func TestARefusedSlaveIsShownWhileItIsThere(t *testing.T) {
 			want string
 		}{
 			{"one that is too new", &master.SlaveRefused{Slave: "s", Boot: "1", Version: "v9", Protocol: 9}, "v9"},
-			{"its next start, of another version", &master.SlaveRefused{Slave: "s", Boot: "2", Version: "v8", Protocol: 8}, "v8"},
-			{"the end of the first, late", &master.SlaveRefused{Slave: "s", Boot: "1", Version: "v9", Protocol: 9, Gone: true}, "v8"},
+			{"its next start, of another version", &master.SlaveRefused{Slave: "s", Boot: "2", Version: "v8",
+				Protocol: 8}, "v8"},
+			{"the end of the first, late", &master.SlaveRefused{Slave: "s", Boot: "1", Version: "v9", Protocol: 9,
+				Gone: true}, "v8"},
 			{"its end", &master.SlaveRefused{Slave: "s", Boot: "2", Version: "v8", Protocol: 8, Gone: true}, ""},
 		} {
 			probe.Tell(node.PID(), c.tell)
@@ -56,7 +58,8 @@ func TestMailboxesOfASlaveAreShown(t *testing.T) {
 		slave.Tell(node.PID(), &messages.SlaveRegistered{Slave: "s", Boot: "b", Connections: 8})
 		request := &messages.WorkRequested{Slave: "s", Boot: "b", Serial: 1}
 		for range 1000 {
-			request.Mailboxes = append(request.Mailboxes, &messages.Mailboxes{Kind: "fetcher", Actors: 40, Waiting: 7, Longest: 3, Taken: 900})
+			request.Mailboxes = append(request.Mailboxes, &messages.Mailboxes{Kind: "fetcher", Actors: 40, Waiting: 7,
+				Longest: 3, Taken: 900})
 		}
 		slave.Tell(node.PID(), request)
 		actortest.Pass(0)
@@ -65,7 +68,8 @@ func TestMailboxesOfASlaveAreShown(t *testing.T) {
 			t.Fatal(err)
 		}
 		told := status.Slaves[0].Mailboxes
-		if want := (master.Mailboxes{Kind: "fetcher", Actors: 40, Waiting: 7, Longest: 3, Taken: 900}); len(told) != 32 || told[31] != want {
+		if want := (master.Mailboxes{Kind: "fetcher", Actors: 40, Waiting: 7, Longest: 3,
+			Taken: 900}); len(told) != 32 || told[31] != want {
 			t.Errorf("%d kinds are shown, the last as %+v", len(told), told[len(told)-1])
 		}
 	})
@@ -86,7 +90,8 @@ func TestADrainedSlaveGivesItsHostsBackAndIsLentNone(t *testing.T) {
 			actortest.Pass(100 * time.Millisecond)
 			all := &messages.TaskBatch{}
 			for _, batch := range actortest.TakeOf[*messages.TaskBatch](slave) {
-				all.Tasks, all.Renewed, all.Revoked = append(all.Tasks, batch.Tasks...), append(all.Renewed, batch.Renewed...), append(all.Revoked, batch.Revoked...)
+				all.Tasks, all.Renewed, all.Revoked = append(all.Tasks, batch.Tasks...),
+					append(all.Renewed, batch.Renewed...), append(all.Revoked, batch.Revoked...)
 			}
 			return all
 		}
@@ -117,7 +122,8 @@ func TestADrainedSlaveGivesItsHostsBackAndIsLentNone(t *testing.T) {
 			t.Errorf("a lease of a draining slave: renewed %v, revoked %v", batch.Renewed, batch.Revoked)
 		}
 		slave.Tell(node.PID(), &messages.Report{Slave: "s", Boot: "b", Facts: []*messages.Fact{
-			{Lease: lease, Seq: 1, Host: "http://a.test", Finished: &messages.LeaseFinished{Why: "revoked", IdleNs: -1}}}})
+			{Lease: lease, Seq: 1, Host: "http://a.test", Finished: &messages.LeaseFinished{Why: "revoked",
+				IdleNs: -1}}}})
 		actortest.Pass(10 * time.Second)
 		if batch = ask(); len(batch.Tasks) > 0 {
 			t.Errorf("a drained slave is lent %v", batch.Tasks)
@@ -143,8 +149,8 @@ func TestADrainedSlaveGivesItsHostsBackAndIsLentNone(t *testing.T) {
 	})
 }
 
-// TestASlaveThatJoinsABusyCrawlGetsItsShare, though no lease ends by itself and the first order to give one back is lost; a lease that is
-// asked back is renewed until it comes.
+// TestASlaveThatJoinsABusyCrawlGetsItsShare, though no lease ends by itself and the first order to give one back is
+// lost; a lease that is asked back is renewed until it comes.
 func TestASlaveThatJoinsABusyCrawlGetsItsShare(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		node, probe, end := restarted(t)
@@ -166,8 +172,9 @@ func TestASlaveThatJoinsABusyCrawlGetsItsShare(t *testing.T) {
 				if len(held[name]) == 0 {
 					probe.Tell(node.PID(), &messages.SlaveRegistered{Slave: name, Boot: "b", Connections: hosts})
 				}
-				probe.Tell(node.PID(), &messages.WorkRequested{Slave: name, Boot: "b", Serial: serial, HostSlots: hosts, PageSlots: 1000,
-					Held: slices.Collect(maps.Keys(held[name]))})
+				probe.Tell(node.PID(), &messages.WorkRequested{Slave: name, Boot: "b", Serial: serial, HostSlots: hosts,
+					PageSlots: 1000,
+					Held:      slices.Collect(maps.Keys(held[name]))})
 			}
 			actortest.Pass(time.Second)
 			for _, batch := range actortest.TakeOf[*messages.TaskBatch](probe) {
@@ -181,7 +188,8 @@ func TestASlaveThatJoinsABusyCrawlGetsItsShare(t *testing.T) {
 				for _, id := range batch.Revoked {
 					if slices.Contains(batch.Renewed, id) {
 						probe.Tell(node.PID(), &messages.Report{Slave: name, Boot: "b", Facts: []*messages.Fact{
-							{Lease: id, Seq: 1, Host: held[name][id], Finished: &messages.LeaseFinished{Why: "revoked", IdleNs: -1}}}})
+							{Lease: id, Seq: 1, Host: held[name][id], Finished: &messages.LeaseFinished{Why: "revoked",
+								IdleNs: -1}}}})
 						delete(held[name], id)
 					}
 				}

@@ -14,8 +14,9 @@ import (
 	"henro/messages/weburl"
 )
 
-// TestAPartitionThatCannotStoreHoldsWhatSlavesKeepAndNoMore: slaves repeat what is not stored every five seconds for as long as it takes,
-// and the master must not keep each time anew. How much there is at all is bounded by the windows of the slaves.
+// TestAPartitionThatCannotStoreHoldsWhatSlavesKeepAndNoMore: slaves repeat what is not stored every five seconds for as
+// long as it takes, and the master must not keep each time anew. How much there is at all is bounded by the windows of
+// the slaves.
 func TestAPartitionThatCannotStoreHoldsWhatSlavesKeepAndNoMore(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		o := master.DefaultOptions()
@@ -33,7 +34,8 @@ func TestAPartitionThatCannotStoreHoldsWhatSlavesKeepAndNoMore(t *testing.T) {
 		request := &messages.WorkRequested{Slave: "s", Boot: "b", Serial: 1, HostSlots: 8, PageSlots: 1000}
 		slave.Tell(node.PID(), request)
 		seed := master.Seed{URL: weburl.MustParse("http://a.test/"), Depth: 5}
-		if _, err := master.Ask[*master.SeedsAdded](t.Context(), node, &master.AddSeeds{Seeds: []master.Seed{seed}}); err != nil {
+		if _, err := master.Ask[*master.SeedsAdded](t.Context(), node,
+			&master.AddSeeds{Seeds: []master.Seed{seed}}); err != nil {
 			t.Fatal(err)
 		}
 		actortest.Pass(time.Second)
@@ -47,10 +49,12 @@ func TestAPartitionThatCannotStoreHoldsWhatSlavesKeepAndNoMore(t *testing.T) {
 			links := &messages.LinkSet{}
 			for i := range 20 {
 				links.Urls = append(links.Urls, fmt.Sprintf("http://a.test/%d/%d/%s", seq, i, strings.Repeat("x", 480)))
-				links.Kinds, links.Flags, links.Anchors = append(links.Kinds, 1), append(links.Flags, 0), append(links.Anchors, "")
+				links.Kinds, links.Flags, links.Anchors = append(links.Kinds, 1), append(links.Flags, 0),
+					append(links.Anchors, "")
 			}
-			report.Facts = append(report.Facts, &messages.Fact{Lease: lease, Seq: seq + 1, Host: "http://a.test", Visited: &messages.PageVisited{
-				Url: fmt.Sprintf("http://a.test/%d", seq), DepthLeft: 4, Status: 200, TookNs: 1e6, Links: links}})
+			report.Facts = append(report.Facts, &messages.Fact{Lease: lease, Seq: seq + 1, Host: "http://a.test",
+				Visited: &messages.PageVisited{
+					Url: fmt.Sprintf("http://a.test/%d", seq), DepthLeft: 4, Status: 200, TookNs: 1e6, Links: links}})
 		}
 		repeat := func(times int) uint64 {
 			for range times {

@@ -84,11 +84,15 @@ func (m *Master) stallReasons(now time.Time) (map[string]int, speech.Sentence) {
 	case heard == 0:
 		return reasons, speech.Say("nothing was fetched for %s: no slave is there; start henro-slave --join", quiet)
 	case reasons[stallFull] > 0:
-		return reasons, speech.Say("nothing was fetched for %s: %d hosts are ready and no slave has room for them", quiet, reasons[stallFull])
+		return reasons, speech.Say("nothing was fetched for %s: %d hosts are ready and no slave has room for them",
+			quiet, reasons[stallFull])
 	case reasons[stallLent] > 0:
-		return reasons, speech.Say("nothing was fetched for %s: %d hosts are lent and do not answer", quiet, reasons[stallLent])
+		return reasons, speech.Say("nothing was fetched for %s: %d hosts are lent and do not answer", quiet,
+			reasons[stallLent])
 	case reasons[stallResting] > 0:
-		return reasons, speech.Say("nothing was fetched for %s: all %d hosts rest, the first until %s", quiet, reasons[stallResting], at)
+		return reasons, speech.Say("nothing was fetched for %s: all %d hosts rest, the first until %s", quiet,
+			reasons[stallResting], at)
 	}
-	return reasons, speech.Say("nothing was fetched for %s: %d URLs wait, and no host says that it may be asked; henro trace shows what goes on", quiet, m.last.Waiting)
+	return reasons,
+		speech.Say("nothing was fetched for %s: %d URLs wait, and no host says that it may be asked; henro trace shows what goes on", quiet, m.last.Waiting)
 }

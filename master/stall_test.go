@@ -26,7 +26,8 @@ func TestACrawlThatStandsStillSaysWhy(t *testing.T) {
 			return s
 		}
 		seed := master.Seed{URL: weburl.MustParse("http://a.test/")}
-		if _, err := master.Ask[*master.SeedsAdded](t.Context(), node, &master.AddSeeds{Seeds: []master.Seed{seed}}); err != nil {
+		if _, err := master.Ask[*master.SeedsAdded](t.Context(), node,
+			&master.AddSeeds{Seeds: []master.Seed{seed}}); err != nil {
 			t.Fatal(err)
 		}
 		given := make(chan error, 1)
@@ -40,7 +41,8 @@ func TestACrawlThatStandsStillSaysWhy(t *testing.T) {
 			t.Errorf("after a minute: %q", s.Stalled)
 		}
 		actortest.Pass(2 * time.Minute)
-		if s := status(); !strings.Contains(s.Stalled.String(), "no slave is there") || s.Stalls["no slave"] != 1 || s.Stalls["slaves are full"] != 1 {
+		if s := status(); !strings.Contains(s.Stalled.String(), "no slave is there") || s.Stalls["no slave"] != 1 ||
+			s.Stalls["slaves are full"] != 1 {
 			t.Errorf("without a slave: %q %v", s.Stalled, s.Stalls)
 		}
 		if err := node.Ready(t.Context()); err != nil {
@@ -54,7 +56,8 @@ func TestACrawlThatStandsStillSaysWhy(t *testing.T) {
 			actortest.Pass(time.Second)
 		}
 		s := status()
-		if !strings.Contains(s.Stalled.String(), "1 hosts are lent and do not answer") || s.Stalls["lent, no answer"] != 1 {
+		if !strings.Contains(s.Stalled.String(), "1 hosts are lent and do not answer") ||
+			s.Stalls["lent, no answer"] != 1 {
 			t.Errorf("with a slave that says nothing: %q %v", s.Stalled, s.Stalls)
 		}
 		slave.Tell(node.PID(), &messages.Report{Slave: "s", Boot: "b", Facts: []*messages.Fact{{Lease: 99, Seq: 1}}})

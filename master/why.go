@@ -17,8 +17,8 @@ import (
 // ScopeAsked asks the Master for the rules as they are now, with all seeds. It is answered by actors.ScopeChanged.
 type ScopeAsked struct{}
 
-// Why asks every rule about a URL: the scope, traps, the stop list, robots.txt. From is the page that links to it and depth the links
-// from its seed, if they are known.
+// Why asks every rule about a URL: the scope, traps, the stop list, robots.txt. From is the page that links to it and
+// depth the links from its seed, if they are known.
 func (n *Node) Why(ctx context.Context, url, from string, depth int) ([]skip.Finding, error) {
 	now, err := Ask[*actors.ScopeChanged](ctx, n, &ScopeAsked{})
 	if err != nil {
@@ -27,8 +27,10 @@ func (n *Node) Why(ctx context.Context, url, from string, depth int) ([]skip.Fin
 	return Why(n.state, now.Rules, &n.o.Hosts, &skip.Question{From: from, Depth: depth}, url)
 }
 
-// Why asks every rule about a URL, of a state that is open, running or not. Without rules the scope is not judged: it is not on disk.
-func Why(state *store.State, rules *scope.Rules, o *actors.HostOptions, q *skip.Question, raw string) (_ []skip.Finding, err error) {
+// Why asks every rule about a URL, of a state that is open, running or not. Without rules the scope is not judged: it
+// is not on disk.
+func Why(state *store.State, rules *scope.Rules, o *actors.HostOptions, q *skip.Question, raw string) (_ []skip.Finding,
+	err error) {
 	if q.URL, err = weburl.Parse(raw); err != nil {
 		return nil, fmt.Errorf("why %q: %w", raw, err)
 	}

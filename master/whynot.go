@@ -30,8 +30,10 @@ type WhyFound struct {
 // aheadMost bounds the pages that are counted before one.
 const aheadMost = 10_000
 
-// FindWhy says why a URL or a host is not visited, of a state that is open, running or not. Without rules the scope is not judged.
-func FindWhy(state *store.State, rules *scope.Rules, o *actors.HostOptions, m *Manner, subject string) (*WhyFound, error) {
+// FindWhy says why a URL or a host is not visited, of a state that is open, running or not. Without rules the scope is
+// not judged.
+func FindWhy(state *store.State, rules *scope.Rules, o *actors.HostOptions, m *Manner, subject string) (*WhyFound,
+	error) {
 	w := &WhyFound{Subject: subject}
 	u, err := weburl.Parse(subject)
 	isURL := err == nil && (u.RequestURI() != "/" || strings.HasSuffix(subject, "/"))

@@ -1,8 +1,8 @@
 // Package messages holds the words that masters and slaves say to each other.
 //
-// Facts are past participles, orders are nouns of what is lent, questions and answers pair up. Everything may arrive twice or
-// never: facts are numbered under their lease and repeated until stored, questions are repeated until answered. Spans travel as
-// durations; no node believes another's clock.
+// Facts are past participles, orders are nouns of what is lent, questions and answers pair up. Everything may arrive
+// twice or never: facts are numbered under their lease and repeated until stored, questions are repeated until
+// answered. Spans travel as durations; no node believes another's clock.
 //
 // # How a slave finds work
 //
@@ -24,9 +24,9 @@
 //	  │◄──────────────────────────────────────┤ Stored {lease, seq}: all up to seq
 //	  │ forgets them                          │
 //
-// A slave that hears no Stored repeats the facts in order; the master skips those it has (seq ≤ stored) and those that come too
-// early (seq > stored + 1). A lease that is not renewed ends by itself on the slave, counted from the moment it asked, so never
-// later than the master believes.
+// A slave that hears no Stored repeats the facts in order; the master skips those it has (seq ≤ stored) and those that
+// come too early (seq > stored + 1). A lease that is not renewed ends by itself on the slave, counted from the moment
+// it asked, so never later than the master believes.
 package messages
 
 //go:generate protoc --go_out=.. --go_opt=module=henro -I .. ../messages/wire.proto

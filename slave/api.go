@@ -19,7 +19,8 @@ type Desk struct {
 	PID    *actor.PID // of the Slave
 }
 
-// Routes is the table of what a slave answers over HTTP, beside what every process does. docs/openapi.yaml describes each.
+// Routes is the table of what a slave answers over HTTP, beside what every process does. docs/openapi.yaml describes
+// each.
 func (d *Desk) Routes() []console.Route {
 	return []console.Route{
 		{Pattern: "GET /api/slave", Serve: d.getSlave},

@@ -13,22 +13,24 @@ import (
 	"henro/store/fingerprint"
 )
 
-// mayName reports whether a document of this media type may be a sitemap or a feed. What it is says its beginning: servers give all
-// of these types to all of these documents.
+// mayName reports whether a document of this media type may be a sitemap or a feed. What it is says its beginning:
+// servers give all of these types to all of these documents.
 func mayName(mime string) bool {
 	switch mime {
-	case "text/plain", "application/octet-stream", "binary/octet-stream", "application/gzip", "application/x-gzip", "application/json", "application/feed+json":
+	case "text/plain", "application/octet-stream", "binary/octet-stream", "application/gzip", "application/x-gzip",
+		"application/json", "application/feed+json":
 		return true
 	}
 	return strings.HasSuffix(mime, "xml") || strings.Contains(mime, "rss") || strings.Contains(mime, "atom")
 }
 
-// fresh is how young a lastmod may be: one that is as old as the answer was made for it, and says nothing. One that was true is
-// still there at the next reading.
+// fresh is how young a lastmod may be: one that is as old as the answer was made for it, and says nothing. One that was
+// true is still there at the next reading.
 const fresh = time.Minute
 
-// entries makes links of what a sitemap or a feed names, each with its hint for an anchor. Its main content is what it says, in whatever
-// order that comes and however it is written; in the place of a sketch stands which pages it names, whatever it says of them.
+// entries makes links of what a sitemap or a feed names, each with its hint for an anchor. Its main content is what it
+// says, in whatever order that comes and however it is written; in the place of a sketch stands which pages it names,
+// whatever it says of them.
 func (p *Parser) entries(m *parse, set *messages.LinkSet) {
 	r, v := m.response, m.visited
 	now := r.Started
@@ -69,7 +71,8 @@ func (p *Parser) entries(m *parse, set *messages.LinkSet) {
 	v.MainDigest, v.Simhash = max(said, 1), max(named, 1)
 }
 
-// modifiedBefore returns how long before its answer a page changed, as the host says, by its own clock; 0 when it says nothing.
+// modifiedBefore returns how long before its answer a page changed, as the host says, by its own clock; 0 when it says
+// nothing.
 func modifiedBefore(r *fetch.Response) int64 {
 	modified, err := http.ParseTime(r.Header.Get("Last-Modified"))
 	if err != nil {

@@ -56,12 +56,12 @@ type visit struct {
 	attempts uint32
 }
 
-// maxAhead is how many pages of one lease may wait to be parsed while the next is fetched: enough to keep the host busy, few
-// enough that a slow parser holds a fast host back.
+// maxAhead is how many pages of one lease may wait to be parsed while the next is fetched: enough to keep the host
+// busy, few enough that a slow parser holds a fast host back.
 const maxAhead = 4
 
-// maxLight is how large a page may be that goes to a Parser with others: 98 of 100 are smaller. One of 27 MB takes half a second, for which an
-// ordinary host's next request waited if both had the same Parser.
+// maxLight is how large a page may be that goes to a Parser with others: 98 of 100 are smaller. One of 27 MB takes half
+// a second, for which an ordinary host's next request waited if both had the same Parser.
 const maxLight = 256 << 10
 
 // maxFailures in a row that are the host's fault end a lease: the master decides when to come back.
@@ -70,8 +70,8 @@ const maxFailures = 3
 // maxRobotsHops is RFC 9309 2.3.1.2: at least five consecutive redirects are followed.
 const maxRobotsHops = 5
 
-// Fetcher is the actor that works on one host under one lease: it visits the tasks, and the links found on the way as far as
-// the lease allows, one request at a time.
+// Fetcher is the actor that works on one host under one lease: it visits the tasks, and the links found on the way as
+// far as the lease allows, one request at a time.
 //
 //	         restOver                fetched
 //	resting ─────────► fetching ───────────────► resting
@@ -163,7 +163,8 @@ func (f *Fetcher) start(ctx actor.Context) {
 			f.log.WithFields(logrus.Fields{"url": task.Url, "err": err}).Warn("a task's URL cannot be read")
 			continue
 		}
-		f.queue = append(f.queue, visit{url: u, task: task, left: task.DepthLeft, depth: task.Depth, hops: task.Redirects, attempts: task.Attempts})
+		f.queue = append(f.queue, visit{url: u, task: task, left: task.DepthLeft, depth: task.Depth,
+			hops: task.Redirects, attempts: task.Attempts})
 		if f.seen != nil {
 			f.seen[fingerprint.URL(u.String())&^0xff] = struct{}{}
 		}
@@ -189,8 +190,8 @@ func (f *Fetcher) stop() {
 	f.flying.Wait()
 }
 
-// rest waits until the host may be asked again, then goes on; it is also where an end is seen: a lease that has nothing left to ask ends
-// at once, for the master to know what came of it and not after a rest that may take a week.
+// rest waits until the host may be asked again, then goes on; it is also where an end is seen: a lease that has nothing
+// left to ask ends at once, for the master to know what came of it and not after a rest that may take a week.
 func (f *Fetcher) rest(ctx actor.Context) {
 	f.behavior.Become(f.resting)
 	if d := time.Until(f.notBefore); d > 0 && f.why == "" && !f.done() {
@@ -290,7 +291,8 @@ func (f *Fetcher) request(ctx actor.Context, request fetch.Request) {
 	var fetchContext context.Context
 	fetchContext, f.cancel = context.WithCancel(context.Background())
 	f.timer.After(ctx, time.Until(f.until), &restOver{})
-	request.Permit = func() bool { return stillHeld(*f.heldUntil.Load()) } // the process may be stopped between here and the writing
+	// the process may be stopped between here and the writing
+	request.Permit = func() bool { return stillHeld(*f.heldUntil.Load()) }
 	f.flying.Add(1)
 	go func() {
 		defer f.flying.Done()
@@ -309,8 +311,9 @@ func (f *Fetcher) fetching(ctx actor.Context) {
 	case *fetched:
 		f.timer.Stop()
 		f.cancel()
-		// The interval is owed to the host by the host's own clock, which saw the request begin some time after us: so it runs from
-		// the end. (From the start it was undercut by as much as connecting took: 13 ms for 20 were seen in the log of a busy host.)
+		// The interval is owed to the host by the host's own clock, which saw the request begin some time after us: so
+		// it runs from the end. (From the start it was undercut by as much as connecting took: 13 ms for 20 were seen
+		// in the log of a busy host.)
 		f.endedAt = time.Now()
 		f.notBefore = f.endedAt.Add(f.interval(m.response))
 		f.take(ctx, m.response)
@@ -318,8 +321,8 @@ func (f *Fetcher) fetching(ctx actor.Context) {
 	}
 }
 
-// interval is what the host is owed after a request that took e: that of the lease, or (S/C)·e if it has become slower (10). A rest that
-// outlasts the lease is left to the master, so that no slot is held meanwhile.
+// interval is what the host is owed after a request that took e: that of the lease, or (S/C)·e if it has become slower
+// (10). A rest that outlasts the lease is left to the master, so that no slot is held meanwhile.
 func (f *Fetcher) interval(r *fetch.Response) time.Duration {
 	interval := time.Duration(f.task.IntervalNs)
 	if r.Reason != messages.Reason_NONE { // what took time was the crawler's patience
@@ -406,7 +409,8 @@ func (f *Fetcher) follow(m *parsed) {
 		if _, known := f.seen[key]; known || len(f.queue) >= f.budget || v.hops > f.task.MaxRedirects {
 			continue
 		}
-		if scope.Match(v.url.String(), f.rules.include, f.rules.exclude) != scope.In || f.robots != nil && !f.robots.Allowed(v.url.RequestURI()) {
+		if scope.Match(v.url.String(), f.rules.include, f.rules.exclude) != scope.In || f.robots != nil &&
+			!f.robots.Allowed(v.url.RequestURI()) {
 			continue
 		}
 		if below(v.url.String(), f.task.Stops) {

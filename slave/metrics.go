@@ -18,11 +18,14 @@ func FetchSeconds() prometheus.Histogram {
 }
 
 var (
-	slaveVisits    = console.Described("henro_slave_visits_total", "Visits of this slave since its start.")
-	slaveBytes     = console.Described("henro_slave_payload_bytes_total", "Payload that this slave received since its start.")
-	slaveLeases    = console.Described("henro_slave_leases", "Hosts that this slave holds.")
-	slaveUnstored  = console.Described("henro_slave_unstored_facts", "Facts that the master has not acknowledged; fetching stops at a bound.")
-	slaveWelcomed  = console.Described("henro_slave_welcomed", "1 while a master is known that has welcomed this slave.")
+	slaveVisits = console.Described("henro_slave_visits_total", "Visits of this slave since its start.")
+	slaveBytes  = console.Described("henro_slave_payload_bytes_total",
+		"Payload that this slave received since its start.")
+	slaveLeases   = console.Described("henro_slave_leases", "Hosts that this slave holds.")
+	slaveUnstored = console.Described("henro_slave_unstored_facts",
+		"Facts that the master has not acknowledged; fetching stops at a bound.")
+	slaveWelcomed = console.Described("henro_slave_welcomed",
+		"1 while a master is known that has welcomed this slave.")
 	slaveCollected = []*prometheus.Desc{slaveVisits, slaveBytes, slaveLeases, slaveUnstored, slaveWelcomed}
 )
 

@@ -13,27 +13,29 @@ import (
 
 // Options are what one slave is told at its start; how pages are fetched comes from the master that welcomes it.
 type Options struct {
-	Name    string // the same at every start of this slave; leases of an older boot of the name end when a newer registers
+	// the same at every start of this slave; leases of an older boot of the name end when a newer registers
+	Name    string
 	Boot    string // new at every start
 	Version string
 	Address string // "ip:port" of the actors, as other nodes reach it; empty inside the master's own process
 
-	// Connections is C of equation (9): how many hosts are asked at once. 256 keeps 200 ms sites busy at over 1,000 pages/s in
-	// some 100 MB.
+	// Connections is C of equation (9): how many hosts are asked at once. 256 keeps 200 ms sites busy at over 1,000
+	// pages/s in some 100 MB.
 	Connections int
 	// Parsers is how many pages are parsed and compressed at once. Zero means one for each processor.
 	Parsers int
-	// UnstoredFacts bounds what is kept until the master has stored it; fetching stops at the bound. 4096 facts of ordinary
-	// pages are some 20 MB, and a second of work at full speed.
+	// UnstoredFacts bounds what is kept until the master has stored it; fetching stops at the bound. 4096 facts of
+	// ordinary pages are some 20 MB, and a second of work at full speed.
 	UnstoredFacts int
-	// UnparsedResponses bounds the responses that wait for a Parser, beside one of each lease: ordinary pages take 8 to 32 kB each, large
-	// ones as much as they are.
+	// UnparsedResponses bounds the responses that wait for a Parser, beside one of each lease: ordinary pages take 8 to
+	// 32 kB each, large ones as much as they are.
 	UnparsedResponses int
-	// KeptBytes bounds the bytes of responses that wait for a Parser, of records that wait for their sync, and of facts that wait to be
-	// stored; at the bound those leases fetch no more that keep more than an equal share of it. 64 MiB: a second of work at full speed takes half of it, and twenty pages of 50,000 links all.
+	// KeptBytes bounds the bytes of responses that wait for a Parser, of records that wait for their sync, and of facts
+	// that wait to be stored; at the bound those leases fetch no more that keep more than an equal share of it. 64 MiB:
+	// a second of work at full speed takes half of it, and twenty pages of 50,000 links all.
 	KeptBytes int
-	// BodyMemory bounds what all fetches together hold of large bodies, until they are parsed (fetch.Options.Memory). Zero is 64 MiB beside
-	// one largest body.
+	// BodyMemory bounds what all fetches together hold of large bodies, until they are parsed (fetch.Options.Memory).
+	// Zero is 64 MiB beside one largest body.
 	BodyMemory int64
 	// ResendAfter is how long an acknowledgement is awaited before facts are said again.
 	ResendAfter time.Duration
@@ -42,12 +44,13 @@ type Options struct {
 	// MaxLinks bounds the outlinks kept of one page.
 	MaxLinks int
 
-	// Metadata writes a metadata record beside each capture: how long it took, language, outlinks. Default off: they are in the
-	// state, and cost 10.6 % more room in the archive (docs/output.md).
+	// Metadata writes a metadata record beside each capture: how long it took, language, outlinks. Default off: they
+	// are in the state, and cost 10.6 % more room in the archive (docs/output.md).
 	Metadata bool
 	// Fetched is told how long each visit took; nil: nobody is.
 	Fetched func(took time.Duration)
-	// Mailboxes tells how long those of this process are, for the master to show; nil: nothing is told, as inside the master's own process.
+	// Mailboxes tells how long those of this process are, for the master to show; nil: nothing is told, as inside the
+	// master's own process.
 	Mailboxes func() []actors.KindRow
 
 	Archive actors.ArchivistOptions
@@ -84,7 +87,8 @@ func (o *Options) Validate() error {
 	for _, bound := range []struct {
 		name  string
 		value int
-	}{{"parsers", o.Parsers}, {"unstored facts", o.UnstoredFacts}, {"unparsed responses", o.UnparsedResponses}, {"bytes kept", o.KeptBytes}, {"links of a page", o.MaxLinks}} {
+	}{{"parsers", o.Parsers}, {"unstored facts", o.UnstoredFacts}, {"unparsed responses", o.UnparsedResponses},
+		{"bytes kept", o.KeptBytes}, {"links of a page", o.MaxLinks}} {
 		if bound.value < 1 {
 			return fmt.Errorf("%s %d: want at least 1", bound.name, bound.value)
 		}

@@ -47,9 +47,9 @@ type parse struct {
 	prefixes []string
 }
 
-// Parser is the actor that does what costs time: scanning, hashing, compressing. There is one for each processor, and the pages of a
-// lease are dealt to them in turn, so that a single host keeps all processors busy. Large pages have a Parser of their own. The Slave
-// puts the facts in order.
+// Parser is the actor that does what costs time: scanning, hashing, compressing. There is one for each processor, and
+// the pages of a lease are dealt to them in turn, so that a single host keeps all processors busy. Large pages have a
+// Parser of their own. The Slave puts the facts in order.
 //
 // It owns its scanner, its resolver and its builder, which keep their buffers from page to page.
 type Parser struct {
@@ -68,7 +68,8 @@ type Parser struct {
 
 func parserProps(o Options, archivist, slave *actor.PID, log *logrus.Entry) *actor.Props {
 	return actor.PropsFromProducer(func() actor.Actor {
-		return &Parser{o: o, archivist: archivist, slave: slave, log: log.WithField("actor", "parser"), unique: map[string]struct{}{}}
+		return &Parser{o: o, archivist: archivist, slave: slave, log: log.WithField("actor", "parser"),
+			unique: map[string]struct{}{}}
 	})
 }
 
@@ -121,7 +122,8 @@ func (p *Parser) parse(ctx actor.Context, m *parse) {
 // robots judges what came for robots.txt by RFC 9309 2.3.1.
 func (p *Parser) robots(m *parse, found *parsed) *messages.RobotsVisited {
 	r := m.response
-	v := &messages.RobotsVisited{Status: uint32(r.Status), Reason: r.Reason, TookNs: int64(r.Took), RetryAfterNs: int64(r.RetryAfter)}
+	v := &messages.RobotsVisited{Status: uint32(r.Status), Reason: r.Reason, TookNs: int64(r.Took),
+		RetryAfterNs: int64(r.RetryAfter)}
 	failed := r.Reason != messages.Reason_NONE
 	if location := r.Header.Get("Location"); !failed && r.Status >= 300 && r.Status < 400 && location != "" {
 		if to, err := r.URL.Resolve(location); err == nil && m.hops < maxRobotsHops {
@@ -139,7 +141,8 @@ func (p *Parser) robots(m *parse, found *parsed) *messages.RobotsVisited {
 	}
 	rules, err := found.robots.MarshalBinary()
 	if err != nil {
-		p.log.WithFields(logrus.Fields{"host": m.host, "err": err}).Error("the rules of robots.txt cannot be written; taking them as unreachable")
+		p.log.WithFields(logrus.Fields{"host": m.host,
+			"err": err}).Error("the rules of robots.txt cannot be written; taking them as unreachable")
 		found.robots = robots.Unreached()
 		rules, _ = found.robots.MarshalBinary()
 	}
@@ -158,7 +161,8 @@ func (p *Parser) page(m *parse, found *parsed) {
 	v.ModifiedBeforeNs = modifiedBefore(r)
 	v.BodyBytes = uint64(len(r.Payload))
 	v.Truncated = r.Truncated != ""
-	if r.Status == http.StatusNotModified && m.task != nil && (m.task.Etag != "" || m.task.LastModified != "") { // else nobody asked
+	// else nobody asked
+	if r.Status == http.StatusNotModified && m.task != nil && (m.task.Etag != "" || m.task.LastModified != "") {
 		v.Unchanged = true
 		return
 	}
@@ -195,7 +199,8 @@ func (p *Parser) page(m *parse, found *parsed) {
 		set.Flags[i] |= byte(all)
 	}
 	v.Links = &messages.LinkSet{
-		Urls: slices.Clone(set.Urls), Kinds: slices.Clone(set.Kinds), Flags: slices.Clone(set.Flags), Anchors: slices.Clone(set.Anchors),
+		Urls: slices.Clone(set.Urls), Kinds: slices.Clone(set.Kinds), Flags: slices.Clone(set.Flags),
+		Anchors: slices.Clone(set.Anchors),
 	}
 	if m.follow {
 		p.pick(m, set, found)
@@ -314,7 +319,8 @@ func (p *Parser) pick(m *parse, set *messages.LinkSet, found *parsed) {
 func (p *Parser) archive(ctx actor.Context, m *parse, made *factMade) {
 	r := m.response
 	x := &warc.Exchange{
-		URI: r.URL.String(), IP: r.IP.Addr(), At: r.Started, Request: r.RequestBytes, Head: r.ResponseHead, Body: r.RawBody,
+		URI: r.URL.String(), IP: r.IP.Addr(), At: r.Started, Request: r.RequestBytes, Head: r.ResponseHead,
+		Body:    r.RawBody,
 		Payload: r.Payload, Truncated: r.Truncated, Extra: transport(r),
 	}
 	if r.TLSError != "" {
@@ -323,7 +329,8 @@ func (p *Parser) archive(ctx actor.Context, m *parse, made *factMade) {
 	if v := made.fact.Visited; v != nil {
 		copy(x.PayloadDigest[:], v.Digest)
 		if v.Unchanged && m.task != nil && (r.Status == http.StatusNotModified || len(r.Payload) >= warc.MinIdentical) {
-			x.Earlier = &warc.Earlier{URI: r.URL.String(), At: time.Unix(m.task.CapturedUnix, 0), NotModified: r.Status == http.StatusNotModified}
+			x.Earlier = &warc.Earlier{URI: r.URL.String(), At: time.Unix(m.task.CapturedUnix, 0),
+				NotModified: r.Status == http.StatusNotModified}
 			copy(x.Earlier.Digest[:], m.task.Digest)
 		}
 	}
@@ -335,12 +342,13 @@ func (p *Parser) archive(ctx actor.Context, m *parse, made *factMade) {
 	made.records, made.kept = len(records), m.kept
 	m.kept.keep(made.records)
 	ctx.RequestWithCustomSender(p.archivist, &actors.Archive{
-		Records: records, Captures: []cdxj.Entry{cdxj.New(r.URL, x, members, r.Status, r.Header.Get("Content-Type"))}, Tag: made,
+		Records: records, Captures: []cdxj.Entry{cdxj.New(r.URL, x, members, r.Status, r.Header.Get("Content-Type"))},
+		Tag: made,
 	}, p.slave)
 }
 
-// transport names what carried an exchange over TLS, as the community does (WARC-Protocol, WARC-Cipher-Suite). Without TLS the
-// records say it themselves.
+// transport names what carried an exchange over TLS, as the community does (WARC-Protocol, WARC-Cipher-Suite). Without
+// TLS the records say it themselves.
 func transport(r *fetch.Response) []warc.Field {
 	if r.TLSVersion == "" {
 		return nil
@@ -353,7 +361,8 @@ func transport(r *fetch.Response) []warc.Field {
 		protocol = "http/1.0"
 	}
 	return []warc.Field{
-		{Name: "WARC-Protocol", Value: protocol}, {Name: "WARC-Protocol", Value: strings.ToLower(strings.Replace(r.TLSVersion, " ", "/", 1))},
+		{Name: "WARC-Protocol", Value: protocol}, {Name: "WARC-Protocol",
+			Value: strings.ToLower(strings.Replace(r.TLSVersion, " ", "/", 1))},
 		{Name: "WARC-Cipher-Suite", Value: r.CipherSuite},
 	}
 }
@@ -361,7 +370,8 @@ func transport(r *fetch.Response) []warc.Field {
 // about are the fields of the metadata record of a page, by the names that Heritrix gave them; hostVerdict is ours.
 func (p *Parser) about(v *messages.PageVisited, verdict string) []warc.Field {
 	fields := append(p.fields[:0], warc.Field{Name: "fetchTimeMs", Value: strconv.FormatInt(v.TookNs/1e6, 10)})
-	for _, f := range []warc.Field{{Name: "charsetForLinkExtraction", Value: v.Charset}, {Name: "language", Value: v.Language}, {Name: "title", Value: v.Title}, {Name: "hostVerdict", Value: verdict}} {
+	for _, f := range []warc.Field{{Name: "charsetForLinkExtraction", Value: v.Charset},
+		{Name: "language", Value: v.Language}, {Name: "title", Value: v.Title}, {Name: "hostVerdict", Value: verdict}} {
 		if f.Value != "" {
 			fields = append(fields, f)
 		}
@@ -399,8 +409,8 @@ func mimeOf(r *fetch.Response) string {
 	return mediatype.Computed(r.Header.Values("Content-Type"), noSniff, r.Body)
 }
 
-// leaveOut says why a response is not archived, if it is not. Redirects and 304 are, whatever they lead to: without them a replay
-// does not find what is there.
+// leaveOut says why a response is not archived, if it is not. Redirects and 304 are, whatever they lead to: without
+// them a replay does not find what is there.
 func leaveOut(m *parse) skip.Reason {
 	v := m.visited
 	switch {
@@ -418,7 +428,8 @@ func leaveOut(m *parse) skip.Reason {
 
 // foreign reports whether a page is known to be in a language that is not kept.
 func foreign(m *parse) bool {
-	return len(m.rules.languages) > 0 && m.visited.Language != "" && !slices.Contains(m.rules.languages, m.visited.Language)
+	return len(m.rules.languages) > 0 && m.visited.Language != "" &&
+		!slices.Contains(m.rules.languages, m.visited.Language)
 }
 
 func isHTML(mime string) bool { return mime == "text/html" || mime == "application/xhtml+xml" }

@@ -15,7 +15,8 @@ import (
 // answered is a job for the Parser, as a host may have answered.
 func answered(status int, location, refresh, link, mime string, body []byte) *parse {
 	header := http.Header{}
-	for name, value := range map[string]string{"Location": location, "Refresh": refresh, "Link": link, "Content-Type": mime} {
+	for name, value := range map[string]string{"Location": location, "Refresh": refresh, "Link": link,
+		"Content-Type": mime} {
 		if value != "" {
 			header.Set(name, value)
 		}
@@ -29,14 +30,18 @@ func answered(status int, location, refresh, link, mime string, body []byte) *pa
 	}
 }
 
-// Whatever a host says of where to go: links are canonical URLs, one is a redirect at most and never to the page itself, only links of
-// the host are followed within the lease, and robots.txt ends as rules, as one step on this host, or as a question to another.
+// Whatever a host says of where to go: links are canonical URLs, one is a redirect at most and never to the page
+// itself, only links of the host are followed within the lease, and robots.txt ends as rules, as one step on this host,
+// or as a question to another.
 func FuzzRedirect(f *testing.F) {
 	for _, location := range []string{
-		"/", "http://b.example/", "//b.example", "?", "#here", "page", "http://127.0.0.1:1/", "javascript:alert(1)", "http://[::1", "http://a.example:99999/",
-		"\x00", "/\r\nSet-Cookie: a=b", "http://user:password@b.example/", "https:///robots.txt", " /space ", "/日本", "/%", strings.Repeat("../", 3000),
+		"/", "http://b.example/", "//b.example", "?", "#here", "page", "http://127.0.0.1:1/", "javascript:alert(1)",
+		"http://[::1", "http://a.example:99999/",
+		"\x00", "/\r\nSet-Cookie: a=b", "http://user:password@b.example/", "https:///robots.txt", " /space ", "/日本",
+		"/%", strings.Repeat("../", 3000),
 	} {
-		f.Add(uint16(302), location, "5; url="+location, "<"+location+">; rel=next", []byte("<a href=\""+location+"\">x</a>"))
+		f.Add(uint16(302), location, "5; url="+location, "<"+location+">; rel=next",
+			[]byte("<a href=\""+location+"\">x</a>"))
 	}
 	f.Add(uint16(200), "", "", "", []byte("<base href='http://b.example/'><meta http-equiv=refresh content='0;url=x'>"))
 	p := &Parser{o: DefaultOptions(), unique: map[string]struct{}{}}

@@ -52,5 +52,6 @@ func splitLinks(v *messages.PageVisited, most int) []*messages.LinkSet {
 }
 
 func section(set *messages.LinkSet, from, to int) *messages.LinkSet {
-	return &messages.LinkSet{Urls: set.Urls[from:to], Kinds: set.Kinds[from:to], Flags: set.Flags[from:to], Anchors: set.Anchors[from:to]}
+	return &messages.LinkSet{Urls: set.Urls[from:to], Kinds: set.Kinds[from:to], Flags: set.Flags[from:to],
+		Anchors: set.Anchors[from:to]}
 }

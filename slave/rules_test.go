@@ -36,7 +36,8 @@ func TestALargeLinkSetTravelsInPartsThatFitAndKeepsItsOrder(t *testing.T) {
 	if !proto.Equal(joined, whole) {
 		t.Error("the parts are not the whole")
 	}
-	small := &messages.PageVisited{Links: &messages.LinkSet{Urls: []string{"http://a.test/"}, Kinds: []byte{1}, Flags: []byte{0}, Anchors: []string{""}}}
+	small := &messages.PageVisited{Links: &messages.LinkSet{Urls: []string{"http://a.test/"}, Kinds: []byte{1},
+		Flags: []byte{0}, Anchors: []string{""}}}
 	if parts := splitLinks(small, most); len(parts) != 0 || len(small.Links.Urls) != 1 {
 		t.Errorf("a small set was split into %d parts", len(parts))
 	}
@@ -53,7 +54,8 @@ func TestDefaultOptionsAreValidAndBadOnesAreNot(t *testing.T) {
 	}
 	for i, change := range []func(*Options){
 		func(o *Options) { o.Name = "" }, func(o *Options) { o.Boot = "" }, func(o *Options) { o.Connections = 0 },
-		func(o *Options) { o.UnstoredFacts = 0 }, func(o *Options) { o.MaxLinks = -1 }, func(o *Options) { o.AskEvery = 0 },
+		func(o *Options) { o.UnstoredFacts = 0 }, func(o *Options) { o.MaxLinks = -1 },
+		func(o *Options) { o.AskEvery = 0 },
 		func(o *Options) { o.Parsers = -1 },
 	} {
 		bad := good

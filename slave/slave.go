@@ -1,7 +1,7 @@
 // Package slave crawls what it is lent.
 //
-// A Slave asks its master for hosts, gives each to a Fetcher of its own, and reports what came of it. It keeps nothing that is
-// not in a WARC or with the master: facts wait here, in order, until the master says they are stored.
+// A Slave asks its master for hosts, gives each to a Fetcher of its own, and reports what came of it. It keeps nothing
+// that is not in a WARC or with the master: facts wait here, in order, until the master says they are stored.
 //
 //	          TaskBatch            HostTask              bytes as they came           records
 //	Master ─────────────► Slave ─────────────► Fetcher ───────────────────► Parser ────────────► Archivist
@@ -10,12 +10,13 @@
 //	      facts, until stored
 //
 // Invariants:
-//   - one lease, one Fetcher, one request at a time; the lease's end is looked at on the monotonic and the wall clock right
-//     before each request, since the monotonic clock stands still while a machine sleeps;
+//   - one lease, one Fetcher, one request at a time; the lease's end is looked at on the monotonic and the wall clock
+//     right before each request, since the monotonic clock stands still while a machine sleeps;
 //   - a lease counts from the moment this slave asked for it, so it never ends later here than at the master;
-//   - a fact is sent only once its WARC record is synced, in the order of the visits of its lease, and again until stored;
-//   - at most UnstoredFacts facts are kept, and KeptBytes of responses, records and facts: at the bound nothing more is fetched, of bytes
-//     by those leases that keep more than their share.
+//   - a fact is sent only once its WARC record is synced, in the order of the visits of its lease, and again until
+//     stored;
+//   - at most UnstoredFacts facts are kept, and KeptBytes of responses, records and facts: at the bound nothing more is
+//     fetched, of bytes by those leases that keep more than their share.
 package slave
 
 import (
@@ -37,16 +38,16 @@ import (
 
 // Messages that the node around a slave sends it.
 type (
-	// MasterSeen says where a master is: a fact of the gossip, or of the process that embeds both. A slave keeps to the one that
-	// welcomed it.
+	// MasterSeen says where a master is: a fact of the gossip, or of the process that embeds both. A slave keeps to the
+	// one that welcomed it.
 	MasterSeen struct {
 		PID  *actor.PID
 		Boot string
 	}
 	// MasterLost says that the gossip lost a master. Leases run on until they end.
 	MasterLost struct{ Boot string }
-	// Drain asks the slave to finish or return its leases, and to take no more; it answers Drained once all is stored, or once all
-	// is finished and no master takes it.
+	// Drain asks the slave to finish or return its leases, and to take no more; it answers Drained once all is stored,
+	// or once all is finished and no master takes it.
 	Drain struct{}
 	// Drained answers Drain. What is unstored is lost with the slave, and will be fetched again.
 	Drained struct{ Unstored int }
@@ -83,7 +84,8 @@ const archiveRest = 10 * time.Second
 // masterSilence is how many requests for work may go unanswered before the slave registers again.
 const masterSilence = 5
 
-// farewell is how long a slave that has finished everything waits for a master to take it: as long as one needs to be started anew.
+// farewell is how long a slave that has finished everything waits for a master to take it: as long as one needs to be
+// started anew.
 const farewell = 10 * time.Second
 
 // maxReport is how large one message may become: far under the 16 MB that a batch of 64 may have.
@@ -107,17 +109,19 @@ type Slave struct {
 	leaseFor   time.Duration
 	rules      *rules
 	leases     map[uint64]*lent
-	ended      map[uint64]uint64 // leases that are over, by the serial of the latest request then: a copy of their task may still be under way
-	serial     uint64
-	asked      map[uint64]time.Time // when a WorkRequested was sent, by serial; the last few
-	ticking    actors.Timer
-	draining   bool
-	drainers   []*actor.PID // who asked, and was not answered yet
-	resting    time.Time    // no new work until then: the archive cannot be written
-	counts     Counts
+	// leases that are over, by the serial of the latest request then: a copy of their task may still be under way
+	ended    map[uint64]uint64
+	serial   uint64
+	asked    map[uint64]time.Time // when a WorkRequested was sent, by serial; the last few
+	ticking  actors.Timer
+	draining bool
+	drainers []*actor.PID // who asked, and was not answered yet
+	resting  time.Time    // no new work until then: the archive cannot be written
+	counts   Counts
 }
 
-// gossip is what the gossip said of masters. It outlives a Slave that failed and is made anew, since it says everything once.
+// gossip is what the gossip said of masters. It outlives a Slave that failed and is made anew, since it says everything
+// once.
 type gossip struct{ master *MasterSeen }
 
 // lent is one lease as this slave sees it.
@@ -163,8 +167,10 @@ func Props(o Options, log *logrus.Entry) (*actor.Props, error) {
 	heard := &gossip{}
 	return actor.PropsFromProducer(func() actor.Actor {
 		return &Slave{
-			o: o, gossip: heard, log: log.WithField("actor", "slave"), leases: map[uint64]*lent{}, ended: map[uint64]uint64{}, window: newWindow(&o),
-			asked: map[uint64]time.Time{}, serial: uint64(time.Now().UnixNano()), // a batch for an older boot at this address is answered by no serial of this one
+			o: o, gossip: heard, log: log.WithField("actor", "slave"), leases: map[uint64]*lent{},
+			ended: map[uint64]uint64{}, window: newWindow(&o),
+			// a batch for an older boot at this address is answered by no serial of this one
+			asked: map[uint64]time.Time{}, serial: uint64(time.Now().UnixNano()),
 		}
 	}), nil
 }
@@ -217,7 +223,8 @@ func (s *Slave) Receive(ctx actor.Context) {
 func (s *Slave) start(ctx actor.Context) {
 	s.archivist = actors.SpawnAs(ctx, actors.ArchivistProps(s.o.Archive, s.log), "archivist")
 	for i := range s.o.Parsers {
-		s.parsers = append(s.parsers, actors.SpawnAs(ctx, parserProps(s.o, s.archivist, ctx.Self(), s.log), fmt.Sprintf("parser/%d", i)))
+		s.parsers = append(s.parsers, actors.SpawnAs(ctx, parserProps(s.o, s.archivist, ctx.Self(), s.log),
+			fmt.Sprintf("parser/%d", i)))
 	}
 	s.heavy = actors.SpawnAs(ctx, parserProps(s.o, s.archivist, ctx.Self(), s.log), "parser/large")
 	s.ticking.After(ctx, s.o.AskEvery, &askTick{})
@@ -262,8 +269,8 @@ func (s *Slave) seeMaster(ctx actor.Context, m *MasterSeen) {
 	s.register(ctx)
 }
 
-// register says who this is and what it holds. What was asked for before is asked for no more: a batch that is still on its way is
-// refused, so that the master may take a lease that is not held now to be lost.
+// register says who this is and what it holds. What was asked for before is asked for no more: a batch that is still on
+// its way is refused, so that the master may take a lease that is not held now to be lost.
 func (s *Slave) register(ctx actor.Context) {
 	clear(s.asked)
 	ctx.Request(s.master, &messages.SlaveRegistered{
@@ -337,7 +344,8 @@ func (s *Slave) mailboxes() []*messages.Mailboxes {
 	for _, k := range s.o.Mailboxes() {
 		if k.Actors > 0 && len(told) < kindsTold {
 			told = append(told, &messages.Mailboxes{
-				Kind: k.Kind, Actors: uint32(k.Actors), Waiting: uint32(k.Queue), Longest: uint32(k.Longest), Taken: k.Taken,
+				Kind: k.Kind, Actors: uint32(k.Actors), Waiting: uint32(k.Queue), Longest: uint32(k.Longest),
+				Taken: k.Taken,
 			})
 		}
 	}
@@ -379,7 +387,8 @@ func (s *Slave) takeTask(ctx actor.Context, task *messages.HostTask, until time.
 	}
 	l := &lent{host: task.Host, kept: &account{window: s.window}, made: map[uint64]*factMade{}, next: 1}
 	s.leases[task.Lease] = l
-	props := fetcherProps(&assignment{task: task, until: until, rules: s.rules, parsers: s.parsers, heavy: s.heavy, slave: ctx.Self(), kept: l.kept, log: s.log})
+	props := fetcherProps(&assignment{task: task, until: until, rules: s.rules, parsers: s.parsers, heavy: s.heavy,
+		slave: ctx.Self(), kept: l.kept, log: s.log})
 	l.fetcher = actors.SpawnAs(ctx, props, "fetcher/"+task.Host)
 	ctx.Watch(l.fetcher)
 }
@@ -442,7 +451,8 @@ func (s *Slave) keepArchived(ctx actor.Context, m *actors.ArchivedBatch) {
 // keepFailed reports visits whose records could not be written: they do not count, and will be tried again.
 func (s *Slave) keepFailed(ctx actor.Context, m *actors.ArchiveFailed) {
 	if !time.Now().Before(s.resting) {
-		s.log.WithField("err", m.Err).Error("the archive cannot be written: make room on the disk; giving the leases back until then")
+		s.log.WithField("err",
+			m.Err).Error("the archive cannot be written: make room on the disk; giving the leases back until then")
 	}
 	s.resting = time.Now().Add(archiveRest)
 	for _, l := range s.leases {
@@ -488,7 +498,8 @@ func (s *Slave) report(ctx actor.Context, l *lent) {
 	send()
 }
 
-// aged returns the fact with its age as of now. What was sent before may be being read in this process, so it is copied then.
+// aged returns the fact with its age as of now. What was sent before may be being read in this process, so it is copied
+// then.
 func aged(n *numbered, now time.Time) *messages.Fact {
 	if n.started.IsZero() {
 		return n.Fact
@@ -550,8 +561,9 @@ func (s *Slave) drop(ctx actor.Context, id uint64) {
 	s.checkDrained(ctx)
 }
 
-// releaseFetcher is done with a Fetcher that has made its end. What it fetched last may wait for others to share a sync with; when
-// there are fewer others than processors, waiting is all that is done meanwhile, for the host's next lease comes after the sync.
+// releaseFetcher is done with a Fetcher that has made its end. What it fetched last may wait for others to share a sync
+// with; when there are fewer others than processors, waiting is all that is done meanwhile, for the host's next lease
+// comes after the sync.
 func (s *Slave) releaseFetcher(ctx actor.Context, id uint64) {
 	l := s.leases[id]
 	if l == nil || l.fetcher == nil {
@@ -586,7 +598,8 @@ func (s *Slave) loseFetcher(ctx actor.Context, who *actor.PID) {
 			s.log.WithField("host", l.host).Error("a fetcher died; its lease is given back")
 			l.fetcher, l.next = nil, math.MaxUint64 // facts still on their way come too late
 			clear(l.made)
-			s.append(l, &factMade{lease: id, fact: &messages.Fact{Finished: &messages.LeaseFinished{Why: "failing"}}, started: time.Now()})
+			s.append(l, &factMade{lease: id, fact: &messages.Fact{Finished: &messages.LeaseFinished{Why: "failing"}},
+				started: time.Now()})
 			s.report(ctx, l)
 		}
 	}
@@ -616,10 +629,12 @@ func (s *Slave) checkDrained(ctx actor.Context) {
 }
 
 func (s *Slave) makeRules(f *messages.FetchRules) (*rules, error) {
-	r := &rules{userAgent: f.UserAgent, robotsAgent: f.RobotsAgent, obeyNofollow: f.ObeyNofollow, htmlOnly: f.HtmlOnly, obeyNoindex: f.ObeyNoindex, languages: f.Languages, sitemaps: f.Sitemaps, jsonLD: f.JsonLd}
+	r := &rules{userAgent: f.UserAgent, robotsAgent: f.RobotsAgent, obeyNofollow: f.ObeyNofollow, htmlOnly: f.HtmlOnly,
+		obeyNoindex: f.ObeyNoindex, languages: f.Languages, sitemaps: f.Sitemaps, jsonLD: f.JsonLd}
 	t := f.GetTraps()
 	r.traps = traps.Options{
-		MaxURL: int(t.GetMaxUrl()), MaxSegments: int(t.GetMaxSegments()), MaxRepeats: int(t.GetMaxRepeats()), MaxPairs: int(t.GetMaxPairs()),
+		MaxURL: int(t.GetMaxUrl()), MaxSegments: int(t.GetMaxSegments()), MaxRepeats: int(t.GetMaxRepeats()),
+		MaxPairs:  int(t.GetMaxPairs()),
 		MaxGrowth: int(t.GetMaxGrowth()), MaxSessions: int(t.GetMaxSessions()),
 	}
 	for _, set := range []struct {

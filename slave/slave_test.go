@@ -60,10 +60,12 @@ func (s *school) newMaster(name, boot string) *actortest.Probe {
 	p.Reply(func(c actor.Context, message any) {
 		switch m := message.(type) {
 		case *messages.SlaveRegistered:
-			c.Respond(&messages.SlaveWelcomed{MasterBoot: boot, LeaseNs: int64(time.Minute), Fetch: &messages.FetchRules{
-				UserAgent: "test", FetchTimeoutNs: int64(time.Minute), ConnectTimeoutNs: int64(10 * time.Second), IdleTimeoutNs: int64(20 * time.Second),
-				MaxBody: 1 << 20, RobotsAgent: "test",
-			}})
+			c.Respond(&messages.SlaveWelcomed{MasterBoot: boot, LeaseNs: int64(time.Minute),
+				Fetch: &messages.FetchRules{
+					UserAgent: "test", FetchTimeoutNs: int64(time.Minute), ConnectTimeoutNs: int64(10 * time.Second),
+					IdleTimeoutNs: int64(20 * time.Second),
+					MaxBody:       1 << 20, RobotsAgent: "test",
+				}})
 		case *messages.WorkRequested:
 			c.Respond(&messages.TaskBatch{Serial: m.Serial, Renewed: m.Held})
 		}
@@ -77,16 +79,18 @@ func (s *school) lend(lease uint64, host, pages int) *messages.HostTask {
 	if len(asked) == 0 {
 		s.t.Fatal("the slave asked for nothing")
 	}
-	task := &messages.HostTask{Lease: lease, Host: "http://" + s.web.Host(host).Name, IntervalNs: int64(100 * time.Millisecond), PageBudget: uint32(pages), Ratio: s.ratio}
+	task := &messages.HostTask{Lease: lease, Host: "http://" + s.web.Host(host).Name,
+		IntervalNs: int64(100 * time.Millisecond), PageBudget: uint32(pages), Ratio: s.ratio}
 	for n := range pages {
-		task.Tasks = append(task.Tasks, &messages.Task{Url: s.web.PageURL(host, n, 80), DepthLeft: 1, Position: []byte{byte(n)}})
+		task.Tasks = append(task.Tasks, &messages.Task{Url: s.web.PageURL(host, n, 80), DepthLeft: 1,
+			Position: []byte{byte(n)}})
 	}
 	s.master.Tell(s.slave, &messages.TaskBatch{Serial: asked[len(asked)-1].Serial, Tasks: []*messages.HostTask{task}})
 	return task
 }
 
-// TestABatchOfAMasterThatWasLostIsRefused, by a slave that has no master to refuse it to but the sender: a master that was frozen until
-// the gossip gave it up says then what it had in mind.
+// TestABatchOfAMasterThatWasLostIsRefused, by a slave that has no master to refuse it to but the sender: a master that
+// was frozen until the gossip gave it up says then what it had in mind.
 func TestABatchOfAMasterThatWasLostIsRefused(t *testing.T) {
 	inSchool(t, fakeweb.Options{Seed: 1, Pages: 5}, func(*Options) {}, func(s *school) {
 		s.system.Root.Send(s.slave, &MasterLost{Boot: "m1"})
@@ -107,7 +111,8 @@ func TestASlaveThatFailedRegistersAgain(t *testing.T) {
 	inSchool(t, fakeweb.Options{Seed: 1, Pages: 5}, func(*Options) {}, func(s *school) {
 		s.lend(7, 0, 3)
 		s.master.Take()
-		s.system.Root.Send(s.slave, &actors.ArchivedBatch{Captures: []actors.Archived{{Tag: "not a fact: the actor panics"}}})
+		s.system.Root.Send(s.slave,
+			&actors.ArchivedBatch{Captures: []actors.Archived{{Tag: "not a fact: the actor panics"}}})
 		actortest.Pass(time.Second)
 		registered := actortest.TakeOf[*messages.SlaveRegistered](s.master)
 		if len(registered) != 1 || len(registered[0].Held) > 0 {
@@ -132,34 +137,35 @@ func TestASlaveThatFailedRegistersAgain(t *testing.T) {
 // TestFetchingStopsAtTheBoundOfWhatIsNotStored when the master stores nothing, and goes on when it does.
 func TestFetchingStopsAtTheBoundOfWhatIsNotStored(t *testing.T) {
 	const hosts, pages, bound = 4, 60, 50
-	inSchool(t, fakeweb.Options{Seed: 1, Hosts: hosts, Pages: 2 * pages}, func(o *Options) { o.UnstoredFacts = bound }, func(s *school) {
-		for host := range hosts {
-			s.lend(uint64(host+1), host, pages)
-			actortest.Pass(2 * time.Second) // until the slave asks again
-		}
-		actortest.Pass(30 * time.Second)
-		visited := len(s.web.Log())
-		if most := bound + hosts*(maxAhead+1); visited < bound || visited > most {
-			t.Errorf("%d requests while nothing is stored, want %d to %d", visited, bound, most)
-		}
-		asked := actortest.TakeOf[*messages.WorkRequested](s.master)
-		if last := asked[len(asked)-1]; last.PageSlots != 0 {
-			t.Errorf("the slave says it has room for %d results", last.PageSlots)
-		}
-		actortest.Pass(time.Minute)
-		if n := len(s.web.Log()); n != visited {
-			t.Errorf("%d more requests in another minute", n-visited)
-		}
-		stored := &messages.Stored{}
-		for host := range hosts {
-			stored.Leases, stored.Seqs = append(stored.Leases, uint64(host+1)), append(stored.Seqs, uint64(bound))
-		}
-		s.master.Tell(s.slave, stored)
-		actortest.Pass(10 * time.Second)
-		if n := len(s.web.Log()); n <= visited {
-			t.Error("it does not go on when there is room again")
-		}
-	})
+	inSchool(t, fakeweb.Options{Seed: 1, Hosts: hosts, Pages: 2 * pages}, func(o *Options) { o.UnstoredFacts = bound },
+		func(s *school) {
+			for host := range hosts {
+				s.lend(uint64(host+1), host, pages)
+				actortest.Pass(2 * time.Second) // until the slave asks again
+			}
+			actortest.Pass(30 * time.Second)
+			visited := len(s.web.Log())
+			if most := bound + hosts*(maxAhead+1); visited < bound || visited > most {
+				t.Errorf("%d requests while nothing is stored, want %d to %d", visited, bound, most)
+			}
+			asked := actortest.TakeOf[*messages.WorkRequested](s.master)
+			if last := asked[len(asked)-1]; last.PageSlots != 0 {
+				t.Errorf("the slave says it has room for %d results", last.PageSlots)
+			}
+			actortest.Pass(time.Minute)
+			if n := len(s.web.Log()); n != visited {
+				t.Errorf("%d more requests in another minute", n-visited)
+			}
+			stored := &messages.Stored{}
+			for host := range hosts {
+				stored.Leases, stored.Seqs = append(stored.Leases, uint64(host+1)), append(stored.Seqs, uint64(bound))
+			}
+			s.master.Tell(s.slave, stored)
+			actortest.Pass(10 * time.Second)
+			if n := len(s.web.Log()); n <= visited {
+				t.Error("it does not go on when there is room again")
+			}
+		})
 }
 
 // TestDrainingGivesAllLeasesBackAndAsksForNone.
@@ -203,13 +209,15 @@ func TestADrainedSlaveDoesNotWaitForAMasterThatIsAway(t *testing.T) {
 		actortest.Pass(time.Minute)
 		heard := s.master.Received()
 		last := heard[len(heard)-1]
-		if drained, ok := last.Message.(*Drained); !ok || drained.Unstored == 0 || last.At.Sub(began) > farewell+time.Second {
+		if drained, ok := last.Message.(*Drained); !ok || drained.Unstored == 0 ||
+			last.At.Sub(began) > farewell+time.Second {
 			t.Errorf("after %v it says %+v", last.At.Sub(began), last.Message)
 		}
 	})
 }
 
-// TestALeaseThatIsOverIsForgotten, with all that came with it: a slave has thousands in a day, each with the known URLs of a host.
+// TestALeaseThatIsOverIsForgotten, with all that came with it: a slave has thousands in a day, each with the known URLs
+// of a host.
 func TestALeaseThatIsOverIsForgotten(t *testing.T) {
 	const leases = 20
 	inSchool(t, fakeweb.Options{Seed: 1, Hosts: leases, Pages: 10}, func(*Options) {}, func(s *school) {

@@ -9,9 +9,11 @@ import (
 	"henro/slave/fakeweb"
 )
 
-// TestAHostThatTurnsOutSlowIsGivenItsRestWithinTheLease: (S/C)·e after each request (10); a rest that would outlast the lease is left to the master.
+// TestAHostThatTurnsOutSlowIsGivenItsRestWithinTheLease: (S/C)·e after each request (10); a rest that would outlast the
+// lease is left to the master.
 func TestAHostThatTurnsOutSlowIsGivenItsRestWithinTheLease(t *testing.T) {
-	web := fakeweb.Options{Seed: 1, Hosts: 2, Pages: 6, Shape: func(h *fakeweb.Host) { h.Latency = time.Duration(1+2*h.Index) * time.Second }}
+	web := fakeweb.Options{Seed: 1, Hosts: 2, Pages: 6,
+		Shape: func(h *fakeweb.Host) { h.Latency = time.Duration(1+2*h.Index) * time.Second }}
 	inSchool(t, web, func(*Options) {}, func(s *school) {
 		s.ratio = 30
 		s.lend(7, 0, 3) // e is 1 s

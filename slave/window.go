@@ -2,8 +2,9 @@ package slave
 
 import "sync/atomic"
 
-// window counts what a slave keeps in memory, for its Fetchers to look at before each request. The Slave writes how many facts wait to
-// be stored; Fetchers and Parsers write how many responses wait to be parsed; all of them write how many bytes that is.
+// window counts what a slave keeps in memory, for its Fetchers to look at before each request. The Slave writes how
+// many facts wait to be stored; Fetchers and Parsers write how many responses wait to be parsed; all of them write how
+// many bytes that is.
 type window struct {
 	facts, responses, bytes struct {
 		bound int
@@ -12,7 +13,8 @@ type window struct {
 	share int // of the bytes, that one lease may keep while all together keep too much
 }
 
-// account counts the bytes of one lease: where they are too many, those leases wait that keep more than their share, and no other.
+// account counts the bytes of one lease: where they are too many, those leases wait that keep more than their share,
+// and no other.
 type account struct {
 	window *window
 	count  atomic.Int64
@@ -40,8 +42,8 @@ func (w *window) filling() bool {
 	return 4*w.used() >= 3*w.facts.bound || 4*w.bytes.count.Load() >= 3*int64(w.bytes.bound)
 }
 
-// full says that nothing more may be fetched under this lease until facts were stored; what is under way may go beyond the bound by maxAhead pages of
-// each lease.
+// full says that nothing more may be fetched under this lease until facts were stored; what is under way may go beyond
+// the bound by maxAhead pages of each lease.
 func (a *account) full() bool {
 	w := a.window
 	return w.used() >= w.facts.bound || w.bytes.count.Load() >= int64(w.bytes.bound) && a.count.Load() > int64(w.share)
@@ -50,6 +52,6 @@ func (a *account) full() bool {
 func (a *account) fetched(bytes int) { a.window.responses.count.Add(1); a.keep(bytes) }
 func (a *account) parsed(bytes int)  { a.window.responses.count.Add(-1); a.keep(-bytes) }
 
-// behind says that the Parsers have enough to do: a lease with a page among it waits for that page, so that there are at most as many
-// more as there are leases.
+// behind says that the Parsers have enough to do: a lease with a page among it waits for that page, so that there are
+// at most as many more as there are leases.
 func (w *window) behind() bool { return int(w.responses.count.Load()) >= w.responses.bound }

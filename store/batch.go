@@ -7,8 +7,8 @@ import (
 
 // Batch collects what one Commit stores. It is filled by one goroutine and may be filled again after Reset.
 //
-// The orders take effect in this sequence, whatever the order of the calls: visits, moves and drops; candidates; the rest.
-// Strings and slices handed in are kept until the commit: do not change them.
+// The orders take effect in this sequence, whatever the order of the calls: visits, moves and drops; candidates; the
+// rest. Strings and slices handed in are kept until the commit: do not change them.
 type Batch struct {
 	now      time.Time
 	bytes    int
@@ -60,8 +60,8 @@ func (b *Batch) Visit(v Visited) {
 // Admit makes a page of a candidate, unless it is known.
 func (b *Batch) Admit(c Candidate) { b.grow(48 + len(c.URL)); b.admits = append(b.admits, c) }
 
-// Move writes a record anew without a visit: to another time, or with other fields. A page that waits in fresh goes to the queue
-// only by a visit, so there Move changes the fields and keeps the place.
+// Move writes a record anew without a visit: to another time, or with other fields. A page that waits in fresh goes to
+// the queue only by a visit, so there Move changes the fields and keeps the place.
 func (b *Batch) Move(p Position, page Page) {
 	b.grow(100 + len(page.URL))
 	b.moves = append(b.moves, Entry{page, p})

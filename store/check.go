@@ -41,9 +41,10 @@ func (r *Report) add(format string, args ...any) {
 // checkPages bounds how many pages are compared at once, 32 bytes each; a larger partition is read several times.
 const checkPages = 4 << 20
 
-// Check reads a whole state and compares everything in it with everything else: every checksum; every page in exactly one place; the
-// seen set with the pages; the counts and loads of hosts with the sums over their pages; bbolt's own tree and free list. Nothing is
-// written, and no crawl may be running. progress, which may be nil, is called with the pages done and the pages there are.
+// Check reads a whole state and compares everything in it with everything else: every checksum; every page in exactly
+// one place; the seen set with the pages; the counts and loads of hosts with the sums over their pages; bbolt's own
+// tree and free list. Nothing is written, and no crawl may be running. progress, which may be nil, is called with the
+// pages done and the pages there are.
 //
 // The error is for a state that cannot be looked at (in use, not there); damage is in the report.
 func Check(dir string, progress func(done, all uint64)) (*Report, error) {
@@ -200,7 +201,8 @@ func (k *partitionCheck) run() error {
 	s := &k.report.Stats
 	t := k.counted
 	s.Hosts, s.Known, s.Visited, s.Waiting = s.Hosts+t.hosts, s.Known+t.known, s.Visited+t.visited, s.Waiting+t.waiting
-	s.Queued, s.Resting, s.Dropped, s.Linked = s.Queued+t.queued, s.Resting+t.resting, s.Dropped+t.dropped, s.Linked+t.linked
+	s.Queued, s.Resting, s.Dropped, s.Linked = s.Queued+t.queued, s.Resting+t.resting, s.Dropped+t.dropped,
+		s.Linked+t.linked
 	s.Leases, s.Parcels, s.Relaxations = s.Leases+t.leases, s.Parcels+t.parcels, s.Relaxations+t.relaxations
 	s.Bytes += k.tx.Size()
 	return nil
@@ -274,7 +276,8 @@ func (k *partitionCheck) pages(pass, passes int) error {
 		}
 		at := sighting{host: HostID(host), fp: e.Fingerprint()}
 		for len(all) > 0 && all[0].compare(at) < 0 {
-			k.add("a page in %v, host %016x, fingerprint %014x, is not in the seen set", all[0].place, uint64(all[0].host), all[0].fp>>8)
+			k.add("a page in %v, host %016x, fingerprint %014x, is not in the seen set", all[0].place,
+				uint64(all[0].host), all[0].fp>>8)
 			all = all[1:]
 		}
 		waiting, elsewhere := 0, 0
@@ -300,7 +303,8 @@ func (k *partitionCheck) pages(pass, passes int) error {
 			k.counted.waiting++
 		}
 		if e.Visited() && elsewhere != 1 || !e.Visited() && (elsewhere != 0 || waiting != 1) {
-			k.add("host %016x, fingerprint %014x, visited %v: %d records wait and %d lie elsewhere", host, e.Fingerprint()>>8, e.Visited(), waiting, elsewhere)
+			k.add("host %016x, fingerprint %014x, visited %v: %d records wait and %d lie elsewhere", host,
+				e.Fingerprint()>>8, e.Visited(), waiting, elsewhere)
 		}
 		return nil
 	})
@@ -425,8 +429,9 @@ func (k *partitionCheck) rest() error {
 	)
 }
 
-// Compact rewrites every file of a state without its free pages and half-empty ones. No crawl may be running. A file is replaced
-// when its copy is whole and on disk, so Compact may be broken off at any moment. It returns the bytes before and after.
+// Compact rewrites every file of a state without its free pages and half-empty ones. No crawl may be running. A file is
+// replaced when its copy is whole and on disk, so Compact may be broken off at any moment. It returns the bytes before
+// and after.
 func Compact(dir string, progress func(done, all int)) (before, after int64, err error) {
 	o := DefaultOptions()
 	s, err := OpenState(dir, o)
@@ -458,7 +463,8 @@ func (p *Partition) compact() (before, after int64, err error) {
 	if err := os.Remove(temporary); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return 0, 0, diagnose(doing, err)
 	}
-	copied, err := bbolt.Open(temporary, 0o644, &bbolt.Options{Timeout: p.options.LockTimeout, FreelistType: bbolt.FreelistMapType, NoSync: true})
+	copied, err := bbolt.Open(temporary, 0o644, &bbolt.Options{Timeout: p.options.LockTimeout,
+		FreelistType: bbolt.FreelistMapType, NoSync: true})
 	if err != nil {
 		return 0, 0, diagnose(doing, err)
 	}

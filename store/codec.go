@@ -152,7 +152,8 @@ const (
 	hasModified
 )
 
-// appendPage writes a record. Due time and URL stand first: the queue reads the one, look-ups the other, without reading the rest.
+// appendPage writes a record. Due time and URL stand first: the queue reads the one, look-ups the other, without
+// reading the rest.
 func appendPage(b []byte, p *Page) []byte {
 	b = binary.LittleEndian.AppendUint32(b, secondsUp(p.Next))
 	b = appendString(b, p.URL)
@@ -182,7 +183,8 @@ func appendPage(b []byte, p *Page) []byte {
 	if parts&hasVisit != 0 {
 		b = binary.LittleEndian.AppendUint32(b, seconds(p.LastVisit))
 		b = binary.LittleEndian.AppendUint32(b, seconds(p.CapturedAt))
-		for _, f := range [...]float32{p.Timing.Interval, p.Timing.Total, p.Timing.Stable, p.Timing.ChangedMin, p.Timing.Changes, p.Timing.Visits, p.Timing.Mean, p.Timing.Drifting} {
+		for _, f := range [...]float32{p.Timing.Interval, p.Timing.Total, p.Timing.Stable, p.Timing.ChangedMin,
+			p.Timing.Changes, p.Timing.Visits, p.Timing.Mean, p.Timing.Drifting} {
 			b = binary.LittleEndian.AppendUint32(b, math.Float32bits(f))
 		}
 		b = binary.LittleEndian.AppendUint16(b, p.Status)
@@ -276,8 +278,8 @@ func remainsOf(record []byte) (r remains, err error) {
 	return r, nil
 }
 
-// loadUnit is the unit in which load indexes are summed, 2⁻⁴⁰ per second: whole numbers, so that a sum does not depend on the order
-// of its terms and can be checked exactly.
+// loadUnit is the unit in which load indexes are summed, 2⁻⁴⁰ per second: whole numbers, so that a sum does not depend
+// on the order of its terms and can be checked exactly.
 const loadUnit = 1 << 40
 
 // loadOf is the term 1/T of a page.
@@ -344,7 +346,8 @@ func decodeHost(key, v []byte) (HostRecord, error) {
 		return HostRecord{}, fmt.Errorf("host %016x: %w", uint64(id), err)
 	}
 	s := scanner{rest: b}
-	h := HostRecord{ID: id, Name: s.string(), NextAllowed: momentMillis(s.u64()), Flags: s.u32(), RobotsUntil: moment(s.u32())}
+	h := HostRecord{ID: id, Name: s.string(), NextAllowed: momentMillis(s.u64()), Flags: s.u32(),
+		RobotsUntil: moment(s.u32())}
 	if n := s.uvarint(); n > uint64(len(s.rest)) {
 		s.bad = true
 	} else if n > 0 {

@@ -14,9 +14,12 @@ import (
 
 func TestPageRecordsKeepEveryField(t *testing.T) {
 	at := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
-	full := Page{URL: "http://a.example/x?y", Number: 1 << 40, From: 7, Depth: 1, DepthLeft: 2, Band: 3, Redirects: 4, Attempts: 5,
-		Next: at, LastVisit: at.Add(1 * time.Second), CapturedAt: at.Add(2 * time.Second), LastModified: at.Add(-time.Hour),
-		Timing: Timing{1, 2, 3, 4, 5, 6, 7, 8}, Status: 200, Reason: 7, Flags: NoIndex | Hinted, Digest: [20]byte{1, 19: 2}, MainDigest: 8, SimHash: 9, ETag: `W/"x"`}
+	full := Page{URL: "http://a.example/x?y", Number: 1 << 40, From: 7, Depth: 1, DepthLeft: 2, Band: 3, Redirects: 4,
+		Attempts: 5,
+		Next:     at, LastVisit: at.Add(1 * time.Second), CapturedAt: at.Add(2 * time.Second),
+		LastModified: at.Add(-time.Hour),
+		Timing:       Timing{1, 2, 3, 4, 5, 6, 7, 8}, Status: 200, Reason: 7, Flags: NoIndex | Hinted,
+		Digest: [20]byte{1, 19: 2}, MainDigest: 8, SimHash: 9, ETag: `W/"x"`}
 	if f := reflect.ValueOf(full); true {
 		for i := range f.NumField() {
 			if f.Field(i).IsZero() {
@@ -40,7 +43,8 @@ func TestPageRecordsKeepEveryField(t *testing.T) {
 		}
 	}
 	waiting := Page{URL: full.URL, Number: 1 << 20, From: 1 << 20, DepthLeft: 3}
-	t.Logf("a visited page takes %d bytes beside its URL and ETag, a waiting one %d", len(appendPage(nil, &full))-len(full.URL)-len(full.ETag), len(appendPage(nil, &waiting))-len(full.URL))
+	t.Logf("a visited page takes %d bytes beside its URL and ETag, a waiting one %d",
+		len(appendPage(nil, &full))-len(full.URL)-len(full.ETag), len(appendPage(nil, &waiting))-len(full.URL))
 }
 
 func TestDueTimesAreRoundedUp(t *testing.T) {
@@ -52,7 +56,8 @@ func TestDueTimesAreRoundedUp(t *testing.T) {
 
 func TestLoadSumsAreExact(t *testing.T) {
 	for _, interval := range []float32{0.1, 1, 60, 3600, 86400, 400 * 86400} {
-		if got, want := float64(loadOf(interval))/loadUnit, 1/math.Max(float64(interval), 1); math.Abs(got-want) > want*1e-4 {
+		if got, want := float64(loadOf(interval))/loadUnit, 1/math.Max(float64(interval),
+			1); math.Abs(got-want) > want*1e-4 {
 			t.Errorf("T = %v: %v, not %v", interval, got, want)
 		}
 	}
@@ -64,7 +69,8 @@ func TestLoadSumsAreExact(t *testing.T) {
 }
 
 func TestHostOfIsWhatTheURLSays(t *testing.T) {
-	for _, raw := range []string{"http://a.example", "https://a.example:8443/x?y#z", "http://[::1]:81/", "http://a.example/?http://b.example/", "http://192.0.2.1/a@b", "http://例え.example/"} {
+	for _, raw := range []string{"http://a.example", "https://a.example:8443/x?y#z", "http://[::1]:81/",
+		"http://a.example/?http://b.example/", "http://192.0.2.1/a@b", "http://例え.example/"} {
 		u := weburl.MustParse(raw)
 		if got := HostOf(u.String()); got != u.Host() {
 			t.Errorf("HostOf(%s) = %s, not %s", u, got, u.Host())
@@ -79,7 +85,8 @@ func TestLinksArePackedSmall(t *testing.T) {
 	var links []outlink.Outlink
 	plain := 0
 	for i := range 40 {
-		l := outlink.Outlink{URL: fmt.Sprintf("https://www.a.example/news/2026/article-%d.html", i*7919), Kind: outlink.Anchor, Flags: outlink.Followed, Anchor: fmt.Sprint("Article number ", i)}
+		l := outlink.Outlink{URL: fmt.Sprintf("https://www.a.example/news/2026/article-%d.html", i*7919),
+			Kind: outlink.Anchor, Flags: outlink.Followed, Anchor: fmt.Sprint("Article number ", i)}
 		if i%4 == 0 {
 			l.URL = fmt.Sprintf("https://other%d.example/", i)
 		}
@@ -108,7 +115,8 @@ func FuzzDecode(f *testing.F) {
 				t.Errorf("%+v is read back as %+v, %v", p, again, err)
 			}
 		}
-		if q, fresh := parsePosition(b); fresh != nil && !bytes.Equal(freshPosition(*fresh), b) || q != nil && !bytes.Equal(queuePosition(*q), b) {
+		if q, fresh := parsePosition(b); fresh != nil && !bytes.Equal(freshPosition(*fresh), b) || q != nil &&
+			!bytes.Equal(queuePosition(*q), b) {
 			t.Errorf("position %x", b)
 		}
 		// The rest stands behind a checksum: give it the right one.
@@ -120,12 +128,14 @@ func FuzzDecode(f *testing.F) {
 		decodeRelaxation(key, sealed)
 		decodeStop(key, sealed)
 		if p, err := decodeParcel(key, sealed); err == nil {
-			if again, err := decodeParcel(key, sealInPlace(key, encodeParcel(&p))); err != nil || !reflect.DeepEqual(p, again) {
+			if again, err := decodeParcel(key, sealInPlace(key, encodeParcel(&p))); err != nil ||
+				!reflect.DeepEqual(p, again) {
 				t.Errorf("%+v is read back as %+v, %v", p, again, err)
 			}
 		}
 		if links, err := decodeLinks(key, sealed); err == nil {
-			if again, err := decodeLinks(key, sealInPlace(key, encodeLinks(links))); err != nil || !reflect.DeepEqual(links, again) {
+			if again, err := decodeLinks(key, sealInPlace(key, encodeLinks(links))); err != nil ||
+				!reflect.DeepEqual(links, again) {
 				t.Errorf("%+v are read back as %+v, %v", links, again, err)
 			}
 		}

@@ -16,10 +16,12 @@ import (
 	"henro/store/timequeue"
 )
 
-// Commit stores the batch in one transaction: all of it, or nothing and an error. The same batch may be committed again, after an
-// error or after a success. Committing an empty batch at least once a minute lets coarse slots be split in time.
+// Commit stores the batch in one transaction: all of it, or nothing and an error. The same batch may be committed
+// again, after an error or after a success. Committing an empty batch at least once a minute lets coarse slots be split
+// in time.
 func (p *Partition) Commit(b *Batch) (Outcome, error) {
-	// Due may not read a slot that this commit is splitting or appending to: whichever comes second sees what the first did.
+	// Due may not read a slot that this commit is splitting or appending to: whichever comes second sees what the first
+	// did.
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	opened := max(p.opened, timequeue.Minute(b.now))
@@ -144,7 +146,8 @@ func (c *commit) hostOf(url, host string) (HostID, string) {
 // findOrigins ends the positions of visits, moves and drops, and lists what is to be asked of the seen set.
 func (c *commit) findOrigins() error {
 	b := c.batch
-	c.visits, c.moves, c.drops = make([]origin, len(b.visits)), make([]origin, len(b.moves)), make([]origin, len(b.drops))
+	c.visits, c.moves, c.drops = make([]origin, len(b.visits)), make([]origin, len(b.moves)),
+		make([]origin, len(b.drops))
 	orders := make([]order, 0, len(b.visits)+len(b.moves)+len(b.drops))
 	for i := range b.visits {
 		v := &b.visits[i]
@@ -192,7 +195,8 @@ func (c *commit) findOrigins() error {
 			left = 0
 		}
 		o.op = len(c.ops)
-		c.ops = append(c.ops, seen.Op{Host: uint64(o.host), URL: fingerprint.URL(o.page.URL), DepthLeft: left, Action: o.action})
+		c.ops = append(c.ops, seen.Op{Host: uint64(o.host), URL: fingerprint.URL(o.page.URL), DepthLeft: left,
+			Action: o.action})
 	}
 	c.forgets = make([]origin, len(b.forgets))
 	for i, pos := range b.forgets {
@@ -206,7 +210,8 @@ func (c *commit) findOrigins() error {
 			if rec != nil {
 				url := string(urlOf(rec))
 				o.stale, o.fresh, o.op = false, ref, len(c.ops)
-				c.ops = append(c.ops, seen.Op{Host: uint64(ref.key.host()), URL: fingerprint.URL(url), Action: seen.Peek})
+				c.ops = append(c.ops, seen.Op{Host: uint64(ref.key.host()), URL: fingerprint.URL(url),
+					Action: seen.Peek})
 			}
 		}
 	}
@@ -214,7 +219,8 @@ func (c *commit) findOrigins() error {
 	for i := range b.admits {
 		a := &b.admits[i]
 		id, _ := c.hostOf(a.URL, a.Host)
-		c.ops = append(c.ops, seen.Op{Host: uint64(id), URL: fingerprint.URL(a.URL), DepthLeft: min(a.DepthLeft, UnlimitedDepth), Action: seen.Know})
+		c.ops = append(c.ops, seen.Op{Host: uint64(id), URL: fingerprint.URL(a.URL),
+			DepthLeft: min(a.DepthLeft, UnlimitedDepth), Action: seen.Know})
 	}
 	return nil
 }
@@ -562,7 +568,8 @@ func (c *commit) storeAdmits() error {
 		h.counts.waiting++
 		c.totals.known++
 		c.totals.waiting++
-		page := Page{URL: a.URL, From: a.From, Depth: a.Depth, DepthLeft: op.DepthLeft, Band: min(a.Band, LastBand), Redirects: a.Redirects, Flags: Flags(0).Wishing(a.Frequency)}
+		page := Page{URL: a.URL, From: a.From, Depth: a.Depth, DepthLeft: op.DepthLeft, Band: min(a.Band, LastBand),
+			Redirects: a.Redirects, Flags: Flags(0).Wishing(a.Frequency)}
 		c.totals.serial++
 		page.Number = c.totals.serial*uint64(c.partition.of) + uint64(c.partition.index)
 		c.record = appendPage(c.record[:0], &page)
@@ -753,7 +760,8 @@ type totals struct {
 }
 
 func (t *totals) fields() []*uint64 {
-	return []*uint64{&t.serial, &t.hosts, &t.known, &t.visited, &t.waiting, &t.queued, &t.resting, &t.dropped, &t.linked,
+	return []*uint64{&t.serial, &t.hosts, &t.known, &t.visited, &t.waiting, &t.queued, &t.resting, &t.dropped,
+		&t.linked,
 		&t.leases, &t.parcels, &t.relaxations}
 }
 

@@ -11,8 +11,8 @@ import (
 	"henro/store"
 )
 
-// crawler owns a state as the actors do, in random order: it takes pages from fresh, visits them, admits their links, delivers the
-// outbox, and drains relaxations, and is thrown away and started again at any moment between commits.
+// crawler owns a state as the actors do, in random order: it takes pages from fresh, visits them, admits their links,
+// delivers the outbox, and drains relaxations, and is thrown away and started again at any moment between commits.
 type crawler struct {
 	t     *testing.T
 	dir   string
@@ -134,7 +134,8 @@ func (c *crawler) reopen() {
 
 func TestDepthIsExactWhateverTheOrder(t *testing.T) {
 	for round := range uint64(8) {
-		c := &crawler{t: t, dir: filepath.Join(t.TempDir(), "state"), rnd: rand.New(rand.NewPCG(*seed+round, 1)), now: noon, graph: map[string][]string{}}
+		c := &crawler{t: t, dir: filepath.Join(t.TempDir(), "state"), rnd: rand.New(rand.NewPCG(*seed+round, 1)),
+			now: noon, graph: map[string][]string{}}
 		c.reopen()
 		urls := make([]string, 150)
 		for i := range urls {

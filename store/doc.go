@@ -1,7 +1,8 @@
-// Package store keeps the state of a crawl on disk: which URLs are known, when each is due, what was found, who holds which lease.
+// Package store keeps the state of a crawl on disk: which URLs are known, when each is due, what was found, who holds
+// which lease.
 //
-// The host space is divided into partitions by registrable domain, and each partition is one bbolt file with one writer. Readers
-// run beside the writer in short transactions. FORMAT.md draws every bucket, key and value.
+// The host space is divided into partitions by registrable domain, and each partition is one bbolt file with one
+// writer. Readers run beside the writer in short transactions. FORMAT.md draws every bucket, key and value.
 //
 // # Three places
 //
@@ -11,13 +12,13 @@
 //	queue   to be visited again: a time queue whose slots are minutes, hours and days (package timequeue)
 //	rest    no visit planned: given up, with the reason, or done for good
 //
-// The place is told by a Position, which never comes to mean another record. The transaction that ends a position writes the
-// page's next one, so a crash at any instruction leaves the page in the old place or in the new one.
+// The place is told by a Position, which never comes to mean another record. The transaction that ends a position
+// writes the page's next one, so a crash at any instruction leaves the page in the old place or in the new one.
 //
 // # One commit
 //
-// Whatever belongs together is filled into one Batch and stored by one Commit: new records, links, new candidates, the outbox for
-// other partitions, hosts and leases. Every order of a batch may be repeated:
+// Whatever belongs together is filled into one Batch and stored by one Commit: new records, links, new candidates, the
+// outbox for other partitions, hosts and leases. Every order of a batch may be repeated:
 //
 //   - a Visit whose position has ended, or that has none while the page has been visited already, changes nothing;
 //   - a Candidate that is known with at least its depth left changes nothing;
@@ -25,10 +26,10 @@
 //
 // # Depth
 //
-// The seen set remembers with how many links left each page was admitted. A candidate that comes along a shorter path raises it.
-// If the page was visited before, its links were judged with too little depth: the page is put down as a Relaxation, in the same
-// transaction, and the owner admits its stored links again with the new depth and ticks it off in the same batch. So the set of
-// pages reached does not depend on the order of arrival, whatever crashes in between.
+// The seen set remembers with how many links left each page was admitted. A candidate that comes along a shorter path
+// raises it. If the page was visited before, its links were judged with too little depth: the page is put down as a
+// Relaxation, in the same transaction, and the owner admits its stored links again with the new depth and ticks it off
+// in the same batch. So the set of pages reached does not depend on the order of arrival, whatever crashes in between.
 //
 // # Memory
 //

@@ -20,7 +20,8 @@ var (
 	// ErrNewerSchema is returned when the state was written by a newer henro. Nothing has been touched.
 	ErrNewerSchema = errors.New("the state was written by a newer henro: use that version or a newer one")
 
-	// ErrMismatch is returned when the files of a state directory do not belong together, or to the number of partitions asked for.
+	// ErrMismatch is returned when the files of a state directory do not belong together, or to the number of
+	// partitions asked for.
 	ErrMismatch = errors.New("the files of the state do not belong together: restore state/ as a whole from one backup")
 )
 
@@ -29,10 +30,12 @@ var (
 	// ErrNotFound is returned when the thing asked for is not in the store.
 	ErrNotFound = errors.New("not found")
 
-	// ErrCorrupt is returned when bytes on disk are not what was written: a failed checksum, a truncated file, a broken page.
+	// ErrCorrupt is returned when bytes on disk are not what was written: a failed checksum, a truncated file, a broken
+	// page.
 	ErrCorrupt = errors.New("the state is damaged: run henro check to see what is lost, then restore a backup")
 
-	// ErrDiskFull is returned when a write found no room. Nothing of the batch was stored; the same batch may be committed again.
+	// ErrDiskFull is returned when a write found no room. Nothing of the batch was stored; the same batch may be
+	// committed again.
 	ErrDiskFull = errors.New("the disk is full: make room, the crawl goes on where it was")
 
 	// ErrReadOnly is returned when the disk or the directory may not be written.
@@ -53,7 +56,8 @@ func diagnose(doing string, err error) error {
 		return nil
 	case errors.Is(err, berrors.ErrTimeout):
 		known = ErrInUse
-	case errors.Is(err, berrors.ErrInvalid), errors.Is(err, berrors.ErrChecksum), errors.Is(err, berrors.ErrVersionMismatch),
+	case errors.Is(err, berrors.ErrInvalid), errors.Is(err, berrors.ErrChecksum),
+		errors.Is(err, berrors.ErrVersionMismatch),
 		errors.Is(err, timequeue.ErrDamaged), errors.Is(err, seen.ErrDamaged):
 		known = ErrCorrupt
 	case errors.Is(err, berrors.ErrMaxSizeReached):

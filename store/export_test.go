@@ -13,8 +13,8 @@ import (
 	"henro/store/timequeue"
 )
 
-// FailWrite makes the n-th write of a partition fail after half of it, or for negative n the sync behind it. bbolt hides its write
-// function and its file, so the test reaches for both by reflection.
+// FailWrite makes the n-th write of a partition fail after half of it, or for negative n the sync behind it. bbolt
+// hides its write function and its file, so the test reaches for both by reflection.
 func (p *Partition) FailWrite(n int, with error) (heal func() bool) {
 	db := reflect.ValueOf(p.db).Elem()
 	field := db.FieldByName("ops").FieldByName("writeAt")

@@ -12,8 +12,8 @@ import (
 	"henro/store/timequeue"
 )
 
-// Fresh records lie in chunks, keyed by host, band and a number that is never given twice. Before the chunk stand 64 bits that say
-// which of its records have ended; when all have, the chunk is deleted.
+// Fresh records lie in chunks, keyed by host, band and a number that is never given twice. Before the chunk stand 64
+// bits that say which of its records have ended; when all have, the chunk is deleted.
 const (
 	freshKeyLen   = 8 + 1 + 8
 	freshHeader   = 8 + 4 // bits8 ‖ crc4 of the bits
@@ -129,7 +129,8 @@ func (w *freshWriter) put(host HostID, band uint8, record []byte) error {
 		if err != nil {
 			return fmt.Errorf("number fresh chunk: %w", err)
 		}
-		tail = &freshChunk{key: freshKeyOf(host, band, number), value: make([]byte, freshHeader, max(freshMaxLen, len(record)+freshHeader+16))}
+		tail = &freshChunk{key: freshKeyOf(host, band, number),
+			value: make([]byte, freshHeader, max(freshMaxLen, len(record)+freshHeader+16))}
 		tail.value = append(tail.value, timequeue.NewChunk(nil)...)
 		w.chunks[tail.key] = tail
 	}
@@ -159,7 +160,8 @@ func (w *freshWriter) tail(line freshKey) (*freshChunk, error) {
 
 // flush stores what was changed, in the order of keys.
 func (w *freshWriter) flush() error {
-	for _, key := range slices.SortedFunc(maps.Keys(w.chunks), func(a, b freshKey) int { return bytes.Compare(a[:], b[:]) }) {
+	for _, key := range slices.SortedFunc(maps.Keys(w.chunks),
+		func(a, b freshKey) int { return bytes.Compare(a[:], b[:]) }) {
 		c := w.chunks[key]
 		if !c.dirty {
 			continue
@@ -179,7 +181,8 @@ func (w *freshWriter) flush() error {
 	return nil
 }
 
-// eachFresh calls fn for every live fresh record behind a position, host by host and band by band, within the prefix of a key.
+// eachFresh calls fn for every live fresh record behind a position, host by host and band by band, within the prefix of
+// a key.
 func eachFresh(bucket *bbolt.Bucket, prefix []byte, after *freshRef, fn func(freshRef, []byte) error) error {
 	c := bucket.Cursor()
 	start := prefix

@@ -10,8 +10,8 @@ import (
 	"henro/messages/outlink"
 )
 
-// maxLinksLen bounds what a link set unpacks to, so that a damaged length cannot take all memory. 100,000 links are some 8 MB; what
-// is behind the bound is left out.
+// maxLinksLen bounds what a link set unpacks to, so that a damaged length cannot take all memory. 100,000 links are
+// some 8 MB; what is behind the bound is left out.
 const maxLinksLen = 16 << 20
 
 // How a link set is packed.
@@ -20,8 +20,8 @@ const (
 	linksS2    = 1
 )
 
-// encodeLinks packs the outlinks of one page. Successive links of a page resemble each other, so sharing prefixes halves them before
-// s2 halves the rest.
+// encodeLinks packs the outlinks of one page. Successive links of a page resemble each other, so sharing prefixes
+// halves them before s2 halves the rest.
 func encodeLinks(links []outlink.Outlink) []byte {
 	plain := binary.AppendUvarint(make([]byte, 0, 48*len(links)+8), uint64(len(links)))
 	last := ""
@@ -46,8 +46,8 @@ func encodeLinks(links []outlink.Outlink) []byte {
 	return append(b, plain...)
 }
 
-// decodeLinks unpacks the outlinks of one page. Their texts are parts of one string, which lives as long as any of them: 20 small
-// strings for each page were half of the time of a pass over all links.
+// decodeLinks unpacks the outlinks of one page. Their texts are parts of one string, which lives as long as any of
+// them: 20 small strings for each page were half of the time of a pass over all links.
 func decodeLinks(key, v []byte) ([]outlink.Outlink, error) {
 	plain, err := unpackLinks(key, v)
 	if err != nil {

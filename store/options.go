@@ -8,26 +8,28 @@ import (
 
 // Options say how a state is opened.
 type Options struct {
-	// Partitions is the number of files the host space is divided into, fixed when the state is created. Default 0: as many as there
-	// are, 4 in a new state: two writers per core overlap computing with syncing, and every file more makes each flush smaller (at
-	// 16 files a flush of 6 s costs 3 × as much per record as at 4).
+	// Partitions is the number of files the host space is divided into, fixed when the state is created. Default 0: as
+	// many as there are, 4 in a new state: two writers per core overlap computing with syncing, and every file more
+	// makes each flush smaller (at 16 files a flush of 6 s costs 3 × as much per record as at 4).
 	Partitions int
 
 	// LockTimeout is how long to wait for another process to let go of the files. Default 2 s; zero does not wait.
 	LockTimeout time.Duration
 
-	// RecentBytes bounds the cache of candidates recently found known, per partition. Default 4 MiB, about 450,000 URLs. Zero means
-	// no cache: every candidate is looked up.
+	// RecentBytes bounds the cache of candidates recently found known, per partition. Default 4 MiB, about 450,000
+	// URLs. Zero means no cache: every candidate is looked up.
 	RecentBytes int
 
-	// MaxBytes bounds the file of one partition; a commit that would make it larger gives ErrTooLarge. Default 0: no bound.
+	// MaxBytes bounds the file of one partition; a commit that would make it larger gives ErrTooLarge. Default 0: no
+	// bound.
 	MaxBytes int
 
-	// MapBytes is how much address space is reserved for the file of one partition. A file that outgrows it is mapped anew, and that
-	// waits for open readers. Default 1 GiB (0 on Windows, where the file would be extended to it).
+	// MapBytes is how much address space is reserved for the file of one partition. A file that outgrows it is mapped
+	// anew, and that waits for open readers. Default 1 GiB (0 on Windows, where the file would be extended to it).
 	MapBytes int
 
-	// SplitRecords bounds how many records of a coarse slot one commit moves into finer ones. Default 4,096, about 20 ms.
+	// SplitRecords bounds how many records of a coarse slot one commit moves into finer ones. Default 4,096, about 20
+	// ms.
 	SplitRecords int
 
 	// ReadOnly opens without the right to write, beside other readers.
@@ -46,7 +48,8 @@ func DefaultOptions() Options {
 	return o
 }
 
-// newPartitions is the number of partitions of a new state that was not asked for another; maxPartitions is bounded by open files.
+// newPartitions is the number of partitions of a new state that was not asked for another; maxPartitions is bounded by
+// open files.
 const (
 	newPartitions = 4
 	maxPartitions = 256

@@ -41,8 +41,8 @@ func DepthAfter(left uint8) uint8 {
 	return left - 1
 }
 
-// Position tells where the live record of a page lies. It is at most 32 bytes, means nothing outside its partition, and is never
-// given to another record, so it may travel over the wire and come back twice. Empty: none.
+// Position tells where the live record of a page lies. It is at most 32 bytes, means nothing outside its partition, and
+// is never given to another record, so it may travel over the wire and come back twice. Empty: none.
 type Position []byte
 
 // Timing is what the revisit policy knows of a page, in seconds; revisit.History mirrors it.
@@ -80,7 +80,8 @@ func (f Flags) Wishing(said outlink.Frequency) Flags {
 	return f&^(7<<wishShift) | Flags(said&7)<<wishShift
 }
 
-// Page is the record of one URL: what was found at the last visit, and when the next is due. Moments are kept in whole seconds.
+// Page is the record of one URL: what was found at the last visit, and when the next is due. Moments are kept in whole
+// seconds.
 type Page struct {
 	URL    string
 	Number uint64 // unique in the crawl, given when the page is admitted
@@ -168,11 +169,13 @@ type Candidate struct {
 	Redirects uint8
 	From      uint64 // number of the page in which it was found
 
-	Priority  outlink.Priority  // of the sitemap in which it was found; not kept for candidates of other partitions, as is
+	// of the sitemap in which it was found; not kept for candidates of other partitions, as is
+	Priority  outlink.Priority
 	Frequency outlink.Frequency // its changefreq
 }
 
-// LastBand is the last priority a candidate can have; RetryBand behind it holds pages whose first visit must be tried again.
+// LastBand is the last priority a candidate can have; RetryBand behind it holds pages whose first visit must be tried
+// again.
 const (
 	LastBand  = 254
 	RetryBand = 255
@@ -182,14 +185,14 @@ const (
 type Visited struct {
 	Position Position // as read; empty: the page was followed inside a lease
 	Page     Page     // the new state; Next decides where it goes, zero is rest
-	// Retry says that the visit does not count. A page never visited goes back to the end of fresh, in RetryBand, to be asked for
-	// again at Page.Next; a page visited before is queued for Page.Next.
+	// Retry says that the visit does not count. A page never visited goes back to the end of fresh, in RetryBand, to be
+	// asked for again at Page.Next; a page visited before is queued for Page.Next.
 	Retry bool
 	Links []outlink.Outlink // the outlinks found; nil: as before; empty: none any more
 }
 
-// Relaxation is a page that was visited with less depth left than it turned out to have. Its links in scope are to be admitted
-// with DepthAfter(DepthLeft), and the relaxation ticked off in the same batch.
+// Relaxation is a page that was visited with less depth left than it turned out to have. Its links in scope are to be
+// admitted with DepthAfter(DepthLeft), and the relaxation ticked off in the same batch.
 type Relaxation struct {
 	Host      HostID
 	URL       string

@@ -34,7 +34,8 @@ var (
 	bucketOutbox = []byte("outbox")
 	bucketRelax  = []byte("relax")
 	bucketStop   = []byte("stop")
-	buckets      = [][]byte{bucketMeta, bucketHosts, bucketRobots, bucketCounts, bucketFresh, bucketLinks, bucketLeases, bucketOutbox, bucketRelax, bucketStop}
+	buckets      = [][]byte{bucketMeta, bucketHosts, bucketRobots, bucketCounts, bucketFresh, bucketLinks, bucketLeases,
+		bucketOutbox, bucketRelax, bucketStop}
 )
 
 var identityKey = []byte("identity")
@@ -42,8 +43,8 @@ var identityKey = []byte("identity")
 // ownMeta stands before the names of PutMeta.
 const ownMeta = "own/"
 
-// Partition is one file of the state. Commit and KnownEnough belong to its one owner; reads may come from any goroutine, and none
-// may be made from within the function of another (a growing file waits for readers).
+// Partition is one file of the state. Commit and KnownEnough belong to its one owner; reads may come from any
+// goroutine, and none may be made from within the function of another (a growing file waits for readers).
 type Partition struct {
 	options Options
 	path    string
@@ -124,7 +125,8 @@ func open(path string, o Options, index, of int, id identity) (p *Partition, err
 	return p, p.view(doing, p.identify)
 }
 
-// checkSize compares the length of a file with what its newer meta page says, since bbolt faults on pages that are not there.
+// checkSize compares the length of a file with what its newer meta page says, since bbolt faults on pages that are not
+// there.
 func checkSize(path string) error {
 	f, err := os.Open(path)
 	if err != nil {
@@ -150,7 +152,8 @@ func checkSize(path string) error {
 	if _, err := f.ReadAt(other[:], size); err != nil {
 		return fmt.Errorf("%d bytes long: %w", info.Size(), ErrCorrupt)
 	}
-	// Meta: page header 16, magic 4, version 4, page size 4, flags 4, root 16, freelist 8, high-water page 8, transaction 8.
+	// Meta: page header 16, magic 4, version 4, page size 4, flags 4, root 16, freelist 8, high-water page 8,
+	// transaction 8.
 	high, tx := binary.LittleEndian.Uint64(page[56:]), binary.LittleEndian.Uint64(page[64:])
 	if otherTx := binary.LittleEndian.Uint64(other[64:]); otherTx > tx {
 		high = binary.LittleEndian.Uint64(other[56:])
@@ -240,8 +243,8 @@ func (p *Partition) update(doing string, fn func(*bbolt.Tx) error) (err error) {
 	return diagnose(doing, p.db.Update(fn))
 }
 
-// KnownEnough reports that a URL is surely known with at least this depth left, from memory alone: its candidate need not be
-// admitted. False says nothing. For the owner's goroutine only.
+// KnownEnough reports that a URL is surely known with at least this depth left, from memory alone: its candidate need
+// not be admitted. False says nothing. For the owner's goroutine only.
 func (p *Partition) KnownEnough(host HostID, fp uint64, depthLeft uint8) bool {
 	return p.recent.has(host, fp, depthLeft)
 }
@@ -356,9 +359,9 @@ func (p *Partition) Fresh(host HostID, after Position, limit int) (w Waiting, er
 	return w, err
 }
 
-// Due reads up to limit pages whose slot has opened at this time, in the order of slots, and the position to go on behind: the last
-// one read, or the one given when there is nothing left now. What was read stays there until a commit ends it, so a restart reads it
-// again. After the clock was set back, start again from nil.
+// Due reads up to limit pages whose slot has opened at this time, in the order of slots, and the position to go on
+// behind: the last one read, or the one given when there is nothing left now. What was read stays there until a commit
+// ends it, so a restart reads it again. After the clock was set back, start again from nil.
 func (p *Partition) Due(now time.Time, after Position, limit int) (entries []Entry, next Position, err error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -387,7 +390,8 @@ func queueRef(p Position) timequeue.Ref {
 	return timequeue.Ref{}
 }
 
-// NextDue is the earliest moment behind a position at which Due may find more or a slot wants splitting; zero: the queue is empty.
+// NextDue is the earliest moment behind a position at which Due may find more or a slot wants splitting; zero: the
+// queue is empty.
 func (p *Partition) NextDue(after Position) (at time.Time, err error) {
 	err = p.view("read next due time", func(tx *bbolt.Tx) error {
 		at, err = timequeue.Next(tx, queueRef(after))
@@ -492,8 +496,8 @@ func (p *Partition) Outlinks(host HostID, fp uint64) (links []outlink.Outlink, e
 	return links, err
 }
 
-// Known reads up to max fingerprints of a host, ascending, and whether they are all. The lowest eight bits are not kept: they read
-// as zero, and whoever compares clears them too.
+// Known reads up to max fingerprints of a host, ascending, and whether they are all. The lowest eight bits are not
+// kept: they read as zero, and whoever compares clears them too.
 func (p *Partition) Known(host HostID, max int) (fps []uint64, complete bool, err error) {
 	complete = true
 	err = p.view("read known URLs", func(tx *bbolt.Tx) error {
@@ -527,8 +531,8 @@ func (p *Partition) Seen(url string) (depthLeft uint8, visited, known bool, err 
 	return depthLeft, visited, known, err
 }
 
-// Lookup finds the record of a URL, or ErrNotFound. There is no index by URL: a page that waits is found among those of its host, any
-// other by reading the whole queue, at some 15 million records per second.
+// Lookup finds the record of a URL, or ErrNotFound. There is no index by URL: a page that waits is found among those of
+// its host, any other by reading the whole queue, at some 15 million records per second.
 func (p *Partition) Lookup(url string) (e Entry, place Place, err error) {
 	host := IDOf(HostOf(url))
 	err = p.view("look up "+url, func(tx *bbolt.Tx) error {
@@ -581,8 +585,8 @@ func (p *Partition) Lookup(url string) (e Entry, place Place, err error) {
 	return e, place, err
 }
 
-// Find returns those of some pages that were visited before, wherever they lie, in one scan of the partition: 0.06 s for a million
-// records in memory.
+// Find returns those of some pages that were visited before, wherever they lie, in one scan of the partition: 0.06 s
+// for a million records in memory.
 func (p *Partition) Find(urls map[string]struct{}) (found []Entry, err error) {
 	err = p.view("find pages", func(tx *bbolt.Tx) error {
 		return timequeue.Each(tx, func(ref timequeue.Ref, rec []byte) error {
@@ -717,7 +721,8 @@ func (p *Partition) EachStop(fn func(StopEntry) error) error {
 func (p *Partition) Stops(prefix string, limit int) (entries []StopEntry, err error) {
 	err = p.view("read stop list of "+prefix, func(tx *bbolt.Tx) error {
 		c := tx.Bucket(bucketStop).Cursor()
-		for k, v := c.Seek([]byte(prefix)); k != nil && len(entries) < limit && strings.HasPrefix(string(k), prefix); k, v = c.Next() {
+		for k, v := c.Seek([]byte(prefix)); k != nil && len(entries) < limit && strings.HasPrefix(string(k), prefix); k,
+			v = c.Next() {
 			e, err := decodeStop(k, v)
 			if err != nil {
 				return err
@@ -750,8 +755,10 @@ type Stats struct {
 func (p *Partition) Stats() (s Stats, err error) {
 	err = p.view("read counts", func(tx *bbolt.Tx) error {
 		t, err := readTotals(tx)
-		s = Stats{Hosts: t.hosts, Known: t.known, Visited: t.visited, Waiting: t.waiting, Queued: t.queued, Resting: t.resting,
-			Dropped: t.dropped, Linked: t.linked, Leases: t.leases, Parcels: t.parcels, Relaxations: t.relaxations, Bytes: tx.Size()}
+		s = Stats{Hosts: t.hosts, Known: t.known, Visited: t.visited, Waiting: t.waiting, Queued: t.queued,
+			Resting: t.resting,
+			Dropped: t.dropped, Linked: t.linked, Leases: t.leases, Parcels: t.parcels, Relaxations: t.relaxations,
+			Bytes: tx.Size()}
 		return err
 	})
 	if stats := p.db.Stats(); err == nil {

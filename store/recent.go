@@ -1,8 +1,9 @@
 package store
 
-// recent remembers candidates that the seen set was found to hold, each with at least a depth left: a table with one place per hash,
-// in which the newcomer wins. What it says is true, since the seen set never forgets and never takes depth back; what it does not
-// say means nothing. Links to a host's front page and menus, most of what a crawl finds, are answered here in some 10 ns.
+// recent remembers candidates that the seen set was found to hold, each with at least a depth left: a table with one
+// place per hash, in which the newcomer wins. What it says is true, since the seen set never forgets and never takes
+// depth back; what it does not say means nothing. Links to a host's front page and menus, most of what a crawl finds,
+// are answered here in some 10 ns.
 type recent struct {
 	keys  []uint64
 	depth []uint8 // depth left plus one; 0: empty

@@ -26,9 +26,9 @@ import (
 
 // State is all partitions of one crawl.
 //
-// Which partition a host belongs to follows from its registrable domain, and what is a registrable domain follows from a list that
-// changes over the years. A state remembers the version it was divided by; under another one, hosts that would now belong elsewhere
-// are found when it is opened, and stay where they are.
+// Which partition a host belongs to follows from its registrable domain, and what is a registrable domain follows from
+// a list that changes over the years. A state remembers the version it was divided by; under another one, hosts that
+// would now belong elsewhere are found when it is opened, and stay where they are.
 type State struct {
 	Partitions []*Partition
 	moved      map[HostID]int // hosts that are not where today's list would put them
@@ -48,8 +48,8 @@ func Exists(dir string) bool {
 	return err == nil
 }
 
-// OpenState opens the state in a directory, creating it when the directory is missing or empty. Options.Partitions counts when it is
-// created; later it must be the same, or zero.
+// OpenState opens the state in a directory, creating it when the directory is missing or empty. Options.Partitions
+// counts when it is created; later it must be the same, or zero.
 func OpenState(dir string, o Options) (*State, error) {
 	if err := o.Validate(); err != nil {
 		return nil, err
@@ -147,15 +147,16 @@ func (s *State) open(dir string, o Options) error {
 			fallthrough
 		default:
 			if p.index != i || p.of != of || p.crawl != zero.crawl {
-				return fmt.Errorf("open state: %s is partition %d of %d of another state: %w", path, p.index, p.of, ErrMismatch)
+				return fmt.Errorf("open state: %s is partition %d of %d of another state: %w", path, p.index, p.of,
+					ErrMismatch)
 			}
 		}
 	}
 	return s.findMoved()
 }
 
-// findMoved lists the hosts that today's list of registrable domains would put into another partition, when it is not the list the
-// state was divided by. 30,000 hosts, as many as 17.5 million pages have, take some 20 ms.
+// findMoved lists the hosts that today's list of registrable domains would put into another partition, when it is not
+// the list the state was divided by. 30,000 hosts, as many as 17.5 million pages have, take some 20 ms.
 func (s *State) findMoved() error {
 	today := publicsuffix.List.String()
 	for i, p := range s.Partitions {
@@ -180,8 +181,8 @@ func (s *State) findMoved() error {
 	return nil
 }
 
-// PartitionOf says which partition a host, "scheme://name[:port]", belongs to. All hosts of a registrable domain share one. It may be
-// called from any goroutine.
+// PartitionOf says which partition a host, "scheme://name[:port]", belongs to. All hosts of a registrable domain share
+// one. It may be called from any goroutine.
 func (s *State) PartitionOf(host string) int {
 	if len(s.moved) > 0 {
 		if i, ok := s.moved[IDOf(host)]; ok {
@@ -204,9 +205,9 @@ func DomainOf(host string) string {
 	return name
 }
 
-// Backup writes a tar archive of all files, as of one moment between commits, while the crawl runs: a candidate that is in no outbox
-// any more has been admitted. Unpacked into an empty directory it is a state. Commits wait only for the moment, not for the writing;
-// what they free meanwhile stays in the files.
+// Backup writes a tar archive of all files, as of one moment between commits, while the crawl runs: a candidate that is
+// in no outbox any more has been admitted. Unpacked into an empty directory it is a state. Commits wait only for the
+// moment, not for the writing; what they free meanwhile stays in the files.
 func (s *State) Backup(w io.Writer) (n int64, err error) {
 	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
 	defer rescue("back up", &err)
@@ -235,7 +236,8 @@ func (s *State) Backup(w io.Writer) (n int64, err error) {
 	}
 	archive := tar.NewWriter(w)
 	for i, tx := range snapshots {
-		if err := archive.WriteHeader(&tar.Header{Name: partitionPath("", i), Mode: 0o644, Size: tx.Size(), ModTime: time.Now()}); err != nil {
+		if err := archive.WriteHeader(&tar.Header{Name: partitionPath("", i), Mode: 0o644, Size: tx.Size(),
+			ModTime: time.Now()}); err != nil {
 			return n, diagnose("back up", err)
 		}
 		k, err := tx.WriteTo(archive)
@@ -247,7 +249,8 @@ func (s *State) Backup(w io.Writer) (n int64, err error) {
 	return n, diagnose("back up", archive.Close())
 }
 
-// Generation names what the state holds: whatever is derived from it holds while this is the same, since every commit changes it.
+// Generation names what the state holds: whatever is derived from it holds while this is the same, since every commit
+// changes it.
 func (s *State) Generation() (name string, err error) {
 	h := sha256.New()
 	for _, p := range s.Partitions {

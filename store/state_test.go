@@ -48,7 +48,8 @@ func filled(t *testing.T, pages int) (dir string) {
 				b.Admit(store.Candidate{URL: url, DepthLeft: 3})
 				continue
 			}
-			b.Visit(store.Visited{Page: store.Page{URL: url, Next: noon.Add(time.Duration(i) * time.Hour), Status: 200, Timing: store.Timing{Interval: 3600}},
+			b.Visit(store.Visited{Page: store.Page{URL: url, Next: noon.Add(time.Duration(i) * time.Hour), Status: 200,
+				Timing: store.Timing{Interval: 3600}},
 				Links: []outlink.Outlink{{URL: url + "/next", Kind: outlink.Anchor}}})
 		}
 		if _, err := p.Commit(b); err != nil {
@@ -123,7 +124,11 @@ func contents(s *store.State) (string, error) {
 	for _, p := range s.Partitions {
 		if err := errors.Join(
 			p.EachPage(func(page store.Page, place store.Place) error { fmt.Fprintln(&all, page, place); return nil }),
-			p.EachLinks(func(h store.HostID, fp uint64, l []outlink.Outlink) error { fmt.Fprintln(&all, h, fp, l); return nil }),
+			p.EachLinks(func(h store.HostID, fp uint64, l []outlink.Outlink) error {
+				fmt.Fprintln(&all, h, fp,
+					l)
+				return nil
+			}),
 			p.EachHost(func(h store.HostRecord) error {
 				fps, _, err := p.Known(h.ID, 1<<30)
 				fmt.Fprintln(&all, h, fps)
@@ -232,7 +237,8 @@ func TestKnownCandidatesAreAnsweredFromMemory(t *testing.T) {
 	if _, err := p.Commit(b); err != nil {
 		t.Fatal(err)
 	}
-	if !p.KnownEnough(host, fp, 3) || p.KnownEnough(host, fp, 4) || p.KnownEnough(host+1, fp, 3) || p.KnownEnough(host, fp+1, 3) {
+	if !p.KnownEnough(host, fp, 3) || p.KnownEnough(host, fp, 4) || p.KnownEnough(host+1, fp, 3) ||
+		p.KnownEnough(host, fp+1, 3) {
 		t.Error("the memory is not exact")
 	}
 }
@@ -308,8 +314,14 @@ func TestCompactKeepsEverything(t *testing.T) {
 
 func TestCheckFindsWhatWasChanged(t *testing.T) {
 	for name, change := range map[string]func(*store.Partition) error{
-		"a seen URL without a page": func(p *store.Partition) error { return p.Forge("http://h1.example/forged", false) },
-		"a page that is not seen":   func(p *store.Partition) error { return p.Forge("http://h1.example/forged", true) },
+		"a seen URL without a page": func(p *store.Partition) error {
+			return p.Forge("http://h1.example/forged",
+				false)
+		},
+		"a page that is not seen": func(p *store.Partition) error {
+			return p.Forge("http://h1.example/forged",
+				true)
+		},
 		"counts that do not add up": func(p *store.Partition) error { return p.ForgeCounts("http://h1.example") },
 		"totals that do not add up": func(p *store.Partition) error { return p.ForgeTotals() },
 		"a flipped bit in a lease":  func(p *store.Partition) error { return p.FlipLease() },
@@ -372,7 +384,8 @@ func TestPartitionOfBoundedSizeRefusesAndLivesOn(t *testing.T) {
 	for n := 0; err == nil && n < 100; n++ {
 		b := store.NewBatch(noon)
 		for i := range 8000 {
-			b.Visit(store.Visited{Page: store.Page{URL: fmt.Sprintf("http://a.example/%d/%0200d", n, i), Next: noon.Add(time.Hour)}})
+			b.Visit(store.Visited{Page: store.Page{URL: fmt.Sprintf("http://a.example/%d/%0200d", n, i),
+				Next: noon.Add(time.Hour)}})
 		}
 		_, err = p.Commit(b)
 	}

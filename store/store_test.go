@@ -61,12 +61,14 @@ func TestFindEndsWhenAllAreFound(t *testing.T) {
 	at := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 	b := store.NewBatch(at)
 	for _, url := range []string{"http://a.example/1", "http://a.example/2", "http://a.example/3"} {
-		b.Visit(store.Visited{Page: store.Page{URL: url, Status: 200, LastVisit: at, Next: at.Add(time.Hour), DepthLeft: store.UnlimitedDepth}})
+		b.Visit(store.Visited{Page: store.Page{URL: url, Status: 200, LastVisit: at, Next: at.Add(time.Hour),
+			DepthLeft: store.UnlimitedDepth}})
 	}
 	if _, err := p.Commit(b); err != nil {
 		t.Fatal(err)
 	}
-	for _, urls := range [][]string{{"http://a.example/1"}, {"http://a.example/3", "http://a.example/1"}, {"http://a.example/2", "http://a.example/9"}} {
+	for _, urls := range [][]string{{"http://a.example/1"}, {"http://a.example/3", "http://a.example/1"},
+		{"http://a.example/2", "http://a.example/9"}} {
 		wanted := map[string]struct{}{}
 		for _, url := range urls {
 			wanted[url] = struct{}{}
@@ -94,7 +96,8 @@ func TestTheLastWordOnAStopCounts(t *testing.T) {
 		batch := store.NewBatch(now)
 		for _, step := range steps {
 			if step == '+' {
-				batch.Stop(store.StopEntry{Prefix: "http://a.example/d/", Reason: "missing", At: now, Until: now.Add(time.Hour), Rounds: 2})
+				batch.Stop(store.StopEntry{Prefix: "http://a.example/d/", Reason: "missing", At: now,
+					Until: now.Add(time.Hour), Rounds: 2})
 			} else {
 				batch.Unstop("http://a.example/d/")
 			}
@@ -103,7 +106,8 @@ func TestTheLastWordOnAStopCounts(t *testing.T) {
 			t.Fatal(err)
 		}
 		entries, err := p.Stops("http://a.example/", 10)
-		if err != nil || (len(entries) == 1) != strings.HasSuffix(steps, "+") || len(entries) == 1 && entries[0].Rounds != 2 {
+		if err != nil || (len(entries) == 1) != strings.HasSuffix(steps, "+") || len(entries) == 1 &&
+			entries[0].Rounds != 2 {
 			t.Errorf("after %s: %+v, %v", steps, entries, err)
 		}
 		if others, err := p.Stops("http://b.example/", 10); err != nil || len(others) > 0 {

@@ -1,10 +1,12 @@
 // Package actortest watches actors in tests, in virtual time.
 //
-// Everything here is for bubbles of testing/synctest: real mailboxes, real supervision, and a clock that jumps. System gives a system
-// that is taken down at the end of the test, with no actor, timer or goroutine left; a Probe is an actor that keeps what it
-// hears and when. Waiting is synctest's: let time pass with Pass, which returns when nothing is left to do.
+// Everything here is for bubbles of testing/synctest: real mailboxes, real supervision, and a clock that jumps. System
+// gives a system that is taken down at the end of the test, with no actor, timer or goroutine left; a Probe is an actor
+// that keeps what it hears and when. Waiting is synctest's: let time pass with Pass, which returns when nothing is left
+// to do.
 //
-// Invariant: what a Probe returns is all that was said to it up to now, since every reading waits for the mailboxes to be empty.
+// Invariant: what a Probe returns is all that was said to it up to now, since every reading waits for the mailboxes to
+// be empty.
 package actortest
 
 import (
@@ -21,11 +23,12 @@ import (
 	"henro/actors"
 )
 
-// aftermath is longer than the longest timer that protoactor leaves behind, the ten seconds of its dead-letter throttle.
+// aftermath is longer than the longest timer that protoactor leaves behind, the ten seconds of its dead-letter
+// throttle.
 const aftermath = time.Minute
 
-// System makes a system for one bubble. At the end of the test its actors are poisoned, the latest first, and the test fails
-// when one is left.
+// System makes a system for one bubble. At the end of the test its actors are poisoned, the latest first, and the test
+// fails when one is left.
 func System(t *testing.T) *actor.ActorSystem { return SystemWith(t, actors.SystemOptions{}) }
 
 // SystemWith is System with options.

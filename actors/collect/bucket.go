@@ -27,7 +27,8 @@ type BucketOptions struct {
 	Prefix      string // folder of the keys, without slashes around it; empty: none
 	Credentials *credentials.Credentials
 	Transport   http.RoundTripper // nil: that of the client, which obeys no proxy but that of the environment
-	// Piece is what one request carries, and what is repeated when it fails. Default 16 MB; S3 wants 5 MB at least, and takes 10,000.
+	// Piece is what one request carries, and what is repeated when it fails. Default 16 MB; S3 wants 5 MB at least, and
+	// takes 10,000.
 	Piece int64
 	// PieceFor is how long one request may take. Default 2 min: 16 MB at 140 kB/s.
 	PieceFor time.Duration
@@ -51,9 +52,10 @@ func (o *BucketOptions) Validate() error {
 
 // Bucket is a bucket of a store that speaks S3.
 //
-// A file goes up in pieces, each with its MD5 and SHA-256, which the store compares. Pieces that came across before a restart are found in the list of
-// the unfinished upload and not sent again. When the store has put them together the object is read back and its SHA-256 compared, since
-// digests of an object in pieces mean something else in every store, and not every store has them.
+// A file goes up in pieces, each with its MD5 and SHA-256, which the store compares. Pieces that came across before a
+// restart are found in the list of the unfinished upload and not sent again. When the store has put them together the
+// object is read back and its SHA-256 compared, since digests of an object in pieces mean something else in every
+// store, and not every store has them.
 type Bucket struct {
 	o    BucketOptions
 	core *minio.Core
@@ -117,7 +119,8 @@ func (b *Bucket) Bring(ctx context.Context, file *File) error {
 	return b.explain(err)
 }
 
-// compare reads the object back: whether it is the file. One that is not, and that was not brought for this file, is in the way.
+// compare reads the object back: whether it is the file. One that is not, and that was not brought for this file, is in
+// the way.
 func (b *Bucket) compare(ctx context.Context, key string, file *File) (whole bool, err error) {
 	info, err := b.core.StatObject(ctx, b.o.Bucket, key, minio.StatObjectOptions{})
 	if minio.ToErrorResponse(err).Code == minio.NoSuchKey {
@@ -146,7 +149,8 @@ func (b *Bucket) compare(ctx context.Context, key string, file *File) (whole boo
 }
 
 func (b *Bucket) options(file *File) minio.PutObjectOptions {
-	return minio.PutObjectOptions{ContentType: "application/octet-stream", DisableContentSha256: true, UserMetadata: map[string]string{digestKey: file.SHA256}}
+	return minio.PutObjectOptions{ContentType: "application/octet-stream", DisableContentSha256: true,
+		UserMetadata: map[string]string{digestKey: file.SHA256}}
 }
 
 // upload brings a file up, in one request if it is small.
@@ -158,7 +162,8 @@ func (b *Bucket) upload(ctx context.Context, key string, file *File) error {
 		}
 		ctx, cancel := context.WithTimeout(ctx, b.o.PieceFor)
 		defer cancel()
-		_, err = b.core.PutObject(ctx, b.o.Bucket, key, p, p.Size(), base64.StdEncoding.EncodeToString(p.md5), hex.EncodeToString(p.sha256), b.options(file))
+		_, err = b.core.PutObject(ctx, b.o.Bucket, key, p, p.Size(), base64.StdEncoding.EncodeToString(p.md5),
+			hex.EncodeToString(p.sha256), b.options(file))
 		return err
 	}
 	upload, there, err := b.unfinished(ctx, key)
@@ -203,7 +208,8 @@ func (b *Bucket) piece(file *File, offset int64) (*piece, error) {
 }
 
 // part brings one piece up, unless it is there.
-func (b *Bucket) part(ctx context.Context, key, upload string, file *File, number int, there minio.ObjectPart) (minio.CompletePart, error) {
+func (b *Bucket) part(ctx context.Context, key, upload string, file *File, number int,
+	there minio.ObjectPart) (minio.CompletePart, error) {
 	p, err := b.piece(file, int64(number-1)*b.o.Piece)
 	if err != nil {
 		return minio.CompletePart{}, err
@@ -220,7 +226,8 @@ func (b *Bucket) part(ctx context.Context, key, upload string, file *File, numbe
 }
 
 // unfinished returns the upload that an earlier try began, and its pieces by number.
-func (b *Bucket) unfinished(ctx context.Context, key string) (upload string, parts map[int]minio.ObjectPart, err error) {
+func (b *Bucket) unfinished(ctx context.Context, key string) (upload string, parts map[int]minio.ObjectPart,
+	err error) {
 	// The name of a file is the beginning of no other, so all uploads below it are its own.
 	list, err := b.core.ListMultipartUploads(ctx, b.o.Bucket, key, "", "", "", 1000)
 	if minio.ToErrorResponse(err).Code == minio.NoSuchUpload {

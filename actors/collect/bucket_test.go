@@ -87,7 +87,8 @@ func (s *s3) object(t *testing.T, name string) []byte {
 func (s *s3) sender(t *testing.T, dir string, change func(*collect.BucketOptions)) *collect.Sender {
 	t.Helper()
 	o := collect.DefaultBucketOptions()
-	o.Endpoint, o.Secure, o.Region, o.Bucket, o.Prefix = s.Listener.Addr().String(), false, "us-east-1", "archive", "crawl"
+	o.Endpoint, o.Secure, o.Region, o.Bucket, o.Prefix = s.Listener.Addr().String(), false, "us-east-1", "archive",
+		"crawl"
 	o.Credentials = credentials.NewStaticV4("key", "secret", "")
 	o.Piece = 5 << 20
 	if change != nil {
@@ -172,8 +173,8 @@ func cut(w http.ResponseWriter) {
 	}
 }
 
-// TestABucketHasAFileBeforeItIsGoneHere meets every fault at every request in turn, starts the sender anew after it as a kill would have it,
-// and looks after every pass whether the file is whole on one side at least.
+// TestABucketHasAFileBeforeItIsGoneHere meets every fault at every request in turn, starts the sender anew after it as
+// a kill would have it, and looks after every pass whether the file is whole on one side at least.
 func TestABucketHasAFileBeforeItIsGoneHere(t *testing.T) {
 	for sentence, fault := range faults {
 		t.Run(sentence, func(t *testing.T) {
@@ -248,7 +249,9 @@ func TestAnotherObjectOfTheNameIsNotWrittenOver(t *testing.T) {
 	data := finished(t, dir, "henro-1.warc.gz")
 	small := finished(t, dir, "henro-2.warc.gz")
 	other := slices.Repeat([]byte("x"), len(data))
-	if _, err := s.backend.PutObject("archive", "crawl/henro-1.warc.gz", map[string]string{"Last-Modified": time.Now().UTC().Format(http.TimeFormat)}, bytes.NewReader(other), int64(len(other)), nil); err != nil {
+	if _, err := s.backend.PutObject("archive", "crawl/henro-1.warc.gz",
+		map[string]string{"Last-Modified": time.Now().UTC().Format(http.TimeFormat)}, bytes.NewReader(other),
+		int64(len(other)), nil); err != nil {
 		t.Fatal(err)
 	}
 	n, err := s.sender(t, dir, nil).Pass(t.Context())
@@ -280,7 +283,8 @@ func TestErrorsOfAStoreSayWhatToDo(t *testing.T) {
 			fmt.Fprintf(w, "<Error><Code>%s</Code><Message>%s.</Message></Error>", code, code)
 		}))
 		o := collect.DefaultBucketOptions()
-		o.Endpoint, o.Secure, o.Region, o.Bucket, o.Credentials = server.Listener.Addr().String(), false, "us-east-1", "archive", credentials.NewStaticV4("key", "secret", "")
+		o.Endpoint, o.Secure, o.Region, o.Bucket, o.Credentials = server.Listener.Addr().String(), false, "us-east-1",
+			"archive", credentials.NewStaticV4("key", "secret", "")
 		bucket, err := collect.NewBucket(o)
 		if err != nil {
 			t.Fatal(err)

@@ -36,7 +36,8 @@ func finished(t *testing.T, dir, name string) []byte {
 	}
 	var data []byte
 	for i := range 20 {
-		data = b.Append(data, &warc.Record{Type: warc.Resource, Date: time.Unix(1773489600, 0), TargetURI: fmt.Sprintf("http://docs.test/%s/%d", name, i), ContentType: "text/plain", Head: []byte("page")})
+		data = b.Append(data, &warc.Record{Type: warc.Resource, Date: time.Unix(1773489600, 0),
+			TargetURI: fmt.Sprintf("http://docs.test/%s/%d", name, i), ContentType: "text/plain", Head: []byte("page")})
 	}
 	path := filepath.Join(dir, name)
 	if err := errors.Join(os.WriteFile(path, data, 0o600), cdxj.IndexFile(path)); err != nil {
@@ -45,8 +46,8 @@ func finished(t *testing.T, dir, name string) []byte {
 	return data
 }
 
-// faulty is a network on which the at-th event is a fault: a request that does not arrive, one of which half arrives, or an answer that does
-// not come back.
+// faulty is a network on which the at-th event is a fault: a request that does not arrive, one of which half arrives,
+// or an answer that does not come back.
 type faulty struct {
 	to    http.Handler
 	at, n int
@@ -100,8 +101,8 @@ func sender(t *testing.T, dir string, line http.RoundTripper, change func(*colle
 	return s
 }
 
-// TestAFileIsThereBeforeItIsGoneHere breaks the line at each event in turn, both sides being started anew after it as a kill would have it,
-// and looks after every step whether the file is whole on one side at least.
+// TestAFileIsThereBeforeItIsGoneHere breaks the line at each event in turn, both sides being started anew after it as a
+// kill would have it, and looks after every step whether the file is whole on one side at least.
 func TestAFileIsThereBeforeItIsGoneHere(t *testing.T) {
 	faults := 0
 	for at := 1; ; at++ {
@@ -195,14 +196,17 @@ func TestWhatIsNotTakenStaysHere(t *testing.T) {
 	if n != 1 || !errors.Is(err, collect.ErrConflict) {
 		t.Errorf("%d sent, %v", n, err)
 	}
-	for name, want := range map[string]bool{"henro-1.warc.gz": true, "henro-2.warc.gz": false, "henro-3.warc.gz": true, "other-1.warc.gz": true} {
+	for name, want := range map[string]bool{"henro-1.warc.gz": true, "henro-2.warc.gz": false, "henro-3.warc.gz": true,
+		"other-1.warc.gz": true} {
 		if _, err := os.Stat(filepath.Join(from, name)); (err == nil) != want {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	for _, target := range []string{"/files/../x.warc.gz", "/files/.x.warc.gz", "/files/x.txt", "/files/a%2Fb.warc", "/", "/files/" + strings.Repeat("x", 300) + ".warc"} {
+	for _, target := range []string{"/files/../x.warc.gz", "/files/.x.warc.gz", "/files/x.txt", "/files/a%2Fb.warc",
+		"/", "/files/" + strings.Repeat("x", 300) + ".warc"} {
 		w := httptest.NewRecorder()
-		receiver.ServeHTTP(w, httptest.NewRequest(http.MethodPut, target+"?offset=0&size=1&sha256="+strings.Repeat("0", 64), strings.NewReader("x")))
+		receiver.ServeHTTP(w, httptest.NewRequest(http.MethodPut,
+			target+"?offset=0&size=1&sha256="+strings.Repeat("0", 64), strings.NewReader("x")))
 		if w.Code != http.StatusNotFound {
 			t.Errorf("%s: %d", target, w.Code)
 		}

@@ -1,9 +1,11 @@
-// Package collect brings the finished WARC files of slaves to one place: a Receiver, or a bucket of a store that speaks S3.
+// Package collect brings the finished WARC files of slaves to one place: a Receiver, or a bucket of a store that speaks
+// S3.
 //
-// A Sender walks over the finished files of a slave's archive and gives each to a Place. A Receiver is one, over HTTP: on a network under the cluster's
-// mutual TLS, so that only nodes with the key are let in. A file travels in pieces, at offsets that the Receiver names, so that whatever
-// breaks costs one piece. When the last has come, the Receiver syncs the file, reads it again from its beginning, compares the
-// SHA-256 that the Sender computed before, and only then gives it its name and its index.
+// A Sender walks over the finished files of a slave's archive and gives each to a Place. A Receiver is one, over HTTP:
+// on a network under the cluster's mutual TLS, so that only nodes with the key are let in. A file travels in pieces, at
+// offsets that the Receiver names, so that whatever breaks costs one piece. When the last has come, the Receiver syncs
+// the file, reads it again from its beginning, compares the SHA-256 that the Sender computed before, and only then
+// gives it its name and its index.
 //
 //	Sender                                     Receiver
 //	  GET  /files/NAME                     →   what there is of it: {"size": 0}
@@ -18,8 +20,8 @@
 // # Invariants
 //
 //   - A file is removed here only after it was whole there, by a digest of what the disk of the other side gives back.
-//   - After a kill of either side at any moment the next pass goes on, or finds that there is nothing left to do; a file whose
-//     index is gone and which is not, is indexed by the next start of the slave.
+//   - After a kill of either side at any moment the next pass goes on, or finds that there is nothing left to do; a
+//     file whose index is gone and which is not, is indexed by the next start of the slave.
 //   - A file that is there under its name is never written to again; another one of that name is refused.
 //   - One file at a time and one piece in memory's buffers: nothing grows with the archive.
 package collect

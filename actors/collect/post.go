@@ -67,16 +67,19 @@ func (p *Post) ask(ctx context.Context, file *File) (State, error) {
 
 // put sends the piece at offset, and returns what there is then: more, or another place to begin at.
 func (p *Post) put(ctx context.Context, file *File, offset int64) (State, error) {
-	query := url.Values{"offset": {strconv.FormatInt(offset, 10)}, "size": {strconv.FormatInt(file.Size, 10)}, "sha256": {file.SHA256}}
+	query := url.Values{"offset": {strconv.FormatInt(offset, 10)}, "size": {strconv.FormatInt(file.Size, 10)},
+		"sha256": {file.SHA256}}
 	n := min(p.Piece, file.Size-offset)
-	state, status, err := p.request(ctx, http.MethodPut, "/files/"+file.Name+"?"+query.Encode(), io.NewSectionReader(file, offset, n), n)
+	state, status, err := p.request(ctx, http.MethodPut, "/files/"+file.Name+"?"+query.Encode(),
+		io.NewSectionReader(file, offset, n), n)
 	if status == http.StatusConflict || status == http.StatusUnprocessableEntity {
 		err = nil
 	}
 	return state, err
 }
 
-func (p *Post) request(ctx context.Context, method, target string, body io.Reader, n int64) (state State, status int, err error) {
+func (p *Post) request(ctx context.Context, method, target string, body io.Reader, n int64) (state State, status int,
+	err error) {
 	ctx, cancel := context.WithTimeout(ctx, 2*pieceFor) // the last piece is answered when the file was read again
 	defer cancel()
 	r, err := http.NewRequestWithContext(ctx, method, p.To+target, body)

@@ -121,7 +121,8 @@ func answer(w http.ResponseWriter, status int, state State) {
 // isName reports whether name is one of a WARC file, and nothing that leads elsewhere.
 func isName(name string) bool {
 	_, ok := warc.CutSuffix(name)
-	return ok && len(name) < 240 && name[0] != '.' && strings.Trim(name, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_.~") == ""
+	return ok && len(name) < 240 && name[0] != '.' && strings.Trim(name,
+		"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_.~") == ""
 }
 
 func (r *Receiver) state(name string) (State, error) {
@@ -149,7 +150,8 @@ func (r *Receiver) put(name string, request *http.Request) (State, error) {
 	offset, err1 := strconv.ParseInt(request.FormValue("offset"), 10, 64)
 	size, err2 := strconv.ParseInt(request.FormValue("size"), 10, 64)
 	want := request.FormValue("sha256")
-	if err := errors.Join(err1, err2); err != nil || offset < 0 || size < offset || len(want) != hex.EncodedLen(sha256.Size) {
+	if err := errors.Join(err1, err2); err != nil || offset < 0 || size < offset ||
+		len(want) != hex.EncodedLen(sha256.Size) {
 		return State{}, &refusal{http.StatusBadRequest, errors.New("want offset, size and sha256")}
 	}
 	path := filepath.Join(r.dir, name)
@@ -195,7 +197,8 @@ func (r *Receiver) put(name string, request *http.Request) (State, error) {
 		return State{}, err
 	}
 	if err := cdxj.IndexFile(path); err != nil {
-		r.log.WithFields(logrus.Fields{"file": name, "err": err}).Warn("a collected file is not indexed; henro index does it")
+		r.log.WithFields(logrus.Fields{"file": name,
+			"err": err}).Warn("a collected file is not indexed; henro index does it")
 	}
 	r.log.WithFields(logrus.Fields{"file": name, "bytes": size}).Info("a file was collected")
 	return State{Size: size, Whole: true, SHA256: sum}, nil

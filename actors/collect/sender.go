@@ -64,7 +64,8 @@ func (s *Sender) Run(ctx context.Context) {
 		if _, err := s.Pass(ctx); err != nil && ctx.Err() == nil {
 			failed = min(max(2*failed, s.o.RetryAfter), s.o.RetryMax)
 			rest = failed
-			s.log.WithFields(logrus.Fields{"err": err, "rest": rest}).Warn("files are not collected; they stay here until they are")
+			s.log.WithFields(logrus.Fields{"err": err,
+				"rest": rest}).Warn("files are not collected; they stay here until they are")
 		} else {
 			failed = 0
 		}
@@ -78,7 +79,8 @@ func (s *Sender) Run(ctx context.Context) {
 	}
 }
 
-// Pass sends the files that are finished, and returns how many were collected. A file that is refused holds up no other.
+// Pass sends the files that are finished, and returns how many were collected. A file that is refused holds up no
+// other.
 func (s *Sender) Pass(ctx context.Context) (sent int, err error) {
 	paths, err := warc.Files(s.o.Dir)
 	if err != nil {

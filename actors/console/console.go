@@ -1,12 +1,13 @@
-// Package console answers HTTP about one node: what may be asked stands in tables of routes, and who may ask is decided here, once
-// for all of them.
+// Package console answers HTTP about one node: what may be asked stands in tables of routes, and who may ask is decided
+// here, once for all of them.
 //
 // Invariants:
-//   - an address beyond loopback is served with a token only; with a token every route asks for it, except those that say nothing
-//     about the crawl. A caller on loopback is no exception: it may be a proxy that speaks for anybody.
-//   - without a token, a page that a browser shows from elsewhere learns nothing, even if its name is made to point here: only the
-//     names of loopback are answered to.
-//   - with or without, such a page changes nothing: what is not a GET must come from a page of our own, or from no browser at all.
+//   - an address beyond loopback is served with a token only; with a token every route asks for it, except those that
+//     say nothing about the crawl. A caller on loopback is no exception: it may be a proxy that speaks for anybody.
+//   - without a token, a page that a browser shows from elsewhere learns nothing, even if its name is made to point
+//     here: only the names of loopback are answered to.
+//   - with or without, such a page changes nothing: what is not a GET must come from a page of our own, or from no
+//     browser at all.
 package console
 
 import (
@@ -49,7 +50,8 @@ type Console struct {
 
 // New makes a server of tables of routes.
 func New(o Options, tables ...[]Route) *Console {
-	c := &Console{o: o, token: sha256.Sum256([]byte(o.Token)), mux: http.NewServeMux(), guard: http.NewCrossOriginProtection()}
+	c := &Console{o: o, token: sha256.Sum256([]byte(o.Token)), mux: http.NewServeMux(),
+		guard: http.NewCrossOriginProtection()}
 	for _, table := range tables {
 		for _, route := range table {
 			c.mux.HandleFunc(route.Pattern, route.Serve)
@@ -78,17 +80,19 @@ func (c *Console) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	case err != nil:
 		Fail(w, http.StatusForbidden, errors.New("a page of another site may not change anything here"))
 	case c.o.Token == "" && !c.knows(r.Host):
-		Fail(w, http.StatusMisdirectedRequest, fmt.Errorf("%q is no name of this node: ask it as localhost, or give it --token-file", r.Host))
+		Fail(w, http.StatusMisdirectedRequest,
+			fmt.Errorf("%q is no name of this node: ask it as localhost, or give it --token-file", r.Host))
 	case c.o.Token != "" && !slices.Contains(c.open, pattern) && !c.trusts(r):
 		header.Set("WWW-Authenticate", `Basic realm="henro: any user, the token as password", charset="UTF-8"`)
-		Fail(w, http.StatusUnauthorized, errors.New("a token is needed: Authorization: Bearer TOKEN, or the token as password of any user"))
+		Fail(w, http.StatusUnauthorized,
+			errors.New("a token is needed: Authorization: Bearer TOKEN, or the token as password of any user"))
 	default:
 		c.mux.ServeHTTP(w, r)
 	}
 }
 
-// knows reports whether the Host header is one that no stranger can make a browser send for a page of the stranger's own: an
-// address, or a name of this machine.
+// knows reports whether the Host header is one that no stranger can make a browser send for a page of the stranger's
+// own: an address, or a name of this machine.
 func (c *Console) knows(host string) bool {
 	name := host
 	if h, _, err := net.SplitHostPort(host); err == nil {
@@ -101,8 +105,8 @@ func (c *Console) knows(host string) bool {
 	return name == "localhost" || strings.HasSuffix(name, ".localhost") || slices.Contains(c.o.Names, name)
 }
 
-// trusts reports whether the request carries the token. Browsers have no field for a bearer token, but one for a password, and they keep it
-// to the site that it was given to.
+// trusts reports whether the request carries the token. Browsers have no field for a bearer token, but one for a
+// password, and they keep it to the site that it was given to.
 func (c *Console) trusts(r *http.Request) bool {
 	given, ok := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")
 	if !ok {
@@ -115,8 +119,9 @@ func (c *Console) trusts(r *http.Request) bool {
 // Serve answers on a listener until the context ends; streams end with it.
 func (c *Console) Serve(ctx context.Context, listener net.Listener) error {
 	server := &http.Server{
-		Handler: c, ReadHeaderTimeout: 5 * time.Second, ReadTimeout: 30 * time.Second, IdleTimeout: time.Minute, MaxHeaderBytes: 64 << 10,
-		BaseContext: func(net.Listener) context.Context { return ctx },
+		Handler: c, ReadHeaderTimeout: 5 * time.Second, ReadTimeout: 30 * time.Second, IdleTimeout: time.Minute,
+		MaxHeaderBytes: 64 << 10,
+		BaseContext:    func(net.Listener) context.Context { return ctx },
 	}
 	done := make(chan struct{})
 	stop := context.AfterFunc(ctx, func() {

@@ -20,10 +20,14 @@ import (
 )
 
 func node(o console.Options) *console.Console {
-	p := console.Process{Tail: console.NewTail(), Ready: func(context.Context) error { return errors.New("no master yet") }}
+	p := console.Process{Tail: console.NewTail(),
+		Ready: func(context.Context) error { return errors.New("no master yet") }}
 	return console.New(o, p.Routes(), []console.Route{
 		{Pattern: "GET /api/status", Serve: func(w http.ResponseWriter, _ *http.Request) { console.Reply(w, "fine") }},
-		{Pattern: "POST /api/pause", Serve: func(w http.ResponseWriter, _ *http.Request) { console.Reply(w, "paused") }},
+		{Pattern: "POST /api/pause", Serve: func(w http.ResponseWriter,
+			_ *http.Request) {
+			console.Reply(w, "paused")
+		}},
 	})
 }
 
@@ -53,21 +57,28 @@ func TestWhoMayAsk(t *testing.T) {
 		{"so is ::1", "", "GET", "http://[::1]:7780/api/status", nil, 200},
 		{"a name that a stranger pointed here is not", "", "GET", "http://evil.test:7780/api/status", nil, 421},
 		{"nor for profiles", "", "GET", "http://evil.test/debug/pprof/", nil, 421},
-		{"nor for a change", "", "POST", "http://evil.test:7780/api/pause", header("Origin", "http://evil.test:7780"), 421},
+		{"nor for a change", "", "POST", "http://evil.test:7780/api/pause", header("Origin", "http://evil.test:7780"),
+			421},
 		{"a name that was allowed is answered", "", "GET", "http://crawl.lan:7780/api/status", nil, 200},
 		{"a program may change", "", "POST", "http://127.0.0.1:7780/api/pause", nil, 200},
-		{"a page of ours may change", "", "POST", "http://127.0.0.1:7780/api/pause", header("Origin", "http://127.0.0.1:7780"), 200},
-		{"a page of another site may not", "", "POST", "http://127.0.0.1:7780/api/pause", header("Origin", "https://evil.test"), 403},
-		{"nor one that a modern browser names so", "", "POST", "http://127.0.0.1:7780/api/pause", header("Sec-Fetch-Site", "cross-site"), 403},
+		{"a page of ours may change", "", "POST", "http://127.0.0.1:7780/api/pause",
+			header("Origin", "http://127.0.0.1:7780"), 200},
+		{"a page of another site may not", "", "POST", "http://127.0.0.1:7780/api/pause",
+			header("Origin", "https://evil.test"), 403},
+		{"nor one that a modern browser names so", "", "POST", "http://127.0.0.1:7780/api/pause",
+			header("Sec-Fetch-Site", "cross-site"), 403},
 		{"with a token, who has none learns nothing", token, "GET", "http://127.0.0.1:7780/api/status", nil, 401},
 		{"not even paths", token, "GET", "http://127.0.0.1:7780/nothing", nil, 401},
 		{"profiles want it", token, "GET", "http://192.0.2.1:7780/debug/pprof/", nil, 401},
-		{"a wrong one does not do", token, "GET", "http://192.0.2.1:7780/api/status", header("Authorization", "Bearer x"), 401},
+		{"a wrong one does not do", token, "GET", "http://192.0.2.1:7780/api/status",
+			header("Authorization", "Bearer x"), 401},
 		{"nor an empty one", token, "GET", "http://192.0.2.1:7780/api/status", header("Authorization", "Bearer "), 401},
-		{"the right one does", token, "GET", "http://crawl.example:7780/api/status", header("Authorization", "Bearer "+token), 200},
+		{"the right one does", token, "GET", "http://crawl.example:7780/api/status",
+			header("Authorization", "Bearer "+token), 200},
 		{"as password too", token, "GET", "http://crawl.example:7780/api/status", basic(token), 200},
 		{"a wrong password does not", token, "GET", "http://crawl.example:7780/api/status", basic("x"), 401},
-		{"with the token a page of another site still changes nothing", token, "POST", "http://crawl.example/api/pause", header("Authorization", "Bearer "+token, "Origin", "https://evil.test"), 403},
+		{"with the token a page of another site still changes nothing", token, "POST", "http://crawl.example/api/pause",
+			header("Authorization", "Bearer "+token, "Origin", "https://evil.test"), 403},
 		{"health is open", token, "GET", "http://192.0.2.1:7780/healthz", nil, 204},
 		{"readiness is open and says why not", token, "GET", "http://192.0.2.1:7780/readyz", nil, 503},
 	} {
@@ -99,7 +110,8 @@ func TestTheTailKeepsTheLastLines(t *testing.T) {
 		logger.Debug("not kept")
 	}
 	lines, _ := tail.After(0, 0)
-	if len(lines) != 1000 || lines[0].Fields["n"] != "1500" || lines[999].Fields["n"] != "2499" || lines[999].Seq != 2500 {
+	if len(lines) != 1000 || lines[0].Fields["n"] != "1500" || lines[999].Fields["n"] != "2499" ||
+		lines[999].Seq != 2500 {
 		t.Fatalf("%d lines, from %v to %v", len(lines), lines[0], lines[len(lines)-1])
 	}
 	if lines, _ := tail.After(2490, 0); len(lines) != 10 || lines[0].Seq != 2491 {

@@ -11,18 +11,20 @@ import (
 	"henro/actors"
 )
 
-// Metrics is what a process tells Prometheus. Labels are few and their values a closed set: never a host, a URL or an actor's name.
-// docs/metrics.md explains each.
+// Metrics is what a process tells Prometheus. Labels are few and their values a closed set: never a host, a URL or an
+// actor's name. docs/metrics.md explains each.
 type Metrics struct{ registry *prometheus.Registry }
 
 // NewMetrics tells of the process and its actors; Register adds what its role knows.
 func NewMetrics(version string, tracer *actors.Tracer, counts *actors.Counts) *Metrics {
 	m := &Metrics{registry: prometheus.NewRegistry()}
 	build := prometheus.NewGauge(prometheus.GaugeOpts{
-		Name: "henro_build_info", Help: "1, with the version of henro.", ConstLabels: prometheus.Labels{"version": version},
+		Name: "henro_build_info", Help: "1, with the version of henro.",
+		ConstLabels: prometheus.Labels{"version": version},
 	})
 	build.Set(1)
-	m.Register(build, &actorMetrics{tracer, counts}, collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+	m.Register(build, &actorMetrics{tracer, counts}, collectors.NewGoCollector(),
+		collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	return m
 }
 
@@ -37,7 +39,10 @@ func (m *Metrics) Gatherer() prometheus.Gatherer { return m.registry }
 //	GET /metrics   in the text format of Prometheus
 func (m *Metrics) Routes(log *logrus.Entry) []Route {
 	handler := promhttp.HandlerFor(m.registry, promhttp.HandlerOpts{ErrorLog: log, MaxRequestsInFlight: 4})
-	return []Route{{Pattern: "GET /metrics", Serve: func(w http.ResponseWriter, r *http.Request) { handler.ServeHTTP(w, r) }}}
+	return []Route{{Pattern: "GET /metrics", Serve: func(w http.ResponseWriter,
+		r *http.Request) {
+		handler.ServeHTTP(w, r)
+	}}}
 }
 
 // Described makes a description without constant labels.
@@ -46,11 +51,13 @@ func Described(name, help string, labels ...string) *prometheus.Desc {
 }
 
 var (
-	actorsLive      = Described("henro_actors", "Actors that live, by kind.", "kind")
-	actorsQueue     = Described("henro_mailbox_messages", "Messages that wait in mailboxes, by kind of actor.", "kind")
-	actorsLongest   = Described("henro_mailbox_longest_messages", "Messages that wait in the longest mailbox, by kind of actor.", "kind")
-	actorsTaken     = Described("henro_messages_total", "Messages that actors began with, by kind.", "kind")
-	actorsHandling  = Described("henro_message_handling_seconds", "Time in an actor's hands of one message in 64, by kind.", "kind")
+	actorsLive    = Described("henro_actors", "Actors that live, by kind.", "kind")
+	actorsQueue   = Described("henro_mailbox_messages", "Messages that wait in mailboxes, by kind of actor.", "kind")
+	actorsLongest = Described("henro_mailbox_longest_messages",
+		"Messages that wait in the longest mailbox, by kind of actor.", "kind")
+	actorsTaken    = Described("henro_messages_total", "Messages that actors began with, by kind.", "kind")
+	actorsHandling = Described("henro_message_handling_seconds",
+		"Time in an actor's hands of one message in 64, by kind.", "kind")
 	actorsDead      = Described("henro_dead_letters_total", "Messages to actors that are not there.")
 	actorsUnhandled = Described("henro_unhandled_messages_total", "Messages that their receivers did not know.")
 	actorsRestarts  = Described("henro_actor_restarts_total", "Actors restarted after a failure.")
@@ -65,7 +72,8 @@ type actorMetrics struct {
 
 // Describe names them.
 func (a *actorMetrics) Describe(to chan<- *prometheus.Desc) {
-	for _, d := range []*prometheus.Desc{actorsLive, actorsQueue, actorsLongest, actorsTaken, actorsHandling, actorsDead, actorsUnhandled, actorsRestarts, actorsStops} {
+	for _, d := range []*prometheus.Desc{actorsLive, actorsQueue, actorsLongest, actorsTaken, actorsHandling,
+		actorsDead, actorsUnhandled, actorsRestarts, actorsStops} {
 		to <- d
 	}
 }
@@ -82,7 +90,8 @@ func (a *actorMetrics) Collect(to chan<- prometheus.Metric) {
 			below += k.Handling.Buckets[i]
 			buckets[bound] = below
 		}
-		to <- prometheus.MustNewConstHistogram(actorsHandling, k.Handling.Count, k.Handling.Sum.Seconds(), buckets, k.Kind)
+		to <- prometheus.MustNewConstHistogram(actorsHandling, k.Handling.Count, k.Handling.Sum.Seconds(), buckets,
+			k.Kind)
 	}
 	for _, c := range []struct {
 		desc *prometheus.Desc

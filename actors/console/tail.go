@@ -68,8 +68,8 @@ func (t *Tail) Fire(entry *logrus.Entry) error {
 
 func cut(text string) string { return text[:min(len(text), tailField)] }
 
-// After returns the lines that are kept and came after the one with this number, oldest first, at most so many of the latest
-// (0: all), and a channel that is closed when there is another.
+// After returns the lines that are kept and came after the one with this number, oldest first, at most so many of the
+// latest (0: all), and a channel that is closed when there is another.
 func (t *Tail) After(seq uint64, most int) ([]Line, <-chan struct{}) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -89,8 +89,8 @@ type LogAnswer struct {
 	Lines []Line `json:"lines"`
 }
 
-// serve answers GET /api/log: the lines after the number given, the latest hundred if none is; with follow=true one line of JSON each,
-// and those to come.
+// serve answers GET /api/log: the lines after the number given, the latest hundred if none is; with follow=true one
+// line of JSON each, and those to come.
 func (t *Tail) serve(w http.ResponseWriter, r *http.Request) {
 	after, err := strconv.ParseUint(cmp.Or(r.FormValue("after"), "0"), 10, 64)
 	if err != nil {

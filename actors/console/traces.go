@@ -19,7 +19,8 @@ import (
 // Traces lets readers of HTTP look into the mailboxes of nodes.
 type Traces struct {
 	System *actor.ActorSystem
-	Nodes  func(ctx context.Context, node string) ([]*actor.PID, error) // the Tracings of the node of that name, or of all
+	// the Tracings of the node of that name, or of all
+	Nodes func(ctx context.Context, node string) ([]*actor.PID, error)
 }
 
 // Routes of traces:
@@ -29,8 +30,8 @@ func (t *Traces) Routes() []Route {
 	return []Route{{Pattern: "GET /api/trace", Serve: t.serve}}
 }
 
-// TraceLine is a line of the answer of GET /api/trace: one of an event, a row, the events of the node for which there was no room so
-// far, or an error.
+// TraceLine is a line of the answer of GET /api/trace: one of an event, a row, the events of the node for which there
+// was no room so far, or an error.
 type TraceLine struct {
 	Node    string          `json:"node,omitempty"`
 	Event   json.RawMessage `json:"event,omitempty"` // actors.TraceEvent
@@ -42,8 +43,8 @@ type TraceLine struct {
 // traceMost bounds ?for=.
 const traceMost = 24 * time.Hour
 
-// serve answers GET /api/trace with ?actor=, ?message=, ?about=, ?url=, ?every=, ?node=, ?recent=true, ?rows=N and ?for=DURATION. Every
-// line is a TraceLine.
+// serve answers GET /api/trace with ?actor=, ?message=, ?about=, ?url=, ?every=, ?node=, ?recent=true, ?rows=N and
+// ?for=DURATION. Every line is a TraceLine.
 func (t *Traces) serve(w http.ResponseWriter, r *http.Request) {
 	asked, lasts, err := traceQuestion(r)
 	if err != nil {
@@ -100,7 +101,8 @@ func (t *Traces) serve(w http.ResponseWriter, r *http.Request) {
 
 func traceQuestion(r *http.Request) (*messages.TraceAsked, time.Duration, error) {
 	asked := &messages.TraceAsked{
-		Actor: r.FormValue("actor"), Message: r.FormValue("message"), About: r.FormValue("about"), Url: r.FormValue("url"),
+		Actor: r.FormValue("actor"), Message: r.FormValue("message"), About: r.FormValue("about"),
+		Url:    r.FormValue("url"),
 		Recent: r.FormValue("recent") == "true",
 	}
 	every, err := strconv.ParseUint(cmp.Or(r.FormValue("every"), "1"), 10, 32)

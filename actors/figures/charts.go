@@ -22,12 +22,17 @@ type Figure struct {
 func (r *Report) Figures(narrow bool) []Figure {
 	all := []Figure{
 		{"figure-3-intervals", "Revisit intervals", r.saysIntervals(), r.intervalChart()},
-		{"figure-4-detection", "Visits that find a change", speech.Say("Near 1 a visit is seldom in vain, but versions may be lost between two of them; near 0 most visits are in vain. " +
-			"One mean interval between changes after the last visit, 63 % of the visits find a change."), r.detectionChart()},
-		{"figure-5-access", "Access interval that each host's timetable needs", r.saysAccess(), cumulative("1/L", "1/L", "hosts", true, r.Access)},
-		{"figure-6-fetches", "Mean time of a fetch", r.saysFetches(), cumulative("mean time", "mean time of a fetch", "hosts", true, r.Fetches)},
+		{"figure-4-detection", "Visits that find a change",
+			speech.Say("Near 1 a visit is seldom in vain, but versions may be lost between two of them; near 0 most visits are in vain. " +
+				"One mean interval between changes after the last visit, 63 % of the visits find a change."),
+			r.detectionChart()},
+		{"figure-5-access", "Access interval that each host's timetable needs", r.saysAccess(),
+			cumulative("1/L", "1/L", "hosts", true, r.Access)},
+		{"figure-6-fetches", "Mean time of a fetch", r.saysFetches(),
+			cumulative("mean time", "mean time of a fetch", "hosts", true, r.Fetches)},
 		{"figure-7-ratio", "Room of each host: 1/L over the mean time of a fetch", r.saysRatio(), r.ratioChart()},
-		{"ages", "Age of what is archived", r.saysAges(), cumulative("age", "time since the last visit", "pages", true, r.Ages)},
+		{"ages", "Age of what is archived", r.saysAges(), cumulative("age", "time since the last visit", "pages", true,
+			r.Ages)},
 	}
 	for i := range all {
 		all[i].Chart.Title, all[i].Chart.Narrow = all[i].Title, narrow
@@ -65,13 +70,15 @@ func cumulative(name, x, y string, spans bool, points []Point) chart.Chart {
 	for _, p := range points {
 		line.X, line.Y = append(line.X, p.Value), append(line.Y, float64(p.Count))
 	}
-	return chart.Chart{X: x, Y: y + ", cumulative", Spans: spans, LogX: true, Dots: len(points) < 12, Lines: []chart.Line{line}}
+	return chart.Chart{X: x, Y: y + ", cumulative", Spans: spans, LogX: true, Dots: len(points) < 12,
+		Lines: []chart.Line{line}}
 }
 
 func (r *Report) ratioChart() chart.Chart {
 	c := cumulative("R", "R, seconds per second", "hosts", false, r.Ratios)
 	if n := len(r.Ratios); n > 0 {
-		c.Lines = append(c.Lines, chart.Line{Name: fmt.Sprintf("S/C = %.4g", r.Ratio), X: []float64{r.Ratio, r.Ratio}, Y: []float64{0, float64(r.Ratios[n-1].Count)}})
+		c.Lines = append(c.Lines, chart.Line{Name: fmt.Sprintf("S/C = %.4g", r.Ratio), X: []float64{r.Ratio, r.Ratio},
+			Y: []float64{0, float64(r.Ratios[n-1].Count)}})
 	}
 	return c
 }
@@ -122,9 +129,11 @@ func (r *Report) saysAges() speech.Sentence {
 	}
 	var late speech.Sentence
 	if r.Pages.Late > 0 {
-		late = speech.Say(" %s are due and wait their turn, half of them for %s or less.", count(r.Pages.Late), Seconds(Median(r.Late)))
+		late = speech.Say(" %s are due and wait their turn, half of them for %s or less.", count(r.Pages.Late),
+			Seconds(Median(r.Late)))
 	}
-	return speech.Say("Half of the %s pages were visited within the last %s.%s", count(r.Pages.Visited), Seconds(Median(r.Ages)), late)
+	return speech.Say("Half of the %s pages were visited within the last %s.%s", count(r.Pages.Visited),
+		Seconds(Median(r.Ages)), late)
 }
 
 const day = 86400.0
@@ -164,10 +173,13 @@ func count[N int | uint64](n N) string {
 // WriteHosts writes the table of the worst infeasible hosts as CSV.
 func (r *Report) WriteHosts(w io.Writer) error {
 	out := csv.NewWriter(w)
-	_ = out.Write([]string{"host", "pages", "verdict", "relief", "asked_per_second", "bears_per_second", "scheduled_per_second", "versions_per_second", "share_if_kept", "share", "mean_lag_s"}) // an error stays with the writer
+	// an error stays with the writer
+	_ = out.Write([]string{"host", "pages", "verdict", "relief", "asked_per_second", "bears_per_second",
+		"scheduled_per_second", "versions_per_second", "share_if_kept", "share", "mean_lag_s"})
 	for _, h := range r.Worst {
 		_ = out.Write([]string{
-			h.Host, strconv.FormatUint(h.Pages, 10), h.Verdict, h.Relief, rate(h.Asked), rate(h.Bears), rate(h.Scheduled), rate(h.Versions),
+			h.Host, strconv.FormatUint(h.Pages, 10), h.Verdict, h.Relief, rate(h.Asked), rate(h.Bears),
+			rate(h.Scheduled), rate(h.Versions),
 			rate(h.Without), rate(h.With), strconv.FormatFloat(h.Lag.Seconds(), 'f', 0, 64),
 		})
 	}

@@ -1,8 +1,8 @@
-// Package figures sums up the timetable of a crawl: the figures that Tamura and Kitsuregawa report of theirs [1], and what overload
-// costs, for the crawl at hand.
+// Package figures sums up the timetable of a crawl: the figures that Tamura and Kitsuregawa report of theirs [1], and
+// what overload costs, for the crawl at hand.
 //
-// A Collector is shown every page and every host once, in any order, and keeps histograms only; Report turns them into numbers,
-// which Charts draws and WriteHTML shows. Figures are numbered as in the paper:
+// A Collector is shown every page and every host once, in any order, and keeps histograms only; Report turns them into
+// numbers, which Charts draws and WriteHTML shows. Figures are numbered as in the paper:
 //
 //	3  pages by revisit interval T; pages visited only once are left out
 //	4  how often a visit finds a change, mean and standard deviation over the pages of one interval
@@ -10,12 +10,12 @@
 //	6  hosts by the mean time a fetch takes
 //	7  hosts by R, 1/L over that time: feasible where it is at least S/C
 //
-// The paper divides, for figure 4, versions by visits. A page's record keeps no list of visits but running sums of its access
-// intervals, so here it is the share of the time between visits that ended with a change, 1 − T_stable/T_total: the same where
-// the intervals are equal.
+// The paper divides, for figure 4, versions by visits. A page's record keeps no list of visits but running sums of its
+// access intervals, so here it is the share of the time between visits that ended with a change, 1 − T_stable/T_total:
+// the same where the intervals are equal.
 //
-// Invariants: memory does not grow with the pages, and with the hosts only in their number of infeasible ones up to Options.Worst;
-// the order of the calls does not matter.
+// Invariants: memory does not grow with the pages, and with the hosts only in their number of infeasible ones up to
+// Options.Worst; the order of the calls does not matter.
 //
 // [1] Design and implementation of an incremental crawler for large scale web archives, §6.
 package figures
@@ -174,8 +174,10 @@ func (c *Collector) judge(h Host, load float64) {
 		relief.Captured[i] += other.Captured
 	}
 	x := Infeasible{
-		Host: h.Name, Pages: h.State.Pages(), Verdict: verdict.String(), Asked: asked.Load, Bears: capacity, Scheduled: load,
-		Relief: plan.Relief.String(), Versions: asked.Versions, Without: asked.Share(), With: cost.Share(), Lag: cost.Lag,
+		Host: h.Name, Pages: h.State.Pages(), Verdict: verdict.String(), Asked: asked.Load, Bears: capacity,
+		Scheduled: load,
+		Relief:    plan.Relief.String(), Versions: asked.Versions, Without: asked.Share(), With: cost.Share(),
+		Lag: cost.Lag,
 	}
 	at, _ := slices.BinarySearchFunc(c.worst, x, byExcess)
 	if c.worst = slices.Insert(c.worst, at, x); len(c.worst) > o.Worst {
@@ -292,6 +294,7 @@ func (c *Collector) Report() *Report {
 		}
 		r.Intervals = append(r.Intervals, bin)
 	}
-	r.Access, r.Fetches, r.Ratios, r.Ages, r.Late = c.access.Points(), c.fetches.Points(), c.ratios.Points(), c.ages.Points(), c.late.Points()
+	r.Access, r.Fetches, r.Ratios, r.Ages, r.Late = c.access.Points(), c.fetches.Points(), c.ratios.Points(),
+		c.ages.Points(), c.late.Points()
 	return &r
 }

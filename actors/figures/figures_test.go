@@ -22,7 +22,8 @@ import (
 var now = time.Date(2030, 1, 2, 3, 4, 5, 0, time.UTC)
 
 func options() Options {
-	return Options{Now: now, Politeness: politeness.DefaultOptions(), Revisit: revisit.DefaultOptions(), Relief: politeness.Optimal, Continuous: true}
+	return Options{Now: now, Politeness: politeness.DefaultOptions(), Revisit: revisit.DefaultOptions(),
+		Relief: politeness.Optimal, Continuous: true}
 }
 
 // host makes a host of so many pages that change every mean and are visited as often, and answers in took.
@@ -46,16 +47,19 @@ func crawl() (pages []Page, hosts []Host) {
 		}
 	}
 	for range 10 {
-		pages = append(pages, visited(2*day, 10*day, 5*day, 24*time.Hour, 24*time.Hour), visited(2*day, 10*day, 0, 24*time.Hour, 24*time.Hour))
+		pages = append(pages, visited(2*day, 10*day, 5*day, 24*time.Hour, 24*time.Hour),
+			visited(2*day, 10*day, 0, 24*time.Hour, 24*time.Hour))
 	}
 	for range 5 {
 		pages = append(pages, visited(350*day, 700*day, 700*day, 2*time.Hour, -time.Hour))
 	}
 	pages = append(pages, visited(3*day, 0, 0, time.Hour, time.Hour), Page{LastVisit: now})
 	for i := range 20 {
-		hosts = append(hosts, host(fmt.Sprintf("http://h%d", i), 10, 10*24*time.Hour, time.Duration(i+1)*100*time.Millisecond))
+		hosts = append(hosts, host(fmt.Sprintf("http://h%d", i), 10, 10*24*time.Hour,
+			time.Duration(i+1)*100*time.Millisecond))
 	}
-	hosts = append(hosts, host("http://<script>alert(1)</script>", 5000, time.Hour, time.Second), host("http://slow", 100, time.Hour, 20*time.Second))
+	hosts = append(hosts, host("http://<script>alert(1)</script>", 5000, time.Hour, time.Second),
+		host("http://slow", 100, time.Hour, 20*time.Second))
 	return pages, hosts
 }
 
@@ -112,7 +116,8 @@ func TestNumbersOfASmallCrawl(t *testing.T) {
 	if len(r.Worst) != 2 || !strings.Contains(r.Worst[0].Host, "script") || r.Worst[0].With > r.Worst[0].Without {
 		t.Errorf("worst %+v", r.Worst)
 	}
-	if c := r.Relief; c.Hosts != 2 || c.Captured[2] < c.Captured[0]*(1-1e-9) || c.Captured[2] < c.Captured[1]*(1-1e-9) || c.Captured[2] > c.Asked {
+	if c := r.Relief; c.Hosts != 2 || c.Captured[2] < c.Captured[0]*(1-1e-9) ||
+		c.Captured[2] < c.Captured[1]*(1-1e-9) || c.Captured[2] > c.Asked {
 		t.Errorf("relief %+v", c)
 	}
 }
@@ -124,7 +129,8 @@ func TestOrderDoesNotMatter(t *testing.T) {
 	for _, r := range []*Report{first, second} { // sums of floats differ in the last bits
 		r.Load, r.Relief, r.Verdicts = 0, ReliefCost{}, [3]VerdictRow{}
 		for i := range r.Intervals {
-			r.Intervals[i].Mean, r.Intervals[i].SD = float64(float32(r.Intervals[i].Mean)), float64(float32(r.Intervals[i].SD))
+			r.Intervals[i].Mean, r.Intervals[i].SD = float64(float32(r.Intervals[i].Mean)),
+				float64(float32(r.Intervals[i].SD))
 		}
 	}
 	if !reflect.DeepEqual(first, second) {
@@ -146,12 +152,14 @@ func TestTheListOfTheWorstIsBounded(t *testing.T) {
 	}
 }
 
-// The page needs nothing from anywhere, is what its numbers are, and takes no host's word for markup; so for a crawl of nothing.
+// The page needs nothing from anywhere, is what its numbers are, and takes no host's word for markup; so for a crawl of
+// nothing.
 func TestThePageStandsAlone(t *testing.T) {
 	ends := options()
 	ends.Continuous = false
 	for name, r := range map[string]*Report{
-		"full": collect(options(), rand.New(rand.NewPCG(1, 2))), "a crawl that ends": collect(ends, rand.New(rand.NewPCG(1, 2))), "empty": New(options()).Report(),
+		"full":              collect(options(), rand.New(rand.NewPCG(1, 2))),
+		"a crawl that ends": collect(ends, rand.New(rand.NewPCG(1, 2))), "empty": New(options()).Report(),
 	} {
 		t.Run(name, func(t *testing.T) {
 			var b bytes.Buffer
@@ -159,7 +167,8 @@ func TestThePageStandsAlone(t *testing.T) {
 				t.Fatal(err)
 			}
 			text := b.String()
-			for _, bad := range []string{"<script", "<link", "src=", "@import", "url(", "NaN", "Inf", "my <crawl>", "ZgotmplZ"} {
+			for _, bad := range []string{"<script", "<link", "src=", "@import", "url(", "NaN", "Inf", "my <crawl>",
+				"ZgotmplZ"} {
 				if strings.Contains(text, bad) {
 					t.Errorf("%s in the page", bad)
 				}
@@ -191,7 +200,8 @@ func TestThePageStandsAlone(t *testing.T) {
 }
 
 func TestSpan(t *testing.T) {
-	for seconds, want := range map[float64]string{0: "0 s", 0.0123: "12.3 ms", 1: "1 s", 90: "90 s", 150: "2.5 minutes", 7200: "2 hours", 20 * day: "20 days", 800 * day: "2.19 years"} {
+	for seconds, want := range map[float64]string{0: "0 s", 0.0123: "12.3 ms", 1: "1 s", 90: "90 s", 150: "2.5 minutes",
+		7200: "2 hours", 20 * day: "20 days", 800 * day: "2.19 years"} {
 		if got := Span(seconds); got != want {
 			t.Errorf("%v: %q, want %q", seconds, got, want)
 		}

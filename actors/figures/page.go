@@ -42,7 +42,8 @@ func (r *Report) WriteHTML(w io.Writer, name string) error {
 		if err := f.Chart.WriteSVG(&svg); err != nil {
 			return err
 		}
-		figures = append(figures, drawn{f.Name, f.Says.String(), template.HTML(svg.String())}) // of our own making, its texts escaped
+		// of our own making, its texts escaped
+		figures = append(figures, drawn{f.Name, f.Says.String(), template.HTML(svg.String())})
 	}
 	if err := page.Execute(w, struct {
 		Name    string

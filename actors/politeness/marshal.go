@@ -14,8 +14,9 @@ import (
 //	L high, L low, pages, visits, failures, absences × 2 + 1 for a dead host,
 //	took, mean, worst, crawl-delay (nanoseconds), lastOK, next, rest (unix milliseconds)
 //
-// then a byte (bit 0: sitemaps and feeds, bit 1: Last-Modified) and the revisit.Claims that it names, revisit.Trust and revisit.Rates as
-// they marshal themselves. A host of one page takes some 50 bytes, 100 when it has a track record. Version 1 has no claims.
+// then a byte (bit 0: sitemaps and feeds, bit 1: Last-Modified) and the revisit.Claims that it names, revisit.Trust and
+// revisit.Rates as they marshal themselves. A host of one page takes some 50 bytes, 100 when it has a track record.
+// Version 1 has no claims.
 const version = 2
 
 // MarshalBinary returns s.
@@ -110,9 +111,11 @@ func (s *State) UnmarshalBinary(b []byte) error {
 		return fmt.Errorf("%w: %w", ErrCorrupt, err)
 	}
 	*s = State{
-		load: Load{f[0], f[1]}, pages: f[2], visits: f[3], failures: uint32(f[4]), absences: uint32(f[5] >> 1), dead: f[5]&1 == 1,
-		took: time.Duration(f[6]), mean: time.Duration(f[7]), worst: time.Duration(f[8]), crawlDelay: time.Duration(f[9]),
-		lastOK: int64(f[10]), next: int64(f[11]), rest: int64(f[12]),
+		load: Load{f[0], f[1]}, pages: f[2], visits: f[3], failures: uint32(f[4]), absences: uint32(f[5] >> 1),
+		dead: f[5]&1 == 1,
+		took: time.Duration(f[6]), mean: time.Duration(f[7]), worst: time.Duration(f[8]),
+		crawlDelay: time.Duration(f[9]),
+		lastOK:     int64(f[10]), next: int64(f[11]), rest: int64(f[12]),
 		rates: rates, trust: trust, hints: n.hints, modified: n.modified,
 	}
 	return nil

@@ -7,30 +7,34 @@ import (
 
 // Options are the choices of how politely hosts are asked. Take DefaultOptions or a profile and change fields.
 type Options struct {
-	// Floor is the least time between two starts of requests to a host, whatever it would bear. Default 5 s. 0 is for hosts
-	// of one's own: then nothing but back-off spaces requests, not even their duration or a Crawl-delay.
+	// Floor is the least time between two starts of requests to a host, whatever it would bear. Default 5 s. 0 is for
+	// hosts of one's own: then nothing but back-off spaces requests, not even their duration or a Crawl-delay.
 	Floor time.Duration
 	// LargeHostFloor takes the place of Floor for hosts with more than LargeHostPages known pages; 0 pages: for none.
-	// The paper has 60 s and 5 s above 10,000 pages, since hosts of many pages are run to bear visitors (profile archive).
+	// The paper has 60 s and 5 s above 10,000 pages, since hosts of many pages are run to bear visitors (profile
+	// archive).
 	LargeHostFloor time.Duration
 	LargeHostPages int
-	// Servers S and Connections C: a visit that took e is followed by the next no sooner than (S/C)·e after its start (9), so
-	// that C connections suffice for S hosts asked side by side. 0 of either: the resources are not looked at (S/C = 1).
+	// Servers S and Connections C: a visit that took e is followed by the next no sooner than (S/C)·e after its start
+	// (9), so that C connections suffice for S hosts asked side by side. 0 of either: the resources are not looked at
+	// (S/C = 1).
 	Servers, Connections int
-	// LeastRatio is the least S/C that is reckoned with, so that a slow host rests also while the crawler is idle. Default 2: it
-	// answers at most half of the time. (The rule of thumb of ten times the fetch time is 10.)
+	// LeastRatio is the least S/C that is reckoned with, so that a slow host rests also while the crawler is idle.
+	// Default 2: it answers at most half of the time. (The rule of thumb of ten times the fetch time is 10.)
 	LeastRatio float64
 	// MaxCrawlDelay bounds how much of a host's Crawl-delay is obeyed. Default 5 minutes: 288 pages a day.
 	MaxCrawlDelay time.Duration
 	// MaxRetryAfter bounds what a Retry-After can ask for. Default 7 days.
 	MaxRetryAfter time.Duration
-	// BackoffBase and BackoffCap: after n failures in a row the host rests BackoffBase·2^(n−1), at most BackoffCap. Default 60 s, 24 h.
+	// BackoffBase and BackoffCap: after n failures in a row the host rests BackoffBase·2^(n−1), at most BackoffCap.
+	// Default 60 s, 24 h.
 	BackoffBase, BackoffCap time.Duration
 	// Jitter is the share by which rests are prolonged at random, so that hosts that failed together do not come back
 	// together. Default 0.2.
 	Jitter float64
 	// DeadAfter is how many failures in a row that look like nobody is there (refused, no route, no name, time-outs)
-	// make a host dead; 0: none. Default 12, which takes three days. A dead host is asked every ProbeEvery, default 7 days.
+	// make a host dead; 0: none. Default 12, which takes three days. A dead host is asked every ProbeEvery, default 7
+	// days.
 	DeadAfter  int
 	ProbeEvery time.Duration
 }
@@ -50,8 +54,8 @@ func DefaultOptions() Options {
 	}
 }
 
-// Profile returns the options of a named profile: "polite" is the default; "archive" is the paper's, a minute between two
-// requests, 5 s for hosts of more than 10,000 pages, for a crawl that stays for years.
+// Profile returns the options of a named profile: "polite" is the default; "archive" is the paper's, a minute between
+// two requests, 5 s for hosts of more than 10,000 pages, for a crawl that stays for years.
 func Profile(name string) (Options, error) {
 	o := DefaultOptions()
 	switch name {
@@ -70,11 +74,14 @@ func (o *Options) Validate() error {
 	case o.Floor < 0 || o.LargeHostFloor < 0:
 		return fmt.Errorf("politeness: floor %v, for large hosts %v: must not be below 0", o.Floor, o.LargeHostFloor)
 	case o.LargeHostPages < 0 || o.Servers < 0 || o.Connections < 0 || o.DeadAfter < 0:
-		return fmt.Errorf("politeness: %d pages, %d servers, %d connections, dead after %d: must not be below 0", o.LargeHostPages, o.Servers, o.Connections, o.DeadAfter)
+		return fmt.Errorf("politeness: %d pages, %d servers, %d connections, dead after %d: must not be below 0",
+			o.LargeHostPages, o.Servers, o.Connections, o.DeadAfter)
 	case !(o.LeastRatio >= 1 && o.LeastRatio <= 1e6):
-		return fmt.Errorf("politeness: least ratio %v: a host is never asked twice at once, so at least 1", o.LeastRatio)
+		return fmt.Errorf("politeness: least ratio %v: a host is never asked twice at once, so at least 1",
+			o.LeastRatio)
 	case o.MaxCrawlDelay < 0 || o.MaxRetryAfter < 0:
-		return fmt.Errorf("politeness: crawl-delay up to %v, retry-after up to %v: must not be below 0", o.MaxCrawlDelay, o.MaxRetryAfter)
+		return fmt.Errorf("politeness: crawl-delay up to %v, retry-after up to %v: must not be below 0",
+			o.MaxCrawlDelay, o.MaxRetryAfter)
 	case o.BackoffBase <= 0 || o.BackoffCap < o.BackoffBase:
 		return fmt.Errorf("politeness: back-off from %v to %v", o.BackoffBase, o.BackoffCap)
 	case !(o.Jitter >= 0 && o.Jitter <= 1):

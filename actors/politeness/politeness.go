@@ -14,12 +14,13 @@
 // A host whose I exceeds 1/L is overloaded: with more connections it may not be (NeedsConnections), but if even S/C = 1
 // leaves I above 1/L, no resource helps (Overloaded) and its pages must be visited less often: see Relief.
 //
-// The unit of politeness is whatever one State is kept for: a host; or one address or registrable domain, when the crawl
-// lets all their names share a clock.
+// The unit of politeness is whatever one State is kept for: a host; or one address or registrable domain, when the
+// crawl lets all their names share a clock.
 //
 // Invariants:
 //   - NextAllowed never moves back, and after a visit is at least one Interval after its start.
-//   - With L ≤ 1/I nothing but the page timetable, the floor, the fetch time, the host's wishes and back-off slow a host down.
+//   - With L ≤ 1/I nothing but the page timetable, the floor, the fetch time, the host's wishes and back-off slow a
+//     host down.
 //   - L equals the sum recomputed from scratch, exactly, after any number of changes.
 //   - Time is an argument: the same calls give the same state on every machine.
 //
@@ -51,7 +52,8 @@ const (
 
 // String returns the outcome in words.
 func (c Outcome) String() string {
-	return [...]string{"ok", "client error", "server error", "throttled", "timed out", "refused", "unreachable", "broken", "unknown"}[min(c, outcomes)]
+	return [...]string{"ok", "client error", "server error", "throttled", "timed out", "refused", "unreachable",
+		"broken", "unknown"}[min(c, outcomes)]
 }
 
 // well reports whether the host answered and did not complain.
@@ -78,9 +80,10 @@ type State struct {
 	hints    revisit.Claims // of its sitemaps and feeds
 	modified revisit.Claims // of its Last-Modified
 
-	took  time.Duration // e of the latest visit that was answered
-	mean  time.Duration // their mean, over some 16
-	worst time.Duration // max_k e_ik, drawn to the mean by 1/64 a visit, so that one slow hour is forgotten in a hundred visits
+	took time.Duration // e of the latest visit that was answered
+	mean time.Duration // their mean, over some 16
+	// max_k e_ik, drawn to the mean by 1/64 a visit, so that one slow hour is forgotten in a hundred visits
+	worst time.Duration
 
 	crawlDelay time.Duration // as robots.txt wishes, 0 without a wish
 	visits     uint64
@@ -175,7 +178,8 @@ func (s *State) pace(o *Options, e time.Duration) time.Duration {
 	return max(o.floor(s.pages), times(e, o.Ratio()), min(s.crawlDelay, o.MaxCrawlDelay))
 }
 
-// Pace returns the interval without back-off: what others who share the host's clock have to wait for after a visit of it.
+// Pace returns the interval without back-off: what others who share the host's clock have to wait for after a visit of
+// it.
 func (s *State) Pace(o *Options) time.Duration { return s.pace(o, s.took) }
 
 // backoff is BackoffBase·2^(n−1) for n unforgiven failures, the time between probes for a dead host.
@@ -197,7 +201,8 @@ func (s *State) Observe(o *Options, v Visit, started time.Time) {
 	s.visits++
 	e := max(v.Took, 0)
 	ended := started.Add(e)
-	if !v.Outcome.absent() && v.Outcome != Broken { // an unanswered visit's time is the crawler's patience, not the host's speed
+	// an unanswered visit's time is the crawler's patience, not the host's speed
+	if !v.Outcome.absent() && v.Outcome != Broken {
 		s.took = e
 		if s.mean == 0 {
 			s.mean, s.worst = e, e
@@ -231,7 +236,8 @@ func (s *State) Started(o *Options, at time.Time) {
 	s.next = max(s.next, after(at, s.Interval(o)))
 }
 
-// Allow raises NextAllowed to at, if that is later: nobody may ask the host before, since a lease was given until then, say.
+// Allow raises NextAllowed to at, if that is later: nobody may ask the host before, since a lease was given until then,
+// say.
 func (s *State) Allow(at time.Time) { s.next = max(s.next, after(at, 0)) }
 
 // NextAllowed returns the time before which the host must not be asked; the zero time when it may at once.
@@ -274,8 +280,8 @@ func (v Verdict) String() string {
 // passes and does not count.
 func (s *State) Verdict(o *Options) Verdict { return s.judge(o, s.Upper()) }
 
-// Judge returns the verdict on a timetable that asks for so many visits per second: on what the pages would ask for without
-// relief, say, which the load index of a relieved host does not tell any more.
+// Judge returns the verdict on a timetable that asks for so many visits per second: on what the pages would ask for
+// without relief, say, which the load index of a relieved host does not tell any more.
 func (s *State) Judge(o *Options, load float64) Verdict { return s.judge(o, inverse(load)) }
 
 func (s *State) judge(o *Options, upper time.Duration) Verdict {
@@ -298,8 +304,8 @@ func (s *State) R() float64 {
 	return 1 / (s.load.PerSecond() * s.worst.Seconds())
 }
 
-// Capacity returns the visits per second that the host bears at its present pace, back-off left out: 1/I. With floor 0 it
-// is as many as fit one after the other.
+// Capacity returns the visits per second that the host bears at its present pace, back-off left out: 1/I. With floor 0
+// it is as many as fit one after the other.
 func (s *State) Capacity(o *Options) float64 {
 	return 1 / max(s.pace(o, s.worst), s.worst, time.Millisecond).Seconds()
 }
@@ -307,8 +313,8 @@ func (s *State) Capacity(o *Options) float64 {
 // RobotsEvery is how often robots.txt is asked for beside the pages.
 const RobotsEvery = 24 * time.Hour
 
-// Spare returns the visits per second that the host has for known pages: half of what it bears while new pages wait too (S0 §5),
-// less what robots.txt takes.
+// Spare returns the visits per second that the host has for known pages: half of what it bears while new pages wait too
+// (S0 §5), less what robots.txt takes.
 func (s *State) Spare(o *Options, newWait bool) float64 {
 	capacity := s.Capacity(o)
 	if newWait {

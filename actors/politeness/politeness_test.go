@@ -32,7 +32,8 @@ func (l Load) whole() *big.Int {
 // Invariant: L equals the sum recomputed from scratch, exactly, after any number of changes.
 func TestLoadEqualsTheSumRecomputed(t *testing.T) {
 	rnd := rand.New(rand.NewPCG(1, 2))
-	random := func() time.Duration { // from a millisecond to 400 days, each order of magnitude alike; now and then below
+	// from a millisecond to 400 days, each order of magnitude alike; now and then below
+	random := func() time.Duration {
 		if rnd.IntN(1000) == 0 {
 			return time.Duration(1 + rnd.IntN(1000))
 		}
@@ -109,7 +110,8 @@ func TestInterval(t *testing.T) {
 		{"a host never asked has the floor", polite, 0, 0, 0, 5 * time.Second},
 		{"a fast host has the floor", polite, 0, 100 * time.Millisecond, 0, 5 * time.Second},
 		{"a slow host rests as long as it works", polite, 0, 20 * time.Second, 0, 40 * time.Second},
-		{"(9): S/C = 100 and the paper's mean fetch time", busy, 0, 845 * time.Millisecond, 0, 84500 * time.Millisecond},
+		{"(9): S/C = 100 and the paper's mean fetch time", busy, 0, 845 * time.Millisecond, 0,
+			84500 * time.Millisecond},
 		{"Crawl-delay above the floor", polite, 0, 0, 30 * time.Second, 30 * time.Second},
 		{"Crawl-delay below the floor", polite, 0, 0, time.Second, 5 * time.Second},
 		{"Crawl-delay beyond its bound", polite, 0, 0, time.Hour, 5 * time.Minute},
@@ -153,7 +155,8 @@ func TestVerdict(t *testing.T) {
 		{"R < 1 and few connections", 100, 1, time.Millisecond, 2 * time.Minute, time.Minute, 0, Overloaded},
 		{"1/L below the floor", 1, 1, 5 * time.Second, time.Millisecond, 4 * time.Second, 0, Overloaded},
 		{"1/L at the floor", 1, 1, 5 * time.Second, time.Millisecond, 5 * time.Second, 0, Feasible},
-		{"1/L below the Crawl-delay", 1, 1, time.Second, time.Millisecond, 4 * time.Second, 10 * time.Second, Overloaded},
+		{"1/L below the Crawl-delay", 1, 1, time.Second, time.Millisecond, 4 * time.Second, 10 * time.Second,
+			Overloaded},
 		{"a host of one's own that is too slow", 1, 1, 0, 2 * time.Second, time.Second, 0, Overloaded},
 	} {
 		o := DefaultOptions()
@@ -269,7 +272,8 @@ func TestNextAllowedNeverMovesBack(t *testing.T) {
 			case 1:
 				s.Allow(now.Add(time.Duration(rnd.IntN(1e9)) * 100))
 			default:
-				v := Visit{Took: time.Duration(rnd.IntN(3e9)), Outcome: Outcome(rnd.IntN(int(outcomes))), RetryAfter: time.Duration(rnd.IntN(1e9)) * 100}
+				v := Visit{Took: time.Duration(rnd.IntN(3e9)), Outcome: Outcome(rnd.IntN(int(outcomes))),
+					RetryAfter: time.Duration(rnd.IntN(1e9)) * 100}
 				s.Observe(&o, v, now)
 				if s.NextAllowed().Before(now.Add(max(v.Took, s.Interval(&o)))) {
 					t.Fatalf("next at %v, less than %v after %v", s.NextAllowed(), s.Interval(&o), now)
@@ -403,7 +407,8 @@ func TestReliefOfAHostThatNeedsNone(t *testing.T) {
 	var rates revisit.Rates
 	rates.Add(24 * time.Hour)
 	for _, kind := range []Relief{NoRelief, Stretch, Delay, Optimal} {
-		plan, _ := Relieve(kind, Demand{Rates: &rates, Center: day, Trust: 1, Aim: 1, Min: time.Hour, Max: 400 * day}, 1)
+		plan, _ := Relieve(kind, Demand{Rates: &rates, Center: day, Trust: 1, Aim: 1, Min: time.Hour, Max: 400 * day},
+			1)
 		if got := plan.Interval(time.Hour, time.Hour, 0); got != time.Hour {
 			t.Errorf("%v: an hour became %v", kind, got)
 		}
@@ -457,7 +462,8 @@ func TestExplain(t *testing.T) {
 		want string
 	}{
 		{"new", o, func(*State) {}, "one request in 5s: the floor; 0 pages, none with a timetable"},
-		{"one's own", own, func(*State) {}, "one request in 0s: hosts of one's own are not paced; 0 pages, none with a timetable"},
+		{"one's own", own, func(*State) {},
+			"one request in 0s: hosts of one's own are not paced; 0 pages, none with a timetable"},
 		{
 			"slow", o, func(s *State) {
 				s.Observe(&o, Visit{Took: 4 * time.Second}, start)
@@ -472,7 +478,8 @@ func TestExplain(t *testing.T) {
 			},
 			"one request in 10s: its Crawl-delay; the timetable of 1 pages needs one in 8s: overloaded whatever the resources",
 		},
-		{"resting", o, func(s *State) { s.Observe(&o, Visit{Outcome: Throttled}, start) }, "one request in 1m: it rests, at level 1 of failures; 0 pages, none with a timetable"},
+		{"resting", o, func(s *State) { s.Observe(&o, Visit{Outcome: Throttled}, start) },
+			"one request in 1m: it rests, at level 1 of failures; 0 pages, none with a timetable"},
 		{
 			"dead", o, func(s *State) {
 				for range o.DeadAfter {

@@ -48,11 +48,12 @@ type Demand struct {
 	Min, Max time.Duration  // bounds of intervals; Max 0: none
 }
 
-// Plan is a relief with its numbers: it turns the interval that a page would have into the one it gets. It fits into the
-// record of a host; each page follows when it is re-timed next.
+// Plan is a relief with its numbers: it turns the interval that a page would have into the one it gets. It fits into
+// the record of a host; each page follows when it is re-timed next.
 type Plan struct {
-	Relief   Relief
-	By       float64       // Stretch: l; Delay: d in seconds; Optimal: x, the changes believed to come between two visits
+	Relief Relief
+	// Stretch: l; Delay: d in seconds; Optimal: x, the changes believed to come between two visits
+	By       float64
 	Even     time.Duration // Optimal: the interval that all pages would have if they shared the capacity alike
 	Center   time.Duration // Optimal: as in Demand
 	Trust    float64       // Optimal: as in Demand
@@ -175,12 +176,13 @@ func Price(d Demand, plan Plan) Cost {
 //	g(f) = f·(1 − e^(−λ/f))      captured versions a second
 //	g'(f) = 1 − (1 + x)·e^(−x)   with x = λ/f = λT: gain of one more visit a second
 //
-// g is concave, so with a Lagrange multiplier μ for a visit the best f has g'(f) = μ, and that says that x is the same for
-// all pages: visit each after the same number of expected changes, whatever its rate, and where a bound forbids that, at the
-// bound. (For freshness instead of versions the answer is another, Cho and Garcia-Molina's, that gives up on the fastest
-// pages.) So if rates were known, the optimum and Stretch would differ only where T is at a bound. They are not known:
-// λ here is the believed rate, which the host's track record draws together (revisit.Trust). That is what makes the difference
-// on real histories: see package revisitsim. Delay draws intervals together too, but as much on every host, and only those of the fastest pages.
+// g is concave, so with a Lagrange multiplier μ for a visit the best f has g'(f) = μ, and that says that x is the same
+// for all pages: visit each after the same number of expected changes, whatever its rate, and where a bound forbids
+// that, at the bound. (For freshness instead of versions the answer is another, Cho and Garcia-Molina's, that gives up
+// on the fastest pages.) So if rates were known, the optimum and Stretch would differ only where T is at a bound. They
+// are not known: λ here is the believed rate, which the host's track record draws together (revisit.Trust). That is
+// what makes the difference on real histories: see package revisitsim. Delay draws intervals together too, but as much
+// on every host, and only those of the fastest pages.
 func Relieve(kind Relief, d Demand, capacity float64) (Plan, Cost) {
 	none := Plan{Relief: NoRelief, Min: d.Min, Max: d.Max}
 	if before := Price(d, none); before.Load <= capacity || !(capacity > 0) {

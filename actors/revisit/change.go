@@ -17,10 +17,11 @@ const (
 	First       Change = iota // there is nothing to compare with
 	NotModified               // the server said so: 304
 	Identical                 // the same payload, byte for byte
-	Trivial                   // another payload around the same main content: dates, counters, advertisements, navigation
-	Slight                    // the main content differs in no more than Options.Near bits of its SimHash
-	Substantial               // another page
-	Vanished                  // an error instead of the page, or the page again instead of an error
+	// another payload around the same main content: dates, counters, advertisements, navigation
+	Trivial
+	Slight      // the main content differs in no more than Options.Near bits of its SimHash
+	Substantial // another page
+	Vanished    // an error instead of the page, or the page again instead of an error
 )
 
 // Significant reports whether the change counts for the timetable. All changes are archived.
@@ -28,7 +29,8 @@ func (c Change) Significant() bool { return c == Substantial || c == Vanished }
 
 // String returns the change in words.
 func (c Change) String() string {
-	return [...]string{"first visit", "not modified", "identical", "trivial change", "slight change", "substantial change", "vanished or back"}[min(c, Vanished)]
+	return [...]string{"first visit", "not modified", "identical", "trivial change", "slight change",
+		"substantial change", "vanished or back"}[min(c, Vanished)]
 }
 
 // Changed compares what two visits of a page found, in the order of certainty: a 304 (which is believed), the exact

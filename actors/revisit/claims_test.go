@@ -9,20 +9,24 @@ import (
 
 // claimant is a host of pages that change every mean, with what it says of the changes.
 type claimant struct {
-	says func(rnd *rand.Rand, now, changed, visited float64) (modified float64) // seconds; changed: moment of the last change, visited: of the last visit
+	// seconds; changed: moment of the last change, visited: of the last visit
+	says func(rnd *rand.Rand, now, changed, visited float64) (modified float64)
 }
 
 var claimants = map[string]claimant{
-	"silent": {func(_ *rand.Rand, now, _, _ float64) float64 { return now }}, // made at the moment of asking: says nothing
+	// made at the moment of asking: says nothing
+	"silent": {func(_ *rand.Rand, now, _, _ float64) float64 { return now }},
 	"honest": {func(_ *rand.Rand, _, changed, _ float64) float64 { return changed }},
 	"deaf":   {func(*rand.Rand, float64, float64, float64) float64 { return -1e9 }}, // the day it was installed
 	"random": {func(rnd *rand.Rand, now, _, _ float64) float64 { return now - rnd.ExpFloat64()*5*86400 }},
-	"fresh":  {func(rnd *rand.Rand, now, _, visited float64) float64 { return now - rnd.Float64()*(now-visited) }}, // a cache that is filled at times
-	"daily":  {func(_ *rand.Rand, now, _, _ float64) float64 { return math.Floor(now/86400) * 86400 }},             // rebuilt every night
+	// a cache that is filled at times
+	"fresh": {func(rnd *rand.Rand, now, _, visited float64) float64 { return now - rnd.Float64()*(now-visited) }},
+	// rebuilt every night
+	"daily": {func(_ *rand.Rand, now, _, _ float64) float64 { return math.Floor(now/86400) * 86400 }},
 }
 
-// settle visits the pages of one host by its timetable and returns the bias and the sd of ln I in the end, and after so many visits.
-// Its host lets no page be visited sooner than after stretch times its interval.
+// settle visits the pages of one host by its timetable and returns the bias and the sd of ln I in the end, and after so
+// many visits. Its host lets no page be visited sooner than after stretch times its interval.
 func (c claimant) settle(mean time.Duration, visits int, stretch float64) (bias, sd, early float64) {
 	o := DefaultOptions()
 	rnd := rand.New(rand.NewPCG(*seed, 11))
@@ -64,7 +68,8 @@ func (c claimant) settle(mean time.Duration, visits int, stretch float64) (bias,
 	return math.Exp(late.mean()) - 1, late.sd(), first.sd()
 }
 
-// Last-Modified, where it is honest, makes estimates better; where it is not, no worse: go test -run TestLastModifiedOfHosts -v ./actors/revisit
+// Last-Modified, where it is honest, makes estimates better; where it is not, no worse: go test -run
+// TestLastModifiedOfHosts -v ./actors/revisit
 func TestLastModifiedOfHosts(t *testing.T) {
 	for _, stretch := range []float64{1, 1.4, 3} {
 		bias, sd, early := claimants["silent"].settle(5*day, 60, stretch)
@@ -110,7 +115,8 @@ func TestClaimsLearnWhatHintsAreWorth(t *testing.T) {
 			}
 			sum.add(record.Chance())
 		}
-		if t.Logf("%s: p = %.2f, sd %.2f", c.sentence, sum.mean(), sum.sd()); sum.mean() < c.low || sum.mean() > c.high {
+		if t.Logf("%s: p = %.2f, sd %.2f", c.sentence, sum.mean(), sum.sd()); sum.mean() < c.low ||
+			sum.mean() > c.high {
 			t.Errorf("%s: p = %.2f, want %v to %v", c.sentence, sum.mean(), c.low, c.high)
 		}
 	}
@@ -135,8 +141,8 @@ func TestAdvance(t *testing.T) {
 	}
 }
 
-// Pages that are visited when they are said to have changed, and at their own time otherwise, are estimated right: a change that was
-// announced is a waiting time.
+// Pages that are visited when they are said to have changed, and at their own time otherwise, are estimated right: a
+// change that was announced is a waiting time.
 func TestVisitsAfterHintsDoNotBiasTheEstimate(t *testing.T) {
 	o := DefaultOptions()
 	rnd := rand.New(rand.NewPCG(*seed, 13))
@@ -183,7 +189,8 @@ func TestClaimsAreReadAsTheyWereWritten(t *testing.T) {
 			t.Errorf("%x is read", bad)
 		}
 	}
-	if (&Claims{}).Most() != claimsTrial || (&Claims{right: 20}).Most() != math.MaxInt || (&Claims{wrong: 40}).Most() != 2 {
+	if (&Claims{}).Most() != claimsTrial || (&Claims{right: 20}).Most() != math.MaxInt ||
+		(&Claims{wrong: 40}).Most() != 2 {
 		t.Error("hints of one reading that are followed")
 	}
 }
@@ -191,9 +198,11 @@ func TestClaimsAreReadAsTheyWereWritten(t *testing.T) {
 func TestWishesMoveTheFirstIntervalMildly(t *testing.T) {
 	o := DefaultOptions()
 	for _, c := range []struct{ interval, wish, want time.Duration }{
-		{8 * day, 0, 8 * day}, {8 * day, 8 * day, 8 * day}, {16 * day, day, 8 * day}, {day, 16 * day, 2 * day}, {day, 1 << 62, 400 * day},
+		{8 * day, 0, 8 * day}, {8 * day, 8 * day, 8 * day}, {16 * day, day, 8 * day}, {day, 16 * day, 2 * day},
+		{day, 1 << 62, 400 * day},
 	} {
-		if got := o.Wished(c.interval, c.wish); c.wish != 1<<62 && max(got-c.want, c.want-got) > time.Minute || got > o.Max {
+		if got := o.Wished(c.interval, c.wish); c.wish != 1<<62 && max(got-c.want, c.want-got) > time.Minute ||
+			got > o.Max {
 			t.Errorf("%v with a wish for %v: %v, want %v", c.interval, c.wish, got, c.want)
 		}
 	}

@@ -18,18 +18,18 @@ import "math"
 //
 //	−P·(μ' − μ)²/2 + ln likelihood(visit | μ')
 //
-// is largest, which is the next step of a Kalman filter with the visit's true likelihood instead of a normal one. In the
-// long run P = 0.58/(1−f), and the variance of μ is (1−f)/(1+f)/0.58: what an average of that length can reach.
-// A prior is a start value of μ and P, so there are no singular cases: a page that never changed just moves on.
+// is largest, which is the next step of a Kalman filter with the visit's true likelihood instead of a normal one. In
+// the long run P = 0.58/(1−f), and the variance of μ is (1−f)/(1+f)/0.58: what an average of that length can reach. A
+// prior is a start value of μ and P, so there are no singular cases: a page that never changed just moves on.
 //
-// The test for drift is Page's two-sided CUSUM: S⁺ sums ln of the ratio of likelihoods of λ·k to λ, and starts again when
-// it falls below 0; S⁻ the same for λ/k. At |S| > h the estimate is given up: μ moves by 1.3 ln k, P falls to 1.5
-// (three visits' worth), and eq. (4)'s values start afresh. One value holds both sums, since each rises while the other is at zero.
+// The test for drift is Page's two-sided CUSUM: S⁺ sums ln of the ratio of likelihoods of λ·k to λ, and starts again
+// when it falls below 0; S⁻ the same for λ/k. At |S| > h the estimate is given up: μ moves by 1.3 ln k, P falls to 1.5
+// (three visits' worth), and eq. (4)'s values start afresh. One value holds both sums, since each rises while the other
+// is at zero.
 //
-// Tried and dropped, in the terms of the package comment (sd of ln I; visits after ×10 and ÷10):
-// forgetting 0.95 with k = 4, h = 5.5 (0.23; 15, 19: the test's false alarms add to a noise that is at its bound already);
-// h = 4.5 (0.25; 16, 20: a false alarm in 320 visits), h = 3.5 (0.42); a move of ln k and P = 2 (0.20; 18, 21);
-// k = 3 (0.17; 19, 22).
+// Tried and dropped, in the terms of the package comment (sd of ln I; visits after ×10 and ÷10): forgetting 0.95 with k
+// = 4, h = 5.5 (0.23; 15, 19: the test's false alarms add to a noise that is at its bound already); h = 4.5 (0.25; 16,
+// 20: a false alarm in 320 visits), h = 3.5 (0.42); a move of ln k and P = 2 (0.20; 18, 21); k = 3 (0.17; 19, 22).
 
 const (
 	perVisit = 0.5820 // information of a visit at x = 1: 1/(e − 1)
@@ -112,7 +112,8 @@ func (h *History) mean(o *Options) float64 {
 	switch {
 	case h.Mean > 0 && !math.IsInf(float64(h.Mean), 0):
 		return float64(h.Mean)
-	case h.Stable > 0 && h.Total > h.Stable && h.Changes > 0: // values of Equation4, from before the estimator was chosen: (3)
+	case h.Stable > 0 && h.Total > h.Stable && h.Changes > 0:
+		// values of Equation4, from before the estimator was chosen: (3)
 		return float64(h.Total-h.Stable) / float64(h.Changes) / math.Log(float64(h.Total)/float64(h.Stable))
 	case h.Total > 0:
 		return o.equation4(h)

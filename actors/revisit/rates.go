@@ -15,8 +15,9 @@ var ErrRates = errors.New("revisit: corrupt histogram of rates")
 const RateBins = 44
 
 // Rates counts the pages of one host by their estimated mean interval between changes, 1/λ: bin i holds those from
-// 2^(i/2) to 2^((i+1)/2) minutes, the first and the last whatever lies beyond (one minute; 5.7 years). Half octaves are finer than the
-// estimates (sd of ln I 0.2) and 44 numbers are all that the best relief of a host and the prior of a page need.
+// 2^(i/2) to 2^((i+1)/2) minutes, the first and the last whatever lies beyond (one minute; 5.7 years). Half octaves are
+// finer than the estimates (sd of ln I 0.2) and 44 numbers are all that the best relief of a host and the prior of a
+// page need.
 type Rates [RateBins]uint32
 
 // bin returns where a mean interval belongs.
@@ -77,7 +78,8 @@ func (r *Rates) Prior() Prior {
 	return Prior{Mean: span(math.Exp(mu)), Spread: math.Sqrt(max(0, squares/n-mu*mu)), Pages: int(n)}
 }
 
-// Prior is what is believed of a page before it was visited twice. The zero value is a host about which nothing is known.
+// Prior is what is believed of a page before it was visited twice. The zero value is a host about which nothing is
+// known.
 type Prior struct {
 	Mean   time.Duration // geometric mean of 1/λ over the host's pages
 	Spread float64       // sd of its logarithm
@@ -100,7 +102,8 @@ func (p Prior) mean(o *Options) float64 {
 	return math.Exp((n*math.Log(p.Mean.Seconds()) + doubt*general) / (n + doubt))
 }
 
-// spread returns the prior spread, never below 0.7: pages of one host are alike, but not the same (a factor of 2 either way).
+// spread returns the prior spread, never below 0.7: pages of one host are alike, but not the same (a factor of 2 either
+// way).
 func (p Prior) spread(o *Options) float64 {
 	if p.Pages <= 0 || p.Mean <= 0 {
 		return o.PriorSpread
@@ -111,7 +114,8 @@ func (p Prior) spread(o *Options) float64 {
 	return max(0.7, math.Sqrt(variance))
 }
 
-// MarshalBinary returns the counts, runs of empty bins shortened: uvarint (empty bins before), uvarint count, and so on.
+// MarshalBinary returns the counts, runs of empty bins shortened: uvarint (empty bins before), uvarint count, and so
+// on.
 func (r *Rates) MarshalBinary() ([]byte, error) { return r.AppendBinary(nil) }
 
 // AppendBinary appends what MarshalBinary returns.

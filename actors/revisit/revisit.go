@@ -1,9 +1,9 @@
 // Package revisit decides when a page is due again, from what earlier visits of it found.
 //
-// The idea is that of the incremental crawler of Tamura and Kitsuregawa [1]: the changes of a page are a Poisson process
-// of rate λ; a visit sees only whether there was at least one since the visit before; the best moment for the next
-// visit is about one mean interval 1/λ after the last, since an earlier one fetches the same page again and a later one
-// loses versions. Visits are irregular, because the interval follows the estimate.
+// The idea is that of the incremental crawler of Tamura and Kitsuregawa [1]: the changes of a page are a Poisson
+// process of rate λ; a visit sees only whether there was at least one since the visit before; the best moment for the
+// next visit is about one mean interval 1/λ after the last, since an earlier one fetches the same page again and a
+// later one loses versions. Visits are irregular, because the interval follows the estimate.
 //
 // With tc_i the access intervals that ended in a detected change and tu_j those that did not, the likelihood is
 //
@@ -21,8 +21,9 @@
 // average (T_total − T_stable)/m. That is the estimator Equation4 here: four running values.
 //
 // It is not the default, because a cumulative estimator does not follow a page that changes its habits, and one that
-// forgets as fast as it should follow is too noisy. Measured in virtual visits on pages with known λ
-// (TestEstimators; the rows of the average t̄c were tried and not kept; "re-adapts" is the number of visits until the mean of ln I is within 0.2 of the truth):
+// forgets as fast as it should follow is too noisy. Measured in virtual visits on pages with known λ (TestEstimators;
+// the rows of the average t̄c were tried and not kept; "re-adapts" is the number of visits until the mean of ln I is
+// within 0.2 of the truth):
 //
 //	                               bias     sd of ln I   re-adapts after ×10, ÷10
 //	(4), nothing forgotten        −22 %        0.20          > 60, > 60
@@ -41,7 +42,8 @@
 // Invariants:
 //   - Next returns between Options.Min and Options.Max, whatever a History holds.
 //   - The running values never need the list of earlier visits, and are the same for the same visits: no clock is read.
-//   - A page whose estimate exceeds Max is visited nevertheless, after a random time between TailMin and Max: hosts vanish.
+//   - A page whose estimate exceeds Max is visited nevertheless, after a random time between TailMin and Max: hosts
+//     vanish.
 //
 // [1] Design and implementation of an incremental crawler for large scale web archives, §3.
 package revisit
@@ -67,13 +69,14 @@ const (
 type Options struct {
 	// Estimator gives 1/λ. Default Drift, for the reasons in the package comment.
 	Estimator Estimator
-	// Aim is T·λ, the revisit interval in mean intervals of change. Default 1, as in the paper: 63 % of visits find a change.
-	// Smaller loses fewer versions for more requests.
+	// Aim is T·λ, the revisit interval in mean intervals of change. Default 1, as in the paper: 63 % of visits find a
+	// change. Smaller loses fewer versions for more requests.
 	Aim float64
-	// Min is the shortest revisit interval. Default 10 minutes: the time queue resolves minutes, and in the second paper's
-	// archive 2 % of the pages were due within the hour, 0.03 % within the minute.
+	// Min is the shortest revisit interval. Default 10 minutes: the time queue resolves minutes, and in the second
+	// paper's archive 2 % of the pages were due within the hour, 0.03 % within the minute.
 	Min time.Duration
-	// Max is the longest. Default 400 days. A longer interval is replaced by a random one from TailMin to Max, default 300 days.
+	// Max is the longest. Default 400 days. A longer interval is replaced by a random one from TailMin to Max, default
+	// 300 days.
 	Max, TailMin time.Duration
 	// FirstMin and FirstMax bound the random interval after the first visit, when nothing is known of the page
 	// or its host. Default 1 to 14 days.
@@ -81,16 +84,17 @@ type Options struct {
 	// Forget is the weight that a visit keeps per later visit, 1 for never forgetting. Default 0.97 for Drift, which
 	// bounds the sd of ln I to √((1−f)/(1+f)/0.58) = 0.16; 0.9 for Equation4.
 	Forget float64
-	// BackOff and SpeedUp are the factors of the singular cases of Equation4: a page that never changed is visited after BackOff
-	// times its last interval, one that always changed after SpeedUp times. Default 2 and 0.5.
+	// BackOff and SpeedUp are the factors of the singular cases of Equation4: a page that never changed is visited
+	// after BackOff times its last interval, one that always changed after SpeedUp times. Default 2 and 0.5.
 	BackOff, SpeedUp float64
-	// PriorMean and PriorSpread (sd of its logarithm) are what is believed of a page on an unknown host. Default 30 days and
-	// 2: the median page of 23 change histories changes every 30 days, and the middle two thirds lie within e^±2 of it.
+	// PriorMean and PriorSpread (sd of its logarithm) are what is believed of a page on an unknown host. Default 30
+	// days and 2: the median page of 23 change histories changes every 30 days, and the middle two thirds lie within
+	// e^±2 of it.
 	PriorMean   time.Duration
 	PriorSpread float64
-	// DriftFactor k and DriftThreshold h: the estimate is dropped when λ·k or λ/k has become e^h times as likely as λ over
-	// the latest visits. Default 4 and 6.5, a false alarm in 4,000 visits; drift.go says what else was
-	// tried. Threshold 0 turns the test off.
+	// DriftFactor k and DriftThreshold h: the estimate is dropped when λ·k or λ/k has become e^h times as likely as λ
+	// over the latest visits. Default 4 and 6.5, a false alarm in 4,000 visits; drift.go says what else was tried.
+	// Threshold 0 turns the test off.
 	DriftFactor, DriftThreshold float64
 	// Near is how many bits of SimHash may differ for a change that does not count. Default 3 of 64.
 	Near int
@@ -138,7 +142,8 @@ func (o *Options) Validate() error {
 	case o.PriorMean <= 0 || !(o.PriorSpread > 0):
 		return fmt.Errorf("revisit: prior %v with spread %v", o.PriorMean, o.PriorSpread)
 	case !(o.DriftThreshold >= 0) || o.DriftThreshold > 0 && !(o.DriftFactor > 1):
-		return fmt.Errorf("revisit: drift factor %v must be above 1, threshold %v not below 0", o.DriftFactor, o.DriftThreshold)
+		return fmt.Errorf("revisit: drift factor %v must be above 1, threshold %v not below 0", o.DriftFactor,
+			o.DriftThreshold)
 	case o.Near < 0 || o.Near > 64:
 		return fmt.Errorf("revisit: %d bits of a SimHash", o.Near)
 	}
@@ -161,12 +166,12 @@ type History struct {
 type Visit struct {
 	Gap     time.Duration // since the visit before; 0 at the first
 	Changed bool          // whether the page changed significantly in between (see Judge)
-	// Age is the time since the server's Last-Modified, 0 when there is none worth believing. It tells when in the gap the last
-	// change came, and at a first visit how quiet the page has been.
+	// Age is the time since the server's Last-Modified, 0 when there is none worth believing. It tells when in the gap
+	// the last change came, and at a first visit how quiet the page has been.
 	Age time.Duration
-	// Waited: the visit was made because the page was said to have changed, and it had. Then the gap was the time that the change
-	// took to come, of density λ·e^(−λ·gap): taken for a visit at a moment of our own choosing, every such page would seem to change
-	// ever faster.
+	// Waited: the visit was made because the page was said to have changed, and it had. Then the gap was the time that
+	// the change took to come, of density λ·e^(−λ·gap): taken for a visit at a moment of our own choosing, every such
+	// page would seem to change ever faster.
 	Waited bool
 }
 
@@ -175,8 +180,8 @@ func (h *History) Visited(o *Options, gap time.Duration, changed bool) {
 	h.Saw(o, Visit{Gap: gap, Changed: changed})
 }
 
-// Saw takes a visit into account. A Last-Modified that contradicts what was seen (in the future, before the gap although
-// something changed, within it although nothing did) is not used.
+// Saw takes a visit into account. A Last-Modified that contradicts what was seen (in the future, before the gap
+// although something changed, within it although nothing did) is not used.
 func (h *History) Saw(o *Options, v Visit) {
 	t, a := v.Gap.Seconds(), v.Age.Seconds()
 	if !(t > 0) {
@@ -204,7 +209,8 @@ func (h *History) Saw(o *Options, v Visit) {
 		switch avg := float64(h.Total-h.Stable) / float64(h.Changes); {
 		case h.ChangedMin == 0 || tc < float64(h.ChangedMin):
 			h.ChangedMin = float32(tc)
-		case avg > float64(h.ChangedMin): // a minimum has no sum to fade out of: let it rise to the average at the same rate
+		case avg > float64(h.ChangedMin):
+			// a minimum has no sum to fade out of: let it rise to the average at the same rate
 			h.ChangedMin = float32(math.Exp(f*math.Log(float64(h.ChangedMin)) + (1-f)*math.Log(avg)))
 		}
 	} else {
@@ -269,8 +275,8 @@ func (o *Options) Next(h *History, prior Prior, rnd *rand.Rand) time.Duration {
 	return t
 }
 
-// first draws the interval after the first visit uniformly from FirstMin to FirstMax; when the host's other pages or the
-// page's own age tell something, from half to one and a half times what they suggest.
+// first draws the interval after the first visit uniformly from FirstMin to FirstMax; when the host's other pages or
+// the page's own age tell something, from half to one and a half times what they suggest.
 func (o *Options) first(h *History, rnd *rand.Rand) time.Duration {
 	if h.Visits == 0 || h.Visits == float32(o.belief(Prior{})) {
 		return span(between(o.FirstMin.Seconds(), o.FirstMax.Seconds(), rnd))

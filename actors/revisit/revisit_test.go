@@ -31,7 +31,8 @@ const patience = 60
 
 func (q quality) String() string {
 	return fmt.Sprintf("bias %+.1f %% (geometric) %+.1f %% (arithmetic), sd of ln I %.3f; re-adapts after ×10 in %d visits (pages: half %d, nine tenths %d), after ÷10 in %d (%d, %d)",
-		100*q.geometric, 100*q.arithmetic, q.sd, q.faster, q.halfFaster, q.mostFaster, q.slower, q.halfSlower, q.mostSlower)
+		100*q.geometric, 100*q.arithmetic, q.sd, q.faster, q.halfFaster, q.mostFaster, q.slower, q.halfSlower,
+		q.mostSlower)
 }
 
 // measure runs pages through 150 visits at the intervals that o chooses, then multiplies or divides λ by 10.
@@ -103,7 +104,8 @@ func TestEstimators(t *testing.T) {
 		if q.sd > 0.20 {
 			t.Errorf("sd of ln I above 0.20")
 		}
-		if q.faster > 25 || q.slower > 25 || q.halfFaster > 25 || q.halfSlower > 25 || q.mostFaster > 25 || q.mostSlower > 25 {
+		if q.faster > 25 || q.slower > 25 || q.halfFaster > 25 || q.halfSlower > 25 || q.mostFaster > 25 ||
+			q.mostSlower > 25 {
 			t.Errorf("re-adapts in more than 25 visits")
 		}
 	}
@@ -196,7 +198,8 @@ func TestEquation4(t *testing.T) {
 		for i := range 50 {
 			h := *c.h
 			got := o.Next(&h, Prior{}, rand.New(rand.NewPCG(uint64(i), 1)))
-			if c.want != 0 && math.Abs(got.Seconds()-c.want.Seconds()) > 1e-3*c.want.Seconds() || c.want == 0 && (got < 300*day || got > 400*day) {
+			if c.want != 0 && math.Abs(got.Seconds()-c.want.Seconds()) > 1e-3*c.want.Seconds() || c.want == 0 &&
+				(got < 300*day || got > 400*day) {
 				t.Errorf("%s: %v", c.name, got)
 			}
 			if float32(got.Seconds()) != h.Interval {
@@ -227,7 +230,8 @@ func TestDriftFollowsTheExactMaximum(t *testing.T) {
 		}
 		apart.add(math.Log(o.Estimate(&h).Seconds() / MLE(changed, unchanged)))
 	}
-	if t.Logf("mean of ln(estimate/maximum) %.3f, sd %.3f", apart.mean(), apart.sd()); math.Abs(apart.mean()) > 0.05 || apart.sd() > 0.06 {
+	if t.Logf("mean of ln(estimate/maximum) %.3f, sd %.3f", apart.mean(), apart.sd()); math.Abs(apart.mean()) > 0.05 ||
+		apart.sd() > 0.06 {
 		t.Error("too far from the maximum")
 	}
 }
@@ -347,8 +351,10 @@ func TestNextIsBoundedWhateverHappened(t *testing.T) {
 }
 
 func FuzzNext(f *testing.F) {
-	f.Add(float32(1), float32(2), float32(1), float32(1), float32(1), float32(3), float32(4), float32(0), int64(1e15), int64(0), true)
-	f.Fuzz(func(t *testing.T, interval, total, stable, least, changes, visits, mean, drifting float32, gap, age int64, changed bool) {
+	f.Add(float32(1), float32(2), float32(1), float32(1), float32(1), float32(3), float32(4), float32(0), int64(1e15),
+		int64(0), true)
+	f.Fuzz(func(t *testing.T, interval, total, stable, least, changes, visits, mean, drifting float32, gap, age int64,
+		changed bool) {
 		for _, o := range []Options{DefaultOptions(), Equation4Options()} {
 			h := History{interval, total, stable, least, changes, visits, mean, drifting}
 			for range 3 {
@@ -380,12 +386,15 @@ func TestChanged(t *testing.T) {
 		{"the same bytes", page, page, Identical, false},
 		{"another date in the footer", page, with(func(e *Evidence) { e.Digest[0]++ }), Trivial, false},
 		{"a word changed", page, with(func(e *Evidence) { e.Digest[0]++; e.Main++; e.Sim ^= 0b111 }), Slight, false},
-		{"a paragraph changed", page, with(func(e *Evidence) { e.Digest[0]++; e.Main++; e.Sim ^= 0b1111 << 8 }), Substantial, true},
-		{"an image changed", Evidence{Status: 200, Digest: [20]byte{1}}, Evidence{Status: 200, Digest: [20]byte{2}}, Substantial, true},
+		{"a paragraph changed", page, with(func(e *Evidence) { e.Digest[0]++; e.Main++; e.Sim ^= 0b1111 << 8 }),
+			Substantial, true},
+		{"an image changed", Evidence{Status: 200, Digest: [20]byte{1}}, Evidence{Status: 200, Digest: [20]byte{2}},
+			Substantial, true},
 		{"records without a status", Evidence{Digest: [20]byte{1}}, Evidence{Digest: [20]byte{2}}, Substantial, true},
 		{"gone", page, Evidence{Status: 404, Digest: [20]byte{9}}, Vanished, true},
 		{"back", Evidence{Status: 404, Digest: [20]byte{9}}, page, Vanished, true},
-		{"still gone, with another date", Evidence{Status: 404, Digest: [20]byte{9}}, Evidence{Status: 404, Digest: [20]byte{8}}, Identical, false},
+		{"still gone, with another date", Evidence{Status: 404, Digest: [20]byte{9}},
+			Evidence{Status: 404, Digest: [20]byte{8}}, Identical, false},
 		{"gone in another way", Evidence{Status: 404}, Evidence{Status: 410}, Slight, false},
 	} {
 		if got := Changed(c.old, c.new, &o); got != c.want || got.Significant() != c.significant {
@@ -505,7 +514,8 @@ func TestExplain(t *testing.T) {
 		want string
 	}{
 		{History{}, "was never visited"},
-		{History{Interval: 3 * 86400}, "was visited once, so nothing is known of its changes: the second visit comes after 3d"},
+		{History{Interval: 3 * 86400},
+			"was visited once, so nothing is known of its changes: the second visit comes after 3d"},
 		{
 			History{Interval: 86400, Total: 1e6, Stable: 4e5, Changes: 8, Visits: 12.34, Mean: 86400, Drifting: 4},
 			"changes about every 1d, as far as 12.3 visits' worth of evidence tells (of late: 8 changes found, unchanged for 40 % of the time); " +

@@ -13,17 +13,17 @@ import (
 var ErrTrust = errors.New("revisit: corrupt track record")
 
 // Trust is a host's track record: how far the estimates of its pages foretell what visits find. Real pages are not
-// Poisson processes of constant rate; on some sites a page that changed often goes on to, on others edits are spread over
-// all pages alike and an estimate from a few visits is mostly noise. Between the two lies
+// Poisson processes of constant rate; on some sites a page that changed often goes on to, on others edits are spread
+// over all pages alike and an estimate from a few visits is mostly noise. Between the two lies
 //
 //	believed mean of a page = M·(mean/M)^κ        M: geometric mean over the host's pages
 //
-// For κ = 0, 0.2 … 1 the record keeps how likely that made all that visits found, ln likelihood by (1), each with a scale
-// of its own that is learnt on the way. Share weighs the κ by their likelihood.
+// For κ = 0, 0.2 … 1 the record keeps how likely that made all that visits found, ln likelihood by (1), each with a
+// scale of its own that is learnt on the way. Share weighs the κ by their likelihood.
 //
-// Measured on 23 change histories (package revisitsim) with one request per version: sharing requests out by plain estimates
-// captures 42.4 % of the versions on documentation sites, where visiting all pages alike captures 43.6 %, and 61.4 % on
-// catalogues, where that captures 55.0 %; by what the record lets one believe, 43.8 % and 61.1 %.
+// Measured on 23 change histories (package revisitsim) with one request per version: sharing requests out by plain
+// estimates captures 42.4 % of the versions on documentation sites, where visiting all pages alike captures 43.6 %, and
+// 61.4 % on catalogues, where that captures 55.0 %; by what the record lets one believe, 43.8 % and 61.1 %.
 type Trust struct {
 	visits float32             // visits judged
 	fit    [trustSteps]float32 // ln likelihood for each κ, less the best one's; forgotten over 2,000 visits
@@ -56,7 +56,8 @@ func (t *Trust) Saw(mean, center, gap time.Duration, changed bool) {
 	best := float32(math.Inf(-1))
 	for i := range trustSteps {
 		mu := middle + kappa(i)*apart + float64(t.scale[i])
-		x := min(max(s.gap*math.Exp(-mu), 1e-6), 30) // one visit against all that was expected must not decide for years
+		// one visit against all that was expected must not decide for years
+		x := min(max(s.gap*math.Exp(-mu), 1e-6), 30)
 		at := math.Log(s.gap / x)
 		ln := -x
 		if changed {

@@ -20,7 +20,8 @@ func ordinary() []byte {
 
 func BenchmarkAllowed(b *testing.B) {
 	r := Parse(ordinary(), "henro")
-	for name, uri := range map[string]string{"page": "/section-7/articles/2024/05/a-page-with-a-name.html?page=2", "encoded": "/section-7/%E3%83%84/~a*b.html", "forbidden": "/section-7/private/x"} {
+	for name, uri := range map[string]string{"page": "/section-7/articles/2024/05/a-page-with-a-name.html?page=2",
+		"encoded": "/section-7/%E3%83%84/~a*b.html", "forbidden": "/section-7/private/x"} {
 		b.Run(name, func(b *testing.B) {
 			b.ReportAllocs()
 			for b.Loop() {

@@ -96,13 +96,15 @@ const unavailableAfter = "unavailable_after"
 // date looks for unavailable_after, whose date may contain commas, in a whole value.
 func (d *Directives) date(value string) {
 	i := 0
-	for ; i+len(unavailableAfter) <= len(value) && !strings.EqualFold(value[i:i+len(unavailableAfter)], unavailableAfter); i++ {
+	for ; i+len(unavailableAfter) <= len(value) && !strings.EqualFold(value[i:i+len(unavailableAfter)],
+		unavailableAfter); i++ {
 	}
 	if i+len(unavailableAfter) > len(value) {
 		return
 	}
 	value = trim(strings.TrimPrefix(trim(value[i+len(unavailableAfter):]), ":"))
-	for end := len(value); end > 0; end = strings.LastIndexByte(value[:end], ',') { // the longest beginning that is a date
+	// the longest beginning that is a date
+	for end := len(value); end > 0; end = strings.LastIndexByte(value[:end], ',') {
 		for _, layout := range dateLayouts {
 			if t, err := time.Parse(layout, trim(value[:end])); err == nil {
 				*d = d.And(Directives{UnavailableAfter: t.UTC()})

@@ -10,7 +10,8 @@ func slowAllowed(r *Rules, uri string) bool {
 	path := normalPath(uri, nil)
 	weight, allow := 0, true
 	for _, rule := range r.rules {
-		if w := len(rule.pattern); slowMatch(rule.pattern, path) && heavier(int32(w), rule.allow, int32(weight), allow) {
+		if w := len(rule.pattern); slowMatch(rule.pattern, path) &&
+			heavier(int32(w), rule.allow, int32(weight), allow) {
 			weight, allow = w, rule.allow
 		}
 	}

@@ -23,9 +23,9 @@ const (
 	bitDelay = 1 << 3
 )
 
-// MarshalBinary returns r in at most MaxMarshalled bytes, the same bytes for the same rules. What does not fit is cut to
-// the safe side, in this order and no further than needed: the last sitemaps; the longest Allow patterns;
-// then all Allow patterns go and Disallow patterns are shortened, so that each covers more.
+// MarshalBinary returns r in at most MaxMarshalled bytes, the same bytes for the same rules. What does not fit is cut
+// to the safe side, in this order and no further than needed: the last sitemaps; the longest Allow patterns; then all
+// Allow patterns go and Disallow patterns are shortened, so that each covers more.
 func (r *Rules) MarshalBinary() ([]byte, error) {
 	if r == nil {
 		r = AllowAll()
@@ -75,7 +75,8 @@ func (r *Rules) shrink(limit int) *Rules {
 	if r.size() <= limit {
 		return r
 	}
-	s := &Rules{kind: r.kind, cut: true, delay: r.delay, rules: slices.Clone(r.rules), sitemaps: slices.Clone(r.sitemaps)}
+	s := &Rules{kind: r.kind, cut: true, delay: r.delay, rules: slices.Clone(r.rules),
+		sitemaps: slices.Clone(r.sitemaps)}
 	size := s.size()
 	for len(s.sitemaps) > 0 && size > limit {
 		last := len(s.sitemaps) - 1

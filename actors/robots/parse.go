@@ -18,8 +18,8 @@ type group struct {
 	delay int64
 }
 
-// Parse reads a robots.txt for one agent, named by its product token ("henro"); of a whole User-Agent header
-// the part before the first "/" or space is taken. Several names may be given, separated by commas: groups for any of them
+// Parse reads a robots.txt for one agent, named by its product token ("henro"); of a whole User-Agent header the part
+// before the first "/" or space is taken. Several names may be given, separated by commas: groups for any of them
 // apply. What cannot be understood is skipped, as the RFC wants: there is no error.
 func Parse(body []byte, agent string) *Rules {
 	r := &Rules{kind: parsed, delay: -1}
@@ -69,7 +69,8 @@ func Parse(body []byte, agent string) *Rules {
 			}
 			if value != "" && value[0] == '*' && (len(value) == 1 || isSpace(value[1])) {
 				inGlobal, delayGlobal, global.seen = true, true, true
-			} else if token := lineToken(value); token != "" && slices.ContainsFunc(names, func(n string) bool { return strings.EqualFold(n, token) }) {
+			} else if token := lineToken(value); token != "" &&
+				slices.ContainsFunc(names, func(n string) bool { return strings.EqualFold(n, token) }) {
 				inSpecific, delaySpecific, specific.seen = true, true, true
 			}
 		case keyAllow:
@@ -99,7 +100,8 @@ func Parse(body []byte, agent string) *Rules {
 			r.addSitemap(value, cut)
 		case keyAddress:
 			// "Sitemap:" forgotten, seen in the wild: the address alone on its line.
-			if address := strings.TrimSpace(line); strings.HasPrefix(value, "//") && strings.Contains(strings.ToLower(address), "sitemap") {
+			if address := strings.TrimSpace(line); strings.HasPrefix(value, "//") &&
+				strings.Contains(strings.ToLower(address), "sitemap") {
 				r.addSitemap(address, cut)
 			}
 		}
@@ -133,7 +135,8 @@ func canonical(rules []rule) []rule {
 	})
 	rules = slices.CompactFunc(rules, func(a, b rule) bool { return a.pattern == b.pattern })
 	slices.SortFunc(rules, func(a, b rule) int {
-		return cmp.Or(cmp.Compare(len(b.pattern), len(a.pattern)), -compareBool(a.allow, b.allow), strings.Compare(a.pattern, b.pattern))
+		return cmp.Or(cmp.Compare(len(b.pattern), len(a.pattern)), -compareBool(a.allow, b.allow),
+			strings.Compare(a.pattern, b.pattern))
 	})
 	return rules
 }

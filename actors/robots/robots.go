@@ -24,7 +24,8 @@ import (
 
 // Limits. They are constants of the formats involved, not choices of a crawl.
 const (
-	// MaxBody is how much of a robots.txt is read: RFC 9309 2.5 asks for at least 500 KiB. A line cut by the limit is dropped.
+	// MaxBody is how much of a robots.txt is read: RFC 9309 2.5 asks for at least 500 KiB. A line cut by the limit is
+	// dropped.
 	MaxBody = 512 << 10
 	// MaxMarshalled bounds what MarshalBinary returns, so that it fits into one message and one record.
 	MaxMarshalled = 100_000
@@ -103,7 +104,8 @@ func Judge(status int, failed bool, body []byte, agent string) *Rules {
 const (
 	// Fresh is how long rules may be used: RFC 9309 2.4 says not more than 24 hours.
 	Fresh = 24 * time.Hour
-	// FirstRetry and LastRetry bound the wait before an unreachable host is asked again: it doubles from one to the other.
+	// FirstRetry and LastRetry bound the wait before an unreachable host is asked again: it doubles from one to the
+	// other.
 	FirstRetry = 5 * time.Minute
 	LastRetry  = time.Hour
 	// GivenUp is the "reasonably long period" of 2.3.1.4 after which an unreachable file may be treated as unavailable.

@@ -173,7 +173,8 @@ func TestCrawlDelay(t *testing.T) {
 		}
 	}
 	for value, want := range map[string]time.Duration{
-		"0": 0, "1": time.Second, "0.2": 200 * time.Millisecond, "1e99": maxDelay, "+Inf": maxDelay, "0.00001": time.Millisecond,
+		"0": 0, "1": time.Second, "0.2": 200 * time.Millisecond, "1e99": maxDelay, "+Inf": maxDelay,
+		"0.00001": time.Millisecond,
 	} {
 		if got, ok := Parse([]byte("User-agent: *\nCrawl-delay: "+value), "henro").CrawlDelay(); !ok || got != want {
 			t.Errorf("Crawl-delay: %s: %v, %v", value, got, ok)
@@ -234,7 +235,8 @@ func TestStatusOfTheAnswer(t *testing.T) {
 	} {
 		r := Judge(c.status, c.failed, body, "henro")
 		if r.Allowed("/") != c.open || r.Allowed("/private") != c.private || r.Unreachable() != c.unrea {
-			t.Errorf("%s: / %v, /private %v, unreachable %v", c.name, r.Allowed("/"), r.Allowed("/private"), r.Unreachable())
+			t.Errorf("%s: / %v, /private %v, unreachable %v", c.name, r.Allowed("/"), r.Allowed("/private"),
+				r.Unreachable())
 		}
 		same(t, r, "/", "/private")
 	}
@@ -244,7 +246,8 @@ func TestExpiry(t *testing.T) {
 	if got := Expiry(AllowAll(), 9); got != 24*time.Hour {
 		t.Errorf("a known file is asked for again after %v", got)
 	}
-	for failures, want := range []time.Duration{5 * time.Minute, 5 * time.Minute, 10 * time.Minute, 20 * time.Minute, 40 * time.Minute, time.Hour, time.Hour} {
+	for failures, want := range []time.Duration{5 * time.Minute, 5 * time.Minute, 10 * time.Minute, 20 * time.Minute,
+		40 * time.Minute, time.Hour, time.Hour} {
 		if got := Expiry(Unreached(), failures); got != want {
 			t.Errorf("after %d failures: %v, want %v", failures, got, want)
 		}
@@ -279,7 +282,8 @@ func TestLongFilesNeverAllowMore(t *testing.T) {
 		head += strings.Repeat("#", MaxBody-len(head)-8) + "\n"
 		r := Parse([]byte(head+"Allow: /secret\nDisallow: /open/late\n"), "henro")
 		if r.Allowed("/a") || r.Allowed("/secret") || !r.Allowed("/open/late") || !r.Cut() {
-			t.Errorf("/a %v, /secret %v, /open/late %v, cut %v", r.Allowed("/a"), r.Allowed("/secret"), r.Allowed("/open/late"), r.Cut())
+			t.Errorf("/a %v, /secret %v, /open/late %v, cut %v", r.Allowed("/a"), r.Allowed("/secret"),
+				r.Allowed("/open/late"), r.Cut())
 		}
 	})
 	t.Run("a line beyond the limit keeps a Disallow and drops an Allow", func(t *testing.T) {
@@ -295,7 +299,8 @@ func TestLongFilesNeverAllowMore(t *testing.T) {
 			b.WriteString("User-agent: *\nDisallow: /\nSitemap: /s\n")
 			var uris []string
 			for i := range 8000 {
-				p := "/" + strings.Repeat(string(rune('a'+i%26)), 1+i%40) + strings.Repeat("x", i%97) + string(rune('a'+i/26%26))
+				p := "/" + strings.Repeat(string(rune('a'+i%26)), 1+i%40) + strings.Repeat("x", i%97) +
+					string(rune('a'+i/26%26))
 				uris = append(uris, p)
 				b.WriteString(allow + ": " + p + "\n")
 			}
@@ -366,11 +371,16 @@ func TestDirectives(t *testing.T) {
 		{"all and unknown words say nothing", []string{"all, index, follow, max-snippet:20, whatever"}, Directives{}},
 		{"for another agent", []string{"otherbot: noindex, nofollow"}, Directives{}},
 		{"for this agent", []string{"Henro: noindex"}, Directives{NoIndex: true}},
-		{"several headers add up", []string{"otherbot: noindex", "nofollow", "henro: noarchive"}, Directives{NoFollow: true, NoArchive: true}},
-		{"several agents in one header", []string{"nofollow, otherbot: noindex, henro: noarchive"}, Directives{NoFollow: true, NoArchive: true}},
-		{"a date with colons is no agent", []string{"unavailable_after: 25 Jun 2010 15:00:00 UTC"}, Directives{UnavailableAfter: after}},
-		{"a date with a comma", []string{"noindex, unavailable_after: Friday, 25-Jun-10 15:00:00 UTC"}, Directives{NoIndex: true, UnavailableAfter: after}},
-		{"ISO date, then more", []string{"unavailable_after: 2010-06-25T15:00:00Z, noindex"}, Directives{NoIndex: true, UnavailableAfter: after}},
+		{"several headers add up", []string{"otherbot: noindex", "nofollow", "henro: noarchive"},
+			Directives{NoFollow: true, NoArchive: true}},
+		{"several agents in one header", []string{"nofollow, otherbot: noindex, henro: noarchive"},
+			Directives{NoFollow: true, NoArchive: true}},
+		{"a date with colons is no agent", []string{"unavailable_after: 25 Jun 2010 15:00:00 UTC"},
+			Directives{UnavailableAfter: after}},
+		{"a date with a comma", []string{"noindex, unavailable_after: Friday, 25-Jun-10 15:00:00 UTC"},
+			Directives{NoIndex: true, UnavailableAfter: after}},
+		{"ISO date, then more", []string{"unavailable_after: 2010-06-25T15:00:00Z, noindex"},
+			Directives{NoIndex: true, UnavailableAfter: after}},
 		{"valued directive before another", []string{"max-image-preview: large, noindex"}, Directives{NoIndex: true}},
 		{"rubbish", []string{"", ":", "::,,", "unavailable_after", "\xff\xfe:noindex"}, Directives{}},
 	} {

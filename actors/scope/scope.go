@@ -1,15 +1,15 @@
 // Package scope decides which URLs belong to a crawl.
 //
-// Rules are a value made from the seeds and the operator's wishes; adding a seed makes a new value, so that it can be handed
-// to every actor without a lock. A URL is in scope when a seed's region contains it (its host, its registrable domain, the
-// folder of the seed, or anywhere), when its top-level domain is wanted, when some include pattern matches (or there is none)
-// and no exclude pattern does, and when no portal of the stop list contains it.
+// Rules are a value made from the seeds and the operator's wishes; adding a seed makes a new value, so that it can be
+// handed to every actor without a lock. A URL is in scope when a seed's region contains it (its host, its registrable
+// domain, the folder of the seed, or anywhere), when its top-level domain is wanted, when some include pattern matches
+// (or there is none) and no exclude pattern does, and when no portal of the stop list contains it.
 //
-// A host is compared by name and port here, not by scheme: a seed at http://example.com also means https://example.com, since
-// sites move between the two by redirect. Non-default ports are sites of their own.
+// A host is compared by name and port here, not by scheme: a seed at http://example.com also means https://example.com,
+// since sites move between the two by redirect. Non-default ports are sites of their own.
 //
-// Invariant: Decide is a pure function of the rules and the URL, so that a slave following links inside a lease and the master
-// admitting them agree.
+// Invariant: Decide is a pure function of the rules and the URL, so that a slave following links inside a lease and the
+// master admitting them agree.
 package scope
 
 import (
@@ -61,7 +61,8 @@ const (
 	StopListed                 // a portal of the stop list contains it
 )
 
-var verdictNames = [...]string{In: "in", OutOfReach: "out of scope", WrongTLD: "wrong top-level domain", NotIncluded: "not included", Excluded: "excluded", StopListed: "stop-listed"}
+var verdictNames = [...]string{In: "in", OutOfReach: "out of scope", WrongTLD: "wrong top-level domain",
+	NotIncluded: "not included", Excluded: "excluded", StopListed: "stop-listed"}
 
 // String returns the reason in words.
 func (v Verdict) String() string { return verdictNames[v] }
@@ -188,13 +189,14 @@ func Match(url string, include, exclude []*regexp.Regexp) Verdict {
 	return In
 }
 
-// HasPatterns reports whether more than the region decides: only then must a URL under one of Prefixes be judged by Decide.
+// HasPatterns reports whether more than the region decides: only then must a URL under one of Prefixes be judged by
+// Decide.
 func (r *Rules) HasPatterns() bool {
 	return len(r.include)+len(r.exclude)+len(r.prefixes) > 0
 }
 
-// Prefixes returns the URL prefixes of one host ("scheme://name[:port]") that the rules reach: what a slave that works on the
-// host may follow. None means nothing of the host is in scope.
+// Prefixes returns the URL prefixes of one host ("scheme://name[:port]") that the rules reach: what a slave that works
+// on the host may follow. None means nothing of the host is in scope.
 func (r *Rules) Prefixes(host string) []string {
 	root, err := weburl.Parse(host + "/")
 	if err != nil || r.stopListed(root) {

@@ -27,22 +27,35 @@ func TestDecide(t *testing.T) {
 		url      string
 		want     scope.Verdict
 	}{
-		{"a page of the seed's host is in", scope.Options{Mode: scope.Host}, "http://www.example.co.jp/other", scope.In},
-		{"the other scheme of the same host is in", scope.Options{Mode: scope.Host}, "https://www.example.co.jp/", scope.In},
-		{"another port is another site", scope.Options{Mode: scope.Host}, "http://www.example.co.jp:8080/", scope.OutOfReach},
+		{"a page of the seed's host is in", scope.Options{Mode: scope.Host}, "http://www.example.co.jp/other",
+			scope.In},
+		{"the other scheme of the same host is in", scope.Options{Mode: scope.Host}, "https://www.example.co.jp/",
+			scope.In},
+		{"another port is another site", scope.Options{Mode: scope.Host}, "http://www.example.co.jp:8080/",
+			scope.OutOfReach},
 		{"a sister host is out", scope.Options{Mode: scope.Host}, "http://img.example.co.jp/", scope.OutOfReach},
 		{"a sister host is in by domain", scope.Options{Mode: scope.Domain}, "http://img.example.co.jp/", scope.In},
-		{"a sister of the public suffix is out by domain", scope.Options{Mode: scope.Domain}, "http://example2.co.jp/", scope.OutOfReach},
-		{"below the seed's folder is in by prefix", scope.Options{Mode: scope.Prefix}, "http://www.example.co.jp/docs/x/y.html", scope.In},
-		{"beside the seed's folder is out by prefix", scope.Options{Mode: scope.Prefix}, "http://www.example.co.jp/docsx/", scope.OutOfReach},
+		{"a sister of the public suffix is out by domain", scope.Options{Mode: scope.Domain}, "http://example2.co.jp/",
+			scope.OutOfReach},
+		{"below the seed's folder is in by prefix", scope.Options{Mode: scope.Prefix},
+			"http://www.example.co.jp/docs/x/y.html", scope.In},
+		{"beside the seed's folder is out by prefix", scope.Options{Mode: scope.Prefix},
+			"http://www.example.co.jp/docsx/", scope.OutOfReach},
 		{"anywhere is in by any", scope.Options{Mode: scope.Any}, "http://elsewhere.test/", scope.In},
-		{"another top-level domain is out", scope.Options{Mode: scope.Any, TLDs: []string{"jp"}}, "http://elsewhere.test/", scope.WrongTLD},
-		{"a wanted top-level domain is in", scope.Options{Mode: scope.Any, TLDs: []string{".JP"}}, "http://elsewhere.jp/", scope.In},
-		{"an excluded pattern is out", scope.Options{Mode: scope.Host, Exclude: []string{`\?`}}, "http://www.example.co.jp/a?b=1", scope.Excluded},
-		{"what no include names is out", scope.Options{Mode: scope.Host, Include: []string{`/docs/`}}, "http://www.example.co.jp/a", scope.NotIncluded},
-		{"a portal stops its sub-domains", scope.Options{Mode: scope.Any, Portals: []string{"portal.test"}}, "http://news.portal.test/x", scope.StopListed},
-		{"a portal does not stop names that end like it", scope.Options{Mode: scope.Any, Portals: []string{"portal.test"}}, "http://myportal.test/x", scope.In},
-		{"a stop-listed folder is out under both schemes", scope.Options{Mode: scope.Any, Portals: []string{"http://a.test/x/"}}, "https://a.test/x/y", scope.StopListed},
+		{"another top-level domain is out", scope.Options{Mode: scope.Any, TLDs: []string{"jp"}},
+			"http://elsewhere.test/", scope.WrongTLD},
+		{"a wanted top-level domain is in", scope.Options{Mode: scope.Any, TLDs: []string{".JP"}},
+			"http://elsewhere.jp/", scope.In},
+		{"an excluded pattern is out", scope.Options{Mode: scope.Host, Exclude: []string{`\?`}},
+			"http://www.example.co.jp/a?b=1", scope.Excluded},
+		{"what no include names is out", scope.Options{Mode: scope.Host, Include: []string{`/docs/`}},
+			"http://www.example.co.jp/a", scope.NotIncluded},
+		{"a portal stops its sub-domains", scope.Options{Mode: scope.Any, Portals: []string{"portal.test"}},
+			"http://news.portal.test/x", scope.StopListed},
+		{"a portal does not stop names that end like it", scope.Options{Mode: scope.Any,
+			Portals: []string{"portal.test"}}, "http://myportal.test/x", scope.In},
+		{"a stop-listed folder is out under both schemes", scope.Options{Mode: scope.Any,
+			Portals: []string{"http://a.test/x/"}}, "https://a.test/x/y", scope.StopListed},
 	} {
 		t.Run(c.sentence, func(t *testing.T) {
 			r := rules(t, c.options, "http://www.example.co.jp/docs/index.html?x=1")
@@ -61,7 +74,8 @@ func TestPrefixesSayWhatASlaveMayFollow(t *testing.T) {
 	if got := r.Prefixes("http://c.test"); got != nil {
 		t.Errorf("prefixes of a host out of scope: %q", got)
 	}
-	if got := rules(t, scope.DefaultOptions(), "http://a.test/x/").Prefixes("http://a.test"); !slices.Equal(got, []string{"http://a.test/"}) {
+	if got := rules(t, scope.DefaultOptions(), "http://a.test/x/").Prefixes("http://a.test"); !slices.Equal(got,
+		[]string{"http://a.test/"}) {
 		t.Errorf("prefixes by host: %q", got)
 	}
 }
@@ -76,7 +90,8 @@ func TestAddingASeedLeavesTheOldRulesAlone(t *testing.T) {
 }
 
 func TestNewRefusesWhatItCannotRead(t *testing.T) {
-	for _, o := range []scope.Options{{Include: []string{"("}}, {Exclude: []string{"["}}, {Portals: []string{"http://"}}} {
+	for _, o := range []scope.Options{{Include: []string{"("}}, {Exclude: []string{"["}},
+		{Portals: []string{"http://"}}} {
 		if _, err := scope.New(o); err == nil {
 			t.Errorf("%+v was accepted", o)
 		}

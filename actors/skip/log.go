@@ -11,15 +11,15 @@ import (
 	"henro/store/fingerprint"
 )
 
-// LogName is the file in the directory of a crawl that tells what was not taken, one Skipped a line; the lines before those lie in
-// the file with ".1" before its suffix.
+// LogName is the file in the directory of a crawl that tells what was not taken, one Skipped a line; the lines before
+// those lie in the file with ".1" before its suffix.
 const (
 	LogName    = "skipped.jsonl"
 	oldLogName = "skipped.1.jsonl"
 )
 
-// DefaultLogBytes is the size at which the file gives way to a new one: some 400,000 lines. There is one older file at most, so twice
-// this is all that a trap can write.
+// DefaultLogBytes is the size at which the file gives way to a new one: some 400,000 lines. There is one older file at
+// most, so twice this is all that a trap can write.
 const DefaultLogBytes = 64 << 20
 
 // Log appends to skipped.jsonl. One goroutine uses it.
@@ -39,7 +39,8 @@ const toldSlots = 1 << 16
 
 // OpenLog opens skipped.jsonl in a directory and cuts off a line that was not finished.
 func OpenLog(dir string, most int64) (*Log, error) {
-	l := &Log{path: dir + string(os.PathSeparator) + LogName, old: dir + string(os.PathSeparator) + oldLogName, most: most, told: make([]uint64, toldSlots)}
+	l := &Log{path: dir + string(os.PathSeparator) + LogName, old: dir + string(os.PathSeparator) + oldLogName,
+		most: most, told: make([]uint64, toldSlots)}
 	if err := l.open(); err != nil {
 		return nil, fmt.Errorf("open %s: %w", l.path, err)
 	}

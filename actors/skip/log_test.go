@@ -83,7 +83,8 @@ func TestTheLogIsBounded(t *testing.T) {
 	}
 	const count = 20_000
 	for i := range count {
-		if err := l.Add(&Skipped{URL: fmt.Sprintf("http://a.example/calendar/%d", i), Reason: TrapGrowth, From: "http://a.example/calendar/", Depth: 200}); err != nil {
+		if err := l.Add(&Skipped{URL: fmt.Sprintf("http://a.example/calendar/%d", i), Reason: TrapGrowth,
+			From: "http://a.example/calendar/", Depth: 200}); err != nil {
 			t.Fatal(err)
 		}
 	}

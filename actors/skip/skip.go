@@ -1,8 +1,8 @@
 // Package skip says why a URL is not taken.
 //
-// Reasons are a closed set with one word each: those of skipped.jsonl, of the counts in the status, and of henro why. Why asks every
-// rule about one URL, in the order in which they are asked during a crawl, and goes on after the first that is against it: whoever
-// wants to know why a page is missing wants all reasons at once.
+// Reasons are a closed set with one word each: those of skipped.jsonl, of the counts in the status, and of henro why.
+// Why asks every rule about one URL, in the order in which they are asked during a crawl, and goes on after the first
+// that is against it: whoever wants to know why a page is missing wants all reasons at once.
 //
 // Invariant: what is not known (rules of a host that was never asked, say) is not judged, and a finding says so.
 package skip
@@ -51,11 +51,14 @@ const (
 )
 
 var words = [reasons]string{
-	None: "none", Scope: "scope", TLD: "tld", NotIncluded: "not included", Excluded: "excluded", Portal: "portal", StopList: "stop list",
+	None: "none", Scope: "scope", TLD: "tld", NotIncluded: "not included", Excluded: "excluded", Portal: "portal",
+	StopList:   "stop list",
 	TrapLength: "trap: too long", TrapSegments: "trap: too many segments", TrapRepeats: "trap: repeats itself",
-	TrapPairs: "trap: too many parameters", TrapGrowth: "trap: grows without end", TrapSession: "trap: another session id",
-	Depth: "depth", Redirects: "redirects", NoFollow: "nofollow", Robots: "robots", HostPages: "host page limit", HostFailing: "host failing",
-	Mime: "mime", NoIndex: "noindex", Language: "language", Size: "size",
+	TrapPairs: "trap: too many parameters", TrapGrowth: "trap: grows without end",
+	TrapSession: "trap: another session id",
+	Depth:       "depth", Redirects: "redirects", NoFollow: "nofollow", Robots: "robots", HostPages: "host page limit",
+	HostFailing: "host failing",
+	Mime:        "mime", NoIndex: "noindex", Language: "language", Size: "size",
 }
 
 // String returns the word that is written.
@@ -92,8 +95,9 @@ func OfScope(v scope.Verdict) Reason {
 
 // OfTrap is the reason that a verdict on traps gives.
 func OfTrap(v traps.Verdict) Reason {
-	return [...]Reason{traps.Fine: None, traps.TooLong: TrapLength, traps.TooDeep: TrapSegments, traps.Repeating: TrapRepeats,
-		traps.TooMany: TrapPairs, traps.Growing: TrapGrowth, traps.Session: TrapSession}[v]
+	return [...]Reason{traps.Fine: None, traps.TooLong: TrapLength, traps.TooDeep: TrapSegments,
+		traps.Repeating: TrapRepeats,
+		traps.TooMany:   TrapPairs, traps.Growing: TrapGrowth, traps.Session: TrapSession}[v]
 }
 
 // Skipped is one URL that was not taken: a line of skipped.jsonl.

@@ -28,7 +28,8 @@ func TestEveryReasonHasAWordOfItsOwn(t *testing.T) {
 }
 
 func TestALineIsWhatTheFormatSays(t *testing.T) {
-	line, err := json.Marshal(Skipped{URL: "http://a.example/x", Reason: TrapSession, From: "http://a.example/", Depth: 3, At: time.Date(2026, 4, 1, 9, 0, 0, 0, time.UTC)})
+	line, err := json.Marshal(Skipped{URL: "http://a.example/x", Reason: TrapSession, From: "http://a.example/",
+		Depth: 3, At: time.Date(2026, 4, 1, 9, 0, 0, 0, time.UTC)})
 	want := `{"url":"http://a.example/x","reason":"trap: another session id","from":"http://a.example/","depth":3,"ts":"2026-04-01T09:00:00Z"}`
 	if err != nil || string(line) != want {
 		t.Errorf("%s, %v; want %s", line, err, want)
@@ -36,7 +37,8 @@ func TestALineIsWhatTheFormatSays(t *testing.T) {
 }
 
 func TestWhy(t *testing.T) {
-	rules, err := scope.New(scope.Options{Mode: scope.Host, Exclude: []string{`\.zip$`}, Portals: []string{"portal.example"}})
+	rules, err := scope.New(scope.Options{Mode: scope.Host, Exclude: []string{`\.zip$`},
+		Portals: []string{"portal.example"}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -44,7 +46,8 @@ func TestWhy(t *testing.T) {
 	now := time.Date(2026, 4, 1, 9, 0, 0, 0, time.UTC)
 	bounds := traps.DefaultOptions()
 	var stops stoplist.List
-	stops.Restore(stoplist.Entry{Prefix: "http://a.example/old/", Reason: "missing", Evidence: "10 broken pages", At: now, Until: now.Add(time.Hour)})
+	stops.Restore(stoplist.Entry{Prefix: "http://a.example/old/", Reason: "missing", Evidence: "10 broken pages",
+		At: now, Until: now.Add(time.Hour)})
 	file := robots.Parse([]byte("User-agent: *\nDisallow: /private/\n"), "henro")
 	for _, tt := range []struct {
 		url                      string
@@ -57,7 +60,8 @@ func TestWhy(t *testing.T) {
 		{"http://a.example/old/x", None, None, StopList, None},
 		{"http://a.example/private/x", None, None, None, Robots},
 	} {
-		q := Question{URL: weburl.MustParse(tt.url), Scope: rules, Traps: &bounds, Stops: &stops, Robots: file, Now: now}
+		q := Question{URL: weburl.MustParse(tt.url), Scope: rules, Traps: &bounds, Stops: &stops, Robots: file,
+			Now: now}
 		for i, want := range []Reason{tt.scope, tt.trap, tt.stop, tt.robot} {
 			if got := Why(&q)[i]; got.Reason != want || got.Says.IsZero() {
 				t.Errorf("%s: %+v, want %v", tt.url, got, want)

@@ -1,8 +1,9 @@
 // Package spans tells the visits of URLs to a collector of OpenTelemetry, as traces.
 //
-// It makes nothing up and sends nothing along: the messages that pass between actors anyway say what happens to a URL, and an observer
-// of the tracer reads them in each process. What a trace is called follows from the URL and the lease under which it is visited, which
-// master and slave both know; so the spans of several processes meet in one trace, and no message grows. A trace is one visit:
+// It makes nothing up and sends nothing along: the messages that pass between actors anyway say what happens to a URL,
+// and an observer of the tracer reads them in each process. What a trace is called follows from the URL and the lease
+// under which it is visited, which master and slave both know; so the spans of several processes meet in one trace, and
+// no message grows. A trace is one visit:
 //
 //	visit                     master   from the first time the URL was heard of, or lent, until the visit is on disk
 //	├ admission               master   a Partition takes the URL in (of a first visit)
@@ -18,7 +19,8 @@
 //
 // Invariants:
 //   - only URLs are looked at whose fingerprint says so, one in Every, in every process the same;
-//   - memory is bounded: lifeCount URLs are remembered and spanQueue spans wait for the collector, and what is beyond is dropped;
+//   - memory is bounded: lifeCount URLs are remembered and spanQueue spans wait for the collector, and what is beyond
+//     is dropped;
 //   - no actor waits: See does some map work under a lock, and the sending is the exporter's own goroutine.
 package spans
 
@@ -48,7 +50,8 @@ import (
 
 // Options say to whom what is told.
 type Options struct {
-	Endpoint string // of a collector that takes OTLP over HTTP: http://127.0.0.1:4318. Empty: nobody is told, and nothing is looked at
+	// of a collector that takes OTLP over HTTP: http://127.0.0.1:4318. Empty: nobody is told, and nothing is looked at
+	Endpoint string
 	Every    int    // one URL in so many. Default 100: at 1,000 pages/s some 80 spans a second
 	Node     string // name of this process
 	Version  string
@@ -105,17 +108,24 @@ type life struct {
 
 // Start begins to tell, until Close.
 func Start(ctx context.Context, o Options, tracer *actors.Tracer, log *logrus.Entry) (*Spans, error) {
-	exporter, err := otlptracehttp.New(ctx, otlptracehttp.WithEndpointURL(o.Endpoint+"/v1/traces"), otlptracehttp.WithTimeout(sendTime),
-		otlptracehttp.WithRetry(otlptracehttp.RetryConfig{}), otlptracehttp.WithProxy(func(*http.Request) (*url.URL, error) { return nil, nil }))
+	exporter, err := otlptracehttp.New(ctx, otlptracehttp.WithEndpointURL(o.Endpoint+"/v1/traces"),
+		otlptracehttp.WithTimeout(sendTime),
+		otlptracehttp.WithRetry(otlptracehttp.RetryConfig{}),
+		otlptracehttp.WithProxy(func(*http.Request) (*url.URL, error) { return nil, nil }))
 	if err != nil {
 		return nil, fmt.Errorf("tell traces to %s: %w", o.Endpoint, err)
 	}
-	otel.SetErrorHandler(otel.ErrorHandlerFunc(func(err error) { log.WithField("err", err).Debug("traces were not told") }))
+	otel.SetErrorHandler(otel.ErrorHandlerFunc(func(err error) {
+		log.WithField("err",
+			err).Debug("traces were not told")
+	}))
 	s := &Spans{o: o, tracer: tracer, lives: map[string]*life{}, facts: map[uint64][]*life{}}
 	s.provider = sdktrace.NewTracerProvider(
-		sdktrace.WithBatcher(exporter, sdktrace.WithMaxQueueSize(spanQueue), sdktrace.WithBatchTimeout(sendEvery), sdktrace.WithExportTimeout(sendTime)),
+		sdktrace.WithBatcher(exporter, sdktrace.WithMaxQueueSize(spanQueue), sdktrace.WithBatchTimeout(sendEvery),
+			sdktrace.WithExportTimeout(sendTime)),
 		sdktrace.WithIDGenerator(named{}), sdktrace.WithSampler(sdktrace.AlwaysSample()),
-		sdktrace.WithResource(resource.NewSchemaless(attribute.String("service.name", "henro"), attribute.String("service.instance.id", o.Node),
+		sdktrace.WithResource(resource.NewSchemaless(attribute.String("service.name", "henro"),
+			attribute.String("service.instance.id", o.Node),
 			attribute.String("service.version", o.Version))),
 	)
 	s.spans = s.provider.Tracer("henro")
@@ -139,7 +149,8 @@ type Fetched interface {
 
 func wants(message any) bool {
 	switch message.(type) {
-	case *actors.Write, *actors.Lent, *messages.TaskBatch, Fetched, *actors.Archive, *actors.ArchivedBatch, *messages.Report, *actors.FactsStored:
+	case *actors.Write, *actors.Lent, *messages.TaskBatch, Fetched, *actors.Archive, *actors.ArchivedBatch,
+		*messages.Report, *actors.FactsStored:
 		return true
 	}
 	return false
@@ -273,8 +284,10 @@ func (s *Spans) stored(m *actors.FactsStored, at actors.Handling) {
 			continue
 		}
 		s.tell(l, "commit", "visit", l.fact, at.Ended)
-		s.tell(l, "visit", "", l.posted, at.Ended, attribute.String("url.full", l.url), attribute.Int("http.response.status_code", int(l.visited.Status)),
-			attribute.String("henro.reason", l.visited.Reason.String()), attribute.Int64("http.response.body.size", int64(l.visited.BodyBytes)))
+		s.tell(l, "visit", "", l.posted, at.Ended, attribute.String("url.full", l.url),
+			attribute.Int("http.response.status_code", int(l.visited.Status)),
+			attribute.String("henro.reason", l.visited.Reason.String()),
+			attribute.Int64("http.response.body.size", int64(l.visited.BodyBytes)))
 		if s.lives[l.url] == l {
 			delete(s.lives, l.url)
 		}

@@ -74,7 +74,8 @@ func newReceiver(t *testing.T) *receiver {
 // tree draws a trace: every span below its parent, in the order of their beginnings.
 func (r *receiver) tree(t *testing.T) string {
 	t.Helper()
-	slices.SortStableFunc(r.spans, func(a, b *otlp.Span) int { return int(int64(a.StartTimeUnixNano) - int64(b.StartTimeUnixNano)) })
+	slices.SortStableFunc(r.spans,
+		func(a, b *otlp.Span) int { return int(int64(a.StartTimeUnixNano) - int64(b.StartTimeUnixNano)) })
 	var b strings.Builder
 	seen := 0
 	var draw func(parent []byte, indent string)
@@ -117,7 +118,8 @@ func TestAVisitIsOneTraceOfTwoProcesses(t *testing.T) {
 		return actors.Handling{Posted: moment(posted), Begun: moment(posted), Ended: moment(ended)}
 	}
 	begin := func(node string) *Spans {
-		s, err := Start(t.Context(), Options{Endpoint: r.URL, Every: 1, Node: node}, actors.NewTracer(actors.TracerOptions{Node: node}), actortest.Log())
+		s, err := Start(t.Context(), Options{Endpoint: r.URL, Every: 1, Node: node},
+			actors.NewTracer(actors.TracerOptions{Node: node}), actortest.Log())
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -132,7 +134,8 @@ func TestAVisitIsOneTraceOfTwoProcesses(t *testing.T) {
 	slave.see(&parsed{start.Add(200 * time.Millisecond)}, at(500, 510))
 	slave.see(&actors.Archive{Tag: &tag{page}}, at(510, 511))
 	slave.see(&actors.ArchivedBatch{Captures: []actors.Archived{{Tag: &tag{page}}}}, at(599, 600))
-	report := &messages.Report{Facts: []*messages.Fact{{Lease: 7, Seq: 3, Visited: &messages.PageVisited{Url: page, Status: 200}}}}
+	report := &messages.Report{Facts: []*messages.Fact{{Lease: 7, Seq: 3,
+		Visited: &messages.PageVisited{Url: page, Status: 200}}}}
 	master.see(report, at(610, 620))
 	master.see(report, at(615, 625)) // it came twice
 	master.see(&actors.FactsStored{Lease: 7, Seq: 2}, at(700, 701))
@@ -164,7 +167,8 @@ func TestOneURLInSoManyIsRemembered(t *testing.T) {
 	s := &Spans{o: Options{Every: 10}, lives: map[string]*life{}, facts: map[uint64][]*life{}}
 	w := &actors.Write{}
 	for i := range 20_000 {
-		w.Candidates = append(w.Candidates, store.Candidate{URL: page + strings.Repeat("x", i%50) + time.Duration(i).String()})
+		w.Candidates = append(w.Candidates, store.Candidate{URL: page + strings.Repeat("x", i%50) +
+			time.Duration(i).String()})
 	}
 	s.see(w, actors.Handling{})
 	if n := len(s.lives); n < 1700 || n > 2300 {
@@ -177,7 +181,8 @@ func TestOneURLInSoManyIsRemembered(t *testing.T) {
 	}
 }
 
-// TestAnObserverSeesWhatItWants, of real actors, and nothing once it is gone; a collector that is not there holds nobody up.
+// TestAnObserverSeesWhatItWants, of real actors, and nothing once it is gone; a collector that is not there holds
+// nobody up.
 func TestAnObserverSeesWhatItWants(t *testing.T) {
 	tracer := actors.NewTracer(actors.TracerOptions{Node: "n"})
 	system := actors.NewSystem("n", actortest.Log(), actors.SystemOptions{Tracer: tracer})
@@ -213,7 +218,8 @@ func TestAnObserverSeesWhatItWants(t *testing.T) {
 }
 
 func TestOptionsThatMakeNoSense(t *testing.T) {
-	for _, o := range []Options{{Endpoint: "127.0.0.1:4318", Every: 1}, {Endpoint: "ftp://a.test", Every: 1}, {Endpoint: "http://a.test:4318"}} {
+	for _, o := range []Options{{Endpoint: "127.0.0.1:4318", Every: 1}, {Endpoint: "ftp://a.test", Every: 1},
+		{Endpoint: "http://a.test:4318"}} {
 		if o.Validate() == nil {
 			t.Errorf("%+v is allowed", o)
 		}

@@ -26,7 +26,8 @@ var ErrEvidence = errors.New("evidence of the stop list cannot be read")
 // folderBytes is what one folder takes: its fingerprint, broken pages, good pages.
 const folderBytes = 8 + 4 + 1
 
-// MarshalBinary writes the evidence, which is all but the entries: 13 bytes a folder, 7 kB at most by default; nothing when there is none.
+// MarshalBinary writes the evidence, which is all but the entries: 13 bytes a folder, 7 kB at most by default; nothing
+// when there is none.
 //
 //	count uv ‖ count × (folder8 ‖ broken f32 ‖ good1) ‖ texts1 ‖ texts × (text8 ‖ times u16), little endian, folders by fingerprint
 func (l *List) MarshalBinary() ([]byte, error) {
@@ -58,7 +59,8 @@ func (l *List) MarshalBinary() ([]byte, error) {
 	return b, nil
 }
 
-// UnmarshalBinary puts the evidence back that MarshalBinary wrote, and leaves the entries as they are; nothing is no evidence.
+// UnmarshalBinary puts the evidence back that MarshalBinary wrote, and leaves the entries as they are; nothing is no
+// evidence.
 func (l *List) UnmarshalBinary(b []byte) error {
 	l.watched, l.texts, l.changes = nil, texts{}, 0
 	if len(b) == 0 {
@@ -82,7 +84,8 @@ func (l *List) UnmarshalBinary(b []byte) error {
 		return ErrEvidence
 	}
 	for i := range int(b[0]) {
-		l.texts.kept[i], l.texts.counts[i] = binary.LittleEndian.Uint64(b[1+10*i:]), binary.LittleEndian.Uint16(b[9+10*i:])
+		l.texts.kept[i], l.texts.counts[i] = binary.LittleEndian.Uint64(b[1+10*i:]),
+			binary.LittleEndian.Uint16(b[9+10*i:])
 	}
 	l.watched = watchedNow
 	return nil

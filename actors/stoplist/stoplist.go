@@ -1,21 +1,23 @@
 // Package stoplist decides which folders of a host are left alone because nothing is to be had there.
 //
-// The thesis that henro follows (S4) puts a URL on its stop list once it was missing, redirected or very slow, and then skips
-// everything under the same folder. One dead link in a folder of a thousand pages is enough for that, so here a folder needs
-// evidence: MinBroken pages in a row that were broken, without one good page between them, and more of them the more good pages the
-// folder had before. A broken page counts for its own folder, a third of it for the folder above, a ninth for the one above that: so
-// a folder of folders falls only when several of its folders have. With ten failures and no success, the share of good pages is
-// below 26 % at a confidence of 95 %.
+// The thesis that henro follows (S4) puts a URL on its stop list once it was missing, redirected or very slow, and then
+// skips everything under the same folder. One dead link in a folder of a thousand pages is enough for that, so here a
+// folder needs evidence: MinBroken pages in a row that were broken, without one good page between them, and more of
+// them the more good pages the folder had before. A broken page counts for its own folder, a third of it for the folder
+// above, a ninth for the one above that: so a folder of folders falls only when several of its folders have. With ten
+// failures and no success, the share of good pages is below 26 % at a confidence of 95 %.
 //
-// A page of which the host says that all is well, but whose text it has given under many other URLs already, is broken too: that is
-// how a host without a proper 404 looks, or a calendar of empty months. (Asking each host for a URL that cannot exist would tell the
-// former sooner; it costs a request to every host, and says nothing about folders with an answer of their own.)
+// A page of which the host says that all is well, but whose text it has given under many other URLs already, is broken
+// too: that is how a host without a proper 404 looks, or a calendar of empty months. (Asking each host for a URL that
+// cannot exist would tell the former sooner; it costs a request to every host, and says nothing about folders with an
+// answer of their own.)
 //
-// Nothing stays on the list for good. An entry holds for FirstSpan; then its folder is on probation, where a third of the evidence
-// puts it back for four times as long, and one good page takes it off.
+// Nothing stays on the list for good. An entry holds for FirstSpan; then its folder is on probation, where a third of
+// the evidence puts it back for four times as long, and one good page takes it off.
 //
-// Invariants: one broken page never stops anything; a good page takes every folder above it off the list; the root of a host is never
-// listed by what was seen, since whether a host is asked at all is decided by persons; memory of one List is bounded by Options.
+// Invariants: one broken page never stops anything; a good page takes every folder above it off the list; the root of a
+// host is never listed by what was seen, since whether a host is asked at all is decided by persons; memory of one List
+// is bounded by Options.
 package stoplist
 
 import (
@@ -43,7 +45,8 @@ const (
 	Alike                  // a page as under many other URLs: Saw finds this itself
 )
 
-var words = [...]string{Silent: "silent", Good: "good", Missing: "missing", Failing: "failing", Slow: "slow", Alike: "alike"}
+var words = [...]string{Silent: "silent", Good: "good", Missing: "missing", Failing: "failing", Slow: "slow",
+	Alike: "alike"}
 
 // String returns the word that an Entry has for its reason.
 func (o Outcome) String() string { return words[o] }
@@ -52,8 +55,8 @@ func (o Outcome) String() string { return words[o] }
 type Options struct {
 	// MinBroken is how many pages in a row must be broken; 0 switches the list off. 10: see the package comment.
 	MinBroken int
-	// MaxAlike is under how many URLs a host may give the same text before that is no page any more; 0: any number. 8: a page has
-	// its few aliases, an error has thousands.
+	// MaxAlike is under how many URLs a host may give the same text before that is no page any more; 0: any number. 8:
+	// a page has its few aliases, an error has thousands.
 	MaxAlike int
 	// FirstSpan is how long an entry holds at first, MaxSpan how long at most. A day, 64 days: four rounds.
 	FirstSpan, MaxSpan time.Duration
@@ -72,7 +75,8 @@ func (o *Options) Validate() error {
 	case o.MinBroken < 0 || o.MinBroken == 1 || o.MaxAlike < 0:
 		return errors.New("evidence for the stop list: want 2 broken pages or more, 0 for no list, and no negative number of pages alike")
 	case o.FirstSpan <= 0 || o.MaxSpan < o.FirstSpan || o.MaxFolders < 1:
-		return fmt.Errorf("spans of the stop list %v to %v, %d folders: want more than nothing, and the longest last", o.FirstSpan, o.MaxSpan, o.MaxFolders)
+		return fmt.Errorf("spans of the stop list %v to %v, %d folders: want more than nothing, and the longest last",
+			o.FirstSpan, o.MaxSpan, o.MaxFolders)
 	}
 	return nil
 }
@@ -156,7 +160,8 @@ func (l *List) Stopped(url string, now time.Time) (Entry, bool) {
 	return Entry{}, false
 }
 
-// Excluded reports whether the host as a whole is on the list, which only a person does: its root, the first of all prefixes.
+// Excluded reports whether the host as a whole is on the list, which only a person does: its root, the first of all
+// prefixes.
 func (l *List) Excluded(now time.Time) bool {
 	return len(l.entries) > 0 && strings.Count(l.entries[0].Prefix, "/") == 3 && now.Before(l.entries[0].Until)
 }
@@ -179,8 +184,8 @@ func (l *List) Prefixes(now time.Time) []string {
 	return prefixes
 }
 
-// Saw learns from a visit. It returns what the visit turned out to be, the entries that are new or renewed, and the prefixes that
-// are off the list.
+// Saw learns from a visit. It returns what the visit turned out to be, the entries that are new or renewed, and the
+// prefixes that are off the list.
 func (l *List) Saw(o *Options, v Visit, now time.Time) (outcome Outcome, listed []Entry, lifted []string) {
 	if o.MinBroken == 0 || v.Outcome == Silent {
 		return v.Outcome, nil, nil
@@ -210,8 +215,8 @@ func (l *List) praise(o *Options, url string) (lifted []string) {
 	return lifted
 }
 
-// blame notes a broken page in the folders above it, and lists those of which it is the last straw. What lies below a listed folder
-// is not listed beside it.
+// blame notes a broken page in the folders above it, and lists those of which it is the last straw. What lies below a
+// listed folder is not listed beside it.
 func (l *List) blame(o *Options, v Visit, now time.Time) (listed []Entry, lifted []string) {
 	l.changes |= Grave
 	weight, level := float32(1), 0
@@ -287,7 +292,8 @@ func (l *List) keep(o *Options, e Entry) bool {
 	return true
 }
 
-// watch remembers a folder. When there are too many, those that are not suspected are forgotten, and if that is none, all.
+// watch remembers a folder. When there are too many, those that are not suspected are forgotten, and if that is none,
+// all.
 func (l *List) watch(o *Options, key uint64, w watched) {
 	if l.watched == nil {
 		l.watched = map[uint64]watched{}

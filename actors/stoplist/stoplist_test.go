@@ -41,16 +41,26 @@ func TestEvidence(t *testing.T) {
 	}{
 		{"one bad page stops nothing", []string{"http://a.example/d/x missing"}, nil},
 		{"nine in a row are not enough", []string{"http://a.example/d/# missing ×9"}, nil},
-		{"ten in a row stop their folder", []string{"http://a.example/d/# missing ×10"}, []string{"http://a.example/d/"}},
-		{"one good page among them, and nothing is stopped", []string{"http://a.example/d/# missing ×9", "http://a.example/d/y good", "http://a.example/d/# missing ×9"}, nil},
-		{"a good folder is not stopped by ten dead links", []string{"http://a.example/d/# good ×100", "http://a.example/d/x# missing ×50"}, nil},
-		{"it is by a hundred", []string{"http://a.example/d/# good ×100", "http://a.example/d/x# missing ×100"}, []string{"http://a.example/d/"}},
+		{"ten in a row stop their folder", []string{"http://a.example/d/# missing ×10"},
+			[]string{"http://a.example/d/"}},
+		{"one good page among them, and nothing is stopped",
+			[]string{"http://a.example/d/# missing ×9", "http://a.example/d/y good", "http://a.example/d/# missing ×9"},
+			nil},
+		{"a good folder is not stopped by ten dead links", []string{"http://a.example/d/# good ×100",
+			"http://a.example/d/x# missing ×50"}, nil},
+		{"it is by a hundred", []string{"http://a.example/d/# good ×100", "http://a.example/d/x# missing ×100"},
+			[]string{"http://a.example/d/"}},
 		{"pages of the root never stop the host", []string{"http://a.example/# missing ×1000"}, nil},
-		{"a page below is good for the folders above", []string{"http://a.example/d/# missing ×9", "http://a.example/d/e/y good", "http://a.example/d/# missing ×9"}, nil},
-		{"one bad folder does not stop the folder above", []string{"http://a.example/d/e/# missing ×20"}, []string{"http://a.example/d/e/"}},
-		{"ten bad folders of three pages do", []string{"http://a.example/d/#/x missing ×10", "http://a.example/d/#/y missing ×10", "http://a.example/d/#/z missing ×10"}, []string{"http://a.example/d/"}},
+		{"a page below is good for the folders above", []string{"http://a.example/d/# missing ×9",
+			"http://a.example/d/e/y good", "http://a.example/d/# missing ×9"}, nil},
+		{"one bad folder does not stop the folder above", []string{"http://a.example/d/e/# missing ×20"},
+			[]string{"http://a.example/d/e/"}},
+		{"ten bad folders of three pages do", []string{"http://a.example/d/#/x missing ×10",
+			"http://a.example/d/#/y missing ×10", "http://a.example/d/#/z missing ×10"},
+			[]string{"http://a.example/d/"}},
 		{"redirects and passwords say nothing", []string{"http://a.example/d/# silent ×100"}, nil},
-		{"slow and failing pages count as missing ones do", []string{"http://a.example/d/# slow ×5", "http://a.example/d/x# failing ×5"}, []string{"http://a.example/d/"}},
+		{"slow and failing pages count as missing ones do", []string{"http://a.example/d/# slow ×5",
+			"http://a.example/d/x# failing ×5"}, []string{"http://a.example/d/"}},
 		{"slashes of a query are no folders", []string{"http://a.example/d?u=/e/# missing ×20"}, nil},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -69,7 +79,8 @@ func TestAnEntryStopsWhatIsBelowIt(t *testing.T) {
 	_, now := run(&l, &o, "http://a.example/d/# missing ×10")
 	for url, want := range map[string]bool{
 		"http://a.example/d/": true, "http://a.example/d/y": true, "http://a.example/d/e/f?g": true,
-		"http://a.example/d": false, "http://a.example/dd/y": false, "https://a.example/d/y": false, "http://a.example/": false,
+		"http://a.example/d": false, "http://a.example/dd/y": false, "https://a.example/d/y": false,
+		"http://a.example/": false,
 	} {
 		if _, stopped := l.Stopped(url, now); stopped != want {
 			t.Errorf("%s: %v, want %v", url, stopped, want)
@@ -87,7 +98,8 @@ func TestAListedFolderStandsForAllBelow(t *testing.T) {
 	onDisk := map[string]bool{}
 	for year := range 20 {
 		for month := range 12 {
-			_, listed, lifted := l.Saw(&o, Visit{URL: fmt.Sprintf("http://a.example/calendar/%d/%d", year, month), Outcome: Alike}, start)
+			_, listed, lifted := l.Saw(&o, Visit{URL: fmt.Sprintf("http://a.example/calendar/%d/%d", year, month),
+				Outcome: Alike}, start)
 			for _, e := range listed {
 				onDisk[e.Prefix] = true
 			}
@@ -115,7 +127,8 @@ func TestEntriesDecay(t *testing.T) {
 			t.Fatalf("round %d: lasts longer than %v", round, span)
 		}
 		for i := range 4 {
-			_, listed, _ := l.Saw(&o, Visit{URL: fmt.Sprintf("http://a.example/d/%d-%d", round, i), Outcome: Missing}, now)
+			_, listed, _ := l.Saw(&o, Visit{URL: fmt.Sprintf("http://a.example/d/%d-%d", round, i), Outcome: Missing},
+				now)
 			if want := i == 3; len(listed) > 0 != want {
 				t.Fatalf("round %d, page %d: %v", round, i, listed)
 			}
@@ -135,16 +148,19 @@ func TestTheSameTextEverywhereIsNoPage(t *testing.T) {
 	alike := 0
 	for i := range 200 {
 		if _, stopped := l.Stopped("http://a.example/soft/x", start); !stopped {
-			outcome, _, _ := l.Saw(&o, Visit{URL: fmt.Sprintf("http://a.example/soft/%d", i), Outcome: Good, Main: 7}, start)
+			outcome, _, _ := l.Saw(&o, Visit{URL: fmt.Sprintf("http://a.example/soft/%d", i), Outcome: Good, Main: 7},
+				start)
 			if outcome == Alike {
 				alike++
 			}
 		}
-		if _, listed, _ := l.Saw(&o, Visit{URL: fmt.Sprintf("http://a.example/real/%d", i), Outcome: Good, Main: 8 + rnd.Uint64N(1<<60)}, start); len(listed) > 0 {
+		if _, listed, _ := l.Saw(&o, Visit{URL: fmt.Sprintf("http://a.example/real/%d", i), Outcome: Good, Main: 8 +
+			rnd.Uint64N(1<<60)}, start); len(listed) > 0 {
 			t.Fatal("stopped", listed)
 		}
 	}
-	if got := l.Prefixes(start); !slices.Equal(got, []string{"http://a.example/soft/"}) || alike < o.MinBroken || alike > 100 {
+	if got := l.Prefixes(start); !slices.Equal(got, []string{"http://a.example/soft/"}) || alike < o.MinBroken ||
+		alike > 100 {
 		t.Errorf("stopped %v after %d pages alike", got, alike)
 	}
 }
@@ -210,7 +226,8 @@ func TestEvidenceSurvivesBeingWritten(t *testing.T) {
 	written := 0
 	for i := range 20_000 {
 		now := start.Add(time.Duration(i) * time.Minute)
-		v := Visit{URL: fmt.Sprintf("http://a.example/%d/%d/%d", rnd.IntN(3), rnd.IntN(4), i), Outcome: Outcome(rnd.IntN(int(Alike)))}
+		v := Visit{URL: fmt.Sprintf("http://a.example/%d/%d/%d", rnd.IntN(3), rnd.IntN(4), i),
+			Outcome: Outcome(rnd.IntN(int(Alike)))}
 		if v.Outcome == Good && rnd.IntN(4) > 0 {
 			v.Outcome = Missing
 		}
@@ -220,7 +237,8 @@ func TestEvidenceSurvivesBeingWritten(t *testing.T) {
 		outcome, listed, lifted := kept.Saw(&o, v, now)
 		again, too, off := carried.Saw(&o, v, now)
 		if again != outcome || !slices.Equal(too, listed) || !slices.Equal(off, lifted) {
-			t.Fatalf("visit %d: %v %v %v after reading back, %v %v %v without", i, again, too, off, outcome, listed, lifted)
+			t.Fatalf("visit %d: %v %v %v after reading back, %v %v %v without", i, again, too, off, outcome, listed,
+				lifted)
 		}
 		if carried.Changed() == 0 && v.Outcome != Silent {
 			t.Fatal("a visit changed nothing")

@@ -3,8 +3,9 @@ package stoplist
 // textsKept is how many texts of one host are counted at once.
 const textsKept = 16
 
-// texts counts the texts that a host gives most often, without keeping all of them (Misra and Gries, Finding repeated elements,
-// 1982): a text that is more than one in textsKept+1 of all is always among those kept, and never counted above what it is.
+// texts counts the texts that a host gives most often, without keeping all of them (Misra and Gries, Finding repeated
+// elements, 1982): a text that is more than one in textsKept+1 of all is always among those kept, and never counted
+// above what it is.
 type texts struct {
 	kept   [textsKept]uint64
 	counts [textsKept]uint16

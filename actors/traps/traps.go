@@ -1,13 +1,14 @@
 // Package traps decides which links lead into pages without end.
 //
-// A trap is told by its URLs alone, before anything is fetched: URLs too long or too deep to be written by anybody, segments and
-// pairs that repeat, numbers that only grow, and the same page under one session id after another. Most rules are pure functions of
-// the link, so that the master admitting a link and a slave following it inside a lease agree without a word; only Sessions
-// remembers, for one host, and a host where it found any is not followed inside leases.
+// A trap is told by its URLs alone, before anything is fetched: URLs too long or too deep to be written by anybody,
+// segments and pairs that repeat, numbers that only grow, and the same page under one session id after another. Most
+// rules are pure functions of the link, so that the master admitting a link and a slave following it inside a lease
+// agree without a word; only Sessions remembers, for one host, and a host where it found any is not followed inside
+// leases.
 //
-// Growth is told without counting, from where a link stands: a calendar, read breadth first, is a chain of pages of one shape whose
-// depth grows with every step, while the pages of a catalogue are found a few links from the top however many there are. Counting the
-// pages of one shape was dropped: it stops at the size of a shop.
+// Growth is told without counting, from where a link stands: a calendar, read breadth first, is a chain of pages of one
+// shape whose depth grows with every step, while the pages of a catalogue are found a few links from the top however
+// many there are. Counting the pages of one shape was dropped: it stops at the size of a shop.
 //
 // Invariants: no rule looks at the clock, and none depends on the order of the links of other pages, Sessions apart.
 package traps
@@ -39,7 +40,8 @@ const (
 )
 
 var words = [...]string{
-	Fine: "fine", TooLong: "too long", TooDeep: "too many segments", Repeating: "repeats itself", TooMany: "too many parameters",
+	Fine: "fine", TooLong: "too long", TooDeep: "too many segments", Repeating: "repeats itself",
+	TooMany: "too many parameters",
 	Growing: "grows without end", Session: "another session id",
 }
 
@@ -50,18 +52,20 @@ func (v Verdict) String() string { return words[v] }
 type Options struct {
 	// MaxURL is the most bytes of a URL. 4096: twice what the browsers could hold for whom most of the web was written.
 	MaxURL int
-	// MaxSegments is the most segments of a path. 32: deeper folders are those of a link that is resolved against itself.
+	// MaxSegments is the most segments of a path. 32: deeper folders are those of a link that is resolved against
+	// itself.
 	MaxSegments int
-	// MaxRepeats is how often one segment may stand in a path, or one pair in a query. 3: /ja/docs/ja/ happens, a fourth does not.
-	// Segments of digits do not count: /11/11/11/11/ is a moment.
+	// MaxRepeats is how often one segment may stand in a path, or one pair in a query. 3: /ja/docs/ja/ happens, a
+	// fourth does not. Segments of digits do not count: /11/11/11/11/ is a moment.
 	MaxRepeats int
 	// MaxPairs is the most pairs of a query. 40: facets of a shop come to a dozen, forms to more.
 	MaxPairs int
-	// MaxGrowth is the depth from which a page is no longer left for one of its own shape, digits and session ids apart. 200: a
-	// serial that can only be read page by page may have as many parts. It must stay below 254, where depths are no longer counted.
+	// MaxGrowth is the depth from which a page is no longer left for one of its own shape, digits and session ids
+	// apart. 200: a serial that can only be read page by page may have as many parts. It must stay below 254, where
+	// depths are no longer counted.
 	MaxGrowth int
-	// MaxSessions is under how many session ids one page is taken. 8: a real session makes thousands, and what looks like one but
-	// names a page (a long sid) keeps some.
+	// MaxSessions is under how many session ids one page is taken. 8: a real session makes thousands, and what looks
+	// like one but names a page (a long sid) keeps some.
 	MaxSessions int
 }
 
@@ -73,7 +77,8 @@ func DefaultOptions() Options {
 // Validate says what makes no sense.
 func (o *Options) Validate() error {
 	switch {
-	case o.MaxURL < 0 || o.MaxSegments < 0 || o.MaxRepeats < 0 || o.MaxPairs < 0 || o.MaxGrowth < 0 || o.MaxSessions < 0:
+	case o.MaxURL < 0 || o.MaxSegments < 0 || o.MaxRepeats < 0 || o.MaxPairs < 0 || o.MaxGrowth < 0 ||
+		o.MaxSessions < 0:
 		return errors.New("bounds of traps: want 0 or more")
 	case o.MaxGrowth > 253:
 		return fmt.Errorf("growth of traps %d: want at most 253", o.MaxGrowth)
@@ -278,7 +283,8 @@ func (s *Sessions) Changed() bool {
 	return changed
 }
 
-// MarshalBinary writes what is remembered, in the order of the pages: count uv ‖ count × (page8 ‖ n1 ‖ n × taken4), little endian.
+// MarshalBinary writes what is remembered, in the order of the pages: count uv ‖ count × (page8 ‖ n1 ‖ n × taken4),
+// little endian.
 func (s *Sessions) MarshalBinary() ([]byte, error) {
 	keys := slices.Sorted(maps.Keys(s.seen))
 	b := binary.AppendUvarint(nil, uint64(len(keys)))

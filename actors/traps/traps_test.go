@@ -74,7 +74,8 @@ func TestShapes(t *testing.T) {
 		}
 	}
 	o := DefaultOptions()
-	if o.Growing("http://a.test/p/1", "http://a.test/p/2", 200) || !o.Growing("http://a.test/p/1", "http://a.test/p/2", 201) {
+	if o.Growing("http://a.test/p/1", "http://a.test/p/2", 200) ||
+		!o.Growing("http://a.test/p/1", "http://a.test/p/2", 201) {
 		t.Error("growth is let go on to depth 200 and no further")
 	}
 }
@@ -120,7 +121,8 @@ func TestSessions(t *testing.T) {
 	if taken != o.MaxSessions || !s.Found() {
 		t.Errorf("%d session ids of one page were taken, want %d", taken, o.MaxSessions)
 	}
-	for _, url := range []string{"http://a.test/maze/2?sid=00ff00ff00ff00ff", "http://a.test/list?size=3", "http://a.test/(x)/"} {
+	for _, url := range []string{"http://a.test/maze/2?sid=00ff00ff00ff00ff", "http://a.test/list?size=3",
+		"http://a.test/(x)/"} {
 		if v := s.Judge(&o, url); v != Fine {
 			t.Errorf("%s: %v", url, v)
 		}

@@ -1,11 +1,12 @@
 // Package clustertest connects several nodes of a cluster within one test, without sockets.
 //
-// Network is the wire between them, made for testing/synctest: all waiting is on channels made in the bubble, so gossip, its
-// timeouts and its failures pass in virtual time. It differs from memberlist's MockNetwork in that a node may die, freeze or be cut off
-// without its peers hanging on it for ever: there, whoever writes to a node that has ended never returns.
+// Network is the wire between them, made for testing/synctest: all waiting is on channels made in the bubble, so
+// gossip, its timeouts and its failures pass in virtual time. It differs from memberlist's MockNetwork in that a node
+// may die, freeze or be cut off without its peers hanging on it for ever: there, whoever writes to a node that has
+// ended never returns.
 //
-// Invariants: a packet is delivered once, in order, or not at all; a stream is connected at once, refused at once where no
-// process listens, or given up after its timeout where a machine does not answer.
+// Invariants: a packet is delivered once, in order, or not at all; a stream is connected at once, refused at once where
+// no process listens, or given up after its timeout where a machine does not answer.
 package clustertest
 
 import (
@@ -52,8 +53,9 @@ type Wire struct {
 
 // Wire connects a new node, or one that starts again, under an "ip:port".
 func (n *Network) Wire(address string) *Wire {
-	w := &Wire{net: n, address: address, packets: make(chan *memberlist.Packet, packetQueue), streams: make(chan net.Conn, 16),
-		down: make(chan struct{}), conns: make(map[io.Closer]bool)}
+	w := &Wire{net: n, address: address, packets: make(chan *memberlist.Packet, packetQueue),
+		streams: make(chan net.Conn, 16),
+		down:    make(chan struct{}), conns: make(map[io.Closer]bool)}
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	n.wires[address] = w
@@ -156,7 +158,8 @@ func (w *Wire) WriteToAddress(b []byte, a memberlist.Address) (time.Time, error)
 // PacketCh is where packets arrive.
 func (w *Wire) PacketCh() <-chan *memberlist.Packet { return w.packets }
 
-// DialTimeout connects a stream at once; it fails at once where no process listens, and after the timeout where nothing answers.
+// DialTimeout connects a stream at once; it fails at once where no process listens, and after the timeout where nothing
+// answers.
 func (w *Wire) DialTimeout(address string, timeout time.Duration) (net.Conn, error) {
 	conn, answered := w.dial(address)
 	switch {

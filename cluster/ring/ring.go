@@ -1,12 +1,13 @@
 // Package ring decides which master owns which partition, from their names alone.
 //
-// Every node that knows the same masters comes to the same answer, without a coordinator. It is rendezvous hashing (Thaler and
-// Ravishankar 1998) with a bound: each pair of master and partition has a score, and pairs are taken from the highest score
-// down, unless the partition is taken or the master has its share already, ⌈P/M⌉ of P partitions for M masters. Without the bound few
-// partitions fall badly: 8 over 3 masters give one of them 6 or more every sixteenth time, and its disk does most of the work.
+// Every node that knows the same masters comes to the same answer, without a coordinator. It is rendezvous hashing
+// (Thaler and Ravishankar 1998) with a bound: each pair of master and partition has a score, and pairs are taken from
+// the highest score down, unless the partition is taken or the master has its share already, ⌈P/M⌉ of P partitions for
+// M masters. Without the bound few partitions fall badly: 8 over 3 masters give one of them 6 or more every sixteenth
+// time, and its disk does most of the work.
 //
-// Invariants: every partition has exactly one owner, as long as there is a master; no master owns more than ⌈P/M⌉; the order in
-// which masters are named does not matter. When a master comes or goes, little more moves than must.
+// Invariants: every partition has exactly one owner, as long as there is a master; no master owns more than ⌈P/M⌉; the
+// order in which masters are named does not matter. When a master comes or goes, little more moves than must.
 package ring
 
 import (
@@ -14,8 +15,8 @@ import (
 	"slices"
 )
 
-// Owners returns for each of the partitions 0 … partitions−1 the name of the master that owns it; nil without masters. A name
-// given twice counts once.
+// Owners returns for each of the partitions 0 … partitions−1 the name of the master that owns it; nil without masters.
+// A name given twice counts once.
 func Owners(partitions int, masters []string) []string {
 	masters = slices.Compact(slices.Sorted(slices.Values(masters)))
 	if len(masters) == 0 || partitions <= 0 {
@@ -34,7 +35,8 @@ func Owners(partitions int, masters []string) []string {
 		}
 	}
 	slices.SortFunc(pairs, func(a, b pair) int {
-		return cmp.Or(cmp.Compare(b.score, a.score), cmp.Compare(a.partition, b.partition), cmp.Compare(a.master, b.master))
+		return cmp.Or(cmp.Compare(b.score, a.score), cmp.Compare(a.partition, b.partition),
+			cmp.Compare(a.master, b.master))
 	})
 	share := (partitions + len(masters) - 1) / len(masters)
 	owned := make([]int, len(masters))
@@ -49,7 +51,8 @@ func Owners(partitions int, masters []string) []string {
 	return owners
 }
 
-// hash is FNV-1a, and mix the finalizer of SplitMix64, which FNV needs: its high bits hardly know of a short name's last letter.
+// hash is FNV-1a, and mix the finalizer of SplitMix64, which FNV needs: its high bits hardly know of a short name's
+// last letter.
 func hash(s string) uint64 {
 	h := uint64(14695981039346656037)
 	for i := range len(s) {

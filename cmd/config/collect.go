@@ -26,11 +26,13 @@ type Collect struct{ To string }
 
 // Register adds the flags of a node that archives.
 func (c *Collect) Register(f *pflag.FlagSet) {
-	f.StringVar(&c.To, "collect", "", "bring finished WARC files to `WHERE`, the HOST:PORT of a henro collect or s3://BUCKET/FOLDER, and remove them here once they are safe there")
+	f.StringVar(&c.To, "collect", "",
+		"bring finished WARC files to `WHERE`, the HOST:PORT of a henro collect or s3://BUCKET/FOLDER, and remove them here once they are safe there")
 }
 
 // Sender makes the sender of an archive below dir, or nil if nothing is to be collected.
-func (c *Collect) Sender(ctx context.Context, dir, prefix, key, name string, log *logrus.Entry) (sender *collect.Sender, err error) {
+func (c *Collect) Sender(ctx context.Context, dir, prefix, key, name string, log *logrus.Entry) (sender *collect.Sender,
+	err error) {
 	if c.To == "" {
 		return nil, nil
 	}
@@ -58,7 +60,8 @@ func (c *Collect) post(key, name string) (collect.Place, error) {
 		return nil, err
 	}
 	to := "http://" + c.To
-	transport := &http.Transport{MaxIdleConnsPerHost: 1, DialContext: (&net.Dialer{Timeout: 10 * time.Second}).DialContext}
+	transport := &http.Transport{MaxIdleConnsPerHost: 1,
+		DialContext: (&net.Dialer{Timeout: 10 * time.Second}).DialContext}
 	if keys != nil {
 		to = "https://" + c.To
 		if transport.TLSClientConfig, err = keys.TLS(name); err != nil {
@@ -70,9 +73,10 @@ func (c *Collect) post(key, name string) (collect.Place, error) {
 	return collect.NewPost(to, &http.Client{Transport: transport})
 }
 
-// bucket is the way to a store that speaks S3. Where it is and who asks stands where the AWS tools look for it too: in AWS_ACCESS_KEY_ID,
-// AWS_SECRET_ACCESS_KEY and AWS_SESSION_TOKEN or in ~/.aws/credentials (AWS_PROFILE, AWS_SHARED_CREDENTIALS_FILE); AWS_REGION or
-// AWS_DEFAULT_REGION; AWS_ENDPOINT_URL_S3 or AWS_ENDPOINT_URL for stores other than Amazon's.
+// bucket is the way to a store that speaks S3. Where it is and who asks stands where the AWS tools look for it too: in
+// AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY and AWS_SESSION_TOKEN or in ~/.aws/credentials (AWS_PROFILE,
+// AWS_SHARED_CREDENTIALS_FILE); AWS_REGION or AWS_DEFAULT_REGION; AWS_ENDPOINT_URL_S3 or AWS_ENDPOINT_URL for stores
+// other than Amazon's.
 func (c *Collect) bucket(ctx context.Context, log *logrus.Entry) (collect.Place, error) {
 	at, err := url.Parse(c.To)
 	if err != nil || at.Scheme != "s3" || at.Host == "" || at.RawQuery != "" || at.User != nil {
@@ -89,9 +93,11 @@ func (c *Collect) bucket(ctx context.Context, log *logrus.Entry) (collect.Place,
 		o.Endpoint, o.Secure = u.Host, u.Scheme == "https"
 		o.Region = cmp.Or(o.Region, "us-east-1") // what such stores call themselves
 	}
-	o.Credentials = credentials.NewChainCredentials([]credentials.Provider{&credentials.EnvAWS{}, &credentials.FileAWSCredentials{}})
+	o.Credentials = credentials.NewChainCredentials([]credentials.Provider{&credentials.EnvAWS{},
+		&credentials.FileAWSCredentials{}})
 	if value, err := o.Credentials.GetWithContext(nil); err != nil || value.AccessKeyID == "" {
-		return nil, Usage("--collect %s: no credentials; set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or write them to ~/.aws/credentials", c.To)
+		return nil,
+			Usage("--collect %s: no credentials; set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or write them to ~/.aws/credentials", c.To)
 	}
 	bucket, err := collect.NewBucket(o)
 	if err != nil {

@@ -25,7 +25,8 @@ var words = map[string][]string{
 func complete(cmd *cobra.Command) {
 	cmd.Flags().VisitAll(func(f *pflag.Flag) {
 		kind, _ := pflag.UnquoteUsage(f)
-		suggest := cobra.FixedCompletions(slices.Clone(words[f.Name]), cobra.ShellCompDirectiveNoFileComp|cobra.ShellCompDirectiveKeepOrder)
+		suggest := cobra.FixedCompletions(slices.Clone(words[f.Name]),
+			cobra.ShellCompDirectiveNoFileComp|cobra.ShellCompDirectiveKeepOrder)
 		switch {
 		case kind == "DIR":
 			suggest = cobra.FixedCompletions(nil, cobra.ShellCompDirectiveFilterDirs)

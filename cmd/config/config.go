@@ -1,8 +1,10 @@
-// Package config reads what the programs are told: a flag beats the environment, which beats henro.yaml, which beats the default.
+// Package config reads what the programs are told: a flag beats the environment, which beats henro.yaml, which beats
+// the default.
 //
-// The set of flags of a command is the one list of settings: the environment knows --fetch-timeout as HENRO_FETCH_TIMEOUT and the
-// file as fetch-timeout, and all three are read by the flag's own parser, so that they accept the same values and fail with the
-// same words. A key of the file that no command knows is an error, so that a slip of the pen is not a silent default.
+// The set of flags of a command is the one list of settings: the environment knows --fetch-timeout as
+// HENRO_FETCH_TIMEOUT and the file as fetch-timeout, and all three are read by the flag's own parser, so that they
+// accept the same values and fail with the same words. A key of the file that no command knows is an error, so that a
+// slip of the pen is not a silent default.
 package config
 
 import (
@@ -64,8 +66,8 @@ func Code(err error) int {
 // EnvironmentPrefix is before every setting in the environment.
 const EnvironmentPrefix = "HENRO_"
 
-// Load completes the flags that were not given from the environment and the file. An empty path means henro.yaml in the working
-// directory, if there is one. Keys are the settings of any program, since they share one file.
+// Load completes the flags that were not given from the environment and the file. An empty path means henro.yaml in the
+// working directory, if there is one. Keys are the settings of any program, since they share one file.
 func Load(flags *pflag.FlagSet, path string, keys []string) error {
 	k := koanf.New("\x00")
 	name := path
@@ -82,9 +84,10 @@ func Load(flags *pflag.FlagSet, path string, keys []string) error {
 			}
 		}
 	}
-	environment := env.Provider("\x00", env.Opt{Prefix: EnvironmentPrefix, TransformFunc: func(key, value string) (string, any) {
-		return strings.ReplaceAll(strings.ToLower(strings.TrimPrefix(key, EnvironmentPrefix)), "_", "-"), value
-	}})
+	environment := env.Provider("\x00", env.Opt{Prefix: EnvironmentPrefix,
+		TransformFunc: func(key, value string) (string, any) {
+			return strings.ReplaceAll(strings.ToLower(strings.TrimPrefix(key, EnvironmentPrefix)), "_", "-"), value
+		}})
 	if err := k.Load(environment, nil); err != nil {
 		return Usage("read the environment: %v", err)
 	}

@@ -80,56 +80,77 @@ type Crawl struct {
 func (c *Crawl) Register(f *pflag.FlagSet) {
 	o := master.DefaultOptions()
 	f.StringVar(&c.Dir, "dir", "crawl", "state and archive: `DIR`/state, /warc, /logs; the same directory resumes")
-	f.StringVar(&c.SeedFile, "seeds", "", "seeds, one URL a line, # comments, optional depth=N behind it; - is standard input (`FILE`)")
+	f.StringVar(&c.SeedFile, "seeds", "",
+		"seeds, one URL a line, # comments, optional depth=N behind it; - is standard input (`FILE`)")
 	f.IntVar(&c.Depth, "depth", o.Depth, "links followed from a seed; -1 is without limit")
 	f.StringVar(&c.Scope, "scope", "host", "how far from the seeds: host, domain, prefix or any")
 	f.StringArrayVar(&c.Include, "include", nil, "only URLs that match this `REGEXP` (repeatable)")
 	f.StringArrayVar(&c.Exclude, "exclude", nil, "no URLs that match this `REGEXP` (repeatable)")
 	f.StringArrayVar(&c.TLD, "tld", nil, "only hosts below this top-level domain, for example jp (repeatable)")
 	f.StringVar(&c.StopList, "stop-list", "", "`FILE` of hosts and URL prefixes never to be visited, one a line")
-	f.StringVar(&c.Contact, "contact", "", "URL or mail address by which the operators of hosts reach you; required for public hosts")
-	f.DurationVar(&c.Delay, "delay", politeness.DefaultOptions().Floor, "least time between two requests to a host; 0 only for private addresses or with --i-own-these-hosts")
+	f.StringVar(&c.Contact, "contact", "",
+		"URL or mail address by which the operators of hosts reach you; required for public hosts")
+	f.DurationVar(&c.Delay, "delay", politeness.DefaultOptions().Floor,
+		"least time between two requests to a host; 0 only for private addresses or with --i-own-these-hosts")
 	f.BoolVar(&c.OwnHosts, "i-own-these-hosts", false, "the hosts are yours: --delay 0 is allowed")
-	f.StringVar(&c.Profile, "profile", "polite", "pace of a crawl: polite, or archive (a minute between requests, 5 s for large hosts)")
-	f.StringVar(&c.Politeness, "politeness", string(o.Unit), "what shares one clock: host, ip (all names of one address) or domain (all names of one registrable domain)")
+	f.StringVar(&c.Profile, "profile", "polite",
+		"pace of a crawl: polite, or archive (a minute between requests, 5 s for large hosts)")
+	f.StringVar(&c.Politeness, "politeness", string(o.Unit),
+		"what shares one clock: host, ip (all names of one address) or domain (all names of one registrable domain)")
 	f.IntVar(&c.Retries, "retries", o.Hosts.Retries, "failed visits of a page before it is given up")
 	f.DurationVar(&c.RetryWait, "retry-wait", o.Hosts.RetryWait, "before the first retry; doubled for each further one")
-	f.DurationVar(&c.Patience, "patience", o.Hosts.Patience, "longest rest of a failing host that is waited for, also where it asks for longer; its pages are given up then. 0 is no limit, and there is none with --continuous")
-	f.DurationVar(&c.FetchTimeout, "fetch-timeout", time.Duration(o.Fetch.FetchTimeoutNs), "hard total time of one fetch, from dial to last byte")
+	f.DurationVar(&c.Patience, "patience", o.Hosts.Patience,
+		"longest rest of a failing host that is waited for, also where it asks for longer; its pages are given up then. 0 is no limit, and there is none with --continuous")
+	f.DurationVar(&c.FetchTimeout, "fetch-timeout", time.Duration(o.Fetch.FetchTimeoutNs),
+		"hard total time of one fetch, from dial to last byte")
 	c.MaxBody = Bytes(o.Fetch.MaxBody)
 	f.Var(&c.MaxBody, "max-body", "largest body kept; the rest is cut off")
 	f.StringArrayVar(&c.Resolve, "resolve", nil, "where a name lives, as in curl: `HOST:PORT:ADDR` (repeatable)")
 	f.StringVar(&c.DNS, "dns", "", "ask this resolver instead of the system's (`ADDR[:PORT]`)")
 	f.BoolVar(&c.AllowPrivate, "allow-private", false, "loopback and private addresses may be fetched")
 	f.BoolVar(&c.VerifyTLS, "verify-tls", false, "a certificate that does not verify is a failure, not just noted")
-	f.BoolVar(&c.ObeyNofollow, "obey-nofollow", false, "do not follow links marked rel=nofollow, nor those of pages that say so; on by itself with --scope any")
-	f.BoolVar(&c.JSONLD, "json-ld", false, "record what linked data in pages (JSON-LD) names, as links of kind data; they are not followed")
+	f.BoolVar(&c.ObeyNofollow, "obey-nofollow", false,
+		"do not follow links marked rel=nofollow, nor those of pages that say so; on by itself with --scope any")
+	f.BoolVar(&c.JSONLD, "json-ld", false,
+		"record what linked data in pages (JSON-LD) names, as links of kind data; they are not followed")
 	f.BoolVar(&c.ObeyNoindex, "obey-noindex", false, "do not archive pages that say noindex; their links are followed")
-	f.StringArrayVar(&c.Languages, "lang", nil, "archive pages in this language only, for example ja, and those whose language is unknown (repeatable)")
+	f.StringArrayVar(&c.Languages, "lang", nil,
+		"archive pages in this language only, for example ja, and those whose language is unknown (repeatable)")
 	f.IntVar(&c.LangBeyond, "lang-beyond", 1, "with --lang: links followed through pages in other languages")
 	f.BoolVar(&c.HTTP1, "http1", false, "do not offer HTTP/2: every capture has the exact bytes that came")
 	f.StringVar(&c.Mime, "mime", "all", "what to archive of the pages visited: all, or html")
 	c.Traps = o.Hosts.Traps
-	f.IntVar(&c.Traps.MaxURL, "trap-url", c.Traps.MaxURL, "no URLs of more bytes than this; 0 is no limit, as for all traps")
+	f.IntVar(&c.Traps.MaxURL, "trap-url", c.Traps.MaxURL,
+		"no URLs of more bytes than this; 0 is no limit, as for all traps")
 	f.IntVar(&c.Traps.MaxSegments, "trap-depth", c.Traps.MaxSegments, "no URLs with more segments in their path")
-	f.IntVar(&c.Traps.MaxRepeats, "trap-repeats", c.Traps.MaxRepeats, "no URLs with a segment or a pair of the query more often")
-	f.IntVar(&c.Traps.MaxGrowth, "trap-growth", c.Traps.MaxGrowth, "no links from a page so many links from the seed to one of its own shape: a calendar")
+	f.IntVar(&c.Traps.MaxRepeats, "trap-repeats", c.Traps.MaxRepeats,
+		"no URLs with a segment or a pair of the query more often")
+	f.IntVar(&c.Traps.MaxGrowth, "trap-growth", c.Traps.MaxGrowth,
+		"no links from a page so many links from the seed to one of its own shape: a calendar")
 	f.IntVar(&c.Traps.MaxSessions, "trap-sessions", c.Traps.MaxSessions, "no page under more session ids")
-	f.IntVar(&c.StopAfter, "stop-after", -1, fmt.Sprintf("broken pages in a row for which a folder is left alone for a day or longer; 0 is never, -1 is %d with --continuous and never without (then --depth alone says what is visited)", o.Hosts.Stop.MinBroken))
-	f.Uint64Var(&c.HostPages, "host-pages", o.Hosts.MaxPages, "no more pages of one host; 0 is no limit, and there is none with --continuous")
+	f.IntVar(&c.StopAfter, "stop-after", -1,
+		fmt.Sprintf("broken pages in a row for which a folder is left alone for a day or longer; 0 is never, -1 is %d with --continuous and never without (then --depth alone says what is visited)", o.Hosts.Stop.MinBroken))
+	f.Uint64Var(&c.HostPages, "host-pages", o.Hosts.MaxPages,
+		"no more pages of one host; 0 is no limit, and there is none with --continuous")
 	f.Uint64Var(&c.Pages, "pages", 0, "stop after so many visits (exit code 16)")
 	f.DurationVar(&c.For, "for", 0, "stop after so long (exit code 15)")
 	f.Var(&c.Bytes, "bytes", "stop after so much payload, for example 10GB (exit code 14)")
 	f.BoolVar(&c.Continuous, "continuous", false, "keep revisiting")
-	f.StringVar(&c.Sitemaps, "sitemaps", "auto", "read the sitemaps that robots.txt names and the feeds met on the way, visit what they name and, with --continuous, heed what they say has changed: on, off, or auto, which is on with --continuous (without it --depth alone says what is reached)")
-	f.StringVar(&c.Relief, "relief", o.Hosts.Relief.String(), "what a host's pages get that ask for more visits than it bears: none, stretch, delay or optimal")
+	f.StringVar(&c.Sitemaps, "sitemaps", "auto",
+		"read the sitemaps that robots.txt names and the feeds met on the way, visit what they name and, with --continuous, heed what they say has changed: on, off, or auto, which is on with --continuous (without it --depth alone says what is reached)")
+	f.StringVar(&c.Relief, "relief", o.Hosts.Relief.String(),
+		"what a host's pages get that ask for more visits than it bears: none, stretch, delay or optimal")
 	f.IntVar(&c.Partitions, "partitions", o.Store.Partitions, "files of the state; fixed when a crawl begins")
 	f.IntVar(&c.PageBudget, "page-budget", o.Hosts.PageBudget, "visits of one lease at most")
-	f.StringVar(&c.Frontier, "frontier", string(o.Frontier.Policy), "what is visited next: host (hosts take turns, all URLs are kept), fifo, mercator, or slots and ranked, which keep at most B·H/2 waiting URLs and drop the rest until they turn up again")
-	f.IntVar(&c.SlotsB, "slots-b", o.Frontier.SlotsB, "B of --frontier slots and ranked: B/2 URLs for each place of hosts; even")
+	f.StringVar(&c.Frontier, "frontier", string(o.Frontier.Policy),
+		"what is visited next: host (hosts take turns, all URLs are kept), fifo, mercator, or slots and ranked, which keep at most B·H/2 waiting URLs and drop the rest until they turn up again")
+	f.IntVar(&c.SlotsB, "slots-b", o.Frontier.SlotsB,
+		"B of --frontier slots and ranked: B/2 URLs for each place of hosts; even")
 	f.IntVar(&c.SlotsH, "slots-h", o.Frontier.SlotsH, "H of --frontier slots and ranked: places of hosts; even")
-	f.StringVar(&c.Order, "order", string(o.Order), "which of a host's URLs go first: breadth (depth), inlinks (links seen so far) or opic (rank received so far)")
-	f.DurationVar(&c.LeaseFor, "lease", o.LeaseFor, "how long a slave may be silent before its hosts are given to others")
+	f.StringVar(&c.Order, "order", string(o.Order),
+		"which of a host's URLs go first: breadth (depth), inlinks (links seen so far) or opic (rank received so far)")
+	f.DurationVar(&c.LeaseFor, "lease", o.LeaseFor,
+		"how long a slave may be silent before its hosts are given to others")
 }
 
 // Options makes the options of the master out of the flags. It touches nothing but the stop list file.
@@ -156,7 +177,8 @@ func (c *Crawl) Options(flags *pflag.FlagSet) (master.Options, error) {
 	case c.Delay < 0:
 		return o, Usage("--delay %v: want 0 or more", c.Delay)
 	case c.Delay == 0 && !c.AllowPrivate && !c.OwnHosts:
-		return o, Usage("--delay 0 is for hosts of your own: add --i-own-these-hosts or --allow-private, or give a delay")
+		return o,
+			Usage("--delay 0 is for hosts of your own: add --i-own-these-hosts or --allow-private, or give a delay")
 	case c.Contact == "" && !c.AllowPrivate:
 		return o, Usage("public hosts must be able to reach you: give --contact with a URL or a mail address")
 	case c.Depth < -1:
@@ -185,7 +207,8 @@ func (c *Crawl) Options(flags *pflag.FlagSet) (master.Options, error) {
 	if err := o.Hosts.Politeness.Validate(); err != nil {
 		return o, Usage("%v", err)
 	}
-	o.Hosts.Continuous, o.Hosts.Retries, o.Hosts.RetryWait, o.Hosts.Patience, o.Hosts.PageBudget = c.Continuous, c.Retries, c.RetryWait, c.Patience, c.PageBudget
+	o.Hosts.Continuous, o.Hosts.Retries, o.Hosts.RetryWait, o.Hosts.Patience, o.Hosts.PageBudget = c.Continuous,
+		c.Retries, c.RetryWait, c.Patience, c.PageBudget
 	if o.Hosts.Relief, err = politeness.ParseRelief(c.Relief); err != nil {
 		return o, Usage("--relief: %v", err)
 	}
@@ -248,13 +271,14 @@ func (c *Crawl) Options(flags *pflag.FlagSet) (master.Options, error) {
 	return o, nil
 }
 
-// Names gives the master what finds the addresses of names, by the same table and resolver as slaves have, if it needs to know them. Call
-// close when the master has ended.
+// Names gives the master what finds the addresses of names, by the same table and resolver as slaves have, if it needs
+// to know them. Call close when the master has ended.
 func (c *Crawl) Names(o *master.Options) (end func(), err error) {
 	if o.Unit != master.UnitIP {
 		return func() {}, nil
 	}
-	names, err := fetch.NewNames(fetch.Options{UserAgent: o.Fetch.UserAgent, Resolve: o.Fetch.Resolve, DNS: o.Fetch.Dns})
+	names, err := fetch.NewNames(fetch.Options{UserAgent: o.Fetch.UserAgent, Resolve: o.Fetch.Resolve,
+		DNS: o.Fetch.Dns})
 	if err != nil {
 		return nil, Usage("%v", err)
 	}
@@ -262,7 +286,8 @@ func (c *Crawl) Names(o *master.Options) (end func(), err error) {
 	return names.Close, nil
 }
 
-// Resume lets a crawl that was begun go on with the partitions it has, and refuses a new one that has nothing to begin with.
+// Resume lets a crawl that was begun go on with the partitions it has, and refuses a new one that has nothing to begin
+// with.
 func (c *Crawl) Resume(flags *pflag.FlagSet, o *master.Options, begins bool) error {
 	resumed := store.Exists(filepath.Join(o.Dir, "state"))
 	if resumed && !flags.Changed("partitions") {
@@ -412,7 +437,8 @@ type Bytes uint64
 var units = []struct {
 	suffix string
 	factor uint64
-}{{"KIB", 1 << 10}, {"MIB", 1 << 20}, {"GIB", 1 << 30}, {"TIB", 1 << 40}, {"KB", 1e3}, {"MB", 1e6}, {"GB", 1e9}, {"TB", 1e12}, {"B", 1}, {"", 1}}
+}{{"KIB", 1 << 10}, {"MIB", 1 << 20}, {"GIB", 1 << 30}, {"TIB", 1 << 40}, {"KB", 1e3}, {"MB", 1e6}, {"GB", 1e9},
+	{"TB", 1e12}, {"B", 1}, {"", 1}}
 
 // Set reads a size.
 func (b *Bytes) Set(text string) error {

@@ -24,7 +24,8 @@ func (d *Door) Lead(ctx context.Context, node *master.Node, sight *Sight, tables
 	group, ctx := errgroup.WithContext(ctx)
 	group.Go(func() error { return board.Run(ctx) })
 	group.Go(func() error {
-		return d.Serve(ctx, console.Process{Ready: node.Ready}, append(tables, node.Routes(), node.Traces().Routes(), sight.Routes(), board.Routes())...)
+		return d.Serve(ctx, console.Process{Ready: node.Ready},
+			append(tables, node.Routes(), node.Traces().Routes(), sight.Routes(), board.Routes())...)
 	})
 	return group.Wait()
 }

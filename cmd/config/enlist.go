@@ -9,9 +9,10 @@ import (
 	"henro/slave"
 )
 
-// Enlist sets a slave to work in a system, for masters that it finds through the gossip. What is to live in the system before it is
-// spawned by before, which may be nil.
-func (p *Peers) Enlist(system *actor.ActorSystem, o slave.Options, before func() error, log *logrus.Entry) (pid *actor.PID, joined *Joined, err error) {
+// Enlist sets a slave to work in a system, for masters that it finds through the gossip. What is to live in the system
+// before it is spawned by before, which may be nil.
+func (p *Peers) Enlist(system *actor.ActorSystem, o slave.Options, before func() error,
+	log *logrus.Entry) (pid *actor.PID, joined *Joined, err error) {
 	o.Name, o.Boot = p.Name, cluster.NewBoot()
 	joined, err = p.Meet(system, cluster.Options{
 		Role: cluster.Slave, Boot: o.Boot, Capacity: o.Connections,

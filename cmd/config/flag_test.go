@@ -9,10 +9,12 @@ import (
 
 func TestAFlagThatIsNotThereNamesTheOneThatWasMeant(t *testing.T) {
 	for given, want := range map[string]string{
-		"--dept": "did you mean --depth?", "--depht": "did you mean --depth?", "--max-bodies": "did you mean --max-body?",
-		"--colour": "", "--x": "", "--depth=deep": "",
+		"--dept": "did you mean --depth?", "--depht": "did you mean --depth?",
+		"--max-bodies": "did you mean --max-body?",
+		"--colour":     "", "--x": "", "--depth=deep": "",
 	} {
-		cmd := &cobra.Command{Use: "crawl", SilenceErrors: true, SilenceUsage: true, RunE: func(*cobra.Command, []string) error { return nil }}
+		cmd := &cobra.Command{Use: "crawl", SilenceErrors: true, SilenceUsage: true,
+			RunE: func(*cobra.Command, []string) error { return nil }}
 		cmd.Flags().Int("depth", 3, "")
 		cmd.Flags().String("max-body", "", "")
 		cmd.SetFlagErrorFunc(FlagError)

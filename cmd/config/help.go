@@ -33,7 +33,9 @@ func AddFlags(cmd *cobra.Command, groups ...Group) {
 		for i, group := range groups {
 			fmt.Fprintf(&b, "\n%s:\n%s", group.Title, sets[i].FlagUsages())
 		}
-		fmt.Fprintf(&b, "\nA flag beats its variable %s… in the environment, that beats henro.yaml, that beats the default.\n", EnvironmentPrefix)
+		fmt.Fprintf(&b,
+			"\nA flag beats its variable %s… in the environment, that beats henro.yaml, that beats the default.\n",
+			EnvironmentPrefix)
 		_, err := fmt.Fprint(c.OutOrStderr(), b.String())
 		return err
 	})
@@ -51,9 +53,12 @@ func (c *Crawl) Groups() []Group {
 		}
 	}
 	return []Group{
-		{"What to crawl", pick("dir", "seeds", "depth", "scope", "include", "exclude", "tld", "stop-list", "sitemaps", "obey-nofollow", "lang", "lang-beyond", "json-ld")},
-		{"What to leave out", pick("mime", "obey-noindex", "stop-after", "trap-url", "trap-depth", "trap-repeats", "trap-growth", "trap-sessions", "host-pages")},
-		{"How politely", pick("contact", "delay", "i-own-these-hosts", "profile", "politeness", "retries", "retry-wait", "patience", "relief")},
+		{"What to crawl", pick("dir", "seeds", "depth", "scope", "include", "exclude", "tld", "stop-list", "sitemaps",
+			"obey-nofollow", "lang", "lang-beyond", "json-ld")},
+		{"What to leave out", pick("mime", "obey-noindex", "stop-after", "trap-url", "trap-depth", "trap-repeats",
+			"trap-growth", "trap-sessions", "host-pages")},
+		{"How politely", pick("contact", "delay", "i-own-these-hosts", "profile", "politeness", "retries", "retry-wait",
+			"patience", "relief")},
 		{"How to fetch", pick("fetch-timeout", "max-body", "resolve", "dns", "allow-private", "verify-tls", "http1")},
 		{"When to end", pick("pages", "for", "bytes", "continuous")},
 		{"How to work", pick("frontier", "slots-b", "slots-h", "order", "partitions", "page-budget", "lease")},

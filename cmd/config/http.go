@@ -24,8 +24,10 @@ type HTTP struct {
 
 // Register adds the flags; the default address may be off.
 func (h *HTTP) Register(f *pflag.FlagSet, address string) {
-	f.StringVar(&h.Listen, "listen-http", address, "control, status and metrics over HTTP, `HOST:PORT`; beyond loopback only with --token-file; or off")
-	f.StringVar(&h.TokenFile, "token-file", "", "`FILE` with the token that whoever asks over HTTP must know (henro key token)")
+	f.StringVar(&h.Listen, "listen-http", address,
+		"control, status and metrics over HTTP, `HOST:PORT`; beyond loopback only with --token-file; or off")
+	f.StringVar(&h.TokenFile, "token-file", "",
+		"`FILE` with the token that whoever asks over HTTP must know (henro key token)")
 }
 
 // tokenLength is the least of a token: 22 letters of base64 are 128 bits.
@@ -42,7 +44,8 @@ func ReadToken(name string) (string, error) {
 	}
 	token := strings.TrimSpace(string(data))
 	if len(token) < tokenLength || strings.ContainsAny(token, " \t\r\n") {
-		return "", Usage("--token-file %s: want one word of at least %d letters, such as henro key token prints", name, tokenLength)
+		return "", Usage("--token-file %s: want one word of at least %d letters, such as henro key token prints", name,
+			tokenLength)
 	}
 	return token, nil
 }
@@ -89,7 +92,8 @@ func (h *HTTP) Open(log *logrus.Entry) (*Door, error) {
 	if err != nil {
 		return nil, err
 	}
-	listener, err := listen("listen-http", h.Listen, token != "", " without --token-file; make a token with henro key token, or reach it through ssh -L")
+	listener, err := listen("listen-http", h.Listen, token != "",
+		" without --token-file; make a token with henro key token, or reach it through ssh -L")
 	if err != nil {
 		return nil, err
 	}
@@ -110,17 +114,18 @@ func (d *Door) Serve(ctx context.Context, process console.Process, tables ...[]c
 
 // Manual is the table of what a node says of its own routes.
 func Manual() []console.Route {
-	return []console.Route{{Pattern: "GET /api/openapi.yaml", Open: true, Serve: func(w http.ResponseWriter, _ *http.Request) {
-		w.Header().Set("Content-Type", "application/yaml")
-		_, _ = io.WriteString(w, docs.OpenAPI) // the reader is gone: nobody to tell
-	}}}
+	return []console.Route{{Pattern: "GET /api/openapi.yaml", Open: true,
+		Serve: func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Content-Type", "application/yaml")
+			_, _ = io.WriteString(w, docs.OpenAPI) // the reader is gone: nobody to tell
+		}}}
 }
 
 // addressFile is where a crawl that runs in a directory says how it can be asked.
 const addressFile = "http.address"
 
-// Note writes down in the directory of a crawl where it can be asked, so that a look into the directory finds it, until forget is called.
-// It is a help for people: without it they say --master.
+// Note writes down in the directory of a crawl where it can be asked, so that a look into the directory finds it, until
+// forget is called. It is a help for people: without it they say --master.
 func (d *Door) Note(dir string) (forget func()) {
 	if d == nil {
 		return func() {}

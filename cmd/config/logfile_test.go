@@ -29,9 +29,11 @@ func TestTheFileKeepsWhatTheScreenDoesNotShow(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for word, want := range map[string][2]bool{"rare fact": {false, true}, "surprise": {true, true}, "decision": {false, false}} {
+	for word, want := range map[string][2]bool{"rare fact": {false, true}, "surprise": {true, true},
+		"decision": {false, false}} {
 		if strings.Contains(screen.String(), word) != want[0] || strings.Contains(string(kept), word) != want[1] {
-			t.Errorf("%q: on the screen %v, in the file %v", word, strings.Contains(screen.String(), word), strings.Contains(string(kept), word))
+			t.Errorf("%q: on the screen %v, in the file %v", word, strings.Contains(screen.String(), word),
+				strings.Contains(string(kept), word))
 		}
 	}
 }

@@ -8,7 +8,8 @@ import (
 	"github.com/spf13/cobra/doc"
 )
 
-// NewManCommand makes the command that writes the man pages of a program and all its commands. It is for those who pack the program.
+// NewManCommand makes the command that writes the man pages of a program and all its commands. It is for those who pack
+// the program.
 func NewManCommand() *cobra.Command {
 	return &cobra.Command{
 		Use: "man DIR", Short: "Write man pages of the program and its commands", Hidden: true,

@@ -77,7 +77,8 @@ func (p *Peers) Register(f *pflag.FlagSet, gossip, actors string) {
 	f.StringVar(&p.Name, "name", host, "name of this node, the same at every start and unique in the cluster")
 	f.StringVar(&p.Gossip, "gossip", gossip, "bind address of the gossip, UDP and TCP; without --key only loopback")
 	f.StringVar(&p.Actors, "actors", actors, "bind address of the actors; without --key only loopback")
-	f.StringVar(&p.Advertise, "advertise", "", "`IP` under which the others reach this node, if it is not the one bound")
+	f.StringVar(&p.Advertise, "advertise", "",
+		"`IP` under which the others reach this node, if it is not the one bound")
 	f.StringArrayVar(&p.Join, "join", nil, "gossip address of any live node, `HOST:PORT` (repeatable)")
 	f.StringVar(&p.Key, "key", "", "cluster key `FILE`, the same on every node (henro key new)")
 }
@@ -88,16 +89,18 @@ type Joined struct {
 	Node   *cluster.Node
 }
 
-// Meet makes the actors of a system reachable, has the caller spawn them, and joins the gossip. Each member that appears or is lost
-// is told to notify, in order.
-func (p *Peers) Meet(system *actor.ActorSystem, self cluster.Options, spawn func(address string) error, log *logrus.Entry) (*Joined, error) {
+// Meet makes the actors of a system reachable, has the caller spawn them, and joins the gossip. Each member that
+// appears or is lost is told to notify, in order.
+func (p *Peers) Meet(system *actor.ActorSystem, self cluster.Options, spawn func(address string) error,
+	log *logrus.Entry) (*Joined, error) {
 	keys, err := readKeys(p.Key)
 	if err != nil {
 		return nil, err
 	}
 	gate := cluster.NewGate()
 	remote, err := cluster.StartRemote(system, cluster.RemoteOptions{
-		Bind: p.Actors, Advertise: p.advertised(p.Actors), Peers: p.Join, Key: keys, Name: p.Name, Gate: gate, Logger: log,
+		Bind: p.Actors, Advertise: p.advertised(p.Actors), Peers: p.Join, Key: keys, Name: p.Name, Gate: gate,
+		Logger: log,
 	})
 	if err != nil {
 		return nil, Usage("--actors %s: %v", p.Actors, err)
@@ -106,7 +109,8 @@ func (p *Peers) Meet(system *actor.ActorSystem, self cluster.Options, spawn func
 		remote.Shutdown()
 		return nil, err
 	}
-	self.Name, self.ActorAddress, self.Version, self.Protocol = p.Name, remote.Address(), buildVersion, messages.Protocol
+	self.Name, self.ActorAddress, self.Version, self.Protocol = p.Name, remote.Address(), buildVersion,
+		messages.Protocol
 	self.Bind, self.Advertise, self.JoinAddrs = p.Gossip, p.advertised(p.Gossip), p.Join
 	self.Key, self.Gate, self.Logger = keys, gate, log
 	node, err := cluster.Join(self)
@@ -175,12 +179,15 @@ type Work struct {
 func (w *Work) Register(f *pflag.FlagSet) {
 	f.IntVar(&w.Connections, "connections", DefaultConnections, "hosts asked at once by this slave")
 	f.IntVar(&w.Parsers, "parsers", 0, "pages parsed at once; 0 is one for each processor")
-	f.Var(&w.BodyMemory, "body-memory", "what all fetches together may hold of bodies above 256 KiB; others wait (default 64MiB beside one largest)")
+	f.Var(&w.BodyMemory, "body-memory",
+		"what all fetches together may hold of bodies above 256 KiB; others wait (default 64MiB beside one largest)")
 	f.StringVar(&w.WARCPrefix, "warc-prefix", "henro", "first part of the names of WARC files")
 	w.WARCSize = 1e9
 	f.Var(&w.WARCSize, "warc-size", "a WARC file is closed and another begun at this size")
-	f.TextVar(&w.Compression, "warc-compression", warc.Gzip, "how each record is packed: gzip, which every tool reads, zstd or none")
-	f.BoolVar(&w.Metadata, "warc-metadata", false, "a metadata record beside each capture: time taken, language, outlinks; they are in the state anyway")
+	f.TextVar(&w.Compression, "warc-compression", warc.Gzip,
+		"how each record is packed: gzip, which every tool reads, zstd or none")
+	f.BoolVar(&w.Metadata, "warc-metadata", false,
+		"a metadata record beside each capture: time taken, language, outlinks; they are in the state anyway")
 }
 
 // Run is what the flags say of how a program shows itself.
@@ -195,7 +202,8 @@ type Run struct {
 func (r *Run) Register(f *pflag.FlagSet) {
 	r.HTTP.Register(f, "127.0.0.1:7780")
 	r.Traces.Register(f)
-	f.StringVar(&r.Progress, "progress", "auto", "auto: a live line on a terminal, a line now and then elsewhere; or off")
+	f.StringVar(&r.Progress, "progress", "auto",
+		"auto: a live line on a terminal, a line now and then elsewhere; or off")
 	f.StringVar(&r.Config, "config", "", "settings `FILE` (default henro.yaml, if there is one)")
 }
 
@@ -240,7 +248,8 @@ func (w *Work) Options(dir string) (slave.Options, error) {
 // ArchiveInfo is what every WARC file says of the program and the machine that wrote it.
 func ArchiveInfo() warc.Info {
 	return warc.Info{
-		Software: "henro/" + buildVersion, Robots: "obey (RFC 9309)", Hostname: warc.DefaultWriterOptions().Host, IP: outwardIP(),
+		Software: "henro/" + buildVersion, Robots: "obey (RFC 9309)", Hostname: warc.DefaultWriterOptions().Host,
+		IP:          outwardIP(),
 		Description: "incremental crawl; pages that did not change are revisit records",
 	}
 }

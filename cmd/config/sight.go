@@ -48,8 +48,8 @@ func (s *Sight) Work(o *slave.Options) {
 // Routes are those of metrics.
 func (s *Sight) Routes() []console.Route { return s.Metrics.Routes(s.log) }
 
-// Mailboxes are looked at so often, and complained about from so many waiting messages on: a thousand are a moment's work of any
-// actor of ours, but not twice in a row.
+// Mailboxes are looked at so often, and complained about from so many waiting messages on: a thousand are a moment's
+// work of any actor of ours, but not twice in a row.
 const (
 	watchEvery = 10 * time.Second
 	watchLimit = 1000

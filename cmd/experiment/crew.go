@@ -51,10 +51,11 @@ func hire(ctx context.Context, w work, log *logrus.Entry) (c *crew, err error) {
 		return c, err
 	}
 	system := actors.NewSystem(o.Name, log, actors.SystemOptions{})
-	at, err := loopback(o.Name).Meet(system, cluster.Options{Role: cluster.Master, Boot: o.Boot}, func(string) (err error) {
-		c.master, err = master.Start(system, o, log)
-		return err
-	}, log)
+	at, err := loopback(o.Name).Meet(system, cluster.Options{Role: cluster.Master, Boot: o.Boot},
+		func(string) (err error) {
+			c.master, err = master.Start(system, o, log)
+			return err
+		}, log)
 	if err != nil {
 		return c, err
 	}

@@ -19,30 +19,39 @@ var slaveCounts = [...]int{2, 5, 10}
 // report leaves the tables beside the thesis' own, the figures, and every run.
 func (o *Options) report(samples []sample) error {
 	var text bytes.Buffer
-	fmt.Fprintf(&text, "# The thesis' experiments, repeated\n\nTime ran %g times as fast; %d runs of each setting. In brackets what the thesis printed.\n", o.Scale, o.Repeats)
+	fmt.Fprintf(&text,
+		"# The thesis' experiments, repeated\n\nTime ran %g times as fast; %d runs of each setting. In brackets what the thesis printed.\n", o.Scale, o.Repeats)
 	stats(&text, samples)
 	minutes := []string{"30 min", "60 min", "90 min"}
-	table(&text, "Pages a minute (table 4.9)", minutes, overTime(samples, func(s *sample, i int) float64 { return s.at[i].pages / float64(s.minutes[i]) }), published.perMinute)
-	perSlave := overTime(samples, func(s *sample, i int) float64 { return s.at[i].pages / float64(s.minutes[i]) / float64(s.slaves) })
+	table(&text, "Pages a minute (table 4.9)", minutes, overTime(samples,
+		func(s *sample, i int) float64 { return s.at[i].pages / float64(s.minutes[i]) }), published.perMinute)
+	perSlave := overTime(samples,
+		func(s *sample, i int) float64 { return s.at[i].pages / float64(s.minutes[i]) / float64(s.slaves) })
 	table(&text, "Pages a minute and slave (table 4.10)", minutes, perSlave, published.perSlave)
-	table(&text, "Links collected (figure 4.4)", minutes, overTime(samples, func(s *sample, i int) float64 { return s.at[i].links }), published.links)
+	table(&text, "Links collected (figure 4.4)", minutes,
+		overTime(samples, func(s *sample, i int) float64 { return s.at[i].links }), published.links)
 	pages := func(s *sample) float64 { return s.at[0].pages }
 	each := func(s *sample) float64 { return s.at[0].pages / float64(s.slaves) }
 	tasks, depths := []string{"1 task URL", "5", "10"}, []string{"depth 2", "4", "6"}
 	byTasks, byDepth := func(s *sample) int { return s.tasks }, func(s *sample) int { return s.depth }
 	tasksSlave := over(samples, "tasks", [3]int{1, 5, 10}, byTasks, each)
 	depthsSlave := over(samples, "depth", [3]int{2, 4, 6}, byDepth, each)
-	table(&text, "Pages in 60 minutes by task URLs (table 4.11)", tasks, over(samples, "tasks", [3]int{1, 5, 10}, byTasks, pages), published.tasks)
+	table(&text, "Pages in 60 minutes by task URLs (table 4.11)", tasks,
+		over(samples, "tasks", [3]int{1, 5, 10}, byTasks, pages), published.tasks)
 	table(&text, "The same for one slave (table 4.12)", tasks, tasksSlave, published.tasksSlave)
-	table(&text, "Pages in 60 minutes by depth (table 4.13)", depths, over(samples, "depth", [3]int{2, 4, 6}, byDepth, pages), published.depths)
+	table(&text, "Pages in 60 minutes by depth (table 4.13)", depths,
+		over(samples, "depth", [3]int{2, 4, 6}, byDepth, pages), published.depths)
 	table(&text, "The same for one slave (table 4.14)", depths, depthsSlave, published.depthsSlave)
 	crews(&text, samples)
 	return errors.Join(
 		os.WriteFile(filepath.Join(o.Dir, "report.md"), text.Bytes(), 0o644),
 		o.writeRuns(samples),
-		o.draw("figure-4.7", "Pages a minute and slave", "minutes", []float64{30, 60, 90}, perSlave, published.perSlave),
-		o.draw("figure-4.9", "Pages of a slave in 60 minutes", "task URLs", []float64{1, 5, 10}, tasksSlave, published.tasksSlave),
-		o.draw("figure-4.11", "Pages of a slave in 60 minutes", "depth", []float64{2, 4, 6}, depthsSlave, published.depthsSlave),
+		o.draw("figure-4.7", "Pages a minute and slave", "minutes", []float64{30, 60, 90}, perSlave,
+			published.perSlave),
+		o.draw("figure-4.9", "Pages of a slave in 60 minutes", "task URLs", []float64{1, 5, 10}, tasksSlave,
+			published.tasksSlave),
+		o.draw("figure-4.11", "Pages of a slave in 60 minutes", "depth", []float64{2, 4, 6}, depthsSlave,
+			published.depthsSlave),
 	)
 }
 
@@ -62,7 +71,8 @@ func overTime(samples []sample, of func(*sample, int) float64) (grid [3][3]float
 }
 
 // over averages a figure of experiment 2: rows are slaves, columns what is varied.
-func over(samples []sample, name string, values [3]int, varied func(*sample) int, of func(*sample) float64) (grid [3][3]float64) {
+func over(samples []sample, name string, values [3]int, varied func(*sample) int,
+	of func(*sample) float64) (grid [3][3]float64) {
 	for row, slaves := range slaveCounts {
 		for column, value := range values {
 			grid[row][column] = mean(samples, func(s *sample) (float64, bool) {
@@ -84,7 +94,8 @@ func mean(samples []sample, of func(*sample) (float64, bool)) float64 {
 }
 
 func table(text *bytes.Buffer, title string, columns []string, grid, then [3][3]float64) {
-	fmt.Fprintf(text, "\n## %s\n\n| slaves | %s | %s | %s |\n|---|---|---|---|\n", title, columns[0], columns[1], columns[2])
+	fmt.Fprintf(text, "\n## %s\n\n| slaves | %s | %s | %s |\n|---|---|---|---|\n", title, columns[0], columns[1],
+		columns[2])
 	for row, slaves := range slaveCounts {
 		fmt.Fprintf(text, "| %d |", slaves)
 		for column := range grid[row] {
@@ -123,9 +134,12 @@ func stats(text *bytes.Buffer, samples []sample) {
 		name string
 		of   func(survey.Spread) float64
 	}{
-		{"mean", func(d survey.Spread) float64 { return d.Mean }}, {"sd", func(d survey.Spread) float64 { return d.SD }},
-		{"range", func(d survey.Spread) float64 { return d.Most - d.Least }}, {"least", func(d survey.Spread) float64 { return d.Least }},
-		{"most", func(d survey.Spread) float64 { return d.Most }}, {"total", func(d survey.Spread) float64 { return d.Total }},
+		{"mean", func(d survey.Spread) float64 { return d.Mean }},
+		{"sd", func(d survey.Spread) float64 { return d.SD }},
+		{"range", func(d survey.Spread) float64 { return d.Most - d.Least }},
+		{"least", func(d survey.Spread) float64 { return d.Least }},
+		{"most", func(d survey.Spread) float64 { return d.Most }},
+		{"total", func(d survey.Spread) float64 { return d.Total }},
 		{"counts", func(d survey.Spread) float64 { return float64(d.N) }},
 	} {
 		fmt.Fprintf(text, "| %s |", row.name)
@@ -134,9 +148,11 @@ func stats(text *bytes.Buffer, samples []sample) {
 		}
 		text.WriteByte('\n')
 	}
-	fmt.Fprintf(text, "\nLinks a page: %.2f (%.2f). Stop-listed: %.1f %% of the pages met (%.1f %%). Correlation of pages with links %.2f (%.2f), with the stop list %.2f (%.2f).\n",
+	fmt.Fprintf(text,
+		"\nLinks a page: %.2f (%.2f). Stop-listed: %.1f %% of the pages met (%.1f %%). Correlation of pages with links %.2f (%.2f), with the stop list %.2f (%.2f).\n",
 		d[1].Total/d[0].Total, published.linksPerPage, 100*d[2].Total/(d[0].Total+d[2].Total), 100*published.stopShare,
-		correlation(columns[0], columns[1]), published.pagesLinks, correlation(columns[0], columns[2]), published.pagesStopped)
+		correlation(columns[0], columns[1]), published.pagesLinks, correlation(columns[0], columns[2]),
+		published.pagesStopped)
 }
 
 // describe gives the basic statistics.
@@ -159,13 +175,19 @@ func correlation(x, y []float64) float64 {
 
 // crews compares one master of many slaves with masters of few, which the thesis names as worth comparing and did not.
 func crews(text *bytes.Buffer, samples []sample) {
-	fmt.Fprint(text, "\n## One master with 8 slaves, and four with 2 (60 minutes, disjoint seeds)\n\n| masters × slaves | pages | links | pages fetched twice |\n|---|---|---|---|\n")
+	fmt.Fprint(text,
+		"\n## One master with 8 slaves, and four with 2 (60 minutes, disjoint seeds)\n\n| masters × slaves | pages | links | pages fetched twice |\n|---|---|---|---|\n")
 	for _, masters := range []int{1, 4} {
 		of := func(value func(*sample) float64) float64 {
-			return mean(samples, func(s *sample) (float64, bool) { return value(s), s.name == "crews" && s.masters == masters })
+			return mean(samples, func(s *sample) (float64, bool) {
+				return value(s), s.name == "crews" &&
+					s.masters == masters
+			})
 		}
-		fmt.Fprintf(text, "| %d × %d | %s | %s | %s |\n", masters, 8/masters, short(of(func(s *sample) float64 { return s.at[0].pages })),
-			short(of(func(s *sample) float64 { return s.at[0].links })), short(of(func(s *sample) float64 { return float64(s.twice) })))
+		fmt.Fprintf(text, "| %d × %d | %s | %s | %s |\n", masters, 8/masters,
+			short(of(func(s *sample) float64 { return s.at[0].pages })),
+			short(of(func(s *sample) float64 { return s.at[0].links })),
+			short(of(func(s *sample) float64 { return float64(s.twice) })))
 	}
 	twice := 0
 	for i := range samples {
@@ -199,12 +221,14 @@ func (o *Options) writeRuns(samples []sample) error {
 		return err
 	}
 	w := csv.NewWriter(f)
-	w.Write([]string{"experiment", "repeat", "masters", "slaves", "task_urls", "depth", "minutes", "pages", "links", "stop_listed", "twice"})
+	w.Write([]string{"experiment", "repeat", "masters", "slaves", "task_urls", "depth", "minutes", "pages", "links",
+		"stop_listed", "twice"})
 	for i := range samples {
 		s := &samples[i]
 		for j, c := range s.at {
 			w.Write([]string{
-				s.name, strconv.Itoa(s.repeat), strconv.Itoa(s.masters), strconv.Itoa(s.slaves), strconv.Itoa(s.tasks), strconv.Itoa(s.depth),
+				s.name, strconv.Itoa(s.repeat), strconv.Itoa(s.masters), strconv.Itoa(s.slaves), strconv.Itoa(s.tasks),
+				strconv.Itoa(s.depth),
 				strconv.Itoa(s.minutes[j]), number(c.pages), number(c.links), number(c.stopped), strconv.Itoa(s.twice),
 			})
 		}

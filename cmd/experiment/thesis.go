@@ -21,12 +21,13 @@ import (
 
 // Options say how the experiments are repeated.
 type Options struct {
-	Dir      string  // tables, figures, and the crawls while they run
-	Scale    float64 // how many times as fast time runs. The milliseconds between two leases of a slave are as many times as long then
-	Repeats  int     // runs of each setting; the thesis made 3
-	Parallel int     // runs at the same time, each of which asks for little of the processors
-	Seed     uint64  // which 100 sites each run begins with
-	Keep     bool    // leave the crawls of all runs
+	Dir string // tables, figures, and the crawls while they run
+	// how many times as fast time runs. The milliseconds between two leases of a slave are as many times as long then
+	Scale    float64
+	Repeats  int    // runs of each setting; the thesis made 3
+	Parallel int    // runs at the same time, each of which asks for little of the processors
+	Seed     uint64 // which 100 sites each run begins with
+	Keep     bool   // leave the crawls of all runs
 }
 
 // Validate says what makes no sense.
@@ -85,7 +86,8 @@ func plan() []setting {
 	return append(all, setting{"crews", 1, 8, 3, 4, []int{60}}, setting{"crews", 4, 2, 3, 4, []int{60}})
 }
 
-// Run makes all experiments and leaves report.md, runs.csv and the figures in o.Dir. It tells progress of each run as it ends.
+// Run makes all experiments and leaves report.md, runs.csv and the figures in o.Dir. It tells progress of each run as
+// it ends.
 func Run(ctx context.Context, o Options, progress io.Writer) error {
 	if err := o.Validate(); err != nil {
 		return err
@@ -113,8 +115,10 @@ func Run(ctx context.Context, o Options, progress io.Writer) error {
 			defer mu.Unlock()
 			done++
 			last := samples[i].at[len(s.minutes)-1]
-			fmt.Fprintf(progress, "%3d of %d  %-6s %d × %2d slaves, %2d task URLs, depth %d: %5.0f pages, %6.0f links, %4.0f stop-listed, %d twice\n",
-				done, len(samples), s.name, s.masters, s.slaves, s.tasks, s.depth, last.pages, last.links, last.stopped, samples[i].twice)
+			fmt.Fprintf(progress,
+				"%3d of %d  %-6s %d × %2d slaves, %2d task URLs, depth %d: %5.0f pages, %6.0f links, %4.0f stop-listed, %d twice\n",
+				done, len(samples), s.name, s.masters, s.slaves, s.tasks, s.depth, last.pages, last.links, last.stopped,
+				samples[i].twice)
 			return nil
 		})
 	}
@@ -143,12 +147,14 @@ func (o *Options) run(ctx context.Context, s setting, repeat int) (got sample, e
 	quiet := logrus.New()
 	quiet.SetOutput(io.Discard)
 	log := logrus.NewEntry(quiet)
-	dir := filepath.Join(o.Dir, fmt.Sprintf("%s-%dx%d-t%d-d%d-%d", s.name, s.masters, s.slaves, s.tasks, s.depth, repeat+1))
+	dir := filepath.Join(o.Dir, fmt.Sprintf("%s-%dx%d-t%d-d%d-%d", s.name, s.masters, s.slaves, s.tasks, s.depth,
+		repeat+1))
 	if err := os.RemoveAll(dir); err != nil {
 		return got, err
 	}
 	flags := []string{
-		"--scope", "any", "--allow-private", "--delay", "0", "--depth", fmt.Sprint(s.depth), "--partitions", "4", "--page-budget", "40",
+		"--scope", "any", "--allow-private", "--delay", "0", "--depth", fmt.Sprint(s.depth), "--partitions", "4",
+		"--page-budget", "40",
 		"--retries", "0", "--fetch-timeout", o.scaled(time.Minute).String(),
 	}
 	for _, at := range listening.Resolve() {
@@ -165,7 +171,8 @@ func (o *Options) run(ctx context.Context, s setting, repeat int) (got sample, e
 		}
 	}()
 	for i := range s.masters {
-		c, failed := hire(ctx, work{dir: filepath.Join(dir, fmt.Sprint(i+1)), flags: flags, tasks: s.tasks, slaves: s.slaves}, log)
+		c, failed := hire(ctx, work{dir: filepath.Join(dir, fmt.Sprint(i+1)), flags: flags, tasks: s.tasks,
+			slaves: s.slaves}, log)
 		if failed != nil {
 			return got, failed
 		}

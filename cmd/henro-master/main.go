@@ -58,8 +58,12 @@ It ends when nothing is left to visit, or runs on with --continuous. The same --
 	}
 	cmd.SetFlagErrorFunc(config.FlagError)
 	config.AddFlags(cmd, append(f.crawl.Groups(),
-		config.Group{Title: "How nodes meet", Register: func(s *pflag.FlagSet) { f.peers.Register(s, "127.0.0.1:7781", "127.0.0.1:7782") }},
-		config.Group{Title: "What to show", Register: func(s *pflag.FlagSet) { f.run.Register(s); f.log.Register(s) }})...)
+		config.Group{Title: "How nodes meet", Register: func(s *pflag.FlagSet) {
+			f.peers.Register(s, "127.0.0.1:7781",
+				"127.0.0.1:7782")
+		}},
+		config.Group{Title: "What to show",
+			Register: func(s *pflag.FlagSet) { f.run.Register(s); f.log.Register(s) }})...)
 	cmd.AddCommand(config.NewManCommand())
 	cmd.AddCommand(service.Commands("henro-master")...)
 	return cmd
@@ -111,7 +115,8 @@ func (f *flags) lead(cmd *cobra.Command, arguments []string) error {
 	return config.EndError(cmd.Context(), status)
 }
 
-func (f *flags) crawlWith(ctx context.Context, o master.Options, seeds []master.Seed, door *config.Door, log *logrus.Entry) (master.Status, error) {
+func (f *flags) crawlWith(ctx context.Context, o master.Options, seeds []master.Seed, door *config.Door,
+	log *logrus.Entry) (master.Status, error) {
 	sight := config.NewSight(o.Name, o.Name, log)
 	endTraces, err := sight.Tell(ctx, &f.run.Traces, o.Name)
 	if err != nil {
@@ -136,7 +141,8 @@ func (f *flags) crawlWith(ctx context.Context, o master.Options, seeds []master.
 	if err != nil {
 		return master.Status{}, err
 	}
-	log.WithFields(logrus.Fields{"actors": joined.Remote.Address(), "gossip": joined.Node.Self().GossipAddress}).Info("master ready")
+	log.WithFields(logrus.Fields{"actors": joined.Remote.Address(),
+		"gossip": joined.Node.Self().GossipAddress}).Info("master ready")
 	status, err := attend(ctx, node, sight, seeds, door, o.Dir)
 	err = errors.Join(err, node.Close())
 	joined.Leave()
@@ -153,14 +159,16 @@ func tell(system *actor.ActorSystem, pid *actor.PID, event cluster.Event) {
 	case *cluster.MemberRefused:
 		if s := e.Member; s.Role == cluster.Slave {
 			system.Root.Send(pid, &master.SlaveRefused{
-				Slave: s.Name, Boot: s.Boot, Version: s.Version, Address: s.ActorAddress, Protocol: s.Protocol, Gone: e.Gone,
+				Slave: s.Name, Boot: s.Boot, Version: s.Version, Address: s.ActorAddress, Protocol: s.Protocol,
+				Gone: e.Gone,
 			})
 		}
 	}
 }
 
 // attend answers HTTP and waits for the end.
-func attend(ctx context.Context, node *master.Node, sight *config.Sight, seeds []master.Seed, door *config.Door, dir string) (master.Status, error) {
+func attend(ctx context.Context, node *master.Node, sight *config.Sight, seeds []master.Seed, door *config.Door,
+	dir string) (master.Status, error) {
 	inner, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	defer cancel()
 	defer door.Note(dir)()

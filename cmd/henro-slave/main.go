@@ -65,7 +65,10 @@ else lies with the master. The first interrupt gives all hosts back and ends; a 
 	}
 	cmd.SetFlagErrorFunc(config.FlagError)
 	config.AddFlags(cmd,
-		config.Group{Title: "How nodes meet", Register: func(f *pflag.FlagSet) { peers.Register(f, "127.0.0.1:0", "127.0.0.1:0") }},
+		config.Group{Title: "How nodes meet", Register: func(f *pflag.FlagSet) {
+			peers.Register(f, "127.0.0.1:0",
+				"127.0.0.1:0")
+		}},
 		config.Group{Title: "How to work", Register: func(f *pflag.FlagSet) {
 			f.StringVar(&dir, "dir", "slave", "`DIR` for the archive")
 			work.Register(f)
@@ -82,7 +85,8 @@ else lies with the master. The first interrupt gives all hosts back and ends; a 
 	return cmd
 }
 
-func run(ctx context.Context, dir string, peers *config.Peers, work *config.Work, collect *config.Collect, http *config.HTTP, traces *config.Traces, logs *config.Log) error {
+func run(ctx context.Context, dir string, peers *config.Peers, work *config.Work, collect *config.Collect,
+	http *config.HTTP, traces *config.Traces, logs *config.Log) error {
 	log, err := logs.Logger()
 	if err != nil {
 		return err
@@ -133,7 +137,8 @@ func run(ctx context.Context, dir string, peers *config.Peers, work *config.Work
 	sight.Metrics.Register(desk.Collector())
 	group, inner := errgroup.WithContext(ctx)
 	group.Go(func() error {
-		return door.Serve(inner, console.Process{Ready: desk.Ready}, desk.Routes(), desk.Traces().Routes(), sight.Routes())
+		return door.Serve(inner, console.Process{Ready: desk.Ready}, desk.Routes(), desk.Traces().Routes(),
+			sight.Routes())
 	})
 	group.Go(func() error { return sight.Watch(inner) })
 	if err := group.Wait(); err != nil {
@@ -151,7 +156,8 @@ func run(ctx context.Context, dir string, peers *config.Peers, work *config.Work
 	if sender != nil { // what was open until now
 		final, cancel := context.WithTimeout(context.WithoutCancel(ctx), collectFor)
 		if _, err := sender.Pass(final); err != nil {
-			log.WithField("err", err).Error("files are not collected; they stay here, and the next start of this slave sends them")
+			log.WithField("err",
+				err).Error("files are not collected; they stay here, and the next start of this slave sends them")
 		}
 		cancel()
 	}

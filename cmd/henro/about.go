@@ -22,8 +22,9 @@ import (
 // maxKeptLog is how much of the log's end goes into the archive.
 const maxKeptLog = 8 << 20
 
-// keepAbout writes what a run of a crawl was told and what it said into a WARC file of its own, as resource records: the seeds, the
-// settings, the summary and the log. So an archive says by itself how it came about, wherever it is carried.
+// keepAbout writes what a run of a crawl was told and what it said into a WARC file of its own, as resource records:
+// the seeds, the settings, the summary and the log. So an archive says by itself how it came about, wherever it is
+// carried.
 func keepAbout(dir string, work config.Work, info warc.Info, seeds []master.Seed, flags *pflag.FlagSet) (err error) {
 	o, err := work.Options(dir)
 	if err != nil {
@@ -44,7 +45,8 @@ func keepAbout(dir string, work config.Work, info warc.Info, seeds []master.Seed
 	put := func(name, contentType string, text []byte) {
 		if len(text) > 0 {
 			records = builder.Append(records, &warc.Record{
-				Type: warc.Resource, Date: now, TargetURI: "urn:henro:" + name, ContentType: contentType, Head: text, PayloadDigest: warc.Sum(text),
+				Type: warc.Resource, Date: now, TargetURI: "urn:henro:" + name, ContentType: contentType, Head: text,
+				PayloadDigest: warc.Sum(text),
 			})
 		}
 	}

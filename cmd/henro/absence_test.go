@@ -46,7 +46,8 @@ func checkFloor(t *testing.T, web *fakeweb.Web) {
 	t.Helper()
 	for _, pace := range fakeweb.Paces(web.Log()) {
 		if pace.Requests > 1 && pace.Shortest < 5*time.Second {
-			t.Errorf("%s was asked again after %v: %s, then %s", pace.Origin, pace.Shortest, pace.Before.Path, pace.After.Path)
+			t.Errorf("%s was asked again after %v: %s, then %s", pace.Origin, pace.Shortest, pace.Before.Path,
+				pace.After.Path)
 		}
 	}
 	if overlaps := fakeweb.Overlaps(web.Log(), 0); len(overlaps) > 0 {
@@ -75,8 +76,8 @@ func between(visits []fakeweb.Entry, from, to time.Time) (part []fakeweb.Entry) 
 	return part
 }
 
-// Pages that are not found for 30 days are asked for after twice as long each time, and as often as before once they are back. Those
-// that are gone for good (410) are not asked for again.
+// Pages that are not found for 30 days are asked for after twice as long each time, and as often as before once they
+// are back. Those that are gone for good (410) are not asked for again.
 func TestVanishedPagesAreVisitedEverMoreRarely(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const lost, gone = 0, 1
@@ -109,7 +110,8 @@ func TestVanishedPagesAreVisitedEverMoreRarely(t *testing.T) {
 				t.Errorf("%s has no record", url)
 				continue
 			}
-			before, during, after := between(visits, from.Add(-15*day), from), between(visits, from, to), between(visits, to, end)
+			before, during, after := between(visits, from.Add(-15*day), from), between(visits, from, to),
+				between(visits, to, end)
 			if len(during) == 0 || during[0].Status < 400 {
 				continue
 			}
@@ -119,7 +121,8 @@ func TestVanishedPagesAreVisitedEverMoreRarely(t *testing.T) {
 			}
 			if during[0].Status == http.StatusGone {
 				if len(during) > 1 || len(after) > 0 || !page.Next.IsZero() {
-					t.Errorf("%s is gone and was asked for %d times more, next at %v", url, len(during)-1+len(after), page.Next)
+					t.Errorf("%s is gone and was asked for %d times more, next at %v", url, len(during)-1+len(after),
+						page.Next)
 				}
 				continue
 			}
@@ -135,7 +138,8 @@ func TestVanishedPagesAreVisitedEverMoreRarely(t *testing.T) {
 				continue
 			}
 			if n := len(between(visits, end.Add(-15*day), end)); n < len(before)/3 || page.Status != 200 {
-				t.Errorf("%s is back with status %d, and visited %d times in 15 days, %d before it vanished", url, page.Status, n, len(before))
+				t.Errorf("%s is back with status %d, and visited %d times in 15 days, %d before it vanished", url,
+					page.Status, n, len(before))
 			}
 		}
 		if answered[404] < 4 || answered[410] < 4 {
@@ -162,7 +166,8 @@ func (d *tries) dial(ctx context.Context, network, address string) (net.Conn, er
 	return d.web.DialContext(ctx, network, address)
 }
 
-// A host that dies, in whatever way, is asked ever more rarely, loses no page, and is visited as before when it is back.
+// A host that dies, in whatever way, is asked ever more rarely, loses no page, and is visited as before when it is
+// back.
 func TestADeadHostIsAskedEverMoreRarelyAndComesBack(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ways := []fakeweb.State{fakeweb.Dead, fakeweb.Silent, fakeweb.Blackhole, fakeweb.Unknown, fakeweb.Answering}
@@ -209,7 +214,8 @@ func TestADeadHostIsAskedEverMoreRarelyAndComesBack(t *testing.T) {
 				t.Errorf("%s was not visited in %v after its host was back", url, end.Sub(to))
 			}
 			if page.Status != 200 || page.CapturedAt.IsZero() || len(after) < len(before)/4 {
-				t.Errorf("%s has status %d and was visited %d times in 15 days, %d before its host died", url, page.Status, len(after), len(before))
+				t.Errorf("%s has status %d and was visited %d times in 15 days, %d before its host died", url,
+					page.Status, len(after), len(before))
 			}
 		}
 		truth, err := web.Reachable(fakeweb.Crawl{Seeds: web.Seeds(), Depth: -1, At: time.Now()})
@@ -224,7 +230,8 @@ func TestADeadHostIsAskedEverMoreRarelyAndComesBack(t *testing.T) {
 	})
 }
 
-// checkBackoff: after n failures in a row nobody is asked for BackoffBase·2^(n−1), at most BackoffCap, and a host given up every ProbeEvery.
+// checkBackoff: after n failures in a row nobody is asked for BackoffBase·2^(n−1), at most BackoffCap, and a host given
+// up every ProbeEvery.
 func checkBackoff(t *testing.T, name string, asked []time.Time, o *politeness.Options) {
 	t.Helper()
 	wait := o.BackoffBase
@@ -281,7 +288,8 @@ func TestAContinuousCrawlThatIsStoppedGoesOn(t *testing.T) {
 		defer web.Close()
 		dir := t.TempDir()
 		var stopped []time.Time
-		for _, after := range []time.Duration{7 * time.Second, 2 * time.Minute, day, 10*day + 3*time.Second, time.Second, 5 * day} {
+		for _, after := range []time.Duration{7 * time.Second, 2 * time.Minute, day, 10*day + 3*time.Second,
+			time.Second, 5 * day} {
 			e := crawlOf(t, dir, web, -1, patient(0))
 			e.adjust = seldomAsked
 			ctx, cancel := context.WithTimeout(t.Context(), after)
@@ -306,7 +314,8 @@ func TestAContinuousCrawlThatIsStoppedGoesOn(t *testing.T) {
 			if !ok || page.LastVisit.IsZero() || page.Next.IsZero() {
 				t.Errorf("%s is lost: %+v", url, page)
 			}
-			if _, ok := visits[url]; ok && page.Next.Before(time.Now().Add(-day)) && len(between(visits[url], last, time.Now())) == 0 {
+			if _, ok := visits[url]; ok && page.Next.Before(time.Now().Add(-day)) &&
+				len(between(visits[url], last, time.Now())) == 0 {
 				t.Errorf("%s was due at %v and not visited since %v", url, page.Next, last)
 			}
 		}

@@ -11,7 +11,8 @@ import (
 	"unicode/utf8"
 )
 
-// answerFormats are the ways to print rows: each is called with the names of the columns, then with every row, then with nil.
+// answerFormats are the ways to print rows: each is called with the names of the columns, then with every row, then
+// with nil.
 var answerFormats = map[string]func(w *bufio.Writer, columns []string) func(row []any) error{
 	"table": answerTable,
 	"csv":   func(w *bufio.Writer, columns []string) func([]any) error { return answerCSV(w, columns, ',') },

@@ -55,7 +55,8 @@ func check(out io.Writer, bar *bar, dir string) error {
 	}
 	problems = append(problems, archived...)
 	s := report.Stats
-	fmt.Fprintf(out, "state    %d URLs of %d hosts, %d visited, %d waiting, %s\narchive  %d records\n", s.Known, s.Hosts, s.Visited, s.Waiting, sizeWords(uint64(s.Bytes)), records)
+	fmt.Fprintf(out, "state    %d URLs of %d hosts, %d visited, %d waiting, %s\narchive  %d records\n", s.Known,
+		s.Hosts, s.Visited, s.Waiting, sizeWords(uint64(s.Bytes)), records)
 	if len(problems) == 0 {
 		fmt.Fprintln(out, "clean")
 		return nil
@@ -66,14 +67,17 @@ func check(out io.Writer, bar *bar, dir string) error {
 	if report.More > 0 {
 		fmt.Fprintf(out, "and %d more\n", report.More)
 	}
-	return &config.Exit{Code: config.ExitDamaged, Err: fmt.Errorf("%d damages found; restore a backup, or begin anew with the same seeds", len(problems)+report.More)}
+	return &config.Exit{Code: config.ExitDamaged,
+		Err: fmt.Errorf("%d damages found; restore a backup, or begin anew with the same seeds",
+			len(problems)+report.More)}
 }
 
 // maxListed bounds the damages listed.
 const maxListed = 100
 
-// checkArchive reads every record, and looks up every line of the indexes in what it read. Files that still grow belong to a crawl
-// that was killed: its next start cuts them back to their last whole record, so only their finished siblings are judged.
+// checkArchive reads every record, and looks up every line of the indexes in what it read. Files that still grow belong
+// to a crawl that was killed: its next start cuts them back to their last whole record, so only their finished siblings
+// are judged.
 func checkArchive(dir string, bar *bar) (records uint64, problems []string, err error) {
 	files, err := warc.Files(dir)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -144,7 +148,8 @@ func newCompactCommand() *cobra.Command {
 		Args:    dirArgument("henro compact crawl"),
 		RunE: func(cmd *cobra.Command, arguments []string) error {
 			bar := newBar(cmd.ErrOrStderr())
-			before, after, err := store.Compact(filepath.Join(arguments[0], "state"), func(done, all int) { bar.show("state", uint64(done), uint64(all)) })
+			before, after, err := store.Compact(filepath.Join(arguments[0], "state"),
+				func(done, all int) { bar.show("state", uint64(done), uint64(all)) })
 			bar.end()
 			if err != nil {
 				return lookError(arguments[0], err)

@@ -16,14 +16,16 @@ import (
 	"henro/store"
 )
 
-// Names of one registrable domain, or of one address, share a clock: no two requests to them overlap or come sooner than the interval,
-// whichever names they are for, robots.txt included, and although the crawl crashes twice. All pages are fetched.
+// Names of one registrable domain, or of one address, share a clock: no two requests to them overlap or come sooner
+// than the interval, whichever names they are for, robots.txt included, and although the crawl crashes twice. All pages
+// are fetched.
 func TestNamesThatShareAClockAreAskedInTurn(t *testing.T) {
 	for _, c := range []struct {
 		name       string
 		unit       master.Unit
 		continuous bool
-	}{{"domain", master.UnitDomain, false}, {"ip", master.UnitIP, false}, {"ip, for ever", master.UnitIP, true}, {"domain, for ever", master.UnitDomain, true}} {
+	}{{"domain", master.UnitDomain, false}, {"ip", master.UnitIP, false}, {"ip, for ever", master.UnitIP, true},
+		{"domain, for ever", master.UnitDomain, true}} {
 		t.Run(c.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) { shareClocks(t, c.unit, c.continuous) })
 		})
@@ -33,8 +35,9 @@ func TestNamesThatShareAClockAreAskedInTurn(t *testing.T) {
 func shareClocks(t *testing.T, unit master.Unit, continuous bool) {
 	web, err := fakeweb.New(fakeweb.Options{
 		Seed: 5, Hosts: 12, Domains: 3, Pages: 12, CrossShare: 0.3, Degree: 6, RedirectShare: 0.05, LogEntries: 1 << 18,
-		Latency: fakeweb.Latency{Mean: 300 * time.Millisecond}, Changes: fakeweb.Changes{Share: 1, Fastest: 6 * time.Hour, Slowest: 2 * day},
-		Robots: fakeweb.Robots{Missing: 0.2, Redirected: 0.1},
+		Latency: fakeweb.Latency{Mean: 300 * time.Millisecond},
+		Changes: fakeweb.Changes{Share: 1, Fastest: 6 * time.Hour, Slowest: 2 * day},
+		Robots:  fakeweb.Robots{Missing: 0.2, Redirected: 0.1},
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -108,7 +111,8 @@ func shareClocks(t *testing.T, unit master.Unit, continuous bool) {
 	for group, log := range byGroup {
 		for _, pace := range fakeweb.Paces(log) {
 			if pace.Shortest < 5*time.Second {
-				t.Errorf("%s was asked again after %v: %s, then %s", group, pace.Shortest, pace.Before.Path, pace.After.Path)
+				t.Errorf("%s was asked again after %v: %s, then %s", group, pace.Shortest, pace.Before.Path,
+					pace.After.Path)
 			}
 			turns += pace.Requests
 		}
@@ -119,5 +123,6 @@ func shareClocks(t *testing.T, unit master.Unit, continuous bool) {
 			t.Errorf("%s has one name", group)
 		}
 	}
-	t.Logf("%d clocks, %d requests, %d pages and %d revisits", len(byGroup), turns, status.Totals.Pages, status.Totals.Revisits)
+	t.Logf("%d clocks, %d requests, %d pages and %d revisits", len(byGroup), turns, status.Totals.Pages,
+		status.Totals.Revisits)
 }

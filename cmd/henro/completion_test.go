@@ -6,7 +6,8 @@ import (
 )
 
 func TestEveryShellIsHelpedToCompleteOurCommands(t *testing.T) {
-	for shell, word := range map[string]string{"bash": "__start_henro", "zsh": "#compdef henro", "fish": "complete -c henro", "powershell": "Register-ArgumentCompleter"} {
+	for shell, word := range map[string]string{"bash": "__start_henro", "zsh": "#compdef henro",
+		"fish": "complete -c henro", "powershell": "Register-ArgumentCompleter"} {
 		script, err := command(t, "completion", shell)
 		if err != nil || !strings.Contains(script, word) {
 			t.Errorf("%s: %v; the script has no %q", shell, err, word)
@@ -19,8 +20,10 @@ func TestEveryShellIsHelpedToCompleteOurCommands(t *testing.T) {
 		}
 	}
 	for flag, want := range map[string]string{
-		"scope": "host domain prefix any", "frontier": "host fifo mercator slots ranked", "order": "breadth inlinks opic", "relief": "none stretch delay optimal",
-		"mime": "all html", "politeness": "host ip domain", "profile": "polite archive", "log-level": "error warn info debug trace", "warc-compression": "gzip zstd none",
+		"scope": "host domain prefix any", "frontier": "host fifo mercator slots ranked",
+		"order": "breadth inlinks opic", "relief": "none stretch delay optimal",
+		"mime": "all html", "politeness": "host ip domain", "profile": "polite archive",
+		"log-level": "error warn info debug trace", "warc-compression": "gzip zstd none",
 	} {
 		said, err := command(t, "__complete", "crawl", "--"+flag, "")
 		if words, _, _ := strings.Cut(said, "\n:"); err != nil || words != strings.ReplaceAll(want, " ", "\n") {
@@ -28,7 +31,8 @@ func TestEveryShellIsHelpedToCompleteOurCommands(t *testing.T) {
 		}
 		for word := range strings.FieldsSeq(want) {
 			// Without a seed and with a flag that is understood, the seed is what is missing.
-			if _, err := command(t, "crawl", "--dir", t.TempDir(), "--allow-private", "--listen-http", "off", "--"+flag, word); err == nil || !strings.Contains(err.Error(), "seed") {
+			if _, err := command(t, "crawl", "--dir", t.TempDir(), "--allow-private", "--listen-http", "off", "--"+flag,
+				word); err == nil || !strings.Contains(err.Error(), "seed") {
 				t.Errorf("--%s %s: %v", flag, word, err)
 			}
 		}

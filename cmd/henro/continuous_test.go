@@ -86,7 +86,8 @@ func changingWeb() fakeweb.Options {
 	}
 }
 
-// A crawl that goes on for ever, against a web whose changes are known and two of whose hosts cannot bear what their pages ask for.
+// A crawl that goes on for ever, against a web whose changes are known and two of whose hosts cannot bear what their
+// pages ask for.
 func TestAContinuousCrawlKeepsItsTimetable(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		web, err := fakeweb.New(changingWeb())
@@ -155,7 +156,8 @@ func checkIntervals(t *testing.T, web *fakeweb.Web) {
 		if pace.Requests < 2 {
 			t.Errorf("%s was asked %d times", pace.Origin, pace.Requests)
 		} else if pace.Shortest < owed {
-			t.Errorf("%s was asked again after %v, owed were %v: %s, then %s", pace.Origin, pace.Shortest, owed, pace.Before.Path, pace.After.Path)
+			t.Errorf("%s was asked again after %v, owed were %v: %s, then %s", pace.Origin, pace.Shortest, owed,
+				pace.Before.Path, pace.After.Path)
 		}
 	}
 	if overlaps := fakeweb.Overlaps(web.Log(), 0); len(overlaps) > 0 {
@@ -205,7 +207,8 @@ func checkVerdicts(t *testing.T, web *fakeweb.Web, hosts map[string]store.HostRe
 	}
 }
 
-// checkReport compares the report of the crawl with its records, and keeps it if it is wanted. It is judged by crawl.json.
+// checkReport compares the report of the crawl with its records, and keeps it if it is wanted. It is judged by
+// crawl.json.
 func checkReport(t *testing.T, dir string, hosts map[string]store.HostRecord, pages map[string]store.Page) {
 	t.Helper()
 	o := store.DefaultOptions()
@@ -233,9 +236,11 @@ func checkReport(t *testing.T, dir string, hosts map[string]store.HostRecord, pa
 		}
 	}
 	if math.Abs(r.Load-load) > 1e-4*load || r.Pages.Timed+r.Pages.Once != timed || r.Hosts.Known != len(hosts) {
-		t.Errorf("the report says load %g of %d pages on %d hosts, the records %g of %d on %d", r.Load, r.Pages.Timed+r.Pages.Once, r.Hosts.Known, load, timed, len(hosts))
+		t.Errorf("the report says load %g of %d pages on %d hosts, the records %g of %d on %d", r.Load,
+			r.Pages.Timed+r.Pages.Once, r.Hosts.Known, load, timed, len(hosts))
 	}
-	if r.Verdicts[politeness.Feasible].Hosts != 5 || r.Verdicts[politeness.Overloaded].Hosts != 2 || len(r.Worst) != 2 || r.ReliefKind != "optimal" {
+	if r.Verdicts[politeness.Feasible].Hosts != 5 || r.Verdicts[politeness.Overloaded].Hosts != 2 ||
+		len(r.Worst) != 2 || r.ReliefKind != "optimal" {
 		t.Errorf("the report says %+v, relief %s", r.Verdicts, r.ReliefKind)
 	}
 	if *reportInto != "" {
@@ -265,9 +270,11 @@ func checkRevisitRecords(t *testing.T, dir string) (revisits int) {
 			second := func(at string) string { return at[:min(len(at), len("2000-01-01T00:00:00"))] }
 			switch h.Get("WARC-Type") {
 			case "response":
-				captures[capture{h.Get("WARC-Target-URI"), second(h.Get("WARC-Date")), h.Get("WARC-Payload-Digest")}] = true
+				captures[capture{h.Get("WARC-Target-URI"), second(h.Get("WARC-Date")),
+					h.Get("WARC-Payload-Digest")}] = true
 			case "revisit":
-				referred = append(referred, capture{h.Get("WARC-Refers-To-Target-URI"), second(h.Get("WARC-Refers-To-Date")), h.Get("WARC-Payload-Digest")})
+				referred = append(referred, capture{h.Get("WARC-Refers-To-Target-URI"),
+					second(h.Get("WARC-Refers-To-Date")), h.Get("WARC-Payload-Digest")})
 			}
 			return nil
 		})
@@ -290,7 +297,8 @@ func checkRevisitRecords(t *testing.T, dir string) (revisits int) {
 }
 
 // captures counts the versions that came into being on ordinary hosts after the first day and those that were seen.
-func captures(t *testing.T, web *fakeweb.Web, pages map[string]store.Page, from, to time.Time) (captured, versions, visits int) {
+func captures(t *testing.T, web *fakeweb.Web, pages map[string]store.Page, from, to time.Time) (captured, versions,
+	visits int) {
 	t.Helper()
 	from = from.Add(day)
 	last := map[string]time.Time{}
@@ -317,7 +325,8 @@ func captures(t *testing.T, web *fakeweb.Web, pages map[string]store.Page, from,
 		last[url] = entry.Start
 	}
 	for url := range pages {
-		if host := store.HostOf(url); host == "http://"+web.Host(delayed).Name || host == "http://"+web.Host(slow).Name {
+		if host := store.HostOf(url); host == "http://"+web.Host(delayed).Name ||
+			host == "http://"+web.Host(slow).Name {
 			continue
 		}
 		n, err := web.ChangeCount(url, from, to)

@@ -25,7 +25,8 @@ const defaultMaster = "127.0.0.1:7780"
 type control struct{ address, tokenFile string }
 
 func (c *control) register(cmd *cobra.Command) {
-	cmd.PersistentFlags().StringVar(&c.address, "master", defaultMaster, "`HOST:PORT` that the crawl was given as --listen-http")
+	cmd.PersistentFlags().StringVar(&c.address, "master", defaultMaster,
+		"`HOST:PORT` that the crawl was given as --listen-http")
 	cmd.PersistentFlags().StringVar(&c.tokenFile, "token-file", "", "`FILE` with the token, if the crawl was given one")
 }
 
@@ -69,7 +70,8 @@ func (c *control) open(ctx context.Context, method, path string, in any) (io.Rea
 	if err != nil {
 		var refused *net.OpError
 		if errors.As(err, &refused) {
-			return nil, fmt.Errorf("no crawl answers at %s: is it running? Give its --listen-http as --master", c.address)
+			return nil, fmt.Errorf("no crawl answers at %s: is it running? Give its --listen-http as --master",
+				c.address)
 		}
 		return nil, fmt.Errorf("ask the master at %s: %w", c.address, err)
 	}
@@ -82,7 +84,8 @@ func (c *control) open(ctx context.Context, method, path string, in any) (io.Rea
 		problem.Error = response.Status
 	}
 	if response.StatusCode == http.StatusUnauthorized {
-		return nil, config.Usage("the master at %s wants its token: give --token-file with the file that it was given", c.address)
+		return nil, config.Usage("the master at %s wants its token: give --token-file with the file that it was given",
+			c.address)
 	}
 	return nil, fmt.Errorf("the master at %s: %s", c.address, problem.Error)
 }
@@ -146,10 +149,12 @@ func newStopCommand() *cobra.Command {
 
 func newSeedsCommand() *cobra.Command {
 	var c control
-	seeds := &cobra.Command{Use: "seeds", Short: "Seeds of the running crawl", Example: "  henro seeds add https://example.org/"}
+	seeds := &cobra.Command{Use: "seeds", Short: "Seeds of the running crawl",
+		Example: "  henro seeds add https://example.org/"}
 	var crawl config.Crawl
 	add := &cobra.Command{
-		Use: "add SEED…", Short: "Add seeds to the running crawl", Example: "  henro seeds add --depth 2 https://example.org/",
+		Use: "add SEED…", Short: "Add seeds to the running crawl",
+		Example: "  henro seeds add --depth 2 https://example.org/",
 		RunE: func(cmd *cobra.Command, arguments []string) error {
 			parsed, err := crawl.Seeds(arguments, cmd.InOrStdin())
 			if err != nil {
@@ -165,7 +170,8 @@ func newSeedsCommand() *cobra.Command {
 			added := 0
 			for depth, urls := range byDepth {
 				var answer master.SeedsAnswer
-				if err := c.ask(cmd.Context(), http.MethodPost, "/api/seeds", master.SeedsPosted{Seeds: urls, Depth: depth}, &answer); err != nil {
+				if err := c.ask(cmd.Context(), http.MethodPost, "/api/seeds",
+					master.SeedsPosted{Seeds: urls, Depth: depth}, &answer); err != nil {
 					return err
 				}
 				added += answer.Added
@@ -174,7 +180,8 @@ func newSeedsCommand() *cobra.Command {
 			return nil
 		},
 	}
-	add.Flags().IntVar(&crawl.Depth, "depth", master.DefaultOptions().Depth, "links followed from these seeds; -1 is without limit")
+	add.Flags().IntVar(&crawl.Depth, "depth", master.DefaultOptions().Depth,
+		"links followed from these seeds; -1 is without limit")
 	add.Flags().StringVar(&crawl.SeedFile, "seeds", "", "seeds, one URL a line; - is standard input (`FILE`)")
 	c.register(seeds)
 	seeds.AddCommand(add)
@@ -183,7 +190,8 @@ func newSeedsCommand() *cobra.Command {
 
 func printStatus(w io.Writer, s *master.Status) {
 	fmt.Fprintf(w, "%s%s\n", s.State, map[bool]string{true: ": " + string(s.End)}[s.End != ""])
-	fmt.Fprintf(w, "pages     %d (%d revisits), %.1f/s over %s\n", s.Totals.Pages, s.Totals.Revisits, s.PerSecond, time.Duration(s.Seconds*float64(time.Second)).Round(time.Second))
+	fmt.Fprintf(w, "pages     %d (%d revisits), %.1f/s over %s\n", s.Totals.Pages, s.Totals.Revisits, s.PerSecond,
+		time.Duration(s.Seconds*float64(time.Second)).Round(time.Second))
 	fmt.Fprintf(w, "waiting   %d of %d known URLs\n", s.Waiting, s.Known)
 	fmt.Fprintf(w, "hosts     %d, %d ready, %d lent\n", s.Hosts, s.Ready, s.Leases)
 	fmt.Fprintf(w, "links     %d, payload %s\n", s.Totals.Links, sizeWords(s.Totals.Bytes))
@@ -191,7 +199,8 @@ func printStatus(w io.Writer, s *master.Status) {
 		fmt.Fprintf(w, "stalled   %s\n", s.Stalled)
 	}
 	for _, slave := range s.Slaves {
-		fmt.Fprintf(w, "slave     %s %s: %d of %d hosts, heard of %s ago\n", slave.Name, slave.Address, slave.Leases, slave.Slots, slave.Silent)
+		fmt.Fprintf(w, "slave     %s %s: %d of %d hosts, heard of %s ago\n", slave.Name, slave.Address, slave.Leases,
+			slave.Slots, slave.Silent)
 	}
 	for _, line := range errorLines(s.Totals.Errors) {
 		fmt.Fprintln(w, "  "+line)

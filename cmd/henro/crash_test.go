@@ -62,9 +62,11 @@ func copyTree(t *testing.T, from, to string) {
 	}
 }
 
-// crash runs a crawl in dir until it has run for a while, and returns the directory as a crash at that moment would have left it.
-// Another crawl may go on in the image at once, while this one, cut off from the web, comes to its own end.
-func crash(t *testing.T, dir string, web *fakeweb.Web, depth int, after time.Duration, change func(*master.Options)) (image string, wait func()) {
+// crash runs a crawl in dir until it has run for a while, and returns the directory as a crash at that moment would
+// have left it. Another crawl may go on in the image at once, while this one, cut off from the web, comes to its own
+// end.
+func crash(t *testing.T, dir string, web *fakeweb.Web, depth int, after time.Duration,
+	change func(*master.Options)) (image string, wait func()) {
 	t.Helper()
 	image = t.TempDir()
 	wire := &cable{web: web}
@@ -126,7 +128,8 @@ func captured(t *testing.T, dir string) map[string]bool {
 	return urls
 }
 
-// Invariants 1 to 4 across crashes: what a crawl leaves at any moment is enough to go on from, to the same pages, without haste.
+// Invariants 1 to 4 across crashes: what a crawl leaves at any moment is enough to go on from, to the same pages,
+// without haste.
 func TestACrawlThatCrashesGoesOnToTheSamePages(t *testing.T) {
 	seeds := []uint64{1, 2, 3, 4, 5, 6}
 	if *crashSeed != 0 {

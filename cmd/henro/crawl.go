@@ -36,7 +36,8 @@ type crawlFlags struct {
 func (c *crawlFlags) register(cmd *cobra.Command) {
 	config.AddFlags(cmd, append(c.crawl.Groups(),
 		config.Group{Title: "The slave within", Register: c.work.Register},
-		config.Group{Title: "What to show", Register: func(f *pflag.FlagSet) { c.run.Register(f); c.log.Register(f) }})...)
+		config.Group{Title: "What to show",
+			Register: func(f *pflag.FlagSet) { c.run.Register(f); c.log.Register(f) }})...)
 }
 
 func newCrawlCommand() *cobra.Command {
@@ -92,7 +93,8 @@ func (c *crawlFlags) start(cmd *cobra.Command, seeds []master.Seed) error {
 		return err
 	}
 	defer config.KeepLog(log, o.Dir, "henro").Close()
-	e := &embedded{o: o, work: c.work, operator: c.crawl.Contact, seeds: seeds, log: log, traces: c.run.Traces, progress: newProgress(cmd.ErrOrStderr(), c.run.Progress)}
+	e := &embedded{o: o, work: c.work, operator: c.crawl.Contact, seeds: seeds, log: log, traces: c.run.Traces,
+		progress: newProgress(cmd.ErrOrStderr(), c.run.Progress)}
 	status, err := e.crawl(cmd.Context(), func(ctx context.Context, node *master.Node) error {
 		defer door.Note(o.Dir)()
 		return door.Lead(ctx, node, e.sight)
@@ -180,7 +182,8 @@ func (e *embedded) startSlave(system *actor.ActorSystem, masterPID *actor.PID, b
 }
 
 // attend plants the seeds and waits for the end.
-func (e *embedded) attend(ctx context.Context, node *master.Node, serve func(context.Context, *master.Node) error) (master.Status, error) {
+func (e *embedded) attend(ctx context.Context, node *master.Node,
+	serve func(context.Context, *master.Node) error) (master.Status, error) {
 	inner, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	defer cancel()
 	group, inner := errgroup.WithContext(inner)
@@ -199,9 +202,11 @@ func (e *embedded) attend(ctx context.Context, node *master.Node, serve func(con
 // printSummary says at the end what was done and where it lies.
 func printSummary(w io.Writer, dir string, s master.Status) {
 	fmt.Fprintf(w, "%d pages and %d revisits of %d hosts, %d links, %s in %s (%.1f pages/s): %s\n",
-		s.Totals.Pages, s.Totals.Revisits, s.Hosts, s.Totals.Links, sizeWords(s.Totals.Bytes), time.Duration(s.Seconds*float64(time.Second)).Round(time.Millisecond), s.PerSecond, s.End)
+		s.Totals.Pages, s.Totals.Revisits, s.Hosts, s.Totals.Links, sizeWords(s.Totals.Bytes),
+		time.Duration(s.Seconds*float64(time.Second)).Round(time.Millisecond), s.PerSecond, s.End)
 	if s.Frontier != nil {
-		fmt.Fprintf(w, "  frontier %s: %d URLs dropped for want of room, %d taken when they came back\n", s.Frontier.Policy, s.Totals.Dropped, s.Totals.Returned)
+		fmt.Fprintf(w, "  frontier %s: %d URLs dropped for want of room, %d taken when they came back\n",
+			s.Frontier.Policy, s.Totals.Dropped, s.Totals.Returned)
 	}
 	for _, line := range errorLines(s.Totals.Errors) {
 		fmt.Fprintln(w, "  "+line)

@@ -109,8 +109,8 @@ func compare(t *testing.T, got map[string]int, want []string) {
 	}
 }
 
-// checkPaces looks in the log for the interval of every host: the floor, or what its robots.txt wishes. A crawl that crashed before it
-// had stored that wish asks for robots.txt again at the floor.
+// checkPaces looks in the log for the interval of every host: the floor, or what its robots.txt wishes. A crawl that
+// crashed before it had stored that wish asks for robots.txt again at the floor.
 func checkPaces(t *testing.T, web *fakeweb.Web, floor time.Duration) {
 	t.Helper()
 	wishes := map[string]time.Duration{}
@@ -128,7 +128,8 @@ func checkPaces(t *testing.T, web *fakeweb.Web, floor time.Duration) {
 			want = max(floor, wishes[e.Origin()])
 		}
 		if before, ok := last[e.Origin()]; ok && e.Start.Sub(before.Start) < want {
-			t.Errorf("%s was asked for %v after %s, the interval is %v", e.URL(), e.Start.Sub(before.Start), before.Path, want)
+			t.Errorf("%s was asked for %v after %s, the interval is %v", e.URL(), e.Start.Sub(before.Start),
+				before.Path, want)
 		}
 		last[e.Origin()] = e
 	}
@@ -141,8 +142,10 @@ func TestACrawlFetchesExactlyWhatIsReachable(t *testing.T) {
 		web      fakeweb.Options
 		depth    int
 	}{
-		{"plain hosts without limit of depth", fakeweb.Options{Seed: 1, Hosts: 5, Domains: 3, Pages: 40, CrossShare: 0.2}, -1},
-		{"with a limit of depth, whatever the order of arrival", fakeweb.Options{Seed: 2, Hosts: 6, Domains: 6, Pages: 60, Degree: 3, CrossShare: 0.3}, 3},
+		{"plain hosts without limit of depth", fakeweb.Options{Seed: 1, Hosts: 5, Domains: 3, Pages: 40,
+			CrossShare: 0.2}, -1},
+		{"with a limit of depth, whatever the order of arrival",
+			fakeweb.Options{Seed: 2, Hosts: 6, Domains: 6, Pages: 60, Degree: 3, CrossShare: 0.3}, 3},
 		{"redirects, robots.txt of every kind, errors", fakeweb.Options{
 			Seed: 3, Hosts: 8, Domains: 2, Pages: 40, CrossShare: 0.1, RedirectShare: 0.2, Japanese: 0.5,
 			Errors: fakeweb.Errors{NotFound: 0.05, Gone: 0.02, Internal: 0.03},

@@ -80,8 +80,10 @@ func (c *crawlFlags) demo(cmd *cobra.Command) error {
 	out := cmd.OutOrStdout()
 	printSummary(out, o.Dir, status)
 	if pace, ok := fakeweb.Shortest(web.Log()); ok {
-		fmt.Fprintf(out, "politeness: by the web's own access log, no host was asked twice within %v\n", pace.Shortest.Round(time.Millisecond))
+		fmt.Fprintf(out, "politeness: by the web's own access log, no host was asked twice within %v\n",
+			pace.Shortest.Round(time.Millisecond))
 	}
-	fmt.Fprintf(out, "look     henro export --what pages --to tsv --dir %s - | head\n         zcat %s | less\n", o.Dir, filepath.Join(o.Dir, "warc", "*.warc.gz"))
+	fmt.Fprintf(out, "look     henro export --what pages --to tsv --dir %s - | head\n         zcat %s | less\n", o.Dir,
+		filepath.Join(o.Dir, "warc", "*.warc.gz"))
 	return config.EndError(cmd.Context(), status)
 }

@@ -54,7 +54,8 @@ With --from and --to, show what changed in the main text between the captures ne
 			return showChange(cmd.OutOrStdout(), archive, url, from, to)
 		},
 	}
-	cmd.Flags().StringVar(&from, "from", "", "`MOMENT` of the earlier version: 2026-03-14, 2026-03-14T12:00, 20260314120000 or RFC 3339, in UTC (default: the first)")
+	cmd.Flags().StringVar(&from, "from", "",
+		"`MOMENT` of the earlier version: 2026-03-14, 2026-03-14T12:00, 20260314120000 or RFC 3339, in UTC (default: the first)")
 	cmd.Flags().StringVar(&to, "to", "", "`MOMENT` of the later version (default: the last)")
 	return cmd
 }
@@ -79,7 +80,8 @@ func listVersions(w io.Writer, archive *replay.Archive, url weburl.URL) error {
 			verdict = compared(before, text, same && digest != "")
 			before, digest = text, e.Digest
 		}
-		_, failed = fmt.Fprintf(w, "%-20s %6d %9s  %-33s %s\n", e.At.UTC().Format(time.RFC3339), e.Status, bytes, e.Digest, verdict)
+		_, failed = fmt.Fprintf(w, "%-20s %6d %9s  %-33s %s\n", e.At.UTC().Format(time.RFC3339), e.Status, bytes,
+			e.Digest, verdict)
 		return failed == nil
 	})
 	if err := errors.Join(err, failed); err != nil {
@@ -116,7 +118,8 @@ func showChange(w io.Writer, archive *replay.Archive, url weburl.URL, from, to s
 	var versions [2]*replay.Text
 	var at [2]time.Time
 	for i, word := range [2]string{from, to} {
-		moment := [2]time.Time{time.Unix(0, 0), time.Date(2200, 1, 1, 0, 0, 0, 0, time.UTC)}[i] // a span holds 292 years
+		// a span holds 292 years
+		moment := [2]time.Time{time.Unix(0, 0), time.Date(2200, 1, 1, 0, 0, 0, 0, time.UTC)}[i]
 		if word != "" {
 			var err error
 			if moment, err = momentOf(word); err != nil {
@@ -136,9 +139,11 @@ func showChange(w io.Writer, archive *replay.Archive, url weburl.URL, from, to s
 		fmt.Fprintf(w, "both moments are nearest to the capture of %s\n", at[0].Format(time.RFC3339))
 		return nil
 	}
-	change := udiff.Unified(url.String()+"\t"+at[0].Format(time.RFC3339), url.String()+"\t"+at[1].Format(time.RFC3339), sentences(versions[0]), sentences(versions[1]))
+	change := udiff.Unified(url.String()+"\t"+at[0].Format(time.RFC3339), url.String()+"\t"+at[1].Format(time.RFC3339),
+		sentences(versions[0]), sentences(versions[1]))
 	if change == "" {
-		fmt.Fprintf(w, "the main text of %s and %s is the same\n", at[0].Format(time.RFC3339), at[1].Format(time.RFC3339))
+		fmt.Fprintf(w, "the main text of %s and %s is the same\n", at[0].Format(time.RFC3339),
+			at[1].Format(time.RFC3339))
 		return nil
 	}
 	_, err := io.WriteString(w, change)
@@ -154,7 +159,8 @@ func sentences(t *replay.Text) string {
 		b.Write(word)
 		last := word[len(word)-1]
 		switch {
-		case i == len(words)-1, last == '.', last == '!', last == '?', bytes.HasSuffix(word, []byte("。")), bytes.HasSuffix(word, []byte("！")), bytes.HasSuffix(word, []byte("？")):
+		case i == len(words)-1, last == '.', last == '!', last == '?', bytes.HasSuffix(word, []byte("。")),
+			bytes.HasSuffix(word, []byte("！")), bytes.HasSuffix(word, []byte("？")):
 			b.WriteByte('\n')
 		default:
 			b.WriteByte(' ')
@@ -165,7 +171,8 @@ func sentences(t *replay.Text) string {
 
 // momentOf reads a moment as people write it, in UTC.
 func momentOf(word string) (time.Time, error) {
-	for _, layout := range []string{time.RFC3339, "2006-01-02", "2006-01-02T15:04", "2006-01-02T15:04:05", "2006-01-02 15:04", "20060102150405", "20060102"} {
+	for _, layout := range []string{time.RFC3339, "2006-01-02", "2006-01-02T15:04", "2006-01-02T15:04:05",
+		"2006-01-02 15:04", "20060102150405", "20060102"} {
 		if at, err := time.Parse(layout, word); err == nil {
 			return at, nil
 		}

@@ -95,11 +95,15 @@ nothing behind.`,
 		},
 	}
 	config.AddFlags(cmd,
-		config.Group{Title: "How nodes meet", Register: func(f *pflag.FlagSet) { d.peers.Register(f, "127.0.0.1:0", "127.0.0.1:0") }},
+		config.Group{Title: "How nodes meet", Register: func(f *pflag.FlagSet) {
+			d.peers.Register(f, "127.0.0.1:0",
+				"127.0.0.1:0")
+		}},
 		config.Group{Title: "How to work", Register: func(f *pflag.FlagSet) {
 			f.StringVar(&d.dir, "dir", "slave", "`DIR` that the archive will lie in")
 			f.IntVar(&d.hosts, "connections", 256, "hosts asked at once")
-			f.StringVar(&d.site, "site", "example.com", "a `NAME` that must be found in the DNS; empty: none is looked for")
+			f.StringVar(&d.site, "site", "example.com",
+				"a `NAME` that must be found in the DNS; empty: none is looked for")
 			f.DurationVar(&d.wait, "wait", meetFor, "how long the others are looked for")
 		}},
 		config.Group{Title: "What to show", Register: func(f *pflag.FlagSet) {
@@ -133,7 +137,8 @@ func (d *doctor) examine(ctx context.Context) {
 	d.names(ctx)
 	switch {
 	case len(d.peers.Join) == 0:
-		d.say("others", doubted, "give --join with the gossip address of any live node", "nobody was named, so nobody was looked for")
+		d.say("others", doubted, "give --join with the gossip address of any live node",
+			"nobody was named, so nobody was looked for")
 	case key && ports && d.reach(ctx):
 		d.meet(ctx)
 	}
@@ -141,7 +146,8 @@ func (d *doctor) examine(ctx context.Context) {
 
 func (d *doctor) key() bool {
 	if d.peers.Key == "" {
-		d.say("key", doubted, "for several machines: henro key new > cluster.key, copy it to each, and give --key", "none: only loopback can be bound")
+		d.say("key", doubted, "for several machines: henro key new > cluster.key, copy it to each, and give --key",
+			"none: only loopback can be bound")
 		return true
 	}
 	keys, err := cluster.ReadKeys(d.peers.Key)
@@ -171,7 +177,8 @@ func (d *doctor) directory() {
 	case err != nil:
 		d.say("directory", broken, "make it writable, or give another --dir", "%v", err)
 	case room < leastSpace:
-		d.say("directory", broken, "make room, or give another --dir", "%s: %d MB are free; a WARC file takes up to 1,000", d.dir, room>>20)
+		d.say("directory", broken, "make room, or give another --dir",
+			"%s: %d MB are free; a WARC file takes up to 1,000", d.dir, room>>20)
 	default:
 		d.say("directory", healthy, "", "%s can be written, %d GB are free", filepath.Clean(d.dir), room>>30)
 	}
@@ -184,7 +191,8 @@ func (d *doctor) files() {
 	case err != nil:
 		d.say("files", doubted, "", "how many may be open is not known: %v", err)
 	case most < need:
-		d.say("files", broken, fmt.Sprintf("ulimit -n %d (LimitNOFILE= in a systemd unit), or fewer --connections", need),
+		d.say("files", broken, fmt.Sprintf("ulimit -n %d (LimitNOFILE= in a systemd unit), or fewer --connections",
+			need),
 			"%d may be open at once; %d connections need some %d", most, d.hosts, need)
 	default:
 		d.say("files", healthy, "", "%d may be open at once; %d connections need some %d", most, d.hosts, need)
@@ -202,7 +210,8 @@ func (d *doctor) port(what, address string, networks ...string) bool {
 			bound, err = net.Listen(network, address)
 		}
 		if err != nil {
-			d.say(what, broken, "is a henro running here already? Else give another --"+what, "%s: %v", strings.ToUpper(network), err)
+			d.say(what, broken, "is a henro running here already? Else give another --"+what, "%s: %v",
+				strings.ToUpper(network), err)
 			return false
 		}
 		bound.Close()
@@ -220,7 +229,9 @@ func (d *doctor) names(ctx context.Context) {
 	start := time.Now()
 	addresses, err := net.DefaultResolver.LookupHost(ctx, d.site)
 	if err != nil {
-		d.say("names", doubted, "start the master with --dns HOST:PORT of a server that answers, or crawl only what --resolve names", "%v", err)
+		d.say("names", doubted,
+			"start the master with --dns HOST:PORT of a server that answers, or crawl only what --resolve names", "%v",
+			err)
 		return
 	}
 	d.say("names", healthy, "", "%s is %s, after %d ms", d.site, addresses[0], time.Since(start).Milliseconds())
@@ -232,7 +243,8 @@ func (d *doctor) reach(ctx context.Context) (any bool) {
 	for _, address := range d.peers.Join {
 		c, err := dialer.DialContext(ctx, "tcp", address)
 		if err != nil {
-			d.say("join", broken, "is a node running there? Does a firewall let TCP and UDP through to that port?", "%v", err)
+			d.say("join", broken, "is a node running there? Does a firewall let TCP and UDP through to that port?",
+				"%v", err)
 			continue
 		}
 		c.Close()
@@ -259,21 +271,25 @@ func (d *doctor) meet(ctx context.Context) {
 	defer cancel()
 	m, err := joined.Node.Await(ctx, func(m cluster.Member) bool { return m.Role == cluster.Master })
 	if refused := joined.Node.Refused(); err != nil && len(refused) > 0 {
-		d.say("others", broken, "install a version of henro that fits theirs", "%s, version %s, speaks protocol %d, this program %d: they differ by more than one",
+		d.say("others", broken, "install a version of henro that fits theirs",
+			"%s, version %s, speaks protocol %d, this program %d: they differ by more than one",
 			refused[0].Name, refused[0].Version, refused[0].Protocol, messages.Protocol)
 		return
 	}
 	if others := joined.Node.Members(); err != nil && len(others) > 0 {
-		d.say("others", doubted, "start the master; slaves wait for it", "no master after %v, only %s", d.wait, others[0].Name)
+		d.say("others", doubted, "start the master; slaves wait for it", "no master after %v, only %s", d.wait,
+			others[0].Name)
 		return
 	} else if err != nil {
-		d.say("others", broken, "do all nodes have the same --key file (henro doctor shows its id) and versions that fit?",
+		d.say("others", broken,
+			"do all nodes have the same --key file (henro doctor shows its id) and versions that fit?",
 			"something answers there, but lets this node not in after %v", d.wait)
 		return
 	}
 	d.say("others", healthy, "", "%s is the master, version %s", m.Name, m.Version)
 	if took, err := joined.Node.Ping(m); err != nil {
-		d.say("udp", broken, fmt.Sprintf("let UDP through both ways between %s and %s", joined.Node.Self().GossipAddress, m.GossipAddress), "%v", err)
+		d.say("udp", broken, fmt.Sprintf("let UDP through both ways between %s and %s",
+			joined.Node.Self().GossipAddress, m.GossipAddress), "%v", err)
 	} else {
 		d.say("udp", healthy, "", "to %s and back in %v", m.GossipAddress, took.Round(10*time.Microsecond))
 	}
@@ -289,18 +305,23 @@ func (d *doctor) greet(system *actor.ActorSystem, joined *config.Joined, m clust
 		c.Close()
 	}
 	asked := time.Now()
-	answer, err := system.Root.RequestFuture(m.PID(master.ActorName), &messages.Greeting{Node: d.peers.Name}, greetFor).Result()
+	answer, err := system.Root.RequestFuture(m.PID(master.ActorName), &messages.Greeting{Node: d.peers.Name},
+		greetFor).Result()
 	greeted, ok := answer.(*messages.Greeted)
 	if err != nil || !ok {
-		d.say("actors", broken, fmt.Sprintf("let TCP through from the master to %s, or give --advertise if that is not how others reach this machine",
-			joined.Remote.Address()), "the master is heard, but does not get through to %s: %v", joined.Remote.Address(), err)
+		d.say("actors", broken,
+			fmt.Sprintf("let TCP through from the master to %s, or give --advertise if that is not how others reach this machine",
+				joined.Remote.Address()), "the master is heard, but does not get through to %s: %v",
+			joined.Remote.Address(), err)
 		return
 	}
 	took := time.Since(asked)
-	d.say("actors", healthy, "", "the master answers to %s in %v", joined.Remote.Address(), took.Round(10*time.Microsecond))
+	d.say("actors", healthy, "", "the master answers to %s in %v", joined.Remote.Address(),
+		took.Round(10*time.Microsecond))
 	skew := time.UnixMilli(greeted.UnixMs).Sub(asked.Add(took / 2)).Round(time.Millisecond)
 	if skew.Abs() > leastSkew {
-		d.say("clock", doubted, "set it by NTP: leases do not depend on it, but the dates in archives do", "%v off the master's", -skew)
+		d.say("clock", doubted, "set it by NTP: leases do not depend on it, but the dates in archives do",
+			"%v off the master's", -skew)
 		return
 	}
 	d.say("clock", healthy, "", "%v off the master's", -skew)

@@ -19,8 +19,9 @@ import (
 	"henro/master"
 )
 
-// A process of the tests that has this in its environment is henro itself, or a master of its own. Starting protoactor's remote sets a
-// variable of grpc that other goroutines read, so that two nodes in one process are a data race.
+// A process of the tests that has this in its environment is henro itself, or a master of its own. Starting
+// protoactor's remote sets a variable of grpc that other goroutines read, so that two nodes in one process are a data
+// race.
 const processEnv = "HENRO_TEST_PROCESS"
 
 func TestMain(m *testing.M) {
@@ -45,7 +46,8 @@ func process(t *testing.T, what string, arguments ...string) *exec.Cmd {
 		t.Fatal(err)
 	}
 	cmd := exec.Command(program, arguments...)
-	cmd.Env = append(os.Environ(), processEnv+"="+what, "GORACE=atexit_sleep_ms=0") // the race detector sleeps a second at each exit
+	// the race detector sleeps a second at each exit
+	cmd.Env = append(os.Environ(), processEnv+"="+what, "GORACE=atexit_sleep_ms=0")
 	cmd.Stderr = os.Stderr
 	return cmd
 }
@@ -127,14 +129,21 @@ func TestTheDoctorSaysWhatToChangeBeforeASlaveJoins(t *testing.T) {
 		says     []string
 		ill      bool
 	}{
-		{"all is well", []string{"--join", gossip, "--key", key}, []string{"ok       udp", "ok       actors     the master answers", "ok       clock"}, false},
-		{"another key", []string{"--join", gossip, "--key", other, "--wait", "1s"}, []string{"failed   others", "the same --key file"}, true},
-		{"a key file cut off", []string{"--join", gossip, "--key", torn}, []string{"failed   key", "copy the file again"}, true},
-		{"nobody there", []string{"--join", "127.0.0.1:1", "--key", key}, []string{"failed   join", "is a node running there?"}, true},
+		{"all is well", []string{"--join", gossip, "--key", key},
+			[]string{"ok       udp", "ok       actors     the master answers", "ok       clock"}, false},
+		{"another key", []string{"--join", gossip, "--key", other, "--wait", "1s"},
+			[]string{"failed   others", "the same --key file"}, true},
+		{"a key file cut off", []string{"--join", gossip, "--key", torn},
+			[]string{"failed   key", "copy the file again"}, true},
+		{"nobody there", []string{"--join", "127.0.0.1:1", "--key", key},
+			[]string{"failed   join", "is a node running there?"}, true},
 		{"nobody named", []string{"--key", key}, []string{"warning  others", "give --join"}, false},
-		{"a port that is taken", []string{"--join", gossip, "--key", key, "--gossip", gossip}, []string{"failed   gossip", "running here already?"}, true},
-		{"a directory that is a file", []string{"--dir", plain, "--key", key}, []string{"failed   directory", "another --dir"}, true},
-		{"more connections than files", []string{"--connections", "4000000000", "--key", key}, []string{"failed   files", "ulimit -n"}, true},
+		{"a port that is taken", []string{"--join", gossip, "--key", key, "--gossip", gossip},
+			[]string{"failed   gossip", "running here already?"}, true},
+		{"a directory that is a file", []string{"--dir", plain, "--key", key},
+			[]string{"failed   directory", "another --dir"}, true},
+		{"more connections than files", []string{"--connections", "4000000000", "--key", key},
+			[]string{"failed   files", "ulimit -n"}, true},
 	} {
 		t.Run(c.sentence, func(t *testing.T) {
 			cmd := process(t, "henro", append([]string{"doctor", "--site", ""}, c.flags...)...)

@@ -25,7 +25,8 @@ a day after --undo has let the host in again.`,
 				path, word = "/api/hosts/admit", "is let in"
 			}
 			var answer master.HostPosted
-			if err := c.ask(cmd.Context(), http.MethodPost, path, master.HostPosted{Host: arguments[0]}, &answer); err != nil {
+			if err := c.ask(cmd.Context(), http.MethodPost, path, master.HostPosted{Host: arguments[0]},
+				&answer); err != nil {
 				return err
 			}
 			fmt.Fprintln(cmd.OutOrStdout(), answer.Host, word)

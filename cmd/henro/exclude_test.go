@@ -12,7 +12,8 @@ import (
 	"henro/slave/fakeweb"
 )
 
-// TestAnExcludedHostIsLeftAloneUntilItIsLetIn, in a crawl that ends and in one that does not, and whatever is restarted in between.
+// TestAnExcludedHostIsLeftAloneUntilItIsLetIn, in a crawl that ends and in one that does not, and whatever is restarted
+// in between.
 func TestAnExcludedHostIsLeftAloneUntilItIsLetIn(t *testing.T) {
 	for name, continuous := range map[string]bool{"a crawl that ends": false, "a crawl that goes on": true} {
 		t.Run(name, func(t *testing.T) {
@@ -65,8 +66,10 @@ func TestAnExcludedHostIsLeftAloneUntilItIsLetIn(t *testing.T) {
 						t.Errorf("%d requests after it was excluded", after-before)
 					}
 				})
-				if !continuous && (status.End != master.Finished || status.Totals.Skipped[skip.Excluded] == 0 || status.Totals.Broken != 0) {
-					t.Errorf("ended with %q, %d excluded, %d broken", status.End, status.Totals.Skipped[skip.Excluded], status.Totals.Broken)
+				if !continuous && (status.End != master.Finished || status.Totals.Skipped[skip.Excluded] == 0 ||
+					status.Totals.Broken != 0) {
+					t.Errorf("ended with %q, %d excluded, %d broken", status.End, status.Totals.Skipped[skip.Excluded],
+						status.Totals.Broken)
 				}
 				if !continuous {
 					return // its pages are given up

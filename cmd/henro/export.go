@@ -45,8 +45,10 @@ func newExportCommand() *cobra.Command {
 		},
 	}
 	cmd.Flags().StringVar(&r.dir, "dir", "crawl", "directory of the crawl")
-	cmd.Flags().StringVar(&what, "what", "", "pages, links, hosts, captures, stoplist; several with commas, or all (default: pages; all for sqlite, links for a graph)")
-	cmd.Flags().StringVar(&to, "to", "", "csv, tsv, jsonl, parquet, sqlite, law, graphml, or wacz, as henro wacz does (default: what the name of FILE says, or csv)")
+	cmd.Flags().StringVar(&what, "what", "",
+		"pages, links, hosts, captures, stoplist; several with commas, or all (default: pages; all for sqlite, links for a graph)")
+	cmd.Flags().StringVar(&to, "to", "",
+		"csv, tsv, jsonl, parquet, sqlite, law, graphml, or wacz, as henro wacz does (default: what the name of FILE says, or csv)")
 	r.register(cmd)
 	return cmd
 }

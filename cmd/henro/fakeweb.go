@@ -48,8 +48,10 @@ files too, beside an access log by which the politeness of a crawler can be meas
 	f.DurationVar(&w.Latency.Mean, "latency", 0, "time a host takes before it answers, in the mean")
 	f.Float64Var(&w.Latency.Spread, "latency-spread", 0, "sd of its logarithm over hosts")
 	f.Float64Var(&w.Latency.Jitter, "latency-jitter", w.Latency.Jitter, "sd of its logarithm within a host")
-	f.Float64Var(&w.Pareto, "pareto", w.Pareto, "shape of the distribution of host sizes, above 1; 0: all hosts have --pages")
-	f.Float64Var(&w.Robots.Delayed, "crawl-delays", w.Robots.Delayed, "share of hosts whose robots.txt asks for a delay of 2 s")
+	f.Float64Var(&w.Pareto, "pareto", w.Pareto,
+		"shape of the distribution of host sizes, above 1; 0: all hosts have --pages")
+	f.Float64Var(&w.Robots.Delayed, "crawl-delays", w.Robots.Delayed,
+		"share of hosts whose robots.txt asks for a delay of 2 s")
 	f.Float64Var(&w.Errors.NotFound, "not-found", 0, "share of pages that answer 404")
 	f.Float64Var(&w.Errors.Internal, "internal", 0, "share of pages that answer 500")
 	f.Float64Var(&w.Errors.Timeout, "never-answering", 0, "share of pages that never answer")
@@ -60,7 +62,8 @@ files too, beside an access log by which the politeness of a crawler can be meas
 	f.Float64Var(&w.Changes.Share, "changing", 0, "share of pages that change")
 	f.Float64Var(&w.RedirectShare, "redirects", 0, "share of pages reached through a redirect")
 	f.Float64Var(&w.Japanese, "japanese", 0, "share of hosts in Japanese, in three encodings")
-	f.Float64Var(&w.Hints.Indexed, "indexed-sitemaps", 0, "share of hosts whose sitemap is an index of compressed parts")
+	f.Float64Var(&w.Hints.Indexed, "indexed-sitemaps", 0,
+		"share of hosts whose sitemap is an index of compressed parts")
 	f.Float64Var(&w.Hints.Feeds, "feeds", 0, "share of hosts with an RSS or Atom feed of their latest changes")
 	f.Float64Var(&w.Hints.Lying, "lying-sitemaps", 0, "share of hosts that say of every page that it has just changed")
 	f.BoolVar(&hostile, "hostile", false, "add hosts that break every rule")

@@ -49,7 +49,8 @@ func TestAFrontierWithRoomForAllFetchesExactlyWhatIsReachable(t *testing.T) {
 			Robots: fakeweb.Robots{Missing: 0.2, Folders: 0.2, Closed: 0.1, Delayed: 0.1, Redirected: 0.2},
 		},
 	}
-	for _, policy := range []frontier.Policy{frontier.PolicyFIFO, frontier.PolicyMercator, frontier.PolicySlots, frontier.PolicyRanked} {
+	for _, policy := range []frontier.Policy{frontier.PolicyFIFO, frontier.PolicyMercator, frontier.PolicySlots,
+		frontier.PolicyRanked} {
 		t.Run(string(policy), func(t *testing.T) {
 			for i, web := range webs {
 				synctest.Test(t, func(t *testing.T) {
@@ -72,7 +73,8 @@ func TestABoundedFrontierDropsAndTakesBack(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				const b, h = 8, 10
 				most, seeds := uint64(0), 0
-				w, dir, status := bubble(t, fakeweb.Options{Seed: 23, Hosts: 10, Domains: 10, Pages: 60, Degree: 8, CrossShare: 0.3}, -1,
+				w, dir, status := bubble(t, fakeweb.Options{Seed: 23, Hosts: 10, Domains: 10, Pages: 60, Degree: 8,
+					CrossShare: 0.3}, -1,
 					withFrontier(policy, b, h), func(ctx context.Context, node *master.Node, w *fakeweb.Web) {
 						seeds = len(w.Seeds())
 						for ctx.Err() == nil {
@@ -85,13 +87,16 @@ func TestABoundedFrontierDropsAndTakesBack(t *testing.T) {
 						}
 					})
 				truth, got := truthOf(t, w, -1), visited(t, dir)
-				t.Logf("B = %d, H = %d: %d of %d pages, %d dropped, %d came back, at most %d waited in the store, %+v", b, h, len(got), len(truth),
+				t.Logf("B = %d, H = %d: %d of %d pages, %d dropped, %d came back, at most %d waited in the store, %+v",
+					b, h, len(got), len(truth),
 					status.Totals.Dropped, status.Totals.Returned, most, *status.Frontier)
 				if status.End != master.Finished || status.Waiting != 0 {
 					t.Errorf("ended with %q, %d waiting", status.End, status.Waiting)
 				}
-				if bound := b * h / 2; int(most) > bound+seeds || status.Frontier.Peak > bound+seeds || status.Frontier.Bound != bound {
-					t.Errorf("%d waited in the store, %+v: want at most B·H/2 = %d and %d seeds", most, status.Frontier, bound, seeds)
+				if bound := b * h / 2; int(most) > bound+seeds || status.Frontier.Peak > bound+seeds ||
+					status.Frontier.Bound != bound {
+					t.Errorf("%d waited in the store, %+v: want at most B·H/2 = %d and %d seeds", most, status.Frontier,
+						bound, seeds)
 				}
 				if status.Totals.Dropped == 0 || status.Totals.Returned == 0 {
 					t.Errorf("%d dropped, %d came back", status.Totals.Dropped, status.Totals.Returned)
@@ -150,7 +155,8 @@ func TestOrdersFetchTheSamePages(t *testing.T) {
 		for _, policy := range []frontier.Policy{frontier.PolicyHost, frontier.PolicyRanked} {
 			t.Run(string(order)+" "+string(policy), func(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) {
-					w, dir, status := bubble(t, fakeweb.Options{Seed: 25, Hosts: 4, Domains: 4, Pages: 50, Degree: 8, CrossShare: 0.3}, -1,
+					w, dir, status := bubble(t, fakeweb.Options{Seed: 25, Hosts: 4, Domains: 4, Pages: 50, Degree: 8,
+						CrossShare: 0.3}, -1,
 						func(o *master.Options) { withFrontier(policy, 512, 64)(o); o.Order = order }, nil)
 					if status.End != master.Finished {
 						t.Errorf("ended with %q", status.End)

@@ -14,8 +14,8 @@ import (
 	"henro/store"
 )
 
-// hintedWeb has as many hosts of each kind: those that tell the truth, in plain and in indexed sitemaps, with and without a feed, and those
-// that say of every page that it has just changed.
+// hintedWeb has as many hosts of each kind: those that tell the truth, in plain and in indexed sitemaps, with and
+// without a feed, and those that say of every page that it has just changed.
 func hintedWeb() fakeweb.Options {
 	return fakeweb.Options{
 		Seed: 23, Hosts: 8, Domains: 8, Pages: 24, PageBytes: 1024,
@@ -54,12 +54,17 @@ func listen(t *testing.T, sitemaps bool, aim float64, length time.Duration) (kin
 		defer web.Close()
 		dir := t.TempDir()
 		e := crawlOf(t, dir, web, -1, func(o *master.Options) {
-			o.Hosts.Continuous, o.Hosts.Sitemaps, o.Hosts.Revisit.Aim, o.For, o.Store.Partitions = true, sitemaps, aim, length, 2
+			o.Hosts.Continuous, o.Hosts.Sitemaps, o.Hosts.Revisit.Aim, o.For, o.Store.Partitions = true, sitemaps, aim,
+				length, 2
 			o.LeaseFor, o.TickEvery = 2*time.Hour, 5*time.Minute
 		})
 		e.adjust = func(o *slave.Options) { o.AskEvery = 5 * time.Minute }
 		begun := time.Now()
-		status, err := e.crawl(t.Context(), func(ctx context.Context, _ *master.Node) error { <-ctx.Done(); return nil })
+		status, err := e.crawl(t.Context(), func(ctx context.Context,
+			_ *master.Node) error {
+			<-ctx.Done()
+			return nil
+		})
 		if err != nil || status.End != master.TimeLimit {
 			t.Fatalf("ended with %q, %v", status.End, err)
 		}
@@ -119,7 +124,8 @@ func listen(t *testing.T, sitemaps bool, aim float64, length time.Duration) (kin
 	return kinds
 }
 
-// Honest hosts are visited when they have changed; liars cost little: go test -run TestHintsShortenTheLag -v ./cmd/henro
+// Honest hosts are visited when they have changed; liars cost little: go test -run TestHintsShortenTheLag -v
+// ./cmd/henro
 func TestHintsShortenTheLag(t *testing.T) {
 	length := time.Duration(*days) * day
 	deaf := listen(t, false, 1, length)
@@ -132,18 +138,23 @@ func TestHintsShortenTheLag(t *testing.T) {
 	}{{"without hints", deaf}, {"with hints", hears}, {"without hints, as many requests", equal}} {
 		for i, name := range []string{"honest", "lying"} {
 			k := &run.kinds[i]
-			t.Logf("%s, %s hosts: %d requests, %d of them documents, %d of %d versions captured, mean lag %v", run.name, name, k.requests, k.documents, k.captured, k.versions, k.meanLag())
+			t.Logf("%s, %s hosts: %d requests, %d of them documents, %d of %d versions captured, mean lag %v", run.name,
+				name, k.requests, k.documents, k.captured, k.versions, k.meanLag())
 		}
 	}
 	if honest, base := &hears[0], &equal[0]; honest.meanLag() > base.meanLag()/2 || honest.captured < base.captured {
-		t.Errorf("honest hosts: a lag of %v and %d versions with hints, %v and %d without", honest.meanLag(), honest.captured, base.meanLag(), base.captured)
+		t.Errorf("honest hosts: a lag of %v and %d versions with hints, %v and %d without", honest.meanLag(),
+			honest.captured, base.meanLag(), base.captured)
 	}
-	if lying, base := &hears[1], &deaf[1]; float64(lying.pages()) > 1.25*float64(base.pages()) || lying.requests > base.requests {
-		t.Errorf("lying hosts: %d requests, %d for pages, with hints, %d and %d without", lying.requests, lying.pages(), base.requests, base.pages())
+	if lying, base := &hears[1], &deaf[1]; float64(lying.pages()) > 1.25*float64(base.pages()) ||
+		lying.requests > base.requests {
+		t.Errorf("lying hosts: %d requests, %d for pages, with hints, %d and %d without", lying.requests, lying.pages(),
+			base.requests, base.pages())
 	}
 }
 
-// Behind a sitemap all pages are two links from the seed of their host: one to the sitemap, which robots.txt names, one on.
+// Behind a sitemap all pages are two links from the seed of their host: one to the sitemap, which robots.txt names, one
+// on.
 func TestSitemapsLeadToEveryPage(t *testing.T) {
 	for _, c := range []struct {
 		sitemaps bool
@@ -160,7 +171,11 @@ func TestSitemapsLeadToEveryPage(t *testing.T) {
 			defer web.Close()
 			dir := t.TempDir()
 			e := crawlOf(t, dir, web, c.depth, func(o *master.Options) { o.Hosts.Sitemaps = c.sitemaps })
-			if _, err := e.crawl(t.Context(), func(ctx context.Context, _ *master.Node) error { <-ctx.Done(); return nil }); err != nil {
+			if _, err := e.crawl(t.Context(), func(ctx context.Context,
+				_ *master.Node) error {
+				<-ctx.Done()
+				return nil
+			}); err != nil {
 				t.Fatal(err)
 			}
 			_, pages := stateIn(t, dir)
@@ -172,12 +187,14 @@ func TestSitemapsLeadToEveryPage(t *testing.T) {
 				if int(page.Depth) > c.depth {
 					t.Errorf("%s at depth %d", url, page.Depth)
 				}
-				if strings.HasSuffix(url, ".html") || strings.HasSuffix(url, ".test/") || strings.Contains(url, "view?") {
+				if strings.HasSuffix(url, ".html") || strings.HasSuffix(url, ".test/") ||
+					strings.Contains(url, "view?") {
 					visited++
 				}
 			}
 			if all := visited == o.Hosts*o.Pages; all != c.all {
-				t.Errorf("with sitemaps %v and depth %d, %d of %d pages were visited", c.sitemaps, c.depth, visited, o.Hosts*o.Pages)
+				t.Errorf("with sitemaps %v and depth %d, %d of %d pages were visited", c.sitemaps, c.depth, visited,
+					o.Hosts*o.Pages)
 			}
 			if !c.sitemaps {
 				truth, err := web.Reachable(fakeweb.Crawl{Seeds: web.Seeds(), Depth: c.depth})

@@ -118,7 +118,8 @@ func TestHostileHostsHarmNobodyElse(t *testing.T) {
 					t.Errorf("%s: %d pages, want %d to %d: %s", c.kind, n, c.least, c.most, c.why)
 				}
 			}
-			t.Logf("%d links led into traps; %d MB of heap from the system; pages: %v", status.Totals.Trapped, heap.HeapSys>>20, counts)
+			t.Logf("%d links led into traps; %d MB of heap from the system; pages: %v", status.Totals.Trapped,
+				heap.HeapSys>>20, counts)
 		})
 	}
 	for host, alone := range pace[false] {

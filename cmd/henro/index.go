@@ -44,11 +44,13 @@ func index(out io.Writer, dir string) error {
 		return err
 	}
 	fmt.Fprintf(out, "%s: %d files, %d of them new, %d without an index until now; %s in %v\n",
-		m.Path, len(m.Files), m.Added, m.Indexed, sizeWords(uint64(info.Size())), time.Since(start).Round(time.Millisecond))
+		m.Path, len(m.Files), m.Added, m.Indexed, sizeWords(uint64(info.Size())),
+		time.Since(start).Round(time.Millisecond))
 	return nil
 }
 
-// archiveFolder returns where the WARC files of a crawl lie: DIR/warc, or DIR itself, which may be anybody's collection.
+// archiveFolder returns where the WARC files of a crawl lie: DIR/warc, or DIR itself, which may be anybody's
+// collection.
 func archiveFolder(dir string) (string, error) {
 	for _, folder := range []string{filepath.Join(dir, "warc"), dir} {
 		if paths, err := warc.Files(folder); err == nil && len(paths) > 0 {

@@ -29,7 +29,8 @@ the machine can read. scp -p keeps the mode on the way to the other nodes.`,
 			}
 			if f, ok := cmd.OutOrStdout().(*os.File); ok {
 				if info, err := f.Stat(); err == nil && info.Mode().IsRegular() {
-					_ = f.Chmod(0o600) // the shell has made it for everybody to read; where that cannot be, nodes say so
+					// the shell has made it for everybody to read; where that cannot be, nodes say so
+					_ = f.Chmod(0o600)
 				}
 			}
 			_, err = cmd.OutOrStdout().Write(text)

@@ -77,17 +77,18 @@ func newPageCommand() *cobra.Command {
 		Example: "  henro page https://example.org/ --dir crawl\n  henro page --json https://example.org/ | jq .says",
 		Args:    oneArgument("which page? henro page https://example.org/"),
 		RunE: func(cmd *cobra.Command, arguments []string) error {
-			page, err := found(&l, cmd, "/api/page?url="+url.QueryEscape(arguments[0]), func(s *store.State) (*master.PageFound, error) {
-				manner, err := master.ReadManner(l.dir)
-				if err != nil {
-					return nil, err
-				}
-				page, err := master.FindPage(s, &manner, arguments[0])
-				if err != nil {
-					return nil, err
-				}
-				return page, page.Recall(l.dir)
-			})
+			page, err := found(&l, cmd, "/api/page?url="+url.QueryEscape(arguments[0]),
+				func(s *store.State) (*master.PageFound, error) {
+					manner, err := master.ReadManner(l.dir)
+					if err != nil {
+						return nil, err
+					}
+					page, err := master.FindPage(s, &manner, arguments[0])
+					if err != nil {
+						return nil, err
+					}
+					return page, page.Recall(l.dir)
+				})
 			if err != nil {
 				return err
 			}
@@ -111,13 +112,14 @@ func newHostCommand() *cobra.Command {
 		Example: "  henro host example.org --dir crawl\n  henro host http://localhost:8080",
 		Args:    oneArgument("which host? henro host example.org"),
 		RunE: func(cmd *cobra.Command, arguments []string) error {
-			host, err := found(&l, cmd, "/api/host?host="+url.QueryEscape(arguments[0]), func(s *store.State) (*master.HostFound, error) {
-				manner, err := master.ReadManner(l.dir)
-				if err != nil {
-					return nil, err
-				}
-				return master.FindHost(s, &manner, arguments[0])
-			})
+			host, err := found(&l, cmd, "/api/host?host="+url.QueryEscape(arguments[0]),
+				func(s *store.State) (*master.HostFound, error) {
+					manner, err := master.ReadManner(l.dir)
+					if err != nil {
+						return nil, err
+					}
+					return master.FindHost(s, &manner, arguments[0])
+				})
 			if err != nil {
 				return err
 			}
@@ -198,7 +200,8 @@ func printHost(w io.Writer, h *master.HostFound, now time.Time) error {
 		fmt.Fprintf(w, "next      %s\n", moment(h.NextAllowed))
 	}
 	s := h.Schedule
-	fmt.Fprintf(w, "answers   in %v lately, %v in the mean, %v at worst\n", s.Latest.Round(time.Millisecond), s.Mean.Round(time.Millisecond), s.Worst.Round(time.Millisecond))
+	fmt.Fprintf(w, "answers   in %v lately, %v in the mean, %v at worst\n", s.Latest.Round(time.Millisecond),
+		s.Mean.Round(time.Millisecond), s.Worst.Round(time.Millisecond))
 	printSays(w, h.Says)
 	for _, e := range h.Stops {
 		word := "stop list"

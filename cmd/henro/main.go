@@ -58,9 +58,11 @@ crawls the sites you name, writes WARC 1.1 archives and a link graph, and knows 
 		}
 	}
 	add("crawl", newCrawlCommand(), newDemoCommand(), newKeyCommand(), newDoctorCommand(), newCollectCommand())
-	add("steer", newStatusCommand(), newPauseCommand(), newResumeCommand(), newStopCommand(), newSlavesCommand(), newSeedsCommand(), newExcludeCommand(), newBackupCommand())
+	add("steer", newStatusCommand(), newPauseCommand(), newResumeCommand(), newStopCommand(), newSlavesCommand(),
+		newSeedsCommand(), newExcludeCommand(), newBackupCommand())
 	add("steer", newTopCommand(), newTraceCommand(), newWhyCommand())
-	add("look", newPageCommand(), newHostCommand(), newReplayCommand(), newWACZCommand(), newExportCommand(), newReportCommand(), newIndexCommand(), newCheckCommand(), newCompactCommand())
+	add("look", newPageCommand(), newHostCommand(), newReplayCommand(), newWACZCommand(), newExportCommand(),
+		newReportCommand(), newIndexCommand(), newCheckCommand(), newCompactCommand())
 	add("look", newSQLCommand(), newStatsCommand(), newDiffCommand())
 	add("try", newFakewebCommand(), newSimulateCommand(), newExperimentCommand())
 	root.AddCommand(config.NewManCommand())

@@ -18,12 +18,13 @@ import (
 	"henro/slave/fakeweb"
 )
 
-// TestEveryMetricIsInTheTable crawls a web with errors, so that every metric has a value, and compares what Prometheus is told with
-// docs/metrics.md, and both with the Grafana dashboard.
+// TestEveryMetricIsInTheTable crawls a web with errors, so that every metric has a value, and compares what Prometheus
+// is told with docs/metrics.md, and both with the Grafana dashboard.
 func TestEveryMetricIsInTheTable(t *testing.T) {
 	told := map[string]string{}
 	synctest.Test(t, func(t *testing.T) {
-		w, err := fakeweb.New(fakeweb.Options{Seed: 3, Hosts: 2, Domains: 2, Pages: 20, Errors: fakeweb.Errors{NotFound: 0.3}})
+		w, err := fakeweb.New(fakeweb.Options{Seed: 3, Hosts: 2, Domains: 2, Pages: 20,
+			Errors: fakeweb.Errors{NotFound: 0.3}})
 		if err != nil {
 			t.Fatal(err)
 		}

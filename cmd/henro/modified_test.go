@@ -13,8 +13,8 @@ import (
 	"henro/slave/fakeweb"
 )
 
-// estimates crawls a web whose hosts send Last-Modified or no validator at all, and returns the root mean square of ln(estimate/truth) of the mean
-// times between changes, with the requests made.
+// estimates crawls a web whose hosts send Last-Modified or no validator at all, and returns the root mean square of
+// ln(estimate/truth) of the mean times between changes, with the requests made.
 func estimates(t *testing.T, seed uint64, modified float64, length time.Duration) (rms float64, requests int) {
 	synctest.Test(t, func(t *testing.T) {
 		web, err := fakeweb.New(fakeweb.Options{
@@ -34,7 +34,11 @@ func estimates(t *testing.T, seed uint64, modified float64, length time.Duration
 		})
 		e.adjust = func(o *slave.Options) { o.AskEvery = 5 * time.Minute }
 		begun := time.Now()
-		status, err := e.crawl(t.Context(), func(ctx context.Context, _ *master.Node) error { <-ctx.Done(); return nil })
+		status, err := e.crawl(t.Context(), func(ctx context.Context,
+			_ *master.Node) error {
+			<-ctx.Done()
+			return nil
+		})
 		if err != nil || status.End != master.TimeLimit {
 			t.Fatalf("ended with %q, %v", status.End, err)
 		}
@@ -73,8 +77,9 @@ func estimates(t *testing.T, seed uint64, modified float64, length time.Duration
 	return rms, requests
 }
 
-// In a crawl that goes on, hosts that tell the truth about when their pages changed have these known better at the same Aim (with some more requests, since fewer intervals are too long): go test
-// -run TestLastModifiedSharpensIntervals -v ./cmd/henro
+// In a crawl that goes on, hosts that tell the truth about when their pages changed have these known better at the same
+// Aim (with some more requests, since fewer intervals are too long): go test -run TestLastModifiedSharpensIntervals -v
+// ./cmd/henro
 func TestLastModifiedSharpensIntervals(t *testing.T) {
 	var without, with float64
 	for seed := range uint64(2) {

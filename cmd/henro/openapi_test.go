@@ -120,12 +120,13 @@ func (a *api) judge(target string, media *openapi3.MediaType, body []byte) {
 	}
 }
 
-// TestTheAPIIsAsDescribed asks every route of a running crawl, and of its slave. Left out of the description are the pages of the dashboard;
-// left out of the asking are the profiles, which the standard library answers.
+// TestTheAPIIsAsDescribed asks every route of a running crawl, and of its slave. Left out of the description are the
+// pages of the dashboard; left out of the asking are the profiles, which the standard library answers.
 func TestTheAPIIsAsDescribed(t *testing.T) {
 	doc := openAPI(t)
 	synctest.Test(t, func(t *testing.T) {
-		w, err := fakeweb.New(fakeweb.Options{Seed: 3, Hosts: 2, Domains: 2, Pages: 40, CrossShare: 0.2, Errors: fakeweb.Errors{NotFound: 0.2}})
+		w, err := fakeweb.New(fakeweb.Options{Seed: 3, Hosts: 2, Domains: 2, Pages: 40, CrossShare: 0.2,
+			Errors: fakeweb.Errors{NotFound: 0.2}})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -136,7 +137,8 @@ func TestTheAPIIsAsDescribed(t *testing.T) {
 		status, err := e.crawl(t.Context(), func(ctx context.Context, node *master.Node) error {
 			desk := &slave.Desk{System: e.sight.System, PID: actor.NewPID(e.sight.System.Address(), slave.ActorName)}
 			process := console.Process{Ready: node.Ready, Tail: tail}
-			a := &api{t, doc, console.New(console.Options{}, node.Routes(), node.Traces().Routes(), e.sight.Routes(), desk.Routes(), process.Routes(), config.Manual()), map[string]bool{}}
+			a := &api{t, doc, console.New(console.Options{}, node.Routes(), node.Traces().Routes(), e.sight.Routes(),
+				desk.Routes(), process.Routes(), config.Manual()), map[string]bool{}}
 			compareRoutes(t, doc, a.console.Patterns())
 			actortest.Pass(3 * time.Minute) // pages are visited, some fail
 			askAll(a, w.Seeds()[0])
@@ -216,13 +218,15 @@ func compareRoutes(t *testing.T, doc *openapi3.T, patterns []string) {
 	}
 }
 
-// TestTheSchemasHaveEveryField compares the schemas with the types of the same name, so that what no answer of a test happens to hold is
-// described as well.
+// TestTheSchemasHaveEveryField compares the schemas with the types of the same name, so that what no answer of a test
+// happens to hold is described as well.
 func TestTheSchemasHaveEveryField(t *testing.T) {
 	told := map[string]reflect.Type{}
 	for _, value := range []any{
-		master.Status{}, master.PageFound{}, master.HostFound{}, master.WhyFound{}, master.SeedsPosted{}, master.SeedsAnswer{}, master.HostPosted{},
-		figures.Report{}, slave.Counts{}, console.Problem{}, console.LogAnswer{}, console.TraceLine{}, actors.TraceEvent{}, actors.Row{},
+		master.Status{}, master.PageFound{}, master.HostFound{}, master.WhyFound{}, master.SeedsPosted{},
+		master.SeedsAnswer{}, master.HostPosted{},
+		figures.Report{}, slave.Counts{}, console.Problem{}, console.LogAnswer{}, console.TraceLine{},
+		actors.TraceEvent{}, actors.Row{},
 	} {
 		structsOf(reflect.TypeOf(value), told)
 	}

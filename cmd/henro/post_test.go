@@ -18,7 +18,8 @@ import (
 	"henro/slave/fakeweb"
 )
 
-// post carries the messages between a master and a slave, and not well: some never, some twice, all late, so that they overtake each other.
+// post carries the messages between a master and a slave, and not well: some never, some twice, all late, so that they
+// overtake each other.
 type post struct {
 	master, slave       *actor.PID
 	rnd                 *rand.Rand
@@ -47,12 +48,13 @@ func (p *post) Receive(ctx actor.Context) {
 	root, self, message := ctx.ActorSystem().Root, ctx.Self(), ctx.Message()
 	for range copies {
 		p.carried++
-		time.AfterFunc(time.Duration(p.rnd.Int64N(int64(p.late))), func() { root.RequestWithCustomSender(to, message, self) })
+		time.AfterFunc(time.Duration(p.rnd.Int64N(int64(p.late))),
+			func() { root.RequestWithCustomSender(to, message, self) })
 	}
 }
 
-// TestACrawlFetchesEverythingOnceWhateverThePostDoes: a tenth of all messages between master and slave is lost, a fifth comes twice, and
-// each takes up to three seconds.
+// TestACrawlFetchesEverythingOnceWhateverThePostDoes: a tenth of all messages between master and slave is lost, a fifth
+// comes twice, and each takes up to three seconds.
 func TestACrawlFetchesEverythingOnceWhateverThePostDoes(t *testing.T) {
 	for seed := range uint64(4) {
 		synctest.Test(t, func(t *testing.T) {
@@ -81,7 +83,8 @@ func TestACrawlFetchesEverythingOnceWhateverThePostDoes(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			p := &post{master: node.PID(), slave: system.Root.Spawn(props), rnd: rand.New(rand.NewPCG(seed, 0)), lost: 0.1, twice: 0.2, late: 3 * time.Second}
+			p := &post{master: node.PID(), slave: system.Root.Spawn(props), rnd: rand.New(rand.NewPCG(seed, 0)),
+				lost: 0.1, twice: 0.2, late: 3 * time.Second}
 			carrier := system.Root.Spawn(actor.PropsFromProducer(func() actor.Actor { return p }))
 			system.Root.Send(p.slave, &slave.MasterSeen{PID: carrier, Boot: "1"})
 

@@ -88,7 +88,8 @@ func progressWords(s *master.Status, rate float64, now time.Time) string {
 		waits = fmt.Sprintf(", %d dropped (%d came back)", s.Totals.Dropped, s.Totals.Returned) + waits
 	}
 	return fmt.Sprintf("%s: %d pages (%.0f/s), %d waiting, %d hosts (%d lent), %s, %d errors%s",
-		s.State, s.Totals.Pages+s.Totals.Revisits, rate, s.Waiting, s.Hosts, s.Leases, sizeWords(s.Totals.Bytes), failed, waits)
+		s.State, s.Totals.Pages+s.Totals.Revisits, rate, s.Waiting, s.Hosts, s.Leases, sizeWords(s.Totals.Bytes),
+		failed, waits)
 }
 
 // sizeWords writes a size as people say it.
@@ -126,7 +127,8 @@ func errorLines(errors map[string]uint64) []string {
 	return lines
 }
 
-// skipWords says in one line what was not taken, the most frequent first, and the share of pages that belong onto the stop list.
+// skipWords says in one line what was not taken, the most frequent first, and the share of pages that belong onto the
+// stop list.
 func skipWords(t *actors.Totals) string {
 	counts := map[string]uint64{}
 	for _, reason := range skip.All() {
@@ -160,7 +162,8 @@ func (b *bar) show(what string, done, all uint64) {
 	if now := time.Now(); b.live && all > 0 && now.Sub(b.at) > 100*time.Millisecond {
 		const width = 30
 		filled := int(width * min(done, all) / all)
-		fmt.Fprintf(b.out, "\r\x1b[K%s %s%s %d%%", what, strings.Repeat("█", filled), strings.Repeat("░", width-filled), 100*min(done, all)/all)
+		fmt.Fprintf(b.out, "\r\x1b[K%s %s%s %d%%", what, strings.Repeat("█", filled), strings.Repeat("░", width-filled),
+			100*min(done, all)/all)
 		b.at = now
 	}
 }

@@ -53,7 +53,8 @@ that uses that address as its HTTP proxy; Accept-Datetime chooses the moment. No
 }
 
 // show serves an archive until the context ends.
-func show(ctx context.Context, out io.Writer, log *logrus.Entry, folder string, o replay.Options, listen, proxy string) (err error) {
+func show(ctx context.Context, out io.Writer, log *logrus.Entry, folder string, o replay.Options, listen,
+	proxy string) (err error) {
 	archive, err := replay.Open(folder)
 	if err != nil {
 		return err
@@ -79,8 +80,8 @@ func show(ctx context.Context, out io.Writer, log *logrus.Entry, folder string, 
 	return server.Serve(ctx, listeners, proxies)
 }
 
-// listenLocal binds an address, and if it is 127.0.0.1 the same port of ::1 too: a browser tries both for localhost, where captures
-// live, and must not find somebody else there.
+// listenLocal binds an address, and if it is 127.0.0.1 the same port of ::1 too: a browser tries both for localhost,
+// where captures live, and must not find somebody else there.
 func listenLocal(address string) ([]net.Listener, error) {
 	first, err := config.Listen("listen", address)
 	if err != nil {
@@ -99,7 +100,8 @@ func listenLocal(address string) ([]net.Listener, error) {
 	case err == nil:
 		return []net.Listener{first, second}, nil
 	case errors.Is(err, syscall.EADDRINUSE):
-		return nil, errors.Join(config.Usage("--listen %s: a browser may look for localhost at %s, whose port is taken: give another port", address, other), first.Close())
+		return nil,
+			errors.Join(config.Usage("--listen %s: a browser may look for localhost at %s, whose port is taken: give another port", address, other), first.Close())
 	}
 	return []net.Listener{first}, nil // the machine has only one of the two
 }

@@ -66,7 +66,8 @@ hosts do not bear their timetable, how they are relieved, and what that costs.`,
 	}
 	l.control.register(cmd)
 	cmd.Flags().StringVar(&to, "to", "", "`FOLDER` for the page and its figures (default DIR/report)")
-	cmd.Flags().IntVar(&connections, "connections", config.DefaultConnections, "C, the connections that visit all hosts, of a crawl that is not running; 0: S/C is not looked at")
+	cmd.Flags().IntVar(&connections, "connections", config.DefaultConnections,
+		"C, the connections that visit all hosts, of a crawl that is not running; 0: S/C is not looked at")
 	cmd.Flags().BoolVar(&asJSON, "json", false, "the numbers as JSON on standard output, and no files")
 	return cmd
 }
@@ -108,8 +109,10 @@ func writeFile(path string, write func(io.Writer) error) (err error) {
 
 // printReport says the most important of it.
 func printReport(w io.Writer, folder string, r *figures.Report) {
-	fmt.Fprintf(w, "pages     %d visited, %d of them late; %d with a timetable, %d visited once, %d rest\n", r.Pages.Visited, r.Pages.Late, r.Pages.Timed, r.Pages.Once, r.Pages.Resting)
-	fmt.Fprintf(w, "hosts     %d, %d to be visited again, %d dead; all ask for %s visits a day\n", r.Hosts.Known, r.Hosts.Timed, r.Hosts.Dead, figures.PerDay(r.Load))
+	fmt.Fprintf(w, "pages     %d visited, %d of them late; %d with a timetable, %d visited once, %d rest\n",
+		r.Pages.Visited, r.Pages.Late, r.Pages.Timed, r.Pages.Once, r.Pages.Resting)
+	fmt.Fprintf(w, "hosts     %d, %d to be visited again, %d dead; all ask for %s visits a day\n", r.Hosts.Known,
+		r.Hosts.Timed, r.Hosts.Dead, figures.PerDay(r.Load))
 	if r.Continuous {
 		for _, v := range r.Verdicts {
 			if v.Hosts > 0 {

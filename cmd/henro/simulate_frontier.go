@@ -68,8 +68,10 @@ also with .gz, the hosts of the pages in a file "hosts" beside; without --graph 
 	f.StringVar(&s.order, "order", string(frontier.OrderOPIC), "priorities: breadth, inlinks or opic")
 	f.IntVarP(&s.b, "slots-b", "B", 0, "B of slots and ranked; 0 is what stores a tenth of irlbot's URLs")
 	f.IntVarP(&s.h, "slots-h", "H", 0, "H of slots and ranked; 0 is B")
-	f.IntVar(&s.crawl.Reread, "reread", 0, "link lists of visited pages read again for each visit, so that dropped URLs return")
-	f.DurationVar(&s.crawl.Frontier.Interval, "interval", 0, "least time between visits of a host; 0 is the order alone")
+	f.IntVar(&s.crawl.Reread, "reread", 0,
+		"link lists of visited pages read again for each visit, so that dropped URLs return")
+	f.DurationVar(&s.crawl.Frontier.Interval, "interval", 0,
+		"least time between visits of a host; 0 is the order alone")
 	f.IntVar(&s.crawl.Width, "width", 0, "pages visited in one interval at most; 0 is no limit")
 	f.IntVar(&s.crawl.SketchSize, "sketch", s.crawl.SketchSize, "cells of the sketch that ranks URLs, 4 bytes each")
 	f.Uint64Var(&s.crawl.Salt, "salt", 0, "changes which hosts share a residue")
@@ -244,7 +246,8 @@ func (x *frontierExperiment) all(out io.Writer) error {
 		return err
 	}
 	ranked, err := x.crawl(func(o *frontiersim.CrawlOptions) {
-		o.Frontier.Policy, o.Frontier.SlotsB, o.Frontier.SlotsH, o.Reread = frontier.PolicyRanked, max(2, most/2*2), 2, max(2, o.Reread)
+		o.Frontier.Policy, o.Frontier.SlotsB, o.Frontier.SlotsH, o.Reread = frontier.PolicyRanked, max(2, most/2*2), 2,
+			max(2, o.Reread)
 	})
 	if err != nil {
 		return err
@@ -291,7 +294,8 @@ func (x *frontierExperiment) needed() *chart.Chart {
 	for _, n := range frontiersim.Needed(x.w.Rank, shares) {
 		line.Y = append(line.Y, float64(max(n, 1)))
 	}
-	return &chart.Chart{Title: "Pages needed at least for a share of the PageRank", X: "share of the PageRank", Y: "pages", LogY: true, Lines: []chart.Line{line}}
+	return &chart.Chart{Title: "Pages needed at least for a share of the PageRank", X: "share of the PageRank",
+		Y: "pages", LogY: true, Lines: []chart.Line{line}}
 }
 
 // bySize is figures 3 and 4: what slots collects by B or by H.
@@ -307,7 +311,8 @@ func (x *frontierExperiment) bySize(runs []frontiersim.Run, letter string, other
 		mass.Y = append(mass.Y, run.Mass)
 	}
 	fixed := map[string]string{"B": "H", "H": "B"}[letter]
-	return &chart.Chart{Title: fmt.Sprintf("Slots by %s, with %s = %d", letter, fixed, other), X: letter, Y: "share of the web", LogX: true, Dots: true, Lines: []chart.Line{pages, mass}}
+	return &chart.Chart{Title: fmt.Sprintf("Slots by %s, with %s = %d", letter, fixed, other), X: letter,
+		Y: "share of the web", LogX: true, Dots: true, Lines: []chart.Line{pages, mass}}
 }
 
 // mass is figure 5: PageRank collected by pages crawled.
@@ -346,7 +351,8 @@ func (x *frontierExperiment) table(out io.Writer, runs []frontiersim.Run, breadt
 	for _, s := range shares {
 		fmt.Fprintf(out, " %d %% |", s)
 	}
-	fmt.Fprint(out, " pages | PageRank | stored | dropped | returned | lists reread | ahead: mean | least |\n|---|"+strings.Repeat("---|", len(shares)+8)+"\n")
+	fmt.Fprint(out,
+		" pages | PageRank | stored | dropped | returned | lists reread | ahead: mean | least |\n|---|"+strings.Repeat("---|", len(shares)+8)+"\n")
 	for _, run := range runs {
 		fmt.Fprintf(out, "| %s |", run.Name)
 		for _, s := range shares {
@@ -356,7 +362,8 @@ func (x *frontierExperiment) table(out io.Writer, runs []frontiersim.Run, breadt
 				fmt.Fprint(out, " – |")
 			}
 		}
-		fmt.Fprintf(out, " %.1f %% | %.3f | %d | %d | %d | %d |", 100*float64(run.Pages)/float64(x.w.Graph.Pages()), run.Mass, run.Peak, run.Dropped, run.Returns, run.Reread)
+		fmt.Fprintf(out, " %.1f %% | %.3f | %d | %d | %d | %d |", 100*float64(run.Pages)/float64(x.w.Graph.Pages()),
+			run.Mass, run.Peak, run.Dropped, run.Returns, run.Reread)
 		if slices.Contains([]string{breadth.Name, irlbot.Name, "OPT"}, run.Name) {
 			fmt.Fprint(out, " | |\n")
 			continue
@@ -383,7 +390,8 @@ func (s *frontierSimulation) costs(ctx context.Context, out, progress io.Writer)
 		{"ranked", s.most, s.queue(frontier.PolicyRanked, size)},
 		{"heap of URLs", s.most, func() (frontiersim.Queue, error) { return frontiersim.HeapQueue(), nil }},
 	}
-	c := &chart.Chart{Title: "Cost of a URL by URLs discovered", X: "URLs discovered", Y: "ns", LogX: true, LogY: true, Dots: true}
+	c := &chart.Chart{Title: "Cost of a URL by URLs discovered", X: "URLs discovered", Y: "ns", LogX: true, LogY: true,
+		Dots: true}
 	fmt.Fprintln(out, "| URLs | queue | Enqueue, ns | Next, ns | waiting |\n|---|---|---|---|---|")
 	for _, q := range queues {
 		enqueue, next := chart.Line{Name: q.name + ", Enqueue"}, chart.Line{Name: q.name + ", Next"}
@@ -395,7 +403,8 @@ func (s *frontierSimulation) costs(ctx context.Context, out, progress io.Writer)
 			if err != nil {
 				return err
 			}
-			fmt.Fprintf(out, "| %d | %s | %d | %d | %d |\n", urls, q.name, cost.Enqueue.Nanoseconds(), cost.Next.Nanoseconds(), cost.Waiting)
+			fmt.Fprintf(out, "| %d | %s | %d | %d | %d |\n", urls, q.name, cost.Enqueue.Nanoseconds(),
+				cost.Next.Nanoseconds(), cost.Waiting)
 			enqueue.X, enqueue.Y = append(enqueue.X, float64(urls)), append(enqueue.Y, float64(cost.Enqueue))
 			next.X, next.Y = append(next.X, float64(urls)), append(next.Y, float64(cost.Next))
 			fmt.Fprintf(progress, "%7.1fs  %s, %d URLs\n", time.Since(started).Seconds(), q.name, urls)
@@ -409,7 +418,8 @@ func (s *frontierSimulation) costs(ctx context.Context, out, progress io.Writer)
 }
 
 // medianCost measures five times what is over soon.
-func medianCost(queue func() (frontiersim.Queue, error), urls int, clock func() time.Duration) (frontiersim.Cost, error) {
+func medianCost(queue func() (frontiersim.Queue, error), urls int, clock func() time.Duration) (frontiersim.Cost,
+	error) {
 	var costs []frontiersim.Cost
 	for len(costs) == 0 || urls <= 1_000_000 && len(costs) < 5 {
 		q, err := queue()

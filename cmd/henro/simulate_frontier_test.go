@@ -44,7 +44,8 @@ func TestSimulateFrontierDrawsTheFigures(t *testing.T) {
 		if err != nil || len(rows) < 5 {
 			t.Errorf("%s: %d rows, %v", name, len(rows), err)
 		}
-		if svg, err := os.ReadFile(filepath.Join(dir, name+".svg")); err != nil || !bytes.Contains(svg, []byte("</svg>")) {
+		if svg, err := os.ReadFile(filepath.Join(dir, name+".svg")); err != nil ||
+			!bytes.Contains(svg, []byte("</svg>")) {
 			t.Errorf("%s.svg: %v", name, err)
 		}
 	}
@@ -94,7 +95,8 @@ func TestSimulateFrontierRefuses(t *testing.T) {
 			}
 		})
 	}
-	if _, err := simulateFrontier(t, "--graph", filepath.Join(t.TempDir(), "none")); config.Code(err) != config.ExitFailed {
+	if _, err := simulateFrontier(t, "--graph", filepath.Join(t.TempDir(),
+		"none")); config.Code(err) != config.ExitFailed {
 		t.Errorf("missing file: %v", err)
 	}
 }

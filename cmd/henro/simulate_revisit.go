@@ -51,15 +51,19 @@ To choose parameters without fooling yourself, look at --half 1 alone and judge 
 	}
 	f := cmd.Flags()
 	f.StringVar(&s.traces, "traces", "", "change histories, a `FILE`; without one they are made")
-	f.StringVar(&s.classes, "classes", "", "table `FILE` with a heading whose first columns are site and class; totals are given per class")
-	f.IntVar(&s.half, "half", 0, "only the pages of half 1 or 2 of each site, parted by the hash of their names; 0: all")
-	f.IntVar(&s.pages, "made-pages", 1000, "pages of the made site, whose mean times between changes lie between an hour and a year")
+	f.StringVar(&s.classes, "classes", "",
+		"table `FILE` with a heading whose first columns are site and class; totals are given per class")
+	f.IntVar(&s.half, "half", 0,
+		"only the pages of half 1 or 2 of each site, parted by the hash of their names; 0: all")
+	f.IntVar(&s.pages, "made-pages", 1000,
+		"pages of the made site, whose mean times between changes lie between an hour and a year")
 	f.StringSliceVar(&s.o.Policies, "policy", nil, "only these of "+strings.Join(revisitsim.Policies(), ", "))
 	f.Float64SliceVar(&s.o.Budgets, "budget", s.o.Budgets, "requests per version that comes into being")
 	f.DurationVar(&s.o.Spacing, "interval", s.o.Spacing, "least time between requests to a site")
 	f.Uint64Var(&s.o.Seed, "draw", s.o.Seed, "names what is drawn at random")
 	f.StringVar(&s.csv, "csv", "", "write the scores of every site, class and policy to this `FILE`")
-	f.StringVar(&s.plot, "plot", "", "draw the share that each policy captures over the budgets into this `FILE`, as SVG")
+	f.StringVar(&s.plot, "plot", "",
+		"draw the share that each policy captures over the budgets into this `FILE`, as SVG")
 	return cmd
 }
 
@@ -101,8 +105,10 @@ func (s *revisitSimulation) run(ctx context.Context, out io.Writer) error {
 	fmt.Fprintln(table, "budget\tpolicy\tclass\tversions\trequests\tcaptured\tshare\trequests/captured\tmean lag")
 	for _, scores := range [][]revisitsim.Score{result.Classes, result.Totals} {
 		for _, score := range scores {
-			fmt.Fprintf(table, "%g\t%s\t%s\t%d\t%d\t%d\t%.1f %%\t%.2f\t%v\n", score.Budget, score.Policy, cmp.Or(score.Class, "*"),
-				score.Versions, score.Requests, score.Captured, 100*score.Share(), score.Price(), score.Lag().Round(time.Minute))
+			fmt.Fprintf(table, "%g\t%s\t%s\t%d\t%d\t%d\t%.1f %%\t%.2f\t%v\n", score.Budget, score.Policy,
+				cmp.Or(score.Class, "*"),
+				score.Versions, score.Requests, score.Captured, 100*score.Share(), score.Price(),
+				score.Lag().Round(time.Minute))
 		}
 	}
 	return table.Flush()
@@ -110,7 +116,8 @@ func (s *revisitSimulation) run(ctx context.Context, out io.Writer) error {
 
 // sharesOver draws the share of the versions that each policy captures, in per cent, over the requests per version.
 func sharesOver(totals []revisitsim.Score) *chart.Chart {
-	c := &chart.Chart{Title: "Versions captured", X: "requests per version", Y: "share of the versions, per cent", LogX: true, Dots: true}
+	c := &chart.Chart{Title: "Versions captured", X: "requests per version", Y: "share of the versions, per cent",
+		LogX: true, Dots: true}
 	at := map[string]int{}
 	for _, score := range totals {
 		i, ok := at[score.Policy]
@@ -132,7 +139,8 @@ func (s *revisitSimulation) read() error {
 			return config.Usage("--made-pages %d: want 1 to 1000000", s.pages)
 		}
 		const hour, year = 3600, 365 * 86400
-		s.o.Sites = []revisitsim.Site{revisitsim.Poisson("made", s.pages, year, hour, year, rand.New(rand.NewPCG(s.o.Seed, 1)))}
+		s.o.Sites = []revisitsim.Site{revisitsim.Poisson("made", s.pages, year, hour, year,
+			rand.New(rand.NewPCG(s.o.Seed, 1)))}
 		return nil
 	}
 	var classes map[string]string

@@ -25,12 +25,16 @@ func simulateRevisit(t *testing.T, arguments ...string) (string, error) {
 
 func TestSimulateRevisitScoresEveryPolicyAskedFor(t *testing.T) {
 	dir := t.TempDir()
-	scores, shares, traces := filepath.Join(dir, "scores.csv"), filepath.Join(dir, "shares.svg"), filepath.Join(dir, "traces.tsv")
-	if err := os.WriteFile(traces, []byte("# made by hand\nsite\tp\t1000\t900000\tA\t100000 200000 400000 800000\nsite\tq\t1000\t900000\tD\t900000\n"), 0o644); err != nil {
+	scores, shares, traces := filepath.Join(dir, "scores.csv"), filepath.Join(dir, "shares.svg"),
+		filepath.Join(dir, "traces.tsv")
+	if err := os.WriteFile(traces,
+		[]byte("# made by hand\nsite\tp\t1000\t900000\tA\t100000 200000 400000 800000\nsite\tq\t1000\t900000\tD\t900000\n"), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	for _, arguments := range [][]string{{"--made-pages", "20"}, {"--made-pages", "20", "--half", "2"}, {"--traces", traces}} {
-		out, err := simulateRevisit(t, append(arguments, "--policy", "nutch,drift+optimal", "--budget", "1,2", "--csv", scores, "--plot", shares)...)
+	for _, arguments := range [][]string{{"--made-pages", "20"}, {"--made-pages", "20", "--half", "2"},
+		{"--traces", traces}} {
+		out, err := simulateRevisit(t, append(arguments, "--policy", "nutch,drift+optimal", "--budget", "1,2", "--csv",
+			scores, "--plot", shares)...)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -65,7 +69,8 @@ func TestSimulateRevisitRefusesWhatItCannotRead(t *testing.T) {
 	if err := os.WriteFile(bad, []byte("one field\n"), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	for _, arguments := range [][]string{{"--policy", "psychic"}, {"--budget", "-1"}, {"--made-pages", "0"}, {"--half", "3"}, {"--traces", "no such file"}, {"--traces", bad}} {
+	for _, arguments := range [][]string{{"--policy", "psychic"}, {"--budget", "-1"}, {"--made-pages", "0"},
+		{"--half", "3"}, {"--traces", "no such file"}, {"--traces", bad}} {
 		if _, err := simulateRevisit(t, arguments...); config.Code(err) != config.ExitUsage {
 			t.Errorf("%v: %v", arguments, err)
 		}

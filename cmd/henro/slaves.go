@@ -49,7 +49,8 @@ results wait to be stored, what its process takes of the machine, and how long i
 			},
 			RunE: func(cmd *cobra.Command, arguments []string) error {
 				var s master.SlaveStatus
-				if err := c.ask(cmd.Context(), http.MethodPost, "/api/slaves/"+verb+"?slave="+url.QueryEscape(arguments[0]), nil, &s); err != nil {
+				if err := c.ask(cmd.Context(), http.MethodPost,
+					"/api/slaves/"+verb+"?slave="+url.QueryEscape(arguments[0]), nil, &s); err != nil {
 					return err
 				}
 				return printSlaves(cmd.OutOrStdout(), []master.SlaveStatus{s})
@@ -75,15 +76,19 @@ func printSlaves(out io.Writer, slaves []master.SlaveStatus) error {
 	for _, s := range slaves {
 		if s.State == master.Refused {
 			refused = true
-			fmt.Fprintf(w, "%s\t%s\t-\t-\t-\t-\t-\t%s (protocol %d)\t%s\n", s.Name, s.State, s.Version, s.Protocol, s.Address)
+			fmt.Fprintf(w, "%s\t%s\t-\t-\t-\t-\t-\t%s (protocol %d)\t%s\n", s.Name, s.State, s.Version, s.Protocol,
+				s.Address)
 			continue
 		}
-		fmt.Fprintf(w, "%s\t%s\t%d/%d\t%d\t%.0f MB\t%d\t%s\t%s\t%s\n", s.Name, s.State, s.Leases, s.Connections, s.Unstored,
+		fmt.Fprintf(w, "%s\t%s\t%d/%d\t%d\t%.0f MB\t%d\t%s\t%s\t%s\n", s.Name, s.State, s.Leases, s.Connections,
+			s.Unstored,
 			float64(s.Memory)/1e6, s.Goroutines, s.Silent, s.Version, s.Address)
 	}
 	if err := w.Flush(); err != nil || !refused {
 		return err
 	}
-	_, err := fmt.Fprintln(out, "refused: the master does not understand its protocol; install versions whose protocols differ by one at most")
+	_,
+		err := fmt.Fprintln(out,
+		"refused: the master does not understand its protocol; install versions whose protocols differ by one at most")
 	return err
 }

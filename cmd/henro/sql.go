@@ -56,9 +56,11 @@ table again and again is answered from a copy with indexes, which is made first 
 				return err
 			}
 			defer func() { err = errors.Join(err, session.Close()) }()
-			shell := &sqlShell{session: session, out: cmd.OutOrStdout(), said: cmd.ErrOrStderr(), bar: newBar(cmd.ErrOrStderr()), format: format}
+			shell := &sqlShell{session: session, out: cmd.OutOrStdout(), said: cmd.ErrOrStderr(),
+				bar: newBar(cmd.ErrOrStderr()), format: format}
 			session.Told = func(table string) {
-				fmt.Fprintf(shell.said, "%s would be read again and again: copying it to a temporary file first, with indexes\n", table)
+				fmt.Fprintf(shell.said,
+					"%s would be read again and again: copying it to a temporary file first, with indexes\n", table)
 			}
 			session.Reading = func(table string, rows int64) { shell.bar.count("reading "+table, rows, shell.began) }
 			if len(arguments) == 2 {
@@ -249,7 +251,8 @@ func (s *sqlShell) ask(ctx context.Context, question string) error {
 		return sqlError(ctx, err)
 	}
 	if s.timing {
-		fmt.Fprintf(s.said, "%d %s in %.3f s\n", rows, map[bool]string{true: "row", false: "rows"}[rows == 1], time.Since(s.began).Seconds())
+		fmt.Fprintf(s.said, "%d %s in %.3f s\n", rows, map[bool]string{true: "row", false: "rows"}[rows == 1],
+			time.Since(s.began).Seconds())
 	}
 	return nil
 }

@@ -42,10 +42,13 @@ func TestACrawlIsAskedInSQLAndCounted(t *testing.T) {
 	for _, c := range []struct {
 		format, question, want string
 	}{
-		{"table", "SELECT status, count(*) AS n FROM pages WHERE status > 0 GROUP BY 1", "status   n\n------  --\n   200  86\n   404   4\n"},
-		{"csv", "SELECT host, known FROM hosts ORDER BY 1 LIMIT 2", "host,known\nhttp://h0.example,25\nhttp://h1.example,25\n"},
+		{"table", "SELECT status, count(*) AS n FROM pages WHERE status > 0 GROUP BY 1",
+			"status   n\n------  --\n   200  86\n   404   4\n"},
+		{"csv", "SELECT host, known FROM hosts ORDER BY 1 LIMIT 2",
+			"host,known\nhttp://h0.example,25\nhttp://h1.example,25\n"},
 		{"tsv", "SELECT 1 AS a, NULL AS b", "a\tb\n1\t\n"},
-		{"json", "SELECT 1 AS a, 'x\"' AS b UNION SELECT 2.5, NULL", "[\n{\"a\":1,\"b\":\"x\\\"\"},\n{\"a\":2.5,\"b\":null}\n]\n"},
+		{"json", "SELECT 1 AS a, 'x\"' AS b UNION SELECT 2.5, NULL",
+			"[\n{\"a\":1,\"b\":\"x\\\"\"},\n{\"a\":2.5,\"b\":null}\n]\n"},
 		{"jsonl", "SELECT count(*) AS n FROM links; SELECT 2 AS m", "{\"n\":270}\n{\"m\":2}\n"},
 		{"json", "SELECT 1 AS a WHERE 0", "[\n\n]\n"},
 		{"jsonl", "SELECT 1 AS a WHERE 0", ""},

@@ -39,7 +39,10 @@ media types. Languages are those of a sample of the archived pages, spread evenl
 			}
 			defer func() { err = errors.Join(err, done()) }()
 			bar, start := newBar(cmd.ErrOrStderr()), time.Now()
-			s, err := survey.Take(cmd.Context(), source, func(table string, rows int64) { bar.count(table, rows, start) })
+			s, err := survey.Take(cmd.Context(), source, func(table string,
+				rows int64) {
+				bar.count(table, rows, start)
+			})
 			bar.end()
 			if err != nil {
 				return err
@@ -54,7 +57,10 @@ media types. Languages are those of a sample of the archived pages, spread evenl
 				if err != nil {
 					return err
 				}
-				if err := writeFile(page, func(w io.Writer) error { return s.WriteHTML(w, filepath.Base(name)) }); err != nil {
+				if err := writeFile(page, func(w io.Writer) error {
+					return s.WriteHTML(w,
+						filepath.Base(name))
+				}); err != nil {
 					return config.Usage("--html: %v", err)
 				}
 			}
@@ -94,23 +100,29 @@ func languages(folder string, captures, sample int64) (counts []survey.Count, er
 }
 
 func printSurvey(w io.Writer, s *survey.Survey) {
-	fmt.Fprintf(w, "pages     %d known, %d parsed, %d without an answer, %d waiting\n", s.Known, s.Parsed, s.Failed, s.Waiting)
+	fmt.Fprintf(w, "pages     %d known, %d parsed, %d without an answer, %d waiting\n", s.Known, s.Parsed, s.Failed,
+		s.Waiting)
 	fmt.Fprintf(w, "links     %d collected from %d pages\n", s.Links, s.Linking)
 	fmt.Fprintf(w, "hosts     %d; correlation of pages and links over hosts: %.2f\n", s.Hosts, s.Correlation)
-	fmt.Fprintf(w, "stopped   %d of the known URLs (%.1f %%), by %d entries of the stop list\n", s.Stopped, 100*s.StoppedShare, s.StopList)
-	fmt.Fprintf(w, "archive   %d captures, %d of them unchanged, %s of records\n\n", s.Captures, s.Revisits, sizeWords(uint64(s.WARCBytes)))
+	fmt.Fprintf(w, "stopped   %d of the known URLs (%.1f %%), by %d entries of the stop list\n", s.Stopped,
+		100*s.StoppedShare, s.StopList)
+	fmt.Fprintf(w, "archive   %d captures, %d of them unchanged, %s of records\n\n", s.Captures, s.Revisits,
+		sizeWords(uint64(s.WARCBytes)))
 	fmt.Fprintf(w, "%-24s %10s %12s %12s %10s %10s\n", "", "n", "mean", "sd", "least", "most")
 	for _, line := range []struct {
 		name string
 		of   survey.Spread
-	}{{"links of a page", s.LinksPerPage}, {"pages parsed of a host", s.PagesPerHost}, {"links of a host", s.LinksPerHost}, {"bytes of a record", s.RecordBytes}} {
-		fmt.Fprintf(w, "%-24s %10d %12.2f %12.2f %10.0f %10.0f\n", line.name, line.of.N, line.of.Mean, line.of.SD, line.of.Least, line.of.Most)
+	}{{"links of a page", s.LinksPerPage}, {"pages parsed of a host", s.PagesPerHost},
+		{"links of a host", s.LinksPerHost}, {"bytes of a record", s.RecordBytes}} {
+		fmt.Fprintf(w, "%-24s %10d %12.2f %12.2f %10.0f %10.0f\n", line.name, line.of.N, line.of.Mean, line.of.SD,
+			line.of.Least, line.of.Most)
 	}
 	fmt.Fprintln(w)
 	for _, line := range []struct {
 		name   string
 		counts []survey.Count
-	}{{"answers", s.Statuses}, {"depths", s.Depths}, {"links", s.Kinds}, {"media", s.MediaTypes}, {"languages", s.Languages}} {
+	}{{"answers", s.Statuses}, {"depths", s.Depths}, {"links", s.Kinds}, {"media", s.MediaTypes},
+		{"languages", s.Languages}} {
 		if len(line.counts) > 0 {
 			fmt.Fprintf(w, "%-9s %s\n", line.name, countWords(line.counts))
 		}

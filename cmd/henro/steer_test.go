@@ -16,7 +16,8 @@ import (
 )
 
 // bubble runs a crawl of a web in virtual time while steer acts on its master.
-func bubble(t *testing.T, web fakeweb.Options, depth int, change func(*master.Options), steer func(context.Context, *master.Node, *fakeweb.Web)) (*fakeweb.Web, string, master.Status) {
+func bubble(t *testing.T, web fakeweb.Options, depth int, change func(*master.Options),
+	steer func(context.Context, *master.Node, *fakeweb.Web)) (*fakeweb.Web, string, master.Status) {
 	t.Helper()
 	w, err := fakeweb.New(web)
 	if err != nil {
@@ -131,7 +132,8 @@ func TestSeedsAddedAtRunTimeAreCrawled(t *testing.T) {
 		e.seeds = e.seeds[:1]
 		status, err := e.crawl(t.Context(), func(ctx context.Context, node *master.Node) error {
 			time.Sleep(20 * time.Second)
-			if _, err := master.Ask[*master.SeedsAdded](ctx, node, &master.AddSeeds{Seeds: []master.Seed{second}}); err != nil {
+			if _, err := master.Ask[*master.SeedsAdded](ctx, node,
+				&master.AddSeeds{Seeds: []master.Seed{second}}); err != nil {
 				t.Error(err)
 			}
 			<-ctx.Done()
@@ -155,9 +157,10 @@ func TestANeverAnsweringHostHoldsNobodyUp(t *testing.T) {
 				h.State = fakeweb.Silent
 			}
 		}
-		w, _, status := bubble(t, fakeweb.Options{Seed: 8, Hosts: 5, Domains: 5, Pages: 20, Shape: shape}, -1, func(o *master.Options) {
-			o.Hosts.Retries = 1
-		}, nil)
+		w, _, status := bubble(t, fakeweb.Options{Seed: 8, Hosts: 5, Domains: 5, Pages: 20, Shape: shape}, -1,
+			func(o *master.Options) {
+				o.Hosts.Retries = 1
+			}, nil)
 		if status.Totals.Pages != 80 {
 			t.Errorf("%d pages of the hosts that answer, want 80", status.Totals.Pages)
 		}
@@ -197,7 +200,8 @@ func TestHostsThatCannotBeReachedAreGivenUpWithAReason(t *testing.T) {
 // What cannot be stored does not count, and is fetched again when there is room.
 func TestAFullDiskEndsTheCrawlAndItGoesOnWhenThereIsRoom(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w, err := fakeweb.New(fakeweb.Options{Seed: 10, Hosts: 3, Domains: 1, Pages: 400, Degree: 20, PageBytes: 8 << 10})
+		w, err := fakeweb.New(fakeweb.Options{Seed: 10, Hosts: 3, Domains: 1, Pages: 400, Degree: 20,
+			PageBytes: 8 << 10})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -237,7 +241,8 @@ func TestASeedThatIsKnownBringsItsVisitForward(t *testing.T) {
 			if err != nil {
 				t.Error(err)
 			}
-			if _, err := master.Ask[*master.SeedsAdded](ctx, node, &master.AddSeeds{Seeds: []master.Seed{parsed}}); err != nil {
+			if _, err := master.Ask[*master.SeedsAdded](ctx, node,
+				&master.AddSeeds{Seeds: []master.Seed{parsed}}); err != nil {
 				t.Error(err)
 			}
 		}

@@ -46,7 +46,8 @@ func (s *site) dial(context.Context, string, string) (net.Conn, error) {
 			if header == "" {
 				header = "Content-Type: text/html; charset=utf-8\r\n"
 			}
-			fmt.Fprintf(theirs, "HTTP/1.1 %d %s\r\n%sContent-Length: %d\r\n\r\n%s", status, http.StatusText(status), header, len(body), body)
+			fmt.Fprintf(theirs, "HTTP/1.1 %d %s\r\n%sContent-Length: %d\r\n\r\n%s", status, http.StatusText(status),
+				header, len(body), body)
 		}
 	}()
 	return ours, nil
@@ -99,15 +100,20 @@ func stopList(t *testing.T, dir string) (prefixes []string) {
 	}
 	defer state.Close()
 	for _, p := range state.Partitions {
-		if err := p.EachStop(func(e store.StopEntry) error { prefixes = append(prefixes, e.Prefix+" "+e.Reason); return nil }); err != nil {
+		if err := p.EachStop(func(e store.StopEntry) error {
+			prefixes = append(prefixes,
+				e.Prefix+" "+e.Reason)
+			return nil
+		}); err != nil {
 			t.Fatal(err)
 		}
 	}
 	return prefixes
 }
 
-// Of three folders of 300 pages one is dead and one has the same text for everything; they are left alone after some of each, the
-// good one is read to its end, and so is a folder with a single dead link. The next run of the crawl knows it.
+// Of three folders of 300 pages one is dead and one has the same text for everything; they are left alone after some of
+// each, the good one is read to its end, and so is a folder with a single dead link. The next run of the crawl knows
+// it.
 func TestFoldersOfBrokenPagesAreLeftAlone(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		dir := t.TempDir()
@@ -118,7 +124,8 @@ func TestFoldersOfBrokenPagesAreLeftAlone(t *testing.T) {
 			case path == "/":
 				return 200, "", linksTo(300, "/dead/", "/soft/", "/good/")
 			case strings.HasPrefix(path, "/soft/"):
-				return 200, "", fmt.Sprintf("<p>Sorry, the page you were looking for is not here.</p><a href=\"/login?to=%s\">log in</a>", path)
+				return 200, "",
+					fmt.Sprintf("<p>Sorry, the page you were looking for is not here.</p><a href=\"/login?to=%s\">log in</a>", path)
 			case strings.HasPrefix(path, "/login"):
 				return 302, "Location: /\r\n", ""
 			default:
@@ -137,18 +144,21 @@ func TestFoldersOfBrokenPagesAreLeftAlone(t *testing.T) {
 				t.Errorf("%d pages of %s", n, folder)
 			}
 		}
-		if got := strings.Join(stopList(t, dir), ", "); got != "http://a.example/dead/ missing, http://a.example/soft/ alike" {
+		if got := strings.Join(stopList(t, dir),
+			", "); got != "http://a.example/dead/ missing, http://a.example/soft/ alike" {
 			t.Errorf("the stop list is %s", got)
 		}
 		total := &status.Totals
-		if total.Skipped[skip.StopList] < 300 || total.Alike == 0 || total.Broken < 550 || total.StopShare() < 0.5 || total.StopShare() > 0.7 {
+		if total.Skipped[skip.StopList] < 300 || total.Alike == 0 || total.Broken < 550 || total.StopShare() < 0.5 ||
+			total.StopShare() > 0.7 {
 			t.Errorf("skipped %v, %d alike, %d of %d broken", total.Skipped, total.Alike, total.Broken, total.Tried)
 		}
 		written := skippedLines(t, dir)
 		if written[skip.StopList] < 300 {
 			t.Errorf("skipped.jsonl has %v", written)
 		}
-		t.Logf("asked for %d of /dead/, %d of /soft/; share of stop-listed pages %.2f; skipped.jsonl: %v", s.askedBelow("/dead/"), s.askedBelow("/soft/"), total.StopShare(), written)
+		t.Logf("asked for %d of /dead/, %d of /soft/; share of stop-listed pages %.2f; skipped.jsonl: %v",
+			s.askedBelow("/dead/"), s.askedBelow("/soft/"), total.StopShare(), written)
 
 		state, err := store.OpenState(filepath.Join(dir, "state"), store.DefaultOptions())
 		if err != nil {
@@ -184,7 +194,8 @@ func TestEvidenceOfBrokenPagesSurvivesARestart(t *testing.T) {
 			}).End
 			asked += s.askedBelow("/dead/")
 		}
-		if got := strings.Join(stopList(t, dir), ", "); got != "http://a.example/dead/ missing" || asked < 10 || asked > 14 {
+		if got := strings.Join(stopList(t, dir), ", "); got != "http://a.example/dead/ missing" || asked < 10 ||
+			asked > 14 {
 			t.Errorf("%d pages of a dead folder in %d runs; the stop list is %q", asked, runs, got)
 		}
 	})
@@ -209,7 +220,8 @@ func skippedLines(t *testing.T, dir string) map[skip.Reason]int {
 	return counts
 }
 
-// A folder that was broken and is mended comes back: its entry ends (here after an hour), and one good page takes it off the list.
+// A folder that was broken and is mended comes back: its entry ends (here after an hour), and one good page takes it
+// off the list.
 func TestAFolderThatIsMendedComesBack(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		dir := t.TempDir()

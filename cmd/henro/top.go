@@ -47,7 +47,8 @@ Keys: p pauses and resumes, q leaves; the crawl goes on. Where the output is no 
 			ask := func(method, path string) tea.Cmd {
 				return func() tea.Msg { return askTop(cmd.Context(), &c, method, path) }
 			}
-			_, err := tea.NewProgram(newTop(c.address, ask, orElse(every, topLive), first), tea.WithContext(cmd.Context()), tea.WithOutput(out)).Run()
+			_, err := tea.NewProgram(newTop(c.address, ask, orElse(every, topLive), first),
+				tea.WithContext(cmd.Context()), tea.WithOutput(out)).Run()
 			if cmd.Context().Err() != nil {
 				return nil // interrupted: the terminal is as it was
 			}
@@ -55,7 +56,8 @@ Keys: p pauses and resumes, q leaves; the crawl goes on. Where the output is no 
 		},
 	}
 	c.register(cmd)
-	cmd.Flags().DurationVar(&every, "every", 0, "how often the crawl is asked; 0 is every second on a terminal, every 10 s elsewhere")
+	cmd.Flags().DurationVar(&every, "every", 0,
+		"how often the crawl is asked; 0 is every second on a terminal, every 10 s elsewhere")
 	return cmd
 }
 
@@ -91,7 +93,8 @@ func topLines(ctx context.Context, c *control, out io.Writer, every time.Duratio
 	defer ticker.Stop()
 	for told.err == nil {
 		pace.take(told.status, told.at)
-		if _, err := fmt.Fprintln(out, told.at.Format(time.TimeOnly), strings.Map(visible, progressWords(told.status, pace.now(), told.at))); err != nil {
+		if _, err := fmt.Fprintln(out, told.at.Format(time.TimeOnly),
+			strings.Map(visible, progressWords(told.status, pace.now(), told.at))); err != nil {
 			return fmt.Errorf("write a line: %w", err)
 		}
 		select {
@@ -270,7 +273,8 @@ func topSlaves(slaves []master.SlaveStatus) []string {
 	w := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(w, "slave\tstate\thosts\tunstored\tmemory\tsilent")
 	for _, s := range slaves {
-		fmt.Fprintf(w, "%s\t%s\t%d/%d\t%d\t%.0f MB\t%s\n", strings.Map(visible, s.Name), s.State, s.Leases, s.Connections, s.Unstored, float64(s.Memory)/1e6, s.Silent)
+		fmt.Fprintf(w, "%s\t%s\t%d/%d\t%d\t%.0f MB\t%s\n", strings.Map(visible, s.Name), s.State, s.Leases,
+			s.Connections, s.Unstored, float64(s.Memory)/1e6, s.Silent)
 	}
 	_ = w.Flush() // a string takes everything
 	return strings.Split(strings.TrimSpace(b.String()), "\n")

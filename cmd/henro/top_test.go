@@ -23,11 +23,15 @@ func TestTopShowsWhatIsToldAndKeysSteer(t *testing.T) {
 	begun := time.Date(2026, 5, 4, 12, 0, 0, 0, time.UTC)
 	told := func(after int, pages uint64, state master.State) topTold {
 		return topTold{polled: true, at: begun.Add(time.Duration(after) * time.Second), status: &master.Status{
-			State: state, Hosts: 40, Waiting: 900, Due: 7, Known: 1000 + pages, Ready: 3, Leases: 31, PerSecond: 9.5, Seconds: float64(60 + after),
-			NextReady: begun.Add(20 * time.Second), Totals: actors.Totals{Pages: pages, Links: 7 * pages, Bytes: 12_345_678, Errors: map[string]uint64{"404": 12, "DNS": 1}},
+			State: state, Hosts: 40, Waiting: 900, Due: 7, Known: 1000 + pages, Ready: 3, Leases: 31, PerSecond: 9.5,
+			Seconds:   float64(60 + after),
+			NextReady: begun.Add(20 * time.Second), Totals: actors.Totals{Pages: pages, Links: 7 * pages,
+				Bytes: 12_345_678, Errors: map[string]uint64{"404": 12, "DNS": 1}},
 			Slaves: []master.SlaveStatus{
-				{Name: "pc-07", State: master.Working, Leases: 30, Connections: 256, Unstored: 2, Memory: 81_000_000, Silent: "112ms"},
-				{Name: "pc-08\x1b[2J", State: master.Silent, Leases: 1, Connections: 256, Memory: 7_000_000, Silent: "4.2s"},
+				{Name: "pc-07", State: master.Working, Leases: 30, Connections: 256, Unstored: 2, Memory: 81_000_000,
+					Silent: "112ms"},
+				{Name: "pc-08\x1b[2J", State: master.Silent, Leases: 1, Connections: 256, Memory: 7_000_000,
+					Silent: "4.2s"},
 			},
 		}}
 	}
@@ -41,14 +45,16 @@ func TestTopShowsWhatIsToldAndKeysSteer(t *testing.T) {
 	}
 	key := func(r rune) tea.Cmd { return feed(tea.KeyPressMsg{Code: r, Text: string(r)}) }
 	stalled := told(5, 180, master.Running)
-	stalled.status.Stalled = speech.Say("nothing was fetched for %s: no slave is there; start henro-slave --join", 2*time.Minute)
+	stalled.status.Stalled = speech.Say("nothing was fetched for %s: no slave is there; start henro-slave --join",
+		2*time.Minute)
 	stalled.status.Slaves = nil
 	for _, step := range []struct {
 		name    string
 		message []tea.Msg
 	}{
 		{"first", nil},
-		{"running", []tea.Msg{told(1, 110, master.Running), told(2, 150, master.Running), told(4, 180, master.Running)}},
+		{"running", []tea.Msg{told(1, 110, master.Running), told(2, 150, master.Running),
+			told(4, 180, master.Running)}},
 		{"small", []tea.Msg{tea.WindowSizeMsg{Width: 80, Height: 12}}},
 		{"stalled", []tea.Msg{tea.WindowSizeMsg{Width: 80, Height: 40}, stalled}},
 		{"silent", []tea.Msg{topTold{err: errors.New("no crawl answers at 127.0.0.1:7780"), polled: true}}},

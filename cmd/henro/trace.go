@@ -52,10 +52,14 @@ reader who is too slow loses some, and is told how many.`,
 	}
 	f.register(cmd)
 	flags := cmd.Flags()
-	flags.StringVar(&f.filter.Actor, "actor", "", "only messages to actors whose name fits, such as host/*.example.com or partition/0 (`PATTERN`)")
-	flags.StringVar(&f.filter.Message, "message", "", "only messages whose type fits, such as Write or *Batch (`PATTERN`)")
-	flags.StringVar(&f.filter.About, "about", "", "only messages about this `WORD`: a host, a URL, the number of a lease")
-	flags.StringVar(&f.filter.URL, "url", "", "the life of one `URL`: what is said of it, of its host, and of its leases; follows")
+	flags.StringVar(&f.filter.Actor, "actor", "",
+		"only messages to actors whose name fits, such as host/*.example.com or partition/0 (`PATTERN`)")
+	flags.StringVar(&f.filter.Message, "message", "",
+		"only messages whose type fits, such as Write or *Batch (`PATTERN`)")
+	flags.StringVar(&f.filter.About, "about", "",
+		"only messages about this `WORD`: a host, a URL, the number of a lease")
+	flags.StringVar(&f.filter.URL, "url", "",
+		"the life of one `URL`: what is said of it, of its host, and of its leases; follows")
 	flags.StringVar(&f.node, "node", "", "only the node of this `NAME`; all of them otherwise")
 	flags.IntVar(&f.filter.Every, "every", 1, "one message in so many, by chance")
 	flags.BoolVarP(&f.follow, "follow", "f", false, "go on until interrupted")
@@ -82,7 +86,8 @@ func (f *traceFlags) run(ctx context.Context, out io.Writer) error {
 	follow := f.follow || f.lasts > 0
 	values := url.Values{"recent": {strconv.FormatBool(!f.follow || f.filter.URL != "")}}
 	for name, value := range map[string]string{
-		"actor": f.filter.Actor, "message": f.filter.Message, "about": f.filter.About, "url": f.filter.URL, "node": f.node,
+		"actor": f.filter.Actor, "message": f.filter.Message, "about": f.filter.About, "url": f.filter.URL,
+		"node": f.node,
 	} {
 		if value != "" {
 			values.Set(name, value)
@@ -181,7 +186,9 @@ func (p *tracePrinter) take(line *console.TraceLine) error {
 		}
 		fmt.Fprintf(p.out, "%8d %10d  %s\n", r.Queue, r.Taken, r.Actor)
 	case line.Dropped > 0:
-		fmt.Fprintf(p.out, "%s: %d events so far came faster than they could be told; narrow the filter or sample with --every\n", line.Node, line.Dropped)
+		fmt.Fprintf(p.out,
+			"%s: %d events so far came faster than they could be told; narrow the filter or sample with --every\n",
+			line.Node, line.Dropped)
 	}
 	return nil
 }
@@ -215,7 +222,8 @@ func (p *tracePrinter) sum() {
 
 func (p *tracePrinter) print(event actors.TraceEvent) {
 	e := &event
-	if l := p.last; l != nil && l.Node == e.Node && l.Actor == e.Actor && l.Kind == e.Kind && l.Message == e.Message && l.About == e.About && l.Sender == e.Sender {
+	if l := p.last; l != nil && l.Node == e.Node && l.Actor == e.Actor && l.Kind == e.Kind && l.Message == e.Message &&
+		l.About == e.About && l.Sender == e.Sender {
 		p.alike++
 		return
 	}

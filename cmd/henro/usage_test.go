@@ -46,18 +46,23 @@ func TestBadInputIsOneLineThatSaysWhatToDoAndTouchesNothing(t *testing.T) {
 		{"a broken line of the seed file, by number", append(private, "--seeds", "seeds.txt"), "line 3"},
 		{"a seed file that is not there", append(private, "--seeds", "none.txt"), "none.txt"},
 		{"no seed and nothing to resume", private, "give a seed"},
-		{"an unknown key of the configuration", append(private, "--config", "bad.yaml", "http://a.test/"), `did you mean "depth"`},
-		{"an unknown flag", append(private, "--dept", "3"), "did you mean --depth?; henro crawl --help lists the flags"},
+		{"an unknown key of the configuration", append(private, "--config", "bad.yaml", "http://a.test/"),
+			`did you mean "depth"`},
+		{"an unknown flag", append(private, "--dept", "3"),
+			"did you mean --depth?; henro crawl --help lists the flags"},
 		{"no contact for public hosts", []string{"crawl", "https://example.org/"}, "--contact"},
 		{"a contact that is none", []string{"crawl", "--contact", "me", "https://example.org/"}, "neither a URL"},
-		{"no delay for hosts of others", []string{"crawl", "--contact", "a@b.test", "--delay", "0", "https://example.org/"}, "--i-own-these-hosts"},
+		{"no delay for hosts of others", []string{"crawl", "--contact", "a@b.test", "--delay", "0",
+			"https://example.org/"}, "--i-own-these-hosts"},
 		{"a scope that is none", append(private, "--scope", "site", "http://a.test/"), "host, domain, prefix, any"},
 		{"a pattern that does not compile", append(private, "--exclude", "(", "http://a.test/"), "exclude pattern"},
 		{"a resolve entry that is none", append(private, "--resolve", "a.test", "http://a.test/"), "HOST:PORT:ADDR"},
 		{"a size that is none", append(private, "--bytes", "many", "http://a.test/"), "10GB"},
-		{"an address that is not loopback for HTTP", []string{"crawl", "--allow-private", "--listen-http", "0.0.0.0:7780", "http://a.test/"}, "only loopback"},
+		{"an address that is not loopback for HTTP", []string{"crawl", "--allow-private", "--listen-http",
+			"0.0.0.0:7780", "http://a.test/"}, "only loopback"},
 		{"an export without a crawl", []string{"export", "--dir", "nowhere", "-"}, "holds no crawl"},
-		{"an export of nothing known", []string{"export", "--what", "words", "-"}, "pages, links, hosts, captures, stoplist"},
+		{"an export of nothing known", []string{"export", "--what", "words", "-"},
+			"pages, links, hosts, captures, stoplist"},
 	} {
 		t.Run(c.sentence, func(t *testing.T) {
 			_, err := command(t, c.arguments...)
@@ -82,7 +87,8 @@ func TestADirectoryInUseIsRefused(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer state.Close()
-	_, err = command(t, "crawl", "--allow-private", "--listen-http", "off", "--progress", "off", "--log-level", "error", "--dir", dir, "http://127.0.0.1:1/")
+	_, err = command(t, "crawl", "--allow-private", "--listen-http", "off", "--progress", "off", "--log-level", "error",
+		"--dir", dir, "http://127.0.0.1:1/")
 	if config.Code(err) != config.ExitUsage || !strings.Contains(err.Error(), "in use") {
 		t.Errorf("exit code %d: %v", config.Code(err), err)
 	}

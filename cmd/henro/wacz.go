@@ -118,11 +118,13 @@ func seedsOf(dir string) (map[string]bool, string, error) {
 	return seeds, first, nil
 }
 
-// pagesOf are the captures of pages that are wanted. Only those that people begin at get their titles, since each is looked up in its page.
+// pagesOf are the captures of pages that are wanted. Only those that people begin at get their titles, since each is
+// looked up in its page.
 func pagesOf(archive *replay.Archive, titled bool, wanted func(url string) bool) iter.Seq2[wacz.Page, error] {
 	return func(yield func(wacz.Page, error) bool) {
 		err := archive.Entries(func(e cdxj.Entry) bool {
-			isPage := e.Status == 200 && (e.Mime == "text/html" || e.Mime == "application/xhtml+xml") || titled && e.Status >= 300 && e.Status < 400 && e.Mime != cdxj.Revisit
+			isPage := e.Status == 200 && (e.Mime == "text/html" || e.Mime == "application/xhtml+xml") || titled &&
+				e.Status >= 300 && e.Status < 400 && e.Mime != cdxj.Revisit
 			if !isPage || strings.HasSuffix(e.URL, "/robots.txt") || !wanted(e.URL) {
 				return true
 			}

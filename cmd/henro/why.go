@@ -21,14 +21,15 @@ A URL that was never heard of is judged by the same rules. Of a crawl that is no
 		Example: "  henro why https://example.org/private/a\n  henro why example.org\n  henro why --json https://example.org/ | jq .rules",
 		Args:    oneArgument("why what? henro why https://example.org/page, or henro why example.org"),
 		RunE: func(cmd *cobra.Command, arguments []string) error {
-			why, err := found(&l, cmd, "/api/why?of="+url.QueryEscape(arguments[0]), func(s *store.State) (*master.WhyFound, error) {
-				manner, err := master.ReadManner(l.dir)
-				if err != nil {
-					return nil, err
-				}
-				o := master.DefaultOptions()
-				return master.FindWhy(s, nil, &o.Hosts, &manner, arguments[0])
-			})
+			why, err := found(&l, cmd, "/api/why?of="+url.QueryEscape(arguments[0]),
+				func(s *store.State) (*master.WhyFound, error) {
+					manner, err := master.ReadManner(l.dir)
+					if err != nil {
+						return nil, err
+					}
+					o := master.DefaultOptions()
+					return master.FindWhy(s, nil, &o.Hosts, &manner, arguments[0])
+				})
 			if err != nil {
 				return err
 			}

@@ -50,7 +50,8 @@ func TestWhyIsAnsweredForEveryKindOfURL(t *testing.T) {
 				}
 			}
 			ask(t, ctx, node, &master.Pause{})
-			if why, err := node.FindWhy(ctx, waiting[2]); err != nil || !strings.HasPrefix(why.Answer, "the crawl is paused") {
+			if why, err := node.FindWhy(ctx, waiting[2]); err != nil ||
+				!strings.HasPrefix(why.Answer, "the crawl is paused") {
 				t.Errorf("paused: %+v, %v", why, err)
 			}
 			ask(t, ctx, node, &master.Resume{})

@@ -73,8 +73,8 @@ func (a *Archive) scan(from string, visit func(line []byte) bool) error {
 	return cdxj.Scan(f, info.Size(), []byte(from), visit)
 }
 
-// Captures shows the captures of a page in the order of their times. Of those that only share the key of the index (another case, www in
-// front) it shows none if there is one of the page itself.
+// Captures shows the captures of a page in the order of their times. Of those that only share the key of the index
+// (another case, www in front) it shows none if there is one of the page itself.
 func (a *Archive) Captures(url weburl.URL, visit func(cdxj.Entry) bool) error {
 	want := url.IndexKey() + " "
 	each := func(visit func(cdxj.Entry) bool) error {
@@ -211,7 +211,8 @@ func (a *Archive) open(c *Capture, e cdxj.Entry) (*warc.Entry, *warc.Message, er
 	return record, message, err
 }
 
-// original finds the capture that a revisit refers to: by URL and date if it says so, otherwise the latest before it with the same digest.
+// original finds the capture that a revisit refers to: by URL and date if it says so, otherwise the latest before it
+// with the same digest.
 func (a *Archive) original(e cdxj.Entry, record *warc.Entry) (cdxj.Entry, error) {
 	uri := strings.Trim(record.Header.Get("WARC-Refers-To-Target-URI"), "<>")
 	if uri == "" {

@@ -16,8 +16,8 @@ import (
 // maxCodings bounds the layers of coding taken off.
 const maxCodings = 3
 
-// uncoded takes the content codings off a body. A body that is not coded as its head says is given as it is: browsers are not so
-// kind, but nobody asks the server again.
+// uncoded takes the content codings off a body. A body that is not coded as its head says is given as it is: browsers
+// are not so kind, but nobody asks the server again.
 func uncoded(body io.Reader, codings string) (io.Reader, error) {
 	var names []string
 	for name := range strings.SplitSeq(codings, ",") {

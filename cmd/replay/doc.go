@@ -1,7 +1,7 @@
 // Package replay shows an archive in a browser as it was, without a single request to the live web.
 //
-// Everything is served on loopback from the merged index and the WARC files beside it. A page of the archive comes in three forms,
-// under addresses as the Internet Archive shapes them:
+// Everything is served on loopback from the merged index and the WARC files beside it. A page of the archive comes in
+// three forms, under addresses as the Internet Archive shapes them:
 //
 //	/web/*/URL         all captures of a page, as a calendar; /web/2026*/URL those of a year
 //	/web/TIME/URL      a capture in a frame below a banner: what a person opens
@@ -12,15 +12,17 @@
 //
 // # No request leaves the machine
 //
-// Links in HTML and CSS are rewritten where they stand, byte for byte around them; scripts are left alone. What a script then asks
-// for by itself meets the content security policy, which knows no other origin than ours; a path without a host finds its way back
-// into the archive by the Referer. Captures run in a sandboxed frame that can neither open windows nor leave it: the frame belongs to another origin
-// than the banner (localhost instead of 127.0.0.1), so that no script can take the sandbox off, and the banner's own policy
-// keeps the frame from being led elsewhere. A capture opened by itself is put into the frame. Wombat, which rewrites what scripts do, is
-// licensed under the AGPL and so no part of this.
+// Links in HTML and CSS are rewritten where they stand, byte for byte around them; scripts are left alone. What a
+// script then asks for by itself meets the content security policy, which knows no other origin than ours; a path
+// without a host finds its way back into the archive by the Referer. Captures run in a sandboxed frame that can neither
+// open windows nor leave it: the frame belongs to another origin than the banner (localhost instead of 127.0.0.1), so
+// that no script can take the sandbox off, and the banner's own policy keeps the frame from being led elsewhere. A
+// capture opened by itself is put into the frame. Wombat, which rewrites what scripts do, is licensed under the AGPL
+// and so no part of this.
 //
-// One thing is left to a script that means harm: a link element of its own with rel=preconnect makes Chromium open a connection, without a
-// request on it, which no policy governs. Options.NoScripts closes that too. Links of that kind in the page itself are rewritten like all.
+// One thing is left to a script that means harm: a link element of its own with rel=preconnect makes Chromium open a
+// connection, without a request on it, which no policy governs. Options.NoScripts closes that too. Links of that kind
+// in the page itself are rewritten like all.
 //
 // The proxy is the other way: a forward proxy that answers from the archive, with nothing rewritten at all.
 //
@@ -28,5 +30,6 @@
 //
 //   - No code here dials: what is not in the archive is 404.
 //   - A revisit shows what it refers to, under its own date.
-//   - Bytes are streamed; what is held of a page is bounded by maxToken, or maxWide for the few that must be decoded at once.
+//   - Bytes are streamed; what is held of a page is bounded by maxToken, or maxWide for the few that must be decoded at
+//     once.
 package replay

@@ -30,9 +30,11 @@ func mementoLinks(r *http.Request, u weburl.URL, p Place) string {
 	for _, l := range []struct {
 		rel string
 		at  time.Time
-	}{{"first memento", p.First}, {"prev memento", p.Previous}, {"memento", p.At}, {"next memento", p.Next}, {"last memento", p.Last}} {
+	}{{"first memento", p.First}, {"prev memento", p.Previous}, {"memento", p.At}, {"next memento", p.Next},
+		{"last memento", p.Last}} {
 		if !l.at.IsZero() {
-			text += fmt.Sprintf(`, <%s>; rel="%s"; datetime="%s"`, mementoURL(r, u, l.at), l.rel, l.at.UTC().Format(http.TimeFormat))
+			text += fmt.Sprintf(`, <%s>; rel="%s"; datetime="%s"`, mementoURL(r, u, l.at), l.rel,
+				l.at.UTC().Format(http.TimeFormat))
 		}
 	}
 	return text
@@ -94,7 +96,8 @@ func (s *Server) timemap(w http.ResponseWriter, r *http.Request, raw string) err
 		case n == p.Count:
 			rel = "last memento"
 		}
-		fmt.Fprintf(out, ",\n<%s>; rel=\"%s\"; datetime=\"%s\"", mementoURL(r, u, e.At), rel, e.At.UTC().Format(http.TimeFormat))
+		fmt.Fprintf(out, ",\n<%s>; rel=\"%s\"; datetime=\"%s\"", mementoURL(r, u, e.At), rel,
+			e.At.UTC().Format(http.TimeFormat))
 		return true
 	})
 	fmt.Fprintln(out)

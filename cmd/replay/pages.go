@@ -123,7 +123,8 @@ func (s *Server) sites(after string) (rows []row, next string, err error) {
 			}
 			from, found = host+"*", true // the byte after )
 			if u, err := weburl.Parse(e.URL); err == nil {
-				rows = append(rows, row{Name: strings.TrimPrefix(u.Host(), u.Scheme()+"://"), URL: u.Host() + "/", Site: true})
+				rows = append(rows, row{Name: strings.TrimPrefix(u.Host(), u.Scheme()+"://"), URL: u.Host() + "/",
+					Site: true})
 			}
 			return false
 		})
@@ -163,7 +164,10 @@ func (s *Server) search(query, after string) (rows []row, next string, incomplet
 		return true
 	}
 	if prefix != "" {
-		err = s.archive.scan(max(prefix, after), func(line []byte) bool { return bytes.HasPrefix(line, []byte(prefix)) && take(line) })
+		err = s.archive.scan(max(prefix, after), func(line []byte) bool {
+			return bytes.HasPrefix(line,
+				[]byte(prefix)) && take(line)
+		})
 		if err != nil || len(rows) > 0 {
 			return rows, next, false, err
 		}
@@ -314,7 +318,8 @@ type described struct {
 
 func (s *Server) describePlace(u weburl.URL, p Place) described {
 	d := described{
-		URL: u.String(), At: p.At.UTC().Format("2006-01-02 15:04:05 UTC"), Stamp: cdxj.Stamp(p.At), First: cdxj.Stamp(p.First), Last: cdxj.Stamp(p.Last),
+		URL: u.String(), At: p.At.UTC().Format("2006-01-02 15:04:05 UTC"), Stamp: cdxj.Stamp(p.At),
+		First: cdxj.Stamp(p.First), Last: cdxj.Stamp(p.Last),
 		Number: p.Number, Count: p.Count, Status: p.Status, Revisit: p.Mime == cdxj.Revisit,
 	}
 	if !p.Previous.IsZero() {

@@ -11,12 +11,14 @@ import (
 	"henro/store/archive/cdxj"
 )
 
-// proxy answers a browser that asks through it, as the server did: nothing is rewritten, and whatever is not archived is 404. The
-// moment is that of Accept-Datetime, or now. It takes http only, and finds captures of https under the same name, because the
-// index knows no difference: within CONNECT it could only show them with a certificate that the browser had been told to trust.
+// proxy answers a browser that asks through it, as the server did: nothing is rewritten, and whatever is not archived
+// is 404. The moment is that of Accept-Datetime, or now. It takes http only, and finds captures of https under the same
+// name, because the index knows no difference: within CONNECT it could only show them with a certificate that the
+// browser had been told to trust.
 func (s *Server) proxy(w http.ResponseWriter, r *http.Request) {
 	if r.Method == http.MethodConnect {
-		http.Error(w, "this proxy has no certificates: ask for http:// instead, which finds captures of https too", http.StatusNotImplemented)
+		http.Error(w, "this proxy has no certificates: ask for http:// instead, which finds captures of https too",
+			http.StatusNotImplemented)
 		return
 	}
 	if r.URL.Host == "" {
@@ -51,7 +53,8 @@ func (s *Server) replay(w http.ResponseWriter, r *http.Request) error {
 	h := w.Header()
 	for _, f := range c.Header {
 		switch name := strings.ToLower(f.Name); {
-		case name == "content-length", name == "transfer-encoding", name == "connection", name == "keep-alive", name == "strict-transport-security":
+		case name == "content-length", name == "transfer-encoding", name == "connection", name == "keep-alive",
+			name == "strict-transport-security":
 		case strings.HasPrefix(name, "x-archive-orig-"), validField(f.Name):
 			h.Add(f.Name, f.Value)
 		}

@@ -23,8 +23,8 @@ const (
 	maxNested = 4        // pages within attributes and noscript; deeper ones pass as they are
 )
 
-// rewriter leads the links of one page back into the archive. It changes the bytes of URLs, of a few attributes that would keep the
-// page from being shown in a frame, and nothing else.
+// rewriter leads the links of one page back into the archive. It changes the bytes of URLs, of a few attributes that
+// would keep the page from being shown in a frame, and nothing else.
 type rewriter struct {
 	prefix   string // put before a URL: /web/TIMEmp_/
 	base     string // of the page's links
@@ -202,7 +202,8 @@ func (w *rewriter) tag(tag string, raw []byte) []byte {
 			continue
 		}
 		switch name {
-		case "href", "xlink:href", "src", "action", "formaction", "poster", "data", "background", "manifest", "lowsrc", "longdesc":
+		case "href", "xlink:href", "src", "action", "formaction", "poster", "data", "background", "manifest", "lowsrc",
+			"longdesc":
 			if tag == "base" && name == "href" && !w.based {
 				if href, err := weburl.HrefIn(strings.TrimSpace(value(a)), w.base, w.enc); err == nil {
 					put(a, w.prefix+href)
@@ -224,7 +225,8 @@ func (w *rewriter) tag(tag string, raw []byte) []byte {
 		case "srcdoc":
 			var b bytes.Buffer
 			buffered := bufio.NewWriter(&b)
-			if w.nested < maxNested && w.within().page(buffered, strings.NewReader(value(a))) == nil && buffered.Flush() == nil {
+			if w.nested < maxNested && w.within().page(buffered, strings.NewReader(value(a))) == nil &&
+				buffered.Flush() == nil {
 				put(a, b.String())
 			}
 		case "target":
@@ -251,7 +253,8 @@ func (w *rewriter) tag(tag string, raw []byte) []byte {
 
 var refresh = regexp.MustCompile(`(?i)^[^;,]*[;,]\s*(?:url\s*=\s*)?['"]?([^'"]+)`)
 
-// escape writes what stands between quotes of either kind; other than ASCII is written as a number, which every encoding has.
+// escape writes what stands between quotes of either kind; other than ASCII is written as a number, which every
+// encoding has.
 func escape(dst []byte, s string) []byte {
 	for _, r := range s {
 		switch {

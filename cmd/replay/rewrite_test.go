@@ -27,26 +27,42 @@ func rewritten(t testing.TB, page, encoding string) string {
 func TestLinksLeadBackIntoTheArchive(t *testing.T) {
 	const site = at + "http://docs.test"
 	for sentence, c := range map[string][2]string{
-		"a link":                         {`<a href="/x">x</a>`, `<a href="` + site + `/x">x</a>`},
-		"all around it stays":            {"<A  CLASS=a\n HREF = '../x?a=1&amp;b=2#f' id=q >", "<A  CLASS=a\n HREF = '" + site + "/x?a=1&amp;b=2#f' id=q >"},
-		"without quotes":                 {`<img src=x.png alt=y>`, `<img src="` + site + `/dir/x.png" alt=y>`},
-		"another host":                   {`<script src=//cdn.test/a.js></script>`, `<script src="` + at + `http://cdn.test/a.js"></script>`},
-		"a fragment":                     {`<a href="#top">`, `<a href="#top">`},
-		"no URL of the web":              {`<a href="javascript:x('/a')"><a href=mailto:a@b>`, `<a href="javascript:x('/a')"><a href=mailto:a@b>`},
-		"data":                           {`<img src="data:image/gif;base64,R0lG">`, `<img src="data:image/gif;base64,R0lG">`},
-		"in a comment":                   {`<!-- <a href="/x"> -->`, `<!-- <a href="/x"> -->`},
-		"in a script":                    {`<script>var a='<a href="/x">'</script>`, `<script>var a='<a href="/x">'</script>`},
-		"in noscript":                    {`<noscript><img src=/x></noscript>`, `<noscript><img src="` + site + `/x"></noscript>`},
-		"several pictures":               {`<img srcset="a.png 1x, /b,c.png 2x,//h.test/d">`, `<img srcset="` + site + `/dir/a.png 1x, ` + site + `/b,c.png 2x,` + at + `http://h.test/d">`},
-		"a base":                         {`<base href="/other/"><a href=x>`, `<base href="` + site + `/other/"><a href="` + site + `/other/x">`},
-		"a style sheet":                  {`<style>@import "a.css"; b{background:url( 'c.png' )}/* url(d) */</style>`, `<style>@import "` + site + `/dir/a.css"; b{background:url( '` + site + `/dir/c.png' )}/* url(d) */</style>`},
-		"a style":                        {`<p style="background:url(&quot;/c&quot;)">`, `<p style="background:url(&#34;` + site + `/c&#34;)">`},
-		"a redirect within the page":     {`<meta http-equiv=Refresh content="3; URL='/x'">`, `<meta http-equiv=Refresh content="3; URL=&#39;` + site + `/x&#39;">`},
-		"a policy":                       {`<meta http-equiv="Content-Security-Policy" content="default-src 'none'">`, `<meta http-equiv="Content-Security-Policy" data-henro-content="default-src 'none'">`},
-		"a check sum":                    {`<script src="/a" integrity="sha256-x">`, `<script src="` + site + `/a" data-henro-integrity="sha256-x">`},
-		"a window":                       {`<a target=_blank href="/x">`, `<a target="_self" href="` + site + `/x">`},
-		"a page in an attribute":         {`<iframe srcdoc="<a href='/x'>">`, `<iframe srcdoc="&lt;a href=&#39;` + site + `/x&#39;>">`},
-		"what is rewritten already":      {`<a href="` + at + `http://docs.test/x">`, `<a href="` + at + `http://docs.test/x">`},
+		"a link": {`<a href="/x">x</a>`, `<a href="` + site + `/x">x</a>`},
+		"all around it stays": {"<A  CLASS=a\n HREF = '../x?a=1&amp;b=2#f' id=q >",
+			"<A  CLASS=a\n HREF = '" + site + "/x?a=1&amp;b=2#f' id=q >"},
+		"without quotes": {`<img src=x.png alt=y>`, `<img src="` + site + `/dir/x.png" alt=y>`},
+		"another host": {`<script src=//cdn.test/a.js></script>`, `<script src="` + at +
+			`http://cdn.test/a.js"></script>`},
+		"a fragment": {`<a href="#top">`, `<a href="#top">`},
+		"no URL of the web": {`<a href="javascript:x('/a')"><a href=mailto:a@b>`,
+			`<a href="javascript:x('/a')"><a href=mailto:a@b>`},
+		"data": {`<img src="data:image/gif;base64,R0lG">`,
+			`<img src="data:image/gif;base64,R0lG">`},
+		"in a comment": {`<!-- <a href="/x"> -->`, `<!-- <a href="/x"> -->`},
+		"in a script": {`<script>var a='<a href="/x">'</script>`,
+			`<script>var a='<a href="/x">'</script>`},
+		"in noscript": {`<noscript><img src=/x></noscript>`, `<noscript><img src="` + site +
+			`/x"></noscript>`},
+		"several pictures": {`<img srcset="a.png 1x, /b,c.png 2x,//h.test/d">`, `<img srcset="` + site +
+			`/dir/a.png 1x, ` + site + `/b,c.png 2x,` + at + `http://h.test/d">`},
+		"a base": {`<base href="/other/"><a href=x>`, `<base href="` + site +
+			`/other/"><a href="` + site + `/other/x">`},
+		"a style sheet": {`<style>@import "a.css"; b{background:url( 'c.png' )}/* url(d) */</style>`,
+			`<style>@import "` + site + `/dir/a.css"; b{background:url( '` + site +
+				`/dir/c.png' )}/* url(d) */</style>`},
+		"a style": {`<p style="background:url(&quot;/c&quot;)">`,
+			`<p style="background:url(&#34;` + site + `/c&#34;)">`},
+		"a redirect within the page": {`<meta http-equiv=Refresh content="3; URL='/x'">`,
+			`<meta http-equiv=Refresh content="3; URL=&#39;` + site + `/x&#39;">`},
+		"a policy": {`<meta http-equiv="Content-Security-Policy" content="default-src 'none'">`,
+			`<meta http-equiv="Content-Security-Policy" data-henro-content="default-src 'none'">`},
+		"a check sum": {`<script src="/a" integrity="sha256-x">`, `<script src="` + site +
+			`/a" data-henro-integrity="sha256-x">`},
+		"a window": {`<a target=_blank href="/x">`, `<a target="_self" href="` + site + `/x">`},
+		"a page in an attribute": {`<iframe srcdoc="<a href='/x'>">`, `<iframe srcdoc="&lt;a href=&#39;` +
+			site + `/x&#39;>">`},
+		"what is rewritten already": {`<a href="` + at + `http://docs.test/x">`, `<a href="` + at +
+			`http://docs.test/x">`},
 		"no attribute at all":            {`<p><br/></p>text &amp; more`, `<p><br/></p>text &amp; more`},
 		"torn":                           {`<p>a<a href="/x`, `<p>a<a href="/x`},
 		"an attribute without its quote": {`<a href="/x>text</a>`, `<a href="/x>text</a>`},
@@ -78,7 +94,8 @@ func TestThePageKeepsItsEncoding(t *testing.T) {
 
 func FuzzRewrite(f *testing.F) {
 	f.Add(`<a href='x'><img srcset="a 1x, b"><style>@import 'a'</style><p style="background:url(x)">`, "shift_jis")
-	f.Add(`<base href=x><meta http-equiv=refresh content="0;url=x"><iframe srcdoc="<a href=x>"><noscript><a href=`, "utf-8")
+	f.Add(`<base href=x><meta http-equiv=refresh content="0;url=x"><iframe srcdoc="<a href=x>"><noscript><a href=`,
+		"utf-8")
 	f.Fuzz(func(t *testing.T, page, encoding string) {
 		name, ok := charset.Lookup(encoding)
 		if !ok || isWide(name) {

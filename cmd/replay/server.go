@@ -46,7 +46,8 @@ func NewServer(a *Archive, o Options, log *logrus.Entry) *Server {
 	return &Server{archive: a, o: o, log: log}
 }
 
-// Serve answers browsers on some listeners, as a proxy on others, until the context ends, and looks for new files meanwhile.
+// Serve answers browsers on some listeners, as a proxy on others, until the context ends, and looks for new files
+// meanwhile.
 func (s *Server) Serve(ctx context.Context, browsers, proxies []net.Listener) error {
 	group, inner := errgroup.WithContext(ctx)
 	serve := func(handler http.Handler, listeners []net.Listener) {
@@ -98,7 +99,8 @@ func isOurs(host string) bool {
 	return name == "localhost" || err == nil && ip.IsLoopback()
 }
 
-// captureHost is the host under which captures live: localhost, with the port of the request. The banner has the other name.
+// captureHost is the host under which captures live: localhost, with the port of the request. The banner has the other
+// name.
 func captureHost(r *http.Request) string { return withPort("localhost", r) }
 
 func bannerHost(r *http.Request) string {
@@ -161,7 +163,8 @@ func redirect(w http.ResponseWriter, to string, status int) {
 	w.WriteHeader(status)
 }
 
-// referred is where a path without a host belongs that a script of a capture asks for, or "" if it is no capture that asks.
+// referred is where a path without a host belongs that a script of a capture asks for, or "" if it is no capture that
+// asks.
 func referred(r *http.Request) string {
 	from, err := url.Parse(r.Referer())
 	if err != nil || from.Host != r.Host || from.Host != captureHost(r) {
@@ -249,15 +252,18 @@ func (s *Server) policy(r *http.Request) string {
 		sum := sha256.Sum256([]byte(reporter))
 		scripts = "'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) + "'"
 	}
-	return "default-src 'self' data: blob: 'unsafe-inline'; script-src " + scripts + "; object-src 'self'; connect-src 'self' data: blob:; " +
-		"base-uri 'self'; form-action 'self'; frame-ancestors 'self' http://" + host + "; webrtc 'block'; sandbox " + sandbox
+	return "default-src 'self' data: blob: 'unsafe-inline'; script-src " + scripts +
+		"; object-src 'self'; connect-src 'self' data: blob:; " +
+		"base-uri 'self'; form-action 'self'; frame-ancestors 'self' http://" + host + "; webrtc 'block'; sandbox " +
+		sandbox
 }
 
-// plain are the fields of a captured answer that are given on as they are; the others are renamed, so that they can be read but
-// do not act: they would set cookies, close connections, or forbid what shows the capture.
+// plain are the fields of a captured answer that are given on as they are; the others are renamed, so that they can be
+// read but do not act: they would set cookies, close connections, or forbid what shows the capture.
 var plain = map[string]bool{
-	"content-type": true, "content-language": true, "content-disposition": true, "last-modified": true, "content-encoding": true,
-	"content-range": true, "accept-ranges": false,
+	"content-type": true, "content-language": true, "content-disposition": true, "last-modified": true,
+	"content-encoding": true,
+	"content-range":    true, "accept-ranges": false,
 }
 
 // capture answers with what a capture holds.
@@ -358,12 +364,13 @@ func (s *Server) capture(w http.ResponseWriter, r *http.Request, u weburl.URL, p
 	return s.lost(errors.Join(err, out.Flush()), u)
 }
 
-// reporter tells the banner where the frame is, and takes away the one thing that asks other machines whatever the policy says. It is
-// the only thing put into a capture, behind the document type, and takes itself away again.
+// reporter tells the banner where the frame is, and takes away the one thing that asks other machines whatever the
+// policy says. It is the only thing put into a capture, behind the document type, and takes itself away again.
 const reporter = `if(parent!==self)parent.postMessage({henro:location.pathname+location.search},"*");` +
 	`for(let n of["RTCPeerConnection","webkitRTCPeerConnection"])try{delete self[n]}catch(e){}document.currentScript.remove()`
 
-// isWide reports whether an encoding puts other things than ASCII under the bytes of ASCII, so that tags cannot be found in it.
+// isWide reports whether an encoding puts other things than ASCII under the bytes of ASCII, so that tags cannot be
+// found in it.
 func isWide(encoding string) bool {
 	return strings.HasPrefix(encoding, "utf-16") || strings.HasPrefix(encoding, "utf-32") || encoding == "iso-2022-jp"
 }

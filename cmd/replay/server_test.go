@@ -22,7 +22,8 @@ import (
 
 var noon = time.Date(2026, 3, 14, 12, 0, 0, 0, time.UTC)
 
-// archived is an archive of docs.test: a page that changed once and was unchanged twice, and one of each kind of answer.
+// archived is an archive of docs.test: a page that changed once and was unchanged twice, and one of each kind of
+// answer.
 func archived(t *testing.T, compression warc.Compression) *Server {
 	t.Helper()
 	dir := t.TempDir()
@@ -42,12 +43,14 @@ func archived(t *testing.T, compression warc.Compression) *Server {
 	first := `<!DOCTYPE html><title>One</title><a href="/other">other</a>` + strings.Repeat(" ", warc.MinIdentical)
 	put(0, "/", html, first, nil)
 	put(1, "/", html+"\r\nX-Visit: second", first, &warc.Earlier{URI: "http://docs.test/", At: noon})
-	put(2, "/", "304 Not Modified\r\nETag: x", "", &warc.Earlier{URI: "http://docs.test/", At: noon, NotModified: true, Digest: warc.Sum([]byte(first))})
+	put(2, "/", "304 Not Modified\r\nETag: x", "", &warc.Earlier{URI: "http://docs.test/", At: noon, NotModified: true,
+		Digest: warc.Sum([]byte(first))})
 	put(400, "/", html, "<!DOCTYPE html><title>Two</title>", nil)
 	put(3, "/gone", "404 Not Found\r\nContent-Type: text/plain", "not here", nil)
 	put(3, "/moved", "301 Moved\r\nLocation: /other?x=1\r\nSet-Cookie: a=b", "", nil)
 	put(3, "/a.css", "200 OK\r\nContent-Type: text/css", "a{background:url(b.png)}", nil)
-	put(3, "/lost", html, strings.Repeat("x", warc.MinIdentical), &warc.Earlier{URI: "http://docs.test/never", At: noon})
+	put(3, "/lost", html, strings.Repeat("x", warc.MinIdentical),
+		&warc.Earlier{URI: "http://docs.test/never", At: noon})
 	var zipped bytes.Buffer
 	z := gzip.NewWriter(&zipped)
 	io.WriteString(z, `<img src=/zip.png>`)
@@ -57,7 +60,8 @@ func archived(t *testing.T, compression warc.Compression) *Server {
 	put(3, "/sjis", html, sjis, nil)
 	jis, _ := japanese.ISO2022JP.NewEncoder().String(`<meta charset=iso-2022-jp><a href="/">表示</a>`)
 	put(3, "/jis", html, jis, nil)
-	data = b.Append(data, &warc.Record{Type: warc.Resource, Date: noon, TargetURI: "http://docs.test/resource", ContentType: "text/plain", Head: []byte("by itself")})
+	data = b.Append(data, &warc.Record{Type: warc.Resource, Date: noon, TargetURI: "http://docs.test/resource",
+		ContentType: "text/plain", Head: []byte("by itself")})
 	if err := os.WriteFile(filepath.Join(dir, "a"+compression.Suffix()), data, 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -93,52 +97,77 @@ func TestCapturesAreShownAsTheyWere(t *testing.T) {
 			contains string
 			fields   []string // name and part of the value
 		}{
-			"a page":                           {"/web/20260314120000mp_/http://docs.test/", 200, `href="/web/20260314120000mp_/http://docs.test/other"`, []string{"Memento-Datetime", "Sat, 14 Mar 2026 12:00:00 GMT"}},
-			"a script behind the type alone":   {"/web/20260314120000mp_/http://docs.test/", 200, "<!DOCTYPE html><script>", []string{"Content-Security-Policy", "sandbox"}},
-			"byte for byte":                    {"/web/20260314120000id_/http://docs.test/", 200, `<!DOCTYPE html><title>One</title><a href="/other">other</a>`, []string{"Content-Type", "text/html"}},
-			"identical content, its own head":  {"/web/20260315120000mp_/http://docs.test/", 200, "<title>One", []string{"X-Archive-Orig-X-Visit", "second", "Memento-Datetime", "15 Mar"}},
-			"not modified":                     {"/web/20260316120000mp_/http://docs.test/", 200, "<title>One", []string{"Memento-Datetime", "16 Mar"}},
-			"changed":                          {"/web/2028mp_/http://docs.test/", 200, "<title>Two", []string{"Content-Location", "/web/20270418120000mp_/"}},
-			"an error":                         {"/web/2026mp_/http://docs.test/gone", 404, "not here", nil},
-			"a redirect":                       {"/web/2026mp_/http://docs.test/moved", 301, "", []string{"Location", "/web/20260317120000mp_/http://docs.test/other?x=1"}},
-			"a cookie":                         {"/web/2026mp_/http://docs.test/moved", 301, "", []string{"X-Archive-Orig-Set-Cookie", "a=b", "Set-Cookie", ""}},
-			"a style sheet":                    {"/web/2026cs_/http://docs.test/a.css", 200, "url(/web/20260317120000mp_/http://docs.test/b.png)", nil},
-			"a coded page":                     {"/web/2026mp_/http://docs.test/zip", 200, `<img src="/web/20260317120000mp_/http://docs.test/zip.png">`, []string{"Content-Encoding", "", "X-Frame-Options", ""}},
-			"a coded page byte for byte":       {"/web/2026id_/http://docs.test/zip", 200, "\x1f\x8b", []string{"Content-Encoding", "gzip"}},
-			"an encoding over ASCII":           {"/web/2026mp_/http://docs.test/sjis", 200, "\x95\\\x8e\xa6", []string{"Content-Type", "charset=shift_jis"}},
-			"an encoding beside ASCII":         {"/web/2026mp_/http://docs.test/jis", 200, "表示", []string{"Content-Type", "charset=utf-8"}},
-			"a resource":                       {"/web/2026mp_/http://docs.test/resource", 200, "by itself", nil},
-			"a revisit of nothing":             {"/web/2026mp_/http://docs.test/lost", 404, "not in this archive", nil},
-			"nothing":                          {"/web/2026mp_/http://docs.test/never", 404, "not in this archive", nil},
-			"a slash cleaned away":             {"/web/2026mp_/http:/docs.test/gone", 404, "not here", nil},
-			"no scheme":                        {"/web/2026mp_/docs.test/gone", 404, "not here", nil},
-			"no URL":                           {"/web/2026mp_/ftp://docs.test/", 400, "", nil},
-			"no time":                          {"/web/20261mp_/http://docs.test/", 400, "", nil},
-			"the frame, at the right time":     {"/web/2026/http://docs.test/", 302, "", []string{"Location", "/web/20260314120000/http://docs.test/"}},
-			"the frame":                        {"/web/20260315120000/http://docs.test/", 200, `sandbox="allow-scripts allow-same-origin allow-forms" src="http://localhost:8090/web/20260315120000mp_/http://docs.test/"`, []string{"Content-Security-Policy", "frame-src http://localhost:8090"}},
-			"the frame of a revisit":           {"/web/20260315120000/http://docs.test/", 200, `<span id="since">2026-03-14 12:00:00 UTC</span>`, nil},
-			"the calendar":                     {"/web/*/http://docs.test/", 200, `href="/web/20270418120000/http://docs.test/"`, nil},
-			"the calendar of a year":           {"/web/2026*/http://docs.test/", 200, `href="/web/20260315120000/http://docs.test/"`, nil},
-			"sites":                            {"/", 200, `href="/web/*/http://docs.test/"`, nil},
-			"a search below":                   {"/?q=docs.test/mov", 200, `href="/web/*/http://docs.test/moved"`, nil},
-			"a search for words":               {"/?q=css", 200, `href="/web/*/http://docs.test/a.css"`, nil},
-			"in Japanese":                      {"/", 200, "サイト一覧", []string{"Vary", "Accept-Language"}},
-			"the banner asks":                  {"/capture/20260315120000/http://docs.test/", 200, `"Number":2,"Count":4`, nil},
-			"a path of a script that is there": {"/api/x", 307, "", []string{"Location", "/web/20260314120000mp_/http://docs.test/api/x"}},
+			"a page": {"/web/20260314120000mp_/http://docs.test/", 200,
+				`href="/web/20260314120000mp_/http://docs.test/other"`,
+				[]string{"Memento-Datetime", "Sat, 14 Mar 2026 12:00:00 GMT"}},
+			"a script behind the type alone": {"/web/20260314120000mp_/http://docs.test/", 200,
+				"<!DOCTYPE html><script>", []string{"Content-Security-Policy", "sandbox"}},
+			"byte for byte": {"/web/20260314120000id_/http://docs.test/", 200,
+				`<!DOCTYPE html><title>One</title><a href="/other">other</a>`, []string{"Content-Type", "text/html"}},
+			"identical content, its own head": {"/web/20260315120000mp_/http://docs.test/", 200, "<title>One",
+				[]string{"X-Archive-Orig-X-Visit", "second", "Memento-Datetime", "15 Mar"}},
+			"not modified": {"/web/20260316120000mp_/http://docs.test/", 200, "<title>One",
+				[]string{"Memento-Datetime", "16 Mar"}},
+			"changed": {"/web/2028mp_/http://docs.test/", 200, "<title>Two",
+				[]string{"Content-Location", "/web/20270418120000mp_/"}},
+			"an error": {"/web/2026mp_/http://docs.test/gone", 404, "not here", nil},
+			"a redirect": {"/web/2026mp_/http://docs.test/moved", 301, "",
+				[]string{"Location", "/web/20260317120000mp_/http://docs.test/other?x=1"}},
+			"a cookie": {"/web/2026mp_/http://docs.test/moved", 301, "",
+				[]string{"X-Archive-Orig-Set-Cookie", "a=b", "Set-Cookie", ""}},
+			"a style sheet": {"/web/2026cs_/http://docs.test/a.css", 200,
+				"url(/web/20260317120000mp_/http://docs.test/b.png)", nil},
+			"a coded page": {"/web/2026mp_/http://docs.test/zip", 200,
+				`<img src="/web/20260317120000mp_/http://docs.test/zip.png">`,
+				[]string{"Content-Encoding", "", "X-Frame-Options", ""}},
+			"a coded page byte for byte": {"/web/2026id_/http://docs.test/zip", 200, "\x1f\x8b",
+				[]string{"Content-Encoding", "gzip"}},
+			"an encoding over ASCII": {"/web/2026mp_/http://docs.test/sjis", 200, "\x95\\\x8e\xa6",
+				[]string{"Content-Type", "charset=shift_jis"}},
+			"an encoding beside ASCII": {"/web/2026mp_/http://docs.test/jis", 200, "表示",
+				[]string{"Content-Type", "charset=utf-8"}},
+			"a resource":           {"/web/2026mp_/http://docs.test/resource", 200, "by itself", nil},
+			"a revisit of nothing": {"/web/2026mp_/http://docs.test/lost", 404, "not in this archive", nil},
+			"nothing": {"/web/2026mp_/http://docs.test/never", 404, "not in this archive",
+				nil},
+			"a slash cleaned away": {"/web/2026mp_/http:/docs.test/gone", 404, "not here", nil},
+			"no scheme":            {"/web/2026mp_/docs.test/gone", 404, "not here", nil},
+			"no URL":               {"/web/2026mp_/ftp://docs.test/", 400, "", nil},
+			"no time":              {"/web/20261mp_/http://docs.test/", 400, "", nil},
+			"the frame, at the right time": {"/web/2026/http://docs.test/", 302, "",
+				[]string{"Location", "/web/20260314120000/http://docs.test/"}},
+			"the frame": {"/web/20260315120000/http://docs.test/", 200,
+				`sandbox="allow-scripts allow-same-origin allow-forms" src="http://localhost:8090/web/20260315120000mp_/http://docs.test/"`, []string{"Content-Security-Policy", "frame-src http://localhost:8090"}},
+			"the frame of a revisit": {"/web/20260315120000/http://docs.test/", 200,
+				`<span id="since">2026-03-14 12:00:00 UTC</span>`, nil},
+			"the calendar": {"/web/*/http://docs.test/", 200,
+				`href="/web/20270418120000/http://docs.test/"`, nil},
+			"the calendar of a year": {"/web/2026*/http://docs.test/", 200,
+				`href="/web/20260315120000/http://docs.test/"`, nil},
+			"sites":              {"/", 200, `href="/web/*/http://docs.test/"`, nil},
+			"a search below":     {"/?q=docs.test/mov", 200, `href="/web/*/http://docs.test/moved"`, nil},
+			"a search for words": {"/?q=css", 200, `href="/web/*/http://docs.test/a.css"`, nil},
+			"in Japanese":        {"/", 200, "サイト一覧", []string{"Vary", "Accept-Language"}},
+			"the banner asks": {"/capture/20260315120000/http://docs.test/", 200,
+				`"Number":2,"Count":4`, nil},
+			"a path of a script that is there": {"/api/x", 307, "",
+				[]string{"Location", "/web/20260314120000mp_/http://docs.test/api/x"}},
 		} {
 			fields := []string{"Accept-Language", "en"}
 			if sentence == "in Japanese" {
 				fields[1] = "ja,en;q=0.5"
 			}
 			if c.status == 307 {
-				fields = append(fields, "Host", "localhost:8090", "Referer", "http://localhost:8090/web/20260314120000mp_/http://docs.test/dir/page?x")
+				fields = append(fields, "Host", "localhost:8090", "Referer",
+					"http://localhost:8090/web/20260314120000mp_/http://docs.test/dir/page?x")
 			}
 			w := ask(s, c.target, fields...)
 			if w.Code != c.status || !strings.Contains(w.Body.String(), c.contains) {
 				t.Errorf("%s: %d %.2000s, want %d with %s", sentence, w.Code, w.Body, c.status, c.contains)
 			}
 			for i := 0; i < len(c.fields); i += 2 {
-				if got := w.Header().Get(c.fields[i]); !strings.Contains(got, c.fields[i+1]) || c.fields[i+1] == "" && got != "" {
+				if got := w.Header().Get(c.fields[i]); !strings.Contains(got, c.fields[i+1]) || c.fields[i+1] == "" &&
+					got != "" {
 					t.Errorf("%s: %s is %q, want %q", sentence, c.fields[i], got, c.fields[i+1])
 				}
 			}
@@ -156,9 +185,12 @@ func TestOnlyThisMachineIsAnswered(t *testing.T) {
 		"a name that was made to point here": {"/", 403, []string{"Host", "evil.test:8090"}},
 		"::1":                                {"/", 200, []string{"Host", "[::1]:8090"}},
 		"our pages under the captures' name": {"/", 307, []string{"Host", "localhost:8090"}},
-		"a service worker":                   {"/web/2026mp_/http://docs.test/", 403, []string{"Service-Worker", "script"}},
-		"a capture without its frame":        {"/web/2026mp_/http://docs.test/", 302, []string{"Sec-Fetch-Dest", "document"}},
-		"a capture in its frame":             {"/web/2026mp_/http://docs.test/", 200, []string{"Sec-Fetch-Dest", "iframe"}},
+		"a service worker": {"/web/2026mp_/http://docs.test/", 403,
+			[]string{"Service-Worker", "script"}},
+		"a capture without its frame": {"/web/2026mp_/http://docs.test/", 302,
+			[]string{"Sec-Fetch-Dest", "document"}},
+		"a capture in its frame": {"/web/2026mp_/http://docs.test/", 200,
+			[]string{"Sec-Fetch-Dest", "iframe"}},
 	} {
 		if w := ask(s, c.target, c.fields...); w.Code != c.status {
 			t.Errorf("%s: %d, want %d", sentence, w.Code, c.status)
@@ -185,11 +217,13 @@ func TestTimeTravelByRFC7089(t *testing.T) {
 			fields = []string{"Accept-Datetime", wish}
 		}
 		w := ask(s, "/timegate/http://docs.test/", fields...)
-		if to := "http://127.0.0.1:8090/web/" + want + "mp_/http://docs.test/"; w.Code != 302 || w.Header().Get("Location") != to || w.Header().Get("Vary") != "accept-datetime" {
+		if to := "http://127.0.0.1:8090/web/" + want + "mp_/http://docs.test/"; w.Code != 302 ||
+			w.Header().Get("Location") != to || w.Header().Get("Vary") != "accept-datetime" {
 			t.Errorf("%q: %d %v, want %s", wish, w.Code, w.Header(), to)
 		}
 		link := w.Header().Get("Link")
-		for _, rel := range []string{`<http://docs.test/>; rel="original"`, `rel="timegate"`, `rel="timemap"`, `rel="first memento"`, `rel="last memento"`} {
+		for _, rel := range []string{`<http://docs.test/>; rel="original"`, `rel="timegate"`, `rel="timemap"`,
+			`rel="first memento"`, `rel="last memento"`} {
 			if !strings.Contains(link, rel) {
 				t.Errorf("%q: no %s in %s", wish, rel, link)
 			}
@@ -210,7 +244,8 @@ func TestTimeTravelByRFC7089(t *testing.T) {
 		if rel := []string{"first memento", "memento", "memento", "last memento"}[i]; m[2] != rel {
 			t.Errorf("memento %d is %q", i, m[2])
 		}
-		if got := ask(s, strings.TrimPrefix(m[1], "http://127.0.0.1:8090")); got.Code != 200 || got.Header().Get("Memento-Datetime") != m[3] {
+		if got := ask(s, strings.TrimPrefix(m[1], "http://127.0.0.1:8090")); got.Code != 200 ||
+			got.Header().Get("Memento-Datetime") != m[3] {
 			t.Errorf("%s: %d %v", m[1], got.Code, got.Header())
 		}
 	}
@@ -246,10 +281,12 @@ func TestManySitesAndPagesAreListedPieceByPiece(t *testing.T) {
 	var data []byte
 	for i := range 250 {
 		for _, uri := range []string{fmt.Sprintf("http://h%03d.test/a", i), fmt.Sprintf("http://one.test/p%03d", i)} {
-			data = b.Append(data, &warc.Record{Type: warc.Resource, Date: noon, TargetURI: uri, ContentType: "text/plain"})
+			data = b.Append(data, &warc.Record{Type: warc.Resource, Date: noon, TargetURI: uri,
+				ContentType: "text/plain"})
 		}
 	}
-	data = b.Append(data, &warc.Record{Type: warc.Resource, Date: noon, TargetURI: "dns:h000.test", ContentType: "text/dns"})
+	data = b.Append(data, &warc.Record{Type: warc.Resource, Date: noon, TargetURI: "dns:h000.test",
+		ContentType: "text/dns"})
 	if err := os.WriteFile(filepath.Join(dir, "a.warc.gz"), data, 0o600); err != nil {
 		t.Fatal(err)
 	}

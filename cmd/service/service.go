@@ -1,7 +1,8 @@
 // Package service runs a program of henro until it is asked to end, and on Windows installs it as a service.
 //
-// In a terminal, and under systemd, a program is asked by a signal; the service control manager of Windows asks in its own way, and shows
-// nobody what a program writes. Main is the same for both. henro-slave and henro-master have the commands of Commands, on Windows only.
+// In a terminal, and under systemd, a program is asked by a signal; the service control manager of Windows asks in its
+// own way, and shows nobody what a program writes. Main is the same for both. henro-slave and henro-master have the
+// commands of Commands, on Windows only.
 package service
 
 import (
@@ -14,7 +15,8 @@ import (
 	"henro/cmd/config"
 )
 
-// Main runs a program and returns its exit code. The context ends when the program is asked to end; a second interrupt ends it at once.
+// Main runs a program and returns its exit code. The context ends when the program is asked to end; a second interrupt
+// ends it at once.
 func Main(name string, run func(context.Context) error) (code int) {
 	if code, managed := underManager(name, run); managed {
 		return code

@@ -48,9 +48,10 @@ const (
 	endingHint  = 20 * time.Second
 )
 
-// Execute implements svc.Handler: it answers the manager until the program has ended. An end that nobody asked for is a failure, after which
-// the manager starts the program again, unless the program says that nothing is left to do.
-func (p *managedProgram) Execute(_ []string, asked <-chan svc.ChangeRequest, status chan<- svc.Status) (own bool, code uint32) {
+// Execute implements svc.Handler: it answers the manager until the program has ended. An end that nobody asked for is a
+// failure, after which the manager starts the program again, unless the program says that nothing is left to do.
+func (p *managedProgram) Execute(_ []string, asked <-chan svc.ChangeRequest, status chan<- svc.Status) (own bool,
+	code uint32) {
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
 	ended := make(chan error, 1)
@@ -115,7 +116,8 @@ func Commands(name string) []*cobra.Command {
 	}
 	service.AddCommand(
 		&cobra.Command{
-			Use: "install [flags of " + name + "]", Short: "Install the program, with its flags, as a service", DisableFlagParsing: true,
+			Use: "install [flags of " + name + "]", Short: "Install the program, with its flags, as a service",
+			DisableFlagParsing: true,
 			Long: `Install the program as a service that is started with the flags given here. It runs as LOCAL SERVICE, which must be allowed
 to write --dir and to read --key. Paths are relative to the folder of the program. It needs a shell of the administrator.`,
 			Example: `  ` + name + ` service install --dir D:\henro --key C:\henro\cluster.key`,
@@ -139,7 +141,8 @@ to write --dir and to read --key. Paths are relative to the folder of the progra
 		},
 		&cobra.Command{
 			Use: "remove", Short: "Stop the service and remove it", Args: cobra.NoArgs,
-			Long: "Ask the service to end, wait until it has, and remove it. What it wrote stays.", Example: "  " + name + " service remove",
+			Long: "Ask the service to end, wait until it has, and remove it. What it wrote stays.", Example: "  " +
+				name + " service remove",
 			RunE: func(cmd *cobra.Command, _ []string) error {
 				if err := remove(cmd.Context(), name); err != nil {
 					return err
@@ -155,7 +158,8 @@ to write --dir and to read --key. Paths are relative to the folder of the progra
 func manager() (*mgr.Mgr, error) {
 	m, err := mgr.Connect()
 	if errors.Is(err, windows.ERROR_ACCESS_DENIED) {
-		return nil, config.Usage("services are the administrator's: repeat this in a shell that was opened with \"Run as administrator\"")
+		return nil,
+			config.Usage("services are the administrator's: repeat this in a shell that was opened with \"Run as administrator\"")
 	} else if err != nil {
 		return nil, fmt.Errorf("connect to the service control manager: %w", err)
 	}
@@ -173,7 +177,8 @@ func install(name string, flags []string) error {
 	}
 	defer m.Disconnect()
 	s, err := m.CreateService(name, program, mgr.Config{
-		DisplayName: name, Description: "Polite incremental web archiver: " + name, StartType: mgr.StartAutomatic, DelayedAutoStart: true, ServiceStartName: account,
+		DisplayName: name, Description: "Polite incremental web archiver: " + name, StartType: mgr.StartAutomatic,
+		DelayedAutoStart: true, ServiceStartName: account,
 	}, flags...)
 	if errors.Is(err, windows.ERROR_SERVICE_EXISTS) {
 		return config.Usage("%s is installed already: %s service remove, then install it anew", name, name)
@@ -182,9 +187,11 @@ func install(name string, flags []string) error {
 	}
 	defer s.Close()
 	again := []mgr.RecoveryAction{
-		{Type: mgr.ServiceRestart, Delay: 5 * time.Second}, {Type: mgr.ServiceRestart, Delay: 5 * time.Second}, {Type: mgr.ServiceRestart, Delay: time.Minute},
+		{Type: mgr.ServiceRestart, Delay: 5 * time.Second}, {Type: mgr.ServiceRestart, Delay: 5 * time.Second},
+		{Type: mgr.ServiceRestart, Delay: time.Minute},
 	}
-	err = errors.Join(s.SetRecoveryActions(again, uint32((24*time.Hour).Seconds())), s.SetRecoveryActionsOnNonCrashFailures(true))
+	err = errors.Join(s.SetRecoveryActions(again, uint32((24*time.Hour).Seconds())),
+		s.SetRecoveryActionsOnNonCrashFailures(true))
 	if err == nil {
 		err = eventlog.InstallAsEventCreate(name, eventlog.Error)
 	}
@@ -194,7 +201,8 @@ func install(name string, flags []string) error {
 	return nil
 }
 
-// removeFor bounds the wait for a service to end, which gives its hosts back before: a fetch under way may take a minute.
+// removeFor bounds the wait for a service to end, which gives its hosts back before: a fetch under way may take a
+// minute.
 const removeFor = 90 * time.Second
 
 func remove(ctx context.Context, name string) error {

@@ -14,7 +14,8 @@ import (
 	"henro/store/archive/cdxj"
 )
 
-// recalled are the captures of pages that were looked at lately: they are looked for again once the page was visited again.
+// recalled are the captures of pages that were looked at lately: they are looked for again once the page was visited
+// again.
 type recalled struct {
 	mu     sync.Mutex
 	byPage map[string]recall
@@ -50,8 +51,8 @@ func (r *recalled) add(dir string, found *master.PageFound) error {
 // ReplayNote is the file in the folder of an archive in which a replay of it says where it listens.
 const ReplayNote = "replay.address"
 
-// replayAt is where a replay of the archive answers to whoever asks for this page; empty if none does. A replay is shown to its own
-// machine only.
+// replayAt is where a replay of the archive answers to whoever asks for this page; empty if none does. A replay is
+// shown to its own machine only.
 func replayAt(r *http.Request, dir string) string {
 	name, _, err := net.SplitHostPort(r.Host)
 	if err != nil {

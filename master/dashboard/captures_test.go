@@ -25,8 +25,10 @@ func TestTheLifeOfAPageHasItsCaptures(t *testing.T) {
 	}
 	page := weburl.MustParse(somePage)
 	var index []byte
-	for i, c := range []struct{ digest, mime string }{{"A", "text/html"}, {"A", cdxj.Revisit}, {"B", "text/html"}, {"B", "text/html"}} {
-		e := cdxj.Entry{Key: page.IndexKey(), URL: page.String(), At: time.Date(2030, 3, 1+i, 12, 0, 0, 0, time.UTC), Status: 200, Digest: c.digest, Mime: c.mime, Offset: int64(i), Length: 1000, Filename: "h.warc.gz"}
+	for i, c := range []struct{ digest, mime string }{{"A", "text/html"}, {"A", cdxj.Revisit}, {"B", "text/html"},
+		{"B", "text/html"}} {
+		e := cdxj.Entry{Key: page.IndexKey(), URL: page.String(), At: time.Date(2030, 3, 1+i, 12, 0, 0, 0, time.UTC),
+			Status: 200, Digest: c.digest, Mime: c.mime, Offset: int64(i), Length: 1000, Filename: "h.warc.gz"}
 		index = e.Append(index)
 	}
 	note := filepath.Join(warc, ReplayNote)

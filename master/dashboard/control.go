@@ -11,7 +11,8 @@ import (
 // maxForm bounds what a form sends: some 10,000 seeds.
 const maxForm = 1 << 20
 
-// do carries out what a form asks for, and goes back to where it was. That it was a form of ours is looked at before (package console).
+// do carries out what a form asks for, and goes back to where it was. That it was a form of ours is looked at before
+// (package console).
 func (d *Dashboard) do(w http.ResponseWriter, r *http.Request) {
 	r.Body = http.MaxBytesReader(w, r.Body, maxForm)
 	if err := r.ParseForm(); err != nil {

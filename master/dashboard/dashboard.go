@@ -1,15 +1,15 @@
 // Package dashboard shows a running crawl to people with a browser, and lets them steer it.
 //
-// Every page is rendered here, whole, and can be read and used without a script. Where there is one, it keeps a stream of events open,
-// on which the parts of the page that have changed come as the same templates render them again: there is one place that decides how a
-// figure looks, and it is tested in Go. Nothing is fetched from anywhere else, and the policy sent with each page makes the browser
-// refuse to.
+// Every page is rendered here, whole, and can be read and used without a script. Where there is one, it keeps a stream
+// of events open, on which the parts of the page that have changed come as the same templates render them again: there
+// is one place that decides how a figure looks, and it is tested in Go. Nothing is fetched from anywhere else, and the
+// policy sent with each page makes the browser refuse to.
 //
 // Invariants:
-//   - what comes from the web, a log or a form is text: it is escaped by html/template, and the only markup made by hand are drawings
-//     of numbers;
-//   - what readers cost is bounded: streams by Options.Streams, a stream that is not read by Options.WriteWithin, the table of hosts by
-//     Options.Hosts, and the state is read in short transactions, on no goroutine of an actor;
+//   - what comes from the web, a log or a form is text: it is escaped by html/template, and the only markup made by
+//     hand are drawings of numbers;
+//   - what readers cost is bounded: streams by Options.Streams, a stream that is not read by Options.WriteWithin, the
+//     table of hosts by Options.Hosts, and the state is read in short transactions, on no goroutine of an actor;
 //   - nothing is changed by a GET.
 package dashboard
 
@@ -29,14 +29,16 @@ import (
 type Options struct {
 	Streams     int           // open at once; whoever comes later reads pages that do not move. Default 32
 	WriteWithin time.Duration // a stream that takes longer to take a message is dropped. Default 5 s
-	Heartbeat   time.Duration // something is written at least this often, so that both ends notice a dead line. Default 15 s
-	Every       time.Duration // how often the crawl is asked how it goes. Default 1 s
-	Hosts       int           // in the table of hosts. Default 500,000: some 50 MB while somebody looks at it
+	// something is written at least this often, so that both ends notice a dead line. Default 15 s
+	Heartbeat time.Duration
+	Every     time.Duration // how often the crawl is asked how it goes. Default 1 s
+	Hosts     int           // in the table of hosts. Default 500,000: some 50 MB while somebody looks at it
 }
 
 // DefaultOptions are the defaults named at the fields.
 func DefaultOptions() Options {
-	return Options{Streams: 32, WriteWithin: 5 * time.Second, Heartbeat: 15 * time.Second, Every: time.Second, Hosts: 500_000}
+	return Options{Streams: 32, WriteWithin: 5 * time.Second, Heartbeat: 15 * time.Second, Every: time.Second,
+		Hosts: 500_000}
 }
 
 // Dashboard shows one crawl.
@@ -103,7 +105,8 @@ func (d *Dashboard) Routes() []console.Route {
 		{Pattern: "POST /do/{what}", Serve: d.do},
 	}
 	for _, v := range views {
-		routes = append(routes, console.Route{Pattern: "GET " + v.path, Serve: func(w http.ResponseWriter, r *http.Request) { d.show(w, r, v) }})
+		routes = append(routes, console.Route{Pattern: "GET " + v.path,
+			Serve: func(w http.ResponseWriter, r *http.Request) { d.show(w, r, v) }})
 	}
 	return routes
 }

@@ -61,7 +61,8 @@ func TestTemplatesSayOnlyWhatTheCatalogueHas(t *testing.T) {
 	}
 }
 
-// TestEveryPageIsWhole: it can be read and used without a script, names no other origin and carries nothing that its policy forbids.
+// TestEveryPageIsWhole: it can be read and used without a script, names no other origin and carries nothing that its
+// policy forbids.
 func TestEveryPageIsWhole(t *testing.T) {
 	d := board(t, newFake(t, nil), "slave welcomed")
 	for _, path := range paths {
@@ -109,7 +110,8 @@ func wholesome(t testing.TB, where string, doc *goquery.Document) {
 			case strings.HasPrefix(key, "on"), key == "style", key == "srcdoc", key == "formaction":
 				t.Errorf("%s: <%s %s=%q>", where, e.Nodes[0].Data, a.Key, a.Val)
 			case key == "href" || key == "src" || key == "action":
-				if u, err := url.Parse(a.Val); err != nil || u.IsAbs() || u.Host != "" || !strings.HasPrefix(a.Val, "/") && !strings.HasPrefix(a.Val, "#") {
+				if u, err := url.Parse(a.Val); err != nil || u.IsAbs() || u.Host != "" ||
+					!strings.HasPrefix(a.Val, "/") && !strings.HasPrefix(a.Val, "#") {
 					t.Errorf("%s: <%s %s=%q> leads elsewhere", where, e.Nodes[0].Data, a.Key, a.Val)
 				}
 			case key == "id":
@@ -149,7 +151,8 @@ func TestNothingIsInjected(t *testing.T) {
 		wholesome(t, path, doc)
 	}
 	for _, text := range evil {
-		for _, path := range []string{"/?said=", "/hosts?q=", "/hosts?only=", "/hosts?sort=", "/hosts?page=", "/host?name=", "/page?url=", "/page?url=http://h/", "/log?level=", "/?range="} {
+		for _, path := range []string{"/?said=", "/hosts?q=", "/hosts?only=", "/hosts?sort=", "/hosts?page=",
+			"/host?name=", "/page?url=", "/page?url=http://h/", "/log?level=", "/?range="} {
 			_, doc := get(t, d, path+url.QueryEscape(text), "en")
 			wholesome(t, path+text, doc)
 		}
@@ -162,7 +165,8 @@ func FuzzNothingIsInjected(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, text string) {
 		d := board(t, newFake(t, []string{text[:min(len(text), 500)]}), text)
-		for _, path := range []string{"/", "/hosts", "/host?name=" + url.QueryEscape(someHost), "/nodes", "/log", "/page?url=" + url.QueryEscape(text)} {
+		for _, path := range []string{"/", "/hosts", "/host?name=" + url.QueryEscape(someHost), "/nodes", "/log",
+			"/page?url=" + url.QueryEscape(text)} {
 			_, doc := get(t, d, path, "en")
 			wholesome(t, path, doc)
 		}
@@ -174,7 +178,8 @@ func TestNowShowsTheFigures(t *testing.T) {
 	_, doc := get(t, d, "/", "en")
 	for selector, want := range map[string]string{
 		"#state": "Running", "[data-figure=waiting] .number": "1 URLs", "[data-figure=bytes] .note": "5.37 GB in all",
-		"#errors tbody tr:first-child th": "404 Not found", "#slaves tbody th": "bee", "#mailboxes tbody th": "master/hosts", "#totals dd": "1,234,567",
+		"#errors tbody tr:first-child th": "404 Not found", "#slaves tbody th": "bee",
+		"#mailboxes tbody th": "master/hosts", "#totals dd": "1,234,567",
 	} {
 		if got := strings.TrimSpace(doc.Find(selector).First().Text()); got != want {
 			t.Errorf("%s says %q, want %q", selector, got, want)
@@ -241,7 +246,8 @@ func TestHostsAreFoundSortedAndPaged(t *testing.T) {
 		t.Errorf("%d hosts on the last page", len(got))
 	}
 	_, doc := get(t, d, "/hosts?sort=-waiting", "en")
-	if sorted, _ := doc.Find("th[aria-sort=descending]").Attr("aria-sort"); sorted == "" || doc.Find("th[aria-sort=descending]").Text() != "Waiting" {
+	if sorted, _ := doc.Find("th[aria-sort=descending]").Attr("aria-sort"); sorted == "" ||
+		doc.Find("th[aria-sort=descending]").Text() != "Waiting" {
 		t.Error("the head does not say by what it is sorted")
 	}
 }
@@ -266,7 +272,8 @@ func TestFormsSteerTheCrawl(t *testing.T) {
 	}{
 		{"/do/pause", url.Values{"back": {"/"}}, 303, "/?said=pause"},
 		{"/do/resume", url.Values{"back": {"/hosts?q=a"}}, 303, "/hosts?q=a&said=resume"},
-		{"/do/seeds", url.Values{"back": {"/"}, "depth": {"2"}, "seeds": {"# ours\nhttps://a.example\r\n\n https://b.example/x \n"}}, 303, "/?said=seeds"},
+		{"/do/seeds", url.Values{"back": {"/"}, "depth": {"2"},
+			"seeds": {"# ours\nhttps://a.example\r\n\n https://b.example/x \n"}}, 303, "/?said=seeds"},
 		{"/do/seeds", url.Values{"depth": {"2"}, "seeds": {"gopher://a.example/"}}, 400, ""},
 		{"/do/seeds", url.Values{"depth": {"2"}, "seeds": {" \n"}}, 400, ""},
 		{"/do/seeds", url.Values{"depth": {"deep"}, "seeds": {"https://a.example/"}}, 400, ""},
@@ -282,7 +289,8 @@ func TestFormsSteerTheCrawl(t *testing.T) {
 			t.Errorf("%s %v: %d to %q, want %d to %q", c.path, c.form, answer.StatusCode, to, c.code, c.to)
 		}
 	}
-	want := []string{"pause", "resume", "seed https://a.example/ 2", "seed https://b.example/x 2", "drain bee true", "drain nobody true", "exclude " + someHost + " true", "stop"}
+	want := []string{"pause", "resume", "seed https://a.example/ 2", "seed https://b.example/x 2", "drain bee true",
+		"drain nobody true", "exclude " + someHost + " true", "stop"}
 	if !slices.Equal(f.done, want) {
 		t.Errorf("done: %q, want %q", f.done, want)
 	}
@@ -290,7 +298,8 @@ func TestFormsSteerTheCrawl(t *testing.T) {
 
 func TestNobodyIsSentElsewhere(t *testing.T) {
 	for back, want := range map[string]string{
-		"/hosts?q=a": "/hosts?q=a", "": "/", "https://evil.example/": "/", "//evil.example/": "/", `/\evil.example/`: "/", "javascript:alert(1)": "/", "/\t/evil.example": "/", "hosts": "/",
+		"/hosts?q=a": "/hosts?q=a", "": "/", "https://evil.example/": "/", "//evil.example/": "/",
+		`/\evil.example/`: "/", "javascript:alert(1)": "/", "/\t/evil.example": "/", "hosts": "/",
 	} {
 		if got := local(back); got != want {
 			t.Errorf("back to %q: %q, want %q", back, got, want)
@@ -321,17 +330,24 @@ func TestIdleSaysWhy(t *testing.T) {
 		rate   float64
 		want   string
 	}{
-		"nothing can be stored":          {master.Status{State: master.Running, Stalled: speech.Say("disk full")}, 3, "idle.stalled"},
-		"nothing is fetched for long":    {master.Status{State: master.Running, Stalled: speech.Say("no slave"), Stalls: map[string]int{"no slave": 1}}, 0, "idle.quiet"},
-		"paused":                         {master.Status{State: master.Paused, Slaves: busy}, 0, "idle.paused"},
-		"nobody is there":                {master.Status{State: master.Running, Seconds: 9, Waiting: 3}, 0, "idle.slaves"},
-		"every host rests":               {master.Status{State: master.Running, Seconds: 9, Waiting: 3, Slaves: busy, NextReady: now.Add(time.Minute)}, 0, "idle.resting"},
-		"hosts are lent and take long":   {master.Status{State: master.Running, Seconds: 9, Waiting: 3, Slaves: busy, Leases: 2}, 0, "idle.lent"},
-		"all is visited, nothing is due": {master.Status{State: master.Running, Seconds: 9, Queued: 3, Slaves: busy}, 0, "idle.due"},
-		"there is nothing":               {master.Status{State: master.Running, Seconds: 9, Slaves: busy}, 0, "idle.empty"},
-		"it has only begun":              {master.Status{State: master.Running, Seconds: 1}, 0, ""},
-		"it runs":                        {master.Status{State: master.Running, Seconds: 9, Slaves: busy}, 2, ""},
-		"it has ended":                   {master.Status{State: master.Ended}, 0, ""},
+		"nothing can be stored": {master.Status{State: master.Running, Stalled: speech.Say("disk full")}, 3,
+			"idle.stalled"},
+		"nothing is fetched for long": {master.Status{State: master.Running, Stalled: speech.Say("no slave"),
+			Stalls: map[string]int{"no slave": 1}}, 0, "idle.quiet"},
+		"paused": {master.Status{State: master.Paused, Slaves: busy}, 0, "idle.paused"},
+		"nobody is there": {master.Status{State: master.Running, Seconds: 9, Waiting: 3}, 0,
+			"idle.slaves"},
+		"every host rests": {master.Status{State: master.Running, Seconds: 9, Waiting: 3, Slaves: busy,
+			NextReady: now.Add(time.Minute)}, 0, "idle.resting"},
+		"hosts are lent and take long": {master.Status{State: master.Running, Seconds: 9, Waiting: 3, Slaves: busy,
+			Leases: 2}, 0, "idle.lent"},
+		"all is visited, nothing is due": {master.Status{State: master.Running, Seconds: 9, Queued: 3, Slaves: busy}, 0,
+			"idle.due"},
+		"there is nothing": {master.Status{State: master.Running, Seconds: 9, Slaves: busy}, 0,
+			"idle.empty"},
+		"it has only begun": {master.Status{State: master.Running, Seconds: 1}, 0, ""},
+		"it runs":           {master.Status{State: master.Running, Seconds: 9, Slaves: busy}, 2, ""},
+		"it has ended":      {master.Status{State: master.Ended}, 0, ""},
 	} {
 		got := ""
 		if i := idle(languages[0], &c.status, c.rate, now); i != nil {
@@ -349,7 +365,8 @@ func TestHistoryKeepsRates(t *testing.T) {
 	h := newHistory()
 	begin := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 	for i := range 3600 {
-		h.add(begin.Add(time.Duration(i)*time.Second), &master.Status{Waiting: uint64(i), Totals: actors.Totals{Pages: uint64(10 * i), Errors: map[string]uint64{"TIMEOUT": uint64(i / 2)}}})
+		h.add(begin.Add(time.Duration(i)*time.Second), &master.Status{Waiting: uint64(i),
+			Totals: actors.Totals{Pages: uint64(10 * i), Errors: map[string]uint64{"TIMEOUT": uint64(i / 2)}}})
 	}
 	if rate, errors := h.lately(time.Minute); math.Abs(rate.Pages-10) > 1e-9 || errors["TIMEOUT"] != 30 {
 		t.Errorf("lately %.2f pages/s, errors %v", rate.Pages, errors)
@@ -368,14 +385,18 @@ func TestHistoryKeepsRates(t *testing.T) {
 func TestNumbersAndSpansAsPeopleWriteThem(t *testing.T) {
 	en, ja := languages[0], languages[1]
 	for d, want := range map[time.Duration][2]string{
-		0: {"0 s", "0秒"}, 450 * time.Millisecond: {"450 ms", "450ミリ秒"}, 2500 * time.Millisecond: {"2.5 s", "2.5秒"}, 59600 * time.Millisecond: {"1 min", "1分"},
-		200 * time.Second: {"3 min 20 s", "3分20秒"}, 2*time.Hour + 5*time.Minute: {"2 h 5 min", "2時間5分"}, 76 * time.Hour: {"3 d 4 h", "3日4時間"}, math.MaxInt64: {"years", "何年も"},
+		0: {"0 s", "0秒"}, 450 * time.Millisecond: {"450 ms", "450ミリ秒"}, 2500 * time.Millisecond: {"2.5 s", "2.5秒"},
+		59600 * time.Millisecond: {"1 min", "1分"},
+		200 * time.Second:        {"3 min 20 s", "3分20秒"}, 2*time.Hour + 5*time.Minute: {"2 h 5 min", "2時間5分"},
+		76 * time.Hour: {"3 d 4 h", "3日4時間"}, math.MaxInt64: {"years", "何年も"},
 	} {
 		if got := [2]string{en.span(d), ja.span(d)}; got != want {
 			t.Errorf("%d ns: %q, want %q", d, got, want)
 		}
 	}
-	for got, want := range map[string]string{n(uint64(1234567)): "1,234,567", n(-1234): "-1,234", n(999): "999", decimal(0): "0", decimal(99.96): "100", decimal(9.996): "10.0", decimal(math.Inf(1)): "–", sizeText(uint64(999)): "999 B", sizeText(uint64(12_345_678)): "12.3 MB"} {
+	for got, want := range map[string]string{n(uint64(1234567)): "1,234,567", n(-1234): "-1,234", n(999): "999",
+		decimal(0): "0", decimal(99.96): "100", decimal(9.996): "10.0", decimal(math.Inf(1)): "–",
+		sizeText(uint64(999)): "999 B", sizeText(uint64(12_345_678)): "12.3 MB"} {
 		if got != want {
 			t.Errorf("%q, want %q", got, want)
 		}

@@ -6,7 +6,8 @@ import (
 	"strings"
 )
 
-// Drawings are markup made of numbers alone, so nothing in them needs escaping. Colours come from the classes in the style sheet.
+// Drawings are markup made of numbers alone, so nothing in them needs escaping. Colours come from the classes in the
+// style sheet.
 
 // spark draws how a figure went, without axes.
 func spark(values []float64, tone string) template.HTML {

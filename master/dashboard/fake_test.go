@@ -74,8 +74,10 @@ func (f *fakeCrawl) Drain(_ context.Context, slave string, on bool) (bool, error
 
 // evil are texts as a web, a log or a slave could bring them.
 var evil = []string{
-	`<script>alert(1)</script>`, `"><img src=x onerror=alert(1)>`, `' onmouseover='alert(1)`, `javascript:alert(1)`, `</title></textarea><svg onload=alert(1)>`,
-	`{{.V}}`, `%3Cscript%3E`, `<!--`, `]]>`, "\u2028\x00\xff\u202e", "http://a.example/\"><script>alert(1)</script>", `//evil.example/`, `data:text/html,<script>alert(1)</script>`,
+	`<script>alert(1)</script>`, `"><img src=x onerror=alert(1)>`, `' onmouseover='alert(1)`, `javascript:alert(1)`,
+	`</title></textarea><svg onload=alert(1)>`,
+	`{{.V}}`, `%3Cscript%3E`, `<!--`, `]]>`, "\u2028\x00\xff\u202e", "http://a.example/\"><script>alert(1)</script>",
+	`//evil.example/`, `data:text/html,<script>alert(1)</script>`,
 }
 
 const someHost, somePage = "http://www.example.jp", "http://www.example.jp/news/1.html"
@@ -100,23 +102,33 @@ func newFake(t testing.TB, texts []string) *fakeCrawl {
 	if err != nil {
 		t.Fatal(err)
 	}
-	page := store.Page{URL: somePage, Depth: 1, LastVisit: now.Add(-time.Minute), CapturedAt: now.Add(-time.Minute), Next: now.Add(time.Hour), Status: 200, Timing: store.Timing{Interval: 3600, Total: 7200, Stable: 3600, Visits: 2, Changes: 1, Mean: 3600}}
+	page := store.Page{URL: somePage, Depth: 1, LastVisit: now.Add(-time.Minute), CapturedAt: now.Add(-time.Minute),
+		Next: now.Add(time.Hour), Status: 200, Timing: store.Timing{Interval: 3600, Total: 7200, Stable: 3600,
+			Visits: 2, Changes: 1, Mean: 3600}}
 	b.Visit(store.Visited{Page: page})
 	b.Admit(store.Candidate{URL: someHost + "/waits", DepthLeft: 2, Depth: 1})
-	b.PutHost(store.HostRecord{ID: store.IDOf(someHost), Name: someHost, Politeness: blob, NextAllowed: now.Add(time.Minute)})
-	b.PutLease(store.Lease{ID: 1, Host: store.IDOf(someHost), HostName: someHost, Slave: "bee", Boot: "1", Until: now.Add(time.Minute)})
+	b.PutHost(store.HostRecord{ID: store.IDOf(someHost), Name: someHost, Politeness: blob,
+		NextAllowed: now.Add(time.Minute)})
+	b.PutLease(store.Lease{ID: 1, Host: store.IDOf(someHost), HostName: someHost, Slave: "bee", Boot: "1",
+		Until: now.Add(time.Minute)})
 	status := master.Status{
-		State: master.Running, Seconds: 100, Known: 3, Waiting: 1, Hosts: 2, Leases: 1, Slaves: []master.SlaveStatus{{Name: "bee", State: master.Working, Silent: "20ms", Slots: 5, Leases: 1}},
+		State: master.Running, Seconds: 100, Known: 3, Waiting: 1, Hosts: 2, Leases: 1,
+		Slaves: []master.SlaveStatus{{Name: "bee", State: master.Working, Silent: "20ms", Slots: 5, Leases: 1}},
 		Totals: actors.Totals{Pages: 1234567, Bytes: 5 << 30, Errors: map[string]uint64{"HTTP 404": 3, "TIMEOUT": 1}},
 	}
-	f := &fakeCrawl{state: state, status: status, rows: []actors.Row{{Actor: "master/hosts", Queue: 3, Taken: 70}}, why: []skip.Finding{{Rule: "scope", Says: speech.Say("in")}, {Rule: "robots", Reason: skip.Robots, Says: speech.Say("robots.txt forbids it")}}}
+	f := &fakeCrawl{state: state, status: status, rows: []actors.Row{{Actor: "master/hosts", Queue: 3, Taken: 70}},
+		why: []skip.Finding{{Rule: "scope", Says: speech.Say("in")},
+			{Rule: "robots", Reason: skip.Robots, Says: speech.Say("robots.txt forbids it")}}}
 	for i, text := range texts {
 		host := "http://h" + text
 		b.Admit(store.Candidate{URL: host + "/" + text, Host: host})
 		b.Admit(store.Candidate{URL: someHost + "/" + text})
-		b.Stop(store.StopEntry{Prefix: fmt.Sprintf("%s/%d%s/", someHost, i, text), Reason: text, Evidence: text, At: now, Until: now.Add(time.Hour)})
-		b.PutLease(store.Lease{ID: uint64(10 + i), Host: store.IDOf(host), HostName: host, Slave: "bee", Boot: "1", Until: now})
-		f.status.Slaves = append(f.status.Slaves, master.SlaveStatus{Name: text, Version: text, Address: text, Silent: text, State: master.SlaveState(text)})
+		b.Stop(store.StopEntry{Prefix: fmt.Sprintf("%s/%d%s/", someHost, i, text), Reason: text, Evidence: text,
+			At: now, Until: now.Add(time.Hour)})
+		b.PutLease(store.Lease{ID: uint64(10 + i), Host: store.IDOf(host), HostName: host, Slave: "bee", Boot: "1",
+			Until: now})
+		f.status.Slaves = append(f.status.Slaves, master.SlaveStatus{Name: text, Version: text, Address: text,
+			Silent: text, State: master.SlaveState(text)})
 		f.status.Totals.Errors[text] = uint64(i)
 		f.rows = append(f.rows, actors.Row{Actor: text})
 		f.why = append(f.why, skip.Finding{Rule: text, Says: speech.Say("%s", text)})
@@ -133,7 +145,8 @@ func board(t testing.TB, f *fakeCrawl, lines ...string) *Dashboard {
 	t.Helper()
 	tail := console.NewTail()
 	for _, line := range lines {
-		if err := tail.Fire(&logrus.Entry{Message: line, Level: logrus.WarnLevel, Time: time.Now(), Data: logrus.Fields{"url": line, line: line}}); err != nil {
+		if err := tail.Fire(&logrus.Entry{Message: line, Level: logrus.WarnLevel, Time: time.Now(),
+			Data: logrus.Fields{"url": line, line: line}}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -176,5 +189,8 @@ func get(t testing.TB, d *Dashboard, path, language string) (*http.Response, *go
 }
 
 // paths are all pages, with what they can be asked for.
-var paths = []string{"/", "/?range=day", "/hosts", "/hosts?q=www&sort=-load&only=waiting", "/hosts?q=nowhere", "/host?name=" + url.QueryEscape(someHost), "/host?name=gone",
-	"/page", "/page?url=" + url.QueryEscape(somePage), "/page?url=" + url.QueryEscape(someHost+"/waits"), "/page?url=http://unknown.example/", "/page?url=nonsense", "/nodes", "/revisit", "/log", "/log?level=error", "/help"}
+var paths = []string{"/", "/?range=day", "/hosts", "/hosts?q=www&sort=-load&only=waiting", "/hosts?q=nowhere",
+	"/host?name=" + url.QueryEscape(someHost), "/host?name=gone",
+	"/page", "/page?url=" + url.QueryEscape(somePage), "/page?url=" + url.QueryEscape(someHost+"/waits"),
+	"/page?url=http://unknown.example/", "/page?url=nonsense", "/nodes", "/revisit", "/log", "/log?level=error",
+	"/help"}

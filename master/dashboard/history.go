@@ -58,9 +58,11 @@ func between(a, b reading) Sample {
 	span := max(b.at.Sub(a.at).Seconds(), 1e-3)
 	per := func(from, to uint64) float64 { return float64(to-min(from, to)) / span }
 	return Sample{
-		At:    b.at,
-		Pages: per(a.status.Totals.Pages+a.status.Totals.Revisits, b.status.Totals.Pages+b.status.Totals.Revisits), Bytes: per(a.status.Totals.Bytes, b.status.Totals.Bytes),
-		Errors: per(sum(a.status.Totals.Errors), sum(b.status.Totals.Errors)), Waiting: b.status.Waiting, Leases: b.status.Leases,
+		At:     b.at,
+		Pages:  per(a.status.Totals.Pages+a.status.Totals.Revisits, b.status.Totals.Pages+b.status.Totals.Revisits),
+		Bytes:  per(a.status.Totals.Bytes, b.status.Totals.Bytes),
+		Errors: per(sum(a.status.Totals.Errors), sum(b.status.Totals.Errors)), Waiting: b.status.Waiting,
+		Leases: b.status.Leases,
 	}
 }
 

@@ -82,7 +82,8 @@ func (*hostsView) Filters() []string { return []string{"", "waiting", "resting",
 // readQuery reads what is wanted of the table; what makes no sense is left out.
 func readQuery(r *http.Request) hostQuery {
 	form := r.URL.Query()
-	q := hostQuery{Search: strings.ToLower(strings.TrimSpace(form.Get("q"))), Only: form.Get("only"), Sort: form.Get("sort")}
+	q := hostQuery{Search: strings.ToLower(strings.TrimSpace(form.Get("q"))), Only: form.Get("only"),
+		Sort: form.Get("sort")}
 	q.Search = q.Search[:min(len(q.Search), hostsNameLength)]
 	if hostColumns[strings.TrimPrefix(q.Sort, "-")] == nil {
 		q.Sort = defaultSort
@@ -216,7 +217,8 @@ func (d *Dashboard) host(r *http.Request, p *page) (any, error) {
 	v.Line = min(time.Duration(float64(row.HostRecord.Waiting)*float64(row.Interval)), 1<<62)
 	for _, entry := range found.Stops {
 		v.Excluded = v.Excluded || entry.Prefix == row.Name+"/"
-		v.Stops = append(v.Stops, stopRow{entry, stoplist.Says(entry.Evidence), !entry.Until.IsZero() && !entry.Until.After(p.Now)})
+		v.Stops = append(v.Stops, stopRow{entry, stoplist.Says(entry.Evidence), !entry.Until.IsZero() &&
+			!entry.Until.After(p.Now)})
 	}
 	disk := d.crawl.State().Partitions[d.crawl.State().PartitionOf(row.Name)]
 	waiting, err := disk.Fresh(row.ID, nil, waitingShown)
@@ -299,7 +301,8 @@ func (d *Dashboard) nodes(_ *http.Request, p *page) (any, error) {
 	v := &nodesView{Shown: hostsOfSlave}
 	for _, k := range d.crawl.Kinds() {
 		if k.Actors > 0 {
-			v.Boxes = append(v.Boxes, master.Mailboxes{Kind: k.Kind, Actors: k.Actors, Waiting: k.Queue, Longest: k.Longest, Taken: k.Taken})
+			v.Boxes = append(v.Boxes, master.Mailboxes{Kind: k.Kind, Actors: k.Actors, Waiting: k.Queue,
+				Longest: k.Longest, Taken: k.Taken})
 		}
 	}
 	if p.Status == nil {

@@ -70,10 +70,16 @@ func (d *Dashboard) now(r *http.Request, p *page) (any, error) {
 	bytes, unit := size(rate.Bytes)
 	failed := sum(errors)
 	v.Figures = []figure{
-		{Key: "pages", Number: decimal(rate.Pages), Unit: w.t("unit.pages"), Note: w.t("note.pages", n(s.Totals.Pages+s.Totals.Revisits)), Spark: pick(func(s Sample) float64 { return s.Pages }), Tone: "one"},
-		{Key: "bytes", Number: bytes, Unit: unit + w.t("unit.per.second"), Note: w.t("note.bytes", sizeText(s.Totals.Bytes)), Spark: pick(func(s Sample) float64 { return s.Bytes }), Tone: "one"},
-		{Key: "waiting", Number: n(s.Waiting), Unit: w.t("unit.urls"), Note: w.t("note.waiting", n(s.Known)), Spark: pick(func(s Sample) float64 { return float64(s.Waiting) }), Tone: "two"},
-		{Key: "errors", Number: n(failed), Unit: w.t("unit.minute"), Note: w.t("note.errors", n(sum(s.Totals.Errors))), Spark: pick(func(s Sample) float64 { return s.Errors }), Tone: "bad"},
+		{Key: "pages", Number: decimal(rate.Pages), Unit: w.t("unit.pages"),
+			Note:  w.t("note.pages", n(s.Totals.Pages+s.Totals.Revisits)),
+			Spark: pick(func(s Sample) float64 { return s.Pages }), Tone: "one"},
+		{Key: "bytes", Number: bytes, Unit: unit + w.t("unit.per.second"),
+			Note: w.t("note.bytes", sizeText(s.Totals.Bytes)), Spark: pick(func(s Sample) float64 { return s.Bytes }),
+			Tone: "one"},
+		{Key: "waiting", Number: n(s.Waiting), Unit: w.t("unit.urls"), Note: w.t("note.waiting", n(s.Known)),
+			Spark: pick(func(s Sample) float64 { return float64(s.Waiting) }), Tone: "two"},
+		{Key: "errors", Number: n(failed), Unit: w.t("unit.minute"), Note: w.t("note.errors", n(sum(s.Totals.Errors))),
+			Spark: pick(func(s Sample) float64 { return s.Errors }), Tone: "bad"},
 	}
 	v.Errors, v.Failed = errorRows(s.Totals.Errors, errors), sum(s.Totals.Errors)
 	v.Mailboxes = longest(d.crawl.Actors(mailboxesShown), s.Slaves)
@@ -90,7 +96,8 @@ func longest(rows []actors.Row, slaves []master.SlaveStatus) []actors.Row {
 	for _, slave := range slaves {
 		for _, kind := range slave.Mailboxes {
 			if kind.Longest > 0 {
-				rows = append(rows, actors.Row{Actor: slave.Name + ": " + kind.Kind, Queue: kind.Longest, Taken: kind.Taken})
+				rows = append(rows, actors.Row{Actor: slave.Name + ": " + kind.Kind, Queue: kind.Longest,
+					Taken: kind.Taken})
 			}
 		}
 	}

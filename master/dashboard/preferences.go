@@ -29,7 +29,8 @@ func (d *Dashboard) prefer(w http.ResponseWriter, r *http.Request) {
 	}{"lang": {languageCookie, []string{"en", "ja"}}, "theme": {themeCookie, []string{"auto", "light", "dark"}}} {
 		for _, value := range cookie.values {
 			if r.URL.Query().Get(field) == value {
-				http.SetCookie(w, &http.Cookie{Name: cookie.name, Value: value, Path: "/", MaxAge: 365 * 86400, HttpOnly: true, SameSite: http.SameSiteLaxMode})
+				http.SetCookie(w, &http.Cookie{Name: cookie.name, Value: value, Path: "/", MaxAge: 365 * 86400,
+					HttpOnly: true, SameSite: http.SameSiteLaxMode})
 			}
 		}
 	}
@@ -39,7 +40,8 @@ func (d *Dashboard) prefer(w http.ResponseWriter, r *http.Request) {
 // local is a path of this dashboard, whatever is asked for: nobody is sent elsewhere by a link to here.
 func local(back string) string {
 	u, err := url.Parse(back)
-	if err != nil || u.IsAbs() || u.Host != "" || !strings.HasPrefix(back, "/") || strings.HasPrefix(back, "//") || strings.ContainsAny(back, "\\\r\n\t") {
+	if err != nil || u.IsAbs() || u.Host != "" || !strings.HasPrefix(back, "/") || strings.HasPrefix(back, "//") ||
+		strings.ContainsAny(back, "\\\r\n\t") {
 		return "/"
 	}
 	return back

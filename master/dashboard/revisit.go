@@ -49,7 +49,8 @@ func (d *Dashboard) revisits(r *http.Request, p *page) (any, error) {
 				return nil, err
 			}
 		}
-		v.Figures = append(v.Figures, drawing{f.Name, f.Says, template.HTML(svg.String())}) // package chart escapes its texts
+		// package chart escapes its texts
+		v.Figures = append(v.Figures, drawing{f.Name, f.Says, template.HTML(svg.String())})
 	}
 	return v, nil
 }

@@ -56,7 +56,8 @@ func spoken(t *testing.T) map[string]string {
 		}
 	}
 	// Those that are made of words of a closed set.
-	for _, v := range []scope.Verdict{scope.In, scope.OutOfReach, scope.WrongTLD, scope.NotIncluded, scope.Excluded, scope.StopListed} {
+	for _, v := range []scope.Verdict{scope.In, scope.OutOfReach, scope.WrongTLD, scope.NotIncluded, scope.Excluded,
+		scope.StopListed} {
 		all[v.String()] = "scope"
 	}
 	for v := traps.Fine; v <= traps.Session; v++ {

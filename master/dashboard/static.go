@@ -38,7 +38,8 @@ func digest(files fs.FS) string {
 func staticPath(name string) string { return path.Join("/static", version, name) }
 
 var assetTypes = map[string]string{
-	".css": "text/css; charset=utf-8", ".js": "text/javascript; charset=utf-8", ".svg": "image/svg+xml", ".LICENSE": "text/plain; charset=utf-8",
+	".css": "text/css; charset=utf-8", ".js": "text/javascript; charset=utf-8", ".svg": "image/svg+xml",
+	".LICENSE": "text/plain; charset=utf-8",
 }
 
 func serveStatic(w http.ResponseWriter, r *http.Request) {

@@ -23,7 +23,8 @@ type part struct {
 //	event: samples   [[unix ms, pages/s, bytes/s, errors/s, waiting], …]: points of the charts; id: is the moment of the last
 //	: beat           nothing has changed
 //
-// The page is named by ?of=PATH, its own address. A browser that comes back after a break says in Last-Event-ID up to where it has samples.
+// The page is named by ?of=PATH, its own address. A browser that comes back after a break says in Last-Event-ID up to
+// where it has samples.
 func (d *Dashboard) stream(w http.ResponseWriter, r *http.Request) {
 	select {
 	case d.streams <- struct{}{}:
@@ -44,7 +45,8 @@ func (d *Dashboard) stream(w http.ResponseWriter, r *http.Request) {
 	header := w.Header()
 	header.Set("Content-Type", "text/event-stream")
 	header.Set("X-Accel-Buffering", "no")
-	out := &streamWriter{w: w, control: http.NewResponseController(w), within: d.o.WriteWithin, sent: map[string]uint64{}, seed: maphash.MakeSeed()}
+	out := &streamWriter{w: w, control: http.NewResponseController(w), within: d.o.WriteWithin,
+		sent: map[string]uint64{}, seed: maphash.MakeSeed()}
 	_ = out.control.SetReadDeadline(time.Time{}) // that of the server is for requests
 	fmt.Fprint(&out.buffer, "retry: 2000\n\n")
 	minutes := of.Query().Get("range") == "day"
@@ -126,7 +128,8 @@ func (o *streamWriter) samples(samples []Sample) {
 	}
 	points := make([][5]float64, len(samples))
 	for i, s := range samples {
-		points[i] = [5]float64{float64(s.At.UnixMilli()), round3(s.Pages), round3(s.Bytes), round3(s.Errors), float64(s.Waiting)}
+		points[i] = [5]float64{float64(s.At.UnixMilli()), round3(s.Pages), round3(s.Bytes), round3(s.Errors),
+			float64(s.Waiting)}
 	}
 	o.drawn = samples[len(samples)-1].At
 	data, _ := json.Marshal(points) // finite numbers only

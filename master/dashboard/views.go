@@ -28,14 +28,16 @@ type view struct {
 
 // views are all pages. A host and a page of the web are reached from the hosts.
 var views = []*view{
-	{"now", "/{$}", "now", []string{"state", "idle", "figures", "totals", "errors", "slaves", "mailboxes"}, time.Second, (*Dashboard).now},
+	{"now", "/{$}", "now", []string{"state", "idle", "figures", "totals", "errors", "slaves", "mailboxes"}, time.Second,
+		(*Dashboard).now},
 	{"hosts", "/hosts", "hosts", []string{"state", "rows"}, 3 * time.Second, (*Dashboard).hostList},
 	{"host", "/host", "hosts", []string{"state", "facts"}, 2 * time.Second, (*Dashboard).host},
 	{"page", "/page", "page", []string{"state", "facts"}, 2 * time.Second, (*Dashboard).page},
 	{"nodes", "/nodes", "nodes", []string{"state", "slaves"}, 2 * time.Second, (*Dashboard).nodes},
 	{"revisit", "/revisit", "revisit", []string{"state", "figures"}, 10 * time.Second, (*Dashboard).revisits},
 	{"log", "/log", "log", []string{"state", "lines"}, time.Second, (*Dashboard).log},
-	{"help", "/help", "help", []string{"state"}, 5 * time.Second, func(*Dashboard, *http.Request, *page) (any, error) { return nil, nil }},
+	{"help", "/help", "help", []string{"state"}, 5 * time.Second,
+		func(*Dashboard, *http.Request, *page) (any, error) { return nil, nil }},
 }
 
 // tab is one entry of the navigation.
@@ -44,7 +46,8 @@ type tab struct {
 	Shortcut   string // after g
 }
 
-var tabs = []tab{{"now", "/", "n"}, {"hosts", "/hosts", "h"}, {"page", "/page", "p"}, {"nodes", "/nodes", "s"}, {"revisit", "/revisit", "r"}, {"log", "/log", "l"}}
+var tabs = []tab{{"now", "/", "n"}, {"hosts", "/hosts", "h"}, {"page", "/page", "p"}, {"nodes", "/nodes", "s"},
+	{"revisit", "/revisit", "r"}, {"log", "/log", "l"}}
 
 // trouble is the page that says what went wrong.
 var trouble = &view{name: "trouble", parts: []string{"state"}}
@@ -70,7 +73,8 @@ const behindAfter = 10 * time.Second
 
 func (d *Dashboard) newPage(r *http.Request, v *view) *page {
 	w := wordsOf(r)
-	p := &page{View: v.name, Tab: v.tab, Theme: themeOf(r), Path: r.URL.RequestURI(), Dir: d.crawl.Options().Dir, Now: time.Now(), words: w}
+	p := &page{View: v.name, Tab: v.tab, Theme: themeOf(r), Path: r.URL.RequestURI(), Dir: d.crawl.Options().Dir,
+		Now: time.Now(), words: w}
 	var at time.Time
 	if p.Status, at = d.history.latest(); p.Status != nil && p.Now.Sub(at) > behindAfter {
 		p.Behind = p.Now.Sub(at)
@@ -170,7 +174,8 @@ func pagePath(raw string) string  { return "/page?url=" + url.QueryEscape(raw) }
 func functions(w *words) template.FuncMap {
 	return template.FuncMap{
 		"t": w.t, "say": w.say, "lang": func() string { return w.code }, "word": w.word,
-		"n": n, "size": sizeText, "span": w.span, "seconds": w.seconds, "clock": w.clock, "relative": w.relative, "stamp": w.stamp,
+		"n": n, "size": sizeText, "span": w.span, "seconds": w.seconds, "clock": w.clock, "relative": w.relative,
+		"stamp":    w.stamp,
 		"percent":  func(v float64) string { return fmt.Sprintf("%.3g %%", 100*v) },
 		"iso":      func(at time.Time) string { return at.UTC().Format(time.RFC3339) },
 		"hostpath": hostPath, "pagepath": pagePath, "bare": bareName,

@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// One URL through the scheduler: an Add for each URL, a Next and a Done for each that is not dropped, with numbers of hosts
-// drawn at random. At B = H = 2048 about two million places are in use.
+// One URL through the scheduler: an Add for each URL, a Next and a Done for each that is not dropped, with numbers of
+// hosts drawn at random. At B = H = 2048 about two million places are in use.
 func BenchmarkSlots(b *testing.B) {
 	for _, size := range []int{256, 2048} {
 		b.Run(fmt.Sprintf("B=H=%d/enqueue", size), func(b *testing.B) {

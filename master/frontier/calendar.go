@@ -2,22 +2,24 @@ package frontier
 
 import "time"
 
-// calendar is the time of slots and ranked: steps t = 0, 1, 2, …, T apart at least, and for each residue r of the host numbers
-// mod H the step n_r that its next URL gets. A residue's URLs get every second step, so those that wait for r are due at
+// calendar is the time of slots and ranked: steps t = 0, 1, 2, …, T apart at least, and for each residue r of the host
+// numbers mod H the step n_r that its next URL gets. A residue's URLs get every second step, so those that wait for r
+// are due at
 //
 //	s, s+2, …, n_r − 2    with t < s
 //
-// and s is implied by their number: s = n_r − 2·count. The paper keeps B queues, one for each step; the same schedule is kept
-// here as H lines of waiting URLs, and for each step the list of the residues whose line has its turn then. A residue is in
-// one list only, that of step s, so four lists in a ring are enough; putting a URL in touches one cache line and one cell
-// instead of three, and a residue can be put off as a whole when its host is still busy, which loses nothing.
+// and s is implied by their number: s = n_r − 2·count. The paper keeps B queues, one for each step; the same schedule
+// is kept here as H lines of waiting URLs, and for each step the list of the residues whose line has its turn then. A
+// residue is in one list only, that of step s, so four lists in a ring are enough; putting a URL in touches one cache
+// line and one cell instead of three, and a residue can be put off as a whole when its host is still busy, which loses
+// nothing.
 //
-// The paper's crawler waits until all of step t is fetched before it takes step t+1; one host that takes a minute to time
-// out would stop them all. Here only the residues concerned wait: one that is out or resting when its turn comes is put off
-// by two steps.
+// The paper's crawler waits until all of step t is fetched before it takes step t+1; one host that takes a minute to
+// time out would stop them all. Here only the residues concerned wait: one that is out or resting when its turn comes
+// is put off by two steps.
 //
-// Guarantee: a URL of r handed out at any moment of step t leaves before step t+1 begins, so before τ_(t+1); the next one of r
-// leaves in step t+2 or later, at τ_(t+2) ≥ τ_(t+1) + T.
+// Guarantee: a URL of r handed out at any moment of step t leaves before step t+1 begins, so before τ_(t+1); the next
+// one of r leaves in step t+2 or later, at τ_(t+2) ≥ τ_(t+1) + T.
 type calendar[L any] struct {
 	b        int64         // B
 	interval time.Duration // T
@@ -59,8 +61,9 @@ func (c *calendar[L]) full(l *line[L]) bool { return l.n >= c.t+c.b }
 
 // book gives the next step to one more URL of residue r.
 //
-// Line 8 of the paper's algorithm 2, n_r ← t + 1 + ((t and 1) xor (n_r and 1)), is kept, though the text beside it has the two
-// cases the other way round. Both keep the guarantee: n_r ≤ t means that the last URL of r had step n_r − 2 ≤ t − 2.
+// Line 8 of the paper's algorithm 2, n_r ← t + 1 + ((t and 1) xor (n_r and 1)), is kept, though the text beside it has
+// the two cases the other way round. Both keep the guarantee: n_r ≤ t means that the last URL of r had step n_r − 2 ≤ t
+// − 2.
 func (c *calendar[L]) book(r uint32, l *line[L]) {
 	if l.n <= c.t {
 		l.n = c.t + 1 + (c.t&1 ^ l.n&1)
@@ -86,7 +89,8 @@ func (c *calendar[L]) enlist(r uint32, l *line[L], step int64) {
 	c.last[at] = r + 1
 }
 
-// turn returns the next residue that may be handed out in step t, which it begins if it is time; ok is false when there is none.
+// turn returns the next residue that may be handed out in step t, which it begins if it is time; ok is false when there
+// is none.
 func (c *calendar[L]) turn(now time.Duration) (l *line[L], ok bool) {
 	if c.first[c.t&3] == 0 {
 		if c.begun && now < c.tau+c.interval {

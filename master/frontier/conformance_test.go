@@ -44,7 +44,8 @@ func newCrawl(t *testing.T, o Options, fallback uint64) *crawl {
 		s = *seed
 	}
 	t.Logf("-seed %d", s)
-	return &crawl{t: t, f: f, o: o, rnd: rand.New(rand.NewPCG(s, 1)), waiting: map[uint64]Item[uint64]{}, out: map[uint64]time.Duration{}, askAt: map[uint64]time.Duration{}}
+	return &crawl{t: t, f: f, o: o, rnd: rand.New(rand.NewPCG(s, 1)), waiting: map[uint64]Item[uint64]{},
+		out: map[uint64]time.Duration{}, askAt: map[uint64]time.Duration{}}
 }
 
 // unit is what must rest: the host, or its residue.
@@ -154,7 +155,8 @@ func (c *crawl) check() {
 		c.t.Fatalf("%d wait, not %d", c.f.Len(), len(c.waiting))
 	}
 	s := c.f.Stats()
-	if s.AddedCount != int64(c.keys) || s.DroppedCount != c.lost || s.HandedCount != int64(c.keys)-c.lost-int64(len(c.waiting)) || s.Waiting != len(c.waiting) {
+	if s.AddedCount != int64(c.keys) || s.DroppedCount != c.lost ||
+		s.HandedCount != int64(c.keys)-c.lost-int64(len(c.waiting)) || s.Waiting != len(c.waiting) {
 		c.t.Fatalf("counters %+v after %d added, %d lost, %d waiting", s, c.keys, c.lost, len(c.waiting))
 	}
 	if s.GapCount > 0 && (s.GapLeast < c.o.Interval || s.GapMean() < s.GapLeast) {
@@ -189,8 +191,8 @@ func (c *crawl) drain() {
 	c.check()
 }
 
-// The invariants of the package comment over a million random operations of mercator and of slots, whose guarantees are the
-// least obvious, and a quarter of that of the others.
+// The invariants of the package comment over a million random operations of mercator and of slots, whose guarantees are
+// the least obvious, and a quarter of that of the others.
 func TestConformance(t *testing.T) {
 	for _, p := range Policies() {
 		t.Run(string(p), func(t *testing.T) {
@@ -233,7 +235,10 @@ func TestRestoreLosesNothing(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				Restore(again, slices.Values(items), func(item Item[uint64]) { t.Fatalf("%v found no room again", item) })
+				Restore(again, slices.Values(items), func(item Item[uint64]) {
+					t.Fatalf("%v found no room again",
+						item)
+				})
 				if again.Len() != c.f.Len() {
 					t.Fatalf("%d wait after the restart, %d before", again.Len(), c.f.Len())
 				}

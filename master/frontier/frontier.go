@@ -1,7 +1,7 @@
 // Package frontier orders the URLs that wait to be visited.
 //
-// A frontier takes URLs in as they are discovered and hands them out again, no faster than each host allows. What differs
-// between policies is the order, and what happens when there is no more room:
+// A frontier takes URLs in as they are discovered and hands them out again, no faster than each host allows. What
+// differs between policies is the order, and what happens when there is no more room:
 //
 //	fifo      arrival order: breadth-first, as far as politeness lets it
 //	host      hosts take turns, each gives its best band first: what the Host actors of a crawl realise
@@ -10,10 +10,10 @@
 //	slots     H residues, B steps, drops beyond that: O(1) time, O(B·H) space [Morimoto et al. 2011]
 //	ranked    the space of slots, the best URLs of all hosts first, and a place for the better when there is none for both
 //
-// A policy knows a URL by a key of the caller's choice (a page number, a fingerprint, the URL itself) and a host by a number:
-// a fingerprint, or the IP address where the crawl wants it by address. It remembers nothing about URLs it has handed out or
-// dropped: which URLs were seen already is the caller's knowledge, and a dropped URL must become unseen again, so that it is
-// offered anew when another page links to it.
+// A policy knows a URL by a key of the caller's choice (a page number, a fingerprint, the URL itself) and a host by a
+// number: a fingerprint, or the IP address where the crawl wants it by address. It remembers nothing about URLs it has
+// handed out or dropped: which URLs were seen already is the caller's knowledge, and a dropped URL must become unseen
+// again, so that it is offered anew when another page links to it.
 //
 // Time is a duration since the crawl began, read from a monotonic clock or invented by a simulator.
 //
@@ -44,12 +44,12 @@ type Item[K any] struct {
 
 // Frontier is one policy with the URLs that wait in it. It is not safe for concurrent use: its owner is one actor.
 type Frontier[K any] interface {
-	// Add takes in a URL that was never seen, or was lost before. A bounded policy may have no room: then dropped is true
-	// and lost is the URL that had to go, the new one or another that waited.
+	// Add takes in a URL that was never seen, or was lost before. A bounded policy may have no room: then dropped is
+	// true and lost is the URL that had to go, the new one or another that waited.
 	Add(item Item[K]) (lost Item[K], dropped bool)
 
-	// Next appends to batch at most limit URLs that may be visited at now, all of different hosts, and returns it. Their
-	// hosts are out until Done. An empty answer means: not yet, or nothing waits.
+	// Next appends to batch at most limit URLs that may be visited at now, all of different hosts, and returns it.
+	// Their hosts are out until Done. An empty answer means: not yet, or nothing waits.
 	Next(now time.Duration, limit int, batch []Item[K]) []Item[K]
 
 	// More appends at most limit further URLs of a host that is out, for the holder of its lease, who visits them one
@@ -131,22 +131,23 @@ type Options struct {
 	// Policy is the order of the waiting URLs. Default host.
 	Policy Policy
 
-	// Interval is T, the least time between two visits of one host. Default 5 s; zero orders URLs without any politeness,
-	// for simulations.
+	// Interval is T, the least time between two visits of one host. Default 5 s; zero orders URLs without any
+	// politeness, for simulations.
 	Interval time.Duration
 
-	// SlotsB and SlotsH are B and H of slots and ranked: at most B/2 URLs wait for each of H residues of the host number,
-	// so memory is B·H/2 items, 24 bytes each with numbers as keys. More B drops less, more H delays less by collisions.
-	// Both even, at least 2. Default 2048 and 2048 (50 MB when full): the size at which the paper keeps 80 % of the PageRank.
+	// SlotsB and SlotsH are B and H of slots and ranked: at most B/2 URLs wait for each of H residues of the host
+	// number, so memory is B·H/2 items, 24 bytes each with numbers as keys. More B drops less, more H delays less by
+	// collisions. Both even, at least 2. Default 2048 and 2048 (50 MB when full): the size at which the paper keeps 80
+	// % of the PageRank.
 	SlotsB, SlotsH int
 
-	// FrontCount is k, the front queues of mercator: the bands are spread over them. Default Bands. FrontBias is how much
-	// likelier each is chosen than the one behind it. Default 2.
+	// FrontCount is k, the front queues of mercator: the bands are spread over them. Default Bands. FrontBias is how
+	// much likelier each is chosen than the one behind it. Default 2.
 	FrontCount int
 	FrontBias  float64
 
-	// BackCount is the number of back queues of mercator, so the most hosts in work at once; three per connection is the
-	// rule of its authors. Default 768 = 3 × 256.
+	// BackCount is the number of back queues of mercator, so the most hosts in work at once; three per connection is
+	// the rule of its authors. Default 768 = 3 × 256.
 	BackCount int
 
 	// QueueCount is the number of queues of irlbot before the put-aside file. Default 16.
@@ -228,8 +229,8 @@ func New[K comparable](o Options) (Frontier[K], error) {
 	}
 }
 
-// Restore adds the waiting URLs of an earlier run, in the order in which they were added then, and passes those for which
-// there is no room (B or H have been made smaller) to lost, which may be nil.
+// Restore adds the waiting URLs of an earlier run, in the order in which they were added then, and passes those for
+// which there is no room (B or H have been made smaller) to lost, which may be nil.
 func Restore[K any](f Frontier[K], waiting iter.Seq[Item[K]], lost func(Item[K])) {
 	for item := range waiting {
 		if out, dropped := f.Add(item); dropped && lost != nil {

@@ -118,7 +118,8 @@ func (p *player) play(words []string) (string, error) {
 		var out strings.Builder
 		for _, url := range args {
 			host, _, _ := strings.Cut(url, "/")
-			if lost, dropped := p.f.Add(Item[string]{Key: url, Host: p.host(host), Band: uint8(number("band", 0))}); dropped {
+			if lost, dropped := p.f.Add(Item[string]{Key: url, Host: p.host(host),
+				Band: uint8(number("band", 0))}); dropped {
 				fmt.Fprintf(&out, "lost %s\n", lost.Key)
 			}
 		}

@@ -1,7 +1,7 @@
 package frontier
 
-// heap is a binary heap of numbers under keys, the least key first, equal keys in order of arrival. container/heap would box
-// every entry in an interface.
+// heap is a binary heap of numbers under keys, the least key first, equal keys in order of arrival. container/heap
+// would box every entry in an interface.
 type heap struct {
 	entries []heapEntry
 	pushed  uint64

@@ -4,13 +4,14 @@ import "time"
 
 // IRLbot is the order of Lee, Leonard, Wang & Loguinov.
 //
-// STAR gives every pay-level domain x a budget B_x from its in-links: the number of other domains that link to it, so that
-// a domain cannot raise its own. Here B_x lies on the line from BudgetLeast for none to BudgetMost for the domain that
-// has most.
+// STAR gives every pay-level domain x a budget B_x from its in-links: the number of other domains that link to it, so
+// that a domain cannot raise its own. Here B_x lies on the line from BudgetLeast for none to BudgetMost for the domain
+// that has most.
 //
-// BEAST is a row of queues, crawled one after the other. The first B_x URLs of x go into the first queue that is not crawled
-// yet, the next B_x into the one after it, and what no queue has room for is put aside. When the row is crawled, what was
-// put aside is dealt out again with the budgets of that day. Nothing is dropped, so space grows with the URLs.
+// BEAST is a row of queues, crawled one after the other. The first B_x URLs of x go into the first queue that is not
+// crawled yet, the next B_x into the one after it, and what no queue has room for is put aside. When the row is
+// crawled, what was put aside is dealt out again with the budgets of that day. Nothing is dropped, so space grows with
+// the URLs.
 //
 // The queue in work is crawled at T per host; its URLs leave in order of arrival as far as that lets them.
 type IRLbot[K any] struct {

@@ -5,19 +5,21 @@ import (
 	"time"
 )
 
-// lanes gives each host a lane of its own and lets out one URL of a host at a time, T apart: the politeness under fifo, host
-// and irlbot. A lane is in exactly one place:
+// lanes gives each host a lane of its own and lets out one URL of a host at a time, T apart: the politeness under fifo,
+// host and irlbot. A lane is in exactly one place:
 //
 //	resting   in the heap of the moments from which it may be asked again
 //	ready     in the heap of those that may be asked now, in the order the policy wants
 //	out       handed out, until done
 //
-// and a lane that comes from its rest with nothing waiting is forgotten, so that memory follows the hosts that have URLs.
+// and a lane that comes from its rest with nothing waiting is forgotten, so that memory follows the hosts that have
+// URLs.
 type lanes[K any] struct {
 	pool     pool[K]
 	interval time.Duration // T
 	banded   bool          // a lane gives its best band first; else in order of arrival
-	arrival  bool          // ready lanes in order of arrival of their first URL; else in order of the moments they became ready
+	// ready lanes in order of arrival of their first URL; else in order of the moments they became ready
+	arrival bool
 
 	lane    []lane
 	free    []uint32          // lanes that may be used again

@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// Mercator is the frontier of Heydon & Najork: k front queues by priority; back queues that hold URLs of one host each; a
-// table from host to back queue; a heap of the moments at which a back queue may be asked again.
+// Mercator is the frontier of Heydon & Najork: k front queues by priority; back queues that hold URLs of one host each;
+// a table from host to back queue; a heap of the moments at which a back queue may be asked again.
 //
 // A back queue that runs empty is given to another host when its rest is over, not when its last URL leaves: until then
 // the table remembers the host, or a URL of it that comes from the front would go out within T by another back queue.
@@ -122,7 +122,8 @@ func (m *Mercator[K]) Next(now time.Duration, limit int, batch []Item[K]) []Item
 	return batch
 }
 
-// refill gives work to a back queue that is empty and rested: more of its own host if the front has it, else another host.
+// refill gives work to a back queue that is empty and rested: more of its own host if the front has it, else another
+// host.
 func (m *Mercator[K]) refill(n uint32) {
 	delete(m.table, m.backs[n].host)
 	if m.fill(n) {

@@ -1,7 +1,7 @@
 package frontier
 
-// pool holds the waiting URLs of a policy in one slice, chained into queues by their indexes: a queue costs eight bytes, moving
-// a URL from one to another nothing, and cells that became free are used again before the slice grows.
+// pool holds the waiting URLs of a policy in one slice, chained into queues by their indexes: a queue costs eight
+// bytes, moving a URL from one to another nothing, and cells that became free are used again before the slice grows.
 type pool[K any] struct {
 	cells []cell[K] // cell 0 is no cell
 	free  uint32    // first of the free cells

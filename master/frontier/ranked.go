@@ -6,18 +6,19 @@ import (
 	"time"
 )
 
-// Ranked is what became of slots when the same space was to collect more: constant time for each operation, space for M =
-// B·H/2 URLs, exact hosts instead of residues, and the best URLs first.
+// Ranked is what became of slots when the same space was to collect more: constant time for each operation, space for M
+// = B·H/2 URLs, exact hosts instead of residues, and the best URLs first.
 //
-//   - The places belong to all hosts together, so that a web of unequal hosts fills them. When there is none left, the host with
-//     most waiting URLs loses its newest one of its worst band; so no host, and no trap, can push out the others. (Losing the
-//     oldest instead undoes the order of arrival within a band, which is a good one: 0.003 to 0.014 less of the rank in the mean
-//     of a crawl, on three graphs.)
+//   - The places belong to all hosts together, so that a web of unequal hosts fills them. When there is none left, the
+//     host with most waiting URLs loses its newest one of its worst band; so no host, and no trap, can push out the
+//     others. (Losing the oldest instead undoes the order of arrival within a band, which is a good one: 0.003 to 0.014
+//     less of the rank in the mean of a crawl, on three graphs.)
 //   - The host whose best URL has the best band goes first among those that may be asked, not every host in turn.
 //   - A URL that waits rises when more becomes known of it (Raise).
 //
-// A host is in one place: ready, in the list of its best band; out; or resting, in a wheel of time whose slots are T/64 wide, so
-// that it comes from its rest up to T/64 late and never early. A host that comes from its rest with no URL is forgotten.
+// A host is in one place: ready, in the list of its best band; out; or resting, in a wheel of time whose slots are T/64
+// wide, so that it comes from its rest up to T/64 late and never early. A host that comes from its rest with no URL is
+// forgotten.
 type Ranked[K comparable] struct {
 	interval time.Duration // T
 	most     int           // M, URLs that may wait
@@ -79,7 +80,8 @@ func NewRanked[K comparable](o Options) *Ranked[K] {
 	most := o.SlotsB / 2 * o.SlotsH
 	return &Ranked[K]{
 		interval: o.Interval, most: most, width: max(o.Interval/64, time.Millisecond), hand: -1,
-		cells: make([]rankedCell[K], 1), hosts: make([]rankedHost, 1), byCount: make([]queue, 1), index: make(map[K]uint32), byHost: make(map[uint64]uint32),
+		cells: make([]rankedCell[K], 1), hosts: make([]rankedHost, 1), byCount: make([]queue, 1),
+		index: make(map[K]uint32), byHost: make(map[uint64]uint32),
 	}
 }
 

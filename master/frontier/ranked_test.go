@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// The best band goes first. Without room the longest line loses its newest URL of its worst band, unless the new URL would
-// make its own line the longest and is no better: against a list of what waits.
+// The best band goes first. Without room the longest line loses its newest URL of its worst band, unless the new URL
+// would make its own line the longest and is no better: against a list of what waits.
 func TestRankedGivesTheBestAndShortensTheLongest(t *testing.T) {
 	o := small(PolicyRanked)
 	o.SlotsB, o.SlotsH, o.Interval = 40, 2, 0
@@ -66,7 +66,8 @@ func TestRankedGivesTheBestAndShortensTheLongest(t *testing.T) {
 
 // A host comes from a rest of any length not early, and at most a slot of the wheel late.
 func TestRankedRests(t *testing.T) {
-	for _, rest := range []time.Duration{0, time.Millisecond, time.Second, 3 * time.Second, 4 * time.Second, time.Minute, 20 * time.Hour} {
+	for _, rest := range []time.Duration{0, time.Millisecond, time.Second, 3 * time.Second, 4 * time.Second,
+		time.Minute, 20 * time.Hour} {
 		o := small(PolicyRanked)
 		f := NewRanked[uint64](o)
 		f.Add(Item[uint64]{Key: 1})

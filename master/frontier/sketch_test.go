@@ -95,7 +95,8 @@ func TestRankFlowsOnce(t *testing.T) {
 	r.Linked(1)
 	r.Visited(1, 1, given)
 	r.Linked(2)
-	if grown, want := r.sketch.Weight(2)-before, float32(damping*damping*leastRank); grown < 0.99*want || grown > 1.01*want {
+	if grown, want := r.sketch.Weight(2)-before, float32(damping*damping*leastRank); grown < 0.99*want ||
+		grown > 1.01*want {
 		t.Errorf("%v came through instead of %v", grown, want)
 	}
 }

@@ -5,12 +5,12 @@ import (
 	"time"
 )
 
-// Slots is the scheduler of Morimoto, Ueda, Uchida & Yamana: constant time for each operation, space for B·H/2 URLs however
-// many are discovered, and never two visits of a residue, so of a host, within T. A URL for which its residue has no step
-// left is dropped; one that many pages link to turns up again, and gets its chance then.
+// Slots is the scheduler of Morimoto, Ueda, Uchida & Yamana: constant time for each operation, space for B·H/2 URLs
+// however many are discovered, and never two visits of a residue, so of a host, within T. A URL for which its residue
+// has no step left is dropped; one that many pages link to turns up again, and gets its chance then.
 //
-// The URLs of a residue wait in a ring that grows by doubling up to B/2 and never shrinks. A ring given back by one residue
-// serves the next one that needs its size, so after a while nothing is allocated.
+// The URLs of a residue wait in a ring that grows by doubling up to B/2 and never shrinks. A ring given back by one
+// residue serves the next one that needs its size, so after a while nothing is allocated.
 type Slots[K any] struct {
 	calendar[[]Item[K]]
 	spare [32][][]Item[K] // rings of 1 << i URLs that are not in use
@@ -77,7 +77,8 @@ func (s *Slots[K]) ring(size int) []Item[K] {
 	return ring
 }
 
-// Next implements Frontier: algorithm 3, Next. Where limit does not let out a whole step, the next call goes on with it.
+// Next implements Frontier: algorithm 3, Next. Where limit does not let out a whole step, the next call goes on with
+// it.
 func (s *Slots[K]) Next(now time.Duration, limit int, batch []Item[K]) []Item[K] {
 	for ; limit > 0; limit-- {
 		l, ok := s.turn(now)

@@ -81,8 +81,8 @@ func TestSlotsIsThePapersAlgorithm(t *testing.T) {
 	}
 }
 
-// Bounded: whatever is discovered, the rings of a residue, those it gave back among them, have room for less than twice the next power of
-// two from B/2 on.
+// Bounded: whatever is discovered, the rings of a residue, those it gave back among them, have room for less than twice
+// the next power of two from B/2 on.
 func TestSlotsStayBounded(t *testing.T) {
 	o := small(PolicySlots)
 	o.SlotsB, o.SlotsH, o.Interval = 100, 30, 0

@@ -1,12 +1,13 @@
 // Package ledger is the master's book of leases: which slave may ask which host, and until when.
 //
-// A Ledger is a value. Updated takes a fact and returns the ledger after it, leaving the old one as it was; maps are persistent
-// trees, so an update costs the logarithm of the leases open. Nothing here knows of actors, clocks or disks: moments come in
-// with the facts.
+// A Ledger is a value. Updated takes a fact and returns the ledger after it, leaving the old one as it was; maps are
+// persistent trees, so an update costs the logarithm of the leases open. Nothing here knows of actors, clocks or disks:
+// moments come in with the facts.
 //
 // Invariants:
 //   - at most one lease of a host is open;
-//   - a lease ends only by LeaseEnded: running out (Expired) is a question, so that whoever asks also does what follows;
+//   - a lease ends only by LeaseEnded: running out (Expired) is a question, so that whoever asks also does what
+//     follows;
 //   - a fact about a lease that is not open, or of an older boot than the slave's latest, changes nothing.
 package ledger
 
@@ -105,7 +106,8 @@ func (l Ledger) Updated(fact any) Ledger {
 		l = l.holding(f.Lease.Slave, 1)
 	case LeasesRenewed:
 		for _, id := range f.IDs {
-			if lease, ok := l.leases.Get(id); ok && lease.Slave == f.Slave && lease.Boot == f.Boot && lease.Until.Before(f.Until) {
+			if lease, ok := l.leases.Get(id); ok && lease.Slave == f.Slave && lease.Boot == f.Boot &&
+				lease.Until.Before(f.Until) {
 				lease.Until = f.Until
 				l.leases = l.leases.Set(id, lease)
 			}
@@ -177,7 +179,8 @@ func (l Ledger) HeldBy(slave, boot string) []Lease {
 	return l.where(func(lease Lease) bool { return lease.Slave == slave && lease.Boot == boot })
 }
 
-// Orphaned returns the open leases of a slave that belong to another boot than its latest: their holder is gone for certain.
+// Orphaned returns the open leases of a slave that belong to another boot than its latest: their holder is gone for
+// certain.
 func (l Ledger) Orphaned(slave string) []Lease {
 	s, _ := l.whole().slaves.Get(slave)
 	return l.where(func(lease Lease) bool { return lease.Slave == slave && lease.Boot != s.Boot })

@@ -55,16 +55,21 @@ func TestANewerBootOrphansTheLeasesOfTheOlder(t *testing.T) {
 }
 
 func TestRenewalMovesTheEndForwardOnlyAndForTheHolderOnly(t *testing.T) {
-	l := book(ledger.SlaveWelcomed{Slave: "s1", Boot: "a"}, ledger.LeaseGranted{Lease: lease(1, "http://a.test", "s1", "a")})
+	l := book(ledger.SlaveWelcomed{Slave: "s1", Boot: "a"},
+		ledger.LeaseGranted{Lease: lease(1, "http://a.test", "s1", "a")})
 	for _, c := range []struct {
 		sentence string
 		fact     ledger.LeasesRenewed
 		expired  int
 	}{
-		{"another slave's renewal does nothing", ledger.LeasesRenewed{Slave: "s2", Boot: "a", IDs: []uint64{1}, Until: noon.Add(time.Hour)}, 1},
-		{"an older boot's renewal does nothing", ledger.LeasesRenewed{Slave: "s1", Boot: "0", IDs: []uint64{1}, Until: noon.Add(time.Hour)}, 1},
-		{"the holder's renewal moves the end", ledger.LeasesRenewed{Slave: "s1", Boot: "a", IDs: []uint64{1, 7}, Until: noon.Add(time.Hour)}, 0},
-		{"a late duplicate does not move it back", ledger.LeasesRenewed{Slave: "s1", Boot: "a", IDs: []uint64{1}, Until: noon}, 0},
+		{"another slave's renewal does nothing", ledger.LeasesRenewed{Slave: "s2", Boot: "a", IDs: []uint64{1},
+			Until: noon.Add(time.Hour)}, 1},
+		{"an older boot's renewal does nothing", ledger.LeasesRenewed{Slave: "s1", Boot: "0", IDs: []uint64{1},
+			Until: noon.Add(time.Hour)}, 1},
+		{"the holder's renewal moves the end", ledger.LeasesRenewed{Slave: "s1", Boot: "a", IDs: []uint64{1, 7},
+			Until: noon.Add(time.Hour)}, 0},
+		{"a late duplicate does not move it back", ledger.LeasesRenewed{Slave: "s1", Boot: "a", IDs: []uint64{1},
+			Until: noon}, 0},
 	} {
 		l = l.Updated(c.fact)
 		if got := len(l.Expired(noon.Add(time.Minute))); got != c.expired {

@@ -6,14 +6,14 @@ import (
 	"time"
 )
 
-// Hint is what a sitemap or a feed says of a page that it names: when it changed last, how often it does, what it is worth. The
-// zero value says nothing.
+// Hint is what a sitemap or a feed says of a page that it names: when it changed last, how often it does, what it is
+// worth. The zero value says nothing.
 //
-// It travels as the anchor of its link, in the words of the sitemap protocol (https://www.sitemaps.org/protocol.html): lastmod,
-// changefreq and priority, parted by spaces, those left out that are not said.
+// It travels as the anchor of its link, in the words of the sitemap protocol (https://www.sitemaps.org/protocol.html):
+// lastmod, changefreq and priority, parted by spaces, those left out that are not said.
 type Hint struct {
-	// From and Until: the last change was at From or later, and before Until. A document may say only the second, the day, the
-	// month or the year; both are zero when it says nothing.
+	// From and Until: the last change was at From or later, and before Until. A document may say only the second, the
+	// day, the month or the year; both are zero when it says nothing.
 	From, Until time.Time
 	Frequency   Frequency // how often it is said to change
 	Priority    Priority  // among the pages of its host
@@ -94,7 +94,8 @@ func (h Hint) Modified() string {
 	from := h.From.UTC()
 	for i := len(moments) - 1; i > 0; i-- {
 		text := from.Format(moments[i].layout)
-		if start, err := time.Parse(moments[i].layout, text); err == nil && start.Equal(from) && moments[i].lasts(start).Equal(h.Until) {
+		if start, err := time.Parse(moments[i].layout, text); err == nil && start.Equal(from) &&
+			moments[i].lasts(start).Equal(h.Until) {
 			return text
 		}
 	}

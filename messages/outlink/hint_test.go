@@ -33,7 +33,8 @@ func TestAHintIsReadAsItWasWritten(t *testing.T) {
 }
 
 func TestPrioritiesOutsideTheProtocolSayNothing(t *testing.T) {
-	for word, want := range map[string]float32{"0.5": 0.5, "1": 1, "1.0": 1, "0,9": 0.9, "0": 0, "1.1": 0.5, "-0.1": 0.5, "NaN": 0.5, "": 0.5, "high": 0.5} {
+	for word, want := range map[string]float32{"0.5": 0.5, "1": 1, "1.0": 1, "0,9": 0.9, "0": 0, "1.1": 0.5,
+		"-0.1": 0.5, "NaN": 0.5, "": 0.5, "high": 0.5} {
 		if got := outlink.ParsePriority(word).Value(); got != want {
 			t.Errorf("priority %q is %v, want %v", word, got, want)
 		}

@@ -1,7 +1,8 @@
-// Package outlink names the links found in pages: where one points, what kind of element held it, and what it was called.
+// Package outlink names the links found in pages: where one points, what kind of element held it, and what it was
+// called.
 //
-// The kinds are numbers on the wire and on disk, so a number once given is never reused. A kind is either navigation, which a
-// crawl may follow, or an embed, which belongs to the page and is recorded but not followed.
+// The kinds are numbers on the wire and on disk, so a number once given is never reused. A kind is either navigation,
+// which a crawl may follow, or an embed, which belongs to the page and is recorded but not followed.
 package outlink
 
 // Kind is the kind of element or header that held a link.
@@ -42,7 +43,8 @@ func (k Kind) Navigates() bool { return k != Unknown && k < firstEmbed }
 
 var names = map[Kind]string{
 	Unknown: "unknown", Anchor: "a", Area: "area", Frame: "frame", Iframe: "iframe", Link: "link", Refresh: "refresh",
-	Redirect: "redirect", Header: "header", Sitemap: "sitemap", Feed: "feed", Part: "part", Image: "image", Script: "script", Style: "style",
+	Redirect: "redirect", Header: "header", Sitemap: "sitemap", Feed: "feed", Part: "part", Image: "image",
+	Script: "script", Style: "style",
 	Media: "media", Object: "object", Form: "form", Icon: "icon", CSS: "css", Other: "other", Data: "data",
 }
 
@@ -66,8 +68,10 @@ const (
 
 // Outlink is one link found in a page.
 type Outlink struct {
-	URL    string // canonical and absolute
-	Kind   Kind
-	Flags  Flags
-	Anchor string // the words shown, white space folded, cut to a bound; empty for embeds; of entries of sitemaps and feeds their Hint
+	URL   string // canonical and absolute
+	Kind  Kind
+	Flags Flags
+	// the words shown, white space folded, cut to a bound; empty for embeds; of entries of sitemaps and feeds their
+	// Hint
+	Anchor string
 }

@@ -1,8 +1,8 @@
-// Package speech carries sentences for people as what they say: words with the facts in their places, so that whoever shows a sentence
-// puts both into the language of the reader.
+// Package speech carries sentences for people as what they say: words with the facts in their places, so that whoever
+// shows a sentence puts both into the language of the reader.
 //
-// The English words are the sentence's name, as in gettext, and are what a reader gets whose language has none for it. A fact is a value
-// (a span, a moment, a count, another sentence), never text that was written out before.
+// The English words are the sentence's name, as in gettext, and are what a reader gets whose language has none for it.
+// A fact is a value (a span, a moment, a count, another sentence), never text that was written out before.
 //
 // Invariants:
 //   - in JSON a sentence is its English text, so that a program that asks sees a string and may show it as it is;
@@ -82,8 +82,8 @@ func (s *Sentence) UnmarshalText(text []byte) error {
 
 var verb = regexp.MustCompile(`%[.0-9]*[a-z]`)
 
-// Heard is the sentence that a text in English was, if it was one of these; otherwise the text as it is. Its values are text. It is for
-// what was written out before it was kept.
+// Heard is the sentence that a text in English was, if it was one of these; otherwise the text as it is. Its values are
+// text. It is for what was written out before it was kept.
 func Heard(text string, oneOf ...string) Sentence {
 	for _, words := range oneOf {
 		var pattern strings.Builder

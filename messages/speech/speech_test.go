@@ -8,8 +8,10 @@ import (
 
 func TestSpan(t *testing.T) {
 	for d, want := range map[time.Duration]string{
-		0: "0s", 1500 * time.Microsecond: "1.5ms", 896 * time.Millisecond: "896ms", 45300 * time.Millisecond: "45.3s", 60 * time.Second: "1m", 61 * time.Second: "1m1s",
-		time.Hour - time.Millisecond: "1h", 5*time.Hour + 10*time.Minute + time.Second: "5h10m", 36 * time.Hour: "1d12h", 3*day - time.Minute: "3d", 40*day + 13*time.Hour: "41d",
+		0: "0s", 1500 * time.Microsecond: "1.5ms", 896 * time.Millisecond: "896ms", 45300 * time.Millisecond: "45.3s",
+		60 * time.Second: "1m", 61 * time.Second: "1m1s",
+		time.Hour - time.Millisecond: "1h", 5*time.Hour + 10*time.Minute + time.Second: "5h10m",
+		36 * time.Hour: "1d12h", 3*day - time.Minute: "3d", 40*day + 13*time.Hour: "41d",
 	} {
 		if got := Span(d); got != want {
 			t.Errorf("%d: %q, want %q", d, got, want)
@@ -18,7 +20,8 @@ func TestSpan(t *testing.T) {
 }
 
 var japanese = Language{
-	Words: map[string]string{"%d pages wait%s": "%[2]s%[1]s件待機", ", the first until %s": "%sまで、", "missing": "存在しない", "the last %s (%s)": "最後は%s(%s)"},
+	Words: map[string]string{"%d pages wait%s": "%[2]s%[1]s件待機", ", the first until %s": "%sまで、", "missing": "存在しない",
+		"the last %s (%s)": "最後は%s(%s)"},
 	Value: func(value any) any {
 		switch v := value.(type) {
 		case int:
@@ -38,11 +41,14 @@ func TestASentenceIsWordsAndFacts(t *testing.T) {
 	}{
 		{Sentence{}, "", ""},
 		{Say("%d pages wait%s", 12, Sentence{}), "12 pages wait", "12件待機"},
-		{Say("%d pages wait%s", 12, Say(", the first until %s", 3*time.Hour)), "12 pages wait, the first until 3h", "3時間まで、12件待機"},
+		{Say("%d pages wait%s", 12, Say(", the first until %s", 3*time.Hour)), "12 pages wait, the first until 3h",
+			"3時間まで、12件待機"},
 		{Say("nobody translated %s", 3*time.Hour), "nobody translated 3h", "nobody translated 3時間"},
 		{Say("100 %"), "100 %", "100 %"},
-		{Heard("the last missing (http://a.test/(b) 100%d)", "gone", "the last %s (%s)"), "the last missing (http://a.test/(b) 100%d)", "最後は存在しない(http://a.test/(b) 100%d)"},
-		{Heard("as 100 % old versions wrote it", "the last %s (%s)"), "as 100 % old versions wrote it", "as 100 % old versions wrote it"},
+		{Heard("the last missing (http://a.test/(b) 100%d)", "gone", "the last %s (%s)"),
+			"the last missing (http://a.test/(b) 100%d)", "最後は存在しない(http://a.test/(b) 100%d)"},
+		{Heard("as 100 % old versions wrote it", "the last %s (%s)"), "as 100 % old versions wrote it",
+			"as 100 % old versions wrote it"},
 	} {
 		if got := c.s.String(); got != c.en {
 			t.Errorf("%q, want %q", got, c.en)

@@ -8,15 +8,16 @@ import (
 	"golang.org/x/net/idna"
 )
 
-// domainToASCII is UTS #46 as the URL Standard wants it: nontransitional, no check of hyphens and lengths, bidi and joiners
-// checked. DNS will have its own opinion.
+// domainToASCII is UTS #46 as the URL Standard wants it: nontransitional, no check of hyphens and lengths, bidi and
+// joiners checked. DNS will have its own opinion.
 var domainToASCII = idna.New(idna.MapForLookup(), idna.Transitional(false), idna.BidiRule(), idna.CheckJoiners(true),
 	idna.CheckHyphens(false), idna.StrictDomainName(false), idna.VerifyDNSLength(false))
 
 // unicode16 are the mappings that UTS #46 gained after the version in golang.org/x/net (Unicode 15.0).
 var unicode16 = func() *strings.Replacer {
 	pairs := []string{"\u1E9E", "\u00DF", "\u04C0", "\u04CF", "\u2132", "\u214E", "\u2183", "\u2184",
-		"\U0002F868", "\u36FC", "\U0002F874", "\u5F33", "\U0002F91F", "\U000243AB", "\U0002F95F", "\u7AEE", "\U0002F9BF", "\u45D7"}
+		"\U0002F868", "\u36FC", "\U0002F874", "\u5F33", "\U0002F91F", "\U000243AB", "\U0002F95F", "\u7AEE",
+		"\U0002F9BF", "\u45D7"}
 	for r := rune(0x10A0); r <= 0x10C5; r++ {
 		pairs = append(pairs, string(r), string(r-0x10A0+0x2D00))
 	}

@@ -16,8 +16,9 @@ type target struct {
 	query int // index of '?', or len(s)
 }
 
-// parser is one run of the URL Standard's basic URL parser, narrowed to http and https. The states of the standard are the
-// methods; what they build is appended to out at once, which works since the parts are serialized in the order they are read.
+// parser is one run of the URL Standard's basic URL parser, narrowed to http and https. The states of the standard are
+// the methods; what they build is appended to out at once, which works since the parts are serialized in the order they
+// are read.
 type parser struct {
 	exact bool              // write the serialization of the standard instead of the canonical form
 	enc   encoding.Encoding // of the query; nil is UTF-8

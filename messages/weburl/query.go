@@ -13,7 +13,8 @@ import (
 )
 
 // encodeQuery encodes a query in the encoding of its page, as browsers do; characters that the encoding has not become
-// decimal references, percent-encoded. It reports false, and returns s, for encodings that browsers replace by UTF-8 here.
+// decimal references, percent-encoded. It reports false, and returns s, for encodings that browsers replace by UTF-8
+// here.
 func encodeQuery(s string, enc encoding.Encoding) (string, bool) {
 	switch enc {
 	case unicode.UTF8, unicode.UTF8BOM, encoding.Replacement, encoding.Nop:
@@ -44,8 +45,8 @@ func appendReference(out []byte, r rune) []byte {
 	return append(strconv.AppendInt(out, int64(r), 10), "%3B"...)
 }
 
-// encodeRune returns the bytes of a character beyond ASCII, "" if the encoding has it not. It mends golang.org/x/text where
-// that differs from the Encoding Standard.
+// encodeRune returns the bytes of a character beyond ASCII, "" if the encoding has it not. It mends golang.org/x/text
+// where that differs from the Encoding Standard.
 func encodeRune(enc encoding.Encoding, r rune) string {
 	switch enc {
 	case japanese.ShiftJIS, japanese.EUCJP:
@@ -69,7 +70,8 @@ func encodeRune(enc encoding.Encoding, r rune) string {
 	return b
 }
 
-// ibmExtensions are the kanji that Shift_JIS has twice: the standard writes IBM's code, x/text that of NEC's copy (ED40…EEFC).
+// ibmExtensions are the kanji that Shift_JIS has twice: the standard writes IBM's code, x/text that of NEC's copy
+// (ED40…EEFC).
 var ibmExtensions = sync.OnceValue(func() map[rune]string {
 	codes := make(map[rune]string, 400)
 	decoder := japanese.ShiftJIS.NewDecoder()
@@ -88,7 +90,8 @@ var ibmExtensions = sync.OnceValue(func() map[rune]string {
 		}
 	}
 	for r, code := range codes { // those that stand elsewhere too, such as ¬, keep their first place
-		if b, err := japanese.ShiftJIS.NewEncoder().String(string(r)); code == "" || err != nil || b[0] != 0xed && b[0] != 0xee {
+		if b, err := japanese.ShiftJIS.NewEncoder().String(string(r)); code == "" || err != nil || b[0] != 0xed &&
+			b[0] != 0xee {
 			delete(codes, r)
 		}
 	}
@@ -101,7 +104,8 @@ func decodeOne(decoder *encoding.Decoder, lead, trail byte) (rune, bool) {
 	return r, err == nil && r != utf8.RuneError && n == len(b)
 }
 
-// encodeISO2022JP is the standard's encoder: x/text's neither knows the Roman state nor half-width katakana as full-width.
+// encodeISO2022JP is the standard's encoder: x/text's neither knows the Roman state nor half-width katakana as
+// full-width.
 func encodeISO2022JP(s string) string {
 	const (
 		ascii = "\x1b(B"
@@ -158,8 +162,8 @@ func encodingName(enc encoding.Encoding) string {
 	return ""
 }
 
-// EscapeNonASCII percent-encodes the bytes of s beyond ASCII as they are. Header fields such as Location carry bytes of no
-// declared encoding; browsers send them back unchanged.
+// EscapeNonASCII percent-encodes the bytes of s beyond ASCII as they are. Header fields such as Location carry bytes of
+// no declared encoding; browsers send them back unchanged.
 func EscapeNonASCII(s string) string {
 	if isASCII(s) {
 		return s

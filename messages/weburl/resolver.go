@@ -6,16 +6,16 @@ import (
 	"golang.org/x/text/encoding"
 )
 
-// memoSize bounds the answers a Resolver remembers, maxMemoRef the references worth remembering: 2 × 2,048 answers are about
-// 1 MB at the most, 0.3 MB usually.
+// memoSize bounds the answers a Resolver remembers, maxMemoRef the references worth remembering: 2 × 2,048 answers are
+// about 1 MB at the most, 0.3 MB usually.
 const (
 	memoSize   = 2048
 	maxMemoRef = 256
 )
 
-// Resolver resolves the references of one page after another. Links repeat, in a page and from page to page of a host (the
-// navigation), so it remembers its answers by the raw reference: those that depend on the page until Reset, those that only
-// depend on the host ("/a", "https://…") until Reset comes to another host. A Resolver serves one goroutine.
+// Resolver resolves the references of one page after another. Links repeat, in a page and from page to page of a host
+// (the navigation), so it remembers its answers by the raw reference: those that depend on the page until Reset, those
+// that only depend on the host ("/a", "https://…") until Reset comes to another host. A Resolver serves one goroutine.
 type Resolver struct {
 	base   target
 	origin string // Host() of the base

@@ -4,10 +4,12 @@ import (
 	"strings"
 )
 
-// Rules name what an operator holds to be without meaning in URLs. They go beyond what every server agrees on, so none is on
-// by default; the zero value changes nothing.
+// Rules name what an operator holds to be without meaning in URLs. They go beyond what every server agrees on, so none
+// is on by default; the zero value changes nothing.
 type Rules struct {
-	Sessions  bool     // drop session identifiers: ;jsessionid=…, PHPSESSID, ASPSESSIONID…, CFID with CFTOKEN, /(S(…))/ of ASP.NET, a long sid
+	// drop session identifiers: ;jsessionid=…, PHPSESSID, ASPSESSIONID…, CFID with CFTOKEN, /(S(…))/ of ASP.NET, a long
+	// sid
+	Sessions  bool
 	Tracking  bool     // drop what campaigns add: utm_…, gclid, fbclid and their kin
 	Drop      []string // parameters to drop, by name, in any case
 	SortQuery bool     // order the parameters and drop empty ones
@@ -15,13 +17,17 @@ type Rules struct {
 
 // trackers are names of parameters that say where a visitor came from and never what the page is.
 var trackers = map[string]bool{
-	"gclid": true, "gclsrc": true, "gbraid": true, "wbraid": true, "dclid": true, "fbclid": true, "msclkid": true, "yclid": true,
-	"twclid": true, "ttclid": true, "igshid": true, "mc_cid": true, "mc_eid": true, "_ga": true, "_gl": true, "_hsenc": true,
-	"_hsmi": true, "mkt_tok": true, "oly_anon_id": true, "oly_enc_id": true, "vero_id": true, "wickedid": true, "s_cid": true,
+	"gclid": true, "gclsrc": true, "gbraid": true, "wbraid": true, "dclid": true, "fbclid": true, "msclkid": true,
+	"yclid":  true,
+	"twclid": true, "ttclid": true, "igshid": true, "mc_cid": true, "mc_eid": true, "_ga": true, "_gl": true,
+	"_hsenc": true,
+	"_hsmi":  true, "mkt_tok": true, "oly_anon_id": true, "oly_enc_id": true, "vero_id": true, "wickedid": true,
+	"s_cid":                true,
 	"__twitter_impression": true, "_openstat": true, "gs_l": true, "srsltid": true,
 }
 
-var sessions = map[string]bool{"jsessionid": true, "phpsessid": true, "cfid": true, "cftoken": true, "aspsessionid": true}
+var sessions = map[string]bool{"jsessionid": true, "phpsessid": true, "cfid": true, "cftoken": true,
+	"aspsessionid": true}
 
 // Apply returns the URL without what the rules drop. Applying rules twice changes nothing more.
 func (r *Rules) Apply(u URL) URL {
@@ -68,7 +74,8 @@ func (r *Rules) drops(name, value string) bool {
 		return true
 	}
 	return r.Sessions && (sessions[name] || strings.HasPrefix(name, "aspsessionid") || isToken(value) &&
-		(name == "sid" || name == "sessionid" || name == "session_id" || name == "sessid" || name == "zenid" || name == "oscsid"))
+		(name == "sid" || name == "sessionid" || name == "session_id" || name == "sessid" || name == "zenid" ||
+			name == "oscsid"))
 }
 
 // isToken reports whether a value looks made up by a machine: 16 letters and digits or more.

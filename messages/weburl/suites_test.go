@@ -76,8 +76,8 @@ var suites = []suite{
 	{"w3lib_url_query_cleaner", w3libCleanerCases, 0.5},
 }
 
-// Every case of every suite is answered as the suite has it, or as deviations.jsonl says, with a reason; an entry there that
-// is no deviation any more is an error too.
+// Every case of every suite is answered as the suite has it, or as deviations.jsonl says, with a reason; an entry there
+// that is no deviation any more is an error too.
 func TestForeignSuites(t *testing.T) {
 	var now []deviation
 	known := map[[2]string]deviation{}
@@ -102,7 +102,8 @@ func TestForeignSuites(t *testing.T) {
 			if k, ok := known[key]; !ok {
 				t.Errorf("%s: %s\n  got  %q\n  want %q", s.name, c.Case, c.Got, c.Want)
 			} else if k != c {
-				t.Errorf("%s: %s deviates otherwise than listed\n  got    %q\n  listed %q", s.name, c.Case, c.Got, k.Got)
+				t.Errorf("%s: %s deviates otherwise than listed\n  got    %q\n  listed %q", s.name, c.Case, c.Got,
+					k.Got)
 			} else if k.Reason == "" {
 				t.Errorf("%s: %s deviates without a reason: got %q want %q", s.name, c.Case, c.Got, c.Want)
 			}
@@ -206,7 +207,8 @@ func resolveCases(file string) func(t *testing.T) []deviation {
 			if c.Base != "" && !web(c.Base) {
 				continue
 			}
-			cases = append(cases, deviation{Case: name(c.Ref, c.Base), Got: orFailure(Href(c.Ref, c.Base)), Want: slashed(c.Expected)})
+			cases = append(cases, deviation{Case: name(c.Ref, c.Base), Got: orFailure(Href(c.Ref, c.Base)),
+				Want: slashed(c.Expected)})
 		}
 		return cases
 	}
@@ -399,7 +401,8 @@ func (c w3libTest) encoding(t testing.TB) encoding.Encoding {
 	if !ok {
 		return nil
 	}
-	if web, ok := map[string]string{"iso2022jp": "iso-2022-jp", "latin-1": "latin1", "cp1251": "windows-1251"}[label]; ok {
+	if web, ok := map[string]string{"iso2022jp": "iso-2022-jp", "latin-1": "latin1",
+		"cp1251": "windows-1251"}[label]; ok {
 		label = web
 	}
 	return encodingOf(t, label)

@@ -10,9 +10,9 @@ import (
 	"golang.org/x/net/publicsuffix"
 )
 
-// SURT returns the URL with its host reversed, "com,example)/path?query", so that sorting groups the hosts of a domain. The
-// scheme is left out, a port that is not the default one stays: "com,example:8080)/". Addresses are reversed too, IPv6 loses
-// its brackets, as in the Internet Archive's keys.
+// SURT returns the URL with its host reversed, "com,example)/path?query", so that sorting groups the hosts of a domain.
+// The scheme is left out, a port that is not the default one stays: "com,example:8080)/". Addresses are reversed too,
+// IPv6 loses its brackets, as in the Internet Archive's keys.
 func (u URL) SURT() string {
 	if u.s == "" {
 		return ""
@@ -186,8 +186,8 @@ func (u URL) PLD() string {
 	return name
 }
 
-// RegistrableDomain returns the public suffix and one label more of a host name in ASCII; false for addresses and for names
-// that are public suffixes themselves.
+// RegistrableDomain returns the public suffix and one label more of a host name in ASCII; false for addresses and for
+// names that are public suffixes themselves.
 func RegistrableDomain(name string) (string, bool) {
 	if name == "" || name[0] == '[' || name[0] == '.' {
 		return "", false

@@ -1,15 +1,16 @@
 // Package weburl parses URLs as browsers do and writes them in the one form that identifies a page.
 //
-// The parser follows the WHATWG URL Standard for http and https, and nothing else: whoever parses by RFC 3986 or with net/url
-// asks other pages than the ones a browser shows (net/url agrees with a browser in half of the web platform tests). The
-// canonical form then undoes what cannot matter to a server: fragment, user name and password, default port, an empty query,
-// trailing dots of the host, the case of percent-encodings, and percent-encodings of characters that need none (RFC 3986
-// 2.3). It changes nothing that a server could tell apart: the order of parameters, doubled slashes, the case of the path,
-// and malformed percent signs stay. Rules remove session identifiers and the like where the operator wants that.
+// The parser follows the WHATWG URL Standard for http and https, and nothing else: whoever parses by RFC 3986 or with
+// net/url asks other pages than the ones a browser shows (net/url agrees with a browser in half of the web platform
+// tests). The canonical form then undoes what cannot matter to a server: fragment, user name and password, default
+// port, an empty query, trailing dots of the host, the case of percent-encodings, and percent-encodings of characters
+// that need none (RFC 3986 2.3). It changes nothing that a server could tell apart: the order of parameters, doubled
+// slashes, the case of the path, and malformed percent signs stay. Rules remove session identifiers and the like where
+// the operator wants that.
 //
-// One pass of our own over the bytes does it all, since the parser is on the path of every link: about 150 ns for an ordinary
-// URL, against 4 µs for github.com/nlnwa/whatwg-url, which moreover fails some of the tests. Runs of ordinary characters are
-// copied at once.
+// One pass of our own over the bytes does it all, since the parser is on the path of every link: about 150 ns for an
+// ordinary URL, against 4 µs for github.com/nlnwa/whatwg-url, which moreover fails some of the tests. Runs of ordinary
+// characters are copied at once.
 //
 // Invariants: Parse(u.String()) returns u; two URLs are equal as values exactly if their strings are; a URL is at most
 // MaxLength bytes of printable ASCII.
@@ -23,7 +24,8 @@ import (
 	"golang.org/x/text/encoding"
 )
 
-// MaxLength bounds the canonical form. Longer ones are traps: browsers, servers and sitemaps (2,048) stop at about this.
+// MaxLength bounds the canonical form. Longer ones are traps: browsers, servers and sitemaps (2,048) stop at about
+// this.
 const MaxLength = 2048
 
 // maxRaw bounds what is looked at; white space and dot segments may make a raw URL longer than its canonical form.
@@ -45,7 +47,8 @@ func Parse(raw string) (URL, error) { return resolve(nil, raw, nil) }
 func ParseTyped(raw string) (URL, error) {
 	raw = strings.TrimSpace(raw)
 	scheme, rest := splitScheme(raw)
-	if port := strings.TrimLeft(rest, "0123456789"); scheme == "" || len(port) < len(rest) && (port == "" || isSlash(port[0])) {
+	if port := strings.TrimLeft(rest, "0123456789"); scheme == "" || len(port) < len(rest) &&
+		(port == "" || isSlash(port[0])) {
 		return Parse("http://" + raw) // "localhost:8080" has no scheme
 	}
 	return Parse(raw)
@@ -105,8 +108,9 @@ func (p *parser) url(base *target, raw string) (URL, error) {
 	return u, nil
 }
 
-// Href returns what a browser shows as the href of a link: the WHATWG serialization, with user name, password and fragment,
-// before any canonicalization. Only http and https, and only such bases, are understood; an empty base means none.
+// Href returns what a browser shows as the href of a link: the WHATWG serialization, with user name, password and
+// fragment, before any canonicalization. Only http and https, and only such bases, are understood; an empty base means
+// none.
 func Href(ref, base string) (string, error) { return HrefIn(ref, base, nil) }
 
 // HrefIn is Href for a page in a legacy encoding.

@@ -30,7 +30,8 @@ func TestParseGivesTheIdentityForm(t *testing.T) {
 		{"double slashes stay", "http://example.com//a//", "http://example.com//a//"},
 		{"backslashes are slashes", `http:\\example.com\a\b`, "http://example.com/a/b"},
 		{"triplets are upper case", "http://example.com/%e3%81%82?%c3%a9", "http://example.com/%E3%81%82?%C3%A9"},
-		{"unreserved characters are decoded", "http://example.com/%7Euser/%41%2d%5F?%61=%62", "http://example.com/~user/A-_?a=b"},
+		{"unreserved characters are decoded", "http://example.com/%7Euser/%41%2d%5F?%61=%62",
+			"http://example.com/~user/A-_?a=b"},
 		{"reserved characters stay encoded", "http://example.com/%2F%3f%23%26", "http://example.com/%2F%3F%23%26"},
 		{"stray percent signs stay", "http://example.com/100%?50%&%g1", "http://example.com/100%?50%&%g1"},
 		{"decoding makes no new triplet", "http://example.com/%%34%31", "http://example.com/%%341"},
@@ -78,7 +79,8 @@ func TestParseRefuses(t *testing.T) {
 			t.Errorf("%s: %q, %v, want %v", c.what, u, err, c.want)
 		}
 	}
-	if u, err := Parse("http://example.com/" + strings.Repeat("a", MaxLength-len("http://example.com/"))); err != nil || len(u.String()) != MaxLength {
+	if u, err := Parse("http://example.com/" + strings.Repeat("a", MaxLength-len("http://example.com/"))); err != nil ||
+		len(u.String()) != MaxLength {
 		t.Errorf("MaxLength bytes are refused: %v", err)
 	}
 }
@@ -88,11 +90,14 @@ func TestPartsOfAURL(t *testing.T) {
 		raw, scheme, hostname, host, path, query, request, surt, pld string
 		port                                                         uint16
 	}{
-		{"https://www.example.co.uk/a/b?c=d", "https", "www.example.co.uk", "https://www.example.co.uk", "/a/b", "c=d", "/a/b?c=d", "uk,co,example,www)/a/b?c=d", "example.co.uk", 443},
-		{"http://example.com:8080/", "http", "example.com", "http://example.com:8080", "/", "", "/", "com,example:8080)/", "example.com", 8080},
+		{"https://www.example.co.uk/a/b?c=d", "https", "www.example.co.uk", "https://www.example.co.uk", "/a/b", "c=d",
+			"/a/b?c=d", "uk,co,example,www)/a/b?c=d", "example.co.uk", 443},
+		{"http://example.com:8080/", "http", "example.com", "http://example.com:8080", "/", "", "/",
+			"com,example:8080)/", "example.com", 8080},
 		{"http://[::1]:81/x", "http", "[::1]", "http://[::1]:81", "/x", "", "/x", "::1:81)/x", "[::1]", 81},
 		{"http://192.0.2.7/?", "http", "192.0.2.7", "http://192.0.2.7", "/", "", "/", "7,2,0,192)/", "192.0.2.7", 80},
-		{"http://localhost/?a?b", "http", "localhost", "http://localhost", "/", "a?b", "/?a?b", "localhost)/?a?b", "localhost", 80},
+		{"http://localhost/?a?b", "http", "localhost", "http://localhost", "/", "a?b", "/?a?b", "localhost)/?a?b",
+			"localhost", 80},
 		{"http://kobe.jp/", "http", "kobe.jp", "http://kobe.jp", "/", "", "/", "jp,kobe)/", "kobe.jp", 80},
 	} {
 		u := MustParse(c.raw)
@@ -118,7 +123,8 @@ func TestPartsOfAURL(t *testing.T) {
 
 func TestTheZeroURLIsHarmless(t *testing.T) {
 	var u URL
-	if got := u.String() + u.Scheme() + u.Hostname() + u.Host() + u.Path() + u.Query() + u.RequestURI() + u.SURT() + u.PLD(); got != "" {
+	if got := u.String() + u.Scheme() + u.Hostname() + u.Host() + u.Path() + u.Query() + u.RequestURI() + u.SURT() +
+		u.PLD(); got != "" {
 		t.Errorf("parts of no URL: %q", got)
 	}
 	if v, err := u.Resolve("http://a/"); err != nil || v.String() != "http://a/" {
@@ -131,8 +137,10 @@ func TestTheZeroURLIsHarmless(t *testing.T) {
 
 func TestParseTyped(t *testing.T) {
 	for raw, want := range map[string]string{
-		"example.com": "http://example.com/", " example.com/a ": "http://example.com/a", "localhost:8080": "http://localhost:8080/",
-		"localhost:8080/x": "http://localhost:8080/x", "https://example.com": "https://example.com/", "192.0.2.1:80": "http://192.0.2.1/",
+		"example.com": "http://example.com/", " example.com/a ": "http://example.com/a",
+		"localhost:8080":   "http://localhost:8080/",
+		"localhost:8080/x": "http://localhost:8080/x", "https://example.com": "https://example.com/",
+		"192.0.2.1:80": "http://192.0.2.1/",
 	} {
 		if u, err := ParseTyped(raw); err != nil || u.String() != want {
 			t.Errorf("ParseTyped(%q) = %q, %v, want %q", raw, u, err, want)
@@ -150,14 +158,19 @@ func TestQueriesAreEncodedAsThePageIs(t *testing.T) {
 		r               *Resolver
 	}{
 		{"Shift_JIS", "?q=日本", "http://a/b?q=%93%FA%96{", NewResolver(base, japanese.ShiftJIS)},
-		{"an extension of NEC and IBM in Shift_JIS", "?q=纊①", "http://a/b?q=%FA\\%87@", NewResolver(base, japanese.ShiftJIS)},
+		{"an extension of NEC and IBM in Shift_JIS", "?q=纊①", "http://a/b?q=%FA\\%87@",
+			NewResolver(base, japanese.ShiftJIS)},
 		{"EUC-JP", "?q=日本", "http://a/b?q=%C6%FC%CB%DC", NewResolver(base, japanese.EUCJP)},
-		{"EUC-JP has no supplementary set for encoding", "?q=丂", "http://a/b?q=%26%2319970%3B", NewResolver(base, japanese.EUCJP)},
+		{"EUC-JP has no supplementary set for encoding", "?q=丂", "http://a/b?q=%26%2319970%3B",
+			NewResolver(base, japanese.EUCJP)},
 		{"ISO-2022-JP", "?q=日x", "http://a/b?q=%1B$BF|%1B(Bx", NewResolver(base, japanese.ISO2022JP)},
-		{"half-width katakana in ISO-2022-JP", "?ｱ", "http://a/b?%1B$B%%22%1B(B", NewResolver(base, japanese.ISO2022JP)},
+		{"half-width katakana in ISO-2022-JP", "?ｱ", "http://a/b?%1B$B%%22%1B(B",
+			NewResolver(base, japanese.ISO2022JP)},
 		{"paths are UTF-8 always", "/日?日", "http://a/%E6%97%A5?%93%FA", NewResolver(base, japanese.ShiftJIS)},
-		{"UTF-16 pages send UTF-8", "?日", "http://a/b?%E6%97%A5", NewResolver(base, unicode.UTF16(unicode.LittleEndian, unicode.UseBOM))},
-		{"what the encoding has not is a reference", "?é", "http://a/b?%26%23233%3B", NewResolver(base, japanese.ShiftJIS)},
+		{"UTF-16 pages send UTF-8", "?日", "http://a/b?%E6%97%A5",
+			NewResolver(base, unicode.UTF16(unicode.LittleEndian, unicode.UseBOM))},
+		{"what the encoding has not is a reference", "?é", "http://a/b?%26%23233%3B",
+			NewResolver(base, japanese.ShiftJIS)},
 	} {
 		if u, err := c.r.Resolve(c.ref); err != nil || u.String() != c.want {
 			t.Errorf("%s: %q, %v, want %q", c.what, u, err, c.want)
@@ -177,7 +190,8 @@ func TestRules(t *testing.T) {
 		what, url, want string
 		r               *Rules
 	}{
-		{"no rules change nothing", "http://a/;jsessionid=1?utm_source=x&b&a", "http://a/;jsessionid=1?utm_source=x&b&a", &Rules{}},
+		{"no rules change nothing", "http://a/;jsessionid=1?utm_source=x&b&a",
+			"http://a/;jsessionid=1?utm_source=x&b&a", &Rules{}},
 		{"nil rules change nothing", "http://a/?b&a", "http://a/?b&a", nil},
 		{"Java", "http://a/b;jsessionid=0123ABC?x=1", "http://a/b?x=1", all},
 		{"Java in upper case, within the path", "http://a/b;JSESSIONID=1/c", "http://a/b/c", all},
@@ -202,8 +216,10 @@ func TestRules(t *testing.T) {
 
 // A Resolver answers as Resolve does, however often and in whatever order it is asked.
 func TestResolverRemembersRightly(t *testing.T) {
-	pages := []URL{MustParse("http://a/x/y?z"), MustParse("http://a/x/"), MustParse("https://a/x/"), MustParse("http://b:8080/"), {}}
-	refs := []string{"", "#a", "?q", "c", "./c", "../c", "/c", "//d/e", "http:c", "http:/c", "http://e/f", "https://e/f", "mailto:x", "http://[", "/c?日", "c?日", strings.Repeat("long/", 100)}
+	pages := []URL{MustParse("http://a/x/y?z"), MustParse("http://a/x/"), MustParse("https://a/x/"),
+		MustParse("http://b:8080/"), {}}
+	refs := []string{"", "#a", "?q", "c", "./c", "../c", "/c", "//d/e", "http:c", "http:/c", "http://e/f",
+		"https://e/f", "mailto:x", "http://[", "/c?日", "c?日", strings.Repeat("long/", 100)}
 	r := NewResolver(pages[0], nil)
 	for round := range 3 {
 		for _, page := range pages {
@@ -238,7 +254,8 @@ func TestResolverIsBounded(t *testing.T) {
 
 func seeds(f *testing.F) (inputs []string) {
 	type caseOf struct{ Input, Ref string }
-	for _, file := range []string{"whatwg_parse.jsonl", "rfc3986_5_4.jsonl", "ia_canonicalize.jsonl", "crawler_commons_normalize.jsonl"} {
+	for _, file := range []string{"whatwg_parse.jsonl", "rfc3986_5_4.jsonl", "ia_canonicalize.jsonl",
+		"crawler_commons_normalize.jsonl"} {
 		for _, c := range readLines[caseOf](f, file) {
 			inputs = append(inputs, c.Input+c.Ref)
 		}
@@ -279,7 +296,8 @@ func FuzzParse(f *testing.F) {
 	for _, s := range seeds(f) {
 		f.Add(s)
 	}
-	f.Add("http://a/#" + strings.Repeat("\x80", maxRaw/4)) // its href is nine times as long, and too long to be read again
+	// its href is nine times as long, and too long to be read again
+	f.Add("http://a/#" + strings.Repeat("\x80", maxRaw/4))
 	f.Fuzz(func(t *testing.T, raw string) {
 		u, err := Parse(raw)
 		href, hrefErr := Href(raw, "")
@@ -335,12 +353,15 @@ func ordinary(b *testing.B) (urls []string) {
 			defer f.Close()
 			for in := bufio.NewScanner(f); in.Scan() && len(urls) < 3000; {
 				site := strings.Trim(in.Text(), "/")
-				urls = append(urls, "https://"+site+"/", "https://www."+site+"/news/2024/05/article-1234.html?page=2&lang=ja", "http://"+site+"/~user/%7Efile/../index.html#top")
+				urls = append(urls, "https://"+site+"/",
+					"https://www."+site+"/news/2024/05/article-1234.html?page=2&lang=ja",
+					"http://"+site+"/~user/%7Efile/../index.html#top")
 			}
 			return urls
 		}
 	}
-	return []string{"https://www.example.com/docs/install/linux.html", "http://example.org/a/b/../c?d=e&f=%7Eg#h", "HTTPS://Example.com:443/"}
+	return []string{"https://www.example.com/docs/install/linux.html", "http://example.org/a/b/../c?d=e&f=%7Eg#h",
+		"HTTPS://Example.com:443/"}
 }
 
 func BenchmarkParse(b *testing.B) {
@@ -353,7 +374,9 @@ func BenchmarkParse(b *testing.B) {
 	}
 }
 
-var references = []string{"index.html", "../api/index.html", "#section-2", "/static/style.css", "https://github.com/example/example", "install.html#linux", "?page=2", "genindex.html", "mailto:someone@example.com", "//cdn.example.net/jquery.min.js"}
+var references = []string{"index.html", "../api/index.html", "#section-2", "/static/style.css",
+	"https://github.com/example/example", "install.html#linux", "?page=2", "genindex.html",
+	"mailto:someone@example.com", "//cdn.example.net/jquery.min.js"}
 
 func BenchmarkResolve(b *testing.B) {
 	base := MustParse("https://docs.example.com/en/latest/guide/")

@@ -1,13 +1,13 @@
 // Package charset finds the encoding of a page, turns the page into UTF-8, and guesses its language.
 //
-// A declaration is believed as browsers believe it: byte order mark, then the HTTP header, then the first kilobyte's meta
-// elements or XML declaration (WHATWG HTML 13.2.3.2, encoding sniffing). Where nothing is declared, browsers differ and mostly
-// say windows-1252; here the bytes are looked at, since an archive is read by nobody who could choose "Japanese" from a menu:
-// ISO-2022-JP by its escapes, UTF-8 by being valid, UTF-16 by its zeros, EUC-JP and Shift_JIS by their kana, everything else
-// by frequencies.
+// A declaration is believed as browsers believe it: byte order mark, then the HTTP header, then the first kilobyte's
+// meta elements or XML declaration (WHATWG HTML 13.2.3.2, encoding sniffing). Where nothing is declared, browsers
+// differ and mostly say windows-1252; here the bytes are looked at, since an archive is read by nobody who could choose
+// "Japanese" from a menu: ISO-2022-JP by its escapes, UTF-8 by being valid, UTF-16 by its zeros, EUC-JP and Shift_JIS
+// by their kana, everything else by frequencies.
 //
-// Names are those of the Encoding Standard in lower case ("utf-8", "shift_jis", "windows-1252"), and two more, "utf-32le" and
-// "utf-32be". Invariant: Decode always returns valid UTF-8, whatever the bytes and the name.
+// Names are those of the Encoding Standard in lower case ("utf-8", "shift_jis", "windows-1252"), and two more,
+// "utf-32le" and "utf-32be". Invariant: Decode always returns valid UTF-8, whatever the bytes and the name.
 package charset
 
 import (
@@ -34,10 +34,14 @@ const Default = "windows-1252"
 
 // aliases are names that servers and pages use and the Encoding Standard has not.
 var aliases = map[string]string{
-	"cp932": "shift_jis", "ms932": "shift_jis", "shift_jis-2004": "shift_jis", "sjis-win": "shift_jis", "x-ms-cp932": "shift_jis",
-	"eucjp": "euc-jp", "euc_jp": "euc-jp", "euc": "euc-jp", "ujis": "euc-jp", "cp51932": "euc-jp", "eucjp-win": "euc-jp", "eucjp-ms": "euc-jp",
-	"jis": "iso-2022-jp", "iso-2022-jp-1": "iso-2022-jp", "iso-2022-jp-2": "iso-2022-jp", "iso-2022-jp-3": "iso-2022-jp", "cp50220": "iso-2022-jp",
-	"utf-8n": "utf-8", "maccyrillic": "x-mac-cyrillic", "utf_8": "utf-8", "cp949": "euc-kr", "cp936": "gbk", "cp950": "big5", "gb_2312": "gbk",
+	"cp932": "shift_jis", "ms932": "shift_jis", "shift_jis-2004": "shift_jis", "sjis-win": "shift_jis",
+	"x-ms-cp932": "shift_jis",
+	"eucjp":      "euc-jp", "euc_jp": "euc-jp", "euc": "euc-jp", "ujis": "euc-jp", "cp51932": "euc-jp",
+	"eucjp-win": "euc-jp", "eucjp-ms": "euc-jp",
+	"jis": "iso-2022-jp", "iso-2022-jp-1": "iso-2022-jp", "iso-2022-jp-2": "iso-2022-jp",
+	"iso-2022-jp-3": "iso-2022-jp", "cp50220": "iso-2022-jp",
+	"utf-8n": "utf-8", "maccyrillic": "x-mac-cyrillic", "utf_8": "utf-8", "cp949": "euc-kr", "cp936": "gbk",
+	"cp950": "big5", "gb_2312": "gbk",
 	"utf-32": "utf-32le", "utf-32le": "utf-32le", "utf-32be": "utf-32be",
 }
 
@@ -60,8 +64,8 @@ func isASCII(s string) bool {
 	return strings.IndexFunc(s, func(r rune) bool { return r >= utf8.RuneSelf }) < 0
 }
 
-// Encoding returns the encoding of a name or label; nil for UTF-8 and for what is unknown, as package weburl wants it for
-// queries.
+// Encoding returns the encoding of a name or label; nil for UTF-8 and for what is unknown, as package weburl wants it
+// for queries.
 func Encoding(name string) encoding.Encoding {
 	name, ok := Lookup(name)
 	if !ok || name == "utf-8" {
@@ -86,8 +90,8 @@ func Encoding(name string) encoding.Encoding {
 	return enc
 }
 
-// Decode turns a body into UTF-8, without its byte order mark. What cannot be decoded becomes U+FFFD. A body that is valid
-// UTF-8 already is returned as it is, not copied.
+// Decode turns a body into UTF-8, without its byte order mark. What cannot be decoded becomes U+FFFD. A body that is
+// valid UTF-8 already is returned as it is, not copied.
 func Decode(body []byte, name string) ([]byte, error) {
 	known, ok := Lookup(name)
 	if !ok {
@@ -205,9 +209,11 @@ func byteOrderMark(b []byte) string {
 	return ""
 }
 
-// Parameter returns the charset parameter of Content-Type fields, several joined by commas; the name of the field may stand before it.
+// Parameter returns the charset parameter of Content-Type fields, several joined by commas; the name of the field may
+// stand before it.
 func Parameter(contentType string) string {
-	if name, value, found := strings.Cut(contentType, ":"); found && strings.EqualFold(strings.TrimSpace(name), "Content-Type") {
+	if name, value, found := strings.Cut(contentType, ":"); found &&
+		strings.EqualFold(strings.TrimSpace(name), "Content-Type") {
 		contentType = value
 	}
 	t, _ := mediatype.Extract([]string{contentType})

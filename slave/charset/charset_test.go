@@ -37,15 +37,20 @@ func TestDetect(t *testing.T) {
 	}{
 		{"a mark beats the header", "text/html; charset=shift_jis", []byte("\xef\xbb\xbfx"), "utf-8", true},
 		{"the header beats meta", "text/html; charset=EUC-JP", []byte(`<meta charset=shift_jis>`), "euc-jp", true},
-		{"an unknown header does not", "text/html; charset=none", []byte(`<meta charset=shift_jis>`), "shift_jis", true},
+		{"an unknown header does not", "text/html; charset=none", []byte(`<meta charset=shift_jis>`), "shift_jis",
+			true},
 		{"labels are mapped as browsers do", "text/html; charset=ISO-8859-1", nil, "windows-1252", true},
 		{"names of other systems", "text/html; charset=CP932", nil, "shift_jis", true},
-		{"meta http-equiv", "", []byte(`<meta http-equiv="Content-Type" content="text/html; charset=x-sjis">`), "shift_jis", true},
-		{"meta beats the XML declaration", "", []byte(`<?xml version="1.0" encoding="euc-jp"?><meta charset=shift_jis>`), "shift_jis", true},
+		{"meta http-equiv", "", []byte(`<meta http-equiv="Content-Type" content="text/html; charset=x-sjis">`),
+			"shift_jis", true},
+		{"meta beats the XML declaration", "",
+			[]byte(`<?xml version="1.0" encoding="euc-jp"?><meta charset=shift_jis>`), "shift_jis", true},
 		{"XML declaration", "", []byte(`<?xml version="1.0" encoding='euc-jp'?>`), "euc-jp", true},
 		{"UTF-16 cannot be declared in ASCII", "", []byte(`<meta charset=utf-16>`), "utf-8", true},
-		{"a head longer than a kilobyte", "", []byte(`<head><script>` + strings.Repeat("x", 3000) + `</script><meta charset=euc-jp>`), "euc-jp", true},
-		{"a late meta in the body is none", "", []byte(`<body>` + strings.Repeat("<p>x", 3000) + `<meta charset=euc-jp>`), Default, false},
+		{"a head longer than a kilobyte", "", []byte(`<head><script>` + strings.Repeat("x", 3000) +
+			`</script><meta charset=euc-jp>`), "euc-jp", true},
+		{"a late meta in the body is none", "", []byte(`<body>` + strings.Repeat("<p>x", 3000) +
+			`<meta charset=euc-jp>`), Default, false},
 		{"a meta in a comment is none", "", []byte(`<!-- <meta charset=euc-jp> -->`), Default, false},
 		{"EUC-JP", "", encoded(t, japaneseText, "euc-jp"), "euc-jp", false},
 		{"Shift_JIS", "", encoded(t, japaneseText, "shift_jis"), "shift_jis", false},
@@ -53,13 +58,15 @@ func TestDetect(t *testing.T) {
 		{"UTF-8", "", []byte(japaneseText), "utf-8", false},
 		{"UTF-8 cut in a character", "", []byte(japaneseText)[:len(japaneseText)-5], "utf-8", false},
 		{"UTF-16", "", encoded(t, strings.Repeat("<p>x</p>", 10)+japaneseText, "utf-16le"), "utf-16le", false},
-		{"UTF-16 of the other kind", "", encoded(t, strings.Repeat("<p>x</p>", 10)+japaneseText, "utf-16be"), "utf-16be", false},
+		{"UTF-16 of the other kind", "", encoded(t, strings.Repeat("<p>x</p>", 10)+japaneseText, "utf-16be"),
+			"utf-16be", false},
 		{"Korean", "", encoded(t, koreanText, "euc-kr"), "euc-kr", false},
 		{"Chinese", "", encoded(t, chineseText, "gbk"), "gbk", false},
 		{"Chinese of Taiwan", "", encoded(t, taiwanText, "big5"), "big5", false},
 		{"Russian", "", encoded(t, russianText, "koi8-r"), "koi8-r", false},
 		{"Russian on Windows", "", encoded(t, russianText, "windows-1251"), "windows-1251", false},
-		{"French", "", encoded(t, "<p>Été à la française, où ça va être très bien.", "windows-1252"), "windows-1252", false},
+		{"French", "", encoded(t, "<p>Été à la française, où ça va être très bien.", "windows-1252"), "windows-1252",
+			false},
 		{"two pound signs", "", []byte("from \xa3825 for a \xa32 bet"), "windows-1252", false},
 		{"plain ASCII", "", []byte("hello"), Default, false},
 		{"nothing", "", nil, Default, false},
@@ -79,8 +86,10 @@ func TestDecode(t *testing.T) {
 		{"marks are left out", "utf-8", []byte("\xef\xbb\xbfa"), "a"},
 		{"of UTF-16 too", "utf-16le", []byte("\xff\xfea\x00"), "a"},
 		{"UTF-32", "utf-32be", []byte("\x00\x00\xfe\xff\x00\x00\x00a"), "a"},
-		{"each broken character is one U+FFFD", "utf-8", []byte("a\xe3\x81b\xffc\xf0\x9f\x98"), "a\uFFFDb\uFFFDc\uFFFD"},
-		{"overlong forms are broken byte by byte", "utf-8", []byte("\xc0\xaf\xe0\x80\xaf"), strings.Repeat("\uFFFD", 5)},
+		{"each broken character is one U+FFFD", "utf-8", []byte("a\xe3\x81b\xffc\xf0\x9f\x98"),
+			"a\uFFFDb\uFFFDc\uFFFD"},
+		{"overlong forms are broken byte by byte", "utf-8", []byte("\xc0\xaf\xe0\x80\xaf"),
+			strings.Repeat("\uFFFD", 5)},
 		{"Shift_JIS", "Shift_JIS", []byte("\x93\xfa\x96\x7b\x87\x40"), "日本①"},
 		{"EUC-JP", "x-euc-jp", []byte("\xc6\xfc\xcb\xdc\x8e\xb1"), "日本ｱ"},
 		{"ISO-2022-JP", "iso-2022-jp", []byte("\x1b$BF|K\\\x1b(B!"), "日本!"},
@@ -164,7 +173,8 @@ func FuzzDetect(f *testing.F) {
 }
 
 func FuzzDecode(f *testing.F) {
-	names := []string{"utf-8", "shift_jis", "euc-jp", "iso-2022-jp", "gb18030", "big5", "euc-kr", "utf-16le", "utf-16be", "utf-32le", "utf-32be", "iso-2022-kr", "x-user-defined", "windows-1252"}
+	names := []string{"utf-8", "shift_jis", "euc-jp", "iso-2022-jp", "gb18030", "big5", "euc-kr", "utf-16le",
+		"utf-16be", "utf-32le", "utf-32be", "iso-2022-kr", "x-user-defined", "windows-1252"}
 	for i := range names {
 		f.Add(uint8(i), []byte("a\x1b$BF|K\\\xe3\x81\xff\x00\xd8"))
 	}
@@ -178,7 +188,8 @@ func FuzzDecode(f *testing.F) {
 }
 
 func BenchmarkDetectDeclared(b *testing.B) {
-	body := []byte("<!DOCTYPE html><html><head><title>x</title><meta charset=utf-8></head>" + strings.Repeat(japaneseText, 200))
+	body := []byte("<!DOCTYPE html><html><head><title>x</title><meta charset=utf-8></head>" +
+		strings.Repeat(japaneseText, 200))
 	b.SetBytes(int64(len(body)))
 	for b.Loop() {
 		Detect("text/html", body)

@@ -196,7 +196,8 @@ func readShiftJIS(b []byte) (t tally) {
 		case c == 0x82 && trail >= 0x9f && trail <= 0xf1, c == 0x83 && trail <= 0x96:
 			t.kana++
 			t.common++
-		case c == 0x81 && trail <= 0xac, c == 0x82 && trail >= 0x4f && trail <= 0x9a, c == 0x88 && trail >= 0x9f, c > 0x88 && c < 0x98:
+		case c == 0x81 && trail <= 0xac, c == 0x82 && trail >= 0x4f && trail <= 0x9a, c == 0x88 && trail >= 0x9f,
+			c > 0x88 && c < 0x98:
 			t.common++
 		}
 	}
@@ -341,8 +342,8 @@ var candidates = sync.OnceValue(func() (all []candidate) {
 	return all
 })
 
-// logScore is the logarithm of a character's probability in a language, by what stands beside it. The constants are rough;
-// what decides is the difference between a language's letters and what no text contains.
+// logScore is the logarithm of a character's probability in a language, by what stands beside it. The constants are
+// rough; what decides is the difference between a language's letters and what no text contains.
 func logScore(r rune, rank map[rune]int, harmonic float64, latin bool) (score [contexts]float64) {
 	const (
 		capital     = -2.0  // one letter in seven

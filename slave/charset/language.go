@@ -10,12 +10,14 @@ const languageSample = 20_000
 
 // ofOneLanguage are encodings that pages of one language are written in.
 var ofOneLanguage = map[string]string{
-	"shift_jis": "ja", "euc-jp": "ja", "iso-2022-jp": "ja", "euc-kr": "ko", "gbk": "zh", "gb18030": "zh", "big5": "zh", "windows-874": "th",
+	"shift_jis": "ja", "euc-jp": "ja", "iso-2022-jp": "ja", "euc-kr": "ko", "gbk": "zh", "gb18030": "zh", "big5": "zh",
+	"windows-874": "th",
 }
 
-// Language guesses the language of a page: of its text in UTF-8 first, since lang attributes come with templates and are wrong
-// on one page in many, then from the attribute, then from the encoding. It tells Japanese, Korean, Chinese and Thai by their
-// scripts; for other scripts it believes the attribute. The result is a primary subtag such as "ja"; empty if unknown.
+// Language guesses the language of a page: of its text in UTF-8 first, since lang attributes come with templates and
+// are wrong on one page in many, then from the attribute, then from the encoding. It tells Japanese, Korean, Chinese
+// and Thai by their scripts; for other scripts it believes the attribute. The result is a primary subtag such as "ja";
+// empty if unknown.
 func Language(lang, encoding string, text []byte) string {
 	lang = primary(lang)
 	var letters, kana, han, hangul, thai int

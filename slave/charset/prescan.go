@@ -12,8 +12,8 @@ const (
 	headBound = 64 << 10
 )
 
-// prescan is the standard's "prescan a byte stream to determine its encoding". Beyond its first 1,024 bytes it goes on to the
-// end of the head.
+// prescan is the standard's "prescan a byte stream to determine its encoding". Beyond its first 1,024 bytes it goes on
+// to the end of the head.
 func prescan(body []byte) string {
 	switch {
 	case bytes.HasPrefix(body, []byte("<\x00?\x00x\x00")):
@@ -150,7 +150,8 @@ func (s *scanner) attribute() (name, value string, ok bool) {
 		return "", "", false
 	}
 	start := s.pos
-	for s.pos < len(b) && !(b[s.pos] == '=' && s.pos > start) && !isSpace(b[s.pos]) && b[s.pos] != '/' && b[s.pos] != '>' {
+	for s.pos < len(b) && !(b[s.pos] == '=' && s.pos > start) && !isSpace(b[s.pos]) && b[s.pos] != '/' &&
+		b[s.pos] != '>' {
 		s.pos++
 	}
 	name = short(b[start:s.pos])

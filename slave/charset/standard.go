@@ -11,9 +11,11 @@ import (
 	"golang.org/x/text/encoding/japanese"
 )
 
-// Where golang.org/x/text departs from the Encoding Standard. All but ISO-2022-JP is looked at only where x/text found something broken.
+// Where golang.org/x/text departs from the Encoding Standard. All but ISO-2022-JP is looked at only where x/text found
+// something broken.
 
-// decodeWindows is a decoder of one byte a character: what the code pages of Windows leave open from 80 to 9F are controls.
+// decodeWindows is a decoder of one byte a character: what the code pages of Windows leave open from 80 to 9F are
+// controls.
 func decodeWindows(body []byte, page *charmap.Charmap) []byte {
 	out := make([]byte, 0, len(body)+len(body)/2)
 	for _, c := range body {
@@ -55,8 +57,9 @@ var (
 	eucJPPairs    = sync.OnceValue(func() *pairs { return pairsOf(japanese.EUCJP) })
 )
 
-// decodeShiftJIS is the standard's decoder: characters of users' own (F040 to F9FC) are those of Unicode's private area, and an ASCII byte
-// that follows a broken lead is not swallowed, which may be the quote or the bracket that ends a link.
+// decodeShiftJIS is the standard's decoder: characters of users' own (F040 to F9FC) are those of Unicode's private
+// area, and an ASCII byte that follows a broken lead is not swallowed, which may be the quote or the bracket that ends
+// a link.
 func decodeShiftJIS(body []byte) []byte {
 	table := shiftJISPairs()
 	out := make([]byte, 0, len(body)*3/2)
@@ -97,7 +100,8 @@ func decodeShiftJIS(body []byte) []byte {
 	return out
 }
 
-// decodeISO2022JP is the standard's decoder: x/text's knows no Roman, where 5C is a yen sign, and takes shifts for text.
+// decodeISO2022JP is the standard's decoder: x/text's knows no Roman, where 5C is a yen sign, and takes shifts for
+// text.
 func decodeISO2022JP(body []byte) []byte {
 	const (
 		ascii = iota

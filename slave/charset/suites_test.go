@@ -28,7 +28,8 @@ var suites = map[string]string{
 	"w3lib_html_body_declared_encoding:10": anyAttr,
 	"w3lib_html_body_declared_encoding:18": anyAttr,
 
-	"chromium tr0840": better, "chromium tr0848": better, "chromium tr0896": better, "chromium tr0904": better, // UTF-16 without a mark
+	// UTF-16 without a mark
+	"chromium tr0840": better, "chromium tr0848": better, "chromium tr0896": better, "chromium tr0904": better,
 	"chromium tr0918":  better, // ISO-2022-JP, undeclared
 	"chromium cd0829":  better, // UTF-8, undeclared
 	"chromium deb0201": better,
@@ -71,7 +72,8 @@ func python(name any) string {
 	s, _ := name.(string)
 	s = strings.Replace(strings.Replace(s, "utf-16-", "utf-16", 1), "utf-32-", "utf-32", 1)
 	s = strings.Replace(s, "iso8859-", "iso-8859-", 1)
-	s = map[string]string{"big5hkscs": "big5", "gb18030": "gbk", "ascii": Default}[s] + strings.NewReplacer("big5hkscs", "", "gb18030", "", "ascii", "").Replace(s)
+	s = map[string]string{"big5hkscs": "big5", "gb18030": "gbk", "ascii": Default}[s] +
+		strings.NewReplacer("big5hkscs", "", "gb18030", "", "ascii", "").Replace(s)
 	known, _ := Lookup(s)
 	return known
 }
@@ -87,7 +89,8 @@ func TestHTML5LibCases(t *testing.T) {
 			c.HTML = string(c.B64)
 		}
 		got, _ := Detect("", []byte(c.HTML))
-		agree += check(t, fmt.Sprintf("html5lib_prescan:%d", i+1), strings.EqualFold(got, c.Encoding), fmt.Sprintf("%q: %s, want %s", c.HTML[:min(len(c.HTML), 400)], got, c.Encoding))
+		agree += check(t, fmt.Sprintf("html5lib_prescan:%d", i+1), strings.EqualFold(got, c.Encoding),
+			fmt.Sprintf("%q: %s, want %s", c.HTML[:min(len(c.HTML), 400)], got, c.Encoding))
 	}
 	t.Logf("%d of %d agree", agree, len(cases))
 }
@@ -102,12 +105,18 @@ func TestW3libCases(t *testing.T) {
 		name   string
 		answer func(c w3lib) (got, want string)
 	}{
-		{"w3lib_html_body_declared_encoding", func(c w3lib) (string, string) { return prescan(c.Args[0]), python(c.Result) }},
+		{"w3lib_html_body_declared_encoding", func(c w3lib) (string, string) {
+			return prescan(c.Args[0]),
+				python(c.Result)
+		}},
 		{"w3lib_http_content_type_encoding", func(c w3lib) (string, string) {
 			name, _ := Lookup(Parameter(string(c.Args[0])))
 			return name, python(c.Result)
 		}},
-		{"w3lib_read_bom", func(c w3lib) (string, string) { return byteOrderMark(c.Args[0]), python(c.Result.([]any)[0]) }},
+		{"w3lib_read_bom", func(c w3lib) (string, string) {
+			return byteOrderMark(c.Args[0]),
+				python(c.Result.([]any)[0])
+		}},
 		{"w3lib_resolve_encoding", func(c w3lib) (string, string) {
 			name, _ := Lookup(string(c.Args[0]))
 			return name, python(c.Result)
@@ -124,7 +133,8 @@ func TestW3libCases(t *testing.T) {
 		for i, c := range readCases[w3lib](t, suite.name+".jsonl") {
 			all++
 			got, want := suite.answer(c)
-			agree += check(t, fmt.Sprintf("%s:%d", suite.name, i+1), got == want, fmt.Sprintf("%q: %q, want %q", c.Args, got, want))
+			agree += check(t, fmt.Sprintf("%s:%d", suite.name, i+1), got == want,
+				fmt.Sprintf("%q: %q, want %q", c.Args, got, want))
 		}
 	}
 	t.Logf("%d of %d agree", agree, all)
@@ -140,7 +150,8 @@ func TestSameAsChromium(t *testing.T) {
 	agree, cases := 0, readCases[page](t, "links/chromium_pages.jsonl.gz")
 	for _, c := range cases {
 		got, _ := Detect(c.ContentType, c.Body)
-		agree += check(t, "chromium "+c.ID, strings.EqualFold(got, c.Expect.CharacterSet), got+", want "+c.Expect.CharacterSet)
+		agree += check(t, "chromium "+c.ID, strings.EqualFold(got, c.Expect.CharacterSet),
+			got+", want "+c.Expect.CharacterSet)
 	}
 	t.Logf("%d of %d agree", agree, len(cases))
 	if 100*agree < 98*len(cases) {

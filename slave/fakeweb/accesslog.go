@@ -41,7 +41,8 @@ func (e *Entry) Origin() string {
 // flushAfter bounds how long a line waits in memory; the log is for reading while the web runs.
 const flushAfter = 200 * time.Millisecond
 
-// accessLog keeps the newest entries in a ring and writes all to a file. Its cost is a quarter of a microsecond an entry.
+// accessLog keeps the newest entries in a ring and writes all to a file. Its cost is a quarter of a microsecond an
+// entry.
 type accessLog struct {
 	mu    sync.Mutex
 	limit int     // most entries in the ring
@@ -140,7 +141,8 @@ func (l *accessLog) entries() []Entry {
 //
 //	start ns ⇥ end ns ⇥ scheme ⇥ host ⇥ path ⇥ status ⇥ bytes ⇥ connection ⇥ "-" or "aborted" ⇥ client or "-" ⇥ user agent
 //
-// with the times in nanoseconds since 1970 and the client as address:port. Control characters in path and agent are written as '?'.
+// with the times in nanoseconds since 1970 and the client as address:port. Control characters in path and agent are
+// written as '?'.
 func (e *Entry) append(dst []byte) []byte {
 	field := func(n int64) {
 		dst = append(strconv.AppendInt(dst, n, 10), '\t')
@@ -217,8 +219,10 @@ func ReadLog(r io.Reader) ([]Entry, error) {
 			}
 		}
 		list = append(list, Entry{
-			Start: time.Unix(0, nums[0]), End: time.Unix(0, nums[1]), Secure: string(f[2]) == "https", Host: string(f[3]), Path: string(f[4]),
-			Status: int(nums[2]), Bytes: int(nums[3]), Conn: uint64(nums[4]), From: from, Aborted: string(f[8]) == "aborted", Agent: agent,
+			Start: time.Unix(0, nums[0]), End: time.Unix(0, nums[1]), Secure: string(f[2]) == "https",
+			Host: string(f[3]), Path: string(f[4]),
+			Status: int(nums[2]), Bytes: int(nums[3]), Conn: uint64(nums[4]), From: from,
+			Aborted: string(f[8]) == "aborted", Agent: agent,
 		})
 	}
 }

@@ -11,7 +11,8 @@ import (
 type Pace struct {
 	Origin   string // scheme, name and port
 	Requests int
-	// Shortest is the least time between the starts of two successive requests, robots.txt and redirects included; zero for a single one.
+	// Shortest is the least time between the starts of two successive requests, robots.txt and redirects included; zero
+	// for a single one.
 	Shortest      time.Duration
 	Before, After Entry // the two requests that were so close
 }
@@ -31,7 +32,8 @@ func Paces(log []Entry) []Pace {
 	return paces
 }
 
-// Shortest gives the pace of the host whose requests came closest to each other; without two requests to any host, false.
+// Shortest gives the pace of the host whose requests came closest to each other; without two requests to any host,
+// false.
 func Shortest(log []Entry) (Pace, bool) {
 	var least Pace
 	found := false
@@ -49,9 +51,9 @@ type Overlap struct {
 	For           time.Duration // how long both were
 }
 
-// Overlaps finds every request that began while an earlier one to the same host was in flight, longer than slack. What was answered
-// needs no slack: the span noted lies inside the one the client saw. The end of an aborted request is seen late, by as much as the
-// scheduler pleases; a slack of some milliseconds forgives that.
+// Overlaps finds every request that began while an earlier one to the same host was in flight, longer than slack. What
+// was answered needs no slack: the span noted lies inside the one the client saw. The end of an aborted request is seen
+// late, by as much as the scheduler pleases; a slack of some milliseconds forgives that.
 func Overlaps(log []Entry, slack time.Duration) []Overlap {
 	var list []Overlap
 	for _, visits := range byHost(log) {

@@ -178,7 +178,8 @@ func (w *Web) ill(h *Host, n int, now time.Time) bool {
 }
 
 // validate writes the validators and reports whether the client's copy is still good.
-func (w *Web) validate(a *answer, h *Host, n int, pr *process, version uint64, q *request, now time.Time) (unchanged bool) {
+func (w *Web) validate(a *answer, h *Host, n int, pr *process, version uint64, q *request,
+	now time.Time) (unchanged bool) {
 	var moves int64
 	at := w.modified(h, n, pr, h.live, now)
 	grown, _ := w.grown(h, n, h.live)
@@ -193,7 +194,8 @@ func (w *Web) validate(a *answer, h *Host, n int, pr *process, version uint64, q
 	if h.Validator&ETag != 0 {
 		var room [24]byte
 		tag := append(room[:0], '"')
-		tag = strconv.AppendUint(tag, mix(mix(w.o.Seed, pr.host<<32|pr.page), mix(version+uint64(grown), uint64(moves))), 16)
+		tag = strconv.AppendUint(tag, mix(mix(w.o.Seed, pr.host<<32|pr.page),
+			mix(version+uint64(grown), uint64(moves))), 16)
 		tag = append(tag, '"')
 		a.head = append(a.head, "ETag: "...)
 		a.head = append(a.head, tag...)

@@ -13,9 +13,10 @@ import (
 // BenchmarkPage is what one page costs to make, without the connection.
 func BenchmarkPage(b *testing.B) {
 	for name, o := range map[string]Options{
-		"plain":    {Hosts: 2000, Pages: 20, Degree: 12},
-		"changing": {Hosts: 2000, Pages: 1000, Degree: 12, CrossShare: 0.2, Japanese: 0.5, Changes: Changes{Share: 1}, Validators: Validators{Both: 1}},
-		"22 kB":    {Hosts: 2000, Pages: 1000, Degree: 12, CrossShare: 0.2, PageBytes: 21_800},
+		"plain": {Hosts: 2000, Pages: 20, Degree: 12},
+		"changing": {Hosts: 2000, Pages: 1000, Degree: 12, CrossShare: 0.2, Japanese: 0.5, Changes: Changes{Share: 1},
+			Validators: Validators{Both: 1}},
+		"22 kB": {Hosts: 2000, Pages: 1000, Degree: 12, CrossShare: 0.2, PageBytes: 21_800},
 	} {
 		b.Run(name, func(b *testing.B) {
 			w := newWeb(b, o)
@@ -34,7 +35,8 @@ func BenchmarkPage(b *testing.B) {
 	}
 }
 
-// BenchmarkRequest is a whole request over loopback from the cheapest client there is, one connection at a time, log and all.
+// BenchmarkRequest is a whole request over loopback from the cheapest client there is, one connection at a time, log
+// and all.
 func BenchmarkRequest(b *testing.B) {
 	w := newWeb(b, Options{Hosts: 2000, Pages: 20, Degree: 12, LogFile: b.TempDir() + "/access.log"})
 	l, err := w.Listen(b.Context(), ListenOptions{})
@@ -70,11 +72,12 @@ func BenchmarkRequest(b *testing.B) {
 	}
 }
 
-// BenchmarkLatencyBound is the web of the latency-bound crawl: 2,000 hosts of 20 pages at 200 ms, one request a host at a time, so
-// 10,000 pages/s at most. It reports what the web and the barest of clients reach in one process.
+// BenchmarkLatencyBound is the web of the latency-bound crawl: 2,000 hosts of 20 pages at 200 ms, one request a host at
+// a time, so 10,000 pages/s at most. It reports what the web and the barest of clients reach in one process.
 func BenchmarkLatencyBound(b *testing.B) {
 	const hosts, pages = 2000, 20
-	w := newWeb(b, Options{Hosts: hosts, Pages: pages, Degree: 12, PageBytes: 8 << 10, Latency: Latency{Mean: 200 * time.Millisecond}, LogFile: b.TempDir() + "/access.log"})
+	w := newWeb(b, Options{Hosts: hosts, Pages: pages, Degree: 12, PageBytes: 8 << 10,
+		Latency: Latency{Mean: 200 * time.Millisecond}, LogFile: b.TempDir() + "/access.log"})
 	l, err := w.Listen(b.Context(), ListenOptions{})
 	if err != nil {
 		b.Fatal(err)

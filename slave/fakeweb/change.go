@@ -8,10 +8,10 @@ import (
 
 // process is the Poisson process of one page's changes, readable at any moment without a history.
 //
-// Time is cut into eras of 2^56 ns (834 days). The number of changes in an era is one Poisson draw; how many of them fall into its
-// first half is a binomial draw, and so on down until a stretch holds few enough to place them one by one, evenly. Counting up to a
-// moment follows one path of that tree, and every path sees the same changes. That is exact: a Poisson process, given its number
-// of points, has them scattered evenly.
+// Time is cut into eras of 2^56 ns (834 days). The number of changes in an era is one Poisson draw; how many of them
+// fall into its first half is a binomial draw, and so on down until a stretch holds few enough to place them one by
+// one, evenly. Counting up to a moment follows one path of that tree, and every path sees the same changes. That is
+// exact: a Poisson process, given its number of points, has them scattered evenly.
 type process struct {
 	seed, host, page uint64
 	rate             float64 // λ, changes per nanosecond; zero: never changes
@@ -110,8 +110,8 @@ func (pr *process) upTo(era, into int64) int {
 	return count
 }
 
-// version names the text of a page at a moment, by the era of the newest change and its number in that era: it grows with every
-// change and with nothing else.
+// version names the text of a page at a moment, by the era of the newest change and its number in that era: it grows
+// with every change and with nothing else.
 func (pr *process) version(t time.Time) uint64 {
 	if pr.rate == 0 {
 		return 0
@@ -179,8 +179,8 @@ func (pr *process) list(from, to time.Time) []time.Time {
 	return list
 }
 
-// last gives the newest change at or before t, or, when there is none since the first era, the birth of the page in the twenty
-// years before the epoch.
+// last gives the newest change at or before t, or, when there is none since the first era, the birth of the page in the
+// twenty years before the epoch.
 func (pr *process) last(t time.Time) time.Time {
 	era, into := moment(t)
 	for back := era; pr.rate > 0 && back >= firstEra; back-- {
@@ -244,8 +244,8 @@ func (r *random) poisson(mean float64) int {
 	return int(mode)
 }
 
-// half draws from the binomial distribution of n coins: as the number of ones in n random bits, or, for very many, by the normal
-// distribution (beyond 16,384 its skew of zero and excess of 2/n are no longer to be told apart).
+// half draws from the binomial distribution of n coins: as the number of ones in n random bits, or, for very many, by
+// the normal distribution (beyond 16,384 its skew of zero and excess of 2/n are no longer to be told apart).
 func (r *random) half(n int) int {
 	if n > 1<<14 {
 		return max(0, min(n, int(math.Round(float64(n)/2+math.Sqrt(float64(n))/2*r.normal()))))

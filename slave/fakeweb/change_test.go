@@ -50,7 +50,8 @@ func TestChangesArePoisson(t *testing.T) {
 				squares += (float64(all) - mean) * (float64(all) - mean)
 				product += (float64(half) - mean/2) * (float64(all-half) - mean/2)
 			}
-			// Four standard errors of the mean, of the variance (whose own variance is μ+2μ² over n), and of the covariance of the halves.
+			// Four standard errors of the mean, of the variance (whose own variance is μ+2μ² over n), and of the
+			// covariance of the halves.
 			if got, err := sum/pages, 4*math.Sqrt(mean/pages); math.Abs(got-mean) > err {
 				t.Errorf("mean count %.4f, want %.4f ± %.4f", got, mean, err)
 			}
@@ -77,8 +78,9 @@ func TestTimesBetweenChangesAreExponential(t *testing.T) {
 				gaps = append(gaps, list[i].Sub(list[i-1]).Seconds()/mean.Seconds())
 			}
 		}
-		// Kolmogorov and Smirnov: the largest distance between the two distributions, at the 0.1 % level. Gaps are cut at the end of
-		// the window, a hundred of them long, which moves the distribution by less than a hundredth of that.
+		// Kolmogorov and Smirnov: the largest distance between the two distributions, at the 0.1 % level. Gaps are cut
+		// at the end of the window, a hundred of them long, which moves the distribution by less than a hundredth of
+		// that.
 		slices.Sort(gaps)
 		worst := 0.0
 		for i, g := range gaps {
@@ -86,7 +88,8 @@ func TestTimesBetweenChangesAreExponential(t *testing.T) {
 			worst = max(worst, math.Abs(f-float64(i)/float64(len(gaps))), math.Abs(f-float64(i+1)/float64(len(gaps))))
 		}
 		if limit := 1.95 / math.Sqrt(float64(len(gaps))); worst > limit {
-			t.Errorf("mean %v: distance %.4f from the exponential distribution, limit %.4f for %d gaps", mean, worst, limit, len(gaps))
+			t.Errorf("mean %v: distance %.4f from the exponential distribution, limit %.4f for %d gaps", mean, worst,
+				limit, len(gaps))
 		}
 	}
 }
@@ -215,8 +218,9 @@ func paragraphs(page []byte) [][]byte {
 }
 
 func TestChangesReplaceTextAndTrivialOnesDoNot(t *testing.T) {
-	w := newWeb(t, Options{Hosts: 2, Pages: 200, PageBytes: 6000, Changes: Changes{Share: 1, Fastest: day, Slowest: day},
-		Shape: func(h *Host) { h.Trivial = h.Index == 1 }})
+	w := newWeb(t, Options{Hosts: 2, Pages: 200, PageBytes: 6000,
+		Changes: Changes{Share: 1, Fastest: day, Slowest: day},
+		Shape:   func(h *Host) { h.Trivial = h.Index == 1 }})
 	for i := range 2 {
 		h := w.Host(i)
 		least := 1.0
@@ -258,10 +262,12 @@ func TestChangesReplaceTextAndTrivialOnesDoNot(t *testing.T) {
 	}
 }
 
-// A crawler that looks every hour for 100 days sees what the truth says, and an estimate of the rate from what it sees is right.
+// A crawler that looks every hour for 100 days sees what the truth says, and an estimate of the rate from what it sees
+// is right.
 func TestACrawlerSeesTheRatesThatThereAre(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newWeb(t, Options{Pages: 4, LogEntries: -1, Changes: Changes{Share: 1, Fastest: 6 * time.Hour, Slowest: 5 * day}})
+		w := newWeb(t, Options{Pages: 4, LogEntries: -1, Changes: Changes{Share: 1, Fastest: 6 * time.Hour,
+			Slowest: 5 * day}})
 		c := client(t, w)
 		began := time.Now()
 		bodies, seen := make([][]byte, 4), make([]int, 4)

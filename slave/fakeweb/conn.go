@@ -21,15 +21,17 @@ import (
 	"time"
 )
 
-// The web has a server of its own instead of net/http's: it must be able to break the rules of HTTP in every way, end without
-// leaving a goroutine, and cost less than the crawler it serves. Parsing and writing take 2 µs a request, net/http's 15.
+// The web has a server of its own instead of net/http's: it must be able to break the rules of HTTP in every way, end
+// without leaving a goroutine, and cost less than the crawler it serves. Parsing and writing take 2 µs a request,
+// net/http's 15.
 
 const (
 	headMost = 64 << 10 // longest request head; 431 beyond
 	tlsFirst = 0x16     // first byte of a TLS handshake
 )
 
-// sheet is where one answer is made and written; taken only once the answer is due, so that waiting connections cost little.
+// sheet is where one answer is made and written; taken only once the answer is due, so that waiting connections cost
+// little.
 type sheet struct {
 	a   answer
 	out []byte
@@ -90,7 +92,8 @@ func (w *Web) serve(c net.Conn) {
 		if err != nil {
 			return
 		}
-		e := Entry{Host: q.host, Start: time.Now(), Agent: q.agent, Conn: number, From: from, Secure: secure, Path: string(q.target)}
+		e := Entry{Host: q.host, Start: time.Now(), Agent: q.agent, Conn: number, From: from, Secure: secure,
+			Path: string(q.target)}
 		if w.o.Idle > 0 {
 			c.SetReadDeadline(time.Time{})
 		}
@@ -186,14 +189,16 @@ func (w *Web) latency(h *Host, serial uint64) time.Duration {
 	return time.Duration(float64(h.Latency) * math.Exp(j*r.normal()-j*j/2))
 }
 
-// attend waits for a span (or, if negative, for ever) while watching the connection; it reports false when the client has gone.
+// attend waits for a span (or, if negative, for ever) while watching the connection; it reports false when the client
+// has gone.
 func (w *Web) attend(c net.Conn, in *bufio.Reader, d time.Duration) bool {
 	if d >= 0 {
 		c.SetReadDeadline(time.Now().Add(d))
 		defer c.SetReadDeadline(time.Time{})
 	}
 	began := time.Now()
-	// A client that sends its next request before it has this answer fills the reader; then only the time is waited for.
+	// A client that sends its next request before it has this answer fills the reader; then only the time is waited
+	// for.
 	for n := in.Buffered(); ; n = in.Buffered() {
 		_, err := in.Peek(n + 1)
 		switch {
@@ -256,7 +261,8 @@ func reason(status int) string {
 	return "Done"
 }
 
-// read reads one request head, and drops a body. A status other than zero says that the request is to be refused with it.
+// read reads one request head, and drops a body. A status other than zero says that the request is to be refused with
+// it.
 func (q *request) read(in *bufio.Reader) (status int, err error) {
 	line, long, err := readLine(in, headMost)
 	if err != nil {
@@ -265,7 +271,8 @@ func (q *request) read(in *bufio.Reader) (status int, err error) {
 	method, rest, _ := bytes.Cut(line, []byte(" "))
 	target, version, _ := bytes.Cut(rest, []byte(" "))
 	host := q.host
-	*q = request{method: methodName(method), target: append(q.target[:0], target...), agent: q.agent, secure: q.secure, close: string(version) != "HTTP/1.1"}
+	*q = request{method: methodName(method), target: append(q.target[:0], target...), agent: q.agent, secure: q.secure,
+		close: string(version) != "HTTP/1.1"}
 	size, most := 0, headMost
 	for {
 		line, longer, err := readLine(in, most)
@@ -367,7 +374,8 @@ func newCertificate() (*tls.Certificate, error) {
 		return nil, err
 	}
 	template := x509.Certificate{
-		SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: "fakeweb"}, NotBefore: epoch, NotAfter: epoch.AddDate(100, 0, 0),
+		SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: "fakeweb"}, NotBefore: epoch,
+		NotAfter: epoch.AddDate(100, 0, 0),
 		DNSNames: []string{"*.fakeweb.test", "*.hostile.test"},
 	}
 	der, err := x509.CreateCertificate(rand.Reader, &template, &template, &key.PublicKey, key)

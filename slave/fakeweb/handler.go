@@ -7,12 +7,15 @@ import (
 	"time"
 )
 
-// ServeHTTP answers as the host named in the request, for use within another server. Latency, log and faults are the same; where a
-// fault needs the connection itself it is taken over from the server, and over HTTP/2 the stream is broken off instead.
+// ServeHTTP answers as the host named in the request, for use within another server. Latency, log and faults are the
+// same; where a fault needs the connection itself it is taken over from the server, and over HTTP/2 the stream is
+// broken off instead.
 func (w *Web) ServeHTTP(rw http.ResponseWriter, r *http.Request) {
 	q := request{
-		method: methodName([]byte(r.Method)), host: strings.ToLower(r.Host), target: []byte(r.RequestURI), agent: r.UserAgent(),
-		noneMatch: r.Header.Get("If-None-Match"), modifiedSince: r.Header.Get("If-Modified-Since"), secure: r.TLS != nil,
+		method: methodName([]byte(r.Method)), host: strings.ToLower(r.Host), target: []byte(r.RequestURI),
+		agent:     r.UserAgent(),
+		noneMatch: r.Header.Get("If-None-Match"), modifiedSince: r.Header.Get("If-Modified-Since"),
+		secure: r.TLS != nil,
 	}
 	if len(q.target) == 0 || q.target[0] != '/' {
 		q.target = []byte(r.URL.RequestURI())

@@ -5,7 +5,8 @@ import (
 	"math/bits"
 )
 
-// Every decision of the web is one draw from a stream named by a purpose, so that a decision added later leaves the others as they were.
+// Every decision of the web is one draw from a stream named by a purpose, so that a decision added later leaves the
+// others as they were.
 type purpose uint64
 
 const (

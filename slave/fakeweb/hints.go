@@ -38,7 +38,8 @@ func (w *Web) sitemapAnswer(a *answer, h *Host, q *request, now time.Time) {
 		a.body = w.urlset(a.body, h, 0, min(h.live, sitemapMost), q.origin(), now)
 		return
 	}
-	a.body = append(a.body, "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<sitemapindex xmlns=\"http://www.sitemaps.org/schemas/sitemap/0.9\">\n"...)
+	a.body = append(a.body,
+		"<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<sitemapindex xmlns=\"http://www.sitemaps.org/schemas/sitemap/0.9\">\n"...)
 	for part := range w.parts(h) {
 		var newest time.Time
 		for n := part * w.o.Hints.Part; n < min(h.live, (part+1)*w.o.Hints.Part); n++ {
@@ -59,7 +60,8 @@ func (w *Web) sitemapAnswer(a *answer, h *Host, q *request, now time.Time) {
 func (w *Web) partAnswer(a *answer, h *Host, part int, q *request, now time.Time) {
 	a.header("Content-Type", "application/gzip")
 	zip := gzip.NewWriter((*appending)(&a.body))
-	zip.Write(w.urlset(nil, h, part*w.o.Hints.Part, min(h.live, (part+1)*w.o.Hints.Part), q.origin(), now)) // neither fails
+	// neither fails
+	zip.Write(w.urlset(nil, h, part*w.o.Hints.Part, min(h.live, (part+1)*w.o.Hints.Part), q.origin(), now))
 	zip.Close()
 }
 
@@ -73,7 +75,8 @@ func (b *appending) Write(p []byte) (int, error) {
 
 // urlset writes a sitemap of some pages.
 func (w *Web) urlset(dst []byte, h *Host, from, to int, o origin, now time.Time) []byte {
-	dst = append(dst, "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<urlset xmlns=\"http://www.sitemaps.org/schemas/sitemap/0.9\">\n"...)
+	dst = append(dst,
+		"<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<urlset xmlns=\"http://www.sitemaps.org/schemas/sitemap/0.9\">\n"...)
 	for n := from; n < to; n++ {
 		dst = append(dst, "<url><loc>"...)
 		dst = w.appendLoc(dst, h, n, o)
@@ -131,7 +134,8 @@ func (w *Web) feedAnswer(a *answer, h *Host, q *request, now time.Time) {
 		return
 	}
 	a.header("Content-Type", "application/atom+xml")
-	a.body = append(a.body, "<?xml version=\"1.0\"?>\n<feed xmlns=\"http://www.w3.org/2005/Atom\"><title>made up</title>\n"...)
+	a.body = append(a.body,
+		"<?xml version=\"1.0\"?>\n<feed xmlns=\"http://www.w3.org/2005/Atom\"><title>made up</title>\n"...)
 	for _, c := range newest {
 		a.body = append(a.body, "<entry><link href=\""...)
 		a.body = w.appendLoc(a.body, h, c.page, o)

@@ -127,7 +127,8 @@ func (w *Web) Host(i int) Host { return w.host(i) }
 
 func (w *Web) host(i int) Host {
 	o, n := &w.o, uint64(i)
-	h := Host{Index: i, Name: w.name(i), Pages: o.Pages, Changes: o.Changes, Errors: o.Errors, Redirects: o.RedirectShare, CrawlDelay: o.Robots.Delay}
+	h := Host{Index: i, Name: w.name(i), Pages: o.Pages, Changes: o.Changes, Errors: o.Errors,
+		Redirects: o.RedirectShare, CrawlDelay: o.Robots.Delay}
 	if o.Pareto > 1 {
 		r := draw(o.Seed, forPages, n)
 		least := float64(o.Pages) * (o.Pareto - 1) / o.Pareto
@@ -139,14 +140,17 @@ func (w *Web) host(i int) Host {
 	}
 	if f := &o.Faults; *f != (Faults{}) {
 		r := draw(o.Seed, forState, n)
-		h.State = [...]State{Silent, Dead, Blackhole, Unknown, Answering}[pick(r.unit(), f.Silent, f.Dead, f.Blackhole, f.Unknown)]
+		h.State = [...]State{Silent, Dead, Blackhole, Unknown,
+			Answering}[pick(r.unit(), f.Silent, f.Dead, f.Blackhole, f.Unknown)]
 	}
 	r := draw(o.Seed, forRobots, n)
 	rb := &o.Robots
-	h.Robots = [...]RobotsKind{RobotsMissing, RobotsFolders, RobotsClosed, RobotsDelayed, RobotsUnavailable, RobotsSilent, RobotsRedirected, RobotsOpen}[pick(
+	h.Robots = [...]RobotsKind{RobotsMissing, RobotsFolders, RobotsClosed, RobotsDelayed, RobotsUnavailable,
+		RobotsSilent, RobotsRedirected, RobotsOpen}[pick(
 		r.unit(), rb.Missing, rb.Folders, rb.Closed, rb.Delayed, rb.Unavailable, rb.Silent, rb.Redirected)]
 	r = draw(o.Seed, forValidator, n)
-	h.Validator = [...]Validator{ETag, LastModified, ETag | LastModified, 0}[pick(r.unit(), o.Validators.ETag, o.Validators.LastModified, o.Validators.Both)]
+	h.Validator = [...]Validator{ETag, LastModified, ETag | LastModified,
+		0}[pick(r.unit(), o.Validators.ETag, o.Validators.LastModified, o.Validators.Both)]
 	if r = draw(o.Seed, forCharset, n); r.chance(o.Japanese) {
 		h.Charset = UTF8 + Charset(r.below(3))
 		h.Declared = [...]Declared{InHeader, InMeta, InBoth, InNothing}[pick(r.unit(), 3.0/8, 3.0/8, 1.0/8)]

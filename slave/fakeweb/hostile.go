@@ -18,8 +18,8 @@ import (
 	"github.com/andybalholm/brotli"
 )
 
-// Hostility is one way to misbehave. The host that does so is called <hostility>.hostile.test, and does so on every path but
-// /robots.txt, which is 404 there (the robots-… ones misbehave on it only).
+// Hostility is one way to misbehave. The host that does so is called <hostility>.hostile.test, and does so on every
+// path but /robots.txt, which is 404 there (the robots-… ones misbehave on it only).
 type Hostility string
 
 const hostileSuffix = ".hostile.test"
@@ -31,7 +31,8 @@ type Misdeed struct {
 	Expect string
 }
 
-// act is how a misdeed is done: by an ordinary answer, by an ordinary host of a certain shape, or with the bare connection.
+// act is how a misdeed is done: by an ordinary answer, by an ordinary host of a certain shape, or with the bare
+// connection.
 type act struct {
 	Misdeed
 	shape  func(h *Host)
@@ -97,7 +98,8 @@ const lastIndex = 1<<24 - 1
 func (w *Web) hostileHost(kind Hostility, name string) Host {
 	for i := range acts {
 		if acts[i].Kind == kind {
-			h := Host{Index: lastIndex - i, Name: name, Hostility: kind, Pages: 1, Robots: RobotsMissing, Declared: InHeader}
+			h := Host{Index: lastIndex - i, Name: name, Hostility: kind, Pages: 1, Robots: RobotsMissing,
+				Declared: InHeader}
 			if acts[i].shape != nil {
 				acts[i].shape(&h)
 			}
@@ -157,7 +159,8 @@ func (w *Web) hostile(a *answer, h *Host, q *request) bool {
 	return true
 }
 
-// perform lets a hostile host write its answer by itself, and gives the number of bytes written. The connection ends with it.
+// perform lets a hostile host write its answer by itself, and gives the number of bytes written. The connection ends
+// with it.
 func (w *Web) perform(c net.Conn, in *bufio.Reader, h *Host, q *request, kind Hostility) (int, error) {
 	s := &stage{w: w, c: c, in: in, h: h, q: q}
 	err := kind.act().raw(s)
@@ -210,8 +213,8 @@ func (s *stage) pause(d time.Duration) error {
 	return nil
 }
 
-// endlessly writes a piece again and again until the client has had enough: 64 kB a millisecond at most, so that time passes in a
-// bubble and a time limit can end it.
+// endlessly writes a piece again and again until the client has had enough: 64 kB a millisecond at most, so that time
+// passes in a bubble and a time limit can end it.
 func (s *stage) endlessly(piece string) error {
 	block := []byte(strings.Repeat(piece, max(1, 64<<10/len(piece))))
 	for {
@@ -278,9 +281,11 @@ const (
 )
 
 var acts = [...]act{
-	{Misdeed: Misdeed{"silent", "accepts, reads the request, never answers", "timeout after the hard total time; one slot used for no longer"},
+	{Misdeed: Misdeed{"silent", "accepts, reads the request, never answers",
+		"timeout after the hard total time; one slot used for no longer"},
 		raw: func(s *stage) error { return s.pause(-1) }},
-	{Misdeed: Misdeed{"drip", "sends its answer at one byte a second, the head too", "timeout after the hard total time, whatever the idle time allows"},
+	{Misdeed: Misdeed{"drip", "sends its answer at one byte a second, the head too",
+		"timeout after the hard total time, whatever the idle time allows"},
 		raw: func(s *stage) error {
 			for _, b := range []byte(sized(htmlHead, smallPage)) {
 				if _, err := s.Write([]byte{b}); err != nil {
@@ -292,7 +297,8 @@ var acts = [...]act{
 			}
 			return nil
 		}},
-	{Misdeed: Misdeed{"stall", "sends the head and half of the body, then nothing", "timeout after the idle time; what came is kept as truncated"},
+	{Misdeed: Misdeed{"stall", "sends the head and half of the body, then nothing",
+		"timeout after the idle time; what came is kept as truncated"},
 		raw: func(s *stage) error {
 			text := sized(htmlHead, smallPage)
 			if err := s.say(text[:len(text)-len(smallPage)/2]); err != nil {
@@ -300,7 +306,8 @@ var acts = [...]act{
 			}
 			return s.pause(-1)
 		}},
-	{Misdeed: Misdeed{"endless-body", "a body without length and without end", "cut at the size cap, WARC-Truncated: length"},
+	{Misdeed: Misdeed{"endless-body", "a body without length and without end",
+		"cut at the size cap, WARC-Truncated: length"},
 		raw: after(htmlHead+"\r\n"+smallPage, "<p>and so on</p>\n")},
 	{Misdeed: Misdeed{"endless-chunks", "chunks without end", "cut at the size cap, WARC-Truncated: length"},
 		raw: after(htmlHead+"Transfer-Encoding: chunked\r\n\r\n", "10\r\n<p>and so on</p>\r\n")},
@@ -308,22 +315,32 @@ var acts = [...]act{
 		raw: after(htmlHead, "X-More: and so on and so on and so on\r\n")},
 	{Misdeed: Misdeed{"endless-header", "one header line without end", "failed at the bound of the head"},
 		raw: after(htmlHead+"X-Long: ", "and so on ")},
-	{Misdeed: Misdeed{"endless-continue", "100 Continue without end", "failed at a bound of interim answers or by time"},
+	{Misdeed: Misdeed{"endless-continue", "100 Continue without end",
+		"failed at a bound of interim answers or by time"},
 		raw: after("", "HTTP/1.1 100 Continue\r\n\r\n")},
-	{Misdeed: Misdeed{"gzip-bomb", "10 MB of gzip that unpack to 10 GB", "archived as it came or cut; unpacked no further than the size cap"}, raw: func(s *stage) error { return gzipBomb(s, bombBytes) }},
-	{Misdeed: Misdeed{"zstd-bomb", "320 kB of zstd that unpack to 10 GB", "archived as it came; unpacked no further than the size cap"}, raw: func(s *stage) error { return zstdBomb(s, bombBytes) }},
-	{Misdeed: Misdeed{"brotli-bomb", "200 kB of brotli that unpack to 10 GB", "archived as it came; unpacked no further than the size cap"}, raw: func(s *stage) error { return brotliBomb(s, bombBytes) }},
-	{Misdeed: Misdeed{"gzip-broken", "Content-Encoding: gzip, then gzip cut in the middle and nonsense", "archived as it came; the readable beginning is used or none"},
+	{Misdeed: Misdeed{"gzip-bomb", "10 MB of gzip that unpack to 10 GB",
+		"archived as it came or cut; unpacked no further than the size cap"},
+		raw: func(s *stage) error { return gzipBomb(s, bombBytes) }},
+	{Misdeed: Misdeed{"zstd-bomb", "320 kB of zstd that unpack to 10 GB",
+		"archived as it came; unpacked no further than the size cap"},
+		raw: func(s *stage) error { return zstdBomb(s, bombBytes) }},
+	{Misdeed: Misdeed{"brotli-bomb", "200 kB of brotli that unpack to 10 GB",
+		"archived as it came; unpacked no further than the size cap"},
+		raw: func(s *stage) error { return brotliBomb(s, bombBytes) }},
+	{Misdeed: Misdeed{"gzip-broken", "Content-Encoding: gzip, then gzip cut in the middle and nonsense",
+		"archived as it came; the readable beginning is used or none"},
 		raw: func(s *stage) error {
 			body := gzipped(strings.Repeat(smallPage, 50))
 			copy(body[len(body)/2:], "\xff\xff\xff\xffnonsense")
 			return s.say(sized(htmlHead+"Content-Encoding: gzip\r\n", string(body)))
 		}},
-	{Misdeed: Misdeed{"gzip-false", "Content-Encoding: gzip on a plain page", "archived as it came; read as plain or not at all"},
+	{Misdeed: Misdeed{"gzip-false", "Content-Encoding: gzip on a plain page",
+		"archived as it came; read as plain or not at all"},
 		raw: say(sized(htmlHead+"Content-Encoding: gzip\r\n", smallPage))},
 	{Misdeed: Misdeed{"gzip-twice", "gzip within gzip, said so", "unpacked twice, or archived only"},
 		raw: func(s *stage) error {
-			return s.say(sized(htmlHead+"Content-Encoding: gzip, gzip\r\n", string(gzipped(string(gzipped(smallPage))))))
+			return s.say(sized(htmlHead+"Content-Encoding: gzip, gzip\r\n",
+				string(gzipped(string(gzipped(smallPage))))))
 		}},
 	{Misdeed: Misdeed{"redirect-loop", "/ leads to /a, /a to /", "redirect loop, no more than the allowed hops"},
 		answer: redirect(func(q *request) string {
@@ -332,68 +349,86 @@ var acts = [...]act{
 			}
 			return "/a"
 		})},
-	{Misdeed: Misdeed{"redirect-self", "/ leads to /", "redirect loop; not asked again"}, answer: redirect(func(*request) string { return "/" })},
+	{Misdeed: Misdeed{"redirect-self", "/ leads to /", "redirect loop; not asked again"},
+		answer: redirect(func(*request) string { return "/" })},
 	{Misdeed: Misdeed{"redirect-endless", "/ leads to /1, /1 to /2 and so on", "redirect loop after the allowed hops"},
 		answer: redirect(func(q *request) string { return "/" + strconv.Itoa(max(0, number(q.target[1:]))+1) })},
-	{Misdeed: Misdeed{"redirect-private", "leads over two hops to " + privateName, "the last hop refused by the address guard, never dialled"},
+	{Misdeed: Misdeed{"redirect-private", "leads over two hops to " + privateName,
+		"the last hop refused by the address guard, never dialled"},
 		answer: redirect(func(q *request) string {
-			return map[string]string{"/": "/1", "/1": "/2"}[string(q.target)] + map[string]string{"/2": "http://" + privateName + "/latest/meta-data/"}[string(q.target)]
+			return map[string]string{"/": "/1", "/1": "/2"}[string(q.target)] +
+				map[string]string{"/2": "http://" + privateName + "/latest/meta-data/"}[string(q.target)]
 		})},
 	{Misdeed: Misdeed{"redirect-nonsense", "a Location that is no URL", "archived, nothing followed; or failed"},
 		answer: redirect(func(q *request) string { return "gopher://[::bad" })},
-	{Misdeed: Misdeed{"private-links", "links to private addresses in every spelling", "each refused by the address guard, never dialled"},
+	{Misdeed: Misdeed{"private-links", "links to private addresses in every spelling",
+		"each refused by the address guard, never dialled"},
 		answer: markup(func(*request) string {
 			var b strings.Builder
-			for _, host := range []string{"127.0.0.1", "127.1", "2130706433", "0x7f.1", "0177.0.0.1", "0.0.0.0", "10.0.0.1", "172.16.0.1", "192.168.0.1",
-				"100.64.0.1", privateName, "224.0.0.1", "255.255.255.255", "[::1]", "[::]", "[::ffff:127.0.0.1]", "[fe80::1]", "[fc00::1]", "[64:ff9b::7f00:1]", "localhost"} {
+			for _, host := range []string{"127.0.0.1", "127.1", "2130706433", "0x7f.1", "0177.0.0.1", "0.0.0.0",
+				"10.0.0.1", "172.16.0.1", "192.168.0.1",
+				"100.64.0.1", privateName, "224.0.0.1", "255.255.255.255", "[::1]", "[::]", "[::ffff:127.0.0.1]",
+				"[fe80::1]", "[fc00::1]", "[64:ff9b::7f00:1]", "localhost"} {
 				fmt.Fprintf(&b, "<a href=\"http://%s:9/\">%s</a>\n", host, host)
 			}
 			return b.String()
 		})},
-	{Misdeed: Misdeed{rebinding, "its name resolves to a public address the first time and to 127.0.0.1 from then on (LookupNetIP only)", "refused at connect time, after the resolver"},
+	{Misdeed: Misdeed{rebinding,
+		"its name resolves to a public address the first time and to 127.0.0.1 from then on (LookupNetIP only)",
+		"refused at connect time, after the resolver"},
 		answer: markup(func(*request) string { return smallPage })},
-	{Misdeed: Misdeed{subdomains, "every page links to two hosts that did not exist before, below the same domain", "bounded by a cap of the domain or by the scope"},
+	{Misdeed: Misdeed{subdomains, "every page links to two hosts that did not exist before, below the same domain",
+		"bounded by a cap of the domain or by the scope"},
 		answer: func(w *Web, a *answer, h *Host, q *request) {
 			a.html(h)
 			r := draw(w.o.Seed, forMaze, mix(uint64(crc32.ChecksumIEEE([]byte(q.name()))), 0))
 			for range 2 {
 				o := q.origin()
-				a.body = fmt.Appendf(a.body, "<a href=\"%s://%08x.%s%s/\">more</a>\n", o.scheme, uint32(r.next()), subdomains.Host(), o.port)
+				a.body = fmt.Appendf(a.body, "<a href=\"%s://%08x.%s%s/\">more</a>\n", o.scheme, uint32(r.next()),
+					subdomains.Host(), o.port)
 			}
 		}},
-	{Misdeed: Misdeed{"million-links", "a page of a million links", "taken as far as the bounds of page size and links allow; memory bounded"},
+	{Misdeed: Misdeed{"million-links", "a page of a million links",
+		"taken as far as the bounds of page size and links allow; memory bounded"},
 		raw: func(s *stage) error {
 			out := bufio.NewWriterSize(s, 64<<10)
 			out.WriteString(htmlHead + "\r\n<!DOCTYPE html>\n<title>many</title>\n")
 			for i := range manyLinks {
-				if _, err := fmt.Fprintf(out, "<a href=\"/l/%d\">%d</a>\n", i, i); err != nil { // the client has seen enough
+				// the client has seen enough
+				if _, err := fmt.Fprintf(out, "<a href=\"/l/%d\">%d</a>\n", i, i); err != nil {
 					return err
 				}
 			}
 			return out.Flush()
 		}},
-	{Misdeed: Misdeed{"long-links", "links whose URLs are 1 MB long", "dropped as too long, before any memory is spent on them"},
+	{Misdeed: Misdeed{"long-links", "links whose URLs are 1 MB long",
+		"dropped as too long, before any memory is spent on them"},
 		answer: markup(func(*request) string {
 			path, query := strings.Repeat("long/", longURL/5), strings.Repeat("k=v&amp;", longURL/8)
-			return "<a href=\"/" + path + "\">a</a>\n<a href=\"/?" + query + "\">b</a>\n<a href=\"http://" + strings.Repeat("a.", longURL/2) + "test/\">c</a>\n<a href=\"/short\">d</a>\n"
+			return "<a href=\"/" + path + "\">a</a>\n<a href=\"/?" + query + "\">b</a>\n<a href=\"http://" +
+				strings.Repeat("a.", longURL/2) + "test/\">c</a>\n<a href=\"/short\">d</a>\n"
 		})},
 	{Misdeed: Misdeed{"nuls", "NULs in text, tags and addresses", "read through; the links around them are found"},
 		answer: markup(func(*request) string {
-			return "\x00\x00<a href=\"/one\x00\">o\x00ne</a><a\x00href=/two>two</a>\x00<a href=\"/three\">three</a>" + strings.Repeat("\x00", 4096) + "<a href=/four>four</a>"
+			return "\x00\x00<a href=\"/one\x00\">o\x00ne</a><a\x00href=/two>two</a>\x00<a href=\"/three\">three</a>" +
+				strings.Repeat("\x00", 4096) + "<a href=/four>four</a>"
 		})},
 	{Misdeed: Misdeed{"nul-header", "a NUL in a header line", "failed as not HTTP, or the line dropped"},
 		raw: say(sized(htmlHead+"X-Nul: a\x00b\r\n", smallPage))},
 	{Misdeed: Misdeed{"bare-newlines", "a head with LF only", "read as any other page"},
 		raw: say(strings.ReplaceAll(sized(htmlHead, smallPage), "\r\n", "\n"))},
-	{Misdeed: Misdeed{"length-long", "Content-Length beyond what it sends, then the end", "kept as truncated: disconnect"},
+	{Misdeed: Misdeed{"length-long", "Content-Length beyond what it sends, then the end",
+		"kept as truncated: disconnect"},
 		raw: say(htmlHead + "Content-Length: 100000\r\n\r\n" + smallPage)},
-	{Misdeed: Misdeed{"length-short", "Content-Length of 50, then the whole page", "50 bytes; the rest is not taken for the next answer"},
+	{Misdeed: Misdeed{"length-short", "Content-Length of 50, then the whole page",
+		"50 bytes; the rest is not taken for the next answer"},
 		raw: say(htmlHead + "Content-Length: 50\r\n\r\n" + smallPage)},
 	{Misdeed: Misdeed{"length-twice", "two Content-Lengths that differ", "failed as not HTTP"},
 		raw: say(sized(htmlHead+"Content-Length: 7\r\n", smallPage))},
 	{Misdeed: Misdeed{"length-nonsense", "Content-Length: -5", "failed as not HTTP"},
 		raw: say(htmlHead + "Content-Length: -5\r\n\r\n" + smallPage)},
-	{Misdeed: Misdeed{"length-huge", "Content-Length: 9223372036854775807 and a small page", "nothing allocated for it; kept as truncated"},
+	{Misdeed: Misdeed{"length-huge", "Content-Length: 9223372036854775807 and a small page",
+		"nothing allocated for it; kept as truncated"},
 		raw: say(htmlHead + "Content-Length: 9223372036854775807\r\n\r\n" + smallPage)},
 	{Misdeed: Misdeed{"chunk-nonsense", "a chunk whose size is no number", "failed or truncated: disconnect"},
 		raw: say(htmlHead + "Transfer-Encoding: chunked\r\n\r\n8\r\n<p>one</\r\nxyz\r\n" + smallPage)},
@@ -401,10 +436,13 @@ var acts = [...]act{
 		raw: say(htmlHead + "Transfer-Encoding: chunked\r\n\r\nffffffffffffffffff\r\n" + smallPage)},
 	{Misdeed: Misdeed{"chunk-cut", "chunks without the last one, then the end", "kept as truncated: disconnect"},
 		raw: say(htmlHead + "Transfer-Encoding: chunked\r\n\r\n8\r\n<p>one</\r\n")},
-	{Misdeed: Misdeed{"chunk-length", "chunked and with a Content-Length", "chunks go before, as RFC 9112 says, or failed"},
-		raw: say(htmlHead + "Content-Length: 3\r\nTransfer-Encoding: chunked\r\n\r\n" + strconv.FormatInt(int64(len(smallPage)), 16) + "\r\n" + smallPage + "\r\n0\r\n\r\n")},
+	{Misdeed: Misdeed{"chunk-length", "chunked and with a Content-Length",
+		"chunks go before, as RFC 9112 says, or failed"},
+		raw: say(htmlHead + "Content-Length: 3\r\nTransfer-Encoding: chunked\r\n\r\n" +
+			strconv.FormatInt(int64(len(smallPage)), 16) + "\r\n" + smallPage + "\r\n0\r\n\r\n")},
 	{Misdeed: Misdeed{"http09", "a page without status line and head", "failed as not HTTP"}, raw: say(smallPage)},
-	{Misdeed: Misdeed{"status-nonsense", "a status that is no number", "failed as not HTTP"}, raw: say("HTTP/1.1 fine OK\r\n\r\n" + smallPage)},
+	{Misdeed: Misdeed{"status-nonsense", "a status that is no number", "failed as not HTTP"},
+		raw: say("HTTP/1.1 fine OK\r\n\r\n" + smallPage)},
 	{Misdeed: Misdeed{"status-999", "status 999", "archived, links not followed"},
 		answer: func(_ *Web, a *answer, h *Host, _ *request) {
 			a.status = 999
@@ -420,10 +458,12 @@ var acts = [...]act{
 			_, err := s.Write(b)
 			return err
 		}},
-	{Misdeed: Misdeed{"empty", "closes without a byte", "failed: disconnect, tried again a few times"}, raw: func(*stage) error { return nil }},
+	{Misdeed: Misdeed{"empty", "closes without a byte", "failed: disconnect, tried again a few times"},
+		raw: func(*stage) error { return nil }},
 	{Misdeed: Misdeed{"reset-head", "resets the connection before a byte", "failed: reset, tried again a few times"},
 		raw: func(s *stage) error { resetConn(s.c); return nil }},
-	{Misdeed: Misdeed{"reset-body", "resets the connection in the middle of the body", "kept as truncated: disconnect, or failed: reset"},
+	{Misdeed: Misdeed{"reset-body", "resets the connection in the middle of the body",
+		"kept as truncated: disconnect, or failed: reset"},
 		raw: func(s *stage) error {
 			if err := s.say(htmlHead + "Content-Length: 100000\r\n\r\n" + smallPage); err != nil {
 				return err
@@ -435,19 +475,23 @@ var acts = [...]act{
 			resetConn(s.c)
 			return nil
 		}},
-	{Misdeed: Misdeed{"unsolicited", "a second answer after the one asked for", "the second is never taken for the answer to a later request"},
+	{Misdeed: Misdeed{"unsolicited", "a second answer after the one asked for",
+		"the second is never taken for the answer to a later request"},
 		raw: func(s *stage) error {
-			if err := s.say(sized(htmlHead, smallPage) + sized(htmlHead, "<a href=\"/poison\">poison</a>")); err != nil {
+			if err := s.say(sized(htmlHead, smallPage) + sized(htmlHead,
+				"<a href=\"/poison\">poison</a>")); err != nil {
 				return err
 			}
 			return s.pause(-1)
 		}},
-	{Misdeed: Misdeed{"retry-after", "503 with Retry-After of ten years", "held back no longer than the cap of the back-off"},
+	{Misdeed: Misdeed{"retry-after", "503 with Retry-After of ten years",
+		"held back no longer than the cap of the back-off"},
 		answer: func(w *Web, a *answer, h *Host, _ *request) {
 			a.header("Retry-After", "315360000")
 			w.errorAnswer(a, h, 503)
 		}},
-	{Misdeed: Misdeed{"header-flood", "ten thousand cookies", "failed at the bound of the head, or archived; memory bounded"},
+	{Misdeed: Misdeed{"header-flood", "ten thousand cookies",
+		"failed at the bound of the head, or archived; memory bounded"},
 		answer: func(_ *Web, a *answer, h *Host, _ *request) {
 			for i := range 10_000 {
 				a.header("Set-Cookie", fmt.Sprintf("c%d=%d; Path=/", i, i))
@@ -465,15 +509,23 @@ var acts = [...]act{
 		}},
 	{Misdeed: Misdeed{"type-lie", "says text/html and sends a picture of 1 MB", "archived; no links, no time lost"},
 		answer: markup(func(*request) string { return staticBodies[1] + strings.Repeat("\x00\xff\x3c\x61", 256<<10) })},
-	{Misdeed: Misdeed{"deep-html", "a hundred thousand elements within each other", "read without recursion; the link at the bottom is found"},
-		answer: markup(func(*request) string { return strings.Repeat("<div>", 100_000) + "<a href=\"/bottom\">bottom</a>" })},
-	{Misdeed: Misdeed{"open-comment", "a comment that never ends, of 2 MB, and 100,000 open quotes", "read in linear time"},
+	{Misdeed: Misdeed{"deep-html", "a hundred thousand elements within each other",
+		"read without recursion; the link at the bottom is found"},
 		answer: markup(func(*request) string {
-			return "<a href=\"/first\">first</a>" + strings.Repeat("<a href=\"", 100_000) + "\"><!--" + strings.Repeat("-- > <!-", 256<<10)
+			return strings.Repeat("<div>", 100_000) +
+				"<a href=\"/bottom\">bottom</a>"
 		})},
-	{Misdeed: Misdeed{"growing-path", "links deeper/ from every page, for ever", "stopped by the rule against repeated segments"},
+	{Misdeed: Misdeed{"open-comment", "a comment that never ends, of 2 MB, and 100,000 open quotes",
+		"read in linear time"},
+		answer: markup(func(*request) string {
+			return "<a href=\"/first\">first</a>" + strings.Repeat("<a href=\"", 100_000) + "\"><!--" +
+				strings.Repeat("-- > <!-", 256<<10)
+		})},
+	{Misdeed: Misdeed{"growing-path", "links deeper/ from every page, for ever",
+		"stopped by the rule against repeated segments"},
 		answer: markup(func(*request) string { return "<a href=\"deeper/\">deeper</a>" })},
-	{Misdeed: Misdeed{"growing-query", "links to itself with one parameter more, for ever", "stopped by the rule against repeated pairs"},
+	{Misdeed: Misdeed{"growing-query", "links to itself with one parameter more, for ever",
+		"stopped by the rule against repeated pairs"},
 		answer: markup(func(q *request) string {
 			sep := "?"
 			if bytes.ContainsRune(q.target, '?') {
@@ -481,21 +533,30 @@ var acts = [...]act{
 			}
 			return "<a href=\"" + strings.ReplaceAll(string(q.target), "&", "&amp;") + sep + "more=1\">more</a>"
 		})},
-	{Misdeed: Misdeed{"calendar", "a calendar without end", "stopped by the page cap or the growth rule"}, shape: func(h *Host) { h.Pages, h.Calendar = 10, true }},
-	{Misdeed: Misdeed{"maze", "a new session id in every link", "stopped by the page cap or the growth rule"}, shape: func(h *Host) { h.Pages, h.Sessions = 10, true }},
-	{Misdeed: Misdeed{"soft-404", "200 and the words \"not found\" for what does not exist", "found out and not archived time and again"},
+	{Misdeed: Misdeed{"calendar", "a calendar without end", "stopped by the page cap or the growth rule"},
+		shape: func(h *Host) { h.Pages, h.Calendar = 10, true }},
+	{Misdeed: Misdeed{"maze", "a new session id in every link", "stopped by the page cap or the growth rule"},
+		shape: func(h *Host) { h.Pages, h.Sessions = 10, true }},
+	{Misdeed: Misdeed{"soft-404", "200 and the words \"not found\" for what does not exist",
+		"found out and not archived time and again"},
 		shape: func(h *Host) { h.Pages, h.Soft = 20, true }},
 	{Misdeed: Misdeed{"robots-endless", "a robots.txt without end", "read to 512 KiB; what was read counts"},
-		raw: after("HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\n\r\nUser-agent: *\nDisallow: /secret\n", "Disallow: /and/so/on\n")},
-	{Misdeed: Misdeed{"robots-loop", "a robots.txt that leads to itself", "five hops, then as if there were none or unreachable"},
+		raw: after("HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\n\r\nUser-agent: *\nDisallow: /secret\n",
+			"Disallow: /and/so/on\n")},
+	{Misdeed: Misdeed{"robots-loop", "a robots.txt that leads to itself",
+		"five hops, then as if there were none or unreachable"},
 		answer: redirect(func(*request) string { return "/robots.txt" })},
-	{Misdeed: Misdeed{"robots-silent", "a robots.txt that never comes", "nothing of the host is fetched"}, raw: func(s *stage) error { return s.pause(-1) }},
-	{Misdeed: Misdeed{"robots-private", "a robots.txt that leads to " + privateName, "refused by the address guard; nothing of the host is fetched"},
+	{Misdeed: Misdeed{"robots-silent", "a robots.txt that never comes", "nothing of the host is fetched"},
+		raw: func(s *stage) error { return s.pause(-1) }},
+	{Misdeed: Misdeed{"robots-private", "a robots.txt that leads to " + privateName,
+		"refused by the address guard; nothing of the host is fetched"},
 		answer: redirect(func(*request) string { return "http://" + privateName + "/robots.txt" })},
 	{Misdeed: Misdeed{"robots-html", "200 and a page of HTML for robots.txt", "no rule in it: everything is allowed"},
 		answer: markup(func(*request) string { return smallPage })},
-	{Misdeed: Misdeed{tlsStall, "a TLS handshake that never goes on", "timeout after the connect time"}, answer: markup(func(*request) string { return smallPage })},
-	{Misdeed: Misdeed{tlsGarbage, "plain HTTP in answer to a TLS handshake", "failed: TLS"}, answer: markup(func(*request) string { return smallPage })},
+	{Misdeed: Misdeed{tlsStall, "a TLS handshake that never goes on", "timeout after the connect time"},
+		answer: markup(func(*request) string { return smallPage })},
+	{Misdeed: Misdeed{tlsGarbage, "plain HTTP in answer to a TLS handshake", "failed: TLS"},
+		answer: markup(func(*request) string { return smallPage })},
 }
 
 // gzipHead begins a gzip member without name and time.
@@ -519,8 +580,8 @@ type packer interface {
 
 var megabyte [1 << 20]byte
 
-// packedZeros packs two megabytes of zeros apart. The second refers back to the first, as every later one would to the one before
-// it: so it may be repeated without end.
+// packedZeros packs two megabytes of zeros apart. The second refers back to the first, as every later one would to the
+// one before it: so it may be repeated without end.
 func packedZeros(z packer, out *bytes.Buffer) (first, next []byte, err error) {
 	for range 2 {
 		first = bytes.Clone(out.Bytes())
@@ -535,8 +596,9 @@ func packedZeros(z packer, out *bytes.Buffer) (first, next []byte, err error) {
 	return first, out.Bytes(), nil
 }
 
-// bombSum is the checksum of so many zeros, of which there are 10 GB: to read them for every bomb would cost the one who throws it more
-// than the one it is thrown at. The sum of twice as many zeros follows from that of the half: it is the same table of 32 shifts, squared.
+// bombSum is the checksum of so many zeros, of which there are 10 GB: to read them for every bomb would cost the one
+// who throws it more than the one it is thrown at. The sum of twice as many zeros follows from that of the half: it is
+// the same table of 32 shifts, squared.
 func bombSum(size int) uint32 {
 	var shift [32]uint32 // what one zero bit makes of each bit of the register
 	shift[0] = crc32.IEEE
@@ -589,7 +651,8 @@ func gzipBomb(s *stage, size int) error {
 			return err
 		}
 	}
-	tail := binary.LittleEndian.AppendUint32([]byte{3, 0}, bombSum(size))  // an empty last block of fixed codes, then the checksum
+	// an empty last block of fixed codes, then the checksum
+	tail := binary.LittleEndian.AppendUint32([]byte{3, 0}, bombSum(size))
 	_, err = s.Write(binary.LittleEndian.AppendUint32(tail, uint32(size))) // the size counts modulo 2^32
 	return err
 }

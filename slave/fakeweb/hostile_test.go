@@ -20,7 +20,8 @@ import (
 	"github.com/klauspost/compress/zstd"
 )
 
-// visit is what a careful client comes to: net/http with 60 s in all, 10 s for a handshake, a head of 10 MB and a body of 2 MB.
+// visit is what a careful client comes to: net/http with 60 s in all, 10 s for a handshake, a head of 10 MB and a body
+// of 2 MB.
 type visit struct {
 	status int
 	size   int // of the body that came, cut at the cap
@@ -31,9 +32,11 @@ type visit struct {
 const bodyCap = 2 << 20
 
 func careful(t *testing.T, w *Web, url string) (v visit, body []byte) {
-	tr := &http.Transport{DialContext: w.DialContext, DisableCompression: true, TLSClientConfig: insecure(), TLSHandshakeTimeout: 10 * time.Second}
+	tr := &http.Transport{DialContext: w.DialContext, DisableCompression: true, TLSClientConfig: insecure(),
+		TLSHandshakeTimeout: 10 * time.Second}
 	defer tr.CloseIdleConnections()
-	c := &http.Client{Transport: tr, Timeout: time.Minute, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+	c := &http.Client{Transport: tr, Timeout: time.Minute,
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
 	began := time.Now()
 	res, err := c.Get(url)
 	if err == nil {
@@ -99,10 +102,12 @@ func TestEveryMisdeedIsDone(t *testing.T) {
 				if !listed {
 					expected = visit{status: 200}
 				}
-				if got.status != expected.status || expected.size > 0 && got.size != expected.size || expected.took > 0 && got.took != expected.took {
+				if got.status != expected.status || expected.size > 0 && got.size != expected.size ||
+					expected.took > 0 && got.took != expected.took {
 					t.Errorf("got %+v, want %+v", got, expected)
 				}
-				if expected.err == failed && got.err == nil || expected.err != failed && !errors.Is(got.err, expected.err) {
+				if expected.err == failed && got.err == nil || expected.err != failed &&
+					!errors.Is(got.err, expected.err) {
 					t.Errorf("got %v, want %v", got.err, expected.err)
 				}
 			})
@@ -113,7 +118,8 @@ func TestEveryMisdeedIsDone(t *testing.T) {
 func TestRobotsOfHostileHosts(t *testing.T) {
 	for kind, want := range map[Hostility]visit{
 		"silent": {status: 404}, "garbage": {status: 404}, "calendar": {status: 404},
-		"robots-endless": {status: 200, size: bodyCap}, "robots-loop": {status: 302}, "robots-private": {status: 302}, "robots-html": {status: 200},
+		"robots-endless": {status: 200, size: bodyCap}, "robots-loop": {status: 302}, "robots-private": {status: 302},
+		"robots-html":   {status: 200},
 		"robots-silent": {err: context.DeadlineExceeded},
 	} {
 		synctest.Test(t, func(t *testing.T) {
@@ -257,7 +263,8 @@ func TestHostileHostsOverSockets(t *testing.T) {
 		_, err = io.Copy(io.Discard, res.Body)
 		return err
 	}
-	for kind, want := range map[Hostility]error{"reset-body": syscall.ECONNRESET, "length-long": io.ErrUnexpectedEOF, "empty": io.EOF, "nuls": nil, "million-links": nil} {
+	for kind, want := range map[Hostility]error{"reset-body": syscall.ECONNRESET, "length-long": io.ErrUnexpectedEOF,
+		"empty": io.EOF, "nuls": nil, "million-links": nil} {
 		if err := get(kind); !errors.Is(err, want) {
 			t.Errorf("%s: %v, want %v", kind, err, want)
 		}

@@ -8,14 +8,16 @@ import (
 
 // Life is how hosts and pages come and go, beside the changes of texts.
 type Life struct {
-	Since  time.Time // from when on; before, the web is as it would be without; zero: 2000-01-01, when a synctest bubble begins
-	Growth float64   // new pages a day and host; the pages above them link to them from the moment they are born; zero: none
-	// Vanishing is the share of leaves that vanish for good, after a time of mean Lifetime (exponential; zero: 100 days). Hosts with
-	// even numbers answer 410 then, the others 404. Links to them stay.
+	// from when on; before, the web is as it would be without; zero: 2000-01-01, when a synctest bubble begins
+	Since time.Time
+	// new pages a day and host; the pages above them link to them from the moment they are born; zero: none
+	Growth float64
+	// Vanishing is the share of leaves that vanish for good, after a time of mean Lifetime (exponential; zero: 100
+	// days). Hosts with even numbers answer 410 then, the others 404. Links to them stay.
 	Vanishing float64
 	Lifetime  time.Duration
-	// Outages is the share of hosts that are up and down in turn, for so long each time; down, they refuse connections (on real
-	// sockets: reset them). Up zero: 30 days; Down zero: 1 day.
+	// Outages is the share of hosts that are up and down in turn, for so long each time; down, they refuse connections
+	// (on real sockets: reset them). Up zero: 30 days; Down zero: 1 day.
 	Outages  float64
 	Up, Down time.Duration
 }

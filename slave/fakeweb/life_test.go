@@ -24,7 +24,8 @@ func TestPagesAreBornAndVanish(t *testing.T) {
 				t.Fatal(err)
 			}
 			if got := crawl(t, w, c, at); !maps.Equal(got, truth.Fetched) {
-				t.Fatalf("%v: crawled %d URLs, truth %d; missing %v; too many %v", time.Now(), len(got), len(truth.Fetched), less(truth.Fetched, got), less(got, truth.Fetched))
+				t.Fatalf("%v: crawled %d URLs, truth %d; missing %v; too many %v", time.Now(), len(got),
+					len(truth.Fetched), less(truth.Fetched, got), less(got, truth.Fetched))
 			}
 			if len(truth.Fetched) <= len(before) {
 				t.Errorf("%v: %d URLs, before %d", time.Now(), len(truth.Fetched), len(before))
@@ -45,7 +46,8 @@ func TestPagesAreBornAndVanish(t *testing.T) {
 					if w.vanished(&h, n, epoch.Add(1000*day)) {
 						gone++
 					}
-					if w.vanished(&h, n, epoch) || w.vanished(&h, n, epoch.Add(10*day)) && !w.vanished(&h, n, epoch.Add(11*day)) {
+					if w.vanished(&h, n, epoch) || w.vanished(&h, n, epoch.Add(10*day)) &&
+						!w.vanished(&h, n, epoch.Add(11*day)) {
 						t.Errorf("page %d of host %d came back", n, i)
 					}
 				}
@@ -78,8 +80,10 @@ func TestABirthIsAChangeOfThePageAbove(t *testing.T) {
 				t.Fatal(err)
 			}
 			after, _ := w.Page(url, at)
-			if before.Status == 200 && (len(after.Links) <= len(before.Links) || after.Version != before.Version+1 || !after.ModifiedAt.Equal(at)) {
-				t.Errorf("page %d at %v: %d links and version %d, then %d and %d", n, at, len(before.Links), before.Version, len(after.Links), after.Version)
+			if before.Status == 200 && (len(after.Links) <= len(before.Links) || after.Version != before.Version+1 ||
+				!after.ModifiedAt.Equal(at)) {
+				t.Errorf("page %d at %v: %d links and version %d, then %d and %d", n, at, len(before.Links),
+					before.Version, len(after.Links), after.Version)
 			}
 		}
 	}

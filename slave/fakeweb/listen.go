@@ -12,8 +12,8 @@ import (
 // ListenOptions say where the web listens.
 type ListenOptions struct {
 	First netip.Addr // the first address, of IPv4; zero: 127.0.0.1
-	// Addresses is the number of addresses the hosts are spread over, counted up from the first; zero: 1. More than one on loopback
-	// needs a system that answers to all of 127.0.0.0/8, as Linux does.
+	// Addresses is the number of addresses the hosts are spread over, counted up from the first; zero: 1. More than one
+	// on loopback needs a system that answers to all of 127.0.0.0/8, as Linux does.
 	Addresses int
 	Port      uint16 // on every address; zero: one that is free
 }
@@ -29,8 +29,8 @@ type Listening struct {
 	at    []net.Listener
 }
 
-// Listen serves the web on real addresses until Close of the web or of what it returns, or until the context ends. Clients that begin with
-// TLS are answered in TLS, on the same port.
+// Listen serves the web on real addresses until Close of the web or of what it returns, or until the context ends.
+// Clients that begin with TLS are answered in TLS, on the same port.
 func (w *Web) Listen(ctx context.Context, o ListenOptions) (*Listening, error) {
 	if o.Addresses == 0 {
 		o.Addresses = 1
@@ -167,7 +167,8 @@ func (l *Listening) Seeds() []string {
 	return seeds
 }
 
-// DialContext connects to the host of this name wherever its port says, over a real socket: for clients without a resolver of their own.
+// DialContext connects to the host of this name wherever its port says, over a real socket: for clients without a
+// resolver of their own.
 func (l *Listening) DialContext(ctx context.Context, network, address string) (net.Conn, error) {
 	name, _, err := net.SplitHostPort(address)
 	if err != nil {

@@ -5,21 +5,26 @@ import (
 	"time"
 )
 
-// Options say what kind of web is made. The zero value of every field is harmless: one host, no latency, no faults, no changes.
+// Options say what kind of web is made. The zero value of every field is harmless: one host, no latency, no faults, no
+// changes.
 type Options struct {
 	Seed  uint64 // names the web; equal options and seed give equal bytes
 	Hosts int    // hosts; zero: 1
 	// Domains is the number of registrable domains the hosts are spread over; zero: 1, fakeweb.test.
 	// A crawler that spreads work by domain needs several: with n > 1 they are called fakeweb00.test, fakeweb01.test …
 	Domains int
-	Pages   int     // pages of a host, in the mean; zero: 1
-	Pareto  float64 // shape of the distribution of host sizes; zero: all equal; otherwise above 1 (1.3 is like the real web), sizes are cut at 100 times the mean
-	Degree  int     // links to pages in each page, beside those to pages born later; zero: 12 (S4 counted 12.16)
+	Pages   int // pages of a host, in the mean; zero: 1
+	// shape of the distribution of host sizes; zero: all equal; otherwise above 1 (1.3 is like the real web), sizes are
+	// cut at 100 times the mean
+	Pareto float64
+	Degree int // links to pages in each page, beside those to pages born later; zero: 12 (S4 counted 12.16)
 	// DegreeSpread is the sd of ln(degree) over pages; zero: all pages have Degree links, or as many as the tree needs.
 	DegreeSpread float64
-	// CrossShare is the share of links that lead to other hosts; zero: none. With any, every host can be reached from host 0.
+	// CrossShare is the share of links that lead to other hosts; zero: none. With any, every host can be reached from
+	// host 0.
 	CrossShare float64
-	// Depth is the number of layers below the root of a host; zero: whatever Degree gives (half of the links lead down).
+	// Depth is the number of layers below the root of a host; zero: whatever Degree gives (half of the links lead
+	// down).
 	Depth     int
 	PageBytes int // bytes of a page, in the mean, spread evenly over ± half; zero: 4096 (S0 measured 21,800)
 
@@ -34,11 +39,13 @@ type Options struct {
 	Hints      Hints
 
 	RedirectShare float64 // share of pages that are reached through a redirect from the URL that is linked
-	Japanese      float64 // share of hosts in Japanese: EUC-JP, Shift_JIS and UTF-8 by thirds, named in the header, in a meta element, in both or nowhere
-	TrivialShare  float64 // share of hosts with a date and a counter in the navigation bar that move without the text
+	// share of hosts in Japanese: EUC-JP, Shift_JIS and UTF-8 by thirds, named in the header, in a meta element, in
+	// both or nowhere
+	Japanese     float64
+	TrivialShare float64 // share of hosts with a date and a counter in the navigation bar that move without the text
 
-	// Shape, when set, is handed each host as drawn and may change it: to put a fault exactly where a test needs it. It must be
-	// a pure function: it is called whenever the host is looked at. Index and the name are not its to change.
+	// Shape, when set, is handed each host as drawn and may change it: to put a fault exactly where a test needs it. It
+	// must be a pure function: it is called whenever the host is looked at. Index and the name are not its to change.
 	Shape func(*Host)
 
 	Hostile []Hostility // hosts that misbehave, one of each kind named; AllHostile names all
@@ -65,7 +72,8 @@ type Errors struct {
 	Timeout     float64 // reads the request and never answers
 	Reset       float64 // resets the connection in the middle of the body
 	Cut         float64 // closes the connection before Content-Length is reached
-	// Flaky pages, leaves or not, answer 500 half of the time: in every stretch of FlakyFor they are well or ill as a whole.
+	// Flaky pages, leaves or not, answer 500 half of the time: in every stretch of FlakyFor they are well or ill as a
+	// whole.
 	Flaky    float64
 	FlakyFor time.Duration // zero: 10 minutes
 }
@@ -76,8 +84,10 @@ func (e *Errors) total() float64 {
 
 // Changes say how the text of pages changes: as Poisson processes, each page with its own rate.
 type Changes struct {
-	Share            float64       // share of pages that ever change; zero: none
-	Fastest, Slowest time.Duration // mean times between changes are spread evenly on the logarithm between these; Fastest zero: an hour; Slowest zero: 100 days, or Fastest if that is more
+	Share float64 // share of pages that ever change; zero: none
+	// mean times between changes are spread evenly on the logarithm between these; Fastest zero: an hour; Slowest zero:
+	// 100 days, or Fastest if that is more
+	Fastest, Slowest time.Duration
 }
 
 // Robots are the shares of hosts by what their /robots.txt does; the rest of the hosts allow everything.
@@ -99,18 +109,21 @@ type Validators struct {
 	Both         float64
 }
 
-// Hints are shares of hosts by what they say of their pages. Every host has a sitemap, which its robots.txt names unless that is missing.
+// Hints are shares of hosts by what they say of their pages. Every host has a sitemap, which its robots.txt names
+// unless that is missing.
 type Hints struct {
 	Indexed float64 // the sitemap is an index of compressed parts
 	Part    int     // pages of one part; zero: 1000
-	Feeds   float64 // the root names a feed, /feed.xml, of the pages that changed last: Atom on even hosts, RSS on odd ones
-	Lying   float64 // of every page they say that it changed with the last full hour
-	Daily   float64 // they say the day of a change only
+	// the root names a feed, /feed.xml, of the pages that changed last: Atom on even hosts, RSS on odd ones
+	Feeds float64
+	Lying float64 // of every page they say that it changed with the last full hour
+	Daily float64 // they say the day of a change only
 }
 
 // Traps are shares of hosts that hold pages without end.
 type Traps struct {
-	Calendar     float64 // /calendar/YYYY/MM, each month linking to the next, the one before and the same month a year on
+	// /calendar/YYYY/MM, each month linking to the next, the one before and the same month a year on
+	Calendar     float64
 	Sessions     float64 // /maze/N?sid=…: a new session id in every link
 	SoftNotFound float64 // what does not exist answers 200 and the words "not found"
 }
@@ -136,13 +149,15 @@ func DefaultOptions() Options {
 	}
 }
 
-// ThesisOptions is the web of 2002 as S4 met it, with time running scale times as fast: a slave that fetched one page after another made
-// 8.7 pages a minute, so a page took 6.9 s; 12.16 links a page, more on some and fewer on others; about 5 % of the URLs broken, moved
-// or never answering; Japanese hosts in three encodings. What the thesis does not say (how many hosts, their sizes, how many links
-// leave a host) is set like a web of that time: many small hosts and few large ones.
+// ThesisOptions is the web of 2002 as S4 met it, with time running scale times as fast: a slave that fetched one page
+// after another made 8.7 pages a minute, so a page took 6.9 s; 12.16 links a page, more on some and fewer on others;
+// about 5 % of the URLs broken, moved or never answering; Japanese hosts in three encodings. What the thesis does not
+// say (how many hosts, their sizes, how many links leave a host) is set like a web of that time: many small hosts and
+// few large ones.
 func ThesisOptions(scale float64) Options {
 	return Options{
-		Seed: 2002, Hosts: 2000, Domains: 600, Pages: 60, Pareto: 1.3, Degree: 12, DegreeSpread: 0.7, CrossShare: 0.25, PageBytes: 8 << 10,
+		Seed: 2002, Hosts: 2000, Domains: 600, Pages: 60, Pareto: 1.3, Degree: 12, DegreeSpread: 0.7, CrossShare: 0.25,
+		PageBytes:     8 << 10,
 		Latency:       Latency{Mean: time.Duration(6.9 / scale * float64(time.Second)), Spread: 0.6, Jitter: 0.3},
 		Errors:        Errors{NotFound: 0.02, Internal: 0.005, Timeout: 0.005},
 		Robots:        Robots{Missing: 0.8, Folders: 0.1},

@@ -42,7 +42,8 @@ var (
 	japaneseWords         = [8]string{"遍路", "案内", "日本", "寺院", "四国", "地図", "天気", "歴史"}
 )
 
-// escape percent-encodes a path segment or a query value in the way of the WHATWG URL standard, for bytes that need no other care.
+// escape percent-encodes a path segment or a query value in the way of the WHATWG URL standard, for bytes that need no
+// other care.
 func escape(dst, raw []byte) []byte {
 	const hex = "0123456789ABCDEF"
 	for _, c := range raw {
@@ -265,7 +266,8 @@ func (w *Web) edges(dst []edge, h *Host, at place) []edge {
 	case maze:
 		r := draw(w.o.Seed, forMaze, uint64(h.Index), uint64(at.n), at.sid)
 		for range 3 {
-			dst = append(dst, edge{host: -1, to: place{kind: maze, n: r.below(100), sid: r.next()}, kind: outlink.Anchor})
+			dst = append(dst, edge{host: -1, to: place{kind: maze, n: r.below(100), sid: r.next()},
+				kind: outlink.Anchor})
 		}
 	}
 	return dst

@@ -114,9 +114,11 @@ func (w *Web) prologue(dst []byte, h *Host, c *corpus, title []byte) []byte {
 	return append(dst, "</title>\n"...)
 }
 
-// navigation writes the end of the head and the beginning of the body; on trivial hosts it moves with time and the text does not.
+// navigation writes the end of the head and the beginning of the body; on trivial hosts it moves with time and the text
+// does not.
 func (w *Web) navigation(dst []byte, h *Host, c *corpus, now time.Time) []byte {
-	dst = append(dst, "<link rel=\"stylesheet\" href=\"/static/site.css\">\n</head>\n<body>\n<nav><img src=\"/static/logo.gif\" alt=\"\">"...)
+	dst = append(dst,
+		"<link rel=\"stylesheet\" href=\"/static/site.css\">\n</head>\n<body>\n<nav><img src=\"/static/logo.gif\" alt=\"\">"...)
 	if h.Trivial {
 		moves, _ := trivial(now)
 		dst = append(dst, "<span class=date>"...)
@@ -140,8 +142,8 @@ func (w *Web) title(dst []byte, h *Host, n int) []byte {
 	return strconv.AppendInt(dst, int64(n), 10)
 }
 
-// paragraph says which paragraph of the stock stands in the i-th place of a version. Each change replaces about half of them; every
-// sixteenth replaces all, which bounds the search for the change that a paragraph goes back to.
+// paragraph says which paragraph of the stock stands in the i-th place of a version. Each change replaces about half of
+// them; every sixteenth replaces all, which bounds the search for the change that a paragraph goes back to.
 func (w *Web) paragraph(h *Host, n, i int, version uint64) int {
 	for ; version&15 != 0; version-- {
 		if version&3 == uint64(i&3) {
@@ -241,7 +243,8 @@ func (w *Web) href(dst []byte, h *Host, c *corpus, n int, e *edge, o origin) []b
 	return ampersands(dst, begin)
 }
 
-// unescape turns the percent-encoded Japanese of an address written from path on into characters of the page's encoding.
+// unescape turns the percent-encoded Japanese of an address written from path on into characters of the page's
+// encoding.
 func (w *Web) unescape(dst []byte, path int, c *corpus) []byte {
 	from, out := path, path
 	if f := japaneseFolderEscaped; len(dst)-path > len(f)+1 && string(dst[path+1:path+1+len(f)]) == string(f) {

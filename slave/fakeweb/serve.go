@@ -14,13 +14,14 @@ import (
 type ServeOptions struct {
 	Web    Options
 	Listen ListenOptions
-	// Folder, when set, is where seeds.txt (a URL a line), resolve.txt (NAME:PORT:ADDRESS a line) and, unless Web.LogFile names
-	// another, access.log are written before anything is served; it is made if need be. Empty: the lines go to the output only.
+	// Folder, when set, is where seeds.txt (a URL a line), resolve.txt (NAME:PORT:ADDRESS a line) and, unless
+	// Web.LogFile names another, access.log are written before anything is served; it is made if need be. Empty: the
+	// lines go to the output only.
 	Folder string
 }
 
-// Serve makes a web and serves it on loopback until the context ends. What a crawler needs to find it is written to out, a line each:
-// "seed URL" and "resolve NAME:PORT:ADDRESS", then "ready". This is henro fakeweb.
+// Serve makes a web and serves it on loopback until the context ends. What a crawler needs to find it is written to
+// out, a line each: "seed URL" and "resolve NAME:PORT:ADDRESS", then "ready". This is henro fakeweb.
 func Serve(ctx context.Context, out io.Writer, o ServeOptions) (err error) {
 	if o.Folder != "" {
 		if err := os.MkdirAll(o.Folder, 0o755); err != nil {
@@ -41,7 +42,8 @@ func Serve(ctx context.Context, out io.Writer, o ServeOptions) (err error) {
 	}
 	seeds, resolve := append(l.Seeds(), l.HostileSeeds()...), l.Resolve()
 	if o.Folder != "" {
-		if err := errors.Join(writeLines(filepath.Join(o.Folder, "seeds.txt"), seeds), writeLines(filepath.Join(o.Folder, "resolve.txt"), resolve)); err != nil {
+		if err := errors.Join(writeLines(filepath.Join(o.Folder, "seeds.txt"), seeds),
+			writeLines(filepath.Join(o.Folder, "resolve.txt"), resolve)); err != nil {
 			return err
 		}
 	}

@@ -52,7 +52,8 @@ func TestServeTellsWhereItIs(t *testing.T) {
 	if err != nil || len(log) != 1 || log[0].URL() != seeds[2] {
 		t.Errorf("%+v, %v", log, err)
 	}
-	if text, err := os.ReadFile(filepath.Join(folder, "seeds.txt")); err != nil || string(text) != strings.Join(seeds, "\n")+"\n" {
+	if text, err := os.ReadFile(filepath.Join(folder, "seeds.txt")); err != nil ||
+		string(text) != strings.Join(seeds, "\n")+"\n" {
 		t.Errorf("seeds.txt: %q, %v", text, err)
 	}
 }

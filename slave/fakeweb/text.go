@@ -8,8 +8,8 @@ import (
 	"golang.org/x/text/encoding/japanese"
 )
 
-// corpus is a stock of paragraphs and titles in one encoding, from which pages are put together by copying: that is what makes a
-// page cost microseconds. It depends on nothing but the encoding.
+// corpus is a stock of paragraphs and titles in one encoding, from which pages are put together by copying: that is
+// what makes a page cost microseconds. It depends on nothing but the encoding.
 type corpus struct {
 	paragraphs [paragraphCount][]byte
 	titles     [titleCount][]byte
@@ -61,8 +61,9 @@ func build(enc encoding.Encoding, g grammar) *corpus {
 		return b
 	}
 	c := &corpus{folder: encode(japaneseFolder), phrases: phrases{
-		lang: encode(g.lang), home: encode(g.home), today: encode(g.today), counter: encode(g.counter), edition: encode(g.edition),
-		footer: encode(g.footer), notFound: encode(g.notFound), wrong: encode(g.wrong), next: encode(g.onward),
+		lang: encode(g.lang), home: encode(g.home), today: encode(g.today), counter: encode(g.counter),
+		edition: encode(g.edition),
+		footer:  encode(g.footer), notFound: encode(g.notFound), wrong: encode(g.wrong), next: encode(g.onward),
 	}}
 	for i, word := range japaneseWords {
 		if enc != nil || g.lang == "ja" {
@@ -113,7 +114,8 @@ const (
 )
 
 var english = grammar{
-	lang: "en", between: " ", home: "Home", today: "Today is", counter: "Visitors so far:", edition: "Edition", onward: "next month",
+	lang: "en", between: " ", home: "Home", today: "Today is", counter: "Visitors so far:", edition: "Edition",
+	onward: "next month",
 	footer: "Made up for tests; nothing here is true.", notFound: "Page not found", wrong: "Something went wrong",
 	title: func(r *random) string { return "The " + one(r, adjectives) + " " + one(r, nouns) },
 	sentence: func(r *random) string {

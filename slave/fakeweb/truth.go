@@ -16,10 +16,11 @@ type Link struct {
 
 // Page is the truth about one URL at a moment.
 type Page struct {
-	URL        string
-	Host       int     // number of the host; -1 for hostile ones
-	Allowed    bool    // robots.txt allows it
-	Answers    bool    // a correct client gets a status; otherwise the host is out of order or the page never answers whole
+	URL     string
+	Host    int  // number of the host; -1 for hostile ones
+	Allowed bool // robots.txt allows it
+	// a correct client gets a status; otherwise the host is out of order or the page never answers whole
+	Answers    bool
 	Status     int     // of an unconditional request; zero when nothing answers
 	Location   string  // of a redirect, canonical
 	Links      []Link  // in the order of the page, each address and kind once; embeds last; none unless Status is 200
@@ -28,7 +29,8 @@ type Page struct {
 	ModifiedAt time.Time
 }
 
-// Page tells the truth about a URL as it is at a moment. The URL must be canonical, as every URL the web itself names is.
+// Page tells the truth about a URL as it is at a moment. The URL must be canonical, as every URL the web itself names
+// is.
 func (w *Web) Page(url string, at time.Time) (*Page, error) {
 	o, name, target, ok := splitURL(url)
 	if !ok {
@@ -51,7 +53,8 @@ func (w *Web) truth(h *Host, o origin, target []byte, url string, now time.Time)
 	if at.kind == content {
 		pr := w.changes(h, at.n)
 		grown, _ := w.grown(h, at.n, h.live)
-		p.Rate, p.Version, p.ModifiedAt = pr.rate*1e9, pr.version(now)+uint64(grown), w.modified(h, at.n, &pr, h.live, now)
+		p.Rate, p.Version, p.ModifiedAt = pr.rate*1e9, pr.version(now)+uint64(grown),
+			w.modified(h, at.n, &pr, h.live, now)
 	}
 	q := request{method: "GET", host: h.Name + o.port, target: target, secure: o.scheme == "https"}
 	s := sheets.Get().(*sheet)
@@ -108,8 +111,8 @@ func (w *Web) links(h *Host, o origin, at place) []Link {
 	return links
 }
 
-// Changes gives the moments in (from, to] at which the page of a URL changes, in order: its text, or its links when pages are born
-// below it. Dates and counters of trivial hosts are no changes, and nothing else is.
+// Changes gives the moments in (from, to] at which the page of a URL changes, in order: its text, or its links when
+// pages are born below it. Dates and counters of trivial hosts are no changes, and nothing else is.
 func (w *Web) Changes(url string, from, to time.Time) ([]time.Time, error) {
 	h, at, err := w.visited(url, to)
 	if err != nil || at.kind != content {
@@ -140,7 +143,8 @@ func (w *Web) visited(url string, now time.Time) (Host, place, error) {
 	return Host{}, place{}, fmt.Errorf("%w: %q", ErrUnknownURL, url)
 }
 
-// PageURL gives the canonical URL of page n of a host, behind a redirect if there is one, under a port (zero: the scheme's own).
+// PageURL gives the canonical URL of page n of a host, behind a redirect if there is one, under a port (zero: the
+// scheme's own).
 func (w *Web) PageURL(host, n int, port uint16) string {
 	h := w.host(host)
 	o := origin{scheme: "http"}
@@ -174,8 +178,8 @@ type Crawl struct {
 
 // Truth is what a correct crawl comes to.
 type Truth struct {
-	// Fetched holds every URL asked for, with its least depth: pages, errors, redirects, and those that never answer. Without
-	// robots.txt, and without embeds.
+	// Fetched holds every URL asked for, with its least depth: pages, errors, redirects, and those that never answer.
+	// Without robots.txt, and without embeds.
 	Fetched map[string]int
 	// Denied holds the URLs that robots.txt forbids, with their least depth. They are in scope and depth.
 	Denied map[string]int
@@ -183,8 +187,8 @@ type Truth struct {
 	Outside, TooDeep int
 }
 
-// Reachable computes which URLs a correct crawl fetches: those on a path of links from a seed, in scope, not deeper than allowed by
-// their shortest path, and allowed by robots.txt. It takes some 10 µs a page.
+// Reachable computes which URLs a correct crawl fetches: those on a path of links from a seed, in scope, not deeper
+// than allowed by their shortest path, and allowed by robots.txt. It takes some 10 µs a page.
 func (w *Web) Reachable(c Crawl) (*Truth, error) {
 	if c.At.IsZero() {
 		c.At = time.Now()
@@ -200,8 +204,8 @@ func (w *Web) Reachable(c Crawl) (*Truth, error) {
 		url   string
 		depth int
 	}
-	// Layers are worked off in order of depth; redirects that cost nothing join the layer at hand, so every URL is first worked off
-	// at its least depth.
+	// Layers are worked off in order of depth; redirects that cost nothing join the layer at hand, so every URL is
+	// first worked off at its least depth.
 	layers := [][]wait{nil}
 	meet := func(url string, depth int) {
 		if least, met := depths[url]; met && least <= depth {

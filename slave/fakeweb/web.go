@@ -40,11 +40,12 @@ func New(o Options) (*Web, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Web{o: o, log: log, cert: sync.OnceValues(newCertificate), open: map[net.Conn]struct{}{}, done: make(chan struct{})}, nil
+	return &Web{o: o, log: log, cert: sync.OnceValues(newCertificate), open: map[net.Conn]struct{}{},
+		done: make(chan struct{})}, nil
 }
 
-// Close ends every connection and waits for their goroutines; requests still unanswered are logged as aborted. Then it closes the
-// log file and returns the first error of writing it.
+// Close ends every connection and waits for their goroutines; requests still unanswered are logged as aborted. Then it
+// closes the log file and returns the first error of writing it.
 func (w *Web) Close() error {
 	w.mu.Lock()
 	if w.closed {
@@ -93,8 +94,9 @@ func (w *Web) begin(c net.Conn) bool {
 	return true
 }
 
-// DialContext connects to a host of the web over net.Pipe, by name or by the address that LookupNetIP gives, on any port. The
-// connection has TCP addresses. Dead hosts refuse, unknown names do not resolve, black holes wait for the context to end.
+// DialContext connects to a host of the web over net.Pipe, by name or by the address that LookupNetIP gives, on any
+// port. The connection has TCP addresses. Dead hosts refuse, unknown names do not resolve, black holes wait for the
+// context to end.
 func (w *Web) DialContext(ctx context.Context, network, address string) (net.Conn, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
@@ -143,8 +145,9 @@ func unknownName(name string) error {
 	return &net.DNSError{Err: "no such host", Name: name, IsNotFound: true}
 }
 
-// LookupNetIP resolves the names of the web, with the signature of net.Resolver. The addresses lie in 11.0.0.0/8: public, so that an
-// address guard lets them pass, and never used by anyone (they are the US Department of Defense's). Nothing is ever sent there.
+// LookupNetIP resolves the names of the web, with the signature of net.Resolver. The addresses lie in 11.0.0.0/8:
+// public, so that an address guard lets them pass, and never used by anyone (they are the US Department of Defense's).
+// Nothing is ever sent there.
 func (w *Web) LookupNetIP(ctx context.Context, network, name string) ([]netip.Addr, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err

@@ -63,7 +63,10 @@ func newWeb(t testing.TB, o Options) *Web {
 func client(t testing.TB, w *Web) *http.Client {
 	tr := &http.Transport{DialContext: w.DialContext, DisableCompression: true}
 	t.Cleanup(tr.CloseIdleConnections)
-	return &http.Client{Transport: tr, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+	return &http.Client{Transport: tr, CheckRedirect: func(*http.Request,
+		[]*http.Request) error {
+		return http.ErrUseLastResponse
+	}}
 }
 
 func get(t testing.TB, c *http.Client, url string) (*http.Response, []byte) {
@@ -81,11 +84,12 @@ func get(t testing.TB, c *http.Client, url string) (*http.Response, []byte) {
 }
 
 func codec(c Charset) encoding.Encoding {
-	return map[Charset]encoding.Encoding{Latin: unicode.UTF8, UTF8: unicode.UTF8, EUCJP: japanese.EUCJP, ShiftJIS: japanese.ShiftJIS}[c]
+	return map[Charset]encoding.Encoding{Latin: unicode.UTF8, UTF8: unicode.UTF8, EUCJP: japanese.EUCJP,
+		ShiftJIS: japanese.ShiftJIS}[c]
 }
 
-// resolve is a browser's way from an address in a page to a URL, as far as this web needs it: the path in UTF-8, the query in the
-// encoding of the page.
+// resolve is a browser's way from an address in a page to a URL, as far as this web needs it: the path in UTF-8, the
+// query in the encoding of the page.
 func resolve(t testing.TB, base string, ref string, enc encoding.Encoding) string {
 	t.Helper()
 	ref, _, _ = strings.Cut(ref, "#")
@@ -213,10 +217,12 @@ func crawl(t testing.TB, w *Web, c *http.Client, o Crawl) map[string]int {
 		if rules[u.Host] == nil {
 			res, body := get(t, c, "http://"+u.Host+"/robots.txt")
 			for res.StatusCode/100 == 3 {
-				res, body = get(t, c, resolve(t, "http://"+u.Host+"/robots.txt", res.Header.Get("Location"), unicode.UTF8))
+				res, body = get(t, c, resolve(t, "http://"+u.Host+"/robots.txt", res.Header.Get("Location"),
+					unicode.UTF8))
 			}
 			rules[u.Host] = func(path string) bool {
-				return res.StatusCode/100 == 4 || res.StatusCode == 200 && grobotstxt.AgentAllowed(string(body), "henro", "http://"+u.Host+path)
+				return res.StatusCode/100 == 4 || res.StatusCode == 200 &&
+					grobotstxt.AgentAllowed(string(body), "henro", "http://"+u.Host+path)
 			}
 		}
 		return rules[u.Host](u.RequestURI())
@@ -229,7 +235,11 @@ func crawl(t testing.TB, w *Web, c *http.Client, o Crawl) map[string]int {
 			at := layer[0]
 			_, name, _, _ := splitURL(at)
 			_, seen := fetched[at]
-			host := slices.ContainsFunc(o.Seeds, func(seed string) bool { _, n, _, _ := splitURL(seed); return n == name })
+			host := slices.ContainsFunc(o.Seeds, func(seed string) bool {
+				_, n, _,
+					_ := splitURL(seed)
+				return n == name
+			})
 			if seen || o.Scope == SameHost && !host || !allowed(at) {
 				continue
 			}
@@ -260,8 +270,14 @@ func TestReachableIsWhatACorrectCrawlFetches(t *testing.T) {
 		{"one host, without limit", func(w *Web) Crawl { return Crawl{Seeds: w.Seeds()[:1], Depth: -1} }},
 		{"one host, two links deep", func(w *Web) Crawl { return Crawl{Seeds: w.Seeds()[:1], Depth: 2} }},
 		{"all hosts from their roots, three deep", func(w *Web) Crawl { return Crawl{Seeds: w.Seeds(), Depth: 3} }},
-		{"any host from one, without limit", func(w *Web) Crawl { return Crawl{Seeds: w.Seeds()[:1], Depth: -1, Scope: AnyHost} }},
-		{"any host from one, two deep", func(w *Web) Crawl { return Crawl{Seeds: w.Seeds()[:1], Depth: 2, Scope: AnyHost} }},
+		{"any host from one, without limit", func(w *Web) Crawl {
+			return Crawl{Seeds: w.Seeds()[:1], Depth: -1,
+				Scope: AnyHost}
+		}},
+		{"any host from one, two deep", func(w *Web) Crawl {
+			return Crawl{Seeds: w.Seeds()[:1], Depth: 2,
+				Scope: AnyHost}
+		}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -273,7 +289,8 @@ func TestReachableIsWhatACorrectCrawlFetches(t *testing.T) {
 				}
 				got := crawl(t, w, client(t, w), o)
 				if !maps.Equal(got, truth.Fetched) {
-					t.Errorf("crawled %d URLs, truth %d; missing %v; too many %v", len(got), len(truth.Fetched), less(truth.Fetched, got), less(got, truth.Fetched))
+					t.Errorf("crawled %d URLs, truth %d; missing %v; too many %v", len(got), len(truth.Fetched),
+						less(truth.Fetched, got), less(got, truth.Fetched))
 				}
 				if len(got) < 8 {
 					t.Errorf("only %d URLs: no test at all", len(got))
@@ -327,8 +344,10 @@ func TestDepthAskedForIsTheDepthThereIs(t *testing.T) {
 
 func TestSharesComeOutAsAskedFor(t *testing.T) {
 	o := Options{
-		Hosts: 4000, Pages: 40, Pareto: 2, Degree: 10, CrossShare: 0.3, RedirectShare: 0.1, Japanese: 0.5, TrivialShare: 0.2,
-		Errors: Errors{NotFound: 0.1, Timeout: 0.05}, Robots: Robots{Missing: 0.3, Closed: 0.1}, Faults: Faults{Silent: 0.1, Dead: 0.05},
+		Hosts: 4000, Pages: 40, Pareto: 2, Degree: 10, CrossShare: 0.3, RedirectShare: 0.1, Japanese: 0.5,
+		TrivialShare: 0.2,
+		Errors:       Errors{NotFound: 0.1, Timeout: 0.05}, Robots: Robots{Missing: 0.3, Closed: 0.1},
+		Faults:     Faults{Silent: 0.1, Dead: 0.05},
 		Validators: Validators{ETag: 0.25, Both: 0.25}, Latency: Latency{Mean: time.Second, Spread: 0.8},
 	}
 	w := newWeb(t, o)
@@ -338,8 +357,10 @@ func TestSharesComeOutAsAskedFor(t *testing.T) {
 		h := w.Host(i)
 		latency += h.Latency.Seconds()
 		for name, is := range map[string]bool{
-			"missing": h.Robots == RobotsMissing, "closed": h.Robots == RobotsClosed, "silent": h.State == Silent, "dead": h.State == Dead,
-			"etag": h.Validator == ETag, "both": h.Validator == ETag|LastModified, "japanese": h.Charset != Latin, "trivial": h.Trivial,
+			"missing": h.Robots == RobotsMissing, "closed": h.Robots == RobotsClosed, "silent": h.State == Silent,
+			"dead": h.State == Dead,
+			"etag": h.Validator == ETag, "both": h.Validator == ETag|LastModified, "japanese": h.Charset != Latin,
+			"trivial": h.Trivial,
 		} {
 			if is {
 				count[name]++
@@ -390,7 +411,8 @@ func TestSharesComeOutAsAskedFor(t *testing.T) {
 }
 
 func TestAWebOfABillionPagesCostsNothing(t *testing.T) {
-	w := newWeb(t, Options{Hosts: 1e6, Domains: 1000, Pages: 1e6, Pareto: 1.5, CrossShare: 0.2, Changes: Changes{Share: 1}, Validators: Validators{Both: 1}})
+	w := newWeb(t, Options{Hosts: 1e6, Domains: 1000, Pages: 1e6, Pareto: 1.5, CrossShare: 0.2,
+		Changes: Changes{Share: 1}, Validators: Validators{Both: 1}})
 	r := random(4)
 	allocated := testing.AllocsPerRun(200, func() {
 		i := r.below(1e6)
@@ -455,7 +477,8 @@ func TestSameSeedSameBytesWhateverWasAskedBefore(t *testing.T) {
 		if !maps.Equal(a, b) {
 			t.Error("two webs of one seed differ")
 		}
-		// Across processes, machines and versions of henro: this number changes only when the web is changed on purpose.
+		// Across processes, machines and versions of henro: this number changes only when the web is changed on
+		// purpose.
 		const golden = 0xfd76bdd1c6c227da
 		all := crc64.New(crc64.MakeTable(crc64.ECMA))
 		for _, url := range slices.Sorted(maps.Keys(a)) {
@@ -538,10 +561,12 @@ func TestLatencyIsKeptInVirtualTime(t *testing.T) {
 }
 
 func TestConditionalRequestsAreAnswered304UntilTheTextChanges(t *testing.T) {
-	for name, validator := range map[string]Validator{"etag": ETag, "last-modified": LastModified, "both": ETag | LastModified} {
+	for name, validator := range map[string]Validator{"etag": ETag, "last-modified": LastModified,
+		"both": ETag | LastModified} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				w := newWeb(t, Options{Changes: Changes{Share: 1, Fastest: time.Hour, Slowest: time.Hour}, Degree: 100, Life: Life{Growth: 8},
+				w := newWeb(t, Options{Changes: Changes{Share: 1, Fastest: time.Hour, Slowest: time.Hour}, Degree: 100,
+					Life:  Life{Growth: 8},
 					Shape: func(h *Host) { h.Validator = validator }})
 				c, url := client(t, w), w.Seeds()[0]
 				var tag, modified string
@@ -592,7 +617,8 @@ func TestHandlerAnswersLikeTheSockets(t *testing.T) {
 				res, body := get(t, c, url)
 				rec := httptest.NewRecorder()
 				w.ServeHTTP(rec, httptest.NewRequest("GET", url, nil))
-				if rec.Code != res.StatusCode || !bytes.Equal(rec.Body.Bytes(), body) || rec.Header().Get("ETag") != res.Header.Get("ETag") {
+				if rec.Code != res.StatusCode || !bytes.Equal(rec.Body.Bytes(), body) ||
+					rec.Header().Get("ETag") != res.Header.Get("ETag") {
 					t.Errorf("%s: %d and %d", url, rec.Code, res.StatusCode)
 				}
 			}
@@ -697,7 +723,8 @@ func TestOptionsThatContradictThemselves(t *testing.T) {
 
 func TestCloseEndsRequestsInFlight(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newWeb(t, Options{Hosts: 2, Latency: Latency{Mean: time.Hour}, Shape: func(h *Host) { h.State = State(h.Index) }})
+		w := newWeb(t, Options{Hosts: 2, Latency: Latency{Mean: time.Hour},
+			Shape: func(h *Host) { h.State = State(h.Index) }})
 		c := client(t, w)
 		for _, seed := range w.Seeds() {
 			go c.Get(seed)

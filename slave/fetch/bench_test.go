@@ -45,8 +45,8 @@ func servePage(b *testing.B, body []byte) string {
 	return "http://" + l.Addr().String() + "/a/page.html?q=1"
 }
 
-// measure runs visit b.N times and reports what processor time one took, both ends together: unlike the time of the clock it hardly
-// depends on what else the machine does.
+// measure runs visit b.N times and reports what processor time one took, both ends together: unlike the time of the
+// clock it hardly depends on what else the machine does.
 func measure(b *testing.B, visit func()) {
 	used := func() int64 {
 		var u syscall.Rusage
@@ -112,7 +112,8 @@ func BenchmarkWithoutColly(b *testing.B) {
 	defer cancel()
 	measure(b, func() {
 		r := &Response{URL: u, share: share{memory: c.memory}}
-		x := &exchange{client: c, req: Request{URL: u}, to: targetOf(u), resp: r, end: time.Now().Add(time.Minute), wire: c.memory.lend(0)}
+		x := &exchange{client: c, req: Request{URL: u}, to: targetOf(u), resp: r, end: time.Now().Add(time.Minute),
+			wire: c.memory.lend(0)}
 		x.finish(ctx, x.run(ctx))
 		if r.Status != 200 || len(r.Body) != 5800 {
 			b.Fatal(r, r.Err)
@@ -121,7 +122,8 @@ func BenchmarkWithoutColly(b *testing.B) {
 	})
 }
 
-// BenchmarkCollyOverNetHTTP is what it would cost to let colly fetch by net/http: all switched off that can be, the body read twice.
+// BenchmarkCollyOverNetHTTP is what it would cost to let colly fetch by net/http: all switched off that can be, the
+// body read twice.
 func BenchmarkCollyOverNetHTTP(b *testing.B) {
 	url := servePage(b, make([]byte, 5800))
 	t := &http.Transport{DisableCompression: true}

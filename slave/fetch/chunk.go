@@ -8,8 +8,8 @@ const (
 	maxTrailer   = 64 << 10
 )
 
-// chunks follows the chunked coding (RFC 9112 7.1) over a body that is still arriving. It remembers how far it has read, so that
-// every byte is looked at once, and copies nothing.
+// chunks follows the chunked coding (RFC 9112 7.1) over a body that is still arriving. It remembers how far it has
+// read, so that every byte is looked at once, and copies nothing.
 type chunks struct {
 	at      int   // bytes read so far; once done, where the coding ends
 	left    int64 // of the data of the current chunk
@@ -30,7 +30,8 @@ const (
 	chunksDone
 )
 
-// follow reads on in b, the body from its first byte to what has come. It reports errChunk at the first byte that cannot be.
+// follow reads on in b, the body from its first byte to what has come. It reports errChunk at the first byte that
+// cannot be.
 func (c *chunks) follow(b []byte) error {
 	for c.at < len(b) && c.state != chunksDone {
 		rest := b[c.at:]

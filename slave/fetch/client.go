@@ -30,29 +30,31 @@ type Request struct {
 	URL          weburl.URL
 	ETag         string
 	LastModified string
-	// Permit, if set, is asked right before the request is written, after all that may take time: looking up, connecting, TLS, and a
-	// sleep of the machine in the middle of it. If it says no, nothing is written and the reason is CANCELED.
+	// Permit, if set, is asked right before the request is written, after all that may take time: looking up,
+	// connecting, TLS, and a sleep of the machine in the middle of it. If it says no, nothing is written and the reason
+	// is CANCELED.
 	Permit func() bool
 }
 
-// Response is what came of one visit. The byte slices live until Release, share their memory, and are not to be written to.
+// Response is what came of one visit. The byte slices live until Release, share their memory, and are not to be written
+// to.
 type Response struct {
 	URL weburl.URL
 	// Status is the HTTP status; 0 if Reason says why there is no response. A 3xx is a response like any other.
 	Status int
-	// Reason says why there is no response. A response whose head arrived is one, whatever became of its body (see Truncated),
-	// unless the fetch was told to stop.
+	// Reason says why there is no response. A response whose head arrived is one, whatever became of its body (see
+	// Truncated), unless the fetch was told to stop.
 	Reason messages.Reason
 	// Err tells in words what went wrong, for people; nil if nothing did.
 	Err error
-	// Truncated is the WARC-Truncated of a body that is not whole: "length" (MaxBody), "time" (a timeout), "disconnect" (closed,
-	// reset, or framing that cannot be) or "".
+	// Truncated is the WARC-Truncated of a body that is not whole: "length" (MaxBody), "time" (a timeout), "disconnect"
+	// (closed, reset, or framing that cannot be) or "".
 	Truncated string
 
 	// IP is the far end; zero if unknown.
 	IP netip.AddrPort
-	// Proto is "HTTP/1.1", "HTTP/1.0" or "HTTP/2.0". With the last, RequestBytes and ResponseHead are what HTTP/1.1 would have said:
-	// fields sorted by name, and RawBody is the data of the DATA frames.
+	// Proto is "HTTP/1.1", "HTTP/1.0" or "HTTP/2.0". With the last, RequestBytes and ResponseHead are what HTTP/1.1
+	// would have said: fields sorted by name, and RawBody is the data of the DATA frames.
 	Proto string
 	// Header holds the fields of the head by canonical name.
 	Header http.Header
@@ -60,16 +62,19 @@ type Response struct {
 	RequestBytes []byte
 	// ResponseHead is the head as it came, empty line included; interim (1xx) responses are left out.
 	ResponseHead []byte
-	// RawBody is what came after the head, transfer and content coding intact: ResponseHead + RawBody is the block of a WARC record.
+	// RawBody is what came after the head, transfer and content coding intact: ResponseHead + RawBody is the block of a
+	// WARC record.
 	RawBody []byte
 	// Payload is RawBody freed of chunked framing, content coding intact: what payload digests are made of.
 	Payload []byte
 	// Body is Payload freed of content coding, for links and fingerprints.
 	Body []byte
-	// BodyErr says why Body is not all that Payload would decode to: broken, unknown or too much. Body is then what could be had.
+	// BodyErr says why Body is not all that Payload would decode to: broken, unknown or too much. Body is then what
+	// could be had.
 	BodyErr error
 
-	// Started is when the host was first troubled by this visit: the start of the connect, or of the request on a kept connection.
+	// Started is when the host was first troubled by this visit: the start of the connect, or of the request on a kept
+	// connection.
 	Started time.Time
 	// Took is the time from Started to the last byte, or to giving up: e of equation (9).
 	Took time.Duration
@@ -85,9 +90,9 @@ type Response struct {
 	share share
 }
 
-// Release gives the memory of a response back: call it when the bytes are archived and scanned. All byte slices are void then;
-// Header and the rest stay. The slices of a large Response are void too once it is collected; until then one that is not released keeps
-// its share of Options.Memory.
+// Release gives the memory of a response back: call it when the bytes are archived and scanned. All byte slices are
+// void then; Header and the rest stay. The slices of a large Response are void too once it is collected; until then one
+// that is not released keeps its share of Options.Memory.
 func (r *Response) Release() {
 	r.share.release()
 	r.RequestBytes, r.ResponseHead, r.RawBody, r.Payload, r.Body = nil, nil, nil, nil, nil
@@ -109,13 +114,14 @@ func New(o Options) (*Client, error) {
 		return nil, err
 	}
 	o = o.orDefaults()
-	c := &Client{o: o, standing: standing(&o), memory: newMemory(&o), pool: newPool(&o), dialer: newDialer(&o), decoders: newDecoders()}
+	c := &Client{o: o, standing: standing(&o), memory: newMemory(&o), pool: newPool(&o), dialer: newDialer(&o),
+		decoders: newDecoders()}
 	c.shell = newShell(&c.o)
 	return c, nil
 }
 
-// Fetch visits one URL and returns when all that is to come has come. It never returns nil and never fails otherwise than by Reason.
-// It keeps no pace: that no two requests to one host overlap or come too soon is the caller's part.
+// Fetch visits one URL and returns when all that is to come has come. It never returns nil and never fails otherwise
+// than by Reason. It keeps no pace: that no two requests to one host overlap or come too soon is the caller's part.
 func (c *Client) Fetch(ctx context.Context, req Request) *Response {
 	r := &Response{URL: req.URL, share: share{memory: c.memory}}
 	x := &exchange{client: c, req: req, resp: r, end: time.Now().Add(c.o.TotalTimeout), wire: c.memory.lend(0)}
@@ -142,7 +148,8 @@ func (c *Client) Forget(host string) {
 	}
 }
 
-// Close closes the kept connections and waits for questions to DNS. Fetches in flight end by themselves; later ones are refused.
+// Close closes the kept connections and waits for questions to DNS. Fetches in flight end by themselves; later ones are
+// refused.
 func (c *Client) Close() {
 	c.closed.Store(true)
 	c.pool.close()

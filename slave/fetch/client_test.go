@@ -31,14 +31,20 @@ func TestTheBytesAreAsTheyWentAndCame(t *testing.T) {
 		head, raw, payload, out string // what is expected; out "" = payload
 	}{
 		{"a length", h + "Content-Length: 5\r\n\r\nhello", "", "hello", "hello", ""},
-		{"a chunk", h + "Transfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n0\r\n\r\n", "", "5\r\nhello\r\n0\r\n\r\n", "hello", ""},
-		{"two chunks, extensions and a trailer", h + "Transfer-Encoding: Chunked\r\n\r\n3;a=b\r\nhel\r\n02 \r\nlo\r\n000;x\r\nX-Sum: 1\r\n\r\n", "",
+		{"a chunk", h + "Transfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n0\r\n\r\n", "", "5\r\nhello\r\n0\r\n\r\n",
+			"hello", ""},
+		{"two chunks, extensions and a trailer", h +
+			"Transfer-Encoding: Chunked\r\n\r\n3;a=b\r\nhel\r\n02 \r\nlo\r\n000;x\r\nX-Sum: 1\r\n\r\n", "",
 			"3;a=b\r\nhel\r\n02 \r\nlo\r\n000;x\r\nX-Sum: 1\r\n\r\n", "hello", ""},
 		{"no chunk at all", h + "Transfer-Encoding: chunked\r\n\r\n0\r\n\r\n", "", "0\r\n\r\n", "", ""},
-		{"bare line feeds", "HTTP/1.1 200 OK\nContent-Length: 2\n\nhi", "HTTP/1.1 200 OK\nContent-Length: 2\n\n", "hi", "hi", ""},
-		{"interim responses", "HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 103 Early Hints\r\nLink: </a>; rel=preload\r\n\r\n" + h + "Content-Length: 2\r\n\r\nhi",
+		{"bare line feeds", "HTTP/1.1 200 OK\nContent-Length: 2\n\nhi", "HTTP/1.1 200 OK\nContent-Length: 2\n\n", "hi",
+			"hi", ""},
+		{"interim responses",
+			"HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 103 Early Hints\r\nLink: </a>; rel=preload\r\n\r\n" + h +
+				"Content-Length: 2\r\n\r\nhi",
 			h + "Content-Length: 2\r\n\r\n", "hi", "hi", ""},
-		{"an empty line first", "\r\n" + h + "Content-Length: 2\r\n\r\nhi", h + "Content-Length: 2\r\n\r\n", "hi", "hi", ""},
+		{"an empty line first", "\r\n" + h + "Content-Length: 2\r\n\r\nhi", h + "Content-Length: 2\r\n\r\n", "hi", "hi",
+			""},
 		{"a body of zero bytes", h + "Content-Length: 0\r\n\r\n", "", "", "", ""},
 		{"NULs", h + "Content-Length: 3\r\n\r\n\x00a\x00", "", "\x00a\x00", "\x00a\x00", ""},
 	} {
@@ -61,7 +67,8 @@ func TestTheBytesAreAsTheyWentAndCame(t *testing.T) {
 			if string(r.RawBody) != tt.raw || string(r.Payload) != tt.payload || string(r.Body) != tt.payload {
 				t.Errorf("raw %q, payload %q, body %q", r.RawBody, r.Payload, r.Body)
 			}
-			if strings.HasPrefix(tt.head, h) && (!reflect.DeepEqual(r.Header["X-Odd"], []string{"value", "second"}) || r.Header.Get("X-Lower") != "a") {
+			if strings.HasPrefix(tt.head, h) && (!reflect.DeepEqual(r.Header["X-Odd"], []string{"value", "second"}) ||
+				r.Header.Get("X-Lower") != "a") {
 				t.Errorf("header %v", r.Header)
 			}
 			if kept := c.pool.take("http://a.example"); kept == nil {
@@ -78,10 +85,13 @@ func TestTheRequestIsWhatWasAskedFor(t *testing.T) {
 	c := newClient(t, func(o *Options) {
 		piped(says("HTTP/1.1 304 Not Modified\r\nETag: \"x\"\r\nContent-Length: 7\r\n\r\n"))(o)
 		o.Accept = "*/*"
-		o.Header = http.Header{"From": {"a@example.org"}, "accept-language": {"ja"}, "Host": {"evil"}, "Connection": {"close"}}
+		o.Header = http.Header{"From": {"a@example.org"}, "accept-language": {"ja"}, "Host": {"evil"},
+			"Connection": {"close"}}
 	})
-	r := c.Fetch(context.Background(), Request{URL: weburl.MustParse("http://a.example:8080/%zz%?a=b|c#d"), ETag: `"x"`, LastModified: "Mon, 01 Jan 2024 00:00:00 GMT\r\nX: y"})
-	want := "GET /%zz%?a=b|c HTTP/1.1\r\nHost: a.example:8080\r\nUser-Agent: " + c.o.UserAgent + "\r\nAccept: */*\r\nAccept-Encoding: gzip, deflate, br, zstd\r\n" +
+	r := c.Fetch(context.Background(), Request{URL: weburl.MustParse("http://a.example:8080/%zz%?a=b|c#d"), ETag: `"x"`,
+		LastModified: "Mon, 01 Jan 2024 00:00:00 GMT\r\nX: y"})
+	want := "GET /%zz%?a=b|c HTTP/1.1\r\nHost: a.example:8080\r\nUser-Agent: " + c.o.UserAgent +
+		"\r\nAccept: */*\r\nAccept-Encoding: gzip, deflate, br, zstd\r\n" +
 		"From: a@example.org\r\nAccept-Language: ja\r\nIf-None-Match: \"x\"\r\n\r\n"
 	if got := string(r.RequestBytes); got != want {
 		t.Errorf("got  %q\nwant %q", got, want)
@@ -93,9 +103,11 @@ func TestTheRequestIsWhatWasAskedFor(t *testing.T) {
 
 // Invariant: nothing is followed, kept, fetched or decided by colly or the environment.
 func TestCollyDoesNothingOfItsOwnAccord(t *testing.T) {
-	for _, name := range []string{"ALLOWED_DOMAINS", "CACHE_DIR", "DETECT_CHARSET", "DISALLOWED_DOMAINS", "IGNORE_ROBOTSTXT", "FOLLOW_REDIRECTS", "MAX_BODY_SIZE",
+	for _, name := range []string{"ALLOWED_DOMAINS", "CACHE_DIR", "DETECT_CHARSET", "DISALLOWED_DOMAINS",
+		"IGNORE_ROBOTSTXT", "FOLLOW_REDIRECTS", "MAX_BODY_SIZE",
 		"MAX_DEPTH", "MAX_REQUESTS", "PARSE_HTTP_ERROR_RESPONSE", "TRACE_HTTP", "USER_AGENT"} {
-		t.Setenv("COLLY_"+name, map[string]string{"MAX_BODY_SIZE": "1", "MAX_DEPTH": "1", "MAX_REQUESTS": "1", "CACHE_DIR": os.TempDir() + "/henro-colly",
+		t.Setenv("COLLY_"+name, map[string]string{"MAX_BODY_SIZE": "1", "MAX_DEPTH": "1", "MAX_REQUESTS": "1",
+			"CACHE_DIR":        os.TempDir() + "/henro-colly",
 			"IGNORE_ROBOTSTXT": "no", "ALLOWED_DOMAINS": "nowhere.example", "DISALLOWED_DOMAINS": "henro"}[name]+"")
 	}
 	t.Setenv("COLLY_DETECT_CHARSET", "yes")
@@ -137,8 +149,10 @@ func TestCollyDoesNothingOfItsOwnAccord(t *testing.T) {
 
 	made := c.shell.first
 	for name, want := range map[string]any{
-		"MaxDepth": 0, "MaxRequests": uint32(0), "AllowURLRevisit": true, "MaxBodySize": 0, "CacheDir": "", "IgnoreRobotsTxt": true, "Async": false,
-		"ParseHTTPErrorResponse": true, "DetectCharset": false, "CheckHead": false, "TraceHTTP": false, "UserAgent": c.o.UserAgent, "CacheExpiration": time.Duration(0),
+		"MaxDepth": 0, "MaxRequests": uint32(0), "AllowURLRevisit": true, "MaxBodySize": 0, "CacheDir": "",
+		"IgnoreRobotsTxt": true, "Async": false,
+		"ParseHTTPErrorResponse": true, "DetectCharset": false, "CheckHead": false, "TraceHTTP": false,
+		"UserAgent": c.o.UserAgent, "CacheExpiration": time.Duration(0),
 		"AllowedDomains": []string(nil), "DisallowedDomains": []string(nil),
 	} {
 		if got := reflect.ValueOf(made).Elem().FieldByName(name).Interface(); !reflect.DeepEqual(got, want) {
@@ -221,7 +235,8 @@ func TestAKeptConnectionThatWasClosedIsReplaced(t *testing.T) {
 		c := newClient(t, nil)
 		run(t, c, url+"/", 3, &requests, func() {
 			<-closed
-			for e := c.pool.hosts[url]; e != nil && quiet(e.Value.(*connection).socket); { // loopback delivers the FIN in its own time
+			// loopback delivers the FIN in its own time
+			for e := c.pool.hosts[url]; e != nil && quiet(e.Value.(*connection).socket); {
 			}
 		})
 	})
@@ -252,7 +267,8 @@ func TestCancel(t *testing.T) {
 			at := time.Now()
 			r := c.Fetch(ctx, Request{URL: weburl.MustParse("http://a.example/")})
 			cancel()
-			if r.Reason != messages.Reason_CANCELED || time.Since(at) != 3*time.Second || r.Status != 0 || r.Truncated != "" {
+			if r.Reason != messages.Reason_CANCELED || time.Since(at) != 3*time.Second || r.Status != 0 ||
+				r.Truncated != "" {
 				t.Error(r, r.Err, time.Since(at))
 			}
 			c.Close()
@@ -277,7 +293,8 @@ func TestTookAndStarted(t *testing.T) {
 		})
 		began := time.Now()
 		r := visit(t, c, "http://a.example/")
-		if r.Started != began || r.Took != 4*time.Second || r.Status != 503 || r.RetryAfter != 2*time.Minute || string(r.Body) != "hi" {
+		if r.Started != began || r.Took != 4*time.Second || r.Status != 503 || r.RetryAfter != 2*time.Minute ||
+			string(r.Body) != "hi" {
 			t.Error(r.Started.Sub(began), r.Took, r, r.RetryAfter)
 		}
 		if r := visit(t, c, "http://a.example/"); !r.Reused || r.Took != 3*time.Second {
@@ -288,7 +305,8 @@ func TestTookAndStarted(t *testing.T) {
 }
 
 func TestNoURL(t *testing.T) {
-	if r := newClient(t, nil).Fetch(context.Background(), Request{}); r.Reason != messages.Reason_MALFORMED || r.Started.IsZero() {
+	if r := newClient(t, nil).Fetch(context.Background(), Request{}); r.Reason != messages.Reason_MALFORMED ||
+		r.Started.IsZero() {
 		t.Error(r)
 	}
 }
@@ -321,7 +339,10 @@ func TestOptionsThatCannotWork(t *testing.T) {
 }
 
 func ExampleClient_Fetch() {
-	web := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { io.WriteString(w, "hello") }))
+	web := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter,
+		r *http.Request) {
+		io.WriteString(w, "hello")
+	}))
 	defer web.Close()
 	o := DefaultOptions()
 	o.UserAgent = "henro-example (+https://example.org/)"
@@ -334,7 +355,8 @@ func ExampleClient_Fetch() {
 	// Output: 200 NONE hello
 }
 
-// A lease may end while a name is looked up, a connection is made, or the machine sleeps: then the host must not be asked.
+// A lease may end while a name is looked up, a connection is made, or the machine sleeps: then the host must not be
+// asked.
 func TestARequestIsWrittenOnlyWhileItIsPermitted(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		asked := 0
@@ -351,7 +373,8 @@ func TestARequestIsWrittenOnlyWhileItIsPermitted(t *testing.T) {
 		}
 		c := newClient(t, slow)
 		until := time.Now().Add(5 * time.Second)
-		request := Request{URL: weburl.MustParse("http://a.test/"), Permit: func() bool { return time.Now().Before(until) }}
+		request := Request{URL: weburl.MustParse("http://a.test/"),
+			Permit: func() bool { return time.Now().Before(until) }}
 		for _, step := range []struct {
 			sentence string
 			url      string

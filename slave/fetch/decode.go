@@ -28,11 +28,12 @@ const (
 // decoders lends decompressors, which are costly to make: 40 kB and more each.
 type decoders struct {
 	gzip, zlib, flate, brotli, zstd sync.Pool
-	wide                            chan struct{} // turns for those whose window may be 16 MiB, as many at once as there may be
+	// turns for those whose window may be 16 MiB, as many at once as there may be
+	wide chan struct{}
 }
 
-// wideTurns is how many brotli and zstd streams are decoded at once for each processor: what more of them would gain is nothing, and each
-// may take a window of 16 MiB.
+// wideTurns is how many brotli and zstd streams are decoded at once for each processor: what more of them would gain is
+// nothing, and each may take a window of 16 MiB.
 const wideTurns = 2
 
 func newDecoders() decoders {
@@ -69,7 +70,8 @@ func (d *decoders) layer(coding string, r *bytes.Reader, under io.Reader) (io.Re
 		z, _ := d.zstd.Get().(*zstd.Decoder)
 		if z == nil {
 			var err error
-			z, err = zstd.NewReader(nil, zstd.WithDecoderConcurrency(1), zstd.WithDecoderLowmem(true), zstd.WithDecoderMaxWindow(maxZstdSize))
+			z, err = zstd.NewReader(nil, zstd.WithDecoderConcurrency(1), zstd.WithDecoderLowmem(true),
+				zstd.WithDecoderMaxWindow(maxZstdSize))
 			if err != nil {
 				return nil, nil, err
 			}
@@ -82,8 +84,8 @@ func (d *decoders) layer(coding string, r *bytes.Reader, under io.Reader) (io.Re
 	return nil, nil, fmt.Errorf("%w %q", errCoding, coding)
 }
 
-// steps hands on little at a time: the brotli reader takes 32 kB ahead, and for what it has taken the ratio allows it to unpack. A bomb
-// was unpacked to 7 MB before it was seen; now to 1.6.
+// steps hands on little at a time: the brotli reader takes 32 kB ahead, and for what it has taken the ratio allows it
+// to unpack. A bomb was unpacked to 7 MB before it was seen; now to 1.6.
 type steps struct{ io.Reader }
 
 func (s steps) Read(b []byte) (int, error) { return s.Reader.Read(b[:min(len(b), 4<<10)]) }
@@ -140,7 +142,8 @@ func (x *exchange) decode(ctx context.Context) {
 	if err != nil && len(out.b) == 0 {
 		m.giveBack(out)
 		r.BodyErr = err
-		if !strings.HasPrefix(http.DetectContentType(r.Payload), "text/") { // else it was never encoded, whatever the header says
+		// else it was never encoded, whatever the header says
+		if !strings.HasPrefix(http.DetectContentType(r.Payload), "text/") {
 			r.Body = nil
 		}
 		return
@@ -148,7 +151,8 @@ func (x *exchange) decode(ctx context.Context) {
 	r.share.body, r.Body, r.BodyErr = out, out.b[:len(out.b):len(out.b)], err
 }
 
-// unpack decodes the payload, without waiting for memory: whoever waits has no decompressor meanwhile. Granted says that there is enough.
+// unpack decodes the payload, without waiting for memory: whoever waits has no decompressor meanwhile. Granted says
+// that there is enough.
 func (x *exchange) unpack(ctx context.Context, codings []string, granted bool) (*buffer, error) {
 	m, o := x.client.memory, &x.client.o
 	grow := func(b *buffer) (*buffer, error) {
@@ -185,9 +189,10 @@ func codingsOf(values []string) (codings []string) {
 	return codings
 }
 
-// run decodes payload into out, which grow makes larger. It stops at the size and the ratio allowed, and keeps what came before an
-// error. The decompressors are other people's and fed by strangers: their panics end here.
-func (d *decoders) run(out *buffer, grow func(*buffer) (*buffer, error), payload []byte, codings []string, o *Options) (got *buffer, err error) {
+// run decodes payload into out, which grow makes larger. It stops at the size and the ratio allowed, and keeps what
+// came before an error. The decompressors are other people's and fed by strangers: their panics end here.
+func (d *decoders) run(out *buffer, grow func(*buffer) (*buffer, error), payload []byte, codings []string,
+	o *Options) (got *buffer, err error) {
 	got = out
 	defer func() {
 		if p := recover(); p != nil {
@@ -240,11 +245,13 @@ func (d *decoders) run(out *buffer, grow func(*buffer) (*buffer, error), payload
 	}
 }
 
-// Gunzip decodes a gzip file, such as sitemap.xml.gz, within the limits of Body. It returns what could be had, and why it is not all.
+// Gunzip decodes a gzip file, such as sitemap.xml.gz, within the limits of Body. It returns what could be had, and why
+// it is not all.
 func (c *Client) Gunzip(b []byte) ([]byte, error) {
 	grow := func(b *buffer) (*buffer, error) {
 		return &buffer{b: append(make([]byte, 0, min(2*cap(b.b), c.o.MaxDecoded+1)), b.b...), size: -1}, nil
 	}
-	out, err := c.decoders.run(&buffer{b: make([]byte, 0, min(4*len(b)+512, c.o.MaxDecoded+1)), size: -1}, grow, b, []string{"gzip"}, &c.o)
+	out, err := c.decoders.run(&buffer{b: make([]byte, 0, min(4*len(b)+512, c.o.MaxDecoded+1)), size: -1}, grow, b,
+		[]string{"gzip"}, &c.o)
 	return out.b, err
 }

@@ -82,7 +82,8 @@ func TestDecoding(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			c := newClient(t, piped(func(c net.Conn, _ string) {
-				fmt.Fprintf(c, "HTTP/1.1 200 OK\r\nContent-Encoding: %s\r\nContent-Length: %d\r\n\r\n%s", tt.coding, len(tt.payload), tt.payload)
+				fmt.Fprintf(c, "HTTP/1.1 200 OK\r\nContent-Encoding: %s\r\nContent-Length: %d\r\n\r\n%s", tt.coding,
+					len(tt.payload), tt.payload)
 			}))
 			for range 2 { // the second time with decompressors used before
 				r := visit(t, c, "http://a.example/")
@@ -108,15 +109,16 @@ func TestDecoding(t *testing.T) {
 func TestTransferCodingIsDecodedToo(t *testing.T) {
 	page := text(5000)
 	gz := encode(t, "gzip", page)
-	answer := fmt.Sprintf("HTTP/1.1 200 OK\r\nTransfer-Encoding: gzip, chunked\r\n\r\n%x\r\n%s\r\n0\r\n\r\n", len(gz), gz)
+	answer := fmt.Sprintf("HTTP/1.1 200 OK\r\nTransfer-Encoding: gzip, chunked\r\n\r\n%x\r\n%s\r\n0\r\n\r\n", len(gz),
+		gz)
 	r := visit(t, newClient(t, piped(says(answer))), "http://a.example/")
 	if !bytes.Equal(r.Payload, gz) || !bytes.Equal(r.Body, page) {
 		t.Error(r, len(r.Payload), len(r.Body))
 	}
 }
 
-// bomb is size bytes of gzip that decode to a thousand times as much: one flushed block again and again, since a flushed block
-// needs nothing before it.
+// bomb is size bytes of gzip that decode to a thousand times as much: one flushed block again and again, since a
+// flushed block needs nothing before it.
 func bomb(size int) []byte {
 	var one bytes.Buffer
 	w, _ := flate.NewWriter(&one, 9)
@@ -146,7 +148,8 @@ func TestBombs(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			c := newClient(t, piped(func(c net.Conn, _ string) {
-				fmt.Fprintf(c, "HTTP/1.1 200 OK\r\nContent-Encoding: %s\r\nContent-Length: %d\r\n\r\n", tt.coding, len(tt.payload))
+				fmt.Fprintf(c, "HTTP/1.1 200 OK\r\nContent-Encoding: %s\r\nContent-Length: %d\r\n\r\n", tt.coding,
+					len(tt.payload))
 				c.Write(tt.payload)
 			}))
 			r := visit(t, c, "http://a.example/")
@@ -208,7 +211,8 @@ func FuzzDecode(f *testing.F) {
 	c := &Client{o: o, memory: newMemory(&o), decoders: newDecoders()}
 	run := func(payload []byte, coding string) *Response {
 		x := &exchange{client: c, coded: true}
-		x.resp = &Response{Header: http.Header{"Content-Encoding": {coding}}, Payload: payload, share: share{memory: c.memory}}
+		x.resp = &Response{Header: http.Header{"Content-Encoding": {coding}}, Payload: payload,
+			share: share{memory: c.memory}}
 		x.end = time.Now().Add(time.Hour)
 		x.decode(context.Background())
 		return x.resp

@@ -136,7 +136,8 @@ func (d *dialer) addresses(ctx context.Context, to *target, end time.Time) ([]ne
 	return allowed, nil
 }
 
-// race connects to the addresses in turn, a new one whenever one fails or attemptDelay has passed; the first to connect wins.
+// race connects to the addresses in turn, a new one whenever one fails or attemptDelay has passed; the first to connect
+// wins.
 func (d *dialer) race(ctx context.Context, to *target, addrs []netip.Addr) (net.Conn, error) {
 	switch len(addrs) {
 	case 0:
@@ -176,7 +177,8 @@ func (d *dialer) race(ctx context.Context, to *target, addrs []netip.Addr) (net.
 				cancel() // the others come back at once
 			case r.err == nil:
 				r.conn.Close()
-			case first == nil || isTimeout(first): // the most telling: how the first failed, unless it only took too long
+			case first == nil || isTimeout(first):
+				// the most telling: how the first failed, unless it only took too long
 				first = r.err
 			}
 		case <-timer.C:
@@ -205,7 +207,8 @@ func (d *dialer) connect(ctx context.Context, addr string) (net.Conn, error) {
 		}
 		return c, nil
 	}
-	dialer := net.Dialer{Control: d.o.control, FallbackDelay: -1, KeepAlive: -1} // a probe every 15 s is not worth it for a minute
+	// a probe every 15 s is not worth it for a minute
+	dialer := net.Dialer{Control: d.o.control, FallbackDelay: -1, KeepAlive: -1}
 	return dialer.DialContext(ctx, "tcp", addr)
 }
 
@@ -283,7 +286,8 @@ func (d *dialer) verify(s tls.ConnectionState, name string) error {
 	for _, c := range s.PeerCertificates[1:] {
 		between.AddCert(c)
 	}
-	_, err := s.PeerCertificates[0].Verify(x509.VerifyOptions{Roots: d.o.RootCAs, Intermediates: between, DNSName: name, CurrentTime: time.Now()})
+	_, err := s.PeerCertificates[0].Verify(x509.VerifyOptions{Roots: d.o.RootCAs, Intermediates: between, DNSName: name,
+		CurrentTime: time.Now()})
 	return err
 }
 

@@ -102,5 +102,6 @@ func isTimeout(err error) bool {
 	return errors.As(err, &ne) && ne.Timeout()
 }
 
-// isEnd reports whether the other side ended the stream in order, or without the goodbye of TLS, which half of the web omits.
+// isEnd reports whether the other side ended the stream in order, or without the goodbye of TLS, which half of the web
+// omits.
 func isEnd(err error) bool { return err == io.EOF || errors.Is(err, io.ErrUnexpectedEOF) }

@@ -30,8 +30,8 @@ type exchange struct {
 	chunked    bool // the body comes in chunks
 }
 
-// run visits: by the connection kept for the host, or by a new one. A kept connection may have been closed while the request was
-// on its way; then, and only if not a byte came back, the request is sent once more (RFC 9112 9.3.1).
+// run visits: by the connection kept for the host, or by a new one. A kept connection may have been closed while the
+// request was on its way; then, and only if not a byte came back, the request is sent once more (RFC 9112 9.3.1).
 func (x *exchange) run(ctx context.Context) error {
 	c := x.client.pool.take(x.to.host)
 	for reused := c != nil; ; reused = false {
@@ -98,8 +98,8 @@ func (x *exchange) cut(how string, why error) {
 	x.resp.Truncated, x.resp.Err = how, why
 }
 
-// read appends what comes to the wire bytes, up to most bytes of them in all. The deadline of the connection is moved only when it is
-// reached although bytes came since: once a fetch instead of once a read.
+// read appends what comes to the wire bytes, up to most bytes of them in all. The deadline of the connection is moved
+// only when it is reached although bytes came since: once a fetch instead of once a read.
 func (x *exchange) read(ctx context.Context, c *connection, most int) error {
 	if err := x.room(ctx, most); err != nil {
 		return err
@@ -127,8 +127,9 @@ func (x *exchange) read(ctx context.Context, c *connection, most int) error {
 	}
 }
 
-// room makes room for at least one byte more, up to most in all: most of them freely, what is beyond unreserved in steps of the budget.
-// What a chunked body is freed of its framing into is reserved with it, so that what has come can always be put together.
+// room makes room for at least one byte more, up to most in all: most of them freely, what is beyond unreserved in
+// steps of the budget. What a chunked body is freed of its framing into is reserved with it, so that what has come can
+// always be put together.
 func (x *exchange) room(ctx context.Context, most int) error {
 	n, have := len(x.wire.b), cap(x.wire.b)
 	if n < have {

@@ -6,8 +6,8 @@ import (
 	"syscall"
 )
 
-// special are the parts of the address space that the public web does not live in: the IANA special-purpose registries of both
-// families, without the few entries that are globally reachable.
+// special are the parts of the address space that the public web does not live in: the IANA special-purpose registries
+// of both families, without the few entries that are globally reachable.
 var special = []struct {
 	prefix netip.Prefix
 	what   string
@@ -50,8 +50,8 @@ var (
 	sixToFour     = netip.MustParsePrefix("2002::/16")
 )
 
-// Forbidden says what an address is if a polite crawler of the public web has no business there, and "" otherwise. IPv6 addresses
-// that carry an IPv4 address (mapped, 6to4, NAT64, ISATAP) are judged by what they carry too.
+// Forbidden says what an address is if a polite crawler of the public web has no business there, and "" otherwise. IPv6
+// addresses that carry an IPv4 address (mapped, 6to4, NAT64, ISATAP) are judged by what they carry too.
 func Forbidden(addr netip.Addr) string {
 	if !addr.IsValid() {
 		return "not an address"
@@ -97,7 +97,8 @@ func (o *Options) permit(addr netip.Addr) error {
 	return nil
 }
 
-// control is called by the dialer with the address of a socket about to connect: the last moment, after every name was looked up.
+// control is called by the dialer with the address of a socket about to connect: the last moment, after every name was
+// looked up.
 func (o *Options) control(_, address string, _ syscall.RawConn) error {
 	ap, err := netip.ParseAddrPort(address)
 	if err != nil {

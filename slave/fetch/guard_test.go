@@ -18,16 +18,26 @@ import (
 
 func TestForbidden(t *testing.T) {
 	for addr, want := range map[string]string{
-		"0.0.0.0": "unspecified", "0.1.2.3": "unspecified", "10.1.2.3": "private", "100.64.0.1": "CGNAT", "100.127.255.255": "CGNAT", "127.0.0.1": "loopback",
-		"127.255.255.254": "loopback", "169.254.169.254": "link-local", "172.16.0.1": "private", "172.31.255.255": "private", "192.0.0.8": "protocol",
-		"192.0.2.1": "documentation", "192.88.99.1": "6to4", "192.168.1.1": "private", "198.18.0.1": "benchmarks", "198.19.255.255": "benchmarks", "198.51.100.7": "documentation",
-		"203.0.113.9": "documentation", "224.0.0.1": "multicast", "239.255.255.255": "multicast", "240.0.0.1": "reserved", "255.255.255.255": "broadcast",
-		"::": "unspecified", "::1": "loopback", "fc00::1": "ULA", "fdff::1": "ULA", "fe80::1": "link-local", "fe80::1%eth0": "link-local", "fec0::1": "site-local", "ff02::1": "multicast",
-		"::ffff:10.0.0.1": "private", "::ffff:127.0.0.1": "loopback", "::127.0.0.1": "outside", "64:ff9b::10.0.0.1": "private by NAT64", "64:ff9b:1::1": "local NAT64",
-		"2002:7f00:1::": "loopback by 6to4", "2002:c0a8:101::1": "private by 6to4", "2001::1": "Teredo", "2001:db8::1": "documentation", "3fff:1000::1": "", "3fff:0fff::1": "documentation",
-		"2001:2::1": "benchmarks", "2001:20::1": "ORCHID", "100::1": "outside", "5f00::1": "outside", "2606:4700::5efe:c0a8:1": "private by ISATAP", "4000::1": "outside",
-		"8.8.8.8": "", "1.1.1.1": "", "100.63.255.255": "", "100.128.0.0": "", "172.32.0.1": "", "11.0.0.1": "", "192.0.1.1": "", "223.255.255.255": "",
-		"2606:4700::1111": "", "::ffff:8.8.8.8": "", "64:ff9b::8.8.8.8": "", "2002:808:808::1": "", "2001:4860::8888": "", "2a00::1": "",
+		"0.0.0.0": "unspecified", "0.1.2.3": "unspecified", "10.1.2.3": "private", "100.64.0.1": "CGNAT",
+		"100.127.255.255": "CGNAT", "127.0.0.1": "loopback",
+		"127.255.255.254": "loopback", "169.254.169.254": "link-local", "172.16.0.1": "private",
+		"172.31.255.255": "private", "192.0.0.8": "protocol",
+		"192.0.2.1": "documentation", "192.88.99.1": "6to4", "192.168.1.1": "private", "198.18.0.1": "benchmarks",
+		"198.19.255.255": "benchmarks", "198.51.100.7": "documentation",
+		"203.0.113.9": "documentation", "224.0.0.1": "multicast", "239.255.255.255": "multicast",
+		"240.0.0.1": "reserved", "255.255.255.255": "broadcast",
+		"::": "unspecified", "::1": "loopback", "fc00::1": "ULA", "fdff::1": "ULA", "fe80::1": "link-local",
+		"fe80::1%eth0": "link-local", "fec0::1": "site-local", "ff02::1": "multicast",
+		"::ffff:10.0.0.1": "private", "::ffff:127.0.0.1": "loopback", "::127.0.0.1": "outside",
+		"64:ff9b::10.0.0.1": "private by NAT64", "64:ff9b:1::1": "local NAT64",
+		"2002:7f00:1::": "loopback by 6to4", "2002:c0a8:101::1": "private by 6to4", "2001::1": "Teredo",
+		"2001:db8::1": "documentation", "3fff:1000::1": "", "3fff:0fff::1": "documentation",
+		"2001:2::1": "benchmarks", "2001:20::1": "ORCHID", "100::1": "outside", "5f00::1": "outside",
+		"2606:4700::5efe:c0a8:1": "private by ISATAP", "4000::1": "outside",
+		"8.8.8.8": "", "1.1.1.1": "", "100.63.255.255": "", "100.128.0.0": "", "172.32.0.1": "", "11.0.0.1": "",
+		"192.0.1.1": "", "223.255.255.255": "",
+		"2606:4700::1111": "", "::ffff:8.8.8.8": "", "64:ff9b::8.8.8.8": "", "2002:808:808::1": "",
+		"2001:4860::8888": "", "2a00::1": "",
 	} {
 		got := Forbidden(netip.MustParseAddr(addr))
 		if (want == "") != (got == "") || !strings.Contains(got, want) {
@@ -61,16 +71,22 @@ func TestTheGuardStandsAtTheConnect(t *testing.T) {
 				return []netip.Addr{loopback}, 0, nil
 			}
 		}},
-		{"the table of --resolve", "http://evil.example:" + port + "/", func(o *Options) { o.Resolve = []string{"evil.example:" + port + ":127.0.0.1"} }},
+		{"the table of --resolve", "http://evil.example:" + port + "/",
+			func(o *Options) { o.Resolve = []string{"evil.example:" + port + ":127.0.0.1"} }},
 		{"an injected dialer", "http://127.0.0.1:" + port + "/", func(o *Options) {
-			o.Dial = func(context.Context, string, string) (net.Conn, error) { t.Error("dialled"); return nil, net.ErrClosed }
+			o.Dial = func(context.Context, string, string) (net.Conn, error) {
+				t.Error("dialled")
+				return nil,
+					net.ErrClosed
+			}
 		}},
 		{"an injected dialer that goes elsewhere", "http://evil.example:" + port + "/", func(o *Options) {
 			o.Dial = func(ctx context.Context, n, a string) (net.Conn, error) {
 				return (&net.Dialer{}).DialContext(ctx, n, private.Listener.Addr().String())
 			}
 		}},
-		{"a name that changes its mind", "http://rebind.example:" + port + "/", func(o *Options) { // the check and the use are the same moment
+		// the check and the use are the same moment
+		{"a name that changes its mind", "http://rebind.example:" + port + "/", func(o *Options) {
 			o.Lookup = func(context.Context, string) ([]netip.Addr, time.Duration, error) {
 				if lookups++; lookups == 1 {
 					return []netip.Addr{netip.MustParseAddr("8.8.8.8"), loopback}[1:], time.Nanosecond, nil
@@ -109,7 +125,8 @@ func TestOfANameWithPublicAndPrivateAddressesOnlyThePublicAreAsked(t *testing.T)
 		c := newClient(t, func(o *Options) {
 			o.AllowPrivate = false
 			o.Lookup = func(context.Context, string) ([]netip.Addr, time.Duration, error) {
-				return []netip.Addr{netip.MustParseAddr("10.0.0.1"), netip.MustParseAddr("8.8.4.4"), netip.MustParseAddr("fd00::1")}, time.Minute, nil
+				return []netip.Addr{netip.MustParseAddr("10.0.0.1"), netip.MustParseAddr("8.8.4.4"),
+					netip.MustParseAddr("fd00::1")}, time.Minute, nil
 			}
 			piped(says("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nhi"))(o)
 			dial := o.Dial

@@ -21,8 +21,8 @@ type head struct {
 	close   bool  // the connection ends with this response
 }
 
-// headLength is where a response head at the start of b ends, the empty line included, or -1 while it has not. Bytes before from are
-// known not to hold the end.
+// headLength is where a response head at the start of b ends, the empty line included, or -1 while it has not. Bytes
+// before from are known not to hold the end.
 func headLength(b []byte, from int) int {
 	for i := max(0, from-3); ; {
 		j := bytes.IndexByte(b[i:], '\n')
@@ -39,15 +39,17 @@ func headLength(b []byte, from int) int {
 	}
 }
 
-// looksHTTP reports whether b may still become a status line: HTTP/0.9 and other tongues are told apart by their first bytes.
+// looksHTTP reports whether b may still become a status line: HTTP/0.9 and other tongues are told apart by their first
+// bytes.
 func looksHTTP(b []byte) bool {
 	const name = "HTTP/"
 	n := min(len(b), len(name))
 	return strings.EqualFold(string(b[:n]), name[:n])
 }
 
-// parseHead reads a whole head, as leniently as browsers do: bare LF, lines that are not fields, spaces before the colon and folded
-// lines are suffered, since the archive keeps the bytes anyway and the reader wants the page. NUL is not.
+// parseHead reads a whole head, as leniently as browsers do: bare LF, lines that are not fields, spaces before the
+// colon and folded lines are suffered, since the archive keeps the bytes anyway and the reader wants the page. NUL is
+// not.
 func parseHead(b []byte) (head, error) {
 	h := head{length: -1}
 	if bytes.IndexByte(b, 0) >= 0 {
@@ -100,7 +102,8 @@ func cutLine(s string) (line, rest string) {
 // statusLine reads HTTP/1.x SP 3DIGIT [SP reason].
 func (h *head) statusLine(line string) error {
 	version, rest, _ := strings.Cut(line, " ")
-	if len(version) != len("HTTP/1.1") || !strings.EqualFold(version[:len("HTTP/1.")], "HTTP/1.") || version[7] < '0' || version[7] > '9' {
+	if len(version) != len("HTTP/1.1") || !strings.EqualFold(version[:len("HTTP/1.")], "HTTP/1.") || version[7] < '0' ||
+		version[7] > '9' {
 		return errNotHTTP
 	}
 	h.minor = int(version[7] - '0')
@@ -120,8 +123,8 @@ func (h *head) statusLine(line string) error {
 	return nil
 }
 
-// framing finds how the body is delimited (RFC 9112 6.3). Lengths that are none or contradict each other make the response one to be
-// discarded, unless a transfer coding overrides them.
+// framing finds how the body is delimited (RFC 9112 6.3). Lengths that are none or contradict each other make the
+// response one to be discarded, unless a transfer coding overrides them.
 func (h *head) framing() error {
 	h.close = h.minor == 0
 	for _, v := range h.header["Connection"] {

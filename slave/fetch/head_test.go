@@ -17,23 +17,38 @@ func TestParseHead(t *testing.T) {
 		want       head
 		err        error
 	}{
-		{"an ordinary one", "HTTP/1.1 200 OK\r\nContent-Length: 5\r\nConnection: keep-alive\r\n\r\n", head{minor: 1, status: 200, length: 5}, nil},
+		{"an ordinary one", "HTTP/1.1 200 OK\r\nContent-Length: 5\r\nConnection: keep-alive\r\n\r\n",
+			head{minor: 1, status: 200, length: 5}, nil},
 		{"no phrase", "HTTP/1.1 404\r\n\r\n", head{minor: 1, status: 404, length: -1}, nil},
 		{"lower case", "http/1.1 200 ok\r\n\r\n", head{minor: 1, status: 200, length: -1}, nil},
 		{"two spaces", "HTTP/1.1  200 OK\r\n\r\n", head{minor: 1, status: 200, length: -1}, nil},
-		{"HTTP/1.0 closes", "HTTP/1.0 200 OK\r\nContent-Length: 1\r\n\r\n", head{status: 200, length: 1, close: true}, nil},
-		{"HTTP/1.0 that keeps", "HTTP/1.0 200 OK\r\nConnection: Keep-Alive\r\nContent-Length: 1\r\n\r\n", head{status: 200, length: 1}, nil},
-		{"HTTP/1.0 knows no chunks", "HTTP/1.0 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n", head{status: 200, length: -1, close: true}, nil},
-		{"close among others", "HTTP/1.1 200 OK\r\nConnection: foo, Close\r\n\r\n", head{minor: 1, status: 200, length: -1, close: true}, nil},
-		{"chunked beats a length and is suspicious", "HTTP/1.1 200 OK\r\nContent-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n", head{minor: 1, status: 200, length: -1, chunked: true, close: true}, nil},
-		{"gzip, chunked", "HTTP/1.1 200 OK\r\nTransfer-Encoding: gzip, chunked\r\n\r\n", head{minor: 1, status: 200, length: -1, chunked: true}, nil},
-		{"a coding that is not chunked ends with the connection", "HTTP/1.1 200 OK\r\nTransfer-Encoding: gzip\r\n\r\n", head{minor: 1, status: 200, length: -1, close: true}, nil},
-		{"the same length twice", "HTTP/1.1 200 OK\r\nContent-Length: 5\r\nContent-Length: 5, 5\r\n\r\n", head{minor: 1, status: 200, length: 5}, nil},
-		{"two lengths", "HTTP/1.1 200 OK\r\nContent-Length: 5\r\nContent-Length: 6\r\n\r\n", head{minor: 1, status: 200, length: 5}, errLength},
-		{"a negative length", "HTTP/1.1 200 OK\r\nContent-Length: -1\r\n\r\n", head{minor: 1, status: 200, length: -1}, errLength},
-		{"an empty length", "HTTP/1.1 200 OK\r\nContent-Length:\r\n\r\n", head{minor: 1, status: 200, length: -1}, errLength},
-		{"lengths beside chunks", "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\nContent-Length: -1\r\n\r\n", head{minor: 1, status: 200, length: -1, chunked: true, close: true}, nil},
-		{"an endless length", "HTTP/1.1 200 OK\r\nContent-Length: 99999999999999999999\r\n\r\n", head{minor: 1, status: 200, length: 1<<63 - 1}, nil},
+		{"HTTP/1.0 closes", "HTTP/1.0 200 OK\r\nContent-Length: 1\r\n\r\n", head{status: 200, length: 1, close: true},
+			nil},
+		{"HTTP/1.0 that keeps", "HTTP/1.0 200 OK\r\nConnection: Keep-Alive\r\nContent-Length: 1\r\n\r\n",
+			head{status: 200, length: 1}, nil},
+		{"HTTP/1.0 knows no chunks", "HTTP/1.0 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n",
+			head{status: 200, length: -1, close: true}, nil},
+		{"close among others", "HTTP/1.1 200 OK\r\nConnection: foo, Close\r\n\r\n",
+			head{minor: 1, status: 200, length: -1, close: true}, nil},
+		{"chunked beats a length and is suspicious",
+			"HTTP/1.1 200 OK\r\nContent-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n",
+			head{minor: 1, status: 200, length: -1, chunked: true, close: true}, nil},
+		{"gzip, chunked", "HTTP/1.1 200 OK\r\nTransfer-Encoding: gzip, chunked\r\n\r\n",
+			head{minor: 1, status: 200, length: -1, chunked: true}, nil},
+		{"a coding that is not chunked ends with the connection", "HTTP/1.1 200 OK\r\nTransfer-Encoding: gzip\r\n\r\n",
+			head{minor: 1, status: 200, length: -1, close: true}, nil},
+		{"the same length twice", "HTTP/1.1 200 OK\r\nContent-Length: 5\r\nContent-Length: 5, 5\r\n\r\n",
+			head{minor: 1, status: 200, length: 5}, nil},
+		{"two lengths", "HTTP/1.1 200 OK\r\nContent-Length: 5\r\nContent-Length: 6\r\n\r\n",
+			head{minor: 1, status: 200, length: 5}, errLength},
+		{"a negative length", "HTTP/1.1 200 OK\r\nContent-Length: -1\r\n\r\n", head{minor: 1, status: 200, length: -1},
+			errLength},
+		{"an empty length", "HTTP/1.1 200 OK\r\nContent-Length:\r\n\r\n", head{minor: 1, status: 200, length: -1},
+			errLength},
+		{"lengths beside chunks", "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\nContent-Length: -1\r\n\r\n",
+			head{minor: 1, status: 200, length: -1, chunked: true, close: true}, nil},
+		{"an endless length", "HTTP/1.1 200 OK\r\nContent-Length: 99999999999999999999\r\n\r\n",
+			head{minor: 1, status: 200, length: 1<<63 - 1}, nil},
 		{"HTTP/2 in words", "HTTP/2 200\r\n\r\n", head{length: -1}, errNotHTTP},
 		{"a status of letters", "HTTP/1.1 2OO OK\r\n\r\n", head{minor: 1, length: -1, status: 2}, errNotHTTP},
 		{"a status of four digits", "HTTP/1.1 2000 OK\r\n\r\n", head{minor: 1, length: -1}, errNotHTTP},
@@ -52,7 +67,8 @@ func TestParseHead(t *testing.T) {
 func TestHeadersAreReadAsBrowsersDo(t *testing.T) {
 	h, err := parseHead([]byte("HTTP/1.1 200 OK\r\n folded onto nothing\r\nno colon here\r\nbad name: 1\r\n: 2\r\n folded onto what was dropped\r\n" +
 		"Content-Type : text/html;\r\n\tcharset=utf-8\r\nX: \xe6\x97\xa5\r\nset-cookie: a\r\nSet-Cookie: b\r\nEmpty:\r\n\r\n"))
-	want := http.Header{"Content-Type": {"text/html; charset=utf-8"}, "X": {"\xe6\x97\xa5"}, "Set-Cookie": {"a", "b"}, "Empty": {""}}
+	want := http.Header{"Content-Type": {"text/html; charset=utf-8"}, "X": {"\xe6\x97\xa5"}, "Set-Cookie": {"a", "b"},
+		"Empty": {""}}
 	if err != nil || !reflect.DeepEqual(h.header, want) {
 		t.Errorf("%v, %q", err, h.header)
 	}
@@ -60,7 +76,8 @@ func TestHeadersAreReadAsBrowsersDo(t *testing.T) {
 
 // However the bytes arrive, the head ends at the same place.
 func TestHeadLengthInPieces(t *testing.T) {
-	for _, s := range []string{"HTTP/1.1 200 OK\r\nA: b\r\n\r\nbody\r\n\r\n", "HTTP/1.1 200 OK\nA: b\n\nbody", "HTTP/1.1 200 OK\r\n\nbody", "HTTP/1.1 200 OK\n\r\nx"} {
+	for _, s := range []string{"HTTP/1.1 200 OK\r\nA: b\r\n\r\nbody\r\n\r\n", "HTTP/1.1 200 OK\nA: b\n\nbody",
+		"HTTP/1.1 200 OK\r\n\nbody", "HTTP/1.1 200 OK\n\r\nx"} {
 		want := headLength([]byte(s), 0)
 		seen := 0
 		for i := range len(s) + 1 {
@@ -76,8 +93,10 @@ func TestHeadLengthInPieces(t *testing.T) {
 // Where net/http reads a head, we read the same of it; and nothing makes us panic.
 func FuzzParseHead(f *testing.F) {
 	for _, s := range []string{
-		"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello", "HTTP/1.0 404 Not Found\r\nConnection: keep-alive\r\nA: b\r\n c\r\n\r\n",
-		"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n0\r\n\r\n", "HTTP/1.1 304\nEtag: \"a\"\n\n", "HTTP/1.1 100 Continue\r\n\r\n",
+		"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello",
+		"HTTP/1.0 404 Not Found\r\nConnection: keep-alive\r\nA: b\r\n c\r\n\r\n",
+		"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n0\r\n\r\n", "HTTP/1.1 304\nEtag: \"a\"\n\n",
+		"HTTP/1.1 100 Continue\r\n\r\n",
 		"HTTP/1.1 200 OK\r\nContent-Length: 5\r\nContent-Length: 7\r\n\r\n", "<html>", "HTTP/1.1 200 OK\r\n:\r\n\r\n",
 	} {
 		f.Add([]byte(s))
@@ -158,9 +177,11 @@ func TestChunksInPieces(t *testing.T) {
 	}
 }
 
-// Chunking is followed to the same end and payload however it arrives, and where net/http accepts it, to the same payload.
+// Chunking is followed to the same end and payload however it arrives, and where net/http accepts it, to the same
+// payload.
 func FuzzChunks(f *testing.F) {
-	for _, s := range []string{"5\r\nhello\r\n0\r\n\r\n", "5\nhello\n0\n\n", "1;x\r\na\r\n1\r\nb\r\n0\r\nA: b\r\n\r\n", "ffffffffffffffff\r\n", "0", "1\r\naX"} {
+	for _, s := range []string{"5\r\nhello\r\n0\r\n\r\n", "5\nhello\n0\n\n", "1;x\r\na\r\n1\r\nb\r\n0\r\nA: b\r\n\r\n",
+		"ffffffffffffffff\r\n", "0", "1\r\naX"} {
 		f.Add([]byte(s), uint8(1))
 	}
 	f.Fuzz(func(t *testing.T, b []byte, step uint8) {
@@ -181,7 +202,8 @@ func FuzzChunks(f *testing.F) {
 		if whole.state != chunksDone {
 			return
 		}
-		in := io.MultiReader(strings.NewReader("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"), bytes.NewReader(b))
+		in := io.MultiReader(strings.NewReader("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"),
+			bytes.NewReader(b))
 		if r, err := http.ReadResponse(bufio.NewReader(in), nil); err == nil {
 			if theirs, err := io.ReadAll(r.Body); err == nil && !bytes.Equal(theirs, payload) {
 				t.Fatalf("%q, net/http reads %q", payload, theirs)
@@ -196,11 +218,15 @@ func TestRetryAfter(t *testing.T) {
 		value, date string
 		want        time.Duration
 	}{
-		{"120", "", 2 * time.Minute}, {" 7 ", "", 7 * time.Second}, {"0", "", 0}, {"", "", 0}, {"-5", "", 0}, {"1.5", "", 0}, {"soon", "", 0},
-		{"99999999999999999999999", "", maxRetryAfter}, {"604800", "", maxRetryAfter}, {"18446744073709551615", "", maxRetryAfter},
-		{"Mon, 01 Jan 2024 00:05:00 GMT", "", 5 * time.Minute}, {"Sun, 31 Dec 2023 00:05:00 GMT", "", 0}, {"Mon, 01 Jan 2034 00:05:00 GMT", "", maxRetryAfter},
+		{"120", "", 2 * time.Minute}, {" 7 ", "", 7 * time.Second}, {"0", "", 0}, {"", "", 0}, {"-5", "", 0},
+		{"1.5", "", 0}, {"soon", "", 0},
+		{"99999999999999999999999", "", maxRetryAfter}, {"604800", "", maxRetryAfter},
+		{"18446744073709551615", "", maxRetryAfter},
+		{"Mon, 01 Jan 2024 00:05:00 GMT", "", 5 * time.Minute}, {"Sun, 31 Dec 2023 00:05:00 GMT", "", 0},
+		{"Mon, 01 Jan 2034 00:05:00 GMT", "", maxRetryAfter},
 		{"Monday, 01-Jan-24 00:00:30 GMT", "", 30 * time.Second}, {"Mon Jan  1 00:00:40 2024", "", 40 * time.Second},
-		{"Mon, 01 Jan 2024 09:05:00 GMT", "Mon, 01 Jan 2024 09:00:00 GMT", 5 * time.Minute}, // their clock is nine hours ahead
+		// their clock is nine hours ahead
+		{"Mon, 01 Jan 2024 09:05:00 GMT", "Mon, 01 Jan 2024 09:00:00 GMT", 5 * time.Minute},
 	} {
 		if got := retryAfter(tt.value, tt.date, now); got != tt.want {
 			t.Errorf("%q: %v, want %v", tt.value, got, tt.want)

@@ -21,15 +21,18 @@ import (
 	"henro/slave/fakeweb"
 )
 
-// BenchmarkHostileHosts measures, over real sockets, what 32 connections to hosts of one kind do to a client, each with a second between
-// its requests, a fifth of the default interval: the memory that each takes at most, on the heap and of the budget, and the pace of 20 ordinary hosts beside them. Pace is the median
-// time of an ordinary fetch beside the hostile ones, as a multiple of that without them. One round of each is enough:
+// BenchmarkHostileHosts measures, over real sockets, what 32 connections to hosts of one kind do to a client, each with
+// a second between its requests, a fifth of the default interval: the memory that each takes at most, on the heap and
+// of the budget, and the pace of 20 ordinary hosts beside them. Pace is the median time of an ordinary fetch beside the
+// hostile ones, as a multiple of that without them. One round of each is enough:
 //
 //	go test ./slave/fetch -run '^$' -bench HostileHosts -benchtime 1x
 func BenchmarkHostileHosts(b *testing.B) {
 	for _, kind := range []fakeweb.Hostility{
-		"silent", "drip", "stall", "endless-body", "endless-chunks", "endless-headers", "gzip-bomb", "zstd-bomb", "brotli-bomb",
-		"redirect-loop", "redirect-private", "million-links", "long-links", "nuls", "length-long", "length-twice", "chunk-nonsense", "http09",
+		"silent", "drip", "stall", "endless-body", "endless-chunks", "endless-headers", "gzip-bomb", "zstd-bomb",
+		"brotli-bomb",
+		"redirect-loop", "redirect-private", "million-links", "long-links", "nuls", "length-long", "length-twice",
+		"chunk-nonsense", "http09",
 		"tls-stall", "reset-body", "calendar", "maze", "soft-404",
 	} {
 		b.Run(string(kind), func(b *testing.B) { meetHostile(b, kind) })
@@ -109,8 +112,8 @@ func heap() uint64 {
 	return sample[0].Value.Uint64()
 }
 
-// apart is a fakeweb in a process of its own, so that its memory is not measured; hostile hosts only get the processor when nobody else
-// wants it, as if they were on another machine.
+// apart is a fakeweb in a process of its own, so that its memory is not measured; hostile hosts only get the processor
+// when nobody else wants it, as if they were on another machine.
 type apart struct{ Resolve, Seeds []string }
 
 // serveKind tells a copy of this test which hosts to serve.

@@ -32,8 +32,10 @@ type outcome struct {
 
 func (want outcome) check(t *testing.T, r *Response, took time.Duration) {
 	t.Helper()
-	if r.Status != want.status || r.Reason != want.reason || r.Truncated != want.truncated || want.raw >= 0 && len(r.RawBody) != want.raw {
-		t.Errorf("%d %v %q, %d bytes (%v); want %d %v %q, %d bytes", r.Status, r.Reason, r.Truncated, len(r.RawBody), r.Err,
+	if r.Status != want.status || r.Reason != want.reason || r.Truncated != want.truncated || want.raw >= 0 &&
+		len(r.RawBody) != want.raw {
+		t.Errorf("%d %v %q, %d bytes (%v); want %d %v %q, %d bytes", r.Status, r.Reason, r.Truncated, len(r.RawBody),
+			r.Err,
 			want.status, want.reason, want.truncated, want.raw)
 	}
 	if want.took > 0 && (took != want.took || r.Took != want.took) {
@@ -79,34 +81,55 @@ var hostile = []struct {
 	want outcome
 }{
 	{"endless body", flood(ok+"\r\n", "spam "), outcome{200, 0, "length", 1 << 20, 0, errTooLarge}},
-	{"endless chunk", flood(ok+"Transfer-Encoding: chunked\r\n\r\nfffffffffffff\r\n", "spam "), outcome{200, 0, "length", 1 << 20, 0, errTooLarge}},
-	{"endless chunks", flood(ok+"Transfer-Encoding: chunked\r\n\r\n", "4\r\nspam\r\n"), outcome{200, 0, "length", 1 << 20, 0, errTooLarge}},
-	{"a length beyond the cap", flood(ok+"Content-Length: 99999999999\r\n\r\n", "spam "), outcome{200, 0, "length", 1 << 20, 0, errTooLarge}},
-	{"endless headers", flood(ok, "X-Spam: spam\r\n"), outcome{0, messages.Reason_HEADERS_TOO_LARGE, "", 0, 0, errHeadTooLarge}},
-	{"one endless header", flood(ok+"X-Spam: ", "spam "), outcome{0, messages.Reason_HEADERS_TOO_LARGE, "", 0, 0, errHeadTooLarge}},
-	{"endless interim responses", flood("", "HTTP/1.1 103 Early Hints\r\n\r\n"), outcome{0, messages.Reason_MALFORMED, "", 0, 0, errInterim}},
-	{"a redirect with a URL of 1 MB", flood("HTTP/1.1 301 Moved\r\nLocation: http://a.example/", "aaaaaaaa"), outcome{0, messages.Reason_HEADERS_TOO_LARGE, "", 0, 0, nil}},
-	{"an endless trailer", flood(ok+"Transfer-Encoding: chunked\r\n\r\n0\r\n", "X-Spam: spam\r\n"), outcome{200, 0, "disconnect", -1, 0, errChunk}},
-	{"an endless chunk extension", flood(ok+"Transfer-Encoding: chunked\r\n\r\n5;", "spam="), outcome{200, 0, "disconnect", -1, 0, errChunk}},
-	{"NULs in the head", says("HTTP/1.1 200 OK\r\nA: \x00\r\n\r\n"), outcome{0, messages.Reason_MALFORMED, "", 0, 0, errNUL}},
+	{"endless chunk", flood(ok+"Transfer-Encoding: chunked\r\n\r\nfffffffffffff\r\n", "spam "),
+		outcome{200, 0, "length", 1 << 20, 0, errTooLarge}},
+	{"endless chunks", flood(ok+"Transfer-Encoding: chunked\r\n\r\n", "4\r\nspam\r\n"),
+		outcome{200, 0, "length", 1 << 20, 0, errTooLarge}},
+	{"a length beyond the cap", flood(ok+"Content-Length: 99999999999\r\n\r\n", "spam "),
+		outcome{200, 0, "length", 1 << 20, 0, errTooLarge}},
+	{"endless headers", flood(ok, "X-Spam: spam\r\n"), outcome{0, messages.Reason_HEADERS_TOO_LARGE, "", 0, 0,
+		errHeadTooLarge}},
+	{"one endless header", flood(ok+"X-Spam: ", "spam "),
+		outcome{0, messages.Reason_HEADERS_TOO_LARGE, "", 0, 0, errHeadTooLarge}},
+	{"endless interim responses", flood("", "HTTP/1.1 103 Early Hints\r\n\r\n"),
+		outcome{0, messages.Reason_MALFORMED, "", 0, 0, errInterim}},
+	{"a redirect with a URL of 1 MB", flood("HTTP/1.1 301 Moved\r\nLocation: http://a.example/", "aaaaaaaa"),
+		outcome{0, messages.Reason_HEADERS_TOO_LARGE, "", 0, 0, nil}},
+	{"an endless trailer", flood(ok+"Transfer-Encoding: chunked\r\n\r\n0\r\n", "X-Spam: spam\r\n"),
+		outcome{200, 0, "disconnect", -1, 0, errChunk}},
+	{"an endless chunk extension", flood(ok+"Transfer-Encoding: chunked\r\n\r\n5;", "spam="),
+		outcome{200, 0, "disconnect", -1, 0, errChunk}},
+	{"NULs in the head", says("HTTP/1.1 200 OK\r\nA: \x00\r\n\r\n"),
+		outcome{0, messages.Reason_MALFORMED, "", 0, 0, errNUL}},
 	{"nothing but NULs", flood("", "\x00"), outcome{0, messages.Reason_MALFORMED, "", 0, 0, errNotHTTP}},
 	{"HTTP/0.9", andCloses("<html><title>old</title>"), outcome{0, messages.Reason_MALFORMED, "", 0, 0, errNotHTTP}},
 	{"another protocol", says("SSH-2.0-OpenSSH_9.6\r\n"), outcome{0, messages.Reason_MALFORMED, "", 0, 0, errNotHTTP}},
 	{"a status that is none", says("HTTP/1.1 OK\r\n\r\n"), outcome{0, messages.Reason_MALFORMED, "", 0, 0, errNotHTTP}},
-	{"an upgrade nobody asked for", says("HTTP/1.1 101 Switching Protocols\r\nUpgrade: x\r\n\r\n"), outcome{0, messages.Reason_MALFORMED, "", 0, 0, errUpgrade}},
+	{"an upgrade nobody asked for", says("HTTP/1.1 101 Switching Protocols\r\nUpgrade: x\r\n\r\n"),
+		outcome{0, messages.Reason_MALFORMED, "", 0, 0, errUpgrade}},
 	{"no answer at all", andCloses(""), outcome{0, messages.Reason_CONNECTION_LOST, "", 0, 0, nil}},
 	{"half a head", andCloses(ok + "Content-Len"), outcome{0, messages.Reason_CONNECTION_LOST, "", 0, 0, nil}},
-	{"a length too long", andCloses(ok + "Content-Length: 100\r\n\r\nshort"), outcome{200, 0, "disconnect", 5, 0, errShort}},
+	{"a length too long", andCloses(ok + "Content-Length: 100\r\n\r\nshort"),
+		outcome{200, 0, "disconnect", 5, 0, errShort}},
 	{"a length too short", says(ok + "Content-Length: 5\r\n\r\nlonger than that"), outcome{200, 0, "", 5, 0, nil}},
-	{"lengths that contradict each other", andCloses(ok + "Content-Length: 5\r\nContent-Length: 7\r\n\r\nten bytes!"), outcome{0, messages.Reason_MALFORMED, "", 0, 0, errLength}},
-	{"a negative length", andCloses(ok + "Content-Length: -5\r\n\r\nten bytes!"), outcome{0, messages.Reason_MALFORMED, "", 0, 0, errLength}},
-	{"a length of 2^63-1", andCloses(ok + "Content-Length: 9223372036854775807\r\n\r\nten bytes!"), outcome{200, 0, "disconnect", 10, 0, errShort}},
-	{"a length beyond 64 bits", andCloses(ok + "Content-Length: 99999999999999999999\r\n\r\nten bytes!"), outcome{200, 0, "disconnect", 10, 0, errShort}},
-	{"chunks that are none", says(ok + "Transfer-Encoding: chunked\r\n\r\n<html>\r\n"), outcome{200, 0, "disconnect", 8, 0, errChunk}},
-	{"chunks that break", says(ok + "Transfer-Encoding: chunked\r\n\r\n5\r\nhello\r\nzz\r\n"), outcome{200, 0, "disconnect", 14, 0, errChunk}},
-	{"chunks that stop", andCloses(ok + "Transfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n"), outcome{200, 0, "disconnect", 10, 0, errShort}},
-	{"a chunk of negative size", says(ok + "Transfer-Encoding: chunked\r\n\r\n-5\r\nhello\r\n"), outcome{200, 0, "disconnect", 11, 0, errChunk}},
-	{"a chunk of 2^63", says(ok + "Transfer-Encoding: chunked\r\n\r\n8000000000000000\r\nhello\r\n"), outcome{200, 0, "disconnect", 25, 0, errChunk}},
+	{"lengths that contradict each other", andCloses(ok + "Content-Length: 5\r\nContent-Length: 7\r\n\r\nten bytes!"),
+		outcome{0, messages.Reason_MALFORMED, "", 0, 0, errLength}},
+	{"a negative length", andCloses(ok + "Content-Length: -5\r\n\r\nten bytes!"),
+		outcome{0, messages.Reason_MALFORMED, "", 0, 0, errLength}},
+	{"a length of 2^63-1", andCloses(ok + "Content-Length: 9223372036854775807\r\n\r\nten bytes!"),
+		outcome{200, 0, "disconnect", 10, 0, errShort}},
+	{"a length beyond 64 bits", andCloses(ok + "Content-Length: 99999999999999999999\r\n\r\nten bytes!"),
+		outcome{200, 0, "disconnect", 10, 0, errShort}},
+	{"chunks that are none", says(ok + "Transfer-Encoding: chunked\r\n\r\n<html>\r\n"),
+		outcome{200, 0, "disconnect", 8, 0, errChunk}},
+	{"chunks that break", says(ok + "Transfer-Encoding: chunked\r\n\r\n5\r\nhello\r\nzz\r\n"),
+		outcome{200, 0, "disconnect", 14, 0, errChunk}},
+	{"chunks that stop", andCloses(ok + "Transfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n"),
+		outcome{200, 0, "disconnect", 10, 0, errShort}},
+	{"a chunk of negative size", says(ok + "Transfer-Encoding: chunked\r\n\r\n-5\r\nhello\r\n"),
+		outcome{200, 0, "disconnect", 11, 0, errChunk}},
+	{"a chunk of 2^63", says(ok + "Transfer-Encoding: chunked\r\n\r\n8000000000000000\r\nhello\r\n"),
+		outcome{200, 0, "disconnect", 25, 0, errChunk}},
 	{"a body to the end of the connection", andCloses(ok + "\r\nhello"), outcome{200, 0, "", 5, 0, nil}},
 }
 
@@ -152,16 +175,25 @@ func TestHostileServersInVirtualTime(t *testing.T) {
 		want outcome
 	}{
 		{"never answering", stalled(""), outcome{0, messages.Reason_TIMEOUT, "", 0, 20 * second, errIdle}},
-		{"half a head and no more", stalled("HTTP/1.1 200"), outcome{0, messages.Reason_TIMEOUT, "", 0, 20 * second, errIdle}},
-		{"a head and no more", stalled(ok + "Content-Length: 10\r\n\r\n"), outcome{200, 0, "time", 0, 20 * second, errIdle}},
-		{"half a body and no more", stalled(ok + "Content-Length: 10\r\n\r\nhello"), outcome{200, 0, "time", 5, 20 * second, errIdle}},
-		{"half a chunk and no more", stalled(ok + "Transfer-Encoding: chunked\r\n\r\n5\r\nhel"), outcome{200, 0, "time", 6, 20 * second, errIdle}},
+		{"half a head and no more", stalled("HTTP/1.1 200"),
+			outcome{0, messages.Reason_TIMEOUT, "", 0, 20 * second, errIdle}},
+		{"a head and no more", stalled(ok + "Content-Length: 10\r\n\r\n"),
+			outcome{200, 0, "time", 0, 20 * second, errIdle}},
+		{"half a body and no more", stalled(ok + "Content-Length: 10\r\n\r\nhello"),
+			outcome{200, 0, "time", 5, 20 * second, errIdle}},
+		{"half a chunk and no more", stalled(ok + "Transfer-Encoding: chunked\r\n\r\n5\r\nhel"),
+			outcome{200, 0, "time", 6, 20 * second, errIdle}},
 		{"a body without an end", stalled(ok + "\r\nhello"), outcome{200, 0, "time", 5, 20 * second, errIdle}},
-		{"1 byte a second of body", drip(ok+"Content-Length: 10000\r\n\r\n", second), outcome{200, 0, "time", -1, 60 * second, errTotal}},
-		{"1 byte a second of head", drip(ok+"X-Slow: ", second), outcome{0, messages.Reason_TIMEOUT, "", 0, 60 * second, errTotal}},
-		{"1 byte every 19 seconds", drip(ok+"Content-Length: 10000\r\n\r\n", 19*second), outcome{200, 0, "time", 3, 60 * second, errTotal}},
-		{"1 byte every 21 seconds", drip(ok+"Content-Length: 10000\r\n\r\n", 21*second), outcome{200, 0, "time", 0, 20 * second, errIdle}},
-		{"slow but steady", lagging(ok+"Content-Length: 5\r\n\r\nhello", 19*second, 19*second, 19*second), outcome{200, 0, "", 5, 57 * second, nil}},
+		{"1 byte a second of body", drip(ok+"Content-Length: 10000\r\n\r\n", second),
+			outcome{200, 0, "time", -1, 60 * second, errTotal}},
+		{"1 byte a second of head", drip(ok+"X-Slow: ", second),
+			outcome{0, messages.Reason_TIMEOUT, "", 0, 60 * second, errTotal}},
+		{"1 byte every 19 seconds", drip(ok+"Content-Length: 10000\r\n\r\n", 19*second),
+			outcome{200, 0, "time", 3, 60 * second, errTotal}},
+		{"1 byte every 21 seconds", drip(ok+"Content-Length: 10000\r\n\r\n", 21*second),
+			outcome{200, 0, "time", 0, 20 * second, errIdle}},
+		{"slow but steady", lagging(ok+"Content-Length: 5\r\n\r\nhello", 19*second, 19*second, 19*second),
+			outcome{200, 0, "", 5, 57 * second, nil}},
 	}
 	for _, tt := range append(hostile[:len(hostile):len(hostile)], timed...) {
 		t.Run(tt.name, func(t *testing.T) {
@@ -189,7 +221,9 @@ func TestConnectLimits(t *testing.T) {
 		took      time.Duration
 	}{
 		{"a black hole", "http://a.example/", blackhole, messages.Reason_CONNECT_TIMEOUT, 10 * time.Second},
-		{"a black hole with little time left", "http://a.example/", func(o *Options) { blackhole(o); o.TotalTimeout = 3 * time.Second }, messages.Reason_CONNECT_TIMEOUT, 3 * time.Second},
+		{"a black hole with little time left", "http://a.example/",
+			func(o *Options) { blackhole(o); o.TotalTimeout = 3 * time.Second }, messages.Reason_CONNECT_TIMEOUT,
+			3 * time.Second},
 		{"a TLS handshake that stalls", "https://a.example/", func(o *Options) {
 			o.Dial = func(context.Context, string, string) (net.Conn, error) {
 				ours, theirs := net.Pipe()
@@ -251,7 +285,8 @@ func TestConnectLimits(t *testing.T) {
 			t.Fatal(err)
 		}
 		l.Close()
-		if r := visit(t, newClient(t, nil), "http://"+l.Addr().String()+"/"); r.Reason != messages.Reason_CONNECT_REFUSED {
+		if r := visit(t, newClient(t, nil),
+			"http://"+l.Addr().String()+"/"); r.Reason != messages.Reason_CONNECT_REFUSED {
 			t.Error(r)
 		}
 	})
@@ -321,7 +356,8 @@ func TestLongRequests(t *testing.T) {
 	if r := visit(t, c, url+"/"+strings.Repeat("a", 2000)); r.Status != 414 || len(r.RequestBytes) < 2000 {
 		t.Error(r)
 	}
-	if r := c.Fetch(t.Context(), Request{URL: weburl.MustParse(url + "/"), ETag: `"` + strings.Repeat("e", 40_000) + `"`}); r.Status != 414 || len(r.RequestBytes) < 40_000 {
+	if r := c.Fetch(t.Context(), Request{URL: weburl.MustParse(url + "/"), ETag: `"` + strings.Repeat("e", 40_000) +
+		`"`}); r.Status != 414 || len(r.RequestBytes) < 40_000 {
 		t.Error("validators longer than the first buffer:", r)
 	}
 }
@@ -341,7 +377,8 @@ func TestMemoryIsBounded(t *testing.T) {
 	}
 	c := newClient(t, func(o *Options) {
 		o.MaxBody, o.MaxDecoded, o.Memory = 8<<20, 4<<20, budget
-		o.Dial = func(_ context.Context, _, addr string) (net.Conn, error) { // pipes: a socket left alone for a while wakes up late
+		// pipes: a socket left alone for a while wakes up late
+		o.Dial = func(_ context.Context, _, addr string) (net.Conn, error) {
 			ours, theirs := net.Pipe()
 			go meet(theirs, servers[int(addr[0]-'0')])
 			return ours, nil
@@ -368,9 +405,11 @@ func TestMemoryIsBounded(t *testing.T) {
 	}
 	all.Wait()
 	bound := int64(2*connections*2*unreserved + budget) // twice: a small buffer that grows is there twice for a moment
-	t.Logf("%d fetches of endless bodies: at most %d MB on the heap, %d MB reserved of %d", connections, most.Load()>>20, reserved.Load()>>20, budget>>20)
+	t.Logf("%d fetches of endless bodies: at most %d MB on the heap, %d MB reserved of %d", connections,
+		most.Load()>>20, reserved.Load()>>20, budget>>20)
 	if most.Load() > bound || reserved.Load() > budget || c.Reserved() != 0 {
-		t.Errorf("%d bytes on the heap, bound %d; %d reserved, budget %d, %d at the end", most.Load(), bound, reserved.Load(), budget, c.Reserved())
+		t.Errorf("%d bytes on the heap, bound %d; %d reserved, budget %d, %d at the end", most.Load(), bound,
+			reserved.Load(), budget, c.Reserved())
 	}
 }
 
@@ -502,8 +541,8 @@ func (c *bytesConn) SetDeadline(time.Time) error { return nil }
 func (c *bytesConn) RemoteAddr() net.Addr        { return nil }
 func (c *bytesConn) String() string              { return "bytes" }
 
-// Whatever a server says, the response is whole in itself: the head ends where it should, head and body are what came, the payload
-// lies within the body, everything is within its bounds, and the same however the bytes arrive.
+// Whatever a server says, the response is whole in itself: the head ends where it should, head and body are what came,
+// the payload lies within the body, everything is within its bounds, and the same however the bytes arrive.
 func FuzzResponse(f *testing.F) {
 	for _, h := range hostile {
 		ours, theirs := net.Pipe()
@@ -532,8 +571,10 @@ func FuzzResponse(f *testing.F) {
 		if errors.Is(r.Err, errChunk) { // how much came behind the error is chance
 			same = bytes.HasPrefix
 		}
-		if r.Status != again.Status || r.Reason != again.Reason || !bytes.Equal(r.ResponseHead, again.ResponseHead) || !same(r.Body, again.Body) || !same(r.RawBody, again.RawBody) {
-			t.Fatalf("%v %v: %q + %q; in pieces %v %v: %q + %q", r, r.Err, r.ResponseHead, r.RawBody, again, again.Err, again.ResponseHead, again.RawBody)
+		if r.Status != again.Status || r.Reason != again.Reason || !bytes.Equal(r.ResponseHead, again.ResponseHead) ||
+			!same(r.Body, again.Body) || !same(r.RawBody, again.RawBody) {
+			t.Fatalf("%v %v: %q + %q; in pieces %v %v: %q + %q", r, r.Err, r.ResponseHead, r.RawBody, again, again.Err,
+				again.ResponseHead, again.RawBody)
 		}
 		if (r.Status == 0) == (r.Reason == 0) {
 			t.Fatal("neither a response nor a reason:", r)
@@ -541,7 +582,8 @@ func FuzzResponse(f *testing.F) {
 		if r.Status == 0 {
 			return
 		}
-		if !bytes.Contains(b, append(bytes.Clone(r.ResponseHead), r.RawBody...)) || headLength(r.ResponseHead, 0) != len(r.ResponseHead) {
+		if !bytes.Contains(b, append(bytes.Clone(r.ResponseHead), r.RawBody...)) ||
+			headLength(r.ResponseHead, 0) != len(r.ResponseHead) {
 			t.Fatalf("%q + %q did not come like this", r.ResponseHead, r.RawBody)
 		}
 		if len(r.RawBody) > 64<<10 || len(r.Body) > 64<<10 || len(r.Payload) > len(r.RawBody) || r.Status < 200 {
@@ -558,8 +600,9 @@ type said struct {
 
 func (c *said) Write(b []byte) (int, error) { return c.heard.Write(b) }
 
-// Whatever a host answers, nothing is done of its own accord: no cookie is sent back, no redirect followed, no body sent, and a
-// request is made once, to the host that was asked for. (A kept connection whose answer is no HTTP is asked for anew.)
+// Whatever a host answers, nothing is done of its own accord: no cookie is sent back, no redirect followed, no body
+// sent, and a request is made once, to the host that was asked for. (A kept connection whose answer is no HTTP is asked
+// for anew.)
 func FuzzCookiesAndRedirects(f *testing.F) {
 	f.Add([]byte("HTTP/1.1 302 Found\r\nLocation: http://b.example/\r\nSet-Cookie: a=1; Path=/\r\nContent-Length: 0\r\n\r\n"))
 	f.Add([]byte("HTTP/1.1 308 Permanent Redirect\r\nLocation: /\r\nSet-Cookie: a=1\r\nSet-Cookie2: b\r\nConnection: close\r\n\r\n"))
@@ -586,7 +629,8 @@ func FuzzCookiesAndRedirects(f *testing.F) {
 			heard += s.heard.String()
 		}
 		for part := range strings.SplitSeq(strings.TrimSuffix(heard, "\r\n\r\n"), "\r\n\r\n") {
-			if !strings.HasPrefix(part, "GET / HTTP/1.1\r\nHost: a.example\r\n") && !strings.HasPrefix(part, "GET /second HTTP/1.1\r\nHost: a.example\r\n") ||
+			if !strings.HasPrefix(part, "GET / HTTP/1.1\r\nHost: a.example\r\n") &&
+				!strings.HasPrefix(part, "GET /second HTTP/1.1\r\nHost: a.example\r\n") ||
 				strings.Contains(strings.ToLower(part), "\r\ncookie") || strings.Contains(part, "\r\nAuthorization") {
 				t.Fatalf("%q was answered with %q", b, part)
 			}

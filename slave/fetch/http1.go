@@ -25,7 +25,8 @@ func standing(o *Options) []byte {
 	names := make([]string, 0, len(o.Header))
 	for name := range o.Header {
 		switch http.CanonicalHeaderKey(name) {
-		case "Host", "User-Agent", "Accept", "Accept-Encoding", "Connection", "Transfer-Encoding", "Content-Length", "If-None-Match", "If-Modified-Since":
+		case "Host", "User-Agent", "Accept", "Accept-Encoding", "Connection", "Transfer-Encoding", "Content-Length",
+			"If-None-Match", "If-Modified-Since":
 		default:
 			names = append(names, name)
 		}
@@ -84,7 +85,8 @@ func (x *exchange) readHead(ctx context.Context, c *connection) (head, error) {
 	seen := 0 // bytes of the current head searched for its end
 	for interim := 0; ; {
 		b := x.wire.b[x.headAt:]
-		for seen == 0 && len(b) > 0 && (b[0] == '\r' || b[0] == '\n') { // an empty line too many after the last response
+		// an empty line too many after the last response
+		for seen == 0 && len(b) > 0 && (b[0] == '\r' || b[0] == '\n') {
 			b = b[1:]
 			x.headAt++
 		}
@@ -133,8 +135,8 @@ func (x *exchange) headError(ctx context.Context, err error, nothing bool) error
 	return fail(messages.Reason_CONNECTION_LOST, fmt.Errorf("in the response head: %w", err))
 }
 
-// readBody reads the body as the head frames it. It reports whether it came whole, with nothing behind it; what else ended it goes
-// into Truncated. The only error is to be told to stop.
+// readBody reads the body as the head frames it. It reports whether it came whole, with nothing behind it; what else
+// ended it goes into Truncated. The only error is to be told to stop.
 func (x *exchange) readBody(ctx context.Context, c *connection, h *head) (whole bool, err error) {
 	most := int64(x.client.o.MaxBody)
 	want := most // bytes of body to wait for

@@ -106,7 +106,8 @@ func (x *exchange) http2Request(ctx context.Context) *http.Request {
 	authority := x.to.authority()
 	req := &http.Request{
 		Method: http.MethodGet, Proto: "HTTP/2.0", ProtoMajor: 2, Host: authority, Header: make(http.Header, 8),
-		URL: &url.URL{Scheme: "https", Host: authority, Opaque: "//" + authority + x.req.URL.RequestURI()}, // Opaque: not escaped anew
+		// Opaque: not escaped anew
+		URL: &url.URL{Scheme: "https", Host: authority, Opaque: "//" + authority + x.req.URL.RequestURI()},
 	}
 	_, fields, _ := bytes.Cut(x.wire.b, []byte("\r\n"))
 	for line := range strings.SplitSeq(string(fields), "\r\n") {
@@ -126,7 +127,8 @@ func (x *exchange) http2Error(ctx, within context.Context, err error) error {
 		return fail(messages.Reason_TIMEOUT, x.lateness())
 	}
 	switch text := err.Error(); { // net/http keeps its HTTP/2 errors to itself
-	case strings.Contains(text, "header list larger"), strings.Contains(text, "COMPRESSION_ERROR"): // the latter for one field that is too long
+	case strings.Contains(text, "header list larger"), strings.Contains(text, "COMPRESSION_ERROR"):
+		// the latter for one field that is too long
 		return fail(messages.Reason_HEADERS_TOO_LARGE, fmt.Errorf("%w: %w", errHeadTooLarge, err))
 	case strings.Contains(text, "received from peer"): // one stream reset
 		return fail(messages.Reason_CONNECTION_LOST, err)
@@ -136,8 +138,8 @@ func (x *exchange) http2Error(ctx, within context.Context, err error) error {
 	return fail(messages.Reason_CONNECTION_LOST, fmt.Errorf("%w: %w", errStale, err))
 }
 
-// appendHead writes the head of an HTTP/2 response as HTTP/1.1 would have: what replays archives reads nothing else. Fields are
-// sorted, since their order is lost on the way.
+// appendHead writes the head of an HTTP/2 response as HTTP/1.1 would have: what replays archives reads nothing else.
+// Fields are sorted, since their order is lost on the way.
 func appendHead(b []byte, res *http.Response) []byte {
 	b = append(b, "HTTP/1.1 "...)
 	b = strconv.AppendInt(b, int64(res.StatusCode), 10)

@@ -6,15 +6,16 @@ import (
 	"sync"
 )
 
-// Sizes of the buffers that are reused. The first is for the request and the wait, which takes most of the time, so that thousands of
-// slow hosts need little; nine of ten pages fit the next two, compressed or not.
+// Sizes of the buffers that are reused. The first is for the request and the wait, which takes most of the time, so
+// that thousands of slow hosts need little; nine of ten pages fit the next two, compressed or not.
 var sizes = [...]int{2 << 10, 8 << 10, 32 << 10, 128 << 10, unreserved}
 
-// unreserved is what a buffer may hold outside the budget: enough for 98 of 100 pages, so that ordinary pages never wait for large
-// ones, and little enough that a thousand connections cannot fill a machine.
+// unreserved is what a buffer may hold outside the budget: enough for 98 of 100 pages, so that ordinary pages never
+// wait for large ones, and little enough that a thousand connections cannot fill a machine.
 const unreserved = 256 << 10
 
-// step is how much of the budget a large buffer takes at once. What a host says of the length of its answer reserves nothing.
+// step is how much of the budget a large buffer takes at once. What a host says of the length of its answer reserves
+// nothing.
 const step = 1 << 20
 
 // buffer is bytes on their way from a connection to whoever reads the Response. Its capacity is what may be used of it.
@@ -29,12 +30,13 @@ func (b *buffer) large() bool { return b != nil && b.size < 0 }
 
 // memory lends buffers and keeps the budget of the large ones.
 //
-// Large buffers are address space of one size, taken from the system beside the heap: a page of it is memory only once it was written to,
-// none is copied while a body grows, and all of them are given back at once. On the heap a body of 27 MB whose length was not known cost
-// 117 MB, in buffers four times as large as the one before, and the collector let as much garbage lie beside them.
+// Large buffers are address space of one size, taken from the system beside the heap: a page of it is memory only once
+// it was written to, none is copied while a body grows, and all of them are given back at once. On the heap a body of
+// 27 MB whose length was not known cost 117 MB, in buffers four times as large as the one before, and the collector let
+// as much garbage lie beside them.
 //
-// The budget is taken in steps. Whoever finds it used up waits, unless the last share is free: that is set apart, large enough for any
-// one response to its end, so that one of those that wait always gets on.
+// The budget is taken in steps. Whoever finds it used up waits, unless the last share is free: that is set apart, large
+// enough for any one response to its end, so that one of those that wait always gets on.
 type memory struct {
 	free   [len(sizes)]sync.Pool
 	extent int   // bytes of a region
@@ -110,8 +112,9 @@ func (m *memory) region(n int) []byte {
 	return takeRegion(m.extent)
 }
 
-// rest gives the memory of a region back to the system. The address space is kept: there are never more regions than steps in the budget, and
-// whoever reads on in a slice that is void reads zeros, or another's bytes, as in a buffer that is reused.
+// rest gives the memory of a region back to the system. The address space is kept: there are never more regions than
+// steps in the budget, and whoever reads on in a slice that is void reads zeros, or another's bytes, as in a buffer
+// that is reused.
 func (m *memory) rest(region []byte, used int) {
 	m.mu.Lock()
 	closed := m.closed
@@ -223,7 +226,8 @@ func (s *share) keepSafe(r *Response) {
 	}
 }
 
-// lose notes a share that nobody will release, for the next who wants some or waits for it: the collector has a goroutine of its own.
+// lose notes a share that nobody will release, for the next who wants some or waits for it: the collector has a
+// goroutine of its own.
 func (m *memory) lose(s *share) {
 	m.mu.Lock()
 	defer m.mu.Unlock()

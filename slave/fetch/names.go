@@ -10,13 +10,15 @@ import (
 	"henro/messages/weburl"
 )
 
-// Names finds the addresses of hosts as a Client would: by the table, then by a resolver that remembers, merges and retries.
+// Names finds the addresses of hosts as a Client would: by the table, then by a resolver that remembers, merges and
+// retries.
 type Names struct {
 	table map[string][]netip.Addr
 	names *resolver
 }
 
-// NewNames looks names up by Options.Resolve, DNS, DNSTimeout, DNSNames and Lookup; other fields do not matter. Close ends it.
+// NewNames looks names up by Options.Resolve, DNS, DNSTimeout, DNSNames and Lookup; other fields do not matter. Close
+// ends it.
 func NewNames(o Options) (*Names, error) {
 	if err := o.Validate(); err != nil {
 		return nil, err

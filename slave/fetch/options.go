@@ -27,37 +27,39 @@ type Options struct {
 	ConnectTimeout time.Duration
 	// IdleTimeout bounds the time without a byte in either direction. Default 20 s.
 	IdleTimeout time.Duration
-	// TotalTimeout bounds the whole fetch, looking up the name included. Default 60 s, since 12 minutes were once lost to one
-	// server that accepted and never answered.
+	// TotalTimeout bounds the whole fetch, looking up the name included. Default 60 s, since 12 minutes were once lost
+	// to one server that accepted and never answered.
 	TotalTimeout time.Duration
 
-	// MaxHead bounds the bytes before the body, interim (1xx) responses included. Default 64 KiB; browsers stop at 256, Apache
-	// sends at most 8 per field.
+	// MaxHead bounds the bytes before the body, interim (1xx) responses included. Default 64 KiB; browsers stop at 256,
+	// Apache sends at most 8 per field.
 	MaxHead int
 	// MaxBody bounds the bytes of a body as they come over the wire; what is longer is cut there. Default 32 MiB.
 	MaxBody int
-	// MaxDecoded bounds Response.Body after decompression. Default 16 MiB: it is read for links and fingerprints only, and the
-	// archive has the wire bytes.
+	// MaxDecoded bounds Response.Body after decompression. Default 16 MiB: it is read for links and fingerprints only,
+	// and the archive has the wire bytes.
 	MaxDecoded int
-	// MaxRatio bounds decoded/encoded size once more than 1 MiB came out. Default 200; honest pages stay below 60, gzip can reach
-	// 1,030 and brotli far more.
+	// MaxRatio bounds decoded/encoded size once more than 1 MiB came out. Default 200; honest pages stay below 60, gzip
+	// can reach 1,030 and brotli far more.
 	MaxRatio int
-	// Memory bounds the bytes that all fetches together hold beyond 256 KiB per buffer, until Response.Release. A fetch that finds
-	// nothing left waits, reading no further. Default 64 MiB beside what one largest response takes, which is kept ready so that one
-	// always gets on: 208 MiB with bodies of 64 MiB.
+	// Memory bounds the bytes that all fetches together hold beyond 256 KiB per buffer, until Response.Release. A fetch
+	// that finds nothing left waits, reading no further. Default 64 MiB beside what one largest response takes, which
+	// is kept ready so that one always gets on: 208 MiB with bodies of 64 MiB.
 	Memory int64
 
-	// IdleConnections bounds the connections kept open between fetches, one per host at most; 0 means 1,024, negative none.
-	// One costs a socket and under 1 kB over http, some 16 kB over https, 40 kB with HTTP/2.
+	// IdleConnections bounds the connections kept open between fetches, one per host at most; 0 means 1,024, negative
+	// none. One costs a socket and under 1 kB over http, some 16 kB over https, 40 kB with HTTP/2.
 	IdleConnections int
 	// KeepIdle is how long one is kept. Default 60 s; many servers close after 5 to 75 s.
 	KeepIdle time.Duration
-	// HTTP1 stops offering HTTP/2, so that every capture has its exact bytes. Default off: a server that prefers HTTP/2 gets it.
+	// HTTP1 stops offering HTTP/2, so that every capture has its exact bytes. Default off: a server that prefers HTTP/2
+	// gets it.
 	HTTP1 bool
 
 	// AllowPrivate lets private, loopback and other special addresses be visited. Default off.
 	AllowPrivate bool
-	// VerifyTLS makes a bad certificate a failure. Default off: it is written into Response.TLSError and the page archived.
+	// VerifyTLS makes a bad certificate a failure. Default off: it is written into Response.TLSError and the page
+	// archived.
 	VerifyTLS bool
 	// RootCAs are the authorities believed; nil means the system's.
 	RootCAs *x509.CertPool
@@ -71,12 +73,12 @@ type Options struct {
 	// DNSNames bounds the names remembered, least recently used first out. Default 65,536, some 200 B each.
 	DNSNames int
 
-	// Dial replaces the network: addr is "ip:port", or "name:port" if there is no Lookup, which then is never asked. For tests;
-	// inside a synctest bubble everything then happens in virtual time. The guard judges addr where it is an address, and the
-	// connection's RemoteAddr where that is one.
+	// Dial replaces the network: addr is "ip:port", or "name:port" if there is no Lookup, which then is never asked.
+	// For tests; inside a synctest bubble everything then happens in virtual time. The guard judges addr where it is an
+	// address, and the connection's RemoteAddr where that is one.
 	Dial func(ctx context.Context, network, addr string) (net.Conn, error)
-	// Lookup replaces DNS: the addresses of a name and how long they hold. An error that is a *net.DNSError with IsNotFound means
-	// that there is no such name. Caching, merging and retrying stay as they are.
+	// Lookup replaces DNS: the addresses of a name and how long they hold. An error that is a *net.DNSError with
+	// IsNotFound means that there is no such name. Caching, merging and retrying stay as they are.
 	Lookup func(ctx context.Context, name string) ([]netip.Addr, time.Duration, error)
 }
 
@@ -139,11 +141,14 @@ func (o Options) Validate() error {
 		name string
 		bad  bool
 	}{
-		{"ConnectTimeout", o.ConnectTimeout < 0}, {"IdleTimeout", o.IdleTimeout < 0}, {"TotalTimeout", o.TotalTimeout < 0},
+		{"ConnectTimeout", o.ConnectTimeout < 0}, {"IdleTimeout", o.IdleTimeout < 0},
+		{"TotalTimeout", o.TotalTimeout < 0},
 		{"KeepIdle", o.KeepIdle < 0}, {"DNSTimeout", o.DNSTimeout < 0}, {"DNSNames", o.DNSNames < 0},
-		{"MaxHead", o.MaxHead < 512}, {"MaxBody", o.MaxBody < 0}, {"MaxDecoded", o.MaxDecoded < 0}, {"MaxRatio", o.MaxRatio < 2},
+		{"MaxHead", o.MaxHead < 512}, {"MaxBody", o.MaxBody < 0}, {"MaxDecoded", o.MaxDecoded < 0},
+		{"MaxRatio", o.MaxRatio < 2},
 		{"Memory", o.Memory < o.largest()},
-		{"UserAgent", !httpguts.ValidHeaderFieldValue(o.UserAgent)}, {"Accept", !httpguts.ValidHeaderFieldValue(o.Accept)},
+		{"UserAgent", !httpguts.ValidHeaderFieldValue(o.UserAgent)},
+		{"Accept", !httpguts.ValidHeaderFieldValue(o.Accept)},
 	} {
 		if f.bad {
 			return fmt.Errorf("%w: %s is out of range", ErrOptions, f.name)

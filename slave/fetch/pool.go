@@ -49,7 +49,8 @@ func (p *pool) put(c *connection) {
 	p.mu.Lock()
 	var surplus *connection
 	switch e := p.hosts[c.host]; {
-	case p.closed || p.max <= 0 || e != nil: // a second one for the same host: two fetches at once, which a crawl never has
+	case p.closed || p.max <= 0 || e != nil:
+		// a second one for the same host: two fetches at once, which a crawl never has
 		surplus = c
 	default:
 		p.hosts[c.host] = p.idle.PushBack(c)
@@ -103,8 +104,8 @@ func (p *pool) close() {
 	}
 }
 
-// alive looks whether a kept connection can carry another request. A socket with something to read has either been closed or
-// speaks unasked; both are of no use.
+// alive looks whether a kept connection can carry another request. A socket with something to read has either been
+// closed or speaks unasked; both are of no use.
 func (c *connection) alive() bool {
 	if c.h2 != nil {
 		return c.h2.Err() == nil && c.h2.Available() > 0

@@ -6,7 +6,8 @@ import "golang.org/x/sys/unix"
 
 // takeRegion takes address space that is memory only where it is written to; nil: the system gives none.
 func takeRegion(n int) []byte {
-	region, err := unix.Mmap(-1, 0, n, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_PRIVATE|unix.MAP_ANON|unix.MAP_NORESERVE)
+	region, err := unix.Mmap(-1, 0, n, unix.PROT_READ|unix.PROT_WRITE,
+		unix.MAP_PRIVATE|unix.MAP_ANON|unix.MAP_NORESERVE)
 	if err != nil {
 		return nil
 	}

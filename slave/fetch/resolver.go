@@ -16,8 +16,9 @@ import (
 	"henro/messages"
 )
 
-// How long answers hold. The system's resolver tells no TTL, so its answers hold for systemTTL; TTLs from the wire are kept within
-// bounds, since a TTL of 0 would ask anew for every page of a host and one of a week outlives the host's address.
+// How long answers hold. The system's resolver tells no TTL, so its answers hold for systemTTL; TTLs from the wire are
+// kept within bounds, since a TTL of 0 would ask anew for every page of a host and one of a week outlives the host's
+// address.
 const (
 	systemTTL  = 5 * time.Minute
 	minTTL     = 30 * time.Second
@@ -28,11 +29,12 @@ const (
 	dnsTries     = 3 // one and two retries
 	maxAddresses = 8 // of one name, tried one after the other
 
-	resolutionDelay = 250 * time.Millisecond // what IPv6 may take longer than IPv4; RFC 8305 3 has 50 ms, people wait there
+	// what IPv6 may take longer than IPv4; RFC 8305 3 has 50 ms, people wait there
+	resolutionDelay = 250 * time.Millisecond
 )
 
-// resolver turns names into addresses. Questions for one name at a time are merged; answers, absences and failures are remembered.
-// It blocks nobody but those who ask for the name in question.
+// resolver turns names into addresses. Questions for one name at a time are merged; answers, absences and failures are
+// remembered. It blocks nobody but those who ask for the name in question.
 type resolver struct {
 	ask     func(ctx context.Context, name string) ([]netip.Addr, time.Duration, error)
 	timeout time.Duration
@@ -49,8 +51,8 @@ type resolver struct {
 	recent *list.List // *answer, most recently used first
 }
 
-// question is one name being asked for. x/sync/singleflight does the same, but cannot be waited for, and leaves a gap between looking
-// for the answer and joining the question.
+// question is one name being asked for. x/sync/singleflight does the same, but cannot be waited for, and leaves a gap
+// between looking for the answer and joining the question.
 type question struct {
 	done   chan struct{}
 	answer *answer // once done
@@ -65,7 +67,8 @@ type answer struct {
 }
 
 func newResolver(o *Options) *resolver {
-	r := &resolver{timeout: o.DNSTimeout, max: o.DNSNames, flying: make(map[string]*question), names: make(map[string]*list.Element), recent: list.New()}
+	r := &resolver{timeout: o.DNSTimeout, max: o.DNSNames, flying: make(map[string]*question),
+		names: make(map[string]*list.Element), recent: list.New()}
 	r.life, r.end = context.WithCancel(context.Background())
 	server, _ := dnsServer(o.DNS) // validated
 	switch {
@@ -145,7 +148,8 @@ func (r *resolver) question(name string) *answer {
 			if hold == 0 {
 				hold = absentTTL
 			}
-			a.err, ttl = fail(messages.Reason_DNS_NOT_FOUND, fmt.Errorf("look up %s: %w", name, errNoSuchName)), min(max(hold, minTTL), absentTTL)
+			a.err, ttl = fail(messages.Reason_DNS_NOT_FOUND, fmt.Errorf("look up %s: %w", name, errNoSuchName)),
+				min(max(hold, minTTL), absentTTL)
 		default:
 			a.err, ttl = fail(messages.Reason_DNS_FAILED, fmt.Errorf("look up %s: %w", name, err)), failureTTL
 			if r.life.Err() == nil {
@@ -237,8 +241,8 @@ func interleave(addrs []netip.Addr) []netip.Addr {
 	return out
 }
 
-// systemLookup asks as this machine is set up to. A name with a dot is asked for as it stands: no search domain may turn an
-// unknown name of the web into a known one of the house.
+// systemLookup asks as this machine is set up to. A name with a dot is asked for as it stands: no search domain may
+// turn an unknown name of the web into a known one of the house.
 func systemLookup(ctx context.Context, name string) ([]netip.Addr, time.Duration, error) {
 	if strings.Contains(name, ".") && !strings.HasSuffix(name, ".") {
 		name += "."
@@ -303,7 +307,8 @@ func (w wireResolver) exchange(ctx context.Context, name string, kind uint16) ([
 	if err != nil {
 		return nil, 0, err
 	}
-	if len(in.Question) != 1 || !strings.EqualFold(in.Question[0].Name, m.Question[0].Name) || in.Question[0].Qtype != kind {
+	if len(in.Question) != 1 || !strings.EqualFold(in.Question[0].Name, m.Question[0].Name) ||
+		in.Question[0].Qtype != kind {
 		return nil, 0, errNoAnswer
 	}
 	switch in.Rcode {

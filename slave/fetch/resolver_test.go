@@ -61,15 +61,38 @@ func TestResolver(t *testing.T) {
 		wait   time.Duration // then
 		again  int           // questions after a second visit
 	}{
-		{"an answer holds for its TTL", func(string, int) ([]netip.Addr, time.Duration, error) { return addrs("8.8.8.8"), time.Minute, nil }, 0, 1, 59 * time.Second, 1},
-		{"and no longer", func(string, int) ([]netip.Addr, time.Duration, error) { return addrs("8.8.8.8"), time.Minute, nil }, 0, 1, 61 * time.Second, 2},
-		{"a TTL of 0 holds for a page or two", func(string, int) ([]netip.Addr, time.Duration, error) { return addrs("8.8.8.8"), 0, nil }, 0, 1, 20 * time.Second, 1},
-		{"a TTL of a week does not hold for a week", func(string, int) ([]netip.Addr, time.Duration, error) { return addrs("8.8.8.8"), 168 * time.Hour, nil }, 0, 1, 2 * time.Hour, 2},
-		{"an absence is remembered", func(string, int) ([]netip.Addr, time.Duration, error) { return nil, 0, absent }, messages.Reason_DNS_NOT_FOUND, 1, 4 * time.Minute, 1},
-		{"for a time", func(string, int) ([]netip.Addr, time.Duration, error) { return nil, 0, absent }, messages.Reason_DNS_NOT_FOUND, 1, 6 * time.Minute, 2},
-		{"no addresses are an absence", func(string, int) ([]netip.Addr, time.Duration, error) { return nil, time.Minute, nil }, messages.Reason_DNS_NOT_FOUND, 1, 0, 1},
-		{"a failure is asked again twice", func(string, int) ([]netip.Addr, time.Duration, error) { return nil, 0, errServFail }, messages.Reason_DNS_FAILED, 3, time.Second, 3},
-		{"and remembered shortly", func(string, int) ([]netip.Addr, time.Duration, error) { return nil, 0, errServFail }, messages.Reason_DNS_FAILED, 3, 25 * time.Second, 6},
+		{"an answer holds for its TTL", func(string, int) ([]netip.Addr, time.Duration,
+			error) {
+			return addrs("8.8.8.8"), time.Minute, nil
+		}, 0, 1, 59 * time.Second, 1},
+		{"and no longer", func(string, int) ([]netip.Addr, time.Duration, error) {
+			return addrs("8.8.8.8"), time.Minute,
+				nil
+		}, 0, 1, 61 * time.Second, 2},
+		{"a TTL of 0 holds for a page or two", func(string, int) ([]netip.Addr, time.Duration,
+			error) {
+			return addrs("8.8.8.8"), 0, nil
+		}, 0, 1, 20 * time.Second, 1},
+		{"a TTL of a week does not hold for a week", func(string, int) ([]netip.Addr, time.Duration,
+			error) {
+			return addrs("8.8.8.8"), 168 * time.Hour, nil
+		}, 0, 1, 2 * time.Hour, 2},
+		{"an absence is remembered", func(string, int) ([]netip.Addr, time.Duration, error) { return nil, 0, absent },
+			messages.Reason_DNS_NOT_FOUND, 1, 4 * time.Minute, 1},
+		{"for a time", func(string, int) ([]netip.Addr, time.Duration, error) { return nil, 0, absent },
+			messages.Reason_DNS_NOT_FOUND, 1, 6 * time.Minute, 2},
+		{"no addresses are an absence", func(string, int) ([]netip.Addr, time.Duration, error) {
+			return nil,
+				time.Minute, nil
+		}, messages.Reason_DNS_NOT_FOUND, 1, 0, 1},
+		{"a failure is asked again twice", func(string, int) ([]netip.Addr, time.Duration, error) {
+			return nil, 0,
+				errServFail
+		}, messages.Reason_DNS_FAILED, 3, time.Second, 3},
+		{"and remembered shortly", func(string, int) ([]netip.Addr, time.Duration, error) {
+			return nil, 0,
+				errServFail
+		}, messages.Reason_DNS_FAILED, 3, 25 * time.Second, 6},
 		{"the third try may succeed", func(_ string, n int) ([]netip.Addr, time.Duration, error) {
 			if n < 3 {
 				return nil, 0, errServFail
@@ -98,7 +121,10 @@ func TestResolver(t *testing.T) {
 
 func TestQuestionsForOneNameAreMergedAndOthersNotHeldUp(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		n := &names{tell: func(string, int) ([]netip.Addr, time.Duration, error) { return addrs("8.8.8.8"), time.Hour, nil }}
+		n := &names{tell: func(string, int) ([]netip.Addr, time.Duration, error) {
+			return addrs("8.8.8.8"), time.Hour,
+				nil
+		}}
 		c := newClient(t, func(o *Options) {
 			piped(says("HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n"))(o)
 			o.Lookup, o.IdleConnections = n.lookup, -1
@@ -129,7 +155,10 @@ func TestQuestionsForOneNameAreMergedAndOthersNotHeldUp(t *testing.T) {
 
 func TestOneWhoIsToldToStopDoesNotStopTheOthersQuestion(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		n := &names{tell: func(string, int) ([]netip.Addr, time.Duration, error) { return addrs("8.8.8.8"), time.Hour, nil }}
+		n := &names{tell: func(string, int) ([]netip.Addr, time.Duration, error) {
+			return addrs("8.8.8.8"), time.Hour,
+				nil
+		}}
 		r := newResolver(&Options{Lookup: n.lookup, DNSTimeout: time.Second, DNSNames: 9})
 		ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
 		defer cancel()
@@ -143,7 +172,10 @@ func TestOneWhoIsToldToStopDoesNotStopTheOthersQuestion(t *testing.T) {
 
 func TestNamesRememberedAreBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		n := &names{tell: func(string, int) ([]netip.Addr, time.Duration, error) { return addrs("8.8.8.8"), time.Hour, nil }}
+		n := &names{tell: func(string, int) ([]netip.Addr, time.Duration, error) {
+			return addrs("8.8.8.8"), time.Hour,
+				nil
+		}}
 		r := newResolver(&Options{Lookup: n.lookup, DNSTimeout: time.Second, DNSNames: 10})
 		for i := range 100 {
 			r.lookup(t.Context(), fmt.Sprintf("%d.example", i))
@@ -183,13 +215,16 @@ func TestHappyEyeballs(t *testing.T) {
 				return addressed{ours, addr}, nil
 			}
 		})
-		if r := visit(t, c, "http://a.example/"); r.Status != 200 || r.Took != 350*time.Millisecond || r.IP.String() != "[2606:4700::2]:80" {
+		if r := visit(t, c, "http://a.example/"); r.Status != 200 || r.Took != 350*time.Millisecond ||
+			r.IP.String() != "[2606:4700::2]:80" {
 			t.Error(r, r.Took, r.IP)
 		}
-		if got := strings.Join(dialled, ", "); got != "0s [2606:4700::1]:80, 250ms 8.8.8.8:80, 250ms [2606:4700::2]:80" {
+		if got := strings.Join(dialled,
+			", "); got != "0s [2606:4700::1]:80, 250ms 8.8.8.8:80, 250ms [2606:4700::2]:80" {
 			t.Error(got)
 		}
-		if r := visit(t, c, "http://a.example/"); r.Took != 100*time.Millisecond { // the one that answered is asked first now
+		// the one that answered is asked first now
+		if r := visit(t, c, "http://a.example/"); r.Took != 100*time.Millisecond {
 			t.Error(r, r.Took)
 		}
 		c.Close()
@@ -285,7 +320,8 @@ func TestDNSServer(t *testing.T) {
 		{"liar.example", "[]", 0, false},
 	} {
 		got, ttl, err := w.lookup(t.Context(), tt.name)
-		if fmt.Sprint(got) != tt.addrs || ttl != tt.ttl || errors.Is(err, errNoSuchName) != tt.absent || (err == nil) != (len(got) > 0) {
+		if fmt.Sprint(got) != tt.addrs || ttl != tt.ttl || errors.Is(err, errNoSuchName) != tt.absent ||
+			(err == nil) != (len(got) > 0) {
 			t.Errorf("%s: %v %v %v", tt.name, got, ttl, err)
 		}
 	}
@@ -295,7 +331,8 @@ func TestDNSServer(t *testing.T) {
 
 	c := newClient(t, func(o *Options) { o.DNS, o.AllowPrivate = pc.LocalAddr().String(), false })
 	for name, want := range map[string]messages.Reason{
-		"four.example": messages.Reason_ADDRESS_FORBIDDEN, "gone.example": messages.Reason_DNS_NOT_FOUND, "failing.example": messages.Reason_DNS_FAILED,
+		"four.example": messages.Reason_ADDRESS_FORBIDDEN, "gone.example": messages.Reason_DNS_NOT_FOUND,
+		"failing.example": messages.Reason_DNS_FAILED,
 	} {
 		if r := visit(t, c, "http://"+name+"/"); r.Reason != want {
 			t.Error(r)
@@ -307,7 +344,8 @@ func TestResolveTable(t *testing.T) {
 	web := listen(t, says("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nhi"))
 	_, port, _ := net.SplitHostPort(strings.TrimPrefix(web, "http://"))
 	c := newClient(t, func(o *Options) { o.Resolve = []string{"A.example:" + port + ":[127.0.0.1]"} })
-	if r := visit(t, c, "http://a.example:"+port+"/"); r.Status != 200 || r.IP.Addr().String() != "127.0.0.1" || !strings.Contains(string(r.RequestBytes), "Host: a.example:"+port) {
+	if r := visit(t, c, "http://a.example:"+port+"/"); r.Status != 200 || r.IP.Addr().String() != "127.0.0.1" ||
+		!strings.Contains(string(r.RequestBytes), "Host: a.example:"+port) {
 		t.Error(r, r.IP)
 	}
 }

@@ -7,11 +7,12 @@ import (
 	"time"
 )
 
-// maxRetryAfter bounds what a server may ask for: a day is as long as politeness backs off; a typo must not bury a host.
+// maxRetryAfter bounds what a server may ask for: a day is as long as politeness backs off; a typo must not bury a
+// host.
 const maxRetryAfter = 24 * time.Hour
 
-// retryAfter reads a Retry-After header (RFC 9110 10.2.3): seconds, or a date, which is measured from the server's own Date if it
-// sent one, since its clock need not be ours. What cannot be read, or lies in the past, asks for nothing.
+// retryAfter reads a Retry-After header (RFC 9110 10.2.3): seconds, or a date, which is measured from the server's own
+// Date if it sent one, since its clock need not be ours. What cannot be read, or lies in the past, asks for nothing.
 func retryAfter(value, date string, now time.Time) time.Duration {
 	value = strings.TrimSpace(value)
 	if value == "" {

@@ -8,13 +8,13 @@ import (
 	"github.com/gocolly/colly/v2"
 )
 
-// standIn is the URL that colly is shown, of a scheme that only our RoundTripper serves. The true one travels in the exchange: colly
-// parses every URL three times over (7 µs) and rewrites it on the way (a lone % becomes %25), so that what is
-// asked for would no longer be what the frontier knows.
+// standIn is the URL that colly is shown, of a scheme that only our RoundTripper serves. The true one travels in the
+// exchange: colly parses every URL three times over (7 µs) and rewrites it on the way (a lone % becomes %25), so that
+// what is asked for would no longer be what the frontier knows.
 const standIn = "henro:"
 
-// shell is colly around our RoundTripper: as many Collectors as there are fetches in flight, since a Collector holds the context of
-// its one request. They share one http.Client.
+// shell is colly around our RoundTripper: as many Collectors as there are fetches in flight, since a Collector holds
+// the context of its one request. They share one http.Client.
 type shell struct {
 	header  http.Header    // never changed: colly adds nothing to a header that names User-Agent and Accept
 	context *colly.Context // never used: our callbacks need none, and colly makes one otherwise
@@ -24,8 +24,9 @@ type shell struct {
 	idle []*colly.Collector
 }
 
-// newShell makes a Collector that does nothing of its own accord. Init, unlike NewCollector, does not read COLLY_* from the
-// environment; every field is set all the same, so that a default that changes in a later colly changes nothing here.
+// newShell makes a Collector that does nothing of its own accord. Init, unlike NewCollector, does not read COLLY_* from
+// the environment; every field is set all the same, so that a default that changes in a later colly changes nothing
+// here.
 func newShell(o *Options) *shell {
 	c := &colly.Collector{}
 	c.Init()
@@ -108,8 +109,9 @@ func (v *visiting) Value(key any) any {
 	return v.Context.Value(key)
 }
 
-// transport is the http.RoundTripper beneath colly's http.Client. It runs the exchange that the request carries and shows the client
-// no more than the status: with a Location it would look at redirects, with a body it would read and decode it.
+// transport is the http.RoundTripper beneath colly's http.Client. It runs the exchange that the request carries and
+// shows the client no more than the status: with a Location it would look at redirects, with a body it would read and
+// decode it.
 type transport struct{}
 
 // nothing is the response header that colly is shown; nobody writes to it.

@@ -54,13 +54,17 @@ func TestTLS(t *testing.T) {
 		proto     string
 	}{
 		{"an unknown authority is written down", s.URL, nil, 0, "unknown authority", "HTTP/2.0"},
-		{"or refused", s.URL, func(o *Options) { o.VerifyTLS = true }, messages.Reason_TLS_FAILED, "unknown authority", ""},
+		{"or refused", s.URL, func(o *Options) { o.VerifyTLS = true }, messages.Reason_TLS_FAILED, "unknown authority",
+			""},
 		{"a known one is fine", s.URL, func(o *Options) { o.VerifyTLS, o.RootCAs = true, roots }, 0, "", "HTTP/2.0"},
-		{"the name counts", "https://wrong.example:" + port, func(o *Options) { o.RootCAs = roots }, 0, "not wrong.example", "HTTP/2.0"},
-		{"the right name", "https://www.example.com:" + port, func(o *Options) { o.VerifyTLS, o.RootCAs = true, roots }, 0, "", "HTTP/2.0"},
+		{"the name counts", "https://wrong.example:" + port, func(o *Options) { o.RootCAs = roots }, 0,
+			"not wrong.example", "HTTP/2.0"},
+		{"the right name", "https://www.example.com:" + port, func(o *Options) { o.VerifyTLS, o.RootCAs = true, roots },
+			0, "", "HTTP/2.0"},
 		{"without HTTP/2", s.URL, func(o *Options) { o.HTTP1 = true }, 0, "unknown authority", "HTTP/1.1"},
 		{"TLS 1.0 is archived", old.URL, nil, 0, "unknown authority", "HTTP/1.1"},
-		{"unless verified", old.URL, func(o *Options) { o.VerifyTLS, o.RootCAs = true, roots }, messages.Reason_TLS_FAILED, "", ""},
+		{"unless verified", old.URL, func(o *Options) { o.VerifyTLS, o.RootCAs = true, roots },
+			messages.Reason_TLS_FAILED, "", ""},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			c := newClient(t, func(o *Options) {
@@ -73,13 +77,16 @@ func TestTLS(t *testing.T) {
 			})
 			for i := range 2 {
 				r := visit(t, c, tt.url+"/")
-				if r.Reason != tt.reason || r.Proto != tt.proto || tt.proto != "" && (string(r.Body) != "hello "+tt.proto || r.Reused != (i > 0)) {
+				if r.Reason != tt.reason || r.Proto != tt.proto || tt.proto != "" &&
+					(string(r.Body) != "hello "+tt.proto || r.Reused != (i > 0)) {
 					t.Errorf("%v %v, %s, %q, reused %v", r, r.Err, r.Proto, r.Body, r.Reused)
 				}
-				if tt.proto != "" && ((r.TLSError == "") != (tt.tlsError == "") || !strings.Contains(r.TLSError, tt.tlsError)) {
+				if tt.proto != "" && ((r.TLSError == "") != (tt.tlsError == "") ||
+					!strings.Contains(r.TLSError, tt.tlsError)) {
 					t.Errorf("TLS error %q, want %q", r.TLSError, tt.tlsError)
 				}
-				if tt.proto != "" && (!strings.HasPrefix(r.TLSVersion, "TLS 1.") || !strings.HasPrefix(r.CipherSuite, "TLS_")) {
+				if tt.proto != "" && (!strings.HasPrefix(r.TLSVersion, "TLS 1.") ||
+					!strings.HasPrefix(r.CipherSuite, "TLS_")) {
 					t.Errorf("TLS %q, suite %q", r.TLSVersion, r.CipherSuite)
 				}
 				if tt.proto != "" && r.IP.Addr().String() != "127.0.0.1" {
@@ -140,7 +147,8 @@ func TestHTTP2(t *testing.T) {
 	host := strings.TrimPrefix(s.URL, "https://")
 
 	r := get("/a?q=%41%zz|")
-	if want := "GET /a?q=A%zz| HTTP/1.1\r\nHost: " + host + "\r\nUser-Agent: " + c.o.UserAgent + "\r\nAccept: */*\r\nAccept-Encoding: gzip, deflate, br, zstd\r\nIf-None-Match: \"x\"\r\n\r\n"; string(r.RequestBytes) != want {
+	if want := "GET /a?q=A%zz| HTTP/1.1\r\nHost: " + host + "\r\nUser-Agent: " + c.o.UserAgent +
+		"\r\nAccept: */*\r\nAccept-Encoding: gzip, deflate, br, zstd\r\nIf-None-Match: \"x\"\r\n\r\n"; string(r.RequestBytes) != want {
 		t.Errorf("request %q, want %q", r.RequestBytes, want)
 	}
 	if want := "HTTP/1.1 302 Found\r\nContent-Length: 5\r\nContent-Type: text/plain\r\nDate: Mon, 01 Jan 2024 00:00:00 GMT\r\nLocation: /next\r\n\r\n"; string(r.ResponseHead) != want {
@@ -150,10 +158,13 @@ func TestHTTP2(t *testing.T) {
 		t.Error(r, r.Err, r.Proto)
 	}
 	get("/ok")
-	if got.Proto != "HTTP/2.0" || got.RequestURI != "/ok" || got.Host != host || got.Header.Get("If-None-Match") != `"x"` || got.UserAgent() != c.o.UserAgent || len(got.Header["Accept-Encoding"]) != 1 {
+	if got.Proto != "HTTP/2.0" || got.RequestURI != "/ok" || got.Host != host ||
+		got.Header.Get("If-None-Match") != `"x"` || got.UserAgent() != c.o.UserAgent ||
+		len(got.Header["Accept-Encoding"]) != 1 {
 		t.Errorf("the server saw %s %s %s %v", got.Proto, got.RequestURI, got.Host, got.Header)
 	}
-	if r = get("/gzip"); !bytes.Equal(r.RawBody, gz) || !bytes.Equal(r.Body, page) || r.Header.Get("Content-Encoding") != "gzip" {
+	if r = get("/gzip"); !bytes.Equal(r.RawBody, gz) || !bytes.Equal(r.Body, page) ||
+		r.Header.Get("Content-Encoding") != "gzip" {
 		t.Error(r, r.Err, len(r.Body))
 	}
 	r.Release()
@@ -251,7 +262,8 @@ func TestHTTP2InVirtualTime(t *testing.T) {
 		}
 		ctx, cancel := context.WithTimeout(context.Background(), 3*time.Second)
 		defer cancel()
-		if r := c.Fetch(ctx, Request{URL: weburl.MustParse("https://a.example/never")}); r.Reason != messages.Reason_CANCELED {
+		if r := c.Fetch(ctx,
+			Request{URL: weburl.MustParse("https://a.example/never")}); r.Reason != messages.Reason_CANCELED {
 			t.Error(r, r.Err)
 		}
 		c.Close()

@@ -95,7 +95,8 @@ func TestSameAsChromium(t *testing.T) {
 				}
 			}
 		}
-		for what, want := range map[string][]string{"a": a, "link": link, "image": p.Expect.Img, "frame": p.Expect.Frame, "script": p.Expect.Script, "form": form, "refresh": refresh} {
+		for what, want := range map[string][]string{"a": a, "link": link, "image": p.Expect.Img,
+			"frame": p.Expect.Frame, "script": p.Expect.Script, "form": form, "refresh": refresh} {
 			compare(p, what, got[what], onlyWeb(want))
 		}
 	}

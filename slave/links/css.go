@@ -88,7 +88,8 @@ func cssString(b []byte, i int) (value []byte, end int) {
 	return b[start:], len(b)
 }
 
-// cssURL reads what stands in url(…); i is after the parenthesis. A broken one gives nil, and is skipped as far as it is broken.
+// cssURL reads what stands in url(…); i is after the parenthesis. A broken one gives nil, and is skipped as far as it
+// is broken.
 func cssURL(b []byte, i int) (value []byte, end int) {
 	for i < len(b) && class[b[i]]&space != 0 {
 		i++
@@ -134,7 +135,8 @@ func cssURL(b []byte, i int) (value []byte, end int) {
 
 func isHex(c byte) bool { return c >= '0' && c <= '9' || c|0x20 >= 'a' && c|0x20 <= 'f' }
 
-// cssLink keeps a reference, its escapes decoded. The result of unescapeAttr may be b, so the decoding has room of its own.
+// cssLink keeps a reference, its escapes decoded. The result of unescapeAttr may be b, so the decoding has room of its
+// own.
 func (d *Document) cssLink(b []byte, kind outlink.Kind) {
 	if bytes.IndexByte(b, '\\') >= 0 {
 		b = unescapeCSS(b)

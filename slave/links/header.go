@@ -10,8 +10,9 @@ import (
 // maxHeader bounds the links taken from one answer's Link headers.
 const maxHeader = 256
 
-// Header returns the references of Link header fields (RFC 8288): `<next.html>; rel="next", <style.css>; rel=stylesheet`.
-// Those that name pages are of kind outlink.Header, the others of the kind that a link element would have.
+// Header returns the references of Link header fields (RFC 8288): `<next.html>; rel="next", <style.css>;
+// rel=stylesheet`. Those that name pages are of kind outlink.Header, the others of the kind that a link element would
+// have.
 func Header(values []string) []Ref {
 	var refs []Ref
 	for _, value := range values {
@@ -99,7 +100,8 @@ func Robots(values []string, agent string) (noIndex, noFollow bool) {
 		b := []byte(value)
 		if i := bytes.IndexByte(b, ':'); i >= 0 {
 			name := trim(b[:i])
-			if bytes.IndexByte(name, ',') < 0 && !is(name, "unavailable_after") && !bytes.HasPrefix(lower(nil, name), []byte("max-")) {
+			if bytes.IndexByte(name, ',') < 0 && !is(name, "unavailable_after") &&
+				!bytes.HasPrefix(lower(nil, name), []byte("max-")) {
 				if !strings.EqualFold(string(name), agent) {
 					continue
 				}

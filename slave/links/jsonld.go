@@ -11,8 +11,9 @@ import (
 // maxNesting bounds how deeply JSON is followed; what lies deeper is passed over.
 const maxNesting = 64
 
-// jsonLD takes the addresses that a script of linked data names: strings under keys that schema.org has for addresses, however deep, also
-// in lists. It is one pass over the bytes, without a tree, and needs no valid JSON: a key is a string before a colon.
+// jsonLD takes the addresses that a script of linked data names: strings under keys that schema.org has for addresses,
+// however deep, also in lists. It is one pass over the bytes, without a tree, and needs no valid JSON: a key is a
+// string before a colon.
 func (d *Document) jsonLD(b []byte) {
 	var outer [maxNesting]bool // whether the key around an object or a list is wanted
 	depth, wanted := 0, false
@@ -59,9 +60,12 @@ func (d *Document) isLinkedData() bool {
 // isAddressKey reports whether the value of a key is an address, as schema.org has it.
 func isAddressKey(key []byte) bool {
 	switch string(key) {
-	case "@id", "url", "sameAs", "contentUrl", "embedUrl", "thumbnailUrl", "image", "logo", "thumbnail", "photo", "item", "mainEntityOfPage",
-		"downloadUrl", "installUrl", "discussionUrl", "license", "isBasedOn", "citation", "subjectOf", "relatedLink", "significantLink",
-		"hasMap", "menu", "target", "urlTemplate", "acquireLicensePage", "usageInfo", "archivedAt", "codeRepository", "publishingPrinciples":
+	case "@id", "url", "sameAs", "contentUrl", "embedUrl", "thumbnailUrl", "image", "logo", "thumbnail", "photo",
+		"item", "mainEntityOfPage",
+		"downloadUrl", "installUrl", "discussionUrl", "license", "isBasedOn", "citation", "subjectOf", "relatedLink",
+		"significantLink",
+		"hasMap", "menu", "target", "urlTemplate", "acquireLicensePage", "usageInfo", "archivedAt", "codeRepository",
+		"publishingPrinciples":
 		return true
 	}
 	return false
@@ -76,7 +80,8 @@ func (d *Document) dataLink(value []byte) {
 	if len(value) == 0 || bytes.IndexByte(value, '{') >= 0 { // a template of a search
 		return
 	}
-	if value[0] != '/' && !(len(value) > 7 && is(value[:7], "http://")) && !(len(value) > 8 && is(value[:8], "https://")) {
+	if value[0] != '/' && !(len(value) > 7 && is(value[:7], "http://")) &&
+		!(len(value) > 8 && is(value[:8], "https://")) {
 		return
 	}
 	d.add(value, outlink.Data, 0)

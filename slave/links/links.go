@@ -1,12 +1,13 @@
 // Package links finds the links of a page, its words and what it says of itself, in one pass over its bytes.
 //
-// There is no tree and no token: the scanner jumps from one '<' to the next, knows the tags and attributes that hold links, and
-// follows the tokenizer of the HTML Standard where that decides what is a tag at all: comments, the raw text of scripts,
-// styles, titles and text areas, quoted attributes, CDATA in SVG, inert templates. What needs a tree to be known is given up:
-// a link that a browser would drop because a table or a select must not hold it is found nevertheless.
+// There is no tree and no token: the scanner jumps from one '<' to the next, knows the tags and attributes that hold
+// links, and follows the tokenizer of the HTML Standard where that decides what is a tag at all: comments, the raw text
+// of scripts, styles, titles and text areas, quoted attributes, CDATA in SVG, inert templates. What needs a tree to be
+// known is given up: a link that a browser would drop because a table or a select must not hold it is found
+// nevertheless.
 //
-// Invariants: a scan never panics and takes time linear in the page; everything kept is bounded by Options; nothing kept points
-// into the page.
+// Invariants: a scan never panics and takes time linear in the page; everything kept is bounded by Options; nothing
+// kept points into the page.
 package links
 
 import (
@@ -19,14 +20,17 @@ import (
 
 // Options bound what is kept of one page.
 type Options struct {
-	MaxLinks  int  // links kept; the rest is not looked at. Default 10,000: a hostile page of 10 MB could hold a million
-	MaxRef    int  // bytes of one raw reference; longer ones are left out. Default 8,192: four times what weburl accepts
+	// links kept; the rest is not looked at. Default 10,000: a hostile page of 10 MB could hold a million
+	MaxLinks int
+	// bytes of one raw reference; longer ones are left out. Default 8,192: four times what weburl accepts
+	MaxRef    int
 	MaxAnchor int  // bytes of one anchor text, the rest is cut. Default 256
 	MaxTitle  int  // bytes of the title and of the language. Default 512
 	MaxText   int  // bytes of main text; 0 leaves the text out. Default 131,072
 	Fragments bool // keep links that only name a place in the page ("#top"). Off: they are no links to another page
-	JSONLD    bool // take what scripts of linked data (JSON-LD) name, as links of kind outlink.Data. Off: browsers fetch nothing of it
-	XML       bool // the page is application/xhtml+xml: "<script/>" is closed
+	// take what scripts of linked data (JSON-LD) name, as links of kind outlink.Data. Off: browsers fetch nothing of it
+	JSONLD bool
+	XML    bool // the page is application/xhtml+xml: "<script/>" is closed
 }
 
 // DefaultOptions are the bounds named in Options.
@@ -53,7 +57,8 @@ type Ref struct {
 	Anchor string // words shown, white space folded
 }
 
-// Document is what one page says. It is reused from page to page: Scan overwrites all of it, and Text; the strings stay valid.
+// Document is what one page says. It is reused from page to page: Scan overwrites all of it, and Text; the strings stay
+// valid.
 type Document struct {
 	Base     string // raw href of the first base element; empty if there is none
 	Links    []Ref  // in the order of their elements
@@ -105,8 +110,9 @@ type attr struct {
 
 func (d *Document) reset(o Options) {
 	*d = Document{
-		o: o, Links: d.Links[:0], Text: d.Text[:0], attrs: d.attrs[:0], words: d.words[:0], spans: d.spans[:0], scratch: d.scratch[:0],
-		anchor: d.anchor[:0], foreign: d.foreign[:0], anchorLink: -1, keepText: o.MaxText > 0,
+		o: o, Links: d.Links[:0], Text: d.Text[:0], attrs: d.attrs[:0], words: d.words[:0], spans: d.spans[:0],
+		scratch: d.scratch[:0],
+		anchor:  d.anchor[:0], foreign: d.foreign[:0], anchorLink: -1, keepText: o.MaxText > 0,
 	}
 }
 
@@ -116,7 +122,8 @@ func (d *Document) Scan(html []byte, o Options) {
 	d.html = html
 	d.scan()
 	if d.keepText && len(d.Text) == 0 && d.skipped > 0 { // all of it navigation: then that is what the page is
-		second := Document{keepText: true, keepAside: true, o: o, html: html, Text: d.Text, scratch: d.scratch, anchorLink: -1}
+		second := Document{keepText: true, keepAside: true, o: o, html: html, Text: d.Text, scratch: d.scratch,
+			anchorLink: -1}
 		second.o.MaxLinks = 0
 		second.scan()
 		d.Text = second.Text
@@ -272,8 +279,8 @@ func tagName(html []byte, pos int, into *[maxTag]byte) (n, end int) {
 	return n, pos
 }
 
-// attributes reads the attributes of a tag and returns the position after its '>', or -1 if the page ends before: such a
-// tag does not count.
+// attributes reads the attributes of a tag and returns the position after its '>', or -1 if the page ends before: such
+// a tag does not count.
 func (d *Document) attributes(pos int) (end int, selfClosing bool) {
 	html := d.html
 	d.attrs = d.attrs[:0]

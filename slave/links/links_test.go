@@ -37,38 +37,62 @@ func TestLinksOfAPage(t *testing.T) {
 		{"a named anchor ends the one before", `<a href=x>one <a name=y>two</a>`, "a x [one]"},
 		{"words in blocks do not run together", `<a href=x><div>one</div><div>two</div></a>`, "a x [one two]"},
 		{"an image within an anchor", `<a href=x><img src=i.png>words</a>`, "a x [words]\nimage i.png"},
-		{"entities in attributes", `<a href="?a=1&amp;b=2&copy=3&#38;d=4&#x26;e&lt;f&notit;&not">`, "a ?a=1&b=2&copy=3&d=4&e<f&notit;¬"},
-		{"nofollow in its three names", `<a href=x rel="nofollow noopener"><a href=y rel=UGC><a href=z rel="a sponsored"><a href=w rel=nofollowing>`, "a x !\na y !\na z !\na w"},
-		{"nofollow of the page", `<a href=x></a><meta name=Robots content="index, NOFOLLOW"><img src=y>`, "a x !\nimage y !"},
-		{"areas, frames and inner frames", `<area href=a><frame src=b><iframe src=c><a href=no></a></iframe>`, "area a\nframe b\niframe c"},
-		{"link elements by their rel", `<link rel=next href=a><link rel="alternate stylesheet" href=b><link rel="Shortcut Icon" href=c><link rel=preload href=d><link rel=dns-prefetch href=e><link href=f>`, "link a\nstyle b\nicon c\nother d\nother f"},
-		{"images and their candidates", `<img src=a srcset="b 1x, c 2x" longdesc=d><source srcset="e,f 100w, g(h,i) 2x,j"><img data-src=k>`, "image a\nimage b\nimage c\nother d\nimage e,f\nimage g(h,i)\nimage j\nimage k"},
-		{"media", `<video src=a poster=b></video><audio src=c></audio><track src=d><source src=e>`, "media a\nimage b\nmedia c\nmedia d\nmedia e"},
-		{"forms and their buttons", `<form action=a><input type=image src=b formaction=c><button formaction=d></form>`, "form a\nimage b\nform c\nform d"},
-		{"plug-ins", `<object data=a classid=b><param name=Movie value=c><param name=quality value=high><embed src=d><applet code=e>`, "object a\nobject b\nobject c\nobject d\nobject e"},
-		{"citations and backgrounds", `<blockquote cite=a><q cite=b><ins cite=c></ins><body background=d><td background=e>`, "other a\nother b\nother c\nimage d\nimage e"},
+		{"entities in attributes", `<a href="?a=1&amp;b=2&copy=3&#38;d=4&#x26;e&lt;f&notit;&not">`,
+			"a ?a=1&b=2&copy=3&d=4&e<f&notit;¬"},
+		{"nofollow in its three names",
+			`<a href=x rel="nofollow noopener"><a href=y rel=UGC><a href=z rel="a sponsored"><a href=w rel=nofollowing>`, "a x !\na y !\na z !\na w"},
+		{"nofollow of the page", `<a href=x></a><meta name=Robots content="index, NOFOLLOW"><img src=y>`,
+			"a x !\nimage y !"},
+		{"areas, frames and inner frames", `<area href=a><frame src=b><iframe src=c><a href=no></a></iframe>`,
+			"area a\nframe b\niframe c"},
+		{"link elements by their rel",
+			`<link rel=next href=a><link rel="alternate stylesheet" href=b><link rel="Shortcut Icon" href=c><link rel=preload href=d><link rel=dns-prefetch href=e><link href=f>`, "link a\nstyle b\nicon c\nother d\nother f"},
+		{"images and their candidates",
+			`<img src=a srcset="b 1x, c 2x" longdesc=d><source srcset="e,f 100w, g(h,i) 2x,j"><img data-src=k>`,
+			"image a\nimage b\nimage c\nother d\nimage e,f\nimage g(h,i)\nimage j\nimage k"},
+		{"media", `<video src=a poster=b></video><audio src=c></audio><track src=d><source src=e>`,
+			"media a\nimage b\nmedia c\nmedia d\nmedia e"},
+		{"forms and their buttons", `<form action=a><input type=image src=b formaction=c><button formaction=d></form>`,
+			"form a\nimage b\nform c\nform d"},
+		{"plug-ins",
+			`<object data=a classid=b><param name=Movie value=c><param name=quality value=high><embed src=d><applet code=e>`, "object a\nobject b\nobject c\nobject d\nobject e"},
+		{"citations and backgrounds",
+			`<blockquote cite=a><q cite=b><ins cite=c></ins><body background=d><td background=e>`,
+			"other a\nother b\nother c\nimage d\nimage e"},
 		{"refresh", `<meta http-equiv=Refresh content="5; URL='next.html' ">`, "refresh next.html"},
 		{"refresh without url=", `<meta http-equiv=refresh content="0;next.html">`, "refresh next.html"},
 		{"refresh without a place", `<meta http-equiv=refresh content="5">`, ""},
-		{"no refresh for those without scripts", `<noscript><meta http-equiv=refresh content="0;url=x"><base href=y><a href=z></a></noscript>`, "a z"},
-		{"comments", `<!-- <a href=a> --><a href=b></a><!--> <a href=c></a><!---><a href=d></a><!-- -- > --!><a href=e></a><!-- <a href=f>`, "a b\na c\na d\na e"},
-		{"declarations and the like", `<!DOCTYPE html "<a href=a>"><a href=b></a><?php <a href=c> ?></ <a href=d>><a href=e></a></><![CDATA[<a href=f>]]>`, "a b\na e"},
+		{"no refresh for those without scripts",
+			`<noscript><meta http-equiv=refresh content="0;url=x"><base href=y><a href=z></a></noscript>`, "a z"},
+		{"comments",
+			`<!-- <a href=a> --><a href=b></a><!--> <a href=c></a><!---><a href=d></a><!-- -- > --!><a href=e></a><!-- <a href=f>`, "a b\na c\na d\na e"},
+		{"declarations and the like",
+			`<!DOCTYPE html "<a href=a>"><a href=b></a><?php <a href=c> ?></ <a href=d>><a href=e></a></><![CDATA[<a href=f>]]>`, "a b\na e"},
 		{"scripts", `<script src=s>"<a href=a>" </scripty </script ><a href=b></a>`, "script s\na b"},
-		{"scripts in comments in scripts", `<script><!-- <script> </script> <a href=a> --></script><a href=b></a>`, "a b"},
-		{"raw text", `<title><a href=a></title><textarea><a href=b></TEXTAREA><style><a href=c></style><xmp><a href=d></xmp><noframes><a href=e></noframes><noembed><a href=f></noembed><a href=g></a>`, "a g"},
+		{"scripts in comments in scripts", `<script><!-- <script> </script> <a href=a> --></script><a href=b></a>`,
+			"a b"},
+		{"raw text",
+			`<title><a href=a></title><textarea><a href=b></TEXTAREA><style><a href=c></style><xmp><a href=d></xmp><noframes><a href=e></noframes><noembed><a href=f></noembed><a href=g></a>`, "a g"},
 		{"what follows plaintext is none", `<a href=a></a><plaintext><a href=b>`, "a a"},
-		{"templates hold nothing yet", `<template><a href=a></a><template></template><a href=b></a></template><a href=c></a>`, "a c"},
+		{"templates hold nothing yet",
+			`<template><a href=a></a><template></template><a href=b></a></template><a href=c></a>`, "a c"},
 		{"but shadow trees do", `<template shadowrootmode=open><a href=a></a></template>`, "a a"},
 		{"a tag that the page ends in", `<a href=a></a><a href="b`, "a a"},
 		{"a quote that never ends", `<a href=a></a><a href="b><a href=c>`, "a a"},
-		{"styles", `<style>@import "a.css"; @import url(b.css); p{background:url( 'c.png' )} /* url(d) */ q{x:"url(e)"}</style><p style="background:url(&quot;f.png&quot;)">`, "style a.css\nstyle b.css\ncss c.png\ncss f.png"},
-		{"scalable graphics", `<svg><a xlink:href=a><text>w</text></a><image href=b /><use href="#c"/><use href="d.svg#e"/><style>x{fill:url(f)}</style><title><a href=g></title><![CDATA[<a href=h>]]></svg><title><a href=i></title>`, "a a [w]\nimage b\nother d.svg#e\ncss f\na g [<a href=h>]"},
+		{"styles",
+			`<style>@import "a.css"; @import url(b.css); p{background:url( 'c.png' )} /* url(d) */ q{x:"url(e)"}</style><p style="background:url(&quot;f.png&quot;)">`, "style a.css\nstyle b.css\ncss c.png\ncss f.png"},
+		{"scalable graphics",
+			`<svg><a xlink:href=a><text>w</text></a><image href=b /><use href="#c"/><use href="d.svg#e"/><style>x{fill:url(f)}</style><title><a href=g></title><![CDATA[<a href=h>]]></svg><title><a href=i></title>`, "a a [w]\nimage b\nother d.svg#e\ncss f\na g [<a href=h>]"},
 		{"self-closing tags count in graphics", `<svg><style/><script/><title/></svg><a href=a></a>`, "a a"},
-		{"HTML within graphics", `<svg><foreignObject><style>url(a)</style><p><a href=b></a></foreignObject><style/></svg><a href=c></a>`, "css a\na b\na c"},
+		{"HTML within graphics",
+			`<svg><foreignObject><style>url(a)</style><p><a href=b></a></foreignObject><style/></svg><a href=c></a>`,
+			"css a\na b\na c"},
 		{"HTML that ends graphics", `<svg><p><title><a href=a></title><a href=b></a>`, "a b"},
-		{"places in the page and data are no links", `<a href="#top">t</a><a href="">e</a><img src="data:image/png;base64,AAAA"><img src="">`, ""},
+		{"places in the page and data are no links",
+			`<a href="#top">t</a><a href="">e</a><img src="data:image/png;base64,AAAA"><img src="">`, ""},
 		{"tags that only begin alike", `<aa href=a></aa><a-b href=b></a-b><a=x href=c>`, ""},
-		{"social images", `<meta property="og:image" content=a><meta name="twitter:image" content=b><meta property="og:title" content=c>`, "image a\nimage b"},
+		{"social images",
+			`<meta property="og:image" content=a><meta name="twitter:image" content=b><meta property="og:title" content=c>`, "image a\nimage b"},
 		{"NUL", "<a href=a\x00b>", "a a\uFFFDb"},
 	} {
 		var d Document
@@ -88,16 +112,19 @@ func TestWhatAPageSaysOfItself(t *testing.T) {
 		xml, placesInThisPage bool
 	}{
 		{what: "title", html: "<title> a\n &amp; b </title><title>c</title>", title: "a & b"},
-		{what: "language of the root", html: `<meta http-equiv=content-language content=en><html lang="ja-JP">`, lang: "ja-JP"},
+		{what: "language of the root", html: `<meta http-equiv=content-language content=en><html lang="ja-JP">`,
+			lang: "ja-JP"},
 		{what: "language of XHTML", html: `<html xml:lang=ja>`, lang: "ja"},
 		{what: "language by meta", html: `<html><meta http-equiv=Content-Language content=ja>`, lang: "ja"},
 		{what: "the first base with an href", html: `<base target=x><base href=" a&amp;b "><base href=c>`, base: "a&b"},
 		{what: "robots", html: `<meta name=robots content="noarchive,NOINDEX">`, noIndex: true},
 		{what: "robots none", html: `<meta name=robots content=none>`, noIndex: true, noFollow: true},
-		{what: "main text", html: `<title>t</title><header>h</header><nav>n<nav>n</nav>n</nav><p>one<p>two <b>th</b>ree<script>s</script><style>x</style>&lt;four<aside>a</aside><footer>f</footer> five`, title: "t", text: "one two three<four five"},
+		{what: "main text",
+			html: `<title>t</title><header>h</header><nav>n<nav>n</nav>n</nav><p>one<p>two <b>th</b>ree<script>s</script><style>x</style>&lt;four<aside>a</aside><footer>f</footer> five`, title: "t", text: "one two three<four five"},
 		{what: "navigation left open", html: `<nav>n <main>one</main>`, text: "one"},
 		{what: "nothing but navigation", html: `<nav>one <a href=x>two</a></nav>`, text: "one two"},
-		{what: "XML closes scripts", html: `<script src=x /><p>one<![CDATA[ <two> ]]></p>`, text: "one <two>", xml: true},
+		{what: "XML closes scripts", html: `<script src=x /><p>one<![CDATA[ <two> ]]></p>`, text: "one <two>",
+			xml: true},
 		{what: "a lone bracket", html: `1 < 2 <3 <`, text: "1 < 2 <3 <"},
 	} {
 		var d Document
@@ -106,7 +133,8 @@ func TestWhatAPageSaysOfItself(t *testing.T) {
 		d.Scan([]byte(c.html), o)
 		got := fmt.Sprintf("%q %q %q %v %v %q", d.Title, d.Lang, d.Base, d.NoIndex, d.NoFollow, d.Text)
 		want := fmt.Sprintf("%q %q %q %v %v %q", c.title, c.lang, c.base, c.noIndex, c.noFollow, c.text)
-		if got != want && !(c.what == "title" || strings.HasPrefix(c.what, "language")) || d.Title != c.title || d.Lang != c.lang {
+		if got != want && !(c.what == "title" || strings.HasPrefix(c.what, "language")) || d.Title != c.title ||
+			d.Lang != c.lang {
 			t.Errorf("%s: %s\ngot  %s\nwant %s", c.what, c.html, got, want)
 		}
 	}
@@ -114,7 +142,9 @@ func TestWhatAPageSaysOfItself(t *testing.T) {
 
 func TestScanCSS(t *testing.T) {
 	for _, c := range []struct{ what, css, want string }{
-		{"the ways to name a file", `@import 'a'; @import url("b") screen; @import url(c); x{background:url(d) , URL( "e" )}`, "style a\nstyle b\nstyle c\ncss d\ncss e"},
+		{"the ways to name a file",
+			`@import 'a'; @import url("b") screen; @import url(c); x{background:url(d) , URL( "e" )}`,
+			"style a\nstyle b\nstyle c\ncss d\ncss e"},
 		{"escapes", `x{background:url(a\)b\20 c);y:url("d\"e\
 f")}`, "css a)b c\ncss d\"ef"},
 		{"comments and strings", `/* url(a) */ x{content:"url(b)"} y{z:url(c)}`, "css c"},
@@ -137,14 +167,18 @@ func TestHeader(t *testing.T) {
 		values []string
 		want   string
 	}{
-		{"several links in several fields", []string{`<a>; rel=next, <b>; rel="prev"`, `<c>; REL=stylesheet`}, "header a\nheader b\nstyle c"},
-		{"commas and semicolons in the URL and in quotes", []string{`<a,b;c>; title="x, <y>; \" z"; rel="next"`}, "header a,b;c"},
+		{"several links in several fields", []string{`<a>; rel=next, <b>; rel="prev"`, `<c>; REL=stylesheet`},
+			"header a\nheader b\nstyle c"},
+		{"commas and semicolons in the URL and in quotes", []string{`<a,b;c>; title="x, <y>; \" z"; rel="next"`},
+			"header a,b;c"},
 		{"white space", []string{`  < a > ;rel = next ; x`}, "header a"},
 		{"the first rel counts", []string{`<a>; rel=next; rel=stylesheet`}, "header a"},
 		{"another page's links", []string{`<a>; rel=next; anchor="/other"`}, ""},
-		{"preconnections name nothing", []string{`<https://cdn.example>; rel=preconnect, <b>; rel=preload; as=script`}, "other b"},
+		{"preconnections name nothing", []string{`<https://cdn.example>; rel=preconnect, <b>; rel=preload; as=script`},
+			"other b"},
 		{"nofollow", []string{`<a>; rel="next nofollow"`}, "header a !"},
-		{"nonsense", []string{``, `<`, `<>; rel=next`, `a; rel=next`, `<a`, `<a>;;;==;rel="next`, `,,,<b>`}, "header a\nother b"},
+		{"nonsense", []string{``, `<`, `<>; rel=next`, `a; rel=next`, `<a`, `<a>;;;==;rel="next`, `,,,<b>`},
+			"header a\nother b"},
 	} {
 		if got := show(Header(c.values)); got != c.want {
 			t.Errorf("%s: %q\ngot:\n%s\nwant:\n%s", c.what, c.values, got, c.want)
@@ -153,7 +187,8 @@ func TestHeader(t *testing.T) {
 }
 
 func TestRefreshHeader(t *testing.T) {
-	for value, want := range map[string]string{"0;url=a": "a", "3 , URL = \"b\"c": "b", "5": "", "": "", "x;url=c": "", "1;url": "url", ".5; d": "d"} {
+	for value, want := range map[string]string{"0;url=a": "a", "3 , URL = \"b\"c": "b", "5": "", "": "", "x;url=c": "",
+		"1;url": "url", ".5; d": "d"} {
 		if got, ok := Refresh(value); got != want || ok != (want != "") {
 			t.Errorf("Refresh(%q) = %q, %v, want %q", value, got, ok, want)
 		}
@@ -212,8 +247,10 @@ func TestBounds(t *testing.T) {
 
 func checkBounds(t *testing.T, d *Document, o Options) {
 	t.Helper()
-	if len(d.Links) > o.MaxLinks || len(d.Title) > o.MaxTitle || len(d.Text) > o.MaxText || len(d.Lang) > o.MaxTitle || len(d.Base) > o.MaxRef {
-		t.Fatalf("%d links, title of %d, text of %d, language of %d, base of %d", len(d.Links), len(d.Title), len(d.Text), len(d.Lang), len(d.Base))
+	if len(d.Links) > o.MaxLinks || len(d.Title) > o.MaxTitle || len(d.Text) > o.MaxText || len(d.Lang) > o.MaxTitle ||
+		len(d.Base) > o.MaxRef {
+		t.Fatalf("%d links, title of %d, text of %d, language of %d, base of %d", len(d.Links), len(d.Title),
+			len(d.Text), len(d.Lang), len(d.Base))
 	}
 	for _, ref := range d.Links {
 		if len(ref.Raw) > o.MaxRef || len(ref.Anchor) > o.MaxAnchor {
@@ -232,7 +269,8 @@ func TestDocumentsAreReused(t *testing.T) {
 	kept := used.Links[0]
 	used.Scan(second, DefaultOptions())
 	fresh.Scan(second, DefaultOptions())
-	if show(used.Links) != show(fresh.Links) || string(used.Text) != string(fresh.Text) || used.Title+used.Base+used.Lang != "" || used.NoFollow || used.NoIndex {
+	if show(used.Links) != show(fresh.Links) || string(used.Text) != string(fresh.Text) ||
+		used.Title+used.Base+used.Lang != "" || used.NoFollow || used.NoIndex {
 		t.Errorf("got %s %q %+v", show(used.Links), used.Text, used)
 	}
 	if kept.Raw != "k" || kept.Anchor != "l" {
@@ -245,7 +283,8 @@ func FuzzScan(f *testing.F) {
 		HTML string
 		Args []text
 	}
-	for _, name := range []string{"heritrix_extractorhtml", "scrapy_linkextractor", "w3lib_get_base_url", "w3lib_get_meta_refresh"} {
+	for _, name := range []string{"heritrix_extractorhtml", "scrapy_linkextractor", "w3lib_get_base_url",
+		"w3lib_get_meta_refresh"} {
 		for _, c := range readCases[caseOf](f, name) {
 			f.Add([]byte(c.HTML), false)
 			if len(c.Args) > 0 {
@@ -253,11 +292,13 @@ func FuzzScan(f *testing.F) {
 			}
 		}
 	}
-	f.Add([]byte("<svg><style/><![CDATA[<a>]]><foreignObject><template><script><!--<script></script>--></script>"), false)
+	f.Add([]byte("<svg><style/><![CDATA[<a>]]><foreignObject><template><script><!--<script></script>--></script>"),
+		false)
 	f.Add([]byte(`<script type="application/ld+json">{"url":"\u002f\ud83d\ude00","sameAs":[["/a",{"@id":"\\`), false)
 	var d Document
 	f.Fuzz(func(t *testing.T, html []byte, xml bool) {
-		o := Options{MaxLinks: 20, MaxRef: 100, MaxAnchor: 20, MaxTitle: 30, MaxText: 200, XML: xml, Fragments: xml, JSONLD: true}
+		o := Options{MaxLinks: 20, MaxRef: 100, MaxAnchor: 20, MaxTitle: 30, MaxText: 200, XML: xml, Fragments: xml,
+			JSONLD: true}
 		before := bytes.Clone(html)
 		d.Scan(html, o)
 		if !bytes.Equal(before, html) {
@@ -273,7 +314,8 @@ func FuzzScan(f *testing.F) {
 }
 
 func FuzzScanCSS(f *testing.F) {
-	for _, css := range []string{`@import url("a") x; @import 'b';`, `x{y:url( a\20 b ) /* */ url('c`, `url(a"b) url(c`, "url(\"a\nb\")", `\`, `url(\`, `"\`} {
+	for _, css := range []string{`@import url("a") x; @import 'b';`, `x{y:url( a\20 b ) /* */ url('c`, `url(a"b) url(c`,
+		"url(\"a\nb\")", `\`, `url(\`, `"\`} {
 		f.Add([]byte(css))
 	}
 	f.Fuzz(func(t *testing.T, css []byte) {
@@ -285,7 +327,8 @@ func FuzzScanCSS(f *testing.F) {
 }
 
 func FuzzHeader(f *testing.F) {
-	for _, value := range []string{`<a>; rel=next, <b>; rel="prev"; title="\"x"`, `<`, `<a>;`, `<a>;=;`, `<a>;rel="`, `<a>;rel="\`} {
+	for _, value := range []string{`<a>; rel=next, <b>; rel="prev"; title="\"x"`, `<`, `<a>;`, `<a>;=;`, `<a>;rel="`,
+		`<a>;rel="\`} {
 		f.Add(value)
 	}
 	f.Fuzz(func(t *testing.T, value string) {

@@ -55,7 +55,8 @@ func (s *text) UnmarshalJSON(b []byte) error {
 	var bytes struct{ B64 string }
 	if json.Unmarshal(b, &bytes) == nil && bytes.B64 != "" {
 		raw, err := base64.StdEncoding.DecodeString(bytes.B64)
-		if latin, decodeErr := htmlindex.Get("windows-1252"); decodeErr == nil && !strings.Contains(string(raw), "\xc2") {
+		if latin, decodeErr := htmlindex.Get("windows-1252"); decodeErr == nil &&
+			!strings.Contains(string(raw), "\xc2") {
 			raw, err = latin.NewDecoder().Bytes(raw)
 		}
 		*s = text(raw)
@@ -131,7 +132,8 @@ func TestHeritrixCases(t *testing.T) {
 		for _, part := range c.MustSubstring {
 			ok = ok && slices.ContainsFunc(got, func(url string) bool { return strings.Contains(url, part) })
 		}
-		agree += check(t, name, i, ok, fmt.Sprintf("%q: got %q, want %q %q %q", c.HTML, links, c.MustContain, c.MustEqual, c.MustSubstring))
+		agree += check(t, name, i, ok, fmt.Sprintf("%q: got %q, want %q %q %q", c.HTML, links, c.MustContain,
+			c.MustEqual, c.MustSubstring))
 	}
 	t.Logf("%d of %d agree", agree, len(cases))
 }

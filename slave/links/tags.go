@@ -18,8 +18,8 @@ const (
 	lastSkipped = aside
 )
 
-// startTag reads a start tag whose name begins at pos and returns the position after it, and after its raw text if it has
-// such.
+// startTag reads a start tag whose name begins at pos and returns the position after it, and after its raw text if it
+// has such.
 func (d *Document) startTag(pos int) int {
 	var buffer [maxTag]byte
 	n, end := tagName(d.html, pos, &buffer)
@@ -335,14 +335,19 @@ func relKind(rel []byte) outlink.Kind {
 		switch string(lower(buffer[:0], word)) {
 		case "stylesheet":
 			return outlink.Style
-		case "icon", "apple-touch-icon", "apple-touch-icon-precomposed", "apple-touch-startup-image", "mask-icon", "fluid-icon", "image_src":
+		case "icon", "apple-touch-icon", "apple-touch-icon-precomposed", "apple-touch-startup-image", "mask-icon",
+			"fluid-icon", "image_src":
 			return outlink.Icon
 		case "dns-prefetch", "preconnect":
 			return outlink.Unknown
-		case "next", "prev", "previous", "alternate", "canonical", "home", "index", "up", "top", "first", "last", "begin", "end", "start",
-			"contents", "toc", "chapter", "section", "subsection", "appendix", "glossary", "bookmark", "help", "author", "made", "license",
-			"copyright", "shortlink", "amphtml", "me", "archives", "archive", "search-results", "self", "child", "parent", "prerender",
-			"privacy-policy", "terms-of-service", "about", "describedby", "item", "collection", "latest-version", "original", "timemap", "memento":
+		case "next", "prev", "previous", "alternate", "canonical", "home", "index", "up", "top", "first", "last",
+			"begin", "end", "start",
+			"contents", "toc", "chapter", "section", "subsection", "appendix", "glossary", "bookmark", "help", "author",
+			"made", "license",
+			"copyright", "shortlink", "amphtml", "me", "archives", "archive", "search-results", "self", "child",
+			"parent", "prerender",
+			"privacy-policy", "terms-of-service", "about", "describedby", "item", "collection", "latest-version",
+			"original", "timemap", "memento":
 			kind = outlink.Link
 		}
 	}
@@ -359,8 +364,8 @@ func lower(to, b []byte) []byte {
 	return to
 }
 
-// lazyImages takes the attributes where scripts keep what they will show later: data-src, data-srcset, data-original and the
-// like. They hold a URL or a list as srcset does.
+// lazyImages takes the attributes where scripts keep what they will show later: data-src, data-srcset, data-original
+// and the like. They hold a URL or a list as srcset does.
 func (d *Document) lazyImages() {
 	for _, a := range d.attrs {
 		name := d.html[a.name:a.nameEnd]
@@ -368,7 +373,8 @@ func (d *Document) lazyImages() {
 			continue
 		}
 		name = name[5:]
-		if is(name[:3], "src") || len(name) >= 8 && (is(name[:8], "original") || is(name[:8], "lazy-src") || is(name[:8], "full-src")) {
+		if is(name[:3], "src") || len(name) >= 8 && (is(name[:8], "original") || is(name[:8], "lazy-src") ||
+			is(name[:8], "full-src")) {
 			d.candidates(d.html[a.value:a.valueEnd])
 		}
 	}
@@ -467,13 +473,15 @@ func (d *Document) meta() {
 		switch property = trim(property[3:]); {
 		case is(property, "image"), is(property, "image:url"), is(property, "image:secure_url"):
 			d.link(value, outlink.Image, 0)
-		case is(property, "video"), is(property, "video:url"), is(property, "video:secure_url"), is(property, "audio"), is(property, "audio:url"):
+		case is(property, "video"), is(property, "video:url"), is(property, "video:secure_url"), is(property, "audio"),
+			is(property, "audio:url"):
 			d.link(value, outlink.Media, 0)
 		}
 	}
 }
 
-// refresh reads the content of a meta refresh, "5; url=next.html", by the shared declarative refresh steps of the standard.
+// refresh reads the content of a meta refresh, "5; url=next.html", by the shared declarative refresh steps of the
+// standard.
 func refresh(b []byte) (raw []byte, ok bool) {
 	b = trim(b)
 	digits := 0
@@ -614,7 +622,8 @@ func (d *Document) script(pos int) int {
 			} else if ok {
 				return after
 			}
-		case state == escaped && len(rest) > 7 && is(rest[1:7], "script") && (rest[7] == '>' || rest[7] == '/' || class[rest[7]]&space != 0):
+		case state == escaped && len(rest) > 7 && is(rest[1:7], "script") &&
+			(rest[7] == '>' || rest[7] == '/' || class[rest[7]]&space != 0):
 			state = doublyEscaped
 		}
 		pos++
@@ -668,8 +677,10 @@ func (d *Document) foreignTag(name []byte, end int, selfClosing bool) int {
 // breaksOut reports whether a start tag ends SVG and MathML.
 func breaksOut(name []byte) bool {
 	switch string(name) {
-	case "b", "big", "blockquote", "body", "br", "center", "code", "dd", "div", "dl", "dt", "em", "embed", "h1", "h2", "h3", "h4", "h5", "h6",
-		"head", "hr", "i", "img", "li", "listing", "menu", "meta", "nobr", "ol", "p", "pre", "ruby", "s", "small", "span", "strong", "strike",
+	case "b", "big", "blockquote", "body", "br", "center", "code", "dd", "div", "dl", "dt", "em", "embed", "h1", "h2",
+		"h3", "h4", "h5", "h6",
+		"head", "hr", "i", "img", "li", "listing", "menu", "meta", "nobr", "ol", "p", "pre", "ruby", "s", "small",
+		"span", "strong", "strike",
 		"sub", "sup", "table", "tt", "u", "ul", "var":
 		return true
 	}
@@ -679,8 +690,10 @@ func breaksOut(name []byte) bool {
 // isInline reports whether an element may stand within a word.
 func isInline(name []byte) bool {
 	switch string(name) {
-	case "a", "abbr", "acronym", "b", "bdi", "bdo", "big", "cite", "code", "data", "dfn", "em", "font", "i", "img", "kbd", "label", "mark",
-		"nobr", "rb", "rp", "rt", "ruby", "s", "samp", "small", "span", "strike", "strong", "sub", "sup", "time", "tt", "u", "var", "wbr":
+	case "a", "abbr", "acronym", "b", "bdi", "bdo", "big", "cite", "code", "data", "dfn", "em", "font", "i", "img",
+		"kbd", "label", "mark",
+		"nobr", "rb", "rp", "rt", "ruby", "s", "samp", "small", "span", "strike", "strong", "sub", "sup", "time", "tt",
+		"u", "var", "wbr":
 		return true
 	}
 	return false

@@ -39,8 +39,8 @@ func (d *Document) text(b []byte) {
 // breakWords puts a space between the words before and after a block element.
 func (d *Document) breakWords() { d.textSpace, d.anchorSpace = true, true }
 
-// fold appends words with single spaces between, character references decoded; pending says whether white space came last. It
-// may overshoot max by a character.
+// fold appends words with single spaces between, character references decoded; pending says whether white space came
+// last. It may overshoot max by a character.
 func fold(to, b []byte, max int, pending *bool) []byte {
 	i := 0
 	for i < len(b) {
@@ -128,8 +128,8 @@ func trim(b []byte) []byte {
 	return b
 }
 
-// unescapeAttr decodes character references as they count in attribute values: "&copy=1" is none. The result is valid until
-// the next call.
+// unescapeAttr decodes character references as they count in attribute values: "&copy=1" is none. The result is valid
+// until the next call.
 func (d *Document) unescapeAttr(b []byte) []byte {
 	if bytes.IndexByte(b, '&') < 0 && bytes.IndexByte(b, 0) < 0 {
 		return b
@@ -198,7 +198,8 @@ func decimal(b []byte) (r rune, n int) {
 // maxEntity is longer than the longest name, CounterClockwiseContourIntegral.
 const maxEntity = 40
 
-// attrReference returns the length of the character reference that an attribute value begins with, 0 if it begins with none.
+// attrReference returns the length of the character reference that an attribute value begins with, 0 if it begins with
+// none.
 func attrReference(b []byte) int {
 	if len(b) > 1 && b[1] == '#' {
 		n := 2

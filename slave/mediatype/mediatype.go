@@ -1,10 +1,10 @@
 // Package mediatype reads Content-Type as browsers do, and looks at the bytes where browsers would.
 //
-// Parse and Extract are those of the MIME Sniffing and the Fetch Standard: what does not follow the grammar is no type at all, of several
-// fields the last that is one counts, and a charset outlives a repeat of its type. Computed is chapter 7 of the former: a type that is
-// missing or says nothing, and text/plain as old Apaches put on everything, is found out from the bytes; whatever else a host says is
-// believed, images apart, which are told from each other by their first bytes. mime.ParseMediaType of the standard library refuses
-// half of what browsers read.
+// Parse and Extract are those of the MIME Sniffing and the Fetch Standard: what does not follow the grammar is no type
+// at all, of several fields the last that is one counts, and a charset outlives a repeat of its type. Computed is
+// chapter 7 of the former: a type that is missing or says nothing, and text/plain as old Apaches put on everything, is
+// found out from the bytes; whatever else a host says is believed, images apart, which are told from each other by
+// their first bytes. mime.ParseMediaType of the standard library refuses half of what browsers read.
 //
 // Invariants: Parse(t.String()) returns t; nothing is looked at beyond the first 1,445 bytes.
 package mediatype

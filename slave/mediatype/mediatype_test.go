@@ -95,9 +95,11 @@ func TestComputed(t *testing.T) {
 	}{
 		{"HTML is believed, whatever comes", "text/html", false, png, "text/html"},
 		{"so is XML", "application/rss+xml", false, "<html>", "application/rss+xml"},
-		{"and text of a charset that Apache does not put on everything", "text/plain; charset=utf-8", false, "\x00\x01", "text/plain"},
+		{"and text of a charset that Apache does not put on everything", "text/plain; charset=utf-8", false, "\x00\x01",
+			"text/plain"},
 		{"text with binary bytes is none", "text/plain", false, "a\x00b", "application/octet-stream"},
-		{"nor with the charset of old Apaches", "text/plain; charset=ISO-8859-1", false, "a\x01b", "application/octet-stream"},
+		{"nor with the charset of old Apaches", "text/plain; charset=ISO-8859-1", false, "a\x01b",
+			"application/octet-stream"},
 		{"text is never made HTML", "text/plain", false, "<!DOCTYPE html><html>", "text/plain"},
 		{"marked UTF-16 is text", "text/plain", false, "\xff\xfea\x00", "text/plain"},
 		{"escapes are text", "text/plain", false, "\x1b$B", "text/plain"},

@@ -13,17 +13,21 @@ type signature struct {
 
 // Tables of the MIME Sniffing Standard, chapters 6 and 7.1.
 var (
-	markup = []string{"<!DOCTYPE HTML", "<HTML", "<HEAD", "<SCRIPT", "<IFRAME", "<H1", "<DIV", "<FONT", "<TABLE", "<A", "<STYLE", "<TITLE", "<B", "<BODY", "<BR", "<P", "<!--"}
+	markup = []string{"<!DOCTYPE HTML", "<HTML", "<HEAD", "<SCRIPT", "<IFRAME", "<H1", "<DIV", "<FONT", "<TABLE", "<A",
+		"<STYLE", "<TITLE", "<B", "<BODY", "<BR", "<P", "<!--"}
 
 	documents = []signature{{"%PDF-", "application/pdf", false}, {"%!PS-Adobe-", "application/postscript", false},
 		{"\xfe\xff..", "text/plain", true}, {"\xff\xfe..", "text/plain", true}, {"\xef\xbb\xbf.", "text/plain", true}}
 
-	images = []signature{{"\x00\x00\x01\x00", "image/x-icon", false}, {"\x00\x00\x02\x00", "image/x-icon", false}, {"BM", "image/bmp", false},
+	images = []signature{{"\x00\x00\x01\x00", "image/x-icon", false}, {"\x00\x00\x02\x00", "image/x-icon", false},
+		{"BM", "image/bmp", false},
 		{"GIF87a", "image/gif", false}, {"GIF89a", "image/gif", false}, {"RIFF....WEBPVP", "image/webp", true},
 		{"\x89PNG\r\n\x1a\n", "image/png", false}, {"\xff\xd8\xff", "image/jpeg", false}}
 
-	media = []signature{{"FORM....AIFF", "audio/aiff", true}, {"ID3", "audio/mpeg", false}, {"OggS\x00", "application/ogg", false},
-		{"MThd\x00\x00\x00\x06", "audio/midi", false}, {"RIFF....AVI ", "video/avi", true}, {"RIFF....WAVE", "audio/wave", true}}
+	media = []signature{{"FORM....AIFF", "audio/aiff", true}, {"ID3", "audio/mpeg", false},
+		{"OggS\x00", "application/ogg", false},
+		{"MThd\x00\x00\x00\x06", "audio/midi", false}, {"RIFF....AVI ", "video/avi", true},
+		{"RIFF....WAVE", "audio/wave", true}}
 
 	archives = []signature{{"\x1f\x8b\x08", "application/x-gzip", false}, {"PK\x03\x04", "application/zip", false},
 		{"Rar!\x1a\x07\x00", "application/x-rar-compressed", false}}
@@ -57,7 +61,8 @@ func unknown(b []byte, scriptable bool) string {
 	if scriptable {
 		text := bytes.TrimLeft(b, "\t\n\f\r ")
 		for _, tag := range markup {
-			if len(text) > len(tag) && bytes.EqualFold(text[:len(tag)], []byte(tag)) && (text[len(tag)] == ' ' || text[len(tag)] == '>') {
+			if len(text) > len(tag) && bytes.EqualFold(text[:len(tag)], []byte(tag)) &&
+				(text[len(tag)] == ' ' || text[len(tag)] == '>') {
 				return "text/html"
 			}
 		}

@@ -12,8 +12,8 @@ const (
 	lastYear  = 2200
 )
 
-// modified reads a moment as sitemaps and feeds write it: W3C datetime, RFC 822 and what people make of them. It returns the span
-// in which it lies: a document may say the day only. ok is false for what is no moment.
+// modified reads a moment as sitemaps and feeds write it: W3C datetime, RFC 822 and what people make of them. It
+// returns the span in which it lies: a document may say the day only. ok is false for what is no moment.
 func modified(text string) (from, until time.Time, ok bool) {
 	text = strings.TrimSpace(text)
 	if len(text) < 4 || len(text) > 64 {
@@ -53,8 +53,8 @@ func after(text, any string) (string, bool) {
 	return text[1:], true
 }
 
-// w3c reads https://www.w3.org/TR/NOTE-datetime, from the year alone to fractions of a second. A space for the T, a missing zone
-// (taken for UTC), a zone without its colon, and 20261121T120000 without separators are met in the wild.
+// w3c reads https://www.w3.org/TR/NOTE-datetime, from the year alone to fractions of a second. A space for the T, a
+// missing zone (taken for UTC), a zone without its colon, and 20261121T120000 without separators are met in the wild.
 func w3c(text string) (from, until time.Time, ok bool) {
 	year, rest, ok := digits(text, 4)
 	if !ok {
@@ -144,12 +144,14 @@ func offset(text string) (time.Duration, bool) {
 
 // zones are the names of RFC 822 and those that feeds add to them, in hours from UTC.
 var zones = map[string]time.Duration{
-	"UT": 0, "UTC": 0, "GMT": 0, "Z": 0, "WET": 0, "EST": -5, "EDT": -4, "CST": -6, "CDT": -5, "MST": -7, "MDT": -6, "PST": -8, "PDT": -7,
-	"BST": 1, "CET": 1, "MET": 1, "CEST": 2, "MEST": 2, "EET": 2, "EEST": 3, "MSK": 3, "JST": 9, "KST": 9, "AEST": 10, "AEDT": 11, "NZST": 12, "NZDT": 13,
+	"UT": 0, "UTC": 0, "GMT": 0, "Z": 0, "WET": 0, "EST": -5, "EDT": -4, "CST": -6, "CDT": -5, "MST": -7, "MDT": -6,
+	"PST": -8, "PDT": -7,
+	"BST": 1, "CET": 1, "MET": 1, "CEST": 2, "MEST": 2, "EET": 2, "EEST": 3, "MSK": 3, "JST": 9, "KST": 9, "AEST": 10,
+	"AEDT": 11, "NZST": 12, "NZDT": 13,
 }
 
-// rfc822 reads the dates of RSS, "Sat, 07 Sep 2002 00:00:01 GMT": the weekday, the comma, the time and the zone may be missing, the year
-// may have two digits, day and month may be swapped, the month may be written out.
+// rfc822 reads the dates of RSS, "Sat, 07 Sep 2002 00:00:01 GMT": the weekday, the comma, the time and the zone may be
+// missing, the year may have two digits, day and month may be swapped, the month may be written out.
 func rfc822(text string) (time.Time, bool) {
 	words := strings.FieldsFunc(text, func(r rune) bool {
 		return r == ' ' || r == ',' || r == '-' && !strings.ContainsAny(text, ":") || r == '\t' || r == '\n'

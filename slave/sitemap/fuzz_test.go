@@ -21,20 +21,24 @@ func check(t *testing.T, document []byte) {
 			if e.From.IsZero() != e.Until.IsZero() || !e.From.IsZero() && !e.Until.After(e.From) {
 				t.Fatalf("changed from %v until %v", e.From, e.Until)
 			}
-			if again := outlink.ParseHint(e.Hint.String()); again.Frequency != e.Frequency || again.Priority != e.Priority || !again.From.Equal(e.From) {
+			if again := outlink.ParseHint(e.Hint.String()); again.Frequency != e.Frequency ||
+				again.Priority != e.Priority || !again.From.Equal(e.From) {
 				t.Fatalf("%+v is read back as %+v", e.Hint, again)
 			}
 			return true
 		})
-		if entries != result.Entries || entries > o.MaxEntries || result.Bytes > o.MaxBytes || entries > 0 && result.Kind == sitemap.None {
+		if entries != result.Entries || entries > o.MaxEntries || result.Bytes > o.MaxBytes || entries > 0 &&
+			result.Kind == sitemap.None {
 			t.Fatalf("%d entries, %+v", entries, result)
 		}
 	}
 }
 
 func FuzzSitemap(f *testing.F) {
-	for _, seed := range []string{small, zip(small), "\xff\xfe" + wide(small, "little"), "http://a.test/1\nhttp://a.test/2", "<sitemapindex><sitemap>http://a.test/s</sitemap>",
-		"<urlset><url><loc><![CDATA[x]]>&#x41;&amp;&&;</loc><lastmod>2026-11-21T10:00:00.5+09:00</lastmod></url>", "<url><loc>x<url><loc>y<url>", "<a b='>'<c d=\"><url>", "<!DOCTYPE x [<!ENTITY a 'b'>]><urlset>"} {
+	for _, seed := range []string{small, zip(small), "\xff\xfe" + wide(small, "little"),
+		"http://a.test/1\nhttp://a.test/2", "<sitemapindex><sitemap>http://a.test/s</sitemap>",
+		"<urlset><url><loc><![CDATA[x]]>&#x41;&amp;&&;</loc><lastmod>2026-11-21T10:00:00.5+09:00</lastmod></url>",
+		"<url><loc>x<url><loc>y<url>", "<a b='>'<c d=\"><url>", "<!DOCTYPE x [<!ENTITY a 'b'>]><urlset>"} {
 		f.Add([]byte(seed))
 	}
 	f.Fuzz(check)

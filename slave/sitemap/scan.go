@@ -18,8 +18,8 @@ const (
 	words               // text
 )
 
-// scanner finds tags and texts in a stream of XML, however broken. A '<' always begins a tag, also where a quote is open: it may
-// stand nowhere else, so whatever went wrong before ends there.
+// scanner finds tags and texts in a stream of XML, however broken. A '<' always begins a tag, also where a quote is
+// open: it may stand nowhere else, so whatever went wrong before ends there.
 type scanner struct {
 	in   *bufio.Reader
 	most int // bytes of one text or tag
@@ -147,7 +147,8 @@ func (s *scanner) pass(until string, keep bool) {
 	}
 }
 
-// doctype passes over <!DOCTYPE …> with its internal subset. Entities that it declares are not known here: nothing expands.
+// doctype passes over <!DOCTYPE …> with its internal subset. Entities that it declares are not known here: nothing
+// expands.
 func (s *scanner) doctype() {
 	for depth := 0; ; {
 		c, err := s.in.ReadByte()
@@ -164,7 +165,8 @@ func (s *scanner) doctype() {
 	}
 }
 
-// readTag reads up to the '>', which may stand in quotes. It reports false for a tag that is too long or was never ended.
+// readTag reads up to the '>', which may stand in quotes. It reports false for a tag that is too long or was never
+// ended.
 func (s *scanner) readTag() bool {
 	s.tag, s.empty = s.tag[:0], false
 	quote, inside := byte(0), -1 // where the first '>' within the quotes is
@@ -265,7 +267,8 @@ func (s *scanner) attribute(want string) string {
 
 var entities = map[string]rune{"amp": '&', "lt": '<', "gt": '>', "quot": '"', "apos": '\'', "nbsp": 0xa0}
 
-// unescape decodes the entities of a text in its place. What is no entity stands for itself: ampersands in URLs often are none.
+// unescape decodes the entities of a text in its place. What is no entity stands for itself: ampersands in URLs often
+// are none.
 func unescape(text []byte) []byte {
 	amp := bytes.IndexByte(text, '&')
 	if amp < 0 {

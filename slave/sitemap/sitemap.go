@@ -1,15 +1,17 @@
-// Package sitemap reads the documents by which a host names its pages and says when they changed: sitemaps, indexes of sitemaps,
-// lists of URLs as text, and feeds (RSS, Atom, RDF, JSON), each also compressed.
+// Package sitemap reads the documents by which a host names its pages and says when they changed: sitemaps, indexes of
+// sitemaps, lists of URLs as text, and feeds (RSS, Atom, RDF, JSON), each also compressed.
 //
-// What a document is follows from its first element and not from its name or media type, which are wrong too often. Reading is one
-// pass over a stream: a scanner jumps from tag to tag, without a tree, and hands over each entry as its element ends. What is
-// malformed is passed over: an attribute without its quote, an element that nobody closes, an ampersand that stands for itself.
-// Namespaces are looked at only so far that a picture's <image:loc> is not taken for a page's <loc>.
+// What a document is follows from its first element and not from its name or media type, which are wrong too often.
+// Reading is one pass over a stream: a scanner jumps from tag to tag, without a tree, and hands over each entry as its
+// element ends. What is malformed is passed over: an attribute without its quote, an element that nobody closes, an
+// ampersand that stands for itself. Namespaces are looked at only so far that a picture's <image:loc> is not taken for
+// a page's <loc>.
 //
-// mmcdole/gofeed keeps a whole feed as a tree of texts, and it and encoding/xml give up at the first thing that is malformed.
+// mmcdole/gofeed keeps a whole feed as a tree of texts, and it and encoding/xml give up at the first thing that is
+// malformed.
 //
-// Invariants: Read never panics; its time is linear in what it reads and its memory bounded by Options, whatever the document
-// says: no entity of the document's own is expanded, and a compressed one is cut where it exceeds its bound.
+// Invariants: Read never panics; its time is linear in what it reads and its memory bounded by Options, whatever the
+// document says: no entity of the document's own is expanded, and a compressed one is cut where it exceeds its bound.
 package sitemap
 
 import (
@@ -26,8 +28,9 @@ import (
 type Options struct {
 	MaxBytes   int64 // uncompressed; the rest is not read. Default 50 MiB, the bound of the sitemap protocol
 	MaxEntries int   // handed over; the rest is not read. Default 50,000, likewise
-	MaxText    int   // bytes of one text or tag; a longer one is passed over. Default 8,192: four times the longest URL of the protocol
-	MaxJSON    int64 // bytes of a JSON feed, whose strings are held whole. Default 8 MiB
+	// bytes of one text or tag; a longer one is passed over. Default 8,192: four times the longest URL of the protocol
+	MaxText int
+	MaxJSON int64 // bytes of a JSON feed, whose strings are held whole. Default 8 MiB
 }
 
 // DefaultOptions are the bounds named in Options.
@@ -38,7 +41,8 @@ func DefaultOptions() Options {
 // Validate refuses bounds that make no sense.
 func (o *Options) Validate() error {
 	if o.MaxBytes < 1 || o.MaxEntries < 1 || o.MaxText < 64 || o.MaxJSON < 1 {
-		return fmt.Errorf("sitemap: bounds of %d bytes, %d entries, %d bytes of text, %d bytes of JSON: want more", o.MaxBytes, o.MaxEntries, o.MaxText, o.MaxJSON)
+		return fmt.Errorf("sitemap: bounds of %d bytes, %d entries, %d bytes of text, %d bytes of JSON: want more",
+			o.MaxBytes, o.MaxEntries, o.MaxText, o.MaxJSON)
 	}
 	return nil
 }
@@ -60,7 +64,8 @@ const (
 
 // String returns the kind as people call it.
 func (k Kind) String() string {
-	return [...]string{"none", "sitemap", "sitemap index", "text sitemap", "RSS", "RDF", "Atom", "JSON feed"}[min(k, JSON)]
+	return [...]string{"none", "sitemap", "sitemap index", "text sitemap", "RSS", "RDF", "Atom",
+		"JSON feed"}[min(k, JSON)]
 }
 
 // IsFeed tells feeds from sitemaps.
@@ -82,8 +87,8 @@ type Result struct {
 	Broken  bool  // the stream ended in an error, a damaged compression say; what stood before it was read
 }
 
-// Read hands the entries of a document to visit, in their order, until visit says false. An entry is valid during the call; its
-// strings stay.
+// Read hands the entries of a document to visit, in their order, until visit says false. An entry is valid during the
+// call; its strings stay.
 func Read(in io.Reader, o Options, visit func(*Entry) bool) Result {
 	r := &reader{o: o, visit: visit}
 	r.read(in)

@@ -67,9 +67,11 @@ func TestRead(t *testing.T) {
 		"in UTF-16 with its mark":         {"\xff\xfe" + wide(small, "little"), sitemap.Set, smallSays},
 		"in UTF-16 without":               {wide(small, "big"), sitemap.Set, smallSays},
 		"with a byte order mark":          {"\xef\xbb\xbf \n" + small, sitemap.Set, smallSays},
-		"behind a warning of PHP":         {"<br />\n<b>Warning</b>: no such file in <b>/x.php</b>\n" + small, sitemap.Set, smallSays},
+		"behind a warning of PHP": {"<br />\n<b>Warning</b>: no such file in <b>/x.php</b>\n" + small,
+			sitemap.Set, smallSays},
 		"in capitals with a prefix": {
-			`<SM:URLSET><SM:URL><SM:LOC>http://a.test/</SM:LOC><SM:LASTMOD>2026</SM:LASTMOD></SM:URL></SM:URLSET>`, sitemap.Set, "http://a.test/ 2026"},
+			`<SM:URLSET><SM:URL><SM:LOC>http://a.test/</SM:LOC><SM:LASTMOD>2026</SM:LASTMOD></SM:URL></SM:URLSET>`,
+			sitemap.Set, "http://a.test/ 2026"},
 		"pictures and films are no pages": {
 			`<urlset><url><image:image><image:loc>http://a.test/i.png</image:loc></image:image><loc>http://a.test/</loc><video:video><video:player_loc>http://a.test/v</video:player_loc><priority>1</priority></video:video><image:loc>x</image:loc></url></urlset>`,
 			sitemap.Set, "http://a.test/"},
@@ -80,20 +82,28 @@ func TestRead(t *testing.T) {
 		"nothing is ever closed":               {`<urlset><url><loc>http://a.test/1<lastmod>2026-11-21<url><loc>http://a.test/2<url>`, sitemap.Set, "http://a.test/1 2026-11-21\nhttp://a.test/2"},
 		"a quote that nobody closes":           {`<urlset xmlns="http://x><url><loc>http://a.test/1</loc></url><url a='><loc>http://a.test/2</loc></url></urlset>`, sitemap.Set, "http://a.test/1\nhttp://a.test/2"},
 		"ends that belong to nothing":          {`</x><urlset></b></c><url></i><loc>http://a.test/1</loc></url></url></url><url><loc>http://a.test/2</loc></url>`, sitemap.Set, "http://a.test/1\nhttp://a.test/2"},
-		"cut in the middle of an address":      {`<urlset><url><loc>http://a.test/1</loc></url><url><loc>http://a.te`, sitemap.Set, "http://a.test/1"},
-		"without its root":                     {`<url><loc>http://a.test/1</loc></url><url><loc>http://a.test/2</loc></url>`, sitemap.Set, "http://a.test/1\nhttp://a.test/2"},
+		"cut in the middle of an address": {`<urlset><url><loc>http://a.test/1</loc></url><url><loc>http://a.te`,
+			sitemap.Set, "http://a.test/1"},
+		"without its root": {`<url><loc>http://a.test/1</loc></url><url><loc>http://a.test/2</loc></url>`, sitemap.Set, "http://a.test/1\nhttp://a.test/2"},
 		"entities of its own are not expanded": {
 			`<!DOCTYPE x [<!ENTITY a "aaaa"><!ENTITY b "&a;&a;"> ]><urlset><url><loc>http://a.test/&b;</loc></url></urlset>`, sitemap.Set, "http://a.test/&b;"},
-		"a loc of megabytes":                  {`<urlset><url><loc>http://a.test/` + strings.Repeat("x", 1<<20) + `</loc></url><url><loc>http://a.test/2</loc></url></urlset>`, sitemap.Set, "http://a.test/2"},
-		"a tag of megabytes":                  {`<urlset><url x="` + strings.Repeat("x", 1<<20) + `"><loc>http://a.test/1</loc></url><url><loc>http://a.test/2</loc></url></urlset>`, sitemap.Set, "http://a.test/2"},
-		"nested without end":                  {`<urlset>` + strings.Repeat("<a>", 1e5) + `<url><loc>x</loc></url>` + strings.Repeat("</a>", 1e5) + `<url><loc>http://a.test/2</loc></url></urlset>`, sitemap.Set, "http://a.test/2"},
+		"a loc of megabytes": {`<urlset><url><loc>http://a.test/` + strings.Repeat("x", 1<<20) +
+			`</loc></url><url><loc>http://a.test/2</loc></url></urlset>`, sitemap.Set, "http://a.test/2"},
+		"a tag of megabytes": {`<urlset><url x="` + strings.Repeat("x", 1<<20) +
+			`"><loc>http://a.test/1</loc></url><url><loc>http://a.test/2</loc></url></urlset>`, sitemap.Set,
+			"http://a.test/2"},
+		"nested without end": {`<urlset>` + strings.Repeat("<a>", 1e5) + `<url><loc>x</loc></url>` +
+			strings.Repeat("</a>", 1e5) + `<url><loc>http://a.test/2</loc></url></urlset>`, sitemap.Set,
+			"http://a.test/2"},
 		"an index":                            {`<sitemapindex><sitemap><loc>http://a.test/s1.xml.gz</loc><lastmod>2026-11-21T10:00:00Z</lastmod></sitemap></sitemapindex>`, sitemap.Index, "+http://a.test/s1.xml.gz 2026-11-21T10:00:00Z"},
 		"an index whose addresses stand bare": {"<sitemapindex><sitemap>\nhttp://a.test/s?a=1&amp;b=2\n</sitemap></sitemapindex>", sitemap.Index, "+http://a.test/s?a=1&b=2"},
-		"text":                                {"\xef\xbb\xbfhttp://a.test/1\r\n\r\nHTTPS://a.test/2\nhttp://a.test/3", sitemap.Text, "http://a.test/1\nHTTPS://a.test/2\nhttp://a.test/3"},
-		"text that goes on otherwise":         {"http://a.test/1 is an address\nand so on\n", sitemap.None, ""},
-		"a page":                              {"<!DOCTYPE html><html><body><url><loc>http://a.test/</loc></url>", sitemap.None, ""},
-		"another XML":                         {"<svg><a href='x'/></svg>", sitemap.None, ""},
-		"nothing":                             {"", sitemap.None, ""},
+		"text": {"\xef\xbb\xbfhttp://a.test/1\r\n\r\nHTTPS://a.test/2\nhttp://a.test/3",
+			sitemap.Text, "http://a.test/1\nHTTPS://a.test/2\nhttp://a.test/3"},
+		"text that goes on otherwise": {"http://a.test/1 is an address\nand so on\n", sitemap.None, ""},
+		"a page": {"<!DOCTYPE html><html><body><url><loc>http://a.test/</loc></url>",
+			sitemap.None, ""},
+		"another XML": {"<svg><a href='x'/></svg>", sitemap.None, ""},
+		"nothing":     {"", sitemap.None, ""},
 		"RSS": {
 			`<rss version="2.0" xmlns:atom="http://www.w3.org/2005/Atom"><channel><link>http://a.test/</link><atom:link rel="self" href="http://a.test/feed"/>
 			<item><title>t</title><link>http://a.test/1</link><guid isPermaLink="false">17</guid><pubDate>Sat, 21 Nov 2026 10:00:00 +0900</pubDate></item>
@@ -124,14 +134,20 @@ func TestRead(t *testing.T) {
 
 func TestModifiedAsPeopleWriteIt(t *testing.T) {
 	for said, want := range map[string]string{
-		"1997-07-16T19:20:30.45+01:00": "1997-07-16T18:20:30Z", "1997-07-16T19:20+01:00": "1997-07-16T18:20:00Z", "1997-07-16": "1997-07-16", "1997-07": "1997-07",
-		"1997": "1997", "2026-11-21 10:00:00": "2026-11-21T10:00:00Z", "2026-11-21T10:00:00 +0900": "2026-11-21T01:00:00Z", "20261121T100000Z": "2026-11-21T10:00:00Z",
-		"2026/11/21": "2026-11-21", "2026-11-21Z": "2026-11-21", "2026-11-21T24:00:00Z": "2026-11-22T00:00:00Z", "2026-02-30": "", "2026-13-01": "", "1970-01-01": "", "0000-00-00": "",
-		"yesterday": "", "2026-11-21T10:00:00+99:00": "", "Sat, 21 Nov 2026 10:00:00 GMT": "2026-11-21T10:00:00Z", "21 Nov 26 10:00 PST": "2026-11-21T18:00:00Z",
-		"Sat Nov 21 10:00:00 JST 2026": "2026-11-21T01:00:00Z", "Saturday, November 21, 2026 1:05 PM": "2026-11-21T13:05:00Z", "Sat, 21 Nov 2026": "2026-11-21T00:00:00Z",
+		"1997-07-16T19:20:30.45+01:00": "1997-07-16T18:20:30Z", "1997-07-16T19:20+01:00": "1997-07-16T18:20:00Z",
+		"1997-07-16": "1997-07-16", "1997-07": "1997-07",
+		"1997": "1997", "2026-11-21 10:00:00": "2026-11-21T10:00:00Z",
+		"2026-11-21T10:00:00 +0900": "2026-11-21T01:00:00Z", "20261121T100000Z": "2026-11-21T10:00:00Z",
+		"2026/11/21": "2026-11-21", "2026-11-21Z": "2026-11-21", "2026-11-21T24:00:00Z": "2026-11-22T00:00:00Z",
+		"2026-02-30": "", "2026-13-01": "", "1970-01-01": "", "0000-00-00": "",
+		"yesterday": "", "2026-11-21T10:00:00+99:00": "", "Sat, 21 Nov 2026 10:00:00 GMT": "2026-11-21T10:00:00Z",
+		"21 Nov 26 10:00 PST":                 "2026-11-21T18:00:00Z",
+		"Sat Nov 21 10:00:00 JST 2026":        "2026-11-21T01:00:00Z",
+		"Saturday, November 21, 2026 1:05 PM": "2026-11-21T13:05:00Z", "Sat, 21 Nov 2026": "2026-11-21T00:00:00Z",
 		"31 Jun 2026 10:00": "", "Nov 2026": "", "1 2 3 4 5": "", ":::": "",
 	} {
-		lines, _ := read("<urlset><url><loc>x</loc><lastmod>"+said+"</lastmod></url></urlset>", sitemap.DefaultOptions())
+		lines, _ := read("<urlset><url><loc>x</loc><lastmod>"+said+"</lastmod></url></urlset>",
+			sitemap.DefaultOptions())
 		if got := strings.TrimPrefix(strings.TrimPrefix(lines[0], "x"), " "); got != want {
 			t.Errorf("%q is %q, want %q", said, got, want)
 		}
@@ -151,7 +167,8 @@ func TestBounds(t *testing.T) {
 			t.Errorf("%d bytes are allowed: %v, %+v", o.MaxBytes, lines, result)
 		}
 	}
-	stopped := sitemap.Read(strings.NewReader(small), sitemap.DefaultOptions(), func(*sitemap.Entry) bool { return false })
+	stopped := sitemap.Read(strings.NewReader(small), sitemap.DefaultOptions(),
+		func(*sitemap.Entry) bool { return false })
 	if stopped.Entries != 1 || stopped.Cut {
 		t.Errorf("stopped after the first entry: %+v", stopped)
 	}
@@ -189,19 +206,21 @@ func TestMemoryIsBounded(t *testing.T) {
 	io.CopyN(w, &flood{head: "<urlset>", body: "<url><loc>http://a.test/bomb</loc></url>\n"}, 2<<30/8) // 256 MB in 1
 	w.Close()
 	for name, in := range map[string]io.Reader{
-		"50 MB of pages":           &flood{head: "<urlset>", body: "<url><loc>http://a.test/page</loc><lastmod>2026-11-21</lastmod></url>\n"},
-		"a bomb":                   bytes.NewReader(bomb.Bytes()),
-		"elements that only open":  &flood{head: "<urlset>", body: "<url><loc>"},
-		"one comment":              &flood{head: "<urlset><!--", body: "- "},
-		"one document type":        &flood{head: "<!DOCTYPE x [", body: "<!ENTITY a 'b'>"},
-		"one text":                 &flood{head: "<urlset><url><loc>", body: "x"},
-		"one tag":                  &flood{head: "<urlset><url ", body: "x"},
-		"one CDATA":                &flood{head: "<urlset><url><loc><![CDATA[", body: "]>"},
-		"attributes":               &flood{head: "<urlset>", body: "<url a=b c='d' e>"},
-		"one line":                 &flood{head: "http://a.test/", body: "x"},
-		"lines":                    &flood{head: "http://a.test/\n", body: "http://a.test/page\n"},
-		"brackets of JSON":         &flood{head: `{"version":"https://jsonfeed.org/version/1","x":`, body: "["},
-		"items of JSON":            &flood{head: `{"version":"https://jsonfeed.org/version/1","items":[`, body: `{"url":"http://a.test/"},`},
+		"50 MB of pages": &flood{head: "<urlset>",
+			body: "<url><loc>http://a.test/page</loc><lastmod>2026-11-21</lastmod></url>\n"},
+		"a bomb":                  bytes.NewReader(bomb.Bytes()),
+		"elements that only open": &flood{head: "<urlset>", body: "<url><loc>"},
+		"one comment":             &flood{head: "<urlset><!--", body: "- "},
+		"one document type":       &flood{head: "<!DOCTYPE x [", body: "<!ENTITY a 'b'>"},
+		"one text":                &flood{head: "<urlset><url><loc>", body: "x"},
+		"one tag":                 &flood{head: "<urlset><url ", body: "x"},
+		"one CDATA":               &flood{head: "<urlset><url><loc><![CDATA[", body: "]>"},
+		"attributes":              &flood{head: "<urlset>", body: "<url a=b c='d' e>"},
+		"one line":                &flood{head: "http://a.test/", body: "x"},
+		"lines":                   &flood{head: "http://a.test/\n", body: "http://a.test/page\n"},
+		"brackets of JSON":        &flood{head: `{"version":"https://jsonfeed.org/version/1","x":`, body: "["},
+		"items of JSON": &flood{head: `{"version":"https://jsonfeed.org/version/1","items":[`,
+			body: `{"url":"http://a.test/"},`},
 		"elements that only close": &flood{head: "<urlset>", body: "</url></loc>"},
 		"entries that never end":   &flood{head: "<feed>", body: "<entry><link href='x'/><b>"},
 		"nothing but less-thans":   &flood{head: "<urlset>", body: "<"},
@@ -238,7 +257,8 @@ func TestMemoryIsBounded(t *testing.T) {
 		if most := uint64(4<<20 + 512*result.Entries); after.TotalAlloc-before.TotalAlloc > most {
 			t.Errorf("%s: %d kB allocated in all", name, (after.TotalAlloc-before.TotalAlloc)>>10)
 		}
-		t.Logf("%s: %d entries of %d MB, %d kB allocated in all", name, result.Entries, result.Bytes>>20, (after.TotalAlloc-before.TotalAlloc)>>10)
+		t.Logf("%s: %d entries of %d MB, %d kB allocated in all", name, result.Entries, result.Bytes>>20,
+			(after.TotalAlloc-before.TotalAlloc)>>10)
 	}
 }
 

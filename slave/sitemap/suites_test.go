@@ -55,7 +55,8 @@ type commons struct {
 // Files of crawler-commons, with the locs and lastmods that stand in them.
 func TestFilesOfCrawlerCommons(t *testing.T) {
 	kinds := map[string][]sitemap.Kind{
-		"urlset": {sitemap.Set}, "sitemapindex": {sitemap.Index}, "text": {sitemap.Text}, "feed": {sitemap.Atom, sitemap.RSS, sitemap.RDF},
+		"urlset": {sitemap.Set}, "sitemapindex": {sitemap.Index}, "text": {sitemap.Text},
+		"feed": {sitemap.Atom, sitemap.RSS, sitemap.RDF},
 	}
 	for _, name := range files("crawler_commons.jsonl", "sitemaps/sitemap_files.jsonl") {
 		for _, c := range cases[commons](t, name) {
@@ -116,7 +117,8 @@ func TestFeedsOfFeedparser(t *testing.T) {
 				c.XML = strings.Replace(c.XML, "<item>", "<item><link>http://a.test/</link>", 1)
 			}
 			entry := sitemap.Entry{}
-			result := sitemap.Read(strings.NewReader(c.XML), sitemap.DefaultOptions(), func(e *sitemap.Entry) bool { entry = *e; return false })
+			result := sitemap.Read(strings.NewReader(c.XML), sitemap.DefaultOptions(),
+				func(e *sitemap.Entry) bool { entry = *e; return false })
 			if !result.Kind.IsFeed() {
 				t.Errorf("%s is taken for %v", c.Name, result.Kind)
 			}

@@ -11,11 +11,12 @@ import (
 
 // isAddress reports whether a line begins as an absolute URL does.
 func isAddress(line []byte) bool {
-	return len(line) > 8 && (bytes.EqualFold(line[:7], []byte("http://")) || bytes.EqualFold(line[:8], []byte("https://")))
+	return len(line) > 8 && (bytes.EqualFold(line[:7], []byte("http://")) ||
+		bytes.EqualFold(line[:8], []byte("https://")))
 }
 
-// text reads a list of URLs, one a line. The protocol allows nothing else in it, so a document whose first line is a URL and which
-// soon says something else is no such list.
+// text reads a list of URLs, one a line. The protocol allows nothing else in it, so a document whose first line is a
+// URL and which soon says something else is no such list.
 func (r *reader) text() {
 	good, bad := 0, 0
 	for !r.ended {
@@ -43,7 +44,8 @@ func (r *reader) text() {
 	}
 }
 
-// utf16Order returns the byte order of a document in UTF-16, nil for any other: its mark, or the first '<' beside a zero.
+// utf16Order returns the byte order of a document in UTF-16, nil for any other: its mark, or the first '<' beside a
+// zero.
 func utf16Order(head []byte) binary.ByteOrder {
 	switch {
 	case bytes.HasPrefix(head, []byte{0xff, 0xfe}), bytes.HasPrefix(head, []byte{'<', 0}):

@@ -144,7 +144,8 @@ func (x *xmlReader) opens() {
 		x.take(x.base())
 		x.beyond = 0
 	}
-	if what == page && string(prefix) == x.prefix && x.within > 0 && len(x.open) >= x.within && digest(local) == x.open[x.within-1].name {
+	if what == page && string(prefix) == x.prefix && x.within > 0 && len(x.open) >= x.within &&
+		digest(local) == x.open[x.within-1].name {
 		x.finish() // the one before was never closed
 		x.open, x.beyond = x.open[:x.within-1], 0
 		x.within = 0
@@ -171,7 +172,8 @@ func (x *xmlReader) opens() {
 			}
 		}
 	case x.within == 0 && what == link && x.result.Kind == Atom && len(x.open) == 2:
-		if rel := x.scan.attribute("rel"); strings.EqualFold(rel, "next") || strings.EqualFold(rel, "prev-archive") { // RFC 5005
+		// RFC 5005
+		if rel := x.scan.attribute("rel"); strings.EqualFold(rel, "next") || strings.EqualFold(rel, "prev-archive") {
 			x.hand(&Entry{Loc: resolve(base, x.scan.attribute("href")), Part: true})
 		}
 	case x.within > 0 && len(x.open) == x.within+1 && x.means(what, prefix):
@@ -234,8 +236,8 @@ func (x *xmlReader) isPage(local []byte) bool {
 	return false
 }
 
-// means reports whether an element says something of the entry in which it stands. In sitemaps it must be of the entry's own
-// namespace, since pictures and films have a loc too; feeds borrow dates from other namespaces.
+// means reports whether an element says something of the entry in which it stands. In sitemaps it must be of the
+// entry's own namespace, since pictures and films have a loc too; feeds borrow dates from other namespaces.
 func (x *xmlReader) means(what element, prefix []byte) bool {
 	own := string(prefix) == x.prefix
 	switch what {
@@ -253,7 +255,8 @@ func (x *xmlReader) means(what element, prefix []byte) bool {
 	return false
 }
 
-// atomLink takes <link href=…>, which RSS borrows from Atom. The page itself is rel=alternate, and of several the one in HTML.
+// atomLink takes <link href=…>, which RSS borrows from Atom. The page itself is rel=alternate, and of several the one
+// in HTML.
 func (x *xmlReader) atomLink(base string) bool {
 	href := x.scan.attribute("href")
 	if href == "" {
@@ -347,7 +350,8 @@ func (x *xmlReader) finish() {
 	if e.Loc == "" {
 		e.Loc = x.permalink
 	}
-	if e.Loc == "" && !x.result.Kind.IsFeed() && isAddress(x.bare) && !bytes.ContainsAny(x.bare, spaces) { // <sitemap>URL</sitemap>
+	// <sitemap>URL</sitemap>
+	if e.Loc == "" && !x.result.Kind.IsFeed() && isAddress(x.bare) && !bytes.ContainsAny(x.bare, spaces) {
 		e.Loc = string(x.bare)
 	}
 	if e.From.IsZero() {
@@ -358,7 +362,8 @@ func (x *xmlReader) finish() {
 	}
 }
 
-// resolve makes a reference of a feed absolute by xml:base, as far as there is one; the rest is for whoever knows the document's URL.
+// resolve makes a reference of a feed absolute by xml:base, as far as there is one; the rest is for whoever knows the
+// document's URL.
 func resolve(base, ref string) string {
 	if base == "" || ref == "" {
 		return ref

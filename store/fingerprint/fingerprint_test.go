@@ -103,7 +103,8 @@ func TestSimTellsChangedPagesFromOtherPages(t *testing.T) {
 			f := Distance(a, Sim([]byte(strings.Join(text(rnd, words, 400, script.sep), ""))))
 			near, far, worstNear, leastFar = near+n, far+f, max(worstNear, n), min(leastFar, f)
 		}
-		t.Logf("%s: edited pages differ in %.1f bits, at most %d; others in %.1f, at least %d", name, float64(near)/pages, worstNear, float64(far)/pages, leastFar)
+		t.Logf("%s: edited pages differ in %.1f bits, at most %d; others in %.1f, at least %d", name,
+			float64(near)/pages, worstNear, float64(far)/pages, leastFar)
 		if near > 8*pages || far < 26*pages || worstNear >= leastFar {
 			t.Errorf("%s: not told apart", name)
 		}
@@ -125,7 +126,8 @@ func TestSimIgnoresCaseAndPunctuation(t *testing.T) {
 func FuzzSim(f *testing.F) {
 	f.Add([]byte("a b c 日本語 \xff\xfe"))
 	f.Fuzz(func(t *testing.T, b []byte) {
-		if got := Sim(b); utf8.Valid(b) && got != Sim([]byte(strings.ToLower(string(b)))) && !strings.ContainsFunc(string(b), func(r rune) bool { return r > 0x250 }) {
+		if got := Sim(b); utf8.Valid(b) && got != Sim([]byte(strings.ToLower(string(b)))) &&
+			!strings.ContainsFunc(string(b), func(r rune) bool { return r > 0x250 }) {
 			t.Errorf("case matters: %q", b)
 		}
 	})

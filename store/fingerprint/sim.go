@@ -6,12 +6,12 @@ import (
 	"unicode/utf8"
 )
 
-// Sim sketches a text as SimHash does: every three words in a row, called a shingle, are digested, and each of the 64 bits says
-// whether most digests have it set. Texts that share most of their shingles differ in few bits: of 64, unrelated texts differ in about
-// 30, and pages of 400 words of which six were changed in about 6.
+// Sim sketches a text as SimHash does: every three words in a row, called a shingle, are digested, and each of the 64
+// bits says whether most digests have it set. Texts that share most of their shingles differ in few bits: of 64,
+// unrelated texts differ in about 30, and pages of 400 words of which six were changed in about 6.
 //
-// Words are runs of letters and digits, in lower case. Scripts written without spaces (Han, kana, Thai, Lao, Khmer, Burmese) give one
-// word per character. Of an empty text the sketch is 0.
+// Words are runs of letters and digits, in lower case. Scripts written without spaces (Han, kana, Thai, Lao, Khmer,
+// Burmese) give one word per character. Of an empty text the sketch is 0.
 func Sim(text []byte) uint64 {
 	var s sketch
 	var word uint64
@@ -79,7 +79,8 @@ const (
 // classOf is for characters beyond ASCII.
 func classOf(r rune) int {
 	switch {
-	case r >= 0x0e00 && unicode.In(r, unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Thai, unicode.Lao, unicode.Khmer, unicode.Myanmar):
+	case r >= 0x0e00 && unicode.In(r, unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Thai, unicode.Lao,
+		unicode.Khmer, unicode.Myanmar):
 		return character
 	case unicode.IsLetter(r), unicode.IsDigit(r), unicode.IsMark(r):
 		return letter
@@ -100,9 +101,9 @@ var ascii = func() (table [utf8.RuneSelf]byte) {
 	return table
 }()
 
-// sketch counts, for each of 64 bits, how many shingles have it set. The counts are kept upright: planes[k] holds bit k of all 64.
-// Adding one digest ripples up as in a binary counter, through six planes or so until the last of the 64 carries is gone; so eight
-// are added together, by full adders, and only their carry ripples.
+// sketch counts, for each of 64 bits, how many shingles have it set. The counts are kept upright: planes[k] holds bit k
+// of all 64. Adding one digest ripples up as in a binary counter, through six planes or so until the last of the 64
+// carries is gone; so eight are added together, by full adders, and only their carry ripples.
 type sketch struct {
 	planes    [32]uint64
 	waiting   [8]uint64 // digests to be added

@@ -1,17 +1,19 @@
 // Package seen answers whether a URL is known: exactly, on disk, in the transaction that stores the page.
 //
-// The fingerprints of one host lie packed and sorted in blocks of a page's size, keyed by host and by the least fingerprint that
-// belongs in the block. A page's links are mostly links to its own host, so one block answers many of them. That takes 11 to 13
-// bytes per URL, where a key per URL takes 36 to 48, and no memory at all; a Bloom filter in front was measured and dropped: 85 % of
-// the links are known, a positive of a filter must be looked up anyway, and a false one would lose a URL.
+// The fingerprints of one host lie packed and sorted in blocks of a page's size, keyed by host and by the least
+// fingerprint that belongs in the block. A page's links are mostly links to its own host, so one block answers many of
+// them. That takes 11 to 13 bytes per URL, where a key per URL takes 36 to 48, and no memory at all; a Bloom filter in
+// front was measured and dropped: 85 % of the links are known, a positive of a filter must be looked up anyway, and a
+// false one would lose a URL.
 //
-// The new URLs of a page would fall into as many blocks as there are, each a page to be written. So a host of more than one block has
-// a tail, where they gather until it is as long as a block and is dealt out.
+// The new URLs of a page would fall into as many blocks as there are, each a page to be written. So a host of more than
+// one block has a tail, where they gather until it is as long as a block and is dealt out.
 //
-// An entry is 8 bytes: the upper 56 bits of the URL's fingerprint, then one bit that says whether the page was visited (or given up),
-// then 7 bits of depth left, 127 for unlimited. Invariants:
+// An entry is 8 bytes: the upper 56 bits of the URL's fingerprint, then one bit that says whether the page was visited
+// (or given up), then 7 bits of depth left, 127 for unlimited. Invariants:
 //
-//   - within a host, entries ascend strictly, over blocks too; those of the tail ascend by themselves and are in no block;
+//   - within a host, entries ascend strictly, over blocks too; those of the tail ascend by themselves and are in no
+//     block;
 //   - the first block of a host has the key 0, so every fingerprint belongs in exactly one block;
 //   - the depth left of an entry never falls, and visited is never taken back.
 package seen

@@ -11,7 +11,8 @@ import (
 
 func openDB(t testing.TB) *bbolt.DB {
 	t.Helper()
-	db, err := bbolt.Open(filepath.Join(t.TempDir(), "s.db"), 0o644, &bbolt.Options{NoSync: true, NoGrowSync: true, FreelistType: bbolt.FreelistMapType})
+	db, err := bbolt.Open(filepath.Join(t.TempDir(), "s.db"), 0o644,
+		&bbolt.Options{NoSync: true, NoGrowSync: true, FreelistType: bbolt.FreelistMapType})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -45,7 +46,8 @@ func TestSetAgreesWithAMap(t *testing.T) {
 	for round := range 120 {
 		ops := make([]Op, rnd.IntN(800))
 		for i := range ops {
-			ops[i] = Op{Host: min(rnd.Uint64N(9), 3), URL: fingerprint(), DepthLeft: uint8(rnd.IntN(140)), Action: Action(rnd.IntN(3))}
+			ops[i] = Op{Host: min(rnd.Uint64N(9), 3), URL: fingerprint(), DepthLeft: uint8(rnd.IntN(140)),
+				Action: Action(rnd.IntN(3))}
 			if i > 0 && rnd.IntN(4) == 0 {
 				ops[i].Host, ops[i].URL = ops[i-1].Host, ops[i-1].URL
 			}
@@ -56,7 +58,8 @@ func TestSetAgreesWithAMap(t *testing.T) {
 		for _, op := range ops {
 			k := key{op.Host, op.URL &^ 0xff}
 			old, found := twin[k]
-			if found != op.Found || found && (op.Old.DepthLeft() != old.left || op.Old.Visited() != old.visited || op.Old.Fingerprint() != k.url) {
+			if found != op.Found || found && (op.Old.DepthLeft() != old.left || op.Old.Visited() != old.visited ||
+				op.Old.Fingerprint() != k.url) {
 				t.Fatalf("round %d: %+v, not %v %v", round, op, old, found)
 			}
 			if op.Action != Peek {

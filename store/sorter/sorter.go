@@ -1,7 +1,8 @@
 // Package sorter puts more records in order than memory holds.
 //
-// Records are gathered in memory up to a bound, sorted, and written as a run behind one another into one temporary file; reading
-// merges the runs. Joining two tables of a crawl, each in the order of the key, then needs memory for neither.
+// Records are gathered in memory up to a bound, sorted, and written as a run behind one another into one temporary
+// file; reading merges the runs. Joining two tables of a crawl, each in the order of the key, then needs memory for
+// neither.
 //
 // # Invariants
 //
@@ -22,7 +23,8 @@ import (
 	"slices"
 )
 
-// Memory is how many bytes of records a sorter gathers by default: a run of 10 million links then is 16 MB of references.
+// Memory is how many bytes of records a sorter gathers by default: a run of 10 million links then is 16 MB of
+// references.
 const Memory = 64 << 20
 
 // Sorter takes records. It is used by one goroutine.
@@ -45,7 +47,8 @@ type ref struct {
 // span is where a run lies in the file.
 type span struct{ from, to int64 }
 
-// New returns an empty sorter that writes to a directory ("" is that of the system) what does not fit into memory bytes.
+// New returns an empty sorter that writes to a directory ("" is that of the system) what does not fit into memory
+// bytes.
 func New(dir string, memory int) *Sorter { return &Sorter{dir: dir, memory: min(memory, 1<<30)} }
 
 // Add adds one record and copies it.

@@ -68,7 +68,8 @@ func TestNoRecords(t *testing.T) {
 	}
 }
 
-// TestEqualRecordsAreCounted adds from several goroutines, with so little memory that most is counted in files, and compares with a map.
+// TestEqualRecordsAreCounted adds from several goroutines, with so little memory that most is counted in files, and
+// compares with a map.
 func TestEqualRecordsAreCounted(t *testing.T) {
 	for _, memory := range []int{1, 20_000, 10 << 20} {
 		dir := t.TempDir()
@@ -106,7 +107,8 @@ func TestEqualRecordsAreCounted(t *testing.T) {
 				t.Fatal(err)
 			}
 			if string(record) <= last || n != want[string(record)] {
-				t.Fatalf("with %d bytes %q %d times behind %q, want %d times", memory, record, n, last, want[string(record)])
+				t.Fatalf("with %d bytes %q %d times behind %q, want %d times", memory, record, n, last,
+					want[string(record)])
 			}
 			last = string(record)
 			got++

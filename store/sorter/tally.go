@@ -12,10 +12,12 @@ import (
 	"sync"
 )
 
-// Tally counts records that are equal: 9 million links by where they lead, 2 million records, take 180 MB or, where there is less, files.
+// Tally counts records that are equal: 9 million links by where they lead, 2 million records, take 180 MB or, where
+// there is less, files.
 //
-// A record is counted in the shard that its hash names, so that several goroutines may add at once; a shard that is full gives its
-// counts to a sorter of its own, where a record may then be several times until it is merged. No record may be the beginning of another.
+// A record is counted in the shard that its hash names, so that several goroutines may add at once; a shard that is
+// full gives its counts to a sorter of its own, where a record may then be several times until it is merged. No record
+// may be the beginning of another.
 type Tally struct {
 	seed   maphash.Seed
 	shards [shardCount]shard
@@ -41,7 +43,8 @@ type count struct {
 	n    uint64
 }
 
-// NewTally returns an empty one that writes to a directory ("" is that of the system) what does not fit into memory bytes.
+// NewTally returns an empty one that writes to a directory ("" is that of the system) what does not fit into memory
+// bytes.
 func NewTally(dir string, memory int) *Tally {
 	t := &Tally{seed: maphash.MakeSeed()}
 	for i := range t.shards {

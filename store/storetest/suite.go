@@ -19,9 +19,9 @@ type Options struct {
 	// Open opens the partition under test, the same one again after Close.
 	Open func(testing.TB) *store.Partition
 
-	// FailWrite makes the n-th write to the disk from now on fail, counted from 1, after writing half of it; a negative n lets the
-	// write pass and fails the sync behind it. It returns a function that ends this and says whether the failure has happened.
-	// Nil: no failures.
+	// FailWrite makes the n-th write to the disk from now on fail, counted from 1, after writing half of it; a negative
+	// n lets the write pass and fails the sync behind it. It returns a function that ends this and says whether the
+	// failure has happened. Nil: no failures.
 	FailWrite func(p *store.Partition, n int) (heal func() (happened bool))
 
 	// Check is called with the partition closed: the whole file is to be consistent.
@@ -36,7 +36,8 @@ func ErrInjected() error { return errInjected }
 // Run drives a partition and its twin with random steps.
 func Run(t testing.TB, o Options) {
 	t.Helper()
-	d := &driver{t: t, o: o, rnd: rand.New(rand.NewPCG(o.Seed, 3)), twin: NewTwin(), now: time.Date(2026, 3, 1, 22, 40, 0, 0, time.UTC), p: o.Open(t)}
+	d := &driver{t: t, o: o, rnd: rand.New(rand.NewPCG(o.Seed, 3)), twin: NewTwin(),
+		now: time.Date(2026, 3, 1, 22, 40, 0, 0, time.UTC), p: o.Open(t)}
 	t.Logf("seed %d", o.Seed)
 	for d.step = range o.Steps {
 		d.advance()
@@ -98,7 +99,8 @@ func (d *driver) commit(s *Step) {
 	}
 	got, err := d.p.Commit(s.Batch())
 	d.fatal("commit", err)
-	if fmt.Sprint(got.Admitted) != fmt.Sprint(want.Admitted) || got.Visited != want.Visited || got.Raised != want.Raised {
+	if fmt.Sprint(got.Admitted) != fmt.Sprint(want.Admitted) || got.Visited != want.Visited ||
+		got.Raised != want.Raised {
 		d.t.Fatalf("step %d: outcome %+v, not %+v", d.step, got, want)
 	}
 	d.fatal("compare", d.twin.Differ(d.p))
@@ -122,9 +124,11 @@ func (d *driver) failOnce(s *Step, before *Twin, n int) (stored bool) {
 		return false
 	}
 	if is := d.twin.Differ(d.p); is != nil {
-		d.t.Fatalf("step %d: after write %d failed the store is neither as before (%v) nor as after (%v)", d.step, n, was, is)
+		d.t.Fatalf("step %d: after write %d failed the store is neither as before (%v) nor as after (%v)", d.step, n,
+			was, is)
 	}
-	// The transaction was whole on disk before its last sync failed. Storing it again must change nothing, unless it sends.
+	// The transaction was whole on disk before its last sync failed. Storing it again must change nothing, unless it
+	// sends.
 	if len(s.Sends) == 0 {
 		_, err = d.p.Commit(s.Batch())
 		d.fatal("commit again", err)
@@ -211,7 +215,8 @@ func (d *driver) url() string {
 func (d *driver) fill() *Step {
 	s := &Step{Now: d.now, Meta: map[string][]byte{}}
 	for range d.rnd.IntN(12) {
-		s.Admits = append(s.Admits, store.Candidate{URL: d.url(), DepthLeft: uint8(d.rnd.IntN(6)), Depth: uint8(d.rnd.IntN(6)), Band: uint8(d.rnd.IntN(2)), From: uint64(d.rnd.IntN(9))})
+		s.Admits = append(s.Admits, store.Candidate{URL: d.url(), DepthLeft: uint8(d.rnd.IntN(6)),
+			Depth: uint8(d.rnd.IntN(6)), Band: uint8(d.rnd.IntN(2)), From: uint64(d.rnd.IntN(9))})
 	}
 	for range d.rnd.IntN(10) {
 		if len(d.handed) == 0 {
@@ -248,19 +253,23 @@ func (d *driver) fill() *Step {
 		}
 	}
 	for range d.rnd.IntN(4) {
-		s.Visits = append(s.Visits, store.Visited{Page: d.visited(store.Page{URL: d.url(), DepthLeft: uint8(d.rnd.IntN(6))}), Links: d.links(), Retry: d.rnd.IntN(6) == 0})
+		s.Visits = append(s.Visits, store.Visited{Page: d.visited(store.Page{URL: d.url(),
+			DepthLeft: uint8(d.rnd.IntN(6))}), Links: d.links(), Retry: d.rnd.IntN(6) == 0})
 	}
 	for name := range d.twin.hosts {
 		if d.rnd.IntN(8) == 0 {
 			w, err := d.p.Fresh(store.IDOf(name), nil, 100)
 			d.fatal("fresh", err)
 			s.Forgets = append(s.Forgets, w.Ghosts...)
-			s.Hosts = append(s.Hosts, store.HostRecord{Name: name, NextAllowed: d.now.Truncate(time.Millisecond), Flags: uint32(d.step), Rates: []uint32{1, uint32(d.step)},
-				Politeness: []byte{1, 2}, Robots: make([]byte, d.rnd.IntN(2)*50), RobotsUntil: d.now.Truncate(time.Second)})
+			s.Hosts = append(s.Hosts, store.HostRecord{Name: name, NextAllowed: d.now.Truncate(time.Millisecond),
+				Flags: uint32(d.step), Rates: []uint32{1, uint32(d.step)},
+				Politeness: []byte{1, 2}, Robots: make([]byte, d.rnd.IntN(2)*50),
+				RobotsUntil: d.now.Truncate(time.Second)})
 		}
 	}
 	if d.rnd.IntN(4) == 0 {
-		s.Leases = append(s.Leases, store.Lease{ID: uint64(d.rnd.IntN(9)), Host: 7, HostName: "h", Slave: "s", Boot: "b", Until: d.now.Truncate(time.Millisecond), Seq: uint64(d.step), Data: []byte("x")})
+		s.Leases = append(s.Leases, store.Lease{ID: uint64(d.rnd.IntN(9)), Host: 7, HostName: "h", Slave: "s",
+			Boot: "b", Until: d.now.Truncate(time.Millisecond), Seq: uint64(d.step), Data: []byte("x")})
 		s.Ended = append(s.Ended, uint64(d.rnd.IntN(9)))
 	}
 	d.fillMail(s)
@@ -273,13 +282,16 @@ func (d *driver) fillMail(s *Step) {
 	d.fatal("relaxations", err)
 	for _, r := range relaxations {
 		for _, l := range r.Links {
-			s.Admits = append(s.Admits, store.Candidate{URL: l.URL, DepthLeft: store.DepthAfter(r.DepthLeft), Depth: r.Depth + 1})
+			s.Admits = append(s.Admits, store.Candidate{URL: l.URL, DepthLeft: store.DepthAfter(r.DepthLeft),
+				Depth: r.Depth + 1})
 		}
 		s.Relaxed = append(s.Relaxed, r)
 	}
 	if d.rnd.IntN(3) == 0 {
 		url := d.url()
-		s.Sends = append(s.Sends, store.Parcel{Partition: 3, Candidates: []store.Candidate{{URL: url, Host: store.HostOf(url), DepthLeft: 3, From: 9}, {URL: url + "/b", Host: store.HostOf(url)}}})
+		s.Sends = append(s.Sends, store.Parcel{Partition: 3,
+			Candidates: []store.Candidate{{URL: url, Host: store.HostOf(url), DepthLeft: 3, From: 9},
+				{URL: url + "/b", Host: store.HostOf(url)}}})
 	}
 	if d.rnd.IntN(3) == 0 {
 		parcels, err := d.p.Outbox(d.rnd.IntN(3))
@@ -289,7 +301,8 @@ func (d *driver) fillMail(s *Step) {
 		}
 	}
 	if d.rnd.IntN(6) == 0 {
-		s.Stops = append(s.Stops, store.StopEntry{Prefix: d.url(), Reason: "missing", Evidence: "404", At: d.now.Truncate(time.Second),
+		s.Stops = append(s.Stops, store.StopEntry{Prefix: d.url(), Reason: "missing", Evidence: "404",
+			At:    d.now.Truncate(time.Second),
 			Until: d.now.Add(time.Hour).Truncate(time.Second), Rounds: len(s.Stops)})
 		s.Meta["pause"] = []byte(fmt.Sprint(d.step))
 	}
@@ -301,7 +314,8 @@ func (d *driver) visited(p store.Page) store.Page {
 	p.Band = 0
 	p.ETag = fmt.Sprint("e", d.step)
 	p.MainDigest, p.SimHash, p.Digest[3] = d.rnd.Uint64(), d.rnd.Uint64(), byte(d.step)
-	p.Next = d.now.Add(time.Duration(d.rnd.ExpFloat64() * float64([]time.Duration{time.Minute, time.Hour, 20 * time.Hour, 90 * 24 * time.Hour}[d.rnd.IntN(4)]))).Truncate(time.Second)
+	p.Next = d.now.Add(time.Duration(d.rnd.ExpFloat64() * float64([]time.Duration{time.Minute, time.Hour,
+		20 * time.Hour, 90 * 24 * time.Hour}[d.rnd.IntN(4)]))).Truncate(time.Second)
 	p.Timing = store.Timing{Interval: float32(p.Next.Sub(d.now).Seconds()), Visits: 1}
 	if d.rnd.IntN(20) == 0 {
 		p.Next = time.Time{}

@@ -1,8 +1,8 @@
 // Package storetest holds what a state store must do: a plain slow twin of it, and a suite in which both must agree.
 //
-// The twin keeps everything in maps and follows the sentences of package store's documentation one by one. The suite drives both
-// with random batches, with positions that ended long ago, with the file closed and opened again at any moment, and with each single
-// write to the disk failing once; after every batch both must tell the same.
+// The twin keeps everything in maps and follows the sentences of package store's documentation one by one. The suite
+// drives both with random batches, with positions that ended long ago, with the file closed and opened again at any
+// moment, and with each single write to the disk failing once; after every batch both must tell the same.
 package storetest
 
 import (
@@ -129,7 +129,8 @@ func (t *Twin) Clone() *Twin {
 		q := *h
 		c.hosts[name] = &q
 	}
-	c.positions, c.leases, c.stops, c.meta = maps.Clone(t.positions), maps.Clone(t.leases), maps.Clone(t.stops), maps.Clone(t.meta)
+	c.positions, c.leases, c.stops, c.meta = maps.Clone(t.positions), maps.Clone(t.leases), maps.Clone(t.stops),
+		maps.Clone(t.meta)
 	c.outbox = slices.Clone(t.outbox)
 	return &c
 }
@@ -224,7 +225,8 @@ func (t *Twin) Apply(s *Step) store.Outcome {
 			p = &page{left: left}
 			t.pages[c.URL] = p
 			t.host(c.URL)
-			t.write(p, store.Page{URL: c.URL, From: c.From, Depth: c.Depth, DepthLeft: left, Band: min(c.Band, store.LastBand), Redirects: c.Redirects}, store.InFresh, s.Now)
+			t.write(p, store.Page{URL: c.URL, From: c.From, Depth: c.Depth, DepthLeft: left,
+				Band: min(c.Band, store.LastBand), Redirects: c.Redirects}, store.InFresh, s.Now)
 			out.Admitted = count(out.Admitted, c.URL)
 			continue
 		}
@@ -525,7 +527,8 @@ func (t *Twin) differHosts(p *store.Partition) error {
 			return err
 		}
 		for i := range max(len(wantWaiting), len(waiting.Entries)) {
-			if i >= len(wantWaiting) || i >= len(waiting.Entries) || waiting.Entries[i].Page.URL != wantWaiting[i].record.URL {
+			if i >= len(wantWaiting) || i >= len(waiting.Entries) ||
+				waiting.Entries[i].Page.URL != wantWaiting[i].record.URL {
 				return fmt.Errorf("%s: the %d-th waiting is not the twin's", name, i)
 			}
 		}
@@ -549,7 +552,8 @@ func (t *Twin) differRelaxations(p *store.Partition) error {
 	}
 	for _, r := range relaxations {
 		page := t.pages[r.URL]
-		if page == nil || !page.relax || page.relaxed != r.DepthLeft || page.depth != r.Depth || !slices.Equal(page.links, r.Links) {
+		if page == nil || !page.relax || page.relaxed != r.DepthLeft || page.depth != r.Depth ||
+			!slices.Equal(page.links, r.Links) {
 			return fmt.Errorf("relaxation %v, not %v", r, page)
 		}
 	}

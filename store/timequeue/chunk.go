@@ -9,12 +9,12 @@ import (
 // ErrDamaged is returned when a chunk is not what was written.
 var ErrDamaged = errors.New("chunk is damaged")
 
-// MaxChunk is the length a chunk is filled up to. bbolt keeps at least two values on a page of 4 kB: chunks of 1.9 kB fill it, and
-// rewriting one dirties one page. At 16 kB a revisit writes 1.4 × as much, at 64 kB 2 ×.
+// MaxChunk is the length a chunk is filled up to. bbolt keeps at least two values on a page of 4 kB: chunks of 1.9 kB
+// fill it, and rewriting one dirties one page. At 16 kB a revisit writes 1.4 × as much, at 64 kB 2 ×.
 const MaxChunk = 1900
 
-// A chunk is crc4 ‖ version1 ‖ kind1 ‖ count2 ‖ (length ‖ record)…, little-endian, lengths as uvarints. The CRC32C is over the key under
-// which the chunk is stored and all behind the sum, so that a chunk in the wrong place is found too.
+// A chunk is crc4 ‖ version1 ‖ kind1 ‖ count2 ‖ (length ‖ record)…, little-endian, lengths as uvarints. The CRC32C is
+// over the key under which the chunk is stored and all behind the sum, so that a chunk in the wrong place is found too.
 const (
 	chunkHeader  = 8
 	chunkVersion = 1

@@ -72,8 +72,8 @@ func Create(tx *bbolt.Tx) error {
 	return nil
 }
 
-// blockBits is how many records share one bitmap value: 512 bytes, so that a day's slot of 350,000 records does not rewrite 44 kB
-// with every commit.
+// blockBits is how many records share one bitmap value: 512 bytes, so that a day's slot of 350,000 records does not
+// rewrite 44 kB with every commit.
 const blockBits = 4096
 
 const (
@@ -140,7 +140,8 @@ func NewWriter(r Resolution) *Writer {
 	return &Writer{resolution: r, buffers: map[Slot]*buffer{}, touched: map[Slot]*touched{}}
 }
 
-// Begin starts working in a transaction, once in each, since bbolt holds on to the writer's memory until it ends. opened is the minute up to which slots have opened; it must not be before any given to Read.
+// Begin starts working in a transaction, once in each, since bbolt holds on to the writer's memory until it ends.
+// opened is the minute up to which slots have opened; it must not be before any given to Read.
 func (w *Writer) Begin(tx *bbolt.Tx, opened uint32) error {
 	w.opened = opened
 	w.queue, w.done = tx.Bucket(queueBucket), tx.Bucket(doneBucket)
@@ -188,7 +189,8 @@ func (w *Writer) touch(slot Slot) (*touched, error) {
 	if bucket == nil {
 		return nil, nil
 	}
-	t := &touched{bucket: bucket, generation: uint32(bucket.Sequence()), blocks: map[uint32]*block{}, cursor: bucket.Cursor()}
+	t := &touched{bucket: bucket, generation: uint32(bucket.Sequence()), blocks: map[uint32]*block{},
+		cursor: bucket.Cursor()}
 	if k, v := t.cursor.Last(); k != nil {
 		first, c, err := verify(slot, t.generation, k, v)
 		if err != nil {
@@ -268,8 +270,8 @@ func (w *Writer) get(ref Ref) ([]byte, *touched, *block, error) {
 	return rec, t, b, nil
 }
 
-// nearby is how many chunks are stepped over before the tree is searched from its root: records are taken in their order, and of a slot
-// whose visits end over minutes every second chunk or third is wanted.
+// nearby is how many chunks are stepped over before the tree is searched from its root: records are taken in their
+// order, and of a slot whose visits end over minutes every second chunk or third is wanted.
 const nearby = 3
 
 // seek finds the chunk that holds an ordinal, from where the cursor stands if that is near.
@@ -308,8 +310,8 @@ func (w *Writer) Get(ref Ref) ([]byte, error) {
 	return rec, err
 }
 
-// Take returns the live record at a reference and ends it, if ours says that it is the one meant; nil when not, or when it has ended
-// before.
+// Take returns the live record at a reference and ends it, if ours says that it is the one meant; nil when not, or when
+// it has ended before.
 func (w *Writer) Take(ref Ref, ours func(record []byte) bool) ([]byte, error) {
 	rec, t, b, err := w.get(ref)
 	if rec != nil {
@@ -325,11 +327,12 @@ func (w *Writer) Take(ref Ref, ours func(record []byte) bool) ([]byte, error) {
 
 // Pending reports whether coarse slots wait to be split.
 func (w *Writer) Pending() bool {
-	return slices.ContainsFunc(w.resolution.splits(w.opened), func(s Slot) bool { return w.queue.Bucket(s.key()) != nil })
+	return slices.ContainsFunc(w.resolution.splits(w.opened),
+		func(s Slot) bool { return w.queue.Bucket(s.key()) != nil })
 }
 
-// Split moves up to max records from coarse slots that have come near into finer ones, and reports how many it moved and whether
-// any remain.
+// Split moves up to max records from coarse slots that have come near into finer ones, and reports how many it moved
+// and whether any remain.
 func (w *Writer) Split(max int) (moved int, remain bool, err error) {
 	for _, slot := range w.resolution.splits(w.opened) {
 		t, err := w.touch(slot)
@@ -405,7 +408,8 @@ func (w *Writer) firstLive(slot Slot, t *touched) (uint32, error) {
 	return 0, nil
 }
 
-// Flush stores what was put and taken, slots in the order of time, and deletes the slots that have nothing live any more.
+// Flush stores what was put and taken, slots in the order of time, and deletes the slots that have nothing live any
+// more.
 func (w *Writer) Flush() error {
 	slots := make([]Slot, 0, len(w.buffers))
 	for slot := range w.buffers {
@@ -642,8 +646,9 @@ func walk(queue, done *bbolt.Bucket, slot Slot, from Ref, fn func(Ref, []byte) e
 	return nil
 }
 
-// Read calls fn for up to limit live records of slots that have opened by a minute, behind a reference (zero: from the start), in the
-// order of slots. It returns the reference of the last one, or the one given. Records are valid until the transaction ends.
+// Read calls fn for up to limit live records of slots that have opened by a minute, behind a reference (zero: from the
+// start), in the order of slots. It returns the reference of the last one, or the one given. Records are valid until
+// the transaction ends.
 func Read(tx *bbolt.Tx, opened uint32, after Ref, limit int, fn func(Ref, []byte) error) (Ref, error) {
 	queue, done := tx.Bucket(queueBucket), tx.Bucket(doneBucket)
 	if queue == nil || done == nil {
@@ -754,7 +759,8 @@ func Next(tx *bbolt.Tx, after Ref) (time.Time, error) {
 	return moment(next), nil
 }
 
-// Slots calls fn for every slot with the counts of its records and of those that have ended, after comparing them with the bits.
+// Slots calls fn for every slot with the counts of its records and of those that have ended, after comparing them with
+// the bits.
 func Slots(tx *bbolt.Tx, fn func(slot Slot, total, ended uint32) error) error {
 	queue, done := tx.Bucket(queueBucket), tx.Bucket(doneBucket)
 	if queue == nil || done == nil {
@@ -809,7 +815,8 @@ func Slots(tx *bbolt.Tx, fn func(slot Slot, total, ended uint32) error) error {
 			return err
 		}
 		if stored != ended || ended >= total {
-			return fmt.Errorf("slot %v: %d records, %d bits set, %d counted: %w", slot, total, ended, stored, ErrDamaged)
+			return fmt.Errorf("slot %v: %d records, %d bits set, %d counted: %w", slot, total, ended, stored,
+				ErrDamaged)
 		}
 		if err := fn(slot, total, ended); err != nil {
 			return err

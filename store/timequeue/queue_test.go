@@ -13,7 +13,8 @@ import (
 
 func openDB(t testing.TB) *bbolt.DB {
 	t.Helper()
-	db, err := bbolt.Open(filepath.Join(t.TempDir(), "q.db"), 0o644, &bbolt.Options{NoSync: true, NoGrowSync: true, FreelistType: bbolt.FreelistMapType})
+	db, err := bbolt.Open(filepath.Join(t.TempDir(), "q.db"), 0o644,
+		&bbolt.Options{NoSync: true, NoGrowSync: true, FreelistType: bbolt.FreelistMapType})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -85,8 +86,8 @@ func TestSlotOfADueTime(t *testing.T) {
 	}
 }
 
-// TestEveryRecordComesAtItsMinute keeps the queue turning with commits every minute: all of a million minutes' worth of splits, and no
-// record early, late, lost or doubled.
+// TestEveryRecordComesAtItsMinute keeps the queue turning with commits every minute: all of a million minutes' worth of
+// splits, and no record early, late, lost or doubled.
 func TestEveryRecordComesAtItsMinute(t *testing.T) {
 	db, w, rnd := openDB(t), NewWriter(Hierarchical), rand.New(rand.NewPCG(5, 6))
 	const records = 500

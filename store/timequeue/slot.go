@@ -35,7 +35,8 @@ type Slot struct {
 // RestSlot holds the records for which no visit is planned.
 var RestSlot = Slot{math.MaxUint32, Rest}
 
-// wakes is the minute at which something is to be done about the slot: a coarse one is split one width before it begins.
+// wakes is the minute at which something is to be done about the slot: a coarse one is split one width before it
+// begins.
 func (s Slot) wakes() uint32 {
 	if s.Level == Minutes {
 		return s.Opens
@@ -66,8 +67,8 @@ func (s Slot) compare(t Slot) int {
 // Resolution is how finely time is divided.
 type Resolution uint8
 
-// The resolutions. Hierarchical is the one to use, the others are for comparison: minutes until the end of the next hour, hours until
-// the end of the next day, days beyond.
+// The resolutions. Hierarchical is the one to use, the others are for comparison: minutes until the end of the next
+// hour, hours until the end of the next day, days beyond.
 const (
 	Hierarchical Resolution = iota
 	ByMinute
@@ -75,8 +76,8 @@ const (
 	ByDay
 )
 
-// Slot says where a record due at a time (seconds since 1970, 0: never) goes, seen from a minute up to which slots have opened. It
-// is a slot that has not opened.
+// Slot says where a record due at a time (seconds since 1970, 0: never) goes, seen from a minute up to which slots have
+// opened. It is a slot that has not opened.
 func (r Resolution) Slot(due, opened uint32) Slot {
 	if due == 0 {
 		return RestSlot

@@ -32,13 +32,16 @@ func (t *trial) cluster() (base string, slaves []slave, err error) {
 		}
 	}
 	gossip := ports[1]
-	arguments := append([]string{"--dir", filepath.Join(t.dir, "cluster"), "--listen-http", ports[0], "--gossip", gossip, "--actors", ports[2], "--page-budget", "5"}, t.crawls...)
-	if _, err := t.group.Start("master", filepath.Join(t.bin, "henro-master"), append(arguments, t.seeds...)...); err != nil {
+	arguments := append([]string{"--dir", filepath.Join(t.dir, "cluster"), "--listen-http", ports[0], "--gossip",
+		gossip, "--actors", ports[2], "--page-budget", "5"}, t.crawls...)
+	if _, err := t.group.Start("master", filepath.Join(t.bin, "henro-master"),
+		append(arguments, t.seeds...)...); err != nil {
 		return "", nil, err
 	}
 	for i, name := range []string{"pc-01", "pc-02", "pc-03"} {
 		s := slave{name, ports[3+i]}
-		if _, err := t.group.Start(name, filepath.Join(t.bin, "henro-slave"), "--join", gossip, "--name", name, "--dir", filepath.Join(t.dir, name), "--connections", "30", "--listen-http", s.http); err != nil {
+		if _, err := t.group.Start(name, filepath.Join(t.bin, "henro-slave"), "--join", gossip, "--name", name, "--dir",
+			filepath.Join(t.dir, name), "--connections", "30", "--listen-http", s.http); err != nil {
 			return "", nil, err
 		}
 		slaves = append(slaves, s)
@@ -103,13 +106,15 @@ func (b *browser) hostsOf(name string) (hosts []string, err error) {
 	return hosts, err
 }
 
-// press presses the button of a slave. The page may be renewed meanwhile, so it is tried until the master has heard of it.
+// press presses the button of a slave. The page may be renewed meanwhile, so it is tried until the master has heard of
+// it.
 func (b *browser) press(action, name, said string) error {
 	button := "form[action='/do/" + action + "'] input[value='" + name + "'] ~ button"
 	var last error
 	err := until(b.ctx, func() bool {
 		text := ""
-		if last = b.do(b.to("/nodes"), chromedp.Focus(button, chromedp.ByQuery), chromedp.KeyEvent("\r"), chromedp.WaitVisible(".said", chromedp.ByQuery)); last == nil {
+		if last = b.do(b.to("/nodes"), chromedp.Focus(button, chromedp.ByQuery), chromedp.KeyEvent("\r"),
+			chromedp.WaitVisible(".said", chromedp.ByQuery)); last == nil {
 			text, last = b.text(".said")
 		}
 		return last == nil && strings.Contains(text, said)
@@ -138,7 +143,8 @@ func (b *browser) drain() error {
 	}); err != nil {
 		return fmt.Errorf("every slave has hosts: %w", err)
 	}
-	if err := b.do(b.to("/nodes"), chromedp.WaitVisible("li.card:nth-of-type(3) .boxes", chromedp.ByQuery)); err != nil {
+	if err := b.do(b.to("/nodes"), chromedp.WaitVisible("li.card:nth-of-type(3) .boxes",
+		chromedp.ByQuery)); err != nil {
 		return fmt.Errorf("mailboxes of three slaves: %w", err)
 	}
 	var had []string
@@ -155,7 +161,8 @@ func (b *browser) drain() error {
 		return fmt.Errorf("%s is drained: %w", drained.name, err)
 	}
 	if b.pictures != "" {
-		if err := errors.Join(b.take(picture{"dashboard-nodes", "/nodes", "light", "en", 1280, 1240}), b.look("light", "en", 1280, 860)); err != nil {
+		if err := errors.Join(b.take(picture{"dashboard-nodes", "/nodes", "light", "en", 1280, 1240}),
+			b.look("light", "en", 1280, 860)); err != nil {
 			return err
 		}
 	}
@@ -188,7 +195,8 @@ func (b *browser) drain() error {
 		return err
 	}
 	if s := stands[drained.name]; after != before || s.Leases > 0 || s.State != "drained" {
-		return fmt.Errorf("%s made %.0f visits after it was drained, holds %d hosts and is %s", drained.name, after-before, s.Leases, s.State)
+		return fmt.Errorf("%s made %.0f visits after it was drained, holds %d hosts and is %s", drained.name,
+			after-before, s.Leases, s.State)
 	}
 	if err := b.press("undrain", drained.name, "lent hosts again"); err != nil {
 		return fmt.Errorf("put %s back to work: %w", drained.name, err)

@@ -1,18 +1,21 @@
-// Command browser looks at the dashboard of a crawl of a fakeweb in headless Chromium, and fails when anything is not as it should be:
+// Command browser looks at the dashboard of a crawl of a fakeweb in headless Chromium, and fails when anything is not
+// as it should be:
 //
 //   - figures move, by the stream of events alone;
 //   - a host is found by typing a part of its name, and opened, by keyboard; so is the life of one of its pages;
 //   - two seconds after somebody has pressed pause, no request begins any more, by the access log of the web;
-//   - two seconds after a host was excluded, it is not asked any more (that it is again once it is let in takes a day: cmd/henro tests it);
+//   - two seconds after a host was excluded, it is not asked any more (that it is again once it is let in takes a day:
+//     cmd/henro tests it);
 //   - a seed that is typed into the form is crawled;
 //   - every page can be read without a script;
 //   - axe-core finds nothing that keeps anybody from using a page, in English and Japanese, light and dark;
-//   - of three slaves in processes of their own, one that is drained by its button gives its hosts to the others, by the words of all three,
-//     visits nothing more by its own count, and is lent hosts again once it is put back to work;
+//   - of three slaves in processes of their own, one that is drained by its button gives its hosts to the others, by
+//     the words of all three, visits nothing more by its own count, and is lent hosts again once it is put back to
+//     work;
 //   - the console says nothing, and every request of the browser goes to the dashboard.
 //
-// Nothing here is judged by how fast the machine is: what must come to be is waited for with patience, and what must not happen within
-// two seconds has as much longer as the machine stood still meanwhile.
+// Nothing here is judged by how fast the machine is: what must come to be is waited for with patience, and what must
+// not happen within two seconds has as much longer as the machine stood still meanwhile.
 package main
 
 import (
@@ -101,7 +104,8 @@ func (t *trial) run(ctx context.Context) error {
 // start serves a web and crawls all hosts of it but the last.
 func (t *trial) start(ctx context.Context) (err error) {
 	web := filepath.Join(t.dir, "web")
-	if _, err := t.group.Start("web", filepath.Join(t.bin, "henro"), "fakeweb", "--hosts", "60", "--domains", "20", "--pages", "400", "--latency", "30ms", "--latency-spread", "0.6", "--not-found", "0.02", "--internal", "0.01",
+	if _, err := t.group.Start("web", filepath.Join(t.bin, "henro"), "fakeweb", "--hosts", "60", "--domains", "20",
+		"--pages", "400", "--latency", "30ms", "--latency-spread", "0.6", "--not-found", "0.02", "--internal", "0.01",
 		"--japanese", "0.3", "--changing", "0.3", "--crawl-delays", "0", "--folder", web); err != nil {
 		return err
 	}
@@ -129,7 +133,8 @@ func (t *trial) start(ctx context.Context) (err error) {
 	for _, r := range resolve {
 		t.crawls = append(t.crawls, "--resolve", r)
 	}
-	arguments := append([]string{"crawl", "--dir", filepath.Join(t.dir, "crawl"), "--progress", "off", "--listen-http", address}, t.crawls...)
+	arguments := append([]string{"crawl", "--dir", filepath.Join(t.dir, "crawl"), "--progress", "off", "--listen-http",
+		address}, t.crawls...)
 	_, err = t.group.Start("crawl", filepath.Join(t.bin, "henro"), append(arguments, t.seeds[:len(t.seeds)-1]...)...)
 	if err != nil {
 		return err
@@ -175,7 +180,8 @@ func lines(name string) ([]string, error) {
 
 var errLate = errors.New("it did not come to that in time")
 
-// patience is how long anything is waited for: far longer than a machine with other work takes, since a wait costs nothing when all is well.
+// patience is how long anything is waited for: far longer than a machine with other work takes, since a wait costs
+// nothing when all is well.
 const patience = 2 * time.Minute
 
 // until looks again and again whether something has come to be.
@@ -235,11 +241,13 @@ func (s *stalls) since(at time.Time) (sum time.Duration) {
 // silent reports whether nothing, or nothing of one host, is asked for from two seconds after a moment on, for three.
 func (t *trial) silent(ctx context.Context, from time.Time, host string) error {
 	for {
-		begin := from.Add(2*time.Second + min(t.stalls.since(from), 30*time.Second)) // a machine that never runs anybody in time is judged all the same
+		// a machine that never runs anybody in time is judged all the same
+		begin := from.Add(2*time.Second + min(t.stalls.since(from), 30*time.Second))
 		if time.Since(begin) > 3*time.Second {
 			later, err := t.requests(begin, host)
 			if err == nil && later > 0 {
-				err = fmt.Errorf("%d requests %s began in the 3 s from %.1f s after it", later, host, begin.Sub(from).Seconds())
+				err = fmt.Errorf("%d requests %s began in the 3 s from %.1f s after it", later, host,
+					begin.Sub(from).Seconds())
 			}
 			return err
 		}

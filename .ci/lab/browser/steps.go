@@ -37,10 +37,12 @@ type browser struct {
 }
 
 func open(ctx context.Context, t *trial) (*browser, error) {
-	options := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.NoSandbox, chromedp.WindowSize(1280, 860), chromedp.WSURLReadTimeout(patience))
+	options := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.NoSandbox, chromedp.WindowSize(1280, 860),
+		chromedp.WSURLReadTimeout(patience))
 	ctx, endAll := chromedp.NewExecAllocator(ctx, options...)
 	ctx, end := chromedp.NewContext(ctx)
-	b := &browser{trial: t, ctx: ctx, close: func() { end(); endAll() }, sent: map[string]time.Time{}, bases: []string{t.base}}
+	b := &browser{trial: t, ctx: ctx, close: func() { end(); endAll() }, sent: map[string]time.Time{},
+		bases: []string{t.base}}
 	chromedp.ListenTarget(ctx, b.hear)
 	err := chromedp.Run(ctx, network.Enable(), cdplog.Enable(), runtime.Enable())
 	if err != nil {
@@ -85,15 +87,18 @@ func (b *browser) do(actions ...chromedp.Action) error {
 	}
 }
 
-// renewed reports whether an element was replaced by a newer one between being found and being used: then nothing was done to it.
+// renewed reports whether an element was replaced by a newer one between being found and being used: then nothing was
+// done to it.
 func renewed(err error) bool {
 	var said *cdproto.Error
-	return errors.As(err, &said) && (strings.Contains(said.Message, "node with given id") || strings.Contains(said.Message, "box model") || strings.Contains(said.Message, "is not attached"))
+	return errors.As(err, &said) && (strings.Contains(said.Message, "node with given id") ||
+		strings.Contains(said.Message, "box model") || strings.Contains(said.Message, "is not attached"))
 }
 
 func (b *browser) to(path string) chromedp.Action { return chromedp.Navigate(b.base + path) }
 
-// text reads what an element says, in one look: between two of them a newer one may take its place, and the older says nothing then.
+// text reads what an element says, in one look: between two of them a newer one may take its place, and the older says
+// nothing then.
 func (b *browser) text(selector string) (text string, err error) {
 	look := fmt.Sprintf("document.querySelector(%q)?.innerText.trim() ?? ''", selector)
 	if late := until(b.ctx, func() bool {
@@ -120,14 +125,17 @@ func (b *browser) figuresMove() error {
 }
 
 func (b *browser) findHost() error {
-	// The second key counts for a second and a half, which a machine that stands still may miss: then it holds the figures still.
+	// The second key counts for a second and a half, which a machine that stands still may miss: then it holds the
+	// figures still.
 	if err := until(b.ctx, func() bool {
 		var path string
-		return b.do(chromedp.KeyEvent("g"), chromedp.KeyEvent("h"), chromedp.Sleep(300*time.Millisecond), chromedp.Evaluate("location.pathname", &path)) == nil && path == "/hosts"
+		return b.do(chromedp.KeyEvent("g"), chromedp.KeyEvent("h"), chromedp.Sleep(300*time.Millisecond),
+			chromedp.Evaluate("location.pathname", &path)) == nil && path == "/hosts"
 	}); err != nil {
 		return fmt.Errorf("g h: %w", err)
 	}
-	if err := b.do(b.to("/hosts"), chromedp.WaitVisible(".hosts tbody tr:nth-child(9) th a", chromedp.ByQuery)); err != nil {
+	if err := b.do(b.to("/hosts"), chromedp.WaitVisible(".hosts tbody tr:nth-child(9) th a",
+		chromedp.ByQuery)); err != nil {
 		return err
 	}
 	first, err := b.text(".hosts tbody tr:nth-child(9) th a")
@@ -136,14 +144,17 @@ func (b *browser) findHost() error {
 	}
 	name, _, _ := strings.Cut(first, ".")
 	if err := b.do(chromedp.KeyEvent("/"), chromedp.WaitReady("#q:focus", chromedp.ByQuery),
-		chromedp.Evaluate(`document.getElementById("q").value = ""`, nil), // chromedp types the slash although the page forbids it, which no keyboard does
-		chromedp.KeyEvent(name+kb.Enter), chromedp.WaitVisible("input[value='"+name+"']", chromedp.ByQuery)); err != nil {
+		// chromedp types the slash although the page forbids it, which no keyboard does
+		chromedp.Evaluate(`document.getElementById("q").value = ""`, nil),
+		chromedp.KeyEvent(name+kb.Enter), chromedp.WaitVisible("input[value='"+name+"']",
+			chromedp.ByQuery)); err != nil {
 		return fmt.Errorf("search for %s: %w", name, err)
 	}
 	if found, err := b.text(".hosts tbody"); err != nil || !strings.Contains(found, first) {
 		return errors.Join(err, fmt.Errorf("the search for %s shows %q", name, found))
 	}
-	if err := b.do(chromedp.Focus(".hosts tbody th a", chromedp.ByQuery), chromedp.KeyEvent(kb.Enter), chromedp.WaitVisible(".crumbs", chromedp.ByQuery)); err != nil {
+	if err := b.do(chromedp.Focus(".hosts tbody th a", chromedp.ByQuery), chromedp.KeyEvent(kb.Enter),
+		chromedp.WaitVisible(".crumbs", chromedp.ByQuery)); err != nil {
 		return err
 	}
 	if title, err := b.text("h1"); err != nil || title != first {
@@ -152,7 +163,8 @@ func (b *browser) findHost() error {
 	// The host is known from the start; its first page has a life once its turn has come.
 	var life string
 	err = until(b.ctx, func() bool {
-		err := b.do(b.to("/page?url="+url.QueryEscape("http://"+first+"/")), chromedp.WaitVisible(".life", chromedp.ByQuery))
+		err := b.do(b.to("/page?url="+url.QueryEscape("http://"+first+"/")),
+			chromedp.WaitVisible(".life", chromedp.ByQuery))
 		if err == nil {
 			life, err = b.text(".life")
 		}
@@ -203,8 +215,10 @@ func (b *browser) addSeed() error {
 	if before, err := b.requests(time.Time{}, host); err != nil || before > 0 {
 		return errors.Join(err, fmt.Errorf("%s was asked %d times before", host, before))
 	}
-	if err := b.do(b.to("/"), chromedp.Click("#seeds", chromedp.ByQuery), chromedp.SendKeys("#seed-text", b.late, chromedp.ByQuery),
-		chromedp.Click(".sheet button.primary", chromedp.ByQuery), chromedp.WaitVisible(".said", chromedp.ByQuery)); err != nil {
+	if err := b.do(b.to("/"), chromedp.Click("#seeds", chromedp.ByQuery),
+		chromedp.SendKeys("#seed-text", b.late, chromedp.ByQuery),
+		chromedp.Click(".sheet button.primary", chromedp.ByQuery),
+		chromedp.WaitVisible(".said", chromedp.ByQuery)); err != nil {
 		return err
 	}
 	return until(b.ctx, func() bool { // its robots.txt, and a page
@@ -241,7 +255,8 @@ func (b *browser) withoutScript() error {
 		}
 	}
 	for _, step := range []struct{ button, then string }{{"#pause", "#resume"}, {"#resume", "#pause"}} {
-		if err := b.do(b.to("/"), chromedp.Click(step.button, chromedp.ByQuery), chromedp.WaitVisible(".said", chromedp.ByQuery)); err != nil {
+		if err := b.do(b.to("/"), chromedp.Click(step.button, chromedp.ByQuery),
+			chromedp.WaitVisible(".said", chromedp.ByQuery)); err != nil {
 			return fmt.Errorf("press %s: %w", step.button, err)
 		}
 		if err := until(b.ctx, func() bool { // without a script a page is as it was when it was asked for
@@ -257,8 +272,10 @@ func (b *browser) withoutScript() error {
 
 // looks at pages in a scheme of colours and a language.
 func (b *browser) look(scheme, language string, width, height int64) error {
-	return b.do(emulation.SetEmulatedMedia().WithFeatures([]*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: scheme}, {Name: "prefers-reduced-motion", Value: "reduce"}}),
-		network.SetExtraHTTPHeaders(network.Headers{"Accept-Language": language}), chromedp.EmulateViewport(width, height))
+	return b.do(emulation.SetEmulatedMedia().WithFeatures([]*emulation.MediaFeature{{Name: "prefers-color-scheme",
+		Value: scheme}, {Name: "prefers-reduced-motion", Value: "reduce"}}),
+		network.SetExtraHTTPHeaders(network.Headers{"Accept-Language": language}),
+		chromedp.EmulateViewport(width, height))
 }
 
 // violation is what axe-core says of one rule that is broken.
@@ -287,11 +304,14 @@ func (b *browser) accessible() error {
 				width, height = 390, 844
 			}
 			var answer string
-			if err := errors.Join(b.look(scheme, []string{"en", "ja"}[j], width, height), b.do(b.to(b.path(view)), chromedp.WaitReady("footer", chromedp.ByQuery))); err != nil {
+			if err := errors.Join(b.look(scheme, []string{"en", "ja"}[j], width, height),
+				b.do(b.to(b.path(view)), chromedp.WaitReady("footer", chromedp.ByQuery))); err != nil {
 				return err
 			}
 			hold := `document.getElementById("hold").click()` // no part is to be replaced while it is judged
-			if err := b.do(chromedp.Evaluate(hold, nil), chromedp.Evaluate(string(axe)+";0", nil), chromedp.Evaluate(`axe.run().then(r => JSON.stringify(r.violations))`, &answer, func(p *runtime.EvaluateParams) *runtime.EvaluateParams { return p.WithAwaitPromise(true) })); err != nil {
+			if err := b.do(chromedp.Evaluate(hold, nil), chromedp.Evaluate(string(axe)+";0", nil),
+				chromedp.Evaluate(`axe.run().then(r => JSON.stringify(r.violations))`, &answer,
+					func(p *runtime.EvaluateParams) *runtime.EvaluateParams { return p.WithAwaitPromise(true) })); err != nil {
 				return fmt.Errorf("axe on %s: %w", view, err)
 			}
 			var violations []violation
@@ -299,7 +319,8 @@ func (b *browser) accessible() error {
 				return err
 			}
 			for _, v := range violations {
-				all = append(all, fmt.Errorf("%s %s: %s (%s): %.200s: %s", view, scheme, v.Help, v.ID, v.Nodes[0].HTML, v.Nodes[0].Why))
+				all = append(all, fmt.Errorf("%s %s: %s (%s): %.200s: %s", view, scheme, v.Help, v.ID, v.Nodes[0].HTML,
+					v.Nodes[0].Why))
 			}
 		}
 	}
@@ -311,8 +332,10 @@ func (b *browser) screenshots() error {
 		return nil
 	}
 	for _, p := range []picture{
-		{"dashboard", "/", "light", "en", 1280, 1010}, {"dashboard-dark", "/", "dark", "ja", 1280, 800}, {"dashboard-hosts", "/hosts", "light", "en", 1280, 720},
-		{"dashboard-phone", "/", "light", "en", 390, 844}, {"dashboard-page", "/page", "light", "en", 1280, 860}, {"dashboard-phone-hosts", "/hosts", "dark", "ja", 390, 844},
+		{"dashboard", "/", "light", "en", 1280, 1010}, {"dashboard-dark", "/", "dark", "ja", 1280, 800},
+		{"dashboard-hosts", "/hosts", "light", "en", 1280, 720},
+		{"dashboard-phone", "/", "light", "en", 390, 844}, {"dashboard-page", "/page", "light", "en", 1280, 860},
+		{"dashboard-phone-hosts", "/hosts", "dark", "ja", 390, 844},
 	} {
 		if err := b.take(p); err != nil {
 			return err
@@ -329,7 +352,8 @@ type picture struct {
 
 func (b *browser) take(p picture) error {
 	var png []byte
-	if err := errors.Join(b.look(p.scheme, p.language, p.width, p.height), b.do(b.to(b.path(p.view)), chromedp.Sleep(3*time.Second), chromedp.CaptureScreenshot(&png))); err != nil {
+	if err := errors.Join(b.look(p.scheme, p.language, p.width, p.height),
+		b.do(b.to(b.path(p.view)), chromedp.Sleep(3*time.Second), chromedp.CaptureScreenshot(&png))); err != nil {
 		return err
 	}
 	return os.WriteFile(filepath.Join(b.pictures, p.name+".png"), png, 0o644)
@@ -356,7 +380,9 @@ func (b *browser) quiet() error {
 func (b *browser) exclude() error {
 	name := strings.TrimSuffix(b.seeds[1], "/")
 	host := strings.TrimPrefix(name, "http://")
-	if err := b.do(b.to("/host?name="+url.QueryEscape(name)), chromedp.Click("#exclude", chromedp.ByQuery), chromedp.Click(".sheet .danger", chromedp.ByQuery), chromedp.WaitVisible("#admit", chromedp.ByQuery)); err != nil {
+	if err := b.do(b.to("/host?name="+url.QueryEscape(name)), chromedp.Click("#exclude", chromedp.ByQuery),
+		chromedp.Click(".sheet .danger", chromedp.ByQuery), chromedp.WaitVisible("#admit",
+			chromedp.ByQuery)); err != nil {
 		return err
 	}
 	if err := b.silent(b.ctx, b.sentAt("/do/exclude"), host); err != nil {

@@ -13,9 +13,10 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// hub joins the nodes of a cluster, each by a TUN interface, and does to their packets what flaky switches and cables do. It stands where
-// tc netem would: that is a module which many kernels of test machines lack, and this one cuts one direction of one pair as easily.
-// A packet costs it some 5 µs; the web has a bridge of the kernel's own, so that its clock is not disturbed.
+// hub joins the nodes of a cluster, each by a TUN interface, and does to their packets what flaky switches and cables
+// do. It stands where tc netem would: that is a module which many kernels of test machines lack, and this one cuts one
+// direction of one pair as easily. A packet costs it some 5 µs; the web has a bridge of the kernel's own, so that its
+// clock is not disturbed.
 type hub struct {
 	mu     sync.RWMutex
 	ports  map[netip.Addr]*port // by every address that lives there

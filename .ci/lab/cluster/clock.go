@@ -14,17 +14,19 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// clock is a wall clock that is wrong in one process only. A program of Go reads the time from a page of code that the kernel lends to
-// every process, the vDSO, so nothing can be preloaded, and time namespaces shift the monotonic clock only. Here the first
-// instructions of that page's clock_gettime are replaced, in the memory of the one process, before it runs: the program is the very one
-// that is shipped, its monotonic clock stays right, and its wall clock is off by what stands in the new instructions.
+// clock is a wall clock that is wrong in one process only. A program of Go reads the time from a page of code that the
+// kernel lends to every process, the vDSO, so nothing can be preloaded, and time namespaces shift the monotonic clock
+// only. Here the first instructions of that page's clock_gettime are replaced, in the memory of the one process, before
+// it runs: the program is the very one that is shipped, its monotonic clock stays right, and its wall clock is off by
+// what stands in the new instructions.
 type clock struct {
 	off time.Duration // whole seconds
 	pid int
 	at  int64 // of the eight bytes with the seconds, in the process's memory
 }
 
-// wrongClock is clock_gettime(edi, rsi) for amd64: ask the kernel, and add to the seconds if the wall clock was asked for.
+// wrongClock is clock_gettime(edi, rsi) for amd64: ask the kernel, and add to the seconds if the wall clock was asked
+// for.
 //
 //	b8 e4 00 00 00                 mov  eax, 228   clock_gettime
 //	0f 05                          syscall
@@ -40,7 +42,8 @@ var wrongClock = []byte{
 
 const secondsAt = 13 // of wrongClock
 
-// wind makes the clock of a process wrong, which stands still before its first instruction and is traced by this thread.
+// wind makes the clock of a process wrong, which stands still before its first instruction and is traced by this
+// thread.
 func (c *clock) wind(pid int) error {
 	if runtime.GOARCH != "amd64" {
 		return errors.New("a wrong clock can be made on amd64 only")
@@ -77,7 +80,8 @@ func (c *clock) set(off time.Duration) error {
 	}
 	defer memory.Close()
 	c.off = off
-	if _, err := memory.WriteAt(binary.LittleEndian.AppendUint64(nil, uint64(int64(off/time.Second))), c.at); err != nil {
+	if _, err := memory.WriteAt(binary.LittleEndian.AppendUint64(nil, uint64(int64(off/time.Second))),
+		c.at); err != nil {
 		return fmt.Errorf("set the clock: %w", err)
 	}
 	return nil

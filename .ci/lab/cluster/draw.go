@@ -25,7 +25,9 @@ func draw(path string) error {
 		return fmt.Errorf("%s is empty", path)
 	}
 	for _, figure := range []struct{ suffix, unit, title string }{
-		{"_mb", "MB", "A slave of ten dies every 20 s: own memory"}, {"_heap", "MB", "A slave of ten dies every 20 s: heap after a collection"}, {"_goroutines", "goroutines", "A slave of ten dies every 20 s: goroutines"},
+		{"_mb", "MB", "A slave of ten dies every 20 s: own memory"},
+		{"_heap", "MB", "A slave of ten dies every 20 s: heap after a collection"},
+		{"_goroutines", "goroutines", "A slave of ten dies every 20 s: goroutines"},
 	} {
 		c := chart.Chart{Title: figure.title, X: "minutes", Y: figure.unit}
 		for i, name := range rows[0] {

@@ -19,8 +19,8 @@ import (
 	"henro/messages"
 )
 
-// foreign lets a slave join whose protocol is one ahead, which works like any other, and one whose protocol is two ahead, which is refused,
-// on both sides with a word in the log. The programs are this tree's, but for the number.
+// foreign lets a slave join whose protocol is one ahead, which works like any other, and one whose protocol is two
+// ahead, which is refused, on both sides with a word in the log. The programs are this tree's, but for the number.
 func foreign(ctx context.Context, t *trial) error {
 	ahead, err := t.otherProtocol(ctx, messages.Protocol+1)
 	if err != nil {
@@ -94,10 +94,12 @@ func (t *trial) otherProtocol(ctx context.Context, number int) (string, error) {
 	}
 	list := filepath.Join(bin, "overlay.json")
 	source := fmt.Sprintf("package messages\n\n// Protocol is of a version to come.\nconst Protocol = %d\n", number)
-	if err := errors.Join(os.WriteFile(changed, []byte(source), 0o644), os.WriteFile(list, overlay, 0o644)); err != nil {
+	if err := errors.Join(os.WriteFile(changed, []byte(source), 0o644),
+		os.WriteFile(list, overlay, 0o644)); err != nil {
 		return "", err
 	}
-	build := exec.CommandContext(ctx, "go", "build", "-overlay", list, "-ldflags", fmt.Sprintf("-X main.version=protocol-%d", number), "-o", bin+"/", "./cmd/henro-slave")
+	build := exec.CommandContext(ctx, "go", "build", "-overlay", list, "-ldflags",
+		fmt.Sprintf("-X main.version=protocol-%d", number), "-o", bin+"/", "./cmd/henro-slave")
 	if out, err := build.CombinedOutput(); err != nil {
 		return "", fmt.Errorf("build with protocol %d: %w: %s", number, err, out)
 	}

@@ -1,17 +1,18 @@
-// Command cluster runs crawls of a whole cluster in network namespaces, does to each what happens in a lab of PCs, and measures that
-// nothing is lost by it.
+// Command cluster runs crawls of a whole cluster in network namespaces, does to each what happens in a lab of PCs, and
+// measures that nothing is lost by it.
 //
 //	cluster [-case NAME,…|all|short] [-seed N] [-parallel N] [-dir DIR]     scenarios, and a table
 //	cluster scale [-for D]                                                  pages a minute of 2, 5 and 10 slaves
 //	cluster soak [-for D] [-csv FILE]                                       a slave dies every 20 s; memory and goroutines
 //	cluster draw [-csv FILE]                                                the figures of a soak again, beside its CSV
 //
-// A cluster is a master, ten slaves and a web of 500 hosts, each in a network namespace of its own, with a key file, since their addresses
-// are not loopback. The web hangs on a bridge, and its access log is the judge (package verdict). Master and slaves speak over a hub of
-// this program (cable.go), which loses, delays, doubles and reorders packets and cuts any direction of any pair.
+// A cluster is a master, ten slaves and a web of 500 hosts, each in a network namespace of its own, with a key file,
+// since their addresses are not loopback. The web hangs on a bridge, and its access log is the judge (package verdict).
+// Master and slaves speak over a hub of this program (cable.go), which loses, delays, doubles and reorders packets and
+// cuts any direction of any pair.
 //
-// It needs root and Linux, ends only what it started, and removes its namespaces whatever happens; what a lab that was killed has left is
-// removed by the next.
+// It needs root and Linux, ends only what it started, and removes its namespaces whatever happens; what a lab that was
+// killed has left is removed by the next.
 package main
 
 import (
@@ -71,7 +72,8 @@ func main() {
 	f.StringVar(&o.cases, "case", "short", "scenarios, or all, or short; -case list lists them")
 	f.Uint64Var(&o.seed, "seed", uint64(time.Now().UnixNano()), "of all randomness")
 	f.IntVar(&o.parallel, "parallel", 3, "clusters at the same time")
-	f.StringVar(&o.dir, "dir", "", "keep what the crawls leave here; default: a temporary folder, removed unless one fails")
+	f.StringVar(&o.dir, "dir", "",
+		"keep what the crawls leave here; default: a temporary folder, removed unless one fails")
 	f.IntVar(&o.hosts, "hosts", 500, "hosts of the web")
 	f.IntVar(&o.pages, "pages", 12, "pages of a host")
 	f.DurationVar(&o.delay, "delay", 2*time.Second, "politeness interval")
@@ -119,7 +121,8 @@ func (o *options) run(ctx context.Context, verb string) (err error) {
 		return err
 	}
 	o.bin = filepath.Join(o.dir, "bin")
-	build := exec.CommandContext(ctx, "go", "build", "-ldflags", "-X main.version=lab", "-o", o.bin+"/", "./cmd/henro-master", "./cmd/henro-slave")
+	build := exec.CommandContext(ctx, "go", "build", "-ldflags", "-X main.version=lab", "-o", o.bin+"/",
+		"./cmd/henro-master", "./cmd/henro-slave")
 	build.Stderr = os.Stderr
 	if err := build.Run(); err != nil {
 		return fmt.Errorf("build: %w", err)
@@ -164,11 +167,13 @@ func (o *options) chosen() ([]*scenario, error) {
 	return some, nil
 }
 
-// trial is an attempt at a scenario. Later ones have more pages, so that the crawl is not over before anything could be done to it.
+// trial is an attempt at a scenario. Later ones have more pages, so that the crawl is not over before anything could be
+// done to it.
 func (o *options) trial(s *scenario, attempt int) *trial {
 	return &trial{
-		o: o, what: s, seed: o.seed, rnd: rand.New(rand.NewPCG(o.seed, fingerprint.Host(s.name)+uint64(attempt))), pages: o.pages + attempt*o.pages/2,
-		dir: filepath.Join(o.dir, fmt.Sprintf("%s-%d", s.name, attempt)),
+		o: o, what: s, seed: o.seed, rnd: rand.New(rand.NewPCG(o.seed, fingerprint.Host(s.name)+uint64(attempt))),
+		pages: o.pages + attempt*o.pages/2,
+		dir:   filepath.Join(o.dir, fmt.Sprintf("%s-%d", s.name, attempt)),
 	}
 }
 
@@ -183,8 +188,10 @@ func (o *options) table(ctx context.Context) error {
 			o.most = time.Hour
 		}
 	}
-	fmt.Printf("seed %d; promised: %s between requests, leases of %s, hosts of the dead wait %s\n", o.seed, o.delay, o.lease, o.rule())
-	fmt.Printf("%-9s %6s %6s %5s %6s %9s %9s  %s\n", "scenario", "time", "pages", "lost", "twice", "interval", "resumed", "")
+	fmt.Printf("seed %d; promised: %s between requests, leases of %s, hosts of the dead wait %s\n", o.seed, o.delay,
+		o.lease, o.rule())
+	fmt.Printf("%-9s %6s %6s %5s %6s %9s %9s  %s\n", "scenario", "time", "pages", "lost", "twice", "interval",
+		"resumed", "")
 	var trials []func(attempt int) *trial
 	for _, s := range some {
 		trials = append(trials, func(attempt int) *trial { return o.trial(s, attempt) })
@@ -203,11 +210,13 @@ func (o *options) table(ctx context.Context) error {
 func (t *trial) Line() string {
 	c := &t.crawl
 	said := strings.TrimPrefix(strings.TrimSuffix(play.Reasons(c.Repeats)+", "+t.told, ", "), ", ")
-	return fmt.Sprintf("%-9s %6s %6d %5d %6d %9s %9s  %s: %s", t.what.name, time.Since(t.begun).Round(time.Second), c.Pages, c.Lost, c.Twice(),
+	return fmt.Sprintf("%-9s %6s %6d %5d %6d %9s %9s  %s: %s", t.what.name, time.Since(t.begun).Round(time.Second),
+		c.Pages, c.Lost, c.Twice(),
 		play.MS(c.Interval), play.MS(c.Resumed), t.what.says, said)
 }
 
-// oldPrograms builds the programs of the commit before this one, or, where the history does not reach so far, these under another version.
+// oldPrograms builds the programs of the commit before this one, or, where the history does not reach so far, these
+// under another version.
 func (o *options) oldPrograms(ctx context.Context) (string, error) {
 	o.once.Do(func() {
 		o.oldBin = filepath.Join(o.dir, "old-bin")
@@ -222,7 +231,8 @@ func (o *options) oldPrograms(ctx context.Context) (string, error) {
 				return
 			}
 		}
-		build := exec.CommandContext(ctx, "go", "build", "-ldflags", "-X main.version=before", "-o", o.oldBin+"/", "./cmd/henro-master", "./cmd/henro-slave")
+		build := exec.CommandContext(ctx, "go", "build", "-ldflags", "-X main.version=before", "-o", o.oldBin+"/",
+			"./cmd/henro-master", "./cmd/henro-slave")
 		build.Dir = tree
 		if out, err := build.CombinedOutput(); err != nil {
 			o.oldErr = fmt.Errorf("build the commit before: %w: %s", err, out)

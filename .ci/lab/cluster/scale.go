@@ -12,8 +12,9 @@ import (
 	"henro/slave/fakeweb"
 )
 
-// scale measures pages a minute of 2, 5 and 10 slaves on hosts that take their time. So that the web, the master and the two cores are far
-// from being busy, each slave has few connections, and there are hosts enough for all: what is measured is what one slave more costs.
+// scale measures pages a minute of 2, 5 and 10 slaves on hosts that take their time. So that the web, the master and
+// the two cores are far from being busy, each slave has few connections, and there are hosts enough for all: what is
+// measured is what one slave more costs.
 func (o *options) scale(ctx context.Context) error {
 	span := cmp.Or(o.span, time.Minute)
 	o.delay, o.lease, o.hosts, o.pages = time.Second, time.Minute, 600, 400
@@ -21,10 +22,11 @@ func (o *options) scale(ctx context.Context) error {
 	fmt.Printf("%6s %8s %14s %10s %8s %6s\n", "slaves", "pages", "a minute each", "of 2", "twice", "cores")
 	var first float64
 	for _, slaves := range []int{2, 5, 10} {
-		t := o.trial(&scenario{name: fmt.Sprintf("scale%d", slaves), slaves: slaves, connections: 20, shape: func(w *fakeweb.Options) {
-			w.Latency = fakeweb.Latency{Mean: 500 * time.Millisecond, Jitter: 0.3}
-			w.Errors, w.Robots, w.RedirectShare, w.CrossShare = fakeweb.Errors{}, fakeweb.Robots{}, 0, 0
-		}}, 0)
+		t := o.trial(&scenario{name: fmt.Sprintf("scale%d", slaves), slaves: slaves, connections: 20,
+			shape: func(w *fakeweb.Options) {
+				w.Latency = fakeweb.Latency{Mean: 500 * time.Millisecond, Jitter: 0.3}
+				w.Errors, w.Robots, w.RedirectShare, w.CrossShare = fakeweb.Errors{}, fakeweb.Robots{}, 0, 0
+			}}, 0)
 		pages, twice, cores, err := t.count(ctx, span)
 		if err != nil {
 			return err

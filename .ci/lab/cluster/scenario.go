@@ -33,29 +33,44 @@ type scenario struct {
 // scenarios are all there are, in the order of the table.
 func scenarios() []*scenario {
 	all := []*scenario{
-		{name: "none", says: "nothing", once: true, run: func(_ context.Context, t *trial) error { return t.startAll() }},
+		{name: "none", says: "nothing", once: true, run: func(_ context.Context,
+			t *trial) error {
+			return t.startAll()
+		}},
 		{name: "kill", says: "a slave is killed and stays away", run: killSlave},
 		{name: "moved", says: "a slave is killed and started again with another address", run: moveSlave},
 		{name: "freeze", says: "a slave is stopped for longer than its lease, and goes on", run: freezeSlave},
-		{name: "clock", says: "the wall clocks of two slaves are 5 h fast and 5 h slow, that of a third jumps 3 h ahead, 6 h back and 3 h ahead", run: wrongClocks},
+		{name: "clock",
+			says: "the wall clocks of two slaves are 5 h fast and 5 h slow, that of a third jumps 3 h ahead, 6 h back and 3 h ahead", run: wrongClocks},
 		{name: "slow", says: "a slave gets a fifth of its time, in pieces of 0.1 s", once: true, run: slowSlave},
 		{name: "disk", says: "a slave's disk is full, and has room again after a while", run: fullDisk},
-		{name: "cut", says: "three slaves see each other and the web, but not the others, for longer than their leases", run: cutOff(true, true)},
+		{name: "cut", says: "three slaves see each other and the web, but not the others, for longer than their leases",
+			run: cutOff(true, true)},
 		{name: "deaf", says: "the same, but only what they are sent is lost", run: cutOff(true, false)},
 		{name: "mute", says: "the same, but only what they send is lost", run: cutOff(false, true)},
-		{name: "loss", says: "5 % of all packets are lost, each takes 50 ms", once: true, run: badWeather(fault{lost: 0.05, delay: 50 * time.Millisecond})},
-		{name: "shuffle", says: "every tenth packet comes twice, and they overtake each other by up to 80 ms", once: true, run: badWeather(fault{twice: 0.1, jitter: 80 * time.Millisecond})},
+		{name: "loss", says: "5 % of all packets are lost, each takes 50 ms", once: true,
+			run: badWeather(fault{lost: 0.05, delay: 50 * time.Millisecond})},
+		{name: "shuffle", says: "every tenth packet comes twice, and they overtake each other by up to 80 ms",
+			once: true, run: badWeather(fault{twice: 0.1, jitter: 80 * time.Millisecond})},
 		{name: "master", says: "the master is killed and started again after a second", run: killMaster(time.Second)},
 		{name: "away", says: "the master is killed and started again when all leases have ended", run: killMaster(-1)},
-		{name: "stopped", says: "the master is stopped for 3 s, and later until all leases have ended", run: freezeMaster},
-		{name: "twins", says: "a second master is started on the directory of the first, elsewhere", once: true, run: twins},
-		{name: "drain", says: "a slave is drained by henro slaves drain, and killed when it is drained", once: true, run: drainSlave},
+		{name: "stopped", says: "the master is stopped for 3 s, and later until all leases have ended",
+			run: freezeMaster},
+		{name: "twins", says: "a second master is started on the directory of the first, elsewhere", once: true,
+			run: twins},
+		{name: "drain", says: "a slave is drained by henro slaves drain, and killed when it is drained", once: true,
+			run: drainSlave},
 		{name: "crowd", says: "50 slaves join at once", slaves: 50, connections: 12, once: true, run: crowd},
-		{name: "late", says: "five slaves join when five hold all hosts, which take 2 s for a page", once: true, shape: sluggish, run: joinLate},
-		{name: "rolling", says: "the nodes of the commit before are asked to end, one after another, and come back with this one's programs", once: true, run: rolling},
+		{name: "late", says: "five slaves join when five hold all hosts, which take 2 s for a page", once: true,
+			shape: sluggish, run: joinLate},
+		{name: "rolling",
+			says: "the nodes of the commit before are asked to end, one after another, and come back with this one's programs", once: true, run: rolling},
 		{name: "foreign", says: "slaves join whose protocol is one ahead, and two ahead", once: true, run: foreign},
-		{name: "stranger", says: "ports are scanned, garbage, other keys, broken and repeated handshakes, foreign orders", once: true, run: strangers},
-		{name: "night", says: "the master is killed and started again after ten minutes", long: true, run: killMaster(10 * time.Minute)},
+		{name: "stranger",
+			says: "ports are scanned, garbage, other keys, broken and repeated handshakes, foreign orders", once: true,
+			run: strangers},
+		{name: "night", says: "the master is killed and started again after ten minutes", long: true,
+			run: killMaster(10 * time.Minute)},
 	}
 	for _, s := range all {
 		if s.slaves == 0 {
@@ -152,7 +167,10 @@ func wrongClocks(ctx context.Context, t *trial) error {
 func (t *trial) worked(ctx context.Context, some ...*node) error {
 	from := time.Now()
 	for _, s := range some {
-		for !slices.ContainsFunc(t.web.Log(), func(e fakeweb.Entry) bool { return e.From.Addr() == s.web && e.Start.After(from) }) {
+		for !slices.ContainsFunc(t.web.Log(), func(e fakeweb.Entry) bool {
+			return e.From.Addr() == s.web &&
+				e.Start.After(from)
+		}) {
 			if err := t.master.Pause(ctx, 50*time.Millisecond); err != nil {
 				return err
 			}
@@ -214,7 +232,11 @@ func fullDisk(ctx context.Context, t *trial) error {
 			return err
 		}
 		status, err := t.status(ctx)
-		if err == nil && slices.ContainsFunc(status.Slaves, func(known master.SlaveStatus) bool { return known.Name == s.name && known.Slots > 0 }) {
+		if err == nil &&
+			slices.ContainsFunc(status.Slaves, func(known master.SlaveStatus) bool {
+				return known.Name == s.name &&
+					known.Slots > 0
+			}) {
 			t.note("asked for work again after %s", play.MS(time.Since(since)))
 			return nil
 		}
@@ -270,7 +292,10 @@ func cutOff(in, out bool) func(context.Context, *trial) error {
 func (t *trial) heard(ctx context.Context, some ...*node) bool {
 	s, err := t.status(ctx)
 	return err == nil && !slices.ContainsFunc(some, func(n *node) bool {
-		return !slices.ContainsFunc(s.Slaves, func(known master.SlaveStatus) bool { return known.Name == n.name && known.State == master.Working })
+		return !slices.ContainsFunc(s.Slaves, func(known master.SlaveStatus) bool {
+			return known.Name == n.name &&
+				known.State == master.Working
+		})
 	})
 }
 
@@ -418,7 +443,8 @@ func crowd(ctx context.Context, t *trial) error {
 	return nil
 }
 
-// sluggish makes hosts that take 2 s for a page: a lease, filled for half a minute at two seconds a page, then lasts for a minute.
+// sluggish makes hosts that take 2 s for a page: a lease, filled for half a minute at two seconds a page, then lasts
+// for a minute.
 func sluggish(w *fakeweb.Options) {
 	w.Latency = fakeweb.Latency{Mean: 2 * time.Second, Jitter: 0.3}
 }
@@ -470,7 +496,8 @@ func joinLate(ctx context.Context, t *trial) error {
 			continue // it is asked again
 		}
 		if _, least, err := holding(late); err == nil && least*len(t.slaves) >= sum*3/4 && sum > all/2 {
-			t.note("%d hosts lent to five; each of the late ones has three quarters of its share after %s", all, play.MS(time.Since(at)))
+			t.note("%d hosts lent to five; each of the late ones has three quarters of its share after %s", all,
+				play.MS(time.Since(at)))
 			return nil
 		}
 		if time.Since(at) > 2*process.Patience {

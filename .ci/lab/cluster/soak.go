@@ -16,8 +16,8 @@ import (
 	"henro/slave/fakeweb"
 )
 
-// soakEvery is how often a slave dies, measureEvery how often the nodes are looked at, and heapEvery how often they collect their garbage
-// to be asked what is left, and for a profile of it.
+// soakEvery is how often a slave dies, measureEvery how often the nodes are looked at, and heapEvery how often they
+// collect their garbage to be asked what is left, and for a profile of it.
 const (
 	soakEvery    = 20 * time.Second
 	measureEvery = 10 * time.Second
@@ -31,13 +31,15 @@ type watched struct {
 	own, files, heaps, goroutines []float64
 }
 
-// soak kills one of ten slaves every 20 s, and starts it again 5 s later, while the crawl of a web without end goes on. Two slaves are
-// left alone: they and the master must not grow. What they hold is asked of the kernel (own memory, and pages of files: those of the master's
-// state, which the kernel keeps as long as nobody else needs the room) and of themselves (what a collection of garbage leaves, goroutines).
+// soak kills one of ten slaves every 20 s, and starts it again 5 s later, while the crawl of a web without end goes on.
+// Two slaves are left alone: they and the master must not grow. What they hold is asked of the kernel (own memory, and
+// pages of files: those of the master's state, which the kernel keeps as long as nobody else needs the room) and of
+// themselves (what a collection of garbage leaves, goroutines).
 func (o *options) soak(ctx context.Context) (err error) {
 	span := cmp.Or(o.span, 30*time.Minute)
 	o.delay, o.lease, o.hosts, o.pages = time.Second, 6*time.Second, 500, 1200
-	t := o.trial(&scenario{name: "soak", slaves: 10, connections: 20, shape: func(w *fakeweb.Options) { w.Errors.Timeout = 0.001 }}, 0)
+	t := o.trial(&scenario{name: "soak", slaves: 10, connections: 20,
+		shape: func(w *fakeweb.Options) { w.Errors.Timeout = 0.001 }}, 0)
 	defer t.tearDown(&err)
 	if err := t.setUp(ctx); err != nil {
 		return err
@@ -102,7 +104,8 @@ func (o *options) soak(ctx context.Context) (err error) {
 	fmt.Printf("%s, %d kills, %d pages; medians of the second sixth and of the last\n", span, kills, s.Totals.Pages)
 	fmt.Printf("%-8s %17s %17s %17s %17s\n", "node", "heap", "own memory", "pages of files", "goroutines")
 	for _, n := range nodes {
-		fmt.Printf("%-8s %17s %17s %17s %17s\n", n.name, change(n.heaps, " MB"), change(n.own, " MB"), change(n.files, " MB"), change(n.goroutines, ""))
+		fmt.Printf("%-8s %17s %17s %17s %17s\n", n.name, change(n.heaps, " MB"), change(n.own, " MB"),
+			change(n.files, " MB"), change(n.goroutines, ""))
 		for _, c := range []struct {
 			what string
 			all  []float64
@@ -131,7 +134,8 @@ func (t *trial) measure(ctx context.Context, out io.Writer, nodes []*watched, ki
 			}
 		}
 		if collect {
-			if n.heap, err = n.liveHeap(ctx, filepath.Join(t.dir, fmt.Sprintf("%s-%d.heap", n.name, int(time.Since(t.begun).Minutes())))); err != nil {
+			if n.heap, err = n.liveHeap(ctx, filepath.Join(t.dir,
+				fmt.Sprintf("%s-%d.heap", n.name, int(time.Since(t.begun).Minutes())))); err != nil {
 				return err
 			}
 		}
@@ -144,8 +148,8 @@ func (t *trial) measure(ctx context.Context, out io.Writer, nodes []*watched, ki
 	return err
 }
 
-// liveHeap has a node collect its garbage, and tells how many MB of heap are left, the least of five times: a commit under way holds 10 MB
-// more. The profile of them is kept.
+// liveHeap has a node collect its garbage, and tells how many MB of heap are left, the least of five times: a commit
+// under way holds 10 MB more. The profile of them is kept.
 func (n *node) liveHeap(ctx context.Context, profile string) (least float64, err error) {
 	least = math.Inf(1)
 	for range 5 {

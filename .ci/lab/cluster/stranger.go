@@ -115,8 +115,8 @@ func strangers(ctx context.Context, t *trial) error {
 	return nil
 }
 
-// hold pauses the crawl at a share of its pages, so that it does not end before what is being done to it has been done on a slow machine. The
-// function returned lets it go on.
+// hold pauses the crawl at a share of its pages, so that it does not end before what is being done to it has been done
+// on a slow machine. The function returned lets it go on.
 func (t *trial) hold(ctx context.Context, share float64) (release func() error) {
 	waiting, end := context.WithCancel(ctx)
 	held := make(chan error, 1)
@@ -257,10 +257,12 @@ func ownCertificate() *tls.Config {
 		ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth, x509.ExtKeyUsageServerAuth},
 	}
 	der, _ := x509.CreateCertificate(rand.Reader, template, template, public, private)
-	return &tls.Config{Certificates: []tls.Certificate{{Certificate: [][]byte{der}, PrivateKey: private}}, InsecureSkipVerify: true, NextProtos: []string{"h2"}}
+	return &tls.Config{Certificates: []tls.Certificate{{Certificate: [][]byte{der}, PrivateKey: private}},
+		InsecureSkipVerify: true, NextProtos: []string{"h2"}}
 }
 
-// handshakes says hello with a configuration and hears that it is not welcome: in TLS 1.3 at the first byte after the handshake.
+// handshakes says hello with a configuration and hears that it is not welcome: in TLS 1.3 at the first byte after the
+// handshake.
 func (v *visitor) handshakes(config *tls.Config) error {
 	var heard error
 	for range v.rounds {
@@ -319,8 +321,12 @@ func orders(door credentials.TransportCredentials) func(context.Context, *visito
 	return func(ctx context.Context, v *visitor) error {
 		address := netip.AddrPortFrom(v.ip, actorsPort).String()
 		for range v.rounds {
-			conn, err := grpc.NewClient("passthrough:///"+address, grpc.WithTransportCredentials(door), grpc.WithNoProxy(),
-				grpc.WithContextDialer(func(context.Context, string) (net.Conn, error) { return v.dial("tcp", actorsPort) }))
+			conn, err := grpc.NewClient("passthrough:///"+address, grpc.WithTransportCredentials(door),
+				grpc.WithNoProxy(),
+				grpc.WithContextDialer(func(context.Context, string) (net.Conn,
+					error) {
+					return v.dial("tcp", actorsPort)
+				}))
 			if err != nil {
 				return err
 			}
@@ -344,7 +350,8 @@ func order(ctx context.Context, conn *grpc.ClientConn, address string) error {
 	for _, say := range []struct {
 		to string
 		m  proto.Message
-	}{{"activator", &remote.ActorPidRequest{Name: "x", Kind: "k"}}, {"slave", &actor.Stop{}}, {"master", &actor.PoisonPill{}}, {"slave", &actor.Terminated{}}} {
+	}{{"activator", &remote.ActorPidRequest{Name: "x", Kind: "k"}}, {"slave", &actor.Stop{}},
+		{"master", &actor.PoisonPill{}}, {"slave", &actor.Terminated{}}} {
 		body, err := proto.Marshal(say.m)
 		if err != nil {
 			return err

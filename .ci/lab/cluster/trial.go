@@ -23,8 +23,8 @@ import (
 	"henro/slave/fakeweb"
 )
 
-// trial is one crawl to which something is done, in namespaces of its own: the web on a bridge, and beside it the hub on which master and
-// slaves speak with each other.
+// trial is one crawl to which something is done, in namespaces of its own: the web on a bridge, and beside it the hub
+// on which master and slaves speak with each other.
 type trial struct {
 	o     *options
 	what  *scenario
@@ -130,7 +130,8 @@ func (t *trial) build(ctx context.Context) (err error) {
 		return err
 	}
 	t.undo = append(t.undo, t.webSpace.remove)
-	if err := ip(t.webSpace.name, "link add br0 type bridge", "link set br0 up", fmt.Sprintf("addr add %s/16 dev br0", webAddress(0))); err != nil {
+	if err := ip(t.webSpace.name, "link add br0 type bridge", "link set br0 up",
+		fmt.Sprintf("addr add %s/16 dev br0", webAddress(0))); err != nil {
 		return err
 	}
 	t.hub = newHub(t.seed)
@@ -166,7 +167,8 @@ func (t *trial) place(name, role string, i int) (*node, error) {
 		return nil, err
 	}
 	t.undo = append(t.undo, space.remove)
-	n := &node{t: t, name: name, role: role, bin: t.o.bin, space: space, lan: lanAddress(i), web: webAddress(i), dir: t.path(name)}
+	n := &node{t: t, name: name, role: role, bin: t.o.bin, space: space, lan: lanAddress(i), web: webAddress(i),
+		dir: t.path(name)}
 	err = ip(t.webSpace.name, fmt.Sprintf("link add v%d type veth peer name web netns %s", i, space.name),
 		fmt.Sprintf("link set v%d master br0 up", i))
 	if err == nil {
@@ -181,10 +183,12 @@ func (t *trial) place(name, role string, i int) (*node, error) {
 // serve makes the web: redirects, errors, every sort of robots.txt, links between hosts.
 func (t *trial) serve(ctx context.Context) (err error) {
 	web := fakeweb.Options{
-		Seed: t.seed, Hosts: t.o.hosts, Domains: max(1, t.o.hosts/5), Pages: t.pages, Degree: 8, CrossShare: 0.15, RedirectShare: 0.1, PageBytes: 4 << 10,
-		Latency:    fakeweb.Latency{Mean: 20 * time.Millisecond, Spread: 0.5, Jitter: 0.3},
-		Errors:     fakeweb.Errors{NotFound: 0.04, Gone: 0.02, Internal: 0.02},
-		Robots:     fakeweb.Robots{Missing: 0.2, Folders: 0.25, Closed: 0.02, Delayed: 0.1, Delay: t.o.delay * 5 / 4, Redirected: 0.1},
+		Seed: t.seed, Hosts: t.o.hosts, Domains: max(1, t.o.hosts/5), Pages: t.pages, Degree: 8, CrossShare: 0.15,
+		RedirectShare: 0.1, PageBytes: 4 << 10,
+		Latency: fakeweb.Latency{Mean: 20 * time.Millisecond, Spread: 0.5, Jitter: 0.3},
+		Errors:  fakeweb.Errors{NotFound: 0.04, Gone: 0.02, Internal: 0.02},
+		Robots: fakeweb.Robots{Missing: 0.2, Folders: 0.25, Closed: 0.02, Delayed: 0.1, Delay: t.o.delay * 5 / 4,
+			Redirected: 0.1},
 		Japanese:   0.3,
 		LogFile:    t.path("access.log"),
 		LogEntries: 1 << 20,
@@ -197,7 +201,8 @@ func (t *trial) serve(ctx context.Context) (err error) {
 	}
 	t.undo = append(t.undo, t.web.Close)
 	err = t.webSpace.do(func() (err error) {
-		t.listening, err = t.web.Listen(context.WithoutCancel(ctx), fakeweb.ListenOptions{First: webAddress(0), Port: webPort})
+		t.listening, err = t.web.Listen(context.WithoutCancel(ctx),
+			fakeweb.ListenOptions{First: webAddress(0), Port: webPort})
 		return err
 	})
 	if err != nil {
@@ -220,13 +225,17 @@ func (t *trial) serve(ctx context.Context) (err error) {
 // command is how the node's program is started.
 func (n *node) command() []string {
 	t := n.t
-	arguments := []string{"--name", n.name, "--dir", n.dir, "--key", t.key, "--log-level", t.o.level, "--listen-http", apiAddress,
-		"--gossip", netip.AddrPortFrom(n.lan, gossipPort).String(), "--actors", netip.AddrPortFrom(n.lan, actorsPort).String()}
+	arguments := []string{"--name", n.name, "--dir", n.dir, "--key", t.key, "--log-level", t.o.level, "--listen-http",
+		apiAddress,
+		"--gossip", netip.AddrPortFrom(n.lan, gossipPort).String(), "--actors",
+		netip.AddrPortFrom(n.lan, actorsPort).String()}
 	if n.role == "henro-master" {
 		return append(arguments, "--config", t.config, "--seeds", t.path("seeds.txt"), "--allow-private",
-			"--delay", t.o.delay.String(), "--lease", t.o.lease.String(), "--depth", fmt.Sprint(depth), "--retry-wait", "1s", "--page-budget", "40")
+			"--delay", t.o.delay.String(), "--lease", t.o.lease.String(), "--depth", fmt.Sprint(depth), "--retry-wait",
+			"1s", "--page-budget", "40")
 	}
-	return append(arguments, "--join", netip.AddrPortFrom(t.master.lan, gossipPort).String(), "--connections", fmt.Sprint(t.what.connections))
+	return append(arguments, "--join", netip.AddrPortFrom(t.master.lan, gossipPort).String(), "--connections",
+		fmt.Sprint(t.what.connections))
 }
 
 // start begins the node's program in its namespace.
@@ -277,13 +286,14 @@ func (n *node) read(ctx context.Context, path string) ([]byte, error) {
 
 // request speaks HTTP with a node, in its namespace.
 func (n *node) request(ctx context.Context, method, path string) ([]byte, error) {
-	client := http.Client{Transport: &http.Transport{DisableKeepAlives: true, DialContext: func(ctx context.Context, network, address string) (c net.Conn, err error) {
-		err = n.space.do(func() (err error) {
-			c, err = (&net.Dialer{}).DialContext(ctx, network, address)
-			return err
-		})
-		return c, err
-	}}}
+	client := http.Client{Transport: &http.Transport{DisableKeepAlives: true,
+		DialContext: func(ctx context.Context, network, address string) (c net.Conn, err error) {
+			err = n.space.do(func() (err error) {
+				c, err = (&net.Dialer{}).DialContext(ctx, network, address)
+				return err
+			})
+			return c, err
+		}}}
 	request, err := http.NewRequestWithContext(ctx, method, "http://"+apiAddress+path, nil)
 	if err != nil {
 		return nil, err
@@ -332,8 +342,8 @@ func (t *trial) awaitProgress(ctx context.Context, since time.Time) {
 	t.crawl.AwaitProgress(ctx, since, t.master.Running, t.status)
 }
 
-// finish waits for the end of the crawl, and ends the slaves in order. One that was killed is started once more, since its WARC file was
-// left open: the next start repairs it.
+// finish waits for the end of the crawl, and ends the slaves in order. One that was killed is started once more, since
+// its WARC file was left open: the next start repairs it.
 func (t *trial) finish(ctx context.Context) error {
 	if err := t.master.Await(ctx, t.o.most, 0); err != nil {
 		return err

@@ -2,8 +2,8 @@
 //
 //	kill [-rounds N] [-case NAME,…] [-seed N] [-parallel N] [-dir DIR]
 //
-// Each round serves a made-up web from this process, whose access log so survives every death, crawls it with the real programs, and
-// does one thing to them in the middle:
+// Each round serves a made-up web from this process, whose access log so survives every death, crawls it with the real
+// programs, and does one thing to them in the middle:
 //
 //	crawl    henro crawl dies by SIGKILL, once to three times, and is started again on its directory
 //	slave    one of three slaves dies; in every other round it comes back under its name, at its old address or at another
@@ -12,10 +12,10 @@
 //	term     a slave is asked to end, comes back elsewhere, and then the master is asked to end and started again
 //	impatient a slave is asked to end twice at once
 //
-// At the end of a round the pages in the state are exactly those that the web says a correct crawl fetches, no record of any WARC file is
-// damaged, each page with a response has its capture, no two requests to a host overlapped, none came before the host's interval was
-// over, and whatever was fetched twice has a reason. The seed is printed; -seed repeats the web and the moments, though not what the
-// scheduler makes of them.
+// At the end of a round the pages in the state are exactly those that the web says a correct crawl fetches, no record
+// of any WARC file is damaged, each page with a response has its capture, no two requests to a host overlapped, none
+// came before the host's interval was over, and whatever was fetched twice has a reason. The seed is printed; -seed
+// repeats the web and the moments, though not what the scheduler makes of them.
 package main
 
 import (
@@ -49,7 +49,8 @@ type options struct {
 
 // actions are what may be done to a crawl, by name.
 var actions = map[string]func(*round) error{
-	"crawl": killCrawl, "slave": killSlave, "master": killMaster, "freeze": freezeSlave, "term": endInOrder, "impatient": endAtOnce,
+	"crawl": killCrawl, "slave": killSlave, "master": killMaster, "freeze": freezeSlave, "term": endInOrder,
+	"impatient": endAtOnce,
 }
 
 func main() {
@@ -58,7 +59,8 @@ func main() {
 	flag.StringVar(&o.cases, "case", "crawl,slave,master", "cases, or all")
 	flag.Uint64Var(&o.seed, "seed", uint64(time.Now().UnixNano()), "of all randomness")
 	flag.IntVar(&o.parallel, "parallel", 3, "rounds at the same time")
-	flag.StringVar(&o.dir, "dir", "", "keep what the crawls leave here; default: a temporary folder, removed unless a round fails")
+	flag.StringVar(&o.dir, "dir", "",
+		"keep what the crawls leave here; default: a temporary folder, removed unless a round fails")
 	flag.DurationVar(&o.delay, "delay", 200*time.Millisecond, "politeness interval")
 	flag.DurationVar(&o.lease, "lease", 6*time.Second, "length of a lease")
 	flag.Parse()
@@ -93,13 +95,16 @@ func run(ctx context.Context, o *options) (err error) {
 			seed := o.seed + uint64(number)
 			rounds = append(rounds, func(attempt int) *round {
 				return &round{
-					o: o, name: name, number: number, seed: seed, rnd: rand.New(rand.NewPCG(seed, fingerprint.Host(name)+uint64(attempt))),
-					dir: filepath.Join(o.dir, fmt.Sprintf("%s%d-%d", name, number, attempt)), bin: filepath.Join(o.dir, "bin"),
+					o: o, name: name, number: number, seed: seed, rnd: rand.New(rand.NewPCG(seed,
+						fingerprint.Host(name)+uint64(attempt))),
+					dir: filepath.Join(o.dir, fmt.Sprintf("%s%d-%d", name, number, attempt)),
+					bin: filepath.Join(o.dir, "bin"),
 				}
 			})
 		}
 	}
-	build := exec.CommandContext(ctx, "go", "build", "-o", filepath.Join(o.dir, "bin")+"/", "./cmd/henro", "./cmd/henro-master", "./cmd/henro-slave")
+	build := exec.CommandContext(ctx, "go", "build", "-o", filepath.Join(o.dir, "bin")+"/", "./cmd/henro",
+		"./cmd/henro-master", "./cmd/henro-slave")
 	build.Stderr = os.Stderr
 	if err := build.Run(); err != nil {
 		return fmt.Errorf("build: %w", err)
@@ -112,7 +117,8 @@ func run(ctx context.Context, o *options) (err error) {
 	}
 	summarize(played)
 	if failed > 0 {
-		return fmt.Errorf("%d of %d rounds failed; everything is left in %s; repeat with -seed %d", failed, len(rounds), o.dir, o.seed)
+		return fmt.Errorf("%d of %d rounds failed; everything is left in %s; repeat with -seed %d", failed, len(rounds),
+			o.dir, o.seed)
 	}
 	if temporary {
 		return os.RemoveAll(o.dir)
@@ -145,7 +151,8 @@ func summarize(rounds []*round) {
 		s.interval = min(s.interval, r.crawl.Interval)
 		s.resumed = append(s.resumed, r.crawl.Resumed)
 	}
-	fmt.Printf("\n%-10s %6s %7s %14s %15s %15s  %s\n", "case", "rounds", "pages", "least interval", "resumed median", "resumed longest", "fetched twice")
+	fmt.Printf("\n%-10s %6s %7s %14s %15s %15s  %s\n", "case", "rounds", "pages", "least interval", "resumed median",
+		"resumed longest", "fetched twice")
 	for _, name := range names {
 		s := sums[name]
 		slices.Sort(s.resumed)

@@ -58,7 +58,8 @@ func (r *round) note(format string, args ...any) {
 // Line is the round in the table.
 func (r *round) Line() string {
 	v := &r.crawl
-	return fmt.Sprintf("%-10s %5d  %6d %6d %8s %8s  %s", r.name, r.number, v.Pages, v.Twice(), play.MS(v.Interval), play.MS(v.Resumed), r.told)
+	return fmt.Sprintf("%-10s %5d  %6d %6d %8s %8s  %s", r.name, r.number, v.Pages, v.Twice(), play.MS(v.Interval),
+		play.MS(v.Resumed), r.told)
 }
 
 // Play plays the round, and judges.
@@ -91,10 +92,12 @@ func (r *round) Play(ctx context.Context) (err error) {
 // serve makes the web: redirects, errors, every sort of robots.txt, links between hosts, hosts that differ in size.
 func (r *round) serve() (err error) {
 	r.web, err = fakeweb.New(fakeweb.Options{
-		Seed: r.seed, Hosts: 14, Domains: 7, Pages: 36, Degree: 8, CrossShare: 0.15, RedirectShare: 0.1, PageBytes: 8 << 10,
-		Latency:    fakeweb.Latency{Mean: 20 * time.Millisecond, Spread: 0.5, Jitter: 0.3},
-		Errors:     fakeweb.Errors{NotFound: 0.04, Gone: 0.02, Internal: 0.02},
-		Robots:     fakeweb.Robots{Missing: 0.2, Folders: 0.25, Closed: 0.07, Delayed: 0.1, Delay: 300 * time.Millisecond, Redirected: 0.1},
+		Seed: r.seed, Hosts: 14, Domains: 7, Pages: 36, Degree: 8, CrossShare: 0.15, RedirectShare: 0.1,
+		PageBytes: 8 << 10,
+		Latency:   fakeweb.Latency{Mean: 20 * time.Millisecond, Spread: 0.5, Jitter: 0.3},
+		Errors:    fakeweb.Errors{NotFound: 0.04, Gone: 0.02, Internal: 0.02},
+		Robots: fakeweb.Robots{Missing: 0.2, Folders: 0.25, Closed: 0.07, Delayed: 0.1,
+			Delay: 300 * time.Millisecond, Redirected: 0.1},
 		Japanese:   0.3,
 		LogFile:    r.path("access.log"),
 		LogEntries: 1 << 16,
@@ -106,13 +109,15 @@ func (r *round) serve() (err error) {
 		return err
 	}
 	r.processes.Dir = r.dir
-	r.crawl = verdict.Crawl{Web: r.web, Port: r.listening.Port, Seeds: r.listening.Seeds(), Depth: depth, Delay: r.o.delay}
+	r.crawl = verdict.Crawl{Web: r.web, Port: r.listening.Port, Seeds: r.listening.Seeds(), Depth: depth,
+		Delay: r.o.delay}
 	seeds := r.path("seeds.txt")
 	if err := os.WriteFile(seeds, []byte(strings.Join(r.listening.Seeds(), "\n")+"\n"), 0o644); err != nil {
 		return err
 	}
 	r.flags = []string{
-		"--allow-private", "--delay", r.o.delay.String(), "--lease", r.o.lease.String(), "--depth", fmt.Sprint(depth), "--retry-wait", "1s",
+		"--allow-private", "--delay", r.o.delay.String(), "--lease", r.o.lease.String(), "--depth", fmt.Sprint(depth),
+		"--retry-wait", "1s",
 		"--partitions", "4", "--page-budget", "40", "--seeds", seeds, "--log-level", "debug", "--dir", r.path("crawl"),
 	}
 	for _, line := range r.listening.Resolve() {
@@ -147,7 +152,8 @@ func (r *round) kill(p *process.Process) (time.Time, error) {
 // killCrawl ends henro crawl in the middle, and what is started in its place too, sometimes.
 func killCrawl(r *round) error {
 	r.archives = []string{r.path("crawl/warc")}
-	arguments := append([]string{"crawl", "--progress", "off", "--listen-http", "off", "--connections", "16"}, r.flags...)
+	arguments := append([]string{"crawl", "--progress", "off", "--listen-http", "off", "--connections", "16"},
+		r.flags...)
 	p, err := r.processes.Start("crawl", r.bin+"/henro", arguments...)
 	if err != nil {
 		return err
@@ -168,7 +174,9 @@ func killCrawl(r *round) error {
 }
 
 func (r *round) startMaster() (*process.Process, error) {
-	return r.processes.Start("master", r.bin+"/henro-master", append([]string{"--name", "master", "--gossip", r.gossip, "--actors", r.actors, "--listen-http", r.api}, r.flags...)...)
+	return r.processes.Start("master", r.bin+"/henro-master",
+		append([]string{"--name", "master", "--gossip", r.gossip, "--actors", r.actors, "--listen-http", r.api},
+			r.flags...)...)
 }
 
 // slaveAt are addresses that a slave keeps when it comes back; without them it takes what is free.
@@ -177,7 +185,8 @@ func (r *round) startSlave(i int, addresses ...string) (*process.Process, error)
 		addresses = []string{"127.0.0.1:0", "127.0.0.1:0"}
 	}
 	name := fmt.Sprintf("slave%d", i)
-	return r.processes.Start(name, r.bin+"/henro-slave", "--join", r.gossip, "--name", name, "--dir", r.path(name), "--connections", "8", "--log-level", "debug",
+	return r.processes.Start(name, r.bin+"/henro-slave", "--join", r.gossip, "--name", name, "--dir", r.path(name),
+		"--connections", "8", "--log-level", "debug",
 		"--gossip", addresses[0], "--actors", addresses[1])
 }
 
@@ -216,8 +225,8 @@ func (r *round) startCluster() (*cluster, error) {
 	return c, nil
 }
 
-// finish waits for the end of the crawl and ends the slaves in order. A slave that was killed is started once more, since its WARC
-// file was left open: the next start repairs it.
+// finish waits for the end of the crawl and ends the slaves in order. A slave that was killed is started once more,
+// since its WARC file was left open: the next start repairs it.
 func (r *round) finish(c *cluster) error {
 	if err := c.master.Await(r.ctx, crawlMost, 0); err != nil {
 		return err
@@ -283,7 +292,8 @@ func killMaster(r *round) error {
 	}
 	down := r.between(0, 3*time.Second)
 	if r.number%4 == 3 {
-		down = r.o.lease + verdict.Margin + 3*time.Second // every slave's leases end meanwhile, and the gossip has lost the master
+		// every slave's leases end meanwhile, and the gossip has lost the master
+		down = r.o.lease + verdict.Margin + 3*time.Second
 	}
 	r.note("down for %s", play.MS(down))
 	time.Sleep(down)
@@ -315,7 +325,8 @@ func (r *round) status(ctx context.Context) (*master.Status, error) {
 	return s, json.NewDecoder(response.Body).Decode(s)
 }
 
-// freezeSlave stops a slave for longer than its lease. When it wakes, its hosts are with others, and it must see that at once.
+// freezeSlave stops a slave for longer than its lease. When it wakes, its hosts are with others, and it must see that
+// at once.
 func freezeSlave(r *round) error {
 	c, err := r.startCluster()
 	if err != nil {
@@ -402,7 +413,8 @@ func endAtOnce(r *round) error {
 		if !c.slaves[i].Running() {
 			break
 		}
-		if err := r.signal(c.slaves[i], syscall.SIGTERM, "asked again:"); err != nil && !errors.Is(err, process.ErrEarly) {
+		if err := r.signal(c.slaves[i], syscall.SIGTERM, "asked again:"); err != nil &&
+			!errors.Is(err, process.ErrEarly) {
 			return err
 		}
 		time.Sleep(time.Second)

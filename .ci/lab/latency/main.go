@@ -1,9 +1,10 @@
-// Command latency is the plain crawler for a web that is slow to answer: net/http and one goroutine for each host, nothing kept.
+// Command latency is the plain crawler for a web that is slow to answer: net/http and one goroutine for each host,
+// nothing kept.
 //
 //	latency FOLDER
 //
-// FOLDER holds seeds.txt and resolve.txt as henro fakeweb writes them. Links are followed on the host of the page alone. One line is
-// printed:
+// FOLDER holds seeds.txt and resolve.txt as henro fakeweb writes them. Links are followed on the host of the page
+// alone. One line is printed:
 //
 //	pages=40000 seconds=5.0 pages_per_second=8000
 package main

@@ -1,9 +1,10 @@
-// Command loop is the plain crawler that henro's speed is divided by: net/http, the tokenizer of golang.org/x/net/html, a map of visited
-// URLs, and nothing else. It keeps nothing, asks for no robots.txt and waits for nobody.
+// Command loop is the plain crawler that henro's speed is divided by: net/http, the tokenizer of golang.org/x/net/html,
+// a map of visited URLs, and nothing else. It keeps nothing, asks for no robots.txt and waits for nobody.
 //
 //	loop [-workers N] LABDIR
 //
-// It follows the same-host links of a, area, frame, iframe and link from the seeds in LABDIR/seeds.txt, and prints one line:
+// It follows the same-host links of a, area, frame, iframe and link from the seeds in LABDIR/seeds.txt, and prints one
+// line:
 //
 //	pages=13181 urls=15083 bytes=… seconds=2.9 pages_per_second=4500
 package main
@@ -208,7 +209,8 @@ func (c *crawl) fetch(u *url.URL) (found []*url.URL, n int64, page bool) {
 					rel = string(value)
 				}
 			}
-			if href == "" || href[0] == '#' || link && (strings.Contains(rel, "stylesheet") || strings.Contains(rel, "icon")) {
+			if href == "" || href[0] == '#' || link && (strings.Contains(rel, "stylesheet") ||
+				strings.Contains(rel, "icon")) {
 				continue
 			}
 			if to, err := u.Parse(href); err == nil {

@@ -1,9 +1,10 @@
 // Package play plays the trials of a lab, some at a time, and tells of each.
 //
-// A lab judges by clocks, on machines that have other things to do. What may be the machine's fault alone (work that went on later than
-// promised, a crawl that was over before anything could be done to it) is tried again, with the dice thrown anew, and counts when it
-// happens three times in a row: a true fault does. Intervals and repeated fetches are tried again too, if the lab itself, which notes when a
-// host was asked, was not served for a second. What no slow machine can do, such as a page lost or an archive damaged, counts at once.
+// A lab judges by clocks, on machines that have other things to do. What may be the machine's fault alone (work that
+// went on later than promised, a crawl that was over before anything could be done to it) is tried again, with the dice
+// thrown anew, and counts when it happens three times in a row: a true fault does. Intervals and repeated fetches are
+// tried again too, if the lab itself, which notes when a host was asked, was not served for a second. What no slow
+// machine can do, such as a page lost or an archive damaged, counts at once.
 package play
 
 import (
@@ -27,8 +28,8 @@ type Trial interface {
 // attempts is how often a trial is played at most.
 const attempts = 3
 
-// servedLate is how late a timer of the lab must come for the machine to be blamed for leases that ended by themselves, which last 6 s in a lab
-// and are renewed every second, and for what the lab notes of its web.
+// servedLate is how late a timer of the lab must come for the machine to be blamed for leases that ended by themselves,
+// which last 6 s in a lab and are renewed every second, and for what the lab notes of its web.
 const servedLate = time.Second
 
 // All plays every trial, so many at a time, and prints its lines. Each is made anew for each attempt, counted from 0.
@@ -99,7 +100,8 @@ func byChance(err error, worst time.Duration) bool {
 	return errors.Is(err, process.ErrEarly) || errors.Is(err, verdict.ErrLate)
 }
 
-// measureLateness begins to measure by how much a timer of this process comes too late; what it returns ends that, and tells the worst.
+// measureLateness begins to measure by how much a timer of this process comes too late; what it returns ends that, and
+// tells the worst.
 func measureLateness() (end func() time.Duration) {
 	const every = 50 * time.Millisecond
 	answer := make(chan time.Duration)

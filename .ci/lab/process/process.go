@@ -1,6 +1,7 @@
 // Package process starts the programs of a lab, and ends them by their own handles only.
 //
-// What a process writes is appended to a file named after it, beside what was done to it, so that the file tells the whole story.
+// What a process writes is appended to a file named after it, beside what was done to it, so that the file tells the
+// whole story.
 package process
 
 import (
@@ -22,8 +23,8 @@ import (
 // ErrEarly says that a process was over, in good order, before anything could be done to it.
 var ErrEarly = errors.New("ended too early")
 
-// Patience bounds every wait for what takes a moment on a machine that has time; nothing is judged by it. A machine of a CI stands still for
-// seconds at times.
+// Patience bounds every wait for what takes a moment on a machine that has time; nothing is judged by it. A machine of
+// a CI stands still for seconds at times.
 const Patience = time.Minute
 
 // Process is one start of one program.
@@ -51,8 +52,8 @@ func (g *Group) Start(name, program string, arguments ...string) (*Process, erro
 	return g.start(name, exec.Command(program, arguments...), nil)
 }
 
-// StartTraced begins a program that stands still before its first instruction, hands its number to prepare, and lets it run. The caller
-// must have locked its thread, which is the only one that may look into the process meanwhile.
+// StartTraced begins a program that stands still before its first instruction, hands its number to prepare, and lets it
+// run. The caller must have locked its thread, which is the only one that may look into the process meanwhile.
 func (g *Group) StartTraced(prepare func(pid int) error, name, program string, arguments ...string) (*Process, error) {
 	cmd := exec.Command(program, arguments...)
 	cmd.SysProcAttr = &syscall.SysProcAttr{Ptrace: true}
@@ -183,7 +184,8 @@ func (p *Process) AwaitEnd(ctx context.Context, within time.Duration) error {
 	}
 }
 
-// AwaitWord waits until the process has written something into its log: a signal before it listens for one would end it at once.
+// AwaitWord waits until the process has written something into its log: a signal before it listens for one would end it
+// at once.
 func (p *Process) AwaitWord(ctx context.Context, word string) error {
 	for since := time.Now(); ; {
 		if text := p.Log(); len(text) > int(p.at) && strings.Contains(text[p.at:], word) {
@@ -198,8 +200,8 @@ func (p *Process) AwaitWord(ctx context.Context, word string) error {
 	}
 }
 
-// EndSlaves asks slaves to end, and waits until they have, in good order. One whose last results no master took, since the crawl is over, says so
-// and has another code.
+// EndSlaves asks slaves to end, and waits until they have, in good order. One whose last results no master took, since
+// the crawl is over, says so and has another code.
 func EndSlaves(ctx context.Context, slaves ...*Process) error {
 	for _, s := range slaves {
 		if err := errors.Join(s.AwaitWord(ctx, "slave ready"), s.Signal(syscall.SIGTERM)); err != nil {
@@ -207,7 +209,8 @@ func EndSlaves(ctx context.Context, slaves ...*Process) error {
 		}
 	}
 	for _, s := range slaves {
-		if err := s.Await(ctx, 2*Patience, 0); err != nil && !(!s.Running() && s.Code() == 1 && strings.Contains(s.Log()[s.at:], "no master takes")) {
+		if err := s.Await(ctx, 2*Patience, 0); err != nil &&
+			!(!s.Running() && s.Code() == 1 && strings.Contains(s.Log()[s.at:], "no master takes")) {
 			return err
 		}
 	}
@@ -250,15 +253,16 @@ func (p *Process) Log() string {
 	return string(text)
 }
 
-// ports counts up from a random place below what the kernel gives to outgoing connections, so that no connection of another process
-// takes a port between its choice and its use.
+// ports counts up from a random place below what the kernel gives to outgoing connections, so that no connection of
+// another process takes a port between its choice and its use.
 var ports = func() *atomic.Uint32 {
 	next := &atomic.Uint32{}
 	next.Store(rand.Uint32())
 	return next
 }()
 
-// FreePort finds a port of 127.0.0.1 that nobody has now, for UDP and TCP, and that no other call of this process returns.
+// FreePort finds a port of 127.0.0.1 that nobody has now, for UDP and TCP, and that no other call of this process
+// returns.
 func FreePort() (string, error) {
 	const least, room = 10_000, 20_000
 	for range 100 {

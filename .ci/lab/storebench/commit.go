@@ -12,7 +12,8 @@ import (
 	"henro/store"
 )
 
-// commitBench measures the whole store: Due, and Commit of visits with all they entail: the seen set, the counts of hosts, the slots.
+// commitBench measures the whole store: Due, and Commit of visits with all they entail: the seen set, the counts of
+// hosts, the slots.
 func commitBench(b *bench) error {
 	buffers, err := numbers(b.buffers)
 	if err != nil {
@@ -31,7 +32,8 @@ func commitBench(b *bench) error {
 	if c.store, err = store.Open(path, o); err != nil {
 		return err
 	}
-	row("bench", "n", "what", "buffer MB", "visits", "µs/visit", "cpu µs/visit", "bytes/visit", "commits", "splits/visit", "file MB", "heap MB")
+	row("bench", "n", "what", "buffer MB", "visits", "µs/visit", "cpu µs/visit", "bytes/visit", "commits",
+		"splits/visit", "file MB", "heap MB")
 	if err := c.run(b.visits/4, 4<<20); err != nil {
 		return err
 	}
@@ -47,7 +49,8 @@ func commitBench(b *bench) error {
 				return err
 			}
 			us, cpu, written := m.per(visits)
-			row("commit", b.n, "visits", mb, visits, us, cpu, written, c.commits, float64(c.splits)/float64(visits), fileMB(path), heapMB())
+			row("commit", b.n, "visits", mb, visits, us, cpu, written, c.commits, float64(c.splits)/float64(visits),
+				fileMB(path), heapMB())
 		}
 		return nil
 	}); err != nil {
@@ -70,9 +73,11 @@ type crawl struct {
 func (c *crawl) page(i, due uint32) store.Page {
 	at := time.Unix(int64(startMinute)*60, 0)
 	h := mix(uint64(i))
-	p := store.Page{URL: string(c.p.appendURL(nil, i)), From: uint64(i / 2), Depth: 3, DepthLeft: 3, Next: time.Unix(int64(due), 0),
+	p := store.Page{URL: string(c.p.appendURL(nil, i)), From: uint64(i / 2), Depth: 3, DepthLeft: 3,
+		Next:      time.Unix(int64(due), 0),
 		LastVisit: at, CapturedAt: at, Status: 200, MainDigest: h, SimHash: mix(h),
-		Timing: store.Timing{Interval: c.p.every[i], Total: c.p.every[i] * 5, Stable: c.p.every[i] * 3, ChangedMin: c.p.every[i], Changes: 2, Visits: 5}}
+		Timing: store.Timing{Interval: c.p.every[i], Total: c.p.every[i] * 5, Stable: c.p.every[i] * 3,
+			ChangedMin: c.p.every[i], Changes: 2, Visits: 5}}
 	for j := range p.Digest {
 		p.Digest[j] = byte(h >> (j % 8 * 8) * uint64(j+1))
 	}
@@ -135,7 +140,8 @@ func (c *crawl) run(visits, buffer int) error {
 		c.p.rnd.Shuffle(len(ended), func(i, j int) { ended[i], ended[j] = ended[j], ended[i] })
 		for _, e := range ended {
 			e.Page.LastVisit = now
-			e.Page.Next = now.Add(time.Duration(float64(e.Page.Timing.Interval) * (0.8 + 0.4*c.p.rnd.Float64()) * float64(time.Second)))
+			e.Page.Next = now.Add(time.Duration(float64(e.Page.Timing.Interval) * (0.8 +
+				0.4*c.p.rnd.Float64()) * float64(time.Second)))
 			e.Page.Timing.Visits++
 			batch.Visit(store.Visited{Position: e.Position, Page: e.Page})
 			done++
@@ -166,11 +172,13 @@ func (c *crawl) operations(b *bench, path string) error {
 	start := time.Now()
 	const unknown = 10_000
 	for i := range unknown {
-		if _, _, _, err := c.store.Seen(fmt.Sprintf("https://www.host%d.example/unknown/%d", i%c.p.hosts, i)); err != nil {
+		if _, _, _, err := c.store.Seen(fmt.Sprintf("https://www.host%d.example/unknown/%d", i%c.p.hosts,
+			i)); err != nil {
 			return err
 		}
 	}
-	row("commit", b.n, "ask whether one URL is known", float64(time.Since(start).Microseconds())/unknown, "mean of 10,000")
+	row("commit", b.n, "ask whether one URL is known", float64(time.Since(start).Microseconds())/unknown,
+		"mean of 10,000")
 	// A backup while commits go on.
 	commits, stop := make(chan []time.Duration), make(chan struct{})
 	go func() {
@@ -202,8 +210,10 @@ func (c *crawl) operations(b *bench, path string) error {
 	span := time.Since(start)
 	close(stop)
 	during := <-commits
-	row("commit", b.n, "backup while visiting", float64(span.Microseconds()), fmt.Sprintf("%.0f MB at %.0f MB/s; meanwhile %d runs of 1000 visits, median %v, longest %v; file grew %.0f MB",
-		float64(n)/1e6, float64(n)/1e6/span.Seconds(), len(during), quantile(during, 0.5).Round(time.Millisecond), quantile(during, 1).Round(time.Millisecond), fileMB(path)-before))
+	row("commit", b.n, "backup while visiting", float64(span.Microseconds()),
+		fmt.Sprintf("%.0f MB at %.0f MB/s; meanwhile %d runs of 1000 visits, median %v, longest %v; file grew %.0f MB",
+			float64(n)/1e6, float64(n)/1e6/span.Seconds(), len(during), quantile(during, 0.5).Round(time.Millisecond),
+			quantile(during, 1).Round(time.Millisecond), fileMB(path)-before))
 	file.Close()
 	os.Remove(file.Name())
 	start = time.Now()
@@ -254,7 +264,8 @@ func (c *crawl) operations(b *bench, path string) error {
 	return nil
 }
 
-// openChild opens the partition in a process of its own, and says how long it took; with visits it goes on committing until killed.
+// openChild opens the partition in a process of its own, and says how long it took; with visits it goes on committing
+// until killed.
 func openChild(b *bench) error {
 	start := time.Now()
 	path := filepath.Join(b.dir, "p000.db")
@@ -265,18 +276,21 @@ func openChild(b *bench) error {
 		return err
 	}
 	defer p.Close()
-	row("commit", b.n, "open", float64(time.Since(start).Microseconds()), fmt.Sprintf("heap %.0f MB, resident %.0f MB", heapMB(), float64(memory("VmRSS"))/1e6))
+	row("commit", b.n, "open", float64(time.Since(start).Microseconds()),
+		fmt.Sprintf("heap %.0f MB, resident %.0f MB", heapMB(), float64(memory("VmRSS"))/1e6))
 	start = time.Now()
 	now := time.Unix(int64(startMinute)*60, 0).Add(40 * time.Hour)
 	entries, _, err := p.Due(now, nil, 1000)
 	if err != nil {
 		return err
 	}
-	row("commit", b.n, "first 1,000 due pages", float64(time.Since(start).Microseconds()), fmt.Sprintf("%d read", len(entries)))
+	row("commit", b.n, "first 1,000 due pages", float64(time.Since(start).Microseconds()),
+		fmt.Sprintf("%d read", len(entries)))
 	for n := 0; n < b.visits; n++ {
 		batch := store.NewBatch(now)
 		for i := range 100 {
-			batch.Visit(store.Visited{Page: store.Page{URL: fmt.Sprintf("http://host%d.example/%d", i, n), Next: now.Add(time.Hour)}, Links: []outlink.Outlink{}})
+			batch.Visit(store.Visited{Page: store.Page{URL: fmt.Sprintf("http://host%d.example/%d", i, n),
+				Next: now.Add(time.Hour)}, Links: []outlink.Outlink{}})
 		}
 		if _, err := p.Commit(batch); err != nil {
 			return err

@@ -14,8 +14,8 @@ import (
 	"henro/store"
 )
 
-// crashBench kills a crawl in the middle of its load again and again. After each kill the state must be consistent, and must hold at
-// least what its last words said was committed.
+// crashBench kills a crawl in the middle of its load again and again. After each kill the state must be consistent, and
+// must hold at least what its last words said was committed.
 func crashBench(b *bench) error {
 	self, err := os.Executable()
 	if err != nil {
@@ -40,7 +40,8 @@ func crashBench(b *bench) error {
 		for lines := bufio.NewScanner(out); lines.Scan(); commits++ {
 			var i int
 			var s store.Stats
-			if n, _ := fmt.Sscan(lines.Text(), &i, &s.Known, &s.Visited, &s.Linked); n == 4 && strings.HasSuffix(lines.Text(), ".") {
+			if n, _ := fmt.Sscan(lines.Text(), &i, &s.Known, &s.Visited, &s.Linked); n == 4 &&
+				strings.HasSuffix(lines.Text(), ".") {
 				said[i] = s
 			}
 		}
@@ -83,8 +84,8 @@ func crashBench(b *bench) error {
 	return nil
 }
 
-// crashLoad crawls a made-up web until it is killed: it visits waiting and due pages, stores links, sends candidates to the other
-// partition, and says after every commit what is there.
+// crashLoad crawls a made-up web until it is killed: it visits waiting and due pages, stores links, sends candidates to
+// the other partition, and says after every commit what is there.
 func crashLoad(b *bench) error {
 	o := store.DefaultOptions()
 	o.Partitions = 2
@@ -116,7 +117,8 @@ func crashLoad(b *bench) error {
 					links = append(links, outlink.Outlink{URL: url(), Kind: outlink.Anchor})
 				}
 				e.Page.LastVisit = now
-				e.Page.Next = now.Add(time.Duration(rnd.ExpFloat64() * float64([]time.Duration{time.Hour, 24 * time.Hour, 900 * time.Hour}[rnd.IntN(3)])))
+				e.Page.Next = now.Add(time.Duration(rnd.ExpFloat64() * float64([]time.Duration{time.Hour,
+					24 * time.Hour, 900 * time.Hour}[rnd.IntN(3)])))
 				e.Page.Timing.Interval = float32(e.Page.Next.Sub(now).Seconds())
 				batch.Visit(store.Visited{Position: position, Page: e.Page, Links: links, Retry: rnd.IntN(20) == 0})
 				for _, l := range links {

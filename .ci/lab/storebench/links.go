@@ -15,9 +15,10 @@ import (
 	"henro/store/fingerprint"
 )
 
-// linksBench crawls a real link graph, breadth first from its first page and then from what that does not reach, and counts how many links are found known in memory and never
-// reach the seen set. The folder holds urls.gz, one per node, and arcs.delta.gz: the number of nodes, then the successors of each, the
-// first as it is and the others as differences.
+// linksBench crawls a real link graph, breadth first from its first page and then from what that does not reach, and
+// counts how many links are found known in memory and never reach the seen set. The folder holds urls.gz, one per node,
+// and arcs.delta.gz: the number of nodes, then the successors of each, the first as it is and the others as
+// differences.
 func linksBench(b *bench) error {
 	urls, err := readLines(filepath.Join(b.in, "urls.gz"))
 	if err != nil {
@@ -59,7 +60,8 @@ func linksBench(b *bench) error {
 			at := line[0]
 			line = line[1:]
 			pages++
-			batch.Visit(store.Visited{Page: store.Page{URL: urls[at], Next: now.Add(time.Hour), DepthLeft: store.UnlimitedDepth}})
+			batch.Visit(store.Visited{Page: store.Page{URL: urls[at], Next: now.Add(time.Hour),
+				DepthLeft: store.UnlimitedDepth}})
 			to := 0
 			for _, s := range strings.Fields(arcs[at+1]) {
 				d, err := strconv.Atoi(s)
@@ -89,7 +91,8 @@ func linksBench(b *bench) error {
 			}
 		}
 		took := time.Since(start)
-		row("links", filepath.Base(b.in), float64(size)/(1<<20), pages, links, float64(known)/float64(links), float64(asking.Nanoseconds())/float64(links), links-known, float64(pages)/took.Seconds())
+		row("links", filepath.Base(b.in), float64(size)/(1<<20), pages, links, float64(known)/float64(links),
+			float64(asking.Nanoseconds())/float64(links), links-known, float64(pages)/took.Seconds())
 		if err := p.Close(); err != nil {
 			return err
 		}

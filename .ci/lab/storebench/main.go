@@ -43,8 +43,9 @@ type bench struct {
 
 func main() {
 	commands := map[string]func(*bench) error{
-		"queue": queueBench, "keyed": keyedBench, "commit": commitBench, "stable": stableBench, "seen": seenBench, "links": linksBench,
-		"zstd": zstdBench, "crash": crashBench, "load": crashLoad, "open": openChild, "plot": plot,
+		"queue": queueBench, "keyed": keyedBench, "commit": commitBench, "stable": stableBench, "seen": seenBench,
+		"links": linksBench,
+		"zstd":  zstdBench, "crash": crashBench, "load": crashLoad, "open": openChild, "plot": plot,
 	}
 	if len(os.Args) < 2 || commands[os.Args[1]] == nil {
 		fmt.Fprintln(os.Stderr, "usage: storebench queue|keyed|commit|stable|seen|links|zstd|crash|plot [flags]")
@@ -113,7 +114,8 @@ func startMeter() meter { return meter{time.Now(), cpuTime(), bytesWritten()} }
 // per divides what passed since the start by n: microseconds, microseconds of processor, bytes written.
 func (m meter) per(n int) (us, cpu, written float64) {
 	f := float64(max(n, 1))
-	return float64(time.Since(m.start).Microseconds()) / f, float64((cpuTime() - m.cpu).Microseconds()) / f, float64(bytesWritten()-m.written) / f
+	return float64(time.Since(m.start).Microseconds()) / f, float64((cpuTime() - m.cpu).Microseconds()) / f,
+		float64(bytesWritten()-m.written) / f
 }
 
 // bytesWritten is what the process gave to write calls: the pages of bbolt.

@@ -32,16 +32,20 @@ func plot(b *bench) error {
 		{"state-buffer-bytes.svg", "Bytes written per revisit by write buffer", "bytes per revisit", 7},
 	} {
 		for _, n := range []string{"1000000", "17500000"} {
-			figure := newFigure(fmt.Sprintf("%s, %s URLs", c.title, map[string]string{"1000000": "1 million", "17500000": "17.5 million"}[n]), "write buffer, MB", c.y, true)
+			figure := newFigure(fmt.Sprintf("%s, %s URLs", c.title,
+				map[string]string{"1000000": "1 million", "17500000": "17.5 million"}[n]), "write buffer, MB", c.y,
+				true)
 			for _, r := range rows {
 				if r[0] == "queue" && r[1] == n {
-					figure.add(map[string]string{"hier": "hierarchical", "minute": "1 minute", "hour": "1 hour", "day": "1 day"}[r[2]], number(r[3]), number(r[c.column]))
+					figure.add(map[string]string{"hier": "hierarchical", "minute": "1 minute", "hour": "1 hour",
+						"day": "1 day"}[r[2]], number(r[3]), number(r[c.column]))
 				}
 				if r[0] == "keyed" && r[1] == n {
 					figure.add("keyed, due index", number(r[3])*155/1e6, number(r[c.column]))
 				}
 			}
-			name := strings.Replace(c.file, ".svg", map[string]string{"1000000": "-1M.svg", "17500000": "-17M.svg"}[n], 1)
+			name := strings.Replace(c.file, ".svg", map[string]string{"1000000": "-1M.svg", "17500000": "-17M.svg"}[n],
+				1)
 			if err := figure.write(filepath.Join(b.out, name)); err != nil {
 				return err
 			}

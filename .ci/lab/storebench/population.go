@@ -9,9 +9,9 @@ import (
 	"strconv"
 )
 
-// population is the set of URLs of one node: hosts with Pareto sizes (70 to 100,000 pages, some 500 on average), and revisit intervals
-// of which the expected accesses per unit of time are those of table 1 of "time resolution of the archive": 17.5 million URLs give
-// some 6,300 visits a minute.
+// population is the set of URLs of one node: hosts with Pareto sizes (70 to 100,000 pages, some 500 on average), and
+// revisit intervals of which the expected accesses per unit of time are those of table 1 of "time resolution of the
+// archive": 17.5 million URLs give some 6,300 visits a minute.
 type population struct {
 	rnd   *rand.Rand
 	host  []uint32  // of each URL
@@ -94,7 +94,8 @@ func (p *population) appendURL(b []byte, i uint32) []byte {
 // recordLen is what a record has beside its URL in the reference measurement; 155 bytes with it.
 const recordLen = 80
 
-// appendRecord writes a record as the reference measurement has it: due time, number, and the rest as digests and times look.
+// appendRecord writes a record as the reference measurement has it: due time, number, and the rest as digests and times
+// look.
 func (p *population) appendRecord(b []byte, i, due uint32) []byte {
 	start := len(b)
 	b = binary.LittleEndian.AppendUint32(b, due)

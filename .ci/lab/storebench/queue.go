@@ -17,19 +17,21 @@ import (
 var startMinute = uint32(time.Date(2026, 3, 1, 10, 20, 0, 0, time.UTC).Unix() / 60)
 
 func openDB(path string) (*bbolt.DB, error) {
-	return bbolt.Open(path, 0o644, &bbolt.Options{Timeout: time.Second, FreelistType: bbolt.FreelistMapType, InitialMmapSize: 16 << 30})
+	return bbolt.Open(path, 0o644, &bbolt.Options{Timeout: time.Second, FreelistType: bbolt.FreelistMapType,
+		InitialMmapSize: 16 << 30})
 }
 
 func resolutionOf(name string) (timequeue.Resolution, error) {
-	r, ok := map[string]timequeue.Resolution{"hier": timequeue.Hierarchical, "minute": timequeue.ByMinute, "hour": timequeue.ByHour, "day": timequeue.ByDay}[name]
+	r, ok := map[string]timequeue.Resolution{"hier": timequeue.Hierarchical, "minute": timequeue.ByMinute,
+		"hour": timequeue.ByHour, "day": timequeue.ByDay}[name]
 	if !ok {
 		return 0, fmt.Errorf("resolution %q", name)
 	}
 	return r, nil
 }
 
-// turning is a time queue at work: records are read when their slot opens, and put back when their visit ends, minutes later and out of
-// order.
+// turning is a time queue at work: records are read when their slot opens, and put back when their visit ends, minutes
+// later and out of order.
 type turning struct {
 	p       *population
 	db      *bbolt.DB
@@ -162,7 +164,8 @@ func newTurning(b *bench, name string) (*turning, error) {
 	if err != nil {
 		return nil, err
 	}
-	t := &turning{p: newPopulation(b.n, b.seed), db: db, w: timequeue.NewWriter(r), minute: startMinute, ends: map[uint32][]timequeue.Ref{}}
+	t := &turning{p: newPopulation(b.n, b.seed), db: db, w: timequeue.NewWriter(r), minute: startMinute,
+		ends: map[uint32][]timequeue.Ref{}}
 	if err := db.Update(timequeue.Create); err != nil {
 		return nil, err
 	}
@@ -186,7 +189,8 @@ func queueBench(b *bench) error {
 		return err
 	}
 	defer t.db.Close()
-	row("bench", "n", "resolution", "buffer MB", "visits", "µs/visit", "cpu µs/visit", "bytes/visit", "commits", "splits/visit", "file MB")
+	row("bench", "n", "resolution", "buffer MB", "visits", "µs/visit", "cpu µs/visit", "bytes/visit", "commits",
+		"splits/visit", "file MB")
 	// Until the visits of the first two hours are in flight, there is less to do.
 	if err := t.run(b.visits/4, 4<<20); err != nil {
 		return err
@@ -206,7 +210,8 @@ func queueBench(b *bench) error {
 				return err
 			}
 			us, cpu, written := m.per(visits)
-			row("queue", b.n, b.resolution, mb, visits, us, cpu, written, t.commits, float64(t.splits)/float64(visits), fileMB(t.db.Path()))
+			row("queue", b.n, b.resolution, mb, visits, us, cpu, written, t.commits, float64(t.splits)/float64(visits),
+				fileMB(t.db.Path()))
 		}
 		return t.audit()
 	})
@@ -218,7 +223,8 @@ func stableBench(b *bench) error {
 	if err != nil {
 		return err
 	}
-	row("bench", "n", "resolution", "buffer MB", "visits", "µs/visit", "cpu µs/visit", "bytes/visit", "file MB", "pages in use MB", "slots")
+	row("bench", "n", "resolution", "buffer MB", "visits", "µs/visit", "cpu µs/visit", "bytes/visit", "file MB",
+		"pages in use MB", "slots")
 	for _, mb := range buffers {
 		t, err := newTurning(b, fmt.Sprintf("stable%v.db", mb))
 		if err != nil {
@@ -232,7 +238,8 @@ func stableBench(b *bench) error {
 				return err
 			}
 			us, cpu, written := m.per(b.visits / parts)
-			row("stable", b.n, b.resolution, mb, (part+1)*(b.visits/parts), us, cpu, written, fileMB(t.db.Path()), usedMB(t.db), slotCount(t.db))
+			row("stable", b.n, b.resolution, mb, (part+1)*(b.visits/parts), us, cpu, written, fileMB(t.db.Path()),
+				usedMB(t.db), slotCount(t.db))
 		}
 		if err := t.audit(); err != nil {
 			return err

@@ -13,8 +13,8 @@ import (
 	"henro/store/seen"
 )
 
-// seenBench measures the seen set with the link mix of a crawl: pages of 40 links, 75 % to the page's own host, 85 % known. With several
-// files, as a state has several partitions, they are written at the same time.
+// seenBench measures the seen set with the link mix of a crawl: pages of 40 links, 75 % to the page's own host, 85 %
+// known. With several files, as a state has several partitions, they are written at the same time.
 func seenBench(b *bench) error {
 	batches, err := numbers(b.batches)
 	if err != nil {
@@ -34,7 +34,8 @@ func seenBench(b *bench) error {
 		}
 		return file * 1e6 / float64(inserted), used * 1e6 / float64(inserted)
 	}
-	row("bench", "n", "files", "batch", "links", "links/s", "cpu µs/link", "bytes/link", "file bytes/URL", "used bytes/URL", "heap MB")
+	row("bench", "n", "files", "batch", "links", "links/s", "cpu µs/link", "bytes/link", "file bytes/URL",
+		"used bytes/URL", "heap MB")
 	file, used := size()
 	row("seen load", b.n, b.files, 0, 0, 0.0, 0.0, 0.0, file, used, heapMB())
 	return b.profiled(func() error {
@@ -62,7 +63,10 @@ func seenBench(b *bench) error {
 		for _, batch := range batches {
 			links := max(b.visits/b.files/int(batch), 3) * int(batch)
 			for range 3 {
-				if err := measure("seen", int(batch), links, func(k *known) (int, error) { return k.run(links, int(batch)) }); err != nil {
+				if err := measure("seen", int(batch), links, func(k *known) (int,
+					error) {
+					return k.run(links, int(batch))
+				}); err != nil {
 					return err
 				}
 			}
@@ -82,7 +86,8 @@ func newKnown(b *bench, i int) (*known, error) {
 	}
 	p := newPopulation(b.n/b.files, b.seed+uint64(i))
 	p.every = nil
-	k := &known{p: p, db: db, rnd: rand.New(rand.NewPCG(b.seed+uint64(i), 8)), first: make([]uint32, p.hosts+1), size: make([]uint32, p.hosts)}
+	k := &known{p: p, db: db, rnd: rand.New(rand.NewPCG(b.seed+uint64(i), 8)), first: make([]uint32, p.hosts+1),
+		size: make([]uint32, p.hosts)}
 	for i, h := range p.host {
 		if k.size[h] == 0 {
 			k.first[h] = uint32(i)
@@ -135,7 +140,8 @@ func (k *known) load(n int) error {
 	for pass := range uint32(8) {
 		for h := range k.size {
 			for j := pass; j < k.size[h]; j += 8 {
-				ops = append(ops, seen.Op{Host: hostOf(uint32(h)), URL: urlOf(k.first[h] + j), DepthLeft: 3, Action: seen.Know})
+				ops = append(ops, seen.Op{Host: hostOf(uint32(h)), URL: urlOf(k.first[h] + j), DepthLeft: 3,
+					Action: seen.Know})
 				if len(ops) == cap(ops) {
 					if err := flush(); err != nil {
 						return err

@@ -1,8 +1,9 @@
 // Package verdict judges a crawl by what it left: the access log of the web, the state, the archives.
 //
-// It knows nothing of how the crawl was made or what was done to it, but when: whatever was fetched twice outside those stretches has no
-// reason. What it checks are invariants 1 to 5: no two requests to a host at once, none before the host's interval is over, no page
-// of the web missing or too many, each page with a response in an archive, and no effect twice.
+// It knows nothing of how the crawl was made or what was done to it, but when: whatever was fetched twice outside those
+// stretches has no reason. What it checks are invariants 1 to 5: no two requests to a host at once, none before the
+// host's interval is over, no page of the web missing or too many, each page with a response in an archive, and no
+// effect twice.
 package verdict
 
 import (
@@ -25,8 +26,9 @@ var (
 	ErrLate = errors.New("later than promised")
 	// ErrTwice says that a page was fetched twice and nothing had been done to whoever fetched it first.
 	ErrTwice = errors.New("fetched twice without a reason")
-	// ErrSoon says that a host was asked before its interval was over, or while it was answering. The web, which is in the lab's process, notes a
-	// request when it has time for it: one that was cut off while the lab stood still is noted long after it was sent.
+	// ErrSoon says that a host was asked before its interval was over, or while it was answering. The web, which is in
+	// the lab's process, notes a request when it has time for it: one that was cut off while the lab stood still is
+	// noted long after it was sent.
 	ErrSoon = errors.New("too soon")
 )
 
@@ -64,7 +66,8 @@ type Crawl struct {
 	Stood    time.Duration  // from the death until its hosts went on
 }
 
-// Event is a stretch of time in which something was done: what was fetched before its end may have to be fetched again after its beginning.
+// Event is a stretch of time in which something was done: what was fetched before its end may have to be fetched again
+// after its beginning.
 type Event struct {
 	From, To time.Time
 	Of       netip.Addr // whose fetches only, as the web sees the slave; zero: everybody's
@@ -76,9 +79,10 @@ const (
 	AfterRestart = 5 * time.Second  // of the master, or of all
 )
 
-// AwaitProgress measures how long it takes from a moment until the master stores another page; what was fetched until then may have been cut
-// off, by a lease that ended while the master was away.
-func (c *Crawl) AwaitProgress(ctx context.Context, since time.Time, running func() bool, ask func(context.Context) (*master.Status, error)) {
+// AwaitProgress measures how long it takes from a moment until the master stores another page; what was fetched until
+// then may have been cut off, by a lease that ended while the master was away.
+func (c *Crawl) AwaitProgress(ctx context.Context, since time.Time, running func() bool,
+	ask func(context.Context) (*master.Status, error)) {
 	first := uint64(0)
 	for time.Since(since) < 30*time.Second && running() && ctx.Err() == nil {
 		if s, err := ask(ctx); err == nil && s.Known > 0 {
@@ -160,10 +164,12 @@ func (c *Crawl) checkState(archived map[string]bool) error {
 	for _, found := range []struct {
 		what string
 		urls []string
-	}{{"missing in the state", missing}, {"too many in the state", extra}, {"in the state and in no WARC", unarchived}} {
+	}{{"missing in the state", missing}, {"too many in the state", extra},
+		{"in the state and in no WARC", unarchived}} {
 		if n := len(found.urls); n > 0 {
 			slices.Sort(found.urls)
-			errs = append(errs, fmt.Errorf("%d pages %s, such as %s", n, found.what, strings.Join(found.urls[:min(n, 3)], " ")))
+			errs = append(errs, fmt.Errorf("%d pages %s, such as %s", n, found.what,
+				strings.Join(found.urls[:min(n, 3)], " ")))
 		}
 	}
 	return errors.Join(errs...)
@@ -215,15 +221,17 @@ func (c *Crawl) checkPace(log []fakeweb.Entry) error {
 	last := map[string]fakeweb.Entry{}
 	for _, e := range log {
 		want := c.Delay
-		if e.Path != "/robots.txt" { // which is asked for again at that interval, when its wish died with whoever had read it
+		// which is asked for again at that interval, when its wish died with whoever had read it
+		if e.Path != "/robots.txt" {
 			want = max(want, wishes[e.Origin()])
 		}
 		if before, ok := last[e.Origin()]; ok {
 			gap := e.Start.Sub(before.Start)
 			c.Interval = min(c.Interval, gap)
 			if gap < want-measuring {
-				errs = append(errs, fmt.Errorf("%w: %s was asked for by %s at %s, %v after %s by %s; the interval is %v",
-					ErrSoon, e.URL(), e.From, clock(e.Start), gap, before.Path, before.From, want))
+				errs = append(errs,
+					fmt.Errorf("%w: %s was asked for by %s at %s, %v after %s by %s; the interval is %v",
+						ErrSoon, e.URL(), e.From, clock(e.Start), gap, before.Path, before.From, want))
 			}
 		}
 		last[e.Origin()] = e
@@ -254,7 +262,8 @@ func (c *Crawl) checkRepeats(log []fakeweb.Entry) error {
 			continue
 		}
 		done := slices.ContainsFunc(c.Events, func(event Event) bool {
-			return before.Start.Before(event.To) && e.Start.After(event.From) && (!event.Of.IsValid() || event.Of == before.From.Addr())
+			return before.Start.Before(event.To) && e.Start.After(event.From) &&
+				(!event.Of.IsValid() || event.Of == before.From.Addr())
 		})
 		switch {
 		case !done:
@@ -291,9 +300,9 @@ func (c *Crawl) checkResumed(log []fakeweb.Entry) error {
 	return nil
 }
 
-// stood measures how long the hosts of a slave stood still after its death: those that it, or somebody, asked right before, and that
-// nobody asked for a while. One that is first asked again what it was asked before, since the answer died with the slave, had work for
-// certain; of the others the first to go on counts.
+// stood measures how long the hosts of a slave stood still after its death: those that it, or somebody, asked right
+// before, and that nobody asked for a while. One that is first asked again what it was asked before, since the answer
+// died with the slave, had work for certain; of the others the first to go on counts.
 func (c *Crawl) stood(log []fakeweb.Entry) time.Duration {
 	asked, active, last := map[string]bool{}, map[string]bool{}, map[string]time.Time{}
 	var sure, first time.Duration
@@ -301,7 +310,8 @@ func (c *Crawl) stood(log []fakeweb.Entry) time.Duration {
 		host := e.Origin()
 		switch gap := e.Start.Sub(c.Death); {
 		case gap <= 0:
-			asked[e.URL()], active[host] = true, gap > -max(time.Second, 2*c.Delay) && (!c.Of.IsValid() || e.From.Addr() == c.Of)
+			asked[e.URL()], active[host] = true, gap > -max(time.Second, 2*c.Delay) &&
+				(!c.Of.IsValid() || e.From.Addr() == c.Of)
 		case c.Cut && e.From.Addr() == c.Of:
 			continue
 		case active[host] && last[host].IsZero() && (c.Of.IsValid() || gap > 5*c.Delay):

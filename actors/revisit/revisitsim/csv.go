@@ -10,7 +10,8 @@ import (
 // WriteCSV writes one line for each score, those of classes and totals with "*" for what they sum over.
 func (r *Result) WriteCSV(w io.Writer) error {
 	out := csv.NewWriter(w)
-	if err := out.Write([]string{"budget", "policy", "class", "site", "versions", "requests", "captured", "share", "requests_per_captured", "mean_lag_s"}); err != nil {
+	if err := out.Write([]string{"budget", "policy", "class", "site", "versions", "requests", "captured", "share",
+		"requests_per_captured", "mean_lag_s"}); err != nil {
 		return fmt.Errorf("write scores: %w", err)
 	}
 	star := func(s string) string {
@@ -24,7 +25,8 @@ func (r *Result) WriteCSV(w io.Writer) error {
 			if err := out.Write([]string{
 				strconv.FormatFloat(s.Budget, 'g', -1, 64), s.Policy, star(s.Class), star(s.Site),
 				strconv.Itoa(s.Versions), strconv.Itoa(s.Requests), strconv.Itoa(s.Captured),
-				strconv.FormatFloat(s.Share(), 'f', 4, 64), strconv.FormatFloat(s.Price(), 'f', 3, 64), strconv.FormatFloat(s.Lag().Seconds(), 'f', 0, 64),
+				strconv.FormatFloat(s.Share(), 'f', 4, 64), strconv.FormatFloat(s.Price(), 'f', 3, 64),
+				strconv.FormatFloat(s.Lag().Seconds(), 'f', 0, 64),
 			}); err != nil {
 				return fmt.Errorf("write scores: %w", err)
 			}

@@ -90,7 +90,8 @@ func oracleStatic(site *Site, requests float64, score *Score) {
 		}
 		for j := 1; j < len(hull); j++ {
 			a, b := hull[j-1], hull[j]
-			pieces = append(pieces, piece{i, b.k, b.k - a.k, float64(b.captured-a.captured) / float64(b.k-a.k), b.captured - a.captured, b.lag - a.lag})
+			pieces = append(pieces, piece{i, b.k, b.k - a.k, float64(b.captured-a.captured) / float64(b.k-a.k),
+				b.captured - a.captured, b.lag - a.lag})
 		}
 	}
 	slices.SortStableFunc(pieces, func(a, b piece) int { return cmp.Compare(b.slope, a.slope) })

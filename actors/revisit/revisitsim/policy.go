@@ -28,13 +28,34 @@ var policies = []entry{
 		o.Forget = 1
 		return newHenro(w, o, politeness.NoRelief, false)
 	}},
-	{name: "eq4", make: func(w *world) policy { return newHenro(w, revisit.Equation4Options(), politeness.NoRelief, false) }},
-	{name: "eq4+optimal", make: func(w *world) policy { return newHenro(w, revisit.Equation4Options(), politeness.Optimal, false) }},
-	{name: "drift", make: func(w *world) policy { return newHenro(w, revisit.DefaultOptions(), politeness.NoRelief, false) }},
-	{name: "drift+stretch", make: func(w *world) policy { return newHenro(w, revisit.DefaultOptions(), politeness.Stretch, false) }},
-	{name: "drift+delay", make: func(w *world) policy { return newHenro(w, revisit.DefaultOptions(), politeness.Delay, false) }},
-	{name: "drift+optimal", make: func(w *world) policy { return newHenro(w, revisit.DefaultOptions(), politeness.Optimal, false) }},
-	{name: "drift+optimal+modified", make: func(w *world) policy { return newHenro(w, revisit.DefaultOptions(), politeness.Optimal, true) }},
+	{name: "eq4", make: func(w *world) policy {
+		return newHenro(w, revisit.Equation4Options(), politeness.NoRelief,
+			false)
+	}},
+	{name: "eq4+optimal", make: func(w *world) policy {
+		return newHenro(w, revisit.Equation4Options(),
+			politeness.Optimal, false)
+	}},
+	{name: "drift", make: func(w *world) policy {
+		return newHenro(w, revisit.DefaultOptions(), politeness.NoRelief,
+			false)
+	}},
+	{name: "drift+stretch", make: func(w *world) policy {
+		return newHenro(w, revisit.DefaultOptions(),
+			politeness.Stretch, false)
+	}},
+	{name: "drift+delay", make: func(w *world) policy {
+		return newHenro(w, revisit.DefaultOptions(), politeness.Delay,
+			false)
+	}},
+	{name: "drift+optimal", make: func(w *world) policy {
+		return newHenro(w, revisit.DefaultOptions(),
+			politeness.Optimal, false)
+	}},
+	{name: "drift+optimal+modified", make: func(w *world) policy {
+		return newHenro(w, revisit.DefaultOptions(),
+			politeness.Optimal, true)
+	}},
 	{name: "drift+optimal+releases", make: newReleases},
 	{name: "oracle-rates", oracle: oracleRates},
 	{name: "oracle-static", oracle: oracleStatic},
@@ -165,7 +186,8 @@ type henro struct {
 }
 
 func newHenro(w *world, o revisit.Options, relief politeness.Relief, modified bool) policy {
-	return &henro{w: w, o: o, relief: relief, modified: modified, pages: make([]revisit.History, len(w.site.Pages)), mean: make([]time.Duration, len(w.site.Pages))}
+	return &henro{w: w, o: o, relief: relief, modified: modified, pages: make([]revisit.History, len(w.site.Pages)),
+		mean: make([]time.Duration, len(w.site.Pages))}
 }
 
 func (p *henro) next(v visit) float64 {

@@ -7,22 +7,26 @@ import (
 	"henro/actors/revisit"
 )
 
-// releases is drift+optimal that follows releases too. On many sites pages change together: half of the other pages of a folder change within
-// the hour of a change on cpprefjp and in the PHP manual, 4 in 10 on Hugo's site, 1 in 20 in catalogues of packages. So a visit that
-// finds a change brings one visit forward, that of the page of the same folder which is nearest by name, was last visited in the first half of
-// the gap or before, and is not due. If that has changed too, the next follows, and so on: a release is followed page by page and left at the
-// first page that it did not touch, at the cost of that one visit.
+// releases is drift+optimal that follows releases too. On many sites pages change together: half of the other pages of
+// a folder change within the hour of a change on cpprefjp and in the PHP manual, 4 in 10 on Hugo's site, 1 in 20 in
+// catalogues of packages. So a visit that finds a change brings one visit forward, that of the page of the same folder
+// which is nearest by name, was last visited in the first half of the gap or before, and is not due. If that has
+// changed too, the next follows, and so on: a release is followed page by page and left at the first page that it did
+// not touch, at the cost of that one visit.
 //
-// A track record decides whether: which share of the visits that pages had at their own time found a change, and which of those for their kin, of
-// the latest 50 each. While the second is not ahead by releasesLead the time is better spent on what is due, and one change in releasesTrial is
-// followed, in case the host begins to have releases.
+// A track record decides whether: which share of the visits that pages had at their own time found a change, and which
+// of those for their kin, of the latest 50 each. While the second is not ahead by releasesLead the time is better spent
+// on what is due, and one change in releasesTrial is followed, in case the host begins to have releases.
 //
-// A visit for kin tells of the release and not of the page, so the page's rate is learnt from the visits at its own time alone. How far
-// estimates are trusted is learnt from all: left to the others, tldr's trust rose from 0.1 to 0.8, and a quarter of a request captured 16 % instead of 19 %.
+// A visit for kin tells of the release and not of the page, so the page's rate is learnt from the visits at its own
+// time alone. How far estimates are trusted is learnt from all: left to the others, tldr's trust rose from 0.1 to 0.8,
+// and a quarter of a request captured 16 % instead of 19 %.
 //
-// Tried and dropped, on the way and so each beside other differences, on documentation at 0.5 and 1 request (31.4 %, 44.5 %): two pages brought forward for each change (31.0, 44.4, and tldr at a
-// quarter 14 %), the page that waited longest instead of the nearest by name (31.5, 44.6, but less at a quarter: 18.8 %), bringing forward by
-// revisit.Advance with the chance of a hint instead of to the front (30.8, 44.4), and no record (31.7 and 44.8, but 36 % instead of 50 % on live data).
+// Tried and dropped, on the way and so each beside other differences, on documentation at 0.5 and 1 request (31.4 %,
+// 44.5 %): two pages brought forward for each change (31.0, 44.4, and tldr at a quarter 14 %), the page that waited
+// longest instead of the nearest by name (31.5, 44.6, but less at a quarter: 18.8 %), bringing forward by
+// revisit.Advance with the chance of a hint instead of to the front (30.8, 44.4), and no record (31.7 and 44.8, but 36
+// % instead of 50 % on live data).
 type releases struct {
 	*henro
 	folders  []*folder // by page

@@ -1,21 +1,22 @@
 // Package revisitsim replays change histories of pages against revisit policies and counts what each captures.
 //
 // The idea: the times at which real pages changed are known (from version histories of sites), so every policy can be
-// asked the same question with the same number of requests: how many versions would it have captured, and how late?
-// A site has a budget of requests in proportion to its living pages. At each request the page that is due first is
+// asked the same question with the same number of requests: how many versions would it have captured, and how late? A
+// site has a budget of requests in proportion to its living pages. At each request the page that is due first is
 // visited, by the intervals that the policy chose when it saw the page last; a policy that asks for too much has its
-// pages wait, and one that asks for too little has them visited early: at the end all made the same number of
-// requests, and only how they were shared out differs. A visit tells the policy whether the page changed since the last.
+// pages wait, and one that asks for too little has them visited early: at the end all made the same number of requests,
+// and only how they were shared out differs. A visit tells the policy whether the page changed since the last.
 //
 // A version is captured when it is there at a visit. The first version of a page is free: finding pages is not judged.
 //
-// Oracles know the histories beforehand. OracleRates knows each page's number of changes and visits pages in
-// proportion to it, which is the best for Poisson pages; OracleStatic tries, for each page, evenly spaced visits of every
-// number and shares the budget out so that the sum is largest: no fixed timetable captures more. A policy that follows
-// bursts can beat both.
+// Oracles know the histories beforehand. OracleRates knows each page's number of changes and visits pages in proportion
+// to it, which is the best for Poisson pages; OracleStatic tries, for each page, evenly spaced visits of every number
+// and shares the budget out so that the sum is largest: no fixed timetable captures more. A policy that follows bursts
+// can beat both.
 //
 // What it showed on 23 real histories (1.37 million versions of 103,000 pages; share of versions captured with 0.5, 1
-// and 2 requests per version, and in the same order for 1 request on catalogues, scraped live data, documentation sites):
+// and 2 requests per version, and in the same order for 1 request on catalogues, scraped live data, documentation
+// sites):
 //
 //	                          0.5     1       2     | catalogue  live   docs
 //	all pages in turn        27.6 %  40.3 %  52.3 % |  55.0 %  10.2 %  43.6 %
@@ -35,14 +36,15 @@
 //	oracle-static            42.3    60.8    72.1   |  66.5    52.6    58.9
 //
 // So the optimal relief of package politeness is the best of what needs no foresight, in total at every budget; on
-// catalogues stretching is ahead by 0.1 to 0.3 points, on documentation sites at half a request per version delay is by 0.1. There a
-// page changes a few times in ten years, and the oracles' lead is mostly that they know which pages never will. Growth
-// and forgetting were chosen looking at these histories; go test -run Class -table prints the table anew.
+// catalogues stretching is ahead by 0.1 to 0.3 points, on documentation sites at half a request per version delay is by
+// 0.1. There a page changes a few times in ten years, and the oracles' lead is mostly that they know which pages never
+// will. Growth and forgetting were chosen looking at these histories; go test -run Class -table prints the table anew.
 //
-// Tried and dropped: the marginal gain of a visit under a gamma posterior of λ instead of under its mean (docs 41.2 %, since it
-// favours pages of which little is known too little); intervals shorter after a change and longer after none
-// (docs −1.2 points, catalogues −2.8); a multiplier steered by the load instead of solved for (live 46.6 %); no bound on
-// growth (live 30.1 %: one bad estimate can put a page off for years), bounds of 4 and 8 (docs 30.9 % and 30.5 % at half a request).
+// Tried and dropped: the marginal gain of a visit under a gamma posterior of λ instead of under its mean (docs 41.2 %,
+// since it favours pages of which little is known too little); intervals shorter after a change and longer after none
+// (docs −1.2 points, catalogues −2.8); a multiplier steered by the load instead of solved for (live 46.6 %); no bound
+// on growth (live 30.1 %: one bad estimate can put a page off for years), bounds of 4 and 8 (docs 30.9 % and 30.5 % at
+// half a request).
 //
 // Invariants:
 //   - Every policy makes the same number of requests on a site at the same budget.
@@ -95,7 +97,8 @@ func (o *Options) Validate() error {
 		}
 	}
 	if o.Spacing < 0 || o.Workers < 1 || len(o.Sites) == 0 || len(o.Budgets) == 0 {
-		return fmt.Errorf("revisitsim: %d sites, %d budgets, %d workers, spacing %v", len(o.Sites), len(o.Budgets), o.Workers, o.Spacing)
+		return fmt.Errorf("revisitsim: %d sites, %d budgets, %d workers, spacing %v", len(o.Sites), len(o.Budgets),
+			o.Workers, o.Spacing)
 	}
 	return nil
 }
@@ -188,7 +191,10 @@ func sum(scores []Score, key func(Score) Score) []Score {
 	var sums []Score
 	for _, s := range scores {
 		k := key(s)
-		i := slices.IndexFunc(sums, func(t Score) bool { return t.Class == k.Class && t.Policy == k.Policy && t.Budget == k.Budget })
+		i := slices.IndexFunc(sums, func(t Score) bool {
+			return t.Class == k.Class && t.Policy == k.Policy &&
+				t.Budget == k.Budget
+		})
 		if i < 0 {
 			i = len(sums)
 			sums = append(sums, k)
@@ -217,8 +223,8 @@ type policy interface {
 	next(v visit) float64
 }
 
-// follower is a policy that may bring forward the visit of another page once it has judged one: due is when each page is due, below zero if it
-// is not known or not asked for any more, last when it was visited.
+// follower is a policy that may bring forward the visit of another page once it has judged one: due is when each page
+// is due, below zero if it is not known or not asked for any more, last when it was visited.
 type follower interface {
 	follow(v visit, last, due []float64) (page int, ok bool)
 }
@@ -257,14 +263,16 @@ func (q *waiting) Pop() any {
 	return last
 }
 
-// simulate replays one site. The budget fills by budget·(living pages) a second; each whole request that is there is made.
+// simulate replays one site. The budget fills by budget·(living pages) a second; each whole request that is there is
+// made.
 func simulate(o *Options, site *Site, e entry, budget float64) Score {
 	score := Score{Site: site.Name, Class: site.Class, Policy: e.name, Budget: budget, Versions: site.Versions()}
 	life := site.Life()
 	if life == 0 || score.Versions == 0 {
 		return score
 	}
-	w := &world{site: site, rnd: rand.New(rand.NewPCG(o.Seed, 7)), budget: budget * float64(score.Versions) / float64(life)}
+	w := &world{site: site, rnd: rand.New(rand.NewPCG(o.Seed, 7)),
+		budget: budget * float64(score.Versions) / float64(life)}
 	if e.oracle != nil {
 		e.oracle(site, budget*float64(score.Versions), &score)
 		return score

@@ -15,7 +15,8 @@ import (
 	"testing"
 )
 
-var table = flag.Bool("table", false, "simulate all policies on the large histories too, and write the table to standard output")
+var table = flag.Bool("table", false,
+	"simulate all policies on the large histories too, and write the table to standard output")
 
 func histories(t testing.TB, path, classes string) []Site {
 	t.Helper()
@@ -70,13 +71,15 @@ func find(scores []Score, policy string, budget float64, class string) Score {
 // crawlers, more than with the other reliefs, and at least 85 % of what the oracle captures that knows all rates.
 func TestAheadOnRealHistories(t *testing.T) {
 	budgets := []float64{0.5, 1, 2}
-	r := run(t, histories(t, "testdata/pages.tsv.gz", ""), budgets, "nutch", "stormcrawler", "drift+stretch", "drift+delay", "drift+optimal", "oracle-rates")
+	r := run(t, histories(t, "testdata/pages.tsv.gz", ""), budgets, "nutch", "stormcrawler", "drift+stretch",
+		"drift+delay", "drift+optimal", "oracle-rates")
 	for _, b := range budgets {
 		ours := find(r.Totals, "drift+optimal", b, "")
 		for _, other := range []string{"nutch", "stormcrawler", "drift+stretch", "drift+delay"} {
 			s := find(r.Totals, other, b, "")
 			if ours.Captured <= s.Captured || ours.Requests > s.Requests {
-				t.Errorf("budget %v: %d captured with %d requests, %s %d with %d", b, ours.Captured, ours.Requests, other, s.Captured, s.Requests)
+				t.Errorf("budget %v: %d captured with %d requests, %s %d with %d", b, ours.Captured, ours.Requests,
+					other, s.Captured, s.Requests)
 			}
 		}
 		if oracle := find(r.Totals, "oracle-rates", b, ""); float64(ours.Captured) < 0.85*float64(oracle.Captured) {
@@ -138,7 +141,8 @@ func TestPoissonPages(t *testing.T) {
 // Invariants: every policy makes the same number of requests; the same seed gives the same result.
 func TestRunsAreFairAndRepeatable(t *testing.T) {
 	rnd := rand.New(rand.NewPCG(3, 4))
-	sites := []Site{Poisson("a", 20, 60*86400, 3600*4, 30*86400, rnd), Poisson("b", 5, 300*86400, 86400, 300*86400, rnd)}
+	sites := []Site{Poisson("a", 20, 60*86400, 3600*4, 30*86400, rnd),
+		Poisson("b", 5, 300*86400, 86400, 300*86400, rnd)}
 	sites[1].Pages[0].Born, sites[1].Pages[0].Changes = 200*86400, []int64{201 * 86400, 300 * 86400}
 	sites[1].Pages[0].Deleted = true
 	first := run(t, sites, []float64{0.3, 3})
@@ -161,13 +165,15 @@ func TestRunsAreFairAndRepeatable(t *testing.T) {
 		}
 	}
 	var b bytes.Buffer
-	if err := first.WriteCSV(&b); err != nil || strings.Count(b.String(), "\n") != 1+len(first.Scores)+len(first.Classes)+len(first.Totals) {
+	if err := first.WriteCSV(&b); err != nil || strings.Count(b.String(),
+		"\n") != 1+len(first.Scores)+len(first.Classes)+len(first.Totals) {
 		t.Errorf("%v: %d lines", err, strings.Count(b.String(), "\n"))
 	}
 }
 
 func TestHalvesPartPages(t *testing.T) {
-	sites := []Site{Poisson("a", 400, 1000, 10, 100, rand.New(rand.NewPCG(7, 8))), {Name: "b", Pages: []Page{{Name: "only"}}}}
+	sites := []Site{Poisson("a", 400, 1000, 10, 100, rand.New(rand.NewPCG(7, 8))),
+		{Name: "b", Pages: []Page{{Name: "only"}}}}
 	seen := map[string]int{}
 	for half := 1; half <= 2; half++ {
 		pages := 0
@@ -219,7 +225,8 @@ func TestFollowingReleases(t *testing.T) {
 			without, with := find(r.Totals, "drift+optimal", b, ""), find(r.Totals, "drift+optimal+releases", b, "")
 			t.Logf("%s at %v: %d, following %d", c.site.Name, b, without.Captured, with.Captured)
 			if float64(with.Captured) < c.more*float64(without.Captured) {
-				t.Errorf("%s at %v: %d captured, %d when releases are followed", c.site.Name, b, without.Captured, with.Captured)
+				t.Errorf("%s at %v: %d captured, %d when releases are followed", c.site.Name, b, without.Captured,
+					with.Captured)
 			}
 		}
 	}
@@ -227,7 +234,8 @@ func TestFollowingReleases(t *testing.T) {
 
 func TestFolders(t *testing.T) {
 	for name, want := range map[string]string{
-		"a": "", "a/b": "a/", "a/b/": "a/", "a/b/index.html": "a/", "a/b/index": "a/", "a/b/c.html": "a/b/", "index.html": "", "a/index": "", "/": "", "": "",
+		"a": "", "a/b": "a/", "a/b/": "a/", "a/b/index.html": "a/", "a/b/index": "a/", "a/b/c.html": "a/b/",
+		"index.html": "", "a/index": "", "/": "", "": "",
 	} {
 		if got := folderOf(name); got != want {
 			t.Errorf("%q is in %q, not in %q", name, got, want)

@@ -48,8 +48,8 @@ func (s *Site) Life() int64 {
 }
 
 // ReadTraces reads change histories: lines of site, page, birth, end, "A" (alive at the end) or "D" (deleted), and the
-// times of changes separated by spaces; the fields separated by tabs, comments begin with "#". classes names the class of a
-// site; sites that it does not know form a class of their own name.
+// times of changes separated by spaces; the fields separated by tabs, comments begin with "#". classes names the class
+// of a site; sites that it does not know form a class of their own name.
 func ReadTraces(r io.Reader, classes map[string]string) ([]Site, error) {
 	var sites []Site
 	index := map[string]int{}
@@ -83,7 +83,8 @@ func ReadTraces(r io.Reader, classes map[string]string) ([]Site, error) {
 				p.Changes[i] = number(word)
 			}
 		}
-		if err == nil && (p.End < p.Born || !slices.IsSorted(p.Changes) || len(p.Changes) > 0 && (p.Changes[0] <= p.Born || p.Changes[len(p.Changes)-1] > p.End)) {
+		if err == nil && (p.End < p.Born || !slices.IsSorted(p.Changes) || len(p.Changes) > 0 &&
+			(p.Changes[0] <= p.Born || p.Changes[len(p.Changes)-1] > p.End)) {
 			err = fmt.Errorf("times out of order")
 		}
 		if err != nil {
@@ -107,9 +108,10 @@ func ReadTraces(r io.Reader, classes map[string]string) ([]Site, error) {
 	return sites, nil
 }
 
-// Half returns the pages of one half of each site, 1 or 2, which is all that a choice of parameters may look at when the other is to judge it. A page
-// is in the half that the hash of its site and name says, so the halves are the same on every machine and stay so when pages are added.
-// Two pages that changed in one release may be in different halves: what is chosen on one is tested on other pages, not on other releases.
+// Half returns the pages of one half of each site, 1 or 2, which is all that a choice of parameters may look at when
+// the other is to judge it. A page is in the half that the hash of its site and name says, so the halves are the same
+// on every machine and stay so when pages are added. Two pages that changed in one release may be in different halves:
+// what is chosen on one is tested on other pages, not on other releases.
 func Half(sites []Site, half int) []Site {
 	var halves []Site
 	for _, s := range sites {
@@ -126,7 +128,8 @@ func Half(sites []Site, half int) []Site {
 	return halves
 }
 
-// ReadClasses reads the classes of sites from a table with a heading: the first column names the site, the second its class.
+// ReadClasses reads the classes of sites from a table with a heading: the first column names the site, the second its
+// class.
 func ReadClasses(r io.Reader) (map[string]string, error) {
 	classes := map[string]string{}
 	s := bufio.NewScanner(r)
@@ -141,8 +144,8 @@ func ReadClasses(r io.Reader) (map[string]string, error) {
 	return classes, nil
 }
 
-// Poisson returns a site whose pages change at random at constant rates, their mean intervals spread evenly in logarithm from
-// shortest to longest seconds: the world that the estimators are made for.
+// Poisson returns a site whose pages change at random at constant rates, their mean intervals spread evenly in
+// logarithm from shortest to longest seconds: the world that the estimators are made for.
 func Poisson(name string, pages int, life int64, shortest, longest float64, rnd *rand.Rand) Site {
 	s := Site{Name: name, Class: "poisson", Pages: make([]Page, pages)}
 	for i := range s.Pages {

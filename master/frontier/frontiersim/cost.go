@@ -25,8 +25,8 @@ type Queue interface {
 // costHosts is the number of hosts that the URLs are spread over.
 const costHosts = 100_000
 
-// MeasureCost feeds a queue with generated URLs of hosts drawn at random, four for each that it hands out, as a web does whose
-// pages have more links than there is time to follow, and times the last tenth.
+// MeasureCost feeds a queue with generated URLs of hosts drawn at random, four for each that it hands out, as a web
+// does whose pages have more links than there is time to follow, and times the last tenth.
 func MeasureCost(q Queue, urls int, clock func() time.Duration) Cost {
 	const block = 1 << 12
 	rnd := rand.New(rand.NewPCG(1, 0))

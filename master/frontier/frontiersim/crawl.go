@@ -10,26 +10,27 @@ import (
 
 // CrawlOptions are those of one simulated crawl.
 type CrawlOptions struct {
-	// Frontier is the policy under test. With an Interval of zero the crawl follows its order alone; else it goes in steps of
-	// that interval, and no step visits a host twice.
+	// Frontier is the policy under test. With an Interval of zero the crawl follows its order alone; else it goes in
+	// steps of that interval, and no step visits a host twice.
 	Frontier frontier.Options
 
 	// Order gives the bands of the URLs, from what the crawl has seen. Default breadth.
 	Order frontier.Order
 
-	// SketchSize is the number of cells of the ranker, four bytes each. Default 4 M, so 16 MB: it has to tell the pages of the
-	// web apart, not the places of the frontier. At a million pages and two cells for each of 42,000 places, ranked collects
-	// 0.02 less of the rank in the middle of the crawl than with a cell for each page; more cells than that bring nothing.
+	// SketchSize is the number of cells of the ranker, four bytes each. Default 4 M, so 16 MB: it has to tell the pages
+	// of the web apart, not the places of the frontier. At a million pages and two cells for each of 42,000 places,
+	// ranked collects 0.02 less of the rank in the middle of the crawl than with a cell for each page; more cells than
+	// that bring nothing.
 	SketchSize int
 
 	// Width is the most pages visited in a step: the connections of the crawler times the interval over the time of a
 	// fetch. Default 0: no limit.
 	Width int
 
-	// Reread is how many link lists of visited pages are read again from the crawl's store for each page that is visited, in
-	// the order of the visits and over again, while something dropped has not come back: what was dropped is offered anew.
-	// That is a scan of a table, not a visit; an incremental crawl gets it from its revisits. When nothing waits, lists are
-	// read until something does, or all were read. Default 0: never.
+	// Reread is how many link lists of visited pages are read again from the crawl's store for each page that is
+	// visited, in the order of the visits and over again, while something dropped has not come back: what was dropped
+	// is offered anew. That is a scan of a table, not a visit; an incremental crawl gets it from its revisits. When
+	// nothing waits, lists are read until something does, or all were read. Default 0: never.
 	Reread int
 
 	// Samples is the number of points of a curve. Default 200.
@@ -130,7 +131,9 @@ func Crawl(g *Graph, rank []float64, seeds []uint32, o CrawlOptions) (*Result, e
 	if err != nil {
 		return nil, err
 	}
-	s := &sim{g: g, rank: rank, o: o, f: f, ranker: frontier.NewRanker(o.Order, o.SketchSize), state: make([]state, g.Pages()), depth: make([]uint8, g.Pages()), seeds: seeds, given: make([]float32, g.Pages())}
+	s := &sim{g: g, rank: rank, o: o, f: f, ranker: frontier.NewRanker(o.Order, o.SketchSize),
+		state: make([]state, g.Pages()), depth: make([]uint8, g.Pages()), seeds: seeds,
+		given: make([]float32, g.Pages())}
 	s.links, _ = f.(frontier.Linked)
 	s.raiser, _ = f.(frontier.Raiser[uint32])
 	for _, u := range seeds {
@@ -280,5 +283,6 @@ func (s *sim) offer(v uint32, depth uint8) {
 }
 
 func (s *sim) point() {
-	s.result.Points = append(s.result.Points, Point{Pages: s.result.Pages, Mass: s.result.Mass, Stored: s.f.Len(), Step: s.result.Steps})
+	s.result.Points = append(s.result.Points, Point{Pages: s.result.Pages, Mass: s.result.Mass, Stored: s.f.Len(),
+		Step: s.result.Steps})
 }

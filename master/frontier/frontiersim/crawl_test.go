@@ -77,8 +77,8 @@ func TestRereadingFindsEverything(t *testing.T) {
 	}
 }
 
-// Dropping prefers pages with many links to them: what slots collects is worth more than as many pages taken at random, and
-// more places collect more.
+// Dropping prefers pages with many links to them: what slots collects is worth more than as many pages taken at random,
+// and more places collect more.
 func TestSlotsPreferWhatIsLinked(t *testing.T) {
 	w := smallWeb(t)
 	last := 0.0
@@ -94,8 +94,8 @@ func TestSlotsPreferWhatIsLinked(t *testing.T) {
 	}
 }
 
-// On every graph at hand, ranked with a tenth of the room that irlbot needs is ahead of it and of breadth-first in the mean of
-// the crawl by one hundredth of the rank at least, and behind by no more than three anywhere.
+// On every graph at hand, ranked with a tenth of the room that irlbot needs is ahead of it and of breadth-first in the
+// mean of the crawl by one hundredth of the rank at least, and behind by no more than three anywhere.
 func TestRankedLeads(t *testing.T) {
 	worlds := []*World{smallWeb(t)}
 	for _, g := range largeGraphs(t) {
@@ -110,9 +110,11 @@ func TestRankedLeads(t *testing.T) {
 				o.Frontier.SlotsB, o.Frontier.SlotsH = irlbot.Peak/10/2*2, 2
 			})
 			mean, least, _ := w.Lead(ranked, breadth, irlbot)
-			t.Logf("%d waiting instead of %d, ahead by %.3f in the mean, %.3f at least, mass %.4f", ranked.Peak, irlbot.Peak, mean, least, ranked.Mass)
+			t.Logf("%d waiting instead of %d, ahead by %.3f in the mean, %.3f at least, mass %.4f", ranked.Peak,
+				irlbot.Peak, mean, least, ranked.Mass)
 			if mean < 0.01 || least < -0.03 || ranked.Mass < 0.999 || ranked.Peak > irlbot.Peak/10 {
-				t.Errorf("%d waiting instead of %d, ahead by %.3f in the mean, %.3f at least, mass %.4f", ranked.Peak, irlbot.Peak, mean, least, ranked.Mass)
+				t.Errorf("%d waiting instead of %d, ahead by %.3f in the mean, %.3f at least, mass %.4f", ranked.Peak,
+					irlbot.Peak, mean, least, ranked.Mass)
 			}
 		})
 	}

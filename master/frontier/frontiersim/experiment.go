@@ -7,16 +7,16 @@ import (
 	"henro/master/frontier"
 )
 
-// World is a graph as far as it can be reached from its seeds, with the rank of its pages: what the crawls of an experiment
-// share.
+// World is a graph as far as it can be reached from its seeds, with the rank of its pages: what the crawls of an
+// experiment share.
 type World struct {
 	Graph *Graph
 	Rank  []float64
 	Seeds []uint32
 }
 
-// NewWorld takes a page of each of the largest strongly connected components as seeds, as the paper took 1024, and leaves out
-// what cannot be reached from them.
+// NewWorld takes a page of each of the largest strongly connected components as seeds, as the paper took 1024, and
+// leaves out what cannot be reached from them.
 func NewWorld(g *Graph, seeds int, draw uint64) *World {
 	g, own := g.Reachable(g.Components(seeds, draw))
 	return &World{Graph: g, Rank: g.PageRank(DefaultPageRankOptions()), Seeds: own}
@@ -106,8 +106,8 @@ func (w *World) Fit(o CrawlOptions, waiting int) (int, error) {
 	return low, nil
 }
 
-// Lead tells how far a crawl is ahead of others, in shares of the rank, over the hundredths of the web: in the mean, and where it
-// is least, which may be below zero.
+// Lead tells how far a crawl is ahead of others, in shares of the rank, over the hundredths of the web: in the mean,
+// and where it is least, which may be below zero.
 func (w *World) Lead(run Run, others ...Run) (mean, least float64, at int) {
 	least = math.Inf(1)
 	for percent := 1; percent < 100; percent++ {

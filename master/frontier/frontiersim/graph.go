@@ -1,15 +1,16 @@
-// Package frontiersim crawls a graph of the web in memory and tells how a frontier does: how much PageRank is collected by how
-// many pages, and how many URLs wait meanwhile.
+// Package frontiersim crawls a graph of the web in memory and tells how a frontier does: how much PageRank is collected
+// by how many pages, and how many URLs wait meanwhile.
 //
-// A crawl is simulated as the experiments of Morimoto et al. do it: pages are visited in the order in which the frontier
-// hands them out, in no time, and the links of each are offered to it one after the other unless they are seen. A URL is seen
-// from when the frontier takes it; one that is dropped is unseen again.
+// A crawl is simulated as the experiments of Morimoto et al. do it: pages are visited in the order in which the
+// frontier hands them out, in no time, and the links of each are offered to it one after the other unless they are
+// seen. A URL is seen from when the frontier takes it; one that is dropped is unseen again.
 //
-// Graphs come from files (edge lists, the ASCII form of the Laboratory for Web Algorithmics, successor lists by differences)
-// or are made: webs of any size with hosts, in which the sizes of hosts, the in-links and the out-links follow power laws.
+// Graphs come from files (edge lists, the ASCII form of the Laboratory for Web Algorithmics, successor lists by
+// differences) or are made: webs of any size with hosts, in which the sizes of hosts, the in-links and the out-links
+// follow power laws.
 //
-// Invariants: the same graph, options and seed give the same crawl; a page is visited once; PageRank sums to one over the
-// pages that can be reached from the seeds.
+// Invariants: the same graph, options and seed give the same crawl; a page is visited once; PageRank sums to one over
+// the pages that can be reached from the seeds.
 package frontiersim
 
 import (
@@ -107,8 +108,8 @@ func (b *builder) add() {
 	b.g.starts = append(b.g.starts, int64(len(b.g.links)))
 }
 
-// Components returns one page of each of the largest strongly connected components, at most limit, the largest first: the
-// seeds of the paper, which took 1024. The page is drawn at random.
+// Components returns one page of each of the largest strongly connected components, at most limit, the largest first:
+// the seeds of the paper, which took 1024. The page is drawn at random.
 func (g *Graph) Components(limit int, seed uint64) []uint32 {
 	component, count := g.stronglyConnected()
 	size := make([]int, count)

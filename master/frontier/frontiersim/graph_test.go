@@ -21,14 +21,24 @@ func links(g *Graph) (all [][]uint32) {
 func TestReaders(t *testing.T) {
 	want := "[[1 2] [2] [0 3] []]"
 	for name, read := range map[string]func() (*Graph, error){
-		"lists":                       func() (*Graph, error) { return ReadASCII(strings.NewReader("4\n1 2\n2\n0 3\n\n")) },
-		"lists, not sorted, repeated": func() (*Graph, error) { return ReadASCII(strings.NewReader("4\n2 1 2\n2\n3 0\n\n\n")) },
-		"differences":                 func() (*Graph, error) { return ReadDelta(strings.NewReader("4\n1 1\n2\n0 3\n\n")) },
+		"lists": func() (*Graph,
+			error) {
+			return ReadASCII(strings.NewReader("4\n1 2\n2\n0 3\n\n"))
+		},
+		"lists, not sorted, repeated": func() (*Graph,
+			error) {
+			return ReadASCII(strings.NewReader("4\n2 1 2\n2\n3 0\n\n\n"))
+		},
+		"differences": func() (*Graph,
+			error) {
+			return ReadDelta(strings.NewReader("4\n1 1\n2\n0 3\n\n"))
+		},
 		"edges": func() (*Graph, error) {
 			return ReadEdges(strings.NewReader("# a comment\na b\na c\na b\nb\tc\nc,a\nc;d\n"), [2]int{})
 		},
 		"edges in columns": func() (*Graph, error) {
-			return ReadEdges(strings.NewReader("1996|a|b\t7\n1996|a|c\t1\n1996|b|c\t1\n1996|c|a\t1\n1996|c|d\t1\n"), [2]int{2, 3})
+			return ReadEdges(strings.NewReader("1996|a|b\t7\n1996|a|c\t1\n1996|b|c\t1\n1996|c|a\t1\n1996|c|d\t1\n"),
+				[2]int{2, 3})
 		},
 		"a file":    func() (*Graph, error) { return Open("testdata/four/arcs.delta", [2]int{}) },
 		"LAW ASCII": func() (*Graph, error) { return Open("testdata/four.graph-txt", [2]int{}) },
@@ -81,7 +91,8 @@ func TestHosts(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got := fmt.Sprint(g.host, g.names, g.domain, g.Domains()); got != "[0 1 0 2] [www.a.co.uk b.a.co.uk c.example] [0 0 1] 2" {
+	if got := fmt.Sprint(g.host, g.names, g.domain,
+		g.Domains()); got != "[0 1 0 2] [www.a.co.uk b.a.co.uk c.example] [0 0 1] 2" {
 		t.Error(got)
 	}
 	g, err = Open("testdata/four/arcs.delta", [2]int{})

@@ -25,8 +25,8 @@ const MaxPages = 1 << 31
 //	.graph-txt   ReadASCII, as WebGraph's ASCIIGraph writes it
 //	others       ReadEdges with the given columns
 //
-// A file hosts.gz, hosts or *.hosts beside one of the first two gives the hosts of its pages, see ReadHosts; without one every
-// page is a host of its own.
+// A file hosts.gz, hosts or *.hosts beside one of the first two gives the hosts of its pages, see ReadHosts; without
+// one every page is a host of its own.
 func Open(path string, columns [2]int) (*Graph, error) {
 	var g *Graph
 	err := open(path, func(r io.Reader) (err error) {
@@ -48,7 +48,8 @@ func Open(path string, columns [2]int) (*Graph, error) {
 		return g, nil
 	}
 	stem := strings.TrimSuffix(strings.TrimSuffix(path, ".gz"), ".graph-txt")
-	for _, beside := range []string{filepath.Join(filepath.Dir(path), "hosts.gz"), filepath.Join(filepath.Dir(path), "hosts"), stem + ".hosts", stem + ".hosts.gz"} {
+	for _, beside := range []string{filepath.Join(filepath.Dir(path), "hosts.gz"),
+		filepath.Join(filepath.Dir(path), "hosts"), stem + ".hosts", stem + ".hosts.gz"} {
 		err := open(beside, func(r io.Reader) error { return g.ReadHosts(r) })
 		if errors.Is(err, os.ErrNotExist) {
 			continue
@@ -187,9 +188,9 @@ func (g *Graph) ReadHosts(r io.Reader) error {
 	return nil
 }
 
-// ReadEdges reads a link a line: two fields between blanks, tabs, commas, semicolons or bars, taken from the given columns
-// (from 1; zeros mean 1 and 2). Lines that begin with # or % are comments. A page is a number, a name or a URL; the host is
-// what stands between :// and the next slash, in a name without :// the whole.
+// ReadEdges reads a link a line: two fields between blanks, tabs, commas, semicolons or bars, taken from the given
+// columns (from 1; zeros mean 1 and 2). Lines that begin with # or % are comments. A page is a number, a name or a URL;
+// the host is what stands between :// and the next slash, in a name without :// the whole.
 func ReadEdges(r io.Reader, columns [2]int) (*Graph, error) {
 	if columns == [2]int{} {
 		columns = [2]int{1, 2}

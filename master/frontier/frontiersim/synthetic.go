@@ -14,8 +14,8 @@ type WebOptions struct {
 	// PagesPerHost is the mean size of a host; sizes follow a power law. Default 120; at most a fiftieth of the web.
 	PagesPerHost float64
 
-	// LinksPerPage is the mean number of links, a twelfth of the pages having none. Default 16, that of LAW's uk-2007-05 at
-	// 100,000 pages being 30, of the whole uk-2006-05 38: fewer, so that five million pages fit.
+	// LinksPerPage is the mean number of links, a twelfth of the pages having none. Default 16, that of LAW's
+	// uk-2007-05 at 100,000 pages being 30, of the whole uk-2006-05 38: fewer, so that five million pages fit.
 	LinksPerPage float64
 
 	// Inside is the share of the links that stay on their host. Default 0.85.
@@ -47,11 +47,12 @@ func (o *WebOptions) Validate() error {
 
 // Web makes a web with hosts.
 //
-// Pages of a host are numbered in a row, its home page first, and hang together as a tree: a page is linked from an earlier
-// one, so everything can be reached from the home page. Other links inside a host go half to a few pages that all link to
-// (menus), else to neighbours or anywhere. Links between hosts go to hosts by a power law and mostly to their home page; a
-// third of them copies a link of an earlier page, which makes in-links of single pages follow a power law, as in Kumar et
-// al.'s copying model (FOCS 2000). Every fourth host shares its domain with the one before it.
+// Pages of a host are numbered in a row, its home page first, and hang together as a tree: a page is linked from an
+// earlier one, so everything can be reached from the home page. Other links inside a host go half to a few pages that
+// all link to (menus), else to neighbours or anywhere. Links between hosts go to hosts by a power law and mostly to
+// their home page; a third of them copies a link of an earlier page, which makes in-links of single pages follow a
+// power law, as in Kumar et al.'s copying model (FOCS 2000). Every fourth host shares its domain with the one before
+// it.
 func Web(o WebOptions) (*Graph, error) {
 	if err := o.Validate(); err != nil {
 		return nil, err
@@ -91,7 +92,8 @@ func Web(o WebOptions) (*Graph, error) {
 		}
 		return uint32(o.Pages)
 	}
-	// A page has its children in the tree, and others so that the mean comes out: Pareto with exponent 2.2, mean 1.83 x least.
+	// A page has its children in the tree, and others so that the mean comes out: Pareto with exponent 2.2, mean 1.83 x
+	// least.
 	extra := max(0, o.LinksPerPage-1) * 12 / 11 / (2.2 / 1.2)
 	b := newBuilder(o.Pages, int(float64(o.Pages)*o.LinksPerPage*1.1))
 	const fan = 12 // children of a page in the tree

@@ -1,17 +1,19 @@
 // Package cdxj writes and reads CDXJ, the index from a page and a moment to the place of its capture in a WARC file.
 //
-// One line stands for one capture: a key that sorts all pages of a domain together, the moment in 14 digits, and a JSON object:
+// One line stands for one capture: a key that sorts all pages of a domain together, the moment in 14 digits, and a JSON
+// object:
 //
 //	com,example)/a 20260314120000 {"url":"http://example.com/a","mime":"text/html","status":"200","digest":"…",
 //	                              "length":"1043","offset":"333","filename":"HENRO-….warc.gz"}
 //
-// Lines are sorted by their bytes (LC_ALL=C), so that replay finds all captures of a page by binary search, and indexes are merged
-// like any sorted lists. The key is weburl.URL.IndexKey, under which pywb and OpenWayback look pages up. Numbers are JSON
-// strings because pywb writes them so; both forms are read.
+// Lines are sorted by their bytes (LC_ALL=C), so that replay finds all captures of a page by binary search, and indexes
+// are merged like any sorted lists. The key is weburl.URL.IndexKey, under which pywb and OpenWayback look pages up.
+// Numbers are JSON strings because pywb writes them so; both forms are read.
 //
 // # Invariants
 //
-//   - A line formatted and parsed gives the same entry, and an index made from a WARC file is the one that its writer made.
+//   - A line formatted and parsed gives the same entry, and an index made from a WARC file is the one that its writer
+//     made.
 //   - Merging drops lines that stand twice, so that indexing a file again changes nothing.
 //   - Sorting and merging hold a bounded part of an index in memory.
 package cdxj
@@ -49,7 +51,8 @@ type Entry struct {
 	Length   int64  // of the record in the file, in bytes; 0 when unknown
 	Offset   int64  // of the record in the file, in bytes
 	Filename string
-	Extra    []warc.Field // further fields of others' indexes, by name; values are strings, or raw JSON where they were not
+	// further fields of others' indexes, by name; values are strings, or raw JSON where they were not
+	Extra []warc.Field
 }
 
 const stampLayout = "20060102150405"
@@ -60,10 +63,11 @@ const Revisit = "warc/revisit"
 // Key returns the key of a URL.
 func Key(url weburl.URL) string { return url.IndexKey() }
 
-// New returns the entry of the capture at the head of what AppendExchange built. Its Offset is relative to those bytes; Filename is for
-// the one who appends them.
+// New returns the entry of the capture at the head of what AppendExchange built. Its Offset is relative to those bytes;
+// Filename is for the one who appends them.
 func New(url weburl.URL, x *warc.Exchange, m warc.Members, status int, contentType string) Entry {
-	e := Entry{Key: Key(url), At: x.At.UTC().Truncate(time.Second), URL: x.URI, Mime: mime(contentType), Status: status, Length: int64(m.Capture)}
+	e := Entry{Key: Key(url), At: x.At.UTC().Truncate(time.Second), URL: x.URI, Mime: mime(contentType), Status: status,
+		Length: int64(m.Capture)}
 	if m.Revisit {
 		e.Mime = Revisit
 	}
@@ -73,8 +77,8 @@ func New(url weburl.URL, x *warc.Exchange, m warc.Members, status int, contentTy
 	return e
 }
 
-// Of returns the entry of a record of the file called filename, and reads the record to its end, since only then its length is
-// known. It reports false for records that no index lists: requests, and what the crawler says about itself.
+// Of returns the entry of a record of the file called filename, and reads the record to its end, since only then its
+// length is known. It reports false for records that no index lists: requests, and what the crawler says about itself.
 func Of(r *warc.Entry, filename string) (Entry, bool, error) {
 	listed := false
 	fields := strings.HasPrefix(strings.ToLower(r.Header.Get("Content-Type")), warc.TypeFields)

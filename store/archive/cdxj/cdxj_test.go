@@ -28,14 +28,16 @@ func TestLinesOfOtherWritersAreRead(t *testing.T) {
 	}{
 		{"pywb's with spaces and numbers in quotes",
 			`test,docs)/?x=1 20260314120000 {"url": "http://docs.test?x=1", "mime": "warc/revisit", "digest": "B2LT", "length": "553", "offset": "1864", "filename": "a.warc.gz"}`,
-			cdxj.Entry{Key: "test,docs)/?x=1", At: noon, URL: "http://docs.test?x=1", Mime: "warc/revisit", Digest: "B2LT", Length: 553, Offset: 1864, Filename: "a.warc.gz"}},
+			cdxj.Entry{Key: "test,docs)/?x=1", At: noon, URL: "http://docs.test?x=1", Mime: "warc/revisit",
+				Digest: "B2LT", Length: 553, Offset: 1864, Filename: "a.warc.gz"}},
 		{"numbers as numbers, any order, fields of its own",
 			`test,docs)/ 20260314120000 {"offset":3,"status":200,"url":"http://docs.test/","requestBody":"a=1","digest":"sha1:B2LT","x":{"y":[1]}}` + "\r\n",
 			cdxj.Entry{Key: "test,docs)/", At: noon, URL: "http://docs.test/", Status: 200, Digest: "B2LT", Offset: 3,
 				Extra: []warc.Field{{Name: "requestBody", Value: "a=1"}, {Name: "x", Value: `{"y":[1]}`}}}},
 		{"no status and a short time",
 			`test,docs)/ 2026 {"url":"http://docs.test/","status":"-","mime":"unk"}`,
-			cdxj.Entry{Key: "test,docs)/", At: time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC), URL: "http://docs.test/", Mime: "unk"}},
+			cdxj.Entry{Key: "test,docs)/", At: time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC), URL: "http://docs.test/",
+				Mime: "unk"}},
 	} {
 		got, err := cdxj.Parse([]byte(c.line))
 		if err != nil || !reflect.DeepEqual(got, c.want) {
@@ -46,7 +48,8 @@ func TestLinesOfOtherWritersAreRead(t *testing.T) {
 			t.Errorf("%s, written and read: %+v, %v", c.sentence, again, err)
 		}
 	}
-	for _, line := range []string{"", "x", "x 20260314120000", "x 20260314120000 {", "x 2026031412000 {}", "x 20261314120000 {}", " CDX N b a m s k r M S V g", "x 20260314120000 []", `x 2026 {"url":"\ud`} {
+	for _, line := range []string{"", "x", "x 20260314120000", "x 20260314120000 {", "x 2026031412000 {}",
+		"x 20261314120000 {}", " CDX N b a m s k r M S V g", "x 20260314120000 []", `x 2026 {"url":"\ud`} {
 		if _, err := cdxj.Parse([]byte(line)); !errors.Is(err, cdxj.ErrLine) {
 			t.Errorf("%q: %v", line, err)
 		}
@@ -54,7 +57,8 @@ func TestLinesOfOtherWritersAreRead(t *testing.T) {
 }
 
 func TestTheLineOfACapture(t *testing.T) {
-	e := cdxj.Entry{Key: "test,docs)/a", At: noon, URL: "http://docs.test/\"a\"&é\x01", Mime: "text/html", Status: 200, Digest: "B2LT", Length: 7, Filename: "a.warc.gz"}
+	e := cdxj.Entry{Key: "test,docs)/a", At: noon, URL: "http://docs.test/\"a\"&é\x01", Mime: "text/html", Status: 200,
+		Digest: "B2LT", Length: 7, Filename: "a.warc.gz"}
 	want := `test,docs)/a 20260314120000 {"url":"http://docs.test/\"a\"&é\u0001","mime":"text/html","status":"200","digest":"B2LT","length":"7","offset":"0","filename":"a.warc.gz"}` + "\n"
 	if got := string(e.Append(nil)); got != want {
 		t.Errorf("got  %swant %s", got, want)
@@ -73,9 +77,11 @@ func archive(t *testing.T, name string, n int) ([]byte, []cdxj.Entry) {
 	for i := range n {
 		url := weburl.MustParse(fmt.Sprintf("http://www%d.docs.test/Page/%d?b=%d&a=é", i%3, n-i, i))
 		x := warc.Exchange{
-			URI: url.String(), IP: netip.MustParseAddr("127.0.0.7"), At: noon.Add(time.Duration(i) * time.Millisecond * 700),
-			Request: []byte("GET / HTTP/1.1\r\n\r\n"), Head: []byte("HTTP/1.1 200 OK\r\nContent-Type: Text/HTML; charset=utf-8\r\n\r\n"),
-			Body: bytes.Repeat([]byte{byte(i)}, 50*i), About: []warc.Field{{Name: "fetchTimeMs", Value: "3"}},
+			URI: url.String(), IP: netip.MustParseAddr("127.0.0.7"),
+			At:      noon.Add(time.Duration(i) * time.Millisecond * 700),
+			Request: []byte("GET / HTTP/1.1\r\n\r\n"),
+			Head:    []byte("HTTP/1.1 200 OK\r\nContent-Type: Text/HTML; charset=utf-8\r\n\r\n"),
+			Body:    bytes.Repeat([]byte{byte(i)}, 50*i), About: []warc.Field{{Name: "fetchTimeMs", Value: "3"}},
 		}
 		if i%4 == 3 {
 			x.Earlier = &warc.Earlier{URI: x.URI, At: noon.Add(-time.Hour)}
@@ -178,7 +184,8 @@ func TestMergeIsTheSortOfAll(t *testing.T) {
 	for i := range 11 {
 		var text []byte
 		for range rnd.IntN(200) {
-			e := cdxj.Entry{Key: fmt.Sprintf("test,docs)/%d", rnd.IntN(300)), At: noon.Add(time.Duration(rnd.IntN(4)) * time.Hour), URL: "http://docs.test/"}
+			e := cdxj.Entry{Key: fmt.Sprintf("test,docs)/%d", rnd.IntN(300)),
+				At: noon.Add(time.Duration(rnd.IntN(4)) * time.Hour), URL: "http://docs.test/"}
 			all = append(all, e.Append(nil))
 			text = e.Append(text)
 		}
@@ -211,7 +218,8 @@ func TestMergeIsTheSortOfAll(t *testing.T) {
 	for i := range 301 {
 		key := fmt.Sprintf("test,docs)/%d", i)
 		var found, scanned []byte
-		if err := cdxj.Lookup(f, int64(len(want)), key, func(e cdxj.Entry) bool { found = e.Append(found); return true }); err != nil {
+		if err := cdxj.Lookup(f, int64(len(want)), key,
+			func(e cdxj.Entry) bool { found = e.Append(found); return true }); err != nil {
 			t.Fatal(err)
 		}
 		for line := range bytes.Lines(want) {
@@ -230,7 +238,8 @@ func TestMergeIsTheSortOfAll(t *testing.T) {
 
 func TestMergeRefusesWhatIsNotSorted(t *testing.T) {
 	var out bytes.Buffer
-	if err := cdxj.Merge(&out, strings.NewReader("a\nc\n"), strings.NewReader("d\nb\n")); !errors.Is(err, cdxj.ErrUnsorted) {
+	if err := cdxj.Merge(&out, strings.NewReader("a\nc\n"), strings.NewReader("d\nb\n")); !errors.Is(err,
+		cdxj.ErrUnsorted) {
 		t.Error(err)
 	}
 	if err := cdxj.Merge(&out, strings.NewReader(strings.Repeat("x", 2<<20))); !errors.Is(err, cdxj.ErrLine) {

@@ -69,8 +69,8 @@ func indexWith(path string, walk func(visit func(*warc.Entry) error) error) erro
 	return errors.Join(err, os.Remove(unsorted))
 }
 
-// Repair repairs a WARC file left open by a process that died, as warc.Repair does, and writes its index anew in the same pass.
-// Should the process die in between, Unindexed finds the file at the next start.
+// Repair repairs a WARC file left open by a process that died, as warc.Repair does, and writes its index anew in the
+// same pass. Should the process die in between, Unindexed finds the file at the next start.
 func Repair(path string) (done warc.Repaired, err error) {
 	final := strings.TrimSuffix(path, warc.OpenSuffix)
 	err = indexWith(final, func(visit func(*warc.Entry) error) error {
@@ -83,7 +83,8 @@ func Repair(path string) (done warc.Repaired, err error) {
 	return done, err
 }
 
-// Unindexed returns the paths of the finished WARC files in dir that begin with prefix, if it is not empty, and have no index beside them.
+// Unindexed returns the paths of the finished WARC files in dir that begin with prefix, if it is not empty, and have no
+// index beside them.
 func Unindexed(dir, prefix string) ([]string, error) {
 	entries, err := os.ReadDir(dir)
 	if err != nil {

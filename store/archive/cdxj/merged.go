@@ -14,7 +14,8 @@ import (
 	"henro/store/archive/warc"
 )
 
-// MergedName is the name of the index of all finished WARC files of a directory; beside it mergedList says which these were.
+// MergedName is the name of the index of all finished WARC files of a directory; beside it mergedList says which these
+// were.
 const (
 	MergedName = "index" + Suffix
 	mergedList = "index.files"
@@ -28,12 +29,12 @@ type Merged struct {
 	Indexed int      // of these, without an index of their own until now
 }
 
-// MergeDir brings the merged index of a directory up to date. Files that came since are merged into it; it is made anew when one that
-// was in it is gone or has another size. A file without an index of its own is read and gets one. Memory is bounded by what
-// Merge needs for 64 files; what is merged in is written once, in order.
+// MergeDir brings the merged index of a directory up to date. Files that came since are merged into it; it is made anew
+// when one that was in it is gone or has another size. A file without an index of its own is read and gets one. Memory
+// is bounded by what Merge needs for 64 files; what is merged in is written once, in order.
 //
-// The list is written after the index and names its size. A crash in between, or another process that did the same at the same time,
-// leaves an index that the list does not fit, and the next call makes it anew.
+// The list is written after the index and names its size. A crash in between, or another process that did the same at
+// the same time, leaves an index that the list does not fit, and the next call makes it anew.
 func MergeDir(dir string) (Merged, error) {
 	m := Merged{Path: filepath.Join(dir, MergedName)}
 	paths, err := warc.Files(dir)
@@ -137,8 +138,8 @@ func writeMerged(dir string, paths []string, sizes map[string]int64) error {
 	})
 }
 
-// Scan shows the lines of the sorted index f of size bytes from the first one that is not below from, until visit returns false. A line
-// is the bytes of an entry, valid until visit returns; Parse reads it.
+// Scan shows the lines of the sorted index f of size bytes from the first one that is not below from, until visit
+// returns false. A line is the bytes of an entry, valid until visit returns; Parse reads it.
 func Scan(f io.ReaderAt, size int64, from []byte, visit func(line []byte) bool) error {
 	offset, err := search(f, size, from)
 	if err != nil {

@@ -16,14 +16,16 @@ import (
 	"henro/store/archive/warc"
 )
 
-// Bounds of one Recall. A sorted index takes some 25 small reads; one that still grows is read from its end, at some 500 MB/s.
+// Bounds of one Recall. A sorted index takes some 25 small reads; one that still grows is read from its end, at some
+// 500 MB/s.
 const (
 	recallFiles = 512
 	recallBytes = 64 << 20
 )
 
-// Recall finds the latest captures of a page in a folder of WARC files, of which some may still grow: at most so many, the latest first.
-// More says that there are earlier ones, or were not looked for. A folder that is not there holds none.
+// Recall finds the latest captures of a page in a folder of WARC files, of which some may still grow: at most so many,
+// the latest first. More says that there are earlier ones, or were not looked for. A folder that is not there holds
+// none.
 func Recall(dir string, url weburl.URL, most int) (latest []Entry, more bool, err error) {
 	files, err := os.ReadDir(dir)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -52,7 +54,11 @@ func Recall(dir string, url weburl.URL, most int) (latest []Entry, more bool, er
 		slices.SortStableFunc(latest, func(a, b Entry) int {
 			return cmp.Or(b.At.Compare(a.At), cmp.Compare(a.Filename, b.Filename), cmp.Compare(b.Offset, a.Offset))
 		})
-		latest = slices.CompactFunc(latest, func(a, b Entry) bool { return a.Filename == b.Filename && a.Offset == b.Offset }) // of an index that is being sorted
+		// of an index that is being sorted
+		latest = slices.CompactFunc(latest, func(a, b Entry) bool {
+			return a.Filename == b.Filename &&
+				a.Offset == b.Offset
+		})
 		if len(latest) > most {
 			latest, more = latest[:most], true
 		}

@@ -15,7 +15,8 @@ func TestCapturesAreRecalledFromFinishedAndGrowingFiles(t *testing.T) {
 	dir := t.TempDir()
 	page, other := weburl.MustParse("http://a.test/p"), weburl.MustParse("http://www.a.test/p")
 	line := func(u weburl.URL, hour int, file string) []byte {
-		e := cdxj.Entry{Key: u.IndexKey(), At: noon.Add(time.Duration(hour) * time.Hour), URL: u.String(), Status: 200, Digest: "D", Offset: int64(hour), Filename: file}
+		e := cdxj.Entry{Key: u.IndexKey(), At: noon.Add(time.Duration(hour) * time.Hour), URL: u.String(), Status: 200,
+			Digest: "D", Offset: int64(hour), Filename: file}
 		return e.Append(nil)
 	}
 	write := func(name string, lines ...[]byte) {

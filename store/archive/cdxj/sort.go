@@ -20,7 +20,8 @@ const (
 	fanIn     = 64       // files merged at a time
 )
 
-// SortFile writes the lines of the file src to dst in order, each once. dst appears whole or not at all, and on the disk.
+// SortFile writes the lines of the file src to dst in order, each once. dst appears whole or not at all, and on the
+// disk.
 func SortFile(dst, src string) error { return sortFile(dst, src, runBytes) }
 
 // sortFile is SortFile with runs of size bytes.
@@ -71,7 +72,8 @@ func sortFile(dst, src string, size int) (err error) {
 	}
 }
 
-// readRun reads lines of size bytes together, and says whether they were the last. The last line gets an end if it has none.
+// readRun reads lines of size bytes together, and says whether they were the last. The last line gets an end if it has
+// none.
 func readRun(r *bufio.Reader, size int) (text []byte, lines [][2]int, last bool, err error) {
 	for len(text) < size {
 		line, err := r.ReadSlice('\n')
@@ -252,7 +254,8 @@ func (m *merge) Pop() any {
 	return s
 }
 
-// Lookup shows the entries of a key in the sorted index f of size bytes, in the order of their times, until visit returns false.
+// Lookup shows the entries of a key in the sorted index f of size bytes, in the order of their times, until visit
+// returns false.
 func Lookup(f io.ReaderAt, size int64, key string, visit func(Entry) bool) error {
 	want := append([]byte(key), ' ')
 	var failed error

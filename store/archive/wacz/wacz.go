@@ -1,11 +1,13 @@
-// Package wacz packs an archive into one WACZ 1.1.1 file, which ReplayWeb.page opens from any web server without a program beside it.
+// Package wacz packs an archive into one WACZ 1.1.1 file, which ReplayWeb.page opens from any web server without a
+// program beside it.
 //
-// A WACZ is a ZIP file of what is there already: the WARC files, stored and not compressed a second time so that a reader can take one
-// record out of gigabytes; the index, in gzip members of some thousand lines with a short index above it; a list of pages; and a data
-// package that names every part with its digest. It is written in one pass to anything that takes bytes, ZIP64 where it must be.
+// A WACZ is a ZIP file of what is there already: the WARC files, stored and not compressed a second time so that a
+// reader can take one record out of gigabytes; the index, in gzip members of some thousand lines with a short index
+// above it; a list of pages; and a data package that names every part with its digest. It is written in one pass to
+// anything that takes bytes, ZIP64 where it must be.
 //
-// Invariants: what is packed is the files of the merged index and its lines, of one moment, whatever is added meanwhile; memory
-// holds one block of the index and the directory of the ZIP.
+// Invariants: what is packed is the files of the merged index and its lines, of one moment, whatever is added
+// meanwhile; memory holds one block of the index and the directory of the ZIP.
 package wacz
 
 import (
@@ -44,7 +46,8 @@ type Options struct {
 	Software    string // name/version
 	Main        Page   // shown first; none if its URL is empty
 	Now         time.Time
-	// BlockLines is how many lines of the index are packed together. Default 3000, the field's custom: some 300 kB to read for one look-up.
+	// BlockLines is how many lines of the index are packed together. Default 3000, the field's custom: some 300 kB to
+	// read for one look-up.
 	BlockLines int
 	// Progress is told how many bytes of all are packed; nil: nobody.
 	Progress func(done, all int64)
@@ -197,7 +200,8 @@ func (w *writer) index(merged io.Reader) error {
 			zip.Write(block.Bytes())
 			zip.Close() // into memory
 			sum := sha256.Sum256(packed.Bytes())
-			above = fmt.Appendf(above, "%s {\"offset\":%d,\"length\":%d,\"digest\":\"sha256:%x\",\"filename\":%q}\n", first, offset, packed.Len(), sum, name)
+			above = fmt.Appendf(above, "%s {\"offset\":%d,\"length\":%d,\"digest\":\"sha256:%x\",\"filename\":%q}\n",
+				first, offset, packed.Len(), sum, name)
 			offset += int64(packed.Len())
 			block.Reset()
 			lines = 0
@@ -248,7 +252,8 @@ func (w *writer) pages(file, id, title string, pages iter.Seq2[Page, error]) err
 		out := bufio.NewWriter(to)
 		lines := json.NewEncoder(out)
 		lines.SetEscapeHTML(false)
-		if err := lines.Encode(map[string]any{"format": "json-pages-1.0", "id": id, "title": title, "hasText": false}); err != nil {
+		if err := lines.Encode(map[string]any{"format": "json-pages-1.0", "id": id, "title": title,
+			"hasText": false}); err != nil {
 			return err
 		}
 		n := 0
@@ -283,7 +288,8 @@ func (w *writer) about() error {
 		MainURL     string     `json:"mainPageUrl,omitempty"`
 		MainDate    string     `json:"mainPageDate,omitempty"`
 		Resources   []resource `json:"resources"`
-	}{"data-package", Version, w.o.Title, w.o.Description, w.o.Now.UTC().Format(time.RFC3339), w.o.Software, w.o.Main.URL, date(w.o.Main.At), w.resources}, "", "  ")
+	}{"data-package", Version, w.o.Title, w.o.Description, w.o.Now.UTC().Format(time.RFC3339), w.o.Software,
+		w.o.Main.URL, date(w.o.Main.At), w.resources}, "", "  ")
 	if err != nil {
 		return err
 	}

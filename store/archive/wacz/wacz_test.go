@@ -35,9 +35,11 @@ func archived(t *testing.T, n int, compression warc.Compression) (string, cdxj.M
 	for i := range n {
 		var data []byte
 		for j := range 40 {
-			data = b.Append(data, &warc.Record{Type: warc.Resource, Date: noon, TargetURI: fmt.Sprintf("http://docs.test/%d/%d", j, i), ContentType: "text/html", Head: []byte("page")})
+			data = b.Append(data, &warc.Record{Type: warc.Resource, Date: noon,
+				TargetURI: fmt.Sprintf("http://docs.test/%d/%d", j, i), ContentType: "text/html", Head: []byte("page")})
 		}
-		if err := os.WriteFile(filepath.Join(dir, fmt.Sprintf("%d%s", i, compression.Suffix())), data, 0o600); err != nil {
+		if err := os.WriteFile(filepath.Join(dir, fmt.Sprintf("%d%s", i, compression.Suffix())), data,
+			0o600); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -71,7 +73,8 @@ func TestEveryPartIsThereAndNamed(t *testing.T) {
 		done = d
 	}
 	var packed bytes.Buffer
-	err := wacz.Write(&packed, dir, m, wacz.Lists{Pages: list(wacz.Page{URL: "http://docs.test/0/0", At: noon, Title: "Zero"}), Others: list()}, o)
+	err := wacz.Write(&packed, dir, m, wacz.Lists{Pages: list(wacz.Page{URL: "http://docs.test/0/0", At: noon,
+		Title: "Zero"}), Others: list()}, o)
 	if err != nil || done == 0 {
 		t.Fatal(err, done)
 	}
@@ -88,7 +91,8 @@ func TestEveryPartIsThereAndNamed(t *testing.T) {
 		if parts[f.Name], err = io.ReadAll(r); err != nil {
 			t.Fatal(err)
 		}
-		if stored := strings.HasPrefix(f.Name, "archive/") || strings.HasSuffix(f.Name, ".gz"); stored != (f.Method == zip.Store) {
+		if stored := strings.HasPrefix(f.Name, "archive/") ||
+			strings.HasSuffix(f.Name, ".gz"); stored != (f.Method == zip.Store) {
 			t.Errorf("%s is stored by method %d", f.Name, f.Method)
 		}
 	}
@@ -100,7 +104,8 @@ func TestEveryPartIsThereAndNamed(t *testing.T) {
 			Bytes      int
 		}
 	}
-	if err := json.Unmarshal(parts["datapackage.json"], &about); err != nil || about.Version != "1.1.1" || about.Title != "Manuals" {
+	if err := json.Unmarshal(parts["datapackage.json"], &about); err != nil || about.Version != "1.1.1" ||
+		about.Title != "Manuals" {
 		t.Fatalf("%+v %v", about, err)
 	}
 	if len(about.Resources) != len(parts)-2 || len(about.Resources) != 7 {
@@ -111,7 +116,8 @@ func TestEveryPartIsThereAndNamed(t *testing.T) {
 			t.Errorf("%+v is another file of %d bytes", r, len(data))
 		}
 	}
-	if want := fmt.Sprintf(`"sha256:%x"`, sha256.Sum256(parts["datapackage.json"])); !bytes.Contains(parts["datapackage-digest.json"], []byte(want)) {
+	if want := fmt.Sprintf(`"sha256:%x"`,
+		sha256.Sum256(parts["datapackage.json"])); !bytes.Contains(parts["datapackage-digest.json"], []byte(want)) {
 		t.Errorf("digest is %s, want %s", parts["datapackage-digest.json"], want)
 	}
 
@@ -130,7 +136,8 @@ func TestEveryPartIsThereAndNamed(t *testing.T) {
 			t.Fatal(err)
 		}
 		text, err := io.ReadAll(r)
-		if key, _, _ := strings.Cut(line, " {"); err != nil || !bytes.HasPrefix(text, []byte(key)) || bytes.Count(text, []byte("\n")) > 50 {
+		if key, _, _ := strings.Cut(line, " {"); err != nil || !bytes.HasPrefix(text, []byte(key)) ||
+			bytes.Count(text, []byte("\n")) > 50 {
 			t.Errorf("block %d, %v, begins %.60s, not %s", i, err, text, key)
 		}
 		index = append(index, text...)
@@ -142,14 +149,16 @@ func TestEveryPartIsThereAndNamed(t *testing.T) {
 	if n := bytes.Count(index, []byte("\n")); n != 120 || n != bytes.Count(merged, []byte("\n")) {
 		t.Errorf("%d lines in the index", n)
 	}
-	if !strings.Contains(string(parts["pages/pages.jsonl"]), `"url":"http://docs.test/0/0","ts":"2026-03-14T12:00:00Z","title":"Zero"`) {
+	if !strings.Contains(string(parts["pages/pages.jsonl"]),
+		`"url":"http://docs.test/0/0","ts":"2026-03-14T12:00:00Z","title":"Zero"`) {
 		t.Errorf("pages: %s", parts["pages/pages.jsonl"])
 	}
 }
 
 func TestWhatCannotBePackedIsSaid(t *testing.T) {
 	dir, m := archived(t, 1, warc.Zstd)
-	if err := wacz.Write(io.Discard, dir, m, wacz.Lists{}, wacz.DefaultOptions()); !errors.Is(err, wacz.ErrCompression) {
+	if err := wacz.Write(io.Discard, dir, m, wacz.Lists{}, wacz.DefaultOptions()); !errors.Is(err,
+		wacz.ErrCompression) {
 		t.Errorf("zstd: %v", err)
 	}
 	dir, m = archived(t, 0, warc.Gzip)

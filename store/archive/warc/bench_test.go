@@ -28,9 +28,9 @@ func page(b *testing.B) []byte {
 	return all
 }
 
-// BenchmarkExchange is what a page costs until it is on the disk, beside its floor: the bare compressor over the same bytes, whose
-// output is thrown away. Built is the records of an exchange in memory; written is these appended to a file that is synced every 4 MB,
-// as the Archivist does.
+// BenchmarkExchange is what a page costs until it is on the disk, beside its floor: the bare compressor over the same
+// bytes, whose output is thrown away. Built is the records of an exchange in memory; written is these appended to a
+// file that is synced every 4 MB, as the Archivist does.
 func BenchmarkExchange(b *testing.B) {
 	page := page(b)
 	// Processor time hardly depends on what else the machine does; the time of the clock does.
@@ -51,10 +51,12 @@ func BenchmarkExchange(b *testing.B) {
 		})
 	}
 	for name, o := range map[string]warc.Options{
-		"gzip1": {Level: 1}, "gzip3": warc.DefaultOptions(), "gzip6": {Level: 6}, "none": {Compression: warc.None}, "zstd3": {Compression: warc.Zstd, Level: 3},
+		"gzip1": {Level: 1}, "gzip3": warc.DefaultOptions(), "gzip6": {Level: 6}, "none": {Compression: warc.None},
+		"zstd3": {Compression: warc.Zstd, Level: 3},
 	} {
 		exchange := func() *warc.Exchange {
-			return &warc.Exchange{URI: "http://docs.test/a", IP: lab, At: noon, Request: request, Head: plain, Body: page}
+			return &warc.Exchange{URI: "http://docs.test/a", IP: lab, At: noon, Request: request, Head: plain,
+				Body: page}
 		}
 		each(name+"/floor", func(b *testing.B) {
 			var sink bytes.Buffer
@@ -66,7 +68,8 @@ func BenchmarkExchange(b *testing.B) {
 			case warc.Gzip:
 				to, _ = gzip.NewWriterLevel(&sink, o.Level)
 			case warc.Zstd:
-				to, _ = zstd.NewWriter(&sink, zstd.WithEncoderLevel(zstd.EncoderLevelFromZstd(o.Level)), zstd.WithEncoderConcurrency(1))
+				to, _ = zstd.NewWriter(&sink, zstd.WithEncoderLevel(zstd.EncoderLevelFromZstd(o.Level)),
+					zstd.WithEncoderConcurrency(1))
 			case warc.None:
 				for b.Loop() {
 					sink.Reset()

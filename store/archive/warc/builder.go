@@ -72,10 +72,11 @@ func Files(dir string) ([]string, error) {
 
 // Options are how records are built.
 type Options struct {
-	// Compression of each record. Default Gzip, which every reader of WARC knows. Zstd is the IIPC's WARC/1.1 proposal for .warc.zst.
+	// Compression of each record. Default Gzip, which every reader of WARC knows. Zstd is the IIPC's WARC/1.1 proposal
+	// for .warc.zst.
 	Compression Compression
-	// Level of compression, 1 to 9 of gzip and 1 to 22 of zstd. Default 3: 110 µs for a documentation page of 28.8 kB, where level 6
-	// of the standard library takes 405 µs and saves a few per cent of the size.
+	// Level of compression, 1 to 9 of gzip and 1 to 22 of zstd. Default 3: 110 µs for a documentation page of 28.8 kB,
+	// where level 6 of the standard library takes 405 µs and saves a few per cent of the size.
 	Level int
 	// KeepChunks stores chunked bodies with their chunks. Default off: see the package comment.
 	KeepChunks bool
@@ -89,14 +90,15 @@ func (o Options) Validate() error {
 	if int(o.Compression) >= len(suffixes) {
 		return fmt.Errorf("warc: compression %d is unknown", o.Compression)
 	}
-	if most := [...]int{Gzip: 9, None: o.Level, Zstd: 22}[o.Compression]; o.Compression != None && (o.Level < 1 || o.Level > most) {
+	if most := [...]int{Gzip: 9, None: o.Level, Zstd: 22}[o.Compression]; o.Compression != None &&
+		(o.Level < 1 || o.Level > most) {
 		return fmt.Errorf("warc: compression level %d is not within 1 to %d", o.Level, most)
 	}
 	return nil
 }
 
-// A Builder makes the bytes of records. It keeps its buffers from one record to the next, so that building allocates nothing
-// once they have grown. A Builder serves one goroutine at a time.
+// A Builder makes the bytes of records. It keeps its buffers from one record to the next, so that building allocates
+// nothing once they have grown. A Builder serves one goroutine at a time.
 type Builder struct {
 	options Options
 	zip     packer // nil: none
@@ -133,7 +135,8 @@ func NewBuilder(o Options) (*Builder, error) {
 	case Gzip:
 		b.zip, err = gzip.NewWriterLevel(&b.sink, o.Level)
 	case Zstd:
-		b.zip, err = zstd.NewWriter(&b.sink, zstd.WithEncoderLevel(zstd.EncoderLevelFromZstd(o.Level)), zstd.WithEncoderConcurrency(1), zstd.WithWindowSize(zstdWindow))
+		b.zip, err = zstd.NewWriter(&b.sink, zstd.WithEncoderLevel(zstd.EncoderLevelFromZstd(o.Level)),
+			zstd.WithEncoderConcurrency(1), zstd.WithWindowSize(zstdWindow))
 	}
 	if err != nil {
 		return nil, fmt.Errorf("warc: %w", err)
@@ -141,7 +144,8 @@ func NewBuilder(o Options) (*Builder, error) {
 	return b, nil
 }
 
-// Append appends the finished bytes of r to dst and returns the longer slice. It gives r an ID and a block digest if it has none.
+// Append appends the finished bytes of r to dst and returns the longer slice. It gives r an ID and a block digest if it
+// has none.
 func (b *Builder) Append(dst []byte, r *Record) []byte {
 	if r.ID.IsZero() {
 		r.ID = NewID()
@@ -172,5 +176,6 @@ func (b *Builder) Append(dst []byte, r *Record) []byte {
 
 var recordEnd = []byte("\r\n\r\n")
 
-// zstdWindow bounds what a reader needs in memory. Pages are smaller, and those of the web may ask no reader for more (RFC 9659).
+// zstdWindow bounds what a reader needs in memory. Pages are smaller, and those of the web may ask no reader for more
+// (RFC 9659).
 const zstdWindow = 1 << 20

@@ -78,15 +78,19 @@ func exchanges() map[string]*warc.Exchange {
 		"an answer in chunks": with(func(x *warc.Exchange) {
 			x.Head, x.Body, x.Payload = chunked, []byte("3\r\nHel\r\n2\r\nlo\r\n0\r\n\r\n"), []byte("Hello")
 		}),
-		"an empty answer":    with(func(x *warc.Exchange) { x.Head = plain }),
-		"an answer cut off":  with(func(x *warc.Exchange) { x.Head, x.Body, x.Truncated = plain, []byte("Hel"), "length" }),
+		"an empty answer": with(func(x *warc.Exchange) { x.Head = plain }),
+		"an answer cut off": with(func(x *warc.Exchange) {
+			x.Head, x.Body, x.Truncated = plain, []byte("Hel"),
+				"length"
+		}),
 		"an answer over IP6": with(func(x *warc.Exchange) { x.Head, x.IP = plain, netip.MustParseAddr("2001:db8::1") }),
 		"an answer with metadata": with(func(x *warc.Exchange) {
 			x.Head, x.Body = plain, []byte("Hello")
 			x.About = []warc.Field{{"fetchTimeMs", "12"}, {"outlink", "http://docs.test/b L a/@href"}}
 		}),
 		"the same payload again": with(func(x *warc.Exchange) {
-			x.Head, x.Body, x.Earlier = plain, body, &warc.Earlier{URI: "http://docs.test/b", At: earlier, ID: warc.NewID()}
+			x.Head, x.Body, x.Earlier = plain, body, &warc.Earlier{URI: "http://docs.test/b", At: earlier,
+				ID: warc.NewID()}
 		}),
 		"not modified": with(func(x *warc.Exchange) {
 			x.Head = []byte("HTTP/1.1 304 Not Modified\r\nETag: \"1\"\r\n\r\n")
@@ -96,7 +100,8 @@ func exchanges() map[string]*warc.Exchange {
 }
 
 func TestExchangesReadBackAsTheyWere(t *testing.T) {
-	for _, o := range []warc.Options{warc.DefaultOptions(), {Compression: warc.None}, {Compression: warc.Zstd, Level: 3}, {Level: 9, KeepChunks: true}} {
+	for _, o := range []warc.Options{warc.DefaultOptions(), {Compression: warc.None},
+		{Compression: warc.Zstd, Level: 3}, {Level: 9, KeepChunks: true}} {
 		for sentence, x := range exchanges() {
 			data, m := builder(t, o).AppendExchange([]byte("before"), x)
 			data = bytes.TrimPrefix(data, []byte("before"))
@@ -114,7 +119,8 @@ func TestExchangesReadBackAsTheyWere(t *testing.T) {
 				}
 			}
 			want := map[string]string{
-				"WARC-Type": "response", "WARC-Date": "2026-03-14T12:00:00Z", "WARC-Target-URI": x.URI, "WARC-Record-ID": m.ID.String(),
+				"WARC-Type": "response", "WARC-Date": "2026-03-14T12:00:00Z", "WARC-Target-URI": x.URI,
+				"WARC-Record-ID":  m.ID.String(),
 				"WARC-IP-Address": x.IP.String(), "WARC-Truncated": x.Truncated, "WARC-Payload-Digest": digest.String(),
 				"WARC-Concurrent-To": all[1].entry.ID(), "Content-Type": "application/http; msgtype=response",
 			}
@@ -124,7 +130,8 @@ func TestExchangesReadBackAsTheyWere(t *testing.T) {
 				if e.NotModified {
 					want["WARC-Profile"], want["WARC-Payload-Digest"] = warc.ProfileNotModified, e.Digest.String()
 				} else {
-					want["WARC-Profile"], want["WARC-Truncated"], want["WARC-Refers-To"] = warc.ProfileIdentical, "length", e.ID.String()
+					want["WARC-Profile"], want["WARC-Truncated"], want["WARC-Refers-To"] = warc.ProfileIdentical,
+						"length", e.ID.String()
 					body = ""
 				}
 			}
@@ -139,13 +146,15 @@ func TestExchangesReadBackAsTheyWere(t *testing.T) {
 				t.Errorf("%s: block is %q", sentence, capture.block)
 			}
 			req := all[1]
-			if string(req.block) != string(request) || req.entry.Type() != warc.Request || req.entry.TargetURI() != x.URI ||
+			if string(req.block) != string(request) || req.entry.Type() != warc.Request ||
+				req.entry.TargetURI() != x.URI ||
 				req.entry.Header.Get("WARC-Concurrent-To") != m.ID.String() || req.entry.Offset != int64(m.Capture) {
 				t.Errorf("%s: request is %v %q", sentence, req.entry.Header, req.block)
 			}
 			if len(x.About) > 0 {
 				if about := all[2]; string(about.block) != "fetchTimeMs: 12\r\noutlink: http://docs.test/b L a/@href\r\n" ||
-					about.entry.Length != int64(m.Metadata) || about.entry.Header.Get("Content-Type") != warc.TypeFields {
+					about.entry.Length != int64(m.Metadata) ||
+					about.entry.Header.Get("Content-Type") != warc.TypeFields {
 					t.Errorf("%s: metadata is %v %q", sentence, about.entry.Header, about.block)
 				}
 			}
@@ -154,18 +163,20 @@ func TestExchangesReadBackAsTheyWere(t *testing.T) {
 }
 
 func TestNoValueEndsItsOwnLine(t *testing.T) {
-	r := warc.Record{Type: warc.Resource, Date: noon, TargetURI: "http://docs.test/\r\nWARC-Type: response", ContentType: "text/plain\n\nx"}
+	r := warc.Record{Type: warc.Resource, Date: noon, TargetURI: "http://docs.test/\r\nWARC-Type: response",
+		ContentType: "text/plain\n\nx"}
 	e := readAll(t, builder(t, warc.DefaultOptions()).Append(nil, &r))[0].entry
 	if e.Type() != warc.Resource || e.TargetURI() != "http://docs.test/  WARC-Type: response" || len(e.Header) != 7 {
 		t.Errorf("header is %v", e.Header)
 	}
 }
 
-// TestAnotherLibraryFindsNoFault reads every kind of exchange with nlnwa/gowarc at its strictest, which checks the fields that
-// WARC 1.1 requires and both digests, over the stored bytes.
+// TestAnotherLibraryFindsNoFault reads every kind of exchange with nlnwa/gowarc at its strictest, which checks the
+// fields that WARC 1.1 requires and both digests, over the stored bytes.
 func TestAnotherLibraryFindsNoFault(t *testing.T) {
 	b := builder(t, warc.DefaultOptions())
-	info := warc.Info{Software: "henro/0.1", Operator: "lab <lab@docs.test>", Hostname: "lab", IP: lab, UserAgent: "henro/0.1", Robots: "obey"}
+	info := warc.Info{Software: "henro/0.1", Operator: "lab <lab@docs.test>", Hostname: "lab", IP: lab,
+		UserAgent: "henro/0.1", Robots: "obey"}
 	data := b.AppendInfo(nil, &info, "HENRO-1.warc.gz", noon)
 	n := 1
 	for _, x := range exchanges() {
@@ -243,7 +254,8 @@ func TestEveryRequiredFieldIsThere(t *testing.T) {
 				t.Errorf("%s has a %s", r.entry.Type(), name)
 			}
 		}
-		if got := strings.ReplaceAll(h.Get("Content-Type"), " ", ""); rules.ContentType != "" && got != rules.ContentType {
+		if got := strings.ReplaceAll(h.Get("Content-Type"), " ", ""); rules.ContentType != "" &&
+			got != rules.ContentType {
 			t.Errorf("%s has Content-Type %s", r.entry.Type(), got)
 		}
 		if p := h.Get("WARC-Profile"); len(rules.Profiles) > 0 && !slices.Contains(rules.Profiles, p) {

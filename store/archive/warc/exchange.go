@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// MinIdentical is the length of payload from which an unchanged page is stored as a revisit. Below it the pointer back would
-// be longer than what it saves.
+// MinIdentical is the length of payload from which an unchanged page is stored as a revisit. Below it the pointer back
+// would be longer than what it saves.
 const MinIdentical = 1 << 10
 
 // Exchange is one HTTP request and what came of it.
@@ -40,8 +40,8 @@ type Earlier struct {
 	NotModified bool   // the server said 304, so there was no payload to compare
 }
 
-// Members says how the records of an exchange lie in the bytes built: the capture (a response or revisit) first, then the
-// request, then the metadata; a length is 0 where there is no such record.
+// Members says how the records of an exchange lie in the bytes built: the capture (a response or revisit) first, then
+// the request, then the metadata; a length is 0 where there is no such record.
 type Members struct {
 	Capture, Request, Metadata int
 	ID                         ID // of the capture
@@ -49,8 +49,8 @@ type Members struct {
 	Revisit                    bool
 }
 
-// AppendExchange appends the records of x to dst: a response, or a revisit that points at x.Earlier, then the request and the
-// metadata, all naming each other as concurrent.
+// AppendExchange appends the records of x to dst: a response, or a revisit that points at x.Earlier, then the request
+// and the metadata, all naming each other as concurrent.
 func (b *Builder) AppendExchange(dst []byte, x *Exchange) ([]byte, Members) {
 	head, body := x.Head, x.Body
 	payload := x.Payload
@@ -68,8 +68,10 @@ func (b *Builder) AppendExchange(dst []byte, x *Exchange) ([]byte, Members) {
 		b.ids[i] = NewID()
 	}
 	*capture = Record{
-		Type: Response, ID: b.ids[0], Date: x.At, TargetURI: x.URI, IP: x.IP, ContentType: TypeResponse, Truncated: x.Truncated,
-		IdentifiedPayloadType: x.IdentifiedPayloadType, PayloadDigest: x.PayloadDigest, Extra: x.Extra, Head: head, Body: body,
+		Type: Response, ID: b.ids[0], Date: x.At, TargetURI: x.URI, IP: x.IP, ContentType: TypeResponse,
+		Truncated:             x.Truncated,
+		IdentifiedPayloadType: x.IdentifiedPayloadType, PayloadDigest: x.PayloadDigest, Extra: x.Extra, Head: head,
+		Body: body,
 	}
 	if e := x.Earlier; e != nil {
 		capture.Type = Revisit

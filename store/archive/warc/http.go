@@ -18,8 +18,8 @@ type Message struct {
 	body       *bufio.Reader
 }
 
-// HTTP reads the head of the HTTP message in the block. It takes what it is given: of a torn head, the fields that are there.
-// ErrNotHTTP is returned for blocks of other types.
+// HTTP reads the head of the HTTP message in the block. It takes what it is given: of a torn head, the fields that are
+// there. ErrNotHTTP is returned for blocks of other types.
 func (e *Entry) HTTP() (*Message, error) {
 	media, _, _ := strings.Cut(e.Header.Get("Content-Type"), ";")
 	if !strings.EqualFold(strings.TrimSpace(media), "application/http") {
@@ -50,8 +50,8 @@ func (e *Entry) HTTP() (*Message, error) {
 // Body returns the bytes behind the head as they are stored.
 func (m *Message) Body() io.Reader { return m.body }
 
-// Payload returns the body without its chunks. A body whose head promises chunks and that has none is given as it is, since
-// old crawlers wrote such records.
+// Payload returns the body without its chunks. A body whose head promises chunks and that has none is given as it is,
+// since old crawlers wrote such records.
 func (m *Message) Payload() io.Reader {
 	if !strings.EqualFold(strings.TrimSpace(m.Header.Get("Transfer-Encoding")), "chunked") {
 		return m.body
@@ -62,7 +62,8 @@ func (m *Message) Payload() io.Reader {
 	return &chunks{in: m.body}
 }
 
-// beginsChunk reports whether line is the beginning of a chunk: hexadecimal digits, then the end of the line or an extension.
+// beginsChunk reports whether line is the beginning of a chunk: hexadecimal digits, then the end of the line or an
+// extension.
 func beginsChunk(line []byte) bool {
 	digits := len(line) - len(bytes.TrimLeft(line, "0123456789abcdefABCDEF"))
 	if digits == 0 || digits > 16 || digits == len(line) {

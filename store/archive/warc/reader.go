@@ -18,9 +18,9 @@ const (
 	readAhead = 64 << 10
 )
 
-// A Reader gives the records of a WARC one after the other. It understands plain files, gzip and zstd, WARC 0.17 to 1.1, bare line feeds,
-// folded lines, a missing end of record, a block longer than the record says, and several records in one member, which warcio calls a bad WARC and which is
-// common all the same. A Reader belongs to one goroutine.
+// A Reader gives the records of a WARC one after the other. It understands plain files, gzip and zstd, WARC 0.17 to
+// 1.1, bare line feeds, folded lines, a missing end of record, a block longer than the record says, and several records
+// in one member, which warcio calls a bad WARC and which is common all the same. A Reader belongs to one goroutine.
 type Reader struct {
 	raw   counter       // bytes taken from the source
 	in    *bufio.Reader // of the source
@@ -192,8 +192,8 @@ func (r *Reader) damaged(offset int64, err error) error {
 	return r.err
 }
 
-// Next returns the next record, reading to the end of the present one first. At the end of the file it returns io.EOF. After an
-// error it returns that error again: what follows cannot be found from here.
+// Next returns the next record, reading to the end of the present one first. At the end of the file it returns io.EOF.
+// After an error it returns that error again: what follows cannot be found from here.
 func (r *Reader) Next() (*Entry, error) {
 	if r.entry != nil {
 		if err := r.entry.Close(); err != nil {
@@ -384,8 +384,8 @@ func readLine(in *bufio.Reader, room *int) ([]byte, error) {
 	return bytes.TrimRight(line, "\r\n"), nil
 }
 
-// readFields reads named fields up to an empty line. A line that begins with white space goes on with the one before; a line
-// without a colon is passed over.
+// readFields reads named fields up to an empty line. A line that begins with white space goes on with the one before; a
+// line without a colon is passed over.
 func readFields(in *bufio.Reader, room *int) (Header, error) {
 	var fields Header
 	for {

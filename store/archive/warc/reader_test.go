@@ -13,7 +13,8 @@ import (
 	"henro/store/archive/warc"
 )
 
-// counts returns the number of records of each file by path: those of testdata, and those of HENRO_DATA/warc/expected.tsv.
+// counts returns the number of records of each file by path: those of testdata, and those of
+// HENRO_DATA/warc/expected.tsv.
 func counts(t *testing.T) map[string]int {
 	t.Helper()
 	files := map[string]int{

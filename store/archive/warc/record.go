@@ -42,7 +42,8 @@ const (
 // ID is the name of a record, a random UUID; the zero ID means none.
 type ID [16]byte
 
-// NewID returns a random (version 4) ID. Names need to be unlike each other, not secret, so the runtime's generator will do.
+// NewID returns a random (version 4) ID. Names need to be unlike each other, not secret, so the runtime's generator
+// will do.
 func NewID() (id ID) {
 	binary.LittleEndian.PutUint64(id[:8], rand.Uint64())
 	binary.LittleEndian.PutUint64(id[8:], rand.Uint64())
@@ -69,8 +70,8 @@ func (id ID) append(dst []byte) []byte {
 	return append(dst, '>')
 }
 
-// Digest is the SHA-1 of a block or payload; the zero Digest means none. SHA-1, because every tool of the field compares
-// captures by it; nothing here defends against forgery.
+// Digest is the SHA-1 of a block or payload; the zero Digest means none. SHA-1, because every tool of the field
+// compares captures by it; nothing here defends against forgery.
 type Digest [sha1.Size]byte
 
 // Sum returns the digest of data.

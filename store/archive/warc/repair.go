@@ -36,9 +36,9 @@ func Leftovers(dir, prefix string) ([]string, error) {
 	return paths, nil
 }
 
-// Repair finishes a file that was left open by a process that died: it cuts off what stands behind the last whole record and
-// takes away OpenSuffix. On the way it shows every whole record to visit, as Walk does, so that the file is read only once; visit may be nil.
-// The file must belong to no living process.
+// Repair finishes a file that was left open by a process that died: it cuts off what stands behind the last whole
+// record and takes away OpenSuffix. On the way it shows every whole record to visit, as Walk does, so that the file is
+// read only once; visit may be nil. The file must belong to no living process.
 func Repair(path string, visit func(*Entry) error) (Repaired, error) {
 	final, open := strings.CutSuffix(path, OpenSuffix)
 	if !open {

@@ -22,11 +22,11 @@ type Walked struct {
 
 const maxSpans = 1000
 
-// Walk shows every whole record of a file to visit, going on behind damaged stretches, where Reader stops. visit reads of the
-// entry what it needs, and calls its Close when it wants to know its Length; an error from there may be returned as it is, for
-// Walk knows its own. Any other error of visit ends the walk. visit may be nil. A record without
-// the empty lines that end it counts as damaged here: it was torn. What visit saw of a record before Close is not
-// yet known to be whole.
+// Walk shows every whole record of a file to visit, going on behind damaged stretches, where Reader stops. visit reads
+// of the entry what it needs, and calls its Close when it wants to know its Length; an error from there may be returned
+// as it is, for Walk knows its own. Any other error of visit ends the walk. visit may be nil. A record without the
+// empty lines that end it counts as damaged here: it was torn. What visit saw of a record before Close is not yet known
+// to be whole.
 func Walk(f io.ReadSeeker, visit func(*Entry) error) (Walked, error) {
 	var w Walked
 	var at int64 // where reading (again) begins
@@ -61,8 +61,8 @@ func Walk(f io.ReadSeeker, visit func(*Entry) error) (Walked, error) {
 		if bad == nil {
 			return w, nil
 		}
-		// Where it broke is not where it is torn: an early end may lie behind whole records if their member's start was hit, so the
-		// search begins right behind the damaged record's first byte.
+		// Where it broke is not where it is torn: an early end may lie behind whole records if their member's start was
+		// hit, so the search begins right behind the damaged record's first byte.
 		next, err := search(f, bad.Offset+1, magics)
 		if err != nil {
 			return w, err

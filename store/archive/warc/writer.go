@@ -19,8 +19,8 @@ type WriterOptions struct {
 	Prefix string // begins every name; letters, digits, - and _. Default HENRO
 	Host   string // of this machine, for the names. Default the system's
 	Port   int    // of this process, for the names: tells apart several on one machine; 0 when it has none
-	// MaxFile is the size in bytes from which a file is full. Default 1 GB: the field's custom, small enough to be copied and
-	// checked in one go. A capture larger than that gets a file of its own.
+	// MaxFile is the size in bytes from which a file is full. Default 1 GB: the field's custom, small enough to be
+	// copied and checked in one go. A capture larger than that gets a file of its own.
 	MaxFile int64
 	Info    Info    // for the warcinfo at the head of each file
 	Records Options // must be those of the Builders whose bytes are appended
@@ -34,7 +34,8 @@ func DefaultWriterOptions() WriterOptions {
 	if err != nil || host == "" {
 		host = "localhost"
 	}
-	return WriterOptions{Prefix: "HENRO", Host: host, MaxFile: 1e9, Records: DefaultOptions(), Disk: OS{}, Now: time.Now}
+	return WriterOptions{Prefix: "HENRO", Host: host, MaxFile: 1e9, Records: DefaultOptions(), Disk: OS{},
+		Now: time.Now}
 }
 
 // Validate says what is wrong with o.
@@ -54,11 +55,12 @@ func (o WriterOptions) Validate() error {
 
 const nameChars = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_"
 
-// A Writer appends the bytes of finished records to files of bounded size, one after the other. It belongs to one goroutine.
+// A Writer appends the bytes of finished records to files of bounded size, one after the other. It belongs to one
+// goroutine.
 //
-// Bytes count as stored once Sync has returned nil. When an Append or a Sync fails, what was appended since the last Sync is in
-// doubt: Abandon cuts it off, and the next Append begins a new file. A file whose Sync failed is not written to again, because the
-// system may have dropped the pages it could not write and will not say so twice.
+// Bytes count as stored once Sync has returned nil. When an Append or a Sync fails, what was appended since the last
+// Sync is in doubt: Abandon cuts it off, and the next Append begins a new file. A file whose Sync failed is not written
+// to again, because the system may have dropped the pages it could not write and will not say so twice.
 type Writer struct {
 	options WriterOptions
 	builder *Builder
@@ -102,8 +104,8 @@ func (w *Writer) Full(n int) bool {
 	return w.file != nil && w.size+int64(n) > w.options.MaxFile
 }
 
-// Append appends the bytes of finished records and returns where they begin. It opens a file if none is open. It never closes
-// one: that is for the owner to do, who wants to index it.
+// Append appends the bytes of finished records and returns where they begin. It opens a file if none is open. It never
+// closes one: that is for the owner to do, who wants to index it.
 func (w *Writer) Append(records []byte) (offset int64, err error) {
 	switch {
 	case w.closed:
@@ -192,8 +194,8 @@ func (w *Writer) Finish() (name string, err error) {
 	return w.rename()
 }
 
-// Abandon cuts off what was appended since the last Sync and finishes the file with what it holds, whose name it returns; a file
-// with nothing synced is removed. When it fails itself, it may be called again.
+// Abandon cuts off what was appended since the last Sync and finishes the file with what it holds, whose name it
+// returns; a file with nothing synced is removed. When it fails itself, it may be called again.
 func (w *Writer) Abandon() (name string, err error) {
 	if w.file == nil {
 		return "", nil
@@ -223,7 +225,8 @@ func (w *Writer) Abandon() (name string, err error) {
 // rename closes the open file and takes away its suffix.
 func (w *Writer) rename() (name string, err error) {
 	path := filepath.Join(w.options.Dir, w.name)
-	// A file that is already closed was closed by an earlier try; it is synced up to its end, so closing has nothing to lose.
+	// A file that is already closed was closed by an earlier try; it is synced up to its end, so closing has nothing to
+	// lose.
 	if err := w.file.Close(); err != nil && !errors.Is(err, fs.ErrClosed) {
 		w.failed = true
 		return "", fmt.Errorf("close %s: %w", w.name, err)
@@ -234,7 +237,8 @@ func (w *Writer) rename() (name string, err error) {
 	}
 	name = w.name
 	w.forget()
-	// What the file holds is safe under either name: one that loses its new name with the power is repaired at the next start.
+	// What the file holds is safe under either name: one that loses its new name with the power is repaired at the next
+	// start.
 	_ = w.options.Disk.SyncDir(w.options.Dir)
 	return name, nil
 }

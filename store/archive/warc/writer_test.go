@@ -106,7 +106,8 @@ func members(t testing.TB, o warc.Options, n int) [][]byte {
 	b := builder(t, o)
 	var all [][]byte
 	for i := range n {
-		r := warc.Record{Type: warc.Resource, Date: noon, TargetURI: fmt.Sprintf("http://docs.test/%d", i), ContentType: "text/plain"}
+		r := warc.Record{Type: warc.Resource, Date: noon, TargetURI: fmt.Sprintf("http://docs.test/%d", i),
+			ContentType: "text/plain"}
 		r.Head = bytes.Repeat([]byte{'a' + byte(i)}, 100*i)
 		all = append(all, b.Append(nil, &r))
 	}
@@ -142,7 +143,8 @@ func names(t testing.TB, dir string) []string {
 }
 
 func TestWriterSaysWhereRecordsLie(t *testing.T) {
-	for _, o := range []warc.Options{warc.DefaultOptions(), {Compression: warc.None}, {Compression: warc.Zstd, Level: 3}} {
+	for _, o := range []warc.Options{warc.DefaultOptions(), {Compression: warc.None},
+		{Compression: warc.Zstd, Level: 3}} {
 		w, dir := writer(t, func(wo *warc.WriterOptions) { wo.Records = o })
 		records := members(t, o, 4)
 		var offsets []int64
@@ -213,8 +215,9 @@ func TestWriterRollsWithoutSplitting(t *testing.T) {
 	}
 }
 
-// TestNothingDoubtfulSurvivesAFailure writes four times two records with a Sync after every two, one operation of the disk failing,
-// and checks that the files hold exactly the records whose Sync succeeded, each pair being tried again until it does.
+// TestNothingDoubtfulSurvivesAFailure writes four times two records with a Sync after every two, one operation of the
+// disk failing, and checks that the files hold exactly the records whose Sync succeeded, each pair being tried again
+// until it does.
 func TestNothingDoubtfulSurvivesAFailure(t *testing.T) {
 	records := members(t, warc.DefaultOptions(), 8)
 	for at := 0; ; at++ {
@@ -267,7 +270,8 @@ func TestNothingDoubtfulSurvivesAFailure(t *testing.T) {
 
 // TestWalkFindsEveryWholeRecord cuts a file at every byte, as a kill may.
 func TestWalkFindsEveryWholeRecord(t *testing.T) {
-	for _, o := range []warc.Options{warc.DefaultOptions(), {Compression: warc.None}, {Compression: warc.Zstd, Level: 3}} {
+	for _, o := range []warc.Options{warc.DefaultOptions(), {Compression: warc.None},
+		{Compression: warc.Zstd, Level: 3}} {
 		data, ends := file(t, o)
 		for cut := range len(data) + 1 {
 			whole, end := wholeOf(ends, cut)
@@ -306,7 +310,8 @@ func wholeOf(ends []int, cut int) (whole, end int) {
 }
 
 func TestRepairKeepsEveryWholeRecord(t *testing.T) {
-	for _, o := range []warc.Options{warc.DefaultOptions(), {Compression: warc.None}, {Compression: warc.Zstd, Level: 3}} {
+	for _, o := range []warc.Options{warc.DefaultOptions(), {Compression: warc.None},
+		{Compression: warc.Zstd, Level: 3}} {
 		data, ends := file(t, o)
 		path := filepath.Join(t.TempDir(), "HENRO-1"+o.Compression.Suffix())
 		for _, cut := range []int{0, 1, ends[0] - 1, ends[0], ends[0] + 1, ends[2] - 4, ends[3] + 300, len(data)} {
@@ -335,7 +340,8 @@ func TestRepairKeepsEveryWholeRecord(t *testing.T) {
 
 // TestWhatStandsBehindDamageIsFound breaks every byte of the third record.
 func TestWhatStandsBehindDamageIsFound(t *testing.T) {
-	for _, o := range []warc.Options{warc.DefaultOptions(), {Compression: warc.None}, {Compression: warc.Zstd, Level: 3}} {
+	for _, o := range []warc.Options{warc.DefaultOptions(), {Compression: warc.None},
+		{Compression: warc.Zstd, Level: 3}} {
 		records := members(t, o, 5)
 		data := bytes.Join(records, nil)
 		at := len(records[0]) + len(records[1])
@@ -359,8 +365,10 @@ func TestWhatStandsBehindDamageIsFound(t *testing.T) {
 					t.Fatalf("byte %d: record %d is not seen: %v, %+v", i, n, seen, w)
 				}
 			}
-			// Nothing vouches for the fields of a gzip header and the text of a plain record, so that some damage cannot be seen.
-			if len(seen) == 4 && (len(w.Damaged) != 2 || w.Damaged[0].Offset != int64(at) || w.Damaged[0].Length != int64(len(records[2]))) {
+			// Nothing vouches for the fields of a gzip header and the text of a plain record, so that some damage
+			// cannot be seen.
+			if len(seen) == 4 && (len(w.Damaged) != 2 || w.Damaged[0].Offset != int64(at) ||
+				w.Damaged[0].Length != int64(len(records[2]))) {
 				t.Fatalf("byte %d: damage is %v", i, w.Damaged)
 			}
 		}
@@ -386,13 +394,15 @@ func TestRepairLeavesDamageBeforeWholeRecords(t *testing.T) {
 
 func TestLeftoversAreThoseOfThePrefix(t *testing.T) {
 	dir := t.TempDir()
-	for _, name := range []string{"B-2.warc.gz.open", "B-1.warc.open", "B-0.warc.gz", "BC-1.warc.gz.open", "B-3.cdxj.open", "B-4.warc.gz.open.tmp"} {
+	for _, name := range []string{"B-2.warc.gz.open", "B-1.warc.open", "B-0.warc.gz", "BC-1.warc.gz.open",
+		"B-3.cdxj.open", "B-4.warc.gz.open.tmp"} {
 		if err := os.WriteFile(filepath.Join(dir, name), nil, 0o600); err != nil {
 			t.Fatal(err)
 		}
 	}
 	got, err := warc.Leftovers(dir, "B")
-	if err != nil || len(got) != 2 || filepath.Base(got[0]) != "B-1.warc.open" || filepath.Base(got[1]) != "B-2.warc.gz.open" {
+	if err != nil || len(got) != 2 || filepath.Base(got[0]) != "B-1.warc.open" ||
+		filepath.Base(got[1]) != "B-2.warc.gz.open" {
 		t.Errorf("%v %v", got, err)
 	}
 }

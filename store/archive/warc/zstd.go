@@ -11,9 +11,9 @@ import (
 	"github.com/klauspost/compress/zstd"
 )
 
-// Files called .warc.zst are the IIPC's proposal "Zstandard compression for WARC files": one frame for each record, so that a reader can
-// begin at any of them, as with gzip. Our own have no dictionary; one that others put before the first record, as a skippable frame
-// of a kind of its own, is used.
+// Files called .warc.zst are the IIPC's proposal "Zstandard compression for WARC files": one frame for each record, so
+// that a reader can begin at any of them, as with gzip. Our own have no dictionary; one that others put before the
+// first record, as a skippable frame of a kind of its own, is used.
 
 const (
 	maxDictionary  = 16 << 20
@@ -24,7 +24,8 @@ const (
 
 // isFrame reports whether a frame of zstd begins with these four bytes.
 func isFrame(magic []byte) bool {
-	return bytes.HasPrefix(magic, zstdMagic) || len(magic) == 4 && binary.LittleEndian.Uint32(magic)&^15 == skippableKind
+	return bytes.HasPrefix(magic, zstdMagic) || len(magic) == 4 &&
+		binary.LittleEndian.Uint32(magic)&^15 == skippableKind
 }
 
 // unpacker reads one frame at a time, and of the source not a byte more, which the decoder alone would do.
@@ -109,7 +110,8 @@ func (u *unpacker) skip(kind uint32, size int) error {
 
 func (u *unpacker) open(dictionary []byte) (err error) {
 	// With one goroutine, the decoder is the caller's own: it takes nothing in advance, and needs no Close.
-	o := []zstd.DOption{zstd.WithDecoderConcurrency(1), zstd.WithDecoderLowmem(true), zstd.WithDecoderMaxWindow(maxWindow)}
+	o := []zstd.DOption{zstd.WithDecoderConcurrency(1), zstd.WithDecoderLowmem(true),
+		zstd.WithDecoderMaxWindow(maxWindow)}
 	if dictionary != nil {
 		o = append(o, zstd.WithDecoderDicts(dictionary))
 	}

@@ -12,22 +12,26 @@ import (
 	"henro/store/archive/warc"
 )
 
-// dictionary is raw content, which zstd takes as one too, in the form of a trained one: with an ID and tables it would need a
-// trainer, so one is made from samples.
+// dictionary is raw content, which zstd takes as one too, in the form of a trained one: with an ID and tables it would
+// need a trainer, so one is made from samples.
 func dictionary(t testing.TB) []byte {
 	var samples [][]byte
 	for i := range 200 {
-		samples = append(samples, fmt.Appendf(nil, "WARC/1.1\r\nWARC-Type: resource\r\nWARC-Target-URI: http://docs.test/%d\r\nContent-Length: %d\r\n\r\n", i*7919, i))
+		samples = append(samples,
+			fmt.Appendf(nil,
+				"WARC/1.1\r\nWARC-Type: resource\r\nWARC-Target-URI: http://docs.test/%d\r\nContent-Length: %d\r\n\r\n",
+				i*7919, i))
 	}
-	d, err := zstd.BuildDict(zstd.BuildDictOptions{ID: 20_000, Contents: samples, History: bytes.Join(samples[:40], nil), Level: zstd.SpeedDefault, Offsets: [3]int{1, 4, 8}})
+	d, err := zstd.BuildDict(zstd.BuildDictOptions{ID: 20_000, Contents: samples,
+		History: bytes.Join(samples[:40], nil), Level: zstd.SpeedDefault, Offsets: [3]int{1, 4, 8}})
 	if err != nil {
 		t.Fatal(err)
 	}
 	return d
 }
 
-// TestADictionaryOfOthersIsUsed reads a file as other tools write them: the dictionary in a skippable frame, itself compressed or not,
-// then the records.
+// TestADictionaryOfOthersIsUsed reads a file as other tools write them: the dictionary in a skippable frame, itself
+// compressed or not, then the records.
 func TestADictionaryOfOthersIsUsed(t *testing.T) {
 	d := dictionary(t)
 	packed, err := zstd.NewWriter(nil)

@@ -1,8 +1,8 @@
 // Package chart draws lines and bars as SVG: the figures of the simulators, the benchmarks and the report of a crawl.
 //
-// It is small on purpose. gonum/plot draws the same and more, and makes a stripped program 8 MB larger, a third of all of
-// henro; what the figures need is two axes, either of them logarithmic, and a legend. The text stays text, so that a chart
-// can be searched, and the points are listed nowhere but in the CSV file beside it.
+// It is small on purpose. gonum/plot draws the same and more, and makes a stripped program 8 MB larger, a third of all
+// of henro; what the figures need is two axes, either of them logarithmic, and a legend. The text stays text, so that a
+// chart can be searched, and the points are listed nowhere but in the CSV file beside it.
 //
 // Invariant: the same chart gives the same bytes.
 package chart
@@ -45,7 +45,8 @@ type layout struct {
 
 func (c *Chart) layout() layout {
 	if !c.Narrow {
-		return layout{width: 790, height: 440, left: 76, right: 236, top: 40, bottom: 52, legendX: 790 - 236 + 16, legendY: 52}
+		return layout{width: 790, height: 440, left: 76, right: 236, top: 40, bottom: 52, legendX: 790 - 236 + 16,
+			legendY: 52}
 	}
 	l := layout{width: 480, height: 320, left: 64, right: 14, top: 36, bottom: 50, legendX: 64, legendY: 40}
 	if len(c.Lines) > 1 {
@@ -69,7 +70,8 @@ type axis struct {
 
 // newAxis fits an axis to the finite values it can show.
 func newAxis(values []float64, log, spans bool, from, to int) axis {
-	a := axis{low: math.Inf(1), high: math.Inf(-1), log: log || spans, from: float64(from), to: float64(to), spans: spans}
+	a := axis{low: math.Inf(1), high: math.Inf(-1), log: log || spans, from: float64(from), to: float64(to),
+		spans: spans}
 	for _, v := range values {
 		if a.shows(v) {
 			a.low, a.high = min(a.low, v), max(a.high, v)
@@ -83,7 +85,8 @@ func newAxis(values []float64, log, spans bool, from, to int) axis {
 		return a
 	}
 	if log {
-		a.low, a.high = math.Pow(10, math.Floor(math.Log10(a.low)+1e-9)), math.Pow(10, math.Ceil(math.Log10(a.high)-1e-9))
+		a.low, a.high = math.Pow(10, math.Floor(math.Log10(a.low)+1e-9)),
+			math.Pow(10, math.Ceil(math.Log10(a.high)-1e-9))
 		if a.low == a.high {
 			a.high *= 10
 		}
@@ -109,8 +112,10 @@ var spans = []struct {
 	seconds float64
 	name    string
 }{
-	{1e-6, "1 µs"}, {1e-5, "10 µs"}, {1e-4, "0.1 ms"}, {1e-3, "1 ms"}, {1e-2, "10 ms"}, {0.1, "0.1 s"}, {1, "1 s"}, {10, "10 s"}, {60, "1 min"},
-	{600, "10 min"}, {3600, "1 h"}, {6 * 3600, "6 h"}, {86400, "1 d"}, {7 * 86400, "7 d"}, {30 * 86400, "30 d"}, {365 * 86400, "1 a"},
+	{1e-6, "1 µs"}, {1e-5, "10 µs"}, {1e-4, "0.1 ms"}, {1e-3, "1 ms"}, {1e-2, "10 ms"}, {0.1, "0.1 s"}, {1, "1 s"},
+	{10, "10 s"}, {60, "1 min"},
+	{600, "10 min"}, {3600, "1 h"}, {6 * 3600, "6 h"}, {86400, "1 d"}, {7 * 86400, "7 d"}, {30 * 86400, "30 d"},
+	{365 * 86400, "1 a"},
 	{3650 * 86400, "10 a"}, {36500 * 86400, "100 a"}, {1e12, "30 ka"},
 }
 
@@ -188,23 +193,29 @@ func (c *Chart) WriteSVG(w io.Writer) error {
 	o := c.layout()
 	x, y := newAxis(xs, c.LogX, c.Spans, o.left, o.width-o.right), newAxis(ys, c.LogY, false, o.height-o.bottom, o.top)
 	var s strings.Builder
-	fmt.Fprintf(&s, `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 %d %d" font-family="sans-serif" font-size="12">`+"\n", o.width, o.height)
+	fmt.Fprintf(&s,
+		`<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 %d %d" font-family="sans-serif" font-size="12">`+"\n",
+		o.width, o.height)
 	fmt.Fprintf(&s, `<rect width="%d" height="%d" fill="white"/>`+"\n", o.width, o.height)
 	fmt.Fprintf(&s, `<text x="%d" y="24" font-size="15">%s</text>`+"\n", o.left, html.EscapeString(c.Title))
 	room := -math.MaxFloat64
 	for _, v := range x.ticks {
 		fmt.Fprintf(&s, `<path d="M%.1f %dV%d" stroke="#ddd"/>`, x.at(v), o.height-o.bottom, o.top)
 		if x.at(v) >= room { // names of marks that are close stand in each other's way
-			fmt.Fprintf(&s, `<text x="%.1f" y="%d" text-anchor="middle">%s</text>`, x.at(v), o.height-o.bottom+18, x.tick(v))
+			fmt.Fprintf(&s, `<text x="%.1f" y="%d" text-anchor="middle">%s</text>`, x.at(v), o.height-o.bottom+18,
+				x.tick(v))
 			room = x.at(v) + 38
 		}
 		s.WriteString("\n")
 	}
 	for _, v := range y.ticks {
-		fmt.Fprintf(&s, `<path d="M%d %.1fH%d" stroke="#ddd"/><text x="%d" y="%.1f" text-anchor="end">%s</text>`+"\n", o.left, y.at(v), o.width-o.right, o.left-6, y.at(v)+4, y.tick(v))
+		fmt.Fprintf(&s, `<path d="M%d %.1fH%d" stroke="#ddd"/><text x="%d" y="%.1f" text-anchor="end">%s</text>`+"\n",
+			o.left, y.at(v), o.width-o.right, o.left-6, y.at(v)+4, y.tick(v))
 	}
-	fmt.Fprintf(&s, `<text x="%d" y="%d" text-anchor="middle">%s</text>`+"\n", (o.left+o.width-o.right)/2, o.height-12, html.EscapeString(c.X))
-	fmt.Fprintf(&s, `<text transform="translate(18 %d) rotate(-90)" text-anchor="middle">%s</text>`+"\n", (o.top+o.height-o.bottom)/2, html.EscapeString(c.Y))
+	fmt.Fprintf(&s, `<text x="%d" y="%d" text-anchor="middle">%s</text>`+"\n", (o.left+o.width-o.right)/2, o.height-12,
+		html.EscapeString(c.X))
+	fmt.Fprintf(&s, `<text transform="translate(18 %d) rotate(-90)" text-anchor="middle">%s</text>`+"\n",
+		(o.top+o.height-o.bottom)/2, html.EscapeString(c.Y))
 	for i, l := range c.Lines {
 		colour, dash := colours[i%len(colours)], ""
 		if i >= len(colours) {
@@ -213,12 +224,14 @@ func (c *Chart) WriteSVG(w io.Writer) error {
 		if c.Bars {
 			fmt.Fprintf(&s, `<path d="%s" fill="%s"/>`+"\n", bars(l, &x, &y), colour)
 		} else {
-			fmt.Fprintf(&s, `<path d="%s" fill="none" stroke="%s" stroke-width="2"%s/>`+"\n", path(l, &x, &y), colour, dash)
+			fmt.Fprintf(&s, `<path d="%s" fill="none" stroke="%s" stroke-width="2"%s/>`+"\n", path(l, &x, &y), colour,
+				dash)
 		}
 		if c.Dots {
 			for j := range l.X {
 				if x.shows(l.X[j]) && y.shows(l.Y[j]) {
-					fmt.Fprintf(&s, `<circle cx="%.1f" cy="%.1f" r="3" fill="%s"/>`+"\n", x.at(l.X[j]), y.at(l.Y[j]), colour)
+					fmt.Fprintf(&s, `<circle cx="%.1f" cy="%.1f" r="3" fill="%s"/>`+"\n", x.at(l.X[j]), y.at(l.Y[j]),
+						colour)
 				}
 			}
 		}
@@ -226,7 +239,8 @@ func (c *Chart) WriteSVG(w io.Writer) error {
 			continue // its title says what it is
 		}
 		at := o.legendY + legendStep*i
-		fmt.Fprintf(&s, `<path d="M%d %dh18" stroke="%s" stroke-width="2"%s/><text x="%d" y="%d">%s</text>`+"\n", o.legendX, at, colour, dash, o.legendX+24, at+4, html.EscapeString(l.Name))
+		fmt.Fprintf(&s, `<path d="M%d %dh18" stroke="%s" stroke-width="2"%s/><text x="%d" y="%d">%s</text>`+"\n",
+			o.legendX, at, colour, dash, o.legendX+24, at+4, html.EscapeString(l.Name))
 	}
 	s.WriteString("</svg>\n")
 	_, err := io.WriteString(w, s.String())

@@ -32,7 +32,8 @@ func spansSample() *Chart {
 }
 
 func TestGolden(t *testing.T) {
-	for file, write := range map[string]func(io.Writer) error{"testdata/chart.svg": sample().WriteSVG, "testdata/chart.csv": sample().WriteCSV, "testdata/spans.svg": spansSample().WriteSVG} {
+	for file, write := range map[string]func(io.Writer) error{"testdata/chart.svg": sample().WriteSVG,
+		"testdata/chart.csv": sample().WriteCSV, "testdata/spans.svg": spansSample().WriteSVG} {
 		var got bytes.Buffer
 		if err := write(&got); err != nil {
 			t.Fatal(err)
@@ -55,15 +56,17 @@ func TestGolden(t *testing.T) {
 // Whatever the points, the drawing is well-formed XML without numbers that are none, and the table is CSV.
 func TestOddCharts(t *testing.T) {
 	for name, c := range map[string]*Chart{
-		"no lines":          {},
-		"no points":         {Lines: []Line{{Name: "a"}}},
-		"one point":         {Lines: []Line{{Name: "a", X: []float64{3}, Y: []float64{0}}}},
-		"one point, log":    {LogX: true, LogY: true, Lines: []Line{{Name: "a", X: []float64{10}, Y: []float64{10}}}},
-		"zero on log":       {LogX: true, LogY: true, Lines: []Line{{Name: "a", X: []float64{0, 1, 2}, Y: []float64{-1, 0, 5}}}},
-		"not numbers":       {Lines: []Line{{Name: "a", X: []float64{math.NaN(), 1}, Y: []float64{1, math.Inf(1)}}}},
-		"below zero":        {Lines: []Line{{Name: "a", X: []float64{-5, 5}, Y: []float64{-7, 9}}}},
-		"tiny":              {Lines: []Line{{Name: "a", X: []float64{0, 1e-9}, Y: []float64{0, 1e-12}}}},
-		"bars of spans":     {Spans: true, Bars: true, Narrow: true, Lines: []Line{{Name: "a", X: []float64{0, 60, 3600, 1e9}, Y: []float64{3, 1, 2, 0}}}},
+		"no lines":       {},
+		"no points":      {Lines: []Line{{Name: "a"}}},
+		"one point":      {Lines: []Line{{Name: "a", X: []float64{3}, Y: []float64{0}}}},
+		"one point, log": {LogX: true, LogY: true, Lines: []Line{{Name: "a", X: []float64{10}, Y: []float64{10}}}},
+		"zero on log": {LogX: true, LogY: true, Lines: []Line{{Name: "a", X: []float64{0, 1, 2},
+			Y: []float64{-1, 0, 5}}}},
+		"not numbers": {Lines: []Line{{Name: "a", X: []float64{math.NaN(), 1}, Y: []float64{1, math.Inf(1)}}}},
+		"below zero":  {Lines: []Line{{Name: "a", X: []float64{-5, 5}, Y: []float64{-7, 9}}}},
+		"tiny":        {Lines: []Line{{Name: "a", X: []float64{0, 1e-9}, Y: []float64{0, 1e-12}}}},
+		"bars of spans": {Spans: true, Bars: true, Narrow: true,
+			Lines: []Line{{Name: "a", X: []float64{0, 60, 3600, 1e9}, Y: []float64{3, 1, 2, 0}}}},
 		"one span":          {Spans: true, Narrow: true, Lines: []Line{{Name: "a", X: []float64{5}, Y: []float64{1}}}},
 		"spans beyond all":  {Spans: true, Lines: []Line{{Name: "a", X: []float64{1e-9, 1e15}, Y: []float64{1, 2}}}},
 		"one bar":           {Bars: true, Lines: []Line{{Name: "a", X: []float64{1}, Y: []float64{1}}}},

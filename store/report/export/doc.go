@@ -1,10 +1,11 @@
-// Package export writes the tables of a crawl to files that other tools open: CSV, TSV, JSON Lines, Parquet and SQLite for any table, and
-// for the links WebGraph's ASCII form (LAW) and GraphML.
+// Package export writes the tables of a crawl to files that other tools open: CSV, TSV, JSON Lines, Parquet and SQLite
+// for any table, and for the links WebGraph's ASCII form (LAW) and GraphML.
 //
 // # Invariants
 //
 //   - A file has its name once it is whole: until then it is called FILE.part, and what ends the export removes it.
-//   - Memory does not grow with the crawl: rows pass one by one, a graph is put in order in temporary files beside the export.
+//   - Memory does not grow with the crawl: rows pass one by one, a graph is put in order in temporary files beside the
+//     export.
 package export
 
 import (
@@ -112,7 +113,8 @@ func Run(ctx context.Context, source *tables.Source, o Order) error {
 // progressRows is how often progress is told.
 const progressRows = 1 << 14
 
-func writeTable(ctx context.Context, source *tables.Source, o Order, stream func(io.Writer, *tables.Table) (Writer, error), to io.Writer) error {
+func writeTable(ctx context.Context, source *tables.Source, o Order,
+	stream func(io.Writer, *tables.Table) (Writer, error), to io.Writer) error {
 	table := tables.Named(o.Tables[0])
 	out := bufio.NewWriterSize(to, 1<<18)
 	w, err := stream(out, table)

@@ -30,7 +30,8 @@ var web = tablestest.Web{Pages: 700, Out: 14, Hosts: 12}
 
 func source(t testing.TB, w tablestest.Web) *tables.Source {
 	t.Helper()
-	return &tables.Source{State: tablestest.State(t, w), Memory: 20_000} // so little that everything is put in order in files
+	// so little that everything is put in order in files
+	return &tables.Source{State: tablestest.State(t, w), Memory: 20_000}
 }
 
 func run(t testing.TB, s *tables.Source, format, path string, names ...string) {
@@ -117,7 +118,8 @@ func TestEveryFormatHoldsTheSameRows(t *testing.T) {
 				want[0][2] = strings.ReplaceAll(want[0][2], "\t", " ")
 			}
 			if len(got) != len(want) || len(want) > 0 && !reflect.DeepEqual(got, want) {
-				t.Errorf("%s in %s: %d rows, want %d, and the same: first %q, want %q", table.Name, format, len(got), len(want), got[:min(1, len(got))], want[:min(1, len(want))])
+				t.Errorf("%s in %s: %d rows, want %d, and the same: first %q, want %q", table.Name, format, len(got),
+					len(want), got[:min(1, len(got))], want[:min(1, len(want))])
 			}
 		}
 	}
@@ -309,7 +311,8 @@ func TestWhatIsRefusedLeavesNothing(t *testing.T) {
 		}
 	}
 	large := source(t, tablestest.Web{Pages: 3 * 1 << 14, Out: 1, Hosts: 5})
-	if err := export.Run(stopped, large, export.Order{Tables: []string{"pages"}, Format: "csv", Path: filepath.Join(dir, "stopped.csv")}); !errors.Is(err, context.Canceled) {
+	if err := export.Run(stopped, large, export.Order{Tables: []string{"pages"}, Format: "csv",
+		Path: filepath.Join(dir, "stopped.csv")}); !errors.Is(err, context.Canceled) {
 		t.Errorf("a stopped export ends with %v, want %v", err, context.Canceled)
 	}
 	if left, _ := os.ReadDir(dir); len(left) > 0 {
@@ -340,11 +343,12 @@ func benchmarkExport(b *testing.B, s *tables.Source, format string) {
 		debug.FreeOSMemory()
 		path, most, size, before := filepath.Join(b.TempDir(), "links."+format), 0.0, int64(0), processorTime(b)
 		standing := residentMB(b) // what making the state has left
-		if err := export.Run(context.Background(), s, export.Order{Tables: []string{"links"}, Format: format, Path: path, Progress: func(_ string, rows int64) {
-			if rows%(1<<18) < 1<<14 {
-				most = max(most, residentMB(b))
-			}
-		}}); err != nil {
+		if err := export.Run(context.Background(), s, export.Order{Tables: []string{"links"}, Format: format,
+			Path: path, Progress: func(_ string, rows int64) {
+				if rows%(1<<18) < 1<<14 {
+					most = max(most, residentMB(b))
+				}
+			}}); err != nil {
 			b.Fatal(err)
 		}
 		files, _ := filepath.Glob(filepath.Join(filepath.Dir(path), "*"))
@@ -359,7 +363,8 @@ func benchmarkExport(b *testing.B, s *tables.Source, format string) {
 	}
 }
 
-// residentMB is what the process has in memory of its own, without the files of the state that it maps; 0 where /proc does not say.
+// residentMB is what the process has in memory of its own, without the files of the state that it maps; 0 where /proc
+// does not say.
 func residentMB(b *testing.B) float64 {
 	text, err := os.ReadFile("/proc/self/status")
 	if err != nil {

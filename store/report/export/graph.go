@@ -19,11 +19,12 @@ import (
 	"henro/store/sorter"
 )
 
-// graph is the links of a crawl between numbered URLs: the pages of the crawl and what they link to, in the order of their bytes, as
-// LAW numbers them. Links that a crawl may follow are its arcs, each once; images, scripts and styles are not in it.
+// graph is the links of a crawl between numbered URLs: the pages of the crawl and what they link to, in the order of
+// their bytes, as LAW numbers them. Links that a crawl may follow are its arcs, each once; images, scripts and styles
+// are not in it.
 //
-// Nothing is looked up: URLs are sorted and so get their numbers, and each side of the arcs is sorted by the fingerprint of its URL and
-// merged with the numbers.
+// Nothing is looked up: URLs are sorted and so get their numbers, and each side of the arcs is sorted by the
+// fingerprint of its URL and merged with the numbers.
 type graph struct {
 	nodes int64
 	arcs  *sorter.Sorter // from8 ‖ to8, by number
@@ -50,7 +51,8 @@ func newGraph(ctx context.Context, source *tables.Source, o Order, node func(url
 	if err := g.number(urls, numbers, node); err != nil {
 		return nil, err
 	}
-	if err := errors.Join(urls.Close(), replace(numbers, byFrom, byTo), byFrom.Close(), replace(numbers, byTo, arcs)); err != nil {
+	if err := errors.Join(urls.Close(), replace(numbers, byFrom, byTo), byFrom.Close(),
+		replace(numbers, byTo, arcs)); err != nil {
 		return nil, err
 	}
 	return g, nil
@@ -177,8 +179,9 @@ func (g *graph) each(fn func(from, to int64) error) error {
 	})
 }
 
-// writeLAW writes STEM.graph-txt, with a line for each node that lists the nodes it links to, and beside it STEM.urls, their URLs, and
-// STEM.hosts, "host<TAB>number of nodes" for each run of nodes with one host, which henro simulate frontier reads.
+// writeLAW writes STEM.graph-txt, with a line for each node that lists the nodes it links to, and beside it STEM.urls,
+// their URLs, and STEM.hosts, "host<TAB>number of nodes" for each run of nodes with one host, which henro simulate
+// frontier reads.
 func writeLAW(ctx context.Context, source *tables.Source, o Order) error {
 	stem := strings.TrimSuffix(o.Path, ".graph-txt")
 	return appear(stem+".graph-txt", func(graphPart string) error {
@@ -262,7 +265,8 @@ func (g *graph) writeASCII(to io.Writer) error {
 	return w.Flush()
 }
 
-// graphMLNodes bounds GraphML: the programs that read it hold all of it in memory as objects, and 200,000 nodes are where Gephi becomes slow.
+// graphMLNodes bounds GraphML: the programs that read it hold all of it in memory as objects, and 200,000 nodes are
+// where Gephi becomes slow.
 const graphMLNodes = 200_000
 
 // writeGraphML writes the graph with the URLs and hosts of its nodes.

@@ -26,8 +26,10 @@ func newParquet(out io.Writer, table *tables.Table) (Writer, error) {
 	}
 	return &parquetWriter{
 		table: table,
-		out: parquet.NewGenericWriter[any](out, parquet.NewSchema(table.Name, group), parquet.Compression(&zstd.Codec{Level: zstd.SpeedFastest}),
-			parquet.MaxRowsPerRowGroup(parquetRows), parquet.PageBufferSize(64<<10), parquet.CreatedBy("henro", "", "")),
+		out: parquet.NewGenericWriter[any](out, parquet.NewSchema(table.Name, group),
+			parquet.Compression(&zstd.Codec{Level: zstd.SpeedFastest}),
+			parquet.MaxRowsPerRowGroup(parquetRows), parquet.PageBufferSize(64<<10),
+			parquet.CreatedBy("henro", "", "")),
 	}, nil
 }
 

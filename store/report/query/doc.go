@@ -1,16 +1,18 @@
 // Package query asks the tables of a crawl in SQL.
 //
-// Every table of package tables is a virtual table of SQLite: a question reads the state where it lies, nothing is exported before.
-// What narrows a table down to one host or one URL is handed down to the store. SQLite has no index of a virtual table, so a question
-// that would read one again for every row of another (a join) gets a copy with indexes first, made once in a temporary database; the
-// person who asks is told.
+// Every table of package tables is a virtual table of SQLite: a question reads the state where it lies, nothing is
+// exported before. What narrows a table down to one host or one URL is handed down to the store. SQLite has no index of
+// a virtual table, so a question that would read one again for every row of another (a join) gets a copy with indexes
+// first, made once in a temporary database; the person who asks is told.
 //
-// A question that only counts (how many links lead where) is changed into one that means the same and reads rows that are equal once: see
-// condense. What was counted of all links is kept in Source.Cache, if there is one, until the state changes.
+// A question that only counts (how many links lead where) is changed into one that means the same and reads rows that
+// are equal once: see condense. What was counted of all links is kept in Source.Cache, if there is one, until the state
+// changes.
 //
-// SQLite is modernc.org/sqlite: the sources of SQLite as Go, so that programs stay static on every system, and virtual tables are part
-// of it. It makes a program some 6 MB larger and opens in a millisecond; ncruces/go-sqlite3 has a richer interface for virtual
-// tables, but splits its engine off into a generated module that mirrors do not always serve.
+// SQLite is modernc.org/sqlite: the sources of SQLite as Go, so that programs stay static on every system, and virtual
+// tables are part of it. It makes a program some 6 MB larger and opens in a millisecond; ncruces/go-sqlite3 has a
+// richer interface for virtual tables, but splits its engine off into a generated module that mirrors do not always
+// serve.
 //
 // # Invariants
 //
@@ -39,7 +41,8 @@ var Views = []struct{ Name, SQL string }{
 	{"stop_list", `SELECT prefix AS url FROM stoplist`},
 	{"parsed_urls", `SELECT number AS no, url FROM pages WHERE captured_at IS NOT NULL`},
 	{"collected_links", `SELECT number AS no, "to" AS url FROM links`},
-	{"edges", `SELECT "from" AS source, "to" AS target, from_host AS source_host, to_host AS target_host, kind, nofollow, anchor FROM links`},
+	{"edges",
+		`SELECT "from" AS source, "to" AS target, from_host AS source_host, to_host AS target_host, kind, nofollow, anchor FROM links`},
 }
 
 // Session answers questions, one at a time.
@@ -78,7 +81,8 @@ func open(ctx context.Context, source *tables.Source, path string) (s *Session, 
 	if s.conn, err = s.db.Conn(ctx); err != nil {
 		return nil, fmt.Errorf("start SQL: %w", err)
 	}
-	for _, setting := range []string{"journal_mode = OFF", "synchronous = OFF", "cache_size = -65536", "temp_store = FILE"} {
+	for _, setting := range []string{"journal_mode = OFF", "synchronous = OFF", "cache_size = -65536",
+		"temp_store = FILE"} {
 		if err := s.exec(ctx, "PRAGMA "+setting); err != nil {
 			return nil, err
 		}

@@ -12,7 +12,8 @@ import (
 	"henro/store/report/tables"
 )
 
-// virtualGroups shows the rows of a table that are equal in the columns used once, and how many they are in a last column.
+// virtualGroups shows the rows of a table that are equal in the columns used once, and how many they are in a last
+// column.
 type virtualGroups struct {
 	session *Session
 	table   *tables.Table
@@ -69,7 +70,8 @@ func (c *groupsCursor) Filter(plan int, name string, arguments []vtab.Value) err
 	}
 	return c.read(func(fn func(tables.Row) error) error {
 		return c.session.collapse(c.table, q, columns, func(key []byte, rows uint64) error {
-			g := &group{columns: columns, values: make([]tables.Value, len(columns)), rows: rows, last: len(c.table.Columns)}
+			g := &group{columns: columns, values: make([]tables.Value, len(columns)), rows: rows,
+				last: len(c.table.Columns)}
 			var err error
 			for i := range columns {
 				if g.values[i], key, err = tables.TakeKey(key); err != nil {
@@ -105,7 +107,8 @@ func (g *group) Value(i int) tables.Value {
 }
 
 // collapse counts the rows of a table, or reads what was counted before.
-func (s *Session) collapse(table *tables.Table, q tables.Query, columns []int, fn func(key []byte, rows uint64) error) error {
+func (s *Session) collapse(table *tables.Table, q tables.Query, columns []int,
+	fn func(key []byte, rows uint64) error) error {
 	count := func(fn func(key []byte, rows uint64) error) error {
 		return table.Collapse(s.source, q, columns, func(rows uint64) error { return s.reading(table.Name, rows) }, fn)
 	}

@@ -16,8 +16,9 @@ import (
 	"henro/store"
 )
 
-// keptCounts is a file with the counts of all rows of a table by some columns, so that the next question about them need not read the
-// table again. It is named by the generation of the state: after a commit it is found no more, and removed by whatever is kept next.
+// keptCounts is a file with the counts of all rows of a table by some columns, so that the next question about them
+// need not read the table again. It is named by the generation of the state: after a commit it is found no more, and
+// removed by whatever is kept next.
 //
 //	henro counts 1␤ ‖ S2 stream of (shared uv ‖ rest str ‖ rows uv)*, and at the end shared 0, no rest, 0 rows
 //
@@ -93,8 +94,10 @@ func (k *keptCounts) read(fn func(key []byte, rows uint64) error) error {
 	}
 }
 
-// write counts, shows and keeps. Keeping is not what was asked for: when it fails, there is nothing kept and an answer all the same.
-func (k *keptCounts) write(count func(func(key []byte, rows uint64) error) error, fn func(key []byte, rows uint64) error) error {
+// write counts, shows and keeps. Keeping is not what was asked for: when it fails, there is nothing kept and an answer
+// all the same.
+func (k *keptCounts) write(count func(func(key []byte, rows uint64) error) error,
+	fn func(key []byte, rows uint64) error) error {
 	w, err := k.create()
 	if err != nil {
 		return count(fn)

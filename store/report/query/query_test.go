@@ -93,7 +93,10 @@ func TestAnswersAreWhatTheNumbersSay(t *testing.T) {
 	for u, n := range truth.inDegree {
 		degrees = append(degrees, degree{u, n})
 	}
-	slices.SortFunc(degrees, func(a, b degree) int { return cmp.Or(cmp.Compare(b.count, a.count), cmp.Compare(a.url, b.url)) })
+	slices.SortFunc(degrees, func(a, b degree) int {
+		return cmp.Or(cmp.Compare(b.count, a.count),
+			cmp.Compare(a.url, b.url))
+	})
 	var top []string
 	for _, d := range degrees[:20] {
 		top = append(top, fmt.Sprint(d.url, " ", d.count))
@@ -137,17 +140,22 @@ func TestAnswersAreWhatTheNumbersSay(t *testing.T) {
 		{`SELECT count(*) FROM pages WHERE host = 'http://h3.example'`, []string{fmt.Sprint(web.Pages / web.Hosts)}},
 		{`SELECT count(*) FROM pages WHERE host = 'http://h3.example' AND url = '` + url + `'`, []string{"0"}},
 		{`SELECT "to" FROM links WHERE "from" = '` + url + `' ORDER BY 1`, outlinks},
-		{`SELECT DISTINCT number = (SELECT number FROM pages WHERE url = '` + url + `') FROM links WHERE "from" = '` + url + `'`, []string{"1"}},
-		{`SELECT count(DISTINCT "from") FROM links WHERE from_host = 'http://h3.example'`, []string{fmt.Sprint(visitedOf(web, 3))}},
+		{`SELECT DISTINCT number = (SELECT number FROM pages WHERE url = '` + url + `') FROM links WHERE "from" = '` +
+			url + `'`, []string{"1"}},
+		{`SELECT count(DISTINCT "from") FROM links WHERE from_host = 'http://h3.example'`,
+			[]string{fmt.Sprint(visitedOf(web, 3))}},
 		{`SELECT "to", count(*) AS n FROM links GROUP BY 1 ORDER BY n DESC, 1 LIMIT 20`, top},
-		{`SELECT from_host, to_host, count(*) FROM links WHERE from_host <> to_host GROUP BY 1, 2 ORDER BY 1, 2`, between},
+		{`SELECT from_host, to_host, count(*) FROM links WHERE from_host <> to_host GROUP BY 1, 2 ORDER BY 1, 2`,
+			between},
 		{`SELECT source_host, target_host, count(*) FROM edges WHERE source_host <> target_host GROUP BY 1, 2 ORDER BY 1, 2`, between},
 		{`SELECT url FROM pages WHERE url NOT IN (SELECT "to" FROM links) ORDER BY 1`, without},
 		{`SELECT url FROM pages p WHERE NOT EXISTS (SELECT 1 FROM links l WHERE l."to" = p.url) ORDER BY 1`, without},
 		{`SELECT p.url, count(*) FROM pages p JOIN links l ON l."to" = p.url WHERE p.last_visit IS NOT NULL GROUP BY 1 ORDER BY 1`, inScope},
-		{`SELECT prefix, reason, at, until IS NULL FROM stoplist WHERE what = 'folder'`, []string{"http://h0.example/old/ missing 2026-03-01T12:00:00Z 1"}},
+		{`SELECT prefix, reason, at, until IS NULL FROM stoplist WHERE what = 'folder'`,
+			[]string{"http://h0.example/old/ missing 2026-03-01T12:00:00Z 1"}},
 		{`SELECT count(*) FROM captures`, []string{"0"}},
-		{`WITH RECURSIVE r(n) AS (SELECT 1 UNION ALL SELECT n+1 FROM r WHERE n < 3) SELECT n FROM r`, []string{"1", "2", "3"}},
+		{`WITH RECURSIVE r(n) AS (SELECT 1 UNION ALL SELECT n+1 FROM r WHERE n < 3) SELECT n FROM r`,
+			[]string{"1", "2", "3"}},
 	} {
 		if got := ask(t, s, c.question); !slices.Equal(got, c.want) {
 			t.Errorf("%s\n got %d %.300q\nwant %d %.300q", c.question, len(got), got, len(c.want), c.want)
@@ -295,11 +303,12 @@ func visitedOf(w tablestest.Web, host int) (n int) {
 
 func TestOnlyTablesThatAreReadAgainAreCopied(t *testing.T) {
 	for question, want := range map[string][]string{
-		`SELECT count(*) FROM pages`:                                                                     nil,
-		`SELECT url FROM pages WHERE url NOT IN (SELECT "to" FROM links)`:                                nil,
-		`SELECT count(*) FROM (SELECT url FROM pages UNION SELECT "to" FROM links)`:                      nil,
-		`SELECT h.host, l."to" FROM links l JOIN hosts h ON h.host = l.from_host LIMIT 1`:                nil,
-		`SELECT count(*) FROM pages p JOIN links l ON l."to" = p.url`:                                    {"pages", "links"},
+		`SELECT count(*) FROM pages`:                                                      nil,
+		`SELECT url FROM pages WHERE url NOT IN (SELECT "to" FROM links)`:                 nil,
+		`SELECT count(*) FROM (SELECT url FROM pages UNION SELECT "to" FROM links)`:       nil,
+		`SELECT h.host, l."to" FROM links l JOIN hosts h ON h.host = l.from_host LIMIT 1`: nil,
+		`SELECT count(*) FROM pages p JOIN links l ON l."to" = p.url`: {"pages",
+			"links"},
 		`SELECT count(*) FROM pages p WHERE EXISTS (SELECT 1 FROM links l WHERE l."to" = p.url)`:         {"links"},
 		`SELECT a.host, b.host FROM hosts a JOIN hosts b ON a.known < b.known LIMIT 1`:                   {"hosts"},
 		`SELECT url, (SELECT count(*) FROM edges WHERE target = url) FROM pages WHERE depth = 0 LIMIT 1`: {"links"},
@@ -321,7 +330,8 @@ func TestOnlyTablesThatAreReadAgainAreCopied(t *testing.T) {
 func TestNothingIsWritten(t *testing.T) {
 	s := session(t, tablestest.Web{Pages: 10, Out: 3, Hosts: 3})
 	for _, statement := range []string{
-		`DELETE FROM pages`, `UPDATE hosts SET known = 0`, `INSERT INTO stoplist(prefix) VALUES ('x')`, `CREATE TABLE main.t (x)`, `DROP VIEW edges`,
+		`DELETE FROM pages`, `UPDATE hosts SET known = 0`, `INSERT INTO stoplist(prefix) VALUES ('x')`,
+		`CREATE TABLE main.t (x)`, `DROP VIEW edges`,
 		`SELECT x FROM pages`, `SELEC`, ``,
 	} {
 		answer, err := s.Ask(context.Background(), statement)
@@ -362,14 +372,17 @@ func BenchmarkAnswers(b *testing.B) {
 	large := source(b, tablestest.Web{Pages: 1_000_000, Out: 10, Hosts: 5000})
 	for _, c := range []struct{ name, question string }{
 		{"count pages", `SELECT count(*) FROM pages`},
-		{"one page", `SELECT * FROM pages WHERE url = 'http://h1234.example/documentation/section-31/page-501234.html'`},
+		{"one page",
+			`SELECT * FROM pages WHERE url = 'http://h1234.example/documentation/section-31/page-501234.html'`},
 		{"first pages", `SELECT * FROM pages LIMIT 10`},
 		{"status codes", `SELECT status, count(*) FROM pages GROUP BY 1`},
 		{"pages of a host", `SELECT url FROM pages WHERE host = 'http://h77.example' ORDER BY 1`},
-		{"links of a page", `SELECT "to" FROM links WHERE "from" = 'http://h1234.example/documentation/section-31/page-501234.html'`},
+		{"links of a page",
+			`SELECT "to" FROM links WHERE "from" = 'http://h1234.example/documentation/section-31/page-501234.html'`},
 		{"count 9 M links", `SELECT count(*) FROM links`},
 		{"in-degree top 20 of 9 M links", `SELECT "to", count(*) AS n FROM links GROUP BY 1 ORDER BY n DESC LIMIT 20`},
-		{"links between hosts", `SELECT from_host, to_host, count(*) AS n FROM links WHERE from_host <> to_host GROUP BY 1, 2 ORDER BY n DESC LIMIT 20`},
+		{"links between hosts",
+			`SELECT from_host, to_host, count(*) AS n FROM links WHERE from_host <> to_host GROUP BY 1, 2 ORDER BY n DESC LIMIT 20`},
 		{"pages without in-links", `SELECT count(*) FROM pages WHERE url NOT IN (SELECT "to" FROM links)`},
 	} {
 		for _, when := range []string{"first", "again"} {

@@ -7,13 +7,14 @@ import (
 	"henro/store/report/tables"
 )
 
-// A question that only counts need not see every row. SELECT status, count(*) FROM pages GROUP BY status means the same as
+// A question that only counts need not see every row. SELECT status, count(*) FROM pages GROUP BY status means the same
+// as
 //
 //	SELECT status, coalesce(sum("rows"),0) FROM "pages grouped" GROUP BY status
 //
-// where "pages grouped" has a row for each kind of pages that differ in the columns asked for, and in "rows" how many they are; it counts on all
-// processors and hands a few rows to SQLite instead of millions. condense makes the one of the other where it surely means the same,
-// and leaves everything else as it is:
+// where "pages grouped" has a row for each kind of pages that differ in the columns asked for, and in "rows" how many
+// they are; it counts on all processors and hands a few rows to SQLite instead of millions. condense makes the one of
+// the other where it surely means the same, and leaves everything else as it is:
 //
 //   - a SELECT of one table or view, with nothing but functions of a row, count(*), count(DISTINCT …), min and max; or
 //   - SELECT DISTINCT without counting; or
@@ -130,7 +131,10 @@ var unknown = []string{"with", "over", "filter", "window", "rowid", "oid", "_row
 // condense returns a question that means the same and reads tables grouped, or the question as it is.
 func condense(question string) string {
 	tokens, ok := scan(question)
-	if !ok || slices.ContainsFunc(tokens, func(t token) bool { return slices.Contains(unknown, strings.ToLower(t.name)) }) {
+	if !ok || slices.ContainsFunc(tokens, func(t token) bool {
+		return slices.Contains(unknown,
+			strings.ToLower(t.name))
+	}) {
 		return question
 	}
 	var edits []edit
@@ -157,14 +161,17 @@ var (
 	setOperators = []string{"union", "except", "intersect", ";"}
 )
 
-// core returns what is to be changed in the SELECT that begins at tokens[first]: nothing where it is none of those that condense is for.
+// core returns what is to be changed in the SELECT that begins at tokens[first]: nothing where it is none of those that
+// condense is for.
 func core(text string, tokens []token, first int) []edit {
 	depth := tokens[first].depth
 	last := first + 1
-	for last < len(tokens) && tokens[last].depth >= depth && (tokens[last].depth > depth || !slices.Contains(setOperators, tokens[last].word)) {
+	for last < len(tokens) && tokens[last].depth >= depth &&
+		(tokens[last].depth > depth || !slices.Contains(setOperators, tokens[last].word)) {
 		last++
 	}
-	if first > 0 && slices.Contains([]string{"union", "except", "intersect", "all"}, tokens[first-1].word) || last < len(tokens) && slices.Contains(setOperators[:3], tokens[last].word) {
+	if first > 0 && slices.Contains([]string{"union", "except", "intersect", "all"}, tokens[first-1].word) ||
+		last < len(tokens) && slices.Contains(setOperators[:3], tokens[last].word) {
 		return nil // the columns of a union are those of its first part; few ask for one
 	}
 	body := tokens[first+1 : last]
@@ -195,7 +202,8 @@ func core(text string, tokens []token, first int) []edit {
 	return edits
 }
 
-// tableIn reads the name of a table or view and its alias, when nothing but clauses follow; it returns what to read instead.
+// tableIn reads the name of a table or view and its alias, when nothing but clauses follow; it returns what to read
+// instead.
 func tableIn(tokens []token) (source, alias string, end int) {
 	name := tokens[0].name
 	if source = twinOf(strings.ToLower(name)); source == "" {
@@ -236,7 +244,8 @@ func twinOf(name string) string {
 // traits are what condense must know of a SELECT.
 type traits struct{ counts, extremes, groups, distinct, limited bool }
 
-// perRow are functions of one row, which do not mind how often they see it; keywords may stand before a parenthesis too.
+// perRow are functions of one row, which do not mind how often they see it; keywords may stand before a parenthesis
+// too.
 var perRow = strings.Fields(`abs coalesce char concat date datetime format glob hex ifnull iif instr julianday length like lower ltrim nullif
 	octet_length printf quote replace round rtrim sign strftime substr substring time trim typeof unicode unixepoch upper timediff
 	json_extract floor ceil ceiling sqrt ln log log10 log2 pow power mod trunc cast
@@ -255,7 +264,8 @@ func read(body []token, depth int) (what traits, ok bool) {
 				what.distinct = what.distinct || i == 0
 			}
 		}
-		if t.word == "*" && (i == 0 || body[i-1].word == "," || body[i-1].word == "." || body[i-1].word == "distinct" && body[i-1].depth == depth) {
+		if t.word == "*" && (i == 0 || body[i-1].word == "," || body[i-1].word == "." || body[i-1].word == "distinct" &&
+			body[i-1].depth == depth) {
 			return what, false // all columns
 		}
 		if t.word != "(" || i == 0 {
@@ -264,10 +274,12 @@ func read(body []token, depth int) (what traits, ok bool) {
 		switch function := body[i-1]; {
 		case function.quoted && function.name != "":
 			return what, false
-		case function.word == "count" && isStar(body[i:]), function.word == "count" && i+1 < len(body) && body[i+1].word == "distinct":
+		case function.word == "count" && isStar(body[i:]), function.word == "count" && i+1 < len(body) &&
+			body[i+1].word == "distinct":
 			what.counts = true
 		case function.word == "min" || function.word == "max":
-			what.extremes = true // with several arguments a function of a row, which only makes the answer that of a SELECT that counts
+			// with several arguments a function of a row, which only makes the answer that of a SELECT that counts
+			what.extremes = true
 			if commaIn(body[i:]) {
 				return what, false
 			}
@@ -331,5 +343,6 @@ func isNamed(column []token) bool {
 	if last.word == ")" || last.word == "end" || last.name == "" && last.word != "'" {
 		return false
 	}
-	return before.word == "as" || before.word == ")" || before.word == "end" || before.name != "" && !slices.Contains(perRow, before.word)
+	return before.word == "as" || before.word == ")" || before.word == "end" || before.name != "" &&
+		!slices.Contains(perRow, before.word)
 }

@@ -16,31 +16,32 @@ func TestOnlyQuestionsThatCountAreCondensed(t *testing.T) {
 		`SELECT count(DISTINCT host), max(depth) FROM pages`:                                    true,
 		`SELECT substr(last_visit, 1, 7), count(*) FROM pages GROUP BY 1`:                       true,
 		`SELECT ')', "count(*)", count(*) FROM pages`:                                           true,
-		`SELECT h.host, (SELECT count(*) FROM pages p WHERE p.host = h.host) FROM hosts h`:      true, // and taken back, since it is read again
-		`SELECT url FROM pages`:                                                                 false,
-		`SELECT * FROM pages`:                                                                   false,
-		`SELECT sum(visits) FROM pages`:                                                         false,
-		`SELECT status, count(*), avg(visits) FROM pages GROUP BY 1`:                            false,
-		`SELECT status, count(reason) FROM pages GROUP BY 1`:                                    false,
-		`SELECT count(*) FROM pages p JOIN hosts h USING (host)`:                                false,
-		`SELECT count(*) FROM pages, hosts`:                                                     false,
-		`SELECT count(*) FROM (SELECT url FROM pages UNION SELECT "to" FROM links)`:             false,
-		`SELECT count(*) FROM sqlite_master`:                                                    false,
-		`WITH links AS (SELECT 1) SELECT count(*) FROM links`:                                   false,
-		`SELECT count(*) OVER () FROM pages`:                                                    false,
-		`SELECT count(*) FILTER (WHERE status = 200) FROM pages`:                                false,
-		`SELECT group_concat(url) FROM pages`:                                                   false,
-		`SELECT count(*), max(depth, status) FROM pages`:                                        false,
-		`SELECT "count"(*) FROM pages`:                                                          false,
-		`SELECT count(*), rowid FROM pages`:                                                     false,
-		`SELECT DISTINCT * FROM pages`:                                                          false,
-		`SELECT url FROM pages WHERE url IN (SELECT "to" FROM links LIMIT 5)`:                   false,
-		`SELECT 'FROM pages', count(*`:                                                          false,
-		`SELECT count(*) FROM pages WHERE url = 'it''s (`:                                       false,
-		`SELECT count(*) FROM temp.pages`:                                                       false,
-		`SELECT`:                                                                                false,
-		`SELECT count(*) FROM`:                                                                  false,
-		``:                                                                                      false,
+		// and taken back, since it is read again
+		`SELECT h.host, (SELECT count(*) FROM pages p WHERE p.host = h.host) FROM hosts h`: true,
+		`SELECT url FROM pages`:                                                     false,
+		`SELECT * FROM pages`:                                                       false,
+		`SELECT sum(visits) FROM pages`:                                             false,
+		`SELECT status, count(*), avg(visits) FROM pages GROUP BY 1`:                false,
+		`SELECT status, count(reason) FROM pages GROUP BY 1`:                        false,
+		`SELECT count(*) FROM pages p JOIN hosts h USING (host)`:                    false,
+		`SELECT count(*) FROM pages, hosts`:                                         false,
+		`SELECT count(*) FROM (SELECT url FROM pages UNION SELECT "to" FROM links)`: false,
+		`SELECT count(*) FROM sqlite_master`:                                        false,
+		`WITH links AS (SELECT 1) SELECT count(*) FROM links`:                       false,
+		`SELECT count(*) OVER () FROM pages`:                                        false,
+		`SELECT count(*) FILTER (WHERE status = 200) FROM pages`:                    false,
+		`SELECT group_concat(url) FROM pages`:                                       false,
+		`SELECT count(*), max(depth, status) FROM pages`:                            false,
+		`SELECT "count"(*) FROM pages`:                                              false,
+		`SELECT count(*), rowid FROM pages`:                                         false,
+		`SELECT DISTINCT * FROM pages`:                                              false,
+		`SELECT url FROM pages WHERE url IN (SELECT "to" FROM links LIMIT 5)`:       false,
+		`SELECT 'FROM pages', count(*`:                                              false,
+		`SELECT count(*) FROM pages WHERE url = 'it''s (`:                           false,
+		`SELECT count(*) FROM temp.pages`:                                           false,
+		`SELECT`:                                                                    false,
+		`SELECT count(*) FROM`:                                                      false,
+		``:                                                                          false,
 	} {
 		if got := condense(question); got != question != condensed {
 			t.Errorf("%s\nbecomes %s", question, got)
@@ -50,7 +51,9 @@ func TestOnlyQuestionsThatCountAreCondensed(t *testing.T) {
 
 // FuzzCondense: whatever comes, condense ends, and what it changes is only what it knows.
 func FuzzCondense(f *testing.F) {
-	for _, q := range []string{`SELECT count(*) FROM pages`, `SELECT "a""b", count(*) n FROM [links] l WHERE x IN (SELECT "to" FROM edges)`, `;;select((`, "SELECT distinct `x` FROM hosts union select 1"} {
+	for _, q := range []string{`SELECT count(*) FROM pages`,
+		`SELECT "a""b", count(*) n FROM [links] l WHERE x IN (SELECT "to" FROM edges)`, `;;select((`,
+		"SELECT distinct `x` FROM hosts union select 1"} {
 		f.Add(q)
 	}
 	f.Fuzz(func(t *testing.T, question string) {

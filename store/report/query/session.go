@@ -11,13 +11,16 @@ import (
 	"henro/store/report/tables"
 )
 
-// attach makes the virtual tables and the views. They are in the schema temp, copies in main: a name that is in both means the former.
+// attach makes the virtual tables and the views. They are in the schema temp, copies in main: a name that is in both
+// means the former.
 func (s *Session) attach(ctx context.Context) error {
 	for _, t := range tables.Tables() {
-		if err := s.exec(ctx, fmt.Sprintf("CREATE VIRTUAL TABLE temp.%s USING %s(%s)", quote(t.Name), moduleName, t.Name)); err != nil {
+		if err := s.exec(ctx, fmt.Sprintf("CREATE VIRTUAL TABLE temp.%s USING %s(%s)", quote(t.Name), moduleName,
+			t.Name)); err != nil {
 			return err
 		}
-		if err := s.exec(ctx, fmt.Sprintf("CREATE VIRTUAL TABLE temp.%s USING %s(%s, grouped)", quote(grouped(t.Name)), moduleName, t.Name)); err != nil {
+		if err := s.exec(ctx, fmt.Sprintf("CREATE VIRTUAL TABLE temp.%s USING %s(%s, grouped)", quote(grouped(t.Name)),
+			moduleName, t.Name)); err != nil {
 			return err
 		}
 	}
@@ -83,7 +86,8 @@ func (a *Answer) Next() ([]any, error) {
 // Close ends an answer, also before its end.
 func (a *Answer) Close() error { return a.rows.Close() }
 
-// condensed returns the question in the form that is answered soonest: a table that is read again and again is better not counted each time.
+// condensed returns the question in the form that is answered soonest: a table that is read again and again is better
+// not counted each time.
 func (s *Session) condensed(ctx context.Context, question string) (string, error) {
 	short := condense(question)
 	if short == question {
@@ -119,8 +123,8 @@ func (s *Session) copyForJoins(ctx context.Context, question string) error {
 	}
 }
 
-// readAgain returns the first virtual table in SQLite's plan for a question that is read more than once: in a loop within a loop, or in a
-// subquery that depends on the row. SQLite does not make automatic indexes of virtual tables.
+// readAgain returns the first virtual table in SQLite's plan for a question that is read more than once: in a loop
+// within a loop, or in a subquery that depends on the row. SQLite does not make automatic indexes of virtual tables.
 func (s *Session) readAgain(ctx context.Context, question string) (table string, err error) {
 	if err := s.exec(ctx, "PRAGMA query_only = ON"); err != nil {
 		return "", err
@@ -171,7 +175,8 @@ func (s *Session) copy(ctx context.Context, name string) error {
 		fmt.Sprintf("INSERT INTO main.%s SELECT * FROM temp.%s", quote(name), quote(name)),
 	}
 	for _, column := range t.Indexes {
-		statements = append(statements, fmt.Sprintf("CREATE INDEX main.%s ON %s (%s)", quote(name+"_by_"+column), quote(name), quote(column)))
+		statements = append(statements, fmt.Sprintf("CREATE INDEX main.%s ON %s (%s)", quote(name+"_by_"+column),
+			quote(name), quote(column)))
 	}
 	for _, statement := range statements {
 		if err := s.exec(ctx, statement); err != nil {
@@ -181,8 +186,10 @@ func (s *Session) copy(ctx context.Context, name string) error {
 	return nil
 }
 
-// Save writes tables into a new SQLite database, with their indexes and the views that need no others. progress may be nil.
-func Save(ctx context.Context, source *tables.Source, path string, progress func(table string, rows int64), names ...string) (err error) {
+// Save writes tables into a new SQLite database, with their indexes and the views that need no others. progress may be
+// nil.
+func Save(ctx context.Context, source *tables.Source, path string, progress func(table string, rows int64),
+	names ...string) (err error) {
 	if _, err := os.Stat(path); err == nil {
 		return fmt.Errorf("%s exists", path)
 	}

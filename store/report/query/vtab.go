@@ -12,7 +12,8 @@ import (
 
 const moduleName = "henro"
 
-// module makes virtual tables: CREATE VIRTUAL TABLE x USING henro(pages), and its twin with equal rows shown once, henro(pages, grouped).
+// module makes virtual tables: CREATE VIRTUAL TABLE x USING henro(pages), and its twin with equal rows shown once,
+// henro(pages, grouped).
 type module struct{ session *Session }
 
 func (m *module) Create(ctx vtab.Context, arguments []string) (vtab.Table, error) {
@@ -24,7 +25,8 @@ func (m *module) Create(ctx vtab.Context, arguments []string) (vtab.Table, error
 	if len(arguments) == 1 {
 		return &virtual{m.session, table}, ctx.Declare("CREATE TABLE x (" + columnsOf(table) + ")")
 	}
-	return &virtualGroups{m.session, table}, ctx.Declare("CREATE TABLE x (" + columnsOf(table) + ", " + quote(rowsColumn) + " INTEGER)")
+	return &virtualGroups{m.session, table}, ctx.Declare("CREATE TABLE x (" + columnsOf(table) + ", " +
+		quote(rowsColumn) + " INTEGER)")
 }
 
 func (m *module) Connect(ctx vtab.Context, arguments []string) (vtab.Table, error) {
@@ -68,7 +70,8 @@ const (
 	noColumn = 1 << 3
 )
 
-// The costs that SQLite weighs: a table is read at some millions of rows per second, one page is found in one pass over its records.
+// The costs that SQLite weighs: a table is read at some millions of rows per second, one page is found in one pass over
+// its records.
 const (
 	rowsOfAll  = 1_000_000
 	rowsOfHost = 10_000
@@ -93,7 +96,8 @@ func (v *virtual) BestIndex(info *vtab.IndexInfo) error {
 	return nil
 }
 
-// narrow asks SQLite for the URL and the host that a table is narrowed down to; flags are for Filter, and about so many rows are left.
+// narrow asks SQLite for the URL and the host that a table is narrowed down to; flags are for Filter, and about so many
+// rows are left.
 func narrow(table *tables.Table, info *vtab.IndexInfo) (flags, rows int64) {
 	rows = rowsOfAll
 	arguments := 0

@@ -63,7 +63,8 @@ func (s *Survey) WriteHTML(w io.Writer, name string) error {
 		Name    string
 		Figures []drawn
 		Tables  []table
-	}{s, name, figures, []table{{"Answers at the last visit", s.Statuses}, {"Media types of captures", s.MediaTypes}, {"Kinds of links", s.Kinds}, {"Languages, of a sample", s.Languages}}}); err != nil {
+	}{s, name, figures, []table{{"Answers at the last visit", s.Statuses}, {"Media types of captures", s.MediaTypes},
+		{"Kinds of links", s.Kinds}, {"Languages, of a sample", s.Languages}}}); err != nil {
 		return fmt.Errorf("write statistics: %w", err)
 	}
 	return nil
@@ -104,5 +105,6 @@ func (s *Survey) hostsChart() chart.Chart {
 		pages.X, pages.Y = append(pages.X, rank), append(pages.Y, float64(max(h.Parsed, 1)))
 		links.X, links.Y = append(links.X, rank), append(links.Y, float64(max(h.Links, 1)))
 	}
-	return chart.Chart{Title: fmt.Sprintf("The %d hosts with most pages", len(s.TopHosts)), X: "rank", Y: "of the host", LogY: true, Dots: true, Narrow: true, Lines: []chart.Line{pages, links}}
+	return chart.Chart{Title: fmt.Sprintf("The %d hosts with most pages", len(s.TopHosts)), X: "rank", Y: "of the host",
+		LogY: true, Dots: true, Narrow: true, Lines: []chart.Line{pages, links}}
 }

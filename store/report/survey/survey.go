@@ -1,6 +1,6 @@
-// Package survey counts a crawl: what the thesis of the link collector reports of its runs (table 4.8 and section 4.2.1: pages parsed,
-// links collected, mean, standard deviation and range, links per page, share of pages on the stop list, correlation of pages and links),
-// and the hosts, status codes, depths, media types and sizes behind it.
+// Package survey counts a crawl: what the thesis of the link collector reports of its runs (table 4.8 and section
+// 4.2.1: pages parsed, links collected, mean, standard deviation and range, links per page, share of pages on the stop
+// list, correlation of pages and links), and the hosts, status codes, depths, media types and sizes behind it.
 //
 // # Invariants
 //
@@ -187,30 +187,31 @@ func (t *taker) stopped(url string) bool {
 
 func (t *taker) pages() error {
 	statuses, depths := map[string]int64{}, map[int64]int64{}
-	err := t.each(tables.Pages(), []string{"url", "host", "status", "reason", "depth", "last_visit", "captured_at"}, func(value func(int) tables.Value) {
-		t.Known++
-		h := t.host(value(1).Text)
-		h.Known++
-		depths[value(4).Int]++
-		if t.stopped(value(0).Text) {
-			t.Stopped++
-		}
-		if value(5).Kind == tables.Empty {
-			t.Waiting++
-			return
-		}
-		if value(6).Kind == tables.Empty {
-			t.Failed++
-		} else {
-			t.Parsed++
-			h.Parsed++
-		}
-		if reason := value(3); reason.Kind != tables.Empty {
-			statuses[reason.Text]++
-		} else {
-			statuses[strconv.FormatInt(value(2).Int, 10)]++
-		}
-	})
+	err := t.each(tables.Pages(), []string{"url", "host", "status", "reason", "depth", "last_visit", "captured_at"},
+		func(value func(int) tables.Value) {
+			t.Known++
+			h := t.host(value(1).Text)
+			h.Known++
+			depths[value(4).Int]++
+			if t.stopped(value(0).Text) {
+				t.Stopped++
+			}
+			if value(5).Kind == tables.Empty {
+				t.Waiting++
+				return
+			}
+			if value(6).Kind == tables.Empty {
+				t.Failed++
+			} else {
+				t.Parsed++
+				h.Parsed++
+			}
+			if reason := value(3); reason.Kind != tables.Empty {
+				statuses[reason.Text]++
+			} else {
+				statuses[strconv.FormatInt(value(2).Int, 10)]++
+			}
+		})
 	t.Statuses = Ranked(statuses)
 	for _, depth := range slices.Sorted(maps.Keys(depths)) {
 		t.Depths = append(t.Depths, Count{strconv.FormatInt(depth, 10), depths[depth]})
@@ -296,7 +297,10 @@ func Ranked(counts map[string]int64) []Count {
 	for name, n := range counts {
 		list = append(list, Count{name, n})
 	}
-	slices.SortFunc(list, func(a, b Count) int { return cmp.Or(cmp.Compare(b.Count, a.Count), cmp.Compare(a.Name, b.Name)) })
+	slices.SortFunc(list, func(a, b Count) int {
+		return cmp.Or(cmp.Compare(b.Count, a.Count),
+			cmp.Compare(a.Name, b.Name))
+	})
 	return list
 }
 

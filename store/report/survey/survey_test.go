@@ -47,7 +47,8 @@ func TestTheSurveyIsWhatTheNumbersSay(t *testing.T) {
 		{"hosts", got.Hosts, int64(web.Hosts)},
 		{"correlation", fmt.Sprintf("%.6f", got.Correlation), "1.000000"},
 		{"most pages of a host", got.TopHosts[0].Parsed, int64(got.PagesPerHost.Most)},
-		{"answers", fmt.Sprint(got.Statuses), fmt.Sprint([]survey.Count{{Name: "200", Count: int64(visited - failed)}, {Name: "TIMEOUT", Count: int64(failed)}})},
+		{"answers", fmt.Sprint(got.Statuses), fmt.Sprint([]survey.Count{{Name: "200", Count: int64(visited - failed)},
+			{Name: "TIMEOUT", Count: int64(failed)}})},
 		{"entries of the stop list", got.StopList, int64(1)},
 	} {
 		if c.got != c.want {

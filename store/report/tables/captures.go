@@ -15,8 +15,9 @@ import (
 // Captures are the answers in the finished WARC files, by their indexes.
 func Captures() *Table {
 	return &Table{
-		Name: "captures", Doc: "every archived answer, from the indexes of the finished WARC files", HostColumn: -1, URLColumn: 0,
-		Indexes: []string{"url", "digest"},
+		Name: "captures", Doc: "every archived answer, from the indexes of the finished WARC files", HostColumn: -1,
+		URLColumn: 0,
+		Indexes:   []string{"url", "digest"},
 		Columns: []Column{
 			{"url", Text, "that was asked for"},
 			{"at", Moment, "when it was asked"},

@@ -14,13 +14,16 @@ import (
 	"henro/store/sorter"
 )
 
-// TallyMemory is how many bytes Collapse takes by default before it writes to temporary files: as much as the targets of 9 million links.
+// TallyMemory is how many bytes Collapse takes by default before it writes to temporary files: as much as the targets
+// of 9 million links.
 const TallyMemory = 256 << 20
 
-// Collapse counts the rows that are equal in some columns, all partitions at once, and shows for each kind of them the key that AppendKey makes
-// of these columns, and how many rows there are. Keys come in order: by the first column, then the next; empty values first, then numbers by
-// size, then texts by their bytes, as SQL sorts. progress is told from several goroutines how many rows were read, now and then; it may be nil.
-func (t *Table) Collapse(s *Source, q Query, columns []int, progress func(rows uint64) error, fn func(key []byte, rows uint64) error) (err error) {
+// Collapse counts the rows that are equal in some columns, all partitions at once, and shows for each kind of them the
+// key that AppendKey makes of these columns, and how many rows there are. Keys come in order: by the first column, then
+// the next; empty values first, then numbers by size, then texts by their bytes, as SQL sorts. progress is told from
+// several goroutines how many rows were read, now and then; it may be nil.
+func (t *Table) Collapse(s *Source, q Query, columns []int, progress func(rows uint64) error,
+	fn func(key []byte, rows uint64) error) (err error) {
 	if progress == nil {
 		progress = func(uint64) error { return nil }
 	}
@@ -71,7 +74,8 @@ func (t *Table) Collapse(s *Source, q Query, columns []int, progress func(rows u
 const progressRows = 1 << 16
 
 // collapseAll counts all rows.
-func (t *Table) collapseAll(s *Source, q Query, progress func(rows uint64) error, fn func(key []byte, rows uint64) error) error {
+func (t *Table) collapseAll(s *Source, q Query, progress func(rows uint64) error,
+	fn func(key []byte, rows uint64) error) error {
 	if q.Host == nil && q.URL == nil && t.count != nil {
 		n, _, err := t.count(s)
 		if err != nil || n == 0 {
@@ -100,9 +104,9 @@ const (
 	keyText   = 3
 )
 
-// AppendKey writes the value so that bytes sort as values do, and no key is the beginning of another: a byte that tells the kind; then
-// numbers as eight bytes, big-endian, with the sign turned over; texts, and moments as texts, with 0 ‖ 255 for a zero byte and a zero byte
-// at the end.
+// AppendKey writes the value so that bytes sort as values do, and no key is the beginning of another: a byte that tells
+// the kind; then numbers as eight bytes, big-endian, with the sign turned over; texts, and moments as texts, with 0 ‖
+// 255 for a zero byte and a zero byte at the end.
 func (v Value) AppendKey(b []byte) []byte {
 	switch v.Kind {
 	case Integer, Boolean:

@@ -1,11 +1,13 @@
 // Package tables shows a crawl as tables: pages, links, hosts, captures and the stop list.
 //
-// Whoever exports a crawl, asks it in SQL or counts in it reads these tables and nothing below them, so that a column means the same
-// in every file and every answer. A row is read where it lies and its values are made when they are asked for.
+// Whoever exports a crawl, asks it in SQL or counts in it reads these tables and nothing below them, so that a column
+// means the same in every file and every answer. A row is read where it lies and its values are made when they are
+// asked for.
 //
 // # Invariants
 //
-//   - Memory does not grow with the crawl: a row at a time, and Source.Memory bytes for putting the pages of links in order.
+//   - Memory does not grow with the crawl: a row at a time, and Source.Memory bytes for putting the pages of links in
+//     order.
 //   - A row given to the function of Each is never changed afterwards, so it may be kept.
 //   - What Query narrows down is exact: rows that do not fit are not shown, those that fit all are.
 package tables
@@ -113,8 +115,8 @@ type Row interface {
 
 // Query says what is wanted of a table.
 type Query struct {
-	// Columns has bit i set when column i is wanted; from the 64th on all are. What is not wanted may be left out: no columns, and rows
-	// are only counted.
+	// Columns has bit i set when column i is wanted; from the 64th on all are. What is not wanted may be left out: no
+	// columns, and rows are only counted.
 	Columns uint64
 	// Host and URL narrow the rows down to those with this value in the table's HostColumn or URLColumn; nil: all.
 	Host, URL *string
@@ -173,7 +175,8 @@ func Named(name string) *Table {
 	return nil
 }
 
-// Source is what the tables are read from. Nobody may write to the state meanwhile: it is opened for reading, or a copy.
+// Source is what the tables are read from. Nobody may write to the state meanwhile: it is opened for reading, or a
+// copy.
 type Source struct {
 	State   *store.State
 	Archive string // folder of the WARC files and their indexes; empty: there are no captures

@@ -68,8 +68,8 @@ func eachHost(s *Source, q Query, fn func(Row) error) error {
 	})
 }
 
-// StopList is what is not visited, and why: what was listed, and the URLs that were broken at their last visit, which are on the list by
-// their own record.
+// StopList is what is not visited, and why: what was listed, and the URLs that were broken at their last visit, which
+// are on the list by their own record.
 func StopList() *Table { return stopTable(true) }
 
 // Listed is the stop list without single URLs.
@@ -115,7 +115,8 @@ func brokenPage(p *store.Page) *stop {
 	if reason == messages.Reason_NONE {
 		evidence = fmt.Sprintf("HTTP %d", p.Status)
 	}
-	return &stop{store.StopEntry{Prefix: p.URL, Reason: word, Evidence: evidence, At: p.LastVisit, Until: p.Next, Rounds: max(1, int(p.Attempts))}, "url"}
+	return &stop{store.StopEntry{Prefix: p.URL, Reason: word, Evidence: evidence, At: p.LastVisit, Until: p.Next,
+		Rounds: max(1, int(p.Attempts))}, "url"}
 }
 
 // whatIs says what a prefix on the list is.

@@ -15,7 +15,8 @@ import (
 // Links are the outlinks that the last visit of every page found, the thesis' collected links.
 func Links() *Table {
 	return &Table{
-		Name: "links", Doc: "the outlinks of every page at its last visit, also those that lead out of the crawl", HostColumn: 6, URLColumn: 1,
+		Name: "links", Doc: "the outlinks of every page at its last visit, also those that lead out of the crawl",
+		HostColumn: 6, URLColumn: 1,
 		Indexes: []string{"number", "to"},
 		Columns: []Column{
 			{"number", Integer, "of the page"},
@@ -116,7 +117,8 @@ func linksOfURL(p *store.Partition, q Query, fn func(Row) error) error {
 }
 
 // linksWithHosts shows the links of every page with the name of its host. Both come in the order of hosts' ids.
-func linksWithHosts(p *store.Partition, q Query, fn func(host string, id store.HostID, fp uint64, links []outlink.Outlink) error) error {
+func linksWithHosts(p *store.Partition, q Query, fn func(host string, id store.HostID, fp uint64,
+	links []outlink.Outlink) error) error {
 	if q.Host != nil {
 		id := store.IDOf(*q.Host)
 		return p.EachLinksOf(id, func(fp uint64, links []outlink.Outlink) error { return fn(*q.Host, id, fp, links) })
@@ -134,8 +136,8 @@ func linksWithHosts(p *store.Partition, q Query, fn func(host string, id store.H
 	})
 }
 
-// linksWithPages joins links with the records of their pages: links lie in the order of host and fingerprint, pages in that of their
-// visits. So the pages are put into the order of the links first.
+// linksWithPages joins links with the records of their pages: links lie in the order of host and fingerprint, pages in
+// that of their visits. So the pages are put into the order of the links first.
 func linksWithPages(s *Source, p *store.Partition, q Query, fn func(Row) (err error)) (err error) {
 	memory := s.Memory
 	if memory == 0 {

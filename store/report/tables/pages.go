@@ -10,7 +10,8 @@ import (
 	"henro/store"
 )
 
-// Pages are all known URLs in scope, visited or not; the thesis' input URLs are those of depth 0, its parsed URLs those visited.
+// Pages are all known URLs in scope, visited or not; the thesis' input URLs are those of depth 0, its parsed URLs those
+// visited.
 func Pages() *Table {
 	return &Table{
 		Name: "pages", Doc: "every known URL in scope", HostColumn: 12, URLColumn: 1,

@@ -14,8 +14,9 @@ import (
 	"henro/store"
 )
 
-// Web is a web in which page i links to Out pages, the k-th of which is number (i·(k+2) + k²) mod 2·Pages. Pages from Pages on are
-// known only by links and lie on hosts out of scope; every tenth page in scope waits for its first visit, and has no links yet.
+// Web is a web in which page i links to Out pages, the k-th of which is number (i·(k+2) + k²) mod 2·Pages. Pages from
+// Pages on are known only by links and lie on hosts out of scope; every tenth page in scope waits for its first visit,
+// and has no links yet.
 type Web struct {
 	Pages int // in scope
 	Out   int // links of each page visited
@@ -54,7 +55,8 @@ func (w Web) Links(i int) []outlink.Outlink {
 	}
 	links := make([]outlink.Outlink, w.Out)
 	for k := range links {
-		links[k] = outlink.Outlink{URL: w.URL(w.To(i, k)), Kind: outlink.Anchor, Anchor: fmt.Sprintf("the %d. of page %d", k, i)}
+		links[k] = outlink.Outlink{URL: w.URL(w.To(i, k)), Kind: outlink.Anchor,
+			Anchor: fmt.Sprintf("the %d. of page %d", k, i)}
 		if k%7 == 6 {
 			links[k].Kind, links[k].Flags, links[k].Anchor = outlink.Image, outlink.NoFollow, ""
 		}
@@ -98,9 +100,12 @@ func (w Web) Make(dir string) (err error) {
 		depth := min(uint8(i), 6)
 		if w.Visited(i) {
 			page := store.Page{
-				URL: url, Depth: depth, DepthLeft: store.UnlimitedDepth, Status: uint16(w.Status(i)), LastVisit: Noon.Add(-time.Duration(i) * time.Second), CapturedAt: Noon,
-				Next: Noon.Add(time.Duration(1+i%1000) * time.Hour), Timing: store.Timing{Interval: 3600, Visits: 2, Mean: 7200},
-				Digest: [20]byte{1, byte(i), byte(i >> 8), byte(i >> 16)}, MainDigest: uint64(i) + 1, SimHash: uint64(i) + 2, ETag: `"etag"`,
+				URL: url, Depth: depth, DepthLeft: store.UnlimitedDepth, Status: uint16(w.Status(i)),
+				LastVisit: Noon.Add(-time.Duration(i) * time.Second), CapturedAt: Noon,
+				Next:   Noon.Add(time.Duration(1+i%1000) * time.Hour),
+				Timing: store.Timing{Interval: 3600, Visits: 2, Mean: 7200},
+				Digest: [20]byte{1, byte(i), byte(i >> 8), byte(i >> 16)}, MainDigest: uint64(i) + 1,
+				SimHash: uint64(i) + 2, ETag: `"etag"`,
 			}
 			if w.Status(i) == 404 {
 				page.Next, page.Flags, page.Reason = time.Time{}, store.Dropped, uint8(messages.Reason_TIMEOUT)
@@ -113,7 +118,8 @@ func (w Web) Make(dir string) (err error) {
 			return err
 		}
 	}
-	batches[0].Stop(store.StopEntry{Prefix: "http://h0.example/old/", Reason: "missing", Evidence: "404 twice,\tthen 410", At: Noon})
+	batches[0].Stop(store.StopEntry{Prefix: "http://h0.example/old/", Reason: "missing",
+		Evidence: "404 twice,\tthen 410", At: Noon})
 	for k := range batches {
 		if err := flush(k, 1); err != nil {
 			return err
