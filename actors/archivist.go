@@ -9,6 +9,8 @@ import (
 	"slices"
 	"time"
 
+	"henro/actors/floor"
+
 	"github.com/asynkron/protoactor-go/actor"
 	"github.com/gofrs/flock"
 	"github.com/sirupsen/logrus"
@@ -176,14 +178,14 @@ func (a *Archivist) Receive(ctx actor.Context) {
 		a.giveUp(ctx)
 	case actor.SystemMessage, actor.AutoReceiveMessage:
 	default:
-		Unhandled(ctx, a.log)
+		floor.Unhandled(ctx, a.log)
 	}
 }
 
 func (a *Archivist) start(ctx actor.Context) {
 	a.shelf = &shelf{o: a.o.Writer, log: a.log}
 	shelf := a.shelf
-	a.binder = SpawnAs(ctx, actor.PropsFromProducer(func() actor.Actor { return &binder{shelf: shelf} }), "binder")
+	a.binder = floor.SpawnAs(ctx, actor.PropsFromProducer(func() actor.Actor { return &binder{shelf: shelf} }), "binder")
 }
 
 // gather takes a capture into the batch.

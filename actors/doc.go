@@ -1,11 +1,4 @@
-// Package actors holds the actors that master and slaves share, and the floor they stand on.
+// Package actors holds the actors that master and slaves share: Hosts, Host, Revisit, Partition and Archivist.
 //
-// The floor is protoactor, made fit for use: NewSystem has our logging and our supervision (log.go, supervise.go), and
-// a Tracer looks into mailboxes of a running system (trace.go).
-//
-// Invariants:
-//
-//   - An actor that fails is restarted after a pause that grows, for as long as the process lives, unless what it
-//     panicked with is Fatal; it never stops in silence.
-//   - Nothing that is switched off in the Tracer costs an actor more than a few nanoseconds a message.
+// What they stand on is package floor, what they decide by are the pure packages beside it.
 package actors

@@ -3,6 +3,8 @@ package actors
 import (
 	"time"
 
+	"henro/actors/floor"
+
 	"github.com/asynkron/protoactor-go/actor"
 	"github.com/sirupsen/logrus"
 
@@ -83,7 +85,7 @@ type Finder struct {
 	log   *logrus.Entry
 	asked []*findPages
 	next  time.Time // before which nothing that can wait is looked for
-	timer Timer
+	timer floor.Timer
 }
 
 // scanShare is how many times as long as a scan took nothing is scanned.

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"time"
 
+	"henro/actors/floor"
+
 	"github.com/asynkron/protoactor-go/actor"
 	"github.com/sirupsen/logrus"
 
@@ -173,7 +175,7 @@ type Host struct {
 	asking     *Lend
 	voided     bool // the lease that is being prepared has ended already
 	lease      *openLease
-	timer      Timer
+	timer      floor.Timer
 	due        int  // known pages in line, as far as was told
 	newWait    bool // new pages wait, as far as is known
 	knownFirst bool // the next lease begins with a known page, when both wait
@@ -230,7 +232,7 @@ type (
 func (h *Host) Receive(ctx actor.Context) {
 	switch m := ctx.Message().(type) {
 	case *actor.Started:
-		h.revisit = SpawnAs(ctx, revisitProps(h.hostEnvironment), "revisit")
+		h.revisit = floor.SpawnAs(ctx, revisitProps(h.hostEnvironment), "revisit")
 		h.judge = newJudge(h.scope, &h.HostOptions, h.name)
 		ctx.Request(h.partition, &HostAsked{Host: h.name})
 	case *actor.Stopping, *actor.Restarting:
@@ -252,7 +254,7 @@ func (h *Host) Receive(ctx actor.Context) {
 		h.behavior.Receive(ctx)
 	case actor.SystemMessage, actor.AutoReceiveMessage:
 	default:
-		Unhandled(ctx, h.log)
+		floor.Unhandled(ctx, h.log)
 	}
 }
 

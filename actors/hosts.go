@@ -4,6 +4,8 @@ import (
 	"github.com/asynkron/protoactor-go/actor"
 	"github.com/sirupsen/logrus"
 
+	"henro/actors/floor"
+
 	"henro/actors/scope"
 	"henro/store"
 )
@@ -54,7 +56,7 @@ type Hosts struct {
 	unlisted    []store.HostID // by partition, where listing the waiting hosts goes on; 0 is done
 	listing     int            // answers awaited
 	overlooked  bool           // a host was not woken for want of room: list again
-	timer       Timer
+	timer       floor.Timer
 }
 
 type awakeHost struct {
@@ -110,7 +112,7 @@ func (h *Hosts) Receive(ctx actor.Context) {
 	case *Written: // of relax
 	case actor.SystemMessage, actor.AutoReceiveMessage:
 	default:
-		Unhandled(ctx, h.log)
+		floor.Unhandled(ctx, h.log)
 	}
 }
 
@@ -139,7 +141,7 @@ func (h *Hosts) forward(ctx actor.Context, host string, message any, must bool) 
 
 func (h *Hosts) wake(ctx actor.Context, host string) *awakeHost {
 	a := &awakeHost{}
-	a.pid = SpawnAs(ctx, hostProps(&hostEnvironment{
+	a.pid = floor.SpawnAs(ctx, hostProps(&hostEnvironment{
 		HostOptions: h.o, name: host, partition: h.partitions[h.partitionOf(host)], master: h.master, skips: h.skips,
 		scope: h.scope, log: h.log,
 	}), "host/"+host)

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"time"
 
+	"henro/actors/floor"
+
 	"github.com/asynkron/protoactor-go/actor"
 	"github.com/sirupsen/logrus"
 
@@ -180,7 +182,7 @@ type Partition struct {
 	accepting acceptances  // likewise, of the batch being committed
 	urgent    bool
 	lastAt    time.Time // of the last commit's start
-	timer     Timer
+	timer     floor.Timer
 	sending   bool // parcels are with a peer, unanswered
 	relaxing  bool // relaxations are with the Hosts, unanswered
 	stalled   bool
@@ -275,7 +277,7 @@ func (p *Partition) Receive(ctx actor.Context) {
 		p.reportQuiet(ctx, m)
 	case actor.SystemMessage, actor.AutoReceiveMessage:
 	default:
-		Unhandled(ctx, p.log)
+		floor.Unhandled(ctx, p.log)
 	}
 }
 
@@ -303,8 +305,8 @@ func (p *Partition) start(ctx actor.Context) {
 	}
 	ctx.Send(p.owner, &LeasesFound{Leases: leases})
 	disk := p.disk
-	p.finder = SpawnAs(ctx, finderProps(disk, p.log), "finder")
-	p.committer = SpawnAs(ctx, actor.PropsFromFunc(func(ctx actor.Context) {
+	p.finder = floor.SpawnAs(ctx, finderProps(disk, p.log), "finder")
+	p.committer = floor.SpawnAs(ctx, actor.PropsFromFunc(func(ctx actor.Context) {
 		if m, ok := ctx.Message().(*commit); ok {
 			begin := time.Now()
 			outcome, err := disk.Commit(m.batch)

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"time"
 
+	"henro/actors/floor"
+
 	"github.com/asynkron/protoactor-go/actor"
 
 	"henro/store"
@@ -49,7 +51,7 @@ type dueLines struct {
 	after   store.Position // read up to here
 	readAt  time.Time
 	full    bool // reading has stopped for want of room
-	timer   Timer
+	timer   floor.Timer
 }
 
 func (d *dueLines) count(id store.HostID) int { return len(d.lines[id]) }

@@ -7,6 +7,8 @@ import (
 	"net/http"
 	"time"
 
+	"henro/actors/floor"
+
 	"github.com/asynkron/protoactor-go/actor"
 	"github.com/sirupsen/logrus"
 
@@ -86,7 +88,7 @@ func (r *Revisit) Receive(ctx actor.Context) {
 		ctx.Respond(answer)
 	case actor.SystemMessage, actor.AutoReceiveMessage:
 	default:
-		Unhandled(ctx, r.log)
+		floor.Unhandled(ctx, r.log)
 	}
 }
 

@@ -3,6 +3,8 @@ package actors
 import (
 	"time"
 
+	"henro/actors/floor"
+
 	"github.com/asynkron/protoactor-go/actor"
 	"github.com/sirupsen/logrus"
 
@@ -23,7 +25,7 @@ type Skips struct {
 	dir     string
 	log     *logrus.Entry
 	file    *skip.Log // nil: it could not be opened
-	timer   Timer
+	timer   floor.Timer
 	waiting bool // lines are in memory
 	failing bool
 }
@@ -54,7 +56,7 @@ func (s *Skips) Receive(ctx actor.Context) {
 		s.report(s.file.Flush())
 	case actor.SystemMessage, actor.AutoReceiveMessage:
 	default:
-		Unhandled(ctx, s.log)
+		floor.Unhandled(ctx, s.log)
 	}
 }
 

@@ -10,8 +10,8 @@ import (
 
 	"github.com/asynkron/protoactor-go/actor"
 
-	"henro/actors"
 	"henro/actors/console"
+	"henro/actors/floor"
 	"henro/messages/weburl"
 	"henro/store"
 )
@@ -60,11 +60,11 @@ func (n *Node) Traces() *console.Traces {
 		}
 		var pids []*actor.PID
 		if node == "" || node == n.o.Name {
-			pids = append(pids, actors.TracingAt(n.system.Address()))
+			pids = append(pids, floor.TracingAt(n.system.Address()))
 		}
 		for _, s := range status.Slaves {
 			if s.Address != "" && (node == "" || node == s.Name) {
-				pids = append(pids, actors.TracingAt(s.Address))
+				pids = append(pids, floor.TracingAt(s.Address))
 			}
 		}
 		return pids, nil

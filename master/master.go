@@ -26,6 +26,7 @@ import (
 	"github.com/sirupsen/logrus"
 
 	"henro/actors"
+	"henro/actors/floor"
 	"henro/actors/scope"
 	"henro/master/frontier"
 	"henro/master/ledger"
@@ -305,7 +306,7 @@ func (m *Master) Receive(ctx actor.Context) {
 	case *actor.DeadLetterResponse: // a slave is gone: its leases end by themselves
 	case actor.SystemMessage, actor.AutoReceiveMessage:
 	default:
-		actors.Unhandled(ctx, m.log)
+		floor.Unhandled(ctx, m.log)
 	}
 }
 
@@ -317,16 +318,16 @@ func (m *Master) start(ctx actor.Context) {
 	if err != nil {
 		panic(err)
 	}
-	m.hosts = actors.SpawnAs(ctx, actors.HostsProps(m.o.Hosts, ctx.Self(), m.log), "hosts")
+	m.hosts = floor.SpawnAs(ctx, actors.HostsProps(m.o.Hosts, ctx.Self(), m.log), "hosts")
 	for i := range m.state.Partitions {
-		m.partitions = append(m.partitions, actors.SpawnAs(ctx,
+		m.partitions = append(m.partitions, floor.SpawnAs(ctx,
 			actors.PartitionProps(m.o.Partition, order, m.state, i, m.hosts, ctx.Self(), m.log),
 			fmt.Sprintf("partition/%d", i)))
 	}
 	actors.IntroducePartitions(ctx.Send, m.partitions)
 	ctx.Send(m.hosts, &actors.ScopeChanged{Rules: m.scope})
 	ctx.Send(m.hosts, &actors.Introduction{Partitions: m.partitions, PartitionOf: m.state.PartitionOf,
-		Skips: actors.SpawnAs(ctx, actors.SkipsProps(m.o.Dir, m.log), "skips")})
+		Skips: floor.SpawnAs(ctx, actors.SkipsProps(m.o.Dir, m.log), "skips")})
 	m.again(ctx)
 }
 

@@ -9,6 +9,7 @@ import (
 	"github.com/sirupsen/logrus"
 
 	"henro/actors"
+	"henro/actors/floor"
 	"henro/messages/speech"
 	"henro/store"
 )
@@ -103,7 +104,7 @@ func (m *Master) status() *Status {
 		s.NextReady = at
 	}
 	s.Slaves = m.slaveStatuses()
-	s.Memory, s.Routines = actors.Footprint()
+	s.Memory, s.Routines = floor.Footprint()
 	if m.order != nil {
 		s.Frontier = m.order.status()
 	}

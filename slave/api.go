@@ -9,8 +9,8 @@ import (
 
 	"github.com/asynkron/protoactor-go/actor"
 
-	"henro/actors"
 	"henro/actors/console"
+	"henro/actors/floor"
 )
 
 // Desk answers questions about a slave over HTTP.
@@ -30,7 +30,7 @@ func (d *Desk) Routes() []console.Route {
 // Traces lets readers look into the mailboxes of this slave.
 func (d *Desk) Traces() *console.Traces {
 	return &console.Traces{System: d.System, Nodes: func(context.Context, string) ([]*actor.PID, error) {
-		return []*actor.PID{actors.TracingAt(d.System.Address())}, nil
+		return []*actor.PID{floor.TracingAt(d.System.Address())}, nil
 	}}
 }
 

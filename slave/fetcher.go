@@ -10,7 +10,7 @@ import (
 	"github.com/asynkron/protoactor-go/actor"
 	"github.com/sirupsen/logrus"
 
-	"henro/actors"
+	"henro/actors/floor"
 	"henro/actors/robots"
 	"henro/actors/scope"
 	"henro/actors/traps"
@@ -105,7 +105,7 @@ type Fetcher struct {
 	current   visit
 	robotsNow bool // the request under way is for robots.txt
 	robotsURL weburl.URL
-	timer     actors.Timer
+	timer     floor.Timer
 	cancel    context.CancelFunc // ends the request under way
 	flying    sync.WaitGroup
 }
@@ -143,7 +143,7 @@ func (f *Fetcher) Receive(ctx actor.Context) {
 		f.behavior.Receive(ctx)
 	case actor.SystemMessage, actor.AutoReceiveMessage:
 	default:
-		actors.Unhandled(ctx, f.log)
+		floor.Unhandled(ctx, f.log)
 	}
 }
 

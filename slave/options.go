@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"henro/actors"
+	"henro/actors/floor"
 )
 
 // Options are what one slave is told at its start; how pages are fetched comes from the master that welcomes it.
@@ -51,7 +52,7 @@ type Options struct {
 	Fetched func(took time.Duration)
 	// Mailboxes tells how long those of this process are, for the master to show; nil: nothing is told, as inside the
 	// master's own process.
-	Mailboxes func() []actors.KindRow
+	Mailboxes func() []floor.KindRow
 
 	Archive actors.ArchivistOptions
 	// Dial replaces the network, for tests in virtual time.

@@ -12,6 +12,7 @@ import (
 	"github.com/sirupsen/logrus"
 
 	"henro/actors"
+	"henro/actors/floor"
 	"henro/actors/robots"
 	"henro/actors/skip"
 	"henro/actors/traps"
@@ -79,14 +80,14 @@ func (p *Parser) Receive(ctx actor.Context) {
 	case *actor.Started:
 		builder, err := warc.NewBuilder(p.o.Archive.Writer.Records)
 		if err != nil {
-			panic(actors.Fatal(fmt.Errorf("build records: %w", err)))
+			panic(floor.Fatal(fmt.Errorf("build records: %w", err)))
 		}
 		p.builder = builder
 	case *parse:
 		p.parse(ctx, m)
 	case actor.SystemMessage, actor.AutoReceiveMessage:
 	default:
-		actors.Unhandled(ctx, p.log)
+		floor.Unhandled(ctx, p.log)
 	}
 }
 

@@ -31,6 +31,7 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"henro/actors"
+	"henro/actors/floor"
 	"henro/actors/traps"
 	"henro/messages"
 	"henro/slave/fetch"
@@ -113,7 +114,7 @@ type Slave struct {
 	ended    map[uint64]uint64
 	serial   uint64
 	asked    map[uint64]time.Time // when a WorkRequested was sent, by serial; the last few
-	ticking  actors.Timer
+	ticking  floor.Timer
 	draining bool
 	drainers []*actor.PID // who asked, and was not answered yet
 	resting  time.Time    // no new work until then: the archive cannot be written
@@ -216,17 +217,17 @@ func (s *Slave) Receive(ctx actor.Context) {
 	case *actor.DeadLetterResponse: // the master is gone: everything is said again to the next
 	case actor.SystemMessage, actor.AutoReceiveMessage:
 	default:
-		actors.Unhandled(ctx, s.log)
+		floor.Unhandled(ctx, s.log)
 	}
 }
 
 func (s *Slave) start(ctx actor.Context) {
-	s.archivist = actors.SpawnAs(ctx, actors.ArchivistProps(s.o.Archive, s.log), "archivist")
+	s.archivist = floor.SpawnAs(ctx, actors.ArchivistProps(s.o.Archive, s.log), "archivist")
 	for i := range s.o.Parsers {
-		s.parsers = append(s.parsers, actors.SpawnAs(ctx, parserProps(s.o, s.archivist, ctx.Self(), s.log),
+		s.parsers = append(s.parsers, floor.SpawnAs(ctx, parserProps(s.o, s.archivist, ctx.Self(), s.log),
 			fmt.Sprintf("parser/%d", i)))
 	}
-	s.heavy = actors.SpawnAs(ctx, parserProps(s.o, s.archivist, ctx.Self(), s.log), "parser/large")
+	s.heavy = floor.SpawnAs(ctx, parserProps(s.o, s.archivist, ctx.Self(), s.log), "parser/large")
 	s.ticking.After(ctx, s.o.AskEvery, &askTick{})
 	if s.gossip.master != nil {
 		s.seeMaster(ctx, s.gossip.master)
@@ -323,7 +324,7 @@ func (s *Slave) ask(ctx actor.Context) {
 	s.asked[s.serial] = time.Now()
 	delete(s.asked, s.serial-askedKept)
 	maps.DeleteFunc(s.ended, func(_, serial uint64) bool { return serial+askedKept <= s.serial })
-	memory, goroutines := actors.Footprint()
+	memory, goroutines := floor.Footprint()
 	ctx.Request(s.master, &messages.WorkRequested{
 		Slave: s.o.Name, Boot: s.o.Boot, Serial: s.serial, HostSlots: uint32(slots),
 		PageSlots: uint32(s.window.free()), Held: s.heldLeases(),
@@ -389,7 +390,7 @@ func (s *Slave) takeTask(ctx actor.Context, task *messages.HostTask, until time.
 	s.leases[task.Lease] = l
 	props := fetcherProps(&assignment{task: task, until: until, rules: s.rules, parsers: s.parsers, heavy: s.heavy,
 		slave: ctx.Self(), kept: l.kept, log: s.log})
-	l.fetcher = actors.SpawnAs(ctx, props, "fetcher/"+task.Host)
+	l.fetcher = floor.SpawnAs(ctx, props, "fetcher/"+task.Host)
 	ctx.Watch(l.fetcher)
 }
 

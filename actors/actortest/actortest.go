@@ -20,7 +20,7 @@ import (
 	"github.com/asynkron/protoactor-go/actor"
 	"github.com/sirupsen/logrus"
 
-	"henro/actors"
+	"henro/actors/floor"
 )
 
 // aftermath is longer than the longest timer that protoactor leaves behind, the ten seconds of its dead-letter
@@ -29,15 +29,15 @@ const aftermath = time.Minute
 
 // System makes a system for one bubble. At the end of the test its actors are poisoned, the latest first, and the test
 // fails when one is left.
-func System(t *testing.T) *actor.ActorSystem { return SystemWith(t, actors.SystemOptions{}) }
+func System(t *testing.T) *actor.ActorSystem { return SystemWith(t, floor.SystemOptions{}) }
 
 // SystemWith is System with options.
-func SystemWith(t *testing.T, o actors.SystemOptions) *actor.ActorSystem {
+func SystemWith(t *testing.T, o floor.SystemOptions) *actor.ActorSystem {
 	t.Helper()
 	if o.Tracer == nil {
-		o.Tracer = actors.NewTracer(actors.TracerOptions{Node: "test"})
+		o.Tracer = floor.NewTracer(floor.TracerOptions{Node: "test"})
 	}
-	system := actors.NewSystem("test", Log(), o)
+	system := floor.NewSystem("test", Log(), o)
 	t.Cleanup(func() {
 		synctest.Wait()
 		rows := o.Tracer.Actors()

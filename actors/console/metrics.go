@@ -8,7 +8,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 	"github.com/sirupsen/logrus"
 
-	"henro/actors"
+	"henro/actors/floor"
 )
 
 // Metrics is what a process tells Prometheus. Labels are few and their values a closed set: never a host, a URL or an
@@ -16,7 +16,7 @@ import (
 type Metrics struct{ registry *prometheus.Registry }
 
 // NewMetrics tells of the process and its actors; Register adds what its role knows.
-func NewMetrics(version string, tracer *actors.Tracer, counts *actors.Counts) *Metrics {
+func NewMetrics(version string, tracer *floor.Tracer, counts *floor.Counts) *Metrics {
 	m := &Metrics{registry: prometheus.NewRegistry()}
 	build := prometheus.NewGauge(prometheus.GaugeOpts{
 		Name: "henro_build_info", Help: "1, with the version of henro.",
@@ -66,8 +66,8 @@ var (
 
 // actorMetrics are read from the tracer when they are asked for: nothing is counted twice.
 type actorMetrics struct {
-	tracer *actors.Tracer
-	counts *actors.Counts
+	tracer *floor.Tracer
+	counts *floor.Counts
 }
 
 // Describe names them.
@@ -85,8 +85,8 @@ func (a *actorMetrics) Collect(to chan<- prometheus.Metric) {
 		to <- prometheus.MustNewConstMetric(actorsQueue, prometheus.GaugeValue, float64(k.Queue), k.Kind)
 		to <- prometheus.MustNewConstMetric(actorsLongest, prometheus.GaugeValue, float64(k.Longest), k.Kind)
 		to <- prometheus.MustNewConstMetric(actorsTaken, prometheus.CounterValue, float64(k.Taken), k.Kind)
-		buckets, below := make(map[float64]uint64, len(actors.HandlingBounds)), uint64(0)
-		for i, bound := range actors.HandlingBounds {
+		buckets, below := make(map[float64]uint64, len(floor.HandlingBounds)), uint64(0)
+		for i, bound := range floor.HandlingBounds {
 			below += k.Handling.Buckets[i]
 			buckets[bound] = below
 		}

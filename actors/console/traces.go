@@ -12,7 +12,7 @@ import (
 
 	"github.com/asynkron/protoactor-go/actor"
 
-	"henro/actors"
+	"henro/actors/floor"
 	"henro/messages"
 )
 
@@ -34,8 +34,8 @@ func (t *Traces) Routes() []Route {
 // was no room so far, or an error.
 type TraceLine struct {
 	Node    string          `json:"node,omitempty"`
-	Event   json.RawMessage `json:"event,omitempty"` // actors.TraceEvent
-	Row     json.RawMessage `json:"row,omitempty"`   // actors.Row
+	Event   json.RawMessage `json:"event,omitempty"` // floor.TraceEvent
+	Row     json.RawMessage `json:"row,omitempty"`   // floor.Row
 	Dropped uint64          `json:"dropped,omitempty"`
 	Error   string          `json:"error,omitempty"`
 }
@@ -70,7 +70,7 @@ func (t *Traces) serve(w http.ResponseWriter, r *http.Request) {
 	encoder, flush := json.NewEncoder(w), http.NewResponseController(w)
 	_ = flush.Flush() // the reader sees that it has begun
 	dropped := map[string]uint64{}
-	err = actors.ReadTraces(ctx, t.System, asked, func() []*actor.PID {
+	err = floor.ReadTraces(ctx, t.System, asked, func() []*actor.PID {
 		if again, err := t.Nodes(ctx, node); err == nil {
 			nodes = again
 		}

@@ -44,6 +44,7 @@ import (
 	"go.opentelemetry.io/otel/trace"
 
 	"henro/actors"
+	"henro/actors/floor"
 	"henro/messages"
 	"henro/store/fingerprint"
 )
@@ -84,7 +85,7 @@ const (
 // Spans is the telling of one process.
 type Spans struct {
 	o        Options
-	tracer   *actors.Tracer
+	tracer   *floor.Tracer
 	provider *sdktrace.TracerProvider
 	spans    trace.Tracer
 
@@ -107,7 +108,7 @@ type life struct {
 }
 
 // Start begins to tell, until Close.
-func Start(ctx context.Context, o Options, tracer *actors.Tracer, log *logrus.Entry) (*Spans, error) {
+func Start(ctx context.Context, o Options, tracer *floor.Tracer, log *logrus.Entry) (*Spans, error) {
 	exporter, err := otlptracehttp.New(ctx, otlptracehttp.WithEndpointURL(o.Endpoint+"/v1/traces"),
 		otlptracehttp.WithTimeout(sendTime),
 		otlptracehttp.WithRetry(otlptracehttp.RetryConfig{}),
@@ -129,7 +130,7 @@ func Start(ctx context.Context, o Options, tracer *actors.Tracer, log *logrus.En
 			attribute.String("service.version", o.Version))),
 	)
 	s.spans = s.provider.Tracer("henro")
-	tracer.Observe(&actors.Observer{Wants: wants, See: s.see})
+	tracer.Observe(&floor.Observer{Wants: wants, See: s.see})
 	return s, nil
 }
 
@@ -162,7 +163,7 @@ func (s *Spans) chosen(url string) bool {
 }
 
 // see takes a message in.
-func (s *Spans) see(message any, at actors.Handling) {
+func (s *Spans) see(message any, at floor.Handling) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if len(s.facts) > lifeCount {
@@ -194,14 +195,14 @@ func (s *Spans) see(message any, at actors.Handling) {
 	case Fetched:
 		s.fetched(m, at)
 	case *actors.Archive:
-		actors.About(m, func(key, url string) bool {
+		floor.About(m, func(key, url string) bool {
 			if l := s.lives[url]; key == "url" && l != nil {
 				l.archiving = at.Posted
 			}
 			return true
 		})
 	case *actors.ArchivedBatch:
-		actors.About(m, func(key, url string) bool {
+		floor.About(m, func(key, url string) bool {
 			if l := s.lives[url]; key == "url" && l != nil && !l.archiving.IsZero() {
 				s.tell(l, "archive", "lease", l.archiving, at.Ended)
 				l.archiving = time.Time{}
@@ -238,7 +239,7 @@ func (s *Spans) remember(url string) *life {
 	return l
 }
 
-func (s *Spans) lend(task *messages.Task, lease uint64, slave string, at actors.Handling) {
+func (s *Spans) lend(task *messages.Task, lease uint64, slave string, at floor.Handling) {
 	l := s.remember(task.Url)
 	l.lease, l.lent = lease, at.Ended
 	if task.CapturedUnix != 0 || task.Attempts > 0 || l.admitted.IsZero() {
@@ -249,7 +250,7 @@ func (s *Spans) lend(task *messages.Task, lease uint64, slave string, at actors.
 	s.tell(l, "host queue", "visit", l.admitted, l.lent, attribute.String("henro.slave", slave))
 }
 
-func (s *Spans) fetched(m Fetched, at actors.Handling) {
+func (s *Spans) fetched(m Fetched, at floor.Handling) {
 	url, lease, began, took := m.Lasted()
 	if !s.chosen(url) {
 		return
@@ -263,7 +264,7 @@ func (s *Spans) fetched(m Fetched, at actors.Handling) {
 	s.tell(l, "parse", "lease", at.Posted, at.Ended)
 }
 
-func (s *Spans) report(fact *messages.Fact, v *messages.PageVisited, at actors.Handling) {
+func (s *Spans) report(fact *messages.Fact, v *messages.PageVisited, at floor.Handling) {
 	l := s.remember(v.Url)
 	if l.fact.IsZero() || l.lease != fact.Lease {
 		if l.lease != fact.Lease || l.lent.IsZero() {
@@ -276,7 +277,7 @@ func (s *Spans) report(fact *messages.Fact, v *messages.PageVisited, at actors.H
 	}
 }
 
-func (s *Spans) stored(m *actors.FactsStored, at actors.Handling) {
+func (s *Spans) stored(m *actors.FactsStored, at floor.Handling) {
 	var left []*life
 	for _, l := range s.facts[m.Lease] {
 		if l.seq > m.Seq && !m.Closed {

@@ -19,6 +19,7 @@ import (
 
 	"henro/actors"
 	"henro/actors/actortest"
+	"henro/actors/floor"
 	"henro/messages"
 	"henro/store"
 )
@@ -113,13 +114,13 @@ func (p *parsed) Lasted() (string, uint64, time.Time, time.Duration) {
 func TestAVisitIsOneTraceOfTwoProcesses(t *testing.T) {
 	r := newReceiver(t)
 	start := time.Now()
-	at := func(posted, ended int) actors.Handling {
+	at := func(posted, ended int) floor.Handling {
 		moment := func(ms int) time.Time { return start.Add(time.Duration(ms) * time.Millisecond) }
-		return actors.Handling{Posted: moment(posted), Begun: moment(posted), Ended: moment(ended)}
+		return floor.Handling{Posted: moment(posted), Begun: moment(posted), Ended: moment(ended)}
 	}
 	begin := func(node string) *Spans {
 		s, err := Start(t.Context(), Options{Endpoint: r.URL, Every: 1, Node: node},
-			actors.NewTracer(actors.TracerOptions{Node: node}), actortest.Log())
+			floor.NewTracer(floor.TracerOptions{Node: node}), actortest.Log())
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -170,12 +171,12 @@ func TestOneURLInSoManyIsRemembered(t *testing.T) {
 		w.Candidates = append(w.Candidates, store.Candidate{URL: page + strings.Repeat("x", i%50) +
 			time.Duration(i).String()})
 	}
-	s.see(w, actors.Handling{})
+	s.see(w, floor.Handling{})
 	if n := len(s.lives); n < 1700 || n > 2300 {
 		t.Errorf("%d of 20000 URLs are told", n)
 	}
 	s.o.Every = 1
-	s.see(w, actors.Handling{})
+	s.see(w, floor.Handling{})
 	if n := len(s.lives); n != lifeCount {
 		t.Errorf("%d URLs are remembered, want %d at most", n, lifeCount)
 	}
@@ -184,8 +185,8 @@ func TestOneURLInSoManyIsRemembered(t *testing.T) {
 // TestAnObserverSeesWhatItWants, of real actors, and nothing once it is gone; a collector that is not there holds
 // nobody up.
 func TestAnObserverSeesWhatItWants(t *testing.T) {
-	tracer := actors.NewTracer(actors.TracerOptions{Node: "n"})
-	system := actors.NewSystem("n", actortest.Log(), actors.SystemOptions{Tracer: tracer})
+	tracer := floor.NewTracer(floor.TracerOptions{Node: "n"})
+	system := floor.NewSystem("n", actortest.Log(), floor.SystemOptions{Tracer: tracer})
 	defer system.Shutdown()
 	s, err := Start(t.Context(), Options{Endpoint: "http://127.0.0.1:1", Every: 1, Node: "n"}, tracer, actortest.Log())
 	if err != nil {

@@ -7,8 +7,8 @@ import (
 	"github.com/asynkron/protoactor-go/actor"
 	"github.com/sirupsen/logrus"
 
-	"henro/actors"
 	"henro/actors/console"
+	"henro/actors/floor"
 	"henro/master"
 	"henro/slave"
 )
@@ -16,8 +16,8 @@ import (
 // Sight is a system of actors that can be looked into.
 type Sight struct {
 	System *actor.ActorSystem
-	Tracer *actors.Tracer
-	Counts *actors.Counts
+	Tracer *floor.Tracer
+	Counts *floor.Counts
 
 	Metrics *console.Metrics
 	log     *logrus.Entry
@@ -25,8 +25,8 @@ type Sight struct {
 
 // NewSight makes a system.
 func NewSight(name, node string, log *logrus.Entry) *Sight {
-	s := &Sight{Tracer: actors.NewTracer(actors.TracerOptions{Node: node}), Counts: new(actors.Counts), log: log}
-	s.System = actors.NewSystem(name, log, actors.SystemOptions{Tracer: s.Tracer, Counts: s.Counts})
+	s := &Sight{Tracer: floor.NewTracer(floor.TracerOptions{Node: node}), Counts: new(floor.Counts), log: log}
+	s.System = floor.NewSystem(name, log, floor.SystemOptions{Tracer: s.Tracer, Counts: s.Counts})
 	s.Metrics = console.NewMetrics(buildVersion, s.Tracer, s.Counts)
 	return s
 }

@@ -11,7 +11,7 @@ import (
 	"github.com/sirupsen/logrus"
 	"github.com/spf13/pflag"
 
-	"henro/actors"
+	"henro/actors/floor"
 	"henro/cluster"
 	"henro/cmd/config"
 	"henro/master"
@@ -50,7 +50,7 @@ func hire(ctx context.Context, w work, log *logrus.Entry) (c *crew, err error) {
 	if err != nil {
 		return c, err
 	}
-	system := actors.NewSystem(o.Name, log, actors.SystemOptions{})
+	system := floor.NewSystem(o.Name, log, floor.SystemOptions{})
 	at, err := loopback(o.Name).Meet(system, cluster.Options{Role: cluster.Master, Boot: o.Boot},
 		func(string) (err error) {
 			c.master, err = master.Start(system, o, log)
@@ -105,7 +105,7 @@ func (c *crew) hireSlave(name, dir string, log *logrus.Entry) error {
 		return err
 	}
 	o.AskEvery = 50 * time.Millisecond // a second is minutes here
-	m := member{system: actors.NewSystem(name, log, actors.SystemOptions{})}
+	m := member{system: floor.NewSystem(name, log, floor.SystemOptions{})}
 	peers := loopback(name, c.joined[0].Node.Self().GossipAddress)
 	var at *config.Joined
 	if m.pid, at, err = peers.Enlist(m.system, o, nil, log); err != nil {

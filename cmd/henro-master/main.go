@@ -14,7 +14,7 @@ import (
 	"github.com/spf13/pflag"
 	"golang.org/x/sync/errgroup"
 
-	"henro/actors"
+	"henro/actors/floor"
 	"henro/cluster"
 	"henro/cmd/config"
 	"henro/cmd/service"
@@ -131,7 +131,7 @@ func (f *flags) crawlWith(ctx context.Context, o master.Options, seeds []master.
 			tell(system, node.PID(), event)
 		},
 	}, func(string) (err error) {
-		if _, err := actors.StartTracing(system, sight.Tracer); err != nil {
+		if _, err := floor.StartTracing(system, sight.Tracer); err != nil {
 			return err
 		}
 		sight.Lead(&o)

@@ -14,8 +14,8 @@ import (
 	"github.com/spf13/pflag"
 	"golang.org/x/sync/errgroup"
 
-	"henro/actors"
 	"henro/actors/console"
+	"henro/actors/floor"
 	"henro/cmd/config"
 	"henro/cmd/service"
 	"henro/slave"
@@ -122,7 +122,7 @@ func run(ctx context.Context, dir string, peers *config.Peers, work *config.Work
 	sight.Work(&o)
 	o.Mailboxes = sight.Tracer.Kinds
 	pid, joined, err := peers.Enlist(system, o, func() error {
-		_, err := actors.StartTracing(system, sight.Tracer)
+		_, err := floor.StartTracing(system, sight.Tracer)
 		return err
 	}, log)
 	if err != nil {

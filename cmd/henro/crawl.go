@@ -16,7 +16,7 @@ import (
 	"github.com/spf13/pflag"
 	"golang.org/x/sync/errgroup"
 
-	"henro/actors"
+	"henro/actors/floor"
 	"henro/cluster"
 	"henro/cmd/config"
 	"henro/master"
@@ -137,7 +137,7 @@ func (e *embedded) crawl(ctx context.Context, serve func(context.Context, *maste
 	}
 	defer endTraces()
 	system := e.sight.System
-	if _, err := actors.StartTracing(system, e.sight.Tracer); err != nil {
+	if _, err := floor.StartTracing(system, e.sight.Tracer); err != nil {
 		return master.Status{}, err
 	}
 	e.sight.Lead(&e.o)

@@ -17,7 +17,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"henro/actors"
+	"henro/actors/floor"
 	"henro/cluster"
 	"henro/cmd/config"
 	"henro/master"
@@ -259,7 +259,7 @@ func (d *doctor) meet(ctx context.Context) {
 	quiet := logrus.New()
 	quiet.SetOutput(io.Discard)
 	log := logrus.NewEntry(quiet)
-	system := actors.NewSystem("doctor", log, actors.SystemOptions{})
+	system := floor.NewSystem("doctor", log, floor.SystemOptions{})
 	d.peers.Name = "doctor." + cluster.NewBoot()
 	joined, err := d.peers.Meet(system, cluster.Options{Role: cluster.Guest}, func(string) error { return nil }, log)
 	if err != nil {

@@ -13,7 +13,7 @@ import (
 
 	"github.com/sirupsen/logrus"
 
-	"henro/actors"
+	"henro/actors/floor"
 	"henro/cluster"
 	"henro/cmd/config"
 	"henro/master"
@@ -57,7 +57,7 @@ func lead(dir, key string, in io.Reader, out io.Writer) (err error) {
 	quiet := logrus.New()
 	quiet.SetOutput(io.Discard)
 	log := logrus.NewEntry(quiet)
-	system := actors.NewSystem("master", log, actors.SystemOptions{})
+	system := floor.NewSystem("master", log, floor.SystemOptions{})
 	o := master.DefaultOptions()
 	o.Dir, o.Name, o.Boot, o.Hosts.Continuous = dir, "master", cluster.NewBoot(), true
 	peers := config.Peers{Name: "master", Gossip: "127.0.0.1:0", Actors: "127.0.0.1:0", Key: key}

@@ -21,10 +21,10 @@ import (
 	"github.com/asynkron/protoactor-go/actor"
 	"github.com/getkin/kin-openapi/openapi3"
 
-	"henro/actors"
 	"henro/actors/actortest"
 	"henro/actors/console"
 	"henro/actors/figures"
+	"henro/actors/floor"
 	"henro/cmd/config"
 	"henro/docs"
 	"henro/master"
@@ -226,7 +226,7 @@ func TestTheSchemasHaveEveryField(t *testing.T) {
 		master.Status{}, master.PageFound{}, master.HostFound{}, master.WhyFound{}, master.SeedsPosted{},
 		master.SeedsAnswer{}, master.HostPosted{},
 		figures.Report{}, slave.Counts{}, console.Problem{}, console.LogAnswer{}, console.TraceLine{},
-		actors.TraceEvent{}, actors.Row{},
+		floor.TraceEvent{}, floor.Row{},
 	} {
 		structsOf(reflect.TypeOf(value), told)
 	}

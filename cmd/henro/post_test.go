@@ -11,7 +11,7 @@ import (
 
 	"github.com/asynkron/protoactor-go/actor"
 
-	"henro/actors"
+	"henro/actors/floor"
 	"henro/master"
 	"henro/messages"
 	"henro/slave"
@@ -69,7 +69,7 @@ func TestACrawlFetchesEverythingOnceWhateverThePostDoes(t *testing.T) {
 			dir := t.TempDir()
 			e := crawlOf(t, dir, web, -1, nil)
 			e.o.Name, e.o.Boot = "m", "1"
-			system := actors.NewSystem("henro", e.log, actors.SystemOptions{})
+			system := floor.NewSystem("henro", e.log, floor.SystemOptions{})
 			node, err := master.Start(system, e.o, e.log)
 			if err != nil {
 				t.Fatal(err)

@@ -16,8 +16,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"henro/actors"
 	"henro/actors/console"
+	"henro/actors/floor"
 	"henro/cmd/config"
 	"henro/messages/weburl"
 )
@@ -25,7 +25,7 @@ import (
 // traceFlags are those of henro trace.
 type traceFlags struct {
 	control
-	filter actors.Filter
+	filter floor.Filter
 	node   string
 	follow bool
 	lasts  time.Duration
@@ -148,11 +148,11 @@ type tracePrinter struct {
 	out    io.Writer
 	json   bool
 	url    string
-	events []actors.TraceEvent // not written yet
-	since  time.Time           // of the first event of a chain
-	last   *actors.TraceEvent  // printed last
-	alike  int                 // events after it that say the same
-	nodes  map[string]bool     // whose mailboxes were shown
+	events []floor.TraceEvent // not written yet
+	since  time.Time          // of the first event of a chain
+	last   *floor.TraceEvent  // printed last
+	alike  int                // events after it that say the same
+	nodes  map[string]bool    // whose mailboxes were shown
 }
 
 func (p *tracePrinter) take(line *console.TraceLine) error {
@@ -167,13 +167,13 @@ func (p *tracePrinter) take(line *console.TraceLine) error {
 	}
 	switch {
 	case line.Event != nil:
-		var e actors.TraceEvent
+		var e floor.TraceEvent
 		if err := json.Unmarshal(line.Event, &e); err != nil {
 			return fmt.Errorf("read the trace: %w", err)
 		}
 		p.events = append(p.events, e)
 	case line.Row != nil:
-		var r actors.Row
+		var r floor.Row
 		if err := json.Unmarshal(line.Row, &r); err != nil {
 			return fmt.Errorf("read the trace: %w", err)
 		}
@@ -195,7 +195,7 @@ func (p *tracePrinter) take(line *console.TraceLine) error {
 
 // flush writes what happened before a moment; the zero moment is the end.
 func (p *tracePrinter) flush(before time.Time) {
-	slices.SortStableFunc(p.events, func(a, b actors.TraceEvent) int {
+	slices.SortStableFunc(p.events, func(a, b floor.TraceEvent) int {
 		if a.Node == b.Node {
 			return cmp.Compare(a.Seq, b.Seq)
 		}
@@ -220,7 +220,7 @@ func (p *tracePrinter) sum() {
 	p.alike = 0
 }
 
-func (p *tracePrinter) print(event actors.TraceEvent) {
+func (p *tracePrinter) print(event floor.TraceEvent) {
 	e := &event
 	if l := p.last; l != nil && l.Node == e.Node && l.Actor == e.Actor && l.Kind == e.Kind && l.Message == e.Message &&
 		l.About == e.About && l.Sender == e.Sender {
@@ -237,11 +237,11 @@ func (p *tracePrinter) print(event actors.TraceEvent) {
 		at = fmt.Sprintf("%+11.3fms", float64(e.At.Sub(p.since).Microseconds())/1000)
 	}
 	what := e.Message
-	if e.Kind != actors.Handled {
+	if e.Kind != floor.Handled {
 		what = strings.ToUpper(e.Kind) + " " + e.Message
 	}
 	times := ""
-	if e.Kind == actors.Handled {
+	if e.Kind == floor.Handled {
 		times = fmt.Sprintf("  waited %v, took %v, queue %d", short(e.Dwell), short(e.Took), e.Queue)
 	}
 	about := e.About

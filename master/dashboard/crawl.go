@@ -4,8 +4,8 @@ import (
 	"context"
 	"time"
 
-	"henro/actors"
 	"henro/actors/figures"
+	"henro/actors/floor"
 	"henro/actors/skip"
 	"henro/master"
 	"henro/store"
@@ -18,8 +18,8 @@ type Crawl interface {
 	State() *store.State // read beside the crawl, in short transactions
 	Why(ctx context.Context, url, from string, depth int) ([]skip.Finding, error)
 	Report(ctx context.Context) (*figures.Report, error)
-	Actors(limit int) []actors.Row // of this process, the longest mailbox first
-	Kinds() []actors.KindRow       // of this process
+	Actors(limit int) []floor.Row // of this process, the longest mailbox first
+	Kinds() []floor.KindRow       // of this process
 
 	Pause(ctx context.Context) error
 	Resume(ctx context.Context) error
@@ -30,11 +30,11 @@ type Crawl interface {
 }
 
 // Of is the crawl of a master; the tracer looks into the mailboxes of its process.
-func Of(node *master.Node, tracer *actors.Tracer) Crawl { return &running{node, tracer} }
+func Of(node *master.Node, tracer *floor.Tracer) Crawl { return &running{node, tracer} }
 
 type running struct {
 	*master.Node
-	tracer *actors.Tracer
+	tracer *floor.Tracer
 }
 
 // answerWithin bounds the wait for the master's word.
@@ -46,14 +46,14 @@ func (r *running) Status(ctx context.Context) (*master.Status, error) {
 	return master.Ask[*master.Status](ctx, r.Node, &master.StatusAsked{})
 }
 
-func (r *running) Actors(limit int) []actors.Row {
+func (r *running) Actors(limit int) []floor.Row {
 	if r.tracer == nil {
 		return nil
 	}
 	return r.tracer.Table("", limit)
 }
 
-func (r *running) Kinds() []actors.KindRow {
+func (r *running) Kinds() []floor.KindRow {
 	if r.tracer == nil {
 		return nil
 	}

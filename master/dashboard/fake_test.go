@@ -18,6 +18,7 @@ import (
 	"henro/actors"
 	"henro/actors/console"
 	"henro/actors/figures"
+	"henro/actors/floor"
 	"henro/actors/politeness"
 	"henro/actors/skip"
 	"henro/master"
@@ -30,7 +31,7 @@ type fakeCrawl struct {
 	dir    string
 	state  *store.State
 	status master.Status
-	rows   []actors.Row
+	rows   []floor.Row
 	why    []skip.Finding
 	done   []string
 }
@@ -45,10 +46,10 @@ func (f *fakeCrawl) Options() master.Options {
 	return o
 }
 func (f *fakeCrawl) State() *store.State { return f.state }
-func (f *fakeCrawl) Kinds() []actors.KindRow {
-	return []actors.KindRow{{Kind: "host", Actors: 2, Queue: 3, Longest: 3, Taken: 9}}
+func (f *fakeCrawl) Kinds() []floor.KindRow {
+	return []floor.KindRow{{Kind: "host", Actors: 2, Queue: 3, Longest: 3, Taken: 9}}
 }
-func (f *fakeCrawl) Actors(int) []actors.Row { return f.rows }
+func (f *fakeCrawl) Actors(int) []floor.Row { return f.rows }
 func (f *fakeCrawl) Why(context.Context, string, string, int) ([]skip.Finding, error) {
 	return f.why, nil
 }
@@ -116,7 +117,7 @@ func newFake(t testing.TB, texts []string) *fakeCrawl {
 		Slaves: []master.SlaveStatus{{Name: "bee", State: master.Working, Silent: "20ms", Slots: 5, Leases: 1}},
 		Totals: actors.Totals{Pages: 1234567, Bytes: 5 << 30, Errors: map[string]uint64{"HTTP 404": 3, "TIMEOUT": 1}},
 	}
-	f := &fakeCrawl{state: state, status: status, rows: []actors.Row{{Actor: "master/hosts", Queue: 3, Taken: 70}},
+	f := &fakeCrawl{state: state, status: status, rows: []floor.Row{{Actor: "master/hosts", Queue: 3, Taken: 70}},
 		why: []skip.Finding{{Rule: "scope", Says: speech.Say("in")},
 			{Rule: "robots", Reason: skip.Robots, Says: speech.Say("robots.txt forbids it")}}}
 	for i, text := range texts {
@@ -130,7 +131,7 @@ func newFake(t testing.TB, texts []string) *fakeCrawl {
 		f.status.Slaves = append(f.status.Slaves, master.SlaveStatus{Name: text, Version: text, Address: text,
 			Silent: text, State: master.SlaveState(text)})
 		f.status.Totals.Errors[text] = uint64(i)
-		f.rows = append(f.rows, actors.Row{Actor: text})
+		f.rows = append(f.rows, floor.Row{Actor: text})
 		f.why = append(f.why, skip.Finding{Rule: text, Says: speech.Say("%s", text)})
 		f.status.Stalled = speech.Say("%s", f.status.Stalled.String()+text)
 	}

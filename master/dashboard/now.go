@@ -6,7 +6,7 @@ import (
 	"slices"
 	"time"
 
-	"henro/actors"
+	"henro/actors/floor"
 	"henro/master"
 )
 
@@ -15,7 +15,7 @@ type nowView struct {
 	Figures   []figure
 	Errors    []errorRow
 	Failed    uint64 // of all errors since the crawl began
-	Mailboxes []actors.Row
+	Mailboxes []floor.Row
 	Idle      *idleness
 	Day       bool // the chart shows a day instead of ten minutes
 	Pages     []float64
@@ -92,16 +92,16 @@ func (d *Dashboard) now(r *http.Request, p *page) (any, error) {
 }
 
 // longest are the longest mailboxes of all nodes. Of a slave the longest of each kind is known, and by how many actors.
-func longest(rows []actors.Row, slaves []master.SlaveStatus) []actors.Row {
+func longest(rows []floor.Row, slaves []master.SlaveStatus) []floor.Row {
 	for _, slave := range slaves {
 		for _, kind := range slave.Mailboxes {
 			if kind.Longest > 0 {
-				rows = append(rows, actors.Row{Actor: slave.Name + ": " + kind.Kind, Queue: kind.Longest,
+				rows = append(rows, floor.Row{Actor: slave.Name + ": " + kind.Kind, Queue: kind.Longest,
 					Taken: kind.Taken})
 			}
 		}
 	}
-	slices.SortStableFunc(rows, func(a, b actors.Row) int { return cmp.Compare(b.Queue, a.Queue) })
+	slices.SortStableFunc(rows, func(a, b floor.Row) int { return cmp.Compare(b.Queue, a.Queue) })
 	return rows[:min(len(rows), mailboxesShown)]
 }
 

@@ -1,4 +1,4 @@
-package actors_test
+package floor_test
 
 import (
 	"context"
@@ -14,26 +14,27 @@ import (
 
 	"henro/actors"
 	"henro/actors/actortest"
+	"henro/actors/floor"
 	"henro/messages"
 	"henro/store"
 )
 
 // told is what a reader was told.
 type told struct {
-	events []actors.TraceEvent
-	rows   []actors.Row
+	events []floor.TraceEvent
+	rows   []floor.Row
 }
 
 func (r *told) take(m *messages.TraceReported) error {
 	for _, line := range m.Events {
-		var e actors.TraceEvent
+		var e floor.TraceEvent
 		if err := json.Unmarshal(line, &e); err != nil {
 			return err
 		}
 		r.events = append(r.events, e)
 	}
 	for _, line := range m.Rows {
-		var row actors.Row
+		var row floor.Row
 		if err := json.Unmarshal(line, &row); err != nil {
 			return err
 		}
@@ -43,8 +44,8 @@ func (r *told) take(m *messages.TraceReported) error {
 }
 
 func TestAReaderIsToldOfWhatFits(t *testing.T) {
-	traced(t, actors.TracerOptions{}, func(t *testing.T, system *actor.ActorSystem, tracer *actors.Tracer) {
-		tracing, err := actors.StartTracing(system, tracer)
+	traced(t, floor.TracerOptions{}, func(t *testing.T, system *actor.ActorSystem, tracer *floor.Tracer) {
+		tracing, err := floor.StartTracing(system, tracer)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -55,7 +56,7 @@ func TestAReaderIsToldOfWhatFits(t *testing.T) {
 		done := make(chan error)
 		ctx, stop := context.WithTimeout(t.Context(), time.Hour)
 		go func() {
-			done <- actors.ReadTraces(ctx, system, &messages.TraceAsked{Actor: "a", ForNs: int64(20 * time.Second)},
+			done <- floor.ReadTraces(ctx, system, &messages.TraceAsked{Actor: "a", ForNs: int64(20 * time.Second)},
 				nodes, r.take)
 		}()
 		synctest.Wait()
@@ -71,7 +72,7 @@ func TestAReaderIsToldOfWhatFits(t *testing.T) {
 			t.Fatal(err)
 		}
 		if len(r.events) != 3001 || slices.ContainsFunc(r.events,
-			func(e actors.TraceEvent) bool { return e.Actor != "a" || e.Node != "test" }) {
+			func(e floor.TraceEvent) bool { return e.Actor != "a" || e.Node != "test" }) {
 			t.Errorf("%d events, want the 3001 of a", len(r.events))
 		}
 		synctest.Wait()
@@ -84,8 +85,8 @@ func TestAReaderIsToldOfWhatFits(t *testing.T) {
 }
 
 func TestWithoutFollowingAReaderIsToldWhatIsRemembered(t *testing.T) {
-	traced(t, actors.TracerOptions{}, func(t *testing.T, system *actor.ActorSystem, tracer *actors.Tracer) {
-		tracing, err := actors.StartTracing(system, tracer)
+	traced(t, floor.TracerOptions{}, func(t *testing.T, system *actor.ActorSystem, tracer *floor.Tracer) {
+		tracing, err := floor.StartTracing(system, tracer)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -93,7 +94,7 @@ func TestWithoutFollowingAReaderIsToldWhatIsRemembered(t *testing.T) {
 		system.Root.Send(system.NewLocalPID("nobody"), &work{})
 		synctest.Wait()
 		var r told
-		err = actors.ReadTraces(t.Context(), system, &messages.TraceAsked{Recent: true, Rows: 5},
+		err = floor.ReadTraces(t.Context(), system, &messages.TraceAsked{Recent: true, Rows: 5},
 			func() []*actor.PID { return []*actor.PID{tracing} }, r.take)
 		if err != nil {
 			t.Fatal(err)
@@ -101,13 +102,13 @@ func TestWithoutFollowingAReaderIsToldWhatIsRemembered(t *testing.T) {
 		if len(r.rows) != 1 || r.rows[0].Actor != "a" {
 			t.Errorf("rows %v, want that of a, and none of those who look", r.rows)
 		}
-		if len(r.events) != 1 || r.events[0].Kind != actors.DeadLetter {
+		if len(r.events) != 1 || r.events[0].Kind != floor.DeadLetter {
 			t.Errorf("events %v, want the dead letter", r.events)
 		}
 		begin := time.Now()
-		err = actors.ReadTraces(t.Context(), system, &messages.TraceAsked{},
+		err = floor.ReadTraces(t.Context(), system, &messages.TraceAsked{},
 			func() []*actor.PID { return []*actor.PID{system.NewLocalPID("gone")} }, r.take)
-		if err != actors.ErrNobodyTraced || time.Since(begin) > 10*time.Second {
+		if err != floor.ErrNobodyTraced || time.Since(begin) > 10*time.Second {
 			t.Errorf("nobody answered: %v after %v", err, time.Since(begin))
 		}
 	})
@@ -150,9 +151,9 @@ func life(url string) []struct {
 }
 
 func TestTheLifeOfOneURLIsToldFromEndToEnd(t *testing.T) {
-	traced(t, actors.TracerOptions{}, func(t *testing.T, system *actor.ActorSystem, tracer *actors.Tracer) {
+	traced(t, floor.TracerOptions{}, func(t *testing.T, system *actor.ActorSystem, tracer *floor.Tracer) {
 		pid := system.Root.Spawn(actor.PropsFromFunc(func(actor.Context) {}))
-		follower, err := tracer.Follow(actors.Filter{URL: "http://A.test/page#x"}, 100)
+		follower, err := tracer.Follow(floor.Filter{URL: "http://A.test/page#x"}, 100)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -174,12 +175,12 @@ func TestTheLifeOfOneURLIsToldFromEndToEnd(t *testing.T) {
 }
 
 func TestMessagesThatNobodyKnowsAreSeen(t *testing.T) {
-	tracer, counts := actors.NewTracer(actors.TracerOptions{}), new(actors.Counts)
+	tracer, counts := floor.NewTracer(floor.TracerOptions{}), new(floor.Counts)
 	synctest.Test(t, func(t *testing.T) {
-		system := actortest.SystemWith(t, actors.SystemOptions{Tracer: tracer, Counts: counts})
+		system := actortest.SystemWith(t, floor.SystemOptions{Tracer: tracer, Counts: counts})
 		pid, err := system.Root.SpawnNamed(actor.PropsFromFunc(func(ctx actor.Context) {
 			if _, ok := ctx.Message().(*work); ok {
-				actors.Unhandled(ctx, actortest.Log())
+				floor.Unhandled(ctx, actortest.Log())
 			}
 		}), "a")
 		if err != nil {
@@ -187,7 +188,7 @@ func TestMessagesThatNobodyKnowsAreSeen(t *testing.T) {
 		}
 		system.Root.Send(pid, &work{})
 		synctest.Wait()
-		if got := tracer.Recent(); len(got) != 1 || got[0].Kind != actors.Unknown || got[0].Message != "work" ||
+		if got := tracer.Recent(); len(got) != 1 || got[0].Kind != floor.Unknown || got[0].Message != "work" ||
 			got[0].Actor != "a" {
 			t.Errorf("remembered %v", got)
 		}
@@ -206,14 +207,14 @@ func TestKindsOfActors(t *testing.T) {
 		"master/partition/3/committer": "committer", "slave/fetcher/https://parser": "fetcher",
 		"slave/parser/0": "parser", "EndpointSupervisor": "engine", "$7": "engine",
 	} {
-		if got := actors.KindOf(name); got != want {
+		if got := floor.KindOf(name); got != want {
 			t.Errorf("%s is a %s, want %s", name, got, want)
 		}
 	}
 }
 
 func TestKindsSumUpTheirActors(t *testing.T) {
-	traced(t, actors.TracerOptions{}, func(t *testing.T, system *actor.ActorSystem, tracer *actors.Tracer) {
+	traced(t, floor.TracerOptions{}, func(t *testing.T, system *actor.ActorSystem, tracer *floor.Tracer) {
 		for i := range 2 {
 			pid := spawn(t, system, fmt.Sprintf("parser~%d", i))
 			for range 64 * 10 {

@@ -1,4 +1,4 @@
-package actors_test
+package floor_test
 
 import (
 	"bytes"
@@ -17,8 +17,8 @@ import (
 	"github.com/asynkron/protoactor-go/actor"
 	"github.com/sirupsen/logrus"
 
-	"henro/actors"
 	"henro/actors/actortest"
+	"henro/actors/floor"
 )
 
 // log of moments, since begin.
@@ -42,8 +42,8 @@ func (m *moments) all() []time.Duration {
 
 func TestAnActorThatCannotStartIsTriedEverSlower(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		counts := &actors.Counts{}
-		system := actortest.SystemWith(t, actors.SystemOptions{Counts: counts})
+		counts := &floor.Counts{}
+		system := actortest.SystemWith(t, floor.SystemOptions{Counts: counts})
 		starts := &moments{begin: time.Now()}
 		pid := system.Root.Spawn(actor.PropsFromFunc(func(c actor.Context) {
 			if _, ok := c.Message().(*actor.Started); ok {
@@ -93,7 +93,7 @@ func TestMessagesWaitWhileAnActorRests(t *testing.T) {
 
 func TestFailuresLongAgoAreForgiven(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		system := actortest.SystemWith(t, actors.SystemOptions{Supervision: actors.Supervision{Limit: 3}})
+		system := actortest.SystemWith(t, floor.SystemOptions{Supervision: floor.Supervision{Limit: 3}})
 		pid := spawn(t, system, "w")
 		for range 10 {
 			system.Root.Send(pid, &fail{"now and then"})
@@ -108,14 +108,14 @@ func TestFailuresLongAgoAreForgiven(t *testing.T) {
 func TestFatalFailuresStop(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var gone []string
-		counts := &actors.Counts{}
-		system := actortest.SystemWith(t, actors.SystemOptions{Counts: counts, Supervision: actors.Supervision{
+		counts := &floor.Counts{}
+		system := actortest.SystemWith(t, floor.SystemOptions{Counts: counts, Supervision: floor.Supervision{
 			Limit:  2,
 			GaveUp: func(child *actor.PID, reason any) { gone = append(gone, child.Id+": "+fmt.Sprint(reason)) },
 		}})
 		boss := actortest.NewProbe(t, system, "boss")
 		child := boss.Spawn(t, actor.PropsFromFunc(worker), "w")
-		system.Root.Send(child, &fail{fmt.Errorf("open: %w", actors.Fatal(errors.New("not a state directory")))})
+		system.Root.Send(child, &fail{fmt.Errorf("open: %w", floor.Fatal(errors.New("not a state directory")))})
 		synctest.Wait()
 		if got := actortest.TakeOf[*actor.Terminated](boss); len(got) != 1 {
 			t.Errorf("the boss heard %v", got)
@@ -144,7 +144,7 @@ func TestAParentsOwnSupervisionIsKept(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		system := actortest.System(t)
 		var judged atomic.Int32
-		strategy := actors.Supervision{Decide: func(any) actor.Directive { judged.Add(1); return actor.ResumeDirective }}.Strategy(actortest.Log())
+		strategy := floor.Supervision{Decide: func(any) actor.Directive { judged.Add(1); return actor.ResumeDirective }}.Strategy(actortest.Log())
 		var child *actor.PID
 		system.Root.Spawn(actor.PropsFromFunc(func(c actor.Context) {
 			if _, ok := c.Message().(*actor.Started); ok {
@@ -170,7 +170,7 @@ func TestProtoactorSpeaksThroughLogrus(t *testing.T) {
 		l.SetOutput(&out)
 		l.SetFormatter(&logrus.JSONFormatter{})
 		l.SetLevel(logrus.InfoLevel)
-		system := actors.NewSystem("n1", logrus.NewEntry(l), actors.SystemOptions{})
+		system := floor.NewSystem("n1", logrus.NewEntry(l), floor.SystemOptions{})
 		system.Logger().Error("EndpointWriter failed to connect", slog.String("address", "x"))
 		system.Logger().With(slog.String("a", "b")).WithGroup("g").Warn("something else",
 			slog.Any("error", errors.New("e")), slog.Group("h", slog.Int("n", 1)))

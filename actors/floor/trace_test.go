@@ -1,4 +1,4 @@
-package actors_test
+package floor_test
 
 import (
 	"encoding/json"
@@ -12,8 +12,8 @@ import (
 
 	"github.com/asynkron/protoactor-go/actor"
 
-	"henro/actors"
 	"henro/actors/actortest"
+	"henro/actors/floor"
 	"henro/messages"
 )
 
@@ -31,13 +31,13 @@ func worker(c actor.Context) {
 }
 
 // traced is a bubble with a system whose tracer is at hand.
-func traced(t *testing.T, o actors.TracerOptions, f func(t *testing.T, system *actor.ActorSystem,
-	tracer *actors.Tracer)) {
+func traced(t *testing.T, o floor.TracerOptions, f func(t *testing.T, system *actor.ActorSystem,
+	tracer *floor.Tracer)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
 		o.Node = "test"
-		tracer := actors.NewTracer(o)
-		f(t, actortest.SystemWith(t, actors.SystemOptions{Tracer: tracer}), tracer)
+		tracer := floor.NewTracer(o)
+		f(t, actortest.SystemWith(t, floor.SystemOptions{Tracer: tracer}), tracer)
 	})
 }
 
@@ -51,7 +51,7 @@ func spawn(t *testing.T, system *actor.ActorSystem, name string) *actor.PID {
 }
 
 // kinds writes events as "kind actor message".
-func kinds(events []actors.TraceEvent) string {
+func kinds(events []floor.TraceEvent) string {
 	var words []string
 	for _, e := range events {
 		words = append(words, strings.TrimSpace(e.Kind+" "+e.Actor+" "+e.Message))
@@ -60,19 +60,19 @@ func kinds(events []actors.TraceEvent) string {
 }
 
 func TestTracedMessagesTellHowLongTheyWaited(t *testing.T) {
-	traced(t, actors.TracerOptions{}, func(t *testing.T, system *actor.ActorSystem, tracer *actors.Tracer) {
-		tracer.Record(&actors.Filter{})
+	traced(t, floor.TracerOptions{}, func(t *testing.T, system *actor.ActorSystem, tracer *floor.Tracer) {
+		tracer.Record(&floor.Filter{})
 		pid := spawn(t, system, "w")
 		probe := actortest.NewProbe(t, system, "boss")
 		synctest.Wait()
-		tracer.Record(&actors.Filter{Message: "work"})
+		tracer.Record(&floor.Filter{Message: "work"})
 		probe.Tell(pid, &work{50 * time.Millisecond})
 		probe.Tell(pid, &work{10 * time.Millisecond})
 		probe.Tell(pid, &work{0})
 		actortest.Pass(time.Second)
 		var got []string
 		for _, e := range tracer.Recent() {
-			if e.Kind == actors.Handled {
+			if e.Kind == floor.Handled {
 				got = append(got, fmt.Sprintf("%s→%s %s queue=%d dwell=%v took=%v", e.Sender, e.Actor, e.Message,
 					e.Queue, e.Dwell, e.Took))
 			}
@@ -104,20 +104,20 @@ func TestFiltersByActorMessageAndWhatItIsAbout(t *testing.T) {
 	}
 	for _, c := range []struct {
 		name   string
-		filter actors.Filter
+		filter floor.Filter
 		want   string
 	}{
-		{"all", actors.Filter{}, "handled a/x Report, handled a/x work, handled b Report"},
-		{"one actor", actors.Filter{Actor: "b"}, "handled b Report"},
-		{"by the end of a name", actors.Filter{Actor: "?"}, "handled a/x Report, handled a/x work, handled b Report"},
-		{"children", actors.Filter{Actor: "a/*"}, "handled a/x Report, handled a/x work"},
-		{"a message", actors.Filter{Message: "Rep*"}, "handled a/x Report, handled b Report"},
-		{"a lease", actors.Filter{About: "7"}, "handled a/x Report"},
-		{"a URL", actors.Filter{About: "http://a.example/2"}, "handled b Report"},
-		{"nothing", actors.Filter{Actor: "c"}, ""},
+		{"all", floor.Filter{}, "handled a/x Report, handled a/x work, handled b Report"},
+		{"one actor", floor.Filter{Actor: "b"}, "handled b Report"},
+		{"by the end of a name", floor.Filter{Actor: "?"}, "handled a/x Report, handled a/x work, handled b Report"},
+		{"children", floor.Filter{Actor: "a/*"}, "handled a/x Report, handled a/x work"},
+		{"a message", floor.Filter{Message: "Rep*"}, "handled a/x Report, handled b Report"},
+		{"a lease", floor.Filter{About: "7"}, "handled a/x Report"},
+		{"a URL", floor.Filter{About: "http://a.example/2"}, "handled b Report"},
+		{"nothing", floor.Filter{Actor: "c"}, ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			traced(t, actors.TracerOptions{}, func(t *testing.T, system *actor.ActorSystem, tracer *actors.Tracer) {
+			traced(t, floor.TracerOptions{}, func(t *testing.T, system *actor.ActorSystem, tracer *floor.Tracer) {
 				a := actortest.NewProbe(t, system, "a")
 				x := a.Spawn(t, actor.PropsFromFunc(worker), "x")
 				b := spawn(t, system, "b")
@@ -132,7 +132,7 @@ func TestFiltersByActorMessageAndWhatItIsAbout(t *testing.T) {
 				synctest.Wait()
 				system.Root.Send(b, report(8, "http://a.example/2"))
 				synctest.Wait()
-				var got []actors.TraceEvent
+				var got []floor.TraceEvent
 				for len(follower.Events()) > 0 {
 					got = append(got, <-follower.Events())
 				}
@@ -150,7 +150,7 @@ func TestFiltersByActorMessageAndWhatItIsAbout(t *testing.T) {
 }
 
 func TestWhatGoesWrongIsKeptThoughNobodyLooks(t *testing.T) {
-	traced(t, actors.TracerOptions{}, func(t *testing.T, system *actor.ActorSystem, tracer *actors.Tracer) {
+	traced(t, floor.TracerOptions{}, func(t *testing.T, system *actor.ActorSystem, tracer *floor.Tracer) {
 		pid := spawn(t, system, "w")
 		system.Root.Send(pid, &work{time.Minute})
 		synctest.Wait()
@@ -162,7 +162,7 @@ func TestWhatGoesWrongIsKeptThoughNobodyLooks(t *testing.T) {
 			t.Errorf("kept %q", got)
 		}
 		e := tracer.Recent()[0]
-		if e.Err != "broken" || !strings.Contains(e.Stack, "actors_test.worker") {
+		if e.Err != "broken" || !strings.Contains(e.Stack, "floor_test.worker") {
 			t.Errorf("failure %q with the stack\n%s", e.Err, e.Stack)
 		}
 		system.Root.Send(pid, &work{time.Minute})
@@ -180,16 +180,16 @@ func TestWhatGoesWrongIsKeptThoughNobodyLooks(t *testing.T) {
 }
 
 func TestTheRingKeepsTheLatestAndSlowFollowersLose(t *testing.T) {
-	traced(t, actors.TracerOptions{Ring: 4, Followers: 1},
-		func(t *testing.T, system *actor.ActorSystem, tracer *actors.Tracer) {
+	traced(t, floor.TracerOptions{Ring: 4, Followers: 1},
+		func(t *testing.T, system *actor.ActorSystem, tracer *floor.Tracer) {
 			pid := spawn(t, system, "w")
 			synctest.Wait()
-			tracer.Record(&actors.Filter{})
-			follower, err := tracer.Follow(actors.Filter{}, 3)
+			tracer.Record(&floor.Filter{})
+			follower, err := tracer.Follow(floor.Filter{}, 3)
 			if err != nil {
 				t.Fatal(err)
 			}
-			if _, err := tracer.Follow(actors.Filter{}, 3); err == nil {
+			if _, err := tracer.Follow(floor.Filter{}, 3); err == nil {
 				t.Error("one follower too many")
 			}
 			for range 10 {
@@ -212,11 +212,11 @@ func TestTheRingKeepsTheLatestAndSlowFollowersLose(t *testing.T) {
 }
 
 func TestSamplingTakesItsShare(t *testing.T) {
-	traced(t, actors.TracerOptions{Ring: 1 << 16}, func(t *testing.T, system *actor.ActorSystem,
-		tracer *actors.Tracer) {
+	traced(t, floor.TracerOptions{Ring: 1 << 16}, func(t *testing.T, system *actor.ActorSystem,
+		tracer *floor.Tracer) {
 		pid := spawn(t, system, "w")
 		synctest.Wait()
-		tracer.Record(&actors.Filter{Every: 64})
+		tracer.Record(&floor.Filter{Every: 64})
 		for range 64_000 {
 			system.Root.Send(pid, &work{})
 		}
@@ -228,7 +228,7 @@ func TestSamplingTakesItsShare(t *testing.T) {
 }
 
 func TestBoxesGoWithTheirActors(t *testing.T) {
-	traced(t, actors.TracerOptions{}, func(t *testing.T, system *actor.ActorSystem, tracer *actors.Tracer) {
+	traced(t, floor.TracerOptions{}, func(t *testing.T, system *actor.ActorSystem, tracer *floor.Tracer) {
 		boss := actortest.NewProbe(t, system, "boss")
 		for i := range 10 {
 			child := boss.Spawn(t, actor.PropsFromFunc(worker), fmt.Sprint(i))
@@ -260,7 +260,7 @@ func TestBoxesGoWithTheirActors(t *testing.T) {
 }
 
 func TestTroubleIsReported(t *testing.T) {
-	traced(t, actors.TracerOptions{}, func(t *testing.T, system *actor.ActorSystem, tracer *actors.Tracer) {
+	traced(t, floor.TracerOptions{}, func(t *testing.T, system *actor.ActorSystem, tracer *floor.Tracer) {
 		stuck, busy := spawn(t, system, "stuck"), spawn(t, system, "busy")
 		for range 3 {
 			system.Root.Send(stuck, &work{time.Hour})
@@ -283,7 +283,7 @@ func TestTroubleIsReported(t *testing.T) {
 }
 
 func TestEventsAreReadableAsJSON(t *testing.T) {
-	e := actors.TraceEvent{Seq: 1, Kind: actors.Handled, Actor: "a", Dwell: -1, Took: time.Millisecond}
+	e := floor.TraceEvent{Seq: 1, Kind: floor.Handled, Actor: "a", Dwell: -1, Took: time.Millisecond}
 	b, err := json.Marshal(e)
 	if err != nil {
 		t.Fatal(err)
@@ -300,17 +300,17 @@ func BenchmarkTell(b *testing.B) {
 	for _, c := range []struct {
 		name   string
 		bare   bool
-		filter *actors.Filter
+		filter *floor.Filter
 	}{
 		{"bare", true, nil},
 		{"off", false, nil},
-		{"other", false, &actors.Filter{Actor: "nobody"}},
-		{"sampled64", false, &actors.Filter{Every: 64}},
-		{"full", false, &actors.Filter{}},
+		{"other", false, &floor.Filter{Actor: "nobody"}},
+		{"sampled64", false, &floor.Filter{Every: 64}},
+		{"full", false, &floor.Filter{}},
 	} {
 		b.Run(c.name, func(b *testing.B) {
-			tracer := actors.NewTracer(actors.TracerOptions{})
-			system := actors.NewSystem("bench", actortest.Log(), actors.SystemOptions{Tracer: tracer})
+			tracer := floor.NewTracer(floor.TracerOptions{})
+			system := floor.NewSystem("bench", actortest.Log(), floor.SystemOptions{Tracer: tracer})
 			root := system.Root
 			if c.bare {
 				system = actor.NewActorSystem(actor.WithLoggerFactory(func(*actor.ActorSystem) *slog.Logger { return slog.New(slog.DiscardHandler) }))
