@@ -278,7 +278,7 @@ func (p *Parser) resolverOf(base weburl.URL, encoding string) *weburl.Resolver {
 
 func (p *Parser) add(set *messages.LinkSet, url string, kind outlink.Kind, flags outlink.Flags, anchor string) {
 	key := url
-	if !kind.Navigates() {
+	if !kind.Navigates() || kind.Class() != 0 { // a frame is a requisite, also where a link names it too
 		key = string(rune(kind)) + url
 	}
 	if _, known := p.unique[key]; known {

@@ -2,6 +2,7 @@ package slave
 
 import (
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
 
@@ -27,6 +28,16 @@ func answered(status int, location, refresh, link, mime string, body []byte) *pa
 		host: url.Host(), rules: &rules{robotsAgent: "henro"}, follow: true, prefixes: []string{"http://a.example/"},
 		visited:  &messages.PageVisited{Url: url.String(), DepthLeft: 3},
 		response: &fetch.Response{URL: url, Status: status, Header: header, Body: body, Payload: body, RawBody: body},
+	}
+}
+
+// A page that is linked and shown in a frame is both: the link to follow, and the requisite.
+func TestAFrameIsKeptBesideALinkToThePageInIt(t *testing.T) {
+	m := answered(200, "", "", "", "text/html", []byte(`<a href=in></a><iframe src=in></iframe><frame src=in><a href=in></a>`))
+	(&Parser{o: DefaultOptions(), unique: map[string]struct{}{}}).page(m, &parsed{})
+	want := []byte{byte(outlink.Anchor), byte(outlink.Iframe), byte(outlink.Frame)}
+	if got := m.visited.Links.Kinds; !slices.Equal(got, want) {
+		t.Errorf("the links are of kinds %v, want %v", got, want)
 	}
 }
 

@@ -2,7 +2,8 @@
 // called.
 //
 // The kinds are numbers on the wire and on disk, so a number once given is never reused. A kind is either navigation,
-// which a crawl may follow, or an embed, which belongs to the page and is recorded but not followed.
+// which a crawl may follow, or an embed, which belongs to the page. Requisites, which a browser loads to show the page,
+// are most of the embeds and the frames; each is of one of the Classes.
 package outlink
 
 // Kind is the kind of element or header that held a link.
@@ -22,16 +23,20 @@ const (
 	Sitemap    Kind = 9  // entry of a sitemap
 	Feed       Kind = 10 // entry of a feed
 	Part       Kind = 11 // sitemap in an index of sitemaps, next page of a feed
-	Image      Kind = 32 // img src, srcset, input type=image, picture source, poster
-	Script     Kind = 33 // script src
+	Image      Kind = 32 // img src, srcset, input type=image, picture source, poster, background, SVG image and use
+	Script     Kind = 33 // script src, modulepreload, import map, import, importScripts, worker
 	Style      Kind = 34 // link rel=stylesheet, @import
 	Media      Kind = 35 // audio, video, track, source
 	Object     Kind = 36 // object data, embed src, applet
 	Form       Kind = 37 // form action, button formaction
-	Icon       Kind = 38 // link rel=icon and its kin
-	CSS        Kind = 39 // url() in a style
-	Other      Kind = 40 // whatever else names a resource: cite, longdesc, background, manifest, preload …
+	Icon       Kind = 38 // link rel=icon and its kin, icons of a manifest
+	CSS        Kind = 39 // url() in a style, but for fonts
+	Other      Kind = 40 // named, but not loaded by a browser that runs scripts: cite, longdesc, prefetch, in noscript …
 	Data       Kind = 41 // what linked data (JSON-LD) names
+	Font       Kind = 42 // url() in @font-face
+	Manifest   Kind = 43 // link rel=manifest
+	Fetch      Kind = 44 // preload as=fetch: data that a script will ask for
+	Preview    Kind = 45 // what other sites show of the page: og:image, twitter:image, image_src
 	firstEmbed      = Image
 )
 
@@ -46,6 +51,7 @@ var names = map[Kind]string{
 	Redirect: "redirect", Header: "header", Sitemap: "sitemap", Feed: "feed", Part: "part", Image: "image",
 	Script: "script", Style: "style",
 	Media: "media", Object: "object", Form: "form", Icon: "icon", CSS: "css", Other: "other", Data: "data",
+	Font: "font", Manifest: "manifest", Fetch: "fetch", Preview: "preview",
 }
 
 // String returns the word used in exports.

@@ -23,7 +23,8 @@ func ScanCSS(css []byte, o Options) []Ref {
 
 // css scans a style sheet, or the declarations of a style attribute.
 func (d *Document) css(b []byte) {
-	kind := outlink.CSS // Style between @import and its end
+	kind := outlink.CSS // of the next reference: another one after @import, @namespace and in @font-face
+	set := 0            // parentheses open since image-set(, whose own strings are references
 	for i := 0; i < len(b); {
 		switch b[i] {
 		case '/':
@@ -39,6 +40,8 @@ func (d *Document) css(b []byte) {
 			if kind == outlink.Style {
 				d.cssLink(value, kind)
 				kind = outlink.CSS
+			} else if set == 1 {
+				d.cssLink(value, outlink.CSS)
 			}
 			i = end
 		case 'u', 'U':
@@ -47,19 +50,40 @@ func (d *Document) css(b []byte) {
 				break
 			}
 			value, end := cssURL(b, i+4)
-			if value != nil {
+			if value != nil && kind != outlink.Unknown {
 				d.cssLink(value, kind)
 			}
-			kind = outlink.CSS
+			if kind == outlink.Style {
+				kind = outlink.CSS
+			}
 			i = end
 		case '@':
-			if kind = outlink.CSS; len(b)-i > 7 && is(b[i+1:i+7], "import") {
+			rest := b[i+1:]
+			i++
+			switch kind = outlink.CSS; {
+			case atRule(rest, "import"):
 				kind = outlink.Style
-				i += 6
+				i += len("import")
+			case atRule(rest, "font-face"):
+				kind = outlink.Font
+			case atRule(rest, "namespace"): // its URL is a name, and nothing is loaded
+				kind = outlink.Unknown
+			}
+		case '(':
+			if set > 0 {
+				set++
+			} else if n := len("image-set"); i >= n && is(b[i-n:i], "image-set") {
+				set = 1
 			}
 			i++
+		case ')':
+			set = max(0, set-1)
+			i++
 		case ';', '{', '}':
-			kind = outlink.CSS
+			if kind != outlink.Font || b[i] == '}' {
+				kind = outlink.CSS
+			}
+			set = 0
 			i++
 		case '\\':
 			i += 2
@@ -68,6 +92,9 @@ func (d *Document) css(b []byte) {
 		}
 	}
 }
+
+// atRule reports whether what follows an '@' is this name.
+func atRule(b []byte, name string) bool { return len(b) >= len(name) && is(b[:len(name)], name) }
 
 func isIdent(c byte) bool { return isAlnum(c) || c == '-' || c == '_' || c >= 0x80 }
 

@@ -26,10 +26,10 @@ func Header(values []string) []Ref {
 				break
 			}
 			raw := strings.TrimSpace(value[:i])
-			var rel string
+			var rel, as string
 			anchored := false
-			rel, anchored, value = parameters(value[i+1:])
-			kind := relKind([]byte(rel))
+			rel, as, anchored, value = parameters(value[i+1:])
+			kind := relKind([]byte(rel), []byte(as))
 			if kind == outlink.Link {
 				kind = outlink.Header
 			}
@@ -47,12 +47,12 @@ func Header(values []string) []Ref {
 }
 
 // parameters reads the parameters of one link up to its comma, and returns what follows.
-func parameters(s string) (rel string, anchored bool, rest string) {
+func parameters(s string) (rel, as string, anchored bool, rest string) {
 	hasRel := false
 	for {
 		s = strings.TrimLeft(s, " \t;")
 		if s == "" || s[0] == ',' {
-			return rel, anchored, s
+			return rel, as, anchored, s
 		}
 		i := 0
 		for i < len(s) && strings.IndexByte("=;, \t", s[i]) < 0 {
@@ -82,6 +82,8 @@ func parameters(s string) (rel string, anchored bool, rest string) {
 		switch {
 		case strings.EqualFold(name, "rel") && !hasRel:
 			rel, hasRel = value, true
+		case strings.EqualFold(name, "as"):
+			as = value
 		case strings.EqualFold(name, "anchor"):
 			anchored = true
 		}

@@ -383,6 +383,13 @@ func (d *Document) add(raw []byte, kind outlink.Kind, flags outlink.Flags) {
 	if d.template > 0 || len(raw) > d.o.MaxRef {
 		return
 	}
+	if d.noscript > 0 && kind.Class() != 0 { // a browser that runs scripts loads nothing of it
+		if kind.Navigates() {
+			kind = outlink.Link
+		} else {
+			kind = outlink.Other
+		}
+	}
 	switch {
 	case len(raw) == 0:
 		if !d.o.Fragments || !kind.Navigates() && kind != outlink.Form {

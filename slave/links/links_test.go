@@ -82,7 +82,7 @@ func TestLinksOfAPage(t *testing.T) {
 		{"styles",
 			`<style>@import "a.css"; @import url(b.css); p{background:url( 'c.png' )} /* url(d) */ q{x:"url(e)"}</style><p style="background:url(&quot;f.png&quot;)">`, "style a.css\nstyle b.css\ncss c.png\ncss f.png"},
 		{"scalable graphics",
-			`<svg><a xlink:href=a><text>w</text></a><image href=b /><use href="#c"/><use href="d.svg#e"/><style>x{fill:url(f)}</style><title><a href=g></title><![CDATA[<a href=h>]]></svg><title><a href=i></title>`, "a a [w]\nimage b\nother d.svg#e\ncss f\na g [<a href=h>]"},
+			`<svg><a xlink:href=a><text>w</text></a><image href=b /><use href="#c"/><use href="d.svg#e"/><style>x{fill:url(f)}</style><title><a href=g></title><![CDATA[<a href=h>]]></svg><title><a href=i></title>`, "a a [w]\nimage b\nimage d.svg#e\ncss f\na g [<a href=h>]"},
 		{"self-closing tags count in graphics", `<svg><style/><script/><title/></svg><a href=a></a>`, "a a"},
 		{"HTML within graphics",
 			`<svg><foreignObject><style>url(a)</style><p><a href=b></a></foreignObject><style/></svg><a href=c></a>`,
@@ -92,7 +92,21 @@ func TestLinksOfAPage(t *testing.T) {
 			`<a href="#top">t</a><a href="">e</a><img src="data:image/png;base64,AAAA"><img src="">`, ""},
 		{"tags that only begin alike", `<aa href=a></aa><a-b href=b></a-b><a=x href=c>`, ""},
 		{"social images",
-			`<meta property="og:image" content=a><meta name="twitter:image" content=b><meta property="og:title" content=c>`, "image a\nimage b"},
+			`<meta property="og:image" content=a><meta name="twitter:image" content=b><meta property="og:title" content=c>`,
+			"preview a\npreview b"},
+		{"the word of a rel that loads most counts", `<link rel="next stylesheet" href=a><link rel="preconnect icon" href=b>` +
+			`<link rel="dns-prefetch next" href=c><link rel="dns-prefetch preconnect" href=d><link rel=prefetch href=e>`,
+			"style a\nicon b\nother e"},
+		{"preloads by what they are for", `<link rel=preload as=image href=a imagesrcset="b 1x, c 2x">` +
+			`<link rel=preload as=Style href=d><link rel=preload as=script href=e><link rel=modulepreload href=f>` +
+			`<link rel=preload as=font href=g><link rel=preload as=track href=h><link rel=preload as=fetch href=i>` +
+			`<link rel=preload as=document href=j><link rel=preload href=k>`,
+			"image a\nimage b\nimage c\nstyle d\nscript e\nscript f\nfont g\nmedia h\nfetch i\nother j\nother k"},
+		{"manifests", `<html manifest=a><link rel=manifest href=b>`, "other a\nmanifest b"},
+		{"only image buttons have images", `<input src=a><input type=text src=b><input type=IMAGE src=c>`, "image c"},
+		{"nothing in noscript is loaded", `<noscript><img src=a><iframe src=b></iframe><link rel=stylesheet href=c>` +
+			`<style>x{y:url(d)}</style><a href=e></a></noscript><img src=f>`,
+			"other a\nlink b\nother c\nother d\na e\nimage f"},
 		{"NUL", "<a href=a\x00b>", "a a\uFFFDb"},
 	} {
 		var d Document
@@ -154,6 +168,12 @@ f")}`, "css a)b c\ncss d\"ef"},
 		{"other functions", `x{a:myurl(b);c:url-prefix(d)}`, ""},
 		{"a string is an import only in an import", `@charset "a"; @import "b"; x{content:"c"}`, "style b"},
 		{"data", `x{a:url(data:image/png;base64,AAAA)}`, ""},
+		{"fonts", `@font-face{font-family:"a";src:local("b"),url(c) format("d");src:URL("e")}x{y:url(f)}`,
+			"font c\nfont e\ncss f"},
+		{"sets of images", `x{y:image-set("a" 1x,"b" type("image/avif"),url(c) 3x)}z{y:-WEBKIT-IMAGE-SET("d" 1x);w:"e"}`,
+			"css a\ncss b\ncss c\ncss d"},
+		{"a set of images that never ends", `x{y:image-set("a"}z{content:"b"}`, "css a"},
+		{"names that look like addresses", `@namespace a url(b);@namespace "c";@import url(d);`, "style d"},
 	} {
 		if got := show(ScanCSS([]byte(c.css), DefaultOptions())); got != c.want {
 			t.Errorf("%s: %s\ngot:\n%s\nwant:\n%s", c.what, c.css, got, c.want)
@@ -175,8 +195,10 @@ func TestHeader(t *testing.T) {
 		{"the first rel counts", []string{`<a>; rel=next; rel=stylesheet`}, "header a"},
 		{"another page's links", []string{`<a>; rel=next; anchor="/other"`}, ""},
 		{"preconnections name nothing", []string{`<https://cdn.example>; rel=preconnect, <b>; rel=preload; as=script`},
-			"other b"},
+			"script b"},
 		{"nofollow", []string{`<a>; rel="next nofollow"`}, "header a !"},
+		{"preloads by what they are for", []string{`<a>; as=font; rel=preload, <b>; rel=preload; as="style"`},
+			"font a\nstyle b"},
 		{"nonsense", []string{``, `<`, `<>; rel=next`, `a; rel=next`, `<a`, `<a>;;;==;rel="next`, `,,,<b>`},
 			"header a\nother b"},
 	} {

@@ -167,7 +167,7 @@ func TestLinkHeaderStepByStep(t *testing.T) {
 			[]Ref{{Raw: "x", Kind: outlink.Header}}},
 		{"another context", []string{`<x>; rel=next; anchor="#foo"`}, nil},
 		{"a parameter without a value", []string{`<x>; crossorigin; rel=preload; as=style`},
-			[]Ref{{Raw: "x", Kind: outlink.Other}}},
+			[]Ref{{Raw: "x", Kind: outlink.Style}}},
 		{"a title in another charset",
 			[]string{`<x>; rel="previous"; title*=UTF-8'de'letztes%20Kapitel, <y>; rel="next"; title*=UTF-8'de'n%c3%a4chstes`}, []Ref{{Raw: "x", Kind: outlink.Header}, {Raw: "y", Kind: outlink.Header}}},
 		{"a URL without brackets", []string{`x; rel=next`}, nil},

@@ -80,7 +80,8 @@ func (d *Document) element(name []byte, end int, selfClosing bool) int {
 	case "link":
 		if href, ok := d.attr("href"); ok {
 			rel, _ := d.attr("rel")
-			if kind := relKind(d.unescapeAttr(rel)); kind != outlink.Unknown {
+			as, _ := d.attr("as")
+			if kind := relKind(d.unescapeAttr(rel), trim(as)); kind != outlink.Unknown {
 				d.link(href, kind, d.relFlags())
 			}
 		}
@@ -120,7 +121,9 @@ func (d *Document) element(name []byte, end int, selfClosing bool) int {
 	case "audio", "track", "bgsound":
 		d.linkAttr("src", outlink.Media, 0)
 	case "input":
-		d.linkAttr("src", outlink.Image, 0)
+		if kind, _ := d.attr("type"); is(kind, "image") {
+			d.linkAttr("src", outlink.Image, 0)
+		}
 		d.linkAttr("formaction", outlink.Form, 0)
 	case "button":
 		d.linkAttr("formaction", outlink.Form, 0)
@@ -322,9 +325,10 @@ func nextWord(b []byte) (word, rest []byte) {
 	return b[:i], b[i:]
 }
 
-// relKind says what a link element or a Link header is for; Unknown if it names nothing to fetch.
-func relKind(rel []byte) outlink.Kind {
-	kind := outlink.Other
+// relKind says what a link element or a Link header is for, which may be several things at once; Unknown if all that it
+// does is to prepare a connection. as is what a preload is for.
+func relKind(rel, as []byte) outlink.Kind {
+	kind, weight := outlink.Other, 0 // of the words the one that loads most
 	var buffer [32]byte
 	for len(rel) > 0 {
 		var word []byte
@@ -332,14 +336,25 @@ func relKind(rel []byte) outlink.Kind {
 		if len(word) > len(buffer) {
 			continue
 		}
+		k, w := outlink.Other, 0
 		switch string(lower(buffer[:0], word)) {
 		case "stylesheet":
 			return outlink.Style
+		case "modulepreload":
+			k, w = outlink.Script, 6
+		case "preload":
+			if k = preloadKind(as); k != outlink.Other {
+				w = 5
+			}
 		case "icon", "apple-touch-icon", "apple-touch-icon-precomposed", "apple-touch-startup-image", "mask-icon",
-			"fluid-icon", "image_src":
-			return outlink.Icon
+			"fluid-icon":
+			k, w = outlink.Icon, 4
+		case "manifest":
+			k, w = outlink.Manifest, 3
+		case "image_src":
+			k, w = outlink.Preview, 2
 		case "dns-prefetch", "preconnect":
-			return outlink.Unknown
+			k, w = outlink.Unknown, 2
 		case "next", "prev", "previous", "alternate", "canonical", "home", "index", "up", "top", "first", "last",
 			"begin", "end", "start",
 			"contents", "toc", "chapter", "section", "subsection", "appendix", "glossary", "bookmark", "help", "author",
@@ -348,10 +363,32 @@ func relKind(rel []byte) outlink.Kind {
 			"parent", "prerender",
 			"privacy-policy", "terms-of-service", "about", "describedby", "item", "collection", "latest-version",
 			"original", "timemap", "memento":
-			kind = outlink.Link
+			k, w = outlink.Link, 1
+		}
+		if w > weight {
+			kind, weight = k, w
 		}
 	}
 	return kind
+}
+
+// preloadKind is the kind of what link rel=preload names. Browsers load nothing without a destination that they know.
+func preloadKind(as []byte) outlink.Kind {
+	switch {
+	case is(as, "image"):
+		return outlink.Image
+	case is(as, "style"):
+		return outlink.Style
+	case is(as, "script"), is(as, "worker"):
+		return outlink.Script
+	case is(as, "font"):
+		return outlink.Font
+	case is(as, "audio"), is(as, "video"), is(as, "track"):
+		return outlink.Media
+	case is(as, "fetch"):
+		return outlink.Fetch
+	}
+	return outlink.Other
 }
 
 func lower(to, b []byte) []byte {
@@ -464,18 +501,16 @@ func (d *Document) meta() {
 			d.NoIndex = d.NoIndex || noIndex
 			d.NoFollow = d.NoFollow || noFollow
 		case is(name, "twitter:image"), is(name, "twitter:image:src"), is(name, "thumbnail"):
-			d.link(value, outlink.Image, 0)
+			d.link(value, outlink.Preview, 0)
 		case is(name, "msapplication-tileimage"):
 			d.link(value, outlink.Icon, 0)
 		}
 	}
 	if property, ok := d.attr("property"); ok && len(property) > 3 && is(property[:3], "og:") {
 		switch property = trim(property[3:]); {
-		case is(property, "image"), is(property, "image:url"), is(property, "image:secure_url"):
-			d.link(value, outlink.Image, 0)
-		case is(property, "video"), is(property, "video:url"), is(property, "video:secure_url"), is(property, "audio"),
-			is(property, "audio:url"):
-			d.link(value, outlink.Media, 0)
+		case is(property, "image"), is(property, "image:url"), is(property, "image:secure_url"), is(property, "video"),
+			is(property, "video:url"), is(property, "video:secure_url"), is(property, "audio"), is(property, "audio:url"):
+			d.link(value, outlink.Preview, 0)
 		}
 	}
 }
@@ -641,8 +676,8 @@ func (d *Document) foreignTag(name []byte, end int, selfClosing bool) int {
 		if ok {
 			d.anchored(href, d.relFlags())
 		}
-	case "image", "feimage":
-		if ok {
+	case "image", "feimage", "use":
+		if ok && !bytes.HasPrefix(href, []byte{'#'}) { // else a part of the page itself
 			d.link(href, outlink.Image, 0)
 		}
 	case "script":
