@@ -12,12 +12,11 @@
 package messages
 
 import (
+	protoreflect "google.golang.org/protobuf/reflect/protoreflect"
+	protoimpl "google.golang.org/protobuf/runtime/protoimpl"
 	reflect "reflect"
 	sync "sync"
 	unsafe "unsafe"
-
-	protoreflect "google.golang.org/protobuf/reflect/protoreflect"
-	protoimpl "google.golang.org/protobuf/runtime/protoimpl"
 )
 
 const (
@@ -280,23 +279,25 @@ type FetchRules struct {
 	FetchTimeoutNs   int64                  `protobuf:"varint,2,opt,name=fetch_timeout_ns,json=fetchTimeoutNs,proto3" json:"fetch_timeout_ns,omitempty"`
 	ConnectTimeoutNs int64                  `protobuf:"varint,3,opt,name=connect_timeout_ns,json=connectTimeoutNs,proto3" json:"connect_timeout_ns,omitempty"`
 	IdleTimeoutNs    int64                  `protobuf:"varint,4,opt,name=idle_timeout_ns,json=idleTimeoutNs,proto3" json:"idle_timeout_ns,omitempty"`
-	MaxBody          int64                  `protobuf:"varint,5,opt,name=max_body,json=maxBody,proto3" json:"max_body,omitempty"` // bytes kept of one body
-	AllowPrivate     bool                   `protobuf:"varint,6,opt,name=allow_private,json=allowPrivate,proto3" json:"allow_private,omitempty"`
+	MaxBody          int64                  `protobuf:"varint,5,opt,name=max_body,json=maxBody,proto3" json:"max_body,omitempty"`                // bytes kept of one body
+	AllowPrivate     bool                   `protobuf:"varint,6,opt,name=allow_private,json=allowPrivate,proto3" json:"allow_private,omitempty"` // all private networks, but no link-local address and no metadata service
 	VerifyTls        bool                   `protobuf:"varint,7,opt,name=verify_tls,json=verifyTls,proto3" json:"verify_tls,omitempty"`
 	Resolve          []string               `protobuf:"bytes,8,rep,name=resolve,proto3" json:"resolve,omitempty"` // HOST:PORT:ADDR
 	Include          []string               `protobuf:"bytes,9,rep,name=include,proto3" json:"include,omitempty"` // regular expressions of the scope, applied inside a lease too
 	Exclude          []string               `protobuf:"bytes,10,rep,name=exclude,proto3" json:"exclude,omitempty"`
 	Dns              string                 `protobuf:"bytes,11,opt,name=dns,proto3" json:"dns,omitempty"` // resolver "ip:port", empty: the system's
 	ObeyNofollow     bool                   `protobuf:"varint,12,opt,name=obey_nofollow,json=obeyNofollow,proto3" json:"obey_nofollow,omitempty"`
-	RobotsAgent      string                 `protobuf:"bytes,13,opt,name=robots_agent,json=robotsAgent,proto3" json:"robots_agent,omitempty"`  // product token looked for in robots.txt
-	Traps            *Traps                 `protobuf:"bytes,14,opt,name=traps,proto3" json:"traps,omitempty"`                                 // applied inside a lease too
-	HtmlOnly         bool                   `protobuf:"varint,15,opt,name=html_only,json=htmlOnly,proto3" json:"html_only,omitempty"`          // pages that are not HTML are visited, and not archived
-	ObeyNoindex      bool                   `protobuf:"varint,16,opt,name=obey_noindex,json=obeyNoindex,proto3" json:"obey_noindex,omitempty"` // pages that say noindex are visited, and not archived
-	Languages        []string               `protobuf:"bytes,17,rep,name=languages,proto3" json:"languages,omitempty"`                         // pages in others are visited, and not archived; empty: all are kept
-	Http1            bool                   `protobuf:"varint,18,opt,name=http1,proto3" json:"http1,omitempty"`                                // HTTP/2 is not offered, so that every capture has its exact bytes
-	Sitemaps         bool                   `protobuf:"varint,19,opt,name=sitemaps,proto3" json:"sitemaps,omitempty"`                          // sitemaps and feeds are read: what they name are links
-	JsonLd           bool                   `protobuf:"varint,20,opt,name=json_ld,json=jsonLd,proto3" json:"json_ld,omitempty"`                // what linked data in pages names is recorded
-	Operator         string                 `protobuf:"bytes,21,opt,name=operator,proto3" json:"operator,omitempty"`                           // who crawls and how to reach them, for the WARC files: --contact
+	RobotsAgent      string                 `protobuf:"bytes,13,opt,name=robots_agent,json=robotsAgent,proto3" json:"robots_agent,omitempty"`             // product token looked for in robots.txt
+	Traps            *Traps                 `protobuf:"bytes,14,opt,name=traps,proto3" json:"traps,omitempty"`                                            // applied inside a lease too
+	HtmlOnly         bool                   `protobuf:"varint,15,opt,name=html_only,json=htmlOnly,proto3" json:"html_only,omitempty"`                     // pages that are not HTML are visited, and not archived
+	ObeyNoindex      bool                   `protobuf:"varint,16,opt,name=obey_noindex,json=obeyNoindex,proto3" json:"obey_noindex,omitempty"`            // pages that say noindex are visited, and not archived
+	Languages        []string               `protobuf:"bytes,17,rep,name=languages,proto3" json:"languages,omitempty"`                                    // pages in others are visited, and not archived; empty: all are kept
+	Http1            bool                   `protobuf:"varint,18,opt,name=http1,proto3" json:"http1,omitempty"`                                           // HTTP/2 is not offered, so that every capture has its exact bytes
+	Sitemaps         bool                   `protobuf:"varint,19,opt,name=sitemaps,proto3" json:"sitemaps,omitempty"`                                     // sitemaps and feeds are read: what they name are links
+	JsonLd           bool                   `protobuf:"varint,20,opt,name=json_ld,json=jsonLd,proto3" json:"json_ld,omitempty"`                           // what linked data in pages names is recorded
+	Operator         string                 `protobuf:"bytes,21,opt,name=operator,proto3" json:"operator,omitempty"`                                      // who crawls and how to reach them, for the WARC files: --contact
+	PrivateNetworks  []string               `protobuf:"bytes,22,rep,name=private_networks,json=privateNetworks,proto3" json:"private_networks,omitempty"` // CIDR; allowed as allow_private allows all
+	AllowAddresses   []string               `protobuf:"bytes,23,rep,name=allow_addresses,json=allowAddresses,proto3" json:"allow_addresses,omitempty"`    // allowed whatever they are
 	unknownFields    protoimpl.UnknownFields
 	sizeCache        protoimpl.SizeCache
 }
@@ -476,6 +477,20 @@ func (x *FetchRules) GetOperator() string {
 		return x.Operator
 	}
 	return ""
+}
+
+func (x *FetchRules) GetPrivateNetworks() []string {
+	if x != nil {
+		return x.PrivateNetworks
+	}
+	return nil
+}
+
+func (x *FetchRules) GetAllowAddresses() []string {
+	if x != nil {
+		return x.AllowAddresses
+	}
+	return nil
 }
 
 // Traps are the bounds of package traps.
@@ -1820,7 +1835,7 @@ func (x *Stored) GetSeqs() []uint64 {
 type TraceAsked struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Id            uint64                 `protobuf:"varint,1,opt,name=id,proto3" json:"id,omitempty"`      // of the question, made by who asks; one that is known is lengthened
-	Actor         string                 `protobuf:"bytes,2,opt,name=actor,proto3" json:"actor,omitempty"` // patterns, as floor.Filter has them
+	Actor         string                 `protobuf:"bytes,2,opt,name=actor,proto3" json:"actor,omitempty"` // patterns, as actors.Filter has them
 	Message       string                 `protobuf:"bytes,3,opt,name=message,proto3" json:"message,omitempty"`
 	About         string                 `protobuf:"bytes,4,opt,name=about,proto3" json:"about,omitempty"`
 	Url           string                 `protobuf:"bytes,5,opt,name=url,proto3" json:"url,omitempty"`                   // the life of one URL, with what is said of its host and its leases
@@ -2194,7 +2209,7 @@ const file_messages_wire_proto_rawDesc = "" +
 	"masterBoot\x12\x19\n" +
 	"\blease_ns\x18\x02 \x01(\x03R\aleaseNs\x12'\n" +
 	"\x05fetch\x18\x03 \x01(\v2\x11.henro.FetchRulesR\x05fetch\x12\x18\n" +
-	"\aunknown\x18\x04 \x03(\x04R\aunknown\"\x9b\x05\n" +
+	"\aunknown\x18\x04 \x03(\x04R\aunknown\"\xef\x05\n" +
 	"\n" +
 	"FetchRules\x12\x1d\n" +
 	"\n" +
@@ -2220,7 +2235,9 @@ const file_messages_wire_proto_rawDesc = "" +
 	"\x05http1\x18\x12 \x01(\bR\x05http1\x12\x1a\n" +
 	"\bsitemaps\x18\x13 \x01(\bR\bsitemaps\x12\x17\n" +
 	"\ajson_ld\x18\x14 \x01(\bR\x06jsonLd\x12\x1a\n" +
-	"\boperator\x18\x15 \x01(\tR\boperator\"\xc3\x01\n" +
+	"\boperator\x18\x15 \x01(\tR\boperator\x12)\n" +
+	"\x10private_networks\x18\x16 \x03(\tR\x0fprivateNetworks\x12'\n" +
+	"\x0fallow_addresses\x18\x17 \x03(\tR\x0eallowAddresses\"\xc3\x01\n" +
 	"\x05Traps\x12\x17\n" +
 	"\amax_url\x18\x01 \x01(\rR\x06maxUrl\x12!\n" +
 	"\fmax_segments\x18\x02 \x01(\rR\vmaxSegments\x12\x1f\n" +

@@ -3,6 +3,7 @@ package slave
 import (
 	"encoding/binary"
 	"fmt"
+	"net/netip"
 	"time"
 
 	"henro/messages"
@@ -19,6 +20,20 @@ func newClient(f *messages.FetchRules, o Options) (*fetch.Client, error) {
 	options.MaxBody = int(f.MaxBody)
 	options.IdleConnections = o.Connections
 	options.AllowPrivate, options.VerifyTLS, options.HTTP1 = f.AllowPrivate, f.VerifyTls, f.Http1
+	for _, text := range f.PrivateNetworks {
+		network, err := netip.ParsePrefix(text)
+		if err != nil {
+			return nil, fmt.Errorf("fetch as the master says: %w", err)
+		}
+		options.Private = append(options.Private, network)
+	}
+	for _, text := range f.AllowAddresses {
+		address, err := netip.ParseAddr(text)
+		if err != nil {
+			return nil, fmt.Errorf("fetch as the master says: %w", err)
+		}
+		options.Addresses = append(options.Addresses, address)
+	}
 	options.Resolve, options.DNS = f.Resolve, f.Dns
 	options.Memory = o.BodyMemory
 	options.Dial = o.Dial

@@ -1,12 +1,17 @@
 package slave
 
 import (
+	"context"
 	"fmt"
+	"net"
 	"testing"
+	"time"
 
 	"google.golang.org/protobuf/proto"
 
 	"henro/messages"
+	"henro/messages/weburl"
+	"henro/slave/fetch"
 )
 
 func TestALargeLinkSetTravelsInPartsThatFitAndKeepsItsOrder(t *testing.T) {
@@ -63,5 +68,40 @@ func TestDefaultOptionsAreValidAndBadOnesAreNot(t *testing.T) {
 		if bad.Validate() == nil {
 			t.Errorf("change %d was accepted", i)
 		}
+	}
+}
+
+func TestTheMasterSaysWhichPrivateAddressesMayBeAsked(t *testing.T) {
+	for _, f := range []*messages.FetchRules{
+		{PrivateNetworks: []string{"10.1.0.0"}}, {AllowAddresses: []string{"metadata"}},
+	} {
+		f.UserAgent, f.FetchTimeoutNs, f.MaxBody = "test", int64(time.Minute), 1<<20
+		if c, err := newClient(f, DefaultOptions()); err == nil {
+			c.Close()
+			t.Error("taken:", f)
+		}
+	}
+	dialled := make(chan string, 9)
+	o := DefaultOptions()
+	o.Dial = func(_ context.Context, _, address string) (net.Conn, error) {
+		dialled <- address
+		return nil, net.ErrClosed
+	}
+	c, err := newClient(&messages.FetchRules{UserAgent: "test", FetchTimeoutNs: int64(time.Minute), MaxBody: 1 << 20,
+		PrivateNetworks: []string{"10.1.0.0/16"}, AllowAddresses: []string{"169.254.169.254"}}, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	for _, url := range []string{"http://10.2.0.1/", "http://10.1.2.3/", "http://169.254.169.254/", "http://127.0.0.1/"} {
+		c.Fetch(t.Context(), fetch.Request{URL: weburl.MustParse(url)})
+	}
+	close(dialled)
+	var all []string
+	for address := range dialled {
+		all = append(all, address)
+	}
+	if fmt.Sprint(all) != "[10.1.2.3:80 169.254.169.254:80]" {
+		t.Error("dialled", all)
 	}
 }

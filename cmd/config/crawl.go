@@ -46,7 +46,8 @@ type Crawl struct {
 	MaxBody       Bytes
 	Resolve       []string
 	DNS           string
-	AllowPrivate  bool
+	AllowPrivate  Networks
+	Addresses     []string
 	VerifyTLS     bool
 	Pages         uint64
 	For           time.Duration
@@ -107,7 +108,11 @@ func (c *Crawl) Register(f *pflag.FlagSet) {
 	f.Var(&c.MaxBody, "max-body", "largest body kept; the rest is cut off")
 	f.StringArrayVar(&c.Resolve, "resolve", nil, "where a name lives, as in curl: `HOST:PORT:ADDR` (repeatable)")
 	f.StringVar(&c.DNS, "dns", "", "ask this resolver instead of the system's (`ADDR[:PORT]`)")
-	f.BoolVar(&c.AllowPrivate, "allow-private", false, "loopback and private addresses may be fetched")
+	f.Var(&c.AllowPrivate, "allow-private",
+		"loopback and private addresses may be fetched, or only those of these networks, such as 10.1.0.0/16 (repeatable)")
+	f.Lookup("allow-private").NoOptDefVal = "true"
+	f.StringArrayVar(&c.Addresses, "allow-address", nil,
+		"this `ADDR` may be fetched, whatever it is: link-local addresses and metadata services of clouds are named one by one (repeatable)")
 	f.BoolVar(&c.VerifyTLS, "verify-tls", false, "a certificate that does not verify is a failure, not just noted")
 	f.BoolVar(&c.ObeyNofollow, "obey-nofollow", false,
 		"do not follow links marked rel=nofollow, nor those of pages that say so; on by itself with --scope any")
@@ -176,16 +181,21 @@ func (c *Crawl) Options(flags *pflag.FlagSet) (master.Options, error) {
 	switch {
 	case c.Delay < 0:
 		return o, Usage("--delay %v: want 0 or more", c.Delay)
-	case c.Delay == 0 && !c.AllowPrivate && !c.OwnHosts:
+	case c.Delay == 0 && !c.AllowPrivate.Any() && !c.OwnHosts:
 		return o,
 			Usage("--delay 0 is for hosts of your own: add --i-own-these-hosts or --allow-private, or give a delay")
-	case c.Contact == "" && !c.AllowPrivate:
+	case c.Contact == "" && !c.AllowPrivate.Any():
 		return o, Usage("public hosts must be able to reach you: give --contact with a URL or a mail address")
 	case c.Depth < -1:
 		return o, Usage("--depth %d: want 0 or more, or -1 for no limit", c.Depth)
 	}
 	if err := checkContact(c.Contact); err != nil {
 		return o, err
+	}
+	for _, text := range c.Addresses {
+		if _, err := netip.ParseAddr(text); err != nil {
+			return o, Usage("--allow-address %q: want one address", text)
+		}
 	}
 	for _, entry := range c.Resolve {
 		if err := checkResolve(entry); err != nil {
@@ -260,7 +270,8 @@ func (c *Crawl) Options(flags *pflag.FlagSet) (master.Options, error) {
 	}
 	f.UserAgent, f.Operator = UserAgent(c.Contact), c.Contact
 	f.FetchTimeoutNs, f.MaxBody = int64(c.FetchTimeout), int64(c.MaxBody)
-	f.AllowPrivate, f.VerifyTls, f.ObeyNofollow = c.AllowPrivate, c.VerifyTLS, c.ObeyNofollow
+	f.VerifyTls, f.ObeyNofollow = c.VerifyTLS, c.ObeyNofollow
+	f.AllowPrivate, f.PrivateNetworks, f.AllowAddresses = c.AllowPrivate.All, c.AllowPrivate.GetSlice(), c.Addresses
 	if mode == scope.Any && !flags.Changed("obey-nofollow") {
 		f.ObeyNofollow = true // what strangers write into guest books leads anywhere
 	}
@@ -345,10 +356,17 @@ func checkResolve(entry string) error {
 	return nil
 }
 
-// Seeds reads the seeds of the arguments and of --seeds. A seed that cannot be read is bad usage.
+// Seeds reads the seeds of the arguments and of --seeds. A seed that cannot be read is bad usage. A network among the
+// arguments is no seed, but what stands behind --allow-private without an = between them.
 func (c *Crawl) Seeds(arguments []string, stdin io.Reader) ([]master.Seed, error) {
 	var seeds []master.Seed
 	for _, raw := range arguments {
+		if _, err := netip.ParsePrefix(raw); err == nil && c.AllowPrivate.Any() {
+			if err := c.AllowPrivate.Set(raw); err != nil {
+				return nil, Usage("--allow-private: %v", err)
+			}
+			continue
+		}
 		seed, err := ParseSeed(raw, c.Depth)
 		if err != nil {
 			return nil, err

@@ -34,6 +34,9 @@ func TestForbidden(t *testing.T) {
 		"2001:db8::1": "documentation", "3fff:1000::1": "", "3fff:0fff::1": "documentation",
 		"2001:2::1": "benchmarks", "2001:20::1": "ORCHID", "100::1": "outside", "5f00::1": "outside",
 		"2606:4700::5efe:c0a8:1": "private by ISATAP", "4000::1": "outside",
+		"100.100.100.200": "metadata", "168.63.129.16": "metadata", "192.0.0.192": "metadata",
+		"fd00:ec2::254": "metadata", "fd20:ce::254": "metadata", "fd00:42::42": "metadata",
+		"2001:1::1": "protocol", "2001:200::1": "", "168.63.129.17": "",
 		"8.8.8.8": "", "1.1.1.1": "", "100.63.255.255": "", "100.128.0.0": "", "172.32.0.1": "", "11.0.0.1": "",
 		"192.0.1.1": "", "223.255.255.255": "",
 		"2606:4700::1111": "", "::ffff:8.8.8.8": "", "64:ff9b::8.8.8.8": "", "2002:808:808::1": "",
@@ -46,6 +49,82 @@ func TestForbidden(t *testing.T) {
 	}
 	if Forbidden(netip.Addr{}) == "" {
 		t.Error("no address is allowed")
+	}
+}
+
+// What a link may name although private networks are crawled.
+var neverPrivate = []string{
+	"169.254.169.254", "169.254.170.2", "169.254.170.23", "169.254.42.42", "169.254.1.1", "100.100.100.200",
+	"168.63.129.16", "192.0.0.192", "fd00:ec2::254", "fd00:ec2::23", "fd20:ce::254", "fd00:42::42", "fd00:a9fe:a9fe::1",
+	"fe80::1", "fe80::a9fe:a9fe%eth0", "224.0.0.1", "239.255.255.250", "ff02::1", "ff0e::1", "255.255.255.255",
+	"240.0.0.1", "0.0.0.0", "0.1.2.3", "::",
+	// the same behind IPv6
+	"::ffff:169.254.169.254", "::169.254.169.254", "::ffff:0:169.254.169.254", "64:ff9b::169.254.169.254",
+	"64:ff9b::a9fe:aa02", "64:ff9b:1::a9fe:a9fe", "64:ff9b:1:a9fe:a9:fe00::", "64:ff9b:1:aa:fe:a9fe::",
+	"64:ff9b:1:0:a9:fea9:fe00::", "2002:a9fe:a9fe::1",
+	"2002:e000:1::", "2001:0:808:808:0:0:5601:5601",
+	"2606:4700::5efe:a9fe:a9fe", "fd12::200:5efe:a9fe:a9fe", "fd12:3456::a9fe:a9fe", "2606:4700:64::a9fe:aa02",
+	"64:ff9b::224.0.0.1", "::ffff:224.0.0.1", "64:ff9b::100.100.100.200",
+}
+
+func TestPrivateNetworksOpenNeitherLinkLocalNorMetadata(t *testing.T) {
+	for _, text := range neverPrivate {
+		a := netip.MustParseAddr(text)
+		everything := []netip.Prefix{netip.MustParsePrefix("0.0.0.0/0"), netip.MustParsePrefix("::/0")}
+		for what, o := range map[string]*Options{"public": {}, "private": {AllowPrivate: true},
+			"networks": {Private: everything}} {
+			if o.permit(a) == nil {
+				t.Errorf("%s may be asked by a crawl of %s addresses", text, what)
+			}
+		}
+		named := a.Unmap().WithZone("")
+		if err := (&Options{Addresses: []netip.Addr{named}}).permit(a); err != nil {
+			t.Errorf("an address that was named: %v", err)
+		}
+		if (&Options{AllowPrivate: true, Addresses: []netip.Addr{named.Next()}}).permit(a) == nil {
+			t.Errorf("%s may be asked because its neighbour was named", text)
+		}
+	}
+	for _, text := range []string{"10.1.2.3", "127.0.0.1", "::1", "192.168.1.1", "100.64.0.1", "fd12::1", "8.8.8.8",
+		"64:ff9b::10.1.2.3", "::ffff:10.1.2.3", "2002:a01:203::1", "198.18.0.1", "2001:db8::1"} {
+		if err := (&Options{AllowPrivate: true}).permit(netip.MustParseAddr(text)); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+func TestNetworksThatAreNamedAreAllThatIsPrivateAndAllowed(t *testing.T) {
+	o := &Options{Private: []netip.Prefix{netip.MustParsePrefix("10.1.0.0/16"), netip.MustParsePrefix("fd12::/16")}}
+	for text, allowed := range map[string]bool{
+		"10.1.2.3": true, "10.1.255.255": true, "::ffff:10.1.2.3": true, "fd12::7": true, "8.8.8.8": true,
+		"10.2.0.0": false, "127.0.0.1": false, "::1": false, "192.168.1.1": false, "fd13::1": false,
+		"64:ff9b::10.1.2.3": false, "169.254.169.254": false, "100.64.0.1": false,
+	} {
+		if err := o.permit(netip.MustParseAddr(text)); (err == nil) != allowed {
+			t.Errorf("%s: %v, want allowed: %v", text, err, allowed)
+		}
+	}
+}
+
+// The last gate is the connect: whatever led there, --allow-private has not opened it.
+func TestACrawlOfPrivateNetworksDoesNotDialMetadata(t *testing.T) {
+	for _, text := range neverPrivate {
+		a := netip.MustParseAddr(text).WithZone("")
+		c := newClient(t, func(o *Options) {
+			o.Lookup = func(context.Context, string) ([]netip.Addr, time.Duration, error) {
+				return []netip.Addr{a}, time.Minute, nil
+			}
+			o.Dial = func(_ context.Context, network, addr string) (net.Conn, error) {
+				t.Errorf("%s dialled %s", text, addr)
+				return nil, net.ErrClosed
+			}
+		})
+		if r := visit(t, c, "http://name.example/"); r.Reason != messages.Reason_ADDRESS_FORBIDDEN {
+			t.Error(text, r)
+		}
+	}
+	if err := (&Options{AllowPrivate: true}).control("tcp4", "169.254.169.254:80", nil); err == nil {
+		t.Error("the last check lets a metadata service pass")
 	}
 }
 

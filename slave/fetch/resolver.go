@@ -77,7 +77,7 @@ func newResolver(o *Options) *resolver {
 	case server.IsValid():
 		r.ask = wireResolver{server.String(), o.DNSTimeout}.lookup
 	default:
-		r.ask = systemLookup
+		r.ask = systemResolver{o.permit, new(net.Dialer).DialContext}.lookup
 	}
 	return r
 }
@@ -241,17 +241,6 @@ func interleave(addrs []netip.Addr) []netip.Addr {
 	return out
 }
 
-// systemLookup asks as this machine is set up to. A name with a dot is asked for as it stands: no search domain may
-// turn an unknown name of the web into a known one of the house.
-func systemLookup(ctx context.Context, name string) ([]netip.Addr, time.Duration, error) {
-	if strings.Contains(name, ".") && !strings.HasSuffix(name, ".") {
-		name += "."
-	}
-	system := net.Resolver{PreferGo: true} // waits in the poller, not in a thread
-	addrs, err := system.LookupNetIP(ctx, "ip", name)
-	return addrs, systemTTL, err
-}
-
 // wireResolver asks one DNS server.
 type wireResolver struct {
 	server  string
@@ -321,14 +310,8 @@ func (w wireResolver) exchange(ctx context.Context, name string, kind uint16) ([
 	var addrs []netip.Addr
 	ttl := maxTTL
 	for _, rr := range in.Answer {
-		var a netip.Addr
-		switch rr := rr.(type) {
-		case *dns.A:
-			a, _ = netip.AddrFromSlice(rr.A.To4())
-		case *dns.AAAA:
-			a, _ = netip.AddrFromSlice(rr.AAAA.To16())
-		case *dns.CNAME:
-		default:
+		a := addressIn(rr)
+		if _, alias := rr.(*dns.CNAME); !alias && !a.IsValid() {
 			continue
 		}
 		ttl = min(ttl, time.Duration(rr.Header().Ttl)*time.Second)

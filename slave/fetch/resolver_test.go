@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net"
 	"net/netip"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -272,6 +273,19 @@ func TestDNSServer(t *testing.T) {
 			add(name + " 300 IN A 192.0.2.7")
 		case name == "both.example." && kind == dns.TypeAAAA:
 			add(name + " 60 IN AAAA 2001:db8::7")
+		case name == "odd.example." && kind == dns.TypeA:
+			add(name + " 300 IN A 224.0.0.1")
+			add(name + " 300 CH A 192.0.2.66")
+			add(name + " 300 IN A 198.51.100.7")
+			add(name + " 300 IN A 8.8.4.4")
+		case name == "odd.example." && kind == dns.TypeAAAA:
+			add(name + " 300 IN AAAA ff02::1")
+			add(name + " 300 IN AAAA ::ffff:169.254.169.254")
+		case name == "multicast.example." && kind == dns.TypeA:
+			m.Truncated = !overTCP
+			add(name + " 300 IN A 224.0.0.1")
+			add(name + " 300 IN A 239.1.1.1")
+		case name == "multicast.example.":
 		case name == "four.example.", name == "empty.example.":
 		case name == "large.example." && kind == dns.TypeA:
 			if m.Truncated = !overTCP; overTCP {
@@ -314,6 +328,7 @@ func TestDNSServer(t *testing.T) {
 		{"both.example", "[2001:db8::7 192.0.2.7]", time.Minute, false},
 		{"large.example", "[192.0.2.8]", 5 * time.Minute, false},
 		{"half.example", "[192.0.2.9]", 5 * time.Minute, false},
+		{"odd.example", "[ff02::1 ::ffff:169.254.169.254 224.0.0.1 198.51.100.7 8.8.4.4]", 5 * time.Minute, false},
 		{"empty.example", "[]", absentTTL, true},
 		{"gone.example", "[]", 42 * time.Second, true},
 		{"failing.example", "[]", 0, false},
@@ -331,11 +346,38 @@ func TestDNSServer(t *testing.T) {
 
 	c := newClient(t, func(o *Options) { o.DNS, o.AllowPrivate = pc.LocalAddr().String(), false })
 	for name, want := range map[string]messages.Reason{
-		"four.example": messages.Reason_ADDRESS_FORBIDDEN, "gone.example": messages.Reason_DNS_NOT_FOUND,
+		"four.example": messages.Reason_ADDRESS_FORBIDDEN, "multicast.example": messages.Reason_ADDRESS_FORBIDDEN, "gone.example": messages.Reason_DNS_NOT_FOUND,
 		"failing.example": messages.Reason_DNS_FAILED,
 	} {
 		if r := visit(t, c, "http://"+name+"/"); r.Reason != want {
 			t.Error(r)
+		}
+	}
+
+	// The standard library connects a UDP socket to each address that it reads in an answer.
+	dial := func(ctx context.Context, network, _ string) (net.Conn, error) {
+		return new(net.Dialer).DialContext(ctx, network, pc.LocalAddr().String())
+	}
+	system := systemResolver{new(Options).permit, dial}
+	for name, want := range map[string]struct{ read, aside string }{
+		"odd.example.":       {"[8.8.4.4]", "[198.51.100.7 224.0.0.1 ::ffff:169.254.169.254 ff02::1]"},
+		"multicast.example.": {"[]", "[224.0.0.1 239.1.1.1]"},
+	} {
+		addrs, _, err := system.lookup(t.Context(), name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		forbidden := slices.IndexFunc(addrs, func(a netip.Addr) bool { return Forbidden(a) != "" })
+		read, aside := fmt.Sprint(addrs[:forbidden]), slices.Clone(addrs[forbidden:])
+		slices.SortFunc(aside, func(a, b netip.Addr) int { return strings.Compare(a.String(), b.String()) })
+		aside = slices.Compact(aside)
+		if read != want.read || fmt.Sprint(aside) != want.aside {
+			t.Errorf("%s: %s was read, %s put aside", name, read, aside)
+		}
+	}
+	for name, want := range map[string]string{"gone.example.": "no such host", "failing.example.": "server misbehaving"} {
+		if _, _, err := system.lookup(t.Context(), name); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v", name, err)
 		}
 	}
 }
