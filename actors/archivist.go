@@ -185,7 +185,8 @@ func (a *Archivist) Receive(ctx actor.Context) {
 func (a *Archivist) start(ctx actor.Context) {
 	a.shelf = &shelf{o: a.o.Writer, log: a.log}
 	shelf := a.shelf
-	a.binder = floor.SpawnAs(ctx, actor.PropsFromProducer(func() actor.Actor { return &binder{shelf: shelf} }), "binder")
+	binder := actor.PropsFromProducer(func() actor.Actor { return &binder{shelf: shelf} })
+	a.binder = floor.SpawnAs(ctx, binder, "binder")
 }
 
 // gather takes a capture into the batch.
@@ -574,7 +575,8 @@ func (s *shelf) finishIndex(name string) {
 	if err != nil {
 		s.bare, s.bareAt = append(s.bare, name), time.Now()
 		s.log.WithFields(logrus.Fields{"file": name,
-			"err": err}).Error("file is not indexed; trying again when captures are stored, at the end, and at the next start")
+			"err": err}).Error("file is not indexed; trying again when captures are stored, at the end, and at the " +
+			"next start")
 	}
 }
 

@@ -86,7 +86,8 @@ func TestPartsOfALinkSetAreNotAcknowledgedBeforeTheirPage(t *testing.T) {
 		h.tell(&actors.HostFacts{Lease: 7, Facts: []*messages.Fact{part(5, lone+"/a"), part(6, lone+"/b")}})
 		for _, w := range actortest.TakeOf[*actors.Write](h.partition) {
 			if w.Lease != nil && w.Lease.Seq != 4 {
-				t.Errorf("the lease says that facts up to %d are stored, but 5 and 6 are parts of a page that has not come", w.Lease.Seq)
+				t.Errorf("the lease says that facts up to %d are stored, but 5 and 6 are parts of a page that has "+
+					"not come", w.Lease.Seq)
 			}
 		}
 		for _, stored := range actortest.TakeOf[*actors.FactsStored](h.master) {

@@ -38,7 +38,8 @@ func TestDuePagesBeyondTheBoundComeAsRoomAppears(t *testing.T) {
 				page := store.Page{
 					URL: fmt.Sprintf("%s/%d", hostNumber(h), n), Number: uint64(h*pages + n), Status: 200,
 					LastVisit: begun,
-					Next:      begun.Add(time.Hour + time.Duration(n)*time.Second), Timing: store.Timing{Interval: 3600},
+					Next:      begun.Add(time.Hour + time.Duration(n)*time.Second),
+					Timing:    store.Timing{Interval: 3600},
 				}
 				write.Visits = append(write.Visits, store.Visited{Page: page})
 			}

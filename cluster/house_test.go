@@ -192,7 +192,9 @@ func live(in io.Reader, out io.Writer) {
 	if first.Gated {
 		gate = NewGate()
 	}
-	system := actor.NewActorSystem(actor.WithLoggerFactory(func(*actor.ActorSystem) *slog.Logger { return slog.New(slog.DiscardHandler) }))
+	system := actor.NewActorSystem(actor.WithLoggerFactory(func(*actor.ActorSystem) *slog.Logger {
+		return slog.New(slog.DiscardHandler)
+	}))
 	r, err := StartRemote(system, RemoteOptions{Bind: first.Bind, Advertise: first.Say, Key: keys, Name: "house",
 		Gate: gate})
 	if err != nil {

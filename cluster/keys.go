@@ -177,8 +177,10 @@ func (k *Keys) IDs() []string {
 // MarshalText writes the key file.
 func (k *Keys) MarshalText() ([]byte, error) {
 	var b bytes.Buffer
-	b.WriteString("# The key of a henro cluster: every node reads the same file, and whoever can read it belongs to the cluster.\n" +
-		"# The first key is used, all are accepted. To change the key: append the new one on every node and restart them, put it\n" +
+	b.WriteString("# The key of a henro cluster: every node reads the same file, and whoever can read it belongs to " +
+		"the cluster.\n" +
+		"# The first key is used, all are accepted. To change the key: append the new one on every node and restart " +
+		"them, put it\n" +
 		"# first on every node and restart them, then remove the old one.\n")
 	for _, s := range k.secrets {
 		id, text := keyID(s), groups(keyEncoding.EncodeToString(s[:]))

@@ -41,8 +41,10 @@ func visit(t *testing.T, h *house, door credentials.TransportCredentials) *visit
 	if v.stream, err = remote.NewRemotingClient(v.conn).Receive(ctx); err != nil {
 		t.Fatal(err)
 	}
-	v.stream.Send(&remote.RemoteMessage{MessageType: &remote.RemoteMessage_ConnectRequest{ConnectRequest: &remote.ConnectRequest{
-		ConnectionType: &remote.ConnectRequest_ServerConnection{ServerConnection: &remote.ServerConnection{SystemId: "visitor", Address: "127.0.0.1:9"}}}}})
+	v.stream.Send(&remote.RemoteMessage{MessageType: &remote.RemoteMessage_ConnectRequest{
+		ConnectRequest: &remote.ConnectRequest{
+			ConnectionType: &remote.ConnectRequest_ServerConnection{
+				ServerConnection: &remote.ServerConnection{SystemId: "visitor", Address: "127.0.0.1:9"}}}}})
 	if _, err := v.stream.Recv(); err != nil {
 		t.Fatalf("connect: %v", err)
 	}

@@ -35,7 +35,8 @@ var families = []family{
 		new(config.Peers).Register(f, "127.0.0.1:7781", "127.0.0.1:7782")
 	}},
 	{"Control",
-		"`henro crawl`, `henro-master`; `henro-slave` has `--listen-http`, off unless given, `--token-file` and `--config`", func(f *pflag.FlagSet) { new(config.Run).Register(f) }},
+		"`henro crawl`, `henro-master`; `henro-slave` has `--listen-http`, off unless given, `--token-file` and " +
+			"`--config`", func(f *pflag.FlagSet) { new(config.Run).Register(f) }},
 	{"Logging", "all programs", func(f *pflag.FlagSet) { new(config.Log).Register(f) }},
 }
 
@@ -108,7 +109,8 @@ func TestTablesOfFlags(t *testing.T) {
 			continue
 		}
 		if !*update {
-			t.Errorf("%s: the table of flags is not what the programs have: go test ./cmd -run TestTablesOfFlags -update", c.path)
+			t.Errorf("%s: the table of flags is not what the programs have: go test ./cmd -run TestTablesOfFlags "+
+				"-update", c.path)
 			continue
 		}
 		if err := os.WriteFile(c.path, []byte(want), 0o644); err != nil {

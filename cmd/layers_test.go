@@ -244,7 +244,8 @@ func TestNoPackageIsADrawer(t *testing.T) {
 	for _, f := range tree(t) {
 		for _, word := range append(strings.Split(f.dir(), "/"), f.ast.Name.Name) {
 			if slices.Contains(drawers, strings.TrimSuffix(word, "_test")) {
-				t.Errorf("%s: a package called %q says nothing; put each thing beside its only caller, or name what it does", f.path, word)
+				t.Errorf("%s: a package called %q says nothing; put each thing beside its only caller, or name what "+
+					"it does", f.path, word)
 			}
 		}
 	}

@@ -306,7 +306,8 @@ func (o *Options) validateUnit() error {
 		return err
 	}
 	if o.Unit == UnitIP && o.Lookup == nil {
-		return errors.New("politeness ip: the addresses of names must be known before they are lent, and there is no resolver")
+		return errors.New("politeness ip: the addresses of names must be known before they are lent, and there is " +
+			"no resolver")
 	}
 	return nil
 }

@@ -106,10 +106,12 @@ func explainHost(h *store.HostRecord, m *Manner, now time.Time) (*Schedule, []sp
 	case asked.Load <= capacity:
 	case plan.Relief == politeness.NoRelief:
 		says = append(says,
-			speech.Say("Its pages ask for one visit in %s and there is time for one in %s: they wait in line, since there is no relief.", every(asked.Load), every(capacity)))
+			speech.Say("Its pages ask for one visit in %s and there is time for one in %s: they wait in line, since "+
+				"there is no relief.", every(asked.Load), every(capacity)))
 	default:
 		says = append(says,
-			speech.Say("Its pages ask for one visit in %s and there is time for one in %s: %s, so that %.0f %% of the versions are captured where %.0f %% would be.",
+			speech.Say("Its pages ask for one visit in %s and there is time for one in %s: %s, so that %.0f %% of "+
+				"the versions are captured where %.0f %% would be.",
 				every(asked.Load), every(capacity), reliefWords(plan), 100*cost.Share(), 100*asked.Share()))
 	}
 	return out, says, nil
@@ -147,7 +149,8 @@ func explainPage(p *store.Page, place store.Place, h *store.HostRecord, m *Manne
 	case p.Status == http.StatusGone && place == store.InRest:
 		say("Its host says that it is gone for good (410): it is asked for no more.")
 	case failed && interval > 0:
-		say("It could not be had: %s. It is asked for again after twice as long each time, now after %s; what is known of its changes is kept until it returns.", reasonWords(p), interval)
+		say("It could not be had: %s. It is asked for again after twice as long each time, now after %s; what is "+
+			"known of its changes is kept until it returns.", reasonWords(p), interval)
 	default:
 		say("It %s.", m.Revisit.Explain(&history))
 	}
@@ -162,7 +165,8 @@ func explainPage(p *store.Page, place store.Place, h *store.HostRecord, m *Manne
 	timetable := time.Duration(m.Revisit.Aim * float64(m.Revisit.Estimate(&history)))
 	if place == store.InQueue && !failed && timetable > 0 && timetable < m.Revisit.Max &&
 		(interval > timetable+timetable/10 || interval < timetable-timetable/10) && interval > m.Revisit.Min {
-		say("The timetable alone would visit it every %s; its host does not bear that for all its pages, and every %s is this one's share.", timetable, interval)
+		say("The timetable alone would visit it every %s; its host does not bear that for all its pages, and every "+
+			"%s is this one's share.", timetable, interval)
 	}
 	if p.Flags&store.Hinted != 0 {
 		say("A sitemap or a feed says that it has changed since: its visit was brought forward.")

@@ -99,7 +99,8 @@ func (o *Options) ValidateOrder() error {
 	}
 	switch {
 	case o.Frontier.Policy == frontier.PolicyIRLbot:
-		return errors.New("frontier irlbot needs to know the links between hosts, which a crawl does not tell it: it is for henro simulate")
+		return errors.New("frontier irlbot needs to know the links between hosts, which a crawl does not tell it: " +
+			"it is for henro simulate")
 	case o.Frontier.Policy != frontier.PolicyHost && o.Hosts.Continuous:
 		return fmt.Errorf("frontier %s orders first visits only: a continuous crawl needs frontier host",
 			o.Frontier.Policy)

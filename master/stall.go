@@ -94,5 +94,6 @@ func (m *Master) stallReasons(now time.Time) (map[string]int, speech.Sentence) {
 			reasons[stallResting], at)
 	}
 	return reasons,
-		speech.Say("nothing was fetched for %s: %d URLs wait, and no host says that it may be asked; henro trace shows what goes on", quiet, m.last.Waiting)
+		speech.Say("nothing was fetched for %s: %d URLs wait, and no host says that it may be asked; henro trace "+
+			"shows what goes on", quiet, m.last.Waiting)
 }

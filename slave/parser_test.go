@@ -33,7 +33,8 @@ func answered(status int, location, refresh, link, mime string, body []byte) *pa
 
 // A page that is linked and shown in a frame is both: the link to follow, and the requisite.
 func TestAFrameIsKeptBesideALinkToThePageInIt(t *testing.T) {
-	m := answered(200, "", "", "", "text/html", []byte(`<a href=in></a><iframe src=in></iframe><frame src=in><a href=in></a>`))
+	m := answered(200, "", "", "", "text/html", []byte(`<a href=in></a><iframe src=in></iframe><frame src=in><a `+
+		`href=in></a>`))
 	(&Parser{o: DefaultOptions(), unique: map[string]struct{}{}}).page(m, &parsed{})
 	want := []byte{byte(outlink.Anchor), byte(outlink.Iframe), byte(outlink.Frame)}
 	if got := m.visited.Links.Kinds; !slices.Equal(got, want) {

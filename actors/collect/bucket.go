@@ -269,9 +269,11 @@ func (b *Bucket) explain(err error) error {
 	case minio.NoSuchBucket:
 		hint = ": there is no such bucket; make it"
 	case minio.AccessDenied:
-		hint = ": these credentials may not do this; henro needs to get, put and list objects, and to list and abort uploads in pieces"
+		hint = ": these credentials may not do this; henro needs to get, put and list objects, and to list and " +
+			"abort uploads in pieces"
 	case minio.InvalidAccessKeyID, minio.SignatureDoesNotMatch, "InvalidToken", "ExpiredToken":
-		hint = ": the credentials are not those of this store; see AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY and AWS_SESSION_TOKEN"
+		hint = ": the credentials are not those of this store; see AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY and " +
+			"AWS_SESSION_TOKEN"
 	case minio.AuthorizationHeaderMalformed, "PermanentRedirect":
 		hint = ": the bucket is in another region; see AWS_REGION"
 	case "RequestTimeTooSkewed":

@@ -11,7 +11,8 @@
 //	  GET  /files/NAME                     →   what there is of it: {"size": 0}
 //	  PUT  /files/NAME?offset&size&sha256  →   NAME.part grows: {"size": 16777216}
 //	  …
-//	  PUT  the last piece                  →   synced, read again, renamed, indexed: {"size": …, "whole": true, "sha256": …}
+//	  PUT  the last piece                  →   synced, read again, renamed, indexed: {"size": …, "whole": true,
+//	                                           "sha256": …}
 //	  GET  /files/NAME                     →   once more, from the disk: the same
 //	  removes the index, then the file
 //

@@ -23,7 +23,8 @@ func (r *Report) Figures(narrow bool) []Figure {
 	all := []Figure{
 		{"figure-3-intervals", "Revisit intervals", r.saysIntervals(), r.intervalChart()},
 		{"figure-4-detection", "Visits that find a change",
-			speech.Say("Near 1 a visit is seldom in vain, but versions may be lost between two of them; near 0 most visits are in vain. " +
+			speech.Say("Near 1 a visit is seldom in vain, but versions may be lost between two of them; near 0 most " +
+				"visits are in vain. " +
 				"One mean interval between changes after the last visit, 63 % of the visits find a change."),
 			r.detectionChart()},
 		{"figure-5-access", "Access interval that each host's timetable needs", r.saysAccess(),
@@ -96,7 +97,9 @@ func (r *Report) saysIntervals() speech.Sentence {
 			tail += b.Pages
 		}
 	}
-	return speech.Say("%s pages have a timetable from at least two visits. %s of them are visited at least once a week, %s less than every 250 days, in case they vanish. %d were visited once and have a date for the second visit.",
+	return speech.Say("%s pages have a timetable from at least two visits. %s of them are visited at least once a "+
+		"week, %s less than every 250 days, in case they vanish. %d were visited once and have a date for the "+
+		"second visit.",
 		count(r.Pages.Timed), percent(week, r.Pages.Timed), percent(tail, r.Pages.Timed), r.Pages.Once)
 }
 
@@ -104,7 +107,8 @@ func (r *Report) saysAccess() speech.Sentence {
 	if r.Hosts.Timed == 0 {
 		return speech.Say("No host has pages to be visited again.")
 	}
-	return speech.Say("%s hosts have pages to be visited again. %s of them need an access every minute or more often; half of them need one every %s or more often. All together ask for %s visits a day.",
+	return speech.Say("%s hosts have pages to be visited again. %s of them need an access every minute or more "+
+		"often; half of them need one every %s or more often. All together ask for %s visits a day.",
 		count(r.Hosts.Timed), percent(Below(r.Access, 60), r.Hosts.Timed), Seconds(Median(r.Access)), PerDay(r.Load))
 }
 
@@ -119,7 +123,8 @@ func (r *Report) saysRatio() speech.Sentence {
 	if len(r.Ratios) == 0 {
 		return speech.Say("No host has both a timetable and answers.")
 	}
-	return speech.Say("%s hosts have R below 1: whatever the resources, their pages cannot all be visited in time. %s have R below S/C = %.4g.",
+	return speech.Say("%s hosts have R below 1: whatever the resources, their pages cannot all be visited in time. "+
+		"%s have R below S/C = %.4g.",
 		count(Below(r.Ratios, 1)), count(Below(r.Ratios, r.Ratio)), r.Ratio)
 }
 

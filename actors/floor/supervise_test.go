@@ -144,7 +144,10 @@ func TestAParentsOwnSupervisionIsKept(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		system := actortest.System(t)
 		var judged atomic.Int32
-		strategy := floor.Supervision{Decide: func(any) actor.Directive { judged.Add(1); return actor.ResumeDirective }}.Strategy(actortest.Log())
+		strategy := floor.Supervision{Decide: func(any) actor.Directive {
+			judged.Add(1)
+			return actor.ResumeDirective
+		}}.Strategy(actortest.Log())
 		var child *actor.PID
 		system.Root.Spawn(actor.PropsFromFunc(func(c actor.Context) {
 			if _, ok := c.Message().(*actor.Started); ok {

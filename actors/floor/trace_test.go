@@ -288,7 +288,8 @@ func TestEventsAreReadableAsJSON(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := `{"seq":1,"at":"0001-01-01T00:00:00Z","node":"","kind":"handled","actor":"a","queue":0,"dwell_ns":-1,"took_ns":1000000}`
+	want := `{"seq":1,"at":"0001-01-01T00:00:00Z","node":"","kind":"handled","actor":"a","queue":0,"dwell_ns":-1,` +
+		`"took_ns":1000000}`
 	if string(b) != want {
 		t.Errorf("%s", b)
 	}
@@ -313,7 +314,9 @@ func BenchmarkTell(b *testing.B) {
 			system := floor.NewSystem("bench", actortest.Log(), floor.SystemOptions{Tracer: tracer})
 			root := system.Root
 			if c.bare {
-				system = actor.NewActorSystem(actor.WithLoggerFactory(func(*actor.ActorSystem) *slog.Logger { return slog.New(slog.DiscardHandler) }))
+				system = actor.NewActorSystem(actor.WithLoggerFactory(func(*actor.ActorSystem) *slog.Logger {
+					return slog.New(slog.DiscardHandler)
+				}))
 				root = system.Root
 			}
 			tracer.Record(c.filter)

@@ -469,14 +469,16 @@ func TestExplain(t *testing.T) {
 				s.Observe(&o, Visit{Took: 4 * time.Second}, start)
 				s.AddPage(20 * time.Second)
 			},
-			"one request in 8s: 2 times the 4s that the latest fetch took; the timetable of 1 pages needs one in 20s: feasible (R = 5, S/C = 2)",
+			"one request in 8s: 2 times the 4s that the latest fetch took; the timetable of 1 pages needs one in " +
+				"20s: feasible (R = 5, S/C = 2)",
 		},
 		{
 			"overloaded", o, func(s *State) {
 				s.SetCrawlDelay(10 * time.Second)
 				s.AddPage(8 * time.Second)
 			},
-			"one request in 10s: its Crawl-delay; the timetable of 1 pages needs one in 8s: overloaded whatever the resources",
+			"one request in 10s: its Crawl-delay; the timetable of 1 pages needs one in 8s: overloaded whatever the " +
+				"resources",
 		},
 		{"resting", o, func(s *State) { s.Observe(&o, Visit{Outcome: Throttled}, start) },
 			"one request in 1m: it rests, at level 1 of failures; 0 pages, none with a timetable"},
@@ -486,7 +488,8 @@ func TestExplain(t *testing.T) {
 					s.Observe(&o, Visit{Outcome: Refused}, start)
 				}
 			},
-			"one request in 7d: nobody has been there for 12 visits in a row, it is given up but for probes; 0 pages, none with a timetable",
+			"one request in 7d: nobody has been there for 12 visits in a row, it is given up but for probes; 0 " +
+				"pages, none with a timetable",
 		},
 	} {
 		var s State

@@ -73,7 +73,8 @@ func (c claimant) settle(mean time.Duration, visits int, stretch float64) (bias,
 func TestLastModifiedOfHosts(t *testing.T) {
 	for _, stretch := range []float64{1, 1.4, 3} {
 		bias, sd, early := claimants["silent"].settle(5*day, 60, stretch)
-		t.Logf("visited after %v mean intervals, no Last-Modified: bias %+.1f %%, sd of ln I %.3f, %.3f after ten visits", stretch, 100*bias, sd, early)
+		t.Logf("visited after %v mean intervals, no Last-Modified: bias %+.1f %%, sd of ln I %.3f, %.3f after ten "+
+			"visits", stretch, 100*bias, sd, early)
 		for name, c := range claimants {
 			if name == "silent" {
 				continue

@@ -30,7 +30,8 @@ type quality struct {
 const patience = 60
 
 func (q quality) String() string {
-	return fmt.Sprintf("bias %+.1f %% (geometric) %+.1f %% (arithmetic), sd of ln I %.3f; re-adapts after ×10 in %d visits (pages: half %d, nine tenths %d), after ÷10 in %d (%d, %d)",
+	return fmt.Sprintf("bias %+.1f %% (geometric) %+.1f %% (arithmetic), sd of ln I %.3f; re-adapts after ×10 in %d "+
+		"visits (pages: half %d, nine tenths %d), after ÷10 in %d (%d, %d)",
 		100*q.geometric, 100*q.arithmetic, q.sd, q.faster, q.halfFaster, q.mostFaster, q.slower, q.halfSlower,
 		q.mostSlower)
 }
@@ -518,12 +519,15 @@ func TestExplain(t *testing.T) {
 			"was visited once, so nothing is known of its changes: the second visit comes after 3d"},
 		{
 			History{Interval: 86400, Total: 1e6, Stable: 4e5, Changes: 8, Visits: 12.34, Mean: 86400, Drifting: 4},
-			"changes about every 1d, as far as 12.3 visits' worth of evidence tells (of late: 8 changes found, unchanged for 40 % of the time); " +
-				"it is visited every 1d, when 63 in 100 visits should find a change; it seems to change faster than that now",
+			"changes about every 1d, as far as 12.3 visits' worth of evidence tells (of late: 8 changes found, " +
+				"unchanged for 40 % of the time); " +
+				"it is visited every 1d, when 63 in 100 visits should find a change; it seems to change faster than " +
+				"that now",
 		},
 		{
 			History{Interval: 350 * 86400, Total: year, Stable: year, Visits: 3, Mean: year},
-			"changes about every 500d, as far as 3 visits' worth of evidence tells (of late: 0 changes found, unchanged for 100 % of the time); " +
+			"changes about every 500d, as far as 3 visits' worth of evidence tells (of late: 0 changes found, " +
+				"unchanged for 100 % of the time); " +
 				"that is beyond 400d, so it is visited after 350d, in case it vanishes",
 		},
 	} {

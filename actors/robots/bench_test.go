@@ -13,8 +13,10 @@ func ordinary() []byte {
 	for i := range 30 {
 		fmt.Fprintf(&b, "Disallow: /section-%d/private/\n", i)
 	}
-	b.WriteString("Allow: /section-3/private/open\nDisallow: /*?session=\nDisallow: /*.pdf$\nDisallow: /search*q=\nDisallow: /cgi-bin/\n" +
-		"Disallow: /*/print/\nAllow: /*.css$\nAllow: /*.js$\nDisallow: /tmp\nDisallow: /admin\nSitemap: https://example.org/sitemap.xml\n")
+	b.WriteString("Allow: /section-3/private/open\nDisallow: /*?session=\nDisallow: /*.pdf$\nDisallow: " +
+		"/search*q=\nDisallow: /cgi-bin/\n" +
+		"Disallow: /*/print/\nAllow: /*.css$\nAllow: /*.js$\nDisallow: /tmp\nDisallow: /admin\nSitemap: " +
+		"https://example.org/sitemap.xml\n")
 	return []byte(b.String())
 }
 

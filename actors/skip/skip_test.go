@@ -30,7 +30,8 @@ func TestEveryReasonHasAWordOfItsOwn(t *testing.T) {
 func TestALineIsWhatTheFormatSays(t *testing.T) {
 	line, err := json.Marshal(Skipped{URL: "http://a.example/x", Reason: TrapSession, From: "http://a.example/",
 		Depth: 3, At: time.Date(2026, 4, 1, 9, 0, 0, 0, time.UTC)})
-	want := `{"url":"http://a.example/x","reason":"trap: another session id","from":"http://a.example/","depth":3,"ts":"2026-04-01T09:00:00Z"}`
+	want := `{"url":"http://a.example/x","reason":"trap: another session ` +
+		`id","from":"http://a.example/","depth":3,"ts":"2026-04-01T09:00:00Z"}`
 	if err != nil || string(line) != want {
 		t.Errorf("%s, %v; want %s", line, err, want)
 	}

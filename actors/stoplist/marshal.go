@@ -29,7 +29,8 @@ const folderBytes = 8 + 4 + 1
 // MarshalBinary writes the evidence, which is all but the entries: 13 bytes a folder, 7 kB at most by default; nothing
 // when there is none.
 //
-//	count uv ‖ count × (folder8 ‖ broken f32 ‖ good1) ‖ texts1 ‖ texts × (text8 ‖ times u16), little endian, folders by fingerprint
+//	count uv ‖ count × (folder8 ‖ broken f32 ‖ good1) ‖ texts1 ‖ texts × (text8 ‖ times u16), little endian,
+//	folders by fingerprint
 func (l *List) MarshalBinary() ([]byte, error) {
 	l.changes = 0
 	folders := slices.Sorted(maps.Keys(l.watched))

@@ -73,7 +73,8 @@ func DefaultOptions() Options {
 func (o *Options) Validate() error {
 	switch {
 	case o.MinBroken < 0 || o.MinBroken == 1 || o.MaxAlike < 0:
-		return errors.New("evidence for the stop list: want 2 broken pages or more, 0 for no list, and no negative number of pages alike")
+		return errors.New("evidence for the stop list: want 2 broken pages or more, 0 for no list, and no negative " +
+			"number of pages alike")
 	case o.FirstSpan <= 0 || o.MaxSpan < o.FirstSpan || o.MaxFolders < 1:
 		return fmt.Errorf("spans of the stop list %v to %v, %d folders: want more than nothing, and the longest last",
 			o.FirstSpan, o.MaxSpan, o.MaxFolders)

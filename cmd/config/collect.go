@@ -27,7 +27,8 @@ type Collect struct{ To string }
 // Register adds the flags of a node that archives.
 func (c *Collect) Register(f *pflag.FlagSet) {
 	f.StringVar(&c.To, "collect", "",
-		"bring finished WARC files to `WHERE`, the HOST:PORT of a henro collect or s3://BUCKET/FOLDER, and remove them here once they are safe there")
+		"bring finished WARC files to `WHERE`, the HOST:PORT of a henro collect or s3://BUCKET/FOLDER, and remove "+
+			"them here once they are safe there")
 }
 
 // Sender makes the sender of an archive below dir, or nil if nothing is to be collected.
@@ -97,7 +98,8 @@ func (c *Collect) bucket(ctx context.Context, log *logrus.Entry) (collect.Place,
 		&credentials.FileAWSCredentials{}})
 	if value, err := o.Credentials.GetWithContext(nil); err != nil || value.AccessKeyID == "" {
 		return nil,
-			Usage("--collect %s: no credentials; set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or write them to ~/.aws/credentials", c.To)
+			Usage("--collect %s: no credentials; set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or write them to "+
+				"~/.aws/credentials", c.To)
 	}
 	bucket, err := collect.NewBucket(o)
 	if err != nil {

@@ -101,7 +101,8 @@ func (c *Crawl) Register(f *pflag.FlagSet) {
 	f.IntVar(&c.Retries, "retries", o.Hosts.Retries, "failed visits of a page before it is given up")
 	f.DurationVar(&c.RetryWait, "retry-wait", o.Hosts.RetryWait, "before the first retry; doubled for each further one")
 	f.DurationVar(&c.Patience, "patience", o.Hosts.Patience,
-		"longest rest of a failing host that is waited for, also where it asks for longer; its pages are given up then. 0 is no limit, and there is none with --continuous")
+		"longest rest of a failing host that is waited for, also where it asks for longer; its pages are given up "+
+			"then. 0 is no limit, and there is none with --continuous")
 	f.DurationVar(&c.FetchTimeout, "fetch-timeout", time.Duration(o.Fetch.FetchTimeoutNs),
 		"hard total time of one fetch, from dial to last byte")
 	c.MaxBody = Bytes(o.Fetch.MaxBody)
@@ -134,7 +135,8 @@ func (c *Crawl) Register(f *pflag.FlagSet) {
 		"no links from a page so many links from the seed to one of its own shape: a calendar")
 	f.IntVar(&c.Traps.MaxSessions, "trap-sessions", c.Traps.MaxSessions, "no page under more session ids")
 	f.IntVar(&c.StopAfter, "stop-after", -1,
-		fmt.Sprintf("broken pages in a row for which a folder is left alone for a day or longer; 0 is never, -1 is %d with --continuous and never without (then --depth alone says what is visited)", o.Hosts.Stop.MinBroken))
+		fmt.Sprintf("broken pages in a row for which a folder is left alone for a day or longer; 0 is never, -1 is "+
+			"%d with --continuous and never without (then --depth alone says what is visited)", o.Hosts.Stop.MinBroken))
 	f.Uint64Var(&c.HostPages, "host-pages", o.Hosts.MaxPages,
 		"no more pages of one host; 0 is no limit, and there is none with --continuous")
 	f.Uint64Var(&c.Pages, "pages", 0, "stop after so many visits (exit code 16)")
@@ -142,13 +144,16 @@ func (c *Crawl) Register(f *pflag.FlagSet) {
 	f.Var(&c.Bytes, "bytes", "stop after so much payload, for example 10GB (exit code 14)")
 	f.BoolVar(&c.Continuous, "continuous", false, "keep revisiting")
 	f.StringVar(&c.Sitemaps, "sitemaps", "auto",
-		"read the sitemaps that robots.txt names and the feeds met on the way, visit what they name and, with --continuous, heed what they say has changed: on, off, or auto, which is on with --continuous (without it --depth alone says what is reached)")
+		"read the sitemaps that robots.txt names and the feeds met on the way, visit what they name and, with "+
+			"--continuous, heed what they say has changed: on, off, or auto, which is on with --continuous (without "+
+			"it --depth alone says what is reached)")
 	f.StringVar(&c.Relief, "relief", o.Hosts.Relief.String(),
 		"what a host's pages get that ask for more visits than it bears: none, stretch, delay or optimal")
 	f.IntVar(&c.Partitions, "partitions", o.Store.Partitions, "files of the state; fixed when a crawl begins")
 	f.IntVar(&c.PageBudget, "page-budget", o.Hosts.PageBudget, "visits of one lease at most")
 	f.StringVar(&c.Frontier, "frontier", string(o.Frontier.Policy),
-		"what is visited next: host (hosts take turns, all URLs are kept), fifo, mercator, or slots and ranked, which keep at most B·H/2 waiting URLs and drop the rest until they turn up again")
+		"what is visited next: host (hosts take turns, all URLs are kept), fifo, mercator, or slots and ranked, "+
+			"which keep at most B·H/2 waiting URLs and drop the rest until they turn up again")
 	f.IntVar(&c.SlotsB, "slots-b", o.Frontier.SlotsB,
 		"B of --frontier slots and ranked: B/2 URLs for each place of hosts; even")
 	f.IntVar(&c.SlotsH, "slots-h", o.Frontier.SlotsH, "H of --frontier slots and ranked: places of hosts; even")
@@ -305,7 +310,8 @@ func (c *Crawl) Resume(flags *pflag.FlagSet, o *master.Options, begins bool) err
 		o.Store.Partitions = 0 // as it was begun
 	}
 	if !begins && !resumed {
-		return Usage("nothing to crawl: give a seed such as https://example.org/, --seeds FILE, or the --dir of a crawl to resume")
+		return Usage("nothing to crawl: give a seed such as https://example.org/, --seeds FILE, or the --dir of a " +
+			"crawl to resume")
 	}
 	return nil
 }

@@ -20,7 +20,8 @@ var slaveCounts = [...]int{2, 5, 10}
 func (o *Options) report(samples []sample) error {
 	var text bytes.Buffer
 	fmt.Fprintf(&text,
-		"# The thesis' experiments, repeated\n\nTime ran %g times as fast; %d runs of each setting. In brackets what the thesis printed.\n", o.Scale, o.Repeats)
+		"# The thesis' experiments, repeated\n\nTime ran %g times as fast; %d runs of each setting. In brackets "+
+			"what the thesis printed.\n", o.Scale, o.Repeats)
 	stats(&text, samples)
 	minutes := []string{"30 min", "60 min", "90 min"}
 	table(&text, "Pages a minute (table 4.9)", minutes, overTime(samples,
@@ -149,7 +150,8 @@ func stats(text *bytes.Buffer, samples []sample) {
 		text.WriteByte('\n')
 	}
 	fmt.Fprintf(text,
-		"\nLinks a page: %.2f (%.2f). Stop-listed: %.1f %% of the pages met (%.1f %%). Correlation of pages with links %.2f (%.2f), with the stop list %.2f (%.2f).\n",
+		"\nLinks a page: %.2f (%.2f). Stop-listed: %.1f %% of the pages met (%.1f %%). Correlation of pages with "+
+			"links %.2f (%.2f), with the stop list %.2f (%.2f).\n",
 		d[1].Total/d[0].Total, published.linksPerPage, 100*d[2].Total/(d[0].Total+d[2].Total), 100*published.stopShare,
 		correlation(columns[0], columns[1]), published.pagesLinks, correlation(columns[0], columns[2]),
 		published.pagesStopped)
@@ -176,7 +178,8 @@ func correlation(x, y []float64) float64 {
 // crews compares one master of many slaves with masters of few, which the thesis names as worth comparing and did not.
 func crews(text *bytes.Buffer, samples []sample) {
 	fmt.Fprint(text,
-		"\n## One master with 8 slaves, and four with 2 (60 minutes, disjoint seeds)\n\n| masters × slaves | pages | links | pages fetched twice |\n|---|---|---|---|\n")
+		"\n## One master with 8 slaves, and four with 2 (60 minutes, disjoint seeds)\n\n| masters × slaves | pages "+
+			"| links | pages fetched twice |\n|---|---|---|---|\n")
 	for _, masters := range []int{1, 4} {
 		of := func(value func(*sample) float64) float64 {
 			return mean(samples, func(s *sample) (float64, bool) {

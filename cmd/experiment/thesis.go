@@ -116,7 +116,8 @@ func Run(ctx context.Context, o Options, progress io.Writer) error {
 			done++
 			last := samples[i].at[len(s.minutes)-1]
 			fmt.Fprintf(progress,
-				"%3d of %d  %-6s %d × %2d slaves, %2d task URLs, depth %d: %5.0f pages, %6.0f links, %4.0f stop-listed, %d twice\n",
+				"%3d of %d  %-6s %d × %2d slaves, %2d task URLs, depth %d: %5.0f pages, %6.0f links, %4.0f "+
+					"stop-listed, %d twice\n",
 				done, len(samples), s.name, s.masters, s.slaves, s.tasks, s.depth, last.pages, last.links, last.stopped,
 				samples[i].twice)
 			return nil

@@ -44,7 +44,8 @@ func newCommand() *cobra.Command {
 		Short: "Lead a crawl: state, schedules and leases",
 		Long: `Lead a crawl: keep its state under --dir, lend hosts to the slaves that join, and store what they find.
 It ends when nothing is left to visit, or runs on with --continuous. The same --dir resumes.`,
-		Example:       "  henro-master --dir crawl --contact you@example.org --seeds seeds.txt --gossip 127.0.0.1:7781 --actors 127.0.0.1:7782",
+		Example: "  henro-master --dir crawl --contact you@example.org --seeds seeds.txt --gossip " +
+			"127.0.0.1:7781 --actors 127.0.0.1:7782",
 		Version:       version,
 		Args:          cobra.ArbitraryArgs, // seeds
 		SilenceErrors: true,

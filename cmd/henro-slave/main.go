@@ -48,7 +48,8 @@ func newCommand() *cobra.Command {
 		Short: "Crawl for a master found through the gossip",
 		Long: `Crawl for a master that is found through the gossip. What it fetches is archived under --dir; everything
 else lies with the master. The first interrupt gives all hosts back and ends; a second ends at once.`,
-		Example:       "  henro-slave --join 127.0.0.1:7781 --gossip 127.0.0.1:0 --actors 127.0.0.1:0 --name slave1 --dir slave1",
+		Example: "  henro-slave --join 127.0.0.1:7781 --gossip 127.0.0.1:0 --actors 127.0.0.1:0 --name slave1 " +
+			"--dir slave1",
 		Version:       version,
 		Args:          cobra.NoArgs,
 		SilenceErrors: true,

@@ -130,7 +130,8 @@ func TestAContinuousCrawlKeepsItsTimetable(t *testing.T) {
 		checkReport(t, dir, hosts, pages)
 		revisits := checkRevisitRecords(t, dir)
 		captured, versions, visits := captures(t, web, pages, begun, begun.Add(length))
-		t.Logf("%d days: %d visits of %d pages, %d revisit records, %.1f %% of %d versions captured on ordinary hosts; heap %d kB, then %d kB",
+		t.Logf("%d days: %d visits of %d pages, %d revisit records, %.1f %% of %d versions captured on ordinary "+
+			"hosts; heap %d kB, then %d kB",
 			*days, visits, len(pages), revisits, 100*float64(captured)/float64(versions), versions, early>>10, late>>10)
 		if float64(captured) < 0.3*float64(versions) {
 			t.Errorf("%d of %d versions captured", captured, versions)

@@ -23,9 +23,10 @@ func newDiffCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "diff DIR URL",
 		Short: "List the versions of a page in the archive, and show what changed",
-		Long: `List the captures of a page: when, status, size, and how its content compares with the capture before: unchanged (a revisit, or the same
-bytes), same text (only what surrounds it changed), about the same (fewer than one bit in eight of the fingerprints differ), or changed.
-With --from and --to, show what changed in the main text between the captures nearest to two moments, sentence by sentence.`,
+		Long: `List the captures of a page: when, status, size, and how its content compares with the capture
+before: unchanged (a revisit, or the same bytes), same text (only what surrounds it changed), about the same
+(fewer than one bit in eight of the fingerprints differ), or changed. With --from and --to, show what changed
+in the main text between the captures nearest to two moments, sentence by sentence.`,
 		Example: `  henro diff crawl https://example.org/
   henro diff crawl https://example.org/ --from 2026-03-01 --to 2026-03-14T12:00`,
 		Args: func(_ *cobra.Command, arguments []string) error {
@@ -55,7 +56,8 @@ With --from and --to, show what changed in the main text between the captures ne
 		},
 	}
 	cmd.Flags().StringVar(&from, "from", "",
-		"`MOMENT` of the earlier version: 2026-03-14, 2026-03-14T12:00, 20260314120000 or RFC 3339, in UTC (default: the first)")
+		"`MOMENT` of the earlier version: 2026-03-14, 2026-03-14T12:00, 20260314120000 or RFC 3339, in UTC "+
+			"(default: the first)")
 	cmd.Flags().StringVar(&to, "to", "", "`MOMENT` of the later version (default: the last)")
 	return cmd
 }

@@ -72,9 +72,9 @@ func newDoctorCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "doctor --join HOST:PORT [flags]",
 		Short: "Examine this machine before it joins a cluster",
-		Long: `Examine what a slave with the same flags would need: its key, its directory, its ports, open files, names, the way
-to the others and back, and the clock. Each line that is not "ok" says what to change. It takes no work and leaves
-nothing behind.`,
+		Long: `Examine what a slave with the same flags would need: its key, its directory, its ports, open
+files, names, the way to the others and back, and the clock. Each line that is not "ok" says what to change. It
+takes no work and leaves nothing behind.`,
 		Example: "  henro doctor --join 10.0.0.1:7781 --key cluster.key --gossip 0.0.0.0:7781 --actors 0.0.0.0:7782",
 		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -310,7 +310,8 @@ func (d *doctor) greet(system *actor.ActorSystem, joined *config.Joined, m clust
 	greeted, ok := answer.(*messages.Greeted)
 	if err != nil || !ok {
 		d.say("actors", broken,
-			fmt.Sprintf("let TCP through from the master to %s, or give --advertise if that is not how others reach this machine",
+			fmt.Sprintf("let TCP through from the master to %s, or give --advertise if that is not how others reach "+
+				"this machine",
 				joined.Remote.Address()), "the master is heard, but does not get through to %s: %v",
 			joined.Remote.Address(), err)
 		return

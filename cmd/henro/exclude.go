@@ -14,9 +14,9 @@ func newExcludeCommand() *cobra.Command {
 	var admit bool
 	cmd := &cobra.Command{
 		Use: "exclude HOST", Short: "Keep a host from being asked, whatever links to it, or let it in again",
-		Long: `Keep a host, scheme://name[:port], from being asked: the request under way is finished, no other begins, and a restart does
-not change that. In a crawl that ends its waiting pages are given up; otherwise they are put off, and visited within
-a day after --undo has let the host in again.`,
+		Long: `Keep a host, scheme://name[:port], from being asked: the request under way is finished, no other
+begins, and a restart does not change that. In a crawl that ends its waiting pages are given up; otherwise they
+are put off, and visited within a day after --undo has let the host in again.`,
 		Example: "  henro exclude https://example.org\n  henro exclude https://example.org --undo",
 		Args:    oneArgument("which host? henro exclude https://example.org"),
 		RunE: func(cmd *cobra.Command, arguments []string) error {

@@ -20,9 +20,9 @@ func newExperimentCommand() *cobra.Command {
 	thesis := &cobra.Command{
 		Use:   "thesis",
 		Short: "Masters and slaves as in the thesis of 2002: tables 4.8 to 4.14 beside its own",
-		Long: `Crawl a made-up web as slow as that of 2002 with 2, 5 and 10 slaves of one connection each, with 1, 5 and 10 task URLs,
-to depths 2, 4 and 6, and with one master of 8 slaves beside four of 2. Time runs --scale times as fast: at 120, 90
-minutes are 45 s. Leaves report.md, runs.csv and the figures in --dir.`,
+		Long: `Crawl a made-up web as slow as that of 2002 with 2, 5 and 10 slaves of one connection each, with
+1, 5 and 10 task URLs, to depths 2, 4 and 6, and with one master of 8 slaves beside four of 2. Time runs
+--scale times as fast: at 120, 90 minutes are 45 s. Leaves report.md, runs.csv and the figures in --dir.`,
 		Example: "  henro experiment thesis --dir thesis --repeats 3     # ten minutes",
 		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {

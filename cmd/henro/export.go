@@ -28,7 +28,8 @@ func newExportCommand() *cobra.Command {
   henro export --dir crawl graph.graph-txt && henro simulate frontier --graph graph.graph-txt`,
 		Args: func(_ *cobra.Command, arguments []string) error {
 			if len(arguments) != 1 {
-				return config.Usage("export to one file: henro export --what links --to csv --dir crawl links.csv (or -)")
+				return config.Usage("export to one file: henro export --what links --to csv --dir crawl links.csv " +
+					"(or -)")
 			}
 			return nil
 		},
@@ -46,17 +47,19 @@ func newExportCommand() *cobra.Command {
 	}
 	cmd.Flags().StringVar(&r.dir, "dir", "crawl", "directory of the crawl")
 	cmd.Flags().StringVar(&what, "what", "",
-		"pages, links, hosts, captures, stoplist; several with commas, or all (default: pages; all for sqlite, links for a graph)")
+		"pages, links, hosts, captures, stoplist; several with commas, or all (default: pages; all for sqlite, "+
+			"links for a graph)")
 	cmd.Flags().StringVar(&to, "to", "",
-		"csv, tsv, jsonl, parquet, sqlite, law, graphml, or wacz, as henro wacz does (default: what the name of FILE says, or csv)")
+		"csv, tsv, jsonl, parquet, sqlite, law, graphml, or wacz, as henro wacz does (default: what the name of "+
+			"FILE says, or csv)")
 	r.register(cmd)
 	return cmd
 }
 
 func exportHelp() string {
 	var b strings.Builder
-	b.WriteString(`Write tables of a crawl to a file; - is standard output. The crawl may be running: then its state of now is exported.
-The file appears under its name once it is whole.
+	b.WriteString(`Write tables of a crawl to a file; - is standard output. The crawl may be running: then its
+state of now is exported. The file appears under its name once it is whole.
 
 `)
 	for _, t := range tables.Tables() {
@@ -67,8 +70,9 @@ The file appears under its name once it is whole.
 		fmt.Fprintf(&b, "%-9s %s\n", t.Name, strings.Join(names, ", "))
 	}
 	b.WriteString(`
-csv, tsv, jsonl and parquet hold one table, sqlite several, with indexes and views. law (WebGraph's ASCII form) and graphml hold the links
-that a crawl may follow: law writes NAME.graph-txt, NAME.urls (the URL of each node) and NAME.hosts; graphml is for small crawls.`)
+csv, tsv, jsonl and parquet hold one table, sqlite several, with indexes and views. law (WebGraph's ASCII form)
+and graphml hold the links that a crawl may follow: law writes NAME.graph-txt, NAME.urls (the URL of each node)
+and NAME.hosts; graphml is for small crawls.`)
 	return b.String()
 }
 

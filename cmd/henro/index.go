@@ -18,9 +18,10 @@ func newIndexCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "index DIR",
 		Short: "Merge the indexes of the WARC files of a crawl into one, for replay",
-		Long: `Merge the CDXJ of every finished WARC file below DIR/warc (or in DIR) into ` + cdxj.MergedName + `, sorted, with bounded memory.
-Files that came since the last time are merged in; files without an index, also those of other writers, are read and get one.
-henro crawl does this at its end, and henro replay at its start.`,
+		Long: `Merge the CDXJ of every finished WARC file below DIR/warc (or in DIR) into ` + cdxj.MergedName + `,
+sorted, with bounded memory.
+Files that came since the last time are merged in; files without an index, also those of other writers, are
+read and get one. henro crawl does this at its end, and henro replay at its start.`,
 		Example: "  henro index crawl",
 		Args:    dirArgument("henro index crawl"),
 		RunE: func(cmd *cobra.Command, arguments []string) error {

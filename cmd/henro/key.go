@@ -17,10 +17,10 @@ func newKeyCommand() *cobra.Command {
 	}
 	key.AddCommand(&cobra.Command{
 		Use: "new", Short: "Print a new key file, to be given to every node as --key",
-		Long: `Print a new key file. Every node of a cluster gets the same file as --key: it encrypts the gossip and makes the
-certificates by which nodes know each other. Whoever has it belongs to the cluster, so keep it to yourself: a
-file that it is printed into is made yours alone to read (mode 600), and nodes refuse one that every user of
-the machine can read. scp -p keeps the mode on the way to the other nodes.`,
+		Long: `Print a new key file. Every node of a cluster gets the same file as --key: it encrypts the
+gossip and makes the certificates by which nodes know each other. Whoever has it belongs to the cluster, so
+keep it to yourself: a file that it is printed into is made yours alone to read (mode 600), and nodes refuse
+one that every user of the machine can read. scp -p keeps the mode on the way to the other nodes.`,
 		Example: "  henro key new > cluster.key",
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			text, err := cluster.NewKeys().MarshalText()
@@ -39,11 +39,13 @@ the machine can read. scp -p keeps the mode on the way to the other nodes.`,
 	})
 	key.AddCommand(&cobra.Command{
 		Use: "token", Short: "Print a new token, to be given to a node and to those who ask it as --token-file",
-		Long: `Print a new token for HTTP. A node that is given it as --token-file may listen beyond loopback, and answers only who knows it:
-other commands with the same --token-file, programs with "Authorization: Bearer TOKEN", and browsers, which ask for a user
-(any) and a password (the token). It travels as it is: use it in a private network, or behind a proxy that speaks TLS.`,
-		Example: "  umask 077; henro key token > henro.token\n  henro status --master 192.0.2.7:7780 --token-file henro.token",
-		Args:    cobra.NoArgs,
+		Long: `Print a new token for HTTP. A node that is given it as --token-file may listen beyond loopback,
+and answers only who knows it: other commands with the same --token-file, programs with "Authorization: Bearer
+TOKEN", and browsers, which ask for a user (any) and a password (the token). It travels as it is: use it in a
+private network, or behind a proxy that speaks TLS.`,
+		Example: "  umask 077; henro key token > henro.token\n  henro status --master 192.0.2.7:7780 --token-file " +
+			"henro.token",
+		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			_, err := fmt.Fprintln(cmd.OutOrStdout(), rand.Text())
 			return err

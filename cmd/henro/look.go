@@ -226,7 +226,8 @@ func newBackupCommand() *cobra.Command {
 	var l look
 	cmd := &cobra.Command{
 		Use: "backup FILE", Short: "Copy the state to a tar file, also while the crawl runs",
-		Long:    "Copy the state, as of one moment, to a tar file. Unpacked into the state folder of an empty directory it is a crawl to resume.",
+		Long: "Copy the state, as of one moment, to a tar file. Unpacked into the state folder of an empty " +
+			"directory it is a crawl to resume.",
 		Example: "  henro backup --dir crawl state.tar",
 		Args:    oneArgument("to which file? henro backup --dir crawl state.tar"),
 		RunE: func(cmd *cobra.Command, arguments []string) (err error) {

@@ -25,10 +25,11 @@ func newReplayCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "replay [flags] DIR",
 		Short: "Show the archive of a crawl in a browser, as it was, without asking the live web",
-		Long: `Serve the archive of a crawl on loopback: a start page with the sites and a search, a calendar of the captures of each
-page, and the captures themselves below a banner. DIR is the directory of a crawl, running or ended, or any folder of WARC files.
-Mementos (RFC 7089): /timegate/URL, /timemap/link/URL. With --proxy, captures are also answered exactly as they were to a browser
-that uses that address as its HTTP proxy; Accept-Datetime chooses the moment. No request ever leaves the machine.`,
+		Long: `Serve the archive of a crawl on loopback: a start page with the sites and a search, a calendar
+of the captures of each page, and the captures themselves below a banner. DIR is the directory of a crawl,
+running or ended, or any folder of WARC files. Mementos (RFC 7089): /timegate/URL, /timemap/link/URL. With
+--proxy, captures are also answered exactly as they were to a browser that uses that address as its HTTP proxy;
+Accept-Datetime chooses the moment. No request ever leaves the machine.`,
 		Example: `  henro replay crawl
   henro replay --listen 127.0.0.1:8091 --proxy 127.0.0.1:8092 collected/warcs`,
 		Args: dirArgument("henro replay crawl"),
@@ -101,7 +102,8 @@ func listenLocal(address string) ([]net.Listener, error) {
 		return []net.Listener{first, second}, nil
 	case errors.Is(err, syscall.EADDRINUSE):
 		return nil,
-			errors.Join(config.Usage("--listen %s: a browser may look for localhost at %s, whose port is taken: give another port", address, other), first.Close())
+			errors.Join(config.Usage("--listen %s: a browser may look for localhost at %s, whose port is taken: "+
+				"give another port", address, other), first.Close())
 	}
 	return []net.Listener{first}, nil // the machine has only one of the two
 }

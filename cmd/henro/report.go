@@ -24,10 +24,11 @@ func newReportCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "report [flags] DIR",
 		Short: "Draw the timetable of a crawl: intervals, load, overload and what it costs",
-		Long: `Draw the timetable of a crawl, running or not, as one HTML page that needs nothing else, with each figure as SVG and CSV
-beside it: revisit intervals, how often visits find a change, the access interval that each host's timetable needs, how fast
-hosts answer, how much room that leaves (figures 3 to 7 of Tamura and Kitsuregawa), the age of what is archived; which
-hosts do not bear their timetable, how they are relieved, and what that costs.`,
+		Long: `Draw the timetable of a crawl, running or not, as one HTML page that needs nothing else, with
+each figure as SVG and CSV beside it: revisit intervals, how often visits find a change, the access interval
+that each host's timetable needs, how fast hosts answer, how much room that leaves (figures 3 to 7 of Tamura
+and Kitsuregawa), the age of what is archived; which hosts do not bear their timetable, how they are relieved,
+and what that costs.`,
 		Example: `  henro report crawl                       # writes crawl/report/index.html and its figures
   henro report --master 127.0.0.1:7790 crawl
   henro report --json crawl | jq .verdicts`,

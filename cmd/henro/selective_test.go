@@ -60,7 +60,8 @@ func pages(of map[string]string) func(string) (int, string, string) {
 
 const (
 	japanese = "<html lang=ja><p>これは日本語で書かれたページです。遍路は四国の八十八箇所を巡る旅のことをいいます。</p>"
-	english  = "<html lang=en><p>This page is in English. It says a few words about nothing in particular, and has a link or two.</p>"
+	english  = "<html lang=en><p>This page is in English. It says a few words about nothing in particular, and has " +
+		"a link or two.</p>"
 )
 
 func TestWhatIsArchivedAndWhatIsFollowed(t *testing.T) {

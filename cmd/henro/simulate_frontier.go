@@ -40,10 +40,10 @@ func newSimulateFrontierCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "frontier",
 		Short: "Compare orders of URLs by crawling a graph in memory",
-		Long: `Crawl a graph of the web in memory and tell how much PageRank is collected by how many pages, and how many URLs
-wait meanwhile. Without --policy it repeats the experiments of the paper on the O(1) scheduler and writes its figures
-2 to 6 as SVG and CSV: pages needed for a share of the PageRank; pages and PageRank by B; by H; PageRank by pages
-crawled, for every policy; URLs stored. With --policy it writes the curve of that one crawl as CSV.
+		Long: `Crawl a graph of the web in memory and tell how much PageRank is collected by how many pages, and how
+many URLs wait meanwhile. Without --policy it repeats the experiments of the paper on the O(1) scheduler and writes its
+figures 2 to 6 as SVG and CSV: pages needed for a share of the PageRank; pages and PageRank by B; by H; PageRank by
+pages crawled, for every policy; URLs stored. With --policy it writes the curve of that one crawl as CSV.
 
 Graphs: edge lists (--columns says which fields), LAW's ASCII form (*.graph-txt), successor differences (*.delta), each
 also with .gz, the hosts of the pages in a file "hosts" beside; without --graph a web is made.`,
@@ -352,7 +352,8 @@ func (x *frontierExperiment) table(out io.Writer, runs []frontiersim.Run, breadt
 		fmt.Fprintf(out, " %d %% |", s)
 	}
 	fmt.Fprint(out,
-		" pages | PageRank | stored | dropped | returned | lists reread | ahead: mean | least |\n|---|"+strings.Repeat("---|", len(shares)+8)+"\n")
+		" pages | PageRank | stored | dropped | returned | lists reread | ahead: mean | least |\n|---|"+
+			strings.Repeat("---|", len(shares)+8)+"\n")
 	for _, run := range runs {
 		fmt.Fprintf(out, "| %s |", run.Name)
 		for _, s := range shares {

@@ -33,8 +33,9 @@ func newSimulateRevisitCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "revisit",
 		Short: "Compare timetables by replaying change histories",
-		Long: `Replay the change histories of pages against revisit policies, each with the same number of requests, and tell what
-share of the versions each captures, how many requests a captured version costs, and how late it is.
+		Long: `Replay the change histories of pages against revisit policies, each with the same number of
+requests, and tell what share of the versions each captures, how many requests a captured version costs, and
+how late it is.
 
 Histories are lines of site, page, birth, end, A (alive) or D (deleted) and the times of changes, in unix seconds; the
 fields separated by tabs, the times by spaces; also with .gz. Without --traces pages are made that change at random.

@@ -28,7 +28,8 @@ func TestSimulateRevisitScoresEveryPolicyAskedFor(t *testing.T) {
 	scores, shares, traces := filepath.Join(dir, "scores.csv"), filepath.Join(dir, "shares.svg"),
 		filepath.Join(dir, "traces.tsv")
 	if err := os.WriteFile(traces,
-		[]byte("# made by hand\nsite\tp\t1000\t900000\tA\t100000 200000 400000 800000\nsite\tq\t1000\t900000\tD\t900000\n"), 0o644); err != nil {
+		[]byte("# made by hand\nsite\tp\t1000\t900000\tA\t100000 200000 400000 "+
+			"800000\nsite\tq\t1000\t900000\tD\t900000\n"), 0o644); err != nil {
 		t.Fatal(err)
 	}
 	for _, arguments := range [][]string{{"--made-pages", "20"}, {"--made-pages", "20", "--half", "2"},

@@ -20,8 +20,9 @@ func newSlavesCommand() *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use: "slaves", Short: "List the slaves of a running crawl, or drain one", Args: cobra.NoArgs,
-		Long: `List the slaves that the master knows: what each is doing, how many hosts it holds of those it is willing to, how many
-results wait to be stored, what its process takes of the machine, and how long it has said nothing.`,
+		Long: `List the slaves that the master knows: what each is doing, how many hosts it holds of those it
+is willing to, how many results wait to be stored, what its process takes of the machine, and how long it has
+said nothing.`,
 		Example: "  henro slaves\n  henro slaves drain pc-07",
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			var slaves []master.SlaveStatus
@@ -58,9 +59,10 @@ results wait to be stored, what its process takes of the machine, and how long i
 		}
 	}
 	cmd.AddCommand(
-		order("drain", "Take a slave's hosts back and lend it none", `Take a slave's hosts back, after the request under way on each, and lend it none any more. When it is "drained" its
-machine may be switched off and nothing has to be fetched again. It lasts until "henro slaves resume", or until
-the slave, or the master, is started anew.`),
+		order("drain", "Take a slave's hosts back and lend it none", `Take a slave's hosts back, after the
+request under way on each, and lend it none any more. When it is "drained" its machine may be switched off and
+nothing has to be fetched again. It lasts until "henro slaves resume", or until the slave, or the master, is
+started anew.`),
 		order("resume", "Lend to a drained slave again", "Lend hosts to a slave again that was drained."))
 	return cmd
 }

@@ -27,11 +27,12 @@ func newSQLCommand() *cobra.Command {
 		Long: `Ask the tables of a crawl in the SQL of SQLite; without a question, a shell. Nothing can be written.
 
 Tables: pages, links, hosts, captures, stoplist; their columns: henro sql DIR .schema
-Views:  edges (links with names that need no quotes: source, target, source_host, target_host …), and the four tables of Toyoda's
-        link collector: input_urls, stop_list, parsed_urls, collected_links
+Views:  edges (links with names that need no quotes: source, target, source_host, target_host …), and the
+        four tables of Toyoda's link collector: input_urls, stop_list, parsed_urls, collected_links
 
-A question that names one host or one URL (host = '…', url = '…', "from" = '…') is answered without reading all. A join that would read a
-table again and again is answered from a copy with indexes, which is made first in a temporary file.`,
+A question that names one host or one URL (host = '…', url = '…', "from" = '…') is answered without reading
+all. A join that would read a table again and again is answered from a copy with indexes, which is made first
+in a temporary file.`,
 		Example: `  henro sql crawl "SELECT status, count(*) FROM pages GROUP BY status"
   henro sql crawl "SELECT target, count(*) AS n FROM edges GROUP BY target ORDER BY n DESC LIMIT 20" --format csv
   henro sql crawl        # a shell: .help says more`,
@@ -85,7 +86,8 @@ type sqlShell struct {
 	began   time.Time // when the question was asked
 }
 
-const sqlHelp = `A question ends with a semicolon and may take several lines. The arrow keys bring back earlier lines; Ctrl-C stops a long answer.
+const sqlHelp = `A question ends with a semicolon and may take several lines. The arrow keys bring back earlier
+lines; Ctrl-C stops a long answer.
 .tables         the tables and views
 .schema [NAME]  their columns
 .format NAME    table, csv, tsv, json or jsonl

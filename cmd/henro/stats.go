@@ -24,9 +24,10 @@ func newStatsCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "stats DIR",
 		Short: "Count a crawl: pages, links, spread over hosts, answers, sizes, languages",
-		Long: `Count what a crawl, running or not, has parsed and collected: totals, mean, standard deviation and range of pages and links, links per
-page, the share of URLs on the stop list, the correlation of pages and links over hosts, the largest hosts, status codes, depths, sizes and
-media types. Languages are those of a sample of the archived pages, spread evenly over the archive.`,
+		Long: `Count what a crawl, running or not, has parsed and collected: totals, mean, standard deviation
+and range of pages and links, links per page, the share of URLs on the stop list, the correlation of pages and
+links over hosts, the largest hosts, status codes, depths, sizes and media types. Languages are those of a
+sample of the archived pages, spread evenly over the archive.`,
 		Example: `  henro stats crawl
   henro stats crawl --html stats.html
   henro stats crawl --json | jq .links_per_page`,

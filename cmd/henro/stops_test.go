@@ -125,7 +125,8 @@ func TestFoldersOfBrokenPagesAreLeftAlone(t *testing.T) {
 				return 200, "", linksTo(300, "/dead/", "/soft/", "/good/")
 			case strings.HasPrefix(path, "/soft/"):
 				return 200, "",
-					fmt.Sprintf("<p>Sorry, the page you were looking for is not here.</p><a href=\"/login?to=%s\">log in</a>", path)
+					fmt.Sprintf("<p>Sorry, the page you were looking for is not here.</p><a "+
+						"href=\"/login?to=%s\">log in</a>", path)
 			case strings.HasPrefix(path, "/login"):
 				return 302, "Location: /\r\n", ""
 			default:

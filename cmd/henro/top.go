@@ -29,8 +29,9 @@ func newTopCommand() *cobra.Command {
 	var every time.Duration
 	cmd := &cobra.Command{
 		Use: "top", Short: "Watch a running crawl", Args: cobra.NoArgs,
-		Long: `Watch a running crawl: its pace, what waits, what went wrong, its slaves, and why nothing is fetched if nothing is.
-Keys: p pauses and resumes, q leaves; the crawl goes on. Where the output is no terminal, a line is written now and then.`,
+		Long: `Watch a running crawl: its pace, what waits, what went wrong, its slaves, and why nothing is
+fetched if nothing is. Keys: p pauses and resumes, q leaves; the crawl goes on. Where the output is no
+terminal, a line is written now and then.`,
 		Example: "  henro top\n  henro top --master 127.0.0.1:7790 --every 5s\n  henro top >> crawl.txt",
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if every < 0 {

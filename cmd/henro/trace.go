@@ -37,12 +37,13 @@ func newTraceCommand() *cobra.Command {
 	var f traceFlags
 	cmd := &cobra.Command{
 		Use: "trace", Short: "Look into the mailboxes of the running nodes",
-		Long: `Look into the mailboxes of the running nodes, through the master. Without --follow: which mailboxes are longest, and what went
-wrong lately (failures, restarts, dead letters, messages nobody knew). With it: every message that fits, when it has been handled, with
-its time in the mailbox and in the actor's hands. --url tells the life of one URL on all nodes, from its admission to its commit.
+		Long: `Look into the mailboxes of the running nodes, through the master. Without --follow: which
+mailboxes are longest, and what went wrong lately (failures, restarts, dead letters, messages nobody knew).
+With it: every message that fits, when it has been handled, with its time in the mailbox and in the actor's
+hands. --url tells the life of one URL on all nodes, from its admission to its commit.
 
-Patterns may hold * and ?; one of an actor also fits the end of its name behind a slash. Events are chosen where they happen; a
-reader who is too slow loses some, and is told how many.`,
+Patterns may hold * and ?; one of an actor also fits the end of its name behind a slash. Events are chosen
+where they happen; a reader who is too slow loses some, and is told how many.`,
 		Example: `  henro trace
   henro trace --follow --actor 'host/*.example.com' --message HostFacts
   henro trace --url https://example.org/a --for 1m

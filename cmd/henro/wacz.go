@@ -24,7 +24,8 @@ func newWACZCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "wacz [flags] DIR FILE",
 		Short: "Pack the archive of a crawl into one WACZ file, which ReplayWeb.page opens",
-		Long: `Pack the finished WARC files of a crawl, their index and a list of pages into one file (WACZ ` + wacz.Version + `). Any web server can
+		Long: `Pack the finished WARC files of a crawl, their index and a list of pages into one file (WACZ ` +
+			wacz.Version + `). Any web server can
 offer it, and https://replayweb.page or its own copy opens it in a browser. - is standard output.`,
 		Example: `  henro wacz crawl crawl.wacz
   henro wacz --title "Manuals, November 2026" crawl - | ssh archive 'cat > manuals.wacz'`,

@@ -16,10 +16,12 @@ func newWhyCommand() *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use: "why URL|HOST", Short: "Say why a URL or a host is not visited now",
-		Long: `Say why a URL or a host is not visited now: whom it waits for and until when, how many pages come first, or which rule keeps it out.
-A URL that was never heard of is judged by the same rules. Of a crawl that is not running, give --dir; its scope is not known then.`,
-		Example: "  henro why https://example.org/private/a\n  henro why example.org\n  henro why --json https://example.org/ | jq .rules",
-		Args:    oneArgument("why what? henro why https://example.org/page, or henro why example.org"),
+		Long: `Say why a URL or a host is not visited now: whom it waits for and until when, how many pages
+come first, or which rule keeps it out. A URL that was never heard of is judged by the same rules. Of a crawl
+that is not running, give --dir; its scope is not known then.`,
+		Example: "  henro why https://example.org/private/a\n  henro why example.org\n  henro why --json " +
+			"https://example.org/ | jq .rules",
+		Args: oneArgument("why what? henro why https://example.org/page, or henro why example.org"),
 		RunE: func(cmd *cobra.Command, arguments []string) error {
 			why, err := found(&l, cmd, "/api/why?of="+url.QueryEscape(arguments[0]),
 				func(s *store.State) (*master.WhyFound, error) {

@@ -20,7 +20,8 @@ func (s *Server) memento(h http.Header, r *http.Request, u weburl.URL, p Place) 
 // relations are the links from anything about a page: to itself, to its time gate and to its time map.
 func relations(r *http.Request, u weburl.URL) string {
 	host := "http://" + r.Host
-	return fmt.Sprintf(`<%s>; rel="original", <%s/timegate/%s>; rel="timegate", <%s/timemap/link/%s>; rel="timemap"; type="application/link-format"`,
+	return fmt.Sprintf(`<%s>; rel="original", <%s/timegate/%s>; rel="timegate", <%s/timemap/link/%s>; `+
+		`rel="timemap"; type="application/link-format"`,
 		u, host, u, host, u)
 }
 

@@ -27,7 +27,8 @@ var pages = template.Must(template.New("").Funcs(template.FuncMap{
 }).ParseFS(static, "static/*.html"))
 
 // interiorPolicy is the content security policy of our own pages.
-const interiorPolicy = "default-src 'none'; style-src 'self'; script-src 'self'; connect-src 'self'; img-src 'self' data:; form-action 'self'; base-uri 'none'; frame-ancestors "
+const interiorPolicy = "default-src 'none'; style-src 'self'; script-src 'self'; connect-src 'self'; img-src 'self' " +
+	"data:; form-action 'self'; base-uri 'none'; frame-ancestors "
 
 // page is what every page of ours knows.
 type page struct {

@@ -318,7 +318,9 @@ func (w *rewriter) srcset(list string) string {
 }
 
 // references are the places of URLs in a style sheet. Comments stand first, so that nothing in them is found.
-var references = regexp.MustCompile(`(?is)/\*.*?(?:\*/|\z)|\burl\(\s*(?:"([^"\n]*)"|'([^'\n]*)'|([^\s"'()]*))\s*\)|@import\s*(?:"([^"\n]*)"|'([^'\n]*)')`)
+var references = regexp.MustCompile(`(?is)/\*.*?(?:\*/|\z)` +
+	`|\burl\(\s*(?:"([^"\n]*)"|'([^'\n]*)'|([^\s"'()]*))\s*\)` +
+	`|@import\s*(?:"([^"\n]*)"|'([^'\n]*)')`)
 
 // css rewrites a style sheet.
 func (w *rewriter) css(sheet []byte) []byte {

@@ -367,7 +367,8 @@ func (s *Server) capture(w http.ResponseWriter, r *http.Request, u weburl.URL, p
 // reporter tells the banner where the frame is, and takes away the one thing that asks other machines whatever the
 // policy says. It is the only thing put into a capture, behind the document type, and takes itself away again.
 const reporter = `if(parent!==self)parent.postMessage({henro:location.pathname+location.search},"*");` +
-	`for(let n of["RTCPeerConnection","webkitRTCPeerConnection"])try{delete self[n]}catch(e){}document.currentScript.remove()`
+	`for(let n of["RTCPeerConnection","webkitRTCPeerConnection"])try{delete ` +
+	`self[n]}catch(e){}document.currentScript.remove()`
 
 // isWide reports whether an encoding puts other things than ASCII under the bytes of ASCII, so that tags cannot be
 // found in it.

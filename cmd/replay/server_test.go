@@ -137,7 +137,9 @@ func TestCapturesAreShownAsTheyWere(t *testing.T) {
 			"the frame, at the right time": {"/web/2026/http://docs.test/", 302, "",
 				[]string{"Location", "/web/20260314120000/http://docs.test/"}},
 			"the frame": {"/web/20260315120000/http://docs.test/", 200,
-				`sandbox="allow-scripts allow-same-origin allow-forms" src="http://localhost:8090/web/20260315120000mp_/http://docs.test/"`, []string{"Content-Security-Policy", "frame-src http://localhost:8090"}},
+				`sandbox="allow-scripts allow-same-origin allow-forms" ` +
+					`src="http://localhost:8090/web/20260315120000mp_/http://docs.test/"`,
+				[]string{"Content-Security-Policy", "frame-src http://localhost:8090"}},
 			"the frame of a revisit": {"/web/20260315120000/http://docs.test/", 200,
 				`<span id="since">2026-03-14 12:00:00 UTC</span>`, nil},
 			"the calendar": {"/web/*/http://docs.test/", 200,
@@ -236,7 +238,8 @@ func TestTimeTravelByRFC7089(t *testing.T) {
 		t.Errorf("a page that is not there: %d", w.Code)
 	}
 	w := ask(s, "/timemap/link/http://docs.test/")
-	mementos := regexp.MustCompile(`(?m)^<(\S+)>; rel="([a-z ]*memento)"; datetime="([^"]+)",?$`).FindAllStringSubmatch(w.Body.String(), -1)
+	memento := regexp.MustCompile(`(?m)^<(\S+)>; rel="([a-z ]*memento)"; datetime="([^"]+)",?$`)
+	mementos := memento.FindAllStringSubmatch(w.Body.String(), -1)
 	if w.Header().Get("Content-Type") != "application/link-format" || len(mementos) != 4 {
 		t.Fatalf("%v\n%s", w.Header(), w.Body)
 	}

@@ -110,7 +110,8 @@ const account = `NT AUTHORITY\LocalService`
 func Commands(name string) []*cobra.Command {
 	service := &cobra.Command{
 		Use: "service", Short: "Install or remove the program as a service of Windows", Args: cobra.NoArgs,
-		Long:    "Install or remove the program as a service of Windows, which runs from the start of the machine on, whoever is logged in.",
+		Long: "Install or remove the program as a service of Windows, which runs from the start of the machine " +
+			"on, whoever is logged in.",
 		Example: `  ` + name + ` service install --dir D:\henro --key C:\henro\cluster.key`,
 		RunE:    func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
@@ -118,8 +119,9 @@ func Commands(name string) []*cobra.Command {
 		&cobra.Command{
 			Use: "install [flags of " + name + "]", Short: "Install the program, with its flags, as a service",
 			DisableFlagParsing: true,
-			Long: `Install the program as a service that is started with the flags given here. It runs as LOCAL SERVICE, which must be allowed
-to write --dir and to read --key. Paths are relative to the folder of the program. It needs a shell of the administrator.`,
+			Long: `Install the program as a service that is started with the flags given here. It runs as LOCAL
+SERVICE, which must be allowed to write --dir and to read --key. Paths are relative to the folder of the
+program. It needs a shell of the administrator.`,
 			Example: `  ` + name + ` service install --dir D:\henro --key C:\henro\cluster.key`,
 			RunE: func(cmd *cobra.Command, flags []string) error {
 				if slices.Contains(flags, "--help") || slices.Contains(flags, "-h") {
@@ -131,7 +133,8 @@ to write --dir and to read --key. Paths are relative to the folder of the progra
 				if err := install(name, flags); err != nil {
 					return err
 				}
-				fmt.Fprintf(cmd.OutOrStdout(), `%[1]s is installed, and starts with the machine. Now let it write its --dir and read its --key, and start it:
+				fmt.Fprintf(cmd.OutOrStdout(), `%[1]s is installed, and starts with the machine. Now let it
+write its --dir and read its --key, and start it:
   icacls D:\henro /grant "LOCAL SERVICE:(OI)(CI)M"
   icacls C:\henro\cluster.key /grant "LOCAL SERVICE:R"
   sc.exe start %[1]s
@@ -159,7 +162,8 @@ func manager() (*mgr.Mgr, error) {
 	m, err := mgr.Connect()
 	if errors.Is(err, windows.ERROR_ACCESS_DENIED) {
 		return nil,
-			config.Usage("services are the administrator's: repeat this in a shell that was opened with \"Run as administrator\"")
+			config.Usage("services are the administrator's: repeat this in a shell that was opened with \"Run as " +
+				"administrator\"")
 	} else if err != nil {
 		return nil, fmt.Errorf("connect to the service control manager: %w", err)
 	}

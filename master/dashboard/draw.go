@@ -25,19 +25,23 @@ func curve(class string, width, height float64, values []float64) template.HTML 
 		top = max(top, v)
 	}
 	if len(values) < 2 || top == 0 {
-		return template.HTML(fmt.Sprintf(`<svg class="%s" viewBox="0 0 %g %g" preserveAspectRatio="none" aria-hidden="true"><path class="line" d="M0 %.1fH%g"/></svg>`, class, width, height, height-1, width))
+		return template.HTML(fmt.Sprintf(`<svg class="%s" viewBox="0 0 %g %g" preserveAspectRatio="none" `+
+			`aria-hidden="true"><path class="line" d="M0 %.1fH%g"/></svg>`, class, width, height, height-1, width))
 	}
 	var line strings.Builder
 	step := width / float64(len(values)-1)
 	for i, v := range values {
 		fmt.Fprintf(&line, "%c%.1f %.1f", "ML"[min(i, 1)], float64(i)*step, height-1.5-(height-4)*max(v, 0)/top)
 	}
-	return template.HTML(fmt.Sprintf(`<svg class="%s" viewBox="0 0 %g %g" preserveAspectRatio="none" aria-hidden="true"><path class="fill" d="%sL%g %gL0 %gZ"/><path class="line" d="%s"/></svg>`,
+	return template.HTML(fmt.Sprintf(`<svg class="%s" viewBox="0 0 %g %g" preserveAspectRatio="none" `+
+		`aria-hidden="true"><path class="fill" d="%sL%g %gL0 %gZ"/><path class="line" d="%s"/></svg>`,
 		class, width, height, line.String(), width, height, height, line.String()))
 }
 
 // bar draws a share.
 func bar(share float64, tone string) template.HTML {
-	return template.HTML(fmt.Sprintf(`<svg class="bar %s" viewBox="0 0 100 4" preserveAspectRatio="none" aria-hidden="true"><rect class="rail" width="100" height="4"/><rect class="fill" width="%.2f" height="4"/></svg>`,
+	return template.HTML(fmt.Sprintf(`<svg class="bar %s" viewBox="0 0 100 4" preserveAspectRatio="none" `+
+		`aria-hidden="true"><rect class="rail" width="100" height="4"/><rect class="fill" width="%.2f" `+
+		`height="4"/></svg>`,
 		template.HTMLEscapeString(tone), 100*min(max(share, 0), 1)))
 }

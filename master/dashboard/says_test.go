@@ -131,9 +131,11 @@ func TestWhatOthersSayIsSaidInJapanese(t *testing.T) {
 
 func TestFactsAreWrittenAsTheLanguageDoes(t *testing.T) {
 	now := time.Now()
-	s := speech.Say("nothing was fetched for %s: %d URLs wait, and no host says that it may be asked; henro trace shows what goes on", 150*time.Second, uint64(12345))
+	s := speech.Say("nothing was fetched for %s: %d URLs wait, and no host says that it may be asked; henro trace "+
+		"shows what goes on", 150*time.Second, uint64(12345))
 	for i, want := range []string{
-		"nothing was fetched for 2 min 30 s: 12345 URLs wait, and no host says that it may be asked; henro trace shows what goes on",
+		"nothing was fetched for 2 min 30 s: 12345 URLs wait, and no host says that it may be asked; henro trace " +
+			"shows what goes on",
 		"2分30秒何も取得していません。URL 12,345件が待っていますが、訪問できるホストがありません。henro trace で様子がわかります。",
 	} {
 		if got := languages[i].say(s); got != want {

@@ -20,7 +20,8 @@ type part struct {
 // stream keeps what is shown on one page up to date, by server-sent events:
 //
 //	event: part      {"id": "figures", "html": "…"}: the element with this id has other content now
-//	event: samples   [[unix ms, pages/s, bytes/s, errors/s, waiting], …]: points of the charts; id: is the moment of the last
+//	event: samples   [[unix ms, pages/s, bytes/s, errors/s, waiting], …]: points of the charts; id: is the moment
+//	of the last
 //	: beat           nothing has changed
 //
 // The page is named by ?of=PATH, its own address. A browser that comes back after a break says in Last-Event-ID up to

@@ -95,7 +95,8 @@ func withoutSaid(u *url.URL) string {
 }
 
 // policy lets a page load from this origin alone, and run no script that is written into it.
-const policy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; manifest-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
+const policy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; " +
+	"manifest-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
 
 // show answers a page.
 func (d *Dashboard) show(w http.ResponseWriter, r *http.Request, v *view) {

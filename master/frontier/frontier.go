@@ -8,7 +8,8 @@
 //	mercator  front queues by priority, biased choice, back queues of one host each, a heap [Heydon & Najork 1999]
 //	irlbot    budgets by in-links per pay-level domain, queues of one budget each, a put-aside file [Lee et al. 2009]
 //	slots     H residues, B steps, drops beyond that: O(1) time, O(B·H) space [Morimoto et al. 2011]
-//	ranked    the space of slots, the best URLs of all hosts first, and a place for the better when there is none for both
+//	ranked    the space of slots, the best URLs of all hosts first, and a place for the better when there is none
+//	          for both
 //
 // A policy knows a URL by a key of the caller's choice (a page number, a fingerprint, the URL itself) and a host by a
 // number: a fingerprint, or the IP address where the crawl wants it by address. It remembers nothing about URLs it has

@@ -150,7 +150,8 @@ func (p *player) play(words []string) (string, error) {
 		return "", nil
 	case "stats":
 		s := p.f.Stats()
-		return fmt.Sprintf("added %d, handed out %d, dropped %d, late %d, waiting %d (at most %d), steps %d, interval %v in the mean\n",
+		return fmt.Sprintf("added %d, handed out %d, dropped %d, late %d, waiting %d (at most %d), steps %d, "+
+			"interval %v in the mean\n",
 			s.AddedCount, s.HandedCount, s.DroppedCount, s.LateCount, s.Waiting, s.Peak, s.Steps, s.GapMean()), nil
 	}
 	return "", fmt.Errorf("no such command")

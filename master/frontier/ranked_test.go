@@ -40,7 +40,8 @@ func TestRankedGivesTheBestAndShortensTheLongest(t *testing.T) {
 		case !full:
 		case lost != item:
 			if count[lost.Host] != longest || lost != newest(lost.Host) {
-				t.Fatalf("URL %d: lost %v of a line of %d, the longest having %d, the newest of its worst band being %v", key, lost, count[lost.Host], longest, newest(lost.Host))
+				t.Fatalf("URL %d: lost %v of a line of %d, the longest having %d, the newest of its worst band "+
+					"being %v", key, lost, count[lost.Host], longest, newest(lost.Host))
 			}
 			if count[item.Host]+1 >= longest && item.Band >= lost.Band {
 				t.Fatalf("URL %d: %v went for %v, which is no better", key, lost, item)

@@ -88,8 +88,9 @@ func ParseOrder(word string) (Order, error) {
 //
 //	breadth   the depth
 //	inlinks   15 − 2·log₂ of the links seen so far: a URL rises a band whenever that number grows by 1.4
-//	opic      15 − 2·log₂ of the rank so far, in units of the least. Every page has 0.15 to begin with, and one whose links are
-//	          read passes 0.85·rank/links on to each page it links to; read again, it passes on what came in meanwhile.
+//	opic      15 − 2·log₂ of the rank so far, in units of the least. Every page has 0.15 to begin with, and one whose
+//	          links are read passes 0.85·rank/links on to each page it links to; read again, it passes on what came in
+//	          meanwhile.
 //	          That is PageRank as a flow, after the online page importance computation of Abiteboul, Preda & Cobéna
 //	          (2003), which a crawl gets from its visits, its revisits, and scans of the links it stored
 //

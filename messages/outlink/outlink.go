@@ -11,27 +11,28 @@ type Kind uint8
 
 // The kinds of links. Navigation comes first, embeds from Image on.
 const (
-	Unknown    Kind = 0
-	Anchor     Kind = 1  // a href
-	Area       Kind = 2  // area href
-	Frame      Kind = 3  // frame src
-	Iframe     Kind = 4  // iframe src
-	Link       Kind = 5  // link href with a rel that names a page: next, prev, alternate, canonical …
-	Refresh    Kind = 6  // meta http-equiv=refresh, Refresh header
-	Redirect   Kind = 7  // Location of a 3xx answer
-	Header     Kind = 8  // HTTP Link header with a rel that names a page
-	Sitemap    Kind = 9  // entry of a sitemap
-	Feed       Kind = 10 // entry of a feed
-	Part       Kind = 11 // sitemap in an index of sitemaps, next page of a feed
-	Image      Kind = 32 // img src, srcset, input type=image, picture source, poster, background, SVG image and use
-	Script     Kind = 33 // script src, modulepreload, import map, import, importScripts, worker
-	Style      Kind = 34 // link rel=stylesheet, @import
-	Media      Kind = 35 // audio, video, track, source
-	Object     Kind = 36 // object data, embed src, applet
-	Form       Kind = 37 // form action, button formaction
-	Icon       Kind = 38 // link rel=icon and its kin, icons of a manifest
-	CSS        Kind = 39 // url() in a style, but for fonts
-	Other      Kind = 40 // named, but not loaded by a browser that runs scripts: cite, longdesc, prefetch, in noscript …
+	Unknown  Kind = 0
+	Anchor   Kind = 1  // a href
+	Area     Kind = 2  // area href
+	Frame    Kind = 3  // frame src
+	Iframe   Kind = 4  // iframe src
+	Link     Kind = 5  // link href with a rel that names a page: next, prev, alternate, canonical …
+	Refresh  Kind = 6  // meta http-equiv=refresh, Refresh header
+	Redirect Kind = 7  // Location of a 3xx answer
+	Header   Kind = 8  // HTTP Link header with a rel that names a page
+	Sitemap  Kind = 9  // entry of a sitemap
+	Feed     Kind = 10 // entry of a feed
+	Part     Kind = 11 // sitemap in an index of sitemaps, next page of a feed
+	Image    Kind = 32 // img src, srcset, input type=image, picture source, poster, background, SVG image and use
+	Script   Kind = 33 // script src, modulepreload, import map, import, importScripts, worker
+	Style    Kind = 34 // link rel=stylesheet, @import
+	Media    Kind = 35 // audio, video, track, source
+	Object   Kind = 36 // object data, embed src, applet
+	Form     Kind = 37 // form action, button formaction
+	Icon     Kind = 38 // link rel=icon and its kin, icons of a manifest
+	CSS      Kind = 39 // url() in a style, but for fonts
+	// named, but not loaded by a browser that runs scripts: cite, longdesc, prefetch, in noscript …
+	Other      Kind = 40
 	Data       Kind = 41 // what linked data (JSON-LD) names
 	Font       Kind = 42 // url() in @font-face
 	Manifest   Kind = 43 // link rel=manifest

@@ -139,7 +139,8 @@ func (l *accessLog) entries() []Entry {
 
 // A line of the log file has eleven fields with tabs between them:
 //
-//	start ns ⇥ end ns ⇥ scheme ⇥ host ⇥ path ⇥ status ⇥ bytes ⇥ connection ⇥ "-" or "aborted" ⇥ client or "-" ⇥ user agent
+//	start ns ⇥ end ns ⇥ scheme ⇥ host ⇥ path ⇥ status ⇥ bytes ⇥ connection ⇥ "-" or "aborted" ⇥ client or "-" ⇥ user
+//	agent
 //
 // with the times in nanoseconds since 1970 and the client as address:port. Control characters in path and agent are
 // written as '?'.

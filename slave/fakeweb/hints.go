@@ -39,7 +39,8 @@ func (w *Web) sitemapAnswer(a *answer, h *Host, q *request, now time.Time) {
 		return
 	}
 	a.body = append(a.body,
-		"<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<sitemapindex xmlns=\"http://www.sitemaps.org/schemas/sitemap/0.9\">\n"...)
+		"<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<sitemapindex "+
+			"xmlns=\"http://www.sitemaps.org/schemas/sitemap/0.9\">\n"...)
 	for part := range w.parts(h) {
 		var newest time.Time
 		for n := part * w.o.Hints.Part; n < min(h.live, (part+1)*w.o.Hints.Part); n++ {
@@ -76,7 +77,8 @@ func (b *appending) Write(p []byte) (int, error) {
 // urlset writes a sitemap of some pages.
 func (w *Web) urlset(dst []byte, h *Host, from, to int, o origin, now time.Time) []byte {
 	dst = append(dst,
-		"<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<urlset xmlns=\"http://www.sitemaps.org/schemas/sitemap/0.9\">\n"...)
+		"<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<urlset "+
+			"xmlns=\"http://www.sitemaps.org/schemas/sitemap/0.9\">\n"...)
 	for n := from; n < to; n++ {
 		dst = append(dst, "<url><loc>"...)
 		dst = w.appendLoc(dst, h, n, o)

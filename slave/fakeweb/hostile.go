@@ -228,7 +228,8 @@ func (s *stage) endlessly(piece string) error {
 }
 
 // smallPage is a page with a link on it.
-const smallPage = "<!DOCTYPE html>\n<html><head><title>small</title></head><body><p>A small page.</p><a href=\"/next.html\">next</a></body></html>\n"
+const smallPage = "<!DOCTYPE html>\n<html><head><title>small</title></head><body><p>A small page.</p><a " +
+	"href=\"/next.html\">next</a></body></html>\n"
 
 const htmlHead = "HTTP/1.1 200 OK\r\nContent-Type: text/html; charset=utf-8\r\n"
 

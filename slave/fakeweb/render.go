@@ -25,7 +25,8 @@ var staticPaths = [...]string{"/static/site.css", "/static/logo.gif"}
 
 var staticBodies = [...]string{
 	"body { margin: 2em; font-family: serif }\nnav { border-bottom: 1px solid }\n",
-	"GIF89a\x01\x00\x01\x00\x80\x00\x00\xff\xff\xff\x00\x00\x00!\xf9\x04\x01\x00\x00\x00\x00,\x00\x00\x00\x00\x01\x00\x01\x00\x00\x02\x02D\x01\x00;",
+	"GIF89a\x01\x00\x01\x00\x80\x00\x00\xff\xff\xff\x00\x00\x00!\xf9\x04\x01\x00\x00\x00\x00," +
+		"\x00\x00\x00\x00\x01\x00\x01\x00\x00\x02\x02D\x01\x00;",
 }
 
 var embeds = [...]outlink.Kind{outlink.Style, outlink.Image}
@@ -118,7 +119,8 @@ func (w *Web) prologue(dst []byte, h *Host, c *corpus, title []byte) []byte {
 // does not.
 func (w *Web) navigation(dst []byte, h *Host, c *corpus, now time.Time) []byte {
 	dst = append(dst,
-		"<link rel=\"stylesheet\" href=\"/static/site.css\">\n</head>\n<body>\n<nav><img src=\"/static/logo.gif\" alt=\"\">"...)
+		"<link rel=\"stylesheet\" href=\"/static/site.css\">\n</head>\n<body>\n<nav><img src=\"/static/logo.gif\" "+
+			"alt=\"\">"...)
 	if h.Trivial {
 		moves, _ := trivial(now)
 		dst = append(dst, "<span class=date>"...)

@@ -95,13 +95,15 @@ func one(r *random, words string) string {
 }
 
 const (
-	nouns = `pilgrim temple river mountain harbour village museum garden library market station bridge festival letter archive
-		lantern road forest island teacher student engineer council report recipe weather railway museum theatre painter novel
-		kitchen meadow orchard valley coast ferry printer journal atlas window carpenter choir harvest winter summer`
-	adjectives = `old quiet narrow public famous small distant green careful early wooden patient bright forgotten local steep
-		annual modest open unusual northern southern heavy gentle hidden useful clear crowded yearly plain`
-	verbs = `describes follows reaches opens repairs visits measures remembers crosses announces collects explains invites
-		records replaces keeps joins compares translates paints finds counts leaves shows welcomes`
+	nouns = `pilgrim temple river mountain harbour village museum garden library market station bridge festival
+		letter archive lantern road forest island teacher student engineer council report recipe weather
+		railway museum theatre painter novel kitchen meadow orchard valley coast ferry printer journal atlas
+		window carpenter choir harvest winter summer`
+	adjectives = `old quiet narrow public famous small distant green careful early wooden patient bright
+		forgotten local steep annual modest open unusual northern southern heavy gentle hidden useful clear
+		crowded yearly plain`
+	verbs = `describes follows reaches opens repairs visits measures remembers crosses announces collects
+		explains invites records replaces keeps joins compares translates paints finds counts leaves shows welcomes`
 	adverbs = `slowly again today nearby carefully every_year at_dawn in_spring without_haste before_noon after_the_rain
 		by_boat on_foot in_the_evening once_more`
 

@@ -23,7 +23,9 @@ func servePage(b *testing.B, body []byte) string {
 		b.Fatal(err)
 	}
 	b.Cleanup(func() { l.Close() })
-	answer := append([]byte("HTTP/1.1 200 OK\r\nServer: bench\r\nDate: Mon, 01 Jan 2024 00:00:00 GMT\r\nContent-Type: text/html; charset=utf-8\r\nContent-Length: 5800\r\nLast-Modified: Mon, 01 Jan 2024 00:00:00 GMT\r\nETag: \"5f-16a8\"\r\nAccept-Ranges: bytes\r\n\r\n"), body...)
+	answer := append([]byte("HTTP/1.1 200 OK\r\nServer: bench\r\nDate: Mon, 01 Jan 2024 00:00:00 "+
+		"GMT\r\nContent-Type: text/html; charset=utf-8\r\nContent-Length: 5800\r\nLast-Modified: Mon, 01 Jan 2024 "+
+		"00:00:00 GMT\r\nETag: \"5f-16a8\"\r\nAccept-Ranges: bytes\r\n\r\n"), body...)
 	go func() {
 		for {
 			c, err := l.Accept()

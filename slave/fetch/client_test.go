@@ -159,7 +159,8 @@ func TestCollyDoesNothingOfItsOwnAccord(t *testing.T) {
 			t.Errorf("%s = %v, want %v", name, got, want)
 		}
 	}
-	known := "UserAgent Headers MaxDepth AllowedDomains DisallowedDomains DisallowedURLFilters URLFilters AllowURLRevisit MaxBodySize CacheDir IgnoreRobotsTxt Async " +
+	known := "UserAgent Headers MaxDepth AllowedDomains DisallowedDomains DisallowedURLFilters URLFilters " +
+		"AllowURLRevisit MaxBodySize CacheDir IgnoreRobotsTxt Async " +
 		"ParseHTTPErrorResponse ID DetectCharset CheckHead TraceHTTP Context MaxRequests CacheExpiration "
 	for f := range reflect.TypeFor[colly.Collector]().Fields() {
 		if f.IsExported() && !strings.Contains(known, f.Name+" ") {

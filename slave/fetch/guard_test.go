@@ -226,7 +226,8 @@ func TestARedirectChainToAPrivateAddressEndsAtTheGuard(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := newClient(t, func(o *Options) {
 			o.AllowPrivate = false
-			piped(says("HTTP/1.1 302 Found\r\nLocation: http://169.254.169.254/latest/meta-data/\r\nContent-Length: 0\r\n\r\n"))(o)
+			piped(says("HTTP/1.1 302 Found\r\nLocation: http://169.254.169.254/latest/meta-data/\r\nContent-Length: " +
+				"0\r\n\r\n"))(o)
 		})
 		r := visit(t, c, "http://a.example/")
 		if r.Status != 302 || r.Header.Get("Location") == "" {

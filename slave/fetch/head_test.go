@@ -65,8 +65,10 @@ func TestParseHead(t *testing.T) {
 }
 
 func TestHeadersAreReadAsBrowsersDo(t *testing.T) {
-	h, err := parseHead([]byte("HTTP/1.1 200 OK\r\n folded onto nothing\r\nno colon here\r\nbad name: 1\r\n: 2\r\n folded onto what was dropped\r\n" +
-		"Content-Type : text/html;\r\n\tcharset=utf-8\r\nX: \xe6\x97\xa5\r\nset-cookie: a\r\nSet-Cookie: b\r\nEmpty:\r\n\r\n"))
+	h, err := parseHead([]byte("HTTP/1.1 200 OK\r\n folded onto nothing\r\nno colon here\r\nbad name: 1\r\n: 2\r\n " +
+		"folded onto what was dropped\r\n" +
+		"Content-Type : text/html;\r\n\tcharset=utf-8\r\nX: \xe6\x97\xa5\r\nset-cookie: a\r\nSet-Cookie: " +
+		"b\r\nEmpty:\r\n\r\n"))
 	want := http.Header{"Content-Type": {"text/html; charset=utf-8"}, "X": {"\xe6\x97\xa5"}, "Set-Cookie": {"a", "b"},
 		"Empty": {""}}
 	if err != nil || !reflect.DeepEqual(h.header, want) {

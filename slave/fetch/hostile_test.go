@@ -604,10 +604,14 @@ func (c *said) Write(b []byte) (int, error) { return c.heard.Write(b) }
 // sent, and a request is made once, to the host that was asked for. (A kept connection whose answer is no HTTP is asked
 // for anew.)
 func FuzzCookiesAndRedirects(f *testing.F) {
-	f.Add([]byte("HTTP/1.1 302 Found\r\nLocation: http://b.example/\r\nSet-Cookie: a=1; Path=/\r\nContent-Length: 0\r\n\r\n"))
-	f.Add([]byte("HTTP/1.1 308 Permanent Redirect\r\nLocation: /\r\nSet-Cookie: a=1\r\nSet-Cookie2: b\r\nConnection: close\r\n\r\n"))
-	f.Add([]byte("HTTP/1.1 401 Unauthorized\r\nWWW-Authenticate: Basic realm=x\r\nSet-Cookie: __Host-a=\x00; Domain=b.example\r\n\r\n"))
-	f.Add([]byte("HTTP/1.1 200 OK\r\nAlt-Svc: h2=\":443\"\r\nRefresh: 0; url=/x\r\nLink: </x>; rel=preload\r\nContent-Length: 2\r\n\r\nok"))
+	f.Add([]byte("HTTP/1.1 302 Found\r\nLocation: http://b.example/\r\nSet-Cookie: a=1; Path=/\r\nContent-Length: " +
+		"0\r\n\r\n"))
+	f.Add([]byte("HTTP/1.1 308 Permanent Redirect\r\nLocation: /\r\nSet-Cookie: a=1\r\nSet-Cookie2: " +
+		"b\r\nConnection: close\r\n\r\n"))
+	f.Add([]byte("HTTP/1.1 401 Unauthorized\r\nWWW-Authenticate: Basic realm=x\r\nSet-Cookie: __Host-a=\x00; " +
+		"Domain=b.example\r\n\r\n"))
+	f.Add([]byte("HTTP/1.1 200 OK\r\nAlt-Svc: h2=\":443\"\r\nRefresh: 0; url=/x\r\nLink: </x>; " +
+		"rel=preload\r\nContent-Length: 2\r\n\r\nok"))
 	f.Fuzz(func(t *testing.T, b []byte) {
 		var all []*said
 		c := newClient(t, func(o *Options) {

@@ -147,11 +147,13 @@ func TestHTTP2(t *testing.T) {
 	host := strings.TrimPrefix(s.URL, "https://")
 
 	r := get("/a?q=%41%zz|")
-	if want := "GET /a?q=A%zz| HTTP/1.1\r\nHost: " + host + "\r\nUser-Agent: " + c.o.UserAgent +
-		"\r\nAccept: */*\r\nAccept-Encoding: gzip, deflate, br, zstd\r\nIf-None-Match: \"x\"\r\n\r\n"; string(r.RequestBytes) != want {
+	want := "GET /a?q=A%zz| HTTP/1.1\r\nHost: " + host + "\r\nUser-Agent: " + c.o.UserAgent +
+		"\r\nAccept: */*\r\nAccept-Encoding: gzip, deflate, br, zstd\r\nIf-None-Match: \"x\"\r\n\r\n"
+	if string(r.RequestBytes) != want {
 		t.Errorf("request %q, want %q", r.RequestBytes, want)
 	}
-	if want := "HTTP/1.1 302 Found\r\nContent-Length: 5\r\nContent-Type: text/plain\r\nDate: Mon, 01 Jan 2024 00:00:00 GMT\r\nLocation: /next\r\n\r\n"; string(r.ResponseHead) != want {
+	if want := "HTTP/1.1 302 Found\r\nContent-Length: 5\r\nContent-Type: text/plain\r\nDate: Mon, 01 Jan 2024 " +
+		"00:00:00 GMT\r\nLocation: /next\r\n\r\n"; string(r.ResponseHead) != want {
 		t.Errorf("head %q, want %q", r.ResponseHead, want)
 	}
 	if r.Status != 302 || string(r.RawBody) != "moved" || string(r.Body) != "moved" || r.Proto != "HTTP/2.0" {

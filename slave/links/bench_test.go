@@ -16,7 +16,8 @@ func benchmark(b *testing.B, scan func(html []byte) int) {
 		all = append(all, p.html)
 	}
 	if len(all) == 0 {
-		all = [][]byte{bytes.Repeat([]byte(`<p class="x">Some words with <a class="reference internal" href="page.html#anchor"><span class="pre">a link</span></a> &amp; more.</p>`+"\n"), 200)}
+		all = [][]byte{bytes.Repeat([]byte(`<p class="x">Some words with <a class="reference internal" `+
+			`href="page.html#anchor"><span class="pre">a link</span></a> &amp; more.</p>`+"\n"), 200)}
 	}
 	for _, page := range all {
 		size += len(page)
@@ -75,7 +76,8 @@ func BenchmarkGoquery(b *testing.B) {
 		if err != nil {
 			b.Fatal(err)
 		}
-		document.Find("a[href], area[href], frame[src], iframe[src], link[href], img[src], script[src]").Each(func(_ int, s *goquery.Selection) {
+		document.Find("a[href], area[href], frame[src], iframe[src], link[href], img[src], " +
+			"script[src]").Each(func(_ int, s *goquery.Selection) {
 			links++
 		})
 		return links

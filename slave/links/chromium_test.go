@@ -92,7 +92,8 @@ func TestSameAsChromium(t *testing.T) {
 				}
 			}
 		}
-		for what, want := range map[string][]string{"a": a, "link": append(link, p.Expect.Script...), "image": p.Expect.Img,
+		for what, want := range map[string][]string{"a": a, "link": append(link, p.Expect.Script...),
+			"image": p.Expect.Img,
 			"frame": p.Expect.Frame, "form": form, "refresh": refresh} {
 			compare(p, what, got[what], onlyWeb(want))
 		}

@@ -15,12 +15,14 @@ func TestLinkedData(t *testing.T) {
 		want       []string
 	}{
 		{"addresses",
-			page(`{"@context":"https://schema.org","@type":"Article","@id":"https://a.example/#x","url":"https://a.example/x","name":"https://a.example/no"}`),
+			page(`{"@context":"https://schema.org","@type":"Article","@id":"https://a.example/#x","url":"https://` +
+				`a.example/x","name":"https://a.example/no"}`),
 			[]string{"https://a.example/#x", "https://a.example/x"}},
 		{"lists", page(`{"sameAs":["https://b.example/a","//c.example/b","/d"],"keywords":["/no"]}`),
 			[]string{"https://b.example/a", "//c.example/b", "/d"}},
 		{"objects within",
-			page(`{"image":{"@type":"ImageObject","contentUrl":"/i.png","caption":"/no"},"author":[{"url":"/me"},"/no"],"logo":"/l.png"}`),
+			page(`{"image":{"@type":"ImageObject","contentUrl":"/i.png","caption":"/no"},"author":[{"url":"/me"},"/` +
+				`no"],"logo":"/l.png"}`),
 			[]string{"/i.png", "/me", "/l.png"}},
 		{"objects and addresses in a list", page(`{"image":[{"url":"/1"},"/2",["/3"]],"x":"/no"}`),
 			[]string{"/1", "/2", "/3"}},
@@ -60,7 +62,8 @@ func TestLinkedData(t *testing.T) {
 
 func BenchmarkLinkedData(b *testing.B) {
 	html := []byte(`<script type="application/ld+json">[` +
-		strings.Repeat(`{"@type":"Product","name":"A name of some words","offers":{"price":"12.00","url":"https://a.example/x"}},`, 200) + `]</script>`)
+		strings.Repeat(`{"@type":"Product","name":"A name of some `+
+			`words","offers":{"price":"12.00","url":"https://a.example/x"}},`, 200) + `]</script>`)
 	o := DefaultOptions()
 	o.JSONLD = true
 	var d Document

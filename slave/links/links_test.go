@@ -40,13 +40,16 @@ func TestLinksOfAPage(t *testing.T) {
 		{"entities in attributes", `<a href="?a=1&amp;b=2&copy=3&#38;d=4&#x26;e&lt;f&notit;&not">`,
 			"a ?a=1&b=2&copy=3&d=4&e<f&notit;¬"},
 		{"nofollow in its three names",
-			`<a href=x rel="nofollow noopener"><a href=y rel=UGC><a href=z rel="a sponsored"><a href=w rel=nofollowing>`, "a x !\na y !\na z !\na w"},
+			`<a href=x rel="nofollow noopener"><a href=y rel=UGC><a href=z rel="a sponsored"><a href=w ` +
+				`rel=nofollowing>`, "a x !\na y !\na z !\na w"},
 		{"nofollow of the page", `<a href=x></a><meta name=Robots content="index, NOFOLLOW"><img src=y>`,
 			"a x !\nimage y !"},
 		{"areas, frames and inner frames", `<area href=a><frame src=b><iframe src=c><a href=no></a></iframe>`,
 			"area a\nframe b\niframe c"},
 		{"link elements by their rel",
-			`<link rel=next href=a><link rel="alternate stylesheet" href=b><link rel="Shortcut Icon" href=c><link rel=preload href=d><link rel=dns-prefetch href=e><link href=f>`, "link a\nstyle b\nicon c\nother d\nother f"},
+			`<link rel=next href=a><link rel="alternate stylesheet" href=b><link rel="Shortcut Icon" href=c><link ` +
+				`rel=preload href=d><link rel=dns-prefetch href=e><link href=f>`, "link a\nstyle b\nicon c\nother " +
+				"d\nother f"},
 		{"images and their candidates",
 			`<img src=a srcset="b 1x, c 2x" longdesc=d><source srcset="e,f 100w, g(h,i) 2x,j"><img data-src=k>`,
 			"image a\nimage b\nimage c\nother d\nimage e,f\nimage g(h,i)\nimage j\nimage k"},
@@ -55,7 +58,8 @@ func TestLinksOfAPage(t *testing.T) {
 		{"forms and their buttons", `<form action=a><input type=image src=b formaction=c><button formaction=d></form>`,
 			"form a\nimage b\nform c\nform d"},
 		{"plug-ins",
-			`<object data=a classid=b><param name=Movie value=c><param name=quality value=high><embed src=d><applet code=e>`, "object a\nobject b\nobject c\nobject d\nobject e"},
+			`<object data=a classid=b><param name=Movie value=c><param name=quality value=high><embed src=d><applet ` +
+				`code=e>`, "object a\nobject b\nobject c\nobject d\nobject e"},
 		{"citations and backgrounds",
 			`<blockquote cite=a><q cite=b><ins cite=c></ins><body background=d><td background=e>`,
 			"other a\nother b\nother c\nimage d\nimage e"},
@@ -65,14 +69,17 @@ func TestLinksOfAPage(t *testing.T) {
 		{"no refresh for those without scripts",
 			`<noscript><meta http-equiv=refresh content="0;url=x"><base href=y><a href=z></a></noscript>`, "a z"},
 		{"comments",
-			`<!-- <a href=a> --><a href=b></a><!--> <a href=c></a><!---><a href=d></a><!-- -- > --!><a href=e></a><!-- <a href=f>`, "a b\na c\na d\na e"},
+			`<!-- <a href=a> --><a href=b></a><!--> <a href=c></a><!---><a href=d></a><!-- -- > --!><a ` +
+				`href=e></a><!-- <a href=f>`, "a b\na c\na d\na e"},
 		{"declarations and the like",
-			`<!DOCTYPE html "<a href=a>"><a href=b></a><?php <a href=c> ?></ <a href=d>><a href=e></a></><![CDATA[<a href=f>]]>`, "a b\na e"},
+			`<!DOCTYPE html "<a href=a>"><a href=b></a><?php <a href=c> ?></ <a href=d>><a ` +
+				`href=e></a></><![CDATA[<a href=f>]]>`, "a b\na e"},
 		{"scripts", `<script src=s>"<a href=a>" </scripty </script ><a href=b></a>`, "script s\na b"},
 		{"scripts in comments in scripts", `<script><!-- <script> </script> <a href=a> --></script><a href=b></a>`,
 			"a b"},
 		{"raw text",
-			`<title><a href=a></title><textarea><a href=b></TEXTAREA><style><a href=c></style><xmp><a href=d></xmp><noframes><a href=e></noframes><noembed><a href=f></noembed><a href=g></a>`, "a g"},
+			`<title><a href=a></title><textarea><a href=b></TEXTAREA><style><a href=c></style><xmp><a ` +
+				`href=d></xmp><noframes><a href=e></noframes><noembed><a href=f></noembed><a href=g></a>`, "a g"},
 		{"what follows plaintext is none", `<a href=a></a><plaintext><a href=b>`, "a a"},
 		{"templates hold nothing yet",
 			`<template><a href=a></a><template></template><a href=b></a></template><a href=c></a>`, "a c"},
@@ -80,9 +87,14 @@ func TestLinksOfAPage(t *testing.T) {
 		{"a tag that the page ends in", `<a href=a></a><a href="b`, "a a"},
 		{"a quote that never ends", `<a href=a></a><a href="b><a href=c>`, "a a"},
 		{"styles",
-			`<style>@import "a.css"; @import url(b.css); p{background:url( 'c.png' )} /* url(d) */ q{x:"url(e)"}</style><p style="background:url(&quot;f.png&quot;)">`, "style a.css\nstyle b.css\ncss c.png\ncss f.png"},
+			`<style>@import "a.css"; @import url(b.css); p{background:url( 'c.png' )} /* url(d) */ ` +
+				`q{x:"url(e)"}</style><p style="background:url(&quot;f.png&quot;)">`, "style a.css\nstyle " +
+				"b.css\ncss c.png\ncss f.png"},
 		{"scalable graphics",
-			`<svg><a xlink:href=a><text>w</text></a><image href=b /><use href="#c"/><use href="d.svg#e"/><style>x{fill:url(f)}</style><title><a href=g></title><![CDATA[<a href=h>]]></svg><title><a href=i></title>`, "a a [w]\nimage b\nimage d.svg#e\ncss f\na g [<a href=h>]"},
+			`<svg><a xlink:href=a><text>w</text></a><image href=b /><use href="#c"/><use ` +
+				`href="d.svg#e"/><style>x{fill:url(f)}</style><title><a href=g></title><![CDATA[<a ` +
+				`href=h>]]></svg><title><a href=i></title>`, "a a [w]\nimage b\nimage d.svg#e\ncss f\na g [<a " +
+				"href=h>]"},
 		{"self-closing tags count in graphics", `<svg><style/><script/><title/></svg><a href=a></a>`, "a a"},
 		{"HTML within graphics",
 			`<svg><foreignObject><style>url(a)</style><p><a href=b></a></foreignObject><style/></svg><a href=c></a>`,
@@ -92,10 +104,13 @@ func TestLinksOfAPage(t *testing.T) {
 			`<a href="#top">t</a><a href="">e</a><img src="data:image/png;base64,AAAA"><img src="">`, ""},
 		{"tags that only begin alike", `<aa href=a></aa><a-b href=b></a-b><a=x href=c>`, ""},
 		{"social images",
-			`<meta property="og:image" content=a><meta name="twitter:image" content=b><meta property="og:title" content=c>`,
+			`<meta property="og:image" content=a><meta name="twitter:image" content=b><meta property="og:title" ` +
+				`content=c>`,
 			"preview a\npreview b"},
-		{"the word of a rel that loads most counts", `<link rel="next stylesheet" href=a><link rel="preconnect icon" href=b>` +
-			`<link rel="dns-prefetch next" href=c><link rel="dns-prefetch preconnect" href=d><link rel=prefetch href=e>`,
+		{"the word of a rel that loads most counts", `<link rel="next stylesheet" href=a><link rel="preconnect ` +
+			`icon" href=b>` +
+			`<link rel="dns-prefetch next" href=c><link rel="dns-prefetch preconnect" href=d><link rel=prefetch ` +
+			`href=e>`,
 			"style a\nicon b\nother e"},
 		{"preloads by what they are for", `<link rel=preload as=image href=a imagesrcset="b 1x, c 2x">` +
 			`<link rel=preload as=Style href=d><link rel=preload as=script href=e><link rel=modulepreload href=f>` +
@@ -134,7 +149,9 @@ func TestWhatAPageSaysOfItself(t *testing.T) {
 		{what: "robots", html: `<meta name=robots content="noarchive,NOINDEX">`, noIndex: true},
 		{what: "robots none", html: `<meta name=robots content=none>`, noIndex: true, noFollow: true},
 		{what: "main text",
-			html: `<title>t</title><header>h</header><nav>n<nav>n</nav>n</nav><p>one<p>two <b>th</b>ree<script>s</script><style>x</style>&lt;four<aside>a</aside><footer>f</footer> five`, title: "t", text: "one two three<four five"},
+			html: `<title>t</title><header>h</header><nav>n<nav>n</nav>n</nav><p>one<p>two ` +
+				`<b>th</b>ree<script>s</script><style>x</style>&lt;four<aside>a</aside><footer>f</footer> ` +
+				`five`, title: "t", text: "one two three<four five"},
 		{what: "navigation left open", html: `<nav>n <main>one</main>`, text: "one"},
 		{what: "nothing but navigation", html: `<nav>one <a href=x>two</a></nav>`, text: "one two"},
 		{what: "XML closes scripts", html: `<script src=x /><p>one<![CDATA[ <two> ]]></p>`, text: "one <two>",
@@ -170,7 +187,8 @@ f")}`, "css a)b c\ncss d\"ef"},
 		{"data", `x{a:url(data:image/png;base64,AAAA)}`, ""},
 		{"fonts", `@font-face{font-family:"a";src:local("b"),url(c) format("d");src:URL("e")}x{y:url(f)}`,
 			"font c\nfont e\ncss f"},
-		{"sets of images", `x{y:image-set("a" 1x,"b" type("image/avif"),url(c) 3x)}z{y:-WEBKIT-IMAGE-SET("d" 1x);w:"e"}`,
+		{"sets of images", `x{y:image-set("a" 1x,"b" type("image/avif"),url(c) 3x)}z{y:-WEBKIT-IMAGE-SET("d" ` +
+			`1x);w:"e"}`,
 			"css a\ncss b\ncss c\ncss d"},
 		{"a set of images that never ends", `x{y:image-set("a"}z{content:"b"}`, "css a"},
 		{"names that look like addresses", `@namespace a url(b);@namespace "c";@import url(d);`, "style d"},
@@ -283,7 +301,8 @@ func checkBounds(t *testing.T, d *Document, o Options) {
 
 // A Document that was used before answers as a new one, and what was taken from it stays.
 func TestDocumentsAreReused(t *testing.T) {
-	first := []byte(`<html lang=ja><title>a</title><base href=b><meta name=robots content=none><nav><template><svg><a href=c>d`)
+	first := []byte(`<html lang=ja><title>a</title><base href=b><meta name=robots ` +
+		`content=none><nav><template><svg><a href=c>d`)
 	second := []byte(`<a href=x>y</a> z`)
 	var used, fresh Document
 	used.Scan(first, DefaultOptions())

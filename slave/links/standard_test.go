@@ -169,7 +169,9 @@ func TestLinkHeaderStepByStep(t *testing.T) {
 		{"a parameter without a value", []string{`<x>; crossorigin; rel=preload; as=style`},
 			[]Ref{{Raw: "x", Kind: outlink.Style}}},
 		{"a title in another charset",
-			[]string{`<x>; rel="previous"; title*=UTF-8'de'letztes%20Kapitel, <y>; rel="next"; title*=UTF-8'de'n%c3%a4chstes`}, []Ref{{Raw: "x", Kind: outlink.Header}, {Raw: "y", Kind: outlink.Header}}},
+			[]string{`<x>; rel="previous"; title*=UTF-8'de'letztes%20Kapitel, <y>; rel="next"; ` +
+				`title*=UTF-8'de'n%c3%a4chstes`},
+			[]Ref{{Raw: "x", Kind: outlink.Header}, {Raw: "y", Kind: outlink.Header}}},
 		{"a URL without brackets", []string{`x; rel=next`}, nil},
 		{"a bracket that does not end", []string{`<x; rel=next`}, nil},
 		{"a quote that does not end", []string{`<x>; rel="next`}, []Ref{{Raw: "x", Kind: outlink.Header}}},

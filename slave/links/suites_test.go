@@ -19,7 +19,8 @@ import (
 
 // suites lists the cases of other projects that are answered otherwise here, by file and line, with the reason.
 var suites = map[string]string{
-	"heritrix_extractorhtml:10": "links of a page that says nofollow are found and flagged; following is decided elsewhere",
+	"heritrix_extractorhtml:10": "links of a page that says nofollow are found and flagged; following is decided " +
+		"elsewhere",
 	"heritrix_extractorhtml:8":  "forms are recorded whatever their method; none is followed",
 	"heritrix_extractorhtml:16": "scripts are not searched for words that look like URLs",
 	"heritrix_extractorhtml:18": "conditional comments are comments to every browser of today",

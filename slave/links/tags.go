@@ -509,7 +509,8 @@ func (d *Document) meta() {
 	if property, ok := d.attr("property"); ok && len(property) > 3 && is(property[:3], "og:") {
 		switch property = trim(property[3:]); {
 		case is(property, "image"), is(property, "image:url"), is(property, "image:secure_url"), is(property, "video"),
-			is(property, "video:url"), is(property, "video:secure_url"), is(property, "audio"), is(property, "audio:url"):
+			is(property, "video:url"), is(property, "video:secure_url"),
+			is(property, "audio"), is(property, "audio:url"):
 			d.link(value, outlink.Preview, 0)
 		}
 	}

@@ -17,13 +17,16 @@ func BenchmarkRead(b *testing.B) {
 	set.WriteString("<urlset>\n")
 	for i := range 50_000 {
 		fmt.Fprintf(&set,
-			"<url>\n  <loc>https://www.example.org/some/folder/page-%d.html</loc>\n  <lastmod>2026-11-21T10:00:00+09:00</lastmod>\n  <changefreq>daily</changefreq>\n</url>\n", i)
+			"<url>\n  <loc>https://www.example.org/some/folder/page-%d.html</loc>\n  "+
+				"<lastmod>2026-11-21T10:00:00+09:00</lastmod>\n  <changefreq>daily</changefreq>\n</url>\n", i)
 	}
 	set.WriteString("</urlset>\n")
 	feed.WriteString("<rss><channel>")
 	for i := range 1000 {
 		fmt.Fprintf(&feed,
-			"<item><link>http://a.test/%d</link><pubDate>Sat, 21 Nov 2026 10:00:00 +0900</pubDate><description>%s</description></item>\n", i, strings.Repeat("some &lt;b&gt;words&lt;/b&gt; ", 128))
+			"<item><link>http://a.test/%d</link><pubDate>Sat, 21 Nov 2026 10:00:00 "+
+				"+0900</pubDate><description>%s</description></item>\n", i, strings.Repeat("some &lt;b&gt;words&lt;/"+
+				"b&gt; ", 128))
 	}
 	feed.WriteString("</channel></rss>")
 	for name, document := range map[string]string{"sitemap": set.String(), "feed": feed.String()} {

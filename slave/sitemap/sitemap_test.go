@@ -50,7 +50,8 @@ func wide(document string, order string) string {
 }
 
 const small = `<?xml version="1.0" encoding="UTF-8"?><urlset xmlns="http://www.sitemaps.org/schemas/sitemap/0.9">
-<url><loc>http://a.test/1?x=1&amp;y=2</loc><lastmod>2026-11-21</lastmod><changefreq>Daily</changefreq><priority>0.8</priority></url>
+<url><loc>http://a.test/1?x=1&amp;y=2</loc><lastmod>2026-11-21</lastmod>
+<changefreq>Daily</changefreq><priority>0.8</priority></url>
 <url><loc> http://a.test/2 </loc></url></urlset>`
 
 func TestRead(t *testing.T) {
@@ -73,20 +74,32 @@ func TestRead(t *testing.T) {
 			`<SM:URLSET><SM:URL><SM:LOC>http://a.test/</SM:LOC><SM:LASTMOD>2026</SM:LASTMOD></SM:URL></SM:URLSET>`,
 			sitemap.Set, "http://a.test/ 2026"},
 		"pictures and films are no pages": {
-			`<urlset><url><image:image><image:loc>http://a.test/i.png</image:loc></image:image><loc>http://a.test/</loc><video:video><video:player_loc>http://a.test/v</video:player_loc><priority>1</priority></video:video><image:loc>x</image:loc></url></urlset>`,
+			`<urlset><url><image:image><image:loc>http://a.test/i.png</image:loc>` +
+				`</image:image><loc>http://a.test/</loc><video:video><video:player_loc>` +
+				`http://a.test/v</video:player_loc><priority>1</priority></video:video>` +
+				`<image:loc>x</image:loc></url></urlset>`,
 			sitemap.Set, "http://a.test/"},
 		"CDATA and comments": {
-			`<urlset><!-- <url><loc>http://a.test/no</loc></url> --><url><loc><![CDATA[http://a.test/?a=1&b=2]]></loc><!-- - -- ---><lastmod><![CDATA[2026-11-21T10:00:00+09:00]]></lastmod></url></urlset>`,
+			`<urlset><!-- <url><loc>http://a.test/no</loc></url> ` +
+				`--><url><loc><![CDATA[http://a.test/?a=1&b=2]]></loc><!-- - -- ` +
+				`---><lastmod><![CDATA[2026-11-21T10:00:00+09:00]]></lastmod></url></urlset>`,
 			sitemap.Set, "http://a.test/?a=1&b=2 2026-11-21T01:00:00Z"},
-		"ampersands that stand for themselves": {`<urlset><url><loc>http://a.test/?a=1&b=2&copy=3&#x41;&#0;</loc></url></urlset>`, sitemap.Set, "http://a.test/?a=1&b=2&copy=3A&#0;"},
-		"nothing is ever closed":               {`<urlset><url><loc>http://a.test/1<lastmod>2026-11-21<url><loc>http://a.test/2<url>`, sitemap.Set, "http://a.test/1 2026-11-21\nhttp://a.test/2"},
-		"a quote that nobody closes":           {`<urlset xmlns="http://x><url><loc>http://a.test/1</loc></url><url a='><loc>http://a.test/2</loc></url></urlset>`, sitemap.Set, "http://a.test/1\nhttp://a.test/2"},
-		"ends that belong to nothing":          {`</x><urlset></b></c><url></i><loc>http://a.test/1</loc></url></url></url><url><loc>http://a.test/2</loc></url>`, sitemap.Set, "http://a.test/1\nhttp://a.test/2"},
+		"ampersands that stand for themselves": {`<urlset><url><loc>http://a.test/?a=1&b=2&copy=3&#x41;&#0;</loc>` +
+			`</url></urlset>`, sitemap.Set, "http://a.test/?a=1&b=2&copy=3A&#0;"},
+		"nothing is ever closed": {`<urlset><url><loc>http://a.test/1<lastmod>2026-11-21<url><loc>` +
+			`http://a.test/2<url>`, sitemap.Set, "http://a.test/1 2026-11-21\nhttp://a.test/2"},
+		"a quote that nobody closes": {`<urlset xmlns="http://x><url><loc>http://a.test/1</loc></url><url ` +
+			`a='><loc>http://a.test/2</loc></url></urlset>`, sitemap.Set, "http://a.test/1\nhttp://a.test/2"},
+		"ends that belong to nothing": {`</x><urlset></b></c><url></i><loc>http://a.test/1</loc></url>` +
+			`</url></url><url><loc>http://a.test/2</loc></url>`, sitemap.Set,
+			"http://a.test/1\nhttp://a.test/2"},
 		"cut in the middle of an address": {`<urlset><url><loc>http://a.test/1</loc></url><url><loc>http://a.te`,
 			sitemap.Set, "http://a.test/1"},
-		"without its root": {`<url><loc>http://a.test/1</loc></url><url><loc>http://a.test/2</loc></url>`, sitemap.Set, "http://a.test/1\nhttp://a.test/2"},
+		"without its root": {`<url><loc>http://a.test/1</loc></url><url><loc>http://a.test/2</loc></url>`, sitemap.Set,
+			"http://a.test/1\nhttp://a.test/2"},
 		"entities of its own are not expanded": {
-			`<!DOCTYPE x [<!ENTITY a "aaaa"><!ENTITY b "&a;&a;"> ]><urlset><url><loc>http://a.test/&b;</loc></url></urlset>`, sitemap.Set, "http://a.test/&b;"},
+			`<!DOCTYPE x [<!ENTITY a "aaaa"><!ENTITY b "&a;&a;"> ` +
+				`]><urlset><url><loc>http://a.test/&b;</loc></url></urlset>`, sitemap.Set, "http://a.test/&b;"},
 		"a loc of megabytes": {`<urlset><url><loc>http://a.test/` + strings.Repeat("x", 1<<20) +
 			`</loc></url><url><loc>http://a.test/2</loc></url></urlset>`, sitemap.Set, "http://a.test/2"},
 		"a tag of megabytes": {`<urlset><url x="` + strings.Repeat("x", 1<<20) +
@@ -95,8 +108,11 @@ func TestRead(t *testing.T) {
 		"nested without end": {`<urlset>` + strings.Repeat("<a>", 1e5) + `<url><loc>x</loc></url>` +
 			strings.Repeat("</a>", 1e5) + `<url><loc>http://a.test/2</loc></url></urlset>`, sitemap.Set,
 			"http://a.test/2"},
-		"an index":                            {`<sitemapindex><sitemap><loc>http://a.test/s1.xml.gz</loc><lastmod>2026-11-21T10:00:00Z</lastmod></sitemap></sitemapindex>`, sitemap.Index, "+http://a.test/s1.xml.gz 2026-11-21T10:00:00Z"},
-		"an index whose addresses stand bare": {"<sitemapindex><sitemap>\nhttp://a.test/s?a=1&amp;b=2\n</sitemap></sitemapindex>", sitemap.Index, "+http://a.test/s?a=1&b=2"},
+		"an index": {`<sitemapindex><sitemap><loc>http://a.test/s1.xml.gz</loc><lastmod>` +
+			`2026-11-21T10:00:00Z</lastmod></sitemap></sitemapindex>`, sitemap.Index, "+http://a.test/s1.xml.gz " +
+			"2026-11-21T10:00:00Z"},
+		"an index whose addresses stand bare": {"<sitemapindex><sitemap>\nhttp://a.test/s?a=1&amp;b=2\n</sitemap></" +
+			"sitemapindex>", sitemap.Index, "+http://a.test/s?a=1&b=2"},
 		"text": {"\xef\xbb\xbfhttp://a.test/1\r\n\r\nHTTPS://a.test/2\nhttp://a.test/3",
 			sitemap.Text, "http://a.test/1\nHTTPS://a.test/2\nhttp://a.test/3"},
 		"text that goes on otherwise": {"http://a.test/1 is an address\nand so on\n", sitemap.None, ""},
@@ -105,23 +121,38 @@ func TestRead(t *testing.T) {
 		"another XML": {"<svg><a href='x'/></svg>", sitemap.None, ""},
 		"nothing":     {"", sitemap.None, ""},
 		"RSS": {
-			`<rss version="2.0" xmlns:atom="http://www.w3.org/2005/Atom"><channel><link>http://a.test/</link><atom:link rel="self" href="http://a.test/feed"/>
-			<item><title>t</title><link>http://a.test/1</link><guid isPermaLink="false">17</guid><pubDate>Sat, 21 Nov 2026 10:00:00 +0900</pubDate></item>
+			`<rss version="2.0" xmlns:atom="http://www.w3.org/2005/Atom"><channel>
+<link>http://a.test/</link><atom:link rel="self" href="http://a.test/feed"/>
+			<item><title>t</title><link>http://a.test/1</link><guid isPermaLink="false">17</guid>
+<pubDate>Sat, 21 Nov 2026 10:00:00 +0900</pubDate></item>
 			<item><guid>http://a.test/2</guid><dc:date>2026-11-20</dc:date></item>
-			<item><link>http://a.test/3</link><guid>http://a.test/guid</guid><atom:link rel="self" href="http://a.test/no"/><pubDate>20 Nov 2026 10:00 EST</pubDate><atom:updated>2026-11-21T00:00:00Z</atom:updated></item>
-			<item><atom:link href="http://a.test/4"/></item><item><title>no link</title></item></channel></rss>`, sitemap.RSS,
-			"http://a.test/1 2026-11-21T01:00:00Z\nhttp://a.test/2 2026-11-20\nhttp://a.test/3 2026-11-21T00:00:00Z\nhttp://a.test/4"},
+			<item><link>http://a.test/3</link>
+<guid>http://a.test/guid</guid><atom:link rel="self" href="http://a.test/no"/>
+<pubDate>20 Nov 2026 10:00 EST</pubDate><atom:updated>2026-11-21T00:00:00Z</atom:updated></item>
+			<item><atom:link href="http://a.test/4"/></item>
+<item><title>no link</title></item></channel></rss>`, sitemap.RSS,
+			"http://a.test/1 2026-11-21T01:00:00Z\nhttp://a.test/2 2026-11-20\nhttp://a.test/3 " +
+				"2026-11-21T00:00:00Z\nhttp://a.test/4"},
 		"RDF": {
-			`<rdf:RDF><channel rdf:about="http://a.test/"><link>http://a.test/</link><items><rdf:Seq><rdf:li resource="x"/></rdf:Seq></items></channel>
-			<item rdf:about="http://a.test/1"><title>t</title><link>http://a.test/1</link><dc:date>2026-11-21T10:00+09:00</dc:date></item><item rdf:about="http://a.test/2"/></rdf:RDF>`,
+			`<rdf:RDF><channel rdf:about="http://a.test/"><link>http://a.test/</link>
+<items><rdf:Seq><rdf:li resource="x"/></rdf:Seq></items></channel>
+			<item rdf:about="http://a.test/1"><title>t</title><link>http://a.test/1</link>
+<dc:date>2026-11-21T10:00+09:00</dc:date></item><item rdf:about="http://a.test/2"/></rdf:RDF>`,
 			sitemap.RDF, "http://a.test/1 2026-11-21T01:00:00Z\nhttp://a.test/2"},
 		"Atom": {
-			`<feed xmlns="http://www.w3.org/2005/Atom"><link href="/"/><link rel="next" href="/feed?page=2"/><updated>2026-11-21T00:00:00Z</updated>
-			<entry><link rel="edit" href="/edit"/><link href="/1"/><link rel="alternate" type="text/html" href="/1.html"/><published>2026-11-01T00:00:00Z</published><updated>2026-11-02T00:00:00Z</updated></entry>
-			<entry xml:base="http://b.test/x/"><link href="2"/><published>2026-11-03</published><source><link href="/source"/><updated>2026-11-04</updated></source></entry></feed>`,
+			`<feed xmlns="http://www.w3.org/2005/Atom"><link href="/"/>
+<link rel="next" href="/feed?page=2"/><updated>2026-11-21T00:00:00Z</updated>
+			<entry><link rel="edit" href="/edit"/>
+<link href="/1"/><link rel="alternate" type="text/html" href="/1.html"/>
+<published>2026-11-01T00:00:00Z</published><updated>2026-11-02T00:00:00Z</updated></entry>
+			<entry xml:base="http://b.test/x/"><link href="2"/><published>2026-11-03</published>
+<source><link href="/source"/><updated>2026-11-04</updated></source></entry></feed>`,
 			sitemap.Atom, "+/feed?page=2\n/1.html 2026-11-02T00:00:00Z\nhttp://b.test/x/2 2026-11-03"},
 		"JSON": {
-			`{"version":"https://jsonfeed.org/version/1.1","title":"t","next_url":"http://a.test/2.json","x":{"items":[1,[2]]},"items":[{"id":"1","url":"http://a.test/1","tags":["a",{"b":1}],"date_published":"2026-11-20T00:00:00Z","date_modified":"2026-11-21T00:00:00Z"},{"url":"http://a.test/2","date_published":7}]}`,
+			`{"version":"https://jsonfeed.org/version/1.1","title":"t","next_url":"http://a.test/2.json",` +
+				`"x":{"items":[1,[2]]},"items":[{"id":"1","url":"http://a.test/1","tags":["a",{"b":1}],` +
+				`"date_published":"2026-11-20T00:00:00Z","date_modified":"2026-11-21T00:00:00Z"},{"url":"http://` +
+				`a.test/2","date_published":7}]}`,
 			sitemap.JSON, "+http://a.test/2.json\nhttp://a.test/1 2026-11-21T00:00:00Z\nhttp://a.test/2"},
 		"another JSON": {`{"items":[{"url":"http://a.test/1"}]}`, sitemap.None, ""},
 	} {

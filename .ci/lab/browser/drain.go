@@ -102,7 +102,9 @@ func (b *browser) visits(s slave) (float64, error) {
 
 // hostsOf are the hosts that the page of nodes shows with a slave.
 func (b *browser) hostsOf(name string) (hosts []string, err error) {
-	err = b.do(chromedp.Evaluate(fmt.Sprintf(`[...document.querySelectorAll("li.card")].filter(c => c.querySelector("h2").textContent.trim().startsWith(%q)).flatMap(c => [...c.querySelectorAll(".chips a")].map(a => a.textContent))`, name), &hosts))
+	err = b.do(chromedp.Evaluate(fmt.Sprintf(`[...document.querySelectorAll("li.card")].filter(c => `+
+		`c.querySelector("h2").textContent.trim().startsWith(%q)).flatMap(c => [...c.querySelectorAll(".chips `+
+		`a")].map(a => a.textContent))`, name), &hosts))
 	return hosts, err
 }
 

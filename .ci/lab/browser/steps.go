@@ -311,7 +311,9 @@ func (b *browser) accessible() error {
 			hold := `document.getElementById("hold").click()` // no part is to be replaced while it is judged
 			if err := b.do(chromedp.Evaluate(hold, nil), chromedp.Evaluate(string(axe)+";0", nil),
 				chromedp.Evaluate(`axe.run().then(r => JSON.stringify(r.violations))`, &answer,
-					func(p *runtime.EvaluateParams) *runtime.EvaluateParams { return p.WithAwaitPromise(true) })); err != nil {
+					func(p *runtime.EvaluateParams) *runtime.EvaluateParams {
+						return p.WithAwaitPromise(true)
+					})); err != nil {
 				return fmt.Errorf("axe on %s: %w", view, err)
 			}
 			var violations []violation

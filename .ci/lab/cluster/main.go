@@ -3,8 +3,8 @@
 //
 //	cluster [-case NAME,…|all|short] [-seed N] [-parallel N] [-dir DIR]     scenarios, and a table
 //	cluster scale [-for D]                                                  pages a minute of 2, 5 and 10 slaves
-//	cluster soak [-for D] [-csv FILE]                                       a slave dies every 20 s; memory and goroutines
-//	cluster draw [-csv FILE]                                                the figures of a soak again, beside its CSV
+//	cluster soak [-for D] [-csv FILE]                                       a slave dies every 20 s; memory
+//	cluster draw [-csv FILE]                                                the figures of a soak again
 //
 // A cluster is a master, ten slaves and a web of 500 hosts, each in a network namespace of its own, with a key file,
 // since their addresses are not loopback. The web hangs on a bridge, and its access log is the judge (package verdict).

@@ -18,7 +18,8 @@ import (
 func (o *options) scale(ctx context.Context) error {
 	span := cmp.Or(o.span, time.Minute)
 	o.delay, o.lease, o.hosts, o.pages = time.Second, time.Minute, 600, 400
-	fmt.Printf("%d hosts that take 500 ms ± 30 %%, a request a second at most; 20 connections a slave; counted by the access log for %s\n", o.hosts, span)
+	fmt.Printf("%d hosts that take 500 ms ± 30 %%, a request a second at most; 20 connections a slave; counted by "+
+		"the access log for %s\n", o.hosts, span)
 	fmt.Printf("%6s %8s %14s %10s %8s %6s\n", "slaves", "pages", "a minute each", "of 2", "twice", "cores")
 	var first float64
 	for _, slaves := range []int{2, 5, 10} {

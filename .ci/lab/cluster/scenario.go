@@ -41,7 +41,8 @@ func scenarios() []*scenario {
 		{name: "moved", says: "a slave is killed and started again with another address", run: moveSlave},
 		{name: "freeze", says: "a slave is stopped for longer than its lease, and goes on", run: freezeSlave},
 		{name: "clock",
-			says: "the wall clocks of two slaves are 5 h fast and 5 h slow, that of a third jumps 3 h ahead, 6 h back and 3 h ahead", run: wrongClocks},
+			says: "the wall clocks of two slaves are 5 h fast and 5 h slow, that of a third jumps 3 h ahead, 6 h " +
+				"back and 3 h ahead", run: wrongClocks},
 		{name: "slow", says: "a slave gets a fifth of its time, in pieces of 0.1 s", once: true, run: slowSlave},
 		{name: "disk", says: "a slave's disk is full, and has room again after a while", run: fullDisk},
 		{name: "cut", says: "three slaves see each other and the web, but not the others, for longer than their leases",
@@ -64,7 +65,8 @@ func scenarios() []*scenario {
 		{name: "late", says: "five slaves join when five hold all hosts, which take 2 s for a page", once: true,
 			shape: sluggish, run: joinLate},
 		{name: "rolling",
-			says: "the nodes of the commit before are asked to end, one after another, and come back with this one's programs", once: true, run: rolling},
+			says: "the nodes of the commit before are asked to end, one after another, and come back with this " +
+				"one's programs", once: true, run: rolling},
 		{name: "foreign", says: "slaves join whose protocol is one ahead, and two ahead", once: true, run: foreign},
 		{name: "stranger",
 			says: "ports are scanned, garbage, other keys, broken and repeated handshakes, foreign orders", once: true,

@@ -356,10 +356,12 @@ func order(ctx context.Context, conn *grpc.ClientConn, address string) error {
 		if err != nil {
 			return err
 		}
-		stream.Send(&remote.RemoteMessage{MessageType: &remote.RemoteMessage_MessageBatch{MessageBatch: &remote.MessageBatch{
-			TypeNames: []string{string(proto.MessageName(say.m))}, Targets: []*actor.PID{actor.NewPID(address, say.to)},
-			Envelopes: []*remote.MessageEnvelope{{MessageData: body}},
-		}}})
+		stream.Send(&remote.RemoteMessage{MessageType: &remote.RemoteMessage_MessageBatch{
+			MessageBatch: &remote.MessageBatch{
+				TypeNames: []string{string(proto.MessageName(say.m))},
+				Targets:   []*actor.PID{actor.NewPID(address, say.to)},
+				Envelopes: []*remote.MessageEnvelope{{MessageData: body}},
+			}}})
 	}
 	_, err = stream.Recv()
 	return err

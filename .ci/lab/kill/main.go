@@ -6,7 +6,8 @@
 // programs, and does one thing to them in the middle:
 //
 //	crawl    henro crawl dies by SIGKILL, once to three times, and is started again on its directory
-//	slave    one of three slaves dies; in every other round it comes back under its name, at its old address or at another
+//	slave    one of three slaves dies; in every other round it comes back under its name, at its old
+//	         address or at another
 //	master   the master dies and is started again after up to three seconds
 //	freeze   a slave is stopped for longer than its lease and then goes on
 //	term     a slave is asked to end, comes back elsewhere, and then the master is asked to end and started again

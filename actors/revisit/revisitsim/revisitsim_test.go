@@ -132,7 +132,8 @@ func TestPoissonPages(t *testing.T) {
 			t.Errorf("budget %v: %d captured, the oracle %d", oracle.Budget, ours.Captured, oracle.Captured)
 		}
 		x := 1 / oracle.Budget // Σ λ(1 − e^(−x))/x
-		if want := (1 - math.Exp(-x)) / x * float64(oracle.Versions); math.Abs(float64(oracle.Captured)-want) > 0.03*want {
+		want := (1 - math.Exp(-x)) / x * float64(oracle.Versions)
+		if math.Abs(float64(oracle.Captured)-want) > 0.03*want {
 			t.Errorf("budget %v: the oracle captured %d, expected %.0f", oracle.Budget, oracle.Captured, want)
 		}
 	}

@@ -87,7 +87,8 @@ func TestReadersRefuse(t *testing.T) {
 }
 
 func TestHosts(t *testing.T) {
-	g, err := ReadEdges(strings.NewReader("http://www.a.co.uk/1 https://b.a.co.uk/2\nhttp://www.a.co.uk/1 http://www.a.co.uk\nhttps://b.a.co.uk/2 http://c.example/\n"), [2]int{})
+	g, err := ReadEdges(strings.NewReader("http://www.a.co.uk/1 https://b.a.co.uk/2\nhttp://www.a.co.uk/1 "+
+		"http://www.a.co.uk\nhttps://b.a.co.uk/2 http://c.example/\n"), [2]int{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -27,11 +27,14 @@ func TestLinesOfOtherWritersAreRead(t *testing.T) {
 		want           cdxj.Entry
 	}{
 		{"pywb's with spaces and numbers in quotes",
-			`test,docs)/?x=1 20260314120000 {"url": "http://docs.test?x=1", "mime": "warc/revisit", "digest": "B2LT", "length": "553", "offset": "1864", "filename": "a.warc.gz"}`,
+			`test,docs)/?x=1 20260314120000 {"url": "http://docs.test?x=1", "mime": "warc/revisit", "digest": ` +
+				`"B2LT", "length": "553", "offset": "1864", "filename": "a.warc.gz"}`,
 			cdxj.Entry{Key: "test,docs)/?x=1", At: noon, URL: "http://docs.test?x=1", Mime: "warc/revisit",
 				Digest: "B2LT", Length: 553, Offset: 1864, Filename: "a.warc.gz"}},
 		{"numbers as numbers, any order, fields of its own",
-			`test,docs)/ 20260314120000 {"offset":3,"status":200,"url":"http://docs.test/","requestBody":"a=1","digest":"sha1:B2LT","x":{"y":[1]}}` + "\r\n",
+			`test,docs)/ 20260314120000 ` +
+				`{"offset":3,"status":200,"url":"http://docs.test/","requestBody":"a=1","digest":"sha1:B2LT",` +
+				`"x":{"y":[1]}}` + "\r\n",
 			cdxj.Entry{Key: "test,docs)/", At: noon, URL: "http://docs.test/", Status: 200, Digest: "B2LT", Offset: 3,
 				Extra: []warc.Field{{Name: "requestBody", Value: "a=1"}, {Name: "x", Value: `{"y":[1]}`}}}},
 		{"no status and a short time",
@@ -59,7 +62,9 @@ func TestLinesOfOtherWritersAreRead(t *testing.T) {
 func TestTheLineOfACapture(t *testing.T) {
 	e := cdxj.Entry{Key: "test,docs)/a", At: noon, URL: "http://docs.test/\"a\"&é\x01", Mime: "text/html", Status: 200,
 		Digest: "B2LT", Length: 7, Filename: "a.warc.gz"}
-	want := `test,docs)/a 20260314120000 {"url":"http://docs.test/\"a\"&é\u0001","mime":"text/html","status":"200","digest":"B2LT","length":"7","offset":"0","filename":"a.warc.gz"}` + "\n"
+	want := `test,docs)/a 20260314120000 ` +
+		`{"url":"http://docs.test/\"a\"&é\u0001","mime":"text/html","status":"200","digest":"B2LT","length":"7",` +
+		`"offset":"0","filename":"a.warc.gz"}` + "\n"
 	if got := string(e.Append(nil)); got != want {
 		t.Errorf("got  %swant %s", got, want)
 	}
@@ -304,7 +309,8 @@ func TestPywbFindsTheSame(t *testing.T) {
 }
 
 func FuzzParse(f *testing.F) {
-	f.Add([]byte(`test,docs)/?x=1 20260314120000 {"url": "http://docs.test?x=1", "mime": "text/html", "length": "553", "offset": 1864, "x": [1]}`))
+	f.Add([]byte(`test,docs)/?x=1 20260314120000 {"url": "http://docs.test?x=1", "mime": "text/html", "length": ` +
+		`"553", "offset": 1864, "x": [1]}`))
 	f.Add([]byte("a 2026 {}"))
 	f.Fuzz(func(t *testing.T, line []byte) {
 		e, err := cdxj.Parse(line)

@@ -131,7 +131,8 @@ func TestEveryPartIsThereAndNamed(t *testing.T) {
 		if err := json.Unmarshal([]byte(line[strings.Index(line, "{"):]), &block); err != nil {
 			t.Fatal(err)
 		}
-		r, err := gzip.NewReader(bytes.NewReader(parts["indexes/index.cdx.gz"][block.Offset : block.Offset+block.Length]))
+		packed := parts["indexes/index.cdx.gz"][block.Offset : block.Offset+block.Length]
+		r, err := gzip.NewReader(bytes.NewReader(packed))
 		if err != nil {
 			t.Fatal(err)
 		}

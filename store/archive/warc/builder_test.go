@@ -152,7 +152,8 @@ func TestExchangesReadBackAsTheyWere(t *testing.T) {
 				t.Errorf("%s: request is %v %q", sentence, req.entry.Header, req.block)
 			}
 			if len(x.About) > 0 {
-				if about := all[2]; string(about.block) != "fetchTimeMs: 12\r\noutlink: http://docs.test/b L a/@href\r\n" ||
+				if about := all[2]; string(about.block) != "fetchTimeMs: 12\r\noutlink: http://docs.test/b L "+
+					"a/@href\r\n" ||
 					about.entry.Length != int64(m.Metadata) ||
 					about.entry.Header.Get("Content-Type") != warc.TypeFields {
 					t.Errorf("%s: metadata is %v %q", sentence, about.entry.Header, about.block)

@@ -124,7 +124,8 @@ func TestPayloadLosesItsChunks(t *testing.T) {
 		"nothing":                                  {"", ""},
 	} {
 		block := "HTTP/1.1 200 OK\r\ntransfer-encoding: Chunked\r\n\r\n" + c.stored
-		record := "WARC/1.0\r\nWARC-Type: response\r\nContent-Type: application/http;msgtype=response\r\nContent-Length: " +
+		record := "WARC/1.0\r\nWARC-Type: response\r\nContent-Type: " +
+			"application/http;msgtype=response\r\nContent-Length: " +
 			strconv.Itoa(len(block)) + "\r\n\r\n" + block + "\r\n\r\n"
 		e, err := warc.NewReader(strings.NewReader(record)).Next()
 		if err != nil {

@@ -282,7 +282,8 @@ func writeGraphML(ctx context.Context, source *tables.Source, o Order) error {
 			nodes := 0
 			g, err := newGraph(ctx, source, o, func(url []byte) error {
 				if nodes == graphMLNodes {
-					return fmt.Errorf("%w: GraphML is for crawls of up to %d URLs, and this one has more: export to law, parquet or sqlite", ErrFormat, graphMLNodes)
+					return fmt.Errorf("%w: GraphML is for crawls of up to %d URLs, and this one has more: export to "+
+						"law, parquet or sqlite", ErrFormat, graphMLNodes)
 				}
 				fmt.Fprintf(w, `<node id="n%d"><data key="url">`, nodes)
 				xml.EscapeText(w, url)

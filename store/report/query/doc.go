@@ -42,7 +42,8 @@ var Views = []struct{ Name, SQL string }{
 	{"parsed_urls", `SELECT number AS no, url FROM pages WHERE captured_at IS NOT NULL`},
 	{"collected_links", `SELECT number AS no, "to" AS url FROM links`},
 	{"edges",
-		`SELECT "from" AS source, "to" AS target, from_host AS source_host, to_host AS target_host, kind, nofollow, anchor FROM links`},
+		`SELECT "from" AS source, "to" AS target, from_host AS source_host, to_host AS target_host, kind, nofollow, ` +
+			`anchor FROM links`},
 }
 
 // Session answers questions, one at a time.

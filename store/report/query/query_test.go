@@ -147,10 +147,12 @@ func TestAnswersAreWhatTheNumbersSay(t *testing.T) {
 		{`SELECT "to", count(*) AS n FROM links GROUP BY 1 ORDER BY n DESC, 1 LIMIT 20`, top},
 		{`SELECT from_host, to_host, count(*) FROM links WHERE from_host <> to_host GROUP BY 1, 2 ORDER BY 1, 2`,
 			between},
-		{`SELECT source_host, target_host, count(*) FROM edges WHERE source_host <> target_host GROUP BY 1, 2 ORDER BY 1, 2`, between},
+		{`SELECT source_host, target_host, count(*) FROM edges WHERE source_host <> target_host GROUP BY 1, 2 ORDER ` +
+			`BY 1, 2`, between},
 		{`SELECT url FROM pages WHERE url NOT IN (SELECT "to" FROM links) ORDER BY 1`, without},
 		{`SELECT url FROM pages p WHERE NOT EXISTS (SELECT 1 FROM links l WHERE l."to" = p.url) ORDER BY 1`, without},
-		{`SELECT p.url, count(*) FROM pages p JOIN links l ON l."to" = p.url WHERE p.last_visit IS NOT NULL GROUP BY 1 ORDER BY 1`, inScope},
+		{`SELECT p.url, count(*) FROM pages p JOIN links l ON l."to" = p.url WHERE p.last_visit IS NOT NULL GROUP ` +
+			`BY 1 ORDER BY 1`, inScope},
 		{`SELECT prefix, reason, at, until IS NULL FROM stoplist WHERE what = 'folder'`,
 			[]string{"http://h0.example/old/ missing 2026-03-01T12:00:00Z 1"}},
 		{`SELECT count(*) FROM captures`, []string{"0"}},
@@ -177,15 +179,18 @@ func TestACondensedQuestionHasTheSameAnswer(t *testing.T) {
 		`SELECT count(*) FROM pages WHERE status = 7`,
 		`SELECT status, count(*) FROM pages GROUP BY 1`,
 		`SELECT status, dropped, count(*) AS n FROM pages GROUP BY 2, 1 HAVING n > 3 ORDER BY n DESC, 1, 2`,
-		`SELECT p.host, count(*) n FROM pages p WHERE p.host > 'http://h3' GROUP BY p.host ORDER BY count(*), p.host LIMIT 5`,
-		`SELECT reason, min(depth), max(interval_seconds), count(DISTINCT status), count(*) * 2 FROM pages GROUP BY reason`,
+		`SELECT p.host, count(*) n FROM pages p WHERE p.host > 'http://h3' GROUP BY p.host ORDER BY count(*), ` +
+			`p.host LIMIT 5`,
+		`SELECT reason, min(depth), max(interval_seconds), count(DISTINCT status), count(*) * 2 FROM pages GROUP BY ` +
+			`reason`,
 		`SELECT substr(last_visit, 1, 16) AS minute, count(*) FROM parsed_urls p JOIN pages USING (url) GROUP BY 1`,
 		`SELECT substr(last_visit, 1, 16), count(*) FROM pages GROUP BY 1 ORDER BY 1`,
 		`SELECT count(*) FROM parsed_urls`,
 		`SELECT count(*) FROM links WHERE from_host = 'http://h3.example'`,
 		`SELECT kind, nofollow, count(*) FROM edges GROUP BY kind, nofollow ORDER BY 1, 2`,
 		`SELECT target, count(*) AS n FROM edges GROUP BY target ORDER BY n DESC, target LIMIT 20`,
-		`SELECT source_host, target_host, count(*) FROM edges WHERE source_host <> target_host GROUP BY 1, 2 ORDER BY 3 DESC, 1, 2 LIMIT 20`,
+		`SELECT source_host, target_host, count(*) FROM edges WHERE source_host <> target_host GROUP BY 1, 2 ORDER ` +
+			`BY 3 DESC, 1, 2 LIMIT 20`,
 		`SELECT DISTINCT target_host FROM edges ORDER BY target_host DESC`,
 		`SELECT url FROM pages WHERE url NOT IN (SELECT target FROM edges) ORDER BY url`,
 		`SELECT count(*) FROM pages WHERE url IN (SELECT "to" FROM links WHERE kind = 'img')`,
@@ -382,7 +387,8 @@ func BenchmarkAnswers(b *testing.B) {
 		{"count 9 M links", `SELECT count(*) FROM links`},
 		{"in-degree top 20 of 9 M links", `SELECT "to", count(*) AS n FROM links GROUP BY 1 ORDER BY n DESC LIMIT 20`},
 		{"links between hosts",
-			`SELECT from_host, to_host, count(*) AS n FROM links WHERE from_host <> to_host GROUP BY 1, 2 ORDER BY n DESC LIMIT 20`},
+			`SELECT from_host, to_host, count(*) AS n FROM links WHERE from_host <> to_host GROUP BY 1, 2 ORDER BY ` +
+				`n DESC LIMIT 20`},
 		{"pages without in-links", `SELECT count(*) FROM pages WHERE url NOT IN (SELECT "to" FROM links)`},
 	} {
 		for _, when := range []string{"first", "again"} {

@@ -246,10 +246,12 @@ type traits struct{ counts, extremes, groups, distinct, limited bool }
 
 // perRow are functions of one row, which do not mind how often they see it; keywords may stand before a parenthesis
 // too.
-var perRow = strings.Fields(`abs coalesce char concat date datetime format glob hex ifnull iif instr julianday length like lower ltrim nullif
-	octet_length printf quote replace round rtrim sign strftime substr substring time trim typeof unicode unixepoch upper timediff
-	json_extract floor ceil ceiling sqrt ln log log10 log2 pow power mod trunc cast
-	and or not in between is when then else case where having by select on as from distinct exists escape collate end limit offset like glob`)
+var perRow = strings.Fields(`abs coalesce char concat date datetime format glob hex ifnull iif instr julianday
+length like lower ltrim nullif
+	octet_length printf quote replace round rtrim sign strftime substr substring time trim typeof unicode
+	unixepoch upper timediff json_extract floor ceil ceiling sqrt ln log log10 log2 pow power mod trunc cast
+	and or not in between is when then else case where having by select on as from distinct exists escape collate
+	end limit offset like glob`)
 
 // read looks through a SELECT; !ok: it has what condense does not know.
 func read(body []token, depth int) (what traits, ok bool) {
