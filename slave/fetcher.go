@@ -2,6 +2,7 @@ package slave
 
 import (
 	"context"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -93,7 +94,8 @@ type Fetcher struct {
 	order    uint64 // of the last visit handed on
 	visits   uint32
 	unparsed int
-	failures int // in a row
+	failures int  // in a row
+	closes   bool // the host closed a kept connection instead of answering
 	sessions traps.Sessions
 	why      string // set when an end is to be made
 
@@ -291,6 +293,9 @@ func (f *Fetcher) request(ctx actor.Context, request fetch.Request) {
 	var fetchContext context.Context
 	fetchContext, f.cancel = context.WithCancel(context.Background())
 	f.timer.After(ctx, time.Until(f.until), &restOver{})
+	if f.closes {
+		client.Forget(f.task.Host)
+	}
 	// the process may be stopped between here and the writing
 	request.Permit = func() bool { return stillHeld(*f.heldUntil.Load()) }
 	f.flying.Add(1)
@@ -316,9 +321,26 @@ func (f *Fetcher) fetching(ctx actor.Context) {
 		// in the log of a busy host.)
 		f.endedAt = time.Now()
 		f.notBefore = f.endedAt.Add(f.interval(m.response))
-		f.take(ctx, m.response)
+		if m.response.Stale {
+			f.again()
+		} else {
+			f.take(ctx, m.response)
+		}
 		f.rest(ctx)
 	}
+}
+
+// again puts back the visit whose request a host saw and closed the connection, to be asked after the interval. Such a
+// host gets a new connection for each request, so that this happens once a lease.
+func (f *Fetcher) again() {
+	f.closes = true
+	if f.robotsNow {
+		f.robotsNow = false
+		return // robotsURL still says what to ask
+	}
+	f.budget++
+	f.visits--
+	f.queue = slices.Insert(f.queue, 0, f.current)
 }
 
 // interval is what the host is owed after a request that took e: that of the lease, or (S/C)·e if it has become slower

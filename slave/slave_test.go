@@ -1,7 +1,10 @@
 package slave
 
 import (
+	"context"
+	"net"
 	"runtime"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -212,6 +215,59 @@ func TestADrainedSlaveDoesNotWaitForAMasterThatIsAway(t *testing.T) {
 		if drained, ok := last.Message.(*Drained); !ok || drained.Unstored == 0 ||
 			last.At.Sub(began) > farewell+time.Second {
 			t.Errorf("after %v it says %+v", last.At.Sub(began), last.Message)
+		}
+	})
+}
+
+// closing counts the requests of one connection, and ends it instead of passing the second on: the host has seen it.
+type closing struct {
+	net.Conn
+	requests int
+	asked    func(path string)
+}
+
+func (c *closing) Write(b []byte) (int, error) {
+	c.asked(strings.Fields(string(b))[1])
+	if c.requests++; c.requests == 2 {
+		c.Close()
+		return len(b), nil
+	}
+	return c.Conn.Write(b)
+}
+
+func TestARequestThatWasSentInVainIsSentAgainAfterTheInterval(t *testing.T) {
+	var times []time.Time
+	var paths []string
+	asked := func(path string) { times, paths = append(times, time.Now()), append(paths, path) }
+	change := func(o *Options) {
+		dial := o.Dial
+		o.Dial = func(ctx context.Context, network, address string) (net.Conn, error) {
+			c, err := dial(ctx, network, address)
+			return &closing{c, 0, asked}, err
+		}
+	}
+	inSchool(t, fakeweb.Options{Seed: 1, Pages: 9}, change, func(s *school) {
+		task := s.lend(1, 0, 9)
+		actortest.Pass(10 * time.Second)
+		for i := 1; i < len(times); i++ {
+			if gap := times[i].Sub(times[i-1]); gap < time.Duration(task.IntervalNs) {
+				t.Errorf("%s came %v after %s", paths[i], gap, paths[i-1])
+			}
+		}
+		answered, finished := map[string]bool{}, uint32(0) // facts are reported until they are stored
+		for _, r := range actortest.TakeOf[*messages.Report](s.master) {
+			for _, f := range r.Facts {
+				switch {
+				case f.Visited != nil && f.Visited.Status == 200:
+					answered[f.Visited.Url] = true
+				case f.Finished != nil:
+					finished = f.Finished.Visits
+				}
+			}
+		}
+		// robots.txt and nine pages, and one of them again: the first that a kept connection should have carried
+		if len(answered) != 9 || finished != 9 || len(paths) != 11 || paths[1] != paths[2] {
+			t.Errorf("%d pages answered, %d visits of the lease, asked for %q", len(answered), finished, paths)
 		}
 	})
 }

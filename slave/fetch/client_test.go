@@ -251,10 +251,26 @@ func TestAKeptConnectionThatWasClosedIsReplaced(t *testing.T) {
 			run(t, c, "http://a.example/", 3, &requests, synctest.Wait)
 		})
 	})
+	t.Run("but not once the request was sent", func(t *testing.T) {
+		var requests atomic.Int32
+		c := newClient(t, piped(func(c net.Conn, _ string) {
+			if requests.Add(1)%2 == 0 {
+				c.Close()
+				return
+			}
+			io.WriteString(c, "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nhi")
+		}))
+		for i, stale := range []bool{false, true, false, true} {
+			r := visit(t, c, "http://a.example/")
+			if r.Stale != stale || stale != (r.Reason == messages.Reason_CONNECTION_LOST) || int(requests.Load()) != i+1 {
+				t.Errorf("visit %d: %v, stale %v, %d requests", i, r, r.Stale, requests.Load())
+			}
+		}
+	})
 	t.Run("but a new one that is closed is lost", func(t *testing.T) {
 		var requests atomic.Int32
 		c := newClient(t, piped(func(c net.Conn, _ string) { requests.Add(1); c.Close() }))
-		if r := visit(t, c, "http://a.example/"); r.Reason != messages.Reason_CONNECTION_LOST || requests.Load() != 1 {
+		if r := visit(t, c, "http://a.example/"); r.Reason != messages.Reason_CONNECTION_LOST || requests.Load() != 1 || r.Stale {
 			t.Error(r, requests.Load())
 		}
 	})

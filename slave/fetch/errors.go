@@ -27,6 +27,7 @@ var (
 	errInterim      = errors.New("too many interim responses")
 	errUpgrade      = errors.New("switching protocols unasked")
 	errHeadTooLarge = errors.New("response head too large")
+	errUnsent       = errors.New("closed before the request was sent")
 	errStale        = errors.New("closed before a byte came")
 	errChunk        = errors.New("invalid chunking")
 	errShort        = errors.New("closed before the body was whole")

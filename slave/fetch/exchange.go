@@ -30,8 +30,9 @@ type exchange struct {
 	chunked    bool // the body comes in chunks
 }
 
-// run visits: by the connection kept for the host, or by a new one. A kept connection may have been closed while the
-// request was on its way; then, and only if not a byte came back, the request is sent once more (RFC 9112 9.3.1).
+// run visits: by the connection kept for the host, or by a new one. A kept connection that turns out to be closed is
+// replaced as long as no byte of the request was sent. Once it was, the host may have seen the request, and the caller
+// is told: a second one sent at once (RFC 9112 9.3.1 allows it) would not keep the interval.
 func (x *exchange) run(ctx context.Context) error {
 	c := x.client.pool.take(x.to.host)
 	for reused := c != nil; ; reused = false {
@@ -61,10 +62,11 @@ func (x *exchange) run(ctx context.Context) error {
 		} else {
 			c.close()
 		}
-		if reused && errors.Is(err, errStale) {
+		if reused && errors.Is(err, errUnsent) {
 			c = nil
 			continue
 		}
+		x.resp.Stale = reused && errors.Is(err, errStale)
 		return err
 	}
 }

@@ -61,13 +61,17 @@ func (x *exchange) appendRequest(b []byte) []byte {
 func (x *exchange) http1(ctx context.Context, c *connection) (reusable bool, err error) {
 	x.last = time.Now()
 	if err := c.SetDeadline(x.until()); err != nil {
-		return false, fail(messages.Reason_CONNECTION_LOST, fmt.Errorf("%w: %w", errStale, err))
+		return false, fail(messages.Reason_CONNECTION_LOST, fmt.Errorf("%w: %w", errUnsent, err))
 	}
 	if ctx.Done() != nil {
 		stop := context.AfterFunc(ctx, func() { c.SetDeadline(aLongTimeAgo) })
 		defer func() { reusable = stop() && reusable }()
 	}
-	_, sendErr := c.Write(x.wire.b) // a server that refuses early may have answered all the same: read on
+	n, sendErr := c.Write(x.wire.b)
+	if n == 0 && sendErr != nil && x.resp.Reused {
+		return false, fail(messages.Reason_CONNECTION_LOST, fmt.Errorf("%w: %w", errUnsent, sendErr))
+	}
+	// A server that refuses early may have answered although not all could be sent.
 	h, err := x.readHead(ctx, c)
 	if err != nil {
 		return false, err

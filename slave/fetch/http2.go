@@ -8,10 +8,12 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"net/http/httptrace"
 	"net/url"
 	"slices"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"henro/messages"
@@ -53,9 +55,11 @@ func (x *exchange) http2(ctx context.Context, c *connection) (reusable bool, err
 	defer cancel(nil)
 	limit := time.AfterFunc(time.Until(x.until()), func() { cancel(errIdle) })
 	defer limit.Stop()
-	res, err := c.h2.RoundTrip(x.http2Request(within))
+	var sent atomic.Bool
+	trace := &httptrace.ClientTrace{WroteHeaderField: func(string, []string) { sent.Store(true) }}
+	res, err := c.h2.RoundTrip(x.http2Request(httptrace.WithClientTrace(within, trace)))
 	if err != nil {
-		return false, x.http2Error(ctx, within, err)
+		return false, x.http2Error(ctx, within, sent.Load(), err)
 	}
 	defer res.Body.Close()
 	x.last = time.Now()
@@ -119,7 +123,7 @@ func (x *exchange) http2Request(ctx context.Context) *http.Request {
 }
 
 // http2Error names what ended a visit before the head was there.
-func (x *exchange) http2Error(ctx, within context.Context, err error) error {
+func (x *exchange) http2Error(ctx, within context.Context, sent bool, err error) error {
 	switch {
 	case ctx.Err() != nil:
 		return fail(messages.Reason_CANCELED, errCanceled)
@@ -134,6 +138,9 @@ func (x *exchange) http2Error(ctx, within context.Context, err error) error {
 		return fail(messages.Reason_CONNECTION_LOST, err)
 	case strings.Contains(text, "PROTOCOL_ERROR"), strings.Contains(text, "malformed"):
 		return fail(messages.Reason_MALFORMED, err)
+	}
+	if !sent {
+		return fail(messages.Reason_CONNECTION_LOST, fmt.Errorf("%w: %w", errUnsent, err))
 	}
 	return fail(messages.Reason_CONNECTION_LOST, fmt.Errorf("%w: %w", errStale, err))
 }

@@ -107,8 +107,8 @@ func (p *pool) close() {
 // alive looks whether a kept connection can carry another request. A socket with something to read has either been
 // closed or speaks unasked; both are of no use.
 func (c *connection) alive() bool {
-	if c.h2 != nil {
-		return c.h2.Err() == nil && c.h2.Available() > 0
+	if c.h2 != nil && (c.h2.Err() != nil || c.h2.Available() == 0) {
+		return false
 	}
 	return c.socket == nil || quiet(c.socket)
 }

@@ -15,9 +15,13 @@ import (
 	"net/netip"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"golang.org/x/net/http2"
+	"golang.org/x/net/http2/hpack"
 
 	"henro/messages"
 	"henro/messages/weburl"
@@ -190,6 +194,86 @@ func TestHTTP2(t *testing.T) {
 	s.CloseClientConnections()
 	if r = get("/ok"); r.Status != 302 {
 		t.Error("after the server closed its connections:", r, r.Err)
+	}
+}
+
+// A server that says GOAWAY, or ends the connection, may have taken the request: it is not sent again at once.
+func TestHTTP2SendsNoRequestTwice(t *testing.T) {
+	cert := secure(t, nil, nil).TLS.Certificates[0]
+	for _, how := range []string{"goaway", "goaway for all", "close", "reset stream"} {
+		t.Run(how, func(t *testing.T) {
+			var requests atomic.Int32
+			l, err := tls.Listen("tcp", "127.0.0.1:0",
+				&tls.Config{Certificates: []tls.Certificate{cert}, NextProtos: []string{"h2"}})
+			if err != nil {
+				t.Fatal(err)
+			}
+			var serving sync.WaitGroup
+			serving.Go(func() {
+				for {
+					c, err := l.Accept()
+					if err != nil {
+						return
+					}
+					serving.Go(func() { serveTwo(c, how, &requests) })
+				}
+			})
+			c := newClient(t, nil)
+			defer serving.Wait()
+			defer l.Close()
+			defer c.Close()
+			url := "https://" + l.Addr().String() + "/"
+			if r := visit(t, c, url); r.Status != 200 || r.Proto != "HTTP/2.0" {
+				t.Fatal(r, r.Proto)
+			}
+			r := visit(t, c, url)
+			if r.Reason != messages.Reason_CONNECTION_LOST || requests.Load() != 2 || r.Stale != (how != "reset stream") {
+				t.Errorf("%v, stale %v, %d requests", r, r.Stale, requests.Load())
+			}
+			c.Forget("https://" + l.Addr().String())
+			if r := visit(t, c, url); r.Status != 200 || requests.Load() != 3 {
+				t.Errorf("%v, %d requests", r, requests.Load())
+			}
+		})
+	}
+}
+
+// serveTwo answers the first request of an HTTP/2 connection and not the second.
+func serveTwo(c net.Conn, how string, requests *atomic.Int32) {
+	defer c.Close()
+	io.ReadFull(c, make([]byte, len(http2.ClientPreface)))
+	f := http2.NewFramer(c, c)
+	f.WriteSettings()
+	var head bytes.Buffer
+	hpack.NewEncoder(&head).WriteField(hpack.HeaderField{Name: ":status", Value: "200"})
+	for n := 0; ; {
+		frame, err := f.ReadFrame()
+		if err != nil {
+			return
+		}
+		switch frame := frame.(type) {
+		case *http2.SettingsFrame:
+			if !frame.IsAck() {
+				f.WriteSettingsAck()
+			}
+		case *http2.HeadersFrame:
+			requests.Add(1)
+			if n++; n == 1 {
+				f.WriteHeaders(http2.HeadersFrameParam{StreamID: frame.StreamID, BlockFragment: head.Bytes(),
+					EndHeaders: true, EndStream: true})
+				continue
+			}
+			switch how {
+			case "goaway":
+				f.WriteGoAway(frame.StreamID, http2.ErrCodeNo, nil)
+			case "goaway for all":
+				f.WriteGoAway(0, http2.ErrCodeNo, nil)
+			case "reset stream":
+				f.WriteRSTStream(frame.StreamID, http2.ErrCodeRefusedStream)
+				continue
+			}
+			return
+		}
 	}
 }
 
