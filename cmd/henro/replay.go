@@ -61,49 +61,49 @@ func show(ctx context.Context, out io.Writer, log *logrus.Entry, folder string, 
 		return err
 	}
 	defer func() { err = errors.Join(err, archive.Close()) }()
-	server := replay.NewServer(archive, o, log)
-	listeners, err := listenLocal(listen)
+	own, err := config.Listen("listen", listen)
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(out, "%d WARC files: http://%s/\n", len(archive.Merged().Files), listeners[0].Addr())
+	if own == nil {
+		return config.Usage("--listen %q: want HOST:PORT", listen)
+	}
+	l := replay.Listeners{Own: own}
+	if l.Proxy, err = config.Listen("proxy", proxy); err != nil {
+		return errors.Join(err, own.Close())
+	}
+	if l.Content, err = listenContent(own.Addr().(*net.TCPAddr).Port); err != nil {
+		return err
+	}
+	fmt.Fprintf(out, "%d WARC files: http://%s/\n", len(archive.Merged().Files), own.Addr())
+	if l.Proxy != nil {
+		fmt.Fprintf(out, "proxy: http://%s/\n", l.Proxy.Addr())
+	}
 	note := filepath.Join(folder, dashboard.ReplayNote) // a help for who looks at the crawl: not worth an error
-	if os.WriteFile(note, []byte(listeners[0].Addr().String()+"\n"), 0o644) == nil {
+	if os.WriteFile(note, []byte(own.Addr().String()+"\n"), 0o644) == nil {
 		defer os.Remove(note)
 	}
-	var proxies []net.Listener
-	if through, err := config.Listen("proxy", proxy); err != nil {
-		return err
-	} else if through != nil {
-		proxies = append(proxies, through)
-		fmt.Fprintf(out, "proxy: http://%s/\n", through.Addr())
-	}
-	return server.Serve(ctx, listeners, proxies)
+	return replay.NewServer(archive, o, log).Serve(ctx, l)
 }
 
-// listenLocal binds an address, and if it is 127.0.0.1 the same port of ::1 too: a browser tries both for localhost,
-// where captures live, and must not find somebody else there.
-func listenLocal(address string) ([]net.Listener, error) {
-	first, err := config.Listen("listen", address)
-	if err != nil {
-		return nil, err
+// listenContent binds the port of captures: the one after that of our own pages, so that it can be forwarded, or else
+// any. A browser tries both addresses of localhost, and must not find somebody else at the other.
+func listenContent(own int) ([]net.Listener, error) {
+	var failed error
+	for _, port := range []int{own + 1, 0, 0, 0, 0} {
+		first, err := net.Listen("tcp4", fmt.Sprintf("127.0.0.1:%d", port%65536))
+		if err != nil {
+			failed = err
+			continue
+		}
+		second, err := net.Listen("tcp6", fmt.Sprintf("[::1]:%d", first.Addr().(*net.TCPAddr).Port))
+		switch {
+		case err == nil:
+			return []net.Listener{first, second}, nil
+		case !errors.Is(err, syscall.EADDRINUSE):
+			return []net.Listener{first}, nil // the machine has only one of the two
+		}
+		failed = errors.Join(err, first.Close())
 	}
-	if first == nil {
-		return nil, config.Usage("--listen %q: want HOST:PORT", address)
-	}
-	other := "::1"
-	bound := first.Addr().(*net.TCPAddr)
-	if bound.IP.To4() == nil {
-		other = "127.0.0.1"
-	}
-	second, err := net.Listen("tcp", net.JoinHostPort(other, fmt.Sprint(bound.Port)))
-	switch {
-	case err == nil:
-		return []net.Listener{first, second}, nil
-	case errors.Is(err, syscall.EADDRINUSE):
-		return nil,
-			errors.Join(config.Usage("--listen %s: a browser may look for localhost at %s, whose port is taken: "+
-				"give another port", address, other), first.Close())
-	}
-	return []net.Listener{first}, nil // the machine has only one of the two
+	return nil, fmt.Errorf("listen for captures: %w", failed)
 }

@@ -13,12 +13,17 @@
 // # No request leaves the machine
 //
 // Links in HTML and CSS are rewritten where they stand, byte for byte around them; scripts are left alone. What a
-// script then asks for by itself meets the content security policy, which knows no other origin than ours; a path
-// without a host finds its way back into the archive by the Referer. Captures run in a sandboxed frame that can neither
-// open windows nor leave it: the frame belongs to another origin than the banner (localhost instead of 127.0.0.1), so
-// that no script can take the sandbox off, and the banner's own policy keeps the frame from being led elsewhere. A
-// capture opened by itself is put into the frame. Wombat, which rewrites what scripts do, is licensed under the AGPL
-// and so no part of this.
+// script then asks for by itself meets the content security policy, which knows no other origin than its own; a path
+// without a host finds its way back into the archive by the Referer. Wombat, which rewrites what scripts do, is
+// licensed under the AGPL and so no part of this.
+//
+// # Two origins
+//
+// Captures run under another name and port (localhost) than our own pages (127.0.0.1), in a sandboxed frame that can
+// neither open windows nor leave it: the policy of the page with the banner keeps the frame from being led elsewhere.
+// The origin of captures answers captures alone. Whatever is not in the frame (a capture opened by itself, one asked
+// for at the port of our own pages, one byte for byte) is sealed: no scripts, no origin, nothing fetched; bytes as the
+// server sent them are a download. What a browser marks as asked by a page of another site is refused.
 //
 // One thing is left to a script that means harm: a link element of its own with rel=preconnect makes Chromium open a
 // connection, without a request on it, which no policy governs. Options.NoScripts closes that too. Links of that kind

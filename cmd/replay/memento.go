@@ -14,19 +14,19 @@ import (
 // memento sets the fields of RFC 7089 on the answer that is a memento.
 func (s *Server) memento(h http.Header, r *http.Request, u weburl.URL, p Place) {
 	h.Set("Memento-Datetime", p.At.UTC().Format(http.TimeFormat))
-	h.Set("Link", relations(r, u)+mementoLinks(r, u, p))
+	h.Set("Link", s.relations(r, u)+s.mementoLinks(r, u, p))
 }
 
 // relations are the links from anything about a page: to itself, to its time gate and to its time map.
-func relations(r *http.Request, u weburl.URL) string {
-	host := "http://" + r.Host
+func (s *Server) relations(r *http.Request, u weburl.URL) string {
+	host := "http://" + s.ownHost(r)
 	return fmt.Sprintf(`<%s>; rel="original", <%s/timegate/%s>; rel="timegate", <%s/timemap/link/%s>; `+
 		`rel="timemap"; type="application/link-format"`,
 		u, host, u, host, u)
 }
 
 // mementoLinks are those to the captures around one.
-func mementoLinks(r *http.Request, u weburl.URL, p Place) string {
+func (s *Server) mementoLinks(r *http.Request, u weburl.URL, p Place) string {
 	text := ""
 	for _, l := range []struct {
 		rel string
@@ -34,15 +34,15 @@ func mementoLinks(r *http.Request, u weburl.URL, p Place) string {
 	}{{"first memento", p.First}, {"prev memento", p.Previous}, {"memento", p.At}, {"next memento", p.Next},
 		{"last memento", p.Last}} {
 		if !l.at.IsZero() {
-			text += fmt.Sprintf(`, <%s>; rel="%s"; datetime="%s"`, mementoURL(r, u, l.at), l.rel,
+			text += fmt.Sprintf(`, <%s>; rel="%s"; datetime="%s"`, s.mementoURL(r, u, l.at), l.rel,
 				l.at.UTC().Format(http.TimeFormat))
 		}
 	}
 	return text
 }
 
-func mementoURL(r *http.Request, u weburl.URL, at time.Time) string {
-	return "http://" + r.Host + "/web/" + cdxj.Stamp(at) + "mp_/" + u.String()
+func (s *Server) mementoURL(r *http.Request, u weburl.URL, at time.Time) string {
+	return "http://" + s.ownHost(r) + "/web/" + cdxj.Stamp(at) + "mp_/" + u.String()
 }
 
 // timegate leads to the memento nearest to Accept-Datetime, or to the last one (RFC 7089 4.2.1).
@@ -52,7 +52,7 @@ func (s *Server) timegate(w http.ResponseWriter, r *http.Request, raw string) er
 		return err
 	}
 	w.Header().Set("Vary", "accept-datetime")
-	w.Header().Set("Link", relations(r, u))
+	w.Header().Set("Link", s.relations(r, u))
 	at := time.Now()
 	if wish := r.Header.Get("Accept-Datetime"); wish != "" {
 		if at, err = http.ParseTime(wish); err != nil {
@@ -63,8 +63,8 @@ func (s *Server) timegate(w http.ResponseWriter, r *http.Request, raw string) er
 	if err != nil {
 		return err
 	}
-	w.Header().Set("Link", relations(r, u)+mementoLinks(r, u, p))
-	w.Header().Set("Location", mementoURL(r, u, p.At))
+	w.Header().Set("Link", s.relations(r, u)+s.mementoLinks(r, u, p))
+	w.Header().Set("Location", s.mementoURL(r, u, p.At))
 	w.WriteHeader(http.StatusFound)
 	return nil
 }
@@ -81,7 +81,7 @@ func (s *Server) timemap(w http.ResponseWriter, r *http.Request, raw string) err
 	}
 	w.Header().Set("Content-Type", "application/link-format")
 	out := bufio.NewWriter(w)
-	host := "http://" + r.Host
+	host := "http://" + s.ownHost(r)
 	fmt.Fprintf(out, "<%s>; rel=\"original\",\n<%s/timegate/%s>; rel=\"timegate\",\n", u, host, u)
 	fmt.Fprintf(out, "<%s/timemap/link/%s>; rel=\"self\"; type=\"application/link-format\"; from=\"%s\"; until=\"%s\"",
 		host, u, p.First.UTC().Format(http.TimeFormat), p.Last.UTC().Format(http.TimeFormat))
@@ -97,7 +97,7 @@ func (s *Server) timemap(w http.ResponseWriter, r *http.Request, raw string) err
 		case n == p.Count:
 			rel = "last memento"
 		}
-		fmt.Fprintf(out, ",\n<%s>; rel=\"%s\"; datetime=\"%s\"", mementoURL(r, u, e.At), rel,
+		fmt.Fprintf(out, ",\n<%s>; rel=\"%s\"; datetime=\"%s\"", s.mementoURL(r, u, e.At), rel,
 			e.At.UTC().Format(http.TimeFormat))
 		return true
 	})

@@ -45,10 +45,11 @@ func (s *Server) show(w http.ResponseWriter, r *http.Request, status int, name s
 	h := w.Header()
 	h.Set("Content-Type", "text/html; charset=utf-8")
 	ancestors := "'none'"
-	if strings.HasPrefix(r.Host, "localhost") { // what is not archived is said within the frame
-		ancestors = "http://" + bannerHost(r)
+	if r.Host == s.content { // what is not archived is said within the frame
+		ancestors = "http://" + s.own
 	}
-	h.Set("Content-Security-Policy", interiorPolicy+ancestors+"; frame-src http://"+captureHost(r))
+	h.Set("Content-Security-Policy", interiorPolicy+ancestors+"; frame-src http://"+s.content)
+	h.Set("X-Content-Type-Options", "nosniff")
 	h.Set("Cache-Control", "no-cache")
 	h.Add("Vary", "Accept-Language")
 	w.WriteHeader(status)
@@ -283,7 +284,7 @@ func (s *Server) calendar(w http.ResponseWriter, r *http.Request, u weburl.URL, 
 		}
 		content.Months = append(content.Months, shown)
 	}
-	w.Header().Set("Link", relations(r, u))
+	w.Header().Set("Link", s.relations(r, u))
 	return s.show(w, r, http.StatusOK, "calendar.html", content)
 }
 
@@ -365,16 +366,12 @@ func (s *Server) describe(w http.ResponseWriter, r *http.Request) error {
 
 // frame shows the banner, and below it the capture.
 func (s *Server) frame(w http.ResponseWriter, r *http.Request, u weburl.URL, p Place) error {
-	if strings.HasPrefix(r.Host, "localhost") {
-		redirect(w, "http://"+bannerHost(r)+r.URL.RequestURI(), http.StatusTemporaryRedirect)
-		return nil
-	}
 	s.memento(w.Header(), r, u, p)
 	return s.show(w, r, http.StatusOK, "frame.html", struct {
 		page
 		described
 		Host, Sandbox string
-	}{page{wordsFor(r), u.String()}, s.describePlace(u, p), captureHost(r), sandbox})
+	}{page{wordsFor(r), u.String()}, s.describePlace(u, p), s.content, sandbox})
 }
 
 // fail says what went wrong.

@@ -39,6 +39,8 @@ type Server struct {
 	archive *Archive
 	o       Options
 	log     *logrus.Entry
+	own     string // host and port of our own pages, as they name them
+	content string // host and port of captures; no other name or port is answered there
 }
 
 // NewServer returns a Server of an archive.
@@ -46,9 +48,17 @@ func NewServer(a *Archive, o Options, log *logrus.Entry) *Server {
 	return &Server{archive: a, o: o, log: log}
 }
 
-// Serve answers browsers on some listeners, as a proxy on others, until the context ends, and looks for new files
-// meanwhile.
-func (s *Server) Serve(ctx context.Context, browsers, proxies []net.Listener) error {
+// Listeners are where a Server answers. Own and Content are two ports, so that browsers take them for two origins.
+type Listeners struct {
+	Own     net.Listener
+	Content []net.Listener // the same port of all addresses of localhost
+	Proxy   net.Listener   // nil: no proxy
+}
+
+// Serve answers until the context ends, and looks for new files meanwhile.
+func (s *Server) Serve(ctx context.Context, l Listeners) error {
+	s.own = l.Own.Addr().String()
+	s.content = contentHost(l.Content[0])
 	group, inner := errgroup.WithContext(ctx)
 	serve := func(handler http.Handler, listeners []net.Listener) {
 		server := &http.Server{Handler: handler, ReadHeaderTimeout: 5 * time.Second, IdleTimeout: time.Minute}
@@ -70,8 +80,11 @@ func (s *Server) Serve(ctx context.Context, browsers, proxies []net.Listener) er
 			return nil
 		})
 	}
-	serve(s, browsers)
-	serve(http.HandlerFunc(s.proxy), proxies)
+	serve(s, []net.Listener{l.Own})
+	serve(http.HandlerFunc(s.captures), l.Content)
+	if l.Proxy != nil {
+		serve(http.HandlerFunc(s.proxy), []net.Listener{l.Proxy})
+	}
 	group.Go(func() error {
 		tick := time.NewTicker(s.o.RefreshEvery)
 		defer tick.Stop()
@@ -99,58 +112,107 @@ func isOurs(host string) bool {
 	return name == "localhost" || err == nil && ip.IsLoopback()
 }
 
-// captureHost is the host under which captures live: localhost, with the port of the request. The banner has the other
-// name.
-func captureHost(r *http.Request) string { return withPort("localhost", r) }
+// contentHost is the name under which captures live. It is not the one of our own pages, whose name is an address, so
+// that browsers keep the two in different processes.
+func contentHost(l net.Listener) string {
+	_, port, _ := net.SplitHostPort(l.Addr().String()) // an address of the system
+	return net.JoinHostPort("localhost", port)
+}
 
-func bannerHost(r *http.Request) string {
-	if strings.HasPrefix(r.Host, "localhost") {
-		return withPort("127.0.0.1", r)
+// ownHost is the host of our own pages for whoever asks.
+func (s *Server) ownHost(r *http.Request) string {
+	if r.Host == s.content || strings.HasPrefix(r.Host, "localhost") {
+		return s.own
 	}
 	return r.Host
 }
 
-func withPort(name string, r *http.Request) string {
-	if _, port, err := net.SplitHostPort(r.Host); err == nil {
-		return net.JoinHostPort(name, port)
-	}
-	return name
-}
-
-// ServeHTTP is the table of contents.
-func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+// admitted reports whether a request is answered, and answers those that are not.
+func admitted(w http.ResponseWriter, r *http.Request, known bool) bool {
+	h := w.Header()
+	h.Set("Referrer-Policy", "same-origin")
+	h.Set("X-DNS-Prefetch-Control", "off")
+	h.Set("Cross-Origin-Resource-Policy", "same-origin")
 	switch {
-	case !isOurs(r.Host):
+	case !known:
 		http.Error(w, "this archive is shown to this machine only: open it as 127.0.0.1", http.StatusForbidden)
-		return
 	case r.Method != http.MethodGet && r.Method != http.MethodHead:
-		w.Header().Set("Allow", "GET, HEAD")
+		h.Set("Allow", "GET, HEAD")
 		http.Error(w, "an archive only answers GET: what was sent with forms is not in it", http.StatusMethodNotAllowed)
-		return
 	case r.Header.Get("Service-Worker") != "":
 		http.Error(w, "a service worker would outlive the capture", http.StatusForbidden)
+	default:
+		return true
+	}
+	return false
+}
+
+// isForeign reports whether a page of another origin asks, and not a person who followed a link.
+func isForeign(r *http.Request) bool {
+	from := r.Header.Get("Sec-Fetch-Site")
+	return (from == "cross-site" || from == "same-site") && r.Header.Get("Sec-Fetch-Dest") != "document"
+}
+
+// target is the path and query asked for, as they were written. It is not read by the mux of the library, which would
+// clean the double slash out of http://.
+func target(r *http.Request) string {
+	path := r.URL.EscapedPath()
+	if r.URL.RawQuery != "" {
+		path += "?" + r.URL.RawQuery
+	}
+	return path
+}
+
+// ServeHTTP answers our own pages. No capture runs in their origin: one that is asked for here is given without scripts
+// and without an origin.
+func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if !admitted(w, r, isOurs(r.Host)) {
 		return
 	}
-	w.Header().Set("Referrer-Policy", "same-origin")
-	w.Header().Set("X-DNS-Prefetch-Control", "off")
-	// Not the mux of the library: it would clean the double slash out of http://.
-	target := r.URL.EscapedPath()
-	if r.URL.RawQuery != "" {
-		target += "?" + r.URL.RawQuery
+	if isForeign(r) {
+		http.Error(w, "a page of another site learns nothing of this archive", http.StatusForbidden)
+		return
 	}
+	w.Header().Set("Cross-Origin-Opener-Policy", "same-origin")
+	path := target(r)
 	var err error
-	if rest, ok := strings.CutPrefix(target, "/web/"); ok {
+	if strings.HasPrefix(r.Host, "localhost") {
+		redirect(w, "http://"+s.own+path, http.StatusTemporaryRedirect)
+	} else if rest, ok := strings.CutPrefix(path, "/web/"); ok {
 		err = s.web(w, r, rest)
-	} else if rest, ok := strings.CutPrefix(target, "/timegate/"); ok {
+	} else if rest, ok := strings.CutPrefix(path, "/timegate/"); ok {
 		err = s.timegate(w, r, rest)
-	} else if rest, ok := strings.CutPrefix(target, "/timemap/link/"); ok {
+	} else if rest, ok := strings.CutPrefix(path, "/timemap/link/"); ok {
 		err = s.timemap(w, r, rest)
-	} else if back := referred(r); back != "" {
-		redirect(w, back+target, http.StatusTemporaryRedirect)
-	} else if strings.HasPrefix(r.Host, "localhost") && !strings.HasPrefix(target, "/static/") {
-		redirect(w, "http://"+bannerHost(r)+target, http.StatusTemporaryRedirect)
 	} else {
 		err = s.interior(w, r)
+	}
+	if err != nil {
+		s.fail(w, r, err)
+	}
+}
+
+// captures answers in the origin of captures, where their scripts run. There is nothing here but captures and what an
+// error page needs: a script that a hole in the rewriting let loose finds no list of what is archived.
+func (s *Server) captures(w http.ResponseWriter, r *http.Request) {
+	if !admitted(w, r, r.Host == s.content) {
+		return
+	}
+	if isForeign(r) && r.Header.Get("Sec-Fetch-Dest") != "iframe" { // the policy of a frame says who may show it
+		http.Error(w, "a page of another site learns nothing of this archive", http.StatusForbidden)
+		return
+	}
+	path := target(r)
+	var err error
+	rest, ok := strings.CutPrefix(path, "/web/")
+	if stamp, _, _ := strings.Cut(rest, "/"); ok && strings.HasSuffix(stamp, "_") {
+		err = s.web(w, r, rest)
+	} else if back := s.referred(r); back != "" {
+		redirect(w, back+path, http.StatusTemporaryRedirect)
+	} else if strings.HasPrefix(path, "/static/") {
+		err = s.interior(w, r)
+	} else {
+		redirect(w, "http://"+s.own+path, http.StatusTemporaryRedirect)
 	}
 	if err != nil {
 		s.fail(w, r, err)
@@ -165,9 +227,9 @@ func redirect(w http.ResponseWriter, to string, status int) {
 
 // referred is where a path without a host belongs that a script of a capture asks for, or "" if it is no capture that
 // asks.
-func referred(r *http.Request) string {
+func (s *Server) referred(r *http.Request) string {
 	from, err := url.Parse(r.Referer())
-	if err != nil || from.Host != r.Host || from.Host != captureHost(r) {
+	if err != nil || from.Host != s.content {
 		return ""
 	}
 	rest, ok := strings.CutPrefix(from.EscapedPath(), "/web/")
@@ -234,7 +296,7 @@ func (s *Server) web(w http.ResponseWriter, r *http.Request, rest string) error 
 		}
 		return s.frame(w, r, u, p)
 	case r.Header.Get("Sec-Fetch-Dest") == "document":
-		redirect(w, "http://"+bannerHost(r)+"/web/"+cdxj.Stamp(p.At)+"/"+u.String(), http.StatusFound)
+		redirect(w, "http://"+s.ownHost(r)+"/web/"+cdxj.Stamp(p.At)+"/"+u.String(), http.StatusFound)
 		return nil
 	default: // mp_, and what others call styles, scripts and pictures: cs_, js_, im_
 		return s.capture(w, r, u, p, false)
@@ -244,9 +306,16 @@ func (s *Server) web(w http.ResponseWriter, r *http.Request, rest string) error 
 // sandbox is what a capture may do: no windows, no leaving its frame.
 const sandbox = "allow-scripts allow-same-origin allow-forms"
 
-// policy is the content security policy of captures.
-func (s *Server) policy(r *http.Request) string {
-	host := bannerHost(r)
+// sealed is the policy of what is never to act: no scripts, no origin, nothing fetched, no frame, no way out.
+const sealed = "default-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; sandbox"
+
+// policy is the content security policy of captures. Only a frame of ours, or what a page in it asks for, may run: a
+// capture that is shown by itself would not be kept from leaving.
+func (s *Server) policy(r *http.Request, raw bool) string {
+	dest := r.Header.Get("Sec-Fetch-Dest")
+	if raw || r.Host != s.content || dest == "" || dest == "document" {
+		return sealed
+	}
 	scripts := "'self' 'unsafe-inline' 'unsafe-eval' data: blob:"
 	if s.o.NoScripts {
 		sum := sha256.Sum256([]byte(reporter))
@@ -254,7 +323,7 @@ func (s *Server) policy(r *http.Request) string {
 	}
 	return "default-src 'self' data: blob: 'unsafe-inline'; script-src " + scripts +
 		"; object-src 'self'; connect-src 'self' data: blob:; " +
-		"base-uri 'self'; form-action 'self'; frame-ancestors 'self' http://" + host + "; webrtc 'block'; sandbox " +
+		"base-uri 'self'; form-action 'self'; frame-ancestors 'self' http://" + s.own + "; webrtc 'block'; sandbox " +
 		sandbox
 }
 
@@ -275,7 +344,7 @@ func (s *Server) capture(w http.ResponseWriter, r *http.Request, u weburl.URL, p
 	defer c.Close()
 	h := w.Header()
 	s.memento(h, r, u, p)
-	h.Set("Content-Security-Policy", s.policy(r))
+	h.Set("Content-Security-Policy", s.policy(r, raw))
 	h.Set("Content-Location", "/web/"+cdxj.Stamp(p.At)+"mp_/"+p.URL)
 	h.Set("Cache-Control", "no-cache") // another crawl may be shown at this address next
 	for _, f := range c.Header {
@@ -293,6 +362,10 @@ func (s *Server) capture(w http.ResponseWriter, r *http.Request, u weburl.URL, p
 		case validField(f.Name):
 			h.Add("X-Archive-Orig-"+f.Name, f.Value)
 		}
+	}
+	if raw { // kept, not shown: what a browser would make of it is not what the server sent
+		h.Set("Content-Disposition", "attachment")
+		h.Set("X-Content-Type-Options", "nosniff")
 	}
 	status := c.Status
 	if status < 200 || status > 599 {

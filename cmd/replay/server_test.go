@@ -72,9 +72,12 @@ func archived(t *testing.T, compression warc.Compression) *Server {
 	t.Cleanup(func() { a.Close() })
 	log := logrus.New()
 	log.SetOutput(io.Discard)
-	return NewServer(a, DefaultOptions(), logrus.NewEntry(log))
+	server := NewServer(a, DefaultOptions(), logrus.NewEntry(log))
+	server.own, server.content = "127.0.0.1:8090", "localhost:8091"
+	return server
 }
 
+// ask asks the origin that the Host header names; without one, that of our own pages.
 func ask(s http.Handler, target string, fields ...string) *httptest.ResponseRecorder {
 	r := httptest.NewRequest(http.MethodGet, target, nil)
 	r.Host = "127.0.0.1:8090"
@@ -84,6 +87,9 @@ func ask(s http.Handler, target string, fields ...string) *httptest.ResponseReco
 		}
 	}
 	w := httptest.NewRecorder()
+	if server, ok := s.(*Server); ok && r.Host == server.content {
+		s = http.HandlerFunc(server.captures)
+	}
 	s.ServeHTTP(w, r)
 	return w
 }
@@ -138,8 +144,8 @@ func TestCapturesAreShownAsTheyWere(t *testing.T) {
 				[]string{"Location", "/web/20260314120000/http://docs.test/"}},
 			"the frame": {"/web/20260315120000/http://docs.test/", 200,
 				`sandbox="allow-scripts allow-same-origin allow-forms" ` +
-					`src="http://localhost:8090/web/20260315120000mp_/http://docs.test/"`,
-				[]string{"Content-Security-Policy", "frame-src http://localhost:8090"}},
+					`src="http://localhost:8091/web/20260315120000mp_/http://docs.test/"`,
+				[]string{"Content-Security-Policy", "frame-src http://localhost:8091"}},
 			"the frame of a revisit": {"/web/20260315120000/http://docs.test/", 200,
 				`<span id="since">2026-03-14 12:00:00 UTC</span>`, nil},
 			"the calendar": {"/web/*/http://docs.test/", 200,
@@ -160,8 +166,8 @@ func TestCapturesAreShownAsTheyWere(t *testing.T) {
 				fields[1] = "ja,en;q=0.5"
 			}
 			if c.status == 307 {
-				fields = append(fields, "Host", "localhost:8090", "Referer",
-					"http://localhost:8090/web/20260314120000mp_/http://docs.test/dir/page?x")
+				fields = append(fields, "Host", "localhost:8091", "Referer",
+					"http://localhost:8091/web/20260314120000mp_/http://docs.test/dir/page?x")
 			}
 			w := ask(s, c.target, fields...)
 			if w.Code != c.status || !strings.Contains(w.Body.String(), c.contains) {
@@ -193,9 +199,32 @@ func TestOnlyThisMachineIsAnswered(t *testing.T) {
 			[]string{"Sec-Fetch-Dest", "document"}},
 		"a capture in its frame": {"/web/2026mp_/http://docs.test/", 200,
 			[]string{"Sec-Fetch-Dest", "iframe"}},
+		"no name":                        {"/", 403, []string{"Host", ""}},
+		"a port alone":                   {"/", 403, []string{"Host", ":8090"}},
+		"captures under another name":    {"/web/2026mp_/http://docs.test/", 200, []string{"Host", "127.0.0.1:8091"}},
+		"a page of elsewhere asks":       {"/", 403, []string{"Sec-Fetch-Site", "cross-site"}},
+		"a capture asks for our pages":   {"/", 403, []string{"Sec-Fetch-Site", "cross-site", "Sec-Fetch-Dest", "empty"}},
+		"a link of elsewhere leads here": {"/", 200, []string{"Sec-Fetch-Site", "cross-site", "Sec-Fetch-Dest", "document"}},
+		"a page of elsewhere asks for a capture": {"/web/2026mp_/http://docs.test/", 403,
+			[]string{"Host", "localhost:8091", "Sec-Fetch-Site", "cross-site", "Sec-Fetch-Dest", "script"}},
+		"the frame asks for a capture": {"/web/2026mp_/http://docs.test/", 200,
+			[]string{"Host", "localhost:8091", "Sec-Fetch-Site", "cross-site", "Sec-Fetch-Dest", "iframe"}},
+		"a capture asks for the list":     {"/", 307, []string{"Host", "localhost:8091"}},
+		"a capture asks for its mementos": {"/timemap/link/http://docs.test/", 307, []string{"Host", "localhost:8091"}},
+		"a capture asks for its calendar": {"/web/*/http://docs.test/", 307, []string{"Host", "localhost:8091"}},
+		"a capture asks for a capture's frame": {"/web/20260314120000/http://docs.test/", 307,
+			[]string{"Host", "localhost:8091"}},
 	} {
 		if w := ask(s, c.target, c.fields...); w.Code != c.status {
 			t.Errorf("%s: %d, want %d", sentence, w.Code, c.status)
+		}
+	}
+	for _, host := range []string{"", "127.0.0.1:8091", "localhost", "localhost:8090", "evil.test:8091", "[::1]:8091"} {
+		r := httptest.NewRequest(http.MethodGet, "/web/2026mp_/http://docs.test/", nil)
+		r.Host = host
+		w := httptest.NewRecorder()
+		if s.captures(w, r); w.Code != http.StatusForbidden {
+			t.Errorf("captures are shown under the name %q: %d", host, w.Code)
 		}
 	}
 	r := httptest.NewRequest(http.MethodPost, "/web/2026mp_/http://docs.test/", nil)
@@ -203,6 +232,40 @@ func TestOnlyThisMachineIsAnswered(t *testing.T) {
 	w := httptest.NewRecorder()
 	if s.ServeHTTP(w, r); w.Code != http.StatusMethodNotAllowed {
 		t.Errorf("a form is answered with %d", w.Code)
+	}
+}
+
+// TestOnlyAFrameOfOursRunsACapture asks for captures of all kinds in all ways, and looks at what they may do.
+func TestOnlyAFrameOfOursRunsACapture(t *testing.T) {
+	s := archived(t, warc.Gzip)
+	for _, host := range []string{s.own, s.content, "[::1]:8090"} {
+		for _, form := range []string{"id_", "mp_", "im_", "js_", "if_"} {
+			for _, dest := range []string{"", "document", "iframe", "frame", "embed", "object", "image", "script", "empty"} {
+				for _, noScripts := range []bool{false, true} {
+					s.o.NoScripts = noScripts
+					for _, path := range []string{"/", "/zip", "/a.css", "/gone", "/moved", "/resource"} {
+						fields := []string{"Host", host}
+						if dest != "" {
+							fields = append(fields, "Sec-Fetch-Dest", dest, "Sec-Fetch-Site", "same-origin")
+						}
+						w := ask(s, "/web/2026"+form+"/http://docs.test"+path, fields...)
+						h := w.Header()
+						if form == "id_" && (h.Get("Content-Disposition") != "attachment" ||
+							h.Get("X-Content-Type-Options") != "nosniff" || w.Code >= 300 && path != "/gone") {
+							t.Errorf("%s%s of %s for %q is shown, not kept: %d %v", host, path, form, dest, w.Code, h)
+						}
+						mayRun := form != "id_" && host == s.content && dest != "" && dest != "document"
+						policy := h.Get("Content-Security-Policy")
+						if (policy != sealed) != mayRun && h.Get("Memento-Datetime") != "" {
+							t.Errorf("%s%s of %s for %q may %s", host, path, form, dest, policy)
+						}
+						if h.Get("Cross-Origin-Resource-Policy") != "same-origin" {
+							t.Errorf("%s%s of %s for %q is given to other origins", host, path, form, dest)
+						}
+					}
+				}
+			}
+		}
 	}
 }
 

@@ -1,0 +1,114 @@
+#!/usr/bin/env bash
+# Attacks the built programs as a hostile page, another program of the machine or a damaged disk would, and says of each check what came
+# of it. Every check is a function below; it says ok or fails by itself, with `holds TEXT CONDITION...`.
+#
+#   trust.sh                   all checks
+#   trust.sh replay_raw ...    only those named
+#   BIN=DIR trust.sh           programs that are built already
+set -euo pipefail
+lab=$(cd "$(dirname "$0")" && pwd)
+root=$(cd "$lab/../.." && pwd)
+dir=$(mktemp -d)
+pids=() # of programs in the background
+finish() {
+	for pid in "${pids[@]}"; do kill -9 "$pid" 2>/dev/null || true; done
+	rm -rf "$dir"
+}
+trap finish EXIT
+
+. "$lab/apt.sh"
+install python3 python3
+install curl curl
+install chromium chromium
+bin=${BIN:-$dir/bin}
+[ -n "${BIN:-}" ] || (cd "$root" && go build -o "$bin/" ./cmd/henro ./cmd/henro-master ./cmd/henro-slave)
+
+failed=0
+# holds TEXT COMMAND...: the verdict, by what the command returns.
+holds() {
+	local text=$1
+	shift
+	if "$@"; then
+		echo "ok    $text"
+	else
+		echo "FAIL  $text"
+		failed=1
+	fi
+}
+
+# background COMMAND...: runs until the lab ends; what it says is in $dir/said. The process is $started.
+background() {
+	"$@" >"$dir/said" 2>&1 &
+	started=$!
+	pids+=("$started")
+}
+
+# answers URL: waits until somebody answers there.
+answers() {
+	for _ in $(seq 100); do
+		curl -s -o /dev/null "$1" && return
+		sleep 0.1
+	done
+	return 1
+}
+
+end() { { kill -9 "$1" && wait "$1" || true; } 2>/dev/null; }
+
+# status URL [CURL OPTION...]: the status of the answer, 000 for none.
+status() { curl -s -o /dev/null --max-time 10 -w '%{http_code}' "$@" || true; }
+
+# --- replay
+
+# field NAME URL [CURL OPTION...]: that field of the answer.
+field() { curl -s -o /dev/null -D - "${@:2}" | tr -d '\r' | sed -n "s/^$1: //Ip"; }
+
+replay_up() {
+	mkdir -p "$dir/hostile"
+	python3 "$lab/trust/hostile.py" "$dir/hostile/a.warc" 17699
+	background "$bin/henro" replay --listen 127.0.0.1:17690 "$@" "$dir/hostile"
+	answers http://127.0.0.1:17690/
+}
+
+# A page of the archive that would send out what the archive holds is opened in a browser, in every way there is.
+check_replay_browser() {
+	local flags
+	for flags in "" --no-scripts; do
+		# shellcheck disable=SC2086
+		replay_up $flags
+		holds "replay${flags:+ $flags}: no way of opening a hostile capture asks the live web" \
+			python3 "$lab/trust/live.py" 17699 http://{127.0.0.1:17690,localhost:17690,localhost:17691}/web/{2026id_,2026mp_,20260314120000}/http://evil.test/
+		end "$started"
+	done
+}
+
+check_replay_headers() {
+	local url policy
+	replay_up
+	for url in 127.0.0.1:17690/web/2026id_ localhost:17691/web/2026id_; do
+		policy=$(field content-security-policy "http://$url/http://evil.test/")
+		holds "replay: http://$url/… may do nothing" \
+			[ "$policy" = "default-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; sandbox" ]
+		holds "replay: http://$url/… is a download" [ "$(field content-disposition "http://$url/http://evil.test/")" = attachment ]
+	done
+	for name in "" evil.test localhost. 0.0.0.0; do
+		for port in 17690 17691; do
+			holds "replay: Host \"$name\" is refused at $port" [ "$(status "http://127.0.0.1:$port/" -H "Host;" -H "Host: $name")" = 403 ]
+		done
+	done
+	for path in / /timemap/link/http://secret.test/ '/web/*/http://secret.test/'; do
+		holds "replay: $path is not answered to another site" \
+			[ "$(status "http://127.0.0.1:17690$path" -H 'Sec-Fetch-Site: cross-site' -H 'Sec-Fetch-Dest: empty')" = 403 ]
+		holds "replay: $path is not where captures run" [ "$(status "http://localhost:17691$path")" = 307 ]
+	done
+	end "$started"
+}
+
+# --- all
+
+if [ $# -eq 0 ]; then
+	mapfile -t all < <(declare -F | sed -n 's/^declare -f check_//p')
+	set -- "${all[@]}"
+fi
+for check in "$@"; do "check_$check"; done
+echo "$SECONDS s"
+exit "$failed"

