@@ -2,6 +2,7 @@
 # How fast henro crawls with everything durable, beside a plain net/http loop over the same sites in the same run, in turns.
 #
 #   bench.sh [ROUNDS] [DIR]
+#   BEFORE=DIR                 programs of another commit, measured in turns with these
 #
 # Prints a line a run and the medians. Ratios of neighbours are what counts: machines differ, and so do their moments.
 set -euo pipefail
@@ -22,12 +23,16 @@ PORT=${PORT:-8080} bash "$lab/docs.sh" up "$dir/sites"
 mapfile -t flags <"$dir/sites/flags.txt"
 
 measure() { python3 "$lab/measure.py" run "$@" | tee -a "$dir/bench.tsv"; }
+crawl() { # NAME FOLDER
+	rm -rf "$dir/crawl"
+	measure "$1" "$2/henro" crawl --dir "$dir/crawl" --allow-private --delay 0 --depth -1 --seeds "$dir/sites/seeds.txt" \
+		"${flags[@]}" --log-level warn --listen-http off --progress off
+}
 
 printf 'what\tpages\tseconds\tpages/s\tus/page\tpeak MB\n' | tee "$dir/bench.tsv"
 for _ in $(seq "$rounds"); do
 	measure loop "$dir/bin/loop" "$dir/sites"
-	rm -rf "$dir/crawl"
-	measure henro "$dir/bin/henro" crawl --dir "$dir/crawl" --allow-private --delay 0 --depth -1 --seeds "$dir/sites/seeds.txt" \
-		"${flags[@]}" --log-level warn --listen-http off --progress off
+	crawl henro "$dir/bin"
+	[ -z "${BEFORE:-}" ] || crawl before "$BEFORE"
 done
 python3 "$lab/measure.py" medians "$dir/bench.tsv"

@@ -4,6 +4,7 @@
 #   latency.sh [ROUNDS] [HOSTS] [PAGES] [LATENCY]
 #
 #   latency.sh profile
+#   BEFORE=DIR                 programs of another commit, measured in turns with these
 #
 # 2,000 hosts of 20 pages that answer after 200 ms, one request a host at a time, allow 10,000 pages/s at most. henro crawls them in one
 # process, and as a master and a slave, whose memory is so seen alone. Prints a line a run and the medians. With profile it crawls once and prints
@@ -34,6 +35,13 @@ sed 's/^/resolve: /' "$dir/web/resolve.txt" | awk 'NR==1{print "resolve:"} {prin
 crawl=(--dir "$dir/crawl" --allow-private --delay 0 --depth -1 --seeds "$dir/web/seeds.txt" --config "$dir/henro.yaml"
 	--log-level warn)
 measure() { python3 "$lab/measure.py" run "$@" | tee -a "$dir/bench.tsv"; }
+both() { # PREFIX FOLDER
+	rm -rf "$dir/crawl"
+	measure "$1crawl" "$2/henro" crawl "${crawl[@]}" --connections "$hosts" --progress off
+	rm -rf "$dir/crawl" "$dir/slave"
+	measure "$1master" "$2/henro-master" "${crawl[@]}" --gossip 127.0.0.1:17946 --actors 127.0.0.1:17947 -- \
+		"$1slave" "$2/henro-slave" --dir "$dir/slave" --join 127.0.0.1:17946 --connections "$hosts" --log-level warn
+}
 
 printf 'what\tpages\tseconds\tpages/s\tus/page\tpeak MB\n' | tee "$dir/bench.tsv"
 if [ "$mode" = profile ]; then
@@ -46,10 +54,7 @@ fi
 crawl+=(--listen-http off)
 for _ in $(seq "$rounds"); do
 	measure loop "$dir/bin/latency" "$dir/web"
-	rm -rf "$dir/crawl"
-	measure crawl "$dir/bin/henro" crawl "${crawl[@]}" --connections "$hosts" --progress off
-	rm -rf "$dir/crawl" "$dir/slave"
-	measure master "$dir/bin/henro-master" "${crawl[@]}" --gossip 127.0.0.1:17946 --actors 127.0.0.1:17947 -- \
-		slave "$dir/bin/henro-slave" --dir "$dir/slave" --join 127.0.0.1:17946 --connections "$hosts" --log-level warn
+	both "" "$dir/bin"
+	[ -z "${BEFORE:-}" ] || both before- "$BEFORE"
 done
 python3 "$lab/measure.py" medians "$dir/bench.tsv"
