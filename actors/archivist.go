@@ -94,7 +94,7 @@ func (o *ArchivistOptions) Validate() error {
 // syncs; then every sender is told. While the binder works the next batch gathers, so Receive never waits for the disk,
 // and a slow disk makes for large batches.
 //
-//	opening ── shelf is open ──► waiting ── SyncAfter or SyncBytes ──► binding ── stored ──► waiting
+//	opening ── files opened ──► waiting ── SyncAfter or SyncBytes ──► binding ── stored ──► waiting
 //	   ▲                                                                  │
 //	   └─────────────────────────── RetryAfter ◄───────── failed ─────────┘
 //
@@ -105,9 +105,9 @@ type Archivist struct {
 	o   ArchivistOptions
 	log *logrus.Entry
 
-	shelf   *shelf
+	files   *archiveFiles
 	binder  *actor.PID
-	open    bool      // the shelf is
+	open    bool      // the files are
 	binding *binding  // with the binder
 	batch   *binding  // that gathers
 	oldest  time.Time // when it was begun
@@ -133,12 +133,12 @@ type bindItem struct {
 }
 
 type (
-	gathered  struct{}             // SyncAfter is over
-	restOver  struct{}             // a rest after a failure is over
-	openShelf struct{}             // Archivist to binder
-	shelfOpen struct{ err error }  // binder to Archivist, also when it was restarted
-	bind      struct{ b *binding } // Archivist to binder
-	bound     struct{ b *binding } // binder to Archivist
+	gathered    struct{}             // SyncAfter is over
+	restOver    struct{}             // a rest after a failure is over
+	openShelf   struct{}             // Archivist to binder
+	filesOpened struct{ err error }  // binder to Archivist, also when it was restarted
+	bind        struct{ b *binding } // Archivist to binder
+	bound       struct{ b *binding } // binder to Archivist
 )
 
 // ArchivistProps makes the Archivist of a directory. It is to be poisoned, not stopped: what it was sent before is
@@ -166,7 +166,7 @@ func (a *Archivist) Receive(ctx actor.Context) {
 		a.sync(ctx)
 	case *restOver:
 		a.wake(ctx)
-	case *shelfOpen:
+	case *filesOpened:
 		a.opened(ctx, m)
 	case *bound:
 		a.settle(ctx, m.b)
@@ -183,9 +183,9 @@ func (a *Archivist) Receive(ctx actor.Context) {
 }
 
 func (a *Archivist) start(ctx actor.Context) {
-	a.shelf = &shelf{o: a.o.Writer, log: a.log}
-	shelf := a.shelf
-	binder := actor.PropsFromProducer(func() actor.Actor { return &binder{shelf: shelf} })
+	a.files = &archiveFiles{o: a.o.Writer, log: a.log}
+	files := a.files
+	binder := actor.PropsFromProducer(func() actor.Actor { return &binder{files: files} })
 	a.binder = floor.SpawnAs(ctx, binder, "binder")
 }
 
@@ -237,8 +237,8 @@ func (a *Archivist) set(ctx actor.Context, d time.Duration, message any) {
 	}
 }
 
-// opened hears that the shelf is open, or why it is not.
-func (a *Archivist) opened(ctx actor.Context, m *shelfOpen) {
+// opened learns that the files are open, or why they are not.
+func (a *Archivist) opened(ctx actor.Context, m *filesOpened) {
 	a.open = m.err == nil
 	if b := a.binding; b != nil {
 		// The binder failed over it and was restarted.
@@ -265,7 +265,7 @@ func (a *Archivist) settle(ctx actor.Context, b *binding) {
 	a.sync(ctx)
 }
 
-// fail answers all that waits for a shelf that does not open, and rests.
+// fail answers all that waits for files that do not open, and rests.
 func (a *Archivist) fail(ctx actor.Context, err error) {
 	b := a.batch
 	a.batch, a.hurried = new(binding), false
@@ -331,19 +331,20 @@ func (a *Archivist) answer(ctx actor.Context, b *binding) {
 	}
 }
 
-// finish stores what is left and closes the files. The binder is gone, so that this is the only one at the shelf.
+// finish stores what is left and closes the files. The binder is gone, so that this is the only one that uses the
+// files.
 func (a *Archivist) finish(ctx actor.Context) {
 	if b := a.binding; b != nil {
 		if !b.done {
-			a.shelf.store(b)
+			a.files.store(b)
 		}
 		a.answer(ctx, b)
 	}
 	if len(a.batch.items) > 0 {
-		a.shelf.store(a.batch)
+		a.files.store(a.batch)
 		a.answer(ctx, a.batch)
 	}
-	if err := a.shelf.close(); err != nil {
+	if err := a.files.close(); err != nil {
 		a.log.WithField("err", err).Error("archive not closed; the next start repairs it")
 	}
 }
@@ -361,32 +362,32 @@ func (a *Archivist) giveUp(ctx actor.Context) {
 			a.answer(ctx, &failed)
 		}
 	}
-	a.shelf.orphaned = true
+	a.files.orphaned = true
 }
 
 // binder is the child that waits for the disk in the Archivist's stead.
-type binder struct{ shelf *shelf }
+type binder struct{ files *archiveFiles }
 
 // Receive does one thing at a time.
 func (b *binder) Receive(ctx actor.Context) {
 	switch m := ctx.Message().(type) {
 	case *actor.Started, *openShelf:
-		ctx.Send(ctx.Parent(), &shelfOpen{b.shelf.open()})
+		ctx.Send(ctx.Parent(), &filesOpened{b.files.open()})
 	case *Describe:
-		b.shelf.describe(m)
+		b.files.describe(m)
 	case *bind:
-		b.shelf.store(m.b)
+		b.files.store(m.b)
 		ctx.Send(ctx.Parent(), &bound{m.b})
 	case *actor.Stopped:
-		if b.shelf.orphaned {
-			b.shelf.close()
+		if b.files.orphaned {
+			b.files.close()
 		}
 	}
 }
 
-// shelf is the files of an Archivist. One goroutine at a time is at it: the binder's, and after its end the
+// archiveFiles are the files of an Archivist. One goroutine at a time uses them: the binder's, and after its end the
 // Archivist's.
-type shelf struct {
+type archiveFiles struct {
 	o        warc.WriterOptions
 	log      *logrus.Entry
 	lock     *flock.Flock // of directory and prefix
@@ -401,7 +402,7 @@ type shelf struct {
 }
 
 // open takes possession of the directory, and repairs what a process that died left there.
-func (s *shelf) open() error {
+func (s *archiveFiles) open() error {
 	if s.writer != nil {
 		return s.mend()
 	}
@@ -442,7 +443,7 @@ func (s *shelf) open() error {
 }
 
 // describe changes what the files that are begun from now on say of who crawls.
-func (s *shelf) describe(m *Describe) {
+func (s *archiveFiles) describe(m *Describe) {
 	s.o.Info.Operator, s.o.Info.UserAgent = m.Operator, m.UserAgent
 	if s.writer != nil {
 		s.writer.Describe(s.o.Info)
@@ -450,7 +451,7 @@ func (s *shelf) describe(m *Describe) {
 }
 
 // store appends the captures of b and syncs them. What of them is not on the disk in the end is cut off again.
-func (s *shelf) store(b *binding) {
+func (s *archiveFiles) store(b *binding) {
 	defer func() { b.done = true }()
 	if s.writer == nil {
 		b.err = errors.New("archive is not open")
@@ -472,7 +473,7 @@ func (s *shelf) store(b *binding) {
 	}
 }
 
-func (s *shelf) append(items []bindItem) error {
+func (s *archiveFiles) append(items []bindItem) error {
 	synced := 0
 	for i := range items {
 		item := &items[i]
@@ -502,7 +503,7 @@ func (s *shelf) append(items []bindItem) error {
 }
 
 // sync syncs the open file, which ends with items, and lists them in its index.
-func (s *shelf) sync(items []bindItem) error {
+func (s *archiveFiles) sync(items []bindItem) error {
 	if len(items) == 0 {
 		return nil
 	}
@@ -528,7 +529,7 @@ func (s *shelf) sync(items []bindItem) error {
 }
 
 // list appends lines to the index of the open file. It is not synced: after a crash it is made anew from the file.
-func (s *shelf) list(lines []byte) {
+func (s *archiveFiles) list(lines []byte) {
 	if s.lost {
 		return
 	}
@@ -547,11 +548,11 @@ func (s *shelf) list(lines []byte) {
 }
 
 // path is where the index of a file lies.
-func (s *shelf) path(name string) string { return cdxj.Path(filepath.Join(s.o.Dir, name)) }
+func (s *archiveFiles) path(name string) string { return cdxj.Path(filepath.Join(s.o.Dir, name)) }
 
 // finishIndex sorts the index of a finished file; name is "" for one that was removed. Should it fail, indexBare and
 // the next start make it.
-func (s *shelf) finishIndex(name string) {
+func (s *archiveFiles) finishIndex(name string) {
 	var err error
 	whole := s.index != nil && !s.lost
 	unsorted := ""
@@ -584,7 +585,7 @@ func (s *shelf) finishIndex(name string) {
 const indexRest = 10 * time.Second
 
 // indexBare tries again to index the files for which there was no room when they were finished.
-func (s *shelf) indexBare() {
+func (s *archiveFiles) indexBare() {
 	s.bareAt = time.Now()
 	s.bare = slices.DeleteFunc(s.bare, func(name string) bool {
 		return cdxj.IndexFile(filepath.Join(s.o.Dir,
@@ -593,7 +594,7 @@ func (s *shelf) indexBare() {
 }
 
 // mend cuts off what was appended in vain and finishes that file.
-func (s *shelf) mend() error {
+func (s *archiveFiles) mend() error {
 	if !s.broken {
 		return nil
 	}
@@ -610,7 +611,7 @@ func (s *shelf) mend() error {
 }
 
 // close finishes the open file and lets go of the directory.
-func (s *shelf) close() error {
+func (s *archiveFiles) close() error {
 	var err error
 	s.indexBare()
 	if s.writer != nil {

@@ -85,7 +85,7 @@ func (n *Node) getPage(w http.ResponseWriter, r *http.Request) {
 		console.Fail(w, http.StatusBadRequest, fmt.Errorf("url=%q: %w", r.FormValue("url"), err))
 		return
 	}
-	found, err := FindPage(n.state, n.manner(), r.FormValue("url"))
+	found, err := FindPage(n.state, n.settings(), r.FormValue("url"))
 	if err == nil {
 		err = found.Recall(n.o.Dir)
 	}
@@ -94,7 +94,7 @@ func (n *Node) getPage(w http.ResponseWriter, r *http.Request) {
 
 // getHost answers ?host=HOST with a store.HostRecord.
 func (n *Node) getHost(w http.ResponseWriter, r *http.Request) {
-	found, err := FindHost(n.state, n.manner(), r.FormValue("host"))
+	found, err := FindHost(n.state, n.settings(), r.FormValue("host"))
 	reply(w, found, err)
 }
 

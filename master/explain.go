@@ -33,7 +33,7 @@ type Schedule struct {
 }
 
 // explainHost says why a host is asked when it is, in one sentence a line.
-func explainHost(h *store.HostRecord, m *Manner, now time.Time) (*Schedule, []speech.Sentence, error) {
+func explainHost(h *store.HostRecord, m *Settings, now time.Time) (*Schedule, []speech.Sentence, error) {
 	var s politeness.State
 	if len(h.Politeness) > 0 {
 		if err := s.UnmarshalBinary(h.Politeness); err != nil {
@@ -132,7 +132,7 @@ func every(perSecond float64) time.Duration {
 }
 
 // explainPage says why a page is visited when it is, in one sentence a line.
-func explainPage(p *store.Page, place store.Place, h *store.HostRecord, m *Manner, now time.Time) []speech.Sentence {
+func explainPage(p *store.Page, place store.Place, h *store.HostRecord, m *Settings, now time.Time) []speech.Sentence {
 	history := revisit.History(p.Timing)
 	interval := time.Duration(float64(history.Interval) * float64(time.Second))
 	failed := p.Reason != 0 || p.Status >= 400

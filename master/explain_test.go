@@ -35,7 +35,7 @@ func TestExplanations(t *testing.T) {
 	now := time.Date(2030, 5, 1, 12, 0, 0, 0, time.UTC)
 	o := actors.DefaultHostOptions()
 	o.Continuous = true
-	going := MannerOf(&o)
+	going := SettingsOf(&o)
 	ending := going
 	ending.Continuous = false
 	stretched, untouched := going, going
@@ -45,7 +45,7 @@ func TestExplanations(t *testing.T) {
 		t.Fatal(err)
 	}
 
-	host := func(title string, m *Manner, change func(h *store.HostRecord, s *politeness.State)) store.HostRecord {
+	host := func(title string, m *Settings, change func(h *store.HostRecord, s *politeness.State)) store.HostRecord {
 		var s politeness.State
 		h := store.HostRecord{Name: "https://example.org", Robots: rules, RobotsUntil: now.Add(aDay)}
 		change(&h, &s)
@@ -122,7 +122,7 @@ func TestExplanations(t *testing.T) {
 	host("overloaded, no relief", &untouched, overloaded)
 	host("overloaded, of a crawl that ends", &ending, overloaded)
 
-	page := func(title string, m *Manner, place store.Place, h store.HostRecord, change func(p *store.Page)) {
+	page := func(title string, m *Settings, place store.Place, h store.HostRecord, change func(p *store.Page)) {
 		p := store.Page{
 			URL: "https://example.org/a", LastVisit: now.Add(-aDay), Next: now.Add(2 * aDay), Status: 200,
 			Timing: store.Timing(revisit.History{Interval: 3 * 86400, Total: 40 * 86400, Stable: 10 * 86400,

@@ -21,7 +21,7 @@ type PageFound struct {
 }
 
 // FindPage finds the record of a URL by reading its partition, running or not; store.ErrNotFound when there is none.
-func FindPage(state *store.State, m *Manner, raw string) (*PageFound, error) {
+func FindPage(state *store.State, m *Settings, raw string) (*PageFound, error) {
 	u, err := weburl.Parse(raw)
 	if err != nil {
 		return nil, fmt.Errorf("page %q: %w", raw, err)
@@ -51,7 +51,7 @@ type HostFound struct {
 const stopsShown = 512
 
 // FindHost finds the record of a host, given as scheme://name[:port] or as a name, which means https and then http.
-func FindHost(state *store.State, m *Manner, host string) (*HostFound, error) {
+func FindHost(state *store.State, m *Settings, host string) (*HostFound, error) {
 	candidates := []string{strings.TrimSuffix(host, "/")}
 	if !strings.Contains(host, "://") {
 		candidates = []string{"https://" + host, "http://" + host}

@@ -58,7 +58,7 @@ func Start(system *actor.ActorSystem, o Options, log *logrus.Entry) (*Node, erro
 		return nil, fmt.Errorf("open the state in %s: %w", o.Dir, err)
 	}
 	n := &Node{system: system, state: state, done: make(chan Status, 1), o: o}
-	if err := n.manner().write(o.Dir); err != nil {
+	if err := n.settings().write(o.Dir); err != nil {
 		return nil, errors.Join(err, state.Close())
 	}
 	clocks, err := restoreClocks(&o, state, time.Now())

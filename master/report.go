@@ -15,7 +15,7 @@ import (
 
 // Report sums up the timetable of a crawl, running or not: each partition as of one moment. S and C are hosts and
 // connections; without connections the resources are not looked at.
-func Report(state *store.State, m *Manner, connections int, now time.Time) (*figures.Report, error) {
+func Report(state *store.State, m *Settings, connections int, now time.Time) (*figures.Report, error) {
 	o := figures.Options{Now: now, Politeness: m.Politeness, Revisit: m.Revisit, Continuous: m.Continuous}
 	var err error
 	if o.Relief, err = politeness.ParseRelief(m.Relief); err != nil {
@@ -83,7 +83,7 @@ func (n *Node) Report(ctx context.Context) (*figures.Report, error) {
 	if r.last != nil && now.Sub(r.last.Taken) < max(reportEvery, 10*r.took) {
 		return r.last, nil
 	}
-	report, err := Report(n.state, n.manner(), connections, now)
+	report, err := Report(n.state, n.settings(), connections, now)
 	if err != nil {
 		return nil, err
 	}

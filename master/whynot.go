@@ -32,7 +32,7 @@ const aheadMost = 10_000
 
 // FindWhy says why a URL or a host is not visited, of a state that is open, running or not. Without rules the scope is
 // not judged.
-func FindWhy(state *store.State, rules *scope.Rules, o *actors.HostOptions, m *Manner, subject string) (*WhyFound,
+func FindWhy(state *store.State, rules *scope.Rules, o *actors.HostOptions, m *Settings, subject string) (*WhyFound,
 	error) {
 	w := &WhyFound{Subject: subject}
 	u, err := weburl.Parse(subject)
@@ -166,7 +166,7 @@ func (n *Node) FindWhy(ctx context.Context, subject string) (*WhyFound, error) {
 	if err != nil {
 		return nil, err
 	}
-	found, err := FindWhy(n.state, now.Rules, &n.o.Hosts, n.manner(), subject)
+	found, err := FindWhy(n.state, now.Rules, &n.o.Hosts, n.settings(), subject)
 	if err != nil {
 		return nil, err
 	}

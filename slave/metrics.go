@@ -30,10 +30,10 @@ var (
 )
 
 // slaveMetrics are asked for when Prometheus asks.
-type slaveMetrics struct{ desk *Desk }
+type slaveMetrics struct{ api *API }
 
 // Collector tells Prometheus of the slave.
-func (d *Desk) Collector() prometheus.Collector { return &slaveMetrics{d} }
+func (a *API) Collector() prometheus.Collector { return &slaveMetrics{a} }
 
 // Describe names them.
 func (*slaveMetrics) Describe(to chan<- *prometheus.Desc) {
@@ -46,7 +46,7 @@ func (*slaveMetrics) Describe(to chan<- *prometheus.Desc) {
 func (s *slaveMetrics) Collect(to chan<- prometheus.Metric) {
 	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
 	defer cancel()
-	c, err := s.desk.counts(ctx)
+	c, err := s.api.counts(ctx)
 	if err != nil {
 		to <- prometheus.NewInvalidMetric(slaveWelcomed, err)
 		return

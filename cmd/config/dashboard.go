@@ -10,22 +10,22 @@ import (
 	"henro/master/dashboard"
 )
 
-// Lead serves what a master answers, with its dashboard, until the context ends. Sight is that of its process.
-func (d *Door) Lead(ctx context.Context, node *master.Node, sight *Sight, tables ...[]console.Route) error {
-	if d == nil {
+// Lead serves the API and the dashboard of a master, until the context ends.
+func (e *Endpoint) Lead(ctx context.Context, node *master.Node, telemetry *Telemetry, tables ...[]console.Route) error {
+	if e == nil {
 		<-ctx.Done()
 		return nil
 	}
-	board, err := dashboard.New(dashboard.DefaultOptions(), dashboard.Of(node, sight.Tracer), d.Tail)
+	board, err := dashboard.New(dashboard.DefaultOptions(), dashboard.Of(node, telemetry.Tracer), e.Tail)
 	if err != nil {
 		return err
 	}
-	sight.Metrics.Register(node.Collector())
+	telemetry.Metrics.Register(node.Collector())
 	group, ctx := errgroup.WithContext(ctx)
 	group.Go(func() error { return board.Run(ctx) })
 	group.Go(func() error {
-		return d.Serve(ctx, console.Process{Ready: node.Ready},
-			append(tables, node.Routes(), node.Traces().Routes(), sight.Routes(), board.Routes())...)
+		return e.Serve(ctx, console.Process{Ready: node.Ready},
+			append(tables, node.Routes(), node.Traces().Routes(), telemetry.Routes(), board.Routes())...)
 	})
 	return group.Wait()
 }

@@ -76,15 +76,15 @@ func listen(flag, address string, anywhere bool, advice string) (net.Listener, e
 	return listener, nil
 }
 
-// Door is where a node can be asked over HTTP. A nil Door is closed.
-type Door struct {
+// Endpoint is the HTTP server of a node, for control, status and metrics. A nil Endpoint is closed.
+type Endpoint struct {
 	Listener net.Listener
 	Tail     *console.Tail
 	options  console.Options
 }
 
 // Open listens, or returns nil when that is off, and keeps the end of the log for those who ask.
-func (h *HTTP) Open(log *logrus.Entry) (*Door, error) {
+func (h *HTTP) Open(log *logrus.Entry) (*Endpoint, error) {
 	if h.Listen == "" || h.Listen == "off" {
 		return nil, nil
 	}
@@ -97,19 +97,19 @@ func (h *HTTP) Open(log *logrus.Entry) (*Door, error) {
 	if err != nil {
 		return nil, err
 	}
-	d := &Door{Listener: listener, Tail: console.NewTail(), options: console.Options{Token: token}}
-	log.Logger.AddHook(d.Tail)
-	return d, nil
+	e := &Endpoint{Listener: listener, Tail: console.NewTail(), options: console.Options{Token: token}}
+	log.Logger.AddHook(e.Tail)
+	return e, nil
 }
 
 // Serve answers what every process does, and the tables, until the context ends.
-func (d *Door) Serve(ctx context.Context, process console.Process, tables ...[]console.Route) error {
-	if d == nil {
+func (e *Endpoint) Serve(ctx context.Context, process console.Process, tables ...[]console.Route) error {
+	if e == nil {
 		<-ctx.Done()
 		return nil
 	}
-	process.Tail = d.Tail
-	return console.New(d.options, append(tables, process.Routes(), Manual())...).Serve(ctx, d.Listener)
+	process.Tail = e.Tail
+	return console.New(e.options, append(tables, process.Routes(), Manual())...).Serve(ctx, e.Listener)
 }
 
 // Manual is the table of what a node says of its own routes.
@@ -124,14 +124,14 @@ func Manual() []console.Route {
 // addressFile is where a crawl that runs in a directory says how it can be asked.
 const addressFile = "http.address"
 
-// Note writes down in the directory of a crawl where it can be asked, so that a look into the directory finds it, until
-// forget is called. It is a help for people: without it they say --master.
-func (d *Door) Note(dir string) (forget func()) {
-	if d == nil {
+// Note writes the address into the directory of a crawl, so that commands find the running crawl without --master,
+// until forget is called.
+func (e *Endpoint) Note(dir string) (forget func()) {
+	if e == nil {
 		return func() {}
 	}
 	path := filepath.Join(dir, addressFile)
-	if err := os.WriteFile(path, []byte(d.Listener.Addr().String()+"\n"), 0o644); err != nil {
+	if err := os.WriteFile(path, []byte(e.Listener.Addr().String()+"\n"), 0o644); err != nil {
 		return func() {}
 	}
 	return func() { os.Remove(path) }
@@ -147,9 +147,9 @@ func NotedAddress(dir string) string {
 }
 
 // Close stops listening.
-func (d *Door) Close() error {
-	if d == nil {
+func (e *Endpoint) Close() error {
+	if e == nil {
 		return nil
 	}
-	return d.Listener.Close()
+	return e.Listener.Close()
 }

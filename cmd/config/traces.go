@@ -30,22 +30,22 @@ func (t *Traces) Check() error {
 	return nil
 }
 
-// Tell begins to tell what this node does, if anybody is to be told, until end is called.
-func (s *Sight) Tell(ctx context.Context, t *Traces, node string) (end func(), err error) {
-	if t.o.Endpoint == "" {
+// Export sends the visits of this node to a collector of OpenTelemetry, if one is configured, until end is called.
+func (t *Telemetry) Export(ctx context.Context, traces *Traces, node string) (end func(), err error) {
+	if traces.o.Endpoint == "" {
 		return func() {}, nil
 	}
-	o := t.o
+	o := traces.o
 	o.Node, o.Version = node, buildVersion
-	told, err := spans.Start(ctx, o, s.Tracer, s.log)
+	exporter, err := spans.Start(ctx, o, t.Tracer, t.log)
 	if err != nil {
 		return nil, err
 	}
 	return func() {
 		last, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
 		defer cancel()
-		if err := told.Close(last); err != nil {
-			s.log.WithField("err", err).Warn("the last traces were not told")
+		if err := exporter.Close(last); err != nil {
+			t.log.WithField("err", err).Warn("the last traces were not exported")
 		}
 	}, nil
 }

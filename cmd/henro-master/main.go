@@ -96,17 +96,17 @@ func (f *flags) lead(cmd *cobra.Command, arguments []string) error {
 	if err := f.run.Traces.Check(); err != nil {
 		return err
 	}
-	door, err := f.run.HTTP.Open(log)
+	endpoint, err := f.run.HTTP.Open(log)
 	if err != nil {
 		return err
 	}
-	defer door.Close()
+	defer endpoint.Close()
 	if err := config.Dir(o.Dir); err != nil {
 		return err
 	}
 	defer config.KeepLog(log, o.Dir, "henro-master").Close()
 	o.Name, o.Boot, o.Version = f.peers.Name, cluster.NewBoot(), version
-	status, err := f.crawlWith(cmd.Context(), o, seeds, door, log.WithField("node", f.peers.Name))
+	status, err := f.crawlWith(cmd.Context(), o, seeds, endpoint, log.WithField("node", f.peers.Name))
 	if err != nil {
 		return err
 	}
@@ -116,15 +116,15 @@ func (f *flags) lead(cmd *cobra.Command, arguments []string) error {
 	return config.EndError(cmd.Context(), status)
 }
 
-func (f *flags) crawlWith(ctx context.Context, o master.Options, seeds []master.Seed, door *config.Door,
+func (f *flags) crawlWith(ctx context.Context, o master.Options, seeds []master.Seed, endpoint *config.Endpoint,
 	log *logrus.Entry) (master.Status, error) {
-	sight := config.NewSight(o.Name, o.Name, log)
-	endTraces, err := sight.Tell(ctx, &f.run.Traces, o.Name)
+	telemetry := config.NewTelemetry(o.Name, o.Name, log)
+	endTraces, err := telemetry.Export(ctx, &f.run.Traces, o.Name)
 	if err != nil {
 		return master.Status{}, err
 	}
 	defer endTraces()
-	system := sight.System
+	system := telemetry.System
 	var node *master.Node
 	joined, err := f.peers.Meet(system, cluster.Options{
 		Role: cluster.Master, Boot: o.Boot,
@@ -132,10 +132,10 @@ func (f *flags) crawlWith(ctx context.Context, o master.Options, seeds []master.
 			tell(system, node.PID(), event)
 		},
 	}, func(string) (err error) {
-		if _, err := floor.StartTracing(system, sight.Tracer); err != nil {
+		if _, err := floor.StartTracing(system, telemetry.Tracer); err != nil {
 			return err
 		}
-		sight.Lead(&o)
+		telemetry.OfMaster(&o)
 		node, err = master.Start(system, o, log)
 		return config.StateError(o.Dir, err)
 	}, log)
@@ -144,7 +144,7 @@ func (f *flags) crawlWith(ctx context.Context, o master.Options, seeds []master.
 	}
 	log.WithFields(logrus.Fields{"actors": joined.Remote.Address(),
 		"gossip": joined.Node.Self().GossipAddress}).Info("master ready")
-	status, err := attend(ctx, node, sight, seeds, door, o.Dir)
+	status, err := attend(ctx, node, telemetry, seeds, endpoint, o.Dir)
 	err = errors.Join(err, node.Close())
 	joined.Leave()
 	return status, err
@@ -168,14 +168,15 @@ func tell(system *actor.ActorSystem, pid *actor.PID, event cluster.Event) {
 }
 
 // attend answers HTTP and waits for the end.
-func attend(ctx context.Context, node *master.Node, sight *config.Sight, seeds []master.Seed, door *config.Door,
+func attend(ctx context.Context, node *master.Node, telemetry *config.Telemetry, seeds []master.Seed,
+	endpoint *config.Endpoint,
 	dir string) (master.Status, error) {
 	inner, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	defer cancel()
-	defer door.Note(dir)()
+	defer endpoint.Note(dir)()
 	group, inner := errgroup.WithContext(inner)
-	group.Go(func() error { return door.Lead(inner, node, sight) })
-	group.Go(func() error { return sight.Watch(inner) })
+	group.Go(func() error { return endpoint.Lead(inner, node, telemetry) })
+	group.Go(func() error { return telemetry.Watch(inner) })
 	var status master.Status
 	group.Go(func() (err error) {
 		defer cancel()

@@ -95,11 +95,11 @@ func run(ctx context.Context, dir string, peers *config.Peers, work *config.Work
 	if err := cmp.Or(work.Check(), traces.Check()); err != nil {
 		return err
 	}
-	door, err := http.Open(log)
+	endpoint, err := http.Open(log)
 	if err != nil {
 		return err
 	}
-	defer door.Close()
+	defer endpoint.Close()
 	if err := config.Dir(dir); err != nil {
 		return err
 	}
@@ -113,17 +113,17 @@ func run(ctx context.Context, dir string, peers *config.Peers, work *config.Work
 	if err != nil {
 		return err
 	}
-	sight := config.NewSight(peers.Name, peers.Name, log)
-	endTraces, err := sight.Tell(ctx, traces, peers.Name)
+	telemetry := config.NewTelemetry(peers.Name, peers.Name, log)
+	endTraces, err := telemetry.Export(ctx, traces, peers.Name)
 	if err != nil {
 		return err
 	}
 	defer endTraces()
-	system := sight.System
-	sight.Work(&o)
-	o.Mailboxes = sight.Tracer.Kinds
+	system := telemetry.System
+	telemetry.OfSlave(&o)
+	o.Mailboxes = telemetry.Tracer.Kinds
 	pid, joined, err := peers.Enlist(system, o, func() error {
-		_, err := floor.StartTracing(system, sight.Tracer)
+		_, err := floor.StartTracing(system, telemetry.Tracer)
 		return err
 	}, log)
 	if err != nil {
@@ -134,14 +134,14 @@ func run(ctx context.Context, dir string, peers *config.Peers, work *config.Work
 	if sender != nil {
 		running.Go(func() { sender.Run(ctx) })
 	}
-	desk := &slave.Desk{System: system, PID: pid}
-	sight.Metrics.Register(desk.Collector())
+	api := &slave.API{System: system, PID: pid}
+	telemetry.Metrics.Register(api.Collector())
 	group, inner := errgroup.WithContext(ctx)
 	group.Go(func() error {
-		return door.Serve(inner, console.Process{Ready: desk.Ready}, desk.Routes(), desk.Traces().Routes(),
-			sight.Routes())
+		return endpoint.Serve(inner, console.Process{Ready: api.Ready}, api.Routes(), api.Traces().Routes(),
+			telemetry.Routes())
 	})
-	group.Go(func() error { return sight.Watch(inner) })
+	group.Go(func() error { return telemetry.Watch(inner) })
 	if err := group.Wait(); err != nil {
 		log.WithField("err", err).Error("HTTP is not answered any more")
 	}

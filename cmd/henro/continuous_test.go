@@ -219,11 +219,11 @@ func checkReport(t *testing.T, dir string, hosts map[string]store.HostRecord, pa
 		t.Fatal(err)
 	}
 	defer state.Close()
-	manner, err := master.ReadManner(dir)
+	settings, err := master.ReadSettings(dir)
 	if err != nil {
 		t.Fatal(err)
 	}
-	r, err := master.Report(state, &manner, 0, time.Now())
+	r, err := master.Report(state, &settings, 0, time.Now())
 	if err != nil {
 		t.Fatal(err)
 	}

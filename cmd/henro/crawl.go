@@ -84,11 +84,11 @@ func (c *crawlFlags) start(cmd *cobra.Command, seeds []master.Seed) error {
 		return err
 	}
 	defer endNames()
-	door, err := c.run.HTTP.Open(log)
+	endpoint, err := c.run.HTTP.Open(log)
 	if err != nil {
 		return err
 	}
-	defer door.Close()
+	defer endpoint.Close()
 	if err := config.Dir(o.Dir); err != nil {
 		return err
 	}
@@ -96,8 +96,8 @@ func (c *crawlFlags) start(cmd *cobra.Command, seeds []master.Seed) error {
 	e := &embedded{o: o, work: c.work, operator: c.crawl.Contact, seeds: seeds, log: log, traces: c.run.Traces,
 		progress: newProgress(cmd.ErrOrStderr(), c.run.Progress)}
 	status, err := e.crawl(cmd.Context(), func(ctx context.Context, node *master.Node) error {
-		defer door.Note(o.Dir)()
-		return door.Lead(ctx, node, e.sight)
+		defer endpoint.Note(o.Dir)()
+		return endpoint.Lead(ctx, node, e.telemetry)
 	})
 	if err != nil {
 		return err
@@ -114,33 +114,33 @@ func (c *crawlFlags) start(cmd *cobra.Command, seeds []master.Seed) error {
 
 // embedded is a crawl whose master and slave share a process.
 type embedded struct {
-	o        master.Options
-	work     config.Work
-	seeds    []master.Seed
-	log      *logrus.Entry
-	progress *progress
-	traces   config.Traces
-	sight    *config.Sight                                                        // made by crawl
-	dial     func(ctx context.Context, network, address string) (net.Conn, error) // nil: the network
-	operator string                                                               // said in every WARC file
-	adjust   func(*slave.Options)                                                 // nil: nothing beyond what work says
+	o         master.Options
+	work      config.Work
+	seeds     []master.Seed
+	log       *logrus.Entry
+	progress  *progress
+	traces    config.Traces
+	telemetry *config.Telemetry                                                    // made by crawl
+	dial      func(ctx context.Context, network, address string) (net.Conn, error) // nil: the network
+	operator  string                                                               // said in every WARC file
+	adjust    func(*slave.Options)                                                 // nil: nothing beyond what work says
 }
 
 // crawl runs to the end of the crawl or of the context. Whatever else belongs to it runs beside it as serve.
 func (e *embedded) crawl(ctx context.Context, serve func(context.Context, *master.Node) error) (master.Status, error) {
 	boot := cluster.NewBoot()
 	e.o.Name, e.o.Boot, e.o.Version = "local", boot, version
-	e.sight = config.NewSight("henro", "local", e.log)
-	endTraces, err := e.sight.Tell(ctx, &e.traces, e.o.Name)
+	e.telemetry = config.NewTelemetry("henro", "local", e.log)
+	endTraces, err := e.telemetry.Export(ctx, &e.traces, e.o.Name)
 	if err != nil {
 		return master.Status{}, err
 	}
 	defer endTraces()
-	system := e.sight.System
-	if _, err := floor.StartTracing(system, e.sight.Tracer); err != nil {
+	system := e.telemetry.System
+	if _, err := floor.StartTracing(system, e.telemetry.Tracer); err != nil {
 		return master.Status{}, err
 	}
-	e.sight.Lead(&e.o)
+	e.telemetry.OfMaster(&e.o)
 	node, err := master.Start(system, e.o, e.log)
 	if err != nil {
 		return master.Status{}, config.StateError(e.o.Dir, err)
@@ -164,7 +164,7 @@ func (e *embedded) startSlave(system *actor.ActorSystem, masterPID *actor.PID, b
 	}
 	o.Name, o.Boot, o.Version, o.Dial = "local", boot, version, e.dial
 	o.Archive.Writer.Info = e.info()
-	e.sight.Work(&o)
+	e.telemetry.OfSlave(&o)
 	if e.adjust != nil {
 		e.adjust(&o)
 	}
@@ -176,7 +176,7 @@ func (e *embedded) startSlave(system *actor.ActorSystem, masterPID *actor.PID, b
 	if err != nil {
 		return nil, fmt.Errorf("spawn the slave: %w", err)
 	}
-	e.sight.Metrics.Register((&slave.Desk{System: system, PID: pid}).Collector())
+	e.telemetry.Metrics.Register((&slave.API{System: system, PID: pid}).Collector())
 	system.Root.Send(pid, &slave.MasterSeen{PID: masterPID, Boot: boot})
 	return pid, nil
 }
@@ -188,7 +188,7 @@ func (e *embedded) attend(ctx context.Context, node *master.Node,
 	defer cancel()
 	group, inner := errgroup.WithContext(inner)
 	group.Go(func() error { return serve(inner, node) })
-	group.Go(func() error { return e.sight.Watch(inner) })
+	group.Go(func() error { return e.telemetry.Watch(inner) })
 	group.Go(func() error { e.progress.run(inner, node); return nil })
 	var status master.Status
 	group.Go(func() (err error) {

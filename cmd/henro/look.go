@@ -79,11 +79,11 @@ func newPageCommand() *cobra.Command {
 		RunE: func(cmd *cobra.Command, arguments []string) error {
 			page, err := found(&l, cmd, "/api/page?url="+url.QueryEscape(arguments[0]),
 				func(s *store.State) (*master.PageFound, error) {
-					manner, err := master.ReadManner(l.dir)
+					settings, err := master.ReadSettings(l.dir)
 					if err != nil {
 						return nil, err
 					}
-					page, err := master.FindPage(s, &manner, arguments[0])
+					page, err := master.FindPage(s, &settings, arguments[0])
 					if err != nil {
 						return nil, err
 					}
@@ -114,11 +114,11 @@ func newHostCommand() *cobra.Command {
 		RunE: func(cmd *cobra.Command, arguments []string) error {
 			host, err := found(&l, cmd, "/api/host?host="+url.QueryEscape(arguments[0]),
 				func(s *store.State) (*master.HostFound, error) {
-					manner, err := master.ReadManner(l.dir)
+					settings, err := master.ReadSettings(l.dir)
 					if err != nil {
 						return nil, err
 					}
-					return master.FindHost(s, &manner, arguments[0])
+					return master.FindHost(s, &settings, arguments[0])
 				})
 			if err != nil {
 				return err

@@ -31,10 +31,10 @@ func TestEveryMetricIsInTheTable(t *testing.T) {
 		defer w.Close()
 		e := crawlOf(t, t.TempDir(), w, -1, func(o *master.Options) { o.MaxPages = 15 })
 		_, err = e.crawl(t.Context(), func(ctx context.Context, node *master.Node) error {
-			e.sight.Metrics.Register(node.Collector())
+			e.telemetry.Metrics.Register(node.Collector())
 			for told["henro_errors_total"] == "" && ctx.Err() == nil {
 				actortest.Pass(time.Second)
-				families, err := e.sight.Metrics.Gatherer().Gather()
+				families, err := e.telemetry.Metrics.Gatherer().Gather()
 				if err != nil {
 					return err
 				}

@@ -135,10 +135,12 @@ func TestTheAPIIsAsDescribed(t *testing.T) {
 		tail := console.NewTail()
 		e.log.Logger.AddHook(tail)
 		status, err := e.crawl(t.Context(), func(ctx context.Context, node *master.Node) error {
-			desk := &slave.Desk{System: e.sight.System, PID: actor.NewPID(e.sight.System.Address(), slave.ActorName)}
+			of := &slave.API{System: e.telemetry.System, PID: actor.NewPID(e.telemetry.System.Address(),
+				slave.ActorName)}
 			process := console.Process{Ready: node.Ready, Tail: tail}
-			a := &api{t, doc, console.New(console.Options{}, node.Routes(), node.Traces().Routes(), e.sight.Routes(),
-				desk.Routes(), process.Routes(), config.Manual()), map[string]bool{}}
+			a := &api{t, doc, console.New(console.Options{}, node.Routes(), node.Traces().Routes(),
+				e.telemetry.Routes(),
+				of.Routes(), process.Routes(), config.Manual()), map[string]bool{}}
 			compareRoutes(t, doc, a.console.Patterns())
 			actortest.Pass(3 * time.Minute) // pages are visited, some fail
 			askAll(a, w.Seeds()[0])

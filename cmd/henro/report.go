@@ -39,11 +39,11 @@ and what that costs.`,
 				return config.Usage("--connections %d: want 0 or more", connections)
 			}
 			report, err := found(&l, cmd, "/api/report", func(s *store.State) (*figures.Report, error) {
-				manner, err := master.ReadManner(l.dir)
+				settings, err := master.ReadSettings(l.dir)
 				if err != nil {
 					return nil, err
 				}
-				return master.Report(s, &manner, connections, time.Now())
+				return master.Report(s, &settings, connections, time.Now())
 			})
 			if err != nil {
 				return err

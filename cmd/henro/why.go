@@ -25,12 +25,12 @@ that is not running, give --dir; its scope is not known then.`,
 		RunE: func(cmd *cobra.Command, arguments []string) error {
 			why, err := found(&l, cmd, "/api/why?of="+url.QueryEscape(arguments[0]),
 				func(s *store.State) (*master.WhyFound, error) {
-					manner, err := master.ReadManner(l.dir)
+					settings, err := master.ReadSettings(l.dir)
 					if err != nil {
 						return nil, err
 					}
 					o := master.DefaultOptions()
-					return master.FindWhy(s, nil, &o.Hosts, &manner, arguments[0])
+					return master.FindWhy(s, nil, &o.Hosts, &settings, arguments[0])
 				})
 			if err != nil {
 				return err

@@ -197,7 +197,7 @@ const waitingShown = 20
 
 func (d *Dashboard) host(r *http.Request, p *page) (any, error) {
 	name := strings.TrimSpace(r.URL.Query().Get("name"))
-	found, err := master.FindHost(d.crawl.State(), mannerOf(d.crawl), name)
+	found, err := master.FindHost(d.crawl.State(), settingsOf(d.crawl), name)
 	if errors.Is(err, store.ErrNotFound) {
 		return nil, noHost(name)
 	}
@@ -254,7 +254,7 @@ func (d *Dashboard) page(r *http.Request, p *page) (any, error) {
 	}
 	v.URL = u.String()
 	depth := 0
-	if found, err := master.FindPage(d.crawl.State(), mannerOf(d.crawl), v.URL); err == nil {
+	if found, err := master.FindPage(d.crawl.State(), settingsOf(d.crawl), v.URL); err == nil {
 		v.Found = found
 		if err := d.recalls.add(d.crawl.Options().Dir, found); err != nil {
 			return nil, err

@@ -12,11 +12,11 @@ import (
 	"henro/store/report/chart"
 )
 
-// mannerOf is how the crawl treats hosts and pages.
-func mannerOf(crawl Crawl) *master.Manner {
+// settingsOf is how the crawl treats hosts and pages.
+func settingsOf(crawl Crawl) *master.Settings {
 	o := crawl.Options().Hosts
-	manner := master.MannerOf(&o)
-	return &manner
+	settings := master.SettingsOf(&o)
+	return &settings
 }
 
 // revisitView is the timetable of the crawl: figures 3 to 7 of Tamura and Kitsuregawa.

@@ -13,32 +13,32 @@ import (
 	"henro/actors/revisit"
 )
 
-// Manner is how a crawl treats hosts and pages. It is left in crawl.json at every start, so that whoever looks into the
-// directory later explains what was done by the rules by which it was done.
-type Manner struct {
+// Settings are those by which a crawl treats hosts and pages. They are written to crawl.json at every start, so that a
+// look into the directory later explains each decision by the settings that were in force.
+type Settings struct {
 	Continuous bool               `json:"continuous"`
 	Relief     string             `json:"relief"`
 	Politeness politeness.Options `json:"politeness"` // spans in nanoseconds
 	Revisit    revisit.Options    `json:"revisit"`
 }
 
-// MannerOf returns the manner that options of hosts stand for.
-func MannerOf(o *actors.HostOptions) Manner {
-	return Manner{Continuous: o.Continuous, Relief: o.Relief.String(), Politeness: o.Politeness, Revisit: o.Revisit}
+// SettingsOf returns the settings in options of hosts.
+func SettingsOf(o *actors.HostOptions) Settings {
+	return Settings{Continuous: o.Continuous, Relief: o.Relief.String(), Politeness: o.Politeness, Revisit: o.Revisit}
 }
 
-func (n *Node) manner() *Manner {
-	m := MannerOf(&n.o.Hosts)
+func (n *Node) settings() *Settings {
+	m := SettingsOf(&n.o.Hosts)
 	return &m
 }
 
-func mannerPath(dir string) string { return filepath.Join(dir, "crawl.json") }
+func settingsPath(dir string) string { return filepath.Join(dir, "crawl.json") }
 
-// ReadManner reads the manner of the crawl in a directory: the default one when none was left there.
-func ReadManner(dir string) (Manner, error) {
+// ReadSettings reads the settings of the crawl in a directory: the default one when none was left there.
+func ReadSettings(dir string) (Settings, error) {
 	o := actors.DefaultHostOptions()
-	m := MannerOf(&o)
-	data, err := os.ReadFile(mannerPath(dir))
+	m := SettingsOf(&o)
+	data, err := os.ReadFile(settingsPath(dir))
 	if errors.Is(err, fs.ErrNotExist) {
 		return m, nil
 	}
@@ -49,13 +49,13 @@ func ReadManner(dir string) (Manner, error) {
 		err = errors.Join(m.Politeness.Validate(), m.Revisit.Validate())
 	}
 	if err != nil {
-		return m, fmt.Errorf("read how the crawl goes from %s: %w", mannerPath(dir), err)
+		return m, fmt.Errorf("read how the crawl goes from %s: %w", settingsPath(dir), err)
 	}
 	return m, nil
 }
 
-// write leaves the manner in the directory of the crawl.
-func (m *Manner) write(dir string) error { return writeJSON(mannerPath(dir), m) }
+// write leaves the settings in the directory of the crawl.
+func (m *Settings) write(dir string) error { return writeJSON(settingsPath(dir), m) }
 
 // writeJSON writes a file, whole or not at all.
 func writeJSON(path string, thing any) error {
