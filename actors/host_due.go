@@ -147,5 +147,9 @@ func (h *Host) countVerdict(w *Write) {
 	}
 }
 
-// verdictFlags are the bits of HostRecord.Flags that hold the verdict last counted, plus one; 0: none was.
-const verdictFlags = 3
+// HostRecord.Flags: the lowest bits hold the verdict last counted, plus one, 0: none was; the others the minute since
+// 1970 since which robots.txt could not be had, 0: it could.
+const (
+	verdictBits  = 2
+	verdictFlags = 1<<verdictBits - 1
+)

@@ -45,7 +45,7 @@ func (h *Host) hold(ctx actor.Context, m *PagesLoaded, waiting []store.Entry, no
 		return false
 	}
 	if h.wanted {
-		h.settleRobots(ctx, robots.Judge(0, true, nil, h.RobotsAgent), nil, messages.Reason_ROBOTS_UNREACHABLE)
+		h.answerAskers(ctx, robots.Unreached(), nil, messages.Reason_ROBOTS_UNREACHABLE)
 	}
 	switch {
 	case len(waiting)+len(m.Due)+len(m.Ghosts) == 0:

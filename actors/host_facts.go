@@ -88,7 +88,8 @@ func (h *Host) takeFacts(ctx actor.Context) {
 func (h *Host) takeVisit(v *messages.PageVisited, now time.Time) visitMade {
 	started := now.Add(-time.Duration(v.AgoNs))
 	if v.Reason != messages.Reason_ROBOTS_DENIED {
-		h.observe(v.Status, v.Reason, v.TookNs, v.RetryAfterNs, started)
+		h.observe(v.Status, v.Reason, started, politeness.Visit{Took: time.Duration(v.TookNs),
+			RetryAfter: time.Duration(v.RetryAfterNs)})
 	}
 	if v.Reason != messages.Reason_NONE {
 		h.lastReason = v.Reason
@@ -170,20 +171,19 @@ func (h *Host) ended(at time.Time) {
 }
 
 // observe lets the host's schedule learn from one request.
-func (h *Host) observe(status uint32, reason messages.Reason, tookNs, retryNs int64, started time.Time) {
-	took := time.Duration(tookNs)
-	outcome := outcomeOf(status, reason)
-	h.politeness.Observe(&h.Politeness, politeness.Visit{Took: took, Outcome: outcome,
-		RetryAfter: time.Duration(retryNs)}, started.Add(took))
-	h.ended(started.Add(took))
-	if until := h.politeness.BackoffUntil(); outcome == politeness.Throttled && until.After(h.othersAt) {
+func (h *Host) observe(status uint32, reason messages.Reason, started time.Time, v politeness.Visit) {
+	v.Outcome = outcomeOf(status, reason)
+	h.politeness.Observe(&h.Politeness, v, started.Add(v.Took))
+	h.ended(started.Add(v.Took))
+	if until := h.politeness.BackoffUntil(); v.Outcome == politeness.Throttled && until.After(h.othersAt) {
 		h.othersAt = until
 	}
 }
 
 // takeRobots takes new rules, or notes that there are none to be had.
 func (h *Host) takeRobots(ctx actor.Context, m *messages.RobotsVisited, now time.Time) {
-	h.observe(m.Status, m.Reason, m.TookNs, m.RetryAfterNs, now.Add(-time.Duration(m.AgoNs)))
+	h.observe(m.Status, m.Reason, now.Add(-time.Duration(m.AgoNs)), politeness.Visit{Took: time.Duration(m.TookNs),
+		RetryAfter: time.Duration(m.RetryAfterNs), OwnRetry: h.Continuous})
 	if len(m.Rules) == 0 && m.Location == "" {
 		return // one step of a redirect on this host
 	}
@@ -203,24 +203,89 @@ func (h *Host) takeRobots(ctx actor.Context, m *messages.RobotsVisited, now time
 // that wait.
 func (h *Host) settleRobots(ctx actor.Context, rules *robots.Rules, bytes []byte, reason messages.Reason) {
 	now := time.Now()
-	for _, asker := range h.askers {
-		ctx.Send(ctx.Parent(), &ToHost{Host: asker, Message: &robotsTold{rules: rules, bytes: bytes, reason: reason}})
-	}
-	h.askers, h.wanted = nil, false
+	h.answerAskers(ctx, rules, bytes, reason)
 	if rules.Unreachable() {
 		h.lastReason = messages.Reason_ROBOTS_UNREACHABLE
 		h.robotsFail++
 		if reason == messages.Reason_DNS_NOT_FOUND {
 			h.robotsFail = math.MaxInt32 // no name, no host: no need to wait
 		}
-		h.politeness.Allow(now.Add(h.retryWait(h.robotsFail)))
+		h.outlast(now)
 		return
 	}
 	h.robotsFail = 0
+	h.setOutage(time.Time{})
+	h.obey(rules, bytes, now.Add(robots.Fresh))
+}
+
+// outlast decides when a robots.txt that cannot be had is asked for again, and what holds meanwhile. A crawl that is to
+// end asks as for any page that failed. A continuous one goes by robots.Retry, and by the host's back-off if nobody is
+// there; after robots.GivenUp pages are asked for again, unless the host is dead: then robots.txt remains the probe.
+func (h *Host) outlast(now time.Time) {
+	if !h.Continuous {
+		h.politeness.Allow(now.Add(h.retryWait(h.robotsFail)))
+		return
+	}
+	since := h.outageSince()
+	if since.IsZero() {
+		since = now
+		h.setOutage(since)
+	}
+	outage := now.Sub(since)
+	rules := robots.Unreached()
+	if !h.politeness.Dead() {
+		var kept *robots.Rules
+		if len(h.record.Robots) > 0 {
+			kept = new(robots.Rules)
+			if err := kept.UnmarshalBinary(h.record.Robots); err != nil {
+				kept = nil
+			}
+		}
+		rules = robots.Settle(rules, kept, outage)
+	}
+	if rules.Unreachable() {
+		h.politeness.AllowAfter(&h.Politeness, robots.Retry(outage), now)
+		return
+	}
+	bytes, err := rules.MarshalBinary()
+	if err != nil {
+		panic(err)
+	}
+	// counted from when the host may be asked at all, or a long rest would leave time for nothing but robots.txt
+	h.obey(rules, bytes, later(now, h.politeness.NextAllowed()).Add(robots.Fresh))
+}
+
+// later returns the later of two moments.
+func later(a, b time.Time) time.Time {
+	if b.After(a) {
+		return b
+	}
+	return a
+}
+
+// obey goes by rules until a moment.
+func (h *Host) obey(rules *robots.Rules, bytes []byte, until time.Time) {
 	h.robots, h.named = rules, 0
-	h.record.Robots, h.record.RobotsUntil = bytes, now.Add(robots.Expiry(rules, 0))
+	h.record.Robots, h.record.RobotsUntil = bytes, until
 	delay, _ := rules.CrawlDelay()
 	h.politeness.SetCrawlDelay(delay)
+}
+
+// outageSince is since when robots.txt could not be had; zero: it could, or was not asked for. A whole minute, as it is
+// kept in HostRecord.Flags above the verdict.
+func (h *Host) outageSince() time.Time {
+	minutes := h.record.Flags >> verdictBits
+	if minutes == 0 {
+		return time.Time{}
+	}
+	return time.Unix(int64(minutes)*60, 0)
+}
+
+func (h *Host) setOutage(since time.Time) {
+	h.record.Flags &= verdictFlags
+	if !since.IsZero() {
+		h.record.Flags |= uint32(since.Unix()/60) << verdictBits
+	}
 }
 
 // storeTimed writes what came of a group of facts, all of it or nothing: the pages, their candidates, the host, the

@@ -75,6 +75,14 @@ func (h *Host) answerRobots(ctx actor.Context, m *robotsAsked) {
 	h.wanted = true
 }
 
+// answerAskers tells the hosts that wait for the rules here what was found.
+func (h *Host) answerAskers(ctx actor.Context, rules *robots.Rules, bytes []byte, reason messages.Reason) {
+	for _, asker := range h.askers {
+		ctx.Send(ctx.Parent(), &ToHost{Host: asker, Message: &robotsTold{rules: rules, bytes: bytes, reason: reason}})
+	}
+	h.askers, h.wanted = nil, false
+}
+
 // hearRobots takes the rules of the host that robots.txt redirected to.
 func (h *Host) hearRobots(ctx actor.Context, m *robotsTold) {
 	if !h.waitsForRobots() {

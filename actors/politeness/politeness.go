@@ -67,6 +67,9 @@ type Visit struct {
 	Took       time.Duration // e: how long it held a connection
 	Outcome    Outcome
 	RetryAfter time.Duration // what the host asked to wait, from the end of the visit; 0: nothing
+	// a failure does not raise the back-off if the host answered: whoever asked has a rule of its own for when to ask
+	// again (robots.Retry)
+	OwnRetry bool
 }
 
 // State is what is kept of one host. The zero value is a host never asked.
@@ -220,9 +223,12 @@ func (s *State) Observe(o *Options, v Visit, started time.Time) {
 		s.failures /= 2
 		s.lastOK = max(0, ended.UnixMilli())
 	} else {
-		s.failures = min(s.failures+1, maxLevel)
-		rest := times(s.backoff(o), 1+o.Jitter*chance(uint64(started.UnixNano())^s.visits<<48))
-		s.rest = max(s.rest, after(ended, max(rest, min(v.RetryAfter, o.MaxRetryAfter))))
+		rest := min(v.RetryAfter, o.MaxRetryAfter)
+		if v.Outcome.absent() || !v.OwnRetry {
+			s.failures = min(s.failures+1, maxLevel)
+			rest = max(rest, s.jittered(o, s.backoff(o), started))
+		}
+		s.rest = max(s.rest, after(ended, rest))
 	}
 	s.next = max(s.next, after(started, s.Interval(o)), after(ended, 0), s.rest)
 }
@@ -239,6 +245,16 @@ func (s *State) Started(o *Options, at time.Time) {
 // Allow raises NextAllowed to at, if that is later: nobody may ask the host before, since a lease was given until then,
 // say.
 func (s *State) Allow(at time.Time) { s.next = max(s.next, after(at, 0)) }
+
+// AllowAfter raises NextAllowed to a wait from now on, prolonged at random as rests are.
+func (s *State) AllowAfter(o *Options, wait time.Duration, now time.Time) {
+	s.Allow(now.Add(s.jittered(o, wait, now)))
+}
+
+// jittered prolongs a rest that begins at a moment by a share of up to Options.Jitter.
+func (s *State) jittered(o *Options, rest time.Duration, at time.Time) time.Duration {
+	return times(rest, 1+o.Jitter*chance(uint64(at.UnixNano())^s.visits<<48))
+}
 
 // NextAllowed returns the time before which the host must not be asked; the zero time when it may at once.
 func (s *State) NextAllowed() time.Time { return clock(s.next) }

@@ -13,7 +13,9 @@
 //
 // Invariants:
 //   - A file cut for its size (512 KiB read, 100 kB marshalled) never allows what the whole file forbids.
-//   - An answer that says nothing about the rules (5xx, 429, no answer) forbids everything.
+//   - An answer that says nothing about the rules (5xx, 429, no answer) forbids everything. The file is asked for again
+//     after 5 minutes, then ever more rarely (Retry); after 30 days the last known rules apply again, or, without any,
+//     everything is allowed (Settle, RFC 9309 2.3.1.4).
 //   - Marshalling is deterministic: the same rules give the same bytes, in whatever order the file had them.
 //   - A Rules value is immutable and safe for concurrent use.
 package robots
@@ -80,7 +82,7 @@ func Unreached() *Rules { return &Rules{kind: unreachable, delay: -1} }
 //	2xx                    the body is parsed
 //	3xx                    more redirects than are followed: as if there were no file (2.3.1.2)
 //	4xx but 429            there is no file: everything is allowed (2.3.1.3)
-//	429, 5xx, others       unreachable: everything is disallowed (2.3.1.4)
+//	429, 5xx, others       unreachable: everything is disallowed (2.3.1.4), until Settle says otherwise
 //	failed                 no answer (DNS, connection, time-out, TLS): unreachable
 //
 // The RFC counts 429 among the 4xx. It is put to the unreachable ones, as Google does, because a host that is asking
@@ -100,29 +102,23 @@ func Judge(status int, failed bool, body []byte, agent string) *Rules {
 	return Unreached()
 }
 
-// Spans of RFC 9309 2.3.1.4 and 2.4 and of the contract with hosts that fail.
+// Spans of RFC 9309 2.3.1.4 and 2.4.
 const (
-	// Fresh is how long rules may be used: RFC 9309 2.4 says not more than 24 hours.
+	// Fresh is how long rules may be used: RFC 9309 2.4 says not more than 24 hours. A file that cannot be had is asked
+	// for once in as long, too.
 	Fresh = 24 * time.Hour
-	// FirstRetry and LastRetry bound the wait before an unreachable host is asked again: it doubles from one to the
-	// other.
+	// FirstRetry and LastRetry bound the wait before a file that could not be had is asked for again, in the first day.
 	FirstRetry = 5 * time.Minute
 	LastRetry  = time.Hour
 	// GivenUp is the "reasonably long period" of 2.3.1.4 after which an unreachable file may be treated as unavailable.
 	GivenUp = 30 * 24 * time.Hour
 )
 
-// Expiry returns how long r may be used before robots.txt must be asked for again. failures counts how often in a row
-// it was unreachable, this time included.
-func Expiry(r *Rules, failures int) time.Duration {
-	if !r.Unreachable() {
-		return Fresh
-	}
-	wait := FirstRetry
-	for ; failures > 1 && wait < LastRetry; failures-- {
-		wait *= 2
-	}
-	return min(wait, LastRetry)
+// Retry returns how long to wait before a file is asked for again that could not be had for so long: as long again,
+// from 5 minutes to an hour; after a day 1/24 of it, so that the wait grows from an hour to a day in 24 days. It depends
+// on the length of the outage alone, so whoever stops and starts in between asks no more often.
+func Retry(outage time.Duration) time.Duration {
+	return min(max(FirstRetry, min(outage, LastRetry), outage/24), Fresh)
 }
 
 // Settle returns the rules to obey once asked says what the latest answer was. While the file is unreachable everything

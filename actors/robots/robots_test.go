@@ -242,19 +242,27 @@ func TestStatusOfTheAnswer(t *testing.T) {
 	}
 }
 
-func TestExpiry(t *testing.T) {
-	if got := Expiry(AllowAll(), 9); got != 24*time.Hour {
-		t.Errorf("a known file is asked for again after %v", got)
-	}
-	for failures, want := range []time.Duration{5 * time.Minute, 5 * time.Minute, 10 * time.Minute, 20 * time.Minute,
-		40 * time.Minute, time.Hour, time.Hour} {
-		if got := Expiry(Unreached(), failures); got != want {
-			t.Errorf("after %d failures: %v, want %v", failures, got, want)
+func TestAFileThatCannotBeHadIsAskedForEverMoreRarely(t *testing.T) {
+	const hour, day = time.Hour, 24 * time.Hour
+	for _, c := range []struct{ outage, want time.Duration }{
+		{-time.Minute, 5 * time.Minute}, {0, 5 * time.Minute}, {5 * time.Minute, 5 * time.Minute},
+		{10 * time.Minute, 10 * time.Minute}, {40 * time.Minute, 40 * time.Minute}, {80 * time.Minute, hour},
+		{day, hour}, {2 * day, 2 * hour}, {24 * day, day}, {1000 * day, day},
+	} {
+		if got := Retry(c.outage); got != c.want {
+			t.Errorf("after %v: %v, want %v", c.outage, got, c.want)
 		}
 	}
-	if got := Expiry(Unreached(), 1<<30); got != time.Hour {
-		t.Errorf("after very many failures: %v", got)
+	asked := 0
+	for outage := time.Duration(0); outage < GivenUp; outage += Retry(outage) {
+		asked++
 	}
+	if asked < 100 || asked > 130 { // 6 in the first 80 minutes, 23 in the rest of the day, ln 24 · 24 in 24 days, 6
+		t.Errorf("asked %d times in 30 days", asked)
+	}
+}
+
+func TestSettle(t *testing.T) {
 	kept := Parse([]byte("User-agent: *\nDisallow: /private"), "henro")
 	day := 24 * time.Hour
 	for _, c := range []struct {
