@@ -181,8 +181,7 @@ func (p *Parser) page(m *parse, found *parsed) {
 	case isHTML(v.Mime):
 		base := p.html(m, &directives)
 		p.resolve(base, p.document.Links, set, v.Charset)
-	case v.Mime == "text/css":
-		p.document.ScanCSS(r.Body, p.options())
+	case r.Status == http.StatusOK && p.requisites(r.URL, v.Mime, r.Body):
 		p.resolve(r.URL, p.document.Links, set, "")
 	case m.rules.sitemaps && r.Status == http.StatusOK && mayName(v.Mime):
 		p.entries(m, set)
@@ -232,6 +231,27 @@ func (p *Parser) html(m *parse, directives *robots.Directives) weburl.URL {
 		}
 	}
 	return base
+}
+
+// requisites scans what is no page and may load more: sheets, scripts, manifests, pictures in SVG. It reports whether the
+// body is any of them.
+func (p *Parser) requisites(u weburl.URL, mime string, body []byte) bool {
+	d, o := &p.document, p.options()
+	switch {
+	case mime == "text/css":
+		d.ScanCSS(body, o)
+	case mediatype.IsScript(mime):
+		d.ScanScript(body, o)
+	case strings.HasSuffix(mime, "json"), strings.HasSuffix(u.String(), ".webmanifest"): // other JSON has no such icons
+		d.ScanManifest(body, o)
+	case mime == "image/svg+xml":
+		o.XML, o.MaxText = true, 0
+		d.Scan(body, o)
+		d.Links = slices.DeleteFunc(d.Links, func(l links.Ref) bool { return l.Kind.Class() == 0 })
+	default:
+		return false
+	}
+	return true
 }
 
 // redirect makes the Location of a 3xx answer a link.

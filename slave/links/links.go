@@ -88,7 +88,10 @@ type Document struct {
 	open      [lastSkipped + 1]int
 	template  int // open templates
 	noscript  int
-	foreign   []bool // open changes between HTML (false) and SVG or MathML (true)
+	foreign   []bool      // open changes between HTML (false) and SVG or MathML (true)
+	folders   [][2]string // names of modules that end in a slash, and what the import map has for them
+	brackets  []byte      // of the script at hand
+	srcdoc    int         // documents around this one, which is the srcdoc of a frame
 	hasBase   bool
 	hasTitle  bool
 	metaLang  string
@@ -111,8 +114,8 @@ type attr struct {
 func (d *Document) reset(o Options) {
 	*d = Document{
 		o: o, Links: d.Links[:0], Text: d.Text[:0], attrs: d.attrs[:0], words: d.words[:0], spans: d.spans[:0],
-		scratch: d.scratch[:0],
-		anchor:  d.anchor[:0], foreign: d.foreign[:0], anchorLink: -1, keepText: o.MaxText > 0,
+		scratch:  d.scratch[:0],
+		brackets: d.brackets[:0], folders: d.folders[:0], anchor: d.anchor[:0], foreign: d.foreign[:0], anchorLink: -1, keepText: o.MaxText > 0,
 	}
 }
 
@@ -197,11 +200,23 @@ func (d *Document) scan() {
 		case c == '!':
 			pos = d.declaration(pos + 2)
 		case c == '?':
+			if d.o.XML {
+				d.instruction(pos + 2)
+			}
 			pos = past(html, pos+2, '>')
 		default:
 			d.text(html[pos : pos+1])
 			pos++
 		}
+	}
+}
+
+// instruction takes the style sheet that <?xml-stylesheet href="…"?> names; pos is after "<?".
+func (d *Document) instruction(pos int) {
+	const name = "xml-stylesheet"
+	if bytes.HasPrefix(d.html[pos:], []byte(name)) {
+		d.attributes(pos + len(name))
+		d.linkAttr("href", outlink.Style, 0)
 	}
 }
 

@@ -136,6 +136,7 @@ func (d *Document) element(name []byte, end int, selfClosing bool) int {
 	case "iframe":
 		d.linkAttr("src", outlink.Iframe, 0)
 		d.linkAttr("longdesc", outlink.Other, 0)
+		d.frameOf()
 		d.breakWords()
 		return d.raw(name, end, selfClosing)
 	case "embed":
@@ -154,7 +155,13 @@ func (d *Document) element(name []byte, end int, selfClosing bool) int {
 			d.breakWords()
 		}
 	case "script":
-		d.linkAttr("src", outlink.Script, 0)
+		kind := d.scriptType()
+		if src, ok := d.attr("src"); ok && kind != noScript {
+			d.link(src, outlink.Script, 0)
+			kind = noScript // what stands within is not run
+		} else if ok {
+			d.link(src, outlink.Other, 0)
+		}
 		if selfClosing && d.o.XML {
 			return end
 		}
@@ -162,6 +169,8 @@ func (d *Document) element(name []byte, end int, selfClosing bool) int {
 		after := d.script(end)
 		if data {
 			d.jsonLD(d.html[end:after])
+		} else if kind != noScript {
+			d.inline(d.html[end:after], kind)
 		}
 		return after
 	case "style":
@@ -576,6 +585,30 @@ func directives(b []byte) (noIndex, noFollow bool) {
 	return noIndex, noFollow
 }
 
+// maxSrcdoc bounds how deeply documents stand in each other's attributes.
+const maxSrcdoc = 4
+
+// frameOf takes the links of a document that stands in the srcdoc of a frame. Its base is that of the page.
+func (d *Document) frameOf() {
+	srcdoc, ok := d.attr("srcdoc")
+	if !ok || d.srcdoc == maxSrcdoc || d.template > 0 {
+		return
+	}
+	inner := Document{o: d.o, html: bytes.Clone(d.unescapeAttr(srcdoc)), anchorLink: -1, hasBase: true, hasTitle: true,
+		noscript: d.noscript, srcdoc: d.srcdoc + 1}
+	inner.o.MaxLinks -= len(d.spans)
+	inner.scan()
+	inner.closeAnchor()
+	d.Cut = d.Cut || inner.Cut
+	for _, s := range inner.spans {
+		start := len(d.words)
+		d.words = append(append(d.words, inner.words[s.raw:s.rawEnd]...), inner.words[s.anchor:s.anchorEnd]...)
+		middle := start + s.rawEnd - s.raw
+		d.spans = append(d.spans, span{raw: start, rawEnd: middle, anchor: middle, anchorEnd: len(d.words), kind: s.kind,
+			flags: s.flags})
+	}
+}
+
 // raw skips an element whose content is no markup.
 func (d *Document) raw(name []byte, pos int, selfClosing bool) int {
 	if selfClosing && d.o.XML {
@@ -668,6 +701,12 @@ func (d *Document) script(pos int) int {
 
 // foreignTag takes a start tag within SVG or MathML.
 func (d *Document) foreignTag(name []byte, end int, selfClosing bool) int {
+	for _, a := range d.attrs { // fill="url(patterns.svg#dots)"; style was taken with any element
+		if value := d.html[a.value:a.valueEnd]; bytes.Contains(value, []byte("url(")) &&
+			!is(d.html[a.name:a.nameEnd], "style") {
+			d.css(d.unescapeAttr(value))
+		}
+	}
 	href, ok := d.attr("href")
 	if !ok {
 		href, ok = d.attr("xlink:href")

@@ -23,6 +23,19 @@ type Type struct {
 // Param is one parameter, its name in lower case.
 type Param struct{ Name, Value string }
 
+// IsScript reports whether a type (without parameters) is a JavaScript MIME type of the MIME Sniffing Standard.
+func IsScript(essence string) bool {
+	major, minor, _ := strings.Cut(strings.ToLower(essence), "/")
+	switch minor {
+	case "javascript", "ecmascript", "x-javascript", "x-ecmascript":
+		return major == "text" || major == "application"
+	case "jscript", "livescript", "javascript1.0", "javascript1.1", "javascript1.2", "javascript1.3", "javascript1.4",
+		"javascript1.5":
+		return major == "text"
+	}
+	return false
+}
+
 const whitespace = " \t\r\n" // HTTP's
 
 // Parse reads one media type; false if it is none.

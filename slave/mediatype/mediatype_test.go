@@ -156,3 +156,13 @@ func FuzzExtract(f *testing.F) {
 		Computed([]string{field}, false, []byte(body))
 	})
 }
+
+func TestIsScript(t *testing.T) {
+	for essence, want := range map[string]bool{"text/javascript": true, "Application/X-ECMAScript": true,
+		"text/javascript1.5": true, "application/javascript1.5": false, "text/javascript1.6": false, "module": false,
+		"text/template": false, "application/json": false, "": false, "image/javascript": false} {
+		if got := IsScript(essence); got != want {
+			t.Errorf("IsScript(%q) = %v", essence, got)
+		}
+	}
+}
