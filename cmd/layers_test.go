@@ -23,6 +23,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"unicode/utf8"
 )
 
 // below says which directories each directory at the top of the tree may import, beside itself: arrows only point down.
@@ -74,7 +75,6 @@ var pure = []struct{ dir, why, mayImport string }{
 	{"slave/mediatype", "a header field and some bytes in, a type out, as browsers have it", ""},
 	{"slave/sitemap", "a sitemap or a feed in, entries out, whatever is wrong with it", ""},
 	{"slave/charset", "bytes in, text out, the same on every slave", "golang.org/x/text"},
-	{"cluster/ring", "who owns what follows from names alone", ""},
 	{"master/frontier", "orders of URLs, compared by simulation", ""},
 	{"master/frontier/frontiersim", "a graph of the web in memory is crawled in seconds",
 		"golang.org/x/net/publicsuffix"},
@@ -260,6 +260,26 @@ func TestNothingIsLeftToDo(t *testing.T) {
 				if word := leftToDo.FindString(c.Text); word != "" {
 					t.Errorf("%s: %s: do it, or write down as a limit what is not done", f.at(c.Pos()), word)
 				}
+			}
+		}
+	}
+}
+
+// A tab is as wide as four columns, any other rune is one. Generated code is as its generator writes it.
+func TestLinesEndAt120Columns(t *testing.T) {
+	const columns, tab = 120, 4
+	for _, f := range tree(t) {
+		if ast.IsGenerated(f.ast) {
+			continue
+		}
+		text, err := os.ReadFile(filepath.Join("..", f.path))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i, line := range strings.Split(string(text), "\n") {
+			if n := utf8.RuneCountInString(line) + (tab-1)*strings.Count(line, "\t"); n > columns &&
+				!strings.HasPrefix(line, "//go:") {
+				t.Errorf("%s:%d: %d columns, want at most %d", f.path, i+1, n, columns)
 			}
 		}
 	}

@@ -233,8 +233,8 @@ func (p *Parser) html(m *parse, directives *robots.Directives) weburl.URL {
 	return base
 }
 
-// requisites scans what is no page and may load more: sheets, scripts, manifests, pictures in SVG. It reports whether the
-// body is any of them.
+// requisites scans what is no page and may load more: sheets, scripts, manifests, pictures in SVG. It reports whether
+// the body is any of them.
 func (p *Parser) requisites(u weburl.URL, mime string, body []byte) bool {
 	d, o := &p.document, p.options()
 	switch {

@@ -35,7 +35,8 @@ func TestWhatChromiumLoadsIsFound(t *testing.T) {
 	}
 	beyond := map[string]string{
 		"/touch-icon.png": "for phones", "/manifest-icon.png": "once it is installed", "/shortcut-icon.png": "likewise",
-		"/preload-2x.png": "a candidate for other windows", "/srcset-2x.png": "likewise", "/srcset-4000w.png": "likewise",
+		"/preload-2x.png": "a candidate for other windows", "/srcset-2x.png": "likewise",
+		"/srcset-4000w.png": "likewise",
 		"/picture-wide.png": "likewise", "/picture-unknown.xyz": "of a type for other browsers",
 		"/set-2x.png": "a candidate for other windows", "/set.avif": "likewise",
 		"/preload-image.png": "for browsers without imagesrcset", "/img-with-set.png": "for those without srcset",

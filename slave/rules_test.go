@@ -93,7 +93,8 @@ func TestTheMasterSaysWhichPrivateAddressesMayBeAsked(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer c.Close()
-	for _, url := range []string{"http://10.2.0.1/", "http://10.1.2.3/", "http://169.254.169.254/", "http://127.0.0.1/"} {
+	for _, url := range []string{"http://10.2.0.1/", "http://10.1.2.3/", "http://169.254.169.254/",
+		"http://127.0.0.1/"} {
 		c.Fetch(t.Context(), fetch.Request{URL: weburl.MustParse(url)})
 	}
 	close(dialled)

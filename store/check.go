@@ -25,9 +25,6 @@ type Report struct {
 	Stats    Stats    // sums over the partitions that could be read
 }
 
-// Clean reports that nothing was found.
-func (r *Report) Clean() bool { return len(r.Problems) == 0 }
-
 const maxProblems = 1000
 
 func (r *Report) add(format string, args ...any) {

@@ -31,9 +31,6 @@ func NewMetrics(version string, tracer *floor.Tracer, counts *floor.Counts) *Met
 // Register adds collectors. Two of one name are a mistake in the program.
 func (m *Metrics) Register(all ...prometheus.Collector) { m.registry.MustRegister(all...) }
 
-// Gatherer is what a test looks at.
-func (m *Metrics) Gatherer() prometheus.Gatherer { return m.registry }
-
 // Routes of metrics:
 //
 //	GET /metrics   in the text format of Prometheus

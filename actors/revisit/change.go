@@ -27,12 +27,6 @@ const (
 // Significant reports whether the change counts for the timetable. All changes are archived.
 func (c Change) Significant() bool { return c == Substantial || c == Vanished }
 
-// String returns the change in words.
-func (c Change) String() string {
-	return [...]string{"first visit", "not modified", "identical", "trivial change", "slight change",
-		"substantial change", "vanished or back"}[min(c, Vanished)]
-}
-
 // Changed compares what two visits of a page found, in the order of certainty: a 304 (which is believed), the exact
 // digest, the digest of the main content, the distance of the SimHashes. What was not computed is not compared: without
 // main content (an image, say) another digest is a substantial change.

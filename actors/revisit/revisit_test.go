@@ -536,3 +536,9 @@ func TestExplain(t *testing.T) {
 		}
 	}
 }
+
+// String returns the change in words.
+func (c Change) String() string {
+	return [...]string{"first visit", "not modified", "identical", "trivial change", "slight change",
+		"substantial change", "vanished or back"}[min(c, Vanished)]
+}

@@ -51,19 +51,6 @@ func ParseTag(values []string, agent string) Directives {
 	return d
 }
 
-// ParseMeta reads one <meta name=NAME content=CONTENT> for one agent: name is "robots" or the agent's own.
-func ParseMeta(name, content, agent string) Directives {
-	var d Directives
-	if name = trim(name); !strings.EqualFold(name, "robots") && !addressed(name, agentTokens(agent)) {
-		return d
-	}
-	for item := range strings.SplitSeq(content, ",") {
-		d.add(trim(item))
-	}
-	d.date(content)
-	return d
-}
-
 func addressed(name string, agents []string) bool {
 	if name == "*" || strings.EqualFold(name, "robots") {
 		return true

@@ -187,8 +187,6 @@ func (r *Rules) String() string {
 	switch r.kind {
 	case unavailable:
 		return "no robots.txt: everything allowed"
-	case forbidden:
-		return "everything forbidden by the operator"
 	case unreachable:
 		return "robots.txt unreachable: everything forbidden for now"
 	}

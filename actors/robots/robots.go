@@ -45,7 +45,7 @@ type kind uint8
 const (
 	parsed      kind = iota // a file was read
 	unavailable             // there is no file: everything is allowed
-	forbidden               // everything is disallowed, by order of an operator
+	_                       // never written
 	unreachable             // the host did not say: everything is disallowed for now
 )
 
@@ -70,9 +70,6 @@ type rule struct {
 
 // AllowAll returns the rules of a host without robots.txt.
 func AllowAll() *Rules { return &Rules{kind: unavailable, delay: -1} }
-
-// DisallowAll returns rules that forbid everything, for a host whose operator asked to be left alone.
-func DisallowAll() *Rules { return &Rules{kind: forbidden, delay: -1} }
 
 // Unreached returns the rules of a host that did not answer for its robots.txt: nothing is allowed until it does.
 func Unreached() *Rules { return &Rules{kind: unreachable, delay: -1} }
@@ -115,8 +112,8 @@ const (
 )
 
 // Retry returns how long to wait before a file is asked for again that could not be had for so long: as long again,
-// from 5 minutes to an hour; after a day 1/24 of it, so that the wait grows from an hour to a day in 24 days. It depends
-// on the length of the outage alone, so whoever stops and starts in between asks no more often.
+// from 5 minutes to an hour; after a day 1/24 of it, so that the wait grows from an hour to a day in 24 days. It
+// depends on the length of the outage alone, so whoever stops and starts in between asks no more often.
 func Retry(outage time.Duration) time.Duration {
 	return min(max(FirstRetry, min(outage, LastRetry), outage/24), Fresh)
 }

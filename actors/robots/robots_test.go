@@ -275,7 +275,6 @@ func TestSettle(t *testing.T) {
 		{"while unreachable nothing is allowed, though rules are known", Unreached(), kept, 29 * day, false, false},
 		{"after 30 days the known rules hold again", Unreached(), kept, 30 * day, true, false},
 		{"after 30 days without known rules there are none", Unreached(), nil, 30 * day, true, true},
-		{"an operator's order outlives everything", DisallowAll(), kept, 400 * day, false, false},
 	} {
 		if r := Settle(c.asked, c.kept, c.since); r.Allowed("/") != c.open || r.Allowed("/private") != c.private {
 			t.Errorf("%s: / %v, /private %v", c.name, r.Allowed("/"), r.Allowed("/private"))
@@ -394,20 +393,6 @@ func TestDirectives(t *testing.T) {
 	} {
 		if got := ParseTag(c.values, "henro/1.0"); got != c.want {
 			t.Errorf("%s: %+v, want %+v", c.name, got, c.want)
-		}
-	}
-	for _, c := range []struct {
-		name, content string
-		want          Directives
-	}{
-		{"robots", "noindex,follow", Directives{NoIndex: true}},
-		{"ROBOTS", " NoFollow ", Directives{NoFollow: true}},
-		{"henro", "none", Directives{NoIndex: true, NoFollow: true}},
-		{"googlebot", "none", Directives{}},
-		{"robots", "unavailable_after: 25 Jun 2010 15:00:00 UTC", Directives{UnavailableAfter: after}},
-	} {
-		if got := ParseMeta(c.name, c.content, "henro"); got != c.want {
-			t.Errorf("meta %s %q: %+v, want %+v", c.name, c.content, got, c.want)
 		}
 	}
 }

@@ -110,10 +110,12 @@ func (c *Crawl) Register(f *pflag.FlagSet) {
 	f.StringArrayVar(&c.Resolve, "resolve", nil, "where a name lives, as in curl: `HOST:PORT:ADDR` (repeatable)")
 	f.StringVar(&c.DNS, "dns", "", "ask this resolver instead of the system's (`ADDR[:PORT]`)")
 	f.Var(&c.AllowPrivate, "allow-private",
-		"loopback and private addresses may be fetched, or only those of these networks, such as 10.1.0.0/16 (repeatable)")
+		"loopback and private addresses may be fetched, or only those of these networks, such as 10.1.0.0/16 "+
+			"(repeatable)")
 	f.Lookup("allow-private").NoOptDefVal = "true"
 	f.StringArrayVar(&c.Addresses, "allow-address", nil,
-		"this `ADDR` may be fetched, whatever it is: link-local addresses and metadata services of clouds are named one by one (repeatable)")
+		"this `ADDR` may be fetched, whatever it is: link-local addresses and metadata services of clouds are named "+
+			"one by one (repeatable)")
 	f.BoolVar(&c.VerifyTLS, "verify-tls", false, "a certificate that does not verify is a failure, not just noted")
 	f.BoolVar(&c.ObeyNofollow, "obey-nofollow", false,
 		"do not follow links marked rel=nofollow, nor those of pages that say so; on by itself with --scope any")

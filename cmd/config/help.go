@@ -59,7 +59,8 @@ func (c *Crawl) Groups() []Group {
 			"trap-growth", "trap-sessions", "host-pages")},
 		{"How politely", pick("contact", "delay", "i-own-these-hosts", "profile", "politeness", "retries", "retry-wait",
 			"patience", "relief")},
-		{"How to fetch", pick("fetch-timeout", "max-body", "resolve", "dns", "allow-private", "allow-address", "verify-tls", "http1")},
+		{"How to fetch", pick("fetch-timeout", "max-body", "resolve", "dns", "allow-private",
+			"allow-address", "verify-tls", "http1")},
 		{"When to end", pick("pages", "for", "bytes", "continuous")},
 		{"How to work", pick("frontier", "slots-b", "slots-h", "order", "partitions", "page-budget", "lease")},
 	}

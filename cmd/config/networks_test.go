@@ -24,7 +24,8 @@ func TestPrivateNetworksAreAllOrThoseNamed(t *testing.T) {
 		{"the last word", "https://a.example/ --allow-private 10.1.0.0/16", false, "[10.1.0.0/16]", "[]", ""},
 		{"several", "--allow-private=10.1.0.0/16,fd12::/64 --allow-private 192.168.7.9/24 https://a.example/", false,
 			"[10.1.0.0/16 fd12::/64 192.168.7.0/24]", "[]", ""},
-		{"addresses one by one", "--allow-private --allow-address 169.254.169.254 --allow-address ::1 https://a.example/",
+		{"addresses one by one", "--allow-private --allow-address 169.254.169.254 --allow-address ::1 " +
+			"https://a.example/",
 			true, "[]", "[169.254.169.254 ::1]", ""},
 		{"link-local is no private network", "--allow-private=169.254.0.0/16", false, "", "", "--allow-address"},
 		{"nor behind a space", "--allow-private 169.254.169.254/32", false, "", "", "--allow-address"},
@@ -44,7 +45,8 @@ func TestPrivateNetworksAreAllOrThoseNamed(t *testing.T) {
 			if err == nil {
 				o, wrong := crawl.Options(f)
 				if err = wrong; err == nil && (o.Fetch.AllowPrivate != c.all ||
-					fmt.Sprint(o.Fetch.PrivateNetworks) != c.networks || fmt.Sprint(o.Fetch.AllowAddresses) != c.addresses) {
+					fmt.Sprint(o.Fetch.PrivateNetworks) != c.networks ||
+					fmt.Sprint(o.Fetch.AllowAddresses) != c.addresses) {
 					t.Error(o.Fetch)
 				}
 			}

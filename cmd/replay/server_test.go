@@ -199,12 +199,14 @@ func TestOnlyThisMachineIsAnswered(t *testing.T) {
 			[]string{"Sec-Fetch-Dest", "document"}},
 		"a capture in its frame": {"/web/2026mp_/http://docs.test/", 200,
 			[]string{"Sec-Fetch-Dest", "iframe"}},
-		"no name":                        {"/", 403, []string{"Host", ""}},
-		"a port alone":                   {"/", 403, []string{"Host", ":8090"}},
-		"captures under another name":    {"/web/2026mp_/http://docs.test/", 200, []string{"Host", "127.0.0.1:8091"}},
-		"a page of elsewhere asks":       {"/", 403, []string{"Sec-Fetch-Site", "cross-site"}},
-		"a capture asks for our pages":   {"/", 403, []string{"Sec-Fetch-Site", "cross-site", "Sec-Fetch-Dest", "empty"}},
-		"a link of elsewhere leads here": {"/", 200, []string{"Sec-Fetch-Site", "cross-site", "Sec-Fetch-Dest", "document"}},
+		"no name":                     {"/", 403, []string{"Host", ""}},
+		"a port alone":                {"/", 403, []string{"Host", ":8090"}},
+		"captures under another name": {"/web/2026mp_/http://docs.test/", 200, []string{"Host", "127.0.0.1:8091"}},
+		"a page of elsewhere asks":    {"/", 403, []string{"Sec-Fetch-Site", "cross-site"}},
+		"a capture asks for our pages": {"/", 403,
+			[]string{"Sec-Fetch-Site", "cross-site", "Sec-Fetch-Dest", "empty"}},
+		"a link of elsewhere leads here": {"/", 200,
+			[]string{"Sec-Fetch-Site", "cross-site", "Sec-Fetch-Dest", "document"}},
 		"a page of elsewhere asks for a capture": {"/web/2026mp_/http://docs.test/", 403,
 			[]string{"Host", "localhost:8091", "Sec-Fetch-Site", "cross-site", "Sec-Fetch-Dest", "script"}},
 		"the frame asks for a capture": {"/web/2026mp_/http://docs.test/", 200,
@@ -240,7 +242,8 @@ func TestOnlyAFrameOfOursRunsACapture(t *testing.T) {
 	s := archived(t, warc.Gzip)
 	for _, host := range []string{s.own, s.content, "[::1]:8090"} {
 		for _, form := range []string{"id_", "mp_", "im_", "js_", "if_"} {
-			for _, dest := range []string{"", "document", "iframe", "frame", "embed", "object", "image", "script", "empty"} {
+			for _, dest := range []string{"", "document", "iframe", "frame", "embed", "object", "image",
+				"script", "empty"} {
 				for _, noScripts := range []bool{false, true} {
 					s.o.NoScripts = noScripts
 					for _, path := range []string{"/", "/zip", "/a.css", "/gone", "/moved", "/resource"} {

@@ -235,10 +235,11 @@ func TestRestoreLosesNothing(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				Restore(again, slices.Values(items), func(item Item[uint64]) {
-					t.Fatalf("%v found no room again",
-						item)
-				})
+				for _, item := range items {
+					if lost, dropped := again.Add(item); dropped {
+						t.Fatalf("%v found no room again", lost)
+					}
+				}
 				if again.Len() != c.f.Len() {
 					t.Fatalf("%d wait after the restart, %d before", again.Len(), c.f.Len())
 				}

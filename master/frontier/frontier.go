@@ -22,12 +22,11 @@
 //   - one at a time: a host handed out by Next is not handed out again before Done;
 //   - interval: nor before T has passed since then, nor before the rest that Done asked for is over;
 //   - once: an added URL is handed out or reported as lost, exactly once;
-//   - a frontier rebuilt by Restore from the waiting URLs of another loses none of them.
+//   - a frontier rebuilt from the waiting URLs of another loses none of them.
 package frontier
 
 import (
 	"fmt"
-	"iter"
 	"slices"
 	"strings"
 	"time"
@@ -227,16 +226,6 @@ func New[K comparable](o Options) (Frontier[K], error) {
 		return NewRanked[K](o), nil
 	default:
 		return NewHost[K](o), nil
-	}
-}
-
-// Restore adds the waiting URLs of an earlier run, in the order in which they were added then, and passes those for
-// which there is no room (B or H have been made smaller) to lost, which may be nil.
-func Restore[K any](f Frontier[K], waiting iter.Seq[Item[K]], lost func(Item[K])) {
-	for item := range waiting {
-		if out, dropped := f.Add(item); dropped && lost != nil {
-			lost(out)
-		}
 	}
 }
 

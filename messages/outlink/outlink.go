@@ -17,7 +17,7 @@ const (
 	Frame    Kind = 3  // frame src
 	Iframe   Kind = 4  // iframe src
 	Link     Kind = 5  // link href with a rel that names a page: next, prev, alternate, canonical …
-	Refresh  Kind = 6  // meta http-equiv=refresh, Refresh header
+	Refresh  Kind = 6  // meta http-equiv=refresh
 	Redirect Kind = 7  // Location of a 3xx answer
 	Header   Kind = 8  // HTTP Link header with a rel that names a page
 	Sitemap  Kind = 9  // entry of a sitemap

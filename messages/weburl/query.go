@@ -161,20 +161,3 @@ func encodingName(enc encoding.Encoding) string {
 	}
 	return ""
 }
-
-// EscapeNonASCII percent-encodes the bytes of s beyond ASCII as they are. Header fields such as Location carry bytes of
-// no declared encoding; browsers send them back unchanged.
-func EscapeNonASCII(s string) string {
-	if isASCII(s) {
-		return s
-	}
-	out := make([]byte, 0, len(s)+32)
-	for i := 0; i < len(s); i++ {
-		if s[i] < 0x80 {
-			out = append(out, s[i])
-		} else {
-			out = append(out, '%', upperHex[s[i]>>4], upperHex[s[i]&15])
-		}
-	}
-	return string(out)
-}

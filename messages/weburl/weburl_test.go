@@ -178,12 +178,6 @@ func TestQueriesAreEncodedAsThePageIs(t *testing.T) {
 	}
 }
 
-func TestEscapeNonASCII(t *testing.T) {
-	if got := EscapeNonASCII("/a%20b/\x93\xfa"); got != "/a%20b/%93%FA" {
-		t.Errorf("got %q", got)
-	}
-}
-
 func TestRules(t *testing.T) {
 	all := &Rules{Sessions: true, Tracking: true, Drop: []string{"Ref"}, SortQuery: true}
 	for _, c := range []struct {

@@ -2,9 +2,7 @@ package fakeweb
 
 import (
 	"bufio"
-	"bytes"
 	"fmt"
-	"io"
 	"net/netip"
 	"os"
 	"strconv"
@@ -183,57 +181,4 @@ func (e *Entry) append(dst []byte) []byte {
 	}
 	text(e.Agent)
 	return append(dst, '\n')
-}
-
-// ReadLog reads an access log. A last line without its end, as a crash leaves it, is left out.
-func ReadLog(r io.Reader) ([]Entry, error) {
-	in := bufio.NewReaderSize(r, 1<<20)
-	var list []Entry
-	agents := map[string]string{}
-	for n := 1; ; n++ {
-		line, err := in.ReadBytes('\n')
-		if err == io.EOF {
-			return list, nil
-		}
-		if err != nil {
-			return nil, fmt.Errorf("read access log: %w", err)
-		}
-		f := bytes.Split(line[:len(line)-1], []byte("\t"))
-		if len(f) != 11 {
-			return nil, fmt.Errorf("%w: line %d has %d fields", ErrLog, n, len(f))
-		}
-		var nums [5]int64
-		for i, at := range [...]int{0, 1, 5, 6, 7} {
-			if nums[i], err = strconv.ParseInt(string(f[at]), 10, 64); err != nil {
-				return nil, fmt.Errorf("%w: line %d, field %d: %w", ErrLog, n, at+1, err)
-			}
-		}
-		agent, ok := agents[string(f[10])]
-		if !ok {
-			agent = string(f[10])
-			agents[agent] = agent
-		}
-		var from netip.AddrPort
-		if client := string(f[9]); client != "-" {
-			if from, err = netip.ParseAddrPort(client); err != nil {
-				return nil, fmt.Errorf("%w: line %d, field 10: %w", ErrLog, n, err)
-			}
-		}
-		list = append(list, Entry{
-			Start: time.Unix(0, nums[0]), End: time.Unix(0, nums[1]), Secure: string(f[2]) == "https",
-			Host: string(f[3]), Path: string(f[4]),
-			Status: int(nums[2]), Bytes: int(nums[3]), Conn: uint64(nums[4]), From: from,
-			Aborted: string(f[8]) == "aborted", Agent: agent,
-		})
-	}
-}
-
-// ReadLogFile reads the access log at a path.
-func ReadLogFile(path string) ([]Entry, error) {
-	f, err := os.Open(path)
-	if err != nil {
-		return nil, fmt.Errorf("open access log: %w", err)
-	}
-	defer f.Close()
-	return ReadLog(f)
 }

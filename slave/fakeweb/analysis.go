@@ -98,11 +98,6 @@ func Repeats(log []Entry) map[string]int {
 	return visits
 }
 
-// Answered keeps the requests that got an answer.
-func Answered(log []Entry) []Entry {
-	return slices.DeleteFunc(slices.Clone(log), func(e Entry) bool { return e.Aborted || e.Status == 0 })
-}
-
 // byHost sorts the entries of each host by start.
 func byHost(log []Entry) [][]Entry {
 	hosts := map[string][]Entry{}

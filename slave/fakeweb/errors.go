@@ -11,6 +11,4 @@ var (
 	ErrUnknownURL = errors.New("fakeweb: URL of no host here")
 	// ErrTooMany is returned by Reachable when the crawl would fetch more URLs than its limit.
 	ErrTooMany = errors.New("fakeweb: more URLs reachable than the limit")
-	// ErrLog is returned for an access log that cannot be read.
-	ErrLog = errors.New("fakeweb: not an access log")
 )

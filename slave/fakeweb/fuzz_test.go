@@ -3,7 +3,6 @@ package fakeweb
 import (
 	"bufio"
 	"bytes"
-	"errors"
 	"testing"
 )
 
@@ -63,34 +62,5 @@ func FuzzTarget(f *testing.F) {
 			t.Errorf("%q is taken for %+v, which is %q", target, at, back)
 		}
 		w.edges(nil, &h, at)
-	})
-}
-
-// What ReadLog takes, it writes as it read it.
-func FuzzReadLog(f *testing.F) {
-	f.Add((&Entry{Host: "h", Path: "/a", Start: at(1), End: at(2), Status: 200, Agent: "x y"}).append(nil))
-	f.Add([]byte("1\t2\thttps\th\t/\t0\t0\t0\taborted\t10.0.0.1:9\t\n"))
-	f.Add([]byte("a\tb\n"))
-	f.Fuzz(func(t *testing.T, data []byte) {
-		list, err := ReadLog(bytes.NewReader(data))
-		if err != nil {
-			if !errors.Is(err, ErrLog) {
-				t.Fatal(err)
-			}
-			return
-		}
-		var out []byte
-		for i := range list {
-			out = list[i].append(out)
-		}
-		again, err := ReadLog(bytes.NewReader(out))
-		if err != nil || len(again) != len(list) {
-			t.Fatalf("%d entries, then %d: %v", len(list), len(again), err)
-		}
-		for i := range list {
-			if !bytes.Equal(list[i].append(nil), again[i].append(nil)) {
-				t.Fatalf("%+v, then %+v", list[i], again[i])
-			}
-		}
 	})
 }

@@ -40,15 +40,6 @@ type act struct {
 	raw    func(s *stage) error
 }
 
-// Misdeeds lists all there are, in a fixed order.
-func Misdeeds() []Misdeed {
-	list := make([]Misdeed, len(acts))
-	for i := range acts {
-		list[i] = acts[i].Misdeed
-	}
-	return list
-}
-
 // AllHostile names every hostility.
 func AllHostile() []Hostility {
 	kinds := make([]Hostility, len(acts))

@@ -86,8 +86,8 @@ type Response struct {
 	TLSVersion, CipherSuite string
 	// Reused tells that a kept connection served.
 	Reused bool
-	// Stale tells that a kept connection ended after the request was sent, before a byte of the answer came. The host may
-	// have seen the request: one more comes after its interval, and over a new connection.
+	// Stale tells that a kept connection ended after the request was sent, before a byte of the answer came. The host
+	// may have seen the request: one more comes after its interval, and over a new connection.
 	Stale bool
 
 	share share

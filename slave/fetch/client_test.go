@@ -262,7 +262,8 @@ func TestAKeptConnectionThatWasClosedIsReplaced(t *testing.T) {
 		}))
 		for i, stale := range []bool{false, true, false, true} {
 			r := visit(t, c, "http://a.example/")
-			if r.Stale != stale || stale != (r.Reason == messages.Reason_CONNECTION_LOST) || int(requests.Load()) != i+1 {
+			if r.Stale != stale || stale != (r.Reason == messages.Reason_CONNECTION_LOST) ||
+				int(requests.Load()) != i+1 {
 				t.Errorf("visit %d: %v, stale %v, %d requests", i, r, r.Stale, requests.Load())
 			}
 		}
@@ -270,7 +271,8 @@ func TestAKeptConnectionThatWasClosedIsReplaced(t *testing.T) {
 	t.Run("but a new one that is closed is lost", func(t *testing.T) {
 		var requests atomic.Int32
 		c := newClient(t, piped(func(c net.Conn, _ string) { requests.Add(1); c.Close() }))
-		if r := visit(t, c, "http://a.example/"); r.Reason != messages.Reason_CONNECTION_LOST || requests.Load() != 1 || r.Stale {
+		if r := visit(t, c, "http://a.example/"); r.Reason != messages.Reason_CONNECTION_LOST ||
+			requests.Load() != 1 || r.Stale {
 			t.Error(r, requests.Load())
 		}
 	})

@@ -65,27 +65,27 @@ func hostileWeb(t *testing.T, kind fakeweb.Hostility) *fakeweb.Web {
 }
 
 func TestTheFakeWebsHostileHosts(t *testing.T) {
-	for _, m := range fakeweb.Misdeeds() {
-		want, ours := misdeeds[m.Kind]
+	for _, kind := range fakeweb.AllHostile() {
+		want, ours := misdeeds[kind]
 		if !ours {
 			continue
 		}
-		t.Run(string(m.Kind), func(t *testing.T) {
+		t.Run(string(kind), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				w := hostileWeb(t, m.Kind)
+				w := hostileWeb(t, kind)
 				c := newClient(t, func(o *Options) { o.Dial, o.AllowPrivate, o.MaxBody = w.DialContext, false, 1<<20 })
 				scheme := "http://"
-				if m.Kind.Secure() {
+				if kind.Secure() {
 					scheme = "https://"
 				}
 				for i := range 2 {
 					began := time.Now()
-					r := visit(t, c, scheme+m.Kind.Host()+"/")
+					r := visit(t, c, scheme+kind.Host()+"/")
 					want.check(t, r, time.Since(began))
 					if len(r.Body) > 16<<20 {
 						t.Error(len(r.Body), "bytes of body")
 					}
-					if i == 1 && r.Reused && m.Kind == "unsolicited" {
+					if i == 1 && r.Reused && kind == "unsolicited" {
 						t.Error("the answer may be the one nobody asked for")
 					}
 					r.Release()

@@ -74,13 +74,6 @@ var (
 var metadata = [][4]byte{{169, 254, 169, 254}, {169, 254, 170, 2}, {169, 254, 170, 23}, {100, 100, 100, 200},
 	{168, 63, 129, 16}, {192, 0, 0, 192}, {169, 254, 42, 42}, {169, 254, 0, 23}}
 
-// Forbidden says what an address is if a polite crawler of the public web has no business there, and "" otherwise. IPv6
-// addresses that carry an IPv4 address are judged by what they carry too.
-func Forbidden(addr netip.Addr) string {
-	what, _ := judge(addr)
-	return what
-}
-
 // Never says what an address is if not even a crawl of private networks may ask there, and "" otherwise: link-local
 // addresses, the metadata services of clouds, and what is no single server's.
 func Never(addr netip.Addr) string {
@@ -90,7 +83,8 @@ func Never(addr netip.Addr) string {
 	return ""
 }
 
-// judge says what is special about an address, "" if nothing, and whether it stays closed with AllowPrivate.
+// judge says what is special about an address, "" if a polite crawler of the public web may ask there, and whether it
+// stays closed with AllowPrivate. IPv6 addresses that carry an IPv4 address are judged by what they carry too.
 func judge(addr netip.Addr) (what string, never bool) {
 	if !addr.IsValid() {
 		return "not an address", true

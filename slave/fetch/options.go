@@ -56,11 +56,11 @@ type Options struct {
 	// gets it.
 	HTTP1 bool
 
-	// AllowPrivate lets private, loopback and most other special addresses be visited. Default off. Link-local addresses,
-	// metadata services of clouds, multicast and what else is never a web server's stay forbidden.
+	// AllowPrivate lets private, loopback and most other special addresses be visited. Default off. Link-local
+	// addresses, metadata services of clouds, multicast and what else is never a web server's stay forbidden.
 	AllowPrivate bool
-	// Private are networks that are visited as if AllowPrivate were on for them alone; an IPv4 network does not name the
-	// IPv6 addresses that carry it.
+	// Private are networks that are visited as if AllowPrivate were on for them alone; an IPv4 network does not name
+	// the IPv6 addresses that carry it.
 	Private []netip.Prefix
 	// Addresses are visited whatever they are.
 	Addresses []netip.Addr

@@ -227,7 +227,8 @@ func TestHTTP2SendsNoRequestTwice(t *testing.T) {
 				t.Fatal(r, r.Proto)
 			}
 			r := visit(t, c, url)
-			if r.Reason != messages.Reason_CONNECTION_LOST || requests.Load() != 2 || r.Stale != (how != "reset stream") {
+			if r.Reason != messages.Reason_CONNECTION_LOST || requests.Load() != 2 ||
+				r.Stale != (how != "reset stream") {
 				t.Errorf("%v, stale %v, %d requests", r, r.Stale, requests.Load())
 			}
 			c.Forget("https://" + l.Addr().String())

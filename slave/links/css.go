@@ -14,13 +14,6 @@ func (d *Document) ScanCSS(css []byte, o Options) {
 	d.finish()
 }
 
-// ScanCSS returns the references of a style sheet.
-func ScanCSS(css []byte, o Options) []Ref {
-	var d Document
-	d.ScanCSS(css, o)
-	return d.Links
-}
-
 // css scans a style sheet, or the declarations of a style attribute.
 func (d *Document) css(b []byte) {
 	kind := outlink.CSS // of the next reference: another one after @import, @namespace and in @font-face

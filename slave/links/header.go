@@ -1,7 +1,6 @@
 package links
 
 import (
-	"bytes"
 	"strings"
 
 	"henro/messages/outlink"
@@ -88,30 +87,4 @@ func parameters(s string) (rel, as string, anchored bool, rest string) {
 			anchored = true
 		}
 	}
-}
-
-// Refresh returns the reference in a Refresh header field.
-func Refresh(value string) (raw string, ok bool) {
-	b, ok := refresh([]byte(value))
-	return string(b), ok
-}
-
-// Robots reads X-Robots-Tag header fields; agent is the product token that rules for one robot are addressed to.
-func Robots(values []string, agent string) (noIndex, noFollow bool) {
-	for _, value := range values {
-		b := []byte(value)
-		if i := bytes.IndexByte(b, ':'); i >= 0 {
-			name := trim(b[:i])
-			if bytes.IndexByte(name, ',') < 0 && !is(name, "unavailable_after") &&
-				!bytes.HasPrefix(lower(nil, name), []byte("max-")) {
-				if !strings.EqualFold(string(name), agent) {
-					continue
-				}
-				b = b[i+1:]
-			}
-		}
-		index, follow := directives(b)
-		noIndex, noFollow = noIndex || index, noFollow || follow
-	}
-	return noIndex, noFollow
 }

@@ -115,7 +115,8 @@ func (d *Document) reset(o Options) {
 	*d = Document{
 		o: o, Links: d.Links[:0], Text: d.Text[:0], attrs: d.attrs[:0], words: d.words[:0], spans: d.spans[:0],
 		scratch:  d.scratch[:0],
-		brackets: d.brackets[:0], folders: d.folders[:0], anchor: d.anchor[:0], foreign: d.foreign[:0], anchorLink: -1, keepText: o.MaxText > 0,
+		brackets: d.brackets[:0], folders: d.folders[:0], anchor: d.anchor[:0], foreign: d.foreign[:0],
+		anchorLink: -1, keepText: o.MaxText > 0,
 	}
 }
 

@@ -193,7 +193,9 @@ f")}`, "css a)b c\ncss d\"ef"},
 		{"a set of images that never ends", `x{y:image-set("a"}z{content:"b"}`, "css a"},
 		{"names that look like addresses", `@namespace a url(b);@namespace "c";@import url(d);`, "style d"},
 	} {
-		if got := show(ScanCSS([]byte(c.css), DefaultOptions())); got != c.want {
+		var d Document
+		d.ScanCSS([]byte(c.css), DefaultOptions())
+		if got := show(d.Links); got != c.want {
 			t.Errorf("%s: %s\ngot:\n%s\nwant:\n%s", c.what, c.css, got, c.want)
 		}
 	}
@@ -226,31 +228,11 @@ func TestHeader(t *testing.T) {
 	}
 }
 
-func TestRefreshHeader(t *testing.T) {
+func TestRefresh(t *testing.T) {
 	for value, want := range map[string]string{"0;url=a": "a", "3 , URL = \"b\"c": "b", "5": "", "": "", "x;url=c": "",
 		"1;url": "url", ".5; d": "d"} {
-		if got, ok := Refresh(value); got != want || ok != (want != "") {
-			t.Errorf("Refresh(%q) = %q, %v, want %q", value, got, ok, want)
-		}
-	}
-}
-
-func TestRobotsHeader(t *testing.T) {
-	for _, c := range []struct {
-		values            []string
-		noIndex, noFollow bool
-	}{
-		{[]string{"noindex"}, true, false},
-		{[]string{"NoFollow, noarchive"}, false, true},
-		{[]string{"none"}, true, true},
-		{[]string{"otherbot: noindex", "henro: nofollow"}, false, true},
-		{[]string{"unavailable_after: 25 Jun 2030 15:00:00 PST"}, false, false},
-		{[]string{"noarchive, unavailable_after: 1 Jan, noindex"}, true, false},
-		{[]string{"max-snippet: 20, nofollow"}, false, true},
-		{nil, false, false},
-	} {
-		if noIndex, noFollow := Robots(c.values, "henro"); noIndex != c.noIndex || noFollow != c.noFollow {
-			t.Errorf("Robots(%q) = %v, %v", c.values, noIndex, noFollow)
+		if got, ok := refresh([]byte(value)); string(got) != want || ok != (want != "") {
+			t.Errorf("refresh(%q) = %q, %v, want %q", value, got, ok, want)
 		}
 	}
 }
@@ -376,7 +358,6 @@ func FuzzHeader(f *testing.F) {
 		if refs := Header([]string{value, value}); len(refs) > maxHeader {
 			t.Fatalf("%d links", len(refs))
 		}
-		Refresh(value)
-		Robots([]string{value}, "henro")
+		refresh([]byte(value))
 	})
 }

@@ -241,8 +241,8 @@ func (r *jsReader) push(bracket byte) {
 	}
 }
 
-// next returns the next token: 'w' and a word, '"' or '`' and what stands in a string, '$' for a part of a template, 'r' for a
-// regular expression, otherwise its first byte; 0 at the end.
+// next returns the next token: 'w' and a word, '"' or '`' and what stands in a string, '$' for a part of a template,
+// 'r' for a regular expression, otherwise its first byte; 0 at the end.
 func (r *jsReader) next() (token byte, value []byte) {
 	r.skip()
 	if r.i >= len(r.b) {
@@ -342,8 +342,8 @@ func (r *jsReader) template() (token byte, value []byte) {
 	return '$', nil
 }
 
-// quoted reads up to the quote. A template ends before "${" too, and any other string at the end of its line; neither is
-// whole then.
+// quoted reads up to the quote. A template ends before "${" too, and any other string at the end of its line; neither
+// is whole then.
 func (r *jsReader) quoted(quote byte) (value []byte, whole bool) {
 	for start := r.i; r.i < len(r.b); r.i++ {
 		switch c := r.b[r.i]; {

@@ -604,7 +604,8 @@ func (d *Document) frameOf() {
 		start := len(d.words)
 		d.words = append(append(d.words, inner.words[s.raw:s.rawEnd]...), inner.words[s.anchor:s.anchorEnd]...)
 		middle := start + s.rawEnd - s.raw
-		d.spans = append(d.spans, span{raw: start, rawEnd: middle, anchor: middle, anchorEnd: len(d.words), kind: s.kind,
+		d.spans = append(d.spans, span{raw: start, rawEnd: middle, anchor: middle, anchorEnd: len(d.words),
+			kind:  s.kind,
 			flags: s.flags})
 	}
 }

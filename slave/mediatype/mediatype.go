@@ -111,27 +111,6 @@ func (t *Type) Param(name string) string {
 	return ""
 }
 
-// String writes the type as the standard serializes it.
-func (t Type) String() string {
-	b := []byte(t.Essence)
-	for _, p := range t.Params {
-		b = append(append(append(b, ';'), p.Name...), '=')
-		if isToken(p.Value) {
-			b = append(b, p.Value...)
-			continue
-		}
-		b = append(b, '"')
-		for i := range len(p.Value) {
-			if p.Value[i] == '"' || p.Value[i] == '\\' {
-				b = append(b, '\\')
-			}
-			b = append(b, p.Value[i])
-		}
-		b = append(b, '"')
-	}
-	return string(b)
-}
-
 // Extract reads all Content-Type fields of one answer; false if none of them is a type.
 func Extract(fields []string) (t Type, ok bool) {
 	charset := ""

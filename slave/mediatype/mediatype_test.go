@@ -166,3 +166,24 @@ func TestIsScript(t *testing.T) {
 		}
 	}
 }
+
+// String writes the type as the standard serializes it.
+func (t Type) String() string {
+	b := []byte(t.Essence)
+	for _, p := range t.Params {
+		b = append(append(append(b, ';'), p.Name...), '=')
+		if isToken(p.Value) {
+			b = append(b, p.Value...)
+			continue
+		}
+		b = append(b, '"')
+		for i := range len(p.Value) {
+			if p.Value[i] == '"' || p.Value[i] == '\\' {
+				b = append(b, '\\')
+			}
+			b = append(b, p.Value[i])
+		}
+		b = append(b, '"')
+	}
+	return string(b)
+}

@@ -18,7 +18,6 @@ import (
 	"bufio"
 	"bytes"
 	"compress/gzip"
-	"fmt"
 	"io"
 
 	"henro/messages/outlink"
@@ -36,15 +35,6 @@ type Options struct {
 // DefaultOptions are the bounds named in Options.
 func DefaultOptions() Options {
 	return Options{MaxBytes: 50 << 20, MaxEntries: 50_000, MaxText: 8192, MaxJSON: 8 << 20}
-}
-
-// Validate refuses bounds that make no sense.
-func (o *Options) Validate() error {
-	if o.MaxBytes < 1 || o.MaxEntries < 1 || o.MaxText < 64 || o.MaxJSON < 1 {
-		return fmt.Errorf("sitemap: bounds of %d bytes, %d entries, %d bytes of text, %d bytes of JSON: want more",
-			o.MaxBytes, o.MaxEntries, o.MaxText, o.MaxJSON)
-	}
-	return nil
 }
 
 // Kind says what a document is.

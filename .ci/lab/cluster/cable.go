@@ -102,14 +102,6 @@ func (h *hub) set(from, to *port, f fault) {
 	}
 }
 
-// split cuts some ports off from all others, both ways.
-func (h *hub) split(f fault, some ...*port) {
-	for _, p := range some {
-		h.set(p, nil, f)
-		h.set(nil, p, f)
-	}
-}
-
 // forward passes on what a node sends, until its interface is closed.
 func (h *hub) forward(from *port) {
 	buf := make([]byte, 1<<16)

@@ -61,19 +61,6 @@ func (w *World) Optimal(samples int) Run {
 	return Run{Name: "OPT", Result: r}
 }
 
-// Sizes returns slots crawls of the given sizes {B, H}: experiments 1 and 2.
-func (w *World) Sizes(o CrawlOptions, sizes [][2]int) (runs []Run, err error) {
-	for _, size := range sizes {
-		o.Frontier.SlotsB, o.Frontier.SlotsH = size[0], size[1]
-		run, err := w.Crawl(o)
-		if err != nil {
-			return nil, err
-		}
-		runs = append(runs, run)
-	}
-	return runs, nil
-}
-
 // Fit finds the largest even B = H with which a crawl by slots never has more than so many URLs waiting, at least 2.
 func (w *World) Fit(o CrawlOptions, waiting int) (int, error) {
 	o.Frontier.Policy = frontier.PolicySlots

@@ -43,14 +43,8 @@ func (g *Graph) Arcs() int { return len(g.links) }
 // Hosts returns the number of hosts.
 func (g *Graph) Hosts() int { return len(g.domain) }
 
-// Domains returns the number of pay-level domains.
-func (g *Graph) Domains() int { return g.domains }
-
 // Links returns the pages that a page links to.
 func (g *Graph) Links(page uint32) []uint32 { return g.links[g.starts[page]:g.starts[page+1]] }
-
-// Host returns the host of a page.
-func (g *Graph) Host(page uint32) uint32 { return g.host[page] }
 
 // setHosts gives the pages their hosts; names may be nil. Without a list of pages each is a host of its own.
 func (g *Graph) setHosts(host []uint32, names []string) {

@@ -93,7 +93,7 @@ func TestHosts(t *testing.T) {
 		t.Fatal(err)
 	}
 	if got := fmt.Sprint(g.host, g.names, g.domain,
-		g.Domains()); got != "[0 1 0 2] [www.a.co.uk b.a.co.uk c.example] [0 0 1] 2" {
+		g.domains); got != "[0 1 0 2] [www.a.co.uk b.a.co.uk c.example] [0 0 1] 2" {
 		t.Error(got)
 	}
 	g, err = Open("testdata/four/arcs.delta", [2]int{})
@@ -201,7 +201,7 @@ func TestWeb(t *testing.T) {
 	for u := range uint32(g.Pages()) {
 		for _, v := range g.Links(u) {
 			in[v]++
-			if g.Host(u) == g.Host(v) {
+			if g.host[u] == g.host[v] {
 				inside++
 			}
 		}
@@ -274,8 +274,8 @@ func FuzzRead(f *testing.F) {
 						t.Fatalf("link to page %d of %d", v, g.Pages())
 					}
 				}
-				if int(g.Host(u)) >= g.Hosts() {
-					t.Fatalf("page %d is of host %d of %d", u, g.Host(u), g.Hosts())
+				if int(g.host[u]) >= g.Hosts() {
+					t.Fatalf("page %d is of host %d of %d", u, g.host[u], g.Hosts())
 				}
 			}
 			if err := g.ReadHosts(strings.NewReader(text)); err == nil && len(g.host) != g.Pages() {

@@ -22,12 +22,6 @@ func Path(warcPath string) string {
 	return stem + Suffix
 }
 
-// Index writes the unsorted index of a WARC file that is called filename.
-func Index(w io.Writer, f io.ReadSeeker, filename string) error {
-	_, err := warc.Walk(f, lines(w, filename))
-	return err
-}
-
 // lines returns a visitor of records that writes the line of each.
 func lines(w io.Writer, filename string) func(*warc.Entry) error {
 	var line []byte

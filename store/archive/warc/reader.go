@@ -51,10 +51,7 @@ func (c *counter) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// NewReader returns a Reader of src, which begins at the start of a record.
-func NewReader(src io.Reader) *Reader { return newReader(src, 0) }
-
-// newReader is NewReader for a source whose first byte has the offset base.
+// newReader returns a Reader of src, which begins at the start of a record. Its first byte has the offset base.
 func newReader(src io.Reader, base int64) *Reader {
 	r := &Reader{base: base, raw: counter{from: src}}
 	r.in = bufio.NewReaderSize(&r.raw, readAhead)

@@ -1,0 +1,189 @@
+// House measures the tree: how much there is, what has grown large, what nobody calls. Its table is the same for any
+// commit, so that two of them can be laid side by side:
+//
+//	go run -modfile=.ci/tools.mod ./.ci/lab/house                 this tree
+//	go run -modfile=.ci/tools.mod ./.ci/lab/house -dir ../before  a worktree of another commit
+//
+// It fails when a function is dead, a line is longer than 120 columns, or a function is long that is not listed in
+// allowed.
+package main
+
+import (
+	"flag"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+)
+
+const (
+	// maxColumns is how wide a line of Go may be. A tab is as wide as tabWidth columns, any other rune is one.
+	maxColumns, tabWidth = 120, 4
+	// maxLines and maxComplexity are how long and how branched a function may be, by its lines and by McCabe's count.
+	maxLines, maxComplexity = 80, 30
+)
+
+// allowed are the functions that may be longer or more branched, each with its reason.
+var allowed = map[string]string{
+	"actors/revisit/revisitsim.simulate": "one loop over the visits of a page",
+	"actors/robots.Parse":                "RFC 9309, line by line",
+	"cluster.StartRemote":                "puts a guard in front of protoactor's remote, once",
+	"cmd/config.Crawl.Options":           "a table: flags to options",
+	"cmd/config.Crawl.Register":          "a table of flags",
+	"cmd/experiment.Options.run":         "one run of an experiment",
+	"cmd/henro.frontierExperiment.all":   "the figures of a paper, one after another",
+	"cmd/henro-slave.run":                "a node's life, in order",
+	"cmd/replay.attributes":              "a table: what of an element names a URL",
+	"cmd/replay.rewriter.tag":            "a table: what is rewritten in an element",
+	"cmd/replay.Server.capture":          "one answer, from request to body",
+	"master.Master.Receive":              "a table of messages",
+	"master.explainHost":                 "a table: reasons in words",
+	"master/frontier/frontiersim.Web":    "makes a web, step by step",
+	"slave/charset.Language":             "a table of scripts",
+	"slave/fakeweb.Options.Validate":     "a table of bounds",
+	"slave/fakeweb.Web.Reachable":        "a plain model of a crawl, to compare with",
+	"slave/fakeweb.Web.ServeHTTP":        "a table of answers",
+	"slave/fakeweb.Web.guess":            "a table of kinds of URLs",
+	"slave/links.Document.css":           "a scanner's states",
+	"slave/links.Document.element":       "a table of elements",
+	"slave/sitemap.rfc822":               "a table of dates as they are written",
+	"slave/sitemap.xmlReader.opens":      "a table of elements",
+	"store.partitionCheck.pages":         "everything compared with everything else",
+}
+
+func main() {
+	dir := flag.String("dir", ".", "measure the tree in `DIR`")
+	all := flag.Bool("all", false, "list every package, and more of the largest types")
+	flag.Parse()
+	if err := run(*dir, *all); err != nil {
+		fmt.Fprintln(os.Stderr, "house:", err)
+		os.Exit(1)
+	}
+}
+
+func run(dir string, all bool) error {
+	tools, err := filepath.Abs(".ci/tools.mod") // the tools of this tree measure every other one
+	if err != nil {
+		return err
+	}
+	t, err := readTree(dir)
+	if err != nil {
+		return err
+	}
+	dead, err := deadFunctions(dir, tools, t.programs())
+	if err != nil {
+		return err
+	}
+	arrows, err := upwardArrows(dir)
+	if err != nil {
+		return err
+	}
+	verbs, flags, err := shown(dir)
+	if err != nil {
+		return err
+	}
+	product, code := t.lines(inProduct)
+	support, _ := t.lines(forTests)
+	lab, _ := t.lines(inLab)
+	tests := t.testLines()
+	long, unlisted := t.longFunctions()
+	wide := t.wideLines()
+	orphans := t.packages(unused)
+
+	fmt.Println("| measure | value |\n|---|---:|")
+	row := func(name string, value any) { fmt.Printf("| %s | %v |\n", name, value) }
+	row("lines of the product (no tests, no generated code, no lab)", product)
+	row("… of these neither blank nor comment", code)
+	row("lines of packages that only tests import", support)
+	row("lines of tests", tests)
+	row("lines of the lab", lab)
+	row("packages that nothing imports", len(orphans))
+	row(fmt.Sprintf("functions over %d lines or of complexity %d and more", maxLines, maxComplexity), len(long))
+	row(fmt.Sprintf("lines over %d columns", maxColumns), len(wide))
+	row("dead functions", len(dead))
+	row("upward arrows between files of a package", arrows.total)
+	row("verbs that henro --help shows", verbs)
+	row("flags that henro crawl --help shows", flags)
+
+	few := 12
+	if all {
+		few = 40
+	}
+	fmt.Println("\n| largest types by methods | methods | fields |\n|---|---:|---:|")
+	for _, k := range t.largest(few, func(k *kind) int { return k.methods }) {
+		fmt.Printf("| %s | %d | %d |\n", k.name, k.methods, k.fields)
+	}
+	fmt.Println("\n| largest types by fields, options and rows aside | methods | fields |\n|---|---:|---:|")
+	for _, k := range t.largest(few, (*kind).state) {
+		fmt.Printf("| %s | %d | %d |\n", k.name, k.methods, k.fields)
+	}
+	if all {
+		fmt.Println("\n| package | lines | code | upward arrows |\n|---|---:|---:|---:|")
+		for _, p := range t.packages(inProduct) {
+			lines, code := t.linesOf(p)
+			fmt.Printf("| %s | %d | %d | %d |\n", p, lines, code, arrows.of[p])
+		}
+	}
+	list := func(title string, what []string) {
+		if len(what) > 0 {
+			fmt.Printf("\n%s:\n  %s\n", title, strings.Join(what, "\n  "))
+		}
+	}
+	list("Long functions", long)
+	list("Long lines", wide)
+	list("Dead functions", dead)
+	list("Packages that nothing imports", orphans)
+	if faults := len(unlisted) + len(wide) + len(dead) + len(orphans); faults > 0 {
+		return fmt.Errorf("%d dead functions, %d packages that nothing imports, %d long lines, %d long functions that "+
+			"are not listed", len(dead), len(orphans), len(wide), len(unlisted))
+	}
+	return nil
+}
+
+// deadFunctions are those that no program can reach, of the product and of the lab. What a program of the lab needs
+// beside the product's own modules, as the browser does, is left out with it.
+func deadFunctions(dir, tools string, programs []string) ([]string, error) {
+	cmd := exec.Command("go", append([]string{"tool", "-modfile=" + tools, "deadcode"}, programs...)...)
+	cmd.Dir, cmd.Stderr = dir, os.Stderr
+	out, err := cmd.Output()
+	if err != nil {
+		return nil, fmt.Errorf("deadcode: %w", err)
+	}
+	return strings.Split(strings.TrimSpace(string(out)), "\n")[min(1, len(strings.TrimSpace(string(out)))):], nil
+}
+
+// shown counts the verbs and flags that help shows to whoever asks for it plainly.
+func shown(dir string) (verbs, flags int, err error) {
+	bin, err := os.MkdirTemp("", "house")
+	if err != nil {
+		return 0, 0, err
+	}
+	defer os.RemoveAll(bin)
+	henro := filepath.Join(bin, "henro")
+	build := exec.Command("go", "build", "-o", henro, "./cmd/henro")
+	build.Dir, build.Stderr = dir, os.Stderr
+	if err := build.Run(); err != nil {
+		return 0, 0, fmt.Errorf("build henro: %w", err)
+	}
+	count := func(is func(line string) bool, arguments ...string) (n int, err error) {
+		out, err := exec.Command(henro, arguments...).Output()
+		for line := range strings.Lines(string(out)) {
+			if is(line) {
+				n++
+			}
+		}
+		return n, err
+	}
+	verbs, err = count(func(line string) bool {
+		return strings.HasPrefix(line, "  ") && len(line) > 13 && line[2] != ' ' && line[2] != '-' &&
+			!strings.HasPrefix(line, "  henro ")
+	}, "--help")
+	if err != nil {
+		return 0, 0, err
+	}
+	flags, err = count(func(line string) bool {
+		return strings.HasPrefix(strings.TrimLeft(line, " "), "-") && strings.Contains(line, "  --")
+	}, "crawl", "--help")
+	return verbs, flags, err
+}
