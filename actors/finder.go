@@ -9,6 +9,7 @@ import (
 	"github.com/sirupsen/logrus"
 
 	"henro/messages/outlink"
+	"henro/messages/weburl"
 	"henro/store"
 	"henro/store/fingerprint"
 )
@@ -40,10 +41,10 @@ type (
 // seek has the pages looked for of which the document says something new: another lastmod than last time. Of a page
 // that it did not name last time any is new.
 func (p *Partition) seek(ctx actor.Context, m *PagesSought) {
-	host := store.HostOf(m.Pages[0].URL)
+	host := weburl.HostOf(m.Pages[0].URL)
 	said := map[string]string{}
 	if m.Again {
-		links, err := p.disk.Outlinks(store.IDOf(store.HostOf(m.URL)), fingerprint.URL(m.URL))
+		links, err := p.disk.Outlinks(store.IDOf(weburl.HostOf(m.URL)), fingerprint.URL(m.URL))
 		if err != nil {
 			links = nil
 		}

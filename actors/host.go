@@ -10,11 +10,11 @@ import (
 	"github.com/asynkron/protoactor-go/actor"
 	"github.com/sirupsen/logrus"
 
+	"henro/actors/admission"
 	"henro/actors/politeness"
 	"henro/actors/revisit"
 	"henro/actors/robots"
 	"henro/actors/stoplist"
-	"henro/actors/traps"
 	"henro/messages"
 	"henro/messages/outlink"
 	"henro/store"
@@ -24,9 +24,8 @@ import (
 type HostOptions struct {
 	Politeness politeness.Options
 	Revisit    revisit.Options
-	Traps      traps.Options
+	Admission  admission.Rules // which links are taken
 	Stop       stoplist.Options
-	Manners    Manners
 	Continuous bool // known pages are visited again
 	// those that robots.txt names are visited, and what sitemaps and feeds say of pages is heeded
 	Sitemaps bool
@@ -47,8 +46,7 @@ type HostOptions struct {
 	RetryWait time.Duration // before the first retry, doubled for each further
 	// what a host may ask for, or its back-off come to, before a crawl that is to end gives up its pages; 0 is no
 	// limit. Two hours: a host that is mended over lunch is waited for, one that says ten years is not
-	Patience     time.Duration
-	MaxRedirects int
+	Patience time.Duration
 	// visited of one host at most, the rest is given up; 0 is no limit, as is Continuous. A million: what holds where
 	// every other rule against traps fails
 	MaxPages    uint64
@@ -61,10 +59,10 @@ type HostOptions struct {
 func DefaultHostOptions() HostOptions {
 	return HostOptions{
 		Politeness: politeness.DefaultOptions(), Revisit: revisit.DefaultOptions(), Relief: politeness.Optimal,
-		Traps: traps.DefaultOptions(), Stop: stoplist.DefaultOptions(),
+		Admission: admission.DefaultRules(), Stop: stoplist.DefaultOptions(),
 		LeaseSpan: 30 * time.Second, PageBudget: 1000, TaskBudget: 500, KnownBudget: 8000, Follow: true,
 		LookAhead: time.Second,
-		Retries:   3, RetryWait: time.Minute, Patience: 2 * time.Hour, MaxRedirects: 20, MaxPages: 1_000_000,
+		Retries:   3, RetryWait: time.Minute, Patience: 2 * time.Hour, MaxPages: 1_000_000,
 		MaxAwake: 50_000, RestAfter: 30 * time.Second, RobotsAgent: "henro",
 	}
 }
@@ -79,7 +77,7 @@ func (o *HostOptions) Validate() error {
 	case o.Retries < 0 || o.Retries > 100:
 		return errors.New("retries: want 0 to 100")
 	}
-	return errors.Join(o.Traps.Validate(), o.Stop.Validate())
+	return errors.Join(o.Admission.Validate(), o.Stop.Validate())
 }
 
 // What a Host is told by the Master, and tells it.
@@ -132,7 +130,7 @@ type hostEnvironment struct {
 	partition *actor.PID
 	master    *actor.PID
 	skips     *actor.PID // told of what is not taken
-	scope     *reaches
+	regions   *admission.Known
 	log       *logrus.Entry
 }
 
@@ -215,7 +213,7 @@ func hostProps(e *hostEnvironment) *actor.Props {
 }
 
 type (
-	scopeShared struct{ scope *reaches } // Hosts has made it of ScopeChanged
+	scopeShared struct{ regions *admission.Known } // Hosts has made it of ScopeChanged
 	restAfter   struct{}
 	lentTag     struct{ lend *Lend }
 	factsTag    struct {
@@ -233,15 +231,13 @@ func (h *Host) Receive(ctx actor.Context) {
 	switch m := ctx.Message().(type) {
 	case *actor.Started:
 		h.revisit = floor.SpawnAs(ctx, revisitProps(h.hostEnvironment), "revisit")
-		h.judge = newJudge(h.scope, &h.HostOptions, h.name)
+		h.judge = newJudge(h.regions, &h.Admission, h.name)
 		ctx.Request(h.partition, &HostAsked{Host: h.name})
 	case *actor.Stopping, *actor.Restarting:
 		h.timer.Stop()
 	case *scopeShared:
-		h.scope = m.scope
-		before := h.judge
-		h.judge = newJudge(h.scope, &h.HostOptions, h.name)
-		h.judge.inherit(before)
+		h.regions = m.regions
+		h.judge.regions = m.regions
 	case *SlavesChanged:
 		h.Politeness.Servers, h.Politeness.Connections = m.Servers, m.Connections
 	case *Written:
@@ -250,7 +246,7 @@ func (h *Host) Receive(ctx actor.Context) {
 	case *HostRestored, *PagesLoaded, *EntriesLoaded, *OverflowLoaded, *pagesTimed, *Lend, *HostFacts, *LeaseVoid,
 		*hostGrew, *DueOpened,
 		*restGranted, *restAfter, *robotsAsked, *robotsTold,
-		*PagesFound, *sitemapTold, *HostExcluded:
+		*PagesFound, *sitemapTold, *HostExcluded, *RelaxationsFound:
 		h.behavior.Receive(ctx)
 	case actor.SystemMessage, actor.AutoReceiveMessage:
 	default:
@@ -283,7 +279,7 @@ func (h *Host) restoring(ctx actor.Context) {
 		}
 	}
 	h.due, h.newWait = m.Due, m.Record.Waiting > 0
-	h.judge.stops, h.judge.sessions = &m.Stops, m.Sessions
+	h.judge.known.Stops, h.judge.known.Sessions = &m.Stops, &m.Sessions
 	h.replan()
 	if m.Lease != nil {
 		h.lease = &openLease{Lease: *m.Lease, processed: m.Lease.Seq, pages: map[string]store.Page{}}
@@ -345,6 +341,8 @@ func (h *Host) ready(ctx actor.Context) {
 		h.vouch(ctx, m)
 	case *HostExcluded:
 		h.exclude(m)
+	case *RelaxationsFound:
+		h.relax(ctx, m)
 	case *robotsAsked, *robotsTold:
 		h.hearOfRobots(ctx)
 		h.announced = false
@@ -418,6 +416,8 @@ func (h *Host) hearOfMore(ctx actor.Context) {
 		h.vouch(ctx, m)
 	case *HostExcluded:
 		h.exclude(m)
+	case *RelaxationsFound:
+		h.relax(ctx, m)
 	default:
 		h.hearOfRobots(ctx)
 	}

@@ -5,8 +5,8 @@ import (
 
 	"github.com/asynkron/protoactor-go/actor"
 
+	"henro/actors/admission"
 	"henro/actors/robots"
-	"henro/actors/skip"
 	"henro/actors/stoplist"
 	"henro/messages"
 	"henro/store"
@@ -20,7 +20,7 @@ type HostExcluded struct {
 
 // Exclusion is the entry of the stop list by which a person keeps a whole host from being asked: its root, for good.
 func Exclusion(host string, at time.Time) store.StopEntry {
-	return store.StopEntry{Prefix: host + "/", Reason: skip.Excluded.String(), Evidence: stoplist.ByPerson, At: at,
+	return store.StopEntry{Prefix: host + "/", Reason: admission.Excluded.String(), Evidence: stoplist.ByPerson, At: at,
 		Rounds: 1}
 }
 
@@ -31,17 +31,17 @@ const heldOff = aDay
 // exclude takes the word of a person.
 func (h *Host) exclude(m *HostExcluded) {
 	if m.On {
-		h.judge.stops.Restore(stopEntry(m.Entry))
+		h.judge.known.Stops.Restore(stopEntry(m.Entry))
 		h.voided = h.asking != nil // what is being lent is not
 	} else {
-		h.judge.stops.Remove(m.Entry.Prefix)
+		h.judge.known.Stops.Remove(m.Entry.Prefix)
 	}
 }
 
 // hold sees to what was loaded of a host that is excluded, and reports that it is: its pages are given up if the crawl
 // is to end, and put off otherwise; who waits for its robots.txt is told that it cannot be had.
 func (h *Host) hold(ctx actor.Context, m *PagesLoaded, waiting []store.Entry, now time.Time) bool {
-	if !h.judge.stops.Excluded(now) {
+	if !h.judge.known.Stops.Excluded(now) {
 		return false
 	}
 	if h.wanted {
@@ -51,7 +51,7 @@ func (h *Host) hold(ctx actor.Context, m *PagesLoaded, waiting []store.Entry, no
 	case len(waiting)+len(m.Due)+len(m.Ghosts) == 0:
 		h.refuseLend(ctx)
 	case !h.Continuous && len(waiting) > 0:
-		h.dropAll(ctx, waiting, messages.Reason_NONE, skip.Excluded)
+		h.dropAll(ctx, waiting, messages.Reason_NONE, admission.Excluded)
 	default:
 		w := &Write{Urgent: true, Tag: &refusedTag{}, Ghosts: m.Ghosts}
 		for _, entry := range waiting {

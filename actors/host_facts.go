@@ -303,7 +303,7 @@ func (h *Host) storeTimed(ctx actor.Context, m *pagesTimed) {
 		}
 		h.learn(&m.asked.visits[i].old, m.found[i])
 		h.retime(&m.asked.visits[i].old, &v.Page)
-		h.judge.page(v.Page.URL, v.Page.Depth, v.Page.DepthLeft, v.Page.Redirects, v.Page.Number)
+		h.judge.begin(v.Page.URL, v.Page.Depth, v.Page.DepthLeft, v.Page.Redirects, v.Page.Number)
 		h.blame(w, &m.asked.visits[i], v.Links)
 		for j := range v.Links {
 			h.judge.link(&v.Links[j])

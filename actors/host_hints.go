@@ -70,7 +70,7 @@ func (h *Host) seek(ctx actor.Context, url string, again bool, links []outlink.O
 	}
 	var pages []outlink.Outlink
 	for i := range links {
-		if l := &links[i]; l.Kind.Hints() && l.Anchor != "" && store.HostOf(l.URL) == h.name {
+		if l := &links[i]; l.Kind.Hints() && l.Anchor != "" && weburl.HostOf(l.URL) == h.name {
 			pages = append(pages, *l)
 		}
 	}
@@ -93,7 +93,7 @@ func (h *Host) hear(links []outlink.Outlink) {
 	for i := range links {
 		if link := &links[i]; link.Kind == outlink.Sitemap && link.Anchor != "" && len(l.wishes) < wishesKept {
 			said := outlink.ParseHint(link.Anchor).Frequency
-			if said == outlink.Unsaid || store.HostOf(link.URL) != h.name {
+			if said == outlink.Unsaid || weburl.HostOf(link.URL) != h.name {
 				continue
 			}
 			if l.wishes == nil {
@@ -109,7 +109,7 @@ func (h *Host) vouch(ctx actor.Context, m *sitemapTold) {
 	if h.robots == nil || !slices.Contains(h.sitemaps(), m.url) {
 		return
 	}
-	h.judge.page(m.url, m.depth, m.left, 0, m.number)
+	h.judge.begin(m.url, m.depth, m.left, 0, m.number)
 	for i := range m.entries {
 		h.judge.link(&m.entries[i])
 	}
@@ -149,4 +149,18 @@ func (h *Host) follow(ctx actor.Context, m *PagesFound) {
 	if len(w.Moves) > 0 {
 		h.write(ctx, w)
 	}
+}
+
+// relax judges the stored links of pages again that turned out to have more depth left, and ticks the pages off in the
+// same write. What is not taken was counted when the pages were visited.
+func (h *Host) relax(ctx actor.Context, m *RelaxationsFound) {
+	for i := range m.Relaxations {
+		r := &m.Relaxations[i]
+		h.judge.begin(r.URL, r.Depth, r.DepthLeft, 0, 0)
+		for j := range r.Links {
+			h.judge.link(&r.Links[j])
+		}
+	}
+	candidates, _, _ := h.judge.found()
+	h.write(ctx, &Write{Candidates: candidates, Relaxed: m.Relaxations, Urgent: true, Tag: &hintedTag{}})
 }

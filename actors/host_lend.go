@@ -6,7 +6,8 @@ import (
 
 	"github.com/asynkron/protoactor-go/actor"
 
-	"henro/actors/skip"
+	"henro/actors/admission"
+	"henro/actors/scope"
 	"henro/messages"
 	"henro/store"
 )
@@ -62,7 +63,7 @@ func (h *Host) prepare(ctx actor.Context, m *PagesLoaded) {
 		return
 	}
 	if h.full() && len(due) > 0 {
-		h.dropAll(ctx, due, messages.Reason_NONE, skip.HostPages)
+		h.dropAll(ctx, due, messages.Reason_NONE, admission.HostPages)
 		return
 	}
 	if h.voided || len(due) == 0 && !h.wanted {
@@ -122,7 +123,8 @@ const (
 
 func (h *Host) makeTask(due []store.Entry, m *PagesLoaded) *messages.HostTask {
 	budget := h.budget(h.asking)
-	prefixes, stops := h.scope.rules.Prefixes(h.name), h.judge.stops.Prefixes(time.Now())
+	region := h.regions.Of(h.name)
+	stops := append(h.judge.known.Stops.Prefixes(time.Now()), region.Closed...)
 	listed := 0
 	for _, stop := range stops {
 		listed += len(stop) + 4
@@ -131,9 +133,10 @@ func (h *Host) makeTask(due []store.Entry, m *PagesLoaded) *messages.HostTask {
 		Lease: h.asking.Lease, Host: h.name,
 		IntervalNs: int64(h.politeness.Interval(&h.Politeness)), PageBudget: uint32(budget),
 		Verdict: h.politeness.Verdict(&h.Politeness).String(),
-		Ratio:   h.Politeness.Pace(), Prefixes: prefixes, MaxRedirects: uint32(h.MaxRedirects),
+		Ratio:   h.Politeness.Pace(), Prefixes: region.Prefixes, MaxRedirects: uint32(h.Admission.MaxRedirects),
 		// which session ids were taken is known here alone
-		Follow: h.Follow && m.Whole && len(prefixes) > 0 && listed <= maxStopBytes && !h.judge.sessions.Found(),
+		Follow: h.Follow && m.Whole && region.Outside == scope.In && listed <= maxStopBytes &&
+			!h.judge.known.Sessions.Found(),
 	}
 	if h.robots != nil && time.Now().Before(h.record.RobotsUntil) {
 		task.Robots = h.record.Robots
@@ -155,7 +158,8 @@ func (h *Host) makeTask(due []store.Entry, m *PagesLoaded) *messages.HostTask {
 			break
 		}
 		t := &messages.Task{
-			Url: page.URL, Depth: int32(page.Depth), DepthLeft: wireDepth(page.DepthLeft), Position: entry.Position,
+			Url: page.URL, Depth: int32(page.Depth), DepthLeft: admission.WireDepthLeft(page.DepthLeft),
+			Position:  entry.Position,
 			Redirects: uint32(page.Redirects), Attempts: uint32(page.Attempts),
 		}
 		if !page.CapturedAt.IsZero() {
@@ -171,20 +175,6 @@ func (h *Host) makeTask(due []store.Entry, m *PagesLoaded) *messages.HostTask {
 
 // httpTime is the IMF-fixdate of RFC 9110 5.6.7.
 const httpTime = "Mon, 02 Jan 2006 15:04:05 GMT"
-
-func wireDepth(left uint8) int32 {
-	if left >= store.UnlimitedDepth {
-		return -1
-	}
-	return int32(left)
-}
-
-func storeDepth(left int32) uint8 {
-	if left < 0 || left >= store.UnlimitedDepth {
-		return store.UnlimitedDepth
-	}
-	return uint8(left)
-}
 
 func (h *Host) retryWait(attempt int) time.Duration {
 	return h.RetryWait << min(max(attempt, 1)-1, 10)
@@ -212,17 +202,17 @@ func (h *Host) giveUp(ctx actor.Context, due []store.Entry) {
 	if h.robotsFail > h.Retries {
 		reason = messages.Reason_ROBOTS_UNREACHABLE
 	}
-	h.dropAll(ctx, due, reason, skip.HostFailing)
+	h.dropAll(ctx, due, reason, admission.HostFailing)
 }
 
 // dropAll gives up pages that wait, and tells why.
-func (h *Host) dropAll(ctx actor.Context, due []store.Entry, reason messages.Reason, why skip.Reason) {
+func (h *Host) dropAll(ctx actor.Context, due []store.Entry, reason messages.Reason, why admission.Reason) {
 	w := &Write{Urgent: true, Tag: &refusedTag{}, Host: h.row()}
 	for _, entry := range due {
 		page := entry.Page
 		page.Reason, page.Flags, page.Next = uint8(reason), page.Flags|store.Dropped, time.Time{}
 		w.Drops = append(w.Drops, store.Entry{Page: page, Position: entry.Position})
-		h.judge.note(skip.Skipped{URL: page.URL, Reason: why, Depth: int(page.Depth)})
+		h.judge.note(admission.Skipped{URL: page.URL, Reason: why, Depth: int(page.Depth)})
 	}
 	h.judged(ctx, w)
 	word := why.String()
@@ -230,7 +220,7 @@ func (h *Host) dropAll(ctx actor.Context, due []store.Entry, reason messages.Rea
 		word = reason.String()
 	}
 	w.Totals.err(word, uint64(len(due)))
-	if why == skip.StopList {
+	if why == admission.StopList {
 		w.Totals.Tried += uint64(len(due))
 		w.Totals.Broken += uint64(len(due))
 	}

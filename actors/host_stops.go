@@ -6,7 +6,7 @@ import (
 
 	"github.com/asynkron/protoactor-go/actor"
 
-	"henro/actors/skip"
+	"henro/actors/admission"
 	"henro/actors/stoplist"
 	"henro/messages"
 	"henro/messages/outlink"
@@ -22,13 +22,13 @@ func (h *Host) blame(w *Write, made *visitMade, links []outlink.Outlink) {
 		v.Main = likeness(fact, links)
 	}
 	now := time.Now()
-	outcome, listed, lifted := h.judge.stops.Saw(&h.Stop, v, now)
+	outcome, listed, lifted := h.judge.known.Stops.Saw(&h.Stop, v, now)
 	for _, e := range listed {
 		w.Stops = append(w.Stops, store.StopEntry(e))
 	}
 	w.Unstops = append(w.Unstops, lifted...)
-	if reason := skippedOf(fact); reason != skip.None {
-		h.judge.note(skip.Skipped{URL: fact.Url, Reason: reason, Depth: int(fact.Depth)})
+	if reason := skippedOf(fact); reason != admission.None {
+		h.judge.note(admission.Skipped{URL: fact.Url, Reason: reason, Depth: int(fact.Depth)})
 	}
 	if !first {
 		return
@@ -43,12 +43,12 @@ func (h *Host) blame(w *Write, made *visitMade, links []outlink.Outlink) {
 }
 
 // skippedOf says why a page that a slave has reported is not archived, or not whole.
-func skippedOf(fact *messages.PageVisited) (reason skip.Reason) {
+func skippedOf(fact *messages.PageVisited) (reason admission.Reason) {
 	if fact.Reason == messages.Reason_ROBOTS_DENIED {
-		return skip.Robots
+		return admission.Robots
 	}
 	if fact.Skipped != "" && reason.UnmarshalText([]byte(fact.Skipped)) != nil {
-		return skip.None // a reason of another version
+		return admission.None // a reason of another version
 	}
 	return reason
 }
@@ -92,7 +92,7 @@ func StopOutcome(status uint32, reason messages.Reason) stoplist.Outcome {
 func (h *Host) leave(ctx actor.Context, waiting []store.Entry, now time.Time) bool {
 	var stopped []store.Entry
 	for _, entry := range waiting {
-		if e, found := h.judge.stops.Stopped(entry.Page.URL, now); found {
+		if e, found := h.judge.known.Stops.Stopped(entry.Page.URL, now); found {
 			entry.Page.Next = e.Until
 			stopped = append(stopped, entry)
 		}
@@ -101,13 +101,13 @@ func (h *Host) leave(ctx actor.Context, waiting []store.Entry, now time.Time) bo
 		return false
 	}
 	if !h.Continuous {
-		h.dropAll(ctx, stopped, messages.Reason_NONE, skip.StopList)
+		h.dropAll(ctx, stopped, messages.Reason_NONE, admission.StopList)
 		return true
 	}
 	w := &Write{Urgent: true, Tag: &refusedTag{}}
 	for _, entry := range stopped {
 		w.Visits = append(w.Visits, store.Visited{Position: entry.Position, Page: entry.Page, Retry: true})
-		h.judge.note(skip.Skipped{URL: entry.Page.URL, Reason: skip.StopList, Depth: int(entry.Page.Depth)})
+		h.judge.note(admission.Skipped{URL: entry.Page.URL, Reason: admission.StopList, Depth: int(entry.Page.Depth)})
 	}
 	h.judged(ctx, w)
 	h.write(ctx, w)
@@ -116,7 +116,7 @@ func (h *Host) leave(ctx actor.Context, waiting []store.Entry, now time.Time) bo
 
 // judged puts what the judge has found so far into a write, and tells what was skipped.
 func (h *Host) judged(ctx actor.Context, w *Write) {
-	candidates, skipped, totals := h.judge.take()
+	candidates, skipped, totals := h.judge.found()
 	w.Candidates = candidates
 	w.Totals.Add(&totals)
 	if len(skipped) > 0 && h.skips != nil {
@@ -126,10 +126,10 @@ func (h *Host) judged(ctx actor.Context, w *Write) {
 
 // newSessions are the session ids, if there are new ones since they were written.
 func (h *Host) newSessions() []byte {
-	if !h.judge.sessions.Changed() {
+	if !h.judge.known.Sessions.Changed() {
 		return nil
 	}
-	b, _ := h.judge.sessions.MarshalBinary() // never fails
+	b, _ := h.judge.known.Sessions.MarshalBinary() // never fails
 	return b
 }
 
@@ -137,10 +137,10 @@ func (h *Host) newSessions() []byte {
 // a lease. If they are lost, the folder needs less to be stopped than it would; if broken pages were, a folder of them
 // would never be.
 func (h *Host) newEvidence(finished bool) *[]byte {
-	changes := h.judge.stops.Changed()
+	changes := h.judge.known.Stops.Changed()
 	if changes == 0 || !finished && changes&stoplist.Grave == 0 {
 		return nil
 	}
-	b, _ := h.judge.stops.MarshalBinary() // never fails
+	b, _ := h.judge.known.Stops.MarshalBinary() // never fails
 	return &b
 }

@@ -12,6 +12,7 @@ import (
 	"henro/actors/actortest"
 	"henro/actors/scope"
 	"henro/messages"
+	"henro/messages/outlink"
 	"henro/messages/weburl"
 	"henro/store"
 )
@@ -270,6 +271,75 @@ func TestAPartitionKnowsTheOpenLeaseOfAHost(t *testing.T) {
 		}
 		if err := system.Root.PoisonFuture(partition).Wait(); err != nil {
 			t.Error(err)
+		}
+	})
+}
+
+// A page that turns out to be closer to a seed has its links judged again by its Host. One that fails before it has
+// answered is asked again when it is back, or the crawl would never end.
+func TestAHostThatFailedJudgesLinksAgainThatItOwed(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		o := store.DefaultOptions()
+		o.Partitions, o.NoSync = 1, true
+		state, err := store.OpenState(t.TempDir(), o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer state.Close()
+		system := actortest.System(t)
+		around := actortest.NewProbe(t, system, "around")
+		partition := around.Spawn(t, actors.PartitionProps(actors.DefaultPartitionOptions(), actors.Order{}, state, 0,
+			around.PID, around.PID, actortest.Log()), "partition")
+		owed := func() (found []store.Relaxation) {
+			for _, m := range actortest.TakeOf[*actors.ToHost](around) {
+				if r, ok := m.Message.(*actors.RelaxationsFound); ok && m.Host == lone {
+					found = append(found, r.Relaxations...)
+				}
+			}
+			return found
+		}
+		unsettled := func() int {
+			around.Tell(partition, &actors.QuietAsked{})
+			return actortest.TakeOf[*actors.QuietReported](around)[0].Unsettled
+		}
+		page := store.Page{URL: lone + "/a", Depth: 1, Status: 200, LastVisit: time.Now()}
+		around.Tell(partition, &actors.Write{Urgent: true, Visits: []store.Visited{{Page: page,
+			Links: []outlink.Outlink{{URL: lone + "/b", Kind: outlink.Anchor}}}}})
+		actortest.Pass(time.Second)
+		around.Tell(partition, &actors.Write{Urgent: true,
+			Candidates: []store.Candidate{{URL: page.URL, Host: lone, DepthLeft: 2}}})
+		actortest.Pass(time.Second)
+		first := owed()
+		if len(first) != 1 || first[0].URL != page.URL || first[0].DepthLeft != 2 || unsettled() == 0 {
+			t.Fatalf("to be judged again: %+v", first)
+		}
+		around.Tell(partition, &actors.HostAsked{Host: lone})
+		if again := owed(); len(again) != 1 || again[0].URL != page.URL {
+			t.Errorf("to be judged by a host that is new: %+v", again)
+		}
+		around.Tell(partition, &actors.Write{Urgent: true, Relaxed: first})
+		actortest.Pass(time.Second)
+		if more := owed(); len(more) > 0 || unsettled() != 0 {
+			t.Errorf("to be judged after all was: %+v, %d unsettled", more, unsettled())
+		}
+		if err := system.Root.PoisonFuture(partition).Wait(); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+// Links that are judged again meet the stop list of their host, as they do when its pages are visited.
+func TestLinksJudgedAgainMeetTheStopListOfTheirHost(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := newHouse(t, nil)
+		h.tell(&actors.HostExcluded{On: true, Entry: store.StopEntry{Prefix: lone + "/dead/", At: time.Now()}})
+		h.tell(&actors.RelaxationsFound{Relaxations: []store.Relaxation{{URL: lone + "/a", Depth: 1, DepthLeft: 2,
+			Links: []outlink.Outlink{{URL: lone + "/dead/x", Kind: outlink.Anchor},
+				{URL: lone + "/b", Kind: outlink.Anchor}}}}})
+		writes := actortest.TakeOf[*actors.Write](h.partition)
+		if len(writes) != 1 || len(writes[0].Relaxed) != 1 || len(writes[0].Candidates) != 1 ||
+			writes[0].Candidates[0].URL != lone+"/b" || writes[0].Candidates[0].DepthLeft != 1 {
+			t.Errorf("written: %+v", writes)
 		}
 	})
 }

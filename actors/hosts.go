@@ -6,6 +6,7 @@ import (
 
 	"henro/actors/floor"
 
+	"henro/actors/admission"
 	"henro/actors/scope"
 	"henro/store"
 )
@@ -51,7 +52,7 @@ type Hosts struct {
 	partitions  []*actor.PID
 	partitionOf func(string) int
 	skips       *actor.PID
-	scope       *reaches
+	regions     *admission.Known
 	awake       map[string]*awakeHost
 	unlisted    []store.HostID // by partition, where listing the waiting hosts goes on; 0 is done
 	listing     int            // answers awaited
@@ -81,8 +82,8 @@ func (h *Hosts) Receive(ctx actor.Context) {
 	case *actor.Stopping:
 		h.timer.Stop()
 	case *ScopeChanged:
-		h.scope = newReaches(m.Rules)
-		h.tellAll(ctx, &scopeShared{scope: h.scope})
+		h.regions = admission.Remember(m.Rules)
+		h.tellAll(ctx, &scopeShared{regions: h.regions})
 	case *SlavesChanged:
 		h.o.Politeness.Servers, h.o.Politeness.Connections = len(h.awake), m.Connections
 		h.tellAll(ctx, &SlavesChanged{Servers: len(h.awake), Connections: m.Connections})
@@ -96,8 +97,6 @@ func (h *Hosts) Receive(ctx actor.Context) {
 		h.forward(ctx, m.Host, &DueOpened{Count: m.Count}, false)
 	case *WaitingHostsReported:
 		h.wakeListed(ctx, m)
-	case *RelaxationsFound:
-		h.relax(ctx, m)
 	case *restWanted:
 		if a := h.awake[m.host]; a != nil && !a.leaving {
 			a.leaving = true
@@ -109,7 +108,6 @@ func (h *Hosts) Receive(ctx actor.Context) {
 		h.welcomeBack(ctx, m.host)
 	case *moreHosts:
 		h.list(ctx)
-	case *Written: // of relax
 	case actor.SystemMessage, actor.AutoReceiveMessage:
 	default:
 		floor.Unhandled(ctx, h.log)
@@ -143,7 +141,7 @@ func (h *Hosts) wake(ctx actor.Context, host string) *awakeHost {
 	a := &awakeHost{}
 	a.pid = floor.SpawnAs(ctx, hostProps(&hostEnvironment{
 		HostOptions: h.o, name: host, partition: h.partitions[h.partitionOf(host)], master: h.master, skips: h.skips,
-		scope: h.scope, log: h.log,
+		regions: h.regions, log: h.log,
 	}), "host/"+host)
 	h.awake[host] = a
 	return a
@@ -211,20 +209,4 @@ func (h *Hosts) wakeListed(ctx actor.Context, m *WaitingHostsReported) {
 	if h.listing == 0 && !h.listed() && len(h.awake) < h.o.MaxAwake {
 		h.list(ctx)
 	}
-}
-
-// relax judges the stored links of pages that turned out to have more depth left, and ticks them off in the same write.
-func (h *Hosts) relax(ctx actor.Context, m *RelaxationsFound) {
-	write := &Write{Relaxed: m.Relaxations, Urgent: true}
-	for i := range m.Relaxations {
-		r := &m.Relaxations[i]
-		judge := newJudge(h.scope, &h.o, store.HostOf(r.URL))
-		judge.page(r.URL, r.Depth, r.DepthLeft, 0, 0)
-		for j := range r.Links {
-			l := &r.Links[j]
-			judge.link(l)
-		}
-		write.Candidates = append(write.Candidates, judge.candidates...)
-	}
-	ctx.Request(ctx.Sender(), write)
 }

@@ -14,6 +14,7 @@ import (
 	"henro/actors/stoplist"
 	"henro/actors/traps"
 	"henro/messages/outlink"
+	"henro/messages/weburl"
 	"henro/store"
 	"henro/store/fingerprint"
 )
@@ -77,7 +78,7 @@ type (
 	CandidatesSent struct{ Parcels []store.Parcel }
 	// CandidatesStored answers CandidatesSent.
 	CandidatesStored struct{ Parcels []store.Parcel }
-	// RelaxationsFound asks the Hosts to judge the links of pages that turned out to have more depth left.
+	// RelaxationsFound asks a Host to judge the links of its pages that turned out to have more depth left.
 	RelaxationsFound struct{ Relaxations []store.Relaxation }
 	// WaitingHostsAsked asks for hosts that have something to do, in the order of ids.
 	WaitingHostsAsked struct{ After store.HostID }
@@ -183,8 +184,8 @@ type Partition struct {
 	urgent    bool
 	lastAt    time.Time // of the last commit's start
 	timer     floor.Timer
-	sending   bool // parcels are with a peer, unanswered
-	relaxing  bool // relaxations are with the Hosts, unanswered
+	sending   bool           // parcels are with a peer, unanswered
+	relaxing  map[string]int // relaxations that are with their hosts, unanswered
 	stalled   bool
 	commits   uint64
 	totals    Totals
@@ -285,6 +286,7 @@ func (p *Partition) start(ctx actor.Context) {
 	p.batch = store.NewBatch(time.Now())
 	p.owners, p.delivered = map[string]int{}, make([]uint64, deliveredKept)
 	p.accepted, p.accepting = acceptances{}, acceptances{}
+	p.relaxing = map[string]int{}
 	totals, err := p.disk.Meta(totalsMeta)
 	if err == nil {
 		err = p.totals.UnmarshalBinary(totals)
@@ -361,7 +363,11 @@ func (p *Partition) write(ctx actor.Context, m *Write) {
 	p.batch.Forget(m.Ghosts...)
 	for _, r := range m.Relaxed {
 		p.batch.Relaxed(r)
-		p.relaxing = false
+		if host := weburl.HostOf(r.URL); p.relaxing[host] > 1 {
+			p.relaxing[host]--
+		} else {
+			delete(p.relaxing, host)
+		}
 	}
 	if m.Host != nil {
 		p.batch.PutHost(*m.Host)
@@ -621,7 +627,7 @@ func (p *Partition) deliver(ctx actor.Context) {
 
 // relax has the links of pages judged again that turned out to have more depth left than when they were visited.
 func (p *Partition) relax(ctx actor.Context) {
-	if p.relaxing || p.stats.Relaxations == 0 {
+	if len(p.relaxing) > 0 || p.stats.Relaxations == 0 {
 		return
 	}
 	relaxations, err := p.disk.Relaxations(relaxationBatch)
@@ -629,9 +635,17 @@ func (p *Partition) relax(ctx actor.Context) {
 		p.log.WithField("err", err).Error("the relaxations cannot be read")
 		return
 	}
-	if len(relaxations) > 0 {
-		p.relaxing = true
-		ctx.Request(p.hosts, &RelaxationsFound{relaxations})
+	found := map[string]*RelaxationsFound{}
+	for _, r := range relaxations {
+		host := weburl.HostOf(r.URL)
+		if found[host] == nil {
+			found[host] = &RelaxationsFound{}
+		}
+		found[host].Relaxations = append(found[host].Relaxations, r)
+		p.relaxing[host]++
+	}
+	for host, message := range found {
+		ctx.Send(p.hosts, &ToHost{Host: host, Message: message})
 	}
 }
 
@@ -656,6 +670,11 @@ func (p *Partition) restoreHost(ctx actor.Context, m *HostAsked) {
 		answer.Lease = &lease
 	}
 	ctx.Respond(answer)
+	// What a Host that failed was to judge is lost; one that only woke judges it twice, which changes nothing.
+	if p.relaxing[m.Host] > 0 {
+		delete(p.relaxing, m.Host)
+		p.relax(ctx)
+	}
 }
 
 func (p *Partition) loadPages(ctx actor.Context, m *PagesAsked) {
@@ -729,7 +748,7 @@ func (p *Partition) listHosts(ctx actor.Context, m *WaitingHostsAsked) {
 
 func (p *Partition) reportQuiet(ctx actor.Context, m *QuietAsked) {
 	unsettled := int(p.stats.Parcels+p.stats.Relaxations) + len(p.open) + len(p.writers) + len(p.inFlight)
-	if p.busy || p.sending || p.relaxing || !p.oldest.IsZero() {
+	if p.busy || p.sending || len(p.relaxing) > 0 || !p.oldest.IsZero() {
 		unsettled++
 	}
 	ctx.Respond(&QuietReported{Partition: p.index, Round: m.Round, Stats: p.stats, Unsettled: unsettled,

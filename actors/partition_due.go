@@ -9,6 +9,7 @@ import (
 
 	"github.com/asynkron/protoactor-go/actor"
 
+	"henro/messages/weburl"
 	"henro/store"
 )
 
@@ -83,7 +84,7 @@ func (p *Partition) openDue(ctx actor.Context) {
 	d.after = after
 	grown := map[store.HostID]string{}
 	for i := range entries {
-		host := store.HostOf(entries[i].Page.URL)
+		host := weburl.HostOf(entries[i].Page.URL)
 		id := store.IDOf(host)
 		d.lines[id] = append(d.lines[id], entries[i].Position)
 		d.waiting++

@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"time"
 
+	"henro/actors/admission"
 	"henro/actors/floor"
 
 	"github.com/asynkron/protoactor-go/actor"
@@ -98,7 +99,7 @@ func (r *Revisit) judge(asked *pagesVisited, made *visitMade, totals *Totals) (s
 	page := made.old
 	if page.URL == "" {
 		page = store.Page{
-			URL: v.Url, Depth: uint8(min(v.Depth, 255)), DepthLeft: storeDepth(v.DepthLeft),
+			URL: v.Url, Depth: uint8(min(v.Depth, 255)), DepthLeft: admission.DepthLeft(v.DepthLeft),
 			Redirects: uint8(min(v.Redirects, 255)), Attempts: uint8(min(v.Attempts, 255)),
 			Flags: store.Flags(0).Wishing(made.wish),
 		}

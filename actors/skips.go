@@ -8,11 +8,11 @@ import (
 	"github.com/asynkron/protoactor-go/actor"
 	"github.com/sirupsen/logrus"
 
-	"henro/actors/skip"
+	"henro/actors/admission"
 )
 
 // URLsSkipped tells what was not taken.
-type URLsSkipped struct{ URLs []skip.Skipped }
+type URLsSkipped struct{ URLs []admission.Skipped }
 
 // flushSkips is how long a line waits in memory at most.
 const flushSkips = time.Second
@@ -24,7 +24,7 @@ type skipsDue struct{}
 type Skips struct {
 	dir     string
 	log     *logrus.Entry
-	file    *skip.Log // nil: it could not be opened
+	file    *admission.Log // nil: it could not be opened
 	timer   floor.Timer
 	waiting bool // lines are in memory
 	failing bool
@@ -39,7 +39,7 @@ func SkipsProps(dir string, log *logrus.Entry) *actor.Props {
 func (s *Skips) Receive(ctx actor.Context) {
 	switch m := ctx.Message().(type) {
 	case *actor.Started:
-		file, err := skip.OpenLog(s.dir, skip.DefaultLogBytes)
+		file, err := admission.OpenLog(s.dir, admission.DefaultLogBytes)
 		if err == nil {
 			s.file = file
 		}

@@ -4,7 +4,7 @@ import (
 	"encoding/json"
 	"maps"
 
-	"henro/actors/skip"
+	"henro/actors/admission"
 )
 
 // Totals are totals of a crawl since it began, kept in the transaction of what they count.
@@ -21,7 +21,7 @@ type Totals struct {
 	Trapped  uint64 `json:"trapped"`            // links not admitted because they lead into a trap
 	// Skipped counts what was not taken, by reason: links as often as they are met, and pages. Above are the sums of
 	// some of them.
-	Skipped skip.Counts `json:"skipped,omitzero"`
+	Skipped admission.Counts `json:"skipped,omitzero"`
 	// pages visited for the first time, with a response or without, and those left alone for the stop list
 	Tried uint64 `json:"tried"`
 	// of these, pages that belong onto the stop list: missing, failing, slow, in a folder of such

@@ -31,6 +31,7 @@ import (
 	"henro/master/frontier"
 	"henro/master/ledger"
 	"henro/messages"
+	"henro/messages/outlink"
 	"henro/messages/speech"
 	"henro/messages/weburl"
 	"henro/store"
@@ -701,9 +702,9 @@ func (m *Master) addSeeds(ctx actor.Context, msg *AddSeeds) {
 	candidates := make([][]store.Candidate, len(m.partitions))
 	for _, seed := range msg.Seeds {
 		m.scope = m.scope.With(seed.URL)
-		left := uint8(store.UnlimitedDepth)
+		left := uint8(outlink.UnlimitedDepth)
 		if seed.Depth >= 0 {
-			left = uint8(min(seed.Depth, store.UnlimitedDepth-1))
+			left = uint8(min(seed.Depth, outlink.UnlimitedDepth-1))
 		}
 		owner := m.state.PartitionOf(seed.URL.Host())
 		candidates[owner] = append(candidates[owner], store.Candidate{URL: seed.URL.String(), Host: seed.URL.Host(),

@@ -10,8 +10,8 @@ import (
 	"github.com/asynkron/protoactor-go/actor"
 	"github.com/sirupsen/logrus"
 
+	"henro/actors/admission"
 	"henro/actors/scope"
-	"henro/actors/skip"
 	"henro/master/frontier"
 	"henro/messages"
 	"henro/store"
@@ -42,12 +42,12 @@ func Start(system *actor.ActorSystem, o Options, log *logrus.Entry) (*Node, erro
 	}
 	o.Fetch.Include, o.Fetch.Exclude = o.Scope.Include, o.Scope.Exclude
 	o.Fetch.Sitemaps = o.Hosts.Sitemaps
-	m := &o.Hosts.Manners
+	m := &o.Hosts.Admission
 	m.ObeyNofollow, m.Selective, m.Depth = o.Fetch.ObeyNofollow, len(o.Fetch.Languages) > 0, o.Depth
 	if m.Selective {
 		o.Hosts.Follow = false // how far a page may lead is known here alone
 	}
-	t := &o.Hosts.Traps
+	t := &o.Hosts.Admission.Traps
 	o.Fetch.Traps = &messages.Traps{
 		MaxUrl: uint32(t.MaxURL), MaxSegments: uint32(t.MaxSegments), MaxRepeats: uint32(t.MaxRepeats),
 		MaxPairs:  uint32(t.MaxPairs),
@@ -126,7 +126,7 @@ type Summary struct {
 	StopListed     uint64            `json:"stop_listed"`
 	StopShare      float64           `json:"stop_share"` // of the pages tried, those that belong onto the stop list
 	Trapped        uint64            `json:"trapped"`
-	Skipped        skip.Counts       `json:"skipped"` // what was not taken, by reason; links as often as they are met
+	Skipped        admission.Counts  `json:"skipped"` // what was not taken, by reason; links as often as they are met
 	Errors         map[string]uint64 `json:"errors"`
 	Seconds        float64           `json:"seconds"`
 	PagesPerSecond float64           `json:"pages_per_second"`

@@ -9,6 +9,7 @@ import (
 	"henro/actors/scope"
 	"henro/master/frontier"
 	"henro/messages"
+	"henro/messages/outlink"
 	"henro/store"
 )
 
@@ -77,8 +78,8 @@ func (o *Options) Validate() error {
 			o.LeaseFor, o.LeaseMargin)
 	case o.TickEvery <= 0:
 		return fmt.Errorf("tick every %v: want more than nothing", o.TickEvery)
-	case o.Depth > store.UnlimitedDepth-1:
-		return fmt.Errorf("depth %d: want at most %d, or -1 for no limit", o.Depth, store.UnlimitedDepth-1)
+	case o.Depth > outlink.UnlimitedDepth-1:
+		return fmt.Errorf("depth %d: want at most %d, or -1 for no limit", o.Depth, outlink.UnlimitedDepth-1)
 	}
 	if err := o.Hosts.Validate(); err != nil {
 		return err

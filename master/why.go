@@ -7,9 +7,9 @@ import (
 	"time"
 
 	"henro/actors"
+	"henro/actors/admission"
 	"henro/actors/robots"
 	"henro/actors/scope"
-	"henro/actors/skip"
 	"henro/messages/weburl"
 	"henro/store"
 )
@@ -19,22 +19,22 @@ type ScopeAsked struct{}
 
 // Why asks every rule about a URL: the scope, traps, the stop list, robots.txt. From is the page that links to it and
 // depth the links from its seed, if they are known.
-func (n *Node) Why(ctx context.Context, url, from string, depth int) ([]skip.Finding, error) {
+func (n *Node) Why(ctx context.Context, url, from string, depth int) ([]admission.Finding, error) {
 	now, err := Ask[*actors.ScopeChanged](ctx, n, &ScopeAsked{})
 	if err != nil {
 		return nil, err
 	}
-	return Why(n.state, now.Rules, &n.o.Hosts, &skip.Question{From: from, Depth: depth}, url)
+	return Why(n.state, now.Rules, &n.o.Hosts, &admission.Question{From: from, Depth: depth}, url)
 }
 
 // Why asks every rule about a URL, of a state that is open, running or not. Without rules the scope is not judged: it
 // is not on disk.
-func Why(state *store.State, rules *scope.Rules, o *actors.HostOptions, q *skip.Question, raw string) (_ []skip.Finding,
-	err error) {
+func Why(state *store.State, rules *scope.Rules, o *actors.HostOptions, q *admission.Question, raw string,
+) (_ []admission.Finding, err error) {
 	if q.URL, err = weburl.Parse(raw); err != nil {
 		return nil, fmt.Errorf("why %q: %w", raw, err)
 	}
-	q.Scope, q.Traps, q.Now = rules, &o.Traps, time.Now()
+	q.Scope, q.Rules, q.Now = rules, &o.Admission, time.Now()
 	host := q.URL.Host()
 	disk := state.Partitions[state.PartitionOf(host)]
 	if q.Stops, err = actors.StopListOf(disk, host); err != nil {
@@ -55,5 +55,5 @@ func Why(state *store.State, rules *scope.Rules, o *actors.HostOptions, q *skip.
 			return nil, fmt.Errorf("robots.txt of %s: %w", host, err)
 		}
 	}
-	return skip.Why(q), nil
+	return admission.Why(q), nil
 }

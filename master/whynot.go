@@ -9,22 +9,22 @@ import (
 	"time"
 
 	"henro/actors"
+	"henro/actors/admission"
 	"henro/actors/console"
 	"henro/actors/scope"
-	"henro/actors/skip"
 	"henro/messages/weburl"
 	"henro/store"
 )
 
 // WhyFound is why a URL or a host is not visited now, with all that was looked at.
 type WhyFound struct {
-	Subject string         `json:"subject"`
-	Answer  string         `json:"answer"` // in a sentence
-	Rules   []skip.Finding `json:"rules,omitempty"`
-	Page    *PageFound     `json:"page,omitempty"` // nothing: it is not known
-	Host    *HostFound     `json:"host,omitempty"` // nothing: it is not known
-	Ahead   int            `json:"ahead"`          // pages of its host that come first; at most aheadMost are counted
-	LentTo  string         `json:"lent_to,omitempty"`
+	Subject string              `json:"subject"`
+	Answer  string              `json:"answer"` // in a sentence
+	Rules   []admission.Finding `json:"rules,omitempty"`
+	Page    *PageFound          `json:"page,omitempty"` // nothing: it is not known
+	Host    *HostFound          `json:"host,omitempty"` // nothing: it is not known
+	Ahead   int                 `json:"ahead"`          // pages of its host that come first, up to aheadMost
+	LentTo  string              `json:"lent_to,omitempty"`
 }
 
 // aheadMost bounds the pages that are counted before one.
@@ -40,7 +40,7 @@ func FindWhy(state *store.State, rules *scope.Rules, o *actors.HostOptions, m *S
 	host := subject
 	if isURL {
 		w.Subject, host = u.String(), u.Host()
-		if w.Rules, err = Why(state, rules, o, &skip.Question{}, w.Subject); err != nil {
+		if w.Rules, err = Why(state, rules, o, &admission.Question{}, w.Subject); err != nil {
 			return nil, err
 		}
 		if w.Page, err = FindPage(state, m, w.Subject); err != nil && !errors.Is(err, store.ErrNotFound) {
@@ -96,7 +96,7 @@ func (w *WhyFound) line(disk *store.Partition) error {
 // sentence is the answer in words: the first thing that stands in the way.
 func (w *WhyFound) sentence(isURL bool, now time.Time) string {
 	for _, f := range w.Rules {
-		if f.Reason != skip.None {
+		if f.Reason != admission.None {
 			return fmt.Sprintf("not visited: %s: %s", f.Rule, f.Says)
 		}
 	}

@@ -1301,7 +1301,7 @@ type PageVisited struct {
 	Redirects        uint32                 `protobuf:"varint,27,opt,name=redirects,proto3" json:"redirects,omitempty"`
 	Attempts         uint32                 `protobuf:"varint,28,opt,name=attempts,proto3" json:"attempts,omitempty"`
 	Title            string                 `protobuf:"bytes,29,opt,name=title,proto3" json:"title,omitempty"`
-	Skipped          string                 `protobuf:"bytes,30,opt,name=skipped,proto3" json:"skipped,omitempty"`                                              // why the response is not archived, or not whole: a word of package skip
+	Skipped          string                 `protobuf:"bytes,30,opt,name=skipped,proto3" json:"skipped,omitempty"`                                              // why the response is not archived, or not whole: a word of package admission
 	ModifiedBeforeNs int64                  `protobuf:"varint,31,opt,name=modified_before_ns,json=modifiedBeforeNs,proto3" json:"modified_before_ns,omitempty"` // from Last-Modified to Date, both by the host's own clock; 0: it said nothing
 	unknownFields    protoimpl.UnknownFields
 	sizeCache        protoimpl.SizeCache

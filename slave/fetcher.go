@@ -3,7 +3,6 @@ package slave
 import (
 	"context"
 	"slices"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -11,12 +10,11 @@ import (
 	"github.com/asynkron/protoactor-go/actor"
 	"github.com/sirupsen/logrus"
 
+	"henro/actors/admission"
 	"henro/actors/floor"
 	"henro/actors/robots"
-	"henro/actors/scope"
 	"henro/actors/traps"
 	"henro/messages"
-	"henro/messages/outlink"
 	"henro/messages/weburl"
 	"henro/slave/fetch"
 	"henro/store/fingerprint"
@@ -86,7 +84,6 @@ type Fetcher struct {
 	behavior actor.Behavior
 	log      *logrus.Entry
 
-	robots   *robots.Rules
 	hops     int // redirects of robots.txt followed
 	queue    []visit
 	seen     map[uint64]struct{} // fingerprints of this host's URLs that need no visit, while following
@@ -94,9 +91,11 @@ type Fetcher struct {
 	order    uint64 // of the last visit handed on
 	visits   uint32
 	unparsed int
-	failures int  // in a row
-	closes   bool // the host closed a kept connection instead of answering
-	sessions traps.Sessions
+	failures int              // in a row
+	closes   bool             // the host closed a kept connection instead of answering
+	known    admission.Host   // what the host has shown under this lease
+	links    *admission.Rules // of the crawl, for this lease
+	regions  *admission.Lent
 	why      string // set when an end is to be made
 
 	heldUntil atomic.Pointer[time.Time] // until, for the goroutine of a request
@@ -153,6 +152,10 @@ func (f *Fetcher) start(ctx actor.Context) {
 	f.notBefore = time.Now().Add(time.Duration(f.task.FirstAfterNs))
 	until := f.until
 	f.heldUntil.Store(&until)
+	links := f.rules.admission
+	links.MaxRedirects = int(f.task.MaxRedirects)
+	f.links, f.known.Sessions = &links, &traps.Sessions{}
+	f.regions = &admission.Lent{Host: f.task.Host, Part: f.rules.scope.Part(f.task.Prefixes, f.task.Stops)}
 	if f.task.Follow {
 		f.seen = make(map[uint64]struct{}, len(f.task.Known)/8+len(f.task.Tasks))
 		for known := f.task.Known; len(known) >= 8; known = known[8:] {
@@ -172,13 +175,13 @@ func (f *Fetcher) start(ctx actor.Context) {
 		}
 	}
 	if len(f.task.Robots) > 0 {
-		f.robots = new(robots.Rules)
-		if err := f.robots.UnmarshalBinary(f.task.Robots); err != nil {
+		f.known.Robots = new(robots.Rules)
+		if err := f.known.Robots.UnmarshalBinary(f.task.Robots); err != nil {
 			f.log.WithField("err", err).Warn("the rules of robots.txt cannot be read; asking again")
-			f.robots = nil
+			f.known.Robots = nil
 		}
 	}
-	if f.robots == nil {
+	if f.known.Robots == nil {
 		f.robotsURL, _ = weburl.Parse(f.task.Host + "/robots.txt")
 	}
 	f.rest(ctx)
@@ -212,7 +215,7 @@ func (f *Fetcher) resting(ctx actor.Context) {
 
 // done reports that there is nothing left to ask, and that nothing can come.
 func (f *Fetcher) done() bool {
-	return f.robots != nil && f.unparsed == 0 && (len(f.queue) == 0 || f.budget <= 0)
+	return f.known.Robots != nil && f.unparsed == 0 && (len(f.queue) == 0 || f.budget <= 0)
 }
 
 // next starts the next request, if there is one and all bounds allow it.
@@ -222,7 +225,7 @@ func (f *Fetcher) next(ctx actor.Context) {
 		f.why = "ended"
 	case f.why == "" && f.failures >= maxFailures:
 		f.why = "failing"
-	case f.why == "" && f.budget <= 0 && f.robots != nil:
+	case f.why == "" && f.budget <= 0 && f.known.Robots != nil:
 		f.why = "budget"
 	}
 	if f.why != "" {
@@ -238,7 +241,7 @@ func (f *Fetcher) next(ctx actor.Context) {
 		f.timer.After(ctx, 50*time.Millisecond, &restOver{})
 		return
 	}
-	if f.robots == nil {
+	if f.known.Robots == nil {
 		if f.robotsURL.IsZero() { // being parsed
 			f.wait(ctx)
 			return
@@ -249,7 +252,7 @@ func (f *Fetcher) next(ctx actor.Context) {
 	}
 	for len(f.queue) > 0 {
 		f.current, f.queue = f.queue[0], f.queue[1:]
-		if !f.robots.Allowed(f.current.url.RequestURI()) {
+		if !f.known.Allowed(f.current.url.String()) {
 			f.deny(ctx, messages.Reason_ROBOTS_DENIED)
 			continue
 		}
@@ -395,7 +398,7 @@ func (f *Fetcher) take(ctx actor.Context, r *fetch.Response) {
 		job.visited = f.visited(r.Reason)
 		job.task = f.current.task
 		job.follow = f.task.Follow && f.why == ""
-		job.prefixes = f.task.Prefixes
+		job.links, job.regions = f.links, f.regions
 	}
 	f.unparsed++
 	f.kept.fetched(r.Held())
@@ -415,11 +418,11 @@ func (f *Fetcher) follow(m *parsed) {
 	case m.elsewhere:
 		f.why = "robots elsewhere"
 	case m.robots != nil:
-		f.robots = m.robots
-		if f.robots.Unreachable() {
+		f.known.Robots = m.robots
+		if f.known.Robots.Unreachable() {
 			f.why = "failing"
 		}
-		if delay, ok := f.robots.CrawlDelay(); ok && delay > time.Duration(f.task.IntervalNs) && f.why == "" {
+		if delay, ok := f.known.Robots.CrawlDelay(); ok && delay > time.Duration(f.task.IntervalNs) && f.why == "" {
 			f.why = "crawl-delay" // the interval of this lease was chosen before it was known
 		}
 	}
@@ -428,17 +431,11 @@ func (f *Fetcher) follow(m *parsed) {
 	}
 	for _, v := range m.follow {
 		key := fingerprint.URL(v.url.String()) &^ 0xff
-		if _, known := f.seen[key]; known || len(f.queue) >= f.budget || v.hops > f.task.MaxRedirects {
+		if _, known := f.seen[key]; known || len(f.queue) >= f.budget {
 			continue
 		}
-		if scope.Match(v.url.String(), f.rules.include, f.rules.exclude) != scope.In || f.robots != nil &&
-			!f.robots.Allowed(v.url.RequestURI()) {
-			continue
-		}
-		if below(v.url.String(), f.task.Stops) {
-			continue // the master will be told by the page that has the link
-		}
-		if f.sessions.Judge(&f.rules.traps, v.url.String()) != traps.Fine {
+		// what is not taken is reported by the page that has the link
+		if f.known.Takes(f.links, v.url.String(), time.Now()) != admission.None {
 			continue
 		}
 		f.seen[key] = struct{}{}
@@ -484,22 +481,3 @@ func (f *Fetcher) waiting(ctx actor.Context) {
 
 // finished is the last state: nothing is done any more.
 func (f *Fetcher) finished(actor.Context) {}
-
-// sameHost reports whether the URL is of the host, and below one of the prefixes.
-func sameHost(u weburl.URL, host string, prefixes []string) bool {
-	return u.Host() == host && below(u.String(), prefixes)
-}
-
-func below(url string, prefixes []string) bool {
-	for _, prefix := range prefixes {
-		if strings.HasPrefix(url, prefix) {
-			return true
-		}
-	}
-	return false
-}
-
-// mayFollow says whether a crawl may go where the link points.
-func mayFollow(l *outlink.Outlink, obeyNofollow bool) bool {
-	return l.Kind.Navigates() && !(obeyNofollow && l.Flags&outlink.NoFollow != 0)
-}

@@ -2,6 +2,7 @@ package slave
 
 import (
 	"fmt"
+	"math"
 	"net/http"
 	"slices"
 	"strconv"
@@ -12,10 +13,9 @@ import (
 	"github.com/sirupsen/logrus"
 
 	"henro/actors"
+	"henro/actors/admission"
 	"henro/actors/floor"
 	"henro/actors/robots"
-	"henro/actors/skip"
-	"henro/actors/traps"
 	"henro/messages"
 	"henro/messages/outlink"
 	"henro/messages/weburl"
@@ -42,10 +42,11 @@ type parse struct {
 	robots bool   // it is robots.txt
 	hops   uint32 // redirects of robots.txt so far
 
-	visited  *messages.PageVisited // to be completed
-	task     *messages.Task        // nil: followed inside the lease
-	follow   bool                  // the Fetcher wants links of its host
-	prefixes []string
+	visited *messages.PageVisited // to be completed
+	task    *messages.Task        // nil: followed inside the lease
+	follow  bool                  // the Fetcher wants links of its host
+	links   *admission.Rules
+	regions *admission.Lent
 }
 
 // Parser is the actor that does what costs time: scanning, hashing, compressing. There is one for each processor, and
@@ -102,17 +103,17 @@ func (p *Parser) parse(ctx actor.Context, m *parse) {
 		p.page(m, found)
 		made.fact = &messages.Fact{Visited: m.visited}
 	}
-	leftOut := skip.None
+	leftOut := admission.None
 	if !m.robots && m.response.Reason == messages.Reason_NONE {
 		leftOut = leaveOut(m)
-		if leftOut != skip.None {
+		if leftOut != admission.None {
 			m.visited.Skipped = leftOut.String()
 			m.visited.Etag, m.visited.LastModified = "", "" // a 304 would point back at nothing
 		} else if m.response.Truncated == "length" {
-			m.visited.Skipped = skip.Size.String()
+			m.visited.Skipped = admission.Size.String()
 		}
 	}
-	if m.response.Reason == messages.Reason_NONE && leftOut == skip.None {
+	if m.response.Reason == messages.Reason_NONE && leftOut == admission.None {
 		p.archive(ctx, m, made)
 	} else {
 		ctx.Send(p.slave, made)
@@ -311,27 +312,23 @@ func (p *Parser) add(set *messages.LinkSet, url string, kind outlink.Kind, flags
 	set.Anchors = append(set.Anchors, anchor)
 }
 
-// pick tells the Fetcher which links of its host the depth of this page allows.
+// pick sends the Fetcher the links of its host that the crawl's rules take.
 func (p *Parser) pick(m *parse, set *messages.LinkSet, found *parsed) {
 	v := m.visited
+	page := admission.Page{URL: v.Url, Host: m.host, Depth: uint8(min(v.Depth, outlink.MaxDepth)),
+		DepthLeft: admission.DepthLeft(v.DepthLeft), Redirects: uint8(min(v.Redirects, math.MaxUint8))}
 	for i, url := range set.Urls {
+		if !strings.HasPrefix(url, m.host) {
+			continue
+		}
 		link := outlink.Outlink{URL: url, Kind: outlink.Kind(set.Kinds[i]), Flags: outlink.Flags(set.Flags[i])}
-		if !mayFollow(&link, m.rules.obeyNofollow) || !strings.HasPrefix(url, m.host) {
+		to, reason := m.links.Link(m.regions, &page, &link)
+		if reason != admission.None {
 			continue
 		}
-		left, depth, hops := v.DepthLeft, v.Depth, uint32(0)
-		if link.Kind == outlink.Redirect || link.Kind == outlink.Part {
-			hops = v.Redirects + 1
-		} else if left == 0 {
-			continue
-		} else {
-			left, depth = max(left-1, -1), depth+1
-		}
-		if m.rules.traps.Judge(url) != traps.Fine || hops == 0 && m.rules.traps.Growing(v.Url, url, int(depth)) {
-			continue
-		}
-		if u, err := weburl.Parse(url); err == nil && sameHost(u, m.host, m.prefixes) {
-			found.follow = append(found.follow, visit{url: u, left: left, depth: depth, hops: hops})
+		if u, err := weburl.Parse(url); err == nil {
+			found.follow = append(found.follow, visit{url: u, left: admission.WireDepthLeft(to.DepthLeft),
+				depth: int32(to.Depth), hops: uint32(to.Redirects)})
 		}
 	}
 }
@@ -432,19 +429,19 @@ func mimeOf(r *fetch.Response) string {
 
 // leaveOut says why a response is not archived, if it is not. Redirects and 304 are, whatever they lead to: without
 // them a replay does not find what is there.
-func leaveOut(m *parse) skip.Reason {
+func leaveOut(m *parse) admission.Reason {
 	v := m.visited
 	switch {
 	case m.response.Status >= 300 && m.response.Status < 400:
-		return skip.None
+		return admission.None
 	case m.rules.htmlOnly && !isHTML(v.Mime):
-		return skip.Mime
+		return admission.Mime
 	case m.rules.obeyNoindex && v.Noindex:
-		return skip.NoIndex
+		return admission.NoIndex
 	case foreign(m):
-		return skip.Language
+		return admission.Language
 	}
-	return skip.None
+	return admission.None
 }
 
 // foreign reports whether a page is known to be in a language that is not kept.

@@ -6,7 +6,9 @@ import (
 	"strings"
 	"testing"
 
+	"henro/actors/admission"
 	"henro/actors/robots"
+	"henro/actors/scope"
 	"henro/messages"
 	"henro/messages/outlink"
 	"henro/messages/weburl"
@@ -25,7 +27,8 @@ func answered(status int, location, refresh, link, mime string, body []byte) *pa
 	header.Add("Set-Cookie", location)
 	url := weburl.MustParse("http://a.example/folder/page")
 	return &parse{
-		host: url.Host(), rules: &rules{robotsAgent: "henro"}, follow: true, prefixes: []string{"http://a.example/"},
+		host: url.Host(), rules: &rules{robotsAgent: "henro"}, follow: true, links: &admission.Rules{MaxRedirects: 20},
+		regions:  &admission.Lent{Host: url.Host(), Part: &scope.Part{Prefixes: []string{"http://a.example/"}}},
 		visited:  &messages.PageVisited{Url: url.String(), DepthLeft: 3},
 		response: &fetch.Response{URL: url, Status: status, Header: header, Body: body, Payload: body, RawBody: body},
 	}

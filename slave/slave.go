@@ -23,7 +23,6 @@ import (
 	"fmt"
 	"maps"
 	"math"
-	"regexp"
 	"time"
 
 	"github.com/asynkron/protoactor-go/actor"
@@ -31,7 +30,9 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"henro/actors"
+	"henro/actors/admission"
 	"henro/actors/floor"
+	"henro/actors/scope"
 	"henro/actors/traps"
 	"henro/messages"
 	"henro/slave/fetch"
@@ -147,17 +148,16 @@ type numbered struct {
 
 // rules are the master's FetchRules, made usable.
 type rules struct {
-	client           *fetch.Client
-	include, exclude []*regexp.Regexp
-	userAgent        string
-	robotsAgent      string
-	obeyNofollow     bool
-	traps            traps.Options
-	htmlOnly         bool
-	obeyNoindex      bool
-	languages        []string // that are kept; none: all
-	sitemaps         bool     // sitemaps and feeds are read
-	jsonLD           bool     // what linked data names is recorded
+	client      *fetch.Client
+	scope       *scope.Rules    // the patterns alone: regions come with each lease
+	admission   admission.Rules // but for MaxRedirects, which comes with each lease
+	userAgent   string
+	robotsAgent string
+	htmlOnly    bool
+	obeyNoindex bool
+	languages   []string // that are kept; none: all
+	sitemaps    bool     // sitemaps and feeds are read
+	jsonLD      bool     // what linked data names is recorded
 }
 
 // Props makes a slave.
@@ -630,31 +630,22 @@ func (s *Slave) checkDrained(ctx actor.Context) {
 }
 
 func (s *Slave) makeRules(f *messages.FetchRules) (*rules, error) {
-	r := &rules{userAgent: f.UserAgent, robotsAgent: f.RobotsAgent, obeyNofollow: f.ObeyNofollow, htmlOnly: f.HtmlOnly,
+	r := &rules{userAgent: f.UserAgent, robotsAgent: f.RobotsAgent, htmlOnly: f.HtmlOnly,
 		obeyNoindex: f.ObeyNoindex, languages: f.Languages, sitemaps: f.Sitemaps, jsonLD: f.JsonLd}
 	t := f.GetTraps()
-	r.traps = traps.Options{
+	r.admission.ObeyNofollow = f.ObeyNofollow
+	r.admission.Traps = traps.Options{
 		MaxURL: int(t.GetMaxUrl()), MaxSegments: int(t.GetMaxSegments()), MaxRepeats: int(t.GetMaxRepeats()),
 		MaxPairs:  int(t.GetMaxPairs()),
 		MaxGrowth: int(t.GetMaxGrowth()), MaxSessions: int(t.GetMaxSessions()),
 	}
-	for _, set := range []struct {
-		from []string
-		to   *[]*regexp.Regexp
-	}{{f.Include, &r.include}, {f.Exclude, &r.exclude}} {
-		for _, pattern := range set.from {
-			re, err := regexp.Compile(pattern)
-			if err != nil {
-				return nil, fmt.Errorf("pattern %q: %w", pattern, err)
-			}
-			*set.to = append(*set.to, re)
-		}
-	}
-	client, err := newClient(f, s.o)
-	if err != nil {
+	var err error
+	if r.scope, err = scope.New(scope.Options{Include: f.Include, Exclude: f.Exclude}); err != nil {
 		return nil, err
 	}
-	r.client = client
+	if r.client, err = newClient(f, s.o); err != nil {
+		return nil, err
+	}
 	return r, nil
 }
 

@@ -13,6 +13,7 @@ import (
 	"go.etcd.io/bbolt"
 
 	"henro/messages/outlink"
+	"henro/messages/weburl"
 	"henro/store/fingerprint"
 	"henro/store/seen"
 	"henro/store/timequeue"
@@ -225,7 +226,7 @@ func (k *partitionCheck) pages(pass, passes int) error {
 		if err != nil {
 			return err
 		}
-		if owner := IDOf(HostOf(page.URL)); host == 0 {
+		if owner := IDOf(weburl.HostOf(page.URL)); host == 0 {
 			host = owner
 		} else if owner != host {
 			k.add("%s lies with host %016x", page.URL, uint64(host))

@@ -8,6 +8,8 @@ import (
 
 	"go.etcd.io/bbolt"
 
+	"henro/messages/outlink"
+	"henro/messages/weburl"
 	"henro/store/timequeue"
 )
 
@@ -176,7 +178,7 @@ func appendPage(b []byte, p *Page) []byte {
 	if !p.LastModified.IsZero() {
 		parts |= hasModified
 	}
-	b = append(b, parts, p.Depth, min(p.DepthLeft, UnlimitedDepth), p.Band, p.Redirects, p.Attempts)
+	b = append(b, parts, p.Depth, min(p.DepthLeft, outlink.UnlimitedDepth), p.Band, p.Redirects, p.Attempts)
 	b = binary.LittleEndian.AppendUint16(b, uint16(p.Flags))
 	b = binary.AppendUvarint(b, p.Number)
 	b = binary.AppendUvarint(b, p.From)
@@ -224,7 +226,8 @@ func decodePage(record []byte) (Page, error) {
 	p.Next = moment(s.u32())
 	p.URL = s.string()
 	parts := s.u8()
-	p.Depth, p.DepthLeft, p.Band, p.Redirects, p.Attempts = s.u8(), min(s.u8(), UnlimitedDepth), s.u8(), s.u8(), s.u8()
+	p.Depth, p.DepthLeft = s.u8(), min(s.u8(), outlink.UnlimitedDepth)
+	p.Band, p.Redirects, p.Attempts = s.u8(), s.u8(), s.u8()
 	p.Flags = Flags(s.u16())
 	p.Number, p.From = s.uvarint(), s.uvarint()
 	if parts&hasVisit != 0 {
@@ -415,7 +418,7 @@ func decodeParcel(key, v []byte) (Parcel, error) {
 	for ; n > 0 && !s.bad; n-- {
 		c := Candidate{Depth: s.u8(), DepthLeft: s.u8(), Band: s.u8(), Redirects: s.u8(), From: s.uvarint()}
 		c.URL = s.after(last)
-		c.Host = HostOf(c.URL)
+		c.Host = weburl.HostOf(c.URL)
 		last = c.URL
 		p.Candidates = append(p.Candidates, c)
 	}

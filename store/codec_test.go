@@ -27,7 +27,7 @@ func TestPageRecordsKeepEveryField(t *testing.T) {
 			}
 		}
 	}
-	for _, p := range []Page{full, {}, {URL: "http://a.example/", DepthLeft: UnlimitedDepth}} {
+	for _, p := range []Page{full, {}, {URL: "http://a.example/", DepthLeft: outlink.UnlimitedDepth}} {
 		rec := appendPage(nil, &p)
 		got, err := decodePage(rec)
 		if err != nil || got != p {
@@ -72,11 +72,11 @@ func TestHostOfIsWhatTheURLSays(t *testing.T) {
 	for _, raw := range []string{"http://a.example", "https://a.example:8443/x?y#z", "http://[::1]:81/",
 		"http://a.example/?http://b.example/", "http://192.0.2.1/a@b", "http://例え.example/"} {
 		u := weburl.MustParse(raw)
-		if got := HostOf(u.String()); got != u.Host() {
-			t.Errorf("HostOf(%s) = %s, not %s", u, got, u.Host())
+		if got := weburl.HostOf(u.String()); got != u.Host() {
+			t.Errorf("weburl.HostOf(%s) = %s, not %s", u, got, u.Host())
 		}
 	}
-	if got := HostOf("http://user:pw@a.example:81/"); got != "http://a.example:81" {
+	if got := weburl.HostOf("http://user:pw@a.example:81/"); got != "http://a.example:81" {
 		t.Error(got)
 	}
 }

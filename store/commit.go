@@ -11,6 +11,8 @@ import (
 
 	"go.etcd.io/bbolt"
 
+	"henro/messages/outlink"
+	"henro/messages/weburl"
 	"henro/store/fingerprint"
 	"henro/store/seen"
 	"henro/store/timequeue"
@@ -47,7 +49,7 @@ func (p *Partition) Commit(b *Batch) (Outcome, error) {
 	}
 	for i := range b.admits {
 		op := &c.ops[c.firstAdmit+i]
-		p.recent.put(HostID(op.Host), op.URL, max(min(op.DepthLeft, UnlimitedDepth), op.Old.DepthLeft()))
+		p.recent.put(HostID(op.Host), op.URL, max(min(op.DepthLeft, outlink.UnlimitedDepth), op.Old.DepthLeft()))
 	}
 	return c.out, nil
 }
@@ -135,7 +137,7 @@ func (c *commit) run(opened uint32) error {
 // hostOf names the host of a URL; runs of one host cost one digest.
 func (c *commit) hostOf(url, host string) (HostID, string) {
 	if host == "" {
-		host = HostOf(url)
+		host = weburl.HostOf(url)
 	}
 	if host != c.lastHost {
 		c.lastHost, c.lastID = host, IDOf(host)
@@ -190,7 +192,7 @@ func (c *commit) findOrigins() error {
 		if o.stale {
 			continue
 		}
-		left := min(o.page.DepthLeft, UnlimitedDepth)
+		left := min(o.page.DepthLeft, outlink.UnlimitedDepth)
 		if i >= len(b.visits) {
 			left = 0
 		}
@@ -220,7 +222,7 @@ func (c *commit) findOrigins() error {
 		a := &b.admits[i]
 		id, _ := c.hostOf(a.URL, a.Host)
 		c.ops = append(c.ops, seen.Op{Host: uint64(id), URL: fingerprint.URL(a.URL),
-			DepthLeft: min(a.DepthLeft, UnlimitedDepth), Action: seen.Know})
+			DepthLeft: min(a.DepthLeft, outlink.UnlimitedDepth), Action: seen.Know})
 	}
 	return nil
 }
@@ -419,7 +421,7 @@ func (c *commit) storeVisit(v *Visited, o *origin) error {
 		}
 	}
 	c.out.Visited++
-	left := min(page.DepthLeft, UnlimitedDepth)
+	left := min(page.DepthLeft, outlink.UnlimitedDepth)
 	if !v.Retry && v.Links != nil {
 		if err := c.storeLinks(o.host, op.URL, v); err != nil {
 			return err

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"henro/messages/outlink"
+	"henro/messages/weburl"
 	"henro/store"
 )
 
@@ -35,8 +36,8 @@ func (c *crawler) follow(i int, b *store.Batch, links []outlink.Outlink, left ui
 		return
 	}
 	for _, l := range links {
-		candidate := store.Candidate{URL: l.URL, DepthLeft: store.DepthAfter(left)}
-		if j := c.s.PartitionOf(store.HostOf(l.URL)); j != i {
+		candidate := store.Candidate{URL: l.URL, DepthLeft: outlink.DepthAfter(left)}
+		if j := c.s.PartitionOf(weburl.HostOf(l.URL)); j != i {
 			b.Send(j, []store.Candidate{candidate})
 		} else {
 			b.Admit(candidate)
@@ -156,7 +157,7 @@ func TestDepthIsExactWhateverTheOrder(t *testing.T) {
 			line = append(line, urls[i])
 			b := store.NewBatch(c.now)
 			b.Admit(store.Candidate{URL: urls[i], DepthLeft: left})
-			c.commit(c.s.PartitionOf(store.HostOf(urls[i])), b)
+			c.commit(c.s.PartitionOf(weburl.HostOf(urls[i])), b)
 		}
 		for len(line) > 0 {
 			url := line[0]

@@ -8,6 +8,7 @@ import (
 
 	"go.etcd.io/bbolt"
 
+	"henro/messages/weburl"
 	"henro/store/fingerprint"
 	"henro/store/seen"
 	"henro/store/timequeue"
@@ -57,7 +58,7 @@ func (p *Partition) SetSchema(n uint32) error {
 // Forge puts a URL into the seen set without a record, or a record without an entry.
 func (p *Partition) Forge(url string, record bool) error {
 	return p.update("forge", func(tx *bbolt.Tx) error {
-		host := IDOf(HostOf(url))
+		host := IDOf(weburl.HostOf(url))
 		if !record {
 			return p.seen.Apply(tx, []seen.Op{{Host: uint64(host), URL: fingerprint.URL(url), Action: seen.Know}})
 		}

@@ -1,7 +1,6 @@
 package store
 
 import (
-	"strings"
 	"time"
 
 	"henro/messages/outlink"
@@ -13,33 +12,6 @@ type HostID uint64
 
 // IDOf returns the id of a host.
 func IDOf(host string) HostID { return HostID(fingerprint.Host(host)) }
-
-// HostOf cuts the host, "scheme://name[:port]", out of a canonical URL.
-func HostOf(url string) string {
-	scheme := strings.Index(url, "://")
-	if scheme < 0 {
-		return url
-	}
-	rest := url[scheme+3:]
-	if end := strings.IndexAny(rest, "/?#"); end >= 0 {
-		rest = rest[:end]
-	}
-	if at := strings.LastIndexByte(rest, '@'); at >= 0 {
-		return url[:scheme+3] + rest[at+1:]
-	}
-	return url[:scheme+3+len(rest)]
-}
-
-// UnlimitedDepth is the depth left of a page from which links may be followed for ever.
-const UnlimitedDepth = 127
-
-// DepthAfter is the depth left behind one link.
-func DepthAfter(left uint8) uint8 {
-	if left == 0 || left >= UnlimitedDepth {
-		return left
-	}
-	return left - 1
-}
 
 // Position tells where the live record of a page lies. It is at most 32 bytes, means nothing outside its partition, and
 // is never given to another record, so it may travel over the wire and come back twice. Empty: none.
@@ -88,7 +60,7 @@ type Page struct {
 	From   uint64 // number of the page in which it was found first, 0 for seeds
 
 	Depth     uint8 // links followed from a seed
-	DepthLeft uint8 // links that may still be followed from here; UnlimitedDepth: no limit
+	DepthLeft uint8 // links that may still be followed from here; outlink.UnlimitedDepth: no limit
 	Band      uint8 // priority while waiting for the first visit, 0 first
 	Redirects uint8 // redirects that led here in one go
 	Attempts  uint8 // failed visits since the last that succeeded
@@ -162,7 +134,7 @@ type Lease struct {
 // Candidate is a URL in scope that may become a page.
 type Candidate struct {
 	URL       string
-	Host      string // may be left empty: HostOf(URL)
+	Host      string // may be left empty: weburl.HostOf(URL)
 	Depth     uint8
 	DepthLeft uint8
 	Band      uint8 // at most LastBand
@@ -192,7 +164,7 @@ type Visited struct {
 }
 
 // Relaxation is a page that was visited with less depth left than it turned out to have. Its links in scope are to be
-// admitted with DepthAfter(DepthLeft), and the relaxation ticked off in the same batch.
+// admitted with outlink.DepthAfter(DepthLeft), and the relaxation ticked off in the same batch.
 type Relaxation struct {
 	Host      HostID
 	URL       string

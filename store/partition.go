@@ -14,6 +14,7 @@ import (
 	"go.etcd.io/bbolt"
 
 	"henro/messages/outlink"
+	"henro/messages/weburl"
 	"henro/store/fingerprint"
 	"henro/store/seen"
 	"henro/store/timequeue"
@@ -524,7 +525,7 @@ func (p *Partition) Seen(url string) (depthLeft uint8, visited, known bool, err 
 		if err != nil {
 			return err
 		}
-		e, found, err := set.Get(uint64(IDOf(HostOf(url))), fingerprint.URL(url))
+		e, found, err := set.Get(uint64(IDOf(weburl.HostOf(url))), fingerprint.URL(url))
 		depthLeft, visited, known = e.DepthLeft(), e.Visited(), found
 		return err
 	})
@@ -534,7 +535,7 @@ func (p *Partition) Seen(url string) (depthLeft uint8, visited, known bool, err 
 // Lookup finds the record of a URL, or ErrNotFound. There is no index by URL: a page that waits is found among those of
 // its host, any other by reading the whole queue, at some 15 million records per second.
 func (p *Partition) Lookup(url string) (e Entry, place Place, err error) {
-	host := IDOf(HostOf(url))
+	host := IDOf(weburl.HostOf(url))
 	err = p.view("look up "+url, func(tx *bbolt.Tx) error {
 		set, err := seen.Read(tx)
 		if err != nil {

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"henro/messages/outlink"
+	"henro/messages/weburl"
 	"henro/store"
 	"henro/store/fingerprint"
 )
@@ -41,7 +42,7 @@ func filled(t *testing.T, pages int) (dir string) {
 		b := store.NewBatch(noon)
 		for i := range 2 * pages {
 			url := fmt.Sprintf("http://h%d.example/%d", i%14, i)
-			if s.PartitionOf(store.HostOf(url)) != k {
+			if s.PartitionOf(weburl.HostOf(url)) != k {
 				continue
 			}
 			if i%2 == 0 {
@@ -228,7 +229,7 @@ func TestKnownCandidatesAreAnsweredFromMemory(t *testing.T) {
 	}
 	defer p.Close()
 	const url = "http://a.example/"
-	host, fp := store.IDOf(store.HostOf(url)), fingerprint.URL(url)
+	host, fp := store.IDOf(weburl.HostOf(url)), fingerprint.URL(url)
 	if p.KnownEnough(host, fp, 0) {
 		t.Error("known before it was admitted")
 	}

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"henro/messages/outlink"
 	"henro/store"
 	"henro/store/storetest"
 )
@@ -62,7 +63,7 @@ func TestFindEndsWhenAllAreFound(t *testing.T) {
 	b := store.NewBatch(at)
 	for _, url := range []string{"http://a.example/1", "http://a.example/2", "http://a.example/3"} {
 		b.Visit(store.Visited{Page: store.Page{URL: url, Status: 200, LastVisit: at, Next: at.Add(time.Hour),
-			DepthLeft: store.UnlimitedDepth}})
+			DepthLeft: outlink.UnlimitedDepth}})
 	}
 	if _, err := p.Commit(b); err != nil {
 		t.Fatal(err)

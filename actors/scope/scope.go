@@ -8,8 +8,11 @@
 // A host is compared by name and port here, not by scheme: a seed at http://example.com also means https://example.com,
 // since sites move between the two by redirect. Non-default ports are sites of their own.
 //
-// Invariant: Decide is a pure function of the rules and the URL, so that a slave following links inside a lease and the
-// master admitting them agree.
+// Rules are asked about one host at a time: Of gives the Part that concerns it, which is small enough to be sent to the
+// slave that visits the host.
+//
+// Invariant: Part.Decide is a pure function of the part and the URL, so that a slave following links inside a lease and
+// the master admitting them agree.
 package scope
 
 import (
@@ -136,44 +139,33 @@ func (r *Rules) With(seed weburl.URL) *Rules {
 	return &next
 }
 
-// Reaches reports whether a seed's region contains the URL, whatever the other rules say.
-func (r *Rules) Reaches(u weburl.URL) bool {
-	switch r.options.Mode {
-	case Any:
-		return true
-	case Domain:
-		return r.domains[domain(u)]
-	case Host:
-		return r.hosts[site(u)]
-	default:
-		rest := schemeless(u.String())
-		for _, folder := range r.folders {
-			if strings.HasPrefix(rest, folder) {
-				return true
-			}
-		}
-		return false
-	}
+// Part is what the rules say of one host: all of them that concerns its visits. It is immutable.
+type Part struct {
+	Outside  Verdict  // why nothing of the host is in; In: what lies below one of Prefixes may be
+	Prefixes []string // of URLs that a seed's region contains, "scheme://name[:port]/…"
+	Closed   []string // of URLs that are not in all the same: the stop list's
+
+	include, exclude []*regexp.Regexp
 }
 
-// Decide says whether the URL belongs to the crawl.
-func (r *Rules) Decide(u weburl.URL) Verdict {
-	if !r.Reaches(u) {
+// Part is the part of a host that Of said elsewhere, with the patterns of these rules.
+func (r *Rules) Part(prefixes, closed []string) *Part {
+	return &Part{Prefixes: prefixes, Closed: closed, include: r.include, exclude: r.exclude}
+}
+
+// Decide says whether a URL of the host belongs to the crawl. Nothing is parsed, since most links of a crawl are asked
+// about here.
+func (p *Part) Decide(url string) Verdict {
+	switch {
+	case p.Outside != In:
+		return p.Outside
+	case !below(url, p.Prefixes):
 		return OutOfReach
-	}
-	if len(r.options.TLDs) > 0 && !r.wantedTLD(u.Hostname()) {
-		return WrongTLD
-	}
-	if r.stopListed(u) {
+	case below(url, p.Closed):
 		return StopListed
 	}
-	return Match(u.String(), r.include, r.exclude)
-}
-
-// Match applies include and exclude patterns alone, as a slave does for the links of a host that is in scope.
-func Match(url string, include, exclude []*regexp.Regexp) Verdict {
-	included := len(include) == 0
-	for _, re := range include {
+	included := len(p.include) == 0
+	for _, re := range p.include {
 		if included = re.MatchString(url); included {
 			break
 		}
@@ -181,7 +173,7 @@ func Match(url string, include, exclude []*regexp.Regexp) Verdict {
 	if !included {
 		return NotIncluded
 	}
-	for _, re := range exclude {
+	for _, re := range p.exclude {
 		if re.MatchString(url) {
 			return Excluded
 		}
@@ -189,34 +181,62 @@ func Match(url string, include, exclude []*regexp.Regexp) Verdict {
 	return In
 }
 
-// HasPatterns reports whether more than the region decides: only then must a URL under one of Prefixes be judged by
-// Decide.
-func (r *Rules) HasPatterns() bool {
-	return len(r.include)+len(r.exclude)+len(r.prefixes) > 0
+func below(url string, prefixes []string) bool {
+	for _, prefix := range prefixes {
+		if strings.HasPrefix(url, prefix) {
+			return true
+		}
+	}
+	return false
 }
 
-// Prefixes returns the URL prefixes of one host ("scheme://name[:port]") that the rules reach: what a slave that works
-// on the host may follow. None means nothing of the host is in scope.
-func (r *Rules) Prefixes(host string) []string {
+// Of says what the rules say of one host ("scheme://name[:port]").
+func (r *Rules) Of(host string) *Part {
+	p := &Part{include: r.include, exclude: r.exclude}
 	root, err := weburl.Parse(host + "/")
-	if err != nil || r.stopListed(root) {
-		return nil
+	if err != nil {
+		p.Outside = OutOfReach
+		return p
 	}
-	if len(r.options.TLDs) > 0 && !r.wantedTLD(root.Hostname()) {
-		return nil
-	}
-	if r.options.Mode != Prefix {
-		if r.Reaches(root) {
-			return []string{root.String()}
+	p.Prefixes = r.region(root)
+	switch {
+	case len(p.Prefixes) == 0:
+		p.Outside = OutOfReach
+	case len(r.options.TLDs) > 0 && !r.wantedTLD(root.Hostname()):
+		p.Outside = WrongTLD
+	case r.isPortal(root.Hostname()):
+		p.Outside = StopListed
+	default:
+		base := schemeless(root.String())
+		for _, prefix := range r.prefixes {
+			if strings.HasPrefix(prefix, base) {
+				p.Closed = append(p.Closed, root.Scheme()+"://"+prefix)
+			}
 		}
-		return nil
 	}
-	var prefixes []string
-	base := schemeless(root.String())
-	for _, folder := range r.folders {
-		if strings.HasPrefix(folder, base) {
-			prefixes = append(prefixes, root.Scheme()+"://"+folder)
+	return p
+}
+
+// region returns the prefixes of the URLs of a host that the seeds' regions contain.
+func (r *Rules) region(root weburl.URL) (prefixes []string) {
+	reached := false
+	switch r.options.Mode {
+	case Any:
+		reached = true
+	case Domain:
+		reached = r.domains[domain(root)]
+	case Host:
+		reached = r.hosts[site(root)]
+	default:
+		base := schemeless(root.String())
+		for _, folder := range r.folders {
+			if strings.HasPrefix(folder, base) {
+				prefixes = append(prefixes, root.Scheme()+"://"+folder)
+			}
 		}
+	}
+	if reached {
+		return []string{root.String()}
 	}
 	return prefixes
 }
@@ -231,26 +251,17 @@ func (r *Rules) wantedTLD(name string) bool {
 	return false
 }
 
-func (r *Rules) stopListed(u weburl.URL) bool {
-	if len(r.portals) > 0 {
-		for name := u.Hostname(); name != ""; {
-			if r.portals[name] {
-				return true
-			}
-			_, rest, found := strings.Cut(name, ".")
-			if !found {
-				break
-			}
-			name = rest
+// isPortal reports whether the stop list names the host or a domain above it.
+func (r *Rules) isPortal(name string) bool {
+	for len(r.portals) > 0 {
+		if r.portals[name] {
+			return true
 		}
-	}
-	if len(r.prefixes) > 0 {
-		rest := schemeless(u.String())
-		for _, prefix := range r.prefixes {
-			if strings.HasPrefix(rest, prefix) {
-				return true
-			}
+		_, rest, found := strings.Cut(name, ".")
+		if !found {
+			break
 		}
+		name = rest
 	}
 	return false
 }

@@ -20,6 +20,10 @@ func rules(t *testing.T, o scope.Options, seeds ...string) *scope.Rules {
 	return r
 }
 
+func decide(r *scope.Rules, url string) scope.Verdict {
+	return r.Of(weburl.MustParse(url).Host()).Decide(url)
+}
+
 func TestDecide(t *testing.T) {
 	for _, c := range []struct {
 		sentence string
@@ -59,7 +63,7 @@ func TestDecide(t *testing.T) {
 	} {
 		t.Run(c.sentence, func(t *testing.T) {
 			r := rules(t, c.options, "http://www.example.co.jp/docs/index.html?x=1")
-			if got := r.Decide(weburl.MustParse(c.url)); got != c.want {
+			if got := decide(r, c.url); got != c.want {
 				t.Errorf("%s: %v, want %v", c.url, got, c.want)
 			}
 		})
@@ -68,13 +72,13 @@ func TestDecide(t *testing.T) {
 
 func TestPrefixesSayWhatASlaveMayFollow(t *testing.T) {
 	r := rules(t, scope.Options{Mode: scope.Prefix}, "http://a.test/x/index.html", "http://b.test/")
-	if got := r.Prefixes("https://a.test"); !slices.Equal(got, []string{"https://a.test/x/"}) {
+	if got := r.Of("https://a.test").Prefixes; !slices.Equal(got, []string{"https://a.test/x/"}) {
 		t.Errorf("prefixes of a.test: %q", got)
 	}
-	if got := r.Prefixes("http://c.test"); got != nil {
+	if got := r.Of("http://c.test").Prefixes; got != nil {
 		t.Errorf("prefixes of a host out of scope: %q", got)
 	}
-	if got := rules(t, scope.DefaultOptions(), "http://a.test/x/").Prefixes("http://a.test"); !slices.Equal(got,
+	if got := rules(t, scope.DefaultOptions(), "http://a.test/x/").Of("http://a.test").Prefixes; !slices.Equal(got,
 		[]string{"http://a.test/"}) {
 		t.Errorf("prefixes by host: %q", got)
 	}
@@ -83,9 +87,9 @@ func TestPrefixesSayWhatASlaveMayFollow(t *testing.T) {
 func TestAddingASeedLeavesTheOldRulesAlone(t *testing.T) {
 	one := rules(t, scope.DefaultOptions(), "http://a.test/")
 	two := one.With(weburl.MustParse("http://b.test/"))
-	u := weburl.MustParse("http://b.test/x")
-	if one.Decide(u) != scope.OutOfReach || two.Decide(u) != scope.In {
-		t.Errorf("old rules say %v, new rules say %v", one.Decide(u), two.Decide(u))
+	const u = "http://b.test/x"
+	if decide(one, u) != scope.OutOfReach || decide(two, u) != scope.In {
+		t.Errorf("old rules say %v, new rules say %v", decide(one, u), decide(two, u))
 	}
 }
 

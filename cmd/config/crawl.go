@@ -117,6 +117,8 @@ func (c *Crawl) Register(f *pflag.FlagSet) {
 		"this `ADDR` may be fetched, whatever it is: link-local addresses and metadata services of clouds are named "+
 			"one by one (repeatable)")
 	f.BoolVar(&c.VerifyTLS, "verify-tls", false, "a certificate that does not verify is a failure, not just noted")
+	f.IntVar(&c.MaxRedirects, "max-redirects", o.Hosts.Admission.MaxRedirects,
+		"redirects followed in a row from one page; 0 follows none")
 	f.BoolVar(&c.ObeyNofollow, "obey-nofollow", false,
 		"do not follow links marked rel=nofollow, nor those of pages that say so; on by itself with --scope any")
 	f.BoolVar(&c.JSONLD, "json-ld", false,
@@ -127,7 +129,7 @@ func (c *Crawl) Register(f *pflag.FlagSet) {
 	f.IntVar(&c.LangBeyond, "lang-beyond", 1, "with --lang: links followed through pages in other languages")
 	f.BoolVar(&c.HTTP1, "http1", false, "do not offer HTTP/2: every capture has the exact bytes that came")
 	f.StringVar(&c.Mime, "mime", "all", "what to archive of the pages visited: all, or html")
-	c.Traps = o.Hosts.Traps
+	c.Traps = o.Hosts.Admission.Traps
 	f.IntVar(&c.Traps.MaxURL, "trap-url", c.Traps.MaxURL,
 		"no URLs of more bytes than this; 0 is no limit, as for all traps")
 	f.IntVar(&c.Traps.MaxSegments, "trap-depth", c.Traps.MaxSegments, "no URLs with more segments in their path")
@@ -247,9 +249,9 @@ func (c *Crawl) Options(flags *pflag.FlagSet) (master.Options, error) {
 	if err := o.ValidateOrder(); err != nil {
 		return o, Usage("%v", err)
 	}
-	o.Hosts.Traps, o.Hosts.MaxPages = c.Traps, c.HostPages
-	if err := c.Traps.Validate(); err != nil {
-		return o, Usage("--trap-…: %v", err)
+	o.Hosts.Admission.Traps, o.Hosts.Admission.MaxRedirects, o.Hosts.MaxPages = c.Traps, c.MaxRedirects, c.HostPages
+	if err := o.Hosts.Admission.Validate(); err != nil {
+		return o, Usage("--max-redirects, --trap-…: %v", err)
 	}
 	switch {
 	case c.StopAfter >= 0:
@@ -257,7 +259,7 @@ func (c *Crawl) Options(flags *pflag.FlagSet) (master.Options, error) {
 	case !c.Continuous:
 		o.Hosts.Stop.MinBroken = 0
 	}
-	o.Hosts.Manners.Beyond = c.LangBeyond
+	o.Hosts.Admission.Beyond = c.LangBeyond
 	if err := o.Hosts.Stop.Validate(); err != nil {
 		return o, Usage("--stop-after: %v", err)
 	}

@@ -16,6 +16,7 @@ import (
 
 	"henro/actors/politeness"
 	"henro/master"
+	"henro/messages/weburl"
 	"henro/slave"
 	"henro/slave/fakeweb"
 	"henro/store"
@@ -172,7 +173,7 @@ func checkLoads(t *testing.T, hosts map[string]store.HostRecord, pages map[strin
 	sums := map[string]float64{}
 	for url, page := range pages {
 		if !page.Next.IsZero() && page.Timing.Interval > 0 {
-			sums[store.HostOf(url)] += 1 / float64(page.Timing.Interval)
+			sums[weburl.HostOf(url)] += 1 / float64(page.Timing.Interval)
 		}
 	}
 	for name, host := range hosts {
@@ -326,7 +327,7 @@ func captures(t *testing.T, web *fakeweb.Web, pages map[string]store.Page, from,
 		last[url] = entry.Start
 	}
 	for url := range pages {
-		if host := store.HostOf(url); host == "http://"+web.Host(delayed).Name ||
+		if host := weburl.HostOf(url); host == "http://"+web.Host(delayed).Name ||
 			host == "http://"+web.Host(slow).Name {
 			continue
 		}

@@ -7,7 +7,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"henro/actors/skip"
+	"henro/actors/admission"
 	"henro/master"
 	"henro/slave/fakeweb"
 )
@@ -66,9 +66,10 @@ func TestAnExcludedHostIsLeftAloneUntilItIsLetIn(t *testing.T) {
 						t.Errorf("%d requests after it was excluded", after-before)
 					}
 				})
-				if !continuous && (status.End != master.Finished || status.Totals.Skipped[skip.Excluded] == 0 ||
+				if !continuous && (status.End != master.Finished || status.Totals.Skipped[admission.Excluded] == 0 ||
 					status.Totals.Broken != 0) {
-					t.Errorf("ended with %q, %d excluded, %d broken", status.End, status.Totals.Skipped[skip.Excluded],
+					t.Errorf("ended with %q, %d excluded, %d broken", status.End,
+						status.Totals.Skipped[admission.Excluded],
 						status.Totals.Broken)
 				}
 				if !continuous {

@@ -9,9 +9,9 @@ import (
 
 	"henro/actors/politeness"
 	"henro/master"
+	"henro/messages/weburl"
 	"henro/slave"
 	"henro/slave/fakeweb"
-	"henro/store"
 )
 
 // hintedWeb has as many hosts of each kind: those that tell the truth, in plain and in indexed sitemaps, with and
@@ -94,7 +94,7 @@ func listen(t *testing.T, sitemaps bool, aim float64, length time.Duration) (kin
 		last := map[string]time.Time{}
 		for _, entry := range web.Log() {
 			url := entry.URL()
-			kind := &kinds[kindOf[store.HostOf(url)]]
+			kind := &kinds[kindOf[weburl.HostOf(url)]]
 			since := last[url]
 			last[url] = entry.Start
 			if entry.Start.Before(from) || since.IsZero() {
@@ -118,7 +118,7 @@ func listen(t *testing.T, sitemaps bool, aim float64, length time.Duration) (kin
 			if err != nil {
 				t.Fatal(err)
 			}
-			kinds[kindOf[store.HostOf(url)]].versions += n
+			kinds[kindOf[weburl.HostOf(url)]].versions += n
 		}
 	})
 	return kinds

@@ -50,7 +50,7 @@ func TestHostileHostsHarmNobodyElse(t *testing.T) {
 			dir := t.TempDir()
 			e := crawlOf(t, dir, web, -1, func(o *master.Options) {
 				o.Fetch.MaxBody = 256 << 10
-				o.Hosts.Traps.MaxGrowth, o.Hosts.Traps.MaxSessions = 8, 1
+				o.Hosts.Admission.Traps.MaxGrowth, o.Hosts.Admission.Traps.MaxSessions = 8, 1
 				o.Hosts.Politeness.Floor, o.Hosts.Politeness.LargeHostFloor = time.Second, time.Second
 				o.Hosts.Retries, o.Hosts.RetryWait = 1, 10*time.Second
 				o.Hosts.MaxPages = 150

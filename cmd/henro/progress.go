@@ -12,7 +12,7 @@ import (
 	"golang.org/x/term"
 
 	"henro/actors"
-	"henro/actors/skip"
+	"henro/actors/admission"
 	"henro/master"
 )
 
@@ -131,7 +131,7 @@ func errorLines(errors map[string]uint64) []string {
 // stop list.
 func skipWords(t *actors.Totals) string {
 	counts := map[string]uint64{}
-	for _, reason := range skip.All() {
+	for _, reason := range admission.All() {
 		if n := t.Skipped[reason]; n > 0 {
 			counts[reason.String()] = n
 		}

@@ -10,7 +10,7 @@ import (
 	"testing"
 	"testing/synctest"
 
-	"henro/actors/skip"
+	"henro/actors/admission"
 	"henro/master"
 	"henro/store/archive/cdxj"
 )
@@ -71,14 +71,14 @@ func TestWhatIsArchivedAndWhatIsFollowed(t *testing.T) {
 		change   func(*master.Options)
 		asked    []string // beside / and robots.txt
 		archived []string
-		skipped  map[skip.Reason]int
+		skipped  map[admission.Reason]int
 	}{
 		{"--mime html keeps pages and what leads to them", map[string]string{
 			"/":  `<a href=/a>a</a> <a href=/b.pdf>b</a> <a href=/c>c</a>`,
 			"/a": "x", "/b.pdf": "Content-Type: application/pdf\n\n%PDF",
 			"/c": "Content-Type: \n\n<!DOCTYPE html><p>sniffed",
 		}, func(o *master.Options) { o.Fetch.HtmlOnly = true }, []string{"/a", "/b.pdf", "/c"},
-			[]string{"/", "/a", "/c"}, map[skip.Reason]int{skip.Mime: 1}},
+			[]string{"/", "/a", "/c"}, map[admission.Reason]int{admission.Mime: 1}},
 
 		{"noindex is archived unless asked", map[string]string{"/": `<a href=/a>a</a>`,
 			"/a": `<meta name=robots content=noindex><a href=/b>b</a>`, "/b": "x"},
@@ -89,7 +89,7 @@ func TestWhatIsArchivedAndWhatIsFollowed(t *testing.T) {
 			"/c": "Content-Type: text/html\nX-Robots-Tag: noindex\n\nx",
 			"/d": "Content-Type: text/html\nX-Robots-Tag: otherbot: noindex\n\nx",
 		}, func(o *master.Options) { o.Fetch.ObeyNoindex = true }, []string{"/a", "/b", "/c", "/d"},
-			[]string{"/", "/b", "/d"}, map[skip.Reason]int{skip.NoIndex: 2}},
+			[]string{"/", "/b", "/d"}, map[admission.Reason]int{admission.NoIndex: 2}},
 
 		{"nofollow is followed unless asked", map[string]string{"/": `<a rel=nofollow href=/a>a</a>`, "/a": "x"},
 			nil, []string{"/a"}, []string{"/", "/a"}, nil},
@@ -98,37 +98,38 @@ func TestWhatIsArchivedAndWhatIsFollowed(t *testing.T) {
 			"/b": `<meta name=robots content=nofollow><a href=/b1>b</a>`, "/b1": "x",
 			"/c": "Content-Type: text/html\nX-Robots-Tag: nofollow\n\n<a href=/c1>c</a>", "/c1": "x", "/d": "x",
 		}, func(o *master.Options) { o.Fetch.ObeyNofollow = true }, []string{"/b", "/c", "/d"},
-			[]string{"/", "/b", "/c", "/d"}, map[skip.Reason]int{skip.NoFollow: 3}},
+			[]string{"/", "/b", "/c", "/d"}, map[admission.Reason]int{admission.NoFollow: 3}},
 
 		{"a host's pages are capped", map[string]string{"/": `<a href=/a>a</a> <a href=/b>b</a> <a href=/c>c</a>`,
 			"/a": "x", "/b": "x", "/c": "x"},
 			func(o *master.Options) { o.Hosts.MaxPages = 2 }, []string{"/a"}, []string{"/", "/a"},
-			map[skip.Reason]int{skip.HostPages: 2}},
+			map[admission.Reason]int{admission.HostPages: 2}},
 
 		{"a body is capped, and kept as far", map[string]string{"/": "<p>" + strings.Repeat("x", 70_000)},
 			func(o *master.Options) { o.Fetch.MaxBody = 64 << 10 }, nil, []string{"/"},
-			map[skip.Reason]int{skip.Size: 1}},
+			map[admission.Reason]int{admission.Size: 1}},
 
 		{"--lang ja keeps Japanese pages and goes one page beyond", map[string]string{
 			"/": japanese + `<a href=/ja>j</a> <a href=/en1>e</a>`, "/ja": japanese, "/en1": english +
 				`<a href=/ja-behind>j</a> <a href=/en2>e</a>`,
 			"/ja-behind": japanese + `<a href=/ja-deep>j</a>`, "/ja-deep": japanese, "/en2": english +
 				`<a href=/ja-too-far>j</a>`, "/ja-too-far": japanese,
-		}, func(o *master.Options) { o.Fetch.Languages, o.Hosts.Manners.Beyond = []string{"ja"}, 1 },
+		}, func(o *master.Options) { o.Fetch.Languages, o.Hosts.Admission.Beyond = []string{"ja"}, 1 },
 			[]string{"/en1", "/en2", "/ja", "/ja-behind", "/ja-deep"}, []string{"/", "/ja", "/ja-behind", "/ja-deep"},
-			map[skip.Reason]int{skip.Language: 2}},
+			map[admission.Reason]int{admission.Language: 2}},
 		{"--lang ja goes no page beyond if told so", map[string]string{
 			"/": japanese + `<a href=/en1>e</a> <a href=/unknown>u</a>`, "/en1": english + `<a href=/ja-behind>j</a>`,
 			"/ja-behind": japanese, "/unknown": "x<a href=/ja>j</a>", "/ja": japanese,
-		}, func(o *master.Options) { o.Fetch.Languages, o.Hosts.Manners.Beyond = []string{"ja"}, 0 },
+		}, func(o *master.Options) { o.Fetch.Languages, o.Hosts.Admission.Beyond = []string{"ja"}, 0 },
 			[]string{"/en1", "/ja", "/unknown"}, []string{"/", "/ja", "/unknown"},
-			map[skip.Reason]int{skip.Language: 1}},
+			map[admission.Reason]int{admission.Language: 1}},
 		{"a page beyond that is reached again from a Japanese one goes no further", map[string]string{
 			"/": japanese + `<a href=/en1>e</a> <a href=/ja>j</a>`, "/en1": english + `<a href=/en2>e</a>`,
 			"/en2": english + `<a href=/en3>e</a>`, "/en3": english,
 			"/ja": japanese + `<a href=/en2>e</a>`,
-		}, func(o *master.Options) { o.Fetch.Languages, o.Hosts.Manners.Beyond = []string{"ja"}, 1 },
-			[]string{"/en1", "/en2", "/en3", "/ja"}, []string{"/", "/ja"}, map[skip.Reason]int{skip.Language: 3}},
+		}, func(o *master.Options) { o.Fetch.Languages, o.Hosts.Admission.Beyond = []string{"ja"}, 1 },
+			[]string{"/en1", "/en2", "/en3", "/ja"}, []string{"/", "/ja"},
+			map[admission.Reason]int{admission.Language: 3}},
 
 		{"cookies are not sent back",
 			map[string]string{"/": "Content-Type: text/html\nSet-Cookie: a=1\n\n<a href=/a>a</a>", "/a": "x"}, nil,

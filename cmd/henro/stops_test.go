@@ -15,7 +15,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"henro/actors/skip"
+	"henro/actors/admission"
 	"henro/cmd/config"
 	"henro/master"
 	"henro/slave/fakeweb"
@@ -150,12 +150,13 @@ func TestFoldersOfBrokenPagesAreLeftAlone(t *testing.T) {
 			t.Errorf("the stop list is %s", got)
 		}
 		total := &status.Totals
-		if total.Skipped[skip.StopList] < 300 || total.Alike == 0 || total.Broken < 550 || total.StopShare() < 0.5 ||
+		if total.Skipped[admission.StopList] < 300 || total.Alike == 0 || total.Broken < 550 ||
+			total.StopShare() < 0.5 ||
 			total.StopShare() > 0.7 {
 			t.Errorf("skipped %v, %d alike, %d of %d broken", total.Skipped, total.Alike, total.Broken, total.Tried)
 		}
 		written := skippedLines(t, dir)
-		if written[skip.StopList] < 300 {
+		if written[admission.StopList] < 300 {
 			t.Errorf("skipped.jsonl has %v", written)
 		}
 		t.Logf("asked for %d of /dead/, %d of /soft/; share of stop-listed pages %.2f; skipped.jsonl: %v",
@@ -167,8 +168,8 @@ func TestFoldersOfBrokenPagesAreLeftAlone(t *testing.T) {
 		}
 		defer state.Close()
 		options := master.DefaultOptions()
-		findings, err := master.Why(state, nil, &options.Hosts, &skip.Question{}, "http://a.example/dead/x")
-		if err != nil || findings[2].Reason != skip.StopList {
+		findings, err := master.Why(state, nil, &options.Hosts, &admission.Question{}, "http://a.example/dead/x")
+		if err != nil || findings[2].Reason != admission.StopList {
 			t.Errorf("why: %+v, %v", findings, err)
 		}
 	})
@@ -203,16 +204,16 @@ func TestEvidenceOfBrokenPagesSurvivesARestart(t *testing.T) {
 }
 
 // skippedLines counts the lines of skipped.jsonl by reason.
-func skippedLines(t *testing.T, dir string) map[skip.Reason]int {
+func skippedLines(t *testing.T, dir string) map[admission.Reason]int {
 	t.Helper()
-	f, err := os.Open(filepath.Join(dir, skip.LogName))
+	f, err := os.Open(filepath.Join(dir, admission.LogName))
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer f.Close()
-	counts := map[skip.Reason]int{}
+	counts := map[admission.Reason]int{}
 	for lines := bufio.NewScanner(f); lines.Scan(); {
-		var s skip.Skipped
+		var s admission.Skipped
 		if err := json.Unmarshal(lines.Bytes(), &s); err != nil {
 			t.Fatalf("%q: %v", lines.Text(), err)
 		}
@@ -272,7 +273,7 @@ func TestAMazeOfSessionsDoesNotBeginAnewAfterARestart(t *testing.T) {
 			issued++
 			return 200, "", fmt.Sprintf("<p>Room %d</p><a href=\"/room?sid=%032x\">on</a>", issued, issued)
 		}}
-		limits := func(o *master.Options) { o.Hosts.Traps.MaxSessions = 3 }
+		limits := func(o *master.Options) { o.Hosts.Admission.Traps.MaxSessions = 3 }
 		s.crawl(t, dir, limits)
 		if n := s.askedBelow("/room"); n != 3 {
 			t.Errorf("%d sessions at first, want 3", n)

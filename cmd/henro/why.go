@@ -6,7 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"henro/actors/skip"
+	"henro/actors/admission"
 	"henro/master"
 	"henro/store"
 )
@@ -42,7 +42,7 @@ that is not running, give --dir; its scope is not known then.`,
 			fmt.Fprintf(out, "%s\n%s\n", why.Subject, why.Answer)
 			for _, f := range why.Rules {
 				mark := "+"
-				if f.Reason != skip.None {
+				if f.Reason != admission.None {
 					mark = "-"
 				}
 				fmt.Fprintf(out, "  %s %-9s %s\n", mark, f.Rule, f.Says)

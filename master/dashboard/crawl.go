@@ -4,9 +4,9 @@ import (
 	"context"
 	"time"
 
+	"henro/actors/admission"
 	"henro/actors/figures"
 	"henro/actors/floor"
-	"henro/actors/skip"
 	"henro/master"
 	"henro/store"
 )
@@ -16,7 +16,7 @@ type Crawl interface {
 	Status(ctx context.Context) (*master.Status, error)
 	Options() master.Options
 	State() *store.State // read beside the crawl, in short transactions
-	Why(ctx context.Context, url, from string, depth int) ([]skip.Finding, error)
+	Why(ctx context.Context, url, from string, depth int) ([]admission.Finding, error)
 	Report(ctx context.Context) (*figures.Report, error)
 	Actors(limit int) []floor.Row // of this process, the longest mailbox first
 	Kinds() []floor.KindRow       // of this process

@@ -16,11 +16,11 @@ import (
 	"github.com/sirupsen/logrus"
 
 	"henro/actors"
+	"henro/actors/admission"
 	"henro/actors/console"
 	"henro/actors/figures"
 	"henro/actors/floor"
 	"henro/actors/politeness"
-	"henro/actors/skip"
 	"henro/master"
 	"henro/messages/speech"
 	"henro/store"
@@ -32,7 +32,7 @@ type fakeCrawl struct {
 	state  *store.State
 	status master.Status
 	rows   []floor.Row
-	why    []skip.Finding
+	why    []admission.Finding
 	done   []string
 }
 
@@ -50,7 +50,7 @@ func (f *fakeCrawl) Kinds() []floor.KindRow {
 	return []floor.KindRow{{Kind: "host", Actors: 2, Queue: 3, Longest: 3, Taken: 9}}
 }
 func (f *fakeCrawl) Actors(int) []floor.Row { return f.rows }
-func (f *fakeCrawl) Why(context.Context, string, string, int) ([]skip.Finding, error) {
+func (f *fakeCrawl) Why(context.Context, string, string, int) ([]admission.Finding, error) {
 	return f.why, nil
 }
 func (f *fakeCrawl) Report(context.Context) (*figures.Report, error) {
@@ -118,8 +118,8 @@ func newFake(t testing.TB, texts []string) *fakeCrawl {
 		Totals: actors.Totals{Pages: 1234567, Bytes: 5 << 30, Errors: map[string]uint64{"HTTP 404": 3, "TIMEOUT": 1}},
 	}
 	f := &fakeCrawl{state: state, status: status, rows: []floor.Row{{Actor: "master/hosts", Queue: 3, Taken: 70}},
-		why: []skip.Finding{{Rule: "scope", Says: speech.Say("in")},
-			{Rule: "robots", Reason: skip.Robots, Says: speech.Say("robots.txt forbids it")}}}
+		why: []admission.Finding{{Rule: "scope", Says: speech.Say("in")},
+			{Rule: "robots", Reason: admission.Robots, Says: speech.Say("robots.txt forbids it")}}}
 	for i, text := range texts {
 		host := "http://h" + text
 		b.Admit(store.Candidate{URL: host + "/" + text, Host: host})
@@ -132,7 +132,7 @@ func newFake(t testing.TB, texts []string) *fakeCrawl {
 			Silent: text, State: master.SlaveState(text)})
 		f.status.Totals.Errors[text] = uint64(i)
 		f.rows = append(f.rows, floor.Row{Actor: text})
-		f.why = append(f.why, skip.Finding{Rule: text, Says: speech.Say("%s", text)})
+		f.why = append(f.why, admission.Finding{Rule: text, Says: speech.Say("%s", text)})
 		f.status.Stalled = speech.Say("%s", f.status.Stalled.String()+text)
 	}
 	if _, err := state.Partitions[0].Commit(b); err != nil {

@@ -8,8 +8,8 @@ import (
 	"strings"
 	"time"
 
+	"henro/actors/admission"
 	"henro/actors/robots"
-	"henro/actors/skip"
 	"henro/actors/stoplist"
 	"henro/master"
 	"henro/messages/speech"
@@ -234,12 +234,12 @@ func (d *Dashboard) host(r *http.Request, p *page) (any, error) {
 // lifeView is the life of one page of the web.
 type lifeView struct {
 	URL     string
-	Found   *master.PageFound // nil: it is not known
-	Row     *hostRow          // of its host, if that is known
-	Why     []skip.Finding    // what every rule says
-	Against bool              // some rule is
-	Late    bool              // it is due
-	Replay  string            // where the archive is shown; empty: nowhere
+	Found   *master.PageFound   // nil: it is not known
+	Row     *hostRow            // of its host, if that is known
+	Why     []admission.Finding // what every rule says
+	Against bool                // some rule is
+	Late    bool                // it is due
+	Replay  string              // where the archive is shown; empty: nowhere
 }
 
 func (d *Dashboard) page(r *http.Request, p *page) (any, error) {
@@ -267,7 +267,7 @@ func (d *Dashboard) page(r *http.Request, p *page) (any, error) {
 		return nil, err
 	}
 	for _, finding := range v.Why {
-		v.Against = v.Against || finding.Reason != skip.None
+		v.Against = v.Against || finding.Reason != admission.None
 	}
 	lent, err := lentHosts(d.crawl.State())
 	if err != nil {

@@ -13,7 +13,6 @@ import (
 	"henro/master"
 	"henro/messages"
 	"henro/messages/weburl"
-	"henro/store"
 )
 
 // view is one page of the dashboard.
@@ -194,7 +193,7 @@ func functions(w *words) template.FuncMap {
 
 // splitURL cuts a URL after its host, so that the part that tells pages apart can be shown stronger.
 func splitURL(raw string) [2]string {
-	host := store.HostOf(raw)
+	host := weburl.HostOf(raw)
 	return [2]string{host, raw[len(host):]}
 }
 

@@ -224,3 +224,19 @@ func (p *parser) ipv6(s string) error {
 	p.out = append(p.out, ']')
 	return nil
 }
+
+// HostOf cuts the host, "scheme://name[:port]", out of a canonical URL.
+func HostOf(url string) string {
+	scheme := strings.Index(url, "://")
+	if scheme < 0 {
+		return url
+	}
+	rest := url[scheme+3:]
+	if end := strings.IndexAny(rest, "/?#"); end >= 0 {
+		rest = rest[:end]
+	}
+	if at := strings.LastIndexByte(rest, '@'); at >= 0 {
+		return url[:scheme+3] + rest[at+1:]
+	}
+	return url[:scheme+3+len(rest)]
+}

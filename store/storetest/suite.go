@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"henro/messages/outlink"
+	"henro/messages/weburl"
 	"henro/store"
 )
 
@@ -282,7 +283,7 @@ func (d *driver) fillMail(s *Step) {
 	d.fatal("relaxations", err)
 	for _, r := range relaxations {
 		for _, l := range r.Links {
-			s.Admits = append(s.Admits, store.Candidate{URL: l.URL, DepthLeft: store.DepthAfter(r.DepthLeft),
+			s.Admits = append(s.Admits, store.Candidate{URL: l.URL, DepthLeft: outlink.DepthAfter(r.DepthLeft),
 				Depth: r.Depth + 1})
 		}
 		s.Relaxed = append(s.Relaxed, r)
@@ -290,8 +291,8 @@ func (d *driver) fillMail(s *Step) {
 	if d.rnd.IntN(3) == 0 {
 		url := d.url()
 		s.Sends = append(s.Sends, store.Parcel{Partition: 3,
-			Candidates: []store.Candidate{{URL: url, Host: store.HostOf(url), DepthLeft: 3, From: 9},
-				{URL: url + "/b", Host: store.HostOf(url)}}})
+			Candidates: []store.Candidate{{URL: url, Host: weburl.HostOf(url), DepthLeft: 3, From: 9},
+				{URL: url + "/b", Host: weburl.HostOf(url)}}})
 	}
 	if d.rnd.IntN(3) == 0 {
 		parcels, err := d.p.Outbox(d.rnd.IntN(3))

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"henro/messages/outlink"
+	"henro/messages/weburl"
 	"henro/store"
 	"henro/store/fingerprint"
 )
@@ -153,7 +154,7 @@ func (t *Twin) live(pos store.Position, url string) *page {
 }
 
 func (t *Twin) host(url string) *store.HostRecord {
-	name := store.HostOf(url)
+	name := weburl.HostOf(url)
 	if t.hosts[name] == nil {
 		t.hosts[name] = &store.HostRecord{ID: store.IDOf(name), Name: name}
 	}
@@ -219,7 +220,7 @@ func (t *Twin) Apply(s *Step) store.Outcome {
 		}
 	}
 	for _, c := range s.Admits {
-		left := min(c.DepthLeft, store.UnlimitedDepth)
+		left := min(c.DepthLeft, outlink.UnlimitedDepth)
 		p := t.pages[c.URL]
 		if p == nil {
 			p = &page{left: left}
@@ -306,7 +307,7 @@ func (t *Twin) visit(v store.Visited, o taken, now time.Time, out *store.Outcome
 	if v.Retry && r.Next.IsZero() {
 		r.Next = now.Add(time.Second - 1).Truncate(time.Second)
 	}
-	left := min(r.DepthLeft, store.UnlimitedDepth)
+	left := min(r.DepthLeft, outlink.UnlimitedDepth)
 	if len(v.Position) > 0 {
 		if p == nil {
 			return false
@@ -358,7 +359,7 @@ func (t *Twin) visit(v store.Visited, o taken, now time.Time, out *store.Outcome
 }
 
 func count(all []store.Admission, url string) []store.Admission {
-	name := store.HostOf(url)
+	name := weburl.HostOf(url)
 	for i := range all {
 		if all[i].Name == name {
 			all[i].Count++
@@ -372,7 +373,7 @@ func count(all []store.Admission, url string) []store.Admission {
 func (t *Twin) waiting(host string) []*page {
 	var all []*page
 	for url, p := range t.pages {
-		if p.place == store.InFresh && store.HostOf(url) == host {
+		if p.place == store.InFresh && weburl.HostOf(url) == host {
 			all = append(all, p)
 		}
 	}
@@ -474,7 +475,7 @@ func (t *Twin) differPages(p *store.Partition) error {
 		if !known || left != page.left || visited != page.visited {
 			return fmt.Errorf("%s: seen %v %v %v, not %v %v", url, left, visited, known, page.left, page.visited)
 		}
-		links, err := p.Outlinks(store.IDOf(store.HostOf(url)), fingerprint.URL(url))
+		links, err := p.Outlinks(store.IDOf(weburl.HostOf(url)), fingerprint.URL(url))
 		if err != nil && len(page.links) > 0 || !slices.Equal(links, page.links) {
 			return fmt.Errorf("%s: links %v %w, not %v", url, links, err, page.links)
 		}
@@ -497,7 +498,7 @@ func (t *Twin) differHosts(p *store.Partition) error {
 		want, load := *h, 0.0
 		want.Waiting, want.Known, want.Visited = 0, 0, 0
 		for url, page := range t.pages {
-			if store.HostOf(url) != name {
+			if weburl.HostOf(url) != name {
 				continue
 			}
 			want.Known++

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"henro/messages/outlink"
+	"henro/messages/weburl"
 	"henro/store"
 )
 
@@ -123,7 +124,7 @@ func crashLoad(b *bench) error {
 				batch.Visit(store.Visited{Position: position, Page: e.Page, Links: links, Retry: rnd.IntN(20) == 0})
 				for _, l := range links {
 					c := store.Candidate{URL: l.URL, DepthLeft: uint8(rnd.IntN(6))}
-					if j := s.PartitionOf(store.HostOf(l.URL)); j != i {
+					if j := s.PartitionOf(weburl.HostOf(l.URL)); j != i {
 						batch.Send(j, []store.Candidate{c})
 					} else {
 						batch.Admit(c)
@@ -131,7 +132,7 @@ func crashLoad(b *bench) error {
 				}
 			}
 			for range 10 {
-				if u := url(); s.PartitionOf(store.HostOf(u)) == i {
+				if u := url(); s.PartitionOf(weburl.HostOf(u)) == i {
 					batch.Admit(store.Candidate{URL: u, DepthLeft: uint8(rnd.IntN(6))})
 				}
 			}

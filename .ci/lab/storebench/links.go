@@ -11,6 +11,8 @@ import (
 	"strings"
 	"time"
 
+	"henro/messages/outlink"
+	"henro/messages/weburl"
 	"henro/store"
 	"henro/store/fingerprint"
 )
@@ -61,7 +63,7 @@ func linksBench(b *bench) error {
 			line = line[1:]
 			pages++
 			batch.Visit(store.Visited{Page: store.Page{URL: urls[at], Next: now.Add(time.Hour),
-				DepthLeft: store.UnlimitedDepth}})
+				DepthLeft: outlink.UnlimitedDepth}})
 			to := 0
 			for _, s := range strings.Fields(arcs[at+1]) {
 				d, err := strconv.Atoi(s)
@@ -74,13 +76,13 @@ func linksBench(b *bench) error {
 				}
 				links++
 				asked := time.Now()
-				host := store.HostOf(urls[to])
-				is := p.KnownEnough(store.IDOf(host), fingerprint.URL(urls[to]), store.UnlimitedDepth)
+				host := weburl.HostOf(urls[to])
+				is := p.KnownEnough(store.IDOf(host), fingerprint.URL(urls[to]), outlink.UnlimitedDepth)
 				asking += time.Since(asked)
 				if is {
 					known++
 				} else {
-					batch.Admit(store.Candidate{URL: urls[to], Host: host, DepthLeft: store.UnlimitedDepth})
+					batch.Admit(store.Candidate{URL: urls[to], Host: host, DepthLeft: outlink.UnlimitedDepth})
 				}
 			}
 			if batch.Bytes() > 200_000 || pages == len(urls) {

@@ -13,6 +13,7 @@ import (
 	"strings"
 
 	"henro/messages/outlink"
+	"henro/messages/weburl"
 	"henro/store"
 	"henro/store/fingerprint"
 	"henro/store/report/tables"
@@ -204,7 +205,7 @@ func writeNodes(ctx context.Context, source *tables.Source, o Order, urlsPath, h
 		return create(hostsPath, func(to io.Writer) error {
 			hosts := &runs{out: bufio.NewWriter(to)}
 			g, err = newGraph(ctx, source, o, func(url []byte) error {
-				hosts.add(store.HostOf(string(url)))
+				hosts.add(weburl.HostOf(string(url)))
 				urls.Write(url)
 				return urls.WriteByte('\n') // an error stays with the writer
 			})
@@ -288,7 +289,7 @@ func writeGraphML(ctx context.Context, source *tables.Source, o Order) error {
 				fmt.Fprintf(w, `<node id="n%d"><data key="url">`, nodes)
 				xml.EscapeText(w, url)
 				w.WriteString(`</data><data key="host">`)
-				xml.EscapeText(w, []byte(store.HostOf(string(url))))
+				xml.EscapeText(w, []byte(weburl.HostOf(string(url))))
 				_, err := w.WriteString("</data></node>\n") // earlier errors stay with the writer
 				nodes++
 				return err

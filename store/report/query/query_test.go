@@ -12,6 +12,7 @@ import (
 	"strings"
 	"testing"
 
+	"henro/messages/weburl"
 	"henro/store"
 	"henro/store/report/query"
 	"henro/store/report/tables"
@@ -75,7 +76,7 @@ func truthOf(w tablestest.Web) truth {
 		for _, l := range w.Links(i) {
 			t.links++
 			t.inDegree[l.URL]++
-			t.between[[2]string{store.HostOf(w.URL(i)), store.HostOf(l.URL)}]++
+			t.between[[2]string{weburl.HostOf(w.URL(i)), weburl.HostOf(l.URL)}]++
 		}
 	}
 	return t

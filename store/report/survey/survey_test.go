@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"henro/store"
+	"henro/messages/weburl"
 	"henro/store/report/survey"
 	"henro/store/report/tables"
 	"henro/store/report/tables/tablestest"
@@ -29,7 +29,7 @@ func TestTheSurveyIsWhatTheNumbersSay(t *testing.T) {
 		if web.Status(i) == 404 {
 			failed++
 		}
-		host := store.HostOf(web.URL(i))
+		host := weburl.HostOf(web.URL(i))
 		pages[host]++
 		links[host] += float64(web.Out)
 	}

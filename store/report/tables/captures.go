@@ -7,7 +7,6 @@ import (
 	"os"
 
 	"henro/messages/weburl"
-	"henro/store"
 	"henro/store/archive/cdxj"
 	"henro/store/archive/warc"
 )
@@ -60,7 +59,7 @@ func (c *capture) Value(column int) Value {
 	case 8:
 		return text(c.Filename)
 	case 9:
-		return text(store.HostOf(c.URL))
+		return text(weburl.HostOf(c.URL))
 	}
 	return Value{}
 }

@@ -18,6 +18,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"henro/messages/weburl"
 	"henro/store"
 )
 
@@ -192,7 +193,7 @@ func (s *Source) partitions(q Query, fn func(*store.Partition) error) error {
 	case q.Host != nil:
 		host = *q.Host
 	case q.URL != nil:
-		host = store.HostOf(*q.URL)
+		host = weburl.HostOf(*q.URL)
 	case q.Parallel:
 		var wait errgroup.Group
 		for _, p := range s.State.Partitions {

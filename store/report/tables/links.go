@@ -7,6 +7,7 @@ import (
 	"io"
 
 	"henro/messages/outlink"
+	"henro/messages/weburl"
 	"henro/store"
 	"henro/store/fingerprint"
 	"henro/store/sorter"
@@ -61,7 +62,7 @@ func (l *link) Value(column int) Value {
 	case 6:
 		return text(l.from.host)
 	case 7:
-		return text(store.HostOf(l.URL))
+		return text(weburl.HostOf(l.URL))
 	}
 	return Value{}
 }
@@ -97,7 +98,7 @@ func show(links []outlink.Outlink, from *source, fn func(Row) error) error {
 
 // linksOfURL shows the links of one page.
 func linksOfURL(p *store.Partition, q Query, fn func(Row) error) error {
-	from := &source{host: store.HostOf(*q.URL), url: *q.URL}
+	from := &source{host: weburl.HostOf(*q.URL), url: *q.URL}
 	if q.Host != nil && from.host != *q.Host {
 		return nil
 	}
@@ -147,7 +148,7 @@ func linksWithPages(s *Source, p *store.Partition, q Query, fn func(Row) (err er
 	defer func() { err = errors.Join(err, pages.Close()) }()
 	var record []byte
 	err = p.EachPage(func(page store.Page, _ store.Place) error {
-		host := store.HostOf(page.URL)
+		host := weburl.HostOf(page.URL)
 		if page.LastVisit.IsZero() || q.Host != nil && host != *q.Host {
 			return nil
 		}

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"henro/messages"
+	"henro/messages/weburl"
 	"henro/store"
 )
 
@@ -88,7 +89,7 @@ func (p *page) Value(column int) Value {
 	case 11:
 		return text(p.place.String())
 	case 12:
-		return text(store.HostOf(p.URL))
+		return text(weburl.HostOf(p.URL))
 	case 13:
 		if p.Depth == 0 {
 			return Value{}
@@ -134,7 +135,7 @@ func eachPage(s *Source, q Query, fn func(Row) error) error {
 	return s.partitions(q, func(p *store.Partition) error {
 		if q.URL != nil {
 			entry, place, err := p.Lookup(*q.URL)
-			if errors.Is(err, store.ErrNotFound) || q.Host != nil && store.HostOf(*q.URL) != *q.Host {
+			if errors.Is(err, store.ErrNotFound) || q.Host != nil && weburl.HostOf(*q.URL) != *q.Host {
 				return nil
 			}
 			if err != nil {
@@ -143,7 +144,7 @@ func eachPage(s *Source, q Query, fn func(Row) error) error {
 			return fn(&page{entry.Page, place})
 		}
 		return p.EachPage(func(record store.Page, place store.Place) error {
-			if q.Host != nil && (!strings.HasPrefix(record.URL, *q.Host) || store.HostOf(record.URL) != *q.Host) {
+			if q.Host != nil && (!strings.HasPrefix(record.URL, *q.Host) || weburl.HostOf(record.URL) != *q.Host) {
 				return nil
 			}
 			return fn(&page{record, place})

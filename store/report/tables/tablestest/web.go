@@ -11,6 +11,7 @@ import (
 
 	"henro/messages"
 	"henro/messages/outlink"
+	"henro/messages/weburl"
 	"henro/store"
 )
 
@@ -90,17 +91,17 @@ func (w Web) Make(dir string) (err error) {
 		return err
 	}
 	for h := range w.Hosts {
-		name := store.HostOf(w.URL(h))
+		name := weburl.HostOf(w.URL(h))
 		k := state.PartitionOf(name)
 		batches[k].PutHost(store.HostRecord{ID: store.IDOf(name), Name: name, NextAllowed: Noon})
 	}
 	for i := range w.Pages {
 		url := w.URL(i)
-		k := state.PartitionOf(store.HostOf(url))
+		k := state.PartitionOf(weburl.HostOf(url))
 		depth := min(uint8(i), 6)
 		if w.Visited(i) {
 			page := store.Page{
-				URL: url, Depth: depth, DepthLeft: store.UnlimitedDepth, Status: uint16(w.Status(i)),
+				URL: url, Depth: depth, DepthLeft: outlink.UnlimitedDepth, Status: uint16(w.Status(i)),
 				LastVisit: Noon.Add(-time.Duration(i) * time.Second), CapturedAt: Noon,
 				Next:   Noon.Add(time.Duration(1+i%1000) * time.Hour),
 				Timing: store.Timing{Interval: 3600, Visits: 2, Mean: 7200},
@@ -112,7 +113,7 @@ func (w Web) Make(dir string) (err error) {
 			}
 			batches[k].Visit(store.Visited{Page: page, Links: w.Links(i)})
 		} else {
-			batches[k].Admit(store.Candidate{URL: url, Depth: depth, DepthLeft: store.UnlimitedDepth})
+			batches[k].Admit(store.Candidate{URL: url, Depth: depth, DepthLeft: outlink.UnlimitedDepth})
 		}
 		if err := flush(k, 5000); err != nil {
 			return err

@@ -1,4 +1,4 @@
-package skip
+package admission
 
 import (
 	"bytes"

@@ -1,4 +1,4 @@
-package skip
+package admission
 
 import (
 	"encoding/json"
@@ -45,7 +45,7 @@ func TestWhy(t *testing.T) {
 	}
 	rules = rules.With(weburl.MustParse("http://a.example/")).With(weburl.MustParse("http://portal.example/"))
 	now := time.Date(2026, 4, 1, 9, 0, 0, 0, time.UTC)
-	bounds := traps.DefaultOptions()
+	bounds := Rules{Traps: traps.DefaultOptions()}
 	var stops stoplist.List
 	stops.Restore(stoplist.Entry{Prefix: "http://a.example/old/", Reason: "missing", Evidence: "10 broken pages",
 		At: now, Until: now.Add(time.Hour)})
@@ -61,8 +61,8 @@ func TestWhy(t *testing.T) {
 		{"http://a.example/old/x", None, None, StopList, None},
 		{"http://a.example/private/x", None, None, None, Robots},
 	} {
-		q := Question{URL: weburl.MustParse(tt.url), Scope: rules, Traps: &bounds, Stops: &stops, Robots: file,
-			Now: now}
+		q := Question{URL: weburl.MustParse(tt.url), Scope: rules, Rules: &bounds,
+			Host: Host{Stops: &stops, Robots: file}, Now: now}
 		for i, want := range []Reason{tt.scope, tt.trap, tt.stop, tt.robot} {
 			if got := Why(&q)[i]; got.Reason != want || got.Says.IsZero() {
 				t.Errorf("%s: %+v, want %v", tt.url, got, want)

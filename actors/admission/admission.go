@@ -1,0 +1,181 @@
+// Package admission decides whether a URL is taken, and says why not.
+//
+// Every rule about URLs is asked here and nowhere else: by the Host that admits the links of a page, by the slave that
+// follows links inside a lease, when stored links are judged again because their page came closer to a seed, and by
+// henro why. A link is judged in two steps. Rules.Link looks at the link, its page and the scope: any process can take
+// that step, in any order of links. Host.Takes looks at what one host has shown so far, so it is taken where that is
+// known: robots.txt by the slave, the stop list and the session ids by the Host.
+//
+// Reasons are a closed set with one word each: those of skipped.jsonl, of the counts in the status, and of henro why.
+//
+// Invariants: what is not known (robots.txt of a host that was never asked, say) is not judged; two callers that know
+// the same decide the same.
+package admission
+
+import (
+	"fmt"
+	"math"
+	"time"
+
+	"henro/actors/robots"
+	"henro/actors/scope"
+	"henro/actors/stoplist"
+	"henro/actors/traps"
+	"henro/messages/outlink"
+	"henro/messages/weburl"
+)
+
+// Rules are what a crawl demands of links, beside its scope. They are immutable.
+type Rules struct {
+	Traps        traps.Options
+	MaxRedirects int  // in a row that lead to a page; 0: none is followed
+	ObeyNofollow bool // links marked rel=nofollow are not followed, nor those of pages that say nofollow
+
+	// Selective is a crawl by language (S0 §5): pages in other languages are not kept, and their links are followed as
+	// far as Beyond links from a page that is. Behind such a page, Depth counts from the seed again.
+	Selective bool
+	Beyond    int
+	Depth     int // of the crawl; negative: unlimited
+}
+
+// DefaultRules lose no page that a person could have reached. Browsers follow 20 redirects in a row: more are a loop.
+func DefaultRules() Rules { return Rules{Traps: traps.DefaultOptions(), MaxRedirects: 20, Depth: -1} }
+
+// Validate says what makes no sense.
+func (r *Rules) Validate() error {
+	if r.MaxRedirects < 0 || r.MaxRedirects > math.MaxUint8 {
+		return fmt.Errorf("redirects in a row %d: want 0 to %d", r.MaxRedirects, math.MaxUint8)
+	}
+	return r.Traps.Validate()
+}
+
+// Regions say what of a host belongs to the crawl. The answer is never nil.
+type Regions interface {
+	Of(host string) *scope.Part
+}
+
+// Page is the page on which links are found.
+type Page struct {
+	URL       string
+	Host      string // "scheme://name[:port]", that of URL
+	Depth     uint8  // links from its seed
+	DepthLeft uint8  // links that may still be followed from it
+	Redirects uint8  // in a row that led to it
+}
+
+// Place is where a link leads, and the place among pages that it has if it is taken.
+type Place struct {
+	Host             string
+	Depth, DepthLeft uint8
+	Redirects        uint8
+}
+
+// Link judges one link by itself, its page and the scope. Host.Takes comes after it.
+func (r *Rules) Link(in Regions, page *Page, l *outlink.Outlink) (Place, Reason) {
+	if !l.Kind.Navigates() {
+		return Place{}, NoPage
+	}
+	if r.ObeyNofollow && l.Flags&outlink.NoFollow != 0 && l.Kind != outlink.Redirect {
+		return Place{}, NoFollow
+	}
+	left := r.left(page, l.Flags)
+	to := Place{Depth: page.Depth, DepthLeft: left, Redirects: page.Redirects + 1}
+	// a redirect and the next part of a list are the page itself, at another URL: no link was followed
+	moved := l.Kind == outlink.Redirect || l.Kind == outlink.Part
+	switch {
+	case moved && int(page.Redirects) >= r.MaxRedirects:
+		return to, Redirects
+	case moved:
+	case left == 0:
+		return to, Depth
+	default:
+		to = Place{Depth: min(page.Depth+1, outlink.MaxDepth), DepthLeft: outlink.DepthAfter(left)}
+	}
+	to.Host = weburl.HostOf(l.URL)
+	if verdict := in.Of(to.Host).Decide(l.URL); verdict != scope.In {
+		return to, ofScope(verdict)
+	}
+	if l.Kind == outlink.Sitemap && !sameName(to.Host, page.Host) { // a sitemap speaks for its own host
+		return to, Elsewhere
+	}
+	from := page.URL
+	if moved {
+		from = ""
+	}
+	return to, ofTrap(r.trap(from, l.URL, int(to.Depth)))
+}
+
+// left is how many links may still be followed from a page, as its links say in which language it is.
+func (r *Rules) left(page *Page, flags outlink.Flags) uint8 {
+	switch {
+	case !r.Selective:
+		return page.DepthLeft
+	case flags&outlink.Foreign != 0:
+		return min(page.DepthLeft, uint8(min(r.Beyond, outlink.UnlimitedDepth-1)))
+	case r.Depth < 0:
+		return outlink.UnlimitedDepth
+	}
+	return max(page.DepthLeft, uint8(max(0, min(r.Depth, outlink.UnlimitedDepth-1)-int(page.Depth))))
+}
+
+// trap says whether a URL leads into a trap. From is the page that links to it; empty: none does, or it has moved here.
+func (r *Rules) trap(from, url string, depth int) traps.Verdict {
+	verdict := r.Traps.Judge(url)
+	if verdict == traps.Fine && from != "" && r.Traps.Growing(from, url, depth) {
+		verdict = traps.Growing
+	}
+	return verdict
+}
+
+// DepthLeft reads the links that may still be followed from a page, as messages have them: negative is unlimited.
+func DepthLeft(wire int32) uint8 {
+	if wire < 0 || wire >= outlink.UnlimitedDepth {
+		return outlink.UnlimitedDepth
+	}
+	return uint8(wire)
+}
+
+// WireDepthLeft is the number that DepthLeft reads.
+func WireDepthLeft(left uint8) int32 {
+	if left >= outlink.UnlimitedDepth {
+		return -1
+	}
+	return int32(left)
+}
+
+// sameName reports whether two hosts differ in scheme or port only.
+func sameName(a, b string) bool { return a == b || weburl.HostName(a) == weburl.HostName(b) }
+
+// Host is what is known of one host, and decides about its URLs. What is nil is not known here, and not judged.
+type Host struct {
+	Robots   *robots.Rules
+	Stops    *stoplist.List
+	Sessions *traps.Sessions // those of URLs that were taken are remembered
+}
+
+// Takes says why a URL of the host is not taken, by what the host has shown so far.
+// Only links within the host are asked about: mazes of session ids are made of those.
+func (h *Host) Takes(r *Rules, url string, now time.Time) Reason {
+	if !h.Allowed(url) {
+		return Robots
+	}
+	if h.Stops != nil {
+		if _, stopped := h.Stops.Stopped(url, now); stopped {
+			return StopList
+		}
+	}
+	return ofTrap(h.session(r, url))
+}
+
+// session says whether a URL is a page that was taken under too many session ids, and remembers it if not.
+func (h *Host) session(r *Rules, url string) traps.Verdict {
+	if h.Sessions == nil {
+		return traps.Fine
+	}
+	return h.Sessions.Judge(&r.Traps, url)
+}
+
+// Allowed reports whether robots.txt, if it is known, lets a URL of the host be asked for.
+func (h *Host) Allowed(url string) bool {
+	return h.Robots == nil || h.Robots.Allowed(url[len(weburl.HostOf(url)):])
+}

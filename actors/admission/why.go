@@ -1,0 +1,93 @@
+package admission
+
+import (
+	"time"
+
+	"henro/actors/scope"
+	"henro/actors/stoplist"
+	"henro/actors/traps"
+	"henro/messages/speech"
+	"henro/messages/weburl"
+)
+
+// Question is a URL with all that decides about it. What is nil is not known.
+type Question struct {
+	URL   weburl.URL
+	From  string // the page that links to it; empty: none is named
+	Depth int    // links from its seed; 0: not known
+	Scope *scope.Rules
+	Rules *Rules
+	Host
+	Now time.Time
+}
+
+// Finding is what one rule says of a URL.
+type Finding struct {
+	Rule   string          `json:"rule"`   // scope, trap, stop list, robots
+	Reason Reason          `json:"reason"` // None: it may be taken
+	Says   speech.Sentence `json:"says"`
+}
+
+// Why asks every rule, and goes on after the first that is against the URL: whoever wants to know why a page is missing
+// wants all reasons at once.
+func Why(q *Question) []Finding {
+	return []Finding{q.scope(), q.trap(), q.stopList(), q.robots()}
+}
+
+func (q *Question) scope() Finding {
+	f := Finding{Rule: "scope"}
+	if q.Scope == nil {
+		f.Says = speech.Say("the seeds and the scope are not known here")
+		return f
+	}
+	verdict := q.Scope.Of(q.URL.Host()).Decide(q.URL.String())
+	f.Reason, f.Says = ofScope(verdict), speech.Say(verdict.String())
+	return f
+}
+
+func (q *Question) trap() Finding {
+	f := Finding{Rule: "trap"}
+	if q.Rules == nil {
+		f.Says = speech.Say("the bounds of traps are not known here")
+		return f
+	}
+	url := q.URL.String()
+	verdict := q.Rules.trap(q.From, url, q.Depth)
+	if verdict == traps.Fine {
+		verdict = q.session(q.Rules, url)
+	}
+	f.Reason, f.Says = ofTrap(verdict), speech.Say(verdict.String())
+	return f
+}
+
+func (q *Question) stopList() Finding {
+	f := Finding{Rule: "stop list", Says: speech.Say("not on it")}
+	if q.Stops == nil {
+		f.Says = speech.Say("the host is not known here")
+		return f
+	}
+	if e, stopped := q.Stops.Stopped(q.URL.String(), q.Now); stopped {
+		f.Reason = StopList
+		if says := stoplist.Says(e.Evidence); e.Until.IsZero() {
+			f.Says = speech.Say("%s since %s, for good: %s", e.Prefix, e.At, says)
+		} else {
+			f.Says = speech.Say("%s since %s, until %s: %s", e.Prefix, e.At, e.Until, says)
+		}
+	}
+	return f
+}
+
+func (q *Question) robots() Finding {
+	f := Finding{Rule: "robots"}
+	switch {
+	case q.Robots == nil:
+		f.Says = speech.Say("robots.txt of the host was not asked for yet, or its rules have expired")
+	case q.Robots.Unreachable():
+		f.Reason, f.Says = Robots, speech.Say("robots.txt does not answer, which forbids everything for now")
+	case !q.Allowed(q.URL.String()):
+		f.Reason, f.Says = Robots, speech.Say("robots.txt forbids it")
+	default:
+		f.Says = speech.Say("allowed")
+	}
+	return f
+}

@@ -1,0 +1,15 @@
+package outlink
+
+// UnlimitedDepth is the depth left of a page from which links may be followed for ever.
+const UnlimitedDepth = 127
+
+// MaxDepth is the last depth that is counted: pages deeper than this have it too.
+const MaxDepth = 254
+
+// DepthAfter is the depth left behind one link.
+func DepthAfter(left uint8) uint8 {
+	if left == 0 || left >= UnlimitedDepth {
+		return left
+	}
+	return left - 1
+}
