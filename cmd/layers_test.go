@@ -73,7 +73,7 @@ var pure = []struct{ dir, why, mayImport string }{
 	{"actors/traps", "master and slaves must judge a link alike", ""},
 	{"slave/links", "a page in, links out, thousands a second", ""},
 	{"slave/mediatype", "a header field and some bytes in, a type out, as browsers have it", ""},
-	{"slave/sitemap", "a sitemap or a feed in, entries out, whatever is wrong with it", ""},
+	{"slave/sitemap", "a sitemap or a feed in, entries out, whatever is wrong with it", "golang.org/x/text"},
 	{"slave/charset", "bytes in, text out, the same on every slave", "golang.org/x/text"},
 	{"master/frontier", "orders of URLs, compared by simulation", ""},
 	{"master/frontier/frontiersim", "a graph of the web in memory is crawled in seconds",

@@ -8,6 +8,7 @@ import (
 
 	"henro/messages"
 	"henro/messages/outlink"
+	"henro/slave/charset"
 	"henro/slave/fetch"
 	"henro/slave/sitemap"
 	"henro/store/fingerprint"
@@ -39,6 +40,7 @@ func (p *Parser) entries(m *parse, set *messages.LinkSet) {
 	}
 	o := sitemap.DefaultOptions()
 	o.MaxEntries = min(o.MaxEntries, p.o.MaxLinks)
+	o.Charset, _ = charset.Lookup(charset.Parameter(strings.Join(r.Header.Values("Content-Type"), ", ")))
 	resolver := p.resolverOf(r.URL, "")
 	said, named := uint64(0), uint64(0)
 	read := sitemap.Read(bytes.NewReader(r.Body), o, func(e *sitemap.Entry) bool {

@@ -84,7 +84,7 @@ func unusualHost(s string) (string, error) {
 		}
 		s = string(decoded)
 	}
-	if isASCII(s) {
+	if isASCII(s) { // also "xn--a", which is no Punycode: so the URL Standard since June 2026, and browsers long before
 		s = strings.ToLower(s)
 	} else {
 		var err error

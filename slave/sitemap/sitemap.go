@@ -20,6 +20,8 @@ import (
 	"compress/gzip"
 	"io"
 
+	"golang.org/x/text/transform"
+
 	"henro/messages/outlink"
 )
 
@@ -30,6 +32,8 @@ type Options struct {
 	// bytes of one text or tag; a longer one is passed over. Default 8,192: four times the longest URL of the protocol
 	MaxText int
 	MaxJSON int64 // bytes of a JSON feed, whose strings are held whole. Default 8 MiB
+	// name of the encoding that the host declares (slave/charset); empty: as the document says, UTF-8 otherwise
+	Charset string
 }
 
 // DefaultOptions are the bounds named in Options.
@@ -116,8 +120,10 @@ func (r *reader) read(in io.Reader) {
 	head, _ := r.in.Peek(1024)
 	if order := utf16Order(head); order != nil {
 		r.in = bufio.NewReaderSize(&narrow{in: r.in, order: order}, window)
-		head, _ = r.in.Peek(1024)
+	} else if encoding := encodingOf(head, r.o.Charset); encoding != nil {
+		r.in = bufio.NewReaderSize(transform.NewReader(r.in, encoding.NewDecoder()), window)
 	}
+	head, _ = r.in.Peek(1024)
 	head = bytes.TrimLeft(bytes.TrimPrefix(head, []byte("\xef\xbb\xbf")), " \t\r\n")
 	switch {
 	case bytes.HasPrefix(head, []byte("{")):

@@ -10,6 +10,8 @@ import (
 	"testing"
 	"unicode/utf16"
 
+	"golang.org/x/text/encoding/htmlindex"
+
 	"henro/slave/sitemap"
 )
 
@@ -294,6 +296,50 @@ func TestKindsHaveNames(t *testing.T) {
 	for k := sitemap.None; k <= sitemap.JSON; k++ {
 		if name := fmt.Sprint(k); name == "" || k.IsFeed() != (k >= sitemap.RSS) {
 			t.Errorf("kind %d is %q", k, name)
+		}
+	}
+}
+
+func TestEncodings(t *testing.T) {
+	const japanese, west, east = "http://a.test/日本語?q=表", "http://a.test/café€", "http://a.test/привет"
+	for _, c := range []struct{ label, loc string }{
+		{"EUC-JP", japanese}, {"Shift_JIS", japanese}, {"iso-2022-jp", japanese}, {"windows-1252", west},
+		{"ISO-8859-15", west}, {"koi8-r", east}, {"windows-1251", east}, {"gb2312", "http://a.test/中文"},
+		{"big5", "http://a.test/中文"}, {"euc-kr", "http://a.test/한국"}, {"utf-8", japanese},
+		{"x-nonsense", "http://a.test/é"},
+	} {
+		written := func(prolog string) string {
+			document := prolog + "<urlset><url><loc>" + c.loc + "</loc></url></urlset>"
+			if enc, err := htmlindex.Get(c.label); err == nil {
+				if document, err = enc.NewEncoder().String(document); err != nil {
+					t.Fatal(err)
+				}
+			}
+			return document
+		}
+		declaration := `<?xml version="1.0" encoding = '` + c.label + `'?>`
+		o := sitemap.DefaultOptions()
+		for _, document := range []string{written(declaration), zip(written(declaration))} {
+			if lines, _ := read(document, o); len(lines) != 1 || lines[0] != c.loc {
+				t.Errorf("declared by itself as %s: %q, want %q", c.label, lines, c.loc)
+			}
+		}
+		if o.Charset = strings.ToLower(c.label); o.Charset == "x-nonsense" {
+			continue
+		}
+		for _, declaration := range []string{"", `<?xml version="1.0" encoding="iso-8859-5"?>`} {
+			if lines, _ := read(written(declaration), o); len(lines) != 1 || lines[0] != c.loc {
+				t.Errorf("declared by the host as %s: %q, want %q", c.label, lines, c.loc)
+			}
+		}
+		if lines, _ := read("\xef\xbb\xbf"+small, o); len(lines) != 2 {
+			t.Errorf("a mark counts more than %s: %q", c.label, lines)
+		}
+	}
+	for _, document := range []string{`<?xml encoding="utf-16"?>`, `<?xml encoding="utf-32"?>`} {
+		document += "<urlset><url><loc>http://a.test/é</loc></url></urlset>"
+		if lines, _ := read(document, sitemap.DefaultOptions()); len(lines) != 1 || lines[0] != "http://a.test/é" {
+			t.Errorf("%s: %q", document, lines)
 		}
 	}
 }

@@ -5,8 +5,13 @@ import (
 	"bytes"
 	"encoding/binary"
 	"io"
+	"regexp"
 	"unicode/utf16"
 	"unicode/utf8"
+
+	"golang.org/x/text/encoding"
+
+	"henro/slave/charset"
 )
 
 // isAddress reports whether a line begins as an absolute URL does.
@@ -56,7 +61,28 @@ func utf16Order(head []byte) binary.ByteOrder {
 	return nil
 }
 
-// narrow turns UTF-16 into UTF-8. Other encodings are left as they are: what is read here is ASCII in all of them.
+// encodingOf returns the encoding of a document that is not UTF-16, nil for UTF-8: its mark counts before what the host
+// declares, and that before the XML declaration, as RFC 7303 has it.
+func encodingOf(head []byte, declared string) encoding.Encoding {
+	if bytes.HasPrefix(head, []byte("\xef\xbb\xbf")) {
+		return nil
+	}
+	if declared == "" && bytes.HasPrefix(head, []byte("<?xml")) {
+		head, _, _ = bytes.Cut(head, []byte("?>"))
+		if m := xmlEncoding.FindSubmatch(head); m != nil {
+			declared, _ = charset.Lookup(string(m[1]))
+		}
+	}
+	switch declared {
+	case "", "utf-8", "utf-16le", "utf-16be", "utf-32le", "utf-32be": // what reads as ASCII is not UTF-16
+		return nil
+	}
+	return charset.Encoding(declared)
+}
+
+var xmlEncoding = regexp.MustCompile(`\sencoding\s*=\s*["']([A-Za-z0-9._:-]+)["']`)
+
+// narrow turns UTF-16 into UTF-8.
 type narrow struct {
 	in    io.Reader
 	order binary.ByteOrder
