@@ -64,7 +64,7 @@ crawls the sites you name, writes WARC 1.1 archives and a link graph, and knows 
 	add("look", newPageCommand(), newHostCommand(), newReplayCommand(), newWACZCommand(), newExportCommand(),
 		newReportCommand(), newIndexCommand(), newCheckCommand(), newCompactCommand())
 	add("look", newSQLCommand(), newStatsCommand(), newDiffCommand())
-	add("try", newFakewebCommand(), newSimulateCommand(), newExperimentCommand())
+	add("try", newFakewebCommand(), newSimulateCommand())
 	root.AddCommand(config.NewManCommand())
 	return root
 }

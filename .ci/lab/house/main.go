@@ -31,7 +31,6 @@ var allowed = map[string]string{
 	"cluster.StartRemote":                "puts a guard in front of protoactor's remote, once",
 	"cmd/config.Crawl.Options":           "a table: flags to options",
 	"cmd/config.Crawl.Register":          "a table of flags",
-	"cmd/experiment.Options.run":         "one run of an experiment",
 	"cmd/henro.frontierExperiment.all":   "the figures of a paper, one after another",
 	"cmd/henro-slave.run":                "a node's life, in order",
 	"cmd/replay.attributes":              "a table: what of an element names a URL",

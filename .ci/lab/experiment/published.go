@@ -1,4 +1,4 @@
-package experiment
+package main
 
 // What the thesis printed (S4, chapter 4; 3 runs each). Rows are 2, 5 and 10 slaves.
 var published = struct {

@@ -1,5 +1,7 @@
-// Package experiment repeats the experiments of the master's thesis of 2002 that henro's master and slaves descend from
-// (S4).
+// Experiment repeats the experiments of the master's thesis of 2002 that henro's master and slaves descend from
+// (S4):
+//
+//	go run ./.ci/lab/experiment -dir thesis     ten minutes; leaves report.md, runs.csv and the figures
 //
 // There, a master handed task URLs with a link depth to 2, 5 or 10 slave PCs, each of which fetched one page after
 // another from the Japanese web of the day: 6.9 s a page in the mean. Here the web is made up (fakeweb.ThesisOptions),
@@ -11,4 +13,4 @@
 // What was counted is what the thesis counted: pages parsed, links collected, and pages that belong onto the stop list;
 // and, from the access log of the web, how many pages were fetched twice, which the thesis names as the reason for its
 // slaves' getting slower the more of them there were.
-package experiment
+package main
