@@ -431,8 +431,10 @@ func (k *partitionCheck) rest() error {
 // replaced when its copy is whole and on disk, so Compact may be broken off at any moment. It returns the bytes before
 // and after.
 func Compact(dir string, progress func(done, all int)) (before, after int64, err error) {
-	o := DefaultOptions()
-	s, err := OpenState(dir, o)
+	if !Exists(dir) { // opening for writing would make it
+		return 0, 0, fmt.Errorf("%w: %s", ErrNotFound, dir)
+	}
+	s, err := OpenState(dir, DefaultOptions())
 	if err != nil {
 		return 0, 0, err
 	}

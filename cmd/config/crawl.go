@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/spf13/pflag"
+	"golang.org/x/text/language"
 
 	"henro/actors/politeness"
 	"henro/actors/scope"
@@ -272,10 +273,11 @@ func (c *Crawl) Options(flags *pflag.FlagSet) (master.Options, error) {
 		return o, Usage("--lang-beyond %d: want 0 or more", c.LangBeyond)
 	}
 	for _, lang := range c.Languages {
-		if lang = strings.ToLower(lang); len(lang) < 2 || len(lang) > 3 {
-			return o, Usage("--lang %q: want a language such as ja", lang)
+		base, err := language.ParseBase(lang)
+		if err != nil {
+			return o, Usage("--lang %q: want the code of a language, such as ja", lang)
 		}
-		f.Languages = append(f.Languages, lang)
+		f.Languages = append(f.Languages, base.String()) // ISO 639-1 where it has one: jpn is ja
 	}
 	f.UserAgent, f.Operator = UserAgent(c.Contact), c.Contact
 	f.FetchTimeoutNs, f.MaxBody = int64(c.FetchTimeout), int64(c.MaxBody)
@@ -306,16 +308,28 @@ func (c *Crawl) Names(o *master.Options) (end func(), err error) {
 	return names.Close, nil
 }
 
-// Resume lets a crawl that was begun go on with the partitions it has, and refuses a new one that has nothing to begin
-// with.
-func (c *Crawl) Resume(flags *pflag.FlagSet, o *master.Options, begins bool) error {
-	resumed := store.Exists(filepath.Join(o.Dir, "state"))
-	if resumed && !flags.Changed("partitions") {
+// Resume lets a crawl that was begun go on with the partitions it has.
+func (c *Crawl) Resume(flags *pflag.FlagSet, o *master.Options) {
+	if store.Exists(filepath.Join(o.Dir, "state")) && !flags.Changed("partitions") {
 		o.Store.Partitions = 0 // as it was begun
 	}
-	if !begins && !resumed {
+}
+
+// Begins refuses a new crawl without seeds, unless it may wait for them, and seeds in the own network that nobody
+// allowed. What is wrong with what somebody typed is said before what else a crawl needs.
+func (c *Crawl) Begins(seeds []master.Seed, waits bool) error {
+	if len(seeds) == 0 && !waits && !store.Exists(filepath.Join(c.Dir, "state")) {
 		return Usage("nothing to crawl: give a seed such as https://example.org/, --seeds FILE, or the --dir of a " +
 			"crawl to resume")
+	}
+	for _, seed := range seeds {
+		name := strings.Trim(seed.URL.Hostname(), "[]")
+		addr, err := netip.ParseAddr(name)
+		private := err == nil && (addr.IsLoopback() || addr.IsPrivate()) || name == "localhost" ||
+			strings.HasSuffix(name, ".localhost")
+		if private && !c.AllowPrivate.Any() && len(c.Addresses) == 0 {
+			return Usage("%s is in a private network: add --allow-private to fetch there", seed.URL)
+		}
 	}
 	return nil
 }

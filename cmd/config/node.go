@@ -12,6 +12,7 @@ import (
 	"net/netip"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 
 	"github.com/asynkron/protoactor-go/actor"
@@ -49,7 +50,10 @@ func (l *Log) Logger() (*logrus.Entry, error) {
 	}
 	switch format {
 	case "text":
-		logger.SetFormatter(&logrus.TextFormatter{FullTimestamp: true, TimestampFormat: "15:04:05.000"})
+		plain := os.Getenv("NO_COLOR") != "" // https://no-color.org
+		logger.SetFormatter(&logrus.TextFormatter{FullTimestamp: true, TimestampFormat: "15:04:05.000",
+			DisableColors: plain,
+			ForceColors:   !plain && runtime.GOOS != "windows" && term.IsTerminal(int(os.Stderr.Fd()))})
 	case "json":
 		logger.SetFormatter(&logrus.JSONFormatter{})
 	default:

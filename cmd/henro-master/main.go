@@ -76,6 +76,9 @@ func (f *flags) lead(cmd *cobra.Command, arguments []string) error {
 	if err != nil {
 		return err
 	}
+	if err := f.crawl.Begins(seeds, f.crawl.Continuous); err != nil { // which may wait for its seeds
+		return err
+	}
 	o, err := f.crawl.Options(cmd.Flags())
 	if err != nil {
 		return err
@@ -84,10 +87,7 @@ func (f *flags) lead(cmd *cobra.Command, arguments []string) error {
 	if err != nil {
 		return err
 	}
-	// A continuous master may wait for its seeds.
-	if err := f.crawl.Resume(cmd.Flags(), &o, len(seeds) > 0 || o.Hosts.Continuous); err != nil {
-		return err
-	}
+	f.crawl.Resume(cmd.Flags(), &o)
 	endNames, err := f.crawl.Names(&o)
 	if err != nil {
 		return err

@@ -56,6 +56,9 @@ It ends when nothing is left to visit, or runs on with --continuous. The same --
 			if err != nil {
 				return err
 			}
+			if err := c.crawl.Begins(seeds, false); err != nil {
+				return err
+			}
 			return c.start(cmd, seeds)
 		},
 	}
@@ -76,9 +79,7 @@ func (c *crawlFlags) start(cmd *cobra.Command, seeds []master.Seed) error {
 	if err != nil {
 		return err
 	}
-	if err := c.crawl.Resume(cmd.Flags(), &o, len(seeds) > 0); err != nil {
-		return err
-	}
+	c.crawl.Resume(cmd.Flags(), &o)
 	endNames, err := c.crawl.Names(&o)
 	if err != nil {
 		return err
@@ -95,6 +96,7 @@ func (c *crawlFlags) start(cmd *cobra.Command, seeds []master.Seed) error {
 	defer config.KeepLog(log, o.Dir, "henro").Close()
 	e := &embedded{o: o, work: c.work, operator: c.crawl.Contact, seeds: seeds, log: log, traces: c.run.Traces,
 		progress: newProgress(cmd.ErrOrStderr(), c.run.Progress)}
+	log.Logger.SetOutput(e.progress.above(log.Logger.Out))
 	status, err := e.crawl(cmd.Context(), func(ctx context.Context, node *master.Node) error {
 		defer endpoint.Note(o.Dir)()
 		return endpoint.Lead(ctx, node, e.telemetry)

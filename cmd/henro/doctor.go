@@ -157,7 +157,7 @@ func (d *doctor) key() bool {
 	case err != nil:
 		d.say("key", broken, "copy the file again from a node that works", "%v", err)
 	default:
-		d.say("key", healthy, "", "%s, the same as on every other node", strings.Join(keys.IDs(), ", "))
+		d.say("key", healthy, "", "%s can be read", strings.Join(keys.IDs(), ", "))
 	}
 	return err == nil
 }
@@ -283,10 +283,14 @@ func (d *doctor) meet(ctx context.Context) {
 	} else if err != nil {
 		d.say("others", broken,
 			"do all nodes have the same --key file (henro doctor shows its id) and versions that fit?",
-			"something answers there, but lets this node not in after %v", d.wait)
+			"something answers there, but does not let this node in after %v: it has another key, or none", d.wait)
 		return
 	}
-	d.say("others", healthy, "", "%s is the master, version %s", m.Name, m.Version)
+	same := ""
+	if d.peers.Key != "" { // whoever has another key is not let in
+		same = ", and has the same key"
+	}
+	d.say("others", healthy, "", "%s is the master, version %s%s", m.Name, m.Version, same)
 	if took, err := joined.Node.Ping(m); err != nil {
 		d.say("udp", broken, fmt.Sprintf("let UDP through both ways between %s and %s",
 			joined.Node.Self().GossipAddress, m.GossipAddress), "%v", err)

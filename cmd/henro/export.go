@@ -1,9 +1,11 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
+	"path/filepath"
 	"strings"
 	"time"
 
@@ -80,9 +82,12 @@ and NAME.hosts; graphml is for small crawls.`)
 func orderOf(what, to, path string) (export.Order, error) {
 	o := export.Order{Format: to, Path: path}
 	if o.Format == "" {
-		if o.Format = export.FormatOf(path); o.Format == "" {
-			o.Format = "csv"
+		o.Format = export.FormatOf(path)
+		if end := filepath.Ext(path); o.Format == "" && len(end) > 1 && path != "-" {
+			return o, config.Usage("%s: no format is called %s; give --to csv, tsv, jsonl, parquet, sqlite, law, "+
+				"graphml or wacz", path, end)
 		}
+		o.Format = cmp.Or(o.Format, "csv")
 	}
 	var all []string
 	for _, t := range tables.Tables() {
@@ -129,13 +134,13 @@ func runExport(cmd *cobra.Command, r *reading, o export.Order) (err error) {
 	if err != nil {
 		return err
 	}
-	sayExported(cmd.ErrOrStderr(), bar, o, rows, time.Since(start))
+	sayExported(cmd.ErrOrStderr(), o, rows, time.Since(start))
 	return nil
 }
 
-// sayExported says what is there now, to people at a terminal.
-func sayExported(w io.Writer, bar *bar, o export.Order, rows map[string]int64, took time.Duration) {
-	if !bar.live || o.Path == "-" {
+// sayExported says what is there now.
+func sayExported(w io.Writer, o export.Order, rows map[string]int64, took time.Duration) {
+	if o.Path == "-" {
 		return
 	}
 	var words []string

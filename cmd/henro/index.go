@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"henro/cmd/config"
+	"henro/store"
 	"henro/store/archive/cdxj"
 	"henro/store/archive/warc"
 )
@@ -57,6 +58,10 @@ func archiveFolder(dir string) (string, error) {
 		if paths, err := warc.Files(folder); err == nil && len(paths) > 0 {
 			return folder, nil
 		}
+	}
+	if store.Exists(filepath.Join(dir, "state")) {
+		return "", config.Usage("%s holds no finished WARC files: those of a master are with its slaves, and henro "+
+			"collect brings them here", dir)
 	}
 	return "", config.Usage("%s holds no finished WARC files: neither itself nor its folder warc", dir)
 }

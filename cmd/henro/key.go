@@ -22,6 +22,7 @@ gossip and makes the certificates by which nodes know each other. Whoever has it
 keep it to yourself: a file that it is printed into is made yours alone to read (mode 600), and nodes refuse
 one that every user of the machine can read. scp -p keeps the mode on the way to the other nodes.`,
 		Example: "  henro key new > cluster.key",
+		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			text, err := cluster.NewKeys().MarshalText()
 			if err != nil {

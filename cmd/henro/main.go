@@ -21,14 +21,51 @@ func main() {
 	config.SetVersion(version)
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	context.AfterFunc(ctx, stop) // a second signal ends at once
-	err := newRootCommand().ExecuteContext(ctx)
-	if err != nil && strings.HasPrefix(err.Error(), "unknown command") {
-		err = config.Usage("%s; henro --help lists them all", strings.Join(strings.Fields(err.Error()), " "))
-	}
+	err := execute(ctx, newRootCommand())
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "henro:", err)
 	}
 	os.Exit(config.Code(err))
+}
+
+// execute runs a command; one that is not known is a mistake in its use.
+func execute(ctx context.Context, root *cobra.Command) error {
+	root.InitDefaultCompletionCmd()
+	refuseUnknown(root)
+	err := root.ExecuteContext(ctx)
+	if err != nil && strings.HasPrefix(err.Error(), "unknown command") {
+		return config.Usage("%s; henro --help lists them all", strings.Join(strings.Fields(err.Error()), " "))
+	}
+	return err
+}
+
+func newVersionCommand() *cobra.Command {
+	return &cobra.Command{Use: "version", Short: "Print the version", Example: "  henro version", Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			_, err := fmt.Fprintln(cmd.OutOrStdout(), "henro version", version)
+			return err
+		}}
+}
+
+// refuseUnknown lets commands that only hold others say that they have none of a name, which cobra answers with help.
+func refuseUnknown(cmd *cobra.Command) {
+	for _, child := range cmd.Commands() {
+		refuseUnknown(child)
+	}
+	if !cmd.HasParent() || !cmd.HasSubCommands() || cmd.Runnable() {
+		return
+	}
+	cmd.Args, cmd.DisableFlagsInUseLine = cobra.ArbitraryArgs, true
+	cmd.RunE = func(cmd *cobra.Command, arguments []string) error {
+		if len(arguments) == 0 {
+			return cmd.Help()
+		}
+		var names []string
+		for _, child := range cmd.Commands() {
+			names = append(names, child.Name())
+		}
+		return config.Usage("%s %s: want %s", cmd.CommandPath(), arguments[0], strings.Join(names, ", "))
+	}
 }
 
 func newRootCommand() *cobra.Command {
@@ -65,6 +102,6 @@ crawls the sites you name, writes WARC 1.1 archives and a link graph, and knows 
 		newReportCommand(), newIndexCommand(), newCheckCommand(), newCompactCommand())
 	add("look", newSQLCommand(), newStatsCommand(), newDiffCommand())
 	add("try", newFakewebCommand(), newSimulateCommand())
-	root.AddCommand(config.NewManCommand())
+	root.AddCommand(config.NewManCommand(), newVersionCommand())
 	return root
 }

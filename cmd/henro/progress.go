@@ -7,6 +7,7 @@ import (
 	"os"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"golang.org/x/term"
@@ -21,6 +22,35 @@ type progress struct {
 	out   io.Writer
 	live  bool
 	every time.Duration
+	mu    sync.Mutex // of out, with a live line, and of shown
+	shown string     // the live line as it stands
+}
+
+// above returns what writes to a terminal above the live line, which is drawn again below.
+func (p *progress) above(w io.Writer) io.Writer {
+	if !p.live {
+		return w
+	}
+	return writerAbove{p, w}
+}
+
+type writerAbove struct {
+	p *progress
+	w io.Writer
+}
+
+// Write writes whole lines.
+func (a writerAbove) Write(lines []byte) (int, error) {
+	if len(lines) == 0 {
+		return 0, nil
+	}
+	a.p.mu.Lock()
+	defer a.p.mu.Unlock()
+	if a.p.shown != "" {
+		fmt.Fprint(a.p.out, "\r\x1b[K")
+		defer func() { fmt.Fprint(a.p.out, a.p.shown) }()
+	}
+	return a.w.Write(lines)
 }
 
 func newProgress(out io.Writer, mode string) *progress {
@@ -46,7 +76,7 @@ func (p *progress) run(ctx context.Context, node *master.Node) {
 		select {
 		case <-ctx.Done():
 			if p.live {
-				fmt.Fprint(p.out, "\r\x1b[K")
+				p.draw("")
 			}
 			return
 		case now := <-ticker.C:
@@ -65,10 +95,17 @@ func (p *progress) run(ctx context.Context, node *master.Node) {
 func (p *progress) line(s *master.Status, rate float64, now time.Time) {
 	text := progressWords(s, rate, now)
 	if p.live {
-		fmt.Fprint(p.out, "\r\x1b[K"+text)
+		p.draw(text)
 		return
 	}
 	fmt.Fprintln(p.out, text)
+}
+
+func (p *progress) draw(text string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.shown = text
+	fmt.Fprint(p.out, "\r\x1b[K"+text)
 }
 
 // progressWords says in one line how a crawl goes.

@@ -105,8 +105,9 @@ func printSurvey(w io.Writer, s *survey.Survey) {
 		s.Waiting)
 	fmt.Fprintf(w, "links     %d collected from %d pages\n", s.Links, s.Linking)
 	fmt.Fprintf(w, "hosts     %d; correlation of pages and links over hosts: %.2f\n", s.Hosts, s.Correlation)
-	fmt.Fprintf(w, "stopped   %d of the known URLs (%.1f %%), by %d entries of the stop list\n", s.Stopped,
-		100*s.StoppedShare, s.StopList)
+	fmt.Fprintf(w, "stopped   %d of the known URLs (%.1f %%), by %d folders and hosts of the stop list; "+
+		"%d single URLs on it\n",
+		s.Stopped, 100*s.StoppedShare, s.StopList, s.Broken)
 	fmt.Fprintf(w, "archive   %d captures, %d of them unchanged, %s of records\n\n", s.Captures, s.Revisits,
 		sizeWords(uint64(s.WARCBytes)))
 	fmt.Fprintf(w, "%-24s %10s %12s %12s %10s %10s\n", "", "n", "mean", "sd", "least", "most")

@@ -134,6 +134,9 @@ func (f *traceFlags) run(ctx context.Context, out io.Writer) error {
 				continue
 			}
 			p.flush(time.Time{})
+			if !p.said && !f.json {
+				fmt.Fprintln(out, "no mailbox and no event fits, and nothing went wrong lately")
+			}
 			if err := <-ended; !errors.Is(err, io.EOF) && ctx.Err() == nil {
 				return fmt.Errorf("the trace broke off: %w", err)
 			}
@@ -154,12 +157,14 @@ type tracePrinter struct {
 	last   *floor.TraceEvent  // printed last
 	alike  int                // events after it that say the same
 	nodes  map[string]bool    // whose mailboxes were shown
+	said   bool               // something was shown
 }
 
 func (p *tracePrinter) take(line *console.TraceLine) error {
 	if line.Error != "" {
 		return errors.New(line.Error)
 	}
+	p.said = true
 	if p.json {
 		if err := json.NewEncoder(p.out).Encode(line); err != nil {
 			return fmt.Errorf("write the trace: %w", err)

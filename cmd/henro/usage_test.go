@@ -2,6 +2,9 @@ package main
 
 import (
 	"bytes"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"strings"
@@ -21,7 +24,7 @@ func command(t *testing.T, arguments ...string) (string, error) {
 	root.SetOut(&out)
 	root.SetErr(&out)
 	root.SetArgs(arguments)
-	err := root.ExecuteContext(t.Context())
+	err := execute(t.Context(), root)
 	return out.String(), err
 }
 
@@ -50,6 +53,11 @@ func TestBadInputIsOneLineThatSaysWhatToDoAndTouchesNothing(t *testing.T) {
 			`did you mean "depth"`},
 		{"an unknown flag", append(private, "--dept", "3"),
 			"did you mean --depth?; henro crawl --help lists the flags"},
+		{"no seed, said before the contact", []string{"crawl"}, "give a seed"},
+		{"a private seed, said before the contact", []string{"crawl", "http://127.0.0.1:8080/"}, "--allow-private"},
+		{"a private seed by its name", []string{"crawl", "--contact", "a@b.test", "http://localhost:8080/"},
+			"--allow-private"},
+		{"a language that is none", append(private, "--lang", "jj", "http://a.test/"), "such as ja"},
 		{"no contact for public hosts", []string{"crawl", "https://example.org/"}, "--contact"},
 		{"a contact that is none", []string{"crawl", "--contact", "me", "https://example.org/"}, "neither a URL"},
 		{"no delay for hosts of others", []string{"crawl", "--contact", "a@b.test", "--delay", "0",
@@ -63,6 +71,37 @@ func TestBadInputIsOneLineThatSaysWhatToDoAndTouchesNothing(t *testing.T) {
 		{"an export without a crawl", []string{"export", "--dir", "nowhere", "-"}, "holds no crawl"},
 		{"an export of nothing known", []string{"export", "--what", "words", "-"},
 			"pages, links, hosts, captures, stoplist"},
+		{"an export in a format that is not written", []string{"export", "--dir", "nowhere", "a.xlsx"}, "--to csv"},
+		{"a crawl that is not there, checked", []string{"check", "typo"}, "typo holds no crawl"},
+		{"a crawl that is not there, compacted", []string{"compact", "typo"}, "typo holds no crawl"},
+		{"a crawl that is not there, counted", []string{"stats", "typo"}, "typo holds no crawl"},
+		{"a crawl that is not there, asked", []string{"sql", "typo", "select 1"}, "typo holds no crawl"},
+		{"a crawl that is not there, drawn", []string{"report", "typo"}, "typo holds no crawl"},
+		{"a crawl that is not there, indexed", []string{"index", "typo"}, "typo holds no finished WARC files"},
+		{"a crawl that is not there, replayed", []string{"replay", "typo"}, "typo holds no finished WARC files"},
+		{"a crawl that is not there, packed", []string{"wacz", "typo", "a.wacz"}, "typo holds no finished WARC files"},
+		{"a crawl that is not there, compared", []string{"diff", "typo", "http://a.test/"}, "typo"},
+		{"a page of a crawl that is not there", []string{"page", "--dir", "typo", "http://a.test/"},
+			"typo holds no crawl"},
+		{"a host of a crawl that is not there", []string{"host", "--dir", "typo", "http://a.test"},
+			"typo holds no crawl"},
+		{"a reason of a crawl that is not there", []string{"why", "--dir", "typo", "http://a.test/"},
+			"typo holds no crawl"},
+		{"no crawl to check", []string{"check"}, "of which crawl?"},
+		{"no crawl to compact", []string{"compact"}, "of which crawl?"},
+		{"no crawl to index", []string{"index"}, "of which crawl?"},
+		{"no crawl to replay", []string{"replay"}, "of which crawl?"},
+		{"no crawl to count", []string{"stats"}, "of which crawl?"},
+		{"no file to export to", []string{"export"}, "export to one file"},
+		{"no file to pack into", []string{"wacz", "crawl"}, "pack which crawl"},
+		{"no page named", []string{"page"}, "which page?"},
+		{"a command that is not there", []string{"crawll"}, "henro --help"},
+		{"a key that is not new", []string{"key", "old"}, "want new, token"},
+		{"seeds that are not added", []string{"seeds", "remove"}, "want add"},
+		{"a shell without completion", []string{"completion", "tcsh"}, "want bash, fish, powershell, zsh"},
+		{"a simulation of nothing", []string{"simulate", "weather"}, "want frontier, revisit"},
+		{"too much said", []string{"version", "2"}, "unknown command"},
+		{"too much said to a verb", []string{"status", "now"}, "unknown command"},
 	} {
 		t.Run(c.sentence, func(t *testing.T) {
 			_, err := command(t, c.arguments...)
@@ -108,4 +147,37 @@ func TestEveryCommandHasHelpWithAnExample(t *testing.T) {
 		}
 	}
 	walk(newRootCommand())
+}
+
+func TestTheVersionIsACommandToo(t *testing.T) {
+	out, err := command(t, "version")
+	flag, _ := command(t, "--version")
+	if err != nil || out != flag || !strings.Contains(out, version) {
+		t.Errorf("%q, and %q with the flag: %v", out, flag, err)
+	}
+}
+
+func TestTheLogIsWrittenAboveTheLiveLine(t *testing.T) {
+	var screen bytes.Buffer
+	p := &progress{out: &screen, live: true}
+	log := p.above(&screen)
+	fmt.Fprintln(log, "first")
+	p.draw("42 pages")
+	fmt.Fprintln(log, "second")
+	log.Write(nil)
+	p.draw("")
+	fmt.Fprintln(log, "third")
+	want := "first\n\r\x1b[K42 pages\r\x1b[Ksecond\n42 pages\r\x1b[Kthird\n"
+	if screen.String() != want {
+		t.Errorf("the screen got %q, want %q", &screen, want)
+	}
+}
+
+func TestATraceOfAnIdleCrawlSaysSo(t *testing.T) {
+	idle := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
+	defer idle.Close()
+	out, err := command(t, "trace", "--master", idle.Listener.Addr().String())
+	if err != nil || !strings.Contains(out, "nothing went wrong lately") {
+		t.Errorf("%q, %v", out, err)
+	}
 }

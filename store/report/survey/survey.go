@@ -32,7 +32,8 @@ type Survey struct {
 	Linking   int64 `json:"linking"`    // pages with a link
 	Hosts     int64 `json:"hosts"`      // with a page
 	Stopped   int64 `json:"stopped"`    // URLs in scope that the stop list covers
-	StopList  int64 `json:"stop_list"`  // its entries
+	StopList  int64 `json:"stop_list"`  // its folders and hosts
+	Broken    int64 `json:"broken"`     // single URLs on it, which were broken at their last visit
 	Captures  int64 `json:"captures"`   // archived answers
 	Revisits  int64 `json:"revisits"`   // of these, unchanged
 	WARCBytes int64 `json:"warc_bytes"` // of the records of answers, compressed
@@ -157,7 +158,11 @@ func (t *taker) host(name string) *Host {
 }
 
 func (t *taker) stopList() error {
-	return t.each(tables.Listed(), []string{"prefix"}, func(value func(int) tables.Value) {
+	return t.each(tables.StopList(), []string{"prefix", "what"}, func(value func(int) tables.Value) {
+		if value(1).Text == "url" {
+			t.Broken++
+			return
+		}
 		t.stops[value(0).Text] = true
 		t.StopList++
 	})

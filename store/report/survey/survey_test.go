@@ -49,7 +49,8 @@ func TestTheSurveyIsWhatTheNumbersSay(t *testing.T) {
 		{"most pages of a host", got.TopHosts[0].Parsed, int64(got.PagesPerHost.Most)},
 		{"answers", fmt.Sprint(got.Statuses), fmt.Sprint([]survey.Count{{Name: "200", Count: int64(visited - failed)},
 			{Name: "TIMEOUT", Count: int64(failed)}})},
-		{"entries of the stop list", got.StopList, int64(1)},
+		{"folders and hosts of the stop list", got.StopList, int64(1)},
+		{"single URLs on it", got.Broken, int64(failed)},
 	} {
 		if c.got != c.want {
 			t.Errorf("%s: %v, want %v", c.what, c.got, c.want)

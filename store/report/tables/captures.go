@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"strings"
 
 	"henro/messages/weburl"
 	"henro/store/archive/cdxj"
@@ -113,6 +114,9 @@ func capturesIn(file string, from []byte, q Query, fn func(Row) error) error {
 		var e cdxj.Entry
 		if e, failed = cdxj.Parse(line); failed != nil {
 			return false
+		}
+		if strings.HasPrefix(e.URL, "urn:") {
+			return true // what the crawl says of itself was never captured
 		}
 		if q.URL == nil || e.URL == *q.URL {
 			failed = fn(&capture{e})

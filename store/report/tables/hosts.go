@@ -70,12 +70,7 @@ func eachHost(s *Source, q Query, fn func(Row) error) error {
 
 // StopList is what is not visited, and why: what was listed, and the URLs that were broken at their last visit, which
 // are on the list by their own record.
-func StopList() *Table { return stopTable(true) }
-
-// Listed is the stop list without single URLs.
-func Listed() *Table { return stopTable(false) }
-
-func stopTable(urls bool) *Table {
+func StopList() *Table {
 	return &Table{
 		Name: "stoplist", Doc: "URLs, folders and hosts that are not visited", HostColumn: -1, URLColumn: -1,
 		Columns: []Column{
@@ -90,7 +85,7 @@ func stopTable(urls bool) *Table {
 		each: func(s *Source, q Query, fn func(Row) error) error {
 			return s.partitions(q, func(p *store.Partition) error {
 				err := p.EachStop(func(e store.StopEntry) error { return fn(&stop{e, whatIs(e.Prefix)}) })
-				if err != nil || !urls {
+				if err != nil {
 					return err
 				}
 				return p.EachPage(func(record store.Page, _ store.Place) error {

@@ -1,0 +1,53 @@
+package main
+
+import (
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/spf13/pflag"
+
+	"henro/cmd/config"
+	"henro/master"
+	"henro/messages/weburl"
+	"henro/store"
+	"henro/store/report/tables"
+)
+
+func TestWhatACrawlSaysOfItselfIsArchivedAndNoCapture(t *testing.T) {
+	dir := t.TempDir()
+	state, err := store.OpenState(filepath.Join(dir, "state"), store.DefaultOptions())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := state.Close(); err != nil {
+		t.Fatal(err)
+	}
+	_, err = command(t, "index", dir)
+	if config.Code(err) != config.ExitUsage || !strings.Contains(err.Error(), "henro collect") {
+		t.Errorf("a state without WARC files: %v", err)
+	}
+	var work config.Work
+	flags := pflag.NewFlagSet("", pflag.ContinueOnError)
+	work.Register(flags)
+	seeds := []master.Seed{{URL: weburl.MustParse("http://a.test/"), Depth: 2}}
+	if err := keepAbout(dir, work, config.ArchiveInfo(), seeds, flags); err != nil {
+		t.Fatal(err)
+	}
+	captures := 0
+	source := &tables.Source{Archive: filepath.Join(dir, "warc")}
+	count := func(tables.Row) error { captures++; return nil }
+	if err := tables.Captures().Each(source, tables.Query{}, count); err != nil {
+		t.Fatal(err)
+	}
+	if captures != 0 {
+		t.Errorf("%d captures, though no page was visited", captures)
+	}
+	if _, err := command(t, "index", dir); err != nil { // there is something to index
+		t.Error(err)
+	}
+	file := filepath.Join(dir, "a.csv")
+	if said, err := command(t, "export", "--dir", dir, file); err != nil || !strings.Contains(said, file+": 0 pages") {
+		t.Errorf("an export says %q, %v", said, err)
+	}
+}
