@@ -103,6 +103,32 @@ check_replay_headers() {
 	end "$started"
 }
 
+# --- sql
+
+# A question to a crawl makes no file, reads no other database and changes nothing.
+check_sql() {
+	local question
+	crawl_up
+	mkdir -p "$dir/sql"
+	"$bin/henro" export --dir "$dir/crawl" --what pages --to sqlite "$dir/other.db" >/dev/null 2>&1
+	sum=$(sha256sum "$dir/other.db")
+	for question in "ATTACH 'new.db' AS x" "ATTACH '$dir/other.db' AS x; SELECT count(*) FROM x.pages" "ATTACH 'file:new.db?mode=rwc' AS x" \
+		"VACUUM INTO 'new.db'" "VACUUM INTO 'file:new.db'" "PRAGMA journal_mode = WAL" "PRAGMA temp_store_directory = '.'" \
+		"SELECT load_extension('./x')" "SELECT writefile('new.db', 'x')" "SELECT readfile('$dir/other.db')" "DROP TABLE pages" \
+		"CREATE TABLE x AS SELECT * FROM pages" "SELECT * FROM sqlite_dbpage" "SELECT zeroblob(1000000000)"; do
+		holds "sql: refused: $question" refused "$question"
+	done
+	holds "sql: no file was made" [ -z "$(ls -A "$dir/sql")" ]
+	holds "sql: another database is as it was" [ "$(sha256sum "$dir/other.db")" = "$sum" ]
+	holds "sql: what follows a command is asked" [ "$(printf '.tables\n.format csv\nselect 42 as a;' | "$bin/henro" sql "$dir/crawl" 2>&1 | tail -n 1)" = 42 ]
+}
+refused() { ! (cd "$dir/sql" && "$bin/henro" sql "$dir/crawl" "$1" >/dev/null 2>&1); }
+
+# crawl_up makes a small crawl in $dir/crawl, once.
+crawl_up() {
+	[ -d "$dir/crawl" ] || "$bin/henro" demo --dir "$dir/crawl" >/dev/null 2>&1
+}
+
 # --- all
 
 if [ $# -eq 0 ]; then

@@ -82,6 +82,7 @@ type sqlShell struct {
 	said    io.Writer // everything else
 	format  string
 	timing  bool
+	pending string // begun, without its semicolon
 	bar     *bar
 	began   time.Time // when the question was asked
 }
@@ -107,10 +108,9 @@ func (s *sqlShell) run(ctx context.Context, in io.Reader) error {
 	s.timing = true
 	fmt.Fprintln(s.said, "SQL of SQLite on the tables of the crawl; .help says more.")
 	terminal := term.NewTerminal(f, "")
-	pending := ""
 	for {
 		prompt := "henro> "
-		if pending != "" {
+		if s.pending != "" {
 			prompt = "  ...> "
 		}
 		line, err := readLine(f, terminal, prompt)
@@ -121,23 +121,35 @@ func (s *sqlShell) run(ctx context.Context, in io.Reader) error {
 		if err != nil {
 			return err
 		}
-		if pending == "" && strings.HasPrefix(strings.TrimSpace(line), ".") {
-			pending = ""
-			if err := s.command(line); err == io.EOF {
+		command, questions := s.take(line + "\n")
+		if command != "" {
+			if err := s.command(command); err == io.EOF {
 				return nil
 			} else if err != nil {
 				fmt.Fprintln(s.said, err)
 			}
-			continue
 		}
-		var whole []string
-		whole, pending = statements(pending + line + "\n")
-		for _, question := range whole {
+		for _, question := range questions {
 			if err := s.interruptible(ctx, question); err != nil {
 				fmt.Fprintln(s.said, err)
 			}
 		}
 	}
+}
+
+// take takes a line: it is a command, or part of questions, of which those that end in it are returned.
+func (s *sqlShell) take(line string) (command string, questions []string) {
+	if s.pending == "" && strings.HasPrefix(strings.TrimSpace(line), ".") {
+		return line, nil
+	}
+	s.pending += line
+	if strings.Contains(line, ";") {
+		questions, s.pending = statements(s.pending)
+	}
+	if strings.TrimSpace(s.pending) == "" {
+		s.pending = ""
+	}
+	return "", questions
 }
 
 // readLine reads a line with editing and history. Only meanwhile the terminal is raw, so that Ctrl-C stops an answer.
@@ -165,24 +177,27 @@ func (s *sqlShell) interruptible(ctx context.Context, question string) error {
 	return s.ask(ctx, question)
 }
 
-// do asks all questions of a text; a line that begins with a point is a command.
+// do asks all questions of a text; a line that begins with a point, and is within no question, is a command.
 func (s *sqlShell) do(ctx context.Context, text string) error {
-	if strings.HasPrefix(strings.TrimSpace(text), ".") {
-		if err := s.command(text); err != nil && err != io.EOF {
-			return config.Usage("%v", err)
+	for line := range strings.Lines(text) {
+		command, questions := s.take(line)
+		if command != "" {
+			if err := s.command(command); err == io.EOF {
+				return nil
+			} else if err != nil {
+				return config.Usage("%v", err)
+			}
 		}
+		for _, question := range questions {
+			if err := s.ask(ctx, question); err != nil {
+				return err
+			}
+		}
+	}
+	if s.pending == "" {
 		return nil
 	}
-	whole, rest := statements(text)
-	if strings.TrimSpace(rest) != "" {
-		whole = append(whole, rest)
-	}
-	for _, question := range whole {
-		if err := s.ask(ctx, question); err != nil {
-			return err
-		}
-	}
-	return nil
+	return s.ask(ctx, s.pending)
 }
 
 func (s *sqlShell) command(line string) error {

@@ -62,6 +62,16 @@ func TestACrawlIsAskedInSQLAndCounted(t *testing.T) {
 			t.Errorf("%s: %q, %v, want an error of one line", question, out, err)
 		}
 	}
+	for text, want := range map[string]string{
+		".format csv\nSELECT 42 AS a;":                         "a\n42\n",
+		"SELECT 1 AS a;\n.format csv\nSELECT 2 AS a":           "a\n-\n1\na\n2\n",
+		".format csv\nSELECT '\n.quit\n;' AS a; SELECT 3 AS b": "a\n\"\n.quit\n;\"\nb\n3\n",
+		".format csv\nSELECT 1 AS a;\n.quit\nSELECT 2":         "a\n1\n",
+	} {
+		if out, err := command(t, "sql", dir, text); err != nil || out != want {
+			t.Errorf("%q: %q, %v, want %q", text, out, err, want)
+		}
+	}
 	if out, err := command(t, "sql", dir, ".schema links"); err != nil || !strings.Contains(out, "anchor") {
 		t.Errorf(".schema links: %q, %v", out, err)
 	}

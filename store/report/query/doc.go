@@ -16,7 +16,8 @@
 //
 // # Invariants
 //
-//   - Nothing is written but the temporary database, the cache, or the file that Save was asked for.
+//   - Nothing is written but the temporary database, the cache, or the file that Save was asked for; and nothing is read
+//     but the tables. SQLite itself refuses a question everything else, by its authorizer: see restrict.
 //   - A condensed question has the rows and the names of columns that the question has.
 //   - An error of the store ends the question with that error, and never looks like the end of a table.
 package query
@@ -53,6 +54,7 @@ type Session struct {
 	conn   *sql.Conn
 	failed error // of a table, when SQLite ended the question for it
 
+	own      bool             // a statement of ours is running: it may do what a question may not
 	asked    context.Context  // of the question that is being answered
 	mu       sync.Mutex       // Reading is called by one at a time
 	progress func(rows int64) // told now and then how many rows of a table were saved; nil: nobody
@@ -73,7 +75,11 @@ func open(ctx context.Context, source *tables.Source, path string) (s *Session, 
 	if err := engine.RegisterModule(moduleName, &module{s}); err != nil {
 		return nil, fmt.Errorf("start SQL: %w", err)
 	}
-	s.db = sql.OpenDB(&connector{engine, path})
+	name, err := fileURI(path)
+	if err != nil {
+		return nil, fmt.Errorf("start SQL: %w", err)
+	}
+	s.db = sql.OpenDB(&connector{engine, name})
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, s.Close())
@@ -88,16 +94,19 @@ func open(ctx context.Context, source *tables.Source, path string) (s *Session, 
 			return nil, err
 		}
 	}
-	return s, s.attach(ctx)
+	if err := s.attach(ctx); err != nil {
+		return nil, err
+	}
+	return s, s.restrict(ctx)
 }
 
 // connector opens the one connection.
 type connector struct {
 	engine *sqlite.Driver
-	path   string
+	name   string
 }
 
-func (c *connector) Connect(context.Context) (driver.Conn, error) { return c.engine.Open(c.path) }
+func (c *connector) Connect(context.Context) (driver.Conn, error) { return c.engine.Open(c.name) }
 func (c *connector) Driver() driver.Driver                        { return c.engine }
 
 // Close ends the session and removes its temporary database.
@@ -109,8 +118,10 @@ func (s *Session) Close() error {
 	return errors.Join(err, s.db.Close())
 }
 
+// exec runs a statement of ours.
 func (s *Session) exec(ctx context.Context, statement string) error {
-	s.failed = nil
+	s.failed, s.own = nil, true
+	defer func() { s.own = false }()
 	if _, err := s.conn.ExecContext(ctx, statement); err != nil {
 		return s.reason(err)
 	}
@@ -122,7 +133,7 @@ func (s *Session) reason(err error) error {
 	if s.failed != nil {
 		return s.failed
 	}
-	return err
+	return refused(err)
 }
 
 // quote makes a name of SQL.

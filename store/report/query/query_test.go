@@ -354,6 +354,94 @@ func TestNothingIsWritten(t *testing.T) {
 	}
 }
 
+// TestNoFileIsReachedButTheCrawl asks for files in all ways that SQLite knows, before and after a table was copied.
+func TestNoFileIsReachedButTheCrawl(t *testing.T) {
+	other := filepath.Join(t.TempDir(), "other.db")
+	if err := query.Save(context.Background(), source(t, tablestest.Web{Pages: 3, Out: 1, Hosts: 1}), other, nil,
+		"pages"); err != nil {
+		t.Fatal(err)
+	}
+	was, err := os.ReadFile(other)
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	t.Chdir(dir)
+	s := session(t, tablestest.Web{Pages: 50, Out: 3, Hosts: 3})
+	for range 2 {
+		for _, question := range []string{
+			`ATTACH 'new.db' AS x`, `ATTACH 'OTHER' AS x`, `ATTACH 'file:OTHER?mode=rw' AS x`, `ATTACH '' AS x`,
+			`ATTACH ':memory:' AS x`, `attach/**/database'new.db'as x`, `DETACH main`, `EXPLAIN ATTACH 'OTHER' AS x`,
+			`SELECT 1; ATTACH 'OTHER' AS x; SELECT * FROM x.pages`, `VACUUM`, `VACUUM INTO 'new.db'`,
+			`VACUUM main INTO 'file:new.db?mode=rwc'`,
+			`PRAGMA query_only = OFF`, `PRAGMA journal_mode = WAL`, `PRAGMA main.journal_mode = DELETE`,
+			`PRAGMA temp_store_directory = '.'`, `PRAGMA data_store_directory = '.'`, `PRAGMA user_version = 3`,
+			`PRAGMA writable_schema = ON`, `PRAGMA database_list`, `SELECT * FROM pragma_database_list`,
+			`SELECT * FROM pragma_table_list`, `SELECT * FROM dbstat`, `SELECT * FROM sqlite_dbpage`,
+			`SELECT load_extension('x.so')`, `SELECT load_extension('x.so', 'entry')`, `SELECT readfile('OTHER')`,
+			`SELECT writefile('new.db', 'x')`, `SELECT edit('x')`, `SELECT sqlite_log(1, 'x')`, `SELECT fts5(1)`,
+			`SELECT fts3_tokenizer('simple')`, `CREATE VIRTUAL TABLE temp.t USING fts5(x)`,
+			`CREATE VIRTUAL TABLE t USING henro(pages)`, `SELECT * FROM fsdir('.')`, `SELECT * FROM henro`,
+			`CREATE TEMP TABLE t (x)`, `CREATE TEMP TRIGGER t AFTER INSERT ON pages BEGIN SELECT 1; END`,
+			`CREATE TEMP VIEW t AS SELECT 1`, `ALTER TABLE pages RENAME TO t`, `DROP TABLE pages`, `BEGIN`,
+			`BEGIN IMMEDIATE`, `SAVEPOINT t`, `COMMIT`, `ANALYZE`, `SELECT zeroblob(1000000000)`,
+			`SELECT printf('%*d', 1000000000, 1)`, `WITH RECURSIVE a(n, x) AS (SELECT 1, 'x' UNION ALL
+				SELECT n + 1, x || x FROM a LIMIT 40) SELECT length(max(x)) FROM a`,
+		} {
+			question = strings.ReplaceAll(question, "OTHER", other)
+			answer, err := s.Ask(context.Background(), question)
+			for row := []any{1}; err == nil && row != nil; {
+				row, err = answer.Next()
+			}
+			if err == nil {
+				t.Errorf("%q was answered", question)
+			}
+			if word, _, _ := strings.Cut(question, " "); slices.Contains([]string{"ATTACH", "VACUUM", "PRAGMA", "BEGIN"},
+				word) && !errors.Is(err, query.ErrRefused) {
+				t.Errorf("%q: %v, want a refusal", question, err)
+			}
+			if answer != nil {
+				answer.Close()
+			}
+		}
+		ask(t, s, `SELECT count(*) FROM links a JOIN links b ON a."to" = b."to"`) // copies links
+	}
+	if found, err := os.ReadDir(dir); err != nil || len(found) > 0 {
+		t.Errorf("files were made: %v, %v", found, err)
+	}
+	if is, err := os.ReadFile(other); err != nil || string(is) != string(was) {
+		t.Errorf("another database was written: %v", err)
+	}
+	for question, want := range map[string]string{
+		`SELECT count(*) FROM edges`: "135",
+		`WITH RECURSIVE a(n) AS (SELECT 1 UNION SELECT n + 1 FROM a LIMIT 5) SELECT sum(n) FROM a`:        "15",
+		`SELECT json_extract(value, '$.a') FROM json_each('[{"a": 7}]')`:                                  "7",
+		`SELECT length(substr(strftime('%Y', captured_at), 1)) FROM pages WHERE captured_at > '' LIMIT 1`: "4",
+	} {
+		if got := ask(t, s, question); !slices.Equal(got, []string{want}) {
+			t.Errorf("%s is %q, want %s", question, got, want)
+		}
+	}
+}
+
+// TestTheNameOfASavedDatabaseIsAName has characters in it that SQLite takes for parameters.
+func TestTheNameOfASavedDatabaseIsAName(t *testing.T) {
+	dir := t.TempDir()
+	t.Chdir(dir)
+	from := source(t, tablestest.Web{Pages: 3, Out: 1, Hosts: 1})
+	for _, name := range []string{"a?b=c.db", "a%3Fb#c.db", "file:d.db", ":memory:", "x.db?_pragma=user_version(7)"} {
+		if err := query.Save(context.Background(), from, name, nil, "pages"); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+		if info, err := os.Stat(name); err != nil || info.Size() == 0 {
+			t.Errorf("%s is not there: %v", name, err)
+		}
+	}
+	if found, err := os.ReadDir(dir); err != nil || len(found) != 5 {
+		t.Errorf("%d files, want 5: %v", len(found), err)
+	}
+}
+
 func TestASavedDatabaseHasWhatWasAskedFor(t *testing.T) {
 	from, path := source(t, web), filepath.Join(t.TempDir(), "crawl.db")
 	var told []string

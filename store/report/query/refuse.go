@@ -1,0 +1,118 @@
+package query
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"strings"
+
+	"modernc.org/sqlite"
+	lib "modernc.org/sqlite/lib"
+
+	"henro/store/report/tables"
+)
+
+// limits are what SQLite refuses to go beyond. A text of the largest page that a crawl takes has its place.
+var limits = []struct{ id, most int }{
+	{lib.SQLITE_LIMIT_LENGTH, 64 << 20},    // of a value and of a row, in bytes
+	{lib.SQLITE_LIMIT_SQL_LENGTH, 1 << 20}, // of a question
+	{lib.SQLITE_LIMIT_ATTACHED, 0},         // databases beside that of the session
+}
+
+// restrict makes SQLite itself refuse whatever a question has no business with: from here on only statements of the
+// session's own (exec) may do more than read.
+func (s *Session) restrict(ctx context.Context) error {
+	for _, l := range limits {
+		if _, err := sqlite.Limit(s.conn, l.id, l.most); err != nil {
+			return fmt.Errorf("limit SQL: %w", err)
+		}
+	}
+	readable := map[string]bool{"": true, "sqlite_schema": true, "sqlite_master": true, "sqlite_temp_schema": true,
+		"sqlite_temp_master": true, "json_each": true, "json_tree": true}
+	for _, t := range tables.Tables() {
+		readable[t.Name], readable[grouped(t.Name)] = true, true
+	}
+	for _, v := range Views {
+		readable[v.Name] = true
+	}
+	harmless, err := s.harmless(ctx)
+	if err != nil {
+		return err
+	}
+	return s.conn.Raw(func(conn any) error {
+		registerer, ok := conn.(sqlite.AuthorizerRegisterer)
+		if !ok {
+			return errors.New("this SQLite cannot be kept from writing files")
+		}
+		return registerer.RegisterAuthorizer(func(action sqlite.AuthorizerActionCode, first, second, _,
+			_ string) sqlite.AuthorizerReturnCode {
+			if s.own || mayAsk(action, first, second, readable, harmless) {
+				return sqlite.AuthorizerOK
+			}
+			return sqlite.AuthorizerDeny
+		})
+	})
+}
+
+// harmless are the functions that reach nothing but their arguments, as SQLite itself marks them; load_extension is none.
+func (s *Session) harmless(ctx context.Context) (map[string]bool, error) {
+	rows, err := s.conn.QueryContext(ctx, fmt.Sprintf(
+		"SELECT lower(name) FROM pragma_function_list WHERE flags & %d", lib.SQLITE_INNOCUOUS))
+	if err != nil {
+		return nil, fmt.Errorf("list the functions of SQL: %w", err)
+	}
+	defer rows.Close()
+	names := map[string]bool{}
+	for rows.Next() {
+		var name string
+		if err := rows.Scan(&name); err != nil {
+			return nil, fmt.Errorf("list the functions of SQL: %w", err)
+		}
+		names[name] = true
+	}
+	return names, rows.Err()
+}
+
+// ErrRefused is returned for a question that wants more than to read the tables.
+var ErrRefused = errors.New("a question reads the tables of the crawl and nothing else")
+
+// refused names an error of the authorizer.
+func refused(err error) error {
+	var of *sqlite.Error
+	if errors.As(err, &of) && (of.Code()&0xff == lib.SQLITE_AUTH || strings.Contains(of.Error(), "not authorized")) {
+		return fmt.Errorf("%w: %w", ErrRefused, err)
+	}
+	return err
+}
+
+// mayAsk reports whether a question may do this: read the tables of the crawl, and compute. SQLite asks while it
+// prepares a statement, and also of statements that statements run within (VACUUM INTO attaches a file).
+func mayAsk(action sqlite.AuthorizerActionCode, first, second string, readable, harmless map[string]bool) bool {
+	switch action {
+	case sqlite.AuthSelect, sqlite.AuthRecursive:
+		return true
+	case sqlite.AuthRead:
+		return readable[strings.ToLower(first)]
+	case sqlite.AuthFunction:
+		return harmless[strings.ToLower(second)]
+	default: // writes, transactions, PRAGMA, ATTACH, and what later versions of SQLite ask for
+		return false
+	}
+}
+
+// fileURI is a path as a name of SQLite, in which nothing is taken for a parameter; no path is a temporary database.
+func fileURI(path string) (string, error) {
+	if path == "" {
+		return "", nil
+	}
+	whole, err := filepath.Abs(path)
+	if err != nil {
+		return "", err
+	}
+	slashed := filepath.ToSlash(whole)
+	if !strings.HasPrefix(slashed, "/") {
+		slashed = "/" + slashed // C:/
+	}
+	return "file://" + strings.NewReplacer("%", "%25", "?", "%3F", "#", "%23").Replace(slashed), nil
+}
