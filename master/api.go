@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"net/http"
 
 	"github.com/asynkron/protoactor-go/actor"
@@ -24,17 +23,17 @@ func (n *Node) Routes() []console.Route {
 		{Pattern: "POST /api/pause", Serve: n.command(&Pause{})}, // answered after the leases were asked back
 		{Pattern: "POST /api/resume", Serve: n.command(&Resume{})},
 		{Pattern: "POST /api/stop", Serve: n.command(&Stop{Why: Stopped})}, // the crawl ends, its state stays
-		{Pattern: "POST /api/seeds", Serve: n.postSeeds},
+		{Pattern: "POST /api/seeds", Body: maxSeedBytes, Serve: n.postSeeds},
 		{Pattern: "GET /api/slaves", Serve: n.getSlaves},
 		{Pattern: "POST /api/slaves/drain", Serve: n.postSlave(func(name string) any { return &DrainSlave{name} })},
 		{Pattern: "POST /api/slaves/resume", Serve: n.postSlave(func(name string) any { return &ResumeSlave{name} })},
-		{Pattern: "POST /api/hosts/exclude", Serve: n.postHost(true)},
-		{Pattern: "POST /api/hosts/admit", Serve: n.postHost(false)},
+		{Pattern: "POST /api/hosts/exclude", Body: maxSeedBytes, Serve: n.postHost(true)},
+		{Pattern: "POST /api/hosts/admit", Body: maxSeedBytes, Serve: n.postHost(false)},
 		{Pattern: "GET /api/page", Serve: n.getPage},
 		{Pattern: "GET /api/host", Serve: n.getHost},
 		{Pattern: "GET /api/why", Serve: n.getWhy},
 		{Pattern: "GET /api/report", Serve: n.getReport},
-		{Pattern: "GET /api/backup", Serve: n.getBackup},
+		{Pattern: "GET /api/backup", AtOnce: 2, Serve: n.getBackup},
 	}
 }
 
@@ -98,10 +97,14 @@ func (n *Node) getHost(w http.ResponseWriter, r *http.Request) {
 	reply(w, found, err)
 }
 
+// backupPace is the least that a reader of a backup takes a second. As long as it lasts, the state keeps the pages of
+// that moment, and grows by what is written meanwhile; a reader over a slower line copies it on the master's machine.
+const backupPace = 1 << 20
+
 // getBackup sends the state as of one moment as a tar archive.
 func (n *Node) getBackup(w http.ResponseWriter, _ *http.Request) {
 	w.Header().Set("Content-Type", "application/x-tar")
-	if _, err := n.state.Backup(w); err != nil {
+	if _, err := n.state.Backup(console.Paced(w, backupPace)); err != nil {
 		panic(http.ErrAbortHandler) // the reader sees that it is not whole
 	}
 }
@@ -122,7 +125,7 @@ const maxSeedBytes = 8 << 20
 
 func (n *Node) postSeeds(w http.ResponseWriter, r *http.Request) {
 	posted := SeedsPosted{Depth: n.o.Depth}
-	if err := json.NewDecoder(io.LimitReader(r.Body, maxSeedBytes)).Decode(&posted); err != nil {
+	if err := json.NewDecoder(r.Body).Decode(&posted); err != nil {
 		console.Fail(w, http.StatusBadRequest, fmt.Errorf("read the seeds: %w", err))
 		return
 	}

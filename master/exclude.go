@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"io"
 	"net/http"
 	"time"
 
@@ -77,7 +76,7 @@ type HostPosted struct {
 func (n *Node) postHost(on bool) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		var posted HostPosted
-		if err := json.NewDecoder(io.LimitReader(r.Body, maxSeedBytes)).Decode(&posted); err != nil {
+		if err := json.NewDecoder(r.Body).Decode(&posted); err != nil {
 			console.Fail(w, http.StatusBadRequest, fmt.Errorf("read the host: %w", err))
 			return
 		}

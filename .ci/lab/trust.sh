@@ -129,6 +129,42 @@ crawl_up() {
 	[ -d "$dir/crawl" ] || "$bin/henro" demo --dir "$dir/crawl" >/dev/null 2>&1
 }
 
+# --- control
+
+# What a page of another site, a stalled reader or a flood can ask of a master.
+check_control() {
+	local path
+	background "$bin/henro" crawl --dir "$dir/control" --contact lab@example.org --allow-private --delay 60s --listen-http 127.0.0.1:17680 \
+		--progress off --continuous http://127.0.0.1:17681/
+	answers http://127.0.0.1:17680/healthz
+	for path in /api/backup /api/report /api/status /api/log /api/trace /debug/pprof/heap '/debug/pprof/profile?seconds=1' /metrics; do
+		holds "control: another site is refused $path" \
+			[ "$(status "http://127.0.0.1:17680$path" -H 'Sec-Fetch-Site: cross-site' -H 'Sec-Fetch-Mode: no-cors' -H 'Sec-Fetch-Dest: image')" = 403 ]
+	done
+	holds "control: a page may be linked" \
+		[ "$(status http://127.0.0.1:17680/ -H 'Sec-Fetch-Site: cross-site' -H 'Sec-Fetch-Mode: navigate' -H 'Sec-Fetch-Dest: document')" = 200 ]
+	holds "control: an empty Host is refused" [ "$(status http://127.0.0.1:17680/api/status -H 'Host;')" = 421 ]
+	holds "control: a multipart body of 200 MB is refused, and not kept" multipart
+	holds "control: 600 followers of the log are not all taken, and it still answers" \
+		python3 "$lab/trust/readers.py" 17680 '/api/log?follow=true' 600
+	end "$started"
+}
+multipart() {
+	mkdir -p "$dir/tmp"
+	[ "$(head -c 200000000 /dev/zero | status http://127.0.0.1:17680/api/slaves/drain -F 'f=@-;filename=x')" = 415 ]
+}
+
+# The receiver of collected files is no way in for a page whose name was made to point here.
+check_collect() {
+	background "$bin/henro" collect --listen 127.0.0.1:17683 "$dir/collected"
+	answers http://127.0.0.1:17683/
+	holds "collect: a name that was made to point here is refused" \
+		[ "$(status http://127.0.0.1:17683/files/a.warc -X PUT -d x -H 'Host: evil.test:17683')" = 421 ]
+	holds "collect: a browser is refused" [ "$(status http://127.0.0.1:17683/files/a.warc -H 'Sec-Fetch-Site: cross-site')" = 403 ]
+	holds "collect: nothing was taken" [ -z "$(find "$dir/collected" -name 'a.warc*')" ]
+	end "$started"
+}
+
 # --- all
 
 if [ $# -eq 0 ]; then

@@ -58,6 +58,10 @@ func (r *Receiver) Close() error { return r.lock.Close() }
 
 // ServeHTTP answers GET and PUT of /files/NAME.
 func (r *Receiver) ServeHTTP(w http.ResponseWriter, request *http.Request) {
+	if h := request.Header; h.Get("Origin") != "" || h.Get("Sec-Fetch-Site") != "" {
+		answer(w, http.StatusForbidden, State{Error: "files come from nodes, not from browsers"})
+		return
+	}
 	name, ok := strings.CutPrefix(request.URL.Path, "/files/")
 	if !ok || !isName(name) {
 		answer(w, http.StatusNotFound, State{Error: "this is a henro receiver: /files/NAME.warc.gz"})
@@ -147,9 +151,10 @@ func (r *Receiver) state(name string) (State, error) {
 
 // put appends a piece, and finishes the file if it was the last.
 func (r *Receiver) put(name string, request *http.Request) (State, error) {
-	offset, err1 := strconv.ParseInt(request.FormValue("offset"), 10, 64)
-	size, err2 := strconv.ParseInt(request.FormValue("size"), 10, 64)
-	want := request.FormValue("sha256")
+	asked := request.URL.Query() // not the form, for which the library would read the body first
+	offset, err1 := strconv.ParseInt(asked.Get("offset"), 10, 64)
+	size, err2 := strconv.ParseInt(asked.Get("size"), 10, 64)
+	want := asked.Get("sha256")
 	if err := errors.Join(err1, err2); err != nil || offset < 0 || size < offset ||
 		len(want) != hex.EncodedLen(sha256.Size) {
 		return State{}, &refusal{http.StatusBadRequest, errors.New("want offset, size and sha256")}

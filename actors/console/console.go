@@ -6,29 +6,39 @@
 //     say nothing about the crawl. A caller on loopback is no exception: it may be a proxy that speaks for anybody.
 //   - without a token, a page that a browser shows from elsewhere learns nothing, even if its name is made to point
 //     here: only the names of loopback are answered to.
-//   - with or without, such a page changes nothing: what is not a GET must come from a page of our own, or from no
-//     browser at all.
+//   - with or without, such a page changes nothing and makes the node work for nothing: what is not a GET, and what is
+//     no page meant to be linked, must come from a page of our own, or from no browser at all.
+//   - what a request costs is bounded: its body, how long its reader may take for the next piece, how many requests of
+//     an expensive kind are answered at once, and how many connections are open.
 package console
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"crypto/subtle"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
+	"mime"
 	"net"
 	"net/http"
 	"net/netip"
 	"slices"
 	"strings"
 	"time"
+
+	"golang.org/x/net/netutil"
 )
 
 // Route is a line in a table of what a node answers.
 type Route struct {
 	Pattern string // method and path, as http.ServeMux has them
 	Open    bool   // answered without the token: it says nothing about the crawl
+	Linked  bool   // a page that other sites may link to
+	AtOnce  int    // so many are answered at once; 0: as many as there are connections
+	Body    int64  // most bytes of a request's body; 0: bodyBytes
 	Serve   http.HandlerFunc
 }
 
@@ -43,30 +53,58 @@ type Console struct {
 	o      Options
 	token  [sha256.Size]byte
 	mux    *http.ServeMux
-	open   []string // patterns
-	routes []string
+	routes map[string]*served // by pattern
 	guard  *http.CrossOriginProtection
+}
+
+// served is a route and those who are being answered by it.
+type served struct {
+	Route
+	now chan struct{} // holds one for each of them, if they are bounded
 }
 
 // New makes a server of tables of routes.
 func New(o Options, tables ...[]Route) *Console {
 	c := &Console{o: o, token: sha256.Sum256([]byte(o.Token)), mux: http.NewServeMux(),
-		guard: http.NewCrossOriginProtection()}
+		routes: map[string]*served{}, guard: http.NewCrossOriginProtection()}
 	for _, table := range tables {
 		for _, route := range table {
-			c.mux.HandleFunc(route.Pattern, route.Serve)
-			c.routes = append(c.routes, route.Pattern)
-			if route.Open {
-				c.open = append(c.open, route.Pattern)
+			s := &served{Route: route}
+			if route.AtOnce > 0 {
+				s.now = make(chan struct{}, route.AtOnce)
 			}
+			c.routes[route.Pattern] = s
+			c.mux.HandleFunc(route.Pattern, s.serve)
 		}
 	}
-	slices.Sort(c.routes)
 	return c
 }
 
 // Patterns are those of all routes, sorted.
-func (c *Console) Patterns() []string { return c.routes }
+func (c *Console) Patterns() []string { return slices.Sorted(maps.Keys(c.routes)) }
+
+// serve answers within the bounds of the route.
+func (s *served) serve(w http.ResponseWriter, r *http.Request) {
+	if s.now != nil {
+		select {
+		case s.now <- struct{}{}:
+			defer func() { <-s.now }()
+		default:
+			w.Header().Set("Retry-After", "10")
+			Fail(w, http.StatusServiceUnavailable,
+				fmt.Errorf("%d requests of this kind are being answered, as many as may be", s.AtOnce))
+			return
+		}
+	}
+	if media, _, _ := mime.ParseMediaType(r.Header.Get("Content-Type")); strings.HasPrefix(media, "multipart/") {
+		Fail(w, http.StatusUnsupportedMediaType, errors.New("nothing here takes multipart bodies"))
+		return
+	}
+	r.Body = http.MaxBytesReader(w, r.Body, cmp.Or(s.Body, bodyBytes))
+	out := newSteady(w)
+	s.Serve(out, r)
+	out.extend() // for what is still in buffers
+}
 
 // ServeHTTP answers one request.
 func (c *Console) ServeHTTP(w http.ResponseWriter, r *http.Request) {
@@ -76,13 +114,16 @@ func (c *Console) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	header.Set("Referrer-Policy", "same-origin")
 	header.Set("Cache-Control", "no-store")
 	_, pattern := c.mux.Handler(r)
+	route := c.routes[pattern] // nil: not found, or not with this method
 	switch err := c.guard.Check(r); {
 	case err != nil:
 		Fail(w, http.StatusForbidden, errors.New("a page of another site may not change anything here"))
-	case c.o.Token == "" && !c.knows(r.Host):
+	case isForeign(r, route != nil && route.Linked):
+		Fail(w, http.StatusForbidden, errors.New("a page of another site may not ask for this"))
+	case c.o.Token == "" && !Knows(r.Host, c.o.Names...):
 		Fail(w, http.StatusMisdirectedRequest,
 			fmt.Errorf("%q is no name of this node: ask it as localhost, or give it --token-file", r.Host))
-	case c.o.Token != "" && !slices.Contains(c.open, pattern) && !c.trusts(r):
+	case c.o.Token != "" && !(route != nil && route.Open) && !c.trusts(r):
 		header.Set("WWW-Authenticate", `Basic realm="henro: any user, the token as password", charset="UTF-8"`)
 		Fail(w, http.StatusUnauthorized,
 			errors.New("a token is needed: Authorization: Bearer TOKEN, or the token as password of any user"))
@@ -91,9 +132,9 @@ func (c *Console) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// knows reports whether the Host header is one that no stranger can make a browser send for a page of the stranger's
-// own: an address, or a name of this machine.
-func (c *Console) knows(host string) bool {
+// Knows reports whether the Host header is one that no stranger can make a browser send for a page of the stranger's
+// own: an address, a name of this machine, or one of those given.
+func Knows(host string, names ...string) bool {
 	name := host
 	if h, _, err := net.SplitHostPort(host); err == nil {
 		name = h
@@ -102,7 +143,7 @@ func (c *Console) knows(host string) bool {
 	if _, err := netip.ParseAddr(strings.Trim(name, "[]")); err == nil {
 		return true
 	}
-	return name == "localhost" || strings.HasSuffix(name, ".localhost") || slices.Contains(c.o.Names, name)
+	return name == "localhost" || strings.HasSuffix(name, ".localhost") || slices.Contains(names, name)
 }
 
 // trusts reports whether the request carries the token. Browsers have no field for a bearer token, but one for a
@@ -132,7 +173,7 @@ func (c *Console) Serve(ctx context.Context, listener net.Listener) error {
 			_ = server.Close() // whoever still reads is cut off
 		}
 	})
-	err := server.Serve(listener)
+	err := server.Serve(netutil.LimitListener(listener, connections))
 	if !stop() {
 		<-done
 	}

@@ -10,9 +10,11 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"os"
 	"strings"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"github.com/sirupsen/logrus"
 
@@ -190,3 +192,183 @@ func (l *one) Close() error {
 }
 
 func (l *one) Addr() net.Addr { return &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1)} }
+
+// asked is a request as a browser sends it for another page.
+func asked(method, target, site, mode, dest string) *http.Request {
+	r := httptest.NewRequest(method, "http://127.0.0.1:7780"+target, nil)
+	for name, value := range map[string]string{"Sec-Fetch-Site": site, "Sec-Fetch-Mode": mode, "Sec-Fetch-Dest": dest} {
+		if value != "" {
+			r.Header.Set(name, value)
+		}
+	}
+	return r
+}
+
+func TestAPageOfAnotherSiteAsksForNothing(t *testing.T) {
+	page := console.Route{Pattern: "GET /page", Linked: true, Serve: func(w http.ResponseWriter, _ *http.Request) {
+		console.Reply(w, "page")
+	}}
+	p := console.Process{Tail: console.NewTail(), Ready: func(context.Context) error { return nil }}
+	c := console.New(console.Options{}, p.Routes(), []console.Route{page,
+		{Pattern: "GET /api/status", Serve: page.Serve}})
+	for _, target := range []string{"/api/status", "/api/log", "/debug/pprof/", "/debug/pprof/heap", "/debug/pprof/cmdline",
+		"/debug/pprof/profile?seconds=1", "/debug/pprof/trace?seconds=1", "/readyz", "/healthz", "/nothing", "/page"} {
+		for _, site := range []string{"cross-site", "same-site"} {
+			for _, way := range [][2]string{{"no-cors", "image"}, {"no-cors", "script"}, {"cors", "empty"},
+				{"navigate", "iframe"}, {"navigate", "document"}, {"navigate", "embed"}, {"", ""}} {
+				w := httptest.NewRecorder()
+				c.ServeHTTP(w, asked("GET", target, site, way[0], way[1]))
+				want := http.StatusForbidden
+				if target == "/page" && way == [2]string{"navigate", "document"} {
+					want = http.StatusOK
+				}
+				if w.Code != want {
+					t.Errorf("%s of a %s page as %v: %d, want %d", target, site, way, w.Code, want)
+				}
+			}
+		}
+	}
+	for _, site := range []string{"", "none", "same-origin"} {
+		w := httptest.NewRecorder()
+		if c.ServeHTTP(w, asked("GET", "/api/status", site, "cors", "empty")); w.Code != http.StatusOK {
+			t.Errorf("a page of ours, %q: %d", site, w.Code)
+		}
+	}
+}
+
+func TestWhatARequestCostsIsBounded(t *testing.T) {
+	t.Setenv("TMPDIR", t.TempDir())
+	var read int64
+	c := console.New(console.Options{}, []console.Route{{Pattern: "POST /small", Serve: func(w http.ResponseWriter,
+		r *http.Request) {
+		value := r.FormValue("x")
+		n, err := io.Copy(io.Discard, r.Body)
+		if read = n + int64(len(value)); err != nil {
+			console.Fail(w, http.StatusRequestEntityTooLarge, err)
+		}
+	}}}, (&console.Process{Tail: console.NewTail()}).Routes())
+	for _, media := range []string{"multipart/form-data; boundary=x", "Multipart/Mixed;boundary=x",
+		"application/octet-stream", "application/x-www-form-urlencoded", ""} {
+		body := io.MultiReader(strings.NewReader("--x\r\nContent-Disposition: form-data; name=f; filename=f\r\n\r\n"),
+			io.LimitReader(endless{}, 100<<20))
+		r := httptest.NewRequest("POST", "http://127.0.0.1/small", body)
+		r.Header.Set("Content-Type", media)
+		w := httptest.NewRecorder()
+		c.ServeHTTP(w, r)
+		if strings.Contains(strings.ToLower(media), "multipart") != (w.Code == http.StatusUnsupportedMediaType) ||
+			read > 64<<10 {
+			t.Errorf("100 MB of %q: %d, %d bytes read", media, w.Code, read)
+		}
+	}
+	if files, err := os.ReadDir(os.Getenv("TMPDIR")); err != nil || len(files) > 0 {
+		t.Errorf("files were made: %v, %v", files, err)
+	}
+	for _, seconds := range []string{"301", "1e9", "-1", "NaN", "Inf", "x"} {
+		for _, kind := range []string{"profile", "trace", "heap"} {
+			w := httptest.NewRecorder()
+			c.ServeHTTP(w, httptest.NewRequest("GET", "http://127.0.0.1/debug/pprof/"+kind+"?seconds="+seconds, nil))
+			if w.Code != http.StatusBadRequest {
+				t.Errorf("%s of %s seconds: %d", kind, seconds, w.Code)
+			}
+		}
+	}
+}
+
+// endless is a body without an end.
+type endless struct{}
+
+func (endless) Read(p []byte) (int, error) {
+	for i := range p {
+		p[i] = 'x'
+	}
+	return len(p), nil
+}
+
+func TestFollowersAreBounded(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := console.New(console.Options{}, (&console.Process{Tail: console.NewTail()}).Routes())
+		ctx, stop := context.WithCancel(t.Context())
+		codes := make(chan int, 1500)
+		for range cap(codes) {
+			go func() {
+				w := httptest.NewRecorder()
+				r := httptest.NewRequest("GET", "http://127.0.0.1/api/log?follow=true", nil)
+				c.ServeHTTP(w, r.WithContext(ctx))
+				codes <- w.Code
+			}()
+		}
+		synctest.Wait()
+		if len(codes) != cap(codes)-32 {
+			t.Errorf("%d followers are taken, want 32", cap(codes)-len(codes))
+		}
+		stop()
+		for range cap(codes) {
+			if code := <-codes; code != http.StatusServiceUnavailable && code != http.StatusOK {
+				t.Errorf("answered %d", code)
+			}
+		}
+		w := httptest.NewRecorder()
+		if c.ServeHTTP(w, httptest.NewRequest("GET", "http://127.0.0.1/api/log", nil)); w.Code != http.StatusOK {
+			t.Errorf("when they have gone: %d", w.Code)
+		}
+	})
+}
+
+// TestAReaderMustMakeProgress has one that stops reading, and one that reads a byte now and then.
+func TestAReaderMustMakeProgress(t *testing.T) {
+	for sentence, c := range map[string]struct {
+		pace  int64 // of Paced; 0: not so
+		every time.Duration
+		lasts time.Duration // at least and at most
+		most  time.Duration
+	}{
+		"none at all":                     {0, time.Hour, 10 * time.Second, 11 * time.Second},
+		"enough for an answer":            {0, 50 * time.Millisecond, time.Hour, 0},
+		"enough for an answer, but paced": {1 << 20, 50 * time.Millisecond, 10 * time.Second, 21 * time.Second},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			began := time.Now()
+			ended := make(chan time.Duration, 1)
+			console := console.New(console.Options{}, []console.Route{{Pattern: "GET /x", Serve: func(w http.ResponseWriter,
+				_ *http.Request) {
+				var out io.Writer = w
+				if c.pace > 0 {
+					out = console.Paced(w, c.pace)
+				}
+				io.Copy(out, io.LimitReader(endless{}, 1<<30))
+				ended <- time.Since(began)
+			}}})
+			ctx, stop := context.WithCancel(t.Context())
+			near, far := net.Pipe()
+			served := make(chan error, 1)
+			listener := &one{conn: far, closed: make(chan struct{})}
+			go func() { served <- console.Serve(ctx, listener) }()
+			fmt.Fprint(near, "GET /x HTTP/1.1\r\nHost: localhost\r\n\r\n")
+			gone := make(chan struct{})
+			go func() {
+				defer close(gone)
+				piece := make([]byte, 1<<10)
+				for {
+					time.Sleep(c.every)
+					if _, err := near.Read(piece); err != nil {
+						return
+					}
+				}
+			}()
+			select {
+			case took := <-ended:
+				if took < c.lasts || took > c.most {
+					t.Errorf("%s: cut off after %v, want %v to %v", sentence, took, c.lasts, c.most)
+				}
+			case <-time.After(time.Hour):
+				if c.most > 0 {
+					t.Errorf("%s: not cut off", sentence)
+				}
+			}
+			near.Close()
+			stop()
+			<-served
+			<-gone
+		})
+	}
+}

@@ -1,9 +1,12 @@
 package console
 
 import (
+	"cmp"
 	"context"
+	"fmt"
 	"net/http"
 	"net/http/pprof"
+	"strconv"
 	"time"
 )
 
@@ -29,12 +32,33 @@ func (p *Process) Routes() []Route {
 			w.WriteHeader(http.StatusNoContent)
 		}},
 		{Pattern: "GET /readyz", Open: true, Serve: p.ready},
-		{Pattern: "GET /api/log", Serve: p.Tail.serve},
-		{Pattern: "GET /debug/pprof/", Serve: pprof.Index},
+		{Pattern: "GET /api/log", AtOnce: logReaders, Serve: p.Tail.serve},
+		{Pattern: "GET /debug/pprof/", AtOnce: profilers, Serve: profiled(pprof.Index)},
 		{Pattern: "GET /debug/pprof/cmdline", Serve: pprof.Cmdline},
-		{Pattern: "GET /debug/pprof/profile", Serve: pprof.Profile},
+		{Pattern: "GET /debug/pprof/profile", AtOnce: 1, Serve: profiled(pprof.Profile)},
 		{Pattern: "GET /debug/pprof/symbol", Serve: pprof.Symbol},
-		{Pattern: "GET /debug/pprof/trace", Serve: pprof.Trace},
+		{Pattern: "GET /debug/pprof/trace", AtOnce: 1, Serve: profiled(pprof.Trace)},
+	}
+}
+
+// What is read at once: a follower of the log costs some 100 kB.
+const (
+	logReaders = 32
+	profilers  = 2
+	// profiledFor bounds a profile: it costs the whole node while it lasts.
+	profiledFor = 5 * time.Minute
+)
+
+// profiled refuses profiles that would last too long.
+func profiled(serve http.HandlerFunc) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		seconds, err := strconv.ParseFloat(cmp.Or(r.FormValue("seconds"), "0"), 64)
+		if err != nil || !(seconds >= 0 && seconds <= profiledFor.Seconds()) {
+			Fail(w, http.StatusBadRequest, fmt.Errorf("seconds=%q: want 0 to %v", r.FormValue("seconds"),
+				profiledFor.Seconds()))
+			return
+		}
+		serve(w, r)
 	}
 }
 

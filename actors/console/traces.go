@@ -27,7 +27,7 @@ type Traces struct {
 //
 //	GET /api/trace   what nodes remember, and with follow what happens, as lines of JSON
 func (t *Traces) Routes() []Route {
-	return []Route{{Pattern: "GET /api/trace", Serve: t.serve}}
+	return []Route{{Pattern: "GET /api/trace", AtOnce: traceReaders, Serve: t.serve}}
 }
 
 // TraceLine is a line of the answer of GET /api/trace: one of an event, a row, the events of the node for which there
@@ -40,8 +40,10 @@ type TraceLine struct {
 	Error   string          `json:"error,omitempty"`
 }
 
-// traceMost bounds ?for=.
-const traceMost = 24 * time.Hour
+const (
+	traceMost    = 24 * time.Hour // bounds ?for=
+	traceReaders = 16             // at once: each costs all nodes
+)
 
 // serve answers GET /api/trace with ?actor=, ?message=, ?about=, ?url=, ?every=, ?node=, ?recent=true, ?rows=N and
 // ?for=DURATION. Every line is a TraceLine.

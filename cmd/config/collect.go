@@ -5,6 +5,7 @@ import (
 	"context"
 	"crypto/tls"
 	"errors"
+	"fmt"
 	"net"
 	"net/http"
 	"net/url"
@@ -16,9 +17,11 @@ import (
 	"github.com/minio/minio-go/v7/pkg/credentials"
 	"github.com/sirupsen/logrus"
 	"github.com/spf13/pflag"
+	"golang.org/x/net/netutil"
 	"golang.org/x/sync/errgroup"
 
 	"henro/actors/collect"
+	"henro/actors/console"
 )
 
 // Collect is what the flags say of where finished WARC files go.
@@ -115,6 +118,22 @@ func (c *Collect) bucket(ctx context.Context, log *logrus.Entry) (collect.Place,
 	return bucket, nil
 }
 
+// byItsName answers whoever asks this machine by an address or as localhost: other names come from a page of the web
+// whose name was made to point here.
+func byItsName(handler http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if !console.Knows(r.Host) {
+			console.Fail(w, http.StatusMisdirectedRequest,
+				fmt.Errorf("%q is no name of this receiver: ask it as localhost", r.Host))
+			return
+		}
+		handler.ServeHTTP(w, r)
+	})
+}
+
+// maxSenders bounds the connections to a receiver: slaves keep one each.
+const maxSenders = 1024
+
 // Receive takes files into a folder until the context ends. listening is told the address.
 func Receive(ctx context.Context, dir, address, key string, log *logrus.Entry, listening func(net.Addr)) (err error) {
 	host, _, err := net.SplitHostPort(address)
@@ -145,10 +164,14 @@ func Receive(ctx context.Context, dir, address, key string, log *logrus.Entry, l
 		}
 		listener = tls.NewListener(listener, secured)
 	}
-	server := &http.Server{Handler: receiver, ReadHeaderTimeout: 10 * time.Second, IdleTimeout: 5 * time.Minute}
+	var handler http.Handler = receiver
+	if keys == nil {
+		handler = byItsName(receiver)
+	}
+	server := &http.Server{Handler: handler, ReadHeaderTimeout: 10 * time.Second, IdleTimeout: 5 * time.Minute}
 	group, inner := errgroup.WithContext(ctx)
 	group.Go(func() error {
-		if err := server.Serve(listener); !errors.Is(err, http.ErrServerClosed) {
+		if err := server.Serve(netutil.LimitListener(listener, maxSenders)); !errors.Is(err, http.ErrServerClosed) {
 			return err
 		}
 		return nil

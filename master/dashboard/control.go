@@ -14,7 +14,6 @@ const maxForm = 1 << 20
 // do carries out what a form asks for, and goes back to where it was. That it was a form of ours is looked at before
 // (package console).
 func (d *Dashboard) do(w http.ResponseWriter, r *http.Request) {
-	r.Body = http.MaxBytesReader(w, r.Body, maxForm)
 	if err := r.ParseForm(); err != nil {
 		d.fail(w, r, misuse{"wrong.form", ""})
 		return

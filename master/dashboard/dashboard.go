@@ -102,10 +102,10 @@ func (d *Dashboard) Routes() []console.Route {
 		{Pattern: "GET /events", Serve: d.stream},
 		{Pattern: "GET /preferences", Serve: d.prefer},
 		{Pattern: "GET /static/{version}/{name}", Serve: serveStatic},
-		{Pattern: "POST /do/{what}", Serve: d.do},
+		{Pattern: "POST /do/{what}", Body: maxForm, Serve: d.do},
 	}
 	for _, v := range views {
-		routes = append(routes, console.Route{Pattern: "GET " + v.path,
+		routes = append(routes, console.Route{Pattern: "GET " + v.path, Linked: true,
 			Serve: func(w http.ResponseWriter, r *http.Request) { d.show(w, r, v) }})
 	}
 	return routes

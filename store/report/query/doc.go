@@ -16,8 +16,8 @@
 //
 // # Invariants
 //
-//   - Nothing is written but the temporary database, the cache, or the file that Save was asked for; and nothing is read
-//     but the tables. SQLite itself refuses a question everything else, by its authorizer: see restrict.
+//   - Nothing is written but the temporary database, the cache, or the file that Save was asked for, and nothing is
+//     read but the tables. SQLite itself refuses a question everything else, by its authorizer: see restrict.
 //   - A condensed question has the rows and the names of columns that the question has.
 //   - An error of the store ends the question with that error, and never looks like the end of a table.
 package query

@@ -55,7 +55,8 @@ func (s *Session) restrict(ctx context.Context) error {
 	})
 }
 
-// harmless are the functions that reach nothing but their arguments, as SQLite itself marks them; load_extension is none.
+// harmless are the functions that reach nothing but their arguments, as SQLite itself marks them; load_extension is
+// none of them.
 func (s *Session) harmless(ctx context.Context) (map[string]bool, error) {
 	rows, err := s.conn.QueryContext(ctx, fmt.Sprintf(
 		"SELECT lower(name) FROM pragma_function_list WHERE flags & %d", lib.SQLITE_INNOCUOUS))

@@ -1,0 +1,71 @@
+package config
+
+import (
+	"context"
+	"io"
+	"net"
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/sirupsen/logrus"
+)
+
+// TestAReceiverTakesNothingFromAPageOfTheWeb has a page whose name was made to point at loopback.
+func TestAReceiverTakesNothingFromAPageOfTheWeb(t *testing.T) {
+	dir := t.TempDir()
+	log := logrus.New()
+	log.SetOutput(io.Discard)
+	ctx, stop := context.WithCancel(t.Context())
+	at, ended := make(chan string, 1), make(chan error, 1)
+	go func() {
+		ended <- Receive(ctx, dir, "127.0.0.1:0", "", logrus.NewEntry(log), func(a net.Addr) { at <- a.String() })
+	}()
+	address := <-at
+	for sentence, c := range map[string]struct {
+		host, name, value string
+		status            int
+	}{
+		"a node":                         {address, "", "", 200},
+		"a node that says localhost":     {"localhost:7783", "", "", 200},
+		"a name that was made to point":  {"evil.test:7783", "", "", 421},
+		"such a name with a point":       {"localhost.evil.test", "", "", 421},
+		"a page of another site":         {address, "Origin", "http://evil.test", 403},
+		"a page that has no origin":      {address, "Origin", "null", 403},
+		"a picture of another site":      {address, "Sec-Fetch-Site", "cross-site", 403},
+		"a page that was made to be his": {address, "Sec-Fetch-Site", "same-origin", 403},
+	} {
+		for _, method := range []string{"GET", "PUT"} {
+			r, err := http.NewRequestWithContext(ctx, method, "http://"+address+
+				"/files/a.warc.gz?offset=0&size=9&sha256="+strings.Repeat("0", 64), strings.NewReader("none"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if r.Host = c.host; c.name != "" {
+				r.Header.Set(c.name, c.value)
+			}
+			answer, err := http.DefaultClient.Do(r)
+			if err != nil {
+				t.Fatal(err)
+			}
+			answer.Body.Close()
+			if answer.StatusCode != c.status && !(c.status == 200 && answer.StatusCode == http.StatusConflict) {
+				t.Errorf("%s: %s is answered with %s, want %d", sentence, method, answer.Status, c.status)
+			}
+		}
+	}
+	// A piece is a piece whatever it says of itself: the library would write the parts of a form to disk without end.
+	r, err := http.NewRequestWithContext(ctx, "PUT", "http://"+address+"/files/b.warc.gz?offset=0&size=9&sha256="+
+		strings.Repeat("0", 64), strings.NewReader("--x\r\nContent-Disposition: form-data; name=f; filename=f\r\n\r\nf"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.Header.Set("Content-Type", "multipart/form-data; boundary=x")
+	if answer, err := http.DefaultClient.Do(r); err != nil || answer.StatusCode != http.StatusUnprocessableEntity {
+		t.Errorf("a form is not taken as a piece: %v, %v", answer, err)
+	}
+	stop()
+	if err := <-ended; err != nil {
+		t.Error(err)
+	}
+}
