@@ -56,7 +56,8 @@ func TestAReceiverTakesNothingFromAPageOfTheWeb(t *testing.T) {
 	}
 	// A piece is a piece whatever it says of itself: the library would write the parts of a form to disk without end.
 	r, err := http.NewRequestWithContext(ctx, "PUT", "http://"+address+"/files/b.warc.gz?offset=0&size=9&sha256="+
-		strings.Repeat("0", 64), strings.NewReader("--x\r\nContent-Disposition: form-data; name=f; filename=f\r\n\r\nf"))
+		strings.Repeat("0", 64),
+		strings.NewReader("--x\r\nContent-Disposition: form-data; name=f; filename=f\r\n\r\nf"))
 	if err != nil {
 		t.Fatal(err)
 	}
