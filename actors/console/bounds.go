@@ -14,7 +14,7 @@ const (
 	pieceBytes     = 64 << 10
 	// bodyBytes bounds the body of a request whose route names no other bound.
 	bodyBytes = 64 << 10
-	// connections bounds those of a node: 32 dashboards, and what else is followed, with room for whoever looks after it.
+	// connections bounds those of a node: 32 dashboards, and what else is followed, with room for an operator.
 	connections = 256
 )
 

@@ -211,8 +211,9 @@ func TestAPageOfAnotherSiteAsksForNothing(t *testing.T) {
 	p := console.Process{Tail: console.NewTail(), Ready: func(context.Context) error { return nil }}
 	c := console.New(console.Options{}, p.Routes(), []console.Route{page,
 		{Pattern: "GET /api/status", Serve: page.Serve}})
-	for _, target := range []string{"/api/status", "/api/log", "/debug/pprof/", "/debug/pprof/heap", "/debug/pprof/cmdline",
-		"/debug/pprof/profile?seconds=1", "/debug/pprof/trace?seconds=1", "/readyz", "/healthz", "/nothing", "/page"} {
+	for _, target := range []string{"/api/status", "/api/log", "/debug/pprof/", "/debug/pprof/heap",
+		"/debug/pprof/cmdline", "/debug/pprof/profile?seconds=1",
+		"/debug/pprof/trace?seconds=1", "/readyz", "/healthz", "/nothing", "/page"} {
 		for _, site := range []string{"cross-site", "same-site"} {
 			for _, way := range [][2]string{{"no-cors", "image"}, {"no-cors", "script"}, {"cors", "empty"},
 				{"navigate", "iframe"}, {"navigate", "document"}, {"navigate", "embed"}, {"", ""}} {
@@ -329,20 +330,20 @@ func TestAReaderMustMakeProgress(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			began := time.Now()
 			ended := make(chan time.Duration, 1)
-			console := console.New(console.Options{}, []console.Route{{Pattern: "GET /x", Serve: func(w http.ResponseWriter,
-				_ *http.Request) {
+			answer := func(w http.ResponseWriter, _ *http.Request) {
 				var out io.Writer = w
 				if c.pace > 0 {
 					out = console.Paced(w, c.pace)
 				}
 				io.Copy(out, io.LimitReader(endless{}, 1<<30))
 				ended <- time.Since(began)
-			}}})
+			}
+			node := console.New(console.Options{}, []console.Route{{Pattern: "GET /x", Serve: answer}})
 			ctx, stop := context.WithCancel(t.Context())
 			near, far := net.Pipe()
 			served := make(chan error, 1)
 			listener := &one{conn: far, closed: make(chan struct{})}
-			go func() { served <- console.Serve(ctx, listener) }()
+			go func() { served <- node.Serve(ctx, listener) }()
 			fmt.Fprint(near, "GET /x HTTP/1.1\r\nHost: localhost\r\n\r\n")
 			gone := make(chan struct{})
 			go func() {
