@@ -20,12 +20,6 @@ import (
 
 var update = flag.Bool("update", false, "write the tables of flags anew")
 
-// inREADME are the flags one meets first; docs/flags.md has all of them.
-var inREADME = []string{
-	"dir", "seeds", "depth", "scope", "contact", "delay", "connections", "fetch-timeout", "allow-private", "resolve",
-	"pages", "for", "bytes", "continuous", "listen-http", "gossip", "actors", "join", "key", "log-level",
-}
-
 // families are the flags by who has them.
 var families = []family{
 	{"A crawl", "`henro crawl`, `henro-master`", func(f *pflag.FlagSet) { new(config.Crawl).Register(f) }},
@@ -88,7 +82,7 @@ func TestTablesOfFlags(t *testing.T) {
 			long += row(f)
 		})
 	}
-	for _, name := range inREADME {
+	for _, name := range config.Everyday {
 		if rows[name] == "" {
 			t.Errorf("there is no flag --%s any more", name)
 		}

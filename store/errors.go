@@ -42,7 +42,7 @@ var (
 	ErrReadOnly = errors.New("the state cannot be written: check owner and mount options of the directory")
 
 	// ErrTooLarge is returned when a partition reached Options.MaxBytes.
-	ErrTooLarge = errors.New("a partition reached its largest size: run henro compact, or raise the limit")
+	ErrTooLarge = errors.New("a partition reached its largest size: run henro repair, or raise the limit")
 
 	// ErrClosed is returned after Close.
 	ErrClosed = errors.New("the state is closed")

@@ -1,7 +1,9 @@
 package config
 
 import (
+	"cmp"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -14,24 +16,56 @@ type Group struct {
 	Register func(*pflag.FlagSet)
 }
 
+// Everyday are the flags that --help and the README show; --help all and docs/flags.md show the others too.
+var Everyday = []string{
+	"dir", "seeds", "depth", "scope", "include", "exclude", "lang", "contact", "delay", "i-own-these-hosts", "resolve",
+	"allow-private", "max-body", "fetch-timeout", "pages", "for", "bytes", "continuous", "connections", "listen-http",
+	"token-file", "progress", "config", "log-level", "name", "gossip", "actors", "advertise", "join", "key", "collect",
+}
+
+// showsAll is how many flags a command may have without hiding any from --help.
+const showsAll = 24
+
 // AddFlags adds groups of flags to a command, has its help show them as such, and shells complete their values.
 func AddFlags(cmd *cobra.Command, groups ...Group) {
+	all, count := false, 0
 	sets := make([]*pflag.FlagSet, len(groups))
 	for i, group := range groups {
 		sets[i] = pflag.NewFlagSet(group.Title, pflag.ContinueOnError)
 		sets[i].SortFlags = false
 		group.Register(sets[i])
 		cmd.Flags().AddFlagSet(sets[i])
+		sets[i].VisitAll(func(*pflag.Flag) { count++ })
 	}
 	complete(cmd)
+	cmd.SetHelpFunc(func(c *cobra.Command, arguments []string) {
+		all = slices.Contains(arguments, "all")
+		fmt.Fprintf(c.OutOrStdout(), "%s\n\n%s", strings.TrimSpace(cmp.Or(c.Long, c.Short)), c.UsageString())
+	})
 	cmd.SetUsageFunc(func(c *cobra.Command) error {
+		if c != cmd { // a command below has its own flags
+			return new(cobra.Command).UsageFunc()(c)
+		}
 		var b strings.Builder
 		fmt.Fprintf(&b, "Usage:\n  %s\n", c.UseLine())
 		if c.HasExample() {
 			fmt.Fprintf(&b, "\nExample:\n%s\n", c.Example)
 		}
 		for i, group := range groups {
-			fmt.Fprintf(&b, "\n%s:\n%s", group.Title, sets[i].FlagUsages())
+			shown := pflag.NewFlagSet(group.Title, pflag.ContinueOnError)
+			shown.SortFlags = false
+			sets[i].VisitAll(func(f *pflag.Flag) {
+				if all || count <= showsAll || slices.Contains(Everyday, f.Name) {
+					shown.AddFlag(f)
+				}
+			})
+			if shown.HasFlags() {
+				fmt.Fprintf(&b, "\n%s:\n%s", group.Title, shown.FlagUsages())
+			}
+		}
+		if !all && count > showsAll {
+			fmt.Fprintf(&b, "\nOf %d flags these are the ones of every day: %s --help all shows the others, as "+
+				"docs/flags.md does.\n", count, c.CommandPath())
 		}
 		fmt.Fprintf(&b,
 			"\nA flag beats its variable %s… in the environment, that beats henro.yaml, that beats the default.\n",

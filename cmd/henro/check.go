@@ -140,24 +140,51 @@ func checkIndex(name string, offsets map[int64]bool) error {
 	return nil
 }
 
-func newCompactCommand() *cobra.Command {
+func newRepairCommand() *cobra.Command {
 	return &cobra.Command{
-		Use:     "compact DIR",
-		Short:   "Rewrite the state of a crawl that is not running without its free space",
-		Example: "  henro compact crawl",
-		Args:    dirArgument("henro compact crawl"),
+		Use:   "repair DIR",
+		Short: "Make the indexes of the WARC files of a crawl again, and its state small",
+		Long: `Give every finished WARC file without an index one, also those of other writers; merge the indexes into
+warc/index.cdxj; and rewrite the state without its free space. The crawl must not be running. A folder of WARC
+files without a state is indexed alone.`,
+		Example: "  henro repair crawl",
+		Args:    dirArgument("henro repair crawl"),
 		RunE: func(cmd *cobra.Command, arguments []string) error {
-			bar := newBar(cmd.ErrOrStderr())
-			before, after, err := store.Compact(filepath.Join(arguments[0], "state"),
-				func(done, all int) { bar.show("state", uint64(done), uint64(all)) })
-			bar.end()
-			if err != nil {
-				return lookError(arguments[0], err)
+			dir := arguments[0]
+			if store.Exists(filepath.Join(dir, "state")) {
+				if err := compact(cmd, dir); err != nil {
+					return err
+				}
+				if _, err := archiveFolder(dir); err != nil {
+					return nil // its WARC files are elsewhere, or there are none yet
+				}
 			}
-			fmt.Fprintf(cmd.OutOrStdout(), "%s before, %s after\n", sizeWords(uint64(before)), sizeWords(uint64(after)))
-			return nil
+			return index(cmd.OutOrStdout(), dir)
 		},
 	}
+}
+
+// newCompactCommand is half of repair, as it was called before.
+func newCompactCommand() *cobra.Command {
+	return &cobra.Command{
+		Use: "compact DIR", Short: "Rewrite the state of a crawl that is not running without its free space",
+		Hidden:  true,
+		Example: "  henro compact crawl",
+		Args:    dirArgument("henro compact crawl"),
+		RunE:    func(cmd *cobra.Command, arguments []string) error { return compact(cmd, arguments[0]) },
+	}
+}
+
+func compact(cmd *cobra.Command, dir string) error {
+	bar := newBar(cmd.ErrOrStderr())
+	before, after, err := store.Compact(filepath.Join(dir, "state"),
+		func(done, all int) { bar.show("state", uint64(done), uint64(all)) })
+	bar.end()
+	if err != nil {
+		return lookError(dir, err)
+	}
+	fmt.Fprintf(cmd.OutOrStdout(), "%s before, %s after\n", sizeWords(uint64(before)), sizeWords(uint64(after)))
+	return nil
 }
 
 // lookError gives an error of looking into a directory its exit code.

@@ -108,7 +108,7 @@ func (c *crawlFlags) start(cmd *cobra.Command, seeds []master.Seed) error {
 		log.WithField("err", err).Warn("the settings and the log of this run are not in the archive")
 	}
 	if _, err := cdxj.MergeDir(filepath.Join(o.Dir, "warc")); err != nil {
-		log.WithField("err", err).Warn("the index of the archive is not merged; henro index does it")
+		log.WithField("err", err).Warn("the index of the archive is not merged; henro repair does it")
 	}
 	printSummary(cmd.OutOrStdout(), o.Dir, status)
 	return config.EndError(cmd.Context(), status)

@@ -15,10 +15,10 @@ import (
 	"henro/store/archive/warc"
 )
 
+// newIndexCommand is half of repair, as it was called before.
 func newIndexCommand() *cobra.Command {
 	return &cobra.Command{
-		Use:   "index DIR",
-		Short: "Merge the indexes of the WARC files of a crawl into one, for replay",
+		Use: "index DIR", Short: "Merge the indexes of the WARC files of a crawl into one, for replay", Hidden: true,
 		Long: `Merge the CDXJ of every finished WARC file below DIR/warc (or in DIR) into ` + cdxj.MergedName + `,
 sorted, with bounded memory.
 Files that came since the last time are merged in; files without an index, also those of other writers, are

@@ -40,7 +40,8 @@ func execute(ctx context.Context, root *cobra.Command) error {
 }
 
 func newVersionCommand() *cobra.Command {
-	return &cobra.Command{Use: "version", Short: "Print the version", Example: "  henro version", Args: cobra.NoArgs,
+	return &cobra.Command{Use: "version", Short: "Print the version", Hidden: true, Example: "  henro version",
+		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			_, err := fmt.Fprintln(cmd.OutOrStdout(), "henro version", version)
 			return err
@@ -99,9 +100,9 @@ crawls the sites you name, writes WARC 1.1 archives and a link graph, and knows 
 		newSeedsCommand(), newExcludeCommand(), newBackupCommand())
 	add("steer", newTopCommand(), newTraceCommand(), newWhyCommand())
 	add("look", newPageCommand(), newHostCommand(), newReplayCommand(), newWACZCommand(), newExportCommand(),
-		newReportCommand(), newIndexCommand(), newCheckCommand(), newCompactCommand())
+		newReportCommand(), newCheckCommand(), newRepairCommand())
 	add("look", newSQLCommand(), newStatsCommand(), newDiffCommand())
 	add("try", newFakewebCommand(), newSimulateCommand())
-	root.AddCommand(config.NewManCommand(), newVersionCommand())
+	root.AddCommand(config.NewManCommand(), newVersionCommand(), newIndexCommand(), newCompactCommand())
 	return root
 }

@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"henro/cmd/config"
 	"henro/store"
@@ -74,6 +75,7 @@ func TestBadInputIsOneLineThatSaysWhatToDoAndTouchesNothing(t *testing.T) {
 		{"an export in a format that is not written", []string{"export", "--dir", "nowhere", "a.xlsx"}, "--to csv"},
 		{"a crawl that is not there, checked", []string{"check", "typo"}, "typo holds no crawl"},
 		{"a crawl that is not there, compacted", []string{"compact", "typo"}, "typo holds no crawl"},
+		{"a crawl that is not there, repaired", []string{"repair", "typo"}, "typo holds no"},
 		{"a crawl that is not there, counted", []string{"stats", "typo"}, "typo holds no crawl"},
 		{"a crawl that is not there, asked", []string{"sql", "typo", "select 1"}, "typo holds no crawl"},
 		{"a crawl that is not there, drawn", []string{"report", "typo"}, "typo holds no crawl"},
@@ -147,6 +149,56 @@ func TestEveryCommandHasHelpWithAnExample(t *testing.T) {
 		}
 	}
 	walk(newRootCommand())
+}
+
+func TestHelpShowsTheFlagsOfEveryDayAndAllWhenAsked(t *testing.T) {
+	flags := func(arguments ...string) (n int) {
+		out, err := command(t, arguments...)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for line := range strings.Lines(out) {
+			if strings.HasPrefix(strings.TrimLeft(line, " "), "--") || strings.HasPrefix(line, "  -h, --") {
+				n++
+			}
+		}
+		return n
+	}
+	few, all := flags("crawl", "--help"), flags("crawl", "--help", "all")
+	has := 0
+	c, _, _ := newRootCommand().Find([]string{"crawl"})
+	c.Flags().VisitAll(func(*pflag.Flag) { has++ })
+	if few < 20 || few > 26 || all != has {
+		t.Errorf("help shows %d flags, and %d of %d when asked for all", few, all, has)
+	}
+}
+
+func TestRepairDoesWhatItsHalvesDid(t *testing.T) {
+	dir := t.TempDir()
+	state, err := store.OpenState(filepath.Join(dir, "state"), store.DefaultOptions())
+	if err != nil {
+		t.Fatal(err)
+	}
+	state.Close()
+	if out, err := command(t, "repair", dir); err != nil || !strings.Contains(out, "after") {
+		t.Errorf("a state alone: %q, %v", out, err)
+	}
+	var work config.Work
+	flags := pflag.NewFlagSet("", pflag.ContinueOnError)
+	work.Register(flags)
+	if err := keepAbout(dir, work, config.ArchiveInfo(), nil, flags); err != nil {
+		t.Fatal(err)
+	}
+	for _, of := range []string{dir, filepath.Join(dir, "warc")} {
+		if out, err := command(t, "repair", of); err != nil || !strings.Contains(out, "1 files") {
+			t.Errorf("%s: %q, %v", of, out, err)
+		}
+	}
+	for _, half := range []string{"compact", "index"} {
+		if _, err := command(t, half, dir); err != nil {
+			t.Errorf("%s: %v", half, err)
+		}
+	}
 }
 
 func TestTheVersionIsACommandToo(t *testing.T) {

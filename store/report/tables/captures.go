@@ -96,7 +96,7 @@ func eachCapture(s *Source, q Query, fn func(Row) error) error {
 func capturesIn(file string, from []byte, q Query, fn func(Row) error) error {
 	index, err := os.Open(cdxj.Path(file))
 	if errors.Is(err, fs.ErrNotExist) {
-		return fmt.Errorf("%w: henro index makes it", err)
+		return fmt.Errorf("%w: henro repair makes it", err)
 	}
 	if err != nil {
 		return err
