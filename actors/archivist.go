@@ -100,7 +100,7 @@ func (o *ArchivistOptions) Validate() error {
 //
 // Invariants: what is answered by Archived survives kill -9 at any later instruction, and by the disk's word a loss of
 // power; what is answered by ArchiveFailed is in no file; every Archive is answered, also when the Archivist is
-// poisoned or restarts.
+// poisoned.
 type Archivist struct {
 	o   ArchivistOptions
 	log *logrus.Entry
@@ -136,7 +136,7 @@ type (
 	gathered    struct{}             // SyncAfter is over
 	restOver    struct{}             // a rest after a failure is over
 	openShelf   struct{}             // Archivist to binder
-	filesOpened struct{ err error }  // binder to Archivist, also when it was restarted
+	filesOpened struct{ err error }  // binder to Archivist
 	bind        struct{ b *binding } // Archivist to binder
 	bound       struct{ b *binding } // binder to Archivist
 )
@@ -174,8 +174,6 @@ func (a *Archivist) Receive(ctx actor.Context) {
 		a.set(ctx, 0, nil)
 	case *actor.Stopped:
 		a.finish(ctx)
-	case *actor.Restarting:
-		a.giveUp(ctx)
 	case actor.SystemMessage, actor.AutoReceiveMessage:
 	default:
 		floor.Unhandled(ctx, a.log)
@@ -240,12 +238,6 @@ func (a *Archivist) set(ctx actor.Context, d time.Duration, message any) {
 // opened learns that the files are open, or why they are not.
 func (a *Archivist) opened(ctx actor.Context, m *filesOpened) {
 	a.open = m.err == nil
-	if b := a.binding; b != nil {
-		// The binder failed over it and was restarted.
-		a.binding = nil
-		b.err = errors.Join(b.err, errors.New("binder failed"))
-		a.answer(ctx, b)
-	}
 	if m.err != nil {
 		a.fail(ctx, m.err)
 		return
@@ -349,22 +341,6 @@ func (a *Archivist) finish(ctx actor.Context) {
 	}
 }
 
-// giveUp answers all that waits when the Archivist itself has failed. What the binder still stores of it is then there
-// twice, once it is sent again; nothing is lost.
-func (a *Archivist) giveUp(ctx actor.Context) {
-	a.set(ctx, 0, nil)
-	for _, b := range []*binding{a.binding, a.batch} {
-		if b != nil {
-			failed := binding{items: make([]bindItem, len(b.items)), err: errors.New("archivist failed")}
-			for i := range b.items {
-				failed.items[i] = bindItem{sender: b.items[i].sender, order: b.items[i].order}
-			}
-			a.answer(ctx, &failed)
-		}
-	}
-	a.files.orphaned = true
-}
-
 // binder is the child that waits for the disk in the Archivist's stead.
 type binder struct{ files *archiveFiles }
 
@@ -378,27 +354,22 @@ func (b *binder) Receive(ctx actor.Context) {
 	case *bind:
 		b.files.store(m.b)
 		ctx.Send(ctx.Parent(), &bound{m.b})
-	case *actor.Stopped:
-		if b.files.orphaned {
-			b.files.close()
-		}
 	}
 }
 
 // archiveFiles are the files of an Archivist. One goroutine at a time uses them: the binder's, and after its end the
 // Archivist's.
 type archiveFiles struct {
-	o        warc.WriterOptions
-	log      *logrus.Entry
-	lock     *flock.Flock // of directory and prefix
-	writer   *warc.Writer
-	index    *os.File  // of the open file, unsorted
-	lost     bool      // the index lacks lines: it is made from the file at its end
-	bare     []string  // names of files that were finished and could not be indexed
-	bareAt   time.Time // when that was last tried
-	line     []byte
-	broken   bool // something was appended that must not stay
-	orphaned bool // the Archivist has failed; set by it before it stops the binder
+	o      warc.WriterOptions
+	log    *logrus.Entry
+	lock   *flock.Flock // of directory and prefix
+	writer *warc.Writer
+	index  *os.File  // of the open file, unsorted
+	lost   bool      // the index lacks lines: it is made from the file at its end
+	bare   []string  // names of files that were finished and could not be indexed
+	bareAt time.Time // when that was last tried
+	line   []byte
+	broken bool // something was appended that must not stay
 }
 
 // open takes possession of the directory, and repairs what a process that died left there.
@@ -460,7 +431,7 @@ func (s *archiveFiles) store(b *binding) {
 	if b.err = s.mend(); b.err != nil {
 		return
 	}
-	s.broken = true // until it is known not to be, even after a panic
+	s.broken = true // until it is known not to be
 	if b.err = s.append(b.items); b.err == nil {
 		s.broken = false
 		if len(s.bare) > 0 && time.Since(s.bareAt) >= indexRest { // there is room again

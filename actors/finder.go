@@ -114,7 +114,7 @@ func (f *Finder) Receive(ctx actor.Context) {
 		}
 	case *find:
 		f.find(ctx)
-	case *actor.Stopping, *actor.Restarting:
+	case *actor.Stopping:
 		f.timer.Stop()
 	}
 }

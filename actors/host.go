@@ -132,6 +132,7 @@ type hostEnvironment struct {
 	skips     *actor.PID // told of what is not taken
 	regions   *admission.Known
 	log       *logrus.Entry
+	failed    bool // the Host of this name has failed before, and what it wrote then may not be on disk yet
 }
 
 // Host is the politeness actor of one host: when it may be asked again, what is asked next, what its robots.txt says.
@@ -183,8 +184,10 @@ type Host struct {
 	replanIn   int                // visits until the plan is made anew
 	writes     int                // not answered yet
 	// depth left of the page for which the sitemaps of robots.txt were named last, plus one
-	named int
-	stash []any // that came while restoring
+	named  int
+	stash  []any  // that came while settling and restoring
+	settle any    // tag of the write that is waited for while settling
+	unlent uint64 // the lease that was on its way to disk when this Host failed: nobody knows of it
 }
 
 // openLease is the lease as its host sees it.
@@ -209,7 +212,7 @@ func hostProps(e *hostEnvironment) *actor.Props {
 			log: e.log.WithFields(logrus.Fields{"actor": "host", "host": e.name})}
 		h.behavior.Become(h.restoring)
 		return h
-	})
+	}, actor.WithSupervisor(floor.WithChildren)) // a Host whose Revisit fails waits for an answer that never comes
 }
 
 type (
@@ -222,6 +225,7 @@ type (
 		closed     bool
 	}
 	refusedTag struct{}
+	settledTag struct{ _ byte } // not empty: each is another
 	movedTag   struct{}
 	hintedTag  struct{} // nothing follows from it
 )
@@ -232,26 +236,68 @@ func (h *Host) Receive(ctx actor.Context) {
 	case *actor.Started:
 		h.revisit = floor.SpawnAs(ctx, revisitProps(h.hostEnvironment), "revisit")
 		h.judge = newJudge(h.regions, &h.Admission, h.name)
+		if h.failed {
+			h.settle = &settledTag{}
+			h.behavior.Become(h.settling)
+			ctx.Request(h.partition, &Write{Urgent: true, Tag: h.settle})
+			return
+		}
 		ctx.Request(h.partition, &HostAsked{Host: h.name})
-	case *actor.Stopping, *actor.Restarting:
+	case *actor.Stopping:
 		h.timer.Stop()
+	case *actor.Restarting:
+		h.timer.Stop()
+		h.failed = true
+		h.unstash(ctx)
+		ctx.Request(ctx.Parent(), &hostFailed{h.name})
 	case *scopeShared:
 		h.regions = m.regions
 		h.judge.regions = m.regions
 	case *SlavesChanged:
 		h.Politeness.Servers, h.Politeness.Connections = m.Servers, m.Connections
 	case *Written:
-		h.writes = max(0, h.writes-1) // some may answer what this Host wrote before it failed
-		h.written(ctx, m.Tag)
+		switch {
+		case m.Tag == h.settle:
+			h.behavior.Become(h.restoring)
+			ctx.Request(h.partition, &HostAsked{Host: h.name})
+		case h.writes > 0:
+			h.writes--
+			h.written(ctx, m.Tag)
+		default: // it answers what this Host wrote before it failed
+			if tag, ok := m.Tag.(*lentTag); ok {
+				h.unlent = tag.lend.Lease
+			}
+		}
 	case *HostRestored, *PagesLoaded, *EntriesLoaded, *OverflowLoaded, *pagesTimed, *Lend, *HostFacts, *LeaseVoid,
 		*hostGrew, *DueOpened,
-		*restGranted, *restAfter, *robotsAsked, *robotsTold,
+		*restGranted, *restAfter, *robotsAsked, *robotsTold, *robotsLate,
 		*PagesFound, *sitemapTold, *HostExcluded, *RelaxationsFound:
 		h.behavior.Receive(ctx)
 	case actor.SystemMessage, actor.AutoReceiveMessage:
 	default:
 		floor.Unhandled(ctx, h.log)
 	}
+}
+
+// Failed implements floor.Restartable: what was lost is on disk, is sent again, or is asked again.
+func (h *Host) Failed(actor.Context, any) {}
+
+// settling waits until all that this Host wrote before it failed is on disk, the clock of the host above all. Answers
+// to what it asked then are of no use any more.
+func (h *Host) settling(ctx actor.Context) {
+	switch ctx.Message().(type) {
+	case *HostRestored, *PagesLoaded, *EntriesLoaded, *OverflowLoaded, *pagesTimed:
+	default:
+		h.stash = append(h.stash, ctx.Message())
+	}
+}
+
+// unstash puts what was stashed behind what is in the mailbox.
+func (h *Host) unstash(ctx actor.Context) {
+	for _, message := range h.stash {
+		ctx.Send(ctx.Self(), message)
+	}
+	h.stash = nil
 }
 
 // restoring waits for the row on disk. What comes meanwhile is put behind it.
@@ -261,10 +307,7 @@ func (h *Host) restoring(ctx actor.Context) {
 		h.stash = append(h.stash, ctx.Message())
 		return
 	}
-	for _, message := range h.stash {
-		ctx.Send(ctx.Self(), message)
-	}
-	h.stash = nil
+	h.unstash(ctx)
 	h.record = m.Record
 	if len(m.Record.Politeness) > 0 {
 		if err := h.politeness.UnmarshalBinary(m.Record.Politeness); err != nil {
@@ -284,6 +327,9 @@ func (h *Host) restoring(ctx actor.Context) {
 	if m.Lease != nil {
 		h.lease = &openLease{Lease: *m.Lease, processed: m.Lease.Seq, pages: map[string]store.Page{}}
 		h.behavior.Become(h.lent)
+		if m.Lease.ID == h.unlent {
+			h.void(ctx)
+		}
 		return
 	}
 	h.empty = m.Record.Waiting == 0 && m.Due == 0
@@ -343,7 +389,7 @@ func (h *Host) ready(ctx actor.Context) {
 		h.exclude(m)
 	case *RelaxationsFound:
 		h.relax(ctx, m)
-	case *robotsAsked, *robotsTold:
+	case *robotsAsked, *robotsTold, *robotsLate:
 		h.hearOfRobots(ctx)
 		h.announced = false
 		h.announce(ctx)
@@ -359,6 +405,9 @@ func (h *Host) ready(ctx actor.Context) {
 		ctx.Request(h.partition, asked)
 	case *HostFacts, *LeaseVoid:
 		h.refuse(ctx)
+		// a Master that did not know yet that the lease is over has passed over this host
+		h.announced = false
+		h.announce(ctx)
 	case *restAfter:
 		if h.idle() {
 			ctx.Send(ctx.Parent(), &restWanted{h.name})
@@ -472,12 +521,6 @@ func (h *Host) lent(ctx actor.Context) {
 func (h *Host) written(ctx actor.Context, tag any) {
 	switch tag := tag.(type) {
 	case *lentTag:
-		if h.asking != tag.lend { // this Host failed since, and what was to be lent with it
-			if h.lease != nil && h.lease.ID == tag.lend.Lease {
-				h.void(ctx)
-			}
-			return
-		}
 		task := h.lease.task
 		h.lease.task, h.asking = nil, nil
 		h.behavior.Become(h.lent)

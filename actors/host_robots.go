@@ -1,7 +1,9 @@
 package actors
 
 import (
+	"slices"
 	"strings"
+	"time"
 
 	"github.com/asynkron/protoactor-go/actor"
 
@@ -23,9 +25,14 @@ type (
 		bytes  []byte
 		reason messages.Reason
 	}
+	robotsLate struct{} // no answer came
 )
 
 const maxRobotsChain = 5
+
+// robotsAgain is how long an answer is awaited until the question is sent again: the Host that was asked may have
+// failed over it.
+const robotsAgain = time.Minute
 
 // hearOfRobots takes what other hosts ask and tell, in any state.
 func (h *Host) hearOfRobots(ctx actor.Context) {
@@ -34,6 +41,10 @@ func (h *Host) hearOfRobots(ctx actor.Context) {
 		h.answerRobots(ctx, m)
 	case *robotsTold:
 		h.hearRobots(ctx, m)
+	case *robotsLate:
+		if h.waitsForRobots() {
+			h.sendRobotsAsked(ctx)
+		}
 	}
 }
 
@@ -46,7 +57,12 @@ func (h *Host) askRobots(ctx actor.Context, location string) {
 		return
 	}
 	h.robotsAt = to.Host()
+	h.sendRobotsAsked(ctx)
+}
+
+func (h *Host) sendRobotsAsked(ctx actor.Context) {
 	ctx.Send(ctx.Parent(), &ToHost{Host: h.robotsAt, Message: &robotsAsked{asker: h.name, hops: h.askedHops + 1}})
+	h.timer.After(ctx, robotsAgain, &robotsLate{})
 }
 
 func (h *Host) waitsForRobots() bool { return h.robotsAt != "" }
@@ -70,7 +86,9 @@ func (h *Host) answerRobots(ctx actor.Context, m *robotsAsked) {
 		h.allowAll(ctx)
 		return
 	}
-	h.askers = append(h.askers, m.asker)
+	if !slices.Contains(h.askers, m.asker) {
+		h.askers = append(h.askers, m.asker)
+	}
 	h.askedHops = max(h.askedHops, m.hops)
 	h.wanted = true
 }

@@ -37,6 +37,7 @@ type (
 	rested      struct{ host string }
 	stillBusy   struct{ host string }
 	moreHosts   struct{}
+	hostFailed  struct{ host string } // by a Host that is about to restart
 	hostGrew    struct{}
 )
 
@@ -53,6 +54,7 @@ type Hosts struct {
 	partitionOf func(string) int
 	skips       *actor.PID
 	regions     *admission.Known
+	slaves      *SlavesChanged // the latest
 	awake       map[string]*awakeHost
 	unlisted    []store.HostID // by partition, where listing the waiting hosts goes on; 0 is done
 	listing     int            // answers awaited
@@ -85,8 +87,9 @@ func (h *Hosts) Receive(ctx actor.Context) {
 		h.regions = admission.Remember(m.Rules)
 		h.tellAll(ctx, &scopeShared{regions: h.regions})
 	case *SlavesChanged:
-		h.o.Politeness.Servers, h.o.Politeness.Connections = len(h.awake), m.Connections
-		h.tellAll(ctx, &SlavesChanged{Servers: len(h.awake), Connections: m.Connections})
+		h.slaves = &SlavesChanged{Servers: len(h.awake), Connections: m.Connections}
+		h.o.Politeness.Servers, h.o.Politeness.Connections = h.slaves.Servers, h.slaves.Connections
+		h.tellAll(ctx, h.slaves)
 	case *ToHost:
 		h.forward(ctx, m.Host, m.Message, true)
 	case *HostsGrew:
@@ -106,6 +109,8 @@ func (h *Hosts) Receive(ctx actor.Context) {
 		h.bury(ctx, m.host)
 	case *stillBusy:
 		h.welcomeBack(ctx, m.host)
+	case *hostFailed:
+		h.takeUp(ctx, m.host)
 	case *moreHosts:
 		h.list(ctx)
 	case actor.SystemMessage, actor.AutoReceiveMessage:
@@ -168,6 +173,20 @@ func (h *Hosts) welcomeBack(ctx actor.Context, host string) {
 	for _, message := range stash {
 		ctx.Send(a.pid, message)
 	}
+}
+
+// takeUp goes on with a Host that restarts: it does not know any more that it wanted to rest, and what it was sent once
+// may be what it failed on.
+func (h *Hosts) takeUp(ctx actor.Context, host string) {
+	a := h.awake[host]
+	if a == nil || !a.pid.Equal(ctx.Sender()) {
+		return // it had gone to rest
+	}
+	ctx.Send(a.pid, &scopeShared{regions: h.regions})
+	if h.slaves != nil {
+		ctx.Send(a.pid, h.slaves)
+	}
+	h.welcomeBack(ctx, host)
 }
 
 // list asks the partitions which hosts have something to do, from where listing stopped.

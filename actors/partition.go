@@ -232,10 +232,6 @@ func (p *Partition) Receive(ctx actor.Context) {
 	case *actor.Stopping:
 		p.timer.Stop()
 		p.due.timer.Stop()
-	case *actor.Restarting:
-		p.due.timer.Stop()
-		p.release(p.accepted)
-		p.release(p.accepting)
 	case *actor.Stopped:
 		p.flushLast()
 	case *partitionPeers:

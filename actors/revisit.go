@@ -77,6 +77,9 @@ func revisitProps(e *hostEnvironment) *actor.Props {
 	})
 }
 
+// Failed implements floor.Restartable: its Host fails with it.
+func (r *Revisit) Failed(actor.Context, any) {}
+
 // Receive is the table of contents.
 func (r *Revisit) Receive(ctx actor.Context) {
 	switch m := ctx.Message().(type) {

@@ -44,7 +44,7 @@ func (s *Skips) Receive(ctx actor.Context) {
 			s.file = file
 		}
 		s.report(err)
-	case *actor.Restarting, *actor.Stopped:
+	case *actor.Stopped:
 		s.timer.Stop()
 		if s.file != nil {
 			s.report(s.file.Close())

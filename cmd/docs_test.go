@@ -130,6 +130,7 @@ func TestExitCodesOfTheREADME(t *testing.T) {
 	}
 	want := []int{
 		config.ExitFinished, config.ExitFailed, config.ExitUsage, config.ExitDiskFull, config.ExitDamaged,
+		config.ExitPanicked,
 		config.ExitSizeLimit, config.ExitTimeLimit, config.ExitPageLimit, config.ExitInterrupted,
 	}
 	if !slices.Equal(said, want) {

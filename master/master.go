@@ -202,12 +202,7 @@ func Props(o Options, state *store.State, clocks *clocks, rules *scope.Rules, do
 	log *logrus.Entry) *actor.Props {
 	return actor.PropsFromProducer(func() actor.Actor {
 		ready := newReadyHosts()
-		if ready.clocks, clocks = clocks, nil; ready.clocks == nil { // a restart: what the last one held is on disk
-			var err error
-			if ready.clocks, err = restoreClocks(&o, state, time.Now()); err != nil {
-				panic(err)
-			}
-		}
+		ready.clocks = clocks
 		return &Master{
 			o: o, naming: map[string]*naming{}, names: make(chan struct{}, namesAtOnce),
 			log: log.WithField("actor", "master"), state: state, scope: rules, done: done,

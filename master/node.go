@@ -93,7 +93,11 @@ func (n *Node) Run(asked, given context.Context, seeds []Seed) (Status, error) {
 		if _, err := Ask[*Status](given, n, &Stop{Why: Stopped}); err != nil {
 			return Status{}, err
 		}
-		status = <-n.done
+		select {
+		case status = <-n.done:
+		case <-given.Done():
+			return Status{}, given.Err()
+		}
 	}
 	return status, n.writeSummary(status)
 }

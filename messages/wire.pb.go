@@ -47,6 +47,7 @@ const (
 	Reason_REDIRECT_LOOP      Reason = 14 // more redirects than allowed on the way
 	Reason_NOT_ARCHIVED       Reason = 15 // the WARC could not be written; the visit does not count
 	Reason_CANCELED           Reason = 16 // the slave was told to stop; not the host's fault
+	Reason_NOT_PARSED         Reason = 17 // a parser of henro failed on the response; tried again, then given up
 )
 
 // Enum value maps for Reason.
@@ -69,6 +70,7 @@ var (
 		14: "REDIRECT_LOOP",
 		15: "NOT_ARCHIVED",
 		16: "CANCELED",
+		17: "NOT_PARSED",
 	}
 	Reason_value = map[string]int32{
 		"NONE":               0,
@@ -88,6 +90,7 @@ var (
 		"REDIRECT_LOOP":      14,
 		"NOT_ARCHIVED":       15,
 		"CANCELED":           16,
+		"NOT_PARSED":         17,
 	}
 )
 
@@ -2403,7 +2406,7 @@ const file_messages_wire_proto_rawDesc = "" +
 	"\bGreeting\x12\x12\n" +
 	"\x04node\x18\x01 \x01(\tR\x04node\"\"\n" +
 	"\aGreeted\x12\x17\n" +
-	"\aunix_ms\x18\x01 \x01(\x03R\x06unixMs*\xc0\x02\n" +
+	"\aunix_ms\x18\x01 \x01(\x03R\x06unixMs*\xd0\x02\n" +
 	"\x06Reason\x12\b\n" +
 	"\x04NONE\x10\x00\x12\x11\n" +
 	"\rDNS_NOT_FOUND\x10\x01\x12\x0e\n" +
@@ -2424,7 +2427,9 @@ const file_messages_wire_proto_rawDesc = "" +
 	"\x12ROBOTS_UNREACHABLE\x10\r\x12\x11\n" +
 	"\rREDIRECT_LOOP\x10\x0e\x12\x10\n" +
 	"\fNOT_ARCHIVED\x10\x0f\x12\f\n" +
-	"\bCANCELED\x10\x10B\x10Z\x0ehenro/messagesb\x06proto3"
+	"\bCANCELED\x10\x10\x12\x0e\n" +
+	"\n" +
+	"NOT_PARSED\x10\x11B\x10Z\x0ehenro/messagesb\x06proto3"
 
 var (
 	file_messages_wire_proto_rawDescOnce sync.Once

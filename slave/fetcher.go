@@ -30,6 +30,7 @@ type assignment struct {
 	slave   *actor.PID
 	kept    *account
 	log     *logrus.Entry
+	begun   bool // a Fetcher has been at it
 }
 
 type (
@@ -79,6 +80,8 @@ const maxRobotsHops = 5
 //	   └─────────────────┘        │ nothing left, all parsed; or told to; or the lease ended
 //	                              ▼
 //	                           finished
+//
+// A Fetcher that restarts after a panic does not know any more what it has visited: it gives the lease back.
 type Fetcher struct {
 	*assignment
 	behavior actor.Behavior
@@ -130,7 +133,7 @@ func (f *Fetcher) Receive(ctx actor.Context) {
 	case *actor.Started:
 		f.start(ctx)
 	case *actor.Stopping, *actor.Restarting:
-		f.stop()
+		f.stop() // the request under way too, before another can be made
 	case *renew:
 		f.until = m.until
 		f.heldUntil.Store(&m.until)
@@ -148,7 +151,16 @@ func (f *Fetcher) Receive(ctx actor.Context) {
 	}
 }
 
+// Failed implements floor.Restartable: the next start gives the lease back.
+func (f *Fetcher) Failed(actor.Context, any) {}
+
 func (f *Fetcher) start(ctx actor.Context) {
+	if f.begun {
+		ctx.Send(f.slave, &fetcherGone{lease: f.task.Lease, failed: true})
+		f.behavior.Become(f.finished)
+		return
+	}
+	f.begun = true
 	f.notBefore = time.Now().Add(time.Duration(f.task.FirstAfterNs))
 	until := f.until
 	f.heldUntil.Store(&until)

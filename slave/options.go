@@ -97,5 +97,5 @@ func (o *Options) Validate() error {
 	if o.ResendAfter <= 0 || o.AskEvery <= 0 {
 		return fmt.Errorf("resend after %v, ask every %v: want more than nothing", o.ResendAfter, o.AskEvery)
 	}
-	return nil
+	return o.Archive.Writer.Records.Validate()
 }

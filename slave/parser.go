@@ -1,7 +1,6 @@
 package slave
 
 import (
-	"fmt"
 	"math"
 	"net/http"
 	"slices"
@@ -66,24 +65,23 @@ type Parser struct {
 	unique   map[string]struct{}
 	found    messages.LinkSet // as it grows: its rooms are kept, and copied when it is whole
 	fields   []warc.Field     // of a metadata record
+	answered *parse           // the last that was answered
 }
 
 func parserProps(o Options, archivist, slave *actor.PID, log *logrus.Entry) *actor.Props {
 	return actor.PropsFromProducer(func() actor.Actor {
+		builder, err := warc.NewBuilder(o.Archive.Writer.Records)
+		if err != nil {
+			panic(err) // Options.Validate has looked
+		}
 		return &Parser{o: o, archivist: archivist, slave: slave, log: log.WithField("actor", "parser"),
-			unique: map[string]struct{}{}}
+			builder: builder, unique: map[string]struct{}{}}
 	})
 }
 
 // Receive is the table of contents.
 func (p *Parser) Receive(ctx actor.Context) {
 	switch m := ctx.Message().(type) {
-	case *actor.Started:
-		builder, err := warc.NewBuilder(p.o.Archive.Writer.Records)
-		if err != nil {
-			panic(floor.Fatal(fmt.Errorf("build records: %w", err)))
-		}
-		p.builder = builder
 	case *parse:
 		p.parse(ctx, m)
 	case actor.SystemMessage, actor.AutoReceiveMessage:
@@ -92,9 +90,40 @@ func (p *Parser) Receive(ctx actor.Context) {
 	}
 }
 
+// Failed implements floor.Restartable. A page that no Parser gets through counts as a visit that failed, so that it is
+// tried again a few times and then given up, and its lease goes on.
+func (p *Parser) Failed(ctx actor.Context, message any) {
+	m, ok := message.(*parse)
+	if !ok || m == p.answered {
+		return
+	}
+	made := &factMade{lease: m.lease, order: m.order, started: m.started}
+	found := &parsed{}
+	if m.robots {
+		found.robots = robots.Unreached()
+		rules, _ := found.robots.MarshalBinary()
+		made.fact = &messages.Fact{Robots: &messages.RobotsVisited{Reason: messages.Reason_NOT_PARSED,
+			TookNs: int64(m.response.Took), Rules: rules}}
+	} else {
+		v := m.visited
+		made.fact = &messages.Fact{Visited: &messages.PageVisited{
+			Url: v.Url, DepthLeft: v.DepthLeft, Depth: v.Depth, Position: v.Position, Redirects: v.Redirects,
+			Attempts: v.Attempts, Reason: messages.Reason_NOT_PARSED, TookNs: int64(m.response.Took),
+		}}
+	}
+	ctx.Send(p.slave, made)
+	p.answer(ctx, m, found)
+}
+
+// answer lets the Fetcher go on, and the response go.
+func (p *Parser) answer(ctx actor.Context, m *parse, found *parsed) {
+	m.kept.parsed(m.response.Held())
+	m.response.Release()
+	p.answered = m
+	ctx.Send(m.fetcher, found)
+}
+
 func (p *Parser) parse(ctx actor.Context, m *parse) {
-	defer m.kept.parsed(m.response.Held())
-	defer m.response.Release()
 	made := &factMade{lease: m.lease, order: m.order, started: m.started}
 	found := &parsed{}
 	if m.robots {
@@ -118,7 +147,7 @@ func (p *Parser) parse(ctx actor.Context, m *parse) {
 	} else {
 		ctx.Send(p.slave, made)
 	}
-	ctx.Send(m.fetcher, found)
+	p.answer(ctx, m, found)
 }
 
 // robots judges what came for robots.txt by RFC 9309 2.3.1.

@@ -74,7 +74,10 @@ type (
 		records      int       // bytes on their way to the archive
 		kept         *account
 	}
-	fetcherGone struct{ lease uint64 }
+	fetcherGone struct { // by a Fetcher that has made its end
+		lease  uint64
+		failed bool // it panicked: what it had not reported was not visited
+	}
 )
 
 // ActorName is where other nodes find the Slave.
@@ -122,9 +125,14 @@ type Slave struct {
 	counts   Counts
 }
 
-// gossip is what the gossip said of masters. It outlives a Slave that failed and is made anew, since it says everything
-// once.
+// gossip is what the gossip said of masters. It outlives a Slave that restarts, since the gossip says everything once.
 type gossip struct{ master *MasterSeen }
+
+func (g *gossip) lose(m *MasterLost) {
+	if g.master != nil && g.master.Boot == m.Boot {
+		g.master = nil
+	}
+}
 
 // lent is one lease as this slave sees it.
 type lent struct {
@@ -181,14 +189,15 @@ func (s *Slave) Receive(ctx actor.Context) {
 	switch m := ctx.Message().(type) {
 	case *actor.Started:
 		s.start(ctx)
-	case *actor.Stopping:
+	case *actor.Stopping, *actor.Restarting:
 		s.ticking.Stop()
 		s.forgetRules()
 	case *MasterSeen:
 		s.seeMaster(ctx, m)
 	case *MasterLost:
+		s.gossip.lose(m)
 		if m.Boot == s.seenBoot {
-			s.master, s.seenBoot, s.masterBoot, s.gossip.master = nil, "", "", nil
+			s.master, s.seenBoot, s.masterBoot = nil, "", ""
 		}
 	case *messages.SlaveWelcomed:
 		s.welcome(ctx, m)
@@ -205,9 +214,7 @@ func (s *Slave) Receive(ctx actor.Context) {
 	case *askTick:
 		s.tick(ctx)
 	case *fetcherGone:
-		s.releaseFetcher(ctx, m.lease)
-	case *actor.Terminated:
-		s.loseFetcher(ctx, m.Who)
+		s.releaseFetcher(ctx, m)
 	case *Drain:
 		s.drain(ctx)
 	case *CountsAsked:
@@ -218,6 +225,17 @@ func (s *Slave) Receive(ctx actor.Context) {
 	case actor.SystemMessage, actor.AutoReceiveMessage:
 	default:
 		floor.Unhandled(ctx, s.log)
+	}
+}
+
+// Failed implements floor.Restartable. All leases end by themselves, unrenewed, and what was not reported under them is
+// visited again.
+func (s *Slave) Failed(_ actor.Context, message any) {
+	switch m := message.(type) {
+	case *MasterSeen:
+		s.gossip.master = m
+	case *MasterLost:
+		s.gossip.lose(m)
 	}
 }
 
@@ -391,7 +409,6 @@ func (s *Slave) takeTask(ctx actor.Context, task *messages.HostTask, until time.
 	props := fetcherProps(&assignment{task: task, until: until, rules: s.rules, parsers: s.parsers, heavy: s.heavy,
 		slave: ctx.Self(), kept: l.kept, log: s.log})
 	l.fetcher = floor.SpawnAs(ctx, props, "fetcher/"+task.Host)
-	ctx.Watch(l.fetcher)
 }
 
 // refuse answers whoever offered the task, which need not be the master of now: there may be none.
@@ -565,14 +582,20 @@ func (s *Slave) drop(ctx actor.Context, id uint64) {
 // releaseFetcher is done with a Fetcher that has made its end. What it fetched last may wait for others to share a sync
 // with; when there are fewer others than processors, waiting is all that is done meanwhile, for the host's next lease
 // comes after the sync.
-func (s *Slave) releaseFetcher(ctx actor.Context, id uint64) {
-	l := s.leases[id]
+func (s *Slave) releaseFetcher(ctx actor.Context, m *fetcherGone) {
+	l := s.leases[m.lease]
 	if l == nil || l.fetcher == nil {
 		return
 	}
-	ctx.Unwatch(l.fetcher)
 	ctx.Poison(l.fetcher)
 	l.fetcher = nil
+	if m.failed {
+		l.next = math.MaxUint64 // facts still on their way come too late
+		clear(l.made)
+		s.append(l, &factMade{lease: m.lease, fact: &messages.Fact{Finished: &messages.LeaseFinished{Why: "failing"}},
+			started: time.Now()})
+		s.report(ctx, l)
+	}
 	if len(l.made) > 0 && s.idle() {
 		ctx.Send(s.archivist, &actors.SyncArchive{})
 	}
@@ -590,20 +613,6 @@ func (s *Slave) idle() bool {
 		}
 	}
 	return true
-}
-
-// loseFetcher gives a lease back whose Fetcher died of a fault: what it had not reported was not visited.
-func (s *Slave) loseFetcher(ctx actor.Context, who *actor.PID) {
-	for id, l := range s.leases {
-		if l.fetcher != nil && l.fetcher.Equal(who) {
-			s.log.WithField("host", l.host).Error("a fetcher died; its lease is given back")
-			l.fetcher, l.next = nil, math.MaxUint64 // facts still on their way come too late
-			clear(l.made)
-			s.append(l, &factMade{lease: id, fact: &messages.Fact{Finished: &messages.LeaseFinished{Why: "failing"}},
-				started: time.Now()})
-			s.report(ctx, l)
-		}
-	}
 }
 
 func (s *Slave) drain(ctx actor.Context) {

@@ -58,7 +58,6 @@ var (
 	actorsDead      = Described("henro_dead_letters_total", "Messages to actors that are not there.")
 	actorsUnhandled = Described("henro_unhandled_messages_total", "Messages that their receivers did not know.")
 	actorsRestarts  = Described("henro_actor_restarts_total", "Actors restarted after a failure.")
-	actorsStops     = Described("henro_actor_stops_total", "Actors stopped after a failure.")
 )
 
 // actorMetrics are read from the tracer when they are asked for: nothing is counted twice.
@@ -70,7 +69,7 @@ type actorMetrics struct {
 // Describe names them.
 func (a *actorMetrics) Describe(to chan<- *prometheus.Desc) {
 	for _, d := range []*prometheus.Desc{actorsLive, actorsQueue, actorsLongest, actorsTaken, actorsHandling,
-		actorsDead, actorsUnhandled, actorsRestarts, actorsStops} {
+		actorsDead, actorsUnhandled, actorsRestarts} {
 		to <- d
 	}
 }
@@ -95,7 +94,7 @@ func (a *actorMetrics) Collect(to chan<- prometheus.Metric) {
 		n    uint64
 	}{
 		{actorsDead, a.counts.DeadLetters.Load()}, {actorsUnhandled, a.counts.Unhandled.Load()},
-		{actorsRestarts, a.counts.Restarts.Load()}, {actorsStops, a.counts.Stops.Load()},
+		{actorsRestarts, a.counts.Restarts.Load()},
 	} {
 		to <- prometheus.MustNewConstMetric(c.desc, prometheus.CounterValue, float64(c.n))
 	}

@@ -5,7 +5,8 @@
 //
 // Invariants:
 //
-//   - An actor that fails is restarted after a pause that grows, for as long as the process lives, unless what it
-//     panicked with is Fatal; it never stops in silence.
+//   - A panic never stops an actor in silence. One that is Restartable is restarted, after a pause that grows, for as
+//     long as the process lives; any other ends the process, which restores everything from disk when it is started
+//     again.
 //   - Nothing that is switched off in the Tracer costs an actor more than a few nanoseconds a message.
 package floor

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"runtime"
 	"slices"
 	"strings"
 	"sync"
@@ -45,7 +46,7 @@ func TestAnActorThatCannotStartIsTriedEverSlower(t *testing.T) {
 		counts := &floor.Counts{}
 		system := actortest.SystemWith(t, floor.SystemOptions{Counts: counts})
 		starts := &moments{begin: time.Now()}
-		pid := system.Root.Spawn(actor.PropsFromFunc(func(c actor.Context) {
+		pid := system.Root.Spawn(lasting(func(c actor.Context) {
 			if _, ok := c.Message().(*actor.Started); ok {
 				starts.add()
 				panic("no disk")
@@ -59,8 +60,8 @@ func TestAnActorThatCannotStartIsTriedEverSlower(t *testing.T) {
 		if n := len(starts.all()); n < 120 || n > 135 {
 			t.Errorf("started %d times in an hour, want once in 30 s", n)
 		}
-		if counts.Restarts.Load() < 100 || counts.Stops.Load() != 0 {
-			t.Errorf("counted %d restarts, %d stops", counts.Restarts.Load(), counts.Stops.Load())
+		if counts.Restarts.Load() < 100 {
+			t.Errorf("counted %d restarts", counts.Restarts.Load())
 		}
 		system.Root.Stop(pid)
 	})
@@ -70,7 +71,7 @@ func TestMessagesWaitWhileAnActorRests(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		system := actortest.System(t)
 		var handled atomic.Int32
-		pid := system.Root.Spawn(actor.PropsFromFunc(func(c actor.Context) {
+		pid := system.Root.Spawn(lasting(func(c actor.Context) {
 			if m, ok := c.Message().(*fail); ok {
 				if handled.Add(1); m.with != nil {
 					panic(m.with)
@@ -93,74 +94,146 @@ func TestMessagesWaitWhileAnActorRests(t *testing.T) {
 
 func TestFailuresLongAgoAreForgiven(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		system := actortest.SystemWith(t, floor.SystemOptions{Supervision: floor.Supervision{Limit: 3}})
-		pid := spawn(t, system, "w")
-		for range 10 {
+		system := actortest.System(t)
+		starts := &moments{begin: time.Now()}
+		pid := system.Root.Spawn(lasting(func(c actor.Context) {
+			if _, ok := c.Message().(*actor.Started); ok {
+				starts.add()
+			}
+			worker(c)
+		}))
+		for range 4 {
 			system.Root.Send(pid, &fail{"now and then"})
 			actortest.Pass(time.Hour)
 		}
-		if _, alive := system.ProcessRegistry.GetLocal("w"); !alive {
-			t.Error("stopped though it failed but once an hour")
+		if got := fmt.Sprint(starts.all()); got != "[0s 0s 1h0m0s 2h0m0s 3h0m0s]" {
+			t.Errorf("started at %s, want at once after each failure", got)
 		}
 	})
 }
 
-func TestFatalFailuresStop(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		var gone []string
-		counts := &floor.Counts{}
-		system := actortest.SystemWith(t, floor.SystemOptions{Counts: counts, Supervision: floor.Supervision{
-			Limit:  2,
-			GaveUp: func(child *actor.PID, reason any) { gone = append(gone, child.Id+": "+fmt.Sprint(reason)) },
-		}})
-		boss := actortest.NewProbe(t, system, "boss")
-		child := boss.Spawn(t, actor.PropsFromFunc(worker), "w")
-		system.Root.Send(child, &fail{fmt.Errorf("open: %w", floor.Fatal(errors.New("not a state directory")))})
-		synctest.Wait()
-		if got := actortest.TakeOf[*actor.Terminated](boss); len(got) != 1 {
-			t.Errorf("the boss heard %v", got)
-		}
-		for range 3 {
-			system.Root.Send(spawnOnce(t, system, "x"), &fail{"again"})
-			actortest.Pass(time.Second)
-		}
-		if got := strings.Join(gone, ", "); got != "boss/w: open: not a state directory, x: again" {
-			t.Errorf("gave up %q", got)
-		}
-		if counts.Stops.Load() != 2 || counts.Restarts.Load() != 2 {
-			t.Errorf("counted %d stops, %d restarts", counts.Stops.Load(), counts.Restarts.Load())
-		}
-	})
-}
-
-func spawnOnce(t *testing.T, system *actor.ActorSystem, name string) *actor.PID {
-	if _, ok := system.ProcessRegistry.GetLocal(name); ok {
-		return system.NewLocalPID(name)
+// Who fails ends the process unless it is Restartable, and whoever fails at its end does: it must not live on.
+func TestWhatIsNotRestartableEndsTheProcess(t *testing.T) {
+	for _, c := range []struct {
+		sentence string
+		props    *actor.Props
+		message  any
+		want     string // message of the Crash; "": none
+	}{
+		{"an actor that may not restart", actor.PropsFromFunc(worker), &fail{"x"}, "fail"},
+		{"an actor that may", lasting(worker), &fail{"x"}, ""},
+		{"an actor that may, at its end", lasting(func(c actor.Context) {
+			if _, ok := c.Message().(*actor.Stopping); ok {
+				panic("x")
+			}
+		}), &actor.PoisonPill{}, "Stop"},
+	} {
+		t.Run(c.sentence, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				var crashes []floor.Crash
+				counts := &floor.Counts{}
+				system := floor.NewSystem("test", actortest.Log(), floor.SystemOptions{Counts: counts,
+					Crash: func(c floor.Crash) { crashes = append(crashes, c); runtime.Goexit() }})
+				pid, err := system.Root.SpawnNamed(c.props, "w")
+				if err != nil {
+					t.Fatal(err)
+				}
+				system.Root.Send(pid, c.message)
+				system.Root.Send(pid, &work{})
+				actortest.Outlive()
+				if c.want == "" {
+					if len(crashes) > 0 || counts.Restarts.Load() != 1 {
+						t.Errorf("%d restarts, crashed: %+v", counts.Restarts.Load(), crashes)
+					}
+					return
+				}
+				if len(crashes) != 1 || crashes[0].Message != c.want || crashes[0].Actor != "w" ||
+					crashes[0].Reason != "x" || !strings.Contains(crashes[0].Stack, "floor_test.") {
+					t.Errorf("crashed: %+v", crashes)
+				}
+				if n := counts.Restarts.Load(); n > 0 {
+					t.Errorf("%d restarts", n)
+				}
+			})
+		})
 	}
-	return spawn(t, system, name)
+}
+
+// The message that was lost is shown to the value that failed, and what waits behind it goes to the next.
+func TestFailedSeesTheLostMessage(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		system := actortest.System(t)
+		var lost []any
+		pid := system.Root.Spawn(actor.PropsFromProducer(func() actor.Actor { return &losing{lost: &lost} }))
+		for _, with := range []any{"a", nil, "b"} {
+			system.Root.Send(pid, &fail{with})
+		}
+		actortest.Pass(time.Second)
+		if got := fmt.Sprint(lost); got != "[a b]" {
+			t.Errorf("lost: %s", got)
+		}
+	})
+}
+
+type losing struct{ lost *[]any }
+
+func (l *losing) Receive(c actor.Context) {
+	if m, ok := c.Message().(*fail); ok && m.with != nil {
+		panic(m.with)
+	}
+}
+
+func (l *losing) Failed(_ actor.Context, message any) {
+	*l.lost = append(*l.lost, message.(*fail).with)
+}
+
+func TestAParentFailsWithItsChild(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		system := actortest.System(t)
+		starts := &moments{begin: time.Now()}
+		var child *actor.PID
+		system.Root.Spawn(lasting(func(c actor.Context) {
+			if _, ok := c.Message().(*actor.Started); ok {
+				starts.add()
+				child = c.Spawn(lasting(worker))
+			}
+		}).Clone(actor.WithSupervisor(floor.WithChildren)))
+		synctest.Wait()
+		before := child
+		system.Root.Send(child, &fail{"x"})
+		actortest.Pass(time.Second)
+		if n := len(starts.all()); n != 2 || child == before {
+			t.Errorf("the parent started %d times", n)
+		}
+	})
+}
+
+// judge is a supervision that lets the actor go on as it is.
+type judge struct{ judged atomic.Int32 }
+
+func (j *judge) HandleFailure(_ *actor.ActorSystem, parent actor.Supervisor, child *actor.PID,
+	_ *actor.RestartStatistics, _, _ any) {
+	j.judged.Add(1)
+	parent.ResumeChildren(child)
 }
 
 func TestAParentsOwnSupervisionIsKept(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		system := actortest.System(t)
-		var judged atomic.Int32
-		strategy := floor.Supervision{Decide: func(any) actor.Directive {
-			judged.Add(1)
-			return actor.ResumeDirective
-		}}.Strategy(actortest.Log())
+		strategy := &judge{}
 		var child *actor.PID
 		system.Root.Spawn(actor.PropsFromFunc(func(c actor.Context) {
 			if _, ok := c.Message().(*actor.Started); ok {
-				child = c.Spawn(actor.PropsFromFunc(worker))
+				child = c.Spawn(lasting(worker))
 			}
 		}, actor.WithSupervisor(strategy)))
 		synctest.Wait()
 		system.Root.Send(child, &fail{"x"})
 		// And of an actor spawned from Root that has a guardian of its own.
-		pid := system.Root.Spawn(actor.PropsFromFunc(worker, actor.WithGuardian(strategy)))
+		pid := system.Root.Spawn(lasting(worker).Clone(actor.WithGuardian(strategy)))
 		system.Root.Send(pid, &fail{"x"})
 		synctest.Wait()
-		if n := judged.Load(); n != 2 {
+		if n := strategy.judged.Load(); n != 2 {
 			t.Errorf("judged %d times", n)
 		}
 	})

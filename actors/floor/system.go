@@ -13,16 +13,19 @@ import (
 
 // SystemOptions change how the actors of one process live; the zero value is ready for use.
 type SystemOptions struct {
-	Supervision Supervision // of every actor whose parent's props say nothing of their own
-	Tracer      *Tracer     // looks into the mailboxes; nil: one that nobody asks
-	Counts      *Counts     // counts what went wrong; nil: nobody does
+	Tracer *Tracer // looks into the mailboxes; nil: one that nobody asks
+	Counts *Counts // counts what went wrong; nil: nobody does
+	// Crash ends the process after the panic of an actor that is not Restartable. It is called on the goroutine of
+	// that actor and must not return. nil: the panic goes on and ends the process as Go does.
+	Crash func(Crash)
+	// Receive lies around the Receive of every actor, for tests that make actors fail; nil: nothing does.
+	Receive actor.ReceiverMiddleware
 }
 
 // Counts counts what went wrong in one system since its start.
 type Counts struct {
 	DeadLetters atomic.Uint64 // messages to actors that are not there
 	Restarts    atomic.Uint64 // actors restarted after a failure
-	Stops       atomic.Uint64 // actors stopped after a failure
 	Unhandled   atomic.Uint64 // messages that their receivers did not know
 }
 
@@ -32,9 +35,9 @@ const (
 	deadLetterPause = 10 * time.Second
 )
 
-// NewSystem makes a system of actors that logs to entry, restarts what fails, and lets the tracer look into every
-// mailbox. No metrics provider is set: it makes every message cost eight times as much and does not export the lengths
-// of mailboxes.
+// NewSystem makes a system of actors that logs to entry, restarts what may be restarted, and lets the tracer look into
+// every mailbox. No metrics provider is set: it makes every message cost eight times as much and does not export the
+// lengths of mailboxes.
 //
 // When actors of other processes are spoken to, cluster.StartRemote comes before the first spawn.
 func NewSystem(name string, entry *logrus.Entry, o SystemOptions) *actor.ActorSystem {
@@ -50,10 +53,9 @@ func NewSystem(name string, entry *logrus.Entry, o SystemOptions) *actor.ActorSy
 		actor.WithLoggerFactory(func(*actor.ActorSystem) *slog.Logger { return slogger }),
 		actor.WithDeadLetterThrottleCount(deadLetterLines),
 		actor.WithDeadLetterThrottleInterval(deadLetterPause))
-	o.Tracer.attach(system, log)
-	strategy := o.Supervision.Strategy(log)
-	a := &adoption{tracer: o.Tracer, strategy: strategy}
-	system.Root.WithGuardian(strategy).WithSpawnMiddleware(a.middleware)
+	o.Tracer.attach(system, log, o.Crash)
+	a := &adoption{tracer: o.Tracer, receive: o.Receive}
+	system.Root.WithGuardian(restarts{}).WithSpawnMiddleware(a.middleware)
 
 	warnings := rate.NewLimiter(1, 20)
 	// The event stream calls its listeners one after the other on the goroutine that publishes: they must only count
@@ -67,39 +69,22 @@ func NewSystem(name string, entry *logrus.Entry, o SystemOptions) *actor.ActorSy
 			o.Counts.Unhandled.Add(1)
 			o.Tracer.unhandled(e)
 		case *actor.SupervisorEvent:
-			switch e.Directive {
-			case actor.RestartDirective:
+			if e.Directive == actor.RestartDirective { // always, but for actors of protoactor's own
 				o.Counts.Restarts.Add(1)
-			case actor.StopDirective:
-				o.Counts.Stops.Add(1)
 			}
 			if warnings.Allow() {
-				log.WithFields(logrus.Fields{"actor": e.Child.GetId(), "err": e.Reason,
-					"directive": directiveWord(e.Directive)}).
-					Warn("actor failed")
+				log.WithFields(logrus.Fields{"actor": e.Child.GetId(), "err": e.Reason}).Warn("actor failed")
 			}
 		}
 	})
 	return system
 }
 
-func directiveWord(d actor.Directive) string {
-	switch d {
-	case actor.RestartDirective:
-		return "restart"
-	case actor.StopDirective:
-		return "stop"
-	case actor.ResumeDirective:
-		return "resume"
-	}
-	return "escalate"
-}
-
 // adoption gives every actor that is spawned, children included, the system's supervision and a traced mailbox, unless
 // its props have their own.
 type adoption struct {
-	tracer   *Tracer
-	strategy actor.SupervisorStrategy
+	tracer  *Tracer
+	receive actor.ReceiverMiddleware // nil: none
 }
 
 // middleware spawns with adopted props. It calls the default spawner itself, since the last link of a root context's
@@ -122,7 +107,10 @@ func (a *adoption) adopt(props *actor.Props) *actor.Props {
 		options = append(options, actor.WithMailbox(a.tracer.mailbox))
 	}
 	if unset(props, "supervisionStrategy") {
-		options = append(options, actor.WithSupervisor(a.strategy))
+		options = append(options, actor.WithSupervisor(restarts{}))
+	}
+	if a.receive != nil {
+		options = append(options, actor.WithReceiverMiddleware(a.receive))
 	}
 	return props.Clone(options...)
 }

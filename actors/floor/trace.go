@@ -36,6 +36,7 @@ type Tracer struct {
 
 	system *actor.ActorSystem // set once, before the first spawn
 	log    *logrus.Entry
+	crash  func(Crash) // of SystemOptions
 	panics *rate.Limiter
 
 	mu     sync.Mutex
@@ -79,8 +80,8 @@ func NewTracer(o TracerOptions) *Tracer {
 	return t
 }
 
-func (t *Tracer) attach(system *actor.ActorSystem, log *logrus.Entry) {
-	t.system, t.log = system, log
+func (t *Tracer) attach(system *actor.ActorSystem, log *logrus.Entry, crash func(Crash)) {
+	t.system, t.log, t.crash = system, log, crash
 	if t.o.Node == "" {
 		t.o.Node, _ = log.Data["node"].(string)
 	}
@@ -319,6 +320,7 @@ type box struct {
 	sum     *kindSum      // of the kind; nil: not entered
 	turn    uint64        // which of its messages are timed
 	process actor.Process // what the registry has under the name while the actor lives
+	ending  bool          // it was told to stop; written and read by the actor alone
 
 	taken atomic.Uint64          // messages that the actor began with; written by it alone
 	marks atomic.Pointer[marked] // what was found out about the name for the present watch
@@ -454,6 +456,9 @@ func (b *box) invokeTraced(s *stamped) time.Duration {
 
 // InvokeSystemMessage is called by the mailbox with a message about the actor's life.
 func (b *box) InvokeSystemMessage(message any) {
+	if _, stop := message.(*actor.Stop); stop {
+		b.ending = true
+	}
 	b.invoker.InvokeSystemMessage(message)
 	kind, lost := "", 0
 	switch message.(type) {
@@ -480,14 +485,24 @@ func (b *box) InvokeSystemMessage(message any) {
 	b.tracer.emit(w, mask, nil, TraceEvent{At: time.Now(), Kind: kind, Actor: b.name, Queue: lost, Dwell: -1})
 }
 
-// EscalateFailure is called when the actor panicked. The stack of the panic still stands here.
+// EscalateFailure is called when the actor panicked. The stack of the panic still stands here. An actor that is not
+// Restartable ends the process at once, before anybody else acts on what it did or did not say; so does one that
+// panicked while it was ending, since a restart would undo that.
 func (b *box) EscalateFailure(reason, message any) {
 	if s, ok := message.(*stamped); ok {
 		message = s.message
 	}
 	_, m, sender := actor.UnwrapEnvelope(message)
 	t, stack := b.tracer, panicStack()
-	if t.panics.Allow() && !IsFatal(reason) {
+	ctx, _ := b.invoker.(actor.Context)
+	failed, restartable := ctx.Actor().(Restartable)
+	if !restartable || b.ending {
+		if t.crash == nil {
+			panic(reason)
+		}
+		t.crash(Crash{Actor: b.name, Sender: t.pidWord(sender), Message: messageName(m), Reason: reason, Stack: stack})
+	}
+	if t.panics.Allow() {
 		t.log.WithFields(logrus.Fields{"actor": b.name, "sender": t.pidWord(sender), "message": messageName(m),
 			"err": reason, "stack": stack}).
 			Error("actor panicked")
@@ -499,6 +514,7 @@ func (b *box) EscalateFailure(reason, message any) {
 	}
 	t.emit(w, mask, m, TraceEvent{At: time.Now(), Kind: Failed, Actor: b.name, Sender: t.pidWord(sender), Dwell: -1,
 		Err: fmt.Sprint(reason), Stack: stack})
+	failed.Failed(ctx, m)
 	b.invoker.EscalateFailure(reason, message)
 }
 

@@ -43,11 +43,22 @@ func traced(t *testing.T, o floor.TracerOptions, f func(t *testing.T, system *ac
 
 func spawn(t *testing.T, system *actor.ActorSystem, name string) *actor.PID {
 	t.Helper()
-	pid, err := system.Root.SpawnNamed(actor.PropsFromFunc(worker), name)
+	pid, err := system.Root.SpawnNamed(lasting(worker), name)
 	if err != nil {
 		t.Fatal(err)
 	}
 	return pid
+}
+
+// restartable is an actor that may restart.
+type restartable func(actor.Context)
+
+func (r restartable) Receive(c actor.Context)     { r(c) }
+func (restartable) Failed(_ actor.Context, _ any) {}
+
+// lasting makes an actor that may restart.
+func lasting(receive func(actor.Context)) *actor.Props {
+	return actor.PropsFromProducer(func() actor.Actor { return restartable(receive) })
 }
 
 // kinds writes events as "kind actor message".

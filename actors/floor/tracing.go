@@ -28,7 +28,8 @@ const (
 )
 
 // Tracing lets other nodes look into the mailboxes of this one: it answers TraceAsked with TraceReported. Its own
-// mailbox is not looked into, since every look would be something to look at.
+// mailbox is not looked into, since every look would be something to look at. It restarts after a panic, without its
+// readers, who ask again: what another node asks must not end this one.
 type Tracing struct {
 	tracer  *Tracer
 	readers map[uint64]*traceReader

@@ -28,6 +28,7 @@ const (
 	ExitUsage       = 2 // bad usage or configuration: nothing was touched
 	ExitDiskFull    = 3
 	ExitDamaged     = 4 // the state or an archive is damaged
+	ExitPanicked    = 5 // a fault of henro: the state is as after a kill, and the same directory resumes
 	ExitSizeLimit   = 14
 	ExitTimeLimit   = 15
 	ExitPageLimit   = 16

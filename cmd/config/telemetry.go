@@ -2,6 +2,7 @@ package config
 
 import (
 	"context"
+	"os"
 	"time"
 
 	"github.com/asynkron/protoactor-go/actor"
@@ -23,12 +24,24 @@ type Telemetry struct {
 	log     *logrus.Entry
 }
 
-// NewTelemetry makes a system of actors that is observed.
-func NewTelemetry(name, node string, log *logrus.Entry) *Telemetry {
+// NewTelemetry makes a system of actors that is observed. A panic that no restart makes good ends the process.
+func NewTelemetry(name, node string, log *logrus.Entry, o floor.SystemOptions) *Telemetry {
 	t := &Telemetry{Tracer: floor.NewTracer(floor.TracerOptions{Node: node}), Counts: new(floor.Counts), log: log}
-	t.System = floor.NewSystem(name, log, floor.SystemOptions{Tracer: t.Tracer, Counts: t.Counts})
+	o.Tracer, o.Counts = t.Tracer, t.Counts
+	if o.Crash == nil {
+		o.Crash = func(c floor.Crash) { crash(log, c) }
+	}
+	t.System = floor.NewSystem(name, log, o)
 	t.Metrics = console.NewMetrics(buildVersion, t.Tracer, t.Counts)
 	return t
+}
+
+// crash ends the process at once, so that it leaves what a kill leaves: nothing is written, flushed or closed any more.
+func crash(log *logrus.Entry, c floor.Crash) {
+	log.WithFields(logrus.Fields{"actor": c.Actor, "sender": c.Sender, "message": c.Message, "err": c.Reason,
+		"stack": c.Stack}).
+		Error("an actor panicked: this process ends as if it had been killed; start it again with the same directory")
+	os.Exit(ExitPanicked)
 }
 
 // OfMaster adds the durations of a master's commits to the metrics.

@@ -118,7 +118,7 @@ func (f *flags) lead(cmd *cobra.Command, arguments []string) error {
 
 func (f *flags) crawlWith(ctx context.Context, o master.Options, seeds []master.Seed, endpoint *config.Endpoint,
 	log *logrus.Entry) (master.Status, error) {
-	telemetry := config.NewTelemetry(o.Name, o.Name, log)
+	telemetry := config.NewTelemetry(o.Name, o.Name, log, floor.SystemOptions{})
 	endTraces, err := telemetry.Export(ctx, &f.run.Traces, o.Name)
 	if err != nil {
 		return master.Status{}, err

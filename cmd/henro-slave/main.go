@@ -113,7 +113,7 @@ func run(ctx context.Context, dir string, peers *config.Peers, work *config.Work
 	if err != nil {
 		return err
 	}
-	telemetry := config.NewTelemetry(peers.Name, peers.Name, log)
+	telemetry := config.NewTelemetry(peers.Name, peers.Name, log, floor.SystemOptions{})
 	endTraces, err := telemetry.Export(ctx, traces, peers.Name)
 	if err != nil {
 		return err

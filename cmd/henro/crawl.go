@@ -126,13 +126,14 @@ type embedded struct {
 	dial      func(ctx context.Context, network, address string) (net.Conn, error) // nil: the network
 	operator  string                                                               // said in every WARC file
 	adjust    func(*slave.Options)                                                 // nil: nothing beyond what work says
+	system    floor.SystemOptions                                                  // for tests that make actors fail
 }
 
 // crawl runs to the end of the crawl or of the context. Whatever else belongs to it runs beside it as serve.
 func (e *embedded) crawl(ctx context.Context, serve func(context.Context, *master.Node) error) (master.Status, error) {
 	boot := cluster.NewBoot()
 	e.o.Name, e.o.Boot, e.o.Version = "local", boot, version
-	e.telemetry = config.NewTelemetry("henro", "local", e.log)
+	e.telemetry = config.NewTelemetry("henro", "local", e.log, e.system)
 	endTraces, err := e.telemetry.Export(ctx, &e.traces, e.o.Name)
 	if err != nil {
 		return master.Status{}, err
