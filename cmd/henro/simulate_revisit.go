@@ -103,13 +103,14 @@ func (s *revisitSimulation) run(ctx context.Context, out io.Writer) error {
 		}
 	}
 	table := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(table, "budget\tpolicy\tclass\tversions\trequests\tcaptured\tshare\trequests/captured\tmean lag")
+	fmt.Fprintln(table, "budget\tpolicy\tclass\tversions\trequests\tcaptured\tshare\trequests/captured\tmean lag\t"+
+		"freshness\tage\tpenalty\tblur")
 	for _, scores := range [][]revisitsim.Score{result.Classes, result.Totals} {
 		for _, score := range scores {
-			fmt.Fprintf(table, "%g\t%s\t%s\t%d\t%d\t%d\t%.1f %%\t%.2f\t%v\n", score.Budget, score.Policy,
-				cmp.Or(score.Class, "*"),
-				score.Versions, score.Requests, score.Captured, 100*score.Share(), score.Price(),
-				score.Lag().Round(time.Minute))
+			fmt.Fprintf(table, "%g\t%s\t%s\t%d\t%d\t%d\t%.1f %%\t%.2f\t%v\t%.1f %%\t%v\t%.2f\t%.2f\n",
+				score.Budget, score.Policy, cmp.Or(score.Class, "*"), score.Versions, score.Requests, score.Captured,
+				100*score.Share(), score.Price(), score.Lag().Round(time.Minute), 100*score.Freshness(),
+				score.Age().Round(time.Minute), score.Harmonic(), score.Blur())
 		}
 	}
 	return table.Flush()

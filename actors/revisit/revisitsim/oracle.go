@@ -6,8 +6,8 @@ import (
 	"slices"
 )
 
-// replay visits a page k times, evenly spaced over its life, and returns what that captures and how late.
-func replay(p *Page, k int) (captured int, lag float64) {
+// replay visits a page k times, evenly spaced over its life, and adds what that captures to score.
+func replay(p *Page, k int, score *Score) {
 	step := float64(p.End-p.Born) / float64(k)
 	next := 0
 	for i := 1; i <= k && next < len(p.Changes); i++ {
@@ -24,11 +24,13 @@ func replay(p *Page, k int) (captured int, lag float64) {
 			next++
 		}
 		if next > first {
-			captured++
-			lag += max(0, at-float64(p.Changes[next-1]))
+			score.Captured++
+			score.LagSum += max(0, at-float64(p.Changes[next-1]))
+			score.missed(p.Changes[first:next], at)
 		}
 	}
-	return captured, lag
+	score.Requests += k
+	score.missed(p.Changes[next:], float64(p.End))
 }
 
 // oracleRates visits each page in proportion to its number of changes.
@@ -40,13 +42,7 @@ func oracleRates(site *Site, requests float64, score *Score) {
 		carry += share * float64(len(p.Changes))
 		k := int(carry)
 		carry -= float64(k)
-		if k == 0 {
-			continue
-		}
-		captured, lag := replay(p, k)
-		score.Requests += k
-		score.Captured += captured
-		score.LagSum += lag
+		replay(p, k, score)
 	}
 }
 
@@ -56,8 +52,6 @@ func oracleStatic(site *Site, requests float64, score *Score) {
 	type piece struct {
 		page, visits, more int
 		slope              float64
-		captured           int
-		lag                float64
 	}
 	var pieces []piece
 	for i := range site.Pages {
@@ -65,15 +59,13 @@ func oracleStatic(site *Site, requests float64, score *Score) {
 		if len(p.Changes) == 0 || p.End == p.Born {
 			continue
 		}
-		type point struct {
-			k, captured int
-			lag         float64
-		}
+		type point struct{ k, captured int }
 		hull := []point{{}}
 		most := 8*len(p.Changes) + 1
 		for k := 1; k <= most; k = max(k+1, int(float64(k)*1.15)) {
-			captured, lag := replay(p, k)
-			q := point{k, captured, lag}
+			var trial Score
+			replay(p, k, &trial)
+			q := point{k, trial.Captured}
 			for len(hull) > 1 {
 				a, b := hull[len(hull)-2], hull[len(hull)-1]
 				if (b.captured-a.captured)*(q.k-b.k) > (q.captured-b.captured)*(b.k-a.k) {
@@ -84,25 +76,25 @@ func oracleStatic(site *Site, requests float64, score *Score) {
 			if q.captured > hull[len(hull)-1].captured {
 				hull = append(hull, q)
 			}
-			if captured == len(p.Changes) {
+			if q.captured == len(p.Changes) {
 				break
 			}
 		}
 		for j := 1; j < len(hull); j++ {
 			a, b := hull[j-1], hull[j]
-			pieces = append(pieces, piece{i, b.k, b.k - a.k, float64(b.captured-a.captured) / float64(b.k-a.k),
-				b.captured - a.captured, b.lag - a.lag})
+			pieces = append(pieces, piece{i, b.k, b.k - a.k, float64(b.captured-a.captured) / float64(b.k-a.k)})
 		}
 	}
 	slices.SortStableFunc(pieces, func(a, b piece) int { return cmp.Compare(b.slope, a.slope) })
-	left := int(requests)
+	left, visits := int(requests), make([]int, len(site.Pages))
 	for _, p := range pieces { // of one page the steeper pieces come first, since its hull is concave
-		if p.more > left {
+		if p.more > left || visits[p.page] != p.visits-p.more { // too many, or the piece before was
 			continue
 		}
 		left -= p.more
-		score.Requests += p.more
-		score.Captured += p.captured
-		score.LagSum += p.lag
+		visits[p.page] = p.visits
+	}
+	for i := range site.Pages {
+		replay(&site.Pages[i], visits[i], score)
 	}
 }

@@ -57,6 +57,14 @@ var policies = []entry{
 			politeness.Optimal, true)
 	}},
 	{name: "drift+optimal+releases", make: newReleases},
+	{name: "cho-garcia-molina", make: newAllocating(ChoGarciaMolina, Estimators()["cho-garcia-molina"])},
+	{name: "azar", make: newAllocating(Azar, Estimators()["cho-garcia-molina"])},
+	{name: "lambdacrawl", make: newAllocating(LambdaCrawl, Estimators()["lambdacrawl"])},
+	{name: "avrachenkov-lln", make: newAllocating(Azar, Estimators()["avrachenkov-lln"])},
+	{name: "avrachenkov-sa", make: newAllocating(Azar, Estimators()["avrachenkov-sa"])},
+	{name: "avrachenkov-momentum", make: newAllocating(Azar, Estimators()["avrachenkov-momentum"])},
+	{name: "oracle-azar", make: newKnowing(Azar)},
+	{name: "oracle-lambdacrawl", make: newKnowing(LambdaCrawl)},
 	{name: "oracle-rates", oracle: oracleRates},
 	{name: "oracle-static", oracle: oracleStatic},
 }

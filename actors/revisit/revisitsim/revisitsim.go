@@ -112,7 +112,39 @@ type Score struct {
 	Requests    int     // beyond the first of each page
 	Captured    int     // versions seen, beyond the first of each page
 	LagSum      float64 // seconds from the birth of captured versions to their capture, added up
+	Life        float64 // seconds of all pages' lives, over which the next four are averaged
+	Stale       float64 // seconds for which the latest capture of a page was not its current version
+	AgeSum      float64 // the age of a page's latest capture, the time since the first change missed, over time
+	HarmonicSum float64 // 1 + 1/2 + … + 1/n over time, n the changes missed: the penalty of LambdaCrawl
+	BlurSum     float64 // n over time: the blur of SHARC (Denev et al., VLDB J. 2011), for a look at a random moment
 }
+
+// missed counts the changes of a page that were not captured before at.
+func (s *Score) missed(changes []int64, at float64) {
+	for i, c := range changes {
+		wait := max(0, at-float64(c))
+		if i == 0 {
+			s.Stale += wait
+			s.AgeSum += wait * wait / 2
+		}
+		s.HarmonicSum += wait / float64(i+1)
+		s.BlurSum += wait
+	}
+}
+
+// Freshness returns the expected share of pages whose latest capture is their current version.
+func (s Score) Freshness() float64 { return 1 - s.Stale/max(1, s.Life) }
+
+// Age returns the mean age of the latest captures; 0 for one that is current.
+func (s Score) Age() time.Duration {
+	return time.Duration(s.AgeSum / max(1, s.Life) * float64(time.Second))
+}
+
+// Harmonic returns the mean harmonic penalty.
+func (s Score) Harmonic() float64 { return s.HarmonicSum / max(1, s.Life) }
+
+// Blur returns the mean number of changes between a capture and the page as it is.
+func (s Score) Blur() float64 { return s.BlurSum / max(1, s.Life) }
 
 // Share returns the share of versions captured.
 func (s Score) Share() float64 { return float64(s.Captured) / float64(max(1, s.Versions)) }
@@ -204,6 +236,11 @@ func sum(scores []Score, key func(Score) Score) []Score {
 		t.Requests += s.Requests
 		t.Captured += s.Captured
 		t.LagSum += s.LagSum
+		t.Life += s.Life
+		t.Stale += s.Stale
+		t.AgeSum += s.AgeSum
+		t.HarmonicSum += s.HarmonicSum
+		t.BlurSum += s.BlurSum
 	}
 	return sums
 }
@@ -268,6 +305,7 @@ func (q *waiting) Pop() any {
 func simulate(o *Options, site *Site, e entry, budget float64) Score {
 	score := Score{Site: site.Name, Class: site.Class, Policy: e.name, Budget: budget, Versions: site.Versions()}
 	life := site.Life()
+	score.Life = float64(life)
 	if life == 0 || score.Versions == 0 {
 		return score
 	}
@@ -329,6 +367,7 @@ func simulate(o *Options, site *Site, e entry, budget float64) Score {
 			page := ends[d]
 			d++
 			living--
+			score.missed(site.Pages[page].Changes[seen[page]:], now)
 			if !site.Pages[page].Deleted { // the observation ends here, nobody's visit is wasted on it
 				over[page], q.due[page] = true, math.Inf(-1) // first in the queue, to be taken out of it
 				heap.Fix(q, int(q.at[page]))
@@ -362,6 +401,9 @@ func simulate(o *Options, site *Site, e entry, budget float64) Score {
 			if v.changed {
 				score.Captured++
 				score.LagSum += v.age
+				if now < float64(h.End) { // what came later was counted at its end
+					score.missed(h.Changes[first:k], now)
+				}
 			}
 			seen[page], last[page] = int32(k), now
 			if v.gone {

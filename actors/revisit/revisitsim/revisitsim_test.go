@@ -247,9 +247,9 @@ func TestFolders(t *testing.T) {
 func TestReplay(t *testing.T) {
 	p := Page{Born: 0, End: 100, Changes: []int64{10, 15, 60, 99}}
 	for k, want := range map[int]int{1: 1, 2: 2, 4: 3, 10: 4, 100: 4} {
-		captured, lag := replay(&p, k)
-		if captured != want || lag < 0 {
-			t.Errorf("%d visits capture %d, lag %v", k, captured, lag)
+		var s Score
+		if replay(&p, k, &s); s.Captured != want || s.LagSum < 0 {
+			t.Errorf("%d visits: %+v", k, s)
 		}
 	}
 	rnd := rand.New(rand.NewPCG(5, 6))
@@ -266,8 +266,9 @@ func TestReplay(t *testing.T) {
 				captured++
 			}
 		}
-		if got, _ := replay(&p, k); got != captured {
-			t.Errorf("%d visits capture %d, one by one %d: %v", k, got, captured, p.Changes)
+		var s Score
+		if replay(&p, k, &s); s.Captured != captured {
+			t.Errorf("%d visits capture %d, one by one %d: %v", k, s.Captured, captured, p.Changes)
 		}
 	}
 }

@@ -1,0 +1,186 @@
+package revisitsim
+
+import (
+	"math"
+	"math/rand/v2"
+	"slices"
+	"testing"
+)
+
+// Each allocation does best by its own objective: moving visits from any page to any other gains nothing, the capacity
+// is used, and the fastest pages are given up by the two that count freshness alone.
+func TestAllocationsAreOptimal(t *testing.T) {
+	rnd := rand.New(rand.NewPCG(1, 20))
+	poissonly := func(lambda, rho float64) float64 { return rho / (rho + lambda) }
+	evenly := func(lambda, f float64) float64 {
+		if f == 0 {
+			return 0
+		}
+		return -math.Expm1(-lambda/f) * f / lambda
+	}
+	penalty := func(lambda, rho float64) float64 { return math.Log(rho / (lambda + rho)) }
+	for name, c := range map[string]struct {
+		share   Allocation
+		value   func(lambda, rate float64) float64
+		givesUp bool
+	}{
+		"Cho and Garcia-Molina": {ChoGarciaMolina, evenly, true},
+		"Azar":                  {Azar, poissonly, true},
+		"LambdaCrawl":           {LambdaCrawl, penalty, false},
+	} {
+		for range 20 {
+			lambdas, pages := make([]float64, 30), make([]float64, 30)
+			for i := range lambdas {
+				lambdas[i], pages[i] = math.Exp(3*rnd.NormFloat64()), 1
+			}
+			const capacity = 8.0
+			mu := c.share.Fill(lambdas, pages, capacity)
+			sum := 0.0
+			for i, lambda := range lambdas {
+				rate := c.share(lambda, mu)
+				sum += rate
+				for j, other := range lambdas {
+					const step = 1e-5
+					there := c.share(other, mu)
+					if i == j || rate < 2*step {
+						continue
+					}
+					gain := c.value(other, there+step) - c.value(other, there) + c.value(lambda, rate-step) -
+						c.value(lambda, rate)
+					if gain > 1e-9 {
+						t.Fatalf("%s: moving visits from λ = %v to λ = %v gains %v", name, lambda, other, gain)
+					}
+				}
+			}
+			if math.Abs(sum-capacity) > 0.01*capacity { // Cho and Garcia-Molina's share ends steeply at λμ = 1
+				t.Errorf("%s: %v visits of %v", name, sum, capacity)
+			}
+			if fastest := c.share(slices.Max(lambdas)*1e6, mu); (fastest == 0) != c.givesUp {
+				t.Errorf("%s: a page that always changes is visited %v times", name, fastest)
+			}
+		}
+	}
+}
+
+// When the rates are known, the simulated visits reach what Azar et al. and Kolobov et al. derive for them: freshness
+// Σ ρ/(ρ + λ), harmonic penalty Σ ln((λ + ρ)/ρ), within 1 %.
+func TestKnownRatesReachTheOptimumOfThePapers(t *testing.T) {
+	site := Poisson("poisson", 300, 2000*86400, 86400, 100*86400, rand.New(rand.NewPCG(1, 21)))
+	life := float64(2000 * 86400)
+	for _, budget := range []float64{0.5, 1, 2} {
+		r := run(t, []Site{site}, []float64{budget}, "oracle-azar", "oracle-lambdacrawl")
+		var lambdas, pages []float64
+		for _, p := range site.Pages {
+			if n := len(p.Changes); n > 0 {
+				lambdas, pages = append(lambdas, float64(n)/life), append(pages, 1)
+			}
+		}
+		capacity := budget * float64(site.Versions()) / life
+		var fresh, penalty float64
+		azar, lambdaCrawl := Allocation(Azar).Fill(lambdas, pages, capacity),
+			Allocation(LambdaCrawl).Fill(lambdas, pages, capacity)
+		for _, lambda := range lambdas {
+			rho := Azar(lambda, azar)
+			fresh += rho / (rho + lambda)
+			rho = LambdaCrawl(lambda, lambdaCrawl)
+			penalty += math.Log((lambda + rho) / rho)
+		}
+		n := float64(len(lambdas))
+		fresh, penalty = fresh/n, penalty/n
+		a, l := find(r.Totals, "oracle-azar", budget, ""), find(r.Totals, "oracle-lambdacrawl", budget, "")
+		t.Logf("budget %v: freshness %.4f, Azar's optimum %.4f; penalty %.4f, LambdaCrawl's optimum %.4f", budget,
+			a.Freshness(), fresh, l.Harmonic(), penalty)
+		if a.Freshness() < 0.99*fresh {
+			t.Errorf("budget %v: freshness %v, more than 1 %% below %v", budget, a.Freshness(), fresh)
+		}
+		if l.Harmonic() > 1.01*penalty {
+			t.Errorf("budget %v: penalty %v, more than 1 %% above %v", budget, l.Harmonic(), penalty)
+		}
+	}
+}
+
+// The measures of a page are those that looking at it every second would find.
+func TestMeasuresAgainstLookingEverySecond(t *testing.T) {
+	site := Site{Name: "s", Pages: []Page{
+		{End: 4000, Changes: []int64{400, 500, 900, 2500, 3990}},
+		{Born: 1000, End: 3000, Deleted: true, Changes: []int64{1500, 3000}},
+		{Born: 10, End: 4000},
+	}}
+	for _, name := range []string{"fixed", "oracle-rates", "oracle-static"} {
+		r := run(t, []Site{site}, []float64{1.5}, name)
+		s := r.Totals[0]
+		if s.Life != 3990+2000+4000 || s.Stale <= 0 || s.Stale > s.Life || s.BlurSum < s.HarmonicSum ||
+			s.HarmonicSum < s.Stale {
+			t.Errorf("%s: %+v", name, s)
+		}
+	}
+	p := &site.Pages[0]
+	var got, want Score
+	replay(p, 4, &got) // at 1000, 2000, 3000 and 4000
+	for at := range 4000 {
+		visit := int64(at / 1000 * 1000)
+		missed, first := 0, 0
+		for _, c := range p.Changes {
+			if c > visit && c <= int64(at) {
+				if missed++; missed == 1 {
+					first = int(c)
+				}
+				want.HarmonicSum += 1 / float64(missed)
+			}
+		}
+		if missed > 0 {
+			want.Stale++
+			want.AgeSum += float64(at-first) + 0.5
+			want.BlurSum += float64(missed)
+		}
+	}
+	for _, c := range [][2]float64{{got.Stale, want.Stale}, {got.AgeSum, want.AgeSum},
+		{got.HarmonicSum, want.HarmonicSum}, {got.BlurSum, want.BlurSum}} {
+		if math.Abs(c[0]-c[1]) > 1e-6*c[1] {
+			t.Errorf("%v, every second %v", c[0], c[1])
+		}
+	}
+}
+
+// How the estimators of the literature do on Poisson pages visited at gaps of one mean interval, drawn from the
+// exponential distribution for which three of them are made and evenly: go test -run TestEstimators -v
+// ./actors/revisit/revisitsim
+func TestEstimators(t *testing.T) {
+	for name, c := range map[string]struct{ random, even, spread float64 }{ // bias of ln I that is borne, sd
+		"naive":                {0.8, 0.6, 0.2}, // it sees one change per visit at most
+		"cho-garcia-molina":    {0.5, 0.03, 0.2},
+		"lambdacrawl":          {0.1, 0.1, 0.35},
+		"avrachenkov-lln":      {0.03, 0.65, 0.25},
+		"avrachenkov-sa":       {0.1, 0.7, 0.5},
+		"avrachenkov-momentum": {0.1, 0.7, 0.5},
+	} {
+		var bias [2]float64
+		for i, even := range []bool{false, true} {
+			rnd := rand.New(rand.NewPCG(1, 22))
+			var sum, squares float64
+			const pages = 2000
+			for range pages {
+				e := Estimators()[name]()
+				for range 100 {
+					gap := 1.0
+					if !even {
+						gap = rnd.ExpFloat64()
+					}
+					e.Saw(gap*86400, rnd.Float64() < -math.Expm1(-gap))
+				}
+				ln := math.Log(e.Mean() / 86400)
+				sum += ln
+				squares += ln * ln
+			}
+			bias[i] = sum / pages
+			sd := math.Sqrt(max(0, squares/pages-bias[i]*bias[i]))
+			t.Logf("%s, even gaps %v: bias of ln I %+.3f, sd %.3f", name, even, bias[i], sd)
+			if sd > c.spread {
+				t.Errorf("%s: sd of ln I %v above %v", name, sd, c.spread)
+			}
+		}
+		if math.Abs(bias[0]) > c.random || math.Abs(bias[1]) > c.even {
+			t.Errorf("%s: bias of ln I %+.3f at random gaps, %+.3f at even ones", name, bias[0], bias[1])
+		}
+	}
+}
