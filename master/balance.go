@@ -67,19 +67,20 @@ func (m *Master) balance(ctx actor.Context) {
 		return
 	}
 	moving := map[string]int{}
-	for id := range m.moving {
-		lease, _ := m.ledger.Lease(id)
-		moving[lease.Slave]++
+	for _, lease := range m.ledger.All() {
+		if lease.Moving {
+			moving[lease.Slave]++
+		}
 	}
 	for name, n := range surplus(slaves, moving) {
 		known, _ := m.ledger.Slave(name)
 		leases := m.ledger.HeldBy(name, known.Boot)
 		// the latest have most of their visits before them
 		slices.SortFunc(leases, func(a, b ledger.Lease) int { return cmp.Compare(b.ID, a.ID) })
-		leases = slices.DeleteFunc(leases, func(l ledger.Lease) bool { return m.moving[l.ID] })
+		leases = slices.DeleteFunc(leases, func(l ledger.Lease) bool { return l.Moving })
 		leases = leases[:min(n, len(leases))]
 		for _, l := range leases {
-			m.moving[l.ID] = true
+			m.ledger = m.ledger.Updated(ledger.LeaseMoving{ID: l.ID})
 		}
 		m.log.WithFields(logrus.Fields{"slave": name,
 			"leases": len(leases)}).Debug("leases asked back: others have more room")

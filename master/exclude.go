@@ -49,7 +49,7 @@ func (m *Master) exclude(ctx actor.Context, order *ExcludeHost) {
 func (m *Master) excluded(ctx actor.Context, tag *excludeTag) {
 	ctx.Send(m.hosts, &actors.ToHost{Host: tag.order.Host, Message: tag.told})
 	if lease, lent := m.ledger.OfHost(tag.order.Host); lent && tag.order.On {
-		m.recalled[lease.ID] = true // it may be on its way
+		m.ledger = m.ledger.Updated(ledger.LeaseRecalled{ID: lease.ID}) // it may be on its way
 		m.revoke(ctx, lease.Slave, []ledger.Lease{lease})
 	}
 	if tag.reply != nil {

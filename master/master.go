@@ -163,13 +163,8 @@ type Master struct {
 	startedAt time.Time
 	found     int              // partitions that have told which leases were open at the last end
 	early     map[string]early // by slave: registrations that came before all had, the latest
-	old       map[uint64]bool  // those leases, while they are open
-	// leases, while they are open, that others have more room for: asked back, and renewed until they come
-	moving    map[uint64]bool
-	recalled  map[uint64]bool   // leases, while they are open, that are not renewed: of hosts that were excluded
-	begun     bool              // the seeds it was started with are added
-	seeding   int               // seeds not on disk yet
-	budgets   map[uint64]uint64 // visits that open leases may still make, by lease, while there is a page limit
+	begun     bool             // the seeds it was started with are added
+	seeding   int              // seeds not on disk yet
 	stalled   map[int]error
 	stalledAt time.Time
 	lull      stall
@@ -206,9 +201,8 @@ func Props(o Options, state *store.State, clocks *clocks, rules *scope.Rules, do
 		return &Master{
 			o: o, naming: map[string]*naming{}, names: make(chan struct{}, namesAtOnce),
 			log: log.WithField("actor", "master"), state: state, scope: rules, done: done,
-			ready: ready, slaves: map[string]*slave{}, barred: map[string]*SlaveRefused{}, budgets: map[uint64]uint64{},
-			old: map[uint64]bool{}, moving: map[uint64]bool{}, early: map[string]early{},
-			recalled: map[uint64]bool{}, stalled: map[int]error{},
+			ready: ready, slaves: map[string]*slave{}, barred: map[string]*SlaveRefused{},
+			early: map[string]early{}, stalled: map[int]error{},
 			phase: Running, startedAt: time.Now(), lastID: uint64(time.Now().UnixMilli()) << 20,
 		}
 	})
@@ -432,7 +426,7 @@ func (m *Master) welcome(ctx actor.Context, msg *messages.SlaveRegistered) {
 	// A lease of the last run that its holder does not name never reached it, or is finished: it takes on nothing from
 	// that run any more.
 	for _, lease := range m.ledger.HeldBy(msg.Slave, msg.Boot) {
-		if m.old[lease.ID] && !slices.Contains(msg.Held, lease.ID) {
+		if lease.Old && !slices.Contains(msg.Held, lease.ID) {
 			m.void(ctx, lease.ID)
 		}
 	}
@@ -465,12 +459,12 @@ func (m *Master) serve(ctx actor.Context, msg *messages.WorkRequested) {
 	for _, id := range msg.Held {
 		lease, ok := m.ledger.Lease(id)
 		if !ok || lease.Slave != msg.Slave || lease.Boot != msg.Boot || m.phase != Running ||
-			m.idle(msg.Slave, msg.Boot) || m.recalled[id] {
+			m.idle(msg.Slave, msg.Boot) || lease.Recalled {
 			batch.Revoked = append(batch.Revoked, id)
 			continue
 		}
 		batch.Renewed = append(batch.Renewed, id)
-		if m.moving[id] {
+		if lease.Moving {
 			batch.Revoked = append(batch.Revoked, id)
 		}
 	}
@@ -512,11 +506,9 @@ func (m *Master) dispatch(ctx actor.Context) {
 		}
 		known, _ := m.ledger.Slave(name)
 		m.lastID++
-		lease := ledger.Lease{ID: m.lastID, Host: host, Slave: name, Boot: known.Boot, Until: m.leaseEnd(now)}
+		lease := ledger.Lease{ID: m.lastID, Host: host, Slave: name, Boot: known.Boot, Until: m.leaseEnd(now),
+			Budget: budget}
 		m.ledger = m.ledger.Updated(ledger.LeaseGranted{Lease: lease})
-		if budget > 0 {
-			m.budgets[lease.ID] = budget
-		}
 		lend := &actors.Lend{Lease: lease.ID, Slave: name, Boot: lease.Boot, Until: lease.Until,
 			PageBudget: int(budget), NotBefore: notBefore}
 		if m.order != nil {
@@ -556,10 +548,7 @@ func (m *Master) pageBudget() (uint64, bool) {
 	if m.o.MaxPages == 0 {
 		return 0, true
 	}
-	used := m.visits
-	for _, budget := range m.budgets {
-		used += budget
-	}
+	used := m.visits + m.ledger.Budget()
 	if used >= m.o.MaxPages {
 		return 0, false
 	}
@@ -570,13 +559,14 @@ func (m *Master) pageBudget() (uint64, bool) {
 func (m *Master) send(ctx actor.Context, msg *actors.Lent) {
 	s := m.slaves[msg.Slave]
 	known, _ := m.ledger.Slave(msg.Slave)
+	lease, _ := m.ledger.Lease(msg.Lease)
 	if s == nil || s.pid == nil || known.Boot != msg.Boot || m.phase != Running || m.idle(msg.Slave, msg.Boot) ||
-		m.recalled[msg.Lease] {
+		lease.Recalled {
 		m.void(ctx, msg.Lease)
 		return
 	}
 	if m.o.MaxPages > 0 {
-		m.budgets[msg.Lease] = uint64(msg.Task.PageBudget)
+		m.ledger = m.ledger.Updated(ledger.LeaseBudgeted{ID: msg.Lease, Visits: uint64(msg.Task.PageBudget)})
 	}
 	ctx.Request(s.pid, &messages.TaskBatch{Serial: s.serial, Tasks: []*messages.HostTask{msg.Task}})
 }
@@ -613,10 +603,9 @@ func (m *Master) restoreLeases(ctx actor.Context, msg *actors.LeasesFound) {
 	m.found++
 	until := m.leaseEnd(time.Now())
 	for _, l := range msg.Leases {
-		m.old[l.ID] = true
 		m.ready.hold(l.HostName)
 		m.ledger = m.ledger.Updated(ledger.LeaseGranted{Lease: ledger.Lease{ID: l.ID, Host: l.HostName, Slave: l.Slave,
-			Boot: l.Boot, Until: until}})
+			Boot: l.Boot, Until: until, Old: true}})
 	}
 	if m.restored() {
 		for _, e := range m.early {
@@ -643,18 +632,12 @@ func (m *Master) closeLease(id uint64, nextAt, othersAt time.Time) {
 		}
 	}
 	m.ledger = m.ledger.Updated(ledger.LeaseEnded{ID: id})
-	delete(m.budgets, id)
-	delete(m.old, id)
-	delete(m.moving, id)
-	delete(m.recalled, id)
 }
 
 // acknowledge tells the holder what is on disk.
 func (m *Master) acknowledge(ctx actor.Context, msg *actors.FactsStored) {
 	m.visits += uint64(msg.Visits)
-	if budget, ok := m.budgets[msg.Lease]; ok {
-		m.budgets[msg.Lease] = budget - min(budget, uint64(msg.Visits))
-	}
+	m.ledger = m.ledger.Updated(ledger.VisitsStored{ID: msg.Lease, Visits: uint64(msg.Visits)})
 	lease, ok := m.ledger.Lease(msg.Lease)
 	if ok {
 		if s := m.slaves[lease.Slave]; s != nil {

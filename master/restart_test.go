@@ -7,7 +7,10 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/asynkron/protoactor-go/actor"
+
 	"henro/actors/actortest"
+	"henro/actors/floor"
 	"henro/master"
 	"henro/messages"
 	"henro/messages/weburl"
@@ -16,6 +19,11 @@ import (
 
 // restarted starts a master on a state that was left with open leases of slave s, boot b: host n has lease n.
 func restarted(t *testing.T, hosts ...string) (*master.Node, *actortest.Probe, func()) {
+	t.Helper()
+	return restartedIn(t, actortest.System(t), hosts...)
+}
+
+func restartedIn(t *testing.T, system *actor.ActorSystem, hosts ...string) (*master.Node, *actortest.Probe, func()) {
 	t.Helper()
 	o := master.DefaultOptions()
 	o.Dir, o.Name, o.Boot = t.TempDir(), "m", "2"
@@ -36,7 +44,6 @@ func restarted(t *testing.T, hosts ...string) (*master.Node, *actortest.Probe, f
 	if err := state.Close(); err != nil {
 		t.Fatal(err)
 	}
-	system := actortest.System(t)
 	node, err := master.Start(system, o, actortest.Log())
 	if err != nil {
 		t.Fatal(err)
@@ -46,6 +53,38 @@ func restarted(t *testing.T, hosts ...string) (*master.Node, *actortest.Probe, f
 			t.Error(err)
 		}
 	}
+}
+
+// freeze stops a master for two leases, as a machine that sleeps.
+type freeze struct{}
+
+func TestAMasterThatStoodStillHonoursItsLeases(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		freezing := func(next actor.ReceiverFunc) actor.ReceiverFunc {
+			return func(c actor.ReceiverContext, e *actor.MessageEnvelope) {
+				if _, frozen := e.Message.(*freeze); frozen {
+					time.Sleep(2 * time.Minute)
+					return
+				}
+				next(c, e)
+			}
+		}
+		system := actortest.SystemWith(t, floor.SystemOptions{Receive: freezing})
+		node, slave, end := restartedIn(t, system, "http://a.test")
+		defer end()
+		actortest.Pass(0)
+		slave.Tell(node.PID(), &messages.SlaveRegistered{Slave: "s", Boot: "b", Held: []uint64{1}})
+		actortest.Pass(time.Second)
+		system.Root.Send(node.PID(), &freeze{})
+		actortest.Pass(2*time.Minute + time.Second)
+		if open := leases(t, node); open != 1 {
+			t.Errorf("%d leases are open right after it, want 1", open)
+		}
+		actortest.Pass(time.Minute + 5*time.Second)
+		if open := leases(t, node); open != 0 {
+			t.Errorf("%d leases are open a lease later, which nobody renewed", open)
+		}
+	})
 }
 
 func TestASlaveThatSaysNothingIsLentNothing(t *testing.T) {

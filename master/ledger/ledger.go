@@ -27,6 +27,11 @@ type Lease struct {
 	Slave string
 	Boot  string
 	Until time.Time // the master's clock; the slave's own end is never later
+
+	Budget   uint64 // visits that it may still make, while the crawl has a limit of pages; otherwise 0
+	Old      bool   // granted by an earlier start of the master: it may never have reached its holder
+	Moving   bool   // asked back because others have more room; renewed until it comes back
+	Recalled bool   // of a host that was excluded; not renewed
 }
 
 // Slave is what the book says of one slave.
@@ -59,6 +64,14 @@ type (
 		IDs         []uint64
 		Until       time.Time
 	}
+	// LeaseBudgeted is how many visits a lease may make.
+	LeaseBudgeted struct{ ID, Visits uint64 }
+	// VisitsStored takes visits off the budget of a lease.
+	VisitsStored struct{ ID, Visits uint64 }
+	// LeaseMoving marks a lease that was asked back because others have more room.
+	LeaseMoving struct{ ID uint64 }
+	// LeaseRecalled marks a lease whose host was excluded.
+	LeaseRecalled struct{ ID uint64 }
 	// LeaseEnded closes a lease.
 	LeaseEnded struct{ ID uint64 }
 	// SlaveForgotten drops a slave that holds nothing.
@@ -112,6 +125,14 @@ func (l Ledger) Updated(fact any) Ledger {
 				l.leases = l.leases.Set(id, lease)
 			}
 		}
+	case LeaseBudgeted:
+		l = l.changed(f.ID, func(lease *Lease) { lease.Budget = f.Visits })
+	case VisitsStored:
+		l = l.changed(f.ID, func(lease *Lease) { lease.Budget -= min(lease.Budget, f.Visits) })
+	case LeaseMoving:
+		l = l.changed(f.ID, func(lease *Lease) { lease.Moving = true })
+	case LeaseRecalled:
+		l = l.changed(f.ID, func(lease *Lease) { lease.Recalled = true })
 	case LeaseEnded:
 		if lease, ok := l.leases.Get(f.ID); ok {
 			l.leases = l.leases.Delete(f.ID)
@@ -126,6 +147,15 @@ func (l Ledger) Updated(fact any) Ledger {
 	return l
 }
 
+// changed returns the ledger with an open lease changed.
+func (l Ledger) changed(id uint64, change func(*Lease)) Ledger {
+	if lease, ok := l.leases.Get(id); ok {
+		change(&lease)
+		l.leases = l.leases.Set(id, lease)
+	}
+	return l
+}
+
 func (l Ledger) holding(slave string, change int) Ledger {
 	s, _ := l.slaves.Get(slave)
 	s.Name = slave
@@ -136,6 +166,15 @@ func (l Ledger) holding(slave string, change int) Ledger {
 
 // OpenCount returns how many leases are open.
 func (l Ledger) OpenCount() int { return l.whole().leases.Len() }
+
+// Budget returns how many visits the open leases may still make together.
+func (l Ledger) Budget() (visits uint64) {
+	for it := l.whole().leases.Iterator(); !it.Done(); {
+		_, lease, _ := it.Next()
+		visits += lease.Budget
+	}
+	return visits
+}
 
 // Lease returns the open lease with this id.
 func (l Ledger) Lease(id uint64) (Lease, bool) { return l.whole().leases.Get(id) }

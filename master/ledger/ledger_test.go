@@ -78,6 +78,28 @@ func TestRenewalMovesTheEndForwardOnlyAndForTheHolderOnly(t *testing.T) {
 	}
 }
 
+// What is noted of a lease goes with it, and counts for open leases alone.
+func TestWhatIsNotedOfALeaseEndsWithIt(t *testing.T) {
+	l := book(
+		ledger.LeaseGranted{Lease: lease(1, "http://a.test", "s1", "a")},
+		ledger.LeaseGranted{Lease: lease(2, "http://b.test", "s1", "a")},
+		ledger.LeaseBudgeted{ID: 1, Visits: 10}, ledger.LeaseBudgeted{ID: 2, Visits: 5},
+		ledger.LeaseMoving{ID: 1}, ledger.LeaseRecalled{ID: 2}, ledger.LeaseBudgeted{ID: 9, Visits: 100},
+		ledger.VisitsStored{ID: 1, Visits: 4}, ledger.VisitsStored{ID: 2, Visits: 7})
+	one, _ := l.Lease(1)
+	two, _ := l.Lease(2)
+	if one.Budget != 6 || !one.Moving || one.Recalled || two.Budget != 0 || two.Moving || !two.Recalled {
+		t.Errorf("leases %+v and %+v", one, two)
+	}
+	if l.Budget() != 6 {
+		t.Errorf("open leases may make %d visits, want 6", l.Budget())
+	}
+	l = l.Updated(ledger.LeaseEnded{ID: 1}).Updated(ledger.VisitsStored{ID: 1, Visits: 1})
+	if l.Budget() != 0 || l.OpenCount() != 1 {
+		t.Errorf("after the end of the first: %d visits, %d open", l.Budget(), l.OpenCount())
+	}
+}
+
 // A plain twin of maps must agree after any sequence of facts, and old values must stay as they were.
 func TestLedgerAgreesWithAPlainTwin(t *testing.T) {
 	const seed = 7
