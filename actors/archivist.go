@@ -16,6 +16,7 @@ import (
 	"github.com/sirupsen/logrus"
 
 	"henro/store/archive/cdxj"
+	"henro/store/archive/payloads"
 	"henro/store/archive/warc"
 )
 
@@ -25,6 +26,7 @@ type (
 	Archive struct {
 		Records  []byte       // finished by a warc.Builder of the same options; not to be changed before the answer
 		Captures []cdxj.Entry // to be listed in the index; Offset is relative to Records, Filename is filled in
+		Whole    bool         // the first capture holds a whole payload, to which later ones may refer
 		Tag      any          // sent back
 	}
 	// SyncArchive asks not to wait for more captures before the next sync, because nothing else is going on.
@@ -58,6 +60,8 @@ var (
 // ArchivistOptions say where captures go and when they are synced.
 type ArchivistOptions struct {
 	Writer warc.WriterOptions
+	// Payloads is given what was stored whole; nil: nothing is kept of it.
+	Payloads *payloads.Index
 	// SyncAfter is how long a capture waits for others to share its sync. Default 100 ms: a sync takes some
 	// milliseconds, so that they are a few per cent of the time, and a page that counts a tenth of a second later
 	// delays nothing.
@@ -181,7 +185,7 @@ func (a *Archivist) Receive(ctx actor.Context) {
 }
 
 func (a *Archivist) start(ctx actor.Context) {
-	a.files = &archiveFiles{o: a.o.Writer, log: a.log}
+	a.files = &archiveFiles{o: a.o.Writer, payloads: a.o.Payloads, log: a.log}
 	files := a.files
 	binder := actor.PropsFromProducer(func() actor.Actor { return &binder{files: files} })
 	a.binder = floor.SpawnAs(ctx, binder, "binder")
@@ -360,16 +364,17 @@ func (b *binder) Receive(ctx actor.Context) {
 // archiveFiles are the files of an Archivist. One goroutine at a time uses them: the binder's, and after its end the
 // Archivist's.
 type archiveFiles struct {
-	o      warc.WriterOptions
-	log    *logrus.Entry
-	lock   *flock.Flock // of directory and prefix
-	writer *warc.Writer
-	index  *os.File  // of the open file, unsorted
-	lost   bool      // the index lacks lines: it is made from the file at its end
-	bare   []string  // names of files that were finished and could not be indexed
-	bareAt time.Time // when that was last tried
-	line   []byte
-	broken bool // something was appended that must not stay
+	o        warc.WriterOptions
+	log      *logrus.Entry
+	payloads *payloads.Index
+	lock     *flock.Flock // of directory and prefix
+	writer   *warc.Writer
+	index    *os.File  // of the open file, unsorted
+	lost     bool      // the index lacks lines: it is made from the file at its end
+	bare     []string  // names of files that were finished and could not be indexed
+	bareAt   time.Time // when that was last tried
+	line     []byte
+	broken   bool // something was appended that must not stay
 }
 
 // open takes possession of the directory, and repairs what a process that died left there.
@@ -408,6 +413,9 @@ func (s *archiveFiles) open() error {
 		if err := cdxj.IndexFile(path); err != nil {
 			s.log.WithFields(logrus.Fields{"file": filepath.Base(path), "err": err}).Error("file cannot be indexed")
 		}
+	}
+	if err := s.payloads.Open(); err != nil {
+		s.log.WithField("err", err).Warn("index of payloads is not open; those that come again are stored again")
 	}
 	s.writer, err = warc.NewWriter(s.o)
 	return err
@@ -496,6 +504,14 @@ func (s *archiveFiles) sync(items []bindItem) error {
 		}
 	}
 	s.list(s.line)
+	for i := range items {
+		if order := items[i].order; order.Whole && len(order.Captures) > 0 {
+			if err := s.payloads.Add(&order.Captures[0]); err != nil {
+				s.log.WithField("err", err).Warn(
+					"index of payloads is not written; those that come again are stored again")
+			}
+		}
+	}
 	return nil
 }
 
@@ -596,6 +612,7 @@ func (s *archiveFiles) close() error {
 		}
 		s.writer = nil
 	}
+	err = errors.Join(err, s.payloads.Close())
 	if s.lock != nil {
 		err = errors.Join(err, s.lock.Close())
 		s.lock = nil

@@ -373,13 +373,12 @@ func (p *Parser) archive(ctx actor.Context, m *parse, made *factMade) {
 	if r.TLSError != "" {
 		x.About = []warc.Field{{Name: "tlsError", Value: r.TLSError}}
 	}
+	whole := false
 	if v := made.fact.Visited; v != nil {
 		copy(x.PayloadDigest[:], v.Digest)
-		if v.Unchanged && m.task != nil && (r.Status == http.StatusNotModified || len(r.Payload) >= warc.MinIdentical) {
-			x.Earlier = &warc.Earlier{URI: r.URL.String(), At: time.Unix(m.task.CapturedUnix, 0),
-				NotModified: r.Status == http.StatusNotModified}
-			copy(x.Earlier.Digest[:], m.task.Digest)
-		}
+		long := len(r.Payload) >= warc.MinIdentical
+		x.Earlier = p.earlier(m, v, x.PayloadDigest, long)
+		whole = x.Earlier == nil && long && r.Truncated == ""
 	}
 	if v := made.fact.Visited; v != nil && p.o.Metadata {
 		x.About = p.about(v, m.verdict)
@@ -390,8 +389,32 @@ func (p *Parser) archive(ctx actor.Context, m *parse, made *factMade) {
 	m.kept.keep(made.records)
 	ctx.RequestWithCustomSender(p.archivist, &actors.Archive{
 		Records: records, Captures: []cdxj.Entry{cdxj.New(r.URL, x, members, r.Status, r.Header.Get("Content-Type"))},
-		Tag: made,
+		Whole: whole, Tag: made,
 	}, p.slave)
+}
+
+// earlier returns the capture that holds the payload of a page, nil if it is to be stored: it did not change, or the
+// payload was archived under another URL. The latter is asked for first, because the capture that a page had may be a
+// revisit itself, and not every reader follows more than one.
+func (p *Parser) earlier(m *parse, v *messages.PageVisited, digest warc.Digest, long bool) *warc.Earlier {
+	unmodified := m.response.Status == http.StatusNotModified && v.Unchanged
+	if unmodified {
+		copy(digest[:], m.task.Digest)
+	} else if !long {
+		return nil
+	}
+	e, known := warc.Earlier{}, false
+	if m.response.Truncated == "" {
+		e, known = p.o.Archive.Payloads.Find(digest)
+	}
+	if !known {
+		if !v.Unchanged || m.task == nil {
+			return nil
+		}
+		e = warc.Earlier{URI: m.response.URL.String(), At: time.Unix(m.task.CapturedUnix, 0), Digest: digest}
+	}
+	e.NotModified = unmodified
+	return &e
 }
 
 // transport names what carried an exchange over TLS, as the community does (WARC-Protocol, WARC-Cipher-Suite). Without

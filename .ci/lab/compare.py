@@ -52,8 +52,9 @@ def digest(data):
 
 
 def archived(folder):
-    """Returns how often each URL has a response, and what is wrong with the files."""
+    """Returns how often each URL has a response or the same payload as another one, and what is wrong with the files."""
     count, wrong, records = collections.Counter(), [], 0
+    held, referred = set(), []  # captures that hold their payload, and those to which revisits refer
     for path in sorted(glob.glob(os.path.join(folder, "**", "*.warc.gz*"), recursive=True)):
         if path.endswith(".open"):
             wrong.append(path + ": was not finished")
@@ -73,8 +74,15 @@ def archived(folder):
                     count[fields["WARC-Target-URI"]] += 1
                     if fields["WARC-Payload-Digest"] != digest(block.partition(b"\r\n\r\n")[2]):
                         wrong.append(where + ": payload digest")
+                    held.add((fields["WARC-Target-URI"], fields["WARC-Date"], fields["WARC-Payload-Digest"]))
+                elif fields["WARC-Type"] == "revisit":
+                    to = fields["WARC-Refers-To-Target-URI"], fields["WARC-Refers-To-Date"], fields["WARC-Payload-Digest"]
+                    referred.append((where, to))
+                    if to[0] != fields["WARC-Target-URI"]:
+                        count[fields["WARC-Target-URI"]] += 1
         except (ValueError, KeyError, zlib.error) as e:
             wrong.append("%s: %s" % (path, e))
+    wrong += ["%s: refers to what is not there" % where for where, to in referred if to not in held]
     return count, wrong, records
 
 

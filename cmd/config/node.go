@@ -7,6 +7,7 @@ import (
 	"henro/cluster"
 	"henro/messages"
 	"henro/slave"
+	"henro/store/archive/payloads"
 	"henro/store/archive/warc"
 	"net"
 	"net/netip"
@@ -177,6 +178,8 @@ type Work struct {
 	WARCSize    Bytes
 	Compression warc.Compression
 	Metadata    bool
+	Dedup       bool
+	DedupFrom   []string
 }
 
 // Register adds the flags.
@@ -192,6 +195,10 @@ func (w *Work) Register(f *pflag.FlagSet) {
 		"how each record is packed: gzip, which every tool reads, zstd or none")
 	f.BoolVar(&w.Metadata, "warc-metadata", false,
 		"a metadata record beside each capture: time taken, language, outlinks; they are in the state anyway")
+	f.BoolVar(&w.Dedup, "dedup", true,
+		"write a payload that this slave has archived under another URL as a revisit record that names that capture")
+	f.StringArrayVar(&w.DedupFrom, "dedup-from", nil, "do so for payloads of an earlier crawl, too: a CDXJ or WARC "+
+		"`FILE`, or a folder of them, to be kept beside this archive; repeatable")
 }
 
 // Run is what the flags say of how a program shows itself.
@@ -226,6 +233,8 @@ func (w *Work) Check() error {
 		return Usage("--connections %d: want 1 to 100000", w.Connections)
 	case w.Parsers < 0:
 		return Usage("--parsers %d: want 0 or more", w.Parsers)
+	case len(w.DedupFrom) > 0 && !w.Dedup:
+		return Usage("--dedup-from needs --dedup")
 	case w.WARCSize < 1<<20:
 		return Usage("--warc-size %s: want at least 1MiB", &w.WARCSize)
 	case w.WARCPrefix == "" || strings.ContainsAny(w.WARCPrefix, `/\ `):
@@ -246,6 +255,14 @@ func (w *Work) Options(dir string) (slave.Options, error) {
 	if err := os.MkdirAll(a.Dir, 0o755); err != nil {
 		return o, Usage("--dir: %v", err)
 	}
+	if w.Dedup {
+		o.Archive.Payloads = payloads.New(payloads.Path(a.Dir, a.Prefix))
+		for _, from := range w.DedupFrom {
+			if _, err := o.Archive.Payloads.Import(from); err != nil {
+				return o, Usage("--dedup-from: %v", err)
+			}
+		}
+	}
 	return o, nil
 }
 
@@ -254,7 +271,7 @@ func ArchiveInfo() warc.Info {
 	return warc.Info{
 		Software: "henro/" + buildVersion, Robots: "obey (RFC 9309)", Hostname: warc.DefaultWriterOptions().Host,
 		IP:          outwardIP(),
-		Description: "incremental crawl; pages that did not change are revisit records",
+		Description: "incremental crawl; what was archived before is a revisit record",
 	}
 }
 

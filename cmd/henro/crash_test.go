@@ -99,6 +99,7 @@ func captured(t *testing.T, dir string) map[string]bool {
 	urls := map[string]bool{}
 	for _, name := range files {
 		switch {
+		case strings.HasPrefix(filepath.Base(name), "."): // lock and index of payloads
 		case strings.HasSuffix(name, warc.OpenSuffix):
 			t.Errorf("left open: %s", filepath.Base(name))
 		case strings.HasSuffix(name, cdxj.Suffix):
@@ -181,6 +182,7 @@ func TestACrawlThatCrashesGoesOnToTheSamePages(t *testing.T) {
 					t.Errorf("%s is in the state and in no WARC file", url)
 				}
 			}
+			t.Logf("%d revisit records", checkRevisitRecordsIn(t, filepath.Join(dir, "warc")))
 			if t.Failed() {
 				t.Logf("seed %d", seed)
 			}

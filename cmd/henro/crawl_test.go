@@ -45,7 +45,7 @@ func crawlOf(t *testing.T, dir string, web *fakeweb.Web, depth int, change func(
 	}
 	t.Cleanup(actortest.Outlive)
 	return &embedded{
-		o: o, work: config.Work{Connections: 64, Parsers: 2, WARCPrefix: "test", WARCSize: 1 << 30},
+		o: o, work: config.Work{Connections: 64, Parsers: 2, WARCPrefix: "test", WARCSize: 1 << 30, Dedup: true},
 		seeds: seeds, log: quietLog(), progress: newProgress(io.Discard, "off"), dial: web.DialContext,
 	}
 }

@@ -71,7 +71,7 @@ func listVersions(w io.Writer, archive *replay.Archive, url weburl.URL) error {
 		if count++; count == 1 {
 			fmt.Fprintf(w, "%-20s %6s %9s  %-33s %s\n", "at", "status", "bytes", "digest", "content")
 		}
-		same := e.Digest == digest || e.Mime == cdxj.Revisit
+		same := e.Digest == digest || e.Mime == cdxj.Revisit && e.Digest == ""
 		text, err := archive.Text(e)
 		bytes, verdict := "?", ""
 		switch {

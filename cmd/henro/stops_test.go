@@ -28,6 +28,8 @@ type site struct {
 	asked  map[string]int
 	seed   string // where it begins; empty: the root
 
+	dedupFrom []string // archives of earlier crawls
+
 	cookies bool // one was sent
 }
 
@@ -68,6 +70,7 @@ func (s *site) crawl(t *testing.T, dir string, change func(*master.Options)) mas
 		t.Fatal(err)
 	}
 	e.seeds, e.dial = []master.Seed{seed}, s.dial
+	e.work.DedupFrom = s.dedupFrom
 	return runCrawl(t, e)
 }
 

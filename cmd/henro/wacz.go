@@ -123,12 +123,20 @@ func seedsOf(dir string) (map[string]bool, string, error) {
 // looked up in its page.
 func pagesOf(archive *replay.Archive, titled bool, wanted func(url string) bool) iter.Seq2[wacz.Page, error] {
 	return func(yield func(wacz.Page, error) bool) {
+		listed := "" // the URL of the last page
 		err := archive.Entries(func(e cdxj.Entry) bool {
-			isPage := e.Status == 200 && (e.Mime == "text/html" || e.Mime == "application/xhtml+xml") || titled &&
-				e.Status >= 300 && e.Status < 400 && e.Mime != cdxj.Revisit
-			if !isPage || strings.HasSuffix(e.URL, "/robots.txt") || !wanted(e.URL) {
+			if strings.HasSuffix(e.URL, "/robots.txt") || !wanted(e.URL) {
 				return true
 			}
+			isPage := e.Status == 200 && isHTML(e.Mime) || titled && e.Status >= 300 && e.Status < 400 &&
+				e.Mime != cdxj.Revisit
+			if e.Status == 200 && e.Mime == cdxj.Revisit && e.URL != listed { // another URL had its content
+				isPage = isHTML(archive.Mime(e))
+			}
+			if !isPage {
+				return true
+			}
+			listed = e.URL
 			p := wacz.Page{URL: e.URL, At: e.At}
 			if titled {
 				p.Title = archive.Title(e)
@@ -140,3 +148,5 @@ func pagesOf(archive *replay.Archive, titled bool, wanted func(url string) bool)
 		}
 	}
 }
+
+func isHTML(mime string) bool { return mime == "text/html" || mime == "application/xhtml+xml" }

@@ -332,7 +332,7 @@ func (s *Server) describePlace(u weburl.URL, p Place) described {
 	}
 	if d.Revisit {
 		if c, err := s.archive.Read(p.Entry); err == nil {
-			if c.Original != nil {
+			if c.Original != nil && c.Original.URL == p.URL { // else another page had this content
 				d.Unchanged = c.Original.At.UTC().Format("2006-01-02 15:04:05 UTC")
 			}
 			c.Close()

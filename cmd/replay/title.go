@@ -5,6 +5,7 @@ import (
 
 	"henro/slave/charset"
 	"henro/slave/links"
+	"henro/slave/mediatype"
 	"henro/store/archive/cdxj"
 )
 
@@ -32,6 +33,17 @@ func (a *Archive) Title(e cdxj.Entry) string {
 	o.MaxLinks, o.MaxText = 1, 0
 	d.Scan(begin, o)
 	return d.Title
+}
+
+// Mime is the media type of a capture, also of one that is a revisit; empty if its content is not in the archive.
+func (a *Archive) Mime(e cdxj.Entry) string {
+	c, err := a.Read(e)
+	if err != nil {
+		return ""
+	}
+	defer c.Close()
+	t, _ := mediatype.Parse(c.Header.Get("Content-Type"))
+	return t.Essence
 }
 
 // Entries shows the captures of all pages in the order of the index until visit returns false.

@@ -1,0 +1,104 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"henro/cmd/replay"
+	"henro/messages/weburl"
+	"henro/store/archive/cdxj"
+	"henro/store/archive/payloads"
+	"henro/store/archive/warc"
+)
+
+// Pages with the same bytes are stored once and replayed under every URL, also by a crawl that knows them from an
+// earlier one; what is short, or differs, is stored each time.
+func TestAPayloadIsStoredOnceWhateverItsURL(t *testing.T) {
+	long := "<title>Same</title>" + strings.Repeat("All of these pages say so. ", warc.MinIdentical/20)
+	s := &site{answer: func(path string) (int, string, string) {
+		switch {
+		case path == "/robots.txt":
+			return 404, "", ""
+		case path == "/":
+			return 200, "", linksTo(3, "/same", "/short", "/own")
+		case strings.HasPrefix(path, "/same"):
+			return 200, "Content-Type: text/html\r\nX-Path: " + path + "\r\n", long
+		case strings.HasPrefix(path, "/short"):
+			return 200, "", "short"
+		}
+		return 200, "", long + path
+	}}
+	first, second := t.TempDir(), t.TempDir()
+	crawl := func(dir string, from ...string) {
+		synctest.Test(t, func(t *testing.T) {
+			time.Sleep(time.Duration(len(from)) * time.Hour) // files are named by the moment
+			s.dedupFrom = from
+			s.crawl(t, dir, nil)
+		})
+	}
+	crawl(first)
+	if revisits := checkRevisitRecords(t, first); revisits != 2 {
+		t.Errorf("%d revisit records, want 2", revisits)
+	}
+	crawl(second, filepath.Join(first, "warc"))
+
+	together := t.TempDir()
+	for _, dir := range []string{first, second} {
+		files, err := filepath.Glob(filepath.Join(dir, "warc", "*.warc.gz"))
+		if err != nil || len(files) != 1 {
+			t.Fatalf("%q, %v", files, err)
+		}
+		for _, path := range []string{files[0], cdxj.Path(files[0])} {
+			name := filepath.Base(path)
+			if err := os.Link(path, filepath.Join(together, name)); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	if revisits := checkRevisitRecordsIn(t, together); revisits != 2+6 {
+		t.Errorf("%d revisit records of both crawls, want 2 and 6", revisits)
+	}
+	archive, err := replay.Open(together)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer archive.Close()
+	for _, path := range []string{"/same0", "/same1", "/same2", "/own1"} {
+		url, captures := weburl.MustParse("http://a.example"+path), 0
+		err := archive.Captures(url, func(e cdxj.Entry) bool {
+			captures++
+			if title := archive.Title(e); title != "Same" || archive.Mime(e) != "text/html" {
+				t.Errorf("%s of %s is %q, %s", path, e.Filename, title, archive.Mime(e))
+			}
+			c, err := archive.Read(e)
+			if err != nil {
+				t.Errorf("%s of %s: %v", path, e.Filename, err)
+				return true
+			}
+			defer c.Close()
+			if got := c.Header.Get("X-Path"); strings.HasPrefix(path, "/same") && got != path {
+				t.Errorf("the head of %s is that of %s", path, got)
+			}
+			return true
+		})
+		if err != nil || captures != 2 {
+			t.Errorf("%s has %d captures, %v", path, captures, err)
+		}
+	}
+	pages := 0
+	for p, err := range pagesOf(archive, false, func(url string) bool { return strings.Contains(url, "/same") }) {
+		if pages++; err != nil {
+			t.Errorf("%+v: %v", p, err)
+		}
+	}
+	if pages < 3 {
+		t.Errorf("a package lists %d of 3 pages", pages)
+	}
+	if _, err := os.Stat(payloads.Path(filepath.Join(first, "warc"), "test")); err != nil {
+		t.Error(err)
+	}
+}

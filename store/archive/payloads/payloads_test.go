@@ -1,0 +1,213 @@
+package payloads_test
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"henro/messages/weburl"
+	"henro/store/archive/cdxj"
+	"henro/store/archive/payloads"
+	"henro/store/archive/warc"
+)
+
+var noon = time.Date(2026, 3, 14, 12, 0, 0, 0, time.UTC)
+
+func entry(url, payload string, at time.Time) *cdxj.Entry {
+	return &cdxj.Entry{URL: url, At: at, Mime: "text/html", Digest: warc.Sum([]byte(payload)).Base32()}
+}
+
+func opened(t *testing.T, path string) *payloads.Index {
+	t.Helper()
+	x := payloads.New(path)
+	if err := x.Open(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { x.Close() })
+	return x
+}
+
+func add(t *testing.T, x *payloads.Index, entries ...*cdxj.Entry) {
+	t.Helper()
+	for _, e := range entries {
+		if err := x.Add(e); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// finds returns "URL moment" of the capture with a payload, or nothing.
+func finds(x *payloads.Index, payload string) string {
+	e, ok := x.Find(warc.Sum([]byte(payload)))
+	if !ok {
+		return ""
+	}
+	return e.URI + " " + cdxj.Stamp(e.At)
+}
+
+func TestTheFirstCaptureOfAPayloadIsFound(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "x")
+	x := opened(t, path)
+	add(t, x, entry("http://a.example/1", "one", noon), entry("http://b.example/", "one", noon.Add(time.Hour)),
+		entry("http://a.example/2", "two", noon))
+	revisit := entry("http://a.example/3", "three", noon)
+	revisit.Mime = cdxj.Revisit
+	other := entry("http://a.example/4", "four", noon)
+	other.Digest = "not a digest"
+	add(t, x, revisit, other)
+	check := func(x *payloads.Index, when string) {
+		t.Helper()
+		for payload, want := range map[string]string{"one": "http://a.example/1 20260314120000",
+			"two": "http://a.example/2 20260314120000", "three": "", "four": "", "five": ""} {
+			if got := finds(x, payload); got != want {
+				t.Errorf("%s %s is found at %q, want %q", when, payload, got, want)
+			}
+		}
+	}
+	check(x, "waiting,")
+	if err := x.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if got := finds(x, "one"); got != "" {
+		t.Errorf("a closed index finds %q", got)
+	}
+	check(opened(t, path), "on disk,")
+}
+
+func TestAnIndexThatIsNoneKnowsNothing(t *testing.T) {
+	var x *payloads.Index
+	if err := x.Open(); err != nil {
+		t.Error(err)
+	}
+	add(t, x, entry("http://a.example/", "one", noon))
+	if got := finds(x, "one"); got != "" {
+		t.Errorf("found %q", got)
+	}
+	if err := x.Close(); err != nil {
+		t.Error(err)
+	}
+}
+
+// What is not flushed when the process ends is forgotten, and never what was flushed. Memory stays bounded.
+func TestWhatIsAddedIsFlushedInTime(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "x")
+	x := opened(t, path)
+	const count = 30_000
+	for i := range count {
+		add(t, x, entry(fmt.Sprint("http://a.example/", i), fmt.Sprint(i), noon))
+	}
+	copied := filepath.Join(t.TempDir(), "copy") // as kill -9 leaves the file
+	b, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(copied, b, 0o666); err != nil {
+		t.Fatal(err)
+	}
+	y, kept := opened(t, copied), 0
+	for i := range count {
+		switch got := finds(y, fmt.Sprint(i)); got {
+		case fmt.Sprint("http://a.example/", i, " 20260314120000"):
+			kept++
+		case "":
+		default:
+			t.Fatalf("payload %d is found at %q", i, got)
+		}
+	}
+	if kept < count/2 || kept == count {
+		t.Errorf("%d of %d captures are on disk; some are to be written and some to wait", kept, count)
+	}
+}
+
+func TestADamagedIndexIsBegunAnew(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "x")
+	if err := os.WriteFile(path, []byte(strings.Repeat("no database", 10_000)), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	x := opened(t, path)
+	add(t, x, entry("http://a.example/", "one", noon))
+	if finds(x, "one") == "" {
+		t.Error("nothing is kept")
+	}
+}
+
+func TestCapturesOfAnEarlierCrawlAreImported(t *testing.T) {
+	dir := t.TempDir()
+	o := warc.DefaultWriterOptions()
+	o.Dir = dir
+	w, err := warc.NewWriter(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	b, err := warc.NewBuilder(o.Records)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, truncated := range []string{"", "length"} {
+		x := &warc.Exchange{URI: fmt.Sprint("http://w.example/", i), At: noon, Truncated: truncated,
+			Head: []byte("HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n\r\n"), Body: []byte(fmt.Sprint("warc", i))}
+		records, _ := b.AppendExchange(nil, x)
+		if _, err := w.Append(records); err != nil {
+			t.Fatal(err)
+		}
+	}
+	name, err := w.Close()
+	if err != nil {
+		t.Fatal(err)
+	}
+	e := entry("http://c.example/", "cdxj", noon)
+	e.Key, e.Filename = cdxj.Key(weburl.MustParse(e.URL)), "elsewhere.warc.gz"
+	line := "!OpenWayback-CDXJ 1.0\n" + string(e.Append(nil))
+	if err := os.WriteFile(filepath.Join(dir, "other"+cdxj.Suffix), []byte(line), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(t.TempDir(), "x")
+	for _, c := range []struct {
+		from  string
+		added int
+	}{{filepath.Join(dir, name), 1}, {dir, 1}, {dir, 0}, {filepath.Join(dir, "other"+cdxj.Suffix), 0}} {
+		if added, err := payloads.New(path).Import(c.from); err != nil || added != c.added {
+			t.Errorf("%s: %d captures, %v; want %d", c.from, added, err, c.added)
+		}
+	}
+	x := opened(t, path)
+	for payload, want := range map[string]string{"warc0": "http://w.example/0 20260314120000", "warc1": "",
+		"cdxj": "http://c.example/ 20260314120000"} {
+		if got := finds(x, payload); got != want {
+			t.Errorf("%s is found at %q, want %q", payload, got, want)
+		}
+	}
+	empty := t.TempDir()
+	bad := filepath.Join(empty, "bad.cdxj")
+	for _, from := range []string{filepath.Join(dir, "not there"), empty, bad} {
+		if _, err := payloads.New(filepath.Join(t.TempDir(), "y")).Import(from); err == nil {
+			t.Errorf("%s is imported", from)
+		}
+		if err := os.WriteFile(bad, []byte("com,a)/ 2026 no json\n"), 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+func TestSeveralMayAskAndOneAdds(t *testing.T) {
+	x := opened(t, filepath.Join(t.TempDir(), "x"))
+	var all sync.WaitGroup
+	for range 4 {
+		all.Go(func() {
+			for i := range 3000 {
+				want := fmt.Sprint("http://a.example/", i, " 20260314120000")
+				if got := finds(x, fmt.Sprint(i)); got != "" && got != want {
+					t.Errorf("payload %d is found at %q", i, got)
+				}
+			}
+		})
+	}
+	for i := range 3000 {
+		add(t, x, entry(fmt.Sprint("http://a.example/", i), fmt.Sprint(i), noon))
+	}
+	all.Wait()
+}
