@@ -226,6 +226,7 @@ func IntroducePartitions(send func(*actor.PID, any), pids []*actor.PID) {
 
 // Receive is the table of contents.
 func (p *Partition) Receive(ctx actor.Context) {
+	defer p.giveUpDamaged(ctx)
 	switch m := ctx.Message().(type) {
 	case *actor.Started:
 		p.start(ctx)
@@ -394,6 +395,20 @@ func (p *Partition) write(ctx actor.Context, m *Write) {
 	p.wrote(ctx, &Written{Tag: m.Tag}, m.Urgent)
 }
 
+// giveUpDamaged tells the Master of damage that a read has met. A restart would meet it again.
+func (p *Partition) giveUpDamaged(ctx actor.Context) {
+	reason := recover()
+	if reason == nil {
+		return
+	}
+	err, ok := reason.(error)
+	if !ok || !errors.Is(err, store.ErrCorrupt) {
+		panic(reason)
+	}
+	p.log.WithField("err", err).Error("the state is damaged")
+	ctx.Send(p.owner, &StoreStalled{p.index, err})
+}
+
 // admit adds a candidate to the batch, unless it is unknown and the gate turns it away.
 func (p *Partition) admit(c store.Candidate, seed bool) {
 	if p.order.Ranks != nil {
@@ -552,7 +567,7 @@ func (p *Partition) settle(ctx actor.Context, m *committed) {
 	if m.err != nil {
 		if !p.stalled {
 			p.stalled = true
-			p.log.WithField("err", m.err).Error("the state cannot be written; trying again")
+			p.log.WithField("err", m.err).Error("the state cannot be written")
 			ctx.Send(p.owner, &StoreStalled{p.index, m.err})
 		}
 		p.failed = p.pending
@@ -606,8 +621,7 @@ func (p *Partition) deliver(ctx actor.Context) {
 	}
 	parcels, err := p.disk.Outbox(parcelBatch)
 	if err != nil {
-		p.log.WithField("err", err).Error("the outbox cannot be read")
-		return
+		panic(fmt.Errorf("send parcels: %w", err))
 	}
 	group := parcels[:0:0]
 	for _, parcel := range parcels {
@@ -628,8 +642,7 @@ func (p *Partition) relax(ctx actor.Context) {
 	}
 	relaxations, err := p.disk.Relaxations(relaxationBatch)
 	if err != nil {
-		p.log.WithField("err", err).Error("the relaxations cannot be read")
-		return
+		panic(fmt.Errorf("judge links again: %w", err))
 	}
 	found := map[string]*RelaxationsFound{}
 	for _, r := range relaxations {
@@ -717,8 +730,12 @@ func (p *Partition) best(entries []store.Entry, limit int) []store.Entry {
 func (p *Partition) loadEntries(ctx actor.Context, m *EntriesAsked) {
 	answer := &EntriesLoaded{}
 	for _, position := range m.Positions {
-		if entry, err := p.disk.At(position); err == nil {
+		entry, err := p.disk.At(position)
+		switch {
+		case err == nil:
 			answer.Entries = append(answer.Entries, entry)
+		case errors.Is(err, store.ErrCorrupt):
+			panic(fmt.Errorf("load an entry: %w", err))
 		}
 	}
 	ctx.Respond(answer)

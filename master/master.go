@@ -93,6 +93,7 @@ const (
 	Stopped    End = "stopped"
 	DiskFull   End = "disk full"
 	StoreFault End = "store fault"
+	Damaged    End = "state damaged"
 )
 
 // Status is how a crawl goes.

@@ -125,13 +125,19 @@ func (m *Master) stall(msg *actors.StoreStalled) {
 		m.stalledAt = time.Now()
 	}
 	m.stalled[msg.Partition] = msg.Err
+	if errors.Is(msg.Err, store.ErrCorrupt) { // waiting mends nothing
+		m.giveUpStore()
+	}
 }
 
 // giveUpStore ends a crawl whose state cannot be written: what is not stored will be fetched again.
 func (m *Master) giveUpStore() {
 	m.end = StoreFault
 	for _, err := range m.stalled {
-		if errors.Is(err, store.ErrDiskFull) || errors.Is(err, store.ErrTooLarge) {
+		switch {
+		case errors.Is(err, store.ErrCorrupt):
+			m.end = Damaged
+		case errors.Is(err, store.ErrDiskFull) || errors.Is(err, store.ErrTooLarge):
 			m.end = DiskFull
 		}
 	}

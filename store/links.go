@@ -2,7 +2,6 @@ package store
 
 import (
 	"encoding/binary"
-	"errors"
 	"fmt"
 
 	"github.com/klauspost/compress/s2"
@@ -97,11 +96,11 @@ func unpackLinks(key, v []byte) ([]byte, error) {
 	}
 	n, err := s2.DecodedLen(b[1:])
 	if err != nil || n > maxLinksLen {
-		return nil, errors.Join(ErrCorrupt, err)
+		return nil, fmt.Errorf("%w (%d bytes of links)", ErrCorrupt, n)
 	}
 	plain, err := s2.Decode(nil, b[1:])
 	if err != nil {
-		return nil, fmt.Errorf("%w (%w)", ErrCorrupt, err)
+		return nil, fmt.Errorf("%w (%d bytes of links)", ErrCorrupt, n)
 	}
 	return plain, nil
 }

@@ -1,11 +1,11 @@
 package store
 
 import (
+	"cmp"
 	"encoding/binary"
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"runtime/debug"
 	"strings"
 	"sync"
@@ -82,12 +82,12 @@ func open(path string, o Options, index, of int, id identity) (p *Partition, err
 	if err := o.Validate(); err != nil {
 		return nil, err
 	}
-	if err := checkSize(path); err != nil {
-		return nil, diagnose(doing, err)
-	}
 	timeout := o.LockTimeout
 	if timeout == 0 {
 		timeout = 1 // bbolt would wait for ever
+	}
+	if err := inspect(path, &bbolt.Options{Timeout: timeout, ReadOnly: true}); err != nil {
+		return nil, diagnose(doing, err)
 	}
 	db, err := bbolt.Open(path, 0o644, &bbolt.Options{
 		Timeout:         timeout,
@@ -96,7 +96,7 @@ func open(path string, o Options, index, of int, id identity) (p *Partition, err
 		InitialMmapSize: o.MapBytes,
 		MaxSize:         o.MaxBytes,
 		ReadOnly:        o.ReadOnly,
-		PreLoadFreelist: true, // here, where a fault is caught
+		PreLoadFreelist: true,
 		NoSync:          o.NoSync,
 		NoGrowSync:      o.NoSync,
 	})
@@ -125,47 +125,6 @@ func open(path string, o Options, index, of int, id identity) (p *Partition, err
 	}
 	return p, p.view(doing, p.identify)
 }
-
-// checkSize compares the length of a file with what its newer meta page says, since bbolt faults on pages that are not
-// there.
-func checkSize(path string) error {
-	f, err := os.Open(path)
-	if err != nil {
-		if os.IsNotExist(err) {
-			return nil
-		}
-		return err
-	}
-	defer f.Close()
-	info, err := f.Stat()
-	if err != nil || info.Size() == 0 {
-		return err
-	}
-	var page [80]byte
-	if _, err := f.ReadAt(page[:], 0); err != nil {
-		return fmt.Errorf("%d bytes long: %w", info.Size(), ErrCorrupt)
-	}
-	size := int64(binary.LittleEndian.Uint32(page[24:]))
-	if binary.LittleEndian.Uint32(page[16:]) != bboltMagic || size < 512 || size > 1<<16 {
-		return nil // bbolt tries the other meta page
-	}
-	var other [80]byte
-	if _, err := f.ReadAt(other[:], size); err != nil {
-		return fmt.Errorf("%d bytes long: %w", info.Size(), ErrCorrupt)
-	}
-	// Meta: page header 16, magic 4, version 4, page size 4, flags 4, root 16, freelist 8, high-water page 8,
-	// transaction 8.
-	high, tx := binary.LittleEndian.Uint64(page[56:]), binary.LittleEndian.Uint64(page[64:])
-	if otherTx := binary.LittleEndian.Uint64(other[64:]); otherTx > tx {
-		high = binary.LittleEndian.Uint64(other[56:])
-	}
-	if high < 1<<40 && int64(high)*size > info.Size() {
-		return fmt.Errorf("cut off at %d of %d bytes: %w", info.Size(), int64(high)*size, ErrCorrupt)
-	}
-	return nil
-}
-
-const bboltMagic = 0xED0CDAED
 
 // create makes the buckets of a new partition.
 func (p *Partition) create(tx *bbolt.Tx) error {
@@ -672,7 +631,7 @@ func (p *Partition) EachLinksOf(host HostID, fn func(fp uint64, links []outlink.
 		for k, v := c.Seek(key64(uint64(host))); k != nil && hostKey(k) == host; k, v = c.Next() {
 			links, err := decodeLinks(k, v)
 			if err != nil || len(k) != 16 {
-				return fmt.Errorf("links %x: %w", k, errors.Join(ErrCorrupt, err))
+				return fmt.Errorf("links %x: %w", k, cmp.Or(err, ErrCorrupt))
 			}
 			if err := fn(binary.BigEndian.Uint64(k[8:]), links); err != nil {
 				return err
@@ -686,7 +645,7 @@ func eachLinks(tx *bbolt.Tx, fn func(host HostID, fp uint64, links []outlink.Out
 	return tx.Bucket(bucketLinks).ForEach(func(k, v []byte) error {
 		links, err := decodeLinks(k, v)
 		if err != nil || len(k) != 16 {
-			return fmt.Errorf("links %x: %w", k, errors.Join(ErrCorrupt, err))
+			return fmt.Errorf("links %x: %w", k, cmp.Or(err, ErrCorrupt))
 		}
 		return fn(hostKey(k), binary.BigEndian.Uint64(k[8:]), links)
 	})

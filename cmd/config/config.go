@@ -19,6 +19,8 @@ import (
 	"github.com/knadh/koanf/providers/file"
 	"github.com/knadh/koanf/v2"
 	"github.com/spf13/pflag"
+
+	"henro/store"
 )
 
 // Exit codes of all programs.
@@ -59,6 +61,10 @@ func Code(err error) int {
 		return ExitFinished
 	case errors.As(err, &exit):
 		return exit.Code
+	case errors.Is(err, store.ErrCorrupt):
+		return ExitDamaged
+	case errors.Is(err, store.ErrDiskFull):
+		return ExitDiskFull
 	default:
 		return ExitFailed
 	}

@@ -15,10 +15,6 @@ func StateError(dir string, err error) error {
 	case errors.Is(err, store.ErrInUse), errors.Is(err, store.ErrMismatch), errors.Is(err, store.ErrNewerSchema),
 		errors.Is(err, store.ErrReadOnly):
 		return Usage("--dir %s: %v", dir, err)
-	case errors.Is(err, store.ErrCorrupt):
-		return &Exit{Code: ExitDamaged, Err: err}
-	case errors.Is(err, store.ErrDiskFull):
-		return &Exit{Code: ExitDiskFull, Err: err}
 	}
 	return err
 }
@@ -34,6 +30,8 @@ func EndError(ctx context.Context, status master.Status) error {
 		return &Exit{Code: ExitSizeLimit, Err: errors.New("stopped at --bytes; the same --dir resumes")}
 	case master.DiskFull:
 		return &Exit{Code: ExitDiskFull, Err: errors.New("the disk is full: make room, then the same --dir resumes")}
+	case master.Damaged:
+		return &Exit{Code: ExitDamaged, Err: errors.New(status.Stalled.String())}
 	case master.StoreFault:
 		return &Exit{Code: ExitFailed, Err: fmt.Errorf("the state cannot be written: %s", status.Stalled)}
 	case master.Stopped:

@@ -1,0 +1,80 @@
+package main
+
+import (
+	"context"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"henro/cmd/config"
+	"henro/master"
+	"henro/slave/fakeweb"
+)
+
+// A crawl whose state is damaged refuses to begin, or ends soon after it has met the damage: it neither tries for ever
+// nor restarts an actor that meets the same damage again.
+func TestACrawlOfADamagedStateEnds(t *testing.T) {
+	refused, ended, unharmed := 0, 0, 0
+	for seed := range uint64(8) {
+		synctest.Test(t, func(t *testing.T) {
+			web, err := fakeweb.New(fakeweb.Options{Seed: 12, Hosts: 3, Domains: 1, Pages: 60, Degree: 12})
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer web.Close()
+			dir := t.TempDir()
+			limited := func(pages uint64) func(o *master.Options) {
+				return func(o *master.Options) {
+					o.Store.Partitions, o.Store.MapBytes, o.MaxPages = 1, 0, pages
+					o.Hosts.Politeness.Floor = 100 * time.Millisecond
+				}
+			}
+			runCrawl(t, crawlOf(t, dir, web, -1, limited(60)))
+			path := filepath.Join(dir, "state", "p000.db")
+			file, err := os.ReadFile(path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			used := len(file)
+			for used > 0 && file[used-1] == 0 {
+				used--
+			}
+			r := rand.New(rand.NewPCG(seed, 0))
+			for range 12 { // most in values, where they are not seen until they are read
+				file[2*4096+r.IntN(used-2*4096)] ^= 1 << r.IntN(8)
+			}
+			if err := os.WriteFile(path, file, 0o644); err != nil {
+				t.Fatal(err)
+			}
+			start := time.Now()
+			e := crawlOf(t, dir, web, -1, limited(0))
+			e.o.Store.Partitions = 0
+			status, err := e.crawl(t.Context(),
+				func(ctx context.Context, _ *master.Node) error { <-ctx.Done(); return nil })
+			code := config.Code(err)
+			if err == nil {
+				code = config.Code(config.EndError(t.Context(), status))
+			}
+			switch {
+			case code == config.ExitDamaged && err != nil:
+				refused++
+			case code == config.ExitDamaged:
+				ended++
+			case code == config.ExitFinished:
+				unharmed++
+			default:
+				t.Errorf("seed %d: exit code %d: %v, %q, %v", seed, code, err, status.End, status.Stalled)
+			}
+			if took := time.Since(start); took > 5*time.Minute {
+				t.Errorf("seed %d: it took %v", seed, took)
+			}
+		})
+	}
+	t.Logf("%d refused at the start, %d ended on the way, %d unharmed", refused, ended, unharmed)
+	if ended == 0 {
+		t.Error("no damage was met on the way")
+	}
+}
