@@ -1,6 +1,7 @@
 package master
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -58,7 +59,7 @@ func Start(system *actor.ActorSystem, o Options, log *logrus.Entry) (*Node, erro
 		return nil, fmt.Errorf("open the state in %s: %w", o.Dir, err)
 	}
 	n := &Node{system: system, state: state, done: make(chan Status, 1), o: o}
-	if err := n.settings().write(o.Dir); err != nil {
+	if err := cmp.Or(n.settings().write(o.Dir), keepReserve(o.Dir)); err != nil {
 		return nil, errors.Join(err, state.Close())
 	}
 	clocks, err := restoreClocks(&o, state, time.Now())
@@ -161,7 +162,7 @@ func SummaryOf(s Status) Summary {
 
 // writeSummary leaves the summary in the directory of the crawl.
 func (n *Node) writeSummary(s Status) error {
-	return writeJSON(filepath.Join(n.o.Dir, "summary.json"), SummaryOf(s))
+	return errors.Join(releaseReserve(n.o.Dir), writeJSON(filepath.Join(n.o.Dir, "summary.json"), SummaryOf(s)))
 }
 
 // Close ends the actors and then closes the state: whatever they have written is on disk.

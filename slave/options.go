@@ -55,6 +55,9 @@ type Options struct {
 	Mailboxes func() []floor.KindRow
 
 	Archive actors.ArchivistOptions
+	// ArchiveStopped is told that captures cannot be written, and with nil that they can be again; nil: nobody is. It
+	// must not wait.
+	ArchiveStopped func(error)
 	// Dial replaces the network, for tests in virtual time.
 	Dial func(ctx context.Context, network, address string) (net.Conn, error)
 }

@@ -23,6 +23,7 @@ import (
 	"fmt"
 	"maps"
 	"math"
+	"sync"
 	"time"
 
 	"github.com/asynkron/protoactor-go/actor"
@@ -36,6 +37,7 @@ import (
 	"henro/actors/traps"
 	"henro/messages"
 	"henro/slave/fetch"
+	"henro/store/archive/warc"
 )
 
 // Messages that the node around a slave sends it.
@@ -83,8 +85,15 @@ type (
 // ActorName is where other nodes find the Slave.
 const ActorName = "slave"
 
-// archiveRest is how long no work is asked for after captures could not be written.
-const archiveRest = 10 * time.Second
+// archiveRest is how long no work is asked for after captures could not be written, until room is looked for again.
+const archiveRest = 3 * time.Second
+
+// archiveRoom is how much can be written before work is asked for again: some hundred captures, so that a disk that has
+// room for a few bytes does not have pages fetched that it cannot hold.
+const archiveRoom = 8 << 20
+
+// roomSought says whether there is room in the archive again.
+type roomSought struct{ err error }
 
 // masterSilence is how many requests for work may go unanswered before the slave registers again.
 const masterSilence = 5
@@ -121,7 +130,10 @@ type Slave struct {
 	ticking  floor.Timer
 	draining bool
 	drainers []*actor.PID // who asked, and was not answered yet
-	resting  time.Time    // no new work until then: the archive cannot be written
+	stopped  bool         // captures could not be written, and no room was found since
+	seeking  bool         // room is looked for
+	sought   sync.WaitGroup
+	resting  time.Time // no room is looked for until then
 	counts   Counts
 }
 
@@ -191,6 +203,7 @@ func (s *Slave) Receive(ctx actor.Context) {
 		s.start(ctx)
 	case *actor.Stopping, *actor.Restarting:
 		s.ticking.Stop()
+		s.sought.Wait()
 		s.forgetRules()
 	case *MasterSeen:
 		s.seeMaster(ctx, m)
@@ -213,6 +226,8 @@ func (s *Slave) Receive(ctx actor.Context) {
 		s.keepFailed(ctx, m)
 	case *askTick:
 		s.tick(ctx)
+	case *roomSought:
+		s.takeRoom(ctx, m)
 	case *fetcherGone:
 		s.releaseFetcher(ctx, m)
 	case *Drain:
@@ -259,6 +274,7 @@ const askedKept = 16
 func (s *Slave) tick(ctx actor.Context) {
 	s.ticking.After(ctx, s.o.AskEvery, &askTick{})
 	s.checkDrained(ctx)
+	s.seekRoom(ctx)
 	if s.master == nil {
 		return
 	}
@@ -335,7 +351,7 @@ func (s *Slave) welcome(ctx actor.Context, m *messages.SlaveWelcomed) {
 
 func (s *Slave) ask(ctx actor.Context) {
 	slots := s.o.Connections
-	if s.draining || s.rules == nil || time.Now().Before(s.resting) {
+	if s.draining || s.rules == nil || s.stopped {
 		slots = 0
 	}
 	s.serial++
@@ -400,7 +416,7 @@ func (s *Slave) takeTask(ctx actor.Context, task *messages.HostTask, until time.
 	if _, over := s.ended[task.Lease]; over || s.leases[task.Lease] != nil {
 		return // said twice
 	}
-	if s.draining || !stillHeld(until) {
+	if s.draining || s.stopped || !stillHeld(until) {
 		s.refuse(ctx, task)
 		return
 	}
@@ -468,11 +484,12 @@ func (s *Slave) keepArchived(ctx actor.Context, m *actors.ArchivedBatch) {
 
 // keepFailed reports visits whose records could not be written: they do not count, and will be tried again.
 func (s *Slave) keepFailed(ctx actor.Context, m *actors.ArchiveFailed) {
-	if !time.Now().Before(s.resting) {
+	if !s.stopped {
 		s.log.WithField("err",
 			m.Err).Error("the archive cannot be written: make room on the disk; giving the leases back until then")
+		s.tellStopped(m.Err)
 	}
-	s.resting = time.Now().Add(archiveRest)
+	s.stopped, s.resting = true, time.Now().Add(archiveRest)
 	for _, l := range s.leases {
 		if l.fetcher != nil {
 			ctx.Send(l.fetcher, &finish{why: "archive"})
@@ -486,6 +503,34 @@ func (s *Slave) keepFailed(ctx actor.Context, m *actors.ArchiveFailed) {
 		}
 		s.keep(ctx, made)
 	}
+}
+
+// tellStopped says that the archive cannot be written, or, with nil, that it can be again.
+func (s *Slave) tellStopped(err error) {
+	if s.o.ArchiveStopped != nil {
+		s.o.ArchiveStopped(err)
+	}
+}
+
+// seekRoom looks whether the archive can be written again, beside the mailbox.
+func (s *Slave) seekRoom(ctx actor.Context) {
+	if !s.stopped || s.seeking || time.Now().Before(s.resting) {
+		return
+	}
+	s.seeking = true
+	root, self, o := ctx.ActorSystem().Root, ctx.Self(), s.o.Archive.Writer
+	s.sought.Go(func() { root.Send(self, &roomSought{warc.Probe(o.Disk, o.Dir, archiveRoom)}) })
+}
+
+func (s *Slave) takeRoom(ctx actor.Context, m *roomSought) {
+	s.seeking, s.resting = false, time.Now().Add(archiveRest)
+	if m.err != nil {
+		return
+	}
+	s.stopped = false
+	s.log.Info("the archive can be written again")
+	s.tellStopped(nil)
+	s.ask(ctx)
 }
 
 // report sends the facts of a lease that are not under way, in messages of bounded size.

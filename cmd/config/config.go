@@ -21,6 +21,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"henro/store"
+	"henro/store/archive/warc"
 )
 
 // Exit codes of all programs.
@@ -63,7 +64,7 @@ func Code(err error) int {
 		return exit.Code
 	case errors.Is(err, store.ErrCorrupt):
 		return ExitDamaged
-	case errors.Is(err, store.ErrDiskFull):
+	case errors.Is(err, store.ErrDiskFull), warc.DiskFull(err):
 		return ExitDiskFull
 	default:
 		return ExitFailed

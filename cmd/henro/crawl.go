@@ -16,11 +16,13 @@ import (
 	"github.com/spf13/pflag"
 	"golang.org/x/sync/errgroup"
 
+	"henro/actors"
 	"henro/actors/floor"
 	"henro/cluster"
 	"henro/cmd/config"
 	"henro/master"
 	"henro/slave"
+	"henro/store"
 	"henro/store/archive/cdxj"
 	"henro/store/archive/warc"
 )
@@ -132,7 +134,7 @@ type embedded struct {
 // crawl runs to the end of the crawl or of the context. Whatever else belongs to it runs beside it as serve.
 func (e *embedded) crawl(ctx context.Context, serve func(context.Context, *master.Node) error) (master.Status, error) {
 	boot := cluster.NewBoot()
-	e.o.Name, e.o.Boot, e.o.Version = "local", boot, version
+	e.o.Name, e.o.Boot, e.o.Version, e.o.StallLimit = "local", boot, version, stallLimit
 	e.telemetry = config.NewTelemetry("henro", "local", e.log, e.system)
 	endTraces, err := e.telemetry.Export(ctx, &e.traces, e.o.Name)
 	if err != nil {
@@ -160,6 +162,13 @@ func (e *embedded) crawl(ctx context.Context, serve func(context.Context, *maste
 	return status, errors.Join(err, node.Close())
 }
 
+// archivePart stands for the archive among the parts of the store that are stalled.
+const archivePart = -1
+
+// stallLimit is how long the crawl waits for room: somebody who makes some is at hand, or comes after the crawl has
+// said in words and exit code what is wrong.
+const stallLimit = 10 * time.Second
+
 func (e *embedded) startSlave(system *actor.ActorSystem, masterPID *actor.PID, boot string) (*actor.PID, error) {
 	o, err := e.work.Options(e.o.Dir)
 	if err != nil {
@@ -168,6 +177,18 @@ func (e *embedded) startSlave(system *actor.ActorSystem, masterPID *actor.PID, b
 	o.Name, o.Boot, o.Version, o.Dial = "local", boot, version, e.dial
 	o.Archive.Writer.Info = e.info()
 	e.telemetry.OfSlave(&o)
+	// The only slave: when it cannot archive, nothing can be done.
+	o.ArchiveStopped = func(err error) {
+		switch {
+		case err == nil:
+			system.Root.Send(masterPID, &actors.StoreResumed{Partition: archivePart})
+		case warc.DiskFull(err):
+			err = fmt.Errorf("the archive: %w (%w)", store.ErrDiskFull, err)
+			fallthrough
+		default:
+			system.Root.Send(masterPID, &actors.StoreStalled{Partition: archivePart, Err: err})
+		}
+	}
 	if e.adjust != nil {
 		e.adjust(&o)
 	}

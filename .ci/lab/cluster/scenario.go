@@ -229,7 +229,7 @@ func fullDisk(ctx context.Context, t *trial) error {
 		return fmt.Errorf("make room: %w", err)
 	}
 	t.happened(at, s)
-	for since := time.Now(); ; { // it rests for 10 s; whether a host is left for it is another matter
+	for since := time.Now(); ; { // it looks for room every 3 s; whether a host is left for it is another matter
 		if err := t.master.Pause(ctx, 200*time.Millisecond); err != nil {
 			return err
 		}

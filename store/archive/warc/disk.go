@@ -1,8 +1,12 @@
 package warc
 
 import (
+	"errors"
+	"fmt"
 	"io"
 	"os"
+	"path/filepath"
+	"time"
 )
 
 // Disk is where a Writer keeps its files: the operating system's (OS), or in tests one that fails.
@@ -43,3 +47,20 @@ func (OS) Remove(name string) error { return os.Remove(name) }
 
 // SyncDir syncs a directory.
 func (OS) SyncDir(dir string) error { return syncDir(dir) }
+
+// Probe reports whether n bytes can be written into a directory, by writing them to a file that it removes again.
+func Probe(d Disk, dir string, n int) error {
+	name := filepath.Join(dir, fmt.Sprintf(".probe-%d", time.Now().UnixNano()))
+	f, err := d.Create(name)
+	if err != nil {
+		return err
+	}
+	block := make([]byte, 1<<20)
+	for ; n > 0 && err == nil; n -= len(block) {
+		_, err = f.Write(block[:min(n, len(block))])
+	}
+	if err == nil {
+		err = f.Sync()
+	}
+	return errors.Join(err, f.Close(), d.Remove(name))
+}

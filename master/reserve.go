@@ -1,0 +1,40 @@
+package master
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"henro/store"
+	"henro/store/archive/warc"
+)
+
+// reserveLen is the room that a crawl keeps on its disk for its last words: the summary, the settings and the log in
+// the archive, and the results of the last seconds.
+const reserveLen = 2 << 20
+
+// reservePath is the file that takes up the room until the end.
+func reservePath(dir string) string { return filepath.Join(dir, "reserve") }
+
+// keepReserve takes the room up. Bytes are written, since a file with holes has none.
+func keepReserve(dir string) error {
+	err := os.WriteFile(reservePath(dir), make([]byte, reserveLen), 0o644)
+	if err == nil {
+		return nil
+	}
+	err = errors.Join(err, releaseReserve(dir))
+	if warc.DiskFull(err) {
+		return fmt.Errorf("keep %d MB for the last words: %w (%w)", reserveLen>>20, store.ErrDiskFull, err)
+	}
+	return fmt.Errorf("keep room for the last words: %w", err)
+}
+
+// releaseReserve gives the room to whoever writes next.
+func releaseReserve(dir string) error {
+	if err := os.Remove(reservePath(dir)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	return nil
+}
