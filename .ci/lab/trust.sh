@@ -103,6 +103,18 @@ check_replay_headers() {
 	end "$started"
 }
 
+# Pages that want all the memory there is, 48 of them, asked for 32 at a time.
+check_replay_memory() {
+	mkdir -p "$dir/greedy"
+	python3 "$lab/trust/hostile.py" "$dir/greedy/a.warc" greedy 48
+	background "$bin/henro" replay --listen 127.0.0.1:17690 "$dir/greedy"
+	answers http://127.0.0.1:17690/
+	seq -f 'http://127.0.0.1:17690/web/2026mp_/http://greedy.test/%.0f' 0 47 | xargs -P 32 -n 1 curl -s -o /dev/null --max-time 30 || true
+	peak=$(awk '/VmHWM/ { print int($2 / 1024) }' "/proc/$started/status")
+	holds "replay: 48 hostile captures cost $peak MB, at most 256" [ "$peak" -le 256 ]
+	end "$started"
+}
+
 # --- sql
 
 # A question to a crawl makes no file, reads no other database and changes nothing.

@@ -25,6 +25,9 @@ type steady struct {
 	own     bool // the handler sets the deadlines
 }
 
+// Steady is w for a reader who must make progress.
+func Steady(w http.ResponseWriter) http.ResponseWriter { return newSteady(w) }
+
 func newSteady(w http.ResponseWriter) *steady {
 	s := &steady{ResponseWriter: w, control: http.NewResponseController(w)}
 	s.extend()

@@ -19,12 +19,7 @@ const maxCodings = 3
 // uncoded takes the content codings off a body. A body that is not coded as its head says is given as it is: browsers
 // are not so kind, but nobody asks the server again.
 func uncoded(body io.Reader, codings string) (io.Reader, error) {
-	var names []string
-	for name := range strings.SplitSeq(codings, ",") {
-		if name = strings.ToLower(strings.TrimSpace(name)); name != "" && name != "identity" {
-			names = append(names, name)
-		}
-	}
+	names := codingsOf(codings)
 	if len(names) > maxCodings {
 		return nil, fmt.Errorf("content coding %q has too many layers", codings)
 	}
@@ -64,4 +59,16 @@ func uncoded(body io.Reader, codings string) (io.Reader, error) {
 		}
 	}
 	return body, nil
+}
+
+// codingsOf are the names of content codings.
+func codingsOf(codings string) (names []string) {
+	for name := range strings.SplitSeq(codings, ",") {
+		if name = strings.ToLower(strings.TrimSpace(name)); name != "" && name != "identity" {
+			if names = append(names, name); len(names) > maxCodings {
+				break
+			}
+		}
+	}
+	return names
 }

@@ -35,6 +35,5 @@
 //
 //   - No code here dials: what is not in the archive is 404.
 //   - A revisit shows what it refers to, under its own date.
-//   - Bytes are streamed; what is held of a page is bounded by maxToken, or maxWide for the few that must be decoded at
-//     once.
+//   - Bytes are streamed. What all captures that are shown hold together is bounded: see budget.
 package replay

@@ -50,6 +50,11 @@ func (s *Server) replay(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	defer c.Close()
+	release, err := s.budget.share(r.Context(), false, "")
+	if err != nil {
+		return err
+	}
+	defer release()
 	h := w.Header()
 	for _, f := range c.Header {
 		switch name := strings.ToLower(f.Name); {

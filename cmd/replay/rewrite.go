@@ -16,11 +16,15 @@ import (
 )
 
 const (
-	maxToken  = 32 << 20 // of a tag or script held at once; what is longer passes as it is, to the end of the page
-	maxWide   = 64 << 20 // of a page in an encoding that is not written over ASCII
-	peekBytes = 16 << 10 // in which the encoding of a page is looked for
-	maxAttrs  = 256      // of a tag looked at
-	maxNested = 4        // pages within attributes and noscript; deeper ones pass as they are
+	maxToken  = 8 << 20   // of a tag or script held at once; what is longer passes as it is, to the end of the page
+	maxWide   = 4 << 20   // of a page in an encoding not written over ASCII decoded at once; the rest as it comes
+	maxValue  = 256 << 10 // of an attribute or reference looked at; a URL is shorter, what is data need not be
+	maxGrown  = 1 << 20   // of what an attribute becomes
+	maxTag    = 4 << 20   // of what a tag becomes; the attributes behind it pass as they are
+	maxInner  = 1 << 20   // of a page within noscript
+	peekBytes = 16 << 10  // in which the encoding of a page is looked for
+	maxAttrs  = 256       // of a tag looked at
+	maxNested = 4         // pages within attributes and noscript; deeper ones pass as they are
 )
 
 // rewriter leads the links of one page back into the archive. It changes the bytes of URLs, of a few attributes that
@@ -53,10 +57,15 @@ func (w *rewriter) link(ref string) (string, bool) {
 func (w *rewriter) page(out *bufio.Writer, in io.Reader) error {
 	z := html.NewTokenizer(in)
 	z.SetMaxBuf(maxToken)
+	taken := func(int) {}
+	if m, ok := in.(*metered); ok {
+		taken = m.taken
+	}
 	inStyle, inNoscript := false, false
 	for {
 		kind := z.Next()
 		raw := z.Raw()
+		taken(len(raw))
 		switch kind {
 		case html.ErrorToken:
 			out.Write(raw)
@@ -87,8 +96,8 @@ func (w *rewriter) page(out *bufio.Writer, in io.Reader) error {
 		case html.TextToken:
 			switch {
 			case inStyle:
-				out.Write(w.css(raw))
-			case inNoscript && w.nested < maxNested:
+				w.sheet(out, raw)
+			case inNoscript && w.nested < maxNested && len(raw) <= maxInner:
 				if err := w.within().page(out, bytes.NewReader(bytes.Clone(raw))); err != nil {
 					return err
 				}
@@ -165,7 +174,12 @@ func attributes(raw []byte) (all []attribute) {
 // tag rewrites one tag.
 func (w *rewriter) tag(tag string, raw []byte) []byte {
 	all := attributes(raw)
-	value := func(a attribute) string { return w.text(raw[a.value:a.valueEnd]) }
+	value := func(a attribute) string {
+		if a.valueEnd-a.value > maxValue {
+			return ""
+		}
+		return w.text(raw[a.value:a.valueEnd])
+	}
 	named := func(name string) string {
 		for _, a := range all {
 			if strings.EqualFold(string(raw[a.name:a.nameEnd]), name) {
@@ -198,7 +212,7 @@ func (w *rewriter) tag(tag string, raw []byte) []byte {
 			rename(a)
 			continue
 		}
-		if a.valueEnd == a.value {
+		if a.valueEnd == a.value || a.valueEnd-a.value > maxValue || len(out) > maxTag {
 			continue
 		}
 		switch name {
@@ -220,11 +234,15 @@ func (w *rewriter) tag(tag string, raw []byte) []byte {
 			put(a, w.srcset(value(a)))
 		case "style":
 			if style := raw[a.value:a.valueEnd]; bytes.ContainsRune(style, '(') {
-				put(a, string(w.css([]byte(value(a)))))
+				var b strings.Builder
+				w.sheet(&short{Writer: &b, left: maxGrown}, []byte(value(a)))
+				if b.Len() < maxGrown {
+					put(a, b.String())
+				}
 			}
 		case "srcdoc":
 			var b bytes.Buffer
-			buffered := bufio.NewWriter(&b)
+			buffered := bufio.NewWriter(&short{Writer: &b, left: maxGrown})
 			if w.nested < maxNested && w.within().page(buffered, strings.NewReader(value(a))) == nil &&
 				buffered.Flush() == nil {
 				put(a, b.String())
@@ -291,7 +309,7 @@ func (w *rewriter) srcset(list string) string {
 			url = rest[:i]
 		}
 		bare := strings.TrimRight(url, ",")
-		if to, ok := w.link(bare); ok {
+		if to, ok := w.link(bare); ok && b.Len() < maxGrown {
 			b.WriteString(to)
 		} else {
 			b.WriteString(bare)
@@ -322,13 +340,17 @@ var references = regexp.MustCompile(`(?is)/\*.*?(?:\*/|\z)` +
 	`|\burl\(\s*(?:"([^"\n]*)"|'([^'\n]*)'|([^\s"'()]*))\s*\)` +
 	`|@import\s*(?:"([^"\n]*)"|'([^'\n]*)')`)
 
-// css rewrites a style sheet.
-func (w *rewriter) css(sheet []byte) []byte {
-	var out []byte
-	done := 0
-	for _, m := range references.FindAllSubmatchIndex(sheet, -1) {
+// sheet writes a style sheet, rewritten. An error stays with out, which is asked for it in the end.
+func (w *rewriter) sheet(out io.Writer, sheet []byte) {
+	for {
+		m := references.FindSubmatchIndex(sheet)
+		if m == nil {
+			out.Write(sheet)
+			return
+		}
+		done := 0
 		for i := 2; i < len(m); i += 2 {
-			if m[i] < 0 {
+			if m[i] < 0 || m[i+1]-m[i] > maxValue {
 				continue
 			}
 			decoded, err := charset.Decode(sheet[m[i]:m[i+1]], w.encoding)
@@ -336,15 +358,14 @@ func (w *rewriter) css(sheet []byte) []byte {
 				continue
 			}
 			if to, ok := w.link(string(decoded)); ok {
-				out = append(append(out, sheet[done:m[i]]...), cssEscaper.Replace(to)...)
+				out.Write(sheet[:m[i]])
+				io.WriteString(out, cssEscaper.Replace(to))
 				done = m[i+1]
 			}
 		}
+		out.Write(sheet[done:m[1]])
+		sheet = sheet[m[1]:]
 	}
-	if done == 0 {
-		return sheet
-	}
-	return append(out, sheet[done:]...)
 }
 
 var cssEscaper = strings.NewReplacer(`"`, "%22", "'", "%27", "(", "%28", ")", "%29", `\`, "%5C", " ", "%20")

