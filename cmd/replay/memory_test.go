@@ -83,7 +83,8 @@ func TestGreedyCapturesAreShownInBoundedMemory(t *testing.T) {
 	heads, bodies := greedy()
 	for i := range heads {
 		data, _ = b.AppendExchange(data, &warc.Exchange{URI: fmt.Sprintf("http://h.test/%d", i), At: noon,
-			Request: []byte("GET / HTTP/1.1\r\n\r\n"), Head: []byte("HTTP/1.1 " + heads[i] + "\r\n\r\n"), Body: bodies[i]})
+			Request: []byte("GET / HTTP/1.1\r\n\r\n"), Head: []byte("HTTP/1.1 " + heads[i] + "\r\n\r\n"),
+			Body: bodies[i]})
 	}
 	if err := os.WriteFile(filepath.Join(dir, "a.warc"), data, 0o600); err != nil {
 		t.Fatal(err)
