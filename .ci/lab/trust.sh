@@ -177,6 +177,90 @@ check_collect() {
 	end "$started"
 }
 
+# --- fetching
+
+# private LINKS FLAG...: crawls a page on loopback with these links, and leaves in $dir/connects every address that was connected
+# to, but for the one by which henro learns its own (port 9).
+private() {
+	local link
+	rm -rf "$dir/private" "$dir/links"
+	mkdir -p "$dir/links"
+	for link in $1; do echo "<a href=\"$link\">x</a>"; done >"$dir/links/index.html"
+	background python3 -m http.server 17671 --bind 127.0.0.1 --directory "$dir/links"
+	answers http://127.0.0.1:17671/
+	strace -f -qq -e trace=connect -o "$dir/traced" \
+		"$bin/henro" crawl --dir "$dir/private" --delay 0 --scope any --depth 1 --retries 0 --fetch-timeout 2s --listen-http off --progress off \
+		--contact lab@example.org --i-own-these-hosts "${@:2}" http://127.0.0.1:17671/ >/dev/null 2>&1 || true
+	end "$started"
+	grep -v 'htons(9)' "$dir/traced" | sed -En 's/.*(inet_addr|AF_INET6,).*"([0-9a-f.:]+)".*/\2/p' | sort -u >"$dir/connects"
+}
+connected() { [ "$(tr '\n' ' ' <"$dir/connects")" = "$1" ]; }
+
+# No link leads a crawl of private networks to a metadata service, to a link-local address or to all machines at once.
+check_metadata() {
+	install strace strace
+	private "http://169.254.169.254/latest/ http://169.254.170.2/ http://[fd00:ec2::254]/ http://[fe80::1]/ http://100.100.100.200/
+		http://168.63.129.16/ http://[::ffff:169.254.169.254]/ http://[64:ff9b::a9fe:a9fe]/ http://[2002:a9fe:a9fe::1]/ http://224.0.0.1/
+		http://[ff02::1]/ http://255.255.255.255/ http://0.0.0.0:17671/ http://192.0.0.192/ http://127.0.0.2:17671/" --allow-private
+	holds "metadata: --allow-private opens none of 14 addresses" connected "127.0.0.1 127.0.0.2 "
+	private "http://0.0.0.0:17671/ http://224.0.0.1/" --allow-private --allow-address 0.0.0.0
+	holds "metadata: --allow-address opens what it names" connected "0.0.0.0 127.0.0.1 "
+	private "http://127.0.0.2:17671/" --allow-private 127.0.0.1/32
+	holds "metadata: --allow-private NETWORK opens that network only" connected "127.0.0.1 "
+	private "http://127.0.0.2:17671/" --allow-private=127.0.0.0/24
+	holds "metadata: --allow-private=NETWORK too" connected "127.0.0.1 127.0.0.2 "
+}
+
+# A host that closes a connection instead of answering is asked again after the interval.
+check_closing() {
+	background python3 "$lab/trust/closing.py" 17672 "$dir/closing.log"
+	sleep 1
+	"$bin/henro" crawl --dir "$dir/closing" --allow-private --delay 300ms --depth 1 --listen-http off --progress off \
+		http://127.0.0.1:17672/ >/dev/null 2>&1
+	end "$started"
+	holds "closing: all 13 pages were answered" \
+		[ "$(python3 -c 'import json,sys; print(json.load(open(sys.argv[1]))["pages"])' "$dir/closing/summary.json")" = 13 ]
+	holds "closing: no two requests are closer than 290 ms" \
+		awk 'NR > 1 && $1 - last < 0.29 { print "      " $0, $1 - last; bad = 1 } { last = $1 } END { exit bad }' "$dir/closing.log"
+}
+
+# --- disks
+
+# Whatever a page of the state has become, every command ends in a line.
+check_damage() {
+	crawl_up
+	holds "damage: 15 damaged states, five commands each, end without a stack, in time and memory" \
+		python3 "$lab/trust/damage.py" "$bin/henro" "$dir/crawl" 15
+}
+
+# full WHERE SIZE: crawls with a small disk there, below a mount namespace of its own; the exit code, and how long it took.
+full() {
+	rm -rf "$dir/full"
+	mkdir -p "$dir/full/warc"
+	unshare --map-root-user --mount bash -c '
+		mount -t tmpfs -o "size=$2" none "$1"
+		began=$(date +%s)
+		"$3" crawl --dir "$4/full" --allow-private --delay 10ms --depth -1 --listen-http off --progress off \
+			--seeds "$4/web/seeds.txt" $(sed "s/^/--resolve /" "$4/web/resolve.txt") >"$4/full.out" 2>&1
+		echo "$? $(($(date +%s) - began))"' - "$1" "$2" "$bin/henro" "$dir"
+}
+ends_full() { local code took; read -r code took <<<"$1"; [ "$code" = 3 ] && [ "$took" -le 25 ]; }
+
+# A crawl that cannot store anything any more says so within seconds, and has not asked for pages in vain.
+check_full() {
+	local size
+	background "$bin/henro" fakeweb --hosts 4 --pages 62 --pareto 0 --page-bytes 20000 --folder "$dir/web"
+	for _ in $(seq 100); do grep -q ready "$dir/said" && break; sleep 0.1; done
+	for size in 1m 3m; do
+		holds "full: a disk of $size for everything ends with exit code 3" ends_full "$(full "$dir/full" "$size")"
+	done
+	: >"$dir/web/access.log"
+	holds "full: a disk of 1m for the archive ends with exit code 3" ends_full "$(full "$dir/full/warc" 1m)"
+	end "$started"
+	holds "full: no page was asked for more than once" \
+		[ -z "$(cut -f 4,5 "$dir/web/access.log" | grep -v robots.txt | sort | uniq -d)" ]
+}
+
 # --- all
 
 if [ $# -eq 0 ]; then
