@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"henro/actors/floor"
+	"henro/actors/protocol"
 
 	"github.com/asynkron/protoactor-go/actor"
 	"github.com/sirupsen/logrus"
@@ -15,21 +16,6 @@ import (
 )
 
 type (
-	// PagesSought asks for the records of known pages that a sitemap or a feed says to have changed. It must come
-	// before the Write of that document's visit: what the document said last time is compared with what it says now.
-	PagesSought struct {
-		URL   string            // of the document
-		Again bool              // it was read before
-		Pages []outlink.Outlink // of one host; at least one
-		Most  int               // pages wanted at most
-	}
-	// PagesFound brings the Host what was sought, some time later; pages that are not known, or of which nothing new
-	// was said, are left out.
-	PagesFound struct {
-		Entries []store.Entry
-		Hints   []outlink.Hint // of each entry
-	}
-
 	findPages struct {
 		asker *actor.PID
 		host  string // to be told by the asker; empty: the asker itself wants to know, and somebody waits
@@ -40,7 +26,7 @@ type (
 
 // seek has the pages looked for of which the document says something new: another lastmod than last time. Of a page
 // that it did not name last time any is new.
-func (p *Partition) seek(ctx actor.Context, m *PagesSought) {
+func (p *Partition) seek(ctx actor.Context, m *protocol.PagesSought) {
 	host := weburl.HostOf(m.Pages[0].URL)
 	said := map[string]string{}
 	if m.Again {
@@ -139,7 +125,7 @@ func (f *Finder) find(ctx actor.Context) {
 		entries[found[i].Page.URL] = &found[i]
 	}
 	for _, m := range f.asked {
-		answer := &PagesFound{}
+		answer := &protocol.PagesFound{}
 		for url, hint := range m.pages {
 			if entry := entries[url]; entry != nil {
 				answer.Entries, answer.Hints = append(answer.Entries, *entry), append(answer.Hints, hint)
@@ -148,7 +134,7 @@ func (f *Finder) find(ctx actor.Context) {
 		if m.host == "" {
 			ctx.Send(m.asker, answer)
 		} else if len(answer.Entries) > 0 {
-			ctx.Send(m.asker, &ToHost{Host: m.host, Message: answer})
+			ctx.Send(m.asker, &protocol.ToHost{Host: m.host, Message: answer})
 		}
 	}
 	f.asked = nil

@@ -9,8 +9,9 @@ import (
 
 	"github.com/asynkron/protoactor-go/actor"
 
-	"henro/actors"
 	"henro/actors/actortest"
+	"henro/actors/host"
+	"henro/actors/protocol"
 	"henro/actors/robots"
 	"henro/actors/scope"
 	"henro/messages"
@@ -22,7 +23,7 @@ import (
 // A sitemap speaks for its own host, and for another whose robots.txt names it.
 func TestASitemapOfAnotherHostCountsWhereRobotsTxtNamesIt(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		h := newHouse(t, openLease(), func(o *actors.HostOptions) { o.Sitemaps = true })
+		h := newHouse(t, openLease(), func(o *host.Options) { o.Sitemaps = true })
 		const naming, silent = "http://naming.test", "http://silent.test"
 		rules, err := scope.New(scope.DefaultOptions())
 		if err != nil {
@@ -30,12 +31,12 @@ func TestASitemapOfAnotherHostCountsWhereRobotsTxtNamesIt(t *testing.T) {
 		}
 		rules = rules.With(weburl.MustParse(lone + "/")).With(weburl.MustParse(naming +
 			"/")).With(weburl.MustParse(silent + "/"))
-		h.master.Tell(h.hosts, &actors.ScopeChanged{Rules: rules})
+		h.master.Tell(h.hosts, &protocol.ScopeChanged{Rules: rules})
 		h.partition.Reply(func(c actor.Context, message any) {
 			switch m := message.(type) {
-			case *actors.HostAsked:
+			case *protocol.HostAsked:
 				text := "User-agent: *\nAllow: /\n"
-				restored := &actors.HostRestored{Record: store.HostRecord{ID: store.IDOf(m.Host), Name: m.Host,
+				restored := &protocol.HostRestored{Record: store.HostRecord{ID: store.IDOf(m.Host), Name: m.Host,
 					RobotsUntil: time.Now().Add(time.Hour)}}
 				switch m.Host {
 				case lone:
@@ -49,16 +50,16 @@ func TestASitemapOfAnotherHostCountsWhereRobotsTxtNamesIt(t *testing.T) {
 				}
 				restored.Record.Robots = blob
 				c.Respond(restored)
-			case *actors.EntriesAsked:
-				c.Respond(&actors.EntriesLoaded{})
-			case *actors.Write:
-				c.Respond(&actors.Written{Tag: m.Tag})
+			case *protocol.EntriesAsked:
+				c.Respond(&protocol.EntriesLoaded{})
+			case *protocol.Write:
+				c.Respond(&protocol.Written{Tag: m.Tag})
 			}
 		})
 		urls := []string{lone + "/a", naming + "/b", silent + "/c", "http://outside.test/d", lone + "/more.xml"}
 		kinds := []byte{byte(outlink.Sitemap), byte(outlink.Sitemap), byte(outlink.Sitemap), byte(outlink.Sitemap),
 			byte(outlink.Part)}
-		h.tell(&actors.HostFacts{Lease: 7, Facts: []*messages.Fact{{Lease: 7, Seq: 5, Host: lone,
+		h.tell(&protocol.HostFacts{Lease: 7, Facts: []*messages.Fact{{Lease: 7, Seq: 5, Host: lone,
 			Visited: &messages.PageVisited{
 				Url: lone + "/sitemap.xml", Depth: 1, DepthLeft: 2, Status: 200,
 				Links: &messages.LinkSet{Urls: urls, Kinds: kinds, Flags: make([]byte, 5),
@@ -66,7 +67,7 @@ func TestASitemapOfAnotherHostCountsWhereRobotsTxtNamesIt(t *testing.T) {
 			}}}})
 		synctest.Wait()
 		found := map[string]store.Candidate{}
-		for _, w := range actortest.TakeOf[*actors.Write](h.partition) {
+		for _, w := range actortest.TakeOf[*protocol.Write](h.partition) {
 			for _, c := range w.Candidates {
 				found[c.URL] = c
 			}
@@ -92,7 +93,7 @@ func TestASitemapOfAnotherHostCountsWhereRobotsTxtNamesIt(t *testing.T) {
 // sitemap names it.
 func TestChangefreqReachesPagesFollowedInsideALease(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		h := newHouse(t, openLease(), func(o *actors.HostOptions) { o.Sitemaps, o.Continuous = true, true })
+		h := newHouse(t, openLease(), func(o *host.Options) { o.Sitemaps, o.Continuous = true, true })
 		entries := func(anchor string, urls ...string) *messages.LinkSet {
 			set := &messages.LinkSet{Urls: urls}
 			for range urls {
@@ -105,17 +106,17 @@ func TestChangefreqReachesPagesFollowedInsideALease(t *testing.T) {
 			return &messages.Fact{Lease: 7, Seq: seq, Host: lone,
 				Visited: &messages.PageVisited{Url: lone + path, Depth: 2, DepthLeft: 1, Status: 200}}
 		}
-		h.tell(&actors.HostFacts{Lease: 7, Facts: []*messages.Fact{
+		h.tell(&protocol.HostFacts{Lease: 7, Facts: []*messages.Fact{
 			{Lease: 7, Seq: 5, Host: lone, More: entries("hourly", lone+"/a", "http://other.test/c")},
 			{Lease: 7, Seq: 6, Host: lone, Visited: &messages.PageVisited{Url: lone + "/sitemap.xml", Depth: 1,
 				DepthLeft: 2, Status: 200, Links: entries("2026-11-21 yearly", lone+"/b")}},
 			followed(7, "/a"), followed(8, "/b"),
 		}})
 		synctest.Wait()
-		h.tell(&actors.HostFacts{Lease: 7, Facts: []*messages.Fact{followed(9, "/unnamed")}})
+		h.tell(&protocol.HostFacts{Lease: 7, Facts: []*messages.Fact{followed(9, "/unnamed")}})
 		synctest.Wait()
 		got := map[string]outlink.Frequency{}
-		for _, w := range actortest.TakeOf[*actors.Write](h.partition) {
+		for _, w := range actortest.TakeOf[*protocol.Write](h.partition) {
 			for _, v := range w.Visits {
 				got[v.Page.URL] = v.Page.Flags.Wish()
 			}

@@ -10,6 +10,8 @@ import (
 
 	"henro/actors"
 	"henro/actors/actortest"
+	"henro/actors/host"
+	"henro/actors/protocol"
 	"henro/actors/scope"
 	"henro/messages"
 	"henro/messages/outlink"
@@ -28,24 +30,24 @@ const lone = "http://lone.test"
 
 // newHouse makes one whose partition knows of a lease of the host lone, stored up to fact 4, or of none, and stores
 // whatever it is told.
-func newHouse(t *testing.T, lease *store.Lease, adjust ...func(*actors.HostOptions)) *house {
+func newHouse(t *testing.T, lease *store.Lease, adjust ...func(*host.Options)) *house {
 	system := actortest.System(t)
 	h := &house{master: actortest.NewProbe(t, system, "master"), partition: actortest.NewProbe(t, system, "partition"),
 		system: system}
 	h.partition.Reply(func(c actor.Context, message any) {
 		switch m := message.(type) {
-		case *actors.HostAsked:
-			c.Respond(&actors.HostRestored{Record: store.HostRecord{ID: store.IDOf(m.Host), Name: m.Host},
+		case *protocol.HostAsked:
+			c.Respond(&protocol.HostRestored{Record: store.HostRecord{ID: store.IDOf(m.Host), Name: m.Host},
 				Lease: lease})
-		case *actors.EntriesAsked:
-			c.Respond(&actors.EntriesLoaded{})
-		case *actors.WaitingHostsAsked:
-			c.Respond(&actors.WaitingHostsReported{})
-		case *actors.Write:
-			c.Respond(&actors.Written{Tag: m.Tag})
+		case *protocol.EntriesAsked:
+			c.Respond(&protocol.EntriesLoaded{})
+		case *protocol.WaitingHostsAsked:
+			c.Respond(&protocol.WaitingHostsReported{})
+		case *protocol.Write:
+			c.Respond(&protocol.Written{Tag: m.Tag})
 		}
 	})
-	o := actors.DefaultHostOptions()
+	o := host.DefaultOptions()
 	for _, f := range adjust {
 		f(&o)
 	}
@@ -54,14 +56,14 @@ func newHouse(t *testing.T, lease *store.Lease, adjust ...func(*actors.HostOptio
 	if err != nil {
 		t.Fatal(err)
 	}
-	h.master.Tell(h.hosts, &actors.ScopeChanged{Rules: rules.With(weburl.MustParse(lone + "/"))})
+	h.master.Tell(h.hosts, &protocol.ScopeChanged{Rules: rules.With(weburl.MustParse(lone + "/"))})
 	h.master.Tell(h.hosts, &actors.Introduction{Partitions: []*actor.PID{h.partition.PID},
 		PartitionOf: func(string) int { return 0 }})
 	return h
 }
 
 func (h *house) tell(message any) {
-	h.master.Tell(h.hosts, &actors.ToHost{Host: lone, Message: message})
+	h.master.Tell(h.hosts, &protocol.ToHost{Host: lone, Message: message})
 }
 
 func openLease() *store.Lease {
@@ -84,23 +86,23 @@ func visit(seq uint64, urls ...string) *messages.Fact {
 func TestPartsOfALinkSetAreNotAcknowledgedBeforeTheirPage(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := newHouse(t, openLease())
-		h.tell(&actors.HostFacts{Lease: 7, Facts: []*messages.Fact{part(5, lone+"/a"), part(6, lone+"/b")}})
-		for _, w := range actortest.TakeOf[*actors.Write](h.partition) {
+		h.tell(&protocol.HostFacts{Lease: 7, Facts: []*messages.Fact{part(5, lone+"/a"), part(6, lone+"/b")}})
+		for _, w := range actortest.TakeOf[*protocol.Write](h.partition) {
 			if w.Lease != nil && w.Lease.Seq != 4 {
 				t.Errorf("the lease says that facts up to %d are stored, but 5 and 6 are parts of a page that has "+
 					"not come", w.Lease.Seq)
 			}
 		}
-		for _, stored := range actortest.TakeOf[*actors.FactsStored](h.master) {
+		for _, stored := range actortest.TakeOf[*protocol.FactsStored](h.master) {
 			if stored.Seq > 4 {
 				t.Errorf("acknowledged up to %d, want 4", stored.Seq)
 			}
 		}
 		// They come again, with the page.
-		h.tell(&actors.HostFacts{Lease: 7, Facts: []*messages.Fact{part(5, lone+"/a"), part(6, lone+"/b"),
+		h.tell(&protocol.HostFacts{Lease: 7, Facts: []*messages.Fact{part(5, lone+"/a"), part(6, lone+"/b"),
 			visit(7, lone+"/c")}})
 		var links []string
-		for _, w := range actortest.TakeOf[*actors.Write](h.partition) {
+		for _, w := range actortest.TakeOf[*protocol.Write](h.partition) {
 			for _, v := range w.Visits {
 				for _, link := range v.Links {
 					links = append(links, link.URL)
@@ -110,7 +112,7 @@ func TestPartsOfALinkSetAreNotAcknowledgedBeforeTheirPage(t *testing.T) {
 		if len(links) != 3 {
 			t.Errorf("links stored: %v, want three, each once", links)
 		}
-		stored := actortest.TakeOf[*actors.FactsStored](h.master)
+		stored := actortest.TakeOf[*protocol.FactsStored](h.master)
 		if len(stored) == 0 || stored[len(stored)-1].Seq != 7 {
 			t.Errorf("acknowledged: %+v, want up to 7", stored)
 		}
@@ -122,12 +124,12 @@ func TestPartsOfALinkSetAreNotAcknowledgedBeforeTheirPage(t *testing.T) {
 func TestFactsOfALeaseThatIsOverAreAcknowledgedAndNotStored(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := newHouse(t, nil)
-		h.tell(&actors.HostFacts{Lease: 7, Facts: []*messages.Fact{visit(5)}})
-		stored := actortest.TakeOf[*actors.FactsStored](h.master)
+		h.tell(&protocol.HostFacts{Lease: 7, Facts: []*messages.Fact{visit(5)}})
+		stored := actortest.TakeOf[*protocol.FactsStored](h.master)
 		if len(stored) != 1 || stored[0].Seq != math.MaxUint64 || !stored[0].Closed {
 			t.Errorf("acknowledged: %+v", stored)
 		}
-		if written := actortest.TakeOf[*actors.Write](h.partition); len(written) != 0 {
+		if written := actortest.TakeOf[*protocol.Write](h.partition); len(written) != 0 {
 			t.Errorf("stored: %+v", written[0])
 		}
 	})
@@ -140,16 +142,16 @@ func TestFactsAreTakenInOrderAndOnce(t *testing.T) {
 		for _, facts := range [][]*messages.Fact{
 			{visit(6)}, {visit(4)}, {visit(5)}, {visit(5), visit(6)}, {visit(5), visit(6), visit(8)}, {visit(7)},
 		} {
-			h.tell(&actors.HostFacts{Lease: 7, Facts: facts})
+			h.tell(&protocol.HostFacts{Lease: 7, Facts: facts})
 		}
 		visits := 0
-		for _, w := range actortest.TakeOf[*actors.Write](h.partition) {
+		for _, w := range actortest.TakeOf[*protocol.Write](h.partition) {
 			visits += len(w.Visits)
 		}
 		if visits != 3 {
 			t.Errorf("%d visits stored, want 5, 6 and 7 once each", visits)
 		}
-		stored := actortest.TakeOf[*actors.FactsStored](h.master)
+		stored := actortest.TakeOf[*protocol.FactsStored](h.master)
 		if len(stored) == 0 || stored[len(stored)-1].Seq != 7 {
 			t.Errorf("acknowledged last: %+v, want 7", stored)
 		}
@@ -160,17 +162,17 @@ func TestFactsAreTakenInOrderAndOnce(t *testing.T) {
 func TestAVoidLeaseOwesTheIntervalFromNow(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := newHouse(t, openLease())
-		h.tell(&actors.HostFacts{Lease: 7, Facts: []*messages.Fact{visit(5)}})
+		h.tell(&protocol.HostFacts{Lease: 7, Facts: []*messages.Fact{visit(5)}})
 		actortest.Pass(time.Hour)
-		h.tell(&actors.LeaseVoid{Lease: 7})
-		h.tell(&actors.LeaseVoid{Lease: 7}) // said twice
-		writes := actortest.TakeOf[*actors.Write](h.partition)
+		h.tell(&protocol.LeaseVoid{Lease: 7})
+		h.tell(&protocol.LeaseVoid{Lease: 7}) // said twice
+		writes := actortest.TakeOf[*protocol.Write](h.partition)
 		last := writes[len(writes)-1]
 		if last.EndLease != 7 || last.Host.NextAllowed.Before(time.Now().Add(5*time.Second)) {
 			t.Errorf("lease %d ended, the host may be asked in %v", last.EndLease, time.Until(last.Host.NextAllowed))
 		}
 		closed := 0
-		for _, stored := range actortest.TakeOf[*actors.FactsStored](h.master) {
+		for _, stored := range actortest.TakeOf[*protocol.FactsStored](h.master) {
 			if stored.Closed {
 				closed++
 			}
@@ -191,47 +193,47 @@ func TestALeaseThatWasBeingWrittenWhenItsHostFailedIsEnded(t *testing.T) {
 		var answer []func() // in order, as a Partition does
 		h.partition.Reply(func(c actor.Context, message any) {
 			switch m := message.(type) {
-			case *actors.HostAsked:
-				c.Respond(&actors.HostRestored{Record: store.HostRecord{ID: store.IDOf(lone), Name: lone, Waiting: 1},
+			case *protocol.HostAsked:
+				c.Respond(&protocol.HostRestored{Record: store.HostRecord{ID: store.IDOf(lone), Name: lone, Waiting: 1},
 					Lease: lease})
-			case *actors.PagesAsked:
-				c.Respond(&actors.PagesLoaded{Waiting: store.Waiting{Entries: []store.Entry{entry}}})
-			case *actors.Write:
+			case *protocol.PagesAsked:
+				c.Respond(&protocol.PagesLoaded{Waiting: store.Waiting{Entries: []store.Entry{entry}}})
+			case *protocol.Write:
 				host := c.Sender()
 				if m.Lease != nil {
 					lease = m.Lease
 				}
 				if m.EndLease != 0 {
-					c.Respond(&actors.Written{Tag: m.Tag})
+					c.Respond(&protocol.Written{Tag: m.Tag})
 					return
 				}
-				answer = append(answer, func() { h.system.Root.Send(host, &actors.Written{Tag: m.Tag}) })
+				answer = append(answer, func() { h.system.Root.Send(host, &protocol.Written{Tag: m.Tag}) })
 			}
 		})
-		h.tell(&actors.Lend{Lease: 7, Slave: "s", Boot: "b", Until: time.Now().Add(time.Minute)})
+		h.tell(&protocol.Lend{Lease: 7, Slave: "s", Boot: "b", Until: time.Now().Add(time.Minute)})
 		synctest.Wait()
 		if lease == nil {
 			t.Fatal("no lease was written")
 		}
-		actortest.TakeOf[*actors.Write](h.partition)
-		h.tell((*actors.LeaseVoid)(nil)) // makes it panic
+		actortest.TakeOf[*protocol.Write](h.partition)
+		h.tell((*protocol.LeaseVoid)(nil)) // makes it panic
 		actortest.Pass(time.Minute)
 		for _, f := range answer {
 			f()
 		}
-		var writes []*actors.Write
-		for _, w := range actortest.TakeOf[*actors.Write](h.partition) {
+		var writes []*protocol.Write
+		for _, w := range actortest.TakeOf[*protocol.Write](h.partition) {
 			if w.Host != nil { // else the Host waits for what it wrote before
 				writes = append(writes, w)
 			}
 		}
-		if lent := actortest.TakeOf[*actors.Lent](h.master); len(lent) > 0 {
+		if lent := actortest.TakeOf[*protocol.Lent](h.master); len(lent) > 0 {
 			t.Errorf("lease %d was lent with %v", lent[0].Lease, lent[0].Task)
 		}
 		if len(writes) != 1 || writes[0].EndLease != 7 {
 			t.Errorf("written: %+v, want the end of lease 7", writes)
 		}
-		stored := actortest.TakeOf[*actors.FactsStored](h.master)
+		stored := actortest.TakeOf[*protocol.FactsStored](h.master)
 		if len(stored) != 1 || stored[0].Lease != 7 || !stored[0].Closed {
 			t.Errorf("the master was told %+v, want that lease 7 has ended", stored)
 		}
@@ -254,8 +256,8 @@ func TestAPartitionKnowsTheOpenLeaseOfAHost(t *testing.T) {
 		partition := around.Spawn(t, actors.PartitionProps(actors.DefaultPartitionOptions(), actors.Order{}, state, 0,
 			around.PID, around.PID, actortest.Log()), "partition")
 		open := func() *store.Lease {
-			around.Tell(partition, &actors.HostAsked{Host: lone})
-			restored := actortest.TakeOf[*actors.HostRestored](around)
+			around.Tell(partition, &protocol.HostAsked{Host: lone})
+			restored := actortest.TakeOf[*protocol.HostRestored](around)
 			if len(restored) != 1 {
 				t.Fatalf("%d answers", len(restored))
 			}
@@ -264,14 +266,14 @@ func TestAPartitionKnowsTheOpenLeaseOfAHost(t *testing.T) {
 		row := &store.HostRecord{ID: store.IDOf(lone), Name: lone}
 		for _, step := range []struct {
 			sentence string
-			write    *actors.Write
+			write    *protocol.Write
 			lease    uint64
 		}{
-			{"nothing is written", &actors.Write{}, 0},
-			{"a lease is written", &actors.Write{Host: row, Lease: openLease()}, 7},
-			{"another's lease ends", &actors.Write{Host: &store.HostRecord{ID: 1, Name: "http://x.test"}, EndLease: 6},
-				7},
-			{"the lease ends", &actors.Write{Host: row, EndLease: 7}, 0},
+			{"nothing is written", &protocol.Write{}, 0},
+			{"a lease is written", &protocol.Write{Host: row, Lease: openLease()}, 7},
+			{"another's lease ends",
+				&protocol.Write{Host: &store.HostRecord{ID: 1, Name: "http://x.test"}, EndLease: 6}, 7},
+			{"the lease ends", &protocol.Write{Host: row, EndLease: 7}, 0},
 		} {
 			around.Tell(partition, step.write)
 			if lease := open(); (lease == nil) != (step.lease == 0) || lease != nil && lease.ID != step.lease {
@@ -300,33 +302,33 @@ func TestAHostThatFailedJudgesLinksAgainThatItOwed(t *testing.T) {
 		partition := around.Spawn(t, actors.PartitionProps(actors.DefaultPartitionOptions(), actors.Order{}, state, 0,
 			around.PID, around.PID, actortest.Log()), "partition")
 		owed := func() (found []store.Relaxation) {
-			for _, m := range actortest.TakeOf[*actors.ToHost](around) {
-				if r, ok := m.Message.(*actors.RelaxationsFound); ok && m.Host == lone {
+			for _, m := range actortest.TakeOf[*protocol.ToHost](around) {
+				if r, ok := m.Message.(*protocol.RelaxationsFound); ok && m.Host == lone {
 					found = append(found, r.Relaxations...)
 				}
 			}
 			return found
 		}
 		unsettled := func() int {
-			around.Tell(partition, &actors.QuietAsked{})
-			return actortest.TakeOf[*actors.QuietReported](around)[0].Unsettled
+			around.Tell(partition, &protocol.QuietAsked{})
+			return actortest.TakeOf[*protocol.QuietReported](around)[0].Unsettled
 		}
 		page := store.Page{URL: lone + "/a", Depth: 1, Status: 200, LastVisit: time.Now()}
-		around.Tell(partition, &actors.Write{Urgent: true, Visits: []store.Visited{{Page: page,
+		around.Tell(partition, &protocol.Write{Urgent: true, Visits: []store.Visited{{Page: page,
 			Links: []outlink.Outlink{{URL: lone + "/b", Kind: outlink.Anchor}}}}})
 		actortest.Pass(time.Second)
-		around.Tell(partition, &actors.Write{Urgent: true,
+		around.Tell(partition, &protocol.Write{Urgent: true,
 			Candidates: []store.Candidate{{URL: page.URL, Host: lone, DepthLeft: 2}}})
 		actortest.Pass(time.Second)
 		first := owed()
 		if len(first) != 1 || first[0].URL != page.URL || first[0].DepthLeft != 2 || unsettled() == 0 {
 			t.Fatalf("to be judged again: %+v", first)
 		}
-		around.Tell(partition, &actors.HostAsked{Host: lone})
+		around.Tell(partition, &protocol.HostAsked{Host: lone})
 		if again := owed(); len(again) != 1 || again[0].URL != page.URL {
 			t.Errorf("to be judged by a host that is new: %+v", again)
 		}
-		around.Tell(partition, &actors.Write{Urgent: true, Relaxed: first})
+		around.Tell(partition, &protocol.Write{Urgent: true, Relaxed: first})
 		actortest.Pass(time.Second)
 		if more := owed(); len(more) > 0 || unsettled() != 0 {
 			t.Errorf("to be judged after all was: %+v, %d unsettled", more, unsettled())
@@ -341,11 +343,11 @@ func TestAHostThatFailedJudgesLinksAgainThatItOwed(t *testing.T) {
 func TestLinksJudgedAgainMeetTheStopListOfTheirHost(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := newHouse(t, nil)
-		h.tell(&actors.HostExcluded{On: true, Entry: store.StopEntry{Prefix: lone + "/dead/", At: time.Now()}})
-		h.tell(&actors.RelaxationsFound{Relaxations: []store.Relaxation{{URL: lone + "/a", Depth: 1, DepthLeft: 2,
+		h.tell(&protocol.HostExcluded{On: true, Entry: store.StopEntry{Prefix: lone + "/dead/", At: time.Now()}})
+		h.tell(&protocol.RelaxationsFound{Relaxations: []store.Relaxation{{URL: lone + "/a", Depth: 1, DepthLeft: 2,
 			Links: []outlink.Outlink{{URL: lone + "/dead/x", Kind: outlink.Anchor},
 				{URL: lone + "/b", Kind: outlink.Anchor}}}}})
-		writes := actortest.TakeOf[*actors.Write](h.partition)
+		writes := actortest.TakeOf[*protocol.Write](h.partition)
 		if len(writes) != 1 || len(writes[0].Relaxed) != 1 || len(writes[0].Candidates) != 1 ||
 			writes[0].Candidates[0].URL != lone+"/b" || writes[0].Candidates[0].DepthLeft != 1 {
 			t.Errorf("written: %+v", writes)

@@ -5,48 +5,28 @@ import (
 	"github.com/sirupsen/logrus"
 
 	"henro/actors/floor"
+	"henro/actors/host"
+	"henro/actors/protocol"
 
 	"henro/actors/admission"
-	"henro/actors/scope"
 	"henro/store"
 )
 
-// What the Hosts are told by the Master.
-type (
-	// Introduction tells the Hosts of the Partitions and of the Master; work begins with it.
-	Introduction struct {
-		Partitions  []*actor.PID
-		PartitionOf func(host string) int
-		Skips       *actor.PID // of SkipsProps
-	}
-	// ScopeChanged gives new rules of the scope to every Host.
-	ScopeChanged struct{ Rules *scope.Rules }
-	// ToHost carries a message to one Host, awake or not.
-	ToHost struct {
-		Host    string
-		Message any
-	}
-	// SlavesChanged says how many hosts are asked side by side on how many connections: S and C of equation (9). The
-	// Master tells C; the Hosts add S.
-	SlavesChanged struct{ Servers, Connections int }
-)
+// Introduction tells the Hosts of the Partitions and of the Master; work begins with it.
+type Introduction struct {
+	Partitions  []*actor.PID
+	PartitionOf func(host string) int
+	Skips       *actor.PID // of SkipsProps
+}
 
-type (
-	restWanted  struct{ host string } // by a Host with nothing to do
-	restGranted struct{}
-	rested      struct{ host string }
-	stillBusy   struct{ host string }
-	moreHosts   struct{}
-	hostFailed  struct{ host string } // by a Host that is about to restart
-	hostGrew    struct{}
-)
+type moreHosts struct{}
 
 // Hosts is the parent of the Host actors: it wakes them when there is something for them and lets them rest when there
 // is not. A host at rest is a row on disk.
 //
 // Invariants: at most one Host of a name is alive; no message to a host is lost while it goes to rest or wakes.
 type Hosts struct {
-	o      HostOptions
+	o      host.Options
 	master *actor.PID
 	log    *logrus.Entry
 
@@ -54,7 +34,7 @@ type Hosts struct {
 	partitionOf func(string) int
 	skips       *actor.PID
 	regions     *admission.Known
-	slaves      *SlavesChanged // the latest
+	slaves      *protocol.SlavesChanged // the latest
 	awake       map[string]*awakeHost
 	unlisted    []store.HostID // by partition, where listing the waiting hosts goes on; 0 is done
 	listing     int            // answers awaited
@@ -69,7 +49,7 @@ type awakeHost struct {
 }
 
 // HostsProps makes the parent of all Host actors.
-func HostsProps(o HostOptions, master *actor.PID, log *logrus.Entry) *actor.Props {
+func HostsProps(o host.Options, master *actor.PID, log *logrus.Entry) *actor.Props {
 	return actor.PropsFromProducer(func() actor.Actor {
 		return &Hosts{o: o, master: master, log: log.WithField("actor", "hosts"), awake: map[string]*awakeHost{}}
 	})
@@ -83,32 +63,32 @@ func (h *Hosts) Receive(ctx actor.Context) {
 		h.list(ctx)
 	case *actor.Stopping:
 		h.timer.Stop()
-	case *ScopeChanged:
+	case *protocol.ScopeChanged:
 		h.regions = admission.Remember(m.Rules)
-		h.tellAll(ctx, &scopeShared{regions: h.regions})
-	case *SlavesChanged:
-		h.slaves = &SlavesChanged{Servers: len(h.awake), Connections: m.Connections}
+		h.tellAll(ctx, &host.RegionsChanged{Regions: h.regions})
+	case *protocol.SlavesChanged:
+		h.slaves = &protocol.SlavesChanged{Servers: len(h.awake), Connections: m.Connections}
 		h.o.Politeness.Servers, h.o.Politeness.Connections = h.slaves.Servers, h.slaves.Connections
 		h.tellAll(ctx, h.slaves)
-	case *ToHost:
+	case *protocol.ToHost:
 		h.forward(ctx, m.Host, m.Message, true)
-	case *HostsGrew:
-		for _, host := range m.Hosts {
-			h.forward(ctx, host, &hostGrew{}, false)
+	case *protocol.HostsGrew:
+		for _, name := range m.Hosts {
+			h.forward(ctx, name, &host.Grew{}, false)
 		}
-	case *HostDue:
-		h.forward(ctx, m.Host, &DueOpened{Count: m.Count}, false)
-	case *WaitingHostsReported:
+	case *protocol.HostDue:
+		h.forward(ctx, m.Host, &protocol.DueOpened{Count: m.Count}, false)
+	case *protocol.WaitingHostsReported:
 		h.wakeListed(ctx, m)
-	case *restWanted:
-		if a := h.awake[m.host]; a != nil && !a.leaving {
+	case *host.RestWanted:
+		if a := h.awake[m.Host]; a != nil && !a.leaving {
 			a.leaving = true
-			ctx.Send(a.pid, &restGranted{})
+			ctx.Send(a.pid, &host.RestGranted{})
 		}
-	case *rested:
-		h.bury(ctx, m.host)
-	case *stillBusy:
-		h.welcomeBack(ctx, m.host)
+	case *host.Rested:
+		h.bury(ctx, m.Host)
+	case *host.StillBusy:
+		h.welcomeBack(ctx, m.Host)
 	case *hostFailed:
 		h.takeUp(ctx, m.host)
 	case *moreHosts:
@@ -145,7 +125,7 @@ func (h *Hosts) forward(ctx actor.Context, host string, message any, must bool) 
 func (h *Hosts) wake(ctx actor.Context, host string) *awakeHost {
 	a := &awakeHost{}
 	a.pid = floor.SpawnAs(ctx, hostProps(&hostEnvironment{
-		HostOptions: h.o, name: host, partition: h.partitions[h.partitionOf(host)], master: h.master, skips: h.skips,
+		Options: h.o, name: host, partition: h.partitions[h.partitionOf(host)], master: h.master, skips: h.skips,
 		regions: h.regions, log: h.log,
 	}), "host/"+host)
 	h.awake[host] = a
@@ -177,16 +157,16 @@ func (h *Hosts) welcomeBack(ctx actor.Context, host string) {
 
 // takeUp goes on with a Host that restarts: it does not know any more that it wanted to rest, and what it was sent once
 // may be what it failed on.
-func (h *Hosts) takeUp(ctx actor.Context, host string) {
-	a := h.awake[host]
+func (h *Hosts) takeUp(ctx actor.Context, name string) {
+	a := h.awake[name]
 	if a == nil || !a.pid.Equal(ctx.Sender()) {
 		return // it had gone to rest
 	}
-	ctx.Send(a.pid, &scopeShared{regions: h.regions})
+	ctx.Send(a.pid, &host.RegionsChanged{Regions: h.regions})
 	if h.slaves != nil {
 		ctx.Send(a.pid, h.slaves)
 	}
-	h.welcomeBack(ctx, host)
+	h.welcomeBack(ctx, name)
 }
 
 // list asks the partitions which hosts have something to do, from where listing stopped.
@@ -200,7 +180,7 @@ func (h *Hosts) list(ctx actor.Context) {
 	for i, after := range h.unlisted {
 		if after != 0 && len(h.awake) < h.o.MaxAwake {
 			h.listing++
-			ctx.Request(h.partitions[i], &WaitingHostsAsked{After: after - 1})
+			ctx.Request(h.partitions[i], &protocol.WaitingHostsAsked{After: after - 1})
 		}
 	}
 }
@@ -214,7 +194,7 @@ func (h *Hosts) listed() bool {
 	return h.listing == 0
 }
 
-func (h *Hosts) wakeListed(ctx actor.Context, m *WaitingHostsReported) {
+func (h *Hosts) wakeListed(ctx actor.Context, m *protocol.WaitingHostsReported) {
 	h.listing--
 	for _, host := range m.Hosts {
 		if h.awake[host] == nil {

@@ -7,118 +7,22 @@ import (
 	"time"
 
 	"henro/actors/floor"
+	"henro/actors/protocol"
 
 	"github.com/asynkron/protoactor-go/actor"
 	"github.com/sirupsen/logrus"
 
-	"henro/actors/stoplist"
-	"henro/actors/traps"
 	"henro/messages/outlink"
 	"henro/messages/weburl"
 	"henro/store"
 	"henro/store/fingerprint"
 )
 
-// What a Partition is told and asked. Writes are answered by Written once they are on disk; questions are answered from
-// what is on disk, so whoever asks waits for its own Written first.
 type (
-	// Write is a set of changes that are stored whole or not at all.
-	Write struct {
-		Visits     []store.Visited
-		Moves      []store.Entry     // records written anew without a visit
-		Drops      []store.Entry     // records given up
-		Candidates []store.Candidate // of any host: those of other partitions go through the outbox
-		Ghosts     []store.Position
-		Relaxed    []store.Relaxation
-		Host       *store.HostRecord
-		Lease      *store.Lease
-		EndLease   uint64
-		Stops      []store.StopEntry // onto the stop list
-		Unstops    []string          // off it, by prefix
-		Sessions   []byte            // of Host, as traps.Sessions marshals them; nil: as before
-		Evidence   *[]byte           // of Host, as stoplist.List marshals it; nil: as before
-		Totals     Totals            // added to the crawl's totals
-		Seeds      bool              // the candidates are seeds: no frontier turns them away
-		Urgent     bool              // somebody waits for the answer
-		Tag        any               // sent back
-	}
-	// Written answers a Write.
-	Written struct{ Tag any }
-
-	// HostAsked asks for what is known of a host.
-	HostAsked struct{ Host string }
-	// HostRestored answers HostAsked.
-	HostRestored struct {
-		Record   store.HostRecord
-		Lease    *store.Lease // open: of the last run, or lent before the Host failed
-		Due      int          // pages of it that are due
-		Stops    stoplist.List
-		Sessions traps.Sessions
-	}
-	// PagesAsked asks for waiting URLs of a host, and with Known for the fingerprints of all its seen URLs.
-	PagesAsked struct {
-		Host  string
-		Limit int
-		Due   int // known pages that are due, at most
-		Known int // send them if there are no more than this
-	}
-	// PagesLoaded answers PagesAsked.
-	PagesLoaded struct {
-		store.Waiting
-		Due      []store.Entry // the due pages that have waited longest
-		DueCount int           // how many there are
-		Known    []uint64
-		Whole    bool // Known holds all
-	}
-	// EntriesAsked asks for the records at some positions.
-	EntriesAsked struct{ Positions []store.Position }
-	// EntriesLoaded answers EntriesAsked; what is not there any more is left out.
-	EntriesLoaded struct{ Entries []store.Entry }
-	// CandidatesSent hands URLs to the partition that owns their hosts; it is repeated until answered.
-	CandidatesSent struct{ Parcels []store.Parcel }
-	// CandidatesStored answers CandidatesSent.
-	CandidatesStored struct{ Parcels []store.Parcel }
-	// RelaxationsFound asks a Host to judge the links of its pages that turned out to have more depth left.
-	RelaxationsFound struct{ Relaxations []store.Relaxation }
-	// WaitingHostsAsked asks for hosts that have something to do, in the order of ids.
-	WaitingHostsAsked struct{ After store.HostID }
-	// WaitingHostsReported answers WaitingHostsAsked.
-	WaitingHostsReported struct {
-		Partition int
-		Hosts     []string
-		Next      store.HostID // 0: that was all
-	}
-	// QuietAsked asks whether anything is left to do; the answers of two rounds prove the end of a crawl.
-	QuietAsked struct{ Round uint64 }
-	// QuietReported answers QuietAsked.
-	QuietReported struct {
-		Partition int
-		Round     uint64
-		Stats     store.Stats
-		Unsettled int    // writes not on disk, candidates not with their owner, relaxations not judged
-		Commits   uint64 // so far: equal in two rounds means that nothing happened in between
-		Totals    Totals // of this partition, since the crawl began
-		Due       int    // known pages that wait in line for their hosts
-	}
-	// HostsGrew tells the Hosts which hosts have got URLs to visit.
-	HostsGrew struct{ Hosts []string }
-	// LeasesFound tells the Master which leases were open at the last end, once at the start.
-	LeasesFound struct{ Leases []store.Lease }
-	// StoreStalled tells the Master that nothing can be stored; what is unwritten is kept and tried again.
-	StoreStalled struct {
-		Partition int
-		Err       error
-	}
-	// StoreResumed tells that it can be again.
-	StoreResumed struct{ Partition int }
-
 	partitionPeers struct{ pids []*actor.PID }
-)
-
-type (
-	flush     struct{}
-	commit    struct{ batch *store.Batch }
-	committed struct {
+	flush          struct{}
+	commit         struct{ batch *store.Batch }
+	committed      struct {
 		outcome store.Outcome
 		err     error
 	}
@@ -188,7 +92,7 @@ type Partition struct {
 	relaxing  map[string]int // relaxations that are with their hosts, unanswered
 	stalled   bool
 	commits   uint64
-	totals    Totals
+	totals    protocol.Totals
 	stats     store.Stats                  // after the last commit
 	open      map[store.HostID]store.Lease // leases that are not ended, for a Host that is started anew
 	owners    map[string]int               // partition of a host
@@ -239,39 +143,39 @@ func (p *Partition) Receive(ctx actor.Context) {
 		p.peers = m.pids
 		p.deliver(ctx)
 		p.relax(ctx)
-	case *Write:
+	case *protocol.Write:
 		p.write(ctx, m)
-	case *CandidatesSent:
+	case *protocol.CandidatesSent:
 		for _, parcel := range m.Parcels {
 			for i := range parcel.Candidates {
 				p.admit(parcel.Candidates[i], false)
 			}
 		}
-		p.wrote(ctx, &CandidatesStored{m.Parcels}, true)
-	case *CandidatesStored:
+		p.wrote(ctx, &protocol.CandidatesStored{Parcels: m.Parcels}, true)
+	case *protocol.CandidatesStored:
 		p.forgetParcels(ctx, m.Parcels)
-	case *PagesFound:
+	case *protocol.PagesFound:
 		p.bringForward(ctx, m)
-	case *PagesSought:
+	case *protocol.PagesSought:
 		p.seek(ctx, m)
 	case *flush:
 		p.flush(ctx)
 	case *committed:
 		p.settle(ctx, m)
-	case *HostAsked:
+	case *protocol.HostAsked:
 		p.restoreHost(ctx, m)
-	case *PagesAsked:
+	case *protocol.PagesAsked:
 		p.loadPages(ctx, m)
-	case *EntriesAsked:
+	case *protocol.EntriesAsked:
 		p.loadEntries(ctx, m)
-	case *WaitingHostsAsked:
+	case *protocol.WaitingHostsAsked:
 		p.listHosts(ctx, m)
 		p.beginDue(ctx)
 	case *openDue:
 		p.openDue(ctx)
-	case *OverflowAsked:
+	case *protocol.OverflowAsked:
 		p.giveOverflow(ctx, m)
-	case *QuietAsked:
+	case *protocol.QuietAsked:
 		p.reportQuiet(ctx, m)
 	case actor.SystemMessage, actor.AutoReceiveMessage:
 	default:
@@ -302,7 +206,7 @@ func (p *Partition) start(ctx actor.Context) {
 	for _, lease := range leases {
 		p.open[lease.Host] = lease
 	}
-	ctx.Send(p.owner, &LeasesFound{Leases: leases})
+	ctx.Send(p.owner, &protocol.LeasesFound{Leases: leases})
 	disk := p.disk
 	p.finder = floor.SpawnAs(ctx, finderProps(disk, p.log), "finder")
 	p.committer = floor.SpawnAs(ctx, actor.PropsFromFunc(func(ctx actor.Context) {
@@ -318,7 +222,7 @@ func (p *Partition) start(ctx actor.Context) {
 }
 
 // write adds to the batch. URLs of other partitions go to the outbox in the transaction of the page that had them.
-func (p *Partition) write(ctx actor.Context, m *Write) {
+func (p *Partition) write(ctx actor.Context, m *protocol.Write) {
 	for i := range m.Visits {
 		p.batch.Visit(m.Visits[i])
 		if v := &m.Visits[i]; p.order.Ranks != nil && !v.Retry && v.Links != nil && v.Page.Timing.Visits == 0 {
@@ -392,7 +296,7 @@ func (p *Partition) write(ctx actor.Context, m *Write) {
 		p.batch.PutMeta(evidenceMeta(m.Host.Name), *m.Evidence)
 	}
 	p.totals.Add(&m.Totals)
-	p.wrote(ctx, &Written{Tag: m.Tag}, m.Urgent)
+	p.wrote(ctx, &protocol.Written{Tag: m.Tag}, m.Urgent)
 }
 
 // giveUpDamaged tells the Master of damage that a read has met. A restart would meet it again.
@@ -406,7 +310,7 @@ func (p *Partition) giveUpDamaged(ctx actor.Context) {
 		panic(reason)
 	}
 	p.log.WithField("err", err).Error("the state is damaged")
-	ctx.Send(p.owner, &StoreStalled{p.index, err})
+	ctx.Send(p.owner, &protocol.StoreStalled{Partition: p.index, Err: err})
 }
 
 // admit adds a candidate to the batch, unless it is unknown and the gate turns it away.
@@ -456,7 +360,7 @@ func (p *Partition) release(accepted acceptances) {
 }
 
 // bringForward has known pages visited now: somebody has asked for them.
-func (p *Partition) bringForward(ctx actor.Context, m *PagesFound) {
+func (p *Partition) bringForward(ctx actor.Context, m *protocol.PagesFound) {
 	for i := range m.Entries {
 		entry := m.Entries[i]
 		if now := time.Now(); entry.Page.Next.IsZero() || entry.Page.Next.After(now) {
@@ -568,7 +472,7 @@ func (p *Partition) settle(ctx actor.Context, m *committed) {
 		if !p.stalled {
 			p.stalled = true
 			p.log.WithField("err", m.err).Error("the state cannot be written")
-			ctx.Send(p.owner, &StoreStalled{p.index, m.err})
+			ctx.Send(p.owner, &protocol.StoreStalled{Partition: p.index, Err: m.err})
 		}
 		p.failed = p.pending
 		if p.oldest.IsZero() {
@@ -581,7 +485,7 @@ func (p *Partition) settle(ctx actor.Context, m *committed) {
 	if p.stalled {
 		p.stalled = false
 		p.log.Info("the state can be written again")
-		ctx.Send(p.owner, &StoreResumed{p.index})
+		ctx.Send(p.owner, &protocol.StoreResumed{Partition: p.index})
 	}
 	p.commits++
 	p.pending = nil
@@ -595,7 +499,7 @@ func (p *Partition) settle(ctx actor.Context, m *committed) {
 		ctx.Send(w.pid, w.answer)
 	}
 	if len(m.outcome.Admitted) > 0 {
-		grew := &HostsGrew{}
+		grew := &protocol.HostsGrew{}
 		for _, admission := range m.outcome.Admitted {
 			grew.Hosts = append(grew.Hosts, admission.Name)
 		}
@@ -631,7 +535,7 @@ func (p *Partition) deliver(ctx actor.Context) {
 	}
 	if len(group) > 0 {
 		p.sending = true
-		ctx.Request(p.peers[group[0].Partition], &CandidatesSent{group})
+		ctx.Request(p.peers[group[0].Partition], &protocol.CandidatesSent{Parcels: group})
 	}
 }
 
@@ -644,21 +548,21 @@ func (p *Partition) relax(ctx actor.Context) {
 	if err != nil {
 		panic(fmt.Errorf("judge links again: %w", err))
 	}
-	found := map[string]*RelaxationsFound{}
+	found := map[string]*protocol.RelaxationsFound{}
 	for _, r := range relaxations {
 		host := weburl.HostOf(r.URL)
 		if found[host] == nil {
-			found[host] = &RelaxationsFound{}
+			found[host] = &protocol.RelaxationsFound{}
 		}
 		found[host].Relaxations = append(found[host].Relaxations, r)
 		p.relaxing[host]++
 	}
 	for host, message := range found {
-		ctx.Send(p.hosts, &ToHost{Host: host, Message: message})
+		ctx.Send(p.hosts, &protocol.ToHost{Host: host, Message: message})
 	}
 }
 
-func (p *Partition) restoreHost(ctx actor.Context, m *HostAsked) {
+func (p *Partition) restoreHost(ctx actor.Context, m *protocol.HostAsked) {
 	id := store.IDOf(m.Host)
 	record, err := p.disk.Host(id)
 	if errors.Is(err, store.ErrNotFound) {
@@ -666,7 +570,7 @@ func (p *Partition) restoreHost(ctx actor.Context, m *HostAsked) {
 	} else if err != nil {
 		panic(fmt.Errorf("restore host %s: %w", m.Host, err))
 	}
-	answer := &HostRestored{Record: record, Due: p.due.count(id)}
+	answer := &protocol.HostRestored{Record: record, Due: p.due.count(id)}
 	stops, err := StopListOf(p.disk, m.Host)
 	if err == nil {
 		answer.Stops = *stops
@@ -686,9 +590,9 @@ func (p *Partition) restoreHost(ctx actor.Context, m *HostAsked) {
 	}
 }
 
-func (p *Partition) loadPages(ctx actor.Context, m *PagesAsked) {
+func (p *Partition) loadPages(ctx actor.Context, m *protocol.PagesAsked) {
 	id := store.IDOf(m.Host)
-	answer := &PagesLoaded{}
+	answer := &protocol.PagesLoaded{}
 	var err error
 	limit := m.Limit
 	if p.order.Ranks != nil {
@@ -727,8 +631,8 @@ func (p *Partition) best(entries []store.Entry, limit int) []store.Entry {
 	return entries[:limit]
 }
 
-func (p *Partition) loadEntries(ctx actor.Context, m *EntriesAsked) {
-	answer := &EntriesLoaded{}
+func (p *Partition) loadEntries(ctx actor.Context, m *protocol.EntriesAsked) {
+	answer := &protocol.EntriesLoaded{}
 	for _, position := range m.Positions {
 		entry, err := p.disk.At(position)
 		switch {
@@ -741,12 +645,12 @@ func (p *Partition) loadEntries(ctx actor.Context, m *EntriesAsked) {
 	ctx.Respond(answer)
 }
 
-func (p *Partition) listHosts(ctx actor.Context, m *WaitingHostsAsked) {
+func (p *Partition) listHosts(ctx actor.Context, m *protocol.WaitingHostsAsked) {
 	records, err := p.disk.Hosts(m.After, hostBatch)
 	if err != nil {
 		panic(fmt.Errorf("list hosts: %w", err))
 	}
-	answer := &WaitingHostsReported{Partition: p.index}
+	answer := &protocol.WaitingHostsReported{Partition: p.index}
 	for i := range records {
 		if _, lent := p.open[records[i].ID]; lent || records[i].Waiting > 0 || p.due.count(records[i].ID) > 0 {
 			answer.Hosts = append(answer.Hosts, records[i].Name)
@@ -759,11 +663,11 @@ func (p *Partition) listHosts(ctx actor.Context, m *WaitingHostsAsked) {
 	ctx.Respond(answer)
 }
 
-func (p *Partition) reportQuiet(ctx actor.Context, m *QuietAsked) {
+func (p *Partition) reportQuiet(ctx actor.Context, m *protocol.QuietAsked) {
 	unsettled := int(p.stats.Parcels+p.stats.Relaxations) + len(p.open) + len(p.writers) + len(p.inFlight)
 	if p.busy || p.sending || len(p.relaxing) > 0 || !p.oldest.IsZero() {
 		unsettled++
 	}
-	ctx.Respond(&QuietReported{Partition: p.index, Round: m.Round, Stats: p.stats, Unsettled: unsettled,
+	ctx.Respond(&protocol.QuietReported{Partition: p.index, Round: m.Round, Stats: p.stats, Unsettled: unsettled,
 		Commits: p.commits, Totals: p.totals.Clone(), Due: p.due.waiting})
 }

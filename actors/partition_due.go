@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"henro/actors/floor"
+	"henro/actors/protocol"
 
 	"github.com/asynkron/protoactor-go/actor"
 
@@ -14,21 +15,6 @@ import (
 )
 
 type (
-	// DueOpened tells a Host how many of its known pages stand in line, now that there are more.
-	DueOpened struct{ Count int }
-	// OverflowAsked asks for due pages of a host behind the first Keep of its line, at most Limit.
-	OverflowAsked struct {
-		Host        string
-		Keep, Limit int
-	}
-	// OverflowLoaded answers OverflowAsked.
-	OverflowLoaded struct{ Entries []store.Entry }
-	// HostDue tells the Hosts how many known pages of a host are due.
-	HostDue struct {
-		Host  string
-		Count int
-	}
-
 	openDue struct{} // slots may have opened, or want splitting
 )
 
@@ -91,7 +77,7 @@ func (p *Partition) openDue(ctx actor.Context) {
 		grown[id] = host
 	}
 	for id, host := range grown {
-		ctx.Send(p.hosts, &HostDue{Host: host, Count: d.count(id)})
+		ctx.Send(p.hosts, &protocol.HostDue{Host: host, Count: d.count(id)})
 	}
 	switch {
 	case len(entries) == dueBatch:
@@ -138,13 +124,13 @@ func (p *Partition) firstDue(id store.HostID, limit int) (entries []store.Entry,
 
 // giveOverflow reads what stands behind the first of a line. It stays in the line until it has ended: the Host may
 // fail.
-func (p *Partition) giveOverflow(ctx actor.Context, m *OverflowAsked) {
+func (p *Partition) giveOverflow(ctx actor.Context, m *protocol.OverflowAsked) {
 	id := store.IDOf(m.Host)
 	entries, err := p.readLine(id, m.Keep, m.Limit)
 	if err != nil {
 		panic(fmt.Errorf("read due pages of %s: %w", m.Host, err))
 	}
-	ctx.Respond(&OverflowLoaded{Entries: entries})
+	ctx.Respond(&protocol.OverflowLoaded{Entries: entries})
 	p.roomForDue(ctx)
 }
 

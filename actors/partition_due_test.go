@@ -8,6 +8,7 @@ import (
 
 	"henro/actors"
 	"henro/actors/actortest"
+	"henro/actors/protocol"
 	"henro/store"
 )
 
@@ -32,7 +33,7 @@ func TestDuePagesBeyondTheBoundComeAsRoomAppears(t *testing.T) {
 
 		begun := time.Now()
 		for h := range hosts {
-			write := &actors.Write{Host: &store.HostRecord{ID: store.IDOf(hostNumber(h)), Name: hostNumber(h)},
+			write := &protocol.Write{Host: &store.HostRecord{ID: store.IDOf(hostNumber(h)), Name: hostNumber(h)},
 				Urgent: true}
 			for n := range pages {
 				page := store.Page{
@@ -45,13 +46,13 @@ func TestDuePagesBeyondTheBoundComeAsRoomAppears(t *testing.T) {
 			}
 			around.Tell(partition, write)
 		}
-		around.Tell(partition, &actors.WaitingHostsAsked{})
+		around.Tell(partition, &protocol.WaitingHostsAsked{})
 		actortest.Pass(3 * time.Hour)
 
 		line := func() int {
 			around.Take()
-			around.Tell(partition, &actors.QuietAsked{})
-			reports := actortest.TakeOf[*actors.QuietReported](around)
+			around.Tell(partition, &protocol.QuietAsked{})
+			reports := actortest.TakeOf[*protocol.QuietReported](around)
 			if len(reports) != 1 {
 				t.Fatalf("%d reports", len(reports))
 			}
@@ -68,12 +69,12 @@ func TestDuePagesBeyondTheBoundComeAsRoomAppears(t *testing.T) {
 			came = false
 			for h := range hosts {
 				around.Take()
-				around.Tell(partition, &actors.PagesAsked{Host: hostNumber(h), Limit: 1, Due: 100})
-				loaded := actortest.TakeOf[*actors.PagesLoaded](around)
+				around.Tell(partition, &protocol.PagesAsked{Host: hostNumber(h), Limit: 1, Due: 100})
+				loaded := actortest.TakeOf[*protocol.PagesLoaded](around)
 				if len(loaded) != 1 {
 					t.Fatalf("%d answers", len(loaded))
 				}
-				write := &actors.Write{Urgent: true}
+				write := &protocol.Write{Urgent: true}
 				for _, entry := range loaded[0].Due {
 					seen[entry.Page.URL]++
 					came = true

@@ -4,15 +4,13 @@ import (
 	"time"
 
 	"henro/actors/floor"
+	"henro/actors/protocol"
 
 	"github.com/asynkron/protoactor-go/actor"
 	"github.com/sirupsen/logrus"
 
 	"henro/actors/admission"
 )
-
-// URLsSkipped tells what was not taken.
-type URLsSkipped struct{ URLs []admission.Skipped }
 
 // flushSkips is how long a line waits in memory at most.
 const flushSkips = time.Second
@@ -49,7 +47,7 @@ func (s *Skips) Receive(ctx actor.Context) {
 		if s.file != nil {
 			s.report(s.file.Close())
 		}
-	case *URLsSkipped:
+	case *protocol.URLsSkipped:
 		s.write(ctx, m)
 	case *skipsDue:
 		s.waiting = false
@@ -60,7 +58,7 @@ func (s *Skips) Receive(ctx actor.Context) {
 	}
 }
 
-func (s *Skips) write(ctx actor.Context, m *URLsSkipped) {
+func (s *Skips) write(ctx actor.Context, m *protocol.URLsSkipped) {
 	if s.file == nil {
 		return
 	}

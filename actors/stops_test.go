@@ -3,7 +3,7 @@ package actors_test
 import (
 	"testing"
 
-	"henro/actors"
+	"henro/actors/host"
 	"henro/actors/stoplist"
 	"henro/messages"
 )
@@ -26,7 +26,7 @@ func TestWhatAVisitSaysOfItsFolder(t *testing.T) {
 		{0, messages.Reason_CONNECT_TIMEOUT, stoplist.Silent}, {0, messages.Reason_TLS_FAILED, stoplist.Silent},
 		{0, messages.Reason_ROBOTS_DENIED, stoplist.Silent}, {0, messages.Reason_ADDRESS_FORBIDDEN, stoplist.Silent},
 	} {
-		if got := actors.StopOutcome(tt.status, tt.reason); got != tt.want {
+		if got := host.StopOutcome(tt.status, tt.reason); got != tt.want {
 			t.Errorf("status %d, %v: %v, want %v", tt.status, tt.reason, got, tt.want)
 		}
 	}

@@ -9,8 +9,9 @@ import (
 
 	"github.com/asynkron/protoactor-go/actor"
 
-	"henro/actors"
 	"henro/actors/console"
+	"henro/actors/host"
+	"henro/actors/protocol"
 	"henro/master/ledger"
 	"henro/messages/weburl"
 )
@@ -28,15 +29,15 @@ type (
 	excludeTag struct {
 		reply *actor.PID
 		order *ExcludeHost
-		told  *actors.HostExcluded
+		told  *protocol.HostExcluded
 	}
 )
 
 // exclude writes it down; the rest follows from what is on disk.
 func (m *Master) exclude(ctx actor.Context, order *ExcludeHost) {
-	entry := actors.Exclusion(order.Host, time.Now())
-	w := &actors.Write{Urgent: true, Tag: &excludeTag{ctx.Sender(), order,
-		&actors.HostExcluded{Entry: entry, On: order.On}}}
+	entry := host.Exclusion(order.Host, time.Now())
+	w := &protocol.Write{Urgent: true, Tag: &excludeTag{ctx.Sender(), order,
+		&protocol.HostExcluded{Entry: entry, On: order.On}}}
 	if order.On {
 		w.Stops = append(w.Stops, entry)
 	} else {
@@ -47,7 +48,7 @@ func (m *Master) exclude(ctx actor.Context, order *ExcludeHost) {
 
 // excluded tells the Host, and takes its lease back: after the request under way, no other begins.
 func (m *Master) excluded(ctx actor.Context, tag *excludeTag) {
-	ctx.Send(m.hosts, &actors.ToHost{Host: tag.order.Host, Message: tag.told})
+	ctx.Send(m.hosts, &protocol.ToHost{Host: tag.order.Host, Message: tag.told})
 	if lease, lent := m.ledger.OfHost(tag.order.Host); lent && tag.order.On {
 		m.ledger = m.ledger.Updated(ledger.LeaseRecalled{ID: lease.ID}) // it may be on its way
 		m.revoke(ctx, lease.Slave, []ledger.Lease{lease})

@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"henro/actors"
+	"henro/actors/host"
 	"henro/actors/politeness"
 	"henro/actors/revisit"
 	"henro/actors/robots"
@@ -33,7 +33,7 @@ const aDay = 24 * time.Hour
 func TestExplanations(t *testing.T) {
 	var text strings.Builder
 	now := time.Date(2030, 5, 1, 12, 0, 0, 0, time.UTC)
-	o := actors.DefaultHostOptions()
+	o := host.DefaultOptions()
 	o.Continuous = true
 	going := SettingsOf(&o)
 	ending := going

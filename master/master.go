@@ -27,6 +27,7 @@ import (
 
 	"henro/actors"
 	"henro/actors/floor"
+	"henro/actors/protocol"
 	"henro/actors/scope"
 	"henro/master/frontier"
 	"henro/master/ledger"
@@ -100,7 +101,7 @@ const (
 type Status struct {
 	State     State           `json:"state"`
 	End       End             `json:"end,omitempty"`
-	Totals    actors.Totals   `json:"totals"`
+	Totals    protocol.Totals `json:"totals"`
 	Hosts     uint64          `json:"hosts"`
 	Waiting   uint64          `json:"waiting"` // URLs in the frontier
 	Queued    uint64          `json:"queued"`  // known URLs with a timetable
@@ -189,7 +190,7 @@ type early struct {
 type quietRound struct {
 	number  uint64
 	asked   bool
-	answers map[int]*actors.QuietReported
+	answers map[int]*protocol.QuietReported
 	before  map[int]uint64 // commits at the last quiet round; nil: that was not quiet
 }
 
@@ -231,28 +232,28 @@ func (m *Master) Receive(ctx actor.Context) {
 		m.lose(ctx, msg)
 	case *SlaveRefused:
 		m.refuse(msg)
-	case *actors.HostReady:
+	case *protocol.HostReady:
 		m.announceShared(ctx, msg.Host, msg.At)
 		m.dispatch(ctx)
 	case *named:
 		m.hearName(msg)
 		m.dispatch(ctx)
-	case *actors.Lent:
+	case *protocol.Lent:
 		m.send(ctx, msg)
-	case *actors.LendRefused:
+	case *protocol.LendRefused:
 		m.closeLease(msg.Lease, msg.NextAt, time.Time{})
 		m.dispatch(ctx)
-	case *actors.LeasesFound:
+	case *protocol.LeasesFound:
 		m.restoreLeases(ctx, msg)
-	case *actors.FactsStored:
+	case *protocol.FactsStored:
 		m.acknowledge(ctx, msg)
-	case *actors.QuietReported:
+	case *protocol.QuietReported:
 		m.hearQuiet(ctx, msg)
-	case *actors.StoreStalled:
+	case *protocol.StoreStalled:
 		m.stall(msg)
-	case *actors.StoreResumed:
+	case *protocol.StoreResumed:
 		delete(m.stalled, msg.Partition)
-	case *actors.Written:
+	case *protocol.Written:
 		switch tag := msg.Tag.(type) {
 		case *seedsTag:
 			m.seeded(ctx, tag)
@@ -289,7 +290,7 @@ func (m *Master) Receive(ctx actor.Context) {
 	case *ResumeSlave:
 		m.drain(ctx, msg.Slave, false)
 	case *ScopeAsked:
-		ctx.Respond(&actors.ScopeChanged{Rules: m.scope})
+		ctx.Respond(&protocol.ScopeChanged{Rules: m.scope})
 	case *tick:
 		m.tick(ctx)
 	case *flushAcks:
@@ -316,7 +317,7 @@ func (m *Master) start(ctx actor.Context) {
 			fmt.Sprintf("partition/%d", i)))
 	}
 	actors.IntroducePartitions(ctx.Send, m.partitions)
-	ctx.Send(m.hosts, &actors.ScopeChanged{Rules: m.scope})
+	ctx.Send(m.hosts, &protocol.ScopeChanged{Rules: m.scope})
 	ctx.Send(m.hosts, &actors.Introduction{Partitions: m.partitions, PartitionOf: m.state.PartitionOf,
 		Skips: floor.SpawnAs(ctx, actors.SkipsProps(m.o.Dir, m.log), "skips")})
 	m.again(ctx)
@@ -438,7 +439,7 @@ func (m *Master) welcome(ctx actor.Context, msg *messages.SlaveRegistered) {
 		}
 	}
 	ctx.Respond(welcomed)
-	ctx.Send(m.hosts, &actors.SlavesChanged{Connections: m.connections()})
+	ctx.Send(m.hosts, &protocol.SlavesChanged{Connections: m.connections()})
 	m.log.WithFields(logrus.Fields{"slave": msg.Slave, "version": msg.Version,
 		"connections": msg.Connections}).Info("slave welcomed")
 }
@@ -452,7 +453,7 @@ func (m *Master) serve(ctx actor.Context, msg *messages.WorkRequested) {
 	back := s.pid == nil
 	s.pid, s.serial, s.asked = ctx.Sender(), msg.Serial, msg
 	if back { // the gossip was wrong
-		ctx.Send(m.hosts, &actors.SlavesChanged{Connections: m.connections()})
+		ctx.Send(m.hosts, &protocol.SlavesChanged{Connections: m.connections()})
 	}
 	now := time.Now()
 	m.ledger = m.ledger.Updated(ledger.WindowSet{Slave: msg.Slave, Boot: msg.Boot, Slots: int(msg.HostSlots), At: now})
@@ -510,7 +511,7 @@ func (m *Master) dispatch(ctx actor.Context) {
 		lease := ledger.Lease{ID: m.lastID, Host: host, Slave: name, Boot: known.Boot, Until: m.leaseEnd(now),
 			Budget: budget}
 		m.ledger = m.ledger.Updated(ledger.LeaseGranted{Lease: lease})
-		lend := &actors.Lend{Lease: lease.ID, Slave: name, Boot: lease.Boot, Until: lease.Until,
+		lend := &protocol.Lend{Lease: lease.ID, Slave: name, Boot: lease.Boot, Until: lease.Until,
 			PageBudget: int(budget), NotBefore: notBefore}
 		if m.order != nil {
 			lend.PageBudget = m.order.lend(host, lend.PageBudget)
@@ -520,7 +521,7 @@ func (m *Master) dispatch(ctx actor.Context) {
 }
 
 func (m *Master) toHost(ctx actor.Context, host string, message any) {
-	ctx.Send(m.hosts, &actors.ToHost{Host: host, Message: message})
+	ctx.Send(m.hosts, &protocol.ToHost{Host: host, Message: message})
 }
 
 // roomiest is the slave that holds the smallest share of what it is willing to hold.
@@ -557,7 +558,7 @@ func (m *Master) pageBudget() (uint64, bool) {
 }
 
 // send gives a lease that is on disk to its slave.
-func (m *Master) send(ctx actor.Context, msg *actors.Lent) {
+func (m *Master) send(ctx actor.Context, msg *protocol.Lent) {
 	s := m.slaves[msg.Slave]
 	known, _ := m.ledger.Slave(msg.Slave)
 	lease, _ := m.ledger.Lease(msg.Lease)
@@ -590,7 +591,7 @@ func (m *Master) takeReport(ctx actor.Context, msg *messages.Report) {
 			m.ack(ctx, s, group[0].Lease, group[n-1].Seq) // of a lease that is over: its holder need not say it again
 			continue
 		}
-		m.toHost(ctx, group[0].Host, &actors.HostFacts{Lease: group[0].Lease, Facts: group})
+		m.toHost(ctx, group[0].Host, &protocol.HostFacts{Lease: group[0].Lease, Facts: group})
 	}
 }
 
@@ -600,7 +601,7 @@ func (m *Master) restored() bool { return m.found == len(m.state.Partitions) }
 // restoreLeases takes over what was lent before. A lease may have been renewed right before the end, which is not on
 // disk: so it is honoured for a whole lease from now, unless its holder says sooner that it is over, or a newer boot of
 // it registers.
-func (m *Master) restoreLeases(ctx actor.Context, msg *actors.LeasesFound) {
+func (m *Master) restoreLeases(ctx actor.Context, msg *protocol.LeasesFound) {
 	m.found++
 	until := m.leaseEnd(time.Now())
 	for _, l := range msg.Leases {
@@ -619,7 +620,7 @@ func (m *Master) restoreLeases(ctx actor.Context, msg *actors.LeasesFound) {
 // void ends a lease without its holder's word.
 func (m *Master) void(ctx actor.Context, id uint64) {
 	if lease, ok := m.ledger.Lease(id); ok {
-		m.toHost(ctx, lease.Host, &actors.LeaseVoid{Lease: id})
+		m.toHost(ctx, lease.Host, &protocol.LeaseVoid{Lease: id})
 	}
 }
 
@@ -636,7 +637,7 @@ func (m *Master) closeLease(id uint64, nextAt, othersAt time.Time) {
 }
 
 // acknowledge tells the holder what is on disk.
-func (m *Master) acknowledge(ctx actor.Context, msg *actors.FactsStored) {
+func (m *Master) acknowledge(ctx actor.Context, msg *protocol.FactsStored) {
 	m.visits += uint64(msg.Visits)
 	m.ledger = m.ledger.Updated(ledger.VisitsStored{ID: msg.Lease, Visits: uint64(msg.Visits)})
 	lease, ok := m.ledger.Lease(msg.Lease)
@@ -689,13 +690,13 @@ func (m *Master) addSeeds(ctx actor.Context, msg *AddSeeds) {
 		candidates[owner] = append(candidates[owner], store.Candidate{URL: seed.URL.String(), Host: seed.URL.Host(),
 			DepthLeft: left})
 	}
-	ctx.Send(m.hosts, &actors.ScopeChanged{Rules: m.scope})
+	ctx.Send(m.hosts, &protocol.ScopeChanged{Rules: m.scope})
 	tag := &seedsTag{reply: ctx.Sender(), count: len(msg.Seeds), left: new(int)}
 	for i, group := range candidates {
 		if len(group) > 0 {
 			*tag.left++
 			m.seeding++
-			ctx.Request(m.partitions[i], &actors.Write{Candidates: group, Seeds: true, Urgent: true, Tag: tag})
+			ctx.Request(m.partitions[i], &protocol.Write{Candidates: group, Seeds: true, Urgent: true, Tag: tag})
 		}
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"henro/actors"
+	"henro/actors/host"
 	"henro/actors/scope"
 	"henro/master/frontier"
 	"henro/messages"
@@ -22,7 +23,7 @@ type Options struct {
 
 	Scope     scope.Options
 	Depth     int // links followed from a seed; negative: without end
-	Hosts     actors.HostOptions
+	Hosts     host.Options
 	Partition actors.PartitionOptions
 	Store     store.Options
 	// which URLs are visited next, and with slots and ranked which are kept at all; its interval is that of politeness.
@@ -49,7 +50,7 @@ type Options struct {
 func DefaultOptions() Options {
 	return Options{
 		Dir: "crawl", Depth: 3, Scope: scope.DefaultOptions(),
-		Hosts: actors.DefaultHostOptions(), Partition: actors.DefaultPartitionOptions(), Store: store.DefaultOptions(),
+		Hosts: host.DefaultOptions(), Partition: actors.DefaultPartitionOptions(), Store: store.DefaultOptions(),
 		Frontier: frontier.DefaultOptions(), Order: frontier.OrderBreadth,
 		Unit: UnitHost, Fetch: DefaultFetchRules(),
 		LeaseFor: time.Minute, LeaseMargin: 2 * time.Second, TickEvery: 250 * time.Millisecond,

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"henro/actors"
+	"henro/actors/host"
 	"henro/master/frontier"
 	"henro/messages/outlink"
 	"henro/store"
@@ -65,7 +66,7 @@ type orderedHost struct {
 const returnCells = 1 << 20
 
 // newOrder makes the order of a crawl and takes in what waits in its state.
-func newOrder(o frontier.Options, hosts *actors.HostOptions, state *store.State, ranks *ranks) (*order, error) {
+func newOrder(o frontier.Options, hosts *host.Options, state *store.State, ranks *ranks) (*order, error) {
 	o.Interval = hosts.Politeness.Floor
 	policy, err := frontier.New[uint64](o)
 	if err != nil {

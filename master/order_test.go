@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"henro/actors"
+	"henro/actors/host"
 	"henro/master/frontier"
 	"henro/messages/outlink"
 	"henro/store"
@@ -27,7 +27,7 @@ func TestNothingThatWaitsIsForgotten(t *testing.T) {
 			defer state.Close()
 			o := frontier.DefaultOptions()
 			o.Policy, o.SlotsB, o.SlotsH = policy, 8, 6
-			hosts := actors.DefaultHostOptions()
+			hosts := host.DefaultOptions()
 			r, err := newOrder(o, &hosts, state, nil)
 			if err != nil {
 				t.Fatal(err)

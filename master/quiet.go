@@ -8,8 +8,8 @@ import (
 	"github.com/asynkron/protoactor-go/actor"
 	"github.com/sirupsen/logrus"
 
-	"henro/actors"
 	"henro/actors/floor"
+	"henro/actors/protocol"
 	"henro/messages/speech"
 	"henro/store"
 )
@@ -24,13 +24,13 @@ func (m *Master) askQuiet(ctx actor.Context) {
 	}
 	m.quiet.asked = true
 	m.quiet.number++
-	m.quiet.answers = map[int]*actors.QuietReported{}
+	m.quiet.answers = map[int]*protocol.QuietReported{}
 	for _, partition := range m.partitions {
-		ctx.Request(partition, &actors.QuietAsked{Round: m.quiet.number})
+		ctx.Request(partition, &protocol.QuietAsked{Round: m.quiet.number})
 	}
 }
 
-func (m *Master) hearQuiet(ctx actor.Context, msg *actors.QuietReported) {
+func (m *Master) hearQuiet(ctx actor.Context, msg *protocol.QuietReported) {
 	q := &m.quiet
 	if msg.Round != q.number {
 		return
@@ -120,7 +120,7 @@ func (m *Master) status() *Status {
 	return &s
 }
 
-func (m *Master) stall(msg *actors.StoreStalled) {
+func (m *Master) stall(msg *protocol.StoreStalled) {
 	if len(m.stalled) == 0 {
 		m.stalledAt = time.Now()
 	}

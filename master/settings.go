@@ -8,7 +8,7 @@ import (
 	"os"
 	"path/filepath"
 
-	"henro/actors"
+	"henro/actors/host"
 	"henro/actors/politeness"
 	"henro/actors/revisit"
 )
@@ -23,7 +23,7 @@ type Settings struct {
 }
 
 // SettingsOf returns the settings in options of hosts.
-func SettingsOf(o *actors.HostOptions) Settings {
+func SettingsOf(o *host.Options) Settings {
 	return Settings{Continuous: o.Continuous, Relief: o.Relief.String(), Politeness: o.Politeness, Revisit: o.Revisit}
 }
 
@@ -36,7 +36,7 @@ func settingsPath(dir string) string { return filepath.Join(dir, "crawl.json") }
 
 // ReadSettings reads the settings of the crawl in a directory: the default one when none was left there.
 func ReadSettings(dir string) (Settings, error) {
-	o := actors.DefaultHostOptions()
+	o := host.DefaultOptions()
 	m := SettingsOf(&o)
 	data, err := os.ReadFile(settingsPath(dir))
 	if errors.Is(err, fs.ErrNotExist) {

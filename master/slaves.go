@@ -9,8 +9,8 @@ import (
 
 	"github.com/asynkron/protoactor-go/actor"
 
-	"henro/actors"
 	"henro/actors/console"
+	"henro/actors/protocol"
 	"henro/master/ledger"
 	"henro/messages"
 )
@@ -126,7 +126,7 @@ func (m *Master) lose(ctx actor.Context, msg *SlaveLost) {
 	known, _ := m.ledger.Slave(msg.Slave)
 	if s := m.slaves[msg.Slave]; s != nil && known.Boot == msg.Boot {
 		s.pid = nil
-		ctx.Send(m.hosts, &actors.SlavesChanged{Connections: m.connections()})
+		ctx.Send(m.hosts, &protocol.SlavesChanged{Connections: m.connections()})
 	}
 }
 

@@ -8,6 +8,8 @@ import (
 
 	"henro/actors"
 	"henro/actors/admission"
+	"henro/actors/host"
+	"henro/actors/protocol"
 	"henro/actors/robots"
 	"henro/actors/scope"
 	"henro/messages/weburl"
@@ -20,7 +22,7 @@ type ScopeAsked struct{}
 // Why asks every rule about a URL: the scope, traps, the stop list, robots.txt. From is the page that links to it and
 // depth the links from its seed, if they are known.
 func (n *Node) Why(ctx context.Context, url, from string, depth int) ([]admission.Finding, error) {
-	now, err := Ask[*actors.ScopeChanged](ctx, n, &ScopeAsked{})
+	now, err := Ask[*protocol.ScopeChanged](ctx, n, &ScopeAsked{})
 	if err != nil {
 		return nil, err
 	}
@@ -29,7 +31,7 @@ func (n *Node) Why(ctx context.Context, url, from string, depth int) ([]admissio
 
 // Why asks every rule about a URL, of a state that is open, running or not. Without rules the scope is not judged: it
 // is not on disk.
-func Why(state *store.State, rules *scope.Rules, o *actors.HostOptions, q *admission.Question, raw string,
+func Why(state *store.State, rules *scope.Rules, o *host.Options, q *admission.Question, raw string,
 ) (_ []admission.Finding, err error) {
 	if q.URL, err = weburl.Parse(raw); err != nil {
 		return nil, fmt.Errorf("why %q: %w", raw, err)

@@ -8,9 +8,10 @@ import (
 	"strings"
 	"time"
 
-	"henro/actors"
 	"henro/actors/admission"
 	"henro/actors/console"
+	"henro/actors/host"
+	"henro/actors/protocol"
 	"henro/actors/scope"
 	"henro/messages/weburl"
 	"henro/store"
@@ -32,7 +33,7 @@ const aheadMost = 10_000
 
 // FindWhy says why a URL or a host is not visited, of a state that is open, running or not. Without rules the scope is
 // not judged.
-func FindWhy(state *store.State, rules *scope.Rules, o *actors.HostOptions, m *Settings, subject string) (*WhyFound,
+func FindWhy(state *store.State, rules *scope.Rules, o *host.Options, m *Settings, subject string) (*WhyFound,
 	error) {
 	w := &WhyFound{Subject: subject}
 	u, err := weburl.Parse(subject)
@@ -162,7 +163,7 @@ func (n *Node) getWhy(w http.ResponseWriter, r *http.Request) {
 
 // FindWhy says why a URL or a host is not visited by this crawl.
 func (n *Node) FindWhy(ctx context.Context, subject string) (*WhyFound, error) {
-	now, err := Ask[*actors.ScopeChanged](ctx, n, &ScopeAsked{})
+	now, err := Ask[*protocol.ScopeChanged](ctx, n, &ScopeAsked{})
 	if err != nil {
 		return nil, err
 	}

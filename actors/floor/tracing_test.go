@@ -12,9 +12,9 @@ import (
 
 	"github.com/asynkron/protoactor-go/actor"
 
-	"henro/actors"
 	"henro/actors/actortest"
 	"henro/actors/floor"
+	"henro/actors/protocol"
 	"henro/messages"
 	"henro/store"
 )
@@ -128,23 +128,23 @@ func life(url string) []struct {
 		told    bool
 		message any
 	}{
-		{false, &actors.FactsStored{Lease: 7}}, // nobody knows yet that it is of the URL
-		{true, &actors.Write{Candidates: candidates}},
-		{true, &actors.HostAsked{Host: host}},
-		{false, &actors.HostAsked{Host: "http://b.test"}},
-		{true, &actors.ToHost{Host: host, Message: &actors.Lend{Lease: 7}}},
+		{false, &protocol.FactsStored{Lease: 7}}, // nobody knows yet that it is of the URL
+		{true, &protocol.Write{Candidates: candidates}},
+		{true, &protocol.HostAsked{Host: host}},
+		{false, &protocol.HostAsked{Host: "http://b.test"}},
+		{true, &protocol.ToHost{Host: host, Message: &protocol.Lend{Lease: 7}}},
 		{true, &messages.TaskBatch{Tasks: []*messages.HostTask{
 			{Lease: 3, Host: "http://b.test", Tasks: []*messages.Task{{Url: "http://b.test/"}}},
 			{Lease: 7, Host: host, Tasks: []*messages.Task{{Url: other}, {Url: url}}},
 		}}},
-		{false, &actors.HostFacts{Lease: 7, Facts: []*messages.Fact{visited(other)}}},
-		{true, &actors.HostFacts{Lease: 7, Facts: []*messages.Fact{visited(other), visited(url)}}},
-		{false, &actors.ToHost{Host: host, Message: &actors.HostFacts{Lease: 7,
+		{false, &protocol.HostFacts{Lease: 7, Facts: []*messages.Fact{visited(other)}}},
+		{true, &protocol.HostFacts{Lease: 7, Facts: []*messages.Fact{visited(other), visited(url)}}},
+		{false, &protocol.ToHost{Host: host, Message: &protocol.HostFacts{Lease: 7,
 			Facts: []*messages.Fact{visited(other)}}}},
 		// links to it again
-		{false, &actors.Write{Visits: []store.Visited{{Page: store.Page{URL: other}}}, Candidates: candidates}},
-		{true, &actors.FactsStored{Lease: 7}},
-		{false, &actors.FactsStored{Lease: 3}},
+		{false, &protocol.Write{Visits: []store.Visited{{Page: store.Page{URL: other}}}, Candidates: candidates}},
+		{true, &protocol.FactsStored{Lease: 7}},
+		{false, &protocol.FactsStored{Lease: 3}},
 		{true, &messages.Stored{Leases: []uint64{3, 7}, Seqs: []uint64{1, 1}}},
 		{false, &messages.Stored{Leases: []uint64{3}, Seqs: []uint64{1}}},
 	}

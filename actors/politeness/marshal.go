@@ -43,7 +43,7 @@ func (s *State) MarshalBinary() ([]byte, error) {
 	return s.rates.AppendBinary(b)
 }
 
-func (s *State) claims() [2]*revisit.Claims { return [...]*revisit.Claims{&s.hints, &s.modified} }
+func (t *Timetable) claims() [2]*revisit.Claims { return [...]*revisit.Claims{&t.hints, &t.modified} }
 
 const fieldCount = 13
 
@@ -111,12 +111,13 @@ func (s *State) UnmarshalBinary(b []byte) error {
 		return fmt.Errorf("%w: %w", ErrCorrupt, err)
 	}
 	*s = State{
-		load: Load{f[0], f[1]}, pages: f[2], visits: f[3], failures: uint32(f[4]), absences: uint32(f[5] >> 1),
+		Timetable: Timetable{load: Load{f[0], f[1]}, pages: f[2], rates: rates, trust: trust, hints: n.hints,
+			modified: n.modified},
+		visits: f[3], failures: uint32(f[4]), absences: uint32(f[5] >> 1),
 		dead: f[5]&1 == 1,
 		took: time.Duration(f[6]), mean: time.Duration(f[7]), worst: time.Duration(f[8]),
 		crawlDelay: time.Duration(f[9]),
 		lastOK:     int64(f[10]), next: int64(f[11]), rest: int64(f[12]),
-		rates: rates, trust: trust, hints: n.hints, modified: n.modified,
 	}
 	return nil
 }

@@ -30,8 +30,6 @@ package politeness
 import (
 	"math"
 	"time"
-
-	"henro/actors/revisit"
 )
 
 // Outcome says how a visit ended, as far as the host's health is concerned.
@@ -74,14 +72,7 @@ type Visit struct {
 
 // State is what is kept of one host. The zero value is a host never asked.
 type State struct {
-	load  Load
-	pages uint64 // known pages, those without a timetable included
-	// rates counts the pages by their change rates: what relief and the prior of new pages need.
-	rates revisit.Rates
-	trust revisit.Trust // how far those foretell
-
-	hints    revisit.Claims // of its sitemaps and feeds
-	modified revisit.Claims // of its Last-Modified
+	Timetable
 
 	took time.Duration // e of the latest visit that was answered
 	mean time.Duration // their mean, over some 16
@@ -97,64 +88,6 @@ type State struct {
 	next       int64  // unix milliseconds from which it may be asked
 	rest       int64  // unix milliseconds until which it rests after failures
 }
-
-// AddPage counts a known page that is visited every t; 0 for a page without a timetable yet.
-func (s *State) AddPage(t time.Duration) {
-	s.pages++
-	if t > 0 {
-		s.load.Add(t)
-	}
-}
-
-// RemovePage takes back a page that was added, or re-timed, with the same t.
-func (s *State) RemovePage(t time.Duration) {
-	if s.pages > 0 {
-		s.pages--
-	}
-	if t > 0 {
-		s.load.Remove(t)
-	}
-}
-
-// Retime changes the interval of a page; 0 stands for none.
-func (s *State) Retime(old, new time.Duration) {
-	if old == new {
-		return
-	}
-	if new > 0 {
-		s.load.Add(new)
-	}
-	if old > 0 {
-		s.load.Remove(old)
-	}
-}
-
-// Rates gives access to the histogram of change rates: move a page's estimate in it whenever it changes.
-func (s *State) Rates() *revisit.Rates { return &s.rates }
-
-// Trust gives access to the track record of the estimates: let it see what every visit found.
-func (s *State) Trust() *revisit.Trust { return &s.trust }
-
-// Hints gives access to the track record of the host's sitemaps and feeds.
-func (s *State) Hints() *revisit.Claims { return &s.hints }
-
-// Modified gives access to the track record of its Last-Modified.
-func (s *State) Modified() *revisit.Claims { return &s.modified }
-
-// Demand returns what the pages ask for, for Relieve.
-func (s *State) Demand(o *revisit.Options) Demand {
-	known := s.rates.Pages()
-	return Demand{
-		Rates: &s.rates, Unknown: max(0, int(s.pages)-known),
-		Center: s.rates.Prior().Center(o), Trust: s.trust.Share(), Aim: o.Aim, Min: o.Min, Max: o.Max,
-	}
-}
-
-// Load returns the load index L, in visits per second.
-func (s *State) Load() float64 { return s.load.PerSecond() }
-
-// Pages returns the number of known pages.
-func (s *State) Pages() uint64 { return s.pages }
 
 // Visits returns the number of visits observed.
 func (s *State) Visits() uint64 { return s.visits }
@@ -195,9 +128,6 @@ func (s *State) backoff(o *Options) time.Duration {
 	}
 	return min(times(o.BackoffBase, math.Exp2(float64(s.failures-1))), o.BackoffCap)
 }
-
-// Upper returns 1/L, the longest interval that still meets the timetable.
-func (s *State) Upper() time.Duration { return s.load.Upper() }
 
 // Observe takes a visit that started at the given time into account.
 func (s *State) Observe(o *Options, v Visit, started time.Time) {

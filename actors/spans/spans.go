@@ -45,6 +45,7 @@ import (
 
 	"henro/actors"
 	"henro/actors/floor"
+	"henro/actors/protocol"
 	"henro/messages"
 	"henro/store/fingerprint"
 )
@@ -150,8 +151,8 @@ type Fetched interface {
 
 func wants(message any) bool {
 	switch message.(type) {
-	case *actors.Write, *actors.Lent, *messages.TaskBatch, Fetched, *actors.Archive, *actors.ArchivedBatch,
-		*messages.Report, *actors.FactsStored:
+	case *protocol.Write, *protocol.Lent, *messages.TaskBatch, Fetched, *actors.Archive, *actors.ArchivedBatch,
+		*messages.Report, *protocol.FactsStored:
 		return true
 	}
 	return false
@@ -170,14 +171,14 @@ func (s *Spans) see(message any, at floor.Handling) {
 		clear(s.facts) // of leases of which nothing more was heard
 	}
 	switch m := message.(type) {
-	case *actors.Write:
+	case *protocol.Write:
 		for i := range m.Candidates {
 			if url := m.Candidates[i].URL; s.chosen(url) && s.lives[url] == nil {
 				l := s.remember(url)
 				l.posted, l.admitted = at.Posted, at.Ended
 			}
 		}
-	case *actors.Lent:
+	case *protocol.Lent:
 		for _, task := range m.Task.GetTasks() {
 			if s.chosen(task.Url) {
 				s.lend(task, m.Lease, m.Slave, at)
@@ -218,7 +219,7 @@ func (s *Spans) see(message any, at floor.Handling) {
 				s.report(fact, v, at)
 			}
 		}
-	case *actors.FactsStored:
+	case *protocol.FactsStored:
 		s.stored(m, at)
 	}
 }
@@ -277,7 +278,7 @@ func (s *Spans) report(fact *messages.Fact, v *messages.PageVisited, at floor.Ha
 	}
 }
 
-func (s *Spans) stored(m *actors.FactsStored, at floor.Handling) {
+func (s *Spans) stored(m *protocol.FactsStored, at floor.Handling) {
 	var left []*life
 	for _, l := range s.facts[m.Lease] {
 		if l.seq > m.Seq && !m.Closed {

@@ -20,6 +20,7 @@ import (
 	"henro/actors"
 	"henro/actors/actortest"
 	"henro/actors/floor"
+	"henro/actors/protocol"
 	"henro/messages"
 	"henro/store"
 )
@@ -128,9 +129,9 @@ func TestAVisitIsOneTraceOfTwoProcesses(t *testing.T) {
 	}
 	master, slave := begin("master"), begin("pc-01")
 	task := &messages.HostTask{Lease: 7, Tasks: []*messages.Task{{Url: page}}}
-	master.see(&actors.Write{Candidates: []store.Candidate{{URL: page}}}, at(0, 1))
-	master.see(&actors.Write{Candidates: []store.Candidate{{URL: page}}}, at(50, 51)) // linked to once more
-	master.see(&actors.Lent{Lease: 7, Slave: "pc-01", Task: task}, at(99, 100))
+	master.see(&protocol.Write{Candidates: []store.Candidate{{URL: page}}}, at(0, 1))
+	master.see(&protocol.Write{Candidates: []store.Candidate{{URL: page}}}, at(50, 51)) // linked to once more
+	master.see(&protocol.Lent{Lease: 7, Slave: "pc-01", Task: task}, at(99, 100))
 	slave.see(&messages.TaskBatch{Tasks: []*messages.HostTask{task}}, at(109, 110))
 	slave.see(&parsed{start.Add(200 * time.Millisecond)}, at(500, 510))
 	slave.see(&actors.Archive{Tag: &tag{page}}, at(510, 511))
@@ -139,8 +140,8 @@ func TestAVisitIsOneTraceOfTwoProcesses(t *testing.T) {
 		Visited: &messages.PageVisited{Url: page, Status: 200}}}}
 	master.see(report, at(610, 620))
 	master.see(report, at(615, 625)) // it came twice
-	master.see(&actors.FactsStored{Lease: 7, Seq: 2}, at(700, 701))
-	master.see(&actors.FactsStored{Lease: 7, Seq: 3}, at(900, 920))
+	master.see(&protocol.FactsStored{Lease: 7, Seq: 2}, at(700, 701))
+	master.see(&protocol.FactsStored{Lease: 7, Seq: 3}, at(900, 920))
 	for _, s := range []*Spans{master, slave} {
 		if err := s.Close(t.Context()); err != nil {
 			t.Fatal(err)
@@ -166,7 +167,7 @@ func TestAVisitIsOneTraceOfTwoProcesses(t *testing.T) {
 
 func TestOneURLInSoManyIsRemembered(t *testing.T) {
 	s := &Spans{o: Options{Every: 10}, lives: map[string]*life{}, facts: map[uint64][]*life{}}
-	w := &actors.Write{}
+	w := &protocol.Write{}
 	for i := range 20_000 {
 		w.Candidates = append(w.Candidates, store.Candidate{URL: page + strings.Repeat("x", i%50) +
 			time.Duration(i).String()})
@@ -194,12 +195,12 @@ func TestAnObserverSeesWhatItWants(t *testing.T) {
 	}
 	done := make(chan struct{}, 10)
 	pid := system.Root.Spawn(actor.PropsFromFunc(func(c actor.Context) {
-		if _, ok := c.Message().(*actors.FactsStored); ok {
+		if _, ok := c.Message().(*protocol.FactsStored); ok {
 			done <- struct{}{}
 		}
 	}))
-	system.Root.Send(pid, &actors.Write{Candidates: []store.Candidate{{URL: page}}})
-	system.Root.Send(pid, &actors.FactsStored{})
+	system.Root.Send(pid, &protocol.Write{Candidates: []store.Candidate{{URL: page}}})
+	system.Root.Send(pid, &protocol.FactsStored{})
 	<-done
 	s.mu.Lock()
 	known := s.lives[page] != nil
@@ -210,8 +211,8 @@ func TestAnObserverSeesWhatItWants(t *testing.T) {
 	ended, cancel := context.WithCancel(t.Context())
 	cancel()
 	_ = s.Close(ended) // nobody takes it
-	system.Root.Send(pid, &actors.Write{Candidates: []store.Candidate{{URL: page + "/2"}}})
-	system.Root.Send(pid, &actors.FactsStored{})
+	system.Root.Send(pid, &protocol.Write{Candidates: []store.Candidate{{URL: page + "/2"}}})
+	system.Root.Send(pid, &protocol.FactsStored{})
 	<-done
 	if len(s.lives) != 1 {
 		t.Errorf("%d lives after its end", len(s.lives))

@@ -16,8 +16,8 @@ import (
 	"github.com/spf13/pflag"
 	"golang.org/x/sync/errgroup"
 
-	"henro/actors"
 	"henro/actors/floor"
+	"henro/actors/protocol"
 	"henro/cluster"
 	"henro/cmd/config"
 	"henro/master"
@@ -181,12 +181,12 @@ func (e *embedded) startSlave(system *actor.ActorSystem, masterPID *actor.PID, b
 	o.ArchiveStopped = func(err error) {
 		switch {
 		case err == nil:
-			system.Root.Send(masterPID, &actors.StoreResumed{Partition: archivePart})
+			system.Root.Send(masterPID, &protocol.StoreResumed{Partition: archivePart})
 		case warc.DiskFull(err):
 			err = fmt.Errorf("the archive: %w (%w)", store.ErrDiskFull, err)
 			fallthrough
 		default:
-			system.Root.Send(masterPID, &actors.StoreStalled{Partition: archivePart, Err: err})
+			system.Root.Send(masterPID, &protocol.StoreStalled{Partition: archivePart, Err: err})
 		}
 	}
 	if e.adjust != nil {

@@ -12,8 +12,8 @@ import (
 
 	"golang.org/x/term"
 
-	"henro/actors"
 	"henro/actors/admission"
+	"henro/actors/protocol"
 	"henro/master"
 )
 
@@ -166,7 +166,7 @@ func errorLines(errors map[string]uint64) []string {
 
 // skipWords says in one line what was not taken, the most frequent first, and the share of pages that belong onto the
 // stop list.
-func skipWords(t *actors.Totals) string {
+func skipWords(t *protocol.Totals) string {
 	counts := map[string]uint64{}
 	for _, reason := range admission.All() {
 		if n := t.Skipped[reason]; n > 0 {

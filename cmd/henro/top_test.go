@@ -11,7 +11,7 @@ import (
 
 	tea "charm.land/bubbletea/v2"
 
-	"henro/actors"
+	"henro/actors/protocol"
 	"henro/master"
 	"henro/messages/speech"
 )
@@ -25,7 +25,7 @@ func TestTopShowsWhatIsToldAndKeysSteer(t *testing.T) {
 		return topTold{polled: true, at: begun.Add(time.Duration(after) * time.Second), status: &master.Status{
 			State: state, Hosts: 40, Waiting: 900, Due: 7, Known: 1000 + pages, Ready: 3, Leases: 31, PerSecond: 9.5,
 			Seconds:   float64(60 + after),
-			NextReady: begun.Add(20 * time.Second), Totals: actors.Totals{Pages: pages, Links: 7 * pages,
+			NextReady: begun.Add(20 * time.Second), Totals: protocol.Totals{Pages: pages, Links: 7 * pages,
 				Bytes: 12_345_678, Errors: map[string]uint64{"404": 12, "DNS": 1}},
 			Slaves: []master.SlaveStatus{
 				{Name: "pc-07", State: master.Working, Leases: 30, Connections: 256, Unstored: 2, Memory: 81_000_000,

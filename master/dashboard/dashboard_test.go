@@ -15,7 +15,7 @@ import (
 
 	"github.com/PuerkitoBio/goquery"
 
-	"henro/actors"
+	"henro/actors/protocol"
 	"henro/master"
 	"henro/messages/speech"
 	"henro/store"
@@ -366,7 +366,7 @@ func TestHistoryKeepsRates(t *testing.T) {
 	begin := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 	for i := range 3600 {
 		h.add(begin.Add(time.Duration(i)*time.Second), &master.Status{Waiting: uint64(i),
-			Totals: actors.Totals{Pages: uint64(10 * i), Errors: map[string]uint64{"TIMEOUT": uint64(i / 2)}}})
+			Totals: protocol.Totals{Pages: uint64(10 * i), Errors: map[string]uint64{"TIMEOUT": uint64(i / 2)}}})
 	}
 	if rate, errors := h.lately(time.Minute); math.Abs(rate.Pages-10) > 1e-9 || errors["TIMEOUT"] != 30 {
 		t.Errorf("lately %.2f pages/s, errors %v", rate.Pages, errors)

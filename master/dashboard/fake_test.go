@@ -15,12 +15,12 @@ import (
 	"github.com/PuerkitoBio/goquery"
 	"github.com/sirupsen/logrus"
 
-	"henro/actors"
 	"henro/actors/admission"
 	"henro/actors/console"
 	"henro/actors/figures"
 	"henro/actors/floor"
 	"henro/actors/politeness"
+	"henro/actors/protocol"
 	"henro/master"
 	"henro/messages/speech"
 	"henro/store"
@@ -115,7 +115,7 @@ func newFake(t testing.TB, texts []string) *fakeCrawl {
 	status := master.Status{
 		State: master.Running, Seconds: 100, Known: 3, Waiting: 1, Hosts: 2, Leases: 1,
 		Slaves: []master.SlaveStatus{{Name: "bee", State: master.Working, Silent: "20ms", Slots: 5, Leases: 1}},
-		Totals: actors.Totals{Pages: 1234567, Bytes: 5 << 30, Errors: map[string]uint64{"HTTP 404": 3, "TIMEOUT": 1}},
+		Totals: protocol.Totals{Pages: 1234567, Bytes: 5 << 30, Errors: map[string]uint64{"HTTP 404": 3, "TIMEOUT": 1}},
 	}
 	f := &fakeCrawl{state: state, status: status, rows: []floor.Row{{Actor: "master/hosts", Queue: 3, Taken: 70}},
 		why: []admission.Finding{{Rule: "scope", Says: speech.Say("in")},

@@ -1,10 +1,11 @@
-package actors
+package host
 
 import (
 	"math"
 	"time"
 
 	"henro/actors/admission"
+	"henro/actors/protocol"
 	"henro/actors/scope"
 	"henro/actors/stoplist"
 	"henro/actors/traps"
@@ -17,6 +18,7 @@ import (
 // is not taken and reports it, each URL and reason once. It holds what decides about the host's own URLs: the stop list
 // and the session ids.
 type judge struct {
+	now     time.Time
 	rules   *admission.Rules
 	regions admission.Regions
 	known   admission.Host // this host; robots.txt is asked by the slave, when its rules are certain to be new
@@ -25,7 +27,7 @@ type judge struct {
 	number     uint64 // of the page
 	candidates []store.Candidate
 	skipped    []admission.Skipped
-	totals     Totals
+	totals     protocol.Totals
 	reported   map[uint64]struct{} // of what was skipped, by URL and reason
 	// entries of the page, a sitemap, by the hosts whose robots.txt must name it
 	elsewhere map[string][]outlink.Outlink
@@ -53,7 +55,7 @@ func (j *judge) begin(url string, depth, left, redirects uint8, number uint64) {
 func (j *judge) link(l *outlink.Outlink) {
 	to, reason := j.rules.Link(j.regions, &j.page, l)
 	if reason == admission.None && to.Host == j.page.Host {
-		reason = j.known.Takes(j.rules, l.URL, time.Now())
+		reason = j.known.Takes(j.rules, l.URL, j.now)
 	}
 	switch {
 	case reason == admission.None:
@@ -125,13 +127,13 @@ func (j *judge) noteLike(s admission.Skipped, like string) {
 		return
 	}
 	j.reported[key] = struct{}{}
-	s.At = time.Now()
+	s.At = j.now
 	j.skipped = append(j.skipped, s)
 }
 
 // found returns the candidates so far, what was skipped and what was counted, and begins again.
-func (j *judge) found() ([]store.Candidate, []admission.Skipped, Totals) {
+func (j *judge) found() ([]store.Candidate, []admission.Skipped, protocol.Totals) {
 	candidates, skipped, totals := j.candidates, j.skipped, j.totals
-	j.candidates, j.skipped, j.totals = nil, nil, Totals{}
+	j.candidates, j.skipped, j.totals = nil, nil, protocol.Totals{}
 	return candidates, skipped, totals
 }

@@ -1,12 +1,11 @@
-package actors
+package host
 
 import (
 	"encoding/binary"
 	"time"
 
-	"github.com/asynkron/protoactor-go/actor"
-
 	"henro/actors/admission"
+	"henro/actors/protocol"
 	"henro/actors/stoplist"
 	"henro/messages"
 	"henro/messages/outlink"
@@ -15,20 +14,20 @@ import (
 )
 
 // blame lets the stop list learn from a visit, and writes what changes on it.
-func (h *Host) blame(w *Write, made *visitMade, links []outlink.Outlink) {
+func (b *Book) blame(w *protocol.Write, made *visitMade, links []outlink.Outlink) {
 	fact, first := made.fact, made.old.LastVisit.IsZero()
 	v := stoplist.Visit{URL: fact.Url, Outcome: StopOutcome(fact.Status, fact.Reason)}
 	if first {
 		v.Main = likeness(fact, links)
 	}
-	now := time.Now()
-	outcome, listed, lifted := h.judge.known.Stops.Saw(&h.Stop, v, now)
+	now := b.now
+	outcome, listed, lifted := b.judge.known.Stops.Saw(&b.o.Stop, v, now)
 	for _, e := range listed {
 		w.Stops = append(w.Stops, store.StopEntry(e))
 	}
 	w.Unstops = append(w.Unstops, lifted...)
 	if reason := skippedOf(fact); reason != admission.None {
-		h.judge.note(admission.Skipped{URL: fact.Url, Reason: reason, Depth: int(fact.Depth)})
+		b.judge.note(admission.Skipped{URL: fact.Url, Reason: reason, Depth: int(fact.Depth)})
 	}
 	if !first {
 		return
@@ -89,10 +88,10 @@ func StopOutcome(status uint32, reason messages.Reason) stoplist.Outcome {
 
 // leave leaves waiting pages alone that are in a folder of the stop list: for good if the crawl is to end, otherwise
 // until the entry does. It reports that there were some, in which case the lease waits until that is written.
-func (h *Host) leave(ctx actor.Context, waiting []store.Entry, now time.Time) bool {
+func (b *Book) leave(waiting []store.Entry, now time.Time) bool {
 	var stopped []store.Entry
 	for _, entry := range waiting {
-		if e, found := h.judge.known.Stops.Stopped(entry.Page.URL, now); found {
+		if e, found := b.judge.known.Stops.Stopped(entry.Page.URL, now); found {
 			entry.Page.Next = e.Until
 			stopped = append(stopped, entry)
 		}
@@ -100,47 +99,47 @@ func (h *Host) leave(ctx actor.Context, waiting []store.Entry, now time.Time) bo
 	if len(stopped) == 0 {
 		return false
 	}
-	if !h.Continuous {
-		h.dropAll(ctx, stopped, messages.Reason_NONE, admission.StopList)
+	if !b.o.Continuous {
+		b.dropAll(stopped, messages.Reason_NONE, admission.StopList)
 		return true
 	}
-	w := &Write{Urgent: true, Tag: &refusedTag{}}
+	w := &protocol.Write{Urgent: true, Tag: &refusedTag{}}
 	for _, entry := range stopped {
 		w.Visits = append(w.Visits, store.Visited{Position: entry.Position, Page: entry.Page, Retry: true})
-		h.judge.note(admission.Skipped{URL: entry.Page.URL, Reason: admission.StopList, Depth: int(entry.Page.Depth)})
+		b.judge.note(admission.Skipped{URL: entry.Page.URL, Reason: admission.StopList, Depth: int(entry.Page.Depth)})
 	}
-	h.judged(ctx, w)
-	h.write(ctx, w)
+	b.judged(w)
+	b.write(w)
 	return true
 }
 
 // judged puts what the judge has found so far into a write, and tells what was skipped.
-func (h *Host) judged(ctx actor.Context, w *Write) {
-	candidates, skipped, totals := h.judge.found()
+func (b *Book) judged(w *protocol.Write) {
+	candidates, skipped, totals := b.judge.found()
 	w.Candidates = candidates
 	w.Totals.Add(&totals)
-	if len(skipped) > 0 && h.skips != nil {
-		ctx.Send(h.skips, &URLsSkipped{URLs: skipped})
+	if len(skipped) > 0 {
+		b.tell(Skips, &protocol.URLsSkipped{URLs: skipped})
 	}
 }
 
 // newSessions are the session ids, if there are new ones since they were written.
-func (h *Host) newSessions() []byte {
-	if !h.judge.known.Sessions.Changed() {
+func (b *Book) newSessions() []byte {
+	if !b.judge.known.Sessions.Changed() {
 		return nil
 	}
-	b, _ := h.judge.known.Sessions.MarshalBinary() // never fails
-	return b
+	ids, _ := b.judge.known.Sessions.MarshalBinary() // never fails
+	return ids
 }
 
 // newEvidence is the evidence of the stop list: with what spoke against a folder at once, with good pages at the end of
 // a lease. If they are lost, the folder needs less to be stopped than it would; if broken pages were, a folder of them
 // would never be.
-func (h *Host) newEvidence(finished bool) *[]byte {
-	changes := h.judge.known.Stops.Changed()
+func (b *Book) newEvidence(finished bool) *[]byte {
+	changes := b.judge.known.Stops.Changed()
 	if changes == 0 || !finished && changes&stoplist.Grave == 0 {
 		return nil
 	}
-	b, _ := h.judge.known.Stops.MarshalBinary() // never fails
-	return &b
+	evidence, _ := b.judge.known.Stops.MarshalBinary() // never fails
+	return &evidence
 }

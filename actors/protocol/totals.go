@@ -1,4 +1,4 @@
-package actors
+package protocol
 
 import (
 	"encoding/json"
@@ -53,7 +53,7 @@ func (c *Totals) Add(other *Totals) {
 		c.Verdicts[i] += n
 	}
 	for reason, n := range other.Errors {
-		c.err(reason, n)
+		c.AddError(reason, n)
 	}
 }
 
@@ -67,7 +67,8 @@ func (c *Totals) Clone() Totals {
 	return clone
 }
 
-func (c *Totals) err(reason string, n uint64) {
+// AddError counts visits without a response, or with an answer from 400 on, by reason.
+func (c *Totals) AddError(reason string, n uint64) {
 	if c.Errors == nil {
 		c.Errors = map[string]uint64{}
 	}

@@ -1,0 +1,343 @@
+package host
+
+import (
+	"fmt"
+	"time"
+
+	"henro/actors/admission"
+	"henro/actors/politeness"
+	"henro/actors/protocol"
+	"henro/actors/robots"
+	"henro/messages"
+	"henro/messages/outlink"
+	"henro/store"
+)
+
+// Recipient says who an Effect is for.
+type Recipient uint8
+
+// The recipients.
+const (
+	Master    Recipient = iota + 1
+	Hosts               // the parent of all Hosts
+	Partition           // answers with a fact
+	Revisit             // the Schedule of this host; answers with a fact
+	Skips               // the writer of skipped.jsonl
+	Self                // after a while, in the place of what was to come later
+	Log                 // an error
+)
+
+// Effect is one thing to be done after a fact.
+type Effect struct {
+	To      Recipient
+	Message any
+	After   time.Duration // of Self
+}
+
+// What a Host and the parent of all Hosts say to each other.
+type (
+	// Grew tells a Host that there are new URLs to visit.
+	Grew struct{}
+	// RestWanted asks for rest, on behalf of a Host with nothing to do; RestGranted answers, and is answered by Rested,
+	// or by StillBusy when something came meanwhile.
+	RestWanted  struct{ Host string }
+	RestGranted struct{}
+	Rested      struct{ Host string }
+	StillBusy   struct{ Host string }
+	// RegionsChanged says what belongs to the crawl from now on.
+	RegionsChanged struct{ Regions *admission.Known }
+
+	restDue struct{} // an idle host may ask for rest
+)
+
+// phase is what a host is about.
+type phase uint8
+
+const (
+	restoring phase = iota // its row is awaited
+	idle                   // nothing is out, and the Master does not know that it may be lent
+	announced              // the Master knows from when on it may be lent
+	preparing              // a lease is prepared: pages are read, then it is written
+	lent                   // a slave works
+	resting                // it is over
+)
+
+// Book is what is known of one host.
+type Book struct {
+	o    Options
+	name string
+	now  time.Time
+	out  []Effect
+
+	phase      phase
+	record     store.HostRecord
+	politeness politeness.State // with the timetable as the Schedule last reported it
+	verdict    politeness.Verdict
+	// before which nobody may be asked who shares this host's clock: its pace, without the rests that are its own
+	othersAt   time.Time
+	lastReason messages.Reason
+	robots     robotsBook
+	line       line
+	judge      *judge
+	lend       *preparation // in preparing
+	lease      *openLease   // in lent, and while it is written in preparing
+	writes     int          // not answered yet
+}
+
+// line is what waits to be visited, as far as is known.
+type line struct {
+	known      int       // pages that are due
+	fresh      int       // pages that were never visited, or records that are to be cleared away before they are seen
+	retryAt    time.Time // when the earliest page that failed may be tried again; zero: there are others
+	knownFirst bool      // the next lease begins with a known page, when both wait
+	shortening bool      // what does not fit into the day is being put back
+}
+
+func (l *line) empty() bool { return l.known == 0 && l.fresh == 0 }
+
+// preparation is a lease in the making.
+type preparation struct {
+	order *protocol.Lend
+	task  *messages.HostTask // once the pages are there
+	void  bool               // it has ended already
+}
+
+// openLease is the lease as its host sees it.
+type openLease struct {
+	store.Lease
+	phase     leasePhase
+	processed uint64                // facts taken, some perhaps not stored yet
+	pages     map[string]store.Page // lent, by position
+	more      []outlink.Outlink     // of the next PageVisited
+	// changefreq of pages that a sitemap read under this lease names, by fingerprint; wishesKept at most
+	wishes map[uint64]outlink.Frequency
+	// facts that brought more: only here, so they count as stored when their page is
+	parts uint64
+	queue []*messages.Fact // not taken yet
+}
+
+type leasePhase uint8
+
+const (
+	taking  leasePhase = iota // facts are taken as they come
+	looking                   // the records of pages lent before a restart are awaited
+	over                      // no more facts are taken
+)
+
+// What comes back with Written.
+type (
+	// LentTag is that of a lease, before its slave is told.
+	LentTag  struct{ Lease uint64 }
+	factsTag struct {
+		lease, seq uint64
+		visits     int
+		closed     bool
+	}
+	refusedTag struct{}
+	movedTag   struct{}
+	hintedTag  struct{} // nothing follows from it
+)
+
+// New makes the book of a host of which nothing is known yet: HostRestored is the first fact that it takes.
+func New(o Options, name string, regions *admission.Known) *Book {
+	b := &Book{o: o, name: name}
+	b.judge = newJudge(regions, &b.o.Admission, name)
+	return b
+}
+
+// Updated takes a fact at a moment, and returns what is to be done then, valid until the next call. It reports whether
+// the fact is one that a Book knows.
+func (b *Book) Updated(now time.Time, fact any) ([]Effect, bool) {
+	b.now, b.judge.now, b.out = now, now, b.out[:0]
+	known := b.take(fact)
+	return b.out, known
+}
+
+// tell notes an effect.
+func (b *Book) tell(to Recipient, message any) {
+	b.out = append(b.out, Effect{To: to, Message: message})
+}
+
+func (b *Book) write(w *protocol.Write) {
+	b.writes++
+	b.tell(Partition, w)
+}
+
+// take is the table of contents.
+func (b *Book) take(fact any) bool {
+	switch m := fact.(type) {
+	case *protocol.HostRestored:
+		b.restore(m)
+	case *RegionsChanged:
+		b.judge.regions = m.Regions
+	case *protocol.SlavesChanged:
+		b.o.Politeness.Servers, b.o.Politeness.Connections = m.Servers, m.Connections
+	case *Grew:
+		b.grow(max(b.line.fresh, 1), b.line.known)
+	case *protocol.DueOpened:
+		b.grow(b.line.fresh, m.Count)
+		b.shorten()
+	case *protocol.Lend:
+		b.prepare(m)
+	case *protocol.PagesLoaded:
+		b.loaded(m)
+	case *protocol.HostFacts:
+		b.takeReport(m)
+	case *protocol.EntriesLoaded:
+		b.takeEntries(m)
+	case *VisitsTimed:
+		b.storeTimed(m)
+	case *protocol.LeaseVoid:
+		b.endLease(m.Lease)
+	case *protocol.Written:
+		b.writes--
+		b.written(m.Tag)
+	case *protocol.OverflowLoaded:
+		b.putBack(m)
+	case *VisitsMoved:
+		b.storeMoved(m)
+	case *protocol.PagesFound:
+		b.tell(Revisit, m)
+	case *sitemapReported:
+		b.vouch(m)
+	case *protocol.RelaxationsFound:
+		b.relax(m)
+	case *protocol.HostExcluded:
+		b.exclude(m)
+	case *robotsAsked:
+		b.answerRobots(m)
+		b.announceAgain()
+	case *robotsReported:
+		b.hearRobots(m)
+		b.announceAgain()
+	case *robotsLate:
+		if b.robots.awaited() {
+			b.sendRobotsAsked()
+		}
+		b.announceAgain()
+	case *restDue:
+		if b.phase == idle && b.nothingToDo() {
+			b.tell(Hosts, &RestWanted{b.name})
+		}
+	case *RestGranted:
+		b.rest()
+	default:
+		return false
+	}
+	return true
+}
+
+// restore begins with what is on disk.
+func (b *Book) restore(m *protocol.HostRestored) {
+	b.record = m.Record
+	if len(m.Record.Politeness) > 0 {
+		if err := b.politeness.UnmarshalBinary(m.Record.Politeness); err != nil {
+			panic(fmt.Errorf("politeness of %s: %w", b.name, err))
+		}
+	}
+	b.politeness.Allow(m.Record.NextAllowed)
+	if len(m.Record.Robots) > 0 && b.now.Before(m.Record.RobotsUntil) {
+		b.robots.rules = new(robots.Rules)
+		if err := b.robots.rules.UnmarshalBinary(m.Record.Robots); err != nil {
+			b.robots.rules = nil
+		}
+	}
+	b.line = line{known: m.Due, fresh: int(min(m.Record.Waiting, 1))}
+	b.judge.known.Stops, b.judge.known.Sessions = &m.Stops, &m.Sessions
+	b.tell(Revisit, &timetableRestored{b.politeness.Timetable, b.spare()})
+	if m.Lease != nil {
+		b.phase = lent
+		b.lease = &openLease{Lease: *m.Lease, processed: m.Lease.Seq, pages: map[string]store.Page{}}
+		return
+	}
+	b.becomeIdle()
+}
+
+// becomeIdle has the Master told from when on this host may be lent, if there is anything to do.
+func (b *Book) becomeIdle() {
+	b.phase = idle
+	b.announce()
+	b.shorten()
+}
+
+// announce tells the Master from when on this host may be lent, unless it knows or there is nothing to do.
+func (b *Book) announce() {
+	if b.phase != idle || b.robots.awaited() {
+		return
+	}
+	if b.line.empty() && !b.robots.wanted() {
+		b.out = append(b.out, Effect{To: Self, Message: &restDue{}, After: b.o.RestAfter})
+		return
+	}
+	at := later(b.politeness.NextAllowed(), b.line.retryAt)
+	if b.givenUp() {
+		at = b.now
+	}
+	b.phase = announced
+	b.tell(Master, &protocol.HostReady{Host: b.name, At: at})
+}
+
+// announceAgain tells the Master once more, since what it knows may have changed.
+func (b *Book) announceAgain() {
+	if b.phase == idle || b.phase == announced {
+		b.phase = idle
+		b.announce()
+	}
+}
+
+// grow takes note of how much waits. A host that had nothing to do, or waited for a page that failed, may be lent now.
+func (b *Book) grow(fresh, known int) {
+	waited := b.line.empty() || !b.line.retryAt.IsZero()
+	b.line.fresh, b.line.known = fresh, known
+	if waited && (b.phase == idle || b.phase == announced) {
+		b.line.retryAt = time.Time{}
+		b.announceAgain()
+	}
+}
+
+// nothingToDo reports that nothing is to be done, for this host or for another.
+func (b *Book) nothingToDo() bool {
+	return b.line.empty() && !b.line.shortening && !b.robots.wanted() && !b.robots.awaited() && b.writes == 0
+}
+
+// rest ends this host, unless something came between the asking and the granting.
+func (b *Book) rest() {
+	if b.nothingToDo() && b.lease == nil && b.lend == nil {
+		b.phase = resting
+		b.tell(Hosts, &Rested{b.name})
+		return
+	}
+	b.tell(Hosts, &StillBusy{b.name})
+}
+
+// row is this host as it is written.
+func (b *Book) row() *store.HostRecord {
+	blob, err := b.politeness.MarshalBinary()
+	if err != nil {
+		panic(fmt.Errorf("politeness of %s: %w", b.name, err))
+	}
+	b.record.Politeness, b.record.NextAllowed = blob, b.politeness.NextAllowed()
+	row := b.record
+	return &row
+}
+
+// written goes on where a write had to come first.
+func (b *Book) written(tag any) {
+	switch tag := tag.(type) {
+	case *LentTag:
+		b.leaseWritten()
+	case *refusedTag:
+		if b.lend != nil {
+			b.refuseLend()
+		}
+	case *movedTag:
+		b.askOverflow() // until there is no more
+	case *factsTag:
+		b.tell(Master, &protocol.FactsStored{Lease: tag.lease, Seq: tag.seq, Visits: tag.visits, Closed: tag.closed,
+			NextAt: b.politeness.NextAllowed(), OthersAt: b.othersAt})
+		if tag.closed {
+			b.lease = nil
+			b.becomeIdle()
+		}
+	}
+}

@@ -1,0 +1,38 @@
+// Package host decides about one host: when it may be asked, what is asked next, what its robots.txt says, and when
+// each of its pages is due again.
+//
+// A Book is what a Host actor knows. Updated takes a fact, at a moment, changes the Book and returns what is to be
+// done: messages, and to whom. A Schedule is what the Revisit actor of the host knows: the timetable of its pages.
+// Nothing here knows of actors, clocks or disks, so whole lives of a host are scripts (testdata/*.script). Unlike the
+// book of leases (master/ledger) a Book is changed in place: it holds the stop list, the session ids and the pages of a
+// lease, too much to copy for a visit.
+//
+//	                Lend            lease written       LeaseFinished or LeaseVoid written
+//	idle ► announced ───► preparing ─────────────► lent ─────────────────────────────────────► idle
+//	            ▲            │ nothing there, or given up
+//	            └────────────┘
+//
+// An idle host with nothing to do asks its parent for rest, and gets it unless something came meanwhile.
+//
+// # The messages of one visit
+//
+// Those that a visit shares with the others of its lease or group are marked; a lease of n visits has them once.
+//
+//	Ready, Lend            lease   the Master knows when the host may be asked; one slave gets it
+//	PagesAsked, Loaded     lease   what waits is on disk, with its one writer
+//	Write, Written         lease   the lease and the clock of the host are on disk before the first request
+//	Lent, TaskBatch        lease   the slave begins
+//	fetch, parse, archive          each with its answer: Fetcher, Parser and Archivist work side by side
+//	Report, HostFacts      group   a fact is sent once its capture is synced; the Master only passes it on
+//	VisitsMade, Timed      group   the Revisit says when each page is due again, in its own time
+//	Write, Written         group   page, links, candidates, host and lease in one transaction
+//	FactsStored, Stored    group   the slave forgets
+//
+// Invariants:
+//   - at most one lease is open, and it is on disk before its first request can be made;
+//   - the next lease begins no sooner than the interval after the last request of the one before, whoever made it and
+//     however it ended: when nobody can say when that was, the interval runs from the moment the lease is known to be
+//     over;
+//   - a fact changes anything only if it is the one due next (seq), so facts may come twice, late, or out of order;
+//   - the timetable is changed by the Schedule alone; the Book has the copy that came with its last answer.
+package host

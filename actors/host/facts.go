@@ -1,0 +1,261 @@
+package host
+
+import (
+	"math"
+	"time"
+
+	"henro/actors/politeness"
+	"henro/actors/protocol"
+	"henro/messages"
+	"henro/messages/outlink"
+	"henro/store"
+	"henro/store/fingerprint"
+)
+
+// takeReport takes what a slave reported under a lease.
+func (b *Book) takeReport(m *protocol.HostFacts) {
+	if b.phase != lent || m.Lease != b.lease.ID {
+		b.refuse(m.Lease)
+		return
+	}
+	b.lease.queue = append(b.lease.queue, m.Facts...)
+	b.takeFacts()
+}
+
+// takeEntries takes the records of pages that were lent before a restart.
+func (b *Book) takeEntries(m *protocol.EntriesLoaded) {
+	if b.phase != lent {
+		return
+	}
+	for _, entry := range m.Entries {
+		b.lease.pages[string(entry.Position)] = entry.Page
+	}
+	if b.lease.phase == looking {
+		b.lease.phase = taking
+	}
+	b.takeFacts()
+}
+
+// endLease ends a lease whose holder did not say that it has ended. One that is being prepared ends once it is known
+// what to do with its pages.
+func (b *Book) endLease(id uint64) {
+	switch {
+	case b.phase == preparing && b.lend.order.Lease == id:
+		b.lend.void = true
+	case b.phase != lent:
+		b.refuse(id)
+	case b.lease.ID == id:
+		b.void()
+	}
+}
+
+// refuse answers what belongs to a lease that is over: its holder need not say it again.
+func (b *Book) refuse(lease uint64) {
+	b.tell(Master, &protocol.FactsStored{Lease: lease, Seq: math.MaxUint64, Closed: true})
+	b.announceAgain() // a Master that did not know yet that the lease is over has passed over this host
+}
+
+// takeFacts takes what is due next out of the queue: the decisions about each visit, then one question to Revisit for
+// all.
+func (b *Book) takeFacts() {
+	l := b.lease
+	if l.phase != taking {
+		return
+	}
+	var unknown []store.Position
+	for _, fact := range l.queue {
+		if v := fact.Visited; v != nil && len(v.Position) > 0 && fact.Seq > l.processed {
+			if _, ok := l.pages[string(v.Position)]; !ok {
+				unknown = append(unknown, v.Position)
+				l.pages[string(v.Position)] = store.Page{} // asked for once: what is not there is stored already
+			}
+		}
+	}
+	if len(unknown) > 0 {
+		l.phase = looking
+		b.tell(Partition, &protocol.EntriesAsked{Positions: unknown})
+		return
+	}
+	now := b.now
+	asked := &visitsMade{lease: l.ID, spare: b.spare()}
+	for _, fact := range l.queue {
+		if fact.Seq != l.processed+1 {
+			continue
+		}
+		l.processed++
+		asked.pressing = asked.pressing || fact.Pressing
+		if fact.More != nil {
+			l.parts++
+		} else {
+			l.parts = 0
+		}
+		switch {
+		case fact.More != nil:
+			l.more = appendLinks(l.more, fact.More)
+		case fact.Robots != nil:
+			b.takeRobots(fact.Robots, now)
+		case fact.Visited != nil:
+			asked.visits = append(asked.visits, b.takeVisit(fact.Visited, now))
+		case fact.Finished != nil:
+			asked.finished = true
+			if idle := fact.Finished.IdleNs; idle >= 0 {
+				b.ended(now.Add(-time.Duration(idle)))
+			}
+		}
+	}
+	l.queue = nil
+	asked.seq = l.processed - l.parts
+	if asked.finished {
+		l.phase = over
+	}
+	b.tell(Revisit, asked)
+}
+
+// takeVisit lets the host's schedule learn from a visit, and finds the record that it is about.
+func (b *Book) takeVisit(v *messages.PageVisited, now time.Time) visitMade {
+	started := now.Add(-time.Duration(v.AgoNs))
+	if v.Reason != messages.Reason_ROBOTS_DENIED {
+		b.observe(v.Status, v.Reason, started, politeness.Visit{Took: time.Duration(v.TookNs),
+			RetryAfter: time.Duration(v.RetryAfterNs)})
+	}
+	if v.Reason != messages.Reason_NONE {
+		b.lastReason = v.Reason
+	}
+	made := visitMade{fact: v, started: started, links: b.lease.more}
+	b.lease.more = nil
+	if v.Links != nil {
+		made.links = appendLinks(made.links, v.Links)
+		if made.links == nil {
+			made.links = []outlink.Outlink{}
+		}
+	}
+	b.hear(made.links)
+	if len(v.Position) == 0 {
+		made.wish = b.lease.wishes[fingerprint.URL(v.Url)]
+	}
+	if page, ok := b.lease.pages[string(v.Position)]; ok && len(v.Position) > 0 {
+		made.old = page
+	}
+	return made
+}
+
+func appendLinks(links []outlink.Outlink, set *messages.LinkSet) []outlink.Outlink {
+	if links == nil {
+		links = make([]outlink.Outlink, 0, len(set.Urls))
+	}
+	for i, url := range set.Urls {
+		l := outlink.Outlink{URL: url}
+		if i < len(set.Kinds) {
+			l.Kind = outlink.Kind(set.Kinds[i])
+		}
+		if i < len(set.Flags) {
+			l.Flags = outlink.Flags(set.Flags[i])
+		}
+		if i < len(set.Anchors) {
+			l.Anchor = set.Anchors[i]
+		}
+		links = append(links, l)
+	}
+	return links
+}
+
+// outcomeOf puts what came of a visit into the words of politeness.
+func outcomeOf(status uint32, reason messages.Reason) politeness.Outcome {
+	switch reason {
+	case messages.Reason_NONE:
+	case messages.Reason_TIMEOUT, messages.Reason_CONNECT_TIMEOUT:
+		return politeness.TimedOut
+	case messages.Reason_CONNECT_REFUSED, messages.Reason_CONNECTION_LOST:
+		return politeness.Refused
+	case messages.Reason_DNS_NOT_FOUND, messages.Reason_DNS_FAILED, messages.Reason_CONNECT_FAILED,
+		messages.Reason_TLS_FAILED:
+		return politeness.Unreachable
+	case messages.Reason_MALFORMED, messages.Reason_HEADERS_TOO_LARGE:
+		return politeness.Broken
+	default: // not the host's fault
+		return politeness.OK
+	}
+	switch {
+	case status == 429 || status == 503:
+		return politeness.Throttled
+	case status >= 500:
+		return politeness.ServerError
+	case status >= 400:
+		return politeness.ClientError
+	default:
+		return politeness.OK
+	}
+}
+
+// ended lets the interval run from the end of a request, for this host and for those who share its clock. Of its rests
+// only those that it asked for, being asked too much, are theirs too: that nobody answers under one name says nothing
+// of the others.
+func (b *Book) ended(at time.Time) {
+	b.politeness.Allow(at.Add(b.politeness.Interval(&b.o.Politeness)))
+	if others := at.Add(b.politeness.Pace(&b.o.Politeness)); others.After(b.othersAt) {
+		b.othersAt = others
+	}
+}
+
+// observe lets the host's schedule learn from one request.
+func (b *Book) observe(status uint32, reason messages.Reason, started time.Time, v politeness.Visit) {
+	v.Outcome = outcomeOf(status, reason)
+	b.politeness.Observe(&b.o.Politeness, v, started.Add(v.Took))
+	b.ended(started.Add(v.Took))
+	if until := b.politeness.BackoffUntil(); v.Outcome == politeness.Throttled && until.After(b.othersAt) {
+		b.othersAt = until
+	}
+}
+
+// storeTimed writes what came of a group of facts, all of it or nothing: the pages, their candidates, the host, the
+// lease.
+func (b *Book) storeTimed(m *VisitsTimed) {
+	l := b.lease
+	if b.phase != lent || m.asked.lease != l.ID {
+		return
+	}
+	b.politeness.Timetable = m.timetable
+	if m.replanned {
+		b.verdict = b.politeness.Judge(&b.o.Politeness, m.load)
+	}
+	w := &protocol.Write{
+		Visits: m.visits, Urgent: m.asked.finished || m.asked.pressing,
+		Tag: &factsTag{lease: l.ID, seq: m.asked.seq, visits: len(m.visits), closed: m.asked.finished},
+	}
+	for i := range m.visits {
+		v := &m.visits[i]
+		if v.Retry {
+			continue
+		}
+		b.judge.begin(v.Page.URL, v.Page.Depth, v.Page.DepthLeft, v.Page.Redirects, v.Page.Number)
+		b.blame(w, &m.asked.visits[i], v.Links)
+		for j := range v.Links {
+			b.judge.link(&v.Links[j])
+		}
+		b.heed(&m.asked.visits[i].old, v)
+	}
+	b.judged(w)
+	w.Host = b.row()
+	w.Totals.Add(&m.totals)
+	if m.asked.finished {
+		w.EndLease, w.Sessions = l.ID, b.newSessions()
+	} else {
+		l.Seq = m.asked.seq
+		lease := l.Lease
+		w.Lease = &lease
+	}
+	w.Evidence = b.newEvidence(m.asked.finished)
+	b.countVerdict(w)
+	b.write(w)
+}
+
+// void ends a lease of which nobody can say when its last request was: the interval runs from now.
+func (b *Book) void() {
+	if b.lease.phase == over {
+		return
+	}
+	b.lease.phase = over
+	b.ended(b.now)
+	// behind what is with it already
+	b.tell(Revisit, &visitsMade{lease: b.lease.ID, spare: b.spare(), seq: b.lease.processed, finished: true})
+}

@@ -1,0 +1,254 @@
+package host
+
+import (
+	"encoding/binary"
+	"time"
+
+	"henro/actors/admission"
+	"henro/actors/protocol"
+	"henro/actors/scope"
+	"henro/messages"
+	"henro/store"
+)
+
+// budget is how many visits a lease is filled with.
+func (b *Book) budget(m *protocol.Lend) int {
+	budget := b.o.PageBudget
+	if interval := b.politeness.Interval(&b.o.Politeness); interval > 0 {
+		budget = min(budget, max(1, int(b.o.LeaseSpan/interval)))
+	}
+	if m.PageBudget > 0 {
+		budget = min(budget, m.PageBudget)
+	}
+	if known := b.politeness.Pages(); b.o.MaxPages > known && b.o.MaxPages-known < uint64(budget) {
+		budget = int(b.o.MaxPages - known)
+	}
+	return budget
+}
+
+// prepare asks for the pages of a lease.
+func (b *Book) prepare(m *protocol.Lend) {
+	if b.phase != idle && b.phase != announced {
+		return
+	}
+	b.phase, b.lend = preparing, &preparation{order: m}
+	asked := &protocol.PagesAsked{Host: b.name, Limit: b.budget(m), Due: b.budget(m)}
+	if b.o.Follow {
+		asked.Known = b.o.KnownBudget
+	}
+	b.tell(Partition, asked)
+}
+
+// loaded makes the lease of what was loaded and has it written.
+func (b *Book) loaded(m *protocol.PagesLoaded) {
+	if b.phase != preparing {
+		return
+	}
+	now := b.now
+	var due []store.Entry
+	b.line.retryAt = time.Time{}
+	b.politeness.Allow(b.lend.order.NotBefore)
+	first := b.politeness.NextAllowed()
+	for _, entry := range m.Entries {
+		if entry.Page.Next.After(now.Add(b.o.LookAhead)) && !b.givenUp() {
+			if b.line.retryAt.IsZero() || entry.Page.Next.Before(b.line.retryAt) {
+				b.line.retryAt = entry.Page.Next
+			}
+			continue
+		}
+		due = append(due, entry)
+		if entry.Page.Next.After(first) {
+			first = entry.Page.Next
+		}
+	}
+	b.line.known, b.line.fresh = m.DueCount, len(m.Entries)+len(m.Ghosts)
+	if b.hold(m, due, now) {
+		return
+	}
+	if b.leave(due, now) {
+		return
+	}
+	due = b.share(due, m.Due)
+	if len(due) > 0 {
+		b.line.retryAt = time.Time{}
+	}
+	if b.givenUp() && len(due) > 0 {
+		b.giveUp(due)
+		return
+	}
+	if b.full() && len(due) > 0 {
+		b.dropAll(due, messages.Reason_NONE, admission.HostPages)
+		return
+	}
+	if b.lend.void || len(due) == 0 && !b.robots.wanted() {
+		if len(m.Ghosts) > 0 { // to be asked again once they are gone
+			b.write(&protocol.Write{Ghosts: m.Ghosts, Urgent: true, Tag: &refusedTag{}})
+			return
+		}
+		b.refuseLend()
+		return
+	}
+	if b.probes(now) {
+		due = nil
+	}
+	task := b.task(due, m)
+	if first.After(now) {
+		task.FirstAfterNs = int64(first.Sub(now))
+	}
+	order := b.lend.order
+	b.lend.task = task
+	b.lease = &openLease{
+		Lease: store.Lease{ID: order.Lease, Host: b.record.ID, HostName: b.name, Slave: order.Slave, Boot: order.Boot,
+			Until: order.Until},
+		pages: make(map[string]store.Page, len(task.Tasks)),
+	}
+	for _, entry := range due[:len(task.Tasks)] {
+		b.lease.pages[string(entry.Position)] = entry.Page
+	}
+	if len(m.Due) > 0 && len(task.Tasks)%2 == 1 {
+		b.line.knownFirst = !b.line.knownFirst
+	}
+	lease := b.lease.Lease
+	b.write(&protocol.Write{Host: b.row(), Lease: &lease, Ghosts: m.Ghosts, Urgent: true, Tag: &LentTag{lease.ID}})
+}
+
+// leaseWritten has the slave told of a lease that is on disk, unless it has ended meanwhile.
+func (b *Book) leaseWritten() {
+	prepared := b.lend
+	b.phase, b.lend = lent, nil
+	if prepared.void {
+		b.void()
+		return
+	}
+	b.tell(Master, &protocol.Lent{Lease: b.lease.ID, Slave: b.lease.Slave, Boot: b.lease.Boot, Task: prepared.task})
+}
+
+// probes reports that this host rests after failures, for longer than a lease, and that its robots.txt must be read
+// anew. Then that is all it is asked for: the answer may shorten the rest, and a lease waits between two requests as
+// long as was owed when it began.
+func (b *Book) probes(now time.Time) bool {
+	interval := b.politeness.Interval(&b.o.Politeness)
+	known := b.robots.rules != nil && now.Before(b.record.RobotsUntil)
+	return !known && interval > b.o.LeaseSpan && interval > b.politeness.Pace(&b.o.Politeness)
+}
+
+// refuseLend tells the Master that there is nothing to lend now.
+func (b *Book) refuseLend() {
+	lease := b.lend.order.Lease
+	b.lend = nil
+	b.tell(Master, &protocol.LendRefused{Lease: lease, NextAt: b.politeness.NextAllowed()})
+	b.becomeIdle()
+}
+
+// Bounds of the message of one lease, with room for rules of robots.txt beside it.
+const (
+	maxTaskBytes = 100 << 10
+	maxStopBytes = 16 << 10 // of the stop list; with a longer one links are not followed inside leases
+)
+
+// task is what the slave gets.
+func (b *Book) task(due []store.Entry, m *protocol.PagesLoaded) *messages.HostTask {
+	budget := b.budget(b.lend.order)
+	region := b.judge.regions.Of(b.name)
+	stops := append(b.judge.known.Stops.Prefixes(b.now), region.Closed...)
+	listed := 0
+	for _, stop := range stops {
+		listed += len(stop) + 4
+	}
+	task := &messages.HostTask{
+		Lease: b.lend.order.Lease, Host: b.name,
+		IntervalNs: int64(b.politeness.Interval(&b.o.Politeness)), PageBudget: uint32(budget),
+		Verdict: b.politeness.Verdict(&b.o.Politeness).String(),
+		Ratio:   b.o.Politeness.Pace(), Prefixes: region.Prefixes, MaxRedirects: uint32(b.o.Admission.MaxRedirects),
+		// which session ids were taken is known here alone
+		Follow: b.o.Follow && m.Whole && region.Outside == scope.In && listed <= maxStopBytes &&
+			!b.judge.known.Sessions.Found(),
+	}
+	if b.robots.rules != nil && b.now.Before(b.record.RobotsUntil) {
+		task.Robots = b.record.Robots
+	}
+	size := len(task.Robots)
+	if task.Follow {
+		task.Stops = stops
+		size += listed
+		task.Known = make([]byte, 0, 8*len(m.Known))
+		for _, fp := range m.Known {
+			task.Known = binary.BigEndian.AppendUint64(task.Known, fp)
+		}
+		size += len(task.Known)
+	}
+	for _, entry := range due {
+		page := &entry.Page
+		size += len(page.URL) + 100
+		if len(task.Tasks) > 0 && (size > maxTaskBytes || len(task.Tasks) >= min(budget, b.o.TaskBudget)) {
+			break
+		}
+		t := &messages.Task{
+			Url: page.URL, Depth: int32(page.Depth), DepthLeft: admission.WireDepthLeft(page.DepthLeft),
+			Position: entry.Position, Redirects: uint32(page.Redirects), Attempts: uint32(page.Attempts),
+		}
+		if !page.CapturedAt.IsZero() {
+			t.Etag, t.Digest, t.CapturedUnix = page.ETag, page.Digest[:], page.CapturedAt.Unix()
+			if !page.LastModified.IsZero() {
+				t.LastModified = page.LastModified.UTC().Format(httpTime)
+			}
+		}
+		task.Tasks = append(task.Tasks, t)
+	}
+	return task
+}
+
+// httpTime is the IMF-fixdate of RFC 9110 5.6.7.
+const httpTime = "Mon, 02 Jan 2006 15:04:05 GMT"
+
+// retryWait is how long a page, or robots.txt, waits after so many failures.
+func (b *Book) retryWait(attempt int) time.Duration {
+	return b.o.RetryWait << min(max(attempt, 1)-1, 10)
+}
+
+// full reports that as many pages of this host were visited as are wanted. Known pages are still visited again.
+func (b *Book) full() bool {
+	return !b.o.Continuous && b.o.MaxPages > 0 && b.politeness.Pages() >= b.o.MaxPages
+}
+
+// givenUp reports that a crawl that is to end should not wait for this host any longer: it has failed too often, or
+// rests after a failure for longer than the crawl has patience, which is how long it asked for or the back-off has
+// become.
+func (b *Book) givenUp() bool {
+	if b.o.Continuous {
+		return false
+	}
+	outwaits := b.o.Patience > 0 && b.politeness.BackoffUntil().Sub(b.now) > b.o.Patience
+	return outwaits || b.politeness.Failures() > 2*b.o.Retries || b.robots.failures > b.o.Retries
+}
+
+// giveUp records the reason for pages that will not be asked for, a batch at a time, in the place of a lease.
+func (b *Book) giveUp(due []store.Entry) {
+	reason := b.lastReason
+	if b.robots.failures > b.o.Retries {
+		reason = messages.Reason_ROBOTS_UNREACHABLE
+	}
+	b.dropAll(due, reason, admission.HostFailing)
+}
+
+// dropAll gives up pages that wait, and tells why.
+func (b *Book) dropAll(due []store.Entry, reason messages.Reason, why admission.Reason) {
+	w := &protocol.Write{Urgent: true, Tag: &refusedTag{}, Host: b.row()}
+	for _, entry := range due {
+		page := entry.Page
+		page.Reason, page.Flags, page.Next = uint8(reason), page.Flags|store.Dropped, time.Time{}
+		w.Drops = append(w.Drops, store.Entry{Page: page, Position: entry.Position})
+		b.judge.note(admission.Skipped{URL: page.URL, Reason: why, Depth: int(page.Depth)})
+	}
+	b.judged(w)
+	word := why.String()
+	if reason != messages.Reason_NONE {
+		word = reason.String()
+	}
+	w.Totals.AddError(word, uint64(len(due)))
+	if why == admission.StopList {
+		w.Totals.Tried += uint64(len(due))
+		w.Totals.Broken += uint64(len(due))
+	}
+	b.write(w)
+}

@@ -1,0 +1,71 @@
+package host
+
+import (
+	"errors"
+	"time"
+
+	"henro/actors/admission"
+	"henro/actors/politeness"
+	"henro/actors/revisit"
+	"henro/actors/stoplist"
+)
+
+// Options are what every Host of a crawl goes by.
+type Options struct {
+	Politeness politeness.Options
+	Revisit    revisit.Options
+	Admission  admission.Rules // which links are taken
+	Stop       stoplist.Options
+	Continuous bool // known pages are visited again
+	// those that robots.txt names are visited, and what sitemaps and feeds say of pages is heeded
+	Sitemaps bool
+	// of hosts whose pages ask for more visits than they bear. Optimal: the most versions for the visits that there are
+	Relief politeness.Relief
+
+	// a lease is filled with as many visits as fit into this at the host's interval. 30 s: long enough that commits are
+	// shared, short enough that work spreads
+	LeaseSpan   time.Duration
+	PageBudget  int // visits of one lease at most
+	TaskBudget  int // tasks of one lease at most: they must fit into one message
+	KnownBudget int // fingerprints sent with a lease at most; a host with more is not followed inside leases
+	// slaves follow links within a lease, before they are written down; not when a frontier of its own decides what is
+	// visited
+	Follow    bool
+	LookAhead time.Duration // a host that may be asked this soon is lent already; its slave waits
+	Retries   int           // failed visits of a page, or of robots.txt, before it is given up
+	RetryWait time.Duration // before the first retry, doubled for each further
+	// what a host may ask for, or its back-off come to, before a crawl that is to end gives up its pages; 0 is no
+	// limit. Two hours: a host that is mended over lunch is waited for, one that says ten years is not
+	Patience time.Duration
+	// visited of one host at most, the rest is given up; 0 is no limit, as is Continuous. A million: what holds where
+	// every other rule against traps fails
+	MaxPages    uint64
+	MaxAwake    int           // Host actors alive
+	RestAfter   time.Duration // an idle Host goes to rest after this
+	RobotsAgent string        // product token in robots.txt
+}
+
+// DefaultOptions fit an ordinary crawl.
+func DefaultOptions() Options {
+	return Options{
+		Politeness: politeness.DefaultOptions(), Revisit: revisit.DefaultOptions(), Relief: politeness.Optimal,
+		Admission: admission.DefaultRules(), Stop: stoplist.DefaultOptions(),
+		LeaseSpan: 30 * time.Second, PageBudget: 1000, TaskBudget: 500, KnownBudget: 8000, Follow: true,
+		LookAhead: time.Second,
+		Retries:   3, RetryWait: time.Minute, Patience: 2 * time.Hour, MaxPages: 1_000_000,
+		MaxAwake: 50_000, RestAfter: 30 * time.Second, RobotsAgent: "henro",
+	}
+}
+
+// Validate says what makes no sense.
+func (o *Options) Validate() error {
+	switch {
+	case o.LeaseSpan <= 0 || o.RestAfter <= 0 || o.RetryWait < 0 || o.Patience < 0:
+		return errors.New("lease span and rest after: want more than nothing")
+	case o.PageBudget < 1 || o.TaskBudget < 1 || o.KnownBudget < 0 || o.MaxAwake < 1:
+		return errors.New("budgets of a lease and hosts awake: want at least 1")
+	case o.Retries < 0 || o.Retries > 100:
+		return errors.New("retries: want 0 to 100")
+	}
+	return errors.Join(o.Admission.Validate(), o.Stop.Validate())
+}

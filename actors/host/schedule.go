@@ -1,0 +1,432 @@
+package host
+
+import (
+	"cmp"
+	"fmt"
+	"math/rand/v2"
+	"time"
+
+	"henro/actors/admission"
+	"henro/actors/politeness"
+	"henro/actors/protocol"
+	"henro/actors/revisit"
+	"henro/messages"
+	"henro/messages/outlink"
+	"henro/store"
+)
+
+// What a Book asks of the Schedule of its host, and its answers.
+type (
+	// timetableRestored is what is on disk; it comes first.
+	timetableRestored struct {
+		timetable politeness.Timetable
+		spare     float64
+	}
+	// visitMade is one visit that is to be judged.
+	visitMade struct {
+		fact    *messages.PageVisited
+		old     store.Page // as lent; zero when the page was followed inside the lease
+		started time.Time
+		links   []outlink.Outlink // nil: none were looked for
+		wish    outlink.Frequency // changefreq of a page that was followed inside the lease
+	}
+	// visitsMade asks when the pages of a group of visits are due again.
+	visitsMade struct {
+		lease    uint64
+		seq      uint64 // of the last fact in the group
+		finished bool   // the lease ended with it
+		pressing bool   // the slave waits for it to be stored
+		visits   []visitMade
+		spare    float64 // visits per second that the host has for known pages
+	}
+	// VisitsTimed answers visitsMade.
+	VisitsTimed struct {
+		asked     *visitsMade
+		visits    []store.Visited
+		totals    protocol.Totals
+		timetable politeness.Timetable // after these visits
+		replanned bool                 // the plan was made anew since the last answer
+		load      float64              // visits per second that the pages ask for without relief
+	}
+	// lineLonger asks when due pages shall be due that do not fit into the day.
+	lineLonger struct {
+		entries []store.Entry
+		ahead   int           // pages in line before them
+		spacing time.Duration // between two visits
+		begin   time.Time     // of the line
+	}
+	// VisitsMoved answers lineLonger, and PagesFound if there is something to answer.
+	VisitsMoved struct {
+		moves  []store.Entry
+		urgent bool
+		tag    any
+	}
+)
+
+// Schedule is the timetable of one host's pages: it judges what a visit says about its page, whether it changed, and
+// when it is due next. It answers in the order it is asked, so its Book can put what must come last behind everything
+// else.
+type Schedule struct {
+	o   Options
+	now time.Time
+	rnd *rand.Rand
+
+	timetable politeness.Timetable
+	plan      politeness.Plan // of the host's relief
+	replanIn  int             // visits until the plan is made anew
+	replanned bool            // since the last answer
+	load      float64         // visits per second that the pages ask for without relief
+	spare     float64         // visits per second that the host has for known pages
+}
+
+// NewSchedule makes a schedule that draws from seeds: which pages are explored, and when.
+func NewSchedule(o Options, seed1, seed2 uint64) *Schedule {
+	return &Schedule{o: o, rnd: rand.New(rand.NewPCG(seed1, seed2))}
+}
+
+// finding is what one visit told of its page's changes.
+type finding struct {
+	gap     time.Duration // since the visit before; 0: nothing was told
+	changed bool
+	// between changes, as it was estimated before; the host's, of a page of which nothing was known
+	mean   time.Duration
+	since  time.Duration // from Last-Modified to Date; 0: it said nothing
+	hinted bool          // a hint had brought the visit forward
+	waited bool          // and was right, most likely
+}
+
+// prospect is what the host's record foretells of a page, as of the begin of a group of visits.
+type prospect struct {
+	prior    revisit.Prior  // what the host's pages suggest for one that is new
+	hints    revisit.Claims // track record of the host's sitemaps and feeds
+	modified revisit.Claims // and of its Last-Modified
+}
+
+// Updated takes a question at a moment and returns the answer; nil: there is none. It reports whether the question is
+// one that a Schedule knows.
+func (s *Schedule) Updated(now time.Time, question any) (answer any, known bool) {
+	s.now = now
+	switch m := question.(type) {
+	case *timetableRestored:
+		s.timetable, s.spare = m.timetable, m.spare
+		s.replan()
+	case *visitsMade:
+		return s.visited(m), true
+	case *lineLonger:
+		return s.putOff(m), true
+	case *protocol.PagesFound:
+		if moved := s.follow(m); len(moved.moves) > 0 {
+			return moved, true
+		}
+	default:
+		return nil, false
+	}
+	return nil, true
+}
+
+// visited judges a group of visits by what was known before, then learns from them.
+func (s *Schedule) visited(m *visitsMade) *VisitsTimed {
+	s.spare = m.spare
+	before := &prospect{prior: s.timetable.Rates().Prior(), hints: *s.timetable.Hints(),
+		modified: *s.timetable.Modified()}
+	out := &VisitsTimed{asked: m}
+	found := make([]finding, len(m.visits))
+	for i := range m.visits {
+		var visited store.Visited
+		visited, found[i] = s.judge(before, &m.visits[i], &out.totals)
+		out.visits = append(out.visits, visited)
+	}
+	for i := range out.visits {
+		if v := &out.visits[i]; !v.Retry {
+			s.learn(&m.visits[i].old, found[i])
+			s.retime(&m.visits[i].old, &v.Page)
+		}
+	}
+	out.timetable, out.replanned, out.load = s.timetable, s.replanned, s.load
+	s.replanned = false
+	return out
+}
+
+// judge makes the page's new record out of the old one and what the visit found.
+func (s *Schedule) judge(known *prospect, made *visitMade, totals *protocol.Totals) (store.Visited, finding) {
+	v := made.fact
+	page := made.old
+	if page.URL == "" {
+		page = store.Page{
+			URL: v.Url, Depth: uint8(min(v.Depth, 255)), DepthLeft: admission.DepthLeft(v.DepthLeft),
+			Redirects: uint8(min(v.Redirects, 255)), Attempts: uint8(min(v.Attempts, 255)),
+			Flags: store.Flags(0).Wishing(made.wish),
+		}
+	}
+	out := store.Visited{Position: v.Position, Links: made.links}
+	visited := !page.LastVisit.IsZero()
+	if v.Status != notModified || !visited { // of what is archived
+		page.Status = uint16(v.Status)
+	}
+	page.Reason = uint8(v.Reason)
+
+	ours := v.Reason == messages.Reason_NOT_ARCHIVED || v.Reason == messages.Reason_CANCELED // not the page's fault
+	if ours || passing(v) && int(page.Attempts) < s.o.Retries {
+		if !ours {
+			page.Attempts++
+		}
+		page.Next = s.now.Add(s.o.RetryWait << min(max(page.Attempts, 1)-1, 10))
+		out.Page, out.Retry, out.Links = page, true, nil
+		return out, finding{}
+	}
+	switch {
+	case v.Reason != messages.Reason_NONE:
+		totals.AddError(v.Reason.String(), 1)
+		out.Links = nil
+		if !s.o.Continuous || v.Reason == messages.Reason_ROBOTS_DENIED {
+			page.Flags |= store.Dropped
+		}
+	case visited:
+		totals.Revisits++
+	default:
+		totals.Pages++
+	}
+	if v.Status >= 400 {
+		totals.AddError(fmt.Sprintf("HTTP %d", v.Status), 1)
+	}
+	totals.Links += uint64(len(out.Links))
+	totals.Bytes += v.BodyBytes
+
+	hinted := page.Flags&store.Hinted != 0
+	page.Attempts, page.Flags = 0, page.Flags&^store.Hinted
+	if s.o.Continuous && visited && (v.Reason != messages.Reason_NONE || v.Status >= 400) {
+		out.Links = nil
+		s.backOff(&page, made)
+		out.Page = page
+		return out, finding{}
+	}
+	found := s.time(&page, made, known, hinted)
+	page.LastVisit = made.started
+	if s.o.Continuous && v.Status == gone {
+		page.Next, page.Timing.Interval = time.Time{}, 0
+	}
+	out.Page = page
+	return out, found
+}
+
+// backOff times a known page that was not to be had. What is known of it stays: its history, its validators and
+// digests, so that a page which returns unchanged is seen to be unchanged, and LastVisit, from which the gap to the
+// next change is reckoned. It is asked for again after twice as long each time, from a day on; one that is gone (410)
+// is asked for no more.
+func (s *Schedule) backOff(page *store.Page, made *visitMade) {
+	if made.fact.Status == gone {
+		page.Next, page.Timing.Interval = time.Time{}, 0
+		return
+	}
+	wait := max(time.Duration(2*float64(page.Timing.Interval)*float64(time.Second)), aDay)
+	wait = min(wait, s.o.Revisit.Max)
+	page.Timing.Interval = float32(wait.Seconds())
+	page.Next = made.started.Add(wait)
+}
+
+// The statuses that a schedule heeds.
+const (
+	notModified = 304
+	gone        = 410
+)
+
+// parseDate reads a date of HTTP in any of the three forms that RFC 9110 5.6.7 has recipients accept.
+func parseDate(text string) (time.Time, bool) {
+	for _, layout := range []string{httpTime, time.RFC850, time.ANSIC} {
+		if at, err := time.Parse(layout, text); err == nil {
+			return at, true
+		}
+	}
+	return time.Time{}, false
+}
+
+// passing reports that a visit failed in a way that may pass.
+func passing(v *messages.PageVisited) bool {
+	switch v.Reason {
+	case messages.Reason_NONE:
+		return v.Status == 429 || v.Status >= 502 && v.Status <= 504
+	case messages.Reason_DNS_NOT_FOUND, messages.Reason_ADDRESS_FORBIDDEN, messages.Reason_MALFORMED,
+		messages.Reason_HEADERS_TOO_LARGE,
+		messages.Reason_ROBOTS_DENIED, messages.Reason_REDIRECT_LOOP:
+		return false
+	}
+	return true
+}
+
+// time decides when the page is due next, from what is known of its changes.
+func (s *Schedule) time(page *store.Page, made *visitMade, known *prospect, hinted bool) (found finding) {
+	v := made.fact
+	history := revisit.History(page.Timing)
+	if v.Reason == messages.Reason_NONE {
+		if !page.LastVisit.IsZero() {
+			found = finding{
+				gap: made.started.Sub(page.LastVisit), changed: s.changed(page, made, known), hinted: hinted &&
+					!lists(made.links), since: time.Duration(v.ModifiedBeforeNs),
+				mean: cmp.Or(s.o.Revisit.Estimate(&history), known.prior.Center(&s.o.Revisit)),
+			}
+			if hinted {
+				found.waited = known.hints.Found(found.changed, found.gap, found.mean) >= 0.5
+			}
+		}
+		history.Saw(&s.o.Revisit, revisit.Visit{
+			Gap: found.gap, Changed: found.changed, Waited: found.waited,
+			Age: known.modified.ModifiedAge(time.Duration(v.ModifiedBeforeNs), found.gap, found.mean, found.changed),
+		})
+		if !v.Unchanged {
+			copy(page.Digest[:], v.Digest)
+			page.MainDigest, page.SimHash, page.CapturedAt = v.MainDigest, v.Simhash, made.started
+		}
+		if v.Status != notModified || v.Etag != "" {
+			page.ETag = v.Etag
+		}
+		if v.Status != notModified || v.LastModified != "" {
+			page.LastModified = time.Time{}
+		}
+		if modified, ok := parseDate(v.LastModified); ok {
+			page.LastModified = modified
+		}
+		page.Flags &^= store.NoIndex | store.NoFollow | store.Truncated
+		for _, f := range []struct {
+			set  bool
+			flag store.Flags
+		}{{v.Noindex, store.NoIndex}, {v.Nofollow, store.NoFollow}, {v.Truncated, store.Truncated}} {
+			if f.set {
+				page.Flags |= f.flag
+			}
+		}
+	}
+	last := time.Duration(float64(history.Interval) * float64(time.Second))
+	interval := s.o.Revisit.Next(&history, known.prior, s.rnd)
+	if page.LastVisit.IsZero() {
+		interval = s.o.Revisit.Wished(interval, page.Flags.Wish().Interval())
+	}
+	interval = s.plan.Interval(interval, s.o.Revisit.Estimate(&history), last)
+	history.Interval = float32(interval.Seconds())
+	page.Timing = store.Timing(history)
+	page.Next = made.started.Add(interval)
+	return found
+}
+
+// changed compares what the visit found with what the record says. A sitemap or a feed has changed when it names other
+// pages; that it says another moment of one counts as far as this host's moments are believed, or one that always says
+// "now" would be read every time.
+func (s *Schedule) changed(page *store.Page, made *visitMade, known *prospect) bool {
+	v := made.fact
+	if v.Unchanged {
+		return false
+	}
+	if lists(made.links) && page.SimHash != 0 && v.Simhash != 0 {
+		return page.SimHash != v.Simhash || page.MainDigest != v.MainDigest && known.hints.Believed()
+	}
+	old := revisit.Evidence{Digest: page.Digest, Main: page.MainDigest, Sim: page.SimHash}
+	now := revisit.Evidence{Main: v.MainDigest, Sim: v.Simhash}
+	copy(now.Digest[:], v.Digest)
+	return revisit.Changed(old, now, &s.o.Revisit).Significant()
+}
+
+// lists reports whether these are the links of a sitemap or a feed.
+func lists(links []outlink.Outlink) bool {
+	for i := range links {
+		if links[i].Kind.Hints() {
+			return true
+		}
+	}
+	return false
+}
+
+// replan finds the relief that the host needs, from what its pages ask for and what it bears. The plan is made again
+// after visits of a twentieth of the pages, at most 100; each page follows when it is timed next.
+func (s *Schedule) replan() {
+	if !s.o.Continuous {
+		return
+	}
+	demand := s.timetable.Demand(&s.o.Revisit)
+	s.load = politeness.Price(demand, politeness.Plan{Min: demand.Min, Max: demand.Max}).Load
+	s.plan, _ = politeness.Relieve(s.o.Relief, demand, s.spare)
+	s.replanned = true
+	s.replanIn = min(int(s.timetable.Pages())/20, 100)
+}
+
+// learn lets the host's track record and its plan learn from a visit of a known page.
+func (s *Schedule) learn(old *store.Page, found finding) {
+	if s.replanIn--; s.replanIn <= 0 {
+		s.replan()
+	}
+	if found.gap <= 0 {
+		return
+	}
+	if found.hinted {
+		s.timetable.Hints().Found(found.changed, found.gap, found.mean)
+	}
+	s.timetable.Modified().ModifiedAge(found.since, found.gap, found.mean, found.changed)
+	if found.waited { // a visit at a moment that the page chose tells nothing of what estimates foretell
+		return
+	}
+	history := revisit.History(old.Timing)
+	center := s.timetable.Rates().Prior().Center(&s.o.Revisit)
+	s.timetable.Trust().Saw(cmp.Or(s.o.Revisit.Estimate(&history), center), center, found.gap, found.changed)
+}
+
+// retime keeps the load index and the histogram of change rates in step with a page's new timing.
+func (s *Schedule) retime(old, page *store.Page) {
+	seconds := func(n float32) time.Duration { return time.Duration(float64(n) * float64(time.Second)) }
+	before, now := seconds(old.Timing.Interval), seconds(page.Timing.Interval)
+	oldHistory, history := revisit.History(old.Timing), revisit.History(page.Timing)
+	mean := s.o.Revisit.Estimate(&history)
+	known, planned := !old.LastVisit.IsZero(), !page.Next.IsZero()
+	switch {
+	case known && planned:
+		s.timetable.Retime(before, now)
+	case known:
+		s.timetable.RemovePage(before)
+		mean = 0
+	case planned:
+		s.timetable.AddPage(now)
+	default:
+		mean = 0
+	}
+	s.timetable.Rates().Move(s.o.Revisit.Estimate(&oldHistory), mean)
+}
+
+// hintSlack is how far ahead of our clock a lastmod may be: a day ends later elsewhere.
+const hintSlack = 24 * time.Hour
+
+// follow brings forward the visits of pages that are said to have changed since their last, as far as the track record
+// of this host's hints allows.
+func (s *Schedule) follow(m *protocol.PagesFound) *VisitsMoved {
+	now, chance := s.now, s.timetable.Hints().Chance()
+	center := s.timetable.Rates().Prior().Center(&s.o.Revisit)
+	moved := &VisitsMoved{tag: &hintedTag{}}
+	for i := range m.Entries {
+		page, hint := &m.Entries[i].Page, &m.Hints[i]
+		if !hint.Until.After(page.LastVisit) || hint.From.After(now.Add(hintSlack)) || page.Flags&store.Dropped != 0 ||
+			!page.Next.After(now) {
+			continue // seen already, a mistake, given up or gone, or due in any case
+		}
+		history := revisit.History(page.Timing)
+		interval := time.Duration(float64(page.Timing.Interval) * float64(time.Second))
+		due := page.LastVisit.Add(revisit.Advance(interval, cmp.Or(s.o.Revisit.Estimate(&history), center), chance))
+		if due.Before(now) {
+			due = now
+		}
+		if page.Next.Sub(due) < interval/50 { // not worth a write
+			continue
+		}
+		page.Next, page.Flags = due, page.Flags|store.Hinted
+		moved.moves = append(moved.moves, m.Entries[i])
+	}
+	return moved
+}
+
+// putOff gives each page of the overflow the moment at which its turn would come if nothing else fell due: when it
+// stands n-th in line, after n visits. That is a day away at least, for the day before is taken; pages that fall due
+// meanwhile and share that day with it wait in line as it does. (The paper brings the overflow back after three days,
+// whatever the host's interval: then a line of many days comes back whole, again and again.)
+func (s *Schedule) putOff(m *lineLonger) *VisitsMoved {
+	moved := &VisitsMoved{tag: &movedTag{}, urgent: true}
+	for i, entry := range m.entries {
+		entry.Page.Next = later(m.begin.Add(time.Duration(m.ahead+i)*m.spacing), s.now.Add(aDay))
+		moved.moves = append(moved.moves, entry)
+	}
+	return moved
+}

@@ -1,0 +1,81 @@
+package politeness
+
+import (
+	"time"
+
+	"henro/actors/revisit"
+)
+
+// Timetable is what the pages of one host ask for: how many there are, how often each is visited, and how far what
+// foretells their changes can be believed. It is the part of a State that belongs to the host's Revisit.
+type Timetable struct {
+	load  Load
+	pages uint64 // known pages, those without a timetable included
+	// rates counts the pages by their change rates: what relief and the prior of new pages need.
+	rates revisit.Rates
+	trust revisit.Trust // how far those foretell
+
+	hints    revisit.Claims // of its sitemaps and feeds
+	modified revisit.Claims // of its Last-Modified
+}
+
+// AddPage counts a known page that is visited so often; 0 for a page without a timetable yet.
+func (t *Timetable) AddPage(every time.Duration) {
+	t.pages++
+	if every > 0 {
+		t.load.Add(every)
+	}
+}
+
+// RemovePage takes back a page that was added, or re-timed, with the same interval.
+func (t *Timetable) RemovePage(every time.Duration) {
+	if t.pages > 0 {
+		t.pages--
+	}
+	if every > 0 {
+		t.load.Remove(every)
+	}
+}
+
+// Retime changes the interval of a page; 0 stands for none.
+func (t *Timetable) Retime(old, new time.Duration) {
+	if old == new {
+		return
+	}
+	if new > 0 {
+		t.load.Add(new)
+	}
+	if old > 0 {
+		t.load.Remove(old)
+	}
+}
+
+// Rates gives access to the histogram of change rates: move a page's estimate in it whenever it changes.
+func (t *Timetable) Rates() *revisit.Rates { return &t.rates }
+
+// Trust gives access to the track record of the estimates: let it see what every visit found.
+func (t *Timetable) Trust() *revisit.Trust { return &t.trust }
+
+// Hints gives access to the track record of the host's sitemaps and feeds.
+func (t *Timetable) Hints() *revisit.Claims { return &t.hints }
+
+// Modified gives access to the track record of its Last-Modified.
+func (t *Timetable) Modified() *revisit.Claims { return &t.modified }
+
+// Demand returns what the pages ask for, for Relieve.
+func (t *Timetable) Demand(o *revisit.Options) Demand {
+	known := t.rates.Pages()
+	return Demand{
+		Rates: &t.rates, Unknown: max(0, int(t.pages)-known),
+		Center: t.rates.Prior().Center(o), Trust: t.trust.Share(), Aim: o.Aim, Min: o.Min, Max: o.Max,
+	}
+}
+
+// Load returns the load index L, in visits per second.
+func (t *Timetable) Load() float64 { return t.load.PerSecond() }
+
+// Pages returns the number of known pages.
+func (t *Timetable) Pages() uint64 { return t.pages }
+
+// Upper returns 1/L, the longest interval that still meets the timetable.
+func (t *Timetable) Upper() time.Duration { return t.load.Upper() }

@@ -1,0 +1,72 @@
+package protocol
+
+import (
+	"time"
+
+	"henro/actors/scope"
+	"henro/messages"
+	"henro/store"
+)
+
+// What the Master sends to a Host, and a Host to the Master.
+type (
+	// Lend asks a ready Host to prepare a lease; it answers Lent once the lease is on disk, or LendRefused.
+	Lend struct {
+		Lease       uint64
+		Slave, Boot string
+		Until       time.Time
+		PageBudget  int       // of the crawl's own limit, or of what the frontier handed out; 0: none
+		NotBefore   time.Time // others share the host's clock: no request may start earlier
+	}
+	// Lent answers Lend.
+	Lent struct {
+		Lease       uint64
+		Slave, Boot string
+		Task        *messages.HostTask
+	}
+	// LendRefused answers Lend when there was nothing to lend after all.
+	LendRefused struct {
+		Lease  uint64
+		NextAt time.Time // before which the host may not be asked again
+	}
+	// HostFacts carries what a slave reported under a lease, in order.
+	HostFacts struct {
+		Lease uint64
+		Facts []*messages.Fact
+	}
+	// LeaseVoid tells that a lease has ended without its holder saying so.
+	LeaseVoid struct{ Lease uint64 }
+	// HostReady tells the Master that a host may be lent from a moment on. A later word replaces an earlier.
+	HostReady struct {
+		Host string
+		At   time.Time
+	}
+	// FactsStored tells the Master that facts of a lease are on disk, up to a number.
+	FactsStored struct {
+		Lease, Seq uint64
+		Visits     int
+		Closed     bool      // the lease has ended, and that is on disk too
+		NextAt     time.Time // of a closed lease: before which the host may not be asked again
+		OthersAt   time.Time // and before which nobody may who shares its clock
+	}
+)
+
+// What the Master sends to the Hosts.
+type (
+	// ScopeChanged gives new rules of the scope to every Host.
+	ScopeChanged struct{ Rules *scope.Rules }
+	// ToHost carries a message to one Host, awake or not.
+	ToHost struct {
+		Host    string
+		Message any
+	}
+	// SlavesChanged says how many hosts are asked side by side on how many connections: S and C of equation (9). The
+	// Master tells C; the Hosts add S.
+	SlavesChanged struct{ Servers, Connections int }
+)
+
+// HostExcluded tells a Host that a person has excluded it, or has let it in again, which is on disk already.
+type HostExcluded struct {
+	Entry store.StopEntry
+	On    bool
+}

@@ -1,0 +1,138 @@
+package protocol
+
+import (
+	"henro/actors/admission"
+	"henro/actors/stoplist"
+	"henro/actors/traps"
+	"henro/messages/outlink"
+	"henro/store"
+)
+
+// What a Partition is told and asked. Writes are answered by Written once they are on disk; questions are answered from
+// what is on disk, so whoever asks waits for its own Written first.
+type (
+	// Write is a set of changes that are stored whole or not at all.
+	Write struct {
+		Visits     []store.Visited
+		Moves      []store.Entry     // records written anew without a visit
+		Drops      []store.Entry     // records given up
+		Candidates []store.Candidate // of any host: those of other partitions go through the outbox
+		Ghosts     []store.Position
+		Relaxed    []store.Relaxation
+		Host       *store.HostRecord
+		Lease      *store.Lease
+		EndLease   uint64
+		Stops      []store.StopEntry // onto the stop list
+		Unstops    []string          // off it, by prefix
+		Sessions   []byte            // of Host, as traps.Sessions marshals them; nil: as before
+		Evidence   *[]byte           // of Host, as stoplist.List marshals it; nil: as before
+		Totals     Totals            // added to the crawl's totals
+		Seeds      bool              // the candidates are seeds: no frontier turns them away
+		Urgent     bool              // somebody waits for the answer
+		Tag        any               // sent back
+	}
+	// Written answers a Write.
+	Written struct{ Tag any }
+
+	// HostAsked asks for what is known of a host.
+	HostAsked struct{ Host string }
+	// HostRestored answers HostAsked.
+	HostRestored struct {
+		Record   store.HostRecord
+		Lease    *store.Lease // open: of the last run, or lent before the Host failed
+		Due      int          // pages of it that are due
+		Stops    stoplist.List
+		Sessions traps.Sessions
+	}
+	// PagesAsked asks for waiting URLs of a host, and with Known for the fingerprints of all its seen URLs.
+	PagesAsked struct {
+		Host  string
+		Limit int
+		Due   int // known pages that are due, at most
+		Known int // send them if there are no more than this
+	}
+	// PagesLoaded answers PagesAsked.
+	PagesLoaded struct {
+		store.Waiting
+		Due      []store.Entry // the due pages that have waited longest
+		DueCount int           // how many there are
+		Known    []uint64
+		Whole    bool // Known holds all
+	}
+	// EntriesAsked asks for the records at some positions.
+	EntriesAsked struct{ Positions []store.Position }
+	// EntriesLoaded answers EntriesAsked; what is not there any more is left out.
+	EntriesLoaded struct{ Entries []store.Entry }
+	// CandidatesSent hands URLs to the partition that owns their hosts; it is repeated until answered.
+	CandidatesSent struct{ Parcels []store.Parcel }
+	// CandidatesStored answers CandidatesSent.
+	CandidatesStored struct{ Parcels []store.Parcel }
+	// RelaxationsFound asks a Host to judge the links of its pages that turned out to have more depth left.
+	RelaxationsFound struct{ Relaxations []store.Relaxation }
+	// WaitingHostsAsked asks for hosts that have something to do, in the order of ids.
+	WaitingHostsAsked struct{ After store.HostID }
+	// WaitingHostsReported answers WaitingHostsAsked.
+	WaitingHostsReported struct {
+		Partition int
+		Hosts     []string
+		Next      store.HostID // 0: that was all
+	}
+	// QuietAsked asks whether anything is left to do; the answers of two rounds prove the end of a crawl.
+	QuietAsked struct{ Round uint64 }
+	// QuietReported answers QuietAsked.
+	QuietReported struct {
+		Partition int
+		Round     uint64
+		Stats     store.Stats
+		Unsettled int    // writes not on disk, candidates not with their owner, relaxations not judged
+		Commits   uint64 // so far: equal in two rounds means that nothing happened in between
+		Totals    Totals // of this partition, since the crawl began
+		Due       int    // known pages that wait in line for their hosts
+	}
+	// HostsGrew tells the Hosts which hosts have got URLs to visit.
+	HostsGrew struct{ Hosts []string }
+	// LeasesFound tells the Master which leases were open at the last end, once at the start.
+	LeasesFound struct{ Leases []store.Lease }
+	// StoreStalled tells the Master that nothing can be stored; what is unwritten is kept and tried again.
+	StoreStalled struct {
+		Partition int
+		Err       error
+	}
+	// StoreResumed tells that it can be again.
+	StoreResumed struct{ Partition int }
+)
+
+// Known pages that are due, and those that a sitemap says to have changed.
+type (
+	// DueOpened tells a Host how many of its known pages stand in line, now that there are more.
+	DueOpened struct{ Count int }
+	// OverflowAsked asks for due pages of a host behind the first Keep of its line, at most Limit.
+	OverflowAsked struct {
+		Host        string
+		Keep, Limit int
+	}
+	// OverflowLoaded answers OverflowAsked.
+	OverflowLoaded struct{ Entries []store.Entry }
+	// HostDue tells the Hosts how many known pages of a host are due.
+	HostDue struct {
+		Host  string
+		Count int
+	}
+	// PagesSought asks for the records of known pages that a sitemap or a feed says to have changed. It must come
+	// before the Write of that document's visit: what the document said last time is compared with what it says now.
+	PagesSought struct {
+		URL   string            // of the document
+		Again bool              // it was read before
+		Pages []outlink.Outlink // of one host; at least one
+		Most  int               // pages wanted at most
+	}
+	// PagesFound brings the Host what was sought, some time later; pages that are not known, or of which nothing new
+	// was said, are left out.
+	PagesFound struct {
+		Entries []store.Entry
+		Hints   []outlink.Hint // of each entry
+	}
+)
+
+// URLsSkipped tells what was not taken.
+type URLsSkipped struct{ URLs []admission.Skipped }
