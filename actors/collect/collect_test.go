@@ -236,3 +236,26 @@ func TestOptionsAreChecked(t *testing.T) {
 		}
 	}
 }
+
+type line func(*http.Request) (*http.Response, error)
+
+func (l line) RoundTrip(r *http.Request) (*http.Response, error) { return l(r) }
+
+// What answers at the receiver's address may be somebody else: it sends neither requests nor files to a third.
+func TestARedirectIsNoReceiver(t *testing.T) {
+	var asked []string
+	post, err := collect.NewPost("http://receiver.test", &http.Client{Transport: line(
+		func(r *http.Request) (*http.Response, error) {
+			asked = append(asked, r.URL.Host)
+			w := httptest.NewRecorder()
+			http.Redirect(w, r, "http://169.254.169.254/latest/", http.StatusTemporaryRedirect)
+			return w.Result(), nil
+		})})
+	if err != nil {
+		t.Fatal(err)
+	}
+	err = post.Bring(t.Context(), &collect.File{Name: "a.warc", SHA256: "0"})
+	if err == nil || len(asked) != 1 || asked[0] != "receiver.test" {
+		t.Errorf("%v, asked %q", err, asked)
+	}
+}

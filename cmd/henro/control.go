@@ -90,8 +90,9 @@ func (c *control) open(ctx context.Context, method, path string, in any) (io.Rea
 	return nil, fmt.Errorf("the master at %s: %s", c.address, problem.Error)
 }
 
-// direct asks without a proxy, whatever the environment says: a master is near.
-var direct = &http.Client{Transport: &http.Transport{}}
+// direct asks without a proxy, whatever the environment says: a master is near. It goes nowhere else.
+var direct = &http.Client{Transport: &http.Transport{},
+	CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
 
 // fetch copies what the master sends.
 func (c *control) fetch(ctx context.Context, path string, w io.Writer) (int64, error) {
