@@ -6,9 +6,11 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"maps"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"text/tabwriter"
 	"time"
@@ -25,6 +27,7 @@ type revisitSimulation struct {
 	traces, classes string
 	pages, half     int
 	csv, plot       string
+	leaveOut        bool
 	o               revisitsim.Options
 }
 
@@ -40,10 +43,13 @@ how late it is.
 Histories are lines of site, page, birth, end, A (alive) or D (deleted) and the times of changes, in unix seconds; the
 fields separated by tabs, the times by spaces; also with .gz. Without --traces pages are made that change at random.
 
-To choose parameters without fooling yourself, look at --half 1 alone and judge what you chose on --half 2.`,
+To choose constants fairly, name the variants with --policy (drift+optimal:prior=10d:forget=0.95; there are forget,
+prior in days, spread and threshold) and judge the choice with --leave-one-site-out, or look at --half 1 alone and
+judge what you chose on --half 2.`,
 		Example: `  henro simulate revisit
   henro simulate revisit --traces derived_index.tsv.gz --classes sites.tsv --csv scores.csv
   henro simulate revisit --traces pages.tsv.gz --classes sites.tsv --half 2
+  henro simulate revisit --traces pages.tsv.gz --policy drift+optimal,drift+optimal:prior=10d --leave-one-site-out
   henro simulate revisit --policy nutch,stormcrawler,drift+optimal --budget 0.5,1,2 --plot shares.svg`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -56,6 +62,8 @@ To choose parameters without fooling yourself, look at --half 1 alone and judge 
 		"table `FILE` with a heading whose first columns are site and class; totals are given per class")
 	f.IntVar(&s.half, "half", 0,
 		"only the pages of half 1 or 2 of each site, parted by the hash of their names; 0: all")
+	f.BoolVar(&s.leaveOut, "leave-one-site-out", false,
+		"choose a policy for each site by what it captures on all others, and show what the choice captures")
 	f.IntVar(&s.pages, "made-pages", 1000,
 		"pages of the made site, whose mean times between changes lie between an hour and a year")
 	f.StringSliceVar(&s.o.Policies, "policy", nil, "only these of "+strings.Join(revisitsim.Policies(), ", "))
@@ -111,6 +119,16 @@ func (s *revisitSimulation) run(ctx context.Context, out io.Writer) error {
 				score.Budget, score.Policy, cmp.Or(score.Class, "*"), score.Versions, score.Requests, score.Captured,
 				100*score.Share(), score.Price(), score.Lag().Round(time.Minute), 100*score.Freshness(),
 				score.Age().Round(time.Minute), score.Harmonic(), score.Blur())
+		}
+	}
+	if s.leaveOut {
+		totals, choices := result.LeaveOneSiteOut()
+		for _, score := range totals {
+			fmt.Fprintf(table, "%g\t%s\t*\t%d\t%d\t%d\t%.1f %%\n", score.Budget, score.Policy, score.Versions,
+				score.Requests, score.Captured, 100*score.Share())
+		}
+		for _, name := range slices.Sorted(maps.Keys(choices)) {
+			fmt.Fprintf(table, "chosen\t%s\tfor %d of the sites\n", name, choices[name])
 		}
 	}
 	return table.Flush()

@@ -65,6 +65,14 @@ func TestSimulateRevisitScoresEveryPolicyAskedFor(t *testing.T) {
 	}
 }
 
+func TestSimulateRevisitLeavesOneSiteOut(t *testing.T) {
+	out, err := simulateRevisit(t, "--made-pages", "20", "--policy", "fixed,drift+optimal:prior=10d", "--budget", "1",
+		"--leave-one-site-out")
+	if err != nil || !strings.Contains(out, "chosen") || !strings.Contains(out, "for 1 of the sites") {
+		t.Errorf("%v\n%s", err, out)
+	}
+}
+
 func TestSimulateRevisitRefusesWhatItCannotRead(t *testing.T) {
 	bad := filepath.Join(t.TempDir(), "bad.tsv")
 	if err := os.WriteFile(bad, []byte("one field\n"), 0o644); err != nil {

@@ -87,7 +87,7 @@ func TestKnownRatesReachTheOptimumOfThePapers(t *testing.T) {
 		}
 		n := float64(len(lambdas))
 		fresh, penalty = fresh/n, penalty/n
-		a, l := find(r.Totals, "oracle-azar", budget, ""), find(r.Totals, "oracle-lambdacrawl", budget, "")
+		a, l := scoreOf(r.Totals, "oracle-azar", budget, ""), scoreOf(r.Totals, "oracle-lambdacrawl", budget, "")
 		t.Logf("budget %v: freshness %.4f, Azar's optimum %.4f; penalty %.4f, LambdaCrawl's optimum %.4f", budget,
 			a.Freshness(), fresh, l.Harmonic(), penalty)
 		if a.Freshness() < 0.99*fresh {
@@ -181,6 +181,40 @@ func TestEstimators(t *testing.T) {
 		}
 		if math.Abs(bias[0]) > c.random || math.Abs(bias[1]) > c.even {
 			t.Errorf("%s: bias of ln I %+.3f at random gaps, %+.3f at even ones", name, bias[0], bias[1])
+		}
+	}
+}
+
+// A site has no part in the choice by which it is judged: each is scored by what is best on the others.
+func TestLeaveOneSiteOut(t *testing.T) {
+	score := func(site, policy string, captured int) Score {
+		return Score{Site: site, Policy: policy, Budget: 1, Versions: 100, Captured: captured}
+	}
+	r := Result{Scores: []Score{
+		score("a", "x", 90), score("b", "x", 10), score("c", "x", 30),
+		score("a", "y", 20), score("b", "y", 50), score("c", "y", 40),
+		score("a", "oracle-rates", 99), score("b", "oracle-rates", 99), score("c", "oracle-rates", 99),
+	}}
+	totals, choices := r.LeaveOneSiteOut() // a: y (90 of x's 40), b and c: x
+	if len(totals) != 1 || totals[0].Captured != 20+10+30 || totals[0].Versions != 300 || choices["x"] != 2 ||
+		choices["y"] != 1 {
+		t.Errorf("%+v, %v", totals, choices)
+	}
+}
+
+func TestPoliciesWithOtherConstants(t *testing.T) {
+	site := Poisson("poisson", 30, 300*86400, 86400, 100*86400, rand.New(rand.NewPCG(1, 23)))
+	r := run(t, []Site{site}, []float64{1}, "drift+optimal", "drift+optimal:forget=0.5:prior=1d",
+		"drift+optimal:prior=30d")
+	if r.Totals[0].LagSum == r.Totals[1].LagSum || r.Totals[0].LagSum != r.Totals[2].LagSum {
+		t.Errorf("%+v", r.Totals)
+	}
+	for _, name := range []string{"drift:forget=2", "drift:forget", "drift:mood=1", "nutch:forget=0.5",
+		"drift:prior=x"} {
+		o := DefaultOptions()
+		o.Sites, o.Policies = []Site{site}, []string{name}
+		if o.Validate() == nil {
+			t.Errorf("%q is taken", name)
 		}
 	}
 }

@@ -2,18 +2,30 @@ package revisitsim
 
 import (
 	"cmp"
+	"fmt"
 	"math"
+	"slices"
+	"strconv"
+	"strings"
 	"time"
 
 	"henro/actors/politeness"
 	"henro/actors/revisit"
 )
 
-// entry is a policy by name: either one that learns from visits, or an oracle.
+// entry is a policy by name: one of henro's own, another that learns from visits, or an oracle.
 type entry struct {
 	name   string
+	own    *timetable
 	make   func(w *world) policy
 	oracle func(site *Site, requests float64, score *Score)
+}
+
+// timetable is the choices of henro's own policies.
+type timetable struct {
+	o        revisit.Options
+	relief   politeness.Relief
+	modified bool // Last-Modified is there and true
 }
 
 const day = 86400.0
@@ -23,39 +35,15 @@ var policies = []entry{
 	{name: "nutch", make: newNutch},
 	{name: "stormcrawler", make: newStorm},
 	{name: "eq2", make: newExact},
-	{name: "eq4-cumulative", make: func(w *world) policy {
-		o := revisit.Equation4Options()
-		o.Forget = 1
-		return newHenro(w, o, politeness.NoRelief, false)
-	}},
-	{name: "eq4", make: func(w *world) policy {
-		return newHenro(w, revisit.Equation4Options(), politeness.NoRelief,
-			false)
-	}},
-	{name: "eq4+optimal", make: func(w *world) policy {
-		return newHenro(w, revisit.Equation4Options(),
-			politeness.Optimal, false)
-	}},
-	{name: "drift", make: func(w *world) policy {
-		return newHenro(w, revisit.DefaultOptions(), politeness.NoRelief,
-			false)
-	}},
-	{name: "drift+stretch", make: func(w *world) policy {
-		return newHenro(w, revisit.DefaultOptions(),
-			politeness.Stretch, false)
-	}},
-	{name: "drift+delay", make: func(w *world) policy {
-		return newHenro(w, revisit.DefaultOptions(), politeness.Delay,
-			false)
-	}},
-	{name: "drift+optimal", make: func(w *world) policy {
-		return newHenro(w, revisit.DefaultOptions(),
-			politeness.Optimal, false)
-	}},
-	{name: "drift+optimal+modified", make: func(w *world) policy {
-		return newHenro(w, revisit.DefaultOptions(),
-			politeness.Optimal, true)
-	}},
+	{name: "eq4-cumulative", own: &timetable{o: cumulative()}},
+	{name: "eq4", own: &timetable{o: revisit.Equation4Options()}},
+	{name: "eq4+optimal", own: &timetable{o: revisit.Equation4Options(), relief: politeness.Optimal}},
+	{name: "drift", own: &timetable{o: revisit.DefaultOptions()}},
+	{name: "drift+stretch", own: &timetable{o: revisit.DefaultOptions(), relief: politeness.Stretch}},
+	{name: "drift+delay", own: &timetable{o: revisit.DefaultOptions(), relief: politeness.Delay}},
+	{name: "drift+optimal", own: &timetable{o: revisit.DefaultOptions(), relief: politeness.Optimal}},
+	{name: "drift+optimal+modified", own: &timetable{o: revisit.DefaultOptions(), relief: politeness.Optimal,
+		modified: true}},
 	{name: "drift+optimal+releases", make: newReleases},
 	{name: "cho-garcia-molina", make: newAllocating(ChoGarciaMolina, Estimators()["cho-garcia-molina"])},
 	{name: "azar", make: newAllocating(Azar, Estimators()["cho-garcia-molina"])},
@@ -67,6 +55,53 @@ var policies = []entry{
 	{name: "oracle-lambdacrawl", make: newKnowing(LambdaCrawl)},
 	{name: "oracle-rates", oracle: oracleRates},
 	{name: "oracle-static", oracle: oracleStatic},
+}
+
+func cumulative() revisit.Options {
+	o := revisit.Equation4Options()
+	o.Forget = 1
+	return o
+}
+
+// find returns the policy of a name. One of henro's own may have other constants than the default ones:
+// "drift+optimal:forget=0.95:prior=10d".
+func find(name string) (entry, error) {
+	base, constants, varied := strings.Cut(name, ":")
+	i := slices.IndexFunc(policies, func(e entry) bool { return e.name == base })
+	switch {
+	case i < 0:
+		return entry{}, fmt.Errorf("revisitsim: no policy %q: there are %v", name, Policies())
+	case !varied && policies[i].own == nil:
+		return policies[i], nil
+	case policies[i].own == nil:
+		return entry{}, fmt.Errorf("revisitsim: policy %q: only eq4 and drift have constants to vary", name)
+	}
+	own := *policies[i].own
+	for _, constant := range strings.FieldsFunc(constants, func(r rune) bool { return r == ':' }) {
+		key, value, _ := strings.Cut(constant, "=")
+		number, err := strconv.ParseFloat(strings.TrimSuffix(value, "d"), 64)
+		if err != nil {
+			return entry{}, fmt.Errorf("revisitsim: policy %q: %q: want a number, prior in days", name, constant)
+		}
+		switch key {
+		case "forget":
+			own.o.Forget = number
+		case "prior":
+			own.o.PriorMean = time.Duration(number * day * 1e9)
+		case "spread":
+			own.o.PriorSpread = number
+		case "threshold":
+			own.o.DriftThreshold = number
+		default:
+			return entry{}, fmt.Errorf(
+				"revisitsim: policy %q: no constant %q: there are forget, prior, spread and threshold", name, key)
+		}
+	}
+	if err := own.o.Validate(); err != nil {
+		return entry{}, fmt.Errorf("revisitsim: policy %q: %w", name, err)
+	}
+	return entry{name: name, own: &own,
+		make: func(w *world) policy { return newHenro(w, own.o, own.relief, own.modified) }}, nil
 }
 
 // Policies returns the names of all policies.

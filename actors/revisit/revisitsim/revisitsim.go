@@ -67,7 +67,7 @@ import (
 // Options say what is simulated.
 type Options struct {
 	Sites []Site
-	// Policies by name: see Policies. Empty: all.
+	// Policies by name: see Policies; of henro's own with other constants too (drift+optimal:prior=10d). Empty: all.
 	Policies []string
 	// Budgets are requests per version that comes into being, one simulation each. Default 0.5, 1, 2.
 	Budgets []float64
@@ -87,8 +87,8 @@ func DefaultOptions() Options {
 // Validate reports the first field that makes no sense.
 func (o *Options) Validate() error {
 	for _, name := range o.Policies {
-		if !slices.ContainsFunc(policies, func(p entry) bool { return p.name == name }) {
-			return fmt.Errorf("revisitsim: no policy %q: there are %v", name, Policies())
+		if _, err := find(name); err != nil {
+			return err
 		}
 	}
 	for _, b := range o.Budgets {
@@ -169,12 +169,17 @@ func Run(ctx context.Context, o Options) (Result, error) {
 	if err := o.Validate(); err != nil {
 		return Result{}, err
 	}
+	names := o.Policies
+	if len(names) == 0 {
+		names = Policies()
+	}
+	entries := make([]entry, len(names))
+	for i, name := range names {
+		entries[i], _ = find(name) // as validated
+	}
 	var jobs []job
 	for bi := range o.Budgets {
-		for pi, p := range policies {
-			if len(o.Policies) > 0 && !slices.Contains(o.Policies, p.name) {
-				continue
-			}
+		for pi := range entries {
 			for si := range o.Sites {
 				jobs = append(jobs, job{bi, pi, si})
 			}
@@ -202,7 +207,7 @@ func Run(ctx context.Context, o Options) (Result, error) {
 					return
 				}
 				j := jobs[order[n]]
-				scores[order[n]] = simulate(&o, &o.Sites[j.site], policies[j.policy], o.Budgets[j.budget])
+				scores[order[n]] = simulate(&o, &o.Sites[j.site], entries[j.policy], o.Budgets[j.budget])
 			}
 		})
 	}

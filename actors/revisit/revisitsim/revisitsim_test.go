@@ -58,7 +58,7 @@ func run(t testing.TB, sites []Site, budgets []float64, policies ...string) Resu
 	return r
 }
 
-func find(scores []Score, policy string, budget float64, class string) Score {
+func scoreOf(scores []Score, policy string, budget float64, class string) Score {
 	for _, s := range scores {
 		if s.Policy == policy && s.Budget == budget && s.Class == class {
 			return s
@@ -74,15 +74,15 @@ func TestAheadOnRealHistories(t *testing.T) {
 	r := run(t, histories(t, "testdata/pages.tsv.gz", ""), budgets, "nutch", "stormcrawler", "drift+stretch",
 		"drift+delay", "drift+optimal", "oracle-rates")
 	for _, b := range budgets {
-		ours := find(r.Totals, "drift+optimal", b, "")
+		ours := scoreOf(r.Totals, "drift+optimal", b, "")
 		for _, other := range []string{"nutch", "stormcrawler", "drift+stretch", "drift+delay"} {
-			s := find(r.Totals, other, b, "")
+			s := scoreOf(r.Totals, other, b, "")
 			if ours.Captured <= s.Captured || ours.Requests > s.Requests {
 				t.Errorf("budget %v: %d captured with %d requests, %s %d with %d", b, ours.Captured, ours.Requests,
 					other, s.Captured, s.Requests)
 			}
 		}
-		if oracle := find(r.Totals, "oracle-rates", b, ""); float64(ours.Captured) < 0.85*float64(oracle.Captured) {
+		if oracle := scoreOf(r.Totals, "oracle-rates", b, ""); float64(ours.Captured) < 0.85*float64(oracle.Captured) {
 			t.Errorf("budget %v: %d captured, the oracle %d", b, ours.Captured, oracle.Captured)
 		}
 	}
@@ -108,12 +108,12 @@ func TestAheadOnEveryClass(t *testing.T) {
 			continue
 		}
 		for _, other := range []string{"nutch", "stormcrawler"} {
-			if s := find(r.Classes, other, 1, ours.Class); ours.Captured <= s.Captured {
+			if s := scoreOf(r.Classes, other, 1, ours.Class); ours.Captured <= s.Captured {
 				t.Errorf("%s: %d captured, %s %d", ours.Class, ours.Captured, other, s.Captured)
 			}
 		}
 	}
-	ours, oracle := find(r.Totals, "drift+optimal", 1, ""), find(r.Totals, "oracle-rates", 1, "")
+	ours, oracle := scoreOf(r.Totals, "drift+optimal", 1, ""), scoreOf(r.Totals, "oracle-rates", 1, "")
 	if float64(ours.Captured) < 0.85*float64(oracle.Captured) {
 		t.Errorf("%d captured, the oracle %d", ours.Captured, oracle.Captured)
 	}
@@ -127,7 +127,7 @@ func TestPoissonPages(t *testing.T) {
 		if oracle.Policy != "oracle-rates" {
 			continue
 		}
-		ours := find(r.Totals, "drift+optimal", oracle.Budget, "")
+		ours := scoreOf(r.Totals, "drift+optimal", oracle.Budget, "")
 		if float64(ours.Captured) < 0.90*float64(oracle.Captured) {
 			t.Errorf("budget %v: %d captured, the oracle %d", oracle.Budget, ours.Captured, oracle.Captured)
 		}
@@ -223,7 +223,8 @@ func TestFollowingReleases(t *testing.T) {
 	}{{together, 1.05}, {alone, 0.99}} {
 		r := run(t, []Site{c.site}, []float64{0.5, 1}, "drift+optimal", "drift+optimal+releases")
 		for _, b := range []float64{0.5, 1} {
-			without, with := find(r.Totals, "drift+optimal", b, ""), find(r.Totals, "drift+optimal+releases", b, "")
+			without := scoreOf(r.Totals, "drift+optimal", b, "")
+			with := scoreOf(r.Totals, "drift+optimal+releases", b, "")
 			t.Logf("%s at %v: %d, following %d", c.site.Name, b, without.Captured, with.Captured)
 			if float64(with.Captured) < c.more*float64(without.Captured) {
 				t.Errorf("%s at %v: %d captured, %d when releases are followed", c.site.Name, b, without.Captured,
