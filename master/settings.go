@@ -20,6 +20,8 @@ type Settings struct {
 	Relief     string             `json:"relief"`
 	Politeness politeness.Options `json:"politeness"` // spans in nanoseconds
 	Revisit    revisit.Options    `json:"revisit"`
+	// every page of it that was captured has its record in an archive, since its first start
+	ArchivesAll bool `json:"archives_all"`
 }
 
 // SettingsOf returns the settings in options of hosts.
@@ -29,6 +31,8 @@ func SettingsOf(o *host.Options) Settings {
 
 func (n *Node) settings() *Settings {
 	m := SettingsOf(&n.o.Hosts)
+	f := n.o.Fetch
+	m.ArchivesAll = !f.HtmlOnly && !f.ObeyNoindex && len(f.Languages) == 0
 	return &m
 }
 
@@ -54,8 +58,14 @@ func ReadSettings(dir string) (Settings, error) {
 	return m, nil
 }
 
-// write leaves the settings in the directory of the crawl.
-func (m *Settings) write(dir string) error { return writeJSON(settingsPath(dir), m) }
+// write leaves the settings in the directory of the crawl. What it left out of its archive once is not there later.
+func (m *Settings) write(dir string) error {
+	if _, err := os.Stat(settingsPath(dir)); err == nil {
+		before, err := ReadSettings(dir)
+		m.ArchivesAll = m.ArchivesAll && err == nil && before.ArchivesAll
+	}
+	return writeJSON(settingsPath(dir), m)
+}
 
 // writeJSON writes a file, whole or not at all.
 func writeJSON(path string, thing any) error {

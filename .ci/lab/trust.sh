@@ -261,6 +261,45 @@ check_full() {
 		[ -z "$(cut -f 4,5 "$dir/web/access.log" | grep -v robots.txt | sort | uniq -d)" ]
 }
 
+# --- check
+
+# Damage that lies beside the state is seen, and indexes are made again.
+check_check() {
+	crawl_up
+	local copy=$dir/damaged warc index
+	fresh() {
+		rm -rf "$copy"
+		cp -r "$dir/crawl" "$copy"
+		warc=$(ls "$copy"/warc/*.warc.gz | head -n 1)
+		index=${warc%.warc.gz}.cdxj
+	}
+	fresh
+	holds "check: a whole crawl is clean" clean "$copy"
+	rm "$warc"
+	holds "check: a WARC file that is gone is seen" damaged "$copy"
+	fresh
+	for change in 's/"offset":"/"offset":"9/' '2d' '3s/.*/garbage/' '$s/.\{30\}$//'; do
+		fresh
+		sed -i "$change" "$index"
+		holds "check: an index changed by $change is seen" damaged "$copy"
+		"$bin/henro" check --mend "$copy" >/dev/null 2>&1 || true
+		holds "check: and mended" clean "$copy"
+	done
+	fresh
+	: >"$warc"
+	: >"$index"
+	holds "check: pages whose captures are in no file are seen" damaged "$copy"
+	fresh
+	truncate -s 100000 "$copy/state/p001.db" # most of the file is room to grow
+	holds "check: a partition that is cut off is seen" damaged "$copy"
+}
+clean() { "$bin/henro" check "$1" >/dev/null 2>&1; }
+damaged() {
+	local code=0
+	"$bin/henro" check "$1" >/dev/null 2>&1 || code=$?
+	[ "$code" = 4 ]
+}
+
 # --- all
 
 if [ $# -eq 0 ]; then

@@ -1,20 +1,28 @@
 package main
 
 import (
+	"bufio"
+	"bytes"
 	"errors"
 	"fmt"
 	"io"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
 	"henro/cmd/config"
+	"henro/master"
+	"henro/messages/weburl"
 	"henro/store"
 	"henro/store/archive/cdxj"
 	"henro/store/archive/warc"
+	"henro/store/fingerprint"
 )
 
 // dirArgument is the one argument of commands about a crawl that is not running.
@@ -28,17 +36,39 @@ func dirArgument(use string) cobra.PositionalArgs {
 }
 
 func newCheckCommand() *cobra.Command {
-	return &cobra.Command{
+	var mend bool
+	cmd := &cobra.Command{
 		Use:   "check DIR",
 		Short: "Verify the state and the WARC files of a crawl that is not running",
-		Long: `Read the whole state of a crawl and compare everything in it with everything else, and read every record
-of its WARC files and their indexes. Nothing is written. Exit code 4 and a list when something is damaged.`,
-		Example: "  henro check crawl",
+		Long: `Read the whole state of a crawl and compare everything in it with everything else; read every record of
+its WARC files and compare their indexes with them, both ways; and look for the record of every captured page.
+Nothing is written, unless --mend is given, which makes the indexes again that are wrong or missing. Exit code 4
+and a list when something is damaged.`,
+		Example: "  henro check crawl\n  henro check --mend crawl",
 		Args:    dirArgument("henro check crawl"),
 		RunE: func(cmd *cobra.Command, arguments []string) error {
-			return check(cmd.OutOrStdout(), newBar(cmd.ErrOrStderr()), arguments[0])
+			out, bar := cmd.OutOrStdout(), newBar(cmd.ErrOrStderr())
+			if mend {
+				if err := mendIndexes(out, bar, arguments[0]); err != nil {
+					return err
+				}
+			}
+			return check(out, bar, arguments[0])
 		},
 	}
+	cmd.Flags().BoolVar(&mend, "mend", false, "make the indexes of WARC files again that are wrong or missing")
+	return cmd
+}
+
+// mendIndexes makes indexes of finished WARC files again that are wrong or missing.
+func mendIndexes(out io.Writer, bar *bar, dir string) error {
+	a := archiveCheck{dir: filepath.Join(dir, "warc"), bar: bar, mend: true}
+	err := a.files()
+	bar.end()
+	for _, mended := range a.mended {
+		fmt.Fprintln(out, "mended:  "+mended)
+	}
+	return err
 }
 
 func check(out io.Writer, bar *bar, dir string) error {
@@ -47,94 +77,286 @@ func check(out io.Writer, bar *bar, dir string) error {
 		bar.end()
 		return lookError(dir, err)
 	}
-	problems := report.Problems
-	records, archived, err := checkArchive(filepath.Join(dir, "warc"), bar)
+	a := archiveCheck{dir: filepath.Join(dir, "warc"), bar: bar}
+	settings, err := master.ReadSettings(dir)
+	if err != nil {
+		a.note("%v", err)
+	}
+	err = a.files()
+	if err == nil && len(report.Problems) == 0 && a.isHere && settings.ArchivesAll {
+		err = a.pages(filepath.Join(dir, "state"), report.Stats.Visited)
+	}
 	bar.end()
 	if err != nil {
 		return err
 	}
-	problems = append(problems, archived...)
 	s := report.Stats
 	fmt.Fprintf(out, "state    %d URLs of %d hosts, %d visited, %d waiting, %s\narchive  %d records\n", s.Known,
-		s.Hosts, s.Visited, s.Waiting, sizeWords(uint64(s.Bytes)), records)
-	if len(problems) == 0 {
+		s.Hosts, s.Visited, s.Waiting, sizeWords(uint64(s.Bytes)), a.records)
+	if !a.isHere && s.Visited > 0 {
+		fmt.Fprintln(out, "no WARC files are here: henro collect brings those of slaves")
+	} else if !settings.ArchivesAll && s.Visited > 0 {
+		fmt.Fprintln(out, "captured pages were not looked for: the crawl left some out of its archive "+
+			"(--lang, --mime, --obey-noindex), or an older henro began it")
+	}
+	count := len(report.Problems) + report.More + a.count
+	if count == 0 {
 		fmt.Fprintln(out, "clean")
 		return nil
 	}
-	for _, problem := range problems {
+	for _, problem := range append(report.Problems, a.problems...) {
 		fmt.Fprintln(out, "damaged: "+problem)
 	}
-	if report.More > 0 {
-		fmt.Fprintf(out, "and %d more\n", report.More)
+	if more := count - len(report.Problems) - len(a.problems); more > 0 {
+		fmt.Fprintf(out, "and %d more\n", more)
 	}
-	return &config.Exit{Code: config.ExitDamaged,
-		Err: fmt.Errorf("%d damages found; restore a backup, or begin anew with the same seeds",
-			len(problems)+report.More)}
+	advice := "the state is damaged: restore a backup, or begin anew with the same seeds"
+	if len(report.Problems) == 0 {
+		advice = a.advice()
+	}
+	return &config.Exit{Code: config.ExitDamaged, Err: fmt.Errorf("%d damages found; %s", count, advice)}
 }
 
 // maxListed bounds the damages listed.
 const maxListed = 100
 
-// checkArchive reads every record, and looks up every line of the indexes in what it read. Files that still grow belong
-// to a crawl that was killed: its next start cuts them back to their last whole record, so only their finished siblings
-// are judged.
-func checkArchive(dir string, bar *bar) (records uint64, problems []string, err error) {
-	files, err := warc.Files(dir)
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return 0, nil, fmt.Errorf("list the archive: %w", err)
-	}
-	note := func(format string, args ...any) {
-		if len(problems) < maxListed {
-			problems = append(problems, fmt.Sprintf(format, args...))
-		}
-	}
-	for i, name := range files {
-		offsets := map[int64]bool{}
-		walked, err := walkFile(name, offsets)
-		records += uint64(walked.Records)
-		if err != nil {
-			note("%s: %v", filepath.Base(name), err)
-		}
-		for _, span := range walked.Damaged {
-			note("%s: %d bytes at %d: %v", filepath.Base(name), span.Length, span.Offset, span.Err)
-		}
-		index := cdxj.Path(name)
-		if err := checkIndex(index, offsets); errors.Is(err, fs.ErrNotExist) {
-			note("%s: it has no index", filepath.Base(name))
-		} else if err != nil {
-			note("%s: %v", filepath.Base(index), err)
-		}
-		bar.show("archive", uint64(i+1), uint64(len(files)))
-	}
-	return records, problems, nil
+// archiveCheck compares the WARC files of a crawl, their indexes and the pages that were captured. Files that still
+// grow belong to a crawl that was killed: its next start cuts them back to their last whole record. Of them only the
+// records count.
+type archiveCheck struct {
+	dir  string
+	bar  *bar
+	mend bool
+
+	isHere   bool // there are WARC files
+	records  uint64
+	captures []uint64 // fingerprints of URL and moment of what indexes should list, sorted; 8 bytes each
+	problems []string // the first maxListed
+	count    int
+	lost     int // pages whose record is in no file, and stretches that are no records
+	wrong    int // indexes
+	mended   []string
 }
 
-// walkFile reads every record of a file, and notes where each begins.
-func walkFile(name string, offsets map[int64]bool) (warc.Walked, error) {
+func (a *archiveCheck) note(format string, args ...any) {
+	if a.count++; len(a.problems) < maxListed {
+		a.problems = append(a.problems, fmt.Sprintf(format, args...))
+	}
+}
+
+// advice says what is lost, and what can be done.
+func (a *archiveCheck) advice() string {
+	var parts []string
+	if a.lost > 0 {
+		parts = append(parts, "the captures named are lost, unless their WARC files are elsewhere (with a slave: "+
+			"henro collect); the state and all other captures are whole")
+	}
+	if a.wrong > 0 {
+		parts = append(parts, "henro check --mend makes the indexes again, nothing is lost with them")
+	}
+	return strings.Join(parts, "; ")
+}
+
+// captureOf names a capture.
+func captureOf(url string, at time.Time) uint64 { return fingerprint.URL(cdxj.Stamp(at) + " " + url) }
+
+// files reads every record, and holds the indexes against what it read.
+func (a *archiveCheck) files() error {
+	names, err := warc.Files(a.dir)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("list the archive: %w", err)
+	}
+	growing, err := filepath.Glob(filepath.Join(a.dir, "*"+warc.OpenSuffix))
+	if err != nil {
+		return fmt.Errorf("list the archive: %w", err)
+	}
+	indexes, err := filepath.Glob(filepath.Join(a.dir, "*"+cdxj.Suffix))
+	if err != nil {
+		return fmt.Errorf("list the archive: %w", err)
+	}
+	orphans := map[string]bool{}
+	for _, index := range indexes {
+		orphans[index] = filepath.Base(index) != cdxj.MergedName
+	}
+	for i, name := range names {
+		a.isHere = true
+		delete(orphans, cdxj.Path(name))
+		a.file(name)
+		a.bar.show("archive", uint64(i+1), uint64(len(names)))
+	}
+	for _, name := range growing {
+		if _, ok := warc.CutSuffix(strings.TrimSuffix(name, warc.OpenSuffix)); ok {
+			a.isHere = true
+			delete(orphans, cdxj.Path(name))
+			_, _, _ = a.walk(name) // torn at its end, which is no damage
+		}
+	}
+	for _, index := range slices.Sorted(maps.Keys(orphans)) {
+		if orphans[index] {
+			a.isHere = true
+			a.lost++
+			a.note("%s: its WARC file is gone", filepath.Base(index))
+		}
+	}
+	slices.Sort(a.captures)
+	a.merged()
+	return nil
+}
+
+// walk reads the records of a file, and returns what its index should list, by where it begins.
+func (a *archiveCheck) walk(name string) (map[int64]uint64, warc.Walked, error) {
+	listed := map[int64]uint64{}
 	f, err := os.Open(name)
 	if err != nil {
-		return warc.Walked{}, err
+		return nil, warc.Walked{}, err
 	}
 	defer f.Close()
-	return warc.Walk(f, func(entry *warc.Entry) error {
-		offsets[entry.Offset] = true
-		return nil
+	walked, err := warc.Walk(f, func(r *warc.Entry) error {
+		e, ok, err := cdxj.Of(r, filepath.Base(name))
+		if ok && err == nil {
+			listed[e.Offset] = captureOf(e.URL, e.At)
+		}
+		return err
 	})
+	a.records += uint64(walked.Records)
+	for _, capture := range listed {
+		a.captures = append(a.captures, capture)
+	}
+	return listed, walked, err
 }
 
-// checkIndex looks up every line of an index in what its file holds.
-func checkIndex(name string, offsets map[int64]bool) error {
-	data, err := os.ReadFile(name)
+// file checks a finished file and its index.
+func (a *archiveCheck) file(path string) {
+	name := filepath.Base(path)
+	listed, walked, err := a.walk(path)
+	if err != nil {
+		a.lost++
+		a.note("%s: %v", name, err)
+		return
+	}
+	for _, span := range walked.Damaged {
+		a.lost++
+		a.note("%s: %d bytes at %d are no record: %v", name, span.Length, span.Offset, span.Err)
+	}
+	wrong := indexed(cdxj.Path(path), name, listed)
+	if wrong == nil {
+		return
+	}
+	if a.mend {
+		if err := cdxj.IndexFile(path); err == nil {
+			a.mended = append(a.mended, fmt.Sprintf("%s: its index was made again (%v)", name, wrong))
+			return
+		}
+	}
+	a.wrong++
+	a.note("%s: %v", name, wrong)
+}
+
+// indexed holds an index against what it should list.
+func indexed(path, warcName string, listed map[int64]uint64) error {
+	seen := make(map[int64]bool, len(listed))
+	err := eachLine(path, func(e cdxj.Entry) error {
+		if capture, ok := listed[e.Offset]; !ok || capture != captureOf(e.URL, e.At) || e.Filename != warcName {
+			return fmt.Errorf("leads to no such record: %s at %d", e.URL, e.Offset)
+		}
+		seen[e.Offset] = true
+		return nil
+	})
+	if missing := len(listed) - len(seen); err == nil && missing > 0 {
+		err = fmt.Errorf("%d of its %d captures are not in the index", missing, len(listed))
+	}
+	if errors.Is(err, fs.ErrNotExist) {
+		err = errors.New("it has no index")
+	}
+	return err
+}
+
+// merged checks the index of all files, which may be older than the latest of them.
+func (a *archiveCheck) merged() {
+	path := filepath.Join(a.dir, cdxj.MergedName)
+	wrong := eachLine(path, func(e cdxj.Entry) error {
+		if _, ok := slices.BinarySearch(a.captures, captureOf(e.URL, e.At)); !ok {
+			return fmt.Errorf("leads to no such record: %s of %s", e.URL, cdxj.Stamp(e.At))
+		}
+		return nil
+	})
+	if wrong == nil || errors.Is(wrong, fs.ErrNotExist) {
+		return
+	}
+	if a.mend && os.Remove(path) == nil {
+		if _, err := cdxj.MergeDir(a.dir); err == nil {
+			a.mended = append(a.mended, fmt.Sprintf("%s: it was made again (%v)", cdxj.MergedName, wrong))
+			return
+		}
+	}
+	a.wrong++
+	a.note("%s: %v", cdxj.MergedName, wrong)
+}
+
+// eachLine shows the lines of an index, and checks what they are by themselves.
+func eachLine(path string, visit func(cdxj.Entry) error) error {
+	f, err := os.Open(path)
 	if err != nil {
 		return err
 	}
-	for line := range strings.Lines(string(data)) {
-		entry, err := cdxj.Parse([]byte(strings.TrimRight(line, "\n")))
-		if err != nil {
+	defer f.Close()
+	in := bufio.NewReaderSize(f, 1<<20)
+	var before []byte
+	for number := 1; ; number++ {
+		line, err := in.ReadBytes('\n')
+		if err == io.EOF && len(line) == 0 {
+			return nil
+		} else if err == io.EOF {
+			return fmt.Errorf("line %d of its index is cut off", number)
+		} else if err != nil {
 			return err
 		}
-		if !offsets[entry.Offset] {
-			return fmt.Errorf("%s at %d: no record begins there", entry.URL, entry.Offset)
+		e, err := cdxj.Parse(bytes.TrimSuffix(line, []byte("\n")))
+		if err == nil && bytes.Compare(before, line) > 0 {
+			err = errors.New("is out of order")
+		}
+		if url, bad := weburl.Parse(e.URL); err == nil && bad == nil && e.Key != cdxj.Key(url) {
+			err = fmt.Errorf("is not found by %s", e.URL)
+		}
+		if err == nil {
+			err = visit(e)
+		}
+		if err != nil {
+			return fmt.Errorf("line %d of its index: %w", number, err)
+		}
+		before = line
+	}
+}
+
+// pages looks for the record of every page that was captured.
+func (a *archiveCheck) pages(dir string, all uint64) (err error) {
+	o := store.DefaultOptions()
+	o.ReadOnly = true
+	state, err := store.OpenState(dir, o)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, state.Close()) }()
+	done := uint64(0)
+	for _, partition := range state.Partitions {
+		if err := partition.EachPage(func(page store.Page, _ store.Place) error {
+			if page.CapturedAt.IsZero() {
+				return nil
+			}
+			if done++; done%4096 == 0 {
+				a.bar.show("captures", done, all)
+			}
+			for _, by := range []time.Duration{0, time.Second, -time.Second} { // the state keeps whole seconds
+				if _, ok := slices.BinarySearch(a.captures, captureOf(page.URL, page.CapturedAt.Add(by))); ok {
+					return nil
+				}
+			}
+			a.lost++
+			a.note("%s: its capture of %s is in no WARC file here", page.URL,
+				page.CapturedAt.UTC().Format(time.RFC3339))
+			return nil
+		}); err != nil {
+			return err
 		}
 	}
 	return nil

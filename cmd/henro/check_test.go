@@ -1,0 +1,155 @@
+package main
+
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"henro/cmd/config"
+	"henro/store"
+	"henro/store/archive/cdxj"
+	"henro/store/archive/warc"
+	"henro/store/report/tables/tablestest"
+)
+
+// checked makes a crawl with a WARC file and its index, in which every captured page has its record.
+func checked(t *testing.T) (dir, file, index string) {
+	t.Helper()
+	dir = t.TempDir()
+	if err := (tablestest.Web{Pages: 40, Out: 2, Hosts: 3}).Make(filepath.Join(dir, "state")); err != nil {
+		t.Fatal(err)
+	}
+	o := store.DefaultOptions()
+	o.ReadOnly = true
+	state, err := store.OpenState(filepath.Join(dir, "state"), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer state.Close()
+	b, err := warc.NewBuilder(warc.DefaultOptions())
+	if err != nil {
+		t.Fatal(err)
+	}
+	var data []byte
+	for _, p := range state.Partitions {
+		if err := p.EachPage(func(page store.Page, _ store.Place) error {
+			if !page.CapturedAt.IsZero() {
+				data, _ = b.AppendExchange(data, &warc.Exchange{URI: page.URL, At: page.CapturedAt,
+					Request: []byte("GET / HTTP/1.1\r\n\r\n"),
+					Head:    []byte("HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n\r\n"), Body: []byte(page.URL)})
+			}
+			return nil
+		}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	file = filepath.Join(dir, "warc", "a.warc.gz")
+	for _, err := range []error{os.Mkdir(filepath.Dir(file), 0o755), os.WriteFile(file, data, 0o644),
+		cdxj.IndexFile(file), os.WriteFile(filepath.Join(dir, "crawl.json"), []byte(`{"archives_all": true}`), 0o644)} {
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	return dir, file, cdxj.Path(file)
+}
+
+func TestCheckFollowsEveryCaptureAndEveryLine(t *testing.T) {
+	change := func(change func([]byte) []byte) func(t *testing.T, file, index string) {
+		return func(t *testing.T, _, index string) {
+			data, err := os.ReadFile(index)
+			if err == nil {
+				err = os.WriteFile(index, change(data), 0o644)
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	remove := func(names ...int) func(t *testing.T, file, index string) {
+		return func(t *testing.T, file, index string) {
+			for _, i := range names {
+				if err := os.Remove([]string{file, index}[i]); err != nil {
+					t.Fatal(err)
+				}
+			}
+		}
+	}
+	for sentence, c := range map[string]struct {
+		damage  func(t *testing.T, file, index string)
+		says    string // empty: clean
+		mending bool   // makes it whole again
+	}{
+		"whole":            {func(*testing.T, string, string) {}, "", true},
+		"the file is gone": {remove(0), "its WARC file is gone", false},
+		"a file and its index are gone": {func(t *testing.T, file, index string) {
+			other := filepath.Join(filepath.Dir(file), "b.warc.gz")
+			if err := os.WriteFile(other, nil, 0o644); err != nil {
+				t.Fatal(err)
+			}
+			remove(0, 1)(t, file, index)
+		}, "is in no WARC file here", false},
+		"the index is gone":  {remove(1), "it has no index", true},
+		"the index is empty": {change(func([]byte) []byte { return nil }), "captures are not in the index", true},
+		"a line is cut":      {change(func(b []byte) []byte { return b[:len(b)-20] }), "index is cut off", true},
+		"a line is gone": {change(func(b []byte) []byte { return b[bytes.IndexByte(b, '\n')+1:] }),
+			"1 of its", true},
+		"a line of garbage": {change(func(b []byte) []byte { return append(b, "~~~ garbage\n"...) }),
+			"not an index line", true},
+		"bytes of garbage": {change(func(b []byte) []byte { return bytes.Repeat([]byte{0xff, '\n'}, len(b)) }),
+			"not an index line", true},
+		"another offset": {change(func(b []byte) []byte {
+			return bytes.Replace(b, []byte(`"offset":"`), []byte(`"offset":"7`), 1)
+		}), "leads to no such record", true},
+		"another page": {change(func(b []byte) []byte {
+			return bytes.Replace(b, []byte(`"url":"http://h`), []byte(`"url":"http://x`), 1)
+		}), "is not found by", true},
+		"another key": {change(func(b []byte) []byte { return append([]byte("a"), b...) }), "is not found by", true},
+		"another order": {change(func(b []byte) []byte {
+			i := bytes.IndexByte(b, '\n') + 1
+			return append(append([]byte{}, b[i:]...), b[:i]...)
+		}), "out of order", true},
+		"the merged index is cut": {func(t *testing.T, _, index string) {
+			if _, err := cdxj.MergeDir(filepath.Dir(index)); err != nil {
+				t.Fatal(err)
+			}
+			merged := filepath.Join(filepath.Dir(index), cdxj.MergedName)
+			data, err := os.ReadFile(merged)
+			if err == nil {
+				err = os.WriteFile(merged, data[:len(data)-7], 0o644)
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+		}, "index.cdxj: line", true},
+		"a record is damaged": {func(t *testing.T, file, _ string) {
+			data, err := os.ReadFile(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			data[len(data)/2] ^= 0xff
+			if err := os.WriteFile(file, data, 0o644); err != nil {
+				t.Fatal(err)
+			}
+		}, "are no record", false},
+	} {
+		dir, file, index := checked(t)
+		c.damage(t, file, index)
+		out, err := command(t, "check", dir)
+		if c.says == "" {
+			if err != nil || !strings.Contains(out, "clean") {
+				t.Errorf("%s: %q, %v", sentence, out, err)
+			}
+			continue
+		}
+		if config.Code(err) != config.ExitDamaged || !strings.Contains(out, c.says) ||
+			strings.Contains(err.Error(), "restore a backup") {
+			t.Errorf("%s: %q, %v, want %q", sentence, out, err, c.says)
+		}
+		_, err = command(t, "check", "--mend", dir)
+		if again, after := command(t, "check", dir); (after == nil) != c.mending || c.mending && err != nil {
+			t.Errorf("%s: after --mend %q, %v", sentence, again, after)
+		}
+	}
+}
