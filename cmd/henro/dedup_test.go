@@ -71,8 +71,8 @@ func TestAPayloadIsStoredOnceWhateverItsURL(t *testing.T) {
 		url, captures := weburl.MustParse("http://a.example"+path), 0
 		err := archive.Captures(url, func(e cdxj.Entry) bool {
 			captures++
-			if title := archive.Title(e); title != "Same" || archive.Mime(e) != "text/html" {
-				t.Errorf("%s of %s is %q, %s", path, e.Filename, title, archive.Mime(e))
+			if text, err := archive.Text(e); err != nil || text.Title != "Same" || archive.Mime(e) != "text/html" {
+				t.Errorf("%s of %s is %+v, %s, %v", path, e.Filename, text, archive.Mime(e), err)
 			}
 			c, err := archive.Read(e)
 			if err != nil {
@@ -91,8 +91,8 @@ func TestAPayloadIsStoredOnceWhateverItsURL(t *testing.T) {
 	}
 	pages := 0
 	for p, err := range pagesOf(archive, false, func(url string) bool { return strings.Contains(url, "/same") }) {
-		if pages++; err != nil {
-			t.Errorf("%+v: %v", p, err)
+		if pages++; err != nil || p.Title != "Same" || !strings.HasPrefix(p.Text, "All of these pages") {
+			t.Errorf("%s is listed as %q, %.40q: %v", p.URL, p.Title, p.Text, err)
 		}
 	}
 	if pages < 3 {

@@ -119,16 +119,16 @@ func seedsOf(dir string) (map[string]bool, string, error) {
 	return seeds, first, nil
 }
 
-// pagesOf are the captures of pages that are wanted. Only those that people begin at get their titles, since each is
-// looked up in its page.
-func pagesOf(archive *replay.Archive, titled bool, wanted func(url string) bool) iter.Seq2[wacz.Page, error] {
+// pagesOf are the captures of pages that are wanted, with their titles and words; of those that people begin at,
+// redirects too.
+func pagesOf(archive *replay.Archive, begin bool, wanted func(url string) bool) iter.Seq2[wacz.Page, error] {
 	return func(yield func(wacz.Page, error) bool) {
 		listed := "" // the URL of the last page
 		err := archive.Entries(func(e cdxj.Entry) bool {
 			if strings.HasSuffix(e.URL, "/robots.txt") || !wanted(e.URL) {
 				return true
 			}
-			isPage := e.Status == 200 && isHTML(e.Mime) || titled && e.Status >= 300 && e.Status < 400 &&
+			isPage := e.Status == 200 && isHTML(e.Mime) || begin && e.Status >= 300 && e.Status < 400 &&
 				e.Mime != cdxj.Revisit
 			if e.Status == 200 && e.Mime == cdxj.Revisit && e.URL != listed { // another URL had its content
 				isPage = isHTML(archive.Mime(e))
@@ -138,8 +138,8 @@ func pagesOf(archive *replay.Archive, titled bool, wanted func(url string) bool)
 			}
 			listed = e.URL
 			p := wacz.Page{URL: e.URL, At: e.At}
-			if titled {
-				p.Title = archive.Title(e)
+			if text, err := archive.Text(e); err == nil { // else the page is listed without
+				p.Title, p.Text = text.Title, string(text.Words)
 			}
 			return yield(p, nil)
 		})

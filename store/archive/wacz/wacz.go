@@ -61,6 +61,7 @@ type Page struct {
 	URL   string
 	At    time.Time // of its capture
 	Title string
+	Text  string // its words, by which readers search
 }
 
 // Lists are the pages that people begin at, and the others.
@@ -253,7 +254,7 @@ func (w *writer) pages(file, id, title string, pages iter.Seq2[Page, error]) err
 		lines := json.NewEncoder(out)
 		lines.SetEscapeHTML(false)
 		if err := lines.Encode(map[string]any{"format": "json-pages-1.0", "id": id, "title": title,
-			"hasText": false}); err != nil {
+			"hasText": true}); err != nil {
 			return err
 		}
 		n := 0
@@ -267,7 +268,8 @@ func (w *writer) pages(file, id, title string, pages iter.Seq2[Page, error]) err
 				URL   string `json:"url"`
 				At    string `json:"ts"`
 				Title string `json:"title,omitempty"`
-			}{fmt.Sprintf("%s%d", id, n), p.URL, p.At.UTC().Format(time.RFC3339), p.Title})
+				Text  string `json:"text,omitempty"`
+			}{fmt.Sprintf("%s%d", id, n), p.URL, p.At.UTC().Format(time.RFC3339), p.Title, p.Text})
 			if err != nil {
 				return err
 			}

@@ -1,39 +1,9 @@
 package replay
 
 import (
-	"io"
-
-	"henro/slave/charset"
-	"henro/slave/links"
 	"henro/slave/mediatype"
 	"henro/store/archive/cdxj"
 )
-
-// maxTitle is how far into a page its title is looked for.
-const maxTitle = 256 << 10
-
-// Title returns the title of a captured page, or "".
-func (a *Archive) Title(e cdxj.Entry) string {
-	c, err := a.Read(e)
-	if err != nil {
-		return ""
-	}
-	defer c.Close()
-	body, err := uncoded(c.Body, c.Header.Get("Content-Encoding"))
-	if err != nil {
-		return ""
-	}
-	begin, _ := io.ReadAll(io.LimitReader(body, maxTitle)) // of a torn page, what there is
-	name, _ := charset.Detect(c.Header.Get("Content-Type"), begin)
-	if text, err := charset.Decode(begin, name); err == nil {
-		begin = text
-	}
-	var d links.Document
-	o := links.DefaultOptions()
-	o.MaxLinks, o.MaxText = 1, 0
-	d.Scan(begin, o)
-	return d.Title
-}
 
 // Mime is the media type of a capture, also of one that is a revisit; empty if its content is not in the archive.
 func (a *Archive) Mime(e cdxj.Entry) string {
