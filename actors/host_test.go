@@ -183,6 +183,27 @@ func TestAVoidLeaseOwesTheIntervalFromNow(t *testing.T) {
 	})
 }
 
+// A fact that overtook another waits until its sender repeats it behind the other: taken at once, the one that it
+// overtook would be lost.
+func TestAFactThatOvertookAnotherIsNotTaken(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := newHouse(t, openLease())
+		h.tell(&protocol.HostFacts{Lease: 7, Facts: []*messages.Fact{visit(6)}})
+		actortest.Pass(time.Second)
+		for _, stored := range actortest.TakeOf[*protocol.FactsStored](h.master) {
+			if stored.Seq > 4 {
+				t.Errorf("acknowledged up to %d, want 4", stored.Seq)
+			}
+		}
+		h.tell(&protocol.HostFacts{Lease: 7, Facts: []*messages.Fact{visit(5), visit(6)}})
+		actortest.Pass(time.Second)
+		stored := actortest.TakeOf[*protocol.FactsStored](h.master)
+		if len(stored) != 1 || stored[0].Seq != 6 || stored[0].Visits != 2 {
+			t.Errorf("the master was told %+v, want that both visits up to 6 are stored", stored)
+		}
+	})
+}
+
 // A Host that fails while its lease is being written is started anew with that lease, and without the tasks that were
 // to go with it: nobody will ever hear of the lease, so it is ended.
 func TestALeaseThatWasBeingWrittenWhenItsHostFailedIsEnded(t *testing.T) {

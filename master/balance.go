@@ -59,7 +59,7 @@ func (m *Master) balance(ctx actor.Context) {
 	}
 	var slaves []ledger.Slave
 	for _, s := range m.ledger.Slaves() {
-		if m.lendable(s, m.tickedAt) {
+		if m.slaves.lendable(s, m.tickedAt) {
 			slaves = append(slaves, s)
 		}
 	}
@@ -84,6 +84,6 @@ func (m *Master) balance(ctx actor.Context) {
 		}
 		m.log.WithFields(logrus.Fields{"slave": name,
 			"leases": len(leases)}).Debug("leases asked back: others have more room")
-		m.revoke(ctx, name, leases)
+		m.slaves.revoke(ctx, name, leases)
 	}
 }

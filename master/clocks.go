@@ -9,7 +9,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/asynkron/protoactor-go/actor"
 	"golang.org/x/sync/errgroup"
 
 	"henro/actors/politeness"
@@ -254,50 +253,6 @@ func (c *clocks) keysAnew(lookup Lookup, host string) []string {
 	}
 	slices.Sort(keys)
 	return slices.Compact(keys)
-}
-
-// named tells the Master the clocks of a host that is ready.
-type named struct {
-	host string
-	keys []string
-}
-
-// naming is a host whose addresses are being looked up.
-type naming struct {
-	at time.Time // from which it is ready
-}
-
-const (
-	namesAtOnce = 64               // looked up side by side
-	nameTimeout = 30 * time.Second // of one: the resolver has its own below it
-)
-
-// announceShared takes the word that a host is ready when clocks are shared: by address only once that is known. The
-// resolver remembers names as long as they hold, so it is asked each time.
-func (m *Master) announceShared(ctx actor.Context, host string, at time.Time) {
-	if m.o.Unit != UnitIP {
-		m.announce(host, at)
-		return
-	}
-	if n := m.naming[host]; n != nil {
-		n.at = at
-		return
-	}
-	m.naming[host] = &naming{at: at}
-	root, self, c, lookup, slots := ctx.ActorSystem().Root, ctx.Self(), m.ready.clocks, m.o.Lookup, m.names
-	m.flying.Go(func() {
-		slots <- struct{}{}
-		defer func() { <-slots }()
-		root.Send(self, &named{host, c.keysAnew(lookup, host)})
-	})
-}
-
-// hearName lets a host be ready under the clocks of its addresses.
-func (m *Master) hearName(msg *named) {
-	n := m.naming[msg.host]
-	delete(m.naming, msg.host)
-	m.ready.clocks.know(msg.host, msg.keys)
-	m.announce(msg.host, n.at)
 }
 
 // validateUnit says what makes no sense in the choice of a unit.

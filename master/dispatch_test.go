@@ -52,7 +52,7 @@ func TestAMasterThatStoodStillHonoursAllLeasesAnew(t *testing.T) {
 	now := time.Date(2026, 1, 2, 12, 0, 0, 0, time.UTC)
 	m.forgive(now)
 	m.ledger = m.ledger.Updated(ledger.LeaseGranted{Lease: ledger.Lease{ID: 1, Host: "http://a.test", Slave: "s",
-		Boot: "b", Until: m.leaseEnd(now)}})
+		Boot: "b", Until: m.o.leaseEnd(now)}})
 	for range 70 { // nobody renews it
 		now = now.Add(time.Second)
 		m.forgive(now)

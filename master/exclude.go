@@ -51,7 +51,7 @@ func (m *Master) excluded(ctx actor.Context, tag *excludeTag) {
 	ctx.Send(m.hosts, &protocol.ToHost{Host: tag.order.Host, Message: tag.told})
 	if lease, lent := m.ledger.OfHost(tag.order.Host); lent && tag.order.On {
 		m.ledger = m.ledger.Updated(ledger.LeaseRecalled{ID: lease.ID}) // it may be on its way
-		m.revoke(ctx, lease.Slave, []ledger.Lease{lease})
+		m.slaves.revoke(ctx, lease.Slave, []ledger.Lease{lease})
 	}
 	if tag.reply != nil {
 		ctx.Send(tag.reply, &HostExcluded{})

@@ -14,12 +14,15 @@
 //   - a lease ends here no sooner than at its holder;
 //   - the end of a crawl is declared only when two rounds of questions, between which nothing was committed anywhere,
 //     found no URL waiting, no write unsettled, no lease open and no seed on its way.
+//
+// Memory that actors share: order and ranks belong to the Master, and the Partitions call them under their locks. A
+// Partition must know whether a URL has room before it takes the next message; a question to the Master would have the
+// batch wait for an answer in the middle of a Write. Lookups of names (line) are goroutines that read and send only.
 package master
 
 import (
 	"fmt"
 	"slices"
-	"sync"
 	"time"
 
 	"github.com/asynkron/protoactor-go/actor"
@@ -151,34 +154,37 @@ type Master struct {
 	scope      *scope.Rules
 
 	ledger ledger.Ledger
-	ready  *readyHosts
-	naming map[string]*naming // by host: its addresses are being looked up
-	names  chan struct{}      // how many of them at once
-	flying sync.WaitGroup
-	order  *order // nil: the host that has been ready longest comes first
-	slaves map[string]*slave
-	barred map[string]*SlaveRefused // by slave: those that are not understood
-	lastID uint64
+	ready  *line
+	slaves slaves
 
+	course
+	restoring
+	rounds rounds
+	stalls stalls
+	timer  floor.Timer
+}
+
+// course is how far a crawl has come, in this run.
+type course struct {
 	phase     State
 	end       End
 	startedAt time.Time
-	found     int              // partitions that have told which leases were open at the last end
-	early     map[string]early // by slave: registrations that came before all had, the latest
-	begun     bool             // the seeds it was started with are added
-	seeding   int              // seeds not on disk yet
-	stalled   map[int]error
-	stalledAt time.Time
-	lull      stall
-	endingAt  time.Time
-	timer     *time.Timer
+	endingAt  time.Time // when the leases were begun to be taken back
 	tickedAt  time.Time // looked for ends last
-	quiet     quietRound
-	visits    uint64 // stored in this run
-	last      Status
-	measured  bool
-	before    uint64 // pages and revisits of earlier runs
+	begun     bool      // the seeds it was started with are added
+	seeding   int       // seeds not on disk yet
+	visits    uint64    // stored
+	lastID    uint64    // of a lease; they go up from start to start
 }
+
+// restoring waits for the leases that were open at the last end, of which every partition tells once.
+type restoring struct {
+	partitions int              // that have not told yet
+	early      map[string]early // by slave: registrations that came before all had, the latest
+}
+
+// restored reports that every lease that was open when the master last ended is in the ledger again.
+func (r *restoring) restored() bool { return r.partitions == 0 }
 
 // early is a registration that cannot be answered yet.
 type early struct {
@@ -186,26 +192,16 @@ type early struct {
 	registered *messages.SlaveRegistered
 }
 
-// quietRound gathers the answers of the Partitions.
-type quietRound struct {
-	number  uint64
-	asked   bool
-	answers map[int]*protocol.QuietReported
-	before  map[int]uint64 // commits at the last quiet round; nil: that was not quiet
-}
-
 // Props makes the Master of an opened state.
 func Props(o Options, state *store.State, clocks *clocks, rules *scope.Rules, done chan<- Status,
 	log *logrus.Entry) *actor.Props {
 	return actor.PropsFromProducer(func() actor.Actor {
-		ready := newReadyHosts()
-		ready.clocks = clocks
 		return &Master{
-			o: o, naming: map[string]*naming{}, names: make(chan struct{}, namesAtOnce),
-			log: log.WithField("actor", "master"), state: state, scope: rules, done: done,
-			ready: ready, slaves: map[string]*slave{}, barred: map[string]*SlaveRefused{},
-			early: map[string]early{}, stalled: map[int]error{},
-			phase: Running, startedAt: time.Now(), lastID: uint64(time.Now().UnixMilli()) << 20,
+			o: o, log: log.WithField("actor", "master"), state: state, scope: rules, done: done,
+			ready: newLine(&o, clocks), slaves: newSlaves(),
+			restoring: restoring{len(state.Partitions), map[string]early{}},
+			stalls:    stalls{unstored: map[int]error{}},
+			course:    course{phase: Running, startedAt: time.Now(), lastID: uint64(time.Now().UnixMilli()) << 20},
 		}
 	})
 }
@@ -217,7 +213,7 @@ func (m *Master) Receive(ctx actor.Context) {
 		m.start(ctx)
 	case *actor.Stopping:
 		m.timer.Stop()
-		m.flying.Wait()
+		m.ready.flying.Wait()
 	case *messages.SlaveRegistered:
 		m.welcome(ctx, msg)
 	case *messages.WorkRequested:
@@ -229,14 +225,16 @@ func (m *Master) Receive(ctx actor.Context) {
 	case *messages.TaskRefused:
 		m.void(ctx, msg.Lease)
 	case *SlaveLost:
-		m.lose(ctx, msg)
+		if m.slaves.lose(msg, m.ledger) {
+			ctx.Send(m.hosts, &protocol.SlavesChanged{Connections: m.slaves.connections()})
+		}
 	case *SlaveRefused:
-		m.refuse(msg)
+		m.slaves.refuse(msg)
 	case *protocol.HostReady:
-		m.announceShared(ctx, msg.Host, msg.At)
+		m.ready.announce(ctx, msg.Host, msg.At)
 		m.dispatch(ctx)
 	case *named:
-		m.hearName(msg)
+		m.ready.identify(msg)
 		m.dispatch(ctx)
 	case *protocol.Lent:
 		m.send(ctx, msg)
@@ -250,13 +248,14 @@ func (m *Master) Receive(ctx actor.Context) {
 	case *protocol.QuietReported:
 		m.hearQuiet(ctx, msg)
 	case *protocol.StoreStalled:
-		m.stall(msg)
+		m.stalls.fail(msg)
 	case *protocol.StoreResumed:
-		delete(m.stalled, msg.Partition)
+		delete(m.stalls.unstored, msg.Partition)
 	case *protocol.Written:
 		switch tag := msg.Tag.(type) {
 		case *seedsTag:
-			m.seeded(ctx, tag)
+			m.seeding--
+			tag.stored(ctx)
 		case *excludeTag:
 			m.excluded(ctx, tag)
 		}
@@ -266,17 +265,17 @@ func (m *Master) Receive(ctx actor.Context) {
 		m.addSeeds(ctx, msg)
 	case *Begin:
 		m.begun = true
-		m.lull.reportedAt = time.Now()
+		m.stalls.reportedAt = time.Now()
 	case *Pause:
 		if m.phase == Running {
 			m.phase = Paused
-			m.revokeAll(ctx)
+			m.slaves.revokeAll(ctx, m.ledger)
 		}
 		ctx.Respond(m.status())
 	case *Resume:
 		if m.phase == Paused {
 			m.phase = Running
-			m.lull.reportedAt = time.Now()
+			m.stalls.reportedAt = time.Now()
 		}
 		ctx.Respond(m.status())
 		m.dispatch(ctx)
@@ -294,7 +293,7 @@ func (m *Master) Receive(ctx actor.Context) {
 	case *tick:
 		m.tick(ctx)
 	case *flushAcks:
-		m.flushAcks(ctx)
+		m.slaves.flush(ctx)
 	case *actor.DeadLetterResponse: // a slave is gone: its leases end by themselves
 	case actor.SystemMessage, actor.AutoReceiveMessage:
 	default:
@@ -320,16 +319,7 @@ func (m *Master) start(ctx actor.Context) {
 	ctx.Send(m.hosts, &protocol.ScopeChanged{Rules: m.scope})
 	ctx.Send(m.hosts, &actors.Introduction{Partitions: m.partitions, PartitionOf: m.state.PartitionOf,
 		Skips: floor.SpawnAs(ctx, actors.SkipsProps(m.o.Dir, m.log), "skips")})
-	m.again(ctx)
-}
-
-// announce lets a host be lent from a moment on, by the frontier's order if there is one.
-func (m *Master) announce(host string, at time.Time) {
-	if m.order != nil {
-		m.order.announce(host, at, m.ready)
-	} else {
-		m.ready.put(host, at)
-	}
+	m.timer.After(ctx, m.o.TickEvery, &tick{})
 }
 
 // makeOrder reads what waits, before anything more can be admitted.
@@ -346,30 +336,30 @@ func (m *Master) makeOrder() (actors.Order, error) {
 		return o, nil
 	}
 	m.o.Hosts.Follow = false // it would go round the frontier
-	if m.order, err = newOrder(m.o.Frontier, &m.o.Hosts, m.state, ranks); err == nil {
-		o.Gate = m.order
+	if m.ready.order, err = newOrder(m.o.Frontier, &m.o.Hosts, m.state, ranks); err == nil {
+		o.Gate = m.ready.order
 	}
 	return o, err
 }
 
-func (m *Master) again(ctx actor.Context) {
-	root, self := ctx.ActorSystem().Root, ctx.Self()
-	m.timer = time.AfterFunc(m.o.TickEvery, func() { root.Send(self, &tick{}) })
-}
-
 func (m *Master) tick(ctx actor.Context) {
-	m.again(ctx)
+	m.timer.After(ctx, m.o.TickEvery, &tick{})
 	now := time.Now()
 	m.forgive(now)
-	m.lookForStall(now)
+	w := work{book: m.ledger, ready: m.ready.readyHosts}
+	if m.phase == Running && m.begun {
+		w.waiting, w.due = m.rounds.last.Waiting, m.rounds.last.Due
+	}
+	m.stalls.look(now, m.o.StallAfter, w, m.log)
 	for _, lease := range m.ledger.Expired(now) {
 		m.void(ctx, lease.ID)
 	}
 	if m.o.For > 0 && now.Sub(m.startedAt) >= m.o.For {
 		m.wind(ctx, TimeLimit)
 	}
-	if len(m.stalled) > 0 && m.o.StallLimit > 0 && now.Sub(m.stalledAt) >= m.o.StallLimit {
-		m.giveUpStore()
+	if m.stalls.lasting(now, m.o.StallLimit) {
+		m.end = m.stalls.end()
+		m.finish()
 		return
 	}
 	if m.phase == Ending && now.Sub(m.endingAt) >= endWait {
@@ -397,7 +387,7 @@ func (m *Master) forgive(now time.Time) {
 			"leases": m.ledger.OpenCount()}).Warn("this master stood still: all leases are honoured anew")
 		for _, l := range m.ledger.All() {
 			m.ledger = m.ledger.Updated(ledger.LeasesRenewed{Slave: l.Slave, Boot: l.Boot, IDs: []uint64{l.ID},
-				Until: m.leaseEnd(now)})
+				Until: m.o.leaseEnd(now)})
 		}
 	}
 	m.tickedAt = now
@@ -416,10 +406,10 @@ func (m *Master) welcome(ctx actor.Context, msg *messages.SlaveRegistered) {
 		now.Sub(known.At) < m.o.LeaseFor+m.o.LeaseMargin {
 		return
 	}
-	if m.slaves[msg.Slave] == nil {
-		m.slaves[msg.Slave] = &slave{}
+	if m.slaves.known[msg.Slave] == nil {
+		m.slaves.known[msg.Slave] = &slave{}
 	}
-	s := m.slaves[msg.Slave]
+	s := m.slaves.known[msg.Slave]
 	s.pid, s.version, s.address, s.connections = ctx.Sender(), msg.Version, msg.Address, int(msg.Connections)
 	m.ledger = m.ledger.Updated(ledger.SlaveWelcomed{Slave: msg.Slave, Boot: msg.Boot, At: now})
 	for _, lease := range m.ledger.Orphaned(msg.Slave) {
@@ -439,21 +429,21 @@ func (m *Master) welcome(ctx actor.Context, msg *messages.SlaveRegistered) {
 		}
 	}
 	ctx.Respond(welcomed)
-	ctx.Send(m.hosts, &protocol.SlavesChanged{Connections: m.connections()})
+	ctx.Send(m.hosts, &protocol.SlavesChanged{Connections: m.slaves.connections()})
 	m.log.WithFields(logrus.Fields{"slave": msg.Slave, "version": msg.Version,
 		"connections": msg.Connections}).Info("slave welcomed")
 }
 
 // serve renews what a slave holds and lends it more if there is room.
 func (m *Master) serve(ctx actor.Context, msg *messages.WorkRequested) {
-	s := m.slaves[msg.Slave]
+	s := m.slaves.known[msg.Slave]
 	if known, ok := m.ledger.Slave(msg.Slave); s == nil || !ok || known.Boot != msg.Boot {
 		return // not welcomed: it will register
 	}
 	back := s.pid == nil
 	s.pid, s.serial, s.asked = ctx.Sender(), msg.Serial, msg
 	if back { // the gossip was wrong
-		ctx.Send(m.hosts, &protocol.SlavesChanged{Connections: m.connections()})
+		ctx.Send(m.hosts, &protocol.SlavesChanged{Connections: m.slaves.connections()})
 	}
 	now := time.Now()
 	m.ledger = m.ledger.Updated(ledger.WindowSet{Slave: msg.Slave, Boot: msg.Boot, Slots: int(msg.HostSlots), At: now})
@@ -461,7 +451,7 @@ func (m *Master) serve(ctx actor.Context, msg *messages.WorkRequested) {
 	for _, id := range msg.Held {
 		lease, ok := m.ledger.Lease(id)
 		if !ok || lease.Slave != msg.Slave || lease.Boot != msg.Boot || m.phase != Running ||
-			m.idle(msg.Slave, msg.Boot) || lease.Recalled {
+			m.slaves.idle(msg.Slave, msg.Boot) || lease.Recalled {
 			batch.Revoked = append(batch.Revoked, id)
 			continue
 		}
@@ -471,14 +461,13 @@ func (m *Master) serve(ctx actor.Context, msg *messages.WorkRequested) {
 		}
 	}
 	m.ledger = m.ledger.Updated(ledger.LeasesRenewed{Slave: msg.Slave, Boot: msg.Boot, IDs: batch.Renewed,
-		Until: m.leaseEnd(now)})
+		Until: m.o.leaseEnd(now)})
 	ctx.Respond(batch) // an empty one too: it says that this master lives and knows the slave
 	m.dispatch(ctx)
 }
 
-func (m *Master) leaseEnd(now time.Time) time.Time {
-	return now.Add(m.o.LeaseFor + m.o.LeaseMargin)
-}
+// leaseEnd is when a lease ends that is renewed now.
+func (o *Options) leaseEnd(now time.Time) time.Time { return now.Add(o.LeaseFor + o.LeaseMargin) }
 
 // dispatch lends ready hosts to the slaves with the most room, in turns.
 func (m *Master) dispatch(ctx actor.Context) {
@@ -487,17 +476,17 @@ func (m *Master) dispatch(ctx actor.Context) {
 	}
 	now := time.Now()
 	for {
-		name := m.roomiest()
+		name := m.slaves.roomiest(m.ledger, now)
 		if name == "" {
 			return
 		}
-		budget, ok := m.pageBudget()
+		budget, ok := m.budget(&m.o, m.ledger)
 		if !ok {
 			return
 		}
 		host, notBefore, ok := m.ready.take(now.Add(m.o.Hosts.LookAhead))
 		if !ok {
-			if m.order != nil && m.order.grant(now, m.ready) {
+			if m.ready.grant(now) {
 				continue
 			}
 			return
@@ -508,14 +497,12 @@ func (m *Master) dispatch(ctx actor.Context) {
 		}
 		known, _ := m.ledger.Slave(name)
 		m.lastID++
-		lease := ledger.Lease{ID: m.lastID, Host: host, Slave: name, Boot: known.Boot, Until: m.leaseEnd(now),
+		lease := ledger.Lease{ID: m.lastID, Host: host, Slave: name, Boot: known.Boot, Until: m.o.leaseEnd(now),
 			Budget: budget}
 		m.ledger = m.ledger.Updated(ledger.LeaseGranted{Lease: lease})
 		lend := &protocol.Lend{Lease: lease.ID, Slave: name, Boot: lease.Boot, Until: lease.Until,
 			PageBudget: int(budget), NotBefore: notBefore}
-		if m.order != nil {
-			lend.PageBudget = m.order.lend(host, lend.PageBudget)
-		}
+		lend.PageBudget = m.ready.lend(host, lend.PageBudget)
 		m.toHost(ctx, host, lend)
 	}
 }
@@ -524,45 +511,25 @@ func (m *Master) toHost(ctx actor.Context, host string, message any) {
 	ctx.Send(m.hosts, &protocol.ToHost{Host: host, Message: message})
 }
 
-// roomiest is the slave that holds the smallest share of what it is willing to hold.
-func (m *Master) roomiest() string {
-	best, share := "", 1.0
-	now := time.Now()
-	for _, s := range m.ledger.Slaves() {
-		if s.Held >= s.Slots || !m.lendable(s, now) {
-			continue
-		}
-		if held := float64(s.Held) / float64(s.Slots); held < share {
-			best, share = s.Name, held
-		}
-	}
-	return best
-}
-
-// lendable reports whether a slave is there and wants hosts.
-func (m *Master) lendable(s ledger.Slave, now time.Time) bool {
-	known := m.slaves[s.Name]
-	return known != nil && known.pid != nil && s.Slots > 0 && now.Sub(s.At) <= silentAfter && !m.idle(s.Name, s.Boot)
-}
-
-// pageBudget is how many visits the next lease may make under --pages; 0 is no limit of the crawl's own.
-func (m *Master) pageBudget() (uint64, bool) {
-	if m.o.MaxPages == 0 {
+// budget is how many visits the next lease may make under --pages, as far as the crawl itself limits it: 0 is no limit.
+// What open leases may still make is taken already.
+func (c *course) budget(o *Options, book ledger.Ledger) (visits uint64, ok bool) {
+	if o.MaxPages == 0 {
 		return 0, true
 	}
-	used := m.visits + m.ledger.Budget()
-	if used >= m.o.MaxPages {
+	used := c.visits + book.Budget()
+	if used >= o.MaxPages {
 		return 0, false
 	}
-	return min(m.o.MaxPages-used, uint64(m.o.Hosts.PageBudget)), true
+	return min(o.MaxPages-used, uint64(o.Hosts.PageBudget)), true
 }
 
 // send gives a lease that is on disk to its slave.
 func (m *Master) send(ctx actor.Context, msg *protocol.Lent) {
-	s := m.slaves[msg.Slave]
+	s := m.slaves.known[msg.Slave]
 	known, _ := m.ledger.Slave(msg.Slave)
 	lease, _ := m.ledger.Lease(msg.Lease)
-	if s == nil || s.pid == nil || known.Boot != msg.Boot || m.phase != Running || m.idle(msg.Slave, msg.Boot) ||
+	if s == nil || s.pid == nil || known.Boot != msg.Boot || m.phase != Running || m.slaves.idle(msg.Slave, msg.Boot) ||
 		lease.Recalled {
 		m.void(ctx, msg.Lease)
 		return
@@ -575,11 +542,11 @@ func (m *Master) send(ctx actor.Context, msg *protocol.Lent) {
 
 // takeReport gives the facts of each lease to its host.
 func (m *Master) takeReport(ctx actor.Context, msg *messages.Report) {
-	s := m.slaves[msg.Slave]
+	s := m.slaves.known[msg.Slave]
 	if s == nil {
 		return // it will register, and say them again
 	}
-	m.fetched(time.Now())
+	m.stalls.fetched(time.Now(), m.log)
 	for len(msg.Facts) > 0 {
 		n := 1
 		for n < len(msg.Facts) && msg.Facts[n].Lease == msg.Facts[0].Lease {
@@ -588,22 +555,19 @@ func (m *Master) takeReport(ctx actor.Context, msg *messages.Report) {
 		group := msg.Facts[:n]
 		msg = &messages.Report{Slave: msg.Slave, Boot: msg.Boot, Facts: msg.Facts[n:]}
 		if lease, ok := m.ledger.Lease(group[0].Lease); !ok || lease.Slave != msg.Slave || lease.Boot != msg.Boot {
-			m.ack(ctx, s, group[0].Lease, group[n-1].Seq) // of a lease that is over: its holder need not say it again
+			s.ack(ctx, group[0].Lease, group[n-1].Seq) // of a lease that is over: its holder need not say it again
 			continue
 		}
 		m.toHost(ctx, group[0].Host, &protocol.HostFacts{Lease: group[0].Lease, Facts: group})
 	}
 }
 
-// restored reports that every lease that was open when the master last ended is in the ledger again.
-func (m *Master) restored() bool { return m.found == len(m.state.Partitions) }
-
 // restoreLeases takes over what was lent before. A lease may have been renewed right before the end, which is not on
 // disk: so it is honoured for a whole lease from now, unless its holder says sooner that it is over, or a newer boot of
 // it registers.
 func (m *Master) restoreLeases(ctx actor.Context, msg *protocol.LeasesFound) {
-	m.found++
-	until := m.leaseEnd(time.Now())
+	m.restoring.partitions--
+	until := m.o.leaseEnd(time.Now())
 	for _, l := range msg.Leases {
 		m.ready.hold(l.HostName)
 		m.ledger = m.ledger.Updated(ledger.LeaseGranted{Lease: ledger.Lease{ID: l.ID, Host: l.HostName, Slave: l.Slave,
@@ -626,11 +590,8 @@ func (m *Master) void(ctx actor.Context, id uint64) {
 
 func (m *Master) closeLease(id uint64, nextAt, othersAt time.Time) {
 	if lease, ok := m.ledger.Lease(id); ok {
-		m.ready.giveBack(lease.Host, othersAt)
-		if m.order != nil {
-			if err := m.order.closed(lease.Host, time.Now(), nextAt); err != nil {
-				panic(err)
-			}
+		if err := m.ready.close(lease.Host, nextAt, othersAt); err != nil {
+			panic(err)
 		}
 	}
 	m.ledger = m.ledger.Updated(ledger.LeaseEnded{ID: id})
@@ -642,8 +603,8 @@ func (m *Master) acknowledge(ctx actor.Context, msg *protocol.FactsStored) {
 	m.ledger = m.ledger.Updated(ledger.VisitsStored{ID: msg.Lease, Visits: uint64(msg.Visits)})
 	lease, ok := m.ledger.Lease(msg.Lease)
 	if ok {
-		if s := m.slaves[lease.Slave]; s != nil {
-			m.ack(ctx, s, msg.Lease, msg.Seq)
+		if s := m.slaves.known[lease.Slave]; s != nil {
+			s.ack(ctx, msg.Lease, msg.Seq)
 		}
 	}
 	if msg.Closed {
@@ -658,7 +619,7 @@ func (m *Master) acknowledge(ctx actor.Context, msg *protocol.FactsStored) {
 }
 
 // ack gathers acknowledgements: what is in the mailbox already shares one message.
-func (m *Master) ack(ctx actor.Context, s *slave, lease, seq uint64) {
+func (s *slave) ack(ctx actor.Context, lease, seq uint64) {
 	if s.acks == nil {
 		s.acks = &messages.Stored{}
 		ctx.Send(ctx.Self(), &flushAcks{})
@@ -667,15 +628,6 @@ func (m *Master) ack(ctx actor.Context, s *slave, lease, seq uint64) {
 }
 
 type flushAcks struct{}
-
-func (m *Master) flushAcks(ctx actor.Context) {
-	for _, s := range m.slaves {
-		if s.acks != nil && s.pid != nil {
-			ctx.Request(s.pid, s.acks)
-		}
-		s.acks = nil
-	}
-}
 
 // addSeeds widens the scope and admits the seeds.
 func (m *Master) addSeeds(ctx actor.Context, msg *AddSeeds) {
@@ -701,8 +653,8 @@ func (m *Master) addSeeds(ctx actor.Context, msg *AddSeeds) {
 	}
 }
 
-func (m *Master) seeded(ctx actor.Context, tag *seedsTag) {
-	m.seeding--
+// stored notes that one more partition has its seeds, and answers when all have.
+func (tag *seedsTag) stored(ctx actor.Context) {
 	if *tag.left--; *tag.left == 0 && tag.reply != nil {
 		ctx.Send(tag.reply, &SeedsAdded{Count: tag.count})
 	}
@@ -715,16 +667,5 @@ func (m *Master) wind(ctx actor.Context, why End) {
 	}
 	m.phase, m.end, m.endingAt = Ending, why, time.Now()
 	m.log.WithField("why", why).Info("ending: taking the leases back")
-	m.revokeAll(ctx)
-}
-
-// revokeAll asks for every lease back, after the request under way.
-func (m *Master) revokeAll(ctx actor.Context) {
-	revoked := map[string][]ledger.Lease{}
-	for _, lease := range m.ledger.All() {
-		revoked[lease.Slave] = append(revoked[lease.Slave], lease)
-	}
-	for name, leases := range revoked {
-		m.revoke(ctx, name, leases)
-	}
+	m.slaves.revokeAll(ctx, m.ledger)
 }

@@ -1,7 +1,6 @@
 package master
 
 import (
-	"errors"
 	"maps"
 	"time"
 
@@ -10,77 +9,50 @@ import (
 
 	"henro/actors/floor"
 	"henro/actors/protocol"
-	"henro/messages/speech"
-	"henro/store"
 )
 
-// askQuiet asks the Partitions whether anything is left to do. A URL on its way from one partition to another is in the
+// rounds ask the Partitions whether anything is left to do. A URL on its way from one partition to another is in the
 // outbox of the first until the second has it on disk, so at every moment somebody counts it; but the answers are given
 // at different moments. So one quiet round proves nothing, and a second one does if no partition committed anything in
-// between.
-func (m *Master) askQuiet(ctx actor.Context) {
-	if m.quiet.asked || m.phase == Ended {
+// between. The answers are the figures of the crawl, too.
+type rounds struct {
+	number  uint64
+	asked   bool
+	answers map[int]*protocol.QuietReported // by partition
+	before  map[int]uint64                  // commits at the last quiet round; nil: that was not quiet
+
+	last     Status // figures of the last round
+	measured bool
+	earlier  uint64 // pages and revisits of earlier runs
+}
+
+// ask begins a round, unless one is under way.
+func (r *rounds) ask(ctx actor.Context, partitions []*actor.PID) {
+	if r.asked {
 		return
 	}
-	m.quiet.asked = true
-	m.quiet.number++
-	m.quiet.answers = map[int]*protocol.QuietReported{}
-	for _, partition := range m.partitions {
-		ctx.Request(partition, &protocol.QuietAsked{Round: m.quiet.number})
+	r.asked = true
+	r.number++
+	r.answers = map[int]*protocol.QuietReported{}
+	for _, partition := range partitions {
+		ctx.Request(partition, &protocol.QuietAsked{Round: r.number})
 	}
 }
 
-func (m *Master) hearQuiet(ctx actor.Context, msg *protocol.QuietReported) {
-	q := &m.quiet
-	if msg.Round != q.number {
-		return
+// take notes an answer and reports whether it was the last of its round, whose figures are in last then, and how many
+// writes are unsettled.
+func (r *rounds) take(msg *protocol.QuietReported, partitions int) (unsettled int, complete bool) {
+	if msg.Round != r.number {
+		return 0, false
 	}
-	q.answers[msg.Partition] = msg
-	if len(q.answers) < len(m.partitions) {
-		return
+	r.answers[msg.Partition] = msg
+	if len(r.answers) < partitions {
+		return 0, false
 	}
-	q.asked = false
-	commits := map[int]uint64{}
-	var waiting uint64
-	unsettled := 0
-	for i, answer := range q.answers {
-		commits[i] = answer.Commits
-		waiting += answer.Stats.Waiting
-		unsettled += answer.Unsettled
-	}
-	m.measure()
-	if m.o.MaxBytes > 0 && m.last.Totals.Bytes >= m.o.MaxBytes {
-		m.wind(ctx, SizeLimit)
-	}
-	idle := m.ledger.OpenCount() == 0 && m.seeding == 0 && m.begun && m.restored()
-	quiet := idle && unsettled == 0 && (waiting == 0 || m.phase == Ending)
-	switch {
-	case !quiet || m.o.Hosts.Continuous && m.phase != Ending:
-		q.before = nil
-	case q.before == nil || !same(q.before, commits):
-		q.before = commits
-		m.askQuiet(ctx)
-	default:
-		if m.phase != Ending {
-			m.end = Finished
-		}
-		m.finish()
-	}
-}
-
-func same(a, b map[int]uint64) bool {
-	for i, n := range a {
-		if b[i] != n {
-			return false
-		}
-	}
-	return len(a) == len(b)
-}
-
-// measure makes the figures of the status out of the answers of a round.
-func (m *Master) measure() {
+	r.asked = false
 	s := Status{}
-	for _, answer := range m.quiet.answers {
+	for _, answer := range r.answers {
+		unsettled += answer.Unsettled
 		s.Totals.Add(&answer.Totals)
 		s.Hosts += answer.Stats.Hosts
 		s.Known += answer.Stats.Known
@@ -88,60 +60,81 @@ func (m *Master) measure() {
 		s.Queued += answer.Stats.Queued
 		s.Due += answer.Due
 	}
-	m.last = s
-	if !m.measured {
-		m.measured, m.before = true, s.Totals.Pages+s.Totals.Revisits
+	r.last = s
+	if !r.measured {
+		r.measured, r.earlier = true, s.Totals.Pages+s.Totals.Revisits
+	}
+	return unsettled, true
+}
+
+// prove says of a round that was quiet or not whether the end is proven by it, and whether another could.
+func (r *rounds) prove(quiet bool) (proven, again bool) {
+	if !quiet {
+		r.before = nil
+		return false, false
+	}
+	commits := map[int]uint64{}
+	for i, answer := range r.answers {
+		commits[i] = answer.Commits
+	}
+	if r.before != nil && maps.Equal(r.before, commits) {
+		return true, false
+	}
+	r.before = commits
+	return false, true
+}
+
+// askQuiet looks for the end.
+func (m *Master) askQuiet(ctx actor.Context) {
+	if m.phase != Ended {
+		m.rounds.ask(ctx, m.partitions)
+	}
+}
+
+// hearQuiet ends the crawl when nothing is left to do.
+func (m *Master) hearQuiet(ctx actor.Context, msg *protocol.QuietReported) {
+	unsettled, complete := m.rounds.take(msg, len(m.partitions))
+	if !complete {
+		return
+	}
+	last := &m.rounds.last
+	if m.o.MaxBytes > 0 && last.Totals.Bytes >= m.o.MaxBytes {
+		m.wind(ctx, SizeLimit)
+	}
+	ending := m.phase == Ending
+	idle := m.ledger.OpenCount() == 0 && m.seeding == 0 && m.begun && m.restored() && unsettled == 0
+	proven, again := m.rounds.prove(idle && (ending || last.Waiting == 0 && !m.o.Hosts.Continuous))
+	switch {
+	case again:
+		m.askQuiet(ctx)
+	case proven:
+		if !ending {
+			m.end = Finished
+		}
+		m.finish()
 	}
 }
 
 // status is how the crawl goes, by the latest round of questions.
 func (m *Master) status() *Status {
-	s := m.last
-	s.Totals = m.last.Totals.Clone()
+	s := m.rounds.last
+	s.Totals = m.rounds.last.Totals.Clone()
 	s.State, s.End = m.phase, m.end
 	s.Leases, s.Ready = m.ledger.OpenCount(), m.ready.count()
 	if at, ok := m.ready.next(); ok {
 		s.NextReady = at
 	}
-	s.Slaves = m.slaveStatuses()
+	s.Slaves = m.slaves.statuses(m.ledger)
 	s.Memory, s.Routines = floor.Footprint()
-	if m.order != nil {
-		s.Frontier = m.order.status()
+	if m.ready.order != nil {
+		s.Frontier = m.ready.order.status()
 	}
 	s.Seconds = time.Since(m.startedAt).Seconds()
 	if s.Seconds > 0 {
-		s.PerSecond = float64(s.Totals.Pages+s.Totals.Revisits-m.before) / s.Seconds
+		s.PerSecond = float64(s.Totals.Pages+s.Totals.Revisits-m.rounds.earlier) / s.Seconds
 	}
-	s.Stalled, s.Stalls = m.lull.says, maps.Clone(m.lull.reasons)
-	for _, err := range m.stalled {
-		s.Stalls = nil
-		s.Stalled = speech.Say("%s", err.Error())
-	}
+	m.stalls.explain(&s)
 	return &s
-}
-
-func (m *Master) stall(msg *protocol.StoreStalled) {
-	if len(m.stalled) == 0 {
-		m.stalledAt = time.Now()
-	}
-	m.stalled[msg.Partition] = msg.Err
-	if errors.Is(msg.Err, store.ErrCorrupt) { // waiting mends nothing
-		m.giveUpStore()
-	}
-}
-
-// giveUpStore ends a crawl whose state cannot be written: what is not stored will be fetched again.
-func (m *Master) giveUpStore() {
-	m.end = StoreFault
-	for _, err := range m.stalled {
-		switch {
-		case errors.Is(err, store.ErrCorrupt):
-			m.end = Damaged
-		case errors.Is(err, store.ErrDiskFull) || errors.Is(err, store.ErrTooLarge):
-			m.end = DiskFull
-		}
-	}
-	m.finish()
 }
 
 // finish says the last word.

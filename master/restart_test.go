@@ -3,6 +3,7 @@ package master_test
 import (
 	"context"
 	"path/filepath"
+	"slices"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -155,6 +156,26 @@ func TestAnOlderBootIsNotTakenInWhileTheNewerIsThere(t *testing.T) {
 		slave.Tell(node.PID(), &messages.SlaveRegistered{Slave: "s", Boot: "a"})
 		if n, open := welcomed(), leases(t, node); n != 1 || open != 0 {
 			t.Errorf("with the newer gone: welcomed %d times, %d leases open", n, open)
+		}
+	})
+}
+
+// A lease of a host that was excluded is not renewed: it ends, whatever its holder says.
+func TestALeaseOfAnExcludedHostIsNotRenewed(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		node, slave, end := restarted(t, "http://a.test", "http://b.example")
+		defer end()
+		actortest.Pass(0)
+		slave.Tell(node.PID(), &messages.SlaveRegistered{Slave: "s", Boot: "b", Held: []uint64{1, 2}})
+		if err := node.Exclude(t.Context(), "http://a.test", true); err != nil {
+			t.Fatal(err)
+		}
+		actortest.TakeOf[*messages.TaskBatch](slave)
+		slave.Tell(node.PID(), &messages.WorkRequested{Slave: "s", Boot: "b", Serial: 1, Held: []uint64{1, 2}})
+		batches := actortest.TakeOf[*messages.TaskBatch](slave)
+		if len(batches) != 1 || !slices.Equal(batches[0].Revoked, []uint64{1}) ||
+			!slices.Equal(batches[0].Renewed, []uint64{2}) {
+			t.Errorf("answered with %v, want lease 1 revoked and lease 2 renewed", batches)
 		}
 	})
 }

@@ -10,7 +10,6 @@ import (
 	"github.com/asynkron/protoactor-go/actor"
 
 	"henro/actors/console"
-	"henro/actors/protocol"
 	"henro/master/ledger"
 	"henro/messages"
 )
@@ -84,16 +83,56 @@ type slave struct {
 	acks        *messages.Stored
 }
 
+// slaves are those that the Master ever welcomed, and those whose protocol is not understood. What they hold and when
+// they last asked for work is in the ledger.
+type slaves struct {
+	known  map[string]*slave
+	barred map[string]*SlaveRefused
+}
+
+func newSlaves() slaves { return slaves{map[string]*slave{}, map[string]*SlaveRefused{}} }
+
 // idle reports whether a boot of a slave is to be lent nothing.
-func (m *Master) idle(name, boot string) bool {
-	s := m.slaves[name]
-	return s != nil && s.drained != "" && s.drained == boot
+func (s slaves) idle(name, boot string) bool {
+	known := s.known[name]
+	return known != nil && known.drained != "" && known.drained == boot
+}
+
+// lendable reports whether a slave is there and wants hosts.
+func (s slaves) lendable(in ledger.Slave, now time.Time) bool {
+	known := s.known[in.Name]
+	return known != nil && known.pid != nil && in.Slots > 0 && now.Sub(in.At) <= silentAfter &&
+		!s.idle(in.Name, in.Boot)
+}
+
+// roomiest is the slave that holds the smallest share of what it is willing to hold; "": none has room.
+func (s slaves) roomiest(book ledger.Ledger, now time.Time) string {
+	best, share := "", 1.0
+	for _, in := range book.Slaves() {
+		if in.Held >= in.Slots || !s.lendable(in, now) {
+			continue
+		}
+		if held := float64(in.Held) / float64(in.Slots); held < share {
+			best, share = in.Name, held
+		}
+	}
+	return best
+}
+
+// flush sends every slave what was acknowledged since the last time.
+func (s slaves) flush(ctx actor.Context) {
+	for _, known := range s.known {
+		if known.acks != nil && known.pid != nil {
+			ctx.Request(known.pid, known.acks)
+		}
+		known.acks = nil
+	}
 }
 
 // drain takes the leases of a slave back, or ends that.
 func (m *Master) drain(ctx actor.Context, name string, on bool) {
 	known, ok := m.ledger.Slave(name)
-	s := m.slaves[name]
+	s := m.slaves.known[name]
 	if !ok || s == nil {
 		ctx.Respond(&SlaveAnswered{})
 		return
@@ -101,94 +140,109 @@ func (m *Master) drain(ctx actor.Context, name string, on bool) {
 	s.drained = ""
 	if on {
 		s.drained = known.Boot
-		m.revoke(ctx, name, m.ledger.HeldBy(name, known.Boot))
+		m.slaves.revoke(ctx, name, m.ledger.HeldBy(name, known.Boot))
 	}
-	status := m.slaveStatus(known)
+	status := m.slaves.status(known)
 	ctx.Respond(&SlaveAnswered{Slave: &status})
 	m.dispatch(ctx)
 }
 
 // revoke asks a slave to give leases back, after the request under way.
-func (m *Master) revoke(ctx actor.Context, name string, leases []ledger.Lease) {
-	s := m.slaves[name]
-	if s == nil || s.pid == nil || len(leases) == 0 {
+func (s slaves) revoke(ctx actor.Context, name string, leases []ledger.Lease) {
+	known := s.known[name]
+	if known == nil || known.pid == nil || len(leases) == 0 {
 		return
 	}
-	batch := &messages.TaskBatch{Serial: s.serial}
+	batch := &messages.TaskBatch{Serial: known.serial}
 	for _, lease := range leases {
 		batch.Revoked = append(batch.Revoked, lease.ID)
 	}
-	ctx.Request(s.pid, batch)
+	ctx.Request(known.pid, batch)
+}
+
+// revokeAll asks for every lease back, after the request under way.
+func (s slaves) revokeAll(ctx actor.Context, book ledger.Ledger) {
+	revoked := map[string][]ledger.Lease{}
+	for _, lease := range book.All() {
+		revoked[lease.Slave] = append(revoked[lease.Slave], lease)
+	}
+	for name, leases := range revoked {
+		s.revoke(ctx, name, leases)
+	}
 }
 
 // lose notes that the gossip lost a slave, unless that is an older start of it.
-func (m *Master) lose(ctx actor.Context, msg *SlaveLost) {
-	known, _ := m.ledger.Slave(msg.Slave)
-	if s := m.slaves[msg.Slave]; s != nil && known.Boot == msg.Boot {
-		s.pid = nil
-		ctx.Send(m.hosts, &protocol.SlavesChanged{Connections: m.connections()})
+func (s slaves) lose(msg *SlaveLost, book ledger.Ledger) (lost bool) {
+	in, _ := book.Slave(msg.Slave)
+	known := s.known[msg.Slave]
+	if known == nil || in.Boot != msg.Boot {
+		return false
 	}
+	known.pid = nil
+	return true
 }
 
 // refuse notes that a slave is there that is not understood, or is gone.
-func (m *Master) refuse(msg *SlaveRefused) {
+func (s slaves) refuse(msg *SlaveRefused) {
 	if !msg.Gone {
-		m.barred[msg.Slave] = msg
-	} else if known := m.barred[msg.Slave]; known != nil && known.Boot == msg.Boot {
-		delete(m.barred, msg.Slave)
+		s.barred[msg.Slave] = msg
+	} else if known := s.barred[msg.Slave]; known != nil && known.Boot == msg.Boot {
+		delete(s.barred, msg.Slave)
 	}
 }
 
-// slaveStatuses are all slaves, and behind them those that are refused, which may have names of slaves that are gone.
-func (m *Master) slaveStatuses() (all []SlaveStatus) {
-	for _, known := range m.ledger.Slaves() {
-		all = append(all, m.slaveStatus(known))
+// statuses are all slaves, and behind them those that are refused, which may have names of slaves that are gone.
+func (s slaves) statuses(book ledger.Ledger) (all []SlaveStatus) {
+	for _, known := range book.Slaves() {
+		all = append(all, s.status(known))
 	}
-	for _, name := range slices.Sorted(maps.Keys(m.barred)) {
-		s := m.barred[name]
-		all = append(all, SlaveStatus{Name: name, State: Refused, Version: s.Version, Protocol: s.Protocol,
-			Address: s.Address})
+	for _, name := range slices.Sorted(maps.Keys(s.barred)) {
+		barred := s.barred[name]
+		all = append(all, SlaveStatus{Name: name, State: Refused, Version: barred.Version, Protocol: barred.Protocol,
+			Address: barred.Address})
 	}
 	return all
 }
 
 // connections is C of equation (9): those of all slaves that are there.
-func (m *Master) connections() int {
+func (s slaves) connections() int {
 	total := 0
-	for _, s := range m.slaves {
-		if s.pid != nil {
-			total += s.connections
+	for _, known := range s.known {
+		if known.pid != nil {
+			total += known.connections
 		}
 	}
 	return max(1, total)
 }
 
-func (m *Master) slaveStatus(known ledger.Slave) SlaveStatus {
-	line := SlaveStatus{Name: known.Name, State: Lost, Slots: known.Slots, Leases: known.Held}
-	if !known.At.IsZero() {
-		line.Silent = time.Since(known.At).Round(time.Millisecond).String()
+// status is how one slave stands.
+func (s slaves) status(in ledger.Slave) SlaveStatus {
+	line := SlaveStatus{Name: in.Name, State: Lost, Slots: in.Slots, Leases: in.Held}
+	if !in.At.IsZero() {
+		line.Silent = time.Since(in.At).Round(time.Millisecond).String()
 	}
-	s := m.slaves[known.Name]
-	if s == nil {
+	known := s.known[in.Name]
+	if known == nil {
 		return line // it held leases when the master was started, and has not registered
 	}
 	switch {
-	case s.pid == nil:
-	case time.Since(known.At) > silentAfter:
+	case known.pid == nil:
+	case time.Since(in.At) > silentAfter:
 		line.State = Silent
-	case m.idle(known.Name, known.Boot) && known.Held == 0:
+	case s.idle(in.Name, in.Boot) && in.Held == 0:
 		line.State = Drained
-	case m.idle(known.Name, known.Boot):
+	case s.idle(in.Name, in.Boot):
 		line.State = Draining
 	default:
 		line.State = Working
 	}
-	line.Version, line.Address, line.Connections = s.version, s.address, s.connections
-	line.Unstored, line.Memory, line.Goroutines = int(s.asked.GetUnstored()), s.asked.GetMemoryBytes(),
-		int(s.asked.GetGoroutines())
-	for _, told := range s.asked.GetMailboxes()[:min(mailboxesShown, len(s.asked.GetMailboxes()))] {
-		line.Mailboxes = append(line.Mailboxes, Mailboxes{told.Kind, int(told.Actors), int(told.Waiting),
-			int(told.Longest), told.Taken})
+	line.Version, line.Address, line.Connections = known.version, known.address, known.connections
+	line.Unstored, line.Memory, line.Goroutines = int(known.asked.GetUnstored()), known.asked.GetMemoryBytes(),
+		int(known.asked.GetGoroutines())
+	boxes := known.asked.GetMailboxes()
+	for _, of := range boxes[:min(mailboxesShown, len(boxes))] {
+		line.Mailboxes = append(line.Mailboxes, Mailboxes{of.Kind, int(of.Actors), int(of.Waiting), int(of.Longest),
+			of.Taken})
 	}
 	return line
 }

@@ -1,18 +1,70 @@
 package master
 
 import (
+	"errors"
+	"maps"
 	"time"
 
 	"github.com/sirupsen/logrus"
 
+	"henro/actors/protocol"
+	"henro/master/ledger"
 	"henro/messages/speech"
+	"henro/store"
 )
 
-// stall is why nothing has been fetched for long, though there is work: what each waiting thing waits for, by count.
-type stall struct {
-	reportedAt time.Time // when a slave last told of something, or the crawl last began to run
-	reasons    map[string]int
+// stalls are why nothing is stored, or nothing was fetched for long though there is work.
+type stalls struct {
+	unstored   map[int]error // by partition: why it cannot store
+	unstoredAt time.Time     // since when one cannot
+
+	reportedAt time.Time      // when a slave last reported something, or the crawl last began to run
+	reasons    map[string]int // what keeps what from being fetched, by count; nil: nothing does
 	says       speech.Sentence
+}
+
+// work is what there is to do, for those who look for a stall.
+type work struct {
+	waiting uint64 // URLs in the frontier; 0 while nothing is to be fetched
+	due     int    // known URLs in line
+	book    ledger.Ledger
+	ready   *readyHosts
+}
+
+// fail notes that a partition cannot store.
+func (s *stalls) fail(msg *protocol.StoreStalled) {
+	if len(s.unstored) == 0 {
+		s.unstoredAt = time.Now()
+	}
+	s.unstored[msg.Partition] = msg.Err
+}
+
+// lasting reports that nothing could be stored for as long as a crawl waits; a limit of 0 is none. Waiting does not
+// mend a damaged state.
+func (s *stalls) lasting(now time.Time, limit time.Duration) bool {
+	return len(s.unstored) > 0 && (s.end() == Damaged || limit > 0 && now.Sub(s.unstoredAt) >= limit)
+}
+
+// end is the end of a crawl whose state cannot be written: what is not stored will be fetched again.
+func (s *stalls) end() End {
+	end := StoreFault
+	for _, err := range s.unstored {
+		switch {
+		case errors.Is(err, store.ErrCorrupt):
+			return Damaged
+		case errors.Is(err, store.ErrDiskFull) || errors.Is(err, store.ErrTooLarge):
+			end = DiskFull
+		}
+	}
+	return end
+}
+
+// explain says in a status what is stalled: what cannot be stored before what is not fetched.
+func (s *stalls) explain(status *Status) {
+	status.Stalled, status.Stalls = s.says, maps.Clone(s.reasons)
+	for _, err := range s.unstored {
+		status.Stalls, status.Stalled = nil, speech.Say("%s", err.Error())
+	}
 }
 
 // Reasons of a stall.
@@ -25,39 +77,39 @@ const (
 )
 
 // fetched notes that something is going on.
-func (m *Master) fetched(now time.Time) {
-	m.lull.reportedAt = now
-	if m.lull.reasons != nil {
-		m.log.Info("pages are fetched again")
-		m.lull.reasons, m.lull.says = nil, speech.Sentence{}
+func (s *stalls) fetched(now time.Time, log *logrus.Entry) {
+	s.reportedAt = now
+	if s.reasons != nil {
+		log.Info("pages are fetched again")
+		s.reasons, s.says = nil, speech.Sentence{}
 	}
 }
 
-// lookForStall says so once when nothing has been fetched for long though URLs wait, and keeps the reasons up to date.
-func (m *Master) lookForStall(now time.Time) {
+// look says so once when nothing has been fetched for long though URLs wait, and keeps the reasons up to date.
+func (s *stalls) look(now time.Time, after time.Duration, w work, log *logrus.Entry) {
 	switch {
-	case m.phase != Running || !m.begun || m.last.Waiting == 0 && m.last.Due == 0:
-		m.lull.reportedAt, m.lull.reasons, m.lull.says = now, nil, speech.Sentence{}
+	case w.waiting == 0 && w.due == 0:
+		s.reportedAt, s.reasons, s.says = now, nil, speech.Sentence{}
 		return
-	case m.o.StallAfter <= 0 || now.Sub(m.lull.reportedAt) < m.o.StallAfter:
+	case after <= 0 || now.Sub(s.reportedAt) < after:
 		return
 	}
-	first := m.lull.reasons == nil
-	m.lull.reasons, m.lull.says = m.stallReasons(now)
+	first := s.reasons == nil
+	s.reasons, s.says = w.stalled(now, now.Sub(s.reportedAt).Round(time.Second))
 	if first {
-		fields := logrus.Fields{"waiting": m.last.Waiting, "due": m.last.Due, "why": m.lull.says.String()}
-		for reason, n := range m.lull.reasons {
+		fields := logrus.Fields{"waiting": w.waiting, "due": w.due, "why": s.says.String()}
+		for reason, n := range s.reasons {
 			fields[reason] = n
 		}
-		m.log.WithFields(fields).Warn("nothing is fetched though there is work")
+		log.WithFields(fields).Warn("nothing is fetched though there is work")
 	}
 }
 
-// stallReasons counts what waits for what, and says the weightiest in words.
-func (m *Master) stallReasons(now time.Time) (map[string]int, speech.Sentence) {
+// stalled counts what waits for what, and says the weightiest in words.
+func (w work) stalled(now time.Time, quiet time.Duration) (map[string]int, speech.Sentence) {
 	reasons := map[string]int{}
 	heard := 0
-	for _, s := range m.ledger.Slaves() {
+	for _, s := range w.book.Slaves() {
 		if now.Sub(s.At) < silentAfter {
 			heard++
 		}
@@ -65,21 +117,20 @@ func (m *Master) stallReasons(now time.Time) (map[string]int, speech.Sentence) {
 	if heard == 0 {
 		reasons[stallNoSlave] = 1
 	}
-	for _, h := range m.ready.queue {
+	for _, h := range w.ready.queue {
 		if h.at.After(now) {
 			reasons[stallResting]++
 		} else {
 			reasons[stallFull]++
 		}
 	}
-	if n := m.ledger.OpenCount(); n > 0 {
+	if n := w.book.OpenCount(); n > 0 {
 		reasons[stallLent] = n
 	}
 	if len(reasons) == 0 {
 		reasons[stallUnready] = 1
 	}
-	quiet := now.Sub(m.lull.reportedAt).Round(time.Second)
-	at, _ := m.ready.next()
+	at, _ := w.ready.next()
 	switch {
 	case heard == 0:
 		return reasons, speech.Say("nothing was fetched for %s: no slave is there; start henro-slave --join", quiet)
@@ -95,5 +146,5 @@ func (m *Master) stallReasons(now time.Time) (map[string]int, speech.Sentence) {
 	}
 	return reasons,
 		speech.Say("nothing was fetched for %s: %d URLs wait, and no host says that it may be asked; henro trace "+
-			"shows what goes on", quiet, m.last.Waiting)
+			"shows what goes on", quiet, w.waiting)
 }

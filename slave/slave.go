@@ -17,6 +17,9 @@
 //     stored;
 //   - at most UnstoredFacts facts are kept, and KeptBytes of responses, records and facts: at the bound nothing more is
 //     fetched, of bytes by those leases that keep more than their share.
+//
+// Memory that actors share: the window belongs to the Slave. It holds atomic counts alone, which Fetchers read before
+// each request, and which change with each response; as messages they would be as many as the pages.
 package slave
 
 import (
