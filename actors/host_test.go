@@ -375,3 +375,62 @@ func TestLinksJudgedAgainMeetTheStopListOfTheirHost(t *testing.T) {
 		}
 	})
 }
+
+// waits has the partition know of one page of the host that waits.
+func (h *house) waits() {
+	h.partition.Reply(func(c actor.Context, message any) {
+		switch m := message.(type) {
+		case *protocol.HostAsked:
+			c.Respond(&protocol.HostRestored{Record: store.HostRecord{ID: store.IDOf(lone), Name: lone, Waiting: 1}})
+		case *protocol.PagesAsked:
+			c.Respond(&protocol.PagesLoaded{Waiting: store.Waiting{Entries: []store.Entry{
+				{Page: store.Page{URL: lone + "/", DepthLeft: 3}, Position: store.Position("p")}}}})
+		case *protocol.Write:
+			c.Respond(&protocol.Written{Tag: m.Tag})
+		}
+	})
+}
+
+// A Master passes over a host whose lease it still has in its ledger. When it is told that the lease is over, it must
+// be told again that the host is ready, or the host is never lent.
+func TestAHostIsAnnouncedAgainBehindTheEndOfALeaseThatIsOver(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := newHouse(t, nil)
+		h.waits()
+		for i, lease := range []uint64{98, 99} {
+			h.tell(&protocol.LeaseVoid{Lease: lease})
+			var heard []any
+			for _, m := range h.master.Take() {
+				switch m.(type) {
+				case *protocol.HostReady, *protocol.FactsStored:
+					heard = append(heard, m)
+				}
+			}
+			if i == 0 {
+				continue // it has just been woken
+			}
+			if len(heard) != 2 {
+				t.Fatalf("the master was told %v", heard)
+			}
+			stored, over := heard[0].(*protocol.FactsStored)
+			ready, again := heard[1].(*protocol.HostReady)
+			if !over || stored.Lease != lease || !stored.Closed || !again || ready.Host != lone {
+				t.Errorf("the master was told %+v, want the end of lease %d and that the host is ready", heard, lease)
+			}
+		}
+	})
+}
+
+// Others share the host's clock: what the Master says of it is kept by the first request of the lease.
+func TestALeaseBeginsNoSoonerThanTheSharedClockAllows(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := newHouse(t, nil)
+		h.waits()
+		h.tell(&protocol.Lend{Lease: 7, Slave: "s", Boot: "b", Until: time.Now().Add(time.Hour),
+			NotBefore: time.Now().Add(20 * time.Minute)})
+		lent := actortest.TakeOf[*protocol.Lent](h.master)
+		if len(lent) != 1 || time.Duration(lent[0].Task.FirstAfterNs) != 20*time.Minute {
+			t.Errorf("lent: %+v, want a first request in 20 minutes", lent)
+		}
+	})
+}
