@@ -66,7 +66,7 @@ type Page struct {
 	Attempts  uint8 // failed visits since the last that succeeded
 
 	Next         time.Time // when the next visit is due; zero: none is planned
-	LastVisit    time.Time // when the last visit started; zero: never visited
+	LastVisit    time.Time // when the last visit that counts for the timetable started; zero: never visited
 	CapturedAt   time.Time // when the content now archived was fetched
 	LastModified time.Time // as the host says
 

@@ -95,6 +95,17 @@ type finding struct {
 	waited bool          // and was right, most likely
 }
 
+// earlyShare of the planned interval is the gap below which a visit that finds no change tells nothing of the page: it
+// would find none in nine of ten cases even if the page changed as often as it is planned to be visited.
+const earlyShare = 0.1
+
+// early reports that a visit, of a page planned to be visited after an interval, came too soon to tell anything, as
+// when a seed is given again. Such a visit leaves the history, the interval and LastVisit as they were, so that the
+// next gap covers both. (One that a hint brought forward tells whether the hint was right: it counts.)
+func (f *finding) early(planned time.Duration) bool {
+	return f.gap > 0 && !f.changed && f.gap < time.Duration(earlyShare*float64(planned))
+}
+
 // prospect is what the host's record foretells of a page, as of the begin of a group of visits.
 type prospect struct {
 	prior    revisit.Prior  // what the host's pages suggest for one that is new
@@ -201,7 +212,6 @@ func (s *Schedule) judge(known *prospect, made *visitMade, totals *protocol.Tota
 		return out, finding{}
 	}
 	found := s.time(&page, made, known, hinted)
-	page.LastVisit = made.started
 	if s.o.Continuous && v.Status == gone {
 		page.Next, page.Timing.Interval = time.Time{}, 0
 	}
@@ -296,8 +306,13 @@ func (s *Schedule) time(page *store.Page, made *visitMade, known *prospect, hint
 		}
 	}
 	last := time.Duration(float64(history.Interval) * float64(time.Second))
+	if well := made.old.Reason == 0 && made.old.Status < 400; well && !hinted && found.early(last) {
+		page.Next = page.LastVisit.Add(last)
+		return finding{}
+	}
+	page.LastVisit = made.started
 	interval := s.o.Revisit.Next(&history, known.prior, s.rnd)
-	if page.LastVisit.IsZero() {
+	if made.old.LastVisit.IsZero() {
 		interval = s.o.Revisit.Wished(interval, page.Flags.Wish().Interval())
 	}
 	interval = s.plan.Interval(interval, s.o.Revisit.Estimate(&history), last)
