@@ -223,7 +223,7 @@ func (m *Master) Receive(ctx actor.Context) {
 	case *messages.Greeting:
 		ctx.Respond(&messages.Greeted{UnixMs: time.Now().UnixMilli()})
 	case *messages.TaskRefused:
-		m.void(ctx, msg.Lease)
+		m.decline(ctx, msg)
 	case *SlaveLost:
 		if m.slaves.lose(msg, m.ledger) {
 			ctx.Send(m.hosts, &protocol.SlavesChanged{Connections: m.slaves.connections()})
@@ -243,6 +243,10 @@ func (m *Master) Receive(ctx actor.Context) {
 		m.dispatch(ctx)
 	case *protocol.LeasesFound:
 		m.restoreLeases(ctx, msg)
+	case *protocol.FactsRefused:
+		if lease, ok := m.ledger.Lease(msg.Lease); ok {
+			m.distrust(ctx, lease.Slave, lease.Boot, msg.Why)
+		}
 	case *protocol.FactsStored:
 		m.acknowledge(ctx, msg)
 	case *protocol.QuietReported:
@@ -346,7 +350,7 @@ func (m *Master) tick(ctx actor.Context) {
 	m.timer.After(ctx, m.o.TickEvery, &tick{})
 	now := time.Now()
 	m.forgive(now)
-	w := work{book: m.ledger, ready: m.ready.readyHosts}
+	w := work{book: m.ledger, slaves: m.slaves, ready: m.ready.readyHosts}
 	if m.phase == Running && m.begun {
 		w.waiting, w.due = m.rounds.last.Waiting, m.rounds.last.Due
 	}
@@ -410,6 +414,9 @@ func (m *Master) welcome(ctx actor.Context, msg *messages.SlaveRegistered) {
 		m.slaves.known[msg.Slave] = &slave{}
 	}
 	s := m.slaves.known[msg.Slave]
+	if s.doubted != msg.Boot {
+		s.doubted, s.impossible, s.why, s.declined, s.restUntil = msg.Boot, 0, "", 0, time.Time{}
+	}
 	s.pid, s.version, s.address, s.connections = ctx.Sender(), msg.Version, msg.Address, int(msg.Connections)
 	m.ledger = m.ledger.Updated(ledger.SlaveWelcomed{Slave: msg.Slave, Boot: msg.Boot, At: now})
 	for _, lease := range m.ledger.Orphaned(msg.Slave) {
@@ -546,19 +553,31 @@ func (m *Master) takeReport(ctx actor.Context, msg *messages.Report) {
 	if s == nil {
 		return // it will register, and say them again
 	}
-	m.stalls.fetched(time.Now(), m.log)
+	if !s.barred(msg.Boot) {
+		m.stalls.fetched(time.Now(), m.log)
+	}
 	for len(msg.Facts) > 0 {
 		n := 1
-		for n < len(msg.Facts) && msg.Facts[n].Lease == msg.Facts[0].Lease {
+		for n < len(msg.Facts) && msg.Facts[n].Lease == msg.Facts[0].Lease &&
+			msg.Facts[n].Host == msg.Facts[0].Host {
 			n++
 		}
 		group := msg.Facts[:n]
 		msg = &messages.Report{Slave: msg.Slave, Boot: msg.Boot, Facts: msg.Facts[n:]}
-		if lease, ok := m.ledger.Lease(group[0].Lease); !ok || lease.Slave != msg.Slave || lease.Boot != msg.Boot {
+		lease, ok := m.ledger.Lease(group[0].Lease)
+		mine := ok && lease.Slave == msg.Slave && lease.Boot == msg.Boot
+		switch {
+		case ok && !mine:
+			m.distrust(ctx, msg.Slave, msg.Boot, "facts under a lease of another slave")
+		case mine && group[0].Host != lease.Host:
+			m.distrust(ctx, msg.Slave, msg.Boot, "facts of a host that was not lent")
+			m.void(ctx, lease.ID)
+		}
+		if !mine || group[0].Host != lease.Host || s.barred(msg.Boot) {
 			s.ack(ctx, group[0].Lease, group[n-1].Seq) // of a lease that is over: its holder need not say it again
 			continue
 		}
-		m.toHost(ctx, group[0].Host, &protocol.HostFacts{Lease: group[0].Lease, Facts: group})
+		m.toHost(ctx, lease.Host, &protocol.HostFacts{Lease: group[0].Lease, Facts: group})
 	}
 }
 
@@ -604,6 +623,9 @@ func (m *Master) acknowledge(ctx actor.Context, msg *protocol.FactsStored) {
 	lease, ok := m.ledger.Lease(msg.Lease)
 	if ok {
 		if s := m.slaves.known[lease.Slave]; s != nil {
+			if msg.Seq > 0 {
+				s.declined = 0
+			}
 			s.ack(ctx, msg.Lease, msg.Seq)
 		}
 	}

@@ -8,8 +8,10 @@ import (
 	"time"
 
 	"github.com/asynkron/protoactor-go/actor"
+	"github.com/sirupsen/logrus"
 
 	"henro/actors/console"
+	"henro/actors/protocol"
 	"henro/master/ledger"
 	"henro/messages"
 )
@@ -34,6 +36,7 @@ const (
 	Drained  SlaveState = "drained"  // it holds nothing and is lent nothing: its machine may be switched off
 	Silent   SlaveState = "silent"   // it was not heard of for 3 s: it is lent nothing
 	Lost     SlaveState = "lost"     // the gossip says that it is gone
+	Barred   SlaveState = "barred"   // it reported what cannot be: this start of it is lent nothing
 	Refused  SlaveState = "refused"  // its protocol is not understood: nobody speaks with it
 )
 
@@ -51,6 +54,10 @@ type SlaveStatus struct {
 	Memory      uint64     `json:"memory_bytes"`
 	Goroutines  int        `json:"goroutines"`
 	Silent      string     `json:"silent"` // since it was heard of last
+	// reports of its start that cannot be true, and what the latest was
+	Impossible int    `json:"impossible,omitempty"`
+	Why        string `json:"why,omitempty"`
+	Declined   int    `json:"declined,omitempty"` // hosts that it did not take on, in a row
 	// of its process, by kind of actor; nothing: it is the master's own
 	Mailboxes []Mailboxes `json:"mailboxes,omitempty"`
 }
@@ -81,6 +88,26 @@ type slave struct {
 	asked       *messages.WorkRequested // the latest
 	drained     string                  // the boot that is to be lent nothing
 	acks        *messages.Stored
+
+	doubted    string // the boot of which impossible and why are told
+	impossible int    // reports that cannot be true
+	why        string // what the latest said
+	declined   int    // hosts that it did not take on, in a row; those of one rest count once
+	restUntil  time.Time
+}
+
+const (
+	// impossibleBorne is how many reports that cannot be true a slave may make until it is barred.
+	impossibleBorne = 3
+	// declinedBorne is how many hosts in a row a slave may not take on until it rests: a second, then twice as long
+	// each time, up to restLongest.
+	declinedBorne = 3
+	restLongest   = time.Minute
+)
+
+// barred reports whether a boot of a slave has reported too much that cannot be.
+func (s *slave) barred(boot string) bool {
+	return s != nil && s.doubted == boot && s.impossible >= impossibleBorne
 }
 
 // slaves are those that the Master ever welcomed, and those whose protocol is not understood. What they hold and when
@@ -95,14 +122,14 @@ func newSlaves() slaves { return slaves{map[string]*slave{}, map[string]*SlaveRe
 // idle reports whether a boot of a slave is to be lent nothing.
 func (s slaves) idle(name, boot string) bool {
 	known := s.known[name]
-	return known != nil && known.drained != "" && known.drained == boot
+	return known != nil && known.drained != "" && known.drained == boot || known.barred(boot)
 }
 
 // lendable reports whether a slave is there and wants hosts.
 func (s slaves) lendable(in ledger.Slave, now time.Time) bool {
 	known := s.known[in.Name]
 	return known != nil && known.pid != nil && in.Slots > 0 && now.Sub(in.At) <= silentAfter &&
-		!s.idle(in.Name, in.Boot)
+		!s.idle(in.Name, in.Boot) && !now.Before(known.restUntil)
 }
 
 // roomiest is the slave that holds the smallest share of what it is willing to hold; "": none has room.
@@ -126,6 +153,47 @@ func (s slaves) flush(ctx actor.Context) {
 			ctx.Request(known.pid, known.acks)
 		}
 		known.acks = nil
+	}
+}
+
+// distrust notes that a slave reported what cannot be. After a few times its leases end as if it had died, and it is
+// lent nothing until it is started anew.
+func (m *Master) distrust(ctx actor.Context, name, boot, why string) {
+	s := m.slaves.known[name]
+	known, _ := m.ledger.Slave(name)
+	if s == nil || known.Boot != boot || s.barred(boot) {
+		return
+	}
+	s.doubted, s.impossible, s.why = boot, s.impossible+1, why
+	log := m.log.WithFields(logrus.Fields{"slave": name, "why": why, "count": s.impossible})
+	log.Warn("a slave reported what cannot be; it is not stored")
+	if !s.barred(boot) {
+		return
+	}
+	log.Error("slave barred: find out what it is, then start it anew")
+	for _, lease := range m.ledger.HeldBy(name, boot) {
+		m.void(ctx, lease.ID)
+	}
+	ctx.Send(m.hosts, &protocol.SlavesChanged{Connections: m.slaves.connections()})
+}
+
+// decline takes a host back that its slave does not take on. A slave that declines again and again rests, so that
+// others get the host.
+func (m *Master) decline(ctx actor.Context, msg *messages.TaskRefused) {
+	lease, ok := m.ledger.Lease(msg.Lease)
+	s := m.slaves.known[msg.Slave]
+	if !ok || s == nil {
+		return
+	}
+	if lease.Slave != msg.Slave || lease.Boot != msg.Boot {
+		m.distrust(ctx, msg.Slave, msg.Boot, "a lease of another slave declined")
+		return
+	}
+	m.void(ctx, msg.Lease)
+	if now := time.Now(); !now.Before(s.restUntil) {
+		if s.declined++; s.declined >= declinedBorne {
+			s.restUntil = now.Add(min(time.Second<<min(s.declined-declinedBorne, 10), restLongest))
+		}
 	}
 }
 
@@ -208,7 +276,7 @@ func (s slaves) statuses(book ledger.Ledger) (all []SlaveStatus) {
 func (s slaves) connections() int {
 	total := 0
 	for _, known := range s.known {
-		if known.pid != nil {
+		if known.pid != nil && !known.barred(known.doubted) {
 			total += known.connections
 		}
 	}
@@ -229,6 +297,8 @@ func (s slaves) status(in ledger.Slave) SlaveStatus {
 	case known.pid == nil:
 	case time.Since(in.At) > silentAfter:
 		line.State = Silent
+	case known.barred(in.Boot):
+		line.State = Barred
 	case s.idle(in.Name, in.Boot) && in.Held == 0:
 		line.State = Drained
 	case s.idle(in.Name, in.Boot):
@@ -236,6 +306,7 @@ func (s slaves) status(in ledger.Slave) SlaveStatus {
 	default:
 		line.State = Working
 	}
+	line.Impossible, line.Why, line.Declined = known.impossible, known.why, known.declined
 	line.Version, line.Address, line.Connections = known.version, known.address, known.connections
 	line.Unstored, line.Memory, line.Goroutines = int(known.asked.GetUnstored()), known.asked.GetMemoryBytes(),
 		int(known.asked.GetGoroutines())

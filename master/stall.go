@@ -28,6 +28,7 @@ type work struct {
 	waiting uint64 // URLs in the frontier; 0 while nothing is to be fetched
 	due     int    // known URLs in line
 	book    ledger.Ledger
+	slaves  slaves
 	ready   *readyHosts
 }
 
@@ -70,6 +71,8 @@ func (s *stalls) explain(status *Status) {
 // Reasons of a stall.
 const (
 	stallNoSlave = "no slave"           // none is known, or none was heard of lately
+	stallBarred  = "slaves are barred"  // for reports that cannot be true
+	stallDecline = "slaves decline"     // they do not take on the hosts that they are lent
 	stallFull    = "slaves are full"    // hosts are ready, and nobody has room
 	stallLent    = "lent, no answer"    // hosts are lent, and nothing comes back
 	stallResting = "host rests"         // hosts that may not be asked yet
@@ -110,9 +113,16 @@ func (w work) stalled(now time.Time, quiet time.Duration) (map[string]int, speec
 	reasons := map[string]int{}
 	heard := 0
 	for _, s := range w.book.Slaves() {
-		if now.Sub(s.At) < silentAfter {
-			heard++
+		known := w.slaves.known[s.Name]
+		switch {
+		case now.Sub(s.At) >= silentAfter:
+			continue
+		case known.barred(s.Boot):
+			reasons[stallBarred]++
+		case known != nil && known.declined >= declinedBorne:
+			reasons[stallDecline]++
 		}
+		heard++
 	}
 	if heard == 0 {
 		reasons[stallNoSlave] = 1
@@ -134,6 +144,12 @@ func (w work) stalled(now time.Time, quiet time.Duration) (map[string]int, speec
 	switch {
 	case heard == 0:
 		return reasons, speech.Say("nothing was fetched for %s: no slave is there; start henro-slave --join", quiet)
+	case reasons[stallBarred] == heard:
+		return reasons, speech.Say("nothing was fetched for %s: %d slaves are barred, since they reported what "+
+			"cannot be; henro slaves names them", quiet, heard)
+	case reasons[stallBarred]+reasons[stallDecline] == heard:
+		return reasons, speech.Say("nothing was fetched for %s: %d slaves do not take on what they are lent", quiet,
+			reasons[stallDecline])
 	case reasons[stallFull] > 0:
 		return reasons, speech.Say("nothing was fetched for %s: %d hosts are ready and no slave has room for them",
 			quiet, reasons[stallFull])

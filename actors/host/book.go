@@ -114,6 +114,7 @@ type openLease struct {
 	// facts that brought more: only here, so they count as stored when their page is
 	parts uint64
 	queue []*messages.Fact // not taken yet
+	terms terms
 }
 
 type leasePhase uint8
@@ -247,7 +248,8 @@ func (b *Book) restore(m *protocol.HostRestored) {
 	b.tell(Revisit, &timetableRestored{b.politeness.Timetable, b.spare()})
 	if m.Lease != nil {
 		b.phase = lent
-		b.lease = &openLease{Lease: *m.Lease, processed: m.Lease.Seq, pages: map[string]store.Page{}}
+		b.lease = &openLease{Lease: *m.Lease, processed: m.Lease.Seq, pages: map[string]store.Page{},
+			terms: terms{restored: true, follow: true, robots: true}}
 		return
 	}
 	b.becomeIdle()

@@ -34,5 +34,6 @@
 //     however it ended: when nobody can say when that was, the interval runs from the moment the lease is known to be
 //     over;
 //   - a fact changes anything only if it is the one due next (seq), so facts may come twice, late, or out of order;
+//   - a fact changes anything only if it can be true under its lease (terms); one that cannot ends the lease;
 //   - the timetable is changed by the Schedule alone; the Book has the copy that came with its last answer.
 package host

@@ -65,7 +65,7 @@ func (b *Book) takeFacts() {
 	var unknown []store.Position
 	for _, fact := range l.queue {
 		if v := fact.Visited; v != nil && len(v.Position) > 0 && fact.Seq > l.processed {
-			if _, ok := l.pages[string(v.Position)]; !ok {
+			if _, ok := l.pages[string(v.Position)]; !ok && l.terms.restored {
 				unknown = append(unknown, v.Position)
 				l.pages[string(v.Position)] = store.Page{} // asked for once: what is not there is stored already
 			}
@@ -76,9 +76,13 @@ func (b *Book) takeFacts() {
 		b.tell(Partition, &protocol.EntriesAsked{Positions: unknown})
 		return
 	}
-	now := b.now
 	asked := &visitsMade{lease: l.ID, spare: b.spare()}
 	for _, fact := range l.queue {
+		if why := b.doubt(fact); why != "" {
+			b.distrust(why)
+			asked.finished = true
+			break
+		}
 		if fact.Seq != l.processed+1 {
 			continue
 		}
@@ -93,14 +97,17 @@ func (b *Book) takeFacts() {
 		case fact.More != nil:
 			l.more = appendLinks(l.more, fact.More)
 		case fact.Robots != nil:
-			b.takeRobots(fact.Robots, now)
+			b.takeRobots(fact.Robots)
 		case fact.Visited != nil:
-			asked.visits = append(asked.visits, b.takeVisit(fact.Visited, now))
+			asked.visits = append(asked.visits, b.takeVisit(fact.Visited))
 		case fact.Finished != nil:
 			asked.finished = true
 			if idle := fact.Finished.IdleNs; idle >= 0 {
-				b.ended(now.Add(-time.Duration(idle)))
+				b.ended(b.now.Add(-time.Duration(idle)))
 			}
+		}
+		if asked.finished {
+			break
 		}
 	}
 	l.queue = nil
@@ -112,8 +119,8 @@ func (b *Book) takeFacts() {
 }
 
 // takeVisit lets the host's schedule learn from a visit, and finds the record that it is about.
-func (b *Book) takeVisit(v *messages.PageVisited, now time.Time) visitMade {
-	started := now.Add(-time.Duration(v.AgoNs))
+func (b *Book) takeVisit(v *messages.PageVisited) visitMade {
+	started := b.now.Add(-time.Duration(v.AgoNs))
 	if v.Reason != messages.Reason_ROBOTS_DENIED {
 		b.observe(v.Status, v.Reason, started, politeness.Visit{Took: time.Duration(v.TookNs),
 			RetryAfter: time.Duration(v.RetryAfterNs)})
@@ -222,6 +229,7 @@ func (b *Book) storeTimed(m *VisitsTimed) {
 		Visits: m.visits, Urgent: m.asked.finished || m.asked.pressing,
 		Tag: &factsTag{lease: l.ID, seq: m.asked.seq, visits: len(m.visits), closed: m.asked.finished},
 	}
+	b.judge.unreadable = false
 	for i := range m.visits {
 		v := &m.visits[i]
 		if v.Retry {
@@ -235,6 +243,9 @@ func (b *Book) storeTimed(m *VisitsTimed) {
 		b.heed(&m.asked.visits[i].old, v)
 	}
 	b.judged(w)
+	if b.judge.unreadable {
+		b.tell(Master, &protocol.FactsRefused{Lease: l.ID, Why: "links that are no URLs"})
+	}
 	w.Host = b.row()
 	w.Totals.Add(&m.totals)
 	if m.asked.finished {

@@ -429,6 +429,8 @@ func (p *player) note(e Effect) {
 	switch m := e.Message.(type) {
 	case *protocol.HostReady:
 		p.say("master: ready at %s", p.when(m.At))
+	case *protocol.FactsRefused:
+		p.say("master: lease %d reported what cannot be: %s", m.Lease, m.Why)
 	case *protocol.LendRefused:
 		p.say("master: lease %d refused, next at %s", m.Lease, p.when(m.NextAt))
 	case *protocol.Lent:

@@ -10,6 +10,7 @@ import (
 	"henro/actors/stoplist"
 	"henro/actors/traps"
 	"henro/messages/outlink"
+	"henro/messages/weburl"
 	"henro/store"
 	"henro/store/fingerprint"
 )
@@ -29,6 +30,7 @@ type judge struct {
 	skipped    []admission.Skipped
 	totals     protocol.Totals
 	reported   map[uint64]struct{} // of what was skipped, by URL and reason
+	unreadable bool                // a link was no URL, which no parser of henro finds
 	// entries of the page, a sitemap, by the hosts whose robots.txt must name it
 	elsewhere map[string][]outlink.Outlink
 }
@@ -70,6 +72,10 @@ func (j *judge) link(l *outlink.Outlink) {
 
 // take makes a candidate of a link.
 func (j *judge) take(l *outlink.Outlink, to *admission.Place) {
+	if u, err := weburl.Parse(l.URL); err != nil || u.Host() != to.Host {
+		j.unreadable = true // nobody could ever ask for it
+		return
+	}
 	c := store.Candidate{URL: l.URL, Host: to.Host, From: j.number, Depth: to.Depth, DepthLeft: to.DepthLeft,
 		Redirects: to.Redirects, Band: min(to.Depth, store.LastBand)}
 	if l.Kind == outlink.Sitemap && l.Anchor != "" {

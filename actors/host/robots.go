@@ -115,8 +115,8 @@ func (b *Book) hearRobots(m *robotsReported) {
 }
 
 // takeRobots takes new rules, or notes that there are none to be had.
-func (b *Book) takeRobots(m *messages.RobotsVisited, now time.Time) {
-	b.observe(m.Status, m.Reason, now.Add(-time.Duration(m.AgoNs)), politeness.Visit{Took: time.Duration(m.TookNs),
+func (b *Book) takeRobots(m *messages.RobotsVisited) {
+	b.observe(m.Status, m.Reason, b.now.Add(-time.Duration(m.AgoNs)), politeness.Visit{Took: time.Duration(m.TookNs),
 		RetryAfter: time.Duration(m.RetryAfterNs), OwnRetry: b.o.Continuous})
 	if len(m.Rules) == 0 && m.Location == "" {
 		return // one step of a redirect on this host

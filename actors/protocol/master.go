@@ -34,6 +34,11 @@ type (
 		Lease uint64
 		Facts []*messages.Fact
 	}
+	// FactsRefused tells the Master that the holder of a lease reported what cannot be, which is not stored.
+	FactsRefused struct {
+		Lease uint64
+		Why   string
+	}
 	// LeaseVoid tells that a lease has ended without its holder saying so.
 	LeaseVoid struct{ Lease uint64 }
 	// HostReady tells the Master that a host may be lent from a moment on. A later word replaces an earlier.

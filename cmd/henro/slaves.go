@@ -75,6 +75,7 @@ func printSlaves(out io.Writer, slaves []master.SlaveStatus) error {
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(w, "NAME\tSTATE\tHOSTS\tUNSTORED\tMEMORY\tGOROUTINES\tSILENT\tVERSION\tADDRESS")
 	refused := false
+	var doubted []master.SlaveStatus
 	for _, s := range slaves {
 		if s.State == master.Refused {
 			refused = true
@@ -82,12 +83,27 @@ func printSlaves(out io.Writer, slaves []master.SlaveStatus) error {
 				s.Address)
 			continue
 		}
+		if s.Impossible > 0 || s.Declined > 0 {
+			doubted = append(doubted, s)
+		}
 		fmt.Fprintf(w, "%s\t%s\t%d/%d\t%d\t%.0f MB\t%d\t%s\t%s\t%s\n", s.Name, s.State, s.Leases, s.Connections,
 			s.Unstored,
 			float64(s.Memory)/1e6, s.Goroutines, s.Silent, s.Version, s.Address)
 	}
-	if err := w.Flush(); err != nil || !refused {
+	if err := w.Flush(); err != nil {
 		return err
+	}
+	for _, s := range doubted {
+		if s.Impossible > 0 {
+			fmt.Fprintf(out, "%s: %d reports that cannot be true, the latest of %s; after three a slave is barred "+
+				"until it is started anew\n", s.Name, s.Impossible, s.Why)
+		}
+		if s.Declined > 0 {
+			fmt.Fprintf(out, "%s: did not take on what it was lent, %d times in a row\n", s.Name, s.Declined)
+		}
+	}
+	if !refused {
+		return nil
 	}
 	_,
 		err := fmt.Fprintln(out,

@@ -1,0 +1,228 @@
+package host
+
+import (
+	"math"
+	"time"
+
+	"henro/actors/admission"
+	"henro/actors/protocol"
+	"henro/actors/robots"
+	"henro/actors/scope"
+	"henro/messages"
+	"henro/messages/outlink"
+	"henro/messages/weburl"
+)
+
+// terms bound what can truly be reported under a lease.
+type terms struct {
+	restored bool      // by an earlier start: of pages and moments nothing is known but what is on disk
+	since    time.Time // when it was prepared: no request of it is older
+	visits   int       // reported
+	follow   bool      // visits of pages that were not lent
+	robots   bool      // rules of robots.txt may be reported
+	answers  int       // of robots.txt, reported
+	learned  bool      // rules of robots.txt that let some be asked were reported under it
+	// depths of the pages lent; a followed page is behind one of them
+	depths   map[place]struct{}
+	reported map[string]struct{} // positions of pages lent and URLs of pages followed
+}
+
+// place is how deep a page is, and how many links may still be followed from it.
+type place struct{ depth, left uint8 }
+
+const (
+	// ageSlack is how much older than its lease, or longer than it is ago, a request may be reported to be: the clocks
+	// of two machines run at different speeds, and either may have slept.
+	ageSlack = time.Minute
+	// restoredAge bounds the age of requests under a lease of an earlier start, of which it is not known when it began.
+	restoredAge = 30 * 24 * time.Hour
+	// maxSeqAhead bounds how far facts overtake each other: a report holds far fewer.
+	maxSeqAhead = 1 << 20
+	// maxVisits is far beyond the visits of a lease, and bounds what is remembered of them.
+	maxVisits = 4096
+	// maxParts bounds the facts that bring links of one page ahead of it, of 50,000 links at most.
+	maxParts = 1 << 10
+	// maxRetryAfter is the bound of package fetch.
+	maxRetryAfter = 24 * time.Hour
+	// maxRobotsAnswers is beyond the five redirects of RFC 9309 2.3.1.2 and the file.
+	maxRobotsAnswers = 64
+	// maxBodyBytes is far beyond any body that is read within a lease.
+	maxBodyBytes = 1 << 40
+)
+
+func (b *Book) termsOf(task *messages.HostTask, now time.Time) terms {
+	t := terms{since: now, follow: task.Follow,
+		robots: len(task.Robots) == 0, depths: map[place]struct{}{}}
+	for _, page := range b.lease.pages {
+		t.depths[place{page.Depth, page.DepthLeft}] = struct{}{}
+	}
+	return t
+}
+
+// doubt says why a fact cannot be true; empty: it can. Facts taken already are sent again and are not looked at.
+func (b *Book) doubt(f *messages.Fact) string {
+	l := b.lease
+	switch {
+	case f.Seq == 0 || f.Seq > l.processed && f.Seq-l.processed > maxSeqAhead:
+		return "a number that no fact of the lease has"
+	case f.Seq != l.processed+1:
+		return ""
+	}
+	said := 0
+	for _, is := range []bool{f.Visited != nil, f.Robots != nil, f.Finished != nil, f.More != nil} {
+		if is {
+			said++
+		}
+	}
+	switch {
+	case said != 1:
+		return "a fact that says nothing, or several things"
+	case f.Visited != nil:
+		return b.doubtVisit(f.Visited)
+	case f.Robots != nil:
+		return b.doubtRobots(f.Robots)
+	case f.More != nil && l.parts >= maxParts:
+		return "more links than a page has"
+	case f.Finished != nil && f.Finished.IdleNs >= 0 && !b.within(f.Finished.IdleNs):
+		return "a last request before the lease"
+	}
+	return ""
+}
+
+// within reports that so long ago, in nanoseconds, the lease was there.
+func (b *Book) within(ns int64) bool {
+	age := restoredAge
+	if t := &b.lease.terms; !t.restored { // the monotonic clock stands still while a machine sleeps
+		age = max(b.now.Sub(t.since), b.now.Round(0).Sub(t.since.Round(0)))
+	}
+	return ns >= 0 && time.Duration(ns) <= age+ageSlack
+}
+
+// doubtRequest looks at what visits and answers of robots.txt have in common.
+func (b *Book) doubtRequest(status uint32, reason messages.Reason, took, ago, retryAfter int64) string {
+	switch {
+	case !b.within(ago):
+		return "a request in the future, or before the lease"
+	case took < 0 || took > ago+int64(ageSlack):
+		return "a request that ended in the future, or before it began"
+	case retryAfter < 0 || retryAfter > int64(maxRetryAfter):
+		return "a Retry-After that is negative, or longer than a day"
+	case reason < 0 || reason > math.MaxUint8 || status > 999 || reason == messages.Reason_NONE && status < 100:
+		return "a status that no response has"
+	}
+	return ""
+}
+
+func (b *Book) doubtRobots(v *messages.RobotsVisited) string {
+	if why := b.doubtRequest(v.Status, v.Reason, v.TookNs, v.AgoNs, v.RetryAfterNs); why != "" {
+		return why
+	}
+	t := &b.lease.terms
+	if !t.robots || t.answers >= maxRobotsAnswers {
+		return "a robots.txt that was not to be asked for"
+	}
+	t.answers++
+	rules := new(robots.Rules)
+	if len(v.Rules) > 0 && v.Location == "" {
+		if err := rules.UnmarshalBinary(v.Rules); err != nil {
+			return "rules of robots.txt that cannot be read"
+		}
+		if v.Reason != messages.Reason_NONE && !rules.Unreachable() {
+			return "rules of a robots.txt that was not reached"
+		}
+	}
+	if learns := v.Location != "" || len(v.Rules) > 0 && !rules.Unreachable(); learns {
+		if t.learned {
+			return "a second robots.txt"
+		}
+		t.learned = true
+	}
+	return ""
+}
+
+func (b *Book) doubtVisit(v *messages.PageVisited) string {
+	if why := b.doubtRequest(v.Status, v.Reason, v.TookNs, v.AgoNs, v.RetryAfterNs); why != "" {
+		return why
+	}
+	t := &b.lease.terms
+	page, lent := b.lease.pages[string(v.Position)]
+	lent = lent && len(v.Position) > 0
+	key := string(v.Position)
+	if key == "" {
+		key = v.Url
+	}
+	_, again := t.reported[key]
+	u, err := weburl.Parse(v.Url)
+	switch {
+	case err != nil || u.String() != v.Url || u.Host() != b.name:
+		return "a page that is no URL of the host"
+	case len(v.Position) > 0 && !lent:
+		return "a position that was not lent"
+	case lent && page.URL != "" && !same(u, page.URL):
+		return "another page than was lent at its position"
+	case again && !t.restored:
+		return "the same page twice"
+	case t.visits >= maxVisits:
+		return "more visits than the lease allows"
+	case v.BodyBytes > maxBodyBytes:
+		return "a payload that cannot be"
+	case v.Depth < 0 || v.Depth > outlink.MaxDepth || v.DepthLeft >= outlink.UnlimitedDepth ||
+		v.Redirects > math.MaxUint8 || v.Attempts > math.MaxUint8:
+		return "a depth that no page has"
+	case lent && page.URL != "":
+	case !t.follow:
+		return "a page that was not lent, and not to be followed"
+	case !t.restored && !b.reaches(place{uint8(v.Depth), admission.DepthLeft(v.DepthLeft)}):
+		return "a depth that no link leads to"
+	case !t.restored && b.judge.regions.Of(b.name).Decide(v.Url) == scope.OutOfReach:
+		return "a page outside the scope"
+	}
+	if t.reported == nil {
+		t.reported = map[string]struct{}{}
+	}
+	t.reported[key] = struct{}{}
+	t.visits++
+	return ""
+}
+
+// same reports that a lent page is at the URL, which the slave has read and written again.
+func same(u weburl.URL, lent string) bool {
+	if u.String() == lent {
+		return true
+	}
+	read, err := weburl.Parse(lent)
+	return err == nil && read.String() == u.String()
+}
+
+// reaches reports that a page followed inside the lease can be at a place: behind each link there is one less left, and
+// a redirect leaves it as it was. One with less left than it has does no harm: the links to it say how much it has.
+func (b *Book) reaches(to place) bool {
+	r := b.judge.rules
+	for p := range b.lease.terms.depths {
+		links, left := int(to.depth)-int(p.depth), int(p.left)
+		switch {
+		case links < 0:
+			continue
+		case left == outlink.UnlimitedDepth || r.Selective && r.Depth < 0:
+			return true
+		case r.Selective: // the count begins again behind a page in a language that is wanted
+			left = max(left, r.Depth)
+		case to.depth < outlink.MaxDepth:
+			left -= links
+		}
+		if int(to.left) <= left {
+			return true
+		}
+	}
+	return false
+}
+
+// distrust ends a lease whose holder reported what cannot be, as if the holder had died: nobody can say when its last
+// request was, so the interval runs from now. The rules of robots.txt that it reported are asked for again.
+func (b *Book) distrust(why string) {
+	b.tell(Master, &protocol.FactsRefused{Lease: b.lease.ID, Why: why})
+	if b.lease.terms.learned {
+		b.robots.rules, b.record.RobotsUntil = nil, time.Time{}
+	}
+	b.ended(b.now)
+}
