@@ -315,7 +315,7 @@ func (p *Partition) giveUpDamaged(ctx actor.Context) {
 
 // admit adds a candidate to the batch, unless it is unknown and the gate turns it away.
 func (p *Partition) admit(c store.Candidate, seed bool) {
-	if p.order.Ranks != nil {
+	if p.order.Ranks != nil && c.Requisite == 0 {
 		c.Band = p.order.Ranks.Band(fingerprint.URL(c.URL), c.Depth, c.Priority)
 	}
 	if p.order.Gate != nil && !p.pass(&c, seed) {
@@ -621,8 +621,11 @@ func (p *Partition) best(entries []store.Entry, limit int) []store.Entry {
 	for i := range entries {
 		page := &entries[i].Page
 		band := int(p.order.Ranks.Band(fingerprint.URL(page.URL), page.Depth, 0))
-		if !page.Next.IsZero() {
+		switch {
+		case !page.Next.IsZero():
 			band = store.RetryBand
+		case page.Flags.Requisite() > 0:
+			band = 0
 		}
 		bands[string(entries[i].Position)] = band
 	}

@@ -71,7 +71,7 @@ var pure = []struct{ dir, why, mayImport string }{
 	{"actors/revisit/revisitsim", "histories of years are replayed in a second", ""},
 	{"actors/robots", "RFC 9309 is a function from bytes to yes and no", ""},
 	{"actors/scope", "master and slaves must judge a URL alike", ""},
-	{"actors/admission", "master, slaves and henro why must judge a URL alike", ""},
+	{"actors/admission", "master, slaves and henro why must judge a URL alike", "github.com/spf13/pflag"},
 	{"actors/stoplist", "evidence is proved by tables", ""},
 	{"actors/traps", "master and slaves must judge a link alike", ""},
 	{"slave/links", "a page in, links out, thousands a second", ""},

@@ -19,7 +19,9 @@ func CommitSeconds() prometheus.Histogram {
 
 var (
 	crawlPages = console.Described("henro_pages_total",
-		"URLs visited for the first time, with a response, since the crawl began.")
+		"Pages visited for the first time, with a response, since the crawl began.")
+	crawlRequisites = console.Described("henro_requisites_total",
+		"Requisites of pages (images, styles, scripts, frames) visited for the first time, since the crawl began.")
 	crawlRevisits = console.Described("henro_revisits_total", "Later visits with a response, since the crawl began.")
 	crawlLinks    = console.Described("henro_links_total", "Outlinks found, as last stored of each visit.")
 	crawlBytes    = console.Described("henro_payload_bytes_total", "Payload as it came, since the crawl began.")
@@ -42,7 +44,8 @@ var (
 	crawlStalled = console.Described("henro_crawl_stalled",
 		"1 while nothing is fetched, or nothing can be stored, though there is work.")
 	crawlCollected = []*prometheus.Desc{
-		crawlPages, crawlRevisits, crawlLinks, crawlBytes, crawlErrors, crawlHosts, crawlReady, crawlLeases, crawlSlots,
+		crawlPages, crawlRequisites, crawlRevisits, crawlLinks, crawlBytes, crawlErrors, crawlHosts, crawlReady,
+		crawlLeases, crawlSlots,
 		crawlSlaves, crawlWaiting,
 		crawlQueued, crawlDue, crawlKnown, crawlOutside, crawlStopped, crawlTrapped, crawlState, crawlStalled,
 	}
@@ -80,6 +83,7 @@ func (c *crawlMetrics) Collect(to chan<- prometheus.Metric) {
 		to <- prometheus.MustNewConstMetric(d, prometheus.CounterValue, float64(v), labels...)
 	}
 	counter(crawlPages, s.Totals.Pages)
+	counter(crawlRequisites, s.Totals.Requisites)
 	counter(crawlRevisits, s.Totals.Revisits)
 	counter(crawlLinks, s.Totals.Links)
 	counter(crawlBytes, s.Totals.Bytes)

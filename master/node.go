@@ -44,11 +44,15 @@ func Start(system *actor.ActorSystem, o Options, log *logrus.Entry) (*Node, erro
 	o.Fetch.Include, o.Fetch.Exclude = o.Scope.Include, o.Scope.Exclude
 	o.Fetch.Sitemaps = o.Hosts.Sitemaps
 	m := &o.Hosts.Admission
-	m.ObeyNofollow, m.Selective, m.Depth = o.Fetch.ObeyNofollow, len(o.Fetch.Languages) > 0, o.Depth
+	m.Selective, m.Depth = len(o.Fetch.Languages) > 0, o.Depth
 	if m.Selective {
 		o.Hosts.Follow = false // how far a page may lead is known here alone
 	}
-	t := &o.Hosts.Admission.Traps
+	if o.Fetch.Admission, err = m.MarshalBinary(); err != nil {
+		return nil, err
+	}
+	t := &m.Traps // these two are for slaves that do not read the rules as a whole yet
+	o.Fetch.ObeyNofollow = m.ObeyNofollow
 	o.Fetch.Traps = &messages.Traps{
 		MaxUrl: uint32(t.MaxURL), MaxSegments: uint32(t.MaxSegments), MaxRepeats: uint32(t.MaxRepeats),
 		MaxPairs:  uint32(t.MaxPairs),
@@ -124,6 +128,7 @@ func Ask[Answer any](ctx context.Context, n *Node, command any) (Answer, error) 
 // Summary is what is left in summary.json when a crawl has ended.
 type Summary struct {
 	Pages          uint64            `json:"pages"`
+	Requisites     uint64            `json:"requisites"`
 	Revisits       uint64            `json:"revisits"`
 	Links          uint64            `json:"links"`
 	Hosts          uint64            `json:"hosts"`
@@ -145,7 +150,8 @@ type Summary struct {
 // SummaryOf makes the summary of a last status.
 func SummaryOf(s Status) Summary {
 	sum := Summary{
-		Pages: s.Totals.Pages, Revisits: s.Totals.Revisits, Links: s.Totals.Links, Hosts: s.Hosts,
+		Pages: s.Totals.Pages, Requisites: s.Totals.Requisites, Revisits: s.Totals.Revisits, Links: s.Totals.Links,
+		Hosts:      s.Hosts,
 		Bytes:      s.Totals.Bytes,
 		StopListed: s.Totals.StopListed, StopShare: s.Totals.StopShare(), Skipped: s.Totals.Skipped,
 		Trapped: s.Totals.Trapped, Errors: s.Totals.Errors, Seconds: s.Seconds, PagesPerSecond: s.PerSecond,

@@ -62,7 +62,7 @@ func (r *rounds) take(msg *protocol.QuietReported, partitions int) (unsettled in
 	}
 	r.last = s
 	if !r.measured {
-		r.measured, r.earlier = true, s.Totals.Pages+s.Totals.Revisits
+		r.measured, r.earlier = true, s.Totals.Visits()
 	}
 	return unsettled, true
 }
@@ -131,7 +131,7 @@ func (m *Master) status() *Status {
 	}
 	s.Seconds = time.Since(m.startedAt).Seconds()
 	if s.Seconds > 0 {
-		s.PerSecond = float64(s.Totals.Pages+s.Totals.Revisits-m.rounds.earlier) / s.Seconds
+		s.PerSecond = float64(s.Totals.Visits()-m.rounds.earlier) / s.Seconds
 	}
 	m.stalls.explain(&s)
 	return &s

@@ -301,6 +301,7 @@ type FetchRules struct {
 	Operator         string                 `protobuf:"bytes,21,opt,name=operator,proto3" json:"operator,omitempty"`                                      // who crawls and how to reach them, for the WARC files: --contact
 	PrivateNetworks  []string               `protobuf:"bytes,22,rep,name=private_networks,json=privateNetworks,proto3" json:"private_networks,omitempty"` // CIDR; allowed as allow_private allows all
 	AllowAddresses   []string               `protobuf:"bytes,23,rep,name=allow_addresses,json=allowAddresses,proto3" json:"allow_addresses,omitempty"`    // allowed whatever they are
+	Admission        []byte                 `protobuf:"bytes,24,opt,name=admission,proto3" json:"admission,omitempty"`                                    // which links are taken, whole, as package admission marshals its Rules; without it fields 12 and 14 say it
 	unknownFields    protoimpl.UnknownFields
 	sizeCache        protoimpl.SizeCache
 }
@@ -492,6 +493,13 @@ func (x *FetchRules) GetPrivateNetworks() []string {
 func (x *FetchRules) GetAllowAddresses() []string {
 	if x != nil {
 		return x.AllowAddresses
+	}
+	return nil
+}
+
+func (x *FetchRules) GetAdmission() []byte {
+	if x != nil {
+		return x.Admission
 	}
 	return nil
 }
@@ -1006,6 +1014,7 @@ type Task struct {
 	CapturedUnix  int64                  `protobuf:"varint,8,opt,name=captured_unix,json=capturedUnix,proto3" json:"captured_unix,omitempty"` // when that capture was made (the master's clock; only ever written to WARC)
 	Redirects     uint32                 `protobuf:"varint,9,opt,name=redirects,proto3" json:"redirects,omitempty"`                           // redirects that led here
 	Attempts      uint32                 `protobuf:"varint,10,opt,name=attempts,proto3" json:"attempts,omitempty"`                            // failed visits before this one
+	Requisite     uint32                 `protobuf:"varint,11,opt,name=requisite,proto3" json:"requisite,omitempty"`                          // how far from the page that it is a requisite of; 0: a page
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1106,6 +1115,13 @@ func (x *Task) GetRedirects() uint32 {
 func (x *Task) GetAttempts() uint32 {
 	if x != nil {
 		return x.Attempts
+	}
+	return 0
+}
+
+func (x *Task) GetRequisite() uint32 {
+	if x != nil {
+		return x.Requisite
 	}
 	return 0
 }
@@ -1305,6 +1321,7 @@ type PageVisited struct {
 	Attempts         uint32                 `protobuf:"varint,28,opt,name=attempts,proto3" json:"attempts,omitempty"`
 	Title            string                 `protobuf:"bytes,29,opt,name=title,proto3" json:"title,omitempty"`
 	Skipped          string                 `protobuf:"bytes,30,opt,name=skipped,proto3" json:"skipped,omitempty"`                                              // why the response is not archived, or not whole: a word of package admission
+	Requisite        uint32                 `protobuf:"varint,32,opt,name=requisite,proto3" json:"requisite,omitempty"`                                         // how far from the page that it is a requisite of; 0: a page
 	ModifiedBeforeNs int64                  `protobuf:"varint,31,opt,name=modified_before_ns,json=modifiedBeforeNs,proto3" json:"modified_before_ns,omitempty"` // from Last-Modified to Date, both by the host's own clock; 0: it said nothing
 	unknownFields    protoimpl.UnknownFields
 	sizeCache        protoimpl.SizeCache
@@ -1548,6 +1565,13 @@ func (x *PageVisited) GetSkipped() string {
 		return x.Skipped
 	}
 	return ""
+}
+
+func (x *PageVisited) GetRequisite() uint32 {
+	if x != nil {
+		return x.Requisite
+	}
+	return 0
 }
 
 func (x *PageVisited) GetModifiedBeforeNs() int64 {
@@ -2212,7 +2236,7 @@ const file_messages_wire_proto_rawDesc = "" +
 	"masterBoot\x12\x19\n" +
 	"\blease_ns\x18\x02 \x01(\x03R\aleaseNs\x12'\n" +
 	"\x05fetch\x18\x03 \x01(\v2\x11.henro.FetchRulesR\x05fetch\x12\x18\n" +
-	"\aunknown\x18\x04 \x03(\x04R\aunknown\"\xef\x05\n" +
+	"\aunknown\x18\x04 \x03(\x04R\aunknown\"\x8d\x06\n" +
 	"\n" +
 	"FetchRules\x12\x1d\n" +
 	"\n" +
@@ -2240,7 +2264,8 @@ const file_messages_wire_proto_rawDesc = "" +
 	"\ajson_ld\x18\x14 \x01(\bR\x06jsonLd\x12\x1a\n" +
 	"\boperator\x18\x15 \x01(\tR\boperator\x12)\n" +
 	"\x10private_networks\x18\x16 \x03(\tR\x0fprivateNetworks\x12'\n" +
-	"\x0fallow_addresses\x18\x17 \x03(\tR\x0eallowAddresses\"\xc3\x01\n" +
+	"\x0fallow_addresses\x18\x17 \x03(\tR\x0eallowAddresses\x12\x1c\n" +
+	"\tadmission\x18\x18 \x01(\fR\tadmission\"\xc3\x01\n" +
 	"\x05Traps\x12\x17\n" +
 	"\amax_url\x18\x01 \x01(\rR\x06maxUrl\x12!\n" +
 	"\fmax_segments\x18\x02 \x01(\rR\vmaxSegments\x12\x1f\n" +
@@ -2294,7 +2319,7 @@ const file_messages_wire_proto_rawDesc = "" +
 	"\rmax_redirects\x18\v \x01(\rR\fmaxRedirects\x12\x14\n" +
 	"\x05stops\x18\f \x03(\tR\x05stops\x12\x14\n" +
 	"\x05ratio\x18\r \x01(\x01R\x05ratio\x12\x18\n" +
-	"\averdict\x18\x0e \x01(\tR\averdict\"\x99\x02\n" +
+	"\averdict\x18\x0e \x01(\tR\averdict\"\xb7\x02\n" +
 	"\x04Task\x12\x10\n" +
 	"\x03url\x18\x01 \x01(\tR\x03url\x12\x1d\n" +
 	"\n" +
@@ -2307,7 +2332,8 @@ const file_messages_wire_proto_rawDesc = "" +
 	"\rcaptured_unix\x18\b \x01(\x03R\fcapturedUnix\x12\x1c\n" +
 	"\tredirects\x18\t \x01(\rR\tredirects\x12\x1a\n" +
 	"\battempts\x18\n" +
-	" \x01(\rR\battempts\"U\n" +
+	" \x01(\rR\battempts\x12\x1c\n" +
+	"\trequisite\x18\v \x01(\rR\trequisite\"U\n" +
 	"\x06Report\x12\x14\n" +
 	"\x05slave\x18\x01 \x01(\tR\x05slave\x12\x12\n" +
 	"\x04boot\x18\x02 \x01(\tR\x04boot\x12!\n" +
@@ -2320,7 +2346,7 @@ const file_messages_wire_proto_rawDesc = "" +
 	"\x06robots\x18\x05 \x01(\v2\x14.henro.RobotsVisitedR\x06robots\x120\n" +
 	"\bfinished\x18\x06 \x01(\v2\x14.henro.LeaseFinishedR\bfinished\x12\"\n" +
 	"\x04more\x18\a \x01(\v2\x0e.henro.LinkSetR\x04more\x12\x1a\n" +
-	"\bpressing\x18\b \x01(\bR\bpressing\"\x87\a\n" +
+	"\bpressing\x18\b \x01(\bR\bpressing\"\xa5\a\n" +
 	"\vPageVisited\x12\x10\n" +
 	"\x03url\x18\x01 \x01(\tR\x03url\x12\x1a\n" +
 	"\bposition\x18\x02 \x01(\fR\bposition\x12\x1d\n" +
@@ -2357,7 +2383,8 @@ const file_messages_wire_proto_rawDesc = "" +
 	"\tredirects\x18\x1b \x01(\rR\tredirects\x12\x1a\n" +
 	"\battempts\x18\x1c \x01(\rR\battempts\x12\x14\n" +
 	"\x05title\x18\x1d \x01(\tR\x05title\x12\x18\n" +
-	"\askipped\x18\x1e \x01(\tR\askipped\x12,\n" +
+	"\askipped\x18\x1e \x01(\tR\askipped\x12\x1c\n" +
+	"\trequisite\x18  \x01(\rR\trequisite\x12,\n" +
 	"\x12modified_before_ns\x18\x1f \x01(\x03R\x10modifiedBeforeNs\"c\n" +
 	"\aLinkSet\x12\x12\n" +
 	"\x04urls\x18\x01 \x03(\tR\x04urls\x12\x14\n" +

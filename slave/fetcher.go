@@ -48,12 +48,13 @@ type (
 
 // What a Fetcher remembers of one URL to visit.
 type visit struct {
-	url      weburl.URL
-	task     *messages.Task // nil: followed inside the lease
-	left     int32
-	depth    int32
-	hops     uint32
-	attempts uint32
+	url       weburl.URL
+	task      *messages.Task // nil: followed inside the lease
+	left      int32
+	depth     int32
+	hops      uint32
+	attempts  uint32
+	requisite uint32 // how far from a page; 0: a page
 }
 
 // maxAhead is how many pages of one lease may wait to be parsed while the next is fetched: enough to keep the host
@@ -181,7 +182,7 @@ func (f *Fetcher) start(ctx actor.Context) {
 			continue
 		}
 		f.queue = append(f.queue, visit{url: u, task: task, left: task.DepthLeft, depth: task.Depth,
-			hops: task.Redirects, attempts: task.Attempts})
+			hops: task.Redirects, attempts: task.Attempts, requisite: task.Requisite})
 		if f.seen != nil {
 			f.seen[fingerprint.URL(u.String())&^0xff] = struct{}{}
 		}
@@ -292,7 +293,7 @@ func (f *Fetcher) deny(ctx actor.Context, reason messages.Reason) {
 func (f *Fetcher) visited(reason messages.Reason) *messages.PageVisited {
 	v := &messages.PageVisited{
 		Url: f.current.url.String(), DepthLeft: f.current.left, Depth: f.current.depth,
-		Redirects: f.current.hops, Attempts: f.current.attempts, Reason: reason,
+		Redirects: f.current.hops, Attempts: f.current.attempts, Requisite: f.current.requisite, Reason: reason,
 	}
 	if f.current.task != nil {
 		v.Position = f.current.task.Position
@@ -451,7 +452,13 @@ func (f *Fetcher) follow(m *parsed) {
 			continue
 		}
 		f.seen[key] = struct{}{}
-		f.queue = append(f.queue, v)
+		at := len(f.queue)
+		if v.requisite > 0 { // before new pages, so that a page is whole soon
+			if i := slices.IndexFunc(f.queue, func(v visit) bool { return v.requisite == 0 }); i >= 0 {
+				at = i
+			}
+		}
+		f.queue = slices.Insert(f.queue, at, v)
 	}
 }
 

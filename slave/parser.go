@@ -345,7 +345,8 @@ func (p *Parser) add(set *messages.LinkSet, url string, kind outlink.Kind, flags
 func (p *Parser) pick(m *parse, set *messages.LinkSet, found *parsed) {
 	v := m.visited
 	page := admission.Page{URL: v.Url, Host: m.host, Depth: uint8(min(v.Depth, outlink.MaxDepth)),
-		DepthLeft: admission.DepthLeft(v.DepthLeft), Redirects: uint8(min(v.Redirects, math.MaxUint8))}
+		DepthLeft: admission.DepthLeft(v.DepthLeft), Redirects: uint8(min(v.Redirects, math.MaxUint8)),
+		Requisite: uint8(min(v.Requisite, admission.MaxRequisite)), Failed: v.Status >= 400}
 	for i, url := range set.Urls {
 		if !strings.HasPrefix(url, m.host) {
 			continue
@@ -357,7 +358,7 @@ func (p *Parser) pick(m *parse, set *messages.LinkSet, found *parsed) {
 		}
 		if u, err := weburl.Parse(url); err == nil {
 			found.follow = append(found.follow, visit{url: u, left: admission.WireDepthLeft(to.DepthLeft),
-				depth: int32(to.Depth), hops: uint32(to.Redirects)})
+				depth: int32(to.Depth), hops: uint32(to.Redirects), requisite: uint32(to.Requisite)})
 		}
 	}
 }

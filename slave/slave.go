@@ -689,12 +689,18 @@ func (s *Slave) checkDrained(ctx actor.Context) {
 func (s *Slave) makeRules(f *messages.FetchRules) (*rules, error) {
 	r := &rules{userAgent: f.UserAgent, robotsAgent: f.RobotsAgent, htmlOnly: f.HtmlOnly,
 		obeyNoindex: f.ObeyNoindex, languages: f.Languages, sitemaps: f.Sitemaps, jsonLD: f.JsonLd}
-	t := f.GetTraps()
-	r.admission.ObeyNofollow = f.ObeyNofollow
-	r.admission.Traps = traps.Options{
-		MaxURL: int(t.GetMaxUrl()), MaxSegments: int(t.GetMaxSegments()), MaxRepeats: int(t.GetMaxRepeats()),
-		MaxPairs:  int(t.GetMaxPairs()),
-		MaxGrowth: int(t.GetMaxGrowth()), MaxSessions: int(t.GetMaxSessions()),
+	if len(f.Admission) > 0 {
+		if err := r.admission.UnmarshalBinary(f.Admission); err != nil {
+			return nil, err
+		}
+	} else { // of a master that does not send the rules as a whole yet
+		t := f.GetTraps()
+		r.admission.ObeyNofollow = f.ObeyNofollow
+		r.admission.Traps = traps.Options{
+			MaxURL: int(t.GetMaxUrl()), MaxSegments: int(t.GetMaxSegments()), MaxRepeats: int(t.GetMaxRepeats()),
+			MaxPairs:  int(t.GetMaxPairs()),
+			MaxGrowth: int(t.GetMaxGrowth()), MaxSessions: int(t.GetMaxSessions()),
+		}
 	}
 	var err error
 	if r.scope, err = scope.New(scope.Options{Include: f.Include, Exclude: f.Exclude}); err != nil {

@@ -399,7 +399,7 @@ func encodeParcel(p *Parcel) []byte {
 	last := ""
 	for i := range p.Candidates {
 		c := &p.Candidates[i]
-		b = append(b, c.Depth, c.DepthLeft, c.Band, c.Redirects)
+		b = append(b, c.Depth, c.DepthLeft, c.Band, min(c.Redirects, outlink.MaxRedirects)|c.Requisite<<5)
 		b = binary.AppendUvarint(b, c.From)
 		b = appendAfter(b, last, c.URL)
 		last = c.URL
@@ -417,6 +417,7 @@ func decodeParcel(key, v []byte) (Parcel, error) {
 	n, last := s.uvarint(), ""
 	for ; n > 0 && !s.bad; n-- {
 		c := Candidate{Depth: s.u8(), DepthLeft: s.u8(), Band: s.u8(), Redirects: s.u8(), From: s.uvarint()}
+		c.Redirects, c.Requisite = c.Redirects&outlink.MaxRedirects, c.Redirects>>5
 		c.URL = s.after(last)
 		c.Host = weburl.HostOf(c.URL)
 		last = c.URL

@@ -439,7 +439,9 @@ func (c *commit) storeVisit(v *Visited, o *origin) error {
 			return err
 		}
 	}
-	page.DepthLeft = left
+	if page.DepthLeft = left; left > 0 {
+		page.Flags = page.Flags.AsRequisite(0) // a page links to it
+	}
 	return c.enter(o, &page)
 }
 
@@ -571,7 +573,7 @@ func (c *commit) storeAdmits() error {
 		c.totals.known++
 		c.totals.waiting++
 		page := Page{URL: a.URL, From: a.From, Depth: a.Depth, DepthLeft: op.DepthLeft, Band: min(a.Band, LastBand),
-			Redirects: a.Redirects, Flags: Flags(0).Wishing(a.Frequency)}
+			Redirects: a.Redirects, Flags: Flags(0).Wishing(a.Frequency).AsRequisite(a.Requisite)}
 		c.totals.serial++
 		page.Number = c.totals.serial*uint64(c.partition.of) + uint64(c.partition.index)
 		c.record = appendPage(c.record[:0], &page)

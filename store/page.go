@@ -52,6 +52,18 @@ func (f Flags) Wishing(said outlink.Frequency) Flags {
 	return f&^(7<<wishShift) | Flags(said&7)<<wishShift
 }
 
+// requisiteShift is where the flags hold how far from a page a requisite is, in three bits.
+const requisiteShift = 5
+
+// Requisite is how far from a page this is that a browser loads to show it: 1 for an image, 2 for the font of a sheet;
+// 0 for a page itself.
+func (f Flags) Requisite() uint8 { return uint8(f >> requisiteShift & 7) }
+
+// AsRequisite returns f of a requisite that far from its page.
+func (f Flags) AsRequisite(from uint8) Flags {
+	return f&^(7<<requisiteShift) | Flags(from&7)<<requisiteShift
+}
+
 // Page is the record of one URL: what was found at the last visit, and when the next is due. Moments are kept in whole
 // seconds.
 type Page struct {
@@ -137,8 +149,9 @@ type Candidate struct {
 	Host      string // may be left empty: weburl.HostOf(URL)
 	Depth     uint8
 	DepthLeft uint8
-	Band      uint8 // at most LastBand
-	Redirects uint8
+	Band      uint8  // at most LastBand
+	Redirects uint8  // at most outlink.MaxRedirects
+	Requisite uint8  // as in Flags: how far from a page
 	From      uint64 // number of the page in which it was found
 
 	// of the sitemap in which it was found; not kept for candidates of other partitions, as is

@@ -6,6 +6,7 @@
 #   archive.sh [DIR]           DIR is one that crawl.sh has used, whose sites and crawl are taken; default: a temporary one
 #   SCREENSHOTS=DIR            where pictures for the documentation go
 set -euo pipefail
+export HENRO_REQUISITES=off # the truths that this lab knows are of pages
 lab=$(cd "$(dirname "$0")" && pwd)
 root=$(cd "$lab/../.." && pwd)
 mine=

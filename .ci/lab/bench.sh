@@ -6,6 +6,7 @@
 #
 # Prints a line a run and the medians. Ratios of neighbours are what counts: machines differ, and so do their moments.
 set -euo pipefail
+export HENRO_REQUISITES=off # the truths that this lab knows are of pages
 lab=$(cd "$(dirname "$0")" && pwd)
 root=$(cd "$lab/../.." && pwd)
 rounds=${1:-5}

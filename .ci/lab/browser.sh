@@ -5,6 +5,7 @@
 #   browser.sh                 some 60 s
 #   SCREENSHOTS=docs browser.sh   leaves the pictures of docs/dashboard.md there
 set -euo pipefail
+export HENRO_REQUISITES=off # the truths that this lab knows are of pages
 lab=$(cd "$(dirname "$0")" && pwd)
 root=$(cd "$lab/../.." && pwd)
 dir=$(mktemp -d)

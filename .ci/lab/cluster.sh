@@ -8,6 +8,7 @@
 #   cluster.sh scale         pages a minute of 2, 5 and 10 slaves, on hosts that take their time
 #   cluster.sh soak -for 30m a slave dies every 20 s; memory and goroutines of the others, as CSV
 set -euo pipefail
+export HENRO_REQUISITES=off # the truths that this lab knows are of pages
 cd "$(dirname "$0")/../.."
 if [ "$(id -u)" -ne 0 ]; then
 	echo 'cluster.sh: network namespaces need root: run it as root, or with sudo' >&2

@@ -5,6 +5,7 @@
 #
 #   crawl.sh [DIR]     DIR keeps the unpacked sites and the results; default: a temporary one, removed at the end
 set -euo pipefail
+export HENRO_REQUISITES=off # the truths that this lab knows are of pages
 lab=$(cd "$(dirname "$0")" && pwd)
 root=$(cd "$lab/../.." && pwd)
 if [ $# -gt 0 ]; then

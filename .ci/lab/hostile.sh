@@ -11,6 +11,7 @@
 # passed between two requests beyond the interval, which is the slave's own time. Prints that, memory, the time to the end, and of each
 # hostile host what became of its pages.
 set -euo pipefail
+export HENRO_REQUISITES=off # the truths that this lab knows are of pages
 lab=$(cd "$(dirname "$0")" && pwd)
 cd "$lab/../.."
 rounds=${1:-1} pages=${2:-150}

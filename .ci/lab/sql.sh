@@ -4,6 +4,7 @@
 #
 #   sql.sh [DIR]     DIR is one that crawl.sh has used, whose truth and crawl are taken; default: a temporary one, for which it runs
 set -euo pipefail
+export HENRO_REQUISITES=off # the truths that this lab knows are of pages
 lab=$(cd "$(dirname "$0")" && pwd)
 root=$(cd "$lab/../.." && pwd)
 mine=

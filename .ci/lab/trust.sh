@@ -6,6 +6,7 @@
 #   trust.sh replay_raw ...    only those named
 #   BIN=DIR trust.sh           programs that are built already
 set -euo pipefail
+export HENRO_REQUISITES=off # the truths that this lab knows are of pages
 lab=$(cd "$(dirname "$0")" && pwd)
 root=$(cd "$lab/../.." && pwd)
 dir=$(mktemp -d)

@@ -13,9 +13,11 @@
 package admission
 
 import (
+	"encoding/json"
 	"fmt"
-	"math"
 	"time"
+
+	"github.com/spf13/pflag"
 
 	"henro/actors/robots"
 	"henro/actors/scope"
@@ -36,15 +38,61 @@ type Rules struct {
 	Selective bool
 	Beyond    int
 	Depth     int // of the crawl; negative: unlimited
+
+	// Requisites are what a browser loads to show a page: its images, styles, scripts, frames … They cost no depth and
+	// may lie anywhere. What they link to is not followed, and what they load themselves (a sheet its fonts, a frame
+	// its images) as far as MaxRequisite from the page.
+	Requisites outlink.Classes
 }
 
+// MaxRequisite is how far from a page a requisite may be: a page, its frame, the sheet of that, a sheet which that
+// imports, the font of that, and one more. It must fit into three bits (store.Flags).
+const MaxRequisite = 5
+
 // DefaultRules lose no page that a person could have reached. Browsers follow 20 redirects in a row: more are a loop.
-func DefaultRules() Rules { return Rules{Traps: traps.DefaultOptions(), MaxRedirects: 20, Depth: -1} }
+func DefaultRules() Rules {
+	return Rules{Traps: traps.DefaultOptions(), MaxRedirects: 20, Beyond: 1, Depth: -1, Requisites: outlink.AllClasses}
+}
+
+// Flags adds a flag for each rule that an operator may set, with its value as it is for a default.
+func (r *Rules) Flags(f *pflag.FlagSet) {
+	f.Var(&r.Requisites, "requisites",
+		"what is fetched of what a browser loads to show a page, on whatever host and at no depth: all, off, or a "+
+			"list such as all,-media of image, style, script, font, frame, media, object and icon")
+	f.IntVar(&r.MaxRedirects, "max-redirects", r.MaxRedirects,
+		"redirects followed in a row from one page; 0 follows none")
+	f.BoolVar(&r.ObeyNofollow, "obey-nofollow", r.ObeyNofollow,
+		"do not follow links marked rel=nofollow, nor those of pages that say so; on by itself with --scope any")
+	f.IntVar(&r.Beyond, "lang-beyond", r.Beyond, "with --lang: links followed through pages in other languages")
+	f.IntVar(&r.Traps.MaxURL, "trap-url", r.Traps.MaxURL,
+		"no URLs of more bytes than this; 0 is no limit, as for all traps")
+	f.IntVar(&r.Traps.MaxSegments, "trap-depth", r.Traps.MaxSegments, "no URLs with more segments in their path")
+	f.IntVar(&r.Traps.MaxRepeats, "trap-repeats", r.Traps.MaxRepeats,
+		"no URLs with a segment or a pair of the query more often")
+	f.IntVar(&r.Traps.MaxGrowth, "trap-growth", r.Traps.MaxGrowth,
+		"no links from a page so many links from the seed to one of its own shape: a calendar")
+	f.IntVar(&r.Traps.MaxSessions, "trap-sessions", r.Traps.MaxSessions, "no page under more session ids")
+}
+
+// MarshalBinary writes the rules for slaves: JSON, so that an older slave passes over a rule that it does not know, and
+// a newer one keeps its default.
+func (r *Rules) MarshalBinary() ([]byte, error) { return json.Marshal(r) }
+
+// UnmarshalBinary reads what MarshalBinary wrote.
+func (r *Rules) UnmarshalBinary(b []byte) error {
+	if err := json.Unmarshal(b, r); err != nil {
+		return fmt.Errorf("rules of links: %w", err)
+	}
+	return r.Validate()
+}
 
 // Validate says what makes no sense.
 func (r *Rules) Validate() error {
-	if r.MaxRedirects < 0 || r.MaxRedirects > math.MaxUint8 {
-		return fmt.Errorf("redirects in a row %d: want 0 to %d", r.MaxRedirects, math.MaxUint8)
+	if r.MaxRedirects < 0 || r.MaxRedirects > outlink.MaxRedirects {
+		return fmt.Errorf("redirects in a row %d: want 0 to %d", r.MaxRedirects, outlink.MaxRedirects)
+	}
+	if r.Beyond < 0 {
+		return fmt.Errorf("links followed beyond the language %d: want 0 or more", r.Beyond)
 	}
 	return r.Traps.Validate()
 }
@@ -61,6 +109,8 @@ type Page struct {
 	Depth     uint8  // links from its seed
 	DepthLeft uint8  // links that may still be followed from it
 	Redirects uint8  // in a row that led to it
+	Requisite uint8  // how far from the page that it is a requisite of; 0: it is a page itself
+	Failed    bool   // answered with an error
 }
 
 // Place is where a link leads, and the place among pages that it has if it is taken.
@@ -68,20 +118,56 @@ type Place struct {
 	Host             string
 	Depth, DepthLeft uint8
 	Redirects        uint8
+	Requisite        uint8 // how far from the page that it is a requisite of; 0: a page
 }
 
 // Link judges one link by itself, its page and the scope. Host.Takes comes after it.
 func (r *Rules) Link(in Regions, page *Page, l *outlink.Outlink) (Place, Reason) {
-	if !l.Kind.Navigates() {
-		return Place{}, NoPage
+	moved := page.Requisite > 0 && l.Kind == outlink.Redirect // a requisite, to another URL
+	if !l.Kind.Navigates() || moved {
+		return r.requisite(in, page, l, moved)
 	}
+	to, reason := r.page(in, page, l)
+	if reason != None && r.Requisites.Has(l.Kind) { // a frame that is not a page by itself
+		if as, against := r.requisite(in, page, l, false); against == None {
+			return as, None
+		}
+	}
+	return to, reason
+}
+
+// requisite judges a link to what a page is made of, or from there to another URL of it.
+func (r *Rules) requisite(in Regions, page *Page, l *outlink.Outlink, moved bool) (Place, Reason) {
+	to := Place{Depth: page.Depth, Requisite: page.Requisite + 1}
+	switch {
+	case moved:
+		to.Requisite, to.Redirects = page.Requisite, page.Redirects+1
+		if int(page.Redirects) >= r.MaxRedirects {
+			return to, Redirects
+		}
+	case !r.Requisites.Has(l.Kind), page.Requisite > 0 && page.Failed: // an error page is shown in no page
+		return to, NoPage
+	case page.Requisite >= MaxRequisite:
+		return to, Depth
+	case l.Flags&outlink.Foreign != 0:
+		return to, Language // as is its page
+	}
+	to.Host = weburl.HostOf(l.URL)
+	if verdict := in.Of(to.Host).Refuses(l.URL); verdict != scope.In {
+		return to, ofScope(verdict)
+	}
+	return to, ofTrap(r.trap("", l.URL, int(to.Depth)))
+}
+
+// page judges a link to a page.
+func (r *Rules) page(in Regions, page *Page, l *outlink.Outlink) (Place, Reason) {
 	if r.ObeyNofollow && l.Flags&outlink.NoFollow != 0 && l.Kind != outlink.Redirect {
 		return Place{}, NoFollow
 	}
 	left := r.left(page, l.Flags)
 	to := Place{Depth: page.Depth, DepthLeft: left, Redirects: page.Redirects + 1}
 	// a redirect and the next part of a list are the page itself, at another URL: no link was followed
-	moved := l.Kind == outlink.Redirect || l.Kind == outlink.Part
+	moved := l.Kind == outlink.Redirect || l.Kind == outlink.Part && page.Requisite == 0
 	switch {
 	case moved && int(page.Redirects) >= r.MaxRedirects:
 		return to, Redirects

@@ -214,6 +214,16 @@ func (b *Book) observe(status uint32, reason messages.Reason, started time.Time,
 	}
 }
 
+// pageCount is how many of these visits are of pages: --pages does not count their requisites.
+func pageCount(visits []store.Visited) (n int) {
+	for i := range visits {
+		if visits[i].Page.Flags.Requisite() == 0 {
+			n++
+		}
+	}
+	return n
+}
+
 // storeTimed writes what came of a group of facts, all of it or nothing: the pages, their candidates, the host, the
 // lease.
 func (b *Book) storeTimed(m *VisitsTimed) {
@@ -227,7 +237,7 @@ func (b *Book) storeTimed(m *VisitsTimed) {
 	}
 	w := &protocol.Write{
 		Visits: m.visits, Urgent: m.asked.finished || m.asked.pressing,
-		Tag: &factsTag{lease: l.ID, seq: m.asked.seq, visits: len(m.visits), closed: m.asked.finished},
+		Tag: &factsTag{lease: l.ID, seq: m.asked.seq, visits: pageCount(m.visits), closed: m.asked.finished},
 	}
 	b.judge.unreadable = false
 	for i := range m.visits {
@@ -235,7 +245,7 @@ func (b *Book) storeTimed(m *VisitsTimed) {
 		if v.Retry {
 			continue
 		}
-		b.judge.begin(v.Page.URL, v.Page.Depth, v.Page.DepthLeft, v.Page.Redirects, v.Page.Number)
+		b.judge.beginVisited(&v.Page)
 		b.blame(w, &m.asked.visits[i], v.Links)
 		for j := range v.Links {
 			b.judge.link(&v.Links[j])

@@ -53,6 +53,12 @@ func (j *judge) begin(url string, depth, left, redirects uint8, number uint64) {
 	j.number, j.elsewhere = number, nil
 }
 
+// beginVisited begins the links of a page that was visited.
+func (j *judge) beginVisited(p *store.Page) {
+	j.begin(p.URL, p.Depth, p.DepthLeft, p.Redirects, p.Number)
+	j.page.Requisite, j.page.Failed = p.Flags.Requisite(), p.Status >= 400
+}
+
 // link judges one link.
 func (j *judge) link(l *outlink.Outlink) {
 	to, reason := j.rules.Link(j.regions, &j.page, l)
@@ -77,7 +83,10 @@ func (j *judge) take(l *outlink.Outlink, to *admission.Place) {
 		return
 	}
 	c := store.Candidate{URL: l.URL, Host: to.Host, From: j.number, Depth: to.Depth, DepthLeft: to.DepthLeft,
-		Redirects: to.Redirects, Band: min(to.Depth, store.LastBand)}
+		Redirects: to.Redirects, Requisite: to.Requisite, Band: min(to.Depth, store.LastBand)}
+	if to.Requisite > 0 {
+		c.Band = 0 // before new pages, so that a page is whole soon
+	}
 	if l.Kind == outlink.Sitemap && l.Anchor != "" {
 		hint := outlink.ParseHint(l.Anchor)
 		c.Priority, c.Frequency = hint.Priority, hint.Frequency
@@ -111,7 +120,7 @@ func (j *judge) skip(url string, to *admission.Place, reason admission.Reason) {
 		}
 	}
 	switch {
-	case reason == admission.NoFollow || reason == admission.Redirects:
+	case reason == admission.NoFollow || reason == admission.Redirects || reason == admission.Language:
 	case reason == admission.Portal || reason == admission.StopList:
 		j.totals.StopListed++
 	case reason.Trap():

@@ -187,6 +187,7 @@ func (b *Book) task(due []store.Entry, m *protocol.PagesLoaded) *messages.HostTa
 		t := &messages.Task{
 			Url: page.URL, Depth: int32(page.Depth), DepthLeft: admission.WireDepthLeft(page.DepthLeft),
 			Position: entry.Position, Redirects: uint32(page.Redirects), Attempts: uint32(page.Attempts),
+			Requisite: uint32(page.Flags.Requisite()),
 		}
 		if !page.CapturedAt.IsZero() {
 			t.Etag, t.Digest, t.CapturedUnix = page.ETag, page.Digest[:], page.CapturedAt.Unix()

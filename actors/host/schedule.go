@@ -166,7 +166,7 @@ func (s *Schedule) judge(known *prospect, made *visitMade, totals *protocol.Tota
 		page = store.Page{
 			URL: v.Url, Depth: uint8(min(v.Depth, 255)), DepthLeft: admission.DepthLeft(v.DepthLeft),
 			Redirects: uint8(min(v.Redirects, 255)), Attempts: uint8(min(v.Attempts, 255)),
-			Flags: store.Flags(0).Wishing(made.wish),
+			Flags: store.Flags(0).Wishing(made.wish).AsRequisite(uint8(min(v.Requisite, admission.MaxRequisite))),
 		}
 	}
 	out := store.Visited{Position: v.Position, Links: made.links}
@@ -194,6 +194,8 @@ func (s *Schedule) judge(known *prospect, made *visitMade, totals *protocol.Tota
 		}
 	case visited:
 		totals.Revisits++
+	case page.Flags.Requisite() > 0:
+		totals.Requisites++
 	default:
 		totals.Pages++
 	}

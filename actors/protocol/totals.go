@@ -9,7 +9,8 @@ import (
 
 // Totals are totals of a crawl since it began, kept in the transaction of what they count.
 type Totals struct {
-	Pages      uint64 `json:"pages"`       // URLs visited for the first time, with a response
+	Pages      uint64 `json:"pages"`       // pages visited for the first time, with a response
+	Requisites uint64 `json:"requisites"`  // likewise requisites of pages: images, styles, scripts, frames …
 	Revisits   uint64 `json:"revisits"`    // later visits with a response
 	Links      uint64 `json:"links"`       // outlinks found, as last stored of each visit
 	Bytes      uint64 `json:"bytes"`       // payload as it came
@@ -37,6 +38,7 @@ type Totals struct {
 // Add adds the other's totals.
 func (c *Totals) Add(other *Totals) {
 	c.Pages += other.Pages
+	c.Requisites += other.Requisites
 	c.Revisits += other.Revisits
 	c.Links += other.Links
 	c.Bytes += other.Bytes
@@ -56,6 +58,9 @@ func (c *Totals) Add(other *Totals) {
 		c.AddError(reason, n)
 	}
 }
+
+// Visits are all visits with a response.
+func (c *Totals) Visits() uint64 { return c.Pages + c.Requisites + c.Revisits }
 
 // StopShare is the share of pages that are stop-listed: some 5 % in the thesis (S4).
 func (c *Totals) StopShare() float64 { return float64(c.Broken) / float64(max(c.Tried, 1)) }

@@ -144,6 +144,7 @@ type Part struct {
 	Outside  Verdict  // why nothing of the host is in; In: what lies below one of Prefixes may be
 	Prefixes []string // of URLs that a seed's region contains, "scheme://name[:port]/…"
 	Closed   []string // of URLs that are not in all the same: the stop list's
+	portal   bool     // the stop list names the host
 
 	include, exclude []*regexp.Regexp
 }
@@ -151,6 +152,20 @@ type Part struct {
 // Part is the part of a host that Of said elsewhere, with the patterns of these rules.
 func (r *Rules) Part(prefixes, closed []string) *Part {
 	return &Part{Prefixes: prefixes, Closed: closed, include: r.include, exclude: r.exclude}
+}
+
+// Refuses says whether a URL of the host is refused wherever it stands: by the stop list, or by an exclude pattern.
+// What a page is made of is asked about here; it may lie where no seed's region is.
+func (p *Part) Refuses(url string) Verdict {
+	if p.portal || below(url, p.Closed) {
+		return StopListed
+	}
+	for _, re := range p.exclude {
+		if re.MatchString(url) {
+			return Excluded
+		}
+	}
+	return In
 }
 
 // Decide says whether a URL of the host belongs to the crawl. Nothing is parsed, since most links of a crawl are asked
@@ -173,12 +188,7 @@ func (p *Part) Decide(url string) Verdict {
 	if !included {
 		return NotIncluded
 	}
-	for _, re := range p.exclude {
-		if re.MatchString(url) {
-			return Excluded
-		}
-	}
-	return In
+	return p.Refuses(url)
 }
 
 func below(url string, prefixes []string) bool {
@@ -198,21 +208,20 @@ func (r *Rules) Of(host string) *Part {
 		p.Outside = OutOfReach
 		return p
 	}
-	p.Prefixes = r.region(root)
+	p.Prefixes, p.portal = r.region(root), r.isPortal(root.Hostname())
+	base := schemeless(root.String())
+	for _, prefix := range r.prefixes {
+		if strings.HasPrefix(prefix, base) {
+			p.Closed = append(p.Closed, root.Scheme()+"://"+prefix)
+		}
+	}
 	switch {
 	case len(p.Prefixes) == 0:
 		p.Outside = OutOfReach
 	case len(r.options.TLDs) > 0 && !r.wantedTLD(root.Hostname()):
 		p.Outside = WrongTLD
-	case r.isPortal(root.Hostname()):
+	case p.portal:
 		p.Outside = StopListed
-	default:
-		base := schemeless(root.String())
-		for _, prefix := range r.prefixes {
-			if strings.HasPrefix(prefix, base) {
-				p.Closed = append(p.Closed, root.Scheme()+"://"+prefix)
-			}
-		}
 	}
 	return p
 }

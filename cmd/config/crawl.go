@@ -16,9 +16,9 @@ import (
 	"github.com/spf13/pflag"
 	"golang.org/x/text/language"
 
+	"henro/actors/admission"
 	"henro/actors/politeness"
 	"henro/actors/scope"
-	"henro/actors/traps"
 	"henro/master"
 	"henro/master/frontier"
 	"henro/messages/weburl"
@@ -58,22 +58,19 @@ type Crawl struct {
 	Sitemaps      string
 	Politeness    string
 	Partitions    int
-	MaxRedirects  int
 	PageBudget    int
-	ObeyNofollow  bool
 	LeaseFor      time.Duration
 	Frontier      string
 	SlotsB        int
 	SlotsH        int
 	Order         string
 	Mime          string
-	Traps         traps.Options
+	Admission     admission.Rules
 	HostPages     uint64
 	StopAfter     int
 	ObeyNoindex   bool
 	JSONLD        bool
 	Languages     []string
-	LangBeyond    int
 	HTTP1         bool
 	delayWasGiven bool
 }
@@ -118,27 +115,15 @@ func (c *Crawl) Register(f *pflag.FlagSet) {
 		"this `ADDR` may be fetched, whatever it is: link-local addresses and metadata services of clouds are named "+
 			"one by one (repeatable)")
 	f.BoolVar(&c.VerifyTLS, "verify-tls", false, "a certificate that does not verify is a failure, not just noted")
-	f.IntVar(&c.MaxRedirects, "max-redirects", o.Hosts.Admission.MaxRedirects,
-		"redirects followed in a row from one page; 0 follows none")
-	f.BoolVar(&c.ObeyNofollow, "obey-nofollow", false,
-		"do not follow links marked rel=nofollow, nor those of pages that say so; on by itself with --scope any")
+	c.Admission = o.Hosts.Admission
+	c.Admission.Flags(f)
 	f.BoolVar(&c.JSONLD, "json-ld", false,
 		"record what linked data in pages (JSON-LD) names, as links of kind data; they are not followed")
 	f.BoolVar(&c.ObeyNoindex, "obey-noindex", false, "do not archive pages that say noindex; their links are followed")
 	f.StringArrayVar(&c.Languages, "lang", nil,
 		"archive pages in this language only, for example ja, and those whose language is unknown (repeatable)")
-	f.IntVar(&c.LangBeyond, "lang-beyond", 1, "with --lang: links followed through pages in other languages")
 	f.BoolVar(&c.HTTP1, "http1", false, "do not offer HTTP/2: every capture has the exact bytes that came")
 	f.StringVar(&c.Mime, "mime", "all", "what to archive of the pages visited: all, or html")
-	c.Traps = o.Hosts.Admission.Traps
-	f.IntVar(&c.Traps.MaxURL, "trap-url", c.Traps.MaxURL,
-		"no URLs of more bytes than this; 0 is no limit, as for all traps")
-	f.IntVar(&c.Traps.MaxSegments, "trap-depth", c.Traps.MaxSegments, "no URLs with more segments in their path")
-	f.IntVar(&c.Traps.MaxRepeats, "trap-repeats", c.Traps.MaxRepeats,
-		"no URLs with a segment or a pair of the query more often")
-	f.IntVar(&c.Traps.MaxGrowth, "trap-growth", c.Traps.MaxGrowth,
-		"no links from a page so many links from the seed to one of its own shape: a calendar")
-	f.IntVar(&c.Traps.MaxSessions, "trap-sessions", c.Traps.MaxSessions, "no page under more session ids")
 	f.IntVar(&c.StopAfter, "stop-after", -1,
 		fmt.Sprintf("broken pages in a row for which a folder is left alone for a day or longer; 0 is never, -1 is "+
 			"%d with --continuous and never without (then --depth alone says what is visited)", o.Hosts.Stop.MinBroken))
@@ -250,9 +235,15 @@ func (c *Crawl) Options(flags *pflag.FlagSet) (master.Options, error) {
 	if err := o.ValidateOrder(); err != nil {
 		return o, Usage("%v", err)
 	}
-	o.Hosts.Admission.Traps, o.Hosts.Admission.MaxRedirects, o.Hosts.MaxPages = c.Traps, c.MaxRedirects, c.HostPages
+	o.Hosts.Admission, o.Hosts.MaxPages = c.Admission, c.HostPages
+	if mode == scope.Any && !flags.Changed("obey-nofollow") {
+		o.Hosts.Admission.ObeyNofollow = true // what strangers write into guest books leads anywhere
+	}
+	if c.Mime == "html" && !flags.Changed("requisites") {
+		o.Hosts.Admission.Requisites = 0 // they would be visited and not archived
+	}
 	if err := o.Hosts.Admission.Validate(); err != nil {
-		return o, Usage("--max-redirects, --trap-…: %v", err)
+		return o, Usage("--max-redirects, --lang-beyond, --trap-…: %v", err)
 	}
 	switch {
 	case c.StopAfter >= 0:
@@ -260,7 +251,6 @@ func (c *Crawl) Options(flags *pflag.FlagSet) (master.Options, error) {
 	case !c.Continuous:
 		o.Hosts.Stop.MinBroken = 0
 	}
-	o.Hosts.Admission.Beyond = c.LangBeyond
 	if err := o.Hosts.Stop.Validate(); err != nil {
 		return o, Usage("--stop-after: %v", err)
 	}
@@ -269,9 +259,6 @@ func (c *Crawl) Options(flags *pflag.FlagSet) (master.Options, error) {
 	}
 	f := o.Fetch
 	f.HtmlOnly, f.ObeyNoindex, f.Http1, f.JsonLd = c.Mime == "html", c.ObeyNoindex, c.HTTP1, c.JSONLD
-	if c.LangBeyond < 0 {
-		return o, Usage("--lang-beyond %d: want 0 or more", c.LangBeyond)
-	}
 	for _, lang := range c.Languages {
 		base, err := language.ParseBase(lang)
 		if err != nil {
@@ -281,11 +268,8 @@ func (c *Crawl) Options(flags *pflag.FlagSet) (master.Options, error) {
 	}
 	f.UserAgent, f.Operator = UserAgent(c.Contact), c.Contact
 	f.FetchTimeoutNs, f.MaxBody = int64(c.FetchTimeout), int64(c.MaxBody)
-	f.VerifyTls, f.ObeyNofollow = c.VerifyTLS, c.ObeyNofollow
+	f.VerifyTls = c.VerifyTLS
 	f.AllowPrivate, f.PrivateNetworks, f.AllowAddresses = c.AllowPrivate.All, c.AllowPrivate.GetSlice(), c.Addresses
-	if mode == scope.Any && !flags.Changed("obey-nofollow") {
-		f.ObeyNofollow = true // what strangers write into guest books leads anywhere
-	}
 	f.Resolve, f.Dns = c.Resolve, c.DNS
 	if c.FetchTimeout <= 0 || c.MaxBody <= 0 {
 		return o, Usage("--fetch-timeout %v, --max-body %v: want more than nothing", c.FetchTimeout, c.MaxBody)

@@ -88,7 +88,7 @@ func (c *Crawl) Groups() []Group {
 	}
 	return []Group{
 		{"What to crawl", pick("dir", "seeds", "depth", "scope", "include", "exclude", "tld", "stop-list", "sitemaps",
-			"max-redirects", "obey-nofollow", "lang", "lang-beyond", "json-ld")},
+			"requisites", "max-redirects", "obey-nofollow", "lang", "lang-beyond", "json-ld")},
 		{"What to leave out", pick("mime", "obey-noindex", "stop-after", "trap-url", "trap-depth", "trap-repeats",
 			"trap-growth", "trap-sessions", "host-pages")},
 		{"How politely", pick("contact", "delay", "i-own-these-hosts", "profile", "politeness", "retries", "retry-wait",

@@ -191,7 +191,8 @@ func newSeedsCommand() *cobra.Command {
 
 func printStatus(w io.Writer, s *master.Status) {
 	fmt.Fprintf(w, "%s%s\n", s.State, map[bool]string{true: ": " + string(s.End)}[s.End != ""])
-	fmt.Fprintf(w, "pages     %d (%d revisits), %.1f/s over %s\n", s.Totals.Pages, s.Totals.Revisits, s.PerSecond,
+	fmt.Fprintf(w, "pages     %d and %d requisites of them (%d revisits), %.1f/s over %s\n", s.Totals.Pages,
+		s.Totals.Requisites, s.Totals.Revisits, s.PerSecond,
 		time.Duration(s.Seconds*float64(time.Second)).Round(time.Second))
 	fmt.Fprintf(w, "waiting   %d of %d known URLs\n", s.Waiting, s.Known)
 	fmt.Fprintf(w, "hosts     %d, %d ready, %d lent\n", s.Hosts, s.Ready, s.Leases)

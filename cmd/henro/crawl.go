@@ -225,8 +225,8 @@ func (e *embedded) attend(ctx context.Context, node *master.Node,
 
 // printSummary says at the end what was done and where it lies.
 func printSummary(w io.Writer, dir string, s master.Status) {
-	fmt.Fprintf(w, "%d pages and %d revisits of %d hosts, %d links, %s in %s (%.1f pages/s): %s\n",
-		s.Totals.Pages, s.Totals.Revisits, s.Hosts, s.Totals.Links, sizeWords(s.Totals.Bytes),
+	fmt.Fprintf(w, "%d pages, %d requisites and %d revisits of %d hosts, %d links, %s in %s (%.1f/s): %s\n",
+		s.Totals.Pages, s.Totals.Requisites, s.Totals.Revisits, s.Hosts, s.Totals.Links, sizeWords(s.Totals.Bytes),
 		time.Duration(s.Seconds*float64(time.Second)).Round(time.Millisecond), s.PerSecond, s.End)
 	if s.Frontier != nil {
 		fmt.Fprintf(w, "  frontier %s: %d URLs dropped for want of room, %d taken when they came back\n",

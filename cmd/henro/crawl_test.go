@@ -30,6 +30,7 @@ func crawlOf(t *testing.T, dir string, web *fakeweb.Web, depth int, change func(
 	t.Helper()
 	o := master.DefaultOptions()
 	o.Dir, o.Depth = dir, depth
+	o.Hosts.Admission.Requisites = 0 // a fakeweb knows which pages are reachable
 	o.Fetch.UserAgent = config.UserAgent("test@example.org")
 	o.Store.NoSync = true
 	if change != nil {

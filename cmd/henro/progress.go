@@ -84,7 +84,7 @@ func (p *progress) run(ctx context.Context, node *master.Node) {
 			if err != nil {
 				continue // the end
 			}
-			visits := s.Totals.Pages + s.Totals.Revisits
+			visits := s.Totals.Visits()
 			rate := float64(visits-min(visits, lastPages)) / now.Sub(lastAt).Seconds()
 			lastPages, lastAt = visits, now
 			p.line(s, rate, now)
@@ -125,7 +125,7 @@ func progressWords(s *master.Status, rate float64, now time.Time) string {
 		waits = fmt.Sprintf(", %d dropped (%d came back)", s.Totals.Dropped, s.Totals.Returned) + waits
 	}
 	return fmt.Sprintf("%s: %d pages (%.0f/s), %d waiting, %d hosts (%d lent), %s, %d errors%s",
-		s.State, s.Totals.Pages+s.Totals.Revisits, rate, s.Waiting, s.Hosts, s.Leases, sizeWords(s.Totals.Bytes),
+		s.State, s.Totals.Visits(), rate, s.Waiting, s.Hosts, s.Leases, sizeWords(s.Totals.Bytes),
 		failed, waits)
 }
 

@@ -97,7 +97,7 @@ func TestWhatIsArchivedAndWhatIsFollowed(t *testing.T) {
 			"/": `<a rel="ugc nofollow" href=/a>a</a> <a href=/b>b</a> <a href=/c>c</a> <a href=/d>d</a>`, "/a": "x",
 			"/b": `<meta name=robots content=nofollow><a href=/b1>b</a>`, "/b1": "x",
 			"/c": "Content-Type: text/html\nX-Robots-Tag: nofollow\n\n<a href=/c1>c</a>", "/c1": "x", "/d": "x",
-		}, func(o *master.Options) { o.Fetch.ObeyNofollow = true }, []string{"/b", "/c", "/d"},
+		}, func(o *master.Options) { o.Hosts.Admission.ObeyNofollow = true }, []string{"/b", "/c", "/d"},
 			[]string{"/", "/b", "/c", "/d"}, map[admission.Reason]int{admission.NoFollow: 3}},
 
 		{"a host's pages are capped", map[string]string{"/": `<a href=/a>a</a> <a href=/b>b</a> <a href=/c>c</a>`,

@@ -42,9 +42,13 @@ func (s *site) dial(context.Context, string, string) (net.Conn, error) {
 			if err != nil {
 				return
 			}
-			s.asked[request.URL.RequestURI()]++
+			url := request.URL.RequestURI()
+			if request.Host != "a.example" { // other hosts by their whole URLs
+				url = "http://" + request.Host + url
+			}
+			s.asked[url]++
 			s.cookies = s.cookies || request.Header.Get("Cookie") != ""
-			status, header, body := s.answer(request.URL.RequestURI())
+			status, header, body := s.answer(url)
 			if header == "" {
 				header = "Content-Type: text/html; charset=utf-8\r\n"
 			}

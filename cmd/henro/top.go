@@ -122,7 +122,7 @@ type topPace struct {
 const paceShown = 40
 
 func (p *topPace) take(s *master.Status, at time.Time) {
-	visits := s.Totals.Pages + s.Totals.Revisits
+	visits := s.Totals.Visits()
 	rate := s.PerSecond // of the whole run, until there are two answers
 	if !p.at.IsZero() {
 		rate = float64(visits-min(visits, p.visits)) / max(at.Sub(p.at).Seconds(), 0.001)

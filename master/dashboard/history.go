@@ -59,7 +59,7 @@ func between(a, b reading) Sample {
 	per := func(from, to uint64) float64 { return float64(to-min(from, to)) / span }
 	return Sample{
 		At:     b.at,
-		Pages:  per(a.status.Totals.Pages+a.status.Totals.Revisits, b.status.Totals.Pages+b.status.Totals.Revisits),
+		Pages:  per(a.status.Totals.Visits(), b.status.Totals.Visits()),
 		Bytes:  per(a.status.Totals.Bytes, b.status.Totals.Bytes),
 		Errors: per(sum(a.status.Totals.Errors), sum(b.status.Totals.Errors)), Waiting: b.status.Waiting,
 		Leases: b.status.Leases,

@@ -71,7 +71,7 @@ func (d *Dashboard) now(r *http.Request, p *page) (any, error) {
 	failed := sum(errors)
 	v.Figures = []figure{
 		{Key: "pages", Number: decimal(rate.Pages), Unit: w.t("unit.pages"),
-			Note:  w.t("note.pages", n(s.Totals.Pages+s.Totals.Revisits)),
+			Note:  w.t("note.pages", n(s.Totals.Visits())),
 			Spark: pick(func(s Sample) float64 { return s.Pages }), Tone: "one"},
 		{Key: "bytes", Number: bytes, Unit: unit + w.t("unit.per.second"),
 			Note: w.t("note.bytes", sizeText(s.Totals.Bytes)), Spark: pick(func(s Sample) float64 { return s.Bytes }),

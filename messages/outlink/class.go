@@ -19,7 +19,8 @@ const (
 	Medias  // audio, video, subtitles
 	Objects // object, embed and applet
 	Icons   // icons and the manifest that names more of them: what is shown of a page outside of it
-	all     = 1<<iota - 1
+	// AllClasses are all of them.
+	AllClasses Classes = 1<<iota - 1
 )
 
 // classes are the words of the operator, by the number of the bit.
@@ -48,15 +49,24 @@ func (k Kind) Class() Classes {
 	return 0
 }
 
+// Set reads what ParseClasses reads, as a flag.
+func (c *Classes) Set(list string) (err error) {
+	*c, err = ParseClasses(list)
+	return err
+}
+
+// Type is what a flag of this type is followed by.
+func (c *Classes) Type() string { return "CLASSES" }
+
 // Has reports whether a link of kind k is a requisite of one of these classes.
 func (c Classes) Has(k Kind) bool { return c&k.Class() != 0 }
 
 // String returns the words that ParseClasses reads.
 func (c Classes) String() string {
 	switch {
-	case c&all == 0:
+	case c&AllClasses == 0:
 		return "off"
-	case c&all == all:
+	case c&AllClasses == AllClasses:
 		return "all"
 	}
 	var words []string
@@ -74,7 +84,7 @@ func ParseClasses(list string) (c Classes, err error) {
 		word = strings.TrimSpace(word)
 		switch word {
 		case "all":
-			c = all
+			c = AllClasses
 			continue
 		case "off":
 			c = 0

@@ -6,6 +6,9 @@ const UnlimitedDepth = 127
 // MaxDepth is the last depth that is counted: pages deeper than this have it too.
 const MaxDepth = 254
 
+// MaxRedirects is how many redirects in a row are counted.
+const MaxRedirects = 31
+
 // DepthAfter is the depth left behind one link.
 func DepthAfter(left uint8) uint8 {
 	if left == 0 || left >= UnlimitedDepth {

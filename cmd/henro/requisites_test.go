@@ -1,0 +1,112 @@
+package main
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+
+	"henro/actors/admission"
+	"henro/master"
+	"henro/messages/outlink"
+)
+
+// whole is a site of two pages with what browsers load of them, on two more hosts.
+var whole = map[string]string{
+	"/": `<link rel=stylesheet href=/a.css><script src=//c.example/a.js></script><img src=a.png>
+		<img src=http://b.example/b.png><iframe src=http://b.example/frame></iframe><img src=/private/x.png>
+		<img src=/moved.png><a href=/page>p</a><a href=http://b.example/page>out of scope</a>
+		<video src=/a.mp4></video><img src=/missing.png>`,
+	"/page":      `<img src=/a.png><img src=/last.png><a href=/deep>too deep</a>`,
+	"/a.css":     "Content-Type: text/css\n\n@import 'b.css'; body { background: url(bg.png) }",
+	"/b.css":     "Content-Type: text/css\n\n@font-face { font-family: x; src: url(//c.example/x.woff) }",
+	"/moved.png": "", // a redirect
+	"/a.png":     "Content-Type: image/png\n\nx", "/bg.png": "Content-Type: image/png\n\nx",
+	"/last.png": "Content-Type: image/png\n\nx", "/a.mp4": "Content-Type: video/mp4\n\nx",
+	"/private/x.png": "Content-Type: image/png\n\nx", "http://c.example/to.png": "Content-Type: image/png\n\nx",
+	"http://b.example/b.png":      "Content-Type: image/png\n\nx",
+	"http://b.example/no/way.png": "Content-Type: image/png\n\nx",
+	"http://b.example/frame": `<img src=/in-frame.png><a href=/behind>not followed</a><img src=/no/way.png>
+		<img src=/skip.png>`,
+	"http://b.example/in-frame.png": "Content-Type: image/png\n\nx",
+	"http://b.example/robots.txt":   "Content-Type: text/plain\n\nUser-agent: *\nDisallow: /no/",
+	"http://c.example/a.js":         "Content-Type: text/javascript\n\nimport '/b.js'",
+	"http://c.example/b.js":         "Content-Type: text/javascript\n\n1",
+	"http://c.example/x.woff":       "Content-Type: font/woff\n\nx",
+}
+
+func answerWhole(path string) (int, string, string) {
+	switch path {
+	case "/moved.png":
+		return 302, "Location: http://c.example/to.png\r\n", ""
+	case "/missing.png": // an error page has pictures of its own, which nobody sees in the place of an image
+		return 404, "", `<img src=/error.png>`
+	}
+	return pages(whole)(path)
+}
+
+func TestAPageIsFetchedWithWhatItIsMadeOf(t *testing.T) {
+	const (
+		page   = "/page"
+		local  = "/a.css /a.mp4 /a.png /b.css /bg.png /last.png /missing.png /moved.png"
+		b      = "http://b.example/b.png http://b.example/frame http://b.example/in-frame.png"
+		c      = "http://c.example/a.js http://c.example/b.js http://c.example/to.png http://c.example/x.woff"
+		robots = "http://b.example/robots.txt http://c.example/robots.txt"
+	)
+	for _, tt := range []struct{ requisites, asked string }{
+		{"off", page},
+		{"all", page + " " + local + " " + b + " " + c + " " + robots},
+		{"all,-media", page + " " + strings.Replace(local, "/a.mp4 ", "", 1) + " " + b + " " + c + " " + robots},
+		{"image", "/page /a.png /last.png /missing.png /moved.png http://b.example/b.png http://c.example/to.png " +
+			robots},
+	} {
+		for _, follow := range []bool{false, true} {
+			t.Run(fmt.Sprint(tt.requisites, " follow ", follow), func(t *testing.T) {
+				synctest.Test(t, func(t *testing.T) {
+					dir := t.TempDir()
+					s := &site{answer: answerWhole, seed: "http://a.example/ depth=1"}
+					status := s.crawl(t, dir, func(o *master.Options) {
+						o.Hosts.Follow = follow
+						o.Scope.Exclude = []string{"/private/", "skip"}
+						var err error
+						if o.Hosts.Admission.Requisites, err = outlink.ParseClasses(tt.requisites); err != nil {
+							t.Fatal(err)
+						}
+					})
+					asked := []string{}
+					for url, n := range s.asked {
+						if n != 1 {
+							t.Errorf("%s was asked for %d times", url, n)
+						}
+						if url != "/" && url != "/robots.txt" {
+							asked = append(asked, url)
+						}
+					}
+					slices.Sort(asked)
+					want := strings.Fields(tt.asked)
+					slices.Sort(want)
+					if !slices.Equal(asked, want) {
+						t.Errorf("asked for %q, want %q", asked, want)
+					}
+					if status.End != master.Finished {
+						t.Errorf("ended with %s", status.End)
+					}
+					if tt.requisites == "all" && status.Totals.Skipped[admission.Robots] != 1 {
+						t.Errorf("skipped: %v", status.Totals.Skipped)
+					}
+					was := visited(t, dir)
+					for url := range maps.Keys(s.asked) {
+						if strings.HasPrefix(url, "/") {
+							url = "http://a.example" + url
+						}
+						if _, ok := was[url]; !ok && !strings.HasSuffix(url, "/robots.txt") {
+							t.Errorf("%s is not in the state", url)
+						}
+					}
+				})
+			})
+		}
+	}
+}
