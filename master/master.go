@@ -386,7 +386,7 @@ func (m *Master) tick(ctx actor.Context) {
 // them all when it went on, before it read its letters.)
 func (m *Master) forgive(now time.Time) {
 	// the monotonic clock stands still with a machine
-	if still := now.Round(0).Sub(m.tickedAt.Round(0)); !m.tickedAt.IsZero() && still > silentAfter {
+	if still := now.Round(0).Sub(m.tickedAt.Round(0)); !m.tickedAt.IsZero() && still > m.o.TickEvery+silentAfter {
 		m.log.WithFields(logrus.Fields{"took": still,
 			"leases": m.ledger.OpenCount()}).Warn("this master stood still: all leases are honoured anew")
 		for _, l := range m.ledger.All() {
