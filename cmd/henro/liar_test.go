@@ -25,9 +25,17 @@ type liar struct {
 	master, slave *actor.PID
 	lie           func(*liar, actor.Context, *messages.Fact) *messages.Fact // nil: as it was
 	refuse        bool
-	others        []*messages.HostTask // of the honest slave
+	steal         bool // declines what another slave was lent
 	told          int
 }
+
+// lentToOther is a lease of the honest slave.
+type lentToOther struct {
+	lease uint64
+	host  string
+}
+
+const anothers = "the lease of another slave"
 
 func (l *liar) Receive(ctx actor.Context) {
 	root, self := ctx.ActorSystem().Root, ctx.Self()
@@ -46,11 +54,19 @@ func (l *liar) Receive(ctx actor.Context) {
 		root.RequestWithCustomSender(l.master, m, self)
 	case *messages.SlaveRegistered, *messages.WorkRequested, *messages.TaskRefused:
 		root.RequestWithCustomSender(l.master, m, self)
+	case *lentToOther:
+		if l.steal { // while the other is at it
+			l.told++
+			time.AfterFunc(time.Second, func() {
+				root.RequestWithCustomSender(l.master, &messages.TaskRefused{Slave: "cheat", Boot: "1", Lease: m.lease,
+					Host: m.host}, self)
+			})
+		}
 	case *messages.TaskBatch:
 		if l.refuse {
 			for _, task := range m.Tasks {
 				l.told++
-				root.RequestWithCustomSender(l.master, &messages.TaskRefused{Slave: "liar", Boot: "1",
+				root.RequestWithCustomSender(l.master, &messages.TaskRefused{Slave: "cheat", Boot: "1",
 					Lease: task.Lease, Host: task.Host}, self)
 			}
 			m = &messages.TaskBatch{Serial: m.Serial, Renewed: m.Renewed, Revoked: m.Revoked}
@@ -114,23 +130,12 @@ var lies = []struct {
 		f.Robots = &messages.RobotsVisited{Status: 200, Rules: []byte("nonsense")}
 		return f
 	}},
-	{name: "the lease of another slave", lie: func(l *liar, ctx actor.Context, f *messages.Fact) *messages.Fact {
-		for _, task := range l.others {
-			ctx.ActorSystem().Root.Send(l.master, &messages.TaskRefused{Slave: "liar", Boot: "1", Lease: task.Lease,
-				Host: task.Host})
-			ctx.ActorSystem().Root.Send(l.master, &messages.Report{Slave: "liar", Boot: "1", Facts: []*messages.Fact{
-				{Lease: task.Lease, Seq: 1, Host: task.Host, Finished: &messages.LeaseFinished{IdleNs: -1}}}})
-		}
-		return f
-	}},
+	{name: anothers},
 	{name: "refusing", refuse: true},
 }
 
-// overheard carries the messages of the honest slave: the liar sees which leases it has.
-type overheard struct {
-	master, slave *actor.PID
-	by            *liar
-}
+// overheard carries the messages of the honest slave, and tells the liar what that is lent.
+type overheard struct{ master, slave, liar *actor.PID }
 
 func (o *overheard) Receive(ctx actor.Context) {
 	root, self := ctx.ActorSystem().Root, ctx.Self()
@@ -140,7 +145,7 @@ func (o *overheard) Receive(ctx actor.Context) {
 		root.RequestWithCustomSender(o.master, m, self)
 	case *messages.TaskBatch:
 		for _, task := range m.Tasks {
-			o.by.others = append(o.by.others[max(0, len(o.by.others)-7):], task)
+			root.Send(o.liar, &lentToOther{task.Lease, task.Host})
 		}
 		root.RequestWithCustomSender(o.slave, m, self)
 	default:
@@ -154,20 +159,20 @@ func TestALyingSlaveTakesNothingFromTheCrawl(t *testing.T) {
 	for _, alone := range []bool{false, true} {
 		for _, c := range lies {
 			name := c.name
-			if alone && c.name == "the lease of another slave" {
+			if alone && c.name == anothers {
 				continue // there is none
 			}
 			if alone {
 				name += ", alone"
 			}
 			t.Run(name, func(t *testing.T) {
-				synctest.Test(t, func(t *testing.T) { lieTo(t, c.lie, c.refuse, alone) })
+				synctest.Test(t, func(t *testing.T) { lieTo(t, c.lie, c.refuse, c.name == anothers, alone) })
 			})
 		}
 	}
 }
 
-func lieTo(t *testing.T, lie func(*liar, actor.Context, *messages.Fact) *messages.Fact, refuse, alone bool) {
+func lieTo(t *testing.T, lie func(*liar, actor.Context, *messages.Fact) *messages.Fact, refuse, steal, alone bool) {
 	web, err := fakeweb.New(fakeweb.Options{Seed: 5, Hosts: 6, Domains: 3, Pages: 12, CrossShare: 0.3,
 		RedirectShare: 0.1})
 	if err != nil {
@@ -198,11 +203,12 @@ func lieTo(t *testing.T, lie func(*liar, actor.Context, *messages.Fact) *message
 		system.Root.Send(pid, &slave.MasterSeen{PID: to, Boot: "1"})
 		return []*actor.PID{pid, to}
 	}
-	l := &liar{master: node.PID(), lie: lie, refuse: refuse}
-	pids := join("liar", func(pid *actor.PID) actor.Actor { l.slave = pid; return l })
+	l := &liar{master: node.PID(), lie: lie, refuse: refuse, steal: steal}
+	// its name comes first, so that of two with as much room it is lent a host
+	pids := join("cheat", func(pid *actor.PID) actor.Actor { l.slave = pid; return l })
 	if !alone {
 		pids = append(pids, join("honest", func(pid *actor.PID) actor.Actor {
-			return &overheard{master: node.PID(), slave: pid, by: l}
+			return &overheard{master: node.PID(), slave: pid, liar: pids[1]}
 		})...)
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Hour)
@@ -243,7 +249,7 @@ func lieTo(t *testing.T, lie func(*liar, actor.Context, *messages.Fact) *message
 	if overlaps := fakeweb.Overlaps(web.Log(), 0); len(overlaps) > 0 {
 		t.Errorf("asked twice at once: %v", overlaps)
 	}
-	found := slices.IndexFunc(before.Slaves, func(s master.SlaveStatus) bool { return s.Name == "liar" })
+	found := slices.IndexFunc(before.Slaves, func(s master.SlaveStatus) bool { return s.Name == "cheat" })
 	if found < 0 {
 		t.Fatalf("slaves: %+v", before.Slaves)
 	}
