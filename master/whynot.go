@@ -41,10 +41,11 @@ func FindWhy(state *store.State, rules *scope.Rules, o *host.Options, m *Setting
 	host := subject
 	if isURL {
 		w.Subject, host = u.String(), u.Host()
-		if w.Rules, err = Why(state, rules, o, &admission.Question{}, w.Subject); err != nil {
+		if w.Page, err = FindPage(state, m, w.Subject); err != nil && !errors.Is(err, store.ErrNotFound) {
 			return nil, err
 		}
-		if w.Page, err = FindPage(state, m, w.Subject); err != nil && !errors.Is(err, store.ErrNotFound) {
+		q := &admission.Question{Requisite: w.Page != nil && w.Page.Page.Flags.Requisite() > 0}
+		if w.Rules, err = Why(state, rules, o, q, w.Subject); err != nil {
 			return nil, err
 		}
 	}

@@ -9,6 +9,7 @@ import (
 
 	"google.golang.org/protobuf/proto"
 
+	"henro/actors/admission"
 	"henro/messages"
 	"henro/messages/weburl"
 	"henro/slave/fetch"
@@ -104,5 +105,21 @@ func TestTheMasterSaysWhichPrivateAddressesMayBeAsked(t *testing.T) {
 	}
 	if fmt.Sprint(all) != "[10.1.2.3:80 169.254.169.254:80]" {
 		t.Error("dialled", all)
+	}
+}
+
+// A master that is older than a rule does not send it: the rule has its default then, not nothing.
+func TestARuleThatTheMasterDoesNotKnowHasItsDefault(t *testing.T) {
+	s := &Slave{o: DefaultOptions()}
+	r, err := s.makeRules(&messages.FetchRules{UserAgent: "henro", FetchTimeoutNs: 1e9, ConnectTimeoutNs: 1e9,
+		IdleTimeoutNs: 1e9, MaxBody: 1 << 20, Admission: []byte(`{"ObeyNofollow":true}`)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.client.Close()
+	want := admission.DefaultRules()
+	want.ObeyNofollow = true
+	if r.admission != want {
+		t.Errorf("the rules are %+v, want %+v", r.admission, want)
 	}
 }

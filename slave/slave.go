@@ -690,6 +690,7 @@ func (s *Slave) makeRules(f *messages.FetchRules) (*rules, error) {
 	r := &rules{userAgent: f.UserAgent, robotsAgent: f.RobotsAgent, htmlOnly: f.HtmlOnly,
 		obeyNoindex: f.ObeyNoindex, languages: f.Languages, sitemaps: f.Sitemaps, jsonLD: f.JsonLd}
 	if len(f.Admission) > 0 {
+		r.admission = admission.DefaultRules() // of rules that an older master does not know
 		if err := r.admission.UnmarshalBinary(f.Admission); err != nil {
 			return nil, err
 		}

@@ -15,8 +15,10 @@ type Question struct {
 	URL   weburl.URL
 	From  string // the page that links to it; empty: none is named
 	Depth int    // links from its seed; 0: not known
-	Scope *scope.Rules
-	Rules *Rules
+	// it is known as what a page is made of, which may lie outside of the scope
+	Requisite bool
+	Scope     *scope.Rules
+	Rules     *Rules
 	Host
 	Now time.Time
 }
@@ -40,7 +42,11 @@ func (q *Question) scope() Finding {
 		f.Says = speech.Say("the seeds and the scope are not known here")
 		return f
 	}
-	verdict := q.Scope.Of(q.URL.Host()).Decide(q.URL.String())
+	part := q.Scope.Of(q.URL.Host())
+	verdict := part.Decide(q.URL.String())
+	if q.Requisite {
+		verdict = part.Refuses(q.URL.String())
+	}
 	f.Reason, f.Says = ofScope(verdict), speech.Say(verdict.String())
 	return f
 }

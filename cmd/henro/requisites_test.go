@@ -3,14 +3,18 @@ package main
 import (
 	"fmt"
 	"maps"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
 
 	"henro/actors/admission"
+	"henro/actors/scope"
 	"henro/master"
 	"henro/messages/outlink"
+	"henro/messages/weburl"
+	"henro/store"
 )
 
 // whole is a site of two pages with what browsers load of them, on two more hosts.
@@ -109,4 +113,40 @@ func TestAPageIsFetchedWithWhatItIsMadeOf(t *testing.T) {
 			})
 		}
 	}
+}
+
+// What a page is made of may lie outside the scope: the scope is then no reason why it is not visited.
+func TestWhyOfARequisiteDoesNotNameTheScope(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		dir := t.TempDir()
+		s := &site{answer: answerWhole, seed: "http://a.example/ depth=1"}
+		s.crawl(t, dir, func(o *master.Options) { o.Hosts.Admission.Requisites = outlink.AllClasses })
+		o := store.DefaultOptions()
+		o.Partitions, o.ReadOnly = 0, true
+		state, err := store.OpenState(filepath.Join(dir, "state"), o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer state.Close()
+		rules, err := scope.New(scope.DefaultOptions())
+		if err != nil {
+			t.Fatal(err)
+		}
+		settings, err := master.ReadSettings(dir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		options := master.DefaultOptions()
+		for url, says := range map[string]string{
+			"http://b.example/b.png":      "visited 2",
+			"http://b.example/no/way.png": "not visited: robots",
+			"http://b.example/page":       "not visited: scope",
+		} {
+			why, err := master.FindWhy(state, rules.With(weburl.MustParse("http://a.example/")), &options.Hosts,
+				&settings, url)
+			if err != nil || !strings.HasPrefix(why.Answer, says) {
+				t.Errorf("%s: %+v, %v; want %q", url, why, err, says)
+			}
+		}
+	})
 }

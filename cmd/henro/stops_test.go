@@ -11,6 +11,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -25,11 +26,12 @@ import (
 // site answers requests for one web of hand-made pages, over pipes.
 type site struct {
 	answer func(path string) (status int, header, body string)
-	asked  map[string]int
 	seed   string // where it begins; empty: the root
 
 	dedupFrom []string // archives of earlier crawls
 
+	mu      sync.Mutex // several hosts are asked at once
+	asked   map[string]int
 	cookies bool // one was sent
 }
 
@@ -46,9 +48,11 @@ func (s *site) dial(context.Context, string, string) (net.Conn, error) {
 			if request.Host != "a.example" { // other hosts by their whole URLs
 				url = "http://" + request.Host + url
 			}
+			s.mu.Lock()
 			s.asked[url]++
 			s.cookies = s.cookies || request.Header.Get("Cookie") != ""
 			status, header, body := s.answer(url)
+			s.mu.Unlock()
 			if header == "" {
 				header = "Content-Type: text/html; charset=utf-8\r\n"
 			}
