@@ -27,6 +27,7 @@ import (
 	"time"
 
 	"go.etcd.io/bbolt"
+	berrors "go.etcd.io/bbolt/errors"
 
 	"henro/store/archive/cdxj"
 	"henro/store/archive/warc"
@@ -78,8 +79,8 @@ func (x *Index) Open() error {
 		return nil
 	}
 	db, err := open(x.path)
-	if errors.Is(err, bbolt.ErrInvalid) || errors.Is(err, bbolt.ErrChecksum) ||
-		errors.Is(err, bbolt.ErrVersionMismatch) {
+	if errors.Is(err, berrors.ErrInvalid) || errors.Is(err, berrors.ErrChecksum) ||
+		errors.Is(err, berrors.ErrVersionMismatch) {
 		if err = os.Remove(x.path); err == nil {
 			db, err = open(x.path)
 		}
