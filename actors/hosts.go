@@ -34,7 +34,7 @@ type Hosts struct {
 	partitionOf func(string) int
 	skips       *actor.PID
 	regions     *admission.Known
-	slaves      *protocol.SlavesChanged // the latest
+	resources   *protocol.ResourcesChanged // the latest
 	awake       map[string]*awakeHost
 	unlisted    []store.HostID // by partition, where listing the waiting hosts goes on; 0 is done
 	listing     int            // answers awaited
@@ -66,10 +66,10 @@ func (h *Hosts) Receive(ctx actor.Context) {
 	case *protocol.ScopeChanged:
 		h.regions = admission.Remember(m.Rules)
 		h.tellAll(ctx, &host.RegionsChanged{Regions: h.regions})
-	case *protocol.SlavesChanged:
-		h.slaves = &protocol.SlavesChanged{Servers: len(h.awake), Connections: m.Connections}
-		h.o.Politeness.Servers, h.o.Politeness.Connections = h.slaves.Servers, h.slaves.Connections
-		h.tellAll(ctx, h.slaves)
+	case *protocol.ResourcesChanged:
+		h.resources = m
+		h.o.Politeness.Servers, h.o.Politeness.Connections = m.Servers, m.Connections
+		h.tellAll(ctx, m)
 	case *protocol.ToHost:
 		h.forward(ctx, m.Host, m.Message, true)
 	case *protocol.HostsGrew:
@@ -163,8 +163,8 @@ func (h *Hosts) takeUp(ctx actor.Context, name string) {
 		return // it had gone to rest
 	}
 	ctx.Send(a.pid, &host.RegionsChanged{Regions: h.regions})
-	if h.slaves != nil {
-		ctx.Send(a.pid, h.slaves)
+	if h.resources != nil {
+		ctx.Send(a.pid, h.resources)
 	}
 	h.welcomeBack(ctx, name)
 }

@@ -110,6 +110,17 @@ func (r *readyHosts) next() (time.Time, bool) {
 	return r.queue[0].at, true
 }
 
+// before counts the hosts that are ready before a moment; those that wait for a shared clock are not.
+func (r *readyHosts) before(at time.Time) int {
+	n := 0
+	for _, h := range r.queue {
+		if h.at.Before(at) {
+			n++
+		}
+	}
+	return n
+}
+
 func (r *readyHosts) count() int {
 	n := len(r.queue)
 	if r.clocks != nil {

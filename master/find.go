@@ -73,5 +73,11 @@ func FindHost(state *store.State, m *Settings, host string) (*HostFound, error) 
 // State is what is on disk, to be read beside the crawl.
 func (n *Node) State() *store.State { return n.state }
 
-// Options are those of the crawl.
-func (n *Node) Options() Options { return n.o }
+// Options are those of the crawl, with S and C as they are now.
+func (n *Node) Options() Options {
+	o := n.o
+	if r := n.resources.Load(); r != nil {
+		o.Hosts.Politeness.Servers, o.Hosts.Politeness.Connections = r.Servers, r.Connections
+	}
+	return o
+}

@@ -23,6 +23,7 @@ package master
 import (
 	"fmt"
 	"slices"
+	"sync/atomic"
 	"time"
 
 	"github.com/asynkron/protoactor-go/actor"
@@ -159,6 +160,7 @@ type Master struct {
 
 	course
 	restoring
+	resources
 	rounds rounds
 	stalls stalls
 	timer  floor.Timer
@@ -194,12 +196,13 @@ type early struct {
 
 // Props makes the Master of an opened state.
 func Props(o Options, state *store.State, clocks *clocks, rules *scope.Rules, done chan<- Status,
-	log *logrus.Entry) *actor.Props {
+	sent *atomic.Pointer[protocol.ResourcesChanged], log *logrus.Entry) *actor.Props {
 	return actor.PropsFromProducer(func() actor.Actor {
 		return &Master{
 			o: o, log: log.WithField("actor", "master"), state: state, scope: rules, done: done,
 			ready: newLine(&o, clocks), slaves: newSlaves(),
 			restoring: restoring{len(state.Partitions), map[string]early{}},
+			resources: resources{sent: sent},
 			stalls:    stalls{unstored: map[int]error{}},
 			course:    course{phase: Running, startedAt: time.Now(), lastID: uint64(time.Now().UnixMilli()) << 20},
 		}
@@ -226,7 +229,7 @@ func (m *Master) Receive(ctx actor.Context) {
 		m.decline(ctx, msg)
 	case *SlaveLost:
 		if m.slaves.lose(msg, m.ledger) {
-			ctx.Send(m.hosts, &protocol.SlavesChanged{Connections: m.slaves.connections()})
+			m.countResources(ctx)
 		}
 	case *SlaveRefused:
 		m.slaves.refuse(msg)
@@ -376,6 +379,7 @@ func (m *Master) tick(ctx actor.Context) {
 		m.ready.clocks.sweep(now)
 	}
 	m.dispatch(ctx)
+	m.countResources(ctx)
 	m.balance(ctx)
 	m.askQuiet(ctx)
 }
@@ -436,7 +440,7 @@ func (m *Master) welcome(ctx actor.Context, msg *messages.SlaveRegistered) {
 		}
 	}
 	ctx.Respond(welcomed)
-	ctx.Send(m.hosts, &protocol.SlavesChanged{Connections: m.slaves.connections()})
+	m.countResources(ctx)
 	m.log.WithFields(logrus.Fields{"slave": msg.Slave, "version": msg.Version,
 		"connections": msg.Connections}).Info("slave welcomed")
 }
@@ -450,7 +454,7 @@ func (m *Master) serve(ctx actor.Context, msg *messages.WorkRequested) {
 	back := s.pid == nil
 	s.pid, s.serial, s.asked = ctx.Sender(), msg.Serial, msg
 	if back { // the gossip was wrong
-		ctx.Send(m.hosts, &protocol.SlavesChanged{Connections: m.slaves.connections()})
+		m.countResources(ctx)
 	}
 	now := time.Now()
 	m.ledger = m.ledger.Updated(ledger.WindowSet{Slave: msg.Slave, Boot: msg.Boot, Slots: int(msg.HostSlots), At: now})

@@ -6,12 +6,14 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"sync/atomic"
 	"time"
 
 	"github.com/asynkron/protoactor-go/actor"
 	"github.com/sirupsen/logrus"
 
 	"henro/actors/admission"
+	"henro/actors/protocol"
 	"henro/actors/scope"
 	"henro/master/frontier"
 	"henro/messages"
@@ -29,7 +31,8 @@ type Node struct {
 	done   chan Status
 	o      Options
 
-	reports reports
+	reports   reports
+	resources atomic.Pointer[protocol.ResourcesChanged] // S and C as the Hosts know them
 }
 
 // Start opens the state of a crawl and sets the Master to work in an actor system. Close ends it.
@@ -70,7 +73,7 @@ func Start(system *actor.ActorSystem, o Options, log *logrus.Entry) (*Node, erro
 	if err != nil {
 		return nil, errors.Join(err, state.Close())
 	}
-	n.pid, err = system.Root.SpawnNamed(Props(o, state, clocks, rules, n.done, log), ActorName)
+	n.pid, err = system.Root.SpawnNamed(Props(o, state, clocks, rules, n.done, &n.resources, log), ActorName)
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("spawn the master: %w", err), state.Close())
 	}

@@ -13,21 +13,27 @@ import (
 	"henro/store"
 )
 
-// Report sums up the timetable of a crawl, running or not: each partition as of one moment. S and C are hosts and
-// connections; without connections the resources are not looked at.
+// Report sums up the timetable of a crawl that is not running. S and C are all its hosts and the connections that shall
+// visit them; without connections the resources are not looked at.
 func Report(state *store.State, m *Settings, connections int, now time.Time) (*figures.Report, error) {
-	o := figures.Options{Now: now, Politeness: m.Politeness, Revisit: m.Revisit, Continuous: m.Continuous}
-	var err error
-	if o.Relief, err = politeness.ParseRelief(m.Relief); err != nil {
-		return nil, err
-	}
-	o.Politeness.Servers, o.Politeness.Connections = 0, connections
+	supposed := *m
+	supposed.Politeness.Servers, supposed.Politeness.Connections = 0, connections
 	for _, p := range state.Partitions {
 		stats, err := p.Stats()
 		if err != nil {
 			return nil, err
 		}
-		o.Politeness.Servers += int(stats.Hosts)
+		supposed.Politeness.Servers += int(stats.Hosts)
+	}
+	return report(state, &supposed, now)
+}
+
+// report sums up the timetable of a crawl whose S and C are among the settings: each partition as of one moment.
+func report(state *store.State, m *Settings, now time.Time) (*figures.Report, error) {
+	o := figures.Options{Now: now, Politeness: m.Politeness, Revisit: m.Revisit, Continuous: m.Continuous}
+	var err error
+	if o.Relief, err = politeness.ParseRelief(m.Relief); err != nil {
+		return nil, err
 	}
 	c := figures.New(o)
 	for _, p := range state.Partitions {
@@ -67,15 +73,7 @@ type reports struct {
 const reportEvery = 5 * time.Second
 
 // Report returns the report of the running crawl, a few seconds old at most.
-func (n *Node) Report(ctx context.Context) (*figures.Report, error) {
-	status, err := Ask[*Status](ctx, n, &StatusAsked{})
-	if err != nil {
-		return nil, err
-	}
-	connections := 0
-	for _, s := range status.Slaves {
-		connections += s.Connections
-	}
+func (n *Node) Report(_ context.Context) (*figures.Report, error) {
 	r := &n.reports
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -83,12 +81,12 @@ func (n *Node) Report(ctx context.Context) (*figures.Report, error) {
 	if r.last != nil && now.Sub(r.last.Taken) < max(reportEvery, 10*r.took) {
 		return r.last, nil
 	}
-	report, err := Report(n.state, n.settings(), connections, now)
+	last, err := report(n.state, n.settings(), now)
 	if err != nil {
 		return nil, err
 	}
-	r.last, r.took = report, time.Since(now)
-	return report, nil
+	r.last, r.took = last, time.Since(now)
+	return last, nil
 }
 
 // getReport answers with figures.Report.

@@ -30,7 +30,8 @@ func SettingsOf(o *host.Options) Settings {
 }
 
 func (n *Node) settings() *Settings {
-	m := SettingsOf(&n.o.Hosts)
+	o := n.Options()
+	m := SettingsOf(&o.Hosts)
 	f := n.o.Fetch
 	m.ArchivesAll = !f.HtmlOnly && !f.ObeyNoindex && len(f.Languages) == 0
 	return &m

@@ -11,7 +11,6 @@ import (
 	"github.com/sirupsen/logrus"
 
 	"henro/actors/console"
-	"henro/actors/protocol"
 	"henro/master/ledger"
 	"henro/messages"
 )
@@ -174,7 +173,7 @@ func (m *Master) distrust(ctx actor.Context, name, boot, why string) {
 	for _, lease := range m.ledger.HeldBy(name, boot) {
 		m.void(ctx, lease.ID)
 	}
-	ctx.Send(m.hosts, &protocol.SlavesChanged{Connections: m.slaves.connections()})
+	m.countResources(ctx)
 }
 
 // decline takes a host back that its slave does not take on. A slave that declines again and again rests, so that

@@ -360,22 +360,27 @@ func (f *Fetcher) again() {
 }
 
 // interval is what the host is owed after a request that took e: that of the lease, or (S/C)·e if it has become slower
-// (10). A rest that outlasts the lease is left to the master, so that no slot is held meanwhile.
+// (10). A rest that outlasts the lease is left to the master, so that no slot is held meanwhile; so are rests that come
+// to longRests and to twice the time that the lease was to take.
 func (f *Fetcher) interval(r *fetch.Response) time.Duration {
 	interval := time.Duration(f.task.IntervalNs)
 	if r.Reason != messages.Reason_NONE { // what took time was the crawler's patience
 		return interval
 	}
 	if slow := time.Duration(min(f.task.Ratio*float64(r.Took), float64(maxRest))); slow > interval {
-		if interval = slow; !f.endedAt.Add(slow).Before(f.until) && f.why == "" {
+		rests := float64(slow) * float64(f.budget)
+		long := rests >= max(float64(longRests), 2*float64(interval)*float64(f.task.PageBudget))
+		if interval = slow; f.why == "" && (long || !f.endedAt.Add(slow).Before(f.until)) {
 			f.why = "slow"
 		}
 	}
 	return interval
 }
 
-// maxRest bounds the arithmetic of a rest.
-const maxRest = 365 * 24 * time.Hour
+const (
+	maxRest   = 365 * 24 * time.Hour // bounds the arithmetic of a rest
+	longRests = 2 * time.Minute
+)
 
 // take hands a response to the Parser and learns from it whether to go on.
 func (f *Fetcher) take(ctx actor.Context, r *fetch.Response) {

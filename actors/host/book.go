@@ -171,7 +171,7 @@ func (b *Book) take(fact any) bool {
 		b.restore(m)
 	case *RegionsChanged:
 		b.judge.regions = m.Regions
-	case *protocol.SlavesChanged:
+	case *protocol.ResourcesChanged:
 		b.o.Politeness.Servers, b.o.Politeness.Connections = m.Servers, m.Connections
 	case *Grew:
 		b.grow(max(b.line.fresh, 1), b.line.known)

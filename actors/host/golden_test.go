@@ -160,7 +160,7 @@ func (p *player) play(words []string) error {
 	case "slaves":
 		servers, _ := strconv.Atoi(a.plain[0])
 		connections, err := strconv.Atoi(a.plain[1])
-		p.tell(&protocol.SlavesChanged{Servers: servers, Connections: connections})
+		p.tell(&protocol.ResourcesChanged{Servers: servers, Connections: connections})
 		return err
 	case "grew":
 		p.tell(&Grew{})

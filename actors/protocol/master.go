@@ -65,9 +65,8 @@ type (
 		Host    string
 		Message any
 	}
-	// SlavesChanged says how many hosts are asked side by side on how many connections: S and C of equation (9). The
-	// Master tells C; the Hosts add S.
-	SlavesChanged struct{ Servers, Connections int }
+	// ResourcesChanged says how many hosts are asked side by side on how many connections: S and C of equation (9).
+	ResourcesChanged struct{ Servers, Connections int }
 )
 
 // HostExcluded tells a Host that a person has excluded it, or has let it in again, which is on disk already.

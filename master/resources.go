@@ -1,0 +1,50 @@
+package master
+
+import (
+	"sync/atomic"
+	"time"
+
+	"github.com/asynkron/protoactor-go/actor"
+
+	"henro/actors/protocol"
+)
+
+// resources are S and C of equation (9), counted as hosts and slaves come and go. The Hosts, and with them the leases,
+// and what a Node reports go by what was sent last.
+type resources struct {
+	sent   *atomic.Pointer[protocol.ResourcesChanged] // nil inside: nothing yet
+	sentAt time.Time
+}
+
+const (
+	// resourcesEvery bounds how often all Hosts get a new S; a change of no more than a tenth waits for resourcesLate.
+	resourcesEvery = time.Second
+	resourcesLate  = time.Minute
+	// soonReady is how far ahead a host may be ready to be counted as one that is asked now: longer than the longest
+	// Crawl-delay that is obeyed by default, shorter than the rests of hosts that keep failing.
+	soonReady = 10 * time.Minute
+)
+
+// update sends figures that have changed: C at once, S as often as resourcesEvery and resourcesLate let it.
+func (r *resources) update(ctx actor.Context, hosts *actor.PID, servers, connections int, now time.Time) {
+	if last := r.sent.Load(); last != nil && last.Connections == connections {
+		change, wait := max(servers-last.Servers, last.Servers-servers), resourcesEvery
+		if 10*change <= last.Servers {
+			wait = resourcesLate
+		}
+		if change == 0 || now.Sub(r.sentAt) < wait {
+			return
+		}
+	}
+	changed := &protocol.ResourcesChanged{Servers: servers, Connections: connections}
+	r.sent.Store(changed)
+	r.sentAt = now
+	ctx.Send(hosts, changed)
+}
+
+// countResources counts the hosts that are lent or wait for their turn, and the connections of all slaves.
+func (m *Master) countResources(ctx actor.Context) {
+	now := time.Now()
+	m.resources.update(ctx, m.hosts, m.ledger.OpenCount()+m.ready.before(now.Add(soonReady)), m.slaves.connections(),
+		now)
+}
