@@ -55,7 +55,9 @@ const came = [];
 const live = net.createServer((socket) => {
   socket.on("error", () => {}).once("data", (begin) => {
     // The name is in the clear, in HTTP as in TLS. The browser's own errands are its maker's business.
-    const name = /[a-z0-9-]+(\.[a-z0-9-]+)*\.[a-z]{2,}/.exec(begin.toString("latin1").replace(/^[^]*?\r\nHost: /, ""))?.[0] ?? "?";
+    const found = /[a-z0-9-]+(\.[a-z0-9-]+)*\.[a-z]{2,}/.exec(begin.toString("latin1").replace(/^[^]*?\r\nHost: /, ""));
+    // In TLS the length of the name stands before it (RFC 6066 section 3), and what follows may be letters by chance.
+    const name = found?.[0].slice(0, begin[0] === 0x16 ? begin.readUInt16BE(found.index - 2) : undefined) ?? "?";
     if (!/\.(google|googleapis|gstatic|gvt1)\.com$/.test(name)) came.push(name);
     socket.destroy();
   });
