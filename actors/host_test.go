@@ -265,12 +265,7 @@ func TestALeaseThatWasBeingWrittenWhenItsHostFailedIsEnded(t *testing.T) {
 // time.
 func TestAPartitionKnowsTheOpenLeaseOfAHost(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		o := store.DefaultOptions()
-		o.Partitions, o.NoSync = 1, true
-		state, err := store.OpenState(t.TempDir(), o)
-		if err != nil {
-			t.Fatal(err)
-		}
+		state := openState(t, 1)
 		defer state.Close()
 		system := actortest.System(t)
 		around := actortest.NewProbe(t, system, "around")
@@ -311,12 +306,7 @@ func TestAPartitionKnowsTheOpenLeaseOfAHost(t *testing.T) {
 // answered is asked again when it is back, or the crawl would never end.
 func TestAHostThatFailedJudgesLinksAgainThatItOwed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		o := store.DefaultOptions()
-		o.Partitions, o.NoSync = 1, true
-		state, err := store.OpenState(t.TempDir(), o)
-		if err != nil {
-			t.Fatal(err)
-		}
+		state := openState(t, 1)
 		defer state.Close()
 		system := actortest.System(t)
 		around := actortest.NewProbe(t, system, "around")

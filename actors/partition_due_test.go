@@ -17,12 +17,7 @@ import (
 func TestDuePagesBeyondTheBoundComeAsRoomAppears(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const hosts, pages, ahead, batch = 5, 1600, 1000, 1000 // batch: what is read at once
-		o := store.DefaultOptions()
-		o.Partitions, o.NoSync = 1, true
-		state, err := store.OpenState(t.TempDir(), o)
-		if err != nil {
-			t.Fatal(err)
-		}
+		state := openState(t, 1)
 		defer state.Close()
 		system := actortest.System(t)
 		around := actortest.NewProbe(t, system, "around")

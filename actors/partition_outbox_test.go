@@ -17,12 +17,7 @@ import (
 // A URL of another partition goes through the outbox: its owner has it in the end, and nothing is left on its way.
 func TestCandidatesOfOtherPartitionsReachTheirOwners(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		o := store.DefaultOptions()
-		o.Partitions, o.NoSync = 2, true
-		state, err := store.OpenState(t.TempDir(), o)
-		if err != nil {
-			t.Fatal(err)
-		}
+		state := openState(t, 2)
 		defer state.Close()
 		system := actortest.System(t)
 		around := actortest.NewProbe(t, system, "around")
