@@ -1,6 +1,7 @@
 package store_test
 
 import (
+	"bytes"
 	"encoding/binary"
 	"errors"
 	"flag"
@@ -149,5 +150,35 @@ func TestRandomDamageEndsInAnError(t *testing.T) {
 	t.Logf("%d damages refused, %d in what nobody reads", refused, read)
 	if refused < *damages/4 {
 		t.Errorf("only %d of %d damages were found", refused, *damages)
+	}
+}
+
+// A file whose root lost its buckets is a damaged one, not a new one: nothing is written to it.
+func TestARootWithoutBucketsIsNotANewFile(t *testing.T) {
+	dir := filled(t, 10)
+	path := filepath.Join(dir, "p001.db")
+	file, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, meta := range []int{0, pageLen} {
+		const pageHeader, rootOfMeta, countOfPage = 16, 16, 10
+		root := binary.LittleEndian.Uint64(file[meta+pageHeader+rootOfMeta:])
+		clear(file[root*pageLen+countOfPage : root*pageLen+countOfPage+2])
+	}
+	if err := os.WriteFile(path, file, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if report, err := store.Check(dir, nil); err != nil || len(report.Problems) == 0 {
+		t.Errorf("check: %v, %v", report, err)
+	}
+	if s, err := store.OpenState(dir, testOptions()); !errors.Is(err, store.ErrCorrupt) {
+		t.Errorf("open: %v", err)
+		if err == nil {
+			s.Close()
+		}
+	}
+	if is, err := os.ReadFile(path); err != nil || !bytes.Equal(is, file) {
+		t.Errorf("the damaged file was written to (%v)", err)
 	}
 }

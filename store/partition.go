@@ -111,14 +111,19 @@ func open(path string, o Options, index, of int, id identity) (p *Partition, err
 			p = nil
 		}
 	}()
-	made := false
+	// A file without a commit is new: bbolt writes its two first metas as transactions 0 and 1. Missing buckets are no
+	// sign of it: a damaged root has none either, and must not be written over.
+	committed := false
 	if err := p.view(doing, func(tx *bbolt.Tx) error {
-		made = tx.Bucket(bucketMeta) != nil
+		committed = tx.ID() > 1
 		return nil
 	}); err != nil {
 		return p, err
 	}
-	if !made {
+	if !committed {
+		if o.ReadOnly {
+			return p, fmt.Errorf("%s: nothing was ever committed to %s: %w", doing, path, ErrCorrupt)
+		}
 		if err := p.update("create "+path, p.create); err != nil {
 			return p, err
 		}
@@ -156,6 +161,11 @@ func (p *Partition) writeIdentity(tx *bbolt.Tx) error {
 
 // identify reads who a partition is, and refuses what a newer henro wrote.
 func (p *Partition) identify(tx *bbolt.Tx) error {
+	for _, name := range buckets {
+		if tx.Bucket(name) == nil {
+			return fmt.Errorf("bucket %s is missing: %w", name, ErrCorrupt)
+		}
+	}
 	b, err := unseal(identityKey, tx.Bucket(bucketMeta).Get(identityKey))
 	if err != nil {
 		return fmt.Errorf("identity: %w", err)
@@ -169,11 +179,6 @@ func (p *Partition) identify(tx *bbolt.Tx) error {
 	p.domains = s.string()
 	if s.bad || p.of == 0 || p.index >= p.of {
 		return fmt.Errorf("identity: %w", ErrCorrupt)
-	}
-	for _, name := range buckets {
-		if tx.Bucket(name) == nil {
-			return fmt.Errorf("bucket %s is missing: %w", name, ErrCorrupt)
-		}
 	}
 	return nil
 }
