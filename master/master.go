@@ -29,8 +29,9 @@ import (
 	"github.com/asynkron/protoactor-go/actor"
 	"github.com/sirupsen/logrus"
 
-	"henro/actors"
 	"henro/actors/floor"
+	"henro/actors/hosts"
+	"henro/actors/partition"
 	"henro/actors/protocol"
 	"henro/actors/scope"
 	"henro/master/frontier"
@@ -316,22 +317,22 @@ func (m *Master) start(ctx actor.Context) {
 	if err != nil {
 		panic(err)
 	}
-	m.hosts = floor.SpawnAs(ctx, actors.HostsProps(m.o.Hosts, ctx.Self(), m.log), "hosts")
+	m.hosts = floor.SpawnAs(ctx, hosts.Props(m.o.Hosts, ctx.Self(), m.log), "hosts")
 	for i := range m.state.Partitions {
 		m.partitions = append(m.partitions, floor.SpawnAs(ctx,
-			actors.PartitionProps(m.o.Partition, order, m.state, i, m.hosts, ctx.Self(), m.log),
+			partition.Props(m.o.Partition, order, m.state, i, m.hosts, ctx.Self(), m.log),
 			fmt.Sprintf("partition/%d", i)))
 	}
-	actors.IntroducePartitions(ctx.Send, m.partitions)
+	partition.Introduce(ctx.Send, m.partitions)
 	ctx.Send(m.hosts, &protocol.ScopeChanged{Rules: m.scope})
-	ctx.Send(m.hosts, &actors.Introduction{Partitions: m.partitions, PartitionOf: m.state.PartitionOf,
-		Skips: floor.SpawnAs(ctx, actors.SkipsProps(m.o.Dir, m.log), "skips")})
+	ctx.Send(m.hosts, &hosts.Introduction{Partitions: m.partitions, PartitionOf: m.state.PartitionOf,
+		Skips: floor.SpawnAs(ctx, hosts.SkipsProps(m.o.Dir, m.log), "skips")})
 	m.timer.After(ctx, m.o.TickEvery, &tick{})
 }
 
 // makeOrder reads what waits, before anything more can be admitted.
-func (m *Master) makeOrder() (actors.Order, error) {
-	var o actors.Order
+func (m *Master) makeOrder() (partition.Order, error) {
+	var o partition.Order
 	ranks, err := newRanks(m.o.Order, m.state)
 	if err != nil {
 		return o, err

@@ -5,8 +5,8 @@ import (
 	"fmt"
 	"time"
 
-	"henro/actors"
 	"henro/actors/host"
+	"henro/actors/partition"
 	"henro/actors/scope"
 	"henro/master/frontier"
 	"henro/messages"
@@ -24,7 +24,7 @@ type Options struct {
 	Scope     scope.Options
 	Depth     int // links followed from a seed; negative: without end
 	Hosts     host.Options
-	Partition actors.PartitionOptions
+	Partition partition.Options
 	Store     store.Options
 	// which URLs are visited next, and with slots and ranked which are kept at all; its interval is that of politeness.
 	// Default host: the Hosts take turns, and everything is kept
@@ -50,7 +50,7 @@ type Options struct {
 func DefaultOptions() Options {
 	return Options{
 		Dir: "crawl", Depth: 3, Scope: scope.DefaultOptions(),
-		Hosts: host.DefaultOptions(), Partition: actors.DefaultPartitionOptions(), Store: store.DefaultOptions(),
+		Hosts: host.DefaultOptions(), Partition: partition.DefaultOptions(), Store: store.DefaultOptions(),
 		Frontier: frontier.DefaultOptions(), Order: frontier.OrderBreadth,
 		Unit: UnitHost, Fetch: DefaultFetchRules(),
 		LeaseFor: time.Minute, LeaseMargin: 2 * time.Second, TickEvery: 250 * time.Millisecond,

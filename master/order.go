@@ -8,8 +8,8 @@ import (
 	"sync"
 	"time"
 
-	"henro/actors"
 	"henro/actors/host"
+	"henro/actors/partition"
 	"henro/master/frontier"
 	"henro/messages/outlink"
 	"henro/store"
@@ -195,8 +195,8 @@ func (r *order) owe(id store.HostID, h *orderedHost) {
 	r.owing = append(r.owing, id)
 }
 
-// Offer implements actors.Gate.
-func (r *order) Offer(c *store.Candidate, seed bool) actors.Offered {
+// Offer implements partition.Gate.
+func (r *order) Offer(c *store.Candidate, seed bool) partition.Offered {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	id, fp := store.IDOf(c.Host), fingerprint.URL(c.URL)
@@ -204,15 +204,15 @@ func (r *order) Offer(c *store.Candidate, seed bool) actors.Offered {
 	if r.add(frontier.Item[uint64]{Key: fp, Host: uint64(id), Band: r.band(fp, c.Depth)}, seed) {
 		r.returns.Dropped(fp)
 		r.forget(id, h)
-		return actors.Offered{Dropped: true}
+		return partition.Offered{Dropped: true}
 	}
 	h.pending++
 	returned := r.returns.Count
 	r.returns.Taken(fp)
-	return actors.Offered{Again: r.returns.Count > returned}
+	return partition.Offered{Again: r.returns.Count > returned}
 }
 
-// Stored implements actors.Gate.
+// Stored implements partition.Gate.
 func (r *order) Stored(id store.HostID) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -368,7 +368,7 @@ func newRanks(o frontier.Order, state *store.State) (*ranks, error) {
 	return r, nil
 }
 
-// Read implements actors.Ranks.
+// Read implements partition.Ranks.
 func (r *ranks) Read(page uint64, links []outlink.Outlink) {
 	to := make([]uint64, 0, len(links))
 	for i := range links {
@@ -384,7 +384,7 @@ func (r *ranks) Read(page uint64, links []outlink.Outlink) {
 	}
 }
 
-// Band implements actors.Ranks.
+// Band implements partition.Ranks.
 func (r *ranks) Band(url uint64, depth uint8, sitemap outlink.Priority) uint8 {
 	r.mu.Lock()
 	defer r.mu.Unlock()

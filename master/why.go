@@ -6,9 +6,9 @@ import (
 	"fmt"
 	"time"
 
-	"henro/actors"
 	"henro/actors/admission"
 	"henro/actors/host"
+	"henro/actors/partition"
 	"henro/actors/protocol"
 	"henro/actors/robots"
 	"henro/actors/scope"
@@ -16,7 +16,7 @@ import (
 	"henro/store"
 )
 
-// ScopeAsked asks the Master for the rules as they are now, with all seeds. It is answered by actors.ScopeChanged.
+// ScopeAsked asks the Master for the rules as they are now, with all seeds. It is answered by protocol.ScopeChanged.
 type ScopeAsked struct{}
 
 // Why asks every rule about a URL: the scope, traps, the stop list, robots.txt. From is the page that links to it and
@@ -39,10 +39,10 @@ func Why(state *store.State, rules *scope.Rules, o *host.Options, q *admission.Q
 	q.Scope, q.Rules, q.Now = rules, &o.Admission, time.Now()
 	host := q.URL.Host()
 	disk := state.Partitions[state.PartitionOf(host)]
-	if q.Stops, err = actors.StopListOf(disk, host); err != nil {
+	if q.Stops, err = partition.StopListOf(disk, host); err != nil {
 		return nil, err
 	}
-	sessions, err := actors.SessionsOf(disk, host)
+	sessions, err := partition.SessionsOf(disk, host)
 	if err != nil {
 		return nil, err
 	}

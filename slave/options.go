@@ -8,7 +8,7 @@ import (
 	"runtime"
 	"time"
 
-	"henro/actors"
+	"henro/actors/archivist"
 	"henro/actors/floor"
 )
 
@@ -54,7 +54,7 @@ type Options struct {
 	// master's own process.
 	Mailboxes func() []floor.KindRow
 
-	Archive actors.ArchivistOptions
+	Archive archivist.Options
 	// ArchiveStopped is told that captures cannot be written, and with nil that they can be again; nil: nobody is. It
 	// must not wait.
 	ArchiveStopped func(error)
@@ -73,7 +73,7 @@ func DefaultOptions() Options {
 		ResendAfter:       5 * time.Second,
 		AskEvery:          time.Second,
 		MaxLinks:          50_000,
-		Archive:           actors.DefaultArchivistOptions(),
+		Archive:           archivist.DefaultOptions(),
 	}
 }
 

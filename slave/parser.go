@@ -11,8 +11,8 @@ import (
 	"github.com/asynkron/protoactor-go/actor"
 	"github.com/sirupsen/logrus"
 
-	"henro/actors"
 	"henro/actors/admission"
+	"henro/actors/archivist"
 	"henro/actors/floor"
 	"henro/actors/robots"
 	"henro/messages"
@@ -388,7 +388,7 @@ func (p *Parser) archive(ctx actor.Context, m *parse, made *factMade) {
 	records, members := p.builder.AppendExchange(room, x)
 	made.records, made.kept = len(records), m.kept
 	m.kept.keep(made.records)
-	ctx.RequestWithCustomSender(p.archivist, &actors.Archive{
+	ctx.RequestWithCustomSender(p.archivist, &archivist.Archive{
 		Records: records, Captures: []cdxj.Entry{cdxj.New(r.URL, x, members, r.Status, r.Header.Get("Content-Type"))},
 		Whole: whole, Tag: made,
 	}, p.slave)

@@ -33,8 +33,8 @@ import (
 	"github.com/sirupsen/logrus"
 	"google.golang.org/protobuf/proto"
 
-	"henro/actors"
 	"henro/actors/admission"
+	"henro/actors/archivist"
 	"henro/actors/floor"
 	"henro/actors/scope"
 	"henro/actors/traps"
@@ -223,9 +223,9 @@ func (s *Slave) Receive(ctx actor.Context) {
 		s.forget(ctx, m)
 	case *factMade:
 		s.keep(ctx, m)
-	case *actors.ArchivedBatch:
+	case *archivist.ArchivedBatch:
 		s.keepArchived(ctx, m)
-	case *actors.ArchiveFailed:
+	case *archivist.Failed:
 		s.keepFailed(ctx, m)
 	case *askTick:
 		s.tick(ctx)
@@ -258,7 +258,7 @@ func (s *Slave) Failed(_ actor.Context, message any) {
 }
 
 func (s *Slave) start(ctx actor.Context) {
-	s.archivist = floor.SpawnAs(ctx, actors.ArchivistProps(s.o.Archive, s.log), "archivist")
+	s.archivist = floor.SpawnAs(ctx, archivist.Props(s.o.Archive, s.log), "archivist")
 	for i := range s.o.Parsers {
 		s.parsers = append(s.parsers, floor.SpawnAs(ctx, parserProps(s.o, s.archivist, ctx.Self(), s.log),
 			fmt.Sprintf("parser/%d", i)))
@@ -341,7 +341,7 @@ func (s *Slave) welcome(ctx actor.Context, m *messages.SlaveWelcomed) {
 	for _, id := range m.Unknown {
 		s.drop(ctx, id)
 	}
-	ctx.Send(s.archivist, &actors.Describe{Operator: m.Fetch.Operator, UserAgent: m.Fetch.UserAgent})
+	ctx.Send(s.archivist, &archivist.Describe{Operator: m.Fetch.Operator, UserAgent: m.Fetch.UserAgent})
 	s.log.WithFields(logrus.Fields{"master": m.MasterBoot, "lease": s.leaseFor}).Info("welcomed")
 	for _, l := range s.leases {
 		for _, fact := range l.unstored {
@@ -474,7 +474,7 @@ func (s *Slave) append(l *lent, m *factMade) {
 	l.kept.keep(size)
 }
 
-func (s *Slave) keepArchived(ctx actor.Context, m *actors.ArchivedBatch) {
+func (s *Slave) keepArchived(ctx actor.Context, m *archivist.ArchivedBatch) {
 	for _, a := range m.Captures {
 		made := a.Tag.(*factMade)
 		made.kept.keep(-made.records)
@@ -486,7 +486,7 @@ func (s *Slave) keepArchived(ctx actor.Context, m *actors.ArchivedBatch) {
 }
 
 // keepFailed reports visits whose records could not be written: they do not count, and will be tried again.
-func (s *Slave) keepFailed(ctx actor.Context, m *actors.ArchiveFailed) {
+func (s *Slave) keepFailed(ctx actor.Context, m *archivist.Failed) {
 	if !s.stopped {
 		s.log.WithField("err",
 			m.Err).Error("the archive cannot be written: make room on the disk; giving the leases back until then")
@@ -645,7 +645,7 @@ func (s *Slave) releaseFetcher(ctx actor.Context, m *fetcherGone) {
 		s.report(ctx, l)
 	}
 	if len(l.made) > 0 && s.idle() {
-		ctx.Send(s.archivist, &actors.SyncArchive{})
+		ctx.Send(s.archivist, &archivist.Sync{})
 	}
 }
 

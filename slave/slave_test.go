@@ -13,8 +13,8 @@ import (
 	"github.com/asynkron/protoactor-go/actor"
 	"go.uber.org/goleak"
 
-	"henro/actors"
 	"henro/actors/actortest"
+	"henro/actors/archivist"
 	"henro/messages"
 	"henro/slave/fakeweb"
 )
@@ -115,7 +115,7 @@ func TestASlaveThatFailedRegistersAgain(t *testing.T) {
 		s.lend(7, 0, 3)
 		s.master.Take()
 		s.system.Root.Send(s.slave,
-			&actors.ArchivedBatch{Captures: []actors.Archived{{Tag: "not a fact: the actor panics"}}})
+			&archivist.ArchivedBatch{Captures: []archivist.Archived{{Tag: "not a fact: the actor panics"}}})
 		actortest.Pass(time.Second)
 		registered := actortest.TakeOf[*messages.SlaveRegistered](s.master)
 		if len(registered) != 1 || len(registered[0].Held) > 0 {

@@ -43,7 +43,7 @@ import (
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 	"go.opentelemetry.io/otel/trace"
 
-	"henro/actors"
+	"henro/actors/archivist"
 	"henro/actors/floor"
 	"henro/actors/protocol"
 	"henro/messages"
@@ -151,7 +151,7 @@ type Fetched interface {
 
 func wants(message any) bool {
 	switch message.(type) {
-	case *protocol.Write, *protocol.Lent, *messages.TaskBatch, Fetched, *actors.Archive, *actors.ArchivedBatch,
+	case *protocol.Write, *protocol.Lent, *messages.TaskBatch, Fetched, *archivist.Archive, *archivist.ArchivedBatch,
 		*messages.Report, *protocol.FactsStored:
 		return true
 	}
@@ -195,14 +195,14 @@ func (s *Spans) see(message any, at floor.Handling) {
 		}
 	case Fetched:
 		s.fetched(m, at)
-	case *actors.Archive:
+	case *archivist.Archive:
 		floor.About(m, func(key, url string) bool {
 			if l := s.lives[url]; key == "url" && l != nil {
 				l.archiving = at.Posted
 			}
 			return true
 		})
-	case *actors.ArchivedBatch:
+	case *archivist.ArchivedBatch:
 		floor.About(m, func(key, url string) bool {
 			if l := s.lives[url]; key == "url" && l != nil && !l.archiving.IsZero() {
 				s.tell(l, "archive", "lease", l.archiving, at.Ended)

@@ -17,8 +17,8 @@ import (
 	otlp "go.opentelemetry.io/proto/otlp/trace/v1"
 	"google.golang.org/protobuf/proto"
 
-	"henro/actors"
 	"henro/actors/actortest"
+	"henro/actors/archivist"
 	"henro/actors/floor"
 	"henro/actors/protocol"
 	"henro/messages"
@@ -134,8 +134,8 @@ func TestAVisitIsOneTraceOfTwoProcesses(t *testing.T) {
 	master.see(&protocol.Lent{Lease: 7, Slave: "pc-01", Task: task}, at(99, 100))
 	slave.see(&messages.TaskBatch{Tasks: []*messages.HostTask{task}}, at(109, 110))
 	slave.see(&parsed{start.Add(200 * time.Millisecond)}, at(500, 510))
-	slave.see(&actors.Archive{Tag: &tag{page}}, at(510, 511))
-	slave.see(&actors.ArchivedBatch{Captures: []actors.Archived{{Tag: &tag{page}}}}, at(599, 600))
+	slave.see(&archivist.Archive{Tag: &tag{page}}, at(510, 511))
+	slave.see(&archivist.ArchivedBatch{Captures: []archivist.Archived{{Tag: &tag{page}}}}, at(599, 600))
 	report := &messages.Report{Facts: []*messages.Fact{{Lease: 7, Seq: 3,
 		Visited: &messages.PageVisited{Url: page, Status: 200}}}}
 	master.see(report, at(610, 620))

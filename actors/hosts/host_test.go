@@ -1,4 +1,4 @@
-package actors_test
+package hosts_test
 
 import (
 	"math"
@@ -8,9 +8,9 @@ import (
 
 	"github.com/asynkron/protoactor-go/actor"
 
-	"henro/actors"
 	"henro/actors/actortest"
 	"henro/actors/host"
+	"henro/actors/hosts"
 	"henro/actors/protocol"
 	"henro/actors/scope"
 	"henro/messages"
@@ -51,13 +51,13 @@ func newHouse(t *testing.T, lease *store.Lease, adjust ...func(*host.Options)) *
 	for _, f := range adjust {
 		f(&o)
 	}
-	h.hosts = h.master.Spawn(t, actors.HostsProps(o, h.master.PID, actortest.Log()), "hosts")
+	h.hosts = h.master.Spawn(t, hosts.Props(o, h.master.PID, actortest.Log()), "hosts")
 	rules, err := scope.New(scope.DefaultOptions())
 	if err != nil {
 		t.Fatal(err)
 	}
 	h.master.Tell(h.hosts, &protocol.ScopeChanged{Rules: rules.With(weburl.MustParse(lone + "/"))})
-	h.master.Tell(h.hosts, &actors.Introduction{Partitions: []*actor.PID{h.partition.PID},
+	h.master.Tell(h.hosts, &hosts.Introduction{Partitions: []*actor.PID{h.partition.PID},
 		PartitionOf: func(string) int { return 0 }})
 	return h
 }
@@ -257,95 +257,6 @@ func TestALeaseThatWasBeingWrittenWhenItsHostFailedIsEnded(t *testing.T) {
 		stored := actortest.TakeOf[*protocol.FactsStored](h.master)
 		if len(stored) != 1 || stored[0].Lease != 7 || !stored[0].Closed {
 			t.Errorf("the master was told %+v, want that lease 7 has ended", stored)
-		}
-	})
-}
-
-// A Host that is started anew in the middle of a lease must find it, or it takes itself for free and is lent a second
-// time.
-func TestAPartitionKnowsTheOpenLeaseOfAHost(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		state := openState(t, 1)
-		defer state.Close()
-		system := actortest.System(t)
-		around := actortest.NewProbe(t, system, "around")
-		partition := around.Spawn(t, actors.PartitionProps(actors.DefaultPartitionOptions(), actors.Order{}, state, 0,
-			around.PID, around.PID, actortest.Log()), "partition")
-		open := func() *store.Lease {
-			around.Tell(partition, &protocol.HostAsked{Host: lone})
-			restored := actortest.TakeOf[*protocol.HostRestored](around)
-			if len(restored) != 1 {
-				t.Fatalf("%d answers", len(restored))
-			}
-			return restored[0].Lease
-		}
-		row := &store.HostRecord{ID: store.IDOf(lone), Name: lone}
-		for _, step := range []struct {
-			sentence string
-			write    *protocol.Write
-			lease    uint64
-		}{
-			{"nothing is written", &protocol.Write{}, 0},
-			{"a lease is written", &protocol.Write{Host: row, Lease: openLease()}, 7},
-			{"another's lease ends",
-				&protocol.Write{Host: &store.HostRecord{ID: 1, Name: "http://x.test"}, EndLease: 6}, 7},
-			{"the lease ends", &protocol.Write{Host: row, EndLease: 7}, 0},
-		} {
-			around.Tell(partition, step.write)
-			if lease := open(); (lease == nil) != (step.lease == 0) || lease != nil && lease.ID != step.lease {
-				t.Errorf("%s: the open lease is %+v, want %d", step.sentence, lease, step.lease)
-			}
-		}
-		if err := system.Root.PoisonFuture(partition).Wait(); err != nil {
-			t.Error(err)
-		}
-	})
-}
-
-// A page that turns out to be closer to a seed has its links judged again by its Host. One that fails before it has
-// answered is asked again when it is back, or the crawl would never end.
-func TestAHostThatFailedJudgesLinksAgainThatItOwed(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		state := openState(t, 1)
-		defer state.Close()
-		system := actortest.System(t)
-		around := actortest.NewProbe(t, system, "around")
-		partition := around.Spawn(t, actors.PartitionProps(actors.DefaultPartitionOptions(), actors.Order{}, state, 0,
-			around.PID, around.PID, actortest.Log()), "partition")
-		owed := func() (found []store.Relaxation) {
-			for _, m := range actortest.TakeOf[*protocol.ToHost](around) {
-				if r, ok := m.Message.(*protocol.RelaxationsFound); ok && m.Host == lone {
-					found = append(found, r.Relaxations...)
-				}
-			}
-			return found
-		}
-		unsettled := func() int {
-			around.Tell(partition, &protocol.QuietAsked{})
-			return actortest.TakeOf[*protocol.QuietReported](around)[0].Unsettled
-		}
-		page := store.Page{URL: lone + "/a", Depth: 1, Status: 200, LastVisit: time.Now()}
-		around.Tell(partition, &protocol.Write{Urgent: true, Visits: []store.Visited{{Page: page,
-			Links: []outlink.Outlink{{URL: lone + "/b", Kind: outlink.Anchor}}}}})
-		actortest.Pass(time.Second)
-		around.Tell(partition, &protocol.Write{Urgent: true,
-			Candidates: []store.Candidate{{URL: page.URL, Host: lone, DepthLeft: 2}}})
-		actortest.Pass(time.Second)
-		first := owed()
-		if len(first) != 1 || first[0].URL != page.URL || first[0].DepthLeft != 2 || unsettled() == 0 {
-			t.Fatalf("to be judged again: %+v", first)
-		}
-		around.Tell(partition, &protocol.HostAsked{Host: lone})
-		if again := owed(); len(again) != 1 || again[0].URL != page.URL {
-			t.Errorf("to be judged by a host that is new: %+v", again)
-		}
-		around.Tell(partition, &protocol.Write{Urgent: true, Relaxed: first})
-		actortest.Pass(time.Second)
-		if more := owed(); len(more) > 0 || unsettled() != 0 {
-			t.Errorf("to be judged after all was: %+v, %d unsettled", more, unsettled())
-		}
-		if err := system.Root.PoisonFuture(partition).Wait(); err != nil {
-			t.Error(err)
 		}
 	})
 }

@@ -1,15 +1,14 @@
-package actors
+package hosts
 
 import (
 	"time"
-
-	"henro/actors/floor"
-	"henro/actors/protocol"
 
 	"github.com/asynkron/protoactor-go/actor"
 	"github.com/sirupsen/logrus"
 
 	"henro/actors/admission"
+	"henro/actors/floor"
+	"henro/actors/protocol"
 )
 
 // flushSkips is how long a line waits in memory at most.

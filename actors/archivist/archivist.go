@@ -1,4 +1,6 @@
-package actors
+// Package archivist holds the actor that stores captures in WARC files, lists them in an index and syncs both before it
+// answers.
+package archivist
 
 import (
 	"errors"
@@ -9,12 +11,11 @@ import (
 	"slices"
 	"time"
 
-	"henro/actors/floor"
-
 	"github.com/asynkron/protoactor-go/actor"
 	"github.com/gofrs/flock"
 	"github.com/sirupsen/logrus"
 
+	"henro/actors/floor"
 	"henro/store/archive/cdxj"
 	"henro/store/archive/payloads"
 	"henro/store/archive/warc"
@@ -29,8 +30,8 @@ type (
 		Whole    bool         // the first capture holds a whole payload, to which later ones may refer
 		Tag      any          // sent back
 	}
-	// SyncArchive asks not to wait for more captures before the next sync, because nothing else is going on.
-	SyncArchive struct{}
+	// Sync asks not to wait for more captures before the next sync, because nothing else is going on.
+	Sync struct{}
 	// Describe says who crawls, for the head of the files that are begun from now on.
 	Describe struct{ Operator, UserAgent string }
 	// Archived says where a capture lies, on a disk that has been told to keep it.
@@ -41,8 +42,8 @@ type (
 	}
 	// ArchivedBatch answers all of a sender's captures that one sync has covered.
 	ArchivedBatch struct{ Captures []Archived }
-	// ArchiveFailed answers all of a sender's captures that are not stored. Nothing of them is left in the archive.
-	ArchiveFailed struct {
+	// Failed answers all of a sender's captures that are not stored. Nothing of them is left in the archive.
+	Failed struct {
 		Tags     []any
 		Err      error
 		DiskFull bool // there is no room: nothing else will be stored before there is
@@ -50,15 +51,15 @@ type (
 )
 
 var (
-	// ErrArchiveInUse is the Err of ArchiveFailed while another process writes files of the same prefix into the
+	// ErrInUse is the Err of Failed while another process writes files of the same prefix into the
 	// directory.
-	ErrArchiveInUse = errors.New("archive is in use by another process")
-	// ErrArchiveBehind is the Err of ArchiveFailed when more waits to be stored than MaxPending.
-	ErrArchiveBehind = errors.New("archive is behind: too much waits to be stored")
+	ErrInUse = errors.New("archive is in use by another process")
+	// ErrBehind is the Err of Failed when more waits to be stored than MaxPending.
+	ErrBehind = errors.New("archive is behind: too much waits to be stored")
 )
 
-// ArchivistOptions say where captures go and when they are synced.
-type ArchivistOptions struct {
+// Options say where captures go and when they are synced.
+type Options struct {
 	Writer warc.WriterOptions
 	// Payloads is given what was stored whole; nil: nothing is kept of it.
 	Payloads *payloads.Index
@@ -74,9 +75,9 @@ type ArchivistOptions struct {
 	RetryAfter, RetryMax time.Duration
 }
 
-// DefaultArchivistOptions returns the defaults; Writer.Dir is left to be said.
-func DefaultArchivistOptions() ArchivistOptions {
-	return ArchivistOptions{
+// DefaultOptions returns the defaults; Writer.Dir is left to be said.
+func DefaultOptions() Options {
+	return Options{
 		Writer: warc.DefaultWriterOptions(), SyncAfter: 100 * time.Millisecond, SyncBytes: 4 << 20,
 		MaxPending: 256 << 20,
 		RetryAfter: time.Second, RetryMax: time.Minute,
@@ -84,7 +85,7 @@ func DefaultArchivistOptions() ArchivistOptions {
 }
 
 // Validate says what is wrong with o.
-func (o *ArchivistOptions) Validate() error {
+func (o *Options) Validate() error {
 	switch {
 	case o.SyncAfter < 0 || o.SyncBytes < 1 || o.MaxPending < o.SyncBytes:
 		return errors.New("archivist: sync-after, sync-bytes or max-pending is too small")
@@ -103,13 +104,13 @@ func (o *ArchivistOptions) Validate() error {
 //	   └─────────────────────────── RetryAfter ◄───────── failed ─────────┘
 //
 // Invariants: what is answered by Archived survives kill -9 at any later instruction, and by the disk's word a loss of
-// power; what is answered by ArchiveFailed is in no file; every Archive is answered, also when the Archivist is
+// power; what is answered by Failed is in no file; every Archive is answered, also when the Archivist is
 // poisoned.
 type Archivist struct {
-	o   ArchivistOptions
+	o   Options
 	log *logrus.Entry
 
-	files   *archiveFiles
+	files   *files
 	binder  *actor.PID
 	open    bool      // the files are
 	binding *binding  // with the binder
@@ -145,9 +146,9 @@ type (
 	bound       struct{ b *binding } // binder to Archivist
 )
 
-// ArchivistProps makes the Archivist of a directory. It is to be poisoned, not stopped: what it was sent before is
+// Props makes the Archivist of a directory. It is to be poisoned, not stopped: what it was sent before is
 // still stored.
-func ArchivistProps(o ArchivistOptions, log *logrus.Entry) *actor.Props {
+func Props(o Options, log *logrus.Entry) *actor.Props {
 	return actor.PropsFromProducer(func() actor.Actor {
 		return &Archivist{o: o, log: log.WithField("actor", "archivist"), batch: new(binding)}
 	})
@@ -160,7 +161,7 @@ func (a *Archivist) Receive(ctx actor.Context) {
 		a.start(ctx)
 	case *Archive:
 		a.gather(ctx, m)
-	case *SyncArchive:
+	case *Sync:
 		a.hurried = len(a.batch.items) > 0
 		a.sync(ctx)
 	case *Describe:
@@ -185,7 +186,7 @@ func (a *Archivist) Receive(ctx actor.Context) {
 }
 
 func (a *Archivist) start(ctx actor.Context) {
-	a.files = &archiveFiles{o: a.o.Writer, payloads: a.o.Payloads, log: a.log}
+	a.files = &files{o: a.o.Writer, payloads: a.o.Payloads, log: a.log}
 	files := a.files
 	binder := actor.PropsFromProducer(func() actor.Actor { return &binder{files: files} })
 	a.binder = floor.SpawnAs(ctx, binder, "binder")
@@ -199,7 +200,7 @@ func (a *Archivist) gather(ctx actor.Context, m *Archive) {
 	}
 	if waiting > 0 && waiting+len(m.Records) > a.o.MaxPending {
 		if ctx.Sender() != nil {
-			ctx.Respond(&ArchiveFailed{Tags: []any{m.Tag}, Err: ErrArchiveBehind})
+			ctx.Respond(&Failed{Tags: []any{m.Tag}, Err: ErrBehind})
 		}
 		return
 	}
@@ -294,7 +295,7 @@ func (a *Archivist) answer(ctx actor.Context, b *binding) {
 	type answers struct {
 		sender *actor.PID
 		stored ArchivedBatch
-		failed ArchiveFailed
+		failed Failed
 	}
 	bySender := make(map[[2]string]*answers) // by address and id
 	var all []*answers
@@ -346,7 +347,7 @@ func (a *Archivist) finish(ctx actor.Context) {
 }
 
 // binder is the child that waits for the disk in the Archivist's stead.
-type binder struct{ files *archiveFiles }
+type binder struct{ files *files }
 
 // Receive does one thing at a time.
 func (b *binder) Receive(ctx actor.Context) {
@@ -361,9 +362,9 @@ func (b *binder) Receive(ctx actor.Context) {
 	}
 }
 
-// archiveFiles are the files of an Archivist. One goroutine at a time uses them: the binder's, and after its end the
+// files are the files of an Archivist. One goroutine at a time uses them: the binder's, and after its end the
 // Archivist's.
-type archiveFiles struct {
+type files struct {
 	o        warc.WriterOptions
 	log      *logrus.Entry
 	payloads *payloads.Index
@@ -378,7 +379,7 @@ type archiveFiles struct {
 }
 
 // open takes possession of the directory, and repairs what a process that died left there.
-func (s *archiveFiles) open() error {
+func (s *files) open() error {
 	if s.writer != nil {
 		return s.mend()
 	}
@@ -388,7 +389,7 @@ func (s *archiveFiles) open() error {
 		case err != nil:
 			return fmt.Errorf("lock archive: %w", err)
 		case !ok:
-			return fmt.Errorf("%w: %s", ErrArchiveInUse, s.o.Dir)
+			return fmt.Errorf("%w: %s", ErrInUse, s.o.Dir)
 		}
 		s.lock = lock
 	}
@@ -422,7 +423,7 @@ func (s *archiveFiles) open() error {
 }
 
 // describe changes what the files that are begun from now on say of who crawls.
-func (s *archiveFiles) describe(m *Describe) {
+func (s *files) describe(m *Describe) {
 	s.o.Info.Operator, s.o.Info.UserAgent = m.Operator, m.UserAgent
 	if s.writer != nil {
 		s.writer.Describe(s.o.Info)
@@ -430,7 +431,7 @@ func (s *archiveFiles) describe(m *Describe) {
 }
 
 // store appends the captures of b and syncs them. What of them is not on the disk in the end is cut off again.
-func (s *archiveFiles) store(b *binding) {
+func (s *files) store(b *binding) {
 	defer func() { b.done = true }()
 	if s.writer == nil {
 		b.err = errors.New("archive is not open")
@@ -452,7 +453,7 @@ func (s *archiveFiles) store(b *binding) {
 	}
 }
 
-func (s *archiveFiles) append(items []bindItem) error {
+func (s *files) append(items []bindItem) error {
 	synced := 0
 	for i := range items {
 		item := &items[i]
@@ -482,7 +483,7 @@ func (s *archiveFiles) append(items []bindItem) error {
 }
 
 // sync syncs the open file, which ends with items, and lists them in its index.
-func (s *archiveFiles) sync(items []bindItem) error {
+func (s *files) sync(items []bindItem) error {
 	if len(items) == 0 {
 		return nil
 	}
@@ -516,7 +517,7 @@ func (s *archiveFiles) sync(items []bindItem) error {
 }
 
 // list appends lines to the index of the open file. It is not synced: after a crash it is made anew from the file.
-func (s *archiveFiles) list(lines []byte) {
+func (s *files) list(lines []byte) {
 	if s.lost {
 		return
 	}
@@ -535,11 +536,11 @@ func (s *archiveFiles) list(lines []byte) {
 }
 
 // path is where the index of a file lies.
-func (s *archiveFiles) path(name string) string { return cdxj.Path(filepath.Join(s.o.Dir, name)) }
+func (s *files) path(name string) string { return cdxj.Path(filepath.Join(s.o.Dir, name)) }
 
 // finishIndex sorts the index of a finished file; name is "" for one that was removed. Should it fail, indexBare and
 // the next start make it.
-func (s *archiveFiles) finishIndex(name string) {
+func (s *files) finishIndex(name string) {
 	var err error
 	whole := s.index != nil && !s.lost
 	unsorted := ""
@@ -572,7 +573,7 @@ func (s *archiveFiles) finishIndex(name string) {
 const indexRest = 10 * time.Second
 
 // indexBare tries again to index the files for which there was no room when they were finished.
-func (s *archiveFiles) indexBare() {
+func (s *files) indexBare() {
 	s.bareAt = time.Now()
 	s.bare = slices.DeleteFunc(s.bare, func(name string) bool {
 		return cdxj.IndexFile(filepath.Join(s.o.Dir,
@@ -581,7 +582,7 @@ func (s *archiveFiles) indexBare() {
 }
 
 // mend cuts off what was appended in vain and finishes that file.
-func (s *archiveFiles) mend() error {
+func (s *files) mend() error {
 	if !s.broken {
 		return nil
 	}
@@ -598,7 +599,7 @@ func (s *archiveFiles) mend() error {
 }
 
 // close finishes the open file and lets go of the directory.
-func (s *archiveFiles) close() error {
+func (s *files) close() error {
 	var err error
 	s.indexBare()
 	if s.writer != nil {

@@ -1,14 +1,13 @@
-package actors
+package partition
 
 import (
 	"time"
 
-	"henro/actors/floor"
-	"henro/actors/protocol"
-
 	"github.com/asynkron/protoactor-go/actor"
 	"github.com/sirupsen/logrus"
 
+	"henro/actors/floor"
+	"henro/actors/protocol"
 	"henro/messages/outlink"
 	"henro/messages/weburl"
 	"henro/store"

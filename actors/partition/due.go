@@ -1,15 +1,14 @@
-package actors
+package partition
 
 import (
 	"errors"
 	"fmt"
 	"time"
 
-	"henro/actors/floor"
-	"henro/actors/protocol"
-
 	"github.com/asynkron/protoactor-go/actor"
 
+	"henro/actors/floor"
+	"henro/actors/protocol"
 	"henro/messages/weburl"
 	"henro/store"
 )
@@ -30,7 +29,7 @@ const (
 // or done twice whoever dies: a page leaves its line when it is found to be ended, and after a restart the lines are
 // read anew.
 //
-// Invariant: waiting is the sum of the lengths of all lines, and at most PartitionOptions.DueAhead + dueBatch.
+// Invariant: waiting is the sum of the lengths of all lines, and at most Options.DueAhead + dueBatch.
 type dueLines struct {
 	begun   bool
 	lines   map[store.HostID][]store.Position

@@ -1,4 +1,4 @@
-package actors_test
+package partition_test
 
 import (
 	"fmt"
@@ -6,8 +6,8 @@ import (
 	"testing/synctest"
 	"time"
 
-	"henro/actors"
 	"henro/actors/actortest"
+	"henro/actors/partition"
 	"henro/actors/protocol"
 	"henro/store"
 )
@@ -21,9 +21,9 @@ func TestDuePagesBeyondTheBoundComeAsRoomAppears(t *testing.T) {
 		defer state.Close()
 		system := actortest.System(t)
 		around := actortest.NewProbe(t, system, "around")
-		options := actors.DefaultPartitionOptions()
+		options := partition.DefaultOptions()
 		options.DueAhead = ahead
-		partition := around.Spawn(t, actors.PartitionProps(options, actors.Order{}, state, 0, around.PID, around.PID,
+		partition := around.Spawn(t, partition.Props(options, partition.Order{}, state, 0, around.PID, around.PID,
 			actortest.Log()), "partition")
 
 		begun := time.Now()

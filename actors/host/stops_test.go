@@ -1,9 +1,8 @@
-package actors_test
+package host
 
 import (
 	"testing"
 
-	"henro/actors/host"
 	"henro/actors/stoplist"
 	"henro/messages"
 )
@@ -26,7 +25,7 @@ func TestWhatAVisitSaysOfItsFolder(t *testing.T) {
 		{0, messages.Reason_CONNECT_TIMEOUT, stoplist.Silent}, {0, messages.Reason_TLS_FAILED, stoplist.Silent},
 		{0, messages.Reason_ROBOTS_DENIED, stoplist.Silent}, {0, messages.Reason_ADDRESS_FORBIDDEN, stoplist.Silent},
 	} {
-		if got := host.StopOutcome(tt.status, tt.reason); got != tt.want {
+		if got := StopOutcome(tt.status, tt.reason); got != tt.want {
 			t.Errorf("status %d, %v: %v, want %v", tt.status, tt.reason, got, tt.want)
 		}
 	}

@@ -1,4 +1,8 @@
-package actors
+// Package partition holds the actor that is the only writer of one file of the state, and its helpers.
+//
+// A Partition gathers what it is asked to write, commits it in one transaction, and then answers all who wrote.
+// The committer waits for the disk in its place, and the Finder scans the file for known pages.
+package partition
 
 import (
 	"errors"
@@ -6,12 +10,11 @@ import (
 	"slices"
 	"time"
 
-	"henro/actors/floor"
-	"henro/actors/protocol"
-
 	"github.com/asynkron/protoactor-go/actor"
 	"github.com/sirupsen/logrus"
 
+	"henro/actors/floor"
+	"henro/actors/protocol"
 	"henro/messages/outlink"
 	"henro/messages/weburl"
 	"henro/store"
@@ -19,17 +22,17 @@ import (
 )
 
 type (
-	partitionPeers struct{ pids []*actor.PID }
-	flush          struct{}
-	commit         struct{ batch *store.Batch }
-	committed      struct {
+	peers     struct{ pids []*actor.PID }
+	flush     struct{}
+	commit    struct{ batch *store.Batch }
+	committed struct {
 		outcome store.Outcome
 		err     error
 	}
 )
 
-// PartitionOptions say when what was written goes to disk.
-type PartitionOptions struct {
+// Options say when what was written goes to disk.
+type Options struct {
 	// a batch of this size is committed at once; 1 MB costs 2.7 µs and 0.8 kB a revisit (docs/state.md)
 	FlushBytes int
 	FlushAge   time.Duration            // the oldest write waits no longer than this
@@ -41,9 +44,9 @@ type PartitionOptions struct {
 	DueAhead int
 }
 
-// DefaultPartitionOptions lose at most five seconds of results in a crash; they are fetched again.
-func DefaultPartitionOptions() PartitionOptions {
-	return PartitionOptions{FlushBytes: 1 << 20, FlushAge: 5 * time.Second, FlushGap: 10 * time.Millisecond,
+// DefaultOptions lose at most five seconds of results in a crash; they are fetched again.
+func DefaultOptions() Options {
+	return Options{FlushBytes: 1 << 20, FlushAge: 5 * time.Second, FlushGap: 10 * time.Millisecond,
 		RetryAfter: 2 * time.Second, DueAhead: 1 << 17}
 }
 
@@ -64,7 +67,7 @@ const totalsMeta = "totals"
 //
 // Invariant: whoever is told Written can be killed at any later instruction and finds what it wrote.
 type Partition struct {
-	o     PartitionOptions
+	o     Options
 	index int
 	state *store.State
 	disk  *store.Partition
@@ -110,8 +113,8 @@ type writer struct {
 // link to meanwhile is offered once.
 type acceptances map[uint64]store.HostID
 
-// PartitionProps makes the actor of partition index of the state.
-func PartitionProps(o PartitionOptions, order Order, state *store.State, index int, hosts, owner *actor.PID,
+// Props makes the actor of partition index of the state.
+func Props(o Options, order Order, state *store.State, index int, hosts, owner *actor.PID,
 	log *logrus.Entry) *actor.Props {
 	return actor.PropsFromProducer(func() actor.Actor {
 		return &Partition{
@@ -121,10 +124,10 @@ func PartitionProps(o PartitionOptions, order Order, state *store.State, index i
 	})
 }
 
-// IntroducePartitions tells the Partitions of each other, once all are spawned.
-func IntroducePartitions(send func(*actor.PID, any), pids []*actor.PID) {
+// Introduce tells the Partitions of each other, once all are spawned.
+func Introduce(send func(*actor.PID, any), pids []*actor.PID) {
 	for _, pid := range pids {
-		send(pid, &partitionPeers{pids})
+		send(pid, &peers{pids})
 	}
 }
 
@@ -139,7 +142,7 @@ func (p *Partition) Receive(ctx actor.Context) {
 		p.due.timer.Stop()
 	case *actor.Stopped:
 		p.flushLast()
-	case *partitionPeers:
+	case *peers:
 		p.peers = m.pids
 		p.deliver(ctx)
 		p.relax(ctx)

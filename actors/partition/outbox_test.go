@@ -1,4 +1,4 @@
-package actors_test
+package partition_test
 
 import (
 	"fmt"
@@ -8,8 +8,8 @@ import (
 
 	"github.com/asynkron/protoactor-go/actor"
 
-	"henro/actors"
 	"henro/actors/actortest"
+	"henro/actors/partition"
 	"henro/actors/protocol"
 	"henro/store"
 )
@@ -23,10 +23,10 @@ func TestCandidatesOfOtherPartitionsReachTheirOwners(t *testing.T) {
 		around := actortest.NewProbe(t, system, "around")
 		var pids []*actor.PID
 		for i := range state.Partitions {
-			pids = append(pids, around.Spawn(t, actors.PartitionProps(actors.DefaultPartitionOptions(), actors.Order{},
+			pids = append(pids, around.Spawn(t, partition.Props(partition.DefaultOptions(), partition.Order{},
 				state, i, around.PID, around.PID, actortest.Log()), fmt.Sprint(i)))
 		}
-		actors.IntroducePartitions(system.Root.Send, pids)
+		partition.Introduce(system.Root.Send, pids)
 		write := &protocol.Write{Urgent: true}
 		var owned [2]uint64
 		for i := range 10 {

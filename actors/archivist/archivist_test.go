@@ -1,4 +1,4 @@
-package actors_test
+package archivist_test
 
 import (
 	"bytes"
@@ -17,8 +17,8 @@ import (
 
 	"github.com/asynkron/protoactor-go/actor"
 
-	"henro/actors"
 	"henro/actors/actortest"
+	"henro/actors/archivist"
 	"henro/messages/weburl"
 	"henro/store/archive/cdxj"
 	"henro/store/archive/warc"
@@ -93,14 +93,14 @@ func (f *faultyFile) Sync() error {
 	return f.disk.fail() // without the real one, which costs the tests seconds and shows nothing
 }
 
-func archivistOptions(dir string, disk warc.Disk) actors.ArchivistOptions {
-	o := actors.DefaultArchivistOptions()
+func archivistOptions(dir string, disk warc.Disk) archivist.Options {
+	o := archivist.DefaultOptions()
 	o.Writer.Dir, o.Writer.Disk = dir, disk
 	return o
 }
 
 // capture is an order to archive page n.
-func capture(t *testing.T, n int) *actors.Archive {
+func capture(t *testing.T, n int) *archivist.Archive {
 	t.Helper()
 	b, err := warc.NewBuilder(warc.DefaultOptions())
 	if err != nil {
@@ -112,16 +112,16 @@ func capture(t *testing.T, n int) *actors.Archive {
 		Head: []byte("HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n\r\n"), Body: []byte(url.String()),
 	}
 	records, m := b.AppendExchange(nil, &x)
-	return &actors.Archive{Records: records, Captures: []cdxj.Entry{cdxj.New(url, &x, m, 200, "text/html")}, Tag: n}
+	return &archivist.Archive{Records: records, Captures: []cdxj.Entry{cdxj.New(url, &x, m, 200, "text/html")}, Tag: n}
 }
 
 // archived returns the captures that a probe was told are stored, and the tags of those that failed, in order.
-func archived(p *actortest.Probe) (stored []actors.Archived, failed []any) {
+func archived(p *actortest.Probe) (stored []archivist.Archived, failed []any) {
 	for _, r := range p.Received() {
 		switch m := r.Message.(type) {
-		case *actors.ArchivedBatch:
+		case *archivist.ArchivedBatch:
 			stored = append(stored, m.Captures...)
-		case *actors.ArchiveFailed:
+		case *archivist.Failed:
 			failed = append(failed, m.Tags...)
 		}
 	}
@@ -131,7 +131,7 @@ func archived(p *actortest.Probe) (stored []actors.Archived, failed []any) {
 // check reads the finished files of dir and fails unless every capture told is where it was told, no page is there
 // twice, only whole files are left, and every index is that of its file. It returns the number of captures in the
 // files.
-func check(t *testing.T, dir string, told []actors.Archived) int {
+func check(t *testing.T, dir string, told []archivist.Archived) int {
 	t.Helper()
 	for _, c := range told {
 		data, err := os.ReadFile(filepath.Join(dir, c.File))
@@ -197,11 +197,11 @@ func check(t *testing.T, dir string, told []actors.Archived) int {
 
 func TestCapturesShareASyncAndItsAnswer(t *testing.T) {
 	dir := t.TempDir()
-	var told []actors.Archived
+	var told []archivist.Archived
 	synctest.Test(t, func(t *testing.T) {
 		system := actortest.System(t)
 		one, two := actortest.NewProbe(t, system, "one"), actortest.NewProbe(t, system, "two")
-		pid := system.Root.Spawn(actors.ArchivistProps(archivistOptions(dir, warc.OS{}), actortest.Log()))
+		pid := system.Root.Spawn(archivist.Props(archivistOptions(dir, warc.OS{}), actortest.Log()))
 		for n := range 6 {
 			[]*actortest.Probe{one, two}[n%2].Tell(pid, capture(t, n))
 			actortest.Pass(10 * time.Millisecond)
@@ -214,7 +214,7 @@ func TestCapturesShareASyncAndItsAnswer(t *testing.T) {
 			if len(heard) != 1 || heard[0].At.Sub(start) != 40*time.Millisecond {
 				t.Fatalf("probe %d heard %v", i, heard)
 			}
-			batch := heard[0].Message.(*actors.ArchivedBatch)
+			batch := heard[0].Message.(*archivist.ArchivedBatch)
 			for k, c := range batch.Captures {
 				if c.Tag != 2*k+i {
 					t.Errorf("probe %d: capture %d is %v", i, k, c.Tag)
@@ -234,12 +234,12 @@ func TestCapturesShareASyncAndItsAnswer(t *testing.T) {
 
 func TestAHurriedSyncWaitsForNobody(t *testing.T) {
 	dir := t.TempDir()
-	var told []actors.Archived
+	var told []archivist.Archived
 	synctest.Test(t, func(t *testing.T) {
 		system := actortest.System(t)
 		p := actortest.NewProbe(t, system, "slave")
-		pid := system.Root.Spawn(actors.ArchivistProps(archivistOptions(dir, warc.OS{}), actortest.Log()))
-		p.Tell(pid, &actors.SyncArchive{}) // nothing waits: it is not for later ones
+		pid := system.Root.Spawn(archivist.Props(archivistOptions(dir, warc.OS{}), actortest.Log()))
+		p.Tell(pid, &archivist.Sync{}) // nothing waits: it is not for later ones
 		p.Tell(pid, capture(t, 0))
 		actortest.Pass(10 * time.Millisecond)
 		if heard := p.Received(); len(heard) != 0 {
@@ -247,7 +247,7 @@ func TestAHurriedSyncWaitsForNobody(t *testing.T) {
 		}
 		start := time.Now()
 		p.Tell(pid, capture(t, 1))
-		p.Tell(pid, &actors.SyncArchive{})
+		p.Tell(pid, &archivist.Sync{})
 		actortest.Pass(0)
 		told, _ = archived(p)
 		if len(told) != 2 || time.Since(start) != 0 {
@@ -268,16 +268,17 @@ func TestAHurriedSyncWaitsForNobody(t *testing.T) {
 
 func TestFilesSayWhoCrawlsFromWhenItWasSaid(t *testing.T) {
 	dir := t.TempDir()
-	var told []actors.Archived
+	var told []archivist.Archived
 	synctest.Test(t, func(t *testing.T) {
 		system := actortest.System(t)
 		p := actortest.NewProbe(t, system, "slave")
 		o := archivistOptions(dir, warc.OS{})
 		o.SyncBytes, o.Writer.MaxFile, o.Writer.Info.Software = 1, 1<<10, "henro/test" // a file for each capture
-		pid := system.Root.Spawn(actors.ArchivistProps(o, actortest.Log()))
+		pid := system.Root.Spawn(archivist.Props(o, actortest.Log()))
 		for n := range 3 {
 			if n > 0 {
-				p.Tell(pid, &actors.Describe{Operator: fmt.Sprint("operator ", n), UserAgent: fmt.Sprint("agent/", n)})
+				p.Tell(pid, &archivist.Describe{Operator: fmt.Sprint("operator ", n),
+					UserAgent: fmt.Sprint("agent/", n)})
 			}
 			p.Tell(pid, capture(t, n))
 			actortest.Pass(time.Second)
@@ -310,13 +311,13 @@ func TestFilesSayWhoCrawlsFromWhenItWasSaid(t *testing.T) {
 
 func TestManyBytesAreSyncedAtOnceAndFilesRoll(t *testing.T) {
 	dir := t.TempDir()
-	var told []actors.Archived
+	var told []archivist.Archived
 	synctest.Test(t, func(t *testing.T) {
 		system := actortest.System(t)
 		p := actortest.NewProbe(t, system, "slave")
 		o := archivistOptions(dir, warc.OS{})
 		o.SyncBytes, o.Writer.MaxFile = 2000, 4000
-		pid := system.Root.Spawn(actors.ArchivistProps(o, actortest.Log()))
+		pid := system.Root.Spawn(archivist.Props(o, actortest.Log()))
 		start := time.Now()
 		for n := range 40 {
 			p.Tell(pid, capture(t, n))
@@ -354,14 +355,14 @@ func TestTheArchivistRepairsWhatWasLeft(t *testing.T) {
 	}
 	synctest.Test(t, func(t *testing.T) {
 		system := actortest.System(t)
-		pid := system.Root.Spawn(actors.ArchivistProps(archivistOptions(dir, warc.OS{}), actortest.Log()))
+		pid := system.Root.Spawn(archivist.Props(archivistOptions(dir, warc.OS{}), actortest.Log()))
 		p := actortest.NewProbe(t, system, "slave")
 		actortest.Pass(0)
-		other := system.Root.Spawn(actors.ArchivistProps(archivistOptions(dir, warc.OS{}), actortest.Log()))
+		other := system.Root.Spawn(archivist.Props(archivistOptions(dir, warc.OS{}), actortest.Log()))
 		p.Tell(other, capture(t, 3))
 		actortest.Pass(1500 * time.Millisecond)
-		if heard := p.Received(); len(heard) != 1 || !errors.Is(heard[0].Message.(*actors.ArchiveFailed).Err,
-			actors.ErrArchiveInUse) {
+		if heard := p.Received(); len(heard) != 1 || !errors.Is(heard[0].Message.(*archivist.Failed).Err,
+			archivist.ErrInUse) {
 			t.Errorf("the second archivist of a directory says %v", heard)
 		}
 		system.Root.Poison(pid)
@@ -379,14 +380,14 @@ func TestTheArchivistRepairsWhatWasLeft(t *testing.T) {
 func TestPoisonDrainsTheArchivist(t *testing.T) {
 	for _, busy := range []bool{false, true} {
 		dir := t.TempDir()
-		var told []actors.Archived
+		var told []archivist.Archived
 		synctest.Test(t, func(t *testing.T) {
 			system := actortest.System(t)
 			p := actortest.NewProbe(t, system, "slave")
 			disk := &faulty{hold: make(chan struct{}, 10)}
 			o := archivistOptions(dir, disk)
 			o.SyncBytes = 1
-			pid := system.Root.Spawn(actors.ArchivistProps(o, actortest.Log()))
+			pid := system.Root.Spawn(archivist.Props(o, actortest.Log()))
 			for n := range 5 {
 				p.Tell(pid, capture(t, n))
 				if busy {
@@ -414,7 +415,7 @@ func TestTheArchivistNeverWaitsForTheDisk(t *testing.T) {
 		disk := &faulty{hold: make(chan struct{}, 10)}
 		o := archivistOptions(dir, disk)
 		o.SyncBytes, o.MaxPending = 1, 3000
-		pid := system.Root.Spawn(actors.ArchivistProps(o, actortest.Log()))
+		pid := system.Root.Spawn(archivist.Props(o, actortest.Log()))
 		for n := range 20 {
 			p.Tell(pid, capture(t, n))
 		}
@@ -424,7 +425,7 @@ func TestTheArchivistNeverWaitsForTheDisk(t *testing.T) {
 			t.Errorf("while the disk keeps still: %d stored, %d refused", len(stored), len(failed))
 		}
 		for _, r := range p.Received() {
-			if m := r.Message.(*actors.ArchiveFailed); m.Err != actors.ErrArchiveBehind || m.DiskFull {
+			if m := r.Message.(*archivist.Failed); m.Err != archivist.ErrBehind || m.DiskFull {
 				t.Errorf("refused with %v", m.Err)
 			}
 		}
@@ -438,15 +439,15 @@ func TestTheArchivistNeverWaitsForTheDisk(t *testing.T) {
 
 func TestAFullDiskIsSaidAndWaitedFor(t *testing.T) {
 	dir := t.TempDir()
-	var told []actors.Archived
+	var told []archivist.Archived
 	synctest.Test(t, func(t *testing.T) {
 		system := actortest.System(t)
 		p := actortest.NewProbe(t, system, "slave")
 		disk := &faulty{from: 4, upTo: 14, err: &os.PathError{Op: "write", Path: "x", Err: syscall.ENOSPC}}
-		pid := system.Root.Spawn(actors.ArchivistProps(archivistOptions(dir, disk), actortest.Log()))
+		pid := system.Root.Spawn(archivist.Props(archivistOptions(dir, disk), actortest.Log()))
 		start := time.Now()
 		p.Reply(func(c actor.Context, message any) { // what failed is sent again
-			if m, ok := message.(*actors.ArchiveFailed); ok {
+			if m, ok := message.(*archivist.Failed); ok {
 				if !m.DiskFull {
 					t.Errorf("failed with %v", m.Err)
 				}
@@ -474,13 +475,13 @@ func TestAFullDiskIsSaidAndWaitedFor(t *testing.T) {
 // its next start.
 func TestAFileThatCouldNotBeIndexedIsIndexedLater(t *testing.T) {
 	dir := t.TempDir()
-	var told []actors.Archived
+	var told []archivist.Archived
 	synctest.Test(t, func(t *testing.T) {
 		system := actortest.System(t)
 		p := actortest.NewProbe(t, system, "slave")
 		o := archivistOptions(dir, warc.OS{})
 		o.Writer.MaxFile = 1500
-		pid := system.Root.Spawn(actors.ArchivistProps(o, actortest.Log()))
+		pid := system.Root.Spawn(archivist.Props(o, actortest.Log()))
 		store := func(n int) {
 			p.Tell(pid, capture(t, n))
 			actortest.Pass(time.Second)
@@ -513,15 +514,15 @@ func TestNoCaptureIsLostOrThereTwiceWhateverFails(t *testing.T) {
 		for from := 1; ; from++ {
 			dir := t.TempDir()
 			disk := &faulty{from: from, upTo: from + length, err: errors.New("the disk says no")}
-			var told []actors.Archived
+			var told []archivist.Archived
 			synctest.Test(t, func(t *testing.T) {
 				system := actortest.System(t)
 				p := actortest.NewProbe(t, system, "slave")
 				o := archivistOptions(dir, disk)
 				o.Writer.MaxFile = 3000
-				pid := system.Root.Spawn(actors.ArchivistProps(o, actortest.Log()))
+				pid := system.Root.Spawn(archivist.Props(o, actortest.Log()))
 				p.Reply(func(c actor.Context, message any) {
-					if m, ok := message.(*actors.ArchiveFailed); ok {
+					if m, ok := message.(*archivist.Failed); ok {
 						for _, tag := range m.Tags {
 							c.Request(pid, capture(t, tag.(int)))
 						}

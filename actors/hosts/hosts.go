@@ -1,14 +1,17 @@
-package actors
+// Package hosts holds the actors of all hosts: Hosts, which wakes them and lets them rest; one Host and one Revisit for
+// each host that is awake; and Skips, which writes down what they do not take.
+//
+// Host and Revisit move messages. What they know and decide is in package host.
+package hosts
 
 import (
 	"github.com/asynkron/protoactor-go/actor"
 	"github.com/sirupsen/logrus"
 
+	"henro/actors/admission"
 	"henro/actors/floor"
 	"henro/actors/host"
 	"henro/actors/protocol"
-
-	"henro/actors/admission"
 	"henro/store"
 )
 
@@ -48,8 +51,8 @@ type awakeHost struct {
 	stash   []any // while leaving
 }
 
-// HostsProps makes the parent of all Host actors.
-func HostsProps(o host.Options, master *actor.PID, log *logrus.Entry) *actor.Props {
+// Props makes the parent of all Host actors.
+func Props(o host.Options, master *actor.PID, log *logrus.Entry) *actor.Props {
 	return actor.PropsFromProducer(func() actor.Actor {
 		return &Hosts{o: o, master: master, log: log.WithField("actor", "hosts"), awake: map[string]*awakeHost{}}
 	})

@@ -1,4 +1,4 @@
-package actors_test
+package partition_test
 
 import (
 	"testing"
