@@ -67,7 +67,7 @@ var pure = []struct{ dir, why, mayImport string }{
 	{"actors/protocol", "messages are plain structs, which name no actor", "henro/messages henro/store"},
 	{"actors/host", "whole lives of a host are scripts", "henro/messages henro/store"},
 	{"actors/politeness", "equations (9) and (10), proved by simulation", ""},
-	{"actors/revisit", "equations (1) to (4), proved by simulation", ""},
+	{"actors/revisit", "equations (1) to (4), proved by simulation", "github.com/spf13/pflag"},
 	{"actors/revisit/revisitsim", "histories of years are replayed in a second", ""},
 	{"actors/robots", "RFC 9309 is a function from bytes to yes and no", ""},
 	{"actors/scope", "master and slaves must judge a URL alike", ""},

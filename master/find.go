@@ -76,7 +76,7 @@ func (n *Node) State() *store.State { return n.state }
 // Options are those of the crawl, with S and C as they are now.
 func (n *Node) Options() Options {
 	o := n.o
-	if r := n.resources.Load(); r != nil {
+	if r := n.resources.sent.Load(); r != nil {
 		o.Hosts.Politeness.Servers, o.Hosts.Politeness.Connections = r.Servers, r.Connections
 	}
 	return o

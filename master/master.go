@@ -23,7 +23,6 @@ package master
 import (
 	"fmt"
 	"slices"
-	"sync/atomic"
 	"time"
 
 	"github.com/asynkron/protoactor-go/actor"
@@ -197,13 +196,13 @@ type early struct {
 
 // Props makes the Master of an opened state.
 func Props(o Options, state *store.State, clocks *clocks, rules *scope.Rules, done chan<- Status,
-	sent *atomic.Pointer[protocol.ResourcesChanged], log *logrus.Entry) *actor.Props {
+	seen *seenResources, log *logrus.Entry) *actor.Props {
 	return actor.PropsFromProducer(func() actor.Actor {
 		return &Master{
 			o: o, log: log.WithField("actor", "master"), state: state, scope: rules, done: done,
 			ready: newLine(&o, clocks), slaves: newSlaves(),
 			restoring: restoring{len(state.Partitions), map[string]early{}},
-			resources: resources{sent: sent},
+			resources: resources{seen: seen},
 			stalls:    stalls{unstored: map[int]error{}},
 			course:    course{phase: Running, startedAt: time.Now(), lastID: uint64(time.Now().UnixMilli()) << 20},
 		}

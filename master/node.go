@@ -6,14 +6,12 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
-	"sync/atomic"
 	"time"
 
 	"github.com/asynkron/protoactor-go/actor"
 	"github.com/sirupsen/logrus"
 
 	"henro/actors/admission"
-	"henro/actors/protocol"
 	"henro/actors/scope"
 	"henro/master/frontier"
 	"henro/messages"
@@ -32,7 +30,7 @@ type Node struct {
 	o      Options
 
 	reports   reports
-	resources atomic.Pointer[protocol.ResourcesChanged] // S and C as the Hosts know them
+	resources seenResources // S and C as the Hosts know them
 }
 
 // Start opens the state of a crawl and sets the Master to work in an actor system. Close ends it.
@@ -176,6 +174,15 @@ func (n *Node) writeSummary(s Status) error {
 
 // Close ends the actors and then closes the state: whatever they have written is on disk.
 func (n *Node) Close() error {
+	settings := n.settings()
+	settings.Politeness.Servers, settings.Politeness.Connections = 0, int(n.resources.most.Load())
+	if err := settings.write(n.o.Dir); err != nil {
+		return errors.Join(err, n.close())
+	}
+	return n.close()
+}
+
+func (n *Node) close() error {
 	if err := n.system.Root.PoisonFuture(n.pid).Wait(); err != nil {
 		return errors.Join(fmt.Errorf("end the master: %w", err), n.state.Close())
 	}

@@ -13,23 +13,8 @@ import (
 	"henro/store"
 )
 
-// Report sums up the timetable of a crawl that is not running. S and C are all its hosts and the connections that shall
-// visit them; without connections the resources are not looked at.
-func Report(state *store.State, m *Settings, connections int, now time.Time) (*figures.Report, error) {
-	supposed := *m
-	supposed.Politeness.Servers, supposed.Politeness.Connections = 0, connections
-	for _, p := range state.Partitions {
-		stats, err := p.Stats()
-		if err != nil {
-			return nil, err
-		}
-		supposed.Politeness.Servers += int(stats.Hosts)
-	}
-	return report(state, &supposed, now)
-}
-
-// report sums up the timetable of a crawl whose S and C are among the settings: each partition as of one moment.
-func report(state *store.State, m *Settings, now time.Time) (*figures.Report, error) {
+// Report sums up the timetable of a crawl whose S and C are among the settings: each partition as of one moment.
+func Report(state *store.State, m *Settings, now time.Time) (*figures.Report, error) {
 	o := figures.Options{Now: now, Politeness: m.Politeness, Revisit: m.Revisit, Continuous: m.Continuous}
 	var err error
 	if o.Relief, err = politeness.ParseRelief(m.Relief); err != nil {
@@ -81,7 +66,7 @@ func (n *Node) Report(_ context.Context) (*figures.Report, error) {
 	if r.last != nil && now.Sub(r.last.Taken) < max(reportEvery, 10*r.took) {
 		return r.last, nil
 	}
-	last, err := report(n.state, n.settings(), now)
+	last, err := Report(n.state, n.settings(), now)
 	if err != nil {
 		return nil, err
 	}

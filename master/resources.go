@@ -12,8 +12,14 @@ import (
 // resources are S and C of equation (9), counted as hosts and slaves come and go. The Hosts, and with them the leases,
 // and what a Node reports go by what was sent last.
 type resources struct {
-	sent   *atomic.Pointer[protocol.ResourcesChanged] // nil inside: nothing yet
+	seen   *seenResources
 	sentAt time.Time
+}
+
+// seenResources are those that a Node sees.
+type seenResources struct {
+	sent atomic.Pointer[protocol.ResourcesChanged] // nil inside: nothing yet
+	most atomic.Int64                              // the largest C since the start
 }
 
 const (
@@ -27,7 +33,7 @@ const (
 
 // update sends figures that have changed: C at once, S as often as resourcesEvery and resourcesLate let it.
 func (r *resources) update(ctx actor.Context, hosts *actor.PID, servers, connections int, now time.Time) {
-	if last := r.sent.Load(); last != nil && last.Connections == connections {
+	if last := r.seen.sent.Load(); last != nil && last.Connections == connections {
 		change, wait := max(servers-last.Servers, last.Servers-servers), resourcesEvery
 		if 10*change <= last.Servers {
 			wait = resourcesLate
@@ -37,7 +43,8 @@ func (r *resources) update(ctx actor.Context, hosts *actor.PID, servers, connect
 		}
 	}
 	changed := &protocol.ResourcesChanged{Servers: servers, Connections: connections}
-	r.sent.Store(changed)
+	r.seen.sent.Store(changed)
+	r.seen.most.Store(max(r.seen.most.Load(), int64(connections)))
 	r.sentAt = now
 	ctx.Send(hosts, changed)
 }

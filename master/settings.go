@@ -11,14 +11,16 @@ import (
 	"henro/actors/host"
 	"henro/actors/politeness"
 	"henro/actors/revisit"
+	"henro/store"
 )
 
 // Settings are those by which a crawl treats hosts and pages. They are written to crawl.json at every start, so that a
 // look into the directory later explains each decision by the settings that were in force.
 type Settings struct {
-	Continuous bool               `json:"continuous"`
-	Relief     string             `json:"relief"`
-	Politeness politeness.Options `json:"politeness"` // spans in nanoseconds
+	Continuous bool   `json:"continuous"`
+	Relief     string `json:"relief"`
+	// spans in nanoseconds; Connections are those that the crawl had when it ran last, Servers of a running one
+	Politeness politeness.Options `json:"politeness"`
 	Revisit    revisit.Options    `json:"revisit"`
 	// every page of it that was captured has its record in an archive, since its first start
 	ArchivesAll bool `json:"archives_all"`
@@ -59,11 +61,35 @@ func ReadSettings(dir string) (Settings, error) {
 	return m, nil
 }
 
+// AtRest are the settings of a crawl that is not running: S is all its hosts, C the connections that
+// it had, or as many as are given.
+func AtRest(state *store.State, dir string, connections int) (Settings, error) {
+	m, err := ReadSettings(dir)
+	if err != nil {
+		return m, err
+	}
+	m.Politeness.Servers = 0
+	for _, p := range state.Partitions {
+		stats, err := p.Stats()
+		if err != nil {
+			return m, err
+		}
+		m.Politeness.Servers += int(stats.Hosts)
+	}
+	if connections > 0 {
+		m.Politeness.Connections = connections
+	}
+	return m, nil
+}
+
 // write leaves the settings in the directory of the crawl. What it left out of its archive once is not there later.
 func (m *Settings) write(dir string) error {
 	if _, err := os.Stat(settingsPath(dir)); err == nil {
 		before, err := ReadSettings(dir)
 		m.ArchivesAll = m.ArchivesAll && err == nil && before.ArchivesAll
+		if m.Politeness.Connections == 0 { // none yet
+			m.Politeness.Connections = before.Politeness.Connections
+		}
 	}
 	return writeJSON(settingsPath(dir), m)
 }

@@ -24,6 +24,7 @@ import (
 	"cmp"
 	"math"
 	"slices"
+	"strconv"
 	"time"
 
 	"henro/actors/politeness"
@@ -197,6 +198,8 @@ type Report struct {
 	ReliefKind string    `json:"relief_kind"`
 	Ratio      float64   `json:"s_over_c"` // S/C as reckoned with
 	Load       float64   `json:"load"`     // visits per second that all timetables together ask for
+	// what the timetable goes by, named as the flags are
+	Settings []revisit.Setting `json:"settings"`
 
 	Pages struct {
 		Visited int    `json:"visited"`
@@ -279,6 +282,8 @@ func (c *Collector) Report() *Report {
 	for v := range r.Verdicts {
 		r.Verdicts[v].Verdict = politeness.Verdict(v).String()
 	}
+	r.Settings = append(c.o.Revisit.Settings(), revisit.Setting{Name: "relief", Value: r.ReliefKind},
+		revisit.Setting{Name: "least-ratio", Value: strconv.FormatFloat(c.o.Politeness.LeastRatio, 'g', 4, 64)})
 	r.Worst = slices.Clone(c.worst)
 	first, last := len(c.intervals), 0
 	for i, b := range c.intervals {

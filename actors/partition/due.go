@@ -3,6 +3,7 @@ package partition
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/asynkron/protoactor-go/actor"
@@ -14,7 +15,9 @@ import (
 )
 
 type (
-	openDue struct{} // slots may have opened, or want splitting
+	// openDue: slots may have opened, or want splitting; asked: pages were put into the first slot not read, to be
+	// visited now
+	openDue struct{ asked bool }
 )
 
 // Bounds of opening due slots.
@@ -22,6 +25,11 @@ const (
 	dueBatch   = 1000        // records read at once: some 2 ms, between which other messages are served
 	dueLook    = time.Hour   // the clock is looked at this often at least, should it be set
 	dueRespite = time.Second // between two looks at a slot that should have been split and is not yet
+	// slots are read so long before they open, as wide as a slot is, and each page is held back until its own second:
+	// one due at 10:17:01 lies in the slot of 10:18
+	dueEarly = time.Minute
+	// and so long at most, when somebody has asked for pages now, which are put into the first slot not read
+	dueEarliest = 3 * time.Minute
 )
 
 // dueLines are the short-term queue of S0 §5: for each host the positions of its due pages, first come first. Only
@@ -29,15 +37,25 @@ const (
 // or done twice whoever dies: a page leaves its line when it is found to be ended, and after a restart the lines are
 // read anew.
 //
-// Invariant: waiting is the sum of the lengths of all lines, and at most Options.DueAhead + dueBatch.
+// Invariant: waiting is the sum of the lengths of all lines and of those held back, and at most
+// Options.DueAhead + dueBatch.
 type dueLines struct {
 	begun   bool
 	lines   map[store.HostID][]store.Position
+	held    []heldPage // until they are due, the earliest first
 	waiting int
 	after   store.Position // read up to here
 	readAt  time.Time
-	full    bool // reading has stopped for want of room
+	until   time.Time // slots that open by then have been read
+	full    bool      // reading has stopped for want of room
 	timer   floor.Timer
+}
+
+// heldPage is a page whose slot was read before it was due.
+type heldPage struct {
+	at       time.Time
+	host     string
+	position store.Position
 }
 
 func (d *dueLines) count(id store.HostID) int { return len(d.lines[id]) }
@@ -48,36 +66,58 @@ func (p *Partition) beginDue(ctx actor.Context) {
 		return
 	}
 	p.due.begun, p.due.lines = true, map[store.HostID][]store.Position{}
-	p.openDue(ctx)
+	p.openDue(ctx, false)
 }
 
 // openDue puts the pages of slots that have opened into the lines of their hosts, as far as there is room, and tells
 // the Hosts. Coarse slots that have come near are split by every commit; when there is none, one is made for it.
-func (p *Partition) openDue(ctx actor.Context) {
+func (p *Partition) openDue(ctx actor.Context, asked bool) {
 	d, now := &p.due, time.Now()
 	if now.Before(d.readAt) { // the clock was set back: what was read is not due yet
-		d.lines, d.waiting, d.after = map[store.HostID][]store.Position{}, 0, nil
+		d.lines, d.held, d.waiting, d.after = map[store.HostID][]store.Position{}, nil, 0, nil
+		d.until = time.Time{}
 	}
 	d.readAt = now
-	if d.full = d.waiting >= p.o.DueAhead; d.full {
-		return // told again when a line gets shorter
+	grown := map[store.HostID]string{}
+	due := 0
+	for due < len(d.held) && !d.held[due].at.After(now) {
+		h := &d.held[due]
+		id := store.IDOf(h.host)
+		d.lines[id], grown[id] = append(d.lines[id], h.position), h.host
+		due++
 	}
-	entries, after, err := p.disk.Due(now, d.after, dueBatch)
+	d.held = slices.Delete(d.held, 0, due)
+	defer func() {
+		for id, host := range grown {
+			ctx.Send(p.hosts, &protocol.HostDue{Host: host, Count: d.count(id)})
+		}
+	}()
+	if d.full = d.waiting >= p.o.DueAhead; d.full {
+		p.awaitDue(ctx) // reading goes on when a line gets shorter
+		return
+	}
+	if until := now.Add(dueEarly).Truncate(time.Minute); until.After(d.until) {
+		d.until = until
+	}
+	if next := d.until.Add(time.Minute); asked && !next.After(now.Add(dueEarliest)) {
+		d.until = next
+	}
+	entries, after, err := p.disk.Due(d.until, d.after, dueBatch)
 	if err != nil {
 		panic(fmt.Errorf("read due pages: %w", err))
 	}
 	d.after = after
-	grown := map[store.HostID]string{}
 	for i := range entries {
 		host := weburl.HostOf(entries[i].Page.URL)
-		id := store.IDOf(host)
-		d.lines[id] = append(d.lines[id], entries[i].Position)
 		d.waiting++
-		grown[id] = host
+		if next := entries[i].Page.Next; next.After(now) {
+			d.held = append(d.held, heldPage{next, host, entries[i].Position})
+			continue
+		}
+		id := store.IDOf(host)
+		d.lines[id], grown[id] = append(d.lines[id], entries[i].Position), host
 	}
-	for id, host := range grown {
-		ctx.Send(p.hosts, &protocol.HostDue{Host: host, Count: d.count(id)})
-	}
+	slices.SortStableFunc(d.held, func(a, b heldPage) int { return a.at.Compare(b.at) })
 	switch {
 	case len(entries) == dueBatch:
 		ctx.Send(ctx.Self(), &openDue{}) // behind what is in the mailbox already
@@ -93,7 +133,11 @@ func (p *Partition) openDue(ctx actor.Context) {
 // awaitDue sets the clock for the next slot to open or to be split.
 func (p *Partition) awaitDue(ctx actor.Context) {
 	d := &p.due
-	if !d.begun || d.full {
+	switch {
+	case !d.begun || d.full && len(d.held) == 0:
+		return
+	case d.full:
+		d.timer.After(ctx, max(0, time.Until(d.held[0].at)), &openDue{})
 		return
 	}
 	at, err := p.disk.NextDue(d.after)
@@ -102,7 +146,10 @@ func (p *Partition) awaitDue(ctx actor.Context) {
 	}
 	wait := dueLook
 	if !at.IsZero() {
-		wait = min(max(time.Until(at), dueRespite), dueLook)
+		wait = min(max(time.Until(at.Add(-dueEarly)), dueRespite), dueLook)
+	}
+	if len(d.held) > 0 {
+		wait = min(wait, max(0, time.Until(d.held[0].at)))
 	}
 	d.timer.After(ctx, wait, &openDue{})
 }

@@ -96,3 +96,54 @@ func TestDuePagesBeyondTheBoundComeAsRoomAppears(t *testing.T) {
 }
 
 func hostNumber(n int) string { return fmt.Sprintf("http://host%d.test", n) }
+
+// A page is in its host's line at the second in which it is due, whatever the minute, and one that somebody asks for is
+// there at once.
+func TestAPageIsInLineAtItsSecond(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		state := openState(t, 1)
+		defer state.Close()
+		system := actortest.System(t)
+		around := actortest.NewProbe(t, system, "around")
+		partition := around.Spawn(t, partition.Props(partition.DefaultOptions(), partition.Order{}, state, 0,
+			around.PID, around.PID, actortest.Log()), "partition")
+		around.Tell(partition, &protocol.WaitingHostsAsked{})
+		begun := time.Now()
+		page := func(n int, due time.Duration) store.Page {
+			return store.Page{URL: hostNumber(n) + "/", Number: uint64(n + 1), Status: 200, LastVisit: begun,
+				Next: begun.Add(due), Timing: store.Timing{Interval: float32(due.Seconds())}}
+		}
+		write := &protocol.Write{Urgent: true}
+		dues := []time.Duration{61 * time.Second, 97 * time.Second, 10*time.Minute + 11*time.Second, 90 * time.Minute}
+		for n, due := range append(dues, 50*24*time.Hour) {
+			write.Visits = append(write.Visits, store.Visited{Page: page(n, due)})
+		}
+		around.Tell(partition, write)
+		came := map[string]time.Duration{}
+		look := func() {
+			for _, m := range actortest.TakeOf[*protocol.HostDue](around) {
+				came[m.Host] = time.Since(begun)
+			}
+		}
+		for range 2 * 3600 {
+			look()
+			actortest.Pass(time.Second)
+		}
+		for n, due := range dues {
+			if at := came[hostNumber(n)]; at < due || at > due+time.Second {
+				t.Errorf("due after %v, in line after %v", due, at)
+			}
+		}
+		asked := time.Since(begun)
+		around.Tell(partition, &protocol.Write{Seeds: true,
+			Candidates: []store.Candidate{{URL: hostNumber(len(dues)) + "/", Host: hostNumber(len(dues))}}})
+		actortest.Pass(6 * time.Second) // what is written waits for others up to five
+		look()
+		if at := came[hostNumber(len(dues))]; at < asked || at > asked+6*time.Second {
+			t.Errorf("asked for after %v, in line after %v", asked, at)
+		}
+		if err := system.Root.PoisonFuture(partition).Wait(); err != nil {
+			t.Error(err)
+		}
+	})
+}

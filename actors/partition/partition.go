@@ -175,7 +175,7 @@ func (p *Partition) Receive(ctx actor.Context) {
 		p.listHosts(ctx, m)
 		p.beginDue(ctx)
 	case *openDue:
-		p.openDue(ctx)
+		p.openDue(ctx, m.asked)
 	case *protocol.OverflowAsked:
 		p.giveOverflow(ctx, m)
 	case *protocol.QuietAsked:
@@ -364,13 +364,18 @@ func (p *Partition) release(accepted acceptances) {
 
 // bringForward has known pages visited now: somebody has asked for them.
 func (p *Partition) bringForward(ctx actor.Context, m *protocol.PagesFound) {
+	moved := false
 	for i := range m.Entries {
 		entry := m.Entries[i]
 		if now := time.Now(); entry.Page.Next.IsZero() || entry.Page.Next.After(now) {
 			entry.Page.Next = now
 			p.batch.Move(entry.Position, entry.Page)
 			p.wrote(ctx, nil, true)
+			moved = true
 		}
+	}
+	if moved && p.due.begun {
+		p.writers = append(p.writers, writer{ctx.Self(), &openDue{asked: true}})
 	}
 }
 

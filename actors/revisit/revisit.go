@@ -42,7 +42,7 @@
 // Invariants:
 //   - Next returns between Options.Min and Options.Max, whatever a History holds.
 //   - The running values never need the list of earlier visits, and are the same for the same visits: no clock is read.
-//   - A page whose estimate exceeds Max is visited nevertheless, after a random time between TailMin and Max: hosts
+//   - A page whose estimate exceeds Max is visited nevertheless, after a random time between ¾ Max and Max: hosts
 //     vanish.
 //
 // [1] Design and implementation of an incremental crawler for large scale web archives, §3.
@@ -72,12 +72,12 @@ type Options struct {
 	// Aim is T·λ, the revisit interval in mean intervals of change. Default 1, as in the paper: 63 % of visits find a
 	// change. Smaller loses fewer versions for more requests.
 	Aim float64
-	// Min is the shortest revisit interval. Default 10 minutes: the time queue resolves minutes, and in the second
-	// paper's archive 2 % of the pages were due within the hour, 0.03 % within the minute.
+	// Min is the shortest revisit interval. Default 10 minutes: in the second paper's archive 2 % of the pages were due
+	// within the hour, 0.03 % within the minute. A crawl may have a minute, which is what the time queue resolves.
 	Min time.Duration
-	// Max is the longest. Default 400 days. A longer interval is replaced by a random one from TailMin to Max, default
-	// 300 days.
-	Max, TailMin time.Duration
+	// Max is the longest. Default 400 days. A longer interval is replaced by a random one from three quarters of it to
+	// all, 300 to 400 days.
+	Max time.Duration
 	// FirstMin and FirstMax bound the random interval after the first visit, when nothing is known of the page
 	// or its host. Default 1 to 14 days.
 	FirstMin, FirstMax time.Duration
@@ -102,11 +102,14 @@ type Options struct {
 
 const day = 24 * time.Hour
 
+// tail is the share of Max from which on the interval of a page beyond Max is drawn.
+const tail = 0.75
+
 // DefaultOptions returns the timetable of a crawl that nobody has chosen otherwise.
 func DefaultOptions() Options {
 	return Options{
 		Estimator: Drift, Aim: 1,
-		Min: 10 * time.Minute, Max: 400 * day, TailMin: 300 * day,
+		Min: 10 * time.Minute, Max: 400 * day,
 		FirstMin: day, FirstMax: 14 * day,
 		Forget: 0.97, BackOff: 2, SpeedUp: 0.5,
 		PriorMean: 30 * day, PriorSpread: 2,
@@ -131,8 +134,6 @@ func (o *Options) Validate() error {
 		return fmt.Errorf("revisit: aim %v outside (0, 100]", o.Aim)
 	case o.Min < time.Second || o.Max <= o.Min:
 		return fmt.Errorf("revisit: interval from %v to %v: at least one second, and the bounds in order", o.Min, o.Max)
-	case o.TailMin <= 0 || o.TailMin > o.Max:
-		return fmt.Errorf("revisit: tail from %v to %v", o.TailMin, o.Max)
 	case o.FirstMin < 0 || o.FirstMax < o.FirstMin || o.FirstMax == 0:
 		return fmt.Errorf("revisit: first interval from %v to %v", o.FirstMin, o.FirstMax)
 	case !(o.Forget > 0 && o.Forget <= 1):
@@ -269,7 +270,7 @@ func (o *Options) Next(h *History, prior Prior, rnd *rand.Rand) time.Duration {
 	case t < o.Min:
 		t = o.Min
 	case t > o.Max:
-		t = span(between(o.TailMin.Seconds(), o.Max.Seconds(), rnd))
+		t = span(between(o.Max.Seconds()*tail, o.Max.Seconds(), rnd))
 	}
 	h.Interval = float32(t.Seconds())
 	return t

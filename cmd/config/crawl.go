@@ -18,6 +18,7 @@ import (
 
 	"henro/actors/admission"
 	"henro/actors/politeness"
+	"henro/actors/revisit"
 	"henro/actors/scope"
 	"henro/master"
 	"henro/master/frontier"
@@ -55,6 +56,8 @@ type Crawl struct {
 	Bytes         Bytes
 	Continuous    bool
 	Relief        string
+	Revisit       revisit.Options
+	LeastRatio    float64
 	Sitemaps      string
 	Politeness    string
 	Partitions    int
@@ -139,6 +142,11 @@ func (c *Crawl) Register(f *pflag.FlagSet) {
 			"it --depth alone says what is reached)")
 	f.StringVar(&c.Relief, "relief", o.Hosts.Relief.String(),
 		"what a host's pages get that ask for more visits than it bears: none, stretch, delay or optimal")
+	c.Revisit = o.Hosts.Revisit
+	c.Revisit.Flags(f)
+	f.Float64Var(&c.LeastRatio, "least-ratio", o.Hosts.Politeness.LeastRatio,
+		"a host rests at least so many times as long as its last fetch took, counted from start to start; 10 is an "+
+			"old rule of thumb")
 	f.IntVar(&c.Partitions, "partitions", o.Store.Partitions, "files of the state; fixed when a crawl begins")
 	f.IntVar(&c.PageBudget, "page-budget", o.Hosts.PageBudget, "visits of one lease at most")
 	f.StringVar(&c.Frontier, "frontier", string(o.Frontier.Policy),
@@ -206,6 +214,7 @@ func (c *Crawl) Options(flags *pflag.FlagSet) (master.Options, error) {
 	if _, err := scope.New(o.Scope); err != nil {
 		return o, Usage("%v", err)
 	}
+	polite.LeastRatio = c.LeastRatio
 	polite.BackoffBase = max(c.RetryWait, time.Second)
 	polite.BackoffCap = max(polite.BackoffCap, polite.BackoffBase)
 	o.Hosts.Politeness = polite
@@ -216,6 +225,13 @@ func (c *Crawl) Options(flags *pflag.FlagSet) (master.Options, error) {
 		c.Retries, c.RetryWait, c.Patience, c.PageBudget
 	if o.Hosts.Relief, err = politeness.ParseRelief(c.Relief); err != nil {
 		return o, Usage("--relief: %v", err)
+	}
+	o.Hosts.Revisit = c.Revisit
+	if o.Hosts.Revisit.Min < time.Minute {
+		return o, Usage("--revisit-min %v: want 1m or more, which is what the time queue resolves", c.Revisit.Min)
+	}
+	if err := o.Hosts.Revisit.Validate(); err != nil {
+		return o, Usage("--revisit-…, --aim: %v", err)
 	}
 	switch c.Sitemaps {
 	case "auto":

@@ -220,11 +220,11 @@ func checkReport(t *testing.T, dir string, hosts map[string]store.HostRecord, pa
 		t.Fatal(err)
 	}
 	defer state.Close()
-	settings, err := master.ReadSettings(dir)
+	settings, err := master.AtRest(state, dir, 0)
 	if err != nil {
 		t.Fatal(err)
 	}
-	r, err := master.Report(state, &settings, 0, time.Now())
+	r, err := master.Report(state, &settings, time.Now())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -244,6 +244,10 @@ func checkReport(t *testing.T, dir string, hosts map[string]store.HostRecord, pa
 	if r.Verdicts[politeness.Feasible].Hosts != 5 || r.Verdicts[politeness.Overloaded].Hosts != 2 ||
 		len(r.Worst) != 2 || r.ReliefKind != "optimal" {
 		t.Errorf("the report says %+v, relief %s", r.Verdicts, r.ReliefKind)
+	}
+	if p := settings.Politeness; p.Servers != len(hosts) || p.Connections != 64 {
+		t.Errorf("at rest S/C is %d/%d, want all %d hosts on the 64 connections that it ran with", p.Servers,
+			p.Connections, len(hosts))
 	}
 	if *reportInto != "" {
 		if err := writeReport(*reportInto, "changing web", r); err != nil {

@@ -79,7 +79,7 @@ func newPageCommand() *cobra.Command {
 		RunE: func(cmd *cobra.Command, arguments []string) error {
 			page, err := found(&l, cmd, "/api/page?url="+url.QueryEscape(arguments[0]),
 				func(s *store.State) (*master.PageFound, error) {
-					settings, err := master.ReadSettings(l.dir)
+					settings, err := master.AtRest(s, l.dir, 0)
 					if err != nil {
 						return nil, err
 					}
@@ -114,7 +114,7 @@ func newHostCommand() *cobra.Command {
 		RunE: func(cmd *cobra.Command, arguments []string) error {
 			host, err := found(&l, cmd, "/api/host?host="+url.QueryEscape(arguments[0]),
 				func(s *store.State) (*master.HostFound, error) {
-					settings, err := master.ReadSettings(l.dir)
+					settings, err := master.AtRest(s, l.dir, 0)
 					if err != nil {
 						return nil, err
 					}

@@ -6,6 +6,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -39,11 +40,11 @@ and what that costs.`,
 				return config.Usage("--connections %d: want 0 or more", connections)
 			}
 			report, err := found(&l, cmd, "/api/report", func(s *store.State) (*figures.Report, error) {
-				settings, err := master.ReadSettings(l.dir)
+				settings, err := master.AtRest(s, l.dir, connections)
 				if err != nil {
 					return nil, err
 				}
-				return master.Report(s, &settings, connections, time.Now())
+				return master.Report(s, &settings, time.Now())
 			})
 			if err != nil {
 				return err
@@ -67,8 +68,8 @@ and what that costs.`,
 	}
 	l.control.register(cmd)
 	cmd.Flags().StringVar(&to, "to", "", "`FOLDER` for the page and its figures (default DIR/report)")
-	cmd.Flags().IntVar(&connections, "connections", config.DefaultConnections,
-		"C, the connections that visit all hosts, of a crawl that is not running; 0: S/C is not looked at")
+	cmd.Flags().IntVar(&connections, "connections", 0,
+		"C, the connections that visit all hosts, of a crawl that is not running; 0: as many as it had when it ran")
 	cmd.Flags().BoolVar(&asJSON, "json", false, "the numbers as JSON on standard output, and no files")
 	return cmd
 }
@@ -114,6 +115,11 @@ func printReport(w io.Writer, folder string, r *figures.Report) {
 		r.Pages.Visited, r.Pages.Late, r.Pages.Timed, r.Pages.Once, r.Pages.Resting)
 	fmt.Fprintf(w, "hosts     %d, %d to be visited again, %d dead; all ask for %s visits a day\n", r.Hosts.Known,
 		r.Hosts.Timed, r.Hosts.Dead, figures.PerDay(r.Load))
+	var settings strings.Builder
+	for _, s := range r.Settings {
+		fmt.Fprintf(&settings, " --%s %s", s.Name, s.Value)
+	}
+	fmt.Fprintf(w, "timetable%s\n", settings.String())
 	if r.Continuous {
 		for _, v := range r.Verdicts {
 			if v.Hosts > 0 {

@@ -25,7 +25,7 @@ that is not running, give --dir; its scope is not known then.`,
 		RunE: func(cmd *cobra.Command, arguments []string) error {
 			why, err := found(&l, cmd, "/api/why?of="+url.QueryEscape(arguments[0]),
 				func(s *store.State) (*master.WhyFound, error) {
-					settings, err := master.ReadSettings(l.dir)
+					settings, err := master.AtRest(s, l.dir, 0)
 					if err != nil {
 						return nil, err
 					}

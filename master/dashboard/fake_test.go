@@ -54,7 +54,7 @@ func (f *fakeCrawl) Why(context.Context, string, string, int) ([]admission.Findi
 	return f.why, nil
 }
 func (f *fakeCrawl) Report(context.Context) (*figures.Report, error) {
-	return master.Report(f.state, settingsOf(f), 256, time.Now())
+	return master.Report(f.state, settingsOf(f), time.Now())
 }
 func (f *fakeCrawl) did(what string) error        { f.done = append(f.done, what); return nil }
 func (f *fakeCrawl) Pause(context.Context) error  { return f.did("pause") }

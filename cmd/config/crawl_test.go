@@ -1,0 +1,66 @@
+package config_test
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/spf13/pflag"
+
+	"henro/actors/revisit"
+	"henro/cmd/config"
+	"henro/master"
+)
+
+// crawlOptions are those that flags and a henro.yaml make.
+func crawlOptions(t *testing.T, yaml string, flags ...string) (master.Options, error) {
+	t.Helper()
+	var c config.Crawl
+	f := pflag.NewFlagSet("test", pflag.ContinueOnError)
+	c.Register(f)
+	if err := f.Parse(append(flags, "--contact=test@example.org")); err != nil {
+		return master.Options{}, config.Usage("%v", err)
+	}
+	if err := config.Load(f, write(t, yaml), nil); err != nil {
+		return master.Options{}, err
+	}
+	return c.Options(f)
+}
+
+func TestEverySettingOfTheTimetableIsReachable(t *testing.T) {
+	o, err := crawlOptions(t, "revisit-near: 5\nrevisit-singular: 1.5\nleast-ratio: 10\nestimator: eq4-cumulative\n",
+		"--aim=0.5", "--revisit-min=1m", "--revisit-max=2w", "--revisit-first=90m-1d12h")
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := revisit.DefaultOptions()
+	want.Estimator, want.Forget, want.Aim, want.Near = revisit.Equation4, 1, 0.5, 5
+	want.Min, want.Max = time.Minute, 14*24*time.Hour
+	want.FirstMin, want.FirstMax, want.BackOff, want.SpeedUp = 90*time.Minute, 36*time.Hour, 1.5, 1/1.5
+	if o.Hosts.Revisit != want || o.Hosts.Politeness.LeastRatio != 10 {
+		t.Errorf("got %+v and S/C of at least %v", o.Hosts.Revisit, o.Hosts.Politeness.LeastRatio)
+	}
+	if o, err = crawlOptions(t, ""); err != nil || o.Hosts.Revisit != revisit.DefaultOptions() {
+		t.Errorf("without settings: %+v, %v", o.Hosts.Revisit, err)
+	}
+	for flag, want := range map[string]string{
+		"--revisit-min=30s":         "1m or more",
+		"--revisit-max=5m":          "bounds in order",
+		"--revisit-first=2d-1d":     "ends before it begins",
+		"--revisit-first=1d-":       "no span",
+		"--revisit-max=7 days":      "no span",
+		"--revisit-max=-7d":         "no span",
+		"--aim=0":                   "aim 0",
+		"--aim=NaN":                 "aim NaN",
+		"--estimator=eq5":           "want drift",
+		"--revisit-singular=1":      "factor above 1",
+		"--revisit-near=65":         "65 bits",
+		"--least-ratio=0.5":         "at least 1",
+		"--revisit-max=99999999999": "no span",
+	} {
+		if _, err := crawlOptions(t, "", flag); config.Code(err) != config.ExitUsage ||
+			!strings.Contains(err.Error(), want) {
+			t.Errorf("%s: got %v", flag, err)
+		}
+	}
+}
