@@ -1,11 +1,15 @@
 package master
 
 import (
+	"bufio"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"net/http"
+	"os"
 
 	"github.com/asynkron/protoactor-go/actor"
 
@@ -32,6 +36,7 @@ func (n *Node) Routes() []console.Route {
 		{Pattern: "GET /api/page", Serve: n.getPage},
 		{Pattern: "GET /api/host", Serve: n.getHost},
 		{Pattern: "GET /api/why", Serve: n.getWhy},
+		{Pattern: "GET /api/missing", AtOnce: 1, Serve: n.getMissing},
 		{Pattern: "GET /api/report", Serve: n.getReport},
 		{Pattern: "GET /api/backup", AtOnce: 2, Serve: n.getBackup},
 	}
@@ -86,9 +91,38 @@ func (n *Node) getPage(w http.ResponseWriter, r *http.Request) {
 	}
 	found, err := FindPage(n.state, n.settings(), r.FormValue("url"))
 	if err == nil {
-		err = found.Recall(n.o.Dir)
+		err = errors.Join(found.Recall(n.o.Dir), found.FindRequisites(n.state, n.settings()))
 	}
 	reply(w, found, err)
+}
+
+// getMissing answers with the pages that are not whole, below ?prefix=URL if that is given, each a line of JSON, and
+// last with the Wholeness of all. It is written to a file first, so that a slow reader holds nothing of the state.
+func (n *Node) getMissing(w http.ResponseWriter, r *http.Request) {
+	f, err := os.CreateTemp(n.o.Dir, "missing-*")
+	if err != nil {
+		reply(w, nil, err)
+		return
+	}
+	defer os.Remove(f.Name())
+	defer f.Close()
+	lines := bufio.NewWriter(f)
+	encoder := json.NewEncoder(lines)
+	whole, err := FindMissing(n.state, n.settings(), r.FormValue("prefix"), n.o.Dir, func(p *PageMissing) error {
+		return cmp.Or(r.Context().Err(), encoder.Encode(p))
+	})
+	if err == nil {
+		err = cmp.Or(encoder.Encode(whole), lines.Flush())
+	}
+	if err == nil {
+		_, err = f.Seek(0, io.SeekStart)
+	}
+	if err != nil {
+		reply(w, nil, err)
+		return
+	}
+	w.Header().Set("Content-Type", "application/x-ndjson")
+	_, _ = io.Copy(w, f) // the reader is gone: nobody to tell
 }
 
 // getHost answers ?host=HOST with a store.HostRecord.

@@ -13,11 +13,15 @@ import (
 // PageFound is what is known of one URL.
 type PageFound struct {
 	Page  store.Page        `json:"page"`
+	Role  string            `json:"role"`  // page or requisite
 	Place string            `json:"place"` // fresh, queue or rest
 	Says  []speech.Sentence `json:"says"`  // why the next visit is when it is
 
 	Captures []Capture `json:"captures,omitempty"` // the latest first; see Recall
 	Earlier  bool      `json:"earlier,omitempty"`  // there are earlier captures, or they were not looked for
+
+	Requisites []Requisite `json:"requisites,omitempty"` // missing ones first; see FindRequisites
+	Lacks      int         `json:"lacks"`                // how many are missing
 }
 
 // FindPage finds the record of a URL by reading its partition, running or not; store.ErrNotFound when there is none.
@@ -35,7 +39,7 @@ func FindPage(state *store.State, m *Settings, raw string) (*PageFound, error) {
 	if err != nil {
 		return nil, fmt.Errorf("host of page %s: %w", u, err)
 	}
-	return &PageFound{Page: entry.Page, Place: place.String(),
+	return &PageFound{Page: entry.Page, Role: entry.Page.Flags.Role(), Place: place.String(),
 		Says: explainPage(&entry.Page, place, &host, m, time.Now())}, nil
 }
 

@@ -8,9 +8,10 @@ import (
 	"os"
 	"path/filepath"
 
-	"henro/actors/host"
+	"henro/actors/admission"
 	"henro/actors/politeness"
 	"henro/actors/revisit"
+	"henro/actors/scope"
 	"henro/store"
 )
 
@@ -22,18 +23,22 @@ type Settings struct {
 	// spans in nanoseconds; Connections are those that the crawl had when it ran last, Servers of a running one
 	Politeness politeness.Options `json:"politeness"`
 	Revisit    revisit.Options    `json:"revisit"`
+	Admission  admission.Rules    `json:"admission"` // which links are taken
+	Scope      scope.Options      `json:"scope"`     // without the seeds
 	// every page of it that was captured has its record in an archive, since its first start
 	ArchivesAll bool `json:"archives_all"`
 }
 
-// SettingsOf returns the settings in options of hosts.
-func SettingsOf(o *host.Options) Settings {
-	return Settings{Continuous: o.Continuous, Relief: o.Relief.String(), Politeness: o.Politeness, Revisit: o.Revisit}
+// SettingsOf returns the settings in options of a crawl.
+func SettingsOf(o *Options) Settings {
+	h := &o.Hosts
+	return Settings{Continuous: h.Continuous, Relief: h.Relief.String(), Politeness: h.Politeness, Revisit: h.Revisit,
+		Admission: h.Admission, Scope: o.Scope}
 }
 
 func (n *Node) settings() *Settings {
 	o := n.Options()
-	m := SettingsOf(&o.Hosts)
+	m := SettingsOf(&o)
 	f := n.o.Fetch
 	m.ArchivesAll = !f.HtmlOnly && !f.ObeyNoindex && len(f.Languages) == 0
 	return &m
@@ -43,7 +48,7 @@ func settingsPath(dir string) string { return filepath.Join(dir, "crawl.json") }
 
 // ReadSettings reads the settings of the crawl in a directory: the default one when none was left there.
 func ReadSettings(dir string) (Settings, error) {
-	o := host.DefaultOptions()
+	o := DefaultOptions()
 	m := SettingsOf(&o)
 	data, err := os.ReadFile(settingsPath(dir))
 	if errors.Is(err, fs.ErrNotExist) {
@@ -53,7 +58,7 @@ func ReadSettings(dir string) (Settings, error) {
 		err = json.Unmarshal(data, &m)
 	}
 	if err == nil {
-		err = errors.Join(m.Politeness.Validate(), m.Revisit.Validate())
+		err = errors.Join(m.Politeness.Validate(), m.Revisit.Validate(), m.Admission.Validate())
 	}
 	if err != nil {
 		return m, fmt.Errorf("read how the crawl goes from %s: %w", settingsPath(dir), err)

@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"henro/actors/admission"
-	"henro/actors/host"
 	"henro/actors/partition"
 	"henro/actors/protocol"
 	"henro/actors/robots"
@@ -26,17 +25,17 @@ func (n *Node) Why(ctx context.Context, url, from string, depth int) ([]admissio
 	if err != nil {
 		return nil, err
 	}
-	return Why(n.state, now.Rules, &n.o.Hosts, &admission.Question{From: from, Depth: depth}, url)
+	return Why(n.state, now.Rules, &n.o.Hosts.Admission, &admission.Question{From: from, Depth: depth}, url)
 }
 
 // Why asks every rule about a URL, of a state that is open, running or not. Without rules the scope is not judged: it
 // is not on disk.
-func Why(state *store.State, rules *scope.Rules, o *host.Options, q *admission.Question, raw string,
+func Why(state *store.State, rules *scope.Rules, taken *admission.Rules, q *admission.Question, raw string,
 ) (_ []admission.Finding, err error) {
 	if q.URL, err = weburl.Parse(raw); err != nil {
 		return nil, fmt.Errorf("why %q: %w", raw, err)
 	}
-	q.Scope, q.Rules, q.Now = rules, &o.Admission, time.Now()
+	q.Scope, q.Rules, q.Now = rules, taken, time.Now()
 	host := q.URL.Host()
 	disk := state.Partitions[state.PartitionOf(host)]
 	if q.Stops, err = partition.StopListOf(disk, host); err != nil {

@@ -10,7 +10,6 @@ import (
 
 	"henro/actors/admission"
 	"henro/actors/console"
-	"henro/actors/host"
 	"henro/actors/protocol"
 	"henro/actors/scope"
 	"henro/messages/weburl"
@@ -22,6 +21,7 @@ type WhyFound struct {
 	Subject string              `json:"subject"`
 	Answer  string              `json:"answer"` // in a sentence
 	Rules   []admission.Finding `json:"rules,omitempty"`
+	Link    *Referrer           `json:"link,omitempty"` // of a URL that is not known: a page that links to it
 	Page    *PageFound          `json:"page,omitempty"` // nothing: it is not known
 	Host    *HostFound          `json:"host,omitempty"` // nothing: it is not known
 	Ahead   int                 `json:"ahead"`          // pages of its host that come first, up to aheadMost
@@ -32,9 +32,8 @@ type WhyFound struct {
 const aheadMost = 10_000
 
 // FindWhy says why a URL or a host is not visited, of a state that is open, running or not. Without rules the scope is
-// not judged.
-func FindWhy(state *store.State, rules *scope.Rules, o *host.Options, m *Settings, subject string) (*WhyFound,
-	error) {
+// that of the settings, which does not know the seeds. For a URL that is not known all links are read.
+func FindWhy(state *store.State, rules *scope.Rules, m *Settings, subject string) (*WhyFound, error) {
 	w := &WhyFound{Subject: subject}
 	u, err := weburl.Parse(subject)
 	isURL := err == nil && (u.RequestURI() != "/" || strings.HasSuffix(subject, "/"))
@@ -44,10 +43,27 @@ func FindWhy(state *store.State, rules *scope.Rules, o *host.Options, m *Setting
 		if w.Page, err = FindPage(state, m, w.Subject); err != nil && !errors.Is(err, store.ErrNotFound) {
 			return nil, err
 		}
-		q := &admission.Question{Requisite: w.Page != nil && w.Page.Page.Flags.Requisite() > 0}
-		if w.Rules, err = Why(state, rules, o, q, w.Subject); err != nil {
+		q := &admission.Question{Seedless: rules == nil, Requisite: w.Page != nil && w.Page.Page.Flags.Requisite() > 0}
+		if rules == nil {
+			if rules, err = scope.New(m.Scope); err != nil {
+				return nil, err
+			}
+		}
+		var link *referral
+		if w.Page == nil {
+			if link, err = findReferrer(state, rules, !q.Seedless, m, w.Subject); err != nil {
+				return nil, err
+			}
+		}
+		if link != nil {
+			w.Link, w.Rules = &link.Referrer, []admission.Finding{link.finding}
+			q.From, q.Depth, q.Requisite = link.From, link.depth, link.requisite
+		}
+		findings, err := Why(state, rules, &m.Admission, q, w.Subject)
+		if err != nil {
 			return nil, err
 		}
+		w.Rules = append(w.Rules, findings...)
 	}
 	if w.Host, err = FindHost(state, m, host); err != nil && !errors.Is(err, store.ErrNotFound) {
 		return nil, err
@@ -105,6 +121,8 @@ func (w *WhyFound) sentence(isURL bool, now time.Time) string {
 	switch {
 	case w.Host == nil:
 		return "unknown: no page links to this host so far, and no seed is there"
+	case w.Link != nil:
+		return "unknown: " + w.Link.From + " links to it, no rule would keep it out, and it is being admitted"
 	case isURL && w.Page == nil:
 		return "unknown: no page that was read links to it, and it is no seed; no rule would keep it out"
 	}
@@ -168,7 +186,7 @@ func (n *Node) FindWhy(ctx context.Context, subject string) (*WhyFound, error) {
 	if err != nil {
 		return nil, err
 	}
-	found, err := FindWhy(n.state, now.Rules, &n.o.Hosts, n.settings(), subject)
+	found, err := FindWhy(n.state, now.Rules, n.settings(), subject)
 	if err != nil {
 		return nil, err
 	}

@@ -59,6 +59,14 @@ const requisiteShift = 5
 // 0 for a page itself.
 func (f Flags) Requisite() uint8 { return uint8(f >> requisiteShift & 7) }
 
+// Role is the word shown to users: page, or requisite for what is only there because a page is shown with it.
+func (f Flags) Role() string {
+	if f.Requisite() > 0 {
+		return "requisite"
+	}
+	return "page"
+}
+
 // AsRequisite returns f of a requisite that far from its page.
 func (f Flags) AsRequisite(from uint8) Flags {
 	return f&^(7<<requisiteShift) | Flags(from&7)<<requisiteShift

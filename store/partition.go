@@ -45,7 +45,8 @@ var identityKey = []byte("identity")
 const ownMeta = "own/"
 
 // Partition is one file of the state. Commit and KnownEnough belong to its one owner; reads may come from any
-// goroutine, and none may be made from within the function of another (a growing file waits for readers).
+// goroutine, and none may be made from within the function of another (a growing file waits for readers), but on a
+// snapshot.
 type Partition struct {
 	options Options
 	path    string
@@ -54,6 +55,7 @@ type Partition struct {
 	identity
 
 	db     *bbolt.DB
+	frozen *bbolt.Tx // of a snapshot: every read is of that moment
 	seen   seen.Writer
 	recent *recent
 
@@ -199,6 +201,9 @@ func rescue(doing string, err *error) {
 func (p *Partition) view(doing string, fn func(*bbolt.Tx) error) (err error) {
 	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
 	defer rescue(doing, &err)
+	if p.frozen != nil {
+		return diagnose(doing, fn(p.frozen))
+	}
 	return diagnose(doing, p.db.View(fn))
 }
 
@@ -611,16 +616,25 @@ func (p *Partition) EachPage(fn func(Page, Place) error) error {
 		if err != nil {
 			return err
 		}
-		return timequeue.Each(tx, func(_ timequeue.Ref, rec []byte) error {
-			page, err := decodePage(rec)
-			if err != nil {
-				return err
-			}
-			if page.Next.IsZero() {
-				return fn(page, InRest)
-			}
-			return fn(page, InQueue)
-		})
+		return eachVisited(tx, fn)
+	})
+}
+
+// EachVisited calls fn for every page that was visited or given up, likewise.
+func (p *Partition) EachVisited(fn func(Page, Place) error) error {
+	return p.view("read visited pages", func(tx *bbolt.Tx) error { return eachVisited(tx, fn) })
+}
+
+func eachVisited(tx *bbolt.Tx, fn func(Page, Place) error) error {
+	return timequeue.Each(tx, func(_ timequeue.Ref, rec []byte) error {
+		page, err := decodePage(rec)
+		if err != nil {
+			return err
+		}
+		if page.Next.IsZero() {
+			return fn(page, InRest)
+		}
+		return fn(page, InQueue)
 	})
 }
 

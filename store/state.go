@@ -211,26 +211,8 @@ func DomainOf(host string) string {
 func (s *State) Backup(w io.Writer) (n int64, err error) {
 	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
 	defer rescue("back up", &err)
-	snapshots := make([]*bbolt.Tx, 0, len(s.Partitions))
-	defer func() {
-		for _, tx := range snapshots {
-			err = errors.Join(err, tx.Rollback())
-		}
-	}()
-	for _, p := range s.Partitions {
-		p.mu.Lock()
-	}
-	for _, p := range s.Partitions {
-		tx, beginErr := p.db.Begin(false)
-		if beginErr != nil {
-			err = errors.Join(err, diagnose("back up", beginErr))
-			continue
-		}
-		snapshots = append(snapshots, tx)
-	}
-	for _, p := range s.Partitions {
-		p.mu.Unlock()
-	}
+	snapshots, err := s.begin()
+	defer func() { err = errors.Join(err, rollback(snapshots)) }()
 	if err != nil {
 		return 0, err
 	}
@@ -247,6 +229,47 @@ func (s *State) Backup(w io.Writer) (n int64, err error) {
 		}
 	}
 	return n, diagnose("back up", archive.Close())
+}
+
+// Snapshot calls fn with the state as of one moment, while the crawl runs. Reads of it may be made within each other,
+// by one goroutine; nothing can be committed to it, and it ends with fn. What commits free meanwhile stays in the
+// files.
+func (s *State) Snapshot(fn func(*State) error) (err error) {
+	snapshots, err := s.begin()
+	defer func() { err = errors.Join(err, rollback(snapshots)) }()
+	if err != nil {
+		return err
+	}
+	frozen := &State{moved: s.moved}
+	for i, p := range s.Partitions {
+		frozen.Partitions = append(frozen.Partitions, &Partition{options: p.options, path: p.path, index: p.index,
+			of: p.of, identity: p.identity, db: p.db, frozen: snapshots[i], recent: newRecent(0)})
+	}
+	return fn(frozen)
+}
+
+// begin begins to read all partitions between two commits.
+func (s *State) begin() (snapshots []*bbolt.Tx, err error) {
+	for _, p := range s.Partitions {
+		p.mu.Lock()
+		defer p.mu.Unlock()
+	}
+	for _, p := range s.Partitions {
+		tx, err := p.db.Begin(false)
+		if err != nil {
+			return snapshots, diagnose("begin a snapshot", err)
+		}
+		snapshots = append(snapshots, tx)
+	}
+	return snapshots, nil
+}
+
+// rollback ends what begin began.
+func rollback(snapshots []*bbolt.Tx) (err error) {
+	for _, tx := range snapshots {
+		err = errors.Join(err, tx.Rollback())
+	}
+	return err
 }
 
 // Generation names what the state holds: whatever is derived from it holds while this is the same, since every commit

@@ -145,8 +145,10 @@ func (r *Rules) requisite(in Regions, page *Page, l *outlink.Outlink, moved bool
 		if int(page.Redirects) >= r.MaxRedirects {
 			return to, Redirects
 		}
-	case !r.Requisites.Has(l.Kind), page.Requisite > 0 && page.Failed: // an error page is shown in no page
+	case l.Kind.Class() == 0, page.Requisite > 0 && page.Failed: // an error page is shown in no page
 		return to, NoPage
+	case !r.Requisites.Has(l.Kind):
+		return to, LeftOut
 	case page.Requisite >= MaxRequisite:
 		return to, Depth
 	case l.Flags&outlink.Foreign != 0:

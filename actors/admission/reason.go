@@ -38,6 +38,7 @@ const (
 	Size        // longer than bodies are kept: the rest is cut off
 	Elsewhere   // a sitemap names it, of another host than its own: that host's robots.txt decides
 	NoPage      // the link names no page
+	LeftOut     // a requisite of a class that is not fetched
 	reasons
 )
 
@@ -50,7 +51,7 @@ var words = [reasons]string{
 	Depth:       "depth", Redirects: "redirects", NoFollow: "nofollow", Robots: "robots", HostPages: "host page limit",
 	HostFailing: "host failing",
 	Mime:        "mime", NoIndex: "noindex", Language: "language", Size: "size",
-	Elsewhere: "sitemap of another host", NoPage: "no page",
+	Elsewhere: "sitemap of another host", NoPage: "no page", LeftOut: "class left out",
 }
 
 // String returns the word that is written.

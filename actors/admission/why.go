@@ -18,6 +18,7 @@ type Question struct {
 	// it is known as what a page is made of, which may lie outside of the scope
 	Requisite bool
 	Scope     *scope.Rules
+	Seedless  bool // Scope is without the seeds: it says what is refused, and not what is reached
 	Rules     *Rules
 	Host
 	Now time.Time
@@ -43,11 +44,16 @@ func (q *Question) scope() Finding {
 		return f
 	}
 	part := q.Scope.Of(q.URL.Host())
-	verdict := part.Decide(q.URL.String())
-	if q.Requisite {
+	var verdict scope.Verdict
+	if q.Requisite || q.Seedless {
 		verdict = part.Refuses(q.URL.String())
+	} else {
+		verdict = part.Decide(q.URL.String())
 	}
 	f.Reason, f.Says = ofScope(verdict), speech.Say(verdict.String())
+	if q.Seedless && !q.Requisite && verdict == scope.In {
+		f.Says = speech.Say("not excluded; the seeds are not known here")
+	}
 	return f
 }
 

@@ -68,7 +68,7 @@ func (j *judge) link(l *outlink.Outlink) {
 	switch {
 	case reason == admission.None:
 		j.take(l, &to)
-	case reason == admission.NoPage:
+	case reason == admission.NoPage, reason == admission.LeftOut:
 	case reason == admission.Elsewhere:
 		j.refer(to.Host, l)
 	default:

@@ -87,7 +87,7 @@ func newPageCommand() *cobra.Command {
 					if err != nil {
 						return nil, err
 					}
-					return page, page.Recall(l.dir)
+					return page, errors.Join(page.Recall(l.dir), page.FindRequisites(s, &settings))
 				})
 			if err != nil {
 				return err
@@ -146,7 +146,7 @@ func oneArgument(question string) cobra.PositionalArgs {
 // printPage explains a page in words.
 func printPage(w io.Writer, found *master.PageFound) {
 	p := &found.Page
-	fmt.Fprintf(w, "%s\nnumber    %d, %d links from a seed\n", p.URL, p.Number, p.Depth)
+	fmt.Fprintf(w, "%s\nnumber    %d, a %s, %d links from a seed\n", p.URL, p.Number, found.Role, p.Depth)
 	switch {
 	case p.LastVisit.IsZero() && found.Place == store.InFresh.String():
 		fmt.Fprintf(w, "visited   never: it waits in the frontier, band %d", p.Band)
@@ -164,6 +164,39 @@ func printPage(w io.Writer, found *master.PageFound) {
 	}
 	printSays(w, found.Says)
 	printCaptures(w, found)
+	printRequisites(w, found)
+}
+
+// printRequisites lists what a page is made of, what is missing first.
+func printRequisites(w io.Writer, found *master.PageFound) {
+	word := "made of"
+	for i := range found.Requisites {
+		r := &found.Requisites[i]
+		fmt.Fprintf(w, "%-9s %s\n", word, requisiteLine(r))
+		word = ""
+	}
+	switch {
+	case len(found.Requisites) == 0:
+	case found.Lacks == 0:
+		fmt.Fprintf(w, "%-9s the page is whole\n", word)
+	default:
+		fmt.Fprintf(w, "%-9s the page is not whole: %d missing\n", word, found.Lacks)
+	}
+}
+
+// requisiteLine is one requisite in words.
+func requisiteLine(r *master.Requisite) string {
+	mark, says := "+", ""
+	switch {
+	case r.Missing != "":
+		mark, says = "-", ": "+r.Says.String()
+	case r.Status >= 400:
+		says = fmt.Sprintf(": status %d", r.Status)
+	}
+	if r.From != "" {
+		says += " (of " + r.From + ")"
+	}
+	return fmt.Sprintf("%s %-8s %s%s", mark, r.Kind, r.URL, says)
 }
 
 // printCaptures lists what the archive has of a page, the latest first.

@@ -182,6 +182,7 @@ func askAll(a *api, seed string) {
 	a.ask(http.StatusOK, "GET", "/api/why?of="+url.QueryEscape(host), nil)
 	a.ask(http.StatusOK, "GET", "/api/why?of="+url.QueryEscape("http://elsewhere.test/a"), nil)
 	a.ask(http.StatusBadRequest, "GET", "/api/why", nil)
+	a.ask(http.StatusOK, "GET", "/api/missing?prefix="+url.QueryEscape(host), nil)
 	a.ask(http.StatusOK, "GET", "/api/report", nil)
 	a.ask(http.StatusOK, "GET", "/api/backup", nil)
 	a.ask(http.StatusOK, "POST", "/api/seeds", master.SeedsPosted{Seeds: []string{host + "/more"}, Depth: 1})
@@ -226,7 +227,7 @@ func TestTheSchemasHaveEveryField(t *testing.T) {
 	told := map[string]reflect.Type{}
 	for _, value := range []any{
 		master.Status{}, master.PageFound{}, master.HostFound{}, master.WhyFound{}, master.SeedsPosted{},
-		master.SeedsAnswer{}, master.HostPosted{},
+		master.SeedsAnswer{}, master.HostPosted{}, master.PageMissing{}, master.Wholeness{},
 		figures.Report{}, slave.Counts{}, console.Problem{}, console.LogAnswer{}, console.TraceLine{},
 		floor.TraceEvent{}, floor.Row{},
 	} {

@@ -136,14 +136,12 @@ func TestWhyOfARequisiteDoesNotNameTheScope(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		options := master.DefaultOptions()
 		for url, says := range map[string]string{
 			"http://b.example/b.png":      "visited 2",
 			"http://b.example/no/way.png": "not visited: robots",
 			"http://b.example/page":       "not visited: scope",
 		} {
-			why, err := master.FindWhy(state, rules.With(weburl.MustParse("http://a.example/")), &options.Hosts,
-				&settings, url)
+			why, err := master.FindWhy(state, rules.With(weburl.MustParse("http://a.example/")), &settings, url)
 			if err != nil || !strings.HasPrefix(why.Answer, says) {
 				t.Errorf("%s: %+v, %v; want %q", url, why, err, says)
 			}

@@ -75,7 +75,7 @@ func checkRatio(t *testing.T, node *master.Node, ratio float64, took time.Durati
 		t.Errorf("the report goes by S/C = %g, want %g", report.Ratio, ratio)
 	}
 	o := node.Options()
-	settings := master.SettingsOf(&o.Hosts)
+	settings := master.SettingsOf(&o)
 	for _, partition := range node.State().Partitions {
 		if err := partition.EachHost(func(h store.HostRecord) error {
 			found, err := master.FindHost(node.State(), &settings, h.Name)

@@ -179,7 +179,8 @@ func TestFoldersOfBrokenPagesAreLeftAlone(t *testing.T) {
 		}
 		defer state.Close()
 		options := master.DefaultOptions()
-		findings, err := master.Why(state, nil, &options.Hosts, &admission.Question{}, "http://a.example/dead/x")
+		findings, err := master.Why(state, nil, &options.Hosts.Admission, &admission.Question{},
+			"http://a.example/dead/x")
 		if err != nil || findings[2].Reason != admission.StopList {
 			t.Errorf("why: %+v, %v", findings, err)
 		}

@@ -18,7 +18,7 @@ func newWhyCommand() *cobra.Command {
 		Use: "why URL|HOST", Short: "Say why a URL or a host is not visited now",
 		Long: `Say why a URL or a host is not visited now: whom it waits for and until when, how many pages
 come first, or which rule keeps it out. A URL that was never heard of is judged by the same rules. Of a crawl
-that is not running, give --dir; its scope is not known then.`,
+that is not running, give --dir; its seeds are not known then.`,
 		Example: "  henro why https://example.org/private/a\n  henro why example.org\n  henro why --json " +
 			"https://example.org/ | jq .rules",
 		Args: oneArgument("why what? henro why https://example.org/page, or henro why example.org"),
@@ -29,8 +29,7 @@ that is not running, give --dir; its scope is not known then.`,
 					if err != nil {
 						return nil, err
 					}
-					o := master.DefaultOptions()
-					return master.FindWhy(s, nil, &o.Hosts, &settings, arguments[0])
+					return master.FindWhy(s, nil, &settings, arguments[0])
 				})
 			if err != nil {
 				return err

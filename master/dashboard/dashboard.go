@@ -48,6 +48,7 @@ type Dashboard struct {
 	tail    *console.Tail
 	history *history
 	hosts   *hostTable
+	whole   *wholeness
 	recalls recalled
 	pages   map[string]map[string]*template.Template // by language and view
 	streams chan struct{}                            // holds one for each that is open
@@ -57,7 +58,8 @@ type Dashboard struct {
 func New(o Options, crawl Crawl, tail *console.Tail) (*Dashboard, error) {
 	d := &Dashboard{
 		o: o, crawl: crawl, tail: tail, history: newHistory(), streams: make(chan struct{}, o.Streams),
-		hosts: newHostTable(o.Hosts, crawl), pages: map[string]map[string]*template.Template{},
+		hosts: newHostTable(o.Hosts, crawl), whole: newWholeness(crawl),
+		pages: map[string]map[string]*template.Template{},
 	}
 	for _, w := range languages {
 		d.pages[w.code] = map[string]*template.Template{}
@@ -77,6 +79,7 @@ func (d *Dashboard) Run(ctx context.Context) error {
 	group, ctx := errgroup.WithContext(ctx)
 	group.Go(func() error { d.sample(ctx); return nil })
 	group.Go(func() error { d.hosts.run(ctx); return nil })
+	group.Go(func() error { d.whole.run(ctx); return nil })
 	return group.Wait()
 }
 

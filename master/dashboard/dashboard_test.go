@@ -17,6 +17,7 @@ import (
 
 	"henro/actors/protocol"
 	"henro/master"
+	"henro/messages/outlink"
 	"henro/messages/speech"
 	"henro/store"
 )
@@ -200,6 +201,50 @@ func TestAPageTellsItsLife(t *testing.T) {
 	}
 	if got := doc.Find("#facts .says").Text(); !strings.Contains(got, "changes about every") {
 		t.Errorf("its changes: %q", got)
+	}
+}
+
+func TestTheShareOfWholePagesLeadsToWhatIsMissing(t *testing.T) {
+	f := newFake(t, nil)
+	f.dir = t.TempDir()
+	b := store.NewBatch(time.Now())
+	b.Visit(store.Visited{Page: store.Page{URL: someHost + "/lacking", LastVisit: time.Now(), CapturedAt: time.Now(),
+		Status: 200}, Links: []outlink.Outlink{{URL: someHost + "/waits", Kind: outlink.Image}}})
+	if _, err := f.state.Partitions[0].Commit(b); err != nil {
+		t.Fatal(err)
+	}
+	d := board(t, f)
+	counted := func(path, language string) *goquery.Document {
+		t.Helper()
+		_, doc := get(t, d, path, language)
+		select {
+		case <-d.whole.wanted: // somebody looked
+			v, err := d.whole.count(t.Context())
+			if err != nil {
+				t.Fatal(err)
+			}
+			d.whole.latest.Store(v)
+			_, doc = get(t, d, path, language)
+		default:
+		}
+		return doc
+	}
+	for language, says := range map[string]string{"en": "1 of 2 pages are whole", "ja": "完全なページ: 1 / 2"} {
+		link := counted("/", language).Find("#totals a[href='/missing']")
+		if link.Text() != "50 %" {
+			t.Errorf("%s: the share is %q", language, link.Text())
+		}
+		lacking := counted("/missing", language).Find("#lacking").Text()
+		for _, text := range []string{says, someHost + "/lacking", someHost + "/waits"} {
+			if !strings.Contains(lacking, text) {
+				t.Errorf("%s: %q is not in %q", language, text, lacking)
+			}
+		}
+	}
+	select {
+	case <-d.whole.wanted:
+		t.Error("a count of now is made anew")
+	default:
 	}
 }
 

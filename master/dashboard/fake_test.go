@@ -193,5 +193,6 @@ func get(t testing.TB, d *Dashboard, path, language string) (*http.Response, *go
 var paths = []string{"/", "/?range=day", "/hosts", "/hosts?q=www&sort=-load&only=waiting", "/hosts?q=nowhere",
 	"/host?name=" + url.QueryEscape(someHost), "/host?name=gone",
 	"/page", "/page?url=" + url.QueryEscape(somePage), "/page?url=" + url.QueryEscape(someHost+"/waits"),
-	"/page?url=http://unknown.example/", "/page?url=nonsense", "/nodes", "/revisit", "/log", "/log?level=error",
+	"/page?url=http://unknown.example/", "/page?url=nonsense", "/missing",
+	"/nodes", "/revisit", "/log", "/log?level=error",
 	"/help"}

@@ -21,6 +21,7 @@ type nowView struct {
 	Pages     []float64
 	Peak      float64 // of Pages
 	Depth     int     // of seeds, unless another is given
+	Whole     *wholeView
 }
 
 // figure is one number at the head of the page, with what it was lately.
@@ -51,7 +52,7 @@ const (
 )
 
 func (d *Dashboard) now(r *http.Request, p *page) (any, error) {
-	v := &nowView{Day: r.URL.Query().Get("range") == "day", Depth: d.crawl.Options().Depth}
+	v := &nowView{Day: r.URL.Query().Get("range") == "day", Depth: d.crawl.Options().Depth, Whole: d.whole.look()}
 	s := p.Status
 	if s == nil {
 		return v, nil

@@ -14,7 +14,7 @@ import (
 
 // settingsOf is how the crawl treats hosts and pages.
 func settingsOf(crawl Crawl) *master.Settings {
-	o := crawl.Options().Hosts
+	o := crawl.Options()
 	settings := master.SettingsOf(&o)
 	return &settings
 }

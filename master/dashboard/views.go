@@ -32,6 +32,7 @@ var views = []*view{
 	{"hosts", "/hosts", "hosts", []string{"state", "rows"}, 3 * time.Second, (*Dashboard).hostList},
 	{"host", "/host", "hosts", []string{"state", "facts"}, 2 * time.Second, (*Dashboard).host},
 	{"page", "/page", "page", []string{"state", "facts"}, 2 * time.Second, (*Dashboard).page},
+	{"missing", "/missing", "now", []string{"state", "lacking"}, 10 * time.Second, (*Dashboard).missing},
 	{"nodes", "/nodes", "nodes", []string{"state", "slaves"}, 2 * time.Second, (*Dashboard).nodes},
 	{"revisit", "/revisit", "revisit", []string{"state", "figures"}, 10 * time.Second, (*Dashboard).revisits},
 	{"log", "/log", "log", []string{"state", "lines"}, time.Second, (*Dashboard).log},

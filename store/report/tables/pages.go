@@ -11,11 +11,11 @@ import (
 	"henro/store"
 )
 
-// Pages are all known URLs in scope, visited or not; the thesis' input URLs are those of depth 0, its parsed URLs those
-// visited.
+// Pages are all known URLs, of pages and of their requisites, visited or not; the thesis' input URLs are those of depth
+// 0, its parsed URLs those visited.
 func Pages() *Table {
 	return &Table{
-		Name: "pages", Doc: "every known URL in scope", HostColumn: 12, URLColumn: 1,
+		Name: "pages", Doc: "every known URL", HostColumn: 12, URLColumn: 1,
 		Indexes: []string{"url", "host", "status"},
 		Columns: []Column{
 			{"number", Integer, "unique in the crawl"},
@@ -41,6 +41,7 @@ func Pages() *Table {
 			{"nofollow", Boolean, "the page asks that its links not be followed"},
 			{"truncated", Boolean, "the last capture is not whole"},
 			{"dropped", Boolean, "given up: the reason says why"},
+			{"role", Text, "page, or requisite: what a browser loads to show one"},
 		},
 		each: eachPage,
 		count: func(s *Source) (int64, bool, error) {
@@ -113,6 +114,8 @@ func (p *page) Value(column int) Value {
 		return boolean(p.Flags&store.Truncated != 0)
 	case 22:
 		return boolean(p.Flags&store.Dropped != 0)
+	case 23:
+		return text(p.Flags.Role())
 	}
 	return Value{}
 }

@@ -1,0 +1,169 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"net/url"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"henro/cmd/config"
+	"henro/master"
+	"henro/messages/weburl"
+)
+
+func newMissingCommand() *cobra.Command {
+	var l look
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use: "missing DIR [PREFIX|HOST]", Short: "List the pages that are not whole, and what each of them lacks",
+		Long: `List the pages that were archived without something that a browser loads to show them, with the
+reason: it waits, robots.txt forbids it, its class is left out by --requisites … What its host answers with an
+error is there: a browser got no more. The last line counts. All is read from the state, of a crawl that runs too.
+
+With a PREFIX of URLs, or a HOST, only pages below it are looked at.`,
+		Example: `  henro missing crawl
+  henro missing crawl https://example.org/docs/
+  henro missing --json crawl | jq -r 'select(.missing) | .missing[] | [.missing, .url] | @tsv' | sort | uniq -c`,
+		Args: func(_ *cobra.Command, arguments []string) error {
+			if len(arguments) < 1 || len(arguments) > 2 {
+				return config.Usage("of which crawl? henro missing crawl, or " +
+					"henro missing crawl https://example.org/docs/")
+			}
+			return nil
+		},
+		RunE: func(cmd *cobra.Command, arguments []string) error {
+			l.dir = arguments[0]
+			prefixes := []string{""}
+			if len(arguments) == 2 {
+				var err error
+				if prefixes, err = prefixesOf(arguments[1]); err != nil {
+					return err
+				}
+			}
+			out := bufio.NewWriter(cmd.OutOrStdout())
+			show := &missingShown{out: out, json: asJSON}
+			for _, prefix := range prefixes {
+				if err := l.missing(cmd.Context(), prefix, show); err != nil {
+					return errors.Join(err, out.Flush())
+				}
+			}
+			return errors.Join(show.end(), out.Flush())
+		},
+	}
+	l.control.register(cmd)
+	cmd.Flags().BoolVar(&asJSON, "json", false, "a line of JSON for each page, and a last one that counts")
+	return cmd
+}
+
+// prefixesOf are the prefixes of URLs that a prefix or a host means: a host without a scheme has two.
+func prefixesOf(what string) ([]string, error) {
+	if strings.Contains(what, "://") {
+		u, err := weburl.Parse(what)
+		if err != nil {
+			return nil, config.Usage("%q: want a prefix of URLs such as https://example.org/docs/, or a host", what)
+		}
+		return []string{u.String()}, nil
+	}
+	if strings.ContainsAny(what, "/?# ") || what == "" {
+		return nil, config.Usage("%q: want a prefix of URLs such as https://example.org/docs/, or a host", what)
+	}
+	return []string{"https://" + what + "/", "http://" + what + "/"}, nil
+}
+
+// missing shows what is missing below a prefix, from the directory or from the running crawl.
+func (l *look) missing(ctx context.Context, prefix string, show *missingShown) error {
+	state, running, err := l.open()
+	if err != nil {
+		return err
+	}
+	if !running {
+		settings, err := master.ReadSettings(l.dir)
+		if err != nil {
+			return errors.Join(err, state.Close())
+		}
+		whole, err := master.FindMissing(state, &settings, prefix, "", show.page)
+		if err == nil {
+			show.count(whole)
+		}
+		return errors.Join(err, state.Close())
+	}
+	answer, err := l.control.open(ctx, "GET", "/api/missing?prefix="+url.QueryEscape(prefix), nil)
+	if err != nil {
+		return err
+	}
+	defer answer.Close()
+	for lines := json.NewDecoder(answer); ; {
+		var line struct {
+			master.PageMissing
+			master.Wholeness
+		}
+		switch err := lines.Decode(&line); {
+		case err == io.EOF:
+			return fmt.Errorf("read the answer of the master at %s: it ends before its count", l.address)
+		case err != nil:
+			return fmt.Errorf("read the answer of the master at %s: %w", l.address, err)
+		case line.URL == "":
+			show.count(&line.Wholeness)
+			return nil
+		}
+		if err := show.page(&line.PageMissing); err != nil {
+			return err
+		}
+	}
+}
+
+// missingShown writes pages that are not whole, and counts all.
+type missingShown struct {
+	out   *bufio.Writer
+	json  bool
+	whole master.Wholeness
+}
+
+func (s *missingShown) page(p *master.PageMissing) error {
+	if s.json {
+		return json.NewEncoder(s.out).Encode(p)
+	}
+	fmt.Fprintln(s.out, p.URL)
+	for i := range p.Missing {
+		fmt.Fprintf(s.out, "  %s\n", requisiteLine(&p.Missing[i]))
+	}
+	if p.More > 0 {
+		fmt.Fprintf(s.out, "  and %d more\n", p.More)
+	}
+	return nil
+}
+
+func (s *missingShown) count(w *master.Wholeness) {
+	reasons := s.whole.Reasons
+	if reasons == nil {
+		reasons = map[string]uint64{}
+	}
+	for reason, n := range w.Reasons {
+		reasons[reason] += n
+	}
+	s.whole = master.Wholeness{Pages: s.whole.Pages + w.Pages, Whole: s.whole.Whole + w.Whole,
+		Lacked: s.whole.Lacked + w.Lacked, Reasons: reasons, Seconds: s.whole.Seconds + w.Seconds, At: w.At}
+}
+
+// end writes the total.
+func (s *missingShown) end() error {
+	if s.json {
+		return json.NewEncoder(s.out).Encode(&s.whole)
+	}
+	fmt.Fprintf(s.out, "%d of %d pages are whole (%.2f %%)", s.whole.Whole, s.whole.Pages, 100*s.whole.Share())
+	separator := "; missing: "
+	for _, reason := range slices.Sorted(maps.Keys(s.whole.Reasons)) {
+		fmt.Fprintf(s.out, "%s%s %d", separator, reason, s.whole.Reasons[reason])
+		separator = ", "
+	}
+	_, err := fmt.Fprintln(s.out)
+	return err
+}
