@@ -99,9 +99,8 @@ crawls the sites you name, writes WARC 1.1 archives and a link graph, and knows 
 	add("steer", newStatusCommand(), newPauseCommand(), newResumeCommand(), newStopCommand(), newSlavesCommand(),
 		newSeedsCommand(), newExcludeCommand(), newBackupCommand())
 	add("steer", newTopCommand(), newTraceCommand(), newWhyCommand())
-	add("look", newPageCommand(), newMissingCommand(), newHostCommand(),
-		newReplayCommand(), newWACZCommand(), newExportCommand(),
-		newReportCommand(), newCheckCommand(), newRepairCommand())
+	add("look", newPageCommand(), newMissingCommand(), newHostCommand(), newReplayCommand(), newQACommand(),
+		newWACZCommand(), newExportCommand(), newReportCommand(), newCheckCommand(), newRepairCommand())
 	add("look", newSQLCommand(), newStatsCommand(), newDiffCommand())
 	add("try", newFakewebCommand(), newSimulateCommand())
 	root.AddCommand(config.NewManCommand(), newVersionCommand(), newIndexCommand(), newCompactCommand())

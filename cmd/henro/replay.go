@@ -61,29 +61,34 @@ func show(ctx context.Context, out io.Writer, log *logrus.Entry, folder string, 
 		return err
 	}
 	defer func() { err = errors.Join(err, archive.Close()) }()
-	own, err := config.Listen("listen", listen)
+	l, err := listenReplay(listen, proxy)
 	if err != nil {
 		return err
 	}
-	if own == nil {
-		return config.Usage("--listen %q: want HOST:PORT", listen)
-	}
-	l := replay.Listeners{Own: own}
-	if l.Proxy, err = config.Listen("proxy", proxy); err != nil {
-		return errors.Join(err, own.Close())
-	}
-	if l.Content, err = listenContent(own.Addr().(*net.TCPAddr).Port); err != nil {
-		return err
-	}
-	fmt.Fprintf(out, "%d WARC files: http://%s/\n", len(archive.Merged().Files), own.Addr())
+	fmt.Fprintf(out, "%d WARC files: http://%s/\n", len(archive.Merged().Files), l.Own.Addr())
 	if l.Proxy != nil {
 		fmt.Fprintf(out, "proxy: http://%s/\n", l.Proxy.Addr())
 	}
 	note := filepath.Join(folder, dashboard.ReplayNote) // a help for who looks at the crawl: not worth an error
-	if os.WriteFile(note, []byte(own.Addr().String()+"\n"), 0o644) == nil {
+	if os.WriteFile(note, []byte(l.Own.Addr().String()+"\n"), 0o644) == nil {
 		defer os.Remove(note)
 	}
 	return replay.NewServer(archive, o, log).Serve(ctx, l)
+}
+
+// listenReplay binds the ports of a replay.
+func listenReplay(listen, proxy string) (l replay.Listeners, err error) {
+	if l.Own, err = config.Listen("listen", listen); err != nil {
+		return l, err
+	}
+	if l.Own == nil {
+		return l, config.Usage("--listen %q: want HOST:PORT", listen)
+	}
+	if l.Proxy, err = config.Listen("proxy", proxy); err != nil {
+		return l, errors.Join(err, l.Own.Close())
+	}
+	l.Content, err = listenContent(l.Own.Addr().(*net.TCPAddr).Port)
+	return l, err
 }
 
 // listenContent binds the port of captures: the one after that of our own pages, so that it can be forwarded, or else

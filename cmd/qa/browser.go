@@ -1,0 +1,333 @@
+package qa
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"os/exec"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/chromedp/cdproto/cdp"
+	"github.com/chromedp/cdproto/dom"
+	"github.com/chromedp/cdproto/emulation"
+	"github.com/chromedp/cdproto/network"
+	cdppage "github.com/chromedp/cdproto/page"
+	"github.com/chromedp/cdproto/runtime"
+	"github.com/chromedp/chromedp"
+)
+
+// ErrNoBrowser is returned when no Chromium is installed.
+var ErrNoBrowser = errors.New("no Chromium or Chrome is installed")
+
+const (
+	maxRequests = 10_000   // of a page noted
+	maxText     = 16 << 20 // bytes of a page's text compared
+	quiet       = 500 * time.Millisecond
+	maxBusy     = 15 * time.Second // a page that is never quiet, because it polls, is looked at then
+)
+
+// names are the programs looked for, in this order.
+var names = []string{"chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome",
+	"headless_shell", "/Applications/Google Chrome.app/Contents/MacOS/Google Chrome",
+	`C:\Program Files\Google\Chrome\Application\chrome.exe`,
+	`C:\Program Files (x86)\Microsoft\Edge\Application\msedge.exe`}
+
+// FindBrowser returns the path of an installed Chromium, or ErrNoBrowser.
+func FindBrowser() (string, error) {
+	for _, name := range names {
+		if path, err := exec.LookPath(name); err == nil {
+			return path, nil
+		}
+	}
+	return "", ErrNoBrowser
+}
+
+// Browser is a running Chromium without a window.
+type Browser struct {
+	ctx    context.Context // of the browser's first tab, not of a caller: chromedp keeps the browser in it
+	cancel func()
+	// around is how many pixels of the window a frame leaves to what is around it, by the origin that shows the frame.
+	around map[string]size
+}
+
+type size struct{ width, height int64 }
+
+// Start starts a browser. Names resolve as the rules say (Chromium's --host-resolver-rules); none: as the system does.
+func Start(ctx context.Context, path, rules string) (*Browser, error) {
+	options := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.ExecPath(path),
+		chromedp.Flag("disable-quic", true), chromedp.Flag("disable-component-update", true),
+		chromedp.Flag("no-pings", true), chromedp.Flag("disable-site-isolation-trials", true),
+		chromedp.Flag("force-device-scale-factor", "1"),
+		// In one process the frame of another origin belongs to the tab, and its requests are in the log of the tab. A
+		// scheme that the browser changes by itself would be a request that the page did not make.
+		chromedp.Flag("disable-features", "site-per-process,IsolateOrigins,IsolateSandboxedIframes,Translate,"+
+			"HttpsUpgrades,HttpsFirstBalancedModeAutoEnable"))
+	if os.Geteuid() == 0 {
+		options = append(options, chromedp.NoSandbox) // Chromium refuses to start as root with its sandbox
+	}
+	if rules != "" {
+		options = append(options, chromedp.Flag("host-resolver-rules", rules))
+	}
+	allocated, end := chromedp.NewExecAllocator(ctx, options...)
+	tab, closeTab := chromedp.NewContext(allocated)
+	b := &Browser{ctx: tab, cancel: func() { closeTab(); end() }, around: map[string]size{}}
+	if err := chromedp.Run(tab); err != nil {
+		b.cancel()
+		return nil, fmt.Errorf("start %s: %w", path, err)
+	}
+	return b, nil
+}
+
+// Close ends the browser and removes its profile.
+func (b *Browser) Close() { b.cancel() }
+
+// ResolverRules are the rules of Chromium for entries HOST:PORT:ADDR, as in --resolve.
+func ResolverRules(resolve []string) (string, error) {
+	var rules []string
+	for _, entry := range resolve {
+		host, rest, ok := strings.Cut(entry, ":")
+		port, address, ok2 := strings.Cut(rest, ":")
+		address = strings.Trim(address, "[]")
+		_, err := strconv.ParseUint(port, 10, 16)
+		if !ok || !ok2 || err != nil || strings.ContainsAny(host, ", ") || net.ParseIP(address) == nil {
+			return "", fmt.Errorf("%q: want HOST:PORT:ADDR", entry)
+		}
+		rules = append(rules, fmt.Sprintf("MAP %s:%s %s", host, port, net.JoinHostPort(address, port)))
+	}
+	return strings.Join(rules, ","), nil
+}
+
+// View is what is to be seen.
+type View struct {
+	Address       string
+	Frame         func(url string) bool // the frame that shows the page; nil: the tab itself
+	Width, Height int64                 // of the page in pixels
+	Limit         time.Duration         // of the whole view
+	First         string                // a script that runs before those of the page; empty: none
+}
+
+// Sight is a page as the browser showed it.
+type Sight struct {
+	Requests []Request
+	Text     string // what is visible, spaces as the browser laid them out
+	Picture  []byte // PNG of the first screen
+}
+
+// Request is a request of a page.
+type Request struct {
+	URL    string
+	Type   string // as Chromium names it: Document, Stylesheet, Image, …
+	Status int64  // 0: there was no answer
+	Err    string // why there was none
+	// Refused means that the browser did not send it: a policy of the page forbade it.
+	Refused bool
+}
+
+// log collects the requests of a tab.
+type log struct {
+	mu       sync.Mutex
+	requests []Request
+	number   map[network.RequestID]int // of the request in requests
+	open     map[network.RequestID]bool
+	last     time.Time // when something happened
+	loaded   bool
+}
+
+func (l *log) note(event any) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	switch e := event.(type) {
+	case *network.EventRequestWillBeSent:
+		if before, ok := l.number[e.RequestID]; ok && e.RedirectResponse != nil {
+			l.requests[before].Status = e.RedirectResponse.Status
+		}
+		if !strings.HasPrefix(e.Request.URL, "http") || len(l.requests) == maxRequests {
+			return // data: and blob: are asked of nobody
+		}
+		l.number[e.RequestID] = len(l.requests)
+		l.requests = append(l.requests, Request{URL: e.Request.URL, Type: e.Type.String()})
+		l.open[e.RequestID] = true
+	case *network.EventResponseReceived:
+		if i, ok := l.number[e.RequestID]; ok {
+			l.requests[i].Status = e.Response.Status
+		}
+	case *network.EventLoadingFailed:
+		if i, ok := l.number[e.RequestID]; ok {
+			l.requests[i].Err, l.requests[i].Refused = e.ErrorText, e.BlockedReason != ""
+		}
+		delete(l.open, e.RequestID)
+	case *network.EventLoadingFinished:
+		delete(l.open, e.RequestID)
+	case *cdppage.EventLoadEventFired:
+		l.loaded = true
+	default:
+		return
+	}
+	l.last = time.Now()
+}
+
+// isQuiet reports whether the page is loaded and nothing has happened for a while.
+func (l *log) isQuiet() bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.loaded && len(l.open) == 0 && time.Since(l.last) >= quiet
+}
+
+// Look opens a page in a tab of its own.
+func (b *Browser) Look(ctx context.Context, v View) (*Sight, error) {
+	s, err := b.look(ctx, v)
+	if errors.Is(err, errUnfit) { // now it is known how much room the frame leaves to others
+		s, err = b.look(ctx, v)
+	}
+	if err != nil {
+		err = fmt.Errorf("open %s: %w", v.Address, err)
+	}
+	return s, err
+}
+
+// errUnfit is returned for a frame that is not as large as the page is to be.
+var errUnfit = errors.New("the frame with the capture has another size")
+
+func (b *Browser) look(ctx context.Context, v View) (s *Sight, err error) {
+	tab, closeTab := chromedp.NewContext(b.ctx)
+	defer closeTab()
+	defer context.AfterFunc(ctx, closeTab)()
+	tab, cancel := context.WithTimeout(tab, v.Limit)
+	defer cancel()
+	l := &log{number: map[network.RequestID]int{}, open: map[network.RequestID]bool{}, last: time.Now()}
+	chromedp.ListenTarget(tab, l.note)
+	around := b.around[origin(v.Address)]
+	s = &Sight{}
+	err = chromedp.Run(tab, network.Enable(), network.SetCacheDisabled(true),
+		emulation.SetDeviceMetricsOverride(v.Width+around.width, v.Height+around.height, 1, false),
+		emulation.SetEmulatedMedia().WithFeatures([]*emulation.MediaFeature{
+			{Name: "prefers-reduced-motion", Value: "reduce"}, {Name: "prefers-color-scheme", Value: "light"}}),
+		chromedp.ActionFunc(func(ctx context.Context) error {
+			if v.First != "" {
+				if _, err := cdppage.AddScriptToEvaluateOnNewDocument(v.First).Do(ctx); err != nil {
+					return err
+				}
+			}
+			_, _, text, _, err := cdppage.Navigate(v.Address).Do(ctx)
+			if err == nil && text != "" {
+				err = errors.New(text)
+			}
+			return err
+		}),
+		chromedp.ActionFunc(func(ctx context.Context) error {
+			frame, err := settle(ctx, l, v.Frame)
+			if err != nil {
+				return err
+			}
+			clip := &cdppage.Viewport{Width: float64(v.Width), Height: float64(v.Height), Scale: 1}
+			if v.Frame != nil {
+				if err := b.fit(ctx, v, frame, clip); err != nil {
+					return err
+				}
+			}
+			if s.Text, err = text(ctx, frame); err != nil {
+				return err
+			}
+			s.Picture, err = cdppage.CaptureScreenshot().WithClip(clip).Do(ctx)
+			return err
+		}))
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	s.Requests = l.requests
+	return s, err
+}
+
+func origin(address string) string {
+	scheme, rest, _ := strings.Cut(address, "://")
+	host, _, _ := strings.Cut(rest, "/")
+	return scheme + "://" + host
+}
+
+// settle waits until the frame is there and nothing moves any more, or until nobody should wait any longer.
+func settle(ctx context.Context, l *log, wanted func(string) bool) (cdp.FrameID, error) {
+	tick := time.NewTicker(100 * time.Millisecond)
+	defer tick.Stop()
+	var frame cdp.FrameID
+	for since := time.Now(); ; {
+		if l.isQuiet() || time.Since(since) > maxBusy {
+			tree, err := cdppage.GetFrameTree().Do(ctx)
+			if err != nil {
+				return "", err
+			}
+			if frame = find(tree, wanted); frame != "" {
+				return frame, nil
+			}
+			if time.Since(since) > 2*maxBusy {
+				return "", errors.New("the frame with the capture did not appear")
+			}
+		}
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			return "", ctx.Err()
+		}
+	}
+}
+
+func find(tree *cdppage.FrameTree, wanted func(string) bool) cdp.FrameID {
+	if wanted == nil || wanted(tree.Frame.URL) {
+		return tree.Frame.ID
+	}
+	for _, child := range tree.ChildFrames {
+		if id := find(child, wanted); id != "" {
+			return id
+		}
+	}
+	return ""
+}
+
+// fit finds where the frame is. If it is not as large as the page is to be, fit notes what is around the frame and
+// returns errUnfit.
+func (b *Browser) fit(ctx context.Context, v View, frame cdp.FrameID, clip *cdppage.Viewport) error {
+	owner, _, err := dom.GetFrameOwner(frame).Do(ctx)
+	if err != nil {
+		return err
+	}
+	box, err := dom.GetBoxModel().WithBackendNodeID(owner).Do(ctx)
+	if err != nil {
+		return err
+	}
+	at := box.Content // x and y of four corners
+	clip.X, clip.Y = at[0], at[1]
+	width, height := int64(at[2]-at[0]), int64(at[5]-at[1])
+	if width == v.Width && height == v.Height {
+		return nil
+	}
+	around := b.around[origin(v.Address)]
+	b.around[origin(v.Address)] = size{around.width + v.Width - width, around.height + v.Height - height}
+	return errUnfit
+}
+
+// text is the visible text of a frame, read from a world of its own, where no script of the page has changed anything.
+func text(ctx context.Context, frame cdp.FrameID) (string, error) {
+	world, err := cdppage.CreateIsolatedWorld(frame).Do(ctx)
+	if err != nil {
+		return "", err
+	}
+	const visible = `document.fonts.ready.then(() => new Promise(requestAnimationFrame)).then(() =>
+		(document.body ? document.body.innerText : document.documentElement.textContent))`
+	found, exception, err := runtime.Evaluate(visible).WithContextID(world).WithAwaitPromise(true).
+		WithReturnByValue(true).Do(ctx)
+	if err != nil {
+		return "", err
+	}
+	if exception != nil {
+		return "", exception
+	}
+	if len(found.Value) > maxText {
+		return "", fmt.Errorf("its text has more than %d bytes", maxText)
+	}
+	var s string
+	return s, json.Unmarshal(found.Value, &s)
+}
