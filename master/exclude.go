@@ -12,7 +12,6 @@ import (
 	"henro/actors/console"
 	"henro/actors/host"
 	"henro/actors/protocol"
-	"henro/master/ledger"
 	"henro/messages/weburl"
 )
 
@@ -50,8 +49,7 @@ func (m *Master) exclude(ctx actor.Context, order *ExcludeHost) {
 func (m *Master) excluded(ctx actor.Context, tag *excludeTag) {
 	ctx.Send(m.hosts, &protocol.ToHost{Host: tag.order.Host, Message: tag.told})
 	if lease, lent := m.ledger.OfHost(tag.order.Host); lent && tag.order.On {
-		m.ledger = m.ledger.Updated(ledger.LeaseRecalled{ID: lease.ID}) // it may be on its way
-		m.slaves.revoke(ctx, lease.Slave, []ledger.Lease{lease})
+		m.recall(ctx, lease) // it may be on its way
 	}
 	if tag.reply != nil {
 		ctx.Send(tag.reply, &HostExcluded{})

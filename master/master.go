@@ -249,6 +249,7 @@ func (m *Master) Receive(ctx actor.Context) {
 	case *protocol.FactsRefused:
 		if lease, ok := m.ledger.Lease(msg.Lease); ok {
 			m.distrust(ctx, lease.Slave, lease.Boot, msg.Why)
+			m.recall(ctx, lease)
 		}
 	case *protocol.FactsStored:
 		m.acknowledge(ctx, msg)
@@ -361,6 +362,7 @@ func (m *Master) tick(ctx actor.Context) {
 	for _, lease := range m.ledger.Expired(now) {
 		m.void(ctx, lease.ID)
 	}
+	m.recallIdle(ctx, now)
 	if m.o.For > 0 && now.Sub(m.startedAt) >= m.o.For {
 		m.wind(ctx, TimeLimit)
 	}
@@ -405,6 +407,9 @@ func (m *Master) forgive(now time.Time) {
 // once. An older boot, frozen while somebody started the slave anew, is not taken in while the newer is there; nor is
 // one with a clock that went back, until all leases of the other have ended.
 func (m *Master) welcome(ctx actor.Context, msg *messages.SlaveRegistered) {
+	if ctx.Sender() == nil {
+		return // it cannot be answered
+	}
 	if !m.restored() {
 		m.early[msg.Slave] = early{ctx.Sender(), msg}
 		return
@@ -414,14 +419,20 @@ func (m *Master) welcome(ctx actor.Context, msg *messages.SlaveRegistered) {
 		now.Sub(known.At) < m.o.LeaseFor+m.o.LeaseMargin {
 		return
 	}
-	if m.slaves.known[msg.Slave] == nil {
-		m.slaves.known[msg.Slave] = &slave{}
-	}
 	s := m.slaves.known[msg.Slave]
+	if known, _ := m.ledger.Slave(msg.Slave); s != nil && known.Boot == msg.Boot && !s.from.Equal(ctx.Sender()) {
+		m.unmask(ctx, msg.Slave)
+		return
+	}
+	if s == nil {
+		s = &slave{}
+		m.slaves.known[msg.Slave] = s
+	}
 	if s.doubted != msg.Boot {
 		s.doubted, s.impossible, s.why, s.declined, s.restUntil = msg.Boot, 0, "", 0, time.Time{}
 	}
-	s.pid, s.version, s.address, s.connections = ctx.Sender(), msg.Version, msg.Address, int(msg.Connections)
+	s.pid, s.from, s.version, s.address = ctx.Sender(), ctx.Sender(), msg.Version, msg.Address
+	s.connections = int(msg.Connections)
 	m.ledger = m.ledger.Updated(ledger.SlaveWelcomed{Slave: msg.Slave, Boot: msg.Boot, At: now})
 	for _, lease := range m.ledger.Orphaned(msg.Slave) {
 		m.void(ctx, lease.ID)
@@ -447,12 +458,12 @@ func (m *Master) welcome(ctx actor.Context, msg *messages.SlaveRegistered) {
 
 // serve renews what a slave holds and lends it more if there is room.
 func (m *Master) serve(ctx actor.Context, msg *messages.WorkRequested) {
-	s := m.slaves.known[msg.Slave]
-	if known, ok := m.ledger.Slave(msg.Slave); s == nil || !ok || known.Boot != msg.Boot {
+	s := m.speaker(ctx, msg.Slave, msg.Boot)
+	if s == nil {
 		return // not welcomed: it will register
 	}
 	back := s.pid == nil
-	s.pid, s.serial, s.asked = ctx.Sender(), msg.Serial, msg
+	s.pid, s.serial, s.asked = s.from, msg.Serial, msg
 	if back { // the gossip was wrong
 		m.countResources(ctx)
 	}
@@ -509,7 +520,7 @@ func (m *Master) dispatch(ctx actor.Context) {
 		known, _ := m.ledger.Slave(name)
 		m.lastID++
 		lease := ledger.Lease{ID: m.lastID, Host: host, Slave: name, Boot: known.Boot, Until: m.o.leaseEnd(now),
-			Budget: budget}
+			Budget: budget, FactBy: m.o.factBy(now)}
 		m.ledger = m.ledger.Updated(ledger.LeaseGranted{Lease: lease})
 		lend := &protocol.Lend{Lease: lease.ID, Slave: name, Boot: lease.Boot, Until: lease.Until,
 			PageBudget: int(budget), NotBefore: notBefore}
@@ -553,7 +564,7 @@ func (m *Master) send(ctx actor.Context, msg *protocol.Lent) {
 
 // takeReport gives the facts of each lease to its host.
 func (m *Master) takeReport(ctx actor.Context, msg *messages.Report) {
-	s := m.slaves.known[msg.Slave]
+	s := m.speaker(ctx, msg.Slave, msg.Boot)
 	if s == nil {
 		return // it will register, and say them again
 	}
@@ -575,7 +586,7 @@ func (m *Master) takeReport(ctx actor.Context, msg *messages.Report) {
 			m.distrust(ctx, msg.Slave, msg.Boot, "facts under a lease of another slave")
 		case mine && group[0].Host != lease.Host:
 			m.distrust(ctx, msg.Slave, msg.Boot, "facts of a host that was not lent")
-			m.void(ctx, lease.ID)
+			m.recall(ctx, lease)
 		}
 		if !mine || group[0].Host != lease.Host || s.barred(msg.Boot) {
 			s.ack(ctx, group[0].Lease, group[n-1].Seq) // of a lease that is over: its holder need not say it again
@@ -594,7 +605,7 @@ func (m *Master) restoreLeases(ctx actor.Context, msg *protocol.LeasesFound) {
 	for _, l := range msg.Leases {
 		m.ready.hold(l.HostName)
 		m.ledger = m.ledger.Updated(ledger.LeaseGranted{Lease: ledger.Lease{ID: l.ID, Host: l.HostName, Slave: l.Slave,
-			Boot: l.Boot, Until: until, Old: true}})
+			Boot: l.Boot, Until: until, FactBy: m.o.factBy(time.Now()), Old: true}})
 	}
 	if m.restored() {
 		for _, e := range m.early {
@@ -632,6 +643,7 @@ func (m *Master) acknowledge(ctx actor.Context, msg *protocol.FactsStored) {
 			}
 			s.ack(ctx, msg.Lease, msg.Seq)
 		}
+		m.ledger = m.ledger.Updated(ledger.LeaseAdvanced{ID: msg.Lease, Seq: msg.Seq, FactBy: m.o.factBy(msg.NextAt)})
 	}
 	if msg.Closed {
 		m.closeLease(msg.Lease, msg.NextAt, msg.OthersAt)

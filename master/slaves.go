@@ -79,6 +79,7 @@ const mailboxesShown = 32
 // slave is one slave as the Master talks to it.
 type slave struct {
 	pid     *actor.PID // nil: the gossip lost it
+	from    *actor.PID // that registered: nobody else speaks in its name
 	version string
 	address string
 
@@ -155,8 +156,37 @@ func (s slaves) flush(ctx actor.Context) {
 	}
 }
 
-// distrust notes that a slave reported what cannot be. After a few times its leases end as if it had died, and it is
-// lent nothing until it is started anew.
+// speaker is the slave in whose name a message was sent; nil: it was not welcomed, or another actor sent the message.
+// Of several slaves that have the key, none may end the leases of another or have it barred.
+func (m *Master) speaker(ctx actor.Context, name, boot string) *slave {
+	s := m.slaves.known[name]
+	if s == nil {
+		return nil
+	}
+	if !s.from.Equal(ctx.Sender()) {
+		m.unmask(ctx, name)
+		return nil
+	}
+	if known, _ := m.ledger.Slave(name); known.Boot != boot {
+		return nil
+	}
+	return s
+}
+
+// unmask distrusts the slave that sent a message in the name of another.
+func (m *Master) unmask(ctx actor.Context, name string) {
+	for other, s := range m.slaves.known {
+		if other != name && s.from.Equal(ctx.Sender()) {
+			known, _ := m.ledger.Slave(other)
+			m.distrust(ctx, other, known.Boot, "a message in the name of another slave")
+			return
+		}
+	}
+}
+
+// distrust notes that a slave reported what cannot be. After a few times it is barred: it is lent nothing until it is
+// started anew, and its leases end when they run out, as if it had died. They do not end sooner, since it may still ask
+// those hosts.
 func (m *Master) distrust(ctx actor.Context, name, boot, why string) {
 	s := m.slaves.known[name]
 	known, _ := m.ledger.Slave(name)
@@ -170,17 +200,47 @@ func (m *Master) distrust(ctx actor.Context, name, boot, why string) {
 		return
 	}
 	log.Error("slave barred: find out what it is, then start it anew")
-	for _, lease := range m.ledger.HeldBy(name, boot) {
-		m.void(ctx, lease.ID)
-	}
 	m.countResources(ctx)
+}
+
+// recall asks a lease back, and renews it no more.
+func (m *Master) recall(ctx actor.Context, lease ledger.Lease) {
+	m.ledger = m.ledger.Updated(ledger.LeaseRecalled{ID: lease.ID})
+	m.slaves.revoke(ctx, lease.Slave, []ledger.Lease{lease})
+}
+
+// recallIdle recalls the leases under which nothing was stored for longer than any visit takes. Without it a slave that
+// renews and reports nothing would keep a host for ever.
+func (m *Master) recallIdle(ctx actor.Context, now time.Time) {
+	if len(m.stalls.unstored) > 0 {
+		return // this master is why
+	}
+	for _, lease := range m.ledger.All() {
+		if now.After(lease.FactBy) && !lease.Recalled {
+			m.log.WithFields(logrus.Fields{"slave": lease.Slave, "host": lease.Host,
+				"lease": lease.ID}).Warn("nothing was reported under a lease for too long: it is taken back")
+			m.recall(ctx, lease)
+			if s := m.slaves.known[lease.Slave]; s != nil {
+				s.restUntil = m.o.factBy(now) // as long as it cost; others get the host
+			}
+		}
+	}
+}
+
+// factBy is until when a fact of a lease must be stored whose host may be asked from a moment on: ten leases, and two
+// visits that take as long as they may. A slave waits for its disk, its processor and for room of other leases, too.
+func (o *Options) factBy(from time.Time) time.Time {
+	if now := time.Now(); from.Before(now) {
+		from = now
+	}
+	return from.Add(10*o.LeaseFor + 2*time.Duration(o.Fetch.FetchTimeoutNs))
 }
 
 // decline takes a host back that its slave does not take on. A slave that declines again and again rests, so that
 // others get the host.
 func (m *Master) decline(ctx actor.Context, msg *messages.TaskRefused) {
 	lease, ok := m.ledger.Lease(msg.Lease)
-	s := m.slaves.known[msg.Slave]
+	s := m.speaker(ctx, msg.Slave, msg.Boot)
 	if !ok || s == nil {
 		return
 	}

@@ -122,8 +122,7 @@ func TestADrainedSlaveGivesItsHostsBackAndIsLentNone(t *testing.T) {
 			t.Errorf("a lease of a draining slave: renewed %v, revoked %v", batch.Renewed, batch.Revoked)
 		}
 		slave.Tell(node.PID(), &messages.Report{Slave: "s", Boot: "b", Facts: []*messages.Fact{
-			{Lease: lease, Seq: 1, Host: "http://a.test", Finished: &messages.LeaseFinished{Why: "revoked",
-				IdleNs: -1}}}})
+			{Lease: lease, Seq: 1, Host: "http://a.test", Finished: &messages.LeaseFinished{Why: "revoked"}}}})
 		actortest.Pass(10 * time.Second)
 		if batch = ask(); len(batch.Tasks) > 0 {
 			t.Errorf("a drained slave is lent %v", batch.Tasks)
@@ -188,8 +187,8 @@ func TestASlaveThatJoinsABusyCrawlGetsItsShare(t *testing.T) {
 				for _, id := range batch.Revoked {
 					if slices.Contains(batch.Renewed, id) {
 						probe.Tell(node.PID(), &messages.Report{Slave: name, Boot: "b", Facts: []*messages.Fact{
-							{Lease: id, Seq: 1, Host: held[name][id], Finished: &messages.LeaseFinished{Why: "revoked",
-								IdleNs: -1}}}})
+							{Lease: id, Seq: 1, Host: held[name][id],
+								Finished: &messages.LeaseFinished{Why: "revoked"}}}})
 						delete(held[name], id)
 					}
 				}

@@ -1746,7 +1746,6 @@ func (x *RobotsVisited) GetLocation() string {
 // LeaseFinished gives a host back. Tasks without a PageVisited before it were not visited.
 type LeaseFinished struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
-	IdleNs        int64                  `protobuf:"varint,1,opt,name=idle_ns,json=idleNs,proto3" json:"idle_ns,omitempty"` // since the end of the last request of this lease; negative: none was made
 	Visits        uint32                 `protobuf:"varint,2,opt,name=visits,proto3" json:"visits,omitempty"`
 	Why           string                 `protobuf:"bytes,3,opt,name=why,proto3" json:"why,omitempty"` // done, budget, ended, revoked, failing, slow, draining
 	unknownFields protoimpl.UnknownFields
@@ -1781,13 +1780,6 @@ func (x *LeaseFinished) ProtoReflect() protoreflect.Message {
 // Deprecated: Use LeaseFinished.ProtoReflect.Descriptor instead.
 func (*LeaseFinished) Descriptor() ([]byte, []int) {
 	return file_messages_wire_proto_rawDescGZIP(), []int{14}
-}
-
-func (x *LeaseFinished) GetIdleNs() int64 {
-	if x != nil {
-		return x.IdleNs
-	}
-	return 0
 }
 
 func (x *LeaseFinished) GetVisits() uint32 {
@@ -2398,11 +2390,10 @@ const file_messages_wire_proto_rawDesc = "" +
 	"\x06ago_ns\x18\x04 \x01(\x03R\x05agoNs\x12\x14\n" +
 	"\x05rules\x18\x05 \x01(\fR\x05rules\x12$\n" +
 	"\x0eretry_after_ns\x18\x06 \x01(\x03R\fretryAfterNs\x12\x1a\n" +
-	"\blocation\x18\a \x01(\tR\blocation\"R\n" +
-	"\rLeaseFinished\x12\x17\n" +
-	"\aidle_ns\x18\x01 \x01(\x03R\x06idleNs\x12\x16\n" +
+	"\blocation\x18\a \x01(\tR\blocation\"?\n" +
+	"\rLeaseFinished\x12\x16\n" +
 	"\x06visits\x18\x02 \x01(\rR\x06visits\x12\x10\n" +
-	"\x03why\x18\x03 \x01(\tR\x03why\"4\n" +
+	"\x03why\x18\x03 \x01(\tR\x03whyJ\x04\b\x01\x10\x02\"4\n" +
 	"\x06Stored\x12\x16\n" +
 	"\x06leases\x18\x01 \x03(\x04R\x06leases\x12\x12\n" +
 	"\x04seqs\x18\x02 \x03(\x04R\x04seqs\"\xcd\x01\n" +

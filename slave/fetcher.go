@@ -489,8 +489,8 @@ func (f *Fetcher) wait(ctx actor.Context) {
 		why = "done"
 	}
 	f.order++
-	ctx.Send(f.slave, &factMade{lease: f.task.Lease, order: f.order, started: f.endedAt,
-		fact: &messages.Fact{Finished: &messages.LeaseFinished{Visits: f.visits, Why: why, IdleNs: -1}}})
+	ctx.Send(f.slave, &factMade{lease: f.task.Lease, order: f.order,
+		fact: &messages.Fact{Finished: &messages.LeaseFinished{Visits: f.visits, Why: why}}})
 	f.rules.client.Forget(f.task.Host) // perhaps another slave comes next
 	ctx.Send(f.slave, &fetcherGone{lease: f.task.Lease})
 	f.behavior.Become(f.finished)

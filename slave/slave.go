@@ -432,7 +432,8 @@ func (s *Slave) takeTask(ctx actor.Context, task *messages.HostTask, until time.
 
 // refuse answers whoever offered the task, which need not be the master of now: there may be none.
 func (s *Slave) refuse(ctx actor.Context, task *messages.HostTask) {
-	ctx.Respond(&messages.TaskRefused{Slave: s.o.Name, Boot: s.o.Boot, Lease: task.Lease, Host: task.Host})
+	ctx.Request(ctx.Sender(), &messages.TaskRefused{Slave: s.o.Name, Boot: s.o.Boot, Lease: task.Lease,
+		Host: task.Host})
 }
 
 // keep puts a durable fact in order and sends what has become whole.
@@ -581,8 +582,6 @@ func aged(n *numbered, now time.Time) *messages.Fact {
 		fact.Visited.AgoNs = ago
 	case fact.Robots != nil:
 		fact.Robots.AgoNs = ago
-	case fact.Finished != nil:
-		fact.Finished.IdleNs = ago
 	}
 	return fact
 }

@@ -122,7 +122,8 @@ type leasePhase uint8
 const (
 	taking  leasePhase = iota // facts are taken as they come
 	looking                   // the records of pages lent before a restart are awaited
-	over                      // no more facts are taken
+	refused                   // its holder reported what cannot be: no more facts are taken, it ends by LeaseVoid
+	over                      // it ends with what is being written
 )
 
 // What comes back with Written.

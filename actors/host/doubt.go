@@ -83,8 +83,6 @@ func (b *Book) doubt(f *messages.Fact) string {
 		return b.doubtRobots(f.Robots)
 	case f.More != nil && l.parts >= maxParts:
 		return "more links than a page has"
-	case f.Finished != nil && f.Finished.IdleNs >= 0 && !b.within(f.Finished.IdleNs):
-		return "a last request before the lease"
 	}
 	return ""
 }
@@ -217,12 +215,13 @@ func (b *Book) reaches(to place) bool {
 	return false
 }
 
-// distrust ends a lease whose holder reported what cannot be, as if the holder had died: nobody can say when its last
-// request was, so the interval runs from now. The rules of robots.txt that it reported are asked for again.
+// distrust takes no more facts of a lease whose holder reported what cannot be. The holder may go on asking until the
+// lease is over, which the Master says; only then may another be lent the host. The rules of robots.txt that were
+// reported under the lease are asked for again.
 func (b *Book) distrust(why string) {
 	b.tell(Master, &protocol.FactsRefused{Lease: b.lease.ID, Why: why})
 	if b.lease.terms.learned {
 		b.robots.rules, b.record.RobotsUntil = nil, time.Time{}
 	}
-	b.ended(b.now)
+	b.lease.phase = refused
 }

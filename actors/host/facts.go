@@ -18,6 +18,9 @@ func (b *Book) takeReport(m *protocol.HostFacts) {
 		b.refuse(m.Lease)
 		return
 	}
+	if b.lease.phase == refused {
+		return
+	}
 	b.lease.queue = append(b.lease.queue, m.Facts...)
 	b.takeFacts()
 }
@@ -80,7 +83,6 @@ func (b *Book) takeFacts() {
 	for _, fact := range l.queue {
 		if why := b.doubt(fact); why != "" {
 			b.distrust(why)
-			asked.finished = true
 			break
 		}
 		if fact.Seq != l.processed+1 {
@@ -102,9 +104,7 @@ func (b *Book) takeFacts() {
 			asked.visits = append(asked.visits, b.takeVisit(fact.Visited))
 		case fact.Finished != nil:
 			asked.finished = true
-			if idle := fact.Finished.IdleNs; idle >= 0 {
-				b.ended(b.now.Add(-time.Duration(idle)))
-			}
+			b.ended(b.now) // whatever it says: a lease that began too early cannot be taken back
 		}
 		if asked.finished {
 			break

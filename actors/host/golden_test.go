@@ -41,7 +41,7 @@ var update = flag.Bool("update", false, "rewrite the expected parts of testdata/
 //	robots-asked HOST [hops=1]            robots-reported allow|closed|unreachable    robots-late
 //	fact ID SEQ visit /page [status=404] [reason=TIMEOUT] [took=2s] [ago=1s] [retry=1h] [follow] [links=/a,/b@daily]
 //	fact ID SEQ robots [status=503] [reason=…] [retry=1h] [disallow=/x] [delay=9s] [sitemap=URL]
-//	fact ID SEQ robots to=URL             fact ID SEQ more links=/a,/b     fact ID SEQ finished [idle=3s]
+//	fact ID SEQ robots to=URL             fact ID SEQ more links=/a,/b     fact ID SEQ finished
 //
 // A link with a hint is the entry of a sitemap. Facts that stand on several lines of a block without another command
 // between them come in one message. The Schedule answers at once.
@@ -350,7 +350,7 @@ func (p *player) fact(a *arguments) error {
 		}
 		fact.Robots = v
 	case "finished":
-		fact.Finished = &messages.LeaseFinished{IdleNs: int64(a.span("idle"))}
+		fact.Finished = &messages.LeaseFinished{}
 	default:
 		return fmt.Errorf("no such fact")
 	}

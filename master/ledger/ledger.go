@@ -31,7 +31,10 @@ type Lease struct {
 	Budget   uint64 // visits that it may still make, while the crawl has a limit of pages; otherwise 0
 	Old      bool   // granted by an earlier start of the master: it may never have reached its holder
 	Moving   bool   // asked back because others have more room; renewed until it comes back
-	Recalled bool   // of a host that was excluded; not renewed
+	Recalled bool   // not renewed: its host was excluded, or its holder is not believed
+
+	Seq    uint64    // of the last fact that was stored since this start of the master
+	FactBy time.Time // by then one more is stored, or the lease is recalled
 }
 
 // Slave is what the book says of one slave.
@@ -70,7 +73,12 @@ type (
 	VisitsStored struct{ ID, Visits uint64 }
 	// LeaseMoving marks a lease that was asked back because others have more room.
 	LeaseMoving struct{ ID uint64 }
-	// LeaseRecalled marks a lease whose host was excluded.
+	// LeaseAdvanced says that facts of a lease are stored, and by when one more is to be.
+	LeaseAdvanced struct {
+		ID, Seq uint64
+		FactBy  time.Time
+	}
+	// LeaseRecalled marks a lease that is not to be renewed.
 	LeaseRecalled struct{ ID uint64 }
 	// LeaseEnded closes a lease.
 	LeaseEnded struct{ ID uint64 }
@@ -131,6 +139,12 @@ func (l Ledger) Updated(fact any) Ledger {
 		l = l.changed(f.ID, func(lease *Lease) { lease.Budget -= min(lease.Budget, f.Visits) })
 	case LeaseMoving:
 		l = l.changed(f.ID, func(lease *Lease) { lease.Moving = true })
+	case LeaseAdvanced:
+		l = l.changed(f.ID, func(lease *Lease) {
+			if f.Seq > lease.Seq {
+				lease.Seq, lease.FactBy = f.Seq, f.FactBy
+			}
+		})
 	case LeaseRecalled:
 		l = l.changed(f.ID, func(lease *Lease) { lease.Recalled = true })
 	case LeaseEnded:
