@@ -10,18 +10,21 @@
 //   - A payload is added only once its capture is synced, and only by whoever synced it, so whatever Find returns is in
 //     the archive, also after kill -9. What was added and not yet flushed is forgotten then, and stored once more.
 //   - A capture that is a revisit itself is never added, so a revisit refers to a capture that holds the payload.
-//   - Memory is bounded: what is added waits for at most maxWaiting bytes; the rest is on disk.
+//   - Memory is bounded: at most maxWaiting bytes of captures wait while as much is being written; the rest is on disk.
 package payloads
 
 import (
 	"bufio"
+	"bytes"
 	"encoding/base32"
 	"encoding/binary"
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -45,14 +48,21 @@ var (
 	sources  = []byte("sources")  // path of what was imported -> its size and the moment of its change (varints)
 )
 
+// commitKeys bounds what one transaction writes, in the order of keys: bbolt holds every page that a transaction changes
+// in memory, and digests are anywhere.
+const commitKeys = 1000
+
 // Index is the index of one archive. It is safe for use by several goroutines. A nil Index knows nothing and keeps
 // nothing; so does one that is not open.
 type Index struct {
 	path string
 
-	mu        sync.RWMutex
-	db        *bbolt.DB
-	waiting   map[warc.Digest]capture
+	flushing sync.Mutex // held by the one who writes or opens or closes the file; taken before mu
+	mu       sync.RWMutex
+	db       *bbolt.DB
+	waiting  map[warc.Digest]capture
+	writing  map[warc.Digest]capture // what a flush is writing, not changed before it is done
+
 	bytes     int // of waiting
 	flushedAt time.Time
 }
@@ -73,8 +83,8 @@ func (x *Index) Open() error {
 	if x == nil {
 		return nil
 	}
-	x.mu.Lock()
-	defer x.mu.Unlock()
+	x.flushing.Lock()
+	defer x.flushing.Unlock()
 	if x.db != nil {
 		return nil
 	}
@@ -88,6 +98,8 @@ func (x *Index) Open() error {
 	if err != nil {
 		return fmt.Errorf("open index of payloads: %w", err)
 	}
+	x.mu.Lock()
+	defer x.mu.Unlock()
 	x.db, x.waiting, x.bytes, x.flushedAt = db, map[warc.Digest]capture{}, 0, time.Now()
 	return nil
 }
@@ -115,12 +127,15 @@ func (x *Index) Close() error {
 	if x == nil {
 		return nil
 	}
-	x.mu.Lock()
-	defer x.mu.Unlock()
+	x.flushing.Lock()
+	defer x.flushing.Unlock()
 	if x.db == nil {
 		return nil
 	}
-	err := errors.Join(x.flush(), x.db.Close())
+	err := x.flush()
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	err = errors.Join(err, x.db.Close())
 	x.db, x.waiting = nil, nil
 	return err
 }
@@ -137,6 +152,9 @@ func (x *Index) Find(d warc.Digest) (e warc.Earlier, ok bool) {
 	}
 	c, ok := x.waiting[d]
 	if !ok {
+		c, ok = x.writing[d]
+	}
+	if !ok {
 		// The only error is that the file was closed, which the lock forbids.
 		_ = x.db.View(func(tx *bbolt.Tx) error {
 			value := tx.Bucket(captures).Get(d[:])
@@ -151,45 +169,80 @@ func (x *Index) Find(d warc.Digest) (e warc.Earlier, ok bool) {
 }
 
 // Add notes a capture that is on the disk. Of a payload that is known the earlier capture stays. Revisits and captures
-// without a digest are passed over.
+// without a digest are passed over. When enough waits, it is written before Add returns.
 func (x *Index) Add(e *cdxj.Entry) error {
+	if x == nil {
+		return nil
+	}
 	d, ok := digestOf(e)
-	if x == nil || !ok {
+	if !ok || !x.add(d, capture{e.At.Unix(), e.URL}) {
 		return nil
 	}
-	if _, known := x.Find(d); known {
-		return nil
-	}
-	x.mu.Lock()
-	defer x.mu.Unlock()
-	if x.db == nil {
-		return nil
-	}
-	x.waiting[d] = capture{e.At.Unix(), e.URL}
-	if x.bytes += len(d) + len(e.URL) + 64; x.bytes < maxWaiting && time.Since(x.flushedAt) < FlushAfter {
+	x.flushing.Lock()
+	defer x.flushing.Unlock()
+	x.mu.RLock()
+	still := x.db != nil && x.due() // else another has written it meanwhile
+	x.mu.RUnlock()
+	if !still {
 		return nil
 	}
 	return x.flush()
 }
 
-// flush writes what waits. What cannot be written is forgotten, or it would grow.
-func (x *Index) flush() error {
-	if len(x.waiting) == 0 {
-		return nil
+// add has a capture wait and reports whether a flush is due. Whether the file knows the payload is looked up by the
+// flush, which reads those pages anyway.
+func (x *Index) add(d warc.Digest, c capture) (due bool) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	if x.db == nil {
+		return false
 	}
-	err := x.db.Update(func(tx *bbolt.Tx) error {
-		b := tx.Bucket(captures)
-		for d, c := range x.waiting {
-			if err := b.Put(d[:], append(binary.AppendVarint(nil, c.at), c.url...)); err != nil {
-				return err
-			}
+	for _, known := range []map[warc.Digest]capture{x.waiting, x.writing} {
+		if _, ok := known[d]; ok {
+			return false
 		}
-		return nil
-	})
-	clear(x.waiting)
+	}
+	x.waiting[d] = c
+	x.bytes += len(d) + len(c.url) + 64
+	return x.due()
+}
+
+// due reports that what waits is to be written. The caller holds x.mu.
+func (x *Index) due() bool {
+	return x.bytes >= maxWaiting || x.bytes > 0 && time.Since(x.flushedAt) >= FlushAfter
+}
+
+// flush writes what waits; Find and Add go on meanwhile. What cannot be written is forgotten, or it would grow. The
+// caller holds x.flushing.
+func (x *Index) flush() error {
+	x.mu.Lock()
+	x.writing, x.waiting = x.waiting, map[warc.Digest]capture{}
 	x.bytes, x.flushedAt = 0, time.Now()
-	if err != nil {
-		return fmt.Errorf("write index of payloads: %w", err)
+	x.mu.Unlock()
+	digests := slices.SortedFunc(maps.Keys(x.writing), func(a, b warc.Digest) int { return bytes.Compare(a[:], b[:]) })
+	var err error
+	for part := range slices.Chunk(digests, commitKeys) {
+		if err = x.db.Update(func(tx *bbolt.Tx) error { return x.put(tx.Bucket(captures), part) }); err != nil {
+			err = fmt.Errorf("write index of payloads: %w", err)
+			break
+		}
+	}
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	x.writing = nil
+	return err
+}
+
+// put writes the captures with these digests, but those that are there.
+func (x *Index) put(b *bbolt.Bucket, digests []warc.Digest) error {
+	for _, d := range digests {
+		if b.Get(d[:]) != nil {
+			continue
+		}
+		c := x.writing[d]
+		if err := b.Put(d[:], append(binary.AppendVarint(nil, c.at), c.url...)); err != nil {
+			return err
+		}
 	}
 	return nil
 }
@@ -288,8 +341,8 @@ func (x *Index) importFile(path string) (added int, err error) {
 	if err != nil {
 		return added, err
 	}
-	x.mu.Lock()
-	defer x.mu.Unlock()
+	x.flushing.Lock()
+	defer x.flushing.Unlock()
 	return added, errors.Join(x.flush(), x.db.Update(func(tx *bbolt.Tx) error {
 		return tx.Bucket(sources).Put([]byte(absolute), state)
 	}))

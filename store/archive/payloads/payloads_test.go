@@ -211,3 +211,28 @@ func TestSeveralMayAskAndOneAdds(t *testing.T) {
 	}
 	all.Wait()
 }
+
+// BenchmarkAdd makes an index of 100,000 captures, each of which is looked for before.
+func BenchmarkAdd(b *testing.B) {
+	const count = 100_000
+	entries := make([]*cdxj.Entry, count)
+	for i := range entries {
+		entries[i] = entry(fmt.Sprint("http://a.example/", i), fmt.Sprint(i), noon)
+	}
+	b.ReportAllocs()
+	for b.Loop() {
+		x := payloads.New(filepath.Join(b.TempDir(), "x"))
+		if err := x.Open(); err != nil {
+			b.Fatal(err)
+		}
+		for i, e := range entries {
+			finds(x, fmt.Sprint(i))
+			if err := x.Add(e); err != nil {
+				b.Fatal(err)
+			}
+		}
+		if err := x.Close(); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
