@@ -57,7 +57,7 @@ func (p *Parser) entries(m *parse, set *messages.LinkSet) {
 			as = outlink.Part
 		}
 		url := to.String()
-		p.add(set, url, as, 0, hint.String())
+		p.add(set, to, as, 0, hint.String())
 		said += fingerprint.URL(url + " " + hint.Modified())
 		named += fingerprint.URL(url)
 		return true

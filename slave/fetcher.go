@@ -2,6 +2,7 @@ package slave
 
 import (
 	"context"
+	"math"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -53,8 +54,8 @@ type visit struct {
 	left      int32
 	depth     int32
 	hops      uint32
-	attempts  uint32
-	requisite uint32 // how far from a page; 0: a page
+	attempts  uint16
+	requisite uint8 // how far from a page; 0: a page
 }
 
 // maxAhead is how many pages of one lease may wait to be parsed while the next is fetched: enough to keep the host
@@ -182,7 +183,8 @@ func (f *Fetcher) start(ctx actor.Context) {
 			continue
 		}
 		f.queue = append(f.queue, visit{url: u, task: task, left: task.DepthLeft, depth: task.Depth,
-			hops: task.Redirects, attempts: task.Attempts, requisite: task.Requisite})
+			hops: task.Redirects, attempts: uint16(min(task.Attempts, math.MaxUint16)),
+			requisite: uint8(min(task.Requisite, admission.MaxRequisite))})
 		if f.seen != nil {
 			f.seen[fingerprint.URL(u.String())&^0xff] = struct{}{}
 		}
@@ -293,7 +295,7 @@ func (f *Fetcher) deny(ctx actor.Context, reason messages.Reason) {
 func (f *Fetcher) visited(reason messages.Reason) *messages.PageVisited {
 	v := &messages.PageVisited{
 		Url: f.current.url.String(), DepthLeft: f.current.left, Depth: f.current.depth,
-		Redirects: f.current.hops, Attempts: f.current.attempts, Requisite: f.current.requisite, Reason: reason,
+		Redirects: f.current.hops, Attempts: uint32(f.current.attempts), Requisite: uint32(f.current.requisite), Reason: reason,
 	}
 	if f.current.task != nil {
 		v.Position = f.current.task.Position
@@ -447,13 +449,14 @@ func (f *Fetcher) follow(m *parsed) {
 	if f.seen == nil {
 		return
 	}
+	now := time.Now()
 	for _, v := range m.follow {
 		key := fingerprint.URL(v.url.String()) &^ 0xff
 		if _, known := f.seen[key]; known || len(f.queue) >= f.budget {
 			continue
 		}
 		// what is not taken is reported by the page that has the link
-		if f.known.Takes(f.links, v.url.String(), time.Now()) != admission.None {
+		if f.known.Takes(f.links, v.url.String(), now) != admission.None {
 			continue
 		}
 		f.seen[key] = struct{}{}

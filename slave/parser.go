@@ -64,6 +64,7 @@ type Parser struct {
 	builder  *warc.Builder
 	unique   map[string]struct{}
 	found    messages.LinkSet // as it grows: its rooms are kept, and copied when it is whole
+	urls     []weburl.URL     // found.Urls, parsed
 	fields   []warc.Field     // of a metadata record
 	answered *parse           // the last that was answered
 }
@@ -205,6 +206,7 @@ func (p *Parser) page(m *parse, found *parsed) {
 
 	set := &p.found
 	set.Urls, set.Kinds, set.Flags, set.Anchors = set.Urls[:0], set.Kinds[:0], set.Flags[:0], set.Anchors[:0]
+	p.urls = p.urls[:0]
 	clear(p.unique)
 	p.redirect(r, set)
 	switch {
@@ -291,7 +293,7 @@ func (p *Parser) redirect(r *fetch.Response, set *messages.LinkSet) {
 	}
 	if location := r.Header.Get("Location"); location != "" {
 		if to, err := r.URL.Resolve(location); err == nil && to != r.URL {
-			p.add(set, to.String(), outlink.Redirect, 0, "")
+			p.add(set, to, outlink.Redirect, 0, "")
 		}
 	}
 }
@@ -311,7 +313,7 @@ func (p *Parser) resolve(base weburl.URL, refs []links.Ref, set *messages.LinkSe
 	for i := range refs {
 		ref := &refs[i]
 		if u, err := p.resolver.Resolve(ref.Raw); err == nil { // mailto: and javascript: are no URLs here
-			p.add(set, u.String(), ref.Kind, ref.Flags, ref.Anchor)
+			p.add(set, u, ref.Kind, ref.Flags, ref.Anchor)
 		}
 	}
 }
@@ -326,7 +328,8 @@ func (p *Parser) resolverOf(base weburl.URL, encoding string) *weburl.Resolver {
 	return p.resolver
 }
 
-func (p *Parser) add(set *messages.LinkSet, url string, kind outlink.Kind, flags outlink.Flags, anchor string) {
+func (p *Parser) add(set *messages.LinkSet, to weburl.URL, kind outlink.Kind, flags outlink.Flags, anchor string) {
+	url := to.String()
 	key := url
 	if !kind.Navigates() || kind.Class() != 0 { // a frame is a requisite, also where a link names it too
 		key = string(rune(kind)) + url
@@ -335,6 +338,7 @@ func (p *Parser) add(set *messages.LinkSet, url string, kind outlink.Kind, flags
 		return
 	}
 	p.unique[key] = struct{}{}
+	p.urls = append(p.urls, to)
 	set.Urls = append(set.Urls, url)
 	set.Kinds = append(set.Kinds, byte(kind))
 	set.Flags = append(set.Flags, byte(flags))
@@ -356,10 +360,8 @@ func (p *Parser) pick(m *parse, set *messages.LinkSet, found *parsed) {
 		if reason != admission.None {
 			continue
 		}
-		if u, err := weburl.Parse(url); err == nil {
-			found.follow = append(found.follow, visit{url: u, left: admission.WireDepthLeft(to.DepthLeft),
-				depth: int32(to.Depth), hops: uint32(to.Redirects), requisite: uint32(to.Requisite)})
-		}
+		found.follow = append(found.follow, visit{url: p.urls[i], left: admission.WireDepthLeft(to.DepthLeft),
+			depth: int32(to.Depth), hops: uint32(to.Redirects), requisite: to.Requisite})
 	}
 }
 

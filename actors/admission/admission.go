@@ -113,6 +113,14 @@ type Page struct {
 	Failed    bool   // answered with an error
 }
 
+// hostOf is the host of a URL that the page links to: most links stay within theirs.
+func (p *Page) hostOf(url string) string {
+	if n := len(p.Host); len(url) > n && url[n] == '/' && url[:n] == p.Host {
+		return p.Host
+	}
+	return weburl.HostOf(url)
+}
+
 // Place is where a link leads, and the place among pages that it has if it is taken.
 type Place struct {
 	Host             string
@@ -154,7 +162,7 @@ func (r *Rules) requisite(in Regions, page *Page, l *outlink.Outlink, moved bool
 	case l.Flags&outlink.Foreign != 0:
 		return to, Language // as is its page
 	}
-	to.Host = weburl.HostOf(l.URL)
+	to.Host = page.hostOf(l.URL)
 	if verdict := in.Of(to.Host).Refuses(l.URL); verdict != scope.In {
 		return to, ofScope(verdict)
 	}
@@ -179,7 +187,7 @@ func (r *Rules) page(in Regions, page *Page, l *outlink.Outlink) (Place, Reason)
 	default:
 		to = Place{Depth: min(page.Depth+1, outlink.MaxDepth), DepthLeft: outlink.DepthAfter(left)}
 	}
-	to.Host = weburl.HostOf(l.URL)
+	to.Host = page.hostOf(l.URL)
 	if verdict := in.Of(to.Host).Decide(l.URL); verdict != scope.In {
 		return to, ofScope(verdict)
 	}

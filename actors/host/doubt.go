@@ -2,6 +2,7 @@ package host
 
 import (
 	"math"
+	"slices"
 	"time"
 
 	"henro/actors/admission"
@@ -11,6 +12,8 @@ import (
 	"henro/messages"
 	"henro/messages/outlink"
 	"henro/messages/weburl"
+	"henro/store"
+	"henro/store/fingerprint"
 )
 
 // terms bound what can truly be reported under a lease.
@@ -22,9 +25,9 @@ type terms struct {
 	robots   bool      // rules of robots.txt may be reported
 	answers  int       // of robots.txt, reported
 	learned  bool      // rules of robots.txt that let some be asked were reported under it
-	// depths of the pages lent; a followed page is behind one of them
-	depths   map[place]struct{}
-	reported map[string]struct{} // positions of pages lent and URLs of pages followed
+	// depths of the pages lent, each once; a followed page is behind one of them
+	depths   []place
+	reported map[uint64]struct{} // fingerprints of positions of pages lent and of URLs of pages followed
 }
 
 // place is how deep a page is, and how many links may still be followed from it.
@@ -51,10 +54,11 @@ const (
 )
 
 func (b *Book) termsOf(task *messages.HostTask, now time.Time) terms {
-	t := terms{since: now, follow: task.Follow,
-		robots: len(task.Robots) == 0, depths: map[place]struct{}{}}
+	t := terms{since: now, follow: task.Follow, robots: len(task.Robots) == 0}
 	for _, page := range b.lease.pages {
-		t.depths[place{page.Depth, page.DepthLeft}] = struct{}{}
+		if at := (place{page.Depth, page.DepthLeft}); !slices.Contains(t.depths, at) {
+			t.depths = append(t.depths, at)
+		}
 	}
 	return t
 }
@@ -145,18 +149,17 @@ func (b *Book) doubtVisit(v *messages.PageVisited) string {
 	t := &b.lease.terms
 	page, lent := b.lease.pages[string(v.Position)]
 	lent = lent && len(v.Position) > 0
-	key := string(v.Position)
-	if key == "" {
-		key = v.Url
+	key := fingerprint.URL(v.Url)
+	if len(v.Position) > 0 {
+		key = fingerprint.URL(string(v.Position))
 	}
 	_, again := t.reported[key]
-	u, err := weburl.Parse(v.Url)
 	switch {
-	case err != nil || u.String() != v.Url || u.Host() != b.name:
+	case !b.isURL(v.Url, &page):
 		return "a page that is no URL of the host"
 	case len(v.Position) > 0 && !lent:
 		return "a position that was not lent"
-	case lent && page.URL != "" && !same(u, page.URL):
+	case lent && page.URL != "" && !same(v.Url, page.URL):
 		return "another page than was lent at its position"
 	case again && !t.restored:
 		return "the same page twice"
@@ -176,27 +179,36 @@ func (b *Book) doubtVisit(v *messages.PageVisited) string {
 		return "a page outside the scope"
 	}
 	if t.reported == nil {
-		t.reported = map[string]struct{}{}
+		t.reported = map[uint64]struct{}{}
 	}
 	t.reported[key] = struct{}{}
 	t.visits++
 	return ""
 }
 
+// isURL reports that a text is a URL of the host, in the form that we write. That of the page lent is.
+func (b *Book) isURL(url string, lent *store.Page) bool {
+	if url != "" && url == lent.URL {
+		return true
+	}
+	u, err := weburl.Parse(url)
+	return err == nil && u.String() == url && u.Host() == b.name
+}
+
 // same reports that a lent page is at the URL, which the slave has read and written again.
-func same(u weburl.URL, lent string) bool {
-	if u.String() == lent {
+func same(url, lent string) bool {
+	if url == lent {
 		return true
 	}
 	read, err := weburl.Parse(lent)
-	return err == nil && read.String() == u.String()
+	return err == nil && read.String() == url
 }
 
 // reaches reports that a page followed inside the lease can be at a place: behind each link there is one less left, and
 // a redirect leaves it as it was. One with less left than it has does no harm: the links to it say how much it has.
 func (b *Book) reaches(to place) bool {
 	r := b.judge.rules
-	for p := range b.lease.terms.depths {
+	for _, p := range b.lease.terms.depths {
 		links, left := int(to.depth)-int(p.depth), int(p.left)
 		switch {
 		case links < 0:

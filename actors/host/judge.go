@@ -38,6 +38,8 @@ type judge struct {
 // Bounds of what a judge remembers.
 const (
 	elsewhereKept = 64 // hosts that one sitemap may name beside its own
+	// candidatesBegun is the room with which a Write begins: an ordinary page has so many links
+	candidatesBegun = 16
 	// skipped URLs that are reported of one host while it is awake: more say nothing new, and a trap has no end
 	reportedKept = 500
 )
@@ -92,6 +94,9 @@ func (j *judge) take(l *outlink.Outlink, to *admission.Place) {
 		c.Priority, c.Frequency = hint.Priority, hint.Frequency
 		// as frontier.Ranker has it
 		c.Band = uint8(min(max(float64(c.Depth)+math.Round(float64(0.5-hint.Priority.Value())*4), 0), store.LastBand))
+	}
+	if j.candidates == nil {
+		j.candidates = make([]store.Candidate, 0, candidatesBegun)
 	}
 	j.candidates = append(j.candidates, c)
 }

@@ -163,9 +163,11 @@ func (l Ledger) Updated(fact any) Ledger {
 
 // changed returns the ledger with an open lease changed.
 func (l Ledger) changed(id uint64, change func(*Lease)) Ledger {
-	if lease, ok := l.leases.Get(id); ok {
-		change(&lease)
-		l.leases = l.leases.Set(id, lease)
+	before, ok := l.leases.Get(id)
+	if lease := before; ok {
+		if change(&lease); lease != before {
+			l.leases = l.leases.Set(id, lease)
+		}
 	}
 	return l
 }
