@@ -295,7 +295,8 @@ func (f *Fetcher) deny(ctx actor.Context, reason messages.Reason) {
 func (f *Fetcher) visited(reason messages.Reason) *messages.PageVisited {
 	v := &messages.PageVisited{
 		Url: f.current.url.String(), DepthLeft: f.current.left, Depth: f.current.depth,
-		Redirects: f.current.hops, Attempts: uint32(f.current.attempts), Requisite: uint32(f.current.requisite), Reason: reason,
+		Redirects: f.current.hops, Attempts: uint32(f.current.attempts),
+		Requisite: uint32(f.current.requisite), Reason: reason,
 	}
 	if f.current.task != nil {
 		v.Position = f.current.task.Position

@@ -48,8 +48,8 @@ var (
 	sources  = []byte("sources")  // path of what was imported -> its size and the moment of its change (varints)
 )
 
-// commitKeys bounds what one transaction writes, in the order of keys: bbolt holds every page that a transaction changes
-// in memory, and digests are anywhere.
+// commitKeys bounds what one transaction writes, in the order of keys: bbolt holds every page that a transaction
+// changes in memory, and digests are anywhere.
 const commitKeys = 1000
 
 // Index is the index of one archive. It is safe for use by several goroutines. A nil Index knows nothing and keeps
