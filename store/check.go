@@ -470,6 +470,11 @@ func (p *Partition) compact() (before, after int64, err error) {
 		return 0, 0, diagnose(doing, err)
 	}
 	err = bbolt.Compact(copied, p.db, compactBytes)
+	if err == nil { // the copy is shorter than the file noted
+		err = copied.Update(func(tx *bbolt.Tx) error {
+			return p.progress.write(tx, p.index, p.progress.commits[p.index].Load())
+		})
+	}
 	if err == nil {
 		err = copied.Sync()
 	}

@@ -40,13 +40,18 @@ func (p *Partition) Commit(b *Batch) (Outcome, error) {
 		}
 	}
 	var c *commit
+	own := p.progress.commits[p.index].Load() + 1
 	err := p.update("commit", func(tx *bbolt.Tx) error {
 		c = &commit{partition: p, tx: tx, batch: b, hosts: map[HostID]*hostChange{}, admitted: map[HostID]int{}}
-		return c.run(opened)
+		if err := c.run(opened); err != nil {
+			return err
+		}
+		return p.progress.write(tx, p.index, own)
 	})
 	if err != nil {
 		return Outcome{}, err
 	}
+	p.progress.commits[p.index].Store(own) // it is on disk: the others may say so
 	for i := range b.admits {
 		op := &c.ops[c.firstAdmit+i]
 		p.recent.put(HostID(op.Host), op.URL, max(min(op.DepthLeft, outlink.UnlimitedDepth), op.Old.DepthLeft()))

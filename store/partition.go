@@ -54,6 +54,8 @@ type Partition struct {
 	of      int // how many there are
 	identity
 
+	progress *progress // of the whole state, shared by its partitions; nil until it has begun
+
 	db     *bbolt.DB
 	frozen *bbolt.Tx // of a snapshot: every read is of that moment
 	seen   seen.Writer
@@ -73,7 +75,14 @@ type identity struct {
 
 // Open opens a partition by itself, creating it as the only one of its state; a crawl uses OpenState.
 func Open(path string, o Options) (*Partition, error) {
-	return open(path, o, 0, 1, identity{})
+	p, err := open(path, o, 0, 1, identity{})
+	if err != nil {
+		return nil, err
+	}
+	if err := (&State{Partitions: []*Partition{p}}).beginSession(o); err != nil {
+		return nil, errors.Join(err, p.Close())
+	}
+	return p, nil
 }
 
 // open opens a partition, creating it with an identity when the file is missing or empty.
@@ -130,7 +139,19 @@ func open(path string, o Options, index, of int, id identity) (p *Partition, err
 			return p, err
 		}
 	}
-	return p, p.view(doing, p.identify)
+	return p, p.view(doing, func(tx *bbolt.Tx) error {
+		if err := p.identify(tx); err != nil {
+			return err
+		}
+		n, err := readProgress(tx)
+		if err != nil {
+			return err
+		}
+		if o.mending {
+			return nil
+		}
+		return n.whole(tx)
+	})
 }
 
 // create makes the buckets of a new partition.

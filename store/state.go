@@ -12,8 +12,10 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"runtime"
 	"runtime/debug"
 	"strings"
+	"sync"
 	"time"
 
 	"go.etcd.io/bbolt"
@@ -124,35 +126,60 @@ func syncDir(dir string) error {
 	return nil
 }
 
+// open opens the files, as many at once as there are processors: each is read as a whole.
 func (s *State) open(dir string, o Options) error {
-	of := 1
-	for i := 0; i < of; i++ {
-		path := partitionPath(dir, i)
-		if info, err := os.Stat(path); err != nil {
-			return fmt.Errorf("open state: %w (%w)", ErrMismatch, err)
-		} else if info.Size() == 0 {
-			return fmt.Errorf("open state: %s is empty: %w", path, ErrCorrupt)
+	first, err := openOf(dir, o, 0, nil)
+	if err != nil {
+		return err
+	}
+	s.Partitions = []*Partition{first}
+	if o.Partitions != 0 && o.Partitions != first.of {
+		return fmt.Errorf("open state: it has %d partitions, not %d: %w", first.of, o.Partitions, ErrMismatch)
+	}
+	others, errs := make([]*Partition, first.of-1), make([]error, first.of-1)
+	var opening sync.WaitGroup
+	turns := make(chan struct{}, runtime.GOMAXPROCS(0))
+	for i := range others {
+		turns <- struct{}{}
+		opening.Go(func() {
+			others[i], errs[i] = openOf(dir, o, i+1, first)
+			<-turns
+		})
+	}
+	opening.Wait()
+	for _, p := range others {
+		if p != nil {
+			s.Partitions = append(s.Partitions, p)
 		}
-		p, err := open(path, o, i, of, identity{})
+	}
+	for _, err := range errs {
 		if err != nil {
 			return err
 		}
-		s.Partitions = append(s.Partitions, p)
-		switch zero := s.Partitions[0]; {
-		case i == 0:
-			of = p.of
-			if o.Partitions != 0 && o.Partitions != of {
-				return fmt.Errorf("open state: it has %d partitions, not %d: %w", of, o.Partitions, ErrMismatch)
-			}
-			fallthrough
-		default:
-			if p.index != i || p.of != of || p.crawl != zero.crawl {
-				return fmt.Errorf("open state: %s is partition %d of %d of another state: %w", path, p.index, p.of,
-					ErrMismatch)
-			}
-		}
+	}
+	if err := s.beginSession(o); err != nil {
+		return err
 	}
 	return s.findMoved()
+}
+
+// openOf opens one file of a state, which must belong to the first.
+func openOf(dir string, o Options, index int, first *Partition) (*Partition, error) {
+	path := partitionPath(dir, index)
+	if info, err := os.Stat(path); err != nil {
+		return nil, fmt.Errorf("open state: %w (%w)", ErrMismatch, err)
+	} else if info.Size() == 0 {
+		return nil, fmt.Errorf("open state: %s is empty: %w", path, ErrCorrupt)
+	}
+	p, err := open(path, o, index, 1, identity{})
+	if err != nil {
+		return nil, err
+	}
+	if p.index != index || first != nil && (p.of != first.of || p.crawl != first.crawl) {
+		err := fmt.Errorf("open state: %s is partition %d of %d of another state: %w", path, p.index, p.of, ErrMismatch)
+		return nil, errors.Join(err, p.Close())
+	}
+	return p, nil
 }
 
 // findMoved lists the hosts that today's list of registrable domains would put into another partition, when it is not
@@ -289,6 +316,8 @@ func (s *State) Generation() (name string, err error) {
 
 // Close closes all partitions.
 func (s *State) Close() error {
+	// Where the session cannot be closed, no commit went through before; the files belong together without it.
+	_ = s.endSession()
 	var all error
 	for _, p := range s.Partitions {
 		all = errors.Join(all, p.Close())

@@ -272,20 +272,29 @@ func TestBackupOfARunningStateIsAState(t *testing.T) {
 	if _, err := s.Backup(&b); err != nil {
 		t.Fatal(err)
 	}
-	dir := t.TempDir()
-	for archive := tar.NewReader(&b); ; {
+	dir := filepath.Join(t.TempDir(), "state")
+	unpack(t, &b, dir)
+	clean(t, dir)
+	if copied := openState(t, dir, testOptions()); len(copied.Partitions) != len(s.Partitions) {
+		t.Errorf("%d partitions", len(copied.Partitions))
+	}
+}
+
+// unpack makes a state of a backup.
+func unpack(t *testing.T, backup io.Reader, dir string) {
+	t.Helper()
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	for archive := tar.NewReader(backup); ; {
 		h, err := archive.Next()
 		if err == io.EOF {
-			break
+			return
 		}
 		body, readErr := io.ReadAll(archive)
 		if err := errors.Join(err, readErr, os.WriteFile(filepath.Join(dir, h.Name), body, 0o644)); err != nil {
 			t.Fatal(err)
 		}
-	}
-	clean(t, dir)
-	if copied := openState(t, dir, testOptions()); len(copied.Partitions) != len(s.Partitions) {
-		t.Errorf("%d partitions", len(copied.Partitions))
 	}
 }
 
@@ -410,5 +419,180 @@ func TestReadOnlyStateIsReadAndNotWritten(t *testing.T) {
 	b.Admit(store.Candidate{URL: "http://a.example/"})
 	if _, err := s.Partitions[0].Commit(b); !errors.Is(err, store.ErrReadOnly) {
 		t.Errorf("commit: %v", err)
+	}
+}
+
+// continued commits a page to one partition, as a crawl that goes on does.
+func continued(t *testing.T, dir string, partition int, name string) {
+	t.Helper()
+	o := testOptions()
+	o.NoSync, o.MapBytes = false, 1<<30 // files get room to grow, as those of a crawl
+	s := openState(t, dir, o)
+	visit(t, s, partition, name)
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func visit(t *testing.T, s *store.State, partition int, name string) {
+	t.Helper()
+	for i := range 100 {
+		host := fmt.Sprintf("http://%s%d.example", name, i)
+		if s.PartitionOf(host) == partition {
+			b := store.NewBatch(noon)
+			b.Admit(store.Candidate{URL: host + "/", DepthLeft: 3})
+			if _, err := s.Partitions[partition].Commit(b); err != nil {
+				t.Fatal(err)
+			}
+			return
+		}
+	}
+}
+
+func TestFilesOfDifferentDaysAreNotMixed(t *testing.T) {
+	first, second := "p000.db", "p001.db"
+	day := func(dir string) map[string][]byte {
+		files := map[string][]byte{}
+		for _, name := range []string{first, second} {
+			data, err := os.ReadFile(filepath.Join(dir, name))
+			if err != nil {
+				t.Fatal(err)
+			}
+			files[name] = data
+		}
+		return files
+	}
+	for sentence, c := range map[string]struct {
+		after func(dir string) map[string][]byte // what is put back
+		says  string
+	}{
+		"one file of a day before, of a state that was closed": {func(dir string) map[string][]byte {
+			before := day(dir)
+			continued(t, dir, 0, "a")
+			continued(t, dir, 1, "b")
+			return map[string][]byte{first: before[first]}
+		}, "p000.db is older than p001.db"},
+		"and where nothing else was committed since": {func(dir string) map[string][]byte {
+			before := day(dir)
+			continued(t, dir, 1, "b")
+			return map[string][]byte{second: before[second]}
+		}, "p001.db is older than p000.db"},
+		"a state that was killed": {func(dir string) map[string][]byte {
+			before := day(dir)
+			s := openState(t, dir, testOptions())
+			visit(t, s, 0, "a")
+			visit(t, s, 1, "b")
+			killed := day(dir)
+			s.Close()
+			return map[string][]byte{first: before[first], second: killed[second]}
+		}, "p000.db is older than p001.db"},
+		"two continuations of one backup": {func(dir string) map[string][]byte {
+			before := day(dir)
+			continued(t, dir, 0, "a")
+			one := day(dir)
+			for name, data := range before {
+				if err := os.WriteFile(filepath.Join(dir, name), data, 0o644); err != nil {
+					t.Fatal(err)
+				}
+			}
+			continued(t, dir, 0, "b")
+			return map[string][]byte{second: one[second]}
+		}, "is of another day than p001.db"},
+		"a file of a day before to which nothing was committed since": {func(dir string) map[string][]byte {
+			before := day(dir)
+			continued(t, dir, 1, "b")
+			return map[string][]byte{first: before[first]}
+		}, "p000.db is of another day than p001.db"},
+		"the last file of a day before, likewise": {func(dir string) map[string][]byte {
+			before := day(dir)
+			continued(t, dir, 0, "b")
+			return map[string][]byte{second: before[second]}
+		}, "p000.db is of another day than p001.db"},
+		"a file that was cut off within its room to grow": {func(dir string) map[string][]byte {
+			for i := range 9 {
+				continued(t, dir, 0, fmt.Sprint("a", i))
+			}
+			data := day(dir)[first]
+			if len(data) < 1<<20 {
+				t.Fatalf("%d bytes are no room to grow", len(data))
+			}
+			return map[string][]byte{first: data[:len(data)/2]}
+		}, "p000.db: cut off at"},
+		"a state that was killed, as a whole": {func(dir string) map[string][]byte {
+			s := openState(t, dir, testOptions())
+			visit(t, s, 0, "a")
+			visit(t, s, 1, "b")
+			visit(t, s, 1, "c")
+			killed := day(dir)
+			s.Close()
+			return killed
+		}, ""},
+		"a state that was killed twice, in two sessions": {func(dir string) map[string][]byte {
+			var killed map[string][]byte
+			for _, name := range []string{"a", "b"} {
+				s := openState(t, dir, testOptions())
+				visit(t, s, 1, name)
+				killed = day(dir)
+				s.Close()
+				for file, data := range killed {
+					if err := os.WriteFile(filepath.Join(dir, file), data, 0o644); err != nil {
+						t.Fatal(err)
+					}
+				}
+			}
+			return killed
+		}, ""},
+	} {
+		dir := filled(t, 10)
+		for name, data := range c.after(dir) {
+			if err := os.WriteFile(filepath.Join(dir, name), data, 0o644); err != nil {
+				t.Fatal(err)
+			}
+		}
+		report, err := store.Check(dir, nil)
+		if err != nil {
+			t.Fatalf("%s: %v", sentence, err)
+		}
+		s, err := store.OpenState(dir, testOptions())
+		if err == nil {
+			s.Close()
+		}
+		if c.says == "" {
+			if err != nil || len(report.Problems) > 0 {
+				t.Errorf("%s: open %v, check %q", sentence, err, report.Problems)
+			}
+			continue
+		}
+		if err == nil || !strings.Contains(err.Error(), c.says) {
+			t.Errorf("%s: opened %v", sentence, err)
+		}
+		if !strings.Contains(strings.Join(report.Problems, "\n"), c.says) {
+			t.Errorf("%s: check %q", sentence, report.Problems)
+		}
+	}
+}
+
+func TestBackupsAndCompactedStatesAreWhole(t *testing.T) {
+	dir := filled(t, 1000)
+	for i := range 4 { // each is longer than what the one before noted
+		continued(t, dir, i%2, fmt.Sprint("a", i))
+	}
+	s := openState(t, dir, testOptions())
+	var archive bytes.Buffer
+	if _, err := s.Backup(&archive); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	restored := filepath.Join(t.TempDir(), "state")
+	unpack(t, &archive, restored)
+	for _, dir := range []string{dir, restored} {
+		if _, _, err := store.Compact(dir, nil); err != nil {
+			t.Fatal(err)
+		}
+		clean(t, dir)
+		continued(t, dir, 0, "b")
+		clean(t, dir)
 	}
 }

@@ -293,6 +293,57 @@ check_check() {
 	fresh
 	truncate -s 65536 "$copy/state/p003.db" # of 650 kB used; the rest of a file is room to grow
 	holds "check: a partition that is cut off is seen" damaged "$copy"
+	fresh
+	truncate -s -1M "$copy/state/p003.db"
+	holds "check: and one that is cut off in its room to grow" damaged "$copy"
+}
+
+# mixed NAME...: puts these partitions of the first day into the state of the second.
+mixed() {
+	local name
+	rm -rf "$dir/mixed"
+	cp -r "$dir/days" "$dir/mixed"
+	for name in "$@"; do cp "$dir/first/$name" "$dir/mixed/state/"; done
+}
+refused_in_a_line() {
+	local code=0
+	"$bin/henro" crawl --dir "$dir/mixed" --allow-private --listen-http off --progress off --for 5s http://127.0.0.1:1/ >"$dir/mixed.out" 2>&1 || code=$?
+	[ "$code" != 0 ] && grep -q 'older than\|of another day' "$dir/mixed.out" && ! grep -q goroutine "$dir/mixed.out"
+}
+
+# The files of a state of two days are not taken for one state.
+check_days() {
+	local name
+	background "$bin/henro" fakeweb --hosts 12 --pages 20 --pareto 0 --folder "$dir/daysweb"
+	for _ in $(seq 100); do grep -q ready "$dir/said" && break; sleep 0.1; done
+	# shellcheck disable=SC2046
+	day() {
+		"$bin/henro" crawl --dir "$1" --allow-private --delay 5ms --depth -1 --listen-http off --progress off --pages "$2" \
+			--seeds "$dir/daysweb/seeds.txt" $(sed "s/^/--resolve /" "$dir/daysweb/resolve.txt") >/dev/null 2>&1 || true
+	}
+	day "$dir/days" 60
+	cp -r "$dir/days/state" "$dir/first"
+	cp -r "$dir/days" "$dir/other"
+	day "$dir/days" 160
+	day "$dir/other" 160
+	for name in p000 p001 p002 p003; do
+		mixed $name.db
+		holds "days: $name of an earlier day is seen by check" damaged "$dir/mixed"
+		holds "days: and refused by crawl, in a line" refused_in_a_line
+	done
+	mixed p000.db p001.db p002.db
+	holds "days: three of four of an earlier day are seen" damaged "$dir/mixed"
+	mixed
+	cp "$dir/other/state/p001.db" "$dir/mixed/state/"
+	holds "days: a partition of another continuation is seen" damaged "$dir/mixed"
+	mixed
+	mv "$dir/mixed/state/p001.db" "$dir/mixed/state/x"
+	mv "$dir/mixed/state/p002.db" "$dir/mixed/state/p001.db"
+	mv "$dir/mixed/state/x" "$dir/mixed/state/p002.db"
+	holds "days: two partitions that changed places are seen" damaged "$dir/mixed"
+	mixed p000.db p001.db p002.db p003.db
+	holds "days: a state that is restored as a whole is clean" clean "$dir/mixed"
+	end "$started"
 }
 clean() { "$bin/henro" check "$1" >/dev/null 2>&1; }
 damaged() {
