@@ -32,19 +32,19 @@ flask      python-flask-doc/html
 bind       bind9-doc/arm
 tornado    python-tornado-doc/html
 haproxy    haproxy
-pygments   python-pygments-doc/html
+cmake      cmake-data/html
 '
-packages='gnuplot-doc git-doc sphinx-doc python-flask-doc bind9-doc python-tornado-doc haproxy-doc python-pygments-doc
+packages='gnuplot-doc git-doc sphinx-doc python-flask-doc bind9-doc python-tornado-doc haproxy-doc cmake-doc
 libjs-sphinxdoc libjs-jquery libjs-underscore libjs-bootstrap libjs-mathjax sphinx-rtd-theme-common fonts-font-awesome fonts-lato'
 if [ "$pages" -ge 200 ]; then
 	sites+='
 sqlalchemy python-sqlalchemy-doc/html
+pygments   python-pygments-doc/html
 octave     octave
 maxima     maxima-doc/html
-cmake      cmake-data/html
 erlang     erlang-doc
 '
-	packages+=' python-sqlalchemy-doc octave-doc maxima-doc cmake-doc erlang-doc'
+	packages+=' python-sqlalchemy-doc python-pygments-doc octave-doc maxima-doc erlang-doc'
 fi
 mkdir -p "$dir/root" "$dir/tools"
 for package in $packages; do

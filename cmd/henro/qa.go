@@ -1,7 +1,9 @@
 package main
 
 import (
+	"bufio"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -21,6 +23,7 @@ func newQACommand() *cobra.Command {
 	o := qa.DefaultOptions()
 	var to string
 	var resolve []string
+	var l look
 	log := config.Log{Level: "warn"}
 	cmd := &cobra.Command{
 		Use:   "qa [flags] DIR",
@@ -28,7 +31,8 @@ func newQACommand() *cobra.Command {
 		Long: `Draw pages from the archive of a crawl by lot and open each twice in the Chromium of this machine: in the
 replay of the archive, and live. Compare what they ask for, their visible text and a picture of the first screen,
 and write a report, the worst pages first. The browser asks the live hosts as a person would who opens these pages
-one after another; it has a profile of its own and ends with the command.`,
+one after another; it has a profile of its own and ends with the command. Without a Chromium, the state says which
+requisites of which pages are missing, as henro missing does.`,
 		Example: `  henro qa crawl                           # writes crawl/qa/index.html
   henro qa --pages 200 --to report crawl`,
 		Args: dirArgument("henro qa crawl"),
@@ -39,6 +43,13 @@ one after another; it has a profile of its own and ends with the command.`,
 			}
 			if err := o.Validate(); err != nil {
 				return config.Usage("--pages: %v", err)
+			}
+			l.dir = arguments[0]
+			browser, err := qa.FindBrowser()
+			if errors.Is(err, qa.ErrNoBrowser) {
+				logger.Warn("no Chromium or Chrome is installed: only requisites are looked for, in the state")
+				show := &missingShown{out: bufio.NewWriter(cmd.OutOrStdout())}
+				return errors.Join(l.missing(cmd.Context(), "", show), show.end(), show.out.Flush())
 			}
 			rules, err := qa.ResolverRules(resolve)
 			if err != nil {
@@ -64,10 +75,6 @@ one after another; it has a profile of its own and ends with the command.`,
 				return fmt.Errorf("%s holds no page: only finished WARC files are read",
 					arguments[0])
 			}
-			browser, err := qa.FindBrowser()
-			if err != nil {
-				return err
-			}
 			bar := newBar(cmd.ErrOrStderr())
 			defer bar.end()
 			summary, err := compareLive(cmd.Context(), logger, bar, archive, drawn, browser, rules, to, o)
@@ -87,6 +94,7 @@ one after another; it has a profile of its own and ends with the command.`,
 	f.StringVar(&to, "to", "", "`FOLDER` for the report (default DIR/qa)")
 	f.StringArrayVar(&resolve, "resolve", nil, "where a name lives, as in the crawl: `HOST:PORT:ADDR` (repeatable)")
 	log.Register(f)
+	l.control.register(cmd)
 	return cmd
 }
 

@@ -205,12 +205,12 @@ func (l *lab) crawl(ctx context.Context, dir string, seeds []string) error {
 		return err
 	}
 	arguments := []string{"crawl", "--dir", dir, "--seeds", list, "--depth", "0", "--allow-private", "--delay", "0",
-		"--listen-http", "off", "--progress", "off", "--log-level", "warn"}
+		"--listen-http", "off", "--dns", "127.0.0.1:9", "--progress", "off", "--log-level", "warn"}
 	for _, entry := range l.resolve {
 		arguments = append(arguments, "--resolve", entry)
 	}
 	start := time.Now()
-	out, err := exec.CommandContext(ctx, l.henro, arguments...).CombinedOutput()
+	out, err := exec.CommandContext(ctx, l.henro, arguments...).CombinedOutput() // no name but theirs resolves
 	fmt.Printf("      crawl of %d pages: %.1f s\n%s", len(seeds), time.Since(start).Seconds(), out)
 	return err
 }
@@ -276,6 +276,15 @@ func (l *lab) see(ctx context.Context, archive *replay.Archive, drawn []cdxj.Ent
 	requests -= len(late) + len(nobody)
 	l.say(100*len(missing) <= requests, "%d of the %d requests that loading makes in Chromium are in the archive",
 		requests-len(missing), requests)
+	listed, err := l.listed(ctx)
+	if err != nil {
+		return nil, err
+	}
+	unlisted := slices.DeleteFunc(slices.Concat(missing, nobody), func(line string) bool {
+		lack, _, _ := strings.Cut(line, ", asked for by ")
+		return strings.Contains(listed, " "+lack)
+	})
+	l.say(len(unlisted) == 0, "henro missing lists each of the others, but for %d %v", len(unlisted), unlisted)
 	for _, lines := range []struct {
 		what string
 		list []string
@@ -287,6 +296,12 @@ func (l *lab) see(ctx context.Context, archive *replay.Archive, drawn []cdxj.Ent
 		}
 	}
 	return live, nil
+}
+
+// listed is what henro missing says of the crawl.
+func (l *lab) listed(ctx context.Context) (string, error) {
+	out, err := exec.CommandContext(ctx, l.henro, "missing", filepath.Join(l.dir, "crawl")).Output()
+	return string(out), err
 }
 
 // sink is a server that every name leads to, and what came there.
