@@ -8,7 +8,8 @@
 # Packages are downloaded with apt-get and unpacked, not installed: nothing outside DIR changes and nobody needs to be root. Each
 # virtual host has its own address 127.0.0.x, port $PORT (8080), and access log DIR/logs/HOST.log with the columns
 # msec, request_time, status, method, scheme://host:port, URI, bytes, user agent. GZIP=on makes nginx compress, and so send chunks;
-# FORGETFUL="git sqlite" makes those two send every page whole, however often they are asked.
+# FORGETFUL="git sqlite" makes those two send every page whole, however often they are asked. MORE="NAME FOLDER" serves one
+# more folder as NAME.docs.test, with no seed.
 # DIR/flags.txt holds the --resolve flags for henro, one a line; DIR/hosts.tsv host, address, port, folder.
 set -euo pipefail
 . "$(dirname "$0")/apt.sh"
@@ -37,6 +38,23 @@ unpack() { # package folder
 	touch "$2/.unpacked"
 }
 
+# host NAME FOLDER: a virtual host at the next address.
+host() {
+	name=$1.docs.test address=127.0.0.$((++number))
+	printf '%s\t%s\t%s\t%s\n' "$name" "$address" "$port" "$2" >>"$dir/hosts.tsv"
+	echo "--resolve=$name:$port:$address" >>"$dir/flags.txt"
+	validators=
+	case " ${FORGETFUL:-} " in *" $1 "*) validators="etag off; if_modified_since off;" ;; esac
+	servers+="
+	server {
+		listen $address:$port;
+		server_name $name;
+		root $2;
+		$validators
+		access_log $dir/logs/$name.log lab;
+	}"
+}
+
 up() {
 	mkdir -p "$dir/logs" "$dir/tmp"
 	[ -e "$dir/nginx.pid" ] && kill -0 "$(cat "$dir/nginx.pid")" 2>/dev/null && die "nginx of $dir is running"
@@ -50,25 +68,15 @@ up() {
 	while read -r host package folder seeds; do
 		[ -n "$host" ] || continue
 		unpack "$package" "$dir/sites/$package"
-		root=$dir/sites/$package/$folder name=$host.docs.test address=127.0.0.$((++number))
+		root=$dir/sites/$package/$folder name=$host.docs.test
 		[ -d "$root" ] || die "$package has no folder $folder"
 		case $seeds in
 		'/*/') for d in "$root"/*/; do d=${d%/}; echo "http://$name:$port/${d##*/}/"; done ;;
 		*) echo "http://$name:$port$seeds" ;;
 		esac >>"$dir/seeds.txt"
-		printf '%s\t%s\t%s\t%s\n' "$name" "$address" "$port" "$root" >>"$dir/hosts.tsv"
-		echo "--resolve=$name:$port:$address" >>"$dir/flags.txt"
-		validators=
-		case " ${FORGETFUL:-} " in *" $host "*) validators="etag off; if_modified_since off;" ;; esac
-		servers+="
-	server {
-		listen $address:$port;
-		server_name $name;
-		root $root;
-		$validators
-		access_log $dir/logs/$name.log lab;
-	}"
+		host "$host" "$root"
 	done <<<"$sites"
+	[ -z "${MORE:-}" ] || host $MORE
 	user="" # nginx would give up root's rights, and with them the way to DIR
 	[ "$(id -u)" = 0 ] && user="user root; "
 	cat >"$dir/nginx.conf" <<CONF

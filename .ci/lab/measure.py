@@ -5,7 +5,7 @@
 
 run prints NAME, pages, seconds, pages/s, us of processor a page, MB at most, separated by tabs. What stands behind -- runs beside the
 command, is asked to end after it, and gets a line with the pages and seconds of the first. The command prints how many pages it has
-fetched, as "urls=N", "pages=N", "pages":N or "N pages". Processor time and memory are those of the process, as the kernel counted them.
+fetched, as "urls=N", "pages=N", "pages":N or "N pages"; where it counts requisites apart, "N pages, M requisites" are N + M. Processor time and memory are those of the process, as the kernel counted them.
 
 medians reads such lines and prints the medians of each name, and the ratios of the others to the first.
 """
@@ -48,6 +48,9 @@ def run(name, command):
     if not found:
         sys.exit(f"{name} does not say how many pages it has fetched: {out}")
     pages = int(found[1])
+    apart = re.search(r"^\d+ pages, (\d+) requisites", out, re.M)
+    if apart:
+        pages += int(apart[1])
     line(name, pages, took, processor, memory)
     for other, processor, memory in usages:
         line(other, pages, took, processor, memory)

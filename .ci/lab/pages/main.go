@@ -15,6 +15,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"maps"
 	"math/rand/v2"
 	"mime"
 	"net"
@@ -23,6 +24,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -174,7 +176,11 @@ func (l *lab) serve(sites []string) (seeds []string, err error) {
 			if name := filepath.Base(path); err == nil && d.Type().IsRegular() && name != "index.html" &&
 				(strings.HasSuffix(name, ".html") || strings.HasSuffix(name, ".htm")) {
 				relative, _ := filepath.Rel(folder, path) // it is below
-				pages = append(pages, relative)
+				text, err := os.ReadFile(path)
+				if err == nil && !leads.Match(text) {
+					pages = append(pages, relative)
+				}
+				return err
 			}
 			return err
 		})
@@ -195,6 +201,9 @@ func (l *lab) serve(sites []string) (seeds []string, err error) {
 	l.options.Pages *= 10 // frames are pages too; those that were not drawn by lot are left out later
 	return seeds, nil
 }
+
+// leads matches pages that lead to another at once: that one would be compared.
+var leads = regexp.MustCompile(`(?i)<meta[^>]*http-equiv=["']?refresh`)
 
 func (l *lab) crawl(ctx context.Context, dir string, seeds []string) error {
 	if err := os.RemoveAll(dir); err != nil {
@@ -240,7 +249,7 @@ func (l *lab) see(ctx context.Context, archive *replay.Archive, drawn []cdxj.Ent
 	defer b.Close()
 	live := map[string]*qa.Sight{}
 	requests := 0
-	var missing, nobody, late []string
+	missing, nobody, late := map[string]int{}, map[string]int{}, map[string]int{} // URLs, and how often
 	for _, e := range drawn {
 		s, err := b.Look(ctx, qa.View{Address: e.URL, Width: l.options.Width, Height: l.options.Height,
 			Limit: l.options.Limit})
@@ -262,37 +271,40 @@ func (l *lab) see(ctx context.Context, archive *replay.Archive, drawn []cdxj.Ent
 			}
 		}
 		for _, lack := range p.Missing {
-			line := lack.URL + ", asked for by " + e.URL + ": " + lack.Reason
+			to := missing
 			switch {
 			case !slices.ContainsFunc(s.Requests, func(r qa.Request) bool { return r.URL == lack.URL }):
-				late = append(late, line)
+				to = late
 			case strings.HasSuffix(lack.Reason, "net::ERR_NAME_NOT_RESOLVED"): // a host outside of the lab
-				nobody = append(nobody, line)
-			default:
-				missing = append(missing, line)
+				to = nobody
 			}
+			to[lack.URL]++
 		}
 	}
-	requests -= len(late) + len(nobody)
-	l.say(100*len(missing) <= requests, "%d of the %d requests that loading makes in Chromium are in the archive",
-		requests-len(missing), requests)
+	sum := func(of map[string]int) (n int) {
+		for _, times := range of {
+			n += times
+		}
+		return n
+	}
+	requests -= sum(late) + sum(nobody)
+	l.say(100*sum(missing) <= requests, "%d of the %d requests that loading makes in Chromium are in the archive",
+		requests-sum(missing), requests)
 	listed, err := l.listed(ctx)
 	if err != nil {
 		return nil, err
 	}
-	unlisted := slices.DeleteFunc(slices.Concat(missing, nobody), func(line string) bool {
-		lack, _, _ := strings.Cut(line, ", asked for by ")
-		return strings.Contains(listed, " "+lack)
-	})
-	l.say(len(unlisted) == 0, "henro missing lists each of the others, but for %d %v", len(unlisted), unlisted)
+	unlisted := slices.DeleteFunc(slices.AppendSeq(slices.Collect(maps.Keys(missing)), maps.Keys(nobody)),
+		func(lack string) bool { return strings.Contains(listed, " "+lack) })
+	l.say(len(unlisted) == 0, "henro missing lists the others, but for %d", len(unlisted))
 	for _, lines := range []struct {
 		what string
-		list []string
+		list map[string]int
 	}{{"not in the archive", missing}, {"asked of hosts that are not there", nobody},
 		{"made by timers or handlers, not in the archive", late}} {
-		fmt.Printf("       %d %s\n", len(lines.list), lines.what)
-		for _, line := range lines.list {
-			fmt.Println("         ", line)
+		fmt.Printf("       %d %s\n", sum(lines.list), lines.what)
+		for _, line := range slices.Sorted(maps.Keys(lines.list)) {
+			fmt.Printf("         %3d × %s\n", lines.list[line], line)
 		}
 	}
 	return live, nil
