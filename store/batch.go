@@ -16,6 +16,7 @@ type Batch struct {
 	visits   []Visited
 	moves    []Entry
 	drops    []Entry
+	renews   []Entry
 	forgets  []Position
 	admits   []Candidate
 	hosts    []HostRecord
@@ -71,6 +72,13 @@ func (b *Batch) Move(p Position, page Page) {
 func (b *Batch) Drop(p Position, page Page) {
 	b.grow(100 + len(page.URL))
 	b.drops = append(b.drops, Entry{page, p})
+}
+
+// Renew makes a page that was visited wait for its first visit again, with its number, depth and band; what was found
+// at its visits is forgotten, its links too.
+func (b *Batch) Renew(p Position, page Page) {
+	b.grow(100 + len(page.URL))
+	b.renews = append(b.renews, Entry{page, p})
 }
 
 // Forget ends the positions of ghosts, as Fresh reported them. A position that is no ghost is left alone.

@@ -73,6 +73,7 @@ type commit struct {
 	visits     []origin
 	moves      []origin
 	drops      []origin
+	renews     []origin
 	forgets    []origin
 	firstAdmit int
 	lastHost   string
@@ -112,7 +113,7 @@ func (c *commit) run(opened uint32) error {
 	before := c.totals
 	steps := []func() error{
 		c.findOrigins, func() error { return p.seen.Apply(c.tx, c.ops) },
-		c.storeVisits, c.storeMoves, c.storeDrops, c.storeForgets, c.storeAdmits,
+		c.storeVisits, c.storeMoves, c.storeDrops, c.storeRenews, c.storeForgets, c.storeAdmits,
 		c.storeHosts, c.storeLeases, c.storeOutbox, c.storeRelaxed, c.storeStops, c.storeMeta,
 	}
 	for _, step := range steps {
@@ -153,9 +154,9 @@ func (c *commit) hostOf(url, host string) (HostID, string) {
 // findOrigins ends the positions of visits, moves and drops, and lists what is to be asked of the seen set.
 func (c *commit) findOrigins() error {
 	b := c.batch
-	c.visits, c.moves, c.drops = make([]origin, len(b.visits)), make([]origin, len(b.moves)),
-		make([]origin, len(b.drops))
-	orders := make([]order, 0, len(b.visits)+len(b.moves)+len(b.drops))
+	c.visits, c.moves, c.drops, c.renews = make([]origin, len(b.visits)), make([]origin, len(b.moves)),
+		make([]origin, len(b.drops)), make([]origin, len(b.renews))
+	orders := make([]order, 0, len(b.visits)+len(b.moves)+len(b.drops)+len(b.renews))
 	for i := range b.visits {
 		v := &b.visits[i]
 		action := seen.Visit
@@ -172,6 +173,9 @@ func (c *commit) findOrigins() error {
 	}
 	for i := range b.drops {
 		orders = append(orders, order{&c.drops[i], b.drops[i].Position, &b.drops[i].Page, seen.Visit})
+	}
+	for i := range b.renews {
+		orders = append(orders, order{&c.renews[i], b.renews[i].Position, &b.renews[i].Page, seen.Renew})
 	}
 	// Records of one chunk are taken together; of two orders for one position, the first is served.
 	type turn struct {
@@ -543,6 +547,57 @@ func (c *commit) storeDrops() error {
 		}
 	}
 	return nil
+}
+
+func (c *commit) storeRenews() error {
+	for i := range c.renews {
+		if err := c.storeRenew(&c.batch.renews[i].Page, &c.renews[i]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (c *commit) storeRenew(old *Page, o *origin) error {
+	if o.stale || !o.queue {
+		c.out.Replayed++
+		return nil
+	}
+	op := &c.ops[o.op]
+	h, err := c.host(o.host, o.name)
+	if err != nil {
+		return err
+	}
+	h.counts.visited--
+	c.totals.visited--
+	h.counts.waiting++
+	c.totals.waiting++
+	key := key128(o.host, op.URL)
+	for bucket, count := range map[*bbolt.Bucket]*uint64{c.tx.Bucket(bucketLinks): &c.totals.linked,
+		c.tx.Bucket(bucketRelax): &c.totals.relaxations} {
+		if bucket.Get(key) != nil {
+			*count--
+		}
+		if err := bucket.Delete(key); err != nil {
+			return fmt.Errorf("links of %s: %w", old.URL, err)
+		}
+	}
+	// The ghost of a page that was visited inside a lease is its waiting record again.
+	err = eachFresh(c.tx.Bucket(bucketFresh), key64(uint64(o.host)), nil, func(_ freshRef, rec []byte) error {
+		if string(urlOf(rec)) == old.URL {
+			return errStop
+		}
+		return nil
+	})
+	if err == errStop {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	return c.wait(o, &Page{URL: old.URL, From: old.From, Depth: old.Depth, DepthLeft: op.Old.DepthLeft(),
+		Band: min(old.Band, LastBand), Flags: Flags(0).Wishing(old.Flags.Wish()).AsRequisite(old.Flags.Requisite())},
+		min(old.Band, LastBand))
 }
 
 func (c *commit) storeForgets() error {

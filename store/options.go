@@ -37,8 +37,6 @@ type Options struct {
 
 	// NoSync leaves out fsync. For tests and benchmarks: a power failure may then destroy the state.
 	NoSync bool
-
-	mending bool // files that do not belong together are opened, to be mended
 }
 
 // DefaultOptions returns the options a crawl starts from.

@@ -147,9 +147,6 @@ func open(path string, o Options, index, of int, id identity) (p *Partition, err
 		if err != nil {
 			return err
 		}
-		if o.mending {
-			return nil
-		}
 		return n.whole(tx)
 	})
 }

@@ -111,7 +111,7 @@ func (s *State) beginSession(o Options) error {
 			g.commits[j].Store(max(g.commits[j].Load(), files[i].of(j)))
 		}
 	}
-	if err := s.compare(files); err != nil && !o.mending {
+	if err := s.compare(files); err != nil {
 		return err
 	}
 	for _, p := range s.Partitions {

@@ -296,6 +296,14 @@ check_check() {
 	fresh
 	truncate -s -1M "$copy/state/p003.db"
 	holds "check: and one that is cut off in its room to grow" damaged "$copy"
+	local kind
+	for kind in flipped gone renamed doubled emptied prolonged foreign_index merged; do
+		fresh
+		"spoil_$kind"
+		holds "check: an archive that was $kind is seen" damaged "$copy"
+		"$bin/henro" check --mend "$copy" >"$dir/mended" 2>&1 || true
+		holds "check: and mended: $(grep -c '^mended' "$dir/mended") words" clean "$copy"
+	done
 }
 
 # mixed NAME...: puts these partitions of the first day into the state of the second.
@@ -344,6 +352,21 @@ check_days() {
 	mixed p000.db p001.db p002.db p003.db
 	holds "days: a state that is restored as a whole is clean" clean "$dir/mixed"
 	end "$started"
+}
+# Each spoils the archive of $copy, whose files are $warc and $index.
+spoil_flipped() { printf 'XXXXXXXX' | dd of="$warc" bs=1 seek=700000 conv=notrunc status=none; }
+spoil_gone() { rm "$warc"; }
+spoil_renamed() { mv "$warc" "$copy/warc/other.warc.gz"; }
+spoil_doubled() {
+	cp "$warc" "$copy/warc/other.warc.gz"
+	cp "$index" "$copy/warc/other.cdxj"
+}
+spoil_emptied() { : >"$warc"; }
+spoil_prolonged() { python3 "$lab/trust/member.py" >>"$warc"; }
+spoil_foreign_index() { sed 's/"filename":"/"filename":"other-/' -i "$index"; }
+spoil_merged() {
+	"$bin/henro" index "$copy" >/dev/null
+	sed -i '0,/"offset":"/s//"offset":"9/' "$copy/warc/index.cdxj"
 }
 clean() { "$bin/henro" check "$1" >/dev/null 2>&1; }
 damaged() {

@@ -42,28 +42,38 @@ func newCheckCommand() *cobra.Command {
 		Short: "Verify the state and the WARC files of a crawl that is not running",
 		Long: `Read the whole state of a crawl and compare everything in it with everything else; read every record of
 its WARC files and compare their indexes with them, both ways; and look for the record of every captured page.
-Nothing is written, unless --mend is given, which makes the indexes again that are wrong or missing. Exit code 4
-and a list when something is damaged.`,
+Nothing is written, unless --mend is given: then what is no record goes to warc/damaged, the indexes that are wrong
+or missing are made again, and pages whose capture is in no file wait for a visit as if it had not been made. Have
+all WARC files here before (with slaves: henro collect). Exit code 4 and a list when something is damaged.`,
 		Example: "  henro check crawl\n  henro check --mend crawl",
 		Args:    dirArgument("henro check crawl"),
 		RunE: func(cmd *cobra.Command, arguments []string) error {
 			out, bar := cmd.OutOrStdout(), newBar(cmd.ErrOrStderr())
 			if mend {
-				if err := mendIndexes(out, bar, arguments[0]); err != nil {
+				if err := mendCrawl(out, bar, arguments[0]); err != nil {
 					return err
 				}
 			}
 			return check(out, bar, arguments[0])
 		},
 	}
-	cmd.Flags().BoolVar(&mend, "mend", false, "make the indexes of WARC files again that are wrong or missing")
+	cmd.Flags().BoolVar(&mend, "mend", false,
+		"make wrong indexes again, move what is no record aside, and plan the visits of lost captures anew")
 	return cmd
 }
 
-// mendIndexes makes indexes of finished WARC files again that are wrong or missing.
-func mendIndexes(out io.Writer, bar *bar, dir string) error {
+// mendCrawl moves damage of the archive aside, makes indexes again, and plans the visits anew whose captures are lost.
+func mendCrawl(out io.Writer, bar *bar, dir string) error {
 	a := archiveCheck{dir: filepath.Join(dir, "warc"), bar: bar, mend: true}
 	err := a.files()
+	settings, unread := master.ReadSettings(dir)
+	if state := filepath.Join(dir, "state"); err == nil && unread == nil && a.isHere && settings.ArchivesAll &&
+		store.Exists(state) {
+		err = a.pages(state, 0)
+		if err == nil && len(a.missing) > 0 {
+			err = a.renew(state)
+		}
+	}
 	bar.end()
 	for _, mended := range a.mended {
 		fmt.Fprintln(out, "mended:  "+mended)
@@ -130,12 +140,16 @@ type archiveCheck struct {
 
 	isHere   bool // there are WARC files
 	records  uint64
-	captures []uint64 // fingerprints of URL and moment of what indexes should list, sorted; 8 bytes each
-	problems []string // the first maxListed
+	captures []uint64            // fingerprints of URL and moment of what indexes should list, sorted; 8 bytes each
+	lines    []uint64            // fingerprints of these with the place of their records, sorted
+	missing  map[string]struct{} // pages whose record is in no file, when mending
+	problems []string            // the first maxListed
 	count    int
 	lost     int // pages whose record is in no file, and stretches that are no records
 	wrong    int // indexes
 	mended   []string
+
+	rewritten bool // records have other places than when they were read
 }
 
 func (a *archiveCheck) note(format string, args ...any) {
@@ -149,7 +163,7 @@ func (a *archiveCheck) advice() string {
 	var parts []string
 	if a.lost > 0 {
 		parts = append(parts, "the captures named are lost, unless their WARC files are elsewhere (with a slave: "+
-			"henro collect); the state and all other captures are whole")
+			"henro collect); the state and all other captures are whole; henro check --mend plans the visits anew")
 	}
 	if a.wrong > 0 {
 		parts = append(parts, "henro check --mend makes the indexes again, nothing is lost with them")
@@ -159,6 +173,11 @@ func (a *archiveCheck) advice() string {
 
 // captureOf names a capture.
 func captureOf(url string, at time.Time) uint64 { return fingerprint.URL(cdxj.Stamp(at) + " " + url) }
+
+// lineOf names a capture and where its record lies.
+func lineOf(capture uint64, file string, offset int64) uint64 {
+	return fingerprint.URL(fmt.Sprint(capture, " ", offset, " ", file))
+}
 
 // files reads every record, and holds the indexes against what it read.
 func (a *archiveCheck) files() error {
@@ -194,11 +213,15 @@ func (a *archiveCheck) files() error {
 	for _, index := range slices.Sorted(maps.Keys(orphans)) {
 		if orphans[index] {
 			a.isHere = true
+			if a.mend && a.aside(index) {
+				continue
+			}
 			a.lost++
 			a.note("%s: its WARC file is gone", filepath.Base(index))
 		}
 	}
 	slices.Sort(a.captures)
+	slices.Sort(a.lines)
 	a.merged()
 	return nil
 }
@@ -219,8 +242,9 @@ func (a *archiveCheck) walk(name string) (map[int64]uint64, warc.Walked, error) 
 		return err
 	})
 	a.records += uint64(walked.Records)
-	for _, capture := range listed {
+	for offset, capture := range listed {
 		a.captures = append(a.captures, capture)
+		a.lines = append(a.lines, lineOf(capture, filepath.Base(name), offset))
 	}
 	return listed, walked, err
 }
@@ -232,6 +256,9 @@ func (a *archiveCheck) file(path string) {
 	if err != nil {
 		a.lost++
 		a.note("%s: %v", name, err)
+		return
+	}
+	if a.mend && len(walked.Damaged) > 0 && a.cutOut(path, walked) {
 		return
 	}
 	for _, span := range walked.Damaged {
@@ -275,15 +302,18 @@ func indexed(path, warcName string, listed map[int64]uint64) error {
 func (a *archiveCheck) merged() {
 	path := filepath.Join(a.dir, cdxj.MergedName)
 	wrong := eachLine(path, func(e cdxj.Entry) error {
-		if _, ok := slices.BinarySearch(a.captures, captureOf(e.URL, e.At)); !ok {
+		if _, ok := slices.BinarySearch(a.lines, lineOf(captureOf(e.URL, e.At), e.Filename, e.Offset)); !ok {
 			return fmt.Errorf("leads to no such record: %s of %s", e.URL, cdxj.Stamp(e.At))
 		}
 		return nil
 	})
+	if wrong == nil && a.rewritten {
+		wrong = errors.New("records have other places now")
+	}
 	if wrong == nil || errors.Is(wrong, fs.ErrNotExist) {
 		return
 	}
-	if a.mend && os.Remove(path) == nil {
+	if a.mend && os.Remove(path) == nil { // the next merge begins anew
 		if _, err := cdxj.MergeDir(a.dir); err == nil {
 			a.mended = append(a.mended, fmt.Sprintf("%s: it was made again (%v)", cdxj.MergedName, wrong))
 			return
@@ -354,11 +384,127 @@ func (a *archiveCheck) pages(dir string, all uint64) (err error) {
 			a.lost++
 			a.note("%s: its capture of %s is in no WARC file here", page.URL,
 				page.CapturedAt.UTC().Format(time.RFC3339))
+			if a.mend {
+				if a.missing == nil {
+					a.missing = map[string]struct{}{}
+				}
+				a.missing[page.URL] = struct{}{}
+			}
 			return nil
 		}); err != nil {
 			return err
 		}
 	}
+	return nil
+}
+
+// damagedFolder, in that of the archive, takes what was moved aside.
+const damagedFolder = "damaged"
+
+// aside moves a file to the damaged ones.
+func (a *archiveCheck) aside(path string) bool {
+	err := os.MkdirAll(filepath.Join(a.dir, damagedFolder), 0o755)
+	if err == nil {
+		err = os.Rename(path, filepath.Join(a.dir, damagedFolder, filepath.Base(path)))
+	}
+	if err != nil {
+		a.note("%s: %v", filepath.Base(path), err)
+		return false
+	}
+	a.mended = append(a.mended, fmt.Sprintf("%s: it was moved to warc/%s", filepath.Base(path), damagedFolder))
+	return true
+}
+
+// cutOut moves a file with damaged stretches aside, and leaves one of its whole records in its place.
+func (a *archiveCheck) cutOut(path string, walked warc.Walked) bool {
+	name := filepath.Base(path)
+	whole := filepath.Join(a.dir, "."+name+".whole")
+	defer os.Remove(whole)
+	listed, err := copyWhole(whole, path, walked)
+	if err != nil {
+		a.note("%s: %v", name, err)
+		return false
+	}
+	if !a.aside(path) {
+		return false
+	}
+	if err = os.Remove(cdxj.Path(path)); errors.Is(err, fs.ErrNotExist) {
+		err = nil
+	}
+	if err == nil && listed {
+		if err = os.Rename(whole, path); err == nil {
+			err = cdxj.IndexFile(path)
+		}
+	}
+	if err != nil {
+		a.note("%s: %v", name, err)
+		return false
+	}
+	a.rewritten = true
+	a.mended = append(a.mended, fmt.Sprintf("%s: its %d whole records were kept", name, walked.Records))
+	return true
+}
+
+// copyWhole copies a WARC file without its damaged stretches. It reports whether records are left.
+func copyWhole(to, from string, walked warc.Walked) (bool, error) {
+	in, err := os.Open(from)
+	if err != nil {
+		return false, err
+	}
+	defer in.Close()
+	info, err := in.Stat()
+	if err != nil {
+		return false, err
+	}
+	out, err := os.Create(to)
+	if err != nil {
+		return false, err
+	}
+	defer out.Close()
+	at := int64(0)
+	for _, span := range append(walked.Damaged, warc.Span{Offset: info.Size()}) {
+		if _, err := io.Copy(out, io.NewSectionReader(in, at, span.Offset-at)); err != nil {
+			return false, err
+		}
+		at = span.Offset + span.Length
+	}
+	return walked.Records > 0, errors.Join(out.Sync(), out.Close())
+}
+
+// renewals bounds how many pages one commit plans anew.
+const renewals = 1000
+
+// renew makes pages whose captures are lost wait for a visit as if it had not been made. The index of payloads is
+// removed: it may lead to what is lost, and only saves room.
+func (a *archiveCheck) renew(dir string) (err error) {
+	known, err := filepath.Glob(filepath.Join(a.dir, ".*.payloads"))
+	for _, path := range known {
+		err = errors.Join(err, os.Remove(path))
+	}
+	if err != nil {
+		return err
+	}
+	state, err := store.OpenState(dir, store.DefaultOptions())
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, state.Close()) }()
+	for _, partition := range state.Partitions {
+		pages, err := partition.Find(a.missing)
+		if err != nil {
+			return err
+		}
+		for some := range slices.Chunk(pages, renewals) {
+			batch := store.NewBatch(time.Now())
+			for _, page := range some {
+				batch.Renew(page.Position, page.Page)
+			}
+			if _, err := partition.Commit(batch); err != nil {
+				return err
+			}
+		}
+	}
+	a.mended = append(a.mended, fmt.Sprintf("%d pages will be visited again: their captures are lost", len(a.missing)))
 	return nil
 }
 

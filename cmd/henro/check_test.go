@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"errors"
 	"os"
 	"path/filepath"
 	"strings"
@@ -82,14 +83,14 @@ func TestCheckFollowsEveryCaptureAndEveryLine(t *testing.T) {
 		mending bool   // makes it whole again
 	}{
 		"whole":            {func(*testing.T, string, string) {}, "", true},
-		"the file is gone": {remove(0), "its WARC file is gone", false},
+		"the file is gone": {remove(0), "its WARC file is gone", true},
 		"a file and its index are gone": {func(t *testing.T, file, index string) {
 			other := filepath.Join(filepath.Dir(file), "b.warc.gz")
 			if err := os.WriteFile(other, nil, 0o644); err != nil {
 				t.Fatal(err)
 			}
 			remove(0, 1)(t, file, index)
-		}, "is in no WARC file here", false},
+		}, "is in no WARC file here", true},
 		"the index is gone":  {remove(1), "it has no index", true},
 		"the index is empty": {change(func([]byte) []byte { return nil }), "captures are not in the index", true},
 		"a line is cut":      {change(func(b []byte) []byte { return b[:len(b)-20] }), "index is cut off", true},
@@ -123,6 +124,32 @@ func TestCheckFollowsEveryCaptureAndEveryLine(t *testing.T) {
 				t.Fatal(err)
 			}
 		}, "index.cdxj: line", true},
+		"the merged index leads elsewhere": {func(t *testing.T, _, index string) {
+			if _, err := cdxj.MergeDir(filepath.Dir(index)); err != nil {
+				t.Fatal(err)
+			}
+			merged := filepath.Join(filepath.Dir(index), cdxj.MergedName)
+			data, err := os.ReadFile(merged)
+			if err == nil {
+				err = os.WriteFile(merged, bytes.Replace(data, []byte(`"offset":"`), []byte(`"offset":"1`), 1), 0o644)
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+		}, "index.cdxj: line", true},
+		"a record is damaged, and there is a merged index": {func(t *testing.T, file, _ string) {
+			if _, err := cdxj.MergeDir(filepath.Dir(file)); err != nil {
+				t.Fatal(err)
+			}
+			data, err := os.ReadFile(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			data[len(data)/2] ^= 0xff
+			if err := os.WriteFile(file, data, 0o644); err != nil {
+				t.Fatal(err)
+			}
+		}, "are no record", true},
 		"a record is damaged": {func(t *testing.T, file, _ string) {
 			data, err := os.ReadFile(file)
 			if err != nil {
@@ -132,7 +159,7 @@ func TestCheckFollowsEveryCaptureAndEveryLine(t *testing.T) {
 			if err := os.WriteFile(file, data, 0o644); err != nil {
 				t.Fatal(err)
 			}
-		}, "are no record", false},
+		}, "are no record", true},
 	} {
 		dir, file, index := checked(t)
 		c.damage(t, file, index)
@@ -151,5 +178,56 @@ func TestCheckFollowsEveryCaptureAndEveryLine(t *testing.T) {
 		if again, after := command(t, "check", dir); (after == nil) != c.mending || c.mending && err != nil {
 			t.Errorf("%s: after --mend %q, %v", sentence, again, after)
 		}
+	}
+}
+
+// What --mend plans anew waits for a visit, and nothing else does.
+func TestMendPlansTheVisitsOfLostCapturesAnew(t *testing.T) {
+	dir, file, _ := checked(t)
+	count := func() (waiting, captured int) {
+		o := store.DefaultOptions()
+		o.ReadOnly = true
+		state, err := store.OpenState(filepath.Join(dir, "state"), o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer state.Close()
+		for _, p := range state.Partitions {
+			if err := p.EachPage(func(page store.Page, place store.Place) error {
+				if place == store.InFresh {
+					waiting++
+				}
+				if !page.CapturedAt.IsZero() {
+					captured++
+				}
+				return nil
+			}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		return waiting, captured
+	}
+	data, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	data[len(data)/2] ^= 0xff
+	known := filepath.Join(filepath.Dir(file), ".henro.payloads")
+	if err := errors.Join(os.WriteFile(file, data, 0o644), os.WriteFile(known, nil, 0o644)); err != nil {
+		t.Fatal(err)
+	}
+	waited, captured := count()
+	if out, err := command(t, "check", "--mend", dir); err != nil || !strings.Contains(out, "1 pages will be visited") {
+		t.Fatalf("%q, %v", out, err)
+	}
+	if waits, has := count(); waits != waited+1 || has != captured-1 {
+		t.Errorf("%d pages wait and %d have captures, before %d and %d", waits, has, waited, captured)
+	}
+	aside, err := os.ReadFile(filepath.Join(filepath.Dir(file), "damaged", filepath.Base(file)))
+	if err != nil || !bytes.Equal(aside, data) {
+		t.Errorf("the damaged file was not kept: %v", err)
+	}
+	if _, err := os.Stat(known); err == nil {
+		t.Error("what was lost is still known as a payload")
 	}
 }

@@ -68,6 +68,7 @@ const (
 	Peek  Action = iota // only read it
 	Know                // insert it, or raise its depth left
 	Visit               // likewise, and mark it visited
+	Renew               // mark what is there as not visited
 )
 
 // Op is one operation on the set. Operations on the same URL take effect in the order in which they were handed in.
@@ -85,6 +86,9 @@ func (o *Op) apply(old Entry, found bool) Entry {
 	o.Old, o.Found = old, found
 	if o.Action == Peek {
 		return old
+	}
+	if o.Action == Renew {
+		return old &^ visitedBit
 	}
 	e := Entry(o.URL&^0xff) | Entry(max(min(o.DepthLeft, depthBits), old.DepthLeft()))
 	if o.Action == Visit || old.Visited() {
@@ -204,7 +208,7 @@ func (w *Writer) block(todo []order) (n int, err error) {
 		for is := known; n < len(todo) && todo[n].url == url; n++ {
 			op := &w.ops[todo[n].index]
 			entry = op.apply(entry, is)
-			is = is || op.Action != Peek
+			is = is || op.Action == Know || op.Action == Visit
 			if n+1 == len(todo) || todo[n+1].url != url {
 				switch {
 				case known && entry == before, !is:
