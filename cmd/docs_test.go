@@ -130,7 +130,7 @@ func TestExitCodesOfTheREADME(t *testing.T) {
 	}
 	want := []int{
 		config.ExitFinished, config.ExitFailed, config.ExitUsage, config.ExitDiskFull, config.ExitDamaged,
-		config.ExitPanicked,
+		config.ExitPanicked, config.ExitSeedsFailed,
 		config.ExitSizeLimit, config.ExitTimeLimit, config.ExitPageLimit, config.ExitInterrupted,
 	}
 	if !slices.Equal(said, want) {

@@ -3,7 +3,6 @@ package master
 import (
 	"fmt"
 	"net/http"
-	"strings"
 	"time"
 
 	"henro/actors/politeness"
@@ -30,6 +29,8 @@ type Schedule struct {
 	Failures  int           `json:"failures"`
 	Dead      bool          `json:"dead"`
 	RestUntil time.Time     `json:"rest_until,omitzero"`
+
+	Cause messages.Cause `json:"-"` // why the host fails, for HostFound
 }
 
 // explainHost says why a host is asked when it is, in one sentence a line.
@@ -61,13 +62,20 @@ func explainHost(h *store.HostRecord, m *Settings, now time.Time) (*Schedule, []
 		Interval: s.Interval(o), Load: s.Load(), Asked: asked.Load, Bears: capacity,
 		Verdict: s.Judge(o, asked.Load).String(), Relief: plan.Relief.String(),
 		Captured: cost.Share(), Latest: latest, Mean: mean, Worst: worst, Failures: s.Failures(), Dead: s.Dead(),
-		RestUntil: s.BackoffUntil(),
+		RestUntil: s.BackoffUntil(), Cause: failing(h, &s),
 	}
 	if s.Load() > 0 && worst > 0 {
 		out.R = s.R()
 	}
 	var says []speech.Sentence
+	over := h.Waiting == 0 && h.GivenUp > 0 && !m.Continuous
+	if !out.Cause.IsZero() {
+		says = append(says, speech.Say("It failed %s ago: %s.", now.Sub(h.Failure.At), out.Cause.String()))
+	}
 	switch {
+	case over:
+		says = append(says, speech.Say("Nothing is asked of it any more: %d of its pages were given up.", h.GivenUp))
+		return out, says, nil
 	case h.NextAllowed.After(now):
 		says = append(says, speech.Say("It may be asked again in %s.", h.NextAllowed.Sub(now)))
 	default:
@@ -83,6 +91,9 @@ func explainHost(h *store.HostRecord, m *Settings, now time.Time) (*Schedule, []
 		says = append(says, speech.Say("It was well last %s ago.", now.Sub(s.LastOK())))
 	}
 	switch {
+	case rules == nil && !h.AskedAt.IsZero():
+		says = append(says,
+			speech.Say("Its robots.txt could not be had, which forbids all else: it is asked for first."))
 	case rules == nil:
 		says = append(says, speech.Say("Its robots.txt was not asked for yet: that comes first."))
 	case !h.RobotsUntil.After(now):
@@ -117,6 +128,14 @@ func explainHost(h *store.HostRecord, m *Settings, now time.Time) (*Schedule, []
 	return out, says, nil
 }
 
+// failing is why the host failed the last request that it answered or failed; zero: it has answered since.
+func failing(h *store.HostRecord, s *politeness.State) messages.Cause {
+	if s.LastOK().Truncate(time.Second).After(h.Failure.At) { // which is kept in whole seconds
+		return messages.Cause{}
+	}
+	return h.Failure.Cause()
+}
+
 func reliefWords(p politeness.Plan) speech.Sentence {
 	switch p.Relief {
 	case politeness.Stretch:
@@ -140,17 +159,17 @@ func explainPage(p *store.Page, place store.Place, h *store.HostRecord, m *Setti
 	say := func(format string, values ...any) { says = append(says, speech.Say(format, values...)) }
 	switch {
 	case p.Flags&store.Dropped != 0:
-		say("It was given up: %s.", reasonWords(p))
+		say("It was given up: %s.", p.Cause().String())
 		return says
 	case place == store.InFresh && p.Attempts > 0:
-		say("It was never had: %d visits failed, the last with %s; it is tried again.", p.Attempts, reasonWords(p))
+		say("It was never had: %d visits failed, the last with %s; it is tried again.", p.Attempts, p.Cause().String())
 	case place == store.InFresh:
 		say("It has never been visited and waits for its host's turn, %d links from a seed.", p.Depth)
 	case p.Status == http.StatusGone && place == store.InRest:
 		say("Its host says that it is gone for good (410): it is asked for no more.")
 	case failed && interval > 0:
 		say("It could not be had: %s. It is asked for again after twice as long each time, now after %s; what is "+
-			"known of its changes is kept until it returns.", reasonWords(p), interval)
+			"known of its changes is kept until it returns.", p.Cause().String(), interval)
 	default:
 		say("It %s.", m.Revisit.Explain(&history))
 	}
@@ -182,11 +201,4 @@ func explainPage(p *store.Page, place store.Place, h *store.HostRecord, m *Setti
 		say("Its host may be asked in %s: see henro host %s.", h.NextAllowed.Sub(now), h.Name)
 	}
 	return says
-}
-
-func reasonWords(p *store.Page) speech.Sentence {
-	if p.Reason != 0 {
-		return speech.Say(strings.ToLower(strings.ReplaceAll(messages.Reason(p.Reason).String(), "_", " ")))
-	}
-	return speech.Say("status %d", p.Status)
 }

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"time"
 
+	"henro/messages"
 	"henro/messages/speech"
 	"henro/messages/weburl"
 	"henro/store"
@@ -13,9 +14,10 @@ import (
 // PageFound is what is known of one URL.
 type PageFound struct {
 	Page  store.Page        `json:"page"`
-	Role  string            `json:"role"`  // page or requisite
-	Place string            `json:"place"` // fresh, queue or rest
-	Says  []speech.Sentence `json:"says"`  // why the next visit is when it is
+	Role  string            `json:"role"`           // page or requisite
+	Cause messages.Cause    `json:"cause,omitzero"` // why its last visit failed, or why it was given up
+	Place string            `json:"place"`          // fresh, queue or rest
+	Says  []speech.Sentence `json:"says"`           // why the next visit is when it is
 
 	Captures []Capture `json:"captures,omitempty"` // the latest first; see Recall
 	Earlier  bool      `json:"earlier,omitempty"`  // there are earlier captures, or they were not looked for
@@ -39,14 +41,15 @@ func FindPage(state *store.State, m *Settings, raw string) (*PageFound, error) {
 	if err != nil {
 		return nil, fmt.Errorf("host of page %s: %w", u, err)
 	}
-	return &PageFound{Page: entry.Page, Role: entry.Page.Flags.Role(), Place: place.String(),
+	return &PageFound{Page: entry.Page, Role: entry.Page.Flags.Role(), Cause: entry.Page.Cause(), Place: place.String(),
 		Says: explainPage(&entry.Page, place, &host, m, time.Now())}, nil
 }
 
 // HostFound is what is known of one host.
 type HostFound struct {
 	store.HostRecord
-	Stops    []store.StopEntry `json:"stops"` // its folders on the stop list
+	Cause    messages.Cause    `json:"cause,omitzero"` // why it failed last; nothing: it has answered since
+	Stops    []store.StopEntry `json:"stops"`          // its folders on the stop list
 	Schedule *Schedule         `json:"schedule"`
 	Says     []speech.Sentence `json:"says"` // why it is asked when it is
 }
@@ -68,7 +71,10 @@ func FindHost(state *store.State, m *Settings, host string) (*HostFound, error) 
 				return nil, err
 			}
 			schedule, says, err := explainHost(&record, m, time.Now())
-			return &HostFound{record, stops, schedule, says}, err
+			if err != nil {
+				return nil, err
+			}
+			return &HostFound{record, schedule.Cause, stops, schedule, says}, nil
 		}
 	}
 	return nil, fmt.Errorf("host %s: %w", host, store.ErrNotFound)

@@ -124,6 +124,10 @@ type Status struct {
 	Stalled speech.Sentence `json:"stalled,omitzero"`
 	// what keeps what from being fetched, by count; only when that is what is stalled
 	Stalls map[string]int `json:"stalls,omitempty"`
+	// by the word of a cause, the latest visit that failed for it in this run
+	Failures map[string]FailedVisit `json:"failures,omitempty"`
+	// of a crawl that finished, when every seed of this run failed: the first of them
+	FailedSeeds []FailedVisit `json:"failed_seeds,omitempty"`
 }
 
 type (
@@ -163,6 +167,7 @@ type Master struct {
 	resources
 	rounds rounds
 	stalls stalls
+	latest latestFailures
 	timer  floor.Timer
 }
 
@@ -591,6 +596,9 @@ func (m *Master) takeReport(ctx actor.Context, msg *messages.Report) {
 		if !mine || group[0].Host != lease.Host || s.barred(msg.Boot) {
 			s.ack(ctx, group[0].Lease, group[n-1].Seq) // of a lease that is over: its holder need not say it again
 			continue
+		}
+		for _, fact := range group {
+			m.latest.note(time.Now(), lease.Host, fact)
 		}
 		m.toHost(ctx, lease.Host, &protocol.HostFacts{Lease: group[0].Lease, Facts: group})
 	}

@@ -105,6 +105,13 @@ func (n *Node) Run(asked, given context.Context, seeds []Seed) (Status, error) {
 			return Status{}, given.Err()
 		}
 	}
+	if status.End == Finished {
+		failed, err := failedSeeds(n.state, seeds)
+		if err != nil {
+			return status, err
+		}
+		status.FailedSeeds = failed
+	}
 	return status, n.writeSummary(status)
 }
 
@@ -128,21 +135,25 @@ func Ask[Answer any](ctx context.Context, n *Node, command any) (Answer, error) 
 
 // Summary is what is left in summary.json when a crawl has ended.
 type Summary struct {
-	Pages          uint64            `json:"pages"`
-	Requisites     uint64            `json:"requisites"`
-	Revisits       uint64            `json:"revisits"`
-	Links          uint64            `json:"links"`
-	Hosts          uint64            `json:"hosts"`
-	Bytes          uint64            `json:"bytes"`
-	StopListed     uint64            `json:"stop_listed"`
-	StopShare      float64           `json:"stop_share"` // of the pages tried, those that belong onto the stop list
-	Trapped        uint64            `json:"trapped"`
-	Skipped        admission.Counts  `json:"skipped"` // what was not taken, by reason; links as often as they are met
-	Errors         map[string]uint64 `json:"errors"`
-	Seconds        float64           `json:"seconds"`
-	PagesPerSecond float64           `json:"pages_per_second"`
-	End            End               `json:"end"`
-	Frontier       frontier.Policy   `json:"frontier,omitempty"` // without one, the Hosts took turns
+	Pages      uint64            `json:"pages"`
+	Requisites uint64            `json:"requisites"`
+	Revisits   uint64            `json:"revisits"`
+	Links      uint64            `json:"links"`
+	Hosts      uint64            `json:"hosts"`
+	Bytes      uint64            `json:"bytes"`
+	StopListed uint64            `json:"stop_listed"`
+	StopShare  float64           `json:"stop_share"` // of the pages tried, those that belong onto the stop list
+	Trapped    uint64            `json:"trapped"`
+	Skipped    admission.Counts  `json:"skipped"` // what was not taken, by reason; links as often as they are met
+	Errors     map[string]uint64 `json:"errors"`
+	// by the words of Errors, the latest visit that failed so in this run
+	Failures map[string]FailedVisit `json:"failures,omitempty"`
+	// when every seed of this run failed: the first of them
+	FailedSeeds    []FailedVisit   `json:"failed_seeds,omitempty"`
+	Seconds        float64         `json:"seconds"`
+	PagesPerSecond float64         `json:"pages_per_second"`
+	End            End             `json:"end"`
+	Frontier       frontier.Policy `json:"frontier,omitempty"` // without one, the Hosts took turns
 	// unknown URLs for which the frontier had no room, each time they turned up
 	Dropped  uint64 `json:"dropped,omitempty"`
 	Returned uint64 `json:"returned,omitempty"` // URLs that it took after having dropped them
@@ -156,7 +167,7 @@ func SummaryOf(s Status) Summary {
 		Bytes:      s.Totals.Bytes,
 		StopListed: s.Totals.StopListed, StopShare: s.Totals.StopShare(), Skipped: s.Totals.Skipped,
 		Trapped: s.Totals.Trapped, Errors: s.Totals.Errors, Seconds: s.Seconds, PagesPerSecond: s.PerSecond,
-		End: s.End,
+		End: s.End, Failures: s.Failures, FailedSeeds: s.FailedSeeds,
 	}
 	if s.Frontier != nil {
 		sum.Frontier, sum.Dropped, sum.Returned = s.Frontier.Policy, s.Totals.Dropped, s.Totals.Returned

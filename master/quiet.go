@@ -133,6 +133,7 @@ func (m *Master) status() *Status {
 	if s.Seconds > 0 {
 		s.PerSecond = float64(s.Totals.Visits()-m.rounds.earlier) / s.Seconds
 	}
+	s.Failures = m.latest.clone()
 	m.stalls.explain(&s)
 	return &s
 }

@@ -50,6 +50,9 @@ func Why(state *store.State, rules *scope.Rules, taken *admission.Rules, q *admi
 	if err != nil && !errors.Is(err, store.ErrNotFound) {
 		return nil, err
 	}
+	if len(record.Robots) == 0 && !record.AskedAt.IsZero() {
+		q.Failure = record.Failure.Cause().String()
+	}
 	if len(record.Robots) > 0 && q.Now.Before(record.RobotsUntil) {
 		q.Robots = new(robots.Rules)
 		if err := q.Robots.UnmarshalBinary(record.Robots); err != nil {

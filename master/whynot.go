@@ -12,6 +12,7 @@ import (
 	"henro/actors/console"
 	"henro/actors/protocol"
 	"henro/actors/scope"
+	"henro/messages"
 	"henro/messages/weburl"
 	"henro/store"
 )
@@ -113,10 +114,20 @@ func (w *WhyFound) line(disk *store.Partition) error {
 
 // sentence is the answer in words: the first thing that stands in the way.
 func (w *WhyFound) sentence(isURL bool, now time.Time) string {
+	givenUp := ""
+	if w.Page != nil && w.Page.Page.Flags&store.Dropped != 0 {
+		givenUp = "given up: " + w.Page.Cause.String()
+		if w.Page.Cause.Word != messages.Reason_ROBOTS_DENIED.String() { // the rule that forbids it says more
+			return givenUp
+		}
+	}
 	for _, f := range w.Rules {
 		if f.Reason != admission.None {
-			return fmt.Sprintf("not visited: %s: %s", f.Rule, f.Says)
+			return strings.TrimSuffix(fmt.Sprintf("not visited: %s: %s; %s", f.Rule, f.Says, givenUp), "; ")
 		}
+	}
+	if givenUp != "" {
+		return givenUp
 	}
 	switch {
 	case w.Host == nil:
@@ -128,18 +139,36 @@ func (w *WhyFound) sentence(isURL bool, now time.Time) string {
 	}
 	wait := w.wait(now)
 	switch {
+	case !isURL && w.Host.Waiting == 0 && w.Host.GivenUp > 0:
+		return fmt.Sprintf("nothing waits: %s visited, %d given up%s", pagesWord(int(w.Host.Had())), w.Host.GivenUp,
+			wait)
 	case !isURL && w.Host.Waiting == 0:
 		return "nothing waits: all known pages of the host are visited" + wait
 	case !isURL:
 		return fmt.Sprintf("%d pages wait%s", w.Host.Waiting, wait)
+	case w.Page.Place == store.InFresh.String() && w.Page.Page.Attempts > 0:
+		return fmt.Sprintf("not had yet: %d visits failed, the last with %s; %s ahead of it%s", w.Page.Page.Attempts,
+			w.Page.Cause, pagesWord(w.Ahead), wait)
 	case w.Page.Place == store.InFresh.String():
 		return fmt.Sprintf("not visited yet: %s ahead of it%s", pagesWord(w.Ahead), wait)
 	case w.Page.Page.Next.IsZero():
-		return fmt.Sprintf("visited %s, and not due again", moment(w.Page.Page.LastVisit))
+		return visitedWord(w.Page) + ", and not due again"
 	case w.Page.Page.Next.After(now):
-		return fmt.Sprintf("visited %s, due again %s", moment(w.Page.Page.LastVisit), moment(w.Page.Page.Next))
+		return fmt.Sprintf("%s, due again %s", visitedWord(w.Page), moment(w.Page.Page.Next))
 	}
 	return fmt.Sprintf("due since %s%s", moment(w.Page.Page.Next), wait)
+}
+
+// visitedWord says when a page was visited last, and how that failed.
+func visitedWord(p *PageFound) string {
+	word := "never visited"
+	if !p.Page.LastVisit.IsZero() {
+		word = "visited " + moment(p.Page.LastVisit)
+	}
+	if !p.Cause.IsZero() {
+		word += ", with " + p.Cause.String()
+	}
+	return word
 }
 
 // wait says what the host waits for.
@@ -149,6 +178,8 @@ func (w *WhyFound) wait(now time.Time) string {
 		why = " (" + w.Host.Says[0].String() + ")"
 	}
 	switch {
+	case w.Host.Waiting == 0 && w.Host.GivenUp > 0:
+		return why
 	case w.LentTo != "":
 		return fmt.Sprintf("; its host is lent to %s and being visited%s", w.LentTo, why)
 	case w.Host.NextAllowed.After(now):

@@ -1323,6 +1323,7 @@ type PageVisited struct {
 	Skipped          string                 `protobuf:"bytes,30,opt,name=skipped,proto3" json:"skipped,omitempty"`                                              // why the response is not archived, or not whole: a word of package admission
 	Requisite        uint32                 `protobuf:"varint,32,opt,name=requisite,proto3" json:"requisite,omitempty"`                                         // how far from the page that it is a requisite of; 0: a page
 	ModifiedBeforeNs int64                  `protobuf:"varint,31,opt,name=modified_before_ns,json=modifiedBeforeNs,proto3" json:"modified_before_ns,omitempty"` // from Last-Modified to Date, both by the host's own clock; 0: it said nothing
+	Says             string                 `protobuf:"bytes,33,opt,name=says,proto3" json:"says,omitempty"`                                                    // what the system or the library said of a failure, or of a body that is not whole
 	unknownFields    protoimpl.UnknownFields
 	sizeCache        protoimpl.SizeCache
 }
@@ -1581,6 +1582,13 @@ func (x *PageVisited) GetModifiedBeforeNs() int64 {
 	return 0
 }
 
+func (x *PageVisited) GetSays() string {
+	if x != nil {
+		return x.Says
+	}
+	return ""
+}
+
 // LinkSet is the set of outlinks of one page, in columns: the i-th link is (urls[i], kinds[i], flags[i], anchors[i]).
 type LinkSet struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
@@ -1660,6 +1668,7 @@ type RobotsVisited struct {
 	Rules         []byte                 `protobuf:"bytes,5,opt,name=rules,proto3" json:"rules,omitempty"` // as package robots marshals them
 	RetryAfterNs  int64                  `protobuf:"varint,6,opt,name=retry_after_ns,json=retryAfterNs,proto3" json:"retry_after_ns,omitempty"`
 	Location      string                 `protobuf:"bytes,7,opt,name=location,proto3" json:"location,omitempty"` // a redirect to another host, whose rules apply then (RFC 9309 2.3.1.2)
+	Says          string                 `protobuf:"bytes,8,opt,name=says,proto3" json:"says,omitempty"`         // as in PageVisited
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1739,6 +1748,13 @@ func (x *RobotsVisited) GetRetryAfterNs() int64 {
 func (x *RobotsVisited) GetLocation() string {
 	if x != nil {
 		return x.Location
+	}
+	return ""
+}
+
+func (x *RobotsVisited) GetSays() string {
+	if x != nil {
+		return x.Says
 	}
 	return ""
 }
@@ -2338,7 +2354,7 @@ const file_messages_wire_proto_rawDesc = "" +
 	"\x06robots\x18\x05 \x01(\v2\x14.henro.RobotsVisitedR\x06robots\x120\n" +
 	"\bfinished\x18\x06 \x01(\v2\x14.henro.LeaseFinishedR\bfinished\x12\"\n" +
 	"\x04more\x18\a \x01(\v2\x0e.henro.LinkSetR\x04more\x12\x1a\n" +
-	"\bpressing\x18\b \x01(\bR\bpressing\"\xa5\a\n" +
+	"\bpressing\x18\b \x01(\bR\bpressing\"\xb9\a\n" +
 	"\vPageVisited\x12\x10\n" +
 	"\x03url\x18\x01 \x01(\tR\x03url\x12\x1a\n" +
 	"\bposition\x18\x02 \x01(\fR\bposition\x12\x1d\n" +
@@ -2377,12 +2393,13 @@ const file_messages_wire_proto_rawDesc = "" +
 	"\x05title\x18\x1d \x01(\tR\x05title\x12\x18\n" +
 	"\askipped\x18\x1e \x01(\tR\askipped\x12\x1c\n" +
 	"\trequisite\x18  \x01(\rR\trequisite\x12,\n" +
-	"\x12modified_before_ns\x18\x1f \x01(\x03R\x10modifiedBeforeNs\"c\n" +
+	"\x12modified_before_ns\x18\x1f \x01(\x03R\x10modifiedBeforeNs\x12\x12\n" +
+	"\x04says\x18! \x01(\tR\x04says\"c\n" +
 	"\aLinkSet\x12\x12\n" +
 	"\x04urls\x18\x01 \x03(\tR\x04urls\x12\x14\n" +
 	"\x05kinds\x18\x02 \x01(\fR\x05kinds\x12\x14\n" +
 	"\x05flags\x18\x03 \x01(\fR\x05flags\x12\x18\n" +
-	"\aanchors\x18\x04 \x03(\tR\aanchors\"\xd6\x01\n" +
+	"\aanchors\x18\x04 \x03(\tR\aanchors\"\xea\x01\n" +
 	"\rRobotsVisited\x12\x16\n" +
 	"\x06status\x18\x01 \x01(\rR\x06status\x12%\n" +
 	"\x06reason\x18\x02 \x01(\x0e2\r.henro.ReasonR\x06reason\x12\x17\n" +
@@ -2390,7 +2407,8 @@ const file_messages_wire_proto_rawDesc = "" +
 	"\x06ago_ns\x18\x04 \x01(\x03R\x05agoNs\x12\x14\n" +
 	"\x05rules\x18\x05 \x01(\fR\x05rules\x12$\n" +
 	"\x0eretry_after_ns\x18\x06 \x01(\x03R\fretryAfterNs\x12\x1a\n" +
-	"\blocation\x18\a \x01(\tR\blocation\"?\n" +
+	"\blocation\x18\a \x01(\tR\blocation\x12\x12\n" +
+	"\x04says\x18\b \x01(\tR\x04says\"?\n" +
 	"\rLeaseFinished\x12\x16\n" +
 	"\x06visits\x18\x02 \x01(\rR\x06visits\x12\x10\n" +
 	"\x03why\x18\x03 \x01(\tR\x03whyJ\x04\b\x01\x10\x02\"4\n" +

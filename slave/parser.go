@@ -104,16 +104,28 @@ func (p *Parser) Failed(ctx actor.Context, message any) {
 		found.robots = robots.Unreached()
 		rules, _ := found.robots.MarshalBinary()
 		made.fact = &messages.Fact{Robots: &messages.RobotsVisited{Reason: messages.Reason_NOT_PARSED,
-			TookNs: int64(m.response.Took), Rules: rules}}
+			Says: parserFailed, TookNs: int64(m.response.Took), Rules: rules}}
 	} else {
 		v := m.visited
 		made.fact = &messages.Fact{Visited: &messages.PageVisited{
 			Url: v.Url, DepthLeft: v.DepthLeft, Depth: v.Depth, Position: v.Position, Redirects: v.Redirects,
-			Attempts: v.Attempts, Reason: messages.Reason_NOT_PARSED, TookNs: int64(m.response.Took),
+			Attempts: v.Attempts, Reason: messages.Reason_NOT_PARSED, Says: parserFailed,
+			TookNs: int64(m.response.Took),
 		}}
 	}
 	ctx.Send(p.slave, made)
 	p.answer(ctx, m, found)
+}
+
+// parserFailed is said of a visit whose response no Parser got through.
+const parserFailed = "a parser panicked on the response: its stack is in the log of the slave"
+
+// saysOf is what was said of a response that failed or is not whole.
+func saysOf(r *fetch.Response) string {
+	if r.Err == nil {
+		return ""
+	}
+	return messages.Says(r.Err.Error())
 }
 
 // answer lets the Fetcher go on, and the response go.
@@ -155,7 +167,7 @@ func (p *Parser) parse(ctx actor.Context, m *parse) {
 func (p *Parser) robots(m *parse, found *parsed) *messages.RobotsVisited {
 	r := m.response
 	v := &messages.RobotsVisited{Status: uint32(r.Status), Reason: r.Reason, TookNs: int64(r.Took),
-		RetryAfterNs: int64(r.RetryAfter)}
+		RetryAfterNs: int64(r.RetryAfter), Says: saysOf(r)}
 	failed := r.Reason != messages.Reason_NONE
 	if location := r.Header.Get("Location"); !failed && r.Status >= 300 && r.Status < 400 && location != "" {
 		if to, err := r.URL.Resolve(location); err == nil && m.hops < maxRobotsHops {
@@ -186,6 +198,7 @@ func (p *Parser) robots(m *parse, found *parsed) *messages.RobotsVisited {
 func (p *Parser) page(m *parse, found *parsed) {
 	r, v := m.response, m.visited
 	v.Status, v.Reason, v.TookNs, v.RetryAfterNs = uint32(r.Status), r.Reason, int64(r.Took), int64(r.RetryAfter)
+	v.Says = saysOf(r)
 	if r.Reason != messages.Reason_NONE {
 		return
 	}
@@ -384,7 +397,7 @@ func (p *Parser) archive(ctx actor.Context, m *parse, made *factMade) {
 		whole = x.Earlier == nil && long && r.Truncated == ""
 	}
 	if v := made.fact.Visited; v != nil && p.o.Metadata {
-		x.About = p.about(v, m.verdict)
+		x.About = append(x.About, p.about(v, m.verdict)...)
 	}
 	room := make([]byte, 0, len(r.Payload)/3+2048) // HTML comes to a quarter of itself: grown once, if at all
 	records, members := p.builder.AppendExchange(room, x)

@@ -3,7 +3,9 @@ package store
 import (
 	"encoding/binary"
 	"fmt"
+	"maps"
 	"math"
+	"slices"
 	"time"
 
 	"go.etcd.io/bbolt"
@@ -152,6 +154,7 @@ const (
 	hasSim
 	hasETag
 	hasModified
+	hasSays
 )
 
 // appendPage writes a record. Due time and URL stand first: the queue reads the one, look-ups the other, without
@@ -177,6 +180,9 @@ func appendPage(b []byte, p *Page) []byte {
 	}
 	if !p.LastModified.IsZero() {
 		parts |= hasModified
+	}
+	if p.Says != "" {
+		parts |= hasSays
 	}
 	b = append(b, parts, p.Depth, min(p.DepthLeft, outlink.UnlimitedDepth), p.Band, p.Redirects, p.Attempts)
 	b = binary.LittleEndian.AppendUint16(b, uint16(p.Flags))
@@ -206,6 +212,9 @@ func appendPage(b []byte, p *Page) []byte {
 	}
 	if parts&hasModified != 0 {
 		b = binary.LittleEndian.AppendUint32(b, seconds(p.LastModified))
+	}
+	if parts&hasSays != 0 {
+		b = appendString(b, p.Says)
 	}
 	return b
 }
@@ -249,6 +258,9 @@ func decodePage(record []byte) (Page, error) {
 	}
 	if parts&hasModified != 0 {
 		p.LastModified = moment(s.u32())
+	}
+	if parts&hasSays != 0 {
+		p.Says = s.string()
 	}
 	return p, s.err("page record")
 }
@@ -339,7 +351,21 @@ func encodeHost(h *HostRecord) []byte {
 		b = binary.AppendUvarint(b, uint64(n))
 	}
 	b = appendBytes(b, h.Politeness)
-	return b
+	return encodeFailures(b, h)
+}
+
+// encodeFailures writes when a host was asked last, and how its visits failed.
+func encodeFailures(b []byte, h *HostRecord) []byte {
+	b = binary.LittleEndian.AppendUint32(b, seconds(h.AskedAt))
+	b = binary.AppendUvarint(b, h.GivenUp)
+	b = binary.AppendUvarint(b, uint64(len(h.Errors)))
+	for _, word := range slices.Sorted(maps.Keys(h.Errors)) {
+		b = appendString(b, word)
+		b = binary.AppendUvarint(b, h.Errors[word])
+	}
+	b = binary.LittleEndian.AppendUint32(b, seconds(h.Failure.At))
+	b = binary.LittleEndian.AppendUint16(b, h.Failure.Status)
+	return appendString(append(b, h.Failure.Reason), h.Failure.Says)
 }
 
 func decodeHost(key, v []byte) (HostRecord, error) {
@@ -362,6 +388,15 @@ func decodeHost(key, v []byte) (HostRecord, error) {
 	if b := s.bytes(); len(b) > 0 {
 		h.Politeness = append([]byte(nil), b...)
 	}
+	if len(s.rest) == 0 { // of schema 1
+		return h, s.err("host " + h.Name)
+	}
+	h.AskedAt, h.GivenUp = moment(s.u32()), s.uvarint()
+	for n := s.uvarint(); n > 0 && !s.bad; n-- {
+		word := s.string()
+		h.CountError(word, s.uvarint())
+	}
+	h.Failure = Failure{At: moment(s.u32()), Status: s.u16(), Reason: s.u8(), Says: s.string()}
 	return h, s.err("host " + h.Name)
 }
 

@@ -2,6 +2,7 @@ package store
 
 import (
 	"bytes"
+	"encoding/binary"
 	"fmt"
 	"math"
 	"reflect"
@@ -10,6 +11,7 @@ import (
 
 	"henro/messages/outlink"
 	"henro/messages/weburl"
+	"henro/store/timequeue"
 )
 
 func TestPageRecordsKeepEveryField(t *testing.T) {
@@ -19,7 +21,7 @@ func TestPageRecordsKeepEveryField(t *testing.T) {
 		Next:     at, LastVisit: at.Add(1 * time.Second), CapturedAt: at.Add(2 * time.Second),
 		LastModified: at.Add(-time.Hour),
 		Timing:       Timing{1, 2, 3, 4, 5, 6, 7, 8}, Status: 200, Reason: 7, Flags: NoIndex | Hinted,
-		Digest: [20]byte{1, 19: 2}, MainDigest: 8, SimHash: 9, ETag: `W/"x"`}
+		Digest: [20]byte{1, 19: 2}, MainDigest: 8, SimHash: 9, ETag: `W/"x"`, Says: "connection refused"}
 	if f := reflect.ValueOf(full); true {
 		for i := range f.NumField() {
 			if f.Field(i).IsZero() {
@@ -44,7 +46,34 @@ func TestPageRecordsKeepEveryField(t *testing.T) {
 	}
 	waiting := Page{URL: full.URL, Number: 1 << 20, From: 1 << 20, DepthLeft: 3}
 	t.Logf("a visited page takes %d bytes beside its URL and ETag, a waiting one %d",
-		len(appendPage(nil, &full))-len(full.URL)-len(full.ETag), len(appendPage(nil, &waiting))-len(full.URL))
+		len(appendPage(nil, &full))-len(full.URL)-len(full.ETag)-len(full.Says),
+		len(appendPage(nil, &waiting))-len(full.URL))
+}
+
+func TestHostRecordsKeepWhyTheyFailed(t *testing.T) {
+	key := []byte("01234567")
+	sealed := func(b []byte) []byte {
+		binary.LittleEndian.PutUint32(b, timequeue.Sum(key, b[4:]))
+		return b
+	}
+	want := HostRecord{ID: hostKey(key), Name: "http://a", Politeness: []byte("p"), AskedAt: moment(1000), GivenUp: 3,
+		Errors:  map[string]uint64{"CONNECT_REFUSED": 2, "HTTP 503": 1},
+		Failure: Failure{At: moment(999), Status: 503, Reason: 4, Says: "connection refused"}}
+	whole := encodeHost(&want)
+	got, err := decodeHost(key, sealed(whole))
+	if err != nil || !reflect.DeepEqual(got, want) {
+		t.Errorf("%+v %v, not %+v", got, err, want)
+	}
+	bare := encodeHost(&HostRecord{Name: "http://a"})
+	old := bare[:len(bare)-len(encodeFailures(nil, &HostRecord{}))] // as schema 1 has it
+	if got, err = decodeHost(key, sealed(old)); err != nil || got.Name != "http://a" || got.Errors != nil {
+		t.Errorf("a host of schema 1: %+v, %v", got, err)
+	}
+	for n := len(old) + 1; n < len(bare); n++ {
+		if _, err := decodeHost(key, sealed(bare[:n:n])); err == nil {
+			t.Errorf("%d of %d bytes are a record too", n, len(bare))
+		}
+	}
 }
 
 func TestDueTimesAreRoundedUp(t *testing.T) {

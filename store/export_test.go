@@ -55,6 +55,15 @@ func (p *Partition) SetSchema(n uint32) error {
 	})
 }
 
+// SchemaOnDisk reads the schema number.
+func (p *Partition) SchemaOnDisk() (n uint32, err error) {
+	err = p.view("read schema", func(tx *bbolt.Tx) error {
+		n = binary.LittleEndian.Uint32(tx.Bucket(bucketMeta).Get(identityKey)[4:])
+		return nil
+	})
+	return n, err
+}
+
 // Forge puts a URL into the seen set without a record, or a record without an entry.
 func (p *Partition) Forge(url string, record bool) error {
 	return p.update("forge", func(tx *bbolt.Tx) error {

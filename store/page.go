@@ -3,6 +3,7 @@ package store
 import (
 	"time"
 
+	"henro/messages"
 	"henro/messages/outlink"
 	"henro/store/fingerprint"
 )
@@ -85,20 +86,35 @@ type Page struct {
 	Redirects uint8 // redirects that led here in one go
 	Attempts  uint8 // failed visits since the last that succeeded
 
-	Next         time.Time // when the next visit is due; zero: none is planned
-	LastVisit    time.Time // when the last visit that counts for the timetable started; zero: never visited
-	CapturedAt   time.Time // when the content now archived was fetched
-	LastModified time.Time // as the host says
+	Next time.Time `json:",omitzero"` // when the next visit is due; zero: none is planned
+	// when the last visit that counts for the timetable started; zero: never visited
+	LastVisit    time.Time `json:",omitzero"`
+	CapturedAt   time.Time `json:",omitzero"` // when the content now archived was fetched
+	LastModified time.Time `json:",omitzero"` // as the host says
 
 	Timing Timing
 	Status uint16 // HTTP status of the last visit, 0 without a response
 	Reason uint8  // messages.Reason of the last visit without a response
 	Flags  Flags
+	Says   string `json:",omitempty"` // of a page whose last visit failed, or was not whole: what the system said
 
 	Digest     [20]byte // SHA-1 of the payload
 	MainDigest uint64   // fingerprint.Main of the main content
 	SimHash    uint64   // fingerprint.Sim of the main content
 	ETag       string
+}
+
+// Cause is why the last visit failed, or why the page was given up; zero: neither.
+func (p *Page) Cause() messages.Cause {
+	c := messages.CauseOf(int(p.Status), messages.Reason(p.Reason), p.Says)
+	switch {
+	case !c.IsZero():
+	case p.Flags&Dropped != 0:
+		c.Word = p.Says // given up without a visit
+	case p.Flags&Truncated != 0:
+		c = messages.Cause{Word: messages.Truncated, Says: p.Says}
+	}
+	return c
 }
 
 // Entry is a page together with where its record lies.
@@ -126,17 +142,60 @@ func (p Place) String() string {
 type HostRecord struct {
 	ID          HostID
 	Name        string    // "scheme://name[:port]"
-	NextAllowed time.Time // no request may start earlier; whole milliseconds, rounded up
+	NextAllowed time.Time `json:",omitzero"` // no request may start earlier; whole milliseconds, rounded up
 	Flags       uint32    // the owner's
 	Rates       []uint32  // histogram of the change rates of its pages; the owner says which bin is what
 	Politeness  []byte    // politeness.State
 	Robots      []byte    // robots.Rules
-	RobotsUntil time.Time // when the rules must be asked for again
+	RobotsUntil time.Time `json:",omitzero"` // when the rules must be asked for again
+
+	AskedAt time.Time         `json:",omitzero"`  // end of its last request; zero: it was never asked
+	GivenUp uint64            `json:",omitempty"` // pages that will not be had
+	Errors  map[string]uint64 `json:",omitempty"` // visits that failed, by the word of their messages.Cause
+	Failure Failure           `json:",omitzero"`  // the last request that the host failed
 
 	Waiting uint64  // pages waiting for their first visit
 	Known   uint64  // URLs in the seen set
 	Visited uint64  // pages visited at least once
 	Load    float64 // L = Σ 1/T over the pages to be visited again, per second: equation (6)
+}
+
+// Failure is a request that a host failed: it did not answer, or with a 5xx or 429.
+type Failure struct {
+	At     time.Time // zero: there was none
+	Status uint16
+	Reason uint8 // messages.Reason
+	Says   string
+}
+
+// Cause is why the request failed; zero: there was none.
+func (f *Failure) Cause() messages.Cause {
+	return messages.CauseOf(int(f.Status), messages.Reason(f.Reason), f.Says)
+}
+
+// MaxErrors bounds the words that HostRecord.Errors counts by: there are 18 reasons, and some ten statuses that hosts
+// use.
+const MaxErrors = 40
+
+// Had is how many pages were visited and not given up.
+func (h *HostRecord) Had() uint64 { return h.Visited - min(h.Visited, h.GivenUp) }
+
+// CountError counts a visit that failed.
+func (h *HostRecord) CountError(word string, n uint64) {
+	if h.Errors == nil {
+		h.Errors = map[string]uint64{}
+	}
+	if _, known := h.Errors[word]; known || len(h.Errors) < MaxErrors {
+		h.Errors[word] += n
+	}
+}
+
+// ErrorCount is how many visits failed.
+func (h *HostRecord) ErrorCount() (n uint64) {
+	for _, count := range h.Errors {
+		n += count
+	}
+	return n
 }
 
 // Lease is the exclusive right to ask one host, lent to a slave.

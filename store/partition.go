@@ -21,7 +21,7 @@ import (
 )
 
 // Schema is the version of the format on disk. It rises when an older henro could not read what a newer one writes.
-const Schema = 1
+const Schema = 2
 
 // The buckets of a partition; packages timequeue and seen have their own.
 var (
@@ -53,6 +53,7 @@ type Partition struct {
 	index   int // which partition this is
 	of      int // how many there are
 	identity
+	schema uint32 // of the file as it was opened
 
 	progress *progress // of the whole state, shared by its partitions; nil until it has begun
 
@@ -139,7 +140,7 @@ func open(path string, o Options, index, of int, id identity) (p *Partition, err
 			return p, err
 		}
 	}
-	return p, p.view(doing, func(tx *bbolt.Tx) error {
+	if err := p.view(doing, func(tx *bbolt.Tx) error {
 		if err := p.identify(tx); err != nil {
 			return err
 		}
@@ -148,7 +149,10 @@ func open(path string, o Options, index, of int, id identity) (p *Partition, err
 			return err
 		}
 		return n.whole(tx)
-	})
+	}); err != nil || o.ReadOnly || p.schema == Schema {
+		return p, err
+	}
+	return p, p.update("raise the schema of "+path, p.writeIdentity)
 }
 
 // create makes the buckets of a new partition.
@@ -191,8 +195,8 @@ func (p *Partition) identify(tx *bbolt.Tx) error {
 		return fmt.Errorf("identity: %w", err)
 	}
 	s := scanner{rest: b}
-	if schema := s.u32(); schema > Schema {
-		return fmt.Errorf("schema %d, this henro knows %d: %w", schema, Schema, ErrNewerSchema)
+	if p.schema = s.u32(); p.schema > Schema {
+		return fmt.Errorf("schema %d, this henro knows %d: %w", p.schema, Schema, ErrNewerSchema)
 	}
 	p.index, p.of = int(s.u16()), int(s.u16())
 	copy(p.crawl[:], s.take(16))

@@ -222,6 +222,35 @@ func TestNewerSchemaIsRefused(t *testing.T) {
 	}
 }
 
+// A file of schema 1 is read as it is, and its number rises once it may be written to: an older henro would take what
+// is written from then on for damage.
+func TestAnOlderSchemaIsRaisedWhenItMayBeWritten(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "p.db")
+	p, err := store.Open(path, testOptions())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := p.SetSchema(1); err != nil {
+		t.Fatal(err)
+	}
+	p.Close()
+	for _, readOnly := range []bool{true, false} {
+		o := testOptions()
+		o.ReadOnly = readOnly
+		if p, err = store.Open(path, o); err != nil {
+			t.Fatal(err)
+		}
+		want := uint32(1)
+		if !readOnly {
+			want = store.Schema
+		}
+		if got, err := p.SchemaOnDisk(); err != nil || got != want {
+			t.Errorf("read only %v: schema %d (%v), want %d", readOnly, got, err, want)
+		}
+		p.Close()
+	}
+}
+
 func TestKnownCandidatesAreAnsweredFromMemory(t *testing.T) {
 	p, err := store.Open(filepath.Join(t.TempDir(), "p.db"), testOptions())
 	if err != nil {

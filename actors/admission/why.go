@@ -12,9 +12,10 @@ import (
 
 // Question is a URL with all that decides about it. What is nil is not known.
 type Question struct {
-	URL   weburl.URL
-	From  string // the page that links to it; empty: none is named
-	Depth int    // links from its seed; 0: not known
+	URL     weburl.URL
+	From    string // the page that links to it; empty: none is named
+	Depth   int    // links from its seed; 0: not known
+	Failure string // why robots.txt of its host could not be had; empty: it was not asked for, or is there
 	// it is known as what a page is made of, which may lie outside of the scope
 	Requisite bool
 	Scope     *scope.Rules
@@ -92,6 +93,9 @@ func (q *Question) stopList() Finding {
 func (q *Question) robots() Finding {
 	f := Finding{Rule: "robots"}
 	switch {
+	case q.Robots == nil && q.Failure != "":
+		f.Reason = Robots
+		f.Says = speech.Say("robots.txt could not be had, which forbids everything for now: %s", q.Failure)
 	case q.Robots == nil:
 		f.Says = speech.Say("robots.txt of the host was not asked for yet, or its rules have expired")
 	case q.Robots.Unreachable():

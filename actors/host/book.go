@@ -2,6 +2,7 @@ package host
 
 import (
 	"fmt"
+	"maps"
 	"time"
 
 	"henro/actors/admission"
@@ -24,7 +25,7 @@ const (
 	Revisit             // the Schedule of this host; answers with a fact
 	Skips               // the writer of skipped.jsonl
 	Self                // after a while, in the place of what was to come later
-	Log                 // an error
+	Log                 // an error, or Failing
 )
 
 // Effect is one thing to be done after a fact.
@@ -33,6 +34,9 @@ type Effect struct {
 	Message any
 	After   time.Duration // of Self
 }
+
+// Failing says that a host has begun to fail requests, or fails them otherwise than before.
+type Failing struct{ messages.Cause }
 
 // What a Host and the parent of all Hosts say to each other.
 type (
@@ -74,14 +78,13 @@ type Book struct {
 	politeness politeness.State // with the timetable as the Schedule last reported it
 	verdict    politeness.Verdict
 	// before which nobody may be asked who shares this host's clock: its pace, without the rests that are its own
-	othersAt   time.Time
-	lastReason messages.Reason
-	robots     robotsBook
-	line       line
-	judge      *judge
-	lend       *preparation // in preparing
-	lease      *openLease   // in lent, and while it is written in preparing
-	writes     int          // not answered yet
+	othersAt time.Time
+	robots   robotsBook
+	line     line
+	judge    *judge
+	lend     *preparation // in preparing
+	lease    *openLease   // in lent, and while it is written in preparing
+	writes   int          // not answered yet
 }
 
 // line is what waits to be visited, as far as is known.
@@ -321,6 +324,7 @@ func (b *Book) row() *store.HostRecord {
 	}
 	b.record.Politeness, b.record.NextAllowed = blob, b.politeness.NextAllowed()
 	row := b.record
+	row.Errors = maps.Clone(row.Errors) // it is written beside what comes next
 	return &row
 }
 

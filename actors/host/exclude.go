@@ -40,13 +40,14 @@ func (b *Book) hold(m *protocol.PagesLoaded, waiting []store.Entry, now time.Tim
 		return false
 	}
 	if b.robots.wanted() {
-		b.answerAskers(robots.Unreached(), nil, messages.Reason_ROBOTS_UNREACHABLE)
+		b.answerAskers(robots.Unreached(), nil, store.Failure{At: now,
+			Reason: uint8(messages.Reason_ROBOTS_UNREACHABLE), Says: "the host is excluded"})
 	}
 	switch {
 	case len(waiting)+len(m.Due)+len(m.Ghosts) == 0:
 		b.refuseLend()
 	case !b.o.Continuous && len(waiting) > 0:
-		b.dropAll(waiting, messages.Reason_NONE, admission.Excluded)
+		b.dropAll(waiting, nil, admission.Excluded)
 	default:
 		w := &protocol.Write{Urgent: true, Tag: &refusedTag{}, Ghosts: m.Ghosts}
 		for _, entry := range waiting {

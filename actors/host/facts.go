@@ -125,9 +125,7 @@ func (b *Book) takeVisit(v *messages.PageVisited) visitMade {
 		b.observe(v.Status, v.Reason, started, politeness.Visit{Took: time.Duration(v.TookNs),
 			RetryAfter: time.Duration(v.RetryAfterNs)})
 	}
-	if v.Reason != messages.Reason_NONE {
-		b.lastReason = v.Reason
-	}
+	b.countFailure(v)
 	made := visitMade{fact: v, started: started, links: b.lease.more}
 	b.lease.more = nil
 	if v.Links != nil {
@@ -144,6 +142,36 @@ func (b *Book) takeVisit(v *messages.PageVisited) visitMade {
 		made.old = page
 	}
 	return made
+}
+
+// countFailure keeps why a visit failed: of the host's own failures the last, of others how many.
+func (b *Book) countFailure(v *messages.PageVisited) {
+	v.Says = messages.Says(v.Says)
+	cause := messages.CauseOf(int(v.Status), v.Reason, v.Says)
+	if cause.IsZero() {
+		if v.Truncated {
+			b.record.CountError(messages.Truncated, 1)
+		}
+		return
+	}
+	b.record.CountError(cause.Word, 1)
+	switch outcomeOf(v.Status, v.Reason) {
+	case politeness.ClientError:
+		return
+	case politeness.OK:
+		if v.Reason != messages.Reason_ADDRESS_FORBIDDEN {
+			return
+		}
+	}
+	b.fail(store.Failure{At: b.now, Status: uint16(v.Status), Reason: uint8(v.Reason), Says: v.Says})
+}
+
+// fail notes that the host has failed a request. The log has it when the host did not fail before, or otherwise.
+func (b *Book) fail(f store.Failure) {
+	if last := &b.record.Failure; last.Cause().Word != f.Cause().Word || b.politeness.LastOK().After(last.At) {
+		b.tell(Log, &Failing{f.Cause()})
+	}
+	b.record.Failure = f
 }
 
 func appendLinks(links []outlink.Outlink, set *messages.LinkSet) []outlink.Outlink {
@@ -198,6 +226,9 @@ func outcomeOf(status uint32, reason messages.Reason) politeness.Outcome {
 // only those that it asked for, being asked too much, are theirs too: that nobody answers under one name says nothing
 // of the others.
 func (b *Book) ended(at time.Time) {
+	if at.After(b.record.AskedAt) {
+		b.record.AskedAt = at
+	}
 	b.politeness.Allow(at.Add(b.politeness.Interval(&b.o.Politeness)))
 	if others := at.Add(b.politeness.Pace(&b.o.Politeness)); others.After(b.othersAt) {
 		b.othersAt = others
@@ -247,6 +278,9 @@ func (b *Book) storeTimed(m *VisitsTimed) {
 		}
 		b.judge.beginVisited(&v.Page)
 		b.blame(w, &m.asked.visits[i], v.Links)
+		if v.Page.Flags&store.Dropped != 0 {
+			b.record.GivenUp++
+		}
 		for j := range v.Links {
 			b.judge.link(&v.Links[j])
 		}

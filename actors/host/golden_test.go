@@ -521,7 +521,7 @@ func (p *player) describeWrite(w *protocol.Write) string {
 		part("moved %s to %s", path(entry.Page.URL), p.when(entry.Page.Next))
 	}
 	for _, entry := range w.Drops {
-		part("given up %s, %v", path(entry.Page.URL), messages.Reason(entry.Page.Reason))
+		part("given up %s, %v", path(entry.Page.URL), entry.Page.Cause())
 	}
 	for _, c := range w.Candidates {
 		part("candidate %s, depth %d, left %d", path(c.URL), c.Depth, c.DepthLeft)

@@ -77,7 +77,7 @@ func (b *Book) loaded(m *protocol.PagesLoaded) {
 		return
 	}
 	if b.full() && len(due) > 0 {
-		b.dropAll(due, messages.Reason_NONE, admission.HostPages)
+		b.dropAll(due, nil, admission.HostPages)
 		return
 	}
 	if b.lend.void || len(due) == 0 && !b.robots.wanted() {
@@ -226,26 +226,26 @@ func (b *Book) givenUp() bool {
 
 // giveUp records the reason for pages that will not be asked for, a batch at a time, in the place of a lease.
 func (b *Book) giveUp(due []store.Entry) {
-	reason := b.lastReason
-	if b.robots.failures > b.o.Retries {
-		reason = messages.Reason_ROBOTS_UNREACHABLE
-	}
-	b.dropAll(due, reason, admission.HostFailing)
+	b.dropAll(due, &b.record.Failure, admission.HostFailing)
 }
 
-// dropAll gives up pages that wait, and tells why.
-func (b *Book) dropAll(due []store.Entry, reason messages.Reason, why admission.Reason) {
+// dropAll gives up pages that wait, and tells why: because the host has failed, or without a failure.
+func (b *Book) dropAll(due []store.Entry, failure *store.Failure, why admission.Reason) {
+	b.record.GivenUp += uint64(len(due))
 	w := &protocol.Write{Urgent: true, Tag: &refusedTag{}, Host: b.row()}
 	for _, entry := range due {
 		page := entry.Page
-		page.Reason, page.Flags, page.Next = uint8(reason), page.Flags|store.Dropped, time.Time{}
+		if page.Says = why.String(); failure != nil {
+			page.Status, page.Reason, page.Says = failure.Status, failure.Reason, failure.Says
+		}
+		page.Flags, page.Next = page.Flags|store.Dropped, time.Time{}
 		w.Drops = append(w.Drops, store.Entry{Page: page, Position: entry.Position})
 		b.judge.note(admission.Skipped{URL: page.URL, Reason: why, Depth: int(page.Depth)})
 	}
 	b.judged(w)
 	word := why.String()
-	if reason != messages.Reason_NONE {
-		word = reason.String()
+	if failure != nil {
+		word = failure.Cause().Word
 	}
 	w.Totals.AddError(word, uint64(len(due)))
 	if why == admission.StopList {

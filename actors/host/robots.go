@@ -12,6 +12,7 @@ import (
 	"henro/actors/robots"
 	"henro/messages"
 	"henro/messages/weburl"
+	"henro/store"
 )
 
 // A robots.txt that redirects to another host is asked for there, in that host's own time (RFC 9309 2.3.1.2): the Host
@@ -23,9 +24,9 @@ type (
 		hops  int
 	}
 	robotsReported struct {
-		rules  *robots.Rules
-		bytes  []byte
-		reason messages.Reason
+		rules   *robots.Rules
+		bytes   []byte
+		failure store.Failure // why there are none
 	}
 	robotsLate struct{} // no answer came
 )
@@ -77,7 +78,7 @@ func (b *Book) allowAll() {
 	if err != nil {
 		panic(err)
 	}
-	b.settleRobots(rules, bytes, messages.Reason_NONE)
+	b.settleRobots(rules, bytes, store.Failure{})
 }
 
 // answerRobots tells another host the rules here, at once or when they are known.
@@ -97,10 +98,10 @@ func (b *Book) answerRobots(m *robotsAsked) {
 }
 
 // answerAskers tells the hosts that wait for the rules here what was found.
-func (b *Book) answerAskers(rules *robots.Rules, bytes []byte, reason messages.Reason) {
+func (b *Book) answerAskers(rules *robots.Rules, bytes []byte, failure store.Failure) {
 	for _, asker := range b.robots.askers {
 		b.tell(Hosts, &protocol.ToHost{Host: asker,
-			Message: &robotsReported{rules: rules, bytes: bytes, reason: reason}})
+			Message: &robotsReported{rules: rules, bytes: bytes, failure: failure}})
 	}
 	b.robots.askers = nil
 }
@@ -110,14 +111,22 @@ func (b *Book) hearRobots(m *robotsReported) {
 	if !b.robots.awaited() {
 		return
 	}
+	failure := m.failure
+	if !failure.At.IsZero() {
+		failure.Says = messages.Says(fmt.Sprintf("its robots.txt is that of %s: %s", b.robots.elsewhere, failure.Says))
+	}
 	b.robots.elsewhere = ""
-	b.settleRobots(m.rules, m.bytes, m.reason)
+	b.settleRobots(m.rules, m.bytes, failure)
 }
 
 // takeRobots takes new rules, or notes that there are none to be had.
 func (b *Book) takeRobots(m *messages.RobotsVisited) {
 	b.observe(m.Status, m.Reason, b.now.Add(-time.Duration(m.AgoNs)), politeness.Visit{Took: time.Duration(m.TookNs),
 		RetryAfter: time.Duration(m.RetryAfterNs), OwnRetry: b.o.Continuous})
+	failure := RobotsFailure(m, b.now)
+	if !failure.At.IsZero() {
+		b.record.CountError(failure.Cause().Word, 1)
+	}
 	if len(m.Rules) == 0 && m.Location == "" {
 		return // one step of a redirect on this host
 	}
@@ -130,18 +139,35 @@ func (b *Book) takeRobots(m *messages.RobotsVisited) {
 		b.tell(Log, fmt.Errorf("rules of robots.txt from a slave: %w", err))
 		return
 	}
-	b.settleRobots(rules, m.Rules, m.Reason)
+	b.settleRobots(rules, m.Rules, failure)
+}
+
+// RobotsFailure is why robots.txt could not be had; zero: it could, or there is none.
+func RobotsFailure(m *messages.RobotsVisited, now time.Time) store.Failure {
+	failure := store.Failure{At: now, Status: uint16(m.Status), Reason: uint8(m.Reason), Says: messages.Says(m.Says)}
+	switch m.Reason {
+	case messages.Reason_NONE:
+		if m.Status >= 200 && m.Status < 500 && m.Status != 429 {
+			return store.Failure{}
+		}
+		failure.Reason = uint8(messages.Reason_ROBOTS_UNREACHABLE)
+		failure.Says = fmt.Sprintf("robots.txt answers HTTP %d", m.Status)
+	case messages.Reason_TIMEOUT, messages.Reason_CONNECTION_LOST, messages.Reason_MALFORMED,
+		messages.Reason_HEADERS_TOO_LARGE:
+		failure.Says = messages.Says("robots.txt: " + failure.Says)
+	}
+	return failure
 }
 
 // settleRobots takes rules, of this host's own robots.txt or of the one it redirects to, and passes them on to hosts
 // that wait.
-func (b *Book) settleRobots(rules *robots.Rules, bytes []byte, reason messages.Reason) {
+func (b *Book) settleRobots(rules *robots.Rules, bytes []byte, failure store.Failure) {
 	now := b.now
-	b.answerAskers(rules, bytes, reason)
+	b.answerAskers(rules, bytes, failure)
 	if rules.Unreachable() {
-		b.lastReason = messages.Reason_ROBOTS_UNREACHABLE
+		b.fail(failure)
 		b.robots.failures++
-		if reason == messages.Reason_DNS_NOT_FOUND {
+		if failure.Reason == uint8(messages.Reason_DNS_NOT_FOUND) {
 			b.robots.failures = math.MaxInt32 // no name, no host: no need to wait
 		}
 		b.outlast(now)

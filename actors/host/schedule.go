@@ -174,7 +174,10 @@ func (s *Schedule) judge(known *prospect, made *visitMade, totals *protocol.Tota
 	if v.Status != notModified || !visited { // of what is archived
 		page.Status = uint16(v.Status)
 	}
-	page.Reason = uint8(v.Reason)
+	page.Reason, page.Says = uint8(v.Reason), ""
+	if v.Reason != messages.Reason_NONE || v.Truncated {
+		page.Says = v.Says
+	}
 
 	ours := v.Reason == messages.Reason_NOT_ARCHIVED || v.Reason == messages.Reason_CANCELED // not the page's fault
 	if ours || passing(v) && int(page.Attempts) < s.o.Retries {
@@ -201,6 +204,8 @@ func (s *Schedule) judge(known *prospect, made *visitMade, totals *protocol.Tota
 	}
 	if v.Status >= 400 {
 		totals.AddError(fmt.Sprintf("HTTP %d", v.Status), 1)
+	} else if v.Truncated {
+		totals.AddError(messages.Truncated, 1)
 	}
 	totals.Links += uint64(len(out.Links))
 	totals.Bytes += v.BodyBytes

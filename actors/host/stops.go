@@ -100,7 +100,7 @@ func (b *Book) leave(waiting []store.Entry, now time.Time) bool {
 		return false
 	}
 	if !b.o.Continuous {
-		b.dropAll(stopped, messages.Reason_NONE, admission.StopList)
+		b.dropAll(stopped, nil, admission.StopList)
 		return true
 	}
 	w := &protocol.Write{Urgent: true, Tag: &refusedTag{}}

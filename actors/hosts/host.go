@@ -152,6 +152,10 @@ func (h *Host) do(ctx actor.Context, e *host.Effect) {
 	case host.Self:
 		h.timer.After(ctx, e.After, e.Message)
 	case host.Log:
+		if failing, ok := e.Message.(*host.Failing); ok {
+			h.log.WithField("err", failing.Cause).Info("a host fails")
+			return
+		}
 		h.log.WithField("err", e.Message).Warn("a fact of a slave cannot be used")
 	}
 }

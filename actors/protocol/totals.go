@@ -31,7 +31,8 @@ type Totals struct {
 	// Verdicts counts hosts by politeness.Verdict on what their pages ask for: feasible, needs more connections,
 	// overloaded. Only a crawl that revisits judges.
 	Verdicts [3]int64 `json:"verdicts,omitzero"`
-	// Errors totals visits given up without a response, by messages.Reason, and answers from 400 on by their status.
+	// Errors totals, by the word of a messages.Cause, visits given up without a response, answers from 400 on, and
+	// responses that are not whole.
 	Errors map[string]uint64 `json:"errors,omitempty"`
 }
 

@@ -32,6 +32,7 @@ const (
 	ExitDiskFull    = 3
 	ExitDamaged     = 4 // the state or an archive is damaged
 	ExitPanicked    = 5 // a fault of henro: the state is as after a kill, and the same directory resumes
+	ExitSeedsFailed = 6 // every seed failed: the crawl is over
 	ExitSizeLimit   = 14
 	ExitTimeLimit   = 15
 	ExitPageLimit   = 16

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 
 	"henro/master"
 	"henro/store"
@@ -22,6 +23,10 @@ func StateError(dir string, err error) error {
 // EndError is the error that makes the exit code of a crawl that did not simply finish.
 func EndError(ctx context.Context, status master.Status) error {
 	switch status.End {
+	case master.Finished:
+		if len(status.FailedSeeds) > 0 {
+			return &Exit{Code: ExitSeedsFailed, Err: errors.New(seedsFailed(status.FailedSeeds))}
+		}
 	case master.PageLimit:
 		return &Exit{Code: ExitPageLimit, Err: errors.New("stopped at --pages; the same --dir resumes")}
 	case master.TimeLimit:
@@ -40,4 +45,14 @@ func EndError(ctx context.Context, status master.Status) error {
 		}
 	}
 	return nil
+}
+
+// seedsFailed names the seeds that failed, and why.
+func seedsFailed(seeds []master.FailedVisit) string {
+	var b strings.Builder
+	b.WriteString("every seed failed")
+	for _, seed := range seeds {
+		fmt.Fprintf(&b, "\n  %s: %s", seed.URL, seed.Cause)
+	}
+	return b.String()
 }

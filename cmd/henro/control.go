@@ -204,9 +204,7 @@ func printStatus(w io.Writer, s *master.Status) {
 		fmt.Fprintf(w, "slave     %s %s: %d of %d hosts, heard of %s ago\n", slave.Name, slave.Address, slave.Leases,
 			slave.Slots, slave.Silent)
 	}
-	for _, line := range errorLines(s.Totals.Errors) {
-		fmt.Fprintln(w, "  "+line)
-	}
+	printErrors(w, s)
 	if skipped := skipWords(&s.Totals); skipped != "" {
 		fmt.Fprintln(w, "skipped ", skipped)
 	}

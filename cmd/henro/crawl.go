@@ -232,9 +232,7 @@ func printSummary(w io.Writer, dir string, s master.Status) {
 		fmt.Fprintf(w, "  frontier %s: %d URLs dropped for want of room, %d taken when they came back\n",
 			s.Frontier.Policy, s.Totals.Dropped, s.Totals.Returned)
 	}
-	for _, line := range errorLines(s.Totals.Errors) {
-		fmt.Fprintln(w, "  "+line)
-	}
+	printErrors(w, &s)
 	if skipped := skipWords(&s.Totals); skipped != "" {
 		fmt.Fprintln(w, "skipped ", skipped)
 	}

@@ -9,6 +9,7 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -17,7 +18,6 @@ import (
 	"henro/actors/robots"
 	"henro/cmd/config"
 	"henro/master"
-	"henro/messages"
 	"henro/messages/speech"
 	"henro/store"
 )
@@ -151,13 +151,22 @@ func printPage(w io.Writer, found *master.PageFound) {
 	case p.LastVisit.IsZero() && found.Place == store.InFresh.String():
 		fmt.Fprintf(w, "visited   never: it waits in the frontier, band %d", p.Band)
 		if p.Attempts > 0 {
-			fmt.Fprintf(w, ", after %d failed visits, the last for %s", p.Attempts, messages.Reason(p.Reason))
+			fmt.Fprintf(w, ", after %d failed visits, the last for %s", p.Attempts, found.Cause)
 		}
 		fmt.Fprintln(w)
+	case p.LastVisit.IsZero():
+		fmt.Fprintf(w, "visited   never: %s\n", found.Cause)
 	case p.Reason != 0:
-		fmt.Fprintf(w, "visited   %s: %s\n", moment(p.LastVisit), messages.Reason(p.Reason))
+		fmt.Fprintf(w, "visited   %s: %s\n", moment(p.LastVisit), found.Cause)
 	default:
-		fmt.Fprintf(w, "visited   %s: status %d, content of %s\n", moment(p.LastVisit), p.Status, moment(p.CapturedAt))
+		fmt.Fprintf(w, "visited   %s: status %d", moment(p.LastVisit), p.Status)
+		if !p.CapturedAt.IsZero() {
+			fmt.Fprintf(w, ", content of %s", moment(p.CapturedAt))
+		}
+		if !found.Cause.IsZero() {
+			fmt.Fprintf(w, "; %s", found.Cause)
+		}
+		fmt.Fprintln(w)
 	}
 	if !p.Next.IsZero() {
 		fmt.Fprintf(w, "next      %s\n", moment(p.Next))
@@ -228,13 +237,29 @@ func printJSON(w io.Writer, thing any) error {
 
 // printHost explains a host in words.
 func printHost(w io.Writer, h *master.HostFound, now time.Time) error {
-	fmt.Fprintf(w, "%s\npages     %d known, %d visited, %d waiting\n", h.Name, h.Known, h.Visited, h.Waiting)
+	fmt.Fprintf(w, "%s\npages     %d known, %d visited, %d waiting", h.Name, h.Known, h.Had(), h.Waiting)
+	if h.GivenUp > 0 {
+		fmt.Fprintf(w, ", %d given up", h.GivenUp)
+	}
+	fmt.Fprintln(w)
 	if h.NextAllowed.After(now) {
 		fmt.Fprintf(w, "next      %s\n", moment(h.NextAllowed))
 	}
-	s := h.Schedule
-	fmt.Fprintf(w, "answers   in %v lately, %v in the mean, %v at worst\n", s.Latest.Round(time.Millisecond),
-		s.Mean.Round(time.Millisecond), s.Worst.Round(time.Millisecond))
+	if s := h.Schedule; s.Worst > 0 {
+		fmt.Fprintf(w, "answers   in %v lately, %v in the mean, %v at worst\n", s.Latest.Round(time.Millisecond),
+			s.Mean.Round(time.Millisecond), s.Worst.Round(time.Millisecond))
+	}
+	if !h.AskedAt.IsZero() {
+		fmt.Fprintf(w, "asked     %s\n", moment(h.AskedAt))
+	}
+	word := "errors"
+	for _, line := range errorLines(h.Errors) {
+		fmt.Fprintf(w, "%-9s %s\n", word, strings.TrimSpace(line))
+		word = ""
+	}
+	if !h.Cause.IsZero() {
+		fmt.Fprintf(w, "failed    %s: %s\n", moment(h.Failure.At), h.Cause)
+	}
 	printSays(w, h.Says)
 	for _, e := range h.Stops {
 		word := "stop list"
@@ -244,7 +269,11 @@ func printHost(w io.Writer, h *master.HostFound, now time.Time) error {
 		fmt.Fprintf(w, "%-9s %s until %s, round %d: %s\n", word, e.Prefix, moment(e.Until), e.Rounds, e.Evidence)
 	}
 	if len(h.Robots) == 0 {
-		fmt.Fprintln(w, "robots    not asked yet")
+		why := "not asked yet"
+		if !h.AskedAt.IsZero() {
+			why = "could not be had"
+		}
+		fmt.Fprintln(w, "robots    "+why)
 		return nil
 	}
 	var rules robots.Rules

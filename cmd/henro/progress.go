@@ -142,7 +142,21 @@ func sizeWords(n uint64) string {
 	return fmt.Sprintf("%.1f %s", value, units[unit])
 }
 
-// errorLines lists what went wrong, the most frequent first.
+// printErrors lists what went wrong, the most frequent first, each with the latest visit that failed so.
+func printErrors(w io.Writer, s *master.Status) {
+	for _, line := range errorLines(s.Totals.Errors) {
+		_, word, _ := strings.Cut(line, " × ")
+		if at, known := s.Failures[word]; known {
+			line += "  " + at.URL
+			if at.Says != "" {
+				line += ": " + at.Says
+			}
+		}
+		fmt.Fprintln(w, "  "+line)
+	}
+}
+
+// errorLines counts what went wrong, the most frequent first.
 func errorLines(errors map[string]uint64) []string {
 	reasons := make([]string, 0, len(errors))
 	for reason := range errors {

@@ -164,7 +164,7 @@ func TestANeverAnsweringHostHoldsNobodyUp(t *testing.T) {
 		if status.Totals.Pages != 80 {
 			t.Errorf("%d pages of the hosts that answer, want 80", status.Totals.Pages)
 		}
-		if status.Totals.Errors[messages.Reason_ROBOTS_UNREACHABLE.String()] == 0 {
+		if status.Totals.Errors[messages.Reason_TIMEOUT.String()] == 0 {
 			t.Errorf("the silent host's pages have no reason: %v", status.Totals.Errors)
 		}
 		last := time.Time{}
@@ -191,8 +191,10 @@ func TestHostsThatCannotBeReachedAreGivenUpWithAReason(t *testing.T) {
 		if status.End != master.Finished || status.Totals.Pages != 10 {
 			t.Errorf("ended with %q after %d pages", status.End, status.Totals.Pages)
 		}
-		if n := status.Totals.Errors[messages.Reason_ROBOTS_UNREACHABLE.String()]; n != 3 {
-			t.Errorf("given up: %v", status.Totals.Errors)
+		want := map[string]uint64{messages.Reason_CONNECT_REFUSED.String(): 1,
+			messages.Reason_DNS_NOT_FOUND.String(): 1, messages.Reason_CONNECT_TIMEOUT.String(): 1}
+		if !maps.Equal(status.Totals.Errors, want) {
+			t.Errorf("given up: %v, want %v", status.Totals.Errors, want)
 		}
 	})
 }

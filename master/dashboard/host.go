@@ -1,9 +1,11 @@
 package dashboard
 
 import (
+	"cmp"
 	"errors"
 	"net/http"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -12,6 +14,7 @@ import (
 	"henro/actors/robots"
 	"henro/actors/stoplist"
 	"henro/master"
+	"henro/messages"
 	"henro/messages/speech"
 	"henro/store"
 )
@@ -154,6 +157,9 @@ type robotsWord struct {
 
 func robotsOf(r *store.HostRecord) robotsWord {
 	if len(r.Robots) == 0 {
+		if !r.AskedAt.IsZero() { // which begins with it
+			return robotsWord{Key: "unreachable"}
+		}
 		return robotsWord{Key: "unknown"}
 	}
 	var rules robots.Rules
@@ -180,9 +186,18 @@ type hostView struct {
 	Mean     time.Duration
 	Worst    time.Duration
 	Stops    []stopRow
-	Waiting  []store.Page  // the next to be visited first
-	Excluded bool          // by a person
+	Waiting  []store.Page // the next to be visited first
+	Excluded bool         // by a person
+	Over     bool         // nothing is asked of it any more
+	Cause    messages.Cause
+	Failed   []failedCount // the most frequent first
 	Line     time.Duration // how long what waits will take at its interval
+}
+
+// failedCount is how many visits failed for one cause.
+type failedCount struct {
+	Word  string
+	Count uint64
 }
 
 // stopRow is one folder that is left alone, or on probation.
@@ -212,7 +227,14 @@ func (d *Dashboard) host(r *http.Request, p *page) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	v := &hostView{hostRow: row, Says: found.Says, Upper: row.State.Upper()}
+	v := &hostView{hostRow: row, Says: found.Says, Upper: row.State.Upper(), Cause: found.Cause,
+		Over: row.HostRecord.Waiting == 0 && row.GivenUp > 0 && !d.crawl.Options().Hosts.Continuous}
+	for word, count := range row.Errors {
+		v.Failed = append(v.Failed, failedCount{word, count})
+	}
+	slices.SortFunc(v.Failed, func(a, b failedCount) int {
+		return cmp.Or(cmp.Compare(b.Count, a.Count), cmp.Compare(a.Word, b.Word))
+	})
 	v.Latest, v.Mean, v.Worst = row.State.Took()
 	v.Line = min(time.Duration(float64(row.HostRecord.Waiting)*float64(row.Interval)), 1<<62)
 	for _, entry := range found.Stops {
@@ -239,7 +261,8 @@ type lifeView struct {
 	Why     []admission.Finding // what every rule says
 	Against bool                // some rule is
 	Late    bool                // it is due
-	Replay  string              // where the archive is shown; empty: nowhere
+	GivenUp bool
+	Replay  string // where the archive is shown; empty: nowhere
 }
 
 func (d *Dashboard) page(r *http.Request, p *page) (any, error) {
@@ -261,6 +284,7 @@ func (d *Dashboard) page(r *http.Request, p *page) (any, error) {
 		}
 		v.Replay = replayAt(r, d.crawl.Options().Dir)
 		depth = int(found.Page.Depth)
+		v.GivenUp = found.Page.Flags&store.Dropped != 0
 		v.Late = !found.Page.Next.IsZero() && found.Page.Next.Before(p.Now)
 	}
 	if v.Why, err = d.crawl.Why(r.Context(), v.URL, "", depth); err != nil {

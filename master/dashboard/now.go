@@ -38,6 +38,7 @@ type errorRow struct {
 	Lately uint64 // in the last minute
 	All    uint64
 	Share  float64 // of the largest
+	Latest master.FailedVisit
 }
 
 // rateOver is the span that rates at the head of the page are of: shorter ones jump.
@@ -82,7 +83,7 @@ func (d *Dashboard) now(r *http.Request, p *page) (any, error) {
 		{Key: "errors", Number: n(failed), Unit: w.t("unit.minute"), Note: w.t("note.errors", n(sum(s.Totals.Errors))),
 			Spark: pick(func(s Sample) float64 { return s.Errors }), Tone: "bad"},
 	}
-	v.Errors, v.Failed = errorRows(s.Totals.Errors, errors), sum(s.Totals.Errors)
+	v.Errors, v.Failed = errorRows(s, errors), sum(s.Totals.Errors)
 	v.Mailboxes = longest(d.crawl.Actors(mailboxesShown), s.Slaves)
 	v.Idle = idle(w, s, rate.Pages, p.Now)
 	for _, sample := range d.history.after(time.Time{}, v.Day) {
@@ -107,10 +108,11 @@ func longest(rows []floor.Row, slaves []master.SlaveStatus) []floor.Row {
 }
 
 // errorRows are the most frequent reasons.
-func errorRows(all, lately map[string]uint64) []errorRow {
-	rows := make([]errorRow, 0, len(all))
-	for reason, count := range all {
-		rows = append(rows, errorRow{Reason: reason, All: count, Lately: lately[reason]})
+func errorRows(s *master.Status, lately map[string]uint64) []errorRow {
+	rows := make([]errorRow, 0, len(s.Totals.Errors))
+	for reason, count := range s.Totals.Errors {
+		rows = append(rows, errorRow{Reason: reason, All: count, Lately: lately[reason],
+			Latest: s.Failures[reason]})
 	}
 	slices.SortFunc(rows, func(a, b errorRow) int {
 		return cmp.Or(cmp.Compare(b.All, a.All), cmp.Compare(a.Reason, b.Reason))

@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"henro/master"
-	"henro/messages"
 	"henro/messages/weburl"
 )
 
@@ -188,7 +187,6 @@ func functions(w *words) template.FuncMap {
 		"words":     func() []string { return []string{"interval", "load", "verdict", "rest", "lent", "waiting"} },
 		"version":   func() string { return version },
 		"sha1":      func(digest [20]byte) string { return base32.StdEncoding.EncodeToString(digest[:]) },
-		"reason":    func(r uint8) string { return messages.Reason(r).String() },
 	}
 }
 

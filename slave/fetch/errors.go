@@ -33,7 +33,7 @@ var (
 	errShort        = errors.New("closed before the body was whole")
 	errFull         = errors.New("no memory left for large bodies")
 	errTooLarge     = errors.New("body larger than allowed")
-	errNoSuchName   = errors.New("no such name")
+	errNoSuchName   = errors.New("no such host")
 	errNoAnswer     = errors.New("name server gave no answer")
 	errRatio        = errors.New("decodes to too many times its size")
 	errDecoded      = errors.New("decoded body larger than allowed")

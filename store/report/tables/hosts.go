@@ -17,11 +17,17 @@ func Hosts() *Table {
 		Columns: []Column{
 			{"host", Text, "scheme://name[:port]"},
 			{"known", Integer, "URLs"},
-			{"visited", Integer, "pages visited at least once"},
+			{"visited", Integer, "pages visited at least once, or given up"},
 			{"waiting", Integer, "pages waiting for their first visit"},
 			{"load_per_second", Real, "L = Σ 1/T: visits that its pages' timetable asks for"},
 			{"next_allowed", Moment, "no request may start earlier"},
 			{"robots_until", Moment, "when its robots.txt is asked for again; empty: never asked"},
+			{"asked", Moment, "end of its last request; empty: never asked"},
+			{"given_up", Integer, "pages that will not be had"},
+			{"errors", Integer, "visits that failed"},
+			{"cause", Text, "the word for why it failed a request last"},
+			{"failed", Moment, "when that was"},
+			{"says", Text, "what the system said of it"},
 		},
 		each: eachHost,
 		count: func(s *Source) (int64, bool, error) {
@@ -48,6 +54,18 @@ func (h *host) Value(column int) Value {
 		return moment(h.NextAllowed)
 	case 6:
 		return moment(h.RobotsUntil)
+	case 7:
+		return moment(h.AskedAt)
+	case 8:
+		return integer(h.GivenUp)
+	case 9:
+		return integer(h.ErrorCount())
+	case 10:
+		return text(h.Failure.Cause().Word)
+	case 11:
+		return moment(h.Failure.At)
+	case 12:
+		return text(h.Failure.Says)
 	}
 	return Value{}
 }

@@ -40,8 +40,10 @@ func Pages() *Table {
 			{"noindex", Boolean, "the page asks not to be indexed"},
 			{"nofollow", Boolean, "the page asks that its links not be followed"},
 			{"truncated", Boolean, "the last capture is not whole"},
-			{"dropped", Boolean, "given up: the reason says why"},
+			{"dropped", Boolean, "given up: the cause says why"},
 			{"role", Text, "page, or requisite: what a browser loads to show one"},
+			{"cause", Text, "the word for why the last visit failed or the page was given up: a reason, HTTP 404 …"},
+			{"says", Text, "what the system said of the failure"},
 		},
 		each: eachPage,
 		count: func(s *Source) (int64, bool, error) {
@@ -116,6 +118,10 @@ func (p *page) Value(column int) Value {
 		return boolean(p.Flags&store.Dropped != 0)
 	case 23:
 		return text(p.Flags.Role())
+	case 24:
+		return text(p.Cause().Word)
+	case 25:
+		return text(p.Cause().Says)
 	}
 	return Value{}
 }

@@ -1,0 +1,76 @@
+package master
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"time"
+
+	"henro/actors/host"
+	"henro/messages"
+	"henro/store"
+)
+
+// FailedVisit is one visit that failed.
+type FailedVisit struct {
+	URL string    `json:"url"`
+	At  time.Time `json:"at,omitzero"` // when it was reported
+	messages.Cause
+}
+
+// latestFailures are the latest visits that failed, one of each cause, at most store.MaxErrors.
+type latestFailures map[string]FailedVisit
+
+// note looks for a failure in what a slave reported of a host.
+func (f *latestFailures) note(now time.Time, name string, fact *messages.Fact) {
+	var at FailedVisit
+	switch {
+	case fact.GetVisited() != nil:
+		v := fact.Visited
+		at = FailedVisit{v.Url, now, messages.CauseOf(int(v.Status), v.Reason, messages.Says(v.Says))}
+		if at.IsZero() && v.Truncated {
+			at.Cause = messages.Cause{Word: messages.Truncated, Says: messages.Says(v.Says)}
+		}
+	case fact.GetRobots() != nil:
+		failure := host.RobotsFailure(fact.Robots, now)
+		at = FailedVisit{name + "/robots.txt", now, failure.Cause()}
+	}
+	if at.IsZero() {
+		return
+	}
+	if *f == nil {
+		*f = latestFailures{}
+	}
+	if _, known := (*f)[at.Word]; known || len(*f) < store.MaxErrors {
+		(*f)[at.Word] = at
+	}
+}
+
+// clone returns what does not change with these.
+func (f latestFailures) clone() map[string]FailedVisit { return maps.Clone(f) }
+
+// failedSeedsShown bounds Status.FailedSeeds.
+const failedSeedsShown = 5
+
+// failedSeeds returns the first seeds with their causes if every one of them failed, and nothing otherwise.
+func failedSeeds(state *store.State, seeds []Seed) ([]FailedVisit, error) {
+	var failed []FailedVisit
+	for _, seed := range seeds {
+		url := seed.URL.String()
+		entry, _, err := state.Partitions[state.PartitionOf(seed.URL.Host())].Lookup(url)
+		if errors.Is(err, store.ErrNotFound) {
+			return nil, nil // it was not admitted: the scope or the stop list says why
+		}
+		if err != nil {
+			return nil, fmt.Errorf("seed %s: %w", url, err)
+		}
+		cause := entry.Page.Cause()
+		if cause.IsZero() || cause.Word == messages.Truncated {
+			return nil, nil
+		}
+		if len(failed) < failedSeedsShown {
+			failed = append(failed, FailedVisit{URL: url, At: entry.Page.LastVisit, Cause: cause})
+		}
+	}
+	return failed, nil
+}
