@@ -140,8 +140,10 @@ node "$tools/digests.mjs" "$dir/collected/warc/index.cdxj" "$dir"/collected/warc
 down
 
 say "WACZ"
-"$dir/bin/henro" wacz "$dir/one" "$dir/one.wacz"
+"$dir/bin/henro" key signing >"$dir/signing.key"
+"$dir/bin/henro" wacz --sign "$dir/signing.key" "$dir/one" "$dir/one.wacz"
 python3 "$tools/wacz.py" "$dir/one.wacz"
+node "$tools/signature.mjs" "$dir/one.wacz"
 
 say "browser"
 node "$tools/browser.mjs" "$(command -v chromium)" "$dir/one.wacz" "$dir/bin/henro" "$dir/one" "http://git.docs.test:$PORT/" ${SCREENSHOTS:+"$SCREENSHOTS"}

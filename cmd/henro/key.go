@@ -3,16 +3,18 @@ package main
 import (
 	"crypto/rand"
 	"fmt"
+	"io"
 	"os"
 
 	"github.com/spf13/cobra"
 
 	"henro/cluster"
+	"henro/store/archive/wacz"
 )
 
 func newKeyCommand() *cobra.Command {
 	key := &cobra.Command{
-		Use: "key", Short: "The key file that makes nodes trust each other, and the token of those who ask them",
+		Use: "key", Short: "Keys: of a cluster, of those who ask it, of who signs packages",
 		Example: "  henro key new > cluster.key",
 	}
 	key.AddCommand(&cobra.Command{
@@ -28,14 +30,22 @@ one that every user of the machine can read. scp -p keeps the mode on the way to
 			if err != nil {
 				return fmt.Errorf("make a key: %w", err)
 			}
-			if f, ok := cmd.OutOrStdout().(*os.File); ok {
-				if info, err := f.Stat(); err == nil && info.Mode().IsRegular() {
-					// the shell has made it for everybody to read; where that cannot be, nodes say so
-					_ = f.Chmod(0o600)
-				}
+			return printSecret(cmd.OutOrStdout(), text)
+		},
+	})
+	key.AddCommand(&cobra.Command{
+		Use: "signing", Short: "Print a new private key, with which henro wacz --sign signs packages",
+		Long: `Print a new private key as PEM (ECDSA on P-384). henro wacz --sign signs packages with it and prints
+the public half, which you give to those who are to know your packages. Keep the private key to yourself: a file
+that it is printed into is made yours alone to read (mode 600).`,
+		Example: "  henro key signing > wacz.key\n  henro wacz --sign wacz.key crawl crawl.wacz",
+		Args:    cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			text, err := wacz.NewKey()
+			if err != nil {
+				return fmt.Errorf("make a key: %w", err)
 			}
-			_, err = cmd.OutOrStdout().Write(text)
-			return err
+			return printSecret(cmd.OutOrStdout(), text)
 		},
 	})
 	key.AddCommand(&cobra.Command{
@@ -53,4 +63,16 @@ private network, or behind a proxy that speaks TLS.`,
 		},
 	})
 	return key
+}
+
+// printSecret prints a key, and makes the file that it is printed into its owner's alone.
+func printSecret(out io.Writer, text []byte) error {
+	if f, ok := out.(*os.File); ok {
+		if info, err := f.Stat(); err == nil && info.Mode().IsRegular() {
+			// the shell has made it for everybody to read; where that cannot be, nodes say so
+			_ = f.Chmod(0o600)
+		}
+	}
+	_, err := out.Write(text)
+	return err
 }

@@ -21,13 +21,18 @@ import (
 
 func newWACZCommand() *cobra.Command {
 	o := wacz.DefaultOptions()
+	var key string
 	cmd := &cobra.Command{
 		Use:   "wacz [flags] DIR FILE",
 		Short: "Pack the archive of a crawl into one WACZ file, which ReplayWeb.page opens",
 		Long: `Pack the finished WARC files of a crawl, their index and a list of pages into one file (WACZ ` +
 			wacz.Version + `). Any web server can
-offer it, and https://replayweb.page or its own copy opens it in a browser. - is standard output.`,
+offer it, and https://replayweb.page or its own copy opens it in a browser. - is standard output.
+
+With --sign it is signed: readers then see that nothing in it was changed since, and who knows your public key,
+which is printed, sees that it is yours (anonymous signature of WACZ Signing and Verification 0.1.0).`,
 		Example: `  henro wacz crawl crawl.wacz
+  henro key signing > wacz.key; henro wacz --sign wacz.key crawl crawl.wacz
   henro wacz --title "Manuals, November 2026" crawl - | ssh archive 'cat > manuals.wacz'`,
 		Args: func(_ *cobra.Command, arguments []string) error {
 			if len(arguments) != 2 {
@@ -36,15 +41,40 @@ offer it, and https://replayweb.page or its own copy opens it in a browser. - is
 			return nil
 		},
 		RunE: func(cmd *cobra.Command, arguments []string) error {
+			if key != "" {
+				if err := signWith(&o, key); err != nil {
+					return err
+				}
+			}
 			bar := newBar(cmd.ErrOrStderr())
 			o.Progress = func(done, all int64) { bar.show("wacz", uint64(done), uint64(all)) }
 			defer bar.end()
-			return exportWACZ(cmd.OutOrStdout(), o, arguments[0], arguments[1])
+			err := exportWACZ(cmd.OutOrStdout(), o, arguments[0], arguments[1])
+			if err != nil || o.Key == nil {
+				return err
+			}
+			public, err := wacz.PublicKey(o.Key)
+			bar.end()
+			fmt.Fprintln(cmd.ErrOrStderr(), "signed; public key:", public)
+			return err
 		},
 	}
 	cmd.Flags().StringVar(&o.Title, "title", "", "of the package")
 	cmd.Flags().StringVar(&o.Description, "description", "", "of the package")
+	cmd.Flags().StringVar(&key, "sign", "", "sign the package with the private key in this `FILE` (henro key signing)")
 	return cmd
+}
+
+// signWith reads the key that signs.
+func signWith(o *wacz.Options, path string) error {
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return config.Usage("--sign: %v", err)
+	}
+	if o.Key, err = wacz.ParseKey(text); err != nil {
+		return config.Usage("--sign %s: %v", path, err)
+	}
+	return nil
 }
 
 // exportWACZ packs an archive; a file is there whole or not at all.

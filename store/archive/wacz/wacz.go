@@ -14,6 +14,7 @@ import (
 	"archive/zip"
 	"bufio"
 	"bytes"
+	"crypto/ecdsa"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
@@ -46,6 +47,7 @@ type Options struct {
 	Software    string // name/version
 	Main        Page   // shown first; none if its URL is empty
 	Now         time.Time
+	Key         *ecdsa.PrivateKey // signs the package; nil: it is not signed
 	// BlockLines is how many lines of the index are packed together. Default 3000, the field's custom: some 300 kB to
 	// read for one look-up.
 	BlockLines int
@@ -278,7 +280,7 @@ func (w *writer) pages(file, id, title string, pages iter.Seq2[Page, error]) err
 	}))
 }
 
-// about writes the data package and its digest.
+// about writes the data package and its digest, which is signed if there is a key.
 func (w *writer) about() error {
 	text, err := json.MarshalIndent(struct {
 		Profile     string     `json:"profile"`
@@ -302,7 +304,17 @@ func (w *writer) about() error {
 	if err != nil {
 		return err
 	}
-	if text, err = json.MarshalIndent(map[string]string{"path": r.Path, "hash": r.Hash}, "", "  "); err == nil {
+	digest := struct {
+		Path   string      `json:"path"`
+		Hash   string      `json:"hash"`
+		Signed *signedData `json:"signedData,omitempty"`
+	}{Path: r.Path, Hash: r.Hash}
+	if w.o.Key != nil {
+		if digest.Signed, err = sign(r.Hash, w.o); err != nil {
+			return err
+		}
+	}
+	if text, err = json.MarshalIndent(digest, "", "  "); err == nil {
 		_, err = put("datapackage-digest.json", text)
 	}
 	return err
