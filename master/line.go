@@ -5,6 +5,8 @@ import (
 	"time"
 
 	"github.com/asynkron/protoactor-go/actor"
+
+	"henro/actors/floor"
 )
 
 // line is where hosts wait to be lent: those that are ready, in the order of the frontier if there is one, and under
@@ -57,6 +59,7 @@ func (l *line) announce(ctx actor.Context, host string, at time.Time) {
 	l.naming[host] = &naming{at: at}
 	root, self, c, lookup, slots := ctx.ActorSystem().Root, ctx.Self(), l.clocks, l.lookup, l.names
 	l.flying.Go(func() {
+		defer floor.Guard(root.ActorSystem(), "the search for addresses")
 		slots <- struct{}{}
 		defer func() { <-slots }()
 		root.Send(self, &named{host, c.keysAnew(lookup, host)})

@@ -2,6 +2,7 @@ package slave
 
 import (
 	"context"
+	"fmt"
 	"math"
 	"slices"
 	"sync"
@@ -31,7 +32,8 @@ type assignment struct {
 	slave   *actor.PID
 	kept    *account
 	log     *logrus.Entry
-	begun   bool // a Fetcher has been at it
+	begun   bool                  // a Fetcher has been at it
+	broke   *messages.PageVisited // the visit under way when that one panicked; nil: there was none
 }
 
 type (
@@ -83,7 +85,8 @@ const maxRobotsHops = 5
 //	                              ▼
 //	                           finished
 //
-// A Fetcher that restarts after a panic does not know any more what it has visited: it gives the lease back.
+// A Fetcher that restarts after a panic does not know any more what it has visited: it gives the lease back. The visit
+// that was under way counts as one that failed, so that a page which breaks every Fetcher is given up after a few.
 type Fetcher struct {
 	*assignment
 	behavior actor.Behavior
@@ -109,6 +112,7 @@ type Fetcher struct {
 	endedAt   time.Time // of the last request; zero: none was made
 	notBefore time.Time // of the next
 	current   visit
+	pending   bool // current is not reported and with no Parser
 	robotsNow bool // the request under way is for robots.txt
 	robotsURL weburl.URL
 	timer     floor.Timer
@@ -154,11 +158,15 @@ func (f *Fetcher) Receive(ctx actor.Context) {
 }
 
 // Failed implements floor.Restartable: the next start gives the lease back.
-func (f *Fetcher) Failed(actor.Context, any) {}
+func (f *Fetcher) Failed(actor.Context, any) {
+	if f.pending && !f.robotsNow {
+		f.broke = f.visited(messages.Reason_NOT_PARSED)
+	}
+}
 
 func (f *Fetcher) start(ctx actor.Context) {
 	if f.begun {
-		ctx.Send(f.slave, &fetcherGone{lease: f.task.Lease, failed: true})
+		ctx.Send(f.slave, &fetcherGone{lease: f.task.Lease, failed: true, broke: f.broke})
 		f.behavior.Become(f.finished)
 		return
 	}
@@ -179,7 +187,8 @@ func (f *Fetcher) start(ctx actor.Context) {
 	for _, task := range f.task.Tasks {
 		u, err := weburl.Parse(task.Url)
 		if err != nil {
-			f.log.WithFields(logrus.Fields{"url": task.Url, "err": err}).Warn("a task's URL cannot be read")
+			f.log.WithFields(logrus.Fields{"url": task.Url, "err": err}).Warn("the URL of a task cannot be read")
+			f.refuse(ctx, task)
 			continue
 		}
 		f.queue = append(f.queue, visit{url: u, task: task, left: task.DepthLeft, depth: task.Depth,
@@ -266,7 +275,7 @@ func (f *Fetcher) next(ctx actor.Context) {
 		return
 	}
 	for len(f.queue) > 0 {
-		f.current, f.queue = f.queue[0], f.queue[1:]
+		f.current, f.queue, f.pending = f.queue[0], f.queue[1:], true
 		if !f.known.Allowed(f.current.url.String()) {
 			f.deny(ctx, messages.Reason_ROBOTS_DENIED)
 			continue
@@ -285,11 +294,21 @@ func (f *Fetcher) next(ctx actor.Context) {
 
 // deny reports a visit that robots.txt forbids: no request is made for it.
 func (f *Fetcher) deny(ctx actor.Context, reason messages.Reason) {
+	f.pending = false
 	if f.current.task == nil {
 		return // its page reports the link; the master will admit it and be told then
 	}
 	f.order++
 	ctx.Send(f.slave, &factMade{lease: f.task.Lease, order: f.order, fact: &messages.Fact{Visited: f.visited(reason)}})
+}
+
+// refuse reports a task whose URL is none, which nobody can ever ask for.
+func (f *Fetcher) refuse(ctx actor.Context, task *messages.Task) {
+	f.order++
+	ctx.Send(f.slave, &factMade{lease: f.task.Lease, order: f.order, fact: &messages.Fact{
+		Visited: &messages.PageVisited{Url: task.Url, DepthLeft: task.DepthLeft, Depth: task.Depth,
+			Redirects: task.Redirects, Attempts: task.Attempts, Requisite: task.Requisite,
+			Reason: messages.Reason_MALFORMED, Position: task.Position}}})
 }
 
 func (f *Fetcher) visited(reason messages.Reason) *messages.PageVisited {
@@ -320,8 +339,23 @@ func (f *Fetcher) request(ctx actor.Context, request fetch.Request) {
 	f.flying.Add(1)
 	go func() {
 		defer f.flying.Done()
-		root.Send(self, &fetched{client.Fetch(fetchContext, request)})
+		root.Send(self, &fetched{f.fetch(fetchContext, client, request)})
 	}()
+}
+
+// fetch makes a request, on a goroutine of its own. An answer that makes it panic is a visit that failed.
+func (f *Fetcher) fetch(ctx context.Context, client *fetch.Client, request fetch.Request) (r *fetch.Response) {
+	begun := time.Now()
+	defer func() {
+		if reason := recover(); reason != nil {
+			f.log.WithFields(logrus.Fields{"url": request.URL.String(), "err": reason, "stack": floor.PanicStack()}).
+				Error("a fetch panicked; the visit counts as failed")
+			client.Forget(f.task.Host)
+			r = &fetch.Response{URL: request.URL, Reason: messages.Reason_NOT_PARSED, Err: fmt.Errorf("panic: %v", reason),
+				Started: begun, Took: time.Since(begun)}
+		}
+	}()
+	return client.Fetch(ctx, request)
 }
 
 func (f *Fetcher) fetching(ctx actor.Context) {
@@ -359,6 +393,7 @@ func (f *Fetcher) again() {
 	}
 	f.budget++
 	f.visits--
+	f.pending = false
 	f.queue = slices.Insert(f.queue, 0, f.current)
 }
 
@@ -400,7 +435,7 @@ func (f *Fetcher) take(ctx actor.Context, r *fetch.Response) {
 		if !f.robotsNow {
 			f.visits--
 		}
-		f.robotsNow = false
+		f.robotsNow, f.pending = false, false
 		return // not visited: the master lends it again
 	default:
 		f.failures++
@@ -420,6 +455,7 @@ func (f *Fetcher) take(ctx actor.Context, r *fetch.Response) {
 		job.task = f.current.task
 		job.follow = f.task.Follow && f.why == ""
 		job.links, job.regions = f.links, f.regions
+		f.pending = false
 	}
 	f.unparsed++
 	f.kept.fetched(r.Held())

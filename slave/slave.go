@@ -81,7 +81,8 @@ type (
 	}
 	fetcherGone struct { // by a Fetcher that has made its end
 		lease  uint64
-		failed bool // it panicked: what it had not reported was not visited
+		failed bool                  // it panicked: what it had not reported was not visited
+		broke  *messages.PageVisited // with failed: the visit under way, as one that failed; nil: there was none
 	}
 )
 
@@ -523,7 +524,10 @@ func (s *Slave) seekRoom(ctx actor.Context) {
 	}
 	s.seeking = true
 	root, self, o := ctx.ActorSystem().Root, ctx.Self(), s.o.Archive.Writer
-	s.sought.Go(func() { root.Send(self, &roomSought{warc.Probe(o.Disk, o.Dir, archiveRoom)}) })
+	s.sought.Go(func() {
+		defer floor.Guard(root.ActorSystem(), "the search for room")
+		root.Send(self, &roomSought{warc.Probe(o.Disk, o.Dir, archiveRoom)})
+	})
 }
 
 func (s *Slave) takeRoom(ctx actor.Context, m *roomSought) {
@@ -639,6 +643,9 @@ func (s *Slave) releaseFetcher(ctx actor.Context, m *fetcherGone) {
 	if m.failed {
 		l.next = math.MaxUint64 // facts still on their way come too late
 		clear(l.made)
+		if m.broke != nil {
+			s.append(l, &factMade{lease: m.lease, fact: &messages.Fact{Visited: m.broke}, started: time.Now()})
+		}
 		s.append(l, &factMade{lease: m.lease, fact: &messages.Fact{Finished: &messages.LeaseFinished{Why: "failing"}},
 			started: time.Now()})
 		s.report(ctx, l)

@@ -15,7 +15,9 @@ import (
 
 	"henro/actors/actortest"
 	"henro/actors/archivist"
+	"henro/actors/floor"
 	"henro/messages"
+	"henro/messages/weburl"
 	"henro/slave/fakeweb"
 )
 
@@ -33,8 +35,13 @@ type school struct {
 
 // inSchool runs a test in a bubble. The master welcomes with leases of a minute, and stores nothing.
 func inSchool(t *testing.T, web fakeweb.Options, change func(*Options), test func(*school)) {
+	inSchoolWith(t, web, floor.SystemOptions{}, change, test)
+}
+
+func inSchoolWith(t *testing.T, web fakeweb.Options, so floor.SystemOptions, change func(*Options),
+	test func(*school)) {
 	synctest.Test(t, func(t *testing.T) {
-		s := &school{t: t, system: actortest.System(t)}
+		s := &school{t: t, system: actortest.SystemWith(t, so)}
 		var err error
 		if s.web, err = fakeweb.New(web); err != nil {
 			t.Fatal(err)
@@ -301,6 +308,96 @@ func TestALeaseThatIsOverIsForgotten(t *testing.T) {
 		}
 		if left > 0 {
 			t.Errorf("%d of %d tasks are still held", left, leases)
+		}
+	})
+}
+
+// reported returns the reasons of the visits that were reported under a lease, by URL, and why it ended.
+func (s *school) reported(lease uint64) (reasons map[string]messages.Reason, why string) {
+	reasons = map[string]messages.Reason{}
+	for _, r := range actortest.TakeOf[*messages.Report](s.master) {
+		for _, f := range r.Facts {
+			switch {
+			case f.Lease != lease:
+			case f.Visited != nil:
+				reasons[f.Visited.Url] = f.Visited.Reason
+			case f.Finished != nil:
+				why = f.Finished.Why
+			}
+		}
+	}
+	return reasons, why
+}
+
+// A page that breaks the Fetcher is a visit that failed: the schedule of its host gives it up after a few.
+func TestAPageThatBreaksTheFetcherFails(t *testing.T) {
+	var bad string
+	receive := func(next actor.ReceiverFunc) actor.ReceiverFunc {
+		return func(c actor.ReceiverContext, e *actor.MessageEnvelope) {
+			if m, ok := e.Message.(*fetched); ok && m.response.URL.String() == bad {
+				panic("injected")
+			}
+			next(c, e)
+		}
+	}
+	inSchoolWith(t, fakeweb.Options{Seed: 1, Pages: 5}, floor.SystemOptions{Receive: receive}, func(*Options) {},
+		func(s *school) {
+			bad = s.web.PageURL(0, 1, 80)
+			s.lend(1, 0, 5)
+			actortest.Pass(5 * time.Second)
+			reasons, why := s.reported(1)
+			if reason, ok := reasons[bad]; !ok || reason != messages.Reason_NOT_PARSED || why != "failing" {
+				t.Errorf("reported %v, and the end: %q", reasons, why)
+			}
+		})
+}
+
+// breaking is a connection that panics when a path is asked for.
+type breaking struct {
+	net.Conn
+	path string
+}
+
+func (b *breaking) Write(p []byte) (int, error) {
+	if strings.Fields(string(p))[1] == b.path {
+		panic("injected")
+	}
+	return b.Conn.Write(p)
+}
+
+// A panic of the goroutine that fetches is a visit that failed, and the lease goes on.
+func TestAFetchThatPanicsFails(t *testing.T) {
+	var path string
+	change := func(o *Options) {
+		dial := o.Dial
+		o.Dial = func(ctx context.Context, network, address string) (net.Conn, error) {
+			c, err := dial(ctx, network, address)
+			return &breaking{c, path}, err
+		}
+	}
+	inSchool(t, fakeweb.Options{Seed: 1, Pages: 5}, change, func(s *school) {
+		bad := weburl.MustParse(s.web.PageURL(0, 1, 80))
+		path = bad.RequestURI()
+		s.lend(1, 0, 5)
+		actortest.Pass(5 * time.Second)
+		reasons, why := s.reported(1)
+		if len(reasons) != 5 || reasons[bad.String()] != messages.Reason_NOT_PARSED || why == "failing" {
+			t.Errorf("reported %v, and the end: %q", reasons, why)
+		}
+	})
+}
+
+// A task whose URL is none is answered, or its page is lent again without end.
+func TestATaskWithoutAURLFails(t *testing.T) {
+	inSchool(t, fakeweb.Options{Seed: 1, Pages: 5}, func(*Options) {}, func(s *school) {
+		asked := actortest.TakeOf[*messages.WorkRequested](s.master)
+		s.master.Tell(s.slave, &messages.TaskBatch{Serial: asked[len(asked)-1].Serial, Tasks: []*messages.HostTask{{
+			Lease: 1, Host: "http://" + s.web.Host(0).Name, PageBudget: 5, Tasks: []*messages.Task{
+				{Url: "no URL", Position: []byte("p")}, {Url: s.web.PageURL(0, 1, 80), Position: []byte("q")}}}}})
+		actortest.Pass(5 * time.Second)
+		reasons, why := s.reported(1)
+		if reason, ok := reasons["no URL"]; len(reasons) != 2 || !ok || reason != messages.Reason_MALFORMED {
+			t.Errorf("reported %v, and the end: %q", reasons, why)
 		}
 	})
 }

@@ -17,11 +17,19 @@ type Restartable interface {
 	Failed(ctx actor.Context, message any)
 }
 
-// Crash is a panic that ends the process.
+// Crash is a panic that ends the process. A goroutine that is no actor has neither sender nor message.
 type Crash struct {
 	Actor, Sender, Message string
 	Reason                 any
 	Stack                  string // below the panic, at most 4 kB
+}
+
+// Guard is deferred by goroutines that are no actors, for nobody supervises them: a panic ends the process as that of an
+// actor does which may not restart. What says what the goroutine does.
+func Guard(system *actor.ActorSystem, what string) {
+	if reason := recover(); reason != nil {
+		system.EventStream.Publish(&Crash{Actor: what, Reason: reason, Stack: PanicStack()})
+	}
 }
 
 // Pauses between the restarts of an actor that fails again and again: at once the first time, then after firstPause,

@@ -159,6 +159,27 @@ func TestWhatIsNotRestartableEndsTheProcess(t *testing.T) {
 	}
 }
 
+// A goroutine under Guard ends the process as an actor does.
+func TestAGoroutineThatPanicsEndsTheProcess(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var crashes []floor.Crash
+		system := floor.NewSystem("test", actortest.Log(), floor.SystemOptions{
+			Crash: func(c floor.Crash) { crashes = append(crashes, c); runtime.Goexit() }})
+		for _, run := range []func(){func() {}, func() { panic("x") }} {
+			go func() {
+				defer floor.Guard(system, "a search")
+				run()
+			}()
+			synctest.Wait()
+		}
+		if len(crashes) != 1 || crashes[0].Actor != "a search" || crashes[0].Reason != "x" ||
+			!strings.Contains(crashes[0].Stack, "floor_test.") {
+			t.Errorf("crashed: %+v", crashes)
+		}
+		actortest.Outlive()
+	})
+}
+
 // The message that was lost is shown to the value that failed, and what waits behind it goes to the next.
 func TestFailedSeesTheLostMessage(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

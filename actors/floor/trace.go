@@ -493,7 +493,7 @@ func (b *box) EscalateFailure(reason, message any) {
 		message = s.message
 	}
 	_, m, sender := actor.UnwrapEnvelope(message)
-	t, stack := b.tracer, panicStack()
+	t, stack := b.tracer, PanicStack()
 	ctx, _ := b.invoker.(actor.Context)
 	failed, restartable := ctx.Actor().(Restartable)
 	if !restartable || b.ending {
@@ -518,8 +518,8 @@ func (b *box) EscalateFailure(reason, message any) {
 	b.invoker.EscalateFailure(reason, message)
 }
 
-// panicStack is the stack below the panic, at most 4 kB of it.
-func panicStack() string {
+// PanicStack is the stack below the panic, at most 4 kB of it.
+func PanicStack() string {
 	stack := string(debug.Stack())
 	if _, below, ok := strings.Cut(stack, "panic("); ok {
 		if _, rest, ok := strings.Cut(below, "\n"); ok {

@@ -9,6 +9,7 @@ import (
 	"github.com/asynkron/protoactor-go/actor"
 
 	"henro/actors/actortest"
+	"henro/actors/floor"
 	"henro/actors/host"
 	"henro/actors/hosts"
 	"henro/actors/protocol"
@@ -31,7 +32,11 @@ const lone = "http://lone.test"
 // newHouse makes one whose partition knows of a lease of the host lone, stored up to fact 4, or of none, and stores
 // whatever it is told.
 func newHouse(t *testing.T, lease *store.Lease, adjust ...func(*host.Options)) *house {
-	system := actortest.System(t)
+	return newHouseWith(t, floor.SystemOptions{}, lease, adjust...)
+}
+
+func newHouseWith(t *testing.T, so floor.SystemOptions, lease *store.Lease, adjust ...func(*host.Options)) *house {
+	system := actortest.SystemWith(t, so)
 	h := &house{master: actortest.NewProbe(t, system, "master"), partition: actortest.NewProbe(t, system, "partition"),
 		system: system}
 	h.partition.Reply(func(c actor.Context, message any) {
@@ -332,6 +337,64 @@ func TestALeaseBeginsNoSoonerThanTheSharedClockAllows(t *testing.T) {
 		lent := actortest.TakeOf[*protocol.Lent](h.master)
 		if len(lent) != 1 || time.Duration(lent[0].Task.FirstAfterNs) != 20*time.Minute {
 			t.Errorf("lent: %+v, want a first request in 20 minutes", lent)
+		}
+	})
+}
+
+// A Host that restarts has the rules and the resources that were announced after it was woken.
+func TestAHostThatFailedKnowsWhatWasAnnounced(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := newHouse(t, nil)
+		h.waits()
+		h.tell(&protocol.PagesFound{}) // wakes it
+		rules, err := scope.New(scope.DefaultOptions())
+		if err != nil {
+			t.Fatal(err)
+		}
+		const other = "http://other.test"
+		h.master.Tell(h.hosts, &protocol.ScopeChanged{
+			Rules: rules.With(weburl.MustParse(lone + "/")).With(weburl.MustParse(other + "/"))})
+		h.master.Tell(h.hosts, &protocol.ResourcesChanged{Servers: 70, Connections: 10})
+		h.tell((*protocol.LeaseVoid)(nil)) // makes it panic
+		actortest.Pass(time.Second)
+		actortest.TakeOf[*protocol.Write](h.partition)
+		h.tell(&protocol.RelaxationsFound{Relaxations: []store.Relaxation{{URL: lone + "/a", Depth: 1, DepthLeft: 2,
+			Links: []outlink.Outlink{{URL: other + "/b", Kind: outlink.Anchor}}}}})
+		writes := actortest.TakeOf[*protocol.Write](h.partition)
+		if len(writes) != 1 || len(writes[0].Candidates) != 1 || writes[0].Candidates[0].URL != other+"/b" {
+			t.Errorf("written: %+v, want the link that the new scope takes", writes)
+		}
+		h.tell(&protocol.Lend{Lease: 7, Slave: "s", Boot: "b", Until: time.Now().Add(time.Hour)})
+		if lent := actortest.TakeOf[*protocol.Lent](h.master); len(lent) != 1 || lent[0].Task.Ratio != 7 {
+			t.Errorf("lent: %+v, want S/C = 7", lent)
+		}
+	})
+}
+
+// A Host that fails when it may go to rest goes on, and gets what was kept for it meanwhile and whatever comes after.
+func TestAHostThatFailsAsItGoesToRestGoesOn(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		failed := false
+		receive := func(next actor.ReceiverFunc) actor.ReceiverFunc {
+			return func(c actor.ReceiverContext, e *actor.MessageEnvelope) {
+				if _, ok := e.Message.(*host.RestGranted); ok && !failed {
+					failed = true
+					panic("injected")
+				}
+				next(c, e)
+			}
+		}
+		h := newHouseWith(t, floor.SystemOptions{Receive: receive}, nil,
+			func(o *host.Options) { o.RestAfter = time.Minute })
+		h.tell(&protocol.PagesFound{}) // wakes it
+		actortest.Pass(90 * time.Second)
+		if !failed {
+			t.Fatal("the host did not want to rest")
+		}
+		actortest.TakeOf[*protocol.Write](h.partition)
+		h.tell(&protocol.RelaxationsFound{Relaxations: []store.Relaxation{{URL: lone + "/a", Depth: 1, DepthLeft: 2}}})
+		if writes := actortest.TakeOf[*protocol.Write](h.partition); len(writes) != 1 || len(writes[0].Relaxed) != 1 {
+			t.Errorf("written: %+v, want what was to be judged again", writes)
 		}
 	})
 }

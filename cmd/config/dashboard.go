@@ -22,8 +22,8 @@ func (e *Endpoint) Lead(ctx context.Context, node *master.Node, telemetry *Telem
 	}
 	telemetry.Metrics.Register(node.Collector())
 	group, ctx := errgroup.WithContext(ctx)
-	group.Go(func() error { return board.Run(ctx) })
-	group.Go(func() error {
+	telemetry.Go(group, "the dashboard", func() error { return board.Run(ctx, telemetry.Go) })
+	telemetry.Go(group, "HTTP", func() error {
 		return e.Serve(ctx, console.Process{Ready: node.Ready},
 			append(tables, node.Routes(), node.Traces().Routes(), telemetry.Routes(), board.Routes())...)
 	})

@@ -7,6 +7,7 @@ import (
 
 	"github.com/asynkron/protoactor-go/actor"
 	"github.com/sirupsen/logrus"
+	"golang.org/x/sync/errgroup"
 
 	"henro/actors/console"
 	"henro/actors/floor"
@@ -38,10 +39,24 @@ func NewTelemetry(name, node string, log *logrus.Entry, o floor.SystemOptions) *
 
 // crash ends the process at once, so that it leaves what a kill leaves: nothing is written, flushed or closed any more.
 func crash(log *logrus.Entry, c floor.Crash) {
-	log.WithFields(logrus.Fields{"actor": c.Actor, "sender": c.Sender, "message": c.Message, "err": c.Reason,
-		"stack": c.Stack}).
-		Error("an actor panicked: this process ends as if it had been killed; start it again with the same directory")
+	log = log.WithFields(logrus.Fields{"actor": c.Actor, "err": c.Reason, "stack": c.Stack})
+	if c.Message == "" {
+		log.Error("a goroutine panicked: this process ends as if it had been killed; start it again with the same " +
+			"directory")
+	} else {
+		log.WithFields(logrus.Fields{"sender": c.Sender, "message": c.Message}).
+			Error("an actor panicked: this process ends as if it had been killed; start it again with the same " +
+				"directory")
+	}
 	os.Exit(ExitPanicked)
+}
+
+// Go runs a part of a program on a goroutine of the group. A panic of it ends the process as that of an actor does.
+func (t *Telemetry) Go(group *errgroup.Group, what string, run func() error) {
+	group.Go(func() error {
+		defer floor.Guard(t.System, what)
+		return run()
+	})
 }
 
 // OfMaster adds the durations of a master's commits to the metrics.

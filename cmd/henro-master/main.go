@@ -175,10 +175,10 @@ func attend(ctx context.Context, node *master.Node, telemetry *config.Telemetry,
 	defer cancel()
 	defer endpoint.Note(dir)()
 	group, inner := errgroup.WithContext(inner)
-	group.Go(func() error { return endpoint.Lead(inner, node, telemetry) })
-	group.Go(func() error { return telemetry.Watch(inner) })
+	telemetry.Go(group, "HTTP", func() error { return endpoint.Lead(inner, node, telemetry) })
+	telemetry.Go(group, "the watch of mailboxes", func() error { return telemetry.Watch(inner) })
 	var status master.Status
-	group.Go(func() (err error) {
+	telemetry.Go(group, "the crawl", func() (err error) {
 		defer cancel()
 		status, err = node.Run(ctx, inner, seeds)
 		return err

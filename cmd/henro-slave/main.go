@@ -132,16 +132,19 @@ func run(ctx context.Context, dir string, peers *config.Peers, work *config.Work
 	log.WithField("actors", joined.Remote.Address()).Info("slave ready")
 	var running sync.WaitGroup
 	if sender != nil {
-		running.Go(func() { sender.Run(ctx) })
+		running.Go(func() {
+			defer floor.Guard(system, "the sender of files")
+			sender.Run(ctx)
+		})
 	}
 	api := &slave.API{System: system, PID: pid}
 	telemetry.Metrics.Register(api.Collector())
 	group, inner := errgroup.WithContext(ctx)
-	group.Go(func() error {
+	telemetry.Go(group, "HTTP", func() error {
 		return endpoint.Serve(inner, console.Process{Ready: api.Ready}, api.Routes(), api.Traces().Routes(),
 			telemetry.Routes())
 	})
-	group.Go(func() error { return telemetry.Watch(inner) })
+	telemetry.Go(group, "the watch of mailboxes", func() error { return telemetry.Watch(inner) })
 	if err := group.Wait(); err != nil {
 		log.WithField("err", err).Error("HTTP is not answered any more")
 	}

@@ -211,11 +211,11 @@ func (e *embedded) attend(ctx context.Context, node *master.Node,
 	inner, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	defer cancel()
 	group, inner := errgroup.WithContext(inner)
-	group.Go(func() error { return serve(inner, node) })
-	group.Go(func() error { return e.telemetry.Watch(inner) })
-	group.Go(func() error { e.progress.run(inner, node); return nil })
+	e.telemetry.Go(group, "HTTP", func() error { return serve(inner, node) })
+	e.telemetry.Go(group, "the watch of mailboxes", func() error { return e.telemetry.Watch(inner) })
+	e.telemetry.Go(group, "the progress", func() error { e.progress.run(inner, node); return nil })
 	var status master.Status
-	group.Go(func() (err error) {
+	e.telemetry.Go(group, "the crawl", func() (err error) {
 		defer cancel()
 		status, err = node.Run(ctx, inner, e.seeds)
 		return err

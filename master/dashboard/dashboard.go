@@ -74,12 +74,12 @@ func New(o Options, crawl Crawl, tail *console.Tail) (*Dashboard, error) {
 	return d, nil
 }
 
-// Run keeps the figures until the context ends.
-func (d *Dashboard) Run(ctx context.Context) error {
+// Run keeps the figures until the context ends, on goroutines that begin starts.
+func (d *Dashboard) Run(ctx context.Context, begin func(g *errgroup.Group, what string, run func() error)) error {
 	group, ctx := errgroup.WithContext(ctx)
-	group.Go(func() error { d.sample(ctx); return nil })
-	group.Go(func() error { d.hosts.run(ctx); return nil })
-	group.Go(func() error { d.whole.run(ctx); return nil })
+	begin(group, "the history", func() error { d.sample(ctx); return nil })
+	begin(group, "the table of hosts", func() error { d.hosts.run(ctx); return nil })
+	begin(group, "the count of whole pages", func() error { d.whole.run(ctx); return nil })
 	return group.Wait()
 }
 
