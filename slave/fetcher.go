@@ -351,8 +351,8 @@ func (f *Fetcher) fetch(ctx context.Context, client *fetch.Client, request fetch
 			f.log.WithFields(logrus.Fields{"url": request.URL.String(), "err": reason, "stack": floor.PanicStack()}).
 				Error("a fetch panicked; the visit counts as failed")
 			client.Forget(f.task.Host)
-			r = &fetch.Response{URL: request.URL, Reason: messages.Reason_NOT_PARSED, Err: fmt.Errorf("panic: %v", reason),
-				Started: begun, Took: time.Since(begun)}
+			r = &fetch.Response{URL: request.URL, Reason: messages.Reason_NOT_PARSED,
+				Err: fmt.Errorf("panic: %v", reason), Started: begun, Took: time.Since(begun)}
 		}
 	}()
 	return client.Fetch(ctx, request)

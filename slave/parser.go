@@ -181,7 +181,7 @@ func (p *Parser) robots(m *parse, found *parsed) *messages.RobotsVisited {
 		}
 		found.robots = robots.AllowAll() // 2.3.1.2: a file not reached by then may be taken as unavailable
 	} else {
-		found.robots = robots.Judge(r.Status, failed, r.Body, m.rules.robotsAgent)
+		found.robots = robots.Judge(r.Status, failed, r.Body, m.rules.RobotsAgent)
 	}
 	rules, err := found.robots.MarshalBinary()
 	if err != nil {
@@ -215,7 +215,7 @@ func (p *Parser) page(m *parse, found *parsed) {
 	v.Digest = digest[:]
 	v.Unchanged = m.task != nil && r.Status == http.StatusOK && string(m.task.Digest) == string(v.Digest)
 	v.Mime = mimeOf(r)
-	directives := robots.ParseTag(r.Header.Values("X-Robots-Tag"), m.rules.robotsAgent)
+	directives := robots.ParseTag(r.Header.Values("X-Robots-Tag"), m.rules.RobotsAgent)
 
 	set := &p.found
 	set.Urls, set.Kinds, set.Flags, set.Anchors = set.Urls[:0], set.Kinds[:0], set.Flags[:0], set.Anchors[:0]
@@ -228,7 +228,7 @@ func (p *Parser) page(m *parse, found *parsed) {
 		p.resolve(base, p.document.Links, set, v.Charset)
 	case r.Status == http.StatusOK && p.requisites(r.URL, v.Mime, r.Body):
 		p.resolve(r.URL, p.document.Links, set, "")
-	case m.rules.sitemaps && r.Status == http.StatusOK && mayName(v.Mime):
+	case m.rules.Sitemaps && r.Status == http.StatusOK && mayName(v.Mime):
 		p.entries(m, set)
 	}
 	p.resolve(r.URL, links.Header(r.Header.Values("Link")), set, "")
@@ -261,7 +261,7 @@ func (p *Parser) html(m *parse, directives *robots.Directives) weburl.URL {
 		text = r.Body
 	}
 	options := p.options()
-	options.JSONLD = m.rules.jsonLD
+	options.JSONLD = m.rules.JsonLd
 	options.XML = v.Mime == "application/xhtml+xml"
 	p.document.Scan(text, options)
 	d := &p.document
@@ -502,9 +502,9 @@ func leaveOut(m *parse) admission.Reason {
 	switch {
 	case m.response.Status >= 300 && m.response.Status < 400:
 		return admission.None
-	case m.rules.htmlOnly && !isHTML(v.Mime):
+	case m.rules.HtmlOnly && !isHTML(v.Mime):
 		return admission.Mime
-	case m.rules.obeyNoindex && v.Noindex:
+	case m.rules.ObeyNoindex && v.Noindex:
 		return admission.NoIndex
 	case foreign(m):
 		return admission.Language
@@ -514,8 +514,8 @@ func leaveOut(m *parse) admission.Reason {
 
 // foreign reports whether a page is known to be in a language that is not kept.
 func foreign(m *parse) bool {
-	return len(m.rules.languages) > 0 && m.visited.Language != "" &&
-		!slices.Contains(m.rules.languages, m.visited.Language)
+	return len(m.rules.Languages) > 0 && m.visited.Language != "" &&
+		!slices.Contains(m.rules.Languages, m.visited.Language)
 }
 
 func isHTML(mime string) bool { return mime == "text/html" || mime == "application/xhtml+xml" }

@@ -27,7 +27,9 @@ func answered(status int, location, refresh, link, mime string, body []byte) *pa
 	header.Add("Set-Cookie", location)
 	url := weburl.MustParse("http://a.example/folder/page")
 	return &parse{
-		host: url.Host(), rules: &rules{robotsAgent: "henro"}, follow: true, links: &admission.Rules{MaxRedirects: 20},
+		host: url.Host(), follow: true,
+		rules:    &rules{FetchRules: &messages.FetchRules{RobotsAgent: "henro"}},
+		links:    &admission.Rules{MaxRedirects: 20},
 		regions:  &admission.Lent{Host: url.Host(), Part: &scope.Part{Prefixes: []string{"http://a.example/"}}},
 		visited:  &messages.PageVisited{Url: url.String(), DepthLeft: 3},
 		response: &fetch.Response{URL: url, Status: status, Header: header, Body: body, Payload: body, RawBody: body},

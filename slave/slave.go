@@ -170,18 +170,12 @@ type numbered struct {
 	sent    bool
 }
 
-// rules are the master's FetchRules, made usable.
+// rules are the master's, with what is made of them.
 type rules struct {
-	client      *fetch.Client
-	scope       *scope.Rules    // the patterns alone: regions come with each lease
-	admission   admission.Rules // but for MaxRedirects, which comes with each lease
-	userAgent   string
-	robotsAgent string
-	htmlOnly    bool
-	obeyNoindex bool
-	languages   []string // that are kept; none: all
-	sitemaps    bool     // sitemaps and feeds are read
-	jsonLD      bool     // what linked data names is recorded
+	*messages.FetchRules
+	client    *fetch.Client
+	scope     *scope.Rules    // the patterns alone: regions come with each lease
+	admission admission.Rules // but for MaxRedirects, which comes with each lease
 }
 
 // Props makes a slave.
@@ -693,8 +687,7 @@ func (s *Slave) checkDrained(ctx actor.Context) {
 }
 
 func (s *Slave) makeRules(f *messages.FetchRules) (*rules, error) {
-	r := &rules{userAgent: f.UserAgent, robotsAgent: f.RobotsAgent, htmlOnly: f.HtmlOnly,
-		obeyNoindex: f.ObeyNoindex, languages: f.Languages, sitemaps: f.Sitemaps, jsonLD: f.JsonLd}
+	r := &rules{FetchRules: f}
 	if len(f.Admission) > 0 {
 		r.admission = admission.DefaultRules() // of rules that an older master does not know
 		if err := r.admission.UnmarshalBinary(f.Admission); err != nil {

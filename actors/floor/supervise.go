@@ -24,8 +24,8 @@ type Crash struct {
 	Stack                  string // below the panic, at most 4 kB
 }
 
-// Guard is deferred by goroutines that are no actors, for nobody supervises them: a panic ends the process as that of an
-// actor does which may not restart. What says what the goroutine does.
+// Guard is deferred by goroutines that are no actors, which have no supervision: a panic ends the process as that of an
+// actor does that may not restart. What says what the goroutine does.
 func Guard(system *actor.ActorSystem, what string) {
 	if reason := recover(); reason != nil {
 		system.EventStream.Publish(&Crash{Actor: what, Reason: reason, Stack: PanicStack()})

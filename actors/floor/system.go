@@ -15,8 +15,9 @@ import (
 type SystemOptions struct {
 	Tracer *Tracer // looks into the mailboxes; nil: one that nobody asks
 	Counts *Counts // counts what went wrong; nil: nobody does
-	// Crash ends the process after the panic of an actor that is not Restartable, or of a goroutine under Guard. It is
-	// called on the goroutine that panicked and must not return. nil: the panic goes on and ends the process as Go does.
+	// Crash ends the process after the panic of an actor that is not Restartable, or of a goroutine under Guard. It
+	// is called on the goroutine that panicked and must not return. nil: the panic goes on and ends the process as Go
+	// does.
 	Crash func(Crash)
 	// Receive lies around the Receive of every actor, for tests that make actors fail; nil: nothing does.
 	Receive actor.ReceiverMiddleware

@@ -14,7 +14,7 @@ import (
 	"time"
 
 	"github.com/spf13/pflag"
-	"golang.org/x/text/language"
+	"google.golang.org/protobuf/proto"
 
 	"henro/actors/admission"
 	"henro/actors/politeness"
@@ -22,6 +22,7 @@ import (
 	"henro/actors/scope"
 	"henro/master"
 	"henro/master/frontier"
+	"henro/messages"
 	"henro/messages/weburl"
 	"henro/slave/fetch"
 	"henro/store"
@@ -44,13 +45,8 @@ type Crawl struct {
 	Retries       int
 	RetryWait     time.Duration
 	Patience      time.Duration
-	FetchTimeout  time.Duration
-	MaxBody       Bytes
-	Resolve       []string
-	DNS           string
-	AllowPrivate  Networks
-	Addresses     []string
-	VerifyTLS     bool
+	Fetch         *messages.FetchRules
+	AllowPrivate  Networks // of Fetch
 	Pages         uint64
 	For           time.Duration
 	Bytes         Bytes
@@ -67,14 +63,9 @@ type Crawl struct {
 	SlotsB        int
 	SlotsH        int
 	Order         string
-	Mime          string
 	Admission     admission.Rules
 	HostPages     uint64
 	StopAfter     int
-	ObeyNoindex   bool
-	JSONLD        bool
-	Languages     []string
-	HTTP1         bool
 	delayWasGiven bool
 }
 
@@ -104,29 +95,10 @@ func (c *Crawl) Register(f *pflag.FlagSet) {
 	f.DurationVar(&c.Patience, "patience", o.Hosts.Patience,
 		"longest rest of a failing host that is waited for, also where it asks for longer; its pages are given up "+
 			"then. 0 is no limit, and there is none with --continuous")
-	f.DurationVar(&c.FetchTimeout, "fetch-timeout", time.Duration(o.Fetch.FetchTimeoutNs),
-		"hard total time of one fetch, from dial to last byte")
-	c.MaxBody = Bytes(o.Fetch.MaxBody)
-	f.Var(&c.MaxBody, "max-body", "largest body kept; the rest is cut off")
-	f.StringArrayVar(&c.Resolve, "resolve", nil, "where a name lives, as in curl: `HOST:PORT:ADDR` (repeatable)")
-	f.StringVar(&c.DNS, "dns", "", "ask this resolver instead of the system's (`ADDR[:PORT]`)")
-	f.Var(&c.AllowPrivate, "allow-private",
-		"loopback and private addresses may be fetched, or only those of these networks, such as 10.1.0.0/16 "+
-			"(repeatable)")
-	f.Lookup("allow-private").NoOptDefVal = "true"
-	f.StringArrayVar(&c.Addresses, "allow-address", nil,
-		"this `ADDR` may be fetched, whatever it is: link-local addresses and metadata services of clouds are named "+
-			"one by one (repeatable)")
-	f.BoolVar(&c.VerifyTLS, "verify-tls", false, "a certificate that does not verify is a failure, not just noted")
+	c.Fetch = o.Fetch
+	fetchFlags(f, c.Fetch, &c.AllowPrivate)
 	c.Admission = o.Hosts.Admission
 	c.Admission.Flags(f)
-	f.BoolVar(&c.JSONLD, "json-ld", false,
-		"record what linked data in pages (JSON-LD) names, as links of kind data; they are not followed")
-	f.BoolVar(&c.ObeyNoindex, "obey-noindex", false, "do not archive pages that say noindex; their links are followed")
-	f.StringArrayVar(&c.Languages, "lang", nil,
-		"archive pages in this language only, for example ja, and those whose language is unknown (repeatable)")
-	f.BoolVar(&c.HTTP1, "http1", false, "do not offer HTTP/2: every capture has the exact bytes that came")
-	f.StringVar(&c.Mime, "mime", "all", "what to archive of the pages visited: all, or html")
 	f.IntVar(&c.StopAfter, "stop-after", -1,
 		fmt.Sprintf("broken pages in a row for which a folder is left alone for a day or longer; 0 is never, -1 is "+
 			"%d with --continuous and never without (then --depth alone says what is visited)", o.Hosts.Stop.MinBroken))
@@ -195,16 +167,11 @@ func (c *Crawl) Options(flags *pflag.FlagSet) (master.Options, error) {
 	if err := checkContact(c.Contact); err != nil {
 		return o, err
 	}
-	for _, text := range c.Addresses {
-		if _, err := netip.ParseAddr(text); err != nil {
-			return o, Usage("--allow-address %q: want one address", text)
-		}
+	o.Fetch = proto.CloneOf(c.Fetch)
+	if err := checkFetch(o.Fetch); err != nil {
+		return o, err
 	}
-	for _, entry := range c.Resolve {
-		if err := checkResolve(entry); err != nil {
-			return o, err
-		}
-	}
+	o.Fetch.UserAgent, o.Fetch.Operator = UserAgent(c.Contact), c.Contact
 	portals, err := readLines(c.StopList)
 	if err != nil {
 		return o, Usage("--stop-list: %v", err)
@@ -255,7 +222,7 @@ func (c *Crawl) Options(flags *pflag.FlagSet) (master.Options, error) {
 	if mode == scope.Any && !flags.Changed("obey-nofollow") {
 		o.Hosts.Admission.ObeyNofollow = true // what strangers write into guest books leads anywhere
 	}
-	if c.Mime == "html" && !flags.Changed("requisites") {
+	if o.Fetch.HtmlOnly && !flags.Changed("requisites") {
 		o.Hosts.Admission.Requisites = 0 // they would be visited and not archived
 	}
 	if err := o.Hosts.Admission.Validate(); err != nil {
@@ -269,26 +236,6 @@ func (c *Crawl) Options(flags *pflag.FlagSet) (master.Options, error) {
 	}
 	if err := o.Hosts.Stop.Validate(); err != nil {
 		return o, Usage("--stop-after: %v", err)
-	}
-	if c.Mime != "all" && c.Mime != "html" {
-		return o, Usage("--mime %q: want all or html", c.Mime)
-	}
-	f := o.Fetch
-	f.HtmlOnly, f.ObeyNoindex, f.Http1, f.JsonLd = c.Mime == "html", c.ObeyNoindex, c.HTTP1, c.JSONLD
-	for _, lang := range c.Languages {
-		base, err := language.ParseBase(lang)
-		if err != nil {
-			return o, Usage("--lang %q: want the code of a language, such as ja", lang)
-		}
-		f.Languages = append(f.Languages, base.String()) // ISO 639-1 where it has one: jpn is ja
-	}
-	f.UserAgent, f.Operator = UserAgent(c.Contact), c.Contact
-	f.FetchTimeoutNs, f.MaxBody = int64(c.FetchTimeout), int64(c.MaxBody)
-	f.VerifyTls = c.VerifyTLS
-	f.AllowPrivate, f.PrivateNetworks, f.AllowAddresses = c.AllowPrivate.All, c.AllowPrivate.GetSlice(), c.Addresses
-	f.Resolve, f.Dns = c.Resolve, c.DNS
-	if c.FetchTimeout <= 0 || c.MaxBody <= 0 {
-		return o, Usage("--fetch-timeout %v, --max-body %v: want more than nothing", c.FetchTimeout, c.MaxBody)
 	}
 	return o, nil
 }
@@ -327,7 +274,7 @@ func (c *Crawl) Begins(seeds []master.Seed, waits bool) error {
 		addr, err := netip.ParseAddr(name)
 		private := err == nil && (addr.IsLoopback() || addr.IsPrivate()) || name == "localhost" ||
 			strings.HasSuffix(name, ".localhost")
-		if private && !c.AllowPrivate.Any() && len(c.Addresses) == 0 {
+		if private && !c.AllowPrivate.Any() && len(c.Fetch.AllowAddresses) == 0 {
 			return Usage("%s is in a private network: add --allow-private to fetch there", seed.URL)
 		}
 	}
@@ -474,7 +421,7 @@ func readLines(name string) ([]string, error) {
 }
 
 // Bytes is a size that people write as 10GB, 512MiB or 4096.
-type Bytes uint64
+type Bytes int64
 
 var units = []struct {
 	suffix string

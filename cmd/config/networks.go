@@ -5,27 +5,27 @@ import (
 	"net/netip"
 	"strings"
 
+	"henro/messages"
 	"henro/slave/fetch"
 )
 
 // Networks are the private networks that may be visited: none, all, or those that are named.
 type Networks struct {
-	All   bool
-	named []netip.Prefix
+	rules *messages.FetchRules // which it sets
 }
 
 // Any reports whether a private network may be visited.
-func (n *Networks) Any() bool { return n.All || len(n.named) > 0 }
+func (n *Networks) Any() bool { return n.rules.AllowPrivate || len(n.rules.PrivateNetworks) > 0 }
 
 // Set reads true, false, or networks as 10.1.0.0/16, with commas between them. Networks that are named are all that is
 // allowed, and add up.
 func (n *Networks) Set(text string) error {
 	switch text {
 	case "true":
-		n.All = len(n.named) == 0
+		n.rules.AllowPrivate = len(n.rules.PrivateNetworks) == 0
 		return nil
 	case "false":
-		*n = Networks{}
+		n.rules.AllowPrivate, n.rules.PrivateNetworks = false, nil
 		return nil
 	}
 	for word := range strings.SplitSeq(text, ",") {
@@ -48,13 +48,14 @@ func (n *Networks) Append(text string) error {
 	if what := fetch.Never(network.Addr()); what != "" && network.Bits() > 0 {
 		return fmt.Errorf("%s is %s; name each address that may be fetched with --allow-address", text, what)
 	}
-	n.All, n.named = false, append(n.named, network)
+	n.rules.AllowPrivate = false
+	n.rules.PrivateNetworks = append(n.rules.PrivateNetworks, network.String())
 	return nil
 }
 
 // Replace puts networks in the place of those named.
 func (n *Networks) Replace(texts []string) error {
-	*n = Networks{}
+	n.rules.AllowPrivate, n.rules.PrivateNetworks = false, nil
 	for _, text := range texts {
 		if err := n.Append(text); err != nil {
 			return err
@@ -64,20 +65,14 @@ func (n *Networks) Replace(texts []string) error {
 }
 
 // GetSlice returns the networks named.
-func (n *Networks) GetSlice() []string {
-	var texts []string
-	for _, network := range n.named {
-		texts = append(texts, network.String())
-	}
-	return texts
-}
+func (n *Networks) GetSlice() []string { return n.rules.PrivateNetworks }
 
 // String is true, false, or the networks named.
 func (n *Networks) String() string {
-	if len(n.named) > 0 {
+	if len(n.rules.PrivateNetworks) > 0 {
 		return strings.Join(n.GetSlice(), ",")
 	}
-	return fmt.Sprint(n.All)
+	return fmt.Sprint(n.rules.AllowPrivate)
 }
 
 // Type is the word that --help shows.

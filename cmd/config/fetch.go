@@ -1,0 +1,87 @@
+package config
+
+import (
+	"errors"
+	"net/netip"
+	"time"
+
+	"github.com/spf13/pflag"
+	"golang.org/x/text/language"
+
+	"henro/messages"
+)
+
+// fetchFlags adds a flag for each of the rules by which slaves fetch and archive pages, with its value as it is for a
+// default. The rules go to every slave as they are.
+func fetchFlags(f *pflag.FlagSet, r *messages.FetchRules, private *Networks) {
+	f.DurationVar((*time.Duration)(&r.FetchTimeoutNs), "fetch-timeout", time.Duration(r.FetchTimeoutNs),
+		"hard total time of one fetch, from dial to last byte")
+	f.Var((*Bytes)(&r.MaxBody), "max-body", "largest body kept; the rest is cut off")
+	f.StringArrayVar(&r.Resolve, "resolve", nil, "where a name lives, as in curl: `HOST:PORT:ADDR` (repeatable)")
+	f.StringVar(&r.Dns, "dns", "", "ask this resolver instead of the system's (`ADDR[:PORT]`)")
+	private.rules = r
+	f.Var(private, "allow-private",
+		"loopback and private addresses may be fetched, or only those of these networks, such as 10.1.0.0/16 "+
+			"(repeatable)")
+	f.Lookup("allow-private").NoOptDefVal = "true"
+	f.StringArrayVar(&r.AllowAddresses, "allow-address", nil,
+		"this `ADDR` may be fetched, whatever it is: link-local addresses and metadata services of clouds are named "+
+			"one by one (repeatable)")
+	f.BoolVar(&r.VerifyTls, "verify-tls", false, "a certificate that does not verify is a failure, not just noted")
+	f.BoolVar(&r.JsonLd, "json-ld", false,
+		"record what linked data in pages (JSON-LD) names, as links of kind data; they are not followed")
+	f.BoolVar(&r.ObeyNoindex, "obey-noindex", false, "do not archive pages that say noindex; their links are followed")
+	f.StringArrayVar(&r.Languages, "lang", nil,
+		"archive pages in this language only, for example ja, and those whose language is unknown (repeatable)")
+	f.BoolVar(&r.Http1, "http1", false, "do not offer HTTP/2: every capture has the exact bytes that came")
+	f.Var((*mimes)(&r.HtmlOnly), "mime", "what to archive of the pages visited: all, or html")
+}
+
+// checkFetch says what makes no sense, and writes languages in their one form.
+func checkFetch(r *messages.FetchRules) error {
+	for _, text := range r.AllowAddresses {
+		if _, err := netip.ParseAddr(text); err != nil {
+			return Usage("--allow-address %q: want one address", text)
+		}
+	}
+	for _, entry := range r.Resolve {
+		if err := checkResolve(entry); err != nil {
+			return err
+		}
+	}
+	for i, lang := range r.Languages {
+		base, err := language.ParseBase(lang)
+		if err != nil {
+			return Usage("--lang %q: want the code of a language, such as ja", lang)
+		}
+		r.Languages[i] = base.String() // ISO 639-1 where it has one: jpn is ja
+	}
+	if r.FetchTimeoutNs <= 0 || r.MaxBody <= 0 {
+		return Usage("--fetch-timeout %v, --max-body %v: want more than nothing", time.Duration(r.FetchTimeoutNs),
+			(*Bytes)(&r.MaxBody))
+	}
+	return nil
+}
+
+// mimes says whether HTML alone is archived.
+type mimes bool
+
+// Set reads all or html.
+func (m *mimes) Set(text string) error {
+	if text != "all" && text != "html" {
+		return errors.New("want all or html")
+	}
+	*m = text == "html"
+	return nil
+}
+
+// String writes all or html.
+func (m *mimes) String() string {
+	if *m {
+		return "html"
+	}
+	return "all"
+}
+
+// Type is the word that --help shows.
+func (*mimes) Type() string { return "string" }
