@@ -33,6 +33,7 @@ func (n *Node) Routes() []console.Route {
 		{Pattern: "POST /api/slaves/resume", Serve: n.postSlave(func(name string) any { return &ResumeSlave{name} })},
 		{Pattern: "POST /api/hosts/exclude", Body: maxSeedBytes, Serve: n.postHost(true)},
 		{Pattern: "POST /api/hosts/admit", Body: maxSeedBytes, Serve: n.postHost(false)},
+		{Pattern: "POST /api/revisit", Body: maxSeedBytes, Serve: n.postRevisit},
 		{Pattern: "GET /api/page", Serve: n.getPage},
 		{Pattern: "GET /api/host", Serve: n.getHost},
 		{Pattern: "GET /api/why", Serve: n.getWhy},

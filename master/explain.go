@@ -151,7 +151,8 @@ func every(perSecond float64) time.Duration {
 }
 
 // explainPage says why a page is visited when it is, in one sentence a line.
-func explainPage(p *store.Page, place store.Place, h *store.HostRecord, m *Settings, now time.Time) []speech.Sentence {
+func explainPage(p *store.Page, place store.Place, h *store.HostRecord, rules revisit.Rules, m *Settings,
+	now time.Time) []speech.Sentence {
 	history := revisit.History(p.Timing)
 	interval := time.Duration(float64(history.Interval) * float64(time.Second))
 	failed := p.Reason != 0 || p.Status >= 400
@@ -181,8 +182,12 @@ func explainPage(p *store.Page, place store.Place, h *store.HostRecord, m *Setti
 		say("But this crawl ends when nothing new is left: known pages are visited again with --continuous only.")
 		return says
 	}
+	ruled := rules.Of(p.URL)
+	if ruled > 0 {
+		say("A person has said that it is visited every %s: henro revisit --auto ends that.", ruled)
+	}
 	timetable := time.Duration(m.Revisit.Aim * float64(m.Revisit.Estimate(&history)))
-	if place == store.InQueue && !failed && timetable > 0 && timetable < m.Revisit.Max &&
+	if place == store.InQueue && !failed && ruled == 0 && timetable > 0 && timetable < m.Revisit.Max &&
 		(interval > timetable+timetable/10 || interval < timetable-timetable/10) && interval > m.Revisit.Min {
 		say("The timetable alone would visit it every %s; its host does not bear that for all its pages, and every "+
 			"%s is this one's share.", timetable, interval)

@@ -128,7 +128,7 @@ func TestExplanations(t *testing.T) {
 				ChangedMin: 2 * 86400, Changes: 8, Visits: 9, Mean: 3 * 86400}),
 		}
 		change(&p)
-		fmt.Fprintf(&text, "== page: %s\n%s\n\n", title, lines(explainPage(&p, place, &h, m, now)))
+		fmt.Fprintf(&text, "== page: %s\n%s\n\n", title, lines(explainPage(&p, place, &h, nil, m, now)))
 	}
 	asked := func(p *store.Page, reason messages.Reason, status uint16) { p.Reason, p.Status = uint8(reason), status }
 	page("on its timetable", &going, store.InQueue, ready, func(*store.Page) {})

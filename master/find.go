@@ -5,6 +5,7 @@ import (
 	"strings"
 	"time"
 
+	"henro/actors/partition"
 	"henro/messages"
 	"henro/messages/speech"
 	"henro/messages/weburl"
@@ -41,8 +42,12 @@ func FindPage(state *store.State, m *Settings, raw string) (*PageFound, error) {
 	if err != nil {
 		return nil, fmt.Errorf("host of page %s: %w", u, err)
 	}
+	rules, err := partition.RulesOf(disk, u.Host())
+	if err != nil {
+		return nil, err
+	}
 	return &PageFound{Page: entry.Page, Role: entry.Page.Flags.Role(), Cause: entry.Page.Cause(), Place: place.String(),
-		Says: explainPage(&entry.Page, place, &host, m, time.Now())}, nil
+		Says: explainPage(&entry.Page, place, &host, rules, m, time.Now())}, nil
 }
 
 // HostFound is what is known of one host.
@@ -70,9 +75,17 @@ func FindHost(state *store.State, m *Settings, host string) (*HostFound, error) 
 			if err != nil {
 				return nil, err
 			}
+			rules, err := partition.RulesOf(disk, candidate)
+			if err != nil {
+				return nil, err
+			}
 			schedule, says, err := explainHost(&record, m, time.Now())
 			if err != nil {
 				return nil, err
+			}
+			for _, rule := range rules {
+				says = append(says, speech.Say("A person has said that %s is visited every %s.", string(rule.Pages),
+					rule.Every))
 			}
 			return &HostFound{record, schedule.Cause, stops, schedule, says}, nil
 		}

@@ -272,6 +272,8 @@ func (m *Master) Receive(ctx actor.Context) {
 		case *excludeTag:
 			m.excluded(ctx, tag)
 		}
+	case *protocol.Retime:
+		m.retime(ctx, msg)
 	case *ExcludeHost:
 		m.exclude(ctx, msg)
 	case *AddSeeds:

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"henro/actors/figures"
+	"henro/actors/partition"
 	"henro/actors/politeness"
 	"henro/actors/revisit"
 	"henro/store"
@@ -43,8 +44,21 @@ func Report(state *store.State, m *Settings, now time.Time) (*figures.Report, er
 			return nil, err
 		}
 	}
-	return c.Report(), nil
+	r := c.Report()
+	for _, p := range state.Partitions {
+		if err := partition.EachRule(p, func(rule revisit.Rule) {
+			if len(r.Rules) < rulesShown {
+				r.Rules = append(r.Rules, rule)
+			}
+		}); err != nil {
+			return nil, err
+		}
+	}
+	return r, nil
 }
+
+// rulesShown bounds the rules that a report shows.
+const rulesShown = 200
 
 // reports keeps the last report of a running crawl: reading every page takes a second or two a million.
 type reports struct {

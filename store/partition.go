@@ -1,11 +1,13 @@
 package store
 
 import (
+	"bytes"
 	"cmp"
 	"encoding/binary"
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"runtime/debug"
 	"strings"
 	"sync"
@@ -601,6 +603,26 @@ func (p *Partition) Find(urls map[string]struct{}) (found []Entry, err error) {
 	return found, err
 }
 
+// Visited reads up to limit pages that have been visited, whenever due, behind a position (nil: from the first), and
+// the position to go on behind: the last one read, or nil when there are no more. Pages that are moved meanwhile may
+// come twice or not at all.
+func (p *Partition) Visited(after Position, limit int) (entries []Entry, next Position, err error) {
+	err = p.view("read visited pages", func(tx *bbolt.Tx) error {
+		_, err := timequeue.Read(tx, math.MaxUint32, queueRef(after), limit, func(ref timequeue.Ref, rec []byte) error {
+			page, err := decodePage(rec)
+			if err == nil {
+				entries = append(entries, Entry{page, queuePosition(ref)})
+			}
+			return err
+		})
+		return err
+	})
+	if len(entries) == limit {
+		next = entries[limit-1].Position
+	}
+	return entries, next, err
+}
+
 // Meta reads a value stored by PutMeta; nil when there is none.
 func (p *Partition) Meta(name string) (value []byte, err error) {
 	err = p.view("read meta "+name, func(tx *bbolt.Tx) error {
@@ -614,6 +636,24 @@ func (p *Partition) Meta(name string) (value []byte, err error) {
 		return err
 	})
 	return value, err
+}
+
+// EachMeta calls fn for every value whose name begins with a prefix.
+func (p *Partition) EachMeta(prefix string, fn func(name string, value []byte) error) error {
+	return p.view("read metas "+prefix, func(tx *bbolt.Tx) error {
+		c := tx.Bucket(bucketMeta).Cursor()
+		own := []byte(ownMeta + prefix)
+		for k, v := c.Seek(own); k != nil && bytes.HasPrefix(k, own); k, v = c.Next() {
+			value, err := unseal(k, v)
+			if err != nil {
+				return err
+			}
+			if err := fn(string(k[len(ownMeta):]), value); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
 }
 
 // EachPage calls fn for every page, on one snapshot, until it returns an error.

@@ -201,7 +201,7 @@ func (b *Book) take(fact any) bool {
 		b.putBack(m)
 	case *VisitsMoved:
 		b.storeMoved(m)
-	case *protocol.PagesFound:
+	case *protocol.PagesFound, *protocol.RulesChanged:
 		b.tell(Revisit, m)
 	case *sitemapReported:
 		b.vouch(m)
@@ -249,7 +249,7 @@ func (b *Book) restore(m *protocol.HostRestored) {
 	}
 	b.line = line{known: m.Due, fresh: int(min(m.Record.Waiting, 1))}
 	b.judge.known.Stops, b.judge.known.Sessions = &m.Stops, &m.Sessions
-	b.tell(Revisit, &timetableRestored{b.politeness.Timetable, b.spare()})
+	b.tell(Revisit, &timetableRestored{b.politeness.Timetable, b.spare(), m.Rules})
 	if m.Lease != nil {
 		b.phase = lent
 		b.lease = &openLease{Lease: *m.Lease, processed: m.Lease.Seq, pages: map[string]store.Page{},

@@ -21,6 +21,7 @@ type (
 	timetableRestored struct {
 		timetable politeness.Timetable
 		spare     float64
+		rules     revisit.Rules
 	}
 	// visitMade is one visit that is to be judged.
 	visitMade struct {
@@ -77,6 +78,7 @@ type Schedule struct {
 	replanned bool            // since the last answer
 	load      float64         // visits per second that the pages ask for without relief
 	spare     float64         // visits per second that the host has for known pages
+	rules     revisit.Rules   // what persons have said of its pages
 }
 
 // NewSchedule makes a schedule that draws from seeds: which pages are explored, and when.
@@ -119,8 +121,10 @@ func (s *Schedule) Updated(now time.Time, question any) (answer any, known bool)
 	s.now = now
 	switch m := question.(type) {
 	case *timetableRestored:
-		s.timetable, s.spare = m.timetable, m.spare
+		s.timetable, s.spare, s.rules = m.timetable, m.spare, m.rules
 		s.replan()
+	case *protocol.RulesChanged:
+		s.rules = m.Rules
 	case *visitsMade:
 		return s.visited(m), true
 	case *lineLonger:
@@ -313,8 +317,11 @@ func (s *Schedule) time(page *store.Page, made *visitMade, known *prospect, hint
 		}
 	}
 	last := time.Duration(float64(history.Interval) * float64(time.Second))
+	every := s.rules.Of(page.URL)
 	if well := made.old.Reason == 0 && made.old.Status < 400; well && !hinted && found.early(last) {
-		page.Next = page.LastVisit.Add(last)
+		if page.Next = page.LastVisit.Add(last); every > 0 {
+			page.Next, page.Timing.Interval = made.started.Add(every), float32(every.Seconds())
+		}
 		return finding{}
 	}
 	page.LastVisit = made.started
@@ -323,6 +330,9 @@ func (s *Schedule) time(page *store.Page, made *visitMade, known *prospect, hint
 		interval = s.o.Revisit.Wished(interval, page.Flags.Wish().Interval())
 	}
 	interval = s.plan.Interval(interval, s.o.Revisit.Estimate(&history), last)
+	if every > 0 {
+		interval = every
+	}
 	history.Interval = float32(interval.Seconds())
 	page.Timing = store.Timing(history)
 	page.Next = made.started.Add(interval)
@@ -422,8 +432,8 @@ func (s *Schedule) follow(m *protocol.PagesFound) *VisitsMoved {
 	for i := range m.Entries {
 		page, hint := &m.Entries[i].Page, &m.Hints[i]
 		if !hint.Until.After(page.LastVisit) || hint.From.After(now.Add(hintSlack)) || page.Flags&store.Dropped != 0 ||
-			!page.Next.After(now) {
-			continue // seen already, a mistake, given up or gone, or due in any case
+			!page.Next.After(now) || s.rules.Of(page.URL) > 0 {
+			continue // seen already, a mistake, given up or gone, due in any case, or a person has said when
 		}
 		history := revisit.History(page.Timing)
 		interval := time.Duration(float64(page.Timing.Interval) * float64(time.Second))

@@ -15,6 +15,7 @@ import (
 
 	"henro/actors/floor"
 	"henro/actors/protocol"
+	"henro/actors/revisit"
 	"henro/messages/outlink"
 	"henro/messages/weburl"
 	"henro/store"
@@ -102,6 +103,8 @@ type Partition struct {
 	// direct-mapped: fingerprint and depth left of foreign URLs that their owner has stored
 	delivered []uint64
 	due       dueLines
+	rules     map[string]revisit.Rules // of hosts whose rules were changed since the start
+	sweeps    int                      // that look through the pages
 }
 
 type writer struct {
@@ -159,6 +162,10 @@ func (p *Partition) Receive(ctx actor.Context) {
 		p.forgetParcels(ctx, m.Parcels)
 	case *protocol.PagesFound:
 		p.bringForward(ctx, m)
+	case *protocol.Retime:
+		p.retime(ctx, m)
+	case *sweepOver:
+		p.endSweep(ctx, m)
 	case *protocol.PagesSought:
 		p.seek(ctx, m)
 	case *flush:
@@ -190,7 +197,7 @@ func (p *Partition) start(ctx actor.Context) {
 	p.batch = store.NewBatch(time.Now())
 	p.owners, p.delivered = map[string]int{}, make([]uint64, deliveredKept)
 	p.accepted, p.accepting = acceptances{}, acceptances{}
-	p.relaxing = map[string]int{}
+	p.relaxing, p.rules = map[string]int{}, map[string]revisit.Rules{}
 	totals, err := p.disk.Meta(totalsMeta)
 	if err == nil {
 		err = p.totals.UnmarshalBinary(totals)
@@ -583,6 +590,9 @@ func (p *Partition) restoreHost(ctx actor.Context, m *protocol.HostAsked) {
 	if err == nil {
 		answer.Stops = *stops
 		answer.Sessions, err = SessionsOf(p.disk, m.Host)
+	}
+	if err == nil {
+		answer.Rules, err = RulesOf(p.disk, m.Host)
 	}
 	if err != nil {
 		panic(fmt.Errorf("restore host %s: %w", m.Host, err))

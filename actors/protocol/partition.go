@@ -1,7 +1,10 @@
 package protocol
 
 import (
+	"time"
+
 	"henro/actors/admission"
+	"henro/actors/revisit"
 	"henro/actors/stoplist"
 	"henro/actors/traps"
 	"henro/messages/outlink"
@@ -43,6 +46,7 @@ type (
 		Due      int          // pages of it that are due
 		Stops    stoplist.List
 		Sessions traps.Sessions
+		Rules    revisit.Rules // what persons have said of its pages
 	}
 	// PagesAsked asks for waiting URLs of a host, and with Known for the fingerprints of all its seen URLs.
 	PagesAsked struct {
@@ -118,6 +122,21 @@ type (
 		Host  string
 		Count int
 	}
+	// Retime has the next visits of known pages of one host moved, as a person has ordered: one of Now, Every and Auto.
+	Retime struct {
+		Pages     revisit.Pattern
+		Now       bool            // they are due
+		Every     time.Duration   // they are visited every so often from now on
+		Auto      bool            // they are visited by their timetable again
+		Timetable revisit.Options // of Auto
+	}
+	// Retimed answers Retime, once all is on disk.
+	Retimed struct {
+		Count int // pages whose next visit was moved
+		Err   error
+	}
+	// RulesChanged tells a Host what persons have said of its pages.
+	RulesChanged struct{ Rules revisit.Rules }
 	// PagesSought asks for the records of known pages that a sitemap or a feed says to have changed. It must come
 	// before the Write of that document's visit: what the document said last time is compared with what it says now.
 	PagesSought struct {

@@ -40,6 +40,11 @@ func stateIn(t *testing.T, dir string) (hosts map[string]store.HostRecord, pages
 		t.Fatal(err)
 	}
 	defer state.Close()
+	return stateOf(t, state)
+}
+
+func stateOf(t *testing.T, state *store.State) (hosts map[string]store.HostRecord, pages map[string]store.Page) {
+	t.Helper()
 	hosts, pages = map[string]store.HostRecord{}, map[string]store.Page{}
 	for _, p := range state.Partitions {
 		err := errors.Join(

@@ -113,6 +113,9 @@ func (c *crawlFlags) start(cmd *cobra.Command, seeds []master.Seed) error {
 		log.WithField("err", err).Warn("the index of the archive is not merged; henro repair does it")
 	}
 	printSummary(cmd.OutOrStdout(), o.Dir, status)
+	if status.End == master.Finished && status.PerSecond == 0 {
+		printNothingDue(cmd.OutOrStdout(), o.Dir)
+	}
 	return config.EndError(cmd.Context(), status)
 }
 
@@ -238,6 +241,27 @@ func printSummary(w io.Writer, dir string, s master.Status) {
 	}
 	fmt.Fprintf(w, "archive  %s\nsummary  %s\nlinks    henro export --what links --to csv --dir %s links.csv\n",
 		filepath.Join(dir, "warc"), filepath.Join(dir, "summary.json"), dir)
+}
+
+// printNothingDue says why a crawl that was run again has visited nothing, and when it would.
+func printNothingDue(w io.Writer, dir string) {
+	o := store.DefaultOptions()
+	o.Partitions, o.ReadOnly = 0, true
+	state, err := store.OpenState(filepath.Join(dir, "state"), o)
+	if err != nil {
+		return
+	}
+	defer state.Close()
+	var first time.Time
+	for _, p := range state.Partitions {
+		if at, err := p.NextDue(nil); err == nil && !at.IsZero() && (first.IsZero() || at.Before(first)) {
+			first = at
+		}
+	}
+	if !first.IsZero() {
+		fmt.Fprintf(w, "nothing new was left to visit; by its timetable the first known page is due at %s: "+
+			"--continuous visits pages again\n", moment(first))
+	}
 }
 
 // info is what every WARC file of the crawl says of it.

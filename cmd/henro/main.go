@@ -97,7 +97,7 @@ crawls the sites you name, writes WARC 1.1 archives and a link graph, and knows 
 	}
 	add("crawl", newCrawlCommand(), newDemoCommand(), newKeyCommand(), newDoctorCommand(), newCollectCommand())
 	add("steer", newStatusCommand(), newPauseCommand(), newResumeCommand(), newStopCommand(), newSlavesCommand(),
-		newSeedsCommand(), newExcludeCommand(), newBackupCommand())
+		newSeedsCommand(), newExcludeCommand(), newRevisitCommand(), newBackupCommand())
 	add("steer", newTopCommand(), newTraceCommand(), newWhyCommand())
 	add("look", newPageCommand(), newMissingCommand(), newHostCommand(), newReplayCommand(), newQACommand(),
 		newWACZCommand(), newExportCommand(), newReportCommand(), newCheckCommand(), newRepairCommand())

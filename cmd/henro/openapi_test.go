@@ -187,6 +187,9 @@ func askAll(a *api, seed string) {
 	a.ask(http.StatusOK, "GET", "/api/backup", nil)
 	a.ask(http.StatusOK, "POST", "/api/seeds", master.SeedsPosted{Seeds: []string{host + "/more"}, Depth: 1})
 	a.ask(http.StatusBadRequest, "POST", "/api/seeds", master.SeedsPosted{})
+	a.ask(http.StatusOK, "POST", "/api/revisit", master.RevisitPosted{Pages: host + "/*", Every: time.Hour})
+	a.ask(http.StatusBadRequest, "POST", "/api/revisit", master.RevisitPosted{Pages: host + "/*"})
+	a.ask(http.StatusNotFound, "POST", "/api/revisit", master.RevisitPosted{Pages: "nowhere.test", Now: true})
 	a.ask(http.StatusOK, "POST", "/api/hosts/exclude", master.HostPosted{Host: host})
 	a.ask(http.StatusOK, "GET", "/api/host?host="+url.QueryEscape(host), nil) // it is on the stop list now
 	a.ask(http.StatusBadRequest, "POST", "/api/hosts/exclude", master.HostPosted{Host: "x"})
@@ -228,6 +231,7 @@ func TestTheSchemasHaveEveryField(t *testing.T) {
 	for _, value := range []any{
 		master.Status{}, master.PageFound{}, master.HostFound{}, master.WhyFound{}, master.SeedsPosted{},
 		master.SeedsAnswer{}, master.HostPosted{}, master.PageMissing{}, master.Wholeness{},
+		master.RevisitPosted{}, master.RevisitAnswer{},
 		figures.Report{}, slave.Counts{}, console.Problem{}, console.LogAnswer{}, console.TraceLine{},
 		floor.TraceEvent{}, floor.Row{},
 	} {

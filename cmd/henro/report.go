@@ -14,6 +14,7 @@ import (
 	"henro/actors/figures"
 	"henro/cmd/config"
 	"henro/master"
+	"henro/messages/speech"
 	"henro/store"
 )
 
@@ -120,6 +121,9 @@ func printReport(w io.Writer, folder string, r *figures.Report) {
 		fmt.Fprintf(&settings, " --%s %s", s.Name, s.Value)
 	}
 	fmt.Fprintf(w, "timetable%s\n", settings.String())
+	for _, rule := range r.Rules {
+		fmt.Fprintf(w, "          %s every %s, as a person has said\n", rule.Pages, speech.Span(rule.Every))
+	}
 	if r.Continuous {
 		for _, v := range r.Verdicts {
 			if v.Hosts > 0 {

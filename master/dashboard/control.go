@@ -1,10 +1,12 @@
 package dashboard
 
 import (
+	"errors"
 	"net/http"
 	"strconv"
 	"strings"
 
+	"henro/actors/revisit"
 	"henro/master"
 )
 
@@ -35,6 +37,8 @@ func (d *Dashboard) do(w http.ResponseWriter, r *http.Request) {
 		err = d.exclude(r, true)
 	case "admit":
 		err = d.exclude(r, false)
+	case "revisit":
+		err = d.revisit(r)
 	case "seeds":
 		err = d.addSeeds(r)
 	default:
@@ -93,4 +97,29 @@ func (d *Dashboard) exclude(r *http.Request, on bool) error {
 		return err
 	}
 	return d.crawl.Exclude(r.Context(), u.Host(), on)
+}
+
+// revisit has pages visited at other times.
+func (d *Dashboard) revisit(r *http.Request) error {
+	posted := &master.RevisitPosted{Pages: r.PostFormValue("pages")}
+	switch r.PostFormValue("when") {
+	case "now":
+		posted.Now = true
+	case "every":
+		every, err := revisit.ParseSpan(strings.TrimSpace(r.PostFormValue("every")))
+		if err != nil || every == 0 {
+			return misuse{"wrong.span", r.PostFormValue("every")}
+		}
+		posted.Every = every
+	case "auto":
+		posted.Auto = true
+	}
+	_, err := d.crawl.Revisit(r.Context(), posted)
+	switch {
+	case errors.Is(err, master.ErrRevisit):
+		return misuse{"wrong.revisit", err.Error()}
+	case errors.Is(err, revisit.ErrManyRules):
+		return misuse{"wrong.rules", strconv.Itoa(revisit.MaxRules)}
+	}
+	return err
 }

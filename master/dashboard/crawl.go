@@ -26,6 +26,7 @@ type Crawl interface {
 	Stop(ctx context.Context) error
 	AddSeeds(ctx context.Context, seeds []master.Seed) (int, error)
 	Exclude(ctx context.Context, host string, on bool) error
+	Revisit(ctx context.Context, posted *master.RevisitPosted) (*master.RevisitAnswer, error)
 	Drain(ctx context.Context, slave string, on bool) (known bool, err error)
 }
 

@@ -326,6 +326,11 @@ func TestFormsSteerTheCrawl(t *testing.T) {
 		{"/do/drain", url.Values{"slave": {"nobody"}}, 400, ""},
 		{"/do/exclude", url.Values{"host": {someHost}, "back": {"/host?name=x"}}, 303, "/host?name=x&said=exclude"},
 		{"/do/admit", url.Values{"host": {"no host"}}, 400, ""},
+		{"/do/revisit", url.Values{"pages": {someHost + "/*"}, "when": {"every"}, "every": {"6h"},
+			"back": {"/host?name=x"}}, 303, "/host?name=x&said=revisit"},
+		{"/do/revisit", url.Values{"pages": {someHost + "/a"}, "when": {"now"}, "every": {"1d"}, "back": {"/"}}, 303,
+			"/?said=revisit"},
+		{"/do/revisit", url.Values{"pages": {someHost + "/a"}, "when": {"every"}, "every": {"soon"}}, 400, ""},
 		{"/do/stop", url.Values{"back": {"https://evil.example/"}}, 303, "/?said=stop"},
 		{"/do/nothing", nil, 404, ""},
 	} {
@@ -335,7 +340,8 @@ func TestFormsSteerTheCrawl(t *testing.T) {
 		}
 	}
 	want := []string{"pause", "resume", "seed https://a.example/ 2", "seed https://b.example/x 2", "drain bee true",
-		"drain nobody true", "exclude " + someHost + " true", "stop"}
+		"drain nobody true", "exclude " + someHost + " true",
+		"revisit " + someHost + "/* false 6h0m0s false", "revisit " + someHost + "/a true 0s false", "stop"}
 	if !slices.Equal(f.done, want) {
 		t.Errorf("done: %q, want %q", f.done, want)
 	}

@@ -69,6 +69,10 @@ func (f *fakeCrawl) AddSeeds(_ context.Context, seeds []master.Seed) (int, error
 func (f *fakeCrawl) Exclude(_ context.Context, host string, on bool) error {
 	return f.did(fmt.Sprint("exclude ", host, " ", on))
 }
+func (f *fakeCrawl) Revisit(_ context.Context, p *master.RevisitPosted) (*master.RevisitAnswer, error) {
+	return &master.RevisitAnswer{Pages: p.Pages, Moved: 1},
+		f.did(fmt.Sprint("revisit ", p.Pages, " ", p.Now, p.Every, p.Auto))
+}
 func (f *fakeCrawl) Drain(_ context.Context, slave string, on bool) (bool, error) {
 	return slave == "bee", f.did(fmt.Sprint("drain ", slave, " ", on))
 }

@@ -1,0 +1,216 @@
+package partition
+
+import (
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/asynkron/protoactor-go/actor"
+
+	"henro/actors/host"
+	"henro/actors/protocol"
+	"henro/actors/revisit"
+	"henro/store"
+)
+
+// ErrBusy is returned for an order to move visits while sweepsMost others are carried out.
+var ErrBusy = errors.New("too many orders to move visits are being carried out: try again in a minute")
+
+const (
+	sweepBatch = 1000 // records read, and moved in one write at most
+	sweepsMost = 8    // of one partition side by side
+	// passes over a partition at most: one moves all, a second finds what slots that were split have hidden from it
+	sweepPasses = 16
+)
+
+// rulesMeta is where what persons have said of the pages of a host is kept, in its partition.
+func rulesMeta(name string) string { return fmt.Sprintf("rules/%016x", uint64(store.IDOf(name))) }
+
+// RulesOf reads what persons have said of the pages of a host.
+func RulesOf(disk *store.Partition, name string) (rules revisit.Rules, err error) {
+	b, err := disk.Meta(rulesMeta(name))
+	if err == nil {
+		err = rules.UnmarshalBinary(b)
+	}
+	if err != nil {
+		err = fmt.Errorf("rules of %s: %w", name, err)
+	}
+	return rules, err
+}
+
+// EachRule calls fn for all that persons have said of the pages of a partition.
+func EachRule(disk *store.Partition, fn func(revisit.Rule)) error {
+	return disk.EachMeta("rules/", func(name string, value []byte) error {
+		var rules revisit.Rules
+		if err := rules.UnmarshalBinary(value); err != nil {
+			return fmt.Errorf("%s: %w", name, err)
+		}
+		for _, rule := range rules {
+			fn(rule)
+		}
+		return nil
+	})
+}
+
+// ruled returns the rules of the order's host as they are after it. Now changes none.
+func ruled(disk *store.Partition, before revisit.Rules, m *protocol.Retime) (after revisit.Rules, b []byte, err error) {
+	if _, err := disk.Host(store.IDOf(m.Pages.Host())); err != nil {
+		return nil, nil, fmt.Errorf("host %s: %w", m.Pages.Host(), err)
+	}
+	if m.Now {
+		return before, nil, nil
+	}
+	if after, err = before.With(revisit.Rule{Pages: m.Pages, Every: m.Every}); err != nil {
+		return nil, nil, err
+	}
+	b, err = after.MarshalBinary()
+	return after, b, err
+}
+
+// retime writes the rule down, and has the pages looked through by a child.
+func (p *Partition) retime(ctx actor.Context, m *protocol.Retime) {
+	name := m.Pages.Host()
+	before, known := p.rules[name]
+	var err error
+	if !known {
+		before, err = RulesOf(p.disk, name)
+	}
+	var after revisit.Rules
+	var b []byte
+	if err == nil {
+		after, b, err = ruled(p.disk, before, m)
+	}
+	if err == nil && p.sweeps >= sweepsMost {
+		err = ErrBusy
+	}
+	if err != nil {
+		ctx.Respond(&protocol.Retimed{Err: err})
+		return
+	}
+	if !m.Now {
+		p.rules[name] = after // the batch is ahead of the disk
+		p.batch.PutMeta(rulesMeta(name), b)
+		p.wrote(ctx, nil, true)
+		ctx.Send(p.hosts, &protocol.ToHost{Host: name, Message: &protocol.RulesChanged{Rules: after}})
+	}
+	now := time.Now()
+	p.sweep(ctx, func(page *store.Page) bool { return host.Retimed(page, m, now) })
+}
+
+// sweep has all visited pages looked through, and those written anew that moves has changed. The asker gets Retimed.
+func (p *Partition) sweep(ctx actor.Context, moves func(*store.Page) bool) {
+	p.sweeps++
+	disk, asker := p.disk, ctx.Sender()
+	ctx.Spawn(actor.PropsFromProducer(func() actor.Actor { return &Sweep{disk: disk, asker: asker, moves: moves} }))
+}
+
+// Sweep looks through the visited pages of a partition, a batch at a time, until a pass has nothing to move: a page
+// that is moved meanwhile, by a visit or with a slot that is split, may come twice in a pass or not at all.
+type Sweep struct {
+	disk  *store.Partition
+	asker *actor.PID
+	moves func(*store.Page) bool
+
+	after  store.Position
+	moved  int // in this pass
+	passes int
+	count  int
+}
+
+type (
+	sweepOn   struct{}
+	sweepOver struct{ count int }
+)
+
+// Receive is the table of contents.
+func (s *Sweep) Receive(ctx actor.Context) {
+	switch ctx.Message().(type) {
+	case *actor.Started: // what was written before is on disk first
+		ctx.Request(ctx.Parent(), &protocol.Write{Urgent: true})
+	case *protocol.Written, *sweepOn:
+		s.step(ctx)
+	}
+}
+
+func (s *Sweep) step(ctx actor.Context) {
+	entries, next, err := s.disk.Visited(s.after, sweepBatch)
+	if err != nil {
+		s.end(ctx, &protocol.Retimed{Count: s.count, Err: err})
+		return
+	}
+	s.after = next
+	write := &protocol.Write{Urgent: true}
+	for _, entry := range entries {
+		if s.passes < sweepPasses && s.moves(&entry.Page) {
+			write.Moves = append(write.Moves, entry)
+		}
+	}
+	s.moved += len(write.Moves)
+	s.count += len(write.Moves)
+	if next == nil {
+		s.passes++
+		if s.moved == 0 || s.passes > sweepPasses {
+			s.end(ctx, &protocol.Retimed{Count: s.count})
+			return
+		}
+		s.moved = 0
+	}
+	if len(write.Moves) > 0 {
+		ctx.Request(ctx.Parent(), write)
+	} else {
+		ctx.Send(ctx.Self(), &sweepOn{})
+	}
+}
+
+func (s *Sweep) end(ctx actor.Context, answer *protocol.Retimed) {
+	ctx.Send(ctx.Parent(), &sweepOver{answer.Count})
+	if s.asker != nil {
+		ctx.Send(s.asker, answer)
+	}
+	ctx.Stop(ctx.Self())
+}
+
+// endSweep takes note of the end of a sweep: pages that it has moved to now are looked for at once.
+func (p *Partition) endSweep(ctx actor.Context, m *sweepOver) {
+	p.sweeps--
+	if m.count > 0 && p.due.begun {
+		p.openDue(ctx, true)
+	}
+}
+
+// RetimeAtRest carries out an order in a state in which no crawl runs.
+func RetimeAtRest(disk *store.Partition, m *protocol.Retime, now time.Time) (count int, err error) {
+	before, err := RulesOf(disk, m.Pages.Host())
+	if err != nil {
+		return 0, err
+	}
+	_, b, err := ruled(disk, before, m)
+	if err != nil {
+		return 0, err
+	}
+	batch := store.NewBatch(now)
+	if !m.Now {
+		batch.PutMeta(rulesMeta(m.Pages.Host()), b)
+	}
+	for moved, passes := true, 0; moved && passes < sweepPasses; passes++ {
+		moved = false
+		for after, more := store.Position(nil), true; more; more = after != nil {
+			var entries []store.Entry
+			if entries, after, err = disk.Visited(after, sweepBatch); err != nil {
+				return count, err
+			}
+			for _, entry := range entries {
+				if host.Retimed(&entry.Page, m, now) {
+					batch.Move(entry.Position, entry.Page)
+					count++
+					moved = true
+				}
+			}
+			if _, err := disk.Commit(batch); err != nil {
+				return count, err
+			}
+			batch.Reset(now)
+		}
+	}
+	return count, nil
+}

@@ -1,0 +1,121 @@
+package master
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/asynkron/protoactor-go/actor"
+
+	"henro/actors/console"
+	"henro/actors/partition"
+	"henro/actors/protocol"
+	"henro/actors/revisit"
+	"henro/store"
+)
+
+// RevisitPosted is the body of POST /api/revisit: one of now, every_ns and auto.
+type RevisitPosted struct {
+	Pages string        `json:"pages"`              // a URL, a beginning of URLs with * behind it, or a host
+	Now   bool          `json:"now,omitempty"`      // they are due
+	Every time.Duration `json:"every_ns,omitempty"` // they are visited every so often, whatever their timetable
+	Auto  bool          `json:"auto,omitempty"`     // they are visited by their timetable again
+}
+
+// RevisitAnswer is what POST /api/revisit answers, once all is on disk.
+type RevisitAnswer struct {
+	Pages string `json:"pages"` // as they were understood
+	Moved int    `json:"moved"` // whose next visit was moved
+}
+
+// Bounds of RevisitPosted.Every: what the time queue resolves, and what anybody may still wait for.
+const (
+	leastEvery = time.Minute
+	mostEvery  = 10 * 365 * 24 * time.Hour
+)
+
+// ErrRevisit is returned for an order that makes no sense.
+var ErrRevisit = errors.New("no order to revisit")
+
+// order understands what was posted. A host without a scheme is the one that is known, https before http.
+func (p *RevisitPosted) order(state *store.State, m *Settings) (*protocol.Retime, error) {
+	ways := 0
+	for _, way := range []bool{p.Now, p.Every != 0, p.Auto} {
+		if way {
+			ways++
+		}
+	}
+	if ways != 1 {
+		return nil, fmt.Errorf("%w: want one of now, every and auto", ErrRevisit)
+	}
+	if p.Every != 0 && (p.Every < leastEvery || p.Every > mostEvery) {
+		return nil, fmt.Errorf("%w: every %v: want a minute to ten years", ErrRevisit, p.Every)
+	}
+	text := p.Pages
+	if !strings.Contains(text, "://") && !strings.ContainsAny(text, "/*") {
+		found, err := FindHost(state, m, text)
+		if err != nil {
+			return nil, err
+		}
+		text = found.Name
+	}
+	pages, err := revisit.ParsePattern(text)
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrRevisit, err)
+	}
+	return &protocol.Retime{Pages: pages, Now: p.Now, Every: p.Every, Auto: p.Auto, Timetable: m.Revisit}, nil
+}
+
+// retime has the Partition of the host carry out the order, and answer it.
+func (m *Master) retime(ctx actor.Context, order *protocol.Retime) {
+	ctx.RequestWithCustomSender(m.partitions[m.state.PartitionOf(order.Pages.Host())], order, ctx.Sender())
+}
+
+// Revisit has known pages visited at other times.
+func (n *Node) Revisit(ctx context.Context, posted *RevisitPosted) (*RevisitAnswer, error) {
+	order, err := posted.order(n.state, n.settings())
+	if err != nil {
+		return nil, err
+	}
+	if posted.Now && !n.o.Hosts.Continuous {
+		return nil, fmt.Errorf("%w: this crawl ends when nothing new is left, and visits no page again: run it with "+
+			"--continuous", ErrRevisit)
+	}
+	ctx, cancel := context.WithTimeout(ctx, time.Hour) // a partition of millions of pages is looked through
+	defer cancel()
+	answer, err := Ask[*protocol.Retimed](ctx, n, order)
+	if err != nil {
+		return nil, err
+	}
+	return &RevisitAnswer{string(order.Pages), answer.Count}, answer.Err
+}
+
+// RevisitAtRest does so in the state of a crawl that is not running.
+func RevisitAtRest(state *store.State, m *Settings, posted *RevisitPosted,
+	now time.Time) (*RevisitAnswer, error) {
+	order, err := posted.order(state, m)
+	if err != nil {
+		return nil, err
+	}
+	count, err := partition.RetimeAtRest(state.Partitions[state.PartitionOf(order.Pages.Host())], order, now)
+	return &RevisitAnswer{string(order.Pages), count}, err
+}
+
+// postRevisit answers RevisitPosted with RevisitAnswer.
+func (n *Node) postRevisit(w http.ResponseWriter, r *http.Request) {
+	var posted RevisitPosted
+	if err := json.NewDecoder(r.Body).Decode(&posted); err != nil {
+		console.Fail(w, http.StatusBadRequest, fmt.Errorf("read the order: %w", err))
+		return
+	}
+	answer, err := n.Revisit(r.Context(), &posted)
+	if errors.Is(err, ErrRevisit) || errors.Is(err, revisit.ErrManyRules) {
+		console.Fail(w, http.StatusBadRequest, err)
+		return
+	}
+	reply(w, answer, err)
+}
