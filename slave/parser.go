@@ -64,6 +64,7 @@ type Parser struct {
 	builder  *warc.Builder
 	unique   map[string]struct{}
 	found    messages.LinkSet // as it grows: its rooms are kept, and copied when it is whole
+	bytes    int              // of the URLs and texts of found
 	urls     []weburl.URL     // found.Urls, parsed
 	fields   []warc.Field     // of a metadata record
 	answered *parse           // the last that was answered
@@ -219,7 +220,7 @@ func (p *Parser) page(m *parse, found *parsed) {
 
 	set := &p.found
 	set.Urls, set.Kinds, set.Flags, set.Anchors = set.Urls[:0], set.Kinds[:0], set.Flags[:0], set.Anchors[:0]
-	p.urls = p.urls[:0]
+	p.urls, p.bytes = p.urls[:0], 0
 	clear(p.unique)
 	p.redirect(r, set)
 	switch {
@@ -250,7 +251,18 @@ func (p *Parser) page(m *parse, found *parsed) {
 	if m.follow {
 		p.pick(m, set, found)
 	}
+	if p.bytes > maxRoom { // the rooms of a link farm are not kept
+		p.found, p.urls, p.unique, p.document, p.resolver = messages.LinkSet{}, nil, map[string]struct{}{},
+			links.Document{}, nil
+	}
 }
+
+// maxLinkBytes bounds the URLs and texts that are kept of one page, as MaxLinks bounds their count: 50,000 links of 84
+// bytes. A page of 1.6 MB below a long base names 16 MB, and until they are stored a slave holds them for each lease.
+const maxLinkBytes = 4 << 20
+
+// maxRoom is how large the links of a page may be for their rooms to be kept for the next.
+const maxRoom = 256 << 10
 
 // html scans a page and returns the base of its links.
 func (p *Parser) html(m *parse, directives *robots.Directives) weburl.URL {
@@ -324,6 +336,9 @@ func (p *Parser) resolve(base weburl.URL, refs []links.Ref, set *messages.LinkSe
 	}
 	p.resolverOf(base, encoding)
 	for i := range refs {
+		if p.bytes >= maxLinkBytes {
+			return
+		}
 		ref := &refs[i]
 		if u, err := p.resolver.Resolve(ref.Raw); err == nil { // mailto: and javascript: are no URLs here
 			p.add(set, u, ref.Kind, ref.Flags, ref.Anchor)
@@ -351,6 +366,7 @@ func (p *Parser) add(set *messages.LinkSet, to weburl.URL, kind outlink.Kind, fl
 		return
 	}
 	p.unique[key] = struct{}{}
+	p.bytes += len(url) + len(anchor)
 	p.urls = append(p.urls, to)
 	set.Urls = append(set.Urls, url)
 	set.Kinds = append(set.Kinds, byte(kind))

@@ -1,6 +1,7 @@
 package slave
 
 import (
+	"fmt"
 	"net/http"
 	"slices"
 	"strings"
@@ -44,6 +45,31 @@ func TestAFrameIsKeptBesideALinkToThePageInIt(t *testing.T) {
 	want := []byte{byte(outlink.Anchor), byte(outlink.Iframe), byte(outlink.Frame)}
 	if got := m.visited.Links.Kinds; !slices.Equal(got, want) {
 		t.Errorf("the links are of kinds %v, want %v", got, want)
+	}
+}
+
+// A page of 1.6 MB that names 16 MB of links is kept with 4 MiB of them, and its rooms are not.
+func TestTheLinksOfALinkFarmAreBoundedInBytes(t *testing.T) {
+	body := []byte("<base href=/" + strings.Repeat("x", 320) + "/>")
+	for i := range 45_000 {
+		body = fmt.Appendf(body, "<a href=%05d>some words</a>", i)
+	}
+	p := &Parser{o: DefaultOptions(), unique: map[string]struct{}{}}
+	m := answered(200, "", "", "", "text/html", body)
+	p.page(m, &parsed{})
+	size, urls := 0, m.visited.Links.Urls
+	for i, url := range urls {
+		size += len(url) + len(m.visited.Links.Anchors[i])
+	}
+	if size < maxLinkBytes || size > maxLinkBytes+500 {
+		t.Errorf("%d links of %d bytes are kept", len(urls), size)
+	}
+	if cap(p.urls) > 0 || cap(p.found.Urls) > 0 || len(p.unique) > 0 || cap(p.document.Links) > 0 {
+		t.Error("the rooms of the page are kept")
+	}
+	m = answered(200, "", "", "", "text/html", []byte("<a href=in></a>"))
+	if p.page(m, &parsed{}); len(m.visited.Links.Urls) != 1 {
+		t.Errorf("the next page has %d links", len(m.visited.Links.Urls))
 	}
 }
 

@@ -23,6 +23,7 @@ func Main(name string, run func(context.Context) error) (code int) {
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	context.AfterFunc(ctx, stop)
+	go giveBack(ctx)
 	err := run(ctx)
 	if err != nil {
 		fmt.Fprintf(os.Stderr, "%s: %v\n", name, err)
