@@ -43,7 +43,7 @@ func IndexFile(path string) error {
 		if err != nil {
 			return err
 		}
-		_, err = warc.Walk(f, visit)
+		_, err = warc.List(f, visit)
 		return errors.Join(err, f.Close())
 	})
 }

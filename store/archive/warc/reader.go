@@ -36,6 +36,7 @@ type Reader struct {
 	inside bool
 	zipped bool  // members are gzip or zstd
 	strict bool  // a record without its end is damaged
+	sure   bool  // so is one without its end behind which no other begins
 	err    error // the last word
 }
 
@@ -90,7 +91,8 @@ type Entry struct {
 	Length  int64 // of its bytes in the file; known once Close has returned
 	// Shared is true for a record that is not alone in its member, so that Offset and Length do not find it.
 	Shared bool
-	// Unended is true when the block was not followed by two empty lines; known once Close has returned.
+	// Unended is true when the block was not followed by two empty lines, or ended before its Content-Length, where the
+	// file or the member did; known once Close has returned.
 	Unended bool
 
 	reader *Reader
@@ -158,6 +160,8 @@ func (e *Entry) Read(p []byte) (int, error) {
 	switch {
 	case e.left == 0:
 		err = nil
+	case err == io.EOF && !e.reader.strict:
+		e.left = 0 // as other readers have it: what is there is the block
 	case err == io.EOF:
 		err = e.reader.damaged(e.Offset, fmt.Errorf("block ends %d bytes early: %w", e.left, io.ErrUnexpectedEOF))
 	case err != nil:
@@ -332,6 +336,12 @@ func (r *Reader) end(e *Entry) error {
 		return r.damaged(e.Offset, err)
 	} else if r.strict {
 		return r.damaged(e.Offset, errors.New("record has no end"))
+	} else if r.sure && !r.zipped {
+		if err := skipLines(r.in); err == nil {
+			if next, _ := r.in.Peek(len(plainMagic)); !bytes.Equal(next, plainMagic) {
+				return r.damaged(e.Offset, errors.New("record ends in the middle of something"))
+			}
+		}
 	}
 	if !r.zipped {
 		r.inside = false

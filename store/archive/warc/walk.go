@@ -28,6 +28,16 @@ const maxSpans = 1000
 // empty lines that end it counts as damaged here: it was torn. What visit saw of a record before Close is not yet known
 // to be whole.
 func Walk(f io.ReadSeeker, visit func(*Entry) error) (Walked, error) {
+	return walk(f, visit, func(r *Reader) { r.strict = true })
+}
+
+// List is Walk for the files of other writers: records without the empty lines that end them are whole here, and so is
+// a block that ends with its member or its file before its Content-Length, as other readers have it.
+func List(f io.ReadSeeker, visit func(*Entry) error) (Walked, error) {
+	return walk(f, visit, func(r *Reader) { r.sure = true })
+}
+
+func walk(f io.ReadSeeker, visit func(*Entry) error, set func(*Reader)) (Walked, error) {
 	var w Walked
 	var at int64 // where reading (again) begins
 	first := make([]byte, len(plainMagic))
@@ -51,7 +61,7 @@ func Walk(f io.ReadSeeker, visit func(*Entry) error) (Walked, error) {
 			return w, err
 		}
 		r := newReader(f, at)
-		r.strict = true
+		set(r)
 		r.useFrames(frames)
 		bad, err := w.read(r, visit)
 		frames = r.zstd
