@@ -91,9 +91,10 @@ func refer(in *scope.Rules, seeds bool, m *Settings, page *store.Page, l *outlin
 		r.finding = admission.Finding{Rule: "link", Reason: r.reason, Says: speech.Say(words, values...)}
 	}
 	on := &admission.Page{URL: page.URL, Host: weburl.HostOf(page.URL), Depth: page.Depth, DepthLeft: page.DepthLeft,
-		Redirects: page.Redirects, Requisite: page.Flags.Requisite(), Failed: page.Status >= 400}
+		Redirects: page.Redirects, Failed: page.Status >= 400}
+	on.Embed(uint32(page.Flags.Embedded()))
 	to, reason := m.Admission.Link(in, on, l)
-	r.requisite = to.Requisite > 0
+	r.requisite = to.Requisite > 0 && to.Requisite != outlink.PageToo
 	if !r.requisite && !seeds {
 		say("%s links to it", page.URL)
 		return r

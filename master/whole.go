@@ -86,8 +86,11 @@ func FindMissing(state *store.State, m *Settings, prefix, temp string, fn func(*
 		}
 		for _, p := range state.Partitions {
 			if err := p.EachVisited(func(page store.Page, _ store.Place) error {
-				if !shown(&page) || !strings.HasPrefix(page.URL, prefix) {
+				if page.Reason != 0 || page.Status < 200 || page.Status >= 300 || !strings.HasPrefix(page.URL, prefix) {
 					return nil
+				}
+				if ok, err := p.IsPage(&page); !ok || err != nil {
+					return err
 				}
 				return s.count(whole, &page, fn)
 			}); err != nil {
@@ -101,11 +104,6 @@ func FindMissing(state *store.State, m *Settings, prefix, temp string, fn func(*
 		return nil, fmt.Errorf("look for what pages lack: %w", err)
 	}
 	return whole, nil
-}
-
-// shown reports whether this is a page of which a browser shows more than that it could not be had.
-func shown(p *store.Page) bool {
-	return p.Flags.Requisite() == 0 && p.Reason == 0 && p.Status >= 200 && p.Status < 300
 }
 
 // count looks at one page.

@@ -1014,7 +1014,7 @@ type Task struct {
 	CapturedUnix  int64                  `protobuf:"varint,8,opt,name=captured_unix,json=capturedUnix,proto3" json:"captured_unix,omitempty"` // when that capture was made (the master's clock; only ever written to WARC)
 	Redirects     uint32                 `protobuf:"varint,9,opt,name=redirects,proto3" json:"redirects,omitempty"`                           // redirects that led here
 	Attempts      uint32                 `protobuf:"varint,10,opt,name=attempts,proto3" json:"attempts,omitempty"`                            // failed visits before this one
-	Requisite     uint32                 `protobuf:"varint,11,opt,name=requisite,proto3" json:"requisite,omitempty"`                          // how far from the page that it is a requisite of; 0: a page
+	Requisite     uint32                 `protobuf:"varint,11,opt,name=requisite,proto3" json:"requisite,omitempty"`                          // how far from the page that it is a requisite of; 0: a page; 7: a page that is one as well
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1321,7 +1321,7 @@ type PageVisited struct {
 	Attempts         uint32                 `protobuf:"varint,28,opt,name=attempts,proto3" json:"attempts,omitempty"`
 	Title            string                 `protobuf:"bytes,29,opt,name=title,proto3" json:"title,omitempty"`
 	Skipped          string                 `protobuf:"bytes,30,opt,name=skipped,proto3" json:"skipped,omitempty"`                                              // why the response is not archived, or not whole: a word of package admission
-	Requisite        uint32                 `protobuf:"varint,32,opt,name=requisite,proto3" json:"requisite,omitempty"`                                         // how far from the page that it is a requisite of; 0: a page
+	Requisite        uint32                 `protobuf:"varint,32,opt,name=requisite,proto3" json:"requisite,omitempty"`                                         // how far from the page that it is a requisite of; 0: a page; 7: a page that is one as well
 	ModifiedBeforeNs int64                  `protobuf:"varint,31,opt,name=modified_before_ns,json=modifiedBeforeNs,proto3" json:"modified_before_ns,omitempty"` // from Last-Modified to Date, both by the host's own clock; 0: it said nothing
 	Says             string                 `protobuf:"bytes,33,opt,name=says,proto3" json:"says,omitempty"`                                                    // what the system or the library said of a failure, or of a body that is not whole
 	unknownFields    protoimpl.UnknownFields

@@ -17,6 +17,7 @@ import (
 	"henro/actors/robots"
 	"henro/actors/traps"
 	"henro/messages"
+	"henro/messages/outlink"
 	"henro/messages/weburl"
 	"henro/slave/fetch"
 	"henro/store/fingerprint"
@@ -57,7 +58,7 @@ type visit struct {
 	depth     int32
 	hops      uint32
 	attempts  uint16
-	requisite uint8 // how far from a page; 0: a page
+	requisite uint8 // how far from a page; 0: a page; outlink.PageToo: both
 }
 
 // maxAhead is how many pages of one lease may wait to be parsed while the next is fetched: enough to keep the host
@@ -193,7 +194,7 @@ func (f *Fetcher) start(ctx actor.Context) {
 		}
 		f.queue = append(f.queue, visit{url: u, task: task, left: task.DepthLeft, depth: task.Depth,
 			hops: task.Redirects, attempts: uint16(min(task.Attempts, math.MaxUint16)),
-			requisite: uint8(min(task.Requisite, admission.MaxRequisite))})
+			requisite: uint8(min(task.Requisite, outlink.PageToo))})
 		if f.seen != nil {
 			f.seen[fingerprint.URL(u.String())&^0xff] = struct{}{}
 		}
@@ -489,7 +490,11 @@ func (f *Fetcher) follow(m *parsed) {
 	now := time.Now()
 	for _, v := range m.follow {
 		key := fingerprint.URL(v.url.String()) &^ 0xff
-		if _, known := f.seen[key]; known || len(f.queue) >= f.budget {
+		if _, known := f.seen[key]; known {
+			f.link(&v)
+			continue
+		}
+		if len(f.queue) >= f.budget {
 			continue
 		}
 		// what is not taken is reported by the page that has the link
@@ -504,6 +509,22 @@ func (f *Fetcher) follow(m *parsed) {
 			}
 		}
 		f.queue = slices.Insert(f.queue, at, v)
+	}
+}
+
+// link makes a page of a requisite that waits, when a link leads there.
+func (f *Fetcher) link(to *visit) {
+	if to.left == 0 {
+		return
+	}
+	for i := range f.queue { // requisites stand before pages
+		switch v := &f.queue[i]; {
+		case v.requisite == 0:
+			return
+		case v.task == nil && v.left == 0 && v.url == to.url:
+			v.left, v.depth, v.hops, v.requisite = to.left, to.depth, to.hops, outlink.PageToo
+			return
+		}
 	}
 }
 

@@ -379,7 +379,8 @@ func (p *Parser) pick(m *parse, set *messages.LinkSet, found *parsed) {
 	v := m.visited
 	page := admission.Page{URL: v.Url, Host: m.host, Depth: uint8(min(v.Depth, outlink.MaxDepth)),
 		DepthLeft: admission.DepthLeft(v.DepthLeft), Redirects: uint8(min(v.Redirects, math.MaxUint8)),
-		Requisite: uint8(min(v.Requisite, admission.MaxRequisite)), Failed: v.Status >= 400}
+		Failed: v.Status >= 400}
+	page.Embed(v.Requisite)
 	for i, url := range set.Urls {
 		if !strings.HasPrefix(url, m.host) {
 			continue

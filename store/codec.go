@@ -479,17 +479,30 @@ func (s *scanner) after(last string) string {
 	return last[:n] + string(s.bytes())
 }
 
+// redirected marks the depth left of a relaxation behind which the redirects stand.
+const redirected = 0x80
+
 func encodeRelaxation(r *Relaxation) []byte {
 	b := append(make([]byte, 4, 16+len(r.URL)), r.Depth, r.DepthLeft)
+	if r.Redirects > 0 {
+		b[5] |= redirected
+		b = append(b, r.Redirects)
+	}
 	return append(b, r.URL...)
 }
 
 func decodeRelaxation(key, v []byte) (Relaxation, error) {
 	b, err := unseal(key, v)
-	if err != nil || len(b) < 2 || len(key) != 16 {
+	if err != nil || len(b) < 3 || len(key) != 16 {
 		return Relaxation{}, fmt.Errorf("relaxation %x: %w", key, ErrCorrupt)
 	}
-	return Relaxation{Host: HostID(binary.BigEndian.Uint64(key)), Depth: b[0], DepthLeft: b[1], URL: string(b[2:])}, nil
+	r := Relaxation{Host: HostID(binary.BigEndian.Uint64(key)), Depth: b[0], DepthLeft: b[1] &^ redirected}
+	rest := b[2:]
+	if b[1]&redirected != 0 {
+		r.Redirects, rest = rest[0], rest[1:]
+	}
+	r.URL = string(rest)
+	return r, nil
 }
 
 func encodeStop(e *StopEntry) []byte {

@@ -409,7 +409,7 @@ func (c *commit) storeVisit(v *Visited, o *origin) error {
 	case visited, v.Retry && o.fresh == nil && op.Found:
 		// Visited meanwhile inside a lease, or known already: there is a record of it elsewhere.
 		c.out.Replayed++
-		return c.raised(op, page.URL, page.Depth)
+		return c.raised(op, page.URL, page.Depth, page.Redirects)
 	case v.Retry:
 		if !op.Found {
 			h, err := c.host(o.host, o.name)
@@ -439,23 +439,22 @@ func (c *commit) storeVisit(v *Visited, o *origin) error {
 	if !v.Retry && op.Found && op.Old.DepthLeft() > left {
 		// The caller judged the links by the depth it knew of.
 		left = op.Old.DepthLeft()
-		if err := c.relax(o.host, op.URL, page.URL, page.Depth, left); err != nil {
+		if err := c.relax(&Relaxation{Host: o.host, URL: page.URL, Depth: page.Depth, DepthLeft: left,
+			Redirects: page.Redirects}, op.URL); err != nil {
 			return err
 		}
 	} else if v.Links == nil {
 		// It did not judge them at all.
-		if err := c.raised(op, page.URL, page.Depth); err != nil {
+		if err := c.raised(op, page.URL, page.Depth, page.Redirects); err != nil {
 			return err
 		}
 	}
-	if page.DepthLeft = left; left > 0 {
-		page.Flags = page.Flags.AsRequisite(0) // a page links to it
-	}
+	page.DepthLeft, page.Flags = left, page.Flags.linked(left)
 	return c.enter(o, &page)
 }
 
 // raised puts a page down to be relaxed when an operation on the seen set found it visited and raised its depth left.
-func (c *commit) raised(op *seen.Op, url string, depth uint8) error {
+func (c *commit) raised(op *seen.Op, url string, depth, redirects uint8) error {
 	if op.Action == seen.Peek || !op.Found || op.Old.DepthLeft() >= op.DepthLeft {
 		return nil
 	}
@@ -463,7 +462,8 @@ func (c *commit) raised(op *seen.Op, url string, depth uint8) error {
 	if !op.Old.Visited() {
 		return nil
 	}
-	return c.relax(HostID(op.Host), op.URL, url, depth, op.DepthLeft)
+	return c.relax(&Relaxation{Host: HostID(op.Host), URL: url, Depth: depth, DepthLeft: op.DepthLeft,
+		Redirects: redirects}, op.URL)
 }
 
 func (c *commit) storeLinks(host HostID, fp uint64, v *Visited) error {
@@ -485,8 +485,8 @@ func (c *commit) storeLinks(host HostID, fp uint64, v *Visited) error {
 }
 
 // relax puts a page down for its links, if it has any, to be admitted again with more depth left.
-func (c *commit) relax(host HostID, fp uint64, url string, depth, left uint8) error {
-	relax, key := c.tx.Bucket(bucketRelax), key128(host, fp)
+func (c *commit) relax(to *Relaxation, fp uint64) error {
+	relax, key := c.tx.Bucket(bucketRelax), key128(to.Host, fp)
 	if c.tx.Bucket(bucketLinks).Get(key) == nil {
 		return nil
 	}
@@ -495,13 +495,13 @@ func (c *commit) relax(host HostID, fp uint64, url string, depth, left uint8) er
 		if err != nil {
 			return err
 		}
-		if r.DepthLeft >= left {
+		if r.DepthLeft >= to.DepthLeft {
 			return nil
 		}
 	} else {
 		c.totals.relaxations++
 	}
-	return put(relax, key, encodeRelaxation(&Relaxation{URL: url, Depth: depth, DepthLeft: left}))
+	return put(relax, key, encodeRelaxation(to))
 }
 
 func (c *commit) storeMoves() error {
@@ -618,7 +618,7 @@ func (c *commit) storeAdmits() error {
 		a, op := &c.batch.admits[i], &c.ops[c.firstAdmit+i]
 		id := HostID(op.Host)
 		if op.Found {
-			if err := c.raised(op, a.URL, a.Depth); err != nil {
+			if err := c.raised(op, a.URL, a.Depth, a.Redirects); err != nil {
 				return err
 			}
 			continue

@@ -57,8 +57,25 @@ func (f Flags) Wishing(said outlink.Frequency) Flags {
 const requisiteShift = 5
 
 // Requisite is how far from a page this is that a browser loads to show it: 1 for an image, 2 for the font of a sheet;
-// 0 for a page itself.
-func (f Flags) Requisite() uint8 { return uint8(f >> requisiteShift & 7) }
+// 0 for a page itself, also if it is a requisite as well.
+func (f Flags) Requisite() uint8 {
+	if from := f.Embedded(); from != outlink.PageToo {
+		return from
+	}
+	return 0
+}
+
+// Embedded is Requisite, and outlink.PageToo for a page that is a requisite as well.
+func (f Flags) Embedded() uint8 { return uint8(f >> requisiteShift & 7) }
+
+// linked returns f of a page that so many links may be followed from: what is there for a page is a page by itself, if
+// another links to it.
+func (f Flags) linked(depthLeft uint8) Flags {
+	if depthLeft > 0 && f.Requisite() > 0 {
+		return f.AsRequisite(outlink.PageToo)
+	}
+	return f
+}
 
 // Role is the word shown to users: page, or requisite for what is only there because a page is shown with it.
 func (f Flags) Role() string {
@@ -68,7 +85,7 @@ func (f Flags) Role() string {
 	return "page"
 }
 
-// AsRequisite returns f of a requisite that far from its page.
+// AsRequisite returns f of a requisite that far from its page; outlink.PageToo: of a page that is a requisite as well.
 func (f Flags) AsRequisite(from uint8) Flags {
 	return f&^(7<<requisiteShift) | Flags(from&7)<<requisiteShift
 }
@@ -218,7 +235,7 @@ type Candidate struct {
 	DepthLeft uint8
 	Band      uint8  // at most LastBand
 	Redirects uint8  // at most outlink.MaxRedirects
-	Requisite uint8  // as in Flags: how far from a page
+	Requisite uint8  // as Flags.Embedded: how far from a page
 	From      uint64 // number of the page in which it was found
 
 	// of the sitemap in which it was found; not kept for candidates of other partitions, as is
@@ -250,6 +267,7 @@ type Relaxation struct {
 	URL       string
 	Depth     uint8
 	DepthLeft uint8
+	Redirects uint8             // in a row that lead there
 	Links     []outlink.Outlink // as stored at the last visit
 }
 

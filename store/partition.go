@@ -231,6 +231,17 @@ func (p *Partition) view(doing string, fn func(*bbolt.Tx) error) (err error) {
 	return diagnose(doing, p.db.View(fn))
 }
 
+// Snapshot calls fn with the partition as of one moment; see State.Snapshot.
+func (p *Partition) Snapshot(fn func(*Partition) error) error {
+	return p.view("begin a snapshot", func(tx *bbolt.Tx) error { return fn(p.at(tx)) })
+}
+
+// at is the partition as a transaction sees it.
+func (p *Partition) at(tx *bbolt.Tx) *Partition {
+	return &Partition{options: p.options, path: p.path, index: p.index, of: p.of, identity: p.identity, db: p.db,
+		frozen: tx, recent: newRecent(0)}
+}
+
 func (p *Partition) update(doing string, fn func(*bbolt.Tx) error) (err error) {
 	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
 	defer rescue(doing, &err)
@@ -341,6 +352,7 @@ func (p *Partition) Fresh(host HostID, after Position, limit int) (w Waiting, er
 			}
 			if found {
 				page.DepthLeft = e.DepthLeft()
+				page.Flags = page.Flags.linked(page.DepthLeft)
 			}
 			w.Entries = append(w.Entries, Entry{page, last})
 			return nil
@@ -525,6 +537,16 @@ func (p *Partition) Seen(url string) (depthLeft uint8, visited, known bool, err 
 	return depthLeft, visited, known, err
 }
 
+// IsPage reports whether what a record is of is a page by itself. A requisite that was visited before a page linked to
+// it says so in the seen set alone, until its next visit.
+func (p *Partition) IsPage(page *Page) (bool, error) {
+	if page.Flags.Requisite() == 0 {
+		return true, nil
+	}
+	left, _, _, err := p.Seen(page.URL)
+	return left > 0, err
+}
+
 // Lookup finds the record of a URL, or ErrNotFound. There is no index by URL: a page that waits is found among those of
 // its host, any other by reading the whole queue, at some 15 million records per second.
 func (p *Partition) Lookup(url string) (e Entry, place Place, err error) {
@@ -574,6 +596,7 @@ func (p *Partition) Lookup(url string) (e Entry, place Place, err error) {
 		if entry.DepthLeft() > e.Page.DepthLeft {
 			e.Page.DepthLeft = entry.DepthLeft()
 		}
+		e.Page.Flags = e.Page.Flags.linked(e.Page.DepthLeft)
 		return err
 	})
 	return e, place, err
@@ -673,6 +696,7 @@ func (p *Partition) EachPage(fn func(Page, Place) error) error {
 				return err
 			}
 			page.DepthLeft = max(page.DepthLeft, e.DepthLeft())
+			page.Flags = page.Flags.linked(page.DepthLeft)
 			return fn(page, InFresh)
 		})
 		if err != nil {

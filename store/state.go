@@ -269,8 +269,7 @@ func (s *State) Snapshot(fn func(*State) error) (err error) {
 	}
 	frozen := &State{moved: s.moved}
 	for i, p := range s.Partitions {
-		frozen.Partitions = append(frozen.Partitions, &Partition{options: p.options, path: p.path, index: p.index,
-			of: p.of, identity: p.identity, db: p.db, frozen: snapshots[i], recent: newRecent(0)})
+		frozen.Partitions = append(frozen.Partitions, p.at(snapshots[i]))
 	}
 	return fn(frozen)
 }

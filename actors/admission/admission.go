@@ -110,6 +110,7 @@ type Page struct {
 	DepthLeft uint8  // links that may still be followed from it
 	Redirects uint8  // in a row that led to it
 	Requisite uint8  // how far from the page that it is a requisite of; 0: it is a page itself
+	Embedded  bool   // it is a page, and a requisite of another page as well
 	Failed    bool   // answered with an error
 }
 
@@ -121,12 +122,22 @@ func (p *Page) hostOf(url string) string {
 	return weburl.HostOf(url)
 }
 
+// Embed sets Requisite and Embedded as the record of a page, or a message of it, has them. One from farther away than
+// there is was not sent by this henro.
+func (p *Page) Embed(from uint32) {
+	p.Embedded = from == outlink.PageToo
+	p.Requisite = uint8(min(from, MaxRequisite))
+	if p.Embedded {
+		p.Requisite = 0
+	}
+}
+
 // Place is where a link leads, and the place among pages that it has if it is taken.
 type Place struct {
 	Host             string
 	Depth, DepthLeft uint8
 	Redirects        uint8
-	Requisite        uint8 // how far from the page that it is a requisite of; 0: a page
+	Requisite        uint8 // how far from the page that it is a requisite of; 0: a page; outlink.PageToo: both
 }
 
 // Link judges one link by itself, its page and the scope. Host.Takes comes after it.
@@ -136,8 +147,13 @@ func (r *Rules) Link(in Regions, page *Page, l *outlink.Outlink) (Place, Reason)
 		return r.requisite(in, page, l, moved)
 	}
 	to, reason := r.page(in, page, l)
-	if reason != None && r.Requisites.Has(l.Kind) { // a frame that is not a page by itself
-		if as, against := r.requisite(in, page, l, false); against == None {
+	moved = page.Embedded && l.Kind == outlink.Redirect
+	switch {
+	case !moved && !r.Requisites.Has(l.Kind):
+	case reason == None: // a page, and a frame
+		to.Requisite = outlink.PageToo
+	default: // a frame that is not a page by itself
+		if as, against := r.requisite(in, page, l, moved); against == None {
 			return as, None
 		}
 	}
@@ -149,7 +165,7 @@ func (r *Rules) requisite(in Regions, page *Page, l *outlink.Outlink, moved bool
 	to := Place{Depth: page.Depth, Requisite: page.Requisite + 1}
 	switch {
 	case moved:
-		to.Requisite, to.Redirects = page.Requisite, page.Redirects+1
+		to.Requisite, to.Redirects = max(1, page.Requisite), page.Redirects+1
 		if int(page.Redirects) >= r.MaxRedirects {
 			return to, Redirects
 		}

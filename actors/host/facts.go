@@ -277,7 +277,7 @@ func (b *Book) storeTimed(m *VisitsTimed) {
 			continue
 		}
 		b.judge.beginVisited(&v.Page)
-		b.blame(w, &m.asked.visits[i], v.Links)
+		b.blame(w, &m.asked.visits[i], &v.Page, v.Links)
 		if v.Page.Flags&store.Dropped != 0 {
 			b.record.GivenUp++
 		}

@@ -121,7 +121,7 @@ func (b *Book) vouch(m *sitemapReported) {
 func (b *Book) relax(m *protocol.RelaxationsFound) {
 	for i := range m.Relaxations {
 		r := &m.Relaxations[i]
-		b.judge.begin(r.URL, r.Depth, r.DepthLeft, 0, 0)
+		b.judge.begin(r.URL, r.Depth, r.DepthLeft, r.Redirects, 0)
 		for j := range r.Links {
 			b.judge.link(&r.Links[j])
 		}

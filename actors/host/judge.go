@@ -58,7 +58,8 @@ func (j *judge) begin(url string, depth, left, redirects uint8, number uint64) {
 // beginVisited begins the links of a page that was visited.
 func (j *judge) beginVisited(p *store.Page) {
 	j.begin(p.URL, p.Depth, p.DepthLeft, p.Redirects, p.Number)
-	j.page.Requisite, j.page.Failed = p.Flags.Requisite(), p.Status >= 400
+	j.page.Embed(uint32(p.Flags.Embedded()))
+	j.page.Failed = p.Status >= 400
 }
 
 // link judges one link.

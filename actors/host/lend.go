@@ -76,8 +76,8 @@ func (b *Book) loaded(m *protocol.PagesLoaded) {
 		b.giveUp(due)
 		return
 	}
-	if b.full() && len(due) > 0 {
-		b.dropAll(due, nil, admission.HostPages)
+	if pages := pagesOf(due); b.full() && len(pages) > 0 { // requisites of the pages that it gave go on
+		b.dropAll(pages, nil, admission.HostPages)
 		return
 	}
 	if b.lend.void || len(due) == 0 && !b.robots.wanted() {
@@ -187,7 +187,7 @@ func (b *Book) task(due []store.Entry, m *protocol.PagesLoaded) *messages.HostTa
 		t := &messages.Task{
 			Url: page.URL, Depth: int32(page.Depth), DepthLeft: admission.WireDepthLeft(page.DepthLeft),
 			Position: entry.Position, Redirects: uint32(page.Redirects), Attempts: uint32(page.Attempts),
-			Requisite: uint32(page.Flags.Requisite()),
+			Requisite: uint32(page.Flags.Embedded()),
 		}
 		if !page.CapturedAt.IsZero() {
 			t.Etag, t.Digest, t.CapturedUnix = page.ETag, page.Digest[:], page.CapturedAt.Unix()
@@ -206,6 +206,16 @@ const httpTime = "Mon, 02 Jan 2006 15:04:05 GMT"
 // retryWait is how long a page, or robots.txt, waits after so many failures.
 func (b *Book) retryWait(attempt int) time.Duration {
 	return b.o.RetryWait << min(max(attempt, 1)-1, 10)
+}
+
+// pagesOf are the pages among what waits.
+func pagesOf(waiting []store.Entry) (pages []store.Entry) {
+	for _, entry := range waiting {
+		if entry.Page.Flags.Requisite() == 0 {
+			pages = append(pages, entry)
+		}
+	}
+	return pages
 }
 
 // full reports that as many pages of this host were visited as are wanted. Known pages are still visited again.

@@ -167,10 +167,14 @@ func (s *Schedule) judge(known *prospect, made *visitMade, totals *protocol.Tota
 	v := made.fact
 	page := made.old
 	if page.URL == "" {
+		embedded := min(v.Requisite, admission.MaxRequisite)
+		if v.Requisite == outlink.PageToo {
+			embedded = outlink.PageToo
+		}
 		page = store.Page{
 			URL: v.Url, Depth: uint8(min(v.Depth, 255)), DepthLeft: admission.DepthLeft(v.DepthLeft),
 			Redirects: uint8(min(v.Redirects, 255)), Attempts: uint8(min(v.Attempts, 255)),
-			Flags: store.Flags(0).Wishing(made.wish).AsRequisite(uint8(min(v.Requisite, admission.MaxRequisite))),
+			Flags: store.Flags(0).Wishing(made.wish).AsRequisite(uint8(embedded)),
 		}
 	}
 	out := store.Visited{Position: v.Position, Links: made.links}
@@ -376,7 +380,7 @@ func (s *Schedule) replan() {
 	s.load = politeness.Price(demand, politeness.Plan{Min: demand.Min, Max: demand.Max}).Load
 	s.plan, _ = politeness.Relieve(s.o.Relief, demand, s.spare)
 	s.replanned = true
-	s.replanIn = min(int(s.timetable.Pages())/20, 100)
+	s.replanIn = min(int(s.timetable.Known())/20, 100)
 }
 
 // learn lets the host's track record and its plan learn from a visit of a known page.
@@ -406,14 +410,24 @@ func (s *Schedule) retime(old, page *store.Page) {
 	oldHistory, history := revisit.History(old.Timing), revisit.History(page.Timing)
 	mean := s.o.Revisit.Estimate(&history)
 	known, planned := !old.LastVisit.IsZero(), !page.Next.IsZero()
+	was, is := 0, 0 // requisites
+	if old.Flags.Requisite() > 0 {
+		was = 1
+	}
+	if page.Flags.Requisite() > 0 {
+		is = 1
+	}
 	switch {
 	case known && planned:
 		s.timetable.Retime(before, now)
+		s.timetable.CountRequisites(is - was)
 	case known:
 		s.timetable.RemovePage(before)
+		s.timetable.CountRequisites(-was)
 		mean = 0
 	case planned:
 		s.timetable.AddPage(now)
+		s.timetable.CountRequisites(is)
 	default:
 		mean = 0
 	}

@@ -13,12 +13,18 @@ import (
 	"henro/store/fingerprint"
 )
 
-// blame lets the stop list learn from a visit, and writes what changes on it.
-func (b *Book) blame(w *protocol.Write, made *visitMade, links []outlink.Outlink) {
+// blame lets the stop list learn from a visit of a page, and writes what changes on it.
+func (b *Book) blame(w *protocol.Write, made *visitMade, page *store.Page, links []outlink.Outlink) {
 	fact, first := made.fact, made.old.LastVisit.IsZero()
 	v := stoplist.Visit{URL: fact.Url, Outcome: StopOutcome(fact.Status, fact.Reason)}
 	if first {
 		v.Main = likeness(fact, links)
+	}
+	if reason := skippedOf(fact); reason != admission.None {
+		b.judge.note(admission.Skipped{URL: fact.Url, Reason: reason, Depth: int(fact.Depth)})
+	}
+	if page.Flags.Requisite() > 0 {
+		return // a page with dead images is a page, and so are those beside them
 	}
 	now := b.now
 	outcome, listed, lifted := b.judge.known.Stops.Saw(&b.o.Stop, v, now)
@@ -26,9 +32,6 @@ func (b *Book) blame(w *protocol.Write, made *visitMade, links []outlink.Outlink
 		w.Stops = append(w.Stops, store.StopEntry(e))
 	}
 	w.Unstops = append(w.Unstops, lifted...)
-	if reason := skippedOf(fact); reason != admission.None {
-		b.judge.note(admission.Skipped{URL: fact.Url, Reason: reason, Depth: int(fact.Depth)})
-	}
 	if !first {
 		return
 	}

@@ -642,7 +642,7 @@ func (p *Partition) best(entries []store.Entry, limit int) []store.Entry {
 		switch {
 		case !page.Next.IsZero():
 			band = store.RetryBand
-		case page.Flags.Requisite() > 0:
+		case page.Flags.Embedded() > 0:
 			band = 0
 		}
 		bands[string(entries[i].Position)] = band

@@ -9,15 +9,15 @@ import (
 	"henro/actors/revisit"
 )
 
-// Marshalled form, version 2: a byte with the version, then uvarints
+// Marshalled form, version 3: a byte with the version, then uvarints
 //
 //	L high, L low, pages, visits, failures, absences × 2 + 1 for a dead host,
 //	took, mean, worst, crawl-delay (nanoseconds), lastOK, next, rest (unix milliseconds)
 //
-// then a byte (bit 0: sitemaps and feeds, bit 1: Last-Modified) and the revisit.Claims that it names, revisit.Trust and
-// revisit.Rates as they marshal themselves. A host of one page takes some 50 bytes, 100 when it has a track record.
-// Version 1 has no claims.
-const version = 2
+// then a byte (bit 0: sitemaps and feeds, bit 1: Last-Modified) and the revisit.Claims that it names, the number of
+// requisites among the pages, revisit.Trust and revisit.Rates as they marshal themselves. A host of one page takes some
+// 50 bytes, 100 when it has a track record. Version 1 has no claims, version 2 no requisites.
+const version = 3
 
 // MarshalBinary returns s.
 func (s *State) MarshalBinary() ([]byte, error) {
@@ -37,6 +37,7 @@ func (s *State) MarshalBinary() ([]byte, error) {
 			return nil, err
 		}
 	}
+	b = binary.AppendUvarint(b, s.requisites)
 	if b, err = s.trust.AppendBinary(b); err != nil {
 		return nil, err
 	}
@@ -101,6 +102,13 @@ func (s *State) UnmarshalBinary(b []byte) error {
 			}
 		}
 	}
+	if marshalled > 2 {
+		v, used := binary.Uvarint(b)
+		if used <= 0 || v > math.MaxInt64 {
+			return fmt.Errorf("%w: requisites", ErrCorrupt)
+		}
+		n.requisites, b = v, b[used:]
+	}
 	var trust revisit.Trust
 	var rates revisit.Rates
 	b, err = trust.Decode(b)
@@ -111,7 +119,8 @@ func (s *State) UnmarshalBinary(b []byte) error {
 		return fmt.Errorf("%w: %w", ErrCorrupt, err)
 	}
 	*s = State{
-		Timetable: Timetable{load: Load{f[0], f[1]}, pages: f[2], rates: rates, trust: trust, hints: n.hints,
+		Timetable: Timetable{load: Load{f[0], f[1]}, pages: f[2], requisites: n.requisites, rates: rates,
+			trust: trust, hints: n.hints,
 			modified: n.modified},
 		visits: f[3], failures: uint32(f[4]), absences: uint32(f[5] >> 1),
 		dead: f[5]&1 == 1,

@@ -10,7 +10,9 @@ import (
 // foretells their changes can be believed. It is the part of a State that belongs to the host's Revisit.
 type Timetable struct {
 	load  Load
-	pages uint64 // known pages, those without a timetable included
+	pages uint64 // known pages and requisites of pages, those without a timetable included
+	// of these, requisites that are no pages by themselves
+	requisites uint64
 	// rates counts the pages by their change rates: what relief and the prior of new pages need.
 	rates revisit.Rates
 	trust revisit.Trust // how far those foretell
@@ -74,8 +76,16 @@ func (t *Timetable) Demand(o *revisit.Options) Demand {
 // Load returns the load index L, in visits per second.
 func (t *Timetable) Load() float64 { return t.load.PerSecond() }
 
-// Pages returns the number of known pages.
-func (t *Timetable) Pages() uint64 { return t.pages }
+// Known returns the number of known pages and requisites.
+func (t *Timetable) Known() uint64 { return t.pages }
+
+// Pages returns the number of known pages, their requisites left out.
+func (t *Timetable) Pages() uint64 { return t.pages - min(t.pages, t.requisites) }
+
+// CountRequisites says that so many more of the known pages are requisites, or so many less.
+func (t *Timetable) CountRequisites(more int) {
+	t.requisites = uint64(max(0, int64(t.requisites)+int64(more)))
+}
 
 // Upper returns 1/L, the longest interval that still meets the timetable.
 func (t *Timetable) Upper() time.Duration { return t.load.Upper() }

@@ -17,8 +17,8 @@ import (
 	"henro/store"
 )
 
-// whole is a site of two pages with what browsers load of them, on two more hosts.
-var whole = map[string]string{
+// wholeSite is a site of two pages with what browsers load of them, on two more hosts.
+var wholeSite = map[string]string{
 	"/": `<link rel=stylesheet href=/a.css><script src=//c.example/a.js></script><img src=a.png>
 		<img src=http://b.example/b.png><iframe src=http://b.example/frame></iframe><img src=/private/x.png>
 		<img src=/moved.png><a href=/page>p</a><a href=http://b.example/page>out of scope</a>
@@ -48,7 +48,7 @@ func answerWhole(path string) (int, string, string) {
 	case "/missing.png": // an error page has pictures of its own, which nobody sees in the place of an image
 		return 404, "", `<img src=/error.png>`
 	}
-	return pages(whole)(path)
+	return pages(wholeSite)(path)
 }
 
 func TestAPageIsFetchedWithWhatItIsMadeOf(t *testing.T) {
@@ -145,6 +145,131 @@ func TestWhyOfARequisiteDoesNotNameTheScope(t *testing.T) {
 			if err != nil || !strings.HasPrefix(why.Answer, says) {
 				t.Errorf("%s: %+v, %v; want %q", url, why, err, says)
 			}
+		}
+	})
+}
+
+// whole lets a crawl fetch what pages are made of.
+func whole(o *master.Options, follow bool) {
+	o.Hosts.Admission.Requisites, o.Hosts.Follow = outlink.AllClasses, follow
+}
+
+// roles are the roles of the URLs of a state that were visited.
+func roles(t *testing.T, dir string) map[string]string {
+	t.Helper()
+	all := map[string]string{}
+	for line := range strings.Lines(said(t, "sql", dir, "SELECT url, role FROM pages WHERE last_visit IS NOT NULL",
+		"--format", "tsv")) {
+		url, role, _ := strings.Cut(strings.TrimSpace(line), "\t")
+		all[url] = role
+	}
+	return all
+}
+
+// A frame that belongs to the crawl is a page, and what it redirects to is shown in the frame, wherever it lies.
+func TestAFrameThatMovesOutOfTheScopeIsFetched(t *testing.T) {
+	for _, follow := range []bool{false, true} {
+		synctest.Test(t, func(t *testing.T) {
+			dir := t.TempDir()
+			s := &site{seed: "http://a.example/ depth=1", answer: func(path string) (int, string, string) {
+				switch path {
+				case "/frame":
+					return 302, "Location: /again\r\n", ""
+				case "/again":
+					return 302, "Location: http://b.example/shown\r\n", ""
+				case "/linked":
+					return 302, "Location: http://b.example/not\r\n", ""
+				}
+				return pages(map[string]string{"/": "<iframe src=/frame></iframe><a href=/linked>l</a>",
+					"http://b.example/shown": "<img src=/in-frame.png><a href=/not>not followed</a>"})(path)
+			}}
+			s.crawl(t, dir, func(o *master.Options) { whole(o, follow) })
+			for _, url := range []string{"/again", "http://b.example/shown", "http://b.example/in-frame.png"} {
+				if s.asked[url] != 1 {
+					t.Errorf("follow %v: %s was asked for %d times", follow, url, s.asked[url])
+				}
+			}
+			if s.asked["http://b.example/not"] != 0 {
+				t.Error("a page out of scope was asked for")
+			}
+			was := roles(t, dir)
+			if was["http://a.example/frame"] != "page" || was["http://a.example/again"] != "page" ||
+				was["http://b.example/shown"] != "requisite" {
+				t.Errorf("roles %q", was)
+			}
+		})
+	}
+}
+
+// What a page shows and links to is a page, whichever is found first.
+func TestWhatIsLinkedToIsAPageWhoeverShowsIt(t *testing.T) {
+	for name, root := range map[string]string{
+		"requisite first": "<img src=/both><a href=/both>b</a>", "link first": "<a href=/both>b</a><img src=/both>",
+		"on another page": "<img src=/both><a href=/page>p</a>",
+	} {
+		for _, follow := range []bool{false, true} {
+			t.Run(fmt.Sprint(name, " follow ", follow), func(t *testing.T) {
+				synctest.Test(t, func(t *testing.T) {
+					dir := t.TempDir()
+					s := &site{answer: pages(map[string]string{"/": root, "/page": "<a href=/both>b</a>",
+						"/both": "<a href=/behind>followed</a>", "/behind": "x"})}
+					status := s.crawl(t, dir, func(o *master.Options) { whole(o, follow) })
+					was := roles(t, dir)
+					if was["http://a.example/both"] != "page" || s.asked["/both"] != 1 || s.asked["/behind"] != 1 {
+						t.Errorf("roles %q, asked %v", was, s.asked)
+					}
+					visits := len(was) - 1 // without the head of the table
+					if n := status.Totals.Pages + status.Totals.Requisites; int(n) != visits {
+						t.Errorf("%d were counted, %d are there", n, visits)
+					}
+				})
+			})
+		}
+	}
+}
+
+func TestHostPagesCountsPages(t *testing.T) {
+	for _, follow := range []bool{false, true} {
+		synctest.Test(t, func(t *testing.T) {
+			dir := t.TempDir()
+			files := map[string]string{"/": linksTo(9, "/p")}
+			for i := range 9 {
+				files[fmt.Sprint("/p", i)] = fmt.Sprintf(
+					"<img src=/%d/a.png><img src=/%d/b.png><img src=/shared.png>", i, i)
+			}
+			s := &site{answer: pages(files)}
+			status := s.crawl(t, dir, func(o *master.Options) {
+				whole(o, follow)
+				o.Hosts.MaxPages = 4
+			})
+			if status.Totals.Pages != 4 || status.Totals.Requisites != 7 || status.End != master.Finished {
+				t.Errorf("follow %v: %+v, %s", follow, status.Totals, status.End)
+			}
+			if _, all, _ := readMissing(t, said(t, "missing", "--json", dir), ""); all.Whole != 4 {
+				t.Errorf("follow %v: %+v", follow, all)
+			}
+		})
+	}
+}
+
+// A page whose images are gone is a page, and nothing speaks against their folder.
+func TestDeadImagesStopNoFolder(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		dir := t.TempDir()
+		root := ""
+		for i := range 30 {
+			root += fmt.Sprintf("<img src=/img/%d.png>", i)
+		}
+		s := &site{answer: pages(map[string]string{"/": root})}
+		status := s.crawl(t, dir, func(o *master.Options) {
+			whole(o, true)
+			o.Hosts.Stop.MinBroken = 10
+		})
+		if n := s.askedBelow("/img/"); n != 30 {
+			t.Errorf("%d images were asked for", n)
+		}
+		if stops := stopList(t, dir); len(stops) > 0 || status.Totals.Broken != 0 || status.Totals.Tried != 1 {
+			t.Errorf("stop list %q, %d of %d broken", stops, status.Totals.Broken, status.Totals.Tried)
 		}
 	})
 }

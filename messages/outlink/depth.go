@@ -6,6 +6,10 @@ const UnlimitedDepth = 127
 // MaxDepth is the last depth that is counted: pages deeper than this have it too.
 const MaxDepth = 254
 
+// PageToo stands in the place of how far from a page a requisite is, for what is a page by itself and a requisite of
+// another as well: a frame, an image that is linked to.
+const PageToo = 7
+
 // MaxRedirects is how many redirects in a row are counted.
 const MaxRedirects = 31
 

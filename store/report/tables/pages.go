@@ -55,7 +55,10 @@ func Pages() *Table {
 type page struct {
 	store.Page
 	place store.Place
+	role  string // empty when not wanted
 }
+
+const roleColumn = 23
 
 var digits32 = base32.StdEncoding
 
@@ -116,8 +119,8 @@ func (p *page) Value(column int) Value {
 		return boolean(p.Flags&store.Truncated != 0)
 	case 22:
 		return boolean(p.Flags&store.Dropped != 0)
-	case 23:
-		return text(p.Flags.Role())
+	case roleColumn:
+		return text(p.role)
 	case 24:
 		return text(p.Cause().Word)
 	case 25:
@@ -142,21 +145,40 @@ func eachPage(s *Source, q Query, fn func(Row) error) error {
 		return blanks(n, fn)
 	}
 	return s.partitions(q, func(p *store.Partition) error {
-		if q.URL != nil {
-			entry, place, err := p.Lookup(*q.URL)
-			if errors.Is(err, store.ErrNotFound) || q.Host != nil && weburl.HostOf(*q.URL) != *q.Host {
-				return nil
-			}
-			if err != nil {
-				return err
-			}
-			return fn(&page{entry.Page, place})
+		if q.Columns>>roleColumn&1 == 0 {
+			return pagesOf(p, q, fn)
 		}
-		return p.EachPage(func(record store.Page, place store.Place) error {
-			if q.Host != nil && (!strings.HasPrefix(record.URL, *q.Host) || weburl.HostOf(record.URL) != *q.Host) {
-				return nil
-			}
-			return fn(&page{record, place})
+		return p.Snapshot(func(p *store.Partition) error {
+			return pagesOf(p, q, func(row Row) error {
+				record := row.(*page)
+				record.role = "requisite"
+				if is, err := p.IsPage(&record.Page); err != nil {
+					return err
+				} else if is {
+					record.role = "page"
+				}
+				return fn(record)
+			})
 		})
+	})
+}
+
+// pagesOf shows the pages of a partition, without their roles.
+func pagesOf(p *store.Partition, q Query, fn func(Row) error) error {
+	if q.URL != nil {
+		entry, place, err := p.Lookup(*q.URL)
+		if errors.Is(err, store.ErrNotFound) || q.Host != nil && weburl.HostOf(*q.URL) != *q.Host {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		return fn(&page{Page: entry.Page, place: place})
+	}
+	return p.EachPage(func(record store.Page, place store.Place) error {
+		if q.Host != nil && (!strings.HasPrefix(record.URL, *q.Host) || weburl.HostOf(record.URL) != *q.Host) {
+			return nil
+		}
+		return fn(&page{Page: record, place: place})
 	})
 }
