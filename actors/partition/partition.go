@@ -77,34 +77,44 @@ type Partition struct {
 	owner *actor.PID // the Master, told of stalls
 	log   *logrus.Entry
 
-	peers     []*actor.PID // the Partitions, by index
 	committer *actor.PID
 	finder    *actor.PID // looks for known pages by their URLs
+	gathering
+	outbox
+	due      dueLines
+	rules    map[string]revisit.Rules     // of hosts whose rules were changed since the start
+	sweeps   int                          // that look through the pages
+	relaxing map[string]int               // relaxations that are with their hosts, unanswered
+	open     map[store.HostID]store.Lease // leases that are not ended, for a Host that starts again
+	commits  uint64
+	totals   protocol.Totals
+	stats    store.Stats // after the last commit
+}
+
+// gathering is what waits for a commit, and what is with the committer. Whoever wrote is answered after the commit.
+type gathering struct {
 	batch     *store.Batch
 	writers   []writer     // of the batch
-	inFlight  []writer     // of the batch being committed
+	accepted  acceptances  // by the gate, of the batch
+	oldest    time.Time    // when the batch was begun
+	urgent    bool         // a writer of it waits
 	pending   *store.Batch // being committed
+	inFlight  []writer     // of the batch being committed
+	accepting acceptances  // by the gate, of the batch being committed
 	failed    *store.Batch // could not be committed, first to be tried again
 	busy      bool         // a commit is under way
-	oldest    time.Time    // when the batch was begun
-	accepted  acceptances  // by the gate, of the batch
-	accepting acceptances  // likewise, of the batch being committed
-	urgent    bool
-	lastAt    time.Time // of the last commit's start
-	timer     floor.Timer
-	sending   bool           // parcels are with a peer, unanswered
-	relaxing  map[string]int // relaxations that are with their hosts, unanswered
+	lastAt    time.Time    // of the last commit's start
 	stalled   bool
-	commits   uint64
-	totals    protocol.Totals
-	stats     store.Stats                  // after the last commit
-	open      map[store.HostID]store.Lease // leases that are not ended, for a Host that is started anew
-	owners    map[string]int               // partition of a host
+	timer     floor.Timer
+}
+
+// outbox is what is known of the other Partitions, for URLs that are theirs.
+type outbox struct {
+	peers   []*actor.PID   // the Partitions, by index
+	sending bool           // parcels are with a peer, unanswered
+	owners  map[string]int // partition of a host
 	// direct-mapped: fingerprint and depth left of foreign URLs that their owner has stored
 	delivered []uint64
-	due       dueLines
-	rules     map[string]revisit.Rules // of hosts whose rules were changed since the start
-	sweeps    int                      // that look through the pages
 }
 
 type writer struct {
@@ -249,7 +259,7 @@ func (p *Partition) write(ctx actor.Context, m *protocol.Write) {
 	known := map[string]outlink.Hint{}
 	for i := range m.Candidates {
 		c := &m.Candidates[i]
-		owner := p.ownerOf(c.Host)
+		owner := p.ownerOf(p.state, c.Host)
 		switch {
 		case owner == p.index:
 			p.admit(*c, m.Seeds)
@@ -388,14 +398,14 @@ func (p *Partition) bringForward(ctx actor.Context, m *protocol.PagesFound) {
 
 // ownerOf returns the partition of a host. Finding the registrable domain costs a microsecond, so it is remembered for
 // a while.
-func (p *Partition) ownerOf(host string) int {
-	owner, ok := p.owners[host]
+func (b *outbox) ownerOf(state *store.State, host string) int {
+	owner, ok := b.owners[host]
 	if !ok {
-		if len(p.owners) >= ownersKept {
-			clear(p.owners)
+		if len(b.owners) >= ownersKept {
+			clear(b.owners)
 		}
-		owner = p.state.PartitionOf(host)
-		p.owners[host] = owner
+		owner = state.PartitionOf(host)
+		b.owners[host] = owner
 	}
 	return owner
 }
@@ -407,9 +417,9 @@ func delivery(c *store.Candidate) (slot int, word uint64) {
 
 // isDelivered reports that the owner of a URL has it with at least this depth left: the navigation bar of every page
 // need not pass the outbox again.
-func (p *Partition) isDelivered(c *store.Candidate) bool {
+func (b *outbox) isDelivered(c *store.Candidate) bool {
 	slot, word := delivery(c)
-	known := p.delivered[slot]
+	known := b.delivered[slot]
 	return known&^0xff == word&^0xff && known&0xff >= word&0xff
 }
 
@@ -434,7 +444,7 @@ func (p *Partition) wrote(ctx actor.Context, answer any, urgent bool) {
 		p.oldest = time.Now()
 		p.timer.After(ctx, p.o.FlushAge, &flush{})
 	}
-	if (urgent || p.full()) && !p.urgent {
+	if (urgent || p.full(&p.o)) && !p.urgent {
 		p.urgent = true
 		if wait := p.o.FlushGap - time.Since(p.lastAt); wait > 0 {
 			p.timer.After(ctx, wait, &flush{})
@@ -455,12 +465,17 @@ func (p *Partition) flush(ctx actor.Context) {
 	} else {
 		totals, _ := p.totals.MarshalBinary()
 		p.batch.PutMeta(totalsMeta, totals)
-		p.pending, p.batch = p.batch, store.NewBatch(p.lastAt)
-		p.inFlight, p.writers = p.writers, nil
-		p.accepting, p.accepted = p.accepted, p.accepting // that of the last batch, empty
-		p.oldest, p.urgent = time.Time{}, false
+		p.turn()
 	}
 	ctx.Request(p.committer, &commit{p.pending})
+}
+
+// turn makes the batch the one that is committed, and begins the next.
+func (g *gathering) turn() {
+	g.pending, g.batch = g.batch, store.NewBatch(g.lastAt)
+	g.inFlight, g.writers = g.writers, nil
+	g.accepting, g.accepted = g.accepted, g.accepting // that of the last batch, empty
+	g.oldest, g.urgent = time.Time{}, false
 }
 
 // flushLast stores what is left, now that the committer has stopped. Whoever wrote it may be gone, and nobody needs to
@@ -478,7 +493,9 @@ func (p *Partition) flushLast() {
 }
 
 // full reports that the batch should wait no longer: one commit keeps every page that it changes in memory.
-func (p *Partition) full() bool { return p.batch.Bytes() >= p.o.FlushBytes || p.batch.Len() >= 10_000 }
+func (g *gathering) full(o *Options) bool {
+	return g.batch.Bytes() >= o.FlushBytes || g.batch.Len() >= 10_000
+}
 
 // settle tells everybody who wrote; a batch that failed is kept and tried again.
 func (p *Partition) settle(ctx actor.Context, m *committed) {
@@ -525,7 +542,7 @@ func (p *Partition) settle(ctx actor.Context, m *committed) {
 	p.awaitDue(ctx)
 	switch {
 	case p.oldest.IsZero():
-	case p.urgent || p.full() || time.Since(p.oldest) >= p.o.FlushAge:
+	case p.urgent || p.full(&p.o) || time.Since(p.oldest) >= p.o.FlushAge:
 		p.urgent = true
 		p.timer.After(ctx, max(0, p.o.FlushGap-time.Since(p.lastAt)), &flush{})
 	default:
