@@ -2,11 +2,8 @@ package host
 
 import (
 	"cmp"
-	"flag"
 	"fmt"
 	"maps"
-	"os"
-	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -20,14 +17,12 @@ import (
 	"henro/actors/scope"
 	"henro/messages"
 	"henro/messages/outlink"
+	"henro/messages/scripttest"
 	"henro/messages/weburl"
 	"henro/store"
 )
 
-var update = flag.Bool("update", false, "rewrite the expected parts of testdata/*.script")
-
-// The scripts of testdata: commands, a line of dashes, what followed, an empty line. Pages are paths of the host, and
-// moments are counted from the begin of the script.
+// The commands of the scripts. Pages are paths of the host, and moments are counted from the begin of the script.
 //
 //	new [continuous] [sitemaps] [retries=3] [patience=2h] [maxpages=9] [budget=2] [broken=4]
 //	restore [waiting=2] [known=1] [lease=7] [seq=3] [row]      row: as last written
@@ -46,49 +41,19 @@ var update = flag.Bool("update", false, "rewrite the expected parts of testdata/
 // A link with a hint is the entry of a sitemap. Facts that stand on several lines of a block without another command
 // between them come in one message. The Schedule answers at once.
 func TestScripts(t *testing.T) {
-	files, err := filepath.Glob("testdata/*.script")
-	if err != nil || len(files) == 0 {
-		t.Fatalf("no scripts: %v", err)
-	}
-	for _, file := range files {
-		t.Run(filepath.Base(file), func(t *testing.T) {
-			text, err := os.ReadFile(file)
-			if err != nil {
-				t.Fatal(err)
+	scripttest.Play(t, func() func([][]string) (string, error) {
+		p := player{}
+		return func(commands [][]string) (string, error) {
+			p.said.Reset()
+			for _, words := range commands {
+				if err := p.play(words); err != nil {
+					return p.said.String(), fmt.Errorf("%q: %w", words, err)
+				}
 			}
-			var got strings.Builder
-			p := player{}
-			for i, block := range strings.Split(strings.TrimSpace(string(text)), "\n\n") {
-				commands, _, found := strings.Cut(block+"\n", "----\n")
-				if i > 0 {
-					got.WriteString("\n")
-				}
-				got.WriteString(commands)
-				if !found {
-					continue // a comment
-				}
-				got.WriteString("----\n")
-				for line := range strings.Lines(commands) {
-					if line = strings.TrimSpace(line); strings.HasPrefix(line, "#") {
-						continue
-					}
-					if err := p.play(strings.Fields(line)); err != nil {
-						t.Fatalf("%q: %v, after\n%s%s", line, err, got.String(), p.said.String())
-					}
-				}
-				p.report()
-				got.WriteString(p.said.String())
-				p.said.Reset()
-			}
-			if *update {
-				if err := os.WriteFile(file, []byte(got.String()), 0o644); err != nil {
-					t.Fatal(err)
-				}
-			} else if got.String() != string(text) {
-				t.Errorf("got\n%s\nwant\n%s", got.String(), text)
-			}
-		})
-	}
+			p.report()
+			return p.said.String(), nil
+		}
+	})
 }
 
 const name = "http://a.test"

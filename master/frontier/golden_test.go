@@ -1,20 +1,17 @@
 package frontier
 
 import (
-	"flag"
 	"fmt"
-	"os"
-	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
 	"testing"
 	"time"
+
+	"henro/messages/scripttest"
 )
 
-var update = flag.Bool("update", false, "rewrite the expected parts of testdata/*.script")
-
-// The scripts of testdata: commands, a line of dashes, what they answered, an empty line.
+// The commands of the scripts:
 //
 //	new POLICY [t=2s] [b=4] [h=2] [backs=2] [queues=2] [least=1] [most=4]
 //	add HOST/NAME… [band=3]    link HOST HOST    done HOST… [rest=5s]
@@ -22,45 +19,18 @@ var update = flag.Bool("update", false, "rewrite the expected parts of testdata/
 //
 // Host h7 has number 7; others are numbered as they come.
 func TestScripts(t *testing.T) {
-	files, err := filepath.Glob("testdata/*.script")
-	if err != nil || len(files) == 0 {
-		t.Fatalf("no scripts: %v", err)
-	}
-	for _, file := range files {
-		t.Run(filepath.Base(file), func(t *testing.T) {
-			text, err := os.ReadFile(file)
-			if err != nil {
-				t.Fatal(err)
-			}
-			var got strings.Builder
-			p := player{hosts: map[string]uint64{}}
-			for i, block := range strings.Split(strings.TrimSpace(string(text)), "\n\n") {
-				commands, _, found := strings.Cut(block+"\n", "----\n")
-				if i > 0 {
-					got.WriteString("\n")
-				}
-				got.WriteString(commands)
-				if !found {
-					continue // a comment
-				}
-				got.WriteString("----\n")
-				for _, line := range strings.Split(strings.TrimSpace(commands), "\n") {
-					answer, err := p.play(strings.Fields(line))
-					if err != nil {
-						t.Fatalf("%q: %v", line, err)
-					}
-					got.WriteString(answer)
+	scripttest.Play(t, func() func([][]string) (string, error) {
+		p := player{hosts: map[string]uint64{}}
+		return func(commands [][]string) (followed string, err error) {
+			for _, words := range commands {
+				answer, err := p.play(words)
+				if followed += answer; err != nil {
+					return followed, fmt.Errorf("%q: %w", words, err)
 				}
 			}
-			if *update {
-				if err := os.WriteFile(file, []byte(got.String()), 0o644); err != nil {
-					t.Fatal(err)
-				}
-			} else if got.String() != string(text) {
-				t.Errorf("got\n%s\nwant\n%s", got.String(), text)
-			}
-		})
-	}
+			return followed, nil
+		}
+	})
 }
 
 // player plays one script.
@@ -81,9 +51,6 @@ func (p *player) host(name string) uint64 {
 }
 
 func (p *player) play(words []string) (string, error) {
-	if len(words) == 0 || strings.HasPrefix(words[0], "#") {
-		return "", nil
-	}
 	settings := map[string]string{}
 	args := slices.DeleteFunc(words[1:], func(w string) bool {
 		key, value, ok := strings.Cut(w, "=")
