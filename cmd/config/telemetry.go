@@ -32,6 +32,9 @@ func NewTelemetry(name, node string, log *logrus.Entry, o floor.SystemOptions) *
 	if o.Crash == nil {
 		o.Crash = func(c floor.Crash) { crash(log, c) }
 	}
+	if o.Receive == nil {
+		o.Receive = panics()
+	}
 	t.System = floor.NewSystem(name, log, o)
 	t.Metrics = console.NewMetrics(buildVersion, t.Tracer, t.Counts)
 	return t

@@ -39,7 +39,8 @@ type round struct {
 	crawl     verdict.Crawl
 	told      string // what was done
 
-	gossip, actors, api string // addresses of the master
+	gossip, actors, api string            // addresses of the master
+	panics              map[string]string // by process, where it is to panic
 	archives            []string
 }
 
@@ -174,9 +175,18 @@ func killCrawl(r *round) error {
 }
 
 func (r *round) startMaster() (*process.Process, error) {
-	return r.processes.Start("master", r.bin+"/henro-master",
+	return r.start("master", "henro-master",
 		append([]string{"--name", "master", "--gossip", r.gossip, "--actors", r.actors, "--listen-http", r.api},
 			r.flags...)...)
+}
+
+// start starts a program, which panics if the round wants it to.
+func (r *round) start(name, program string, arguments ...string) (*process.Process, error) {
+	if at := r.panics[name]; at != "" {
+		arguments = append([]string{"PANIC_AT=" + at, r.bin + "/" + program}, arguments...)
+		return r.processes.Start(name, "/usr/bin/env", arguments...)
+	}
+	return r.processes.Start(name, r.bin+"/"+program, arguments...)
 }
 
 // slaveAt are addresses that a slave keeps when it comes back; without them it takes what is free.
@@ -185,7 +195,7 @@ func (r *round) startSlave(i int, addresses ...string) (*process.Process, error)
 		addresses = []string{"127.0.0.1:0", "127.0.0.1:0"}
 	}
 	name := fmt.Sprintf("slave%d", i)
-	return r.processes.Start(name, r.bin+"/henro-slave", "--join", r.gossip, "--name", name, "--dir", r.path(name),
+	return r.start(name, "henro-slave", "--join", r.gossip, "--name", name, "--dir", r.path(name),
 		"--connections", "8", "--log-level", "debug",
 		"--gossip", addresses[0], "--actors", addresses[1])
 }
@@ -431,4 +441,52 @@ func endAtOnce(r *round) error {
 	}
 	r.awaitProgress(c.master)
 	return r.finish(c)
+}
+
+// panicAtOnce makes an actor of the master and one of a slave panic, of kinds that may not restart. Each process ends
+// with the exit code for that and one line in its log, and goes on from its disk when it is started again.
+func panicAtOnce(r *round) error {
+	i := r.rnd.IntN(slaves)
+	name := fmt.Sprintf("slave%d", i)
+	ofMaster, ofSlave := []string{"master", "hosts", "partition", "committer"}, []string{"archivist", "binder"}
+	r.panics = map[string]string{
+		"master": fmt.Sprintf("%s:%d", ofMaster[r.rnd.IntN(len(ofMaster))], 20+r.rnd.IntN(30)),
+		name:     fmt.Sprintf("%s:%d", ofSlave[r.rnd.IntN(len(ofSlave))], 4+r.rnd.IntN(8)),
+	}
+	r.note("master panics at %s, %s at %s", r.panics["master"], name, r.panics[name])
+	c, err := r.startCluster()
+	if err != nil {
+		return err
+	}
+	clear(r.panics)
+	if err := r.awaitPanic(c.master); err != nil {
+		return err
+	}
+	if c.master, err = r.startMaster(); err != nil {
+		return err
+	}
+	r.awaitProgress(c.master)
+	if err := r.awaitPanic(c.slaves[i]); err != nil {
+		return err
+	}
+	if err := r.back(c, i); err != nil {
+		return err
+	}
+	return r.finish(c)
+}
+
+// exitPanicked is config.ExitPanicked.
+const exitPanicked = 5
+
+// awaitPanic waits until a process has panicked.
+func (r *round) awaitPanic(p *process.Process) error {
+	if err := p.AwaitEnd(r.ctx, crawlMost); err != nil {
+		return err
+	}
+	r.crawl.Events = append(r.crawl.Events, verdict.Event{From: time.Now().Add(-time.Second), To: time.Now()})
+	lines := strings.Count(p.Log(), "an actor panicked")
+	if code := p.Code(); code != exitPanicked || lines != 1 {
+		return fmt.Errorf("%s ended with code %d and %d lines about it, want %d and one", p.Name, code, lines, exitPanicked)
+	}
+	return nil
 }
