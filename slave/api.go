@@ -36,14 +36,15 @@ func (a *API) Traces() *console.Traces {
 
 // Ready says why the slave gets no work, if it gets none.
 func (a *API) Ready(ctx context.Context) error {
-	counts, err := a.counts(ctx)
+	counts, err := a.Counts(ctx)
 	if err == nil && counts.Master == "" {
 		err = errors.New("no master has welcomed this slave yet")
 	}
 	return err
 }
 
-func (a *API) counts(ctx context.Context) (*Counts, error) {
+// Counts asks the slave what it has done.
+func (a *API) Counts(ctx context.Context) (*Counts, error) {
 	timeout := 10 * time.Second
 	if deadline, ok := ctx.Deadline(); ok {
 		timeout = time.Until(deadline)
@@ -61,7 +62,7 @@ func (a *API) counts(ctx context.Context) (*Counts, error) {
 
 // getSlave answers with Counts.
 func (a *API) getSlave(w http.ResponseWriter, r *http.Request) {
-	counts, err := a.counts(r.Context())
+	counts, err := a.Counts(r.Context())
 	if err != nil {
 		console.Fail(w, http.StatusServiceUnavailable, err)
 		return

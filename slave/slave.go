@@ -62,11 +62,15 @@ type (
 	CountsAsked struct{}
 	// Counts is what a slave has done since its start.
 	Counts struct {
-		Leases   int    `json:"leases"`
-		Unstored int    `json:"unstored"` // facts not acknowledged yet
-		Visits   int64  `json:"visits"`
-		Bytes    int64  `json:"bytes"`
-		Master   string `json:"master,omitempty"` // boot of the one that welcomed it; empty: none has
+		Leases   int   `json:"leases"`
+		Unstored int   `json:"unstored"` // facts not acknowledged yet
+		Visits   int64 `json:"visits"`
+		Bytes    int64 `json:"bytes"`
+		// Identical counts answers whose payload the archive held already, perhaps of another URL, and IdenticalBytes
+		// their payloads, which were not stored again.
+		Identical      int64  `json:"identical"`
+		IdenticalBytes int64  `json:"identical_bytes"`
+		Master         string `json:"master,omitempty"` // boot of the one that welcomed it; empty: none has
 	}
 )
 
@@ -77,6 +81,7 @@ type (
 		fact         *messages.Fact
 		started      time.Time // of the request, to tell its age when it is sent
 		records      int       // bytes on their way to the archive
+		identical    int       // bytes of a payload that is not stored again; 0: it is, or there is none
 		kept         *account
 	}
 	fetcherGone struct { // by a Fetcher that has made its end
@@ -454,6 +459,10 @@ func (s *Slave) number(l *lent, m *factMade) {
 			s.o.Fetched(time.Duration(v.TookNs))
 		}
 		s.counts.Bytes += int64(v.BodyBytes)
+		if m.identical > 0 {
+			s.counts.Identical++
+			s.counts.IdenticalBytes += int64(m.identical)
+		}
 		for _, part := range splitLinks(v, maxReport/2) {
 			s.append(l, &factMade{lease: m.lease, fact: &messages.Fact{More: part}})
 		}

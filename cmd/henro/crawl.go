@@ -112,7 +112,7 @@ func (c *crawlFlags) start(cmd *cobra.Command, seeds []master.Seed) error {
 	if _, err := cdxj.MergeDir(filepath.Join(o.Dir, "warc")); err != nil {
 		log.WithField("err", err).Warn("the index of the archive is not merged; henro repair does it")
 	}
-	printSummary(cmd.OutOrStdout(), o.Dir, status)
+	printSummary(cmd.OutOrStdout(), o.Dir, status, &e.did)
 	if status.End == master.Finished && status.PerSecond == 0 {
 		printNothingDue(cmd.OutOrStdout(), o.Dir)
 	}
@@ -132,6 +132,8 @@ type embedded struct {
 	operator  string                                                               // said in every WARC file
 	adjust    func(*slave.Options)                                                 // nil: nothing beyond what work says
 	system    floor.SystemOptions                                                  // for tests that make actors fail
+	slave     *slave.API                                                           // set by startSlave
+	did       slave.Counts                                                         // by the slave; set at the end
 }
 
 // crawl runs to the end of the crawl or of the context. Whatever else belongs to it runs beside it as serve.
@@ -158,6 +160,9 @@ func (e *embedded) crawl(ctx context.Context, serve func(context.Context, *maste
 		return master.Status{}, errors.Join(err, node.Close())
 	}
 	status, err := e.attend(ctx, node, serve)
+	if did, err := e.slave.Counts(context.WithoutCancel(ctx)); err == nil { // else they are left out
+		e.did = *did
+	}
 	// The slave ends first: what it has archived is reported, and its files are closed.
 	if waited := system.Root.PoisonFuture(slavePID).Wait(); waited != nil {
 		err = errors.Join(err, fmt.Errorf("end the slave: %w", waited))
@@ -203,7 +208,8 @@ func (e *embedded) startSlave(system *actor.ActorSystem, masterPID *actor.PID, b
 	if err != nil {
 		return nil, fmt.Errorf("spawn the slave: %w", err)
 	}
-	e.telemetry.Metrics.Register((&slave.API{System: system, PID: pid}).Collector())
+	e.slave = &slave.API{System: system, PID: pid}
+	e.telemetry.Metrics.Register(e.slave.Collector())
 	system.Root.Send(pid, &slave.MasterSeen{PID: masterPID, Boot: boot})
 	return pid, nil
 }
@@ -227,7 +233,7 @@ func (e *embedded) attend(ctx context.Context, node *master.Node,
 }
 
 // printSummary says at the end what was done and where it lies.
-func printSummary(w io.Writer, dir string, s master.Status) {
+func printSummary(w io.Writer, dir string, s master.Status, did *slave.Counts) {
 	fmt.Fprintf(w, "%d pages, %d requisites and %d revisits of %d hosts, %d links, %s in %s (%.1f/s): %s\n",
 		s.Totals.Pages, s.Totals.Requisites, s.Totals.Revisits, s.Hosts, s.Totals.Links, sizeWords(s.Totals.Bytes),
 		time.Duration(s.Seconds*float64(time.Second)).Round(time.Millisecond), s.PerSecond, s.End)
@@ -238,6 +244,10 @@ func printSummary(w io.Writer, dir string, s master.Status) {
 	printErrors(w, &s)
 	if skipped := skipWords(&s.Totals); skipped != "" {
 		fmt.Fprintln(w, "skipped ", skipped)
+	}
+	if did.Identical > 0 {
+		fmt.Fprintf(w, "stored once  %d answers had a payload that the archive held already: %s\n", did.Identical,
+			sizeWords(uint64(did.IdenticalBytes)))
 	}
 	fmt.Fprintf(w, "archive  %s\nsummary  %s\nlinks    henro export --what links --to csv --dir %s links.csv\n",
 		filepath.Join(dir, "warc"), filepath.Join(dir, "summary.json"), dir)

@@ -41,6 +41,9 @@ func TestAPayloadIsStoredOnceWhateverItsURL(t *testing.T) {
 		})
 	}
 	crawl(first)
+	if n, size := s.did.Identical, s.did.IdenticalBytes; n != 2 || size != 2*int64(len(long)) {
+		t.Errorf("%d payloads of %d bytes were not stored again, want 2 of %d each", n, size, len(long))
+	}
 	if revisits := checkRevisitRecords(t, first); revisits != 2 {
 		t.Errorf("%d revisit records, want 2", revisits)
 	}

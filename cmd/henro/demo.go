@@ -78,7 +78,7 @@ func (c *crawlFlags) demo(cmd *cobra.Command) error {
 		return err
 	}
 	out := cmd.OutOrStdout()
-	printSummary(out, o.Dir, status)
+	printSummary(out, o.Dir, status, &e.did)
 	if pace, ok := fakeweb.Shortest(web.Log()); ok {
 		fmt.Fprintf(out, "politeness: by the web's own access log, no host was asked twice within %v\n",
 			pace.Shortest.Round(time.Millisecond))

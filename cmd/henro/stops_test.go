@@ -19,6 +19,7 @@ import (
 	"henro/actors/admission"
 	"henro/cmd/config"
 	"henro/master"
+	"henro/slave"
 	"henro/slave/fakeweb"
 	"henro/store"
 )
@@ -28,7 +29,8 @@ type site struct {
 	answer func(path string) (status int, header, body string)
 	seed   string // where it begins; empty: the root
 
-	dedupFrom []string // archives of earlier crawls
+	dedupFrom []string     // archives of earlier crawls
+	did       slave.Counts // by the slave of the last crawl
 
 	mu      sync.Mutex // several hosts are asked at once
 	asked   map[string]int
@@ -79,7 +81,9 @@ func (s *site) crawl(t *testing.T, dir string, change func(*master.Options)) mas
 	}
 	e.seeds, e.dial = []master.Seed{seed}, s.dial
 	e.work.DedupFrom = s.dedupFrom
-	return runCrawl(t, e)
+	status := runCrawl(t, e)
+	s.did = e.did
+	return status
 }
 
 // askedBelow counts the URLs asked for that begin with a prefix.
