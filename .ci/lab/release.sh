@@ -1,0 +1,121 @@
+#!/usr/bin/env bash
+# What users get: two builds of one commit in two folders are equal bit for bit, the bill of materials lists every module,
+# the Debian package lives on a clean machine (installed, started by systemd, killed, upgraded, removed), and the image
+# runs as nobody on a root that cannot be written to.
+#
+#   release.sh [DIST]          DIST: a release that was made already (go run -C .ci/release . DIST)
+#
+# Needs root for the machine and the image: debootstrap and systemd-nspawn, which it installs.
+set -euo pipefail
+lab=$(cd "$(dirname "$0")" && pwd)
+root=$(cd "$lab/../.." && pwd)
+dir=$(mktemp -d)
+finish() {
+	code=$?
+	[ "$code" -eq 0 ] || tail -60 "$dir/machine/test/log" 2>/dev/null || true
+	umount -q "$dir/image" 2>/dev/null || true
+	rm -rf "$dir"
+}
+trap finish EXIT
+# shellcheck source=apt.sh
+. "$lab/apt.sh"
+install debootstrap debootstrap
+install systemd-nspawn systemd-container
+said() { printf '%-12s %s\n' "$1" "$2"; }
+
+dist=${1:-$dir/dist}
+[ -n "${1:-}" ] || go run -C "$root/.ci/release" . -only linux-amd64 "$dist"
+deb=$(ls "$dist"/henro_*_amd64.deb)
+
+# The same again from a copy elsewhere.
+git clone -q "$root" "$dir/copy"
+(cd "$dir/copy" && git diff --quiet HEAD && SOURCE_DATE_EPOCH=$(git -C "$root" log -1 --format=%ct) \
+	go run -C .ci/release . -version "$(cat "$dist/VERSION")" -only linux-amd64 "$dir/again" >"$dir/again.log")
+same=0
+for f in "$dir/again"/*; do
+	case ${f##*/} in *image* | SHA256SUMS) continue ;; esac # of two architectures there
+	cmp "$f" "$dist/${f##*/}"
+	same=$((same + 1))
+done
+said reproduced "$same files, built in two folders, are equal bit for bit"
+
+mkdir "$dir/tar"
+tar xzf "$dist"/henro-*-linux-amd64.tar.gz -C "$dir/tar" --strip-components 1
+for program in henro henro-master henro-slave; do
+	go version -m "$dir/tar/$program" | awk '$1 == "dep" {print $2 "@" $3}'
+done | sort -u >"$dir/modules"
+python3 - "$dist"/henro-*-linux-amd64.cdx.json "$dir/modules" <<'PY'
+import json, sys
+bom = {c["name"] + "@" + c["version"] for c in json.load(open(sys.argv[1]))["components"]}
+missing = set(open(sys.argv[2]).read().split()) - bom
+if missing:
+    sys.exit(f"not in the bill of materials: {missing}")
+PY
+said materials "all $(wc -l <"$dir/modules") modules of go version -m are in the bill of materials"
+for program in henro henro-master henro-slave; do
+	said size "$program $(($(stat -c %s "$dir/tar/$program") / 1000000)) MB"
+done
+
+# A clean machine.
+codename=$(. /etc/os-release && echo "$VERSION_CODENAME")
+mirror=$(awk '/^URIs:/ {print $2; exit} $1 == "deb" {print $2; exit}' /etc/apt/sources.list.d/* /etc/apt/sources.list 2>/dev/null || true)
+debootstrap --variant=minbase --include=systemd,systemd-sysv "$codename" "$dir/machine" "${mirror:-http://deb.debian.org/debian}" >"$dir/debootstrap.log"
+mkdir "$dir/machine/test"
+cp "$deb" "$dir/machine/test/new.deb"
+cp "$dist/VERSION" "$dir/machine/test/version"
+dpkg-deb -R "$deb" "$dir/old"
+sed -i 's/^Version: .*/Version: 0.0.0~before/' "$dir/old/DEBIAN/control"
+dpkg-deb -b -Zgzip -z1 "$dir/old" "$dir/machine/test/old.deb" >/dev/null
+install -m 755 "$lab/release/inside.sh" "$dir/machine/test/inside.sh"
+cat >"$dir/machine/etc/systemd/system/test.service" <<'U'
+[Unit]
+After=multi-user.target
+[Service]
+ExecStart=/test/inside.sh
+[Install]
+WantedBy=multi-user.target
+U
+mkdir -p "$dir/machine/etc/systemd/system/multi-user.target.wants"
+ln -s ../test.service "$dir/machine/etc/systemd/system/multi-user.target.wants/test.service"
+if systemd-nspawn -q -D "$dir/machine" --register=no --keep-unit --private-network /bin/true >/dev/null 2>&1 </dev/null; then
+	timeout 600 systemd-nspawn -q -D "$dir/machine" --boot --register=no --keep-unit --private-network >"$dir/boot.log" 2>&1 </dev/null || true
+	[ "$(cat "$dir/machine/test/code")" = 0 ]
+	said installed "master and slave ran as services, were killed, upgraded, stopped in order and removed; nothing but the crawl is left"
+	cat "$dir/machine/test/security"
+else
+	said installed "NOT CHECKED: a container of systemd cannot be started here"
+fi
+
+# The image, without a daemon: its one layer as the root of a process that is nobody, and cannot write to it.
+mkdir "$dir/layout" "$dir/rootfs" "$dir/image" "$dir/data"
+tar xf "$dist"/henro-*-image.tar -C "$dir/layout"
+python3 - "$dir/layout" >"$dir/layer" <<'PY'
+import json, sys
+def blob(d): return json.load(open(f"{sys.argv[1]}/blobs/" + d.replace(":", "/")))
+index = json.load(open(sys.argv[1] + "/index.json"))
+manifest = blob(next(m for m in index["manifests"] if m["platform"]["architecture"] == "amd64")["digest"])
+config = blob(manifest["config"]["digest"])["config"]
+assert config["User"] == "65532:65532" and config["Healthcheck"]["Test"], config
+print(f"{sys.argv[1]}/blobs/" + manifest["layers"][0]["digest"].replace(":", "/"))
+PY
+tar xf "$(cat "$dir/layer")" -C "$dir/rootfs"
+mkdir "$dir/rootfs/data" "$dir/rootfs/dev" "$dir/rootfs/proc" "$dir/rootfs/tmp"
+chown 65532:65532 "$dir/data"
+chmod 755 "$dir"
+cat >"$dir/run.sh" <<R
+mount --bind "$dir/rootfs" "$dir/image"
+mount -o remount,bind,ro "$dir/image"
+mount --bind "$dir/data" "$dir/image/data"
+mount -t tmpfs tmpfs "$dir/image/dev"
+mknod -m 666 "$dir/image/dev/null" c 1 3
+mknod -m 666 "$dir/image/dev/urandom" c 1 9
+ip link set lo up
+cd /
+exec chroot --userspec=65532:65532 "$dir/image" /usr/bin/henro demo --dir /data/demo
+R
+unshare --mount --net bash -e "$dir/run.sh" >"$dir/demo.log" 2>&1 || {
+	cat "$dir/demo.log"
+	exit 1
+}
+test -s "$dir/data/demo/summary.json"
+said image "a crawl ran from it as user 65532 on a root that is read only: $(head -1 "$dir/demo.log")"
