@@ -33,6 +33,7 @@ import (
 	"henro/actors/partition"
 	"henro/actors/protocol"
 	"henro/actors/scope"
+	"henro/master/forecast"
 	"henro/master/frontier"
 	"henro/master/ledger"
 	"henro/messages"
@@ -124,6 +125,8 @@ type Status struct {
 	Stalled speech.Sentence `json:"stalled,omitzero"`
 	// what keeps what from being fetched, by count; only when that is what is stalled
 	Stalls map[string]int `json:"stalls,omitempty"`
+	// when it will have ended, and what bounds its pace; nothing: it has just begun
+	Forecast *forecast.Forecast `json:"forecast,omitempty"`
 	// by the word of a cause, the latest visit that failed for it in this run
 	Failures map[string]FailedVisit `json:"failures,omitempty"`
 	// of a crawl that finished, when every seed of this run failed: the first of them

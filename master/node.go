@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"sync"
 	"time"
 
 	"github.com/asynkron/protoactor-go/actor"
@@ -26,6 +27,8 @@ type Node struct {
 	system *actor.ActorSystem
 	state  *store.State
 	pid    *actor.PID
+	end    context.CancelFunc // of foresight
+	ended  sync.WaitGroup
 	done   chan Status
 	o      Options
 
@@ -75,6 +78,9 @@ func Start(system *actor.ActorSystem, o Options, log *logrus.Entry) (*Node, erro
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("spawn the master: %w", err), state.Close())
 	}
+	ctx, end := context.WithCancel(context.Background())
+	n.end = end
+	n.ended.Go(func() { (&foresight{n: n}).run(ctx, time.Now()) })
 	return n, nil
 }
 
@@ -185,6 +191,8 @@ func (n *Node) writeSummary(s Status) error {
 
 // Close ends the actors and then closes the state: whatever they have written is on disk.
 func (n *Node) Close() error {
+	n.end()
+	n.ended.Wait()
 	settings := n.settings()
 	settings.Politeness.Servers, settings.Politeness.Connections = 0, int(n.resources.most.Load())
 	if err := settings.write(n.o.Dir); err != nil {

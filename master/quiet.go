@@ -134,6 +134,9 @@ func (m *Master) status() *Status {
 		s.PerSecond = float64(s.Totals.Visits()-m.rounds.earlier) / s.Seconds
 	}
 	s.Failures = m.latest.clone()
+	if m.phase == Running {
+		s.Forecast = m.resources.seen.forecast.Load()
+	}
 	m.stalls.explain(&s)
 	return &s
 }

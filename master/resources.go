@@ -7,6 +7,7 @@ import (
 	"github.com/asynkron/protoactor-go/actor"
 
 	"henro/actors/protocol"
+	"henro/master/forecast"
 )
 
 // resources are S and C of equation (9), counted as hosts and slaves come and go. The Hosts, and with them the leases,
@@ -19,7 +20,9 @@ type resources struct {
 // seenResources are those that a Node sees.
 type seenResources struct {
 	sent atomic.Pointer[protocol.ResourcesChanged] // nil inside: nothing yet
-	most atomic.Int64                              // the largest C since the start
+	// the latest, written by the Node; nil inside: nothing yet
+	forecast atomic.Pointer[forecast.Forecast]
+	most     atomic.Int64 // the largest C since the start
 }
 
 const (

@@ -57,6 +57,20 @@ func DefaultOptions() Options {
 	}
 }
 
+// UntilGivenUp is how long a host that failed each request so far, and rests until it is asked once more, is waited for
+// after that if it goes on failing.
+func (o *Options) UntilGivenUp(failures int) (left time.Duration) {
+	for k := failures + 1; k <= o.Retries; k++ {
+		rest := min(o.Politeness.BackoffBase<<min(k-1, 20), o.Politeness.BackoffCap)
+		rest = max(rest+time.Duration(o.Politeness.Jitter/2*float64(rest)), o.RetryWait<<min(k-1, 10))
+		if o.Patience > 0 && rest > o.Patience {
+			break
+		}
+		left += rest
+	}
+	return left
+}
+
 // Validate says what makes no sense.
 func (o *Options) Validate() error {
 	switch {

@@ -196,6 +196,12 @@ func printStatus(w io.Writer, s *master.Status) {
 		time.Duration(s.Seconds*float64(time.Second)).Round(time.Second))
 	fmt.Fprintf(w, "waiting   %d of %d known URLs\n", s.Waiting, s.Known)
 	fmt.Fprintf(w, "hosts     %d, %d ready, %d lent\n", s.Hosts, s.Ready, s.Leases)
+	if f := s.Forecast; f != nil {
+		fmt.Fprintf(w, "end       %s\n", f.Says())
+		if !f.Bound.IsZero() {
+			fmt.Fprintf(w, "bound     %s\n", f.Bound)
+		}
+	}
 	fmt.Fprintf(w, "links     %d, payload %s\n", s.Totals.Links, sizeWords(s.Totals.Bytes))
 	if !s.Stalled.IsZero() {
 		fmt.Fprintf(w, "stalled   %s\n", s.Stalled)

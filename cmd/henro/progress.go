@@ -15,6 +15,7 @@ import (
 	"henro/actors/admission"
 	"henro/actors/protocol"
 	"henro/master"
+	"henro/messages/speech"
 )
 
 // progress tells people how a crawl goes: a live line on a terminal, a plain line now and then elsewhere.
@@ -116,6 +117,9 @@ func progressWords(s *master.Status, rate float64, now time.Time) string {
 	}
 	if !s.Stalled.IsZero() {
 		waits = ", " + s.Stalled.String()
+	}
+	if f := s.Forecast; f != nil && f.Hosts > 0 && !f.Endless {
+		waits = fmt.Sprintf(", %s%s left%s", map[bool]string{true: "over "}[f.Grows], speech.Span(f.Left), waits)
 	}
 	var failed uint64
 	for _, n := range s.Totals.Errors {

@@ -251,6 +251,12 @@ func (m *top) lines() []string {
 		fmt.Sprintf("hosts     %d, %d ready, %d lent%s", s.Hosts, s.Ready, s.Leases, resting),
 		fmt.Sprintf("payload   %s, %d links", sizeWords(s.Totals.Bytes), s.Totals.Links),
 	}
+	if f := s.Forecast; f != nil {
+		lines = append(lines, "end       "+f.Says().String())
+		if !f.Bound.IsZero() {
+			lines = append(lines, "bound     "+f.Bound.String())
+		}
+	}
 	if !s.Stalled.IsZero() {
 		lines = append(lines, "stalled   "+s.Stalled.String())
 	}

@@ -26,8 +26,14 @@ type view struct {
 
 // views are all pages. A host and a page of the web are reached from the hosts.
 var views = []*view{
-	{"now", "/{$}", "now", []string{"state", "idle", "figures", "totals", "errors", "slaves", "mailboxes"}, time.Second,
-		(*Dashboard).now},
+	{
+		"now",
+		"/{$}",
+		"now",
+		[]string{"state", "idle", "ahead", "figures", "totals", "errors", "slaves", "mailboxes"},
+		time.Second,
+		(*Dashboard).now,
+	},
 	{"hosts", "/hosts", "hosts", []string{"state", "rows"}, 3 * time.Second, (*Dashboard).hostList},
 	{"host", "/host", "hosts", []string{"state", "facts"}, 2 * time.Second, (*Dashboard).host},
 	{"page", "/page", "page", []string{"state", "facts"}, 2 * time.Second, (*Dashboard).page},
