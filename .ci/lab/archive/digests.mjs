@@ -29,6 +29,7 @@ const wrong = [];
 const note = (text) => { if (wrong.length < 20) wrong.push(text); };
 
 const types = {}, at = new Map();
+const originals = new Map(), referring = []; // URL and moment of a response to its payload digest; revisits with digests
 let blocks = 0, payloads = 0;
 for (const file of files) {
   const name = path.basename(file);
@@ -53,8 +54,16 @@ for (const file of files) {
       if ((field("WARC-Payload-Digest") ?? field("WARC-Block-Digest")) !== sha1([block.subarray(head)])) note(where + ": payload digest");
     }
     if (type === "revisit" && !(field("WARC-Refers-To-Target-URI") && field("WARC-Refers-To-Date") && field("WARC-Profile"))) note(where + ": refers to nothing");
+    if (type === "response") originals.set(field("WARC-Target-URI") + " " + field("WARC-Date"), field("WARC-Payload-Digest"));
+    if (type === "revisit" && field("WARC-Payload-Digest")) referring.push({ where, to: field("WARC-Refers-To-Target-URI") + " " + field("WARC-Refers-To-Date"), of: field("WARC-Target-URI"), digest: field("WARC-Payload-Digest") });
     if (type === "request" && !field("WARC-Concurrent-To")) note(where + ": of which answer?");
   }
+}
+
+let others = 0;
+for (const r of referring) {
+  if (originals.get(r.to) !== r.digest) note(`${r.where}: it refers to ${r.to}, which has ${originals.get(r.to)}`);
+  if (!r.to.startsWith(r.of + " ")) others++;
 }
 
 let lines = 0, before = "";
@@ -71,7 +80,7 @@ for (const line of (await readFile(index, "utf8")).split("\n").slice(0, -1)) {
     if (!gunzipSync(buffer).includes("WARC-Target-URI: " + entry.url + "\r\n")) note("index: wrong length in " + line);
   }
 }
-console.log(`${wrong.length ? "FAIL" : "ok  "}  warcio reads ${JSON.stringify(types)}: ${blocks} block and ${payloads} payload digests, ${lines} lines of the index`);
+console.log(`${wrong.length ? "FAIL" : "ok  "}  warcio reads ${JSON.stringify(types)}: ${blocks} block and ${payloads} payload digests, ${referring.length} revisits that name their original, ${others} of another URL, ${lines} lines of the index`);
 for (const text of wrong) console.log("        " + text);
 if (!types.response) note("there is no response to judge");
 process.exit(wrong.length ? 1 : 0);
