@@ -12,15 +12,19 @@ import (
 	"crypto/x509/pkix"
 	"encoding/base32"
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"io"
 	"math/big"
 	"os"
 	"runtime"
+	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/hashicorp/memberlist"
+	"github.com/sirupsen/logrus"
 )
 
 // Limits and names of the key file. A line of it reads
@@ -50,18 +54,24 @@ var keyEncoding = base32.NewEncoding("abcdefghijklmnopqrstuvwxyz234567").WithPad
 // bootEncoding keeps the order of what it encodes.
 var bootEncoding = base32.NewEncoding("0123456789abcdefghijklmnopqrstuv").WithPadding(base32.NoPadding)
 
-// Keys is what a key file holds: the secrets whose holders belong to the cluster. The first is this node's own: it
-// encrypts and signs with it. All are accepted from others, so that a key is changed in three rounds of restarts
-// without an interruption: append the new key everywhere, put it first everywhere, remove the old one everywhere.
+// Keys is what a key file holds: the keys whose holders belong to the cluster. The first is this node's own: it
+// encrypts and signs with it. All are accepted from others, so that a key is changed without an interruption: add the
+// new key everywhere, use it everywhere, remove the old one everywhere (rotate.go).
 type Keys struct {
-	secrets [][secretSize]byte
+	mu      sync.RWMutex
+	members []member
+	revoked []string // names of nodes
+
+	made    map[string]*tls.Certificate // by name, of the first key
+	changed []func()
+	open    map[*kept]struct{}
 }
 
 // NewKeys makes the keys of a new cluster: one, from the system's randomness.
 func NewKeys() *Keys {
-	k := &Keys{secrets: make([][secretSize]byte, 1)}
-	rand.Read(k.secrets[0][:]) // never fails since Go 1.24
-	return k
+	var secret [secretSize]byte
+	rand.Read(secret[:]) // never fails since Go 1.24
+	return &Keys{members: []member{{id: keyID(secret), secret: &secret}}}
 }
 
 // ReadKeys reads a key file, unless every user of the machine can: whoever reads it belongs to the cluster.
@@ -102,21 +112,35 @@ func ParseKeys(text []byte) (*Keys, error) {
 		if line == "" || strings.HasPrefix(line, "#") {
 			continue
 		}
-		secret, err := parseKey(line)
+		m, err := member{}, error(nil)
+		switch word := strings.Fields(line); word[0] {
+		case revokedVersion:
+			if len(word) != 2 {
+				return nil, fmt.Errorf("line %d: %w: want one name", number, ErrKeyDamaged)
+			}
+			k.revoked = append(k.revoked, word[1])
+			continue
+		case nodeVersion:
+			m, err = parseNode(word)
+		default:
+			var secret [secretSize]byte
+			secret, err = parseKey(line)
+			m = member{id: keyID(secret), secret: &secret}
+		}
 		if err != nil {
 			return nil, fmt.Errorf("line %d: %w", number, err)
 		}
-		for _, known := range k.secrets {
-			if known == secret {
+		for _, known := range k.members {
+			if known.id == m.id {
 				return nil, fmt.Errorf("line %d: %w: the same key twice", number, ErrKeyDamaged)
 			}
 		}
-		k.secrets = append(k.secrets, secret)
+		k.members = append(k.members, m)
 	}
 	switch {
-	case len(k.secrets) == 0:
+	case len(k.members) == 0:
 		return nil, fmt.Errorf("%w: no key in it", ErrKeyDamaged)
-	case len(k.secrets) > maxKeys:
+	case len(k.members) > maxKeys:
 		return nil, fmt.Errorf("%w: more than %d keys", ErrKeyDamaged, maxKeys)
 	}
 	return k, nil
@@ -167,24 +191,27 @@ func derive(secret [secretSize]byte, use string, n int) []byte {
 
 // IDs names the keys, this node's own first. An id tells nothing of its key.
 func (k *Keys) IDs() []string {
-	ids := make([]string, len(k.secrets))
-	for i, s := range k.secrets {
-		ids[i] = keyID(s)
+	k.mu.RLock()
+	defer k.mu.RUnlock()
+	ids := make([]string, len(k.members))
+	for i, m := range k.members {
+		ids[i] = m.id
 	}
 	return ids
 }
 
 // MarshalText writes the key file.
 func (k *Keys) MarshalText() ([]byte, error) {
+	k.mu.RLock()
+	defer k.mu.RUnlock()
 	var b bytes.Buffer
-	b.WriteString("# The key of a henro cluster: every node reads the same file, and whoever can read it belongs to " +
-		"the cluster.\n" +
-		"# The first key is used, all are accepted. To change the key: append the new one on every node and restart " +
-		"them, put it\n" +
-		"# first on every node and restart them, then remove the old one.\n")
-	for _, s := range k.secrets {
-		id, text := keyID(s), groups(keyEncoding.EncodeToString(s[:]))
-		fmt.Fprintf(&b, "%s %s %s %s\n", keyVersion, id, text, keyCheck(id, text))
+	b.WriteString("# The key of a henro cluster: whoever can read this file belongs to the cluster. The first key is " +
+		"used, all are\n# accepted. Nodes read the file again when it changes: henro key add, use, remove, revoke.\n")
+	for i := range k.members {
+		b.WriteString(k.members[i].line())
+	}
+	for _, name := range k.revoked {
+		fmt.Fprintln(&b, revokedVersion, name)
 	}
 	return b.Bytes(), nil
 }
@@ -201,26 +228,53 @@ func groups(s string) string {
 // With returns the keys of k followed by those of other: the first round of a change of keys, or, the other way round,
 // the second.
 func (k *Keys) With(other *Keys) *Keys {
-	all := &Keys{secrets: append([][secretSize]byte(nil), k.secrets...)}
-next:
-	for _, s := range other.secrets {
-		for _, known := range all.secrets {
-			if known == s {
-				continue next
-			}
+	all := &Keys{members: slices.Clone(k.members), revoked: slices.Clone(k.revoked)}
+	for _, m := range other.members {
+		if !slices.Contains(all.IDs(), m.id) {
+			all.members = append(all.members, m)
 		}
-		all.secrets = append(all.secrets, s)
 	}
 	return all
 }
 
-// keyring returns the keys of the gossip: the first encrypts, all decrypt.
-func (k *Keys) keyring() (*memberlist.Keyring, error) {
-	var all [][]byte
-	for _, s := range k.secrets {
-		all = append(all, derive(s, useGossip, 32))
+// gossipKeys are the keys of the gossip: the first encrypts, all decrypt.
+func (k *Keys) gossipKeys() (all [][]byte) {
+	k.mu.RLock()
+	defer k.mu.RUnlock()
+	for _, m := range k.members {
+		key := m.own.Gossip
+		if m.secret != nil {
+			key = derive(*m.secret, useGossip, 32)
+		}
+		all = append(all, key)
 	}
-	return memberlist.NewKeyring(all, all[0])
+	return all
+}
+
+// keyring returns the keys of the gossip, which follow the key file.
+func (k *Keys) keyring(log *logrus.Entry) (*memberlist.Keyring, error) {
+	keys := k.gossipKeys()
+	ring, err := memberlist.NewKeyring(keys, keys[0])
+	if err != nil {
+		return nil, err
+	}
+	k.onChange(func() {
+		keys := k.gossipKeys()
+		for _, key := range keys {
+			err = errors.Join(err, ring.AddKey(key))
+		}
+		err = errors.Join(err, ring.UseKey(keys[0]))
+		for _, key := range ring.GetKeys() {
+			if !slices.ContainsFunc(keys, func(kept []byte) bool { return bytes.Equal(kept, key) }) {
+				err = errors.Join(err, ring.RemoveKey(key))
+			}
+		}
+		if err != nil {
+			log.WithField("err", err).Error("keys of the gossip cannot be changed")
+			err = nil
+		}
+	})
+	return ring, nil
 }
 
 // Certificates are valid for all of time: a lab machine's clock may stand at 1970 after its battery died, and what ends
@@ -261,52 +315,61 @@ func authority(secret [secretSize]byte) (*x509.Certificate, ed25519.PrivateKey, 
 // TLS returns mutual TLS 1.3 for what nodes say to each other beside the actors: both ends must have the key.
 func (k *Keys) TLS(name string) (*tls.Config, error) { return k.tlsConfig(name) }
 
-// tlsConfig returns mutual TLS 1.3 for both ends of a connection, with a node certificate made now, whose private key
-// never leaves this process. Every node has the one DNS name henro-node, so that machines may change their addresses.
-func (k *Keys) tlsConfig(name string) (*tls.Config, error) {
-	pool := x509.NewCertPool()
-	var node tls.Certificate
-	for i, secret := range k.secrets {
-		ca, caKey, err := authority(secret)
-		if err != nil {
+// nodeTemplate is the certificate of a node, unsigned.
+func nodeTemplate(name string) *x509.Certificate {
+	serial := make([]byte, 16)
+	rand.Read(serial)
+	return &x509.Certificate{
+		SerialNumber: new(big.Int).SetBytes(serial),
+		Subject:      pkix.Name{CommonName: name},
+		DNSNames:     []string{nodeDNSName},
+		NotBefore:    validFrom,
+		NotAfter:     validUntil,
+		KeyUsage:     x509.KeyUsageDigitalSignature,
+		ExtKeyUsage:  []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth, x509.ExtKeyUsageServerAuth},
+	}
+}
+
+// certificate is that of this node by the first key: the one it was given, or one made now, whose private key never
+// leaves this process.
+func (k *Keys) certificate(name string) (*tls.Certificate, error) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if made := k.made[name]; made != nil {
+		return made, nil
+	}
+	own, err := k.members[0].own, error(nil)
+	if secret := k.members[0].secret; secret != nil {
+		if own, err = issue(*secret, name); err != nil {
 			return nil, err
 		}
-		pool.AddCert(ca)
-		if i > 0 {
-			continue
-		}
-		public, private, err := ed25519.GenerateKey(rand.Reader)
-		if err != nil {
-			return nil, fmt.Errorf("make node key: %w", err)
-		}
-		serial := make([]byte, 16)
-		rand.Read(serial)
-		template := &x509.Certificate{
-			SerialNumber: new(big.Int).SetBytes(serial),
-			Subject:      pkix.Name{CommonName: name},
-			DNSNames:     []string{nodeDNSName},
-			NotBefore:    validFrom,
-			NotAfter:     validUntil,
-			KeyUsage:     x509.KeyUsageDigitalSignature,
-			ExtKeyUsage:  []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth, x509.ExtKeyUsageServerAuth},
-		}
-		der, err := x509.CreateCertificate(rand.Reader, template, ca, public, caKey)
-		if err != nil {
-			return nil, fmt.Errorf("make node certificate: %w", err)
-		}
-		node = tls.Certificate{Certificate: [][]byte{der}, PrivateKey: private}
+	}
+	if k.made == nil {
+		k.made = map[string]*tls.Certificate{}
+	}
+	made := own.tls()
+	k.made[name] = &made
+	return &made, nil
+}
+
+// tlsConfig returns mutual TLS 1.3 for both ends of a connection, which follows the key file. Every node has the one
+// DNS name henro-node, so that machines may change their addresses.
+func (k *Keys) tlsConfig(name string) (*tls.Config, error) {
+	if _, err := k.certificate(name); err != nil {
+		return nil, err
 	}
 	return &tls.Config{
-		Certificates: []tls.Certificate{node},
-		RootCAs:      pool,
-		ClientCAs:    pool,
-		ClientAuth:   tls.RequireAndVerifyClientCert,
-		MinVersion:   tls.VersionTLS13,
-		ServerName:   nodeDNSName,
+		GetCertificate: func(*tls.ClientHelloInfo) (*tls.Certificate, error) { return k.certificate(name) },
+		GetClientCertificate: func(*tls.CertificateRequestInfo) (*tls.Certificate, error) {
+			return k.certificate(name)
+		},
+		// Verify looks at both ends, with the keys there are at that moment; the package would keep those of the start.
+		InsecureSkipVerify: true,
+		ClientAuth:         tls.RequireAnyClientCert,
+		VerifyConnection:   k.Verify,
+		MinVersion:         tls.VersionTLS13,
+		ServerName:         nodeDNSName,
 		// A ticket would outlive the key that it was given under.
 		SessionTicketsDisabled: true,
-		VerifyConnection: func(c tls.ConnectionState) error {
-			return c.PeerCertificates[0].VerifyHostname(nodeDNSName) // Go checks the name of servers only
-		},
 	}, nil
 }

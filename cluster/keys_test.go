@@ -38,16 +38,17 @@ func TestAKeyFileIsReadBack(t *testing.T) {
 
 // TestKeysAreDerivedAsEver keeps the derivation: nodes of different versions must come to the same keys.
 func TestKeysAreDerivedAsEver(t *testing.T) {
-	k := &Keys{secrets: make([][secretSize]byte, 1)}
-	for i := range k.secrets[0] {
-		k.secrets[0][i] = byte(i)
+	var secret [secretSize]byte
+	for i := range secret {
+		secret[i] = byte(i)
 	}
+	k := &Keys{members: []member{{id: keyID(secret), secret: &secret}}}
 	text, _ := k.MarshalText()
-	ca, _, err := authority(k.secrets[0])
+	ca, _, err := authority(secret)
 	if err != nil {
 		t.Fatal(err)
 	}
-	again, _, _ := authority(k.secrets[0])
+	again, _, _ := authority(secret)
 	if !bytes.Equal(ca.Raw, again.Raw) {
 		t.Error("two nodes with one key have two authorities")
 	}

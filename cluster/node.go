@@ -130,7 +130,7 @@ type Node struct {
 	order     []string             // names in sightings, oldest first
 	sightings map[string]sighting  // latest word of the gossip on each gossip name, not yet settled
 	members   []Member             // settled, by name
-	refused   map[string]Member    // by gossip name, for their protocol
+	refused   map[string]Member    // by gossip name, for their protocol, or since they were revoked
 	alive     map[string]Member    // by gossip name, as the gossip has it now
 	lost      []lostMember         // gone without leaving, oldest first
 	doubtful  map[string]time.Time // gossip names that perhaps died, and until when to think so
@@ -190,6 +190,9 @@ func Join(o Options) (*Node, error) {
 		o.Gate.doubted = n.doubt
 		o.Gate.mu.Unlock()
 	}
+	if o.Key != nil {
+		o.Key.onChange(n.lookAgain)
+	}
 	n.wg.Go(n.settleSightings)
 	n.wg.Go(n.seekOthers)
 	return n, nil
@@ -235,7 +238,7 @@ func (n *Node) config() (*memberlist.Config, error) {
 		}
 	}
 	if n.o.Key != nil {
-		keyring, err := n.o.Key.keyring()
+		keyring, err := n.o.Key.keyring(n.log)
 		if err != nil {
 			return nil, fmt.Errorf("gossip key: %w", err)
 		}
@@ -413,9 +416,16 @@ func (n *Node) settleSightings() {
 		for _, key := range order {
 			what := sightings[key]
 			switch {
+			case n.o.Key.bars(what.member.Name):
+				s.lose(what.member, now)
+				n.o.Gate.expel(what.member.ActorAddress, key)
+				n.refuse(key, what)
 			case !n.understands(what.member):
 				n.refuse(key, what)
 			case what.alive:
+				n.mu.Lock()
+				delete(n.refused, key) // it may have been revoked for a while
+				n.mu.Unlock()
 				s.see(what.member, now)
 				n.o.Gate.admit(what.member.ActorAddress, key)
 			default:
@@ -435,6 +445,22 @@ func (n *Node) settleSightings() {
 		} else {
 			timer.Reset(max(time.Until(at), time.Millisecond))
 		}
+	}
+}
+
+// lookAgain judges all that are there anew: the keys have changed.
+func (n *Node) lookAgain() {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	for key, m := range n.alive {
+		if _, waiting := n.sightings[key]; !waiting {
+			n.order = append(n.order, key)
+			n.sightings[key] = sighting{member: m, alive: true}
+		}
+	}
+	select {
+	case n.wake <- struct{}{}:
+	default:
 	}
 }
 
@@ -478,6 +504,8 @@ func (n *Node) tell(event Event) {
 		log = log.WithFields(logrus.Fields{"version": m.Version, "protocol": m.Protocol, "own": n.o.Protocol})
 		if e.Gone {
 			log.Info("refused member gone")
+		} else if n.o.Key.bars(m.Name) {
+			log.Warn("member refused: its certificate was revoked")
 		} else {
 			log.Warn("member refused: its protocol differs by more than one; install versions that fit")
 		}

@@ -101,7 +101,8 @@ func StartRemote(system *actor.ActorSystem, o RemoteOptions) (*Remote, error) {
 		if err != nil {
 			return nil, fmt.Errorf("start remote: %w", err)
 		}
-		inside, outside = credentials.NewTLS(config), credentials.NewTLS(config)
+		inside = &keeper{credentials.NewTLS(config), o.Key}
+		outside = &keeper{credentials.NewTLS(config), o.Key}
 	}
 	r := &Remote{system: system, address: o.Advertise, gate: o.Gate, guard: newGuard(o.Advertise, o.Gate, o.Logger)}
 	c := remote.Configure(host, port,

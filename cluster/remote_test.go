@@ -187,7 +187,7 @@ func TestStrangers(t *testing.T) {
 	}{
 		{"without TLS", insecure.NewCredentials()},
 		{"with the certificate of another cluster", config(theirs, trusting)},
-		{"without a certificate", config(ours, func(c *tls.Config) { trusting(c); c.Certificates = nil })},
+		{"without a certificate", config(ours, func(c *tls.Config) { trusting(c); c.GetClientCertificate = nil })},
 		{"with an older TLS", config(ours, func(c *tls.Config) {
 			c.MinVersion, c.MaxVersion = tls.VersionTLS12,
 				tls.VersionTLS12

@@ -179,3 +179,30 @@ func TestDocsNameWhatExists(t *testing.T) {
 		}
 	}
 }
+
+// Every promise of docs/security.md names a test, and each check of the lab that it names is there.
+func TestEveryPromiseOfSecurityHasItsTest(t *testing.T) {
+	data, err := os.ReadFile("../docs/security.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	lab, err := os.ReadFile("../.ci/lab/trust.sh")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, promises, found := strings.Cut(string(data), "| promise | kept by |\n|---|---|\n")
+	rows, _, ended := strings.Cut(promises, "\n\n")
+	if !found || !ended {
+		t.Fatal("docs/security.md has no table of promises")
+	}
+	for row := range strings.SplitSeq(rows, "\n") {
+		if !strings.Contains(row, "`Test") { // TestDocsNameWhatExists looks whether it is there
+			t.Errorf("no test keeps %s", row)
+		}
+		for _, word := range strings.Split(row, "`") {
+			if strings.HasPrefix(word, "check_") && !strings.Contains(string(lab), "\n"+word+"() {") {
+				t.Errorf("%s is no check of trust.sh", word)
+			}
+		}
+	}
+}

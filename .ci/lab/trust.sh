@@ -178,6 +178,73 @@ check_collect() {
 	end "$started"
 }
 
+# A cluster of processes changes its key while it crawls, and a node that is revoked gets nothing more.
+check_keys() {
+	local k=$dir/keys old new node
+	mkdir -p "$k"
+	background "$bin/henro" fakeweb --hosts 12 --pages 1500 --pareto 0 --folder "$k/web"
+	local web=$started
+	for _ in $(seq 100); do grep -q ready "$dir/said" && break; sleep 0.1; done
+	"$bin/henro" key new >"$k/whole.key"
+	# deal: every node gets what it needs of the whole key; the master has a copy of it.
+	deal() {
+		cp -p "$k/whole.key" "$k/master.key"
+		for node in pc1 pc2; do
+			"$bin/henro" key node "$node" --key "$k/whole.key" >"$k/$node.new"
+			mv "$k/$node.new" "$k/$node.key"
+		done
+		sleep 3
+	}
+	for node in pc1 pc2; do (umask 077; "$bin/henro" key node "$node" --key "$k/whole.key" >"$k/$node.key"); done
+	cp -p "$k/whole.key" "$k/master.key"
+	# shellcheck disable=SC2046
+	"$bin/henro-master" --dir "$k/master" --name master --key "$k/master.key" --gossip 127.0.0.1:17720 --actors 127.0.0.1:17721 --allow-private \
+		--delay 200ms --depth -1 --listen-http 127.0.0.1:17722 --continuous --seeds "$k/web/seeds.txt" \
+		$(sed "s/^/--resolve /" "$k/web/resolve.txt") >"$k/master.log" 2>&1 &
+	pids+=($!)
+	local all=("$web" $!) port=17723
+	for node in pc1 pc2; do
+		"$bin/henro-slave" --dir "$k/$node" --name "$node" --key "$k/$node.key" --join 127.0.0.1:17720 --gossip 127.0.0.1:$port \
+			--actors 127.0.0.1:$((port + 1)) --listen-http off >"$k/$node.log" 2>&1 &
+		pids+=($!)
+		all+=($!)
+		port=$((port + 2))
+	done
+	holds "keys: two nodes with files of their own work" eventually "$k" pc1 pc2
+	old=$("$bin/henro" key list --key "$k/whole.key" | sed -n 's/ *used//p')
+	new=$("$bin/henro" key add --key "$k/whole.key")
+	deal
+	"$bin/henro" key use "$new" --key "$k/whole.key"
+	deal
+	"$bin/henro" key remove "$old" --key "$k/whole.key"
+	deal
+	local before
+	before=$(pages_of "$k")
+	sleep 4
+	holds "keys: the key was changed, and pages still come ($before, $(pages_of "$k"))" [ "$(pages_of "$k")" -gt "$before" ]
+	holds "keys: both nodes still work" eventually "$k" pc1 pc2
+	holds "keys: no node was lost meanwhile" [ "$(grep -c 'member down' "$k/master.log")" = 0 ]
+	"$bin/henro" key revoke pc2 --key "$k/master.key"
+	holds "keys: a node that is revoked is lent nothing within 20 s" eventually "$k" pc1
+	holds "keys: its connections are refused" grep -q 'certificate was revoked' "$k/master.log"
+	"$bin/henro" key revoke pc2 --undo --key "$k/master.key"
+	holds "keys: and lent again once that is taken back" eventually "$k" pc1 pc2
+	for node in "${all[@]}"; do end "$node"; done
+}
+pages_of() { curl -s http://127.0.0.1:17722/api/status | python3 -c 'import json,sys; print(json.load(sys.stdin)["totals"]["pages"])'; }
+# eventually FOLDER NODE...: these nodes, and no others, work within 40 s.
+eventually() {
+	local wanted="${*:2}"
+	for _ in $(seq 80); do
+		[ "$(curl -s http://127.0.0.1:17722/api/status | python3 -c 'import json,sys
+print(*sorted(s["name"] for s in json.load(sys.stdin).get("slaves") or [] if s["leases"] > 0 and s["state"] == "working"))' 2>/dev/null)" = "$wanted" ] && return
+		sleep 0.5
+	done
+	curl -s http://127.0.0.1:17722/api/status | head -c 1500
+	tail -n 3 "$1"/*.log
+	return 1
+}
+
 # --- fetching
 
 # private LINKS FLAG...: crawls a page on loopback with these links, and leaves in $dir/connects every address that was connected

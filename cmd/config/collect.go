@@ -45,7 +45,7 @@ func (c *Collect) Sender(ctx context.Context, dir, prefix, key, name string, log
 	if strings.HasPrefix(c.To, "s3:") {
 		o.Place, err = c.bucket(ctx, log)
 	} else {
-		o.Place, err = c.post(key, name)
+		o.Place, err = c.post(ctx, key, name, log)
 	}
 	if err != nil {
 		return nil, err
@@ -54,7 +54,7 @@ func (c *Collect) Sender(ctx context.Context, dir, prefix, key, name string, log
 }
 
 // post is the way to a henro collect.
-func (c *Collect) post(key, name string) (collect.Place, error) {
+func (c *Collect) post(ctx context.Context, key, name string, log *logrus.Entry) (collect.Place, error) {
 	host, _, err := net.SplitHostPort(c.To)
 	if err != nil {
 		return nil, Usage("--collect %q: want HOST:PORT or s3://BUCKET/FOLDER", c.To)
@@ -71,6 +71,7 @@ func (c *Collect) post(key, name string) (collect.Place, error) {
 		if transport.TLSClientConfig, err = keys.TLS(name); err != nil {
 			return nil, err
 		}
+		go keys.Follow(ctx, key, log)
 	} else if ip := net.ParseIP(host); host != "localhost" && (ip == nil || !ip.IsLoopback()) {
 		return nil, Usage("--collect %s: beyond this machine it needs --key", c.To)
 	}
@@ -167,6 +168,15 @@ func Receive(ctx context.Context, dir, address, key string, log *logrus.Entry, l
 	var handler http.Handler = receiver
 	if keys == nil {
 		handler = byItsName(receiver)
+	} else {
+		go keys.Follow(ctx, key, log)
+		handler = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			if err := keys.Verify(*r.TLS); err != nil { // the keys have changed since the connection was made
+				http.Error(w, err.Error(), http.StatusForbidden)
+				return
+			}
+			receiver.ServeHTTP(w, r)
+		})
 	}
 	server := &http.Server{Handler: handler, ReadHeaderTimeout: 10 * time.Second, IdleTimeout: 5 * time.Minute}
 	group, inner := errgroup.WithContext(ctx)

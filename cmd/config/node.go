@@ -2,6 +2,7 @@ package config
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"henro/cluster"
@@ -92,6 +93,7 @@ func (p *Peers) Register(f *pflag.FlagSet, gossip, actors string) {
 type Joined struct {
 	Remote *cluster.Remote
 	Node   *cluster.Node
+	forget context.CancelFunc // ends reading the key file again
 }
 
 // Meet makes the actors of a system reachable, has the caller spawn them, and joins the gossip. Each member that
@@ -123,7 +125,11 @@ func (p *Peers) Meet(system *actor.ActorSystem, self cluster.Options, spawn func
 		remote.Shutdown()
 		return nil, Usage("--gossip %s: %v", p.Gossip, err)
 	}
-	return &Joined{Remote: remote, Node: node}, nil
+	ctx, forget := context.WithCancel(context.Background())
+	if keys != nil {
+		go keys.Follow(ctx, p.Key, log)
+	}
+	return &Joined{Remote: remote, Node: node, forget: forget}, nil
 }
 
 // readKeys reads the cluster's keys; there are none without a file.
@@ -149,6 +155,7 @@ func (p *Peers) advertised(bind string) string {
 
 // Leave says good-bye to the others and stops listening.
 func (j *Joined) Leave() {
+	j.forget()
 	j.Node.Leave()
 	j.Node.Close()
 	j.Remote.Shutdown()

@@ -15,8 +15,12 @@ import (
 func newKeyCommand() *cobra.Command {
 	key := &cobra.Command{
 		Use: "key", Short: "Keys: of a cluster, of those who ask it, of who signs packages",
-		Example: "  henro key new > cluster.key",
+		Long: `Make and change keys. Nodes that run read their key file again when it changes. The key of a cluster is
+changed without stopping it in three steps, each on all nodes before the next: add a new key, use it, remove the
+old one. A node that gets a file of its own (henro key node) can prove its name and no other, and can be revoked.`,
+		Example: "  henro key new > cluster.key\n  henro key add\n  henro key use ID\n  henro key remove ID",
 	}
+	key.AddCommand(keyFileCommands()...)
 	key.AddCommand(&cobra.Command{
 		Use: "new", Short: "Print a new key file, to be given to every node as --key",
 		Long: `Print a new key file. Every node of a cluster gets the same file as --key: it encrypts the

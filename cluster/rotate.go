@@ -1,0 +1,362 @@
+package cluster
+
+import (
+	"bytes"
+	"context"
+	"crypto/ed25519"
+	"crypto/rand"
+	"crypto/tls"
+	"crypto/x509"
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/sirupsen/logrus"
+	"google.golang.org/grpc/credentials"
+)
+
+// A key file may change while nodes run: they read it again, and from then on accept and use what it says. So the key
+// of a cluster is changed in three steps, each on all nodes before the next: add the new key, use it, remove the old
+// one. Connections that were made under a key that was removed, or by a node that was revoked, end.
+
+// credential is what one node needs of a key, so that it can prove its name and no other: the key of the gossip, the
+// authority by which it knows others, and its own certificate. Its line in the key file reads
+//
+//	henro-node-1 <id> <JSON in base64> <check>
+type credential struct {
+	Gossip      []byte // AES-256
+	Authority   []byte // certificate
+	Certificate []byte // of the node
+	Seed        []byte // of its Ed25519 key
+}
+
+const (
+	nodeVersion    = "henro-node-1"
+	revokedVersion = "henro-revoked-1" // followed by the name of a node
+	maxRevoked     = 1000
+)
+
+// member is one key of a file: a secret, from which everything follows, or the credential of a node.
+type member struct {
+	id     string
+	secret *[secretSize]byte // nil for a credential
+	own    credential
+}
+
+// issue makes what a node of this name needs of a secret.
+func issue(secret [secretSize]byte, name string) (credential, error) {
+	ca, caKey, err := authority(secret)
+	if err != nil {
+		return credential{}, err
+	}
+	seed := make([]byte, ed25519.SeedSize)
+	rand.Read(seed)
+	der, err := x509.CreateCertificate(rand.Reader, nodeTemplate(name), ca,
+		ed25519.NewKeyFromSeed(seed).Public(), caKey)
+	if err != nil {
+		return credential{}, fmt.Errorf("make node certificate: %w", err)
+	}
+	return credential{derive(secret, useGossip, 32), ca.Raw, der, seed}, nil
+}
+
+func (c *credential) tls() tls.Certificate {
+	return tls.Certificate{Certificate: [][]byte{c.Certificate}, PrivateKey: ed25519.NewKeyFromSeed(c.Seed)}
+}
+
+// name is whose credential it is.
+func (c *credential) name() string {
+	cert, err := x509.ParseCertificate(c.Certificate)
+	if err != nil {
+		return ""
+	}
+	return cert.Subject.CommonName
+}
+
+// parseNode reads the line of a credential.
+func parseNode(word []string) (m member, err error) {
+	if len(word) != 4 || word[3] != keyCheck(word[1], word[2]) {
+		return m, fmt.Errorf("%w: wrong checksum, a letter was lost or changed", ErrKeyDamaged)
+	}
+	b, err := base64.RawURLEncoding.DecodeString(word[2])
+	if err == nil {
+		err = json.Unmarshal(b, &m.own)
+	}
+	if err == nil {
+		_, err = x509.ParseCertificate(m.own.Authority)
+	}
+	if err != nil || len(m.own.Gossip) != 32 || len(m.own.Seed) != ed25519.SeedSize || m.own.name() == "" {
+		return m, fmt.Errorf("%w: no credential of a node", ErrKeyDamaged)
+	}
+	m.id = word[1]
+	return m, nil
+}
+
+func (m *member) line() string {
+	version, text := nodeVersion, ""
+	if m.secret != nil {
+		version, text = keyVersion, groups(keyEncoding.EncodeToString(m.secret[:]))
+	} else {
+		b, err := json.Marshal(&m.own)
+		if err != nil {
+			panic(err) // four slices of bytes
+		}
+		text = base64.RawURLEncoding.EncodeToString(b)
+	}
+	return fmt.Sprintf("%s %s %s %s\n", version, m.id, text, keyCheck(m.id, text))
+}
+
+// ForNode returns what a node of this name needs of all keys: it can neither take another name nor let others in. Its
+// gossip it shares with all.
+func (k *Keys) ForNode(name string) (*Keys, error) {
+	k.mu.RLock()
+	defer k.mu.RUnlock()
+	node := &Keys{revoked: slices.Clone(k.revoked)}
+	for _, m := range k.members {
+		if m.secret == nil {
+			return nil, fmt.Errorf("key %s: %w", m.id, ErrNotWhole)
+		}
+		own, err := issue(*m.secret, name)
+		if err != nil {
+			return nil, err
+		}
+		node.members = append(node.members, member{id: m.id, own: own})
+	}
+	return node, nil
+}
+
+// Use puts a key first: it encrypts and signs with it from now on.
+func (k *Keys) Use(id string) error {
+	return k.change(id, func(i int) {
+		m := k.members[i]
+		k.members = slices.Insert(slices.Delete(k.members, i, i+1), 0, m)
+	})
+}
+
+// Remove takes a key away. The last one stays.
+func (k *Keys) Remove(id string) error {
+	if len(k.IDs()) == 1 {
+		return fmt.Errorf("key %s: it is the only one", id)
+	}
+	return k.change(id, func(i int) { k.members = slices.Delete(k.members, i, i+1) })
+}
+
+func (k *Keys) change(id string, do func(i int)) error {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	i := slices.IndexFunc(k.members, func(m member) bool { return m.id == id })
+	if i < 0 {
+		return fmt.Errorf("key %s: %w", id, ErrNoSuchKey)
+	}
+	do(i)
+	return nil
+}
+
+// Revoke adds the name of a node to those whose certificates are refused, or takes it away again.
+func (k *Keys) Revoke(name string, undo bool) error {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if name == "" || strings.ContainsAny(name, " \t\r\n") || len(k.revoked) >= maxRevoked && !undo {
+		return fmt.Errorf("revoke %q: want the name of a node, at most %d in all", name, maxRevoked)
+	}
+	k.revoked = slices.DeleteFunc(k.revoked, func(known string) bool { return known == name })
+	if !undo {
+		k.revoked = append(k.revoked, name)
+	}
+	return nil
+}
+
+// Revoked are the names of nodes whose certificates are refused.
+func (k *Keys) Revoked() []string {
+	k.mu.RLock()
+	defer k.mu.RUnlock()
+	return slices.Clone(k.revoked)
+}
+
+// bars reports whether a node of this name is refused. No keys refuse nobody.
+func (k *Keys) bars(name string) bool {
+	if k == nil {
+		return false
+	}
+	k.mu.RLock()
+	defer k.mu.RUnlock()
+	return slices.Contains(k.revoked, name)
+}
+
+// Verify says whether the other end of a connection belongs to the cluster, by the keys there are now.
+func (k *Keys) Verify(c tls.ConnectionState) error {
+	if len(c.PeerCertificates) == 0 {
+		return errors.New("no certificate")
+	}
+	leaf, pool := c.PeerCertificates[0], x509.NewCertPool()
+	k.mu.RLock()
+	for _, m := range k.members {
+		if ca, err := m.authority(); err == nil {
+			pool.AddCert(ca)
+		}
+	}
+	k.mu.RUnlock()
+	if _, err := leaf.Verify(x509.VerifyOptions{Roots: pool, DNSName: nodeDNSName,
+		KeyUsages: []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth}}); err != nil {
+		return err
+	}
+	if k.bars(leaf.Subject.CommonName) {
+		return fmt.Errorf("node %s: %w", leaf.Subject.CommonName, ErrRevoked)
+	}
+	return nil
+}
+
+func (m *member) authority() (*x509.Certificate, error) {
+	if m.secret == nil {
+		return x509.ParseCertificate(m.own.Authority)
+	}
+	ca, _, err := authority(*m.secret)
+	return ca, err
+}
+
+// Write writes the key file anew, for its owner alone to read, so that whoever reads it sees the old one or the new.
+func (k *Keys) Write(path string) error {
+	text, err := k.MarshalText()
+	if err != nil {
+		return err
+	}
+	f, err := os.CreateTemp(filepath.Dir(path), ".key-*") // mode 0600
+	if err != nil {
+		return fmt.Errorf("write key file: %w", err)
+	}
+	defer os.Remove(f.Name())
+	_, err = f.Write(text)
+	if err = errors.Join(err, f.Sync(), f.Close()); err == nil {
+		err = os.Rename(f.Name(), path)
+	}
+	if err != nil {
+		return fmt.Errorf("write key file: %w", err)
+	}
+	return nil
+}
+
+// readEvery is how often a key file is looked at.
+const readEvery = 2 * time.Second
+
+// Follow reads the key file again whenever it has changed, until the context ends. What cannot be read changes nothing.
+func (k *Keys) Follow(ctx context.Context, path string, log *logrus.Entry) {
+	tick := time.NewTicker(readEvery)
+	defer tick.Stop()
+	before, _ := k.MarshalText()
+	var failed string
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+		}
+		read, err := ReadKeys(path)
+		if err != nil {
+			if failed != err.Error() {
+				log.WithField("err", err).Warn("key file cannot be read again; the keys stay as they are")
+			}
+			failed = err.Error()
+			continue
+		}
+		failed = ""
+		if text, err := read.MarshalText(); err != nil || bytes.Equal(text, before) {
+			continue
+		} else {
+			before = text
+		}
+		k.replace(read)
+		log.WithFields(logrus.Fields{"keys": strings.Join(k.IDs(), ","), "revoked": strings.Join(k.Revoked(), ",")}).
+			Info("key file read again")
+	}
+}
+
+// replace takes over what another file says, and ends the connections that it does not allow any more.
+func (k *Keys) replace(read *Keys) {
+	k.mu.Lock()
+	k.members, k.revoked, k.made = read.members, read.revoked, nil
+	changed := slices.Clone(k.changed)
+	var open []*kept
+	for c := range k.open {
+		open = append(open, c)
+	}
+	k.mu.Unlock()
+	for _, c := range open {
+		if k.Verify(c.state) != nil {
+			c.Close()
+		}
+	}
+	for _, f := range changed {
+		f()
+	}
+}
+
+// onChange has f called after each change of the keys.
+func (k *Keys) onChange(f func()) {
+	k.mu.Lock()
+	k.changed = append(k.changed, f)
+	k.mu.Unlock()
+}
+
+// kept is a connection that ends when the keys do not allow it any more.
+type kept struct {
+	net.Conn
+	keys  *Keys
+	state tls.ConnectionState
+}
+
+func (c *kept) Close() error {
+	c.keys.mu.Lock()
+	delete(c.keys.open, c)
+	c.keys.mu.Unlock()
+	return c.Conn.Close()
+}
+
+// keep notes a connection whose other end was verified.
+func (k *Keys) keep(conn net.Conn, info credentials.AuthInfo) net.Conn {
+	secured, ok := info.(credentials.TLSInfo)
+	if !ok {
+		return conn
+	}
+	c := &kept{conn, k, secured.State}
+	k.mu.Lock()
+	if k.open == nil {
+		k.open = map[*kept]struct{}{}
+	}
+	k.open[c] = struct{}{}
+	k.mu.Unlock()
+	return c
+}
+
+// keeper notes the connections that are made with credentials.
+type keeper struct {
+	credentials.TransportCredentials
+	keys *Keys
+}
+
+func (d *keeper) ServerHandshake(c net.Conn) (net.Conn, credentials.AuthInfo, error) {
+	conn, info, err := d.TransportCredentials.ServerHandshake(c)
+	if err == nil {
+		conn = d.keys.keep(conn, info)
+	}
+	return conn, info, err
+}
+
+func (d *keeper) ClientHandshake(ctx context.Context, name string, c net.Conn) (net.Conn, credentials.AuthInfo,
+	error) {
+	conn, info, err := d.TransportCredentials.ClientHandshake(ctx, name, c)
+	if err == nil {
+		conn = d.keys.keep(conn, info)
+	}
+	return conn, info, err
+}
+
+// Clone keeps the keeper in its place.
+func (d *keeper) Clone() credentials.TransportCredentials {
+	return &keeper{d.TransportCredentials.Clone(), d.keys}
+}
