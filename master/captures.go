@@ -47,7 +47,7 @@ func (p *PageFound) Recall(dir string) error {
 	for i, e := range entries[:min(len(entries), capturesShown)] {
 		c := Capture{At: e.At, Status: e.Status, Bytes: e.Length, Digest: e.Digest, Change: ChangeSome}
 		switch {
-		case e.Mime == cdxj.Revisit || i+1 < len(entries) && e.Digest == entries[i+1].Digest:
+		case i+1 < len(entries) && (e.Digest == entries[i+1].Digest || e.Mime == cdxj.Revisit && e.Digest == ""):
 			c.Change = ChangeNone
 		case i+1 == len(entries) && p.Earlier:
 			c.Change = ChangeUnknown

@@ -21,6 +21,7 @@ import (
 	"henro/messages/weburl"
 	"henro/store"
 	"henro/store/archive/cdxj"
+	"henro/store/archive/payloads"
 	"henro/store/archive/warc"
 	"henro/store/fingerprint"
 )
@@ -140,8 +141,10 @@ type archiveCheck struct {
 
 	isHere   bool // there are WARC files
 	records  uint64
+	walked   []string            // files, in the order in which they were read
 	captures []uint64            // fingerprints of URL and moment of what indexes should list, sorted; 8 bytes each
 	lines    []uint64            // fingerprints of these with the place of their records, sorted
+	refers   []reference         // of revisit records
 	missing  map[string]struct{} // pages whose record is in no file, when mending
 	problems []string            // the first maxListed
 	count    int
@@ -169,6 +172,13 @@ func (a *archiveCheck) advice() string {
 		parts = append(parts, "henro check --mend makes the indexes again, nothing is lost with them")
 	}
 	return strings.Join(parts, "; ")
+}
+
+// reference is that of a revisit record to the capture whose payload it does not repeat.
+type reference struct {
+	to     [3]uint64 // captureOf, of its second, the one before and the one after: the state keeps whole seconds
+	file   int32     // in walked
+	offset int64
 }
 
 // captureOf names a capture.
@@ -223,7 +233,69 @@ func (a *archiveCheck) files() error {
 	slices.Sort(a.captures)
 	slices.Sort(a.lines)
 	a.merged()
+	return a.references()
+}
+
+// refersTo is the capture that a revisit record names, if it names one.
+func refersTo(r *warc.Entry) (capture [3]uint64, ok bool) {
+	url, date := r.Header.Get("WARC-Refers-To-Target-URI"), r.Header.Get("WARC-Refers-To-Date")
+	at, err := time.Parse(time.RFC3339Nano, date)
+	if r.Type() != warc.Revisit || url == "" || err != nil {
+		return capture, false
+	}
+	for i, by := range []time.Duration{0, -time.Second, time.Second} {
+		capture[i] = captureOf(strings.Trim(url, "<>"), at.Truncate(time.Second).Add(by))
+	}
+	return capture, true
+}
+
+// has reports whether a capture is in a WARC file here.
+func (a *archiveCheck) has(capture uint64) bool {
+	_, ok := slices.BinarySearch(a.captures, capture)
+	return ok
+}
+
+// references follows every revisit record to the capture that holds its payload. Where an earlier crawl's captures were
+// imported (--dedup-from), those that are not here are with that crawl.
+func (a *archiveCheck) references() error {
+	if a.mend {
+		return nil
+	}
+	if imported, err := payloads.Imported(a.dir); err != nil || imported {
+		return err
+	}
+	for _, r := range a.refers {
+		if slices.ContainsFunc(r.to[:], a.has) {
+			continue
+		}
+		a.lost++
+		if a.count++; len(a.problems) >= maxListed {
+			continue
+		}
+		e, url := cdxj.Entry{}, ""
+		f, err := os.Open(a.walked[r.file])
+		if err == nil {
+			e, url, err = revisitAt(f, r.offset)
+			err = errors.Join(err, f.Close())
+		}
+		if err != nil {
+			return fmt.Errorf("read a revisit record of %s: %w", a.walked[r.file], err)
+		}
+		a.problems = append(a.problems, fmt.Sprintf("%s: the capture of %s at %s refers to one of %s that is in no "+
+			"WARC file here", filepath.Base(a.walked[r.file]), e.URL, cdxj.Stamp(e.At), url))
+	}
 	return nil
+}
+
+// revisitAt reads the revisit record at an offset, and what it refers to.
+func revisitAt(f *os.File, offset int64) (e cdxj.Entry, to string, err error) {
+	r, err := warc.At(f, offset)
+	if err != nil {
+		return e, "", err
+	}
+	to = r.Header.Get("WARC-Refers-To-Target-URI") + " at " + r.Header.Get("WARC-Refers-To-Date")
+	e, _, err = cdxj.Of(r, filepath.Base(f.Name()))
+	return e, to, err
 }
 
 // walk reads the records of a file, and returns what its index should list, by where it begins.
@@ -235,12 +307,17 @@ func (a *archiveCheck) walk(name string) (map[int64]uint64, warc.Walked, error) 
 	}
 	defer f.Close()
 	walked, err := warc.Walk(f, func(r *warc.Entry) error {
+		to, refers := refersTo(r)
 		e, ok, err := cdxj.Of(r, filepath.Base(name))
 		if ok && err == nil {
 			listed[e.Offset] = captureOf(e.URL, e.At)
+			if refers {
+				a.refers = append(a.refers, reference{to, int32(len(a.walked)), e.Offset})
+			}
 		}
 		return err
 	})
+	a.walked = append(a.walked, name)
 	a.records += uint64(walked.Records)
 	for offset, capture := range listed {
 		a.captures = append(a.captures, capture)

@@ -49,6 +49,29 @@ func TestAPayloadIsStoredOnceWhateverItsURL(t *testing.T) {
 	}
 	crawl(second, filepath.Join(first, "warc"))
 
+	// what refers to the earlier crawl is whole with it; without a trace of that, the captures are missed
+	for _, dir := range []string{first, second} {
+		if out, err := command(t, "check", dir); err != nil || !strings.HasSuffix(out, "clean\n") {
+			t.Errorf("check: %s, %v", out, err)
+		}
+	}
+	if page := said(t, "page", "--dir", first, "http://a.example/same1"); !strings.Contains(page, "  first\n") ||
+		strings.Contains(page, "unchanged") {
+		t.Errorf("the first capture of a page whose content another had is not the first:\n%s", page)
+	}
+	index, err := filepath.Glob(filepath.Join(second, "warc", ".*.payloads"))
+	if err != nil || len(index) != 1 {
+		t.Fatal(index, err)
+	}
+	if err := os.Remove(index[0]); err != nil {
+		t.Fatal(err)
+	}
+	out, err := command(t, "check", second)
+	if err == nil || !strings.Contains(out, "the capture of http://a.example/same1 at ") ||
+		!strings.Contains(out, "refers to one of http://a.example/same") {
+		t.Errorf("a revisit of what is not there is not named: %s, %v", out, err)
+	}
+
 	together := t.TempDir()
 	for _, dir := range []string{first, second} {
 		files, err := filepath.Glob(filepath.Join(dir, "warc", "*.warc.gz"))

@@ -108,8 +108,8 @@ func printSurvey(w io.Writer, s *survey.Survey) {
 	fmt.Fprintf(w, "stopped   %d of the known URLs (%.1f %%), by %d folders and hosts of the stop list; "+
 		"%d single URLs on it\n",
 		s.Stopped, 100*s.StoppedShare, s.StopList, s.Broken)
-	fmt.Fprintf(w, "archive   %d captures, %d of them unchanged, %s of records\n\n", s.Captures, s.Revisits,
-		sizeWords(uint64(s.WARCBytes)))
+	fmt.Fprintf(w, "archive   %d captures, %d of them of content that was stored before, %s of records\n\n", s.Captures,
+		s.Revisits, sizeWords(uint64(s.WARCBytes)))
 	fmt.Fprintf(w, "%-24s %10s %12s %12s %10s %10s\n", "", "n", "mean", "sd", "least", "most")
 	for _, line := range []struct {
 		name string

@@ -196,10 +196,10 @@ func (s *Server) search(query, after string) (rows []row, next string, incomplet
 
 // moment is one capture in the calendar.
 type moment struct {
-	At       time.Time
-	Class    string // of its status, for its colour: ok, moved, bad
-	Revisit  bool
-	Describe string
+	At        time.Time
+	Class     string // of its status, for its colour: ok, moved, bad
+	Unchanged bool   // its content is that of the capture before it
+	Describe  string
 }
 
 // maxMoments bounds the captures shown of one day.
@@ -258,13 +258,15 @@ func (s *Server) calendar(w http.ResponseWriter, r *http.Request, u weburl.URL, 
 	}
 	shown.Shown = true
 	var days [13][32]day
+	var before *cdxj.Entry
 	err = s.archive.Captures(u, func(e cdxj.Entry) bool {
 		if e.At.Year() == shown.Year {
 			d := &days[e.At.Month()][e.At.Day()]
 			if d.Count++; d.Count <= maxMoments {
-				d.Moments = append(d.Moments, content.moment(e))
+				d.Moments = append(d.Moments, content.moment(e, before))
 			}
 		}
+		before = &e
 		return true
 	})
 	if err != nil {
@@ -288,8 +290,11 @@ func (s *Server) calendar(w http.ResponseWriter, r *http.Request, u weburl.URL, 
 	return s.show(w, r, http.StatusOK, "calendar.html", content)
 }
 
-func (p page) moment(e cdxj.Entry) moment {
-	m := moment{At: e.At, Revisit: e.Mime == cdxj.Revisit, Class: "ok"}
+// moment is a capture beside the one before it; nil: it is the first. A first capture may be a revisit too, of a page
+// that had the same content.
+func (p page) moment(e cdxj.Entry, before *cdxj.Entry) moment {
+	m := moment{At: e.At, Unchanged: before != nil && e.Mime == cdxj.Revisit &&
+		(e.Digest == "" || e.Digest == before.Digest), Class: "ok"}
 	status := strconv.Itoa(e.Status)
 	switch {
 	case e.Status >= 400:
@@ -300,9 +305,12 @@ func (p page) moment(e cdxj.Entry) moment {
 	if e.Status == 0 {
 		status = ""
 	}
-	if m.Revisit {
+	switch {
+	case m.Unchanged:
 		m.Describe = strings.TrimSpace(p.Say("unchanged") + " " + status)
-	} else {
+	case e.Mime == cdxj.Revisit: // of another page: its type is with that
+		m.Describe = status
+	default:
 		m.Describe = strings.TrimSpace(status + " " + e.Mime)
 	}
 	return m

@@ -395,3 +395,18 @@ func TestManySitesAndPagesAreListedPieceByPiece(t *testing.T) {
 		}
 	}
 }
+
+// A capture is unchanged if its content is that of the capture before it. The first capture of a page may be a revisit
+// record too: another page had this content.
+func TestTheCalendarMarksWhatIsUnchanged(t *testing.T) {
+	s := archived(t, warc.Gzip)
+	for url, again := range map[string]int{"http://docs.test/": 4, "http://docs.test/lost": 0} { // twice each
+		w := ask(s, "/web/"+noon.Format("2006")+"*/"+url)
+		calendar := w.Body.String()
+		_, calendar, _ = strings.Cut(calendar, "legend")
+		_, calendar, _ = strings.Cut(calendar, "</p>") // behind the legend
+		if n := strings.Count(calendar, "again"); w.Code != 200 || n != again {
+			t.Errorf("%s: %d marks, want %d in\n%s", url, n, again, calendar)
+		}
+	}
+}

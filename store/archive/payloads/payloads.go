@@ -384,3 +384,29 @@ func (x *Index) importCDXJ(f io.Reader) (added int, err error) {
 	}
 	return added, lines.Err()
 }
+
+// Imported reports whether an archive in a folder was told what an earlier crawl holds: its revisits may refer to
+// captures that are there.
+func Imported(dir string) (imported bool, err error) {
+	paths, err := filepath.Glob(filepath.Join(dir, ".*.payloads"))
+	if err != nil {
+		return false, fmt.Errorf("look for indexes of payloads: %w", err)
+	}
+	for _, path := range paths {
+		db, err := bbolt.Open(path, 0o644, &bbolt.Options{Timeout: time.Second, ReadOnly: true})
+		if err != nil {
+			continue // a damaged one is begun anew by the next crawl
+		}
+		err = db.View(func(tx *bbolt.Tx) error {
+			if b := tx.Bucket(sources); b != nil {
+				first, _ := b.Cursor().First()
+				imported = imported || first != nil
+			}
+			return nil
+		})
+		if err = errors.Join(err, db.Close()); err != nil {
+			return false, fmt.Errorf("read %s: %w", path, err)
+		}
+	}
+	return imported, nil
+}

@@ -35,7 +35,7 @@ type Survey struct {
 	StopList  int64 `json:"stop_list"`  // its folders and hosts
 	Broken    int64 `json:"broken"`     // single URLs on it, which were broken at their last visit
 	Captures  int64 `json:"captures"`   // archived answers
-	Revisits  int64 `json:"revisits"`   // of these, unchanged
+	Revisits  int64 `json:"revisits"`   // of these, of content that was stored before, of this URL or another
 	WARCBytes int64 `json:"warc_bytes"` // of the records of answers, compressed
 
 	StoppedShare float64 `json:"stopped_share"` // of the URLs in scope
