@@ -430,7 +430,7 @@ func (l *lab) judge(ctx context.Context, b *qa.Browser, archive *replay.Archive,
 	l.say(100*s.SameText >= 99*n, "%s: the visible text of %d of %d pages is the same", name, s.SameText, n)
 	l.say(100*s.SamePicture >= 97*n, "%s: 99 %% of the pixels of %d of %d pages are the same", name, s.SamePicture, n)
 	worst := slices.SortedStableFunc(slices.Values(s.Pages), func(a, b *qa.Page) int {
-		return cmp.Compare(a.Score(), b.Score())
+		return cmp.Compare(min(a.Text, a.Pixels), min(b.Text, b.Pixels))
 	})
 	for _, p := range worst[:min(5, n)] {
 		fmt.Printf("       %s: text %.4f, pixels %.4f, %d not answered %s (%s)\n", p.URL, p.Text, p.Pixels, len(p.Unanswered),
