@@ -17,6 +17,7 @@ import (
 
 	"henro/actors/protocol"
 	"henro/master"
+	"henro/messages"
 	"henro/messages/outlink"
 	"henro/messages/speech"
 	"henro/store"
@@ -294,6 +295,43 @@ func TestHostsAreFoundSortedAndPaged(t *testing.T) {
 	if sorted, _ := doc.Find("th[aria-sort=descending]").Attr("aria-sort"); sorted == "" ||
 		doc.Find("th[aria-sort=descending]").Text() != "Waiting" {
 		t.Error("the head does not say by what it is sorted")
+	}
+}
+
+// An error on the first page leads to its hosts, and hosts are sorted by what they failed.
+func TestErrorsLeadToTheirHosts(t *testing.T) {
+	f := newFake(t, nil)
+	b := store.NewBatch(time.Now())
+	for i, failed := range []map[string]uint64{{"CONNECT_REFUSED": 2}, {"HTTP 503": 1, "CONNECT_REFUSED": 7},
+		{"HTTP 503": 3}} {
+		host := fmt.Sprintf("http://h%d.example", i)
+		b.Admit(store.Candidate{URL: host + "/"})
+		b.PutHost(store.HostRecord{ID: store.IDOf(host), Name: host, Errors: failed,
+			AskedAt: time.Now().Add(-time.Duration(i+1) * time.Hour)})
+	}
+	if _, err := f.state.Partitions[0].Commit(b); err != nil {
+		t.Fatal(err)
+	}
+	f.status.Totals.Errors = map[string]uint64{"CONNECT_REFUSED": 9}
+	f.status.Failures = map[string]master.FailedVisit{"CONNECT_REFUSED": {URL: "http://h1.example/x",
+		Cause: messages.Cause{Word: "CONNECT_REFUSED", Says: "dial tcp: connection refused"}}}
+	d := board(t, f)
+	_, doc := get(t, d, "/", "en")
+	row := doc.Find("#errors tbody tr")
+	if text := row.Text(); !strings.Contains(text, "http://h1.example/x") || !strings.Contains(text, "dial tcp") {
+		t.Errorf("the error does not name its latest visit: %s", text)
+	}
+	path, _ := row.Find("th a").First().Attr("href")
+	names := func(path string) (names []string) {
+		_, doc := get(t, d, path, "en")
+		doc.Find(".hosts tbody th a").Each(func(_ int, e *goquery.Selection) { names = append(names, e.Text()) })
+		return names
+	}
+	if got := names(path); !slices.Equal(got, []string{"h1.example", "h0.example"}) {
+		t.Errorf("%s leads to %q", path, got)
+	}
+	if got := names("/hosts?sort=-asked"); got[0] != "h0.example" {
+		t.Errorf("asked last: %q", got)
 	}
 }
 

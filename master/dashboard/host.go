@@ -45,7 +45,8 @@ type column struct {
 func (q hostQuery) path() string {
 	var b strings.Builder
 	b.WriteString("/hosts?")
-	for _, field := range [][2]string{{"q", q.Search}, {"only", q.Only}, {"sort", q.Sort}} {
+	for _, field := range [][2]string{{"q", q.Search}, {"only", q.Only}, {"error", q.Error},
+		{"sort", q.Sort}} {
 		if field[1] != "" {
 			b.WriteString(field[0] + "=" + url.QueryEscape(field[1]) + "&")
 		}
@@ -68,6 +69,13 @@ func (v *hostsView) OnlyPath(only string) string {
 	return q.path()
 }
 
+// AllPath is the same without the choice of a cause.
+func (v *hostsView) AllPath() string {
+	q := v.hostQuery
+	q.Error, q.Page = "", 1
+	return q.path()
+}
+
 // Before and Next are the numbers of the pages around this one, 0 if there is none.
 func (v *hostsView) Before() int { return v.Page - 1 }
 
@@ -86,7 +94,8 @@ func (*hostsView) Filters() []string { return []string{"", "waiting", "resting",
 func readQuery(r *http.Request) hostQuery {
 	form := r.URL.Query()
 	q := hostQuery{Search: strings.ToLower(strings.TrimSpace(form.Get("q"))), Only: form.Get("only"),
-		Sort: form.Get("sort")}
+		Sort: form.Get("sort"), Error: form.Get("error")}
+	q.Error = q.Error[:min(len(q.Error), hostsNameLength)]
 	q.Search = q.Search[:min(len(q.Search), hostsNameLength)]
 	if hostColumns[strings.TrimPrefix(q.Sort, "-")] == nil {
 		q.Sort = defaultSort
@@ -103,7 +112,8 @@ func readQuery(r *http.Request) hostQuery {
 
 func (d *Dashboard) hostList(r *http.Request, p *page) (any, error) {
 	v := &hostsView{hostQuery: readQuery(r)}
-	for _, key := range []string{"host", "visited", "waiting", "interval", "load", "verdict", "next"} {
+	for _, key := range []string{"host", "visited", "waiting", "interval", "took", "errors", "asked",
+		"load", "verdict", "next"} {
 		c := column{Key: key, Sorted: "none", Number: key != "host" && key != "verdict"}
 		q := v.hostQuery
 		q.Page, q.Sort = 1, key

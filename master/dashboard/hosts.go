@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"maps"
 	"slices"
 	"strings"
 	"sync"
@@ -48,6 +49,10 @@ type hostKey struct {
 	load                    float64
 	next, rest              time.Time
 	verdict                 politeness.Verdict
+	took                    time.Duration
+	asked                   time.Time // last
+	errors                  uint64    // visits that failed
+	failed                  []string  // the words of their causes
 }
 
 // hostOrder is the table of one moment; it does not change, but for the orders that were asked for.
@@ -126,7 +131,9 @@ func keyOf(r *store.HostRecord, o *politeness.Options) hostKey {
 	if len(r.Politeness) > 0 && s.UnmarshalBinary(r.Politeness) != nil {
 		s = politeness.State{}
 	}
+	took, _, _ := s.Took()
 	return hostKey{
+		took: took, asked: r.AskedAt, errors: r.ErrorCount(), failed: slices.Collect(maps.Keys(r.Errors)),
 		name: r.Name, visited: r.Visited, known: r.Known, waiting: r.Waiting, interval: s.Interval(o), load: s.Load(),
 		next: r.NextAllowed, rest: s.BackoffUntil(), verdict: s.Verdict(o),
 	}
@@ -160,6 +167,7 @@ func (t *hostTable) look(ctx context.Context) *hostOrder {
 type hostQuery struct {
 	Search string // in the name
 	Only   string // "", resting, waiting, overloaded
+	Error  string // only those of which a visit failed for this cause; empty: all
 	Sort   string // a column, with a minus before it for the largest first
 	Page   int    // from 1
 }
@@ -173,6 +181,9 @@ var hostColumns = map[string]func(a, b *hostKey) int{
 	"load":     func(a, b *hostKey) int { return cmp.Compare(a.load, b.load) },
 	"verdict":  func(a, b *hostKey) int { return cmp.Compare(a.verdict, b.verdict) },
 	"next":     func(a, b *hostKey) int { return a.next.Compare(b.next) },
+	"took":     func(a, b *hostKey) int { return cmp.Compare(a.took, b.took) },
+	"errors":   func(a, b *hostKey) int { return cmp.Compare(a.errors, b.errors) },
+	"asked":    func(a, b *hostKey) int { return a.asked.Compare(b.asked) },
 	"rest":     func(a, b *hostKey) int { return a.rest.Compare(b.rest) },
 }
 
@@ -232,6 +243,9 @@ func (q *hostQuery) wants(k *hostKey, now time.Time) bool {
 			return false
 		}
 	}
+	if q.Error != "" && !slices.Contains(k.failed, q.Error) {
+		return false
+	}
 	return strings.Contains(k.name, q.Search)
 }
 
@@ -255,7 +269,8 @@ type hostRow struct {
 	State    politeness.State
 	Interval time.Duration
 	Verdict  politeness.Verdict
-	Slave    string // that it is lent to
+	Took     time.Duration // of its latest answer; 0: it never answered
+	Slave    string        // that it is lent to
 	Robots   robotsWord
 }
 
@@ -277,6 +292,7 @@ func newRow(record store.HostRecord, crawl Crawl, lent map[string]string) (*host
 			return nil, err
 		}
 	}
+	row.Took, _, _ = row.State.Took()
 	row.Interval, row.Verdict = row.State.Interval(&o), row.State.Verdict(&o)
 	return row, nil
 }

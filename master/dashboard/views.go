@@ -174,17 +174,21 @@ func parsedURL(raw string) (weburl.URL, error) {
 }
 
 func hostPath(name string) string { return "/host?name=" + url.QueryEscape(name) }
-func pagePath(raw string) string  { return "/page?url=" + url.QueryEscape(raw) }
+func errorPath(word string) string {
+	return hostQuery{Error: word, Sort: "-errors", Page: 1}.path()
+}
+func pagePath(raw string) string { return "/page?url=" + url.QueryEscape(raw) }
 
 // functions are what templates can say beside the words of the language.
 func functions(w *words) template.FuncMap {
 	return template.FuncMap{
 		"t": w.t, "say": w.say, "lang": func() string { return w.code }, "word": w.word,
 		"n": n, "size": sizeText, "span": w.span, "seconds": w.seconds, "clock": w.clock, "relative": w.relative,
-		"stamp":    w.stamp,
-		"percent":  func(v float64) string { return fmt.Sprintf("%.3g %%", 100*v) },
-		"iso":      func(at time.Time) string { return at.UTC().Format(time.RFC3339) },
-		"hostpath": hostPath, "pagepath": pagePath, "bare": bareName,
+		"stamp":     w.stamp,
+		"percent":   func(v float64) string { return fmt.Sprintf("%.3g %%", 100*v) },
+		"iso":       func(at time.Time) string { return at.UTC().Format(time.RFC3339) },
+		"errorpath": errorPath,
+		"hostpath":  hostPath, "pagepath": pagePath, "bare": bareName,
 		"static": staticPath, "spark": spark, "bar": bar, "area": area,
 		"otherlang": func() string { return map[string]string{"en": "ja", "ja": "en"}[w.code] },
 		"split":     splitURL,
