@@ -179,7 +179,8 @@ func explainPage(p *store.Page, place store.Place, h *store.HostRecord, rules re
 		return says
 	}
 	if !m.Continuous && place == store.InQueue {
-		say("But this crawl ends when nothing new is left: known pages are visited again with --continuous only.")
+		say("But this crawl ends when nothing new is left: known pages are visited again with --continuous or " +
+			"--again only.")
 		return says
 	}
 	ruled := rules.Of(p.URL)

@@ -128,6 +128,7 @@ type Status struct {
 	// when it will have ended, and what bounds its pace; nothing: it has just begun
 	Forecast *forecast.Forecast `json:"forecast,omitempty"`
 	// by the word of a cause, the latest visit that failed for it in this run
+	Round    *Round                 `json:"round,omitempty"` // of a crawl that goes in rounds, the latest
 	Failures map[string]FailedVisit `json:"failures,omitempty"`
 	// of a crawl that finished, when every seed of this run failed: the first of them
 	FailedSeeds []FailedVisit `json:"failed_seeds,omitempty"`
@@ -168,6 +169,7 @@ type Master struct {
 	course
 	restoring
 	resources
+	series series
 	rounds rounds
 	stalls stalls
 	latest latestFailures
@@ -203,7 +205,7 @@ type early struct {
 }
 
 // Props makes the Master of an opened state.
-func Props(o Options, state *store.State, clocks *clocks, rules *scope.Rules, done chan<- Status,
+func Props(o Options, state *store.State, clocks *clocks, rules *scope.Rules, done chan<- Status, earlier []Round,
 	seen *seenResources, log *logrus.Entry) *actor.Props {
 	return actor.PropsFromProducer(func() actor.Actor {
 		return &Master{
@@ -211,6 +213,7 @@ func Props(o Options, state *store.State, clocks *clocks, rules *scope.Rules, do
 			ready: newLine(&o, clocks), slaves: newSlaves(),
 			restoring: restoring{len(state.Partitions), map[string]early{}},
 			resources: resources{seen: seen},
+			series:    series{all: earlier},
 			stalls:    stalls{unstored: map[int]error{}},
 			course:    course{phase: Running, startedAt: time.Now(), lastID: uint64(time.Now().UnixMilli()) << 20},
 		}
@@ -275,6 +278,8 @@ func (m *Master) Receive(ctx actor.Context) {
 		case *excludeTag:
 			m.excluded(ctx, tag)
 		}
+	case *protocol.Retimed:
+		m.series.marking--
 	case *protocol.Retime:
 		m.retime(ctx, msg)
 	case *ExcludeHost:
@@ -320,7 +325,7 @@ func (m *Master) Receive(ctx actor.Context) {
 }
 
 func (m *Master) start(ctx actor.Context) {
-	if !m.o.Hosts.Continuous {
+	if m.o.Partition.Rounds = m.o.Hosts.Again; !m.o.Hosts.Continuous && !m.o.Hosts.Again {
 		m.o.Partition.DueAhead = 0
 	}
 	order, err := m.makeOrder()

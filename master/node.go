@@ -70,11 +70,15 @@ func Start(system *actor.ActorSystem, o Options, log *logrus.Entry) (*Node, erro
 	if err := cmp.Or(n.settings().write(o.Dir), keepReserve(o.Dir)); err != nil {
 		return nil, errors.Join(err, state.Close())
 	}
+	earlier, err := ReadRounds(o.Dir)
+	if err != nil {
+		return nil, errors.Join(err, state.Close())
+	}
 	clocks, err := restoreClocks(&o, state, time.Now())
 	if err != nil {
 		return nil, errors.Join(err, state.Close())
 	}
-	n.pid, err = system.Root.SpawnNamed(Props(o, state, clocks, rules, n.done, &n.resources, log), ActorName)
+	n.pid, err = system.Root.SpawnNamed(Props(o, state, clocks, rules, n.done, earlier, &n.resources, log), ActorName)
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("spawn the master: %w", err), state.Close())
 	}

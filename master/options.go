@@ -40,6 +40,7 @@ type Options struct {
 	MaxPages    uint64        // stop after so many visits; 0: no limit
 	MaxBytes    uint64        // stop after so much payload; 0: no limit
 	For         time.Duration // stop after so long; 0: no limit
+	RoundEvery  time.Duration // with Hosts.Again: from the begin of a round to that of the next; 0: there is one
 	TickEvery   time.Duration // how often ends are looked for: of leases, by limits, of the crawl
 	// say why when nothing was fetched for so long though URLs wait. 2 min: twice the longest fetch; 0: never
 	StallAfter time.Duration
@@ -103,8 +104,8 @@ func (o *Options) ValidateOrder() error {
 	case o.Frontier.Policy == frontier.PolicyIRLbot:
 		return errors.New("frontier irlbot needs to know the links between hosts, which a crawl does not tell it: " +
 			"it is for henro simulate")
-	case o.Frontier.Policy != frontier.PolicyHost && o.Hosts.Continuous:
-		return fmt.Errorf("frontier %s orders first visits only: a continuous crawl needs frontier host",
+	case o.Frontier.Policy != frontier.PolicyHost && (o.Hosts.Continuous || o.Hosts.Again):
+		return fmt.Errorf("frontier %s orders first visits only: a crawl that revisits needs frontier host",
 			o.Frontier.Policy)
 	}
 	_, err := frontier.ParseOrder(string(o.Order))

@@ -103,10 +103,19 @@ func (m *Master) hearQuiet(ctx actor.Context, msg *protocol.QuietReported) {
 	}
 	ending := m.phase == Ending
 	idle := m.ledger.OpenCount() == 0 && m.seeding == 0 && m.begun && m.restored() && unsettled == 0
-	proven, again := m.rounds.prove(idle && (ending || last.Waiting == 0 && !m.o.Hosts.Continuous))
+	nothing := last.Waiting == 0 && !m.o.Hosts.Continuous
+	if m.o.Hosts.Again {
+		if !ending && m.begun && m.restored() && m.seeding == 0 {
+			m.series.advance(ctx, &m.o, m.partitions, &last.Totals, m.log)
+		}
+		nothing = nothing && last.Due == 0 && m.series.going && m.series.marking == 0
+	}
+	proven, again := m.rounds.prove(idle && (ending || nothing))
 	switch {
 	case again:
 		m.askQuiet(ctx)
+	case proven && !ending && m.o.Hosts.Again && m.series.end(&m.o, &last.Totals, m.log):
+		m.rounds.before = nil
 	case proven:
 		if !ending {
 			m.end = Finished
@@ -136,6 +145,13 @@ func (m *Master) status() *Status {
 	s.Failures = m.latest.clone()
 	if m.phase == Running {
 		s.Forecast = m.resources.seen.forecast.Load()
+	}
+	if len(m.series.all) > 0 && m.o.Hosts.Again {
+		round := *m.series.last()
+		if m.series.going {
+			round.count(&s.Totals)
+		}
+		s.Round = &round
 	}
 	m.stalls.explain(&s)
 	return &s

@@ -220,7 +220,7 @@ func pagesOf(waiting []store.Entry) (pages []store.Entry) {
 
 // full reports that as many pages of this host were visited as are wanted. Known pages are still visited again.
 func (b *Book) full() bool {
-	return !b.o.Continuous && b.o.MaxPages > 0 && b.politeness.Pages() >= b.o.MaxPages
+	return !b.o.Continuous && !b.o.Again && b.o.MaxPages > 0 && b.politeness.Pages() >= b.o.MaxPages
 }
 
 // givenUp reports that a crawl that is to end should not wait for this host any longer: it has failed too often, or
@@ -245,6 +245,9 @@ func (b *Book) dropAll(due []store.Entry, failure *store.Failure, why admission.
 	w := &protocol.Write{Urgent: true, Tag: &refusedTag{}, Host: b.row()}
 	for _, entry := range due {
 		page := entry.Page
+		if !page.LastVisit.IsZero() {
+			w.Totals.Gone++
+		}
 		if page.Says = why.String(); failure != nil {
 			page.Status, page.Reason, page.Says = failure.Status, failure.Reason, failure.Says
 		}

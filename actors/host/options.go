@@ -17,6 +17,7 @@ type Options struct {
 	Admission  admission.Rules // which links are taken
 	Stop       stoplist.Options
 	Continuous bool // known pages are visited again
+	Again      bool // known pages are visited once in each round of a crawl that ends
 	// those that robots.txt names are visited, and what sitemaps and feeds say of pages is heeded
 	Sitemaps bool
 	// of hosts whose pages ask for more visits than they bear. Optimal: the most versions for the visits that there are

@@ -200,7 +200,8 @@ func (s *Schedule) judge(known *prospect, made *visitMade, totals *protocol.Tota
 	case v.Reason != messages.Reason_NONE:
 		totals.AddError(v.Reason.String(), 1)
 		out.Links = nil
-		if !s.o.Continuous || v.Reason == messages.Reason_ROBOTS_DENIED {
+		if revisits := s.o.Continuous || s.o.Again && visited; !revisits ||
+			v.Reason == messages.Reason_ROBOTS_DENIED {
 			page.Flags |= store.Dropped
 		}
 	case visited:
@@ -220,14 +221,24 @@ func (s *Schedule) judge(known *prospect, made *visitMade, totals *protocol.Tota
 
 	hinted := page.Flags&store.Hinted != 0
 	page.Attempts, page.Flags = 0, page.Flags&^store.Hinted
-	if s.o.Continuous && visited && (v.Reason != messages.Reason_NONE || v.Status >= 400) {
+	if visited && (v.Reason != messages.Reason_NONE || v.Status >= 400) {
+		totals.Gone++
+	}
+	if (s.o.Continuous || s.o.Again) && visited && (v.Reason != messages.Reason_NONE || v.Status >= 400) {
 		out.Links = nil
 		s.backOff(&page, made)
 		out.Page = page
 		return out, finding{}
 	}
 	found := s.time(&page, made, known, hinted)
-	if s.o.Continuous && v.Status == gone {
+	switch {
+	case !visited || v.Reason != messages.Reason_NONE || v.Status >= 400:
+	case found.changed:
+		totals.Changed++
+	default:
+		totals.Unchanged++
+	}
+	if (s.o.Continuous || s.o.Again) && v.Status == gone {
 		page.Next, page.Timing.Interval = time.Time{}, 0
 	}
 	out.Page = page
@@ -322,7 +333,7 @@ func (s *Schedule) time(page *store.Page, made *visitMade, known *prospect, hint
 	}
 	last := time.Duration(float64(history.Interval) * float64(time.Second))
 	every := s.rules.Of(page.URL)
-	if well := made.old.Reason == 0 && made.old.Status < 400; well && !hinted && found.early(last) {
+	if well := made.old.Reason == 0 && made.old.Status < 400; well && !hinted && !s.o.Again && found.early(last) {
 		if page.Next = page.LastVisit.Add(last); every > 0 {
 			page.Next, page.Timing.Interval = made.started.Add(every), float32(every.Seconds())
 		}

@@ -69,12 +69,17 @@ func (p *Partition) beginDue(ctx actor.Context) {
 	p.openDue(ctx, false)
 }
 
+// reset forgets what was read, so that it is read anew.
+func (d *dueLines) reset() {
+	d.lines, d.held, d.waiting, d.after = map[store.HostID][]store.Position{}, nil, 0, nil
+}
+
 // openDue puts the pages of slots that have opened into the lines of their hosts, as far as there is room, and tells
 // the Hosts. Coarse slots that have come near are split by every commit; when there is none, one is made for it.
 func (p *Partition) openDue(ctx actor.Context, asked bool) {
 	d, now := &p.due, time.Now()
 	if now.Before(d.readAt) { // the clock was set back: what was read is not due yet
-		d.lines, d.held, d.waiting, d.after = map[store.HostID][]store.Position{}, nil, 0, nil
+		d.reset()
 		d.until = time.Time{}
 	}
 	d.readAt = now
@@ -108,6 +113,9 @@ func (p *Partition) openDue(ctx actor.Context, asked bool) {
 	}
 	d.after = after
 	for i := range entries {
+		if p.passesOver(&entries[i].Page) {
+			continue
+		}
 		host := weburl.HostOf(entries[i].Page.URL)
 		d.waiting++
 		if next := entries[i].Page.Next; next.After(now) {

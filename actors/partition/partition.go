@@ -43,6 +43,7 @@ type Options struct {
 	// known pages in line for their hosts at most, 0: the due are not looked for. What is beyond stays in the time
 	// queue
 	DueAhead int
+	Rounds   bool // each known page is visited once in each round (protocol.RoundBegun), and not when it is due
 }
 
 // DefaultOptions lose at most five seconds of results in a crash; they are fetched again.
@@ -83,6 +84,8 @@ type Partition struct {
 	outbox
 	due      dueLines
 	rules    map[string]revisit.Rules     // of hosts whose rules were changed since the start
+	round    time.Time                    // begin of the latest round; zero: none has begun
+	retrying map[string]struct{}          // pages of the round that failed and are tried again, by URL
 	sweeps   int                          // that look through the pages
 	relaxing map[string]int               // relaxations that are with their hosts, unanswered
 	open     map[store.HostID]store.Lease // leases that are not ended, for a Host that starts again
@@ -174,6 +177,8 @@ func (p *Partition) Receive(ctx actor.Context) {
 		p.bringForward(ctx, m)
 	case *protocol.Retime:
 		p.retime(ctx, m)
+	case *protocol.RoundBegun:
+		p.beginRound(ctx, m)
 	case *sweepOver:
 		p.endSweep(ctx, m)
 	case *protocol.PagesSought:
@@ -208,6 +213,7 @@ func (p *Partition) start(ctx actor.Context) {
 	p.owners, p.delivered = map[string]int{}, make([]uint64, deliveredKept)
 	p.accepted, p.accepting = acceptances{}, acceptances{}
 	p.relaxing, p.rules = map[string]int{}, map[string]revisit.Rules{}
+	p.retrying = map[string]struct{}{}
 	totals, err := p.disk.Meta(totalsMeta)
 	if err == nil {
 		err = p.totals.UnmarshalBinary(totals)
@@ -245,6 +251,7 @@ func (p *Partition) start(ctx actor.Context) {
 func (p *Partition) write(ctx actor.Context, m *protocol.Write) {
 	for i := range m.Visits {
 		p.batch.Visit(m.Visits[i])
+		p.countRetry(&m.Visits[i])
 		if v := &m.Visits[i]; p.order.Ranks != nil && !v.Retry && v.Links != nil && v.Page.Timing.Visits == 0 {
 			p.order.Ranks.Read(fingerprint.URL(v.Page.URL), v.Links)
 		}
@@ -254,6 +261,7 @@ func (p *Partition) write(ctx actor.Context, m *protocol.Write) {
 	}
 	for i := range m.Drops {
 		p.batch.Drop(m.Drops[i].Position, m.Drops[i].Page)
+		delete(p.retrying, m.Drops[i].Page.URL)
 	}
 	var foreign map[int][]store.Candidate
 	known := map[string]outlink.Hint{}
@@ -702,10 +710,13 @@ func (p *Partition) listHosts(ctx actor.Context, m *protocol.WaitingHostsAsked) 
 }
 
 func (p *Partition) reportQuiet(ctx actor.Context, m *protocol.QuietAsked) {
-	unsettled := int(p.stats.Parcels+p.stats.Relaxations) + len(p.open) + len(p.writers) + len(p.inFlight)
+	unsettled := int(p.stats.Parcels+p.stats.Relaxations) + len(p.open) + len(p.writers) + len(p.inFlight) + p.sweeps
 	if p.busy || p.sending || len(p.relaxing) > 0 || !p.oldest.IsZero() {
 		unsettled++
 	}
+	if p.o.Rounds && p.soonDue() {
+		unsettled++
+	}
 	ctx.Respond(&protocol.QuietReported{Partition: p.index, Round: m.Round, Stats: p.stats, Unsettled: unsettled,
-		Commits: p.commits, Totals: p.totals.Clone(), Due: p.due.waiting})
+		Commits: p.commits, Totals: p.totals.Clone(), Due: p.due.waiting + len(p.retrying)})
 }

@@ -173,7 +173,7 @@ func (s *Sweep) end(ctx actor.Context, answer *protocol.Retimed) {
 // endSweep takes note of the end of a sweep: pages that it has moved to now are looked for at once.
 func (p *Partition) endSweep(ctx actor.Context, m *sweepOver) {
 	p.sweeps--
-	if m.count > 0 && p.due.begun {
+	if p.due.begun {
 		p.openDue(ctx, true)
 	}
 }

@@ -135,6 +135,9 @@ type (
 		Count int // pages whose next visit was moved
 		Err   error
 	}
+	// RoundBegun has all known pages that were not visited since a moment visited once; answered by Retimed, once they
+	// are due.
+	RoundBegun struct{ At time.Time }
 	// RulesChanged tells a Host what persons have said of its pages.
 	RulesChanged struct{ Rules revisit.Rules }
 	// PagesSought asks for the records of known pages that a sitemap or a feed says to have changed. It must come

@@ -9,12 +9,16 @@ import (
 
 // Totals are totals of a crawl since it began, kept in the transaction of what they count.
 type Totals struct {
-	Pages      uint64 `json:"pages"`       // pages visited for the first time, with a response
-	Requisites uint64 `json:"requisites"`  // likewise requisites of pages: images, styles, scripts, frames …
-	Revisits   uint64 `json:"revisits"`    // later visits with a response
-	Links      uint64 `json:"links"`       // outlinks found, as last stored of each visit
-	Bytes      uint64 `json:"bytes"`       // payload as it came
-	StopListed uint64 `json:"stop_listed"` // links not admitted because of the stop list
+	Pages      uint64 `json:"pages"`      // pages visited for the first time, with a response
+	Requisites uint64 `json:"requisites"` // likewise requisites of pages: images, styles, scripts, frames …
+	Revisits   uint64 `json:"revisits"`   // later visits with a response
+	// of the later visits, those that found a significant change, and those that found none
+	Changed    uint64 `json:"changed,omitempty"`
+	Unchanged  uint64 `json:"unchanged,omitempty"`
+	Gone       uint64 `json:"gone,omitempty"` // visits of known pages that could not be had
+	Links      uint64 `json:"links"`          // outlinks found, as last stored of each visit
+	Bytes      uint64 `json:"bytes"`          // payload as it came
+	StopListed uint64 `json:"stop_listed"`    // links not admitted because of the stop list
 	OutOfScope uint64 `json:"out_of_scope"`
 	// unknown URLs that a bounded frontier had no room for, each time they turned up
 	Dropped  uint64 `json:"dropped,omitempty"`
@@ -41,6 +45,9 @@ func (c *Totals) Add(other *Totals) {
 	c.Pages += other.Pages
 	c.Requisites += other.Requisites
 	c.Revisits += other.Revisits
+	c.Changed += other.Changed
+	c.Unchanged += other.Unchanged
+	c.Gone += other.Gone
 	c.Links += other.Links
 	c.Bytes += other.Bytes
 	c.StopListed += other.StopListed

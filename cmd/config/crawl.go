@@ -51,6 +51,8 @@ type Crawl struct {
 	For           time.Duration
 	Bytes         Bytes
 	Continuous    bool
+	Again         bool
+	Every         time.Duration
 	Relief        string
 	Revisit       revisit.Options
 	LeastRatio    float64
@@ -107,6 +109,10 @@ func (c *Crawl) Register(f *pflag.FlagSet) {
 	f.Uint64Var(&c.Pages, "pages", 0, "stop after so many visits (exit code 16)")
 	f.DurationVar(&c.For, "for", 0, "stop after so long (exit code 15)")
 	f.Var(&c.Bytes, "bytes", "stop after so much payload, for example 10GB (exit code 14)")
+	f.BoolVar(&c.Again, "again", false,
+		"make a round: visit all pages that the crawl knows once more, and what is found new, then end; an "+
+			"interrupted round goes on")
+	f.Var((*revisit.Span)(&c.Every), "every", "with --again: stay, and begin a round every so often: 12h, 7d")
 	f.BoolVar(&c.Continuous, "continuous", false, "keep revisiting")
 	f.StringVar(&c.Sitemaps, "sitemaps", "auto",
 		"read the sitemaps that robots.txt names and the feeds met on the way, visit what they name and, with "+
@@ -188,6 +194,16 @@ func (c *Crawl) Options(flags *pflag.FlagSet) (master.Options, error) {
 	if err := o.Hosts.Politeness.Validate(); err != nil {
 		return o, Usage("%v", err)
 	}
+	switch {
+	case c.Again && c.Continuous:
+		return o, Usage("--again makes one round and ends, --continuous visits each page at its own time: " +
+			"give one of them")
+	case c.Every != 0 && !c.Again:
+		return o, Usage("--every %s is for rounds: add --again", (*revisit.Span)(&c.Every))
+	case c.Every != 0 && c.Every < time.Minute:
+		return o, Usage("--every %s: want 1m or more", (*revisit.Span)(&c.Every))
+	}
+	o.Hosts.Again, o.RoundEvery = c.Again, c.Every
 	o.Hosts.Continuous, o.Hosts.Retries, o.Hosts.RetryWait, o.Hosts.Patience, o.Hosts.PageBudget = c.Continuous,
 		c.Retries, c.RetryWait, c.Patience, c.PageBudget
 	if o.Hosts.Relief, err = politeness.ParseRelief(c.Relief); err != nil {

@@ -18,10 +18,10 @@ type Group struct {
 
 // Everyday are the flags that --help and the README show; --help all and docs/flags.md show the others too.
 var Everyday = []string{
-	"dir", "seeds", "depth", "scope", "include", "exclude", "lang", "contact", "delay", "i-own-these-hosts", "resolve",
-	"allow-private", "max-body", "fetch-timeout", "pages", "for", "bytes", "continuous", "revisit-min", "revisit-max",
-	"connections", "listen-http", "token-file", "progress", "config", "log-level", "name", "gossip", "actors",
-	"advertise", "join", "key", "collect",
+	"dir", "seeds", "depth", "scope", "include", "exclude", "lang", "contact", "delay", "i-own-these-hosts",
+	"resolve", "allow-private", "max-body", "fetch-timeout", "pages", "for", "bytes", "continuous", "again", "every",
+	"revisit-min", "revisit-max", "connections", "listen-http", "token-file", "progress", "config", "log-level",
+	"name", "gossip", "actors", "advertise", "join", "key", "collect",
 }
 
 // showsAll is how many flags a command may have without hiding any from --help.
@@ -94,8 +94,8 @@ func (c *Crawl) Groups() []Group {
 			"trap-growth", "trap-sessions", "host-pages")},
 		{"How politely", pick("contact", "delay", "i-own-these-hosts", "profile", "politeness", "retries", "retry-wait",
 			"patience", "least-ratio")},
-		{"When to come back", pick("continuous", "revisit-min", "revisit-max", "revisit-first", "aim", "relief",
-			"estimator", "revisit-near", "revisit-singular")},
+		{"When to come back", pick("continuous", "again", "every", "revisit-min", "revisit-max", "revisit-first",
+			"aim", "relief", "estimator", "revisit-near", "revisit-singular")},
 		{"How to fetch", pick("fetch-timeout", "max-body", "resolve", "dns", "allow-private",
 			"allow-address", "verify-tls", "http1")},
 		{"When to end", pick("pages", "for", "bytes")},

@@ -194,6 +194,10 @@ func printStatus(w io.Writer, s *master.Status) {
 	fmt.Fprintf(w, "pages     %d and %d requisites of them (%d revisits), %.1f/s over %s\n", s.Totals.Pages,
 		s.Totals.Requisites, s.Totals.Revisits, s.PerSecond,
 		time.Duration(s.Seconds*float64(time.Second)).Round(time.Second))
+	if r := s.Round; r != nil {
+		fmt.Fprintf(w, "round     %d, begun %s: %d new, %d changed, %d unchanged, %d not to be had\n", r.Number,
+			moment(r.Begun), r.New, r.Changed, r.Unchanged, r.Gone)
+	}
 	fmt.Fprintf(w, "waiting   %d of %d known URLs\n", s.Waiting, s.Known)
 	fmt.Fprintf(w, "hosts     %d, %d ready, %d lent\n", s.Hosts, s.Ready, s.Leases)
 	if f := s.Forecast; f != nil {

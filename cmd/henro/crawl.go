@@ -237,6 +237,10 @@ func printSummary(w io.Writer, dir string, s master.Status, did *slave.Counts) {
 	fmt.Fprintf(w, "%d pages, %d requisites and %d revisits of %d hosts, %d links, %s in %s (%.1f/s): %s\n",
 		s.Totals.Pages, s.Totals.Requisites, s.Totals.Revisits, s.Hosts, s.Totals.Links, sizeWords(s.Totals.Bytes),
 		time.Duration(s.Seconds*float64(time.Second)).Round(time.Millisecond), s.PerSecond, s.End)
+	if r := s.Round; r != nil {
+		fmt.Fprintf(w, "  round %d: %d new, %d changed, %d unchanged, %d not to be had\n", r.Number, r.New, r.Changed,
+			r.Unchanged, r.Gone)
+	}
 	if s.Frontier != nil {
 		fmt.Fprintf(w, "  frontier %s: %d URLs dropped for want of room, %d taken when they came back\n",
 			s.Frontier.Policy, s.Totals.Dropped, s.Totals.Returned)
@@ -270,7 +274,7 @@ func printNothingDue(w io.Writer, dir string) {
 	}
 	if !first.IsZero() {
 		fmt.Fprintf(w, "nothing new was left to visit; by its timetable the first known page is due at %s: "+
-			"--continuous visits pages again\n", moment(first))
+			"--again makes a round now, --continuous visits pages when they are due\n", moment(first))
 	}
 }
 

@@ -1,0 +1,110 @@
+package main
+
+import (
+	"context"
+	"maps"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"henro/master"
+	"henro/slave/fakeweb"
+)
+
+// Rounds: each visits every known page once, also when it is interrupted, asks whether it has changed, and its figures
+// are what the web has become meanwhile. With a schedule, they follow each other.
+func TestARoundVisitsAllThatIsKnownOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w, err := fakeweb.New(fakeweb.Options{Seed: 5, Hosts: 3, Domains: 3, Pages: 12, CrossShare: 0.2,
+			Changes:    fakeweb.Changes{Share: 0.5, Fastest: 2 * time.Hour, Slowest: 12 * time.Hour},
+			Validators: fakeweb.Validators{ETag: 1}, LogEntries: 1 << 16})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer w.Close()
+		dir := t.TempDir()
+		run := func(every, end time.Duration) master.Status {
+			e := crawlOf(t, dir, w, -1, func(o *master.Options) {
+				o.Hosts.Again, o.RoundEvery = true, every
+			})
+			ctx, cancel := context.WithCancel(t.Context())
+			defer cancel()
+			status, err := e.crawl(ctx, func(inner context.Context, _ *master.Node) error {
+				if end > 0 {
+					time.Sleep(end)
+					cancel()
+				}
+				<-inner.Done()
+				return nil
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+			return status
+		}
+		requests := func(since time.Time) (all map[string]int, unchanged int) {
+			all = map[string]int{}
+			for _, entry := range w.Log() {
+				if entry.Start.Before(since) || entry.Path == "/robots.txt" {
+					continue
+				}
+				if all[entry.URL()]++; entry.Status == 304 {
+					unchanged++
+				}
+			}
+			return all, unchanged
+		}
+		once := func(want map[string]int, since time.Time, times int) {
+			t.Helper()
+			got, _ := requests(since)
+			for url := range maps.Keys(want) {
+				if got[url] != times {
+					t.Errorf("%s was asked for %d times, want %d", url, got[url], times)
+				}
+			}
+			if len(got) != len(want) {
+				t.Errorf("%d URLs were asked for, want %d", len(got), len(want))
+			}
+		}
+		first := run(0, 0)
+		known, _ := requests(time.Time{})
+		once(known, time.Time{}, 1)
+		if r := first.Round; first.End != master.Finished || r == nil || r.Number != 1 || r.New != uint64(len(known)) ||
+			r.Changed+r.Unchanged+r.Gone != 0 {
+			t.Fatalf("the first round of %d pages: %s, %+v", len(known), first.End, r)
+		}
+
+		time.Sleep(6 * time.Hour)
+		begun := time.Now()
+		second := run(0, 0)
+		once(known, begun, 1)
+		_, unchanged := requests(begun)
+		if r := second.Round; r.Number != 2 || r.New != 0 || r.Gone != 0 || r.Unchanged < uint64(unchanged) ||
+			r.Changed == 0 || unchanged == 0 || r.Changed+r.Unchanged != uint64(len(known)) {
+			t.Errorf("the second round with %d answers of 304: %+v", unchanged, r)
+		}
+
+		begun = time.Now() // two minutes after the last round: an interrupted one goes on
+		if r := run(0, 20*time.Second).Round; !r.Ended.IsZero() || r.Number != 3 {
+			t.Errorf("a round that was interrupted: %+v", r)
+		}
+		if got, _ := requests(begun); len(got) == 0 || len(got) >= len(known) {
+			t.Fatalf("%d of %d pages were asked for until the interruption", len(got), len(known))
+		}
+		if r := run(0, 0).Round; r.Number != 3 || r.Ended.IsZero() || r.Changed+r.Unchanged != uint64(len(known)) {
+			t.Errorf("a round that went on: %+v", r)
+		}
+		once(known, begun, 1)
+
+		begun = time.Now().Truncate(time.Second)
+		if r := run(time.Hour, 150*time.Minute).Round; r.Number != 6 || r.Ended.IsZero() ||
+			r.Begun.Sub(begun) < 2*time.Hour || r.Begun.Sub(begun) > 2*time.Hour+time.Minute {
+			t.Errorf("three rounds an hour apart from %v: %+v", begun, r)
+		}
+		once(known, begun, 3)
+		rounds, err := master.ReadRounds(dir)
+		if err != nil || len(rounds) != 6 {
+			t.Errorf("%d rounds are written down, %v", len(rounds), err)
+		}
+	})
+}

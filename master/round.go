@@ -1,0 +1,118 @@
+package master
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/asynkron/protoactor-go/actor"
+	"github.com/sirupsen/logrus"
+
+	"henro/actors/protocol"
+)
+
+// Round is one visit of all that a crawl knows, and of what is found new on the way. Rounds are kept in rounds.json of
+// the crawl's directory; the last has not ended when the crawl was interrupted, and goes on at the next start.
+type Round struct {
+	Number    int       `json:"number"`
+	Begun     time.Time `json:"begun"`
+	Ended     time.Time `json:"ended,omitzero"`
+	New       uint64    `json:"new"` // pages and requisites visited for the first time
+	Changed   uint64    `json:"changed"`
+	Unchanged uint64    `json:"unchanged"`
+	Gone      uint64    `json:"gone"` // known pages that could not be had, for whatever cause
+
+	// totals of the crawl when the round began
+	Before struct {
+		New       uint64 `json:"new"`
+		Changed   uint64 `json:"changed"`
+		Unchanged uint64 `json:"unchanged"`
+		Gone      uint64 `json:"gone"`
+	} `json:"before"`
+}
+
+// count sets the figures of the round from the totals of the crawl.
+func (r *Round) count(t *protocol.Totals) {
+	r.New, r.Changed = t.Pages+t.Requisites-r.Before.New, t.Changed-r.Before.Changed
+	r.Unchanged, r.Gone = t.Unchanged-r.Before.Unchanged, t.Gone-r.Before.Gone
+}
+
+// roundsKept bounds rounds.json: an hourly round for a year.
+const roundsKept = 10_000
+
+func roundsPath(dir string) string { return filepath.Join(dir, "rounds.json") }
+
+// ReadRounds reads the rounds of the crawl in a directory, the last one last.
+func ReadRounds(dir string) ([]Round, error) {
+	data, err := os.ReadFile(roundsPath(dir))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	var all []Round
+	if err == nil {
+		err = json.Unmarshal(data, &all)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read the rounds of the crawl from %s: %w", roundsPath(dir), err)
+	}
+	return all, nil
+}
+
+// series is the rounds of a crawl as its Master knows them.
+type series struct {
+	all     []Round
+	going   bool      // the last of all is under way
+	marking int       // partitions that have not yet made their pages due
+	nextAt  time.Time // when the next begins; zero: at once
+}
+
+// advance begins the round whose time has come.
+func (s *series) advance(ctx actor.Context, o *Options, partitions []*actor.PID, totals *protocol.Totals,
+	log *logrus.Entry) {
+	now := time.Now()
+	if s.going || now.Before(s.nextAt) {
+		return
+	}
+	if n := len(s.all); n == 0 || !s.all[n-1].Ended.IsZero() {
+		r := Round{Begun: now.Truncate(time.Second)} // as the store keeps moments
+		if n > 0 {
+			r.Number = s.all[n-1].Number
+		}
+		r.Number++
+		r.Before.New, r.Before.Changed = totals.Pages+totals.Requisites, totals.Changed
+		r.Before.Unchanged, r.Before.Gone = totals.Unchanged, totals.Gone
+		s.all = append(s.all[max(0, n+1-roundsKept):], r)
+	}
+	s.going, s.marking = true, len(partitions)
+	last := s.last()
+	for _, partition := range partitions {
+		ctx.Request(partition, &protocol.RoundBegun{At: last.Begun})
+	}
+	s.write(o.Dir, log)
+	log.WithField("round", last.Number).Info("a round begins")
+}
+
+// end ends the round under way, and reports whether others follow.
+func (s *series) end(o *Options, totals *protocol.Totals, log *logrus.Entry) (goesOn bool) {
+	r := s.last()
+	r.count(totals)
+	r.Ended, s.going = time.Now().Truncate(time.Second), false
+	s.nextAt = r.Begun.Add(o.RoundEvery)
+	s.write(o.Dir, log)
+	log.WithFields(logrus.Fields{"round": r.Number, "new": r.New, "changed": r.Changed, "unchanged": r.Unchanged,
+		"gone": r.Gone}).Info("a round has ended")
+	return o.RoundEvery > 0
+}
+
+func (s *series) last() *Round { return &s.all[len(s.all)-1] }
+
+// write leaves the rounds in the directory of the crawl. Without them an interrupted round begins anew.
+func (s *series) write(dir string, log *logrus.Entry) {
+	if err := writeJSON(roundsPath(dir), s.all); err != nil {
+		log.WithField("err", err).Error("the rounds cannot be written down")
+	}
+}
