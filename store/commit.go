@@ -153,6 +153,39 @@ func (c *commit) hostOf(url, host string) (HostID, string) {
 
 // findOrigins ends the positions of visits, moves and drops, and lists what is to be asked of the seen set.
 func (c *commit) findOrigins() error {
+	b, orders := c.batch, c.orders()
+	if err := c.endAll(orders); err != nil {
+		return err
+	}
+	c.ops = make([]seen.Op, 0, len(orders)+len(b.forgets)+len(b.admits))
+	for i := range orders {
+		o := &orders[i]
+		if o.stale {
+			continue
+		}
+		left := min(o.page.DepthLeft, outlink.UnlimitedDepth)
+		if i >= len(b.visits) {
+			left = 0
+		}
+		o.op = len(c.ops)
+		c.ops = append(c.ops, seen.Op{Host: uint64(o.host), URL: fingerprint.URL(o.page.URL), DepthLeft: left,
+			Action: o.action})
+	}
+	if err := c.findForgets(); err != nil {
+		return err
+	}
+	c.firstAdmit = len(c.ops)
+	for i := range b.admits {
+		a := &b.admits[i]
+		id, _ := c.hostOf(a.URL, a.Host)
+		c.ops = append(c.ops, seen.Op{Host: uint64(id), URL: fingerprint.URL(a.URL),
+			DepthLeft: min(a.DepthLeft, outlink.UnlimitedDepth), Action: seen.Know})
+	}
+	return nil
+}
+
+// orders are the visits, then the moves, the drops and the renewals.
+func (c *commit) orders() []order {
 	b := c.batch
 	c.visits, c.moves, c.drops, c.renews = make([]origin, len(b.visits)), make([]origin, len(b.moves)),
 		make([]origin, len(b.drops)), make([]origin, len(b.renews))
@@ -177,7 +210,12 @@ func (c *commit) findOrigins() error {
 	for i := range b.renews {
 		orders = append(orders, order{&c.renews[i], b.renews[i].Position, &b.renews[i].Page, seen.Renew})
 	}
-	// Records of one chunk are taken together; of two orders for one position, the first is served.
+	return orders
+}
+
+// endAll ends the positions of all orders. Records of one chunk are taken together; of two orders for one position, the
+// first is served.
+func (c *commit) endAll(orders []order) error {
 	type turn struct {
 		queue uint64 // order of the record in the queue
 		index int
@@ -195,22 +233,13 @@ func (c *commit) findOrigins() error {
 			return err
 		}
 	}
-	c.ops = make([]seen.Op, 0, len(orders)+len(b.forgets)+len(b.admits))
-	for i := range orders {
-		o := &orders[i]
-		if o.stale {
-			continue
-		}
-		left := min(o.page.DepthLeft, outlink.UnlimitedDepth)
-		if i >= len(b.visits) {
-			left = 0
-		}
-		o.op = len(c.ops)
-		c.ops = append(c.ops, seen.Op{Host: uint64(o.host), URL: fingerprint.URL(o.page.URL), DepthLeft: left,
-			Action: o.action})
-	}
-	c.forgets = make([]origin, len(b.forgets))
-	for i, pos := range b.forgets {
+	return nil
+}
+
+// findForgets lists what is to be forgotten and is still there.
+func (c *commit) findForgets() error {
+	c.forgets = make([]origin, len(c.batch.forgets))
+	for i, pos := range c.batch.forgets {
 		o := &c.forgets[i]
 		o.stale = true
 		if _, ref := parsePosition(pos); ref != nil {
@@ -225,13 +254,6 @@ func (c *commit) findOrigins() error {
 					Action: seen.Peek})
 			}
 		}
-	}
-	c.firstAdmit = len(c.ops)
-	for i := range b.admits {
-		a := &b.admits[i]
-		id, _ := c.hostOf(a.URL, a.Host)
-		c.ops = append(c.ops, seen.Op{Host: uint64(id), URL: fingerprint.URL(a.URL),
-			DepthLeft: min(a.DepthLeft, outlink.UnlimitedDepth), Action: seen.Know})
 	}
 	return nil
 }

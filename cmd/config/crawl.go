@@ -149,16 +149,6 @@ func (c *Crawl) Options(flags *pflag.FlagSet) (master.Options, error) {
 	if flags.Changed("delay") {
 		c.delayWasGiven = true
 	}
-	polite, err := politeness.Profile(c.Profile)
-	if err != nil {
-		return o, Usage("--profile: %v", err)
-	}
-	if c.delayWasGiven || c.Profile == "polite" {
-		polite.Floor = c.Delay
-		if c.Delay == 0 {
-			polite.LargeHostFloor = 0
-		}
-	}
 	switch {
 	case c.Delay < 0:
 		return o, Usage("--delay %v: want 0 or more", c.Delay)
@@ -187,12 +177,8 @@ func (c *Crawl) Options(flags *pflag.FlagSet) (master.Options, error) {
 	if _, err := scope.New(o.Scope); err != nil {
 		return o, Usage("%v", err)
 	}
-	polite.LeastRatio = c.LeastRatio
-	polite.BackoffBase = max(c.RetryWait, time.Second)
-	polite.BackoffCap = max(polite.BackoffCap, polite.BackoffBase)
-	o.Hosts.Politeness = polite
-	if err := o.Hosts.Politeness.Validate(); err != nil {
-		return o, Usage("%v", err)
+	if o.Hosts.Politeness, err = c.politeness(); err != nil {
+		return o, err
 	}
 	switch {
 	case c.Again && c.Continuous:
@@ -252,6 +238,26 @@ func (c *Crawl) Options(flags *pflag.FlagSet) (master.Options, error) {
 	}
 	if err := o.Hosts.Stop.Validate(); err != nil {
 		return o, Usage("--stop-after: %v", err)
+	}
+	return o, nil
+}
+
+// politeness makes the pace of a crawl out of the flags.
+func (c *Crawl) politeness() (o politeness.Options, err error) {
+	if o, err = politeness.Profile(c.Profile); err != nil {
+		return o, Usage("--profile: %v", err)
+	}
+	if c.delayWasGiven || c.Profile == "polite" {
+		o.Floor = c.Delay
+		if c.Delay == 0 {
+			o.LargeHostFloor = 0
+		}
+	}
+	o.LeastRatio = c.LeastRatio
+	o.BackoffBase = max(c.RetryWait, time.Second)
+	o.BackoffCap = max(o.BackoffCap, o.BackoffBase)
+	if err := o.Validate(); err != nil {
+		return o, Usage("%v", err)
 	}
 	return o, nil
 }

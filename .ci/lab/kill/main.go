@@ -12,8 +12,8 @@
 //	freeze   a slave is stopped for longer than its lease and then goes on
 //	term     a slave is asked to end, comes back elsewhere, and then the master is asked to end and started again
 //	impatient a slave is asked to end twice at once
-//	panic    an actor of the master and one of a slave panic; the process of each ends with exit code 5 and one line, and
-//	         is started again
+//	panic    an actor of the master and one of a slave panic; the process of each ends with exit code 5 and one line,
+//	         and is started again
 //
 // At the end of a round the pages in the state are exactly those that the web says a correct crawl fetches, no record
 // of any WARC file is damaged, each page with a response has its capture, no two requests to a host overlapped, none
@@ -106,8 +106,8 @@ func run(ctx context.Context, o *options) (err error) {
 			})
 		}
 	}
-	build := exec.CommandContext(ctx, "go", "build", "-tags", "panics", "-o", filepath.Join(o.dir, "bin")+"/", "./cmd/henro",
-		"./cmd/henro-master", "./cmd/henro-slave")
+	build := exec.CommandContext(ctx, "go", "build", "-tags", "panics", "-o", filepath.Join(o.dir, "bin")+"/",
+		"./cmd/henro", "./cmd/henro-master", "./cmd/henro-slave")
 	build.Stderr = os.Stderr
 	if err := build.Run(); err != nil {
 		return fmt.Errorf("build: %w", err)

@@ -486,7 +486,8 @@ func (r *round) awaitPanic(p *process.Process) error {
 	r.crawl.Events = append(r.crawl.Events, verdict.Event{From: time.Now().Add(-time.Second), To: time.Now()})
 	lines := strings.Count(p.Log(), "an actor panicked")
 	if code := p.Code(); code != exitPanicked || lines != 1 {
-		return fmt.Errorf("%s ended with code %d and %d lines about it, want %d and one", p.Name, code, lines, exitPanicked)
+		return fmt.Errorf("%s ended with code %d and %d lines about it, want %d and one", p.Name, code, lines,
+			exitPanicked)
 	}
 	return nil
 }

@@ -152,7 +152,8 @@ func (l *lab) qa(ctx context.Context, crawl string) {
 // serve serves each site at an address of its own and draws pages, as many from each.
 func (l *lab) serve(sites []string) (seeds []string, err error) {
 	for extension, t := range map[string]string{".woff": "font/woff", ".woff2": "font/woff2", ".ttf": "font/ttf",
-		".svg": "image/svg+xml", ".js": "text/javascript", ".css": "text/css", ".html": "text/html", ".htm": "text/html"} {
+		".svg": "image/svg+xml", ".js": "text/javascript", ".css": "text/css", ".html": "text/html",
+		".htm": "text/html"} {
 		if err := mime.AddExtensionType(extension, t); err != nil { // else they differ from machine to machine
 			return nil, err
 		}
@@ -378,7 +379,8 @@ func (l *lab) theirs(ctx context.Context, crawl string) (qa.Shown, error) {
 	mux.HandleFunc("/{$}", func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", "text/html")
 		_, _ = io.WriteString(w, `<!doctype html><style>body{margin:0}</style><script src="/ui.js"></script>`+
-			`<replay-web-page style="height:100vh" embed="replayonly" source="/a.wacz" url="`+r.FormValue("url")+`" ts="`+
+			`<replay-web-page style="height:100vh" embed="replayonly" source="/a.wacz" url="`+
+			r.FormValue("url")+`" ts="`+
 			r.FormValue("ts")+`"></replay-web-page>`)
 	})
 	server := &http.Server{Handler: mux, ReadHeaderTimeout: time.Minute}
@@ -433,7 +435,8 @@ func (l *lab) judge(ctx context.Context, b *qa.Browser, archive *replay.Archive,
 		return cmp.Compare(min(a.Text, a.Pixels), min(b.Text, b.Pixels))
 	})
 	for _, p := range worst[:min(5, n)] {
-		fmt.Printf("       %s: text %.4f, pixels %.4f, %d not answered %s (%s)\n", p.URL, p.Text, p.Pixels, len(p.Unanswered),
+		fmt.Printf("       %s: text %.4f, pixels %.4f, %d not answered %s (%s)\n", p.URL, p.Text, p.Pixels,
+			len(p.Unanswered),
 			p.Err, filepath.Join(report, p.Pictures))
 	}
 	return nil
