@@ -110,10 +110,11 @@ type life struct {
 
 // Start begins to tell, until Close.
 func Start(ctx context.Context, o Options, tracer *floor.Tracer, log *logrus.Entry) (*Spans, error) {
+	// No proxy, whatever the environment says, and nobody to whom the collector would send it on.
+	client := &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 1}, Timeout: sendTime,
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
 	exporter, err := otlptracehttp.New(ctx, otlptracehttp.WithEndpointURL(o.Endpoint+"/v1/traces"),
-		otlptracehttp.WithTimeout(sendTime),
-		otlptracehttp.WithRetry(otlptracehttp.RetryConfig{}),
-		otlptracehttp.WithProxy(func(*http.Request) (*url.URL, error) { return nil, nil }))
+		otlptracehttp.WithHTTPClient(client), otlptracehttp.WithRetry(otlptracehttp.RetryConfig{}))
 	if err != nil {
 		return nil, fmt.Errorf("tell traces to %s: %w", o.Endpoint, err)
 	}

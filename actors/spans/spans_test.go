@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -162,6 +163,30 @@ func TestAVisitIsOneTraceOfTwoProcesses(t *testing.T) {
 `
 	if got := r.tree(t); got != want {
 		t.Errorf("the trace is\n%swant\n%s", got, want)
+	}
+}
+
+func TestTracesAreNotSentElsewhere(t *testing.T) {
+	elsewhere := newReceiver(t)
+	var asked atomic.Int32
+	here := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, q *http.Request) {
+		asked.Add(1)
+		http.Redirect(w, q, elsewhere.URL+q.URL.Path, http.StatusTemporaryRedirect)
+	}))
+	defer here.Close()
+	tracer := floor.NewTracer(floor.TracerOptions{Node: "n"})
+	s, err := Start(t.Context(), Options{Endpoint: here.URL, Every: 1, Node: "n"}, tracer, actortest.Log())
+	if err != nil {
+		t.Fatal(err)
+	}
+	id := identity{traceOf(page, 1), spanOf(page, 1, "visit")}
+	_, span := s.spans.Start(context.WithValue(t.Context(), identityKey{}, id), "visit")
+	span.End()
+	_ = s.Close(t.Context()) // which may say that nobody took it
+	elsewhere.mu.Lock()
+	defer elsewhere.mu.Unlock()
+	if asked.Load() == 0 || len(elsewhere.spans) > 0 {
+		t.Errorf("the collector was asked %d times, another %d spans were told", asked.Load(), len(elsewhere.spans))
 	}
 }
 
