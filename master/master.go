@@ -375,6 +375,9 @@ func (m *Master) tick(ctx actor.Context) {
 	}
 	m.stalls.look(now, m.o.StallAfter, w, m.log)
 	for _, lease := range m.ledger.Expired(now) {
+		if s := m.slaves.known[lease.Slave]; s != nil && !lease.Recalled {
+			s.rest(now)
+		}
 		m.void(ctx, lease.ID)
 	}
 	m.recallIdle(ctx, now)
@@ -633,9 +636,10 @@ func (m *Master) restoreLeases(ctx actor.Context, msg *protocol.LeasesFound) {
 	}
 }
 
-// void ends a lease without its holder's word.
+// void ends a lease without its holder's word. Until that is on disk the lease is open, and must not be renewed.
 func (m *Master) void(ctx actor.Context, id uint64) {
 	if lease, ok := m.ledger.Lease(id); ok {
+		m.ledger = m.ledger.Updated(ledger.LeaseRecalled{ID: id})
 		m.toHost(ctx, lease.Host, &protocol.LeaseVoid{Lease: id})
 	}
 }

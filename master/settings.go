@@ -13,6 +13,7 @@ import (
 	"henro/actors/revisit"
 	"henro/actors/scope"
 	"henro/store"
+	"henro/store/archive/warc"
 )
 
 // Settings are those by which a crawl treats hosts and pages. They are written to crawl.json at every start, so that a
@@ -99,16 +100,27 @@ func (m *Settings) write(dir string) error {
 	return writeJSON(settingsPath(dir), m)
 }
 
-// writeJSON writes a file, whole or not at all.
+// writeJSON writes a file, whole or not at all, whatever happens to the power.
 func writeJSON(path string, thing any) error {
-	data, err := json.MarshalIndent(thing, "", "  ")
+	err := func() error {
+		data, err := json.MarshalIndent(thing, "", "  ")
+		if err != nil {
+			return err
+		}
+		f, err := os.Create(path + ".new")
+		if err != nil {
+			return err
+		}
+		_, err = f.Write(append(data, '\n'))
+		if err := errors.Join(err, f.Sync(), f.Close()); err != nil { // a name may be on disk before what it names
+			return err
+		}
+		if err := os.Rename(path+".new", path); err != nil {
+			return err
+		}
+		return warc.OS{}.SyncDir(filepath.Dir(path))
+	}()
 	if err != nil {
-		return fmt.Errorf("write %s: %w", path, err)
-	}
-	if err := os.WriteFile(path+".new", append(data, '\n'), 0o644); err != nil {
-		return fmt.Errorf("write %s: %w", path, err)
-	}
-	if err := os.Rename(path+".new", path); err != nil {
 		return fmt.Errorf("write %s: %w", path, err)
 	}
 	return nil

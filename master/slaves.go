@@ -92,7 +92,7 @@ type slave struct {
 	doubted    string // the boot of which impossible and why are told
 	impossible int    // reports that cannot be true
 	why        string // what the latest said
-	declined   int    // hosts that it did not take on, in a row; those of one rest count once
+	declined   int    // hosts that it was lent in vain, in a row; those of one rest count once
 	restUntil  time.Time
 }
 
@@ -237,7 +237,7 @@ func (o *Options) factBy(from time.Time) time.Time {
 }
 
 // decline takes a host back that its slave does not take on. A slave that declines again and again rests, so that
-// others get the host.
+// others get the host; so does one whose leases run out again and again.
 func (m *Master) decline(ctx actor.Context, msg *messages.TaskRefused) {
 	lease, ok := m.ledger.Lease(msg.Lease)
 	s := m.speaker(ctx, msg.Slave, msg.Boot)
@@ -249,10 +249,16 @@ func (m *Master) decline(ctx actor.Context, msg *messages.TaskRefused) {
 		return
 	}
 	m.void(ctx, msg.Lease)
-	if now := time.Now(); !now.Before(s.restUntil) {
-		if s.declined++; s.declined >= declinedBorne {
-			s.restUntil = now.Add(min(time.Second<<min(s.declined-declinedBorne, 10), restLongest))
-		}
+	s.rest(time.Now())
+}
+
+// rest counts a host that a slave was lent in vain.
+func (s *slave) rest(now time.Time) {
+	if now.Before(s.restUntil) {
+		return
+	}
+	if s.declined++; s.declined >= declinedBorne {
+		s.restUntil = now.Add(min(time.Second<<min(s.declined-declinedBorne, 10), restLongest))
 	}
 }
 

@@ -259,7 +259,7 @@ func (w *Work) Options(dir string) (slave.Options, error) {
 	a.Dir, a.Prefix, a.MaxFile = filepath.Join(dir, "warc"), w.WARCPrefix, int64(w.WARCSize)
 	a.Records.Compression = w.Compression
 	a.Info = ArchiveInfo()
-	if err := os.MkdirAll(a.Dir, 0o755); err != nil {
+	if err := warc.MakeDir(a.Dir); err != nil {
 		return o, Usage("--dir: %v", err)
 	}
 	if w.Dedup {
@@ -294,7 +294,7 @@ func outwardIP() netip.Addr {
 
 // Dir makes the directory of a crawl, or says why it cannot be used.
 func Dir(path string) error {
-	if err := os.MkdirAll(path, 0o755); err != nil {
+	if err := warc.MakeDir(path); err != nil {
 		return Usage("--dir: %v", err)
 	}
 	probe, err := os.CreateTemp(path, ".probe")

@@ -211,7 +211,7 @@ func (l *forger) forge(message proto.Message) []forged {
 }
 
 func (l *forger) say(format string, args ...any) {
-	if len(l.told) < 20 {
+	if len(l.told) < 20 && !slices.Contains(l.told, fmt.Sprintf(format, args...)) {
 		l.told = append(l.told, fmt.Sprintf(format, args...))
 	}
 }

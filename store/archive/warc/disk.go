@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"time"
@@ -44,6 +45,27 @@ func (OS) Rename(from, to string) error { return os.Rename(from, to) }
 
 // Remove removes a file.
 func (OS) Remove(name string) error { return os.Remove(name) }
+
+// MakeDir makes a directory, and those above it that are missing, so that they survive a loss of power: the name of
+// each is in the one above it, which is synced. (One above that may not be read cannot be synced.)
+func MakeDir(dir string) error {
+	var missing []string
+	for at := filepath.Clean(dir); ; at = filepath.Dir(at) {
+		if _, err := os.Stat(at); !errors.Is(err, fs.ErrNotExist) {
+			break
+		}
+		missing = append(missing, at)
+	}
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return err
+	}
+	for _, made := range missing {
+		if err := syncDir(filepath.Dir(made)); err != nil && !errors.Is(err, fs.ErrPermission) {
+			return err
+		}
+	}
+	return nil
+}
 
 // SyncDir syncs a directory.
 func (OS) SyncDir(dir string) error { return syncDir(dir) }
