@@ -382,6 +382,23 @@ func (s *Server) frame(w http.ResponseWriter, r *http.Request, u weburl.URL, p P
 	}{page{wordsFor(r), u.String()}, s.describePlace(u, p), s.content, sandbox})
 }
 
+// asked is the URL that a capture was asked for; empty if none was.
+func asked(r *http.Request) string {
+	path, ok := strings.CutPrefix(r.URL.EscapedPath(), "/web/")
+	_, target, whole := strings.Cut(path, "/")
+	if !ok || !whole {
+		return ""
+	}
+	if r.URL.RawQuery != "" {
+		target += "?" + r.URL.RawQuery
+	}
+	u, err := parseTarget(target)
+	if err != nil {
+		return ""
+	}
+	return u.String()
+}
+
 // fail says what went wrong.
 func (s *Server) fail(w http.ResponseWriter, r *http.Request, err error) {
 	status := http.StatusInternalServerError
@@ -402,7 +419,8 @@ func (s *Server) fail(w http.ResponseWriter, r *http.Request, err error) {
 		page
 		Title, Text string
 		Missing     bool
-	}{page: page{wordsFor(r), ""}, Text: err.Error()}
+		Search      bool // our own page: in the frame of captures is no way to the search
+	}{page: page{wordsFor(r), asked(r)}, Text: err.Error(), Search: r.Host != s.content}
 	content.Title = fmt.Sprint(status)
 	if content.Missing = errors.Is(err, ErrNotArchived); content.Missing {
 		content.Title, content.Text = content.Say("missing"), content.Say("missing-why")

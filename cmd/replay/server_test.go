@@ -410,3 +410,14 @@ func TestTheCalendarMarksWhatIsUnchanged(t *testing.T) {
 		}
 	}
 }
+
+// What is missing says so with its URL, and offers to search for it.
+func TestWhatIsMissingNamesItsURLAndOffersTheSearch(t *testing.T) {
+	w := ask(archived(t, warc.Gzip), "/web/2026/http://docs.test/never?a=<b>", "Accept", "text/html")
+	for _, text := range []string{"Not in this archive", `<p class="url">http://docs.test/never?a=%3Cb%3E</p>`,
+		`value="http://docs.test/never?a=%3Cb%3E"`, `href="/"`} {
+		if w.Code != 404 || !strings.Contains(w.Body.String(), text) {
+			t.Errorf("%d: %s is not in\n%s", w.Code, text, w.Body)
+		}
+	}
+}
