@@ -195,7 +195,10 @@ check_keys() {
 		done
 		sleep 3
 	}
-	for node in pc1 pc2; do (umask 077; "$bin/henro" key node "$node" --key "$k/whole.key" >"$k/$node.key"); done
+	for node in pc1 pc2; do "$bin/henro" key node "$node" --key "$k/whole.key" >"$k/$node.key"; done
+	"$bin/henro" key token >"$k/token"
+	holds "keys: keys and tokens are their owner's alone to read" \
+		[ "$(stat -c %a "$k/whole.key" "$k/pc1.key" "$k/token" | sort -u)" = 600 ]
 	cp -p "$k/whole.key" "$k/master.key"
 	# shellcheck disable=SC2046
 	"$bin/henro-master" --dir "$k/master" --name master --key "$k/master.key" --gossip 127.0.0.1:17720 --actors 127.0.0.1:17721 --allow-private \

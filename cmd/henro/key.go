@@ -58,12 +58,11 @@ that it is printed into is made yours alone to read (mode 600).`,
 and answers only who knows it: other commands with the same --token-file, programs with "Authorization: Bearer
 TOKEN", and browsers, which ask for a user (any) and a password (the token). It travels as it is: use it in a
 private network, or behind a proxy that speaks TLS.`,
-		Example: "  umask 077; henro key token > henro.token\n  henro status --master 192.0.2.7:7780 --token-file " +
+		Example: "  henro key token > henro.token\n  henro status --master 192.0.2.7:7780 --token-file " +
 			"henro.token",
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			_, err := fmt.Fprintln(cmd.OutOrStdout(), rand.Text())
-			return err
+			return printSecret(cmd.OutOrStdout(), []byte(rand.Text()+"\n"))
 		},
 	})
 	return key

@@ -97,7 +97,7 @@ give the new one to the others.`, "  henro key revoke pc7",
 		change("node NAME", "Print the key file of one node, which can prove this name and no other",
 			`Print the key file of one node. It holds what the node needs of each key: a certificate of its name, by
 which it can be revoked, and not the key itself, so it can neither take another name nor let others in. The name
-is that of its --name.`, "  umask 077; henro key node pc7 > pc7.key",
+is that of its --name.`, "  henro key node pc7 > pc7.key",
 			func(cmd *cobra.Command, keys *cluster.Keys, name string) error {
 				node, err := keys.ForNode(name)
 				if err != nil {
