@@ -81,6 +81,7 @@ func (c *crawlFlags) start(cmd *cobra.Command, seeds []master.Seed) error {
 	if err != nil {
 		return err
 	}
+	begunBefore := store.Exists(filepath.Join(o.Dir, "state"))
 	c.crawl.Resume(cmd.Flags(), &o)
 	endNames, err := c.crawl.Names(&o)
 	if err != nil {
@@ -113,7 +114,7 @@ func (c *crawlFlags) start(cmd *cobra.Command, seeds []master.Seed) error {
 		log.WithField("err", err).Warn("the index of the archive is not merged; henro repair does it")
 	}
 	printSummary(cmd.OutOrStdout(), o.Dir, status, &e.did)
-	if status.End == master.Finished && status.PerSecond == 0 {
+	if begunBefore && status.Round == nil && status.End == master.Finished && status.PerSecond == 0 {
 		printNothingDue(cmd.OutOrStdout(), o.Dir)
 	}
 	return config.EndError(cmd.Context(), status)
