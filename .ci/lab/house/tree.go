@@ -66,8 +66,13 @@ func readTree(dir string) (*tree, error) {
 		if err != nil {
 			return err
 		}
-		if entry.IsDir() && (entry.Name() == ".git" || entry.Name() == "testdata") {
-			return filepath.SkipDir
+		if entry.IsDir() && name != dir {
+			if entry.Name() == ".git" || entry.Name() == "testdata" {
+				return filepath.SkipDir
+			}
+			if _, err := os.Stat(filepath.Join(name, "go.mod")); err == nil { // a module of its own
+				return filepath.SkipDir
+			}
 		}
 		if entry.IsDir() || filepath.Ext(name) != ".go" {
 			return nil
