@@ -43,6 +43,7 @@ var allowed = map[string]string{
 	"slave/fakeweb.Options.Validate":     "a table of bounds",
 	"slave/fakeweb.Web.Reachable":        "a plain model of a crawl, to compare with",
 	"slave/fakeweb.Web.ServeHTTP":        "a table of answers",
+	"cmd/henro.keyFileCommands":          "a table of verbs",
 	"store/report/tables.page.Value":     "a table of columns",
 	"slave/fakeweb.Web.guess":            "a table of kinds of URLs",
 	"slave/links.Document.css":           "a scanner's states",

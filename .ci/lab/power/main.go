@@ -1,19 +1,19 @@
-// Command power cuts the power of a crawl: it records what henro crawl writes to its folder, and what it asks the system to
-// flush, and makes the folders that a loss of power at any moment could have left.
+// Command power cuts the power of a crawl: it records what henro crawl writes to its folder, and what it asks the
+// system to flush, and makes the folders that a loss of power at any moment could have left.
 //
 //	power [-cuts N] [-resumes N] [-seed N] [-dir DIR]
 //
-// The recording is strace's: every open, write, truncation, rename and fsync of the process, with its bytes (bbolt maps its
-// file for reading only). What was not flushed when the power fails is on disk, or is not, or is in part:
+// The recording is strace's: every open, write, truncation, rename and fsync of the process, with its bytes (bbolt
+// maps its file for reading only). What was not flushed when the power fails is on disk, or is not, or is in part:
 //
 //	none    nothing that was not flushed
 //	all     everything, as after kill -9
 //	torn    of each file some of the writes since its last flush, each cut into sectors of 512 bytes of which some are
 //	        missing; of each folder the first few of the names made, renamed and removed since its last flush
 //
-// A name is safe once its folder is flushed, whatever happened to its file. Cuts are before and after every flush. Of each
-// folder left, henro check finds nothing lost, and the state holds every page that was stored before the cut; some are
-// crawled on, to exactly the pages that the web has.
+// A name is safe once its folder is flushed, whatever happened to its file. Cuts are before and after every flush.
+// Of each folder left, henro check finds nothing lost, and the state holds every page that was stored before the
+// cut; some are crawled on, to exactly the pages that the web has.
 package main
 
 import (
@@ -135,9 +135,32 @@ func (l *lab) serve(ctx context.Context) (err error) {
 
 // command is the crawl of a folder. Files of the archive are small, so that several are finished.
 func (l *lab) command(ctx context.Context, dir string, before ...string) *exec.Cmd {
-	arguments := append(before, l.bin, "crawl", "--progress", "off", "--listen-http", "off", "--allow-private", "--delay", "30ms",
-		"--connections", "8", "--depth", fmt.Sprint(depth), "--partitions", "2", "--warc-size", "1MiB", "--warc-compression", "none", "--requisites", "off",
-		"--dir", dir)
+	arguments := append(
+		before,
+		l.bin,
+		"crawl",
+		"--progress",
+		"off",
+		"--listen-http",
+		"off",
+		"--allow-private",
+		"--delay",
+		"30ms",
+		"--connections",
+		"8",
+		"--depth",
+		fmt.Sprint(depth),
+		"--partitions",
+		"2",
+		"--warc-size",
+		"1MiB",
+		"--warc-compression",
+		"none",
+		"--requisites",
+		"off",
+		"--dir",
+		dir,
+	)
 	for _, line := range l.listening.Resolve() {
 		arguments = append(arguments, "--resolve", line)
 	}
@@ -145,16 +168,31 @@ func (l *lab) command(ctx context.Context, dir string, before ...string) *exec.C
 }
 
 // traced are the calls that change what is on disk.
-const traced = "openat,write,pwrite64,writev,pwritev,pwritev2,lseek,fsync,fdatasync,sync_file_range,ftruncate,truncate,fallocate," +
-	"rename,renameat,renameat2,unlink,unlinkat,rmdir,mkdir,mkdirat,link,linkat,symlink,symlinkat,copy_file_range,sendfile"
+const traced = "openat,write,pwrite64,writev,pwritev,pwritev2,lseek,fsync,fdatasync,sync_file_range,ftruncate," +
+	"truncate,fallocate,rename,renameat,renameat2,unlink,unlinkat,rmdir,mkdir,mkdirat,link,linkat,symlink,symlinkat," +
+	"copy_file_range,sendfile"
 
 func (l *lab) record(ctx context.Context, trace string) error {
 	dir := filepath.Join(l.dir, "live")
 	if err := os.Mkdir(dir, 0o755); err != nil {
 		return err
 	}
-	cmd := l.command(ctx, filepath.Join(dir, "crawl"), "strace", "-f", "-y", "-xx", "-s", "16777216", "-e", "signal=none", "-e",
-		"trace="+traced, "-o", trace)
+	cmd := l.command(
+		ctx,
+		filepath.Join(dir, "crawl"),
+		"strace",
+		"-f",
+		"-y",
+		"-xx",
+		"-s",
+		"16777216",
+		"-e",
+		"signal=none",
+		"-e",
+		"trace="+traced,
+		"-o",
+		trace,
+	)
 	said, err := cmd.CombinedOutput()
 	if err != nil {
 		return fmt.Errorf("record: %w: %s", err, said)
@@ -251,7 +289,8 @@ func (l *lab) cut(ctx context.Context, events []event) error {
 			}
 			l.failed++
 			kept := filepath.Join(l.dir, fmt.Sprintf("failed-%d-%s", im.at, im.way))
-			fmt.Printf("FAIL  %s after event %d (%s): %v; left in %s\n", im.way, im.at, events[im.at-1].String(), err, kept)
+			fmt.Printf("FAIL  %s after event %d (%s): %v; left in %s\n", im.way, im.at,
+				events[im.at-1].String(), err, kept)
 			if err := errors.Join(os.RemoveAll(kept), os.Rename(dir, kept)); err != nil {
 				return err
 			}
@@ -260,8 +299,13 @@ func (l *lab) cut(ctx context.Context, events []event) error {
 	if len(safe) == 0 && l.failed == 0 {
 		return errors.New("no cut left a page that was stored for certain: nothing was shown")
 	}
-	fmt.Printf("cuts %d, of these with an index to make again %d, crawled on %d, failures %d\n", len(images), l.indexes,
-		resumed, l.failed)
+	fmt.Printf(
+		"cuts %d, of these with an index to make again %d, crawled on %d, failures %d\n",
+		len(images),
+		l.indexes,
+		resumed,
+		l.failed,
+	)
 	return nil
 }
 
@@ -303,7 +347,8 @@ func (l *lab) look(ctx context.Context, disk *node, im image, dir string, safe m
 	return nil
 }
 
-// check lets henro check look at a folder. An index is made of its WARC file, and may be missing: then it is made again.
+// check lets henro check look at a folder. An index is made of its WARC file, and may be missing: then it is made
+// again.
 func (l *lab) check(ctx context.Context, crawl string) error {
 	said, err := exec.CommandContext(ctx, l.bin, "check", crawl).CombinedOutput()
 	if err == nil {
