@@ -165,18 +165,7 @@ func (s *Schedule) visited(m *visitsMade) *VisitsTimed {
 // judge makes the page's new record out of the old one and what the visit found.
 func (s *Schedule) judge(known *prospect, made *visitMade, totals *protocol.Totals) (store.Visited, finding) {
 	v := made.fact
-	page := made.old
-	if page.URL == "" {
-		embedded := min(v.Requisite, admission.MaxRequisite)
-		if v.Requisite == outlink.PageToo {
-			embedded = outlink.PageToo
-		}
-		page = store.Page{
-			URL: v.Url, Depth: uint8(min(v.Depth, 255)), DepthLeft: admission.DepthLeft(v.DepthLeft),
-			Redirects: uint8(min(v.Redirects, 255)), Attempts: uint8(min(v.Attempts, 255)),
-			Flags: store.Flags(0).Wishing(made.wish).AsRequisite(uint8(embedded)),
-		}
-	}
+	page := pageBefore(made)
 	out := store.Visited{Position: v.Position, Links: made.links}
 	visited := !page.LastVisit.IsZero()
 	if v.Status != notModified || !visited { // of what is archived
@@ -243,6 +232,23 @@ func (s *Schedule) judge(known *prospect, made *visitMade, totals *protocol.Tota
 	}
 	out.Page = page
 	return out, found
+}
+
+// pageBefore is what the state knows of a page before its visit, or what its task said of it if it was not visited yet.
+func pageBefore(made *visitMade) store.Page {
+	if made.old.URL != "" {
+		return made.old
+	}
+	v := made.fact
+	embedded := min(v.Requisite, admission.MaxRequisite)
+	if v.Requisite == outlink.PageToo {
+		embedded = outlink.PageToo
+	}
+	return store.Page{
+		URL: v.Url, Depth: uint8(min(v.Depth, 255)), DepthLeft: admission.DepthLeft(v.DepthLeft),
+		Redirects: uint8(min(v.Redirects, 255)), Attempts: uint8(min(v.Attempts, 255)),
+		Flags: store.Flags(0).Wishing(made.wish).AsRequisite(uint8(embedded)),
+	}
 }
 
 // backOff times a known page that was not to be had. What is known of it stays: its history, its validators and
