@@ -185,35 +185,23 @@ func (s *Schedule) judge(known *prospect, made *visitMade, totals *protocol.Tota
 		out.Page, out.Retry, out.Links = page, true, nil
 		return out, finding{}
 	}
-	switch {
-	case v.Reason != messages.Reason_NONE:
-		totals.AddError(v.Reason.String(), 1)
+	if v.Reason != messages.Reason_NONE {
 		out.Links = nil
 		if revisits := s.o.Continuous || s.o.Again && visited; !revisits ||
 			v.Reason == messages.Reason_ROBOTS_DENIED {
 			page.Flags |= store.Dropped
 		}
-	case visited:
-		totals.Revisits++
-	case page.Flags.Requisite() > 0:
-		totals.Requisites++
-	default:
-		totals.Pages++
 	}
-	if v.Status >= 400 {
-		totals.AddError(fmt.Sprintf("HTTP %d", v.Status), 1)
-	} else if v.Truncated {
-		totals.AddError(messages.Truncated, 1)
-	}
+	tally(totals, v, visited, page.Flags.Requisite() > 0)
 	totals.Links += uint64(len(out.Links))
-	totals.Bytes += v.BodyBytes
 
 	hinted := page.Flags&store.Hinted != 0
 	page.Attempts, page.Flags = 0, page.Flags&^store.Hinted
-	if visited && (v.Reason != messages.Reason_NONE || v.Status >= 400) {
+	failed := v.Reason != messages.Reason_NONE || v.Status >= 400
+	if visited && failed {
 		totals.Gone++
 	}
-	if (s.o.Continuous || s.o.Again) && visited && (v.Reason != messages.Reason_NONE || v.Status >= 400) {
+	if (s.o.Continuous || s.o.Again) && visited && failed {
 		out.Links = nil
 		s.backOff(&page, made)
 		out.Page = page
@@ -221,7 +209,7 @@ func (s *Schedule) judge(known *prospect, made *visitMade, totals *protocol.Tota
 	}
 	found := s.time(&page, made, known, hinted)
 	switch {
-	case !visited || v.Reason != messages.Reason_NONE || v.Status >= 400:
+	case !visited || failed:
 	case found.changed:
 		totals.Changed++
 	default:
@@ -249,6 +237,26 @@ func pageBefore(made *visitMade) store.Page {
 		Redirects: uint8(min(v.Redirects, 255)), Attempts: uint8(min(v.Attempts, 255)),
 		Flags: store.Flags(0).Wishing(made.wish).AsRequisite(uint8(embedded)),
 	}
+}
+
+// tally counts one visit that is over.
+func tally(totals *protocol.Totals, v *messages.PageVisited, visited, requisite bool) {
+	switch {
+	case v.Reason != messages.Reason_NONE:
+		totals.AddError(v.Reason.String(), 1)
+	case visited:
+		totals.Revisits++
+	case requisite:
+		totals.Requisites++
+	default:
+		totals.Pages++
+	}
+	if v.Status >= 400 {
+		totals.AddError(fmt.Sprintf("HTTP %d", v.Status), 1)
+	} else if v.Truncated {
+		totals.AddError(messages.Truncated, 1)
+	}
+	totals.Bytes += v.BodyBytes
 }
 
 // backOff times a known page that was not to be had. What is known of it stays: its history, its validators and
