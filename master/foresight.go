@@ -11,8 +11,10 @@ import (
 	"henro/store"
 )
 
-// foresight reads all hosts now and then, beside the crawl, and foresees its end. It takes a fiftieth of a processor at
-// most: 100,000 hosts take some 0.6 s to read, and are read every 30 s then.
+// foresight reads all hosts now and then, beside the crawl, and foresees its end: after each hundredth of what the run
+// has taken so far, but not more often than each five seconds and not more seldom than each minute, or each ten minutes
+// of a crawl without an end. It takes a fiftieth of a processor at most: 100,000 hosts take some 0.6 s to read, and are
+// read every 30 s then.
 type foresight struct {
 	n     *Node
 	older figuresOfHosts // from which growth is reckoned: at least a tenth of the run ago
@@ -21,6 +23,8 @@ type foresight struct {
 
 const (
 	foreseeEvery  = 5 * time.Second
+	foreseeLatest = time.Minute
+	endlessLatest = 10 * time.Minute
 	foreseeEffort = 50      // times as long as a reading took, until the next
 	foreseeHosts  = 200_000 // whose growth is remembered: 7 MB twice
 )
@@ -48,7 +52,11 @@ func (f *foresight) run(ctx context.Context, began time.Time) {
 		if seen, err := f.look(ctx, from, from.Sub(began)); err == nil {
 			f.n.resources.forecast.Store(seen)
 		}
-		wait = max(foreseeEvery, foreseeEffort*time.Since(from))
+		latest := foreseeLatest
+		if f.n.Options().Hosts.Continuous {
+			latest = endlessLatest
+		}
+		wait = max(foreseeEvery, min(latest, from.Sub(began)/100), foreseeEffort*time.Since(from))
 	}
 }
 

@@ -13,6 +13,7 @@ import (
 	"github.com/sirupsen/logrus"
 
 	"henro/actors/admission"
+	"henro/actors/floor"
 	"henro/actors/scope"
 	"henro/master/frontier"
 	"henro/messages"
@@ -84,7 +85,10 @@ func Start(system *actor.ActorSystem, o Options, log *logrus.Entry) (*Node, erro
 	}
 	ctx, end := context.WithCancel(context.Background())
 	n.end = end
-	n.ended.Go(func() { (&foresight{n: n}).run(ctx, time.Now()) })
+	n.ended.Go(func() {
+		defer floor.Guard(n.system, "the foresight of the end")
+		(&foresight{n: n}).run(ctx, time.Now())
+	})
 	return n, nil
 }
 
@@ -94,13 +98,26 @@ func (n *Node) PID() *actor.PID { return n.pid }
 // Run plants the seeds, waits for the end of the crawl, and leaves its summary. When asked ends, the crawl is stopped
 // in order; when given ends, it is left alone.
 func (n *Node) Run(asked, given context.Context, seeds []Seed) (Status, error) {
+	var status Status
+	planted := make(chan error, 1)
 	if len(seeds) > 0 {
-		if _, err := Ask[*SeedsAdded](given, n, &AddSeeds{Seeds: seeds}); err != nil {
+		go func() { // for a minute at most
+			defer floor.Guard(n.system, "the planting of seeds")
+			_, err := Ask[*SeedsAdded](given, n, &AddSeeds{Seeds: seeds})
+			planted <- err
+		}()
+	} else {
+		planted <- nil
+	}
+	select {
+	case err := <-planted:
+		if err != nil {
 			return Status{}, err
 		}
+	case status = <-n.done: // the state could not take them
+		return status, n.writeSummary(status)
 	}
 	n.system.Root.Send(n.pid, &Begin{})
-	var status Status
 	select {
 	case status = <-n.done:
 	case <-given.Done():

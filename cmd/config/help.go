@@ -19,8 +19,8 @@ type Group struct {
 // Everyday are the flags that --help and the README show; --help all and docs/flags.md show the others too.
 var Everyday = []string{
 	"dir", "seeds", "depth", "scope", "include", "exclude", "lang", "contact", "delay", "i-own-these-hosts",
-	"resolve", "allow-private", "max-body", "fetch-timeout", "pages", "for", "bytes", "continuous", "again", "every",
-	"revisit-min", "revisit-max", "connections", "listen-http", "token-file", "progress", "config", "log-level",
+	"resolve", "allow-private", "max-body", "fetch-timeout", "pages", "for", "bytes", "continuous", "again",
+	"connections", "listen-http", "token-file", "progress", "config", "log-level",
 	"name", "gossip", "actors", "advertise", "join", "key", "collect",
 }
 
