@@ -66,7 +66,7 @@ cp "$dist/VERSION" "$dir/machine/test/version"
 dpkg-deb -R "$deb" "$dir/old"
 sed -i 's/^Version: .*/Version: 0.0.0~before/' "$dir/old/DEBIAN/control"
 dpkg-deb -b -Zgzip -z1 "$dir/old" "$dir/machine/test/old.deb" >/dev/null
-install -m 755 "$lab/release/inside.sh" "$dir/machine/test/inside.sh"
+command install -m 755 "$lab/release/inside.sh" "$dir/machine/test/inside.sh"
 cat >"$dir/machine/etc/systemd/system/test.service" <<'U'
 [Unit]
 After=multi-user.target
