@@ -146,8 +146,8 @@ func (b *Book) takeVisit(v *messages.PageVisited) visitMade {
 
 // countFailure keeps why a visit failed: of the host's own failures the last, of others how many.
 func (b *Book) countFailure(v *messages.PageVisited) {
-	v.Says = messages.Says(v.Says)
-	cause := messages.CauseOf(int(v.Status), v.Reason, v.Says)
+	says := messages.Says(v.Says)
+	cause := messages.CauseOf(int(v.Status), v.Reason, says)
 	if cause.IsZero() {
 		if v.Truncated {
 			b.record.CountError(messages.Truncated, 1)
@@ -163,7 +163,7 @@ func (b *Book) countFailure(v *messages.PageVisited) {
 			return
 		}
 	}
-	b.fail(store.Failure{At: b.now, Status: uint16(v.Status), Reason: uint8(v.Reason), Says: v.Says})
+	b.fail(store.Failure{At: b.now, Status: uint16(v.Status), Reason: uint8(v.Reason), Says: says})
 }
 
 // fail notes that the host has failed a request. The log has it when the host did not fail before, or otherwise.

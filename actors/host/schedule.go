@@ -173,7 +173,7 @@ func (s *Schedule) judge(known *prospect, made *visitMade, totals *protocol.Tota
 	}
 	page.Reason, page.Says = uint8(v.Reason), ""
 	if v.Reason != messages.Reason_NONE || v.Truncated {
-		page.Says = v.Says
+		page.Says = messages.Says(v.Says)
 	}
 
 	ours := v.Reason == messages.Reason_NOT_ARCHIVED || v.Reason == messages.Reason_CANCELED // not the page's fault

@@ -246,8 +246,9 @@ func printHost(w io.Writer, h *master.HostFound, now time.Time) error {
 		fmt.Fprintf(w, "next      %s\n", moment(h.NextAllowed))
 	}
 	if s := h.Schedule; s.Worst > 0 {
-		fmt.Fprintf(w, "answers   in %v lately, %v in the mean, %v at worst\n", s.Latest.Round(time.Millisecond),
-			s.Mean.Round(time.Millisecond), s.Worst.Round(time.Millisecond))
+		rounded := func(d time.Duration) time.Duration { return max(d.Round(time.Millisecond), time.Millisecond) }
+		fmt.Fprintf(w, "answers   in %v lately, %v in the mean, %v at worst\n", rounded(s.Latest), rounded(s.Mean),
+			rounded(s.Worst))
 	}
 	if !h.AskedAt.IsZero() {
 		fmt.Fprintf(w, "asked     %s\n", moment(h.AskedAt))
