@@ -100,18 +100,16 @@ type letter struct {
 
 // fakeSlave is a slave that does as package slave does, one step at a time.
 type fakeSlave struct {
-	number  int
-	boot    int
-	born    time.Time
-	speed   float64
-	master  string // boot of the master that welcomed it; "": none
-	seen    string // of the master that is there
-	serial  uint64
-	asked   map[uint64]time.Duration // by serial, on its own clock
-	leases  map[uint64]*fakeLease
-	ended   map[uint64]bool
-	heard   time.Duration
-	visited int
+	number int
+	boot   int
+	born   time.Time
+	speed  float64
+	master string // boot of the master that welcomed it; "": none
+	seen   string // of the master that is there
+	serial uint64
+	asked  map[uint64]time.Duration // by serial, on its own clock
+	leases map[uint64]*fakeLease
+	ended  map[uint64]bool
 }
 
 type fakeLease struct {
@@ -471,7 +469,6 @@ func (x *exploring) deliver(w *world, l letter) {
 		return
 	}
 	s := w.slaves[l.to]
-	s.heard = s.now()
 	switch m := l.message.(type) {
 	case *messages.SlaveWelcomed:
 		if m.MasterBoot == s.master {
