@@ -158,6 +158,7 @@ func Receive(ctx context.Context, dir, address, key string, log *logrus.Entry, l
 		return Usage("--listen: %v", err)
 	}
 	listening(listener.Addr())
+	listener = netutil.LimitListener(listener, maxSenders) // below TLS: the server knows a TLS connection by its type
 	if keys != nil {
 		secured, err := keys.TLS("collect")
 		if err != nil {
@@ -181,7 +182,7 @@ func Receive(ctx context.Context, dir, address, key string, log *logrus.Entry, l
 	server := &http.Server{Handler: handler, ReadHeaderTimeout: 10 * time.Second, IdleTimeout: 5 * time.Minute}
 	group, inner := errgroup.WithContext(ctx)
 	group.Go(func() error {
-		if err := server.Serve(netutil.LimitListener(listener, maxSenders)); !errors.Is(err, http.ErrServerClosed) {
+		if err := server.Serve(listener); !errors.Is(err, http.ErrServerClosed) {
 			return err
 		}
 		return nil

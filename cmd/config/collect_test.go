@@ -5,10 +5,16 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/sirupsen/logrus"
+
+	"henro/cluster"
+	"henro/store/archive/cdxj"
 )
 
 // TestAReceiverTakesNothingFromAPageOfTheWeb has a page whose name was made to point at loopback.
@@ -64,6 +70,60 @@ func TestAReceiverTakesNothingFromAPageOfTheWeb(t *testing.T) {
 	r.Header.Set("Content-Type", "multipart/form-data; boundary=x")
 	if answer, err := http.DefaultClient.Do(r); err != nil || answer.StatusCode != http.StatusUnprocessableEntity {
 		t.Errorf("a form is not taken as a piece: %v, %v", answer, err)
+	}
+	stop()
+	if err := <-ended; err != nil {
+		t.Error(err)
+	}
+}
+
+// TestAReceiverWithAKeyTakesFilesUntilTheirNodeIsRevoked sends over one connection that stays open.
+func TestAReceiverWithAKeyTakesFilesUntilTheirNodeIsRevoked(t *testing.T) {
+	log := logrus.New()
+	log.SetOutput(io.Discard)
+	key, to, from := filepath.Join(t.TempDir(), "key"), t.TempDir(), t.TempDir()
+	keys := cluster.NewKeys()
+	if err := keys.Write(key); err != nil {
+		t.Fatal(err)
+	}
+	ctx, stop := context.WithCancel(t.Context())
+	at, ended := make(chan string, 1), make(chan error, 1)
+	go func() {
+		ended <- Receive(ctx, to, "127.0.0.1:0", key, logrus.NewEntry(log), func(a net.Addr) { at <- a.String() })
+	}()
+	c := Collect{To: <-at}
+	if err := os.Mkdir(filepath.Join(from, "warc"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	finish := func(name string) {
+		path := filepath.Join(from, "warc", name)
+		for _, path := range []string{path, cdxj.Path(path)} {
+			if err := os.WriteFile(path, []byte(name), 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	finish("henro-20260101000000000-00000-1~a~0.warc.gz")
+	sender, err := c.Sender(ctx, from, "henro", key, "a", logrus.NewEntry(log))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if n, err := sender.Pass(ctx); n != 1 || err != nil {
+		t.Fatalf("%d files sent: %v", n, err)
+	}
+	if arrived, _ := filepath.Glob(filepath.Join(to, "*.warc.gz")); len(arrived) != 1 {
+		t.Fatalf("arrived: %q", arrived)
+	}
+	if err := keys.Revoke("a", false); err != nil {
+		t.Fatal(err)
+	}
+	if err := keys.Write(key); err != nil {
+		t.Fatal(err)
+	}
+	finish("henro-20260101000000000-00001-1~a~0.warc.gz")
+	time.Sleep(5 * time.Second) // the key file is looked at every 2 s
+	if n, err := sender.Pass(ctx); n != 0 || err == nil {
+		t.Fatalf("a revoked node sent %d files: %v", n, err)
 	}
 	stop()
 	if err := <-ended; err != nil {
