@@ -46,19 +46,19 @@ erlang     erlang-doc
 '
 	packages+=' python-sqlalchemy-doc python-pygments-doc octave-doc maxima-doc erlang-doc'
 fi
-mkdir -p "$dir/root" "$dir/tools"
+mkdir -p "$dir/unpacked" "$dir/tools"
 for package in $packages; do
-	[ -e "$dir/root/.$package" ] && continue
+	[ -e "$dir/unpacked/.$package" ] && continue
 	(cd "$dir" && packages download -q "$package") || { echo "cannot download $package"; exit 2; }
-	dpkg-deb -x "$dir/$package"_*.deb "$dir/root"
+	dpkg-deb -x "$dir/$package"_*.deb "$dir/unpacked"
 	rm "$dir/$package"_*.deb
-	touch "$dir/root/.$package"
+	touch "$dir/unpacked/.$package"
 done
 cp "$lab/archive/package.json" "$dir/tools"
 [ -d "$dir/tools/node_modules" ] || (cd "$dir/tools" && npm install --silent --no-fund --no-audit --ignore-scripts --no-package-lock)
 
 cd "$lab/../.."
 go build -o "$dir/bin/" ./cmd/henro ./.ci/lab/pages
-mapfile -t served < <(while read -r name folder; do [ -z "$name" ] || echo "$name.pages.test=$dir/root/usr/share/doc/$folder"; done <<<"$sites")
+mapfile -t served < <(while read -r name folder; do [ -z "$name" ] || echo "$name.pages.test=$dir/unpacked/usr/share/doc/$folder"; done <<<"$sites")
 "$dir/bin/pages" -dir "$dir" -henro "$dir/bin/henro" -viewer "$dir/tools/node_modules/replaywebpage" -pages "$pages" \
 	-seed "${SEED:-1}" -port "${PORT:-8380}" "${served[@]}"
