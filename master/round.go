@@ -18,27 +18,31 @@ import (
 // Round is one visit of all that a crawl knows, and of what is found new on the way. Rounds are kept in rounds.json of
 // the crawl's directory; the last has not ended when the crawl was interrupted, and goes on at the next start.
 type Round struct {
-	Number    int       `json:"number"`
-	Begun     time.Time `json:"begun"`
-	Ended     time.Time `json:"ended,omitzero"`
-	New       uint64    `json:"new"` // pages and requisites visited for the first time
-	Changed   uint64    `json:"changed"`
-	Unchanged uint64    `json:"unchanged"`
-	Gone      uint64    `json:"gone"` // known pages that could not be had, for whatever cause
+	Number int       `json:"number"`
+	Begun  time.Time `json:"begun"`
+	Ended  time.Time `json:"ended,omitzero"`
+	RoundCounts
+	Before RoundCounts `json:"before"` // of the crawl when the round began
+}
 
-	// totals of the crawl when the round began
-	Before struct {
-		New       uint64 `json:"new"`
-		Changed   uint64 `json:"changed"`
-		Unchanged uint64 `json:"unchanged"`
-		Gone      uint64 `json:"gone"`
-	} `json:"before"`
+// RoundCounts are visits by what came of them.
+type RoundCounts struct {
+	New       uint64 `json:"new"` // pages and requisites visited for the first time
+	Changed   uint64 `json:"changed"`
+	Unchanged uint64 `json:"unchanged"`
+	Gone      uint64 `json:"gone"` // known pages that could not be had, for whatever cause
+}
+
+// countsOf are those of a crawl since it began.
+func countsOf(t *protocol.Totals) RoundCounts {
+	return RoundCounts{New: t.Pages + t.Requisites, Changed: t.Changed, Unchanged: t.Unchanged, Gone: t.Gone}
 }
 
 // count sets the figures of the round from the totals of the crawl.
 func (r *Round) count(t *protocol.Totals) {
-	r.New, r.Changed = t.Pages+t.Requisites-r.Before.New, t.Changed-r.Before.Changed
-	r.Unchanged, r.Gone = t.Unchanged-r.Before.Unchanged, t.Gone-r.Before.Gone
+	all := countsOf(t)
+	r.RoundCounts = RoundCounts{New: all.New - r.Before.New, Changed: all.Changed - r.Before.Changed,
+		Unchanged: all.Unchanged - r.Before.Unchanged, Gone: all.Gone - r.Before.Gone}
 }
 
 // roundsKept bounds rounds.json: an hourly round for a year.
@@ -78,13 +82,11 @@ func (s *series) advance(ctx actor.Context, o *Options, partitions []*actor.PID,
 		return
 	}
 	if n := len(s.all); n == 0 || !s.all[n-1].Ended.IsZero() {
-		r := Round{Begun: now.Truncate(time.Second)} // as the store keeps moments
+		r := Round{Begun: now.Truncate(time.Second), Before: countsOf(totals)} // as the store keeps moments
 		if n > 0 {
 			r.Number = s.all[n-1].Number
 		}
 		r.Number++
-		r.Before.New, r.Before.Changed = totals.Pages+totals.Requisites, totals.Changed
-		r.Before.Unchanged, r.Before.Gone = totals.Unchanged, totals.Gone
 		s.all = append(s.all[max(0, n+1-roundsKept):], r)
 	}
 	s.going, s.marking = true, len(partitions)

@@ -164,6 +164,7 @@ func (p *PageFound) FindRequisites(state *store.State, m *Settings) error {
 type survey struct {
 	state   *store.State
 	m       *Settings
+	scope   *scope.Rules
 	regions admission.Regions
 	// failureOf is what came of the last visit of a URL that was visited and has no good answer; nil: the records are
 	// looked for, some at a time.
@@ -200,7 +201,7 @@ func newSurvey(state *store.State, m *Settings, failureOf func(string) (failure,
 	if err != nil {
 		return nil, err
 	}
-	return &survey{state: state, m: m, regions: admission.Remember(rules), failureOf: failureOf,
+	return &survey{state: state, m: m, scope: rules, regions: admission.Remember(rules), failureOf: failureOf,
 		left: linksRemembered, links: map[string][]outlink.Outlink{}, records: map[string]record{}}, nil
 }
 
@@ -313,11 +314,7 @@ func (s *survey) why(page *store.Page, n *node, r *record, missing func(string, 
 			return nil
 		}
 	}
-	rules, err := scope.New(s.m.Scope)
-	if err != nil {
-		return err
-	}
-	findings, err := Why(s.state, rules, &s.m.Admission, &admission.Question{Requisite: true}, n.url)
+	findings, err := Why(s.state, s.scope, &s.m.Admission, &admission.Question{Requisite: true}, n.url)
 	if err != nil {
 		return err
 	}

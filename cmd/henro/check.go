@@ -454,7 +454,7 @@ func (a *archiveCheck) pages(dir string, all uint64) (err error) {
 				a.bar.show("captures", done, all)
 			}
 			for _, by := range []time.Duration{0, time.Second, -time.Second} { // the state keeps whole seconds
-				if _, ok := slices.BinarySearch(a.captures, captureOf(page.URL, page.CapturedAt.Add(by))); ok {
+				if a.has(captureOf(page.URL, page.CapturedAt.Add(by))) {
 					return nil
 				}
 			}
