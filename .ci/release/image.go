@@ -6,6 +6,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"strings"
 	"time"
 
 	v1 "github.com/google/go-containerregistry/pkg/v1"
@@ -46,7 +47,7 @@ func (r *release) image(linux []platform) error {
 	if err != nil {
 		return err
 	}
-	f, err := os.Create(filepath.Join(r.out, "henro-"+r.version[min(1, len(r.version)):]+"-image.tar"))
+	f, err := os.Create(filepath.Join(r.out, "henro-"+strings.TrimPrefix(r.version, "v")+"-image.tar"))
 	if err != nil {
 		return err
 	}

@@ -47,6 +47,8 @@ type release struct {
 	root    string    // of the tree
 	out     string    // what is published
 	work    string    // what is not
+
+	read map[string]module // by path: those whose licences were read
 }
 
 func main() {
@@ -92,7 +94,8 @@ func begin(version, out string) (*release, error) {
 	if entries, err := os.ReadDir(out); err == nil && len(entries) > 0 {
 		return nil, fmt.Errorf("%s is not empty: name another directory or remove it", out)
 	}
-	r := &release{version: version, root: root, out: out, work: filepath.Join(out, "work")}
+	r := &release{version: version, root: root, out: out, work: filepath.Join(out, "work"),
+		read: map[string]module{}}
 	if r.version == "" {
 		if r.version, err = output("git", "describe", "--tags", "--always", "--dirty"); err != nil {
 			return nil, fmt.Errorf("which version? Name it by -version v1.2.3: %w", err)
@@ -124,10 +127,14 @@ func (r *release) make(wanted []platform) error {
 		if err := r.build(p); err != nil {
 			return fmt.Errorf("build for %s: %w", p, err)
 		}
-		if err := r.licences(p); err != nil {
+		modules, err := r.modules(p)
+		if err != nil {
+			return fmt.Errorf("modules of %s: %w", p, err)
+		}
+		if err := r.licences(p, modules); err != nil {
 			return fmt.Errorf("licences of %s: %w", p, err)
 		}
-		if err := r.bom(p); err != nil {
+		if err := r.bom(p, modules); err != nil {
 			return fmt.Errorf("bill of materials of %s: %w", p, err)
 		}
 		if err := r.archive(p); err != nil {

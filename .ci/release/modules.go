@@ -5,10 +5,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"regexp"
-	"runtime"
 	"slices"
 	"strings"
 
@@ -20,9 +18,6 @@ import (
 // modules that are not changed.
 var allowed = []string{"Apache-2.0", "BSD-2-Clause", "BSD-3-Clause", "CC0-1.0", "ISC", "MIT", "MPL-2.0", "Unlicense",
 	"Zlib"}
-
-// known are the licences of what does not ship a text that can be recognised, with the reason.
-var known = map[string]string{}
 
 // licenceFile is a file that holds the licence of a module, or a notice that must go with it.
 var licenceFile = regexp.MustCompile(`(?i)^(licen[cs]e|copying|notice|copyright|unlicense)([-._].*)?$`)
@@ -52,35 +47,39 @@ func (r *release) modules(p platform) ([]module, error) {
 	}
 	var all []module
 	for _, m := range found {
-		if err := m.read(); err != nil {
-			return nil, err
+		read, known := r.read[m.path]
+		if !known || read.version != m.version { // the platforms share most of them
+			if err := m.read(); err != nil {
+				return nil, err
+			}
+			read, r.read[m.path] = m, m
 		}
-		all = append(all, m)
+		all = append(all, read)
 	}
 	slices.SortFunc(all, func(a, b module) int { return strings.Compare(a.path, b.path) })
 	return all, nil
 }
 
+// dir is the folder where Go keeps the module. A toolchain that Go fetched has its licence at its root, as one that was
+// installed has.
+func (m *module) dir() (string, error) {
+	if m.path == "std" {
+		return output("go", "env", "GOROOT")
+	}
+	out, err := output("go", "mod", "download", "-json", m.path+"@"+m.version)
+	if err != nil {
+		return "", err
+	}
+	var answer struct{ Dir string }
+	err = json.Unmarshal([]byte(out), &answer)
+	return answer.Dir, err
+}
+
 // read finds the licences of a module in the folder where Go keeps it.
 func (m *module) read() error {
-	dir := runtime.GOROOT()
-	if m.path == "std" {
-		// A toolchain that Go fetched has its licence at its root, as one that was installed has.
-		root, err := output("go", "env", "GOROOT")
-		if err != nil {
-			return err
-		}
-		dir = root
-	} else {
-		out, err := exec.Command("go", "mod", "download", "-json", m.path+"@"+m.version).Output()
-		if err != nil {
-			return fmt.Errorf("%s@%s: %w", m.path, m.version, err)
-		}
-		var answer struct{ Dir string }
-		if err := json.Unmarshal(out, &answer); err != nil {
-			return err
-		}
-		dir = answer.Dir
+	dir, err := m.dir()
+	if err != nil {
+		return fmt.Errorf("%s@%s: %w", m.path, m.version, err)
 	}
 	entries, err := os.ReadDir(dir)
 	if err != nil {
@@ -102,18 +101,11 @@ func (m *module) read() error {
 		}
 	}
 	slices.Sort(m.licences)
-	if id := known[m.path]; len(m.licences) == 0 && id != "" {
-		m.licences = []string{id}
-	}
 	return nil
 }
 
 // licences writes the texts of all licences into one file, and refuses a module without one that is allowed.
-func (r *release) licences(p platform) error {
-	modules, err := r.modules(p)
-	if err != nil {
-		return err
-	}
+func (r *release) licences(p platform, modules []module) error {
 	var text strings.Builder
 	own, err := os.ReadFile(filepath.Join(r.root, "LICENSE"))
 	if err != nil {
@@ -141,11 +133,7 @@ func (r *release) licenceTexts(p platform) string {
 
 // bom writes the software bill of materials of a platform's programs, as CycloneDX 1.6 in JSON: every module that
 // go version -m shows of them.
-func (r *release) bom(p platform) error {
-	modules, err := r.modules(p)
-	if err != nil {
-		return err
-	}
+func (r *release) bom(p platform, modules []module) error {
 	url := func(path, version string) string { return "pkg:golang/" + path + "@" + version }
 	b := cyclonedx.NewBOM()
 	henro := url("henro", r.version)
