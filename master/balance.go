@@ -53,13 +53,13 @@ func surplus(slaves []ledger.Slave, moving map[string]int) map[string]int {
 
 // balance asks leases back that others have more room for. While a host waits for a slave there is nothing to balance:
 // it goes to the roomiest as it is.
-func (m *Master) balance(ctx actor.Context) {
-	if at, ok := m.ready.next(); m.phase != Running || ok && !at.After(m.tickedAt) {
+func (l *lending) balance(ctx actor.Context) {
+	if at, ok := l.ready.next(); ok && !at.After(l.tickedAt) {
 		return
 	}
 	var slaves []ledger.Slave
-	for _, s := range m.ledger.Slaves() {
-		if m.slaves.lendable(s, m.tickedAt) {
+	for _, s := range l.ledger.Slaves() {
+		if l.slaves.lendable(s, l.tickedAt) {
 			slaves = append(slaves, s)
 		}
 	}
@@ -67,23 +67,23 @@ func (m *Master) balance(ctx actor.Context) {
 		return
 	}
 	moving := map[string]int{}
-	for _, lease := range m.ledger.All() {
+	for _, lease := range l.ledger.All() {
 		if lease.Moving {
 			moving[lease.Slave]++
 		}
 	}
 	for name, n := range surplus(slaves, moving) {
-		known, _ := m.ledger.Slave(name)
-		leases := m.ledger.HeldBy(name, known.Boot)
+		known, _ := l.ledger.Slave(name)
+		leases := l.ledger.HeldBy(name, known.Boot)
 		// the latest have most of their visits before them
 		slices.SortFunc(leases, func(a, b ledger.Lease) int { return cmp.Compare(b.ID, a.ID) })
-		leases = slices.DeleteFunc(leases, func(l ledger.Lease) bool { return l.Moving })
+		leases = slices.DeleteFunc(leases, func(lease ledger.Lease) bool { return lease.Moving })
 		leases = leases[:min(n, len(leases))]
-		for _, l := range leases {
-			m.ledger = m.ledger.Updated(ledger.LeaseMoving{ID: l.ID})
+		for _, lease := range leases {
+			l.ledger = l.ledger.Updated(ledger.LeaseMoving{ID: lease.ID})
 		}
-		m.log.WithFields(logrus.Fields{"slave": name,
+		l.log.WithFields(logrus.Fields{"slave": name,
 			"leases": len(leases)}).Debug("leases asked back: others have more room")
-		m.slaves.revoke(ctx, name, leases)
+		l.slaves.revoke(ctx, name, leases)
 	}
 }

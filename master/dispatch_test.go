@@ -48,7 +48,8 @@ func TestReadyHostsComeInTheOrderOfTheirMoments(t *testing.T) {
 func TestAMasterThatStoodStillHonoursAllLeasesAnew(t *testing.T) {
 	logger := logrus.New()
 	logger.SetOutput(io.Discard)
-	m := &Master{o: DefaultOptions(), log: logrus.NewEntry(logger)}
+	o := DefaultOptions()
+	m := newLending(&o, nil, 0, nil, logrus.NewEntry(logger))
 	now := time.Date(2026, 1, 2, 12, 0, 0, 0, time.UTC)
 	m.forgive(now)
 	m.ledger = m.ledger.Updated(ledger.LeaseGranted{Lease: ledger.Lease{ID: 1, Host: "http://a.test", Slave: "s",

@@ -171,13 +171,10 @@ func (x *exploring) startMaster(w *world) {
 	w.starts++
 	o := x.options()
 	o.Boot = strconv.FormatUint(w.starts, 10)
-	w.master = &Master{o: o, log: x.log, state: &store.State{}, scope: x.rules, done: make(chan Status, 1),
-		ready: newLine(&o, nil), slaves: newSlaves(), hosts: actor.NewPID("", "hosts"),
-		partitions: []*actor.PID{actor.NewPID("", "partition")},
-		restoring:  restoring{1, map[string]early{}},
-		resources:  resources{seen: &seenResources{}},
-		stalls:     stalls{unstored: map[int]error{}},
-		course:     course{phase: Running, startedAt: time.Now(), lastID: w.starts * 1000, begun: true}}
+	w.master = newMaster(o, &store.State{Partitions: make([]*store.Partition, 1)}, nil, x.rules, make(chan Status, 1),
+		nil, &seenResources{}, x.log)
+	w.master.hosts, w.master.partitions = actor.NewPID("", "hosts"), []*actor.PID{actor.NewPID("", "partition")}
+	w.master.lastID, w.master.begun = w.starts*1000, true
 	w.pending = nil
 	w.book, w.plan = host.New(o.Hosts, exploredHost, x.regions), host.NewSchedule(o.Hosts, 1, 2)
 	found := &protocol.LeasesFound{}
@@ -216,7 +213,7 @@ type mail struct {
 }
 
 var slavePIDs = []*actor.PID{actor.NewPID("", "0"), actor.NewPID("", "1"), actor.NewPID("", "2")}
-var masterPID = actor.NewPID("", "master")
+var masterPID, hostPID = actor.NewPID("", "master"), actor.NewPID("", "host")
 
 func (m *mail) Message() any                       { return m.message }
 func (m *mail) Sender() *actor.PID                 { return m.sender }
@@ -231,6 +228,8 @@ func (m *mail) RequestWithCustomSender(to *actor.PID, message any, from *actor.P
 
 func (m *mail) send(to *actor.PID, message any, from *actor.PID) {
 	switch to.GetId() {
+	case "host":
+		m.x.toBook(m.w, message)
 	case "hosts":
 		if h, ok := message.(*protocol.ToHost); ok {
 			m.x.toBook(m.w, h.Message)
@@ -285,7 +284,7 @@ func (x *exploring) update(w *world, fact any) {
 	for _, e := range slices.Clone(effects) {
 		switch e.To {
 		case host.Master:
-			x.receive(w, nil, e.Message)
+			x.receive(w, hostPID, e.Message)
 		case host.Revisit:
 			if answer, _ := w.plan.Updated(time.Now(), e.Message); answer != nil {
 				x.toBook(w, answer)
@@ -359,7 +358,12 @@ func (x *exploring) commit(w *world) {
 		}
 	}
 	for _, write := range writes {
-		x.toBook(w, &protocol.Written{Tag: write.Tag})
+		if write.Facts != nil {
+			x.toMaster(w, -1, write.Facts)
+		}
+		if write.Answered() {
+			x.toBook(w, &protocol.Written{Tag: write.Tag})
+		}
 	}
 }
 

@@ -4,10 +4,10 @@
 // What a host needs is decided by its Host actor, what is on disk by the Partitions; the Master only brings them
 // together:
 //
-//	slaves ── WorkRequested ──► Master ── Lend ──► Hosts/Host ── Write ──► Partition
-//	       ◄── TaskBatch ───────       ◄── Lent ──            ◄── Written ──
-//	       ── Report ─────────►        ── HostFacts ──►
-//	       ◄── Stored ─────────        ◄── FactsStored ──
+//	slaves ── WorkRequested ──► Master ── Lend ───────► Hosts/Host ── Write ──► Partition
+//	       ◄── TaskBatch ───────       ◄── Lent ───────            ◄── Written ──
+//	       ── Report ──────────►       ── HostFacts ──►            ── Write ──►
+//	       ◄── Stored ──────────       ◄─────────────── FactsCommitted ─────────
 //
 // Invariants:
 //   - a host is lent at most once at a time (package ledger);
@@ -22,7 +22,6 @@ package master
 
 import (
 	"fmt"
-	"slices"
 	"time"
 
 	"github.com/asynkron/protoactor-go/actor"
@@ -59,10 +58,10 @@ type (
 	Stop struct{ Why End }
 	// StatusAsked asks how the crawl goes.
 	StatusAsked struct{}
-	// SlaveLost tells that the gossip lost a slave: nothing more is sent to it, its leases run on.
+	// SlaveLost reports that the gossip lost a slave: nothing more is sent to it, its leases run on.
 	SlaveLost struct{ Slave, Boot string }
-	// SlaveRefused tells that a slave is there whose protocol is not understood, or is gone again: it is shown, and
-	// nothing else.
+	// SlaveRefused reports that a slave is there whose protocol is not understood, or that it is gone again. It is
+	// shown, and lent nothing.
 	SlaveRefused struct {
 		Slave, Boot, Version, Address string
 		Protocol                      int
@@ -147,8 +146,9 @@ type (
 // gone.
 const endWait = 15 * time.Second
 
-// silentAfter is how long a slave may say nothing, which asks every second, until it is lent nothing more. The gossip
-// takes 7 to 8 s to believe a death; a host lent meanwhile to a slave that is dead or frozen waits for a whole lease.
+// silentAfter is how long a slave, which asks for work every second, may be silent until it is lent nothing more. The
+// gossip takes 7 to 8 s to believe a death; a host lent meanwhile to a slave that is dead or frozen waits for a whole
+// lease.
 const silentAfter = 3 * time.Second
 
 // Master is the actor at the head of a crawl.
@@ -156,19 +156,13 @@ type Master struct {
 	o     Options
 	log   *logrus.Entry
 	state *store.State
-	done  chan<- Status // takes the last word, once
+	done  chan<- Status // gets the last status, once
 
-	hosts      *actor.PID
 	partitions []*actor.PID
 	scope      *scope.Rules
 
-	ledger ledger.Ledger
-	ready  *line
-	slaves slaves
-
+	lending
 	course
-	restoring
-	resources
 	series series
 	rounds rounds
 	stalls stalls
@@ -182,42 +176,27 @@ type course struct {
 	end       End
 	startedAt time.Time
 	endingAt  time.Time // when the leases were begun to be taken back
-	tickedAt  time.Time // looked for ends last
 	begun     bool      // the seeds it was started with are added
 	seeding   int       // seeds not on disk yet
 	visits    uint64    // stored
-	lastID    uint64    // of a lease; they go up from start to start
-}
-
-// restoring waits for the leases that were open at the last end, of which every partition tells once.
-type restoring struct {
-	partitions int              // that have not told yet
-	early      map[string]early // by slave: registrations that came before all had, the latest
-}
-
-// restored reports that every lease that was open when the master last ended is in the ledger again.
-func (r *restoring) restored() bool { return r.partitions == 0 }
-
-// early is a registration that cannot be answered yet.
-type early struct {
-	from       *actor.PID
-	registered *messages.SlaveRegistered
 }
 
 // Props makes the Master of an opened state.
 func Props(o Options, state *store.State, clocks *clocks, rules *scope.Rules, done chan<- Status, earlier []Round,
 	seen *seenResources, log *logrus.Entry) *actor.Props {
 	return actor.PropsFromProducer(func() actor.Actor {
-		return &Master{
-			o: o, log: log.WithField("actor", "master"), state: state, scope: rules, done: done,
-			ready: newLine(&o, clocks), slaves: newSlaves(),
-			restoring: restoring{len(state.Partitions), map[string]early{}},
-			resources: resources{seen: seen},
-			series:    series{all: earlier},
-			stalls:    stalls{unstored: map[int]error{}},
-			course:    course{phase: Running, startedAt: time.Now(), lastID: uint64(time.Now().UnixMilli()) << 20},
-		}
+		return newMaster(o, state, clocks, rules, done, earlier, seen, log.WithField("actor", "master"))
 	})
+}
+
+func newMaster(o Options, state *store.State, clocks *clocks, rules *scope.Rules, done chan<- Status, earlier []Round,
+	seen *seenResources, log *logrus.Entry) *Master {
+	m := &Master{
+		o: o, log: log, state: state, scope: rules, done: done, series: series{all: earlier},
+		stalls: stalls{unstored: map[int]error{}}, course: course{phase: Running, startedAt: time.Now()},
+	}
+	m.lending = newLending(&m.o, clocks, len(state.Partitions), seen, log)
+	return m
 }
 
 // Receive is the table of contents.
@@ -231,7 +210,8 @@ func (m *Master) Receive(ctx actor.Context) {
 	case *messages.SlaveRegistered:
 		m.welcome(ctx, msg)
 	case *messages.WorkRequested:
-		m.serve(ctx, msg)
+		m.serve(ctx, msg, m.phase == Running)
+		m.dispatch(ctx)
 	case *messages.Report:
 		m.takeReport(ctx, msg)
 	case *messages.Greeting:
@@ -251,9 +231,9 @@ func (m *Master) Receive(ctx actor.Context) {
 		m.ready.identify(msg)
 		m.dispatch(ctx)
 	case *protocol.Lent:
-		m.send(ctx, msg)
+		m.send(ctx, msg, m.phase == Running)
 	case *protocol.LendRefused:
-		m.closeLease(msg.Lease, msg.NextAt, time.Time{})
+		m.close(msg.Lease, msg.NextAt, time.Time{})
 		m.dispatch(ctx)
 	case *protocol.LeasesFound:
 		m.restoreLeases(ctx, msg)
@@ -262,8 +242,14 @@ func (m *Master) Receive(ctx actor.Context) {
 			m.distrust(ctx, lease.Slave, lease.Boot, msg.Why)
 			m.recall(ctx, lease)
 		}
+	case *protocol.FactsCommitted:
+		for _, stored := range msg.Facts {
+			m.acknowledge(ctx, stored)
+		}
+		m.slaves.flush(ctx)
 	case *protocol.FactsStored:
 		m.acknowledge(ctx, msg)
+		m.slaves.flush(ctx)
 	case *protocol.QuietReported:
 		m.hearQuiet(ctx, msg)
 	case *protocol.StoreStalled:
@@ -309,14 +295,14 @@ func (m *Master) Receive(ctx actor.Context) {
 		ctx.Respond(m.status())
 	case *DrainSlave:
 		m.drain(ctx, msg.Slave, true)
+		m.dispatch(ctx)
 	case *ResumeSlave:
 		m.drain(ctx, msg.Slave, false)
+		m.dispatch(ctx)
 	case *ScopeAsked:
 		ctx.Respond(&protocol.ScopeChanged{Rules: m.scope})
 	case *tick:
 		m.tick(ctx)
-	case *flushAcks:
-		m.slaves.flush(ctx)
 	case *actor.DeadLetterResponse: // a slave is gone: its leases end by themselves
 	case actor.SystemMessage, actor.AutoReceiveMessage:
 	default:
@@ -380,7 +366,9 @@ func (m *Master) tick(ctx actor.Context) {
 		}
 		m.void(ctx, lease.ID)
 	}
-	m.recallIdle(ctx, now)
+	if len(m.stalls.unstored) == 0 { // else this master is why nothing is stored
+		m.recallIdle(ctx, now)
+	}
 	if m.o.For > 0 && now.Sub(m.startedAt) >= m.o.For {
 		m.wind(ctx, TimeLimit)
 	}
@@ -400,155 +388,25 @@ func (m *Master) tick(ctx actor.Context) {
 	}
 	m.dispatch(ctx)
 	m.countResources(ctx)
-	m.balance(ctx)
+	if m.phase == Running {
+		m.balance(ctx)
+	}
 	m.askQuiet(ctx)
 }
 
-// forgive honours all leases for a whole lease from now when this process stood still itself, as after a restart:
-// frozen, or on a machine that slept, it did not hear who would have renewed them, and their holders keep what they
-// found. (Of 6,180 pages of a crawl 1,047 were fetched again because a master that was stopped for two leases ended
-// them all when it went on, before it read its letters.)
-func (m *Master) forgive(now time.Time) {
-	// the monotonic clock stands still with a machine
-	if still := now.Round(0).Sub(m.tickedAt.Round(0)); !m.tickedAt.IsZero() && still > m.o.TickEvery+silentAfter {
-		m.log.WithFields(logrus.Fields{"took": still,
-			"leases": m.ledger.OpenCount()}).Warn("this master stood still: all leases are honoured anew")
-		for _, l := range m.ledger.All() {
-			m.ledger = m.ledger.Updated(ledger.LeasesRenewed{Slave: l.Slave, Boot: l.Boot, IDs: []uint64{l.ID},
-				Until: m.o.leaseEnd(now)})
-		}
-	}
-	m.tickedAt = now
-}
-
-// welcome takes a slave in. A newer boot of its name is the certain end of the older, so what that held is free at
-// once. An older boot, frozen while somebody started the slave anew, is not taken in while the newer is there; nor is
-// one with a clock that went back, until all leases of the other have ended.
-func (m *Master) welcome(ctx actor.Context, msg *messages.SlaveRegistered) {
-	if ctx.Sender() == nil {
-		return // it cannot be answered
-	}
-	if !m.restored() {
-		m.early[msg.Slave] = early{ctx.Sender(), msg}
-		return
-	}
-	now := time.Now()
-	if known, _ := m.ledger.Slave(msg.Slave); msg.Boot < known.Boot &&
-		now.Sub(known.At) < m.o.LeaseFor+m.o.LeaseMargin {
-		return
-	}
-	s := m.slaves.known[msg.Slave]
-	if known, _ := m.ledger.Slave(msg.Slave); s != nil && known.Boot == msg.Boot && !s.from.Equal(ctx.Sender()) {
-		m.unmask(ctx, msg.Slave)
-		return
-	}
-	if s == nil {
-		s = &slave{}
-		m.slaves.known[msg.Slave] = s
-	}
-	if s.doubted != msg.Boot {
-		s.doubted, s.impossible, s.why, s.declined, s.restUntil = msg.Boot, 0, "", 0, time.Time{}
-	}
-	s.pid, s.from, s.version, s.address = ctx.Sender(), ctx.Sender(), msg.Version, msg.Address
-	s.connections = int(msg.Connections)
-	m.ledger = m.ledger.Updated(ledger.SlaveWelcomed{Slave: msg.Slave, Boot: msg.Boot, At: now})
-	for _, lease := range m.ledger.Orphaned(msg.Slave) {
-		m.void(ctx, lease.ID)
-	}
-	// A lease of the last run that its holder does not name never reached it, or is finished: it takes on nothing from
-	// that run any more.
-	for _, lease := range m.ledger.HeldBy(msg.Slave, msg.Boot) {
-		if lease.Old && !slices.Contains(msg.Held, lease.ID) {
-			m.void(ctx, lease.ID)
-		}
-	}
-	welcomed := &messages.SlaveWelcomed{MasterBoot: m.o.Boot, LeaseNs: int64(m.o.LeaseFor), Fetch: m.o.Fetch}
-	for _, id := range msg.Held {
-		if lease, ok := m.ledger.Lease(id); !ok || lease.Slave != msg.Slave || lease.Boot != msg.Boot {
-			welcomed.Unknown = append(welcomed.Unknown, id)
-		}
-	}
-	ctx.Respond(welcomed)
-	m.countResources(ctx)
-	m.log.WithFields(logrus.Fields{"slave": msg.Slave, "version": msg.Version,
-		"connections": msg.Connections}).Info("slave welcomed")
-}
-
-// serve renews what a slave holds and lends it more if there is room.
-func (m *Master) serve(ctx actor.Context, msg *messages.WorkRequested) {
-	s := m.speaker(ctx, msg.Slave, msg.Boot)
-	if s == nil {
-		return // not welcomed: it will register
-	}
-	back := s.pid == nil
-	s.pid, s.serial, s.asked = s.from, msg.Serial, msg
-	if back { // the gossip was wrong
-		m.countResources(ctx)
-	}
-	now := time.Now()
-	m.ledger = m.ledger.Updated(ledger.WindowSet{Slave: msg.Slave, Boot: msg.Boot, Slots: int(msg.HostSlots), At: now})
-	batch := &messages.TaskBatch{Serial: msg.Serial}
-	for _, id := range msg.Held {
-		lease, ok := m.ledger.Lease(id)
-		if !ok || lease.Slave != msg.Slave || lease.Boot != msg.Boot || m.phase != Running ||
-			m.slaves.idle(msg.Slave, msg.Boot) || lease.Recalled {
-			batch.Revoked = append(batch.Revoked, id)
-			continue
-		}
-		batch.Renewed = append(batch.Renewed, id)
-		if lease.Moving {
-			batch.Revoked = append(batch.Revoked, id)
-		}
-	}
-	m.ledger = m.ledger.Updated(ledger.LeasesRenewed{Slave: msg.Slave, Boot: msg.Boot, IDs: batch.Renewed,
-		Until: m.o.leaseEnd(now)})
-	ctx.Respond(batch) // an empty one too: it says that this master lives and knows the slave
-	m.dispatch(ctx)
-}
-
-// leaseEnd is when a lease ends that is renewed now.
-func (o *Options) leaseEnd(now time.Time) time.Time { return now.Add(o.LeaseFor + o.LeaseMargin) }
-
 // dispatch lends ready hosts to the slaves with the most room, in turns.
 func (m *Master) dispatch(ctx actor.Context) {
-	if m.phase != Running {
-		return
-	}
 	now := time.Now()
-	for {
+	for m.phase == Running {
 		name := m.slaves.roomiest(m.ledger, now)
 		if name == "" {
 			return
 		}
 		budget, ok := m.budget(&m.o, m.ledger)
-		if !ok {
+		if !ok || !m.lend(ctx, name, budget, now) {
 			return
 		}
-		host, notBefore, ok := m.ready.take(now.Add(m.o.Hosts.LookAhead))
-		if !ok {
-			if m.ready.grant(now) {
-				continue
-			}
-			return
-		}
-		if _, taken := m.ledger.OfHost(host); taken {
-			m.ready.giveBack(host, notBefore)
-			continue // its Host will say again when the lease has ended
-		}
-		known, _ := m.ledger.Slave(name)
-		m.lastID++
-		lease := ledger.Lease{ID: m.lastID, Host: host, Slave: name, Boot: known.Boot, Until: m.o.leaseEnd(now),
-			Budget: budget, FactBy: m.o.factBy(now)}
-		m.ledger = m.ledger.Updated(ledger.LeaseGranted{Lease: lease})
-		lend := &protocol.Lend{Lease: lease.ID, Slave: name, Boot: lease.Boot, Until: lease.Until,
-			PageBudget: int(budget), NotBefore: notBefore}
-		lend.PageBudget = m.ready.lend(host, lend.PageBudget)
-		m.toHost(ctx, host, lend)
 	}
-}
-
-func (m *Master) toHost(ctx actor.Context, host string, message any) {
-	ctx.Send(m.hosts, &protocol.ToHost{Host: host, Message: message})
 }
 
 // budget is how many visits the next lease may make under --pages, as far as the crawl itself limits it: 0 is no limit.
@@ -564,27 +422,11 @@ func (c *course) budget(o *Options, book ledger.Ledger) (visits uint64, ok bool)
 	return min(o.MaxPages-used, uint64(o.Hosts.PageBudget)), true
 }
 
-// send gives a lease that is on disk to its slave.
-func (m *Master) send(ctx actor.Context, msg *protocol.Lent) {
-	s := m.slaves.known[msg.Slave]
-	known, _ := m.ledger.Slave(msg.Slave)
-	lease, _ := m.ledger.Lease(msg.Lease)
-	if s == nil || s.pid == nil || known.Boot != msg.Boot || m.phase != Running || m.slaves.idle(msg.Slave, msg.Boot) ||
-		lease.Recalled {
-		m.void(ctx, msg.Lease)
-		return
-	}
-	if m.o.MaxPages > 0 {
-		m.ledger = m.ledger.Updated(ledger.LeaseBudgeted{ID: msg.Lease, Visits: uint64(msg.Task.PageBudget)})
-	}
-	ctx.Request(s.pid, &messages.TaskBatch{Serial: s.serial, Tasks: []*messages.HostTask{msg.Task}})
-}
-
 // takeReport gives the facts of each lease to its host.
 func (m *Master) takeReport(ctx actor.Context, msg *messages.Report) {
 	s := m.speaker(ctx, msg.Slave, msg.Boot)
 	if s == nil {
-		return // it will register, and say them again
+		return // it will register, and send them again
 	}
 	if !s.barred(msg.Boot) {
 		m.stalls.fetched(time.Now(), m.log)
@@ -607,53 +449,18 @@ func (m *Master) takeReport(ctx actor.Context, msg *messages.Report) {
 			m.recall(ctx, lease)
 		}
 		if !mine || group[0].Host != lease.Host || s.barred(msg.Boot) {
-			s.ack(ctx, group[0].Lease, group[n-1].Seq) // of a lease that is over: its holder need not say it again
+			s.ack(group[0].Lease, group[n-1].Seq) // of a lease that is over: its slave need not send it again
 			continue
 		}
 		for _, fact := range group {
 			m.latest.note(time.Now(), lease.Host, fact)
 		}
-		m.toHost(ctx, lease.Host, &protocol.HostFacts{Lease: group[0].Lease, Facts: group})
+		m.toHost(ctx, lease, &protocol.HostFacts{Lease: group[0].Lease, Facts: group})
 	}
+	m.slaves.flush(ctx)
 }
 
-// restoreLeases takes over what was lent before. A lease may have been renewed right before the end, which is not on
-// disk: so it is honoured for a whole lease from now, unless its holder says sooner that it is over, or a newer boot of
-// it registers.
-func (m *Master) restoreLeases(ctx actor.Context, msg *protocol.LeasesFound) {
-	m.restoring.partitions--
-	until := m.o.leaseEnd(time.Now())
-	for _, l := range msg.Leases {
-		m.ready.hold(l.HostName)
-		m.ledger = m.ledger.Updated(ledger.LeaseGranted{Lease: ledger.Lease{ID: l.ID, Host: l.HostName, Slave: l.Slave,
-			Boot: l.Boot, Until: until, FactBy: m.o.factBy(time.Now()), Old: true}})
-	}
-	if m.restored() {
-		for _, e := range m.early {
-			ctx.RequestWithCustomSender(ctx.Self(), e.registered, e.from)
-		}
-		clear(m.early)
-	}
-}
-
-// void ends a lease without its holder's word. Until that is on disk the lease is open, and must not be renewed.
-func (m *Master) void(ctx actor.Context, id uint64) {
-	if lease, ok := m.ledger.Lease(id); ok {
-		m.ledger = m.ledger.Updated(ledger.LeaseRecalled{ID: id})
-		m.toHost(ctx, lease.Host, &protocol.LeaseVoid{Lease: id})
-	}
-}
-
-func (m *Master) closeLease(id uint64, nextAt, othersAt time.Time) {
-	if lease, ok := m.ledger.Lease(id); ok {
-		if err := m.ready.close(lease.Host, nextAt, othersAt); err != nil {
-			panic(err)
-		}
-	}
-	m.ledger = m.ledger.Updated(ledger.LeaseEnded{ID: id})
-}
-
-// acknowledge tells the holder what is on disk.
+// acknowledge takes note of what is on disk. The slave that holds the lease is sent that with the next flush.
 func (m *Master) acknowledge(ctx actor.Context, msg *protocol.FactsStored) {
 	m.visits += uint64(msg.Visits)
 	m.ledger = m.ledger.Updated(ledger.VisitsStored{ID: msg.Lease, Visits: uint64(msg.Visits)})
@@ -663,12 +470,12 @@ func (m *Master) acknowledge(ctx actor.Context, msg *protocol.FactsStored) {
 			if msg.Seq > 0 {
 				s.declined = 0
 			}
-			s.ack(ctx, msg.Lease, msg.Seq)
+			s.ack(msg.Lease, msg.Seq)
 		}
 		m.ledger = m.ledger.Updated(ledger.LeaseAdvanced{ID: msg.Lease, Seq: msg.Seq, FactBy: m.o.factBy(msg.NextAt)})
 	}
 	if msg.Closed {
-		m.closeLease(msg.Lease, msg.NextAt, msg.OthersAt)
+		m.close(msg.Lease, msg.NextAt, msg.OthersAt)
 		if m.ledger.OpenCount() == 0 { // perhaps it was the last
 			m.askQuiet(ctx)
 		}
@@ -677,17 +484,6 @@ func (m *Master) acknowledge(ctx actor.Context, msg *protocol.FactsStored) {
 		m.wind(ctx, PageLimit)
 	}
 }
-
-// ack gathers acknowledgements: what is in the mailbox already shares one message.
-func (s *slave) ack(ctx actor.Context, lease, seq uint64) {
-	if s.acks == nil {
-		s.acks = &messages.Stored{}
-		ctx.Send(ctx.Self(), &flushAcks{})
-	}
-	s.acks.Leases, s.acks.Seqs = append(s.acks.Leases, lease), append(s.acks.Seqs, seq)
-}
-
-type flushAcks struct{}
 
 // addSeeds widens the scope and admits the seeds.
 func (m *Master) addSeeds(ctx actor.Context, msg *AddSeeds) {

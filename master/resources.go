@@ -53,8 +53,8 @@ func (r *resources) update(ctx actor.Context, hosts *actor.PID, servers, connect
 }
 
 // countResources counts the hosts that are lent or wait for their turn, and the connections of all slaves.
-func (m *Master) countResources(ctx actor.Context) {
+func (l *lending) countResources(ctx actor.Context) {
 	now := time.Now()
-	m.resources.update(ctx, m.hosts, m.ledger.OpenCount()+m.ready.before(now.Add(soonReady)), m.slaves.connections(),
+	l.resources.update(ctx, l.hosts, l.ledger.OpenCount()+l.ready.before(now.Add(soonReady)), l.slaves.connections(),
 		now)
 }

@@ -33,10 +33,10 @@ const (
 	Working  SlaveState = "working"
 	Draining SlaveState = "draining" // it gives its leases back
 	Drained  SlaveState = "drained"  // it holds nothing and is lent nothing: its machine may be switched off
-	Silent   SlaveState = "silent"   // it was not heard of for 3 s: it is lent nothing
-	Lost     SlaveState = "lost"     // the gossip says that it is gone
+	Silent   SlaveState = "silent"   // it sent nothing for 3 s: it is lent nothing
+	Lost     SlaveState = "lost"     // the gossip reports that it is gone
 	Barred   SlaveState = "barred"   // it reported what cannot be: this start of it is lent nothing
-	Refused  SlaveState = "refused"  // its protocol is not understood: nobody speaks with it
+	Refused  SlaveState = "refused"  // its protocol is not understood
 )
 
 // SlaveStatus is what the Master knows of one slave.
@@ -52,7 +52,7 @@ type SlaveStatus struct {
 	Unstored    int        `json:"unstored"` // results that it keeps until they are stored
 	Memory      uint64     `json:"memory_bytes"`
 	Goroutines  int        `json:"goroutines"`
-	Silent      string     `json:"silent"` // since it was heard of last
+	Silent      string     `json:"silent"` // since its last message
 	// reports of its start that cannot be true, and what the latest was
 	Impossible int    `json:"impossible,omitempty"`
 	Why        string `json:"why,omitempty"`
@@ -73,13 +73,13 @@ type Mailboxes struct {
 	Taken   uint64 `json:"taken"`   // messages begun with since the process started
 }
 
-// mailboxesShown bounds SlaveStatus.Mailboxes, whatever a slave tells.
+// mailboxesShown bounds SlaveStatus.Mailboxes, however many a slave reports.
 const mailboxesShown = 32
 
 // slave is one slave as the Master talks to it.
 type slave struct {
 	pid     *actor.PID // nil: the gossip lost it
-	from    *actor.PID // that registered: nobody else speaks in its name
+	from    *actor.PID // that registered: messages of other actors in its name are refused
 	version string
 	address string
 
@@ -89,9 +89,9 @@ type slave struct {
 	drained     string                  // the boot that is to be lent nothing
 	acks        *messages.Stored
 
-	doubted    string // the boot of which impossible and why are told
+	doubted    string // the boot that impossible, why and declined are of
 	impossible int    // reports that cannot be true
-	why        string // what the latest said
+	why        string // what was wrong with the latest
 	declined   int    // hosts that it was lent in vain, in a row; those of one rest count once
 	restUntil  time.Time
 }
@@ -146,6 +146,14 @@ func (s slaves) roomiest(book ledger.Ledger, now time.Time) string {
 	return best
 }
 
+// ack notes that facts of a lease are stored up to a number.
+func (s *slave) ack(lease, seq uint64) {
+	if s.acks == nil {
+		s.acks = &messages.Stored{}
+	}
+	s.acks.Leases, s.acks.Seqs = append(s.acks.Leases, lease), append(s.acks.Seqs, seq)
+}
+
 // flush sends every slave what was acknowledged since the last time.
 func (s slaves) flush(ctx actor.Context) {
 	for _, known := range s.known {
@@ -158,70 +166,67 @@ func (s slaves) flush(ctx actor.Context) {
 
 // speaker is the slave in whose name a message was sent; nil: it was not welcomed, or another actor sent the message.
 // Of several slaves that have the key, none may end the leases of another or have it barred.
-func (m *Master) speaker(ctx actor.Context, name, boot string) *slave {
-	s := m.slaves.known[name]
+func (l *lending) speaker(ctx actor.Context, name, boot string) *slave {
+	s := l.slaves.known[name]
 	if s == nil {
 		return nil
 	}
 	if !s.from.Equal(ctx.Sender()) {
-		m.unmask(ctx, name)
+		l.unmask(ctx, name)
 		return nil
 	}
-	if known, _ := m.ledger.Slave(name); known.Boot != boot {
+	if known, _ := l.ledger.Slave(name); known.Boot != boot {
 		return nil
 	}
 	return s
 }
 
 // unmask distrusts the slave that sent a message in the name of another.
-func (m *Master) unmask(ctx actor.Context, name string) {
-	for other, s := range m.slaves.known {
+func (l *lending) unmask(ctx actor.Context, name string) {
+	for other, s := range l.slaves.known {
 		if other != name && s.from.Equal(ctx.Sender()) {
-			known, _ := m.ledger.Slave(other)
-			m.distrust(ctx, other, known.Boot, "a message in the name of another slave")
+			known, _ := l.ledger.Slave(other)
+			l.distrust(ctx, other, known.Boot, "a message in the name of another slave")
 			return
 		}
 	}
 }
 
 // distrust notes that a slave reported what cannot be. After a few times it is barred: it is lent nothing until it is
-// started anew, and its leases end when they run out, as if it had died. They do not end sooner, since it may still ask
-// those hosts.
-func (m *Master) distrust(ctx actor.Context, name, boot, why string) {
-	s := m.slaves.known[name]
-	known, _ := m.ledger.Slave(name)
+// started again, and its leases end when they run out, as if it had died. They do not end sooner, since it may still
+// ask those hosts.
+func (l *lending) distrust(ctx actor.Context, name, boot, why string) {
+	s := l.slaves.known[name]
+	known, _ := l.ledger.Slave(name)
 	if s == nil || known.Boot != boot || s.barred(boot) {
 		return
 	}
 	s.doubted, s.impossible, s.why = boot, s.impossible+1, why
-	log := m.log.WithFields(logrus.Fields{"slave": name, "why": why, "count": s.impossible})
+	log := l.log.WithFields(logrus.Fields{"slave": name, "why": why, "count": s.impossible})
 	log.Warn("a slave reported what cannot be; it is not stored")
 	if !s.barred(boot) {
 		return
 	}
-	log.Error("slave barred: find out what it is, then start it anew")
-	m.countResources(ctx)
+	log.Error("slave barred: find out what it is, then start it again")
+	l.countResources(ctx)
 }
 
 // recall asks a lease back, and renews it no more.
-func (m *Master) recall(ctx actor.Context, lease ledger.Lease) {
-	m.ledger = m.ledger.Updated(ledger.LeaseRecalled{ID: lease.ID})
-	m.slaves.revoke(ctx, lease.Slave, []ledger.Lease{lease})
+func (l *lending) recall(ctx actor.Context, lease ledger.Lease) {
+	l.ledger = l.ledger.Updated(ledger.LeaseRecalled{ID: lease.ID})
+	l.slaves.revoke(ctx, lease.Slave, []ledger.Lease{lease})
 }
 
 // recallIdle recalls the leases under which nothing was stored for longer than any visit takes. Without it a slave that
 // renews and reports nothing would keep a host for ever.
-func (m *Master) recallIdle(ctx actor.Context, now time.Time) {
-	if len(m.stalls.unstored) > 0 {
-		return // this master is why
-	}
-	for _, lease := range m.ledger.All() {
+func (l *lending) recallIdle(ctx actor.Context, now time.Time) {
+	for _, lease := range l.ledger.All() {
 		if now.After(lease.FactBy) && !lease.Recalled {
-			m.log.WithFields(logrus.Fields{"slave": lease.Slave, "host": lease.Host,
+			l.log.WithFields(logrus.Fields{"slave": lease.Slave, "host": lease.Host,
 				"lease": lease.ID}).Warn("nothing was reported under a lease for too long: it is taken back")
-			m.recall(ctx, lease)
-			if s := m.slaves.known[lease.Slave]; s != nil {
-				s.restUntil = m.o.factBy(now) // as long as it cost; others get the host
+			l.recall(ctx, lease)
+			if s := l.slaves.known[lease.Slave]; s != nil {
+				s.restUntil = l.o.factBy(now) // as long as it cost; others get the host
 			}
 		}
 	}
@@ -238,17 +243,17 @@ func (o *Options) factBy(from time.Time) time.Time {
 
 // decline takes a host back that its slave does not take on. A slave that declines again and again rests, so that
 // others get the host; so does one whose leases run out again and again.
-func (m *Master) decline(ctx actor.Context, msg *messages.TaskRefused) {
-	lease, ok := m.ledger.Lease(msg.Lease)
-	s := m.speaker(ctx, msg.Slave, msg.Boot)
+func (l *lending) decline(ctx actor.Context, msg *messages.TaskRefused) {
+	lease, ok := l.ledger.Lease(msg.Lease)
+	s := l.speaker(ctx, msg.Slave, msg.Boot)
 	if !ok || s == nil {
 		return
 	}
 	if lease.Slave != msg.Slave || lease.Boot != msg.Boot {
-		m.distrust(ctx, msg.Slave, msg.Boot, "a lease of another slave declined")
+		l.distrust(ctx, msg.Slave, msg.Boot, "a lease of another slave declined")
 		return
 	}
-	m.void(ctx, msg.Lease)
+	l.void(ctx, msg.Lease)
 	s.rest(time.Now())
 }
 
@@ -263,9 +268,9 @@ func (s *slave) rest(now time.Time) {
 }
 
 // drain takes the leases of a slave back, or ends that.
-func (m *Master) drain(ctx actor.Context, name string, on bool) {
-	known, ok := m.ledger.Slave(name)
-	s := m.slaves.known[name]
+func (l *lending) drain(ctx actor.Context, name string, on bool) {
+	known, ok := l.ledger.Slave(name)
+	s := l.slaves.known[name]
 	if !ok || s == nil {
 		ctx.Respond(&SlaveAnswered{})
 		return
@@ -273,11 +278,10 @@ func (m *Master) drain(ctx actor.Context, name string, on bool) {
 	s.drained = ""
 	if on {
 		s.drained = known.Boot
-		m.slaves.revoke(ctx, name, m.ledger.HeldBy(name, known.Boot))
+		l.slaves.revoke(ctx, name, l.ledger.HeldBy(name, known.Boot))
 	}
-	status := m.slaves.status(known)
+	status := l.slaves.status(known)
 	ctx.Respond(&SlaveAnswered{Slave: &status})
-	m.dispatch(ctx)
 }
 
 // revoke asks a slave to give leases back, after the request under way.

@@ -145,6 +145,7 @@ func life(url string) []struct {
 		{false, &protocol.Write{Visits: []store.Visited{{Page: store.Page{URL: other}}}, Candidates: candidates}},
 		{true, &protocol.FactsStored{Lease: 7}},
 		{false, &protocol.FactsStored{Lease: 3}},
+		{true, &protocol.FactsCommitted{Facts: []*protocol.FactsStored{{Lease: 3}, {Lease: 7}}}},
 		{true, &messages.Stored{Leases: []uint64{3, 7}, Seqs: []uint64{1, 1}}},
 		{false, &messages.Stored{Leases: []uint64{3}, Seqs: []uint64{1}}},
 	}

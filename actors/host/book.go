@@ -131,16 +131,11 @@ const (
 
 // What comes back with Written.
 type (
-	// LentTag is that of a lease, before its slave is told.
-	LentTag  struct{ Lease uint64 }
-	factsTag struct {
-		lease, seq uint64
-		visits     int
-		closed     bool
-	}
+	// LentTag is that of a lease, which then goes to its slave.
+	LentTag    struct{ Lease uint64 }
+	closedTag  struct{} // of the end of a lease
 	refusedTag struct{}
 	movedTag   struct{}
-	hintedTag  struct{} // nothing follows from it
 )
 
 // New makes the book of a host of which nothing is known yet: HostRestored is the first fact that it takes.
@@ -164,7 +159,9 @@ func (b *Book) tell(to Recipient, message any) {
 }
 
 func (b *Book) write(w *protocol.Write) {
-	b.writes++
+	if w.Answered() {
+		b.writes++
+	}
 	b.tell(Partition, w)
 }
 
@@ -330,7 +327,7 @@ func (b *Book) row() *store.HostRecord {
 
 // written goes on where a write had to come first.
 func (b *Book) written(tag any) {
-	switch tag := tag.(type) {
+	switch tag.(type) {
 	case *LentTag:
 		b.leaseWritten()
 	case *refusedTag:
@@ -339,12 +336,8 @@ func (b *Book) written(tag any) {
 		}
 	case *movedTag:
 		b.askOverflow() // until there is no more
-	case *factsTag:
-		b.tell(Master, &protocol.FactsStored{Lease: tag.lease, Seq: tag.seq, Visits: tag.visits, Closed: tag.closed,
-			NextAt: b.politeness.NextAllowed(), OthersAt: b.othersAt})
-		if tag.closed {
-			b.lease = nil
-			b.becomeIdle()
-		}
+	case *closedTag:
+		b.lease = nil
+		b.becomeIdle()
 	}
 }

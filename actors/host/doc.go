@@ -14,19 +14,7 @@
 //
 // An idle host with nothing to do asks its parent for rest, and gets it unless something came meanwhile.
 //
-// # The messages of one visit
-//
-// Those that a visit shares with the others of its lease or group are marked; a lease of n visits has them once.
-//
-//	Ready, Lend            lease   the Master knows when the host may be asked; one slave gets it
-//	PagesAsked, Loaded     lease   what waits is on disk, with its one writer
-//	Write, Written         lease   the lease and the clock of the host are on disk before the first request
-//	Lent, TaskBatch        lease   the slave begins
-//	fetch, parse, archive          each with its answer: Fetcher, Parser and Archivist work side by side
-//	Report, HostFacts      group   a fact is sent once its capture is synced; the Master only passes it on
-//	VisitsMade, Timed      group   the Revisit says when each page is due again, in its own time
-//	Write, Written         group   page, links, candidates, host and lease in one transaction
-//	FactsStored, Stored    group   the slave forgets
+// docs/architecture.md lists the messages of one visit.
 //
 // Invariants:
 //   - at most one lease is open, and it is on disk before its first request can be made;

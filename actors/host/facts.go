@@ -268,7 +268,8 @@ func (b *Book) storeTimed(m *VisitsTimed) {
 	}
 	w := &protocol.Write{
 		Visits: m.visits, Urgent: m.asked.finished || m.asked.pressing,
-		Tag: &factsTag{lease: l.ID, seq: m.asked.seq, visits: pageCount(m.visits), closed: m.asked.finished},
+		Facts: &protocol.FactsStored{Lease: l.ID, Seq: m.asked.seq, Visits: pageCount(m.visits),
+			Closed: m.asked.finished},
 	}
 	b.judge.unreadable = false
 	for i := range m.visits {
@@ -293,7 +294,7 @@ func (b *Book) storeTimed(m *VisitsTimed) {
 	w.Host = b.row()
 	w.Totals.Add(&m.totals)
 	if m.asked.finished {
-		w.EndLease, w.Sessions = l.ID, b.newSessions()
+		w.EndLease, w.Sessions, w.Tag = l.ID, b.newSessions(), &closedTag{}
 	} else {
 		l.Seq = m.asked.seq
 		lease := l.Lease
@@ -301,6 +302,7 @@ func (b *Book) storeTimed(m *VisitsTimed) {
 	}
 	w.Evidence = b.newEvidence(m.asked.finished)
 	b.countVerdict(w)
+	w.Facts.NextAt, w.Facts.OthersAt = b.politeness.NextAllowed(), b.othersAt
 	b.write(w)
 }
 

@@ -159,7 +159,12 @@ func (p *player) play(words []string) error {
 		for len(p.writes) > 0 {
 			w := p.writes[0]
 			p.writes = p.writes[1:]
-			p.tell(&protocol.Written{Tag: w.Tag})
+			if w.Facts != nil {
+				p.note(Effect{To: Master, Message: w.Facts})
+			}
+			if w.Answered() {
+				p.tell(&protocol.Written{Tag: w.Tag})
+			}
 			if len(a.plain) > 0 { // the first alone
 				break
 			}

@@ -110,7 +110,7 @@ func (b *Book) vouch(m *sitemapReported) {
 	for i := range m.entries {
 		b.judge.link(&m.entries[i])
 	}
-	w := &protocol.Write{Tag: &hintedTag{}}
+	w := &protocol.Write{}
 	b.judged(w)
 	b.write(w)
 	b.seek(m.url, m.again, m.entries)
@@ -127,5 +127,5 @@ func (b *Book) relax(m *protocol.RelaxationsFound) {
 		}
 	}
 	candidates, _, _ := b.judge.found()
-	b.write(&protocol.Write{Candidates: candidates, Relaxed: m.Relaxations, Urgent: true, Tag: &hintedTag{}})
+	b.write(&protocol.Write{Candidates: candidates, Relaxed: m.Relaxations, Urgent: true})
 }

@@ -467,7 +467,7 @@ const hintSlack = 24 * time.Hour
 func (s *Schedule) follow(m *protocol.PagesFound) *VisitsMoved {
 	now, chance := s.now, s.timetable.Hints().Chance()
 	center := s.timetable.Rates().Prior().Center(&s.o.Revisit)
-	moved := &VisitsMoved{tag: &hintedTag{}}
+	moved := &VisitsMoved{}
 	for i := range m.Entries {
 		page, hint := &m.Entries[i].Page, &m.Hints[i]
 		if !hint.Until.After(page.LastVisit) || hint.From.After(now.Add(hintSlack)) || page.Flags&store.Dropped != 0 ||

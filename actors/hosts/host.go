@@ -138,7 +138,7 @@ func (h *Host) take(ctx actor.Context, fact any) {
 func (h *Host) do(ctx actor.Context, e *host.Effect) {
 	switch e.To {
 	case host.Master:
-		ctx.Send(h.master, e.Message)
+		ctx.Request(h.master, e.Message) // its sender is where facts of the lease go
 	case host.Hosts:
 		ctx.Send(ctx.Parent(), e.Message)
 	case host.Partition:

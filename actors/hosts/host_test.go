@@ -49,7 +49,7 @@ func newHouseWith(t *testing.T, so floor.SystemOptions, lease *store.Lease, adju
 		case *protocol.WaitingHostsAsked:
 			c.Respond(&protocol.WaitingHostsReported{})
 		case *protocol.Write:
-			c.Respond(&protocol.Written{Tag: m.Tag})
+			h.store(c, m)
 		}
 	})
 	o := host.DefaultOptions()
@@ -65,6 +65,16 @@ func newHouseWith(t *testing.T, so floor.SystemOptions, lease *store.Lease, adju
 	h.master.Tell(h.hosts, &hosts.Introduction{Partitions: []*actor.PID{h.partition.PID},
 		PartitionOf: func(string) int { return 0 }})
 	return h
+}
+
+// store answers a Write as a Partition does that has committed it.
+func (h *house) store(c actor.Context, w *protocol.Write) {
+	if w.Facts != nil {
+		c.Send(h.master.PID, w.Facts)
+	}
+	if w.Answered() {
+		c.Respond(&protocol.Written{Tag: w.Tag})
+	}
 }
 
 func (h *house) tell(message any) {
@@ -230,7 +240,7 @@ func TestALeaseThatWasBeingWrittenWhenItsHostFailedIsEnded(t *testing.T) {
 					lease = m.Lease
 				}
 				if m.EndLease != 0 {
-					c.Respond(&protocol.Written{Tag: m.Tag})
+					h.store(c, m)
 					return
 				}
 				answer = append(answer, func() { h.system.Root.Send(host, &protocol.Written{Tag: m.Tag}) })
@@ -292,7 +302,7 @@ func (h *house) waits() {
 			c.Respond(&protocol.PagesLoaded{Waiting: store.Waiting{Entries: []store.Entry{
 				{Page: store.Page{URL: lone + "/", DepthLeft: 3}, Position: store.Position("p")}}}})
 		case *protocol.Write:
-			c.Respond(&protocol.Written{Tag: m.Tag})
+			h.store(c, m)
 		}
 	})
 }

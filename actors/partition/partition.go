@@ -97,16 +97,18 @@ type Partition struct {
 // gathering is what waits for a commit, and what is with the committer. Whoever wrote is answered after the commit.
 type gathering struct {
 	batch     *store.Batch
-	writers   []writer     // of the batch
-	accepted  acceptances  // by the gate, of the batch
-	oldest    time.Time    // when the batch was begun
-	urgent    bool         // a writer of it waits
-	pending   *store.Batch // being committed
-	inFlight  []writer     // of the batch being committed
-	accepting acceptances  // by the gate, of the batch being committed
-	failed    *store.Batch // could not be committed, first to be tried again
-	busy      bool         // a commit is under way
-	lastAt    time.Time    // of the last commit's start
+	writers   []writer                // of the batch
+	facts     []*protocol.FactsStored // of the batch, for the Master
+	accepted  acceptances             // by the gate, of the batch
+	oldest    time.Time               // when the batch was begun
+	urgent    bool                    // a writer of it waits
+	pending   *store.Batch            // being committed
+	inFlight  []writer                // of the batch being committed
+	storing   []*protocol.FactsStored // of the batch being committed
+	accepting acceptances             // by the gate, of the batch being committed
+	failed    *store.Batch            // could not be committed, first to be tried again
+	busy      bool                    // a commit is under way
+	lastAt    time.Time               // of the last commit's start
 	stalled   bool
 	timer     floor.Timer
 }
@@ -324,7 +326,14 @@ func (p *Partition) write(ctx actor.Context, m *protocol.Write) {
 		p.batch.PutMeta(evidenceMeta(m.Host.Name), *m.Evidence)
 	}
 	p.totals.Add(&m.Totals)
-	p.wrote(ctx, &protocol.Written{Tag: m.Tag}, m.Urgent)
+	var answer any
+	if m.Facts != nil {
+		p.facts = append(p.facts, m.Facts)
+	}
+	if m.Answered() {
+		answer = &protocol.Written{Tag: m.Tag}
+	}
+	p.wrote(ctx, answer, m.Urgent)
 }
 
 // giveUpDamaged tells the Master of damage that a read has met. A restart would meet it again.
@@ -482,6 +491,7 @@ func (p *Partition) flush(ctx actor.Context) {
 func (g *gathering) turn() {
 	g.pending, g.batch = g.batch, store.NewBatch(g.lastAt)
 	g.inFlight, g.writers = g.writers, nil
+	g.storing, g.facts = g.facts, nil
 	g.accepting, g.accepted = g.accepted, g.accepting // that of the last batch, empty
 	g.oldest, g.urgent = time.Time{}, false
 }
@@ -533,8 +543,11 @@ func (p *Partition) settle(ctx actor.Context, m *committed) {
 	if stats, err := p.disk.Stats(); err == nil {
 		p.stats = stats
 	}
+	if len(p.storing) > 0 { // before the answers: a Host announces itself behind the end of its lease
+		ctx.Send(p.owner, &protocol.FactsCommitted{Facts: p.storing})
+	}
 	writers := p.inFlight
-	p.inFlight = nil
+	p.inFlight, p.storing = nil, nil
 	for _, w := range writers {
 		ctx.Send(w.pid, w.answer)
 	}

@@ -46,7 +46,10 @@ type (
 		Host string
 		At   time.Time
 	}
-	// FactsStored tells the Master that facts of a lease are on disk, up to a number.
+	// FactsCommitted reports to the Master what one commit stored of all leases.
+	FactsCommitted struct{ Facts []*FactsStored }
+	// FactsStored says that facts of a lease are on disk, up to a number. A Host gives it to the Partition with its
+	// Write; of a lease that is over it is sent to the Master at once.
 	FactsStored struct {
 		Lease, Seq uint64
 		Visits     int

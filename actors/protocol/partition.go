@@ -32,9 +32,10 @@ type (
 		Totals     Totals            // added to the crawl's totals
 		Seeds      bool              // the candidates are seeds: no frontier turns them away
 		Urgent     bool              // somebody waits for the answer
+		Facts      *FactsStored      // reported to the Master once this is on disk
 		Tag        any               // sent back
 	}
-	// Written answers a Write.
+	// Written answers a Write once it is on disk. A Write of Facts without a Tag is not answered.
 	Written struct{ Tag any }
 
 	// HostAsked asks for what is known of a host.
@@ -105,6 +106,9 @@ type (
 	// StoreResumed tells that it can be again.
 	StoreResumed struct{ Partition int }
 )
+
+// Answered reports whether Written answers it.
+func (w *Write) Answered() bool { return w.Facts == nil || w.Tag != nil }
 
 // Known pages that are due, and those that a sitemap says to have changed.
 type (

@@ -153,7 +153,7 @@ type Fetched interface {
 func wants(message any) bool {
 	switch message.(type) {
 	case *protocol.Write, *protocol.Lent, *messages.TaskBatch, Fetched, *archivist.Archive, *archivist.ArchivedBatch,
-		*messages.Report, *protocol.FactsStored:
+		*messages.Report, *protocol.FactsCommitted:
 		return true
 	}
 	return false
@@ -220,8 +220,10 @@ func (s *Spans) see(message any, at floor.Handling) {
 				s.report(fact, v, at)
 			}
 		}
-	case *protocol.FactsStored:
-		s.stored(m, at)
+	case *protocol.FactsCommitted:
+		for _, stored := range m.Facts {
+			s.stored(stored, at)
+		}
 	}
 }
 

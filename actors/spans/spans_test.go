@@ -141,8 +141,8 @@ func TestAVisitIsOneTraceOfTwoProcesses(t *testing.T) {
 		Visited: &messages.PageVisited{Url: page, Status: 200}}}}
 	master.see(report, at(610, 620))
 	master.see(report, at(615, 625)) // it came twice
-	master.see(&protocol.FactsStored{Lease: 7, Seq: 2}, at(700, 701))
-	master.see(&protocol.FactsStored{Lease: 7, Seq: 3}, at(900, 920))
+	master.see(&protocol.FactsCommitted{Facts: []*protocol.FactsStored{{Lease: 7, Seq: 2}}}, at(700, 701))
+	master.see(&protocol.FactsCommitted{Facts: []*protocol.FactsStored{{Lease: 7, Seq: 3}}}, at(900, 920))
 	for _, s := range []*Spans{master, slave} {
 		if err := s.Close(t.Context()); err != nil {
 			t.Fatal(err)
@@ -220,12 +220,12 @@ func TestAnObserverSeesWhatItWants(t *testing.T) {
 	}
 	done := make(chan struct{}, 10)
 	pid := system.Root.Spawn(actor.PropsFromFunc(func(c actor.Context) {
-		if _, ok := c.Message().(*protocol.FactsStored); ok {
+		if _, ok := c.Message().(*protocol.FactsCommitted); ok {
 			done <- struct{}{}
 		}
 	}))
 	system.Root.Send(pid, &protocol.Write{Candidates: []store.Candidate{{URL: page}}})
-	system.Root.Send(pid, &protocol.FactsStored{})
+	system.Root.Send(pid, &protocol.FactsCommitted{})
 	<-done
 	s.mu.Lock()
 	known := s.lives[page] != nil
@@ -237,7 +237,7 @@ func TestAnObserverSeesWhatItWants(t *testing.T) {
 	cancel()
 	_ = s.Close(ended) // nobody takes it
 	system.Root.Send(pid, &protocol.Write{Candidates: []store.Candidate{{URL: page + "/2"}}})
-	system.Root.Send(pid, &protocol.FactsStored{})
+	system.Root.Send(pid, &protocol.FactsCommitted{})
 	<-done
 	if len(s.lives) != 1 {
 		t.Errorf("%d lives after its end", len(s.lives))
