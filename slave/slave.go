@@ -75,14 +75,20 @@ type (
 )
 
 type (
-	askTick  struct{}
-	factMade struct { // by a Fetcher or a Parser: the order-th fact of a lease, whole and durable
+	askTick struct{}
+	// factMade is sent by a Fetcher or a Parser: the order-th fact of a lease, whole and durable. From then on the
+	// Slave owns it, until it is stored.
+	factMade struct {
 		lease, order uint64
 		fact         *messages.Fact
-		started      time.Time // of the request, to tell its age when it is sent
+		started      time.Time // of the request: its age is sent
 		records      int       // bytes on their way to the archive
 		identical    int       // bytes of a payload that is not stored again; 0: it is, or there is none
 		kept         *account
+
+		size int  // bytes of fact once it has its number
+		aged bool // its age has been set, and the master of this process may be reading it
+		sent bool
 	}
 	fetcherGone struct { // by a Fetcher that has made its end
 		lease  uint64
@@ -161,18 +167,10 @@ type lent struct {
 	kept     *account
 	fetcher  *actor.PID // nil when it has finished
 	made     map[uint64]*factMade
-	next     uint64 // order of the fact that is due next
-	seq      uint64 // of the last fact given a number
-	unstored []*numbered
+	next     uint64      // order of the fact that is due next
+	seq      uint64      // of the last fact given a number
+	unstored []*factMade // numbered, and not acknowledged
 	sentAt   time.Time
-}
-
-type numbered struct {
-	*messages.Fact
-	started time.Time
-	size    int
-	aged    bool // its age has been set, and others may be reading it
-	sent    bool
 }
 
 // rules are the master's, with what is made of them.
@@ -473,10 +471,10 @@ func (s *Slave) number(l *lent, m *factMade) {
 func (s *Slave) append(l *lent, m *factMade) {
 	l.seq++
 	m.fact.Lease, m.fact.Seq, m.fact.Host, m.fact.Pressing = m.lease, l.seq, l.host, s.window.filling()
-	size := proto.Size(m.fact)
-	l.unstored = append(l.unstored, &numbered{Fact: m.fact, started: m.started, size: size})
+	m.size = proto.Size(m.fact)
+	l.unstored = append(l.unstored, m)
 	s.window.add(1)
-	l.kept.keep(size)
+	l.kept.keep(m.size)
 }
 
 func (s *Slave) keepArchived(ctx actor.Context, m *archivist.ArchivedBatch) {
@@ -558,32 +556,32 @@ func (s *Slave) report(ctx actor.Context, l *lent) {
 			facts, size, l.sentAt = nil, 0, now
 		}
 	}
-	for _, fact := range l.unstored {
-		if fact.sent {
+	for _, made := range l.unstored {
+		if made.sent {
 			continue
 		}
-		if size > 0 && size+fact.size > maxReport {
+		if size > 0 && size+made.size > maxReport {
 			send()
 		}
-		facts = append(facts, aged(fact, now))
-		size += fact.size
-		fact.sent = true
+		facts = append(facts, made.withAge(now))
+		size += made.size
+		made.sent = true
 	}
 	send()
 }
 
-// aged returns the fact with its age as of now. What was sent before may be being read in this process, so it is copied
-// then.
-func aged(n *numbered, now time.Time) *messages.Fact {
-	if n.started.IsZero() {
-		return n.Fact
+// withAge returns the fact with its age as of now. A fact that was sent before may be read in this process meanwhile,
+// so it is copied.
+func (m *factMade) withAge(now time.Time) *messages.Fact {
+	if m.started.IsZero() {
+		return m.fact
 	}
-	fact := n.Fact
-	if n.aged {
+	fact := m.fact
+	if m.aged {
 		fact = proto.Clone(fact).(*messages.Fact)
 	}
-	n.aged = true
-	ago := max(0, int64(now.Sub(n.started)))
+	m.aged = true
+	ago := max(0, int64(now.Sub(m.started)))
 	switch {
 	case fact.Visited != nil:
 		fact.Visited.AgoNs = ago
@@ -601,12 +599,12 @@ func (s *Slave) forget(ctx actor.Context, m *messages.Stored) {
 			continue
 		}
 		n := 0
-		for n < len(l.unstored) && l.unstored[n].Seq <= m.Seqs[i] {
+		for n < len(l.unstored) && l.unstored[n].fact.Seq <= m.Seqs[i] {
 			l.kept.keep(-l.unstored[n].size)
 			n++
 		}
 		s.window.add(-n)
-		finished := n > 0 && l.unstored[n-1].Finished != nil
+		finished := n > 0 && l.unstored[n-1].fact.Finished != nil
 		l.unstored = l.unstored[n:]
 		if finished {
 			s.drop(ctx, id)
