@@ -8,7 +8,7 @@ const (
 )
 
 // Broken says what is broken about a page of which a visit had this end; "" if nothing is, or nothing is known. What is
-// the fault of the host, not of the page, tells nothing: a name that does not resolve, a port that is closed, a host
+// the fault of the host, not of the page, proves nothing: a name that does not resolve, a port that is closed, a host
 // that asks for patience. Nor do redirects, which the thesis stopped at: today they are how hosts move.
 func Broken(status uint32, reason Reason) string {
 	switch reason {

@@ -12,7 +12,7 @@ type Cause struct {
 	// Word is from a closed set: the name of a Reason, "HTTP 404" for an answer from 400 on, Truncated, or a word of
 	// package admission for a page that was given up without a request.
 	Word string `json:"word"`
-	Says string `json:"says,omitempty"` // what the system or a library said of it, at most MaxSays bytes
+	Says string `json:"says,omitempty"` // the words of the system or of a library, at most MaxSays bytes
 }
 
 // Truncated is the word for a response whose body is not whole.
@@ -32,7 +32,7 @@ func CauseOf(status int, reason Reason, says string) Cause {
 // IsZero reports that nothing failed.
 func (c Cause) IsZero() bool { return c.Word == "" }
 
-// String is the word, and behind it what was said.
+// String is the word, and behind it the words of the system.
 func (c Cause) String() string {
 	if c.Says == "" {
 		return c.Word

@@ -7,7 +7,7 @@
 // # How a slave finds work
 //
 //	slave                                  master
-//	  │ SlaveRegistered (until welcomed)      │   the gossip said where the master is
+//	  │ SlaveRegistered (until welcomed)      │   the gossip has the address of the master
 //	  ├──────────────────────────────────────►│
 //	  │◄──────────────────────────────────────┤ SlaveWelcomed: rules of fetching, length of a lease
 //	  │ WorkRequested {windows, held}         │   every second, and whenever room appears
@@ -24,9 +24,9 @@
 //	  │◄──────────────────────────────────────┤ Stored {lease, seq}: all up to seq
 //	  │ forgets them                          │
 //
-// A slave that hears no Stored repeats the facts in order; the master skips those it has (seq ≤ stored) and those that
-// come too early (seq > stored + 1). A lease that is not renewed ends by itself on the slave, counted from the moment
-// it asked, so never later than the master believes.
+// A slave that receives no Stored repeats the facts in order; the master skips those it has (seq ≤ stored) and those
+// that come too early (seq > stored + 1). A lease that is not renewed ends by itself on the slave, counted from the
+// moment it asked, so never later than the master believes.
 package messages
 
 //go:generate protoc --go_out=.. --go_opt=module=henro -I .. ../messages/wire.proto

@@ -34,7 +34,7 @@ const (
 	Reason_DNS_NOT_FOUND      Reason = 1  // the name does not exist
 	Reason_DNS_FAILED         Reason = 2  // the name could not be looked up now
 	Reason_ADDRESS_FORBIDDEN  Reason = 3  // the address guard: private, loopback, link-local …
-	Reason_CONNECT_REFUSED    Reason = 4  // nobody listens
+	Reason_CONNECT_REFUSED    Reason = 4  // the port is closed
 	Reason_CONNECT_TIMEOUT    Reason = 5  // no connection in time
 	Reason_CONNECT_FAILED     Reason = 6  // no route, reset while connecting
 	Reason_TLS_FAILED         Reason = 7  // handshake or, with --verify-tls, certificate
@@ -46,7 +46,7 @@ const (
 	Reason_ROBOTS_UNREACHABLE Reason = 13 // robots.txt answered 5xx or not at all: everything is forbidden for now (RFC 9309 2.3.1.4)
 	Reason_REDIRECT_LOOP      Reason = 14 // more redirects than allowed on the way
 	Reason_NOT_ARCHIVED       Reason = 15 // the WARC could not be written; the visit does not count
-	Reason_CANCELED           Reason = 16 // the slave was told to stop; not the host's fault
+	Reason_CANCELED           Reason = 16 // the slave was stopped; not the host's fault
 	Reason_NOT_PARSED         Reason = 17 // a parser of henro failed on the response; tried again, then given up
 )
 
@@ -121,7 +121,7 @@ func (Reason) EnumDescriptor() ([]byte, []int) {
 	return file_messages_wire_proto_rawDescGZIP(), []int{0}
 }
 
-// SlaveRegistered is said by a slave to a master it sees in the gossip, again and again until it is welcomed.
+// SlaveRegistered is sent by a slave to each master it finds in the gossip, until it is welcomed.
 type SlaveRegistered struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Slave         string                 `protobuf:"bytes,1,opt,name=slave,proto3" json:"slave,omitempty"` // its name, the same at every start
@@ -1322,8 +1322,8 @@ type PageVisited struct {
 	Title            string                 `protobuf:"bytes,29,opt,name=title,proto3" json:"title,omitempty"`
 	Skipped          string                 `protobuf:"bytes,30,opt,name=skipped,proto3" json:"skipped,omitempty"`                                              // why the response is not archived, or not whole: a word of package admission
 	Requisite        uint32                 `protobuf:"varint,32,opt,name=requisite,proto3" json:"requisite,omitempty"`                                         // how far from the page that it is a requisite of; 0: a page; 7: a page that is one as well
-	ModifiedBeforeNs int64                  `protobuf:"varint,31,opt,name=modified_before_ns,json=modifiedBeforeNs,proto3" json:"modified_before_ns,omitempty"` // from Last-Modified to Date, both by the host's own clock; 0: it said nothing
-	Says             string                 `protobuf:"bytes,33,opt,name=says,proto3" json:"says,omitempty"`                                                    // what the system or the library said of a failure, or of a body that is not whole
+	ModifiedBeforeNs int64                  `protobuf:"varint,31,opt,name=modified_before_ns,json=modifiedBeforeNs,proto3" json:"modified_before_ns,omitempty"` // from Last-Modified to Date, both by the host's own clock; 0: not given
+	Says             string                 `protobuf:"bytes,33,opt,name=says,proto3" json:"says,omitempty"`                                                    // the words of the system or the library for a failure, or for a body that is not whole
 	unknownFields    protoimpl.UnknownFields
 	sizeCache        protoimpl.SizeCache
 }
@@ -1873,7 +1873,7 @@ type TraceAsked struct {
 	Actor         string                 `protobuf:"bytes,2,opt,name=actor,proto3" json:"actor,omitempty"` // patterns, as actors.Filter has them
 	Message       string                 `protobuf:"bytes,3,opt,name=message,proto3" json:"message,omitempty"`
 	About         string                 `protobuf:"bytes,4,opt,name=about,proto3" json:"about,omitempty"`
-	Url           string                 `protobuf:"bytes,5,opt,name=url,proto3" json:"url,omitempty"`                   // the life of one URL, with what is said of its host and its leases
+	Url           string                 `protobuf:"bytes,5,opt,name=url,proto3" json:"url,omitempty"`                   // the life of one URL, with the events of its host and its leases
 	Every         uint32                 `protobuf:"varint,6,opt,name=every,proto3" json:"every,omitempty"`              // one message in so many
 	Recent        bool                   `protobuf:"varint,7,opt,name=recent,proto3" json:"recent,omitempty"`            // first what is remembered
 	Rows          uint32                 `protobuf:"varint,8,opt,name=rows,proto3" json:"rows,omitempty"`                // and so many of the longest mailboxes

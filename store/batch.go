@@ -61,7 +61,7 @@ func (b *Batch) Visit(v Visited) {
 // Admit makes a page of a candidate, unless it is known.
 func (b *Batch) Admit(c Candidate) { b.grow(48 + len(c.URL)); b.admits = append(b.admits, c) }
 
-// Move writes a record anew without a visit: to another time, or with other fields. A page that waits in fresh goes to
+// Move writes a record again without a visit: to another time, or with other fields. A page that waits in fresh goes to
 // the queue only by a visit, so there Move changes the fields and keeps the place.
 func (b *Batch) Move(p Position, page Page) {
 	b.grow(100 + len(page.URL))

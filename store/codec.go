@@ -219,7 +219,7 @@ func appendPage(b []byte, p *Page) []byte {
 	return b
 }
 
-// AppendRecord writes a page as it lies on disk, for whoever measures that.
+// AppendRecord appends a page as it lies on disk, for measurements.
 func AppendRecord(b []byte, p *Page) []byte { return appendPage(b, p) }
 
 // urlOf reads the URL off a record.

@@ -12,7 +12,7 @@
 //	queue   to be visited again: a time queue whose slots are minutes, hours and days (package timequeue)
 //	rest    no visit planned: given up, with the reason, or done for good
 //
-// The place is told by a Position, which never comes to mean another record. The transaction that ends a position
+// A Position names the place, and never comes to mean another record. The transaction that ends a position
 // writes the page's next one, so a crash at any instruction leaves the page in the old place or in the new one.
 //
 // # One commit

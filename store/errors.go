@@ -48,7 +48,7 @@ var (
 	ErrClosed = errors.New("the state is closed")
 )
 
-// diagnose wraps an error of bbolt or of the system in the sentinel that tells the user what to do.
+// diagnose wraps an error of bbolt or of the system in the sentinel whose text says what to do.
 func diagnose(doing string, err error) error {
 	var known error
 	switch {

@@ -228,7 +228,7 @@ func freshPosition(r freshRef) Position {
 	return append(append(p, r.key[:]...), r.index)
 }
 
-// parsePosition tells where a position points; both nil when it makes no sense.
+// parsePosition returns what a position points at; both are nil when it is not valid.
 func parsePosition(p Position) (*timequeue.Ref, *freshRef) {
 	if len(p) == 0 {
 		return nil, nil

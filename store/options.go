@@ -25,7 +25,7 @@ type Options struct {
 	MaxBytes int
 
 	// MapBytes is how much address space is reserved for the file of one partition. A file that outgrows it is mapped
-	// anew, and that waits for open readers. Default 1 GiB (0 on Windows, where the file would be extended to it).
+	// again, and that waits for open readers. Default 1 GiB (0 on Windows, where the file would be extended to it).
 	MapBytes int
 
 	// SplitRecords bounds how many records of a coarse slot one commit moves into finer ones. Default 4,096, about 20

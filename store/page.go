@@ -14,7 +14,7 @@ type HostID uint64
 // IDOf returns the id of a host.
 func IDOf(host string) HostID { return HostID(fingerprint.Host(host)) }
 
-// Position tells where the live record of a page lies. It is at most 32 bytes, means nothing outside its partition, and
+// Position is the place of the live record of a page. It is at most 32 bytes, means nothing outside its partition, and
 // is never given to another record, so it may travel over the wire and come back twice. Empty: none.
 type Position []byte
 

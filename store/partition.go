@@ -503,7 +503,7 @@ func (p *Partition) Outlinks(host HostID, fp uint64) (links []outlink.Outlink, e
 }
 
 // Known reads up to max fingerprints of a host, ascending, and whether they are all. The lowest eight bits are not
-// kept: they read as zero, and whoever compares clears them too.
+// kept: they read as zero, and a comparison must clear them too.
 func (p *Partition) Known(host HostID, max int) (fps []uint64, complete bool, err error) {
 	complete = true
 	err = p.view("read known URLs", func(tx *bbolt.Tx) error {
@@ -538,7 +538,7 @@ func (p *Partition) Seen(url string) (depthLeft uint8, visited, known bool, err 
 }
 
 // IsPage reports whether what a record is of is a page by itself. A requisite that was visited before a page linked to
-// it says so in the seen set alone, until its next visit.
+// only the seen set holds that, until its next visit.
 func (p *Partition) IsPage(page *Page) (bool, error) {
 	if page.Flags.Requisite() == 0 {
 		return true, nil

@@ -12,7 +12,7 @@ import (
 //
 // over its pages j, in visits per second, kept as a whole number of 2⁻⁶⁴ s⁻¹ in 128 bits. A page's share is rounded the
 // same way when it is added and when it is taken away, so that the sum is exact whatever the order and the number of
-// changes: no drift, no need to add up anew. (Floats were tried with 10⁷ changes of 1,000 pages, T from 1 ms to 400
+// changes: no drift, no need to add up again. (Floats were tried with 10⁷ changes of 1,000 pages, T from 1 ms to 400
 // days: when the last page has gone 10⁻¹⁰ s⁻¹ is left with float64, 2·10⁻¹² with a compensated sum, −0.16 with float32:
 // a host of one yearly page, 3·10⁻⁸, would hardly notice the first, but never is the sum 0 again.) It holds 10⁹ pages a
 // nanosecond apart.

@@ -32,9 +32,9 @@ type Options struct {
 	// Jitter is the share by which rests are prolonged at random, so that hosts that failed together do not come back
 	// together. Default 0.2.
 	Jitter float64
-	// DeadAfter is how many failures in a row that look like nobody is there (refused, no route, no name, time-outs)
-	// make a host dead; 0: none. Default 12, which takes three days. A dead host is asked every ProbeEvery, default 7
-	// days.
+	// DeadAfter is how many failures in a row that look as if there were no host (refused, no route, no name,
+	// time-outs) make a host dead; 0: none. Default 12, which takes three days. A dead host is asked every ProbeEvery,
+	// default 7 days.
 	DeadAfter  int
 	ProbeEvery time.Duration
 }
@@ -101,7 +101,7 @@ func (o *Options) Ratio() float64 {
 	return r
 }
 
-// Pace returns S/C for whoever asks a host and has its own watch: 0 when hosts of one's own are not paced.
+// Pace returns S/C for a caller that keeps the time itself: 0 when hosts of one's own are not paced.
 func (o *Options) Pace() float64 {
 	if o.Floor == 0 {
 		return 0

@@ -57,7 +57,7 @@ func (c Outcome) String() string {
 // well reports whether the host answered and did not complain.
 func (c Outcome) well() bool { return c == OK || c == ClientError }
 
-// absent reports whether it looks as if nobody were there.
+// absent reports whether it looks as if there were no host.
 func (c Outcome) absent() bool { return c == TimedOut || c == Refused || c == Unreachable }
 
 // Visit is one request to a host, for a page or for robots.txt.
@@ -65,7 +65,7 @@ type Visit struct {
 	Took       time.Duration // e: how long it held a connection
 	Outcome    Outcome
 	RetryAfter time.Duration // what the host asked to wait, from the end of the visit; 0: nothing
-	// a failure does not raise the back-off if the host answered: whoever asked has a rule of its own for when to ask
+	// a failure does not raise the back-off if the host answered: the caller has a rule of its own for when to ask
 	// again (robots.Retry)
 	OwnRetry bool
 }
@@ -82,7 +82,7 @@ type State struct {
 	crawlDelay time.Duration // as robots.txt wishes, 0 without a wish
 	visits     uint64
 	failures   uint32 // level of back-off: up by one with each failure, halved by each success
-	absences   uint32 // visits in a row that found nobody
+	absences   uint32 // visits in a row that found no host
 	dead       bool   // they reached Options.DeadAfter
 	lastOK     int64  // unix milliseconds of the latest visit that found the host well, 0: none
 	next       int64  // unix milliseconds from which it may be asked
@@ -167,13 +167,13 @@ func (s *State) Observe(o *Options, v Visit, started time.Time) {
 const maxLevel = 24
 
 // Started notes that a visit starts at the given time: the next may not before one interval has passed. It must be
-// stored before the visit starts, and then holds whoever dies.
+// stored before the visit starts, and then holds whichever process dies.
 func (s *State) Started(o *Options, at time.Time) {
 	s.next = max(s.next, after(at, s.Interval(o)))
 }
 
-// Allow raises NextAllowed to at, if that is later: nobody may ask the host before, since a lease was given until then,
-// say.
+// Allow raises NextAllowed to at, if that is later: the host may not be asked before, since a lease was given until
+// then, say.
 func (s *State) Allow(at time.Time) { s.next = max(s.next, after(at, 0)) }
 
 // AllowAfter raises NextAllowed to a wait from now on, prolonged at random as rests are.
@@ -195,7 +195,7 @@ func (s *State) BackoffUntil() time.Time { return clock(s.rest) }
 // LastOK returns when the host was last found well, the zero time when never.
 func (s *State) LastOK() time.Time { return clock(s.lastOK) }
 
-// Dead reports whether nobody has been there for so many visits in a row that the host is given up but for rare probes.
+// Dead reports whether so many visits in a row found no host that it is given up but for rare probes.
 // The first visit that is answered ends it.
 func (s *State) Dead() bool { return s.dead }
 

@@ -19,7 +19,7 @@ const (
 	Stretch
 	// Delay adds one span d to every interval: pages visited often lose most.
 	Delay
-	// Optimal chooses all intervals anew so that the expected number of captured versions is largest.
+	// Optimal chooses all intervals again so that the expected number of captured versions is largest.
 	Optimal
 )
 

@@ -15,7 +15,7 @@ type Change uint8
 
 const (
 	First       Change = iota // there is nothing to compare with
-	NotModified               // the server said so: 304
+	NotModified               // status 304
 	Identical                 // the same payload, byte for byte
 	// another payload around the same main content: dates, counters, advertisements, navigation
 	Trivial

@@ -12,7 +12,7 @@ import (
 var ErrClaims = errors.New("revisit: corrupt record of claims")
 
 // Claims is the track record of a host that says when its pages changed: one for its sitemaps and feeds, another for
-// its Last-Modified. The zero value is a host that has said nothing yet.
+// its Last-Modified. The zero value is a host without claims.
 //
 // A hint says that a page has changed since its last visit. The chance p that it is right is the mean of a Beta
 // distribution,
@@ -114,15 +114,15 @@ func (o *Options) Wished(interval, wish time.Duration) time.Duration {
 }
 
 // ModifiedAge returns how long ago a page changed by its Last-Modified, as far as it is worth believing: since is the
-// time from Last-Modified to the host's own Date, below zero when that said nothing, gap the time since the visit
+// time from Last-Modified to the host's own Date, below zero when there is none, gap the time since the visit
 // before, 0 at the first. The record learns on the way: a page that changed must say so, one that did not must not.
 //
-// An age decides alone what the last gap tells, and at a first visit how long the page is left in peace. So nine of ten
-// claims must have been right: what is rebuilt every night, or filled into a cache at times, is caught by the third of
-// all visits that find nothing new. And the gap may be no longer than 1.5 of what the page's mean is taken for: behind
-// long gaps nearly every visit finds a change and no claim is caught, and ages spread evenly over the gap would then
-// make the mean longer, and the next gap with it (tried without: +1240 %). So an honest age is worth a little on pages
-// visited in time, 0.63 to 0.78 where the change alone tells 0.58 to 0.65, and most at the first visit
+// An age decides alone what is learnt from the last gap, and at a first visit how long the page is left in peace. So
+// nine of ten claims must have been right: what is rebuilt every night, or filled into a cache at times, is caught by
+// the third of all visits that find nothing new. And the gap may be no longer than 1.5 of what the page's mean is taken
+// for: behind long gaps nearly every visit finds a change and no claim is caught, and ages spread evenly over the gap
+// would then make the mean longer, and the next gap with it (tried without: +1240 %). So an honest age is worth a
+// little on pages visited in time, 0.63 to 0.78 where the change alone gives 0.58 to 0.65, and most at the first visit
 // (TestLastModifiedOfHosts).
 func (c *Claims) ModifiedAge(since, gap, mean time.Duration, changed bool) time.Duration {
 	const generated = 2 * time.Second // a page that is as old as its answer was made for it: that says nothing

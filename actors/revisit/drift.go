@@ -13,7 +13,7 @@ import "math"
 //	unchanged         x
 //	last change known to lie a before the visit:   density λ·e^(−λa), so  a·e^(−μ) − 1
 //
-// and what a visit tells about μ (Fisher information) is x²/(e^x − 1), 0.58 at x = 1 and 0.65 at most; 1 if a is known.
+// and the Fisher information of a visit about μ is x²/(e^x − 1), 0.58 at x = 1 and 0.65 at most; 1 if a is known.
 // Kept are μ and the information P gathered so far. A visit forgets (P ← f·P) and then moves μ to where
 //
 //	−P·(μ' − μ)²/2 + ln likelihood(visit | μ')
@@ -89,7 +89,7 @@ func (s *sight) ratio(mu, k float64) float64 {
 	return math.Log(math.Expm1(-k*x) / math.Expm1(-x))
 }
 
-// believe puts prior in the place of the general belief that a page begins with, leaving what its age may have told.
+// believe puts prior in the place of the general belief that a page begins with, and keeps what its age may have added.
 func (h *History) believe(o *Options, prior Prior) {
 	general, special := o.belief(Prior{}), o.belief(prior)
 	mu, p := math.Log(o.PriorMean.Seconds()), general

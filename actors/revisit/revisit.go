@@ -105,7 +105,7 @@ const day = 24 * time.Hour
 // tail is the share of Max from which on the interval of a page beyond Max is drawn.
 const tail = 0.75
 
-// DefaultOptions returns the timetable of a crawl that nobody has chosen otherwise.
+// DefaultOptions returns the timetable of a crawl without options.
 func DefaultOptions() Options {
 	return Options{
 		Estimator: Drift, Aim: 1,
@@ -167,10 +167,10 @@ type History struct {
 type Visit struct {
 	Gap     time.Duration // since the visit before; 0 at the first
 	Changed bool          // whether the page changed significantly in between (see Judge)
-	// Age is the time since the server's Last-Modified, 0 when there is none worth believing. It tells when in the gap
-	// the last change came, and at a first visit how quiet the page has been.
+	// Age is the time since the server's Last-Modified, 0 when there is none that can be trusted. It dates when in the
+	// gap the last change came, and at a first visit how quiet the page has been.
 	Age time.Duration
-	// Waited: the visit was made because the page was said to have changed, and it had. Then the gap was the time that
+	// Waited: the visit was made because a hint announced a change, and there was one. Then the gap was the time that
 	// the change took to come, of density λ·e^(−λ·gap): taken for a visit at a moment of our own choosing, every such
 	// page would seem to change ever faster.
 	Waited bool

@@ -13,7 +13,7 @@ import (
 	"henro/messages/weburl"
 )
 
-// Rule is what a person has said of some pages of a host: they are visited every so often, whatever their timetable.
+// Rule is a person's decision about some pages of a host: they are visited every so often, whatever their timetable.
 type Rule struct {
 	Pages Pattern       `json:"pages"`
 	Every time.Duration `json:"every_ns"`
@@ -71,7 +71,7 @@ var ErrManyRules = errors.New("no more than 64 rules for the pages of one host: 
 // ErrRules is returned by Rules.UnmarshalBinary for bytes that MarshalBinary cannot have made.
 var ErrRules = errors.New("revisit: corrupt rules")
 
-// Of returns how often a page is to be visited by what a person said; 0: nothing was said of it.
+// Of returns how often a page is to be visited by a person's rule; 0: there is none for it.
 func (r Rules) Of(url string) time.Duration {
 	for i := range r {
 		if r[i].Pages.Matches(url) {

@@ -74,7 +74,7 @@ func heavier(weight int32, allow bool, otherWeight int32, otherAllow bool) bool 
 
 // Allowed reports whether the request URI (path and query, as sent in the request) may be fetched. The most specific
 // rule decides, the one with the most octets; of equals, Allow; without any match the URI is allowed (RFC 9309 2.2.2).
-// /robots.txt itself "is implicitly allowed" there: whoever fetches it to read the rules does not ask them.
+// /robots.txt itself "is implicitly allowed" there: fetching it to read the rules needs no permission of theirs.
 func (r *Rules) Allowed(requestURI string) bool {
 	if r == nil || r.kind == unavailable {
 		return true

@@ -83,7 +83,7 @@ func Unreached() *Rules { return &Rules{kind: unreachable, delay: -1} }
 //	failed                 no answer (DNS, connection, time-out, TLS): unreachable
 //
 // The RFC counts 429 among the 4xx. It is put to the unreachable ones, as Google does, because a host that is asking
-// for fewer requests has not said that there are no rules. A body is read as far as it came: a failed transfer must be
+// for fewer requests does not mean that there are no rules. A body is read as far as it came: a failed transfer must be
 // given as failed.
 func Judge(status int, failed bool, body []byte, agent string) *Rules {
 	switch {
@@ -113,7 +113,7 @@ const (
 
 // Retry returns how long to wait before a file is asked for again that could not be had for so long: as long again,
 // from 5 minutes to an hour; after a day 1/24 of it, so that the wait grows from an hour to a day in 24 days. It
-// depends on the length of the outage alone, so whoever stops and starts in between asks no more often.
+// depends on the length of the outage alone, so stopping and starting in between leads to no more requests.
 func Retry(outage time.Duration) time.Duration {
 	return min(max(FirstRetry, min(outage, LastRetry), outage/24), Fresh)
 }

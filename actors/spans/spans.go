@@ -1,11 +1,11 @@
-// Package spans tells the visits of URLs to a collector of OpenTelemetry, as traces.
+// Package spans sends the visits of URLs to a collector of OpenTelemetry, as traces.
 //
 // It makes nothing up and sends nothing along: the messages that pass between actors anyway say what happens to a URL,
 // and an observer of the tracer reads them in each process. What a trace is called follows from the URL and the lease
 // under which it is visited, which master and slave both know; so the spans of several processes meet in one trace, and
 // no message grows. A trace is one visit:
 //
-//	visit                     master   from the first time the URL was heard of, or lent, until the visit is on disk
+//	visit                     master   from the first time the URL was found, or lent, until the visit is on disk
 //	├ admission               master   a Partition takes the URL in (of a first visit)
 //	├ host queue              master   it waits until its host is lent (of a first visit)
 //	└ lease                   master   from lending the host until the fact of the visit is back
@@ -18,7 +18,7 @@
 // Pages that are followed inside a lease were never lent: their visit begins with the fetch.
 //
 // Invariants:
-//   - only URLs are looked at whose fingerprint says so, one in Every, in every process the same;
+//   - only URLs are looked at that their fingerprint selects, one in Every, in every process the same;
 //   - memory is bounded: lifeCount URLs are remembered and spanQueue spans wait for the collector, and what is beyond
 //     is dropped;
 //   - no actor waits: See does some map work under a lock, and the sending is the exporter's own goroutine.
@@ -50,16 +50,16 @@ import (
 	"henro/store/fingerprint"
 )
 
-// Options say to whom what is told.
+// Options say where spans are sent, and of which URLs.
 type Options struct {
-	// of a collector that takes OTLP over HTTP: http://127.0.0.1:4318. Empty: nobody is told, and nothing is looked at
+	// of a collector that takes OTLP over HTTP: http://127.0.0.1:4318. Empty: nothing is sent, and nothing is looked at
 	Endpoint string
 	Every    int    // one URL in so many. Default 100: at 1,000 pages/s some 80 spans a second
 	Node     string // name of this process
 	Version  string
 }
 
-// DefaultOptions tell nobody.
+// DefaultOptions send nothing.
 func DefaultOptions() Options { return Options{Every: 100} }
 
 // Validate says what is wrong with the options.
@@ -110,7 +110,7 @@ type life struct {
 
 // Start begins to tell, until Close.
 func Start(ctx context.Context, o Options, tracer *floor.Tracer, log *logrus.Entry) (*Spans, error) {
-	// No proxy, whatever the environment says, and nobody to whom the collector would send it on.
+	// No proxy, whatever the environment says, and no redirect of the collector is followed.
 	client := &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 1}, Timeout: sendTime,
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
 	exporter, err := otlptracehttp.New(ctx, otlptracehttp.WithEndpointURL(o.Endpoint+"/v1/traces"),
@@ -136,7 +136,7 @@ func Start(ctx context.Context, o Options, tracer *floor.Tracer, log *logrus.Ent
 	return s, nil
 }
 
-// Close tells what is left, for as long as the context allows.
+// Close sends what is left, for as long as the context allows.
 func (s *Spans) Close(ctx context.Context) error {
 	s.tracer.Observe(nil)
 	if err := s.provider.Shutdown(ctx); err != nil && !errors.Is(err, context.DeadlineExceeded) {
@@ -159,7 +159,7 @@ func wants(message any) bool {
 	return false
 }
 
-// chosen reports whether a URL is one of those that are told.
+// chosen reports whether a URL is one of those whose visits are sent.
 func (s *Spans) chosen(url string) bool {
 	return url != "" && (s.o.Every == 1 || fingerprint.URL(url)%uint64(s.o.Every) == 0)
 }
@@ -169,7 +169,7 @@ func (s *Spans) see(message any, at floor.Handling) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if len(s.facts) > lifeCount {
-		clear(s.facts) // of leases of which nothing more was heard
+		clear(s.facts) // of leases whose end was never reported
 	}
 	switch m := message.(type) {
 	case *protocol.Write:

@@ -10,12 +10,12 @@ import (
 // worth. The zero value says nothing.
 //
 // It travels as the anchor of its link, in the words of the sitemap protocol (https://www.sitemaps.org/protocol.html):
-// lastmod, changefreq and priority, parted by spaces, those left out that are not said.
+// lastmod, changefreq and priority, parted by spaces, without those that are not given.
 type Hint struct {
 	// From and Until: the last change was at From or later, and before Until. A document may say only the second, the
 	// day, the month or the year; both are zero when it says nothing.
 	From, Until time.Time
-	Frequency   Frequency // how often it is said to change
+	Frequency   Frequency // how often it changes, by the sitemap
 	Priority    Priority  // among the pages of its host
 }
 
@@ -55,7 +55,7 @@ func ParseFrequency(word string) Frequency {
 	return Unsaid
 }
 
-// Priority is the priority of a sitemap in tenths, plus one; 0: none is said, which the protocol takes for 0.5.
+// Priority is the priority of a sitemap in tenths, plus one; 0: none is given, which the protocol takes for 0.5.
 type Priority uint8
 
 // ParsePriority reads a number from 0 to 1; what is none says nothing.

@@ -16,7 +16,7 @@ import (
 	"time"
 )
 
-// Sentence is something said.
+// Sentence is one message for people.
 type Sentence struct {
 	Words  string // English, with a verb of package fmt for each value
 	Values []any
@@ -25,7 +25,7 @@ type Sentence struct {
 // Say makes a sentence. Spans, moments and sentences among the values have the verb %s.
 func Say(words string, values ...any) Sentence { return Sentence{words, values} }
 
-// IsZero reports whether nothing is said.
+// IsZero reports whether the sentence is empty.
 func (s Sentence) IsZero() bool { return s.Words == "" }
 
 // Language puts sentences into words.

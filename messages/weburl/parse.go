@@ -321,7 +321,7 @@ func (p *parser) segments(s string) string {
 	}
 }
 
-// dotSegment tells whether a segment is "." (1) or ".." (2), in any of their spellings, and how long it is.
+// dotSegment returns whether a segment is "." (1) or ".." (2), in any of their spellings, and how long it is.
 func dotSegment(s string) (dots, length int) {
 	i := 0
 	for i < len(s) {

@@ -1,6 +1,6 @@
 // Package weburl parses URLs as browsers do and writes them in the one form that identifies a page.
 //
-// The parser follows the WHATWG URL Standard for http and https, and nothing else: whoever parses by RFC 3986 or with
+// The parser follows the WHATWG URL Standard for http and https, and nothing else: a parser by RFC 3986 or with
 // net/url asks other pages than the ones a browser shows (net/url agrees with a browser in half of the web platform
 // tests). The canonical form then undoes what cannot matter to a server: fragment, user name and password, default
 // port, an empty query, trailing dots of the host, the case of percent-encodings, and percent-encodings of characters

@@ -43,9 +43,9 @@ type Response struct {
 	// Status is the HTTP status; 0 if Reason says why there is no response. A 3xx is a response like any other.
 	Status int
 	// Reason says why there is no response. A response whose head arrived is one, whatever became of its body (see
-	// Truncated), unless the fetch was told to stop.
+	// Truncated), unless the fetch was cancelled.
 	Reason messages.Reason
-	// Err tells in words what went wrong, for people; nil if nothing did.
+	// Err is what went wrong, in words for people; nil if nothing did.
 	Err error
 	// Truncated is the WARC-Truncated of a body that is not whole: "length" (MaxBody), "time" (a timeout), "disconnect"
 	// (closed, reset, or framing that cannot be) or "".
@@ -54,7 +54,7 @@ type Response struct {
 	// IP is the far end; zero if unknown.
 	IP netip.AddrPort
 	// Proto is "HTTP/1.1", "HTTP/1.0" or "HTTP/2.0". With the last, RequestBytes and ResponseHead are what HTTP/1.1
-	// would have said: fields sorted by name, and RawBody is the data of the DATA frames.
+	// would have it: fields sorted by name, and RawBody is the data of the DATA frames.
 	Proto string
 	// Header holds the fields of the head by canonical name.
 	Header http.Header
@@ -84,9 +84,9 @@ type Response struct {
 	TLSError string
 	// TLSVersion is "TLS 1.3" and its like, CipherSuite the name that IANA has for it; "" if no TLS.
 	TLSVersion, CipherSuite string
-	// Reused tells that a kept connection served.
+	// Reused: a kept connection was used.
 	Reused bool
-	// Stale tells that a kept connection ended after the request was sent, before a byte of the answer came. The host
+	// Stale: a kept connection ended after the request was sent, before a byte of the answer came. The host
 	// may have seen the request: one more comes after its interval, and over a new connection.
 	Stale bool
 

@@ -40,7 +40,7 @@ func newDecoders() decoders {
 	return decoders{wide: make(chan struct{}, wideTurns*runtime.GOMAXPROCS(0))}
 }
 
-// layer opens one coding over r, and tells how to give the decompressor back.
+// layer opens one coding over r, and returns how to give the decompressor back.
 func (d *decoders) layer(coding string, r *bytes.Reader, under io.Reader) (io.Reader, func(), error) {
 	switch coding {
 	case "gzip", "x-gzip":
@@ -151,7 +151,7 @@ func (x *exchange) decode(ctx context.Context) {
 	r.share.body, r.Body, r.BodyErr = out, out.b[:len(out.b):len(out.b)], err
 }
 
-// unpack decodes the payload, without waiting for memory: whoever waits has no decompressor meanwhile. Granted says
+// unpack decodes the payload, without waiting for memory: a waiting fetch holds no decompressor. Granted says
 // that there is enough.
 func (x *exchange) unpack(ctx context.Context, codings []string, granted bool) (*buffer, error) {
 	m, o := x.client.memory, &x.client.o

@@ -60,7 +60,7 @@ func newDialer(o *Options) *dialer {
 	return d
 }
 
-// dial connects to a target before end, and tells by started when it begins to trouble the host.
+// dial connects to a target before end, and calls started when the host is first contacted.
 func (d *dialer) dial(ctx context.Context, to *target, end time.Time, started func(time.Time)) (*connection, error) {
 	addrs, err := d.addresses(ctx, to, end)
 	if err != nil {

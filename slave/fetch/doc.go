@@ -9,7 +9,7 @@
 // and two buffers per host, copies every body twice more, and hides what went wrong in unexported errors. Processor
 // time of one fetch of 5.8 kB over loopback, both ends together: 27 µs through colly, of which 6 are colly's; 31 by
 // plain net/http; 58 if colly fetches by net/http (BenchmarkFetch and its neighbours). HTTP/2, where a server prefers
-// it, is net/http's (http2.go); there the head is written down as HTTP/1.1 would have said it.
+// it, is net/http's (http2.go); there the head is written as HTTP/1.1 would have it.
 //
 // Invariants:
 //   - Fetch never fails: a Response has a Status, or a Reason from the closed set and no Status;

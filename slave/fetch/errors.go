@@ -14,7 +14,7 @@ import (
 // ErrOptions is returned by New and Validate for options that cannot work.
 var ErrOptions = errors.New("fetch options")
 
-// What can go wrong beneath a Response, as told in Response.Err.
+// What can go wrong beneath a Response; Response.Err wraps them.
 var (
 	errClosed       = errors.New("client is closed")
 	errCanceled     = errors.New("told to stop")

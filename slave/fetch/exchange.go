@@ -32,7 +32,7 @@ type exchange struct {
 
 // run visits: by the connection kept for the host, or by a new one. A kept connection that turns out to be closed is
 // replaced as long as no byte of the request was sent. Once it was, the host may have seen the request, and the caller
-// is told: a second one sent at once (RFC 9112 9.3.1 allows it) would not keep the interval.
+// is reported: a second one sent at once (RFC 9112 9.3.1 allows it) would not keep the interval.
 func (x *exchange) run(ctx context.Context) error {
 	c := x.client.pool.take(x.to.host)
 	for reused := c != nil; ; reused = false {

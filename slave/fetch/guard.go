@@ -70,7 +70,7 @@ var (
 )
 
 // metadata are the IPv4 addresses that are looked for at the end of every IPv6 address: a network may have a NAT64
-// prefix of its own, which nobody else knows.
+// prefix of its own, which is not known elsewhere.
 var metadata = [][4]byte{{169, 254, 169, 254}, {169, 254, 170, 2}, {169, 254, 170, 23}, {100, 100, 100, 200},
 	{168, 63, 129, 16}, {192, 0, 0, 192}, {169, 254, 42, 42}, {169, 254, 0, 23}}
 

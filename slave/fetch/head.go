@@ -39,8 +39,8 @@ func headLength(b []byte, from int) int {
 	}
 }
 
-// looksHTTP reports whether b may still become a status line: HTTP/0.9 and other tongues are told apart by their first
-// bytes.
+// looksHTTP reports whether b may still become a status line: HTTP/0.9 and other protocols are recognised by their
+// first bytes.
 func looksHTTP(b []byte) bool {
 	const name = "HTTP/"
 	n := min(len(b), len(name))

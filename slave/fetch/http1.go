@@ -140,7 +140,7 @@ func (x *exchange) headError(ctx context.Context, err error, nothing bool) error
 }
 
 // readBody reads the body as the head frames it. It reports whether it came whole, with nothing behind it; what else
-// ended it goes into Truncated. The only error is to be told to stop.
+// ended it goes into Truncated. The only error is a context that ended.
 func (x *exchange) readBody(ctx context.Context, c *connection, h *head) (whole bool, err error) {
 	most := int64(x.client.o.MaxBody)
 	want := most // bytes of body to wait for

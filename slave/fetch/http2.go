@@ -110,7 +110,7 @@ func (x *exchange) http2Request(ctx context.Context) *http.Request {
 	authority := x.to.authority()
 	req := &http.Request{
 		Method: http.MethodGet, Proto: "HTTP/2.0", ProtoMajor: 2, Host: authority, Header: make(http.Header, 8),
-		// Opaque: not escaped anew
+		// Opaque: not escaped again
 		URL: &url.URL{Scheme: "https", Host: authority, Opaque: "//" + authority + x.req.URL.RequestURI()},
 	}
 	_, fields, _ := bytes.Cut(x.wire.b, []byte("\r\n"))

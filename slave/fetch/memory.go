@@ -18,7 +18,7 @@ const unreserved = 256 << 10
 // nothing.
 const step = 1 << 20
 
-// buffer is bytes on their way from a connection to whoever reads the Response. Its capacity is what may be used of it.
+// buffer is bytes on their way from a connection to the reader of the Response. Its capacity is what may be used of it.
 type buffer struct {
 	b      []byte
 	size   int    // index into sizes; -1: a large one
@@ -45,8 +45,8 @@ type memory struct {
 	mu      sync.Mutex
 	left    int64         // of the budget, beside the last share
 	lastOut bool          // somebody has the last share
-	wake    chan struct{} // closed when something is given back; nil: nobody waits
-	idle    [][]byte      // regions that nobody uses: address space without memory
+	wake    chan struct{} // closed when something is given back; nil: no one waits
+	idle    [][]byte      // regions not in use: address space without memory
 	lost    []*share      // of Responses that were dropped without Release
 	closed  bool
 }
@@ -113,7 +113,7 @@ func (m *memory) region(n int) []byte {
 }
 
 // rest gives the memory of a region back to the system. The address space is kept: there are never more regions than
-// steps in the budget, and whoever reads on in a slice that is void reads zeros, or another's bytes, as in a buffer
+// steps in the budget, and a read in a slice that is void finds zeros, or another's bytes, as in a buffer
 // that is reused.
 func (m *memory) rest(region []byte, used int) {
 	m.mu.Lock()
@@ -128,7 +128,7 @@ func (m *memory) rest(region []byte, used int) {
 	m.mu.Unlock()
 }
 
-// close gives back the regions that nobody uses; the others follow when their Responses are released.
+// close gives back the regions that are not in use; the others follow when their Responses are released.
 func (m *memory) close() {
 	m.mu.Lock()
 	idle := m.idle
@@ -139,7 +139,8 @@ func (m *memory) close() {
 	}
 }
 
-// reserve takes n bytes of the budget for a share. If there are none it waits until the context ends, or only says so.
+// reserve takes n bytes of the budget for a share. If there are none it waits until the context ends, or fails
+// at once.
 func (m *memory) reserve(ctx context.Context, s *share, n int64, wait bool) error {
 	for {
 		m.mu.Lock()
@@ -226,7 +227,7 @@ func (s *share) keepSafe(r *Response) {
 	}
 }
 
-// lose notes a share that nobody will release, for the next who wants some or waits for it: the collector has a
+// lose notes a share that will never be released, for the next caller of reserve: the collector has a
 // goroutine of its own.
 func (m *memory) lose(s *share) {
 	m.mu.Lock()

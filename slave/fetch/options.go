@@ -15,7 +15,7 @@ import (
 
 // Options says how pages are fetched. The zero value of a field means its default.
 type Options struct {
-	// UserAgent is sent with every request. There is no default: whoever crawls says who they are.
+	// UserAgent is sent with every request. There is no default: it names who crawls.
 	UserAgent string
 	// Accept is the Accept header; default: HTML first, everything welcome.
 	Accept string

@@ -16,9 +16,9 @@ import (
 	"henro/messages"
 )
 
-// How long answers hold. The system's resolver tells no TTL, so its answers hold for systemTTL; TTLs from the wire are
-// kept within bounds, since a TTL of 0 would ask anew for every page of a host and one of a week outlives the host's
-// address.
+// How long answers hold. The system's resolver returns no TTL, so its answers hold for systemTTL; TTLs from the wire
+// are kept within bounds, since a TTL of 0 would ask again for every page of a host and one of a week outlives the
+// host's address.
 const (
 	systemTTL  = 5 * time.Minute
 	minTTL     = 30 * time.Second
@@ -34,7 +34,7 @@ const (
 )
 
 // resolver turns names into addresses. Questions for one name at a time are merged; answers, absences and failures are
-// remembered. It blocks nobody but those who ask for the name in question.
+// remembered. It blocks only those that ask for the same name.
 type resolver struct {
 	ask     func(ctx context.Context, name string) ([]netip.Addr, time.Duration, error)
 	timeout time.Duration

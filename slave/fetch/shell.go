@@ -114,7 +114,7 @@ func (v *visiting) Value(key any) any {
 // decode it.
 type transport struct{}
 
-// nothing is the response header that colly is shown; nobody writes to it.
+// nothing is the response header that colly is shown; it is never written to.
 var nothing = http.Header{}
 
 func (transport) RoundTrip(req *http.Request) (*http.Response, error) {

@@ -136,12 +136,12 @@ func (t *Twin) Clone() *Twin {
 	return &c
 }
 
-// Learn tells the twin which position the store gave a live record.
+// Learn gives the twin the position that the store gave a live record.
 func (t *Twin) Learn(e store.Entry) {
 	t.positions[string(e.Position)] = version{e.Page.URL, t.pages[e.Page.URL].version}
 }
 
-// Opened tells the twin that slots up to this time were handed out.
+// Opened notes that slots up to this time were handed out.
 func (t *Twin) Opened(now time.Time) { t.opened = now.Unix() / 60 }
 
 // live finds the page of a position that has not ended and is this URL's.

@@ -13,8 +13,8 @@
 //
 // Visits end minutes later and out of order, so a slot that has opened keeps a bit for each of its records. Invariants:
 //
-//   - a record is live iff its bit is not set, and it is live in one slot only: whoever sets the bit writes the
-//     record's next place in the same transaction;
+//   - a record is live iff its bit is not set, and it is live in one slot only: the transaction that sets the bit
+//     writes the record's next place in the same transaction;
 //   - nothing is appended to a slot that has opened, so a reader that passed a slot has seen all of it;
 //   - a slot whose bits are all set is deleted in the transaction that sets the last one;
 //   - a Ref is never given to a second record: slots are numbered by generation, records within a slot by ordinal.

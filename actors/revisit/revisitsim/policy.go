@@ -153,7 +153,7 @@ func (p *nutch) next(v visit) float64 {
 	return max(*t-delta*syncRate, least)
 }
 
-// exact is eq. (2), solved anew at each visit from the latest intervals of the page, with the paper's singular cases.
+// exact is eq. (2), solved again at each visit from the latest intervals of the page, with the paper's singular cases.
 type exact struct {
 	changed, unchanged [][]float64
 	interval           []float64
@@ -225,7 +225,7 @@ type henro struct {
 	trust    revisit.Trust
 	prior    revisit.Prior
 	visits   int
-	foreign  bool // the visit was not at the page's own time: it tells nothing of its rate
+	foreign  bool // the visit was not at the page's own time: it is no evidence of its rate
 }
 
 func newHenro(w *world, o revisit.Options, relief politeness.Relief, modified bool) policy {

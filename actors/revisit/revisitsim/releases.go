@@ -18,9 +18,9 @@ import (
 // of those for their kin, of the latest 50 each. While the second is not ahead by releasesLead the time is better spent
 // on what is due, and one change in releasesTrial is followed, in case the host begins to have releases.
 //
-// A visit for kin tells of the release and not of the page, so the page's rate is learnt from the visits at its own
-// time alone. How far estimates are trusted is learnt from all: left to the others, tldr's trust rose from 0.1 to 0.8,
-// and a quarter of a request captured 16 % instead of 19 %.
+// A visit for kin is evidence of the release and not of the page, so the page's rate is learnt from the visits at its
+// own time alone. How far estimates are trusted is learnt from all: left to the others, tldr's trust rose from 0.1 to
+// 0.8, and a quarter of a request captured 16 % instead of 19 %.
 //
 // Tried and dropped, on the way and so each beside other differences, on documentation at 0.5 and 1 request (31.4 %,
 // 44.5 %): two pages brought forward for each change (31.0, 44.4, and tldr at a quarter 14 %), the page that waited

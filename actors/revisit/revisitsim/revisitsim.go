@@ -5,7 +5,7 @@
 // site has a budget of requests in proportion to its living pages. At each request the page that is due first is
 // visited, by the intervals that the policy chose when it saw the page last; a policy that asks for too much has its
 // pages wait, and one that asks for too little has them visited early: at the end all made the same number of requests,
-// and only how they were shared out differs. A visit tells the policy whether the page changed since the last.
+// and only how they were shared out differs. A visit shows the policy whether the page changed since the last.
 //
 // A version is captured when it is there at a visit. The first version of a page is free: finding pages is not judged.
 //
@@ -38,7 +38,7 @@
 // So the optimal relief of package politeness is the best of what needs no foresight, in total at every budget; on
 // catalogues stretching is ahead by 0.1 to 0.3 points, on documentation sites at half a request per version delay is by
 // 0.1. There a page changes a few times in ten years, and the oracles' lead is mostly that they know which pages never
-// will. Growth and forgetting were chosen looking at these histories; go test -run Class -table prints the table anew.
+// will. Growth and forgetting were chosen looking at these histories; go test -run Class -table prints the table again.
 //
 // Tried and dropped: the marginal gain of a visit under a gamma posterior of λ instead of under its mean (docs 41.2 %,
 // since it favours pages of which little is known too little); intervals shorter after a change and longer after none
@@ -373,7 +373,7 @@ func simulate(o *Options, site *Site, e entry, budget float64) Score {
 			d++
 			living--
 			score.missed(site.Pages[page].Changes[seen[page]:], now)
-			if !site.Pages[page].Deleted { // the observation ends here, nobody's visit is wasted on it
+			if !site.Pages[page].Deleted { // the observation ends here, no visit is wasted on it
 				over[page], q.due[page] = true, math.Inf(-1) // first in the queue, to be taken out of it
 				heap.Fix(q, int(q.at[page]))
 				w.alive--

@@ -63,7 +63,7 @@ func indexWith(path string, walk func(visit func(*warc.Entry) error) error) erro
 	return errors.Join(err, os.Remove(unsorted))
 }
 
-// Repair repairs a WARC file left open by a process that died, as warc.Repair does, and writes its index anew in the
+// Repair repairs a WARC file left open by a process that died, as warc.Repair does, and rewrites its index in the
 // same pass. Should the process die in between, Unindexed finds the file at the next start.
 func Repair(path string) (done warc.Repaired, err error) {
 	final := strings.TrimSuffix(path, warc.OpenSuffix)

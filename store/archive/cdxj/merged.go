@@ -25,16 +25,16 @@ const (
 type Merged struct {
 	Path    string   // of the merged index
 	Files   []string // names of the WARC files in it
-	Added   int      // of these, new in it; all of them when it was made anew
+	Added   int      // of these, new in it; all of them when it was rebuilt
 	Indexed int      // of these, without an index of their own until now
 }
 
-// MergeDir brings the merged index of a directory up to date. Files that came since are merged into it; it is made anew
+// MergeDir brings the merged index of a directory up to date. Files that came since are merged into it; it is rebuilt
 // when one that was in it is gone or has another size. A file without an index of its own is read and gets one. Memory
 // is bounded by what Merge needs for 64 files; what is merged in is written once, in order.
 //
 // The list is written after the index and names its size. A crash in between, or another process that did the same at
-// the same time, leaves an index that the list does not fit, and the next call makes it anew.
+// the same time, leaves an index that the list does not fit, and the next call rebuilds it.
 func MergeDir(dir string) (Merged, error) {
 	m := Merged{Path: filepath.Join(dir, MergedName)}
 	paths, err := warc.Files(dir)
@@ -87,7 +87,7 @@ func MergeDir(dir string) (Merged, error) {
 	return m, writeMerged(dir, paths, sizes)
 }
 
-// readMerged returns the files that the merged index holds, or nil when it must be made anew.
+// readMerged returns the files that the merged index holds, or nil when it must be rebuilt.
 func readMerged(dir string, sizes map[string]int64) (map[string]bool, error) {
 	list, err := os.ReadFile(filepath.Join(dir, mergedList))
 	if errors.Is(err, fs.ErrNotExist) {

@@ -78,7 +78,7 @@ func New(path string) *Index { return &Index{path: path} }
 // Path is where the index of the archive with this prefix in dir lies.
 func Path(dir, prefix string) string { return filepath.Join(dir, "."+prefix+".payloads") }
 
-// Open opens the file, or makes it. A damaged one is begun anew: it only saves room.
+// Open opens the file, or makes it. A damaged one is replaced by an empty one: it only saves room.
 func (x *Index) Open() error {
 	if x == nil {
 		return nil
@@ -385,7 +385,7 @@ func (x *Index) importCDXJ(f io.Reader) (added int, err error) {
 	return added, lines.Err()
 }
 
-// Imported reports whether an archive in a folder was told what an earlier crawl holds: its revisits may refer to
+// Imported reports whether an archive in a folder knows what an earlier crawl holds: its revisits may refer to
 // captures that are there.
 func Imported(dir string) (imported bool, err error) {
 	paths, err := filepath.Glob(filepath.Join(dir, ".*.payloads"))
@@ -395,7 +395,7 @@ func Imported(dir string) (imported bool, err error) {
 	for _, path := range paths {
 		db, err := bbolt.Open(path, 0o644, &bbolt.Options{Timeout: time.Second, ReadOnly: true})
 		if err != nil {
-			continue // a damaged one is begun anew by the next crawl
+			continue // the next crawl replaces a damaged one
 		}
 		err = db.View(func(tx *bbolt.Tx) error {
 			if b := tx.Bucket(sources); b != nil {

@@ -51,7 +51,7 @@ type Options struct {
 	// BlockLines is how many lines of the index are packed together. Default 3000, the field's custom: some 300 kB to
 	// read for one look-up.
 	BlockLines int
-	// Progress is told how many bytes of all are packed; nil: nobody.
+	// Progress is called with the bytes packed so far; it may be nil.
 	Progress func(done, all int64)
 }
 

@@ -3,7 +3,7 @@
 // Building a record is separate from appending it. A Builder turns a Record, or one whole HTTP exchange, into finished
 // bytes: one gzip member for each record, so that a reader can begin at any record whose offset it knows. That is where
 // the time goes, so every goroutine that fetches has a Builder of its own, and the one that owns the Writer only
-// copies. A Writer appends to one file at a time, says at which offset, and tells when a file has reached its size.
+// copies. A Writer appends to one file at a time, returns the offset, and reports when a file has reached its size.
 //
 // A file carries the suffix ".open" while it grows and loses it when it is finished. After a kill the suffix is still
 // there: Repair cuts such a file back to its last whole record and finishes it. A Reader gives the records of any WARC,

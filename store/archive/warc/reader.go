@@ -295,7 +295,7 @@ func (r *Reader) header(e *Entry) error {
 	room := maxHead
 	version, err := readLine(r.text, &room)
 	for err == nil && r.total > 0 && !r.strict && !bytes.HasPrefix(version, plainMagic) {
-		// The block before was longer than its record said.
+		// The block before was longer than its Content-Length.
 		if !r.zipped {
 			r.start = r.offset()
 			e.Offset = r.start

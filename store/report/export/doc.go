@@ -47,7 +47,7 @@ var Formats = []string{"csv", "tsv", "jsonl", "parquet", "sqlite", "law", "graph
 // extensions are the ends of names that tell a format which is not its own name.
 var extensions = map[string]string{"db": "sqlite", "sqlite3": "sqlite", "graph-txt": "law", "ndjson": "jsonl"}
 
-// FormatOf tells the format from the name of a file; empty: it does not say.
+// FormatOf returns the format that the name of a file ends in; empty: none that is known.
 func FormatOf(path string) string {
 	end := strings.ToLower(strings.TrimPrefix(filepath.Ext(path), "."))
 	if format := extensions[end]; format != "" {
@@ -65,7 +65,7 @@ type Order struct {
 	Format   string                         // one of Formats
 	Path     string                         // of the file; "-": Stdout
 	Stdout   io.Writer                      // for Path "-"
-	Progress func(table string, rows int64) // told now and then; may be nil
+	Progress func(table string, rows int64) // called now and then; may be nil
 }
 
 // Run writes a table, or several.
@@ -110,7 +110,7 @@ func Run(ctx context.Context, source *tables.Source, o Order) error {
 	})
 }
 
-// progressRows is how often progress is told.
+// progressRows is how many rows lie between two calls of Progress.
 const progressRows = 1 << 14
 
 func writeTable(ctx context.Context, source *tables.Source, o Order,

@@ -3,7 +3,7 @@
 // Every table of package tables is a virtual table of SQLite: a question reads the state where it lies, nothing is
 // exported before. What narrows a table down to one host or one URL is handed down to the store. SQLite has no index of
 // a virtual table, so a question that would read one again for every row of another (a join) gets a copy with indexes
-// first, made once in a temporary database; the person who asks is told.
+// first, made once in a temporary database; the caller is notified.
 //
 // A question that only counts (how many links lead where) is changed into one that means the same and reads rows that
 // are equal once: see condense. What was counted of all links is kept in Source.Cache, if there is one, until the state
@@ -57,11 +57,11 @@ type Session struct {
 	own      bool             // a statement of ours is running: it may do what a question may not
 	asked    context.Context  // of the question that is being answered
 	mu       sync.Mutex       // Reading is called by one at a time
-	progress func(rows int64) // told now and then how many rows of a table were saved; nil: nobody
+	progress func(rows int64) // called now and then with the rows of a table saved so far; may be nil
 
 	// Told is called before a table is copied, which takes a while. It may be nil.
 	Told func(table string)
-	// Reading is told now and then how many rows of a table were read. It may be nil.
+	// Reading is called now and then with the rows of a table read so far. It may be nil.
 	Reading func(table string, rows int64)
 }
 
@@ -128,7 +128,7 @@ func (s *Session) exec(ctx context.Context, statement string) error {
 	return nil
 }
 
-// reason prefers what a table said to what SQLite made of it.
+// reason prefers the error of a table to the one that SQLite made of it.
 func (s *Session) reason(err error) error {
 	if s.failed != nil {
 		return s.failed

@@ -123,7 +123,7 @@ func (s *Session) collapse(table *tables.Table, q tables.Query, columns []int,
 	return kept.write(count, fn)
 }
 
-// reading tells whoever waits how many rows of a table were read, and asks whether the question was stopped.
+// reading reports how many rows of a table were read, and whether the question was stopped.
 func (s *Session) reading(table string, rows uint64) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -184,6 +184,6 @@ func (w *keeper) end(whole bool) {
 		w.failed = os.Rename(w.file.Name(), w.path)
 	}
 	if !whole || w.failed != nil {
-		os.Remove(w.file.Name()) // what is left is a .part that nobody reads
+		os.Remove(w.file.Name()) // what is left is a .part, which is never read
 	}
 }

@@ -99,7 +99,7 @@ func (s *Session) condensed(ctx context.Context, question string) (string, error
 	}
 	rows, err := s.conn.QueryContext(ctx, "EXPLAIN "+short)
 	if err != nil {
-		return question, nil // what is wrong is said in the words of the question
+		return question, nil // the error names the question as it was given
 	}
 	return short, rows.Close()
 }

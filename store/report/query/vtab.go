@@ -62,7 +62,7 @@ type virtual struct {
 	table   *tables.Table
 }
 
-// What BestIndex tells Filter, in IdxNum.
+// What BestIndex passes to Filter, in IdxNum.
 const (
 	byHost   = 1 << 0
 	byURL    = 1 << 1

@@ -50,7 +50,7 @@ type Survey struct {
 	Depths     []Count `json:"depths"`      // pages known by the links from a seed
 	Kinds      []Count `json:"kinds"`       // of links
 	MediaTypes []Count `json:"media_types"` // of captures
-	Languages  []Count `json:"languages"`   // of a sample of the archived pages, counted by whoever has it
+	Languages  []Count `json:"languages"`   // of a sample of the archived pages, counted where the archive is
 	TopHosts   []Host  `json:"top_hosts"`   // with most pages parsed
 
 	LinkCounts []Count `json:"link_counts"` // pages by their links, in powers of two: "0", "1", "2–3", "4–7" …
@@ -104,7 +104,7 @@ func (s *Spread) Add(x float64) {
 // topHosts is how many hosts are listed.
 const topHosts = 20
 
-// Take counts. progress, told now and then of what is read, may be nil.
+// Take counts. progress is called now and then with what was read; it may be nil.
 func Take(ctx context.Context, source *tables.Source, progress func(table string, rows int64)) (*Survey, error) {
 	if progress == nil {
 		progress = func(string, int64) {}

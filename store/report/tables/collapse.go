@@ -70,7 +70,7 @@ func (t *Table) Collapse(s *Source, q Query, columns []int, progress func(rows u
 	}
 }
 
-// progressRows is how often progress is told.
+// progressRows is how many rows lie between two calls of progress.
 const progressRows = 1 << 16
 
 // collapseAll counts all rows.

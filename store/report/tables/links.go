@@ -67,7 +67,7 @@ func (l *link) Value(column int) Value {
 	return Value{}
 }
 
-// wanted tells whether links need what only the record of their page has: number or from.
+// wanted reports whether links need what only the record of their page has: number or from.
 func (q Query) wantsPages() bool { return q.Columns&0b11 != 0 }
 
 func eachLink(s *Source, q Query, fn func(Row) error) error {
