@@ -22,19 +22,19 @@ finish() {
 	rm -rf "$dir"
 }
 trap finish EXIT
-go build -o "$dir/henro" ./cmd/henro
-serve() { # folder, priority, flags
+go build -o "$dir/" ./cmd/henro ./.ci/lab/hostile
+serve() { # folder, priority, command
 	local folder=$1 priority=$2
 	shift 2
-	nice -n "$priority" "$dir/henro" fakeweb --folder "$dir/$folder" "$@" >"$dir/$folder.out" &
+	nice -n "$priority" "$@" >"$dir/$folder.out" &
 	pids+=($!)
 	until grep -q '^ready' "$dir/$folder.out"; do
 		kill -0 $!
 		sleep 0.1
 	done
 }
-serve good 0 --hosts 20 --domains 20 --pages 40 --pareto 0 --crawl-delays 0 --latency 20ms
-serve bad 19 --hosts 1 --domains 1 --pages 1 --hostile
+serve good 0 "$dir/henro" fakeweb --folder "$dir/good" --hosts 20 --domains 20 --pages 40 --pareto 0 --crawl-delays 0 --latency 20ms
+serve bad 19 "$dir/hostile" "$dir/bad"
 grep hostile "$dir/bad/seeds.txt" >"$dir/hostile.txt"
 awk 'NR==1{print "resolve:"} {print "  - \"" $1 "\""}' "$dir"/{good,bad}/resolve.txt >"$dir/henro.yaml"
 crawl() { # name, seeds

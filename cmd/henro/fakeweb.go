@@ -12,7 +12,6 @@ import (
 func newFakewebCommand() *cobra.Command {
 	o := fakeweb.ServeOptions{Web: fakeweb.DefaultOptions()}
 	w := &o.Web
-	var hostile bool
 	cmd := &cobra.Command{
 		Use:   "fakeweb",
 		Short: "Serve a deterministic test web on loopback",
@@ -23,9 +22,6 @@ files too, beside an access log by which the politeness of a crawler can be meas
   henro crawl --allow-private --delay 0 --seeds web/seeds.txt $(sed 's/^/--resolve /' web/resolve.txt)`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if hostile {
-				w.Hostile = fakeweb.AllHostile()
-			}
 			if err := w.Validate(); err != nil {
 				return config.Usage("%v", err)
 			}
@@ -66,7 +62,6 @@ files too, beside an access log by which the politeness of a crawler can be meas
 		"share of hosts whose sitemap is an index of compressed parts")
 	f.Float64Var(&w.Hints.Feeds, "feeds", 0, "share of hosts with an RSS or Atom feed of their latest changes")
 	f.Float64Var(&w.Hints.Lying, "lying-sitemaps", 0, "share of hosts that say of every page that it has just changed")
-	f.BoolVar(&hostile, "hostile", false, "add hosts that break every rule")
 	f.StringVar(&o.Folder, "folder", "", "write seeds.txt, resolve.txt and access.log into `DIR`")
 	f.IntVar(&o.Listen.Addresses, "addresses", 1, "loopback addresses the hosts are spread over, from 127.0.0.1 on")
 	f.Uint16Var(&o.Listen.Port, "port", 0, "port on every address; 0 is one that is free")

@@ -12,6 +12,7 @@ import (
 	"henro/cmd/config"
 	"henro/master"
 	"henro/slave/fakeweb"
+	"henro/slave/fakeweb/hostile"
 )
 
 // spans are the times at which each ordinary host was first and last asked.
@@ -36,11 +37,11 @@ func spans(web *fakeweb.Web) map[string]time.Duration {
 // Every kind of hostile host beside ordinary ones: the crawl ends, and the ordinary hosts neither lose a page nor time.
 func TestHostileHostsHarmNobodyElse(t *testing.T) {
 	pace := map[bool]map[string]time.Duration{}
-	for _, hostile := range []bool{false, true} {
+	for _, beside := range []bool{false, true} {
 		synctest.Test(t, func(t *testing.T) {
 			options := fakeweb.Options{Seed: 66, Hosts: 20, Domains: 20, Pages: 15, Degree: 4, LogEntries: 1 << 18}
-			if hostile {
-				options.Hostile = fakeweb.AllHostile()
+			if beside {
+				options.Guests = hostile.Guests(hostile.All()...)
 			}
 			web, err := fakeweb.New(options)
 			if err != nil {
@@ -56,8 +57,8 @@ func TestHostileHostsHarmNobodyElse(t *testing.T) {
 				o.Hosts.MaxPages = 150
 			})
 			e.work.Connections = 200
-			if hostile {
-				for _, raw := range web.HostileSeeds() {
+			if beside {
+				for _, raw := range web.GuestSeeds() {
 					seed, err := config.ParseSeed(raw, -1)
 					if err != nil {
 						t.Fatal(err)
@@ -82,7 +83,7 @@ func TestHostileHostsHarmNobodyElse(t *testing.T) {
 			got := visited(t, dir)
 			counts := map[string]int{}
 			for url := range got {
-				if _, rest, hostile := strings.Cut(url, "://"); hostile {
+				if _, rest, ok := strings.Cut(url, "://"); ok {
 					host, _, _ := strings.Cut(rest, "/")
 					if kind, ok := strings.CutSuffix(host, ".hostile.test"); ok {
 						counts[kind]++
@@ -91,8 +92,8 @@ func TestHostileHostsHarmNobodyElse(t *testing.T) {
 				}
 			}
 			compare(t, got, slices.Collect(maps.Keys(truth.Fetched)))
-			pace[hostile] = spans(web)
-			if !hostile {
+			pace[beside] = spans(web)
+			if !beside {
 				return
 			}
 			for _, c := range []struct {

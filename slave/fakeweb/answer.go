@@ -20,10 +20,10 @@ type request struct {
 // answer is what the web says to one request. It is reused from request to request.
 type answer struct {
 	status int
-	head   []byte    // header lines but Date, Content-Length and Connection, each ending in CRLF
-	body   []byte    // empty for 304
-	fault  fate      // timeout, reset or cut: what becomes of the answer; well otherwise
-	raw    Hostility // a hostile host that writes its answer by itself
+	head   []byte             // header lines but Date, Content-Length and Connection, each ending in CRLF
+	body   []byte             // empty for 304
+	fault  fate               // timeout, reset or cut: what becomes of the answer; well otherwise
+	raw    func(*Stage) error // a guest writes its answer by itself
 }
 
 func (a *answer) header(key, value string) {
@@ -72,7 +72,7 @@ func (w *Web) answer(a *answer, h *Host, q *request, now time.Time) {
 		a.fault = timeout
 		return
 	}
-	if h.Hostility != "" && w.hostile(a, h, q) {
+	if h.guest != nil && h.guest.Answer != nil && h.guest.Answer(&Reply{w, h, q, a}) {
 		return
 	}
 	at := w.locate(h, q.target)

@@ -148,9 +148,9 @@ func (w *Web) exchange(c net.Conn, in *bufio.Reader, h *Host, q *request, e Entr
 		w.attend(c, in, -1)
 		return abort()
 	}
-	if a.raw != "" {
+	if a.raw != nil {
 		var err error
-		e.Bytes, err = w.perform(c, in, h, q, a.raw)
+		e.Bytes, err = w.perform(c, in, a.raw)
 		e.Status, e.End, e.Aborted = a.status, time.Now(), err != nil
 		w.log.add(e)
 		return false

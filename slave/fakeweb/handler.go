@@ -60,7 +60,7 @@ func (w *Web) ServeHTTP(rw http.ResponseWriter, r *http.Request) {
 		}
 		end(true)
 		panic(http.ErrAbortHandler)
-	case a.raw != "" || a.fault == reset || a.fault == cut:
+	case a.raw != nil || a.fault == reset || a.fault == cut:
 		hijacker, ok := rw.(http.Hijacker)
 		if !ok {
 			end(true)
@@ -73,9 +73,9 @@ func (w *Web) ServeHTTP(rw http.ResponseWriter, r *http.Request) {
 		}
 		defer c.Close()
 		q.close = true
-		if a.raw != "" {
+		if a.raw != nil {
 			e.Status = a.status
-			e.Bytes, err = w.perform(c, buffered.Reader, &h, &q, a.raw)
+			e.Bytes, err = w.perform(c, buffered.Reader, a.raw)
 			end(err != nil)
 			return
 		}

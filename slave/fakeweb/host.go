@@ -33,9 +33,8 @@ type Host struct {
 	Fed        bool // the root names a feed
 	Lastmod    Lastmod
 
-	Hostility Hostility // empty on ordinary hosts
-
-	live int // pages at the moment it is looked at, those born since included; Pages until then
+	guest *Guest // nil: one of the web's own
+	live  int    // pages at the moment it is looked at, those born since included; Pages until then
 }
 
 // State says whether a host answers at all.
@@ -268,10 +267,10 @@ func (w *Web) find(name string) (int, bool) {
 	return i, string(w.appendName(room[:0], i)) == name
 }
 
-// hostNamed gives the host of this name, which may be hostile.
+// hostNamed gives the host of this name, which may be a guest.
 func (w *Web) hostNamed(name string) (Host, bool) {
 	if i, ok := w.find(name); ok {
 		return w.host(i), true
 	}
-	return w.hostileNamed(name)
+	return w.guestNamed(name)
 }

@@ -35,7 +35,7 @@ func (w *Web) birth(h *Host, n int) time.Time {
 
 // live counts the pages of a host at a moment.
 func (w *Web) live(h *Host, now time.Time) int {
-	if w.o.Life.Growth == 0 || h.Hostility != "" || !now.After(w.o.Life.Since) {
+	if w.o.Life.Growth == 0 || h.guest != nil || !now.After(w.o.Life.Since) {
 		return h.Pages
 	}
 	n := h.Pages + int(now.Sub(w.o.Life.Since)/w.step())
@@ -71,7 +71,7 @@ func (w *Web) grown(h *Host, p int, live int) (count int, last time.Time) {
 // vanished reports whether page n is gone at a moment.
 func (w *Web) vanished(h *Host, n int, now time.Time) bool {
 	l := &w.o.Life
-	if l.Vanishing == 0 || n == 0 || !h.leaf(n) || h.Hostility != "" || !now.After(l.Since) {
+	if l.Vanishing == 0 || n == 0 || !h.leaf(n) || h.guest != nil || !now.After(l.Since) {
 		return false
 	}
 	r := draw(w.o.Seed, forDeath, uint64(h.Index), uint64(n))
@@ -81,7 +81,7 @@ func (w *Web) vanished(h *Host, n int, now time.Time) bool {
 // down reports whether a host is in one of its outages.
 func (w *Web) down(h *Host, now time.Time) bool {
 	l := &w.o.Life
-	if l.Outages == 0 || h.Hostility != "" || !now.After(l.Since) {
+	if l.Outages == 0 || h.guest != nil || !now.After(l.Since) {
 		return false
 	}
 	r := draw(w.o.Seed, forOutage, uint64(h.Index))

@@ -119,7 +119,7 @@ func (l *Listening) Close() error {
 	return nil
 }
 
-// Address gives where a host lives, hostile ones too; false for names that do not resolve.
+// Address gives where a host lives, guests too; false for names that do not resolve.
 func (l *Listening) Address(name string) (netip.AddrPort, bool) {
 	h, ok := l.w.hostNamed(name)
 	if !ok || h.State == Unknown {
@@ -142,8 +142,8 @@ func (l *Listening) Names() []string {
 	for i := range l.w.o.Hosts {
 		add(l.w.host(i))
 	}
-	for _, h := range l.w.hostileHosts() {
-		add(h)
+	for i := range l.w.o.Guests {
+		add(l.w.guest(i, l.w.o.Guests[i].Name))
 	}
 	return names
 }
@@ -182,11 +182,5 @@ func (l *Listening) DialContext(ctx context.Context, network, address string) (n
 	return d.DialContext(ctx, network, at.String())
 }
 
-// HostileSeeds gives the roots of all hostile hosts.
-func (l *Listening) HostileSeeds() []string {
-	var seeds []string
-	for _, kind := range l.w.o.Hostile {
-		seeds = append(seeds, kind.seed(":"+strconv.Itoa(int(l.Port))))
-	}
-	return seeds
-}
+// GuestSeeds gives the roots of all guests.
+func (l *Listening) GuestSeeds() []string { return l.w.guestSeeds(":" + strconv.Itoa(int(l.Port))) }

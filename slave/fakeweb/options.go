@@ -48,7 +48,7 @@ type Options struct {
 	// must be a pure function: it is called whenever the host is looked at. Index and the name are not its to change.
 	Shape func(*Host)
 
-	Hostile []Hostility // hosts that misbehave, one of each kind named; AllHostile names all
+	Guests []Guest // hosts beside the web's own
 
 	LogEntries int           // requests kept in memory, the newest; zero: 65,536; negative: none
 	LogFile    string        // every request is appended to this file as a line; empty: none
@@ -265,11 +265,6 @@ func (o Options) Validate() error {
 		}
 		if sum > 1+1e-9 {
 			return bad("%s: shares add up to %g", s.name, sum)
-		}
-	}
-	for _, kind := range o.Hostile {
-		if !kind.known() {
-			return bad("no hostile host is called %q", string(kind))
 		}
 	}
 	return nil

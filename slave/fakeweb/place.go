@@ -295,7 +295,7 @@ func (w *Web) pageEdges(dst []edge, h *Host, p int) []edge {
 		if h.Sessions {
 			add(place{kind: maze, sid: 1}, outlink.Anchor)
 		}
-		if o.CrossShare > 0 && h.Hostility == "" {
+		if o.CrossShare > 0 && h.guest == nil {
 			for to := 2*h.Index + 1; to <= 2*h.Index+2 && to < o.Hosts; to++ {
 				dst = append(dst, edge{host: to, to: place{kind: content}, kind: outlink.Anchor})
 			}
@@ -307,7 +307,7 @@ func (w *Web) pageEdges(dst []edge, h *Host, p int) []edge {
 	l := layer(k, p)
 	near := min(h.Pages, within(k, l+1))
 	cross := 0.0
-	if o.Hosts > 1 && o.Degree > 0 && o.CrossShare > 0 && h.Hostility == "" {
+	if o.Hosts > 1 && o.Degree > 0 && o.CrossShare > 0 && h.guest == nil {
 		cross = o.CrossShare * float64(o.Degree) / max(1, float64(o.Degree)-1-float64(h.Pages-1)/float64(h.Pages))
 	}
 	degree := o.Degree

@@ -40,7 +40,7 @@ func Serve(ctx context.Context, out io.Writer, o ServeOptions) (err error) {
 	if err != nil {
 		return err
 	}
-	seeds, resolve := append(l.Seeds(), l.HostileSeeds()...), l.Resolve()
+	seeds, resolve := append(l.Seeds(), l.GuestSeeds()...), l.Resolve()
 	if o.Folder != "" {
 		if err := errors.Join(writeLines(filepath.Join(o.Folder, "seeds.txt"), seeds),
 			writeLines(filepath.Join(o.Folder, "resolve.txt"), resolve)); err != nil {

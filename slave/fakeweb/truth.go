@@ -17,7 +17,7 @@ type Link struct {
 // Page is the truth about one URL at a moment.
 type Page struct {
 	URL     string
-	Host    int  // number of the host; -1 for hostile ones
+	Host    int  // number of the host; -1 for guests
 	Allowed bool // robots.txt allows it
 	// a correct client gets a status; otherwise the host is out of order or the page never answers whole
 	Answers    bool
@@ -45,7 +45,7 @@ func (w *Web) Page(url string, at time.Time) (*Page, error) {
 
 func (w *Web) truth(h *Host, o origin, target []byte, url string, now time.Time) *Page {
 	p := &Page{URL: url, Host: h.Index, Allowed: h.allowed(string(target))}
-	if h.Hostility != "" {
+	if h.guest != nil {
 		p.Host = -1
 	}
 	h.live = w.live(h, now)
@@ -65,11 +65,11 @@ func (w *Web) truth(h *Host, o origin, target []byte, url string, now time.Time)
 	if s.a.fault != timeout && up {
 		p.Status = s.a.status
 	}
-	p.Answers = s.a.fault == well && s.a.raw == "" && up
+	p.Answers = s.a.fault == well && s.a.raw == nil && up
 	switch {
 	case at.kind == alias && p.Status/100 == 3:
 		p.Location = string(w.appendPath(o.append(nil, w, h), h, at.n))
-	case p.Status == 200 && s.a.raw == "":
+	case p.Status == 200 && s.a.raw == nil:
 		p.Links = w.links(h, o, at)
 	}
 	return p

@@ -20,7 +20,7 @@ type Web struct {
 	log     *accessLog
 	serials atomic.Uint64 // requests begun: tells them apart for the jitter
 	conns   atomic.Uint64 // connections begun: their numbers in the log
-	lookups atomic.Uint64 // of the rebinding host
+	lookups atomic.Uint64 // of a Guest that moves to loopback
 	cert    func() (*tls.Certificate, error)
 
 	mu     sync.Mutex
@@ -156,7 +156,7 @@ func (w *Web) LookupNetIP(ctx context.Context, network, name string) ([]netip.Ad
 	if !ok || h.State == Unknown || network == "ip6" {
 		return nil, unknownName(name)
 	}
-	if h.Hostility == rebinding && w.lookups.Add(1) > 1 {
+	if h.guest != nil && h.guest.Loopback && w.lookups.Add(1) > 1 {
 		return []netip.Addr{netip.AddrFrom4([4]byte{127, 0, 0, 1})}, nil
 	}
 	return []netip.Addr{w.address(&h)}, nil
@@ -177,7 +177,7 @@ func (w *Web) hostAt(ip netip.Addr) (Host, bool) {
 	if n < w.o.Hosts {
 		return w.host(n), true
 	}
-	return w.hostileAt(n)
+	return w.guestAt(n)
 }
 
 // memConn is one end of a pipe, with addresses and a reset like those of TCP.

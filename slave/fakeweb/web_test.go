@@ -710,7 +710,6 @@ func TestOptionsThatContradictThemselves(t *testing.T) {
 		"shares above one":        {Robots: Robots{Missing: 0.6, Closed: 0.6}},
 		"negative share":          {Faults: Faults{Dead: -0.1}},
 		"changes too fast":        {Changes: Changes{Fastest: time.Millisecond}},
-		"unknown hostility":       {Hostile: []Hostility{"kind"}},
 	} {
 		if _, err := New(o); !errors.Is(err, ErrOptions) {
 			t.Errorf("%s: %v", name, err)

@@ -9,10 +9,11 @@ import (
 
 	"henro/messages"
 	"henro/slave/fakeweb"
+	"henro/slave/fakeweb/hostile"
 )
 
 // What the fake web's hostile hosts come to; those that are left out misbehave in what their pages say, not in how.
-var misdeeds = map[fakeweb.Hostility]outcome{
+var misdeeds = map[hostile.Kind]outcome{
 	"silent":            {0, messages.Reason_TIMEOUT, "", 0, 20 * time.Second, errIdle},
 	"drip":              {0, messages.Reason_TIMEOUT, "", 0, 60 * time.Second, errTotal},
 	"stall":             {200, 0, "time", -1, 20 * time.Second, errIdle},
@@ -54,9 +55,9 @@ var misdeeds = map[fakeweb.Hostility]outcome{
 	"tls-garbage":       {0, messages.Reason_TLS_FAILED, "", 0, 0, nil},
 }
 
-func hostileWeb(t *testing.T, kind fakeweb.Hostility) *fakeweb.Web {
+func hostileWeb(t *testing.T, kind hostile.Kind) *fakeweb.Web {
 	o := fakeweb.DefaultOptions()
-	o.Hosts, o.Hostile = 20, []fakeweb.Hostility{kind}
+	o.Hosts, o.Guests = 20, hostile.Guests(kind)
 	w, err := fakeweb.New(o)
 	if err != nil {
 		t.Fatal(err)
@@ -65,7 +66,7 @@ func hostileWeb(t *testing.T, kind fakeweb.Hostility) *fakeweb.Web {
 }
 
 func TestTheFakeWebsHostileHosts(t *testing.T) {
-	for _, kind := range fakeweb.AllHostile() {
+	for _, kind := range hostile.All() {
 		want, ours := misdeeds[kind]
 		if !ours {
 			continue

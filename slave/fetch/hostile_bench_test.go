@@ -19,6 +19,7 @@ import (
 	"time"
 
 	"henro/slave/fakeweb"
+	"henro/slave/fakeweb/hostile"
 )
 
 // BenchmarkHostileHosts measures, over real sockets, what 32 connections to hosts of one kind do to a client, each with
@@ -28,7 +29,7 @@ import (
 //
 //	go test ./slave/fetch -run '^$' -bench HostileHosts -benchtime 1x
 func BenchmarkHostileHosts(b *testing.B) {
-	for _, kind := range []fakeweb.Hostility{
+	for _, kind := range []hostile.Kind{
 		"silent", "drip", "stall", "endless-body", "endless-chunks", "endless-headers", "gzip-bomb", "zstd-bomb",
 		"brotli-bomb",
 		"redirect-loop", "redirect-private", "million-links", "long-links", "nuls", "length-long", "length-twice",
@@ -39,7 +40,7 @@ func BenchmarkHostileHosts(b *testing.B) {
 	}
 }
 
-func meetHostile(b *testing.B, kind fakeweb.Hostility) {
+func meetHostile(b *testing.B, kind hostile.Kind) {
 	const connections = 32
 	good, bad := serveApart(b, ""), serveApart(b, kind)
 	c := newClient(b, func(o *Options) {
@@ -119,7 +120,7 @@ type apart struct{ Resolve, Seeds []string }
 // serveKind tells a copy of this test which hosts to serve.
 const serveKind = "HENRO_TEST_SERVES"
 
-func serveApart(b *testing.B, kind fakeweb.Hostility) (web apart) {
+func serveApart(b *testing.B, kind hostile.Kind) (web apart) {
 	served := exec.Command(os.Args[0], "-test.run=^TestServeApart$", "-test.bench=^$")
 	served.Env = append(os.Environ(), serveKind+"="+string(kind)+";")
 	in, err := served.StdinPipe()
@@ -153,7 +154,7 @@ func TestServeApart(t *testing.T) {
 	o.Seed, o.Hosts, o.Pages = 6, 20, 20
 	o.Latency = fakeweb.Latency{Mean: 20 * time.Millisecond}
 	if kind != "" {
-		o.Hosts, o.Domains, o.Hostile = 1, 1, []fakeweb.Hostility{fakeweb.Hostility(kind)}
+		o.Hosts, o.Domains, o.Guests = 1, 1, hostile.Guests(hostile.Kind(kind))
 		if err := syscall.Setpriority(syscall.PRIO_PROCESS, 0, 19); err != nil {
 			t.Fatal(err)
 		}
@@ -169,7 +170,7 @@ func TestServeApart(t *testing.T) {
 	}
 	seeds := at.Seeds()
 	if kind != "" {
-		seeds = at.HostileSeeds()
+		seeds = at.GuestSeeds()
 	}
 	if err := json.NewEncoder(os.Stdout).Encode(apart{at.Resolve(), seeds}); err != nil {
 		t.Fatal(err)

@@ -74,8 +74,8 @@ func flood(s, more string) server {
 
 const ok = "HTTP/1.1 200 OK\r\n"
 
-// hostile are the servers that need no time of their own. MaxBody is 1 MiB.
-var hostile = []struct {
+// hostileServers are those that need no time of their own. MaxBody is 1 MiB.
+var hostileServers = []struct {
 	name string
 	server
 	want outcome
@@ -134,7 +134,7 @@ var hostile = []struct {
 }
 
 func TestHostileServers(t *testing.T) {
-	for _, tt := range hostile {
+	for _, tt := range hostileServers {
 		t.Run(tt.name, func(t *testing.T) {
 			c := newClient(t, func(o *Options) { o.MaxBody = 1 << 20 })
 			url := listen(t, tt.server)
@@ -195,7 +195,7 @@ func TestHostileServersInVirtualTime(t *testing.T) {
 		{"slow but steady", lagging(ok+"Content-Length: 5\r\n\r\nhello", 19*second, 19*second, 19*second),
 			outcome{200, 0, "", 5, 57 * second, nil}},
 	}
-	for _, tt := range append(hostile[:len(hostile):len(hostile)], timed...) {
+	for _, tt := range append(hostileServers[:len(hostileServers):len(hostileServers)], timed...) {
 		t.Run(tt.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				c := newClient(t, func(o *Options) { piped(tt.server)(o); o.MaxBody = 1 << 20 })
@@ -544,7 +544,7 @@ func (c *bytesConn) String() string              { return "bytes" }
 // Whatever a server says, the response is whole in itself: the head ends where it should, head and body are what came,
 // the payload lies within the body, everything is within its bounds, and the same however the bytes arrive.
 func FuzzResponse(f *testing.F) {
-	for _, h := range hostile {
+	for _, h := range hostileServers {
 		ours, theirs := net.Pipe()
 		go func() {
 			defer theirs.Close()

@@ -1,32 +1,38 @@
-package fakeweb
+// Package hostile breaks every rule of HTTP, HTML, robots.txt and TLS, by hosts that are guests of a fakeweb: to test a
+// crawler against them, and to measure it beside them.
+package hostile
 
 import (
 	"bufio"
 	"bytes"
 	"compress/flate"
-	"crypto/tls"
 	"encoding/binary"
 	"fmt"
 	"hash/crc32"
 	"io"
+	"math/rand/v2"
 	"net"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
 	"time"
 
 	"github.com/andybalholm/brotli"
+	"golang.org/x/text/encoding/japanese"
+
+	"henro/slave/fakeweb"
 )
 
-// Hostility is one way to misbehave. The host that does so is called <hostility>.hostile.test, and does so on every
-// path but /robots.txt, which is 404 there (the robots-… ones misbehave on it only).
-type Hostility string
+// Kind is one way to misbehave. The host that does so is called <kind>.hostile.test, and does so on every path but
+// /robots.txt, which is 404 there (the robots-… ones misbehave on it only).
+type Kind string
 
-const hostileSuffix = ".hostile.test"
+const suffix = ".hostile.test"
 
 // Misdeed is what a hostile host does and what a crawler is expected to make of it.
 type Misdeed struct {
-	Kind   Hostility
+	Kind   Kind
 	Does   string
 	Expect string
 }
@@ -35,14 +41,14 @@ type Misdeed struct {
 // connection.
 type act struct {
 	Misdeed
-	shape  func(h *Host)
-	answer func(w *Web, a *answer, h *Host, q *request)
-	raw    func(s *stage) error
+	shape  func(h *fakeweb.Host)
+	answer func(r *fakeweb.Reply)
+	raw    func(s *fakeweb.Stage) error
 }
 
-// AllHostile names every hostility.
-func AllHostile() []Hostility {
-	kinds := make([]Hostility, len(acts))
+// All names every kind.
+func All() []Kind {
+	kinds := make([]Kind, len(acts))
 	for i := range acts {
 		kinds[i] = acts[i].Kind
 	}
@@ -50,169 +56,76 @@ func AllHostile() []Hostility {
 }
 
 // Host gives the name of the host that misbehaves in this way.
-func (k Hostility) Host() string { return string(k) + hostileSuffix }
+func (k Kind) Host() string { return string(k) + suffix }
 
-// Secure reports whether the misdeed is in TLS, so that the URL to try begins with https.
-func (k Hostility) Secure() bool { return strings.HasPrefix(string(k), "tls-") }
-
-func (k Hostility) known() bool { return k.act() != nil }
-
-func (k Hostility) act() *act {
-	for i := range acts {
-		if acts[i].Kind == k {
-			return &acts[i]
-		}
-	}
-	return nil
-}
-
-func (w *Web) hostileNamed(name string) (Host, bool) {
-	prefix, ok := strings.CutSuffix(name, hostileSuffix)
-	if !ok {
-		return Host{}, false
-	}
-	kind := Hostility(prefix)
-	if strings.HasSuffix(prefix, "."+string(subdomains)) { // any name below
-		kind = subdomains
-	}
-	for _, k := range w.o.Hostile {
-		if k == kind {
-			return w.hostileHost(kind, name), true
-		}
-	}
-	return Host{}, false
-}
-
-// Hostile hosts are numbered from the end of the addresses, 11.255.255.255, backwards.
-const lastIndex = 1<<24 - 1
-
-func (w *Web) hostileHost(kind Hostility, name string) Host {
-	for i := range acts {
-		if acts[i].Kind == kind {
-			h := Host{Index: lastIndex - i, Name: name, Hostility: kind, Pages: 1, Robots: RobotsMissing,
-				Declared: InHeader}
-			if acts[i].shape != nil {
-				acts[i].shape(&h)
-			}
-			h.Fanout, h.live = fanout(h.Pages, w.o.Degree, 0), h.Pages
-			return h
-		}
-	}
-	panic("fakeweb: hostility " + string(kind) + " was validated and is unknown")
-}
-
-func (w *Web) hostileAt(n int) (Host, bool) {
-	if i := lastIndex - n; i < len(acts) {
-		return w.hostileNamed(acts[i].Kind.Host())
-	}
-	return Host{}, false
-}
-
-func (w *Web) hostileHosts() []Host {
-	var hosts []Host
-	for _, kind := range w.o.Hostile {
-		hosts = append(hosts, w.hostileHost(kind, kind.Host()))
-	}
-	return hosts
-}
-
-// HostileSeeds gives the roots of the hostile hosts under the scheme's own port.
-func (w *Web) HostileSeeds() []string {
-	var seeds []string
-	for _, kind := range w.o.Hostile {
-		seeds = append(seeds, kind.seed(""))
-	}
-	return seeds
-}
-
-func (k Hostility) seed(port string) string {
+// Seed is the URL to begin from, under the scheme's own port.
+func (k Kind) Seed() string {
 	if k.Secure() {
-		return "https://" + k.Host() + port + "/"
+		return "https://" + k.Host() + "/"
 	}
-	return "http://" + k.Host() + port + "/"
+	return "http://" + k.Host() + "/"
 }
 
-// hostile makes a hostile host's answer; false when an ordinary one is due.
-func (w *Web) hostile(a *answer, h *Host, q *request) bool {
-	misdeed := h.Hostility.act()
-	onRobots := strings.HasPrefix(string(h.Hostility), "robots-")
-	if atRobots := string(q.target) == "/robots.txt"; atRobots != onRobots {
+// Secure reports whether the misdeed is in TLS.
+func (k Kind) Secure() bool { return strings.HasPrefix(string(k), "tls-") }
+
+// Guests are hosts of these kinds, for a fakeweb.
+func Guests(kinds ...Kind) []fakeweb.Guest {
+	var guests []fakeweb.Guest
+	for _, kind := range kinds {
+		i := slices.IndexFunc(acts[:], func(a act) bool { return a.Kind == kind })
+		if i < 0 {
+			panic("hostile: no kind is called " + string(kind))
+		}
+		guests = append(guests, acts[i].guest())
+	}
+	return guests
+}
+
+func (a *act) guest() fakeweb.Guest {
+	g := fakeweb.Guest{Name: a.Kind.Host(), Secure: a.Kind.Secure(), Below: a.Kind == subdomains,
+		Loopback: a.Kind == rebinding, Shape: a.shape, Answer: a.do}
+	switch a.Kind {
+	case tlsStall:
+		g.Greet = func(c net.Conn) error {
+			io.Copy(io.Discard, c) // until the client gives up or the web is closed
+			return fakeweb.ErrClosed
+		}
+	case tlsGarbage:
+		g.Greet = func(c net.Conn) error {
+			io.WriteString(c, "HTTP/1.1 400 Bad Request\r\nContent-Length: 0\r\n\r\n")
+			return fakeweb.ErrClosed
+		}
+	}
+	return g
+}
+
+// do misbehaves; false when an ordinary answer is due.
+func (a *act) do(r *fakeweb.Reply) bool {
+	onRobots := strings.HasPrefix(string(a.Kind), "robots-")
+	if atRobots := r.Target() == "/robots.txt"; atRobots != onRobots {
 		return false
 	}
 	switch {
-	case misdeed.raw != nil:
-		a.raw = h.Hostility
-	case misdeed.answer != nil:
-		misdeed.answer(w, a, h, q)
+	case a.raw != nil:
+		r.Raw(a.raw)
+	case a.answer != nil:
+		a.answer(r)
 	default:
 		return false
 	}
 	return true
 }
 
-// perform lets a hostile host write its answer by itself, and gives the number of bytes written. The connection ends
-// with it.
-func (w *Web) perform(c net.Conn, in *bufio.Reader, h *Host, q *request, kind Hostility) (int, error) {
-	s := &stage{w: w, c: c, in: in, h: h, q: q}
-	err := kind.act().raw(s)
-	return s.written, err
-}
-
-// greet looks at the name a TLS client asks for, before the handshake goes on.
-func (w *Web) greet(hello *tls.ClientHelloInfo) (*tls.Config, error) {
-	h, ok := w.hostileNamed(strings.ToLower(hello.ServerName))
-	if !ok {
-		return nil, nil
-	}
-	switch h.Hostility {
-	case tlsStall:
-		io.Copy(io.Discard, hello.Conn) // until the client gives up or the web is closed
-		return nil, ErrClosed
-	case tlsGarbage:
-		io.WriteString(hello.Conn, "HTTP/1.1 400 Bad Request\r\nContent-Length: 0\r\n\r\n")
-		return nil, ErrClosed
-	}
-	return nil, nil
-}
-
-// stage is a connection on which a misdeed is done.
-type stage struct {
-	w       *Web
-	c       net.Conn
-	in      *bufio.Reader
-	h       *Host
-	q       *request
-	written int
-}
-
-func (s *stage) Write(b []byte) (int, error) {
-	n, err := s.c.Write(b)
-	s.written += n
-	return n, err
-}
-
-func (s *stage) say(text string) error {
-	_, err := io.WriteString(s, text)
-	return err
-}
-
-// pause waits; it fails when the client has gone.
-func (s *stage) pause(d time.Duration) error {
-	if !s.w.attend(s.c, s.in, d) {
-		return net.ErrClosed
-	}
-	return nil
-}
-
 // endlessly writes a piece again and again until the client has had enough: 64 kB a millisecond at most, so that time
 // passes in a bubble and a time limit can end it.
-func (s *stage) endlessly(piece string) error {
+func endlessly(s *fakeweb.Stage, piece string) error {
 	block := []byte(strings.Repeat(piece, max(1, 64<<10/len(piece))))
 	for {
 		if _, err := s.Write(block); err != nil {
 			return err
 		}
-		if err := s.pause(time.Millisecond); err != nil {
+		if err := s.Pause(time.Millisecond); err != nil {
 			return err
 		}
 	}
@@ -228,41 +141,46 @@ func sized(head string, body string) string {
 	return head + "Content-Length: " + strconv.Itoa(len(body)) + "\r\n\r\n" + body
 }
 
+// number is that of a path like /7; 0 of any other.
+func number(r *fakeweb.Reply) int {
+	n, _ := strconv.Atoi(r.Target()[1:])
+	return max(0, n)
+}
+
 // say gives an act that writes one text and closes.
-func say(text string) func(*stage) error {
-	return func(s *stage) error { return s.say(text) }
+func say(text string) func(*fakeweb.Stage) error {
+	return func(s *fakeweb.Stage) error { return s.Say(text) }
 }
 
 // after gives an act that writes a text and then a piece without end.
-func after(text, piece string) func(*stage) error {
-	return func(s *stage) error {
-		if err := s.say(text); err != nil {
+func after(text, piece string) func(*fakeweb.Stage) error {
+	return func(s *fakeweb.Stage) error {
+		if err := s.Say(text); err != nil {
 			return err
 		}
-		return s.endlessly(piece)
+		return endlessly(s, piece)
 	}
 }
 
-func redirect(to func(q *request) string) func(*Web, *answer, *Host, *request) {
-	return func(_ *Web, a *answer, h *Host, q *request) {
-		a.status = 302
-		a.header("Location", to(q))
-		a.html(h)
+func redirect(to func(r *fakeweb.Reply) string) func(*fakeweb.Reply) {
+	return func(r *fakeweb.Reply) {
+		r.Header("Location", to(r))
+		r.HTML(302)
 	}
 }
 
-func markup(body func(q *request) string) func(*Web, *answer, *Host, *request) {
-	return func(_ *Web, a *answer, h *Host, q *request) {
-		a.html(h)
-		a.body = append(a.body, body(q)...)
+func markup(body func(r *fakeweb.Reply) string) func(*fakeweb.Reply) {
+	return func(r *fakeweb.Reply) {
+		r.HTML(200)
+		io.WriteString(r, body(r))
 	}
 }
 
 const (
-	subdomains Hostility = "subdomains"
-	rebinding  Hostility = "rebinding"
-	tlsStall   Hostility = "tls-stall"
-	tlsGarbage Hostility = "tls-garbage"
+	subdomains Kind = "subdomains"
+	rebinding  Kind = "rebinding"
+	tlsStall   Kind = "tls-stall"
+	tlsGarbage Kind = "tls-garbage"
 )
 
 const (
@@ -275,15 +193,15 @@ const (
 var acts = [...]act{
 	{Misdeed: Misdeed{"silent", "accepts, reads the request, never answers",
 		"timeout after the hard total time; one slot used for no longer"},
-		raw: func(s *stage) error { return s.pause(-1) }},
+		raw: func(s *fakeweb.Stage) error { return s.Pause(-1) }},
 	{Misdeed: Misdeed{"drip", "sends its answer at one byte a second, the head too",
 		"timeout after the hard total time, whatever the idle time allows"},
-		raw: func(s *stage) error {
+		raw: func(s *fakeweb.Stage) error {
 			for _, b := range []byte(sized(htmlHead, smallPage)) {
 				if _, err := s.Write([]byte{b}); err != nil {
 					return err
 				}
-				if err := s.pause(time.Second); err != nil {
+				if err := s.Pause(time.Second); err != nil {
 					return err
 				}
 			}
@@ -291,12 +209,12 @@ var acts = [...]act{
 		}},
 	{Misdeed: Misdeed{"stall", "sends the head and half of the body, then nothing",
 		"timeout after the idle time; what came is kept as truncated"},
-		raw: func(s *stage) error {
+		raw: func(s *fakeweb.Stage) error {
 			text := sized(htmlHead, smallPage)
-			if err := s.say(text[:len(text)-len(smallPage)/2]); err != nil {
+			if err := s.Say(text[:len(text)-len(smallPage)/2]); err != nil {
 				return err
 			}
-			return s.pause(-1)
+			return s.Pause(-1)
 		}},
 	{Misdeed: Misdeed{"endless-body", "a body without length and without end",
 		"cut at the size cap, WARC-Truncated: length"},
@@ -312,50 +230,50 @@ var acts = [...]act{
 		raw: after("", "HTTP/1.1 100 Continue\r\n\r\n")},
 	{Misdeed: Misdeed{"gzip-bomb", "10 MB of gzip that unpack to 10 GB",
 		"archived as it came or cut; unpacked no further than the size cap"},
-		raw: func(s *stage) error { return gzipBomb(s, bombBytes) }},
+		raw: func(s *fakeweb.Stage) error { return gzipBomb(s, bombBytes) }},
 	{Misdeed: Misdeed{"zstd-bomb", "320 kB of zstd that unpack to 10 GB",
 		"archived as it came; unpacked no further than the size cap"},
-		raw: func(s *stage) error { return zstdBomb(s, bombBytes) }},
+		raw: func(s *fakeweb.Stage) error { return zstdBomb(s, bombBytes) }},
 	{Misdeed: Misdeed{"brotli-bomb", "200 kB of brotli that unpack to 10 GB",
 		"archived as it came; unpacked no further than the size cap"},
-		raw: func(s *stage) error { return brotliBomb(s, bombBytes) }},
+		raw: func(s *fakeweb.Stage) error { return brotliBomb(s, bombBytes) }},
 	{Misdeed: Misdeed{"gzip-broken", "Content-Encoding: gzip, then gzip cut in the middle and nonsense",
 		"archived as it came; the readable beginning is used or none"},
-		raw: func(s *stage) error {
+		raw: func(s *fakeweb.Stage) error {
 			body := gzipped(strings.Repeat(smallPage, 50))
 			copy(body[len(body)/2:], "\xff\xff\xff\xffnonsense")
-			return s.say(sized(htmlHead+"Content-Encoding: gzip\r\n", string(body)))
+			return s.Say(sized(htmlHead+"Content-Encoding: gzip\r\n", string(body)))
 		}},
 	{Misdeed: Misdeed{"gzip-false", "Content-Encoding: gzip on a plain page",
 		"archived as it came; read as plain or not at all"},
 		raw: say(sized(htmlHead+"Content-Encoding: gzip\r\n", smallPage))},
 	{Misdeed: Misdeed{"gzip-twice", "gzip within gzip, said so", "unpacked twice, or archived only"},
-		raw: func(s *stage) error {
-			return s.say(sized(htmlHead+"Content-Encoding: gzip, gzip\r\n",
+		raw: func(s *fakeweb.Stage) error {
+			return s.Say(sized(htmlHead+"Content-Encoding: gzip, gzip\r\n",
 				string(gzipped(string(gzipped(smallPage))))))
 		}},
 	{Misdeed: Misdeed{"redirect-loop", "/ leads to /a, /a to /", "redirect loop, no more than the allowed hops"},
-		answer: redirect(func(q *request) string {
-			if string(q.target) == "/a" {
+		answer: redirect(func(r *fakeweb.Reply) string {
+			if r.Target() == "/a" {
 				return "/"
 			}
 			return "/a"
 		})},
 	{Misdeed: Misdeed{"redirect-self", "/ leads to /", "redirect loop; not asked again"},
-		answer: redirect(func(*request) string { return "/" })},
+		answer: redirect(func(*fakeweb.Reply) string { return "/" })},
 	{Misdeed: Misdeed{"redirect-endless", "/ leads to /1, /1 to /2 and so on", "redirect loop after the allowed hops"},
-		answer: redirect(func(q *request) string { return "/" + strconv.Itoa(max(0, number(q.target[1:]))+1) })},
+		answer: redirect(func(r *fakeweb.Reply) string { return "/" + strconv.Itoa(number(r)+1) })},
 	{Misdeed: Misdeed{"redirect-private", "leads over two hops to " + privateName,
 		"the last hop refused by the address guard, never dialled"},
-		answer: redirect(func(q *request) string {
-			return map[string]string{"/": "/1", "/1": "/2"}[string(q.target)] +
-				map[string]string{"/2": "http://" + privateName + "/latest/meta-data/"}[string(q.target)]
+		answer: redirect(func(r *fakeweb.Reply) string {
+			return map[string]string{"/": "/1", "/1": "/2"}[r.Target()] +
+				map[string]string{"/2": "http://" + privateName + "/latest/meta-data/"}[r.Target()]
 		})},
 	{Misdeed: Misdeed{"redirect-nonsense", "a Location that is no URL", "archived, nothing followed; or failed"},
-		answer: redirect(func(q *request) string { return "gopher://[::bad" })},
+		answer: redirect(func(r *fakeweb.Reply) string { return "gopher://[::bad" })},
 	{Misdeed: Misdeed{"private-links", "links to private addresses in every spelling",
 		"each refused by the address guard, never dialled"},
-		answer: markup(func(*request) string {
+		answer: markup(func(*fakeweb.Reply) string {
 			var b strings.Builder
 			for _, host := range []string{"127.0.0.1", "127.1", "2130706433", "0x7f.1", "0177.0.0.1", "0.0.0.0",
 				"10.0.0.1", "172.16.0.1", "192.168.0.1",
@@ -368,21 +286,20 @@ var acts = [...]act{
 	{Misdeed: Misdeed{rebinding,
 		"its name resolves to a public address the first time and to 127.0.0.1 from then on (LookupNetIP only)",
 		"refused at connect time, after the resolver"},
-		answer: markup(func(*request) string { return smallPage })},
+		answer: markup(func(*fakeweb.Reply) string { return smallPage })},
 	{Misdeed: Misdeed{subdomains, "every page links to two hosts that did not exist before, below the same domain",
 		"bounded by a cap of the domain or by the scope"},
-		answer: func(w *Web, a *answer, h *Host, q *request) {
-			a.html(h)
-			r := draw(w.o.Seed, forMaze, mix(uint64(crc32.ChecksumIEEE([]byte(q.name()))), 0))
+		answer: func(r *fakeweb.Reply) {
+			r.HTML(200)
+			rnd := rand.New(rand.NewPCG(1, uint64(crc32.ChecksumIEEE([]byte(r.Host())))))
 			for range 2 {
-				o := q.origin()
-				a.body = fmt.Appendf(a.body, "<a href=\"%s://%08x.%s%s/\">more</a>\n", o.scheme, uint32(r.next()),
-					subdomains.Host(), o.port)
+				name := fmt.Sprintf("%08x.%s", rnd.Uint32(), subdomains.Host())
+				fmt.Fprintf(r, "<a href=\"%s\">more</a>\n", r.Root(name))
 			}
 		}},
 	{Misdeed: Misdeed{"million-links", "a page of a million links",
 		"taken as far as the bounds of page size and links allow; memory bounded"},
-		raw: func(s *stage) error {
+		raw: func(s *fakeweb.Stage) error {
 			out := bufio.NewWriterSize(s, 64<<10)
 			out.WriteString(htmlHead + "\r\n<!DOCTYPE html>\n<title>many</title>\n")
 			for i := range manyLinks {
@@ -395,13 +312,13 @@ var acts = [...]act{
 		}},
 	{Misdeed: Misdeed{"long-links", "links whose URLs are 1 MB long",
 		"dropped as too long, before any memory is spent on them"},
-		answer: markup(func(*request) string {
+		answer: markup(func(*fakeweb.Reply) string {
 			path, query := strings.Repeat("long/", longURL/5), strings.Repeat("k=v&amp;", longURL/8)
 			return "<a href=\"/" + path + "\">a</a>\n<a href=\"/?" + query + "\">b</a>\n<a href=\"http://" +
 				strings.Repeat("a.", longURL/2) + "test/\">c</a>\n<a href=\"/short\">d</a>\n"
 		})},
 	{Misdeed: Misdeed{"nuls", "NULs in text, tags and addresses", "read through; the links around them are found"},
-		answer: markup(func(*request) string {
+		answer: markup(func(*fakeweb.Reply) string {
 			return "\x00\x00<a href=\"/one\x00\">o\x00ne</a><a\x00href=/two>two</a>\x00<a href=\"/three\">three</a>" +
 				strings.Repeat("\x00", 4096) + "<a href=/four>four</a>"
 		})},
@@ -436,119 +353,120 @@ var acts = [...]act{
 	{Misdeed: Misdeed{"status-nonsense", "a status that is no number", "failed as not HTTP"},
 		raw: say("HTTP/1.1 fine OK\r\n\r\n" + smallPage)},
 	{Misdeed: Misdeed{"status-999", "status 999", "archived, links not followed"},
-		answer: func(_ *Web, a *answer, h *Host, _ *request) {
-			a.status = 999
-			a.html(h)
-			a.body = append(a.body, smallPage...)
+		answer: func(r *fakeweb.Reply) {
+			r.HTML(999)
+			io.WriteString(r, smallPage)
 		}},
 	{Misdeed: Misdeed{"garbage", "random bytes instead of HTTP", "failed as not HTTP"},
-		raw: func(s *stage) error {
-			r, b := random(s.w.o.Seed), make([]byte, 4096)
+		raw: func(s *fakeweb.Stage) error {
+			rnd, b := rand.New(rand.NewPCG(1, 2)), make([]byte, 4096)
 			for i := range b {
-				b[i] = byte(r.next())
+				b[i] = byte(rnd.Uint32())
 			}
 			_, err := s.Write(b)
 			return err
 		}},
 	{Misdeed: Misdeed{"empty", "closes without a byte", "failed: disconnect, tried again a few times"},
-		raw: func(*stage) error { return nil }},
+		raw: func(*fakeweb.Stage) error { return nil }},
 	{Misdeed: Misdeed{"reset-head", "resets the connection before a byte", "failed: reset, tried again a few times"},
-		raw: func(s *stage) error { resetConn(s.c); return nil }},
+		raw: func(s *fakeweb.Stage) error { s.Reset(); return nil }},
 	{Misdeed: Misdeed{"reset-body", "resets the connection in the middle of the body",
 		"kept as truncated: disconnect, or failed: reset"},
-		raw: func(s *stage) error {
-			if err := s.say(htmlHead + "Content-Length: 100000\r\n\r\n" + smallPage); err != nil {
+		raw: func(s *fakeweb.Stage) error {
+			if err := s.Say(htmlHead + "Content-Length: 100000\r\n\r\n" + smallPage); err != nil {
 				return err
 			}
 			// A reset overtakes what was sent before it; the client is given time to read that.
-			if err := s.pause(20 * time.Millisecond); err != nil {
+			if err := s.Pause(20 * time.Millisecond); err != nil {
 				return err
 			}
-			resetConn(s.c)
+			s.Reset()
 			return nil
 		}},
 	{Misdeed: Misdeed{"unsolicited", "a second answer after the one asked for",
 		"the second is never taken for the answer to a later request"},
-		raw: func(s *stage) error {
-			if err := s.say(sized(htmlHead, smallPage) + sized(htmlHead,
+		raw: func(s *fakeweb.Stage) error {
+			if err := s.Say(sized(htmlHead, smallPage) + sized(htmlHead,
 				"<a href=\"/poison\">poison</a>")); err != nil {
 				return err
 			}
-			return s.pause(-1)
+			return s.Pause(-1)
 		}},
 	{Misdeed: Misdeed{"retry-after", "503 with Retry-After of ten years",
 		"held back no longer than the cap of the back-off"},
-		answer: func(w *Web, a *answer, h *Host, _ *request) {
-			a.header("Retry-After", "315360000")
-			w.errorAnswer(a, h, 503)
+		answer: func(r *fakeweb.Reply) {
+			r.Header("Retry-After", "315360000")
+			r.Error(503)
 		}},
 	{Misdeed: Misdeed{"header-flood", "ten thousand cookies",
 		"failed at the bound of the head, or archived; memory bounded"},
-		answer: func(_ *Web, a *answer, h *Host, _ *request) {
+		answer: func(r *fakeweb.Reply) {
 			for i := range 10_000 {
-				a.header("Set-Cookie", fmt.Sprintf("c%d=%d; Path=/", i, i))
+				r.Header("Set-Cookie", fmt.Sprintf("c%d=%d; Path=/", i, i))
 			}
-			a.html(h)
-			a.body = append(a.body, smallPage...)
+			r.HTML(200)
+			io.WriteString(r, smallPage)
 		}},
 	{Misdeed: Misdeed{"charset-lie", "says UTF-8 and writes Shift_JIS", "archived as it came; the links are found"},
-		answer: func(w *Web, a *answer, h *Host, _ *request) {
-			a.html(h)
-			for _, p := range texts(ShiftJIS).paragraphs[:20] {
-				a.body = append(a.body, p...)
+		answer: markup(func(*fakeweb.Reply) string {
+			text, err := japanese.ShiftJIS.NewEncoder().String(strings.Repeat("これは文字コードを偽るページである。", 400))
+			if err != nil {
+				panic(err)
 			}
-			a.body = append(a.body, "<a href=\"/next.html\">next</a>"...)
-		}},
+			return text + "<a href=\"/next.html\">next</a>"
+		})},
 	{Misdeed: Misdeed{"type-lie", "says text/html and sends a picture of 1 MB", "archived; no links, no time lost"},
-		answer: markup(func(*request) string { return staticBodies[1] + strings.Repeat("\x00\xff\x3c\x61", 256<<10) })},
+		answer: markup(func(*fakeweb.Reply) string {
+			return "GIF89a\x01\x00\x01\x00\x80\x00\x00" + strings.Repeat("\x00\xff\x3c\x61", 256<<10)
+		})},
 	{Misdeed: Misdeed{"deep-html", "a hundred thousand elements within each other",
 		"read without recursion; the link at the bottom is found"},
-		answer: markup(func(*request) string {
+		answer: markup(func(*fakeweb.Reply) string {
 			return strings.Repeat("<div>", 100_000) +
 				"<a href=\"/bottom\">bottom</a>"
 		})},
 	{Misdeed: Misdeed{"open-comment", "a comment that never ends, of 2 MB, and 100,000 open quotes",
 		"read in linear time"},
-		answer: markup(func(*request) string {
+		answer: markup(func(*fakeweb.Reply) string {
 			return "<a href=\"/first\">first</a>" + strings.Repeat("<a href=\"", 100_000) + "\"><!--" +
 				strings.Repeat("-- > <!-", 256<<10)
 		})},
 	{Misdeed: Misdeed{"growing-path", "links deeper/ from every page, for ever",
 		"stopped by the rule against repeated segments"},
-		answer: markup(func(*request) string { return "<a href=\"deeper/\">deeper</a>" })},
+		answer: markup(func(*fakeweb.Reply) string { return "<a href=\"deeper/\">deeper</a>" })},
 	{Misdeed: Misdeed{"growing-query", "links to itself with one parameter more, for ever",
 		"stopped by the rule against repeated pairs"},
-		answer: markup(func(q *request) string {
+		answer: markup(func(r *fakeweb.Reply) string {
 			sep := "?"
-			if bytes.ContainsRune(q.target, '?') {
+			if strings.Contains(r.Target(), "?") {
 				sep = "&amp;"
 			}
-			return "<a href=\"" + strings.ReplaceAll(string(q.target), "&", "&amp;") + sep + "more=1\">more</a>"
+			return "<a href=\"" + strings.ReplaceAll(r.Target(), "&", "&amp;") + sep + "more=1\">more</a>"
 		})},
 	{Misdeed: Misdeed{"calendar", "a calendar without end", "stopped by the page cap or the growth rule"},
-		shape: func(h *Host) { h.Pages, h.Calendar = 10, true }},
+		shape: func(h *fakeweb.Host) { h.Pages, h.Calendar = 10, true }},
 	{Misdeed: Misdeed{"maze", "a new session id in every link", "stopped by the page cap or the growth rule"},
-		shape: func(h *Host) { h.Pages, h.Sessions = 10, true }},
+		shape: func(h *fakeweb.Host) { h.Pages, h.Sessions = 10, true }},
 	{Misdeed: Misdeed{"soft-404", "200 and the words \"not found\" for what does not exist",
 		"found out and not archived time and again"},
-		shape: func(h *Host) { h.Pages, h.Soft = 20, true }},
+		shape: func(h *fakeweb.Host) { h.Pages, h.Soft = 20, true }},
 	{Misdeed: Misdeed{"robots-endless", "a robots.txt without end", "read to 512 KiB; what was read counts"},
 		raw: after("HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\n\r\nUser-agent: *\nDisallow: /secret\n",
 			"Disallow: /and/so/on\n")},
 	{Misdeed: Misdeed{"robots-loop", "a robots.txt that leads to itself",
 		"five hops, then as if there were none or unreachable"},
-		answer: redirect(func(*request) string { return "/robots.txt" })},
+		answer: redirect(func(*fakeweb.Reply) string { return "/robots.txt" })},
 	{Misdeed: Misdeed{"robots-silent", "a robots.txt that never comes", "nothing of the host is fetched"},
-		raw: func(s *stage) error { return s.pause(-1) }},
+		raw: func(s *fakeweb.Stage) error { return s.Pause(-1) }},
 	{Misdeed: Misdeed{"robots-private", "a robots.txt that leads to " + privateName,
 		"refused by the address guard; nothing of the host is fetched"},
-		answer: redirect(func(*request) string { return "http://" + privateName + "/robots.txt" })},
+		answer: redirect(func(*fakeweb.Reply) string { return "http://" + privateName + "/robots.txt" })},
 	{Misdeed: Misdeed{"robots-html", "200 and a page of HTML for robots.txt", "no rule in it: everything is allowed"},
-		answer: markup(func(*request) string { return smallPage })},
+		answer: markup(func(*fakeweb.Reply) string { return smallPage })},
 	{Misdeed: Misdeed{tlsStall, "a TLS handshake that never goes on", "timeout after the connect time"},
-		answer: markup(func(*request) string { return smallPage })},
+		answer: markup(func(*fakeweb.Reply) string { return smallPage })},
 	{Misdeed: Misdeed{tlsGarbage, "plain HTTP in answer to a TLS handshake", "failed: TLS"},
-		answer: markup(func(*request) string { return smallPage })},
+		answer: markup(func(*fakeweb.Reply) string { return smallPage })},
 }
 
 // gzipHead begins a gzip member without name and time.
@@ -621,7 +539,7 @@ func shiftBy(shift *[32]uint32, register uint32) (sum uint32) {
 }
 
 // gzipBomb writes the same packed megabyte over and over, which is a valid gzip stream with a right checksum.
-func gzipBomb(s *stage, size int) error {
+func gzipBomb(s *fakeweb.Stage, size int) error {
 	var packed bytes.Buffer
 	z, err := flate.NewWriter(&packed, flate.BestCompression)
 	if err != nil {
@@ -631,7 +549,7 @@ func gzipBomb(s *stage, size int) error {
 	if err != nil {
 		return err
 	}
-	if err := s.say(htmlHead + "Content-Encoding: gzip\r\n\r\n" + gzipHead); err != nil {
+	if err := s.Say(htmlHead + "Content-Encoding: gzip\r\n\r\n" + gzipHead); err != nil {
 		return err
 	}
 	for i := range size / len(megabyte) {
@@ -650,9 +568,9 @@ func gzipBomb(s *stage, size int) error {
 }
 
 // zstdBomb writes blocks of four bytes that each stand for 128 kB of one letter (RFC 8878, 3.1.1.2.2).
-func zstdBomb(s *stage, size int) error {
+func zstdBomb(s *fakeweb.Stage, size int) error {
 	const block = 128 << 10
-	if err := s.say(htmlHead + "Content-Encoding: zstd\r\n\r\n\x28\xb5\x2f\xfd\x00\x38"); err != nil {
+	if err := s.Say(htmlHead + "Content-Encoding: zstd\r\n\r\n\x28\xb5\x2f\xfd\x00\x38"); err != nil {
 		return err
 	}
 	const runLength = 1 << 1
@@ -676,13 +594,13 @@ var brotliZeros = sync.OnceValues(func() (pieces [2][]byte, err error) {
 	return pieces, err
 })
 
-func brotliBomb(s *stage, size int) error {
+func brotliBomb(s *fakeweb.Stage, size int) error {
 	pieces, err := brotliZeros()
 	if err != nil {
 		return err
 	}
 	first, next := pieces[0], pieces[1]
-	if err := s.say(htmlHead + "Content-Encoding: br\r\n\r\n"); err != nil {
+	if err := s.Say(htmlHead + "Content-Encoding: br\r\n\r\n"); err != nil {
 		return err
 	}
 	out := bufio.NewWriter(s)

@@ -1,9 +1,10 @@
-package fakeweb
+package hostile
 
 import (
 	"bytes"
 	"compress/gzip"
 	"context"
+	"crypto/tls"
 	"errors"
 	"hash/crc32"
 	"io"
@@ -18,7 +19,25 @@ import (
 
 	"github.com/andybalholm/brotli"
 	"github.com/klauspost/compress/zstd"
+
+	"henro/slave/fakeweb"
 )
+
+func newWeb(t *testing.T, o fakeweb.Options) *fakeweb.Web {
+	t.Helper()
+	w, err := fakeweb.New(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := w.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return w
+}
+
+func insecure() *tls.Config { return &tls.Config{InsecureSkipVerify: true} }
 
 // visit is what a careful client comes to: net/http with 60 s in all, 10 s for a handshake, a head of 10 MB and a body
 // of 2 MB.
@@ -31,7 +50,7 @@ type visit struct {
 
 const bodyCap = 2 << 20
 
-func careful(t *testing.T, w *Web, url string) (v visit, body []byte) {
+func careful(t *testing.T, w *fakeweb.Web, url string) (v visit, body []byte) {
 	tr := &http.Transport{DialContext: w.DialContext, DisableCompression: true, TLSClientConfig: insecure(),
 		TLSHandshakeTimeout: 10 * time.Second}
 	defer tr.CloseIdleConnections()
@@ -52,7 +71,7 @@ func TestEveryMisdeedIsDone(t *testing.T) {
 	failed := errors.New("any error")
 	late, early := context.DeadlineExceeded, io.ErrUnexpectedEOF
 	whole := len(smallPage)
-	want := map[Hostility]visit{
+	want := map[Kind]visit{
 		"silent":            {err: late, took: time.Minute},
 		"drip":              {err: late, took: time.Minute},
 		"stall":             {status: 200, size: whole - whole/2, err: late, took: time.Minute},
@@ -93,11 +112,11 @@ func TestEveryMisdeedIsDone(t *testing.T) {
 		tlsStall:            {err: failed, took: 10 * time.Second},
 		tlsGarbage:          {err: failed},
 	}
-	for _, kind := range AllHostile() {
+	for _, kind := range All() {
 		t.Run(string(kind), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				w := newWeb(t, Options{Hostile: AllHostile()})
-				got, _ := careful(t, w, kind.seed(""))
+				w := newWeb(t, fakeweb.Options{Guests: Guests(All()...)})
+				got, _ := careful(t, w, kind.Seed())
 				expected, listed := want[kind]
 				if !listed {
 					expected = visit{status: 200}
@@ -116,14 +135,14 @@ func TestEveryMisdeedIsDone(t *testing.T) {
 }
 
 func TestRobotsOfHostileHosts(t *testing.T) {
-	for kind, want := range map[Hostility]visit{
+	for kind, want := range map[Kind]visit{
 		"silent": {status: 404}, "garbage": {status: 404}, "calendar": {status: 404},
 		"robots-endless": {status: 200, size: bodyCap}, "robots-loop": {status: 302}, "robots-private": {status: 302},
 		"robots-html":   {status: 200},
 		"robots-silent": {err: context.DeadlineExceeded},
 	} {
 		synctest.Test(t, func(t *testing.T) {
-			w := newWeb(t, Options{Hostile: []Hostility{kind}})
+			w := newWeb(t, fakeweb.Options{Guests: Guests(kind)})
 			got, _ := careful(t, w, "http://"+kind.Host()+"/robots.txt")
 			if got.status != want.status || want.size > 0 && got.size != want.size || !errors.Is(got.err, want.err) {
 				t.Errorf("%s: got %+v, want %+v", kind, got, want)
@@ -154,10 +173,10 @@ func zeros(t *testing.T, r io.Reader, letter byte) (n int) {
 
 func TestBombsAreValid(t *testing.T) {
 	const size = 16 << 20
-	packed := func(bomb func(*stage, int) error) *bytes.Reader {
+	packed := func(bomb func(*fakeweb.Stage, int) error) *bytes.Reader {
 		client, server := net.Pipe()
 		go func() {
-			if err := bomb(&stage{c: server}, size); err != nil {
+			if err := bomb(fakeweb.NewStage(server), size); err != nil {
 				t.Error(err)
 			}
 			server.Close()
@@ -194,23 +213,34 @@ func TestBombsAreValid(t *testing.T) {
 
 func TestMisdeedsHoldUpNobodyElse(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newWeb(t, Options{Pages: 100, Latency: Latency{Mean: 100 * time.Millisecond}, Hostile: AllHostile()})
+		w := newWeb(t, fakeweb.Options{Pages: 100, Guests: Guests(All()...),
+			Latency: fakeweb.Latency{Mean: 100 * time.Millisecond}})
 		done := make(chan struct{})
-		for _, kind := range AllHostile() {
+		for _, kind := range All() {
 			go func() {
-				careful(t, w, kind.seed(""))
+				careful(t, w, kind.Seed())
 				done <- struct{}{}
 			}()
 		}
-		c := client(t, w)
+		tr := &http.Transport{DialContext: w.DialContext, DisableCompression: true}
+		defer tr.CloseIdleConnections()
+		c := &http.Client{Transport: tr,
+			CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
 		began := time.Now()
 		for n := range 100 {
-			get(t, c, w.PageURL(0, n, 0))
+			res, err := c.Get(w.PageURL(0, n, 0))
+			if err == nil {
+				_, err = io.Copy(io.Discard, res.Body)
+				res.Body.Close()
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
 		}
 		if took := time.Since(began); took != 10*time.Second {
 			t.Errorf("100 pages at 100 ms took %v", took)
 		}
-		for range AllHostile() {
+		for range All() {
 			<-done
 		}
 	})
@@ -218,8 +248,8 @@ func TestMisdeedsHoldUpNobodyElse(t *testing.T) {
 
 func TestSubdomainsAndRebinding(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newWeb(t, Options{Hostile: AllHostile()})
-		url := subdomains.seed("")
+		w := newWeb(t, fakeweb.Options{Guests: Guests(All()...)})
+		url := subdomains.Seed()
 		for range 5 {
 			v, body := careful(t, w, url)
 			at := bytes.LastIndex(body, []byte("http://"))
@@ -247,15 +277,15 @@ func TestSubdomainsAndRebinding(t *testing.T) {
 }
 
 func TestHostileHostsOverSockets(t *testing.T) {
-	w := newWeb(t, Options{Hostile: AllHostile()})
-	l, err := w.Listen(t.Context(), ListenOptions{})
+	w := newWeb(t, fakeweb.Options{Guests: Guests(All()...)})
+	l, err := w.Listen(t.Context(), fakeweb.ListenOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	tr := &http.Transport{DialContext: l.DialContext, TLSClientConfig: insecure(), DisableKeepAlives: true}
 	c := &http.Client{Transport: tr}
-	get := func(kind Hostility) error {
-		res, err := c.Get(kind.seed(""))
+	get := func(kind Kind) error {
+		res, err := c.Get(kind.Seed())
 		if err != nil {
 			return err
 		}
@@ -263,13 +293,13 @@ func TestHostileHostsOverSockets(t *testing.T) {
 		_, err = io.Copy(io.Discard, res.Body)
 		return err
 	}
-	for kind, want := range map[Hostility]error{"reset-body": syscall.ECONNRESET, "length-long": io.ErrUnexpectedEOF,
+	for kind, want := range map[Kind]error{"reset-body": syscall.ECONNRESET, "length-long": io.ErrUnexpectedEOF,
 		"empty": io.EOF, "nuls": nil, "million-links": nil} {
 		if err := get(kind); !errors.Is(err, want) {
 			t.Errorf("%s: %v, want %v", kind, err, want)
 		}
 	}
-	for _, seed := range l.HostileSeeds() {
+	for _, seed := range l.GuestSeeds() {
 		if !strings.Contains(seed, ".hostile.test:") {
 			t.Error(seed)
 		}
