@@ -78,6 +78,7 @@ var pure = []struct{ dir, why, mayImport string }{
 	{"slave/mediatype", "a header field and some bytes in, a type out, as browsers have it", ""},
 	{"slave/sitemap", "a sitemap or a feed in, entries out, whatever is wrong with it", "golang.org/x/text"},
 	{"slave/charset", "bytes in, text out, the same on every slave", "golang.org/x/text"},
+	{"master/window", "hours are proved by tables", ""},
 	{"master/forecast", "an end is foreseen from figures", ""},
 	{"master/frontier", "orders of URLs, compared by simulation", ""},
 	{"master/frontier/frontiersim", "a graph of the web in memory is crawled in seconds",

@@ -82,6 +82,7 @@ type State string
 const (
 	Running State = "running"
 	Paused  State = "paused"
+	Closed  State = "closed" // leases are back, or being taken back, until Options.Hours open
 	Ending  State = "ending" // leases are being taken back
 	Ended   State = "ended"
 )
@@ -113,6 +114,7 @@ type Status struct {
 	Known     uint64          `json:"known"`   // URLs ever admitted
 	Ready     int             `json:"ready"`   // hosts that wait to be lent
 	NextReady time.Time       `json:"next_ready,omitzero"`
+	Opens     time.Time       `json:"opens,omitzero"` // when the hours of the crawl begin, outside of them
 	Leases    int             `json:"leases"`
 	Frontier  *FrontierStatus `json:"frontier,omitempty"` // without one, the Hosts take turns
 	Slaves    []SlaveStatus   `json:"slaves"`
@@ -176,6 +178,7 @@ type course struct {
 	end       End
 	startedAt time.Time
 	endingAt  time.Time // when the leases were begun to be taken back
+	opensAt   time.Time // in Closed
 	begun     bool      // the seeds it was started with are added
 	seeding   int       // seeds not on disk yet
 	visits    uint64    // stored
@@ -276,7 +279,7 @@ func (m *Master) Receive(ctx actor.Context) {
 		m.begun = true
 		m.stalls.reportedAt = time.Now()
 	case *Pause:
-		if m.phase == Running {
+		if m.phase == Running || m.phase == Closed {
 			m.phase = Paused
 			m.slaves.revokeAll(ctx, m.ledger)
 		}
@@ -285,6 +288,7 @@ func (m *Master) Receive(ctx actor.Context) {
 		if m.phase == Paused {
 			m.phase = Running
 			m.stalls.reportedAt = time.Now()
+			m.keepHours(ctx, m.stalls.reportedAt)
 		}
 		ctx.Respond(m.status())
 		m.dispatch(ctx)
@@ -328,7 +332,27 @@ func (m *Master) start(ctx actor.Context) {
 	ctx.Send(m.hosts, &protocol.ScopeChanged{Rules: m.scope})
 	ctx.Send(m.hosts, &hosts.Introduction{Partitions: m.partitions, PartitionOf: m.state.PartitionOf,
 		Skips: floor.SpawnAs(ctx, hosts.SkipsProps(m.o.Dir, m.log), "skips")})
+	m.keepHours(ctx, time.Now())
 	m.timer.After(ctx, m.o.TickEvery, &tick{})
+}
+
+// closeEarly is how long before their end the hours count as over: a slave learns it when it asks for work, once a
+// second, and makes an end after the request under way.
+const closeEarly = 3 * time.Second
+
+// keepHours takes the leases back when the hours of the crawl end, and lends again when they begin.
+func (m *Master) keepHours(ctx actor.Context, now time.Time) {
+	open := m.o.Hours.Open(now) && m.o.Hours.Open(now.Add(closeEarly))
+	switch {
+	case m.phase == Running && !open:
+		m.phase, m.opensAt = Closed, m.o.Hours.Turn(now.Add(closeEarly))
+		m.log.WithField("until", m.opensAt).Info("outside the hours of the crawl: taking the leases back")
+		m.slaves.revokeAll(ctx, m.ledger)
+	case m.phase == Closed && open:
+		m.phase, m.opensAt = Running, time.Time{}
+		m.stalls.reportedAt = now
+		m.log.Info("within the hours of the crawl again")
+	}
 }
 
 // makeOrder reads what waits, before anything more can be admitted.
@@ -355,6 +379,7 @@ func (m *Master) tick(ctx actor.Context) {
 	m.timer.After(ctx, m.o.TickEvery, &tick{})
 	now := time.Now()
 	m.forgive(now)
+	m.keepHours(ctx, now)
 	w := work{book: m.ledger, slaves: m.slaves, ready: m.ready.readyHosts}
 	if m.phase == Running && m.begun {
 		w.waiting, w.due = m.rounds.last.Waiting, m.rounds.last.Due

@@ -9,6 +9,7 @@ import (
 	"henro/actors/partition"
 	"henro/actors/scope"
 	"henro/master/frontier"
+	"henro/master/window"
 	"henro/messages"
 	"henro/messages/outlink"
 	"henro/store"
@@ -40,6 +41,7 @@ type Options struct {
 	MaxPages    uint64        // stop after so many visits; 0: no limit
 	MaxBytes    uint64        // stop after so much payload; 0: no limit
 	For         time.Duration // stop after so long; 0: no limit
+	Hours       window.Hours  // in which hosts are asked; none: always
 	RoundEvery  time.Duration // with Hosts.Again: from the begin of a round to that of the next; 0: there is one
 	TickEvery   time.Duration // how often ends are looked for: of leases, by limits, of the crawl
 	// say why when nothing was fetched for so long though URLs wait. 2 min: twice the longest fetch; 0: never

@@ -129,6 +129,9 @@ func (m *Master) status() *Status {
 	s := m.rounds.last
 	s.Totals = m.rounds.last.Totals.Clone()
 	s.State, s.End = m.phase, m.end
+	if m.phase == Closed {
+		s.Opens = m.opensAt
+	}
 	s.Leases, s.Ready = m.ledger.OpenCount(), m.ready.count()
 	if at, ok := m.ready.next(); ok {
 		s.NextReady = at

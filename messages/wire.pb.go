@@ -302,6 +302,10 @@ type FetchRules struct {
 	PrivateNetworks  []string               `protobuf:"bytes,22,rep,name=private_networks,json=privateNetworks,proto3" json:"private_networks,omitempty"` // CIDR; allowed as allow_private allows all
 	AllowAddresses   []string               `protobuf:"bytes,23,rep,name=allow_addresses,json=allowAddresses,proto3" json:"allow_addresses,omitempty"`    // allowed whatever they are
 	Admission        []byte                 `protobuf:"bytes,24,opt,name=admission,proto3" json:"admission,omitempty"`                                    // which links are taken, whole, as package admission marshals its Rules; without it fields 12 and 14 say it
+	Headers          []*Header              `protobuf:"bytes,40,rep,name=headers,proto3" json:"headers,omitempty"`
+	CookieHosts      []string               `protobuf:"bytes,41,rep,name=cookie_hosts,json=cookieHosts,proto3" json:"cookie_hosts,omitempty"` // hosts whose cookies are kept, as cookies.Wanted reads them
+	CookieFile       []byte                 `protobuf:"bytes,42,opt,name=cookie_file,json=cookieFile,proto3" json:"cookie_file,omitempty"`    // in Netscape's form; the hosts that it names have their cookies kept too
+	Proxy            string                 `protobuf:"bytes,43,opt,name=proxy,proto3" json:"proxy,omitempty"`                                // URL, http or socks5, with its login
 	unknownFields    protoimpl.UnknownFields
 	sizeCache        protoimpl.SizeCache
 }
@@ -504,6 +508,95 @@ func (x *FetchRules) GetAdmission() []byte {
 	return nil
 }
 
+func (x *FetchRules) GetHeaders() []*Header {
+	if x != nil {
+		return x.Headers
+	}
+	return nil
+}
+
+func (x *FetchRules) GetCookieHosts() []string {
+	if x != nil {
+		return x.CookieHosts
+	}
+	return nil
+}
+
+func (x *FetchRules) GetCookieFile() []byte {
+	if x != nil {
+		return x.CookieFile
+	}
+	return nil
+}
+
+func (x *FetchRules) GetProxy() string {
+	if x != nil {
+		return x.Proxy
+	}
+	return ""
+}
+
+// Header is a field of requests beside the usual ones.
+type Header struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Prefix        string                 `protobuf:"bytes,1,opt,name=prefix,proto3" json:"prefix,omitempty"` // of the URLs that get it, whose value is a secret then; empty: all
+	Name          string                 `protobuf:"bytes,2,opt,name=name,proto3" json:"name,omitempty"`
+	Value         string                 `protobuf:"bytes,3,opt,name=value,proto3" json:"value,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Header) Reset() {
+	*x = Header{}
+	mi := &file_messages_wire_proto_msgTypes[3]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Header) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Header) ProtoMessage() {}
+
+func (x *Header) ProtoReflect() protoreflect.Message {
+	mi := &file_messages_wire_proto_msgTypes[3]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Header.ProtoReflect.Descriptor instead.
+func (*Header) Descriptor() ([]byte, []int) {
+	return file_messages_wire_proto_rawDescGZIP(), []int{3}
+}
+
+func (x *Header) GetPrefix() string {
+	if x != nil {
+		return x.Prefix
+	}
+	return ""
+}
+
+func (x *Header) GetName() string {
+	if x != nil {
+		return x.Name
+	}
+	return ""
+}
+
+func (x *Header) GetValue() string {
+	if x != nil {
+		return x.Value
+	}
+	return ""
+}
+
 // Traps are the bounds of package traps.
 type Traps struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
@@ -519,7 +612,7 @@ type Traps struct {
 
 func (x *Traps) Reset() {
 	*x = Traps{}
-	mi := &file_messages_wire_proto_msgTypes[3]
+	mi := &file_messages_wire_proto_msgTypes[4]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -531,7 +624,7 @@ func (x *Traps) String() string {
 func (*Traps) ProtoMessage() {}
 
 func (x *Traps) ProtoReflect() protoreflect.Message {
-	mi := &file_messages_wire_proto_msgTypes[3]
+	mi := &file_messages_wire_proto_msgTypes[4]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -544,7 +637,7 @@ func (x *Traps) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Traps.ProtoReflect.Descriptor instead.
 func (*Traps) Descriptor() ([]byte, []int) {
-	return file_messages_wire_proto_rawDescGZIP(), []int{3}
+	return file_messages_wire_proto_rawDescGZIP(), []int{4}
 }
 
 func (x *Traps) GetMaxUrl() uint32 {
@@ -608,7 +701,7 @@ type WorkRequested struct {
 
 func (x *WorkRequested) Reset() {
 	*x = WorkRequested{}
-	mi := &file_messages_wire_proto_msgTypes[4]
+	mi := &file_messages_wire_proto_msgTypes[5]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -620,7 +713,7 @@ func (x *WorkRequested) String() string {
 func (*WorkRequested) ProtoMessage() {}
 
 func (x *WorkRequested) ProtoReflect() protoreflect.Message {
-	mi := &file_messages_wire_proto_msgTypes[4]
+	mi := &file_messages_wire_proto_msgTypes[5]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -633,7 +726,7 @@ func (x *WorkRequested) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WorkRequested.ProtoReflect.Descriptor instead.
 func (*WorkRequested) Descriptor() ([]byte, []int) {
-	return file_messages_wire_proto_rawDescGZIP(), []int{4}
+	return file_messages_wire_proto_rawDescGZIP(), []int{5}
 }
 
 func (x *WorkRequested) GetSlave() string {
@@ -720,7 +813,7 @@ type Mailboxes struct {
 
 func (x *Mailboxes) Reset() {
 	*x = Mailboxes{}
-	mi := &file_messages_wire_proto_msgTypes[5]
+	mi := &file_messages_wire_proto_msgTypes[6]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -732,7 +825,7 @@ func (x *Mailboxes) String() string {
 func (*Mailboxes) ProtoMessage() {}
 
 func (x *Mailboxes) ProtoReflect() protoreflect.Message {
-	mi := &file_messages_wire_proto_msgTypes[5]
+	mi := &file_messages_wire_proto_msgTypes[6]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -745,7 +838,7 @@ func (x *Mailboxes) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Mailboxes.ProtoReflect.Descriptor instead.
 func (*Mailboxes) Descriptor() ([]byte, []int) {
-	return file_messages_wire_proto_rawDescGZIP(), []int{5}
+	return file_messages_wire_proto_rawDescGZIP(), []int{6}
 }
 
 func (x *Mailboxes) GetKind() string {
@@ -796,7 +889,7 @@ type TaskBatch struct {
 
 func (x *TaskBatch) Reset() {
 	*x = TaskBatch{}
-	mi := &file_messages_wire_proto_msgTypes[6]
+	mi := &file_messages_wire_proto_msgTypes[7]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -808,7 +901,7 @@ func (x *TaskBatch) String() string {
 func (*TaskBatch) ProtoMessage() {}
 
 func (x *TaskBatch) ProtoReflect() protoreflect.Message {
-	mi := &file_messages_wire_proto_msgTypes[6]
+	mi := &file_messages_wire_proto_msgTypes[7]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -821,7 +914,7 @@ func (x *TaskBatch) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TaskBatch.ProtoReflect.Descriptor instead.
 func (*TaskBatch) Descriptor() ([]byte, []int) {
-	return file_messages_wire_proto_rawDescGZIP(), []int{6}
+	return file_messages_wire_proto_rawDescGZIP(), []int{7}
 }
 
 func (x *TaskBatch) GetSerial() uint64 {
@@ -868,6 +961,7 @@ type HostTask struct {
 	MaxRedirects  uint32                 `protobuf:"varint,11,opt,name=max_redirects,json=maxRedirects,proto3" json:"max_redirects,omitempty"`
 	Stops         []string               `protobuf:"bytes,12,rep,name=stops,proto3" json:"stops,omitempty"`     // with follow: and with none of these, the host's folders on the stop list
 	Ratio         float64                `protobuf:"fixed64,13,opt,name=ratio,proto3" json:"ratio,omitempty"`   // S/C of equation (10): after a request that took e the next waits for at least ratio·e; 0: the resources are not looked at
+	Cookies       []byte                 `protobuf:"bytes,40,opt,name=cookies,proto3" json:"cookies,omitempty"` // of the host, as package cookies keeps them; empty: none yet
 	Verdict       string                 `protobuf:"bytes,14,opt,name=verdict,proto3" json:"verdict,omitempty"` // whether the host's timetable can be kept, in the words of politeness.Verdict (only ever written to WARC)
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -875,7 +969,7 @@ type HostTask struct {
 
 func (x *HostTask) Reset() {
 	*x = HostTask{}
-	mi := &file_messages_wire_proto_msgTypes[7]
+	mi := &file_messages_wire_proto_msgTypes[8]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -887,7 +981,7 @@ func (x *HostTask) String() string {
 func (*HostTask) ProtoMessage() {}
 
 func (x *HostTask) ProtoReflect() protoreflect.Message {
-	mi := &file_messages_wire_proto_msgTypes[7]
+	mi := &file_messages_wire_proto_msgTypes[8]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -900,7 +994,7 @@ func (x *HostTask) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use HostTask.ProtoReflect.Descriptor instead.
 func (*HostTask) Descriptor() ([]byte, []int) {
-	return file_messages_wire_proto_rawDescGZIP(), []int{7}
+	return file_messages_wire_proto_rawDescGZIP(), []int{8}
 }
 
 func (x *HostTask) GetLease() uint64 {
@@ -994,6 +1088,13 @@ func (x *HostTask) GetRatio() float64 {
 	return 0
 }
 
+func (x *HostTask) GetCookies() []byte {
+	if x != nil {
+		return x.Cookies
+	}
+	return nil
+}
+
 func (x *HostTask) GetVerdict() string {
 	if x != nil {
 		return x.Verdict
@@ -1021,7 +1122,7 @@ type Task struct {
 
 func (x *Task) Reset() {
 	*x = Task{}
-	mi := &file_messages_wire_proto_msgTypes[8]
+	mi := &file_messages_wire_proto_msgTypes[9]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1033,7 +1134,7 @@ func (x *Task) String() string {
 func (*Task) ProtoMessage() {}
 
 func (x *Task) ProtoReflect() protoreflect.Message {
-	mi := &file_messages_wire_proto_msgTypes[8]
+	mi := &file_messages_wire_proto_msgTypes[9]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1046,7 +1147,7 @@ func (x *Task) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Task.ProtoReflect.Descriptor instead.
 func (*Task) Descriptor() ([]byte, []int) {
-	return file_messages_wire_proto_rawDescGZIP(), []int{8}
+	return file_messages_wire_proto_rawDescGZIP(), []int{9}
 }
 
 func (x *Task) GetUrl() string {
@@ -1138,7 +1239,7 @@ type Report struct {
 
 func (x *Report) Reset() {
 	*x = Report{}
-	mi := &file_messages_wire_proto_msgTypes[9]
+	mi := &file_messages_wire_proto_msgTypes[10]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1150,7 +1251,7 @@ func (x *Report) String() string {
 func (*Report) ProtoMessage() {}
 
 func (x *Report) ProtoReflect() protoreflect.Message {
-	mi := &file_messages_wire_proto_msgTypes[9]
+	mi := &file_messages_wire_proto_msgTypes[10]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1163,7 +1264,7 @@ func (x *Report) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Report.ProtoReflect.Descriptor instead.
 func (*Report) Descriptor() ([]byte, []int) {
-	return file_messages_wire_proto_rawDescGZIP(), []int{9}
+	return file_messages_wire_proto_rawDescGZIP(), []int{10}
 }
 
 func (x *Report) GetSlave() string {
@@ -1204,7 +1305,7 @@ type Fact struct {
 
 func (x *Fact) Reset() {
 	*x = Fact{}
-	mi := &file_messages_wire_proto_msgTypes[10]
+	mi := &file_messages_wire_proto_msgTypes[11]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1216,7 +1317,7 @@ func (x *Fact) String() string {
 func (*Fact) ProtoMessage() {}
 
 func (x *Fact) ProtoReflect() protoreflect.Message {
-	mi := &file_messages_wire_proto_msgTypes[10]
+	mi := &file_messages_wire_proto_msgTypes[11]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1229,7 +1330,7 @@ func (x *Fact) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Fact.ProtoReflect.Descriptor instead.
 func (*Fact) Descriptor() ([]byte, []int) {
-	return file_messages_wire_proto_rawDescGZIP(), []int{10}
+	return file_messages_wire_proto_rawDescGZIP(), []int{11}
 }
 
 func (x *Fact) GetLease() uint64 {
@@ -1324,13 +1425,14 @@ type PageVisited struct {
 	Requisite        uint32                 `protobuf:"varint,32,opt,name=requisite,proto3" json:"requisite,omitempty"`                                         // how far from the page that it is a requisite of; 0: a page; 7: a page that is one as well
 	ModifiedBeforeNs int64                  `protobuf:"varint,31,opt,name=modified_before_ns,json=modifiedBeforeNs,proto3" json:"modified_before_ns,omitempty"` // from Last-Modified to Date, both by the host's own clock; 0: not given
 	Says             string                 `protobuf:"bytes,33,opt,name=says,proto3" json:"says,omitempty"`                                                    // the words of the system or the library for a failure, or for a body that is not whole
+	Cookies          []byte                 `protobuf:"bytes,40,opt,name=cookies,proto3" json:"cookies,omitempty"`                                              // those of the host from now on; empty: as before
 	unknownFields    protoimpl.UnknownFields
 	sizeCache        protoimpl.SizeCache
 }
 
 func (x *PageVisited) Reset() {
 	*x = PageVisited{}
-	mi := &file_messages_wire_proto_msgTypes[11]
+	mi := &file_messages_wire_proto_msgTypes[12]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1342,7 +1444,7 @@ func (x *PageVisited) String() string {
 func (*PageVisited) ProtoMessage() {}
 
 func (x *PageVisited) ProtoReflect() protoreflect.Message {
-	mi := &file_messages_wire_proto_msgTypes[11]
+	mi := &file_messages_wire_proto_msgTypes[12]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1355,7 +1457,7 @@ func (x *PageVisited) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PageVisited.ProtoReflect.Descriptor instead.
 func (*PageVisited) Descriptor() ([]byte, []int) {
-	return file_messages_wire_proto_rawDescGZIP(), []int{11}
+	return file_messages_wire_proto_rawDescGZIP(), []int{12}
 }
 
 func (x *PageVisited) GetUrl() string {
@@ -1589,6 +1691,13 @@ func (x *PageVisited) GetSays() string {
 	return ""
 }
 
+func (x *PageVisited) GetCookies() []byte {
+	if x != nil {
+		return x.Cookies
+	}
+	return nil
+}
+
 // LinkSet is the set of outlinks of one page, in columns: the i-th link is (urls[i], kinds[i], flags[i], anchors[i]).
 type LinkSet struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
@@ -1602,7 +1711,7 @@ type LinkSet struct {
 
 func (x *LinkSet) Reset() {
 	*x = LinkSet{}
-	mi := &file_messages_wire_proto_msgTypes[12]
+	mi := &file_messages_wire_proto_msgTypes[13]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1614,7 +1723,7 @@ func (x *LinkSet) String() string {
 func (*LinkSet) ProtoMessage() {}
 
 func (x *LinkSet) ProtoReflect() protoreflect.Message {
-	mi := &file_messages_wire_proto_msgTypes[12]
+	mi := &file_messages_wire_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1627,7 +1736,7 @@ func (x *LinkSet) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LinkSet.ProtoReflect.Descriptor instead.
 func (*LinkSet) Descriptor() ([]byte, []int) {
-	return file_messages_wire_proto_rawDescGZIP(), []int{12}
+	return file_messages_wire_proto_rawDescGZIP(), []int{13}
 }
 
 func (x *LinkSet) GetUrls() []string {
@@ -1675,7 +1784,7 @@ type RobotsVisited struct {
 
 func (x *RobotsVisited) Reset() {
 	*x = RobotsVisited{}
-	mi := &file_messages_wire_proto_msgTypes[13]
+	mi := &file_messages_wire_proto_msgTypes[14]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1687,7 +1796,7 @@ func (x *RobotsVisited) String() string {
 func (*RobotsVisited) ProtoMessage() {}
 
 func (x *RobotsVisited) ProtoReflect() protoreflect.Message {
-	mi := &file_messages_wire_proto_msgTypes[13]
+	mi := &file_messages_wire_proto_msgTypes[14]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1700,7 +1809,7 @@ func (x *RobotsVisited) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RobotsVisited.ProtoReflect.Descriptor instead.
 func (*RobotsVisited) Descriptor() ([]byte, []int) {
-	return file_messages_wire_proto_rawDescGZIP(), []int{13}
+	return file_messages_wire_proto_rawDescGZIP(), []int{14}
 }
 
 func (x *RobotsVisited) GetStatus() uint32 {
@@ -1770,7 +1879,7 @@ type LeaseFinished struct {
 
 func (x *LeaseFinished) Reset() {
 	*x = LeaseFinished{}
-	mi := &file_messages_wire_proto_msgTypes[14]
+	mi := &file_messages_wire_proto_msgTypes[15]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1782,7 +1891,7 @@ func (x *LeaseFinished) String() string {
 func (*LeaseFinished) ProtoMessage() {}
 
 func (x *LeaseFinished) ProtoReflect() protoreflect.Message {
-	mi := &file_messages_wire_proto_msgTypes[14]
+	mi := &file_messages_wire_proto_msgTypes[15]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1795,7 +1904,7 @@ func (x *LeaseFinished) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LeaseFinished.ProtoReflect.Descriptor instead.
 func (*LeaseFinished) Descriptor() ([]byte, []int) {
-	return file_messages_wire_proto_rawDescGZIP(), []int{14}
+	return file_messages_wire_proto_rawDescGZIP(), []int{15}
 }
 
 func (x *LeaseFinished) GetVisits() uint32 {
@@ -1823,7 +1932,7 @@ type Stored struct {
 
 func (x *Stored) Reset() {
 	*x = Stored{}
-	mi := &file_messages_wire_proto_msgTypes[15]
+	mi := &file_messages_wire_proto_msgTypes[16]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1835,7 +1944,7 @@ func (x *Stored) String() string {
 func (*Stored) ProtoMessage() {}
 
 func (x *Stored) ProtoReflect() protoreflect.Message {
-	mi := &file_messages_wire_proto_msgTypes[15]
+	mi := &file_messages_wire_proto_msgTypes[16]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1848,7 +1957,7 @@ func (x *Stored) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Stored.ProtoReflect.Descriptor instead.
 func (*Stored) Descriptor() ([]byte, []int) {
-	return file_messages_wire_proto_rawDescGZIP(), []int{15}
+	return file_messages_wire_proto_rawDescGZIP(), []int{16}
 }
 
 func (x *Stored) GetLeases() []uint64 {
@@ -1884,7 +1993,7 @@ type TraceAsked struct {
 
 func (x *TraceAsked) Reset() {
 	*x = TraceAsked{}
-	mi := &file_messages_wire_proto_msgTypes[16]
+	mi := &file_messages_wire_proto_msgTypes[17]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1896,7 +2005,7 @@ func (x *TraceAsked) String() string {
 func (*TraceAsked) ProtoMessage() {}
 
 func (x *TraceAsked) ProtoReflect() protoreflect.Message {
-	mi := &file_messages_wire_proto_msgTypes[16]
+	mi := &file_messages_wire_proto_msgTypes[17]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1909,7 +2018,7 @@ func (x *TraceAsked) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TraceAsked.ProtoReflect.Descriptor instead.
 func (*TraceAsked) Descriptor() ([]byte, []int) {
-	return file_messages_wire_proto_rawDescGZIP(), []int{16}
+	return file_messages_wire_proto_rawDescGZIP(), []int{17}
 }
 
 func (x *TraceAsked) GetId() uint64 {
@@ -1991,7 +2100,7 @@ type TraceReported struct {
 
 func (x *TraceReported) Reset() {
 	*x = TraceReported{}
-	mi := &file_messages_wire_proto_msgTypes[17]
+	mi := &file_messages_wire_proto_msgTypes[18]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2003,7 +2112,7 @@ func (x *TraceReported) String() string {
 func (*TraceReported) ProtoMessage() {}
 
 func (x *TraceReported) ProtoReflect() protoreflect.Message {
-	mi := &file_messages_wire_proto_msgTypes[17]
+	mi := &file_messages_wire_proto_msgTypes[18]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2016,7 +2125,7 @@ func (x *TraceReported) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TraceReported.ProtoReflect.Descriptor instead.
 func (*TraceReported) Descriptor() ([]byte, []int) {
-	return file_messages_wire_proto_rawDescGZIP(), []int{17}
+	return file_messages_wire_proto_rawDescGZIP(), []int{18}
 }
 
 func (x *TraceReported) GetId() uint64 {
@@ -2081,7 +2190,7 @@ type TaskRefused struct {
 
 func (x *TaskRefused) Reset() {
 	*x = TaskRefused{}
-	mi := &file_messages_wire_proto_msgTypes[18]
+	mi := &file_messages_wire_proto_msgTypes[19]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2093,7 +2202,7 @@ func (x *TaskRefused) String() string {
 func (*TaskRefused) ProtoMessage() {}
 
 func (x *TaskRefused) ProtoReflect() protoreflect.Message {
-	mi := &file_messages_wire_proto_msgTypes[18]
+	mi := &file_messages_wire_proto_msgTypes[19]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2106,7 +2215,7 @@ func (x *TaskRefused) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TaskRefused.ProtoReflect.Descriptor instead.
 func (*TaskRefused) Descriptor() ([]byte, []int) {
-	return file_messages_wire_proto_rawDescGZIP(), []int{18}
+	return file_messages_wire_proto_rawDescGZIP(), []int{19}
 }
 
 func (x *TaskRefused) GetSlave() string {
@@ -2147,7 +2256,7 @@ type Greeting struct {
 
 func (x *Greeting) Reset() {
 	*x = Greeting{}
-	mi := &file_messages_wire_proto_msgTypes[19]
+	mi := &file_messages_wire_proto_msgTypes[20]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2159,7 +2268,7 @@ func (x *Greeting) String() string {
 func (*Greeting) ProtoMessage() {}
 
 func (x *Greeting) ProtoReflect() protoreflect.Message {
-	mi := &file_messages_wire_proto_msgTypes[19]
+	mi := &file_messages_wire_proto_msgTypes[20]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2172,7 +2281,7 @@ func (x *Greeting) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Greeting.ProtoReflect.Descriptor instead.
 func (*Greeting) Descriptor() ([]byte, []int) {
-	return file_messages_wire_proto_rawDescGZIP(), []int{19}
+	return file_messages_wire_proto_rawDescGZIP(), []int{20}
 }
 
 func (x *Greeting) GetNode() string {
@@ -2192,7 +2301,7 @@ type Greeted struct {
 
 func (x *Greeted) Reset() {
 	*x = Greeted{}
-	mi := &file_messages_wire_proto_msgTypes[20]
+	mi := &file_messages_wire_proto_msgTypes[21]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2204,7 +2313,7 @@ func (x *Greeted) String() string {
 func (*Greeted) ProtoMessage() {}
 
 func (x *Greeted) ProtoReflect() protoreflect.Message {
-	mi := &file_messages_wire_proto_msgTypes[20]
+	mi := &file_messages_wire_proto_msgTypes[21]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2217,7 +2326,7 @@ func (x *Greeted) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Greeted.ProtoReflect.Descriptor instead.
 func (*Greeted) Descriptor() ([]byte, []int) {
-	return file_messages_wire_proto_rawDescGZIP(), []int{20}
+	return file_messages_wire_proto_rawDescGZIP(), []int{21}
 }
 
 func (x *Greeted) GetUnixMs() int64 {
@@ -2244,7 +2353,7 @@ const file_messages_wire_proto_rawDesc = "" +
 	"masterBoot\x12\x19\n" +
 	"\blease_ns\x18\x02 \x01(\x03R\aleaseNs\x12'\n" +
 	"\x05fetch\x18\x03 \x01(\v2\x11.henro.FetchRulesR\x05fetch\x12\x18\n" +
-	"\aunknown\x18\x04 \x03(\x04R\aunknown\"\x8d\x06\n" +
+	"\aunknown\x18\x04 \x03(\x04R\aunknown\"\x90\a\n" +
 	"\n" +
 	"FetchRules\x12\x1d\n" +
 	"\n" +
@@ -2273,7 +2382,16 @@ const file_messages_wire_proto_rawDesc = "" +
 	"\boperator\x18\x15 \x01(\tR\boperator\x12)\n" +
 	"\x10private_networks\x18\x16 \x03(\tR\x0fprivateNetworks\x12'\n" +
 	"\x0fallow_addresses\x18\x17 \x03(\tR\x0eallowAddresses\x12\x1c\n" +
-	"\tadmission\x18\x18 \x01(\fR\tadmission\"\xc3\x01\n" +
+	"\tadmission\x18\x18 \x01(\fR\tadmission\x12'\n" +
+	"\aheaders\x18( \x03(\v2\r.henro.HeaderR\aheaders\x12!\n" +
+	"\fcookie_hosts\x18) \x03(\tR\vcookieHosts\x12\x1f\n" +
+	"\vcookie_file\x18* \x01(\fR\n" +
+	"cookieFile\x12\x14\n" +
+	"\x05proxy\x18+ \x01(\tR\x05proxy\"J\n" +
+	"\x06Header\x12\x16\n" +
+	"\x06prefix\x18\x01 \x01(\tR\x06prefix\x12\x12\n" +
+	"\x04name\x18\x02 \x01(\tR\x04name\x12\x14\n" +
+	"\x05value\x18\x03 \x01(\tR\x05value\"\xc3\x01\n" +
 	"\x05Traps\x12\x17\n" +
 	"\amax_url\x18\x01 \x01(\rR\x06maxUrl\x12!\n" +
 	"\fmax_segments\x18\x02 \x01(\rR\vmaxSegments\x12\x1f\n" +
@@ -2309,7 +2427,7 @@ const file_messages_wire_proto_rawDesc = "" +
 	"\x06serial\x18\x01 \x01(\x04R\x06serial\x12%\n" +
 	"\x05tasks\x18\x02 \x03(\v2\x0f.henro.HostTaskR\x05tasks\x12\x18\n" +
 	"\arenewed\x18\x03 \x03(\x04R\arenewed\x12\x18\n" +
-	"\arevoked\x18\x04 \x03(\x04R\arevoked\"\x8c\x03\n" +
+	"\arevoked\x18\x04 \x03(\x04R\arevoked\"\xa6\x03\n" +
 	"\bHostTask\x12\x14\n" +
 	"\x05lease\x18\x01 \x01(\x04R\x05lease\x12\x12\n" +
 	"\x04host\x18\x02 \x01(\tR\x04host\x12$\n" +
@@ -2327,6 +2445,7 @@ const file_messages_wire_proto_rawDesc = "" +
 	"\rmax_redirects\x18\v \x01(\rR\fmaxRedirects\x12\x14\n" +
 	"\x05stops\x18\f \x03(\tR\x05stops\x12\x14\n" +
 	"\x05ratio\x18\r \x01(\x01R\x05ratio\x12\x18\n" +
+	"\acookies\x18( \x01(\fR\acookies\x12\x18\n" +
 	"\averdict\x18\x0e \x01(\tR\averdict\"\xb7\x02\n" +
 	"\x04Task\x12\x10\n" +
 	"\x03url\x18\x01 \x01(\tR\x03url\x12\x1d\n" +
@@ -2354,7 +2473,7 @@ const file_messages_wire_proto_rawDesc = "" +
 	"\x06robots\x18\x05 \x01(\v2\x14.henro.RobotsVisitedR\x06robots\x120\n" +
 	"\bfinished\x18\x06 \x01(\v2\x14.henro.LeaseFinishedR\bfinished\x12\"\n" +
 	"\x04more\x18\a \x01(\v2\x0e.henro.LinkSetR\x04more\x12\x1a\n" +
-	"\bpressing\x18\b \x01(\bR\bpressing\"\xb9\a\n" +
+	"\bpressing\x18\b \x01(\bR\bpressing\"\xd3\a\n" +
 	"\vPageVisited\x12\x10\n" +
 	"\x03url\x18\x01 \x01(\tR\x03url\x12\x1a\n" +
 	"\bposition\x18\x02 \x01(\fR\bposition\x12\x1d\n" +
@@ -2394,7 +2513,8 @@ const file_messages_wire_proto_rawDesc = "" +
 	"\askipped\x18\x1e \x01(\tR\askipped\x12\x1c\n" +
 	"\trequisite\x18  \x01(\rR\trequisite\x12,\n" +
 	"\x12modified_before_ns\x18\x1f \x01(\x03R\x10modifiedBeforeNs\x12\x12\n" +
-	"\x04says\x18! \x01(\tR\x04says\"c\n" +
+	"\x04says\x18! \x01(\tR\x04says\x12\x18\n" +
+	"\acookies\x18( \x01(\fR\acookies\"c\n" +
 	"\aLinkSet\x12\x12\n" +
 	"\x04urls\x18\x01 \x03(\tR\x04urls\x12\x14\n" +
 	"\x05kinds\x18\x02 \x01(\fR\x05kinds\x12\x14\n" +
@@ -2480,50 +2600,52 @@ func file_messages_wire_proto_rawDescGZIP() []byte {
 }
 
 var file_messages_wire_proto_enumTypes = make([]protoimpl.EnumInfo, 1)
-var file_messages_wire_proto_msgTypes = make([]protoimpl.MessageInfo, 21)
+var file_messages_wire_proto_msgTypes = make([]protoimpl.MessageInfo, 22)
 var file_messages_wire_proto_goTypes = []any{
 	(Reason)(0),             // 0: henro.Reason
 	(*SlaveRegistered)(nil), // 1: henro.SlaveRegistered
 	(*SlaveWelcomed)(nil),   // 2: henro.SlaveWelcomed
 	(*FetchRules)(nil),      // 3: henro.FetchRules
-	(*Traps)(nil),           // 4: henro.Traps
-	(*WorkRequested)(nil),   // 5: henro.WorkRequested
-	(*Mailboxes)(nil),       // 6: henro.Mailboxes
-	(*TaskBatch)(nil),       // 7: henro.TaskBatch
-	(*HostTask)(nil),        // 8: henro.HostTask
-	(*Task)(nil),            // 9: henro.Task
-	(*Report)(nil),          // 10: henro.Report
-	(*Fact)(nil),            // 11: henro.Fact
-	(*PageVisited)(nil),     // 12: henro.PageVisited
-	(*LinkSet)(nil),         // 13: henro.LinkSet
-	(*RobotsVisited)(nil),   // 14: henro.RobotsVisited
-	(*LeaseFinished)(nil),   // 15: henro.LeaseFinished
-	(*Stored)(nil),          // 16: henro.Stored
-	(*TraceAsked)(nil),      // 17: henro.TraceAsked
-	(*TraceReported)(nil),   // 18: henro.TraceReported
-	(*TaskRefused)(nil),     // 19: henro.TaskRefused
-	(*Greeting)(nil),        // 20: henro.Greeting
-	(*Greeted)(nil),         // 21: henro.Greeted
+	(*Header)(nil),          // 4: henro.Header
+	(*Traps)(nil),           // 5: henro.Traps
+	(*WorkRequested)(nil),   // 6: henro.WorkRequested
+	(*Mailboxes)(nil),       // 7: henro.Mailboxes
+	(*TaskBatch)(nil),       // 8: henro.TaskBatch
+	(*HostTask)(nil),        // 9: henro.HostTask
+	(*Task)(nil),            // 10: henro.Task
+	(*Report)(nil),          // 11: henro.Report
+	(*Fact)(nil),            // 12: henro.Fact
+	(*PageVisited)(nil),     // 13: henro.PageVisited
+	(*LinkSet)(nil),         // 14: henro.LinkSet
+	(*RobotsVisited)(nil),   // 15: henro.RobotsVisited
+	(*LeaseFinished)(nil),   // 16: henro.LeaseFinished
+	(*Stored)(nil),          // 17: henro.Stored
+	(*TraceAsked)(nil),      // 18: henro.TraceAsked
+	(*TraceReported)(nil),   // 19: henro.TraceReported
+	(*TaskRefused)(nil),     // 20: henro.TaskRefused
+	(*Greeting)(nil),        // 21: henro.Greeting
+	(*Greeted)(nil),         // 22: henro.Greeted
 }
 var file_messages_wire_proto_depIdxs = []int32{
 	3,  // 0: henro.SlaveWelcomed.fetch:type_name -> henro.FetchRules
-	4,  // 1: henro.FetchRules.traps:type_name -> henro.Traps
-	6,  // 2: henro.WorkRequested.mailboxes:type_name -> henro.Mailboxes
-	8,  // 3: henro.TaskBatch.tasks:type_name -> henro.HostTask
-	9,  // 4: henro.HostTask.tasks:type_name -> henro.Task
-	11, // 5: henro.Report.facts:type_name -> henro.Fact
-	12, // 6: henro.Fact.visited:type_name -> henro.PageVisited
-	14, // 7: henro.Fact.robots:type_name -> henro.RobotsVisited
-	15, // 8: henro.Fact.finished:type_name -> henro.LeaseFinished
-	13, // 9: henro.Fact.more:type_name -> henro.LinkSet
-	0,  // 10: henro.PageVisited.reason:type_name -> henro.Reason
-	13, // 11: henro.PageVisited.links:type_name -> henro.LinkSet
-	0,  // 12: henro.RobotsVisited.reason:type_name -> henro.Reason
-	13, // [13:13] is the sub-list for method output_type
-	13, // [13:13] is the sub-list for method input_type
-	13, // [13:13] is the sub-list for extension type_name
-	13, // [13:13] is the sub-list for extension extendee
-	0,  // [0:13] is the sub-list for field type_name
+	5,  // 1: henro.FetchRules.traps:type_name -> henro.Traps
+	4,  // 2: henro.FetchRules.headers:type_name -> henro.Header
+	7,  // 3: henro.WorkRequested.mailboxes:type_name -> henro.Mailboxes
+	9,  // 4: henro.TaskBatch.tasks:type_name -> henro.HostTask
+	10, // 5: henro.HostTask.tasks:type_name -> henro.Task
+	12, // 6: henro.Report.facts:type_name -> henro.Fact
+	13, // 7: henro.Fact.visited:type_name -> henro.PageVisited
+	15, // 8: henro.Fact.robots:type_name -> henro.RobotsVisited
+	16, // 9: henro.Fact.finished:type_name -> henro.LeaseFinished
+	14, // 10: henro.Fact.more:type_name -> henro.LinkSet
+	0,  // 11: henro.PageVisited.reason:type_name -> henro.Reason
+	14, // 12: henro.PageVisited.links:type_name -> henro.LinkSet
+	0,  // 13: henro.RobotsVisited.reason:type_name -> henro.Reason
+	14, // [14:14] is the sub-list for method output_type
+	14, // [14:14] is the sub-list for method input_type
+	14, // [14:14] is the sub-list for extension type_name
+	14, // [14:14] is the sub-list for extension extendee
+	0,  // [0:14] is the sub-list for field type_name
 }
 
 func init() { file_messages_wire_proto_init() }
@@ -2537,7 +2659,7 @@ func file_messages_wire_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_messages_wire_proto_rawDesc), len(file_messages_wire_proto_rawDesc)),
 			NumEnums:      1,
-			NumMessages:   21,
+			NumMessages:   22,
 			NumExtensions: 0,
 			NumServices:   0,
 		},

@@ -19,6 +19,7 @@ import (
 	"henro/messages"
 	"henro/messages/outlink"
 	"henro/messages/weburl"
+	"henro/slave/cookies"
 	"henro/slave/fetch"
 	"henro/store/fingerprint"
 )
@@ -105,7 +106,8 @@ type Fetcher struct {
 	known    admission.Host   // what the host has shown under this lease
 	links    *admission.Rules // of the crawl, for this lease
 	regions  *admission.Lent
-	why      string // set when an end is to be made
+	jar      *cookies.Jar // nil: the host's cookies are not kept
+	why      string       // set when an end is to be made
 
 	heldUntil atomic.Pointer[time.Time] // until, for the goroutine of a request
 
@@ -179,6 +181,7 @@ func (f *Fetcher) start(ctx actor.Context) {
 	links.MaxRedirects = int(f.task.MaxRedirects)
 	f.links, f.known.Sessions = &links, &traps.Sessions{}
 	f.regions = &admission.Lent{Host: f.task.Host, Part: f.rules.scope.Part(f.task.Prefixes, f.task.Stops)}
+	f.jar = f.rules.jar(f.task, time.Now())
 	if f.task.Follow {
 		f.seen = make(map[uint64]struct{}, len(f.task.Known)/8+len(f.task.Tasks))
 		for known := f.task.Known; len(known) >= 8; known = known[8:] {
@@ -335,6 +338,7 @@ func (f *Fetcher) request(ctx actor.Context, request fetch.Request) {
 	if f.closes {
 		client.Forget(f.task.Host)
 	}
+	request.Fields = f.rules.secrets(request.URL.String(), f.jar)
 	// the process may be stopped between here and the writing
 	request.Permit = func() bool { return stillHeld(*f.heldUntil.Load()) }
 	f.flying.Add(1)
@@ -441,6 +445,9 @@ func (f *Fetcher) take(ctx actor.Context, r *fetch.Response) {
 	default:
 		f.failures++
 	}
+	if f.jar != nil {
+		f.jar.Set(r.URL.String(), r.Header["Set-Cookie"], time.Now())
+	}
 	f.order++
 	job := &parse{
 		lease: f.task.Lease, order: f.order, response: r, fetcher: ctx.Self(), started: f.startedAt,
@@ -453,6 +460,9 @@ func (f *Fetcher) take(ctx actor.Context, r *fetch.Response) {
 		f.robotsURL = weburl.URL{}
 	} else {
 		job.visited = f.visited(r.Reason)
+		if f.jar != nil {
+			job.visited.Cookies = f.jar.Kept()
+		}
 		job.task = f.current.task
 		job.follow = f.task.Follow && f.why == ""
 		job.links, job.regions = f.links, f.regions

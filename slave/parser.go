@@ -111,7 +111,7 @@ func (p *Parser) Failed(ctx actor.Context, message any) {
 		made.fact = &messages.Fact{Visited: &messages.PageVisited{
 			Url: v.Url, DepthLeft: v.DepthLeft, Depth: v.Depth, Position: v.Position, Redirects: v.Redirects,
 			Attempts: v.Attempts, Reason: messages.Reason_NOT_PARSED, Says: parserFailed,
-			TookNs: int64(m.response.Took),
+			TookNs: int64(m.response.Took), Cookies: v.Cookies,
 		}}
 	}
 	ctx.Send(p.slave, made)

@@ -2,11 +2,17 @@ package slave
 
 import (
 	"encoding/binary"
+	"errors"
 	"fmt"
+	"net/http"
 	"net/netip"
+	"net/url"
+	"strings"
 	"time"
 
 	"henro/messages"
+	"henro/messages/weburl"
+	"henro/slave/cookies"
 	"henro/slave/fetch"
 )
 
@@ -35,6 +41,19 @@ func newClient(f *messages.FetchRules, o Options) (*fetch.Client, error) {
 		options.Addresses = append(options.Addresses, address)
 	}
 	options.Resolve, options.DNS = f.Resolve, f.Dns
+	options.Header = http.Header{}
+	for _, h := range f.Headers {
+		if h.Prefix == "" {
+			options.Header.Add(h.Name, h.Value)
+		}
+	}
+	if f.Proxy != "" {
+		proxy, err := url.Parse(f.Proxy)
+		if err != nil {
+			return nil, errors.New("fetch as the master says: the proxy is no URL") // whose text may hold a password
+		}
+		options.Proxy = proxy
+	}
 	options.Memory = o.BodyMemory
 	options.Dial = o.Dial
 	client, err := fetch.New(options)
@@ -42,6 +61,34 @@ func newClient(f *messages.FetchRules, o Options) (*fetch.Client, error) {
 		return nil, fmt.Errorf("fetch as the master says: %w", err)
 	}
 	return client, nil
+}
+
+// secrets are the fields that requests for a URL have beside those of all requests.
+func (r *rules) secrets(url string, jar *cookies.Jar) (fields []fetch.Field) {
+	for _, h := range r.Headers {
+		if h.Prefix != "" && strings.HasPrefix(url, h.Prefix) {
+			fields = append(fields, fetch.Field{Name: h.Name, Value: h.Value})
+		}
+	}
+	if jar != nil {
+		if v := jar.Field(url); v != "" {
+			fields = append(fields, fetch.Field{Name: "Cookie", Value: v})
+		}
+	}
+	return fields
+}
+
+// jar is that of a host whose cookies are kept; nil: they are not.
+func (r *rules) jar(task *messages.HostTask, now time.Time) *cookies.Jar {
+	u, err := weburl.Parse(task.Host + "/")
+	if err != nil {
+		return nil
+	}
+	name := strings.Trim(u.Hostname(), "[]")
+	if !cookies.Wanted(r.CookieHosts, task.Host, name) && !r.cookieFile.Covers(name) {
+		return nil
+	}
+	return cookies.New(task.Host, task.Cookies, r.cookieFile, now)
 }
 
 func be64(b []byte) uint64 { return binary.BigEndian.Uint64(b) }

@@ -39,6 +39,7 @@ import (
 	"henro/actors/scope"
 	"henro/actors/traps"
 	"henro/messages"
+	"henro/slave/cookies"
 	"henro/slave/fetch"
 	"henro/store/archive/warc"
 )
@@ -176,9 +177,10 @@ type lent struct {
 // rules are the master's, with what is made of them.
 type rules struct {
 	*messages.FetchRules
-	client    *fetch.Client
-	scope     *scope.Rules    // the patterns alone: regions come with each lease
-	admission admission.Rules // but for MaxRedirects, which comes with each lease
+	client     *fetch.Client
+	scope      *scope.Rules    // the patterns alone: regions come with each lease
+	admission  admission.Rules // but for MaxRedirects, which comes with each lease
+	cookieFile *cookies.File   // nil: none
 }
 
 // Props makes a slave.
@@ -713,8 +715,16 @@ func (s *Slave) makeRules(f *messages.FetchRules) (*rules, error) {
 	if r.scope, err = scope.New(scope.Options{Include: f.Include, Exclude: f.Exclude}); err != nil {
 		return nil, err
 	}
+	if len(f.CookieFile) > 0 {
+		if r.cookieFile, err = cookies.ParseFile(f.CookieFile); err != nil {
+			return nil, err
+		}
+	}
 	if r.client, err = newClient(f, s.o); err != nil {
 		return nil, err
+	}
+	if f.Proxy != "" {
+		s.log.Warn("fetching through a proxy, which looks names up: the guard judges names of hosts and no addresses")
 	}
 	return r, nil
 }

@@ -350,8 +350,11 @@ func encodeHost(h *HostRecord) []byte {
 	for _, n := range h.Rates {
 		b = binary.AppendUvarint(b, uint64(n))
 	}
-	b = appendBytes(b, h.Politeness)
-	return encodeFailures(b, h)
+	b = encodeFailures(appendBytes(b, h.Politeness), h)
+	if len(h.Cookies) > 0 {
+		b = appendBytes(b, h.Cookies)
+	}
+	return b
 }
 
 // encodeFailures writes when a host was asked last, and how its visits failed.
@@ -397,6 +400,9 @@ func decodeHost(key, v []byte) (HostRecord, error) {
 		h.CountError(word, s.uvarint())
 	}
 	h.Failure = Failure{At: moment(s.u32()), Status: s.u16(), Reason: s.u8(), Says: s.string()}
+	if len(s.rest) > 0 && !s.bad {
+		h.Cookies = append([]byte(nil), s.bytes()...)
+	}
 	return h, s.err("host " + h.Name)
 }
 

@@ -59,14 +59,18 @@ func TestHostRecordsKeepWhyTheyFailed(t *testing.T) {
 	want := HostRecord{ID: hostKey(key), Name: "http://a", Politeness: []byte("p"), AskedAt: moment(1000), GivenUp: 3,
 		Errors:  map[string]uint64{"CONNECT_REFUSED": 2, "HTTP 503": 1},
 		Failure: Failure{At: moment(999), Status: 503, Reason: 4, Says: "connection refused"}}
-	whole := encodeHost(&want)
-	got, err := decodeHost(key, sealed(whole))
-	if err != nil || !reflect.DeepEqual(got, want) {
-		t.Errorf("%+v %v, not %+v", got, err, want)
+	for _, cookies := range []string{"", "\nsession=1; Path=/"} {
+		if want.Cookies = nil; cookies != "" {
+			want.Cookies = []byte(cookies)
+		}
+		got, err := decodeHost(key, sealed(encodeHost(&want)))
+		if err != nil || !reflect.DeepEqual(got, want) {
+			t.Errorf("%+v %v, not %+v", got, err, want)
+		}
 	}
 	bare := encodeHost(&HostRecord{Name: "http://a"})
 	old := bare[:len(bare)-len(encodeFailures(nil, &HostRecord{}))] // as schema 1 has it
-	if got, err = decodeHost(key, sealed(old)); err != nil || got.Name != "http://a" || got.Errors != nil {
+	if got, err := decodeHost(key, sealed(old)); err != nil || got.Name != "http://a" || got.Errors != nil {
 		t.Errorf("a host of schema 1: %+v, %v", got, err)
 	}
 	for n := len(old) + 1; n < len(bare); n++ {

@@ -170,6 +170,7 @@ type HostRecord struct {
 	GivenUp uint64            `json:",omitempty"` // pages that will not be had
 	Errors  map[string]uint64 `json:",omitempty"` // visits that failed, by the word of their messages.Cause
 	Failure Failure           `json:",omitzero"`  // the last request that the host failed
+	Cookies []byte            `json:"-"`          // of crawls that keep them, as package cookies does: a secret
 
 	Waiting uint64  // pages waiting for their first visit
 	Known   uint64  // URLs in the seen set

@@ -51,6 +51,8 @@ const (
 	maxRobotsAnswers = 64
 	// maxBodyBytes is far beyond any body that is read within a lease.
 	maxBodyBytes = 1 << 40
+	// maxCookies is the bound of package cookies.
+	maxCookies = 24 << 10
 )
 
 func (b *Book) termsOf(task *messages.HostTask, now time.Time) terms {
@@ -167,6 +169,8 @@ func (b *Book) doubtVisit(v *messages.PageVisited) string {
 		return "more visits than the lease allows"
 	case v.BodyBytes > maxBodyBytes:
 		return "a payload that cannot be"
+	case len(v.Cookies) > maxCookies:
+		return "more cookies than are kept"
 	case v.Depth < 0 || v.Depth > outlink.MaxDepth || v.DepthLeft >= outlink.UnlimitedDepth ||
 		v.Redirects > math.MaxUint8 || v.Attempts > math.MaxUint8:
 		return "a depth that no page has"

@@ -126,6 +126,9 @@ func (b *Book) takeVisit(v *messages.PageVisited) visitMade {
 			RetryAfter: time.Duration(v.RetryAfterNs)})
 	}
 	b.countFailure(v)
+	if len(v.Cookies) > 0 {
+		b.record.Cookies = v.Cookies
+	}
 	made := visitMade{fact: v, started: started, links: b.lease.more}
 	b.lease.more = nil
 	if v.Links != nil {

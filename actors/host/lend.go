@@ -161,6 +161,7 @@ func (b *Book) task(due []store.Entry, m *protocol.PagesLoaded) *messages.HostTa
 		IntervalNs: int64(b.politeness.Interval(&b.o.Politeness)), PageBudget: uint32(budget),
 		Verdict: b.politeness.Verdict(&b.o.Politeness).String(),
 		Ratio:   b.o.Politeness.Pace(), Prefixes: region.Prefixes, MaxRedirects: uint32(b.o.Admission.MaxRedirects),
+		Cookies: b.record.Cookies,
 		// which session ids were taken is known here alone
 		Follow: b.o.Follow && m.Whole && region.Outside == scope.In && listed <= maxStopBytes &&
 			!b.judge.known.Sessions.Found(),

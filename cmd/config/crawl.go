@@ -22,6 +22,7 @@ import (
 	"henro/actors/scope"
 	"henro/master"
 	"henro/master/frontier"
+	"henro/master/window"
 	"henro/messages"
 	"henro/messages/weburl"
 	"henro/slave/fetch"
@@ -53,6 +54,7 @@ type Crawl struct {
 	Continuous    bool
 	Again         bool
 	Every         time.Duration
+	Windows       []string
 	Relief        string
 	Revisit       revisit.Options
 	LeastRatio    float64
@@ -113,6 +115,8 @@ func (c *Crawl) Register(f *pflag.FlagSet) {
 		"make a round: visit all pages that the crawl knows once more, and what is found new, then end; an "+
 			"interrupted round goes on")
 	f.Var((*revisit.Span)(&c.Every), "every", "with --again: stay, and begin a round every so often: 12h, 7d")
+	f.StringArrayVar(&c.Windows, "window", nil,
+		"ask hosts only within these `HOURS`, such as \"Mon-Fri 22:00-06:00 Asia/Tokyo\" (repeatable; always without)")
 	f.BoolVar(&c.Continuous, "continuous", false, "keep revisiting")
 	f.StringVar(&c.Sitemaps, "sitemaps", "auto",
 		"read the sitemaps that robots.txt names and the feeds met on the way, visit what they name and, with "+
@@ -164,7 +168,7 @@ func (c *Crawl) Options(flags *pflag.FlagSet) (master.Options, error) {
 		return o, err
 	}
 	o.Fetch = proto.CloneOf(c.Fetch)
-	if err := checkFetch(o.Fetch); err != nil {
+	if err := errors.Join(checkFetch(o.Fetch), checkSecrets(o.Fetch, c.Politeness)); err != nil {
 		return o, err
 	}
 	o.Fetch.UserAgent, o.Fetch.Operator = UserAgent(c.Contact), c.Contact
@@ -188,6 +192,13 @@ func (c *Crawl) Options(flags *pflag.FlagSet) (master.Options, error) {
 		return o, Usage("--every %s is for rounds: add --again", (*revisit.Span)(&c.Every))
 	case c.Every != 0 && c.Every < time.Minute:
 		return o, Usage("--every %s: want 1m or more", (*revisit.Span)(&c.Every))
+	}
+	for _, text := range c.Windows {
+		w, err := window.Parse(text)
+		if err != nil {
+			return o, Usage("--window %q: %v", text, err)
+		}
+		o.Hours = append(o.Hours, w)
 	}
 	o.Hosts.Again, o.RoundEvery = c.Again, c.Every
 	o.Hosts.Continuous, o.Hosts.Retries, o.Hosts.RetryWait, o.Hosts.Patience, o.Hosts.PageBudget = c.Continuous,

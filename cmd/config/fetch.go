@@ -35,6 +35,7 @@ func fetchFlags(f *pflag.FlagSet, r *messages.FetchRules, private *Networks) {
 		"archive pages in this language only, for example ja, and those whose language is unknown (repeatable)")
 	f.BoolVar(&r.Http1, "http1", false, "do not offer HTTP/2: every capture has the exact bytes that came")
 	f.Var((*mimes)(&r.HtmlOnly), "mime", "what to archive of the pages visited: all, or html")
+	secretFlags(f, r)
 }
 
 // checkFetch says what makes no sense, and writes languages in their one form.

@@ -191,6 +191,9 @@ func newSeedsCommand() *cobra.Command {
 
 func printStatus(w io.Writer, s *master.Status) {
 	fmt.Fprintf(w, "%s%s\n", s.State, map[bool]string{true: ": " + string(s.End)}[s.End != ""])
+	if !s.Opens.IsZero() {
+		fmt.Fprintf(w, "hours     begin %s\n", moment(s.Opens))
+	}
 	fmt.Fprintf(w, "pages     %d and %d requisites of them (%d revisits), %.1f/s over %s\n", s.Totals.Pages,
 		s.Totals.Requisites, s.Totals.Revisits, s.PerSecond,
 		time.Duration(s.Seconds*float64(time.Second)).Round(time.Second))

@@ -30,11 +30,19 @@ type Request struct {
 	URL          weburl.URL
 	ETag         string
 	LastModified string
+	// Fields are sent behind the usual ones.
+	Fields []Field
 	// Permit, if set, is asked right before the request is written, after all that may take time: looking up,
 	// connecting, TLS, and a sleep of the machine in the middle of it. If it says no, nothing is written and the reason
 	// is CANCELED.
 	Permit func() bool
 }
+
+// Field is a field of a request whose value is a secret: Response.RequestBytes has Redacted in its place.
+type Field struct{ Name, Value string }
+
+// Redacted stands in records for what nobody but the host shall read.
+const Redacted = "redacted"
 
 // Response is what came of one visit. The byte slices live until Release, share their memory, and are not to be written
 // to.
@@ -58,7 +66,7 @@ type Response struct {
 	Proto string
 	// Header holds the fields of the head by canonical name.
 	Header http.Header
-	// RequestBytes is the request as it was sent.
+	// RequestBytes is the request as it was sent, but for the values of Request.Fields and what is said to a proxy.
 	RequestBytes []byte
 	// ResponseHead is the head as it came, empty line included; interim (1xx) responses are left out.
 	ResponseHead []byte

@@ -49,11 +49,15 @@ type dialer struct {
 	names    *resolver
 	sessions tls.ClientSessionCache
 	h2       *http.Transport
+	proxy    *proxy // nil: none
 }
 
 func newDialer(o *Options) *dialer {
 	table, _ := parseTable(o.Resolve) // validated
 	d := &dialer{o: o, table: table, names: newResolver(o), sessions: tls.NewLRUClientSessionCache(1024)}
+	if o.Proxy != nil {
+		d.proxy = &proxy{url: o.Proxy, dial: d.connect}
+	}
 	if !o.HTTP1 {
 		d.h2 = newHTTP2(o)
 	}
@@ -82,7 +86,9 @@ func (d *dialer) dial(ctx context.Context, to *target, end time.Time, started fu
 		return nil, fail(connectReason(err), fmt.Errorf("connect: %w", err))
 	}
 	c := &connection{Conn: raw, host: to.host}
-	c.peer, _ = peer(raw)
+	if d.proxy == nil {
+		c.peer, _ = peer(raw)
+	}
 	if len(addrs) > 1 && c.peer.IsValid() {
 		d.names.prefer(to.name, c.peer.Addr())
 	}
@@ -98,8 +104,14 @@ func (d *dialer) dial(ctx context.Context, to *target, end time.Time, started fu
 	return c, nil
 }
 
-// addresses are where a target may be, guarded; empty for an injected dialer that takes names.
+// addresses are where a target may be, guarded; empty for a proxy and for an injected dialer, which take names.
 func (d *dialer) addresses(ctx context.Context, to *target, end time.Time) ([]netip.Addr, error) {
+	if d.proxy != nil {
+		if err := d.o.permitName(to.name); err != nil {
+			return nil, fail(messages.Reason_ADDRESS_FORBIDDEN, err)
+		}
+		return nil, nil
+	}
 	addrs, listed := d.table[to.address()]
 	if !listed {
 		if a, err := netip.ParseAddr(to.name); err == nil {
@@ -139,10 +151,12 @@ func (d *dialer) addresses(ctx context.Context, to *target, end time.Time) ([]ne
 // race connects to the addresses in turn, a new one whenever one fails or attemptDelay has passed; the first to connect
 // wins.
 func (d *dialer) race(ctx context.Context, to *target, addrs []netip.Addr) (net.Conn, error) {
-	switch len(addrs) {
-	case 0:
+	switch {
+	case d.proxy != nil:
+		return d.proxy.connect(ctx, to)
+	case len(addrs) == 0:
 		return d.connect(ctx, to.address())
-	case 1:
+	case len(addrs) == 1:
 		return d.connect(ctx, netip.AddrPortFrom(addrs[0], to.port).String())
 	}
 	type result struct {
@@ -201,6 +215,9 @@ func (d *dialer) connect(ctx context.Context, addr string) (net.Conn, error) {
 		if err != nil {
 			return nil, err
 		}
+		if d.proxy != nil {
+			return c, nil
+		}
 		if err := d.o.permitPeer(c); err != nil {
 			c.Close()
 			return nil, err
@@ -209,6 +226,9 @@ func (d *dialer) connect(ctx context.Context, addr string) (net.Conn, error) {
 	}
 	// a probe every 15 s is not worth it for a minute
 	dialer := net.Dialer{Control: d.o.control, FallbackDelay: -1, KeepAlive: -1}
+	if d.proxy != nil { // somebody who may has said where it is
+		dialer.Control = nil
+	}
 	return dialer.DialContext(ctx, "tcp", addr)
 }
 

@@ -40,6 +40,8 @@ var (
 	errCoding       = errors.New("unknown content coding")
 	errDecoder      = errors.New("decoder gave up")
 	errNoURL        = errors.New("no URL")
+	errProxyLogin   = errors.New("the proxy wants a login, or another: give it as http://NAME:PASSWORD@HOST:PORT")
+	errProxyName    = errors.New("a proxy would look up a name of its own network")
 )
 
 // lateness is a limit of time that was reached.

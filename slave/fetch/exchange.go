@@ -46,7 +46,7 @@ func (x *exchange) run(ctx context.Context) error {
 		}
 		x.resp.IP, x.resp.TLSError, x.resp.Reused = c.peer, c.tlsError, reused
 		x.resp.TLSVersion, x.resp.CipherSuite = c.version, c.suite
-		x.wire.b = x.appendRequest(x.wire.b[:0])
+		x.wire.b = x.appendRequest(x.wire.b[:0], false)
 		x.requestEnd = len(x.wire.b)
 		if x.req.Permit != nil && !x.req.Permit() {
 			c.close()
@@ -194,6 +194,9 @@ func (x *exchange) finish(ctx context.Context, err error) {
 	}
 	b := x.wire.b
 	r.RequestBytes = b[:x.requestEnd:x.requestEnd]
+	if len(x.req.Fields) > 0 || x.client.dialer.proxy.forwards(&x.to) {
+		r.RequestBytes = x.appendRequest(nil, true)
+	}
 	r.ResponseHead = b[x.headAt:x.bodyAt:x.bodyAt]
 	r.RawBody = b[x.bodyAt:x.bodyEnd:x.bodyEnd]
 	r.RetryAfter = retryAfter(r.Header.Get("Retry-After"), r.Header.Get("Date"), time.Now())

@@ -5,6 +5,7 @@ import (
 	"net"
 	"net/netip"
 	"slices"
+	"strings"
 	"syscall"
 )
 
@@ -151,6 +152,23 @@ func (o *Options) permit(addr netip.Addr) error {
 		return nil
 	}
 	return &forbidden{addr.String(), what}
+}
+
+// ownNames are ends of names that lead into the network of whoever looks them up (RFC 6761, 6762, 8375, 9476).
+var ownNames = []string{"localhost", "local", "internal", "home.arpa", "test", "alt"}
+
+// permitName judges what a proxy is asked to look up: an address as ever, a name by itself alone.
+func (o *Options) permitName(name string) error {
+	if addr, err := netip.ParseAddr(name); err == nil {
+		return o.permit(addr)
+	}
+	own := !strings.Contains(name, ".") || slices.ContainsFunc(ownNames, func(end string) bool {
+		return name == end || strings.HasSuffix(name, "."+end)
+	})
+	if own && !o.AllowPrivate {
+		return &forbidden{name, errProxyName.Error()}
+	}
+	return nil
 }
 
 // control is called by the dialer with the address of a socket about to connect: the last moment, after every name was

@@ -40,9 +40,13 @@ func standing(o *Options) []byte {
 	return b
 }
 
-// appendRequest writes the request of an exchange.
-func (x *exchange) appendRequest(b []byte) []byte {
+// appendRequest writes the request of an exchange, as it is sent or as it is recorded.
+func (x *exchange) appendRequest(b []byte, recorded bool) []byte {
+	proxied := !recorded && x.client.dialer.proxy.forwards(&x.to)
 	b = append(b, "GET "...)
+	if proxied {
+		b = append(append(b, "http://"...), x.to.authority()...)
+	}
 	b = append(b, x.req.URL.RequestURI()...)
 	b = append(b, " HTTP/1.1\r\nHost: "...)
 	b = append(b, x.to.authority()...)
@@ -53,6 +57,16 @@ func (x *exchange) appendRequest(b []byte) []byte {
 	}
 	if v := x.req.LastModified; v != "" && httpguts.ValidHeaderFieldValue(v) {
 		b = append(append(append(b, "If-Modified-Since: "...), v...), "\r\n"...)
+	}
+	for _, f := range x.req.Fields {
+		value := f.Value
+		if recorded {
+			value = Redacted
+		}
+		b = fmt.Appendf(b, "%s: %s\r\n", f.Name, value)
+	}
+	if proxied {
+		b = append(b, x.client.dialer.proxy.authorization()...)
 	}
 	return append(b, "\r\n"...)
 }
@@ -75,6 +89,9 @@ func (x *exchange) http1(ctx context.Context, c *connection) (reusable bool, err
 	h, err := x.readHead(ctx, c)
 	if err != nil {
 		return false, err
+	}
+	if h.status == http.StatusProxyAuthRequired && x.client.dialer.proxy.forwards(&x.to) {
+		return false, fail(messages.Reason_CONNECT_FAILED, errProxyLogin)
 	}
 	x.answered(h.header, h.status)
 	x.resp.Proto = "HTTP/1." + strconv.Itoa(h.minor)

@@ -7,6 +7,7 @@ import (
 	"net"
 	"net/http"
 	"net/netip"
+	"net/url"
 	"strings"
 	"time"
 
@@ -78,6 +79,10 @@ type Options struct {
 	DNSTimeout time.Duration
 	// DNSNames bounds the names remembered, least recently used first out. Default 65,536, some 200 B each.
 	DNSNames int
+
+	// Proxy is the way to all hosts: http://[NAME:PASSWORD@]HOST[:PORT] or socks5://…; nil: none. It looks names up, so
+	// the guard sees the names of hosts and no addresses; where the proxy itself is, is not judged.
+	Proxy *url.URL
 
 	// Dial replaces the network: addr is "ip:port", or "name:port" if there is no Lookup, which then is never asked.
 	// For tests; inside a synctest bubble everything then happens in virtual time. The guard judges addr where it is an
@@ -172,6 +177,9 @@ func (o Options) Validate() error {
 	}
 	if _, err := parseTable(o.Resolve); err != nil {
 		return err
+	}
+	if p := o.Proxy; p != nil && (p.Scheme != "http" && p.Scheme != "socks5" || p.Hostname() == "") {
+		return fmt.Errorf("%w: a proxy is http://HOST:PORT or socks5://HOST:PORT", ErrOptions)
 	}
 	if _, err := dnsServer(o.DNS); err != nil {
 		return err

@@ -1,0 +1,233 @@
+package config
+
+import (
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"os"
+	"strings"
+
+	"github.com/spf13/pflag"
+	"golang.org/x/net/http/httpguts"
+
+	"henro/messages"
+	"henro/messages/weburl"
+	"henro/slave/cookies"
+	"henro/slave/fetch"
+)
+
+// maxCookieFile bounds what every slave is sent of a cookie file.
+const maxCookieFile = 256 << 10
+
+// secretFlags adds what a crawl needs of sites that want more than a request. None of these values shows itself, as
+// what is kept of a run in its archive lists all settings.
+func secretFlags(f *pflag.FlagSet, r *messages.FetchRules) {
+	f.Var(&headers{rules: r}, "header",
+		"send a header field: `[URL] NAME: VALUE`, with a URL only to what begins with it, its value left out of the "+
+			"archive; @FILE has one a line (repeatable)")
+	f.Var(&headers{rules: r, basic: true}, "basic",
+		"log in by HTTP basic authentication to what begins with `URL`: https://NAME:PASSWORD@example.org/; @FILE has "+
+			"one a line (repeatable)")
+	f.StringArrayVar(&r.CookieHosts, "cookies", nil,
+		"keep the cookies of `HOST` and send them back: example.org, .example.org with those below it, or "+
+			"https://example.org:8443 (repeatable)")
+	f.Var(&cookieFile{rules: r}, "cookie-file",
+		"begin with the cookies of `FILE`, of Netscape's form, and keep those of the hosts that it names")
+	f.Var(&proxyURL{rules: r}, "proxy",
+		"fetch through a proxy: `URL` http://HOST:PORT or socks5://HOST:PORT, with NAME:PASSWORD@ if it wants "+
+			"them; it looks names up, so only names of hosts are judged and no addresses")
+}
+
+// listed reads an argument, or what lines of a file say where it is @FILE.
+func listed(text string) ([]string, error) {
+	name, isFile := strings.CutPrefix(text, "@")
+	if !isFile {
+		return []string{text}, nil
+	}
+	return readLines(name)
+}
+
+// headers are those of --header, or those that --basic makes.
+type headers struct {
+	rules *messages.FetchRules
+	basic bool
+	given int
+}
+
+// Set reads a field, or a file of them.
+func (h *headers) Set(text string) error {
+	lines, err := listed(text)
+	if err != nil {
+		return err
+	}
+	read := headerOf
+	if h.basic {
+		read = basicOf
+	}
+	for _, line := range lines {
+		header, err := read(line)
+		if err != nil {
+			return err
+		}
+		h.rules.Headers = append(h.rules.Headers, header)
+		h.given++
+	}
+	return nil
+}
+
+// ours are the fields that henro writes itself.
+var ours = map[string]bool{"Host": true, "User-Agent": true, "Accept-Encoding": true, "Connection": true,
+	"Transfer-Encoding": true, "Content-Length": true, "If-None-Match": true, "If-Modified-Since": true,
+	"Proxy-Authorization": true, "Accept": true}
+
+// headerOf reads "[URL] NAME: VALUE". Its errors do not repeat it.
+func headerOf(line string) (*messages.Header, error) {
+	h := &messages.Header{}
+	if first, rest, ok := strings.Cut(strings.TrimSpace(line), " "); ok && strings.Contains(first, "://") {
+		u, err := weburl.Parse(first)
+		if err != nil {
+			return nil, fmt.Errorf("%q: %w", first, err)
+		}
+		h.Prefix, line = u.String(), rest
+	}
+	name, value, ok := strings.Cut(line, ":")
+	h.Name, h.Value = http.CanonicalHeaderKey(strings.TrimSpace(name)), strings.TrimSpace(value)
+	switch {
+	case !ok || !httpguts.ValidHeaderFieldName(h.Name) || !httpguts.ValidHeaderFieldValue(h.Value):
+		return nil, errors.New("want NAME: VALUE, or URL NAME: VALUE")
+	case ours[h.Name]:
+		return nil, fmt.Errorf("%s is henro's own to send", h.Name)
+	case h.Prefix == "" && isSecret(h.Name):
+		return nil, fmt.Errorf("%s is a secret, which not every host shall get: write https://example.org/ %s: … "+
+			"with the URL that it is for", h.Name, h.Name)
+	}
+	return h, nil
+}
+
+// isSecret reports whether a field tells by its name that its value is a secret.
+func isSecret(name string) bool {
+	for _, word := range []string{"auth", "cookie", "token", "secret", "key", "session", "password", "credential"} {
+		if strings.Contains(strings.ToLower(name), word) {
+			return true
+		}
+	}
+	return false
+}
+
+// basicOf reads a URL with a name and a password. Its errors do not repeat it.
+func basicOf(line string) (*messages.Header, error) {
+	u, err := url.Parse(strings.TrimSpace(line))
+	if err != nil || u.User == nil || u.Host == "" {
+		return nil, errors.New("want https://NAME:PASSWORD@example.org/")
+	}
+	password, _ := u.User.Password()
+	login := base64.StdEncoding.EncodeToString([]byte(u.User.Username() + ":" + password))
+	u.User = nil
+	prefix, err := weburl.Parse(u.String())
+	if err != nil {
+		return nil, fmt.Errorf("%q: %w", u.String(), err)
+	}
+	return &messages.Header{Prefix: prefix.String(), Name: "Authorization", Value: "Basic " + login}, nil
+}
+
+// String says how many there are.
+func (h *headers) String() string {
+	if h.given == 0 {
+		return ""
+	}
+	return fmt.Sprintf("(%d, not shown)", h.given)
+}
+
+// Type is the word that --help shows.
+func (*headers) Type() string { return "string" }
+
+// cookieFile is that of --cookie-file.
+type cookieFile struct {
+	rules *messages.FetchRules
+	name  string
+}
+
+// Set reads the file.
+func (c *cookieFile) Set(name string) error {
+	text, err := os.ReadFile(name)
+	if err != nil {
+		return err
+	}
+	if len(text) > maxCookieFile {
+		return fmt.Errorf("%s has %d bytes: want at most %d, with the cookies of the hosts that are crawled", name,
+			len(text), maxCookieFile)
+	}
+	if _, err := cookies.ParseFile(text); err != nil {
+		return fmt.Errorf("%s: %w", name, err)
+	}
+	c.rules.CookieFile, c.name = text, name
+	return nil
+}
+
+// String is the name of the file.
+func (c *cookieFile) String() string { return c.name }
+
+// Type is the word that --help shows.
+func (*cookieFile) Type() string { return "string" }
+
+// proxyURL is that of --proxy.
+type proxyURL struct{ rules *messages.FetchRules }
+
+// Set reads the URL of a proxy. Its errors do not repeat it.
+func (p *proxyURL) Set(text string) error {
+	if text == "" {
+		p.rules.Proxy = ""
+		return nil
+	}
+	u, err := url.Parse(text)
+	if err != nil {
+		return errors.New("want http://HOST:PORT or socks5://HOST:PORT")
+	}
+	if err := (fetch.Options{UserAgent: "henro", Proxy: u}).Validate(); err != nil {
+		return err
+	}
+	p.rules.Proxy = text
+	return nil
+}
+
+// String is the URL without the password.
+func (p *proxyURL) String() string {
+	if p.rules == nil || p.rules.Proxy == "" {
+		return ""
+	}
+	u, err := url.Parse(p.rules.Proxy)
+	if err != nil {
+		return ""
+	}
+	return u.Redacted()
+}
+
+// Type is the word that --help shows.
+func (*proxyURL) Type() string { return "string" }
+
+// checkSecrets says what makes no sense of sites that want more.
+func checkSecrets(r *messages.FetchRules, unit string) error {
+	for _, pattern := range r.CookieHosts {
+		_, err := weburl.Parse(pattern + "/")
+		if !strings.Contains(pattern, "://") {
+			_, err = weburl.Parse("https://" + strings.TrimPrefix(pattern, ".") + "/")
+			if strings.ContainsAny(pattern, "/:") {
+				err = errors.New("it has a slash or a port")
+			}
+		}
+		if err != nil {
+			return Usage("--cookies %q: want example.org, .example.org or https://example.org:8443: %v", pattern, err)
+		}
+	}
+	switch {
+	case r.Proxy == "":
+		return nil
+	case len(r.Resolve) > 0 || r.Dns != "":
+		return Usage("--proxy looks names up itself: leave --resolve and --dns out")
+	case unit == "ip":
+		return Usage("--politeness ip needs to know addresses, which a proxy looks up: use host or domain")
+	}
+	return nil
+}
