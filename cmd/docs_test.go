@@ -139,9 +139,10 @@ func TestExitCodesOfTheREADME(t *testing.T) {
 }
 
 var (
-	testNamed = regexp.MustCompile("`((?:Test|Fuzz)[A-Z]\\w*)`")
-	linked    = regexp.MustCompile(`\]\(([^)#:]+)\)`)
-	coded     = regexp.MustCompile("`((?:" + strings.Join(slices.Sorted(maps.Keys(below)), "|") + ")(?:/[\\w.-]+)*)`")
+	methodNamed = regexp.MustCompile("`(\\w+)\\.(\\w+)`")
+	testNamed   = regexp.MustCompile("`((?:Test|Fuzz)[A-Z]\\w*)`")
+	linked      = regexp.MustCompile(`\]\(([^)#:]+)\)`)
+	coded       = regexp.MustCompile("`((?:" + strings.Join(slices.Sorted(maps.Keys(below)), "|") + ")(?:/[\\w.-]+)*)`")
 )
 
 func TestDocsNameWhatExists(t *testing.T) {
@@ -176,6 +177,49 @@ func TestDocsNameWhatExists(t *testing.T) {
 			if _, err := os.Stat(filepath.Join("..", match[1])); err != nil {
 				t.Errorf("%s names what is not there: %v", path, err)
 			}
+		}
+	}
+}
+
+// TestTheMapNamesMethodsThatExist: what docs/architecture.md and CONTRIBUTING.md call a method of a type is one.
+func TestTheMapNamesMethodsThatExist(t *testing.T) {
+	methods, types := map[string]bool{}, map[string]bool{}
+	for _, f := range tree(t) {
+		for _, declaration := range f.ast.Decls {
+			function, ok := declaration.(*ast.FuncDecl)
+			if !ok || function.Recv == nil || f.isTest() {
+				continue
+			}
+			of := receiver(function)
+			types[of], methods[of+"."+function.Name.Name] = true, true
+		}
+	}
+	for _, path := range []string{"../docs/architecture.md", "../CONTRIBUTING.md"} {
+		data, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, match := range methodNamed.FindAllStringSubmatch(string(data), -1) {
+			if named := match[1] + "." + match[2]; types[match[1]] && !methods[named] {
+				t.Errorf("%s names %s, which is no method", path, named)
+			}
+		}
+	}
+}
+
+// receiver is the name of the type that a method is of.
+func receiver(method *ast.FuncDecl) string {
+	of := method.Recv.List[0].Type
+	for {
+		switch e := of.(type) {
+		case *ast.StarExpr:
+			of = e.X
+		case *ast.IndexExpr:
+			of = e.X
+		case *ast.Ident:
+			return e.Name
+		default:
+			return ""
 		}
 	}
 }
