@@ -1,6 +1,7 @@
 package partition_test
 
 import (
+	"slices"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -97,6 +98,44 @@ func TestAHostThatFailedJudgesLinksAgainThatItOwed(t *testing.T) {
 		actortest.Pass(time.Second)
 		if more := owed(); len(more) > 0 || unsettled() != 0 {
 			t.Errorf("to be judged after all was: %+v, %d unsettled", more, unsettled())
+		}
+		if err := system.Root.PoisonFuture(partition).Wait(); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+// The Master learns that a lease has ended before its Host does, which then announces itself: an announcement that
+// comes while the Master still has the lease in its ledger is passed over, and the host would never be lent again.
+func TestTheMasterLearnsOfACommitBeforeTheHosts(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		state := openState(t, 1)
+		defer state.Close()
+		system := actortest.System(t)
+		around := actortest.NewProbe(t, system, "around")
+		partition := around.Spawn(t, partition.Props(partition.DefaultOptions(), partition.Order{}, state, 0,
+			around.PID, around.PID, actortest.Log()), "partition")
+		type ended struct{}
+		for lease := range uint64(2) {
+			around.Tell(partition, &protocol.Write{Host: &store.HostRecord{ID: store.HostID(lease + 1), Name: lone},
+				EndLease: lease + 1, Facts: &protocol.FactsStored{Lease: lease + 1, Closed: true}, Tag: ended{},
+				Urgent: true})
+		}
+		around.Tell(partition, &protocol.Write{Facts: &protocol.FactsStored{Lease: 3}})
+		actortest.Pass(10 * time.Second)
+		var got []string
+		leases := 0
+		for _, m := range around.Take() {
+			switch m := m.(type) {
+			case *protocol.FactsCommitted:
+				got = append(got, "facts")
+				leases += len(m.Facts)
+			case *protocol.Written:
+				got = append(got, "written")
+			}
+		}
+		if want := []string{"facts", "written", "written"}; !slices.Equal(got, want) || leases != 3 {
+			t.Errorf("sent: %v with %d leases, want %v with 3", got, leases, want)
 		}
 		if err := system.Root.PoisonFuture(partition).Wait(); err != nil {
 			t.Error(err)
