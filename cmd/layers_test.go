@@ -59,6 +59,7 @@ var pure = []struct{ dir, why, mayImport string }{
 		"golang.org/x/net/idna golang.org/x/net/publicsuffix golang.org/x/text"},
 	{"store/fingerprint", "the same URL has the same fingerprint everywhere and for ever",
 		"github.com/cespare/xxhash/v2"},
+	{"store/fsync", "one system call for a name", ""},
 	{"store/archive/warc", "a format, written to any file", "github.com/klauspost/compress"},
 	{"store/archive/cdxj", "a format, sorted and merged in files", ""},
 	{"store/sorter", "bytes in any order in, in order out", ""},

@@ -160,8 +160,7 @@ const maxSeedBytes = 8 << 20
 
 func (n *Node) postSeeds(w http.ResponseWriter, r *http.Request) {
 	posted := SeedsPosted{Depth: n.o.Depth}
-	if err := json.NewDecoder(r.Body).Decode(&posted); err != nil {
-		console.Fail(w, http.StatusBadRequest, fmt.Errorf("read the seeds: %w", err))
+	if !read(w, r, "the seeds", &posted) {
 		return
 	}
 	var seeds []Seed
@@ -183,6 +182,15 @@ func (n *Node) postSeeds(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	reply(w, SeedsAnswer{Added: answer.Count}, nil)
+}
+
+// read reads what was posted; if that is not what is wanted it answers with an error, and returns false.
+func read(w http.ResponseWriter, r *http.Request, what string, posted any) bool {
+	err := json.NewDecoder(r.Body).Decode(posted)
+	if err != nil {
+		console.Fail(w, http.StatusBadRequest, fmt.Errorf("read %s: %w", what, err))
+	}
+	return err == nil
 }
 
 // reply answers with JSON, or with an error and the code that fits it.

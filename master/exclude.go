@@ -2,7 +2,6 @@ package master
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"net/http"
 	"time"
@@ -75,8 +74,7 @@ type HostPosted struct {
 func (n *Node) postHost(on bool) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		var posted HostPosted
-		if err := json.NewDecoder(r.Body).Decode(&posted); err != nil {
-			console.Fail(w, http.StatusBadRequest, fmt.Errorf("read the host: %w", err))
+		if !read(w, r, "the host", &posted) {
 			return
 		}
 		u, err := weburl.Parse(posted.Host)

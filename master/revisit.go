@@ -2,7 +2,6 @@ package master
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
@@ -108,8 +107,7 @@ func RevisitAtRest(state *store.State, m *Settings, posted *RevisitPosted,
 // postRevisit answers RevisitPosted with RevisitAnswer.
 func (n *Node) postRevisit(w http.ResponseWriter, r *http.Request) {
 	var posted RevisitPosted
-	if err := json.NewDecoder(r.Body).Decode(&posted); err != nil {
-		console.Fail(w, http.StatusBadRequest, fmt.Errorf("read the order: %w", err))
+	if !read(w, r, "the order", &posted) {
 		return
 	}
 	answer, err := n.Revisit(r.Context(), &posted)

@@ -13,7 +13,7 @@ import (
 	"henro/actors/revisit"
 	"henro/actors/scope"
 	"henro/store"
-	"henro/store/archive/warc"
+	"henro/store/fsync"
 )
 
 // Settings are those by which a crawl treats hosts and pages. They are written to crawl.json at every start, so that a
@@ -118,7 +118,7 @@ func writeJSON(path string, thing any) error {
 		if err := os.Rename(path+".new", path); err != nil {
 			return err
 		}
-		return warc.OS{}.SyncDir(filepath.Dir(path))
+		return fsync.Dir(filepath.Dir(path))
 	}()
 	if err != nil {
 		return fmt.Errorf("write %s: %w", path, err)

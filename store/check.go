@@ -15,6 +15,7 @@ import (
 	"henro/messages/outlink"
 	"henro/messages/weburl"
 	"henro/store/fingerprint"
+	"henro/store/fsync"
 	"henro/store/seen"
 	"henro/store/timequeue"
 )
@@ -450,7 +451,7 @@ func Compact(dir string, progress func(done, all int)) (before, after int64, err
 			progress(i+1, len(s.Partitions))
 		}
 	}
-	return before, after, diagnose("compact", syncDir(dir))
+	return before, after, diagnose("compact", fsync.Dir(dir))
 }
 
 // compactBytes bounds one transaction of a compaction.

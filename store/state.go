@@ -24,6 +24,7 @@ import (
 
 	"henro/messages/weburl"
 	"henro/store/fingerprint"
+	"henro/store/fsync"
 )
 
 // State is all partitions of one crawl.
@@ -102,7 +103,7 @@ func createState(dir string, o Options) error {
 			return err
 		}
 	}
-	if err := syncDir(fresh); err != nil {
+	if err := fsync.Dir(fresh); err != nil {
 		return diagnose("create state", err)
 	}
 	if err := os.Remove(dir); err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -111,19 +112,7 @@ func createState(dir string, o Options) error {
 	if err := os.Rename(fresh, dir); err != nil {
 		return diagnose("create state", err)
 	}
-	return diagnose("create state", syncDir(filepath.Dir(dir)))
-}
-
-func syncDir(dir string) error {
-	f, err := os.Open(dir)
-	if err != nil {
-		return err
-	}
-	defer f.Close()
-	if err := f.Sync(); err != nil && !errors.Is(err, errors.ErrUnsupported) && !errors.Is(err, fs.ErrInvalid) {
-		return err
-	}
-	return nil
+	return diagnose("create state", fsync.Dir(filepath.Dir(dir)))
 }
 
 // open opens the files, as many at once as there are processors: each is read as a whole.

@@ -21,6 +21,7 @@ import (
 
 	"henro/store/archive/cdxj"
 	"henro/store/archive/warc"
+	"henro/store/fsync"
 )
 
 const (
@@ -198,7 +199,7 @@ func (r *Receiver) put(name string, request *http.Request) (State, error) {
 		r.log.WithField("file", name).Warn("what arrived is not what was sent; it is thrown away")
 		return State{}, errors.Join(&refusal{http.StatusUnprocessableEntity, ErrDigest}, os.Remove(f.Name()))
 	}
-	if err := errors.Join(f.Close(), os.Rename(f.Name(), path), warc.OS{}.SyncDir(r.dir)); err != nil {
+	if err := errors.Join(f.Close(), os.Rename(f.Name(), path), fsync.Dir(r.dir)); err != nil {
 		return State{}, err
 	}
 	if err := cdxj.IndexFile(path); err != nil {

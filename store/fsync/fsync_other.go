@@ -1,7 +1,6 @@
 //go:build !unix
 
-package warc
+package fsync
 
-// syncDir does nothing: directories cannot be synced here, and renames are written through by the file system's
-// journal.
-func syncDir(string) error { return nil }
+// Dir does nothing: directories cannot be flushed here, and renames are written through by the file system's journal.
+func Dir(string) error { return nil }

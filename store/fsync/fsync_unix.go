@@ -1,16 +1,23 @@
 //go:build unix
 
-package warc
+// Package fsync flushes directories, so that files which were made, renamed or removed in them are so after a loss of
+// power.
+package fsync
 
 import (
 	"errors"
+	"io/fs"
 	"os"
 )
 
-func syncDir(dir string) error {
+// Dir flushes a directory. File systems that cannot do that say so; their journal has to do.
+func Dir(dir string) error {
 	d, err := os.Open(dir)
 	if err != nil {
 		return err
 	}
-	return errors.Join(d.Sync(), d.Close())
+	if err = d.Sync(); errors.Is(err, errors.ErrUnsupported) || errors.Is(err, fs.ErrInvalid) {
+		err = nil
+	}
+	return errors.Join(err, d.Close())
 }

@@ -8,6 +8,8 @@ import (
 	"os"
 	"path/filepath"
 	"time"
+
+	"henro/store/fsync"
 )
 
 // Disk is where a Writer keeps its files: the operating system's (OS), or in tests one that fails.
@@ -60,7 +62,7 @@ func MakeDir(dir string) error {
 		return err
 	}
 	for _, made := range missing {
-		if err := syncDir(filepath.Dir(made)); err != nil && !errors.Is(err, fs.ErrPermission) {
+		if err := fsync.Dir(filepath.Dir(made)); err != nil && !errors.Is(err, fs.ErrPermission) {
 			return err
 		}
 	}
@@ -68,7 +70,7 @@ func MakeDir(dir string) error {
 }
 
 // SyncDir syncs a directory.
-func (OS) SyncDir(dir string) error { return syncDir(dir) }
+func (OS) SyncDir(dir string) error { return fsync.Dir(dir) }
 
 // Probe reports whether n bytes can be written into a directory, by writing them to a file that it removes again.
 func Probe(d Disk, dir string, n int) error {

@@ -8,6 +8,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"henro/store/fsync"
 )
 
 // Repaired says what Repair did.
@@ -68,7 +70,7 @@ func Repair(path string, visit func(*Entry) error) (Repaired, error) {
 		if err := os.Remove(path); err != nil {
 			return Repaired{}, fmt.Errorf("repair: %w", err)
 		}
-		return done, syncDir(filepath.Dir(path))
+		return done, fsync.Dir(filepath.Dir(path))
 	}
 	if done.Cut > 0 {
 		if err := f.Truncate(walked.End); err != nil {
@@ -82,5 +84,5 @@ func Repair(path string, visit func(*Entry) error) (Repaired, error) {
 		return Repaired{}, fmt.Errorf("repair: %w", err)
 	}
 	done.Path = final
-	return done, syncDir(filepath.Dir(path))
+	return done, fsync.Dir(filepath.Dir(path))
 }
