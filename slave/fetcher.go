@@ -83,7 +83,7 @@ const maxRobotsHops = 5
 //	resting ─────────► fetching ───────────────► resting
 //	   ▲ ▲               │ nothing left to visit     │ no room: too many pages unparsed, too many facts unstored
 //	   │ └───────────────┼──── waiting ◄─────────────┘
-//	   └─────────────────┘        │ nothing left, all parsed; or told to; or the lease ended
+//	   └─────────────────┘        │ nothing left, all parsed; or asked to end; or the lease ended
 //	                              ▼
 //	                           finished
 //
@@ -300,13 +300,13 @@ func (f *Fetcher) next(ctx actor.Context) {
 func (f *Fetcher) deny(ctx actor.Context, reason messages.Reason) {
 	f.pending = false
 	if f.current.task == nil {
-		return // its page reports the link; the master will admit it and be told then
+		return // its page reports the link; the master admits it, and lends it if it is allowed
 	}
 	f.order++
 	ctx.Send(f.slave, &factMade{lease: f.task.Lease, order: f.order, fact: &messages.Fact{Visited: f.visited(reason)}})
 }
 
-// refuse reports a task whose URL is none, which nobody can ever ask for.
+// refuse reports a task whose URL cannot be parsed: no request for it is possible.
 func (f *Fetcher) refuse(ctx actor.Context, task *messages.Task) {
 	f.order++
 	ctx.Send(f.slave, &factMade{lease: f.task.Lease, order: f.order, fact: &messages.Fact{

@@ -36,7 +36,7 @@ var (
 // slaveMetrics are asked for when Prometheus asks.
 type slaveMetrics struct{ api *API }
 
-// Collector tells Prometheus of the slave.
+// Collector gives the figures of the slave to Prometheus.
 func (a *API) Collector() prometheus.Collector { return &slaveMetrics{a} }
 
 // Describe names them.

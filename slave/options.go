@@ -12,7 +12,7 @@ import (
 	"henro/actors/floor"
 )
 
-// Options are what one slave is told at its start; how pages are fetched comes from the master that welcomes it.
+// Options are those of one slave. How pages are fetched comes from the master that welcomes it.
 type Options struct {
 	// the same at every start of this slave; leases of an older boot of the name end when a newer registers
 	Name    string
@@ -38,7 +38,7 @@ type Options struct {
 	// BodyMemory bounds what all fetches together hold of large bodies, until they are parsed (fetch.Options.Memory).
 	// Zero is 64 MiB beside one largest body.
 	BodyMemory int64
-	// ResendAfter is how long an acknowledgement is awaited before facts are said again.
+	// ResendAfter is how long an acknowledgement is awaited before facts are sent again.
 	ResendAfter time.Duration
 	// AskEvery is the time between two requests for work, which also renew the leases.
 	AskEvery time.Duration
@@ -48,7 +48,7 @@ type Options struct {
 	// Metadata writes a metadata record beside each capture: how long it took, language, outlinks. Default off: they
 	// are in the state, and cost 10.6 % more room in the archive (docs/output.md).
 	Metadata bool
-	// Fetched is told how long each visit took; nil: nobody is.
+	// Fetched gets how long each visit took; nil: it is not wanted.
 	Fetched func(took time.Duration)
 	// Mailboxes tells how long those of this process are, for the master to show; nil: nothing is told, as inside the
 	// master's own process.

@@ -118,10 +118,10 @@ func (p *Parser) Failed(ctx actor.Context, message any) {
 	p.answer(ctx, m, found)
 }
 
-// parserFailed is said of a visit whose response no Parser got through.
+// parserFailed is the reason of a visit on whose response a Parser panicked.
 const parserFailed = "a parser panicked on the response: its stack is in the log of the slave"
 
-// saysOf is what was said of a response that failed or is not whole.
+// saysOf is the error of a response that failed or is not whole.
 func saysOf(r *fetch.Response) string {
 	if r.Err == nil {
 		return ""
@@ -207,7 +207,7 @@ func (p *Parser) page(m *parse, found *parsed) {
 	v.ModifiedBeforeNs = modifiedBefore(r)
 	v.BodyBytes = uint64(len(r.Payload))
 	v.Truncated = r.Truncated != ""
-	// else nobody asked
+	// without validators in the request a 304 is no answer to it
 	if r.Status == http.StatusNotModified && m.task != nil && (m.task.Etag != "" || m.task.LastModified != "") {
 		v.Unchanged = true
 		return
@@ -395,7 +395,7 @@ func (p *Parser) pick(m *parse, set *messages.LinkSet, found *parsed) {
 	}
 }
 
-// archive has the exchange written; the Archivist tells the Slave when it is synced.
+// archive has the exchange written; the Archivist reports to the Slave when it is synced.
 func (p *Parser) archive(ctx actor.Context, m *parse, made *factMade) {
 	r := m.response
 	x := &warc.Exchange{
@@ -501,7 +501,7 @@ func (p *Parser) about(v *messages.PageVisited, verdict string) []warc.Field {
 // maxValidator bounds a header kept: honest validators are shorter.
 const maxValidator = 512
 
-// bounded leaves out what nobody should keep.
+// bounded leaves out validators that are too long to be kept.
 func bounded(value string) string {
 	if len(value) > maxValidator {
 		return ""

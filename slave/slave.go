@@ -153,7 +153,8 @@ type Slave struct {
 	counts   Counts
 }
 
-// gossip is what the gossip said of masters. It outlives a Slave that restarts, since the gossip says everything once.
+// gossip is what the gossip reported of masters. It outlives a Slave that restarts, since the gossip reports everything
+// once.
 type gossip struct{ master *MasterSeen }
 
 func (g *gossip) lose(m *MasterLost) {
@@ -188,10 +189,10 @@ func Props(o Options, log *logrus.Entry) (*actor.Props, error) {
 	if err := o.Validate(); err != nil {
 		return nil, err
 	}
-	heard := &gossip{}
+	seen := &gossip{}
 	return actor.PropsFromProducer(func() actor.Actor {
 		return &Slave{
-			o: o, gossip: heard, log: log.WithField("actor", "slave"), leases: map[uint64]*lent{},
+			o: o, gossip: seen, log: log.WithField("actor", "slave"), leases: map[uint64]*lent{},
 			ended: map[uint64]uint64{}, window: newWindow(&o),
 			// a batch for an older boot at this address is answered by no serial of this one
 			asked: map[uint64]time.Time{}, serial: uint64(time.Now().UnixNano()),
@@ -239,7 +240,7 @@ func (s *Slave) Receive(ctx actor.Context) {
 		counts := s.counts
 		counts.Leases, counts.Unstored, counts.Master = len(s.leases), s.window.used(), s.masterBoot
 		ctx.Respond(&counts)
-	case *actor.DeadLetterResponse: // the master is gone: everything is said again to the next
+	case *actor.DeadLetterResponse: // the master is gone: everything is sent again to the next
 	case actor.SystemMessage, actor.AutoReceiveMessage:
 	default:
 		floor.Unhandled(ctx, s.log)
@@ -282,7 +283,7 @@ func (s *Slave) tick(ctx actor.Context) {
 		return
 	}
 	if s.masterBoot != "" && time.Since(s.heardAt) > masterSilence*s.o.AskEvery {
-		s.masterBoot = "" // it may have been started anew and not know this slave
+		s.masterBoot = "" // it may have been restarted and not know this slave
 	}
 	if s.masterBoot == "" {
 		s.register(ctx)
@@ -325,7 +326,7 @@ func (s *Slave) heldLeases() []uint64 {
 	return held
 }
 
-// welcome takes the master's rules. A master that was started anew hears again what it may have missed.
+// welcome takes the master's rules. A master that was restarted gets again what it may have missed.
 func (s *Slave) welcome(ctx actor.Context, m *messages.SlaveWelcomed) {
 	if m.MasterBoot == s.masterBoot {
 		return
@@ -370,24 +371,24 @@ func (s *Slave) ask(ctx actor.Context) {
 	})
 }
 
-// kindsTold bounds the kinds of actors that a request for work tells of.
-const kindsTold = 16
+// kindsReported bounds the kinds of actors in a request for work.
+const kindsReported = 16
 
 // mailboxes are how long those of this process are.
 func (s *Slave) mailboxes() []*messages.Mailboxes {
 	if s.o.Mailboxes == nil {
 		return nil
 	}
-	var told []*messages.Mailboxes
+	var reported []*messages.Mailboxes
 	for _, k := range s.o.Mailboxes() {
-		if k.Actors > 0 && len(told) < kindsTold {
-			told = append(told, &messages.Mailboxes{
+		if k.Actors > 0 && len(reported) < kindsReported {
+			reported = append(reported, &messages.Mailboxes{
 				Kind: k.Kind, Actors: uint32(k.Actors), Waiting: uint32(k.Queue), Longest: uint32(k.Longest),
 				Taken: k.Taken,
 			})
 		}
 	}
-	return told
+	return reported
 }
 
 func (s *Slave) takeBatch(ctx actor.Context, m *messages.TaskBatch) {
@@ -417,7 +418,7 @@ func (s *Slave) takeBatch(ctx actor.Context, m *messages.TaskBatch) {
 
 func (s *Slave) takeTask(ctx actor.Context, task *messages.HostTask, until time.Time) {
 	if _, over := s.ended[task.Lease]; over || s.leases[task.Lease] != nil {
-		return // said twice
+		return // sent twice
 	}
 	if s.draining || s.stopped || !stillHeld(until) {
 		s.refuse(ctx, task)
@@ -430,7 +431,7 @@ func (s *Slave) takeTask(ctx actor.Context, task *messages.HostTask, until time.
 	l.fetcher = floor.SpawnAs(ctx, props, "fetcher/"+task.Host)
 }
 
-// refuse answers whoever offered the task, which need not be the master of now: there may be none.
+// refuse answers the sender of the task, which may be a master that is gone by now.
 func (s *Slave) refuse(ctx actor.Context, task *messages.HostTask) {
 	ctx.Request(ctx.Sender(), &messages.TaskRefused{Slave: s.o.Name, Boot: s.o.Boot, Lease: task.Lease,
 		Host: task.Host})

@@ -17,7 +17,7 @@ func tell(each func(key, value string) bool, lease uint64, host, url string) boo
 	return url == "" || each("url", url)
 }
 
-// Lasted says what was fetched, and when, for whoever tells the lives of URLs; robots.txt is nobody's life.
+// Lasted returns what was fetched, and when, for spans of visits; robots.txt has none.
 func (p *parse) Lasted() (url string, lease uint64, began time.Time, took time.Duration) {
 	if p.robots {
 		return "", 0, time.Time{}, 0

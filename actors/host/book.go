@@ -40,7 +40,7 @@ type Failing struct{ messages.Cause }
 
 // What a Host and the parent of all Hosts say to each other.
 type (
-	// Grew tells a Host that there are new URLs to visit.
+	// Grew reports to a Host that there are new URLs to visit.
 	Grew struct{}
 	// RestWanted asks for rest, on behalf of a Host with nothing to do; RestGranted answers, and is answered by Rested,
 	// or by StillBusy when something came meanwhile.
@@ -77,7 +77,7 @@ type Book struct {
 	record     store.HostRecord
 	politeness politeness.State // with the timetable as the Schedule last reported it
 	verdict    politeness.Verdict
-	// before which nobody may be asked who shares this host's clock: its pace, without the rests that are its own
+	// before which no host that shares this host's clock may be asked: its pace, without the rests that are its own
 	othersAt time.Time
 	robots   robotsBook
 	line     line
@@ -153,8 +153,8 @@ func (b *Book) Updated(now time.Time, fact any) ([]Effect, bool) {
 	return b.out, known
 }
 
-// tell notes an effect.
-func (b *Book) tell(to Recipient, message any) {
+// send notes an effect.
+func (b *Book) send(to Recipient, message any) {
 	b.out = append(b.out, Effect{To: to, Message: message})
 }
 
@@ -162,7 +162,7 @@ func (b *Book) write(w *protocol.Write) {
 	if w.Answered() {
 		b.writes++
 	}
-	b.tell(Partition, w)
+	b.send(Partition, w)
 }
 
 // take is the table of contents.
@@ -199,7 +199,7 @@ func (b *Book) take(fact any) bool {
 	case *VisitsMoved:
 		b.storeMoved(m)
 	case *protocol.PagesFound, *protocol.RulesChanged:
-		b.tell(Revisit, m)
+		b.send(Revisit, m)
 	case *sitemapReported:
 		b.vouch(m)
 	case *protocol.RelaxationsFound:
@@ -219,7 +219,7 @@ func (b *Book) take(fact any) bool {
 		b.announceAgain()
 	case *restDue:
 		if b.phase == idle && b.nothingToDo() {
-			b.tell(Hosts, &RestWanted{b.name})
+			b.send(Hosts, &RestWanted{b.name})
 		}
 	case *RestGranted:
 		b.rest()
@@ -246,7 +246,7 @@ func (b *Book) restore(m *protocol.HostRestored) {
 	}
 	b.line = line{known: m.Due, fresh: int(min(m.Record.Waiting, 1))}
 	b.judge.known.Stops, b.judge.known.Sessions = &m.Stops, &m.Sessions
-	b.tell(Revisit, &timetableRestored{b.politeness.Timetable, b.spare(), m.Rules})
+	b.send(Revisit, &timetableRestored{b.politeness.Timetable, b.spare(), m.Rules})
 	if m.Lease != nil {
 		b.phase = lent
 		b.lease = &openLease{Lease: *m.Lease, processed: m.Lease.Seq, pages: map[string]store.Page{},
@@ -256,14 +256,14 @@ func (b *Book) restore(m *protocol.HostRestored) {
 	b.becomeIdle()
 }
 
-// becomeIdle has the Master told from when on this host may be lent, if there is anything to do.
+// becomeIdle ends what the host was about, and announces it if there is anything to do.
 func (b *Book) becomeIdle() {
 	b.phase = idle
 	b.announce()
 	b.shorten()
 }
 
-// announce tells the Master from when on this host may be lent, unless it knows or there is nothing to do.
+// announce reports to the Master from when on this host may be lent, unless that is known or there is nothing to do.
 func (b *Book) announce() {
 	if b.phase != idle || b.robots.awaited() {
 		return
@@ -277,10 +277,10 @@ func (b *Book) announce() {
 		at = b.now
 	}
 	b.phase = announced
-	b.tell(Master, &protocol.HostReady{Host: b.name, At: at})
+	b.send(Master, &protocol.HostReady{Host: b.name, At: at})
 }
 
-// announceAgain tells the Master once more, since what it knows may have changed.
+// announceAgain announces a host that the Master may know of already, since the moment may have changed.
 func (b *Book) announceAgain() {
 	if b.phase == idle || b.phase == announced {
 		b.phase = idle
@@ -307,10 +307,10 @@ func (b *Book) nothingToDo() bool {
 func (b *Book) rest() {
 	if b.nothingToDo() && b.lease == nil && b.lend == nil {
 		b.phase = resting
-		b.tell(Hosts, &Rested{b.name})
+		b.send(Hosts, &Rested{b.name})
 		return
 	}
-	b.tell(Hosts, &StillBusy{b.name})
+	b.send(Hosts, &StillBusy{b.name})
 }
 
 // row is this host as it is written.

@@ -18,9 +18,8 @@
 //
 // Invariants:
 //   - at most one lease is open, and it is on disk before its first request can be made;
-//   - the next lease begins no sooner than the interval after the last request of the one before, whoever made it and
-//     however it ended: when nobody can say when that was, the interval runs from the moment the lease is known to be
-//     over;
+//   - the next lease begins no sooner than the interval after the last request of the one before, on whatever slave:
+//     since a slave is not believed when that was, the interval runs from the moment the lease is known to be over;
 //   - a fact changes anything only if it is the one due next (seq), so facts may come twice, late, or out of order;
 //   - a fact changes anything only if it can be true under its lease (terms); one that cannot ends the lease;
 //   - the timetable is changed by the Schedule alone; the Book has the copy that came with its last answer.

@@ -235,7 +235,7 @@ func (b *Book) reaches(to place) bool {
 // lease is over, which the Master says; only then may another be lent the host. The rules of robots.txt that were
 // reported under the lease are asked for again.
 func (b *Book) distrust(why string) {
-	b.tell(Master, &protocol.FactsRefused{Lease: b.lease.ID, Why: why})
+	b.send(Master, &protocol.FactsRefused{Lease: b.lease.ID, Why: why})
 	if b.lease.terms.learned {
 		b.robots.rules, b.record.RobotsUntil = nil, time.Time{}
 	}

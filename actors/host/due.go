@@ -62,7 +62,7 @@ func (b *Book) shorten() {
 
 func (b *Book) askOverflow() {
 	b.line.shortening = true
-	b.tell(Partition, &protocol.OverflowAsked{Host: b.name, Keep: b.room(b.now), Limit: moveBatch})
+	b.send(Partition, &protocol.OverflowAsked{Host: b.name, Keep: b.room(b.now), Limit: moveBatch})
 }
 
 // putBack has the overflow of the line put back onto the time queue, until there is none.
@@ -72,7 +72,7 @@ func (b *Book) putBack(m *protocol.OverflowLoaded) {
 		b.line.known = min(b.line.known, b.room(b.now))
 		return
 	}
-	b.tell(Revisit, &lineLonger{entries: m.Entries, ahead: b.room(b.now), spacing: b.spacing(),
+	b.send(Revisit, &lineLonger{entries: m.Entries, ahead: b.room(b.now), spacing: b.spacing(),
 		begin: later(b.now, b.politeness.NextAllowed())})
 }
 

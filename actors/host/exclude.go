@@ -17,7 +17,7 @@ func Exclusion(host string, at time.Time) store.StopEntry {
 		Rounds: 1}
 }
 
-// heldOff is when the pages of an excluded host are looked at again, in case it was let in: nobody keeps a list of
+// heldOff is when the pages of an excluded host are looked at again, in case it was let in: there is no list of
 // them.
 const heldOff = aDay
 
@@ -34,7 +34,7 @@ func (b *Book) exclude(m *protocol.HostExcluded) {
 }
 
 // hold sees to what was loaded of a host that is excluded, and reports that it is: its pages are given up if the crawl
-// is to end, and put off otherwise; who waits for its robots.txt is told that it cannot be had.
+// is to end, and put off otherwise; hosts that wait for its robots.txt get the answer that it cannot be had.
 func (b *Book) hold(m *protocol.PagesLoaded, waiting []store.Entry, now time.Time) bool {
 	if !b.judge.known.Stops.Excluded(now) {
 		return false

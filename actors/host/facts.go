@@ -39,7 +39,7 @@ func (b *Book) takeEntries(m *protocol.EntriesLoaded) {
 	b.takeFacts()
 }
 
-// endLease ends a lease whose holder did not say that it has ended. One that is being prepared ends once it is known
+// endLease ends a lease whose slave did not report its end. One that is being prepared ends once it is known
 // what to do with its pages.
 func (b *Book) endLease(id uint64) {
 	switch {
@@ -52,9 +52,9 @@ func (b *Book) endLease(id uint64) {
 	}
 }
 
-// refuse answers what belongs to a lease that is over: its holder need not say it again.
+// refuse answers what belongs to a lease that is over: its slave need not send it again.
 func (b *Book) refuse(lease uint64) {
-	b.tell(Master, &protocol.FactsStored{Lease: lease, Seq: math.MaxUint64, Closed: true})
+	b.send(Master, &protocol.FactsStored{Lease: lease, Seq: math.MaxUint64, Closed: true})
 	b.announceAgain() // a Master that did not know yet that the lease is over has passed over this host
 }
 
@@ -76,7 +76,7 @@ func (b *Book) takeFacts() {
 	}
 	if len(unknown) > 0 {
 		l.phase = looking
-		b.tell(Partition, &protocol.EntriesAsked{Positions: unknown})
+		b.send(Partition, &protocol.EntriesAsked{Positions: unknown})
 		return
 	}
 	asked := &visitsMade{lease: l.ID, spare: b.spare()}
@@ -115,7 +115,7 @@ func (b *Book) takeFacts() {
 	if asked.finished {
 		l.phase = over
 	}
-	b.tell(Revisit, asked)
+	b.send(Revisit, asked)
 }
 
 // takeVisit lets the host's schedule learn from a visit, and finds the record that it is about.
@@ -172,7 +172,7 @@ func (b *Book) countFailure(v *messages.PageVisited) {
 // fail notes that the host has failed a request. The log has it when the host did not fail before, or otherwise.
 func (b *Book) fail(f store.Failure) {
 	if last := &b.record.Failure; last.Cause().Word != f.Cause().Word || b.politeness.LastOK().After(last.At) {
-		b.tell(Log, &Failing{f.Cause()})
+		b.send(Log, &Failing{f.Cause()})
 	}
 	b.record.Failure = f
 }
@@ -226,8 +226,8 @@ func outcomeOf(status uint32, reason messages.Reason) politeness.Outcome {
 }
 
 // ended lets the interval run from the end of a request, for this host and for those who share its clock. Of its rests
-// only those that it asked for, being asked too much, are theirs too: that nobody answers under one name says nothing
-// of the others.
+// only those that it asked for, being asked too much, are theirs too: no answer under one name says nothing of the
+// others.
 func (b *Book) ended(at time.Time) {
 	if at.After(b.record.AskedAt) {
 		b.record.AskedAt = at
@@ -292,7 +292,7 @@ func (b *Book) storeTimed(m *VisitsTimed) {
 	}
 	b.judged(w)
 	if b.judge.unreadable {
-		b.tell(Master, &protocol.FactsRefused{Lease: l.ID, Why: "links that are no URLs"})
+		b.send(Master, &protocol.FactsRefused{Lease: l.ID, Why: "links that are no URLs"})
 	}
 	w.Host = b.row()
 	w.Totals.Add(&m.totals)
@@ -309,7 +309,7 @@ func (b *Book) storeTimed(m *VisitsTimed) {
 	b.write(w)
 }
 
-// void ends a lease of which nobody can say when its last request was: the interval runs from now.
+// void ends a lease without a report of its last request: the interval runs from now.
 func (b *Book) void() {
 	if b.lease.phase == over {
 		return
@@ -317,5 +317,5 @@ func (b *Book) void() {
 	b.lease.phase = over
 	b.ended(b.now)
 	// behind what is with it already
-	b.tell(Revisit, &visitsMade{lease: b.lease.ID, spare: b.spare(), seq: b.lease.processed, finished: true})
+	b.send(Revisit, &visitsMade{lease: b.lease.ID, spare: b.spare(), seq: b.lease.processed, finished: true})
 }

@@ -36,7 +36,7 @@ func (b *Book) heed(old *store.Page, v *store.Visited) {
 	}
 	again := !old.LastVisit.IsZero()
 	for host, entries := range b.judge.elsewhere {
-		b.tell(Hosts, &protocol.ToHost{Host: host, Message: &sitemapReported{
+		b.send(Hosts, &protocol.ToHost{Host: host, Message: &sitemapReported{
 			url: v.Page.URL, depth: v.Page.Depth, left: v.Page.DepthLeft, number: v.Page.Number, again: again,
 			entries: entries,
 		}})
@@ -71,7 +71,7 @@ func (b *Book) seek(url string, again bool, links []outlink.Outlink) {
 		}
 	}
 	if len(pages) > 0 {
-		b.tell(Partition, &protocol.PagesSought{URL: url, Again: again, Pages: pages,
+		b.send(Partition, &protocol.PagesSought{URL: url, Again: again, Pages: pages,
 			Most: b.politeness.Hints().Most()})
 	}
 }
@@ -80,7 +80,7 @@ func (b *Book) seek(url string, again bool, links []outlink.Outlink) {
 // lease visits.
 const wishesKept = 4096
 
-// hear remembers the changefreq that a sitemap says of pages of this host. A page that is followed inside the lease is
+// hear remembers the changefreq that a sitemap gives of pages of this host. A page that is followed inside the lease is
 // there before it is admitted, so the candidate that carries its changefreq comes too late.
 func (b *Book) hear(links []outlink.Outlink) {
 	if !b.o.Sitemaps || !b.o.Continuous {

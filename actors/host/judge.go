@@ -82,7 +82,7 @@ func (j *judge) link(l *outlink.Outlink) {
 // take makes a candidate of a link.
 func (j *judge) take(l *outlink.Outlink, to *admission.Place) {
 	if u, err := weburl.Parse(l.URL); err != nil || u.Host() != to.Host {
-		j.unreadable = true // nobody could ever ask for it
+		j.unreadable = true // no request for it is possible
 		return
 	}
 	c := store.Candidate{URL: l.URL, Host: to.Host, From: j.number, Depth: to.Depth, DepthLeft: to.DepthLeft,

@@ -36,7 +36,7 @@ func (b *Book) prepare(m *protocol.Lend) {
 	if b.o.Follow {
 		asked.Known = b.o.KnownBudget
 	}
-	b.tell(Partition, asked)
+	b.send(Partition, asked)
 }
 
 // loaded makes the lease of what was loaded and has it written.
@@ -113,7 +113,7 @@ func (b *Book) loaded(m *protocol.PagesLoaded) {
 	b.write(&protocol.Write{Host: b.row(), Lease: &lease, Ghosts: m.Ghosts, Urgent: true, Tag: &LentTag{lease.ID}})
 }
 
-// leaseWritten has the slave told of a lease that is on disk, unless it has ended meanwhile.
+// leaseWritten has a lease that is on disk sent to its slave, unless it has ended meanwhile.
 func (b *Book) leaseWritten() {
 	prepared := b.lend
 	b.phase, b.lend = lent, nil
@@ -121,11 +121,11 @@ func (b *Book) leaseWritten() {
 		b.void()
 		return
 	}
-	b.tell(Master, &protocol.Lent{Lease: b.lease.ID, Slave: b.lease.Slave, Boot: b.lease.Boot, Task: prepared.task})
+	b.send(Master, &protocol.Lent{Lease: b.lease.ID, Slave: b.lease.Slave, Boot: b.lease.Boot, Task: prepared.task})
 }
 
 // probes reports that this host rests after failures, for longer than a lease, and that its robots.txt must be read
-// anew. Then that is all it is asked for: the answer may shorten the rest, and a lease waits between two requests as
+// again. Then that is all it is asked for: the answer may shorten the rest, and a lease waits between two requests as
 // long as was owed when it began.
 func (b *Book) probes(now time.Time) bool {
 	interval := b.politeness.Interval(&b.o.Politeness)
@@ -133,11 +133,11 @@ func (b *Book) probes(now time.Time) bool {
 	return !known && interval > b.o.LeaseSpan && interval > b.politeness.Pace(&b.o.Politeness)
 }
 
-// refuseLend tells the Master that there is nothing to lend now.
+// refuseLend reports to the Master that there is nothing to lend now.
 func (b *Book) refuseLend() {
 	lease := b.lend.order.Lease
 	b.lend = nil
-	b.tell(Master, &protocol.LendRefused{Lease: lease, NextAt: b.politeness.NextAllowed()})
+	b.send(Master, &protocol.LendRefused{Lease: lease, NextAt: b.politeness.NextAllowed()})
 	b.becomeIdle()
 }
 
@@ -240,7 +240,7 @@ func (b *Book) giveUp(due []store.Entry) {
 	b.dropAll(due, &b.record.Failure, admission.HostFailing)
 }
 
-// dropAll gives up pages that wait, and tells why: because the host has failed, or without a failure.
+// dropAll gives up pages that wait, with the reason: the host has failed, or another than a failure.
 func (b *Book) dropAll(due []store.Entry, failure *store.Failure, why admission.Reason) {
 	b.record.GivenUp += uint64(len(due))
 	w := &protocol.Write{Urgent: true, Tag: &refusedTag{}, Host: b.row()}

@@ -67,7 +67,7 @@ func (b *Book) askRobots(location string) {
 }
 
 func (b *Book) sendRobotsAsked() {
-	b.tell(Hosts, &protocol.ToHost{Host: b.robots.elsewhere,
+	b.send(Hosts, &protocol.ToHost{Host: b.robots.elsewhere,
 		Message: &robotsAsked{asker: b.name, hops: b.robots.hops + 1}})
 	b.out = append(b.out, Effect{To: Self, Message: &robotsLate{}, After: robotsAgain})
 }
@@ -81,13 +81,13 @@ func (b *Book) allowAll() {
 	b.settleRobots(rules, bytes, store.Failure{})
 }
 
-// answerRobots tells another host the rules here, at once or when they are known.
+// answerRobots sends another host the rules here, at once or when they are known.
 func (b *Book) answerRobots(m *robotsAsked) {
 	if strings.EqualFold(m.asker, b.robots.elsewhere) { // a circle: both wait
 		b.allowAll()
 	}
 	if b.robots.rules != nil {
-		b.tell(Hosts, &protocol.ToHost{Host: m.asker,
+		b.send(Hosts, &protocol.ToHost{Host: m.asker,
 			Message: &robotsReported{rules: b.robots.rules, bytes: b.record.Robots}})
 		return
 	}
@@ -97,10 +97,10 @@ func (b *Book) answerRobots(m *robotsAsked) {
 	b.robots.hops = max(b.robots.hops, m.hops)
 }
 
-// answerAskers tells the hosts that wait for the rules here what was found.
+// answerAskers sends the rules found here to the hosts that wait for them.
 func (b *Book) answerAskers(rules *robots.Rules, bytes []byte, failure store.Failure) {
 	for _, asker := range b.robots.askers {
-		b.tell(Hosts, &protocol.ToHost{Host: asker,
+		b.send(Hosts, &protocol.ToHost{Host: asker,
 			Message: &robotsReported{rules: rules, bytes: bytes, failure: failure}})
 	}
 	b.robots.askers = nil
@@ -136,7 +136,7 @@ func (b *Book) takeRobots(m *messages.RobotsVisited) {
 	}
 	rules := new(robots.Rules)
 	if err := rules.UnmarshalBinary(m.Rules); err != nil {
-		b.tell(Log, fmt.Errorf("rules of robots.txt from a slave: %w", err))
+		b.send(Log, fmt.Errorf("rules of robots.txt from a slave: %w", err))
 		return
 	}
 	b.settleRobots(rules, m.Rules, failure)

@@ -46,7 +46,7 @@ type (
 		visits    []store.Visited
 		totals    protocol.Totals
 		timetable politeness.Timetable // after these visits
-		replanned bool                 // the plan was made anew since the last answer
+		replanned bool                 // the plan was replaced since the last answer
 		load      float64              // visits per second that the pages ask for without relief
 	}
 	// lineLonger asks when due pages shall be due that do not fit into the day.
@@ -74,11 +74,11 @@ type Schedule struct {
 
 	timetable politeness.Timetable
 	plan      politeness.Plan // of the host's relief
-	replanIn  int             // visits until the plan is made anew
+	replanIn  int             // visits until the plan is made again
 	replanned bool            // since the last answer
 	load      float64         // visits per second that the pages ask for without relief
 	spare     float64         // visits per second that the host has for known pages
-	rules     revisit.Rules   // what persons have said of its pages
+	rules     revisit.Rules   // orders of persons about its pages
 }
 
 // NewSchedule makes a schedule that draws from seeds: which pages are explored, and when.
@@ -86,24 +86,24 @@ func NewSchedule(o Options, seed1, seed2 uint64) *Schedule {
 	return &Schedule{o: o, rnd: rand.New(rand.NewPCG(seed1, seed2))}
 }
 
-// finding is what one visit told of its page's changes.
+// finding is what one visit showed of its page's changes.
 type finding struct {
-	gap     time.Duration // since the visit before; 0: nothing was told
+	gap     time.Duration // since the visit before; 0: nothing was learned
 	changed bool
 	// between changes, as it was estimated before; the host's, of a page of which nothing was known
 	mean   time.Duration
-	since  time.Duration // from Last-Modified to Date; 0: it said nothing
+	since  time.Duration // from Last-Modified to Date; 0: they were not sent
 	hinted bool          // a hint had brought the visit forward
 	waited bool          // and was right, most likely
 }
 
-// earlyShare of the planned interval is the gap below which a visit that finds no change tells nothing of the page: it
+// earlyShare of the planned interval is the gap below which a visit that finds no change shows nothing of the page: it
 // would find none in nine of ten cases even if the page changed as often as it is planned to be visited.
 const earlyShare = 0.1
 
-// early reports that a visit, of a page planned to be visited after an interval, came too soon to tell anything, as
+// early reports that a visit, of a page planned to be visited after an interval, came too soon to show anything, as
 // when a seed is given again. Such a visit leaves the history, the interval and LastVisit as they were, so that the
-// next gap covers both. (One that a hint brought forward tells whether the hint was right: it counts.)
+// next gap covers both. (One that a hint brought forward shows whether the hint was right: it counts.)
 func (f *finding) early(planned time.Duration) bool {
 	return f.gap > 0 && !f.changed && f.gap < time.Duration(earlyShare*float64(planned))
 }
@@ -222,7 +222,7 @@ func (s *Schedule) judge(known *prospect, made *visitMade, totals *protocol.Tota
 	return out, found
 }
 
-// pageBefore is what the state knows of a page before its visit, or what its task said of it if it was not visited yet.
+// pageBefore is what the state knows of a page before its visit, or what its task has of it if it was not visited yet.
 func pageBefore(made *visitMade) store.Page {
 	if made.old.URL != "" {
 		return made.old
@@ -420,7 +420,7 @@ func (s *Schedule) learn(old *store.Page, found finding) {
 		s.timetable.Hints().Found(found.changed, found.gap, found.mean)
 	}
 	s.timetable.Modified().ModifiedAge(found.since, found.gap, found.mean, found.changed)
-	if found.waited { // a visit at a moment that the page chose tells nothing of what estimates foretell
+	if found.waited { // a visit at a moment that the page chose is no test of the estimates
 		return
 	}
 	history := revisit.History(old.Timing)
@@ -462,7 +462,7 @@ func (s *Schedule) retime(old, page *store.Page) {
 // hintSlack is how far ahead of our clock a lastmod may be: a day ends later elsewhere.
 const hintSlack = 24 * time.Hour
 
-// follow brings forward the visits of pages that are said to have changed since their last, as far as the track record
+// follow brings forward the visits of pages that were reported as changed since their last, as far as the track record
 // of this host's hints allows.
 func (s *Schedule) follow(m *protocol.PagesFound) *VisitsMoved {
 	now, chance := s.now, s.timetable.Hints().Chance()

@@ -73,7 +73,7 @@ func likeness(fact *messages.PageVisited, links []outlink.Outlink) uint64 {
 
 var noWords = fingerprint.Main(nil)
 
-// StopOutcome says what a visit tells about its folder.
+// StopOutcome is what a visit shows about its folder.
 func StopOutcome(status uint32, reason messages.Reason) stoplist.Outcome {
 	switch messages.Broken(status, reason) {
 	case messages.Missing:
@@ -116,13 +116,13 @@ func (b *Book) leave(waiting []store.Entry, now time.Time) bool {
 	return true
 }
 
-// judged puts what the judge has found so far into a write, and tells what was skipped.
+// judged puts what the judge has found so far into a write, and reports what was skipped.
 func (b *Book) judged(w *protocol.Write) {
 	candidates, skipped, totals := b.judge.found()
 	w.Candidates = candidates
 	w.Totals.Add(&totals)
 	if len(skipped) > 0 {
-		b.tell(Skips, &protocol.URLsSkipped{URLs: skipped})
+		b.send(Skips, &protocol.URLsSkipped{URLs: skipped})
 	}
 }
 

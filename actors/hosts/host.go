@@ -18,7 +18,7 @@ type hostEnvironment struct {
 	name      string
 	partition *actor.PID
 	master    *actor.PID
-	skips     *actor.PID // what is not taken is reported to it; nil: to nobody
+	skips     *actor.PID // gets what is not taken; nil: it is not wanted
 	regions   *admission.Known
 	log       *logrus.Entry
 	failed    bool // the Host of this name has failed before, and what it wrote then may not be on disk yet
@@ -35,7 +35,7 @@ type Host struct {
 	timer    floor.Timer
 	stash    []any  // that came while settling and restoring
 	settle   any    // tag of the write that is waited for while settling
-	unlent   uint64 // the lease that was on its way to disk when this Host failed: nobody knows of it
+	unlent   uint64 // the lease that was on its way to disk when this Host failed: neither Master nor slave knows of it
 }
 
 type (

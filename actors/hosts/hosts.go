@@ -15,7 +15,7 @@ import (
 	"henro/store"
 )
 
-// Introduction tells the Hosts of the Partitions and of the Master; work begins with it.
+// Introduction names the Partitions to the Hosts; work begins with it.
 type Introduction struct {
 	Partitions  []*actor.PID
 	PartitionOf func(host string) int
@@ -68,11 +68,11 @@ func (h *Hosts) Receive(ctx actor.Context) {
 		h.timer.Stop()
 	case *protocol.ScopeChanged:
 		h.regions = admission.Remember(m.Rules)
-		h.tellAll(ctx, &host.RegionsChanged{Regions: h.regions})
+		h.sendAll(ctx, &host.RegionsChanged{Regions: h.regions})
 	case *protocol.ResourcesChanged:
 		h.resources = m
 		h.o.Politeness.Servers, h.o.Politeness.Connections = m.Servers, m.Connections
-		h.tellAll(ctx, m)
+		h.sendAll(ctx, m)
 	case *protocol.ToHost:
 		h.forward(ctx, m.Host, m.Message, true)
 	case *protocol.HostsGrew:
@@ -102,7 +102,7 @@ func (h *Hosts) Receive(ctx actor.Context) {
 	}
 }
 
-func (h *Hosts) tellAll(ctx actor.Context, message any) {
+func (h *Hosts) sendAll(ctx actor.Context, message any) {
 	for _, a := range h.awake {
 		ctx.Send(a.pid, message)
 	}

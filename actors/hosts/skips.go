@@ -16,7 +16,7 @@ const flushSkips = time.Second
 
 type skipsDue struct{}
 
-// Skips is the actor that writes skipped.jsonl. A line that cannot be written is lost, and said once: the crawl is
+// Skips is the actor that writes skipped.jsonl. A line that cannot be written is lost, logged once: the crawl is
 // worth more.
 type Skips struct {
 	dir     string

@@ -28,14 +28,14 @@ const (
 	// slots are read so long before they open, as wide as a slot is, and each page is held back until its own second:
 	// one due at 10:17:01 lies in the slot of 10:18
 	dueEarly = time.Minute
-	// and so long at most, when somebody has asked for pages now, which are put into the first slot not read
+	// and so long at most, when pages were asked for now, which are put into the first slot not read
 	dueEarliest = 3 * time.Minute
 )
 
 // dueLines are the short-term queue of S0 §5: for each host the positions of its due pages, first come first. Only
 // positions are kept, some 50 bytes a page; the records stay in the store until a commit ends them. So nothing is lost
-// or done twice whoever dies: a page leaves its line when it is found to be ended, and after a restart the lines are
-// read anew.
+// or done twice after a crash: a page leaves its line when it is found to be ended, and after a restart the lines are
+// read again.
 //
 // Invariant: waiting is the sum of the lengths of all lines and of those held back, and at most
 // Options.DueAhead + dueBatch.
@@ -69,13 +69,13 @@ func (p *Partition) beginDue(ctx actor.Context) {
 	p.openDue(ctx, false)
 }
 
-// reset forgets what was read, so that it is read anew.
+// reset forgets what was read, so that it is read again.
 func (d *dueLines) reset() {
 	d.lines, d.held, d.waiting, d.after = map[store.HostID][]store.Position{}, nil, 0, nil
 }
 
-// openDue puts the pages of slots that have opened into the lines of their hosts, as far as there is room, and tells
-// the Hosts. Coarse slots that have come near are split by every commit; when there is none, one is made for it.
+// openDue puts the pages of slots that have opened into the lines of their hosts, as far as there is room, and reports
+// to the Hosts. Coarse slots that have come near are split by every commit; when there is none, one is made for it.
 func (p *Partition) openDue(ctx actor.Context, asked bool) {
 	d, now := &p.due, time.Now()
 	if now.Before(d.readAt) { // the clock was set back: what was read is not due yet

@@ -17,7 +17,7 @@ import (
 type (
 	findPages struct {
 		asker *actor.PID
-		host  string // to be told by the asker; empty: the asker itself wants to know, and somebody waits
+		host  string // that the asker forwards the answer to; empty: the asker wants it itself, and a person waits
 		pages map[string]outlink.Hint
 	}
 	find struct{}
@@ -65,7 +65,7 @@ func (p *Partition) seek(ctx actor.Context, m *protocol.PagesSought) {
 }
 
 // Finder looks for known pages by their URLs. There is no index of them, so it scans the partition; what is asked for
-// meanwhile shares the next scan, and scans take a twentieth of the time at most, unless somebody waits.
+// meanwhile shares the next scan, and scans take a twentieth of the time at most, unless a person waits.
 type Finder struct {
 	disk  *store.Partition
 	log   *logrus.Entry

@@ -12,7 +12,7 @@ import (
 type Gate interface {
 	// Offer asks for room for a URL that no page has. A seed always finds some.
 	Offer(c *store.Candidate, seed bool) Offered
-	// Stored tells that an accepted URL is on disk, or never will be.
+	// Stored reports that an accepted URL is on disk, or never will be.
 	Stored(host store.HostID)
 }
 

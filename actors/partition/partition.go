@@ -37,9 +37,9 @@ type Options struct {
 	// a batch of this size is committed at once; 1 MB costs 2.7 µs and 0.8 kB a revisit (docs/state.md)
 	FlushBytes int
 	FlushAge   time.Duration            // the oldest write waits no longer than this
-	FlushGap   time.Duration            // between two commits even when somebody waits: what comes meanwhile shares one
+	FlushGap   time.Duration            // between two commits, also when an answer is awaited: they share one
 	RetryAfter time.Duration            // after a commit that failed
-	Committed  func(took time.Duration) // told of every commit, by the one who made it; nil: nobody is
+	Committed  func(took time.Duration) // called by the committer after every commit; nil: not at all
 	// known pages in line for their hosts at most, 0: the due are not looked for. What is beyond stays in the time
 	// queue
 	DueAhead int
@@ -65,9 +65,9 @@ const (
 const totalsMeta = "totals"
 
 // Partition is the only writer of one file of the state. Writes gather in a batch; one transaction stores it; then
-// everybody who wrote is told. While a child commits one batch the next gathers, so Receive never waits for the disk.
+// all who wrote are answered. While a child commits one batch the next gathers, so Receive never waits for the disk.
 //
-// Invariant: whoever is told Written can be killed at any later instruction and finds what it wrote.
+// Invariant: what was answered by Written is found again after a kill at any later instruction.
 type Partition struct {
 	o     Options
 	index int
@@ -75,7 +75,7 @@ type Partition struct {
 	disk  *store.Partition
 	order Order
 	hosts *actor.PID
-	owner *actor.PID // the Master, told of stalls
+	owner *actor.PID // the Master
 	log   *logrus.Entry
 
 	committer *actor.PID
@@ -142,7 +142,7 @@ func Props(o Options, order Order, state *store.State, index int, hosts, owner *
 	})
 }
 
-// Introduce tells the Partitions of each other, once all are spawned.
+// Introduce gives all Partitions the PIDs of the others, once all are spawned.
 func Introduce(send func(*actor.PID, any), pids []*actor.PID) {
 	for _, pid := range pids {
 		send(pid, &peers{pids})
@@ -336,7 +336,7 @@ func (p *Partition) write(ctx actor.Context, m *protocol.Write) {
 	p.wrote(ctx, answer, m.Urgent)
 }
 
-// giveUpDamaged tells the Master of damage that a read has met. A restart would meet it again.
+// giveUpDamaged reports damage that a read has met to the Master. A restart would meet it again.
 func (p *Partition) giveUpDamaged(ctx actor.Context) {
 	reason := recover()
 	if reason == nil {
@@ -388,7 +388,7 @@ func (p *Partition) pass(c *store.Candidate, seed bool) bool {
 	return true
 }
 
-// release tells the gate that what it accepted is on disk.
+// release reports to the gate that what it accepted is on disk.
 func (p *Partition) release(accepted acceptances) {
 	for _, host := range accepted {
 		p.order.Gate.Stored(host)
@@ -396,7 +396,7 @@ func (p *Partition) release(accepted acceptances) {
 	clear(accepted)
 }
 
-// bringForward has known pages visited now: somebody has asked for them.
+// bringForward has known pages visited now: a person has asked for them.
 func (p *Partition) bringForward(ctx actor.Context, m *protocol.PagesFound) {
 	moved := false
 	for i := range m.Entries {
@@ -452,7 +452,7 @@ func (p *Partition) forgetParcels(ctx actor.Context, parcels []store.Parcel) {
 	p.wrote(ctx, nil, true)
 }
 
-// wrote remembers whom to tell, and decides when to flush.
+// wrote remembers whom to answer, and decides when to flush.
 func (p *Partition) wrote(ctx actor.Context, answer any, urgent bool) {
 	if answer != nil {
 		p.writers = append(p.writers, writer{ctx.Sender(), answer})
@@ -496,8 +496,8 @@ func (g *gathering) turn() {
 	g.oldest, g.urgent = time.Time{}, false
 }
 
-// flushLast stores what is left, now that the committer has stopped. Whoever wrote it may be gone, and nobody needs to
-// be told: what is not stored would be fetched again.
+// flushLast stores what is left, now that the committer has stopped. Those who wrote it may be gone, and need
+// no answer: what is not stored would be fetched again.
 func (p *Partition) flushLast() {
 	for _, batch := range []*store.Batch{p.failed, p.pending, p.batch} {
 		if batch == nil || batch.Empty() {
@@ -515,7 +515,7 @@ func (g *gathering) full(o *Options) bool {
 	return g.batch.Bytes() >= o.FlushBytes || g.batch.Len() >= 10_000
 }
 
-// settle tells everybody who wrote; a batch that failed is kept and tried again.
+// settle answers all who wrote; a batch that failed is kept and tried again.
 func (p *Partition) settle(ctx actor.Context, m *committed) {
 	p.busy = false
 	if m.err != nil {

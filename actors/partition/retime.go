@@ -23,10 +23,10 @@ const (
 	sweepPasses = 16
 )
 
-// rulesMeta is where what persons have said of the pages of a host is kept, in its partition.
+// rulesMeta is where the orders of persons about the pages of a host are kept, in its partition.
 func rulesMeta(name string) string { return fmt.Sprintf("rules/%016x", uint64(store.IDOf(name))) }
 
-// RulesOf reads what persons have said of the pages of a host.
+// RulesOf reads the orders of persons about the pages of a host.
 func RulesOf(disk *store.Partition, name string) (rules revisit.Rules, err error) {
 	b, err := disk.Meta(rulesMeta(name))
 	if err == nil {
@@ -38,7 +38,7 @@ func RulesOf(disk *store.Partition, name string) (rules revisit.Rules, err error
 	return rules, err
 }
 
-// EachRule calls fn for all that persons have said of the pages of a partition.
+// EachRule calls fn for all orders of persons about the pages of a partition.
 func EachRule(disk *store.Partition, fn func(revisit.Rule)) error {
 	return disk.EachMeta("rules/", func(name string, value []byte) error {
 		var rules revisit.Rules
@@ -97,7 +97,7 @@ func (p *Partition) retime(ctx actor.Context, m *protocol.Retime) {
 	p.sweep(ctx, func(page *store.Page) bool { return host.Retimed(page, m, now) })
 }
 
-// sweep has all visited pages looked through, and those written anew that moves has changed. The asker gets Retimed.
+// sweep has all visited pages looked through, and those written again that moves has changed. The asker gets Retimed.
 func (p *Partition) sweep(ctx actor.Context, moves func(*store.Page) bool) {
 	p.sweeps++
 	disk, asker := p.disk, ctx.Sender()
