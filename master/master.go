@@ -510,8 +510,13 @@ func (m *Master) acknowledge(ctx actor.Context, msg *protocol.FactsStored) {
 	}
 }
 
-// addSeeds widens the scope and admits the seeds.
+// addSeeds widens the scope, for good, and admits the seeds.
 func (m *Master) addSeeds(ctx actor.Context, msg *AddSeeds) {
+	if m.o.kept != nil {
+		if err := m.o.kept.keep(msg.Seeds); err != nil {
+			m.log.WithField("err", err).Error("a crawl resumed without these seeds will not follow their links")
+		}
+	}
 	candidates := make([][]store.Candidate, len(m.partitions))
 	for _, seed := range msg.Seeds {
 		m.scope = m.scope.With(seed.URL)

@@ -75,6 +75,12 @@ func Start(system *actor.ActorSystem, o Options, log *logrus.Entry) (*Node, erro
 	if err != nil {
 		return nil, errors.Join(err, state.Close())
 	}
+	if o.kept, err = readSeeds(o.Dir); err == nil {
+		rules, err = o.kept.widen(rules)
+	}
+	if err != nil {
+		return nil, errors.Join(err, state.Close())
+	}
 	clocks, err := restoreClocks(&o, state, time.Now())
 	if err != nil {
 		return nil, errors.Join(err, state.Close())

@@ -47,6 +47,8 @@ type Options struct {
 	// say why when nothing was fetched for so long though URLs wait. 2 min: twice the longest fetch; 0: never
 	StallAfter time.Duration
 	StallLimit time.Duration // stop when nothing could be stored for so long; 0: wait for ever
+
+	kept *keptSeeds // by Start; nil in tests of the Master alone
 }
 
 // DefaultOptions are those of an ordinary crawl.

@@ -1,0 +1,66 @@
+package master
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"henro/actors/scope"
+	"henro/messages/weburl"
+)
+
+// keptSeeds are all seeds that a crawl was ever given, in seeds.json of its directory: they are the scope of the crawl
+// when it is resumed without them. It is used by one goroutine at a time.
+type keptSeeds struct {
+	path  string
+	known map[string]bool // URLs
+}
+
+// readSeeds reads the seeds of a crawl, none if it is new.
+func readSeeds(dir string) (*keptSeeds, error) {
+	k := &keptSeeds{path: filepath.Join(dir, "seeds.json"), known: map[string]bool{}}
+	data, err := os.ReadFile(k.path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return k, nil
+	}
+	var urls []string
+	if err == nil {
+		err = json.Unmarshal(data, &urls)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read the seeds of the crawl from %s: %w", k.path, err)
+	}
+	for _, url := range urls {
+		k.known[url] = true
+	}
+	return k, nil
+}
+
+// widen lets rules reach what the seeds stand for.
+func (k *keptSeeds) widen(rules *scope.Rules) (*scope.Rules, error) {
+	for _, raw := range slices.Sorted(maps.Keys(k.known)) {
+		url, err := weburl.Parse(raw)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", k.path, err)
+		}
+		rules = rules.With(url)
+	}
+	return rules, nil
+}
+
+// keep adds seeds, and waits until they are on the disk.
+func (k *keptSeeds) keep(seeds []Seed) error {
+	before := len(k.known)
+	for _, seed := range seeds {
+		k.known[seed.URL.String()] = true
+	}
+	if len(k.known) == before {
+		return nil
+	}
+	return writeJSON(k.path, slices.Sorted(maps.Keys(k.known)))
+}
