@@ -45,6 +45,8 @@ type Options struct {
 	// MaxLinks bounds the outlinks kept of one page.
 	MaxLinks int
 
+	// Admit is admission.Rules.Admit of a slave in the master's own process; nil: there is no such rule.
+	Admit func(from, to string) bool
 	// Metadata writes a metadata record beside each capture: how long it took, language, outlinks. Default off: they
 	// are in the state, and cost 10.6 % more room in the archive (docs/output.md).
 	Metadata bool

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"net"
+	"reflect"
 	"testing"
 	"time"
 
@@ -119,7 +120,7 @@ func TestARuleThatTheMasterDoesNotKnowHasItsDefault(t *testing.T) {
 	defer r.client.Close()
 	want := admission.DefaultRules()
 	want.ObeyNofollow = true
-	if r.admission != want {
+	if !reflect.DeepEqual(r.admission, want) {
 		t.Errorf("the rules are %+v, want %+v", r.admission, want)
 	}
 }

@@ -712,6 +712,7 @@ func (s *Slave) makeRules(f *messages.FetchRules) (*rules, error) {
 			MaxGrowth: int(t.GetMaxGrowth()), MaxSessions: int(t.GetMaxSessions()),
 		}
 	}
+	r.admission.Admit = s.o.Admit
 	var err error
 	if r.scope, err = scope.New(scope.Options{Include: f.Include, Exclude: f.Exclude}); err != nil {
 		return nil, err

@@ -43,6 +43,11 @@ type Rules struct {
 	// may lie anywhere. What they link to is not followed, and what they load themselves (a sheet its fonts, a frame
 	// its images) as far as MaxRequisite from the page.
 	Requisites outlink.Classes
+
+	// Admit is a rule of the program that embeds the crawl: whether a link from one URL to another, which all other
+	// rules take, is taken. It is asked by several goroutines at once and must not wait. Slaves in other processes do
+	// not know it. nil: there is none.
+	Admit func(from, to string) bool `json:"-"`
 }
 
 // MaxRequisite is how far from a page a requisite may be: a page, its frame, the sheet of that, a sheet which that
@@ -142,6 +147,14 @@ type Place struct {
 
 // Link judges one link by itself, its page and the scope. Host.Takes comes after it.
 func (r *Rules) Link(in Regions, page *Page, l *outlink.Outlink) (Place, Reason) {
+	to, reason := r.link(in, page, l)
+	if reason == None && r.Admit != nil && !r.Admit(page.URL, l.URL) {
+		reason = OwnRule
+	}
+	return to, reason
+}
+
+func (r *Rules) link(in Regions, page *Page, l *outlink.Outlink) (Place, Reason) {
 	moved := page.Requisite > 0 && l.Kind == outlink.Redirect // a requisite, to another URL
 	if !l.Kind.Navigates() || moved {
 		return r.requisite(in, page, l, moved)

@@ -39,6 +39,7 @@ const (
 	Elsewhere   // a sitemap names it, of another host than its own: that host's robots.txt decides
 	NoPage      // the link names no page
 	LeftOut     // a requisite of a class that is not fetched
+	OwnRule     // the rule of the program that embeds the crawl refuses it
 	reasons
 )
 
@@ -51,7 +52,7 @@ var words = [reasons]string{
 	Depth:       "depth", Redirects: "redirects", NoFollow: "nofollow", Robots: "robots", HostPages: "host page limit",
 	HostFailing: "host failing",
 	Mime:        "mime", NoIndex: "noindex", Language: "language", Size: "size",
-	Elsewhere: "sitemap of another host", NoPage: "no page", LeftOut: "class left out",
+	Elsewhere: "sitemap of another host", NoPage: "no page", LeftOut: "class left out", OwnRule: "own rule",
 }
 
 // String returns the word that is written.

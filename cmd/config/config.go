@@ -10,6 +10,7 @@ package config
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"slices"
 	"strings"
@@ -93,28 +94,65 @@ func Load(flags *pflag.FlagSet, path string, keys []string) error {
 			}
 		}
 	}
-	environment := env.Provider("\x00", env.Opt{Prefix: EnvironmentPrefix,
+	environment := koanf.New("\x00")
+	if err := environment.Load(env.Provider("\x00", env.Opt{Prefix: EnvironmentPrefix,
 		TransformFunc: func(key, value string) (string, any) {
 			return strings.ReplaceAll(strings.ToLower(strings.TrimPrefix(key, EnvironmentPrefix)), "_", "-"), value
-		}})
-	if err := k.Load(environment, nil); err != nil {
+		}}), nil); err != nil {
 		return Usage("read the environment: %v", err)
 	}
 	var failed error
 	flags.VisitAll(func(f *pflag.Flag) {
-		if f.Changed || !k.Exists(f.Name) || failed != nil {
+		from, source := environment, variable(f.Name)
+		if !from.Exists(f.Name) {
+			from, source = k, name
+		}
+		if f.Changed || !from.Exists(f.Name) || failed != nil {
 			return
 		}
-		if err := set(f, k.Get(f.Name)); err != nil {
+		if err := set(f, from.Get(f.Name)); err != nil {
 			failed = Usage("setting %s: %v", f.Name, err)
+		}
+		f.Changed = true // as if it had been given: --partitions, --delay … ask
+		if err := flags.SetAnnotation(f.Name, sourceOf, []string{source}); err != nil {
+			failed = err // there is no such flag: does not happen
 		}
 	})
 	return failed
 }
 
+// sourceOf annotates a flag with the file or the variable that set it.
+const sourceOf = "henro: source"
+
+// variable is the name of a setting in the environment.
+func variable(name string) string {
+	return EnvironmentPrefix + strings.ToUpper(strings.ReplaceAll(name, "-", "_"))
+}
+
+// Set gives flags the values of settings, as the file has them, through the flags' own parsers.
+func Set(flags *pflag.FlagSet, settings map[string]any) error {
+	for _, name := range slices.Sorted(maps.Keys(settings)) {
+		f := flags.Lookup(name)
+		if f == nil {
+			return Usage("unknown setting %q%s", name, suggestion(name, names(flags)))
+		}
+		if err := set(f, settings[name]); err != nil {
+			return Usage("setting %s: %v", name, err)
+		}
+		f.Changed = true
+	}
+	return nil
+}
+
 // set gives a flag its value through its own parser; a list replaces what a repeatable flag held.
 func set(f *pflag.Flag, value any) error {
 	list, isList := value.([]any)
+	if strings, ok := value.([]string); ok {
+		isList = true
+		for _, s := range strings {
+			list = append(list, s)
+		}
+	}
 	many, repeatable := f.Value.(pflag.SliceValue)
 	if !isList {
 		return f.Value.Set(fmt.Sprint(value))

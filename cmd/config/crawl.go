@@ -320,6 +320,9 @@ var buildVersion = "dev"
 // SetVersion tells the version that the User-Agent carries.
 func SetVersion(v string) { buildVersion = v }
 
+// Version returns what SetVersion was told.
+func Version() string { return buildVersion }
+
 // UserAgent is what hosts see: who crawls, with what, and where to complain.
 func UserAgent(contact string) string {
 	if contact == "" {

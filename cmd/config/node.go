@@ -162,16 +162,7 @@ func (j *Joined) Leave() {
 }
 
 // Settings are the names of all flags that any program reads from henro.yaml.
-func Settings() []string {
-	f := pflag.NewFlagSet("all", pflag.ContinueOnError)
-	new(Crawl).Register(f)
-	new(Log).Register(f)
-	new(Peers).Register(f, "", "")
-	new(Work).Register(f)
-	new(Collect).Register(f)
-	new(Run).Register(f)
-	return names(f)
-}
+func Settings() []string { return names(AllSettings(new(Run))) }
 
 // DefaultConnections is C of one slave: enough that some 1,300 hosts at 5 s apart are kept busy by fetches of a second.
 const DefaultConnections = 256

@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"henro/cmd/config"
+	"henro/cmd/embedded"
 	"henro/master"
 	"henro/messages/weburl"
 	"henro/store"
@@ -31,7 +32,7 @@ func TestWhatACrawlSaysOfItselfIsArchivedAndNoCapture(t *testing.T) {
 	flags := pflag.NewFlagSet("", pflag.ContinueOnError)
 	work.Register(flags)
 	seeds := []master.Seed{{URL: weburl.MustParse("http://a.test/"), Depth: 2}}
-	if err := keepAbout(dir, work, config.ArchiveInfo(), seeds, flags); err != nil {
+	if err := embedded.KeepAbout(dir, work, config.ArchiveInfo(), seeds, flags); err != nil {
 		t.Fatal(err)
 	}
 	captures := 0

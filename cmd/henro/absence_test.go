@@ -97,7 +97,7 @@ func TestVanishedPagesAreVisitedEverMoreRarely(t *testing.T) {
 		defer web.Close()
 		dir := t.TempDir()
 		e := crawlOf(t, dir, web, -1, patient(end.Sub(begun)))
-		e.adjust = seldomAsked
+		e.Adjust = seldomAsked
 		runCrawl(t, e)
 
 		hosts, pages := stateIn(t, dir)
@@ -181,13 +181,13 @@ func TestADeadHostIsAskedEverMoreRarelyAndComesBack(t *testing.T) {
 		dir := t.TempDir()
 		e := crawlOf(t, dir, web, -1, patient(end.Sub(begun)))
 		wire := &tries{web: web, at: map[string][]time.Time{}}
-		e.adjust, e.dial = seldomAsked, wire.dial
+		e.Adjust, e.Dial = seldomAsked, wire.dial
 		runCrawl(t, e)
 
 		hosts, pages := stateIn(t, dir)
 		checkFloor(t, web)
 		checkLoads(t, hosts, pages)
-		o := &e.o.Hosts.Politeness
+		o := &e.Options.Hosts.Politeness
 		for i := range ways[:4] {
 			name := web.Host(i).Name
 			var asked []time.Time
@@ -291,9 +291,9 @@ func TestAContinuousCrawlThatIsStoppedGoesOn(t *testing.T) {
 		for _, after := range []time.Duration{7 * time.Second, 2 * time.Minute, day, 10*day + 3*time.Second,
 			time.Second, 5 * day} {
 			e := crawlOf(t, dir, web, -1, patient(0))
-			e.adjust = seldomAsked
+			e.Adjust = seldomAsked
 			ctx, cancel := context.WithTimeout(t.Context(), after)
-			status, err := e.crawl(ctx, func(ctx context.Context, _ *master.Node) error { <-ctx.Done(); return nil })
+			status, err := e.Run(ctx, func(ctx context.Context, _ *master.Node) error { <-ctx.Done(); return nil })
 			cancel()
 			if err != nil || status.End != master.Stopped {
 				t.Fatalf("after %v it ended with %q, %v", after, status.End, err)

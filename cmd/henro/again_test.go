@@ -29,7 +29,7 @@ func TestARoundVisitsAllThatIsKnownOnce(t *testing.T) {
 			})
 			ctx, cancel := context.WithCancel(t.Context())
 			defer cancel()
-			status, err := e.crawl(ctx, func(inner context.Context, _ *master.Node) error {
+			status, err := e.Run(ctx, func(inner context.Context, _ *master.Node) error {
 				if end > 0 {
 					time.Sleep(end)
 					cancel()

@@ -28,6 +28,7 @@ import (
 	"github.com/sirupsen/logrus"
 
 	"henro/cmd/config"
+	"henro/cmd/embedded"
 	"henro/master"
 	"henro/messages"
 )
@@ -309,15 +310,15 @@ func TestEveryToolNamesTheSameCause(t *testing.T) {
 	o.Fetch.FetchTimeoutNs, o.Fetch.ConnectTimeoutNs, o.Fetch.IdleTimeoutNs = 3e9, 1e9, 1e9
 	o.Fetch.MaxBody = 64 << 10
 	o.Hosts.Retries, o.Hosts.RetryWait, o.Hosts.Politeness.Floor = 0, 10*time.Millisecond, 0
-	e := &embedded{o: o, work: config.Work{Connections: 64, Parsers: 2, WARCPrefix: "test", WARCSize: 1 << 30},
-		log: logrus.NewEntry(logger), progress: newProgress(io.Discard, "off")}
+	e := &embedded.Crawl{Options: o, Log: logrus.NewEntry(logger),
+		Work: config.Work{Connections: 64, Parsers: 2, WARCPrefix: "test", WARCSize: 1 << 30}}
 	var urls []string
 	plant := func(raw string, depth int) {
 		seed, err := config.ParseSeed(raw, depth)
 		if err != nil {
 			t.Fatal(err)
 		}
-		e.seeds = append(e.seeds, seed)
+		e.Seeds = append(e.Seeds, seed)
 	}
 	for i := range hosts {
 		at := hosts[i].host(hosts[i].listen(t))
@@ -337,15 +338,15 @@ func TestEveryToolNamesTheSameCause(t *testing.T) {
 	})(t)), 120)
 
 	web := config.HTTP{Listen: "127.0.0.1:0"}
-	endpoint, err := web.Open(e.log)
+	endpoint, err := web.Open(e.Log)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer endpoint.Close()
 	address := endpoint.Listener.Addr().String()
-	final, err := e.crawl(t.Context(), func(ctx context.Context, node *master.Node) error {
+	final, err := e.Run(t.Context(), func(ctx context.Context, node *master.Node) error {
 		served := make(chan error, 1)
-		go func() { served <- endpoint.Lead(ctx, node, e.telemetry) }()
+		go func() { served <- endpoint.Lead(ctx, node, e.Telemetry) }()
 		waitUntilGivenUp(t, ctx, node, urls, hosts)
 		truth(t, hosts, urls, "--master", address, &log)
 		theirs(t, hosts, urls, address)

@@ -83,7 +83,7 @@ func shareClocks(t *testing.T, unit master.Unit, continuous bool) {
 	}
 	e := crawlOf(t, dir, web, -1, change)
 	if continuous { // what is asked every second of a busy crawl is asked every few minutes of one that mostly waits
-		e.adjust = func(o *slave.Options) { o.AskEvery = 5 * time.Minute }
+		e.Adjust = func(o *slave.Options) { o.AskEvery = 5 * time.Minute }
 	}
 	status := runCrawl(t, e)
 	if want := map[bool]master.End{false: master.Finished, true: master.TimeLimit}[continuous]; status.End != want {

@@ -109,10 +109,10 @@ func TestAContinuousCrawlKeepsItsTimetable(t *testing.T) {
 			// What is asked every second of a busy crawl is asked every few minutes of one that mostly waits.
 			o.LeaseFor, o.TickEvery = 2*time.Hour, 5*time.Minute
 		})
-		e.adjust = func(o *slave.Options) { o.AskEvery = 10 * time.Minute }
+		e.Adjust = func(o *slave.Options) { o.AskEvery = 10 * time.Minute }
 		begun := time.Now()
 		var early, late uint64
-		status, err := e.crawl(t.Context(), func(ctx context.Context, node *master.Node) error {
+		status, err := e.Run(t.Context(), func(ctx context.Context, node *master.Node) error {
 			time.Sleep(length / 8)
 			early = liveHeap()
 			time.Sleep(length/8*7 - time.Hour)

@@ -71,12 +71,12 @@ func crash(t *testing.T, dir string, web *fakeweb.Web, depth int, after time.Dur
 	image = t.TempDir()
 	wire := &cable{web: web}
 	e := crawlOf(t, dir, web, depth, change)
-	e.dial = wire.dial
+	e.Dial = wire.dial
 	ctx, cancel := context.WithCancel(t.Context())
 	ended := make(chan struct{})
 	go func() {
 		defer close(ended)
-		_, err := e.crawl(ctx, func(ctx context.Context, _ *master.Node) error { <-ctx.Done(); return nil })
+		_, err := e.Run(ctx, func(ctx context.Context, _ *master.Node) error { <-ctx.Done(); return nil })
 		if err != nil {
 			t.Error(err)
 		}
@@ -188,4 +188,33 @@ func TestACrawlThatCrashesGoesOnToTheSamePages(t *testing.T) {
 			}
 		})
 	}
+}
+
+// A crawl that was stopped and goes on without its seeds has their scope: "the same --dir resumes".
+func TestACrawlResumedWithoutItsSeedsKeepsTheirScope(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		web, err := fakeweb.New(fakeweb.Options{Seed: 5, Hosts: 4, Domains: 2, Pages: 30, CrossShare: 0.2})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer web.Close()
+		dir := t.TempDir()
+		early, cancel := context.WithCancel(t.Context())
+		cancel() // when the seeds are planted, and nothing was visited
+		for i, ctx := range []context.Context{early, t.Context()} {
+			e := crawlOf(t, dir, web, -1, nil)
+			if i > 0 {
+				e.Seeds = nil
+			}
+			_, err := e.Run(ctx, func(ctx context.Context, _ *master.Node) error { <-ctx.Done(); return nil })
+			if err != nil {
+				t.Fatal(err)
+			}
+		}
+		truth, err := web.Reachable(fakeweb.Crawl{Seeds: web.Seeds(), Depth: -1, At: time.Now()})
+		if err != nil {
+			t.Fatal(err)
+		}
+		compare(t, visited(t, dir), slices.Sorted(maps.Keys(truth.Fetched)))
+	})
 }

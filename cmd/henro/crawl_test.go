@@ -14,6 +14,7 @@ import (
 
 	"henro/actors/actortest"
 	"henro/cmd/config"
+	"henro/cmd/embedded"
 	"henro/master"
 	"henro/slave/fakeweb"
 	"henro/store"
@@ -26,7 +27,7 @@ func quietLog() *logrus.Entry {
 }
 
 // crawlOf makes an embedded crawl of a fakeweb, in memory and virtual time.
-func crawlOf(t *testing.T, dir string, web *fakeweb.Web, depth int, change func(*master.Options)) *embedded {
+func crawlOf(t *testing.T, dir string, web *fakeweb.Web, depth int, change func(*master.Options)) *embedded.Crawl {
 	t.Helper()
 	o := master.DefaultOptions()
 	o.Dir, o.Depth = dir, depth
@@ -45,15 +46,16 @@ func crawlOf(t *testing.T, dir string, web *fakeweb.Web, depth int, change func(
 		seeds = append(seeds, seed)
 	}
 	t.Cleanup(actortest.Outlive)
-	return &embedded{
-		o: o, work: config.Work{Connections: 64, Parsers: 2, WARCPrefix: "test", WARCSize: 1 << 30, Dedup: true},
-		seeds: seeds, log: quietLog(), progress: newProgress(io.Discard, "off"), dial: web.DialContext,
+	return &embedded.Crawl{
+		Options: o,
+		Work:    config.Work{Connections: 64, Parsers: 2, WARCPrefix: "test", WARCSize: 1 << 30, Dedup: true},
+		Seeds:   seeds, Log: quietLog(), Dial: web.DialContext,
 	}
 }
 
-func runCrawl(t *testing.T, e *embedded) master.Status {
+func runCrawl(t *testing.T, e *embedded.Crawl) master.Status {
 	t.Helper()
-	status, err := e.crawl(t.Context(), func(ctx context.Context, _ *master.Node) error { <-ctx.Done(); return nil })
+	status, err := e.Run(t.Context(), func(ctx context.Context, _ *master.Node) error { <-ctx.Done(); return nil })
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -174,7 +176,7 @@ func TestACrawlFetchesExactlyWhatIsReachable(t *testing.T) {
 				if repeats := fakeweb.Repeats(web.Log()); len(repeats) > 0 {
 					t.Errorf("fetched more than once: %v", repeats)
 				}
-				checkPaces(t, web, e.o.Hosts.Politeness.Floor)
+				checkPaces(t, web, e.Options.Hosts.Politeness.Floor)
 				if overlaps := fakeweb.Overlaps(web.Log(), 0); len(overlaps) > 0 {
 					t.Errorf("asked twice at once: %v", overlaps)
 				}

@@ -51,8 +51,8 @@ func TestACrawlOfADamagedStateEnds(t *testing.T) {
 			}
 			start := time.Now()
 			e := crawlOf(t, dir, web, -1, limited(0))
-			e.o.Store.Partitions = 0
-			status, err := e.crawl(t.Context(),
+			e.Options.Store.Partitions = 0
+			status, err := e.Run(t.Context(),
 				func(ctx context.Context, _ *master.Node) error { <-ctx.Done(); return nil })
 			code := config.Code(err)
 			if err == nil {

@@ -10,12 +10,13 @@ import (
 	"github.com/spf13/pflag"
 
 	"henro/cmd/config"
+	"henro/cmd/embedded"
 	"henro/master"
 	"henro/slave/fakeweb"
 )
 
 func newDemoCommand() *cobra.Command {
-	c := crawlFlags{log: config.Log{Level: "warn"}}
+	s := embedded.Settings{Log: config.Log{Level: "warn"}}
 	cmd := &cobra.Command{
 		Use:   "demo",
 		Short: "Crawl a built-in test web, offline: see what henro leaves behind",
@@ -24,21 +25,21 @@ interval of 20 ms, and say where the results lie and how to look at them. Nothin
 		Example: `  henro demo --dir henro-demo`,
 		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return c.demo(cmd)
+			return demo(cmd, &s)
 		},
 	}
 	config.AddFlags(cmd,
 		config.Group{Title: "What to do", Register: func(f *pflag.FlagSet) {
-			f.StringVar(&c.crawl.Dir, "dir", "henro-demo", "`DIR` to leave the results in")
+			f.StringVar(&s.Crawl.Dir, "dir", "henro-demo", "`DIR` to leave the results in")
 		}},
-		config.Group{Title: "The slave within", Register: c.work.Register},
-		config.Group{Title: "What to show", Register: c.log.Register})
+		config.Group{Title: "The slave within", Register: s.Work.Register},
+		config.Group{Title: "What to show", Register: s.Log.Register})
 	return cmd
 }
 
 // demo serves a web on real sockets and crawls it as any other.
-func (c *crawlFlags) demo(cmd *cobra.Command) error {
-	log, err := c.log.Logger()
+func demo(cmd *cobra.Command, s *embedded.Settings) error {
+	log, err := s.Log.Logger()
 	if err != nil {
 		return err
 	}
@@ -65,20 +66,21 @@ func (c *crawlFlags) demo(cmd *cobra.Command) error {
 		seeds = append(seeds, seed)
 	}
 	o := master.DefaultOptions()
-	o.Dir, o.Depth = c.crawl.Dir, -1
+	o.Dir, o.Depth = s.Crawl.Dir, -1
 	o.Hosts.Politeness.Floor, o.Hosts.Politeness.LargeHostFloor = 20*time.Millisecond, 0
 	o.Fetch.UserAgent, o.Fetch.AllowPrivate, o.Fetch.Resolve = config.UserAgent("henro demo"), true, listening.Resolve()
 	if err := config.Dir(o.Dir); err != nil {
 		return err
 	}
 	defer config.KeepLog(log, o.Dir, "henro").Close()
-	e := &embedded{o: o, work: c.work, seeds: seeds, log: log, progress: newProgress(cmd.ErrOrStderr(), "auto")}
-	status, err := e.crawl(cmd.Context(), func(ctx context.Context, _ *master.Node) error { <-ctx.Done(); return nil })
+	c := &embedded.Crawl{Options: o, Work: s.Work, Seeds: seeds, Log: log,
+		Progress: newProgress(cmd.ErrOrStderr(), "auto").run}
+	status, err := c.Run(cmd.Context(), func(ctx context.Context, _ *master.Node) error { <-ctx.Done(); return nil })
 	if err != nil {
 		return err
 	}
 	out := cmd.OutOrStdout()
-	printSummary(out, o.Dir, status, &e.did)
+	printSummary(out, o.Dir, status, &c.Did)
 	if pace, ok := fakeweb.Shortest(web.Log()); ok {
 		fmt.Fprintf(out, "politeness: by the web's own access log, no host was asked twice within %v\n",
 			pace.Shortest.Round(time.Millisecond))

@@ -30,8 +30,8 @@ func TestAnExcludedHostIsLeftAloneUntilItIsLetIn(t *testing.T) {
 					})
 					ctx, cancel := context.WithCancel(t.Context())
 					defer cancel()
-					status, err := e.crawl(ctx, func(inner context.Context, node *master.Node) error {
-						steer(inner, node, e.seeds[0].URL.Host())
+					status, err := e.Run(ctx, func(inner context.Context, node *master.Node) error {
+						steer(inner, node, e.Seeds[0].URL.Host())
 						if continuous {
 							cancel()
 						}

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"henro/cmd/config"
+	"henro/cmd/embedded"
 	"henro/master"
 	"henro/slave"
 	"henro/slave/fakeweb"
@@ -65,10 +66,10 @@ func TestAFullArchiveEndsTheCrawlAndNothingIsAskedInVain(t *testing.T) {
 				room.Store(200 << 10)
 				var fullAt time.Time
 				full := 0
-				fresh := func() *embedded {
+				fresh := func() *embedded.Crawl {
 					e := crawlOf(t, dir, web, -1,
 						func(o *master.Options) { o.Hosts.Politeness.Floor = 100 * time.Millisecond })
-					e.adjust = func(o *slave.Options) {
+					e.Adjust = func(o *slave.Options) {
 						o.Archive.Writer.Disk = narrow{room: &room}
 						stopped := o.ArchiveStopped
 						o.ArchiveStopped = func(err error) {

@@ -58,9 +58,9 @@ func listen(t *testing.T, sitemaps bool, aim float64, length time.Duration) (kin
 				length, 2
 			o.LeaseFor, o.TickEvery = 2*time.Hour, 5*time.Minute
 		})
-		e.adjust = func(o *slave.Options) { o.AskEvery = 5 * time.Minute }
+		e.Adjust = func(o *slave.Options) { o.AskEvery = 5 * time.Minute }
 		begun := time.Now()
-		status, err := e.crawl(t.Context(), func(ctx context.Context,
+		status, err := e.Run(t.Context(), func(ctx context.Context,
 			_ *master.Node) error {
 			<-ctx.Done()
 			return nil
@@ -171,7 +171,7 @@ func TestSitemapsLeadToEveryPage(t *testing.T) {
 			defer web.Close()
 			dir := t.TempDir()
 			e := crawlOf(t, dir, web, c.depth, func(o *master.Options) { o.Hosts.Sitemaps = c.sitemaps })
-			if _, err := e.crawl(t.Context(), func(ctx context.Context,
+			if _, err := e.Run(t.Context(), func(ctx context.Context,
 				_ *master.Node) error {
 				<-ctx.Done()
 				return nil

@@ -56,14 +56,14 @@ func TestHostileHostsHarmNobodyElse(t *testing.T) {
 				o.Hosts.Retries, o.Hosts.RetryWait = 1, 10*time.Second
 				o.Hosts.MaxPages = 150
 			})
-			e.work.Connections = 200
+			e.Work.Connections = 200
 			if beside {
 				for _, raw := range web.GuestSeeds() {
 					seed, err := config.ParseSeed(raw, -1)
 					if err != nil {
 						t.Fatal(err)
 					}
-					e.seeds = append(e.seeds, seed)
+					e.Seeds = append(e.Seeds, seed)
 				}
 			}
 			truth, err := web.Reachable(fakeweb.Crawl{Seeds: web.Seeds(), Depth: -1, At: time.Now()})

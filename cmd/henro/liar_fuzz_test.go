@@ -419,9 +419,9 @@ func sendScript(t *testing.T, script []byte) {
 	const depth = 6
 	dir := t.TempDir()
 	e := crawlOf(t, dir, web, depth, nil)
-	e.o.Name, e.o.Boot = "m", "1"
-	system := floor.NewSystem("henro", e.log, floor.SystemOptions{})
-	node, err := master.Start(system, e.o, e.log)
+	e.Options.Name, e.Options.Boot = "m", "1"
+	system := floor.NewSystem("henro", e.Log, floor.SystemOptions{})
+	node, err := master.Start(system, e.Options, e.Log)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -429,12 +429,12 @@ func sendScript(t *testing.T, script []byte) {
 		stale: map[string]bool{}}
 	var pids []*actor.PID
 	for _, name := range []string{"cheat", "honest"} {
-		o, err := e.work.Options(t.TempDir())
+		o, err := e.Work.Options(t.TempDir())
 		if err != nil {
 			t.Fatal(err)
 		}
-		o.Name, o.Boot, o.Dial, o.Archive.Payloads = name, "1", e.dial, nil
-		props, err := slave.Props(o, e.log)
+		o.Name, o.Boot, o.Dial, o.Archive.Payloads = name, "1", e.Dial, nil
+		props, err := slave.Props(o, e.Log)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -448,7 +448,7 @@ func sendScript(t *testing.T, script []byte) {
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), 4*time.Hour)
 	defer cancel()
-	status, err := node.Run(ctx, ctx, e.seeds)
+	status, err := node.Run(ctx, ctx, e.Seeds)
 	if err != nil || status.End != master.Finished {
 		t.Errorf("ended with %q, %v", status.End, err)
 	}
@@ -461,7 +461,7 @@ func sendScript(t *testing.T, script []byte) {
 		t.Error(err)
 	}
 	time.Sleep(10 * time.Minute) // what is delayed, at most five times two minutes
-	checkEntitled(t, web.Log(), heard.grants, e.o.Hosts.Politeness.Floor)
+	checkEntitled(t, web.Log(), heard.grants, e.Options.Hosts.Politeness.Floor)
 	truth, err := web.Reachable(fakeweb.Crawl{Seeds: web.Seeds(), Depth: depth})
 	if err != nil {
 		t.Fatal(err)

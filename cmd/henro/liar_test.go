@@ -181,19 +181,19 @@ func lieTo(t *testing.T, lie func(*liar, actor.Context, *messages.Fact) *message
 	defer web.Close()
 	dir := t.TempDir()
 	e := crawlOf(t, dir, web, 6, nil)
-	e.o.Name, e.o.Boot, e.o.StallAfter = "m", "1", time.Minute
-	system := floor.NewSystem("henro", e.log, floor.SystemOptions{})
-	node, err := master.Start(system, e.o, e.log)
+	e.Options.Name, e.Options.Boot, e.Options.StallAfter = "m", "1", time.Minute
+	system := floor.NewSystem("henro", e.Log, floor.SystemOptions{})
+	node, err := master.Start(system, e.Options, e.Log)
 	if err != nil {
 		t.Fatal(err)
 	}
 	join := func(name string, carrier func(slave *actor.PID) actor.Actor) (both []*actor.PID) {
-		o, err := e.work.Options(t.TempDir())
+		o, err := e.Work.Options(t.TempDir())
 		if err != nil {
 			t.Fatal(err)
 		}
-		o.Name, o.Boot, o.Dial = name, "1", e.dial
-		props, err := slave.Props(o, e.log)
+		o.Name, o.Boot, o.Dial = name, "1", e.Dial
+		props, err := slave.Props(o, e.Log)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -227,7 +227,7 @@ func lieTo(t *testing.T, lie func(*liar, actor.Context, *messages.Fact) *message
 			}
 		}
 	}()
-	status, err := node.Run(ctx, ctx, e.seeds)
+	status, err := node.Run(ctx, ctx, e.Seeds)
 	if err != nil {
 		t.Errorf("ended with %q: %v", status.End, err)
 	}
@@ -245,7 +245,7 @@ func lieTo(t *testing.T, lie func(*liar, actor.Context, *messages.Fact) *message
 	if l.told == 0 {
 		t.Fatal("no lie was told")
 	}
-	checkPaces(t, web, e.o.Hosts.Politeness.Floor)
+	checkPaces(t, web, e.Options.Hosts.Politeness.Floor)
 	if overlaps := fakeweb.Overlaps(web.Log(), 0); len(overlaps) > 0 {
 		t.Errorf("asked twice at once: %v", overlaps)
 	}

@@ -95,7 +95,8 @@ crawls the sites you name, writes WARC 1.1 archives and a link graph, and knows 
 			root.AddCommand(c)
 		}
 	}
-	add("crawl", newCrawlCommand(), newDemoCommand(), newKeyCommand(), newDoctorCommand(), newCollectCommand())
+	add("crawl", newCrawlCommand(), newDemoCommand(), newKeyCommand(), newDoctorCommand(), newCollectCommand(),
+		newConfigCommand())
 	add("steer", newStatusCommand(), newPauseCommand(), newResumeCommand(), newStopCommand(), newSlavesCommand(),
 		newSeedsCommand(), newExcludeCommand(), newRevisitCommand(), newBackupCommand())
 	add("steer", newTopCommand(), newTraceCommand(), newWhyCommand())

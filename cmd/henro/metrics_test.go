@@ -32,12 +32,12 @@ func TestEveryMetricIsInTheTable(t *testing.T) {
 		}
 		defer w.Close()
 		e := crawlOf(t, t.TempDir(), w, -1, func(o *master.Options) { o.MaxPages = 15 })
-		_, err = e.crawl(t.Context(), func(ctx context.Context, node *master.Node) error {
-			e.telemetry.Metrics.Register(node.Collector())
+		_, err = e.Run(t.Context(), func(ctx context.Context, node *master.Node) error {
+			e.Telemetry.Metrics.Register(node.Collector())
 			for told["henro_errors_total"] == "" && ctx.Err() == nil {
 				actortest.Pass(time.Second)
 				scrape := httptest.NewRecorder()
-				e.telemetry.Metrics.Routes(actortest.Log())[0].Serve(scrape,
+				e.Telemetry.Metrics.Routes(actortest.Log())[0].Serve(scrape,
 					httptest.NewRequest("GET", "/metrics", nil))
 				text := scrape.Body.String()
 				problems, err := promlint.New(strings.NewReader(text)).Lint()

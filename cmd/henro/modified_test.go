@@ -32,9 +32,9 @@ func estimates(t *testing.T, seed uint64, modified float64, length time.Duration
 			o.Hosts.Continuous, o.Hosts.Revisit.Aim, o.For, o.Store.Partitions = true, 1.4, length, 2
 			o.LeaseFor, o.TickEvery = 2*time.Hour, 5*time.Minute
 		})
-		e.adjust = func(o *slave.Options) { o.AskEvery = 5 * time.Minute }
+		e.Adjust = func(o *slave.Options) { o.AskEvery = 5 * time.Minute }
 		begun := time.Now()
-		status, err := e.crawl(t.Context(), func(ctx context.Context,
+		status, err := e.Run(t.Context(), func(ctx context.Context,
 			_ *master.Node) error {
 			<-ctx.Done()
 			return nil

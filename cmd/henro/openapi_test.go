@@ -133,13 +133,13 @@ func TestTheAPIIsAsDescribed(t *testing.T) {
 		defer w.Close()
 		e := crawlOf(t, t.TempDir(), w, -1, func(o *master.Options) { o.Hosts.Continuous = true })
 		tail := console.NewTail()
-		e.log.Logger.AddHook(tail)
-		status, err := e.crawl(t.Context(), func(ctx context.Context, node *master.Node) error {
-			of := &slave.API{System: e.telemetry.System, PID: actor.NewPID(e.telemetry.System.Address(),
+		e.Log.Logger.AddHook(tail)
+		status, err := e.Run(t.Context(), func(ctx context.Context, node *master.Node) error {
+			of := &slave.API{System: e.Telemetry.System, PID: actor.NewPID(e.Telemetry.System.Address(),
 				slave.ActorName)}
 			process := console.Process{Ready: node.Ready, Tail: tail}
 			a := &api{t, doc, console.New(console.Options{}, node.Routes(), node.Traces().Routes(),
-				e.telemetry.Routes(),
+				e.Telemetry.Routes(),
 				of.Routes(), process.Routes(), config.Manual()), map[string]bool{}}
 			compareRoutes(t, doc, a.console.Patterns())
 			actortest.Pass(3 * time.Minute) // pages are visited, some fail

@@ -18,6 +18,7 @@ import (
 	"github.com/asynkron/protoactor-go/actor"
 
 	"henro/actors/floor"
+	"henro/cmd/embedded"
 	"henro/master"
 	"henro/slave"
 	"henro/slave/fakeweb"
@@ -130,13 +131,13 @@ var panickings = []panicking{
 }
 
 // steer asks the Master what operators ask, and orders what changes no set of pages.
-func steer(ctx context.Context, node *master.Node, e *embedded) {
+func steer(ctx context.Context, node *master.Node, e *embedded.Crawl) {
 	for _, step := range []struct {
 		after   time.Duration
 		command any
 	}{
 		{20 * time.Second, &master.StatusAsked{}},
-		{time.Second, &master.AddSeeds{Seeds: e.seeds}},
+		{time.Second, &master.AddSeeds{Seeds: e.Seeds}},
 		{time.Second, &master.DrainSlave{Slave: "local"}},
 		{20 * time.Second, &master.ResumeSlave{Slave: "local"}},
 		{time.Second, &master.Pause{}},
@@ -159,13 +160,13 @@ func (p *panicking) run(t *testing.T, dir string, web *fakeweb.Web, i *injector)
 	wire := &cable{web: web}
 	i.crashed = make(chan floor.Crash, 1)
 	e := crawlOf(t, dir, web, p.depth, p.change)
-	e.dial, e.system, e.adjust = wire.dial, i.options(), p.adjust
+	e.Dial, e.System, e.Adjust = wire.dial, i.options(), p.adjust
 	ctx, cancel := context.WithTimeout(t.Context(), cmp.Or(p.stop, 48*time.Hour))
 	defer cancel()
 	ended, dead := make(chan error, 1), make(chan struct{})
 	go func() {
 		var err error
-		status, err = e.crawl(ctx, func(ctx context.Context, node *master.Node) error {
+		status, err = e.Run(ctx, func(ctx context.Context, node *master.Node) error {
 			steer(ctx, node, e)
 			select {
 			case <-ctx.Done():

@@ -68,18 +68,18 @@ func TestACrawlFetchesEverythingOnceWhateverThePostDoes(t *testing.T) {
 			defer web.Close()
 			dir := t.TempDir()
 			e := crawlOf(t, dir, web, -1, nil)
-			e.o.Name, e.o.Boot = "m", "1"
-			system := floor.NewSystem("henro", e.log, floor.SystemOptions{})
-			node, err := master.Start(system, e.o, e.log)
+			e.Options.Name, e.Options.Boot = "m", "1"
+			system := floor.NewSystem("henro", e.Log, floor.SystemOptions{})
+			node, err := master.Start(system, e.Options, e.Log)
 			if err != nil {
 				t.Fatal(err)
 			}
-			o, err := e.work.Options(dir)
+			o, err := e.Work.Options(dir)
 			if err != nil {
 				t.Fatal(err)
 			}
-			o.Name, o.Boot, o.Dial = "s", "1", e.dial
-			props, err := slave.Props(o, e.log)
+			o.Name, o.Boot, o.Dial = "s", "1", e.Dial
+			props, err := slave.Props(o, e.Log)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -90,7 +90,7 @@ func TestACrawlFetchesEverythingOnceWhateverThePostDoes(t *testing.T) {
 
 			ctx, cancel := context.WithTimeout(t.Context(), 24*time.Hour)
 			defer cancel()
-			status, err := node.Run(ctx, ctx, e.seeds)
+			status, err := node.Run(ctx, ctx, e.Seeds)
 			if err != nil || status.End != master.Finished {
 				t.Errorf("seed %d: ended with %q, %v", seed, status.End, err)
 			}
@@ -110,7 +110,7 @@ func TestACrawlFetchesEverythingOnceWhateverThePostDoes(t *testing.T) {
 			if repeats := fakeweb.Repeats(web.Log()); len(repeats) > 0 {
 				t.Errorf("seed %d: fetched more than once: %v", seed, repeats)
 			}
-			checkPaces(t, web, e.o.Hosts.Politeness.Floor)
+			checkPaces(t, web, e.Options.Hosts.Politeness.Floor)
 			if overlaps := fakeweb.Overlaps(web.Log(), 0); len(overlaps) > 0 {
 				t.Errorf("seed %d: asked twice at once: %v", seed, overlaps)
 			}

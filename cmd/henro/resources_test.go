@@ -38,9 +38,9 @@ func TestHostsAskedSideBySideShareTheConnections(t *testing.T) {
 			o.Hosts.Revisit.FirstMin, o.Hosts.Revisit.FirstMax = 10*time.Minute, 20*time.Minute
 			o.Hosts.Revisit.PriorMean = 15 * time.Minute
 		})
-		e.work.Connections = 4
+		e.Work.Connections = 4
 		var settled time.Time
-		_, err = e.crawl(t.Context(), func(ctx context.Context, node *master.Node) error {
+		_, err = e.Run(t.Context(), func(ctx context.Context, node *master.Node) error {
 			time.Sleep(10 * time.Minute)
 			settled = time.Now()
 			time.Sleep(40 * time.Minute)

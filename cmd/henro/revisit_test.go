@@ -31,7 +31,7 @@ func TestVisitsAreMovedByHand(t *testing.T) {
 			})
 			ctx, cancel := context.WithCancel(t.Context())
 			defer cancel()
-			if _, err := e.crawl(ctx, func(inner context.Context, node *master.Node) error {
+			if _, err := e.Run(ctx, func(inner context.Context, node *master.Node) error {
 				steer(node)
 				cancel()
 				<-inner.Done()

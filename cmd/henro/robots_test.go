@@ -41,9 +41,9 @@ func TestARobotsTxtThatCannotBeHadIsOutlastedAfter30Days(t *testing.T) {
 		dir := t.TempDir()
 		for _, until := range []time.Time{begun.Add(12*day + 3*time.Hour), begun.Add(40 * day)} {
 			e := crawlOf(t, dir, web, -1, patient(0))
-			e.adjust = func(o *slave.Options) { o.AskEvery = time.Minute }
+			e.Adjust = func(o *slave.Options) { o.AskEvery = time.Minute }
 			ctx, cancel := context.WithTimeout(t.Context(), time.Until(until))
-			status, err := e.crawl(ctx, func(ctx context.Context, _ *master.Node) error { <-ctx.Done(); return nil })
+			status, err := e.Run(ctx, func(ctx context.Context, _ *master.Node) error { <-ctx.Done(); return nil })
 			cancel()
 			if err != nil || status.End != master.Stopped {
 				t.Fatalf("until %v it ended with %q, %v", until, status.End, err)

@@ -22,6 +22,7 @@ import (
 	"henro/actors/actortest"
 	"henro/actors/scope"
 	"henro/cmd/config"
+	"henro/cmd/embedded"
 	"henro/master"
 	"henro/master/window"
 	"henro/messages"
@@ -49,7 +50,8 @@ func (p pipes) dial(context.Context, string, string) (net.Conn, error) {
 }
 
 // crawlAt makes an embedded crawl of whatever a handler serves under all names, in memory and virtual time.
-func crawlAt(t *testing.T, dir string, handler http.Handler, change func(*master.Options), seeds ...string) *embedded {
+func crawlAt(t *testing.T, dir string, handler http.Handler, change func(*master.Options),
+	seeds ...string) *embedded.Crawl {
 	t.Helper()
 	listener := make(pipes)
 	server := &http.Server{Handler: handler}
@@ -59,14 +61,14 @@ func crawlAt(t *testing.T, dir string, handler http.Handler, change func(*master
 	o.Dir, o.Store.NoSync, o.Hosts.Politeness.Floor = dir, true, time.Second
 	o.Fetch.UserAgent = config.UserAgent("test@example.org")
 	change(&o)
-	e := &embedded{o: o, work: config.Work{Connections: 8, Parsers: 2, WARCPrefix: "test", WARCSize: 1 << 30},
-		log: quietLog(), progress: newProgress(io.Discard, "off"), dial: listener.dial}
+	e := &embedded.Crawl{Options: o, Log: quietLog(), Dial: listener.dial,
+		Work: config.Work{Connections: 8, Parsers: 2, WARCPrefix: "test", WARCSize: 1 << 30}}
 	for _, raw := range seeds {
 		seed, err := config.ParseSeed(raw, o.Depth)
 		if err != nil {
 			t.Fatal(err)
 		}
-		e.seeds = append(e.seeds, seed)
+		e.Seeds = append(e.Seeds, seed)
 	}
 	t.Cleanup(actortest.Outlive)
 	return e
@@ -229,9 +231,9 @@ func TestACrawlKeepsItsHours(t *testing.T) {
 			o.Hours, o.StallAfter = hours, time.Minute
 			o.Hosts.Politeness.Floor = 10 * time.Second
 		}, "http://a.example/0")
-		e.adjust = func(o *slave.Options) { o.AskEvery = time.Second }
+		e.Adjust = func(o *slave.Options) { o.AskEvery = time.Second }
 		var closed master.Status
-		status, err := e.crawl(t.Context(), func(ctx context.Context, node *master.Node) error {
+		status, err := e.Run(t.Context(), func(ctx context.Context, node *master.Node) error {
 			time.Sleep(30 * time.Minute)
 			closed = *ask(t, ctx, node, &master.StatusAsked{})
 			<-ctx.Done()

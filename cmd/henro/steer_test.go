@@ -26,7 +26,7 @@ func bubble(t *testing.T, web fakeweb.Options, depth int, change func(*master.Op
 	t.Cleanup(func() { w.Close() })
 	dir := t.TempDir()
 	e := crawlOf(t, dir, w, depth, change)
-	status, err := e.crawl(t.Context(), func(ctx context.Context, node *master.Node) error {
+	status, err := e.Run(t.Context(), func(ctx context.Context, node *master.Node) error {
 		if steer != nil {
 			steer(ctx, node, w)
 		}
@@ -128,9 +128,9 @@ func TestSeedsAddedAtRunTimeAreCrawled(t *testing.T) {
 		defer w.Close()
 		dir := t.TempDir()
 		e := crawlOf(t, dir, w, -1, nil)
-		second := e.seeds[1]
-		e.seeds = e.seeds[:1]
-		status, err := e.crawl(t.Context(), func(ctx context.Context, node *master.Node) error {
+		second := e.Seeds[1]
+		e.Seeds = e.Seeds[:1]
+		status, err := e.Run(t.Context(), func(ctx context.Context, node *master.Node) error {
 			time.Sleep(20 * time.Second)
 			if _, err := master.Ask[*master.SeedsAdded](ctx, node,
 				&master.AddSeeds{Seeds: []master.Seed{second}}); err != nil {

@@ -79,10 +79,10 @@ func (s *site) crawl(t *testing.T, dir string, change func(*master.Options)) mas
 	if err != nil {
 		t.Fatal(err)
 	}
-	e.seeds, e.dial = []master.Seed{seed}, s.dial
-	e.work.DedupFrom = s.dedupFrom
+	e.Seeds, e.Dial = []master.Seed{seed}, s.dial
+	e.Work.DedupFrom = s.dedupFrom
 	status := runCrawl(t, e)
-	s.did = e.did
+	s.did = e.Did
 	return status
 }
 

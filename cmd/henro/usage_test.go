@@ -14,6 +14,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"henro/cmd/config"
+	"henro/cmd/embedded"
 	"henro/store"
 )
 
@@ -187,7 +188,7 @@ func TestRepairDoesWhatItsHalvesDid(t *testing.T) {
 	var work config.Work
 	flags := pflag.NewFlagSet("", pflag.ContinueOnError)
 	work.Register(flags)
-	if err := keepAbout(dir, work, config.ArchiveInfo(), nil, flags); err != nil {
+	if err := embedded.KeepAbout(dir, work, config.ArchiveInfo(), nil, flags); err != nil {
 		t.Fatal(err)
 	}
 	for _, of := range []string{dir, filepath.Join(dir, "warc")} {

@@ -16,6 +16,11 @@ import (
 // maxCodings bounds the layers of coding taken off.
 const maxCodings = 3
 
+// Uncoded is the payload without its content coding.
+func (c *Capture) Uncoded() (io.Reader, error) {
+	return uncoded(c.Body, c.Header.Get("Content-Encoding"))
+}
+
 // uncoded takes the content codings off a body. A body that is not coded as its head says is given as it is: browsers
 // are not so kind, but nobody asks the server again.
 func uncoded(body io.Reader, codings string) (io.Reader, error) {

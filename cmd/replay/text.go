@@ -30,7 +30,7 @@ func (a *Archive) Text(e cdxj.Entry) (*Text, error) {
 		return nil, err
 	}
 	defer c.Close()
-	body, err := uncoded(c.Body, c.Header.Get("Content-Encoding"))
+	body, err := c.Uncoded()
 	if err != nil {
 		return nil, err
 	}

@@ -1,4 +1,4 @@
-package main
+package embedded
 
 import (
 	"errors"
@@ -22,10 +22,10 @@ import (
 // maxKeptLog is how much of the log's end goes into the archive.
 const maxKeptLog = 8 << 20
 
-// keepAbout writes what a run of a crawl was told and what it said into a WARC file of its own, as resource records:
+// KeepAbout writes what a run of a crawl was told and what it said into a WARC file of its own, as resource records:
 // the seeds, the settings, the summary and the log. So an archive says by itself how it came about, wherever it is
 // carried.
-func keepAbout(dir string, work config.Work, info warc.Info, seeds []master.Seed, flags *pflag.FlagSet) (err error) {
+func KeepAbout(dir string, work config.Work, info warc.Info, seeds []master.Seed, flags *pflag.FlagSet) (err error) {
 	o, err := work.Options(dir)
 	if err != nil {
 		return err

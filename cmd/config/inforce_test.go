@@ -1,0 +1,130 @@
+package config_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/santhosh-tekuri/jsonschema/v6"
+	"github.com/spf13/pflag"
+	"go.yaml.in/yaml/v3"
+
+	"henro/cmd/config"
+)
+
+func inForce(t *testing.T, flags *pflag.FlagSet) string {
+	t.Helper()
+	var out strings.Builder
+	if err := config.PrintInForce(&out, flags, func(f *pflag.Flag) bool { return f.Name != "config" }); err != nil {
+		t.Fatal(err)
+	}
+	return out.String()
+}
+
+// What is in force is printed with where it comes from, and is a henro.yaml that gives the same settings.
+func TestSettingsInForceAreAFileThatGivesThem(t *testing.T) {
+	path := write(t, "depth: 5\nexclude: ['\\.pdf$', \"a # b\"]\nmax-body: 1MiB\ndelay: 7s\ncontact: 'x: y@z'\n")
+	t.Setenv("HENRO_FETCH_TIMEOUT", "8s")
+	t.Setenv("HENRO_ALLOW_PRIVATE", "10.1.0.0/16")
+	flags := config.AllSettings(new(config.Run))
+	if err := flags.Parse([]string{"--pages=9", "--include", "/a"}); err != nil {
+		t.Fatal(err)
+	}
+	if err := config.Load(flags, path, nil); err != nil {
+		t.Fatal(err)
+	}
+	text := inForce(t, flags)
+	lines := map[string]bool{}
+	for line := range strings.Lines(text) {
+		lines[strings.Join(strings.Fields(line), " ")] = true
+	}
+	for _, want := range []string{"depth: 5 # " + path, `exclude: ["\\.pdf$","a # b"] # ` + path, "pages: 9 # flag",
+		"fetch-timeout: 8s # HENRO_FETCH_TIMEOUT", "retries: 3 # default", `include: ["/a"] # flag`,
+		`allow-private: ["10.1.0.0/16"] # HENRO_ALLOW_PRIVATE`} {
+		if !lines[want] {
+			t.Errorf("%q is not among\n%s", want, text)
+		}
+	}
+	t.Setenv("HENRO_FETCH_TIMEOUT", "8s")
+	again := config.AllSettings(new(config.Run))
+	if err := config.Load(again, write(t, text), nil); err != nil {
+		t.Fatal(err)
+	}
+	flags.VisitAll(func(f *pflag.Flag) {
+		if got := again.Lookup(f.Name).Value.String(); got != f.Value.String() && f.Name != "config" {
+			t.Errorf("%s is %s when the file is read again, was %s", f.Name, got, f.Value)
+		}
+	})
+}
+
+// A setting of the file is as good as a flag for whoever asks whether it was given.
+func TestASettingOfTheFileCountsAsGiven(t *testing.T) {
+	flags := pflag.NewFlagSet("test", pflag.ContinueOnError)
+	var c config.Crawl
+	c.Register(flags)
+	if err := config.Load(flags, write(t, "profile: archive\ndelay: 9s\ncontact: you@example.org\n"),
+		config.Settings()); err != nil {
+		t.Fatal(err)
+	}
+	o, err := c.Options(flags)
+	if err != nil || o.Hosts.Politeness.Floor.Seconds() != 9 {
+		t.Errorf("the interval is %v, %v", o.Hosts.Politeness.Floor, err)
+	}
+}
+
+func TestTheSchemaKnowsEverySettingAndNoOther(t *testing.T) {
+	var text bytes.Buffer
+	if err := config.WriteSchema(&text); err != nil {
+		t.Fatal(err)
+	}
+	parsed, err := jsonschema.UnmarshalJSON(&text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := jsonschema.NewCompiler()
+	if err := c.AddResource("henro.schema.json", parsed); err != nil {
+		t.Fatal(err)
+	}
+	schema, err := c.Compile("henro.schema.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	packaged, err := os.ReadFile(filepath.Join("..", "..", ".ci", "release", "files", "henro.yaml"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	flags := config.AllSettings(new(config.Run))
+	for _, good := range []string{string(packaged), inForce(t, flags),
+		"depth: -1\nallow-private: true\nexclude: [a, b]\nfor: 1h30m\nbytes: 10 GB\nevery: 7d"} {
+		if err := schema.Validate(ofYAML(t, good)); err != nil {
+			t.Errorf("%v\n%s", err, good)
+		}
+	}
+	for _, bad := range []string{"dept: 3", "depth: deep", "scope: planet", "delay: fast", "continuous: maybe",
+		"max-body: much"} {
+		if schema.Validate(ofYAML(t, bad)) == nil {
+			t.Errorf("%s is taken", bad)
+		}
+	}
+}
+
+// ofYAML reads YAML as JSON has it.
+func ofYAML(t *testing.T, text string) any {
+	t.Helper()
+	values := map[string]any{}
+	if err := yaml.Unmarshal([]byte(text), &values); err != nil {
+		t.Fatal(err)
+	}
+	data, err := json.Marshal(values)
+	if err != nil {
+		t.Fatal(err)
+	}
+	value, err := jsonschema.UnmarshalJSON(bytes.NewReader(data))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return value
+}

@@ -1,0 +1,219 @@
+// Package embedded runs a whole crawl, master and slave, in this process.
+//
+// henro crawl, henro demo and the package at the root of this module, for programs that embed a crawl, are made of it.
+// Messages between master and slave are those of a cluster, only not serialised.
+package embedded
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"path/filepath"
+	"time"
+
+	"github.com/asynkron/protoactor-go/actor"
+	"github.com/sirupsen/logrus"
+	"github.com/spf13/pflag"
+	"golang.org/x/sync/errgroup"
+
+	"henro/actors/floor"
+	"henro/actors/protocol"
+	"henro/cluster"
+	"henro/cmd/config"
+	"henro/master"
+	"henro/slave"
+	"henro/store"
+	"henro/store/archive/cdxj"
+	"henro/store/archive/warc"
+)
+
+// Settings are all settings of a crawl in one process.
+type Settings struct {
+	Crawl config.Crawl
+	Work  config.Work
+	Log   config.Log
+	Run   config.Run
+}
+
+// Groups returns the flags, in the order in which people look for them.
+func (s *Settings) Groups() []config.Group {
+	return append(s.Crawl.Groups(),
+		config.Group{Title: "The slave within", Register: s.Work.Register},
+		config.Group{Title: "What to show",
+			Register: func(f *pflag.FlagSet) { s.Run.Register(f); s.Log.Register(f) }})
+}
+
+// Start checks everything before it touches anything, and crawls. Of c it needs Log; it sets what the settings say.
+// Flags are those of Groups. The archive that it leaves says by itself how it came about.
+func (s *Settings) Start(ctx context.Context, flags *pflag.FlagSet, seeds []master.Seed, c *Crawl) (master.Status,
+	error) {
+	var none master.Status
+	if err := s.Crawl.Begins(seeds, false); err != nil {
+		return none, err
+	}
+	o, err := s.Crawl.Options(flags)
+	if err != nil {
+		return none, err
+	}
+	if err := cmp.Or(s.Work.Check(), s.Run.CheckProgress(), s.Run.Traces.Check()); err != nil {
+		return none, err
+	}
+	s.Crawl.Resume(flags, &o)
+	endNames, err := s.Crawl.Names(&o)
+	if err != nil {
+		return none, err
+	}
+	defer endNames()
+	endpoint, err := s.Run.HTTP.Open(c.Log)
+	if err != nil {
+		return none, err
+	}
+	defer endpoint.Close()
+	if err := config.Dir(o.Dir); err != nil {
+		return none, err
+	}
+	defer config.KeepLog(c.Log, o.Dir, "henro").Close()
+	c.Options, c.Work, c.Seeds, c.Operator, c.Traces = o, s.Work, seeds, s.Crawl.Contact, s.Run.Traces
+	status, err := c.Run(ctx, func(ctx context.Context, node *master.Node) error {
+		defer endpoint.Note(o.Dir)()
+		return endpoint.Lead(ctx, node, c.Telemetry)
+	})
+	if err != nil {
+		return none, err
+	}
+	if err := KeepAbout(o.Dir, s.Work, c.info(), seeds, flags); err != nil {
+		c.Log.WithField("err", err).Warn("the settings and the log of this run are not in the archive")
+	}
+	if _, err := cdxj.MergeDir(filepath.Join(o.Dir, "warc")); err != nil {
+		c.Log.WithField("err", err).Warn("the index of the archive is not merged; henro repair does it")
+	}
+	return status, nil
+}
+
+// Crawl is a crawl whose master and slave share a process.
+type Crawl struct {
+	Options   master.Options
+	Work      config.Work
+	Seeds     []master.Seed
+	Log       *logrus.Entry
+	Progress  func(context.Context, *master.Node) // shows how the crawl goes until the context ends; nil: nothing does
+	Traces    config.Traces
+	Operator  string                                                               // said in every WARC file
+	Adjust    func(*slave.Options)                                                 // nil: nothing beyond what Work says
+	Dial      func(ctx context.Context, network, address string) (net.Conn, error) // nil: the network
+	System    floor.SystemOptions                                                  // for tests that make actors fail
+	Telemetry *config.Telemetry                                                    // made by Run
+	Did       slave.Counts                                                         // by the slave; set at the end
+	slave     *slave.API                                                           // set by startSlave
+}
+
+// Run crawls to the end of the crawl or of the context. Whatever else belongs to it runs beside it as serve.
+func (c *Crawl) Run(ctx context.Context, serve func(context.Context, *master.Node) error) (master.Status, error) {
+	boot := cluster.NewBoot()
+	o := &c.Options
+	o.Name, o.Boot, o.Version, o.StallLimit = "local", boot, config.Version(), stallLimit
+	c.Telemetry = config.NewTelemetry("henro", "local", c.Log, c.System)
+	endTraces, err := c.Telemetry.Export(ctx, &c.Traces, c.Options.Name)
+	if err != nil {
+		return master.Status{}, err
+	}
+	defer endTraces()
+	system := c.Telemetry.System
+	if _, err := floor.StartTracing(system, c.Telemetry.Tracer); err != nil {
+		return master.Status{}, err
+	}
+	c.Telemetry.OfMaster(&c.Options)
+	node, err := master.Start(system, c.Options, c.Log)
+	if err != nil {
+		return master.Status{}, config.StateError(c.Options.Dir, err)
+	}
+	slavePID, err := c.startSlave(system, node.PID(), boot)
+	if err != nil {
+		return master.Status{}, errors.Join(err, node.Close())
+	}
+	status, err := c.attend(ctx, node, serve)
+	if did, err := c.slave.Counts(context.WithoutCancel(ctx)); err == nil { // else they are left out
+		c.Did = *did
+	}
+	// The slave ends first: what it has archived is reported, and its files are closed.
+	if waited := system.Root.PoisonFuture(slavePID).Wait(); waited != nil {
+		err = errors.Join(err, fmt.Errorf("end the slave: %w", waited))
+	}
+	err = errors.Join(err, node.Close())
+	system.Shutdown()
+	return status, err
+}
+
+// archivePart stands for the archive among the parts of the store that are stalled.
+const archivePart = -1
+
+// stallLimit is how long the crawl waits for room: somebody who makes some is at hand, or comes after the crawl has
+// said in words and exit code what is wrong.
+const stallLimit = 10 * time.Second
+
+func (c *Crawl) startSlave(system *actor.ActorSystem, masterPID *actor.PID, boot string) (*actor.PID, error) {
+	o, err := c.Work.Options(c.Options.Dir)
+	if err != nil {
+		return nil, err
+	}
+	o.Name, o.Boot, o.Version, o.Dial = "local", boot, config.Version(), c.Dial
+	o.Admit = c.Options.Hosts.Admission.Admit
+	o.Archive.Writer.Info = c.info()
+	c.Telemetry.OfSlave(&o)
+	// The only slave: when it cannot archive, nothing can be done.
+	o.ArchiveStopped = func(err error) {
+		switch {
+		case err == nil:
+			system.Root.Send(masterPID, &protocol.StoreResumed{Partition: archivePart})
+		case warc.DiskFull(err):
+			err = fmt.Errorf("the archive: %w (%w)", store.ErrDiskFull, err)
+			fallthrough
+		default:
+			system.Root.Send(masterPID, &protocol.StoreStalled{Partition: archivePart, Err: err})
+		}
+	}
+	if c.Adjust != nil {
+		c.Adjust(&o)
+	}
+	props, err := slave.Props(o, c.Log)
+	if err != nil {
+		return nil, config.Usage("%v", err)
+	}
+	pid, err := system.Root.SpawnNamed(props, slave.ActorName)
+	if err != nil {
+		return nil, fmt.Errorf("spawn the slave: %w", err)
+	}
+	c.slave = &slave.API{System: system, PID: pid}
+	c.Telemetry.Metrics.Register(c.slave.Collector())
+	system.Root.Send(pid, &slave.MasterSeen{PID: masterPID, Boot: boot})
+	return pid, nil
+}
+
+// attend plants the seeds and waits for the end.
+func (c *Crawl) attend(ctx context.Context, node *master.Node,
+	serve func(context.Context, *master.Node) error) (master.Status, error) {
+	inner, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	defer cancel()
+	group, inner := errgroup.WithContext(inner)
+	c.Telemetry.Go(group, "HTTP", func() error { return serve(inner, node) })
+	c.Telemetry.Go(group, "the watch of mailboxes", func() error { return c.Telemetry.Watch(inner) })
+	if c.Progress != nil {
+		c.Telemetry.Go(group, "the progress", func() error { c.Progress(inner, node); return nil })
+	}
+	var status master.Status
+	c.Telemetry.Go(group, "the crawl", func() (err error) {
+		defer cancel()
+		status, err = node.Run(ctx, inner, c.Seeds)
+		return err
+	})
+	return status, group.Wait()
+}
+
+// info is what every WARC file of the crawl says of it.
+func (c *Crawl) info() warc.Info {
+	info := config.ArchiveInfo()
+	info.UserAgent, info.Operator = c.Options.Fetch.UserAgent, c.Operator
+	return info
+}

@@ -1,0 +1,92 @@
+// Package henro crawls from within a program, and reads what crawls have left.
+//
+// Crawl does what henro crawl does, with the same settings, the same politeness and the same directory: a crawl that a
+// program has begun can be resumed, examined and replayed with the command, and the other way round. Open reads a
+// crawl that is not running.
+//
+// What is exported here is the interface that versions of henro keep: from version 1 on it changes as semantic
+// versioning says, before that with a note in CHANGELOG.md. All other packages of this module are its inside and
+// change without notice, but for the type Summary, which keeps the names of summary.json.
+package henro
+
+import (
+	"context"
+	"io"
+	"strings"
+
+	"github.com/spf13/pflag"
+
+	"henro/cmd/config"
+	"henro/cmd/embedded"
+	"henro/master"
+)
+
+// Options say what to crawl. The zero value of each field is a default, but for Seeds and Contact.
+type Options struct {
+	// Dir holds state and archive: DIR/state, /warc, /logs. The same directory resumes. Empty: "crawl".
+	Dir string
+	// Seeds are URLs, each perhaps with " depth=N" behind it. A crawl that is resumed needs none.
+	Seeds []string
+	// Contact is the URL or mail address by which the operators of hosts reach you. Public hosts require it.
+	Contact string
+	// Settings are all others, by the names that they have in henro.yaml and as flags (docs/flags.md): "depth": 2,
+	// "delay": "10s", "exclude": []string{`\.pdf$`}. No file and no environment is read. Nothing listens unless
+	// "listen-http" says where.
+	Settings map[string]any
+	// Admit is a rule of your own: whether a link from one URL to another is taken, of those that all other rules take.
+	// Seeds are not asked about. It is called by several goroutines at once and must not wait. nil: there is no such
+	// rule.
+	Admit func(from, to string) bool
+	// Log receives warnings and errors, one line of JSON each; nil: they stand in DIR/logs alone.
+	Log io.Writer
+}
+
+// Summary says what a crawl did, as summary.json does. End says why it ended: "finished", "page limit" and so on.
+type Summary = master.Summary
+
+// Crawl crawls until nothing is left to visit, a limit is reached or the context ends. The crawl then lies in its
+// directory, and the summary says why it ended. The error of a mistake in the options says what to do, and nothing was
+// touched. When the context ends, what was fetched is stored and the error is that of the context. If an actor of henro
+// fails for good, the process ends with code 5, and the same directory resumes.
+func Crawl(ctx context.Context, o Options) (*Summary, error) {
+	s := embedded.Settings{Log: config.Log{Level: "warn", Format: "json"}}
+	flags := pflag.NewFlagSet("henro", pflag.ContinueOnError)
+	for _, group := range s.Groups() {
+		group.Register(flags)
+	}
+	s.Run.HTTP.Listen, s.Run.Progress = "off", "off"
+	if err := config.Set(flags, o.Settings); err != nil {
+		return nil, err
+	}
+	if o.Dir != "" {
+		s.Crawl.Dir = o.Dir
+	}
+	if o.Contact != "" {
+		s.Crawl.Contact = o.Contact
+	}
+	s.Crawl.Admission.Admit = o.Admit
+	seeds, err := s.Crawl.Seeds(o.Seeds, strings.NewReader(""))
+	if err != nil {
+		return nil, err
+	}
+	log, err := s.Log.Logger()
+	if err != nil {
+		return nil, err
+	}
+	log.Logger.SetOutput(io.Discard)
+	if o.Log != nil {
+		log.Logger.SetOutput(o.Log)
+	}
+	status, err := s.Start(ctx, flags, seeds, &embedded.Crawl{Log: log})
+	if err != nil {
+		return nil, err
+	}
+	summary := master.SummaryOf(status)
+	switch status.End {
+	case master.PageLimit, master.TimeLimit, master.SizeLimit:
+		return &summary, nil
+	case master.Stopped:
+		return &summary, context.Cause(ctx)
+	}
+	return &summary, config.EndError(ctx, status)
+}
