@@ -16,6 +16,8 @@ var (
 	ErrNoSuchKey = errors.New("not in this file: henro key list shows those that are")
 	// ErrRevoked is returned for the certificate of a node that was revoked.
 	ErrRevoked = errors.New("its certificate was revoked")
+	// ErrOtherNode is returned where a name is not the one in the certificate.
+	ErrOtherNode = errors.New("its certificate is of another node")
 	// ErrAddressTaken is returned when another process listens where this one should.
 	ErrAddressTaken = errors.New("address already in use")
 	// ErrTooLong is returned when what a node has to say about itself does not fit into the gossip.

@@ -1,6 +1,9 @@
 package cluster
 
-import "sync"
+import (
+	"strings"
+	"sync"
+)
 
 // Gate is the set of actor addresses that the gossip holds alive and whose protocol is understood. Messages to others
 // become dead letters at once: every dial of a dead address leaks a connection in protoactor's remote, and what is
@@ -37,6 +40,18 @@ func (g *Gate) barred(address string) bool {
 	g.mu.RLock()
 	defer g.mu.RUnlock()
 	return len(g.open[address]) > 0 && !someOpen(g.open[address])
+}
+
+// holds reports whether a member of this name lives at the address.
+func (g *Gate) holds(address, name string) bool {
+	g.mu.RLock()
+	defer g.mu.RUnlock()
+	for holder := range g.open[address] {
+		if i := strings.LastIndexByte(holder, '.'); i >= 0 && holder[:i] == name {
+			return true
+		}
+	}
+	return false
 }
 
 func someOpen(holders map[string]bool) bool {

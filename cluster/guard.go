@@ -13,6 +13,7 @@ import (
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/credentials"
+	"google.golang.org/grpc/peer"
 	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/reflect/protoreflect"
@@ -80,7 +81,11 @@ func (g *guard) stream(server any, s grpc.ServerStream, _ *grpc.StreamServerInfo
 			err = status.Error(codes.InvalidArgument, "broken message")
 		}
 	}()
-	return handle(server, &guardedStream{ServerStream: s, guard: g})
+	guarded := &guardedStream{ServerStream: s, guard: g}
+	if from, ok := peer.FromContext(s.Context()); ok {
+		guarded.name = certified(from.AuthInfo)
+	}
+	return handle(server, guarded)
 }
 
 // guardedStream is the stream of one peer.
@@ -88,6 +93,7 @@ type guardedStream struct {
 	grpc.ServerStream
 	guard *guard
 	peer  string // its actors' address, as it said when it connected
+	name  string // in its certificate; "": there are no keys
 }
 
 // RecvMsg hands protoactor only what it can bear.
@@ -102,7 +108,7 @@ func (s *guardedStream) RecvMsg(m any) error {
 	if c := said.GetConnectRequest(); c != nil {
 		s.peer = c.GetServerConnection().GetAddress()
 	}
-	if err := s.guard.sift(said.GetMessageBatch(), s.peer); err != nil {
+	if err := s.guard.sift(said.GetMessageBatch(), s.peer, s.name); err != nil {
 		s.guard.panics.Add(1)
 		s.guard.say("stream of a peer ended: broken message", logrus.Fields{"address": s.peer, "err": err})
 		return err
@@ -110,9 +116,28 @@ func (s *guardedStream) RecvMsg(m any) error {
 	return nil
 }
 
-// sift drops from the batch what must not come in; an error means that no honest peer sends such a batch.
-func (g *guard) sift(b *remote.MessageBatch, peer string) error {
+// certified is the name in the certificate of the other end of a connection; "": it showed none.
+func certified(info credentials.AuthInfo) string {
+	secured, ok := info.(credentials.TLSInfo)
+	if !ok || len(secured.State.PeerCertificates) == 0 {
+		return ""
+	}
+	return secured.State.PeerCertificates[0].Subject.CommonName
+}
+
+// sift drops from the batch what must not come in; an error means that no honest peer sends such a batch. Name is the
+// one in the certificate of the peer.
+func (g *guard) sift(b *remote.MessageBatch, peer, name string) error {
 	if b == nil {
+		return nil
+	}
+	// The gossip says who lives at the address; the certificate proves who speaks. Without this a node could speak as
+	// any other, under the address of that one or under a gossip name that is not its own.
+	if name != "" && g.gate != nil && !g.gate.holds(peer, name) {
+		g.messages.Add(uint64(len(b.Envelopes)))
+		g.say("messages refused: the certificate is not that of the member at the address",
+			logrus.Fields{"certificate": name, "address": peer})
+		b.Envelopes = nil
 		return nil
 	}
 	keep := b.Envelopes[:0]
@@ -121,7 +146,9 @@ func (g *guard) sift(b *remote.MessageBatch, peer string) error {
 			uint32(e.Sender) > uint32(len(b.Senders)) || e.SerializerId != 0 {
 			return status.Error(codes.InvalidArgument, "index out of range")
 		}
-		if name, target := b.TypeNames[e.TypeId], b.Targets[e.Target]; !g.admits(name, target, e.MessageData, peer) {
+		name, target := b.TypeNames[e.TypeId], b.Targets[e.Target]
+		foreign := e.Sender > 0 && b.Senders[e.Sender-1].GetAddress() != peer
+		if foreign || !g.admits(name, target, e.MessageData, peer) {
 			g.messages.Add(1)
 			g.say("message refused", logrus.Fields{"type": name, "actor": target.GetId(), "sender": peer})
 			continue

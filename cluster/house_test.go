@@ -2,6 +2,7 @@ package cluster
 
 import (
 	"bufio"
+	"cmp"
 	"encoding/json"
 	"io"
 	"log/slog"
@@ -34,6 +35,7 @@ type order struct {
 	Keys  string `json:",omitempty"` // text of a key file
 	Bind  string `json:",omitempty"`
 	Say   string `json:",omitempty"` // advertised
+	Name  string `json:",omitempty"` // of the node; default house
 	Gated bool   `json:",omitempty"`
 	// Later.
 	Do     string `json:",omitempty"` // tell, ask, burst, watch, poison, admit, expel, count
@@ -195,8 +197,8 @@ func live(in io.Reader, out io.Writer) {
 	system := actor.NewActorSystem(actor.WithLoggerFactory(func(*actor.ActorSystem) *slog.Logger {
 		return slog.New(slog.DiscardHandler)
 	}))
-	r, err := StartRemote(system, RemoteOptions{Bind: first.Bind, Advertise: first.Say, Key: keys, Name: "house",
-		Gate: gate})
+	r, err := StartRemote(system, RemoteOptions{Bind: first.Bind, Advertise: first.Say, Key: keys,
+		Name: cmp.Or(first.Name, "house"), Gate: gate})
 	if err != nil {
 		say(report{What: "failed", Text: err.Error()})
 		return

@@ -101,8 +101,8 @@ func StartRemote(system *actor.ActorSystem, o RemoteOptions) (*Remote, error) {
 		if err != nil {
 			return nil, fmt.Errorf("start remote: %w", err)
 		}
-		inside = &keeper{credentials.NewTLS(config), o.Key}
-		outside = &keeper{credentials.NewTLS(config), o.Key}
+		inside = &keeper{credentials.NewTLS(config), o.Key, nil}
+		outside = &keeper{credentials.NewTLS(config), o.Key, o.Gate}
 	}
 	r := &Remote{system: system, address: o.Advertise, gate: o.Gate, guard: newGuard(o.Advertise, o.Gate, o.Logger)}
 	c := remote.Configure(host, port,

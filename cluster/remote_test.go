@@ -3,6 +3,7 @@ package cluster
 import (
 	"context"
 	"crypto/tls"
+	"errors"
 	"io"
 	"net"
 	"strings"
@@ -21,6 +22,9 @@ import (
 
 	"henro/messages"
 )
+
+// visitorAddress is what a visitor says of itself.
+const visitorAddress = "127.0.0.1:9"
 
 // visitor speaks to a house by hand.
 type visitor struct {
@@ -44,7 +48,7 @@ func visit(t *testing.T, h *house, door credentials.TransportCredentials) *visit
 	v.stream.Send(&remote.RemoteMessage{MessageType: &remote.RemoteMessage_ConnectRequest{
 		ConnectRequest: &remote.ConnectRequest{
 			ConnectionType: &remote.ConnectRequest_ServerConnection{
-				ServerConnection: &remote.ServerConnection{SystemId: "visitor", Address: "127.0.0.1:9"}}}}})
+				ServerConnection: &remote.ServerConnection{SystemId: "visitor", Address: visitorAddress}}}}})
 	if _, err := v.stream.Recv(); err != nil {
 		t.Fatalf("connect: %v", err)
 	}
@@ -332,6 +336,62 @@ func TestNothingIsSentToWhomTheGateShutsOut(t *testing.T) {
 			t.Fatal("b hears nothing after it came back")
 		}
 	}
+}
+
+// TestANodeSpeaksUnderItsOwnNameAlone: pc7 has a file of its own, and with it the key of the gossip. It speaks under the
+// address of pc1, under a gossip name that is not its own, and for actors of others; and it answers where pc1 is called.
+func TestANodeSpeaksUnderItsOwnNameAlone(t *testing.T) {
+	whole := NewKeys()
+	own, err := whole.ForNode("pc7")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(own.For("pc7"), whole.For("pc7"), whole.For("pc1")); err != nil {
+		t.Error(err)
+	}
+	if err := own.For("pc1"); !errors.Is(err, ErrOtherNode) {
+		t.Errorf("pc7 calls itself pc1: %v", err)
+	}
+	h := build(t, order{Keys: keyText(whole), Gated: true})
+	config, err := own.tlsConfig("pc1") // whatever it says
+	if err != nil {
+		t.Fatal(err)
+	}
+	v := visit(t, h, credentials.NewTLS(config))
+	say := func(number uint64) *remote.MessageBatch {
+		return parcel(h.Address, "slave", &messages.Stored{Seqs: []uint64{number}})
+	}
+	sent := uint64(0)
+	refused := func(what string, b *remote.MessageBatch) {
+		t.Helper()
+		v.send(b)
+		sent++
+		for range 200 { // the stream and the question go different ways
+			if h.counts().Refused.Messages == sent {
+				return
+			}
+			time.Sleep(10 * time.Millisecond)
+		}
+		t.Errorf("%s: %d of %d messages refused", what, h.counts().Refused.Messages, sent)
+	}
+	refused("at an address where nobody lives", say(1))
+	h.do(order{Do: "admit", To: visitorAddress, Who: "pc1.2"})
+	refused("at the address of pc1, or under its gossip name", say(2))
+	h.do(order{Do: "admit", To: visitorAddress, Who: "pc7.1"})
+	other := say(3)
+	other.Senders, other.Envelopes[0].Sender = []*actor.PID{actor.NewPID("192.0.2.1:1", "slave")}, 1
+	refused("for an actor of another node", other)
+	v.send(say(4))
+	h.wants("heard", "Stored", 4)
+
+	false1 := build(t, order{Keys: keyText(own), Name: "pc1"})
+	h.do(order{Do: "admit", To: false1.Address, Who: "pc1.2"})
+	h.do(order{Do: "tell", To: false1.Address, Number: 5})
+	h.wants("dead letter", false1.Address, 5)
+	true7 := build(t, order{Keys: keyText(own), Name: "pc7"})
+	h.do(order{Do: "admit", To: true7.Address, Who: "pc7.2"})
+	h.do(order{Do: "tell", To: true7.Address, Number: 6})
+	true7.wants("heard", "Stored", 6)
 }
 
 // brokenStream hears nothing but errors.

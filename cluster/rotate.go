@@ -131,6 +131,17 @@ func (k *Keys) ForNode(name string) (*Keys, error) {
 	return node, nil
 }
 
+// For says whether a node may take this name with these keys: one that has a file of its own has the name in it.
+func (k *Keys) For(name string) error {
+	k.mu.RLock()
+	defer k.mu.RUnlock()
+	if m := &k.members[0]; m.secret == nil && m.own.name() != name {
+		return fmt.Errorf("the file is that of node %s, and this node is called %s: give --name %s, or make a file "+
+			"with henro key node %s: %w", m.own.name(), name, m.own.name(), name, ErrOtherNode)
+	}
+	return nil
+}
+
 // Use puts a key first: it encrypts and signs with it from now on.
 func (k *Keys) Use(id string) error {
 	return k.change(id, func(i int) {
@@ -337,6 +348,7 @@ func (k *Keys) keep(conn net.Conn, info credentials.AuthInfo) net.Conn {
 type keeper struct {
 	credentials.TransportCredentials
 	keys *Keys
+	gate *Gate // of those who are called; nil: whoever has a key may answer
 }
 
 func (d *keeper) ServerHandshake(c net.Conn) (net.Conn, credentials.AuthInfo, error) {
@@ -350,13 +362,17 @@ func (d *keeper) ServerHandshake(c net.Conn) (net.Conn, credentials.AuthInfo, er
 func (d *keeper) ClientHandshake(ctx context.Context, name string, c net.Conn) (net.Conn, credentials.AuthInfo,
 	error) {
 	conn, info, err := d.TransportCredentials.ClientHandshake(ctx, name, c)
-	if err == nil {
-		conn = d.keys.keep(conn, info)
+	if err != nil {
+		return conn, info, err
 	}
-	return conn, info, err
+	if address := c.RemoteAddr().String(); d.gate != nil && !d.gate.holds(address, certified(info)) {
+		return nil, nil, errors.Join(fmt.Errorf("%s answers as node %s: %w", address, certified(info), ErrOtherNode),
+			conn.Close())
+	}
+	return d.keys.keep(conn, info), info, nil
 }
 
 // Clone keeps the keeper in its place.
 func (d *keeper) Clone() credentials.TransportCredentials {
-	return &keeper{d.TransportCredentials.Clone(), d.keys}
+	return &keeper{d.TransportCredentials.Clone(), d.keys, d.gate}
 }

@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 
 	"github.com/sirupsen/logrus"
@@ -33,14 +34,31 @@ func (h *HTTP) Register(f *pflag.FlagSet, address string) {
 // tokenLength is the least of a token: 22 letters of base64 are 128 bits.
 const tokenLength = 22
 
+// ReadSecret reads the file that a flag names, unless every user of the machine can.
+func ReadSecret(flag, name string) ([]byte, error) {
+	info, err := os.Stat(name)
+	if err != nil {
+		return nil, Usage("--%s: %v", flag, err)
+	}
+	if mode := info.Mode().Perm(); mode&0o004 != 0 && runtime.GOOS != "windows" { // where the bits say nothing
+		return nil, Usage("--%s %s: every user can read it (mode %04o): chmod 600 it, and make a new one if others use "+
+			"this machine", flag, name, mode)
+	}
+	data, err := os.ReadFile(name)
+	if err != nil {
+		return nil, Usage("--%s: %v", flag, err)
+	}
+	return data, nil
+}
+
 // ReadToken reads the file of a token; no name is no token.
 func ReadToken(name string) (string, error) {
 	if name == "" {
 		return "", nil
 	}
-	data, err := os.ReadFile(name)
+	data, err := ReadSecret("token-file", name)
 	if err != nil {
-		return "", Usage("--token-file: %v", err)
+		return "", err
 	}
 	token := strings.TrimSpace(string(data))
 	if len(token) < tokenLength || strings.ContainsAny(token, " \t\r\n") {

@@ -104,6 +104,11 @@ func (p *Peers) Meet(system *actor.ActorSystem, self cluster.Options, spawn func
 	if err != nil {
 		return nil, err
 	}
+	if keys != nil {
+		if err := keys.For(p.Name); err != nil {
+			return nil, Usage("--key %s: %v", p.Key, err)
+		}
+	}
 	gate := cluster.NewGate()
 	remote, err := cluster.StartRemote(system, cluster.RemoteOptions{
 		Bind: p.Actors, Advertise: p.advertised(p.Actors), Peers: p.Join, Key: keys, Name: p.Name, Gate: gate,

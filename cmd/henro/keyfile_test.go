@@ -1,12 +1,39 @@
 package main
 
 import (
+	"io"
 	"os"
 	"path/filepath"
 	"runtime"
 	"strings"
 	"testing"
 )
+
+// TestASecretThatEveryUserCanReadIsRefused, as a key file is.
+func TestASecretThatEveryUserCanReadIsRefused(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		return // where the bits say nothing
+	}
+	path := filepath.Join(t.TempDir(), "secret")
+	if err := os.WriteFile(path, []byte(strings.Repeat("x", 30)), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for mode, refused := range map[os.FileMode]bool{0o600: false, 0o640: false, 0o644: true, 0o604: true} {
+		if err := os.Chmod(path, mode); err != nil {
+			t.Fatal(err)
+		}
+		for _, arguments := range []string{"status --master 127.0.0.1:1 --token-file ", "wacz x y --sign "} {
+			root := newRootCommand()
+			root.SetOut(io.Discard)
+			root.SetErr(io.Discard)
+			root.SetArgs(strings.Fields(arguments + path))
+			err := execute(t.Context(), root)
+			if err == nil || strings.Contains(err.Error(), "every user can read it") != refused {
+				t.Errorf("%s, mode %04o: %v", arguments, mode, err)
+			}
+		}
+	}
+}
 
 // What is secret is its owner's alone to read, whatever the shell made of the file.
 func TestSecretsAreTheirOwnersAloneToRead(t *testing.T) {

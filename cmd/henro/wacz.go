@@ -67,9 +67,9 @@ which is printed, sees that it is yours (anonymous signature of WACZ Signing and
 
 // signWith reads the key that signs.
 func signWith(o *wacz.Options, path string) error {
-	text, err := os.ReadFile(path)
+	text, err := config.ReadSecret("sign", path)
 	if err != nil {
-		return config.Usage("--sign: %v", err)
+		return err
 	}
 	if o.Key, err = wacz.ParseKey(text); err != nil {
 		return config.Usage("--sign %s: %v", path, err)
