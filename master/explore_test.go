@@ -22,6 +22,7 @@ import (
 
 	"henro/actors/admission"
 	"henro/actors/host"
+	"henro/actors/politeness"
 	"henro/actors/protocol"
 	"henro/actors/robots"
 	"henro/actors/scope"
@@ -62,6 +63,36 @@ type instance struct {
 	lost     int // messages
 	repeated int
 	depth    int // events
+	from     outset
+	budget   int // pages of a lease; 0: all
+}
+
+// outset is where the search begins.
+type outset int
+
+const (
+	nothing outset = iota // no slave is known yet
+	held                  // a slave has a lease
+	asked                 // and has made the first request under it
+	ended                 // and the lease has ended, with pages left
+)
+
+// reached reports whether the search begins here.
+func (w *world) reached(m outset) bool {
+	switch {
+	case m == nothing:
+		return true
+	case m == ended:
+		return w.askedBy >= 0 && w.lease == nil
+	}
+	for _, s := range w.slaves {
+		for _, l := range s.leases {
+			if m == held || len(l.asked) > 0 {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // world is one state.
@@ -75,6 +106,7 @@ type world struct {
 
 	// the partition: what is on disk, and what waits for the next commit
 	row     store.HostRecord
+	polite  politeness.State // in row
 	lease   *store.Lease
 	visited []bool // by page
 	pending []*protocol.Write
@@ -138,6 +170,7 @@ type exploring struct {
 	robots  []byte
 	queue   []func() // messages within the master's process
 	busy    bool
+	settled map[uint64]bool // worlds that come to a good end by themselves
 }
 
 func newExploring(t *testing.T) *exploring {
@@ -154,7 +187,7 @@ func newExploring(t *testing.T) *exploring {
 		t.Fatal(err)
 	}
 	return &exploring{system: actor.NewActorSystem(), rules: rules, regions: admission.Remember(rules),
-		log: logrus.NewEntry(logger), robots: free}
+		log: logrus.NewEntry(logger), robots: free, settled: map[uint64]bool{}}
 }
 
 func (x *exploring) options() Options {
@@ -170,6 +203,9 @@ func (x *exploring) options() Options {
 func (x *exploring) startMaster(w *world) {
 	w.starts++
 	o := x.options()
+	if w.in.budget > 0 {
+		o.Hosts.PageBudget = w.in.budget
+	}
 	o.Boot = strconv.FormatUint(w.starts, 10)
 	w.master = newMaster(o, &store.State{Partitions: make([]*store.Partition, 1)}, nil, x.rules, make(chan Status, 1),
 		nil, &seenResources{}, x.log)
@@ -179,6 +215,7 @@ func (x *exploring) startMaster(w *world) {
 	w.book, w.plan = host.New(o.Hosts, exploredHost, x.regions), host.NewSchedule(o.Hosts, 1, 2)
 	found := &protocol.LeasesFound{}
 	restored := &protocol.HostRestored{Record: w.row}
+	restored.Record.Politeness, _ = w.polite.MarshalBinary() // its moments have moved with the world
 	restored.Record.Waiting = uint64(w.waiting())
 	if w.lease != nil {
 		lease, again := *w.lease, *w.lease
@@ -342,7 +379,10 @@ func (x *exploring) commit(w *world) {
 			w.wrong = "a page was given up"
 		}
 		if write.Host != nil {
-			w.row = *write.Host
+			w.row, w.polite = *write.Host, politeness.State{}
+			if err := w.polite.UnmarshalBinary(w.row.Politeness); err != nil {
+				w.wrong = err.Error()
+			}
 		}
 		if write.Lease != nil {
 			if w.lease != nil && w.lease.ID != write.Lease.ID {
@@ -625,6 +665,11 @@ func (x *exploring) explore(in *instance) (states, steps, ends int, fault string
 			asked: map[uint64]time.Duration{}, leases: map[uint64]*fakeLease{}, ended: map[uint64]bool{}})
 	}
 	x.startMaster(w)
+	for i := 0; !w.reached(in.from); i++ {
+		if x.step(w); w.wrong != "" || i == 100 {
+			return 0, 0, 0, "before the search: " + w.wrong
+		}
+	}
 	seen := map[uint64]int8{} // depth that was left when it was looked at
 	var path []string
 	var search func(w *world, at time.Time, left int) bool
@@ -666,29 +711,40 @@ func (x *exploring) explore(in *instance) (states, steps, ends int, fault string
 	return states, steps, ends, fault
 }
 
+// step lets one thing happen that happens by itself: messages, commits and requests first; when there are none, slaves
+// ask and time passes.
+func (x *exploring) step(w *world) string {
+	all := w.events(false)
+	i := slices.IndexFunc(all, func(e event) bool { return !strings.HasPrefix(e.name, "tick of") })
+	if i == len(all)-1 {
+		for i := range w.slaves {
+			w.tick(w.slaves[i])
+		}
+		for len(w.net) > 0 {
+			l := w.net[0]
+			w.net = slices.Clone(w.net[1:])
+			x.deliver(w, l)
+		}
+	}
+	all[i].do(x, w)
+	return all[i].name
+}
+
 // settle lets everything happen that happens by itself, in turns, and says what is wrong at the end.
 func (x *exploring) settle(w *world) string {
 	var trail []string
+	var passed []uint64
 	for range 400 {
-		if w.waiting() == 0 && w.lease == nil && w.master.ledger.OpenCount() == 0 && len(w.pending) == 0 {
+		key := x.hash(w)
+		if x.settled[key] || w.waiting() == 0 && w.lease == nil && w.master.ledger.OpenCount() == 0 &&
+			len(w.pending) == 0 {
+			for _, key := range passed {
+				x.settled[key] = true
+			}
 			return ""
 		}
-		// messages, commits and requests first; when there are none, slaves ask and time passes
-		all := w.events(false)
-		i := slices.IndexFunc(all, func(e event) bool { return !strings.HasPrefix(e.name, "tick of") })
-		e := all[i]
-		if i == len(all)-1 {
-			for i := range w.slaves {
-				w.tick(w.slaves[i])
-			}
-			for len(w.net) > 0 {
-				l := w.net[0]
-				w.net = slices.Clone(w.net[1:])
-				x.deliver(w, l)
-			}
-		}
-		trail = append(trail, e.name)
-		e.do(x, w)
+		passed = append(passed, key)
+		trail = append(trail, x.step(w))
 		if w.wrong != "" {
 			return w.wrong + ", after " + strings.Join(trail, ", ")
 		}
@@ -723,6 +779,9 @@ type cloner struct {
 	known map[unsafe.Pointer]reflect.Value
 }
 
+// politeType counts its moments in milliseconds since 1970.
+var politeType = reflect.TypeFor[politeness.State]()
+
 // plain reports that a type holds nothing that must be copied deeply.
 func plain(t reflect.Type) bool {
 	switch t.Kind() {
@@ -731,7 +790,7 @@ func plain(t reflect.Type) bool {
 	case reflect.Struct:
 		flat, ok := plains.Load(t)
 		if !ok {
-			is := t != timeType
+			is := t != timeType && t != politeType
 			for i := range t.NumField() {
 				is = is && plain(t.Field(i).Type)
 			}
@@ -800,6 +859,28 @@ func (c *cloner) of(v reflect.Value) reflect.Value {
 	}
 }
 
+// deep is a field that is not copied with its struct.
+type deep struct {
+	is reflect.Type
+	at uintptr
+}
+
+var deeps sync.Map
+
+func deepOf(t reflect.Type) []deep {
+	if known, ok := deeps.Load(t); ok {
+		return known.([]deep)
+	}
+	var all []deep
+	for i := range t.NumField() {
+		if f := t.Field(i); !plain(f.Type) && !shared[f.Type] {
+			all = append(all, deep{f.Type, f.Offset})
+		}
+	}
+	deeps.Store(t, all)
+	return all
+}
+
 // into copies a value into another that can be set, through fields that are not exported.
 func (c *cloner) into(out, v reflect.Value) {
 	t := v.Type()
@@ -811,10 +892,20 @@ func (c *cloner) into(out, v reflect.Value) {
 		}
 		*(*time.Time)(out.Addr().UnsafePointer()) = moment
 	case t.Kind() == reflect.Struct:
-		for i := range t.NumField() {
-			f := reflect.NewAt(t.Field(i).Type, v.Field(i).Addr().UnsafePointer()).Elem()
-			to := reflect.NewAt(t.Field(i).Type, out.Field(i).Addr().UnsafePointer()).Elem()
-			if f.Kind() == reflect.Struct && !plain(f.Type()) {
+		out.Set(v)
+		if t == politeType {
+			for _, name := range []string{"next", "rest", "lastOK"} {
+				f := out.FieldByName(name)
+				if at := (*int64)(f.Addr().UnsafePointer()); *at != 0 {
+					*at += c.shift.Milliseconds()
+				}
+			}
+			return
+		}
+		for _, i := range deepOf(t) {
+			f := reflect.NewAt(i.is, unsafe.Add(v.Addr().UnsafePointer(), i.at)).Elem()
+			to := reflect.NewAt(i.is, unsafe.Add(out.Addr().UnsafePointer(), i.at)).Elem()
+			if i.is.Kind() == reflect.Struct {
 				c.into(to, f)
 				continue
 			}
@@ -867,6 +958,9 @@ func (x *exploring) hash(w *world) uint64 {
 		}
 	}
 	h.of(reflect.ValueOf(w.book))
+	polite := reflect.ValueOf(w.book).Elem().FieldByName("politeness")
+	h.moment((*politeness.State)(polite.Addr().UnsafePointer()).NextAllowed())
+	h.moment(w.polite.NextAllowed())
 	h.of(reflect.ValueOf(&w.lease))
 	h.moment(w.row.NextAllowed)
 	h.words(len(w.pending))
@@ -1020,16 +1114,25 @@ var deeper = flag.Int("deeper", 0, "events by which the search goes deeper; each
 
 // TestLeasesExplored searches small instances of the protocol between master and slaves.
 func TestLeasesExplored(t *testing.T) {
-	x := newExploring(t)
 	for _, in := range []*instance{
 		{name: "two slaves, a message lost", speeds: []float64{1, 1}, pages: 2, lost: 1, depth: 8},
 		{name: "the master is killed", speeds: []float64{1, 1}, pages: 1, kills: 1, depth: 8},
 		{name: "a slave is restarted, a message comes twice", speeds: []float64{1, 1}, pages: 1, restarts: 1,
 			repeated: 1, depth: 7},
 		{name: "clocks run at different speeds", speeds: []float64{1.1, 0.9}, pages: 2, depth: 10},
+		{name: "held: the master is killed, a message lost", speeds: []float64{1.1, 0.9}, pages: 2, kills: 1, lost: 1,
+			from: held, depth: 5},
+		{name: "asked: both sides are restarted", speeds: []float64{1, 1}, pages: 2, kills: 1, restarts: 1, from: asked,
+			depth: 5},
+		{name: "asked: messages come twice and are lost", speeds: []float64{1, 1}, pages: 2, repeated: 2, lost: 1,
+			from: asked, depth: 4},
+		{name: "ended: the master is killed twice", speeds: []float64{1, 1}, pages: 2, kills: 2, from: ended, budget: 1,
+			depth: 5},
 	} {
 		t.Run(in.name, func(t *testing.T) {
+			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
+				x := newExploring(t)
 				in.depth += *deeper
 				states, steps, ends, fault := x.explore(in)
 				t.Logf("%d states, %d steps, %d ends", states, steps, ends)

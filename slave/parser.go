@@ -138,7 +138,7 @@ func (p *Parser) answer(ctx actor.Context, m *parse, found *parsed) {
 }
 
 func (p *Parser) parse(ctx actor.Context, m *parse) {
-	made := &factMade{lease: m.lease, order: m.order, started: m.started}
+	made := &factMade{lease: m.lease, order: m.order, started: m.started, kept: m.kept}
 	found := &parsed{}
 	if m.robots {
 		made.fact = &messages.Fact{Robots: p.robots(m, found)}
@@ -156,6 +156,7 @@ func (p *Parser) parse(ctx actor.Context, m *parse) {
 			m.visited.Skipped = admission.Size.String()
 		}
 	}
+	p.countLinks(made)
 	if m.response.Reason == messages.Reason_NONE && leftOut == admission.None {
 		p.archive(ctx, m, made)
 	} else {
@@ -260,6 +261,16 @@ func (p *Parser) page(m *parse, found *parsed) {
 // maxLinkBytes bounds the URLs and texts that are kept of one page, as MaxLinks bounds their count: 50,000 links of 84
 // bytes. A page of 1.6 MB below a long base names 16 MB, and until they are stored a slave holds them for each lease.
 const maxLinkBytes = 4 << 20
+
+// countLinks counts the links that a fact holds.
+func (p *Parser) countLinks(made *factMade) {
+	if links := made.fact.Visited.GetLinks(); links != nil {
+		made.count(p.bytes + linkRoom*len(links.Urls))
+	}
+}
+
+// linkRoom is what a link takes beside its texts: two headers of strings, kind and flags.
+const linkRoom = 34
 
 // maxRoom is how large the links of a page may be for their rooms to be kept for the next.
 const maxRoom = 256 << 10
@@ -421,8 +432,7 @@ func (p *Parser) archive(ctx actor.Context, m *parse, made *factMade) {
 	}
 	room := make([]byte, 0, len(r.Payload)/3+2048) // HTML comes to a quarter of itself: grown once, if at all
 	records, members := p.builder.AppendExchange(room, x)
-	made.records, made.kept = len(records), m.kept
-	m.kept.keep(made.records)
+	made.count(len(records))
 	ctx.RequestWithCustomSender(p.archivist, &archivist.Archive{
 		Records: records, Captures: []cdxj.Entry{cdxj.New(r.URL, x, members, r.Status, r.Header.Get("Content-Type"))},
 		Whole: whole, Tag: made,

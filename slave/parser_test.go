@@ -73,6 +73,40 @@ func TestTheLinksOfALinkFarmAreBoundedInBytes(t *testing.T) {
 	}
 }
 
+// Links count against what a slave keeps while their capture is on its way to the archive, as the records do: pages of
+// 4 MiB of links each, whose records are small, would not hold back anybody otherwise.
+func TestLinksCountWhileTheirCaptureIsStored(t *testing.T) {
+	o := DefaultOptions()
+	w := newWindow(&o)
+	kept := &account{window: w}
+	s := &Slave{o: o, window: w, leases: map[uint64]*lent{1: {kept: kept, made: map[uint64]*factMade{}, next: 1}}}
+	links := &messages.LinkSet{}
+	for i := range 1000 {
+		links.Urls = append(links.Urls, fmt.Sprintf("http://a.example/%d%s", i, strings.Repeat("x", 1000)))
+		links.Kinds, links.Flags, links.Anchors = append(links.Kinds, 0), append(links.Flags, 0), append(links.Anchors, "")
+	}
+	p := &Parser{o: o}
+	p.bytes = 1_000_000
+	for _, lease := range []uint64{1, 2} { // the second is over
+		made := &factMade{lease: lease, order: 1, kept: kept, fact: &messages.Fact{Visited: &messages.PageVisited{
+			Links: links}}}
+		before := kept.count.Load()
+		p.countLinks(made)
+		made.count(500) // records
+		if n := kept.count.Load() - before; n < 1_000_500 || n > 1_100_000 {
+			t.Errorf("%d bytes count on the way", n)
+		}
+		s.keep(nil, made)
+	}
+	sum := 0
+	for _, fact := range s.leases[1].unstored {
+		sum += fact.size
+	}
+	if n := kept.count.Load(); n != int64(sum) || sum < 1_000_000 {
+		t.Errorf("%d bytes count, %d wait to be stored", n, sum)
+	}
+}
+
 // Whatever a host says of where to go: links are canonical URLs, one is a redirect at most and never to the page
 // itself, only links of the host are followed within the lease, and robots.txt ends as rules, as one step on this host,
 // or as a question to another.

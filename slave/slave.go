@@ -83,9 +83,9 @@ type (
 		lease, order uint64
 		fact         *messages.Fact
 		started      time.Time // of the request: its age is sent
-		records      int       // bytes on their way to the archive
+		bytes        int       // of links and of records on their way to the archive, counted by kept
 		identical    int       // bytes of a payload that is not stored again; 0: it is, or there is none
-		kept         *account
+		kept         *account  // nil: nothing is counted
 
 		size int  // bytes of fact once it has its number
 		aged bool // its age has been set, and the master of this process may be reading it
@@ -97,6 +97,12 @@ type (
 		broke  *messages.PageVisited // with failed: the visit under way, as one that failed; nil: there was none
 	}
 )
+
+// count counts bytes of a fact that is on its way to the Slave.
+func (m *factMade) count(bytes int) {
+	m.bytes += bytes
+	m.kept.keep(bytes)
+}
 
 // ActorName is where other nodes find the Slave.
 const ActorName = "slave"
@@ -439,6 +445,9 @@ func (s *Slave) refuse(ctx actor.Context, task *messages.HostTask) {
 
 // keep puts a durable fact in order and sends what has become whole.
 func (s *Slave) keep(ctx actor.Context, m *factMade) {
+	if m.kept != nil {
+		m.kept.keep(-m.bytes) // its fact is counted from now on
+	}
 	l := s.leases[m.lease]
 	if l == nil || m.order < l.next || l.made[m.order] != nil {
 		return
@@ -483,7 +492,6 @@ func (s *Slave) append(l *lent, m *factMade) {
 func (s *Slave) keepArchived(ctx actor.Context, m *archivist.ArchivedBatch) {
 	for _, a := range m.Captures {
 		made := a.Tag.(*factMade)
-		made.kept.keep(-made.records)
 		if v := made.fact.Visited; v != nil {
 			v.WarcFile, v.WarcOffset, v.WarcBytes = a.File, uint64(a.Offset), uint64(a.Length)
 		}
@@ -506,7 +514,6 @@ func (s *Slave) keepFailed(ctx actor.Context, m *archivist.Failed) {
 	}
 	for _, tag := range m.Tags {
 		made := tag.(*factMade)
-		made.kept.keep(-made.records)
 		if v := made.fact.Visited; v != nil {
 			v.Status, v.Reason, v.Links = 0, messages.Reason_NOT_ARCHIVED, nil
 		}
