@@ -338,8 +338,9 @@ func TestNothingIsSentToWhomTheGateShutsOut(t *testing.T) {
 	}
 }
 
-// TestANodeSpeaksUnderItsOwnNameAlone: pc7 has a file of its own, and with it the key of the gossip. It speaks under the
-// address of pc1, under a gossip name that is not its own, and for actors of others; and it answers where pc1 is called.
+// TestANodeSpeaksUnderItsOwnNameAlone: pc7 has a file of its own, and with it the key of the gossip. It speaks under
+// the address of pc1, under a gossip name that is not its own, and for actors of others; and it answers where pc1 is
+// called.
 func TestANodeSpeaksUnderItsOwnNameAlone(t *testing.T) {
 	whole := NewKeys()
 	own, err := whole.ForNode("pc7")

@@ -83,7 +83,8 @@ func TestLinksCountWhileTheirCaptureIsStored(t *testing.T) {
 	links := &messages.LinkSet{}
 	for i := range 1000 {
 		links.Urls = append(links.Urls, fmt.Sprintf("http://a.example/%d%s", i, strings.Repeat("x", 1000)))
-		links.Kinds, links.Flags, links.Anchors = append(links.Kinds, 0), append(links.Flags, 0), append(links.Anchors, "")
+		links.Kinds, links.Flags = append(links.Kinds, 0), append(links.Flags, 0)
+		links.Anchors = append(links.Anchors, "")
 	}
 	p := &Parser{o: o}
 	p.bytes = 1_000_000

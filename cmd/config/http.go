@@ -41,8 +41,8 @@ func ReadSecret(flag, name string) ([]byte, error) {
 		return nil, Usage("--%s: %v", flag, err)
 	}
 	if mode := info.Mode().Perm(); mode&0o004 != 0 && runtime.GOOS != "windows" { // where the bits say nothing
-		return nil, Usage("--%s %s: every user can read it (mode %04o): chmod 600 it, and make a new one if others use "+
-			"this machine", flag, name, mode)
+		return nil, Usage("--%s %s: every user can read it (mode %04o): chmod 600 it, and make a new one if others "+
+			"use this machine", flag, name, mode)
 	}
 	data, err := os.ReadFile(name)
 	if err != nil {
