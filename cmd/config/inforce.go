@@ -37,7 +37,11 @@ func PrintInForce(w io.Writer, flags *pflag.FlagSet, shown func(*pflag.Flag) boo
 		case f.Changed:
 			source = "flag"
 		}
-		_, err = fmt.Fprintf(w, "%-36s # %s\n", f.Name+": "+inYAML(f), source)
+		line := f.Name + ": " + inYAML(f)
+		if secret, ok := f.Value.(interface{ Hides() bool }); ok && secret.Hides() {
+			line = "# " + line // what is shown would not give the same setting
+		}
+		_, err = fmt.Fprintf(w, "%-36s # %s\n", line, source)
 	})
 	return err
 }

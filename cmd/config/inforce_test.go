@@ -128,3 +128,25 @@ func ofYAML(t *testing.T, text string) any {
 	}
 	return value
 }
+
+// Secrets may be a list of the file, and none is printed.
+func TestSecretsInForceAreNotShown(t *testing.T) {
+	path := write(t, "header: ['https://a.test/ X-Token: one', 'X-Two: two']\nbasic: ['https://me:three@b.test/']\n"+
+		"proxy: http://me:four@c.test:3128\n")
+	flags := config.AllSettings(new(config.Run))
+	if err := config.Load(flags, path, nil); err != nil {
+		t.Fatal(err)
+	}
+	text := inForce(t, flags)
+	for _, want := range []string{`# header: "(2, not shown)"`, `# basic: "(1, not shown)"`,
+		`# proxy: "http://me:xxxxx@c.test:3128"`} {
+		if !strings.Contains(text, "\n"+want+" ") {
+			t.Errorf("%q is not among\n%s", want, text)
+		}
+	}
+	for _, secret := range []string{"one", "three", "four"} {
+		if strings.Contains(text, secret+"\"") || strings.Contains(text, ":"+secret) {
+			t.Errorf("%q is shown", secret)
+		}
+	}
+}

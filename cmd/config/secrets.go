@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"net/url"
 	"os"
+	"slices"
 	"strings"
 
 	"github.com/spf13/pflag"
@@ -53,11 +54,14 @@ func listed(text string) ([]string, error) {
 type headers struct {
 	rules *messages.FetchRules
 	basic bool
-	given int
+	given []*messages.Header
 }
 
 // Set reads a field, or a file of them.
 func (h *headers) Set(text string) error {
+	if text == "" { // as henro config prints it where none is given
+		return nil
+	}
 	lines, err := listed(text)
 	if err != nil {
 		return err
@@ -71,8 +75,7 @@ func (h *headers) Set(text string) error {
 		if err != nil {
 			return err
 		}
-		h.rules.Headers = append(h.rules.Headers, header)
-		h.given++
+		h.rules.Headers, h.given = append(h.rules.Headers, header), append(h.given, header)
 	}
 	return nil
 }
@@ -132,13 +135,36 @@ func basicOf(line string) (*messages.Header, error) {
 	return &messages.Header{Prefix: prefix.String(), Name: "Authorization", Value: "Basic " + login}, nil
 }
 
+// Append is Set.
+func (h *headers) Append(text string) error { return h.Set(text) }
+
+// Replace reads a list in the place of what was given before.
+func (h *headers) Replace(list []string) error {
+	h.rules.Headers = slices.DeleteFunc(h.rules.Headers, func(known *messages.Header) bool {
+		return slices.Contains(h.given, known)
+	})
+	h.given = nil
+	for _, text := range list {
+		if err := h.Set(text); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// GetSlice is empty: none is shown.
+func (h *headers) GetSlice() []string { return nil }
+
 // String says how many there are.
 func (h *headers) String() string {
-	if h.given == 0 {
+	if len(h.given) == 0 {
 		return ""
 	}
-	return fmt.Sprintf("(%d, not shown)", h.given)
+	return fmt.Sprintf("(%d, not shown)", len(h.given))
 }
+
+// Hides reports whether String leaves something out.
+func (h *headers) Hides() bool { return len(h.given) > 0 }
 
 // Type is the word that --help shows.
 func (*headers) Type() string { return "string" }
@@ -151,6 +177,10 @@ type cookieFile struct {
 
 // Set reads the file.
 func (c *cookieFile) Set(name string) error {
+	if name == "" {
+		c.rules.CookieFile, c.name = nil, ""
+		return nil
+	}
 	text, err := os.ReadFile(name)
 	if err != nil {
 		return err
@@ -203,6 +233,9 @@ func (p *proxyURL) String() string {
 	}
 	return u.Redacted()
 }
+
+// Hides reports whether String leaves something out.
+func (p *proxyURL) Hides() bool { return p.rules != nil && p.String() != p.rules.Proxy }
 
 // Type is the word that --help shows.
 func (*proxyURL) Type() string { return "string" }
