@@ -45,8 +45,8 @@ const (
 	traceReaders = 16             // at once: each costs all nodes
 )
 
-// serve answers GET /api/trace with ?actor=, ?message=, ?about=, ?url=, ?every=, ?node=, ?recent=true, ?rows=N and
-// ?for=DURATION. Every line is a TraceLine.
+// serve answers GET /api/trace with ?actor=, ?message=, ?about=, ?url=, ?every=, ?node=, ?recent=true, ?rows=N,
+// ?inside=true, ?causes=true and ?for=DURATION. Every line is a TraceLine.
 func (t *Traces) serve(w http.ResponseWriter, r *http.Request) {
 	asked, lasts, err := traceQuestion(r)
 	if err != nil {
@@ -106,6 +106,7 @@ func traceQuestion(r *http.Request) (*messages.TraceAsked, time.Duration, error)
 		Actor: r.FormValue("actor"), Message: r.FormValue("message"), About: r.FormValue("about"),
 		Url:    r.FormValue("url"),
 		Recent: r.FormValue("recent") == "true",
+		Inside: r.FormValue("inside") == "true", Causes: r.FormValue("causes") == "true",
 	}
 	every, err := strconv.ParseUint(cmp.Or(r.FormValue("every"), "1"), 10, 32)
 	if err != nil {

@@ -32,6 +32,8 @@ import (
 type Tracer struct {
 	o      TracerOptions
 	active atomic.Pointer[watch] // nil: nobody looks
+	ids    atomic.Uint64         // of messages, for their causes
+	hands  hands
 	seq    atomic.Uint64
 
 	system *actor.ActorSystem // set once, before the first spawn
@@ -115,6 +117,12 @@ type TraceEvent struct {
 	Took  time.Duration `json:"took_ns"`  // in the hands of the actor
 	Err   string        `json:"err,omitempty"`
 	Stack string        `json:"stack,omitempty"`
+
+	// With Filter.Causes, within one process: the number of this message, the number of the one in whose handling it
+	// was sent, and the actor that handled that. No From: another node sent it, a timer, or a goroutine of its own.
+	ID    uint64 `json:"id,omitempty"`
+	Cause uint64 `json:"cause,omitempty"`
+	From  string `json:"from,omitempty"`
 }
 
 // Filter says which events are wanted. Patterns may hold * for any letters and ? for one; empty means all. A pattern
@@ -126,12 +134,15 @@ type Filter struct {
 	About string `json:"about,omitempty"`
 	URL   string `json:"url,omitempty"`   // the life of one URL: also what is said of its host and its leases
 	Every int    `json:"every,omitempty"` // one in so many messages, by chance; 0 and 1: all
+	// Causes finds out in whose handling each message is sent, which costs all messages a microsecond or two
+	Causes bool `json:"causes,omitempty"`
 }
 
 // watch is who looks, and never changes: a new one takes its place.
 type watch struct {
-	sinks []sink
-	types sync.Map // reflect.Type → uint64, the sinks that want messages of the type
+	sinks  []sink
+	causes bool     // one of them wants to know them
+	types  sync.Map // reflect.Type → uint64, the sinks that want messages of the type
 }
 
 // sink is the ring or a follower.
@@ -256,6 +267,8 @@ func (t *Tracer) look() {
 	}
 	if len(w.sinks) == 0 {
 		w = nil
+	} else {
+		w.causes = slices.ContainsFunc(w.sinks, func(s sink) bool { return s.filter.Causes })
 	}
 	t.active.Store(w)
 }
@@ -322,9 +335,11 @@ type box struct {
 	process actor.Process // what the registry has under the name while the actor lives
 	ending  bool          // it was told to stop; written and read by the actor alone
 
-	taken atomic.Uint64          // messages that the actor began with; written by it alone
-	marks atomic.Pointer[marked] // what was found out about the name for the present watch
-	stats atomic.Pointer[stats]  // of traced messages; nil: none yet
+	letters letters
+	taken   atomic.Uint64          // messages that the actor began with; written by it alone, as is
+	done    atomic.Uint64          // messages that it is through with
+	marks   atomic.Pointer[marked] // what was found out about the name for the present watch
+	stats   atomic.Pointer[stats]  // of traced messages; nil: none yet
 
 	prev, next           *box // in the list of boxes; guarded by tracer.boxesMu, as are
 	lastQueue, lastTaken uint64
@@ -357,6 +372,9 @@ type stamped struct {
 	queue   int
 	watch   *watch
 	mask    uint64
+
+	id, cause uint64 // as TraceEvent has them
+	from      string
 }
 
 var unbounded = actor.Unbounded()
@@ -378,17 +396,24 @@ func (b *box) RegisterHandlers(invoker actor.MessageInvoker, dispatcher actor.Di
 
 // PostUserMessage is called by senders.
 func (b *box) PostUserMessage(message any) {
+	m := message
+	if envelope, ok := m.(*actor.MessageEnvelope); ok {
+		m = envelope.Message
+	}
+	if batch, ok := m.(actor.MessageBatch); ok { // as protoactor's mailbox does: each, and then all
+		for _, each := range batch.GetMessages() {
+			b.PostUserMessage(each)
+		}
+	}
 	if w := b.tracer.active.Load(); w != nil {
 		message = b.stamp(w, message)
 	}
-	b.mail.PostUserMessage(message)
+	b.letters.push(message)
+	b.mail.PostUserMessage(letter)
 }
 
 func (b *box) stamp(w *watch, message any) any {
 	_, m, _ := actor.UnwrapEnvelope(message)
-	if _, several := m.(actor.MessageBatch); several {
-		return message // the mailbox takes it apart
-	}
 	mask := b.mask(w) & w.wants(m)
 	if mask != 0 {
 		mask = w.sampled(mask)
@@ -396,7 +421,12 @@ func (b *box) stamp(w *watch, message any) any {
 	if mask == 0 {
 		return message
 	}
-	return &stamped{message: message, at: time.Now(), queue: b.mail.UserMessageCount() + 1, watch: w, mask: mask}
+	s := &stamped{message: message, at: time.Now(), queue: b.mail.UserMessageCount() + 1, watch: w, mask: mask}
+	if w.causes {
+		s.id = b.tracer.ids.Add(1)
+		s.cause, s.from = b.tracer.hands.holder()
+	}
+	return s
 }
 
 func (b *box) mask(w *watch) uint64 {
@@ -412,10 +442,23 @@ func (b *box) PostSystemMessage(message any) { b.mail.PostSystemMessage(message)
 func (b *box) Start()                        { b.mail.Start() }
 func (b *box) UserMessageCount() int         { return b.mail.UserMessageCount() }
 
-// InvokeUserMessage is called by the mailbox with what the actor takes next.
-func (b *box) InvokeUserMessage(message any) {
+// InvokeUserMessage is called by the mailbox when there is something that the actor takes next.
+func (b *box) InvokeUserMessage(any) {
+	message := b.letters.pop()
 	taken := b.taken.Load() + 1
 	b.taken.Store(taken)
+	if w := b.tracer.active.Load(); w != nil && w.causes {
+		h := hand{name: b.name}
+		if s, ok := message.(*stamped); ok {
+			h.id = s.id
+		}
+		defer b.tracer.hands.take(h)()
+	}
+	b.invoke(message, taken)
+	b.done.Store(taken)
+}
+
+func (b *box) invoke(message any, taken uint64) {
 	timed := (taken+b.turn)%HandlingShare == 0 && b.sum != nil
 	if s, ok := message.(*stamped); ok {
 		took := b.invokeTraced(s)
@@ -450,7 +493,7 @@ func (b *box) invokeTraced(s *stamped) time.Duration {
 		return took
 	}
 	b.tracer.emit(s.watch, mask, m, TraceEvent{At: end, Kind: Handled, Actor: b.name, Sender: b.tracer.pidWord(sender),
-		Queue: s.queue, Dwell: dwell, Took: took})
+		Queue: s.queue, Dwell: dwell, Took: took, ID: s.id, Cause: s.cause, From: s.from})
 	return took
 }
 
@@ -489,8 +532,14 @@ func (b *box) InvokeSystemMessage(message any) {
 // Restartable ends the process at once, before anybody else acts on what it did or did not say; so does one that
 // panicked while it was ending, since a restart would undo that.
 func (b *box) EscalateFailure(reason, message any) {
+	if message == letter {
+		message = b.letters.held()
+		b.done.Store(b.taken.Load())
+	}
+	var id, cause uint64
+	from := ""
 	if s, ok := message.(*stamped); ok {
-		message = s.message
+		message, id, cause, from = s.message, s.id, s.cause, s.from
 	}
 	_, m, sender := actor.UnwrapEnvelope(message)
 	t, stack := b.tracer, PanicStack()
@@ -513,7 +562,7 @@ func (b *box) EscalateFailure(reason, message any) {
 		mask = w.toActor(b.name)
 	}
 	t.emit(w, mask, m, TraceEvent{At: time.Now(), Kind: Failed, Actor: b.name, Sender: t.pidWord(sender), Dwell: -1,
-		Err: fmt.Sprint(reason), Stack: stack})
+		Err: fmt.Sprint(reason), Stack: stack, ID: id, Cause: cause, From: from})
 	failed.Failed(ctx, m)
 	b.invoker.EscalateFailure(reason, message)
 }
@@ -649,6 +698,7 @@ type Row struct {
 	DwellTo time.Duration `json:"dwell_max_ns"` // longest
 	Took    time.Duration `json:"took_ns"`      // mean time in the actor's hands
 	TookTo  time.Duration `json:"took_max_ns"`  // longest
+	Inside  *Inside       `json:"inside,omitempty"`
 }
 
 func (b *box) row() Row {

@@ -19,6 +19,7 @@ import (
 	"henro/actors/console"
 	"henro/actors/floor"
 	"henro/cmd/config"
+	"henro/cmd/sequence"
 	"henro/messages/weburl"
 )
 
@@ -30,7 +31,11 @@ type traceFlags struct {
 	follow bool
 	lasts  time.Duration
 	rows   int
+	inside bool
 	json   bool
+	record string
+	replay string
+	most   int // messages of a recording
 }
 
 func newTraceCommand() *cobra.Command {
@@ -43,11 +48,19 @@ With it: every message that fits, when it has been handled, with its time in the
 hands. --url tells the life of one URL on all nodes, from its admission to its commit.
 
 Patterns may hold * and ?; one of an actor also fits the end of its name behind a slash. Events are chosen
-where they happen; a reader who is too slow loses some, and is told how many.`,
+where they happen; a reader who is too slow loses some, and is told how many.
+
+--inside looks into mailboxes, also of actors that stand still: the message that comes next, how many wait of each
+kind, the message that the actor handles, and what it waits for at which line. --record keeps messages in a file,
+with what caused each, and looks inside every two seconds; --replay makes a sequence diagram of the file, a page for
+a browser that needs no server and no network.`,
 		Example: `  henro trace
   henro trace --follow --actor 'host/*.example.com' --message HostFacts
   henro trace --url https://example.org/a --for 1m
-  henro trace --follow --node slave1 --every 100 --json`,
+  henro trace --follow --node slave1 --every 100 --json
+  henro trace --inside --actor 'partition/*'
+  henro trace --record boxes.jsonl --actor 'host/*' --for 10s
+  henro trace --replay boxes.jsonl                       # makes boxes.html`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return f.run(cmd.Context(), cmd.OutOrStdout()) },
 	}
@@ -66,6 +79,10 @@ where they happen; a reader who is too slow loses some, and is told how many.`,
 	flags.BoolVarP(&f.follow, "follow", "f", false, "go on until interrupted")
 	flags.DurationVar(&f.lasts, "for", 0, "follow for so long; 0 is until interrupted, with --follow")
 	flags.IntVar(&f.rows, "rows", 20, "mailboxes to show of each node, the longest first")
+	flags.BoolVar(&f.inside, "inside", false, "look into these mailboxes too")
+	flags.StringVar(&f.record, "record", "", "keep what happens in a new `FILE`, with causes, until interrupted")
+	flags.IntVar(&f.most, "most", sequence.MaxEvents, "messages that --record keeps at most")
+	flags.StringVar(&f.replay, "replay", "", "make FILE.html of a recording: a sequence diagram (`FILE`)")
 	flags.BoolVar(&f.json, "json", false, "a line of JSON for each")
 	return cmd
 }
@@ -74,6 +91,16 @@ where they happen; a reader who is too slow loses some, and is told how many.`,
 const reorder = time.Second
 
 func (f *traceFlags) run(ctx context.Context, out io.Writer) error {
+	switch {
+	case f.replay != "" && f.record != "":
+		return config.Usage("--record and --replay: give one of them")
+	case f.replay != "":
+		return f.replayTrace(out)
+	case f.most < 1 || f.most > sequence.MaxEvents:
+		return config.Usage("--most %d: want 1 to %d", f.most, sequence.MaxEvents)
+	case f.record != "":
+		f.follow = true
+	}
 	if f.filter.Every < 1 {
 		return config.Usage("--every %d: want 1 or more", f.filter.Every)
 	}
@@ -101,6 +128,10 @@ func (f *traceFlags) run(ctx context.Context, out io.Writer) error {
 		values.Set("for", cmp.Or(f.lasts, 24*time.Hour).String())
 	} else {
 		values.Set("rows", strconv.Itoa(f.rows))
+		values.Set("inside", strconv.FormatBool(f.inside))
+	}
+	if f.record != "" {
+		return f.recordTrace(ctx, values, out)
 	}
 	answer, err := f.open(ctx, http.MethodGet, "/api/trace?"+values.Encode(), nil)
 	if err != nil {
@@ -191,6 +222,9 @@ func (p *tracePrinter) take(line *console.TraceLine) error {
 			fmt.Fprintf(p.out, "%s: the longest mailboxes\n%8s %10s  %s\n", line.Node, "waiting", "taken", "actor")
 		}
 		fmt.Fprintf(p.out, "%8d %10d  %s\n", r.Queue, r.Taken, r.Actor)
+		if r.Inside != nil {
+			printInside(p.out, r.Inside)
+		}
 	case line.Dropped > 0:
 		fmt.Fprintf(p.out,
 			"%s: %d events so far came faster than they could be told; narrow the filter or sample with --every\n",
