@@ -16,7 +16,6 @@ import (
 	"henro/actors/console"
 	"henro/actors/floor"
 	"henro/messages/weburl"
-	"henro/store"
 )
 
 // Routes is the table of what a master answers over HTTP, beside what every process does: JSON in, JSON out, errors as
@@ -182,25 +181,4 @@ func (n *Node) postSeeds(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	reply(w, SeedsAnswer{Added: answer.Count}, nil)
-}
-
-// read reads what was posted; if that is not what is wanted it answers with an error, and returns false.
-func read(w http.ResponseWriter, r *http.Request, what string, posted any) bool {
-	err := json.NewDecoder(r.Body).Decode(posted)
-	if err != nil {
-		console.Fail(w, http.StatusBadRequest, fmt.Errorf("read %s: %w", what, err))
-	}
-	return err == nil
-}
-
-// reply answers with JSON, or with an error and the code that fits it.
-func reply(w http.ResponseWriter, answer any, err error) {
-	switch {
-	case err == nil:
-		console.Reply(w, answer)
-	case errors.Is(err, store.ErrNotFound):
-		console.Fail(w, http.StatusNotFound, err)
-	default:
-		console.Fail(w, http.StatusServiceUnavailable, err)
-	}
 }

@@ -176,6 +176,11 @@ func (c *clocks) sweep(now time.Time) {
 	c.left = len(c.all)
 }
 
+const (
+	namesAtOnce = 64               // looked up side by side
+	nameTimeout = 30 * time.Second // of one: the resolver has its own below it
+)
+
 // Lookup finds the addresses of a host, "scheme://name[:port]".
 type Lookup func(ctx context.Context, host string) ([]netip.Addr, error)
 

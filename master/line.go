@@ -31,11 +31,6 @@ type named struct {
 	keys []string
 }
 
-const (
-	namesAtOnce = 64               // looked up side by side
-	nameTimeout = 30 * time.Second // of one: the resolver has its own below it
-)
-
 func newLine(o *Options, c *clocks) *line {
 	l := &line{readyHosts: newReadyHosts(), naming: map[string]*naming{}, names: make(chan struct{}, namesAtOnce)}
 	l.clocks = c

@@ -148,11 +148,6 @@ type (
 // gone.
 const endWait = 15 * time.Second
 
-// silentAfter is how long a slave, which asks for work every second, may be silent until it is lent nothing more. The
-// gossip takes 7 to 8 s to believe a death; a host lent meanwhile to a slave that is dead or frozen waits for a whole
-// lease.
-const silentAfter = 3 * time.Second
-
 // Master is the actor at the head of a crawl.
 type Master struct {
 	o     Options

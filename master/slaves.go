@@ -76,6 +76,11 @@ type Mailboxes struct {
 // mailboxesShown bounds SlaveStatus.Mailboxes, however many a slave reports.
 const mailboxesShown = 32
 
+// silentAfter is how long a slave, which asks for work every second, may be silent until it is lent nothing more. The
+// gossip takes 7 to 8 s to believe a death; a host lent meanwhile to a slave that is dead or frozen waits for a whole
+// lease.
+const silentAfter = 3 * time.Second
+
 // slave is one slave as the Master talks to it.
 type slave struct {
 	pid     *actor.PID // nil: the gossip lost it

@@ -2,6 +2,7 @@ package politeness
 
 import (
 	"fmt"
+	"math"
 	"time"
 )
 
@@ -115,4 +116,12 @@ func (o *Options) floor(pages uint64) time.Duration {
 		return o.LargeHostFloor
 	}
 	return o.Floor
+}
+
+// times returns d·f, at most the longest duration.
+func times(d time.Duration, f float64) time.Duration {
+	if p := float64(d) * f; p < math.MaxInt64 {
+		return time.Duration(p)
+	}
+	return math.MaxInt64
 }

@@ -269,14 +269,6 @@ func (s *State) Spare(o *Options, newWait bool) float64 {
 	return max(capacity-1/RobotsEvery.Seconds(), capacity/2)
 }
 
-// times returns d·f, at most the longest duration.
-func times(d time.Duration, f float64) time.Duration {
-	if p := float64(d) * f; p < math.MaxInt64 {
-		return time.Duration(p)
-	}
-	return math.MaxInt64
-}
-
 // after returns t + d in unix milliseconds, rounded up: never too early.
 func after(t time.Time, d time.Duration) int64 {
 	const most = math.MaxInt64 / int64(time.Millisecond) // year 2262

@@ -437,25 +437,6 @@ func ParseSeed(line string, depth int) (master.Seed, error) {
 	return master.Seed{URL: u, Depth: depth}, nil
 }
 
-// readLines reads a file of one word a line, with # comments; no name is no lines.
-func readLines(name string) ([]string, error) {
-	if name == "" {
-		return nil, nil
-	}
-	data, err := os.ReadFile(name)
-	if err != nil {
-		return nil, err
-	}
-	var lines []string
-	for line := range strings.Lines(string(data)) {
-		line, _, _ = strings.Cut(line, "#")
-		if line = strings.TrimSpace(line); line != "" {
-			lines = append(lines, line)
-		}
-	}
-	return lines, nil
-}
-
 // Bytes is a size that people write as 10GB, 512MiB or 4096.
 type Bytes int64
 

@@ -264,3 +264,22 @@ func checkSecrets(r *messages.FetchRules, unit string) error {
 	}
 	return nil
 }
+
+// readLines reads a file of one word a line, with # comments; no name is no lines.
+func readLines(name string) ([]string, error) {
+	if name == "" {
+		return nil, nil
+	}
+	data, err := os.ReadFile(name)
+	if err != nil {
+		return nil, err
+	}
+	var lines []string
+	for line := range strings.Lines(string(data)) {
+		line, _, _ = strings.Cut(line, "#")
+		if line = strings.TrimSpace(line); line != "" {
+			lines = append(lines, line)
+		}
+	}
+	return lines, nil
+}

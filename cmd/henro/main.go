@@ -14,9 +14,6 @@ import (
 	"henro/cmd/config"
 )
 
-// version is set by the linker (-X main.version=…) in releases.
-var version = "dev"
-
 func main() {
 	config.SetVersion(version)
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)

@@ -19,9 +19,6 @@ import (
 // attemptDelay is how long an address may take before the next is tried beside it (RFC 8305 5).
 const attemptDelay = 250 * time.Millisecond
 
-// aLongTimeAgo is a deadline that ends whatever waits.
-var aLongTimeAgo = time.Unix(1, 0)
-
 // connection is one connection to one host.
 type connection struct {
 	net.Conn                  // what HTTP is spoken on: the TCP connection or TLS over it

@@ -7,6 +7,7 @@ import (
 	"net"
 	"os"
 	"syscall"
+	"time"
 
 	"henro/messages"
 )
@@ -108,3 +109,6 @@ func isTimeout(err error) bool {
 // isEnd reports whether the other side ended the stream in order, or without the goodbye of TLS, which half of the web
 // omits.
 func isEnd(err error) bool { return err == io.EOF || errors.Is(err, io.ErrUnexpectedEOF) }
+
+// aLongTimeAgo is a deadline that ends whatever waits.
+var aLongTimeAgo = time.Unix(1, 0)

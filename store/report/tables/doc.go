@@ -163,9 +163,6 @@ func (t *Table) Column(name string) int {
 	return -1
 }
 
-// Tables returns all tables.
-func Tables() []*Table { return []*Table{Pages(), Links(), Hosts(), Captures(), StopList()} }
-
 // Named returns the table of a name, or nil.
 func Named(name string) *Table {
 	for _, t := range Tables() {
