@@ -1,17 +1,15 @@
 package main
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"io"
-	"strings"
 	"time"
 
-	"github.com/aymanbagabas/go-udiff"
 	"github.com/spf13/cobra"
 
 	"henro/cmd/config"
+	"henro/cmd/feed"
 	"henro/cmd/replay"
 	"henro/messages/weburl"
 	"henro/store/archive/cdxj"
@@ -141,8 +139,7 @@ func showChange(w io.Writer, archive *replay.Archive, url weburl.URL, from, to s
 		fmt.Fprintf(w, "both moments are nearest to the capture of %s\n", at[0].Format(time.RFC3339))
 		return nil
 	}
-	change := udiff.Unified(url.String()+"\t"+at[0].Format(time.RFC3339), url.String()+"\t"+at[1].Format(time.RFC3339),
-		sentences(versions[0]), sentences(versions[1]))
+	change := feed.Diff(url.String(), versions[0], versions[1], at[0], at[1])
 	if change == "" {
 		fmt.Fprintf(w, "the main text of %s and %s is the same\n", at[0].Format(time.RFC3339),
 			at[1].Format(time.RFC3339))
@@ -150,25 +147,6 @@ func showChange(w io.Writer, archive *replay.Archive, url weburl.URL, from, to s
 	}
 	_, err := io.WriteString(w, change)
 	return err
-}
-
-// sentences writes the title and the main text, a sentence a line, so that a change shows where it is.
-func sentences(t *replay.Text) string {
-	var b strings.Builder
-	b.WriteString(t.Title + "\n")
-	words := bytes.Fields(t.Words)
-	for i, word := range words {
-		b.Write(word)
-		last := word[len(word)-1]
-		switch {
-		case i == len(words)-1, last == '.', last == '!', last == '?', bytes.HasSuffix(word, []byte("。")),
-			bytes.HasSuffix(word, []byte("！")), bytes.HasSuffix(word, []byte("？")):
-			b.WriteByte('\n')
-		default:
-			b.WriteByte(' ')
-		}
-	}
-	return strings.NewReplacer("。\n", "。\n", "。", "。\n").Replace(b.String())
 }
 
 // momentOf reads a moment as people write it, in UTC.

@@ -1,7 +1,9 @@
 package replay
 
 import (
+	"bytes"
 	"io"
+	"strings"
 
 	"henro/slave/charset"
 	"henro/slave/links"
@@ -50,4 +52,23 @@ func (a *Archive) Text(e cdxj.Entry) (*Text, error) {
 	t.Words, t.Title, t.Language = d.Text, d.Title, charset.Language(d.Lang, t.Charset, d.Text)
 	t.Main, t.Sim = fingerprint.Main(d.Text), fingerprint.Sim(d.Text)
 	return t, nil
+}
+
+// Sentences are the title and the main text, a sentence a line, so that a change shows where it is.
+func (t *Text) Sentences() string {
+	var b strings.Builder
+	b.WriteString(t.Title + "\n")
+	words := bytes.Fields(t.Words)
+	for i, word := range words {
+		b.Write(word)
+		last := word[len(word)-1]
+		switch {
+		case i == len(words)-1, last == '.', last == '!', last == '?', bytes.HasSuffix(word, []byte("。")),
+			bytes.HasSuffix(word, []byte("！")), bytes.HasSuffix(word, []byte("？")):
+			b.WriteByte('\n')
+		default:
+			b.WriteByte(' ')
+		}
+	}
+	return strings.NewReplacer("。\n", "。\n", "。", "。\n").Replace(b.String())
 }

@@ -194,7 +194,8 @@ func get(t testing.TB, d *Dashboard, path, language string) (*http.Response, *go
 }
 
 // paths are all pages, with what they can be asked for.
-var paths = []string{"/", "/?range=day", "/hosts", "/hosts?q=www&sort=-load&only=waiting", "/hosts?q=nowhere",
+var paths = []string{"/", "/changes",
+	"/?range=day", "/hosts", "/hosts?q=www&sort=-load&only=waiting", "/hosts?q=nowhere",
 	"/host?name=" + url.QueryEscape(someHost), "/host?name=gone",
 	"/page", "/page?url=" + url.QueryEscape(somePage), "/page?url=" + url.QueryEscape(someHost+"/waits"),
 	"/page?url=http://unknown.example/", "/page?url=nonsense", "/missing",

@@ -40,6 +40,7 @@ var views = []*view{
 	{"missing", "/missing", "now", []string{"state", "lacking"}, 10 * time.Second, (*Dashboard).missing},
 	{"nodes", "/nodes", "nodes", []string{"state", "slaves"}, 2 * time.Second, (*Dashboard).nodes},
 	{"revisit", "/revisit", "revisit", []string{"state", "figures"}, 10 * time.Second, (*Dashboard).revisits},
+	{"changes", "/changes", "changes", []string{"state", "changes"}, 10 * time.Second, (*Dashboard).changed},
 	{"log", "/log", "log", []string{"state", "lines"}, time.Second, (*Dashboard).log},
 	{"help", "/help", "help", []string{"state"}, 5 * time.Second,
 		func(*Dashboard, *http.Request, *page) (any, error) { return nil, nil }},
@@ -52,7 +53,7 @@ type tab struct {
 }
 
 var tabs = []tab{{"now", "/", "n"}, {"hosts", "/hosts", "h"}, {"page", "/page", "p"}, {"nodes", "/nodes", "s"},
-	{"revisit", "/revisit", "r"}, {"log", "/log", "l"}}
+	{"revisit", "/revisit", "r"}, {"changes", "/changes", "c"}, {"log", "/log", "l"}}
 
 // trouble is the page that says what went wrong.
 var trouble = &view{name: "trouble", parts: []string{"state"}}

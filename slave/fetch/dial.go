@@ -222,7 +222,7 @@ func (d *dialer) connect(ctx context.Context, addr string) (net.Conn, error) {
 		return c, nil
 	}
 	// a probe every 15 s is not worth it for a minute
-	dialer := net.Dialer{Control: d.o.control, FallbackDelay: -1, KeepAlive: -1}
+	dialer := net.Dialer{Control: d.o.Control, FallbackDelay: -1, KeepAlive: -1}
 	if d.proxy != nil { // somebody who may has said where it is
 		dialer.Control = nil
 	}

@@ -171,9 +171,9 @@ func (o *Options) permitName(name string) error {
 	return nil
 }
 
-// control is called by the dialer with the address of a socket about to connect: the last moment, after every name was
-// looked up.
-func (o *Options) control(_, address string, _ syscall.RawConn) error {
+// Control is called by a net.Dialer with the address of a socket about to connect: the last moment, after every name
+// was looked up.
+func (o *Options) Control(_, address string, _ syscall.RawConn) error {
 	ap, err := netip.ParseAddrPort(address)
 	if err != nil {
 		return &forbidden{address, "not an address"}

@@ -123,7 +123,7 @@ func TestACrawlOfPrivateNetworksDoesNotDialMetadata(t *testing.T) {
 			t.Error(text, r)
 		}
 	}
-	if err := (&Options{AllowPrivate: true}).control("tcp4", "169.254.169.254:80", nil); err == nil {
+	if err := (&Options{AllowPrivate: true}).Control("tcp4", "169.254.169.254:80", nil); err == nil {
 		t.Error("the last check lets a metadata service pass")
 	}
 }
@@ -190,10 +190,10 @@ func TestTheGuardStandsAtTheConnect(t *testing.T) {
 	if requests.Load() != 0 {
 		t.Error(requests.Load(), "requests reached a private address")
 	}
-	if err := (&Options{}).control("tcp4", "127.0.0.1:80", nil); err == nil {
+	if err := (&Options{}).Control("tcp4", "127.0.0.1:80", nil); err == nil {
 		t.Error("the last check lets loopback pass")
 	}
-	if err := (&Options{}).control("tcp4", "8.8.8.8:80", nil); err != nil {
+	if err := (&Options{}).Control("tcp4", "8.8.8.8:80", nil); err != nil {
 		t.Error(err)
 	}
 }

@@ -1,0 +1,206 @@
+package main
+
+import (
+	"context"
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/mmcdole/gofeed"
+	standardwebhooks "github.com/standard-webhooks/standard-webhooks/libraries/go"
+
+	"henro/cmd/config"
+	"henro/master"
+	"henro/store/report/changes"
+)
+
+// changingSite crawls a site of ten pages three times: /1 gets a sentence, /2 loses its only one and gets another, /3
+// changes in what surrounds its text, the rest stays.
+func changingSite(t *testing.T) (dir string) {
+	dir = t.TempDir()
+	synctest.Test(t, func(t *testing.T) {
+		round := 0
+		site := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			if r.URL.Path == "/robots.txt" {
+				w.WriteHeader(http.StatusNotFound)
+				return
+			}
+			w.Header().Set("Content-Type", "text/html; charset=utf-8")
+			text := "The first sentence stands. " + strings.Repeat("Others stand beside it. ", 20)
+			switch {
+			case r.URL.Path == "/1" && round > 0:
+				text += fmt.Sprintf("Prices rise by %d%% <in spring> & autumn.", round)
+			case r.URL.Path == "/2":
+				text = []string{"東京は晴れです。", "東京は雨です。", "東京は雨です。"}[round]
+			}
+			fmt.Fprintf(w, "<title>Page %s</title><nav>round %d</nav><main><p>%s</p></main>", r.URL.Path,
+				map[bool]int{true: round}[r.URL.Path == "/3"], text)
+			for n := range 10 {
+				fmt.Fprintf(w, `<a href="/%d"></a>`, n)
+			}
+		})
+		for ; round < 3; round++ {
+			runCrawl(t, crawlAt(t, dir, site, func(o *master.Options) { o.Hosts.Again = true },
+				"http://news.example/0"))
+			time.Sleep(24 * time.Hour)
+		}
+	})
+	return dir
+}
+
+// What changed is told once, as lines, as a feed that a reader of feeds understands, and to a webhook that fails at
+// first; filters hold, and what may not be told stays on disk.
+func TestChangesAreTold(t *testing.T) {
+	dir := changingSite(t)
+	feedDir := filepath.Join(dir, changes.Folder)
+	secret := "whsec_" + base64.StdEncoding.EncodeToString([]byte("a secret of more than 24 bytes"))
+	secretFile := filepath.Join(t.TempDir(), "secret")
+	if err := os.WriteFile(secretFile, []byte(secret+"\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	verify, err := standardwebhooks.NewWebhook(secret)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	var mu sync.Mutex
+	var got []string
+	asked := 0
+	hook := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		mu.Lock()
+		defer mu.Unlock()
+		switch asked++; asked {
+		case 1:
+			w.WriteHeader(http.StatusInternalServerError)
+			return
+		case 3:
+			panic(http.ErrAbortHandler) // the connection breaks
+		}
+		body, _ := io.ReadAll(r.Body)
+		if err := verify.Verify(body, r.Header); err != nil {
+			t.Errorf("the signature: %v", err)
+		}
+		if err := verify.Verify(append(body, ' '), r.Header); err == nil {
+			t.Error("the signature holds for another body")
+		}
+		var c changes.Change
+		if err := json.Unmarshal(body, &c); err != nil || c.ID != r.Header.Get("Webhook-Id") {
+			t.Errorf("%q: %v", body, err)
+		}
+		if got = append(got, c.URL); len(got) == 3 {
+			time.AfterFunc(300*time.Millisecond, cancel) // when it has its answer
+		}
+	}))
+	t.Cleanup(hook.Close)
+
+	closed := feedFlags{webhook: hook.URL, secretFile: secretFile}
+	closed.o.Least = 1
+	if err := closed.run(t.Context(), dir, io.Discard, io.Discard); err != nil || asked > 0 {
+		t.Fatalf("a webhook on this machine was asked %d times without --allow-private: %v", asked, err)
+	}
+	waiting, err := filepath.Glob(filepath.Join(feedDir, "outbox", "*.json"))
+	if err != nil || len(waiting) != 3 {
+		t.Fatalf("%d messages wait, %v", len(waiting), err)
+	}
+	open := feedFlags{webhook: hook.URL, secretFile: secretFile, allowPrivate: true, follow: time.Second}
+	open.o.Least = 1
+	if err := open.run(ctx, dir, io.Discard, io.Discard); err != nil {
+		t.Fatal(err)
+	}
+	const one, two = "http://news.example/1", "http://news.example/2"
+	if want := []string{one, two, one}; strings.Join(got, " ") != strings.Join(want, " ") &&
+		strings.Join(got, " ") != two+" "+one+" "+one || asked != 5 {
+		t.Errorf("%d posts told %v", asked, got)
+	}
+	if waiting, _ = filepath.Glob(filepath.Join(feedDir, "outbox", "*.json")); len(waiting) != 0 {
+		t.Errorf("%v wait still", waiting)
+	}
+
+	lines, err := changes.Recent(feedDir, 100)
+	if err != nil || len(lines) != 3 {
+		t.Fatalf("%d changes are written down, %v", len(lines), err)
+	}
+	for _, c := range lines {
+		if c.URL == one && !strings.Contains(c.Diff, "\n+Prices rise by ") ||
+			c.URL == two && (!strings.Contains(c.Diff, "\n-東京は晴れです。\n+東京は雨です。") || c.Letters != 15) {
+			t.Errorf("%s, %d letters:\n%s", c.URL, c.Letters, c.Diff)
+		}
+	}
+	file, err := os.Open(filepath.Join(feedDir, changes.AtomName))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer file.Close()
+	atom, err := gofeed.NewParser().Parse(file)
+	if err != nil || atom.FeedType != "atom" || len(atom.Items) != 3 || atom.UpdatedParsed == nil {
+		t.Fatalf("the feed: %+v, %v", atom, err)
+	}
+	for i, item := range atom.Items {
+		if item.Link != lines[i].URL || item.Title != lines[i].Title || item.GUID != lines[i].ID ||
+			item.Content != lines[i].Diff || !item.UpdatedParsed.Equal(lines[i].At) {
+			t.Errorf("entry %d: %+v, want %+v", i, item, lines[i])
+		}
+	}
+
+	for sentence, c := range map[string]struct {
+		prefix string
+		least  int
+		want   int
+	}{"pages below another prefix": {"http://other.example/", 1, 0}, "one page": {one, 1, 2},
+		"larger changes only": {"", 20, 2}, "none is so large": {"", 1000, 0}} {
+		if err := os.RemoveAll(feedDir); err != nil {
+			t.Fatal(err)
+		}
+		f := feedFlags{}
+		if f.o.Least = c.least; c.prefix != "" {
+			f.o.Prefixes = []string{c.prefix}
+		}
+		if err := f.run(t.Context(), dir, io.Discard, io.Discard); err != nil {
+			t.Fatal(err)
+		}
+		if lines, err := changes.Recent(feedDir, 100); err != nil || len(lines) != c.want {
+			t.Errorf("%s: %d changes, want %d; %v", sentence, len(lines), c.want, err)
+		}
+	}
+	for name, f := range map[string]feedFlags{"a webhook without a secret": {webhook: hook.URL},
+		"a secret that is none":    {webhook: hook.URL, secretFile: filepath.Join(dir, "crawl.json")},
+		"a webhook that is no URL": {webhook: "hook", secretFile: secretFile},
+		"too often":                {follow: time.Millisecond}} {
+		if err := f.run(t.Context(), dir, io.Discard, io.Discard); config.Code(err) != config.ExitUsage {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+// A line that a crash cut off is written over, and the files stay bounded in what is read of them.
+func TestChangesOutlastACrash(t *testing.T) {
+	dir := t.TempDir()
+	change := func(n int) []changes.Change { return []changes.Change{{ID: fmt.Sprint(n), URL: "http://a/"}} }
+	if err := changes.Append(dir, change(1)); err != nil {
+		t.Fatal(err)
+	}
+	file, err := os.OpenFile(filepath.Join(dir, changes.LinesName), os.O_APPEND|os.O_WRONLY, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	fmt.Fprint(file, `{"id":"2","url":"htt`)
+	file.Close()
+	if err := changes.Append(dir, change(3)); err != nil {
+		t.Fatal(err)
+	}
+	lines, err := changes.Recent(dir, 10)
+	if err != nil || len(lines) != 2 || lines[0].ID != "3" || lines[1].ID != "1" {
+		t.Errorf("%+v, %v", lines, err)
+	}
+}

@@ -1,0 +1,221 @@
+// Package changes writes down what changed on which page, and reads it again: lines of JSON, the latest of them as an
+// Atom feed.
+//
+// henro feed finds changes in an archive and writes them here; the dashboard of a crawl shows them. Both files are
+// bounded: of lines of JSON there are two files, the older of which is dropped, of entries in the feed the latest 200.
+package changes
+
+import (
+	"bufio"
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"encoding/xml"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"time"
+)
+
+// Names of the files in a Folder below the directory of a crawl.
+const (
+	Folder    = "feed"
+	LinesName = "changes.jsonl"
+	olderName = "changes.1.jsonl"
+	AtomName  = "changes.atom"
+)
+
+// Bounds of what is kept.
+const (
+	MaxDiff  = 16 << 10 // bytes of one text difference
+	maxLines = 64 << 20 // bytes of a file of lines
+	inFeed   = 200
+)
+
+// Change is what changed on one page between two captures.
+type Change struct {
+	ID      string    `json:"id"`
+	URL     string    `json:"url"`
+	Title   string    `json:"title,omitempty"`
+	At      time.Time `json:"at"`            // of the capture
+	Before  time.Time `json:"before"`        // of the one that it is compared with
+	Letters int       `json:"letters"`       // of the sentences that came or went
+	Diff    string    `json:"diff"`          // of the main text, a sentence a line, as henro diff shows it
+	Cut     bool      `json:"cut,omitempty"` // the difference is longer
+}
+
+// IDOf is the same whenever a change is found.
+func IDOf(url string, at time.Time) string {
+	sum := sha256.Sum256([]byte(url + "\n" + at.UTC().Format(time.RFC3339Nano)))
+	return "urn:henro:change:" + hex.EncodeToString(sum[:16])
+}
+
+// Append writes changes behind those that are there, and syncs them.
+func Append(dir string, all []Change) error {
+	path := filepath.Join(dir, LinesName)
+	if info, err := os.Stat(path); err == nil && info.Size() > maxLines {
+		if err := os.Rename(path, filepath.Join(dir, olderName)); err != nil {
+			return fmt.Errorf("write changes: %w", err)
+		}
+	}
+	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o666)
+	if err != nil {
+		return fmt.Errorf("write changes: %w", err)
+	}
+	end, err := whole(f) // a line that a crash cut off is written over
+	if err == nil {
+		_, err = f.Seek(end, io.SeekStart)
+	}
+	to := bufio.NewWriter(f)
+	lines := json.NewEncoder(to)
+	for i := range all {
+		if err == nil {
+			err = lines.Encode(&all[i])
+		}
+	}
+	if err == nil {
+		err = errors.Join(to.Flush(), f.Sync())
+	}
+	if err = errors.Join(err, f.Close()); err != nil {
+		return fmt.Errorf("write changes: %w", err)
+	}
+	return nil
+}
+
+// whole is where the last whole line of a file ends.
+func whole(f *os.File) (int64, error) {
+	info, err := f.Stat()
+	if err != nil {
+		return 0, err
+	}
+	tail := make([]byte, min(info.Size(), 1<<20))
+	from := info.Size() - int64(len(tail))
+	if _, err := f.ReadAt(tail, from); err != nil && err != io.EOF {
+		return 0, err
+	}
+	return from + int64(bytes.LastIndexByte(tail, '\n')+1), nil
+}
+
+// Recent returns the latest changes, the latest first, at most so many; none where none were found yet.
+func Recent(dir string, most int) ([]Change, error) {
+	var all []Change
+	for _, name := range []string{LinesName, olderName} {
+		if len(all) >= most {
+			break
+		}
+		lines, err := tail(filepath.Join(dir, name), most-len(all))
+		if errors.Is(err, fs.ErrNotExist) {
+			continue
+		}
+		if err != nil {
+			return nil, fmt.Errorf("read changes: %w", err)
+		}
+		for _, line := range slices.Backward(lines) {
+			var c Change
+			if json.Unmarshal(line, &c) == nil && len(all) < most {
+				all = append(all, c)
+			}
+		}
+	}
+	return all, nil
+}
+
+// tail returns the last lines of a file, from the last few megabytes of it.
+func tail(path string, most int) ([][]byte, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	if err != nil {
+		return nil, err
+	}
+	size := min(info.Size(), int64(most)*2*MaxDiff, 16<<20)
+	text := make([]byte, size)
+	if _, err := f.ReadAt(text, info.Size()-size); err != nil && err != io.EOF {
+		return nil, err
+	}
+	if size < info.Size() {
+		_, text, _ = bytes.Cut(text, []byte("\n"))
+	}
+	lines := bytes.Split(bytes.TrimSpace(text), []byte("\n"))
+	return lines[max(0, len(lines)-most):], nil
+}
+
+// The parts of RFC 4287 that a feed of changes has.
+type (
+	atomFeed struct {
+		XMLName xml.Name    `xml:"http://www.w3.org/2005/Atom feed"`
+		ID      string      `xml:"id"`
+		Title   string      `xml:"title"`
+		Updated string      `xml:"updated"`
+		Author  atomAuthor  `xml:"author"`
+		Entries []atomEntry `xml:"entry"`
+	}
+	atomAuthor struct {
+		Name string `xml:"name"`
+	}
+	atomEntry struct {
+		ID      string   `xml:"id"`
+		Title   string   `xml:"title"`
+		Updated string   `xml:"updated"`
+		Link    atomLink `xml:"link"`
+		Summary string   `xml:"summary"`
+		Content atomText `xml:"content"`
+	}
+	atomLink struct {
+		Rel  string `xml:"rel,attr"`
+		Href string `xml:"href,attr"`
+	}
+	atomText struct {
+		Type string `xml:"type,attr"`
+		Text string `xml:",chardata"`
+	}
+)
+
+// WriteAtom writes the feed of the latest changes anew.
+func WriteAtom(dir, name string, now time.Time) error {
+	latest, err := Recent(dir, inFeed)
+	if err != nil {
+		return err
+	}
+	feed := atomFeed{ID: IDOf(name, time.Time{}), Title: "Changes of " + name, Author: atomAuthor{"henro"},
+		Updated: now.UTC().Format(time.RFC3339)}
+	if len(latest) > 0 {
+		feed.Updated = latest[0].At.UTC().Format(time.RFC3339)
+	}
+	for i := range latest {
+		c := &latest[i]
+		title := c.Title
+		if title == "" {
+			title = c.URL
+		}
+		feed.Entries = append(feed.Entries, atomEntry{ID: c.ID, Title: title, Link: atomLink{"alternate", c.URL},
+			Updated: c.At.UTC().Format(time.RFC3339), Content: atomText{"text", c.Diff},
+			Summary: fmt.Sprintf("%d letters came or went since %s", c.Letters, c.Before.UTC().Format(time.RFC3339))})
+	}
+	text, err := xml.MarshalIndent(&feed, "", " ")
+	if err != nil {
+		return fmt.Errorf("write the feed: %w", err)
+	}
+	return WriteFile(filepath.Join(dir, AtomName), append([]byte(xml.Header), text...))
+}
+
+// WriteFile writes a file, whole or not at all.
+func WriteFile(path string, text []byte) error {
+	f, err := os.Create(path + ".new")
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(text)
+	if err := errors.Join(err, f.Sync(), f.Close()); err != nil {
+		return fmt.Errorf("write %s: %w", path, err)
+	}
+	return os.Rename(path+".new", path)
+}
