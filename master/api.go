@@ -55,7 +55,7 @@ func (n *Node) Ready(ctx context.Context) error {
 }
 
 // Traces lets readers look into the mailboxes of this node and of the slaves, which answer through the cluster: so
-// nobody needs to reach them but the master.
+// the master alone needs to reach them.
 func (n *Node) Traces() *console.Traces {
 	return &console.Traces{System: n.system, Nodes: func(ctx context.Context, node string) ([]*actor.PID, error) {
 		status, err := Ask[*Status](ctx, n, &StatusAsked{})
@@ -122,7 +122,7 @@ func (n *Node) getMissing(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	w.Header().Set("Content-Type", "application/x-ndjson")
-	_, _ = io.Copy(w, f) // the reader is gone: nobody to tell
+	_, _ = io.Copy(w, f) // the reader is gone
 }
 
 // getHost answers ?host=HOST with a store.HostRecord.

@@ -38,7 +38,7 @@ func ParseUnit(name string) (Unit, error) {
 // clock is one that several hosts share: an address or a domain.
 type clock struct {
 	open int       // leases of its hosts
-	next time.Time // nobody of it may be asked before
+	next time.Time // no host of it may be asked before
 	wait []string  // hosts that wait for it, first come first
 }
 
@@ -99,7 +99,8 @@ func (c *clocks) clock(key string) *clock {
 	return k
 }
 
-// may says whether a host may be lent now; if not, when to try again, or that it waits in line until told.
+// may says whether a host may be lent now; if not, when to try again, or that it waits in line until another host gives
+// the clock back.
 func (c *clocks) may(host string, by time.Time) (ok bool, at time.Time, waits bool) {
 	keys := c.keys(host)
 	for _, key := range keys {
@@ -240,7 +241,7 @@ func restoreClocks(o *Options, state *store.State, now time.Time) (*clocks, erro
 	return c, group.Wait()
 }
 
-// keysAnew finds the clocks of a host whatever was known of them. It waits for the resolver; of other fields it reads
+// keysAnew looks the clocks of a host up, also if they are known. It waits for the resolver; of other fields it reads
 // none that change.
 func (c *clocks) keysAnew(lookup Lookup, host string) []string {
 	if c.unit == UnitDomain {

@@ -44,7 +44,7 @@ func (r *readyHosts) put(host string, at time.Time) {
 }
 
 // take hands out the host that has been ready longest, if it is ready by now, and the moment before which its clocks,
-// if it shares them, let nobody be asked. It holds the clocks until it is given back.
+// if it shares them, let no host be asked. It holds the clocks until it is given back.
 func (r *readyHosts) take(by time.Time) (host string, notBefore time.Time, ok bool) {
 	for len(r.queue) > 0 && !r.queue[0].at.After(by) {
 		h := heap.Pop(&r.queue).(*readyHost)
@@ -92,7 +92,7 @@ func (r *readyHosts) hold(host string) {
 	}
 }
 
-// giveBack says that a host is not lent any more: whoever shares a clock with it may be asked from a moment on.
+// giveBack says that a host is not lent any more: hosts that share a clock with it may be asked from a moment on.
 func (r *readyHosts) giveBack(host string, at time.Time) {
 	if r.clocks == nil {
 		return

@@ -27,7 +27,7 @@ type (
 	excludeTag struct {
 		reply *actor.PID
 		order *ExcludeHost
-		told  *protocol.HostExcluded
+		sent  *protocol.HostExcluded
 	}
 )
 
@@ -44,9 +44,9 @@ func (m *Master) exclude(ctx actor.Context, order *ExcludeHost) {
 	ctx.Request(m.partitions[m.state.PartitionOf(order.Host)], w)
 }
 
-// excluded tells the Host, and takes its lease back: after the request under way, no other begins.
+// excluded sends the exclusion to the Host, and takes its lease back: after the request under way, no other begins.
 func (m *Master) excluded(ctx actor.Context, tag *excludeTag) {
-	ctx.Send(m.hosts, &protocol.ToHost{Host: tag.order.Host, Message: tag.told})
+	ctx.Send(m.hosts, &protocol.ToHost{Host: tag.order.Host, Message: tag.sent})
 	if lease, lent := m.ledger.OfHost(tag.order.Host); lent && tag.order.On {
 		m.recall(ctx, lease) // it may be on its way
 	}

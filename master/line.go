@@ -25,7 +25,7 @@ type naming struct {
 	at time.Time // from which it is ready
 }
 
-// named tells the Master the clocks of a host that is ready.
+// named brings the Master the clocks of a host that is ready.
 type named struct {
 	host string
 	keys []string
@@ -40,7 +40,7 @@ func newLine(o *Options, c *clocks) *line {
 	return l
 }
 
-// announce takes the word that a host may be lent from a moment on: at once, or when its addresses are known. The
+// announce takes in a host that may be lent from a moment on: at once, or when its addresses are known. The
 // resolver remembers names as long as they hold, so it is asked each time.
 func (l *line) announce(ctx actor.Context, host string, at time.Time) {
 	if l.lookup == nil {

@@ -249,7 +249,7 @@ func (m *Master) Receive(ctx actor.Context) {
 		m.acknowledge(ctx, msg)
 		m.slaves.flush(ctx)
 	case *protocol.QuietReported:
-		m.hearQuiet(ctx, msg)
+		m.takeQuiet(ctx, msg)
 	case *protocol.StoreStalled:
 		m.stalls.fail(msg)
 	case *protocol.StoreResumed:

@@ -54,7 +54,7 @@ var (
 // crawlMetrics are those of the status, asked for when Prometheus asks.
 type crawlMetrics struct{ node *Node }
 
-// Collector tells Prometheus of the crawl.
+// Collector gives the figures of the crawl to Prometheus.
 func (n *Node) Collector() prometheus.Collector { return &crawlMetrics{n} }
 
 // Describe names them.

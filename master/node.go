@@ -216,7 +216,7 @@ func (n *Node) writeSummary(s Status) error {
 	return errors.Join(releaseReserve(n.o.Dir), writeJSON(filepath.Join(n.o.Dir, "summary.json"), SummaryOf(s)))
 }
 
-// Close ends the actors and then closes the state: whatever they have written is on disk.
+// Close ends the actors and then closes the state: what they have written is on disk.
 func (n *Node) Close() error {
 	n.end()
 	n.ended.Wait()

@@ -301,7 +301,7 @@ func (r *order) lend(name string, limit int) int {
 }
 
 // closed says that the lease of a host has ended, or never began. What then waits in the store and is not queued was
-// granted and not visited, or failed and is to be tried again: it is granted anew.
+// granted and not visited, or failed and is to be tried again: it is granted again.
 func (r *order) closed(name string, now, nextAt time.Time) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()

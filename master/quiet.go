@@ -91,8 +91,8 @@ func (m *Master) askQuiet(ctx actor.Context) {
 	}
 }
 
-// hearQuiet ends the crawl when nothing is left to do.
-func (m *Master) hearQuiet(ctx actor.Context, msg *protocol.QuietReported) {
+// takeQuiet ends the crawl when nothing is left to do.
+func (m *Master) takeQuiet(ctx actor.Context, msg *protocol.QuietReported) {
 	unsettled, complete := m.rounds.take(msg, len(m.partitions))
 	if !complete {
 		return
@@ -160,7 +160,7 @@ func (m *Master) status() *Status {
 	return &s
 }
 
-// finish says the last word.
+// finish ends the crawl, and hands over its last status.
 func (m *Master) finish() {
 	if m.phase == Ended {
 		return

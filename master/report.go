@@ -67,8 +67,8 @@ type reports struct {
 	took time.Duration
 }
 
-// reportEvery is how old a report of a running crawl may be: it is not made anew before that, nor before ten times what
-// it took.
+// reportEvery is how old a report of a running crawl may be. It is not made again sooner, nor before ten times as long
+// as it took.
 const reportEvery = 5 * time.Second
 
 // Report returns the report of the running crawl, a few seconds old at most.

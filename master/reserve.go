@@ -31,7 +31,7 @@ func keepReserve(dir string) error {
 	return fmt.Errorf("keep room for the last words: %w", err)
 }
 
-// releaseReserve gives the room to whoever writes next.
+// releaseReserve gives the room up.
 func releaseReserve(dir string) error {
 	if err := os.Remove(reservePath(dir)); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err

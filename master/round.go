@@ -30,7 +30,7 @@ type RoundCounts struct {
 	New       uint64 `json:"new"` // pages and requisites visited for the first time
 	Changed   uint64 `json:"changed"`
 	Unchanged uint64 `json:"unchanged"`
-	Gone      uint64 `json:"gone"` // known pages that could not be had, for whatever cause
+	Gone      uint64 `json:"gone"` // known pages that could not be had
 }
 
 // countsOf are those of a crawl since it began.
@@ -112,7 +112,7 @@ func (s *series) end(o *Options, totals *protocol.Totals, log *logrus.Entry) (go
 
 func (s *series) last() *Round { return &s.all[len(s.all)-1] }
 
-// write leaves the rounds in the directory of the crawl. Without them an interrupted round begins anew.
+// write leaves the rounds in the directory of the crawl. Without them an interrupted round begins again.
 func (s *series) write(dir string, log *logrus.Entry) {
 	if err := writeJSON(roundsPath(dir), s.all); err != nil {
 		log.WithField("err", err).Error("the rounds cannot be written down")

@@ -70,10 +70,10 @@ func (s *stalls) explain(status *Status) {
 
 // Reasons of a stall.
 const (
-	stallNoSlave = "no slave"           // none is known, or none was heard of lately
+	stallNoSlave = "no slave"           // none is known, or none asked for work lately
 	stallBarred  = "slaves are barred"  // for reports that cannot be true
 	stallDecline = "slaves decline"     // they do not take on the hosts that they are lent
-	stallFull    = "slaves are full"    // hosts are ready, and nobody has room
+	stallFull    = "slaves are full"    // hosts are ready, and no slave has room
 	stallLent    = "lent, no answer"    // hosts are lent, and nothing comes back
 	stallResting = "host rests"         // hosts that may not be asked yet
 	stallUnready = "host was not ready" // URLs wait, and no Host has said that it may be asked
@@ -111,7 +111,7 @@ func (s *stalls) look(now time.Time, after time.Duration, w work, log *logrus.En
 // stalled counts what waits for what, and says the weightiest in words.
 func (w work) stalled(now time.Time, quiet time.Duration) (map[string]int, speech.Sentence) {
 	reasons := map[string]int{}
-	heard := 0
+	present := 0
 	for _, s := range w.book.Slaves() {
 		known := w.slaves.known[s.Name]
 		switch {
@@ -122,9 +122,9 @@ func (w work) stalled(now time.Time, quiet time.Duration) (map[string]int, speec
 		case known != nil && known.declined >= declinedBorne:
 			reasons[stallDecline]++
 		}
-		heard++
+		present++
 	}
-	if heard == 0 {
+	if present == 0 {
 		reasons[stallNoSlave] = 1
 	}
 	for _, h := range w.ready.queue {
@@ -142,12 +142,12 @@ func (w work) stalled(now time.Time, quiet time.Duration) (map[string]int, speec
 	}
 	at, _ := w.ready.next()
 	switch {
-	case heard == 0:
+	case present == 0:
 		return reasons, speech.Say("nothing was fetched for %s: no slave is there; start henro-slave --join", quiet)
-	case reasons[stallBarred] == heard:
+	case reasons[stallBarred] == present:
 		return reasons, speech.Say("nothing was fetched for %s: %d slaves are barred, since they reported what "+
-			"cannot be; henro slaves names them", quiet, heard)
-	case reasons[stallBarred]+reasons[stallDecline] == heard:
+			"cannot be; henro slaves names them", quiet, present)
+	case reasons[stallBarred]+reasons[stallDecline] == present:
 		return reasons, speech.Say("nothing was fetched for %s: %d slaves do not take on what they are lent", quiet,
 			reasons[stallDecline])
 	case reasons[stallFull] > 0:
