@@ -132,8 +132,10 @@ func (s *scanner) metaElement() string {
 // forMeta is the encoding that a declaration in ASCII can mean.
 func forMeta(name string) string {
 	switch name {
-	case "utf-16le", "utf-16be", "utf-32le", "utf-32be":
+	case "utf-16le", "utf-16be":
 		return "utf-8"
+	case "utf-32le", "utf-32be": // labels that browsers do not know
+		return ""
 	case "x-user-defined":
 		return Default
 	}
@@ -244,5 +246,8 @@ func xmlDeclaration(b []byte) string {
 		return ""
 	}
 	name, _ := Lookup(string(label))
+	if name == "x-user-defined" {
+		return name
+	}
 	return forMeta(name)
 }

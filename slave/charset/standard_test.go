@@ -124,6 +124,7 @@ func TestPrescanStepByStep(t *testing.T) {
 		{"quotes that do not end", `<meta http-equiv=content-type content='text/html; charset="big5'>`, ""},
 		{"a second word charset", `<meta http-equiv=content-type content="charset charset = big5;x">`, "big5"},
 		{"UTF-16 means UTF-8", `<meta charset=utf-16be>`, "utf-8"},
+		{"UTF-32 is none", `<meta charset=utf-32><meta charset=big5>`, "big5"},
 		{"x-user-defined means windows-1252", `<meta charset=x-user-defined>`, "windows-1252"},
 		{"a comment", `<!-- <meta charset=big5> --><meta charset=euc-jp>`, "euc-jp"},
 		{"the shortest comment", `<!--><meta charset=euc-jp>`, "euc-jp"},
@@ -136,6 +137,8 @@ func TestPrescanStepByStep(t *testing.T) {
 		{"XML", `<?xml version="1.0" encoding="euc-jp"?>`, "euc-jp"},
 		{"XML in single quotes, spaces around", `<?xml version='1.0' encoding = 'euc-jp' ?>`, "euc-jp"},
 		{"XML of UTF-16", `<?xml version="1.0" encoding="utf-16"?>`, "utf-8"},
+		{"XML of x-user-defined, which only meta means otherwise", `<?xml version="1.0" encoding="x-user-defined"?>`,
+			"x-user-defined"},
 		{"XML not at the beginning", ` <?xml version="1.0" encoding="euc-jp"?>`, ""},
 		{"XML without quotes", `<?xml version="1.0" encoding=euc-jp?>`, ""},
 	} {

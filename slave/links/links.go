@@ -2,9 +2,9 @@
 //
 // There is no tree and no token: the scanner jumps from one '<' to the next, knows the tags and attributes that hold
 // links, and follows the tokenizer of the HTML Standard where that decides what is a tag at all: comments, the raw text
-// of scripts, styles, titles and text areas, quoted attributes, CDATA in SVG, inert templates. What needs a tree to be
-// known is given up: a link that a browser would drop because a table or a select must not hold it is found
-// nevertheless.
+// of scripts, styles, titles and text areas, quoted attributes, CDATA in SVG, inert templates. Of the tree only so much is
+// known as decides what a tag is: whether the page is one of frames, and which elements of SVG and MathML are open. A
+// link that a browser would drop because an element must not hold it is found nevertheless.
 //
 // Invariants: a scan never panics and takes time linear in the page; everything kept is bounded by Options; nothing
 // kept points into the page.
@@ -80,21 +80,25 @@ type Document struct {
 	anchorLink  int    // its index in spans, -1 for none
 	anchorSpace bool
 
-	textSpace bool
-	keepText  bool
-	keepAside bool // text of navigation and the like too
-	skipped   int  // bytes of text left out
-	skip      int  // open elements whose text is left out
-	open      [lastSkipped + 1]int
-	template  int // open templates
-	noscript  int
-	foreign   []bool      // open changes between HTML (false) and SVG or MathML (true)
-	folders   [][2]string // names of modules that end in a slash, and what the import map has for them
-	brackets  []byte      // of the script at hand
-	srcdoc    int         // documents around this one, which is the srcdoc of a frame
-	hasBase   bool
-	hasTitle  bool
-	metaLang  string
+	textSpace  bool
+	keepText   bool
+	keepAside  bool                 // text of navigation and the like too
+	skipped    int                  // bytes of text left out
+	skip       int                  // open elements whose text is left out
+	aside      [lastSkipped + 1]int // of these, by element
+	template   int                  // open templates
+	noscript   bool                 // within one
+	frames     frames
+	nested     []open      // elements open since the outermost svg or math, which is the first
+	nestedAt   int         // where that begins
+	tagAt      int         // where the start tag at hand begins
+	lookedBack int         // how often isOpenBefore has looked
+	folders    [][2]string // names of modules that end in a slash, and what the import map has for them
+	brackets   []byte      // of the script at hand
+	srcdoc     int         // documents around this one, which is the srcdoc of a frame
+	hasBase    bool
+	hasTitle   bool
+	metaLang   string
 }
 
 // span is a Ref whose strings still lie in words.
@@ -115,8 +119,11 @@ func (d *Document) reset(o Options) {
 	*d = Document{
 		o: o, Links: d.Links[:0], Text: d.Text[:0], attrs: d.attrs[:0], words: d.words[:0], spans: d.spans[:0],
 		scratch:  d.scratch[:0],
-		brackets: d.brackets[:0], folders: d.folders[:0], anchor: d.anchor[:0], foreign: d.foreign[:0],
+		brackets: d.brackets[:0], folders: d.folders[:0], anchor: d.anchor[:0], nested: d.nested[:0],
 		anchorLink: -1, keepText: o.MaxText > 0,
+	}
+	if o.XML {
+		d.frames = framesExcluded // no text of a page decides what its elements are
 	}
 }
 
@@ -124,12 +131,12 @@ func (d *Document) reset(o Options) {
 func (d *Document) Scan(html []byte, o Options) {
 	d.reset(o)
 	d.html = html
-	d.scan()
+	d.scan(0)
 	if d.keepText && len(d.Text) == 0 && d.skipped > 0 { // all of it navigation: then that is what the page is
 		second := Document{keepText: true, keepAside: true, o: o, html: html, Text: d.Text, scratch: d.scratch,
 			anchorLink: -1}
 		second.o.MaxLinks = 0
-		second.scan()
+		second.scan(0)
 		d.Text = second.Text
 	}
 	d.finish()
@@ -176,9 +183,9 @@ var class = func() (t [256]uint8) {
 	return t
 }()
 
-func (d *Document) scan() {
+// scan reads the page from pos on.
+func (d *Document) scan(pos int) {
 	html := d.html
-	pos := 0
 	for pos < len(html) {
 		lt := bytes.IndexByte(html[pos:], '<')
 		if lt < 0 {
@@ -235,7 +242,7 @@ func (d *Document) declaration(pos int) int {
 	switch {
 	case len(rest) >= 2 && rest[0] == '-' && rest[1] == '-':
 		return d.comment(pos + 2)
-	case bytes.HasPrefix(rest, []byte("[CDATA[")) && (d.isForeign() || d.o.XML):
+	case bytes.HasPrefix(rest, []byte("[CDATA[")) && (d.current() != htmlElement || d.o.XML):
 		end := bytes.Index(rest, []byte("]]>"))
 		if end < 0 {
 			end = len(rest)
@@ -387,8 +394,6 @@ func equalFold(b []byte, lower string) bool {
 // is reports whether b is the word, in any case.
 func is(b []byte, lower string) bool { return len(b) == len(lower) && equalFold(b, lower) }
 
-func (d *Document) isForeign() bool { return len(d.foreign) > 0 && d.foreign[len(d.foreign)-1] }
-
 // link keeps one reference given as an attribute value.
 func (d *Document) link(value []byte, kind outlink.Kind, flags outlink.Flags) {
 	d.add(trim(d.unescapeAttr(value)), kind, flags)
@@ -399,7 +404,7 @@ func (d *Document) add(raw []byte, kind outlink.Kind, flags outlink.Flags) {
 	if d.template > 0 || len(raw) > d.o.MaxRef {
 		return
 	}
-	if d.noscript > 0 && kind.Class() != 0 { // a browser that runs scripts loads nothing of it
+	if d.noscript && kind.Class() != 0 { // a browser that runs scripts loads nothing of it
 		if kind.Navigates() {
 			kind = outlink.Link
 		} else {

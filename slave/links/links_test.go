@@ -44,8 +44,14 @@ func TestLinksOfAPage(t *testing.T) {
 				`rel=nofollowing>`, "a x !\na y !\na z !\na w"},
 		{"nofollow of the page", `<a href=x></a><meta name=Robots content="index, NOFOLLOW"><img src=y>`,
 			"a x !\nimage y !"},
-		{"areas, frames and inner frames", `<area href=a><frame src=b><iframe src=c><a href=no></a></iframe>`,
-			"area a\nframe b\niframe c"},
+		{"areas and inner frames", `<area href=a><iframe src=c><a href=no></a></iframe>`, "area a\niframe c"},
+		{"frames, and nothing else beside them", `<head><title>t</title></head> <frameset><frame src=a><a href=no></a>` +
+			`<style>x{y:url(no)}<frameset><frame src=b></frameset><frame src=c></frameset><noframes><a href=no>` +
+			`</noframes><frame src=d><a href=no>`, "frame a\nframe b\nframe c\nlink d"},
+		{"a body holds no frames", `<p>x<frameset><frame src=a></frameset><a href=b>`, "link a\na b"},
+		{"what only a body has ends the chance", `<div><br></div><frameset><frame src=a></frameset><iframe src=b>`,
+			"link a\niframe b"},
+		{"an empty body gives way to frames", `<div></div><input type=hidden><frameset><frame src=a>`, "frame a"},
 		{"link elements by their rel",
 			`<link rel=next href=a><link rel="alternate stylesheet" href=b><link rel="Shortcut Icon" href=c><link ` +
 				`rel=preload href=d><link rel=dns-prefetch href=e><link href=f>`, "link a\nstyle b\nicon c\nother " +
@@ -66,8 +72,10 @@ func TestLinksOfAPage(t *testing.T) {
 		{"refresh", `<meta http-equiv=Refresh content="5; URL='next.html' ">`, "refresh next.html"},
 		{"refresh without url=", `<meta http-equiv=refresh content="0;next.html">`, "refresh next.html"},
 		{"refresh without a place", `<meta http-equiv=refresh content="5">`, ""},
-		{"no refresh for those without scripts",
-			`<noscript><meta http-equiv=refresh content="0;url=x"><base href=y><a href=z></a></noscript>`, "a z"},
+		{"readers without scripts are sent elsewhere, from the same base",
+			`<noscript><meta http-equiv=refresh content="0;url=x"><base href=y><a href=z></a></noscript>`, "refresh x\na z"},
+		{"what is open in noscript ends with it", `<noscript><svg><!--<textarea><a href=a></noscript><iframe src=b></iframe>` +
+			`<noscript><template><a href=no></noscript><a href=c>`, "iframe b\na c"},
 		{"comments",
 			`<!-- <a href=a> --><a href=b></a><!--> <a href=c></a><!---><a href=d></a><!-- -- > --!><a ` +
 				`href=e></a><!-- <a href=f>`, "a b\na c\na d\na e"},
@@ -92,12 +100,23 @@ func TestLinksOfAPage(t *testing.T) {
 				"b.css\ncss c.png\ncss f.png"},
 		{"scalable graphics",
 			`<svg><a xlink:href=a><text>w</text></a><image href=b /><use href="#c"/><use ` +
-				`href="d.svg#e"/><style>x{fill:url(f)}</style><title><a href=g></title><![CDATA[<a ` +
-				`href=h>]]></svg><title><a href=i></title>`, "a a [w]\nimage b\nimage d.svg#e\ncss f\na g [<a " +
-				"href=h>]"},
+				`href="d.svg#e"/><style>x{fill:url(f)}</style><title><a href=g></a></title><a href=h><![CDATA[<a ` +
+				`href=i>]]></a></svg><title><a href=j></title>`, "a a [w]\nimage b\nimage d.svg#e\ncss f\na g\na h [<a " +
+				"href=i>]"},
+		{"CDATA within HTML within graphics is none", `<svg><title><a href=a></title><![CDATA[<a href=b>]]></svg>`,
+			"a a []]>]"},
+		{"end tags from around end graphics", `<div><svg></div><iframe src=a></iframe><svg></div><iframe src=b></iframe>`,
+			"iframe a"},
+		{"end tags of graphics do not end HTML within", `<svg><desc><p></desc></svg><style><a href=no></style></p></desc>` +
+			`</svg><style><a href=no></style><a href=a>`, "a a"},
+		{"styles and scripts of graphics are markup", `<svg><style>x{y:url(a)}<a href=b></style><script>x<a href=c></script>` +
+			`<style><![CDATA[x{y:url(d)}]]></style></svg>`, "css a\na b\na c\ncss d"},
+		{"fonts with a colour end graphics", `<svg><font><iframe src=no><font color=red><iframe src=a>`, "iframe a"},
+		{"HTML within mathematics", `<math><mi><iframe src=a></iframe></mi><iframe src=no></math><math><annotation-xml ` +
+			`encoding=Text/HTML><iframe src=b>`, "iframe a\niframe b"},
 		{"self-closing tags count in graphics", `<svg><style/><script/><title/></svg><a href=a></a>`, "a a"},
 		{"HTML within graphics",
-			`<svg><foreignObject><style>url(a)</style><p><a href=b></a></foreignObject><style/></svg><a href=c></a>`,
+			`<svg><foreignObject><style>url(a)</style><p><a href=b></a></p></foreignObject><style/></svg><a href=c></a>`,
 			"css a\na b\na c"},
 		{"HTML that ends graphics", `<svg><p><title><a href=a></title><a href=b></a>`, "a b"},
 		{"places in the page and data are no links",

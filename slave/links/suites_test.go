@@ -27,7 +27,6 @@ var suites = map[string]string{
 	"heritrix_extractorhtml:26": "the suite merges equal links and takes both flags together",
 	"heritrix_extractorhtml:27": "nofollow links are found and flagged; following is decided elsewhere",
 	"w3lib_get_meta_refresh:3":  "a tag that the page ends in does not exist to a browser",
-	"w3lib_get_meta_refresh:14": "asks for noscript to be read; scriptless visitors alone are sent there",
 	"w3lib_get_meta_refresh:15": "asks for scripts to be read as markup",
 }
 

@@ -21,6 +21,7 @@ const (
 // startTag reads a start tag whose name begins at pos and returns the position after it, and after its raw text if it
 // has such.
 func (d *Document) startTag(pos int) int {
+	d.tagAt = pos
 	var buffer [maxTag]byte
 	n, end := tagName(d.html, pos, &buffer)
 	end, selfClosing := d.attributes(end)
@@ -34,12 +35,18 @@ func (d *Document) startTag(pos int) int {
 	if len(d.attrs) > 0 {
 		d.anyElement()
 	}
-	if len(d.foreign) > 0 && d.isForeign() {
-		if !breaksOut(name) {
+	if d.frames != framesExcluded && !d.inFrames(name) {
+		return end
+	}
+	if len(d.nested) > 0 {
+		if d.breaksOut(name) {
+			d.toHTML()
+		}
+		if d.isForeign(name) {
 			return d.foreignTag(name, end, selfClosing)
 		}
-		for d.isForeign() {
-			d.foreign = d.foreign[:len(d.foreign)-1]
+		if len(d.nested) > 0 && holdsMarkup(name) {
+			d.enterElement(name, htmlElement)
 		}
 	}
 	return d.element(name, end, selfClosing)
@@ -87,7 +94,7 @@ func (d *Document) element(name []byte, end int, selfClosing bool) int {
 		}
 		d.srcset("imagesrcset")
 	case "base":
-		if href, ok := d.attr("href"); ok && !d.hasBase && d.noscript == 0 && d.template == 0 {
+		if href, ok := d.attr("href"); ok && !d.hasBase && !d.noscript && d.template == 0 {
 			d.hasBase = true
 			if base := trim(d.unescapeAttr(href)); len(base) <= d.o.MaxRef {
 				d.Base = string(base)
@@ -131,7 +138,11 @@ func (d *Document) element(name []byte, end int, selfClosing bool) int {
 		d.linkAttr("action", outlink.Form, 0)
 		d.breakWords()
 	case "frame":
-		d.linkAttr("src", outlink.Frame, 0)
+		kind := outlink.Frame
+		if d.frames <= framesExcluded && !d.o.XML { // no browser loads it, though it names a page
+			kind = outlink.Link
+		}
+		d.linkAttr("src", kind, 0)
 		d.linkAttr("longdesc", outlink.Other, 0)
 	case "iframe":
 		d.linkAttr("src", outlink.Iframe, 0)
@@ -197,14 +208,14 @@ func (d *Document) element(name []byte, end int, selfClosing bool) int {
 		d.text(d.html[end:])
 		return len(d.html)
 	case "noscript":
-		d.noscript++
+		return d.withoutScripts(name, end)
 	case "template":
 		if _, shown := d.attr("shadowrootmode"); !shown || d.template > 0 {
 			d.template++
 		}
 	case "svg", "math":
-		if !selfClosing && len(d.foreign) < maxForeign {
-			d.foreign = append(d.foreign, true)
+		if !selfClosing {
+			d.enterElement(name, foreignElement)
 		}
 	case "nav":
 		d.enter(nav)
@@ -215,7 +226,7 @@ func (d *Document) element(name []byte, end int, selfClosing bool) int {
 	case "aside":
 		d.enter(aside)
 	case "main":
-		d.skip, d.open = 0, [lastSkipped + 1]int{} // main text never lies within those; they were not closed
+		d.skip, d.aside = 0, [lastSkipped + 1]int{} // main text never lies within those; they were not closed
 		d.breakWords()
 	default:
 		if !isInline(name) {
@@ -224,9 +235,6 @@ func (d *Document) element(name []byte, end int, selfClosing bool) int {
 	}
 	return end
 }
-
-// maxForeign bounds how deeply SVG and HTML are followed into each other.
-const maxForeign = 64
 
 // endTag reads an end tag; pos is after "</".
 func (d *Document) endTag(pos int) int {
@@ -249,11 +257,26 @@ func (d *Document) endTag(pos int) int {
 	if n > maxTag {
 		return end
 	}
-	switch name := buffer[:n]; string(name) {
+	name := buffer[:n]
+	if len(d.nested) > 0 && d.leaveElement(name) {
+		if string(name) == "a" {
+			d.closeAnchor()
+		} else if !isInline(name) {
+			d.breakWords()
+		}
+		return end
+	}
+	switch string(name) {
+	case "frameset":
+		if d.frames > framesExcluded {
+			if d.frames--; d.frames == framesExcluded {
+				d.frames = framesBehind
+			}
+		}
 	case "a":
 		d.closeAnchor()
-	case "noscript":
-		d.noscript = max(0, d.noscript-1)
+	case "noscript": // only XML comes here
+		d.noscript = false
 	case "template":
 		d.template = max(0, d.template-1)
 	case "nav":
@@ -264,17 +287,6 @@ func (d *Document) endTag(pos int) int {
 		d.leave(footer)
 	case "aside":
 		d.leave(aside)
-	case "svg", "math":
-		for i := len(d.foreign) - 1; i >= 0; i-- { // with what was left open in it
-			if d.foreign[i] {
-				d.foreign = d.foreign[:i]
-				break
-			}
-		}
-	case "foreignobject", "desc":
-		if len(d.foreign) > 0 && !d.isForeign() {
-			d.foreign = d.foreign[:len(d.foreign)-1]
-		}
 	default:
 		if !isInline(name) {
 			d.breakWords()
@@ -284,14 +296,14 @@ func (d *Document) endTag(pos int) int {
 }
 
 func (d *Document) enter(element int) {
-	d.open[element]++
+	d.aside[element]++
 	d.skip++
 	d.breakWords()
 }
 
 func (d *Document) leave(element int) {
-	if d.open[element] > 0 {
-		d.open[element]--
+	if d.aside[element] > 0 {
+		d.aside[element]--
 		d.skip--
 	}
 	d.breakWords()
@@ -494,7 +506,7 @@ func (d *Document) meta() {
 	if equiv, ok := d.attr("http-equiv"); ok {
 		switch equiv = trim(equiv); {
 		case is(equiv, "refresh"):
-			if raw, ok := refresh(d.unescapeAttr(value)); ok && d.noscript == 0 {
+			if raw, ok := refresh(d.unescapeAttr(value)); ok {
 				d.add(raw, outlink.Refresh, 0)
 			}
 		case is(equiv, "content-language"):
@@ -597,7 +609,7 @@ func (d *Document) frameOf() {
 	inner := Document{o: d.o, html: bytes.Clone(d.unescapeAttr(srcdoc)), anchorLink: -1, hasBase: true, hasTitle: true,
 		noscript: d.noscript, srcdoc: d.srcdoc + 1}
 	inner.o.MaxLinks -= len(d.spans)
-	inner.scan()
+	inner.scan(0)
 	inner.closeAnchor()
 	d.Cut = d.Cut || inner.Cut
 	for _, s := range inner.spans {
@@ -608,6 +620,22 @@ func (d *Document) frameOf() {
 			kind:  s.kind,
 			flags: s.flags})
 	}
+}
+
+// withoutScripts takes the links of a noscript element, which is text for a browser that runs scripts: nothing that is
+// left open in it reaches beyond its end.
+func (d *Document) withoutScripts(name []byte, pos int) int {
+	if d.noscript || d.o.XML {
+		d.noscript = true
+		return pos
+	}
+	close, after := d.rawEnd(name, pos)
+	html, nested, template, frames := d.html, len(d.nested), d.template, d.frames
+	d.html, d.noscript, d.frames = html[:close], true, framesExcluded
+	d.scan(pos)
+	d.html, d.noscript, d.template, d.frames = html, false, template, frames
+	d.nested = d.nested[:min(nested, len(d.nested))]
+	return after
 }
 
 // raw skips an element whose content is no markup.
@@ -725,33 +753,34 @@ func (d *Document) foreignTag(name []byte, end int, selfClosing bool) int {
 		if ok {
 			d.link(href, outlink.Script, 0)
 		}
-		if !selfClosing {
-			_, end = d.rawEnd(name, end)
-		}
 	case "style":
 		if !selfClosing {
-			close, after := d.rawEnd(name, end)
-			d.css(d.html[end:close])
-			return after
-		}
-	case "svg", "math":
-		if !selfClosing && len(d.foreign) < maxForeign {
-			d.foreign = append(d.foreign, true)
-		}
-	case "foreignobject", "desc":
-		if !selfClosing && len(d.foreign) < maxForeign {
-			d.foreign = append(d.foreign, false)
+			d.css(d.foreignText(end))
 		}
 	default:
 		if ok && len(href) > 0 && href[0] != '#' {
 			d.link(href, outlink.Other, 0)
 		}
 	}
+	if !selfClosing {
+		d.enterElement(name, d.kindOf(name))
+	}
 	return end
 }
 
-// breaksOut reports whether a start tag ends SVG and MathML.
-func breaksOut(name []byte) bool {
+// foreignText is the text that an element of SVG begins with: in SVG the content of styles and scripts is markup.
+func (d *Document) foreignText(pos int) []byte {
+	rest := trim(d.html[pos:])
+	if inner, ok := bytes.CutPrefix(rest, []byte("<![CDATA[")); ok {
+		rest, _, _ = bytes.Cut(inner, []byte("]]>"))
+		return rest
+	}
+	rest, _, _ = bytes.Cut(rest, []byte("<"))
+	return rest
+}
+
+// endsForeign reports whether a start tag ends SVG and MathML.
+func endsForeign(name []byte) bool {
 	switch string(name) {
 	case "b", "big", "blockquote", "body", "br", "center", "code", "dd", "div", "dl", "dt", "em", "embed", "h1", "h2",
 		"h3", "h4", "h5", "h6",

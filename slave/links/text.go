@@ -8,6 +8,17 @@ import (
 
 // text takes characters between tags.
 func (d *Document) text(b []byte) {
+	if n := len(d.nested); n > 0 && d.nested[n-1].code {
+		return
+	}
+	if d.frames != framesExcluded {
+		if d.frames != framesPossible {
+			return
+		}
+		if d.template == 0 && len(trim(b)) > 0 {
+			d.frames = framesExcluded
+		}
+	}
 	if len(b) == 1 && class[b[0]]&space != 0 { // half of the text between tags is a line break
 		d.breakWords()
 		return
