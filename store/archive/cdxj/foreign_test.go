@@ -23,6 +23,16 @@ func foreign(i int, end string, excess int) string {
 		"application/http;msgtype=response\r\nContent-Length: %d\r\n\r\n%s%s", i, i, len(block)+excess, block, end)
 }
 
+// unsized is a record with another word for its length, or without one.
+func unsized(record, length string) string {
+	head, block, _ := strings.Cut(record, "\r\n\r\n")
+	head, _, _ = strings.Cut(head, "\r\nContent-Length: ")
+	if length != "" {
+		head += "\r\nContent-Length: " + length
+	}
+	return head + "\r\n\r\n" + block
+}
+
 func gzipped(t *testing.T, record string) string {
 	t.Helper()
 	var b bytes.Buffer
@@ -54,7 +64,13 @@ func TestBrokenRecordsOfOtherWritersAreListedAsByOtherReaders(t *testing.T) {
 		"one in the middle without an end": {false, plain[0] + foreign(1, "", 0) + plain[2] + plain[3], "0123"},
 		"one in the middle, half an end":   {false, plain[0] + foreign(1, "\r\n", 0) + plain[2] + plain[3], "0123"},
 		"the last one too short":           {false, plain[0] + plain[1] + plain[2] + foreign(3, end, 20), "0123"},
-		"one in the middle that eats":      {false, plain[0] + foreign(1, end, 20) + plain[2] + plain[3], "023"},
+		"one in the middle that eats":      {false, plain[0] + foreign(1, end, 20) + plain[2] + plain[3], "0123"},
+		"the last one too long":            {false, plain[0] + plain[1] + plain[2] + foreign(3, end, -20), "0123"},
+		"one in the middle too long":       {false, plain[0] + foreign(1, end, -20) + plain[2] + plain[3], "0123"},
+		"bare line feeds":                  {false, strings.ReplaceAll(p, "\r\n", "\n"), "0123"},
+		"a length that is none":            {false, plain[0] + unsized(plain[1], "x") + plain[2] + plain[3], "0123"},
+		"the last without a length":        {false, plain[0] + plain[1] + plain[2] + unsized(plain[3], ""), "0123"},
+		"packed: a length that is none":    {true, packed[0] + gzipped(t, unsized(plain[1], "x")) + packed[2], "012"},
 		"cut in the last block":            {false, p[:len(p)-100], "0123"},
 		"cut in the last head":             {false, plain[0] + plain[1] + plain[2] + plain[3][:60], "012"},
 		"zeros behind":                     {false, p + strings.Repeat("\x00", 100), "0123"},
@@ -67,6 +83,7 @@ func TestBrokenRecordsOfOtherWritersAreListedAsByOtherReaders(t *testing.T) {
 		"packed: cut":                       {true, g[:len(g)-30], "012"},
 		"packed: a wrong sum in the middle": {true, packed[0] + string(wrong) + packed[2], "02"},
 		"packed: text behind":               {true, g + "garbage\n", "0123"},
+		"packed: plain ones behind":         {true, packed[0] + packed[1] + plain[2] + plain[3], "0123"},
 		"packed: all in one, cut":           {true, gzipped(t, p)[:len(gzipped(t, p))-20], "012"},
 	} {
 		path := filepath.Join(t.TempDir(), "a.warc")

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"strconv"
 	"strings"
 	"time"
@@ -34,10 +35,13 @@ type Reader struct {
 	total int           // records given
 	// inside is true while a member is open, or in a plain file a record.
 	inside bool
-	zipped bool  // members are gzip or zstd
-	strict bool  // a record without its end is damaged
-	sure   bool  // so is one without its end behind which no other begins
-	err    error // the last word
+	zipped bool // members are gzip or zstd
+	strict bool // a record without its end is damaged
+	// lenient reads on where others do: a block is as long as its record says, or as far as the next record where it says
+	// nothing, whatever stands behind it
+	lenient bool
+	torn    bool  // behind the record at hand no other begins
+	err     error // the last word
 }
 
 // counter counts what is read through it.
@@ -69,6 +73,7 @@ func At(f io.ReadSeeker, offset int64) (*Entry, error) {
 		return nil, err
 	}
 	r := newReader(f, offset)
+	r.lenient = true
 	r.useFrames(frames)
 	return r.Next()
 }
@@ -95,10 +100,11 @@ type Entry struct {
 	// file or the member did; known once Close has returned.
 	Unended bool
 
-	reader *Reader
-	left   int64 // of the block
-	closed bool
-	err    error // of Close
+	reader  *Reader
+	left    int64 // of the block
+	unsized bool  // the block goes as far as the next record or the end
+	closed  bool
+	err     error // of Close
 }
 
 // Header is the named fields of a record or an HTTP message, in their order.
@@ -138,8 +144,11 @@ func (e *Entry) Date() (time.Time, error) {
 	return t, nil
 }
 
-// BlockLength returns the length of the block in bytes.
+// BlockLength returns the length of the block in bytes, math.MaxInt64 if it is not known.
 func (e *Entry) BlockLength() int64 {
+	if e.unsized {
+		return math.MaxInt64
+	}
 	n, err := strconv.ParseInt(e.Header.Get("Content-Length"), 10, 64)
 	if err != nil {
 		return 0
@@ -155,6 +164,12 @@ func (e *Entry) Read(p []byte) (int, error) {
 	if int64(len(p)) > e.left {
 		p = p[:e.left]
 	}
+	if e.unsized && !e.reader.zipped {
+		if p = p[:e.reader.upToRecord(len(p))]; len(p) == 0 {
+			e.left = 0
+			return 0, io.EOF
+		}
+	}
 	n, err := e.reader.text.Read(p)
 	e.left -= int64(n)
 	switch {
@@ -168,6 +183,21 @@ func (e *Entry) Read(p []byte) (int, error) {
 		err = e.reader.damaged(e.Offset, err)
 	}
 	return n, err
+}
+
+// recordStart stands between a block without a length and the next record.
+var recordStart = []byte("\r\n\r\nWARC/")
+
+// upToRecord is how many of the next bytes, at most most, stand before the next record.
+func (r *Reader) upToRecord(most int) int {
+	next, err := r.text.Peek(min(most+len(recordStart), readAhead))
+	if i := bytes.Index(next, recordStart); i >= 0 {
+		return min(i, most)
+	}
+	if err != nil { // the last bytes there are
+		return min(len(bytes.TrimSuffix(next, recordEnd)), most)
+	}
+	return len(next) - len(recordStart)
 }
 
 // Close reads to the end of the record; an error says that the record is not whole.
@@ -204,6 +234,9 @@ func (r *Reader) Next() (*Entry, error) {
 	}
 	if r.err != nil {
 		return nil, r.err
+	}
+	if r.torn {
+		return nil, r.damaged(r.start, errors.New("record ends in the middle of something"))
 	}
 	if !r.inside {
 		if err := r.enter(); err != nil {
@@ -255,9 +288,10 @@ func (r *Reader) enter() error {
 		r.text.Reset(r.zstd)
 		return nil
 	case len(magic) < 2 || magic[0] != 0x1f || magic[1] != 0x8b:
-		if r.zipped {
+		if r.zipped && !(r.lenient && bytes.HasPrefix(plainMagic, magic)) {
 			return errors.New("no member begins here")
 		}
+		r.zipped = false
 		r.text = r.in
 		return nil
 	}
@@ -314,10 +348,14 @@ func (r *Reader) header(e *Entry) error {
 	}
 	length := e.Header.Get("Content-Length")
 	e.left, err = strconv.ParseInt(length, 10, 64)
-	if err != nil || e.left < 0 {
-		return fmt.Errorf("Content-Length is %.30q", length)
+	if err == nil && e.left >= 0 {
+		return nil
 	}
-	return nil
+	if r.lenient && r.total+int(min(r.base, 1)) > 0 { // else it is perhaps no WARC
+		e.left, e.unsized = math.MaxInt64, true
+		return nil
+	}
+	return fmt.Errorf("Content-Length is %.30q", length)
 }
 
 func unexpected(err error) error {
@@ -336,11 +374,10 @@ func (r *Reader) end(e *Entry) error {
 		return r.damaged(e.Offset, err)
 	} else if r.strict {
 		return r.damaged(e.Offset, errors.New("record has no end"))
-	} else if r.sure && !r.zipped {
+	} else if r.lenient && !r.zipped {
 		if err := skipLines(r.in); err == nil {
-			if next, _ := r.in.Peek(len(plainMagic)); !bytes.Equal(next, plainMagic) {
-				return r.damaged(e.Offset, errors.New("record ends in the middle of something"))
-			}
+			next, _ := r.in.Peek(len(plainMagic))
+			r.torn = !bytes.Equal(next, plainMagic)
 		}
 	}
 	if !r.zipped {

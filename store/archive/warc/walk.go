@@ -32,9 +32,10 @@ func Walk(f io.ReadSeeker, visit func(*Entry) error) (Walked, error) {
 }
 
 // List is Walk for the files of other writers: records without the empty lines that end them are whole here, and so is
-// a block that ends with its member or its file before its Content-Length, as other readers have it.
+// a block that ends with its member or its file before its Content-Length, or behind which no record begins, as other
+// readers have it. Behind such a record the next one is looked for from its own beginning: it may have eaten that.
 func List(f io.ReadSeeker, visit func(*Entry) error) (Walked, error) {
-	return walk(f, visit, func(r *Reader) { r.sure = true })
+	return walk(f, visit, func(r *Reader) { r.lenient = true })
 }
 
 func walk(f io.ReadSeeker, visit func(*Entry) error, set func(*Reader)) (Walked, error) {
