@@ -1,6 +1,7 @@
 package master
 
 import (
+	"context"
 	"errors"
 
 	"henro/actors/admission"
@@ -32,8 +33,8 @@ const referrersRead = 64
 
 // findReferrer finds the page that links to a URL and comes nearest to having it taken; nil: none links to it. It reads
 // all links. The rules may be without the seeds.
-func findReferrer(state *store.State, rules *scope.Rules, seeds bool, m *Settings, url string) (nearest *referral,
-	err error) {
+func findReferrer(ctx context.Context, state *store.State, rules *scope.Rules, seeds bool, m *Settings, url string,
+) (nearest *referral, err error) {
 	type key struct {
 		host store.HostID
 		fp   uint64
@@ -49,7 +50,7 @@ func findReferrer(state *store.State, rules *scope.Rules, seeds bool, m *Setting
 			if len(links) >= referrersRead {
 				return enough
 			}
-			return nil
+			return ctx.Err()
 		}); err != nil && !errors.Is(err, enough) {
 			return nil, err
 		}

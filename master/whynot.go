@@ -33,8 +33,9 @@ type WhyFound struct {
 const aheadMost = 10_000
 
 // FindWhy says why a URL or a host is not visited, of a state that is open, running or not. Without rules the scope is
-// that of the settings, which does not know the seeds. For a URL that is not known all links are read.
-func FindWhy(state *store.State, rules *scope.Rules, m *Settings, subject string) (*WhyFound, error) {
+// that of the settings, which does not know the seeds. For a URL that is not known all links are read, until ctx ends.
+func FindWhy(ctx context.Context, state *store.State, rules *scope.Rules, m *Settings, subject string) (*WhyFound,
+	error) {
 	w := &WhyFound{Subject: subject}
 	u, err := weburl.Parse(subject)
 	isURL := err == nil && (u.RequestURI() != "/" || strings.HasSuffix(subject, "/"))
@@ -52,7 +53,7 @@ func FindWhy(state *store.State, rules *scope.Rules, m *Settings, subject string
 		}
 		var link *referral
 		if w.Page == nil {
-			if link, err = findReferrer(state, rules, !q.Seedless, m, w.Subject); err != nil {
+			if link, err = findReferrer(ctx, state, rules, !q.Seedless, m, w.Subject); err != nil {
 				return nil, err
 			}
 		}
@@ -217,7 +218,7 @@ func (n *Node) FindWhy(ctx context.Context, subject string) (*WhyFound, error) {
 	if err != nil {
 		return nil, err
 	}
-	found, err := FindWhy(n.state, now.Rules, n.settings(), subject)
+	found, err := FindWhy(ctx, n.state, now.Rules, n.settings(), subject)
 	if err != nil {
 		return nil, err
 	}

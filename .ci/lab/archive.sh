@@ -29,6 +29,7 @@ say() { echo "--- $* (at $SECONDS s)"; }
 
 . "$lab/apt.sh"
 install python3 python3
+install curl curl
 install npm nodejs npm
 install chromium chromium
 tools=$dir/tools
@@ -147,3 +148,21 @@ node "$tools/signature.mjs" "$dir/one.wacz"
 
 say "browser"
 node "$tools/browser.mjs" "$(command -v chromium)" "$dir/one.wacz" "$dir/bin/henro" "$dir/one" "http://git.docs.test:$PORT/" ${SCREENSHOTS:+"$SCREENSHOTS"}
+
+say "twins: a revisit that names another URL, the search of ReplayWeb.page, and what is missing"
+mkdir -p "$dir/twin-site"
+python3 - "$dir/twin-site" <<'TWINS'
+import sys
+body = "<!doctype html><title>Twins of henro</title><h1>Twins</h1><p>" + "The same words at two addresses. " * 60
+pages = {"one": body, "two": body, "rare": "<!doctype html><title>Rare</title><p>A page that says zyzzyva where no other does.",
+         "index": "<!doctype html><title>Start</title><a href=one.html>1</a><a href=two.html>2</a><a href=rare.html>3</a>"}
+for name, page in pages.items():
+    open(f"{sys.argv[1]}/{name}.html", "w").write(page)
+TWINS
+python3 -m http.server --bind 127.0.0.1 17794 -d "$dir/twin-site" >/dev/null 2>&1 &
+receiver=$! # it ends with the lab
+until curl -s -o /dev/null http://127.0.0.1:17794/; do sleep 0.1; done
+rm -rf "$dir/twins"
+"$dir/bin/henro" crawl --dir "$dir/twins" --allow-private --delay 500ms --log-level error --listen-http off --progress off http://127.0.0.1:17794/ >/dev/null
+"$dir/bin/henro" wacz "$dir/twins" "$dir/twins.wacz"
+node "$tools/twins.mjs" "$(command -v chromium)" "$dir/twins.wacz" "$dir/bin/henro" "$dir/twins" http://127.0.0.1:17794

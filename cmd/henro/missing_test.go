@@ -1,7 +1,9 @@
 package main
 
 import (
+	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
@@ -10,6 +12,7 @@ import (
 	"testing"
 	"testing/synctest"
 
+	"henro/cmd/replay"
 	"henro/master"
 	"henro/messages/outlink"
 	"henro/store"
@@ -200,6 +203,37 @@ func TestWithoutRequisitesWhyOfAnImageNamesTheFlag(t *testing.T) {
 		_, whole, _ := readMissing(t, said(t, "missing", "--json", dir), "")
 		if whole.Pages != 3 || whole.Whole != 0 || whole.Reasons["class left out"] != whole.Lacked {
 			t.Errorf("%+v", whole)
+		}
+	})
+}
+
+// The page that replay shows for what is missing has its reason from the state.
+func TestReplaySaysWhyAPageIsMissing(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		dir := t.TempDir()
+		s := &site{answer: answerLacking, seed: "http://a.example/ depth=1"}
+		s.crawl(t, dir, func(o *master.Options) {
+			o.Scope.Exclude = []string{"skip"}
+			o.Hosts.Retries = 1
+			o.Hosts.Admission.Requisites = outlink.AllClasses &^ outlink.Medias
+		})
+		for url, want := range map[string]replay.Absence{
+			"http://a.example/left-out.mp4": {Why: replay.WhyRefused},
+			"http://a.example/skip.png":     {Why: replay.WhyRefused},
+			"http://a.example/private.png":  {Why: replay.WhyRefused},
+			"http://a.example/fails.png":    {Why: replay.WhyElsewhere}, // an answer of 503 is archived as it was
+			"http://a.example/whole":        {Why: replay.WhyElsewhere},
+			"http://a.example/nobody":       {Why: replay.WhyUnknown},
+		} {
+			got, err := absence(t.Context(), dir, url)
+			if err != nil || got.Why != want.Why || got.Says == "" {
+				t.Errorf("%s: %+v, %v, want %+v", url, got, err, want)
+			}
+		}
+		over, cancel := context.WithCancel(t.Context())
+		cancel()
+		if _, err := absence(over, dir, "http://a.example/nobody"); !errors.Is(err, context.Canceled) {
+			t.Errorf("all links are read for a reader who has gone: %v", err)
 		}
 	})
 }

@@ -6,16 +6,22 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"net/http"
+	"net/url"
 	"os"
 	"path/filepath"
+	"slices"
 	"syscall"
 
 	"github.com/sirupsen/logrus"
 	"github.com/spf13/cobra"
 
+	"henro/actors/admission"
 	"henro/cmd/config"
 	"henro/cmd/replay"
+	"henro/master"
 	"henro/master/dashboard"
+	"henro/store"
 )
 
 func newReplayCommand() *cobra.Command {
@@ -42,6 +48,11 @@ Accept-Datetime chooses the moment. No request ever leaves the machine.`,
 			if err != nil {
 				return err
 			}
+			if store.Exists(filepath.Join(arguments[0], "state")) {
+				o.Absence = func(ctx context.Context, url string) (replay.Absence, error) {
+					return absence(ctx, arguments[0], url)
+				}
+			}
 			return show(cmd.Context(), cmd.OutOrStdout(), logger, folder, o, listen, proxy)
 		},
 	}
@@ -51,6 +62,51 @@ Accept-Datetime chooses the moment. No request ever leaves the machine.`,
 	f.BoolVar(&o.NoScripts, "no-scripts", false, "do not run the scripts of captures")
 	log.Register(f)
 	return cmd
+}
+
+// absence says why an archive lacks a URL, from the state beside it or the running crawl that holds that.
+func absence(ctx context.Context, dir, of string) (a replay.Absence, err error) {
+	l := look{dir: dir, control: control{address: defaultMaster}}
+	state, running, err := l.open()
+	if err != nil {
+		return a, err
+	}
+	var why *master.WhyFound
+	if running {
+		why = new(master.WhyFound)
+		err = l.ask(ctx, http.MethodGet, "/api/why?of="+url.QueryEscape(of), nil, why)
+	} else {
+		var settings master.Settings
+		if settings, err = master.AtRest(state, dir, 0); err == nil {
+			why, err = master.FindWhy(ctx, state, nil, &settings, of)
+		}
+		err = errors.Join(err, state.Close())
+	}
+	if err != nil {
+		return a, err
+	}
+	a.Says = why.Answer
+	refused := slices.ContainsFunc(why.Rules, func(f admission.Finding) bool { return f.Reason != admission.None })
+	switch page := why.Page; {
+	case page != nil && page.Page.Flags&store.Dropped != 0 && refused:
+		a.Why = replay.WhyRefused
+	case page != nil && !page.Cause.IsZero() && page.Page.CapturedAt.IsZero():
+		a.Why, a.Cause = replay.WhyFailed, page.Cause
+	case page != nil && page.Page.LastVisit.IsZero():
+		a.Why = replay.WhyWaiting
+		if why.Host != nil {
+			a.Cause = why.Host.Cause
+		}
+	case page != nil:
+		a.Why = replay.WhyElsewhere
+	case refused:
+		a.Why = replay.WhyRefused
+	case why.Link != nil:
+		a.Why = replay.WhyWaiting
+	default:
+		a.Why = replay.WhyUnknown
+	}
+	return a, nil
 }
 
 // show serves an archive until the context ends.

@@ -141,7 +141,8 @@ func TestWhyOfARequisiteDoesNotNameTheScope(t *testing.T) {
 			"http://b.example/no/way.png": "not visited: robots",
 			"http://b.example/page":       "not visited: scope",
 		} {
-			why, err := master.FindWhy(state, rules.With(weburl.MustParse("http://a.example/")), &settings, url)
+			why, err := master.FindWhy(t.Context(), state, rules.With(weburl.MustParse("http://a.example/")), &settings,
+				url)
 			if err != nil || !strings.HasPrefix(why.Answer, says) {
 				t.Errorf("%s: %+v, %v; want %q", url, why, err, says)
 			}

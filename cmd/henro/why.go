@@ -29,7 +29,7 @@ that is not running, give --dir; its seeds are not known then.`,
 					if err != nil {
 						return nil, err
 					}
-					return master.FindWhy(s, nil, &settings, arguments[0])
+					return master.FindWhy(cmd.Context(), s, nil, &settings, arguments[0])
 				})
 			if err != nil {
 				return err

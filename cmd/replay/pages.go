@@ -5,9 +5,7 @@ import (
 	"embed"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"html/template"
-	"io/fs"
 	"net/http"
 	"strconv"
 	"strings"
@@ -46,7 +44,8 @@ func (s *Server) show(w http.ResponseWriter, r *http.Request, status int, name s
 	h.Set("Content-Type", "text/html; charset=utf-8")
 	ancestors := "'none'"
 	if r.Host == s.content { // what is not archived is said within the frame
-		ancestors = "http://" + s.own
+		ancestors = "'self' http://" + s.own
+		h.Set("Referrer-Policy", "no-referrer") // else our own sheet would be looked for in the archive
 	}
 	h.Set("Content-Security-Policy", interiorPolicy+ancestors+"; frame-src http://"+s.content)
 	h.Set("X-Content-Type-Options", "nosniff")
@@ -64,7 +63,8 @@ func (s *Server) interior(w http.ResponseWriter, r *http.Request) error {
 		return s.start(w, r)
 	case strings.HasPrefix(path, "/capture/"):
 		return s.describe(w, r)
-	case path == "/static/replay.css" || path == "/static/replay.js" || path == "/static/icon.svg":
+	case path == "/static/replay.css" || path == "/static/replay.js" || path == "/static/missing.js" ||
+		path == "/static/icon.svg":
 		http.ServeFileFS(w, r, static, path[1:])
 		return nil
 	case path == "/favicon.ico":
@@ -184,14 +184,21 @@ func (s *Server) search(query, after string) (rows []row, next string, incomplet
 			return false
 		}
 		key, _, _ := bytes.Cut(line, []byte(" "))
-		for _, word := range words {
-			if !bytes.Contains(key, []byte(word)) {
+		for _, word := range words { // in the key names of hosts are reversed
+			if !bytes.Contains(key, []byte(word)) && !bytes.Contains(urlOf(line), []byte(word)) {
 				return true
 			}
 		}
 		return take(line)
 	})
 	return rows, next, incomplete, err
+}
+
+// urlOf is the URL of a line of the index, in lower case.
+func urlOf(line []byte) []byte {
+	_, rest, _ := bytes.Cut(line, []byte(`"url":"`))
+	url, _, _ := bytes.Cut(rest, []byte(`"`))
+	return bytes.ToLower(url)
 }
 
 // moment is one capture in the calendar.
@@ -380,50 +387,4 @@ func (s *Server) frame(w http.ResponseWriter, r *http.Request, u weburl.URL, p P
 		described
 		Host, Sandbox string
 	}{page{wordsFor(r), u.String()}, s.describePlace(u, p), s.content, sandbox})
-}
-
-// asked is the URL that a capture was asked for; empty if none was.
-func asked(r *http.Request) string {
-	path, ok := strings.CutPrefix(r.URL.EscapedPath(), "/web/")
-	_, target, whole := strings.Cut(path, "/")
-	if !ok || !whole {
-		return ""
-	}
-	if r.URL.RawQuery != "" {
-		target += "?" + r.URL.RawQuery
-	}
-	u, err := parseTarget(target)
-	if err != nil {
-		return ""
-	}
-	return u.String()
-}
-
-// fail says what went wrong.
-func (s *Server) fail(w http.ResponseWriter, r *http.Request, err error) {
-	status := http.StatusInternalServerError
-	var p *problem
-	switch {
-	case errors.As(err, &p):
-		status = p.status
-	case errors.Is(err, ErrNotArchived), errors.Is(err, ErrNoOriginal), errors.Is(err, fs.ErrNotExist):
-		status = http.StatusNotFound
-	default:
-		s.log.WithField("err", err).WithField("url", r.URL.String()).Error("a capture cannot be shown")
-	}
-	if r.Header.Get("Sec-Fetch-Dest") == "" && !strings.Contains(r.Header.Get("Accept"), "text/html") {
-		http.Error(w, err.Error(), status)
-		return
-	}
-	content := struct {
-		page
-		Title, Text string
-		Missing     bool
-		Search      bool // our own page: in the frame of captures is no way to the search
-	}{page: page{wordsFor(r), asked(r)}, Text: err.Error(), Search: r.Host != s.content}
-	content.Title = fmt.Sprint(status)
-	if content.Missing = errors.Is(err, ErrNotArchived); content.Missing {
-		content.Title, content.Text = content.Say("missing"), content.Say("missing-why")
-	}
-	_ = s.show(w, r, status, "fail.html", content)
 }

@@ -19,6 +19,7 @@ import (
 	"github.com/sirupsen/logrus"
 	"golang.org/x/net/netutil"
 	"golang.org/x/sync/errgroup"
+	"golang.org/x/sync/semaphore"
 
 	"henro/actors/console"
 	"henro/messages/weburl"
@@ -32,6 +33,8 @@ type Options struct {
 	NoScripts bool
 	// RefreshEvery is how often files finished meanwhile are looked for. Default 30 s: a crawl finishes one in minutes.
 	RefreshEvery time.Duration
+	// Absence says why a URL is missing. Default nil: no state lies beside the archive.
+	Absence func(ctx context.Context, url string) (Absence, error)
 }
 
 // DefaultOptions returns the defaults.
@@ -43,13 +46,16 @@ type Server struct {
 	o       Options
 	log     *logrus.Entry
 	budget  *budget
+	// questions to the state, which may read all links, are asked one at a time
+	questions *semaphore.Weighted
+
 	own     string // host and port of our own pages, as they name them
 	content string // host and port of captures; no other name or port is answered there
 }
 
 // NewServer returns a Server of an archive.
 func NewServer(a *Archive, o Options, log *logrus.Entry) *Server {
-	return &Server{archive: a, o: o, log: log, budget: newBudget()}
+	return &Server{archive: a, o: o, log: log, budget: newBudget(), questions: semaphore.NewWeighted(1)}
 }
 
 // Listeners are where a Server answers. Own and Content are two ports, so that browsers take them for two origins.

@@ -2,6 +2,7 @@ package replay
 
 import (
 	"bytes"
+	"context"
 	"fmt"
 	"io"
 	"net/http"
@@ -17,6 +18,7 @@ import (
 	"github.com/sirupsen/logrus"
 	"golang.org/x/text/encoding/japanese"
 
+	"henro/messages"
 	"henro/store/archive/warc"
 )
 
@@ -152,10 +154,11 @@ func TestCapturesAreShownAsTheyWere(t *testing.T) {
 				`href="/web/20270418120000/http://docs.test/"`, nil},
 			"the calendar of a year": {"/web/2026*/http://docs.test/", 200,
 				`href="/web/20260315120000/http://docs.test/"`, nil},
-			"sites":              {"/", 200, `href="/web/*/http://docs.test/"`, nil},
-			"a search below":     {"/?q=docs.test/mov", 200, `href="/web/*/http://docs.test/moved"`, nil},
-			"a search for words": {"/?q=css", 200, `href="/web/*/http://docs.test/a.css"`, nil},
-			"in Japanese":        {"/", 200, "サイト一覧", []string{"Vary", "Accept-Language"}},
+			"sites":                  {"/", 200, `href="/web/*/http://docs.test/"`, nil},
+			"a search below":         {"/?q=docs.test/mov", 200, `href="/web/*/http://docs.test/moved"`, nil},
+			"a search for words":     {"/?q=css", 200, `href="/web/*/http://docs.test/a.css"`, nil},
+			"a search within a host": {"/?q=s.test%2Fa.c", 200, `href="/web/*/http://docs.test/a.css"`, nil},
+			"in Japanese":            {"/", 200, "サイト一覧", []string{"Vary", "Accept-Language"}},
 			"the banner asks": {"/capture/20260315120000/http://docs.test/", 200,
 				`"Number":2,"Count":4`, nil},
 			"a path of a script that is there": {"/api/x", 307, "",
@@ -418,6 +421,86 @@ func TestWhatIsMissingNamesItsURLAndOffersTheSearch(t *testing.T) {
 		`value="http://docs.test/never?a=%3Cb%3E"`, `href="/"`} {
 		if w.Code != 404 || !strings.Contains(w.Body.String(), text) {
 			t.Errorf("%d: %s is not in\n%s", w.Code, text, w.Body)
+		}
+	}
+}
+
+// What is missing says why, as the state has it, and leads to what is near.
+func TestWhatIsMissingSaysWhyAndWhereToGoOn(t *testing.T) {
+	s := archived(t, warc.Gzip)
+	html := []string{"Accept", "text/html", "Accept-Language", "en"}
+	const never = "/web/20260315120000/http://docs.test/never/x?a"
+	for sentence, c := range map[string]struct {
+		absence Absence
+		err     error
+		want    string
+	}{
+		"failed": {Absence{WhyFailed, messages.Cause{Word: "CONNECT_REFUSED", Says: "<b>"}, "given up"}, nil,
+			`could not be fetched: CONNECT_REFUSED (&lt;b&gt;)</p>` + "\n" + `<p class="side" lang="en">given up</p>`},
+		"waiting":          {Absence{Why: WhyWaiting}, nil, "was not fetched yet"},
+		"refused":          {Absence{Why: WhyRefused}, nil, "A rule of the crawl"},
+		"elsewhere":        {Absence{Why: WhyElsewhere}, nil, "It was fetched."},
+		"unknown":          {Absence{Why: WhyUnknown}, nil, "does not know this address"},
+		"a damaged state":  {Absence{Why: WhyUnknown}, io.ErrUnexpectedEOF, "This page was not captured."},
+		"Japanese, failed": {Absence{Why: WhyFailed}, nil, "取得できませんでした"},
+	} {
+		asked := ""
+		s.o.Absence = func(_ context.Context, url string) (Absence, error) {
+			asked = url
+			return c.absence, c.err
+		}
+		fields := html
+		if strings.HasPrefix(sentence, "Japanese") {
+			fields = []string{"Accept", "text/html", "Accept-Language", "ja"}
+		}
+		w := ask(s, never, fields...)
+		if w.Code != 404 || !strings.Contains(w.Body.String(), c.want) || asked != "http://docs.test/never/x?a" {
+			t.Errorf("%s: %d, asked for %q: %q is not in\n%s", sentence, w.Code, asked, c.want, w.Body)
+		}
+	}
+	s.o.Absence = nil
+	for sentence, c := range map[string]struct {
+		target string
+		fields []string
+		want   []string
+		not    string
+	}{
+		"our own page": {never, append(html, "Referer", "http://127.0.0.1:8090/web/20260314120000/http://docs.test/"),
+			[]string{`<a href="/web/20260315120000/http://docs.test/a.css">`, `href="/?q=docs.test/"`,
+				`rel="prev" href="/web/20260314120000/http://docs.test/"`}, "/gone"},
+		"a page of elsewhere is not led back to": {never, append(html, "Referer", "http://evil.test/"), nil,
+			`rel="prev"`},
+		"in the frame": {"/web/20260315120000mp_/http://docs.test/never", append(html, "Host", "localhost:8091",
+			"Sec-Fetch-Dest", "iframe"), []string{`<a href="/web/20260315120000mp_/http://docs.test/a.css">`,
+			`/static/missing.js`}, `action="/"`},
+		"a capture of nothing leads to others of the page": {"/web/2026mp_/http://docs.test/lost", append(html,
+			"Host", "localhost:8091", "Sec-Fetch-Dest", "iframe"), []string{"is that of another one"}, "missing.js"},
+		"a picture is told in a word": {"/web/2026im_/http://docs.test/never.png", append(html, "Sec-Fetch-Dest",
+			"image"), []string{"not in this archive"}, "<"},
+	} {
+		w := ask(s, c.target, c.fields...)
+		for _, text := range c.want {
+			if w.Code != 404 || !strings.Contains(w.Body.String(), text) {
+				t.Errorf("%s: %d: %s is not in\n%s", sentence, w.Code, text, w.Body)
+			}
+		}
+		if strings.Contains(w.Body.String(), c.not) {
+			t.Errorf("%s: %s is in\n%s", sentence, c.not, w.Body)
+		}
+	}
+}
+
+// What our own page of an error is made of is not looked for in the archive.
+func TestThePageOfAnErrorHasItsSheet(t *testing.T) {
+	s := archived(t, warc.Gzip)
+	fields := []string{"Host", "localhost:8091", "Sec-Fetch-Dest", "iframe", "Accept", "text/html"}
+	w := ask(s, "/web/2026mp_/http://docs.test/never", fields...)
+	if w.Header().Get("Referrer-Policy") != "no-referrer" {
+		t.Errorf("the page of an error says where it is: %v", w.Header())
+	}
+	for _, path := range []string{"/static/replay.css", "/static/missing.js"} {
+		if w := ask(s, path, "Host", "localhost:8091", "Sec-Fetch-Site", "same-origin"); w.Code != 200 {
+			t.Errorf("%s: %d", path, w.Code)
 		}
 	}
 }

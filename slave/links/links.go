@@ -2,9 +2,9 @@
 //
 // There is no tree and no token: the scanner jumps from one '<' to the next, knows the tags and attributes that hold
 // links, and follows the tokenizer of the HTML Standard where that decides what is a tag at all: comments, the raw text
-// of scripts, styles, titles and text areas, quoted attributes, CDATA in SVG, inert templates. Of the tree only so much is
-// known as decides what a tag is: whether the page is one of frames, and which elements of SVG and MathML are open. A
-// link that a browser would drop because an element must not hold it is found nevertheless.
+// of scripts, styles, titles and text areas, quoted attributes, CDATA in SVG, inert templates. Of the tree only so
+// much is known as decides what a tag is: whether the page is one of frames, and which elements of SVG and MathML are
+// open. A link that a browser would drop because an element must not hold it is found nevertheless.
 //
 // Invariants: a scan never panics and takes time linear in the page; everything kept is bounded by Options; nothing
 // kept points into the page.

@@ -45,9 +45,10 @@ func TestLinksOfAPage(t *testing.T) {
 		{"nofollow of the page", `<a href=x></a><meta name=Robots content="index, NOFOLLOW"><img src=y>`,
 			"a x !\nimage y !"},
 		{"areas and inner frames", `<area href=a><iframe src=c><a href=no></a></iframe>`, "area a\niframe c"},
-		{"frames, and nothing else beside them", `<head><title>t</title></head> <frameset><frame src=a><a href=no></a>` +
-			`<style>x{y:url(no)}<frameset><frame src=b></frameset><frame src=c></frameset><noframes><a href=no>` +
-			`</noframes><frame src=d><a href=no>`, "frame a\nframe b\nframe c\nlink d"},
+		{"frames, and nothing else beside them",
+			`<head><title>t</title></head> <frameset><frame src=a><a href=no></a>` +
+				`<style>x{y:url(no)}<frameset><frame src=b></frameset><frame src=c></frameset><noframes><a href=no>` +
+				`</noframes><frame src=d><a href=no>`, "frame a\nframe b\nframe c\nlink d"},
 		{"a body holds no frames", `<p>x<frameset><frame src=a></frameset><a href=b>`, "link a\na b"},
 		{"what only a body has ends the chance", `<div><br></div><frameset><frame src=a></frameset><iframe src=b>`,
 			"link a\niframe b"},
@@ -73,9 +74,11 @@ func TestLinksOfAPage(t *testing.T) {
 		{"refresh without url=", `<meta http-equiv=refresh content="0;next.html">`, "refresh next.html"},
 		{"refresh without a place", `<meta http-equiv=refresh content="5">`, ""},
 		{"readers without scripts are sent elsewhere, from the same base",
-			`<noscript><meta http-equiv=refresh content="0;url=x"><base href=y><a href=z></a></noscript>`, "refresh x\na z"},
-		{"what is open in noscript ends with it", `<noscript><svg><!--<textarea><a href=a></noscript><iframe src=b></iframe>` +
-			`<noscript><template><a href=no></noscript><a href=c>`, "iframe b\na c"},
+			`<noscript><meta http-equiv=refresh content="0;url=x"><base href=y><a href=z></a></noscript>`,
+			"refresh x\na z"},
+		{"what is open in noscript ends with it",
+			`<noscript><svg><!--<textarea><a href=a></noscript><iframe src=b></iframe>` +
+				`<noscript><template><a href=no></noscript><a href=c>`, "iframe b\na c"},
 		{"comments",
 			`<!-- <a href=a> --><a href=b></a><!--> <a href=c></a><!---><a href=d></a><!-- -- > --!><a ` +
 				`href=e></a><!-- <a href=f>`, "a b\na c\na d\na e"},
@@ -101,22 +104,27 @@ func TestLinksOfAPage(t *testing.T) {
 		{"scalable graphics",
 			`<svg><a xlink:href=a><text>w</text></a><image href=b /><use href="#c"/><use ` +
 				`href="d.svg#e"/><style>x{fill:url(f)}</style><title><a href=g></a></title><a href=h><![CDATA[<a ` +
-				`href=i>]]></a></svg><title><a href=j></title>`, "a a [w]\nimage b\nimage d.svg#e\ncss f\na g\na h [<a " +
-				"href=i>]"},
+				`href=i>]]></a></svg><title><a href=j></title>`, "a a [w]\nimage b\nimage d.svg#e\ncss f\n" +
+				"a g\na h [<a href=i>]"},
 		{"CDATA within HTML within graphics is none", `<svg><title><a href=a></title><![CDATA[<a href=b>]]></svg>`,
 			"a a []]>]"},
-		{"end tags from around end graphics", `<div><svg></div><iframe src=a></iframe><svg></div><iframe src=b></iframe>`,
+		{"end tags from around end graphics",
+			`<div><svg></div><iframe src=a></iframe><svg></div><iframe src=b></iframe>`,
 			"iframe a"},
-		{"end tags of graphics do not end HTML within", `<svg><desc><p></desc></svg><style><a href=no></style></p></desc>` +
-			`</svg><style><a href=no></style><a href=a>`, "a a"},
-		{"styles and scripts of graphics are markup", `<svg><style>x{y:url(a)}<a href=b></style><script>x<a href=c></script>` +
-			`<style><![CDATA[x{y:url(d)}]]></style></svg>`, "css a\na b\na c\ncss d"},
+		{"end tags of graphics do not end HTML within",
+			`<svg><desc><p></desc></svg><style><a href=no></style></p></desc>` +
+				`</svg><style><a href=no></style><a href=a>`, "a a"},
+		{"styles and scripts of graphics are markup",
+			`<svg><style>x{y:url(a)}<a href=b></style><script>x<a href=c></script>` +
+				`<style><![CDATA[x{y:url(d)}]]></style></svg>`, "css a\na b\na c\ncss d"},
 		{"fonts with a colour end graphics", `<svg><font><iframe src=no><font color=red><iframe src=a>`, "iframe a"},
-		{"HTML within mathematics", `<math><mi><iframe src=a></iframe></mi><iframe src=no></math><math><annotation-xml ` +
-			`encoding=Text/HTML><iframe src=b>`, "iframe a\niframe b"},
+		{"HTML within mathematics",
+			`<math><mi><iframe src=a></iframe></mi><iframe src=no></math><math><annotation-xml ` +
+				`encoding=Text/HTML><iframe src=b>`, "iframe a\niframe b"},
 		{"self-closing tags count in graphics", `<svg><style/><script/><title/></svg><a href=a></a>`, "a a"},
 		{"HTML within graphics",
-			`<svg><foreignObject><style>url(a)</style><p><a href=b></a></p></foreignObject><style/></svg><a href=c></a>`,
+			`<svg><foreignObject><style>url(a)</style><p><a href=b></a></p></foreignObject><style/></svg>` +
+				`<a href=c></a>`,
 			"css a\na b\na c"},
 		{"HTML that ends graphics", `<svg><p><title><a href=a></title><a href=b></a>`, "a b"},
 		{"places in the page and data are no links",

@@ -8,6 +8,7 @@ addEventListener("message", async (event) => {
   const m = place.exec(event.data.henro);
   if (!m) return;
   const answer = await fetch("/capture/" + m[1] + "/" + m[2]);
+  if (answer.status === 404) location.replace("/web/" + m[1] + "/" + m[2]); // our own page says more, and has the search
   if (!answer.ok) return;
   const d = await answer.json();
   const at = (stamp) => "/web/" + stamp + "/" + d.URL;

@@ -37,8 +37,8 @@ type Reader struct {
 	inside bool
 	zipped bool // members are gzip or zstd
 	strict bool // a record without its end is damaged
-	// lenient reads on where others do: a block is as long as its record says, or as far as the next record where it says
-	// nothing, whatever stands behind it
+	// lenient reads on where others do: a block is as long as its record says, or goes to the next record where it
+	// says nothing, whatever stands behind it
 	lenient bool
 	torn    bool  // behind the record at hand no other begins
 	err     error // the last word

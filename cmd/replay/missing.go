@@ -1,0 +1,250 @@
+package replay
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"time"
+
+	"henro/messages"
+	"henro/messages/weburl"
+	"henro/store/archive/cdxj"
+)
+
+// Why is why an archive lacks a URL.
+type Why uint8
+
+// The reasons. WhyUnread is the zero value.
+const (
+	WhyUnread    Why = iota // no state lies beside the archive, or it could not be read in time
+	WhyFailed               // its visits failed, or it was given up
+	WhyWaiting              // it is known and was not visited yet
+	WhyRefused              // a rule of the crawl keeps it out
+	WhyElsewhere            // it was visited: its capture is in an unfinished file or not here, or was left out
+	WhyUnknown              // no page that was read links to it
+)
+
+// Absence is why an archive lacks a URL, as the state beside it has it.
+type Absence struct {
+	Why   Why
+	Cause messages.Cause // why visits of it, or of its host, failed
+	Says  string         // what else is known, in English
+}
+
+const (
+	absenceFor  = 5 * time.Second // how long a reader waits for the reason
+	nearListed  = 8               // other captures that are offered
+	nearLooked  = 2_000           // lines of the index that are looked at for them
+	nearFolders = 16              // folders above a page that are looked into
+)
+
+// way leads from a page that is missing to one that is there.
+type way struct{ Name, Href string }
+
+// isPlain reports whether an error is said in one line of text: to programs, and to what only a page asks for.
+func isPlain(r *http.Request) bool {
+	switch r.Header.Get("Sec-Fetch-Dest") {
+	case "":
+		return !strings.Contains(r.Header.Get("Accept"), "text/html")
+	case "document", "iframe", "frame", "embed", "object":
+		return false
+	}
+	return true
+}
+
+// asked is the moment and the URL that a capture was asked for; false if none was.
+func asked(r *http.Request) (stamp string, u weburl.URL, ok bool) {
+	path, ok := strings.CutPrefix(target(r), "/web/")
+	stamp, raw, whole := strings.Cut(path, "/")
+	if !ok || !whole {
+		return "", weburl.URL{}, false
+	}
+	if strings.Trim(stamp, "0123456789*") != "" && !strings.HasSuffix(stamp, "_") {
+		stamp, raw = "", path
+	}
+	u, err := parseTarget(raw)
+	return strings.TrimRight(stamp, "abcdefghijklmnopqrstuvwxyz_*"), u, err == nil
+}
+
+// fail says what went wrong. Of a page that is not archived it says why not, and where to go on.
+func (s *Server) fail(w http.ResponseWriter, r *http.Request, err error) {
+	status := http.StatusInternalServerError
+	var p *problem
+	missing, empty := errors.Is(err, ErrNotArchived), errors.Is(err, ErrNoOriginal)
+	switch {
+	case errors.As(err, &p):
+		status = p.status
+	case missing, empty, errors.Is(err, fs.ErrNotExist):
+		status = http.StatusNotFound
+	default:
+		s.log.WithField("err", err).WithField("url", r.URL.String()).Error("a capture cannot be shown")
+	}
+	if isPlain(r) {
+		http.Error(w, err.Error(), status)
+		return
+	}
+	stamp, u, ok := asked(r)
+	content := struct {
+		page
+		Title, Text, Says string
+		Ways              []way
+		Host, Back        string
+		Own               bool // our own page: in the frame of captures is no way to the search
+		Leads             bool // the banner around this frame goes to our own page of this error
+	}{page: page{wordsFor(r), ""}, Title: fmt.Sprint(status), Text: err.Error(), Own: r.Host != s.content}
+	if ok {
+		content.Query, content.Host = u.String(), strings.TrimPrefix(u.Host(), u.Scheme()+"://")
+	}
+	if content.Own {
+		content.Back = s.back(r)
+	}
+	if missing || empty {
+		content.Title, content.Text = content.Say("missing"), content.Say("missing-content")
+		content.Ways = s.ways(u, stamp, content.Own, empty)
+	}
+	if missing {
+		content.Leads = !content.Own
+		absence := s.absence(r.Context(), u)
+		content.Text, content.Says = content.Say(whyWords[absence.Why]), absence.Says
+		if !absence.Cause.IsZero() {
+			content.Text += " " + absence.Cause.String()
+		}
+	}
+	_ = s.show(w, r, status, "fail.html", content)
+}
+
+// whyWords are the keys of the words for a reason.
+var whyWords = [...]string{WhyUnread: "missing-why", WhyFailed: "missing-failed", WhyWaiting: "missing-waiting",
+	WhyRefused: "missing-refused", WhyElsewhere: "missing-elsewhere", WhyUnknown: "missing-unknown"}
+
+// absence asks the state why a URL is missing, one question at a time.
+func (s *Server) absence(ctx context.Context, u weburl.URL) (a Absence) {
+	if s.o.Absence == nil {
+		return a
+	}
+	ctx, cancel := context.WithTimeout(ctx, absenceFor)
+	defer cancel()
+	if s.questions.Acquire(ctx, 1) != nil {
+		return a
+	}
+	defer s.questions.Release(1)
+	a, err := s.o.Absence(ctx, u.String())
+	if err != nil {
+		s.log.WithField("err", err).WithField("url", u.String()).Warn("the state does not say why a page is missing")
+		return Absence{}
+	}
+	return a
+}
+
+// back is the page of ours that led here, if it is one.
+func (s *Server) back(r *http.Request) string {
+	from, err := url.Parse(r.Referer())
+	if err != nil || from.Host != r.Host || from.RequestURI() == target(r) {
+		return ""
+	}
+	return from.RequestURI()
+}
+
+// ways are captures near to one that is missing: of the same page at another time, if it has none with a content, or
+// else of pages whose URLs are alike.
+func (s *Server) ways(u weburl.URL, stamp string, own, again bool) (ways []way) {
+	at, err := cdxj.ParseStamp(stamp)
+	if err != nil {
+		at = time.Now()
+	}
+	add := func(name string, e cdxj.Entry, at time.Time) {
+		form := ""
+		if !own {
+			form = "mp_"
+		}
+		ways = append(ways, way{name, "/web/" + cdxj.Stamp(at) + form + "/" + e.URL})
+	}
+	if again {
+		for _, e := range s.archive.whole(u, at) {
+			add(e.At.UTC().Format("2006-01-02 15:04:05 UTC"), e, e.At)
+		}
+		return ways
+	}
+	for _, e := range s.archive.near(u) {
+		add(e.URL, e, at)
+	}
+	return ways
+}
+
+// whole returns the captures of a page that hold a content of their own, before and after a moment.
+func (a *Archive) whole(u weburl.URL, at time.Time) (found []cdxj.Entry) {
+	var before, after cdxj.Entry
+	err := a.Captures(u, func(e cdxj.Entry) bool {
+		switch {
+		case e.Mime == cdxj.Revisit:
+		case e.At.Before(at):
+			before = e
+		case after.URL == "":
+			after = e
+		}
+		return after.URL == ""
+	})
+	for _, e := range []cdxj.Entry{before, after} {
+		if err == nil && e.URL != "" {
+			found = append(found, e)
+		}
+	}
+	return found
+}
+
+// near returns captures of the folder of a page, or of the nearest folder above it that has any, those first whose keys
+// are most like its own.
+func (a *Archive) near(u weburl.URL) []cdxj.Entry {
+	key := u.IndexKey()
+	type candidate struct {
+		cdxj.Entry
+		common int // bytes
+	}
+	var found []candidate
+	folder := key
+	for range nearFolders {
+		i := strings.LastIndexAny(strings.TrimRight(folder, "/?"), "/?")
+		if i < strings.IndexByte(folder, ')') {
+			break // above the host
+		}
+		folder = folder[:i+1]
+		lines, last := 0, ""
+		err := a.scan(folder, func(line []byte) bool {
+			own, _, _ := bytes.Cut(line, []byte(" "))
+			if lines++; lines > nearLooked || !bytes.HasPrefix(own, []byte(folder)) {
+				return false
+			}
+			if string(own) == last {
+				return true
+			}
+			last = string(own)
+			if e, err := cdxj.Parse(line); err == nil && (e.Status == 0 || e.Status < 400) {
+				found = append(found, candidate{e, len(commonPrefix(e.Key, key))})
+			}
+			return true
+		})
+		if err != nil || len(found) > 0 {
+			break
+		}
+	}
+	slices.SortStableFunc(found, func(a, b candidate) int { return b.common - a.common })
+	var near []cdxj.Entry
+	for _, c := range found[:min(len(found), nearListed)] {
+		near = append(near, c.Entry)
+	}
+	return near
+}
+
+func commonPrefix(a, b string) string {
+	n := 0
+	for n < len(a) && n < len(b) && a[n] == b[n] {
+		n++
+	}
+	return a[:n]
+}
