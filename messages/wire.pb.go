@@ -1989,6 +1989,7 @@ type TraceAsked struct {
 	Inside        bool                   `protobuf:"varint,40,opt,name=inside,proto3" json:"inside,omitempty"`           // of these mailboxes also what is in them, and what their actors are at
 	Causes        bool                   `protobuf:"varint,41,opt,name=causes,proto3" json:"causes,omitempty"`           // of events also in whose hands the message was sent
 	ForNs         int64                  `protobuf:"varint,9,opt,name=for_ns,json=forNs,proto3" json:"for_ns,omitempty"` // how long to tell of what happens, unless asked again; 0: no more
+	Lines         uint32                 `protobuf:"varint,10,opt,name=lines,proto3" json:"lines,omitempty"`             // and so many of the latest lines of the node's log
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -2100,6 +2101,13 @@ func (x *TraceAsked) GetForNs() int64 {
 	return 0
 }
 
+func (x *TraceAsked) GetLines() uint32 {
+	if x != nil {
+		return x.Lines
+	}
+	return 0
+}
+
 // TraceReported answers TraceAsked, again and again while something happens.
 type TraceReported struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
@@ -2110,6 +2118,7 @@ type TraceReported struct {
 	Dropped       uint64                 `protobuf:"varint,5,opt,name=dropped,proto3" json:"dropped,omitempty"` // events since the question that there was no room for
 	Last          bool                   `protobuf:"varint,6,opt,name=last,proto3" json:"last,omitempty"`       // no more will come
 	Err           string                 `protobuf:"bytes,7,opt,name=err,proto3" json:"err,omitempty"`
+	Lines         [][]byte               `protobuf:"bytes,8,rep,name=lines,proto3" json:"lines,omitempty"` // of the log, oldest first, as JSON
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -2191,6 +2200,13 @@ func (x *TraceReported) GetErr() string {
 		return x.Err
 	}
 	return ""
+}
+
+func (x *TraceReported) GetLines() [][]byte {
+	if x != nil {
+		return x.Lines
+	}
+	return nil
 }
 
 // TaskRefused says that a HostTask was not taken on (too late, draining).
@@ -2550,7 +2566,7 @@ const file_messages_wire_proto_rawDesc = "" +
 	"\x03why\x18\x03 \x01(\tR\x03whyJ\x04\b\x01\x10\x02\"4\n" +
 	"\x06Stored\x12\x16\n" +
 	"\x06leases\x18\x01 \x03(\x04R\x06leases\x12\x12\n" +
-	"\x04seqs\x18\x02 \x03(\x04R\x04seqs\"\xfd\x01\n" +
+	"\x04seqs\x18\x02 \x03(\x04R\x04seqs\"\x93\x02\n" +
 	"\n" +
 	"TraceAsked\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\x04R\x02id\x12\x14\n" +
@@ -2563,7 +2579,9 @@ const file_messages_wire_proto_rawDesc = "" +
 	"\x04rows\x18\b \x01(\rR\x04rows\x12\x16\n" +
 	"\x06inside\x18( \x01(\bR\x06inside\x12\x16\n" +
 	"\x06causes\x18) \x01(\bR\x06causes\x12\x15\n" +
-	"\x06for_ns\x18\t \x01(\x03R\x05forNs\"\x9f\x01\n" +
+	"\x06for_ns\x18\t \x01(\x03R\x05forNs\x12\x14\n" +
+	"\x05lines\x18\n" +
+	" \x01(\rR\x05lines\"\xb5\x01\n" +
 	"\rTraceReported\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\x04R\x02id\x12\x12\n" +
 	"\x04node\x18\x02 \x01(\tR\x04node\x12\x16\n" +
@@ -2571,7 +2589,8 @@ const file_messages_wire_proto_rawDesc = "" +
 	"\x04rows\x18\x04 \x03(\fR\x04rows\x12\x18\n" +
 	"\adropped\x18\x05 \x01(\x04R\adropped\x12\x12\n" +
 	"\x04last\x18\x06 \x01(\bR\x04last\x12\x10\n" +
-	"\x03err\x18\a \x01(\tR\x03err\"a\n" +
+	"\x03err\x18\a \x01(\tR\x03err\x12\x14\n" +
+	"\x05lines\x18\b \x03(\fR\x05lines\"a\n" +
 	"\vTaskRefused\x12\x14\n" +
 	"\x05slave\x18\x01 \x01(\tR\x05slave\x12\x12\n" +
 	"\x04boot\x18\x02 \x01(\tR\x04boot\x12\x14\n" +

@@ -3,6 +3,7 @@ package console
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"net/http"
 	"net/http/pprof"
@@ -14,6 +15,8 @@ import (
 type Process struct {
 	Ready func(context.Context) error // why the node cannot do its work, if it cannot
 	Tail  *Tail
+	// reach the other nodes that this one answers for; nil: it answers for itself alone
+	Traces *Traces
 }
 
 // readyWithin bounds the wait for the word of a node that it is ready.
@@ -23,7 +26,7 @@ const readyWithin = 2 * time.Second
 //
 //	GET /healthz          204 while the process lives
 //	GET /readyz           204 while the node can do its work, 503 and why not otherwise
-//	GET /api/log          the last lines of the log; ?after=SEQ, ?follow=true
+//	GET /api/log          the last lines of the log; ?after=SEQ, ?follow=true; or those of another node, ?node=NAME
 //	GET /debug/pprof/…    profiles, for go tool pprof
 func (p *Process) Routes() []Route {
 	return []Route{
@@ -32,7 +35,7 @@ func (p *Process) Routes() []Route {
 			w.WriteHeader(http.StatusNoContent)
 		}},
 		{Pattern: "GET /readyz", Open: true, Serve: p.ready},
-		{Pattern: "GET /api/log", AtOnce: logReaders, Serve: p.Tail.serve},
+		{Pattern: "GET /api/log", AtOnce: logReaders, Serve: p.log},
 		{Pattern: "GET /debug/pprof/", AtOnce: profilers, Serve: profiled(pprof.Index)},
 		{Pattern: "GET /debug/pprof/cmdline", Serve: pprof.Cmdline},
 		{Pattern: "GET /debug/pprof/profile", AtOnce: 1, Serve: profiled(pprof.Profile)},
@@ -59,6 +62,24 @@ func profiled(serve http.HandlerFunc) http.HandlerFunc {
 			return
 		}
 		serve(w, r)
+	}
+}
+
+// log answers GET /api/log.
+func (p *Process) log(w http.ResponseWriter, r *http.Request) {
+	node := r.FormValue("node")
+	if node == "" || p.Traces == nil {
+		p.Tail.serve(w, r)
+		return
+	}
+	lines, err := p.Traces.Log(r.Context(), node, tailLines)
+	switch {
+	case errors.Is(err, ErrNoNode):
+		Fail(w, http.StatusNotFound, err)
+	case err != nil:
+		Fail(w, http.StatusServiceUnavailable, err)
+	default:
+		Reply(w, LogAnswer{Lines: lines})
 	}
 }
 

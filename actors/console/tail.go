@@ -84,6 +84,20 @@ func (t *Tail) After(seq uint64, most int) ([]Line, <-chan struct{}) {
 	return lines, t.added
 }
 
+// Latest are the latest lines as JSON, oldest first.
+func (t *Tail) Latest(most int) [][]byte {
+	lines, _ := t.After(0, most)
+	encoded := make([][]byte, 0, len(lines))
+	for i := range lines {
+		line, err := json.Marshal(&lines[i])
+		if err != nil {
+			panic(fmt.Errorf("write a line of the log as JSON: %w", err)) // of strings: it cannot be
+		}
+		encoded = append(encoded, line)
+	}
+	return encoded
+}
+
 // LogAnswer is what GET /api/log answers.
 type LogAnswer struct {
 	Lines []Line `json:"lines"`

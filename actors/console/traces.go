@@ -45,6 +45,33 @@ const (
 	traceReaders = 16             // at once: each costs all nodes
 )
 
+// ErrNoNode is returned when no node has the name.
+var ErrNoNode = errors.New("no node has this name")
+
+// Log asks a node for the latest lines of its log, and returns them oldest first.
+func (t *Traces) Log(ctx context.Context, node string, most int) ([]Line, error) {
+	nodes, err := t.Nodes(ctx, node)
+	if err == nil && len(nodes) != 1 {
+		err = fmt.Errorf("%w: %q", ErrNoNode, node)
+	}
+	if err != nil {
+		return nil, err
+	}
+	lines := []Line{}
+	err = floor.ReadTraces(ctx, t.System, &messages.TraceAsked{Lines: uint32(most)},
+		func() []*actor.PID { return nodes }, func(m *messages.TraceReported) error {
+			for _, encoded := range m.Lines {
+				var line Line
+				if err := json.Unmarshal(encoded, &line); err != nil {
+					return fmt.Errorf("a line of the log of %s: %w", node, err)
+				}
+				lines = append(lines, line)
+			}
+			return nil
+		})
+	return lines, err
+}
+
 // serve answers GET /api/trace with ?actor=, ?message=, ?about=, ?url=, ?every=, ?node=, ?recent=true, ?rows=N,
 // ?inside=true, ?causes=true and ?for=DURATION. Every line is a TraceLine.
 func (t *Traces) serve(w http.ResponseWriter, r *http.Request) {

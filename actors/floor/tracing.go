@@ -24,7 +24,8 @@ const (
 	tracingEvents  = 1000                   // events of one report
 	tracingBytes   = 96 << 10
 	tracingRows    = 200
-	tracingInsides = 20               // of these, when they are looked into: up to some 4 kB each
+	tracingInsides = 20 // of these, when they are looked into: up to some 4 kB each
+	tracingLines   = 200
 	tracingFor     = 30 * time.Second // a reader who does not ask again is gone
 )
 
@@ -100,7 +101,10 @@ func (t *Tracing) listen(ctx actor.Context, m *messages.TraceAsked) {
 				first.Rows = append(first.Rows, asJSON(row))
 			}
 		}
-		if len(first.Rows) > 0 || first.Err != "" {
+		if m.Lines > 0 && t.tracer.o.Lines != nil {
+			first.Lines = latestThatFit(t.tracer.o.Lines(min(int(m.Lines), tracingLines)))
+		}
+		if len(first.Rows) > 0 || len(first.Lines) > 0 || first.Err != "" {
 			ctx.Send(r.pid, first)
 		}
 		t.readers[m.Id] = r
@@ -132,6 +136,16 @@ func (t *Tracing) flush(ctx actor.Context) {
 	if len(t.readers) > 0 {
 		t.timer.After(ctx, tracingEvery, &traceFlush{})
 	}
+}
+
+// latestThatFit leaves out the oldest lines if there are more than a message holds.
+func latestThatFit(lines [][]byte) [][]byte {
+	size, from := 0, len(lines)
+	for from > 0 && size+len(lines[from-1]) <= tracingBytes {
+		from--
+		size += len(lines[from])
+	}
+	return lines[from:]
 }
 
 // more reports whether there is anything to report.
@@ -232,7 +246,8 @@ func ReadTraces(ctx context.Context, system *actor.ActorSystem, asked *messages.
 		again := &messages.TraceAsked{
 			Id: asked.Id, Actor: asked.Actor, Message: asked.Message, About: asked.About, Url: asked.Url,
 			Every:  asked.Every,
-			Recent: asked.Recent, Rows: asked.Rows, Inside: asked.Inside, Causes: asked.Causes, ForNs: forNs,
+			Recent: asked.Recent, Rows: asked.Rows, Inside: asked.Inside, Causes: asked.Causes, Lines: asked.Lines,
+			ForNs: forNs,
 		}
 		for _, pid := range pids {
 			system.Root.RequestWithCustomSender(pid, again, reader)

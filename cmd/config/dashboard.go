@@ -16,7 +16,7 @@ func (e *Endpoint) Lead(ctx context.Context, node *master.Node, telemetry *Telem
 		<-ctx.Done()
 		return nil
 	}
-	board, err := dashboard.New(dashboard.DefaultOptions(), dashboard.Of(node, telemetry.Tracer), e.Tail)
+	board, err := dashboard.New(dashboard.DefaultOptions(), dashboard.Of(node, telemetry.Tracer), telemetry.Tail)
 	if err != nil {
 		return err
 	}
@@ -24,7 +24,7 @@ func (e *Endpoint) Lead(ctx context.Context, node *master.Node, telemetry *Telem
 	group, ctx := errgroup.WithContext(ctx)
 	telemetry.Go(group, "the dashboard", func() error { return board.Run(ctx, telemetry.Go) })
 	telemetry.Go(group, "HTTP", func() error {
-		return e.Serve(ctx, console.Process{Ready: node.Ready},
+		return e.Serve(ctx, console.Process{Ready: node.Ready, Tail: telemetry.Tail, Traces: node.Traces()},
 			append(tables, node.Routes(), node.Traces().Routes(), telemetry.Routes(), board.Routes())...)
 	})
 	return group.Wait()

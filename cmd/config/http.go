@@ -10,7 +10,6 @@ import (
 	"runtime"
 	"strings"
 
-	"github.com/sirupsen/logrus"
 	"github.com/spf13/pflag"
 
 	"henro/actors/console"
@@ -97,12 +96,11 @@ func listen(flag, address string, anywhere bool, advice string) (net.Listener, e
 // Endpoint is the HTTP server of a node, for control, status and metrics. A nil Endpoint is closed.
 type Endpoint struct {
 	Listener net.Listener
-	Tail     *console.Tail
 	options  console.Options
 }
 
-// Open listens, or returns nil when that is off, and keeps the end of the log for those who ask.
-func (h *HTTP) Open(log *logrus.Entry) (*Endpoint, error) {
+// Open listens, or returns nil when that is off.
+func (h *HTTP) Open() (*Endpoint, error) {
 	if h.Listen == "" || h.Listen == "off" {
 		return nil, nil
 	}
@@ -115,9 +113,7 @@ func (h *HTTP) Open(log *logrus.Entry) (*Endpoint, error) {
 	if err != nil {
 		return nil, err
 	}
-	e := &Endpoint{Listener: listener, Tail: console.NewTail(), options: console.Options{Token: token}}
-	log.Logger.AddHook(e.Tail)
-	return e, nil
+	return &Endpoint{Listener: listener, options: console.Options{Token: token}}, nil
 }
 
 // Serve answers what every process does, and the tables, until the context ends.
@@ -126,7 +122,6 @@ func (e *Endpoint) Serve(ctx context.Context, process console.Process, tables ..
 		<-ctx.Done()
 		return nil
 	}
-	process.Tail = e.Tail
 	return console.New(e.options, append(tables, process.Routes(), Manual())...).Serve(ctx, e.Listener)
 }
 

@@ -20,6 +20,7 @@ type Telemetry struct {
 	System *actor.ActorSystem
 	Tracer *floor.Tracer
 	Counts *floor.Counts
+	Tail   *console.Tail // of the log, for whoever asks this node or the master
 
 	Metrics *console.Metrics
 	log     *logrus.Entry
@@ -27,7 +28,9 @@ type Telemetry struct {
 
 // NewTelemetry makes a system of actors that is observed. A panic that no restart makes good ends the process.
 func NewTelemetry(name, node string, log *logrus.Entry, o floor.SystemOptions) *Telemetry {
-	t := &Telemetry{Tracer: floor.NewTracer(floor.TracerOptions{Node: node}), Counts: new(floor.Counts), log: log}
+	t := &Telemetry{Counts: new(floor.Counts), Tail: console.NewTail(), log: log}
+	log.Logger.AddHook(t.Tail)
+	t.Tracer = floor.NewTracer(floor.TracerOptions{Node: node, Lines: t.Tail.Latest})
 	o.Tracer, o.Counts = t.Tracer, t.Counts
 	if o.Crash == nil {
 		o.Crash = func(c floor.Crash) { crash(log, c) }

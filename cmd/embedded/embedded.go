@@ -66,7 +66,7 @@ func (s *Settings) Start(ctx context.Context, flags *pflag.FlagSet, seeds []mast
 		return none, err
 	}
 	defer endNames()
-	endpoint, err := s.Run.HTTP.Open(c.Log)
+	endpoint, err := s.Run.HTTP.Open()
 	if err != nil {
 		return none, err
 	}

@@ -96,7 +96,7 @@ func (f *flags) lead(cmd *cobra.Command, arguments []string) error {
 	if err := f.run.Traces.Check(); err != nil {
 		return err
 	}
-	endpoint, err := f.run.HTTP.Open(log)
+	endpoint, err := f.run.HTTP.Open()
 	if err != nil {
 		return err
 	}

@@ -338,7 +338,7 @@ func TestEveryToolNamesTheSameCause(t *testing.T) {
 	})(t)), 120)
 
 	web := config.HTTP{Listen: "127.0.0.1:0"}
-	endpoint, err := web.Open(e.Log)
+	endpoint, err := web.Open()
 	if err != nil {
 		t.Fatal(err)
 	}
