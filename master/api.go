@@ -10,6 +10,7 @@ import (
 	"io"
 	"net/http"
 	"os"
+	"strconv"
 
 	"github.com/asynkron/protoactor-go/actor"
 
@@ -38,6 +39,7 @@ func (n *Node) Routes() []console.Route {
 		{Pattern: "GET /api/why", Serve: n.getWhy},
 		{Pattern: "GET /api/missing", AtOnce: 1, Serve: n.getMissing},
 		{Pattern: "GET /api/report", Serve: n.getReport},
+		{Pattern: "GET /api/fetches", Serve: n.getFetches},
 		{Pattern: "GET /api/backup", AtOnce: 2, Serve: n.getBackup},
 	}
 }
@@ -123,6 +125,26 @@ func (n *Node) getMissing(w http.ResponseWriter, r *http.Request) {
 	}
 	w.Header().Set("Content-Type", "application/x-ndjson")
 	_, _ = io.Copy(w, f) // the reader is gone
+}
+
+// Fetches are the latest visits, the latest first.
+func (n *Node) Fetches(ctx context.Context, asked FetchesAsked) ([]Fetch, error) {
+	answer, err := Ask[*FetchesReported](ctx, n, &asked)
+	if err != nil {
+		return nil, err
+	}
+	return answer.Fetches, nil
+}
+
+// getFetches answers with FetchesReported, at most ?most=N of those kept, or with ?failed=true of those that failed.
+func (n *Node) getFetches(w http.ResponseWriter, r *http.Request) {
+	most, err := strconv.Atoi(cmp.Or(r.FormValue("most"), strconv.Itoa(latestFetches)))
+	if err != nil || most < 0 {
+		console.Fail(w, http.StatusBadRequest, fmt.Errorf("most=%q: want a number", r.FormValue("most")))
+		return
+	}
+	fetches, err := n.Fetches(r.Context(), FetchesAsked{Most: most, Failed: r.FormValue("failed") == "true"})
+	reply(w, FetchesReported{fetches}, err)
 }
 
 // getHost answers ?host=HOST with a store.HostRecord.

@@ -27,10 +27,7 @@ func (f *latestFailures) note(now time.Time, name string, fact *messages.Fact) {
 	switch {
 	case fact.GetVisited() != nil:
 		v := fact.Visited
-		at = FailedVisit{v.Url, now, messages.CauseOf(int(v.Status), v.Reason, messages.Says(v.Says))}
-		if at.IsZero() && v.Truncated {
-			at.Cause = messages.Cause{Word: messages.Truncated, Says: messages.Says(v.Says)}
-		}
+		at = FailedVisit{v.Url, now, causeOf(v)}
 	case fact.GetRobots() != nil:
 		failure := host.RobotsFailure(fact.Robots, now)
 		at = FailedVisit{name + "/robots.txt", now, failure.Cause()}

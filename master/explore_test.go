@@ -209,6 +209,7 @@ func (x *exploring) startMaster(w *world) {
 	o.Boot = strconv.FormatUint(w.starts, 10)
 	w.master = newMaster(o, &store.State{Partitions: make([]*store.Partition, 1)}, nil, x.rules, make(chan Status, 1),
 		nil, &seenResources{}, x.log)
+	w.master.fetches = actor.NewPID("", "fetches")
 	w.master.hosts, w.master.partitions = actor.NewPID("", "hosts"), []*actor.PID{actor.NewPID("", "partition")}
 	w.master.lastID, w.master.begun = w.starts*1000, true
 	w.pending = nil
@@ -271,7 +272,7 @@ func (m *mail) send(to *actor.PID, message any, from *actor.PID) {
 		if h, ok := message.(*protocol.ToHost); ok {
 			m.x.toBook(m.w, h.Message)
 		}
-	case "partition":
+	case "partition", "fetches":
 	case "master":
 		m.x.receive(m.w, from, message)
 	default:

@@ -164,7 +164,10 @@ type Master struct {
 	rounds rounds
 	stalls stalls
 	latest latestFailures
+	noted  map[uint64]uint64 // by lease: the last fact that the fetch log was sent
 	timer  floor.Timer
+
+	fetches *actor.PID // the fetch log
 }
 
 // course is how far a crawl has come, in this run.
@@ -191,7 +194,7 @@ func newMaster(o Options, state *store.State, clocks *clocks, rules *scope.Rules
 	seen *seenResources, log *logrus.Entry) *Master {
 	m := &Master{
 		o: o, log: log, state: state, scope: rules, done: done, series: series{all: earlier},
-		stalls: stalls{unstored: map[int]error{}}, course: course{phase: Running, startedAt: time.Now()},
+		noted: map[uint64]uint64{}, stalls: stalls{unstored: map[int]error{}}, course: course{phase: Running, startedAt: time.Now()},
 	}
 	m.lending = newLending(&m.o, clocks, len(state.Partitions), seen, log)
 	return m
@@ -292,6 +295,8 @@ func (m *Master) Receive(ctx actor.Context) {
 		ctx.Respond(m.status())
 	case *StatusAsked:
 		ctx.Respond(m.status())
+	case *FetchesAsked:
+		ctx.Forward(m.fetches)
 	case *DrainSlave:
 		m.drain(ctx, msg.Slave, true)
 		m.dispatch(ctx)
@@ -328,6 +333,7 @@ func (m *Master) start(ctx actor.Context) {
 	ctx.Send(m.hosts, &hosts.Introduction{Partitions: m.partitions, PartitionOf: m.state.PartitionOf,
 		Skips: floor.SpawnAs(ctx, hosts.SkipsProps(m.o.Dir, m.log), "skips")})
 	m.keepHours(ctx, time.Now())
+	m.fetches = floor.SpawnAs(ctx, fetchLogProps(m.o.Dir, m.log), "fetches")
 	m.timer.After(ctx, m.o.TickEvery, &tick{})
 }
 
@@ -472,9 +478,7 @@ func (m *Master) takeReport(ctx actor.Context, msg *messages.Report) {
 			s.ack(group[0].Lease, group[n-1].Seq) // of a lease that is over: its slave need not send it again
 			continue
 		}
-		for _, fact := range group {
-			m.latest.note(time.Now(), lease.Host, fact)
-		}
+		m.note(ctx, &lease, group)
 		m.toHost(ctx, lease, &protocol.HostFacts{Lease: group[0].Lease, Facts: group})
 	}
 	m.slaves.flush(ctx)

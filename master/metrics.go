@@ -26,7 +26,8 @@ var (
 	crawlLinks    = console.Described("henro_links_total", "Outlinks found, as last stored of each visit.")
 	crawlBytes    = console.Described("henro_payload_bytes_total", "Payload as it came, since the crawl began.")
 	crawlErrors   = console.Described("henro_errors_total",
-		"Visits given up without a response, and answers from 400 on, by reason or status.", "reason")
+		"Visits that failed, by cause: no response (TIMEOUT …), an answer from 400 on (HTTP 404 …), or a body that is "+
+			"not whole (TRUNCATED).", "reason")
 	crawlHosts   = console.Described("henro_hosts", "Hosts that are known.")
 	crawlReady   = console.Described("henro_hosts_ready", "Hosts that wait to be lent.")
 	crawlLeases  = console.Described("henro_leases", "Hosts that are lent, by slave.", "slave")

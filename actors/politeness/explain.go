@@ -2,6 +2,7 @@ package politeness
 
 import (
 	"math"
+	"strconv"
 
 	"henro/messages/speech"
 )
@@ -13,10 +14,16 @@ func (s *State) Explain(o *Options) speech.Sentence {
 	}
 	var room speech.Sentence
 	if r := s.R(); !math.IsInf(r, 1) {
-		room = speech.Say(" (R = %.3g, S/C = %.3g)", r, o.Ratio())
+		room = speech.Say(" (R = %s, S/C = %s)", ratio(r), ratio(o.Ratio()))
 	}
 	return speech.Say("one request in %s: %s; the timetable of %d pages needs one in %s: %s%s",
 		s.Interval(o), s.paced(o), s.pages, s.Upper(), speech.Say(s.Verdict(o).String()), room)
+}
+
+// ratio writes a ratio with three significant digits and without an exponent.
+func ratio(v float64) string {
+	rounded, _ := strconv.ParseFloat(strconv.FormatFloat(v, 'g', 3, 64), 64) // it was written here
+	return strconv.FormatFloat(rounded, 'f', -1, 64)
 }
 
 // paced says which term of the interval is the largest.

@@ -137,7 +137,7 @@ func TestTheAPIIsAsDescribed(t *testing.T) {
 		status, err := e.Run(t.Context(), func(ctx context.Context, node *master.Node) error {
 			of := &slave.API{System: e.Telemetry.System, PID: actor.NewPID(e.Telemetry.System.Address(),
 				slave.ActorName)}
-			process := console.Process{Ready: node.Ready, Tail: tail}
+			process := console.Process{Ready: node.Ready, Tail: tail, Traces: node.Traces()}
 			a := &api{t, doc, console.New(console.Options{}, node.Routes(), node.Traces().Routes(),
 				e.Telemetry.Routes(),
 				of.Routes(), process.Routes(), config.Manual()), map[string]bool{}}
@@ -166,6 +166,10 @@ func askAll(a *api, seed string) {
 	a.ask(http.StatusOK, "GET", "/api/openapi.yaml", nil)
 	a.ask(http.StatusOK, "GET", "/api/log", nil)
 	a.ask(http.StatusBadRequest, "GET", "/api/log?after=x", nil)
+	a.ask(http.StatusOK, "GET", "/api/log?node=local", nil)
+	a.ask(http.StatusNotFound, "GET", "/api/log?node=nobody", nil)
+	a.ask(http.StatusOK, "GET", "/api/fetches", nil)
+	a.ask(http.StatusBadRequest, "GET", "/api/fetches?most=some", nil)
 	a.ask(http.StatusOK, "GET", "/api/trace?recent=true&rows=20", nil)
 	a.ask(http.StatusOK, "GET", "/api/trace?for=5s", nil)
 	a.ask(http.StatusBadRequest, "GET", "/api/trace?for=ever", nil)
@@ -231,7 +235,7 @@ func TestTheSchemasHaveEveryField(t *testing.T) {
 	for _, value := range []any{
 		master.Status{}, master.PageFound{}, master.HostFound{}, master.WhyFound{}, master.SeedsPosted{},
 		master.SeedsAnswer{}, master.HostPosted{}, master.PageMissing{}, master.Wholeness{},
-		master.RevisitPosted{}, master.RevisitAnswer{},
+		master.RevisitPosted{}, master.RevisitAnswer{}, master.FetchesReported{},
 		figures.Report{}, slave.Counts{}, console.Problem{}, console.LogAnswer{}, console.TraceLine{},
 		floor.TraceEvent{}, floor.Row{},
 	} {
