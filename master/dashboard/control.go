@@ -2,12 +2,14 @@ package dashboard
 
 import (
 	"errors"
+	"fmt"
 	"net/http"
 	"strconv"
 	"strings"
 
 	"henro/actors/revisit"
 	"henro/master"
+	"henro/messages/weburl"
 )
 
 // maxForm bounds what a form sends: some 10,000 seeds.
@@ -17,7 +19,7 @@ const maxForm = 1 << 20
 // (package console).
 func (d *Dashboard) do(w http.ResponseWriter, r *http.Request) {
 	if err := r.ParseForm(); err != nil {
-		d.fail(w, r, misuse{"wrong.form", ""})
+		d.fail(w, r, wrong("wrong.form"))
 		return
 	}
 	var err error
@@ -55,29 +57,47 @@ func (d *Dashboard) do(w http.ResponseWriter, r *http.Request) {
 	http.Redirect(w, r, said(r.PostFormValue("back"), word), http.StatusSeeOther)
 }
 
-// addSeeds takes one URL a line.
+// badLinesShown is how many lines of seeds that cannot be read are named.
+const badLinesShown = 5
+
+// addSeeds takes one URL a line. Lines that cannot be read are named, and the others are taken.
 func (d *Dashboard) addSeeds(r *http.Request) error {
 	depth, err := strconv.Atoi(r.PostFormValue("depth"))
 	if err != nil || depth < -1 || depth > 126 {
-		return misuse{"wrong.depth", r.PostFormValue("depth")}
+		return wrong("wrong.depth", r.PostFormValue("depth"))
 	}
 	var seeds []master.Seed
+	var bad []string
+	number := 0
 	for line := range strings.Lines(r.PostFormValue("seeds")) {
+		number++
 		line = strings.TrimSpace(line)
 		if line == "" || strings.HasPrefix(line, "#") {
 			continue
 		}
-		u, err := parsedURL(line)
+		u, err := weburl.Parse(line)
 		if err != nil {
-			return err
+			bad = append(bad, fmt.Sprintf("%d: %.200q", number, line))
+			continue
 		}
 		seeds = append(seeds, master.Seed{URL: u, Depth: depth})
 	}
-	if len(seeds) == 0 {
-		return misuse{"wrong.seeds", ""}
+	if len(seeds) == 0 && len(bad) == 0 {
+		return wrong("wrong.seeds")
 	}
-	_, err = d.crawl.AddSeeds(r.Context(), seeds)
-	return err
+	if len(seeds) > 0 {
+		if _, err = d.crawl.AddSeeds(r.Context(), seeds); err != nil {
+			return err
+		}
+	}
+	if len(bad) > 0 {
+		more := max(0, len(bad)-badLinesShown)
+		if bad = bad[:len(bad)-more]; more > 0 {
+			bad = append(bad, "…")
+		}
+		return wrong("wrong.lines", n(len(seeds)), n(len(bad)+max(0, more-1)), strings.Join(bad, ", "))
+	}
+	return nil
 }
 
 // drain takes the hosts of a slave back, or lends it some again.
@@ -85,7 +105,7 @@ func (d *Dashboard) drain(r *http.Request, on bool) error {
 	name := r.PostFormValue("slave")
 	known, err := d.crawl.Drain(r.Context(), name, on)
 	if err == nil && !known {
-		return misuse{"wrong.slave", name}
+		return wrong("wrong.slave", name)
 	}
 	return err
 }
@@ -108,7 +128,7 @@ func (d *Dashboard) revisit(r *http.Request) error {
 	case "every":
 		every, err := revisit.ParseSpan(strings.TrimSpace(r.PostFormValue("every")))
 		if err != nil || every == 0 {
-			return misuse{"wrong.span", r.PostFormValue("every")}
+			return wrong("wrong.span", r.PostFormValue("every"))
 		}
 		posted.Every = every
 	case "auto":
@@ -117,9 +137,9 @@ func (d *Dashboard) revisit(r *http.Request) error {
 	_, err := d.crawl.Revisit(r.Context(), posted)
 	switch {
 	case errors.Is(err, master.ErrRevisit):
-		return misuse{"wrong.revisit", err.Error()}
+		return wrong("wrong.revisit", err.Error())
 	case errors.Is(err, revisit.ErrManyRules):
-		return misuse{"wrong.rules", strconv.Itoa(revisit.MaxRules)}
+		return wrong("wrong.rules", strconv.Itoa(revisit.MaxRules))
 	}
 	return err
 }

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"henro/actors/admission"
+	"henro/actors/console"
 	"henro/actors/figures"
 	"henro/actors/floor"
 	"henro/master"
@@ -18,6 +19,9 @@ type Crawl interface {
 	State() *store.State // read beside the crawl, in short transactions
 	Why(ctx context.Context, url, from string, depth int) ([]admission.Finding, error)
 	Report(ctx context.Context) (*figures.Report, error)
+	Fetches(ctx context.Context, asked master.FetchesAsked) ([]master.Fetch, error)
+	// the end of the log of a slave, oldest line first; console.ErrNoNode: nobody has the name
+	Log(ctx context.Context, slave string) ([]console.Line, error)
 	Actors(limit int) []floor.Row // of this process, the longest mailbox first
 	Kinds() []floor.KindRow       // of this process
 
@@ -36,6 +40,10 @@ func Of(node *master.Node, tracer *floor.Tracer) Crawl { return &running{node, t
 type running struct {
 	*master.Node
 	tracer *floor.Tracer
+}
+
+func (r *running) Log(ctx context.Context, slave string) ([]console.Line, error) {
+	return r.Traces().Log(ctx, slave, logShown)
 }
 
 // answerWithin bounds the wait for the master's word.

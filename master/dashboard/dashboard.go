@@ -43,24 +43,26 @@ func DefaultOptions() Options {
 
 // Dashboard shows one crawl.
 type Dashboard struct {
-	o       Options
-	crawl   Crawl
-	tail    *console.Tail
-	history *history
-	hosts   *hostTable
-	whole   *wholeness
-	recalls recalled
-	pages   map[string]map[string]*template.Template // by language and view
-	streams chan struct{}                            // holds one for each that is open
+	o        Options
+	crawl    Crawl
+	tail     *console.Tail
+	history  *history
+	hosts    *hostTable
+	whole    *survey[wholeView]
+	failures *survey[failedPages]
+	recalls  recalled
+	pages    map[string]map[string]*template.Template // by language and view
+	streams  chan struct{}                            // holds one for each that is open
 }
 
 // New makes the dashboard of a crawl; the tail is that of its log.
 func New(o Options, crawl Crawl, tail *console.Tail) (*Dashboard, error) {
 	d := &Dashboard{
 		o: o, crawl: crawl, tail: tail, history: newHistory(), streams: make(chan struct{}, o.Streams),
-		hosts: newHostTable(o.Hosts, crawl), whole: newWholeness(crawl),
+		hosts: newHostTable(o.Hosts, crawl),
 		pages: map[string]map[string]*template.Template{},
 	}
+	d.whole, d.failures = newSurvey(d.countWhole), newSurvey(d.findFailed)
 	for _, w := range languages {
 		d.pages[w.code] = map[string]*template.Template{}
 		for _, v := range append(views, trouble) {
@@ -80,6 +82,7 @@ func (d *Dashboard) Run(ctx context.Context, begin func(g *errgroup.Group, what 
 	begin(group, "the history", func() error { d.sample(ctx); return nil })
 	begin(group, "the table of hosts", func() error { d.hosts.run(ctx); return nil })
 	begin(group, "the count of whole pages", func() error { d.whole.run(ctx); return nil })
+	begin(group, "the search for failed pages", func() error { d.failures.run(ctx); return nil })
 	return group.Wait()
 }
 

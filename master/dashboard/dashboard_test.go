@@ -154,7 +154,7 @@ func TestNothingIsInjected(t *testing.T) {
 	}
 	for _, text := range evil {
 		for _, path := range []string{"/?said=", "/hosts?q=", "/hosts?only=", "/hosts?sort=", "/hosts?page=",
-			"/host?name=", "/page?url=", "/page?url=http://h/", "/log?level=", "/?range="} {
+			"/host?name=", "/page?url=", "/page?url=http://h/", "/log?level=", "/log?node=", "/failed?cause=", "/fetches?only=", "/?range="} {
 			_, doc := get(t, d, path+url.QueryEscape(text), "en")
 			wholesome(t, path+text, doc)
 		}
@@ -220,11 +220,7 @@ func TestTheShareOfWholePagesLeadsToWhatIsMissing(t *testing.T) {
 		_, doc := get(t, d, path, language)
 		select {
 		case <-d.whole.wanted: // somebody looked
-			v, err := d.whole.count(t.Context())
-			if err != nil {
-				t.Fatal(err)
-			}
-			d.whole.latest.Store(v)
+			d.whole.renew(t.Context())
 			_, doc = get(t, d, path, language)
 		default:
 		}
@@ -359,6 +355,7 @@ func TestFormsSteerTheCrawl(t *testing.T) {
 			"seeds": {"# ours\nhttps://a.example\r\n\n https://b.example/x \n"}}, 303, "/?said=seeds"},
 		{"/do/seeds", url.Values{"depth": {"2"}, "seeds": {"gopher://a.example/"}}, 400, ""},
 		{"/do/seeds", url.Values{"depth": {"2"}, "seeds": {" \n"}}, 400, ""},
+		{"/do/seeds", url.Values{"depth": {"1"}, "seeds": {"\nhttps://c.example/\ngopher://a.example/\n"}}, 400, ""},
 		{"/do/seeds", url.Values{"depth": {"deep"}, "seeds": {"https://a.example/"}}, 400, ""},
 		{"/do/drain", url.Values{"slave": {"bee"}, "back": {"/nodes"}}, 303, "/nodes?said=drain"},
 		{"/do/drain", url.Values{"slave": {"nobody"}}, 400, ""},
@@ -377,7 +374,7 @@ func TestFormsSteerTheCrawl(t *testing.T) {
 			t.Errorf("%s %v: %d to %q, want %d to %q", c.path, c.form, answer.StatusCode, to, c.code, c.to)
 		}
 	}
-	want := []string{"pause", "resume", "seed https://a.example/ 2", "seed https://b.example/x 2", "drain bee true",
+	want := []string{"pause", "resume", "seed https://a.example/ 2", "seed https://b.example/x 2", "seed https://c.example/ 1", "drain bee true",
 		"drain nobody true", "exclude " + someHost + " true",
 		"revisit " + someHost + "/* false 6h0m0s false", "revisit " + someHost + "/a true 0s false", "stop"}
 	if !slices.Equal(f.done, want) {
@@ -526,4 +523,83 @@ func BenchmarkHostTable(b *testing.B) {
 			order.find(&hostQuery{Search: "99", Sort: "host", Page: 3}, time.Now())
 		}
 	})
+}
+
+// A list of seeds with a bad line: the good ones are added, the bad one is named, and the page that says so waits for no
+// stream, which it would call lost.
+func TestABadLineOfSeedsIsNamed(t *testing.T) {
+	d := board(t, newFake(t, nil))
+	answer := post(d, "/do/seeds", url.Values{"depth": {"1"}, "back": {"/?range=day"},
+		"seeds": {"https://a.example/\n\nb.example\n# ours\nhttps://c.example/\n"}})
+	doc, err := goquery.NewDocumentFromReader(answer.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	says := doc.Find(".notice").Text()
+	for _, words := range []string{"2 seeds were added", "1 lines", `3: "b.example"`} {
+		if !strings.Contains(says, words) {
+			t.Errorf("%q does not say %q", says, words)
+		}
+	}
+	if of, streams := doc.Find("body").Attr("data-of"); streams {
+		t.Errorf("it opens a stream of %q", of)
+	}
+	if to, _ := doc.Find(".tool[hreflang]").Attr("href"); !strings.HasSuffix(to, "back=%2f%3frange%3dday") {
+		t.Errorf("the language is chosen at %q", to)
+	}
+}
+
+// Each cause on the first page leads to the URLs whose latest visit failed for it, at most so many of them, and to how
+// all are found.
+func TestErrorsLeadToTheirURLs(t *testing.T) {
+	f := newFake(t, nil)
+	b := store.NewBatch(time.Now())
+	for i := range failedShown + 34 {
+		b.Visit(store.Visited{Page: store.Page{URL: fmt.Sprintf("%s/slow/%d", someHost, i), LastVisit: time.Now(),
+			Reason: uint8(messages.Reason_TIMEOUT), Says: "took too long"}})
+	}
+	b.Visit(store.Visited{Page: store.Page{URL: someHost + "/gone", LastVisit: time.Now(), Status: 404}})
+	if _, err := f.state.Partitions[0].Commit(b); err != nil {
+		t.Fatal(err)
+	}
+	d := board(t, f)
+	_, doc := get(t, d, "/", "en")
+	path, _ := doc.Find("#errors tbody tr:contains('Timed out') td a").Attr("href")
+	if _, doc = get(t, d, path, "en"); !strings.Contains(doc.Find("#urls").Text(), "being read") {
+		t.Errorf("before anything is read it says %q", doc.Find("#urls").Text())
+	}
+	<-d.failures.wanted
+	d.failures.renew(t.Context())
+	_, doc = get(t, d, path, "en")
+	if rows := doc.Find("#urls tbody tr").Length(); rows != failedShown {
+		t.Errorf("%d rows, want %d", rows, failedShown)
+	}
+	text := doc.Find("#urls").Text()
+	for _, words := range []string{"234 URLs failed", someHost + "/slow/", "took too long", "cause = 'TIMEOUT'"} {
+		if !strings.Contains(text, words) {
+			t.Errorf("%s does not say %q", path, words)
+		}
+	}
+	if strings.Contains(text, "/gone") {
+		t.Errorf("%s shows a URL of another cause", path)
+	}
+}
+
+func TestTheLogOfASlaveIsShown(t *testing.T) {
+	f := newFake(t, nil)
+	f.status.Slaves[0].Address = "10.0.0.2:7782"
+	d := board(t, f, "line of the master")
+	_, doc := get(t, d, "/nodes", "en")
+	path, _ := doc.Find("#slaves .meta a").Attr("href")
+	_, doc = get(t, d, path, "en")
+	if text := doc.Find("#lines").Text(); !strings.Contains(text, "slave ready") ||
+		strings.Contains(text, "line of the master") {
+		t.Errorf("%s shows %q", path, text)
+	}
+	if answer, _ := get(t, d, "/log?node=nobody", "en"); answer.StatusCode != http.StatusBadRequest {
+		t.Errorf("a slave that is not there: %s", answer.Status)
+	}
+	if _, doc := get(t, d, "/log?node=frozen", "en"); !strings.Contains(doc.Find("#lines").Text(), "does not answer") {
+		t.Error("a slave that does not answer is not said to be silent")
+	}
 }

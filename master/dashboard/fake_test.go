@@ -22,6 +22,7 @@ import (
 	"henro/actors/politeness"
 	"henro/actors/protocol"
 	"henro/master"
+	"henro/messages"
 	"henro/messages/speech"
 	"henro/store"
 )
@@ -34,6 +35,9 @@ type fakeCrawl struct {
 	rows   []floor.Row
 	why    []admission.Finding
 	done   []string
+
+	fetched []master.Fetch
+	lines   []console.Line // of the slave bee
 }
 
 func (f *fakeCrawl) Status(context.Context) (*master.Status, error) {
@@ -55,6 +59,23 @@ func (f *fakeCrawl) Why(context.Context, string, string, int) ([]admission.Findi
 }
 func (f *fakeCrawl) Report(context.Context) (*figures.Report, error) {
 	return master.Report(f.state, settingsOf(f), time.Now())
+}
+func (f *fakeCrawl) Fetches(_ context.Context, asked master.FetchesAsked) (fetches []master.Fetch, err error) {
+	for _, fetch := range f.fetched {
+		if !asked.Failed || !fetch.Cause.IsZero() {
+			fetches = append(fetches, fetch)
+		}
+	}
+	return fetches, nil
+}
+func (f *fakeCrawl) Log(_ context.Context, slave string) ([]console.Line, error) {
+	switch slave {
+	case "bee":
+		return f.lines, nil
+	case "frozen":
+		return nil, floor.ErrNobodyTraced
+	}
+	return nil, console.ErrNoNode
 }
 func (f *fakeCrawl) did(what string) error        { f.done = append(f.done, what); return nil }
 func (f *fakeCrawl) Pause(context.Context) error  { return f.did("pause") }
@@ -124,7 +145,16 @@ func newFake(t testing.TB, texts []string) *fakeCrawl {
 	f := &fakeCrawl{state: state, status: status, rows: []floor.Row{{Actor: "master/hosts", Queue: 3, Taken: 70}},
 		why: []admission.Finding{{Rule: "scope", Says: speech.Say("in")},
 			{Rule: "robots", Reason: admission.Robots, Says: speech.Say("robots.txt forbids it")}}}
+	f.fetched = []master.Fetch{{URL: somePage, Status: 200, Size: 12345, Slave: "bee", Took: 80 * time.Millisecond},
+		{URL: someHost + "/gone", Status: 404, Slave: "bee", Cause: messages.Cause{Word: "HTTP 404", Says: "no"}}}
+	f.lines = []console.Line{{At: now, Level: "info", Text: "slave ready"}}
 	for i, text := range texts {
+		f.fetched = append(f.fetched, master.Fetch{URL: "http://h/" + text, Slave: text,
+			Cause: messages.Cause{Word: text, Says: text}})
+		f.lines = append(f.lines, console.Line{At: now, Level: "error", Text: text,
+			Fields: map[string]string{text: text}})
+		b.Visit(store.Visited{Page: store.Page{URL: fmt.Sprintf("%s/failed%d", someHost, i), LastVisit: now,
+			Reason: uint8(messages.Reason_TIMEOUT), Says: text}})
 		host := "http://h" + text
 		b.Admit(store.Candidate{URL: host + "/" + text, Host: host})
 		b.Admit(store.Candidate{URL: someHost + "/" + text})
@@ -198,6 +228,6 @@ var paths = []string{"/", "/changes",
 	"/?range=day", "/hosts", "/hosts?q=www&sort=-load&only=waiting", "/hosts?q=nowhere",
 	"/host?name=" + url.QueryEscape(someHost), "/host?name=gone",
 	"/page", "/page?url=" + url.QueryEscape(somePage), "/page?url=" + url.QueryEscape(someHost+"/waits"),
-	"/page?url=http://unknown.example/", "/page?url=nonsense", "/missing",
-	"/nodes", "/revisit", "/log", "/log?level=error",
+	"/page?url=http://unknown.example/", "/page?url=nonsense", "/missing", "/fetches", "/fetches?only=failed", "/failed", "/failed?cause=TIMEOUT",
+	"/nodes", "/revisit", "/log", "/log?level=error", "/log?node=bee",
 	"/help"}

@@ -361,20 +361,3 @@ func (d *Dashboard) nodes(_ *http.Request, p *page) (any, error) {
 	}
 	return v, nil
 }
-
-// logView is the end of the log, the latest line first.
-type logView struct {
-	Lines []logLine
-	Level string // only this and worse
-}
-
-func (d *Dashboard) log(r *http.Request, _ *page) (any, error) {
-	v := &logView{Level: r.URL.Query().Get("level")}
-	lines, _ := d.tail.After(0, 0)
-	for i := len(lines) - 1; i >= 0 && len(v.Lines) < logShown; i-- {
-		if line := newLogLine(&lines[i]); line.worse(v.Level) {
-			v.Lines = append(v.Lines, line)
-		}
-	}
-	return v, nil
-}

@@ -21,7 +21,7 @@ type nowView struct {
 	Pages     []float64
 	Peak      float64 // of Pages
 	Depth     int     // of seeds, unless another is given
-	Whole     *wholeView
+	Whole     *surveyed[wholeView]
 }
 
 // figure is one number at the head of the page, with what it was lately.

@@ -37,6 +37,8 @@ var views = []*view{
 	{"hosts", "/hosts", "hosts", []string{"state", "rows"}, 3 * time.Second, (*Dashboard).hostList},
 	{"host", "/host", "hosts", []string{"state", "facts"}, 2 * time.Second, (*Dashboard).host},
 	{"page", "/page", "page", []string{"state", "facts"}, 2 * time.Second, (*Dashboard).page},
+	{"fetches", "/fetches", "fetches", []string{"state", "latest"}, time.Second, (*Dashboard).fetches},
+	{"failed", "/failed", "now", []string{"state", "urls"}, 5 * time.Second, (*Dashboard).failed},
 	{"missing", "/missing", "now", []string{"state", "lacking"}, 10 * time.Second, (*Dashboard).missing},
 	{"nodes", "/nodes", "nodes", []string{"state", "slaves"}, 2 * time.Second, (*Dashboard).nodes},
 	{"revisit", "/revisit", "revisit", []string{"state", "figures"}, 10 * time.Second, (*Dashboard).revisits},
@@ -53,7 +55,7 @@ type tab struct {
 }
 
 var tabs = []tab{{"now", "/", "n"}, {"hosts", "/hosts", "h"}, {"page", "/page", "p"}, {"nodes", "/nodes", "s"},
-	{"revisit", "/revisit", "r"}, {"changes", "/changes", "c"}, {"log", "/log", "l"}}
+	{"revisit", "/revisit", "r"}, {"changes", "/changes", "c"}, {"fetches", "/fetches", "f"}, {"log", "/log", "l"}}
 
 // trouble is the page that says what went wrong.
 var trouble = &view{name: "trouble", parts: []string{"state"}}
@@ -67,12 +69,17 @@ type page struct {
 	Said   string // what was done just now, in words
 	Dir    string
 	Now    time.Time
+	Zone   string         // of the times shown: that of the master's machine
+	East   int            // seconds of it, east of Greenwich
 	Status *master.Status // nil: the crawl has not answered yet
 	Behind time.Duration  // since it answered, if that is long
 	V      any            // of the view
 
 	words *words
 }
+
+// zoneForm is a zone by its name and by its distance from Greenwich: some have no other name.
+const zoneForm = "MST (UTC-07:00)"
 
 // behindAfter is how long the crawl may say nothing before people are told.
 const behindAfter = 10 * time.Second
@@ -81,6 +88,8 @@ func (d *Dashboard) newPage(r *http.Request, v *view) *page {
 	w := wordsOf(r)
 	p := &page{View: v.name, Tab: v.tab, Theme: themeOf(r), Path: r.URL.RequestURI(), Dir: d.crawl.Options().Dir,
 		Now: time.Now(), words: w}
+	p.Zone = p.Now.Format(zoneForm)
+	_, p.East = p.Now.Zone()
 	var at time.Time
 	if p.Status, at = d.history.latest(); p.Status != nil && p.Now.Sub(at) > behindAfter {
 		p.Behind = p.Now.Sub(at)
@@ -117,11 +126,13 @@ func (d *Dashboard) show(w http.ResponseWriter, r *http.Request, v *view) {
 
 // misuse is the fault of whoever asks; its text is a key of the catalogue.
 type misuse struct {
-	key   string
-	value string
+	key    string
+	values []any // in the text
 }
 
-func (m misuse) Error() string { return m.key + ": " + m.value }
+func wrong(key string, values ...any) misuse { return misuse{key, values} }
+
+func (m misuse) Error() string { return fmt.Sprint(m.key, m.values) }
 
 // noHost is the name of a host of which nothing is known.
 type noHost string
@@ -131,11 +142,11 @@ func (n noHost) Error() string { return "no host " + string(n) }
 // fail answers with a page that says what went wrong.
 func (d *Dashboard) fail(w http.ResponseWriter, r *http.Request, err error) {
 	p, code, text := d.newPage(r, trouble), http.StatusServiceUnavailable, err.Error()
-	var wrong misuse
+	var m misuse
 	var none noHost
 	switch {
-	case errors.As(err, &wrong):
-		code, text = http.StatusBadRequest, p.words.t(wrong.key, wrong.value)
+	case errors.As(err, &m):
+		code, text = http.StatusBadRequest, p.words.t(m.key, m.values...)
 	case errors.As(err, &none):
 		code, text = http.StatusNotFound, p.words.t("trouble.nothost", string(none))
 	}
@@ -143,6 +154,9 @@ func (d *Dashboard) fail(w http.ResponseWriter, r *http.Request, err error) {
 		Code int
 		Text string
 	}{code, text}
+	if r.Method != http.MethodGet {
+		p.Path = local(r.PostFormValue("back")) // where a form was filled in
+	}
 	d.write(w, trouble, p, code)
 }
 
@@ -169,7 +183,7 @@ func parse(w *words, name string) (*template.Template, error) {
 func parsedURL(raw string) (weburl.URL, error) {
 	u, err := weburl.Parse(raw)
 	if err != nil {
-		return u, misuse{"wrong.url", raw}
+		return u, wrong("wrong.url", raw)
 	}
 	return u, nil
 }
@@ -177,6 +191,10 @@ func parsedURL(raw string) (weburl.URL, error) {
 func hostPath(name string) string { return "/host?name=" + url.QueryEscape(name) }
 func errorPath(word string) string {
 	return hostQuery{Error: word, Sort: "-errors", Page: 1}.path()
+}
+func failedPath(word string) string { return "/failed?cause=" + url.QueryEscape(word) }
+func logPath(level, node string) string {
+	return "/log?" + url.Values{"level": {level}, "node": {node}}.Encode()
 }
 func pagePath(raw string) string { return "/page?url=" + url.QueryEscape(raw) }
 
@@ -188,16 +206,18 @@ func functions(w *words) template.FuncMap {
 		"stamp":     w.stamp,
 		"percent":   func(v float64) string { return fmt.Sprintf("%.3g %%", 100*v) },
 		"iso":       func(at time.Time) string { return at.UTC().Format(time.RFC3339) },
-		"errorpath": errorPath,
-		"hostpath":  hostPath, "pagepath": pagePath, "bare": bareName,
+		"errorpath": errorPath, "failedpath": failedPath, "logpath": logPath,
+		"hostpath": hostPath, "pagepath": pagePath, "bare": bareName,
 		"static": staticPath, "spark": spark, "bar": bar, "area": area,
 		"otherlang": func() string { return map[string]string{"en": "ja", "ja": "en"}[w.code] },
 		"split":     splitURL,
 		"tabs":      func() []tab { return tabs },
 		"silent":    silentFor(w),
-		"words":     func() []string { return []string{"interval", "load", "verdict", "rest", "lent", "waiting"} },
-		"version":   func() string { return version },
-		"sha1":      func(digest [20]byte) string { return base32.StdEncoding.EncodeToString(digest[:]) },
+		"words": func() []string {
+			return []string{"interval", "load", "verdict", "relief", "room", "rest", "lent", "waiting"}
+		},
+		"version": func() string { return version },
+		"sha1":    func(digest [20]byte) string { return base32.StdEncoding.EncodeToString(digest[:]) },
 	}
 }
 

@@ -32,7 +32,7 @@
 		text.textContent = text.dataset[word];
 	}
 	function open() {
-		if (stream) return;
+		if (stream || !body.dataset.of) return; // a page that says what went wrong does not change
 		stream = new EventSource("/events?of=" + encodeURIComponent(body.dataset.of));
 		stream.onopen = () => label("live");
 		stream.onerror = () => { label("lost"); if (stream && stream.readyState === EventSource.CLOSED) { close(); setTimeout(again, 10000); } };
@@ -46,7 +46,7 @@
 		hold.setAttribute("aria-pressed", String(held));
 		if (held) { close(); label("held"); } else { open(); label("live"); }
 	}
-	hold.addEventListener("click", toggle);
+	if (hold) hold.addEventListener("click", toggle);
 	document.addEventListener("visibilitychange", () => { if (document.visibilityState === "hidden") close(); else again(); });
 	addEventListener("pagehide", close);
 
@@ -54,6 +54,7 @@
 	const place = document.getElementById("chart"), columns = [[], [], []];
 	const most = new URLSearchParams(location.search).get("range") === "day" ? 1440 : 600;
 	let chart = null, last = 0;
+	const clock = (seconds, parts) => new Date((seconds + Number(body.dataset.east)) * 1000).toLocaleTimeString([], { hour12: false, timeZone: "UTC", ...parts }); // of the master's zone, as everywhere on the page
 	function short(value) {
 		if (value >= 1e6) return +(value / 1e6).toPrecision(3) + " M";
 		if (value >= 1e3) return +(value / 1e3).toPrecision(3) + " k";
@@ -67,9 +68,9 @@
 		chart = new uPlot({
 			width: place.clientWidth, height: 232, cursor: { y: false, drag: { x: false, y: false }, points: { size: 7 } }, legend: { live: true },
 			scales: { x: { time: true }, y: { range: (_, low, high) => [0, Math.max(1, high * 1.12)] } },
-			axes: [{ ...axis, size: 30, grid: { show: false }, values: (_, ticks) => ticks.map(t => new Date(t * 1000).toLocaleTimeString([], { hour: "2-digit", minute: "2-digit", second: most === 600 ? "2-digit" : undefined, hour12: false })), space: 96 },
+			axes: [{ ...axis, size: 30, grid: { show: false }, values: (_, ticks) => ticks.map(t => clock(t, { hour: "2-digit", minute: "2-digit", second: most === 600 ? "2-digit" : undefined })), space: 96 },
 				{ ...axis, size: 48, values: (_, ticks) => ticks.map(short) }],
-			series: [{ label: place.dataset.time, value: (_, t) => t == null ? "–" : new Date(t * 1000).toLocaleTimeString([], { hour12: false }) },
+			series: [{ label: place.dataset.time, value: (_, t) => t == null ? "–" : clock(t) },
 				{ label: place.dataset.pages, stroke: colour("one"), fill: colour("one-fill"), width: 1.75, points: { show: false }, value: (_, v) => v == null ? "–" : short(v) },
 				{ label: place.dataset.errors, stroke: colour("bad"), width: 1.5, points: { show: false }, value: (_, v) => v == null ? "–" : short(v) }],
 		}, columns, place);
@@ -115,7 +116,7 @@
 		}
 		const search = document.getElementById("q");
 		if (event.key === "g") going = Date.now();
-		else if (event.key === "h") toggle();
+		else if (event.key === "h" && hold) toggle();
 		else if (event.key === "?") location.href = "/help";
 		else if (event.key === "/") { event.preventDefault(); if (search) { search.focus(); search.select(); } else location.href = "/hosts"; }
 	});
