@@ -22,8 +22,8 @@ import (
 )
 
 // Fetch is one visit as its slave reported it: a line of logs/fetch.jsonl. Fields that Heritrix' crawl log has, as its
-// contrib module writes it as JSON, have the same names and meanings; slave, cause and says are of henro. docs/output.md
-// describes each.
+// contrib module writes it as JSON, have the same names and meanings; slave, cause and says are of henro.
+// docs/output.md describes each.
 type Fetch struct {
 	Timestamp string `json:"timestamp"` // when the report arrived, UTC with milliseconds
 	Status    int    `json:"status_code"`
@@ -180,7 +180,8 @@ type (
 )
 
 // note sends the fetch log the facts that their Host will take: each once and in order. What comes before its turn is
-// sent again by the slave. Of a lease from before this master started, the first fact that arrives is taken for the next.
+// sent again by the slave. Of a lease from before this master started, the first fact that arrives is taken for the
+// next.
 func (m *Master) note(ctx actor.Context, lease *ledger.Lease, facts []*messages.Fact) {
 	last, known := m.noted[lease.ID]
 	if !known && lease.Old {

@@ -194,7 +194,8 @@ func newMaster(o Options, state *store.State, clocks *clocks, rules *scope.Rules
 	seen *seenResources, log *logrus.Entry) *Master {
 	m := &Master{
 		o: o, log: log, state: state, scope: rules, done: done, series: series{all: earlier},
-		noted: map[uint64]uint64{}, stalls: stalls{unstored: map[int]error{}}, course: course{phase: Running, startedAt: time.Now()},
+		noted: map[uint64]uint64{}, stalls: stalls{unstored: map[int]error{}},
+		course: course{phase: Running, startedAt: time.Now()},
 	}
 	m.lending = newLending(&m.o, clocks, len(state.Partitions), seen, log)
 	return m

@@ -124,8 +124,8 @@ func (r *Report) saysRatio() speech.Sentence {
 		return speech.Say("No host has both a timetable and answers.")
 	}
 	return speech.Say("R is how many times a host's slowest answer fits between two of the visits that its timetable "+
-		"needs; S/C is how many hosts share a connection. %s hosts have R below 1: whatever the resources, their pages "+
-		"cannot all be visited in time. %s have R below S/C = %.4g.",
+		"needs; S/C is how many hosts share a connection. %s hosts have R below 1: whatever the resources, their "+
+		"pages cannot all be visited in time. %s have R below S/C = %.4g.",
 		count(Below(r.Ratios, 1)), count(Below(r.Ratios, r.Ratio)), r.Ratio)
 }
 

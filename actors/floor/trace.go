@@ -60,7 +60,7 @@ type TracerOptions struct {
 	Ring      int                                               // events kept; default 1024, some 300 kB
 	Followers int                                               // followers at once; default 16
 	About     func(message any, each func(string, string) bool) // what a message is about; default About
-	Lines     func(most int) [][]byte                           // the latest lines of the log as JSON, oldest first; nil: none
+	Lines     func(most int) [][]byte                           // latest of the log as JSON, oldest first; nil: none
 }
 
 // maxFollowers is set by the bits of a mask; one bit is the ring's, one the observer's.

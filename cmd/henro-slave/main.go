@@ -141,7 +141,8 @@ func run(ctx context.Context, dir string, peers *config.Peers, work *config.Work
 	telemetry.Metrics.Register(api.Collector())
 	group, inner := errgroup.WithContext(ctx)
 	telemetry.Go(group, "HTTP", func() error {
-		return endpoint.Serve(inner, console.Process{Ready: api.Ready, Tail: telemetry.Tail}, api.Routes(), api.Traces().Routes(),
+		return endpoint.Serve(inner, console.Process{Ready: api.Ready, Tail: telemetry.Tail}, api.Routes(),
+			api.Traces().Routes(),
 			telemetry.Routes())
 	})
 	telemetry.Go(group, "the watch of mailboxes", func() error { return telemetry.Watch(inner) })

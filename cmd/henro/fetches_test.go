@@ -48,8 +48,10 @@ func TestEveryFetchIsALineOfTheLog(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const asked = 20
 		var latest []master.Fetch
-		web, dir, status := bubble(t, fakeweb.Options{Seed: 5, Hosts: 5, Domains: 5, Pages: 30, Degree: 6, CrossShare: 0.2,
-			RedirectShare: 0.1, Errors: fakeweb.Errors{NotFound: 0.1, Internal: 0.05}, Robots: fakeweb.Robots{Folders: 0.5},
+		web, dir, status := bubble(t, fakeweb.Options{Seed: 5, Hosts: 5, Domains: 5, Pages: 30, Degree: 6,
+			CrossShare:    0.2,
+			RedirectShare: 0.1, Errors: fakeweb.Errors{NotFound: 0.1, Internal: 0.05},
+			Robots: fakeweb.Robots{Folders: 0.5},
 			Shape: func(h *fakeweb.Host) {
 				if h.Index == 3 {
 					h.State = fakeweb.Dead
@@ -101,7 +103,8 @@ func TestEveryFetchIsALineOfTheLog(t *testing.T) {
 				continue
 			}
 			line := known[0]
-			if line.Status != entry.Status || line.Status >= 400 != (line.Cause.Word == fmt.Sprintf("HTTP %d", line.Status)) {
+			named := line.Cause.Word == fmt.Sprintf("HTTP %d", line.Status)
+			if line.Status != entry.Status || line.Status >= 400 != named {
 				t.Errorf("%+v, and the web answered with %d", line, entry.Status)
 			}
 			if start := entry.Start.UTC().Format("20060102150405"); !strings.HasPrefix(line.Start, start) {
@@ -130,7 +133,8 @@ func TestEveryFetchIsALineOfTheLog(t *testing.T) {
 		if reasons["ROBOTS_DENIED"] == 0 || len(reasons) < 2 {
 			t.Errorf("visits without a request: %v", reasons)
 		}
-		if !slices.IsSortedFunc(latest, func(a, b master.Fetch) int { return strings.Compare(b.Timestamp, a.Timestamp) }) {
+		newestFirst := func(a, b master.Fetch) int { return strings.Compare(b.Timestamp, a.Timestamp) }
+		if !slices.IsSortedFunc(latest, newestFirst) {
 			t.Error("the latest fetches are not in the order of time")
 		}
 	})

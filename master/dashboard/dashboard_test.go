@@ -154,7 +154,8 @@ func TestNothingIsInjected(t *testing.T) {
 	}
 	for _, text := range evil {
 		for _, path := range []string{"/?said=", "/hosts?q=", "/hosts?only=", "/hosts?sort=", "/hosts?page=",
-			"/host?name=", "/page?url=", "/page?url=http://h/", "/log?level=", "/log?node=", "/failed?cause=", "/fetches?only=", "/?range="} {
+			"/host?name=", "/page?url=", "/page?url=http://h/", "/log?level=", "/log?node=",
+			"/failed?cause=", "/fetches?only=", "/?range="} {
 			_, doc := get(t, d, path+url.QueryEscape(text), "en")
 			wholesome(t, path+text, doc)
 		}
@@ -374,7 +375,9 @@ func TestFormsSteerTheCrawl(t *testing.T) {
 			t.Errorf("%s %v: %d to %q, want %d to %q", c.path, c.form, answer.StatusCode, to, c.code, c.to)
 		}
 	}
-	want := []string{"pause", "resume", "seed https://a.example/ 2", "seed https://b.example/x 2", "seed https://c.example/ 1", "drain bee true",
+	want := []string{"pause", "resume", "seed https://a.example/ 2", "seed https://b.example/x 2",
+		"seed https://c.example/ 1",
+		"drain bee true",
 		"drain nobody true", "exclude " + someHost + " true",
 		"revisit " + someHost + "/* false 6h0m0s false", "revisit " + someHost + "/a true 0s false", "stop"}
 	if !slices.Equal(f.done, want) {
@@ -525,7 +528,7 @@ func BenchmarkHostTable(b *testing.B) {
 	})
 }
 
-// A list of seeds with a bad line: the good ones are added, the bad one is named, and the page that says so waits for no
+// A list of seeds with a bad line: the good ones are added, the bad one is named, and that page waits for no
 // stream, which it would call lost.
 func TestABadLineOfSeedsIsNamed(t *testing.T) {
 	d := board(t, newFake(t, nil))

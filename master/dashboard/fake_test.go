@@ -228,6 +228,7 @@ var paths = []string{"/", "/changes",
 	"/?range=day", "/hosts", "/hosts?q=www&sort=-load&only=waiting", "/hosts?q=nowhere",
 	"/host?name=" + url.QueryEscape(someHost), "/host?name=gone",
 	"/page", "/page?url=" + url.QueryEscape(somePage), "/page?url=" + url.QueryEscape(someHost+"/waits"),
-	"/page?url=http://unknown.example/", "/page?url=nonsense", "/missing", "/fetches", "/fetches?only=failed", "/failed", "/failed?cause=TIMEOUT",
+	"/page?url=http://unknown.example/", "/page?url=nonsense", "/missing", "/fetches", "/fetches?only=failed",
+	"/failed", "/failed?cause=TIMEOUT",
 	"/nodes", "/revisit", "/log", "/log?level=error", "/log?node=bee",
 	"/help"}
