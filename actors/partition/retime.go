@@ -101,20 +101,49 @@ func (p *Partition) retime(ctx actor.Context, m *protocol.Retime) {
 func (p *Partition) sweep(ctx actor.Context, moves func(*store.Page) bool) {
 	p.sweeps++
 	disk, asker := p.disk, ctx.Sender()
-	ctx.Spawn(actor.PropsFromProducer(func() actor.Actor { return &Sweep{disk: disk, asker: asker, moves: moves} }))
+	ctx.Spawn(actor.PropsFromProducer(func() actor.Actor {
+		return &Sweep{passes{disk: disk, moves: moves}, asker}
+	}))
 }
 
-// Sweep looks through the visited pages of a partition, a batch at a time, until a pass has nothing to move: a page
-// that is moved meanwhile, by a visit or with a slot that is split, may come twice in a pass or not at all.
-type Sweep struct {
+// passes look through the visited pages of a partition, a batch at a time, until one has nothing to move. A page that
+// is moved meanwhile, by a visit or with a slot that is split, may come twice in a pass or not at all.
+type passes struct {
 	disk  *store.Partition
-	asker *actor.PID
-	moves func(*store.Page) bool
+	moves func(*store.Page) bool // reports whether it has changed the page
 
-	after  store.Position
-	moved  int // in this pass
-	passes int
-	count  int
+	after store.Position
+	moved int // in this pass
+	begun int // passes before this one
+	count int // moved in all
+}
+
+// next returns the records of the next batch that are to be written anew; over: there is nothing left to move.
+func (p *passes) next() (moves []store.Entry, over bool, err error) {
+	entries, after, err := p.disk.Visited(p.after, sweepBatch)
+	if err != nil {
+		return nil, true, err
+	}
+	p.after = after
+	for _, entry := range entries {
+		if p.begun < sweepPasses && p.moves(&entry.Page) {
+			moves = append(moves, entry)
+		}
+	}
+	p.moved += len(moves)
+	p.count += len(moves)
+	if after == nil {
+		p.begun++
+		over = p.moved == 0 || p.begun > sweepPasses
+		p.moved = 0
+	}
+	return moves, over, nil
+}
+
+// Sweep carries passes out while a crawl runs.
+type Sweep struct {
+	passes
+	asker *actor.PID
 }
 
 type (
@@ -133,31 +162,13 @@ func (s *Sweep) Receive(ctx actor.Context) {
 }
 
 func (s *Sweep) step(ctx actor.Context) {
-	entries, next, err := s.disk.Visited(s.after, sweepBatch)
-	if err != nil {
+	moves, over, err := s.next()
+	switch {
+	case over:
 		s.end(ctx, &protocol.Retimed{Count: s.count, Err: err})
-		return
-	}
-	s.after = next
-	write := &protocol.Write{Urgent: true}
-	for _, entry := range entries {
-		if s.passes < sweepPasses && s.moves(&entry.Page) {
-			write.Moves = append(write.Moves, entry)
-		}
-	}
-	s.moved += len(write.Moves)
-	s.count += len(write.Moves)
-	if next == nil {
-		s.passes++
-		if s.moved == 0 || s.passes > sweepPasses {
-			s.end(ctx, &protocol.Retimed{Count: s.count})
-			return
-		}
-		s.moved = 0
-	}
-	if len(write.Moves) > 0 {
-		ctx.Request(ctx.Parent(), write)
-	} else {
+	case len(moves) > 0:
+		ctx.Request(ctx.Parent(), &protocol.Write{Urgent: true, Moves: moves})
+	default:
 		ctx.Send(ctx.Self(), &sweepOn{})
 	}
 }
@@ -192,25 +203,18 @@ func RetimeAtRest(disk *store.Partition, m *protocol.Retime, now time.Time) (cou
 	if !m.Now {
 		batch.PutMeta(rulesMeta(m.Pages.Host()), b)
 	}
-	for moved, passes := true, 0; moved && passes < sweepPasses; passes++ {
-		moved = false
-		for after, more := store.Position(nil), true; more; more = after != nil {
-			var entries []store.Entry
-			if entries, after, err = disk.Visited(after, sweepBatch); err != nil {
-				return count, err
-			}
-			for _, entry := range entries {
-				if host.Retimed(&entry.Page, m, now) {
-					batch.Move(entry.Position, entry.Page)
-					count++
-					moved = true
-				}
-			}
-			if _, err := disk.Commit(batch); err != nil {
-				return count, err
-			}
-			batch.Reset(now)
+	p := passes{disk: disk, moves: func(page *store.Page) bool { return host.Retimed(page, m, now) }}
+	for over := false; !over; batch.Reset(now) {
+		var moves []store.Entry
+		if moves, over, err = p.next(); err != nil {
+			return p.count, err
+		}
+		for _, entry := range moves {
+			batch.Move(entry.Position, entry.Page)
+		}
+		if _, err := disk.Commit(batch); err != nil {
+			return p.count, err
 		}
 	}
-	return count, nil
+	return p.count, nil
 }
