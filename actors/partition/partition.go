@@ -265,32 +265,7 @@ func (p *Partition) write(ctx actor.Context, m *protocol.Write) {
 		p.batch.Drop(m.Drops[i].Position, m.Drops[i].Page)
 		delete(p.retrying, m.Drops[i].Page.URL)
 	}
-	var foreign map[int][]store.Candidate
-	known := map[string]outlink.Hint{}
-	for i := range m.Candidates {
-		c := &m.Candidates[i]
-		owner := p.ownerOf(p.state, c.Host)
-		switch {
-		case owner == p.index:
-			p.admit(*c, m.Seeds)
-			if m.Seeds {
-				if _, visited, _, err := p.disk.Seen(c.URL); err == nil && visited {
-					known[c.URL] = outlink.Hint{}
-				}
-			}
-		case p.order.Gate != nil || !p.isDelivered(c): // a gate may have turned away what was delivered
-			if foreign == nil {
-				foreign = map[int][]store.Candidate{}
-			}
-			foreign[owner] = append(foreign[owner], *c)
-		}
-	}
-	if len(known) > 0 {
-		ctx.Send(p.finder, &findPages{asker: ctx.Self(), pages: known})
-	}
-	for owner, candidates := range foreign {
-		p.batch.Send(owner, candidates)
-	}
+	p.take(ctx, m)
 	p.batch.Forget(m.Ghosts...)
 	for _, r := range m.Relaxed {
 		p.batch.Relaxed(r)
@@ -334,6 +309,36 @@ func (p *Partition) write(ctx actor.Context, m *protocol.Write) {
 		answer = &protocol.Written{Tag: m.Tag}
 	}
 	p.wrote(ctx, answer, m.Urgent)
+}
+
+// take admits the candidates that are of this partition, and sends the others off in the batch.
+func (p *Partition) take(ctx actor.Context, m *protocol.Write) {
+	var foreign map[int][]store.Candidate
+	known := map[string]outlink.Hint{}
+	for i := range m.Candidates {
+		c := &m.Candidates[i]
+		owner := p.ownerOf(p.state, c.Host)
+		switch {
+		case owner == p.index:
+			p.admit(*c, m.Seeds)
+			if m.Seeds {
+				if _, visited, _, err := p.disk.Seen(c.URL); err == nil && visited {
+					known[c.URL] = outlink.Hint{}
+				}
+			}
+		case p.order.Gate != nil || !p.isDelivered(c): // a gate may have turned away what was delivered
+			if foreign == nil {
+				foreign = map[int][]store.Candidate{}
+			}
+			foreign[owner] = append(foreign[owner], *c)
+		}
+	}
+	if len(known) > 0 {
+		ctx.Send(p.finder, &findPages{asker: ctx.Self(), pages: known})
+	}
+	for owner, candidates := range foreign {
+		p.batch.Send(owner, candidates)
+	}
 }
 
 // giveUpDamaged reports damage that a read has met to the Master. A restart would meet it again.

@@ -73,9 +73,6 @@ type Stage struct {
 	written int
 }
 
-// NewStage makes one of a connection that no Web serves.
-func NewStage(c net.Conn) *Stage { return &Stage{c: c} }
-
 // Write implements io.Writer.
 func (s *Stage) Write(b []byte) (int, error) {
 	n, err := s.c.Write(b)

@@ -58,14 +58,6 @@ func All() []Kind {
 // Host gives the name of the host that misbehaves in this way.
 func (k Kind) Host() string { return string(k) + suffix }
 
-// Seed is the URL to begin from, under the scheme's own port.
-func (k Kind) Seed() string {
-	if k.Secure() {
-		return "https://" + k.Host() + "/"
-	}
-	return "http://" + k.Host() + "/"
-}
-
 // Secure reports whether the misdeed is in TLS.
 func (k Kind) Secure() bool { return strings.HasPrefix(string(k), "tls-") }
 
@@ -539,7 +531,7 @@ func shiftBy(shift *[32]uint32, register uint32) (sum uint32) {
 }
 
 // gzipBomb writes the same packed megabyte over and over, which is a valid gzip stream with a right checksum.
-func gzipBomb(s *fakeweb.Stage, size int) error {
+func gzipBomb(w io.Writer, size int) error {
 	var packed bytes.Buffer
 	z, err := flate.NewWriter(&packed, flate.BestCompression)
 	if err != nil {
@@ -549,7 +541,7 @@ func gzipBomb(s *fakeweb.Stage, size int) error {
 	if err != nil {
 		return err
 	}
-	if err := s.Say(htmlHead + "Content-Encoding: gzip\r\n\r\n" + gzipHead); err != nil {
+	if _, err := io.WriteString(w, htmlHead+"Content-Encoding: gzip\r\n\r\n"+gzipHead); err != nil {
 		return err
 	}
 	for i := range size / len(megabyte) {
@@ -557,26 +549,26 @@ func gzipBomb(s *fakeweb.Stage, size int) error {
 		if i == 0 {
 			piece = first
 		}
-		if _, err := s.Write(piece); err != nil {
+		if _, err := w.Write(piece); err != nil {
 			return err
 		}
 	}
 	// an empty last block of fixed codes, then the checksum
 	tail := binary.LittleEndian.AppendUint32([]byte{3, 0}, bombSum(size))
-	_, err = s.Write(binary.LittleEndian.AppendUint32(tail, uint32(size))) // the size counts modulo 2^32
+	_, err = w.Write(binary.LittleEndian.AppendUint32(tail, uint32(size))) // the size counts modulo 2^32
 	return err
 }
 
 // zstdBomb writes blocks of four bytes that each stand for 128 kB of one letter (RFC 8878, 3.1.1.2.2).
-func zstdBomb(s *fakeweb.Stage, size int) error {
+func zstdBomb(w io.Writer, size int) error {
 	const block = 128 << 10
-	if err := s.Say(htmlHead + "Content-Encoding: zstd\r\n\r\n\x28\xb5\x2f\xfd\x00\x38"); err != nil {
+	if _, err := io.WriteString(w, htmlHead+"Content-Encoding: zstd\r\n\r\n\x28\xb5\x2f\xfd\x00\x38"); err != nil {
 		return err
 	}
 	const runLength = 1 << 1
 	one := binary.LittleEndian.AppendUint32(nil, block<<3|runLength)
 	one[3] = 'a'
-	out := bufio.NewWriter(s)
+	out := bufio.NewWriter(w)
 	for range size/block - 1 {
 		if _, err := out.Write(one); err != nil {
 			return err
@@ -594,16 +586,16 @@ var brotliZeros = sync.OnceValues(func() (pieces [2][]byte, err error) {
 	return pieces, err
 })
 
-func brotliBomb(s *fakeweb.Stage, size int) error {
+func brotliBomb(w io.Writer, size int) error {
 	pieces, err := brotliZeros()
 	if err != nil {
 		return err
 	}
 	first, next := pieces[0], pieces[1]
-	if err := s.Say(htmlHead + "Content-Encoding: br\r\n\r\n"); err != nil {
+	if _, err := io.WriteString(w, htmlHead+"Content-Encoding: br\r\n\r\n"); err != nil {
 		return err
 	}
-	out := bufio.NewWriter(s)
+	out := bufio.NewWriter(w)
 	out.Write(first)
 	for range size/len(megabyte) - 1 {
 		if _, err := out.Write(next); err != nil {

@@ -37,6 +37,14 @@ func newWeb(t *testing.T, o fakeweb.Options) *fakeweb.Web {
 	return w
 }
 
+// seed is the URL to begin from, under the scheme's own port.
+func seed(k Kind) string {
+	if k.Secure() {
+		return "https://" + k.Host() + "/"
+	}
+	return "http://" + k.Host() + "/"
+}
+
 func insecure() *tls.Config { return &tls.Config{InsecureSkipVerify: true} }
 
 // visit is what a careful client comes to: net/http with 60 s in all, 10 s for a handshake, a head of 10 MB and a body
@@ -116,7 +124,7 @@ func TestEveryMisdeedIsDone(t *testing.T) {
 		t.Run(string(kind), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				w := newWeb(t, fakeweb.Options{Guests: Guests(All()...)})
-				got, _ := careful(t, w, kind.Seed())
+				got, _ := careful(t, w, seed(kind))
 				expected, listed := want[kind]
 				if !listed {
 					expected = visit{status: 200}
@@ -173,10 +181,10 @@ func zeros(t *testing.T, r io.Reader, letter byte) (n int) {
 
 func TestBombsAreValid(t *testing.T) {
 	const size = 16 << 20
-	packed := func(bomb func(*fakeweb.Stage, int) error) *bytes.Reader {
+	packed := func(bomb func(io.Writer, int) error) *bytes.Reader {
 		client, server := net.Pipe()
 		go func() {
-			if err := bomb(fakeweb.NewStage(server), size); err != nil {
+			if err := bomb(server, size); err != nil {
 				t.Error(err)
 			}
 			server.Close()
@@ -218,7 +226,7 @@ func TestMisdeedsHoldUpNobodyElse(t *testing.T) {
 		done := make(chan struct{})
 		for _, kind := range All() {
 			go func() {
-				careful(t, w, kind.Seed())
+				careful(t, w, seed(kind))
 				done <- struct{}{}
 			}()
 		}
@@ -249,7 +257,7 @@ func TestMisdeedsHoldUpNobodyElse(t *testing.T) {
 func TestSubdomainsAndRebinding(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWeb(t, fakeweb.Options{Guests: Guests(All()...)})
-		url := subdomains.Seed()
+		url := seed(subdomains)
 		for range 5 {
 			v, body := careful(t, w, url)
 			at := bytes.LastIndex(body, []byte("http://"))
@@ -285,7 +293,7 @@ func TestHostileHostsOverSockets(t *testing.T) {
 	tr := &http.Transport{DialContext: l.DialContext, TLSClientConfig: insecure(), DisableKeepAlives: true}
 	c := &http.Client{Transport: tr}
 	get := func(kind Kind) error {
-		res, err := c.Get(kind.Seed())
+		res, err := c.Get(seed(kind))
 		if err != nil {
 			return err
 		}
@@ -299,9 +307,9 @@ func TestHostileHostsOverSockets(t *testing.T) {
 			t.Errorf("%s: %v, want %v", kind, err, want)
 		}
 	}
-	for _, seed := range l.GuestSeeds() {
-		if !strings.Contains(seed, ".hostile.test:") {
-			t.Error(seed)
+	for _, root := range l.GuestSeeds() {
+		if !strings.Contains(root, ".hostile.test:") {
+			t.Error(root)
 		}
 	}
 }
