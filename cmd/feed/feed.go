@@ -87,7 +87,7 @@ func (f *Feed) Pass(ctx context.Context) (count int, err error) {
 	if err := f.archive.Refresh(); err != nil {
 		return 0, err
 	}
-	files := f.archive.Files()
+	files := f.archive.Merged().Files
 	pairs, err := f.pairs()
 	if err != nil {
 		return 0, err

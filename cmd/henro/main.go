@@ -99,7 +99,8 @@ crawls the sites you name, writes WARC 1.1 archives and a link graph, and knows 
 	add("steer", newTopCommand(), newTraceCommand(), newWhyCommand())
 	add("look", newPageCommand(), newMissingCommand(), newHostCommand(), newReplayCommand(), newQACommand(),
 		newWACZCommand(), newExportCommand(), newReportCommand(), newCheckCommand(), newRepairCommand())
-	add("look", newSQLCommand(), newStatsCommand(), newDiffCommand(), newFeedCommand())
+	add("look", newSQLCommand(), newStatsCommand(), newDiffCommand(), newFeedCommand(),
+		newSearchCommand())
 	add("try", newFakewebCommand(), newSimulateCommand())
 	root.AddCommand(config.NewManCommand(), newVersionCommand(), newIndexCommand(), newCompactCommand())
 	return root

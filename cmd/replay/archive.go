@@ -59,13 +59,6 @@ func (a *Archive) Refresh() error {
 	return err
 }
 
-// Files are the names of the WARC files that the index holds.
-func (a *Archive) Files() []string {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	return a.merged.Files
-}
-
 // Each shows all captures, in the order of the index: by page, then by moment.
 func (a *Archive) Each(visit func(cdxj.Entry) bool) error {
 	var failed error

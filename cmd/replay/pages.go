@@ -2,17 +2,20 @@ package replay
 
 import (
 	"bytes"
+	"context"
 	"embed"
 	"encoding/json"
 	"errors"
 	"html/template"
 	"net/http"
+	"path/filepath"
 	"strconv"
 	"strings"
 	"time"
 
 	"henro/messages/weburl"
 	"henro/store/archive/cdxj"
+	"henro/store/report/search"
 )
 
 //go:embed static
@@ -95,6 +98,7 @@ func (s *Server) start(w http.ResponseWriter, r *http.Request) error {
 		After        string
 		Incomplete   bool // the search gave up
 		IsSiteSearch bool
+		Texts        []search.Found // with the words in their text, where there is an index
 	}{page: page{wordsFor(r), query}, Files: len(s.archive.Merged().Files), After: r.FormValue("after")}
 	var err error
 	if query == "" {
@@ -105,7 +109,33 @@ func (s *Server) start(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
+	if query != "" && content.After == "" {
+		if content.Texts, err = s.texts(r.Context(), query); err != nil {
+			return err
+		}
+	}
 	return s.show(w, r, http.StatusOK, "start.html", content)
+}
+
+// textFor bounds a search in texts.
+const textFor = 5 * time.Second
+
+// texts searches the index that henro search makes beside the folder; nothing where there is none.
+func (s *Server) texts(ctx context.Context, query string) ([]search.Found, error) {
+	ctx, cancel := context.WithTimeout(ctx, textFor)
+	defer cancel()
+	index, err := search.Open(ctx, filepath.Dir(filepath.Clean(s.archive.dir)), false)
+	if errors.Is(err, search.ErrNoIndex) {
+		return nil, nil
+	} else if err != nil {
+		return nil, err
+	}
+	defer index.Close()
+	found, err := index.Search(ctx, search.Question{Words: query, Most: listed})
+	if errors.Is(err, search.ErrQuery) || ctx.Err() != nil {
+		return nil, nil
+	}
+	return found, err
 }
 
 // sites lists hosts by skipping from one to the next in the index.

@@ -35,7 +35,7 @@ func wordsFor(r *http.Request) words {
 
 var inEnglish = map[string][]string{
 	"title": {"Archive"}, "search": {"Search"}, "search-hint": {"URL, host, or words of a URL"}, "sites": {"Sites"},
-	"found":   {"Pages found"},
+	"found": {"Pages found"}, "texts": {"In the text of pages"},
 	"nothing": {"Nothing found."}, "empty": {"There is no finished file in this archive yet."}, "more": {"More"},
 	"files":      {"WARC files"},
 	"incomplete": {"The search took too long and stopped here; continue with More."}, "calendar": {"Calendar"},
@@ -62,7 +62,7 @@ var inEnglish = map[string][]string{
 
 var inJapanese = map[string][]string{
 	"title": {"アーカイブ"}, "search": {"検索"}, "search-hint": {"URL、ホスト、または URL に含まれる語"}, "sites": {"サイト一覧"},
-	"found":   {"見つかったページ"},
+	"found": {"見つかったページ"}, "texts": {"本文に含むページ"},
 	"nothing": {"見つかりませんでした。"}, "empty": {"書き終えたファイルがまだありません。"}, "more": {"続き"}, "files": {"個の WARC ファイル"},
 	"incomplete": {"時間がかかるため途中で止めました。「続き」で再開します。"}, "calendar": {"カレンダー"}, "captures": {"件の保存"},
 	"capture": {"保存"}, "of": {"/"}, "from": {"最初"}, "until": {"最後"}, "previous": {"前の保存"}, "next": {"次の保存"},
