@@ -16,9 +16,11 @@ import (
 // of a crawl without an end. It takes a fiftieth of a processor at most: 100,000 hosts take some 0.6 s to read, and are
 // read every 30 s then.
 type foresight struct {
-	n     *Node
-	older figuresOfHosts // from which growth is reckoned: at least a tenth of the run ago
-	newer figuresOfHosts // that take its place
+	n *Node
+	// by which what is yet to be found and the pace are reckoned: of a quarter to half of the run
+	older figuresOfCrawl
+	newer figuresOfCrawl // that take its place
+	began uint64         // visits of earlier runs
 }
 
 const (
@@ -26,19 +28,21 @@ const (
 	foreseeLatest = time.Minute
 	endlessLatest = 10 * time.Minute
 	foreseeEffort = 50      // times as long as a reading took, until the next
-	foreseeHosts  = 200_000 // whose growth is remembered: 7 MB twice
+	foreseeHosts  = 200_000 // whose figures are remembered: 7 MB twice
 )
 
-// figuresOfHosts are those of one reading.
-type figuresOfHosts struct {
-	at    time.Time
-	hosts map[store.HostID]hostFigures
+// figuresOfCrawl are those of one reading.
+type figuresOfCrawl struct {
+	at            time.Time
+	hosts         map[store.HostID]forecast.Figures
+	visits, bytes uint64 // since the crawl began
 }
-
-type hostFigures struct{ known, visited uint64 }
 
 // run foresees until the context ends.
 func (f *foresight) run(ctx context.Context, began time.Time) {
+	if status, err := Ask[*Status](ctx, f.n, &StatusAsked{}); err == nil {
+		f.began = status.Totals.Visits()
+	}
 	wait := foreseeEvery
 	for {
 		timer := time.NewTimer(wait)
@@ -63,7 +67,7 @@ func (f *foresight) run(ctx context.Context, began time.Time) {
 // look reads the hosts once.
 func (f *foresight) look(ctx context.Context, now time.Time, ran time.Duration) (*forecast.Forecast, error) {
 	o := f.n.Options()
-	read := figuresOfHosts{now, map[store.HostID]hostFigures{}}
+	read := figuresOfCrawl{at: now, hosts: map[store.HostID]forecast.Figures{}}
 	var hosts []forecast.Host
 	for _, disk := range f.n.state.Partitions {
 		for after := store.HostID(0); ; {
@@ -77,7 +81,7 @@ func (f *foresight) look(ctx context.Context, now time.Time, ran time.Duration) 
 			for i := range records {
 				r := &records[i]
 				if len(read.hosts) < foreseeHosts {
-					read.hosts[r.ID] = hostFigures{r.Known, r.Visited}
+					read.hosts[r.ID] = forecast.Figures{Known: r.Known, Visited: r.Visited}
 				}
 				if r.Waiting > 0 {
 					hosts = append(hosts, f.left(r, &o.Hosts, now))
@@ -86,16 +90,17 @@ func (f *foresight) look(ctx context.Context, now time.Time, ran time.Duration) 
 			after = records[len(records)-1].ID
 		}
 	}
-	if f.newer.hosts == nil || now.Sub(f.newer.at) >= ran/10 {
-		f.older, f.newer = f.newer, read
-	}
 	status, err := Ask[*Status](ctx, f.n, &StatusAsked{})
 	if err != nil {
 		return nil, err
 	}
-	c := forecast.Crawl{Leases: status.Leases}
-	if o.For > 0 {
-		c.Most = max(o.For-ran, time.Second)
+	if err := f.shareClocks(ctx, hosts); err != nil {
+		return nil, err
+	}
+	read.visits, read.bytes = status.Totals.Visits(), status.Totals.Bytes
+	c := forecast.Crawl{Leases: status.Leases, Most: f.untilLimit(&o, &read, ran)}
+	if f.newer.hosts == nil || ran >= 2*f.newer.at.Sub(now.Add(-ran)) {
+		f.older, f.newer = f.newer, read
 	}
 	for _, s := range status.Slaves {
 		c.Slots += s.Slots
@@ -103,6 +108,70 @@ func (f *foresight) look(ctx context.Context, now time.Time, ran time.Duration) 
 	seen := forecast.Of(hosts, c)
 	seen.Endless = o.Hosts.Continuous
 	return seen, nil
+}
+
+// untilLimit is how long it takes until a limit of the crawl ends it, at the pace of late; 0: none is foreseen.
+func (f *foresight) untilLimit(o *Options, now *figuresOfCrawl, ran time.Duration) (most time.Duration) {
+	within := func(left time.Duration) {
+		if left = max(left, time.Second); most == 0 || left < most {
+			most = left
+		}
+	}
+	if o.For > 0 {
+		within(o.For - ran)
+	}
+	if f.older.hosts == nil {
+		return most
+	}
+	took := now.at.Sub(f.older.at)
+	for _, limit := range []struct {
+		set               bool
+		most, had, before uint64
+	}{
+		{o.MaxPages > 0, o.MaxPages + f.began, now.visits, f.older.visits},
+		{o.MaxBytes > 0, o.MaxBytes, now.bytes, f.older.bytes},
+	} {
+		if limit.set && limit.had > limit.before {
+			left := float64(limit.most-min(limit.most, limit.had)) / float64(limit.had-limit.before)
+			within(time.Duration(min(left*float64(took), 1<<62)))
+		}
+	}
+	return most
+}
+
+type (
+	// clocksAsked asks for the clocks that hosts share. It is answered by clocksReported.
+	clocksAsked struct{ hosts []string }
+	// clocksReported are the clocks, in the order of the question.
+	clocksReported struct{ clocks []string }
+)
+
+// shareClocks tells hosts the clock that they share with others, if this crawl has such clocks.
+func (f *foresight) shareClocks(ctx context.Context, hosts []forecast.Host) error {
+	if f.n.Options().Unit == UnitHost {
+		return nil
+	}
+	asked := &clocksAsked{}
+	for i := range hosts {
+		asked.hosts = append(asked.hosts, hosts[i].Name)
+	}
+	answer, err := Ask[*clocksReported](ctx, f.n, asked)
+	if err != nil {
+		return err
+	}
+	for i := range hosts {
+		hosts[i].Clock = answer.clocks[i]
+	}
+	return nil
+}
+
+// sharedBy are the clocks of hosts. One of several addresses goes by the first.
+func (c *clocks) sharedBy(hosts []string) *clocksReported {
+	answer := &clocksReported{}
+	for _, host := range hosts {
+		answer.clocks = append(answer.clocks, c.keys(host)[0])
+	}
+	return answer
 }
 
 // left is what a host has left.
@@ -114,9 +183,7 @@ func (f *foresight) left(r *store.HostRecord, o *host.Options, now time.Time) fo
 	_, mean, _ := s.Took()
 	h := forecast.Host{Name: r.Name, Waiting: r.Waiting, Cycle: s.Pace(&o.Politeness) + mean,
 		Rest: max(0, s.BackoffUntil().Sub(now)), Failing: !failing(r, &s).IsZero()}
-	if before, known := f.older.hosts[r.ID]; known && r.Visited > before.visited {
-		h.Growth = float64(r.Known-min(r.Known, before.known)) / float64(r.Visited-before.visited)
-	}
+	h.Yet, h.Grows = forecast.Yet(r.Waiting, f.older.hosts[r.ID], forecast.Figures{Known: r.Known, Visited: r.Visited})
 	if h.Failing && s.LastOK().IsZero() && !o.Continuous {
 		h.GivenUp = max(1, o.UntilGivenUp(s.Failures()))
 	}

@@ -296,6 +296,8 @@ func (m *Master) Receive(ctx actor.Context) {
 		ctx.Respond(m.status())
 	case *StatusAsked:
 		ctx.Respond(m.status())
+	case *clocksAsked:
+		ctx.Respond(m.ready.clocks.sharedBy(msg.hosts))
 	case *FetchesAsked:
 		ctx.Forward(m.fetches)
 	case *DrainSlave:

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"flag"
 	"fmt"
@@ -29,7 +30,8 @@ type glimpse struct {
 }
 
 // foreseen crawls a fakeweb in virtual time and notes the forecasts.
-func foreseen(t *testing.T, web fakeweb.Options, change func(*master.Options)) (seen []glimpse, took time.Duration) {
+func foreseen(t *testing.T, web fakeweb.Options, end master.End, change func(*master.Options)) (seen []glimpse,
+	took time.Duration) {
 	t.Helper()
 	began := time.Now()
 	_, _, status := bubble(t, web, -1, change, func(ctx context.Context, node *master.Node, _ *fakeweb.Web) {
@@ -44,7 +46,7 @@ func foreseen(t *testing.T, web fakeweb.Options, change func(*master.Options)) (
 			}
 		}
 	})
-	if status.End != master.Finished {
+	if status.End != end {
 		t.Errorf("ended with %q", status.End)
 	}
 	return seen, time.Duration(status.Seconds * float64(time.Second))
@@ -57,6 +59,8 @@ func TestTheEndIsForeseen(t *testing.T) {
 		name string
 		web  fakeweb.Options
 		free bool // no bound on its error
+		end  master.End
+		with func(*master.Options)
 	}{
 		{name: "even", web: fakeweb.Options{Seed: 1, Hosts: 12, Domains: 12, Pages: 80, Degree: 8}},
 		{name: "one huge host", web: fakeweb.Options{Seed: 2, Hosts: 12, Domains: 12, Pages: 40, Degree: 8,
@@ -77,13 +81,19 @@ func TestTheEndIsForeseen(t *testing.T) {
 					h.Latency = 4 * time.Second
 				}
 			}}},
+		{name: "shared clocks", web: fakeweb.Options{Seed: 6, Hosts: 12, Domains: 4, Pages: 80, Degree: 8},
+			with: func(o *master.Options) { o.Unit = master.UnitDomain }},
+		{name: "--pages", web: fakeweb.Options{Seed: 7, Hosts: 12, Domains: 12, Pages: 200, Degree: 8},
+			end: master.PageLimit, with: func(o *master.Options) { o.MaxPages = 900 }},
+		{name: "--bytes", web: fakeweb.Options{Seed: 8, Hosts: 12, Domains: 12, Pages: 200, Degree: 8},
+			end: master.SizeLimit, with: func(o *master.Options) { o.MaxBytes = 3 << 20 }},
 		{name: "growing", web: fakeweb.Options{Seed: 5, Hosts: 12, Domains: 12, Pages: 300, Degree: 1}, free: true},
 	}
 	var lines []chart.Line
 	csv := "web,progress,foreseen s,truth s,error\n"
 	for _, w := range webs {
 		synctest.Test(t, func(t *testing.T) {
-			seen, took := foreseen(t, w.web, nil)
+			seen, took := foreseen(t, w.web, cmp.Or(w.end, master.Finished), w.with)
 			var xs, ys []float64
 			for _, share := range []float64{0.25, 0.5, 0.75} {
 				best, found := glimpse{}, false

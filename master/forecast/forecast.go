@@ -1,15 +1,21 @@
 // Package forecast says when a crawl will have ended, and what keeps it from going faster.
 //
-// A host needs what waits there times what its clock takes for one page, after the rest that it is in. The crawl needs
-// as long as its slowest host, or, if the slaves have fewer connections than there are hosts, as long as all hosts take
-// one after another on those connections. Links yet to be found are foreseen from how many new URLs the latest visits
-// of a host brought: with g of them a visit, W waiting pages become W·(1+g), and at most 2W. (W/(1−g), as if g stayed
-// as it is, was ten times too long at a quarter of a crawl: g falls while a host is being read.)
+// A host needs what waits there times what its clock takes for one page, after the rest that it is in. Hosts that share a
+// clock need that one after another. The crawl needs as long as its slowest clock, or, if the slaves have fewer
+// connections than there are hosts, as long as all hosts take one after another on those connections.
+//
+// URLs yet to be found are foreseen from how the visits of a host bring ever fewer new ones: those of late, and those
+// before. As in a graph whose links point anywhere, each further visit is taken to bring the same share fewer than the
+// one before, so what is yet to come is a geometric series. The less the visits decline, the less the series says, and the
+// less of it counts; where they do not decline, what waits is a lower bound, and is called one. (Both W·(1+g), with g the
+// new URLs of a visit of late and W what waits, and the whole series were 60 to 300 % too long at a quarter of a web of
+// trees: there the visits bring as many new URLs as ever, until suddenly none are left.)
 //
 // Invariant: a forecast is a function of what is given to it; it knows no clock.
 package forecast
 
 import (
+	"math"
 	"time"
 
 	"henro/messages/speech"
@@ -23,12 +29,33 @@ type Host struct {
 	Rest    time.Duration // until it may be asked
 	// of a host that fails and was never well: until its pages are given up
 	GivenUp time.Duration
-	Growth  float64 // g: new URLs that a visit brought of late
+	Yet     float64 // URLs that it will still find
+	Grows   bool    // its visits bring as many new URLs as they did before: more than Yet may come
 	Failing bool
+	Clock   string // that it shares with other hosts; empty: it has its own
 }
 
-// grown is the Growth from which on a host grows without a visible end.
+// Figures are what is known of a host at one moment.
+type Figures struct{ Known, Visited uint64 }
+
+// grown is the ratio of new URLs a visit, of late to before, from which on a host grows without a visible end.
 const grown = 0.9
+
+// Yet foresees how many URLs a host will still find, from its figures of an earlier moment and of now. Before the earlier
+// moment and since then it must have been visited; otherwise nothing is foreseen.
+func Yet(waiting uint64, before, now Figures) (yet float64, grows bool) {
+	if before.Visited == 0 || before.Known == 0 || now.Visited <= before.Visited || now.Known <= before.Known {
+		return 0, false
+	}
+	a, b := float64(before.Visited), float64(now.Visited-before.Visited)
+	found := float64(now.Known - before.Known)
+	decline := found / b / (float64(before.Known-1) / a) // over (a+b)/2 visits; the first URL was found by none
+	if decline > grown {
+		return 0, true
+	}
+	next := math.Pow(decline, 2*b/(a+b)) // of what was found, what as many visits more will find
+	return (1 - decline) * min(found*next/(1-next), float64(waiting)), false
+}
 
 // left is how long the host needs by itself.
 func (h *Host) left() time.Duration {
@@ -40,8 +67,7 @@ func (h *Host) left() time.Duration {
 
 // work is how long it is asked.
 func (h *Host) work() time.Duration {
-	pages := float64(h.Waiting) * (1 + min(max(h.Growth, 0), 1))
-	return time.Duration(min(pages*float64(h.Cycle), 1<<62))
+	return time.Duration(min((float64(h.Waiting)+h.Yet)*float64(h.Cycle), 1<<62))
 }
 
 // Crawl is what is known of the rest.
@@ -58,7 +84,8 @@ type Forecast struct {
 	Grows    bool          `json:"grows,omitempty"`   // links are found as fast as they are visited: it may be more
 	Host     string        `json:"host,omitempty"`    // that needs the longest
 	HostLeft time.Duration `json:"host_left_ns,omitempty"`
-	Hosts    int           `json:"hosts"` // that have pages left
+	Sharing  int           `json:"sharing,omitempty"` // hosts with pages left that share the clock of Host, and its time
+	Hosts    int           `json:"hosts"`             // that have pages left
 	// what bounds the pace, in a sentence; nothing: no page waits
 	Bound speech.Sentence `json:"bound,omitzero"`
 }
@@ -69,6 +96,7 @@ func Of(hosts []Host, c Crawl) *Forecast {
 	var all, cycles time.Duration
 	failing, growing := 0, 0
 	next := time.Duration(0)
+	shared := map[string]*sharing{}
 	for i := range hosts {
 		h := &hosts[i]
 		if left := h.left(); left > f.HostLeft || f.Host == "" {
@@ -76,8 +104,11 @@ func Of(hosts []Host, c Crawl) *Forecast {
 		}
 		if h.GivenUp == 0 {
 			all = time.Duration(min(float64(all)+float64(h.work()), 1<<62))
+			if h.Clock != "" {
+				share(shared, h)
+			}
 		}
-		if h.Growth > grown {
+		if h.Grows {
 			growing++
 		}
 		if h.Failing && h.Rest > 0 {
@@ -87,6 +118,11 @@ func Of(hosts []Host, c Crawl) *Forecast {
 			continue
 		}
 		cycles += h.Cycle
+	}
+	for _, s := range shared {
+		if s.hosts > 1 && (s.left > f.HostLeft || s.left == f.HostLeft && s.most.Name < f.Host) {
+			f.Host, f.HostLeft, f.Sharing = s.most.Name, s.left, s.hosts-1
+		}
 	}
 	f.Left = f.HostLeft
 	if c.Slots > 0 {
@@ -98,6 +134,26 @@ func Of(hosts []Host, c Crawl) *Forecast {
 	}
 	f.Bound = bound(len(hosts), failing, cycles, next, &c)
 	return f
+}
+
+// sharing are hosts that share a clock.
+type sharing struct {
+	hosts int
+	left  time.Duration // of all of them, one after another
+	most  *Host         // that has the most to do
+}
+
+func share(shared map[string]*sharing, h *Host) {
+	s := shared[h.Clock]
+	if s == nil {
+		s = &sharing{most: h}
+		shared[h.Clock] = s
+	}
+	s.hosts++
+	s.left = time.Duration(min(float64(s.left)+float64(h.work()), 1<<62))
+	if h.work() > s.most.work() {
+		s.most = h
+	}
 }
 
 // bound says what keeps the crawl from going faster.
@@ -138,6 +194,8 @@ func (f *Forecast) Says() speech.Sentence {
 		return speech.Say("nothing waits")
 	case f.Grows:
 		return speech.Say("at least %s more, and new links are found as fast as pages are visited", f.Left)
+	case f.Sharing > 0 && f.HostLeft >= f.Left-f.Left/10:
+		return speech.Say("about %s more: %s and %d hosts that share its clock need that", f.Left, f.Host, f.Sharing)
 	case f.Hosts > 1 && f.HostLeft >= f.Left-f.Left/10:
 		return speech.Say("about %s more: %s alone needs that", f.Left, f.Host)
 	}

@@ -1,6 +1,7 @@
 package forecast_test
 
 import (
+	"math"
 	"testing"
 	"time"
 
@@ -22,7 +23,7 @@ func TestForecasts(t *testing.T) {
 		GivenUp: time.Hour,
 		Failing: true,
 	}
-	fresh := forecast.Host{Name: "https://new.test", Waiting: 60, Cycle: time.Second, Growth: 3}
+	fresh := forecast.Host{Name: "https://new.test", Waiting: 60, Cycle: time.Second, Grows: true}
 	for _, c := range []struct {
 		sentence    string
 		hosts       []forecast.Host
@@ -46,7 +47,7 @@ func TestForecasts(t *testing.T) {
 		{"none but failing hosts", []forecast.Host{dead}, forecast.Crawl{Slots: 64}, "about 1h10m more",
 			"all 1 hosts with pages left rest after failures, the first for another 10m"},
 		{"a host that grows", []forecast.Host{fresh}, forecast.Crawl{Slots: 64},
-			"at least 2m more, and new links are found as fast as pages are visited",
+			"at least 1m more, and new links are found as fast as pages are visited",
 			"one host has pages left, and gives one in 1s"},
 		{"a limit of time", []forecast.Host{huge}, forecast.Crawl{Slots: 64, Most: time.Minute}, "about 1m more",
 			"one host has pages left, and gives one in 5s"},
@@ -58,8 +59,48 @@ func TestForecasts(t *testing.T) {
 			t.Errorf("%s: %q, %q\nwant %q, %q", c.sentence, f.Says(), f.Bound, c.says, c.bound)
 		}
 	}
+	clock := hosts(3, 12, 5*time.Second)
+	for i := range clock {
+		clock[i].Clock = "even.test"
+	}
+	if f := forecast.Of(append(clock, hosts(1, 12, 5*time.Second)...), forecast.Crawl{Slots: 64}); f.Left != 3*time.Minute ||
+		f.Says().String() != "about 3m more: https://even.test and 2 hosts that share its clock need that" {
+		t.Errorf("three hosts with one clock: %v, %q", f.Left, f.Says())
+	}
 	f := forecast.Of([]forecast.Host{huge}, forecast.Crawl{Slots: 64})
 	if f.Endless = true; f.Says().String() != "it does not end, since it revisits" {
 		t.Errorf("%q", f.Says())
+	}
+}
+
+// A graph of n pages with d links each that point anywhere: after v visits some n·(1−e^(−d·v/n)) pages are known. What is
+// yet to be found is foreseen from any two moments of it.
+func TestURLsYetToBeFoundAreForeseen(t *testing.T) {
+	const n, d = 600.0, 6.0
+	known := func(v uint64) forecast.Figures {
+		return forecast.Figures{Known: uint64(n*(1-math.Exp(-d*float64(v)/n)) + 0.5), Visited: v}
+	}
+	for _, c := range [][2]uint64{{50, 150}, {100, 150}, {100, 300}, {200, 300}, {100, 400}} { // from a quarter on
+		before, now := known(c[0]), known(c[1])
+		yet, grows := forecast.Yet(now.Known-now.Visited, before, now)
+		if truth := n - float64(now.Known); math.Abs(yet-truth) > 0.15*(n-float64(now.Visited)) || grows {
+			t.Errorf("after %d visits %.0f more are foreseen, %.0f in truth, grows %v", c[1], yet, truth, grows)
+		}
+	}
+	for sentence, c := range map[string]struct {
+		before, now forecast.Figures
+		yet         float64
+		grows       bool
+	}{
+		"each page leads to a new one":    {forecast.Figures{Known: 10, Visited: 9}, forecast.Figures{Known: 30, Visited: 29}, 0, true},
+		"nothing new came of late":        {forecast.Figures{Known: 80, Visited: 9}, forecast.Figures{Known: 80, Visited: 29}, 0, false},
+		"it was not visited before":       {forecast.Figures{Known: 1}, forecast.Figures{Known: 80, Visited: 9}, 0, false},
+		"it was not visited of late":      {forecast.Figures{Known: 40, Visited: 9}, forecast.Figures{Known: 80, Visited: 9}, 0, false},
+		"there is no earlier moment":      {forecast.Figures{}, forecast.Figures{Known: 80, Visited: 9}, 0, false},
+		"figures that went back are none": {forecast.Figures{Known: 90, Visited: 30}, forecast.Figures{Known: 80, Visited: 9}, 0, false},
+	} {
+		if yet, grows := forecast.Yet(7, c.before, c.now); yet != c.yet || grows != c.grows {
+			t.Errorf("%s: %v, %v", sentence, yet, grows)
+		}
 	}
 }
