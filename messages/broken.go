@@ -15,7 +15,7 @@ func Broken(status uint32, reason Reason) string {
 	case Reason_NONE:
 	case Reason_TIMEOUT:
 		return Slow
-	case Reason_CONNECTION_LOST, Reason_MALFORMED, Reason_HEADERS_TOO_LARGE, Reason_REDIRECT_LOOP:
+	case Reason_CONNECTION_LOST, Reason_MALFORMED, Reason_HEADERS_TOO_LARGE:
 		return Failing
 	default:
 		return ""

@@ -44,7 +44,6 @@ const (
 	Reason_HEADERS_TOO_LARGE  Reason = 11 // more header than allowed
 	Reason_ROBOTS_DENIED      Reason = 12 // robots.txt forbids it
 	Reason_ROBOTS_UNREACHABLE Reason = 13 // robots.txt answered 5xx or not at all: everything is forbidden for now (RFC 9309 2.3.1.4)
-	Reason_REDIRECT_LOOP      Reason = 14 // more redirects than allowed on the way
 	Reason_NOT_ARCHIVED       Reason = 15 // the WARC could not be written; the visit does not count
 	Reason_CANCELED           Reason = 16 // the slave was stopped; not the host's fault
 	Reason_NOT_PARSED         Reason = 17 // a parser of henro failed on the response; tried again, then given up
@@ -67,7 +66,6 @@ var (
 		11: "HEADERS_TOO_LARGE",
 		12: "ROBOTS_DENIED",
 		13: "ROBOTS_UNREACHABLE",
-		14: "REDIRECT_LOOP",
 		15: "NOT_ARCHIVED",
 		16: "CANCELED",
 		17: "NOT_PARSED",
@@ -87,7 +85,6 @@ var (
 		"HEADERS_TOO_LARGE":  11,
 		"ROBOTS_DENIED":      12,
 		"ROBOTS_UNREACHABLE": 13,
-		"REDIRECT_LOOP":      14,
 		"NOT_ARCHIVED":       15,
 		"CANCELED":           16,
 		"NOT_PARSED":         17,
@@ -2599,7 +2596,7 @@ const file_messages_wire_proto_rawDesc = "" +
 	"\bGreeting\x12\x12\n" +
 	"\x04node\x18\x01 \x01(\tR\x04node\"\"\n" +
 	"\aGreeted\x12\x17\n" +
-	"\aunix_ms\x18\x01 \x01(\x03R\x06unixMs*\xd0\x02\n" +
+	"\aunix_ms\x18\x01 \x01(\x03R\x06unixMs*\xc3\x02\n" +
 	"\x06Reason\x12\b\n" +
 	"\x04NONE\x10\x00\x12\x11\n" +
 	"\rDNS_NOT_FOUND\x10\x01\x12\x0e\n" +
@@ -2617,12 +2614,11 @@ const file_messages_wire_proto_rawDesc = "" +
 	"\x12\x15\n" +
 	"\x11HEADERS_TOO_LARGE\x10\v\x12\x11\n" +
 	"\rROBOTS_DENIED\x10\f\x12\x16\n" +
-	"\x12ROBOTS_UNREACHABLE\x10\r\x12\x11\n" +
-	"\rREDIRECT_LOOP\x10\x0e\x12\x10\n" +
+	"\x12ROBOTS_UNREACHABLE\x10\r\x12\x10\n" +
 	"\fNOT_ARCHIVED\x10\x0f\x12\f\n" +
 	"\bCANCELED\x10\x10\x12\x0e\n" +
 	"\n" +
-	"NOT_PARSED\x10\x11B\x10Z\x0ehenro/messagesb\x06proto3"
+	"NOT_PARSED\x10\x11\"\x04\b\x0e\x10\x0eB\x10Z\x0ehenro/messagesb\x06proto3"
 
 var (
 	file_messages_wire_proto_rawDescOnce sync.Once

@@ -297,7 +297,7 @@ func passing(v *messages.PageVisited) bool {
 		return v.Status == 429 || v.Status >= 502 && v.Status <= 504
 	case messages.Reason_DNS_NOT_FOUND, messages.Reason_ADDRESS_FORBIDDEN, messages.Reason_MALFORMED,
 		messages.Reason_HEADERS_TOO_LARGE,
-		messages.Reason_ROBOTS_DENIED, messages.Reason_REDIRECT_LOOP:
+		messages.Reason_ROBOTS_DENIED:
 		return false
 	}
 	return true

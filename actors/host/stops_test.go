@@ -20,7 +20,7 @@ func TestWhatAVisitSaysOfItsFolder(t *testing.T) {
 		{503, 0, stoplist.Silent},
 		{0, messages.Reason_TIMEOUT, stoplist.Slow},
 		{0, messages.Reason_CONNECTION_LOST, stoplist.Failing}, {0, messages.Reason_MALFORMED, stoplist.Failing},
-		{0, messages.Reason_HEADERS_TOO_LARGE, stoplist.Failing}, {0, messages.Reason_REDIRECT_LOOP, stoplist.Failing},
+		{0, messages.Reason_HEADERS_TOO_LARGE, stoplist.Failing},
 		{0, messages.Reason_DNS_NOT_FOUND, stoplist.Silent}, {0, messages.Reason_CONNECT_REFUSED, stoplist.Silent},
 		{0, messages.Reason_CONNECT_TIMEOUT, stoplist.Silent}, {0, messages.Reason_TLS_FAILED, stoplist.Silent},
 		{0, messages.Reason_ROBOTS_DENIED, stoplist.Silent}, {0, messages.Reason_ADDRESS_FORBIDDEN, stoplist.Silent},

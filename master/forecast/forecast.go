@@ -1,15 +1,15 @@
 // Package forecast says when a crawl will have ended, and what keeps it from going faster.
 //
-// A host needs what waits there times what its clock takes for one page, after the rest that it is in. Hosts that share a
-// clock need that one after another. The crawl needs as long as its slowest clock, or, if the slaves have fewer
+// A host needs what waits there times what its clock takes for one page, after the rest that it is in. Hosts that share
+// a clock need that one after another. The crawl needs as long as its slowest clock, or, if the slaves have fewer
 // connections than there are hosts, as long as all hosts take one after another on those connections.
 //
 // URLs yet to be found are foreseen from how the visits of a host bring ever fewer new ones: those of late, and those
 // before. As in a graph whose links point anywhere, each further visit is taken to bring the same share fewer than the
-// one before, so what is yet to come is a geometric series. The less the visits decline, the less the series says, and the
-// less of it counts; where they do not decline, what waits is a lower bound, and is called one. (Both W·(1+g), with g the
-// new URLs of a visit of late and W what waits, and the whole series were 60 to 300 % too long at a quarter of a web of
-// trees: there the visits bring as many new URLs as ever, until suddenly none are left.)
+// one before, so what is yet to come is a geometric series. The less the visits decline, the less the series says, and
+// the less of it counts; where they do not decline, what waits is a lower bound, and is called one. (Both W·(1+g), with
+// g the new URLs of a visit of late and W what waits, and the whole series were 60 to 300 % too long at a quarter of a
+// web of trees: there the visits bring as many new URLs as ever, until suddenly none are left.)
 //
 // Invariant: a forecast is a function of what is given to it; it knows no clock.
 package forecast
@@ -41,8 +41,8 @@ type Figures struct{ Known, Visited uint64 }
 // grown is the ratio of new URLs a visit, of late to before, from which on a host grows without a visible end.
 const grown = 0.9
 
-// Yet foresees how many URLs a host will still find, from its figures of an earlier moment and of now. Before the earlier
-// moment and since then it must have been visited; otherwise nothing is foreseen.
+// Yet foresees how many URLs a host will still find, from its figures of an earlier moment and of now. Before the
+// earlier moment and since then it must have been visited; otherwise nothing is foreseen.
 func Yet(waiting uint64, before, now Figures) (yet float64, grows bool) {
 	if before.Visited == 0 || before.Known == 0 || now.Visited <= before.Visited || now.Known <= before.Known {
 		return 0, false
@@ -84,7 +84,8 @@ type Forecast struct {
 	Grows    bool          `json:"grows,omitempty"`   // links are found as fast as they are visited: it may be more
 	Host     string        `json:"host,omitempty"`    // that needs the longest
 	HostLeft time.Duration `json:"host_left_ns,omitempty"`
-	Sharing  int           `json:"sharing,omitempty"` // hosts with pages left that share the clock of Host, and its time
+	// hosts with pages left that share the clock of Host, and its time
+	Sharing int `json:"sharing,omitempty"`
 	Hosts    int           `json:"hosts"`             // that have pages left
 	// what bounds the pace, in a sentence; nothing: no page waits
 	Bound speech.Sentence `json:"bound,omitzero"`

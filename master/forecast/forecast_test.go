@@ -63,7 +63,10 @@ func TestForecasts(t *testing.T) {
 	for i := range clock {
 		clock[i].Clock = "even.test"
 	}
-	if f := forecast.Of(append(clock, hosts(1, 12, 5*time.Second)...), forecast.Crawl{Slots: 64}); f.Left != 3*time.Minute ||
+	if f := forecast.Of(
+		append(clock, hosts(1, 12, 5*time.Second)...),
+		forecast.Crawl{Slots: 64},
+	); f.Left != 3*time.Minute ||
 		f.Says().String() != "about 3m more: https://even.test and 2 hosts that share its clock need that" {
 		t.Errorf("three hosts with one clock: %v, %q", f.Left, f.Says())
 	}
@@ -73,8 +76,8 @@ func TestForecasts(t *testing.T) {
 	}
 }
 
-// A graph of n pages with d links each that point anywhere: after v visits some n·(1−e^(−d·v/n)) pages are known. What is
-// yet to be found is foreseen from any two moments of it.
+// A graph of n pages with d links each that point anywhere: after v visits some n·(1−e^(−d·v/n)) pages are known. What
+// is yet to be found is foreseen from two moments of it.
 func TestURLsYetToBeFoundAreForeseen(t *testing.T) {
 	const n, d = 600.0, 6.0
 	known := func(v uint64) forecast.Figures {
@@ -87,17 +90,18 @@ func TestURLsYetToBeFoundAreForeseen(t *testing.T) {
 			t.Errorf("after %d visits %.0f more are foreseen, %.0f in truth, grows %v", c[1], yet, truth, grows)
 		}
 	}
+	figures := func(known, visited uint64) forecast.Figures { return forecast.Figures{Known: known, Visited: visited} }
 	for sentence, c := range map[string]struct {
 		before, now forecast.Figures
 		yet         float64
 		grows       bool
 	}{
-		"each page leads to a new one":    {forecast.Figures{Known: 10, Visited: 9}, forecast.Figures{Known: 30, Visited: 29}, 0, true},
-		"nothing new came of late":        {forecast.Figures{Known: 80, Visited: 9}, forecast.Figures{Known: 80, Visited: 29}, 0, false},
-		"it was not visited before":       {forecast.Figures{Known: 1}, forecast.Figures{Known: 80, Visited: 9}, 0, false},
-		"it was not visited of late":      {forecast.Figures{Known: 40, Visited: 9}, forecast.Figures{Known: 80, Visited: 9}, 0, false},
-		"there is no earlier moment":      {forecast.Figures{}, forecast.Figures{Known: 80, Visited: 9}, 0, false},
-		"figures that went back are none": {forecast.Figures{Known: 90, Visited: 30}, forecast.Figures{Known: 80, Visited: 9}, 0, false},
+		"each page leads to a new one":    {figures(10, 9), figures(30, 29), 0, true},
+		"nothing new came of late":        {figures(80, 9), figures(80, 29), 0, false},
+		"it was not visited before":       {figures(1, 0), figures(80, 9), 0, false},
+		"it was not visited of late":      {figures(40, 9), figures(80, 9), 0, false},
+		"there is no earlier moment":      {figures(0, 0), figures(80, 9), 0, false},
+		"figures that went back are none": {figures(90, 30), figures(80, 9), 0, false},
 	} {
 		if yet, grows := forecast.Yet(7, c.before, c.now); yet != c.yet || grows != c.grows {
 			t.Errorf("%s: %v, %v", sentence, yet, grows)
