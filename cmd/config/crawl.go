@@ -24,6 +24,7 @@ import (
 	"henro/master/frontier"
 	"henro/master/window"
 	"henro/messages"
+	"henro/messages/outlink"
 	"henro/messages/weburl"
 	"henro/slave/fetch"
 	"henro/store"
@@ -188,6 +189,8 @@ func (c *Crawl) Options(flags *pflag.FlagSet) (master.Options, error) {
 	case c.Again && c.Continuous:
 		return o, Usage("--again makes one round and ends, --continuous visits each page at its own time: " +
 			"give one of them")
+	case c.Depth >= outlink.UnlimitedDepth:
+		return o, Usage("--depth %d: want at most %d, or -1 for no limit", c.Depth, outlink.UnlimitedDepth-1)
 	case c.Every != 0 && !c.Again:
 		return o, Usage("--every %s is for rounds: add --again", (*revisit.Span)(&c.Every))
 	case c.Every != 0 && c.Every < time.Minute:

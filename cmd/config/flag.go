@@ -19,5 +19,12 @@ func FlagError(cmd *cobra.Command, err error) error {
 			}
 		})
 	}
+	if invalid := new(pflag.InvalidValueError); errors.As(err, &invalid) {
+		want := map[string]string{"int": "a number", "uint": "a number", "uint16": "a number", "uint64": "a number",
+			"float64": "a number", "duration": "a span such as 30s or 12h", "bool": "true or false"}
+		if w := want[invalid.GetFlag().Value.Type()]; w != "" {
+			err = fmt.Errorf("--%s %q: want %s", invalid.GetFlag().Name, invalid.GetValue(), w)
+		}
+	}
 	return Usage("%v%s; %s --help lists the flags", err, meant, cmd.CommandPath())
 }

@@ -73,8 +73,13 @@ func TestEveryFetchIsALineOfTheLog(t *testing.T) {
 						t.Errorf("%s: %d fetches", path, len(latest))
 					}
 				}
-			},
-		)
+				for _, f := range answer.Fetches {
+					if strings.HasPrefix(path, "?failed") && f.Cause.IsZero() {
+						t.Errorf("%+v has not failed", f)
+					}
+				}
+			}
+		})
 		if status.End != master.Finished {
 			t.Fatalf("ended with %q", status.End)
 		}

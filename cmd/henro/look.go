@@ -19,6 +19,7 @@ import (
 	"henro/cmd/config"
 	"henro/master"
 	"henro/messages/speech"
+	"henro/messages/weburl"
 	"henro/store"
 )
 
@@ -77,6 +78,9 @@ func newPageCommand() *cobra.Command {
 		Example: "  henro page https://example.org/ --dir crawl\n  henro page --json https://example.org/ | jq .says",
 		Args:    oneArgument("which page? henro page https://example.org/"),
 		RunE: func(cmd *cobra.Command, arguments []string) error {
+			if err := isURL(arguments[0]); err != nil {
+				return err
+			}
 			page, err := found(&l, cmd, "/api/page?url="+url.QueryEscape(arguments[0]),
 				func(s *store.State) (*master.PageFound, error) {
 					settings, err := master.AtRest(s, l.dir, 0)
@@ -141,6 +145,14 @@ func oneArgument(question string) cobra.PositionalArgs {
 		}
 		return nil
 	}
+}
+
+// isURL says what is wrong with an argument that is to be a URL.
+func isURL(argument string) error {
+	if _, err := weburl.Parse(argument); err != nil {
+		return config.Usage("%q is no URL: want a whole one, such as https://example.org/", argument)
+	}
+	return nil
 }
 
 // printPage explains a page in words.

@@ -7,6 +7,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -104,6 +105,69 @@ func TestBadInputIsOneLineThatSaysWhatToDoAndTouchesNothing(t *testing.T) {
 		{"seeds that are not added", []string{"seeds", "remove"}, "want add"},
 		{"a shell without completion", []string{"completion", "tcsh"}, "want bash, fish, powershell, zsh"},
 		{"a simulation of nothing", []string{"simulate", "weather"}, "want frontier, revisit"},
+		{"an order that is none", append(private, "--order", "x", "http://a.test/"), "breadth, inlinks, opic"},
+		{"politeness for what has no clock", append(private, "--politeness", "x", "http://a.test/"),
+			"host, ip or domain"},
+		{"a frontier that is none", append(private, "--frontier", "x", "http://a.test/"), "fifo, host, mercator"},
+		{"a level of the log that is none", append(private, "--log-level", "loud", "http://a.test/"),
+			"error, warn, info, debug or trace"},
+		{"a progress that is none", append(private, "--progress", "x", "http://a.test/"), "auto or off"},
+		{"requisites of no class", append(private, "--requisites", "x", "http://a.test/"), "image, style, script"},
+		{"a compression that is none", append(private, "--warc-compression", "x", "http://a.test/"),
+			"gzip, zstd and none"},
+		{"a token that is not there", []string{"crawl", "--allow-private", "--token-file", "none", "http://a.test/"},
+			"--token-file"},
+		{"a depth that is too large", append(private, "--depth", "300", "http://a.test/"), "want at most 126, or -1"},
+		{"a depth that is no number", append(private, "--depth", "deep", "http://a.test/"),
+			`--depth "deep": want a number; henro crawl --help`},
+		{"fewer pages than none", append(private, "--pages", "-1", "http://a.test/"), `--pages "-1": want a number`},
+		{"a span that is none", append(private, "--for", "never", "http://a.test/"), "want a span such as 30s"},
+		{"more redirects than are counted", append(private, "--max-redirects", "99", "http://a.test/"), "want 0 to 31"},
+		{"a delay that goes back", append(private, "--delay", "-5s", "http://a.test/"), "want 0 or more"},
+		{"no connections", append(private, "--connections", "0", "http://a.test/"), "want 1 to 100000"},
+		{"no time to revisit", append(private, "--revisit-min", "0s", "http://a.test/"), "want 1m or more"},
+		{"two ways to come back", append(private, "--again", "--continuous", "http://a.test/"), "give one of them"},
+		{"rounds without a round", append(private, "--every", "7d", "http://a.test/"), "add --again"},
+		{"no time to fetch", append(private, "--fetch-timeout", "0s", "http://a.test/"), "want more than nothing"},
+		{"a body of less than nothing", append(private, "--max-body", "-1", "http://a.test/"), "such as 64MiB"},
+		{"a network that is none", append(private, "--allow-private=10.0.0.0/99", "http://a.test/"), "10.1.0.0/16"},
+		{"WARC files of no size", append(private, "--warc-size", "0", "http://a.test/"), "want at least 1MiB"},
+		{"a relief that is none", append(private, "--relief", "x", "http://a.test/"), "stretch, delay, optimal"},
+		{"a flag that is not quite right", append(private, "--store-partitions", "1", "http://a.test/"),
+			"did you mean --partitions?"},
+		{"no address for HTTP", []string{"crawl", "--allow-private", "--listen-http", "nowhere", "http://a.test/"},
+			"want HOST:PORT or off"},
+		{"a port that is none", []string{"crawl", "--allow-private", "--listen-http", "127.0.0.1:99999",
+			"http://a.test/"}, "invalid port"},
+		{"no seeds to add", []string{"seeds", "add"}, "give URLs or --seeds FILE"},
+		{"no host to exclude", []string{"exclude"}, "which host?"},
+		{"no pages to revisit", []string{"revisit"}, "which pages?"},
+		{"no time for a revisit", []string{"revisit", "http://a.test/*"}, "--now, --every 6h or --auto"},
+		{"an odd time for a revisit", []string{"revisit", "x", "--every", "never"}, "want 10m, 12h, 7d or 2w"},
+		{"a page that is no URL", []string{"page", "nonsense"}, `"nonsense" is no URL`},
+		{"a reason of no URL", []string{"why", "http://["}, `"http://[" is no URL`},
+		{"no host named", []string{"host"}, "which host?"},
+		{"nothing to explain", []string{"why"}, "why what?"},
+		{"no question", []string{"sql"}, "which question?"},
+		{"nothing to compare", []string{"diff", "crawl"}, "which page?"},
+		{"no backup file", []string{"backup"}, "to which file?"},
+		{"no key to use", []string{"key", "use"}, "henro key use ID"},
+		{"no key to remove", []string{"key", "remove"}, "henro key remove ID"},
+		{"no node for a key", []string{"key", "node"}, "henro key node NAME"},
+		{"no node to shut out", []string{"key", "revoke"}, "henro key revoke NODE"},
+		{"no key file to add to", []string{"key", "add"}, "--key"},
+		{"two crawls to check", []string{"check", "a", "b"}, "of which crawl?"},
+		{"no slave to drain", []string{"slaves", "drain"}, "which slave?"},
+		{"an address that is none for files", []string{"collect", "nowhere", "--listen", "x"}, "want HOST:PORT"},
+		{"a trace for no time", []string{"trace", "--for", "x"}, "want a span such as 30s"},
+		{"histories that are not there", []string{"simulate", "revisit", "--traces", "none"}, "--traces: open none"},
+		{"more dead hosts than there are", []string{"fakeweb", "--dead-hosts", "2"}, "shares add up to 2"},
+		{"a crawl that is not there, missed", []string{"missing", "typo"}, "typo holds no crawl"},
+		{"a crawl that is not there, backed up", []string{"backup", "--dir", "typo", "x.tar"}, "typo holds no crawl"},
+		{"a crawl that is not there, compared with the live web", []string{"qa", "typo"},
+			"typo holds no finished WARC files"},
+		{"an unknown flag of no command", []string{"--nonsense"}, "henro --help lists the flags"},
+		{"help of a command that is not there", []string{"help", "crawll"}, "henro --help"},
 		{"too much said", []string{"version", "2"}, "unknown command"},
 		{"too much said to a verb", []string{"status", "now"}, "unknown command"},
 	} {
@@ -119,6 +183,49 @@ func TestBadInputIsOneLineThatSaysWhatToDoAndTouchesNothing(t *testing.T) {
 	}
 	entries, err := os.ReadDir(dir)
 	if err != nil || len(entries) != 2 {
+		t.Errorf("the directory was touched: %v, %v", entries, err)
+	}
+}
+
+// Every command by itself, in an empty directory, where no crawl runs: it says on one line what it wants and how that
+// is written, or that nothing runs, or it helps; and it leaves nothing behind.
+func TestEveryCommandAloneSaysWhatItWants(t *testing.T) {
+	dir := t.TempDir()
+	t.Chdir(dir)
+	does := map[string]bool{"demo": true, "fakeweb": true, "doctor": true, "simulate": true} // something, by themselves
+	var walk func(c *cobra.Command, path ...string)
+	walk = func(c *cobra.Command, path ...string) {
+		for _, child := range c.Commands() {
+			walk(child, slices.Concat(path, []string{child.Name()})...)
+		}
+		if len(path) == 0 || does[path[0]] {
+			return
+		}
+		t.Run(strings.Join(path, " "), func(t *testing.T) {
+			arguments := slices.Clone(path)
+			if asksMaster := c.Flags().Lookup("master"); asksMaster != nil {
+				arguments = append(arguments, "--master", "127.0.0.1:1")
+			}
+			out, err := command(t, arguments...)
+			switch code := config.Code(err); {
+			case code == 0:
+				if !strings.Contains(out, "Usage:") && c.HasSubCommands() || out == "" {
+					t.Errorf("it says %q", out)
+				}
+			case code == config.ExitUsage,
+				code == config.ExitFailed && strings.Contains(err.Error(), "is it running?"):
+				if strings.Contains(err.Error(), "\n") || len(err.Error()) > 300 {
+					t.Errorf("it says %q", err)
+				}
+			default:
+				t.Errorf("exit code %d: %v", code, err)
+			}
+		})
+	}
+	root := newRootCommand()
+	root.InitDefaultCompletionCmd()
+	walk(root)
+	if entries, err := os.ReadDir(dir); err != nil || len(entries) > 0 {
 		t.Errorf("the directory was touched: %v, %v", entries, err)
 	}
 }

@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"net/url"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -23,6 +24,11 @@ that is not running, give --dir; its seeds are not known then.`,
 			"https://example.org/ | jq .rules",
 		Args: oneArgument("why what? henro why https://example.org/page, or henro why example.org"),
 		RunE: func(cmd *cobra.Command, arguments []string) error {
+			if strings.Contains(arguments[0], "://") { // else a host may be named by its name alone
+				if err := isURL(arguments[0]); err != nil {
+					return err
+				}
+			}
 			why, err := found(&l, cmd, "/api/why?of="+url.QueryEscape(arguments[0]),
 				func(s *store.State) (*master.WhyFound, error) {
 					settings, err := master.AtRest(s, l.dir, 0)

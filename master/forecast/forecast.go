@@ -86,7 +86,7 @@ type Forecast struct {
 	HostLeft time.Duration `json:"host_left_ns,omitempty"`
 	// hosts with pages left that share the clock of Host, and its time
 	Sharing int `json:"sharing,omitempty"`
-	Hosts    int           `json:"hosts"`             // that have pages left
+	Hosts   int `json:"hosts"` // that have pages left
 	// what bounds the pace, in a sentence; nothing: no page waits
 	Bound speech.Sentence `json:"bound,omitzero"`
 }
