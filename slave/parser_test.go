@@ -37,14 +37,18 @@ func answered(status int, location, refresh, link, mime string, body []byte) *pa
 	}
 }
 
-// A page that is linked and shown in a frame is both: the link to follow, and the requisite.
+// A page that is linked and shown in a frame is both: the link to follow, and the requisite. A frame beside no frameset
+// is none, as in browsers.
 func TestAFrameIsKeptBesideALinkToThePageInIt(t *testing.T) {
-	m := answered(200, "", "", "", "text/html", []byte(`<a href=in></a><iframe src=in></iframe><frame src=in><a `+
-		`href=in></a>`))
-	(&Parser{o: DefaultOptions(), unique: map[string]struct{}{}}).page(m, &parsed{})
-	want := []byte{byte(outlink.Anchor), byte(outlink.Iframe), byte(outlink.Frame)}
-	if got := m.visited.Links.Kinds; !slices.Equal(got, want) {
-		t.Errorf("the links are of kinds %v, want %v", got, want)
+	for body, want := range map[string][]byte{
+		`<a href=in></a><iframe src=in></iframe><frame src=in><a href=in></a>`:    {byte(outlink.Anchor), byte(outlink.Iframe)},
+		`<frameset><frame src=in><noframes><a href=in></a></noframes></frameset>`: {byte(outlink.Frame)},
+	} {
+		m := answered(200, "", "", "", "text/html", []byte(body))
+		(&Parser{o: DefaultOptions(), unique: map[string]struct{}{}}).page(m, &parsed{})
+		if got := m.visited.Links.Kinds; !slices.Equal(got, want) {
+			t.Errorf("the links of %s are of kinds %v, want %v", body, got, want)
+		}
 	}
 }
 
