@@ -9,6 +9,7 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"runtime/debug"
 	"strconv"
 	"strings"
 	"time"
@@ -320,10 +321,17 @@ func (c *Crawl) Begins(seeds []master.Seed, waits bool) error {
 // Version is that of the programs; main packages set it before anything else.
 var buildVersion = "dev"
 
-// SetVersion tells the version that the User-Agent carries.
-func SetVersion(v string) { buildVersion = v }
+// SetVersion tells the version that the User-Agent carries. Without one from the linker it is that of the module, which
+// go install PATH@VERSION leaves in the program.
+func SetVersion(v string) {
+	info, ok := debug.ReadBuildInfo()
+	if ok && v == buildVersion && info.Main.Version != "" && info.Main.Version != "(devel)" {
+		v = info.Main.Version
+	}
+	buildVersion = v
+}
 
-// Version returns what SetVersion was told.
+// Version is what SetVersion has made of it.
 func Version() string { return buildVersion }
 
 // UserAgent is what hosts see: who crawls, with what, and where to complain.

@@ -46,7 +46,7 @@ func newCommand() *cobra.Command {
 It ends when nothing is left to visit, or runs on with --continuous. The same --dir resumes.`,
 		Example: "  henro-master --dir crawl --contact you@example.org --seeds seeds.txt --gossip " +
 			"127.0.0.1:7781 --actors 127.0.0.1:7782",
-		Version:       version,
+		Version:       config.Version(),
 		Args:          cobra.ArbitraryArgs, // seeds
 		SilenceErrors: true,
 		SilenceUsage:  true,
@@ -105,7 +105,7 @@ func (f *flags) lead(cmd *cobra.Command, arguments []string) error {
 		return err
 	}
 	defer config.KeepLog(log, o.Dir, "henro-master").Close()
-	o.Name, o.Boot, o.Version = f.peers.Name, cluster.NewBoot(), version
+	o.Name, o.Boot, o.Version = f.peers.Name, cluster.NewBoot(), config.Version()
 	status, err := f.crawlWith(cmd.Context(), o, seeds, endpoint, log.WithField("node", f.peers.Name))
 	if err != nil {
 		return err

@@ -50,7 +50,7 @@ func newCommand() *cobra.Command {
 else lies with the master. The first interrupt gives all hosts back and ends; a second ends at once.`,
 		Example: "  henro-slave --join 127.0.0.1:7781 --gossip 127.0.0.1:0 --actors 127.0.0.1:0 --name slave1 " +
 			"--dir slave1",
-		Version:       version,
+		Version:       config.Version(),
 		Args:          cobra.NoArgs,
 		SilenceErrors: true,
 		SilenceUsage:  true,

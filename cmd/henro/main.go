@@ -40,7 +40,7 @@ func newVersionCommand() *cobra.Command {
 	return &cobra.Command{Use: "version", Short: "Print the version", Hidden: true, Example: "  henro version",
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			_, err := fmt.Fprintln(cmd.OutOrStdout(), "henro version", version)
+			_, err := fmt.Fprintln(cmd.OutOrStdout(), "henro version", config.Version())
 			return err
 		}}
 }
@@ -87,10 +87,11 @@ crawls the sites you name, writes WARC 1.1 archives and a link graph, and knows 
 		Example: `  henro demo                                       # a crawl of a built-in test web, offline
   henro crawl --contact you@example.org https://example.org/
   henro status                                     # of the crawl running on this machine`,
-		Version:       version,
+		Version:       config.Version(),
 		SilenceErrors: true,
 		SilenceUsage:  true,
 	}
+	root.SetHelpCommand(newHelpCommand())
 	root.SetFlagErrorFunc(config.FlagError)
 	root.AddGroup(
 		&cobra.Group{ID: "crawl", Title: "Crawl:"},

@@ -182,7 +182,7 @@ func install(name string, flags []string) error {
 	defer m.Disconnect()
 	s, err := m.CreateService(name, program, mgr.Config{
 		DisplayName: name, Description: "Polite incremental web archiver: " + name, StartType: mgr.StartAutomatic,
-		DelayedAutoStart: true, ServiceStartName: account,
+		ServiceStartName: account,
 	}, flags...)
 	if errors.Is(err, windows.ERROR_SERVICE_EXISTS) {
 		return config.Usage("%s is installed already: %s service remove, then install it anew", name, name)
@@ -194,8 +194,8 @@ func install(name string, flags []string) error {
 		{Type: mgr.ServiceRestart, Delay: 5 * time.Second}, {Type: mgr.ServiceRestart, Delay: 5 * time.Second},
 		{Type: mgr.ServiceRestart, Delay: time.Minute},
 	}
-	err = errors.Join(s.SetRecoveryActions(again, uint32((24*time.Hour).Seconds())),
-		s.SetRecoveryActionsOnNonCrashFailures(true))
+	err = errors.Join(known(delayStart(s)), known(s.SetRecoveryActions(again, uint32((24*time.Hour).Seconds()))),
+		known(s.SetRecoveryActionsOnNonCrashFailures(true)))
 	if err == nil {
 		err = eventlog.InstallAsEventCreate(name, eventlog.Error)
 	}
@@ -203,6 +203,24 @@ func install(name string, flags []string) error {
 		return errors.Join(fmt.Errorf("set up the service: %w", err), s.Delete())
 	}
 	return nil
+}
+
+// delayStart lets the service start some time after the machine.
+func delayStart(s *mgr.Service) error {
+	c, err := s.Config()
+	if err != nil {
+		return err
+	}
+	c.DelayedAutoStart = true
+	return s.UpdateConfig(c)
+}
+
+// known leaves out the error of a setting that this system does not have: Wine lacks some.
+func known(err error) error {
+	if errors.Is(err, windows.ERROR_INVALID_LEVEL) {
+		return nil
+	}
+	return err
 }
 
 // removeFor bounds the wait for a service to end, which gives its hosts back before: a fetch under way may take a
