@@ -29,6 +29,12 @@
 // connection, without a request on it, which no policy governs. Options.NoScripts closes that too. Links of that kind
 // in the page itself are rewritten like all.
 //
+// WebRTC too asks whom it likes, whatever a policy says. A script that is put into every page before all others takes
+// it away, from the window of the page and from those that the page makes within itself. Only HTML runs scripts in a
+// frame; what else is shown there has no origin, and neither has the page of an error, so that no capture reaches
+// their windows. What remains is a race: a capture may look for a frame of its own that was loaded a moment ago, before
+// the script of that has run.
+//
 // The proxy is the other way: a forward proxy that answers from the archive, with nothing rewritten at all.
 //
 // # Invariants

@@ -47,8 +47,10 @@ func (s *Server) show(w http.ResponseWriter, r *http.Request, status int, name s
 	h.Set("Content-Type", "text/html; charset=utf-8")
 	ancestors := "'none'"
 	if r.Host == s.content { // what is not archived is said within the frame
-		ancestors = "'self' http://" + s.own
-		h.Set("Referrer-Policy", "no-referrer") // else our own sheet would be looked for in the archive
+		// Without an origin no capture gets hold of its window; with a referrer our own sheet would be looked for in
+		// the archive.
+		ancestors = "'self' http://" + s.own + "; sandbox allow-scripts"
+		h.Set("Referrer-Policy", "no-referrer")
 	}
 	h.Set("Content-Security-Policy", interiorPolicy+ancestors+"; frame-src http://"+s.content)
 	h.Set("X-Content-Type-Options", "nosniff")
@@ -66,7 +68,8 @@ func (s *Server) interior(w http.ResponseWriter, r *http.Request) error {
 		return s.start(w, r)
 	case strings.HasPrefix(path, "/capture/"):
 		return s.describe(w, r)
-	case path == "/static/replay.css" || path == "/static/replay.js" || path == "/static/missing.js" ||
+	case path == "/static/replay.css" || path == "/static/replay.js" ||
+		path == "/static/missing.js" ||
 		path == "/static/icon.svg":
 		http.ServeFileFS(w, r, static, path[1:])
 		return nil

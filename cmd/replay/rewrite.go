@@ -37,6 +37,7 @@ type rewriter struct {
 	xml      bool
 	based    bool   // a base element was seen
 	insert   string // put behind the document type, or before the first element
+	inner    string // what insert is for pages in the srcdoc of a frame
 	nested   int    // within so many other pages
 }
 
@@ -243,7 +244,9 @@ func (w *rewriter) tag(tag string, raw []byte) []byte {
 		case "srcdoc":
 			var b bytes.Buffer
 			buffered := bufio.NewWriter(&short{Writer: &b, left: maxGrown})
-			if w.nested < maxNested && w.within().page(buffered, strings.NewReader(value(a))) == nil &&
+			inner := w.within()
+			inner.insert = w.inner
+			if w.nested < maxNested && inner.page(buffered, strings.NewReader(value(a))) == nil &&
 				buffered.Flush() == nil {
 				put(a, b.String())
 			}

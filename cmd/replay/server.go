@@ -5,6 +5,7 @@ import (
 	"bytes"
 	"context"
 	"crypto/sha256"
+	_ "embed"
 	"encoding/base64"
 	"errors"
 	"fmt"
@@ -24,6 +25,7 @@ import (
 	"henro/actors/console"
 	"henro/messages/weburl"
 	"henro/slave/charset"
+	"henro/slave/mediatype"
 	"henro/store/archive/cdxj"
 )
 
@@ -214,11 +216,14 @@ func (s *Server) captures(w http.ResponseWriter, r *http.Request) {
 	if !admitted(w, r, r.Host == s.content) {
 		return
 	}
-	if isForeign(r) && r.Header.Get("Sec-Fetch-Dest") != "iframe" { // the policy of a frame says who may show it
+	path := target(r)
+	isOwn := strings.HasPrefix(path, "/static/") && r.Referer() == ""
+	if isOwn {
+		w.Header().Set("Cross-Origin-Resource-Policy", "cross-origin") // the page of an error has no origin
+	} else if isForeign(r) && r.Header.Get("Sec-Fetch-Dest") != "iframe" { // the policy of a frame says who may show it
 		http.Error(w, "a page of another site learns nothing of this archive", http.StatusForbidden)
 		return
 	}
-	path := target(r)
 	var err error
 	rest, ok := strings.CutPrefix(path, "/web/")
 	if stamp, _, _ := strings.Cut(rest, "/"); ok && strings.HasSuffix(stamp, "_") {
@@ -326,19 +331,23 @@ const sandbox = "allow-scripts allow-same-origin allow-forms"
 const sealed = "default-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; sandbox"
 
 // policy is the content security policy of captures. Only a frame of ours, or what a page in it asks for, may run: a
-// capture that is shown by itself would not be kept from leaving.
-func (s *Server) policy(r *http.Request, raw bool) string {
+// capture that is shown by itself would not be kept from leaving. In a frame only HTML runs scripts, behind the one
+// that is put into it.
+func (s *Server) policy(r *http.Request, raw, isHTML bool) string {
 	dest := r.Header.Get("Sec-Fetch-Dest")
 	if raw || r.Host != s.content || dest == "" || dest == "document" {
 		return sealed
 	}
-	scripts := "'self' 'unsafe-inline' 'unsafe-eval' data: blob:"
-	if s.o.NoScripts {
+	scripts, sandbox := "'self' 'unsafe-inline' 'unsafe-eval' data: blob:", sandbox
+	switch {
+	case !isHTML && (dest == "iframe" || dest == "frame" || dest == "object" || dest == "embed"):
+		scripts, sandbox = "'none'", "" // no page around it gets hold of its window either
+	case s.o.NoScripts:
 		sum := sha256.Sum256([]byte(reporter))
 		scripts = "'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) + "'"
 	}
 	return "default-src 'self' data: blob: 'unsafe-inline'; script-src " + scripts +
-		"; object-src 'self'; connect-src 'self' data: blob:; " +
+		"; object-src 'self'; frame-src 'self'; connect-src 'self' data: blob:; " +
 		"base-uri 'self'; form-action 'self'; frame-ancestors 'self' http://" + s.own + "; webrtc 'block'; sandbox " +
 		sandbox
 }
@@ -360,7 +369,6 @@ func (s *Server) capture(w http.ResponseWriter, r *http.Request, u weburl.URL, p
 	defer c.Close()
 	h := w.Header()
 	s.memento(h, r, u, p)
-	h.Set("Content-Security-Policy", s.policy(r, raw))
 	h.Set("Content-Location", "/web/"+cdxj.Stamp(p.At)+"mp_/"+p.URL)
 	h.Set("Cache-Control", "no-cache") // another crawl may be shown at this address next
 	for _, f := range c.Header {
@@ -397,6 +405,15 @@ func (s *Server) capture(w http.ResponseWriter, r *http.Request, u weburl.URL, p
 	defer release()
 	media, _, _ := strings.Cut(strings.ToLower(h.Get("Content-Type")), ";")
 	media = strings.TrimSpace(media)
+	if fields := h.Values("Content-Type"); len(fields) > 1 || strings.Contains(media, ",") {
+		t, _ := mediatype.Extract(fields) // which of them a browser goes by
+		if media = t.Essence; t.Param("charset") != "" {
+			h.Set("Content-Type", media+"; charset="+t.Param("charset"))
+		} else {
+			h.Set("Content-Type", media)
+		}
+	}
+	h.Set("Content-Security-Policy", s.policy(r, raw, media == "text/html"))
 	isPage := media == "text/html" || media == "application/xhtml+xml" || media == "image/svg+xml" || media == ""
 	if raw || !isPage && media != "text/css" {
 		w.WriteHeader(status)
@@ -419,6 +436,7 @@ func (s *Server) capture(w http.ResponseWriter, r *http.Request, u weburl.URL, p
 			return s.lost(err, u)
 		}
 		media = "text/html"
+		h.Set("Content-Security-Policy", s.policy(r, raw, true))
 	}
 	rw := &rewriter{prefix: "/web/" + cdxj.Stamp(p.At) + "mp_/", base: u.String(), xml: media != "text/html"}
 	rw.encoding, _ = charset.Detect(h.Get("Content-Type"), begin)
@@ -455,7 +473,7 @@ func (s *Server) capture(w http.ResponseWriter, r *http.Request, u weburl.URL, p
 			_, err = io.Copy(out, page)
 		}
 	case "text/html":
-		rw.insert = "<script>" + reporter + "</script>"
+		rw.insert, rw.inner = "<script>"+reporter+"</script>", "<script>"+reporter+"</script>"
 		err = rw.page(out, page)
 	default:
 		err = rw.page(out, page)
@@ -464,10 +482,14 @@ func (s *Server) capture(w http.ResponseWriter, r *http.Request, u weburl.URL, p
 }
 
 // reporter tells the banner where the frame is, and takes away the one thing that asks other machines whatever the
-// policy says. It is the only thing put into a capture, behind the document type, and takes itself away again.
-const reporter = `if(parent!==self)parent.postMessage({henro:location.pathname+location.search},"*");` +
-	`for(let n of["RTCPeerConnection","webkitRTCPeerConnection"])try{delete ` +
-	`self[n]}catch(e){}document.currentScript.remove()`
+// policy says: WebRTC, of the page and of every window that it makes within itself. It is the only thing put into a
+// capture, behind the document type, and takes itself away again.
+//
+//go:embed static/reporter.js
+var reporterSource string
+
+// reporter is reporterSource in one line.
+var reporter = strings.ReplaceAll(strings.TrimSpace(reporterSource), "\n", " ")
 
 // isWide reports whether an encoding puts other things than ASCII under the bytes of ASCII, so that tags cannot be
 // found in it.

@@ -504,3 +504,55 @@ func TestThePageOfAnErrorHasItsSheet(t *testing.T) {
 		}
 	}
 }
+
+// In a frame only HTML runs scripts, behind the one that takes away what no policy governs; nothing else has an origin.
+func TestOnlyHTMLRunsScriptsInAFrame(t *testing.T) {
+	dir := t.TempDir()
+	b, err := warc.NewBuilder(warc.DefaultOptions())
+	if err != nil {
+		t.Fatal(err)
+	}
+	var data []byte
+	for path, fields := range map[string]string{"html": "Content-Type: Text/HTML ; charset=utf-8", "sniffed": "X: y",
+		"xhtml": "Content-Type: application/xhtml+xml", "svg": "Content-Type: image/svg+xml",
+		"mixed": "Content-Type: multipart/x-mixed-replace;boundary=b", "plain": "Content-Type: text/plain",
+		"nothing": "Content-Type: */*", "last": "Content-Type: text/html\r\nContent-Type: image/svg+xml",
+		"joined": "Content-Type: image/svg+xml, text/html"} {
+		data, _ = b.AppendExchange(data, &warc.Exchange{URI: "http://docs.test/" + path, At: noon,
+			Request: []byte("GET / HTTP/1.1\r\n\r\n"), Head: []byte("HTTP/1.1 200 OK\r\n" + fields + "\r\n\r\n"),
+			Body: []byte(`<!doctype html><iframe srcdoc="<p>x"></iframe><script>x</script>`)})
+	}
+	if err := os.WriteFile(filepath.Join(dir, "a.warc.gz"), data, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	a, err := Open(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer a.Close()
+	s := NewServer(a, DefaultOptions(), logrus.NewEntry(logrus.New()))
+	s.own, s.content = "127.0.0.1:8090", "localhost:8091"
+	for path, isHTML := range map[string]bool{"html": true, "sniffed": true, "joined": true, "xhtml": false,
+		"svg": false, "mixed": false, "plain": false, "nothing": false, "last": false} {
+		for _, dest := range []string{"iframe", "frame", "object", "embed"} {
+			w := ask(s, "/web/2026mp_/http://docs.test/"+path, "Host", s.content, "Sec-Fetch-Dest", dest)
+			policy := w.Header().Get("Content-Security-Policy")
+			if strings.Contains(policy, "script-src 'none'") == isHTML ||
+				strings.HasSuffix(policy, "sandbox "+sandbox) != isHTML ||
+				!strings.Contains(policy, "frame-src 'self'") {
+				t.Errorf("%s in %s: %s", path, dest, policy)
+			}
+			if n := strings.Count(w.Body.String(), "RTCPeerConnection"); isHTML != (n >= 2) {
+				t.Errorf("%s has %d scripts of ours, want one of the page and one of the frame within:\n%s", path, n,
+					w.Body)
+			}
+			if len(w.Header().Values("Content-Type")) > 1 {
+				t.Errorf("%s is of two types: %v", path, w.Header())
+			}
+		}
+	}
+	w := ask(s, "/web/2026mp_/http://docs.test/never", "Host", s.content, "Sec-Fetch-Dest", "iframe")
+	if policy := w.Header().Get("Content-Security-Policy"); !strings.Contains(policy, "sandbox allow-scripts;") {
+		t.Errorf("the page of an error has the origin of captures: %s", policy)
+	}
+}

@@ -39,7 +39,7 @@ const files = (list, root) => new Promise((ready) => {
     const size = statSync(list[pathname]).size, range = /bytes=(\d*)-(\d*)/.exec(request.headers.range ?? "");
     let from = 0, to = size - 1;
     if (range) {
-      from = range[1] === "" ? size - Number(range[2]) : Number(range[1]);
+      from = range[1] === "" ? Math.max(0, size - Number(range[2])) : Number(range[1]);
       if (range[1] !== "" && range[2] !== "") to = Math.min(to, Number(range[2]));
       answer.writeHead(206, { "Content-Range": `bytes ${from}-${to}/${size}`, "Content-Length": to - from + 1, "Accept-Ranges": "bytes" });
     } else {
@@ -151,7 +151,7 @@ try {
   say(came.length === 0, "henro replay: nothing was asked of the live web", came);
   frame = await until(() => ours.frames().find((f) => f.url().startsWith("http://localhost:")));
   const hostile = "http://live.docs.test:8280";
-  await frame.evaluate(async (live) => {
+  await frame.evaluate(async (live, port) => {
     const add = (tag, fields) => document.body.append(Object.assign(document.createElement(tag), fields));
     add("img", { src: live + "/img" });
     add("script", { src: live + "/script" });
@@ -166,6 +166,20 @@ try {
     try { new WebSocket("ws://live.docs.test:8280/socket"); } catch {}
     try { new RTCPeerConnection({ iceServers: [{ urls: "stun:live.docs.test:8280" }] }); } catch {}
     try { new EventSource(live + "/events"); } catch {}
+    // WebRTC, from a window within; TURN by TCP goes to where all names lead.
+    const call = (w) => {
+      const c = new w.RTCPeerConnection({ iceServers: [{ urls: `turn:127.0.0.1:${port}?transport=tcp`, username: "a", credential: "b" }] });
+      c.createDataChannel("x");
+      c.createOffer().then((o) => c.setLocalDescription(o));
+    };
+    self.call = call;
+    for (const make of [() => add("iframe", {}), () => add("iframe", { srcdoc: "<script>parent.call(self)</script>" }),
+      () => add("iframe", { src: URL.createObjectURL(new Blob(["<script>parent.call(self)</script>"], { type: "text/html" })) }),
+      () => document.body.append(document.createElement("div").attachShadow({ mode: "closed" }).appendChild(document.createElement("iframe")).getRootNode().host)]) {
+      make();
+      try { call(self[self.length - 1]); } catch {}
+    }
+    try { call(self); } catch {}
     try { window.open(live + "/window"); } catch {}
     try { top.location = live + "/top"; } catch {}
     try { parent.document.querySelector("iframe").removeAttribute("sandbox"); } catch {}
@@ -173,7 +187,7 @@ try {
     const form = Object.assign(document.createElement("form"), { action: live + "/form" });
     document.body.append(form);
     form.submit();
-  }, hostile);
+  }, hostile, live.address().port);
   await rest(1000);
   await frame.evaluate((live) => { location = live + "/location"; }, hostile).catch(() => {});
   await rest(1500);
