@@ -161,8 +161,8 @@ func (l *lending) serve(ctx actor.Context, msg *messages.WorkRequested, running 
 	ctx.Respond(batch) // an empty one too: it says that this master lives and knows the slave
 }
 
-// lend lends the host that is next in line to a slave; false means that none is ready.
-func (l *lending) lend(ctx actor.Context, name string, budget uint64, now time.Time) bool {
+// lend lends the host that is next in line to a slave, for so many pages; false means that none is ready.
+func (l *lending) lend(ctx actor.Context, name string, limit int, now time.Time) bool {
 	host, notBefore, ok := l.ready.take(now.Add(l.o.Hosts.LookAhead))
 	if !ok {
 		return l.ready.grant(now)
@@ -174,10 +174,10 @@ func (l *lending) lend(ctx actor.Context, name string, budget uint64, now time.T
 	known, _ := l.ledger.Slave(name)
 	l.lastID++
 	lease := ledger.Lease{ID: l.lastID, Host: host, Slave: name, Boot: known.Boot, Until: l.o.leaseEnd(now),
-		Budget: budget, FactBy: l.o.factBy(now)}
+		Budget: uint64(max(limit, 0)), FactBy: l.o.factBy(now)}
 	l.ledger = l.ledger.Updated(ledger.LeaseGranted{Lease: lease})
 	l.toHost(ctx, lease, &protocol.Lend{Lease: lease.ID, Slave: name, Boot: lease.Boot, Until: lease.Until,
-		PageBudget: l.ready.lend(host, int(budget)), NotBefore: notBefore})
+		PageLimit: limit, Budget: l.ready.lend(host, limit), NotBefore: notBefore})
 	return true
 }
 
@@ -198,7 +198,8 @@ func (l *lending) send(ctx actor.Context, msg *protocol.Lent, running bool) {
 		return
 	}
 	if l.o.MaxPages > 0 {
-		l.ledger = l.ledger.Updated(ledger.LeaseBudgeted{ID: msg.Lease, Visits: uint64(msg.Task.PageBudget)})
+		pages := max(0, min(int(msg.Task.PageLimit), int(msg.Task.PageBudget)))
+		l.ledger = l.ledger.Updated(ledger.LeaseBudgeted{ID: msg.Lease, Visits: uint64(pages)})
 	}
 	ctx.Request(s.pid, &messages.TaskBatch{Serial: s.serial, Tasks: []*messages.HostTask{msg.Task}})
 }

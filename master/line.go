@@ -80,10 +80,10 @@ func (l *line) enter(host string, at time.Time) {
 // grant lets the frontier hand out more; false means that it has nothing now.
 func (l *line) grant(now time.Time) bool { return l.order != nil && l.order.grant(now, l.readyHosts) }
 
-// lend says how many visits a host is lent for, given a limit of others; 0 is none.
+// lend says how many visits a host is lent for by the frontier, given a limit of others; 0 is none.
 func (l *line) lend(host string, limit int) int {
 	if l.order == nil {
-		return limit
+		return 0
 	}
 	return l.order.lend(host, limit)
 }

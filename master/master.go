@@ -431,24 +431,30 @@ func (m *Master) dispatch(ctx actor.Context) {
 		if name == "" {
 			return
 		}
-		budget, ok := m.budget(&m.o, m.ledger)
-		if !ok || !m.lend(ctx, name, budget, now) {
+		limit, ok := m.pageLimit(&m.o, m.ledger)
+		if !ok && !m.closing() || !m.lend(ctx, name, limit, now) {
 			return
 		}
 	}
 }
 
-// budget is how many visits the next lease may make under --pages, as far as the crawl itself limits it: 0 is no limit.
-// What open leases may still make is taken already.
-func (c *course) budget(o *Options, book ledger.Ledger) (visits uint64, ok bool) {
+// pageLimit is how many pages the next lease may visit under --pages: 0 is no limit. What open leases may still visit
+// is taken already.
+func (c *course) pageLimit(o *Options, book ledger.Ledger) (pages int, ok bool) {
 	if o.MaxPages == 0 {
 		return 0, true
 	}
 	used := c.visits + book.Budget()
 	if used >= o.MaxPages {
-		return 0, false
+		return protocol.NoPages, false
 	}
-	return min(o.MaxPages-used, uint64(o.Hosts.PageBudget)), true
+	return int(min(o.MaxPages-used, uint64(o.Hosts.PageBudget))), true
+}
+
+// closing reports that the crawl has as many pages as are wanted, and fetches what they are made of. A frontier does
+// not tell the requisites from the pages that it keeps: with one, the crawl ends at once.
+func (m *Master) closing() bool {
+	return m.o.MaxPages > 0 && m.visits >= m.o.MaxPages && m.o.Hosts.Admission.Requisites != 0 && m.ready.order == nil
 }
 
 // takeReport gives the facts of each lease to its host.
@@ -507,7 +513,7 @@ func (m *Master) acknowledge(ctx actor.Context, msg *protocol.FactsStored) {
 			m.askQuiet(ctx)
 		}
 	}
-	if m.o.MaxPages > 0 && m.visits >= m.o.MaxPages {
+	if m.o.MaxPages > 0 && m.visits >= m.o.MaxPages && !m.closing() {
 		m.wind(ctx, PageLimit)
 	}
 }

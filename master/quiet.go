@@ -21,21 +21,24 @@ type rounds struct {
 	answers map[int]*protocol.QuietReported // by partition
 	before  map[int]uint64                  // commits at the last quiet round; nil: that was not quiet
 
+	requisites bool // the round asks for requisites that wait
+	whole      bool // by the last round, none does
+
 	last     Status // figures of the last round
 	measured bool
 	earlier  uint64 // pages and revisits of earlier runs
 }
 
 // ask begins a round, unless one is under way.
-func (r *rounds) ask(ctx actor.Context, partitions []*actor.PID) {
+func (r *rounds) ask(ctx actor.Context, partitions []*actor.PID, requisites bool) {
 	if r.asked {
 		return
 	}
-	r.asked = true
+	r.asked, r.requisites = true, requisites
 	r.number++
 	r.answers = map[int]*protocol.QuietReported{}
 	for _, partition := range partitions {
-		ctx.Request(partition, &protocol.QuietAsked{Round: r.number})
+		ctx.Request(partition, &protocol.QuietAsked{Round: r.number, Requisites: requisites})
 	}
 }
 
@@ -51,7 +54,9 @@ func (r *rounds) take(msg *protocol.QuietReported, partitions int) (unsettled in
 	}
 	r.asked = false
 	s := Status{}
+	r.whole = r.requisites
 	for _, answer := range r.answers {
+		r.whole = r.whole && !answer.Requisites
 		unsettled += answer.Unsettled
 		s.Totals.Add(&answer.Totals)
 		s.Hosts += answer.Stats.Hosts
@@ -87,7 +92,7 @@ func (r *rounds) prove(quiet bool) (proven, again bool) {
 // askQuiet looks for the end.
 func (m *Master) askQuiet(ctx actor.Context) {
 	if m.phase != Ended {
-		m.rounds.ask(ctx, m.partitions)
+		m.rounds.ask(ctx, m.partitions, m.closing() && m.ledger.OpenCount() == 0)
 	}
 }
 
@@ -110,15 +115,21 @@ func (m *Master) takeQuiet(ctx actor.Context, msg *protocol.QuietReported) {
 		}
 		nothing = nothing && last.Due == 0 && m.series.going && m.series.marking == 0
 	}
+	if m.closing() {
+		nothing = m.rounds.whole
+	}
 	proven, again := m.rounds.prove(idle && (ending || nothing))
 	switch {
 	case again:
 		m.askQuiet(ctx)
-	case proven && !ending && m.o.Hosts.Again && m.series.end(&m.o, &last.Totals, m.log):
+	case proven && !ending && m.o.Hosts.Again && !m.closing() && m.series.end(&m.o, &last.Totals, m.log):
 		m.rounds.before = nil
 	case proven:
 		if !ending {
 			m.end = Finished
+		}
+		if !ending && m.closing() {
+			m.end = PageLimit
 		}
 		m.finish()
 	}

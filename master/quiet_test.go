@@ -45,13 +45,13 @@ func TestWhatOpenLeasesMayVisitCountsAgainstTheLimit(t *testing.T) {
 	o.MaxPages, o.Hosts.PageBudget = 10, 5
 	var book ledger.Ledger
 	c := course{visits: 2}
-	for _, want := range []uint64{5, 3, 0} {
-		visits, ok := c.budget(&o, book)
-		if visits != want || ok != (want > 0) {
-			t.Errorf("the next lease may make %d visits (%v), want %d", visits, ok, want)
+	for _, want := range []int{5, 3, protocol.NoPages} {
+		pages, ok := c.pageLimit(&o, book)
+		if pages != want || ok != (want > 0) {
+			t.Errorf("the next lease may visit %d pages (%v), want %d", pages, ok, want)
 		}
 		id := uint64(book.OpenCount() + 1)
 		book = book.Updated(ledger.LeaseGranted{Lease: ledger.Lease{ID: id, Host: string(rune('a' + id)),
-			Budget: visits}})
+			Budget: uint64(max(pages, 0))}})
 	}
 }

@@ -944,24 +944,26 @@ func (x *TaskBatch) GetRevoked() []uint64 {
 
 // HostTask lends one host: the exclusive right to ask it until the lease ends.
 type HostTask struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	Lease         uint64                 `protobuf:"varint,1,opt,name=lease,proto3" json:"lease,omitempty"`
-	Host          string                 `protobuf:"bytes,2,opt,name=host,proto3" json:"host,omitempty"`                                        // scheme://name[:port]
-	FirstAfterNs  int64                  `protobuf:"varint,3,opt,name=first_after_ns,json=firstAfterNs,proto3" json:"first_after_ns,omitempty"` // from the arrival of this message
-	IntervalNs    int64                  `protobuf:"varint,4,opt,name=interval_ns,json=intervalNs,proto3" json:"interval_ns,omitempty"`         // least time between two starts of requests
-	PageBudget    uint32                 `protobuf:"varint,5,opt,name=page_budget,json=pageBudget,proto3" json:"page_budget,omitempty"`         // visits allowed, followed pages included
-	Robots        []byte                 `protobuf:"bytes,6,opt,name=robots,proto3" json:"robots,omitempty"`                                    // rules as package robots marshals them; empty: fetch robots.txt first
-	Tasks         []*Task                `protobuf:"bytes,7,rep,name=tasks,proto3" json:"tasks,omitempty"`
-	Follow        bool                   `protobuf:"varint,8,opt,name=follow,proto3" json:"follow,omitempty"`     // same-host links may be followed
-	Known         []byte                 `protobuf:"bytes,9,opt,name=known,proto3" json:"known,omitempty"`        // with follow: sorted 8-byte fingerprints (big endian) of the URLs of this host that are seen already
-	Prefixes      []string               `protobuf:"bytes,10,rep,name=prefixes,proto3" json:"prefixes,omitempty"` // with follow: a followed URL starts with one of these
-	MaxRedirects  uint32                 `protobuf:"varint,11,opt,name=max_redirects,json=maxRedirects,proto3" json:"max_redirects,omitempty"`
-	Stops         []string               `protobuf:"bytes,12,rep,name=stops,proto3" json:"stops,omitempty"`     // with follow: and with none of these, the host's folders on the stop list
-	Ratio         float64                `protobuf:"fixed64,13,opt,name=ratio,proto3" json:"ratio,omitempty"`   // S/C of equation (10): after a request that took e the next waits for at least ratio·e; 0: the resources are not looked at
-	Cookies       []byte                 `protobuf:"bytes,40,opt,name=cookies,proto3" json:"cookies,omitempty"` // of the host, as package cookies keeps them; empty: none yet
-	Verdict       string                 `protobuf:"bytes,14,opt,name=verdict,proto3" json:"verdict,omitempty"` // whether the host's timetable can be kept, in the words of politeness.Verdict (only ever written to WARC)
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
+	state               protoimpl.MessageState `protogen:"open.v1"`
+	Lease               uint64                 `protobuf:"varint,1,opt,name=lease,proto3" json:"lease,omitempty"`
+	Host                string                 `protobuf:"bytes,2,opt,name=host,proto3" json:"host,omitempty"`                                        // scheme://name[:port]
+	FirstAfterNs        int64                  `protobuf:"varint,3,opt,name=first_after_ns,json=firstAfterNs,proto3" json:"first_after_ns,omitempty"` // from the arrival of this message
+	IntervalNs          int64                  `protobuf:"varint,4,opt,name=interval_ns,json=intervalNs,proto3" json:"interval_ns,omitempty"`         // least time between two starts of requests
+	PageBudget          uint32                 `protobuf:"varint,5,opt,name=page_budget,json=pageBudget,proto3" json:"page_budget,omitempty"`         // visits allowed, followed pages included
+	Robots              []byte                 `protobuf:"bytes,6,opt,name=robots,proto3" json:"robots,omitempty"`                                    // rules as package robots marshals them; empty: fetch robots.txt first
+	Tasks               []*Task                `protobuf:"bytes,7,rep,name=tasks,proto3" json:"tasks,omitempty"`
+	Follow              bool                   `protobuf:"varint,8,opt,name=follow,proto3" json:"follow,omitempty"`     // same-host links may be followed
+	Known               []byte                 `protobuf:"bytes,9,opt,name=known,proto3" json:"known,omitempty"`        // with follow: sorted 8-byte fingerprints (big endian) of the URLs of this host that are seen already
+	Prefixes            []string               `protobuf:"bytes,10,rep,name=prefixes,proto3" json:"prefixes,omitempty"` // with follow: a followed URL starts with one of these
+	MaxRedirects        uint32                 `protobuf:"varint,11,opt,name=max_redirects,json=maxRedirects,proto3" json:"max_redirects,omitempty"`
+	Stops               []string               `protobuf:"bytes,12,rep,name=stops,proto3" json:"stops,omitempty"`                                                           // with follow: and with none of these, the host's folders on the stop list
+	Ratio               float64                `protobuf:"fixed64,13,opt,name=ratio,proto3" json:"ratio,omitempty"`                                                         // S/C of equation (10): after a request that took e the next waits for at least ratio·e; 0: the resources are not looked at
+	Cookies             []byte                 `protobuf:"bytes,40,opt,name=cookies,proto3" json:"cookies,omitempty"`                                                       // of the host, as package cookies keeps them; empty: none yet
+	Verdict             string                 `protobuf:"bytes,14,opt,name=verdict,proto3" json:"verdict,omitempty"`                                                       // whether the host's timetable can be kept, in the words of politeness.Verdict (only ever written to WARC)
+	RequisiteIntervalNs int64                  `protobuf:"varint,15,opt,name=requisite_interval_ns,json=requisiteIntervalNs,proto3" json:"requisite_interval_ns,omitempty"` // likewise before the request for a requisite; 0: interval_ns
+	PageLimit           int32                  `protobuf:"varint,16,opt,name=page_limit,json=pageLimit,proto3" json:"page_limit,omitempty"`                                 // how many of the visits may be of pages; 0: all of them; negative: none, only requisites
+	unknownFields       protoimpl.UnknownFields
+	sizeCache           protoimpl.SizeCache
 }
 
 func (x *HostTask) Reset() {
@@ -1099,6 +1101,20 @@ func (x *HostTask) GetVerdict() string {
 	return ""
 }
 
+func (x *HostTask) GetRequisiteIntervalNs() int64 {
+	if x != nil {
+		return x.RequisiteIntervalNs
+	}
+	return 0
+}
+
+func (x *HostTask) GetPageLimit() int32 {
+	if x != nil {
+		return x.PageLimit
+	}
+	return 0
+}
+
 // Task is one URL to visit.
 type Task struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
@@ -1113,6 +1129,7 @@ type Task struct {
 	Redirects     uint32                 `protobuf:"varint,9,opt,name=redirects,proto3" json:"redirects,omitempty"`                           // redirects that led here
 	Attempts      uint32                 `protobuf:"varint,10,opt,name=attempts,proto3" json:"attempts,omitempty"`                            // failed visits before this one
 	Requisite     uint32                 `protobuf:"varint,11,opt,name=requisite,proto3" json:"requisite,omitempty"`                          // how far from the page that it is a requisite of; 0: a page; 7: a page that is one as well
+	Via           string                 `protobuf:"bytes,12,opt,name=via,proto3" json:"via,omitempty"`                                       // of a requisite that was never visited: the URL that names it (only ever written to WARC)
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1222,6 +1239,13 @@ func (x *Task) GetRequisite() uint32 {
 		return x.Requisite
 	}
 	return 0
+}
+
+func (x *Task) GetVia() string {
+	if x != nil {
+		return x.Via
+	}
+	return ""
 }
 
 // Report carries facts from a slave; a fact is kept and sent again until the master's Stored covers it.
@@ -1422,6 +1446,7 @@ type PageVisited struct {
 	Requisite        uint32                 `protobuf:"varint,32,opt,name=requisite,proto3" json:"requisite,omitempty"`                                         // how far from the page that it is a requisite of; 0: a page; 7: a page that is one as well
 	ModifiedBeforeNs int64                  `protobuf:"varint,31,opt,name=modified_before_ns,json=modifiedBeforeNs,proto3" json:"modified_before_ns,omitempty"` // from Last-Modified to Date, both by the host's own clock; 0: not given
 	Says             string                 `protobuf:"bytes,33,opt,name=says,proto3" json:"says,omitempty"`                                                    // the words of the system or the library for a failure, or for a body that is not whole
+	Via              string                 `protobuf:"bytes,34,opt,name=via,proto3" json:"via,omitempty"`                                                      // of a visit that failed: that of the Task, or of the page that was followed from
 	Cookies          []byte                 `protobuf:"bytes,40,opt,name=cookies,proto3" json:"cookies,omitempty"`                                              // those of the host from now on; empty: as before
 	unknownFields    protoimpl.UnknownFields
 	sizeCache        protoimpl.SizeCache
@@ -1684,6 +1709,13 @@ func (x *PageVisited) GetModifiedBeforeNs() int64 {
 func (x *PageVisited) GetSays() string {
 	if x != nil {
 		return x.Says
+	}
+	return ""
+}
+
+func (x *PageVisited) GetVia() string {
+	if x != nil {
+		return x.Via
 	}
 	return ""
 }
@@ -2456,7 +2488,7 @@ const file_messages_wire_proto_rawDesc = "" +
 	"\x06serial\x18\x01 \x01(\x04R\x06serial\x12%\n" +
 	"\x05tasks\x18\x02 \x03(\v2\x0f.henro.HostTaskR\x05tasks\x12\x18\n" +
 	"\arenewed\x18\x03 \x03(\x04R\arenewed\x12\x18\n" +
-	"\arevoked\x18\x04 \x03(\x04R\arevoked\"\xa6\x03\n" +
+	"\arevoked\x18\x04 \x03(\x04R\arevoked\"\xf9\x03\n" +
 	"\bHostTask\x12\x14\n" +
 	"\x05lease\x18\x01 \x01(\x04R\x05lease\x12\x12\n" +
 	"\x04host\x18\x02 \x01(\tR\x04host\x12$\n" +
@@ -2475,7 +2507,10 @@ const file_messages_wire_proto_rawDesc = "" +
 	"\x05stops\x18\f \x03(\tR\x05stops\x12\x14\n" +
 	"\x05ratio\x18\r \x01(\x01R\x05ratio\x12\x18\n" +
 	"\acookies\x18( \x01(\fR\acookies\x12\x18\n" +
-	"\averdict\x18\x0e \x01(\tR\averdict\"\xb7\x02\n" +
+	"\averdict\x18\x0e \x01(\tR\averdict\x122\n" +
+	"\x15requisite_interval_ns\x18\x0f \x01(\x03R\x13requisiteIntervalNs\x12\x1d\n" +
+	"\n" +
+	"page_limit\x18\x10 \x01(\x05R\tpageLimit\"\xc9\x02\n" +
 	"\x04Task\x12\x10\n" +
 	"\x03url\x18\x01 \x01(\tR\x03url\x12\x1d\n" +
 	"\n" +
@@ -2489,7 +2524,8 @@ const file_messages_wire_proto_rawDesc = "" +
 	"\tredirects\x18\t \x01(\rR\tredirects\x12\x1a\n" +
 	"\battempts\x18\n" +
 	" \x01(\rR\battempts\x12\x1c\n" +
-	"\trequisite\x18\v \x01(\rR\trequisite\"U\n" +
+	"\trequisite\x18\v \x01(\rR\trequisite\x12\x10\n" +
+	"\x03via\x18\f \x01(\tR\x03via\"U\n" +
 	"\x06Report\x12\x14\n" +
 	"\x05slave\x18\x01 \x01(\tR\x05slave\x12\x12\n" +
 	"\x04boot\x18\x02 \x01(\tR\x04boot\x12!\n" +
@@ -2502,7 +2538,7 @@ const file_messages_wire_proto_rawDesc = "" +
 	"\x06robots\x18\x05 \x01(\v2\x14.henro.RobotsVisitedR\x06robots\x120\n" +
 	"\bfinished\x18\x06 \x01(\v2\x14.henro.LeaseFinishedR\bfinished\x12\"\n" +
 	"\x04more\x18\a \x01(\v2\x0e.henro.LinkSetR\x04more\x12\x1a\n" +
-	"\bpressing\x18\b \x01(\bR\bpressing\"\xd3\a\n" +
+	"\bpressing\x18\b \x01(\bR\bpressing\"\xe5\a\n" +
 	"\vPageVisited\x12\x10\n" +
 	"\x03url\x18\x01 \x01(\tR\x03url\x12\x1a\n" +
 	"\bposition\x18\x02 \x01(\fR\bposition\x12\x1d\n" +
@@ -2542,7 +2578,8 @@ const file_messages_wire_proto_rawDesc = "" +
 	"\askipped\x18\x1e \x01(\tR\askipped\x12\x1c\n" +
 	"\trequisite\x18  \x01(\rR\trequisite\x12,\n" +
 	"\x12modified_before_ns\x18\x1f \x01(\x03R\x10modifiedBeforeNs\x12\x12\n" +
-	"\x04says\x18! \x01(\tR\x04says\x12\x18\n" +
+	"\x04says\x18! \x01(\tR\x04says\x12\x10\n" +
+	"\x03via\x18\" \x01(\tR\x03via\x12\x18\n" +
 	"\acookies\x18( \x01(\fR\acookies\"c\n" +
 	"\aLinkSet\x12\x12\n" +
 	"\x04urls\x18\x01 \x03(\tR\x04urls\x12\x14\n" +

@@ -59,8 +59,12 @@ type visit struct {
 	depth     int32
 	hops      uint32
 	attempts  uint16
-	requisite uint8 // how far from a page; 0: a page; outlink.PageToo: both
+	requisite uint8  // how far from a page; 0: a page; outlink.PageToo: both
+	via       string // of a requisite: the URL that names it; empty: nobody said
 }
+
+// isRequisite reports that it is no page by itself.
+func (v *visit) isRequisite() bool { return v.requisite > 0 && v.requisite != outlink.PageToo }
 
 // maxAhead is how many pages of one lease may wait to be parsed while the next is fetched: enough to keep the host
 // busy, few enough that a slow parser holds a fast host back.
@@ -98,6 +102,7 @@ type Fetcher struct {
 	queue    []visit
 	seen     map[uint64]struct{} // fingerprints of this host's URLs that need no visit, while following
 	budget   int
+	pages    int    // that may still be followed to; negative: as many as the budget allows
 	order    uint64 // of the last visit handed on
 	visits   uint32
 	unparsed int
@@ -113,14 +118,16 @@ type Fetcher struct {
 
 	startedAt time.Time // of the last request
 	endedAt   time.Time // of the last request; zero: none was made
-	notBefore time.Time // of the next
-	current   visit
-	pending   bool // current is not reported and with no Parser
-	robotsNow bool // the request under way is for robots.txt
-	robotsURL weburl.URL
-	timer     floor.Timer
-	cancel    context.CancelFunc // ends the request under way
-	flying    sync.WaitGroup
+	notBefore time.Time // of the next, of a page or robots.txt
+	// requisiteAt is notBefore for the next request of a requisite
+	requisiteAt time.Time
+	current     visit
+	pending     bool // current is not reported and with no Parser
+	robotsNow   bool // the request under way is for robots.txt
+	robotsURL   weburl.URL
+	timer       floor.Timer
+	cancel      context.CancelFunc // ends the request under way
+	flying      sync.WaitGroup
 }
 
 func fetcherProps(a *assignment) *actor.Props {
@@ -175,6 +182,13 @@ func (f *Fetcher) start(ctx actor.Context) {
 	}
 	f.begun = true
 	f.notBefore = time.Now().Add(time.Duration(f.task.FirstAfterNs))
+	f.requisiteAt = f.notBefore
+	switch limit := int(f.task.PageLimit); {
+	case limit == 0:
+		f.pages = -1
+	case limit > 0:
+		f.pages = limit
+	}
 	until := f.until
 	f.heldUntil.Store(&until)
 	links := f.rules.admission
@@ -197,9 +211,12 @@ func (f *Fetcher) start(ctx actor.Context) {
 		}
 		f.queue = append(f.queue, visit{url: u, task: task, left: task.DepthLeft, depth: task.Depth,
 			hops: task.Redirects, attempts: uint16(min(task.Attempts, math.MaxUint16)),
-			requisite: uint8(min(task.Requisite, outlink.PageToo))})
+			requisite: uint8(min(task.Requisite, outlink.PageToo)), via: task.Via})
 		if f.seen != nil {
 			f.seen[fingerprint.URL(u.String())&^0xff] = struct{}{}
+		}
+		if f.pages > 0 && !f.queue[len(f.queue)-1].isRequisite() {
+			f.pages--
 		}
 	}
 	if len(f.task.Robots) > 0 {
@@ -227,11 +244,19 @@ func (f *Fetcher) stop() {
 // left to ask ends at once, for the master to know what came of it and not after a rest that may take a week.
 func (f *Fetcher) rest(ctx actor.Context) {
 	f.behavior.Become(f.resting)
-	if d := time.Until(f.notBefore); d > 0 && f.why == "" && !f.done() {
+	if d := time.Until(f.nextAt()); d > 0 && f.why == "" && !f.done() {
 		f.timer.After(ctx, d, &restOver{})
 		return
 	}
 	f.next(ctx)
+}
+
+// nextAt is when the next request may be made, as it is now known which that is.
+func (f *Fetcher) nextAt() time.Time {
+	if f.known.Robots != nil && len(f.queue) > 0 && f.queue[0].isRequisite() {
+		return f.requisiteAt
+	}
+	return f.notBefore
 }
 
 func (f *Fetcher) resting(ctx actor.Context) {
@@ -324,6 +349,9 @@ func (f *Fetcher) visited(reason messages.Reason) *messages.PageVisited {
 	if f.current.task != nil {
 		v.Position = f.current.task.Position
 	}
+	if reason != messages.Reason_NONE {
+		v.Via = f.current.via // it will be asked for again
+	}
 	return v
 }
 
@@ -378,7 +406,11 @@ func (f *Fetcher) fetching(ctx actor.Context) {
 		// it runs from the end. (From the start it was undercut by as much as connecting took: 13 ms for 20 were seen
 		// in the log of a busy host.)
 		f.endedAt = time.Now()
-		f.notBefore = f.endedAt.Add(f.interval(m.response))
+		f.notBefore = f.endedAt.Add(f.interval(m.response, f.task.IntervalNs))
+		f.requisiteAt = f.notBefore
+		if f.task.RequisiteIntervalNs > 0 { // an older master says nothing of it
+			f.requisiteAt = f.endedAt.Add(f.interval(m.response, f.task.RequisiteIntervalNs))
+		}
 		if m.response.Stale {
 			f.again()
 		} else {
@@ -405,8 +437,8 @@ func (f *Fetcher) again() {
 // interval is what the host is owed after a request that took e: that of the lease, or (S/C)·e if it has become slower
 // (10). A rest that outlasts the lease is left to the master, so that no slot is held meanwhile; so are rests that come
 // to longRests and to twice the time that the lease was to take.
-func (f *Fetcher) interval(r *fetch.Response) time.Duration {
-	interval := time.Duration(f.task.IntervalNs)
+func (f *Fetcher) interval(r *fetch.Response, owed int64) time.Duration {
+	interval := time.Duration(owed)
 	if r.Reason != messages.Reason_NONE { // what took time was the crawler's patience
 		return interval
 	}
@@ -463,7 +495,7 @@ func (f *Fetcher) take(ctx actor.Context, r *fetch.Response) {
 		if f.jar != nil {
 			job.visited.Cookies = f.jar.Kept()
 		}
-		job.task = f.current.task
+		job.task, job.via = f.current.task, f.current.via
 		job.follow = f.task.Follow && f.why == ""
 		job.links, job.regions = f.links, f.regions
 		f.pending = false
@@ -511,6 +543,12 @@ func (f *Fetcher) follow(m *parsed) {
 		if f.known.Takes(f.links, v.url.String(), now) != admission.None {
 			continue
 		}
+		if !v.isRequisite() {
+			if f.pages == 0 {
+				continue
+			}
+			f.pages--
+		}
 		f.seen[key] = struct{}{}
 		at := len(f.queue)
 		if v.requisite > 0 { // before new pages, so that a page is whole soon
@@ -524,15 +562,16 @@ func (f *Fetcher) follow(m *parsed) {
 
 // link makes a page of a requisite that waits, when a link leads there.
 func (f *Fetcher) link(to *visit) {
-	if to.left == 0 {
+	if to.isRequisite() || f.pages == 0 {
 		return
 	}
 	for i := range f.queue { // requisites stand before pages
 		switch v := &f.queue[i]; {
 		case v.requisite == 0:
 			return
-		case v.task == nil && v.left == 0 && v.url == to.url:
+		case v.task == nil && v.isRequisite() && v.url == to.url:
 			v.left, v.depth, v.hops, v.requisite = to.left, to.depth, to.hops, outlink.PageToo
+			f.pages--
 			return
 		}
 	}

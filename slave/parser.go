@@ -43,6 +43,7 @@ type parse struct {
 
 	visited *messages.PageVisited // to be completed
 	task    *messages.Task        // nil: followed inside the lease
+	via     string                // of a requisite: the URL that names it
 	follow  bool                  // the Fetcher wants links of its host
 	links   *admission.Rules
 	regions *admission.Lent
@@ -397,12 +398,16 @@ func (p *Parser) pick(m *parse, set *messages.LinkSet, found *parsed) {
 			continue
 		}
 		link := outlink.Outlink{URL: url, Kind: outlink.Kind(set.Kinds[i]), Flags: outlink.Flags(set.Flags[i])}
-		to, reason := m.links.Link(m.regions, &page, &link)
+		place, reason := m.links.Link(m.regions, &page, &link)
 		if reason != admission.None {
 			continue
 		}
-		found.follow = append(found.follow, visit{url: p.urls[i], left: admission.WireDepthLeft(to.DepthLeft),
-			depth: int32(to.Depth), hops: uint32(to.Redirects), requisite: to.Requisite})
+		to := visit{url: p.urls[i], left: admission.WireDepthLeft(place.DepthLeft), depth: int32(place.Depth),
+			hops: uint32(place.Redirects), requisite: place.Requisite}
+		if to.requisite > 0 {
+			to.via = v.Url
+		}
+		found.follow = append(found.follow, to)
 	}
 }
 
@@ -428,7 +433,7 @@ func (p *Parser) archive(ctx actor.Context, m *parse, made *factMade) {
 		}
 	}
 	if v := made.fact.Visited; v != nil && p.o.Metadata {
-		x.About = append(x.About, p.about(v, m.verdict)...)
+		x.About = append(x.About, p.about(m, v)...)
 	}
 	room := make([]byte, 0, len(r.Payload)/3+2048) // HTML comes to a quarter of itself: grown once, if at all
 	records, members := p.builder.AppendExchange(room, x)
@@ -483,11 +488,14 @@ func transport(r *fetch.Response) []warc.Field {
 	}
 }
 
-// about are the fields of the metadata record of a page, by the names that Heritrix gave them; hostVerdict is ours.
-func (p *Parser) about(v *messages.PageVisited, verdict string) []warc.Field {
-	fields := append(p.fields[:0], warc.Field{Name: "fetchTimeMs", Value: strconv.FormatInt(v.TookNs/1e6, 10)})
-	for _, f := range []warc.Field{{Name: "charsetForLinkExtraction", Value: v.Charset},
-		{Name: "language", Value: v.Language}, {Name: "title", Value: v.Title}, {Name: "hostVerdict", Value: verdict}} {
+// about are the fields of the metadata record of a page, by the names that Heritrix gave them; hostVerdict is ours. The
+// page that a requisite belongs to is its via: WARC-Concurrent-To is for the records of one exchange.
+func (p *Parser) about(m *parse, v *messages.PageVisited) []warc.Field {
+	fields := p.fields[:0]
+	for _, f := range []warc.Field{{Name: "via", Value: m.via},
+		{Name: "fetchTimeMs", Value: strconv.FormatInt(v.TookNs/1e6, 10)},
+		{Name: "charsetForLinkExtraction", Value: v.Charset}, {Name: "language", Value: v.Language},
+		{Name: "title", Value: v.Title}, {Name: "hostVerdict", Value: m.verdict}} {
 		if f.Value != "" {
 			fields = append(fields, f)
 		}

@@ -155,6 +155,7 @@ const (
 	hasETag
 	hasModified
 	hasSays
+	hasVia
 )
 
 // appendPage writes a record. Due time and URL stand first: the queue reads the one, look-ups the other, without
@@ -183,6 +184,9 @@ func appendPage(b []byte, p *Page) []byte {
 	}
 	if p.Says != "" {
 		parts |= hasSays
+	}
+	if p.Via != "" {
+		parts |= hasVia
 	}
 	b = append(b, parts, p.Depth, min(p.DepthLeft, outlink.UnlimitedDepth), p.Band, p.Redirects, p.Attempts)
 	b = binary.LittleEndian.AppendUint16(b, uint16(p.Flags))
@@ -215,6 +219,9 @@ func appendPage(b []byte, p *Page) []byte {
 	}
 	if parts&hasSays != 0 {
 		b = appendString(b, p.Says)
+	}
+	if parts&hasVia != 0 {
+		b = appendString(b, p.Via)
 	}
 	return b
 }
@@ -261,6 +268,9 @@ func decodePage(record []byte) (Page, error) {
 	}
 	if parts&hasSays != 0 {
 		p.Says = s.string()
+	}
+	if parts&hasVia != 0 {
+		p.Via = s.string()
 	}
 	return p, s.err("page record")
 }
@@ -445,6 +455,12 @@ func encodeParcel(p *Parcel) []byte {
 		b = appendAfter(b, last, c.URL)
 		last = c.URL
 	}
+	last = ""
+	for i := range p.Candidates {
+		if c := &p.Candidates[i]; c.Requisite > 0 {
+			b, last = appendAfter(b, last, c.Via), c.Via
+		}
+	}
 	return b
 }
 
@@ -463,6 +479,14 @@ func decodeParcel(key, v []byte) (Parcel, error) {
 		c.Host = weburl.HostOf(c.URL)
 		last = c.URL
 		p.Candidates = append(p.Candidates, c)
+	}
+	last = ""
+	for i := range p.Candidates {
+		// one that was written by an earlier henro ends here
+		if c := &p.Candidates[i]; c.Requisite > 0 && len(s.rest) > 0 {
+			c.Via = s.after(last)
+			last = c.Via
+		}
 	}
 	return p, s.err(fmt.Sprintf("outbox %x", key))
 }

@@ -21,7 +21,8 @@ func TestPageRecordsKeepEveryField(t *testing.T) {
 		Next:     at, LastVisit: at.Add(1 * time.Second), CapturedAt: at.Add(2 * time.Second),
 		LastModified: at.Add(-time.Hour),
 		Timing:       Timing{1, 2, 3, 4, 5, 6, 7, 8}, Status: 200, Reason: 7, Flags: NoIndex | Hinted,
-		Digest: [20]byte{1, 19: 2}, MainDigest: 8, SimHash: 9, ETag: `W/"x"`, Says: "connection refused"}
+		Digest: [20]byte{1, 19: 2}, MainDigest: 8, SimHash: 9, ETag: `W/"x"`, Says: "connection refused",
+		Via: "http://b.example/"}
 	if f := reflect.ValueOf(full); true {
 		for i := range f.NumField() {
 			if f.Field(i).IsZero() {
@@ -46,7 +47,7 @@ func TestPageRecordsKeepEveryField(t *testing.T) {
 	}
 	waiting := Page{URL: full.URL, Number: 1 << 20, From: 1 << 20, DepthLeft: 3}
 	t.Logf("a visited page takes %d bytes beside its URL and ETag, a waiting one %d",
-		len(appendPage(nil, &full))-len(full.URL)-len(full.ETag)-len(full.Says),
+		len(appendPage(nil, &full))-len(full.URL)-len(full.ETag)-len(full.Says)-len(full.Via)-1,
 		len(appendPage(nil, &waiting))-len(full.URL))
 }
 

@@ -54,7 +54,7 @@ func (p *Partition) Commit(b *Batch) (Outcome, error) {
 	p.progress.commits[p.index].Store(own) // it is on disk: the others may say so
 	for i := range b.admits {
 		op := &c.ops[c.firstAdmit+i]
-		p.recent.put(HostID(op.Host), op.URL, max(min(op.DepthLeft, outlink.UnlimitedDepth), op.Old.DepthLeft()))
+		p.recent.put(HostID(op.Host), op.URL, max(op.Reach, op.Old.Reach()))
 	}
 	return c.out, nil
 }
@@ -163,12 +163,12 @@ func (c *commit) findOrigins() error {
 		if o.stale {
 			continue
 		}
-		left := min(o.page.DepthLeft, outlink.UnlimitedDepth)
+		reach := seen.Reach(o.page.Flags.Requisite() == 0, o.page.DepthLeft)
 		if i >= len(b.visits) {
-			left = 0
+			reach = 0
 		}
 		o.op = len(c.ops)
-		c.ops = append(c.ops, seen.Op{Host: uint64(o.host), URL: fingerprint.URL(o.page.URL), DepthLeft: left,
+		c.ops = append(c.ops, seen.Op{Host: uint64(o.host), URL: fingerprint.URL(o.page.URL), Reach: reach,
 			Action: o.action})
 	}
 	if err := c.findForgets(); err != nil {
@@ -178,8 +178,8 @@ func (c *commit) findOrigins() error {
 	for i := range b.admits {
 		a := &b.admits[i]
 		id, _ := c.hostOf(a.URL, a.Host)
-		c.ops = append(c.ops, seen.Op{Host: uint64(id), URL: fingerprint.URL(a.URL),
-			DepthLeft: min(a.DepthLeft, outlink.UnlimitedDepth), Action: seen.Know})
+		c.ops = append(c.ops, seen.Op{Host: uint64(id), URL: fingerprint.URL(a.URL), Reach: a.Reach(),
+			Action: seen.Know})
 	}
 	return nil
 }
@@ -452,15 +452,15 @@ func (c *commit) storeVisit(v *Visited, o *origin) error {
 		}
 	}
 	c.out.Visited++
-	left := min(page.DepthLeft, outlink.UnlimitedDepth)
+	left, reach := min(page.DepthLeft, outlink.UnlimitedDepth), op.Reach
 	if !v.Retry && v.Links != nil {
 		if err := c.storeLinks(o.host, op.URL, v); err != nil {
 			return err
 		}
 	}
-	if !v.Retry && op.Found && op.Old.DepthLeft() > left {
+	if !v.Retry && op.Found && op.Old.Reach() > reach {
 		// The caller judged the links by the depth it knew of.
-		left = op.Old.DepthLeft()
+		left, reach = op.Old.DepthLeft(), op.Old.Reach()
 		if err := c.relax(&Relaxation{Host: o.host, URL: page.URL, Depth: page.Depth, DepthLeft: left,
 			Redirects: page.Redirects}, op.URL); err != nil {
 			return err
@@ -471,20 +471,20 @@ func (c *commit) storeVisit(v *Visited, o *origin) error {
 			return err
 		}
 	}
-	page.DepthLeft, page.Flags = left, page.Flags.linked(left)
+	page.DepthLeft, page.Flags, page.Via = left, page.Flags.linked(reach > 0), ""
 	return c.enter(o, &page)
 }
 
-// raised puts a page down to be relaxed when an operation on the seen set found it visited and raised its depth left.
+// raised puts a page down to be relaxed when an operation on the seen set found it visited and raised its reach.
 func (c *commit) raised(op *seen.Op, url string, depth, redirects uint8) error {
-	if op.Action == seen.Peek || !op.Found || op.Old.DepthLeft() >= op.DepthLeft {
+	if op.Action == seen.Peek || !op.Found || op.Old.Reach() >= op.Reach {
 		return nil
 	}
 	c.out.Raised++
 	if !op.Old.Visited() {
 		return nil
 	}
-	return c.relax(&Relaxation{Host: HostID(op.Host), URL: url, Depth: depth, DepthLeft: op.DepthLeft,
+	return c.relax(&Relaxation{Host: HostID(op.Host), URL: url, Depth: depth, DepthLeft: op.DepthLeft(),
 		Redirects: redirects}, op.URL)
 }
 
@@ -654,8 +654,8 @@ func (c *commit) storeAdmits() error {
 		h.counts.waiting++
 		c.totals.known++
 		c.totals.waiting++
-		page := Page{URL: a.URL, From: a.From, Depth: a.Depth, DepthLeft: op.DepthLeft, Band: min(a.Band, LastBand),
-			Redirects: a.Redirects, Flags: Flags(0).Wishing(a.Frequency).AsRequisite(a.Requisite)}
+		page := Page{URL: a.URL, From: a.From, Depth: a.Depth, DepthLeft: op.DepthLeft(), Band: min(a.Band, LastBand),
+			Redirects: a.Redirects, Flags: Flags(0).Wishing(a.Frequency).AsRequisite(a.Requisite), Via: a.Via}
 		c.totals.serial++
 		page.Number = c.totals.serial*uint64(c.partition.of) + uint64(c.partition.index)
 		c.record = appendPage(c.record[:0], &page)

@@ -6,6 +6,7 @@ import (
 	"henro/messages"
 	"henro/messages/outlink"
 	"henro/store/fingerprint"
+	"henro/store/seen"
 )
 
 // HostID is the fingerprint of a host's name, "scheme://name[:port]".
@@ -68,10 +69,10 @@ func (f Flags) Requisite() uint8 {
 // Embedded is Requisite, and outlink.PageToo for a page that is a requisite as well.
 func (f Flags) Embedded() uint8 { return uint8(f >> requisiteShift & 7) }
 
-// linked returns f of a page that so many links may be followed from: what is there for a page is a page by itself, if
-// another links to it.
-func (f Flags) linked(depthLeft uint8) Flags {
-	if depthLeft > 0 && f.Requisite() > 0 {
+// linked returns f of what the seen set has as a page or not: what is there for a page is a page by itself, if another
+// links to it.
+func (f Flags) linked(page bool) Flags {
+	if page && f.Requisite() > 0 {
 		return f.AsRequisite(outlink.PageToo)
 	}
 	return f
@@ -119,6 +120,7 @@ type Page struct {
 	MainDigest uint64   // fingerprint.Main of the main content
 	SimHash    uint64   // fingerprint.Sim of the main content
 	ETag       string
+	Via        string `json:",omitempty"` // of a requisite that was never visited: the URL that names it
 }
 
 // Cause is why the last visit failed, or why the page was given up; zero: neither.
@@ -239,9 +241,16 @@ type Candidate struct {
 	Requisite uint8  // as Flags.Embedded: how far from a page
 	From      uint64 // number of the page in which it was found
 
+	Via string // of a requisite: the URL that names it
+
 	// of the sitemap in which it was found; not kept for candidates of other partitions, as is
 	Priority  outlink.Priority
 	Frequency outlink.Frequency // its changefreq
+}
+
+// Reach is what the seen set keeps of the candidate.
+func (c *Candidate) Reach() uint8 {
+	return seen.Reach(Flags(0).AsRequisite(c.Requisite).Requisite() == 0, c.DepthLeft)
 }
 
 // LastBand is the last priority a candidate can have; RetryBand behind it holds pages whose first visit must be tried

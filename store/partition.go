@@ -251,7 +251,7 @@ func (p *Partition) update(doing string, fn func(*bbolt.Tx) error) (err error) {
 // KnownEnough reports that a URL is surely known with at least this depth left, from memory alone: its candidate need
 // not be admitted. False says nothing. For the owner's goroutine only.
 func (p *Partition) KnownEnough(host HostID, fp uint64, depthLeft uint8) bool {
-	return p.recent.has(host, fp, depthLeft)
+	return p.recent.has(host, fp, seen.Reach(true, depthLeft))
 }
 
 // Host reads one host, or ErrNotFound.
@@ -351,8 +351,8 @@ func (p *Partition) Fresh(host HostID, after Position, limit int) (w Waiting, er
 				return nil
 			}
 			if found {
-				page.DepthLeft = e.DepthLeft()
-				page.Flags = page.Flags.linked(page.DepthLeft)
+				page.DepthLeft = max(page.DepthLeft, e.DepthLeft())
+				page.Flags = page.Flags.linked(e.IsPage())
 			}
 			w.Entries = append(w.Entries, Entry{page, last})
 			return nil
@@ -363,6 +363,50 @@ func (p *Partition) Fresh(host HostID, after Position, limit int) (w Waiting, er
 		return err
 	})
 	return w, err
+}
+
+// FreshRequisites is Fresh from the beginning, without the pages.
+func (p *Partition) FreshRequisites(host HostID, limit int) (w Waiting, err error) {
+	for more := true; more && len(w.Entries) < limit; more = w.Next != nil {
+		next, err := p.Fresh(host, w.Next, max(limit, 1000))
+		if err != nil {
+			return w, err
+		}
+		w.Ghosts, w.Next = append(w.Ghosts, next.Ghosts...), next.Next
+		for _, e := range next.Entries {
+			if e.Page.Flags.Requisite() > 0 && len(w.Entries) < limit {
+				w.Entries = append(w.Entries, e)
+			}
+		}
+	}
+	return w, nil
+}
+
+// RequisiteWaits reports whether a requisite waits for its first visit. It reads what waits until it finds one.
+func (p *Partition) RequisiteWaits() (waits bool, err error) {
+	err = p.view("look for a requisite that waits", func(tx *bbolt.Tx) error {
+		set, err := seen.Read(tx)
+		if err != nil {
+			return err
+		}
+		err = eachFresh(tx.Bucket(bucketFresh), nil, nil, func(ref freshRef, rec []byte) error {
+			page, err := decodePage(rec)
+			if err != nil || page.Flags.Requisite() == 0 {
+				return err
+			}
+			e, found, err := set.Get(uint64(ref.key.host()), fingerprint.URL(page.URL))
+			if err != nil || found && (e.Visited() || e.IsPage()) {
+				return err
+			}
+			waits = true
+			return errStop
+		})
+		if err == errStop {
+			err = nil
+		}
+		return err
+	})
+	return waits, err
 }
 
 // Due reads up to limit pages whose slot has opened at this time, in the order of slots, and the position to go on
@@ -525,16 +569,20 @@ func (p *Partition) Known(host HostID, max int) (fps []uint64, complete bool, er
 
 // Seen reports whether a URL is known, with which depth left, and whether it was visited or given up.
 func (p *Partition) Seen(url string) (depthLeft uint8, visited, known bool, err error) {
+	e, known, err := p.entry(url)
+	return e.DepthLeft(), e.Visited(), known, err
+}
+
+func (p *Partition) entry(url string) (e seen.Entry, known bool, err error) {
 	err = p.view("read seen set", func(tx *bbolt.Tx) error {
 		set, err := seen.Read(tx)
 		if err != nil {
 			return err
 		}
-		e, found, err := set.Get(uint64(IDOf(weburl.HostOf(url))), fingerprint.URL(url))
-		depthLeft, visited, known = e.DepthLeft(), e.Visited(), found
+		e, known, err = set.Get(uint64(IDOf(weburl.HostOf(url))), fingerprint.URL(url))
 		return err
 	})
-	return depthLeft, visited, known, err
+	return e, known, err
 }
 
 // IsPage reports whether what a record is of is a page by itself. A requisite that was visited before a page linked to
@@ -543,8 +591,8 @@ func (p *Partition) IsPage(page *Page) (bool, error) {
 	if page.Flags.Requisite() == 0 {
 		return true, nil
 	}
-	left, _, _, err := p.Seen(page.URL)
-	return left > 0, err
+	e, _, err := p.entry(page.URL)
+	return e.IsPage(), err
 }
 
 // Lookup finds the record of a URL, or ErrNotFound. There is no index by URL: a page that waits is found among those of
@@ -596,7 +644,7 @@ func (p *Partition) Lookup(url string) (e Entry, place Place, err error) {
 		if entry.DepthLeft() > e.Page.DepthLeft {
 			e.Page.DepthLeft = entry.DepthLeft()
 		}
-		e.Page.Flags = e.Page.Flags.linked(e.Page.DepthLeft)
+		e.Page.Flags = e.Page.Flags.linked(entry.IsPage())
 		return err
 	})
 	return e, place, err
@@ -696,7 +744,7 @@ func (p *Partition) EachPage(fn func(Page, Place) error) error {
 				return err
 			}
 			page.DepthLeft = max(page.DepthLeft, e.DepthLeft())
-			page.Flags = page.Flags.linked(page.DepthLeft)
+			page.Flags = page.Flags.linked(e.IsPage())
 			return fn(page, InFresh)
 		})
 		if err != nil {

@@ -1,12 +1,12 @@
 package store
 
-// recent remembers candidates that the seen set was found to hold, each with at least a depth left: a table with one
+// recent remembers candidates that the seen set was found to hold, each with at least a reach: a table with one
 // place per hash, in which the newcomer wins. What it says is true, since the seen set never forgets and never takes
-// depth back; what it does not say means nothing. Links to a host's front page and menus, most of what a crawl finds,
+// reach back; what it does not say means nothing. Links to a host's front page and menus, most of what a crawl finds,
 // are answered here in some 10 ns.
 type recent struct {
 	keys  []uint64
-	depth []uint8 // depth left plus one; 0: empty
+	reach []uint8 // plus one; 0: empty
 	mask  uint64
 }
 
@@ -24,20 +24,20 @@ func newRecent(bytes int) *recent {
 // recentKey mixes host and URL: two URLs are taken for each other about once in 2⁶⁴ pairs.
 func recentKey(host HostID, fp uint64) uint64 { return fp ^ uint64(host)*0x9e3779b97f4a7c15 }
 
-func (r *recent) has(host HostID, fp uint64, depthLeft uint8) bool {
+func (r *recent) has(host HostID, fp uint64, reach uint8) bool {
 	if len(r.keys) == 0 {
 		return false
 	}
 	k := recentKey(host, fp)
 	i := k & r.mask
-	return r.keys[i] == k && r.depth[i] > depthLeft
+	return r.keys[i] == k && r.reach[i] > reach
 }
 
-func (r *recent) put(host HostID, fp uint64, depthLeft uint8) {
+func (r *recent) put(host HostID, fp uint64, reach uint8) {
 	if len(r.keys) == 0 {
 		return
 	}
 	k := recentKey(host, fp)
 	i := k & r.mask
-	r.keys[i], r.depth[i] = k, depthLeft+1
+	r.keys[i], r.reach[i] = k, reach+1
 }

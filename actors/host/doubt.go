@@ -174,6 +174,8 @@ func (b *Book) doubtVisit(v *messages.PageVisited) string {
 	case v.Depth < 0 || v.Depth > outlink.MaxDepth || v.DepthLeft >= outlink.UnlimitedDepth ||
 		v.Redirects > math.MaxUint8 || v.Attempts > math.MaxUint8:
 		return "a depth that no page has"
+	case len(v.Via) > weburl.MaxLength:
+		return "a requisite named by what is no URL"
 	case lent && page.URL != "":
 	case !t.follow:
 		return "a page that was not lent, and not to be followed"

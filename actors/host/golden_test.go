@@ -142,7 +142,7 @@ func (p *player) play(words []string) error {
 	case "lend":
 		id, err := strconv.ParseUint(a.plain[0], 10, 64)
 		lend := &protocol.Lend{Lease: id, Slave: "s", Boot: "b", Until: p.now.Add(time.Minute),
-			PageBudget: a.number("budget", 0)}
+			Budget: a.number("budget", 0)}
 		if d := a.span("notbefore"); d > 0 {
 			lend.NotBefore = begun.Add(d)
 		}

@@ -88,7 +88,7 @@ func (j *judge) take(l *outlink.Outlink, to *admission.Place) {
 	c := store.Candidate{URL: l.URL, Host: to.Host, From: j.number, Depth: to.Depth, DepthLeft: to.DepthLeft,
 		Redirects: to.Redirects, Requisite: to.Requisite, Band: min(to.Depth, store.LastBand)}
 	if to.Requisite > 0 {
-		c.Band = 0 // before new pages, so that a page is whole soon
+		c.Band, c.Via = 0, j.page.URL // before new pages, so that a page is whole soon
 	}
 	if l.Kind == outlink.Sitemap && l.Anchor != "" {
 		hint := outlink.ParseHint(l.Anchor)

@@ -2,6 +2,8 @@ package host
 
 import (
 	"encoding/binary"
+	"math"
+	"slices"
 	"time"
 
 	"henro/actors/admission"
@@ -13,17 +15,31 @@ import (
 
 // budget is how many visits a lease is filled with.
 func (b *Book) budget(m *protocol.Lend) int {
-	budget := b.o.PageBudget
-	if interval := b.politeness.Interval(&b.o.Politeness); interval > 0 {
+	budget, o := b.o.PageBudget, &b.o.Politeness
+	if interval := max(b.politeness.Interval(o), b.politeness.RequisiteInterval(o)); interval > 0 {
 		budget = min(budget, max(1, int(b.o.LeaseSpan/interval)))
 	}
-	if m.PageBudget > 0 {
-		budget = min(budget, m.PageBudget)
-	}
-	if known := b.politeness.Pages(); b.o.MaxPages > known && b.o.MaxPages-known < uint64(budget) {
-		budget = int(b.o.MaxPages - known)
+	if m.Budget > 0 {
+		budget = min(budget, m.Budget)
 	}
 	return budget
+}
+
+// pageLimit is how many of the visits may be of pages: 0 is no limit, protocol.NoPages none. Their requisites are
+// fetched beyond every limit, so that the last pages are whole too.
+func (b *Book) pageLimit(m *protocol.Lend) int {
+	known := b.politeness.Pages()
+	switch {
+	case m.PageLimit == protocol.NoPages || b.full():
+		return protocol.NoPages
+	case b.o.MaxPages <= known:
+		return m.PageLimit
+	}
+	left := int(min(b.o.MaxPages-known, math.MaxInt32))
+	if m.PageLimit > 0 {
+		left = min(left, m.PageLimit)
+	}
+	return left
 }
 
 // prepare asks for the pages of a lease.
@@ -33,6 +49,9 @@ func (b *Book) prepare(m *protocol.Lend) {
 	}
 	b.phase, b.lend = preparing, &preparation{order: m}
 	asked := &protocol.PagesAsked{Host: b.name, Limit: b.budget(m), Due: b.budget(m)}
+	if m.PageLimit == protocol.NoPages {
+		asked.Due, asked.Requisites = 0, true
+	}
 	if b.o.Follow {
 		asked.Known = b.o.KnownBudget
 	}
@@ -69,6 +88,9 @@ func (b *Book) loaded(m *protocol.PagesLoaded) {
 		return
 	}
 	due = b.share(due, m.Due)
+	if b.lend.order.PageLimit == protocol.NoPages { // its pages wait for another crawl
+		b.line.known = 0
+	}
 	if len(due) > 0 {
 		b.line.retryAt = time.Time{}
 	}
@@ -90,6 +112,10 @@ func (b *Book) loaded(m *protocol.PagesLoaded) {
 	}
 	if b.probes(now) {
 		due = nil
+	}
+	due = b.limit(due)
+	if len(due) > 0 && isRequisite(&due[0]) {
+		first = later(first, b.record.AskedAt.Add(b.politeness.RequisiteInterval(&b.o.Politeness)))
 	}
 	task := b.task(due, m)
 	if first.After(now) {
@@ -159,9 +185,12 @@ func (b *Book) task(due []store.Entry, m *protocol.PagesLoaded) *messages.HostTa
 	task := &messages.HostTask{
 		Lease: b.lend.order.Lease, Host: b.name,
 		IntervalNs: int64(b.politeness.Interval(&b.o.Politeness)), PageBudget: uint32(budget),
-		Verdict: b.politeness.Verdict(&b.o.Politeness).String(),
-		Ratio:   b.o.Politeness.Pace(), Prefixes: region.Prefixes, MaxRedirects: uint32(b.o.Admission.MaxRedirects),
-		Cookies: b.record.Cookies,
+		RequisiteIntervalNs: int64(b.politeness.RequisiteInterval(&b.o.Politeness)),
+		PageLimit:           int32(b.pageLimit(b.lend.order)),
+		Verdict:             b.politeness.Verdict(&b.o.Politeness).String(),
+		Ratio:               b.o.Politeness.Pace(), Prefixes: region.Prefixes,
+		MaxRedirects: uint32(b.o.Admission.MaxRedirects),
+		Cookies:      b.record.Cookies,
 		// which session ids were taken is known here alone
 		Follow: b.o.Follow && m.Whole && region.Outside == scope.In && listed <= maxStopBytes &&
 			!b.judge.known.Sessions.Found(),
@@ -188,7 +217,7 @@ func (b *Book) task(due []store.Entry, m *protocol.PagesLoaded) *messages.HostTa
 		t := &messages.Task{
 			Url: page.URL, Depth: int32(page.Depth), DepthLeft: admission.WireDepthLeft(page.DepthLeft),
 			Position: entry.Position, Redirects: uint32(page.Redirects), Attempts: uint32(page.Attempts),
-			Requisite: uint32(page.Flags.Embedded()),
+			Requisite: uint32(page.Flags.Embedded()), Via: page.Via,
 		}
 		if !page.CapturedAt.IsZero() {
 			t.Etag, t.Digest, t.CapturedUnix = page.ETag, page.Digest[:], page.CapturedAt.Unix()
@@ -212,11 +241,28 @@ func (b *Book) retryWait(attempt int) time.Duration {
 // pagesOf are the pages among what waits.
 func pagesOf(waiting []store.Entry) (pages []store.Entry) {
 	for _, entry := range waiting {
-		if entry.Page.Flags.Requisite() == 0 {
+		if !isRequisite(&entry) {
 			pages = append(pages, entry)
 		}
 	}
 	return pages
+}
+
+func isRequisite(e *store.Entry) bool { return e.Page.Flags.Requisite() > 0 }
+
+// limit leaves out the pages beyond the limit of a lease.
+func (b *Book) limit(due []store.Entry) []store.Entry {
+	left := b.pageLimit(b.lend.order)
+	if left == 0 {
+		return due
+	}
+	return slices.DeleteFunc(due, func(e store.Entry) bool {
+		if isRequisite(&e) {
+			return false
+		}
+		left--
+		return left < 0
+	})
 }
 
 // full reports that as many pages of this host were visited as are wanted. Known pages are still visited again.

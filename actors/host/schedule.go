@@ -235,7 +235,7 @@ func pageBefore(made *visitMade) store.Page {
 	return store.Page{
 		URL: v.Url, Depth: uint8(min(v.Depth, 255)), DepthLeft: admission.DepthLeft(v.DepthLeft),
 		Redirects: uint8(min(v.Redirects, 255)), Attempts: uint8(min(v.Attempts, 255)),
-		Flags: store.Flags(0).Wishing(made.wish).AsRequisite(uint8(embedded)),
+		Flags: store.Flags(0).Wishing(made.wish).AsRequisite(uint8(embedded)), Via: v.Via,
 	}
 }
 

@@ -434,7 +434,7 @@ func (b *outbox) ownerOf(state *store.State, host string) int {
 
 func delivery(c *store.Candidate) (slot int, word uint64) {
 	fp := fingerprint.URL(c.URL)
-	return int(fp % deliveredKept), fp&^0xff | uint64(c.DepthLeft) + 1
+	return int(fp % deliveredKept), fp&^0xff | uint64(c.Reach()) + 1
 }
 
 // isDelivered reports that the owner of a URL has it with at least this depth left: the navigation bar of every page
@@ -659,7 +659,12 @@ func (p *Partition) loadPages(ctx actor.Context, m *protocol.PagesAsked) {
 	if p.order.Ranks != nil {
 		limit = max(limit, min(rankWindow*limit, rankMost))
 	}
-	if answer.Waiting, err = p.disk.Fresh(id, nil, limit); err == nil && m.Known > 0 {
+	if m.Requisites {
+		answer.Waiting, err = p.disk.FreshRequisites(id, limit)
+	} else {
+		answer.Waiting, err = p.disk.Fresh(id, nil, limit)
+	}
+	if err == nil && m.Known > 0 {
 		answer.Known, answer.Whole, err = p.disk.Known(id, m.Known)
 	}
 	if err == nil {
@@ -735,6 +740,13 @@ func (p *Partition) reportQuiet(ctx actor.Context, m *protocol.QuietAsked) {
 	if p.o.Rounds && p.soonDue() {
 		unsettled++
 	}
-	ctx.Respond(&protocol.QuietReported{Partition: p.index, Round: m.Round, Stats: p.stats, Unsettled: unsettled,
-		Commits: p.commits, Totals: p.totals.Clone(), Due: p.due.waiting + len(p.retrying)})
+	answer := &protocol.QuietReported{Partition: p.index, Round: m.Round, Stats: p.stats, Unsettled: unsettled,
+		Commits: p.commits, Totals: p.totals.Clone(), Due: p.due.waiting + len(p.retrying)}
+	if m.Requisites {
+		var err error
+		if answer.Requisites, err = p.disk.RequisiteWaits(); err != nil {
+			panic(fmt.Errorf("look for a requisite that waits: %w", err))
+		}
+	}
+	ctx.Respond(answer)
 }

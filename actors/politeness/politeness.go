@@ -106,12 +106,28 @@ func (s *State) Interval(o *Options) time.Duration {
 	return max(s.pace(o, s.took), s.backoff(o))
 }
 
+// RequisiteInterval returns the least time before a request for a requisite.
+func (s *State) RequisiteInterval(o *Options) time.Duration {
+	if o.RequisiteFloor == 0 {
+		return s.Interval(o)
+	}
+	return max(o.RequisiteFloor, s.wishes(o, s.took), s.backoff(o))
+}
+
 // pace is the interval without back-off, for visits that take e. It is 0 where nothing is owed.
 func (s *State) pace(o *Options, e time.Duration) time.Duration {
 	if o.Floor == 0 {
 		return 0
 	}
-	return max(o.floor(s.pages), times(e, o.Ratio()), min(s.crawlDelay, o.MaxCrawlDelay))
+	return max(o.floor(s.pages), s.wishes(o, e))
+}
+
+// wishes is the pace without the floor.
+func (s *State) wishes(o *Options, e time.Duration) time.Duration {
+	if o.Floor == 0 {
+		return 0
+	}
+	return max(times(e, o.Ratio()), min(s.crawlDelay, o.MaxCrawlDelay))
 }
 
 // Pace returns the interval without back-off: what others who share the host's clock have to wait for after a visit of

@@ -8,6 +8,9 @@ import (
 	"henro/store"
 )
 
+// NoPages is the PageLimit of a lease in a crawl that has all its pages.
+const NoPages = -1
+
 // What the Master sends to a Host, and a Host to the Master.
 type (
 	// Lend asks a ready Host to prepare a lease; it answers Lent once the lease is on disk, or LendRefused.
@@ -15,7 +18,8 @@ type (
 		Lease       uint64
 		Slave, Boot string
 		Until       time.Time
-		PageBudget  int       // of the crawl's own limit, or of what the frontier handed out; 0: none
+		Budget      int       // visits, of what the frontier handed out; 0: no limit
+		PageLimit   int       // pages that the crawl may still visit; 0: no limit; NoPages: requisites are lent
 		NotBefore   time.Time // others share the host's clock: no request may start earlier
 	}
 	// Lent answers Lend.

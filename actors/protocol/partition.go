@@ -55,6 +55,8 @@ type (
 		Limit int
 		Due   int // known pages that are due, at most
 		Known int // send them if there are no more than this
+		// only requisites of pages are asked for
+		Requisites bool
 	}
 	// PagesLoaded answers PagesAsked.
 	PagesLoaded struct {
@@ -83,7 +85,10 @@ type (
 		Next      store.HostID // 0: that was all
 	}
 	// QuietAsked asks whether anything is left to do; the answers of two rounds prove the end of a crawl.
-	QuietAsked struct{ Round uint64 }
+	QuietAsked struct {
+		Round      uint64
+		Requisites bool // whether requisites wait is asked too
+	}
 	// QuietReported answers QuietAsked.
 	QuietReported struct {
 		Partition int
@@ -93,6 +98,8 @@ type (
 		Commits   uint64 // so far: equal in two rounds means that nothing happened in between
 		Totals    Totals // of this partition, since the crawl began
 		Due       int    // known pages that wait in line for their hosts
+		// a requisite of a page waits for its first visit, if that was asked
+		Requisites bool
 	}
 	// HostsGrew tells the Hosts which hosts have got URLs to visit.
 	HostsGrew struct{ Hosts []string }

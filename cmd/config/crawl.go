@@ -73,6 +73,8 @@ type Crawl struct {
 	HostPages     uint64
 	StopAfter     int
 	delayWasGiven bool
+
+	RequisiteDelay time.Duration
 }
 
 // Register adds the flags, with the defaults of the options that they set.
@@ -91,7 +93,11 @@ func (c *Crawl) Register(f *pflag.FlagSet) {
 		"URL or mail address by which the operators of hosts reach you; required for public hosts")
 	f.DurationVar(&c.Delay, "delay", politeness.DefaultOptions().Floor,
 		"least time between two requests to a host; 0 only for private addresses or with --i-own-these-hosts")
-	f.BoolVar(&c.OwnHosts, "i-own-these-hosts", false, "the hosts are yours: --delay 0 is allowed")
+	f.DurationVar(&c.RequisiteDelay, "requisite-delay", 0,
+		"least time before a request for a requisite: an image, a style …; 0 is that of --delay, less only for "+
+			"private addresses or with --i-own-these-hosts")
+	f.BoolVar(&c.OwnHosts, "i-own-these-hosts", false,
+		"the hosts are yours: --delay 0 is allowed, and a --requisite-delay below it")
 	f.StringVar(&c.Profile, "profile", "polite",
 		"pace of a crawl: polite, or archive (a minute between requests, 5 s for large hosts)")
 	f.StringVar(&c.Politeness, "politeness", string(o.Unit),
@@ -110,7 +116,8 @@ func (c *Crawl) Register(f *pflag.FlagSet) {
 			"%d with --continuous and never without (then --depth alone says what is visited)", o.Hosts.Stop.MinBroken))
 	f.Uint64Var(&c.HostPages, "host-pages", o.Hosts.MaxPages,
 		"no more pages of one host; 0 is no limit, and there is none with --continuous")
-	f.Uint64Var(&c.Pages, "pages", 0, "stop after so many visits (exit code 16)")
+	f.Uint64Var(&c.Pages, "pages", 0,
+		"stop after so many pages, once what they are made of is there too (exit code 16)")
 	f.DurationVar(&c.For, "for", 0, "stop after so long (exit code 15)")
 	f.Var(&c.Bytes, "bytes", "stop after so much payload, for example 10GB (exit code 14)")
 	f.BoolVar(&c.Again, "again", false,
@@ -161,6 +168,8 @@ func (c *Crawl) Options(flags *pflag.FlagSet) (master.Options, error) {
 	case c.Delay == 0 && !c.AllowPrivate.Any() && !c.OwnHosts:
 		return o,
 			Usage("--delay 0 is for hosts of your own: add --i-own-these-hosts or --allow-private, or give a delay")
+	case c.RequisiteDelay < 0:
+		return o, Usage("--requisite-delay %v: want 0 or more", c.RequisiteDelay)
 	case c.Contact == "" && !c.AllowPrivate.Any():
 		return o, Usage("public hosts must be able to reach you: give --contact with a URL or a mail address")
 	case c.Depth < -1:
@@ -267,6 +276,11 @@ func (c *Crawl) politeness() (o politeness.Options, err error) {
 		if c.Delay == 0 {
 			o.LargeHostFloor = 0
 		}
+	}
+	o.RequisiteFloor = c.RequisiteDelay
+	if o.RequisiteFloor > 0 && o.RequisiteFloor < o.Floor && !c.AllowPrivate.Any() && !c.OwnHosts {
+		return o, Usage("--requisite-delay %v is below the delay of %v between pages, which is for hosts of your own: "+
+			"add --i-own-these-hosts or --allow-private, or give more", o.RequisiteFloor, o.Floor)
 	}
 	o.LeastRatio = c.LeastRatio
 	o.BackoffBase = max(c.RetryWait, time.Second)

@@ -1,13 +1,17 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
+	"io"
 	"maps"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"henro/actors/admission"
 	"henro/actors/scope"
@@ -15,6 +19,7 @@ import (
 	"henro/messages/outlink"
 	"henro/messages/weburl"
 	"henro/store"
+	"henro/store/archive/warc"
 )
 
 // wholeSite is a site of two pages with what browsers load of them, on two more hosts.
@@ -202,31 +207,189 @@ func TestAFrameThatMovesOutOfTheScopeIsFetched(t *testing.T) {
 	}
 }
 
-// What a page shows and links to is a page, whichever is found first.
+// What a page shows and links to is a page, whichever is found first, also at the last depth.
 func TestWhatIsLinkedToIsAPageWhoeverShowsIt(t *testing.T) {
 	for name, root := range map[string]string{
 		"requisite first": "<img src=/both><a href=/both>b</a>", "link first": "<a href=/both>b</a><img src=/both>",
 		"on another page": "<img src=/both><a href=/page>p</a>",
+		"shown later":     "<a href=/page>p</a><a href=/both>b</a>",
 	} {
-		for _, follow := range []bool{false, true} {
-			t.Run(fmt.Sprint(name, " follow ", follow), func(t *testing.T) {
+		for _, last := range []bool{false, true} {
+			for _, follow := range []bool{false, true} {
+				t.Run(fmt.Sprint(name, " last ", last, " follow ", follow), func(t *testing.T) {
+					synctest.Test(t, func(t *testing.T) {
+						seed, behind := "http://a.example/", 1
+						if last { // of what is linked to at the last depth no link is followed
+							seed, behind = seed+" depth=1", 0
+						}
+						files := map[string]string{"/": root, "/page": "<img src=/both><a href=/both>b</a>",
+							"/both": "<a href=/behind>followed</a><img src=/shown.png>", "/behind": "x",
+							"/shown.png": "x"}
+						if last && name == "on another page" { // which is the last to link to it
+							seed = "http://a.example/ depth=2"
+						}
+						dir := t.TempDir()
+						s := &site{answer: pages(files), seed: seed}
+						status := s.crawl(t, dir, func(o *master.Options) { whole(o, follow) })
+						was := roles(t, dir)
+						if was["http://a.example/both"] != "page" || s.asked["/both"] != 1 ||
+							s.asked["/behind"] != behind ||
+							s.asked["/shown.png"] != 1 {
+							t.Errorf("roles %q, asked %v", was, s.asked)
+						}
+						visits := len(was) - 1 // without the head of the table
+						if n := status.Totals.Pages + status.Totals.Requisites; int(n) != visits {
+							t.Errorf("%d were counted, %d are there", n, visits)
+						}
+					})
+				})
+			}
+		}
+	}
+}
+
+// A crawl that ends after so many pages has what these are made of, on every host, and goes on where it ended.
+func TestTheLastPagesAreWhole(t *testing.T) {
+	files := map[string]string{"/": linksTo(20, "/p") + "<link rel=stylesheet href=http://b.example/a.css>",
+		"http://b.example/a.css":  "Content-Type: text/css\n\n@font-face { src: url(http://c.example/a.woff) }",
+		"http://c.example/a.woff": "Content-Type: font/woff\n\nx"}
+	for i := range 20 {
+		files[fmt.Sprint("/p", i)] = fmt.Sprintf("<img src=/%d.png><img src=http://b.example/%d.png>"+
+			"<img src=http://d.example/%d.png><a href=/q%d>q</a>", i, i, i, i)
+		files[fmt.Sprint("/q", i)] = "q"
+		for _, host := range []string{"", "http://b.example", "http://d.example"} {
+			files[fmt.Sprintf("%s/%d.png", host, i)] = "Content-Type: image/png\n\nx"
+		}
+	}
+	for _, follow := range []bool{false, true} {
+		for _, budget := range []int{1, 2, 1000} { // visits of a lease
+			t.Run(fmt.Sprint("follow ", follow, " budget ", budget), func(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) {
 					dir := t.TempDir()
-					s := &site{answer: pages(map[string]string{"/": root, "/page": "<a href=/both>b</a>",
-						"/both": "<a href=/behind>followed</a>", "/behind": "x"})}
-					status := s.crawl(t, dir, func(o *master.Options) { whole(o, follow) })
-					was := roles(t, dir)
-					if was["http://a.example/both"] != "page" || s.asked["/both"] != 1 || s.asked["/behind"] != 1 {
-						t.Errorf("roles %q, asked %v", was, s.asked)
+					s := &site{answer: pages(files)}
+					crawl := func(pages uint64) master.Status {
+						return s.crawl(t, dir, func(o *master.Options) {
+							whole(o, follow)
+							o.MaxPages, o.Hosts.PageBudget = pages, budget
+						})
 					}
-					visits := len(was) - 1 // without the head of the table
-					if n := status.Totals.Pages + status.Totals.Requisites; int(n) != visits {
-						t.Errorf("%d were counted, %d are there", n, visits)
+					status := crawl(5)
+					if status.Totals.Pages != 5 || status.End != master.PageLimit {
+						t.Errorf("%d pages, ended with %s", status.Totals.Pages, status.End)
+					}
+					_, all, _ := readMissing(t, said(t, "missing", "--json", dir), "")
+					if all.Pages != 5 || all.Whole != 5 {
+						t.Errorf("%+v", all)
+					}
+					status = crawl(0)
+					if status.Totals.Pages != 41 || status.Totals.Requisites != 62 || status.End != master.Finished {
+						t.Errorf("resumed: %d pages, %d requisites, ended with %s", status.Totals.Pages,
+							status.Totals.Requisites, status.End)
 					}
 				})
 			})
 		}
 	}
+}
+
+// Before a request for a requisite a host rests as long as is owed there, before one for a page as ever.
+func TestRequisitesHaveADelayOfTheirOwn(t *testing.T) {
+	for _, follow := range []bool{false, true} {
+		for _, delay := range []time.Duration{0, 2 * time.Second, 20 * time.Second} {
+			t.Run(fmt.Sprint("follow ", follow, " delay ", delay), func(t *testing.T) {
+				synctest.Test(t, func(t *testing.T) {
+					var asked []string
+					var at []time.Time
+					files := map[string]string{"/": linksTo(3, "/p")}
+					for i := range 3 {
+						files[fmt.Sprint("/p", i)] = fmt.Sprintf("<img src=/%d/a.png><img src=/%d/b.png>", i, i)
+					}
+					s := &site{answer: func(path string) (int, string, string) {
+						asked, at = append(asked, path), append(at, time.Now())
+						return pages(files)(path)
+					}}
+					s.crawl(t, t.TempDir(), func(o *master.Options) {
+						whole(o, follow)
+						o.Hosts.Politeness.Floor, o.Hosts.Politeness.RequisiteFloor = 5*time.Second, delay
+					})
+					if len(asked) != 11 {
+						t.Errorf("asked for %q", asked)
+					}
+					want := map[bool]time.Duration{true: 5 * time.Second, false: 5 * time.Second}
+					if delay > 0 {
+						want[true] = delay
+					}
+					least := map[bool]time.Duration{true: time.Hour, false: time.Hour}
+					for i := 1; i < len(at); i++ {
+						image := strings.HasSuffix(asked[i], ".png")
+						least[image] = min(least[image], at[i].Sub(at[i-1]))
+					}
+					for image, gap := range least {
+						if gap < want[image] || gap > want[image]+time.Second {
+							t.Errorf("image %v: at least %v between requests, want %v: %q", image, gap,
+								want[image], asked)
+						}
+					}
+				})
+			})
+		}
+	}
+}
+
+// The metadata record of a requisite names what led to it, whether it was followed inside the lease, lent with its
+// host, or sent to another partition.
+func TestRequisitesNameTheirPageInTheArchive(t *testing.T) {
+	for _, follow := range []bool{false, true} {
+		synctest.Test(t, func(t *testing.T) {
+			dir := t.TempDir()
+			s := &site{answer: answerWhole, seed: "http://a.example/ depth=1", metadata: true}
+			s.crawl(t, dir, func(o *master.Options) { whole(o, follow) })
+			got := vias(t, dir)
+			for url, via := range map[string]string{
+				"http://a.example/": "", "http://a.example/page": "", "http://a.example/a.css": "http://a.example/",
+				"http://a.example/b.css":        "http://a.example/a.css",
+				"http://a.example/last.png":     "http://a.example/page",
+				"http://b.example/frame":        "http://a.example/",
+				"http://b.example/in-frame.png": "http://b.example/frame",
+				"http://c.example/x.woff":       "http://a.example/b.css",
+				"http://c.example/to.png":       "http://a.example/moved.png",
+			} {
+				if is, found := got[url]; !found || is != via {
+					t.Errorf("follow %v: %s via %q (%v), want %q", follow, url, is, found, via)
+				}
+			}
+		})
+	}
+}
+
+// vias are the via fields of the metadata records of a crawl, by the URL that they are of.
+func vias(t *testing.T, dir string) map[string]string {
+	t.Helper()
+	all := map[string]string{}
+	files, err := warc.Files(filepath.Join(dir, "warc"))
+	if err != nil || len(files) == 0 {
+		t.Fatal("no archive", err)
+	}
+	for _, name := range files {
+		f, err := os.Open(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, err = warc.Walk(f, func(entry *warc.Entry) error {
+			if entry.Header.Get("WARC-Type") != "metadata" {
+				return nil
+			}
+			block, err := io.ReadAll(entry)
+			_, via, _ := strings.Cut("\r\n"+string(block), "\r\nvia: ")
+			via, _, _ = strings.Cut(via, "\r\n")
+			all[entry.Header.Get("WARC-Target-URI")] = via
+			return err
+		})
+		if err := cmp.Or(err, f.Close()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return all
 }
 
 func TestHostPagesCountsPages(t *testing.T) {

@@ -30,6 +30,7 @@ type site struct {
 	seed   string // where it begins; empty: the root
 
 	dedupFrom []string     // archives of earlier crawls
+	metadata  bool         // a record of it is written for each capture
 	did       slave.Counts // by the slave of the last crawl
 
 	mu      sync.Mutex // several hosts are asked at once
@@ -80,7 +81,7 @@ func (s *site) crawl(t *testing.T, dir string, change func(*master.Options)) mas
 		t.Fatal(err)
 	}
 	e.Seeds, e.Dial = []master.Seed{seed}, s.dial
-	e.Work.DedupFrom = s.dedupFrom
+	e.Work.DedupFrom, e.Work.Metadata = s.dedupFrom, s.metadata
 	status := runCrawl(t, e)
 	s.did = e.Did
 	return status

@@ -65,6 +65,8 @@ func TestBadInputIsOneLineThatSaysWhatToDoAndTouchesNothing(t *testing.T) {
 		{"a contact that is none", []string{"crawl", "--contact", "me", "https://example.org/"}, "neither a URL"},
 		{"no delay for hosts of others", []string{"crawl", "--contact", "a@b.test", "--delay", "0",
 			"https://example.org/"}, "--i-own-these-hosts"},
+		{"a shorter delay for the images of others", []string{"crawl", "--contact", "a@b.test",
+			"--requisite-delay", "1s", "https://example.org/"}, "--i-own-these-hosts"},
 		{"a scope that is none", append(private, "--scope", "site", "http://a.test/"), "host, domain, prefix, any"},
 		{"a pattern that does not compile", append(private, "--exclude", "(", "http://a.test/"), "exclude pattern"},
 		{"a resolve entry that is none", append(private, "--resolve", "a.test", "http://a.test/"), "HOST:PORT:ADDR"},

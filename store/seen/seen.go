@@ -10,12 +10,13 @@
 // one block has a tail, where they gather until it is as long as a block and is dealt out.
 //
 // An entry is 8 bytes: the upper 56 bits of the URL's fingerprint, then one bit that says whether the page was visited
-// (or given up), then 7 bits of depth left, 127 for unlimited. Invariants:
+// (or given up), then 7 bits of reach: 0 of a requisite that is no page by itself, n + 1 of a page from which n links
+// may be followed, 127 without limit. Invariants:
 //
 //   - within a host, entries ascend strictly, over blocks too; those of the tail ascend by themselves and are in no
 //     block;
 //   - the first block of a host has the key 0, so every fingerprint belongs in exactly one block;
-//   - the depth left of an entry never falls, and visited is never taken back.
+//   - the reach of an entry never falls, and visited is never taken back.
 package seen
 
 import (
@@ -48,8 +49,27 @@ type Entry uint64
 
 const (
 	visitedBit = 0x80
-	depthBits  = 0x7f
+	reachBits  = 0x7f
 )
+
+// Reach is how far the crawl goes from a URL, in one number: of a requisite, or of a page with so many links left, 127
+// for any number. More than 125 cannot be told apart.
+func Reach(page bool, depthLeft uint8) uint8 {
+	switch {
+	case depthLeft >= reachBits:
+		return reachBits
+	case depthLeft == 0 && !page:
+		return 0
+	}
+	return min(depthLeft+1, reachBits-1)
+}
+
+func depthLeft(reach uint8) uint8 {
+	if reach == 0 || reach >= reachBits {
+		return min(reach, reachBits)
+	}
+	return reach - 1
+}
 
 // Fingerprint is the fingerprint of the URL without its lowest eight bits.
 func (e Entry) Fingerprint() uint64 { return uint64(e) &^ 0xff }
@@ -57,8 +77,14 @@ func (e Entry) Fingerprint() uint64 { return uint64(e) &^ 0xff }
 // Visited reports whether the page was visited or given up.
 func (e Entry) Visited() bool { return e&visitedBit != 0 }
 
+// Reach is the largest that was said of the URL.
+func (e Entry) Reach() uint8 { return uint8(e & reachBits) }
+
+// IsPage reports whether the URL is a page by itself, and not only a requisite of pages.
+func (e Entry) IsPage() bool { return e.Reach() > 0 }
+
 // DepthLeft is the largest number of links that may be followed from the page, 127: unlimited.
-func (e Entry) DepthLeft() uint8 { return uint8(e & depthBits) }
+func (e Entry) DepthLeft() uint8 { return depthLeft(e.Reach()) }
 
 // Action is what an operation does to an entry.
 type Action uint8
@@ -66,21 +92,24 @@ type Action uint8
 // The actions.
 const (
 	Peek  Action = iota // only read it
-	Know                // insert it, or raise its depth left
+	Know                // insert it, or raise its reach
 	Visit               // likewise, and mark it visited
 	Renew               // mark what is there as not visited
 )
 
 // Op is one operation on the set. Operations on the same URL take effect in the order in which they were handed in.
 type Op struct {
-	Host      uint64
-	URL       uint64 // fingerprint
-	DepthLeft uint8
-	Action    Action
+	Host   uint64
+	URL    uint64 // fingerprint
+	Reach  uint8
+	Action Action
 
 	Old   Entry // what was there before, when Found
 	Found bool
 }
+
+// DepthLeft is that of Reach.
+func (o *Op) DepthLeft() uint8 { return depthLeft(o.Reach) }
 
 func (o *Op) apply(old Entry, found bool) Entry {
 	o.Old, o.Found = old, found
@@ -90,7 +119,7 @@ func (o *Op) apply(old Entry, found bool) Entry {
 	if o.Action == Renew {
 		return old &^ visitedBit
 	}
-	e := Entry(o.URL&^0xff) | Entry(max(min(o.DepthLeft, depthBits), old.DepthLeft()))
+	e := Entry(o.URL&^0xff) | Entry(max(min(o.Reach, reachBits), old.Reach()))
 	if o.Action == Visit || old.Visited() {
 		e |= visitedBit
 	}

@@ -46,7 +46,7 @@ func TestSetAgreesWithAMap(t *testing.T) {
 	for round := range 120 {
 		ops := make([]Op, rnd.IntN(800))
 		for i := range ops {
-			ops[i] = Op{Host: min(rnd.Uint64N(9), 3), URL: fingerprint(), DepthLeft: uint8(rnd.IntN(140)),
+			ops[i] = Op{Host: min(rnd.Uint64N(9), 3), URL: fingerprint(), Reach: uint8(rnd.IntN(140)),
 				Action: Action(rnd.IntN(3))}
 			if i > 0 && rnd.IntN(4) == 0 {
 				ops[i].Host, ops[i].URL = ops[i-1].Host, ops[i-1].URL
@@ -58,12 +58,12 @@ func TestSetAgreesWithAMap(t *testing.T) {
 		for _, op := range ops {
 			k := key{op.Host, op.URL &^ 0xff}
 			old, found := twin[k]
-			if found != op.Found || found && (op.Old.DepthLeft() != old.left || op.Old.Visited() != old.visited ||
+			if found != op.Found || found && (op.Old.Reach() != old.left || op.Old.Visited() != old.visited ||
 				op.Old.Fingerprint() != k.url) {
 				t.Fatalf("round %d: %+v, not %v %v", round, op, old, found)
 			}
 			if op.Action != Peek {
-				twin[k] = value{max(old.left, min(op.DepthLeft, 127)), old.visited || op.Action == Visit}
+				twin[k] = value{max(old.left, min(op.Reach, 127)), old.visited || op.Action == Visit}
 			}
 		}
 	}
@@ -71,7 +71,7 @@ func TestSetAgreesWithAMap(t *testing.T) {
 		n := 0
 		if err := Each(tx, func(host uint64, e Entry) error {
 			n++
-			if want, ok := twin[key{host, e.Fingerprint()}]; !ok || want != (value{e.DepthLeft(), e.Visited()}) {
+			if want, ok := twin[key{host, e.Fingerprint()}]; !ok || want != (value{e.Reach(), e.Visited()}) {
 				return fmt.Errorf("host %d, %x: %v, not %v", host, e.Fingerprint(), e, want)
 			}
 			return nil
@@ -89,7 +89,7 @@ func TestSetAgreesWithAMap(t *testing.T) {
 			host, url := min(rnd.Uint64N(9), 3), fingerprint()
 			want, known := twin[key{host, url &^ 0xff}]
 			e, found, err := set.Get(host, url)
-			if err != nil || found != known || found && want != (value{e.DepthLeft(), e.Visited()}) {
+			if err != nil || found != known || found && want != (value{e.Reach(), e.Visited()}) {
 				return fmt.Errorf("host %d, %x: %v %v %w, not %v %v", host, url, e, found, err, want, known)
 			}
 		}

@@ -213,11 +213,22 @@ func (d *driver) url() string {
 	return fmt.Sprintf("%s/%d", host, d.rnd.IntN(40+d.step))
 }
 
+// as makes one candidate in three a requisite, or a page that is one as well.
+func (d *driver) as(c store.Candidate) store.Candidate {
+	switch d.rnd.IntN(6) {
+	case 0:
+		c.Requisite, c.DepthLeft, c.Via = uint8(1+d.rnd.IntN(5)), 0, c.URL+"/by"
+	case 1:
+		c.Requisite, c.Via = outlink.PageToo, c.URL+"/by"
+	}
+	return c
+}
+
 func (d *driver) fill() *Step {
 	s := &Step{Now: d.now, Meta: map[string][]byte{}}
 	for range d.rnd.IntN(12) {
-		s.Admits = append(s.Admits, store.Candidate{URL: d.url(), DepthLeft: uint8(d.rnd.IntN(6)),
-			Depth: uint8(d.rnd.IntN(6)), Band: uint8(d.rnd.IntN(2)), From: uint64(d.rnd.IntN(9))})
+		s.Admits = append(s.Admits, d.as(store.Candidate{URL: d.url(), DepthLeft: uint8(d.rnd.IntN(6)),
+			Depth: uint8(d.rnd.IntN(6)), Band: uint8(d.rnd.IntN(2)), From: uint64(d.rnd.IntN(9))}))
 	}
 	for range d.rnd.IntN(10) {
 		if len(d.handed) == 0 {
@@ -254,8 +265,9 @@ func (d *driver) fill() *Step {
 		}
 	}
 	for range d.rnd.IntN(4) {
-		s.Visits = append(s.Visits, store.Visited{Page: d.visited(store.Page{URL: d.url(),
-			DepthLeft: uint8(d.rnd.IntN(6))}), Links: d.links(), Retry: d.rnd.IntN(6) == 0})
+		c := d.as(store.Candidate{URL: d.url(), DepthLeft: uint8(d.rnd.IntN(6))})
+		s.Visits = append(s.Visits, store.Visited{Page: d.visited(store.Page{URL: c.URL, DepthLeft: c.DepthLeft,
+			Via: c.Via, Flags: store.Flags(0).AsRequisite(c.Requisite)}), Links: d.links(), Retry: d.rnd.IntN(6) == 0})
 	}
 	for name := range d.twin.hosts {
 		if d.rnd.IntN(8) == 0 {
@@ -292,7 +304,9 @@ func (d *driver) fillMail(s *Step) {
 		url := d.url()
 		s.Sends = append(s.Sends, store.Parcel{Partition: 3,
 			Candidates: []store.Candidate{{URL: url, Host: weburl.HostOf(url), DepthLeft: 3, From: 9},
-				{URL: url + "/b", Host: weburl.HostOf(url)}}})
+				{URL: url + "/b", Host: weburl.HostOf(url)},
+				{URL: url + "/c", Host: weburl.HostOf(url), Requisite: 2, Via: url},
+				{URL: url + "/d", Host: weburl.HostOf(url), Requisite: outlink.PageToo, Via: url + "/b"}}})
 	}
 	if d.rnd.IntN(3) == 0 {
 		parcels, err := d.p.Outbox(d.rnd.IntN(3))

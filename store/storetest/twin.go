@@ -99,11 +99,30 @@ type page struct {
 	version int   // rises with every record written for it
 	due     int64 // minute at which it may be handed out
 	visited bool
-	left    uint8
+	reach   int // links that may be followed from the page; -1: it is a requisite only
 	links   []outlink.Outlink
 	relaxed uint8 // depth left to be passed on; none when relax is false
 	relax   bool
 	depth   uint8
+}
+
+// left is how many links may be followed.
+func (p *page) left() uint8 { return uint8(max(p.reach, 0)) }
+
+// reachOf is how far the crawl goes from what has so many links left, and these flags.
+func reachOf(left uint8, f store.Flags) int {
+	if left = min(left, outlink.UnlimitedDepth); left == 0 && f.Requisite() > 0 {
+		return -1
+	}
+	return int(left)
+}
+
+// linked are the flags of a page whose record has f.
+func (p *page) linked(f store.Flags) store.Flags {
+	if p.reach >= 0 && f.Requisite() > 0 {
+		return f.AsRequisite(outlink.PageToo)
+	}
+	return f
 }
 
 type version struct {
@@ -220,18 +239,19 @@ func (t *Twin) Apply(s *Step) store.Outcome {
 		}
 	}
 	for _, c := range s.Admits {
-		left := min(c.DepthLeft, outlink.UnlimitedDepth)
+		as := store.Flags(0).AsRequisite(c.Requisite)
+		reach := reachOf(c.DepthLeft, as)
 		p := t.pages[c.URL]
 		if p == nil {
-			p = &page{left: left}
+			p = &page{reach: reach}
 			t.pages[c.URL] = p
 			t.host(c.URL)
-			t.write(p, store.Page{URL: c.URL, From: c.From, Depth: c.Depth, DepthLeft: left,
+			t.write(p, store.Page{URL: c.URL, From: c.From, Depth: c.Depth, DepthLeft: p.left(), Flags: as, Via: c.Via,
 				Band: min(c.Band, store.LastBand), Redirects: c.Redirects}, store.InFresh, s.Now)
 			out.Admitted = count(out.Admitted, c.URL)
 			continue
 		}
-		p.raise(left, c.Depth, &out)
+		p.raise(reach, c.Depth, &out)
 	}
 	for _, h := range s.Hosts {
 		own := t.host(h.Name)
@@ -266,12 +286,12 @@ func (t *Twin) Apply(s *Step) store.Outcome {
 	return out
 }
 
-// raise gives a page more depth left; if it was visited with less, its links are to be admitted again.
-func (p *page) raise(left, depth uint8, out *store.Outcome) {
-	if left <= p.left {
+// raise lets the crawl go farther from a page; if it was visited before, its links are to be admitted again.
+func (p *page) raise(reach int, depth uint8, out *store.Outcome) {
+	if reach <= p.reach {
 		return
 	}
-	p.left = left
+	p.reach = reach
 	out.Raised++
 	if p.visited {
 		p.relaxLinks(depth)
@@ -279,8 +299,8 @@ func (p *page) raise(left, depth uint8, out *store.Outcome) {
 }
 
 func (p *page) relaxLinks(depth uint8) {
-	if len(p.links) > 0 && (!p.relax || p.relaxed < p.left) {
-		p.relax, p.relaxed, p.depth = true, p.left, depth
+	if len(p.links) > 0 && (!p.relax || p.relaxed < p.left()) {
+		p.relax, p.relaxed, p.depth = true, p.left(), depth
 	}
 }
 
@@ -308,13 +328,14 @@ func (t *Twin) visit(v store.Visited, o taken, now time.Time, out *store.Outcome
 		r.Next = now.Add(time.Second - 1).Truncate(time.Second)
 	}
 	left := min(r.DepthLeft, outlink.UnlimitedDepth)
+	reach := reachOf(left, r.Flags)
 	if len(v.Position) > 0 {
 		if p == nil {
 			return false
 		}
 		if o.from == store.InFresh && p.visited {
 			if !v.Retry {
-				p.raise(left, r.Depth, out)
+				p.raise(reach, r.Depth, out)
 			}
 			return false
 		}
@@ -322,11 +343,11 @@ func (t *Twin) visit(v store.Visited, o taken, now time.Time, out *store.Outcome
 		p = t.pages[r.URL]
 		switch {
 		case p == nil:
-			p = &page{left: left}
+			p = &page{reach: reach}
 			t.pages[r.URL] = p
 			t.host(r.URL)
 		case p.visited, v.Retry:
-			p.raise(left, r.Depth, out)
+			p.raise(reach, r.Depth, out)
 			return false
 		default:
 			// The waiting record becomes a ghost, and its number goes with it.
@@ -347,13 +368,14 @@ func (t *Twin) visit(v store.Visited, o taken, now time.Time, out *store.Outcome
 		p.links = v.Links
 	}
 	switch {
-	case p.left > left:
+	case p.reach > reach:
+		left = p.left()
 		p.relaxLinks(r.Depth)
 	case v.Links == nil:
-		p.raise(left, r.Depth, out)
+		p.raise(reach, r.Depth, out)
 	}
-	p.visited, p.left = true, max(p.left, left)
-	r.DepthLeft = p.left
+	p.visited, p.reach = true, max(p.reach, reach)
+	r.DepthLeft, r.Flags, r.Via = left, p.linked(r.Flags), ""
 	t.write(p, r, store.InQueue, now)
 	return true
 }
@@ -450,7 +472,7 @@ func (t *Twin) differPages(p *store.Partition) error {
 		}
 		record := want.record
 		if place == store.InFresh {
-			record.DepthLeft = max(record.DepthLeft, want.left)
+			record.DepthLeft, record.Flags = max(record.DepthLeft, want.left()), want.linked(record.Flags)
 		}
 		if got.Number == 0 {
 			return fmt.Errorf("%s has no number", got.URL)
@@ -472,8 +494,12 @@ func (t *Twin) differPages(p *store.Partition) error {
 		if err != nil {
 			return err
 		}
-		if !known || left != page.left || visited != page.visited {
-			return fmt.Errorf("%s: seen %v %v %v, not %v %v", url, left, visited, known, page.left, page.visited)
+		if !known || left != page.left() || visited != page.visited {
+			return fmt.Errorf("%s: seen %v %v %v, not %v %v", url, left, visited, known, page.left(), page.visited)
+		}
+		is, err := p.IsPage(&store.Page{URL: url, Flags: store.Flags(0).AsRequisite(1)})
+		if err != nil || is != (page.reach >= 0) {
+			return fmt.Errorf("%s: a page %v %w, not %v", url, is, err, page.reach >= 0)
 		}
 		links, err := p.Outlinks(store.IDOf(weburl.HostOf(url)), fingerprint.URL(url))
 		if err != nil && len(page.links) > 0 || !slices.Equal(links, page.links) {
