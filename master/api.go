@@ -110,7 +110,7 @@ func (n *Node) getMissing(w http.ResponseWriter, r *http.Request) {
 	defer f.Close()
 	lines := bufio.NewWriter(f)
 	encoder := json.NewEncoder(lines)
-	whole, err := FindMissing(n.state, n.settings(), r.FormValue("prefix"), n.o.Dir, func(p *PageMissing) error {
+	whole, err := n.FindMissing(r.FormValue("prefix"), func(p *PageMissing) error {
 		return cmp.Or(r.Context().Err(), encoder.Encode(p))
 	})
 	if err == nil {

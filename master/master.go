@@ -122,6 +122,8 @@ type Status struct {
 	Routines  int             `json:"goroutines"`
 	Seconds   float64         `json:"seconds"` // of this run
 	PerSecond float64         `json:"pages_per_second"`
+	// how many pages are whole, when that was counted last: at the end of a run, and while the dashboard shows it
+	Whole *Wholeness `json:"whole,omitempty"`
 	// why nothing can be stored, or nothing is fetched though there is work
 	Stalled speech.Sentence `json:"stalled,omitzero"`
 	// what keeps what from being fetched, by count; only when that is what is stalled

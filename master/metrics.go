@@ -25,7 +25,15 @@ var (
 	crawlRevisits = console.Described("henro_revisits_total", "Later visits with a response, since the crawl began.")
 	crawlLinks    = console.Described("henro_links_total", "Outlinks found, as last stored of each visit.")
 	crawlBytes    = console.Described("henro_payload_bytes_total", "Payload as it came, since the crawl began.")
-	crawlErrors   = console.Described("henro_errors_total",
+
+	crawlIdentical = console.Described("henro_identical_payloads_total",
+		"Answers whose payload the archive held already, of whatever URL, since the crawl began.")
+	crawlIdenticalBytes = console.Described("henro_identical_bytes_total",
+		"Payload that was not stored again, since the crawl began.")
+	crawlWhole = console.Described("henro_whole_pages_ratio",
+		"Share of the pages that are archived with all they are made of, at the latest count.")
+
+	crawlErrors = console.Described("henro_errors_total",
 		"Visits that failed, by cause: no response (TIMEOUT …), an answer from 400 on (HTTP 404 …), or a body that is "+
 			"not whole (TRUNCATED).", "reason")
 	crawlHosts   = console.Described("henro_hosts", "Hosts that are known.")
@@ -45,7 +53,8 @@ var (
 	crawlStalled = console.Described("henro_crawl_stalled",
 		"1 while nothing is fetched, or nothing can be stored, though there is work.")
 	crawlCollected = []*prometheus.Desc{
-		crawlPages, crawlRequisites, crawlRevisits, crawlLinks, crawlBytes, crawlErrors, crawlHosts, crawlReady,
+		crawlPages, crawlRequisites, crawlIdentical, crawlIdenticalBytes, crawlWhole,
+		crawlRevisits, crawlLinks, crawlBytes, crawlErrors, crawlHosts, crawlReady,
 		crawlLeases, crawlSlots,
 		crawlSlaves, crawlWaiting,
 		crawlQueued, crawlDue, crawlKnown, crawlOutside, crawlStopped, crawlTrapped, crawlState, crawlStalled,
@@ -88,6 +97,11 @@ func (c *crawlMetrics) Collect(to chan<- prometheus.Metric) {
 	counter(crawlRevisits, s.Totals.Revisits)
 	counter(crawlLinks, s.Totals.Links)
 	counter(crawlBytes, s.Totals.Bytes)
+	counter(crawlIdentical, s.Totals.Identical)
+	counter(crawlIdenticalBytes, s.Totals.IdenticalBytes)
+	if s.Whole != nil {
+		gauge(crawlWhole, s.Whole.Share())
+	}
 	counter(crawlOutside, s.Totals.OutOfScope)
 	counter(crawlStopped, s.Totals.StopListed)
 	counter(crawlTrapped, s.Totals.Trapped)

@@ -138,6 +138,9 @@ func (n *Node) Run(asked, given context.Context, seeds []Seed) (Status, error) {
 			return Status{}, given.Err()
 		}
 	}
+	if err := n.countWhole(&status); err != nil {
+		return status, err
+	}
 	if status.End == Finished {
 		failed, err := failedSeeds(n.state, seeds)
 		if err != nil {
@@ -146,6 +149,34 @@ func (n *Node) Run(asked, given context.Context, seeds []Seed) (Status, error) {
 		status.FailedSeeds = failed
 	}
 	return status, n.writeSummary(status)
+}
+
+// FindMissing is the function of this name, beside the crawl. What it counts of all pages is the Wholeness of the
+// status.
+func (n *Node) FindMissing(prefix string, fn func(*PageMissing) error) (*Wholeness, error) {
+	whole, err := FindMissing(n.state, n.settings(), prefix, n.o.Dir, fn)
+	if err == nil && prefix == "" {
+		n.resources.whole.Store(whole)
+	}
+	return whole, err
+}
+
+// wholeCost is what the count takes for a page with 20 requisites; see BenchmarkFindMissing.
+const (
+	wholeCost  = 100 * time.Microsecond
+	wholeShare = 50 // of the time of a run, one part at most
+)
+
+// countWhole counts the pages that are whole at the end of a run, unless that would take longer than a fiftieth of it.
+func (n *Node) countWhole(s *Status) error {
+	s.Whole = nil
+	takes := time.Duration(s.Totals.Pages) * wholeCost
+	if n.o.Hosts.Admission.Requisites == 0 || wholeShare*takes.Seconds() > s.Seconds {
+		return nil
+	}
+	whole, err := n.FindMissing("", func(*PageMissing) error { return nil })
+	s.Whole = whole
+	return err
 }
 
 // Ask sends a command to the Master and waits for its answer.
@@ -168,17 +199,21 @@ func Ask[Answer any](ctx context.Context, n *Node, command any) (Answer, error) 
 
 // Summary is what is left in summary.json when a crawl has ended.
 type Summary struct {
-	Pages      uint64            `json:"pages"`
-	Requisites uint64            `json:"requisites"`
-	Revisits   uint64            `json:"revisits"`
-	Links      uint64            `json:"links"`
-	Hosts      uint64            `json:"hosts"`
-	Bytes      uint64            `json:"bytes"`
-	StopListed uint64            `json:"stop_listed"`
-	StopShare  float64           `json:"stop_share"` // of the pages tried, those that belong onto the stop list
-	Trapped    uint64            `json:"trapped"`
-	Skipped    admission.Counts  `json:"skipped"` // what was not taken, by reason; links as often as they are met
-	Errors     map[string]uint64 `json:"errors"`
+	Pages      uint64     `json:"pages"`
+	Requisites uint64     `json:"requisites"`
+	Whole      *Wholeness `json:"whole,omitempty"` // how many pages are whole; nil: it would have taken too long
+	Revisits   uint64     `json:"revisits"`
+	Links      uint64     `json:"links"`
+	Hosts      uint64     `json:"hosts"`
+	Bytes      uint64     `json:"bytes"`
+	Identical  uint64     `json:"identical"` // answers whose payload was archived already
+	// of these, what was not stored again
+	IdenticalBytes uint64            `json:"identical_bytes"`
+	StopListed     uint64            `json:"stop_listed"`
+	StopShare      float64           `json:"stop_share"` // of the pages tried, those that belong onto the stop list
+	Trapped        uint64            `json:"trapped"`
+	Skipped        admission.Counts  `json:"skipped"` // what was not taken, by reason; links as often as they are met
+	Errors         map[string]uint64 `json:"errors"`
 	// by the words of Errors, the latest visit that failed so in this run
 	Failures map[string]FailedVisit `json:"failures,omitempty"`
 	// when every seed of this run failed: the first of them
@@ -196,8 +231,9 @@ type Summary struct {
 func SummaryOf(s Status) Summary {
 	sum := Summary{
 		Pages: s.Totals.Pages, Requisites: s.Totals.Requisites, Revisits: s.Totals.Revisits, Links: s.Totals.Links,
-		Hosts:      s.Hosts,
-		Bytes:      s.Totals.Bytes,
+		Hosts: s.Hosts,
+		Bytes: s.Totals.Bytes, Whole: s.Whole,
+		Identical: s.Totals.Identical, IdenticalBytes: s.Totals.IdenticalBytes,
 		StopListed: s.Totals.StopListed, StopShare: s.Totals.StopShare(), Skipped: s.Totals.Skipped,
 		Trapped: s.Totals.Trapped, Errors: s.Totals.Errors, Seconds: s.Seconds, PagesPerSecond: s.PerSecond,
 		End: s.End, Failures: s.Failures, FailedSeeds: s.FailedSeeds,

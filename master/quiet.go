@@ -156,7 +156,7 @@ func (m *Master) status() *Status {
 	if s.Seconds > 0 {
 		s.PerSecond = float64(s.Totals.Visits()-m.rounds.earlier) / s.Seconds
 	}
-	s.Failures = m.latest.clone()
+	s.Failures, s.Whole = m.latest.clone(), m.resources.seen.whole.Load()
 	if m.phase == Running {
 		s.Forecast = m.resources.seen.forecast.Load()
 	}

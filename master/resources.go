@@ -22,6 +22,7 @@ type seenResources struct {
 	sent atomic.Pointer[protocol.ResourcesChanged] // nil inside: nothing yet
 	// the latest, written by the Node; nil inside: nothing yet
 	forecast atomic.Pointer[forecast.Forecast]
+	whole    atomic.Pointer[Wholeness]
 	most     atomic.Int64 // the largest C since the start
 }
 

@@ -20,12 +20,14 @@ import (
 
 // Requisite is what a browser loads to show a page, and whether the archive has it.
 type Requisite struct {
-	URL     string          `json:"url"`
-	Kind    string          `json:"kind"`              // of the link that names it: image, style, script …
-	From    string          `json:"from,omitempty"`    // what names it, if that is not the page: a sheet, a frame
-	Status  uint16          `json:"status,omitempty"`  // of HTTP at its last visit
-	Missing string          `json:"missing,omitempty"` // why the archive lacks it, in a word; empty: it is there
-	Says    speech.Sentence `json:"says,omitzero"`     // likewise, in a sentence
+	URL    string `json:"url"`
+	Kind   string `json:"kind"`             // of the link that names it: image, style, script …
+	From   string `json:"from,omitempty"`   // what names it, if that is not the page: a sheet, a frame
+	Status uint16 `json:"status,omitempty"` // of HTTP at its last visit
+	// Missing is why the archive lacks it, in a word; empty: it is there. It is that of a messages.Cause if a visit
+	// failed, a word of package admission if a rule is against it, or one of those below.
+	Missing string          `json:"missing,omitempty"`
+	Says    speech.Sentence `json:"says,omitzero"` // likewise, in a sentence
 }
 
 // PageMissing is a page that is not whole.
@@ -62,11 +64,10 @@ const (
 	linksRemembered  = 200_000 // of sheets, frames and scripts, and records: some 30 MB
 )
 
-// The words of Requisite.Missing beside the reasons of package admission and package messages.
+// The words of Requisite.Missing that are no failure.
 const (
 	missingWaiting = "waiting"    // it is known, and was not visited yet
 	missingUnknown = "on its way" // nothing is against it, and it is not known where it belongs: it is being admitted
-	missingGivenUp = "given up"
 )
 
 // FindMissing calls fn for each page below a prefix of URLs (empty: all) that is not whole, and counts. It reads the
@@ -279,11 +280,9 @@ func (s *survey) judge(page *store.Page, n *node, r *record, found *Requisite) e
 	missing := func(word string, says speech.Sentence) { found.Missing, found.Says = word, says }
 	reason := messages.Reason(r.reason)
 	switch {
-	case r.visited && reason != messages.Reason_NONE:
-		word := strings.ToLower(strings.ReplaceAll(reason.String(), "_", " "))
-		missing(word, speech.Say(word))
-	case r.visited && (r.status >= 500 || r.status == 429):
-		missing(fmt.Sprintf("status %d", r.status), speech.Say("status %d", r.status))
+	case r.visited && (reason != messages.Reason_NONE || r.status >= 500 || r.status == 429):
+		cause := messages.CauseOf(int(r.status), reason, "")
+		missing(cause.Word, speech.Say("its last visit failed: %s", cause.Word))
 	case r.visited && !r.dropped:
 	case r.known && !r.visited:
 		missing(missingWaiting, speech.Say("it waits for its first visit"))
@@ -325,7 +324,8 @@ func (s *survey) why(page *store.Page, n *node, r *record, missing func(string, 
 		}
 	}
 	if r.dropped {
-		missing(missingGivenUp, speech.Say("it was given up: its host had given as many pages as are wanted"))
+		missing(admission.HostPages.String(),
+			speech.Say("it was given up: its host had given as many pages as are wanted"))
 	} else {
 		missing(missingUnknown, speech.Say("no rule is against it, and it is being admitted"))
 	}

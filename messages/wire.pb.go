@@ -1447,6 +1447,7 @@ type PageVisited struct {
 	ModifiedBeforeNs int64                  `protobuf:"varint,31,opt,name=modified_before_ns,json=modifiedBeforeNs,proto3" json:"modified_before_ns,omitempty"` // from Last-Modified to Date, both by the host's own clock; 0: not given
 	Says             string                 `protobuf:"bytes,33,opt,name=says,proto3" json:"says,omitempty"`                                                    // the words of the system or the library for a failure, or for a body that is not whole
 	Via              string                 `protobuf:"bytes,34,opt,name=via,proto3" json:"via,omitempty"`                                                      // of a visit that failed: that of the Task, or of the page that was followed from
+	IdenticalBytes   uint64                 `protobuf:"varint,35,opt,name=identical_bytes,json=identicalBytes,proto3" json:"identical_bytes,omitempty"`         // of a payload that the archive held already, of whatever URL: it is not stored again
 	Cookies          []byte                 `protobuf:"bytes,40,opt,name=cookies,proto3" json:"cookies,omitempty"`                                              // those of the host from now on; empty: as before
 	unknownFields    protoimpl.UnknownFields
 	sizeCache        protoimpl.SizeCache
@@ -1718,6 +1719,13 @@ func (x *PageVisited) GetVia() string {
 		return x.Via
 	}
 	return ""
+}
+
+func (x *PageVisited) GetIdenticalBytes() uint64 {
+	if x != nil {
+		return x.IdenticalBytes
+	}
+	return 0
 }
 
 func (x *PageVisited) GetCookies() []byte {
@@ -2538,7 +2546,7 @@ const file_messages_wire_proto_rawDesc = "" +
 	"\x06robots\x18\x05 \x01(\v2\x14.henro.RobotsVisitedR\x06robots\x120\n" +
 	"\bfinished\x18\x06 \x01(\v2\x14.henro.LeaseFinishedR\bfinished\x12\"\n" +
 	"\x04more\x18\a \x01(\v2\x0e.henro.LinkSetR\x04more\x12\x1a\n" +
-	"\bpressing\x18\b \x01(\bR\bpressing\"\xe5\a\n" +
+	"\bpressing\x18\b \x01(\bR\bpressing\"\x8e\b\n" +
 	"\vPageVisited\x12\x10\n" +
 	"\x03url\x18\x01 \x01(\tR\x03url\x12\x1a\n" +
 	"\bposition\x18\x02 \x01(\fR\bposition\x12\x1d\n" +
@@ -2579,7 +2587,8 @@ const file_messages_wire_proto_rawDesc = "" +
 	"\trequisite\x18  \x01(\rR\trequisite\x12,\n" +
 	"\x12modified_before_ns\x18\x1f \x01(\x03R\x10modifiedBeforeNs\x12\x12\n" +
 	"\x04says\x18! \x01(\tR\x04says\x12\x10\n" +
-	"\x03via\x18\" \x01(\tR\x03via\x12\x18\n" +
+	"\x03via\x18\" \x01(\tR\x03via\x12'\n" +
+	"\x0fidentical_bytes\x18# \x01(\x04R\x0eidenticalBytes\x12\x18\n" +
 	"\acookies\x18( \x01(\fR\acookies\"c\n" +
 	"\aLinkSet\x12\x12\n" +
 	"\x04urls\x18\x01 \x03(\tR\x04urls\x12\x14\n" +

@@ -429,7 +429,7 @@ func (p *Parser) archive(ctx actor.Context, m *parse, made *factMade) {
 		x.Earlier = p.earlier(m, v, x.PayloadDigest, long)
 		whole = x.Earlier == nil && long && r.Truncated == ""
 		if x.Earlier != nil { // of an answer that says so itself, "not modified", there is no payload
-			made.identical = len(r.Payload)
+			v.IdenticalBytes = uint64(len(r.Payload))
 		}
 	}
 	if v := made.fact.Visited; v != nil && p.o.Metadata {

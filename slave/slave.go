@@ -84,7 +84,6 @@ type (
 		fact         *messages.Fact
 		started      time.Time // of the request: its age is sent
 		bytes        int       // of links and of records on their way to the archive, counted by kept
-		identical    int       // bytes of a payload that is not stored again; 0: it is, or there is none
 		kept         *account  // nil: nothing is counted
 
 		size int  // bytes of fact once it has its number
@@ -469,9 +468,9 @@ func (s *Slave) number(l *lent, m *factMade) {
 			s.o.Fetched(time.Duration(v.TookNs))
 		}
 		s.counts.Bytes += int64(v.BodyBytes)
-		if m.identical > 0 {
+		if v.IdenticalBytes > 0 {
 			s.counts.Identical++
-			s.counts.IdenticalBytes += int64(m.identical)
+			s.counts.IdenticalBytes += int64(v.IdenticalBytes)
 		}
 		for _, part := range splitLinks(v, maxReport/2) {
 			s.append(l, &factMade{lease: m.lease, fact: &messages.Fact{More: part}})

@@ -257,6 +257,10 @@ func tally(totals *protocol.Totals, v *messages.PageVisited, visited, requisite 
 		totals.AddError(messages.Truncated, 1)
 	}
 	totals.Bytes += v.BodyBytes
+	if v.IdenticalBytes > 0 && v.Reason == messages.Reason_NONE {
+		totals.Identical++
+		totals.IdenticalBytes += min(v.IdenticalBytes, v.BodyBytes)
+	}
 }
 
 // backOff times a known page that was not to be had. What is known of it stays: its history, its validators and

@@ -61,6 +61,22 @@ const (
 	deliveredKept   = 1 << 16 // foreign URLs that are known to be with their owner
 )
 
+// TotalsOf are the totals of a crawl, from its state.
+func TotalsOf(state *store.State) (all protocol.Totals, err error) {
+	for _, p := range state.Partitions {
+		var own protocol.Totals
+		b, err := p.Meta(totalsMeta)
+		if err == nil {
+			err = own.UnmarshalBinary(b)
+		}
+		if err != nil {
+			return all, fmt.Errorf("read the totals: %w", err)
+		}
+		all.Add(&own)
+	}
+	return all, nil
+}
+
 // totalsMeta is where the totals of a partition are kept.
 const totalsMeta = "totals"
 

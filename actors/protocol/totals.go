@@ -13,13 +13,17 @@ type Totals struct {
 	Requisites uint64 `json:"requisites"` // likewise requisites of pages: images, styles, scripts, frames …
 	Revisits   uint64 `json:"revisits"`   // later visits with a response
 	// of the later visits, those that found a significant change, and those that found none
-	Changed    uint64 `json:"changed,omitempty"`
-	Unchanged  uint64 `json:"unchanged,omitempty"`
-	Gone       uint64 `json:"gone,omitempty"` // visits of known pages that could not be had
-	Links      uint64 `json:"links"`          // outlinks found, as last stored of each visit
-	Bytes      uint64 `json:"bytes"`          // payload as it came
-	StopListed uint64 `json:"stop_listed"`    // links not admitted because of the stop list
-	OutOfScope uint64 `json:"out_of_scope"`
+	Changed   uint64 `json:"changed,omitempty"`
+	Unchanged uint64 `json:"unchanged,omitempty"`
+	Gone      uint64 `json:"gone,omitempty"` // visits of known pages that could not be had
+	Links     uint64 `json:"links"`          // outlinks found, as last stored of each visit
+	Bytes     uint64 `json:"bytes"`          // payload as it came
+	// Identical counts answers whose payload the archive held already, of whatever URL, and IdenticalBytes what was not
+	// stored again
+	Identical      uint64 `json:"identical,omitempty"`
+	IdenticalBytes uint64 `json:"identical_bytes,omitempty"`
+	StopListed     uint64 `json:"stop_listed"` // links not admitted because of the stop list
+	OutOfScope     uint64 `json:"out_of_scope"`
 	// unknown URLs that a bounded frontier had no room for, each time they turned up
 	Dropped  uint64 `json:"dropped,omitempty"`
 	Returned uint64 `json:"returned,omitempty"` // URLs that it took after having dropped them
@@ -50,6 +54,8 @@ func (c *Totals) Add(other *Totals) {
 	c.Gone += other.Gone
 	c.Links += other.Links
 	c.Bytes += other.Bytes
+	c.Identical += other.Identical
+	c.IdenticalBytes += other.IdenticalBytes
 	c.StopListed += other.StopListed
 	c.OutOfScope += other.OutOfScope
 	c.Dropped += other.Dropped

@@ -210,6 +210,12 @@ func printStatus(w io.Writer, s *master.Status) {
 		}
 	}
 	fmt.Fprintf(w, "links     %d, payload %s\n", s.Totals.Links, sizeWords(s.Totals.Bytes))
+	if words := wholeWords(s.Whole); words != "" {
+		fmt.Fprintln(w, "whole    ", words)
+	}
+	if words := identicalWords(&s.Totals); words != "" {
+		fmt.Fprintln(w, "stored once", words)
+	}
 	if !s.Stalled.IsZero() {
 		fmt.Fprintf(w, "stalled   %s\n", s.Stalled)
 	}

@@ -11,7 +11,6 @@ import (
 	"henro/cmd/config"
 	"henro/cmd/embedded"
 	"henro/master"
-	"henro/slave"
 	"henro/store"
 )
 
@@ -53,7 +52,7 @@ func crawl(cmd *cobra.Command, s *embedded.Settings, seeds []master.Seed) error 
 	if err != nil {
 		return err
 	}
-	printSummary(cmd.OutOrStdout(), dir, status, &c.Did)
+	printSummary(cmd.OutOrStdout(), dir, status)
 	if begunBefore && status.Round == nil && status.End == master.Finished && status.PerSecond == 0 {
 		printNothingDue(cmd.OutOrStdout(), dir)
 	}
@@ -61,7 +60,7 @@ func crawl(cmd *cobra.Command, s *embedded.Settings, seeds []master.Seed) error 
 }
 
 // printSummary says at the end what was done and where it lies.
-func printSummary(w io.Writer, dir string, s master.Status, did *slave.Counts) {
+func printSummary(w io.Writer, dir string, s master.Status) {
 	fmt.Fprintf(w, "%d pages, %d requisites and %d revisits of %d hosts, %d links, %s in %s (%.1f/s): %s\n",
 		s.Totals.Pages, s.Totals.Requisites, s.Totals.Revisits, s.Hosts, s.Totals.Links, sizeWords(s.Totals.Bytes),
 		time.Duration(s.Seconds*float64(time.Second)).Round(time.Millisecond), s.PerSecond, s.End)
@@ -77,9 +76,11 @@ func printSummary(w io.Writer, dir string, s master.Status, did *slave.Counts) {
 	if skipped := skipWords(&s.Totals); skipped != "" {
 		fmt.Fprintln(w, "skipped ", skipped)
 	}
-	if did.Identical > 0 {
-		fmt.Fprintf(w, "stored once  %d answers had a payload that the archive held already: %s\n", did.Identical,
-			sizeWords(uint64(did.IdenticalBytes)))
+	if words := wholeWords(s.Whole); words != "" {
+		fmt.Fprintln(w, "whole   ", words)
+	}
+	if words := identicalWords(&s.Totals); words != "" {
+		fmt.Fprintln(w, "stored once ", words)
 	}
 	fmt.Fprintf(w, "archive  %s\nsummary  %s\nlinks    henro export --what links --to csv --dir %s links.csv\n",
 		filepath.Join(dir, "warc"), filepath.Join(dir, "summary.json"), dir)

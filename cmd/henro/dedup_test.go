@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"henro/cmd/replay"
+	"henro/master"
 	"henro/messages/weburl"
 	"henro/store/archive/cdxj"
 	"henro/store/archive/payloads"
@@ -33,14 +34,21 @@ func TestAPayloadIsStoredOnceWhateverItsURL(t *testing.T) {
 		return 200, "", long + path
 	}}
 	first, second := t.TempDir(), t.TempDir()
+	var status master.Status
 	crawl := func(dir string, from ...string) {
 		synctest.Test(t, func(t *testing.T) {
 			time.Sleep(time.Duration(len(from)) * time.Hour) // files are named by the moment
 			s.dedupFrom = from
-			s.crawl(t, dir, nil)
+			status = s.crawl(t, dir, nil)
 		})
 	}
 	crawl(first)
+	if n, size := status.Totals.Identical, status.Totals.IdenticalBytes; n != 2 || size != 2*uint64(len(long)) {
+		t.Errorf("the master counts %d payloads of %d bytes that were not stored again", n, size)
+	}
+	if out := said(t, "stats", first); !strings.Contains(out, "saved     2.8 kB of 2 payloads") {
+		t.Errorf("stats:\n%s", out)
+	}
 	if n, size := s.did.Identical, s.did.IdenticalBytes; n != 2 || size != 2*int64(len(long)) {
 		t.Errorf("%d payloads of %d bytes were not stored again, want 2 of %d each", n, size, len(long))
 	}

@@ -80,7 +80,7 @@ func demo(cmd *cobra.Command, s *embedded.Settings) error {
 		return err
 	}
 	out := cmd.OutOrStdout()
-	printSummary(out, o.Dir, status, &c.Did)
+	printSummary(out, o.Dir, status)
 	if pace, ok := fakeweb.Shortest(web.Log()); ok {
 		fmt.Fprintf(out, "politeness: by the web's own access log, no host was asked twice within %v\n",
 			pace.Shortest.Round(time.Millisecond))

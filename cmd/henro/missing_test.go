@@ -56,16 +56,22 @@ func TestMissingNamesWhatEachPageLacksAndWhy(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		dir := t.TempDir()
 		s := &site{answer: answerLacking, seed: "http://a.example/ depth=1"}
-		s.crawl(t, dir, func(o *master.Options) {
+		status := s.crawl(t, dir, func(o *master.Options) {
 			o.Scope.Exclude = []string{"skip"}
 			o.Hosts.Retries = 1
 			o.Hosts.Admission.Requisites = outlink.AllClasses &^ outlink.Medias
 		})
+		if w := status.Whole; w == nil || w.Pages != 3 || w.Whole != 1 || w.Lacked != 8 {
+			t.Errorf("at the end of the crawl: %+v", w)
+		}
+		if out := said(t, "stats", dir); !strings.Contains(out, "whole     1 of 3 pages (33.33 %)") {
+			t.Errorf("stats:\n%s", out)
+		}
 		want := map[string]map[string]string{
 			"http://a.example/": {
 				"http://a.example/left-out.mp4": "class left out", "http://a.example/skip.png": "excluded",
-				"http://a.example/private.png": "robots denied", "http://a.example/private.css": "robots denied",
-				"http://down.example/x.png": "robots denied", "http://a.example/fails.png": "status 503",
+				"http://a.example/private.png": "ROBOTS_DENIED", "http://a.example/private.css": "ROBOTS_DENIED",
+				"http://down.example/x.png": "ROBOTS_DENIED", "http://a.example/fails.png": "HTTP 503",
 				"http://b.example/skip.png": "excluded",
 			},
 			"http://a.example/deep": {"http://a.example/6.css": "depth"},
@@ -88,11 +94,11 @@ func TestMissingNamesWhatEachPageLacksAndWhy(t *testing.T) {
 		text := said(t, "missing", dir)
 		for _, line := range []string{"http://a.example/\n",
 			"- media    http://a.example/left-out.mp4: requisites of class media are not fetched",
-			"- style    http://a.example/private.css: robots denied (of http://a.example/a.css)",
+			"- style    http://a.example/private.css: its last visit failed: ROBOTS_DENIED (of http://a.example/a.css)",
 			"- image    http://b.example/skip.png: excluded (of http://b.example/frame)",
 			"- style    http://a.example/6.css: it is more than 5 steps from the page (of http://a.example/5.css)",
-			"1 of 3 pages are whole (33.33 %); missing: class left out 1, depth 1, excluded 2, robots denied 3, " +
-				"status 503 1\n",
+			"1 of 3 pages are whole (33.33 %); missing: HTTP 503 1, ROBOTS_DENIED 3, class left out 1, " +
+				"depth 1, excluded 2\n",
 		} {
 			if !strings.Contains(text, line) {
 				t.Errorf("%q is not in\n%s", line, text)

@@ -128,9 +128,30 @@ func progressWords(s *master.Status, rate float64, now time.Time) string {
 	if s.Frontier != nil {
 		waits = fmt.Sprintf(", %d dropped (%d came back)", s.Totals.Dropped, s.Totals.Returned) + waits
 	}
-	return fmt.Sprintf("%s: %d pages (%.0f/s), %d waiting, %d hosts (%d lent), %s, %d errors%s",
-		s.State, s.Totals.Visits(), rate, s.Waiting, s.Hosts, s.Leases, sizeWords(s.Totals.Bytes),
-		failed, waits)
+	requisites := ""
+	if s.Totals.Requisites > 0 {
+		requisites = fmt.Sprintf(" and %d requisites", s.Totals.Requisites)
+	}
+	return fmt.Sprintf("%s: %d pages%s (%.0f/s), %d waiting, %d hosts (%d lent), %s, %d errors%s",
+		s.State, s.Totals.Pages+s.Totals.Revisits, requisites, rate, s.Waiting, s.Hosts, s.Leases,
+		sizeWords(s.Totals.Bytes), failed, waits)
+}
+
+// wholeWords says how many pages are whole; nothing if that was not counted.
+func wholeWords(w *master.Wholeness) string {
+	if w == nil {
+		return ""
+	}
+	return fmt.Sprintf("%d of %d pages (%.2f %%); henro missing lists the others", w.Whole, w.Pages, 100*w.Share())
+}
+
+// identicalWords says what was not stored again; nothing if all was.
+func identicalWords(t *protocol.Totals) string {
+	if t.Identical == 0 {
+		return ""
+	}
+	return fmt.Sprintf("%d answers had a payload that the archive held already: %s", t.Identical,
+		sizeWords(t.IdenticalBytes))
 }
 
 // sizeWords writes a size as people say it.

@@ -16,7 +16,8 @@ func TestWithoutABrowserQALooksForRequisitesInTheState(t *testing.T) {
 		s.crawl(t, dir, func(o *master.Options) { o.Hosts.Admission.Requisites = outlink.AllClasses })
 		t.Setenv("PATH", "")
 		out := said(t, "qa", dir)
-		for _, line := range []string{"- image    http://down.example/x.png: robots denied", "of 3 pages are whole"} {
+		for _, line := range []string{
+			"- image    http://down.example/x.png: its last visit failed: ROBOTS_DENIED", "of 3 pages are whole"} {
 			if !strings.Contains(out, line) {
 				t.Errorf("%q is not in\n%s", line, out)
 			}

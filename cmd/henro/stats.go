@@ -10,8 +10,11 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"henro/actors/partition"
 	"henro/cmd/config"
 	"henro/cmd/replay"
+	"henro/master"
+	"henro/store"
 	"henro/store/archive/cdxj"
 	"henro/store/report/survey"
 )
@@ -65,10 +68,14 @@ sample of the archived pages, spread evenly over the archive.`,
 					return config.Usage("--html: %v", err)
 				}
 			}
-			if asJSON {
-				return printJSON(cmd.OutOrStdout(), s)
+			counted, err := r.counted(source.State)
+			if err != nil {
+				return err
 			}
-			printSurvey(cmd.OutOrStdout(), s)
+			if counted.Survey = s; asJSON {
+				return printJSON(cmd.OutOrStdout(), counted)
+			}
+			printSurvey(cmd.OutOrStdout(), counted)
 			return nil
 		},
 	}
@@ -77,6 +84,27 @@ sample of the archived pages, spread evenly over the archive.`,
 	cmd.Flags().IntVar(&sample, "sample", 500, "archived pages of which the language is guessed; 0: none")
 	r.register(cmd)
 	return cmd
+}
+
+// counted is a crawl in numbers, with those that its state keeps or that follow from its own rules.
+type counted struct {
+	*survey.Survey
+	Identical      uint64            `json:"identical"` // answers whose payload was archived already
+	IdenticalBytes uint64            `json:"identical_bytes"`
+	Whole          *master.Wholeness `json:"whole"`
+}
+
+func (r *reading) counted(state *store.State) (*counted, error) {
+	totals, err := partition.TotalsOf(state)
+	if err != nil {
+		return nil, err
+	}
+	settings, err := master.ReadSettings(r.dir)
+	if err != nil {
+		return nil, err
+	}
+	whole, err := master.FindMissing(state, &settings, "", "", func(*master.PageMissing) error { return nil })
+	return &counted{Identical: totals.Identical, IdenticalBytes: totals.IdenticalBytes, Whole: whole}, err
 }
 
 // languages guesses those of about so many pages, spread evenly over the captures.
@@ -100,16 +128,24 @@ func languages(folder string, captures, sample int64) (counts []survey.Count, er
 	return survey.Ranked(found), err
 }
 
-func printSurvey(w io.Writer, s *survey.Survey) {
-	fmt.Fprintf(w, "pages     %d known, %d parsed, %d without an answer, %d waiting\n", s.Known, s.Parsed, s.Failed,
-		s.Waiting)
+func printSurvey(w io.Writer, s *counted) {
+	fmt.Fprintf(w, "pages     %d known and %d requisites of them, %d parsed, %d without an answer, %d waiting\n",
+		s.Known-s.Requisites, s.Requisites, s.Parsed, s.Failed, s.Waiting)
+	if words := wholeWords(s.Whole); words != "" {
+		fmt.Fprintln(w, "whole    ", words)
+	}
 	fmt.Fprintf(w, "links     %d collected from %d pages\n", s.Links, s.Linking)
 	fmt.Fprintf(w, "hosts     %d; correlation of pages and links over hosts: %.2f\n", s.Hosts, s.Correlation)
 	fmt.Fprintf(w, "stopped   %d of the known URLs (%.1f %%), by %d folders and hosts of the stop list; "+
 		"%d single URLs on it\n",
 		s.Stopped, 100*s.StoppedShare, s.StopList, s.Broken)
-	fmt.Fprintf(w, "archive   %d captures, %d of them of content that was stored before, %s of records\n\n", s.Captures,
+	fmt.Fprintf(w, "archive   %d captures, %d of them of content that was stored before, %s of records\n", s.Captures,
 		s.Revisits, sizeWords(uint64(s.WARCBytes)))
+	if s.Identical > 0 {
+		fmt.Fprintf(w, "saved     %s of %d payloads that the archive held already\n", sizeWords(s.IdenticalBytes),
+			s.Identical)
+	}
+	fmt.Fprintln(w)
 	fmt.Fprintf(w, "%-24s %10s %12s %12s %10s %10s\n", "", "n", "mean", "sd", "least", "most")
 	for _, line := range []struct {
 		name string

@@ -246,7 +246,8 @@ func (m *top) lines() []string {
 	lines := []string{
 		fmt.Sprintf("henro %s   %s   for %s, at %s", m.address, state, run, m.pace.at.Format(time.TimeOnly)), "",
 		fmt.Sprintf("pace      %.1f/s  %s", m.pace.now(), m.pace.curve()),
-		fmt.Sprintf("pages     %d, %d revisits, %.1f/s in this run", s.Totals.Pages, s.Totals.Revisits, s.PerSecond),
+		fmt.Sprintf("pages     %d, %d requisites, %d revisits, %.1f/s in this run", s.Totals.Pages, s.Totals.Requisites,
+			s.Totals.Revisits, s.PerSecond),
 		fmt.Sprintf("frontier  %d waiting, %d due, of %d known URLs", s.Waiting, s.Due, s.Known),
 		fmt.Sprintf("hosts     %d, %d ready, %d lent%s", s.Hosts, s.Ready, s.Leases, resting),
 		fmt.Sprintf("payload   %s, %d links", sizeWords(s.Totals.Bytes), s.Totals.Links),

@@ -22,6 +22,7 @@ type Crawl interface {
 	Fetches(ctx context.Context, asked master.FetchesAsked) ([]master.Fetch, error)
 	// the end of the log of a slave, oldest line first; console.ErrNoNode: nobody has the name
 	Log(ctx context.Context, slave string) ([]console.Line, error)
+	FindMissing(prefix string, fn func(*master.PageMissing) error) (*master.Wholeness, error)
 	Actors(limit int) []floor.Row // of this process, the longest mailbox first
 	Kinds() []floor.KindRow       // of this process
 

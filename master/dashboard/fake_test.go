@@ -77,8 +77,11 @@ func (f *fakeCrawl) Log(_ context.Context, slave string) ([]console.Line, error)
 	}
 	return nil, console.ErrNoNode
 }
-func (f *fakeCrawl) did(what string) error        { f.done = append(f.done, what); return nil }
-func (f *fakeCrawl) Pause(context.Context) error  { return f.did("pause") }
+func (f *fakeCrawl) did(what string) error       { f.done = append(f.done, what); return nil }
+func (f *fakeCrawl) Pause(context.Context) error { return f.did("pause") }
+func (f *fakeCrawl) FindMissing(prefix string, fn func(*master.PageMissing) error) (*master.Wholeness, error) {
+	return master.FindMissing(f.State(), settingsOf(f), prefix, f.Options().Dir, fn)
+}
 func (f *fakeCrawl) Resume(context.Context) error { return f.did("resume") }
 func (f *fakeCrawl) Stop(context.Context) error   { return f.did("stop") }
 func (f *fakeCrawl) AddSeeds(_ context.Context, seeds []master.Seed) (int, error) {

@@ -16,7 +16,6 @@ import (
 	"henro/actors/scope"
 	"henro/actors/stoplist"
 	"henro/actors/traps"
-	"henro/messages"
 	"henro/messages/speech"
 )
 
@@ -68,11 +67,6 @@ func spoken(t *testing.T) map[string]string {
 	}
 	for v := stoplist.Missing; v <= stoplist.Alike; v++ {
 		all[v.String()] = "stoplist"
-	}
-	for v, word := range messages.Reason_name {
-		if v != 0 {
-			all[strings.ToLower(strings.ReplaceAll(word, "_", " "))] = "messages"
-		}
 	}
 	all[stoplist.ByPerson] = "stoplist"
 	all[stoplist.Says("10 broken pages in a row, the last missing (http://a.test/b)").Words] = "stoplist"

@@ -23,15 +23,14 @@ type wholeView struct {
 // countWhole counts the pages that are whole and keeps the first that are not.
 func (d *Dashboard) countWhole(ctx context.Context) (*wholeView, error) {
 	v := &wholeView{}
-	whole, err := master.FindMissing(d.crawl.State(), settingsOf(d.crawl), "", d.crawl.Options().Dir,
-		func(p *master.PageMissing) error {
-			if len(v.Lacking) < lackingShown {
-				p.More += max(0, len(p.Missing)-lackedShown)
-				p.Missing = p.Missing[:min(len(p.Missing), lackedShown)]
-				v.Lacking = append(v.Lacking, *p)
-			}
-			return ctx.Err()
-		})
+	whole, err := d.crawl.FindMissing("", func(p *master.PageMissing) error {
+		if len(v.Lacking) < lackingShown {
+			p.More += max(0, len(p.Missing)-lackedShown)
+			p.Missing = p.Missing[:min(len(p.Missing), lackedShown)]
+			v.Lacking = append(v.Lacking, *p)
+		}
+		return ctx.Err()
+	})
 	if err = errors.Join(err, ctx.Err()); err != nil {
 		return nil, err
 	}

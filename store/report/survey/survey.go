@@ -24,19 +24,21 @@ import (
 
 // Survey is the numbers of one crawl. Its JSON is an interface: names stay.
 type Survey struct {
-	Known     int64 `json:"known"`      // URLs in scope
-	Parsed    int64 `json:"parsed"`     // that gave an answer: the thesis' parsed URLs
-	Failed    int64 `json:"failed"`     // visited, or refused by robots.txt, and never answered
-	Waiting   int64 `json:"waiting"`    // for their first visit
-	Links     int64 `json:"links"`      // collected, also those out of scope
-	Linking   int64 `json:"linking"`    // pages with a link
-	Hosts     int64 `json:"hosts"`      // with a page
-	Stopped   int64 `json:"stopped"`    // URLs in scope that the stop list covers
-	StopList  int64 `json:"stop_list"`  // its folders and hosts
-	Broken    int64 `json:"broken"`     // single URLs on it, which were broken at their last visit
-	Captures  int64 `json:"captures"`   // archived answers
-	Revisits  int64 `json:"revisits"`   // of these, of content that was stored before, of this URL or another
-	WARCBytes int64 `json:"warc_bytes"` // of the records of answers, compressed
+	Known int64 `json:"known"` // URLs in scope, pages and requisites
+	// Requisites are those of the known URLs that are there only because a page is shown with them
+	Requisites int64 `json:"requisites"`
+	Parsed     int64 `json:"parsed"`     // that gave an answer: the thesis' parsed URLs
+	Failed     int64 `json:"failed"`     // visited, or refused by robots.txt, and never answered
+	Waiting    int64 `json:"waiting"`    // for their first visit
+	Links      int64 `json:"links"`      // collected, also those out of scope
+	Linking    int64 `json:"linking"`    // pages with a link
+	Hosts      int64 `json:"hosts"`      // with a page
+	Stopped    int64 `json:"stopped"`    // URLs in scope that the stop list covers
+	StopList   int64 `json:"stop_list"`  // its folders and hosts
+	Broken     int64 `json:"broken"`     // single URLs on it, which were broken at their last visit
+	Captures   int64 `json:"captures"`   // archived answers
+	Revisits   int64 `json:"revisits"`   // of these, of content that was stored before, of this URL or another
+	WARCBytes  int64 `json:"warc_bytes"` // of the records of answers, compressed
 
 	StoppedShare float64 `json:"stopped_share"` // of the URLs in scope
 	Correlation  float64 `json:"correlation"`   // Pearson's r of pages parsed and links collected, over hosts
@@ -192,11 +194,15 @@ func (t *taker) stopped(url string) bool {
 
 func (t *taker) pages() error {
 	statuses, depths := map[string]int64{}, map[int64]int64{}
-	err := t.each(tables.Pages(), []string{"url", "host", "status", "reason", "depth", "last_visit", "captured_at"},
+	err := t.each(tables.Pages(), []string{"url", "host", "status", "reason", "depth", "last_visit", "captured_at",
+		"role"},
 		func(value func(int) tables.Value) {
 			t.Known++
 			h := t.host(value(1).Text)
 			h.Known++
+			if value(7).Text == "requisite" {
+				t.Requisites++
+			}
 			depths[value(4).Int]++
 			if t.stopped(value(0).Text) {
 				t.Stopped++
