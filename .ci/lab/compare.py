@@ -1,12 +1,13 @@
 #!/usr/bin/env python3
 """Compares a finished crawl with the ground truth.
 
-    compare.py TRUTHDIR --pages PAGES.tsv [--links LINKS.tsv] [--logs DIR] [--warc DIR] [--repeats N] [--exact]
+    compare.py TRUTHDIR --pages PAGES.tsv [--links LINKS.tsv] [--logs DIR] [--warc DIR] [--repeats N] [--exact] [--requisites]
 
 PAGES.tsv and LINKS.tsv come from `henro export --what pages|links --to tsv`: columns are found by their names (url, status,
 number; from, to, kind), and from and to may be URLs or page numbers. Checked, one line each, exit code 1 if any fails:
 
-- the pages fetched with status 200 are exactly those of the truth, and so are the others with their status;
+- the pages fetched with status 200 are exactly those of the truth, and so are the others with their status; with --requisites
+  so are what the pages are made of, and without there is none;
 - links per page are within 1 % of the truth, on average and in total; with --exact every single link is the same;
 - no URL was asked for twice, by the web server's access logs, and none is archived twice, by the WARC files themselves, which are
   read here record by record with every digest computed anew. --repeats N allows so many in all, for crawls that were killed.
@@ -96,17 +97,18 @@ def main():
     arguments.add_argument("--agent", default="henro", help="part of the user agent whose requests count; default henro")
     arguments.add_argument("--repeats", type=int, default=0)
     arguments.add_argument("--exact", action="store_true")
+    arguments.add_argument("--requisites", action="store_true")
     o = arguments.parse_args()
 
     truth = {row["url"]: row for row in table(os.path.join(o.truth, "pages.tsv"))}
     hosts = {"/".join(url.split("/")[:3]) for url in truth}
-    pages, numbers, twice = {}, {}, []
+    pages, numbers, twice, requisites = {}, {}, [], {}
     for row in table(o.pages):
         if row["url"].endswith("/robots.txt") and row["url"] not in truth:
             continue
-        if row["url"] in pages:
+        if row["url"] in pages or row["url"] in requisites:
             twice.append(row["url"])
-        pages[row["url"]] = row["status"]
+        (requisites if row["role"] == "requisite" else pages)[row["url"]] = row["status"]
         numbers[row.get("number", "")] = row["url"]
     say(not twice, "%d URLs in the page table, %d of them twice" % (len(pages), len(twice)), twice)
     for name, wanted in (("fetched", lambda status: status == "200"), ("other", lambda status: status != "200")):
@@ -114,6 +116,11 @@ def main():
         got = {(url, status) for url, status in pages.items() if wanted(status) and status not in ("", "0")}
         say(want == got, "%s URLs: %d of %d found, %d too many" % (name, len(want & got), len(want), len(got - want)),
             ["missing " + " ".join(x) for x in sorted(want - got)[:3]] + ["too many " + " ".join(x) for x in sorted(got - want)[:3]])
+
+    want = {(row["url"], row["status"]) for row in table(os.path.join(o.truth, "requisites.tsv"))} if o.requisites else set()
+    got = {(url, status) for url, status in requisites.items() if "/".join(url.split("/")[:3]) in hosts}
+    say(want == got, "requisites: %d of %d found, %d too many" % (len(want & got), len(want), len(got - want)),
+        ["missing " + " ".join(x) for x in sorted(want - got)[:3]] + ["too many " + " ".join(x) for x in sorted(got - want)[:3]])
 
     if o.links:
         def url_of(value):

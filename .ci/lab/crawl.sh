@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
 # Crawls real sites and compares what was found with a ground truth made by an independent script: once by henro crawl, once by a
 # master and three slaves as processes of their own. The set of pages, every link, every WARC digest must agree, and nothing may be
-# asked for twice.
+# asked for twice. Once more with all that pages are made of, and the set of that must agree too.
 #
 #   crawl.sh [DIR]     DIR keeps the unpacked sites and the results; default: a temporary one, removed at the end
 set -euo pipefail
-export HENRO_REQUISITES=off # the truths that this lab knows are of pages
+export HENRO_REQUISITES=off # where nothing else is said
 lab=$(cd "$(dirname "$0")" && pwd)
 root=$(cd "$lab/../.." && pwd)
 if [ $# -gt 0 ]; then
@@ -30,15 +30,15 @@ install python3 python3
 cd "$root"
 go build -o "$dir/bin/" ./cmd/...
 PORT=${PORT:-8080} bash "$lab/docs.sh" up "$dir/sites"
-[ -e "$dir/truth/links.tsv" ] || python3 "$lab/groundtruth.py" "$dir/sites" "$dir/truth"
+[ -e "$dir/truth/requisites.tsv" ] || python3 "$lab/groundtruth.py" "$dir/sites" "$dir/truth"
 mapfile -t flags <"$dir/sites/flags.txt"
 flags+=(--allow-private --delay 0 --depth -1 --seeds "$dir/sites/seeds.txt" --log-level warn --listen-http off)
 
-compare() { # name of the crawl, folder of its WARC files
+compare() { # name of the crawl, folder of its WARC files, further flags of compare.py
 	"$dir/bin/henro" check "$dir/$1"
 	"$dir/bin/henro" export --dir "$dir/$1" --what pages --to tsv "$dir/$1.pages.tsv"
 	"$dir/bin/henro" export --dir "$dir/$1" --what links --to tsv "$dir/$1.links.tsv"
-	python3 "$lab/compare.py" "$dir/truth" --pages "$dir/$1.pages.tsv" --links "$dir/$1.links.tsv" --logs "$dir/sites/logs" --warc "$2" --exact
+	python3 "$lab/compare.py" "$dir/truth" --pages "$dir/$1.pages.tsv" --links "$dir/$1.links.tsv" --logs "$dir/sites/logs" --warc "$2" --exact "${@:3}"
 	python3 "$lab/intervals.py" "$dir"/sites/logs/*.docs.test.log --min 0 | tail -n 1
 }
 
@@ -47,6 +47,13 @@ echo "--- henro crawl"
 rm -rf "$dir/one"
 "$dir/bin/henro" crawl --dir "$dir/one" "${flags[@]}"
 compare one "$dir/one/warc"
+
+echo "--- henro crawl, with what pages are made of"
+"$lab/docs.sh" logs "$dir/sites"
+rm -rf "$dir/whole"
+HENRO_REQUISITES=all "$dir/bin/henro" crawl --dir "$dir/whole" "${flags[@]}"
+compare whole "$dir/whole/warc" --requisites
+rm -rf "$dir/whole"
 
 echo "--- one master and three slaves"
 "$lab/docs.sh" logs "$dir/sites"

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# What deduplication saves, and who can read it: documentation sites with all that their pages are made of, and a made-up
-# web full of session ids, each crawled without and with it, and the documentation once more with --dedup-from. The files of
-# both crawls are put into one folder, where warcio and gowarc read every record, every digest, and every capture that a
+# What deduplication saves, and who can read it: documentation sites with all that their pages are made of, a made-up
+# web full of session ids, and one whose hosts have the same style sheet and image, each crawled without and with it, and the
+# documentation once more with --dedup-from. The files of both of its crawls are put into one folder, where warcio and gowarc read every record, every digest, and every capture that a
 # revisit names.
 #
 #   dedup.sh [DIR]
@@ -41,12 +41,20 @@ crawl docs-without "${docs[@]}" --dedup=false
 crawl docs-with "${docs[@]}"
 crawl docs-again "${docs[@]}" --dedup-from "$dir/docs-with/warc"
 
-"$dir/bin/henro" fakeweb --hosts 5 --domains 5 --pages 100 --pareto 0 --mazes 1 --page-bytes 8192 --crawl-delays 0 --folder "$dir/web" >"$dir/web.log" &
-web=$!
-until grep -q '^ready' "$dir/web.log"; do sleep 0.1; done
-mapfile -t made < <(sed 's/^/--resolve=/' "$dir/web/resolve.txt")
-crawl mazes-without --depth -1 --seeds "$dir/web/seeds.txt" "${made[@]}" --dedup=false
-crawl mazes-with --depth -1 --seeds "$dir/web/seeds.txt" "${made[@]}"
+serve() { # FLAG…
+	[ -z "$web" ] || { kill "$web"; wait "$web" || true; }
+	"$dir/bin/henro" fakeweb --pareto 0 --page-bytes 8192 --crawl-delays 0 --folder "$dir/web" "$@" >"$dir/web.log" &
+	web=$!
+	until grep -q '^ready' "$dir/web.log"; do sleep 0.1; done
+	mapfile -t made < <(sed 's/^/--resolve=/' "$dir/web/resolve.txt")
+	made+=(--depth -1 --seeds "$dir/web/seeds.txt")
+}
+serve --hosts 5 --domains 5 --pages 100 --mazes 1
+crawl mazes-without "${made[@]}" --dedup=false
+crawl mazes-with "${made[@]}"
+serve --hosts 100 --domains 20 --pages 20 --template-bytes 50000
+crawl template-without "${made[@]}" --dedup=false
+crawl template-with "${made[@]}"
 
 rm -rf "$dir/together"
 mkdir "$dir/together"

@@ -15,6 +15,8 @@ standard, and nothing shared but the rules:
 
 OUTDIR/pages.tsv: url, status, depth (redirects cost nothing), content type, distinct outlinks, bytes
 OUTDIR/links.tsv: from, to, one line for each pair; also to other hosts
+OUTDIR/requisites.tsv: url, status: what a browser loads to show the pages and is no page itself, as far as it lies on the
+hosts of the lab: images, styles, scripts, icons, media and objects of the pages, and what style sheets and SVG load
 """
 import argparse, collections, html, html.entities, html.parser, http.client, multiprocessing, os, re, sys, threading
 
@@ -24,6 +26,11 @@ search-results self child parent prerender privacy-policy terms-of-service about
 original timemap memento""".split())
 NO_PAGE_RELS = {"stylesheet", "icon", "apple-touch-icon", "apple-touch-icon-precomposed", "apple-touch-startup-image",
                 "mask-icon", "fluid-icon", "image_src", "dns-prefetch", "preconnect"}
+LOADED_RELS = {"stylesheet", "icon", "apple-touch-icon", "apple-touch-icon-precomposed", "mask-icon", "fluid-icon", "manifest",
+               "preload", "modulepreload"}
+LOADED = {"img": "src", "input": "src", "script": "src", "embed": "src", "source": "src", "track": "src", "audio": "src",
+          "video": "src", "object": "data", "image": "href", "use": "href", "feimage": "href"}
+CSS_URLS = re.compile(r"""@import\s*(?:"([^"]*)"|'([^']*)')|url\(\s*(?:"([^"]*)"|'([^']*)'|([^"')\s]*))\s*\)""", re.I)
 RAW_TEXT = {"title", "textarea", "iframe", "noembed", "noframes", "xmp", "template"}
 UNRESERVED = set(b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~")
 PATH_ESCAPES = set(b' "#<>?^`{}')
@@ -52,6 +59,7 @@ class Links(html.parser.HTMLParser):
     def __init__(self):
         super().__init__(convert_charrefs=False)
         self.base, self.refs, self.inside = None, [], None
+        self.loaded, self.style, self.noscript = [], False, False
 
     def handle_startendtag(self, tag, attrs):
         self.handle_starttag(tag, attrs)
@@ -64,6 +72,10 @@ class Links(html.parser.HTMLParser):
             found.setdefault(name, value or "")
         if tag in RAW_TEXT:
             self.inside = tag
+        self.style = tag == "style"
+        self.noscript = self.noscript or tag == "noscript"
+        if not self.noscript:
+            self.load(tag, found)
         if tag in ("a", "area"):
             self.add(found.get("href"))
         elif tag in ("frame", "iframe"):
@@ -80,7 +92,28 @@ class Links(html.parser.HTMLParser):
             if match:
                 self.add(match.group(2))
 
+    def load(self, tag, found):
+        """Collects what a browser loads of an element."""
+        rels = set(found.get("rel", "").lower().split())
+        kind = found.get("type", "").partition(";")[0].strip().lower()
+        runs = kind in ("", "module", "importmap", "speculationrules") or kind.endswith(("javascript", "ecmascript"))
+        if tag in LOADED and (tag != "input" or kind == "image") and (tag != "script" or runs and "nomodule" not in found):
+            self.loaded.append(found.get(LOADED[tag]) or found.get("xlink:" + LOADED[tag]))
+        if tag == "link" and rels & LOADED_RELS:
+            self.loaded.append(found.get("href"))
+        self.loaded += [found.get("poster"), found.get("background")]
+        for candidate in re.findall(r"[^\s,]\S*[^\s,](?=\s|,|$)", found.get("srcset", "")) if found.get("srcset") else []:
+            if not re.fullmatch(r"[\d.]+[wxh]", candidate):
+                self.loaded.append(candidate)
+        self.loaded += in_css(found.get("style", ""))
+
+    def handle_data(self, data):
+        if self.style and not self.inside and not self.noscript:
+            self.loaded += in_css(data)
+
     def handle_endtag(self, tag):
+        self.style = self.style and tag != "style"
+        self.noscript = self.noscript and tag != "noscript"
         if tag == self.inside:
             self.inside = None
 
@@ -88,6 +121,11 @@ class Links(html.parser.HTMLParser):
         ref = (ref or "").strip(" \t\n\f\r")
         if ref and not ref.startswith("#"):
             self.refs.append(ref)
+
+
+def in_css(text):
+    text = re.sub(r"/\*.*?\*/", " ", text, flags=re.S)
+    return ["".join(groups) for groups in CSS_URLS.findall(text)]
 
 
 def escape(data, escapes):
@@ -212,7 +250,7 @@ def walk(job):
     connection = http.client.HTTPConnection(address, port, timeout=60)
     depths = {seed: 0 for seed in seeds}
     queue = collections.deque(seeds)
-    done, pages, edges = set(), [], []
+    done, pages, edges, loaded = set(), [], [], set()
     while queue:
         url = queue.popleft()
         if url in done:
@@ -233,6 +271,7 @@ def walk(job):
             parser.feed(text)
             parser.close()
             base = (resolve(url, parser.base, encoding) if parser.base else None) or url
+            loaded |= resolve_all(base, parser.loaded, encoding)
             for ref in dict.fromkeys(parser.refs):
                 to = resolve(base, ref, encoding)
                 if to:
@@ -250,7 +289,38 @@ def walk(job):
                     queue.appendleft(to)
                 else:
                     queue.append(to)
-    return pages, edges
+    return pages, edges, loaded
+
+
+def resolve_all(base, refs, encoding="utf-8"):
+    return {to for ref in set(refs) if ref and ref.strip() for to in [resolve(base, ref, encoding)] if to}
+
+
+def requisites(addresses, loaded, pages):
+    """Asks for what pages load, and for what that loads, up to five steps from a page."""
+    found, connections = {}, {}
+    for _ in range(5):
+        further = set()
+        for url in sorted(loaded):
+            host = "/".join(url.split("/")[:3])
+            if url in found or url in pages or host not in addresses:
+                continue
+            if host not in connections:
+                connections[host] = http.client.HTTPConnection(*addresses[host], timeout=60)
+            connections[host].request("GET", url[len(host):], headers={"Host": host.partition("://")[2], "User-Agent": "groundtruth"})
+            answer = connections[host].getresponse()
+            body, kind = answer.read(), (answer.getheader("Content-Type") or "").partition(";")[0].strip().lower()
+            found[url] = answer.status
+            if 300 <= answer.status < 400:
+                further |= resolve_all(url, [answer.getheader("Location")])
+            elif answer.status == 200 and kind == "text/css":
+                further |= resolve_all(url, in_css(body.decode("utf-8", "replace")))
+            elif answer.status == 200 and kind == "image/svg+xml":
+                parser = Links()
+                parser.feed(body.decode("utf-8", "replace"))
+                further |= resolve_all(url, parser.loaded)
+        loaded = further
+    return found
 
 
 def main():
@@ -288,8 +358,12 @@ def main():
     with open(os.path.join(o.out, "links.tsv"), "w") as f:
         f.write("from\tto\n")
         f.writelines("\t".join(e) + "\n" for e in edges)
+    found = requisites(addresses, set().union(*(r[2] for r in results)), {p[0] for p in pages})
+    with open(os.path.join(o.out, "requisites.tsv"), "w") as f:
+        f.write("url\tstatus\n")
+        f.writelines("%s\t%d\n" % item for item in sorted(found.items()))
     html_pages = sum(1 for p in pages if p[1] == 200 and p[3] == "text/html")
-    print("%d URLs, %d HTML pages, %d hosts, %d links" % (len(pages), html_pages, len(jobs), len(edges)))
+    print("%d URLs, %d HTML pages, %d hosts, %d links, %d requisites" % (len(pages), html_pages, len(jobs), len(edges), len(found)))
 
 
 if __name__ == "__main__":

@@ -4,7 +4,6 @@
 #   kill.sh            a short form, some two minutes: one round of each case and a second of the first three
 #   kill.sh FLAGS…     whatever kill/main.go takes, for example -rounds 10
 set -euo pipefail
-export HENRO_REQUISITES=off # the truths that this lab knows are of pages
 cd "$(dirname "$0")/../.."
 if [ $# -gt 0 ]; then
 	exec go run ./.ci/lab/kill "$@"

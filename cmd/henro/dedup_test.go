@@ -80,6 +80,29 @@ func TestAPayloadIsStoredOnceWhateverItsURL(t *testing.T) {
 		t.Errorf("a revisit of what is not there is not named: %s, %v", out, err)
 	}
 
+	// with the files of both crawls in one place nothing is missed
+	firstFiles, err := warc.Files(filepath.Join(first, "warc"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, path := range firstFiles {
+		for _, path := range []string{path, cdxj.Path(path)} {
+			if err := os.Link(path, filepath.Join(second, "warc", filepath.Base(path))); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	if out, err := command(t, "check", second); err != nil || !strings.HasSuffix(out, "clean\n") {
+		t.Errorf("check of files of two crawls in one place: %s, %v", out, err)
+	}
+	for _, path := range firstFiles {
+		for _, path := range []string{path, cdxj.Path(path)} {
+			if err := os.Remove(filepath.Join(second, "warc", filepath.Base(path))); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+
 	together := t.TempDir()
 	for _, dir := range []string{first, second} {
 		files, err := filepath.Glob(filepath.Join(dir, "warc", "*.warc.gz"))

@@ -41,6 +41,8 @@ files too, beside an access log by which the politeness of a crawler can be meas
 	f.Float64Var(&w.CrossShare, "cross", 0.1, "share of links that lead to other hosts")
 	f.IntVar(&w.Depth, "layers", w.Depth, "layers of pages below the root of a host; 0 follows from --degree")
 	f.IntVar(&w.PageBytes, "page-bytes", 4096, "bytes of a page, in the mean")
+	f.IntVar(&w.TemplateBytes, "template-bytes", 0,
+		"bytes of the style sheet and the image of every page, the same on all hosts; 0: some 100")
 	f.DurationVar(&w.Latency.Mean, "latency", 0, "time a host takes before it answers, in the mean")
 	f.Float64Var(&w.Latency.Spread, "latency-spread", 0, "sd of its logarithm over hosts")
 	f.Float64Var(&w.Latency.Jitter, "latency-jitter", w.Latency.Jitter, "sd of its logarithm within a host")

@@ -104,6 +104,10 @@ func (w *Web) answer(a *answer, h *Host, q *request, now time.Time) {
 	case static:
 		a.header("Content-Type", [...]string{"text/css", "image/gif"}[at.n])
 		a.body = append(a.body, staticBodies[at.n]...)
+		r := draw(w.o.Seed, forTemplate, uint64(at.n))
+		for len(a.body) < w.o.TemplateBytes { // letters, which a style sheet does not name anything by
+			a.body = append(a.body, byte('a'+r.below(26)))
+		}
 	default:
 		w.errorAnswer(a, h, 404)
 		if h.Soft {

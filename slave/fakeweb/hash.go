@@ -37,6 +37,7 @@ const (
 	forDeath
 	forOutage
 	forHints
+	forTemplate
 )
 
 // mix spreads two words over one: the multiply and fold of wyhash.

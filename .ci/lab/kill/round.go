@@ -84,6 +84,7 @@ func (r *round) Play(ctx context.Context) (err error) {
 	r.processes.End()
 	r.crawl.State, r.crawl.Archives = r.path("crawl/state"), r.archives
 	err = r.crawl.Judge()
+	r.note("%d payloads stored once", r.crawl.Revisits)
 	if r.crawl.Stood > 0 {
 		r.note("its hosts went on %s after", play.MS(r.crawl.Stood))
 	}
@@ -94,9 +95,9 @@ func (r *round) Play(ctx context.Context) (err error) {
 func (r *round) serve() (err error) {
 	r.web, err = fakeweb.New(fakeweb.Options{
 		Seed: r.seed, Hosts: 14, Domains: 7, Pages: 36, Degree: 8, CrossShare: 0.15, RedirectShare: 0.1,
-		PageBytes: 8 << 10,
-		Latency:   fakeweb.Latency{Mean: 20 * time.Millisecond, Spread: 0.5, Jitter: 0.3},
-		Errors:    fakeweb.Errors{NotFound: 0.04, Gone: 0.02, Internal: 0.02},
+		PageBytes: 8 << 10, TemplateBytes: 4 << 10, // stored once, whoever dies
+		Latency: fakeweb.Latency{Mean: 20 * time.Millisecond, Spread: 0.5, Jitter: 0.3},
+		Errors:  fakeweb.Errors{NotFound: 0.04, Gone: 0.02, Internal: 0.02},
 		Robots: fakeweb.Robots{Missing: 0.2, Folders: 0.25, Closed: 0.07, Delayed: 0.1,
 			Delay: 300 * time.Millisecond, Redirected: 0.1},
 		Japanese:   0.3,
@@ -111,7 +112,7 @@ func (r *round) serve() (err error) {
 	}
 	r.processes.Dir = r.dir
 	r.crawl = verdict.Crawl{Web: r.web, Port: r.listening.Port, Seeds: r.listening.Seeds(), Depth: depth,
-		Delay: r.o.delay}
+		Delay: r.o.delay, Requisites: true}
 	seeds := r.path("seeds.txt")
 	if err := os.WriteFile(seeds, []byte(strings.Join(r.listening.Seeds(), "\n")+"\n"), 0o644); err != nil {
 		return err

@@ -21,24 +21,43 @@ func NoneOpen(dir string) error {
 	return err
 }
 
-// readArchives reads every record of every file and every line of every index, and returns the URLs captured.
-func readArchives(dirs []string) (map[string]bool, error) {
-	archived := map[string]bool{}
+// readArchives reads every record of every file and every line of every index, and returns the URLs captured and how
+// many revisit records there are. Each of these must refer to a capture of its payload in one of the files.
+func readArchives(dirs []string) (archived map[string]bool, revisits int, err error) {
+	archived = map[string]bool{}
+	held, referred := map[payload]bool{}, map[payload]string{}
 	var errs []error
 	for _, dir := range dirs {
 		errs = append(errs, NoneOpen(dir))
 		files, err := filepath.Glob(filepath.Join(dir, "*.warc.gz"))
 		errs = append(errs, err)
 		for _, name := range files {
-			if err := readArchive(name, archived); err != nil {
+			if err := readArchive(name, archived, func(e *warc.Entry) {
+				switch e.Type() {
+				case warc.Response:
+					held[payload{e.TargetURI(), e.Header.Get("WARC-Date"), e.Header.Get("WARC-Payload-Digest")}] = true
+				case warc.Revisit:
+					revisits++
+					referred[payload{e.Header.Get("WARC-Refers-To-Target-URI"), e.Header.Get("WARC-Refers-To-Date"),
+						e.Header.Get("WARC-Payload-Digest")}] = e.TargetURI()
+				}
+			}); err != nil {
 				errs = append(errs, fmt.Errorf("%s: %w", name, err))
 			}
 		}
 	}
-	return archived, errors.Join(errs...)
+	for to, from := range referred {
+		if !held[to] {
+			errs = append(errs, fmt.Errorf("a revisit of %s refers to %s of %s, which is not there", from, to.url, to.at))
+		}
+	}
+	return archived, revisits, errors.Join(errs...)
 }
 
-func readArchive(name string, archived map[string]bool) error {
+// payload is what a response holds and a revisit refers to.
+type payload struct{ url, at, digest string }
+
+func readArchive(name string, archived map[string]bool, seen func(*warc.Entry)) error {
 	f, err := os.Open(name)
 	if err != nil {
 		return err
@@ -46,6 +65,7 @@ func readArchive(name string, archived map[string]bool) error {
 	defer f.Close()
 	captures := map[int64]string{}
 	walked, err := warc.Walk(f, func(e *warc.Entry) error {
+		seen(e)
 		if entry, ok, err := cdxj.Of(e, filepath.Base(name)); err == nil && ok {
 			captures[e.Offset] = entry.URL
 		}

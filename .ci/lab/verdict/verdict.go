@@ -10,6 +10,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"net/netip"
 	"slices"
 	"strings"
@@ -49,7 +50,9 @@ type Crawl struct {
 	Delay    time.Duration // the politeness interval
 	State    string        // directory
 	Archives []string      // directories
-	Events   []Event
+	// Requisites were fetched, and must be there too
+	Requisites bool
+	Events     []Event
 
 	SinceStart []time.Time   // starts after which work had to resume
 	Death      time.Time     // of a slave; zero: none
@@ -58,7 +61,8 @@ type Crawl struct {
 	Cut        bool          // it did not die but was cut off: its hosts go on when others ask them
 
 	// Measured.
-	Pages    int            // in the state, with a response
+	Pages    int            // in the state, with a response, requisites among them
+	Revisits int            // records whose payload is in another, all of which it was looked for
 	Lost     int            // that the web says a correct crawl fetches, and the state does not have
 	Repeats  map[string]int // requests for what was asked for before, by reason
 	Interval time.Duration  // least between the starts of two requests to a host
@@ -120,7 +124,8 @@ func (c *Crawl) Twice() (n int) {
 func (c *Crawl) Judge() error {
 	log := c.Web.Log()
 	slices.SortStableFunc(log, func(a, b fakeweb.Entry) int { return a.Start.Compare(b.Start) })
-	archived, err := readArchives(c.Archives)
+	archived, revisits, err := readArchives(c.Archives)
+	c.Revisits = revisits
 	return errors.Join(err, c.checkState(archived), c.checkPace(log), c.checkRepeats(log), c.checkResumed(log))
 }
 
@@ -145,6 +150,11 @@ func (c *Crawl) checkState(archived map[string]bool) error {
 	truth, err := c.Web.Reachable(fakeweb.Crawl{Seeds: c.Seeds, Depth: c.Depth})
 	if err != nil {
 		return err
+	}
+	if c.Requisites {
+		if err := c.addRequisites(truth); err != nil {
+			return err
+		}
 	}
 	var missing, extra, unarchived []string
 	for url := range truth.Fetched {
@@ -173,6 +183,30 @@ func (c *Crawl) checkState(archived map[string]bool) error {
 		}
 	}
 	return errors.Join(errs...)
+}
+
+// addRequisites adds what the pages of the web are made of to what a crawl fetches.
+func (c *Crawl) addRequisites(truth *fakeweb.Truth) error {
+	now, pages := time.Now(), slices.Collect(maps.Keys(truth.Fetched))
+	for _, url := range pages {
+		page, err := c.Web.Page(url, now)
+		if err != nil {
+			return err
+		}
+		for _, l := range page.Links {
+			if _, known := truth.Fetched[l.URL]; known || l.Kind.Class() == 0 {
+				continue
+			}
+			requisite, err := c.Web.Page(l.URL, now)
+			if err != nil {
+				return err
+			}
+			if requisite.Allowed {
+				truth.Fetched[l.URL] = truth.Fetched[url]
+			}
+		}
+	}
+	return nil
 }
 
 // readState counts the records with a response of each URL, and the leases open.
