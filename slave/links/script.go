@@ -13,11 +13,67 @@ import (
 
 // ScanScript reads a script in UTF-8: the modules that it imports and the scripts that it runs by importScripts, as far
 // as it names them by plain strings. Bare names of modules are left out: what they stand for is said by the import map
-// of a page.
+// of a page. Of a script that looks up its own address the pictures, styles and fonts are read that it names by plain
+// strings: they lie beside it.
 func (d *Document) ScanScript(js []byte, o Options) {
 	d.reset(o)
 	d.javaScript(js, false)
+	for _, own := range ownAddress {
+		if bytes.Contains(js, own) {
+			d.beside(js)
+			break
+		}
+	}
 	d.finish()
+}
+
+// ownAddress are the ways in which a script looks up its own address.
+var ownAddress = [][]byte{[]byte("import.meta.url"), []byte("currentScript"), []byte(`getAttribute("src")`),
+	[]byte("getAttribute('src')")}
+
+// maxBeside bounds the files that are taken to lie beside a script.
+const maxBeside = 64
+
+// beside takes the names of files out of the strings of a script.
+func (d *Document) beside(js []byte) {
+	r := jsReader{b: js, open: d.brackets[:0]}
+	for found := 0; found < maxBeside; {
+		token, value := r.next()
+		if token == 0 {
+			break
+		}
+		if token != '"' && token != '`' {
+			continue
+		}
+		if kind, ok := fileKind(value); ok {
+			d.add(value, kind, 0)
+			found++
+		}
+	}
+	d.brackets = r.open[:0]
+}
+
+// fileKind is the kind of a file that a browser loads to show a page, if a string is nothing but a relative path to
+// one.
+func fileKind(name []byte) (kind outlink.Kind, ok bool) {
+	dot := bytes.LastIndexByte(name, '.')
+	if dot < 1 || len(name) > 128 || name[0] == '/' {
+		return 0, false
+	}
+	for _, c := range name {
+		if !isAlnum(c) && !strings.ContainsRune("._-/", rune(c)) {
+			return 0, false
+		}
+	}
+	switch strings.ToLower(string(name[dot+1:])) {
+	case "gif", "png", "jpg", "jpeg", "webp", "avif", "svg":
+		return outlink.Image, isAlnum(name[dot-1])
+	case "css":
+		return outlink.Style, isAlnum(name[dot-1])
+	case "woff", "woff2":
+		return outlink.Font, isAlnum(name[dot-1])
+	}
+	return 0, false
 }
 
 // maxManifest bounds the bytes of a manifest: honest ones have a few kilobytes.

@@ -39,6 +39,13 @@ func TestScripts(t *testing.T) {
 		{"escapes", `import "./a\/b\u0063.js"`, "./a/bc.js"},
 		{"a hash bang, a private name, an arrow", "#!/usr/bin/env node\nclass A { #import = './a.js' }; x => " +
 			"import('./b.js')", "./b.js"},
+		{"files beside a script that looks up its own address", `dir = document.currentScript.src.match(/.*\//)
+			a.src = dir + "open.gif"; b = dir + 'img/closed.png'; c = new URL("./x.svg", import.meta.url)
+			d = "a.woff2" // "no.gif"
+			e = "/no.gif"; f = "no gif.gif"; g = ".gif"; h = "*.gif"; i = "http://b.example/no.gif"
+			j = "no.js" + "no.gif?" + k`,
+			"open.gif img/closed.png ./x.svg a.woff2"},
+		{"files named by a script that does not", `a.src = "open.gif"`, ""},
 		{"nonsense", "import import import ( ( \"./a.js\" } } ) from from ` ${ ` ${", ""},
 	} {
 		var d Document
