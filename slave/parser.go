@@ -419,6 +419,9 @@ func (p *Parser) archive(ctx actor.Context, m *parse, made *factMade) {
 		Body:    r.RawBody,
 		Payload: r.Payload, Truncated: r.Truncated, Extra: transport(r),
 	}
+	if v := made.fact.Visited; v != nil {
+		x.Packed = mediatype.IsPacked(v.Mime, r.Header.Get("Content-Encoding"))
+	}
 	if r.TLSError != "" {
 		x.About = []warc.Field{{Name: "tlsError", Value: r.TLSError}}
 	}

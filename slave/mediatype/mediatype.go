@@ -36,6 +36,22 @@ func IsScript(essence string) bool {
 	return false
 }
 
+// IsPacked reports whether a body of a type (without parameters) and a Content-Encoding is compressed already, so that
+// compressing it once more saves next to nothing.
+func IsPacked(essence, encoding string) bool {
+	switch strings.ToLower(strings.TrimSpace(encoding)) {
+	case "gzip", "x-gzip", "deflate", "br", "zstd":
+		return true
+	}
+	switch essence {
+	case "image/png", "image/jpeg", "image/gif", "image/webp", "image/avif", "font/woff", "font/woff2",
+		"application/font-woff", "audio/mpeg", "audio/ogg", "video/mp4", "video/webm", "video/ogg", "application/zip",
+		"application/gzip", "application/x-gzip", "application/x-xz", "application/x-bzip2":
+		return true
+	}
+	return false
+}
+
 const whitespace = " \t\r\n" // HTTP's
 
 // Parse reads one media type; false if it is none.

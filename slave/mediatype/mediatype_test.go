@@ -187,3 +187,15 @@ func (t Type) String() string {
 	}
 	return string(b)
 }
+
+func TestIsPacked(t *testing.T) {
+	for _, c := range []struct {
+		essence, encoding string
+		want              bool
+	}{{"image/png", "", true}, {"text/html", "", false}, {"text/html", " GZip", true}, {"image/svg+xml", "", false},
+		{"image/svg+xml", "br", true}, {"", "identity", false}} {
+		if got := IsPacked(c.essence, c.encoding); got != c.want {
+			t.Errorf("%s, %q: %v", c.essence, c.encoding, got)
+		}
+	}
+}

@@ -5,6 +5,7 @@ package warc_test
 import (
 	"bytes"
 	"io"
+	"math/rand/v2"
 	"os"
 	"syscall"
 	"testing"
@@ -48,6 +49,24 @@ func BenchmarkExchange(b *testing.B) {
 			start := used()
 			run(b)
 			b.ReportMetric(float64(used()-start)/1e3/float64(b.N), "cpu-µs/page")
+		})
+	}
+	small := make([]byte, 2500) // a picture
+	draw := rand.NewChaCha8([32]byte{})
+	_, _ = draw.Read(small)
+	for name, packed := range map[string]bool{"picture/compressed": false, "picture/stored": true} {
+		x := &warc.Exchange{URI: "http://docs.test/a.png", IP: lab, At: noon, Request: request, Head: plain,
+			Body: small, Packed: packed}
+		each(name, func(b *testing.B) {
+			build, err := warc.NewBuilder(warc.DefaultOptions())
+			if err != nil {
+				b.Fatal(err)
+			}
+			var data []byte
+			for b.Loop() {
+				data, _ = build.AppendExchange(data[:0], x)
+			}
+			b.ReportMetric(float64(len(data)), "bytes")
 		})
 	}
 	for name, o := range map[string]warc.Options{

@@ -2,14 +2,18 @@ package warc
 
 import (
 	"crypto/sha1"
+	"encoding/binary"
 	"fmt"
 	"hash"
+	"hash/crc32"
 	"io"
+	"math"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 
+	"github.com/klauspost/compress/flate"
 	"github.com/klauspost/compress/gzip"
 	"github.com/klauspost/compress/zstd"
 )
@@ -101,7 +105,8 @@ func (o Options) Validate() error {
 // nothing once they have grown. A Builder serves one goroutine at a time.
 type Builder struct {
 	options Options
-	zip     packer // nil: none
+	zip     packer        // nil: none
+	flate   *flate.Writer // of members whose body is packed already; nil: not gzip
 	sha     hash.Hash
 	sink    sink
 	header  []byte    // of the record being built
@@ -134,6 +139,9 @@ func NewBuilder(o Options) (*Builder, error) {
 	switch o.Compression {
 	case Gzip:
 		b.zip, err = gzip.NewWriterLevel(&b.sink, o.Level)
+		if err == nil {
+			b.flate, err = flate.NewWriter(&b.sink, o.Level)
+		}
 	case Zstd:
 		b.zip, err = zstd.NewWriter(&b.sink, zstd.WithEncoderLevel(zstd.EncoderLevelFromZstd(o.Level)),
 			zstd.WithEncoderConcurrency(1), zstd.WithWindowSize(zstdWindow))
@@ -157,6 +165,9 @@ func (b *Builder) Append(dst []byte, r *Record) []byte {
 		b.sha.Sum(r.BlockDigest[:0])
 	}
 	b.header = r.appendHeader(b.header[:0])
+	if r.Packed && b.flate != nil {
+		return b.appendStored(dst, r)
+	}
 	b.sink.bytes = dst
 	if b.zip == nil {
 		b.sink.bytes = append(append(append(append(dst, b.header...), r.Head...), r.Body...), "\r\n\r\n"...)
@@ -172,6 +183,34 @@ func (b *Builder) Append(dst []byte, r *Record) []byte {
 	dst = b.sink.bytes
 	b.sink.bytes = nil
 	return dst
+}
+
+// appendStored appends a record as a gzip member in which the body stands as it is, in stored blocks (RFC 1951 3.2.4).
+// What is before the body is compressed.
+func (b *Builder) appendStored(dst []byte, r *Record) []byte {
+	b.sink.bytes = append(dst, gzipMagic...)
+	b.sink.bytes = append(b.sink.bytes, 0, 0, 0, 0, 0, 0, 255) // no flags, no moment, of no known system
+	b.flate.Reset(&b.sink)
+	b.flate.Write(b.header) // to memory, which does not fail
+	b.flate.Write(r.Head)
+	b.flate.Flush()
+	dst, b.sink.bytes = b.sink.bytes, nil
+	block := func(last byte, data []byte) {
+		n := uint16(len(data))
+		dst = binary.LittleEndian.AppendUint16(append(dst, last), n)
+		dst = append(binary.LittleEndian.AppendUint16(dst, ^n), data...)
+	}
+	for body := r.Body; len(body) > 0; {
+		n := min(len(body), math.MaxUint16)
+		block(0, body[:n])
+		body = body[n:]
+	}
+	block(1, recordEnd)
+	sum, size := uint32(0), 0
+	for _, part := range [...][]byte{b.header, r.Head, r.Body, recordEnd} {
+		sum, size = crc32.Update(sum, crc32.IEEETable, part), size+len(part)
+	}
+	return binary.LittleEndian.AppendUint32(binary.LittleEndian.AppendUint32(dst, sum), uint32(size))
 }
 
 var recordEnd = []byte("\r\n\r\n")

@@ -2,8 +2,10 @@ package warc_test
 
 import (
 	"bytes"
+	"compress/gzip"
 	"encoding/json"
 	"io"
+	"math/rand/v2"
 	"net/netip"
 	"os"
 	"path/filepath"
@@ -77,6 +79,9 @@ func exchanges() map[string]*warc.Exchange {
 		"an answer": with(func(x *warc.Exchange) { x.Head, x.Body = plain, []byte("Hello") }),
 		"an answer in chunks": with(func(x *warc.Exchange) {
 			x.Head, x.Body, x.Payload = chunked, []byte("3\r\nHel\r\n2\r\nlo\r\n0\r\n\r\n"), []byte("Hello")
+		}),
+		"an answer that is compressed already": with(func(x *warc.Exchange) {
+			x.Head, x.Body, x.Packed = plain, []byte("Hello"), true
 		}),
 		"an empty answer": with(func(x *warc.Exchange) { x.Head = plain }),
 		"an answer cut off": with(func(x *warc.Exchange) {
@@ -265,13 +270,46 @@ func TestEveryRequiredFieldIsThere(t *testing.T) {
 	}
 }
 
+// A payload that is compressed already stands in its member as it is: the standard library, gowarc and our reader read
+// the same, also where it needs several blocks, and it grows by little.
+func TestPackedPayloadsAreStored(t *testing.T) {
+	for _, size := range []int{0, 1, 3000, 65535, 65536, 200_000} {
+		body := make([]byte, size)
+		draw := rand.NewChaCha8([32]byte{byte(size)})
+		_, _ = draw.Read(body)
+		x := &warc.Exchange{URI: "http://docs.test/a.png", IP: lab, At: noon, Request: request, Head: plain, Body: body,
+			Packed: true}
+		data, members := builder(t, warc.DefaultOptions()).AppendExchange(nil, x)
+		all := readAll(t, data)
+		if len(all) != 2 || !bytes.Equal(all[0].block, slices.Concat(plain, body)) {
+			t.Fatalf("%d bytes: %d records are read back", size, len(all))
+		}
+		zip, err := gzip.NewReader(bytes.NewReader(data[:members.Capture]))
+		if err != nil {
+			t.Fatal(err)
+		}
+		whole, err := io.ReadAll(zip)
+		if err != nil || !bytes.HasSuffix(whole, slices.Concat(plain, body, []byte("\r\n\r\n"))) {
+			t.Errorf("%d bytes: the standard library reads %d, %v", size, len(whole), err)
+		}
+		if most := size + 600; members.Capture > most {
+			t.Errorf("%d bytes take %d, want at most %d", size, members.Capture, most)
+		}
+		if size >= 3000 && !bytes.Contains(data, body[:3000]) {
+			t.Errorf("%d bytes are compressed once more", size)
+		}
+	}
+}
+
 func TestBuildingAllocatesNothing(t *testing.T) {
 	b := builder(t, warc.DefaultOptions())
-	x := exchanges()["an answer in chunks"]
-	x.About = []warc.Field{{"fetchTimeMs", "12"}}
-	dst, _ := b.AppendExchange(nil, x)
-	if n := testing.AllocsPerRun(100, func() { dst, _ = b.AppendExchange(dst[:0], x) }); n > 0 {
-		t.Errorf("%v allocations for each exchange", n)
+	for _, name := range []string{"an answer in chunks", "an answer that is compressed already"} {
+		x := exchanges()[name]
+		x.About = []warc.Field{{"fetchTimeMs", "12"}}
+		dst, _ := b.AppendExchange(nil, x)
+		if n := testing.AllocsPerRun(100, func() { dst, _ = b.AppendExchange(dst[:0], x) }); n > 0 {
+			t.Errorf("%s: %v allocations for each exchange", name, n)
+		}
 	}
 }
 

@@ -21,6 +21,7 @@ type Exchange struct {
 	Payload []byte    // Body without its transfer coding; nil: the same as Body
 	// PayloadDigest is the digest of Payload, computed if zero.
 	PayloadDigest         Digest
+	Packed                bool   // Payload is compressed already, as most pictures are
 	Truncated             string // why Body is not whole, or empty
 	IdentifiedPayloadType string
 	// Extra are further fields of the capture and of the request, such as WARC-Protocol.
@@ -71,7 +72,7 @@ func (b *Builder) AppendExchange(dst []byte, x *Exchange) ([]byte, Members) {
 		Type: Response, ID: b.ids[0], Date: x.At, TargetURI: x.URI, IP: x.IP, ContentType: TypeResponse,
 		Truncated:             x.Truncated,
 		IdentifiedPayloadType: x.IdentifiedPayloadType, PayloadDigest: x.PayloadDigest, Extra: x.Extra, Head: head,
-		Body: body,
+		Body: body, Packed: x.Packed,
 	}
 	if e := x.Earlier; e != nil {
 		capture.Type = Revisit

@@ -114,6 +114,7 @@ type Record struct {
 	BlockDigest           Digest  // computed by the Builder if zero
 	Extra                 []Field // any others, in order
 	Head, Body            []byte  // the block is one after the other, so that neither need be copied
+	Packed                bool    // the body is compressed already: gzip has nothing to save on it
 }
 
 const dateLayout = "2006-01-02T15:04:05Z"
