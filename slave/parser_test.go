@@ -41,7 +41,9 @@ func answered(status int, location, refresh, link, mime string, body []byte) *pa
 // is none, as in browsers.
 func TestAFrameIsKeptBesideALinkToThePageInIt(t *testing.T) {
 	for body, want := range map[string][]byte{
-		`<a href=in></a><iframe src=in></iframe><frame src=in><a href=in></a>`:    {byte(outlink.Anchor), byte(outlink.Iframe)},
+		`<a href=in></a><iframe src=in></iframe><frame src=in>`: {
+			byte(outlink.Anchor), byte(outlink.Iframe),
+		},
 		`<frameset><frame src=in><noframes><a href=in></a></noframes></frameset>`: {byte(outlink.Frame)},
 	} {
 		m := answered(200, "", "", "", "text/html", []byte(body))
