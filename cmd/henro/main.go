@@ -45,18 +45,6 @@ func newVersionCommand() *cobra.Command {
 		}}
 }
 
-// newHelpCommand is cobra's, which ends well when there is no such command.
-func newHelpCommand() *cobra.Command {
-	return &cobra.Command{Use: "help [command]", Short: "Help about any command",
-		RunE: func(cmd *cobra.Command, arguments []string) error {
-			about, _, err := cmd.Root().Find(arguments)
-			if err != nil {
-				return err
-			}
-			return about.Help()
-		}}
-}
-
 // refuseUnknown lets commands that only hold others say that they have none of a name, which cobra answers with help.
 func refuseUnknown(cmd *cobra.Command) {
 	for _, child := range cmd.Commands() {
@@ -91,7 +79,6 @@ crawls the sites you name, writes WARC 1.1 archives and a link graph, and knows 
 		SilenceErrors: true,
 		SilenceUsage:  true,
 	}
-	root.SetHelpCommand(newHelpCommand())
 	root.SetFlagErrorFunc(config.FlagError)
 	root.AddGroup(
 		&cobra.Group{ID: "crawl", Title: "Crawl:"},

@@ -169,7 +169,7 @@ func TestBadInputIsOneLineThatSaysWhatToDoAndTouchesNothing(t *testing.T) {
 		{"a crawl that is not there, compared with the live web", []string{"qa", "typo"},
 			"typo holds no finished WARC files"},
 		{"an unknown flag of no command", []string{"--nonsense"}, "henro --help lists the flags"},
-		{"help of a command that is not there", []string{"help", "crawll"}, "henro --help"},
+		{"help of a command that is not there", []string{"help", "crawll"}, "henro help lists both"},
 		{"too much said", []string{"version", "2"}, "unknown command"},
 		{"too much said to a verb", []string{"status", "now"}, "unknown command"},
 	} {
@@ -211,8 +211,8 @@ func TestEveryCommandAloneSaysWhatItWants(t *testing.T) {
 			out, err := command(t, arguments...)
 			switch code := config.Code(err); {
 			case code == 0:
-				if !strings.Contains(out, "Usage:") && c.HasSubCommands() || out == "" {
-					t.Errorf("it says %q", out)
+				if out == "" {
+					t.Error("it says nothing")
 				}
 			case code == config.ExitUsage,
 				code == config.ExitFailed && strings.Contains(err.Error(), "is it running?"):
