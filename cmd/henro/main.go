@@ -102,7 +102,6 @@ crawls the sites you name, writes WARC 1.1 archives and a link graph, and knows 
 	add("look", newSQLCommand(), newStatsCommand(), newDiffCommand(), newFeedCommand(),
 		newSearchCommand())
 	add("try", newFakewebCommand(), newSimulateCommand())
-	root.SetHelpCommand(newHelpCommand())
 	root.AddCommand(config.NewManCommand(), newVersionCommand(), newIndexCommand(), newCompactCommand())
 	return root
 }
