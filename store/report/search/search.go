@@ -189,40 +189,44 @@ func (x *Index) Search(ctx context.Context, q Question) (found []Found, err erro
 	if match == "" {
 		return nil, ErrQuery
 	}
-	from, to := int64(-1<<62), int64(1<<62)
-	if !q.From.IsZero() {
-		from = q.From.Unix()
-	}
-	if !q.To.IsZero() {
-		to = q.To.Unix()
-	}
-	rows, err := x.db.QueryContext(ctx, `SELECT url, at, page.title, page.text
-		FROM words JOIN page ON page.id = words.rowid
-		WHERE words MATCH ? AND at BETWEEN ? AND ? AND substr(url, 1, ?) = ? ORDER BY words.rank, at DESC`, match,
-		from, to, utf8.RuneCountInString(q.Prefix), q.Prefix)
+	// ids alone are sorted: with the pages in it, the sorter would hold all that fit
+	ids, err := x.db.QueryContext(ctx, "SELECT rowid FROM words WHERE words MATCH ? ORDER BY rank", match)
 	if err != nil {
 		return nil, fmt.Errorf("search: %w", err)
 	}
-	defer rows.Close()
+	defer ids.Close()
+	about, err := x.db.PrepareContext(ctx, "SELECT url, at, title FROM page WHERE id = ?")
+	if err != nil {
+		return nil, fmt.Errorf("search: %w", err)
+	}
+	defer about.Close()
 	seen := map[string]bool{}
-	for len(found) < q.Most && rows.Next() {
+	for len(found) < q.Most && ids.Next() {
 		var f Found
-		var at int64
-		var packed []byte
-		if err := rows.Scan(&f.URL, &at, &f.Title, &packed); err != nil {
+		var id, at int64
+		err := ids.Scan(&id)
+		if err == nil {
+			err = about.QueryRowContext(ctx, id).Scan(&f.URL, &at, &f.Title)
+		}
+		if err != nil {
 			return nil, fmt.Errorf("search: %w", err)
 		}
-		if seen[f.URL] && !q.Versions {
+		f.At = time.Unix(at, 0).UTC()
+		if seen[f.URL] && !q.Versions || !strings.HasPrefix(f.URL, q.Prefix) ||
+			!q.From.IsZero() && f.At.Before(q.From) || !q.To.IsZero() && f.At.After(q.To) {
 			continue
 		}
 		seen[f.URL] = true
-		f.At = time.Unix(at, 0).UTC()
+		var packed []byte
+		if err := x.db.QueryRowContext(ctx, "SELECT text FROM page WHERE id = ?", id).Scan(&packed); err != nil {
+			return nil, fmt.Errorf("search: %w", err)
+		}
 		if text, err := x.unpack.DecodeAll(packed, nil); err == nil {
 			f.Around = around(string(text), first)
 		}
 		found = append(found, f)
 	}
-	return found, rows.Err()
+	return found, ids.Err()
 }
 
 // matchOf makes a question of FTS5, and the first word as it may stand in a text.
