@@ -465,6 +465,7 @@ func (p *Partition) compact() (before, after int64, err error) {
 	if err := os.Remove(temporary); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return 0, 0, diagnose(doing, err)
 	}
+	defer os.Remove(temporary) // nothing to remove once it is renamed
 	copied, err := bbolt.Open(temporary, 0o644, &bbolt.Options{Timeout: p.options.LockTimeout,
 		FreelistType: bbolt.FreelistMapType, NoSync: true})
 	if err != nil {
@@ -480,7 +481,6 @@ func (p *Partition) compact() (before, after int64, err error) {
 		err = copied.Sync()
 	}
 	if err = errors.Join(err, copied.Close()); err != nil {
-		os.Remove(temporary)
 		return 0, 0, diagnose(doing, err)
 	}
 	was, err := os.Stat(p.path)

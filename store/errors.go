@@ -23,6 +23,9 @@ var (
 	// ErrMismatch is returned when the files of a state directory do not belong together, or to the number of
 	// partitions asked for.
 	ErrMismatch = errors.New("the files of the state do not belong together: restore state/ as a whole from one backup")
+
+	// ErrMixed is an ErrMismatch of files of one crawl that are of different days.
+	ErrMixed = fmt.Errorf("%w, or let henro check --mend make one state of them", ErrMismatch)
 )
 
 // These errors can be returned by any read or write.

@@ -98,15 +98,12 @@ func (n *noted) whole(tx *bbolt.Tx) error {
 
 // beginSession compares what the files note, and begins a session. A state that was not closed is settled first.
 func (s *State) beginSession(o Options) error {
-	files := make([]noted, len(s.Partitions))
+	files, err := s.notes()
+	if err != nil {
+		return err
+	}
 	g := &progress{commits: make([]atomic.Uint64, s.Partitions[0].of)}
-	for i, p := range s.Partitions {
-		if err := p.view("read progress", func(tx *bbolt.Tx) (err error) {
-			files[i], err = readProgress(tx)
-			return err
-		}); err != nil {
-			return err
-		}
+	for i := range s.Partitions {
 		for j := range g.commits {
 			g.commits[j].Store(max(g.commits[j].Load(), files[i].of(j)))
 		}
@@ -131,6 +128,20 @@ func (s *State) beginSession(o Options) error {
 	return s.Partitions[len(files)-1].note()
 }
 
+// notes are what the files note.
+func (s *State) notes() ([]noted, error) {
+	files := make([]noted, len(s.Partitions))
+	for i, p := range s.Partitions {
+		if err := p.view("read progress", func(tx *bbolt.Tx) (err error) {
+			files[i], err = readProgress(tx)
+			return err
+		}); err != nil {
+			return nil, err
+		}
+	}
+	return files, nil
+}
+
 // compare refuses files that do not belong together.
 func (s *State) compare(files []noted) error {
 	for i, p := range s.Partitions {
@@ -138,7 +149,7 @@ func (s *State) compare(files []noted) error {
 		for j := range files {
 			if known := files[j].of(p.index); known > own {
 				return fmt.Errorf("open state: %s is older than %s, which knows of %d commits of it where it has %d: "+
-					"%w", p.path, filepath.Base(s.Partitions[j].path), known, own, ErrMismatch)
+					"%w", p.path, filepath.Base(s.Partitions[j].path), known, own, ErrMixed)
 			}
 		}
 	}
@@ -146,7 +157,7 @@ func (s *State) compare(files []noted) error {
 	for i, p := range s.Partitions {
 		if session := files[i].session; session != last.session && session != last.before {
 			return fmt.Errorf("open state: %s is of another day than %s: %w", p.path,
-				filepath.Base(s.Partitions[len(files)-1].path), ErrMismatch)
+				filepath.Base(s.Partitions[len(files)-1].path), ErrMixed)
 		}
 	}
 	return nil

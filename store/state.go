@@ -115,8 +115,18 @@ func createState(dir string, o Options) error {
 	return diagnose("create state", fsync.Dir(filepath.Dir(dir)))
 }
 
-// open opens the files, as many at once as there are processors: each is read as a whole.
 func (s *State) open(dir string, o Options) error {
+	if err := s.openFiles(dir, o); err != nil {
+		return err
+	}
+	if err := s.beginSession(o); err != nil {
+		return err
+	}
+	return s.findMoved()
+}
+
+// openFiles opens the files, as many at once as there are processors: each is read as a whole.
+func (s *State) openFiles(dir string, o Options) error {
 	first, err := openOf(dir, o, 0, nil)
 	if err != nil {
 		return err
@@ -146,10 +156,7 @@ func (s *State) open(dir string, o Options) error {
 			return err
 		}
 	}
-	if err := s.beginSession(o); err != nil {
-		return err
-	}
-	return s.findMoved()
+	return nil
 }
 
 // openOf opens one file of a state, which must belong to the first.

@@ -598,6 +598,24 @@ func TestFilesOfDifferentDaysAreNotMixed(t *testing.T) {
 		if !strings.Contains(strings.Join(report.Problems, "\n"), c.says) {
 			t.Errorf("%s: check %q", sentence, report.Problems)
 		}
+		done, mended := store.Reconcile(dir)
+		if !errors.Is(err, store.ErrMixed) {
+			if mended == nil {
+				t.Errorf("%s: reconciled %+v", sentence, done)
+			}
+			continue
+		}
+		if mended != nil || done == nil || done.Why.Error() != err.Error() {
+			t.Fatalf("%s: reconciled %+v, %v", sentence, done, mended)
+		}
+		if report, err = store.Check(dir, nil); err != nil || len(report.Problems) > 0 ||
+			report.Stats.Relaxations != report.Stats.Linked || done.Pages != report.Stats.Linked || done.Pages == 0 {
+			t.Errorf("%s: afterwards %d pages, %+v, %v", sentence, done.Pages, report, err)
+		}
+		if again, err := store.Reconcile(dir); again != nil || err != nil {
+			t.Errorf("%s: reconciled again, %+v, %v", sentence, again, err)
+		}
+		continued(t, dir, 0, "c")
 	}
 }
 

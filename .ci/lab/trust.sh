@@ -127,10 +127,12 @@ check_sql() {
 	sum=$(sha256sum "$dir/other.db")
 	for question in "ATTACH 'new.db' AS x" "ATTACH '$dir/other.db' AS x; SELECT count(*) FROM x.pages" "ATTACH 'file:new.db?mode=rwc' AS x" \
 		"VACUUM INTO 'new.db'" "VACUUM INTO 'file:new.db'" "PRAGMA journal_mode = WAL" "PRAGMA temp_store_directory = '.'" \
-		"SELECT load_extension('./x')" "SELECT writefile('new.db', 'x')" "SELECT readfile('$dir/other.db')" "DROP TABLE pages" \
+		"SELECT count(*) FROM sqlite_dbpage" "SELECT count(*) FROM pragma_database_list" "SELECT load_extension('./x')" "SELECT writefile('new.db', 'x')" "SELECT readfile('$dir/other.db')" "DROP TABLE pages" \
 		"CREATE TABLE x AS SELECT * FROM pages" "SELECT * FROM sqlite_dbpage" "SELECT zeroblob(1000000000)"; do
 		holds "sql: refused: $question" refused "$question"
 	done
+	holds "sql: a subquery with a name is counted" \
+		[ "$("$bin/henro" sql --format csv "$dir/crawl" "WITH a AS (SELECT 1 UNION ALL SELECT 2) SELECT count(*) FROM a" 2>&1 | tail -n 1)" = 2 ]
 	holds "sql: no file was made" [ -z "$(ls -A "$dir/sql")" ]
 	holds "sql: another database is as it was" [ "$(sha256sum "$dir/other.db")" = "$sum" ]
 	holds "sql: what follows a command is asked" [ "$(printf '.tables\n.format csv\nselect 42 as a;' | "$bin/henro" sql "$dir/crawl" 2>&1 | tail -n 1)" = 42 ]
@@ -341,6 +343,24 @@ full() {
 			--seeds "$4/web/seeds.txt" $(sed "s/^/--resolve /" "$4/web/resolve.txt") >"$4/full.out" 2>&1
 		echo "$? $(($(date +%s) - began))"' - "$1" "$2" "$bin/henro" "$dir"
 }
+# full_verb COMMAND[/FILE]: on a disk that has no room left, in a mount namespace of its own.
+full_verb() {
+	crawl_up
+	mkdir -p "$dir/small"
+	unshare --map-root-user --mount bash -c '
+		mount -t tmpfs -o size=40m none "$1/small" && cp -r "$1/crawl" "$1/small/"
+		cd "$1/small"
+		dd if=/dev/zero of=fill bs=1k 2>/dev/null
+		code=0
+		case $3 in
+		repair) "$2" repair crawl ;;
+		wacz/*) "$2" wacz crawl "${3#*/}" ;;
+		*) "$2" export --dir crawl "${3#*/}" ;;
+		esac >/dev/null 2>&1 || code=$?
+		rm fill
+		[ "$code" = 3 ] && [ "$(ls -A)" = crawl ] && [ "$(ls -A crawl/state)" = "$(ls -A "$1/crawl/state")" ] &&
+			"$2" check crawl >/dev/null' - "$dir" "$bin/henro" "$1"
+}
 ends_full() { local code took; read -r code took <<<"$1"; [ "$code" = 3 ] && [ "$took" -le 25 ]; }
 
 # A crawl that cannot store anything any more says so within seconds, and has not asked for pages in vain.
@@ -354,6 +374,9 @@ check_full() {
 	: >"$dir/web/access.log"
 	holds "full: a disk of 1m for the archive ends with exit code 3" ends_full "$(full "$dir/full/warc" 1m)"
 	end "$started"
+	for kind in export/x.csv export/x.sqlite export/x.jsonl wacz/x.wacz repair; do
+		holds "full: henro ${kind/\// to } on a full disk ends with exit code 3, and leaves nothing half done" full_verb "$kind"
+	done
 	holds "full: no page was asked for more than once" \
 		[ -z "$(cut -f 4,5 "$dir/web/access.log" | grep -v robots.txt | sort | uniq -d)" ]
 }
@@ -445,10 +468,19 @@ check_days() {
 	mv "$dir/mixed/state/p002.db" "$dir/mixed/state/p001.db"
 	mv "$dir/mixed/state/x" "$dir/mixed/state/p002.db"
 	holds "days: two partitions that changed places are seen" damaged "$dir/mixed"
+	mixed p001.db
+	"$bin/henro" check --mend "$dir/mixed" >"$dir/mended" 2>&1 || true
+	holds "days: and mended: $(grep -o 'the links of [0-9]* pages' "$dir/mended")" clean "$dir/mixed"
+	day "$dir/mixed" 100000
+	day "$dir/days" 100000
+	holds "days: a crawl that goes on has every page that one without damage has" \
+		[ "$(visited "$dir/mixed")" = "$(visited "$dir/days")" ]
 	mixed p000.db p001.db p002.db p003.db
 	holds "days: a state that is restored as a whole is clean" clean "$dir/mixed"
 	end "$started"
 }
+visited() { "$bin/henro" export --what pages --to csv --dir "$1" - 2>/dev/null | tail -n +2 | cut -d , -f 2,3 | sort | sha256sum; }
+
 # Each spoils the archive of $copy, whose files are $warc and $index.
 spoil_flipped() { printf 'XXXXXXXX' | dd of="$warc" bs=1 seek=700000 conv=notrunc status=none; }
 spoil_gone() { rm "$warc"; }

@@ -44,8 +44,9 @@ func newCheckCommand() *cobra.Command {
 		Long: `Read the whole state of a crawl and compare everything in it with everything else; read every record of
 its WARC files and compare their indexes with them, both ways; and look for the record of every captured page.
 Nothing is written, unless --mend is given: then what is no record goes to warc/damaged, the indexes that are wrong
-or missing are made again, and pages whose capture is in no file wait for a visit as if it had not been made. Have
-all WARC files here before (with slaves: henro collect). Exit code 4 and a list when something is damaged.`,
+or missing are made again, and pages whose capture is in no file wait for a visit as if it had not been made; files of
+the state that are of different days become one state, whose links are judged again. Have all WARC files here before
+(with slaves: henro collect). Exit code 4 and a list when something is damaged.`,
 		Example: "  henro check crawl\n  henro check --mend crawl",
 		Args:    dirArgument("henro check crawl"),
 		RunE: func(cmd *cobra.Command, arguments []string) error {
@@ -66,10 +67,13 @@ all WARC files here before (with slaves: henro collect). Exit code 4 and a list 
 // mendCrawl moves damage of the archive aside, makes indexes again, and plans the visits anew whose captures are lost.
 func mendCrawl(out io.Writer, bar *bar, dir string) error {
 	a := archiveCheck{dir: filepath.Join(dir, "warc"), bar: bar, mend: true}
+	state := filepath.Join(dir, "state")
+	if err := a.reconcile(state); err != nil {
+		return lookError(dir, err)
+	}
 	err := a.files()
 	settings, unread := master.ReadSettings(dir)
-	if state := filepath.Join(dir, "state"); err == nil && unread == nil && a.isHere && settings.ArchivesAll &&
-		store.Exists(state) {
+	if err == nil && unread == nil && a.isHere && settings.ArchivesAll && store.Exists(state) {
 		err = a.pages(state, 0)
 		if err == nil && len(a.missing) > 0 {
 			err = a.renew(state)
@@ -78,6 +82,23 @@ func mendCrawl(out io.Writer, bar *bar, dir string) error {
 	bar.end()
 	for _, mended := range a.mended {
 		fmt.Fprintln(out, "mended:  "+mended)
+	}
+	return err
+}
+
+// reconcile makes one state of files that are of different days. What else is wrong with them stays for check to name.
+func (a *archiveCheck) reconcile(state string) error {
+	if !store.Exists(state) {
+		return nil
+	}
+	done, err := store.Reconcile(state)
+	if errors.Is(err, store.ErrCorrupt) || errors.Is(err, store.ErrMismatch) {
+		return nil
+	}
+	if err == nil && done != nil {
+		a.mended = append(a.mended, fmt.Sprintf("state: its files are one state again (%v); the links of %d pages "+
+			"will be judged again, and pages that an older file does not know as visited will be visited again",
+			done.Why, done.Pages))
 	}
 	return err
 }

@@ -253,6 +253,8 @@ func (s *sqlShell) command(line string) error {
 // ask asks one question and prints the answer.
 func (s *sqlShell) ask(ctx context.Context, question string) error {
 	s.began = time.Now()
+	ctx, stop := whileRoom(ctx, temporaryFolder(), freeSpace)
+	defer stop()
 	answer, err := s.session.Ask(ctx, question)
 	if err != nil {
 		s.bar.end()
@@ -274,7 +276,53 @@ func (s *sqlShell) ask(ctx context.Context, question string) error {
 	return nil
 }
 
+// sqlRoom is what temporary files of a question leave free on their disk, in bytes.
+const sqlRoom = 1 << 30
+
+// errNoRoom ends a question.
+var errNoRoom = errors.New("stopped: its temporary files have filled the disk but for the last GiB, or but for half " +
+	"of what was free; ask for less, or name another folder in TMPDIR")
+
+// whileRoom returns a context that ends when a disk fills: a question may sort rows without end. It looks each second.
+func whileRoom(ctx context.Context, dir string, free func(string) (uint64, error)) (context.Context, func()) {
+	ctx, stop := context.WithCancelCause(ctx)
+	begun, err := free(dir)
+	if err != nil {
+		return ctx, func() { stop(nil) } // a disk that does not say how much is free
+	}
+	go func() {
+		tick := time.NewTicker(time.Second)
+		defer tick.Stop()
+		for {
+			select {
+			case <-ctx.Done():
+				return
+			case <-tick.C:
+				if left, err := free(dir); err == nil && left < min(sqlRoom, begun/2) {
+					stop(errNoRoom)
+				}
+			}
+		}
+	}()
+	return ctx, func() { stop(nil) }
+}
+
+// temporaryFolder is where SQLite makes its temporary files: in TMPDIR, or in /var/tmp where there is none.
+func temporaryFolder() string {
+	const usual = "/var/tmp"
+	if dir := os.TempDir(); dir != "/tmp" {
+		return dir
+	}
+	if _, err := os.Stat(usual); err != nil {
+		return os.TempDir()
+	}
+	return usual
+}
+
 func sqlError(ctx context.Context, err error) error {
+	if errors.Is(context.Cause(ctx), errNoRoom) {
+		return errNoRoom
+	}
 	if ctx.Err() != nil {
 		return errors.New("stopped")
 	}

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"henro/cmd/config"
 	"henro/store/report/survey"
@@ -31,6 +33,28 @@ func TestStatementsEndAtSemicolonsOutsideOfQuotesAndComments(t *testing.T) {
 		if !slices.Equal(got, want) {
 			t.Errorf("%q is %q, want %q", text, got, want)
 		}
+	}
+}
+
+// TestAQuestionEndsBeforeItFillsTheDisk with its temporary files, whatever was free before.
+func TestAQuestionEndsBeforeItFillsTheDisk(t *testing.T) {
+	for _, begun := range []uint64{100 << 30, 1 << 20} {
+		synctest.Test(t, func(t *testing.T) {
+			left := begun
+			ctx, stop := whileRoom(t.Context(), "", func(string) (uint64, error) { return left, nil })
+			time.Sleep(3 * time.Second)
+			synctest.Wait()
+			if ctx.Err() != nil {
+				t.Error("it ended while there was room")
+			}
+			left = min(begun/2, sqlRoom) - 1
+			time.Sleep(2 * time.Second)
+			synctest.Wait()
+			if ctx.Err() == nil || sqlError(ctx, ctx.Err()) != errNoRoom {
+				t.Errorf("of %d bytes %d are left: %v", begun, left, ctx.Err())
+			}
+			stop()
+		})
 	}
 }
 

@@ -31,6 +31,7 @@ type event struct {
 	at       int64 // offset, or size
 	data     []byte
 	empties  bool // opened with O_TRUNC
+	when     float64
 	makes    bool // opened with O_CREAT
 }
 
@@ -194,6 +195,22 @@ func (n *node) left(way string, rnd *rand.Rand) []byte {
 		}
 	}
 	return data
+}
+
+// cut makes the folders of all machines as they are on disk. Way may be the name of one, which alone loses power.
+func (n *node) cut(dir, way string, rnd *rand.Rand) error {
+	if n.now[way] == nil {
+		return n.put(dir, way, rnd)
+	}
+	failed := os.Mkdir(dir, 0o755)
+	for machine, is := range n.now {
+		kept := "all"
+		if machine == way {
+			kept = "none"
+		}
+		failed = errors.Join(failed, is.put(filepath.Join(dir, machine), kept, rnd))
+	}
+	return failed
 }
 
 // put makes a folder as it is on disk.

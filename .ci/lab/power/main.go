@@ -1,15 +1,20 @@
-// Command power cuts the power of a crawl: it records what henro crawl writes to its folder, and what it asks the
+// Command power cuts the power of a crawl: it records what its programs write to their folders, and what they ask the
 // system to flush, and makes the folders that a loss of power at any moment could have left.
 //
-//	power [-cuts N] [-resumes N] [-seed N] [-dir DIR]
+//	power [-case crawl|gzip|cluster|all] [-cuts N] [-resumes N] [-seed N] [-dir DIR]
 //
-// The recording is strace's: every open, write, truncation, rename and fsync of the process, with its bytes (bbolt
-// maps its file for reading only). What was not flushed when the power fails is on disk, or is not, or is in part:
+// The cases are henro crawl with records as they are and in gzip, and henro-master with henro-slave, whose machines
+// lose power together or one of them alone.
+//
+// The recording is strace's: every open, write, truncation, rename and fsync of a process, with its bytes (bbolt maps
+// its file for reading only). What was not flushed when the power fails is on disk, or is not, or is in part:
 //
 //	none    nothing that was not flushed
 //	all     everything, as after kill -9
 //	torn    of each file some of the writes since its last flush, each cut into sectors of 512 bytes of which some are
 //	        missing; of each folder the first few of the names made, renamed and removed since its last flush
+//	master  none of the master's, all of the slave's, whose machine goes on
+//	slave   the other way round
 //
 // A name is safe once its folder is flushed, whatever happened to its file. Cuts are before and after every flush.
 // Of each folder left, henro check finds nothing lost, and the state holds every page that was stored before the
@@ -19,12 +24,14 @@ package main
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"flag"
 	"fmt"
 	"maps"
 	"math/rand/v2"
+	"net"
 	"os"
 	"os/exec"
 	"os/signal"
@@ -39,6 +46,7 @@ import (
 )
 
 type options struct {
+	cases         string
 	cuts, resumes int
 	seed          uint64
 	dir           string
@@ -46,8 +54,9 @@ type options struct {
 
 func main() {
 	o := options{}
-	flag.IntVar(&o.cuts, "cuts", 120, "folders to look at; 0: before and after every flush, in every way")
-	flag.IntVar(&o.resumes, "resumes", 6, "of these, crawled on")
+	flag.StringVar(&o.cases, "case", "all", "crawl, gzip, cluster or all")
+	flag.IntVar(&o.cuts, "cuts", 40, "folders of each case to look at; 0: before and after every flush, in every way")
+	flag.IntVar(&o.resumes, "resumes", 2, "of these, crawled on")
 	flag.Uint64Var(&o.seed, "seed", uint64(time.Now().UnixNano()), "of all randomness")
 	flag.StringVar(&o.dir, "dir", "", "keep everything here; default: a temporary folder, removed unless a cut fails")
 	flag.Parse()
@@ -62,14 +71,20 @@ func main() {
 // lab is one recording and its web.
 type lab struct {
 	*options
+	name      string // of the case
+	dir       string
 	bin       string
 	rnd       *rand.Rand
 	web       *fakeweb.Web
 	listening *fakeweb.Listening
 	want      map[string]bool // pages
+	ports     [3]int          // of a cluster: gossip of the master, actors of the master and of the slave
 	failed    int
 	indexes   int // folders in which an index was missing
 }
+
+// cases are what may be recorded.
+var cases = []string{"crawl", "gzip", "cluster"}
 
 const depth = 6
 
@@ -83,29 +98,39 @@ func run(ctx context.Context, o *options) (err error) {
 	if o.dir, err = filepath.Abs(o.dir); err != nil {
 		return err
 	}
-	l := &lab{options: o, bin: filepath.Join(o.dir, "bin", "henro"), rnd: rand.New(rand.NewPCG(o.seed, 0))}
-	build := exec.CommandContext(ctx, "go", "build", "-o", l.bin, "./cmd/henro")
+	bin := filepath.Join(o.dir, "bin")
+	build := exec.CommandContext(ctx, "go", "build", "-o", bin+"/", "./cmd/henro", "./cmd/henro-master",
+		"./cmd/henro-slave")
 	build.Stderr = os.Stderr
 	if err := build.Run(); err != nil {
 		return fmt.Errorf("build: %w", err)
 	}
+	l := &lab{options: o, bin: bin}
 	if err := l.serve(ctx); err != nil {
 		return err
 	}
 	defer l.web.Close()
-	trace := filepath.Join(o.dir, "trace")
-	if err := l.record(ctx, trace); err != nil {
-		return err
+	if o.cases != "all" {
+		if !slices.Contains(cases, o.cases) {
+			return fmt.Errorf("case %s: want one of %s, or all", o.cases, strings.Join(cases, ", "))
+		}
+		cases = []string{o.cases}
 	}
-	events, err := readTrace(trace, filepath.Join(o.dir, "live"))
-	if err != nil {
-		return err
+	failed := 0
+	for _, l.name = range cases {
+		l.dir, l.rnd = filepath.Join(o.dir, l.name), rand.New(rand.NewPCG(o.seed, 0))
+		l.failed, l.indexes = 0, 0
+		events, err := l.record(ctx)
+		if err == nil {
+			err = l.cut(ctx, events)
+		}
+		if err != nil {
+			return fmt.Errorf("%s: %w", l.name, err)
+		}
+		failed += l.failed
 	}
-	if err := l.cut(ctx, events); err != nil {
-		return err
-	}
-	if l.failed > 0 {
-		return fmt.Errorf("%d cuts failed; everything is left in %s; repeat with -seed %d", l.failed, o.dir, o.seed)
+	if failed > 0 {
+		return fmt.Errorf("%d cuts failed; everything is left in %s; repeat with -seed %d", failed, o.dir, o.seed)
 	}
 	if temporary {
 		return os.RemoveAll(o.dir)
@@ -126,6 +151,16 @@ func (l *lab) serve(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
+	for i := range l.ports {
+		probe, err := net.Listen("tcp", "127.0.0.1:0")
+		if err != nil {
+			return err
+		}
+		l.ports[i] = probe.Addr().(*net.TCPAddr).Port
+		if err := probe.Close(); err != nil {
+			return err
+		}
+	}
 	l.want = map[string]bool{}
 	for url := range truth.Fetched {
 		l.want[url] = true
@@ -133,38 +168,76 @@ func (l *lab) serve(ctx context.Context) (err error) {
 	return nil
 }
 
-// command is the crawl of a folder. Files of the archive are small, so that several are finished.
-func (l *lab) command(ctx context.Context, dir string, before ...string) *exec.Cmd {
-	arguments := append(
-		before,
-		l.bin,
-		"crawl",
-		"--progress",
-		"off",
-		"--listen-http",
-		"off",
-		"--allow-private",
-		"--delay",
-		"30ms",
-		"--connections",
-		"8",
-		"--depth",
-		fmt.Sprint(depth),
-		"--partitions",
-		"2",
-		"--warc-size",
-		"1MiB",
-		"--warc-compression",
-		"none",
-		"--requisites",
-		"off",
-		"--dir",
-		dir,
-	)
-	for _, line := range l.listening.Resolve() {
-		arguments = append(arguments, "--resolve", line)
+// state is the folder whose state a crawl keeps, below the one that is cut.
+func (l *lab) state() string {
+	if l.name == "cluster" {
+		return "master"
 	}
-	return exec.CommandContext(ctx, arguments[0], append(arguments[1:], l.listening.Seeds()...)...)
+	return "crawl"
+}
+
+// commands are the processes of a crawl below a folder; the last one ends by itself. Files of the archive are small, so
+// that several are finished.
+func (l *lab) commands(dir string) [][]string {
+	said := func(program, folder string, more ...string) []string {
+		return append([]string{filepath.Join(l.bin, program), "--dir", filepath.Join(dir, folder)}, more...)
+	}
+	archive := strings.Fields("--connections 8 --warc-size 1MiB --warc-compression none")
+	if l.name != "crawl" {
+		archive[5] = "gzip"
+	}
+	crawl := append(strings.Fields("--listen-http off --allow-private --delay 30ms --partitions 2 --requisites off"),
+		"--depth", fmt.Sprint(depth))
+	for _, line := range l.listening.Resolve() {
+		crawl = append(crawl, "--resolve", line)
+	}
+	crawl = append(crawl, l.listening.Seeds()...)
+	if l.name != "cluster" {
+		whole := slices.Concat([]string{filepath.Join(l.bin, "henro"), "crawl", "--progress", "off", "--dir",
+			filepath.Join(dir, "crawl")}, archive, crawl)
+		return [][]string{whole}
+	}
+	meet := func(name string, actors int, more string) []string {
+		return append(strings.Fields(more), "--name", name, "--actors", fmt.Sprintf("127.0.0.1:%d", actors))
+	}
+	gossip := fmt.Sprintf("127.0.0.1:%d", l.ports[0])
+	return [][]string{
+		said("henro-slave", "slave", slices.Concat(archive, meet("slave", l.ports[2],
+			"--listen-http off --gossip 127.0.0.1:0 --join "+gossip))...),
+		said("henro-master", "master", slices.Concat(meet("master", l.ports[1], "--lease 6s --gossip "+gossip), crawl)...),
+	}
+}
+
+// run crawls below a folder until the end, each process below the command that before gives.
+func (l *lab) run(ctx context.Context, dir string, before func(process int) []string) error {
+	var running []*exec.Cmd
+	var said bytes.Buffer
+	all := l.commands(dir)
+	for i, arguments := range all {
+		if before != nil {
+			arguments = append(before(i), arguments...)
+		}
+		cmd := exec.CommandContext(ctx, arguments[0], arguments[1:]...)
+		if i < len(all)-1 {
+			cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // strace keeps a signal to itself
+			if err := cmd.Start(); err != nil {
+				return err
+			}
+			running = append(running, cmd)
+			continue
+		}
+		cmd.Stdout, cmd.Stderr = &said, &said
+		err := cmd.Run()
+		for _, other := range running {
+			late := time.AfterFunc(time.Minute, func() { _ = syscall.Kill(-other.Process.Pid, syscall.SIGKILL) })
+			err = errors.Join(err, syscall.Kill(-other.Process.Pid, syscall.SIGTERM), other.Wait())
+			late.Stop()
+		}
+		if err != nil {
+			return fmt.Errorf("%w: %s", err, tail(said.Bytes()))
+		}
+	}
+	return nil
 }
 
 // traced are the calls that change what is on disk.
@@ -172,32 +245,30 @@ const traced = "openat,write,pwrite64,writev,pwritev,pwritev2,lseek,fsync,fdatas
 	"truncate,fallocate,rename,renameat,renameat2,unlink,unlinkat,rmdir,mkdir,mkdirat,link,linkat,symlink,symlinkat," +
 	"copy_file_range,sendfile"
 
-func (l *lab) record(ctx context.Context, trace string) error {
-	dir := filepath.Join(l.dir, "live")
-	if err := os.Mkdir(dir, 0o755); err != nil {
-		return err
+// record crawls the web and returns what happened to the disk, in the order of time.
+func (l *lab) record(ctx context.Context) ([]event, error) {
+	live := filepath.Join(l.dir, "live")
+	if err := os.MkdirAll(live, 0o755); err != nil {
+		return nil, err
 	}
-	cmd := l.command(
-		ctx,
-		filepath.Join(dir, "crawl"),
-		"strace",
-		"-f",
-		"-y",
-		"-xx",
-		"-s",
-		"16777216",
-		"-e",
-		"signal=none",
-		"-e",
-		"trace="+traced,
-		"-o",
-		trace,
-	)
-	said, err := cmd.CombinedOutput()
-	if err != nil {
-		return fmt.Errorf("record: %w: %s", err, said)
+	var traces []string
+	if err := l.run(ctx, live, func(int) []string {
+		traces = append(traces, filepath.Join(l.dir, fmt.Sprint("trace-", len(traces))))
+		return append(strings.Fields("strace -f -y -xx -ttt -s 16777216 -e signal=none -e"), "trace="+traced, "-o",
+			traces[len(traces)-1])
+	}); err != nil {
+		return nil, fmt.Errorf("record: %w", err)
 	}
-	return l.complete(filepath.Join(dir, "crawl"))
+	var events []event
+	for _, trace := range traces {
+		some, err := readTrace(trace, live)
+		if err != nil {
+			return nil, err
+		}
+		events = append(events, some...)
+	}
+	slices.SortStableFunc(events, func(a, b event) int { return cmp.Compare(a.when, b.when) })
+	return events, l.complete(filepath.Join(live, l.state()))
 }
 
 // pages are those of a state that have a response.
@@ -236,7 +307,12 @@ func (l *lab) complete(dir string) error {
 }
 
 // ways are how much of what was not flushed is on disk.
-var ways = []string{"none", "all", "torn"}
+func (l *lab) ways() []string {
+	if l.name == "cluster" {
+		return []string{"none", "all", "torn", "master", "slave"} // the latter as the folders are called
+	}
+	return []string{"none", "all", "torn"}
+}
 
 // image is one folder to make.
 type image struct {
@@ -253,7 +329,7 @@ func (l *lab) cut(ctx context.Context, events []event) error {
 			continue
 		}
 		flushes++
-		for _, way := range ways {
+		for _, way := range l.ways() {
 			images = append(images, image{i, way}, image{i + 1, way})
 		}
 	}
@@ -267,7 +343,8 @@ func (l *lab) cut(ctx context.Context, events []event) error {
 	if l.resumes > 0 {
 		every = max(1, len(images)/l.resumes)
 	}
-	fmt.Printf("seed %d: %d events, %d flushes, %d of %d cuts\n", l.seed, len(events), flushes, len(images), possible)
+	fmt.Printf("%s, seed %d: %d events, %d flushes, %d of %d cuts\n", l.name, l.seed, len(events), flushes, len(images),
+		possible)
 	disk := newFolder()
 	safe := map[string]bool{} // pages stored, as of the last cut
 	done := 0
@@ -314,9 +391,14 @@ func (l *lab) look(ctx context.Context, disk *node, im image, dir string, safe m
 	if err := os.RemoveAll(dir); err != nil {
 		return err
 	}
-	crawl := filepath.Join(dir, "crawl")
-	if err := disk.put(dir, im.way, l.rnd); err != nil {
+	crawl := filepath.Join(dir, l.state())
+	if err := disk.cut(dir, im.way, l.rnd); err != nil {
 		return err
+	}
+	if l.name == "cluster" { // as henro collect would bring them
+		if err := os.Symlink("../slave/warc", filepath.Join(crawl, "warc")); err != nil && !os.IsNotExist(err) {
+			return err
+		}
 	}
 	got := map[string]bool{}
 	if _, err := os.Stat(filepath.Join(crawl, "state")); err == nil {
@@ -338,8 +420,8 @@ func (l *lab) look(ctx context.Context, disk *node, im image, dir string, safe m
 	if !resume {
 		return nil
 	}
-	if said, err := l.command(ctx, crawl).CombinedOutput(); err != nil {
-		return fmt.Errorf("crawled on: %w\n%s", err, tail(said))
+	if err := l.run(ctx, dir, nil); err != nil {
+		return fmt.Errorf("crawled on: %w", err)
 	}
 	if err := errors.Join(l.check(ctx, crawl), l.complete(crawl)); err != nil {
 		return fmt.Errorf("crawled on: %w", err)
@@ -350,7 +432,7 @@ func (l *lab) look(ctx context.Context, disk *node, im image, dir string, safe m
 // check lets henro check look at a folder. An index is made of its WARC file, and may be missing: then it is made
 // again.
 func (l *lab) check(ctx context.Context, crawl string) error {
-	said, err := exec.CommandContext(ctx, l.bin, "check", crawl).CombinedOutput()
+	said, err := exec.CommandContext(ctx, filepath.Join(l.bin, "henro"), "check", crawl).CombinedOutput()
 	if err == nil {
 		return nil
 	}
@@ -361,7 +443,7 @@ func (l *lab) check(ctx context.Context, crawl string) error {
 	}
 	l.indexes++
 	for _, arguments := range [][]string{{"check", "--mend", crawl}, {"check", crawl}} {
-		if said, err := exec.CommandContext(ctx, l.bin, arguments...).CombinedOutput(); err != nil {
+		if said, err := exec.CommandContext(ctx, filepath.Join(l.bin, "henro"), arguments...).CombinedOutput(); err != nil {
 			return fmt.Errorf("henro %s: %w\n%s", strings.Join(arguments[:len(arguments)-1], " "), err, said)
 		}
 	}

@@ -8,12 +8,13 @@ import (
 	"strings"
 )
 
-// parser reads the lines of strace -f -y -xx.
+// parser reads the lines of strace -f -y -xx -ttt.
 type parser struct {
 	root    string
 	begun   map[string]string // by thread: a call that another thread interrupted
 	at      map[string]int64  // by descriptor: where the next write goes
 	appends map[string]bool   // descriptors that write to the end
+	when    float64           // of the line, in seconds
 	events  []event
 }
 
@@ -21,7 +22,11 @@ var errCut = errors.New("cannot be read")
 
 func (p *parser) line(text string) error {
 	thread, text, _ := strings.Cut(text, " ")
-	text = strings.TrimSpace(text)
+	when, text, _ := strings.Cut(strings.TrimSpace(text), " ")
+	var err error
+	if p.when, err = strconv.ParseFloat(when, 64); err != nil {
+		return errCut
+	}
 	if strings.HasPrefix(text, "+++") || strings.HasPrefix(text, "---") {
 		return nil
 	}
@@ -126,7 +131,10 @@ func (p *parser) named(quoted string) (string, error) {
 
 // call notes what a call did.
 func (p *parser) call(call string, a []string, result string) error {
-	add := func(e event) { p.events = append(p.events, e) }
+	add := func(e event) {
+		e.when = p.when
+		p.events = append(p.events, e)
+	}
 	number, path := p.file(a[0])
 	switch call {
 	case "openat":

@@ -355,6 +355,33 @@ func TestNothingIsWritten(t *testing.T) {
 }
 
 // TestNoFileIsReachedButTheCrawl asks for files in all ways that SQLite knows, before and after a table was copied.
+// TestNamedSubqueriesAreCounted: SQLite asks for leave to read no column of them.
+func TestNamedSubqueriesAreCounted(t *testing.T) {
+	s := session(t, tablestest.Web{Pages: 50, Out: 3, Hosts: 3})
+	for _, c := range []struct {
+		question string
+		want     int64
+	}{
+		{`WITH a AS (SELECT 1 AS x UNION ALL SELECT 2) SELECT count(*) FROM a`, 2},
+		{`WITH RECURSIVE a(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM a LIMIT 9) SELECT count(*) FROM a`, 9},
+		{`WITH h AS (SELECT host FROM pages GROUP BY host) SELECT count(*) FROM h`, 3},
+		{`SELECT count(*) FROM (SELECT DISTINCT host FROM pages) AS d, (SELECT 1 UNION ALL SELECT 2) AS e`, 6},
+		{`WITH h AS (SELECT 1) SELECT count(*) FROM pages WHERE EXISTS (SELECT 1 FROM h)`, 50},
+	} {
+		answer, err := s.Ask(t.Context(), c.question)
+		if err != nil {
+			t.Errorf("%s: %v", c.question, err)
+			continue
+		}
+		if row, err := answer.Next(); err != nil || len(row) != 1 || row[0] != c.want {
+			t.Errorf("%s: %v, %v, want %d", c.question, row, err, c.want)
+		}
+		if err := answer.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
 func TestNoFileIsReachedButTheCrawl(t *testing.T) {
 	other := filepath.Join(t.TempDir(), "other.db")
 	if err := query.Save(context.Background(), source(t, tablestest.Web{Pages: 3, Out: 1, Hosts: 1}), other, nil,
@@ -377,7 +404,9 @@ func TestNoFileIsReachedButTheCrawl(t *testing.T) {
 			`PRAGMA query_only = OFF`, `PRAGMA journal_mode = WAL`, `PRAGMA main.journal_mode = DELETE`,
 			`PRAGMA temp_store_directory = '.'`, `PRAGMA data_store_directory = '.'`, `PRAGMA user_version = 3`,
 			`PRAGMA writable_schema = ON`, `PRAGMA database_list`, `SELECT * FROM pragma_database_list`,
-			`SELECT * FROM pragma_table_list`, `SELECT * FROM dbstat`, `SELECT * FROM sqlite_dbpage`,
+			`SELECT * FROM pragma_table_list`, `SELECT count(*) FROM pragma_database_list`,
+			`SELECT count(*) FROM sqlite_dbpage`, `SELECT 1 FROM fts5vocab`, `SELECT count(*) FROM dbstat`,
+			`SELECT * FROM dbstat`, `SELECT * FROM sqlite_dbpage`,
 			`SELECT load_extension('x.so')`, `SELECT load_extension('x.so', 'entry')`, `SELECT readfile('OTHER')`,
 			`SELECT writefile('new.db', 'x')`, `SELECT edit('x')`, `SELECT sqlite_log(1, 'x')`, `SELECT fts5(1)`,
 			`SELECT fts3_tokenizer('simple')`, `CREATE VIRTUAL TABLE temp.t USING fts5(x)`,

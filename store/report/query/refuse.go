@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"path/filepath"
 	"strings"
+	"syscall"
 
 	"modernc.org/sqlite"
 	lib "modernc.org/sqlite/lib"
@@ -36,10 +37,16 @@ func (s *Session) restrict(ctx context.Context) error {
 	for _, v := range Views {
 		readable[v.Name] = true
 	}
-	harmless, err := s.harmless(ctx)
+	harmless, err := s.names(ctx, fmt.Sprintf("SELECT lower(name) FROM pragma_function_list WHERE flags & %d",
+		lib.SQLITE_INNOCUOUS))
 	if err != nil {
 		return err
 	}
+	modules, err := s.names(ctx, "SELECT lower(name) FROM pragma_module_list")
+	if err != nil {
+		return err
+	}
+	may := &permissions{readable, harmless, modules}
 	return s.conn.Raw(func(conn any) error {
 		registerer, ok := conn.(sqlite.AuthorizerRegisterer)
 		if !ok {
@@ -47,7 +54,7 @@ func (s *Session) restrict(ctx context.Context) error {
 		}
 		return registerer.RegisterAuthorizer(func(action sqlite.AuthorizerActionCode, first, second, _,
 			_ string) sqlite.AuthorizerReturnCode {
-			if s.own || mayAsk(action, first, second, readable, harmless) {
+			if s.own || may.ask(action, first, second) {
 				return sqlite.AuthorizerOK
 			}
 			return sqlite.AuthorizerDeny
@@ -55,20 +62,25 @@ func (s *Session) restrict(ctx context.Context) error {
 	})
 }
 
-// harmless are the functions that reach nothing but their arguments, as SQLite itself marks them; load_extension is
-// none of them.
-func (s *Session) harmless(ctx context.Context) (map[string]bool, error) {
-	rows, err := s.conn.QueryContext(ctx, fmt.Sprintf(
-		"SELECT lower(name) FROM pragma_function_list WHERE flags & %d", lib.SQLITE_INNOCUOUS))
+// permissions are what a question may read and call.
+type permissions struct {
+	readable map[string]bool // tables and views
+	harmless map[string]bool // functions that reach nothing but their arguments, as SQLite marks them
+	modules  map[string]bool // of virtual tables, which may be read without being created
+}
+
+// names returns the names that a statement of ours answers.
+func (s *Session) names(ctx context.Context, statement string) (map[string]bool, error) {
+	rows, err := s.conn.QueryContext(ctx, statement)
 	if err != nil {
-		return nil, fmt.Errorf("list the functions of SQL: %w", err)
+		return nil, fmt.Errorf("list what SQL has: %w", err)
 	}
 	defer rows.Close()
 	names := map[string]bool{}
 	for rows.Next() {
 		var name string
 		if err := rows.Scan(&name); err != nil {
-			return nil, fmt.Errorf("list the functions of SQL: %w", err)
+			return nil, fmt.Errorf("list what SQL has: %w", err)
 		}
 		names[name] = true
 	}
@@ -78,25 +90,31 @@ func (s *Session) harmless(ctx context.Context) (map[string]bool, error) {
 // ErrRefused is returned for a question that wants more than to read the tables.
 var ErrRefused = errors.New("a question reads the tables of the crawl and nothing else")
 
-// refused names an error of the authorizer.
+// refused names an error of the authorizer, and of a disk that is full.
 func refused(err error) error {
 	var of *sqlite.Error
+	if errors.As(err, &of) && of.Code()&0xff == lib.SQLITE_FULL {
+		return fmt.Errorf("%w: %w", syscall.ENOSPC, err)
+	}
 	if errors.As(err, &of) && (of.Code()&0xff == lib.SQLITE_AUTH || strings.Contains(of.Error(), "not authorized")) {
 		return fmt.Errorf("%w: %w", ErrRefused, err)
 	}
 	return err
 }
 
-// mayAsk reports whether a question may do this: read the tables of the crawl, and compute. SQLite asks while it
-// prepares a statement, and also of statements that statements run within (VACUUM INTO attaches a file).
-func mayAsk(action sqlite.AuthorizerActionCode, first, second string, readable, harmless map[string]bool) bool {
+// ask reports whether a question may do this: read the tables of the crawl, and compute. SQLite asks while it prepares
+// a statement, and also of statements that statements run within (VACUUM INTO attaches a file). It asks of a named
+// subquery, too, of which no column is read: SELECT count(*) FROM it. Its name may be any but that of a module.
+func (p *permissions) ask(action sqlite.AuthorizerActionCode, first, second string) bool {
 	switch action {
 	case sqlite.AuthSelect, sqlite.AuthRecursive:
 		return true
 	case sqlite.AuthRead:
-		return readable[strings.ToLower(first)]
+		name := strings.ToLower(first)
+		return p.readable[name] || second == "" && !p.modules[name] && !strings.HasPrefix(name, "sqlite_") &&
+			!strings.HasPrefix(name, "pragma_")
 	case sqlite.AuthFunction:
-		return harmless[strings.ToLower(second)]
+		return p.harmless[strings.ToLower(second)]
 	default: // writes, transactions, PRAGMA, ATTACH, and what later versions of SQLite ask for
 		return false
 	}

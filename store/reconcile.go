@@ -1,0 +1,122 @@
+package store
+
+import (
+	"crypto/rand"
+	"encoding/binary"
+	"errors"
+	"sync/atomic"
+
+	"go.etcd.io/bbolt"
+
+	"henro/messages/weburl"
+	"henro/store/fingerprint"
+)
+
+// Reconciled is what Reconcile did.
+type Reconciled struct {
+	Why   error  // the files could not be opened as one state
+	Pages uint64 // visited pages whose links will be judged again
+}
+
+// Reconcile makes one state of the files of one crawl that are of different days, as when one of them was restored from
+// a backup; nil: nothing was to be done.
+//
+// An older file lacks what came to it since. What it was sent by other files is in their links, so every page with
+// links is put down to have them judged again (Relaxation), which asks no host for anything: what the file does not
+// know is admitted. What was visited since waits, in that file, for the visit that it had, and is visited again.
+// Numbers of pages that the file has not given yet, and others refer to, are passed over.
+//
+// Each file has a session of its own until all are done, so that a crash leaves files that do not belong together, for
+// the next Reconcile. All of a file is one transaction, with some 100 bytes of memory for each page.
+func Reconcile(dir string) (done *Reconciled, err error) {
+	s := &State{moved: map[HostID]int{}}
+	defer func() {
+		if err != nil {
+			for _, p := range s.Partitions {
+				p.progress = nil // closing must not say that the files belong together
+			}
+		}
+		err = errors.Join(err, s.Close())
+	}()
+	if err := s.openFiles(dir, DefaultOptions()); err != nil {
+		return nil, err
+	}
+	files, err := s.notes()
+	if err != nil {
+		return nil, err
+	}
+	done = &Reconciled{Why: s.compare(files)}
+	if done.Why == nil {
+		return nil, nil
+	}
+	g := &progress{commits: make([]atomic.Uint64, len(s.Partitions))}
+	for i, p := range s.Partitions {
+		g.commits[i].Store(files[i].of(i))
+		p.progress = g
+	}
+	given, err := s.numbersUsed()
+	if err != nil {
+		return nil, err
+	}
+	for i, p := range s.Partitions {
+		g.begin()
+		pages, err := p.relaxAll(given[i])
+		if err != nil {
+			return nil, err
+		}
+		done.Pages += pages
+	}
+	g.begin()
+	for _, p := range s.Partitions {
+		if err := p.note(); err != nil {
+			return nil, err
+		}
+	}
+	return done, nil
+}
+
+// begin begins a session that nothing came before.
+func (g *progress) begin() {
+	var b [8]byte
+	rand.Read(b[:]) // never fails
+	g.session = binary.LittleEndian.Uint64(b[:])
+	g.before = g.session
+}
+
+// numbersUsed is, for each partition, how many page numbers it has given, as far as any file knows.
+func (s *State) numbersUsed() ([]uint64, error) {
+	of := uint64(len(s.Partitions))
+	given := make([]uint64, of)
+	for _, p := range s.Partitions {
+		if err := p.EachPage(func(page Page, _ Place) error {
+			given[page.From%of] = max(given[page.From%of], page.From/of)
+			return nil
+		}); err != nil {
+			return nil, err
+		}
+	}
+	return given, nil
+}
+
+// relaxAll puts all visited pages with links down to have them judged again, and passes over numbers that others know.
+func (p *Partition) relaxAll(given uint64) (pages uint64, err error) {
+	err = p.update("judge all links again", func(tx *bbolt.Tx) error {
+		c := &commit{partition: p, tx: tx}
+		if c.totals, err = readTotals(tx); err != nil {
+			return err
+		}
+		c.totals.serial = max(c.totals.serial, given)
+		if err := eachVisited(tx, func(page Page, _ Place) error {
+			return c.relax(&Relaxation{Host: IDOf(weburl.HostOf(page.URL)), URL: page.URL, Depth: page.Depth,
+				DepthLeft: page.DepthLeft, Redirects: page.Redirects}, fingerprint.URL(page.URL))
+		}); err != nil {
+			return err
+		}
+		pages = c.totals.relaxations
+		if err := writeTotals(tx, c.totals); err != nil {
+			return err
+		}
+		return p.progress.write(tx, p.index, p.progress.commits[p.index].Load())
+	})
+	return pages, err
+}
