@@ -201,7 +201,7 @@ func (b *Book) take(fact any) bool {
 	case *protocol.PagesFound, *protocol.RulesChanged:
 		b.send(Revisit, m)
 	case *sitemapReported:
-		b.vouch(m)
+		b.takeSitemap(m)
 	case *protocol.RelaxationsFound:
 		b.relax(m)
 	case *protocol.HostExcluded:
@@ -210,7 +210,7 @@ func (b *Book) take(fact any) bool {
 		b.answerRobots(m)
 		b.announceAgain()
 	case *robotsReported:
-		b.hearRobots(m)
+		b.takeRedirectedRobots(m)
 		b.announceAgain()
 	case *robotsLate:
 		if b.robots.awaited() {

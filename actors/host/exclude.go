@@ -33,9 +33,9 @@ func (b *Book) exclude(m *protocol.HostExcluded) {
 	}
 }
 
-// hold sees to what was loaded of a host that is excluded, and reports that it is: its pages are given up if the crawl
-// is to end, and put off otherwise; hosts that wait for its robots.txt get the answer that it cannot be had.
-func (b *Book) hold(m *protocol.PagesLoaded, waiting []store.Entry, now time.Time) bool {
+// stopExcluded reports whether the host is excluded. Its pages are given up then if the crawl is to end, and put off
+// otherwise; hosts that wait for its robots.txt get the answer that it cannot be had.
+func (b *Book) stopExcluded(m *protocol.PagesLoaded, waiting []store.Entry, now time.Time) bool {
 	if !b.judge.known.Stops.Excluded(now) {
 		return false
 	}

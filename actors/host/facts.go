@@ -137,7 +137,7 @@ func (b *Book) takeVisit(v *messages.PageVisited) visitMade {
 			made.links = []outlink.Outlink{}
 		}
 	}
-	b.hear(made.links)
+	b.keepWishes(made.links)
 	if len(v.Position) == 0 {
 		made.wish = b.lease.wishes[fingerprint.URL(v.Url)]
 	}
@@ -281,14 +281,14 @@ func (b *Book) storeTimed(m *VisitsTimed) {
 			continue
 		}
 		b.judge.beginVisited(&v.Page)
-		b.blame(w, &m.asked.visits[i], &v.Page, v.Links)
+		b.learnFolders(w, &m.asked.visits[i], &v.Page, v.Links)
 		if v.Page.Flags&store.Dropped != 0 {
 			b.record.GivenUp++
 		}
 		for j := range v.Links {
 			b.judge.link(&v.Links[j])
 		}
-		b.heed(&m.asked.visits[i].old, v)
+		b.followHints(&m.asked.visits[i].old, v)
 	}
 	b.judged(w)
 	if b.judge.unreadable {

@@ -20,11 +20,11 @@ type sitemapReported struct {
 	entries     []outlink.Outlink
 }
 
-// heed does what a visited page asks for beside its links. The sitemaps that robots.txt names count as linked from
-// every page of their host; so the depth that they have is that of the best page, whatever the order in which pages are
-// visited. What a sitemap or a feed says of known pages is looked after, and what it says of other hosts is handed to
-// those.
-func (b *Book) heed(old *store.Page, v *store.Visited) {
+// followHints does what a visited page asks for beside its links. The sitemaps that robots.txt names count as linked
+// from every page of their host; so the depth that they have is that of the best page, whatever the order in which the
+// pages are visited. What a sitemap or a feed says of known pages is looked after, and what it says of other hosts is
+// handed to those.
+func (b *Book) followHints(old *store.Page, v *store.Visited) {
 	if !b.o.Sitemaps || v.Links == nil {
 		return
 	}
@@ -80,9 +80,9 @@ func (b *Book) seek(url string, again bool, links []outlink.Outlink) {
 // lease visits.
 const wishesKept = 4096
 
-// hear remembers the changefreq that a sitemap gives of pages of this host. A page that is followed inside the lease is
-// there before it is admitted, so the candidate that carries its changefreq comes too late.
-func (b *Book) hear(links []outlink.Outlink) {
+// keepWishes remembers the changefreq that a sitemap gives of pages of this host. A page that is followed inside the
+// lease is there before it is admitted, so the candidate that carries its changefreq comes too late.
+func (b *Book) keepWishes(links []outlink.Outlink) {
 	if !b.o.Sitemaps || !b.o.Continuous {
 		return
 	}
@@ -101,8 +101,8 @@ func (b *Book) hear(links []outlink.Outlink) {
 	}
 }
 
-// vouch takes what a sitemap of another host says of this one, if robots.txt here names that sitemap.
-func (b *Book) vouch(m *sitemapReported) {
+// takeSitemap takes what a sitemap of another host says of this one, if robots.txt here names that sitemap.
+func (b *Book) takeSitemap(m *sitemapReported) {
 	if b.robots.rules == nil || !slices.Contains(b.sitemaps(), m.url) {
 		return
 	}

@@ -81,10 +81,10 @@ func (b *Book) loaded(m *protocol.PagesLoaded) {
 		}
 	}
 	b.line.known, b.line.fresh = m.DueCount, len(m.Entries)+len(m.Ghosts)
-	if b.hold(m, due, now) {
+	if b.stopExcluded(m, due, now) {
 		return
 	}
-	if b.leave(due, now) {
+	if b.skipStopListed(due, now) {
 		return
 	}
 	due = b.share(due, m.Due)

@@ -106,8 +106,8 @@ func (b *Book) answerAskers(rules *robots.Rules, bytes []byte, failure store.Fai
 	b.robots.askers = nil
 }
 
-// hearRobots takes the rules of the host that robots.txt redirected to.
-func (b *Book) hearRobots(m *robotsReported) {
+// takeRedirectedRobots takes the rules of the host that robots.txt redirected to.
+func (b *Book) takeRedirectedRobots(m *robotsReported) {
 	if !b.robots.awaited() {
 		return
 	}

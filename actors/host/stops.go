@@ -13,8 +13,8 @@ import (
 	"henro/store/fingerprint"
 )
 
-// blame lets the stop list learn from a visit of a page, and writes what changes on it.
-func (b *Book) blame(w *protocol.Write, made *visitMade, page *store.Page, links []outlink.Outlink) {
+// learnFolders lets the stop list learn from a visit of a page, and writes what changes on it.
+func (b *Book) learnFolders(w *protocol.Write, made *visitMade, page *store.Page, links []outlink.Outlink) {
 	fact, first := made.fact, made.old.LastVisit.IsZero()
 	v := stoplist.Visit{URL: fact.Url, Outcome: StopOutcome(fact.Status, fact.Reason)}
 	if first {
@@ -89,9 +89,9 @@ func StopOutcome(status uint32, reason messages.Reason) stoplist.Outcome {
 	return stoplist.Silent
 }
 
-// leave leaves waiting pages alone that are in a folder of the stop list: for good if the crawl is to end, otherwise
-// until the entry does. It reports that there were some, in which case the lease waits until that is written.
-func (b *Book) leave(waiting []store.Entry, now time.Time) bool {
+// skipStopListed leaves waiting pages alone that are in a folder of the stop list: for good if the crawl is to end,
+// otherwise until the entry does. It reports that there were some, in which case the lease waits until that is written.
+func (b *Book) skipStopListed(waiting []store.Entry, now time.Time) bool {
 	var stopped []store.Entry
 	for _, entry := range waiting {
 		if e, found := b.judge.known.Stops.Stopped(entry.Page.URL, now); found {
