@@ -79,6 +79,7 @@ crawls the sites you name, writes WARC 1.1 archives and a link graph, and knows 
 		SilenceErrors: true,
 		SilenceUsage:  true,
 	}
+	root.SetHelpCommand(newHelpCommand())
 	root.SetFlagErrorFunc(config.FlagError)
 	root.AddGroup(
 		&cobra.Group{ID: "crawl", Title: "Crawl:"},
