@@ -83,6 +83,8 @@ func (t *trial) run(ctx context.Context) error {
 	}{
 		{"figures move", b.figuresMove},
 		{"a host is found and opened by keyboard, and a page of it", b.findHost},
+		{"hosts are sorted, and a cause leads to its hosts and URLs", b.drillDown},
+		{"the visits of a host are moved", b.revisit},
 		{"pause stops fetching within 2 s", b.pause},
 		{"an excluded host is left alone", b.exclude},
 		{"an added seed is crawled", b.addSeed},

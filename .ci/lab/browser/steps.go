@@ -228,7 +228,8 @@ func (b *browser) addSeed() error {
 }
 
 // everyPage are all views, with something to see.
-var everyPage = []string{"/", "/hosts", "/host", "/page", "/nodes", "/revisit", "/log", "/help"}
+var everyPage = []string{"/", "/hosts", "/host", "/page", "/nodes", "/revisit", "/fetches", "/failed", "/missing", "/log",
+	"/help"}
 
 // path is the address of a view, with a host or a page where it needs one.
 func (b *browser) path(view string) string {
@@ -237,6 +238,8 @@ func (b *browser) path(view string) string {
 		return "/host?name=" + url.QueryEscape(strings.TrimSuffix(b.seeds[0], "/"))
 	case "/page":
 		return "/page?url=" + url.QueryEscape(b.seeds[0])
+	case "/failed":
+		return "/failed?cause=HTTP+404"
 	}
 	return view
 }
@@ -337,6 +340,7 @@ func (b *browser) screenshots() error {
 		{"dashboard", "/", "light", "en", 1280, 1010}, {"dashboard-dark", "/", "dark", "ja", 1280, 800},
 		{"dashboard-hosts", "/hosts", "light", "en", 1280, 720},
 		{"dashboard-phone", "/", "light", "en", 390, 844}, {"dashboard-page", "/page", "light", "en", 1280, 860},
+		{"dashboard-fetches", "/fetches", "light", "en", 1280, 720},
 		{"dashboard-phone-hosts", "/hosts", "dark", "ja", 390, 844},
 	} {
 		if err := b.take(p); err != nil {
@@ -377,6 +381,40 @@ func (b *browser) quiet() error {
 		all = append(all, fmt.Errorf("only %d requests were seen", len(b.asked)))
 	}
 	return errors.Join(all...)
+}
+
+// drillDown sorts hosts by a click, and goes from a cause of errors to its hosts and to its URLs, one of which is in the
+// list of the latest fetches or was before.
+func (b *browser) drillDown() error {
+	for _, column := range []string{"errors", "took", "asked", "waiting"} {
+		head := ".hosts thead a[href*='sort=-" + column + "&']"
+		if err := b.do(b.to("/hosts?sort=host"), chromedp.Click(head, chromedp.ByQuery),
+			chromedp.WaitVisible(".hosts thead th[aria-sort=descending]", chromedp.ByQuery)); err != nil {
+			return fmt.Errorf("sort by %s: %w", column, err)
+		}
+	}
+	if err := until(b.ctx, func() bool {
+		var there bool
+		return b.do(b.to("/"), chromedp.Evaluate("!!document.querySelector('#errors tbody td a')", &there)) == nil && there
+	}); err != nil {
+		return fmt.Errorf("no error on the first page: %w", err)
+	}
+	if err := b.do(chromedp.Click("#errors tbody th a", chromedp.ByQuery), chromedp.WaitVisible(".hosts tbody tr",
+		chromedp.ByQuery)); err != nil {
+		return fmt.Errorf("the hosts of a cause: %w", err)
+	}
+	if err := b.do(b.to("/"), chromedp.Click("#errors tbody td a", chromedp.ByQuery),
+		chromedp.WaitVisible("#urls tbody tr th a", chromedp.ByQuery)); err != nil {
+		return fmt.Errorf("the URLs of a cause: %w", err)
+	}
+	return b.do(b.to("/fetches"), chromedp.WaitVisible("#latest tbody tr th a", chromedp.ByQuery))
+}
+
+// revisit has the pages of a host visited now.
+func (b *browser) revisit() error {
+	name := strings.TrimSuffix(b.seeds[2], "/")
+	return b.do(b.to("/host?name="+url.QueryEscape(name)), chromedp.Click("#revisit", chromedp.ByQuery),
+		chromedp.Click(".menu[open] .sheet button", chromedp.ByQuery), chromedp.WaitVisible(".said", chromedp.ByQuery))
 }
 
 func (b *browser) exclude() error {
