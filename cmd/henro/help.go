@@ -47,7 +47,7 @@ func newHelpCommand() *cobra.Command {
 			}
 			page := docs.Page(arguments[0])
 			if page == "" || len(arguments) > 1 {
-				return config.Usage("help %s: neither a command nor a page; henro --help and henro help list them",
+				return config.Usage("help %s: neither a command nor a page; henro help lists both",
 					strings.Join(arguments, " "))
 			}
 			_, err := fmt.Fprint(cmd.OutOrStdout(), comment.ReplaceAllString(page, ""))
