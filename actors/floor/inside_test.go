@@ -39,7 +39,7 @@ func TestAStuckActorIsShownWithWhatItWaitsFor(t *testing.T) {
 		if m, ok := ctx.Message().(*chore); ok && m.URL == "http://a/first" {
 			close(begun)
 			lock.Lock()
-			lock.Unlock()
+			defer lock.Unlock()
 		}
 	}), "worker")
 	if err != nil {

@@ -71,7 +71,7 @@ func TestAJarIsKeptWhenItChanges(t *testing.T) {
 	if j.Kept() != nil {
 		t.Error("an end that moves by half a minute is a change")
 	}
-	if kept := set("a=; Max-Age=0", "b=; Max-Age=0"); kept == nil || len(kept) == 0 {
+	if kept := set("a=; Max-Age=0", "b=; Max-Age=0"); len(kept) == 0 {
 		t.Errorf("a jar that was emptied: %q, which reads as no change", kept)
 	}
 	if j.Field(host+"/") != "" {
