@@ -81,7 +81,6 @@ crawls the sites you name, writes WARC 1.1 archives and a link graph, and knows 
 	}
 	root.SetHelpCommand(newHelpCommand())
 	root.SetFlagErrorFunc(config.FlagError)
-	root.SetHelpCommand(newHelpCommand())
 	root.AddGroup(
 		&cobra.Group{ID: "crawl", Title: "Crawl:"},
 		&cobra.Group{ID: "steer", Title: "Ask and steer a running crawl:"},

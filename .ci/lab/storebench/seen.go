@@ -140,7 +140,7 @@ func (k *known) load(n int) error {
 	for pass := range uint32(8) {
 		for h := range k.size {
 			for j := pass; j < k.size[h]; j += 8 {
-				ops = append(ops, seen.Op{Host: hostOf(uint32(h)), URL: urlOf(k.first[h] + j), DepthLeft: 3,
+				ops = append(ops, seen.Op{Host: hostOf(uint32(h)), URL: urlOf(k.first[h] + j), Reach: 4,
 					Action: seen.Know})
 				if len(ops) == cap(ops) {
 					if err := flush(); err != nil {
@@ -170,7 +170,7 @@ func (k *known) page(ops []seen.Op, action seen.Action) []seen.Op {
 			k.fresh++
 			url = mix(uint64(k.fresh) | 1<<41)
 		}
-		ops = append(ops, seen.Op{Host: hostOf(h), URL: url, DepthLeft: 2, Action: action})
+		ops = append(ops, seen.Op{Host: hostOf(h), URL: url, Reach: 3, Action: action})
 	}
 	return ops
 }
