@@ -208,7 +208,7 @@ func (x *exploring) startMaster(w *world) {
 	}
 	o.Boot = strconv.FormatUint(w.starts, 10)
 	w.master = newMaster(o, &store.State{Partitions: make([]*store.Partition, 1)}, nil, x.rules, make(chan Status, 1),
-		nil, &seenResources{}, x.log)
+		&series{}, &seenResources{}, x.log)
 	w.master.fetches = actor.NewPID("", "fetches")
 	w.master.hosts, w.master.partitions = actor.NewPID("", "hosts"), []*actor.PID{actor.NewPID("", "partition")}
 	w.master.lastID, w.master.begun = w.starts*1000, true

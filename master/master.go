@@ -162,7 +162,7 @@ type Master struct {
 
 	lending
 	course
-	series series
+	series *series
 	rounds rounds
 	stalls stalls
 	latest latestFailures
@@ -185,17 +185,17 @@ type course struct {
 }
 
 // Props makes the Master of an opened state.
-func Props(o Options, state *store.State, clocks *clocks, rules *scope.Rules, done chan<- Status, earlier []Round,
+func Props(o Options, state *store.State, clocks *clocks, rules *scope.Rules, done chan<- Status, rounds *series,
 	seen *seenResources, log *logrus.Entry) *actor.Props {
 	return actor.PropsFromProducer(func() actor.Actor {
-		return newMaster(o, state, clocks, rules, done, earlier, seen, log.WithField("actor", "master"))
+		return newMaster(o, state, clocks, rules, done, rounds, seen, log.WithField("actor", "master"))
 	})
 }
 
-func newMaster(o Options, state *store.State, clocks *clocks, rules *scope.Rules, done chan<- Status, earlier []Round,
+func newMaster(o Options, state *store.State, clocks *clocks, rules *scope.Rules, done chan<- Status, rounds *series,
 	seen *seenResources, log *logrus.Entry) *Master {
 	m := &Master{
-		o: o, log: log, state: state, scope: rules, done: done, series: series{all: earlier},
+		o: o, log: log, state: state, scope: rules, done: done, series: rounds,
 		noted: map[uint64]uint64{}, stalls: stalls{unstored: map[int]error{}},
 		course: course{phase: Running, startedAt: time.Now()},
 	}

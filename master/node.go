@@ -71,7 +71,7 @@ func Start(system *actor.ActorSystem, o Options, log *logrus.Entry) (*Node, erro
 	if err := cmp.Or(n.settings().write(o.Dir), keepReserve(o.Dir)); err != nil {
 		return nil, errors.Join(err, state.Close())
 	}
-	earlier, err := ReadRounds(o.Dir)
+	rounds, err := openSeries(o.Dir, state)
 	if err != nil {
 		return nil, errors.Join(err, state.Close())
 	}
@@ -85,7 +85,7 @@ func Start(system *actor.ActorSystem, o Options, log *logrus.Entry) (*Node, erro
 	if err != nil {
 		return nil, errors.Join(err, state.Close())
 	}
-	n.pid, err = system.Root.SpawnNamed(Props(o, state, clocks, rules, n.done, earlier, &n.resources, log), ActorName)
+	n.pid, err = system.Root.SpawnNamed(Props(o, state, clocks, rules, n.done, rounds, &n.resources, log), ActorName)
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("spawn the master: %w", err), state.Close())
 	}

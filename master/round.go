@@ -12,7 +12,9 @@ import (
 	"github.com/asynkron/protoactor-go/actor"
 	"github.com/sirupsen/logrus"
 
+	"henro/actors/partition"
 	"henro/actors/protocol"
+	"henro/store"
 )
 
 // Round is one visit of all that a crawl knows, and of what is found new on the way. Rounds are kept in rounds.json of
@@ -69,9 +71,28 @@ func ReadRounds(dir string) ([]Round, error) {
 // series is the rounds of a crawl as its Master knows them.
 type series struct {
 	all     []Round
+	opening *Round    // the moment and the counts with which the first round of this run begins; nil: it has begun
 	going   bool      // the last of all is under way
 	marking int       // partitions that have not yet made their pages due
 	nextAt  time.Time // when the next begins; zero: at once
+}
+
+// openSeries returns the rounds of a crawl that starts with a state. Its first round begins now, before anything of it
+// is visited: the Master learns the counts of the Partitions only when the first pages may be stored already.
+func openSeries(dir string, state *store.State) (*series, error) {
+	all, err := ReadRounds(dir)
+	if err != nil {
+		return nil, err
+	}
+	var totals protocol.Totals
+	for _, p := range state.Partitions {
+		t, err := partition.TotalsOf(p)
+		if err != nil {
+			return nil, err
+		}
+		totals.Add(&t)
+	}
+	return &series{all: all, opening: &Round{Begun: time.Now().Truncate(time.Second), Before: countsOf(&totals)}}, nil
 }
 
 // advance begins the round whose time has come.
@@ -83,13 +104,16 @@ func (s *series) advance(ctx actor.Context, o *Options, partitions []*actor.PID,
 	}
 	if n := len(s.all); n == 0 || !s.all[n-1].Ended.IsZero() {
 		r := Round{Begun: now.Truncate(time.Second), Before: countsOf(totals)} // as the store keeps moments
+		if s.opening != nil {
+			r = *s.opening
+		}
 		if n > 0 {
 			r.Number = s.all[n-1].Number
 		}
 		r.Number++
 		s.all = append(s.all[max(0, n+1-roundsKept):], r)
 	}
-	s.going, s.marking = true, len(partitions)
+	s.opening, s.going, s.marking = nil, true, len(partitions)
 	last := s.last()
 	for _, partition := range partitions {
 		ctx.Request(partition, &protocol.RoundBegun{At: last.Begun})

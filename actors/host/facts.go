@@ -282,8 +282,11 @@ func (b *Book) storeTimed(m *VisitsTimed) {
 		}
 		b.judge.beginVisited(&v.Page)
 		b.learnFolders(w, &m.asked.visits[i], &v.Page, v.Links)
-		if v.Page.Flags&store.Dropped != 0 {
+		switch before, now := m.asked.visits[i].old.Flags&store.Dropped, v.Page.Flags&store.Dropped; {
+		case before < now:
 			b.record.GivenUp++
+		case before > now && b.record.GivenUp > 0: // a round has it again
+			b.record.GivenUp--
 		}
 		for j := range v.Links {
 			b.judge.link(&v.Links[j])

@@ -277,7 +277,11 @@ func (b *Book) givenUp() bool {
 	if b.o.Continuous {
 		return false
 	}
-	outwaits := b.o.Patience > 0 && b.politeness.BackoffUntil().Sub(b.now) > b.o.Patience
+	rests := b.politeness.BackoffUntil().Sub(b.now)
+	if b.o.Again && rests <= 0 { // a round asks once more
+		return false
+	}
+	outwaits := b.o.Patience > 0 && rests > b.o.Patience
 	return outwaits || b.politeness.Failures() > 2*b.o.Retries || b.robots.failures > b.o.Retries
 }
 
@@ -288,12 +292,14 @@ func (b *Book) giveUp(due []store.Entry) {
 
 // dropAll gives up pages that wait, with the reason: the host has failed, or another than a failure.
 func (b *Book) dropAll(due []store.Entry, failure *store.Failure, why admission.Reason) {
-	b.record.GivenUp += uint64(len(due))
-	w := &protocol.Write{Urgent: true, Tag: &refusedTag{}, Host: b.row()}
+	w := &protocol.Write{Urgent: true, Tag: &refusedTag{}}
 	for _, entry := range due {
 		page := entry.Page
 		if !page.LastVisit.IsZero() {
 			w.Totals.Gone++
+		}
+		if page.Flags&store.Dropped == 0 {
+			b.record.GivenUp++
 		}
 		if page.Says = why.String(); failure != nil {
 			page.Status, page.Reason, page.Says = failure.Status, failure.Reason, failure.Says
@@ -312,5 +318,6 @@ func (b *Book) dropAll(due []store.Entry, failure *store.Failure, why admission.
 		w.Totals.Tried += uint64(len(due))
 		w.Totals.Broken += uint64(len(due))
 	}
+	w.Host = b.row()
 	b.write(w)
 }

@@ -185,6 +185,7 @@ func (s *Schedule) judge(known *prospect, made *visitMade, totals *protocol.Tota
 		out.Page, out.Retry, out.Links = page, true, nil
 		return out, finding{}
 	}
+	page.Flags &^= store.Dropped
 	if v.Reason != messages.Reason_NONE {
 		out.Links = nil
 		if revisits := s.o.Continuous || s.o.Again && visited; !revisits ||

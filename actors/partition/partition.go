@@ -226,21 +226,30 @@ func (p *Partition) Receive(ctx actor.Context) {
 	}
 }
 
+// TotalsOf reads the totals that are kept in a partition.
+func TotalsOf(disk *store.Partition) (totals protocol.Totals, err error) {
+	b, err := disk.Meta(totalsMeta)
+	if err == nil {
+		err = totals.UnmarshalBinary(b)
+	}
+	if err != nil {
+		err = fmt.Errorf("read the totals: %w", err)
+	}
+	return totals, err
+}
+
 func (p *Partition) start(ctx actor.Context) {
 	p.batch = store.NewBatch(time.Now())
 	p.owners, p.delivered = map[string]int{}, make([]uint64, deliveredKept)
 	p.accepted, p.accepting = acceptances{}, acceptances{}
 	p.relaxing, p.rules = map[string]int{}, map[string]revisit.Rules{}
 	p.retrying = map[string]struct{}{}
-	totals, err := p.disk.Meta(totalsMeta)
-	if err == nil {
-		err = p.totals.UnmarshalBinary(totals)
-	}
-	if err == nil {
+	var err error
+	if p.totals, err = TotalsOf(p.disk); err == nil {
 		p.stats, err = p.disk.Stats()
 	}
 	if err != nil {
-		panic(fmt.Errorf("read the totals: %w", err))
+		panic(fmt.Errorf("read the statistics: %w", err))
 	}
 	leases, err := p.disk.Leases()
 	if err != nil {

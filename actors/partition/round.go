@@ -22,13 +22,12 @@ func (p *Partition) beginRound(ctx actor.Context, m *protocol.RoundBegun) {
 // inRound makes a page due that belongs to a round, and reports whether it was not. One that is gone for good (410)
 // does not belong to it; one that was given up does: its host may be there again.
 func inRound(page *store.Page, begun, now time.Time) bool {
-	dropped := page.Flags&store.Dropped != 0
 	switch {
-	case !page.LastVisit.Before(begun), page.Status == http.StatusGone && !dropped,
-		!dropped && !page.Next.IsZero() && !page.Next.After(now):
+	case !page.LastVisit.Before(begun), page.Status == http.StatusGone && page.Flags&store.Dropped == 0,
+		!page.Next.IsZero() && !page.Next.After(now):
 		return false
 	}
-	page.Flags, page.Attempts, page.Next = page.Flags&^store.Dropped, 0, now.Truncate(time.Second)
+	page.Attempts, page.Next = 0, now.Truncate(time.Second) // what was given up stays so until it is had
 	return true
 }
 

@@ -3,6 +3,8 @@ package main
 import (
 	"context"
 	"maps"
+	"net"
+	"syscall"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -105,6 +107,67 @@ func TestARoundVisitsAllThatIsKnownOnce(t *testing.T) {
 		rounds, err := master.ReadRounds(dir)
 		if err != nil || len(rounds) != 6 {
 			t.Errorf("%d rounds are written down, %v", len(rounds), err)
+		}
+	})
+}
+
+// A round counts from the start of the crawl, also if its pages are stored before the Master knows what was there.
+func TestTheFirstRoundOfAShortCrawlCountsItsPages(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w, err := fakeweb.New(fakeweb.Options{Seed: 5, Pages: 2, LogEntries: 64})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer w.Close()
+		e := crawlOf(t, t.TempDir(), w, -1, func(o *master.Options) { o.Hosts.Again, o.TickEvery = true, time.Minute })
+		status := runCrawl(t, e)
+		if r := status.Round; r == nil || r.New != 2 || r.Changed+r.Unchanged+r.Gone != 0 {
+			t.Errorf("a round of 2 pages: %+v", r)
+		}
+		if entries := w.Log(); len(entries) != 3 { // with robots.txt
+			t.Errorf("%d requests", len(entries))
+		}
+	})
+}
+
+// A page that a round has again is no longer counted as given up.
+func TestARoundHasPagesAgainThatWereGivenUp(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w, err := fakeweb.New(fakeweb.Options{Seed: 5, Hosts: 2, Domains: 2, Pages: 4, CrossShare: 0.5,
+			LogEntries: 1 << 10})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer w.Close()
+		dir, away := t.TempDir(), w.Host(1).Name
+		givenUp := func(refuses bool) (pages uint64, had int) {
+			time.Sleep(2 * day)
+			e := crawlOf(t, dir, w, -1, func(o *master.Options) { o.Hosts.Again = true })
+			e.dial = func(ctx context.Context, network, address string) (net.Conn, error) {
+				if host, _, _ := net.SplitHostPort(address); refuses && host == away {
+					return nil, &net.OpError{Op: "dial", Net: network, Err: syscall.ECONNREFUSED}
+				}
+				return w.DialContext(ctx, network, address)
+			}
+			if status := runCrawl(t, e); status.End != master.Finished {
+				t.Fatalf("ended with %q", status.End)
+			}
+			hosts, found := stateIn(t, dir)
+			for _, page := range found {
+				if page.Status == 200 {
+					had++
+				}
+			}
+			return hosts["http://"+away].GivenUp, had
+		}
+		if pages, had := givenUp(true); pages == 0 || had == 0 {
+			t.Fatalf("%d pages of a host that refuses were given up, %d pages were had", pages, had)
+		}
+		if pages, _ := givenUp(true); pages == 0 {
+			t.Error("the host still refuses, and none of its pages is given up")
+		}
+		if pages, had := givenUp(false); pages != 0 || had != 8 {
+			t.Errorf("the host is there again: %d pages are given up, %d of 8 were had", pages, had)
 		}
 	})
 }
