@@ -21,7 +21,7 @@ func SpawnAs(ctx actor.Context, props *actor.Props, name string) *actor.PID {
 
 // kinds are the kinds of our actors, as their names have them.
 var kinds = []string{
-	"master", "hosts", "host", "revisit", "partition", "committer", "finder", "skips", "fetches",
+	"master", "hosts", "host", "revisit", "partition", "committer", "finder", "sweep", "skips", "fetches",
 	"slave", "archivist", "binder", "parser", "fetcher", tracingName,
 }
 

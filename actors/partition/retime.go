@@ -7,6 +7,7 @@ import (
 
 	"github.com/asynkron/protoactor-go/actor"
 
+	"henro/actors/floor"
 	"henro/actors/host"
 	"henro/actors/protocol"
 	"henro/actors/revisit"
@@ -101,9 +102,9 @@ func (p *Partition) retime(ctx actor.Context, m *protocol.Retime) {
 func (p *Partition) sweep(ctx actor.Context, moves func(*store.Page) bool) {
 	p.sweeps++
 	disk, asker := p.disk, ctx.Sender()
-	ctx.Spawn(actor.PropsFromProducer(func() actor.Actor {
+	floor.SpawnAs(ctx, actor.PropsFromProducer(func() actor.Actor {
 		return &Sweep{passes{disk: disk, moves: moves}, asker}
-	}))
+	}), "sweep")
 }
 
 // passes look through the visited pages of a partition, a batch at a time, until one has nothing to move. A page that

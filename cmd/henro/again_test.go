@@ -143,7 +143,7 @@ func TestARoundHasPagesAgainThatWereGivenUp(t *testing.T) {
 		givenUp := func(refuses bool) (pages uint64, had int) {
 			time.Sleep(2 * day)
 			e := crawlOf(t, dir, w, -1, func(o *master.Options) { o.Hosts.Again = true })
-			e.dial = func(ctx context.Context, network, address string) (net.Conn, error) {
+			e.Dial = func(ctx context.Context, network, address string) (net.Conn, error) {
 				if host, _, _ := net.SplitHostPort(address); refuses && host == away {
 					return nil, &net.OpError{Op: "dial", Net: network, Err: syscall.ECONNREFUSED}
 				}

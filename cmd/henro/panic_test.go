@@ -18,6 +18,8 @@ import (
 	"github.com/asynkron/protoactor-go/actor"
 
 	"henro/actors/floor"
+	"henro/actors/protocol"
+	"henro/actors/revisit"
 	"henro/cmd/embedded"
 	"henro/master"
 	"henro/slave"
@@ -128,6 +130,13 @@ var panickings = []panicking{
 		adjust: func(o *slave.Options) { o.AskEvery = 10 * time.Minute },
 		stop:   5 * day,
 	},
+	{
+		name:   "in rounds",
+		web:    fakeweb.Options{Seed: 7, Hosts: 2, Domains: 2, Pages: 6, CrossShare: 0.3, PageBytes: 1024},
+		depth:  -1,
+		change: func(o *master.Options) { o.Hosts.Again, o.RoundEvery = true, time.Hour },
+		stop:   150 * time.Minute,
+	},
 }
 
 // steer asks the Master what operators ask, and orders what changes no set of pages.
@@ -138,6 +147,7 @@ func steer(ctx context.Context, node *master.Node, e *embedded.Crawl) {
 	}{
 		{20 * time.Second, &master.StatusAsked{}},
 		{time.Second, &master.AddSeeds{Seeds: e.Seeds}},
+		{time.Second, &protocol.Retime{Pages: revisit.Pattern(e.Seeds[0].URL.String()), Every: 2 * day}},
 		{time.Second, &master.DrainSlave{Slave: "local"}},
 		{20 * time.Second, &master.ResumeSlave{Slave: "local"}},
 		{time.Second, &master.Pause{}},
