@@ -51,7 +51,8 @@ func explainHost(h *store.HostRecord, m *Settings, now time.Time) (*Schedule, []
 	o := &m.Politeness
 	latest, mean, worst := s.Took()
 	demand := s.Demand(&m.Revisit)
-	asked := politeness.Price(demand, politeness.Plan{Min: demand.Min, Max: demand.Max})
+	asked := s.Asked(&m.Revisit)
+	verdict := s.Judge(o, asked.Load)
 	kind, err := politeness.ParseRelief(m.Relief)
 	if err != nil {
 		return nil, nil, err
@@ -60,7 +61,7 @@ func explainHost(h *store.HostRecord, m *Settings, now time.Time) (*Schedule, []
 	plan, cost := politeness.Relieve(kind, demand, capacity)
 	out := &Schedule{
 		Interval: s.Interval(o), Load: s.Load(), Asked: asked.Load, Bears: capacity,
-		Verdict: s.Judge(o, asked.Load).String(), Relief: plan.Relief.String(),
+		Verdict: verdict.String(), Relief: plan.Relief.String(),
 		Captured: cost.Share(), Latest: latest, Mean: mean, Worst: worst, Failures: s.Failures(), Dead: s.Dead(),
 		RestUntil: s.BackoffUntil(), Cause: failing(h, &s),
 	}
@@ -81,7 +82,7 @@ func explainHost(h *store.HostRecord, m *Settings, now time.Time) (*Schedule, []
 	default:
 		says = append(says, speech.Say("It may be asked now."))
 	}
-	says = append(says, speech.Say("It gets %s.", s.Explain(o)))
+	says = append(says, speech.Say("It gets %s.", s.Explain(o, verdict)))
 	if out.RestUntil.After(now) && !s.Dead() {
 		says = append(says,
 			speech.Say("It rests for another %s: each failure doubles the rest, each success forgives half of them.",

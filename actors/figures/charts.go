@@ -31,7 +31,7 @@ func (r *Report) Figures(narrow bool) []Figure {
 			cumulative("1/L", "1/L", "hosts", true, r.Access)},
 		{"figure-6-fetches", "Mean time of a fetch", r.saysFetches(),
 			cumulative("mean time", "mean time of a fetch", "hosts", true, r.Fetches)},
-		{"figure-7-ratio", "Room of each host: 1/L over the mean time of a fetch", r.saysRatio(), r.ratioChart()},
+		{"figure-7-ratio", "Room of each host: 1/L over the longest time of a fetch", r.saysRatio(), r.ratioChart()},
 		{"ages", "Age of what is archived", r.saysAges(), cumulative("age", "time since the last visit", "pages", true,
 			r.Ages)},
 	}

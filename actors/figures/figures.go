@@ -8,7 +8,7 @@
 //	4  how often a visit finds a change, mean and standard deviation over the pages of one interval
 //	5  hosts by 1/L, the longest access interval that keeps the timetable of all their pages
 //	6  hosts by the mean time a fetch takes
-//	7  hosts by R, 1/L over that time: feasible where it is at least S/C
+//	7  hosts by R, 1/L over the longest time of a fetch of late (11): feasible where it is at least S/C
 //
 // The paper divides, for figure 4, versions by visits. A page's record keeps no list of visits but running sums of its
 // access intervals, so here it is the share of the time between visits that ended with a change, 1 − T_stable/T_total:
@@ -123,8 +123,7 @@ func (c *Collector) Host(h Host) {
 	if s.Dead() {
 		r.Hosts.Dead++
 	}
-	_, mean, _ := s.Took()
-	if mean > 0 {
+	if _, mean, _ := s.Took(); mean > 0 {
 		c.fetches.Add(mean.Seconds())
 	}
 	load := s.Load()
@@ -134,8 +133,8 @@ func (c *Collector) Host(h Host) {
 	r.Hosts.Timed++
 	r.Load += load
 	c.access.Add(1 / load)
-	if mean > 0 {
-		c.ratios.Add(1 / (load * mean.Seconds()))
+	if r := s.R(); !math.IsInf(r, 1) {
+		c.ratios.Add(r)
 	}
 	if c.o.Continuous {
 		c.judge(h, load)
@@ -146,7 +145,7 @@ func (c *Collector) Host(h Host) {
 func (c *Collector) judge(h Host, load float64) {
 	o := &c.o
 	demand := h.State.Demand(&o.Revisit)
-	asked := politeness.Price(demand, politeness.Plan{Min: demand.Min, Max: demand.Max})
+	asked := h.State.Asked(&o.Revisit)
 	verdict := h.State.Judge(&o.Politeness, asked.Load)
 	row := &c.report.Verdicts[verdict]
 	row.Verdict = verdict.String()

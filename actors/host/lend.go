@@ -187,7 +187,7 @@ func (b *Book) task(due []store.Entry, m *protocol.PagesLoaded) *messages.HostTa
 		IntervalNs: int64(b.politeness.Interval(&b.o.Politeness)), PageBudget: uint32(budget),
 		RequisiteIntervalNs: int64(b.politeness.RequisiteInterval(&b.o.Politeness)),
 		PageLimit:           int32(b.pageLimit(b.lend.order)),
-		Verdict:             b.politeness.Verdict(&b.o.Politeness).String(),
+		Verdict:             b.politeness.Verdict(&b.o.Politeness, &b.o.Revisit).String(),
 		Ratio:               b.o.Politeness.Pace(), Prefixes: region.Prefixes,
 		MaxRedirects: uint32(b.o.Admission.MaxRedirects),
 		Cookies:      b.record.Cookies,

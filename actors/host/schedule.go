@@ -407,7 +407,7 @@ func (s *Schedule) replan() {
 		return
 	}
 	demand := s.timetable.Demand(&s.o.Revisit)
-	s.load = politeness.Price(demand, politeness.Plan{Min: demand.Min, Max: demand.Max}).Load
+	s.load = s.timetable.Asked(&s.o.Revisit).Load
 	s.plan, _ = politeness.Relieve(s.o.Relief, demand, s.spare)
 	s.replanned = true
 	s.replanIn = min(int(s.timetable.Known())/20, 100)

@@ -7,8 +7,8 @@ import (
 	"henro/messages/speech"
 )
 
-// Explain says why a host is asked every Interval, and whether that keeps its timetable, for people who ask.
-func (s *State) Explain(o *Options) speech.Sentence {
+// Explain says why a host is asked every Interval, and with the verdict whether that keeps its timetable.
+func (s *State) Explain(o *Options, verdict Verdict) speech.Sentence {
 	if s.load == (Load{}) {
 		return speech.Say("one request in %s: %s; %d pages, none with a timetable", s.Interval(o), s.paced(o), s.pages)
 	}
@@ -17,7 +17,7 @@ func (s *State) Explain(o *Options) speech.Sentence {
 		room = speech.Say(" (R = %s, S/C = %s)", ratio(r), ratio(o.Ratio()))
 	}
 	return speech.Say("one request in %s: %s; the timetable of %d pages needs one in %s: %s%s",
-		s.Interval(o), s.paced(o), s.pages, s.Upper(), speech.Say(s.Verdict(o).String()), room)
+		s.Interval(o), s.paced(o), s.pages, s.Upper(), speech.Say(verdict.String()), room)
 }
 
 // ratio writes a ratio with three significant digits and without an exponent.

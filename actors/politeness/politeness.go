@@ -30,6 +30,8 @@ package politeness
 import (
 	"math"
 	"time"
+
+	"henro/actors/revisit"
 )
 
 // Outcome says how a visit ended, as far as the host's health is concerned.
@@ -232,7 +234,8 @@ func (v Verdict) String() string {
 	return [...]string{"feasible", "needs more connections", "overloaded whatever the resources"}[min(v, Overloaded)]
 }
 
-// Verdict returns whether the timetable can be kept: with R = (1/L)/max e,
+// Verdict returns whether what the pages ask for can be kept (Timetable.Asked), which the load index of a relieved host
+// does not tell any more. With L of that and R = (1/L)/max e,
 //
 //	R ≥ S/C and 1/L ≥ floor, crawl-delay    feasible
 //	R < LeastRatio, or 1/L below those      overloaded whatever the resources
@@ -240,13 +243,13 @@ func (v Verdict) String() string {
 //
 // LeastRatio stands where the paper has 1: what the crawler owes a slow host is no matter of resources either. Back-off
 // passes and does not count.
-func (s *State) Verdict(o *Options) Verdict { return s.judge(o, s.Upper()) }
+func (s *State) Verdict(o *Options, timetable *revisit.Options) Verdict {
+	return s.Judge(o, s.Asked(timetable).Load)
+}
 
-// Judge returns the verdict on a timetable that asks for so many visits per second: on what the pages would ask for
-// without relief, say, which the load index of a relieved host does not tell any more.
-func (s *State) Judge(o *Options, load float64) Verdict { return s.judge(o, inverse(load)) }
-
-func (s *State) judge(o *Options, upper time.Duration) Verdict {
+// Judge returns the verdict on a timetable that asks for so many visits per second.
+func (s *State) Judge(o *Options, load float64) Verdict {
+	upper := inverse(load)
 	most := *o
 	most.Servers, most.Connections = 0, 0 // as many connections as one likes
 	switch {

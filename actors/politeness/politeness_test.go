@@ -167,7 +167,7 @@ func TestVerdict(t *testing.T) {
 		if c.every > 0 {
 			s.AddPage(c.every)
 		}
-		if got := s.Verdict(&o); got != c.want {
+		if got := s.Judge(&o, s.Load()); got != c.want {
 			t.Errorf("%s: %v, want %v (R = %v)", c.name, got, c.want, s.R())
 		}
 	}
@@ -324,7 +324,7 @@ func FuzzUnmarshal(f *testing.F) {
 		o := DefaultOptions()
 		s.Observe(&o, Visit{Took: time.Second, Outcome: TimedOut, RetryAfter: time.Hour}, start)
 		s.Retime(time.Hour, time.Minute)
-		if i := s.Interval(&o); i < o.Floor || s.Verdict(&o) > Overloaded {
+		if i := s.Interval(&o); i < o.Floor || s.Judge(&o, s.Load()) > Overloaded {
 			t.Fatalf("interval %v", i)
 		}
 		same(t, &s)
@@ -432,8 +432,8 @@ func TestReliefOfAHost(t *testing.T) {
 		s.Rates().Add(mean)
 		s.Trust().Saw(mean, 3*time.Hour, mean, rnd.Float64() < 0.63)
 	}
-	if s.Verdict(&o) != Overloaded {
-		t.Fatalf("%v", s.Verdict(&o))
+	if s.Judge(&o, s.Load()) != Overloaded {
+		t.Fatalf("%v", s.Judge(&o, s.Load()))
 	}
 	for _, kind := range []Relief{Stretch, Delay, Optimal} {
 		plan, cost := Relieve(kind, s.Demand(&timing), s.Capacity(&o))
@@ -494,7 +494,7 @@ func TestExplain(t *testing.T) {
 	} {
 		var s State
 		c.do(&s)
-		if got := s.Explain(&c.o).String(); got != c.want {
+		if got := s.Explain(&c.o, s.Judge(&c.o, s.Load())).String(); got != c.want {
 			t.Errorf("%s:\n%s\nwant\n%s", c.name, got, c.want)
 		}
 	}

@@ -73,6 +73,12 @@ func (t *Timetable) Demand(o *revisit.Options) Demand {
 	}
 }
 
+// Asked returns what the timetable asks for without relief, and what that captures.
+func (t *Timetable) Asked(o *revisit.Options) Cost {
+	demand := t.Demand(o)
+	return Price(demand, Plan{Min: demand.Min, Max: demand.Max})
+}
+
 // Load returns the load index L, in visits per second.
 func (t *Timetable) Load() float64 { return t.load.PerSecond() }
 

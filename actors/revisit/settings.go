@@ -22,9 +22,9 @@ func (o *Options) Flags(f *pflag.FlagSet) {
 	f.Var((*Span)(&o.Min), "revisit-min", "shortest revisit interval, 1m at least")
 	f.Var((*Span)(&o.Max), "revisit-max",
 		"longest revisit interval; a page that seems to change less often is visited after three quarters of it to all")
-	f.Var(rangeFlag{&o.FirstMin, &o.FirstMax}, "revisit-first",
+	f.Var(rangeFlag{o}, "revisit-first",
 		"interval after the first visit of a page, drawn at random from this range, while nothing is known of its "+
-			"host: 1d-14d, or one span")
+			"host: 1d-14d, or one span; pages are then believed to change every four times as long in the mean")
 	f.IntVar(&o.Near, "revisit-near", o.Near,
 		"bits of 64 by which the SimHash of a page may differ for a change that does not count")
 	f.Var(singularFlag{o}, "revisit-singular",
@@ -94,8 +94,13 @@ func (s *Span) String() string { return speech.Span(time.Duration(*s)) }
 // Type is the word that --help shows.
 func (*Span) Type() string { return "span" }
 
-// rangeFlag is two spans, FROM-TO, or one for both.
-type rangeFlag struct{ from, to *time.Duration }
+// rangeFlag is FirstMin and FirstMax as two spans, FROM-TO, or one for both. PriorMean follows them: whoever has pages
+// asked for again after minutes believes that they change within minutes, and with 30 days a page that has changed
+// after one minute would wait for half a day.
+type rangeFlag struct{ o *Options }
+
+// priorOfFirst is PriorMean in the middles of FirstMin and FirstMax: 30 days for 1 to 14 days.
+const priorOfFirst = 4
 
 func (r rangeFlag) Set(text string) error {
 	low, high, both := strings.Cut(text, "-")
@@ -113,15 +118,18 @@ func (r rangeFlag) Set(text string) error {
 	if to < from {
 		return fmt.Errorf("%q ends before it begins", text)
 	}
-	*r.from, *r.to = from, to
+	if to == 0 {
+		return fmt.Errorf("%q: want a span above 0", text)
+	}
+	r.o.FirstMin, r.o.FirstMax, r.o.PriorMean = from, to, priorOfFirst*(from+to)/2
 	return nil
 }
 
 func (r rangeFlag) String() string {
-	if r.from == nil {
+	if r.o == nil {
 		return ""
 	}
-	return speech.Span(*r.from) + "-" + speech.Span(*r.to)
+	return speech.Span(r.o.FirstMin) + "-" + speech.Span(r.o.FirstMax)
 }
 
 func (rangeFlag) Type() string { return "span-span" }

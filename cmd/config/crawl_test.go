@@ -37,6 +37,7 @@ func TestEverySettingOfTheTimetableIsReachable(t *testing.T) {
 	want.Estimator, want.Forget, want.Aim, want.Near = revisit.Equation4, 1, 0.5, 5
 	want.Min, want.Max = time.Minute, 14*24*time.Hour
 	want.FirstMin, want.FirstMax, want.BackOff, want.SpeedUp = 90*time.Minute, 36*time.Hour, 1.5, 1/1.5
+	want.PriorMean = 75 * time.Hour // four times the middle of these
 	if o.Hosts.Revisit != want || o.Hosts.Politeness.LeastRatio != 10 {
 		t.Errorf("got %+v and S/C of at least %v", o.Hosts.Revisit, o.Hosts.Politeness.LeastRatio)
 	}

@@ -2,6 +2,7 @@ package main
 
 import (
 	"errors"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -58,6 +59,10 @@ files too, beside an access log by which the politeness of a crawler can be meas
 	f.Float64Var(&w.Traps.Calendar, "calendars", 0, "share of hosts with an endless calendar")
 	f.Float64Var(&w.Traps.Sessions, "mazes", 0, "share of hosts with a session id maze")
 	f.Float64Var(&w.Changes.Share, "changing", 0, "share of pages that change")
+	f.DurationVar(&w.Changes.Fastest, "change-fastest", time.Hour,
+		"mean time between changes of the page that changes most often")
+	f.DurationVar(&w.Changes.Slowest, "change-slowest", w.Changes.Slowest,
+		"the same of the page that changes least often; all others lie between, spread evenly on the logarithm")
 	f.Float64Var(&w.RedirectShare, "redirects", 0, "share of pages reached through a redirect")
 	f.Float64Var(&w.Japanese, "japanese", 0, "share of hosts in Japanese, in three encodings")
 	f.Float64Var(&w.Hints.Indexed, "indexed-sitemaps", 0,

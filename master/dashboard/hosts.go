@@ -11,6 +11,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"henro/actors/host"
 	"henro/actors/politeness"
 	"henro/store"
 )
@@ -101,7 +102,7 @@ func (t *hostTable) run(ctx context.Context) {
 func (t *hostTable) read(ctx context.Context) (*hostOrder, error) {
 	began := time.Now()
 	order := &hostOrder{takenAt: began, orders: map[string][]int32{}}
-	o := t.crawl.Options().Hosts.Politeness
+	o := t.crawl.Options().Hosts
 	for _, disk := range t.crawl.State().Partitions {
 		stats, err := disk.Stats()
 		if err != nil {
@@ -126,7 +127,7 @@ func (t *hostTable) read(ctx context.Context) (*hostOrder, error) {
 	return order, nil
 }
 
-func keyOf(r *store.HostRecord, o *politeness.Options) hostKey {
+func keyOf(r *store.HostRecord, o *host.Options) hostKey {
 	var s politeness.State
 	if len(r.Politeness) > 0 && s.UnmarshalBinary(r.Politeness) != nil {
 		s = politeness.State{}
@@ -134,8 +135,9 @@ func keyOf(r *store.HostRecord, o *politeness.Options) hostKey {
 	took, _, _ := s.Took()
 	return hostKey{
 		took: took, asked: r.AskedAt, errors: r.ErrorCount(), failed: slices.Collect(maps.Keys(r.Errors)),
-		name: r.Name, visited: r.Visited, known: r.Known, waiting: r.Waiting, interval: s.Interval(o), load: s.Load(),
-		next: r.NextAllowed, rest: s.BackoffUntil(), verdict: s.Verdict(o),
+		name: r.Name, visited: r.Visited, known: r.Known, waiting: r.Waiting, load: s.Load(),
+		next: r.NextAllowed, rest: s.BackoffUntil(), interval: s.Interval(&o.Politeness),
+		verdict: s.Verdict(&o.Politeness, &o.Revisit),
 	}
 }
 
@@ -285,7 +287,7 @@ func rowOf(crawl Crawl, name string, lent map[string]string) (*hostRow, error) {
 }
 
 func newRow(record store.HostRecord, crawl Crawl, lent map[string]string) (*hostRow, error) {
-	o := crawl.Options().Hosts.Politeness
+	o := crawl.Options().Hosts
 	row := &hostRow{HostRecord: record, Slave: lent[record.Name], Robots: robotsOf(&record)}
 	if len(record.Politeness) > 0 {
 		if err := row.State.UnmarshalBinary(record.Politeness); err != nil {
@@ -293,7 +295,8 @@ func newRow(record store.HostRecord, crawl Crawl, lent map[string]string) (*host
 		}
 	}
 	row.Took, _, _ = row.State.Took()
-	row.Interval, row.Verdict = row.State.Interval(&o), row.State.Verdict(&o)
+	row.Interval = row.State.Interval(&o.Politeness)
+	row.Verdict = row.State.Verdict(&o.Politeness, &o.Revisit)
 	return row, nil
 }
 
