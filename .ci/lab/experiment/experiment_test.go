@@ -2,6 +2,8 @@ package main
 
 import (
 	"bytes"
+	"context"
+	"errors"
 	"math"
 	"os"
 	"path/filepath"
@@ -44,7 +46,7 @@ func TestTheReportHoldsEveryTable(t *testing.T) {
 		samples = append(samples, got)
 	}
 	o := Options{Dir: t.TempDir(), Scale: 100, Repeats: 1}
-	if err := o.report(samples); err != nil {
+	if err := o.report(samples, len(samples)); err != nil {
 		t.Fatal(err)
 	}
 	text, err := os.ReadFile(filepath.Join(o.Dir, "report.md"))
@@ -64,9 +66,40 @@ func TestTheReportHoldsEveryTable(t *testing.T) {
 	if err != nil || bytes.Count(runs, []byte("\n")) != 1+9+9+9+2 {
 		t.Errorf("%d lines of runs, %v", bytes.Count(runs, []byte("\n")), err)
 	}
-	for _, name := range []string{"figure-4.7.svg", "figure-4.9.svg", "figure-4.11.svg"} {
+	for _, name := range []string{"figure-4.1.svg", "figure-4.2.svg", "figure-4.3.svg", "figure-4.5.svg", "figure-4.7.svg",
+		"figure-4.9.svg", "figure-4.11.svg"} {
 		if _, err := os.Stat(filepath.Join(o.Dir, name)); err != nil {
 			t.Error(err)
 		}
 	}
+}
+
+// An experiment that is interrupted leaves a report of the runs that had ended.
+func TestAnInterruptedExperimentReportsWhatItHas(t *testing.T) {
+	o := Options{Dir: t.TempDir(), Scale: 2000, Repeats: 1, Parallel: 1}
+	ctx, interrupt := context.WithCancel(t.Context())
+	progress := interruptAfter{"1 of 23", interrupt}
+	if err := Run(ctx, o, &progress); !errors.Is(err, context.Canceled) {
+		t.Fatalf("ended with %v", err)
+	}
+	text, err := os.ReadFile(filepath.Join(o.Dir, "report.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !bytes.Contains(text, []byte("Interrupted: 1 of 23 runs")) || bytes.Contains(text, []byte("NaN")) {
+		t.Errorf("the report of one run:\n%s", text)
+	}
+}
+
+// interruptAfter ends a context when a line of progress holds some words.
+type interruptAfter struct {
+	words     string
+	interrupt func()
+}
+
+func (i *interruptAfter) Write(line []byte) (int, error) {
+	if strings.Contains(string(line), i.words) {
+		i.interrupt()
+	}
+	return len(line), nil
 }

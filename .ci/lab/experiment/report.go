@@ -2,11 +2,14 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/csv"
 	"errors"
 	"fmt"
+	"math"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 
 	"henro/store/report/chart"
@@ -17,11 +20,15 @@ import (
 var slaveCounts = [...]int{2, 5, 10}
 
 // report leaves the tables beside the thesis' own, the figures, and every run.
-func (o *Options) report(samples []sample) error {
+func (o *Options) report(samples []sample, planned int) error {
 	var text bytes.Buffer
 	fmt.Fprintf(&text,
 		"# The thesis' experiments, repeated\n\nTime ran %g times as fast; %d runs of each setting. In brackets "+
 			"what the thesis printed.\n", o.Scale, o.Repeats)
+	if len(samples) < planned {
+		fmt.Fprintf(&text, "\nInterrupted: %d of %d runs had ended; – stands where none of a setting had.\n",
+			len(samples), planned)
+	}
 	stats(&text, samples)
 	minutes := []string{"30 min", "60 min", "90 min"}
 	table(&text, "Pages a minute (table 4.9)", minutes, overTime(samples,
@@ -44,9 +51,25 @@ func (o *Options) report(samples []sample) error {
 		over(samples, "depth", [3]int{2, 4, 6}, byDepth, pages), published.depths)
 	table(&text, "The same for one slave (table 4.14)", depths, depthsSlave, published.depthsSlave)
 	crews(&text, samples)
+	hours := []float64{30, 60, 90}
+	parsed := overTime(samples, func(s *sample, i int) float64 { return s.at[i].pages })
+	stopped := overTime(samples, func(s *sample, i int) float64 { return s.at[i].stopped })
+	var then [3][3]float64 // the thesis draws pages and prints pages a minute
+	for row := range then {
+		for column := range then[row] {
+			then[row][column] = published.perMinute[row][column] * hours[column]
+		}
+	}
 	return errors.Join(
 		os.WriteFile(filepath.Join(o.Dir, "report.md"), text.Bytes(), 0o644),
 		o.writeRuns(samples),
+		o.scatter("figure-4.1", "Pages parsed and links collected, each count of each run", "links", samples,
+			func(c count) float64 { return c.links }),
+		o.scatter("figure-4.2", "Pages parsed and pages stop-listed, each count of each run", "stop-listed", samples,
+			func(c count) float64 { return c.stopped }),
+		o.draw("figure-4.3", "Pages parsed", "minutes", hours, parsed, then),
+		o.draw("figure-4.5", "Pages stop-listed, which the thesis only draws", "minutes", hours, stopped,
+			[3][3]float64{}),
 		o.draw("figure-4.7", "Pages a minute and slave", "minutes", []float64{30, 60, 90}, perSlave,
 			published.perSlave),
 		o.draw("figure-4.9", "Pages of a slave in 60 minutes", "task URLs", []float64{1, 5, 10}, tasksSlave,
@@ -107,6 +130,9 @@ func table(text *bytes.Buffer, title string, columns []string, grid, then [3][3]
 }
 
 func short(v float64) string {
+	if math.IsNaN(v) {
+		return "–"
+	}
 	if v < 100 {
 		return strconv.FormatFloat(v, 'f', 1, 64)
 	}
@@ -208,8 +234,35 @@ func (o *Options) draw(name, title, x string, values []float64, grid, then [3][3
 		c.Lines = append(c.Lines, chart.Line{Name: fmt.Sprintf("%d slaves", slaves), X: values, Y: grid[row][:]})
 	}
 	for row, slaves := range slaveCounts {
-		c.Lines = append(c.Lines, chart.Line{Name: fmt.Sprintf("%d, thesis", slaves), X: values, Y: then[row][:]})
+		if then != ([3][3]float64{}) {
+			c.Lines = append(c.Lines, chart.Line{Name: fmt.Sprintf("%d, thesis", slaves), X: values, Y: then[row][:]})
+		}
 	}
+	return o.write(name, &c)
+}
+
+// scatter leaves one figure: a line through the counts of each experiment, in the order of their pages.
+func (o *Options) scatter(name, title, y string, samples []sample, of func(count) float64) error {
+	c := chart.Chart{Title: title, X: "pages", Y: y, Dots: true}
+	for _, experiment := range []struct{ name, title string }{{"time", "30 to 90 minutes"}, {"tasks", "task URLs"},
+		{"depth", "depth"}} {
+		var counts []count
+		for i := range samples {
+			if samples[i].name == experiment.name {
+				counts = append(counts, samples[i].at...)
+			}
+		}
+		slices.SortFunc(counts, func(a, b count) int { return cmp.Compare(a.pages, b.pages) })
+		line := chart.Line{Name: experiment.title}
+		for _, at := range counts {
+			line.X, line.Y = append(line.X, at.pages), append(line.Y, of(at))
+		}
+		c.Lines = append(c.Lines, line)
+	}
+	return o.write(name, &c)
+}
+
+func (o *Options) write(name string, c *chart.Chart) error {
 	f, err := os.Create(filepath.Join(o.Dir, name+".svg"))
 	if err != nil {
 		return err

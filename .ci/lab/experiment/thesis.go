@@ -8,6 +8,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"slices"
 	"sync"
 	"time"
 
@@ -86,8 +87,8 @@ func plan() []setting {
 	return append(all, setting{"crews", 1, 8, 3, 4, []int{60}}, setting{"crews", 4, 2, 3, 4, []int{60}})
 }
 
-// Run makes all experiments and leaves report.md, runs.csv and the figures in o.Dir. It tells progress of each run as
-// it ends.
+// Run makes all experiments and leaves report.md, runs.csv and the figures in o.Dir, of the runs that have ended when
+// the context ends before. It tells progress of each run as it ends.
 func Run(ctx context.Context, o Options, progress io.Writer) error {
 	if err := o.Validate(); err != nil {
 		return err
@@ -102,15 +103,16 @@ func Run(ctx context.Context, o Options, progress io.Writer) error {
 	group, ctx := errgroup.WithContext(ctx)
 	group.SetLimit(o.Parallel)
 	for i := range samples {
-		group.Go(func() (err error) {
+		group.Go(func() error {
 			if ctx.Err() != nil {
 				return ctx.Err()
 			}
 			s := settings[i%len(settings)]
-			samples[i], err = o.run(ctx, s, i/len(settings))
+			got, err := o.run(ctx, s, i/len(settings))
 			if err != nil {
 				return fmt.Errorf("%s, %d × %d slaves: %w", s.name, s.masters, s.slaves, err)
 			}
+			samples[i] = got
 			mu.Lock()
 			defer mu.Unlock()
 			done++
@@ -123,10 +125,12 @@ func Run(ctx context.Context, o Options, progress io.Writer) error {
 			return nil
 		})
 	}
-	if err := group.Wait(); err != nil {
+	err := group.Wait()
+	samples = slices.DeleteFunc(samples, func(s sample) bool { return s.repeat == 0 }) // interrupted, or never begun
+	if len(samples) == 0 {
 		return err
 	}
-	return o.report(samples)
+	return errors.Join(err, o.report(samples, len(settings)*o.Repeats))
 }
 
 // scaled is a stretch of the thesis' time as it passes here.
