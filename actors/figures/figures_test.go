@@ -215,3 +215,20 @@ func BenchmarkCollector(b *testing.B) {
 		c.Page(pages[i%len(pages)])
 	}
 }
+
+// Figure 7 is R of equation (11): by the longest time of a fetch of late, not by the mean.
+func TestFigure7IsByTheLongestFetch(t *testing.T) {
+	h := host("http://h", 10, 100*time.Second, 2*time.Second)
+	o := politeness.DefaultOptions()
+	h.State.Observe(&o, politeness.Visit{Took: time.Second}, now.Add(-time.Minute))
+	_, mean, worst := h.State.Took()
+	if mean == worst {
+		t.Fatalf("all fetches took %v", mean)
+	}
+	c := New(options())
+	c.Host(h)
+	want := 10 / worst.Seconds() // 1/L is ten seconds
+	if points := c.Report().Ratios; len(points) != 1 || points[0].Value < want || points[0].Value > want*1.04 {
+		t.Errorf("figure 7 has %v, want a point at R = %.3g", points, want)
+	}
+}

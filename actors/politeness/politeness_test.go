@@ -499,3 +499,20 @@ func TestExplain(t *testing.T) {
 		}
 	}
 }
+
+// The verdict is on what the pages ask for: a host whose pages were relieved is as overloaded as before.
+func TestVerdictIsThatBeforeRelief(t *testing.T) {
+	o, timetable := DefaultOptions(), revisit.DefaultOptions()
+	var s State
+	s.Observe(&o, Visit{Took: time.Second}, start)
+	for range 1000 {
+		s.AddPage(2 * time.Hour) // as relieved: one in 7.2 s, which the host bears
+		s.Rates().Add(10 * time.Minute)
+	}
+	if s.Judge(&o, s.Load()) != Feasible {
+		t.Fatal("the relieved timetable is not kept")
+	}
+	if got := s.Verdict(&o, &timetable); got != Overloaded {
+		t.Errorf("a host whose 1,000 pages change every ten minutes is %v", got)
+	}
+}
