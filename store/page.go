@@ -43,6 +43,10 @@ const (
 	Hinted                      // a sitemap or a feed has brought the coming visit forward
 )
 
+// Imported says that what was known of the page at first came from an earlier archive (henro import): its content of
+// then is not in this one.
+const Imported Flags = 1 << 11
+
 // wishShift is where the flags hold the changefreq of the sitemap in which the page was found, in three bits.
 const wishShift = 8
 

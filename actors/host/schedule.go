@@ -313,7 +313,9 @@ func (s *Schedule) time(page *store.Page, made *visitMade, known *prospect, hint
 	v := made.fact
 	history := revisit.History(page.Timing)
 	if v.Reason == messages.Reason_NONE {
-		if !page.LastVisit.IsZero() {
+		// of an imported page whose digest is of another kind nothing is known that could have changed
+		foreign := page.Flags&store.Imported != 0 && page.CapturedAt.IsZero() && page.Digest == [20]byte{}
+		if !page.LastVisit.IsZero() && !foreign {
 			found = finding{
 				gap: made.started.Sub(page.LastVisit), changed: s.changed(page, made, known), hinted: hinted &&
 					!lists(made.links), since: time.Duration(v.ModifiedBeforeNs),

@@ -94,7 +94,7 @@ crawls the sites you name, writes WARC 1.1 archives and a link graph, and knows 
 		}
 	}
 	add("crawl", newCrawlCommand(), newDemoCommand(), newKeyCommand(), newDoctorCommand(), newCollectCommand(),
-		newConfigCommand())
+		newConfigCommand(), newImportCommand())
 	add("steer", newStatusCommand(), newPauseCommand(), newResumeCommand(), newStopCommand(), newSlavesCommand(),
 		newSeedsCommand(), newExcludeCommand(), newRevisitCommand(), newBackupCommand())
 	add("steer", newTopCommand(), newTraceCommand(), newWhyCommand())
