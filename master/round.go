@@ -84,13 +84,9 @@ func openSeries(dir string, state *store.State) (*series, error) {
 	if err != nil {
 		return nil, err
 	}
-	var totals protocol.Totals
-	for _, p := range state.Partitions {
-		t, err := partition.TotalsOf(p)
-		if err != nil {
-			return nil, err
-		}
-		totals.Add(&t)
+	totals, err := partition.TotalsOf(state)
+	if err != nil {
+		return nil, err
 	}
 	return &series{all: all, opening: &Round{Begun: time.Now().Truncate(time.Second), Before: countsOf(&totals)}}, nil
 }

@@ -63,14 +63,10 @@ const (
 
 // TotalsOf are the totals of a crawl, from its state.
 func TotalsOf(state *store.State) (all protocol.Totals, err error) {
-	for _, p := range state.Partitions {
-		var own protocol.Totals
-		b, err := p.Meta(totalsMeta)
-		if err == nil {
-			err = own.UnmarshalBinary(b)
-		}
+	for _, disk := range state.Partitions {
+		own, err := totalsOf(disk)
 		if err != nil {
-			return all, fmt.Errorf("read the totals: %w", err)
+			return all, err
 		}
 		all.Add(&own)
 	}
@@ -226,8 +222,8 @@ func (p *Partition) Receive(ctx actor.Context) {
 	}
 }
 
-// TotalsOf reads the totals that are kept in a partition.
-func TotalsOf(disk *store.Partition) (totals protocol.Totals, err error) {
+// totalsOf reads the totals that are kept in a partition.
+func totalsOf(disk *store.Partition) (totals protocol.Totals, err error) {
 	b, err := disk.Meta(totalsMeta)
 	if err == nil {
 		err = totals.UnmarshalBinary(b)
@@ -245,7 +241,7 @@ func (p *Partition) start(ctx actor.Context) {
 	p.relaxing, p.rules = map[string]int{}, map[string]revisit.Rules{}
 	p.retrying = map[string]struct{}{}
 	var err error
-	if p.totals, err = TotalsOf(p.disk); err == nil {
+	if p.totals, err = totalsOf(p.disk); err == nil {
 		p.stats, err = p.disk.Stats()
 	}
 	if err != nil {
