@@ -71,7 +71,7 @@ func Start(system *actor.ActorSystem, o Options, log *logrus.Entry) (*Node, erro
 	if err := cmp.Or(n.settings().write(o.Dir), keepReserve(o.Dir)); err != nil {
 		return nil, errors.Join(err, state.Close())
 	}
-	rounds, err := openSeries(o.Dir, state)
+	rounds, err := openSeries(o.Dir, state, o.Hosts.Again)
 	if err != nil {
 		return nil, errors.Join(err, state.Close())
 	}

@@ -79,7 +79,7 @@ type series struct {
 
 // openSeries returns the rounds of a crawl that starts with a state. Its first round begins now, before anything of it
 // is visited: the Master learns the counts of the Partitions only when the first pages may be stored already.
-func openSeries(dir string, state *store.State) (*series, error) {
+func openSeries(dir string, state *store.State, again bool) (*series, error) {
 	all, err := ReadRounds(dir)
 	if err != nil {
 		return nil, err
@@ -87,6 +87,10 @@ func openSeries(dir string, state *store.State) (*series, error) {
 	totals, err := partition.TotalsOf(state)
 	if err != nil {
 		return nil, err
+	}
+	if again && totals.Pages > 0 {
+		// The store keeps whole seconds: what the run before visited in this one must lie before the round.
+		time.Sleep(time.Until(time.Now().Truncate(time.Second).Add(time.Second)))
 	}
 	return &series{all: all, opening: &Round{Begun: time.Now().Truncate(time.Second), Before: countsOf(&totals)}}, nil
 }
