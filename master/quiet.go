@@ -106,11 +106,11 @@ func (m *Master) takeQuiet(ctx actor.Context, msg *protocol.QuietReported) {
 	if m.o.MaxBytes > 0 && last.Totals.Bytes >= m.o.MaxBytes {
 		m.wind(ctx, SizeLimit)
 	}
-	ending := m.phase == Ending
-	idle := m.ledger.OpenCount() == 0 && m.seeding == 0 && m.begun && m.restored() && unsettled == 0
+	ending, ready := m.phase == Ending, m.begun && m.restored() && m.seeding == 0
+	idle := ready && m.ledger.OpenCount() == 0 && unsettled == 0
 	nothing := last.Waiting == 0 && !m.o.Hosts.Continuous
 	if m.o.Hosts.Again {
-		if !ending && m.begun && m.restored() && m.seeding == 0 {
+		if ready && !ending {
 			m.series.advance(ctx, &m.o, m.partitions, &last.Totals, m.log)
 		}
 		nothing = nothing && last.Due == 0 && m.series.going && m.series.marking == 0
@@ -124,11 +124,11 @@ func (m *Master) takeQuiet(ctx actor.Context, msg *protocol.QuietReported) {
 		m.askQuiet(ctx)
 	case proven && !ending && m.o.Hosts.Again && !m.closing() && m.series.end(&m.o, &last.Totals, m.log):
 		m.rounds.before = nil
+	case proven && ending:
+		m.finish()
 	case proven:
-		if !ending {
-			m.end = Finished
-		}
-		if !ending && m.closing() {
+		m.end = Finished
+		if m.closing() {
 			m.end = PageLimit
 		}
 		m.finish()

@@ -111,7 +111,20 @@ func (f *traceFlags) run(ctx context.Context, out io.Writer) error {
 		}
 		f.filter.URL, f.follow = u.String(), true
 	}
-	follow := f.follow || f.lasts > 0
+	values := f.question()
+	if f.record != "" {
+		return f.recordTrace(ctx, values, out)
+	}
+	answer, err := f.open(ctx, http.MethodGet, "/api/trace?"+values.Encode(), nil)
+	if err != nil {
+		return err
+	}
+	defer answer.Close()
+	return f.print(ctx, answer, out)
+}
+
+// question are the parameters of GET /api/trace.
+func (f *traceFlags) question() url.Values {
 	values := url.Values{"recent": {strconv.FormatBool(!f.follow || f.filter.URL != "")}}
 	for name, value := range map[string]string{
 		"actor": f.filter.Actor, "message": f.filter.Message, "about": f.filter.About, "url": f.filter.URL,
@@ -124,20 +137,17 @@ func (f *traceFlags) run(ctx context.Context, out io.Writer) error {
 	if f.filter.Every > 1 {
 		values.Set("every", strconv.Itoa(f.filter.Every))
 	}
-	if follow {
+	if f.follow || f.lasts > 0 {
 		values.Set("for", cmp.Or(f.lasts, 24*time.Hour).String())
 	} else {
 		values.Set("rows", strconv.Itoa(f.rows))
 		values.Set("inside", strconv.FormatBool(f.inside))
 	}
-	if f.record != "" {
-		return f.recordTrace(ctx, values, out)
-	}
-	answer, err := f.open(ctx, http.MethodGet, "/api/trace?"+values.Encode(), nil)
-	if err != nil {
-		return err
-	}
-	defer answer.Close()
+	return values
+}
+
+// print writes what the nodes answer until they end.
+func (f *traceFlags) print(ctx context.Context, answer io.Reader, out io.Writer) error {
 	lines := make(chan console.TraceLine, 1024)
 	ended := make(chan error, 1)
 	go func() {

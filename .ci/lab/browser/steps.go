@@ -228,7 +228,8 @@ func (b *browser) addSeed() error {
 }
 
 // everyPage are all views, with something to see.
-var everyPage = []string{"/", "/hosts", "/host", "/page", "/nodes", "/revisit", "/fetches", "/failed", "/missing", "/log",
+var everyPage = []string{"/", "/hosts", "/host", "/page", "/nodes", "/revisit", "/fetches", "/failed", "/missing",
+	"/log",
 	"/help"}
 
 // path is the address of a view, with a host or a page where it needs one.
@@ -383,8 +384,8 @@ func (b *browser) quiet() error {
 	return errors.Join(all...)
 }
 
-// drillDown sorts hosts by a click, and goes from a cause of errors to its hosts and to its URLs, one of which is in the
-// list of the latest fetches or was before.
+// drillDown sorts hosts by a click, and goes from a cause of errors to its hosts and to its URLs, one of which is in
+// the list of the latest fetches or was before.
 func (b *browser) drillDown() error {
 	for _, column := range []string{"errors", "took", "asked", "waiting"} {
 		head := ".hosts thead a[href*='sort=-" + column + "&']"
@@ -395,7 +396,8 @@ func (b *browser) drillDown() error {
 	}
 	if err := until(b.ctx, func() bool {
 		var there bool
-		return b.do(b.to("/"), chromedp.Evaluate("!!document.querySelector('#errors tbody td a')", &there)) == nil && there
+		err := b.do(b.to("/"), chromedp.Evaluate("!!document.querySelector('#errors tbody td a')", &there))
+		return err == nil && there
 	}); err != nil {
 		return fmt.Errorf("no error on the first page: %w", err)
 	}

@@ -66,7 +66,8 @@ func TestTheReportHoldsEveryTable(t *testing.T) {
 	if err != nil || bytes.Count(runs, []byte("\n")) != 1+9+9+9+2 {
 		t.Errorf("%d lines of runs, %v", bytes.Count(runs, []byte("\n")), err)
 	}
-	for _, name := range []string{"figure-4.1.svg", "figure-4.2.svg", "figure-4.3.svg", "figure-4.5.svg", "figure-4.7.svg",
+	for _, name := range []string{"figure-4.1.svg", "figure-4.2.svg", "figure-4.3.svg", "figure-4.5.svg",
+		"figure-4.7.svg",
 		"figure-4.9.svg", "figure-4.11.svg"} {
 		if _, err := os.Stat(filepath.Join(o.Dir, name)); err != nil {
 			t.Error(err)

@@ -24,7 +24,7 @@ type place int
 
 const (
 	inProduct place = iota // a program of cmd is built from it
-	forTests               // only tests import it
+	forTests               // only tests import it, or it is an example
 	inLab                  // below .ci
 	unused                 // nothing imports it
 )
@@ -134,12 +134,12 @@ func (t *tree) sort() {
 	}
 	dirs := slices.Sorted(maps.Keys(imports))
 	for _, dir := range dirs {
-		if strings.HasPrefix(dir, "cmd/") && t.isProgram(dir) {
+		if strings.HasPrefix(dir, "cmd/") && t.isProgram(dir) || dir == "." { // the library
 			reach(dir, inProduct)
 		}
 	}
 	for _, dir := range dirs {
-		if tested[dir] {
+		if tested[dir] || strings.HasPrefix(dir, "docs/examples/") {
 			reach(dir, forTests)
 		}
 	}

@@ -204,7 +204,8 @@ func (l *lab) commands(dir string) [][]string {
 	return [][]string{
 		said("henro-slave", "slave", slices.Concat(archive, meet("slave", l.ports[2],
 			"--listen-http off --gossip 127.0.0.1:0 --join "+gossip))...),
-		said("henro-master", "master", slices.Concat(meet("master", l.ports[1], "--lease 6s --gossip "+gossip), crawl)...),
+		said("henro-master", "master",
+			slices.Concat(meet("master", l.ports[1], "--lease 6s --gossip "+gossip), crawl)...),
 	}
 }
 
@@ -443,7 +444,8 @@ func (l *lab) check(ctx context.Context, crawl string) error {
 	}
 	l.indexes++
 	for _, arguments := range [][]string{{"check", "--mend", crawl}, {"check", crawl}} {
-		if said, err := exec.CommandContext(ctx, filepath.Join(l.bin, "henro"), arguments...).CombinedOutput(); err != nil {
+		henro := exec.CommandContext(ctx, filepath.Join(l.bin, "henro"), arguments...)
+		if said, err := henro.CombinedOutput(); err != nil {
 			return fmt.Errorf("henro %s: %w\n%s", strings.Join(arguments[:len(arguments)-1], " "), err, said)
 		}
 	}

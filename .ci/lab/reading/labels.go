@@ -27,9 +27,11 @@ import (
 // odd are labels that pages have and the standard has not, and others that nobody should know.
 var odd = []string{"cp932", "ms932", "windows-932", "sjis-win", "x-ms-cp932", "shift_jis-2004", "eucjp", "euc_jp",
 	"eucjp-win", "ujis", "cp51932", "jis", "iso-2022-jp-2", "iso-2022-jp-3", "cp50220", "utf-8n", "utf8mb4", "utf_8",
-	"UTF8", " utf-8 ", "utf-8;", "'utf-8'", "utf-7", "cesu-8", "utf-32", "utf-32le", "utf-32be", "ucs-4", "cp949", "uhc",
+	"UTF8", " utf-8 ", "utf-8;", "'utf-8'", "utf-7", "cesu-8", "utf-32", "utf-32le", "utf-32be", "ucs-4", "cp949",
+	"uhc",
 	"johab", "cp936", "cp950", "gb_2312", "gb2312-80", "gb18030-2005", "big5-hkscs:2004", "euc-tw", "euc-cn", "tscii",
-	"viscii", "armscii-8", "iso-8859-12", "iso-8859-16", "maccyrillic", "macgreek", "cp437", "cp850", "ibm850", "cp1252",
+	"viscii", "armscii-8", "iso-8859-12", "iso-8859-16", "maccyrillic", "macgreek", "cp437", "cp850", "ibm850",
+	"cp1252",
 	"windows1252", "win-1251", "cp-1251", "ansi", "ansi_x3.4-1986", "binary", "none", "unknown", "latin-1", "latin_1",
 	"iso-8859-1,utf-8", "koi8-t", "us_ascii", "8859-1", "iso8859_1", "x-user-defined", "replacement", "iso-2022-kr-1"}
 
@@ -145,7 +147,8 @@ func (w way) page(label, name string, mark bool) made {
 	fill := func(s string) string { return strings.ReplaceAll(s, "%s", label) }
 	text := textOf(name)
 	page := fill(w.before) + "<!DOCTYPE html>\n<html><head>" + fill(w.head) + "<title>" + text +
-		"</title></head><body>\n<p>" + text + "<a href=\"/" + text + "?q=" + text + "\">x</a> <a href=plain.html>y</a>" +
+		"</title></head><body>\n<p>" + text + "<a href=\"/" + text + "?q=" + text + "\">x</a> <a " +
+		"href=plain.html>y</a>" +
 		strings.Repeat("\n<p>"+text, 20) + "</body></html>"
 	what := fmt.Sprintf("%s by %s", label, w.name)
 	if mark {
@@ -252,12 +255,14 @@ func (l *lab) labels(ctx context.Context) (bool, error) {
 		if mine.Title == theirs.Title {
 			titles++
 		} else if ok {
-			differ["title"] = append(differ["title"], fmt.Sprintf("%s: %q, Chromium %q", m.what, mine.Title, theirs.Title))
+			differ["title"] = append(differ["title"],
+				fmt.Sprintf("%s: %q, Chromium %q", m.what, mine.Title, theirs.Title))
 		}
 		if slices.Equal(mine.Links, theirs.Links) {
 			hrefs++
 		} else if ok {
-			differ["links"] = append(differ["links"], fmt.Sprintf("%s: %q, Chromium %q", m.what, mine.Links, theirs.Links))
+			differ["links"] = append(differ["links"],
+				fmt.Sprintf("%s: %q, Chromium %q", m.what, mine.Links, theirs.Links))
 		}
 		switch {
 		case ok:
@@ -279,7 +284,8 @@ func (l *lab) labels(ctx context.Context) (bool, error) {
 		fmt.Printf("       %3d × %s: %s\n", len(all), kind, strings.Join(all[:min(l.shown, len(all))], "; "))
 	}
 	return verdict(worse == 0 && charsets+better >= n-n/100,
-		"%d pages of %d labels: the encoding of %d is Chromium's, the title of %d, the links of %d; of the others henro "+
+		"%d pages of %d labels: the encoding of %d is Chromium's, the title of %d, the links of %d; of the others "+
+			"henro "+
 			"alone reads what was written in %d, Chromium alone in %d", n, len(names)+len(odd), charsets, titles, hrefs,
 		better, worse), nil
 }

@@ -173,7 +173,8 @@ func (l *lab) mutilated(ctx context.Context, folders []string) (bool, error) {
 				if err != nil {
 					return false, err
 				}
-				if err := chromedp.Run(ctx, chromedp.Evaluate("("+parseHTML+")("+string(page)+")", &browsers)); err != nil {
+				ask := "(" + parseHTML + ")(" + string(page) + ")"
+				if err := chromedp.Run(ctx, chromedp.Evaluate(ask, &browsers)); err != nil {
 					return false, err
 				}
 			}
@@ -186,13 +187,15 @@ func (l *lab) mutilated(ctx context.Context, folders []string) (bool, error) {
 				if err := os.WriteFile(path, []byte(made[i]), 0o666); err != nil {
 					return false, err
 				}
-				fmt.Printf("       %s of %s: only henro %q, only Chromium %q\n", three[kind], path, without(a, c), without(c, a))
+				fmt.Printf("       %s of %s: only henro %q, only Chromium %q\n", three[kind], path,
+					without(a, c), without(c, a))
 			}
 		}
 	}
 	n := len(made)
 	return verdict(1000*alone["links"] <= n && 1000*alone["frames"] <= n && 1000*alone["base"] <= n,
-		"%d mutilated pages: by parse5 the links of %d differ, the frames of %d, the base of %d; by Chromium too those "+
+		"%d mutilated pages: by parse5 the links of %d differ, the frames of %d, the base of %d; by Chromium too "+
+			"those "+
 			"of %d, %d and %d", n, differ["links"], differ["frames"], differ["base"], alone["links"], alone["frames"],
 		alone["base"]), nil
 }

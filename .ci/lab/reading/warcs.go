@@ -53,25 +53,26 @@ func broken() map[string]string {
 	}
 	unsized := regexp.MustCompile(`Content-Length: \d+\r\n\r\nHTTP`).ReplaceAllString(p[1], "\r\nHTTP")
 	return map[string]string{
-		"whole":                          plain,
-		"no end":                         first + foreign(3, "", 0),
-		"half an end":                    first + foreign(3, "\r\n", 0),
-		"bare line feeds":                strings.ReplaceAll(plain, "\r\n", "\n"),
-		"three line ends":                first + p[3] + "\r\n",
-		"too long by 20":                 first + foreign(3, end, 20),
-		"too short by 20":                first + foreign(3, end, -20),
-		"too short in the middle":        p[0] + foreign(1, end, -20) + p[2] + p[3],
-		"no end in the middle":           p[0] + foreign(1, "", 0) + p[2] + p[3],
-		"one end in the middle":          p[0] + foreign(1, "\r\n", 0) + p[2] + p[3],
-		"eats the next":                  p[0] + foreign(1, end, 20) + p[2] + p[3],
-		"cut in the block":               plain[:len(plain)-100],
-		"cut in the HTTP head":           plain[:len(plain)-350],
-		"cut in the head":                first + p[3][:60],
-		"cut behind the version":         first + p[3][:10],
-		"zeros behind":                   plain + strings.Repeat("\x00", 100),
-		"text behind":                    plain + "garbage\n",
-		"text before":                    "garbage\n" + plain,
-		"a foul length":                  p[0] + strings.Replace(p[1], "Content-Length: 3", "Content-Length: x3", 1) + p[2],
+		"whole":                   plain,
+		"no end":                  first + foreign(3, "", 0),
+		"half an end":             first + foreign(3, "\r\n", 0),
+		"bare line feeds":         strings.ReplaceAll(plain, "\r\n", "\n"),
+		"three line ends":         first + p[3] + "\r\n",
+		"too long by 20":          first + foreign(3, end, 20),
+		"too short by 20":         first + foreign(3, end, -20),
+		"too short in the middle": p[0] + foreign(1, end, -20) + p[2] + p[3],
+		"no end in the middle":    p[0] + foreign(1, "", 0) + p[2] + p[3],
+		"one end in the middle":   p[0] + foreign(1, "\r\n", 0) + p[2] + p[3],
+		"eats the next":           p[0] + foreign(1, end, 20) + p[2] + p[3],
+		"cut in the block":        plain[:len(plain)-100],
+		"cut in the HTTP head":    plain[:len(plain)-350],
+		"cut in the head":         first + p[3][:60],
+		"cut behind the version":  first + p[3][:10],
+		"zeros behind":            plain + strings.Repeat("\x00", 100),
+		"text behind":             plain + "garbage\n",
+		"text before":             "garbage\n" + plain,
+		"a foul length": p[0] + strings.Replace(p[1], "Content-Length: 3", "Content-Length: x3",
+			1) + p[2],
 		"no length at all":               p[0] + unsized + p[2],
 		"packed whole":                   members,
 		"packed no end":                  packedFirst + packed(foreign(3, "", 0)),
@@ -129,12 +130,14 @@ func (l *lab) warcs(ctx context.Context) (bool, error) {
 		}
 		mine, warcio, other := numbers(string(index)), numbers(string(out)), numbers(byGowarc(path))
 		all++
-		if lacks := without(strings.Split(warcio+other, ""), strings.Split(mine, "")); len(lacks) > 0 && known[name] == "" {
+		if lacks := without(strings.Split(warcio+other, ""), strings.Split(mine, "")); len(lacks) > 0 &&
+			known[name] == "" {
 			less++
 			fmt.Printf("       %s: henro lists %q, warcio %q, gowarc %q\n", name, mine, warcio, other)
 		}
 	}
-	return verdict(less == 0, "%d kinds of broken WARC files: of %d warcio or gowarc lists a record that henro does not, "+
+	return verdict(less == 0, "%d kinds of broken WARC files: of %d warcio or gowarc lists a record that henro does "+
+		"not, "+
 		"and of %d for a reason that is known", all, less, len(known)), nil
 }
 

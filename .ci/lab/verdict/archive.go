@@ -48,7 +48,8 @@ func readArchives(dirs []string) (archived map[string]bool, revisits int, err er
 	}
 	for to, from := range referred {
 		if !held[to] {
-			errs = append(errs, fmt.Errorf("a revisit of %s refers to %s of %s, which is not there", from, to.url, to.at))
+			errs = append(errs, fmt.Errorf("a revisit of %s refers to %s of %s, which is not there", from,
+				to.url, to.at))
 		}
 	}
 	return archived, revisits, errors.Join(errs...)
