@@ -94,7 +94,7 @@ func (f *foresight) look(ctx context.Context, now time.Time, ran time.Duration) 
 	if err != nil {
 		return nil, err
 	}
-	if err := f.shareClocks(ctx, hosts); err != nil {
+	if err := f.shareClocks(ctx, hosts, &read); err != nil {
 		return nil, err
 	}
 	read.visits, read.bytes = status.Totals.Visits(), status.Totals.Bytes
@@ -147,7 +147,7 @@ type (
 )
 
 // shareClocks tells hosts the clock that they share with others, if this crawl has such clocks.
-func (f *foresight) shareClocks(ctx context.Context, hosts []forecast.Host) error {
+func (f *foresight) shareClocks(ctx context.Context, hosts []forecast.Host, now *figuresOfCrawl) error {
 	if f.n.Options().Unit == UnitHost {
 		return nil
 	}
@@ -162,7 +162,36 @@ func (f *foresight) shareClocks(ctx context.Context, hosts []forecast.Host) erro
 	for i := range hosts {
 		hosts[i].Clock = answer.clocks[i]
 	}
+	f.poolYet(hosts, now)
 	return nil
+}
+
+// poolYet foresees what hosts with one clock will still find from all of them together: they are asked one after
+// another, so that the figures of one host stand still for long and then move at once.
+func (f *foresight) poolYet(hosts []forecast.Host, now *figuresOfCrawl) {
+	type pool struct {
+		waiting     uint64
+		before, now forecast.Figures
+	}
+	pools := map[string]*pool{}
+	for i := range hosts {
+		h, id := &hosts[i], store.IDOf(hosts[i].Name)
+		p := pools[h.Clock]
+		if p == nil {
+			p = &pool{}
+			pools[h.Clock] = p
+		}
+		p.waiting += h.Waiting
+		p.before.Add(f.older.hosts[id])
+		p.now.Add(now.hosts[id])
+	}
+	for i := range hosts {
+		h := &hosts[i]
+		p := pools[h.Clock]
+		var yet float64
+		yet, h.Grows = forecast.Yet(p.waiting, p.before, p.now)
+		h.Yet = yet * float64(h.Waiting) / float64(p.waiting)
+	}
 }
 
 // sharedBy are the clocks of hosts. One of several addresses goes by the first.

@@ -3,7 +3,7 @@
 # compares what henro says of its timetable with what timetable.py makes of the access log by itself: S/C, I, L, R, the
 # verdicts, figures 3 to 7, and the visits that were made beside those that the hosts bear.
 #
-#   timetable.sh               a short form for CI, one minute, with one relief
+#   timetable.sh               a short form, one minute, with one relief
 #   timetable.sh SECONDS [DIR] in real time, with the reliefs none, stretch, delay and optimal side by side; DIR keeps all
 set -euo pipefail
 lab=$(cd "$(dirname "$0")" && pwd)

@@ -38,6 +38,11 @@ type Host struct {
 // Figures are what is known of a host at one moment.
 type Figures struct{ Known, Visited uint64 }
 
+// Add adds the figures of another host.
+func (f *Figures) Add(other Figures) {
+	f.Known, f.Visited = f.Known+other.Known, f.Visited+other.Visited
+}
+
 // grown is the ratio of new URLs a visit, of late to before, from which on a host grows without a visible end.
 const grown = 0.9
 
