@@ -19,6 +19,7 @@ import (
 
 	"github.com/asynkron/protoactor-go/actor"
 	"github.com/sirupsen/logrus"
+	"google.golang.org/protobuf/runtime/protoimpl"
 
 	"henro/actors/admission"
 	"henro/actors/host"
@@ -1041,7 +1042,7 @@ func (h *hasher) moment(at time.Time) {
 
 // skipped are fields of which nothing follows here.
 var skipped = map[string]bool{"o": true, "judge": true, "out": true, "now": true, "record": true, "politeness": true,
-	"FactBy": true, "since": true}
+	"FactBy": true, "since": true, "sizeCache": true, "unknownFields": true}
 
 // told are the fields of a struct of which something follows.
 func told(t reflect.Type) []int {
@@ -1050,7 +1051,8 @@ func told(t reflect.Type) []int {
 	}
 	var fields []int
 	for i := range t.NumField() {
-		if !skipped[t.Field(i).Name] {
+		// What protobuf keeps in a message beside its fields leads to all that it knows of all messages.
+		if field := t.Field(i); !skipped[field.Name] && field.Type != reflect.TypeFor[protoimpl.MessageState]() {
 			fields = append(fields, i)
 		}
 	}

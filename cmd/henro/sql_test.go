@@ -5,6 +5,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -40,18 +41,19 @@ func TestStatementsEndAtSemicolonsOutsideOfQuotesAndComments(t *testing.T) {
 func TestAQuestionEndsBeforeItFillsTheDisk(t *testing.T) {
 	for _, begun := range []uint64{100 << 30, 1 << 20} {
 		synctest.Test(t, func(t *testing.T) {
-			left := begun
-			ctx, stop := whileRoom(t.Context(), "", func(string) (uint64, error) { return left, nil })
+			var left atomic.Uint64
+			left.Store(begun)
+			ctx, stop := whileRoom(t.Context(), "", func(string) (uint64, error) { return left.Load(), nil })
 			time.Sleep(3 * time.Second)
 			synctest.Wait()
 			if ctx.Err() != nil {
 				t.Error("it ended while there was room")
 			}
-			left = min(begun/2, sqlRoom) - 1
+			left.Store(min(begun/2, sqlRoom) - 1)
 			time.Sleep(2 * time.Second)
 			synctest.Wait()
 			if ctx.Err() == nil || sqlError(ctx, ctx.Err()) != errNoRoom {
-				t.Errorf("of %d bytes %d are left: %v", begun, left, ctx.Err())
+				t.Errorf("of %d bytes %d are left: %v", begun, left.Load(), ctx.Err())
 			}
 			stop()
 		})
