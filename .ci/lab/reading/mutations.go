@@ -196,8 +196,8 @@ func (l *lab) mutilated(ctx context.Context, folders []string) (bool, error) {
 	most := (n + 999) / 1000 // one of a thousand, one of fewer
 	return verdict(alone["links"] <= most && alone["frames"] <= most && alone["base"] <= most,
 		"%d mutilated pages: by parse5 the links of %d differ, the frames of %d, the base of %d; by Chromium too "+
-			"those of %d, %d and %d", n, differ["links"], differ["frames"], differ["base"], alone["links"], alone["frames"],
-		alone["base"]), nil
+			"those of %d, %d and %d", n, differ["links"], differ["frames"], differ["base"],
+		alone["links"], alone["frames"], alone["base"]), nil
 }
 
 var three = []string{"links", "frames", "base"}
