@@ -528,8 +528,9 @@ func (m *Master) addSeeds(ctx actor.Context, msg *AddSeeds) {
 		}
 	}
 	candidates := make([][]store.Candidate, len(m.partitions))
-	for _, seed := range msg.Seeds {
-		m.scope = m.scope.With(seed.URL)
+	urls := make([]weburl.URL, len(msg.Seeds))
+	for i, seed := range msg.Seeds {
+		urls[i] = seed.URL
 		left := uint8(outlink.UnlimitedDepth)
 		if seed.Depth >= 0 {
 			left = uint8(min(seed.Depth, outlink.UnlimitedDepth-1))
@@ -538,6 +539,7 @@ func (m *Master) addSeeds(ctx actor.Context, msg *AddSeeds) {
 		candidates[owner] = append(candidates[owner], store.Candidate{URL: seed.URL.String(), Host: seed.URL.Host(),
 			DepthLeft: left})
 	}
+	m.scope = m.scope.With(urls...)
 	ctx.Send(m.hosts, &protocol.ScopeChanged{Rules: m.scope})
 	tag := &seedsTag{reply: ctx.Sender(), count: len(msg.Seeds), left: new(int)}
 	for i, group := range candidates {

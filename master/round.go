@@ -1,11 +1,7 @@
 package master
 
 import (
-	"encoding/json"
-	"errors"
 	"fmt"
-	"io/fs"
-	"os"
 	"path/filepath"
 	"time"
 
@@ -54,15 +50,8 @@ func roundsPath(dir string) string { return filepath.Join(dir, "rounds.json") }
 
 // ReadRounds reads the rounds of the crawl in a directory, the last one last.
 func ReadRounds(dir string) ([]Round, error) {
-	data, err := os.ReadFile(roundsPath(dir))
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil
-	}
 	var all []Round
-	if err == nil {
-		err = json.Unmarshal(data, &all)
-	}
-	if err != nil {
+	if err := readJSON(roundsPath(dir), &all); err != nil {
 		return nil, fmt.Errorf("read the rounds of the crawl from %s: %w", roundsPath(dir), err)
 	}
 	return all, nil

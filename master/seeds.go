@@ -1,12 +1,8 @@
 package master
 
 import (
-	"encoding/json"
-	"errors"
 	"fmt"
-	"io/fs"
 	"maps"
-	"os"
 	"path/filepath"
 	"slices"
 
@@ -24,15 +20,8 @@ type keptSeeds struct {
 // readSeeds reads the seeds of a crawl, none if it is new.
 func readSeeds(dir string) (*keptSeeds, error) {
 	k := &keptSeeds{path: filepath.Join(dir, "seeds.json"), known: map[string]bool{}}
-	data, err := os.ReadFile(k.path)
-	if errors.Is(err, fs.ErrNotExist) {
-		return k, nil
-	}
 	var urls []string
-	if err == nil {
-		err = json.Unmarshal(data, &urls)
-	}
-	if err != nil {
+	if err := readJSON(k.path, &urls); err != nil {
 		return nil, fmt.Errorf("read the seeds of the crawl from %s: %w", k.path, err)
 	}
 	for _, url := range urls {
@@ -43,14 +32,15 @@ func readSeeds(dir string) (*keptSeeds, error) {
 
 // widen lets rules reach what the seeds stand for.
 func (k *keptSeeds) widen(rules *scope.Rules) (*scope.Rules, error) {
+	var seeds []weburl.URL
 	for _, raw := range slices.Sorted(maps.Keys(k.known)) {
 		url, err := weburl.Parse(raw)
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", k.path, err)
 		}
-		rules = rules.With(url)
+		seeds = append(seeds, url)
 	}
-	return rules, nil
+	return rules.With(seeds...), nil
 }
 
 // keep adds seeds, and waits until they are on the disk.

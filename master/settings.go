@@ -51,13 +51,7 @@ func settingsPath(dir string) string { return filepath.Join(dir, "crawl.json") }
 func ReadSettings(dir string) (Settings, error) {
 	o := DefaultOptions()
 	m := SettingsOf(&o)
-	data, err := os.ReadFile(settingsPath(dir))
-	if errors.Is(err, fs.ErrNotExist) {
-		return m, nil
-	}
-	if err == nil {
-		err = json.Unmarshal(data, &m)
-	}
+	err := readJSON(settingsPath(dir), &m)
 	if err == nil {
 		err = errors.Join(m.Politeness.Validate(), m.Revisit.Validate(), m.Admission.Validate())
 	}
@@ -98,6 +92,18 @@ func (m *Settings) write(dir string) error {
 		}
 	}
 	return writeJSON(settingsPath(dir), m)
+}
+
+// readJSON reads what writeJSON wrote; where there is no file, thing stays as it is.
+func readJSON(path string, thing any) error {
+	data, err := os.ReadFile(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	return json.Unmarshal(data, thing)
 }
 
 // writeJSON writes a file, whole or not at all, whatever happens to the power.

@@ -20,6 +20,7 @@ import (
 	"maps"
 	"net/netip"
 	"regexp"
+	"slices"
 	"strings"
 
 	"henro/messages/weburl"
@@ -91,12 +92,13 @@ type Rules struct {
 	prefixes []string        // stop-listed URL prefixes
 	hosts    map[string]bool // of the seeds: name, or name:port for ports that are no scheme's default
 	domains  map[string]bool
-	folders  []string // of the seeds, without the scheme
+	folders  map[string][]string // of the seeds, without the scheme, by site; each once
 }
 
 // New compiles the operator's wishes, without any seed yet.
 func New(o Options) (*Rules, error) {
-	r := &Rules{options: o, hosts: map[string]bool{}, domains: map[string]bool{}, portals: map[string]bool{}}
+	r := &Rules{options: o, hosts: map[string]bool{}, domains: map[string]bool{}, folders: map[string][]string{},
+		portals: map[string]bool{}}
 	for _, set := range []struct {
 		patterns []string
 		to       *[]*regexp.Regexp
@@ -124,18 +126,24 @@ func New(o Options) (*Rules, error) {
 	return r, nil
 }
 
-// With returns rules that also reach what this seed stands for.
-func (r *Rules) With(seed weburl.URL) *Rules {
+// With returns rules that also reach what these seeds stand for. It copies what the seeds before them stand for: give
+// it all seeds at once.
+func (r *Rules) With(seeds ...weburl.URL) *Rules {
 	next := *r
-	next.hosts, next.domains = maps.Clone(r.hosts), maps.Clone(r.domains)
-	next.hosts[site(seed)] = true
-	next.domains[domain(seed)] = true
-	folder := schemeless(seed.String())
-	if i := strings.IndexAny(folder, "?#"); i >= 0 {
-		folder = folder[:i]
+	next.hosts, next.domains, next.folders = maps.Clone(r.hosts), maps.Clone(r.domains), maps.Clone(r.folders)
+	for _, seed := range seeds {
+		at := site(seed)
+		next.hosts[at] = true
+		next.domains[domain(seed)] = true
+		folder := schemeless(seed.String())
+		if i := strings.IndexAny(folder, "?#"); i >= 0 {
+			folder = folder[:i]
+		}
+		folder = folder[:strings.LastIndexByte(folder, '/')+1]
+		if known := next.folders[at]; !slices.Contains(known, folder) {
+			next.folders[at] = append(slices.Clip(known), folder) // r has the array too
+		}
 	}
-	folder = folder[:strings.LastIndexByte(folder, '/')+1]
-	next.folders = append(append([]string(nil), r.folders...), folder)
 	return &next
 }
 
@@ -237,11 +245,8 @@ func (r *Rules) region(root weburl.URL) (prefixes []string) {
 	case Host:
 		reached = r.hosts[site(root)]
 	default:
-		base := schemeless(root.String())
-		for _, folder := range r.folders {
-			if strings.HasPrefix(folder, base) {
-				prefixes = append(prefixes, root.Scheme()+"://"+folder)
-			}
+		for _, folder := range r.folders[site(root)] {
+			prefixes = append(prefixes, root.Scheme()+"://"+folder)
 		}
 	}
 	if reached {

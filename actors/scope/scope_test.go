@@ -1,6 +1,7 @@
 package scope_test
 
 import (
+	"fmt"
 	"slices"
 	"testing"
 
@@ -98,6 +99,35 @@ func TestNewRefusesWhatItCannotRead(t *testing.T) {
 		{Portals: []string{"http://"}}} {
 		if _, err := scope.New(o); err == nil {
 			t.Errorf("%+v was accepted", o)
+		}
+	}
+}
+
+func TestSeedsGivenAtOnceReachWhatTheyReachOneByOne(t *testing.T) {
+	seeds := []weburl.URL{weburl.MustParse("http://a.test/x/y"), weburl.MustParse("http://a.test/z/"),
+		weburl.MustParse("https://a.test/x/q?r"), weburl.MustParse("http://b.test:8080/")}
+	for mode := range scope.Any + 1 {
+		none, err := scope.New(scope.Options{Mode: mode})
+		if err != nil {
+			t.Fatal(err)
+		}
+		single := none
+		for _, seed := range seeds {
+			single = single.With(seed)
+		}
+		lot := none.With(seeds...)
+		again := lot.With(seeds...)
+		for _, host := range []string{"http://a.test", "https://a.test", "http://b.test:8080", "http://b.test"} {
+			want := fmt.Sprintf("%+v", single.Of(host))
+			if got := fmt.Sprintf("%+v", lot.Of(host)); got != want {
+				t.Errorf("%v: %s: %s, not %s", mode, host, got, want)
+			}
+			if got := fmt.Sprintf("%+v", again.Of(host)); got != want {
+				t.Errorf("%v: %s, with the seeds given again: %s, not %s", mode, host, got, want)
+			}
+		}
+		if p := none.Of("http://a.test"); mode != scope.Any && p.Outside != scope.OutOfReach {
+			t.Errorf("%v: the rules without seeds reach what later ones do: %+v", mode, p)
 		}
 	}
 }
