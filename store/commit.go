@@ -52,10 +52,6 @@ func (p *Partition) Commit(b *Batch) (Outcome, error) {
 		return Outcome{}, err
 	}
 	p.progress.commits[p.index].Store(own) // it is on disk: the others may say so
-	for i := range b.admits {
-		op := &c.ops[c.firstAdmit+i]
-		p.recent.put(HostID(op.Host), op.URL, max(op.Reach, op.Old.Reach()))
-	}
 	return c.out, nil
 }
 

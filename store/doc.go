@@ -33,5 +33,5 @@
 //
 // # Memory
 //
-// A partition keeps no memory per URL: a cache of Options.RecentBytes, and what one batch holds.
+// A partition keeps no memory per URL, only what one batch holds.
 package store

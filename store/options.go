@@ -16,10 +16,6 @@ type Options struct {
 	// LockTimeout is how long to wait for another process to let go of the files. Default 2 s; zero does not wait.
 	LockTimeout time.Duration
 
-	// RecentBytes bounds the cache of candidates recently found known, per partition. Default 4 MiB, about 450,000
-	// URLs. Zero means no cache: every candidate is looked up.
-	RecentBytes int
-
 	// MaxBytes bounds the file of one partition; a commit that would make it larger gives ErrTooLarge. Default 0: no
 	// bound.
 	MaxBytes int
@@ -41,7 +37,7 @@ type Options struct {
 
 // DefaultOptions returns the options a crawl starts from.
 func DefaultOptions() Options {
-	o := Options{LockTimeout: 2 * time.Second, RecentBytes: 4 << 20, MapBytes: 1 << 30, SplitRecords: 4096}
+	o := Options{LockTimeout: 2 * time.Second, MapBytes: 1 << 30, SplitRecords: 4096}
 	if runtime.GOOS == "windows" {
 		o.MapBytes = 0
 	}
@@ -62,7 +58,7 @@ func (o *Options) Validate() error {
 		return errors.New("state partitions: from 1 to 256")
 	case o.LockTimeout < 0:
 		return errors.New("state lock timeout: not negative")
-	case o.RecentBytes < 0 || o.MaxBytes < 0 || o.MapBytes < 0:
+	case o.MaxBytes < 0 || o.MapBytes < 0:
 		return errors.New("state sizes: not negative")
 	case o.SplitRecords <= 0:
 		return errors.New("state split records: at least 1")

@@ -46,7 +46,7 @@ var identityKey = []byte("identity")
 // ownMeta stands before the names of PutMeta.
 const ownMeta = "own/"
 
-// Partition is one file of the state. Commit and KnownEnough belong to its one owner; reads may come from any
+// Partition is one file of the state. Commit belongs to its one owner; reads may come from any
 // goroutine, and none may be made from within the function of another (a growing file waits for readers), but on a
 // snapshot.
 type Partition struct {
@@ -62,7 +62,6 @@ type Partition struct {
 	db     *bbolt.DB
 	frozen *bbolt.Tx // of a snapshot: every read is of that moment
 	seen   seen.Writer
-	recent *recent
 
 	// mu keeps Due and Commit apart, so that a slot is not split or appended to while it is handed out.
 	mu     sync.Mutex
@@ -118,7 +117,7 @@ func open(path string, o Options, index, of int, id identity) (p *Partition, err
 		return nil, diagnose(doing, err)
 	}
 	p = &Partition{options: o, path: path, index: index, of: of, identity: id, db: db,
-		queue: timequeue.NewWriter(timequeue.Hierarchical), recent: newRecent(o.RecentBytes)}
+		queue: timequeue.NewWriter(timequeue.Hierarchical)}
 	defer func() {
 		if err != nil {
 			db.Close()
@@ -239,19 +238,13 @@ func (p *Partition) Snapshot(fn func(*Partition) error) error {
 // at is the partition as a transaction sees it.
 func (p *Partition) at(tx *bbolt.Tx) *Partition {
 	return &Partition{options: p.options, path: p.path, index: p.index, of: p.of, identity: p.identity, db: p.db,
-		frozen: tx, recent: newRecent(0)}
+		frozen: tx}
 }
 
 func (p *Partition) update(doing string, fn func(*bbolt.Tx) error) (err error) {
 	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
 	defer rescue(doing, &err)
 	return diagnose(doing, p.db.Update(fn))
-}
-
-// KnownEnough reports that a URL is surely known with at least this depth left, from memory alone: its candidate need
-// not be admitted. False says nothing. For the owner's goroutine only.
-func (p *Partition) KnownEnough(host HostID, fp uint64, depthLeft uint8) bool {
-	return p.recent.has(host, fp, seen.Reach(true, depthLeft))
 }
 
 // Host reads one host, or ErrNotFound.

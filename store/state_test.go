@@ -16,7 +16,6 @@ import (
 	"henro/messages/outlink"
 	"henro/messages/weburl"
 	"henro/store"
-	"henro/store/fingerprint"
 )
 
 var noon = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
@@ -248,28 +247,6 @@ func TestAnOlderSchemaIsRaisedWhenItMayBeWritten(t *testing.T) {
 			t.Errorf("read only %v: schema %d (%v), want %d", readOnly, got, err, want)
 		}
 		p.Close()
-	}
-}
-
-func TestKnownCandidatesAreAnsweredFromMemory(t *testing.T) {
-	p, err := store.Open(filepath.Join(t.TempDir(), "p.db"), testOptions())
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer p.Close()
-	const url = "http://a.example/"
-	host, fp := store.IDOf(weburl.HostOf(url)), fingerprint.URL(url)
-	if p.KnownEnough(host, fp, 0) {
-		t.Error("known before it was admitted")
-	}
-	b := store.NewBatch(noon)
-	b.Admit(store.Candidate{URL: url, DepthLeft: 3})
-	if _, err := p.Commit(b); err != nil {
-		t.Fatal(err)
-	}
-	if !p.KnownEnough(host, fp, 3) || p.KnownEnough(host, fp, 4) || p.KnownEnough(host+1, fp, 3) ||
-		p.KnownEnough(host, fp+1, 3) {
-		t.Error("the memory is not exact")
 	}
 }
 

@@ -16,7 +16,7 @@ var seed = flag.Uint64("seed", uint64(time.Now().UnixNano()), "seed of the rando
 
 func testOptions() store.Options {
 	o := store.DefaultOptions()
-	o.NoSync, o.MapBytes, o.RecentBytes, o.LockTimeout = true, 64<<20, 1<<12, 50*time.Millisecond
+	o.NoSync, o.MapBytes, o.LockTimeout = true, 64<<20, 50*time.Millisecond
 	return o
 }
 

@@ -148,7 +148,7 @@ func (f *Feed) Pass(ctx context.Context) (count int, err error) {
 func (f *Feed) pairs() (found []pair, err error) {
 	last := map[string]cdxj.Entry{} // by URL, of one key
 	key := ""
-	err = f.archive.Each(func(e cdxj.Entry) bool {
+	err = f.archive.Entries(func(e cdxj.Entry) bool {
 		if e.Key != key {
 			key = e.Key
 			clear(last)

@@ -38,11 +38,7 @@ in the main text between the captures nearest to two moments, sentence by senten
 			if err != nil {
 				return config.Usage("page %q: %v", arguments[1], err)
 			}
-			folder, err := archiveFolder(arguments[0])
-			if err != nil {
-				return err
-			}
-			archive, err := replay.Open(folder)
+			archive, err := openArchive(arguments[0])
 			if err != nil {
 				return err
 			}

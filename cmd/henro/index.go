@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"henro/cmd/config"
+	"henro/cmd/replay"
 	"henro/store"
 	"henro/store/archive/cdxj"
 	"henro/store/archive/warc"
@@ -64,4 +65,13 @@ func archiveFolder(dir string) (string, error) {
 			"collect brings them here", dir)
 	}
 	return "", config.Usage("%s holds no finished WARC files: neither itself nor its folder warc", dir)
+}
+
+// openArchive opens the archive that archiveFolder finds.
+func openArchive(dir string) (*replay.Archive, error) {
+	folder, err := archiveFolder(dir)
+	if err != nil {
+		return nil, err
+	}
+	return replay.Open(folder)
 }

@@ -58,11 +58,7 @@ requisites of which pages are missing, as henro missing does.`,
 			if to == "" {
 				to = filepath.Join(arguments[0], "qa")
 			}
-			folder, err := archiveFolder(arguments[0])
-			if err != nil {
-				return err
-			}
-			archive, err := replay.Open(folder)
+			archive, err := openArchive(arguments[0])
 			if err != nil {
 				return err
 			}

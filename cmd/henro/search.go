@@ -124,11 +124,7 @@ const indexBatch = 1000
 
 // indexText takes the pages of files that are not in the index yet.
 func indexText(ctx context.Context, dir string, out io.Writer) (err error) {
-	folder, err := archiveFolder(dir)
-	if err != nil {
-		return err
-	}
-	archive, err := replay.Open(folder)
+	archive, err := openArchive(dir)
 	if err != nil {
 		return err
 	}
@@ -144,7 +140,7 @@ func indexText(ctx context.Context, dir string, out io.Writer) (err error) {
 	}
 	files := archive.Merged().Files
 	var waiting []cdxj.Entry
-	if err := archive.Each(func(e cdxj.Entry) bool {
+	if err := archive.Entries(func(e cdxj.Entry) bool {
 		html := e.Mime == "text/html" || e.Mime == "application/xhtml+xml" || e.Mime == "text/plain"
 		if e.Status == 200 && html && !seen[e.Filename] {
 			waiting = append(waiting, e)

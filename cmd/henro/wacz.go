@@ -79,11 +79,7 @@ func signWith(o *wacz.Options, path string) error {
 
 // exportWACZ packs an archive; a file is there whole or not at all.
 func exportWACZ(stdout io.Writer, o wacz.Options, dir, path string) (err error) {
-	folder, err := archiveFolder(dir)
-	if err != nil {
-		return err
-	}
-	archive, err := replay.Open(folder)
+	archive, err := openArchive(dir)
 	if err != nil {
 		return err
 	}
@@ -106,15 +102,17 @@ func exportWACZ(stdout io.Writer, o wacz.Options, dir, path string) (err error) 
 		Pages:  pagesOf(archive, true, isSeed),
 		Others: pagesOf(archive, false, func(url string) bool { return !isSeed(url) }),
 	}
+	index := archive.Merged()
+	folder := filepath.Dir(index.Path)
 	if path == "-" {
-		return wacz.Write(stdout, folder, archive.Merged(), lists, o)
+		return wacz.Write(stdout, folder, index, lists, o)
 	}
 	f, err := os.Create(path + ".part")
 	if err != nil {
 		return config.Usage("%v", err)
 	}
 	defer os.Remove(f.Name()) // nothing to remove once it is renamed
-	err = wacz.Write(f, folder, archive.Merged(), lists, o)
+	err = wacz.Write(f, folder, index, lists, o)
 	if err = errors.Join(err, f.Close()); err != nil {
 		return err
 	}

@@ -59,19 +59,6 @@ func (a *Archive) Refresh() error {
 	return err
 }
 
-// Each shows all captures, in the order of the index: by page, then by moment.
-func (a *Archive) Each(visit func(cdxj.Entry) bool) error {
-	var failed error
-	err := a.scan("", func(line []byte) bool {
-		var e cdxj.Entry
-		if e, failed = cdxj.Parse(line); failed != nil {
-			return false
-		}
-		return visit(e)
-	})
-	return errors.Join(err, failed)
-}
-
 // scan shows the lines of the index from the first that is not below from.
 func (a *Archive) scan(from string, visit func(line []byte) bool) error {
 	f, err := a.root.Open(cdxj.MergedName)

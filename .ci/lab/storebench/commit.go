@@ -88,7 +88,7 @@ func (c *crawl) page(i, due uint32) store.Page {
 }
 
 func (c *crawl) load(path string, o store.Options) error {
-	o.NoSync, o.RecentBytes = true, 0
+	o.NoSync = true
 	p, err := store.Open(path, o)
 	if err != nil {
 		return err

@@ -5,7 +5,6 @@
 //	go run ./.ci/lab/storebench commit -n 17500000 -buffers 1,0.1
 //	go run ./.ci/lab/storebench stable -n 1000000 -visits 8000000
 //	go run ./.ci/lab/storebench seen   -n 50000000 -batches 1000,10000,50000 -files 4
-//	go run ./.ci/lab/storebench links  -in FOLDER
 //	go run ./.ci/lab/storebench zstd   -in URLS
 //	go run ./.ci/lab/storebench crash  -rounds 100
 //	go run ./.ci/lab/storebench plot   -in docs/state.tsv -out docs
@@ -44,11 +43,10 @@ type bench struct {
 func main() {
 	commands := map[string]func(*bench) error{
 		"queue": queueBench, "keyed": keyedBench, "commit": commitBench, "stable": stableBench, "seen": seenBench,
-		"links": linksBench,
-		"zstd":  zstdBench, "crash": crashBench, "load": crashLoad, "open": openChild, "plot": plot,
+		"zstd": zstdBench, "crash": crashBench, "load": crashLoad, "open": openChild, "plot": plot,
 	}
 	if len(os.Args) < 2 || commands[os.Args[1]] == nil {
-		fmt.Fprintln(os.Stderr, "usage: storebench queue|keyed|commit|stable|seen|links|zstd|crash|plot [flags]")
+		fmt.Fprintln(os.Stderr, "usage: storebench queue|keyed|commit|stable|seen|zstd|crash|plot [flags]")
 		os.Exit(2)
 	}
 	b := &bench{flags: flag.NewFlagSet(os.Args[1], flag.ExitOnError)}
