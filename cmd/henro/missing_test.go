@@ -14,6 +14,7 @@ import (
 
 	"henro/cmd/replay"
 	"henro/master"
+	"henro/messages"
 	"henro/messages/outlink"
 	"henro/store"
 )
@@ -217,13 +218,22 @@ func TestWithoutRequisitesWhyOfAnImageNamesTheFlag(t *testing.T) {
 func TestReplaySaysWhyAPageIsMissing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		dir := t.TempDir()
-		s := &site{answer: answerLacking, seed: "http://a.example/ depth=1"}
+		s := &site{seed: "http://a.example/ depth=2", answer: func(path string) (int, string, string) {
+			switch path {
+			case "/deep":
+				return 200, "", "<a href=/torn>t</a>"
+			case "/torn":
+				return 0, "", ""
+			}
+			return answerLacking(path)
+		}}
 		s.crawl(t, dir, func(o *master.Options) {
 			o.Scope.Exclude = []string{"skip"}
 			o.Hosts.Retries = 1
 			o.Hosts.Admission.Requisites = outlink.AllClasses &^ outlink.Medias
 		})
 		for url, want := range map[string]replay.Absence{
+			"http://a.example/torn":         {Why: replay.WhyFailed, Cause: messages.Cause{Word: "CONNECTION_LOST"}},
 			"http://a.example/left-out.mp4": {Why: replay.WhyRefused},
 			"http://a.example/skip.png":     {Why: replay.WhyRefused},
 			"http://a.example/private.png":  {Why: replay.WhyRefused},
@@ -232,9 +242,15 @@ func TestReplaySaysWhyAPageIsMissing(t *testing.T) {
 			"http://a.example/nobody":       {Why: replay.WhyUnknown},
 		} {
 			got, err := absence(t.Context(), dir, url)
-			if err != nil || got.Why != want.Why || got.Says == "" {
+			if err != nil || got.Why != want.Why || got.Says == "" || got.Cause.Word != want.Cause.Word {
 				t.Errorf("%s: %+v, %v, want %+v", url, got, err, want)
 			}
+		}
+		early := t.TempDir()
+		s.crawl(t, early, func(o *master.Options) { o.MaxPages = 1 })
+		got, err := absence(t.Context(), early, "http://a.example/whole")
+		if err != nil || got.Why != replay.WhyWaiting {
+			t.Errorf("what waits: %+v, %v", got, err)
 		}
 		over, cancel := context.WithCancel(t.Context())
 		cancel()

@@ -56,6 +56,9 @@ func (s *site) dial(context.Context, string, string) (net.Conn, error) {
 			s.cookies = s.cookies || request.Header.Get("Cookie") != ""
 			status, header, body := s.answer(url)
 			s.mu.Unlock()
+			if status == 0 { // the line breaks
+				return
+			}
 			if header == "" {
 				header = "Content-Type: text/html; charset=utf-8\r\n"
 			}
