@@ -1,12 +1,11 @@
 #!/usr/bin/env bash
 # Lets tools that know nothing of henro judge its archives: warcio.js reads every record and computes every digest anew, a checker written
 # from the specification takes a WACZ apart, ReplayWeb.page shows a captured and a revisited page of it in headless Chromium, and henro
-# replay is watched there for requests that leave the machine.
+# replay is watched there for requests that leave the machine. The crawl has all that its pages are made of.
 #
 #   archive.sh [DIR]           DIR is one that crawl.sh has used, whose sites and crawl are taken; default: a temporary one
 #   SCREENSHOTS=DIR            where pictures for the documentation go
 set -euo pipefail
-export HENRO_REQUISITES=off # the truths that this lab knows are of pages
 lab=$(cd "$(dirname "$0")" && pwd)
 root=$(cd "$lab/../.." && pwd)
 mine=
@@ -51,36 +50,36 @@ down() {
 	web=
 }
 serve A=1
-[ -d "$dir/one/warc" ] || "$dir/bin/henro" crawl --dir "$dir/one" "${flags[@]}" --seeds "$dir/sites/seeds.txt" | head -n 1
+[ -d "$dir/whole/warc" ] || "$dir/bin/henro" crawl --dir "$dir/whole" "${flags[@]}" --seeds "$dir/sites/seeds.txt" | head -n 1
 
 say "the seeds again: not modified, and where the server forgets, identical"
 down
 serve FORGETFUL=git
-"$dir/bin/henro" crawl --dir "$dir/one" "${flags[@]}" --seeds "$dir/sites/seeds.txt" --continuous --for 90s >"$dir/again.log" 2>&1 &
+"$dir/bin/henro" crawl --dir "$dir/whole" "${flags[@]}" --seeds "$dir/sites/seeds.txt" --continuous --for 90s >"$dir/again.log" 2>&1 &
 crawl=$!
-revisits() { cat "$dir"/one/warc/*.cdxj.open 2>/dev/null | grep '"warc/revisit"' | grep -c "\"status\":\"$1\"" || true; }
+revisits() { cat "$dir"/whole/warc/*.cdxj.open 2>/dev/null | grep '"warc/revisit"' | grep -c "\"status\":\"$1\"" || true; }
 until { [ "$(revisits 304)" -ge 30 ] && [ "$(revisits 200)" -ge 1 ]; } || ! kill -0 "$crawl" 2>/dev/null; do sleep 0.3; done
 sleep 1
 kill -INT "$crawl" 2>/dev/null || true
 wait "$crawl" || [ $? -eq 130 ]
 down
 for status in 304 200; do
-	n=$(grep '"mime":"warc/revisit"' "$dir/one/warc/index.cdxj" | grep -c "\"status\":\"$status\"" || true)
+	n=$(grep '"mime":"warc/revisit"' "$dir/whole/warc/index.cdxj" | grep -c "\"status\":\"$status\"" || true)
 	[ "$n" -gt 0 ] || { cat "$dir/again.log"; echo "FAIL  no revisits with status $status"; exit 1; }
 	echo "ok    $n revisits with status $status"
 done
 
 say "warcio"
-"$dir/bin/henro" index "$dir/one"
-warcs=("$dir"/one/warc/*.warc.gz)
-node "$tools/digests.mjs" "$dir/one/warc/index.cdxj" "${warcs[@]}"
+"$dir/bin/henro" index "$dir/whole"
+warcs=("$dir"/whole/warc/*.warc.gz)
+node "$tools/digests.mjs" "$dir/whole/warc/index.cdxj" "${warcs[@]}"
 for about in seeds settings summary log; do
-	grep -q "^urn:henro:$about " "$dir/one/warc/index.cdxj" || { echo "FAIL  the archive does not hold its $about"; exit 1; }
+	grep -q "^urn:henro:$about " "$dir/whole/warc/index.cdxj" || { echo "FAIL  the archive does not hold its $about"; exit 1; }
 done
 cli() { node "$tools/node_modules/warcio/dist/cli.js" "$@"; }
 cli index "${warcs[@]}" >"$dir/records.jsonl"
 cli cdx-index "${warcs[@]}" >"$dir/theirs.cdxj"
-python3 - "$dir/one/warc/index.cdxj" "$dir/theirs.cdxj" "$dir/records.jsonl" <<'COMPARE'
+python3 - "$dir/whole/warc/index.cdxj" "$dir/theirs.cdxj" "$dir/records.jsonl" <<'COMPARE'
 import json, sys
 def lines(path):
     return {(e["filename"], int(e["offset"])): (e["url"], int(e["length"]), e.get("status"), e.get("mime", "").split(";")[0]) for e in (json.loads(l[l.index("{"):]) for l in open(path))}
@@ -142,12 +141,14 @@ down
 
 say "WACZ"
 "$dir/bin/henro" key signing >"$dir/signing.key"
-"$dir/bin/henro" wacz --sign "$dir/signing.key" "$dir/one" "$dir/one.wacz"
-python3 "$tools/wacz.py" "$dir/one.wacz"
-node "$tools/signature.mjs" "$dir/one.wacz"
+"$dir/bin/henro" wacz --sign "$dir/signing.key" "$dir/whole" "$dir/whole.wacz" 2>"$dir/wacz.log"
+python3 "$tools/wacz.py" "$dir/whole.wacz"
+node "$tools/signature.mjs" "$dir/whole.wacz"
+signer=$(sed -n 's/^signed; public key: //p' "$dir/wacz.log")
+"$dir/bin/henro" check --signer "$signer" "$dir/whole.wacz"
 
 say "browser"
-node "$tools/browser.mjs" "$(command -v chromium)" "$dir/one.wacz" "$dir/bin/henro" "$dir/one" "http://git.docs.test:$PORT/" ${SCREENSHOTS:+"$SCREENSHOTS"}
+node "$tools/browser.mjs" "$(command -v chromium)" "$dir/whole.wacz" "$dir/bin/henro" "$dir/whole" "http://git.docs.test:$PORT/" ${SCREENSHOTS:+"$SCREENSHOTS"}
 
 say "twins: a revisit that names another URL, the search of ReplayWeb.page, and what is missing"
 mkdir -p "$dir/twin-site"

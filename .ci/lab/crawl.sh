@@ -53,7 +53,6 @@ echo "--- henro crawl, with what pages are made of"
 rm -rf "$dir/whole"
 HENRO_REQUISITES=all "$dir/bin/henro" crawl --dir "$dir/whole" "${flags[@]}"
 compare whole "$dir/whole/warc" --requisites
-rm -rf "$dir/whole"
 
 echo "--- one master and three slaves"
 "$lab/docs.sh" logs "$dir/sites"

@@ -38,19 +38,33 @@ func dirArgument(use string) cobra.PositionalArgs {
 
 func newCheckCommand() *cobra.Command {
 	var mend bool
+	var signer string
 	cmd := &cobra.Command{
-		Use:   "check DIR",
-		Short: "Verify the state and the WARC files of a crawl that is not running",
+		Use:   "check DIR|FILE.wacz",
+		Short: "Verify the state and the WARC files of a crawl that is not running, or a WACZ file",
 		Long: `Read the whole state of a crawl and compare everything in it with everything else; read every record of
 its WARC files and compare their indexes with them, both ways; and look for the record of every captured page.
 Nothing is written, unless --mend is given: then what is no record goes to warc/damaged, the indexes that are wrong
 or missing are made again, and pages whose capture is in no file wait for a visit as if it had not been made; files of
 the state that are of different days become one state, whose links are judged again. Have all WARC files here before
-(with slaves: henro collect). Exit code 4 and a list when something is damaged.`,
-		Example: "  henro check crawl\n  henro check --mend crawl",
+(with slaves: henro collect). Exit code 4 and a list when something is damaged.
+
+Of a WACZ file, whoever wrote it, every part is compared with its digest, every record is read, every line of its index
+is followed, and its signature is verified. With --signer it must be signed by that key.`,
+		Example: "  henro check crawl\n  henro check --mend crawl\n  henro check --signer MHYwEAYH… crawl.wacz",
 		Args:    dirArgument("henro check crawl"),
 		RunE: func(cmd *cobra.Command, arguments []string) error {
 			out, bar := cmd.OutOrStdout(), newBar(cmd.ErrOrStderr())
+			info, err := os.Stat(arguments[0])
+			isFile := err == nil && info.Mode().IsRegular()
+			switch {
+			case isFile && mend:
+				return config.Usage("--mend: a WACZ file is not mended; pack the crawl again: henro wacz DIR FILE")
+			case isFile:
+				return checkPackage(out, bar, arguments[0], signer)
+			case signer != "":
+				return config.Usage("--signer: want a WACZ file, %s is none", arguments[0])
+			}
 			if mend {
 				if err := mendCrawl(out, bar, arguments[0]); err != nil {
 					return err
@@ -61,6 +75,8 @@ the state that are of different days become one state, whose links are judged ag
 	}
 	cmd.Flags().BoolVar(&mend, "mend", false,
 		"make wrong indexes again, move what is no record aside, and plan the visits of lost captures anew")
+	cmd.Flags().StringVar(&signer, "signer", "", "of a WACZ file: the public `KEY` that must have signed it, "+
+		"as henro wacz --sign prints it")
 	return cmd
 }
 
@@ -131,20 +147,25 @@ func check(out io.Writer, bar *bar, dir string) error {
 		fmt.Fprintln(out, "captured pages were not looked for: the crawl left some out of its archive "+
 			"(--lang, --mime, --obey-noindex), or an older henro began it")
 	}
-	count := len(report.Problems) + report.More + a.count
+	advice := "the state is damaged: restore a backup, or begin anew with the same seeds"
+	if len(report.Problems) == 0 {
+		advice = a.advice()
+	}
+	return a.verdict(out, report.Problems, report.More, advice)
+}
+
+// verdict lists what is damaged: others, more that are not listed, and what was noted.
+func (a *archiveCheck) verdict(out io.Writer, others []string, more int, advice string) error {
+	count := len(others) + more + a.count
 	if count == 0 {
 		fmt.Fprintln(out, "clean")
 		return nil
 	}
-	for _, problem := range append(report.Problems, a.problems...) {
+	for _, problem := range append(others, a.problems...) {
 		fmt.Fprintln(out, "damaged: "+problem)
 	}
-	if more := count - len(report.Problems) - len(a.problems); more > 0 {
+	if more := count - len(others) - len(a.problems); more > 0 {
 		fmt.Fprintf(out, "and %d more\n", more)
-	}
-	advice := "the state is damaged: restore a backup, or begin anew with the same seeds"
-	if len(report.Problems) == 0 {
-		advice = a.advice()
 	}
 	return &config.Exit{Code: config.ExitDamaged, Err: fmt.Errorf("%d damages found; %s", count, advice)}
 }
@@ -421,30 +442,43 @@ func (a *archiveCheck) merged() {
 	a.note("%s: %v", cdxj.MergedName, wrong)
 }
 
-// eachLine shows the lines of an index, and checks what they are by themselves.
+// eachLine shows the lines of an index of ours, and checks what they are by themselves.
 func eachLine(path string, visit func(cdxj.Entry) error) error {
 	f, err := os.Open(path)
 	if err != nil {
 		return err
 	}
 	defer f.Close()
-	in := bufio.NewReaderSize(f, 1<<20)
+	return eachLineIn(f, func(e cdxj.Entry) error {
+		if url, bad := weburl.Parse(e.URL); bad == nil && e.Key != cdxj.Key(url) {
+			return fmt.Errorf("is not found by %s", e.URL)
+		}
+		return visit(e)
+	})
+}
+
+// maxLine bounds a line of an index, whose URL is the most of it.
+const maxLine = 1 << 20
+
+// eachLineIn shows the lines of an index of any writer, which must be in order.
+func eachLineIn(index io.Reader, visit func(cdxj.Entry) error) error {
+	in := bufio.NewReaderSize(index, maxLine)
 	var before []byte
 	for number := 1; ; number++ {
-		line, err := in.ReadBytes('\n')
-		if err == io.EOF && len(line) == 0 {
+		line, err := in.ReadSlice('\n')
+		switch {
+		case err == io.EOF && len(line) == 0:
 			return nil
-		} else if err == io.EOF {
+		case err == io.EOF:
 			return fmt.Errorf("line %d of its index is cut off", number)
-		} else if err != nil {
+		case err == bufio.ErrBufferFull:
+			return fmt.Errorf("line %d of its index is longer than %d bytes", number, maxLine)
+		case err != nil:
 			return err
 		}
 		e, err := cdxj.Parse(bytes.TrimSuffix(line, []byte("\n")))
 		if err == nil && bytes.Compare(before, line) > 0 {
 			err = errors.New("is out of order")
-		}
-		if url, bad := weburl.Parse(e.URL); err == nil && bad == nil && e.Key != cdxj.Key(url) {
-			err = fmt.Errorf("is not found by %s", e.URL)
 		}
 		if err == nil {
 			err = visit(e)
@@ -452,7 +486,7 @@ func eachLine(path string, visit func(cdxj.Entry) error) error {
 		if err != nil {
 			return fmt.Errorf("line %d of its index: %w", number, err)
 		}
-		before = line
+		before = append(before[:0], line...)
 	}
 }
 

@@ -1,7 +1,10 @@
 package main
 
 import (
+	"archive/zip"
 	"bytes"
+	"errors"
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -237,5 +240,92 @@ func spoilCapture(t *testing.T, file string) {
 	data[e.Offset+e.Length/2] ^= 0xff
 	if err := os.WriteFile(file, data, 0o644); err != nil {
 		t.Fatal(err)
+	}
+}
+
+// compressParts makes a package whose parts are all compressed.
+func compressParts(t *testing.T, from, to string) {
+	t.Helper()
+	z, err := zip.OpenReader(from)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer z.Close()
+	var packed bytes.Buffer
+	w := zip.NewWriter(&packed)
+	for _, part := range z.File {
+		in, err := part.Open()
+		if err != nil {
+			t.Fatal(err)
+		}
+		out, err := w.Create(part.Name)
+		if err == nil {
+			_, err = io.Copy(out, in)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := errors.Join(w.Close(), os.WriteFile(to, packed.Bytes(), 0o644)); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestCheckVerifiesPackages(t *testing.T) {
+	dir, file, _ := checked(t)
+	key, signed := filepath.Join(dir, "key"), filepath.Join(dir, "signed.wacz")
+	if err := os.WriteFile(key, []byte(said(t, "key", "signing")), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	said(t, "wacz", "--sign", key, dir, signed)
+	out := said(t, "check", signed)
+	_, rest, _ := strings.Cut(out, "signed   by ")
+	public, _, _ := strings.Cut(rest, " ")
+	if !strings.HasPrefix(public, "MHYwEAYH") || !strings.HasSuffix(out, "clean\n") {
+		t.Fatalf("a signed package:\n%s", out)
+	}
+	said(t, "check", "--signer", public, signed)
+	plain := filepath.Join(dir, "plain.wacz")
+	said(t, "wacz", dir, plain)
+	if out := said(t, "check", plain); !strings.Contains(out, "signed   not at all") ||
+		!strings.HasSuffix(out, "clean\n") {
+		t.Errorf("an unsigned package:\n%s", out)
+	}
+
+	data, err := os.ReadFile(signed)
+	if err != nil {
+		t.Fatal(err)
+	}
+	records, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	at := bytes.Index(data, records)
+	data[at+len(records)/2] ^= 1
+	changed := filepath.Join(dir, "changed.wacz")
+	if err := os.WriteFile(changed, data, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	compressed := filepath.Join(dir, "compressed.wacz")
+	compressParts(t, plain, compressed)
+	for sentence, c := range map[string]struct {
+		arguments []string
+		code      int
+		says      string
+	}{
+		"a changed byte":       {[]string{changed}, config.ExitDamaged, "archive/a.warc.gz"},
+		"records compressed":   {[]string{compressed}, config.ExitDamaged, "is compressed by the package"},
+		"a line to no record":  {[]string{compressed}, config.ExitDamaged, "leads to no record"},
+		"signed by nobody":     {[]string{"--signer", public, plain}, config.ExitDamaged, "it is not signed by"},
+		"signed by another":    {[]string{"--signer", "MHYwEAYH", signed}, config.ExitDamaged, "it is not signed by"},
+		"no package":           {[]string{file}, config.ExitUsage, "not a WACZ file"},
+		"a package to mend":    {[]string{"--mend", signed}, config.ExitUsage, "is not mended"},
+		"a directory's signer": {[]string{"--signer", public, dir}, config.ExitUsage, "want a WACZ file"},
+	} {
+		out, err := command(t, append([]string{"check"}, c.arguments...)...)
+		var exit *config.Exit
+		if !errors.As(err, &exit) || exit.Code != c.code || !strings.Contains(out+err.Error(), c.says) {
+			t.Errorf("%s: %v\n%s", sentence, err, out)
+		}
 	}
 }

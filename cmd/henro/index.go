@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -13,6 +14,7 @@ import (
 	"henro/cmd/replay"
 	"henro/store"
 	"henro/store/archive/cdxj"
+	"henro/store/archive/wacz"
 	"henro/store/archive/warc"
 )
 
@@ -67,9 +69,16 @@ func archiveFolder(dir string) (string, error) {
 	return "", config.Usage("%s holds no finished WARC files: neither itself nor its folder warc", dir)
 }
 
-// openArchive opens the archive that archiveFolder finds.
-func openArchive(dir string) (*replay.Archive, error) {
-	folder, err := archiveFolder(dir)
+// openArchive opens a WACZ file, or the archive that archiveFolder finds.
+func openArchive(path string) (*replay.Archive, error) {
+	if info, err := os.Stat(path); err == nil && info.Mode().IsRegular() {
+		archive, err := replay.Open(path)
+		if errors.Is(err, wacz.ErrNotPackage) {
+			err = config.Usage("%s: %v", path, err)
+		}
+		return archive, err
+	}
+	folder, err := archiveFolder(path)
 	if err != nil {
 		return nil, err
 	}

@@ -29,22 +29,19 @@ func newReplayCommand() *cobra.Command {
 	o := replay.DefaultOptions()
 	log := config.Log{Level: "warn"}
 	cmd := &cobra.Command{
-		Use:   "replay [flags] DIR",
+		Use:   "replay [flags] DIR|FILE.wacz",
 		Short: "Show the archive of a crawl in a browser, as it was, without asking the live web",
 		Long: `Serve the archive of a crawl on loopback: a start page with the sites and a search, a calendar
 of the captures of each page, and the captures themselves below a banner. DIR is the directory of a crawl,
-running or ended, or any folder of WARC files. Mementos (RFC 7089): /timegate/URL, /timemap/link/URL. With
---proxy, captures are also answered exactly as they were to a browser that uses that address as its HTTP proxy;
-Accept-Datetime chooses the moment. No request ever leaves the machine.`,
+running or ended, or any folder of WARC files; a WACZ file may be of any writer. Mementos (RFC 7089):
+/timegate/URL, /timemap/link/URL. With --proxy, captures are also answered exactly as they were to a browser that
+uses that address as its HTTP proxy; Accept-Datetime chooses the moment. No request ever leaves the machine.`,
 		Example: `  henro replay crawl
+  henro replay manuals.wacz
   henro replay --listen 127.0.0.1:8091 --proxy 127.0.0.1:8092 collected/warcs`,
 		Args: dirArgument("henro replay crawl"),
 		RunE: func(cmd *cobra.Command, arguments []string) error {
 			logger, err := log.Logger()
-			if err != nil {
-				return err
-			}
-			folder, err := archiveFolder(arguments[0])
 			if err != nil {
 				return err
 			}
@@ -53,7 +50,7 @@ Accept-Datetime chooses the moment. No request ever leaves the machine.`,
 					return absence(ctx, arguments[0], url)
 				}
 			}
-			return show(cmd.Context(), cmd.OutOrStdout(), logger, folder, o, listen, proxy)
+			return show(cmd.Context(), cmd.OutOrStdout(), logger, arguments[0], o, listen, proxy)
 		},
 	}
 	f := cmd.Flags()
@@ -110,9 +107,9 @@ func absence(ctx context.Context, dir, of string) (a replay.Absence, err error) 
 }
 
 // show serves an archive until the context ends.
-func show(ctx context.Context, out io.Writer, log *logrus.Entry, folder string, o replay.Options, listen,
+func show(ctx context.Context, out io.Writer, log *logrus.Entry, path string, o replay.Options, listen,
 	proxy string) (err error) {
-	archive, err := replay.Open(folder)
+	archive, err := openArchive(path)
 	if err != nil {
 		return err
 	}
@@ -125,7 +122,8 @@ func show(ctx context.Context, out io.Writer, log *logrus.Entry, folder string, 
 	if l.Proxy != nil {
 		fmt.Fprintf(out, "proxy: http://%s/\n", l.Proxy.Addr())
 	}
-	note := filepath.Join(folder, dashboard.ReplayNote) // a help for who looks at the crawl: not worth an error
+	// a help for who looks at the crawl: not worth an error
+	note := filepath.Join(filepath.Dir(archive.Merged().Path), dashboard.ReplayNote)
 	if os.WriteFile(note, []byte(l.Own.Addr().String()+"\n"), 0o644) == nil {
 		defer os.Remove(note)
 	}

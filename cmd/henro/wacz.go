@@ -79,7 +79,11 @@ func signWith(o *wacz.Options, path string) error {
 
 // exportWACZ packs an archive; a file is there whole or not at all.
 func exportWACZ(stdout io.Writer, o wacz.Options, dir, path string) (err error) {
-	archive, err := openArchive(dir)
+	folder, err := archiveFolder(dir)
+	if err != nil {
+		return err
+	}
+	archive, err := replay.Open(folder)
 	if err != nil {
 		return err
 	}
@@ -103,7 +107,6 @@ func exportWACZ(stdout io.Writer, o wacz.Options, dir, path string) (err error) 
 		Others: pagesOf(archive, false, func(url string) bool { return !isSeed(url) }),
 	}
 	index := archive.Merged()
-	folder := filepath.Dir(index.Path)
 	if path == "-" {
 		return wacz.Write(stdout, folder, index, lists, o)
 	}

@@ -1,6 +1,7 @@
 package replay
 
 import (
+	"bufio"
 	"bytes"
 	"errors"
 	"fmt"
@@ -13,6 +14,7 @@ import (
 
 	"henro/messages/weburl"
 	"henro/store/archive/cdxj"
+	"henro/store/archive/wacz"
 	"henro/store/archive/warc"
 )
 
@@ -23,17 +25,21 @@ var (
 	ErrNoOriginal = errors.New("the capture that holds the content is not in this archive")
 )
 
-// Archive is a folder of WARC files and its merged index.
+// Archive is a folder of WARC files and its merged index, or a WACZ file.
 type Archive struct {
 	dir  string
-	root *os.Root // so that no index leads out of dir
+	root *os.Root      // so that no index leads out of dir
+	pack *wacz.Package // holds the WARC files, and dir, which is temporary, the index; nil: dir holds all
 
 	mu     sync.Mutex // held while merging
 	merged cdxj.Merged
 }
 
-// Open merges the indexes of a folder.
+// Open merges the indexes of a folder, or reads that of a WACZ file.
 func Open(dir string) (*Archive, error) {
+	if info, err := os.Stat(dir); err == nil && info.Mode().IsRegular() {
+		return openPackage(dir)
+	}
 	root, err := os.OpenRoot(dir)
 	if err != nil {
 		return nil, err
@@ -45,11 +51,84 @@ func Open(dir string) (*Archive, error) {
 	return a, nil
 }
 
-// Close lets go of the folder.
-func (a *Archive) Close() error { return a.root.Close() }
+// openPackage copies the index of a WACZ file into a temporary folder, under the keys by which it is searched here.
+func openPackage(file string) (_ *Archive, err error) {
+	a := &Archive{}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, a.Close())
+		}
+	}()
+	if a.pack, err = wacz.Open(file); err != nil {
+		return nil, err
+	}
+	if a.dir, err = os.MkdirTemp("", "henro-wacz-"); err != nil {
+		return nil, err
+	}
+	if a.root, err = os.OpenRoot(a.dir); err != nil {
+		return nil, err
+	}
+	for _, name := range a.pack.Files("archive") {
+		a.merged.Files = append(a.merged.Files, filepath.Base(name))
+	}
+	unsorted := filepath.Join(a.dir, "unsorted")
+	if err = a.unpackIndexes(unsorted); err != nil {
+		return nil, fmt.Errorf("read the index of %s: %w", file, err)
+	}
+	a.merged.Path = filepath.Join(a.dir, cdxj.MergedName)
+	return a, errors.Join(cdxj.SortFile(a.merged.Path, unsorted), os.Remove(unsorted))
+}
+
+// maxLine bounds a line of the index of a package.
+const maxLine = 1 << 20
+
+func (a *Archive) unpackIndexes(to string) (err error) {
+	f, err := os.Create(to)
+	if err != nil {
+		return err
+	}
+	out := bufio.NewWriter(f)
+	defer func() { err = errors.Join(err, out.Flush(), f.Close()) }()
+	for _, name := range a.pack.Indexes() {
+		index, err := a.pack.Index(name)
+		if err != nil {
+			return err
+		}
+		lines := bufio.NewScanner(index)
+		lines.Buffer(nil, maxLine)
+		for lines.Scan() {
+			e, err := cdxj.Parse(lines.Bytes())
+			if err != nil {
+				return errors.Join(err, index.Close())
+			}
+			if u, err := weburl.Parse(e.URL); err == nil {
+				e.Key = cdxj.Key(u)
+			}
+			_, _ = out.Write(e.Append(out.AvailableBuffer())) // Flush has its error
+		}
+		if err := errors.Join(lines.Err(), index.Close()); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Close lets go of the folder, or of the file.
+func (a *Archive) Close() (err error) {
+	if a.root != nil {
+		err = a.root.Close()
+	}
+	if a.pack != nil {
+		err = errors.Join(err, a.pack.Close(), os.RemoveAll(a.dir))
+	}
+	return err
+}
 
 // Refresh takes in the files that were finished since the last time.
 func (a *Archive) Refresh() error {
+	if a.pack != nil {
+		return nil
+	}
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	merged, err := cdxj.MergeDir(a.dir)
@@ -146,7 +225,7 @@ type Capture struct {
 	Header   warc.Header // of the answer
 	Body     io.Reader   // its payload, its content coding still on
 	Original *cdxj.Entry // of a revisit, the capture that holds the payload
-	files    []*os.File
+	files    []io.Closer
 }
 
 // Close closes the files.
@@ -195,11 +274,10 @@ func (a *Archive) Read(e cdxj.Entry) (*Capture, error) {
 }
 
 func (a *Archive) open(c *Capture, e cdxj.Entry) (*warc.Entry, *warc.Message, error) {
-	f, err := a.root.Open(filepath.Base(e.Filename))
+	f, err := a.file(c, filepath.Base(e.Filename))
 	if err != nil {
 		return nil, nil, fmt.Errorf("open the file of a capture: %w", err)
 	}
-	c.files = append(c.files, f)
 	record, err := warc.At(f, e.Offset)
 	if err != nil {
 		return nil, nil, fmt.Errorf("read %s: %w", e.Filename, err)
@@ -209,6 +287,18 @@ func (a *Archive) open(c *Capture, e cdxj.Entry) (*warc.Entry, *warc.Message, er
 		return record, nil, nil
 	}
 	return record, message, err
+}
+
+// file opens a WARC file, as long as the capture is open.
+func (a *Archive) file(c *Capture, name string) (io.ReadSeeker, error) {
+	if a.pack != nil {
+		return a.pack.Stored("archive/" + name)
+	}
+	f, err := a.root.Open(name)
+	if err == nil {
+		c.files = append(c.files, f)
+	}
+	return f, err
 }
 
 // original finds the capture that a revisit refers to: by URL and date if it says so, otherwise the latest before it

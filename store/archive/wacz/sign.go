@@ -10,6 +10,7 @@ import (
 	"encoding/pem"
 	"errors"
 	"fmt"
+	"math/big"
 	"time"
 )
 
@@ -27,7 +28,8 @@ type signedData struct {
 	Software  string `json:"software"`
 	Version   string `json:"version"`
 	Signature string `json:"signature"`
-	PublicKey string `json:"publicKey"` // SubjectPublicKeyInfo
+	PublicKey string `json:"publicKey"`        // SubjectPublicKeyInfo
+	Domain    string `json:"domain,omitempty"` // of the other kind, by a certificate, which henro does not make
 }
 
 // NewKey returns a new key as PEM.
@@ -88,5 +90,34 @@ func sign(hash string, o Options) (*signedData, error) {
 	r.FillBytes(signature[:coordinate])
 	s.FillBytes(signature[coordinate:])
 	return &signedData{hash, o.Now.UTC().Format(time.RFC3339), o.Software, "0.1.0",
-		base64.StdEncoding.EncodeToString(signature), public}, nil
+		base64.StdEncoding.EncodeToString(signature), public, ""}, nil
+}
+
+// verify checks a signature of a hash.
+func (s *signedData) verify(hash string) (*Signature, error) {
+	if s.Hash != hash {
+		return nil, fmt.Errorf("it is one of %.80q", s.Hash)
+	}
+	der, err := base64.StdEncoding.DecodeString(s.PublicKey)
+	if err != nil {
+		return nil, fmt.Errorf("its public key: %w", err)
+	}
+	key, err := x509.ParsePKIXPublicKey(der)
+	if err != nil {
+		return nil, fmt.Errorf("its public key: %w", err)
+	}
+	public, ok := key.(*ecdsa.PublicKey)
+	if !ok || public.Curve != elliptic.P384() {
+		return nil, errors.New("its public key is not one of the curve P-384")
+	}
+	signature, err := base64.StdEncoding.DecodeString(s.Signature)
+	if err != nil || len(signature) != 2*coordinate {
+		return nil, fmt.Errorf("it is not base64 of %d bytes", 2*coordinate)
+	}
+	sum := sha256.Sum256([]byte(hash))
+	if !ecdsa.Verify(public, sum[:], new(big.Int).SetBytes(signature[:coordinate]),
+		new(big.Int).SetBytes(signature[coordinate:])) {
+		return nil, errors.New("it is not one by its public key: the package was changed, or the signature was")
+	}
+	return &Signature{base64.StdEncoding.EncodeToString(der), s.Created}, nil
 }

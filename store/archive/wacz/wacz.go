@@ -1,5 +1,5 @@
 // Package wacz packs an archive into one WACZ 1.1.1 file, which ReplayWeb.page opens from any web server without a
-// program beside it.
+// program beside it, and verifies such files.
 //
 // A WACZ is a ZIP file of what is there already: the WARC files, stored and not compressed a second time so that a
 // reader can take one record out of gigabytes; the index, in gzip members of some thousand lines with a short index
@@ -300,7 +300,7 @@ func (w *writer) about() error {
 	put := func(path string, text []byte) (resource, error) {
 		return w.add(path, zip.Deflate, func(to io.Writer) error { _, err := to.Write(text); return err })
 	}
-	r, err := put("datapackage.json", text)
+	r, err := put(dataPackage, text)
 	if err != nil {
 		return err
 	}
@@ -315,7 +315,7 @@ func (w *writer) about() error {
 		}
 	}
 	if text, err = json.MarshalIndent(digest, "", "  "); err == nil {
-		_, err = put("datapackage-digest.json", text)
+		_, err = put(dataPackageDigest, text)
 	}
 	return err
 }

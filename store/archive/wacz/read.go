@@ -1,0 +1,281 @@
+package wacz
+
+import (
+	"archive/zip"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/klauspost/compress/gzip"
+)
+
+// ErrNotPackage is returned for a file that is no WACZ.
+var ErrNotPackage = errors.New("wacz: not a WACZ file")
+
+// What is read into memory of a package at most, whoever made it.
+const (
+	maxDataPackage = 256 << 20 // lists every part: a million of them
+	maxDigest      = 1 << 20   // a hash, a signature and its certificates
+)
+
+const (
+	dataPackage       = "datapackage.json"
+	dataPackageDigest = "datapackage-digest.json"
+)
+
+// Package is a WACZ file that is read. It may be of another writer.
+type Package struct {
+	file  *os.File
+	parts []*zip.File
+	named map[string]*zip.File
+}
+
+// Open opens a package. Close it.
+func Open(name string) (*Package, error) {
+	f, err := os.Open(name)
+	if err != nil {
+		return nil, err
+	}
+	info, err := f.Stat()
+	if err != nil {
+		return nil, errors.Join(err, f.Close())
+	}
+	z, err := zip.NewReader(f, info.Size())
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("%w: %w", ErrNotPackage, err), f.Close())
+	}
+	p := &Package{file: f, parts: z.File, named: map[string]*zip.File{}}
+	for _, part := range z.File {
+		p.named[part.Name] = part
+	}
+	if p.named[dataPackage] == nil {
+		return nil, errors.Join(fmt.Errorf("%w: it has no %s", ErrNotPackage, dataPackage), f.Close())
+	}
+	return p, nil
+}
+
+// Close closes the file.
+func (p *Package) Close() error { return p.file.Close() }
+
+// Files are the paths of the parts in a folder of the package, in their order.
+func (p *Package) Files(folder string) []string {
+	var names []string
+	for _, part := range p.parts {
+		if strings.HasPrefix(part.Name, folder+"/") && !strings.HasSuffix(part.Name, "/") {
+			names = append(names, part.Name)
+		}
+	}
+	return names
+}
+
+// Part opens a part, to be read to its end.
+func (p *Package) Part(name string) (io.ReadCloser, error) {
+	part := p.named[name]
+	if part == nil {
+		return nil, fmt.Errorf("%q: %w", name, os.ErrNotExist)
+	}
+	return part.Open()
+}
+
+// Stored is a part that is not compressed, which can be read from any place.
+func (p *Package) Stored(name string) (*io.SectionReader, error) {
+	part := p.named[name]
+	switch {
+	case part == nil:
+		return nil, fmt.Errorf("%q: %w", name, os.ErrNotExist)
+	case part.Method != zip.Store:
+		return nil, fmt.Errorf("%q is compressed by the package, so that no reader can begin at a record", name)
+	}
+	at, err := part.DataOffset()
+	if err != nil {
+		return nil, fmt.Errorf("%q: %w", name, err)
+	}
+	return io.NewSectionReader(p.file, at, int64(part.CompressedSize64)), nil
+}
+
+// Indexes are the paths of the indexes, whose lines are CDXJ.
+func (p *Package) Indexes() []string {
+	return slices.DeleteFunc(p.Files("indexes"), func(name string) bool {
+		kind := path.Ext(strings.TrimSuffix(name, ".gz"))
+		return kind != ".cdx" && kind != ".cdxj" // index.idx stands above the blocks of another
+	})
+}
+
+// Index opens one of the Indexes and unpacks it.
+func (p *Package) Index(name string) (io.ReadCloser, error) {
+	f, err := p.Part(name)
+	if err != nil || !strings.HasSuffix(name, ".gz") {
+		return f, err
+	}
+	lines, err := gzip.NewReader(f)
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("%q: %w", name, err), f.Close())
+	}
+	return struct {
+		io.Reader
+		io.Closer
+	}{lines, f}, nil
+}
+
+// About is what a package says of itself.
+type About struct {
+	Title    string `json:"title"`
+	Software string `json:"software"`
+	Created  string `json:"created"`
+	// Signed is nil for a package without a signature that was found right.
+	Signed *Signature `json:"-"`
+	// Domain is that of a signature by a certificate, which is not verified.
+	Domain string `json:"-"`
+	Parts  int    `json:"-"`
+	Bytes  int64  `json:"-"`
+}
+
+// Signature is one that was verified. The signature does not cover the moment.
+type Signature struct {
+	PublicKey string // SubjectPublicKeyInfo in base64
+	Created   string
+}
+
+// Verify compares every part with the digest that the data package names, that with its own digest, and this with the
+// signature if there is one. wrong is called for each thing that does not agree, progress with the bytes read so far.
+// An error is one of reading the file.
+func (p *Package) Verify(wrong func(format string, values ...any), progress func(done, all int64)) (About, error) {
+	var about struct {
+		About
+		Resources []resource `json:"resources"`
+	}
+	text, err := p.small(dataPackage, maxDataPackage)
+	if err != nil {
+		return about.About, err
+	}
+	if err := json.Unmarshal(text, &about); err != nil {
+		return about.About, fmt.Errorf("%w: %s: %w", ErrNotPackage, dataPackage, err)
+	}
+	p.verifyDigest(text, &about.About, wrong)
+	p.verifyNames(about.Resources, wrong)
+	var all int64
+	for _, r := range about.Resources {
+		if part := p.named[r.Path]; part != nil {
+			all += int64(part.UncompressedSize64)
+		}
+	}
+	for _, r := range about.Resources {
+		if p.named[r.Path] == nil {
+			wrong("%q is listed in %s and not in the package", r.Path, dataPackage)
+			continue
+		}
+		n, err := p.verifyPart(r)
+		if err != nil {
+			wrong("%q: %v", r.Path, err)
+		}
+		about.Parts++
+		about.Bytes += n
+		progress(about.Bytes, all)
+	}
+	return about.About, nil
+}
+
+// small reads a whole part.
+func (p *Package) small(name string, most int64) ([]byte, error) {
+	f, err := p.Part(name)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	text, err := io.ReadAll(io.LimitReader(f, most+1))
+	switch {
+	case err != nil:
+		return nil, fmt.Errorf("read %s: %w", name, err)
+	case int64(len(text)) > most:
+		return nil, fmt.Errorf("%w: %s is longer than %d bytes", ErrNotPackage, name, most)
+	}
+	return text, nil
+}
+
+// verifyNames holds the parts against the list of them. Of two parts of one name readers take the one or the other.
+func (p *Package) verifyNames(listed []resource, wrong func(string, ...any)) {
+	known := map[string]bool{dataPackage: true, dataPackageDigest: true}
+	for _, r := range listed {
+		known[r.Path] = true
+	}
+	seen := map[string]bool{}
+	for _, part := range p.parts {
+		switch {
+		case strings.HasSuffix(part.Name, "/"):
+		case seen[part.Name]:
+			wrong("%q is in the package twice", part.Name)
+		case !known[part.Name]:
+			wrong("%q is in the package and not listed in %s", part.Name, dataPackage)
+		}
+		seen[part.Name] = true
+	}
+}
+
+// verifyPart reads a part and returns its length.
+func (p *Package) verifyPart(r resource) (int64, error) {
+	sum, ok := strings.CutPrefix(r.Hash, "sha256:")
+	if !ok {
+		return 0, fmt.Errorf("its digest %q is not one of SHA-256", r.Hash)
+	}
+	f, err := p.Part(r.Path)
+	if err != nil {
+		return 0, err
+	}
+	defer f.Close()
+	read := sha256.New()
+	n, err := io.Copy(read, f)
+	switch {
+	case err != nil:
+		return n, err
+	case n != r.Bytes:
+		return n, fmt.Errorf("it has %d bytes, listed are %d", n, r.Bytes)
+	case hex.EncodeToString(read.Sum(nil)) != strings.ToLower(sum):
+		return n, errors.New("its content is not the one that is listed")
+	}
+	return n, nil
+}
+
+// verifyDigest holds the data package against its digest, and that against the signature.
+func (p *Package) verifyDigest(text []byte, about *About, wrong func(string, ...any)) {
+	if p.named[dataPackageDigest] == nil { // the specification leaves it to the writer
+		return
+	}
+	var digest struct {
+		Hash   string          `json:"hash"`
+		Signed json.RawMessage `json:"signedData"`
+	}
+	data, err := p.small(dataPackageDigest, maxDigest)
+	if err == nil {
+		err = json.Unmarshal(data, &digest)
+	}
+	if err != nil {
+		wrong("%s: %v", dataPackageDigest, err)
+		return
+	}
+	if is := fmt.Sprintf("sha256:%x", sha256.Sum256(text)); is != digest.Hash {
+		wrong("%s is not the one of which %s has the digest", dataPackage, dataPackageDigest)
+		return
+	}
+	if len(digest.Signed) == 0 || string(digest.Signed) == "null" {
+		return
+	}
+	var signed signedData
+	if err := json.Unmarshal(digest.Signed, &signed); err != nil {
+		wrong("signature: %v", err)
+		return
+	}
+	if signed.Domain != "" {
+		about.Domain = signed.Domain
+		return
+	}
+	if about.Signed, err = signed.verify(digest.Hash); err != nil {
+		wrong("signature: %v", err)
+	}
+}
