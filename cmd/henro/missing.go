@@ -124,10 +124,14 @@ func (l *look) missing(ctx context.Context, prefix string, show *missingShown) e
 type missingShown struct {
 	out   *bufio.Writer
 	json  bool
+	visit func(*master.PageMissing) error // gets the pages instead of out; nil: they are written
 	whole master.Wholeness
 }
 
 func (s *missingShown) page(p *master.PageMissing) error {
+	if s.visit != nil {
+		return s.visit(p)
+	}
 	if s.json {
 		return json.NewEncoder(s.out).Encode(p)
 	}

@@ -2,12 +2,14 @@ package main
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 
 	"github.com/sirupsen/logrus"
 	"github.com/spf13/cobra"
@@ -16,6 +18,8 @@ import (
 	"henro/cmd/config"
 	"henro/cmd/qa"
 	"henro/cmd/replay"
+	"henro/master"
+	"henro/store"
 	"henro/store/archive/cdxj"
 )
 
@@ -26,13 +30,13 @@ func newQACommand() *cobra.Command {
 	var l look
 	log := config.Log{Level: "warn"}
 	cmd := &cobra.Command{
-		Use:   "qa [flags] DIR",
+		Use:   "qa [flags] DIR|FILE.wacz",
 		Short: "Compare a sample of archived pages with the live ones, in the same browser",
 		Long: `Draw pages from the archive of a crawl by lot and open each twice in the Chromium of this machine: in the
 replay of the archive, and live. Compare what they ask for, their visible text and a picture of the first screen,
 and write a report, the worst pages first. The browser asks the live hosts as a person would who opens these pages
-one after another; it has a profile of its own and ends with the command. Without a Chromium, the state says which
-requisites of which pages are missing, as henro missing does.`,
+one after another; it has a profile of its own and ends with the command. Of what the archive lacks, the state says why.
+Without a Chromium all is from the state: how many pages are whole, and which lack most, with the reasons.`,
 		Example: `  henro qa crawl                           # writes crawl/qa/index.html
   henro qa --pages 200 --to report crawl`,
 		Args: dirArgument("henro qa crawl"),
@@ -45,18 +49,20 @@ requisites of which pages are missing, as henro missing does.`,
 				return config.Usage("--pages: %v", err)
 			}
 			l.dir = arguments[0]
+			if to == "" {
+				to = filepath.Join(arguments[0], "qa")
+				if info, err := os.Stat(arguments[0]); err == nil && info.Mode().IsRegular() { // a WACZ file
+					to = arguments[0] + ".qa"
+				}
+			}
 			browser, err := qa.FindBrowser()
 			if errors.Is(err, qa.ErrNoBrowser) {
-				logger.Warn("no Chromium or Chrome is installed: only requisites are looked for, in the state")
-				show := &missingShown{out: bufio.NewWriter(cmd.OutOrStdout())}
-				return errors.Join(l.missing(cmd.Context(), "", show), show.end(), show.out.Flush())
+				logger.Warn("no Chromium or Chrome is installed: pages are judged by the state alone")
+				return l.judgeByState(cmd.Context(), cmd.OutOrStdout(), to, o.Pages)
 			}
 			rules, err := qa.ResolverRules(resolve)
 			if err != nil {
 				return config.Usage("--resolve: %v", err)
-			}
-			if to == "" {
-				to = filepath.Join(arguments[0], "qa")
 			}
 			archive, err := openArchive(arguments[0])
 			if err != nil {
@@ -78,6 +84,9 @@ requisites of which pages are missing, as henro missing does.`,
 			if err != nil {
 				return err
 			}
+			if store.Exists(filepath.Join(arguments[0], "state")) {
+				nameCauses(cmd.Context(), logger, arguments[0], summary)
+			}
 			if err := summary.Write(to, arguments[0]); err != nil {
 				return err
 			}
@@ -87,11 +96,84 @@ requisites of which pages are missing, as henro missing does.`,
 	f := cmd.Flags()
 	f.IntVar(&o.Pages, "pages", o.Pages, "how many pages are drawn")
 	f.Uint64Var(&o.Seed, "seed", o.Seed, "of the draw: the same archive and seed give the same pages")
-	f.StringVar(&to, "to", "", "`FOLDER` for the report (default DIR/qa)")
+	f.StringVar(&to, "to", "", "`FOLDER` for the report (default DIR/qa, or FILE.wacz.qa)")
 	f.StringArrayVar(&resolve, "resolve", nil, "where a name lives, as in the crawl: `HOST:PORT:ADDR` (repeatable)")
 	log.Register(f)
 	l.control.register(cmd)
 	return cmd
+}
+
+// maxCauses bounds the URLs whose causes are looked for: each opens the state once.
+const maxCauses = 200
+
+// nameCauses says of what the archive lacks why, from the state beside it.
+func nameCauses(ctx context.Context, log *logrus.Entry, dir string, s *qa.Summary) {
+	causes := map[string]string{}
+	for _, page := range s.Pages {
+		for i := range page.Missing {
+			lack := &page.Missing[i]
+			cause, known := causes[lack.URL]
+			if !known && len(causes) < maxCauses {
+				why, err := absence(ctx, dir, lack.URL)
+				if err != nil {
+					log.WithField("err", err).Warn("the state does not say why a request is missing")
+					return
+				}
+				cause = why.Says
+				causes[lack.URL] = cause
+			}
+			lack.Cause = cause
+		}
+	}
+}
+
+// maxLacks bounds what is listed of one page.
+const maxLacks = 100
+
+// judgeByState writes the report of a crawl whose pages no browser opens: how many are whole, and those that lack most.
+func (l *look) judgeByState(ctx context.Context, out io.Writer, to string, most int) error {
+	show := &missingShown{out: bufio.NewWriter(out)}
+	var worst []master.PageMissing
+	lacks := func(p master.PageMissing) int { return len(p.Missing) + p.More }
+	keep := func() {
+		slices.SortStableFunc(worst, func(a, b master.PageMissing) int { return cmp.Compare(lacks(b), lacks(a)) })
+		worst = worst[:min(most, len(worst))]
+	}
+	show.visit = func(p *master.PageMissing) error {
+		if n := len(p.Missing) - maxLacks; n > 0 {
+			p.Missing, p.More = slices.Clone(p.Missing[:maxLacks]), p.More+n
+		}
+		if worst = append(worst, *p); len(worst) >= 2*most {
+			keep()
+		}
+		return nil
+	}
+	if err := l.missing(ctx, "", show); err != nil {
+		return err
+	}
+	keep()
+	w := &show.whole
+	summary := &qa.Summary{State: &qa.State{Pages: w.Pages, Whole: w.Whole, Reasons: w.Reasons}}
+	show.visit = nil
+	for i := range worst {
+		if err := show.page(&worst[i]); err != nil {
+			return err
+		}
+		page := &qa.Page{URL: worst[i].URL, More: worst[i].More}
+		for _, r := range worst[i].Missing {
+			page.Missing = append(page.Missing, qa.Lack{URL: r.URL, Type: r.Kind, Reason: r.Says.String()})
+		}
+		summary.Pages = append(summary.Pages, page)
+	}
+	if err := os.MkdirAll(to, 0o777); err != nil {
+		return err
+	}
+	if err := summary.Write(to, l.dir); err != nil {
+		return err
+	}
+	err := errors.Join(show.end(), show.out.Flush())
+	fmt.Fprintln(out, "report:", filepath.Join(to, "index.html"))
+	return err
 }
 
 // compareLive shows the archive to a browser, page by page.

@@ -49,6 +49,7 @@ type Page struct {
 	Replay int `json:"replay_requests"`
 	// Missing are requests of the live page that the archive has no capture of.
 	Missing []Lack `json:"missing,omitempty"`
+	More    int    `json:"more_missing,omitempty"` // that are not listed
 	// Unanswered are requests of the replay that got no capture, though the live page got an answer.
 	Unanswered []Lack `json:"unanswered,omitempty"`
 	// Outside are requests of the replay that were sent to others.
@@ -67,6 +68,7 @@ type Lack struct {
 	URL    string `json:"url"`
 	Type   string `json:"type"`
 	Reason string `json:"reason"`
+	Cause  string `json:"cause,omitempty"` // why the archive lacks it, as the state beside it has it
 }
 
 // Asked is the share of the live page's requests that the archive has.
@@ -175,7 +177,7 @@ func (p *Page) asked(archive *replay.Archive) error {
 			if r.Status == 0 {
 				reason = "no live answer: " + r.Err
 			}
-			p.Missing = append(p.Missing, Lack{u.String(), r.Type, reason})
+			p.Missing = append(p.Missing, Lack{URL: u.String(), Type: r.Type, Reason: reason})
 		case err != nil:
 			return err
 		}
@@ -195,12 +197,13 @@ func (p *Page) answered(show Shown) {
 		u, asked := show.Asked(r.URL)
 		switch {
 		case asked == replay.Foreign && !r.Refused:
-			p.Outside = append(p.Outside, Lack{r.URL, r.Type, fmt.Sprint(r.Status, " ", r.Err)})
+			p.Outside = append(p.Outside, Lack{URL: r.URL, Type: r.Type,
+				Reason: fmt.Sprint(r.Status, " ", r.Err)})
 		case asked == replay.Captured:
 			p.Replay++
 			if r.Status >= 400 && live[u] {
 				reason := fmt.Sprintf("the replay answered %d", r.Status)
-				p.Unanswered = append(p.Unanswered, Lack{u.String(), r.Type, reason})
+				p.Unanswered = append(p.Unanswered, Lack{URL: u.String(), Type: r.Type, Reason: reason})
 			}
 		}
 	}

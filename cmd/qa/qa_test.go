@@ -143,10 +143,12 @@ func TestWhatDiffersIsFound(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := &Page{URL: e.URL, At: e.At, Live: 4, Replay: 3, Text: 2. / 5, Pixels: 0.93,
-		Missing: []Lack{{"http://docs.test/b.png", "Image", "the live answer was 200"},
-			{"https://elsewhere.test/", "Image", "no live answer: net::ERR_NAME_NOT_RESOLVED"}},
-		Unanswered: []Lack{{"http://docs.test/a.png", "Image", "the replay answered 404"}},
-		Outside:    []Lack{{"http://docs.test/out", "Image", "200 "}}, live: live, replayed: replayed}
+		Missing: []Lack{
+			{URL: "http://docs.test/b.png", Type: "Image", Reason: "the live answer was 200"},
+			{URL: "https://elsewhere.test/", Type: "Image", Reason: "no live answer: net::ERR_NAME_NOT_RESOLVED"}},
+		Unanswered: []Lack{{URL: "http://docs.test/a.png", Type: "Image", Reason: "the replay answered 404"}},
+		Outside:    []Lack{{URL: "http://docs.test/out", Type: "Image", Reason: "200 "}},
+		live:       live, replayed: replayed}
 	if !reflect.DeepEqual(p, want) {
 		t.Errorf("found %+v\nwant  %+v", p, want)
 	}
