@@ -446,6 +446,12 @@ func truth(t *testing.T, hosts []brokenHost, urls []string, flag, value string, 
 				t.Error(err)
 			}
 			answers["sql"] = out
+			fetches, err := os.ReadFile(filepath.Join(value, "logs", "fetch.jsonl"))
+			if err != nil {
+				t.Error(err)
+			}
+			lines := regexp.MustCompile(`(?m)^.*"`+regexp.QuoteMeta(host)+`/.*$`).FindAllString(string(fetches), -1)
+			answers["fetch log"] = strings.Join(lines, "\n")
 		}
 		if !h.page && h.word != "" {
 			answers["log"] = regexp.MustCompile(`(?m)^.*"?a host fails.*` + h.name + `\..*$`).FindString(log.String())
@@ -510,6 +516,15 @@ func theirs(t *testing.T, hosts []brokenHost, urls []string, address string) {
 			t.Errorf("%s: the page of %s does not say %s alone:\n%s", h.name, urls[i], h.word, page)
 		}
 		host := get("/host?name=" + url.QueryEscape(strings.TrimSuffix(urls[i], "/")))
+		failed := ""
+		// the first look begins a search
+		for deadline := time.Now().Add(10 * time.Second); time.Now().Before(deadline) &&
+			!strings.Contains(failed, url.QueryEscape(urls[i])); time.Sleep(10 * time.Millisecond) {
+			failed = get("/failed?cause=" + url.QueryEscape(h.word))
+		}
+		if !strings.Contains(failed, url.QueryEscape(urls[i])) {
+			t.Errorf("%s: the page of %s does not have %s:\n%s", h.name, h.word, urls[i], failed)
+		}
 		if !h.page && !strings.Contains(host, "<code>"+h.word+"</code>") {
 			t.Errorf("%s: the page of its host does not say %s:\n%s", h.name, h.word, host)
 		}
