@@ -4,6 +4,7 @@
 #
 #   browser.sh                 some 60 s
 #   SCREENSHOTS=docs browser.sh   leaves the pictures of docs/dashboard.md there
+#   SCREENS=DIR browser.sh     leaves a picture of every page there, wide and narrow, light and dark, in both languages
 set -euo pipefail
 export HENRO_REQUISITES=off # the truths that this lab knows are of pages
 lab=$(cd "$(dirname "$0")" && pwd)
@@ -14,8 +15,8 @@ trap 'rm -rf "$dir"' EXIT
 . "$lab/apt.sh"
 install chromium chromium
 install npm nodejs npm
-if [ -n "${SCREENSHOTS:-}" ]; then
-	SCREENSHOTS=$(realpath "$SCREENSHOTS")
+if [ -n "${SCREENSHOTS:-}${SCREENS:-}" ]; then
+	for name in SCREENSHOTS SCREENS; do [ -z "${!name:-}" ] || declare "$name=$(realpath "${!name}")"; done
 	install fc-list fontconfig
 	fc-list | grep -q NotoSansCJK || packages install -y -qq --no-install-recommends fonts-noto-cjk fonts-inter
 fi
@@ -25,4 +26,4 @@ cd "$root"
 mkdir "$dir/bin"
 go build -o "$dir/bin/" ./cmd/henro ./cmd/henro-master ./cmd/henro-slave
 go build -modfile=.ci/tools.mod -o "$dir/browser" ./.ci/lab/browser
-"$dir/browser" -bin "$dir/bin" -dir "$dir" -axe "$dir/node_modules/axe-core/axe.min.js" -screenshots "${SCREENSHOTS:-}"
+"$dir/browser" -bin "$dir/bin" -dir "$dir" -axe "$dir/node_modules/axe-core/axe.min.js" -screenshots "${SCREENSHOTS:-}" -screens "${SCREENS:-}"

@@ -12,6 +12,8 @@
 //   - of three slaves in processes of their own, one that is drained by its button gives its hosts to the others, by
 //     the words of all three, visits nothing more by its own count, and is lent hosts again once it is put back to
 //     work;
+//   - the mailboxes of that master and its slaves are recorded, and the page of the recording leads from a message to
+//     its cause on another node;
 //   - the console says nothing, and every request of the browser goes to the dashboard.
 //
 // Nothing here is judged by how fast the machine is: what must come to be is waited for with patience, and what must
@@ -41,6 +43,7 @@ func main() {
 	flag.StringVar(&t.dir, "dir", "", "where everything is put")
 	flag.StringVar(&t.axe, "axe", "", "axe.min.js; empty: whether everybody can use the pages is not judged")
 	flag.StringVar(&t.pictures, "screenshots", "", "where pictures are put; empty: none")
+	flag.StringVar(&t.screens, "screens", "", "where pictures of all pages are put, in all forms; empty: none")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
@@ -52,7 +55,7 @@ func main() {
 
 // trial is a web, a crawl of it, and a browser.
 type trial struct {
-	bin, dir, axe, pictures string
+	bin, dir, axe, pictures, screens string
 
 	group  *process.Group
 	stalls stalls
@@ -92,6 +95,7 @@ func (t *trial) run(ctx context.Context) error {
 		{"everybody can use every page", b.accessible},
 		{"pictures", b.screenshots},
 		{"a drained slave gives its hosts to the others", b.drain},
+		{"mailboxes of a cluster are recorded, and their page steps through them", b.traced},
 		{"the console is silent, and nothing leaves the machine", b.quiet},
 	} {
 		began := time.Now()

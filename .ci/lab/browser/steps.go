@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -229,8 +230,7 @@ func (b *browser) addSeed() error {
 
 // everyPage are all views, with something to see.
 var everyPage = []string{"/", "/hosts", "/host", "/page", "/nodes", "/revisit", "/fetches", "/failed", "/missing",
-	"/log",
-	"/help"}
+	"/changes", "/log", "/help"}
 
 // path is the address of a view, with a host or a page where it needs one.
 func (b *browser) path(view string) string {
@@ -334,6 +334,15 @@ func (b *browser) accessible() error {
 }
 
 func (b *browser) screenshots() error {
+	for _, view := range everyPage {
+		name := cmp.Or(strings.Trim(view, "/"), "now")
+		if err := b.everywhere(name, func() error {
+			return b.do(b.to(b.path(view)), chromedp.WaitReady("footer", chromedp.ByQuery),
+				chromedp.Sleep(2*time.Second))
+		}); err != nil {
+			return err
+		}
+	}
 	if b.pictures == "" {
 		return nil
 	}
