@@ -77,6 +77,7 @@ var pure = []struct{ dir, why, mayImport string }{
 	{"actors/admission", "master, slaves and henro why must judge a URL alike", "github.com/spf13/pflag"},
 	{"actors/stoplist", "evidence is proved by tables", ""},
 	{"actors/traps", "master and slaves must judge a link alike", ""},
+	{"slave/botauth", "a key and an authority in, lines of a header out", ""},
 	{"slave/links", "a page in, links out, thousands a second", ""},
 	{"slave/mediatype", "a header field and some bytes in, a type out, as browsers have it", ""},
 	{"slave/sitemap", "a sitemap or a feed in, entries out, whatever is wrong with it", "golang.org/x/text"},

@@ -2,6 +2,7 @@ package master
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/base32"
 	"encoding/json"
 	"fmt"
@@ -94,7 +95,8 @@ func fetchOf(at time.Time, slave string, fact *messages.Fact) Fetch {
 		v := fact.Robots
 		failure := host.RobotsFailure(v, at)
 		ago, reason = v.AgoNs, v.Reason
-		f.URL, f.Status, f.Took, f.Hops = fact.Host+"/robots.txt", int(v.Status), time.Duration(v.TookNs), "P"
+		f.URL, f.Hops = fact.Host+cmp.Or(v.Path, "/robots.txt"), "P"
+		f.Status, f.Took = int(v.Status), time.Duration(v.TookNs)
 		f.Cause = failure.Cause()
 	}
 	if reason != messages.Reason_NONE {

@@ -47,7 +47,7 @@ func Start(system *actor.ActorSystem, o Options, log *logrus.Entry) (*Node, erro
 		return nil, err
 	}
 	o.Fetch.Include, o.Fetch.Exclude = o.Scope.Include, o.Scope.Exclude
-	o.Fetch.Sitemaps = o.Hosts.Sitemaps
+	o.Fetch.Sitemaps, o.Fetch.Usage = o.Hosts.Sitemaps, true
 	m := &o.Hosts.Admission
 	m.Selective, m.Depth = len(o.Fetch.Languages) > 0, o.Depth
 	if m.Selective {

@@ -303,6 +303,10 @@ type FetchRules struct {
 	CookieHosts      []string               `protobuf:"bytes,41,rep,name=cookie_hosts,json=cookieHosts,proto3" json:"cookie_hosts,omitempty"` // hosts whose cookies are kept, as cookies.Wanted reads them
 	CookieFile       []byte                 `protobuf:"bytes,42,opt,name=cookie_file,json=cookieFile,proto3" json:"cookie_file,omitempty"`    // in Netscape's form; the hosts that it names have their cookies kept too
 	Proxy            string                 `protobuf:"bytes,43,opt,name=proxy,proto3" json:"proxy,omitempty"`                                // URL, http or socks5, with its login
+	Usage            bool                   `protobuf:"varint,44,opt,name=usage,proto3" json:"usage,omitempty"`                               // what robots.txt says of the use of pages is kept with its rules
+	Obey             []string               `protobuf:"bytes,45,rep,name=obey,proto3" json:"obey,omitempty"`                                  // uses: pages whose publisher says no to one are visited, and not archived
+	BotKey           []byte                 `protobuf:"bytes,46,opt,name=bot_key,json=botKey,proto3" json:"bot_key,omitempty"`                // private key in PEM, with which requests are signed
+	BotAgent         string                 `protobuf:"bytes,47,opt,name=bot_agent,json=botAgent,proto3" json:"bot_agent,omitempty"`          // https address of the directory with its public half
 	unknownFields    protoimpl.UnknownFields
 	sizeCache        protoimpl.SizeCache
 }
@@ -529,6 +533,34 @@ func (x *FetchRules) GetCookieFile() []byte {
 func (x *FetchRules) GetProxy() string {
 	if x != nil {
 		return x.Proxy
+	}
+	return ""
+}
+
+func (x *FetchRules) GetUsage() bool {
+	if x != nil {
+		return x.Usage
+	}
+	return false
+}
+
+func (x *FetchRules) GetObey() []string {
+	if x != nil {
+		return x.Obey
+	}
+	return nil
+}
+
+func (x *FetchRules) GetBotKey() []byte {
+	if x != nil {
+		return x.BotKey
+	}
+	return nil
+}
+
+func (x *FetchRules) GetBotAgent() string {
+	if x != nil {
+		return x.BotAgent
 	}
 	return ""
 }
@@ -1815,6 +1847,7 @@ type RobotsVisited struct {
 	RetryAfterNs  int64                  `protobuf:"varint,6,opt,name=retry_after_ns,json=retryAfterNs,proto3" json:"retry_after_ns,omitempty"`
 	Location      string                 `protobuf:"bytes,7,opt,name=location,proto3" json:"location,omitempty"` // a redirect to another host, whose rules apply then (RFC 9309 2.3.1.2)
 	Says          string                 `protobuf:"bytes,8,opt,name=says,proto3" json:"says,omitempty"`         // as in PageVisited
+	Path          string                 `protobuf:"bytes,9,opt,name=path,proto3" json:"path,omitempty"`         // of what was asked, where it is not /robots.txt: /.well-known/tdmrep.json, whose word is in the rules too
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1901,6 +1934,13 @@ func (x *RobotsVisited) GetLocation() string {
 func (x *RobotsVisited) GetSays() string {
 	if x != nil {
 		return x.Says
+	}
+	return ""
+}
+
+func (x *RobotsVisited) GetPath() string {
+	if x != nil {
+		return x.Path
 	}
 	return ""
 }
@@ -2422,7 +2462,7 @@ const file_messages_wire_proto_rawDesc = "" +
 	"masterBoot\x12\x19\n" +
 	"\blease_ns\x18\x02 \x01(\x03R\aleaseNs\x12'\n" +
 	"\x05fetch\x18\x03 \x01(\v2\x11.henro.FetchRulesR\x05fetch\x12\x18\n" +
-	"\aunknown\x18\x04 \x03(\x04R\aunknown\"\x90\a\n" +
+	"\aunknown\x18\x04 \x03(\x04R\aunknown\"\xf0\a\n" +
 	"\n" +
 	"FetchRules\x12\x1d\n" +
 	"\n" +
@@ -2456,7 +2496,11 @@ const file_messages_wire_proto_rawDesc = "" +
 	"\fcookie_hosts\x18) \x03(\tR\vcookieHosts\x12\x1f\n" +
 	"\vcookie_file\x18* \x01(\fR\n" +
 	"cookieFile\x12\x14\n" +
-	"\x05proxy\x18+ \x01(\tR\x05proxy\"J\n" +
+	"\x05proxy\x18+ \x01(\tR\x05proxy\x12\x14\n" +
+	"\x05usage\x18, \x01(\bR\x05usage\x12\x12\n" +
+	"\x04obey\x18- \x03(\tR\x04obey\x12\x17\n" +
+	"\abot_key\x18. \x01(\fR\x06botKey\x12\x1b\n" +
+	"\tbot_agent\x18/ \x01(\tR\bbotAgent\"J\n" +
 	"\x06Header\x12\x16\n" +
 	"\x06prefix\x18\x01 \x01(\tR\x06prefix\x12\x12\n" +
 	"\x04name\x18\x02 \x01(\tR\x04name\x12\x14\n" +
@@ -2594,7 +2638,7 @@ const file_messages_wire_proto_rawDesc = "" +
 	"\x04urls\x18\x01 \x03(\tR\x04urls\x12\x14\n" +
 	"\x05kinds\x18\x02 \x01(\fR\x05kinds\x12\x14\n" +
 	"\x05flags\x18\x03 \x01(\fR\x05flags\x12\x18\n" +
-	"\aanchors\x18\x04 \x03(\tR\aanchors\"\xea\x01\n" +
+	"\aanchors\x18\x04 \x03(\tR\aanchors\"\xfe\x01\n" +
 	"\rRobotsVisited\x12\x16\n" +
 	"\x06status\x18\x01 \x01(\rR\x06status\x12%\n" +
 	"\x06reason\x18\x02 \x01(\x0e2\r.henro.ReasonR\x06reason\x12\x17\n" +
@@ -2603,7 +2647,8 @@ const file_messages_wire_proto_rawDesc = "" +
 	"\x05rules\x18\x05 \x01(\fR\x05rules\x12$\n" +
 	"\x0eretry_after_ns\x18\x06 \x01(\x03R\fretryAfterNs\x12\x1a\n" +
 	"\blocation\x18\a \x01(\tR\blocation\x12\x12\n" +
-	"\x04says\x18\b \x01(\tR\x04says\"?\n" +
+	"\x04says\x18\b \x01(\tR\x04says\x12\x12\n" +
+	"\x04path\x18\t \x01(\tR\x04path\"?\n" +
 	"\rLeaseFinished\x12\x16\n" +
 	"\x06visits\x18\x02 \x01(\rR\x06visits\x12\x10\n" +
 	"\x03why\x18\x03 \x01(\tR\x03whyJ\x04\b\x01\x10\x02\"4\n" +

@@ -46,7 +46,7 @@ type (
 	parsed   struct { // by a Parser; those of neighbouring visits may come in another order
 		follow    []visit       // links on this host that the page's depth allows
 		robots    *robots.Rules // when robots.txt was parsed
-		next      weburl.URL    // robots.txt redirects to here, on this host
+		next      weburl.URL    // of robots.txt: what is to be asked before the rules are whole, on this host
 		elsewhere bool          // robots.txt redirects to another host: the master asks there
 	}
 )
@@ -98,7 +98,8 @@ type Fetcher struct {
 	behavior actor.Behavior
 	log      *logrus.Entry
 
-	hops     int // redirects of robots.txt followed
+	hops     int           // redirects of robots.txt followed
+	found    *robots.Rules // of robots.txt, while tdmrep.json is asked
 	queue    []visit
 	seen     map[uint64]struct{} // fingerprints of this host's URLs that need no visit, while following
 	budget   int
@@ -488,7 +489,7 @@ func (f *Fetcher) take(ctx actor.Context, r *fetch.Response) {
 	if f.robotsNow {
 		f.robotsNow = false
 		job.robots = true
-		job.hops = uint32(f.hops)
+		job.hops, job.found = uint32(f.hops), f.found
 		f.robotsURL = weburl.URL{}
 	} else {
 		job.visited = f.visited(r.Reason)
@@ -498,6 +499,7 @@ func (f *Fetcher) take(ctx actor.Context, r *fetch.Response) {
 		job.task, job.via = f.current.task, f.current.via
 		job.follow = f.task.Follow && f.why == ""
 		job.links, job.regions = f.links, f.regions
+		job.usage = f.known.Robots.Usage(r.URL.RequestURI())
 		f.pending = false
 	}
 	f.unparsed++
@@ -514,7 +516,7 @@ func (f *Fetcher) follow(m *parsed) {
 	switch {
 	case !m.next.IsZero():
 		f.hops++
-		f.robotsURL = m.next
+		f.robotsURL, f.found = m.next, m.robots
 	case m.elsewhere:
 		f.why = "robots elsewhere"
 	case m.robots != nil:

@@ -38,8 +38,10 @@ type parse struct {
 	rules        *rules
 	kept         *account
 
-	robots bool   // it is robots.txt
-	hops   uint32 // redirects of robots.txt so far
+	robots bool          // it is robots.txt, or tdmrep.json
+	hops   uint32        // redirects of robots.txt so far
+	found  *robots.Rules // those of robots.txt: this is tdmrep.json
+	usage  []string      // what is said of the use of the page: by robots.txt, then also by itself
 
 	visited *messages.PageVisited // to be completed
 	task    *messages.Task        // nil: followed inside the lease
@@ -172,6 +174,15 @@ func (p *Parser) robots(m *parse, found *parsed) *messages.RobotsVisited {
 	v := &messages.RobotsVisited{Status: uint32(r.Status), Reason: r.Reason, TookNs: int64(r.Took),
 		RetryAfterNs: int64(r.RetryAfter), Says: saysOf(r)}
 	failed := r.Reason != messages.Reason_NONE
+	if m.found != nil {
+		found.robots = m.found
+		v.Path = robots.TDMFile
+		if !failed && r.Status == http.StatusOK { // what cannot be had reserves nothing
+			found.robots = m.found.Reserve(r.Body)
+		}
+		p.marshal(m, v, found)
+		return v
+	}
 	if location := r.Header.Get("Location"); !failed && r.Status >= 300 && r.Status < 400 && location != "" {
 		if to, err := r.URL.Resolve(location); err == nil && m.hops < maxRobotsHops {
 			if to.Host() == m.host {
@@ -186,6 +197,21 @@ func (p *Parser) robots(m *parse, found *parsed) *messages.RobotsVisited {
 	} else {
 		found.robots = robots.Judge(r.Status, failed, r.Body, m.rules.RobotsAgent)
 	}
+	if !m.rules.Usage { // the master could not read it
+		found.robots = found.robots.WithoutUsage()
+	}
+	if slices.Contains(m.rules.Obey, "tdm") && !found.robots.Unreachable() {
+		if to, err := weburl.Parse(m.host + robots.TDMFile); err == nil {
+			found.next = to
+			return v
+		}
+	}
+	p.marshal(m, v, found)
+	return v
+}
+
+// marshal puts the rules that were found into a fact.
+func (p *Parser) marshal(m *parse, v *messages.RobotsVisited, found *parsed) {
 	rules, err := found.robots.MarshalBinary()
 	if err != nil {
 		p.log.WithFields(logrus.Fields{"host": m.host,
@@ -194,7 +220,6 @@ func (p *Parser) robots(m *parse, found *parsed) *messages.RobotsVisited {
 		rules, _ = found.robots.MarshalBinary()
 	}
 	v.Rules = rules
-	return v
 }
 
 // page completes the fact of a page.
@@ -236,6 +261,7 @@ func (p *Parser) page(m *parse, found *parsed) {
 	}
 	p.resolve(r.URL, links.Header(r.Header.Values("Link")), set, "")
 	v.Noindex, v.Nofollow = directives.NoIndex, directives.NoFollow
+	p.usage(m, &directives)
 	var all outlink.Flags
 	if directives.NoFollow {
 		all |= outlink.NoFollow
@@ -258,6 +284,22 @@ func (p *Parser) page(m *parse, found *parsed) {
 			links.Document{}, nil
 	}
 }
+
+// usage adds what the response says of the use of the page.
+func (p *Parser) usage(m *parse, directives *robots.Directives) {
+	for _, name := range []string{"Content-Usage", "Content-Signal", "Tdm-Reservation"} {
+		for _, value := range m.response.Header[name] {
+			m.usage = append(m.usage, strings.ToLower(name)+": "+bounded(value))
+		}
+	}
+	if directives.NoArchive {
+		m.usage = append(m.usage, "robots: noarchive")
+	}
+	m.usage = m.usage[:min(len(m.usage), maxUsage)]
+}
+
+// maxUsage bounds the statements about the use of one page: there are six kinds.
+const maxUsage = 20
 
 // maxLinkBytes bounds the URLs and texts that are kept of one page, as MaxLinks bounds their count: 50,000 links of 84
 // bytes. A page of 1.6 MB below a long base names 16 MB, and until they are stored a slave holds them for each lease.
@@ -293,6 +335,10 @@ func (p *Parser) html(m *parse, directives *robots.Directives) weburl.URL {
 	v.MainDigest, v.Simhash = fingerprint.Main(d.Text), fingerprint.Sim(d.Text)
 	directives.NoIndex = directives.NoIndex || d.NoIndex
 	directives.NoFollow = directives.NoFollow || d.NoFollow
+	directives.NoArchive = directives.NoArchive || d.NoArchive
+	if d.TDM != "" {
+		m.usage = append(m.usage, "meta tdm-reservation: "+d.TDM)
+	}
 	base := r.URL
 	if d.Base != "" {
 		if resolved, err := r.URL.Resolve(d.Base); err == nil {
@@ -425,6 +471,9 @@ func (p *Parser) archive(ctx actor.Context, m *parse, made *factMade) {
 	if r.TLSError != "" {
 		x.About = []warc.Field{{Name: "tlsError", Value: r.TLSError}}
 	}
+	for _, statement := range m.usage { // robots.txt may say something else when the archive is used
+		x.About = append(x.About, warc.Field{Name: "usagePreference", Value: statement})
+	}
 	whole := false
 	if v := made.fact.Visited; v != nil {
 		copy(x.PayloadDigest[:], v.Digest)
@@ -547,6 +596,8 @@ func leaveOut(m *parse) admission.Reason {
 		return admission.Mime
 	case m.rules.ObeyNoindex && v.Noindex:
 		return admission.NoIndex
+	case robots.Reserved(m.usage, m.rules.Obey) != "":
+		return admission.Reserved
 	case foreign(m):
 		return admission.Language
 	}

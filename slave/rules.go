@@ -12,6 +12,7 @@ import (
 
 	"henro/messages"
 	"henro/messages/weburl"
+	"henro/slave/botauth"
 	"henro/slave/cookies"
 	"henro/slave/fetch"
 )
@@ -53,6 +54,13 @@ func newClient(f *messages.FetchRules, o Options) (*fetch.Client, error) {
 			return nil, errors.New("fetch as the master says: the proxy is no URL") // whose text may hold a password
 		}
 		options.Proxy = proxy
+	}
+	if len(f.BotKey) > 0 {
+		signer, err := botauth.New(f.BotKey, f.BotAgent)
+		if err != nil {
+			return nil, fmt.Errorf("sign as the master says: %w", err)
+		}
+		options.Signer = signer
 	}
 	options.Memory = o.BodyMemory
 	options.Dial = o.Dial

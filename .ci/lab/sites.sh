@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Crawls what wants more than a request: nginx with basic authentication and with a login by cookie, and the same through tinyproxy and
-# microsocks; then looks for the secrets in all that a crawl leaves to be read.
+# microsocks; then looks for the secrets in all that a crawl leaves to be read. A host that admits signed requests alone verifies them, and
+# the directory of their key, by npm packages that know nothing of us.
 #
 #   sites.sh         some 15 s
 #   sites.sh live    also a crawl that waits for its hours, by the clock on the wall: up to a minute more
@@ -12,6 +13,7 @@ install nginx nginx-light
 install tinyproxy tinyproxy-bin
 install microsocks microsocks
 install curl curl
+install npm nodejs npm
 cd "$lab/../.."
 work=$(mktemp -d)
 chmod 755 "$work" # nginx reads as another user
@@ -120,6 +122,32 @@ check "requests say what they leave out" "$(grep -ac '^Authorization: redacted' 
 login=$(printf 'me:p4ssword' | base64)
 check "no secret in WARCs, logs, crawl.json, summary.json or what was said" \
 	"$(cat "$work"/*.warc "$work"/*.out "$work"/*/logs/* "$work"/*/*.json | grep -aEc "p4ssword|pr0xypass|$login|^Cookie: session" || true)" 0
+
+cp -r "$lab/sites" "$work/tools"
+(cd "$work/tools" && npm install --silent --no-fund --no-audit --ignore-scripts --no-package-lock)
+(umask 077 && "$work/henro" key bot >"$work/bot.key" && "$work/henro" key bot >"$work/other.key")
+"$work/henro" key bot "$work/bot.key" --listen 127.0.0.1:$((port + 3)) >"$work/directory.log" &
+pids+=($!)
+until grep -q http "$work/directory.log"; do sleep 0.1; done
+node "$work/tools/verify.mjs" $((port + 4)) http://127.0.0.1:$((port + 3)) >"$work/verified.log" 2>&1 &
+pids+=($!)
+for _ in $(seq 100); do
+	grep -q ready "$work/verified.log" && break
+	sleep 0.1
+done
+check "the directory of a key is signed, and names it by its thumbprint" "$(head -1 "$work/verified.log")" ready
+signed=http://127.0.0.1:$((port + 4))/
+verified() { grep -c "^$1 /[1-4.html]* *${2:-}" "$work/verified.log" || true; }
+crawl unsigned $signed
+check "without a key the host refuses" "$(verified 200) $(verified 401 agent)" "0 1"
+crawl another $signed --bot-key "$work/other.key" --bot-agent https://bot.example.org
+check "with another's key too" "$(verified 200) $(verified 401 'no signature')" "0 1"
+crawl signed $signed --bot-key "$work/bot.key" --bot-agent https://bot.example.org
+check "requests that are signed hold, robots.txt too" "$(verified 200) $(grep -c '^404 /robots.txt' "$work/verified.log")" "5 1"
+check "the directory without a server is the same" "$("$work/henro" key bot "$work/bot.key" | sha256sum)" \
+	"$(curl -s http://127.0.0.1:$((port + 3))/.well-known/http-message-signatures-directory | sha256sum)"
+check "the private key is in nothing that is shown" \
+	"$(cat "$work"/*.out "$work"/signed/logs/* "$work"/signed/*.json | grep -acF "$(sed -n 2p "$work/bot.key")" || true)" 0
 
 if [ "${1:-}" = live ]; then
 	opens=$(date -u -d '+1 minute' +%H:%M)

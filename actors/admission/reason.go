@@ -34,6 +34,7 @@ const (
 	HostFailing // its host does not answer, and was given up
 	Mime        // not of a kind that is archived
 	NoIndex     // it asks not to be archived, and that is obeyed
+	Reserved    // its publisher says no to a use of it, and that is obeyed
 	Language    // of a language that is not kept
 	Size        // longer than bodies are kept: the rest is cut off
 	Elsewhere   // a sitemap names it, of another host than its own: that host's robots.txt decides
@@ -51,7 +52,7 @@ var words = [reasons]string{
 	TrapSession: "trap: another session id",
 	Depth:       "depth", Redirects: "redirects", NoFollow: "nofollow", Robots: "robots", HostPages: "host page limit",
 	HostFailing: "host failing",
-	Mime:        "mime", NoIndex: "noindex", Language: "language", Size: "size",
+	Mime:        "mime", NoIndex: "noindex", Reserved: "reserved", Language: "language", Size: "size",
 	Elsewhere: "sitemap of another host", NoPage: "no page", LeftOut: "class left out", OwnRule: "own rule",
 }
 

@@ -145,6 +145,9 @@ func (b *Book) takeRobots(m *messages.RobotsVisited) {
 // RobotsFailure is why robots.txt could not be had; zero: it could, or there is none.
 func RobotsFailure(m *messages.RobotsVisited, now time.Time) store.Failure {
 	failure := store.Failure{At: now, Status: uint16(m.Status), Reason: uint8(m.Reason), Says: messages.Says(m.Says)}
+	if m.Path != "" { // robots.txt was there before
+		return store.Failure{}
+	}
 	switch m.Reason {
 	case messages.Reason_NONE:
 		if m.Status >= 200 && m.Status < 500 && m.Status != 429 {

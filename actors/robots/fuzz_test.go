@@ -67,6 +67,8 @@ func FuzzUnmarshal(f *testing.F) {
 	for _, r := range []*Rules{
 		AllowAll(), Unreached(),
 		Parse([]byte("User-agent: *\nDisallow: /a*b$\nAllow: /a\nCrawl-delay: 3\nSitemap: /s"), "henro"),
+		Parse([]byte("User-agent: *\nContent-Usage: /a train-ai=n\nContent-Signal: search=yes"), "henro").
+			Reserve([]byte(`[{"location":"/*","tdm-reservation":1}]`)),
 	} {
 		b, _ := r.MarshalBinary()
 		f.Add(b, "/a")

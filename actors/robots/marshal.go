@@ -10,17 +10,22 @@ import (
 // Marshalled form, version 1:
 //
 //	byte     version = 1
-//	byte     bits 0-1 kind, bit 2 cut, bit 3 a crawl delay follows
+//	byte     bits 0-1 kind, bit 2 cut, bit 3 a crawl delay follows, bit 4 statements about use are at the end
 //	uvarint  crawl delay, milliseconds (only with bit 3)
 //	uvarint  number of rules, then for each, in order of precedence:
 //	    uvarint  length of the pattern × 2, + 1 for Allow
 //	    bytes    pattern in normal form
 //	uvarint  number of sitemaps, then for each: uvarint length, bytes
+//	uvarint  number of statements about use, sorted, then for each (only with bit 4):
+//	    byte     origin: 0 Content-Usage, 1 Content-Signal, 2 tdmrep.json
+//	    bytes    pattern in normal form, its length as uvarint before it
+//	    bytes    what is said, its length as uvarint before it
 const version = 1
 
 const (
 	bitCut   = 1 << 2
 	bitDelay = 1 << 3
+	bitUsage = 1 << 4
 )
 
 // MarshalBinary returns r in at most MaxMarshalled bytes, the same bytes for the same rules. What does not fit is cut
@@ -39,6 +44,9 @@ func (r *Rules) MarshalBinary() ([]byte, error) {
 	if s.delay >= 0 && s.kind == parsed {
 		flags |= bitDelay
 	}
+	if len(s.usage) > 0 {
+		flags |= bitUsage
+	}
 	b = append(b, version, flags)
 	if flags&bitDelay != 0 {
 		b = binary.AppendUvarint(b, uint64(s.delay))
@@ -55,6 +63,14 @@ func (r *Rules) MarshalBinary() ([]byte, error) {
 	for _, address := range s.sitemaps {
 		b = append(binary.AppendUvarint(b, uint64(len(address))), address...)
 	}
+	if flags&bitUsage != 0 {
+		b = binary.AppendUvarint(b, uint64(len(s.usage)))
+		for _, u := range s.usage {
+			b = append(b, byte(u.origin))
+			b = append(binary.AppendUvarint(b, uint64(len(u.pattern))), u.pattern...)
+			b = append(binary.AppendUvarint(b, uint64(len(u.text))), u.text...)
+		}
+	}
 	return b, nil
 }
 
@@ -67,6 +83,9 @@ func (r *Rules) size() int {
 	for _, address := range r.sitemaps {
 		n += 3 + len(address)
 	}
+	for _, u := range r.usage { // at most 52 kB, never left out
+		n += 7 + len(u.pattern) + len(u.text)
+	}
 	return n
 }
 
@@ -76,7 +95,7 @@ func (r *Rules) shrink(limit int) *Rules {
 		return r
 	}
 	s := &Rules{kind: r.kind, cut: true, delay: r.delay, rules: slices.Clone(r.rules),
-		sitemaps: slices.Clone(r.sitemaps)}
+		sitemaps: slices.Clone(r.sitemaps), usage: r.usage}
 	size := s.size()
 	for len(s.sitemaps) > 0 && size > limit {
 		last := len(s.sitemaps) - 1
@@ -135,7 +154,11 @@ func (r *Rules) UnmarshalBinary(data []byte) error {
 	for i := uint64(0); i < count && !d.bad; i++ {
 		n.sitemaps = append(n.sitemaps, d.bytes(d.uvarint(MaxMarshalled)))
 	}
-	if d.bad || d.rest != "" || n.kind != parsed && (len(n.rules) > 0 || len(n.sitemaps) > 0) || flags>>4 != 0 {
+	if flags&bitUsage != 0 {
+		n.usage = d.usages()
+	}
+	if d.bad || d.rest != "" || n.kind != parsed && (len(n.rules) > 0 || len(n.sitemaps) > 0) || flags>>5 != 0 ||
+		n.kind == unreachable && len(n.usage) > 0 {
 		return fmt.Errorf("%w: %d bytes, flags %#x", ErrCorrupt, len(data), flags)
 	}
 	if sorted := canonical(slices.Clone(n.rules)); !slices.Equal(sorted, n.rules) {
@@ -150,6 +173,20 @@ func (r *Rules) UnmarshalBinary(data []byte) error {
 type decoder struct {
 	rest string
 	bad  bool
+}
+
+// usages reads statements about use.
+func (d *decoder) usages() (all []usage) {
+	count := d.uvarint(maxUsages)
+	for i := uint64(0); i < count && !d.bad; i++ {
+		u := usage{origin: origin(d.uvarint(uint64(origins - 1)))}
+		u.pattern = d.bytes(d.uvarint(maxUsage))
+		u.text = d.bytes(d.uvarint(maxUsage))
+		d.bad = d.bad || u.text == "" || u.pattern == "" || u.pattern[0] != '/' && u.pattern[0] != '*'
+		all = append(all, u)
+	}
+	d.bad = d.bad || count == 0 || !slices.Equal(compact(slices.Clone(all)), all)
+	return all
 }
 
 func (d *decoder) uvarint(most uint64) uint64 {
@@ -197,6 +234,9 @@ func (r *Rules) String() string {
 	}
 	if n := len(r.sitemaps); n > 0 {
 		fmt.Fprintf(&b, ", %d sitemaps", n)
+	}
+	for _, statement := range r.Usage("/") {
+		b.WriteString(", " + statement)
 	}
 	if r.cut {
 		b.WriteString(", cut")

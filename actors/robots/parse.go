@@ -15,6 +15,7 @@ import (
 type group struct {
 	seen  bool // some line User-agent names it
 	rules []rule
+	usage []usage
 	delay int64
 }
 
@@ -33,8 +34,9 @@ func Parse(body []byte, agent string) *Rules {
 	names := agentTokens(agent)
 	specific, global := group{delay: -1}, group{delay: -1}
 
-	// in* say which candidates the lines that follow belong to. Two ends are kept because Crawl-delay is no rule
-	// of the RFC: it must not close a list of User-agent lines for the rules, but does so for further delays.
+	// in* say which candidates the lines that follow belong to. Two ends are kept because Crawl-delay and what is
+	// said of use are no rules of the RFC: they must not close a list of User-agent lines for the rules, but do so for
+	// further ones.
 	var inSpecific, inGlobal, closed bool
 	var delaySpecific, delayGlobal, delayClosed bool
 	add := func(pattern string, allow bool) {
@@ -96,6 +98,18 @@ func Parse(body []byte, agent string) *Rules {
 					global.delay = ms
 				}
 			}
+		case keyUsage, keySignal:
+			delayClosed = true
+			u, ok := usageOf(contentUsage, value)
+			if classify(key) == keySignal {
+				u.origin = contentSignal
+			}
+			if ok && delaySpecific {
+				specific.usage = append(specific.usage, u)
+			}
+			if ok && delayGlobal {
+				global.usage = append(global.usage, u)
+			}
 		case keySitemap:
 			r.addSitemap(value, cut)
 		case keyAddress:
@@ -111,7 +125,7 @@ func Parse(body []byte, agent string) *Rules {
 	if specific.seen {
 		applies = &specific
 	}
-	r.rules, r.delay = canonical(applies.rules), applies.delay
+	r.rules, r.delay, r.usage = canonical(applies.rules), applies.delay, compact(applies.usage)
 	r.compile()
 	return r
 }
@@ -222,6 +236,8 @@ const (
 	keyDelay
 	keySitemap
 	keyAddress
+	keyUsage
+	keySignal
 )
 
 // keys lists beginnings of keys, misspellings included: those that google/robotstxt knows.
@@ -236,6 +252,7 @@ var keys = [...]struct {
 	{"crawl-delay", keyDelay}, {"crawldelay", keyDelay}, {"crawl delay", keyDelay},
 	{"sitemap", keySitemap}, {"site-map", keySitemap},
 	{"http", keyAddress},
+	{"content-usage", keyUsage}, {"content-signal", keySignal},
 }
 
 func classify(name string) key {

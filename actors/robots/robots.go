@@ -56,6 +56,7 @@ type Rules struct {
 	rules    []rule   // the group that applies, in canonical order
 	delay    int64    // Crawl-delay in milliseconds, -1 without one (0 is a wish like any other)
 	sitemaps []string // addresses as written, in order, without repeats; may be relative
+	usage    []usage  // what is said of the use of pages, sorted; also where there is no file (tdmrep.json)
 
 	prefixes []prefix // compiled from rules: patterns without wildcards, sorted by text
 	wild     []wild   // compiled from rules: patterns with wildcards, the most octets first

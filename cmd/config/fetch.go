@@ -3,11 +3,14 @@ package config
 import (
 	"errors"
 	"net/netip"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/spf13/pflag"
 	"golang.org/x/text/language"
 
+	"henro/actors/robots"
 	"henro/messages"
 )
 
@@ -31,6 +34,9 @@ func fetchFlags(f *pflag.FlagSet, r *messages.FetchRules, private *Networks) {
 	f.BoolVar(&r.JsonLd, "json-ld", false,
 		"record what linked data in pages (JSON-LD) names, as links of kind data; they are not followed")
 	f.BoolVar(&r.ObeyNoindex, "obey-noindex", false, "do not archive pages that say noindex; their links are followed")
+	f.StringArrayVar(&r.Obey, "obey", nil,
+		"do not archive pages whose publisher says no to this `USE`: "+strings.Join(robots.Uses(), ", ")+
+			" (repeatable); tdm asks each host for a file more")
 	f.StringArrayVar(&r.Languages, "lang", nil,
 		"archive pages in this language only, for example ja, and those whose language is unknown (repeatable)")
 	f.BoolVar(&r.Http1, "http1", false, "do not offer HTTP/2: every capture has the exact bytes that came")
@@ -48,6 +54,11 @@ func checkFetch(r *messages.FetchRules) error {
 	for _, entry := range r.Resolve {
 		if err := checkResolve(entry); err != nil {
 			return err
+		}
+	}
+	for _, use := range r.Obey {
+		if !slices.Contains(robots.Uses(), use) {
+			return Usage("--obey %q: want one of %s", use, strings.Join(robots.Uses(), ", "))
 		}
 	}
 	for i, lang := range r.Languages {

@@ -15,6 +15,7 @@ import (
 
 	"henro/messages"
 	"henro/messages/weburl"
+	"henro/slave/botauth"
 	"henro/slave/cookies"
 	"henro/slave/fetch"
 )
@@ -36,6 +37,10 @@ func secretFlags(f *pflag.FlagSet, r *messages.FetchRules) {
 			"https://example.org:8443 (repeatable)")
 	f.Var(&cookieFile{rules: r}, "cookie-file",
 		"begin with the cookies of `FILE`, of Netscape's form, and keep those of the hosts that it names")
+	f.Var(&botKey{rules: r}, "bot-key",
+		"sign every request with the key in `FILE`, so that hosts know who asks (Web Bot Auth; henro key bot)")
+	f.StringVar(&r.BotAgent, "bot-agent", "",
+		"https `URL` where the directory of --bot-key is, which every request then names")
 	f.Var(&proxyURL{rules: r}, "proxy",
 		"fetch through a proxy: `URL` http://HOST:PORT or socks5://HOST:PORT, with NAME:PASSWORD@ if it wants "+
 			"them; it looks names up, so only names of hosts are judged and no addresses")
@@ -83,7 +88,7 @@ func (h *headers) Set(text string) error {
 // ours are the fields that henro writes itself.
 var ours = map[string]bool{"Host": true, "User-Agent": true, "Accept-Encoding": true, "Connection": true,
 	"Transfer-Encoding": true, "Content-Length": true, "If-None-Match": true, "If-Modified-Since": true,
-	"Proxy-Authorization": true, "Accept": true}
+	"Proxy-Authorization": true, "Accept": true, "Signature": true, "Signature-Input": true, "Signature-Agent": true}
 
 // headerOf reads "[URL] NAME: VALUE". Its errors do not repeat it.
 func headerOf(line string) (*messages.Header, error) {
@@ -202,6 +207,28 @@ func (c *cookieFile) String() string { return c.name }
 // Type is the word that --help shows.
 func (*cookieFile) Type() string { return "string" }
 
+// botKey is that of --bot-key.
+type botKey struct {
+	rules *messages.FetchRules
+	name  string
+}
+
+// Set reads the file.
+func (b *botKey) Set(name string) (err error) {
+	if b.rules.BotKey, b.name = nil, name; name != "" {
+		if b.rules.BotKey, err = ReadSecret("bot-key", name); err == nil {
+			_, err = botauth.New(b.rules.BotKey, "")
+		}
+	}
+	return err
+}
+
+// String is the name of the file.
+func (b *botKey) String() string { return b.name }
+
+// Type is the word that --help shows.
+func (*botKey) Type() string { return "string" }
+
 // proxyURL is that of --proxy.
 type proxyURL struct{ rules *messages.FetchRules }
 
@@ -252,6 +279,14 @@ func checkSecrets(r *messages.FetchRules, unit string) error {
 		}
 		if err != nil {
 			return Usage("--cookies %q: want example.org, .example.org or https://example.org:8443: %v", pattern, err)
+		}
+	}
+	if r.BotAgent != "" {
+		if len(r.BotKey) == 0 {
+			return Usage("--bot-agent says where the directory of a key is: give the key too, as --bot-key")
+		}
+		if _, err := botauth.New(r.BotKey, r.BotAgent); err != nil {
+			return Usage("--bot-agent %v", err)
 		}
 	}
 	switch {

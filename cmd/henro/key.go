@@ -52,6 +52,7 @@ that it is printed into is made yours alone to read (mode 600).`,
 			return printSecret(cmd.OutOrStdout(), text)
 		},
 	})
+	key.AddCommand(newKeyBotCommand())
 	key.AddCommand(&cobra.Command{
 		Use: "token", Short: "Print a new token, to be given to a node and to those who ask it as --token-file",
 		Long: `Print a new token for HTTP. A node that is given it as --token-file may listen beyond loopback,

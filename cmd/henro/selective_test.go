@@ -64,6 +64,20 @@ const (
 		"a link or two.</p>"
 )
 
+// reserving is a site that says what it may be used for in every way there is.
+var reserving = map[string]string{
+	"/robots.txt": "Content-Type: text/plain\n\nUser-agent: *\nContent-Usage: / train-ai=n\n" +
+		"Content-Usage: /free/ train-ai=y\n",
+	"/.well-known/tdmrep.json": "Content-Type: application/json\n\n" +
+		`[{"location": "/e", "tdm-reservation": 1}]`,
+	"/":       `<a href=/a>a</a> <a href=/b>b</a> <a href=/c>c</a> <a href=/free/d>d</a> <a href=/e>e</a>`,
+	"/a":      "Content-Type: text/html\nX-Robots-Tag: noarchive\n\na",
+	"/b":      `<meta name=TDM-Reservation content=1>b`,
+	"/c":      "Content-Type: text/html\nContent-Signal: search=no\n\nc",
+	"/free/d": "d",
+	"/e":      `<meta name=robots content="NoArchive">e`,
+}
+
 func TestWhatIsArchivedAndWhatIsFollowed(t *testing.T) {
 	for _, tt := range []struct {
 		name     string
@@ -90,6 +104,23 @@ func TestWhatIsArchivedAndWhatIsFollowed(t *testing.T) {
 			"/d": "Content-Type: text/html\nX-Robots-Tag: otherbot: noindex\n\nx",
 		}, func(o *master.Options) { o.Fetch.ObeyNoindex = true }, []string{"/a", "/b", "/c", "/d"},
 			[]string{"/", "/b", "/d"}, map[admission.Reason]int{admission.NoIndex: 2}},
+
+		{"what publishers ask is no rule unless it is obeyed", reserving,
+			nil,
+			[]string{"/a", "/b", "/c", "/e", "/free/d"}, []string{"/", "/a", "/b", "/c", "/e", "/free/d"}, nil},
+		{"with --obey ai-train it is by robots.txt, but where a longer path says yes", reserving,
+			func(o *master.Options) { o.Fetch.Obey = []string{"ai-train"} },
+			[]string{"/a", "/b", "/c", "/e", "/free/d"}, []string{"/free/d"},
+			map[admission.Reason]int{admission.Reserved: 5}},
+		{"with --obey noarchive and search it is by headers and meta elements", reserving,
+			func(o *master.Options) { o.Fetch.Obey = []string{"noarchive", "search"} },
+			[]string{"/a", "/b", "/c", "/e", "/free/d"}, []string{"/", "/b", "/free/d"},
+			map[admission.Reason]int{admission.Reserved: 3}},
+		{"with --obey tdm tdmrep.json is asked for, and decides with headers and meta elements", reserving,
+			func(o *master.Options) { o.Fetch.Obey = []string{"tdm"} },
+			[]string{"/.well-known/tdmrep.json", "/a", "/b", "/c", "/e", "/free/d"},
+			[]string{"/", "/.well-known/tdmrep.json", "/a", "/c", "/free/d"},
+			map[admission.Reason]int{admission.Reserved: 2}},
 
 		{"nofollow is followed unless asked", map[string]string{"/": `<a rel=nofollow href=/a>a</a>`, "/a": "x"},
 			nil, []string{"/a"}, []string{"/", "/a"}, nil},

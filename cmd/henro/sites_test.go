@@ -4,7 +4,10 @@ import (
 	"bytes"
 	"compress/gzip"
 	"context"
+	"crypto/ed25519"
 	"encoding/base64"
+	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"io/fs"
@@ -12,6 +15,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strconv"
 	"strings"
 	"sync"
@@ -27,6 +31,7 @@ import (
 	"henro/master/window"
 	"henro/messages"
 	"henro/slave"
+	"henro/slave/botauth"
 	"henro/slave/cookies"
 	"henro/store"
 )
@@ -258,4 +263,83 @@ func TestACrawlKeepsItsHours(t *testing.T) {
 			t.Errorf("%d requests, by the hour %v", len(asked), spans)
 		}
 	})
+}
+
+// Every request of a crawl, that for robots.txt too, has a signature of its own, which holds by the key that the
+// directory names; the archive has it as it was sent.
+func TestRequestsAreSigned(t *testing.T) {
+	dir := t.TempDir()
+	key, err := botauth.NewKey()
+	if err != nil {
+		t.Fatal(err)
+	}
+	signer, err := botauth.New(key, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var directory struct{ Keys []struct{ Kid, X string } }
+	if err := json.Unmarshal(signer.Directory(), &directory); err != nil {
+		t.Fatal(err)
+	}
+	public, err := base64.RawURLEncoding.DecodeString(directory.Keys[0].X)
+	if err != nil {
+		t.Fatal(err)
+	}
+	signed := regexp.MustCompile(`^sig1=(\("@authority" "signature-agent";key="sig1"\);created=\d+;keyid="` +
+		directory.Keys[0].Kid + `";alg="ed25519";expires=\d+;nonce="([\w-]{86})";tag="web-bot-auth")$`)
+	var mu sync.Mutex
+	nonces, sent := map[string]bool{}, ""
+	synctest.Test(t, func(t *testing.T) {
+		runCrawl(t, crawlAt(t, dir, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			mu.Lock()
+			defer mu.Unlock()
+			sent = r.Header.Get("Signature")
+			input := signed.FindStringSubmatch(r.Header.Get("Signature-Input"))
+			signature, err := base64.StdEncoding.DecodeString(strings.Trim(strings.TrimPrefix(sent, "sig1="), ":"))
+			if err != nil || input == nil || r.Header.Get("Signature-Agent") != `sig1="https://bot.example.org"` ||
+				!ed25519.Verify(public, []byte("\"@authority\": "+r.Host+"\n\"signature-agent\";key=\"sig1\": "+
+					"\"https://bot.example.org\"\n\"@signature-params\": "+input[1]), signature) {
+				t.Errorf("%s %s: %q, %v", r.Host, r.URL, r.Header, err)
+				return
+			}
+			if nonces[input[2]] {
+				t.Errorf("%s: a nonce came twice", r.URL)
+			}
+			nonces[input[2]] = true
+			w.Header().Set("Content-Type", "text/html")
+			io.WriteString(w, `<a href="/a">a</a> <a href="/b">b</a>`)
+		}), func(o *master.Options) {
+			o.Depth, o.Fetch.BotKey, o.Fetch.BotAgent = 2, key, "https://bot.example.org"
+		}, "http://site.example:8080/"))
+	})
+	if len(nonces) != 4 {
+		t.Errorf("%d requests were signed, want 4", len(nonces))
+	}
+	if all := warcText(t, dir); !strings.Contains(all, "\r\nSignature: "+sent+"\r\n") {
+		t.Error("the archive has not the signature of the last request")
+	}
+}
+
+// warcText is what the WARC files of a crawl hold.
+func warcText(t *testing.T, dir string) string {
+	t.Helper()
+	var all strings.Builder
+	files, err := filepath.Glob(filepath.Join(dir, "warc", "*.warc.gz"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range files {
+		f, err := os.Open(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		in, err := gzip.NewReader(f)
+		if err == nil {
+			_, err = io.Copy(&all, in)
+		}
+		if err := errors.Join(err, f.Close()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return all.String()
 }

@@ -102,7 +102,7 @@ func TestBadInputIsOneLineThatSaysWhatToDoAndTouchesNothing(t *testing.T) {
 		{"no file to pack into", []string{"wacz", "crawl"}, "pack which crawl"},
 		{"no page named", []string{"page"}, "which page?"},
 		{"a command that is not there", []string{"crawll"}, "henro --help"},
-		{"a key that is not new", []string{"key", "old"}, "want add, list, new, node, remove, revoke, signing"},
+		{"a key that is not new", []string{"key", "old"}, "want add, bot, list, new, node, remove, revoke, signing"},
 		{"a signing key that is none", []string{"wacz", "--sign", "bad.yaml", "crawl", "x.wacz"}, "henro key signing"},
 		{"seeds that are not added", []string{"seeds", "remove"}, "want add"},
 		{"a shell without completion", []string{"completion", "tcsh"}, "want bash, fish, powershell, zsh"},

@@ -19,6 +19,8 @@ type exchange struct {
 	end  time.Time // the hard end of the visit
 	last time.Time // when a byte came last
 
+	signature []byte // lines of the header, where requests are signed
+
 	wire       *buffer // request, interim responses, head, body: as they went over the wire
 	requestEnd int
 	headAt     int // where the head of the response starts
@@ -46,6 +48,9 @@ func (x *exchange) run(ctx context.Context) error {
 		}
 		x.resp.IP, x.resp.TLSError, x.resp.Reused = c.peer, c.tlsError, reused
 		x.resp.TLSVersion, x.resp.CipherSuite = c.version, c.suite
+		if s := x.client.o.Signer; s != nil {
+			x.signature = s.Request(x.to.authority(), time.Now())
+		}
 		x.wire.b = x.appendRequest(x.wire.b[:0], false)
 		x.requestEnd = len(x.wire.b)
 		if x.req.Permit != nil && !x.req.Permit() {

@@ -51,7 +51,7 @@ func (x *exchange) appendRequest(b []byte, recorded bool) []byte {
 	b = append(b, " HTTP/1.1\r\nHost: "...)
 	b = append(b, x.to.authority()...)
 	b = append(b, "\r\n"...)
-	b = append(b, x.client.standing...)
+	b = append(append(b, x.client.standing...), x.signature...)
 	if v := x.req.ETag; v != "" && httpguts.ValidHeaderFieldValue(v) {
 		b = append(append(append(b, "If-None-Match: "...), v...), "\r\n"...)
 	}

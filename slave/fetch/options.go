@@ -12,6 +12,8 @@ import (
 	"time"
 
 	"golang.org/x/net/http/httpguts"
+
+	"henro/slave/botauth"
 )
 
 // Options says how pages are fetched. The zero value of a field means its default.
@@ -83,6 +85,8 @@ type Options struct {
 	// Proxy is the way to all hosts: http://[NAME:PASSWORD@]HOST[:PORT] or socks5://…; nil: none. It looks names up, so
 	// the guard sees the names of hosts and no addresses; where the proxy itself is, is not judged.
 	Proxy *url.URL
+	// Signer signs every request (Web Bot Auth); nil: none does.
+	Signer *botauth.Signer
 
 	// Dial replaces the network: addr is "ip:port", or "name:port" if there is no Lookup, which then is never asked.
 	// For tests; inside a synctest bubble everything then happens in virtual time. The guard judges addr where it is an

@@ -60,14 +60,16 @@ type Ref struct {
 // Document is what one page says. It is reused from page to page: Scan overwrites all of it, and Text; the strings stay
 // valid.
 type Document struct {
-	Base     string // raw href of the first base element; empty if there is none
-	Links    []Ref  // in the order of their elements
-	Title    string // of the first title element, white space folded
-	Lang     string // of the html element, or of Content-Language in a meta element
-	NoIndex  bool   // meta robots: noindex or none
-	NoFollow bool   // meta robots: nofollow or none; the links carry the flag too
-	Text     []byte // main text: navigation, header, footer, aside, scripts and styles left out; white space folded
-	Cut      bool   // there were more links than MaxLinks
+	Base      string // raw href of the first base element; empty if there is none
+	Links     []Ref  // in the order of their elements
+	Title     string // of the first title element, white space folded
+	Lang      string // of the html element, or of Content-Language in a meta element
+	NoIndex   bool   // meta robots: noindex or none
+	NoFollow  bool   // meta robots: nofollow or none; the links carry the flag too
+	NoArchive bool   // meta robots: noarchive
+	TDM       string // meta tdm-reservation: what it says
+	Text      []byte // main text: navigation, header, footer, aside, scripts and styles left out; white space folded
+	Cut       bool   // there were more links than MaxLinks
 
 	o       Options
 	html    []byte

@@ -518,9 +518,9 @@ func (d *Document) meta() {
 	if name, ok := d.attr("name"); ok {
 		switch name = trim(name); {
 		case is(name, "robots"):
-			noIndex, noFollow := directives(d.unescapeAttr(value))
-			d.NoIndex = d.NoIndex || noIndex
-			d.NoFollow = d.NoFollow || noFollow
+			d.directives(d.unescapeAttr(value))
+		case is(name, "tdm-reservation"):
+			d.TDM = string(cut(trim(value), maxTDM))
 		case is(name, "twitter:image"), is(name, "twitter:image:src"), is(name, "thumbnail"):
 			d.link(value, outlink.Preview, 0)
 		case is(name, "msapplication-tileimage"):
@@ -577,8 +577,11 @@ func refresh(b []byte) (raw []byte, ok bool) {
 	return b, true
 }
 
-// directives reads the words of meta robots and X-Robots-Tag.
-func directives(b []byte) (noIndex, noFollow bool) {
+// maxTDM is more than a reservation has: 0 or 1.
+const maxTDM = 8
+
+// directives reads the words of meta robots.
+func (d *Document) directives(b []byte) {
 	for len(b) > 0 {
 		i := 0
 		for i < len(b) && b[i] != ',' && class[b[i]]&space == 0 {
@@ -586,15 +589,16 @@ func directives(b []byte) (noIndex, noFollow bool) {
 		}
 		switch word := b[:i]; {
 		case is(word, "noindex"):
-			noIndex = true
+			d.NoIndex = true
 		case is(word, "nofollow"):
-			noFollow = true
+			d.NoFollow = true
 		case is(word, "none"):
-			noIndex, noFollow = true, true
+			d.NoIndex, d.NoFollow = true, true
+		case is(word, "noarchive"):
+			d.NoArchive = true
 		}
 		b = b[min(i+1, len(b)):]
 	}
-	return noIndex, noFollow
 }
 
 // maxSrcdoc bounds how deeply documents stand in each other's attributes.
