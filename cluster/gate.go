@@ -9,7 +9,7 @@ import (
 // become dead letters at once: every dial of a dead address leaks a connection in protoactor's remote, and what is
 // queued for it is held in memory for seconds. A nil Gate lets everything through.
 //
-// A message that is refused while a member is not known yet is no loss: in our protocol everything is said again until
+// A message that is refused while a member is not known yet is no loss: in our protocol everything is sent again until
 // answered.
 type Gate struct {
 	mu sync.RWMutex
@@ -32,7 +32,7 @@ func (g *Gate) Open(address string) bool {
 	return someOpen(g.open[address])
 }
 
-// barred reports whether whoever lives at the address is not to be heard, since none there is understood.
+// barred reports whether messages from the address are refused, since no member there is understood.
 func (g *Gate) barred(address string) bool {
 	if g == nil {
 		return false
@@ -66,7 +66,7 @@ func someOpen(holders map[string]bool) bool {
 // admit notes that holder lives at the address.
 func (g *Gate) admit(address, holder string) { g.note(address, holder, true) }
 
-// bar notes that holder lives at the address, and is neither to be spoken to nor heard.
+// bar notes that holder lives at the address; nothing is sent to it, and nothing of it is taken.
 func (g *Gate) bar(address, holder string) { g.note(address, holder, false) }
 
 func (g *Gate) note(address, holder string, open bool) {
@@ -101,7 +101,7 @@ func (g *Gate) expel(address, holder string) {
 	}
 }
 
-// Doubt says that a connection to the address broke: whoever lived there may have died, and may be back already under a
+// Doubt says that a connection to the address broke: the process there may have died, and may be back already under a
 // newer boot, long before the gossip gives the older one up. It does not wait.
 func (g *Gate) Doubt(address string) {
 	if g == nil {

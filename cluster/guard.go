@@ -20,8 +20,8 @@ import (
 	"google.golang.org/protobuf/reflect/protoregistry"
 )
 
-// guard stands before protoactor's remote, which believes everything it is told: an index out of range, a type it does
-// not know or a Terminated about nobody ends its process, and Stop, PoisonPill and the activator are open to all. It
+// guard stands before protoactor's remote, which believes everything it receives: an index out of range, a type it does
+// not know or a Terminated of no actor ends its process, and Stop, PoisonPill and the activator are open to all. It
 // lets pass henro's own messages and what watching needs, from anybody who could connect, to actors of this process
 // only.
 type guard struct {
@@ -45,7 +45,7 @@ type Refused struct {
 // prefix of the protobuf types that are ours.
 const ownTypes = "henro."
 
-// reserved are actors of the engine that are nobody's business. A guardian panics at any message.
+// reserved are actors of the engine that no other node may address. A guardian panics at any message.
 var reserved = []string{"activator", "EndpointSupervisor", "eventstream", "deadletter", "guardian"}
 
 func newGuard(address string, gate *Gate, log *logrus.Entry) *guard {
@@ -57,7 +57,7 @@ func (g *guard) refused() Refused {
 		Streams: g.panics.Load()}
 }
 
-// say logs at most one line a second, so that whoever knocks all night does not fill the disk.
+// say logs at most one line a second, so that connections all night do not fill the disk.
 func (g *guard) say(phrase string, fields logrus.Fields) {
 	if g.warn.Allow() {
 		g.log.WithFields(fields).Warn(phrase)
@@ -92,7 +92,7 @@ func (g *guard) stream(server any, s grpc.ServerStream, _ *grpc.StreamServerInfo
 type guardedStream struct {
 	grpc.ServerStream
 	guard *guard
-	peer  string // its actors' address, as it said when it connected
+	peer  string // its actors' address, as it gave it when it connected
 	name  string // in its certificate; "": there are no keys
 }
 
@@ -101,14 +101,14 @@ func (s *guardedStream) RecvMsg(m any) error {
 	if err := s.ServerStream.RecvMsg(m); err != nil {
 		return err
 	}
-	said, ok := m.(*remote.RemoteMessage)
+	sent, ok := m.(*remote.RemoteMessage)
 	if !ok {
 		return status.Error(codes.InvalidArgument, remoteRefusedBy)
 	}
-	if c := said.GetConnectRequest(); c != nil {
+	if c := sent.GetConnectRequest(); c != nil {
 		s.peer = c.GetServerConnection().GetAddress()
 	}
-	if err := s.guard.sift(said.GetMessageBatch(), s.peer, s.name); err != nil {
+	if err := s.guard.sift(sent.GetMessageBatch(), s.peer, s.name); err != nil {
 		s.guard.panics.Add(1)
 		s.guard.say("stream of a peer ended: broken message", logrus.Fields{"address": s.peer, "err": err})
 		return err

@@ -47,7 +47,7 @@ func gossipLine(line string) (logrus.Level, string) {
 	return level, strings.TrimPrefix(text, "memberlist: ")
 }
 
-// silent is for whoever gives no logger.
+// silent is the logger where none is given.
 func silent() *logrus.Entry {
 	l := logrus.New()
 	l.SetOutput(io.Discard)

@@ -34,7 +34,7 @@ type Member struct {
 	Version       string // of its program
 	Protocol      int    // of its messages, from 1
 	Capacity      int    // connections it can hold at once
-	Leaving       bool   // it said that it is about to go
+	Leaving       bool   // it announced that it leaves
 }
 
 // PID is the address of a named actor on this member.
@@ -88,13 +88,13 @@ func decodeMember(gossipName, address string, b []byte) (Member, error) {
 	if dot < 0 {
 		return Member{}, fmt.Errorf("node %q: no boot id in its name", gossipName)
 	}
-	var said meta
-	if err := json.Unmarshal(b, &said); err != nil {
+	var sent meta
+	if err := json.Unmarshal(b, &sent); err != nil {
 		return Member{}, fmt.Errorf("node %q: metadata: %w", gossipName, err)
 	}
-	m := Member{Name: gossipName[:dot], Boot: gossipName[dot+1:], Role: said.Role, ActorAddress: said.Actors,
+	m := Member{Name: gossipName[:dot], Boot: gossipName[dot+1:], Role: sent.Role, ActorAddress: sent.Actors,
 		GossipAddress: address,
-		Version:       said.Version, Protocol: cmp.Or(said.Protocol, 1), Capacity: said.Capacity, Leaving: said.Leaving}
+		Version:       sent.Version, Protocol: cmp.Or(sent.Protocol, 1), Capacity: sent.Capacity, Leaving: sent.Leaving}
 	return m, m.validate()
 }
 

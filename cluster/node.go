@@ -100,7 +100,7 @@ type MemberDown struct {
 type MemberUpdated struct{ Member, Before Member }
 
 // MemberRefused says that a member is there, or is gone again, whose protocol this node does not understand: it is
-// never up, and nothing is said to it or heard from it.
+// never up, and nothing is sent to it or taken from it.
 type MemberRefused struct {
 	Member Member
 	Gone   bool
@@ -164,7 +164,7 @@ func Join(o Options) (*Node, error) {
 	if err := n.self.validate(); err != nil {
 		return nil, fmt.Errorf("join cluster: %w", err)
 	}
-	// The longest that can ever be said is checked here, since memberlist panics on more.
+	// The longest description is checked here, since memberlist panics on more.
 	longest := n.self
 	longest.Leaving, longest.Capacity = true, 1<<31-1
 	if _, err := encodeMeta(longest); err != nil {
@@ -205,7 +205,7 @@ func (n *Node) config() (*memberlist.Config, error) {
 	c.Label = "henro-1" // other memberlist clusters of the network are not for us
 	c.Logger = gossipLogger(n.log)
 	c.Delegate, c.Events, c.Alive = ears{n}, ears{n}, ears{n}
-	c.EnableCompression = false // little is said, and nobody shall make us decompress
+	c.EnableCompression = false // messages are short, and no other node shall make us decompress
 	// one black hole among the addresses to join delays the others by no more than this
 	c.TCPTimeout = 5 * time.Second
 	c.DNSConfigPath = "/nonexistent" // no private DNS over TCP: names are looked up as by every other program
@@ -276,7 +276,7 @@ func (n *Node) SetCapacity(capacity int) error {
 	return n.say(func(m *Member) { m.Capacity = capacity })
 }
 
-// say changes what this node shows of itself and waits up to a second until others were told.
+// say changes what this node shows of itself and waits up to a second until it was sent to others.
 func (n *Node) say(change func(*Member)) error {
 	n.mu.Lock()
 	changed := n.self
@@ -306,10 +306,10 @@ func (n *Node) say(change func(*Member)) error {
 func (n *Node) Leave() {
 	n.finish(func() {
 		if err := n.say(func(m *Member) { m.Leaving = true }); err != nil {
-			n.log.WithField("err", err).Debug("gossip: nobody heard that this node is leaving")
+			n.log.WithField("err", err).Debug("gossip: no node received that this one is leaving")
 		}
 		if err := n.list.Leave(2 * time.Second); err != nil {
-			n.log.WithField("err", err).Debug("gossip: nobody heard that this node left")
+			n.log.WithField("err", err).Debug("gossip: no node received that this one left")
 		}
 	})
 }
@@ -345,7 +345,7 @@ func (ears) GetBroadcasts(int, int) [][]byte { return nil }
 func (ears) LocalState(bool) []byte          { return nil }
 func (ears) MergeRemoteState([]byte, bool)   {}
 
-// NotifyAlive keeps whoever is not one of us out of the member list.
+// NotifyAlive keeps nodes that are not of the cluster out of the member list.
 func (e ears) NotifyAlive(peer *memberlist.Node) error {
 	_, err := decodeMember(peer.Name, gossipAddress(peer), peer.Meta)
 	return err
@@ -448,7 +448,7 @@ func (n *Node) settleSightings() {
 	}
 }
 
-// lookAgain judges all that are there anew: the keys have changed.
+// lookAgain judges again all that are there: the keys have changed.
 func (n *Node) lookAgain() {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -560,7 +560,7 @@ func (n *Node) seekOthers() {
 			if failures++; failures == 1 || failures%200 == 0 { // at once, then every ten minutes
 				n.log.WithFields(logrus.Fields{"join": strings.Join(n.o.JoinAddrs, ","), "attempts": failures,
 					"err": why}).
-					Warn("gossip: nobody found yet, trying on")
+					Warn("gossip: no node found yet, trying on")
 			}
 			pause.Reset(min(joinPause<<min(failures-1, 10), joinPauseMax))
 		}
@@ -568,7 +568,7 @@ func (n *Node) seekOthers() {
 }
 
 // doubt makes this node look for the others at once and often, since a member at the address perhaps died: memberlist
-// takes 5–6 s to notice, in which a restarted master knows nobody and answers nobody.
+// takes 5–6 s to notice, in which a restarted master knows no slave and answers none.
 func (n *Node) doubt(address string) {
 	if len(n.o.JoinAddrs) == 0 {
 		return
@@ -612,7 +612,7 @@ func (n *Node) finished() bool {
 	}
 }
 
-// missing reports whether this node lacks whom it was told to join.
+// missing reports whether a node named by --join is not a member.
 func (n *Node) missing() bool {
 	if len(n.o.JoinAddrs) == 0 {
 		return false

@@ -25,7 +25,7 @@ const (
 	batchMessages = 64 // messages sent in one piece: 64 of our ≤ 128 kB stay below receiveLimit
 	// slots made beforehand for each peer, grown when needed; the default of a million takes 16 MB each
 	writerQueue = 4096
-	// bytes of one piece; the default of 4 MB breaks the connection of whoever sends more
+	// bytes of one piece; the default of 4 MB breaks the connection of a node that sends more
 	receiveLimit = 16 << 20
 	dialTimeout  = 2 * time.Second // a machine that is switched off would block its writer for 20 s
 	// each followed by 2 s of sleep; then what is queued becomes dead letters: 8 s in all
@@ -39,7 +39,7 @@ const (
 	remoteRefusedBy = "this node speaks only henro's own messages"
 )
 
-// RemoteOptions say where actors of other processes are heard and answered.
+// RemoteOptions say where messages of actors of other processes are received and answered.
 type RemoteOptions struct {
 	Bind      string   // "host:port"; port 0: any free one
 	Advertise string   // "ip:port" under which others reach Bind; default: found by Advertise
@@ -207,7 +207,7 @@ func (r *Remote) Address() string { return r.address }
 // Refused counts what the guard kept out: connections, calls and messages.
 func (r *Remote) Refused() Refused { return r.guard.refused() }
 
-// Shutdown ends speech with others at once; what was said and not sent yet is lost. The actors that speak should be
+// Shutdown ends all connections at once; messages that are not sent yet are lost. The actors that send should be
 // stopped before.
 //
 // It hangs up on every peer and closes the door, but does not take protoactor's graceful way, which takes a map away
@@ -255,7 +255,8 @@ func (p *outside) SendSystemMessage(pid *actor.PID, message any) {
 }
 func (p *outside) Stop(pid *actor.PID) { p.to(pid).Stop(pid) }
 
-// hangUp ends the connection to an address whose last holder is gone; whoever watches actors there hears Terminated.
+// hangUp ends the connection to an address whose last holder is gone; actors that watch others there receive
+// Terminated.
 func (r *Remote) hangUp(address string) {
 	r.dialled.Delete(address)
 	r.system.EventStream.Publish(&remote.EndpointTerminatedEvent{Address: address})

@@ -190,7 +190,7 @@ func (k *Keys) Revoked() []string {
 	return slices.Clone(k.revoked)
 }
 
-// bars reports whether a node of this name is refused. No keys refuse nobody.
+// bars reports whether a node of this name is refused. An empty list refuses no node.
 func (k *Keys) bars(name string) bool {
 	if k == nil {
 		return false
@@ -231,7 +231,7 @@ func (m *member) authority() (*x509.Certificate, error) {
 	return ca, err
 }
 
-// Write writes the key file anew, for its owner alone to read, so that whoever reads it sees the old one or the new.
+// Write replaces the key file, readable by its owner alone; a reader sees the old file or the new one.
 func (k *Keys) Write(path string) error {
 	text, err := k.MarshalText()
 	if err != nil {

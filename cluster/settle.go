@@ -13,19 +13,19 @@ import (
 //
 // For one name:
 //
-//	            seen: told at once
-//	┌── down ──────────────────────────► up ◄─────────────────┐
-//	│    ▲                               │ lost               │ seen again: nothing is told
-//	│    │ still lost after settle: told ▼                    │
-//	│    └──────────────────────────── shaky ─────────────────┘
+//	            seen: reported at once
+//	┌── down ──────────────────────────────► up ◄─────────────────┐
+//	│    ▲                                   │ lost               │ seen again: nothing is reported
+//	│    │ still lost after settle: reported ▼                    │
+//	│    └──────────────────────────────── shaky ─────────────────┘
 //	│
-//	└─ the same boot, told down before, is seen again: told after settle·2ⁿ, n times told up again so far
+//	└─ the same boot, reported down before, is seen again: reported after settle·2ⁿ, n times reported up again so far
 //
-// A greater boot of the name takes the place of the smaller at once: the old one is told down and the new one up. A
-// node that said it was leaving is told down at once.
+// A greater boot of the name takes the place of the smaller at once: the old one is reported down and the new one up. A
+// node that announced that it leaves is reported down at once.
 //
-// Invariants: of one name at most one boot is told up; up and down alternate; advance told everything that was due by
-// its now.
+// Invariants: of one name at most one boot is reported up; up and down alternate; advance reported everything that was
+// due by its now.
 type settler struct {
 	settle  time.Duration
 	longest time.Duration // cap of settle·2ⁿ
@@ -34,13 +34,13 @@ type settler struct {
 
 // standing is what is known of one name.
 type standing struct {
-	seen    map[string]Member // boots that the gossip holds alive now
-	told    *Member           // what the listener believes is up
-	lostAt  time.Time         // since when the told boot is gone; zero while it is seen
-	last    Member            // what was told down last
-	seenAt  time.Time         // since when last's boot is seen again
-	revived int               // times the same boot was told up again
-	idleAt  time.Time         // since when there is nothing to believe or to see
+	seen     map[string]Member // boots that the gossip holds alive now
+	reported *Member           // what the listener believes is up
+	lostAt   time.Time         // since when the reported boot is gone; zero while it is seen
+	last     Member            // what was reported down last
+	seenAt   time.Time         // since when last's boot is seen again
+	revived  int               // times the same boot was reported up again
+	idleAt   time.Time         // since when there is nothing to believe or to see
 }
 
 // forgetAfter is how long a name without any sign is remembered, so that the memory is bounded by the nodes of one
@@ -62,7 +62,7 @@ func (s *settler) see(m Member, now time.Time) {
 		st.seenAt = now
 	}
 	st.seen[m.Boot] = m
-	if st.told != nil && st.told.Boot == m.Boot {
+	if st.reported != nil && st.reported.Boot == m.Boot {
 		st.lostAt = time.Time{}
 	}
 }
@@ -74,10 +74,10 @@ func (s *settler) lose(m Member, now time.Time) {
 		return
 	}
 	delete(st.seen, m.Boot)
-	if st.told == nil || st.told.Boot != m.Boot {
+	if st.reported == nil || st.reported.Boot != m.Boot {
 		return
 	}
-	st.told.Leaving = st.told.Leaving || m.Leaving
+	st.reported.Leaving = st.reported.Leaving || m.Leaving
 	if st.lostAt.IsZero() {
 		st.lostAt = now
 	}
@@ -90,7 +90,7 @@ func (s *settler) advance(now time.Time) []Event {
 		st := s.names[name]
 		events = s.judge(st, now, events)
 		switch {
-		case st.told != nil || len(st.seen) > 0:
+		case st.reported != nil || len(st.seen) > 0:
 			st.idleAt = time.Time{}
 		case st.idleAt.IsZero():
 			st.idleAt = now
@@ -102,19 +102,19 @@ func (s *settler) advance(now time.Time) []Event {
 }
 
 func (s *settler) judge(st *standing, now time.Time, events []Event) []Event {
-	if st.told != nil {
+	if st.reported != nil {
 		newest, any := st.newest()
-		current, seen := st.seen[st.told.Boot]
+		current, seen := st.seen[st.reported.Boot]
 		switch {
-		case any && newest.Boot > st.told.Boot:
+		case any && newest.Boot > st.reported.Boot:
 			events = st.down(events, true)
-		case seen && current != *st.told:
-			before := *st.told
-			st.told = &current
+		case seen && current != *st.reported:
+			before := *st.reported
+			st.reported = &current
 			return append(events, &MemberUpdated{Member: current, Before: before})
 		case seen:
 			return events
-		case st.told.Leaving || now.Sub(st.lostAt) >= s.settle:
+		case st.reported.Leaving || now.Sub(st.lostAt) >= s.settle:
 			events = st.down(events, false)
 		default:
 			return events
@@ -129,14 +129,14 @@ func (s *settler) judge(st *standing, now time.Time, events []Event) []Event {
 	} else {
 		st.revived = 0
 	}
-	st.told = &newest
+	st.reported = &newest
 	st.lostAt = time.Time{}
 	return append(events, &MemberUp{Member: newest})
 }
 
-// down tells that the told boot is down.
+// down reports that the present boot is down.
 func (st *standing) down(events []Event, replaced bool) []Event {
-	st.last, st.told, st.lostAt, st.seenAt = *st.told, nil, time.Time{}, time.Time{}
+	st.last, st.reported, st.lostAt, st.seenAt = *st.reported, nil, time.Time{}, time.Time{}
 	return append(events, &MemberDown{Member: st.last, Replaced: replaced})
 }
 
@@ -150,7 +150,8 @@ func (st *standing) newest() (m Member, any bool) {
 	return m, any
 }
 
-// hold is how long a boot that was told down must be seen before it is told up again: settle·2ⁿ, at most longest.
+// hold is how long a boot that was reported down must be seen before it is reported up again: settle·2ⁿ, at most
+// longest.
 func (s *settler) hold(st *standing) time.Duration {
 	d := s.settle
 	for range st.revived {
@@ -172,9 +173,9 @@ func (s *settler) next() time.Time {
 	for _, st := range s.names {
 		newest, any := st.newest()
 		switch {
-		case st.told != nil && !st.lostAt.IsZero():
+		case st.reported != nil && !st.lostAt.IsZero():
 			earlier(st.lostAt.Add(s.settle))
-		case st.told == nil && any && newest.Boot == st.last.Boot:
+		case st.reported == nil && any && newest.Boot == st.last.Boot:
 			earlier(st.seenAt.Add(s.hold(st)))
 		case !st.idleAt.IsZero():
 			earlier(st.idleAt.Add(forgetAfter))
@@ -183,12 +184,12 @@ func (s *settler) next() time.Time {
 	return at
 }
 
-// members are those told up, by name.
+// members are those reported up, by name.
 func (s *settler) members() []Member {
 	var all []Member
 	for _, name := range slices.Sorted(maps.Keys(s.names)) {
-		if st := s.names[name]; st.told != nil {
-			all = append(all, *st.told)
+		if st := s.names[name]; st.reported != nil {
+			all = append(all, *st.reported)
 		}
 	}
 	return all

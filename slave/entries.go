@@ -42,7 +42,7 @@ func (p *Parser) entries(m *parse, set *messages.LinkSet) {
 	o.MaxEntries = min(o.MaxEntries, p.o.MaxLinks)
 	o.Charset, _ = charset.Lookup(charset.Parameter(strings.Join(r.Header.Values("Content-Type"), ", ")))
 	resolver := p.resolverOf(r.URL, "")
-	said, named := uint64(0), uint64(0)
+	dated, named := uint64(0), uint64(0)
 	read := sitemap.Read(bytes.NewReader(r.Body), o, func(e *sitemap.Entry) bool {
 		to, err := resolver.Resolve(e.Loc)
 		if err != nil {
@@ -58,7 +58,7 @@ func (p *Parser) entries(m *parse, set *messages.LinkSet) {
 		}
 		url := to.String()
 		p.add(set, to, as, 0, hint.String())
-		said += fingerprint.URL(url + " " + hint.Modified())
+		dated += fingerprint.URL(url + " " + hint.Modified())
 		named += fingerprint.URL(url)
 		return true
 	})
@@ -70,7 +70,7 @@ func (p *Parser) entries(m *parse, set *messages.LinkSet) {
 			set.Kinds[i] = byte(outlink.Feed)
 		}
 	}
-	v.MainDigest, v.Simhash = max(said, 1), max(named, 1)
+	v.MainDigest, v.Simhash = max(dated, 1), max(named, 1)
 }
 
 // modifiedBefore returns how long before its answer a page changed, as the host says, by its own clock; 0 when it says

@@ -60,7 +60,7 @@ type visit struct {
 	hops      uint32
 	attempts  uint16
 	requisite uint8  // how far from a page; 0: a page; outlink.PageToo: both
-	via       string // of a requisite: the URL that names it; empty: nobody said
+	via       string // of a requisite: the URL that names it; empty: unknown
 }
 
 // isRequisite reports that it is no page by itself.

@@ -52,13 +52,13 @@ type Options struct {
 	Metadata bool
 	// Fetched gets how long each visit took; nil: it is not wanted.
 	Fetched func(took time.Duration)
-	// Mailboxes tells how long those of this process are, for the master to show; nil: nothing is told, as inside the
-	// master's own process.
+	// Mailboxes tells how long those of this process are, for the master to show; nil: nothing is reported, as inside
+	// the master's own process.
 	Mailboxes func() []floor.KindRow
 
 	Archive archivist.Options
-	// ArchiveStopped is told that captures cannot be written, and with nil that they can be again; nil: nobody is. It
-	// must not wait.
+	// ArchiveStopped is called with the error when captures cannot be written, and with nil when they can be again;
+	// nil: it is not called. It must not wait.
 	ArchiveStopped func(error)
 	// Dial replaces the network, for tests in virtual time.
 	Dial func(ctx context.Context, network, address string) (net.Conn, error)

@@ -120,7 +120,7 @@ type roomSought struct{ err error }
 const masterSilence = 5
 
 // farewell is how long a slave that has finished everything waits for a master to take it: as long as one needs to be
-// started anew.
+// started again.
 const farewell = 10 * time.Second
 
 // maxReport is how large one message may become: far under the 16 MB that a batch of 64 may have.

@@ -54,8 +54,8 @@ const wishShift = 8
 func (f Flags) Wish() outlink.Frequency { return outlink.Frequency(f >> wishShift & 7) }
 
 // Wishing returns f with the changefreq of the sitemap in which the page was found.
-func (f Flags) Wishing(said outlink.Frequency) Flags {
-	return f&^(7<<wishShift) | Flags(said&7)<<wishShift
+func (f Flags) Wishing(wish outlink.Frequency) Flags {
+	return f&^(7<<wishShift) | Flags(wish&7)<<wishShift
 }
 
 // requisiteShift is where the flags hold how far from a page a requisite is, in three bits.

@@ -2,10 +2,10 @@
 //
 // Everything here is for bubbles of testing/synctest: real mailboxes, real supervision, and a clock that jumps. System
 // gives a system that is taken down at the end of the test, with no actor, timer or goroutine left; a Probe is an actor
-// that keeps what it hears and when. Waiting is synctest's: let time pass with Pass, which returns when nothing is left
-// to do.
+// that keeps what it receives and when. Waiting is synctest's: let time pass with Pass, which returns when nothing is
+// left to do.
 //
-// Invariant: what a Probe returns is all that was said to it up to now, since every reading waits for the mailboxes to
+// Invariant: what a Probe returns is all that was sent to it up to now, since every reading waits for the mailboxes to
 // be empty.
 package actortest
 
@@ -71,21 +71,22 @@ func Pass(d time.Duration) {
 	synctest.Wait()
 }
 
-// Received is what a Probe heard.
+// Received is one message that a Probe received.
 type Received struct {
 	At      time.Time
 	Message any
 	Sender  *actor.PID
 }
 
-// Probe is an actor that keeps what it hears, the ends of actors it watches too, and answers if it was told how.
+// Probe is an actor that keeps the messages it receives, the ends of actors it watches too, and answers if a function
+// says how.
 type Probe struct {
 	PID    *actor.PID
 	system *actor.ActorSystem
 
-	mu    sync.Mutex
-	heard []Received
-	reply func(c actor.Context, message any)
+	mu       sync.Mutex
+	received []Received
+	reply    func(c actor.Context, message any)
 }
 
 // NewProbe spawns a probe under the name; another actor's messages to that name come to it.
@@ -132,7 +133,7 @@ func (p *Probe) receive(c actor.Context) {
 		return
 	}
 	p.mu.Lock()
-	p.heard = append(p.heard, Received{At: time.Now(), Message: c.Message(), Sender: c.Sender()})
+	p.received = append(p.received, Received{At: time.Now(), Message: c.Message(), Sender: c.Sender()})
 	reply := p.reply
 	p.mu.Unlock()
 	if reply != nil {
@@ -154,29 +155,29 @@ func (p *Probe) Spawn(t *testing.T, props *actor.Props, name string) *actor.PID 
 // Watch makes the probe hear of the end of an actor.
 func (p *Probe) Watch(who *actor.PID) { p.system.Root.Send(p.PID, &watch{who}) }
 
-// Tell says the message to the actor as if the probe had said it, so that answers come to the probe.
+// Tell sends the message to the actor as if the probe had sent it, so that answers come to the probe.
 func (p *Probe) Tell(to *actor.PID, message any) {
 	p.system.Root.RequestWithCustomSender(to, message, p.PID)
 }
 
-// Received is all that the probe heard and that was not taken yet.
+// Received is all that the probe received and that was not taken yet.
 func (p *Probe) Received() []Received {
 	synctest.Wait()
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return append([]Received(nil), p.heard...)
+	return append([]Received(nil), p.received...)
 }
 
-// Take returns the messages heard since the last Take.
+// Take returns the messages received since the last Take.
 func (p *Probe) Take() []any {
 	synctest.Wait()
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	var messages []any
-	for _, r := range p.heard {
+	for _, r := range p.received {
 		messages = append(messages, r.Message)
 	}
-	p.heard = nil
+	p.received = nil
 	return messages
 }
 
@@ -187,13 +188,13 @@ func TakeOf[M any](p *Probe) []M {
 	defer p.mu.Unlock()
 	var taken []M
 	var left []Received
-	for _, r := range p.heard {
+	for _, r := range p.received {
 		if m, ok := r.Message.(M); ok {
 			taken = append(taken, m)
 		} else {
 			left = append(left, r)
 		}
 	}
-	p.heard = left
+	p.received = left
 	return taken
 }

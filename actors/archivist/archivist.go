@@ -21,7 +21,7 @@ import (
 	"henro/store/archive/warc"
 )
 
-// What an Archivist is told, and what it answers. It keeps no order between senders, but that of each.
+// What an Archivist receives, and what it answers. It keeps no order between senders, but that of each.
 type (
 	// Archive asks to store one capture. It may be sent again as it is after it failed.
 	Archive struct {
@@ -34,7 +34,7 @@ type (
 	Sync struct{}
 	// Describe says who crawls, for the head of the files that are begun from now on.
 	Describe struct{ Operator, UserAgent string }
-	// Archived says where a capture lies, on a disk that has been told to keep it.
+	// Archived says where a capture lies, on a disk, synced.
 	Archived struct {
 		Tag            any
 		File           string // its name once it is finished; while it grows, warc.OpenSuffix follows
@@ -75,7 +75,7 @@ type Options struct {
 	RetryAfter, RetryMax time.Duration
 }
 
-// DefaultOptions returns the defaults; Writer.Dir is left to be said.
+// DefaultOptions returns the defaults; Writer.Dir is left to be set.
 func DefaultOptions() Options {
 	return Options{
 		Writer: warc.DefaultWriterOptions(), SyncAfter: 100 * time.Millisecond, SyncBytes: 4 << 20,
@@ -96,8 +96,8 @@ func (o *Options) Validate() error {
 }
 
 // Archivist owns the WARC files of one process. Captures gather in a batch; a child, the binder, appends them and
-// syncs; then every sender is told. While the binder works the next batch gathers, so Receive never waits for the disk,
-// and a slow disk makes for large batches.
+// syncs; then every sender is answered. While the binder works the next batch gathers, so Receive never waits for the
+// disk, and a slow disk makes for large batches.
 //
 //	opening ── files opened ──► waiting ── SyncAfter or SyncBytes ──► binding ── stored ──► waiting
 //	   ▲                                                                  │
@@ -140,7 +140,7 @@ type bindItem struct {
 type (
 	gathered    struct{}             // SyncAfter is over
 	restOver    struct{}             // a rest after a failure is over
-	openShelf   struct{}             // Archivist to binder
+	openFiles   struct{}             // Archivist to binder
 	filesOpened struct{ err error }  // binder to Archivist
 	bind        struct{ b *binding } // Archivist to binder
 	bound       struct{ b *binding } // binder to Archivist
@@ -284,7 +284,7 @@ func (a *Archivist) wake(ctx actor.Context) {
 	a.asleep = false
 	a.clock = nil
 	if !a.open {
-		ctx.Send(a.binder, &openShelf{})
+		ctx.Send(a.binder, &openFiles{})
 		return
 	}
 	a.sync(ctx)
@@ -346,13 +346,13 @@ func (a *Archivist) finish(ctx actor.Context) {
 	}
 }
 
-// binder is the child that waits for the disk in the Archivist's stead.
+// binder is the child that waits for the disk, so that the Archivist does not.
 type binder struct{ files *files }
 
 // Receive does one thing at a time.
 func (b *binder) Receive(ctx actor.Context) {
 	switch m := ctx.Message().(type) {
-	case *actor.Started, *openShelf:
+	case *actor.Started, *openFiles:
 		ctx.Send(ctx.Parent(), &filesOpened{b.files.open()})
 	case *Describe:
 		b.files.describe(m)
@@ -516,7 +516,7 @@ func (s *files) sync(items []bindItem) error {
 	return nil
 }
 
-// list appends lines to the index of the open file. It is not synced: after a crash it is made anew from the file.
+// list appends lines to the index of the open file. It is not synced: after a crash it is made again from the file.
 func (s *files) list(lines []byte) {
 	if s.lost {
 		return

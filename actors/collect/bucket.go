@@ -184,7 +184,7 @@ func (b *Bucket) upload(ctx context.Context, key string, file *File) error {
 		parts = append(parts, part)
 	}
 	if _, err = b.core.CompleteMultipartUpload(ctx, b.o.Bucket, key, upload, parts, b.options(file)); err != nil {
-		// What cannot be put together is begun anew by the next try, and costs no storage meanwhile.
+		// What cannot be put together is begun again by the next try, and costs no storage meanwhile.
 		if response := minio.ToErrorResponse(err); response.StatusCode >= 400 && response.StatusCode < 500 {
 			err = errors.Join(err, b.core.AbortMultipartUpload(ctx, b.o.Bucket, key, upload))
 		}

@@ -70,10 +70,10 @@ func (s *steady) SetWriteDeadline(at time.Time) error {
 	return s.control.SetWriteDeadline(at)
 }
 
-// Unwrap is for http.ResponseController: what is not said here is asked there.
+// Unwrap is for http.ResponseController: methods that are not here are called there.
 func (s *steady) Unwrap() http.ResponseWriter { return s.ResponseWriter }
 
-// ErrTooSlow is returned to whoever writes to a reader that takes longer than it may.
+// ErrTooSlow is returned to a handler that writes to a reader that takes longer than it may.
 var ErrTooSlow = errors.New("the reader is too slow")
 
 // Paced is a writer whose reader must take so many bytes a second from its beginning on, but for the first seconds. It

@@ -170,7 +170,7 @@ func (c *Console) Serve(ctx context.Context, listener net.Listener) error {
 		shutdown, cancel := context.WithTimeout(context.WithoutCancel(ctx), 2*time.Second)
 		defer cancel()
 		if server.Shutdown(shutdown) != nil {
-			_ = server.Close() // whoever still reads is cut off
+			_ = server.Close() // readers that are left are cut off
 		}
 	})
 	err := server.Serve(netutil.LimitListener(listener, connections))
@@ -186,7 +186,7 @@ func (c *Console) Serve(ctx context.Context, listener net.Listener) error {
 // Reply answers with JSON.
 func Reply(w http.ResponseWriter, answer any) {
 	w.Header().Set("Content-Type", "application/json")
-	_ = json.NewEncoder(w).Encode(answer) // the reader is gone: nobody to tell
+	_ = json.NewEncoder(w).Encode(answer) // the reader is gone: the error has no receiver
 }
 
 // Problem is the body of every answer that is an error.

@@ -17,7 +17,7 @@ type Tail struct {
 	mu    sync.Mutex
 	lines []Line // lines[seq % len] once full
 	seq   uint64
-	added chan struct{} // closed at the next line; nil: nobody waits
+	added chan struct{} // closed at the next line; nil: no reader waits
 }
 
 // Line is a line of the log.

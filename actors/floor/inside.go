@@ -13,7 +13,7 @@ import (
 	"github.com/asynkron/protoactor-go/actor"
 )
 
-// letter stands in protoactor's queue, which nobody can look into, for a message in a box's own. A message is put into
+// letter stands in protoactor's queue, which cannot be looked into, for a message in a box's own. A message is put into
 // ours first, so that there is one for each letter.
 var letter any = &struct{ _ byte }{}
 
@@ -83,7 +83,7 @@ type Inside struct {
 	At []string `json:"at,omitempty"`
 }
 
-// Bounds of what is said of one mailbox.
+// Bounds of what is shown of one mailbox.
 const (
 	insideLooked = 4096
 	insideKinds  = 20

@@ -13,7 +13,7 @@ import (
 type Restartable interface {
 	actor.Actor
 	// Failed is called on the value that panicked, on its goroutine, with the message that it panicked on. Both are
-	// gone afterwards. It answers for the lost message where nobody asks again.
+	// gone afterwards. It answers for the lost message where its sender does not ask again.
 	Failed(ctx actor.Context, message any)
 }
 

@@ -13,8 +13,8 @@ import (
 
 // SystemOptions change how the actors of one process live; the zero value is ready for use.
 type SystemOptions struct {
-	Tracer *Tracer // looks into the mailboxes; nil: one that nobody asks
-	Counts *Counts // counts what went wrong; nil: nobody does
+	Tracer *Tracer // looks into the mailboxes; nil: one that is never asked
+	Counts *Counts // counts what went wrong; nil: nothing is counted
 	// Crash ends the process after the panic of an actor that is not Restartable, or of a goroutine under Guard. It
 	// is called on the goroutine that panicked and must not return. nil: the panic goes on and ends the process as Go
 	// does.
@@ -105,7 +105,7 @@ func (a *adoption) middleware(next actor.SpawnFunc) actor.SpawnFunc {
 	}
 }
 
-// adopt makes the props anew at each spawn, for some 2 µs: what remembered them kept what they were made with, and a
+// adopt makes new props at each spawn, for some 2 µs: what remembered them kept what they were made with, and a
 // slave's props for 1,024 leases hold the known URLs of as many hosts.
 func (a *adoption) adopt(props *actor.Props) *actor.Props {
 	options := []actor.PropsOption{actor.WithSpawnMiddleware(a.middleware)}

@@ -23,15 +23,15 @@ import (
 // looks, a box costs an atomic load on each side and counts the messages taken. While somebody does, messages that a
 // filter wants are stamped with their time at the door, and when they have been handled a TraceEvent goes to the ring
 // of the latest events and to the followers. protoactor's own middleware was tried and dropped: a receiver middleware
-// allocates an envelope for each message even when it has nothing to do, and a mailbox middleware hears of a message
+// allocates an envelope for each message even when it has nothing to do, and a mailbox middleware sees a message
 // only after it was handled.
 //
 // What went wrong is always kept in the ring: failures, restarts, dead letters, and messages that an actor left behind
 // unread when it stopped, of which protoactor says nothing. Nothing here waits for a reader, and all memory is bounded:
-// a follower that is too slow loses events and hears how many.
+// a follower that is too slow loses events and is sent their number.
 type Tracer struct {
 	o      TracerOptions
-	active atomic.Pointer[watch] // nil: nobody looks
+	active atomic.Pointer[watch] // nil: no reader
 	ids    atomic.Uint64         // of messages, for their causes
 	hands  hands
 	seq    atomic.Uint64
@@ -97,7 +97,7 @@ const (
 	Started    = "started"     // an actor began, or began again
 	Restarted  = "restarted"   // an actor was restarted after a failure
 	Stopped    = "stopped"     // an actor is gone
-	DeadLetter = "dead letter" // a message was for nobody
+	DeadLetter = "dead letter" // the actor addressed is gone
 	Unknown    = "unhandled"   // an actor did not know the message
 )
 
@@ -133,7 +133,7 @@ type Filter struct {
 	Message string `json:"message,omitempty"` // type of the message, without its package
 	// a value that the message is about, whole: a URL, a host, the number of a lease
 	About string `json:"about,omitempty"`
-	URL   string `json:"url,omitempty"`   // the life of one URL: also what is said of its host and its leases
+	URL   string `json:"url,omitempty"`   // the life of one URL: also messages about its host and its leases
 	Every int    `json:"every,omitempty"` // one in so many messages, by chance; 0 and 1: all
 	// Causes finds out in whose handling each message is sent, which costs all messages a microsecond or two
 	Causes bool `json:"causes,omitempty"`
@@ -216,7 +216,7 @@ func (t *Tracer) Recent() []TraceEvent {
 	return append(slices.Clone(t.ring[t.at:]), t.ring[:t.at]...)
 }
 
-// Follower hears of events as they happen.
+// Follower receives events as they happen.
 type Follower struct {
 	tracer  *Tracer
 	sink    sink
@@ -334,7 +334,7 @@ type box struct {
 	sum     *kindSum      // of the kind; nil: not entered
 	turn    uint64        // which of its messages are timed
 	process actor.Process // what the registry has under the name while the actor lives
-	ending  bool          // it was told to stop; written and read by the actor alone
+	ending  bool          // it was asked to stop; written and read by the actor alone
 
 	letters letters
 	taken   atomic.Uint64          // messages that the actor began with; written by it alone, as is
@@ -581,7 +581,7 @@ func PanicStack() string {
 	return stack[:min(len(stack), 4096)]
 }
 
-// deadLetter notes a message for nobody.
+// deadLetter notes a message to an actor that is gone.
 func (t *Tracer) deadLetter(e *actor.DeadLetterEvent) {
 	if _, known := e.Message.(actor.IgnoreDeadLetterLogging); known {
 		return

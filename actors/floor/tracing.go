@@ -234,7 +234,7 @@ func ReadTraces(ctx context.Context, system *actor.ActorSystem, asked *messages.
 			m.Dropped += lost
 			select {
 			case reports <- m:
-			default: // whoever reads is slow
+			default: // the reader is slow
 				lost += uint64(len(m.Events))
 			}
 		}

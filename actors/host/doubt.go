@@ -74,14 +74,14 @@ func (b *Book) doubt(f *messages.Fact) string {
 	case f.Seq != l.processed+1:
 		return ""
 	}
-	said := 0
+	kinds := 0
 	for _, is := range []bool{f.Visited != nil, f.Robots != nil, f.Finished != nil, f.More != nil} {
 		if is {
-			said++
+			kinds++
 		}
 	}
 	switch {
-	case said != 1:
+	case kinds != 1:
 		return "a fact that says nothing, or several things"
 	case f.Visited != nil:
 		return b.doubtVisit(f.Visited)

@@ -89,14 +89,14 @@ func (b *Book) keepWishes(links []outlink.Outlink) {
 	l := b.lease
 	for i := range links {
 		if link := &links[i]; link.Kind == outlink.Sitemap && link.Anchor != "" && len(l.wishes) < wishesKept {
-			said := outlink.ParseHint(link.Anchor).Frequency
-			if said == outlink.Unsaid || weburl.HostOf(link.URL) != b.name {
+			wish := outlink.ParseHint(link.Anchor).Frequency
+			if wish == outlink.Unsaid || weburl.HostOf(link.URL) != b.name {
 				continue
 			}
 			if l.wishes == nil {
 				l.wishes = map[uint64]outlink.Frequency{}
 			}
-			l.wishes[fingerprint.URL(link.URL)] = said
+			l.wishes[fingerprint.URL(link.URL)] = wish
 		}
 	}
 }

@@ -27,24 +27,24 @@ type (
 // that it did not name last time any is new.
 func (p *Partition) seek(ctx actor.Context, m *protocol.PagesSought) {
 	host := weburl.HostOf(m.Pages[0].URL)
-	said := map[string]string{}
+	anchors := map[string]string{}
 	if m.Again {
 		links, err := p.disk.Outlinks(store.IDOf(weburl.HostOf(m.URL)), fingerprint.URL(m.URL))
 		if err != nil {
 			links = nil
 		}
 		for i := range links {
-			said[links[i].URL] = links[i].Anchor
+			anchors[links[i].URL] = links[i].Anchor
 		}
 	}
 	pages := map[string]outlink.Hint{}
 	for i := range m.Pages {
 		l := &m.Pages[i]
-		if before, named := said[l.URL]; named && before == l.Anchor {
+		if before, named := anchors[l.URL]; named && before == l.Anchor {
 			continue
 		}
 		hint := outlink.ParseHint(l.Anchor)
-		if hint.From.IsZero() || hint.Modified() == outlink.ParseHint(said[l.URL]).Modified() {
+		if hint.From.IsZero() || hint.Modified() == outlink.ParseHint(anchors[l.URL]).Modified() {
 			continue
 		}
 		if _, visited, _, err := p.disk.Seen(l.URL); err != nil || !visited {

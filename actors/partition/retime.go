@@ -119,7 +119,7 @@ type passes struct {
 	count int // moved in all
 }
 
-// next returns the records of the next batch that are to be written anew; over: there is nothing left to move.
+// next returns the records of the next batch that are to be written again; over: there is nothing left to move.
 func (p *passes) next() (moves []store.Entry, over bool, err error) {
 	entries, after, err := p.disk.Visited(p.after, sweepBatch)
 	if err != nil {

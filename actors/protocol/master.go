@@ -59,7 +59,7 @@ type (
 		Visits     int
 		Closed     bool      // the lease has ended, and that is on disk too
 		NextAt     time.Time // of a closed lease: before which the host may not be asked again
-		OthersAt   time.Time // and before which nobody may who shares its clock
+		OthersAt   time.Time // and before which no host may be asked that shares its clock
 	}
 )
 

@@ -11,13 +11,13 @@ import (
 	"henro/store"
 )
 
-// What a Partition is told and asked. Writes are answered by Written once they are on disk; questions are answered from
-// what is on disk, so whoever asks waits for its own Written first.
+// What a Partition receives. Writes are answered by Written once they are on disk; questions are answered from
+// what is on disk, so an actor that asks waits for its own Written first.
 type (
 	// Write is a set of changes that are stored whole or not at all.
 	Write struct {
 		Visits     []store.Visited
-		Moves      []store.Entry     // records written anew without a visit
+		Moves      []store.Entry     // records written again without a visit
 		Drops      []store.Entry     // records given up
 		Candidates []store.Candidate // of any host: those of other partitions go through the outbox
 		Ghosts     []store.Position
@@ -47,7 +47,7 @@ type (
 		Due      int          // pages of it that are due
 		Stops    stoplist.List
 		Sessions traps.Sessions
-		Rules    revisit.Rules // what persons have said of its pages
+		Rules    revisit.Rules // the intervals that persons set for its pages
 	}
 	// PagesAsked asks for waiting URLs of a host, and with Known for the fingerprints of all its seen URLs.
 	PagesAsked struct {
@@ -149,10 +149,10 @@ type (
 	// RoundBegun has all known pages that were not visited since a moment visited once; answered by Retimed, once they
 	// are due.
 	RoundBegun struct{ At time.Time }
-	// RulesChanged tells a Host what persons have said of its pages.
+	// RulesChanged tells a Host the intervals that persons set for its pages.
 	RulesChanged struct{ Rules revisit.Rules }
 	// PagesSought asks for the records of known pages that a sitemap or a feed says to have changed. It must come
-	// before the Write of that document's visit: what the document said last time is compared with what it says now.
+	// before the Write of that document's visit: the earlier document is compared with this one.
 	PagesSought struct {
 		URL   string            // of the document
 		Again bool              // it was read before

@@ -38,14 +38,14 @@ const (
 	maxStep  = 1.5    // bound of one Newton step in μ
 )
 
-// sight is one visit in seconds.
-type sight struct {
+// observation is one visit in seconds.
+type observation struct {
 	gap, age float64 // age 0: unknown; gap 0: first visit, of which only the age is known
 	changed  bool
 }
 
 // score returns the first derivative of ln likelihood(s | μ) by μ and the negative second.
-func (s *sight) score(mu float64) (first, second float64) {
+func (s *observation) score(mu float64) (first, second float64) {
 	switch {
 	case s.age > 0:
 		y := s.age * math.Exp(-mu)
@@ -66,7 +66,7 @@ func (s *sight) score(mu float64) (first, second float64) {
 }
 
 // information returns the Fisher information of the visit at μ.
-func (s *sight) information(mu float64) float64 {
+func (s *observation) information(mu float64) float64 {
 	if s.age > 0 {
 		return 1
 	}
@@ -78,7 +78,7 @@ func (s *sight) information(mu float64) float64 {
 }
 
 // ratio returns ln of how much likelier k·λ makes the visit than λ = e^(−μ).
-func (s *sight) ratio(mu, k float64) float64 {
+func (s *observation) ratio(mu, k float64) float64 {
 	switch {
 	case s.age > 0:
 		return math.Log(k) - (k-1)*s.age*math.Exp(-mu)
@@ -122,7 +122,7 @@ func (h *History) mean(o *Options) float64 {
 }
 
 // follow moves μ, P and the drift test by one visit.
-func (h *History) follow(o *Options, s sight) {
+func (h *History) follow(o *Options, s observation) {
 	if s.gap == 0 && s.age == 0 {
 		return
 	}

@@ -186,10 +186,10 @@ func (h *History) Visited(o *Options, gap time.Duration, changed bool) {
 func (h *History) Saw(o *Options, v Visit) {
 	t, a := v.Gap.Seconds(), v.Age.Seconds()
 	if !(t > 0) {
-		h.follow(o, sight{age: max(a, 0), changed: false})
+		h.follow(o, observation{age: max(a, 0), changed: false})
 		return
 	}
-	s := sight{gap: t, changed: v.Changed}
+	s := observation{gap: t, changed: v.Changed}
 	// Ages below 1 % of the gap are left out: most are pages made at the moment of asking.
 	if v.Changed && a > t/100 && a < t {
 		s.age = a

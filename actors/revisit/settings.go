@@ -94,9 +94,9 @@ func (s *Span) String() string { return speech.Span(time.Duration(*s)) }
 // Type is the word that --help shows.
 func (*Span) Type() string { return "span" }
 
-// rangeFlag is FirstMin and FirstMax as two spans, FROM-TO, or one for both. PriorMean follows them: whoever has pages
-// asked for again after minutes believes that they change within minutes, and with 30 days a page that has changed
-// after one minute would wait for half a day.
+// rangeFlag is FirstMin and FirstMax as two spans, FROM-TO, or one for both. PriorMean follows them: a crawl that has
+// pages asked for again after minutes believes that they change within minutes, and with 30 days a page that has
+// changed after one minute would wait for half a day.
 type rangeFlag struct{ o *Options }
 
 // priorOfFirst is PriorMean in the middles of FirstMin and FirstMax: 30 days for 1 to 14 days.

@@ -50,7 +50,7 @@ func (t *Trust) Saw(mean, center, gap time.Duration, changed bool) {
 		return
 	}
 	t.visits++
-	s := sight{gap: gap.Seconds(), changed: changed}
+	s := observation{gap: gap.Seconds(), changed: changed}
 	apart, middle := math.Log(mean.Seconds()/center.Seconds()), math.Log(center.Seconds())
 	rate := 1 / (perVisit * min(float64(t.visits)+10, 1000))
 	best := float32(math.Inf(-1))

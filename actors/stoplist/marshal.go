@@ -17,7 +17,7 @@ const (
 	Grave                      // there was a broken page
 )
 
-// Changed reports what MarshalBinary would write anew.
+// Changed reports that MarshalBinary would write something else than last.
 func (l *List) Changed() Changes { return l.changes }
 
 // ErrEvidence is returned for bytes that MarshalBinary has not written.

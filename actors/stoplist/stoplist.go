@@ -174,7 +174,7 @@ func (l *List) Remove(prefix string) {
 	}
 }
 
-// Prefixes are the folders that are left alone now: what is told to whoever follows links without this list.
+// Prefixes are the folders that are left alone now: what a slave is sent, which follows links without this list.
 func (l *List) Prefixes(now time.Time) []string {
 	var prefixes []string
 	for i := range l.entries {
@@ -198,7 +198,7 @@ func (l *List) Saw(o *Options, v Visit, now time.Time) (outcome Outcome, listed 
 	if v.Outcome == Good {
 		return Good, nil, l.praise(o, v.URL)
 	}
-	listed, lifted = l.blame(o, v, now)
+	listed, lifted = l.note(o, v, now)
 	return v.Outcome, listed, lifted
 }
 
@@ -216,9 +216,9 @@ func (l *List) praise(o *Options, url string) (lifted []string) {
 	return lifted
 }
 
-// blame notes a broken page in the folders above it, and lists those of which it is the last straw. What lies below a
+// note counts a broken page in the folders above it, and lists those of which it is the last straw. What lies below a
 // listed folder is not listed beside it.
-func (l *List) blame(o *Options, v Visit, now time.Time) (listed []Entry, lifted []string) {
+func (l *List) note(o *Options, v Visit, now time.Time) (listed []Entry, lifted []string) {
 	l.changes |= Grave
 	weight, level := float32(1), 0
 	over, stopped := l.Stopped(v.URL, now)

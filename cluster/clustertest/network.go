@@ -134,7 +134,7 @@ func (w *Wire) FinalAdvertiseAddr(string, int) (net.IP, int, error) {
 	return a.IP, a.Port, nil
 }
 
-// WriteTo sends a packet; nobody says whether it arrives.
+// WriteTo sends a packet; the sender does not learn whether it arrives.
 func (w *Wire) WriteTo(b []byte, address string) (time.Time, error) {
 	now := time.Now()
 	w.net.mu.Lock()

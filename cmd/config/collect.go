@@ -119,8 +119,8 @@ func (c *Collect) bucket(ctx context.Context, log *logrus.Entry) (collect.Place,
 	return bucket, nil
 }
 
-// byItsName answers whoever asks this machine by an address or as localhost: other names come from a page of the web
-// whose name was made to point here.
+// byItsName answers requests that name this machine by an address or as localhost: other names come from a page of the
+// web whose name was made to point here.
 func byItsName(handler http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if !console.Knows(r.Host) {
@@ -135,7 +135,7 @@ func byItsName(handler http.Handler) http.Handler {
 // maxSenders bounds the connections to a receiver: slaves keep one each.
 const maxSenders = 1024
 
-// Receive takes files into a folder until the context ends. listening is told the address.
+// Receive takes files into a folder until the context ends. listening is called with the address.
 func Receive(ctx context.Context, dir, address, key string, log *logrus.Entry, listening func(net.Addr)) (err error) {
 	host, _, err := net.SplitHostPort(address)
 	if err != nil {

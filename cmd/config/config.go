@@ -1,4 +1,4 @@
-// Package config reads what the programs are told: a flag beats the environment, which beats henro.yaml, which beats
+// Package config reads the settings of the programs: a flag beats the environment, which beats henro.yaml, which beats
 // the default.
 //
 // The set of flags of a command is the one list of settings: the environment knows --fetch-timeout as

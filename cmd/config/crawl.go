@@ -129,7 +129,7 @@ func (c *Crawl) Register(f *pflag.FlagSet) {
 	f.BoolVar(&c.Continuous, "continuous", false, "keep revisiting")
 	f.StringVar(&c.Sitemaps, "sitemaps", "auto",
 		"read the sitemaps that robots.txt names and the feeds met on the way, visit what they name and, with "+
-			"--continuous, heed what they say has changed: on, off, or auto, which is on with --continuous (without "+
+			"--continuous, follow what they say has changed: on, off, or auto, which is on with --continuous (without "+
 			"it --depth alone says what is reached)")
 	f.StringVar(&c.Relief, "relief", o.Hosts.Relief.String(),
 		"what a host's pages get that ask for more visits than it bears: none, stretch, delay or optimal")
@@ -313,8 +313,8 @@ func (c *Crawl) Resume(flags *pflag.FlagSet, o *master.Options) {
 	}
 }
 
-// Begins refuses a new crawl without seeds, unless it may wait for them, and seeds in the own network that nobody
-// allowed. What is wrong with what somebody typed is said before what else a crawl needs.
+// Begins refuses a new crawl without seeds, unless it may wait for them, and seeds in the own network that were not
+// allowed. Errors of what was typed come before what else a crawl needs.
 func (c *Crawl) Begins(seeds []master.Seed, waits bool) error {
 	if len(seeds) == 0 && !waits && !store.Exists(filepath.Join(c.Dir, "state")) {
 		return Usage("nothing to crawl: give a seed such as https://example.org/, --seeds FILE, or the --dir of a " +

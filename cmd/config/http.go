@@ -27,7 +27,7 @@ func (h *HTTP) Register(f *pflag.FlagSet, address string) {
 	f.StringVar(&h.Listen, "listen-http", address,
 		"control, status and metrics over HTTP, `HOST:PORT`; beyond loopback only with --token-file; or off")
 	f.StringVar(&h.TokenFile, "token-file", "",
-		"`FILE` with the token that whoever asks over HTTP must know (henro key token)")
+		"`FILE` with the token that requests over HTTP must carry (henro key token)")
 }
 
 // tokenLength is the least of a token: 22 letters of base64 are 128 bits.
@@ -130,7 +130,7 @@ func Manual() []console.Route {
 	return []console.Route{{Pattern: "GET /api/openapi.yaml", Open: true,
 		Serve: func(w http.ResponseWriter, _ *http.Request) {
 			w.Header().Set("Content-Type", "application/yaml")
-			_, _ = io.WriteString(w, docs.OpenAPI) // the reader is gone: nobody to tell
+			_, _ = io.WriteString(w, docs.OpenAPI) // the reader is gone: the error has no receiver
 		}}}
 }
 

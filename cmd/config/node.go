@@ -97,7 +97,7 @@ type Joined struct {
 }
 
 // Meet makes the actors of a system reachable, has the caller spawn them, and joins the gossip. Each member that
-// appears or is lost is told to notify, in order.
+// appears or is lost is passed to notify, in order.
 func (p *Peers) Meet(system *actor.ActorSystem, self cluster.Options, spawn func(address string) error,
 	log *logrus.Entry) (*Joined, error) {
 	keys, err := readKeys(p.Key)
@@ -280,7 +280,7 @@ func ArchiveInfo() warc.Info {
 
 // outwardIP is the address of this machine that leads to others, or none. Nothing is sent to find it.
 func outwardIP() netip.Addr {
-	c, err := net.Dial("udp", "192.0.2.1:9") // TEST-NET-1: an address of nobody's
+	c, err := net.Dial("udp", "192.0.2.1:9") // TEST-NET-1: an address that is no machine's
 	if err != nil {
 		return netip.Addr{}
 	}

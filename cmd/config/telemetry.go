@@ -20,7 +20,7 @@ type Telemetry struct {
 	System *actor.ActorSystem
 	Tracer *floor.Tracer
 	Counts *floor.Counts
-	Tail   *console.Tail // of the log, for whoever asks this node or the master
+	Tail   *console.Tail // of the log, for requests to this node or the master
 
 	Metrics *console.Metrics
 	log     *logrus.Entry

@@ -22,9 +22,9 @@ import (
 // maxKeptLog is how much of the log's end goes into the archive.
 const maxKeptLog = 8 << 20
 
-// KeepAbout writes what a run of a crawl was told and what it said into a WARC file of its own, as resource records:
-// the seeds, the settings, the summary and the log. So an archive says by itself how it came about, wherever it is
-// carried.
+// KeepAbout writes the settings, the log and the summary of a run of a crawl into a WARC file of its own, as resource
+// records: the seeds, the settings, the summary and the log. So an archive says by itself how it came about, wherever
+// it is carried.
 func KeepAbout(dir string, work config.Work, info warc.Info, seeds []master.Seed, flags *pflag.FlagSet) (err error) {
 	o, err := work.Options(dir)
 	if err != nil {

@@ -100,7 +100,7 @@ type Crawl struct {
 	Log       *logrus.Entry
 	Progress  func(context.Context, *master.Node) // shows how the crawl goes until the context ends; nil: nothing does
 	Traces    config.Traces
-	Operator  string                                                               // said in every WARC file
+	Operator  string                                                               // named in every WARC file
 	Adjust    func(*slave.Options)                                                 // nil: nothing beyond what Work says
 	Dial      func(ctx context.Context, network, address string) (net.Conn, error) // nil: the network
 	System    floor.SystemOptions                                                  // for tests that make actors fail

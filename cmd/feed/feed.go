@@ -27,7 +27,7 @@ import (
 	"henro/store/report/changes"
 )
 
-// Options say which changes are told.
+// Options say which changes are in the feed.
 type Options struct {
 	Dir      string   // of the feed
 	Name     string   // of what is archived, in the feed's title
@@ -40,7 +40,7 @@ type Options struct {
 type Feed struct {
 	o       Options
 	archive *replay.Archive
-	told    map[string]bool // ids of the latest changes
+	listed  map[string]bool // ids of the latest changes
 	seen    map[string]bool // WARC files that were looked at
 }
 
@@ -52,13 +52,13 @@ func Open(o Options, archive *replay.Archive) (*Feed, error) {
 	if err := os.MkdirAll(o.Dir, 0o777); err != nil {
 		return nil, err
 	}
-	f := &Feed{o: o, archive: archive, told: map[string]bool{}, seen: map[string]bool{}}
+	f := &Feed{o: o, archive: archive, listed: map[string]bool{}, seen: map[string]bool{}}
 	latest, err := changes.Recent(o.Dir, remembered)
 	if err != nil {
 		return nil, err
 	}
 	for i := range latest {
-		f.told[latest[i].ID] = true
+		f.listed[latest[i].ID] = true
 	}
 	text, err := os.ReadFile(f.seenPath())
 	if errors.Is(err, fs.ErrNotExist) {
@@ -114,10 +114,10 @@ func (f *Feed) Pass(ctx context.Context) (count int, err error) {
 			return count, errors.Join(err, flush())
 		}
 		change, err := f.compare(&pairs[i])
-		if err != nil || change == nil || f.told[change.ID] {
+		if err != nil || change == nil || f.listed[change.ID] {
 			continue // a capture that cannot be read is henro check's business
 		}
-		f.told[change.ID] = true
+		f.listed[change.ID] = true
 		if batch = append(batch, *change); len(batch) >= 100 {
 			if err := flush(); err != nil {
 				return count, err
@@ -127,8 +127,8 @@ func (f *Feed) Pass(ctx context.Context) (count int, err error) {
 	if err := flush(); err != nil {
 		return count, err
 	}
-	if len(f.told) > 2*remembered {
-		clear(f.told) // the files say what was looked at
+	if len(f.listed) > 2*remembered {
+		clear(f.listed) // the files say what was looked at
 	}
 	if err := changes.WriteAtom(f.o.Dir, f.o.Name, time.Now()); err != nil {
 		return count, err

@@ -22,7 +22,7 @@ func (c *Capture) Uncoded() (io.Reader, error) {
 }
 
 // uncoded takes the content codings off a body. A body that is not coded as its head says is given as it is: browsers
-// are not so kind, but nobody asks the server again.
+// are not so kind, but the server cannot be asked again.
 func uncoded(body io.Reader, codings string) (io.Reader, error) {
 	names := codingsOf(codings)
 	if len(names) > maxCodings {

@@ -47,7 +47,7 @@ const (
 // way leads from a page that is missing to one that is there.
 type way struct{ Name, Href string }
 
-// isPlain reports whether an error is said in one line of text: to programs, and to what only a page asks for.
+// isPlain reports whether an error is answered in one line of text: to programs, and to what only a page asks for.
 func isPlain(r *http.Request) bool {
 	switch r.Header.Get("Sec-Fetch-Dest") {
 	case "":

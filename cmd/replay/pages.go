@@ -46,7 +46,7 @@ func (s *Server) show(w http.ResponseWriter, r *http.Request, status int, name s
 	h := w.Header()
 	h.Set("Content-Type", "text/html; charset=utf-8")
 	ancestors := "'none'"
-	if r.Host == s.content { // what is not archived is said within the frame
+	if r.Host == s.content { // the page about what is not archived is within the frame
 		// Without an origin no capture gets hold of its window; with a referrer our own sheet would be looked for in
 		// the archive.
 		ancestors = "'self' http://" + s.own + "; sandbox allow-scripts"

@@ -14,7 +14,7 @@ import (
 // proxy answers a browser that asks through it, as the server did: nothing is rewritten, and whatever is not archived
 // is 404. The moment is that of Accept-Datetime, or now. It takes http only, and finds captures of https under the same
 // name, because the index knows no difference: within CONNECT it could only show them with a certificate that the
-// browser had been told to trust.
+// browser trusts.
 func (s *Server) proxy(w http.ResponseWriter, r *http.Request) {
 	if r.Method == http.MethodConnect {
 		http.Error(w, "this proxy has no certificates: ask for http:// instead, which finds captures of https too",

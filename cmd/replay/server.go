@@ -137,7 +137,7 @@ func contentHost(l net.Listener) string {
 	return net.JoinHostPort("localhost", port)
 }
 
-// ownHost is the host of our own pages for whoever asks.
+// ownHost is the host of our own pages for a request.
 func (s *Server) ownHost(r *http.Request) string {
 	if r.Host == s.content || strings.HasPrefix(r.Host, "localhost") {
 		return s.own
@@ -428,7 +428,7 @@ func (s *Server) capture(w http.ResponseWriter, r *http.Request, u weburl.URL, p
 	}
 	h.Del("Content-Encoding")
 	in := bufio.NewReaderSize(body, peekBytes)
-	begin, _ := in.Peek(peekBytes) // what cannot be read is told when it is
+	begin, _ := in.Peek(peekBytes) // an error is reported when it is read
 	if media == "" {
 		if media = http.DetectContentType(begin); !strings.HasPrefix(media, "text/html") {
 			w.WriteHeader(status)

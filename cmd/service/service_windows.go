@@ -42,14 +42,14 @@ type managedProgram struct {
 	run  func(context.Context) error
 }
 
-// While a program ends, the manager is told so often that it still does, and to wait so long for the next word.
+// While a program ends, the manager is sent a checkpoint so often, and a hint to wait so long for the next.
 const (
 	endingEvery = 5 * time.Second
 	endingHint  = 20 * time.Second
 )
 
-// Execute implements svc.Handler: it answers the manager until the program has ended. An end that nobody asked for is a
-// failure, after which the manager starts the program again, unless the program says that nothing is left to do.
+// Execute implements svc.Handler: it answers the manager until the program has ended. An end that was not asked for is
+// a failure, after which the manager starts the program again, unless the program says that nothing is left to do.
 func (p *managedProgram) Execute(_ []string, asked <-chan svc.ChangeRequest, status chan<- svc.Status) (own bool,
 	code uint32) {
 	ctx, cancel := context.WithCancel(context.Background())
@@ -97,7 +97,7 @@ func failed(err error) bool {
 func tell(name string, why error) {
 	log, err := eventlog.Open(name)
 	if err != nil {
-		return // nobody is left to be told
+		return // no reader of the error is left
 	}
 	defer log.Close()
 	_ = log.Error(1, why.Error())
@@ -185,7 +185,7 @@ func install(name string, flags []string) error {
 		ServiceStartName: account,
 	}, flags...)
 	if errors.Is(err, windows.ERROR_SERVICE_EXISTS) {
-		return config.Usage("%s is installed already: %s service remove, then install it anew", name, name)
+		return config.Usage("%s is installed already: %s service remove, then install it again", name, name)
 	} else if err != nil {
 		return fmt.Errorf("create the service: %w", err)
 	}

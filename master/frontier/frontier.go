@@ -14,7 +14,7 @@
 // A policy knows a URL by a key of the caller's choice (a page number, a fingerprint, the URL itself) and a host by a
 // number: a fingerprint, or the IP address where the crawl wants it by address. It remembers nothing about URLs it has
 // handed out or dropped: which URLs were seen already is the caller's knowledge, and a dropped URL must become unseen
-// again, so that it is offered anew when another page links to it.
+// again, so that it is offered again when another page links to it.
 //
 // Time is a duration since the crawl began, read from a monotonic clock or invented by a simulator.
 //
@@ -56,7 +56,7 @@ type Frontier[K any] interface {
 	// after another at the host's interval. What it does not visit in the end is to be added again.
 	More(host uint64, limit int, batch []Item[K]) []Item[K]
 
-	// Done says that nobody visits the host any more. It rests from now for at least rest, and for T since its URL was
+	// Done says that the host is not visited any more. It rests from now for at least rest, and for T since its URL was
 	// handed out by Next. After More, rest has to cover what is left of the interval of the last visit.
 	Done(host uint64, now, rest time.Duration)
 
@@ -214,7 +214,7 @@ type Raiser[K any] interface {
 	Raise(key K, band uint8)
 }
 
-// Linked is told of links between hosts by the caller, for a policy whose order depends on them.
+// Linked is called with links between hosts, for a policy whose order depends on them.
 type Linked interface {
 	// Linked says that a page of host from links to a page of host to.
 	Linked(from, to uint64)

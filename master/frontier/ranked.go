@@ -123,7 +123,7 @@ func (f *Ranked[K]) Add(item Item[K]) (lost Item[K], dropped bool) {
 	return lost, dropped
 }
 
-// Raise gives a waiting URL a better band, where it queues up anew; of others, and to worse ones, it does nothing.
+// Raise gives a waiting URL a better band, where it queues up again; of others, and to worse ones, it does nothing.
 func (f *Ranked[K]) Raise(key K, band uint8) {
 	c, waits := f.index[key]
 	if !waits || f.cells[c].item.Band <= band {

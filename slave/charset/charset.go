@@ -2,7 +2,7 @@
 //
 // A declaration is believed as browsers believe it: byte order mark, then the HTTP header, then the first kilobyte's
 // meta elements or XML declaration (WHATWG HTML 13.2.3.2, encoding sniffing). Where nothing is declared, browsers
-// differ and mostly say windows-1252; here the bytes are looked at, since an archive is read by nobody who could choose
+// differ and mostly say windows-1252; here the bytes are looked at, since the reader of an archive cannot choose
 // "Japanese" from a menu: ISO-2022-JP by its escapes, UTF-8 by being valid, UTF-16 by its zeros, EUC-JP and Shift_JIS
 // by their kana, everything else by frequencies.
 //
@@ -29,7 +29,7 @@ import (
 // ErrUnknown is returned for a name that is no encoding known here.
 var ErrUnknown = errors.New("unknown encoding")
 
-// Default is what is left when nothing is declared and nothing can be told.
+// Default is what is left when nothing is declared and the bytes show nothing.
 const Default = "windows-1252"
 
 // aliases are names that servers and pages use and the Encoding Standard has not.
@@ -182,7 +182,7 @@ func Detect(contentType string, body []byte) (name string, certain bool) {
 		return name, true
 	}
 	if label := Parameter(contentType); label != "" {
-		if name, ok := Lookup(label); ok && !strings.HasPrefix(name, "utf-32") { // without a mark nobody means that
+		if name, ok := Lookup(label); ok && !strings.HasPrefix(name, "utf-32") { // without a mark it is a mistake
 			return name, true
 		}
 	}

@@ -23,7 +23,7 @@ const (
 	alias              // what links name instead of page n when it is reached through a redirect
 	calendar           // month n, counted from year 0
 	maze               // room n
-	absent             // what soft hosts link to and nobody has
+	absent             // what soft hosts link to and no host has
 	robots
 	robotsMoved
 	sitemap

@@ -164,7 +164,7 @@ const (
 	AnyHost
 )
 
-// Crawl is what a crawler is told to do.
+// Crawl is the settings of a crawler.
 type Crawl struct {
 	Seeds []string // canonical
 	Scope Scope

@@ -41,7 +41,7 @@ type Request struct {
 // Field is a field of a request whose value is a secret: Response.RequestBytes has Redacted in its place.
 type Field struct{ Name, Value string }
 
-// Redacted stands in records for what nobody but the host shall read.
+// Redacted stands in records for secrets, which only the host shall read.
 const Redacted = "redacted"
 
 // Response is what came of one visit. The byte slices live until Release, share their memory, and are not to be written
@@ -66,7 +66,7 @@ type Response struct {
 	Proto string
 	// Header holds the fields of the head by canonical name.
 	Header http.Header
-	// RequestBytes is the request as it was sent, but for the values of Request.Fields and what is said to a proxy.
+	// RequestBytes is the request as it was sent, but for the values of Request.Fields and what is sent to a proxy.
 	RequestBytes []byte
 	// ResponseHead is the head as it came, empty line included; interim (1xx) responses are left out.
 	ResponseHead []byte

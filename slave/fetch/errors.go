@@ -18,7 +18,7 @@ var ErrOptions = errors.New("fetch options")
 // What can go wrong beneath a Response; Response.Err wraps them.
 var (
 	errClosed       = errors.New("client is closed")
-	errCanceled     = errors.New("told to stop")
+	errCanceled     = errors.New("asked to stop")
 	errNotPermitted = errors.New("the right to ask has ended")
 	errTotal        = lateness("total time is over")
 	errIdle         = lateness("no byte in time")

@@ -154,7 +154,7 @@ func (o *Options) permit(addr netip.Addr) error {
 	return &forbidden{addr.String(), what}
 }
 
-// ownNames are ends of names that lead into the network of whoever looks them up (RFC 6761, 6762, 8375, 9476).
+// ownNames are ends of names that lead into the network of the machine that looks them up (RFC 6761, 6762, 8375, 9476).
 var ownNames = []string{"localhost", "local", "internal", "home.arpa", "test", "alt"}
 
 // permitName judges what a proxy is asked to look up: an address as ever, a name by itself alone.

@@ -56,7 +56,8 @@ func find(b []byte, tables ...[]signature) string {
 	return ""
 }
 
-// unknown finds the type of bytes of which nothing was said. What a browser could run is looked for only if it may be.
+// unknown finds the type of bytes that were declared to be nothing. What a browser could run is looked for only if it
+// may be.
 func unknown(b []byte, scriptable bool) string {
 	if scriptable {
 		text := bytes.TrimLeft(b, "\t\n\f\r ")

@@ -64,8 +64,8 @@ func (r *reader) items(in *json.Decoder) bool {
 				}
 			} else if token, err := in.Token(); err != nil {
 				return false
-			} else if said, ok := token.(string); ok {
-				*into = strings.TrimSpace(said)
+			} else if text, ok := token.(string); ok {
+				*into = strings.TrimSpace(text)
 			} else if _, opens := token.(json.Delim); opens {
 				return false
 			}
@@ -122,6 +122,6 @@ func text(in *json.Decoder) (string, bool) {
 	if err != nil {
 		return "", false
 	}
-	said, ok := token.(string)
-	return said, ok
+	text, ok := token.(string)
+	return text, ok
 }

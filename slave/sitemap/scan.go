@@ -175,7 +175,7 @@ func (s *scanner) readTag() bool {
 		switch {
 		case err != nil:
 			return false
-		case c == '<': // what came before was no tag, or one whose quote nobody closed
+		case c == '<': // what came before was no tag, or one whose quote is not closed
 			s.opened = true
 			if quote != 0 && inside > 0 {
 				s.tag = s.tag[:inside]

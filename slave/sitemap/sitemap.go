@@ -3,7 +3,7 @@
 //
 // What a document is follows from its first element and not from its name or media type, which are wrong too often.
 // Reading is one pass over a stream: a scanner jumps from tag to tag, without a tree, and hands over each entry as its
-// element ends. What is malformed is passed over: an attribute without its quote, an element that nobody closes, an
+// element ends. What is malformed is passed over: an attribute without its quote, an element that is not closed, an
 // ampersand that stands for itself. Namespaces are looked at only so far that a picture's <image:loc> is not taken for
 // a page's <loc>.
 //
@@ -166,7 +166,7 @@ func (b *bounded) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// hand gives an entry to whoever asked.
+// hand gives an entry to the caller.
 func (r *reader) hand(e *Entry) {
 	if e.Loc == "" || r.ended {
 		return

@@ -362,8 +362,8 @@ func (x *xmlReader) finish() {
 	}
 }
 
-// resolve makes a reference of a feed absolute by xml:base, as far as there is one; the rest is for whoever knows the
-// document's URL.
+// resolve makes a reference of a feed absolute by xml:base, as far as there is one; the rest is for the caller, who
+// knows the document's URL.
 func resolve(base, ref string) string {
 	if base == "" || ref == "" {
 		return ref

@@ -53,7 +53,7 @@ const (
 )
 
 // Reach is how far the crawl goes from a URL, in one number: of a requisite, or of a page with so many links left, 127
-// for any number. More than 125 cannot be told apart.
+// for any number. Numbers above 125 are one.
 func Reach(page bool, depthLeft uint8) uint8 {
 	switch {
 	case depthLeft >= reachBits:
@@ -77,7 +77,7 @@ func (e Entry) Fingerprint() uint64 { return uint64(e) &^ 0xff }
 // Visited reports whether the page was visited or given up.
 func (e Entry) Visited() bool { return e&visitedBit != 0 }
 
-// Reach is the largest that was said of the URL.
+// Reach is the largest that was given for the URL.
 func (e Entry) Reach() uint8 { return uint8(e & reachBits) }
 
 // IsPage reports whether the URL is a page by itself, and not only a requisite of pages.

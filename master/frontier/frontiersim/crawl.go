@@ -29,7 +29,7 @@ type CrawlOptions struct {
 
 	// Reread is how many link lists of visited pages are read again from the crawl's store for each page that is
 	// visited, in the order of the visits and over again, while something dropped has not come back: what was dropped
-	// is offered anew. That is a scan of a table, not a visit; an incremental crawl gets it from its revisits. When
+	// is offered again. That is a scan of a table, not a visit; an incremental crawl gets it from its revisits. When
 	// nothing waits, lists are read until something does, or all were read. Default 0: never.
 	Reread int
 

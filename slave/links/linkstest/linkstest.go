@@ -67,6 +67,6 @@ func Handler(other string, seen func(r *http.Request)) http.Handler {
 		}
 		w.Header().Set("Content-Type", mime)
 		w.Header().Set("Access-Control-Allow-Origin", "*")
-		_, _ = w.Write([]byte(body)) // whoever hung up has no use for it
+		_, _ = w.Write([]byte(body)) // the client may have hung up
 	})
 }

@@ -7,8 +7,9 @@
 //
 // # Invariants
 //
-//   - A payload is added only once its capture is synced, and only by whoever synced it, so whatever Find returns is in
-//     the archive, also after kill -9. What was added and not yet flushed is forgotten then, and stored once more.
+//   - A payload is added only once its capture is synced, and only by the actor that synced it, so whatever Find
+//     returns is in the archive, also after kill -9. What was added and not yet flushed is forgotten then, and stored
+//     once more.
 //   - A capture that is a revisit itself is never added, so a revisit refers to a capture that holds the payload.
 //   - Memory is bounded: at most maxWaiting bytes of captures wait while as much is being written; the rest is on disk.
 package payloads

@@ -179,7 +179,7 @@ type (
 	}
 )
 
-// WriteAtom writes the feed of the latest changes anew.
+// WriteAtom replaces the feed of the latest changes.
 func WriteAtom(dir, name string, now time.Time) error {
 	latest, err := Recent(dir, inFeed)
 	if err != nil {

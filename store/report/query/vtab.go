@@ -225,8 +225,8 @@ func (c *cursor) stop() {
 // next takes the next batch.
 func (c *cursor) next() error {
 	c.batch, c.at = nil, 0
-	if told := c.session.progress; told != nil {
-		told(c.rowid)
+	if progress := c.session.progress; progress != nil {
+		progress(c.rowid)
 	}
 	for len(c.batch) == 0 {
 		batch, ok := <-c.rows

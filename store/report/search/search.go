@@ -6,7 +6,7 @@
 // tokenizer finds nothing of less than three letters. The texts themselves lie beside it, compressed, for the lines
 // that are shown around what was found.
 //
-// A page has an entry for each of its versions, so that it is found by what it said once, at a moment.
+// A page has an entry for each of its versions, so that it is found by words that it had once, at a moment.
 package search
 
 import (

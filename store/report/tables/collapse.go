@@ -20,7 +20,7 @@ const TallyMemory = 256 << 20
 
 // Collapse counts the rows that are equal in some columns, all partitions at once, and shows for each kind of them the
 // key that AppendKey makes of these columns, and how many rows there are. Keys come in order: by the first column, then
-// the next; empty values first, then numbers by size, then texts by their bytes, as SQL sorts. progress is told from
+// the next; empty values first, then numbers by size, then texts by their bytes, as SQL sorts. progress is called from
 // several goroutines how many rows were read, now and then; it may be nil.
 func (t *Table) Collapse(s *Source, q Query, columns []int, progress func(rows uint64) error,
 	fn func(key []byte, rows uint64) error) (err error) {
