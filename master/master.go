@@ -339,6 +339,7 @@ func (m *Master) start(ctx actor.Context) {
 		Skips: floor.SpawnAs(ctx, hosts.SkipsProps(m.o.Dir, m.log), "skips")})
 	m.keepHours(ctx, time.Now())
 	m.fetches = floor.SpawnAs(ctx, fetchLogProps(m.o.Dir, m.log), "fetches")
+	m.askQuiet(ctx) // before anything is written: what was there is no work of this run
 	m.timer.After(ctx, m.o.TickEvery, &tick{})
 }
 

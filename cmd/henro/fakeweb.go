@@ -23,6 +23,9 @@ files too, beside an access log by which the politeness of a crawler can be meas
   henro crawl --allow-private --delay 0 --seeds web/seeds.txt $(sed 's/^/--resolve /' web/resolve.txt)`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
+			if !cmd.Flags().Changed("domains") {
+				w.Domains = min(w.Domains, max(w.Hosts, 1))
+			}
 			if err := w.Validate(); err != nil {
 				return config.Usage("%v", err)
 			}

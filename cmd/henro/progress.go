@@ -139,7 +139,7 @@ func progressWords(s *master.Status, rate float64, now time.Time) string {
 
 // wholeWords says how many pages are whole; nothing if that was not counted.
 func wholeWords(w *master.Wholeness) string {
-	if w == nil {
+	if w == nil || w.Pages == 0 {
 		return ""
 	}
 	return fmt.Sprintf("%d of %d pages (%.2f %%); henro missing lists the others", w.Whole, w.Pages, 100*w.Share())

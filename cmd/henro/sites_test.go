@@ -343,3 +343,22 @@ func warcText(t *testing.T, dir string) string {
 	}
 	return all.String()
 }
+
+// A crawl that is over before the Master looks for the first time has a pace all the same: of what was there before.
+func TestAShortCrawlHasAPace(t *testing.T) {
+	dir := t.TempDir()
+	synctest.Test(t, func(t *testing.T) {
+		site := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			time.Sleep(time.Millisecond)
+			w.Header().Set("Content-Type", "text/html")
+			io.WriteString(w, `<a href="/a">a</a>`)
+		})
+		status := runCrawl(t, crawlAt(t, dir, site, func(o *master.Options) {
+			o.Depth, o.Hosts.Politeness.Floor = 2, 0
+		}, "http://site.example/"))
+		if want := float64(status.Totals.Pages) / status.Seconds; status.Totals.Pages != 2 || status.PerSecond != want {
+			t.Errorf("%d pages in %v s are %v a second, want %v", status.Totals.Pages, status.Seconds, status.PerSecond,
+				want)
+		}
+	})
+}
