@@ -252,7 +252,7 @@ func (b *browser) withoutScript() error {
 	change := changes.Change{ID: "1", URL: b.seeds[0], Title: "春の祭り <Spring>", At: time.Now().Add(-time.Hour),
 		Before: time.Now().Add(-25 * time.Hour), Letters: 33,
 		Diff: "@@ -1,2 +1,2 @@\n The festival begins at noon.\n-It rains.\n+The sun shines on the hills.\n"}
-	if err := changes.Append(folder, []changes.Change{change}); err != nil {
+	if err := cmp.Or(os.MkdirAll(folder, 0o755), changes.Append(folder, []changes.Change{change})); err != nil {
 		return err
 	}
 	if err := b.do(emulation.SetScriptExecutionDisabled(true)); err != nil {
