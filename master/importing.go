@@ -118,9 +118,10 @@ func (i *importing) replay(captures []history.Capture) store.Page {
 	last := history.Capture{}
 	for _, c := range captures {
 		switch {
-		case last.URL != "" && (c.Digest == "" || last.Digest == ""):
+		case last.Digest == "":
+		case c.Digest == "":
 			continue
-		case last.URL != "":
+		default:
 			changed := c.Digest != last.Digest
 			if changed {
 				i.result.Changes++
