@@ -156,6 +156,12 @@ func (c *Collector) judge(h Host, load float64) {
 	row.Versions += asked.Versions
 	capacity := h.State.Spare(&o.Politeness, h.Waiting > 0)
 	row.Bears += capacity
+	for i := range c.report.Objectives {
+		d := demand
+		d.Objective = revisit.Objective(i)
+		_, cost := politeness.Relieve(politeness.Optimal, d, capacity)
+		c.report.Objectives[i].Cost.Add(cost)
+	}
 	if asked.Load <= capacity {
 		row.Captured += asked.Captured
 		return
@@ -216,7 +222,9 @@ type Report struct {
 	} `json:"hosts"`
 	Verdicts [3]VerdictRow `json:"verdicts"` // feasible, needs more connections, overloaded
 	Relief   ReliefCost    `json:"relief"`
-	Worst    []Infeasible  `json:"worst"`
+	// what each objective gives, each with the visits that hosts are asked for or, if these are fewer, that they bear
+	Objectives [3]ObjectiveRow `json:"objectives"`
+	Worst      []Infeasible    `json:"worst"`
 
 	Intervals []IntervalBin `json:"intervals"` // figures 3 and 4
 	Access    []Point       `json:"access"`    // figure 5: 1/L in seconds
@@ -251,6 +259,12 @@ type ReliefCost struct {
 	Captured [3]float64 `json:"captured"` // by stretch, delay, optimal
 }
 
+// ObjectiveRow is what sharing visits out for one objective is expected to give over all hosts.
+type ObjectiveRow struct {
+	Objective string `json:"objective"`
+	politeness.Cost
+}
+
 // Infeasible is one host that does not bear its timetable.
 type Infeasible struct {
 	Host      string        `json:"host"`
@@ -281,6 +295,9 @@ func (c *Collector) Report() *Report {
 	r.Taken, r.Continuous, r.ReliefKind, r.Ratio = c.o.Now, c.o.Continuous, c.o.Relief.String(), c.o.Politeness.Ratio()
 	for v := range r.Verdicts {
 		r.Verdicts[v].Verdict = politeness.Verdict(v).String()
+	}
+	for i := range r.Objectives {
+		r.Objectives[i].Objective = revisit.Objective(i).String()
 	}
 	r.Settings = append(c.o.Revisit.Settings(), revisit.Setting{Name: "relief", Value: r.ReliefKind},
 		revisit.Setting{Name: "least-ratio", Value: strconv.FormatFloat(c.o.Politeness.LeastRatio, 'g', 4, 64)})

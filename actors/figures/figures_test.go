@@ -122,12 +122,46 @@ func TestNumbersOfASmallCrawl(t *testing.T) {
 	}
 }
 
+// Each objective gives the most of what it is named after, with the same visits: on a host that bears its timetable and
+// on one that does not, each with pages of three rates.
+func TestEachObjectiveIsBestAtItsOwn(t *testing.T) {
+	c, rnd := New(options()), rand.New(rand.NewPCG(1, 3))
+	for i, took := range []time.Duration{time.Second, 20 * time.Second} {
+		h := host(fmt.Sprintf("http://h%d", i), 30, 12*time.Hour, took)
+		for _, mean := range []time.Duration{time.Hour, 20 * 24 * time.Hour} {
+			for range 100 {
+				h.State.AddPage(mean)
+				h.State.Rates().Add(mean)
+			}
+			for range 1000 { // so that estimates are believed
+				h.State.Trust().Saw(mean, 12*time.Hour, mean, rnd.Float64() < -math.Expm1(-1))
+			}
+		}
+		c.Host(h)
+	}
+	r := c.Report()
+	versions, fresh, age := r.Objectives[0].Cost, r.Objectives[1].Cost, r.Objectives[2].Cost
+	const least = 1.001
+	for _, other := range []politeness.Cost{fresh, age} {
+		if versions.Load < 0.999*other.Load || versions.Captured < least*other.Captured {
+			t.Errorf("versions: %+v, another objective: %+v", versions, other)
+		}
+	}
+	if fresh.Fresh < least*versions.Fresh || fresh.Fresh < least*age.Fresh {
+		t.Errorf("freshness: %+v, versions: %+v, age: %+v", fresh, versions, age)
+	}
+	if age.Age*least > versions.Age || age.Age*least > fresh.Age {
+		t.Errorf("age: %+v, versions: %+v, freshness: %+v", age, versions, fresh)
+	}
+}
+
 // Invariant: the order in which pages and hosts are shown does not matter.
 func TestOrderDoesNotMatter(t *testing.T) {
 	first := collect(options(), rand.New(rand.NewPCG(1, 2)))
 	second := collect(options(), rand.New(rand.NewPCG(3, 4)))
 	for _, r := range []*Report{first, second} { // sums of floats differ in the last bits
 		r.Load, r.Relief, r.Verdicts = 0, ReliefCost{}, [3]VerdictRow{}
+		r.Objectives = [3]ObjectiveRow{}
 		for i := range r.Intervals {
 			r.Intervals[i].Mean, r.Intervals[i].SD = float64(float32(r.Intervals[i].Mean)),
 				float64(float32(r.Intervals[i].SD))

@@ -418,6 +418,42 @@ func TestReliefOfAHostThatNeedsNone(t *testing.T) {
 	}
 }
 
+// Freshness and age share out the visits that the timetable asks for, or that the host bears if these are fewer, and
+// each is better at its own than a timetable in proportion to the rates.
+func TestObjectivesUseTheSameVisits(t *testing.T) {
+	var rates revisit.Rates
+	for i, mean := range []time.Duration{time.Hour, day, 10 * day, 60 * day} {
+		for range 10 * (i + 1) {
+			rates.Add(mean)
+		}
+	}
+	demand := Demand{Rates: &rates, Center: day, Trust: 1, Aim: 1, Min: time.Minute, Max: 400 * day}
+	asked := Price(demand, Plan{Min: demand.Min, Max: demand.Max})
+	for _, share := range []float64{10, 1, 0.3} {
+		demand.Objective = revisit.Versions
+		_, versions := Relieve(Optimal, demand, share*asked.Load)
+		demand.Objective = revisit.Freshness
+		freshness, fresh := Relieve(Optimal, demand, share*asked.Load)
+		demand.Objective = revisit.Age
+		_, young := Relieve(Optimal, demand, share*asked.Load)
+		for _, cost := range []Cost{versions, fresh, young} {
+			if want := min(1, share) * asked.Load; math.Abs(cost.Load/want-1) > 1e-6 {
+				t.Errorf("%v visits a second of %v", cost.Load, want)
+			}
+		}
+		if fresh.Fresh < 1.02*versions.Fresh || fresh.Captured > versions.Captured || fresh.Age < young.Age {
+			t.Errorf("freshness %+v, versions %+v, age %+v", fresh, versions, young)
+		}
+		if young.Age > 0.98*versions.Age || young.Captured > versions.Captured || young.Fresh > fresh.Fresh {
+			t.Errorf("age %+v, versions %+v, freshness %+v", young, versions, fresh)
+		}
+		// an hourly page is worth few visits for freshness; its interval grows by half at a time
+		if got := freshness.Interval(time.Hour, time.Hour, time.Hour); got < 80*time.Minute {
+			t.Errorf("an hourly page is visited every %v", got)
+		}
+	}
+}
+
 // A host that is asked for more than it bears gets a plan whose intervals, page by page, add up to what it bears.
 func TestReliefOfAHost(t *testing.T) {
 	o, timing := DefaultOptions(), revisit.DefaultOptions()

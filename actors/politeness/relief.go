@@ -46,18 +46,23 @@ type Demand struct {
 	Trust    float64        // how far they foretell: revisit.Trust.Share, 1 for wholly
 	Aim      float64        // revisit.Options.Aim: the timetable alone is T = Aim·mean
 	Min, Max time.Duration  // bounds of intervals; Max 0: none
+
+	Objective revisit.Objective // what Optimal shares visits out for
 }
 
 // Plan is a relief with its numbers: it turns the interval that a page would have into the one it gets. It fits into
 // the record of a host; each page follows when it is re-timed next.
 type Plan struct {
 	Relief Relief
-	// Stretch: l; Delay: d in seconds; Optimal: x, the changes believed to come between two visits
+	// Stretch: l; Delay: d in seconds; Optimal: that of revisit.Objective.Interval, for Versions the changes believed
+	// to come between two visits
 	By       float64
 	Even     time.Duration // Optimal: the interval that all pages would have if they shared the capacity alike
 	Center   time.Duration // Optimal: as in Demand
 	Trust    float64       // Optimal: as in Demand
 	Min, Max time.Duration
+
+	Objective revisit.Objective // Optimal: as in Demand
 }
 
 // growth is how much longer than the last interval, or than the even one, Optimal may make an interval: one bad
@@ -74,7 +79,11 @@ func (p Plan) Interval(t, mean, last time.Duration) time.Duration {
 	case Delay:
 		relieved = times(time.Second, t.Seconds()+p.By)
 	case Optimal:
-		relieved = min(times(revisit.Believe(mean, p.Center, p.Trust), p.By), times(max(last, p.Even), growth))
+		if mean <= 0 && p.Objective != revisit.Versions {
+			break // nothing is known that visits could be shared out by
+		}
+		relieved = min(p.Objective.Interval(revisit.Believe(mean, p.Center, p.Trust), p.By),
+			times(max(last, p.Even), growth))
 	default:
 		return t
 	}
@@ -90,6 +99,9 @@ type Cost struct {
 	Captured float64       // versions captured per second: Σ (1 − e^(−λT))/T
 	Versions float64       // versions that come into being per second: Σ λ
 	Lag      time.Duration // mean time from a change to the next visit: Σ λT/2 / Σ λ
+	Pages    float64
+	Fresh    float64 // pages that are as they were captured: Σ (1 − e^−x)/x, x = λT
+	Age      float64 // seconds since the capture of a page ceased to be current: Σ T·(1/2 − 1/x + (1 − e^−x)/x²)
 }
 
 // Share returns the share of versions that are captured, 1 when nothing changes.
@@ -98,6 +110,27 @@ func (c Cost) Share() float64 {
 		return 1
 	}
 	return c.Captured / c.Versions
+}
+
+// FreshShare returns the share of pages that are as they were captured, 1 when there are none.
+func (c Cost) FreshShare() float64 {
+	if c.Pages == 0 {
+		return 1
+	}
+	return c.Fresh / c.Pages
+}
+
+// MeanAge returns the mean time since the capture of a page ceased to be current, 0 for those that are.
+func (c Cost) MeanAge() time.Duration { return times(time.Second, c.Age/max(1, c.Pages)) }
+
+// Add adds what another host costs, but for the lag.
+func (c *Cost) Add(other Cost) {
+	c.Load += other.Load
+	c.Captured += other.Captured
+	c.Versions += other.Versions
+	c.Pages += other.Pages
+	c.Fresh += other.Fresh
+	c.Age += other.Age
 }
 
 // group is pages of one estimate.
@@ -131,7 +164,7 @@ func (d *Demand) groups() []group {
 // relieved returns the interval of the pages of a group.
 func (g *group) relieved(p Plan) time.Duration {
 	if p.Relief == Optimal { // as Plan.Interval, without asking for the belief again
-		t := times(g.believed, p.By)
+		t := p.Objective.Interval(g.believed, p.By)
 		if p.Max > 0 {
 			t = min(t, p.Max)
 		}
@@ -161,6 +194,17 @@ func Price(d Demand, plan Plan) Cost {
 		c.Captured -= g.pages * math.Expm1(-x) / t
 		c.Versions += g.pages / g.believed.Seconds()
 		lag += g.pages * x / 2
+		c.Pages += g.pages
+		fresh := 1.0
+		if x > 0 {
+			fresh = -math.Expm1(-x) / x
+		}
+		c.Fresh += g.pages * fresh
+		if x > 1e-3 { // x/6 of T, below which the terms cancel out
+			c.Age += g.pages * t * (1./2 - (1-fresh)/x)
+		} else {
+			c.Age += g.pages * t * x / 6
+		}
 	}
 	if c.Versions > 0 {
 		c.Lag = times(time.Second, lag/c.Versions)
@@ -169,7 +213,8 @@ func Price(d Demand, plan Plan) Cost {
 }
 
 // Relieve returns the plan of the given kind that brings a host's demand down to capacity visits per second, and what
-// that costs. A host that bears its timetable gets a plan that changes nothing.
+// that costs. A host that bears its timetable gets a plan that changes nothing, unless the objective is another than
+// Versions: then the visits that the timetable asks for are shared out for that.
 //
 // Versions are to be captured, as many as possible. A page visited f = 1/T times a second gives
 //
@@ -178,14 +223,20 @@ func Price(d Demand, plan Plan) Cost {
 //
 // g is concave, so with a Lagrange multiplier μ for a visit the best f has g'(f) = μ, and that says that x is the same
 // for all pages: visit each after the same number of expected changes, whatever its rate, and where a bound forbids
-// that, at the bound. (For freshness instead of versions the answer is another, Cho and Garcia-Molina's, that gives up
-// on the fastest pages.) So if rates were known, the optimum and Stretch would differ only where T is at a bound. They
-// are not known: λ here is the believed rate, which the host's track record draws together (revisit.Trust). That is
-// what makes the difference on real histories: see package revisitsim. Delay draws intervals together too, but as much
-// on every host, and only those of the fastest pages.
+// that, at the bound. (For freshness or age instead of versions the answers are others: revisit.Objective.) So if rates
+// were known, the optimum and Stretch would differ only where T is at a bound. They are not known: λ here is the
+// believed rate, which the host's track record draws together (revisit.Trust). That is what makes the difference on
+// real histories: see package revisitsim. Delay draws intervals together too, but as much on every host, and only those
+// of the fastest pages.
 func Relieve(kind Relief, d Demand, capacity float64) (Plan, Cost) {
 	none := Plan{Relief: NoRelief, Min: d.Min, Max: d.Max}
-	if before := Price(d, none); before.Load <= capacity || !(capacity > 0) {
+	before := Price(d, none)
+	if shared := d.Objective != revisit.Versions && kind == Optimal; shared {
+		capacity = min(capacity, before.Load)
+	} else if before.Load <= capacity {
+		capacity = 0
+	}
+	if !(capacity > 0) {
 		return none, before
 	}
 	plan := Fit(kind, d, capacity)
@@ -196,7 +247,8 @@ func Relieve(kind Relief, d Demand, capacity float64) (Plan, Cost) {
 // for or less. Delay never shortens intervals. When even the longest intervals are too many visits, they are exceeded:
 // the plan has no bound then.
 func Fit(kind Relief, d Demand, capacity float64) Plan {
-	plan := Plan{Relief: kind, Min: d.Min, Max: d.Max, Center: d.Center, Trust: d.Trust, By: 1}
+	plan := Plan{Relief: kind, Min: d.Min, Max: d.Max, Center: d.Center, Trust: d.Trust, By: 1,
+		Objective: d.Objective}
 	pages := float64(d.Rates.Pages() + d.Unknown)
 	if kind == NoRelief || !(capacity > 0) || pages == 0 {
 		return Plan{Relief: NoRelief, Min: d.Min, Max: d.Max}

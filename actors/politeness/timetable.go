@@ -19,6 +19,7 @@ type Timetable struct {
 
 	hints    revisit.Claims // of its sitemaps and feeds
 	modified revisit.Claims // of its Last-Modified
+	recall   revisit.Claims // of the changes found, which its sitemaps and feeds had announced
 }
 
 // AddPage counts a known page that is visited so often; 0 for a page without a timetable yet.
@@ -61,6 +62,9 @@ func (t *Timetable) Trust() *revisit.Trust { return &t.trust }
 // Hints gives access to the track record of the host's sitemaps and feeds.
 func (t *Timetable) Hints() *revisit.Claims { return &t.hints }
 
+// Recall gives access to the record of the changes found: which of them the host's sitemaps and feeds had announced.
+func (t *Timetable) Recall() *revisit.Claims { return &t.recall }
+
 // Modified gives access to the track record of its Last-Modified.
 func (t *Timetable) Modified() *revisit.Claims { return &t.modified }
 
@@ -70,6 +74,7 @@ func (t *Timetable) Demand(o *revisit.Options) Demand {
 	return Demand{
 		Rates: &t.rates, Unknown: max(0, int(t.pages)-known),
 		Center: t.rates.Prior().Center(o), Trust: t.trust.Share(), Aim: o.Aim, Min: o.Min, Max: o.Max,
+		Objective: o.Objective,
 	}
 }
 

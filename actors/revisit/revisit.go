@@ -72,6 +72,9 @@ type Options struct {
 	// Aim is T·λ, the revisit interval in mean intervals of change. Default 1, as in the paper: 63 % of visits find a
 	// change. Smaller loses fewer versions for more requests.
 	Aim float64
+	// Objective is what the visits that Aim asks for, or that a host bears if these are fewer, are shared out for.
+	// Default Versions.
+	Objective Objective
 	// Min is the shortest revisit interval. Default 10 minutes: in the second paper's archive 2 % of the pages were due
 	// within the hour, 0.03 % within the minute. A crawl may have a minute, which is what the time queue resolves.
 	Min time.Duration
@@ -130,6 +133,8 @@ func (o *Options) Validate() error {
 	switch {
 	case o.Estimator > Equation4:
 		return fmt.Errorf("revisit: unknown estimator %d", o.Estimator)
+	case int(o.Objective) >= len(objectives):
+		return fmt.Errorf("revisit: unknown objective %d", o.Objective)
 	case !(o.Aim > 0 && o.Aim <= 100):
 		return fmt.Errorf("revisit: aim %v outside (0, 100]", o.Aim)
 	case o.Min < time.Second || o.Max <= o.Min:

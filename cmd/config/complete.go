@@ -14,6 +14,7 @@ var words = map[string][]string{
 	"politeness":       {"host", "ip", "domain"},
 	"mime":             {"all", "html"},
 	"relief":           {"none", "stretch", "delay", "optimal"},
+	"objective":        {"versions", "freshness", "age"},
 	"estimator":        {"drift", "eq4", "eq4-cumulative"},
 	"frontier":         {"host", "fifo", "mercator", "slots", "ranked"},
 	"order":            {"breadth", "inlinks", "opic"},

@@ -220,6 +220,9 @@ func (c *Crawl) Options(flags *pflag.FlagSet) (master.Options, error) {
 		return o, Usage("--relief: %v", err)
 	}
 	o.Hosts.Revisit = c.Revisit
+	if c.Revisit.Objective != revisit.Versions && o.Hosts.Relief != politeness.Optimal {
+		return o, Usage("--objective %s needs --relief optimal, which shares visits out for it", &c.Revisit.Objective)
+	}
 	if o.Hosts.Revisit.Min < time.Minute {
 		return o, Usage("--revisit-min %v: want 1m or more, which is what the time queue resolves", c.Revisit.Min)
 	}

@@ -29,12 +29,13 @@ func crawlOptions(t *testing.T, yaml string, flags ...string) (master.Options, e
 
 func TestEverySettingOfTheTimetableIsReachable(t *testing.T) {
 	o, err := crawlOptions(t, "revisit-near: 5\nrevisit-singular: 1.5\nleast-ratio: 10\nestimator: eq4-cumulative\n",
-		"--aim=0.5", "--revisit-min=1m", "--revisit-max=2w", "--revisit-first=90m-1d12h")
+		"--aim=0.5", "--objective=age", "--revisit-min=1m", "--revisit-max=2w", "--revisit-first=90m-1d12h")
 	if err != nil {
 		t.Fatal(err)
 	}
 	want := revisit.DefaultOptions()
 	want.Estimator, want.Forget, want.Aim, want.Near = revisit.Equation4, 1, 0.5, 5
+	want.Objective = revisit.Age
 	want.Min, want.Max = time.Minute, 14*24*time.Hour
 	want.FirstMin, want.FirstMax, want.BackOff, want.SpeedUp = 90*time.Minute, 36*time.Hour, 1.5, 1/1.5
 	want.PriorMean = 75 * time.Hour // four times the middle of these
@@ -53,6 +54,7 @@ func TestEverySettingOfTheTimetableIsReachable(t *testing.T) {
 		"--revisit-max=-7d":         "no span",
 		"--aim=0":                   "aim 0",
 		"--aim=NaN":                 "aim NaN",
+		"--objective=speed":         "want versions",
 		"--estimator=eq5":           "want drift",
 		"--revisit-singular=1":      "factor above 1",
 		"--revisit-near=65":         "65 bits",

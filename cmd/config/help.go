@@ -95,7 +95,7 @@ func (c *Crawl) Groups() []Group {
 		{"How politely", pick("contact", "delay", "requisite-delay", "i-own-these-hosts", "profile", "politeness",
 			"retries", "retry-wait", "patience", "least-ratio", "window")},
 		{"When to come back", pick("continuous", "again", "every", "revisit-min", "revisit-max", "revisit-first",
-			"aim", "relief", "estimator", "revisit-near", "revisit-singular")},
+			"aim", "objective", "relief", "estimator", "revisit-near", "revisit-singular")},
 		{"How to fetch", pick("fetch-timeout", "max-body", "resolve", "dns", "allow-private",
 			"allow-address", "verify-tls", "http1", "proxy")},
 		{"Sites that want more", pick("header", "basic", "cookies", "cookie-file", "bot-key",

@@ -1,0 +1,93 @@
+package revisit
+
+import (
+	"fmt"
+	"math"
+	"time"
+)
+
+// Objective is what the visits of a host are shared out for. The three contradict each other. With x = λT, the changes
+// that are believed to come between two visits, and a visit worth μ, the best intervals of pages that are Poisson
+// processes satisfy
+//
+//	Versions   1 − (1 + x)·e^−x  = μ              x is the same for all pages: T in proportion to 1/λ
+//	Freshness  1 − (1 + x)·e^−x  = μλ             Cho and Garcia-Molina (ACM TODS 2003): gives up where λ ≥ 1/μ
+//	Age        x²/2 − 1 + (1 + x)·e^−x = μλ²      the same: no page is given up, and fast ones get T = √(2μ)
+type Objective uint8
+
+const (
+	// Versions captures as many versions as the visits allow. What an archive wants, and the default.
+	Versions Objective = iota
+	// Freshness has as many pages as possible as they are now: what a search index wants.
+	Freshness
+	// Age keeps the mean time short since a page's capture ceased to be current: no page may fall far behind.
+	Age
+)
+
+var objectives = [...]string{"versions", "freshness", "age"}
+
+// String returns the name that flags and reports use.
+func (o Objective) String() string { return objectives[min(int(o), len(objectives)-1)] }
+
+// Set reads such a name.
+func (o *Objective) Set(name string) error {
+	for i, known := range objectives {
+		if known == name {
+			*o = Objective(i)
+			return nil
+		}
+	}
+	return fmt.Errorf("%q: want versions, freshness or age", name)
+}
+
+// Type is the word that --help shows.
+func (*Objective) Type() string { return "string" }
+
+// Interval returns the best interval of a page that changes every mean, as Changes has it. A page that is given up gets
+// the longest span there is.
+func (o Objective) Interval(mean time.Duration, by float64) time.Duration {
+	return span(mean.Seconds() * o.Changes(mean.Seconds(), by))
+}
+
+// Changes returns the best x of a page that changes every mean seconds, infinity for one that is given up. by grows
+// with the worth μ of a visit, and x with it: it is x itself for Versions, μ in seconds for Freshness, in seconds² for
+// Age.
+func (o Objective) Changes(mean, by float64) float64 {
+	switch o {
+	case Freshness:
+		return quietly(by / mean)
+	case Age:
+		return evenly(by / mean / mean)
+	}
+	return by
+}
+
+// quietly returns the x with 1 − (1 + x)·e^−x = y, infinity for y ≥ 1.
+func quietly(y float64) float64 {
+	if y >= 1 {
+		return math.Inf(1)
+	}
+	// x − ln(1 + x) = −ln(1 − y), convex, and its root lies below that + √(2·that): Newton's steps fall towards it
+	y = -math.Log1p(-y)
+	x := y + math.Sqrt(2*y)
+	for range 8 {
+		if x == 0 {
+			break
+		}
+		x -= (x - math.Log1p(x) - y) * (1 + x) / x
+	}
+	return x
+}
+
+// evenly returns the x with x²/2 − 1 + (1 + x)·e^−x = y.
+func evenly(y float64) float64 {
+	c := math.Cbrt(3 * y) // it is x³/3 − x⁴/8 … at first, and x²/2 − 1 at last
+	if y < 1e-7 {         // where the terms cancel out
+		return c * (1 + c/8)
+	}
+	x := min(math.Sqrt(2*(y+1)), 1.3*c) // about the root of a convex function: Newton's steps fall towards it
+	for range 8 {
+		x -= (x*x/2 - 1 + (1+x)*math.Exp(-x) - y) / (-x * math.Expm1(-x))
+	}
+	return x
+}
