@@ -114,6 +114,11 @@ func explainHost(h *store.HostRecord, m *Settings, now time.Time) (*Schedule, []
 	if h.Waiting > 0 && s.Load() > 0 {
 		says = append(says, speech.Say("New and known pages take turns while both wait; %d are new.", h.Waiting))
 	}
+	if m.Revisit.Objective != revisit.Versions {
+		says = append(says, speech.Say("Its visits are shared out for %s: %.0f %% of its pages are as they are now, "+
+			"the others have been older for %s in the mean of all, and %.0f %% of the versions are captured.",
+			m.Revisit.Objective.String(), 100*cost.FreshShare(), cost.MeanAge(), 100*cost.Share()))
+	}
 	switch {
 	case asked.Load <= capacity:
 	case plan.Relief == politeness.NoRelief:
@@ -143,6 +148,9 @@ func reliefWords(p politeness.Plan) speech.Sentence {
 		return speech.Say("every interval is multiplied by %.3g", p.By)
 	case politeness.Delay:
 		return speech.Say("every interval is made %s longer", time.Duration(min(p.By, 9e9)*float64(time.Second)))
+	}
+	if p.Objective != revisit.Versions {
+		return speech.Say("all intervals are chosen anew for %s", p.Objective.String())
 	}
 	return speech.Say("each page is visited after %.3g times the time in which it is believed to change", p.By)
 }
@@ -191,8 +199,15 @@ func explainPage(p *store.Page, place store.Place, h *store.HostRecord, rules re
 	timetable := time.Duration(m.Revisit.Aim * float64(m.Revisit.Estimate(&history)))
 	if place == store.InQueue && !failed && ruled == 0 && timetable > 0 && timetable < m.Revisit.Max &&
 		(interval > timetable+timetable/10 || interval < timetable-timetable/10) && interval > m.Revisit.Min {
-		say("The timetable alone would visit it every %s; its host does not bear that for all its pages, and every "+
-			"%s is this one's share.", timetable, interval)
+		why := speech.Say("its host does not bear that for all its pages")
+		switch {
+		case p.Flags&store.Announced != 0 && interval > timetable:
+			why = speech.Say("its host's sitemaps or feeds announce its changes, so it can wait while they say nothing")
+		case m.Revisit.Objective != revisit.Versions:
+			why = speech.Say("the visits of its host are shared out for %s", m.Revisit.Objective.String())
+		}
+		say("The timetable alone would visit it every %s; %s, and every %s is this one's share.", timetable, why,
+			interval)
 	}
 	if p.Flags&store.Hinted != 0 {
 		say("A sitemap or a feed says that it has changed since: its visit was brought forward.")

@@ -39,6 +39,8 @@ func TestExplanations(t *testing.T) {
 	ending.Continuous = false
 	stretched, untouched := going, going
 	stretched.Relief, untouched.Relief = "stretch", "none"
+	current := going
+	current.Revisit.Objective = revisit.Freshness
 	rules, err := robots.Parse([]byte("User-agent: *\nDisallow: /x\n"), "henro").MarshalBinary()
 	if err != nil {
 		t.Fatal(err)
@@ -119,6 +121,7 @@ func TestExplanations(t *testing.T) {
 	host("overloaded", &going, overloaded)
 	host("overloaded, stretched", &stretched, overloaded)
 	host("overloaded, no relief", &untouched, overloaded)
+	host("overloaded, for freshness", &current, overloaded)
 	host("overloaded, of a crawl that ends", &ending, overloaded)
 
 	page := func(title string, m *Settings, place store.Place, h store.HostRecord, change func(p *store.Page)) {
@@ -137,6 +140,11 @@ func TestExplanations(t *testing.T) {
 		func(p *store.Page) { p.Next = now.Add(-5 * time.Hour) })
 	page("visited less often than it changes", &going, store.InQueue, ready,
 		func(p *store.Page) { p.Timing.Interval = 9 * 86400; p.Next = now.Add(8 * aDay) })
+	less := func(flags store.Flags) func(p *store.Page) {
+		return func(p *store.Page) { p.Flags, p.Timing.Interval, p.Next = flags, 9*86400, now.Add(8*aDay) }
+	}
+	page("visited less often, for freshness", &current, store.InQueue, ready, less(0))
+	page("visited less often, since changes are announced", &going, store.InQueue, ready, less(store.Announced))
 	page("visited once", &going, store.InQueue, ready,
 		func(p *store.Page) { p.Timing = store.Timing{Interval: 4 * 86400} })
 	page("hardly ever changes", &going, store.InQueue, ready, func(p *store.Page) {

@@ -47,6 +47,9 @@ const (
 // then is not in this one.
 const Imported Flags = 1 << 11
 
+// Announced says that a sitemap or a feed was right about a change of this page, so that its silence says something.
+const Announced Flags = 1 << 12
+
 // wishShift is where the flags hold the changefreq of the sitemap in which the page was found, in three bits.
 const wishShift = 8
 

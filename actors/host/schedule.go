@@ -95,6 +95,8 @@ type finding struct {
 	since  time.Duration // from Last-Modified to Date; 0: they were not sent
 	hinted bool          // a hint had brought the visit forward
 	waited bool          // and was right, most likely
+	// the host's sitemaps or feeds have announced changes of this page, and nothing this time
+	silent bool
 }
 
 // earlyShare of the planned interval is the gap below which a visit that finds no change shows nothing of the page: it
@@ -113,6 +115,7 @@ type prospect struct {
 	prior    revisit.Prior  // what the host's pages suggest for one that is new
 	hints    revisit.Claims // track record of the host's sitemaps and feeds
 	modified revisit.Claims // and of its Last-Modified
+	recall   revisit.Claims // and of what its sitemaps and feeds announce of the changes found
 }
 
 // Updated takes a question at a moment and returns the answer; nil: there is none. It reports whether the question is
@@ -143,7 +146,7 @@ func (s *Schedule) Updated(now time.Time, question any) (answer any, known bool)
 func (s *Schedule) visited(m *visitsMade) *VisitsTimed {
 	s.spare = m.spare
 	before := &prospect{prior: s.timetable.Rates().Prior(), hints: *s.timetable.Hints(),
-		modified: *s.timetable.Modified()}
+		modified: *s.timetable.Modified(), recall: *s.timetable.Recall()}
 	out := &VisitsTimed{asked: m}
 	found := make([]finding, len(m.visits))
 	for i := range m.visits {
@@ -319,10 +322,14 @@ func (s *Schedule) time(page *store.Page, made *visitMade, known *prospect, hint
 			found = finding{
 				gap: made.started.Sub(page.LastVisit), changed: s.changed(page, made, known), hinted: hinted &&
 					!lists(made.links), since: time.Duration(v.ModifiedBeforeNs),
-				mean: cmp.Or(s.o.Revisit.Estimate(&history), known.prior.Center(&s.o.Revisit)),
+				mean:   cmp.Or(s.o.Revisit.Estimate(&history), known.prior.Center(&s.o.Revisit)),
+				silent: !hinted && page.Flags&store.Announced != 0,
 			}
 			if hinted {
 				found.waited = known.hints.Found(found.changed, found.gap, found.mean) >= 0.5
+			}
+			if found.hinted && found.waited {
+				page.Flags |= store.Announced
 			}
 		}
 		history.Saw(&s.o.Revisit, revisit.Visit{
@@ -366,6 +373,9 @@ func (s *Schedule) time(page *store.Page, made *visitMade, known *prospect, hint
 		interval = s.o.Revisit.Wished(interval, page.Flags.Wish().Interval())
 	}
 	interval = s.plan.Interval(interval, s.o.Revisit.Estimate(&history), last)
+	if page.Flags&store.Announced != 0 {
+		interval = min(time.Duration(float64(interval)*known.recall.Silence()), max(interval, s.o.Revisit.Max))
+	}
 	if every > 0 {
 		interval = every
 	}
@@ -426,6 +436,9 @@ func (s *Schedule) learn(old *store.Page, found finding) {
 	if found.hinted {
 		s.timetable.Hints().Found(found.changed, found.gap, found.mean)
 	}
+	if found.changed && (found.hinted && found.waited || found.silent) {
+		s.timetable.Recall().Note(!found.silent)
+	}
 	s.timetable.Modified().ModifiedAge(found.since, found.gap, found.mean, found.changed)
 	if found.waited { // a visit at a moment that the page chose is no test of the estimates
 		return
@@ -483,6 +496,9 @@ func (s *Schedule) follow(m *protocol.PagesFound) *VisitsMoved {
 		}
 		history := revisit.History(page.Timing)
 		interval := time.Duration(float64(page.Timing.Interval) * float64(time.Second))
+		if page.Flags&store.Announced != 0 {
+			interval = time.Duration(float64(interval) / s.timetable.Recall().Silence())
+		}
 		due := page.LastVisit.Add(revisit.Advance(interval, cmp.Or(s.o.Revisit.Estimate(&history), center), chance))
 		if due.Before(now) {
 			due = now

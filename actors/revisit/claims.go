@@ -91,6 +91,23 @@ func (c *Claims) note(r float64) {
 	c.wrong = c.wrong*claimsForget + float32(1-r)
 }
 
+// silenceMost bounds how much longer pages wait of which a host says nothing: whatever its record, a page that it
+// forgets is found.
+const silenceMost = 4
+
+// Silence returns how many times as long a page may wait of which the host says nothing, for a record of which of the
+// changes found it had announced. With a share r announced, those that are not come at a rate of (1 − r)·λ, so
+//
+//	t = T / (1 − r)
+//
+// 1 while the record does not count, 4 at most.
+func (c *Claims) Silence() float64 {
+	if c.Judged() < claimsFew {
+		return 1
+	}
+	return min(silenceMost, 1/(1-c.Chance()))
+}
+
 // Advance returns when a page is due, counted from its last visit, that a hint of chance p says to have changed. Its
 // timetable visits it after T, when it has changed with probability 1 − e^(−T/M); with the hint that is so when
 //

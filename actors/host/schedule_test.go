@@ -1,0 +1,67 @@
+package host
+
+import (
+	"testing"
+	"time"
+
+	"henro/actors/politeness"
+	"henro/actors/revisit"
+	"henro/messages"
+	"henro/store"
+)
+
+// A page whose changes a host's sitemaps announce waits longer while they say nothing, as far as they announced the
+// changes that were found; a change that they kept quiet about counts against them.
+func TestSilenceDelaysVisitsAsFarAsItIsToBeTrusted(t *testing.T) {
+	o := DefaultOptions()
+	o.Continuous, o.Sitemaps = true, true
+	visit := func(announced, missed int, flags store.Flags, changed bool) (interval time.Duration,
+		after *politeness.Timetable) {
+		var timetable politeness.Timetable
+		for range announced {
+			timetable.Recall().Note(true)
+		}
+		for range missed {
+			timetable.Recall().Note(false)
+		}
+		history := revisit.History{}
+		for range 20 {
+			history.Visited(&o.Revisit, 30*aDay, true)
+			history.Visited(&o.Revisit, 30*aDay, false)
+		}
+		history.Interval = float32((30 * aDay).Seconds())
+		old := store.Page{URL: name + "/a", Status: 200, LastVisit: begun.Add(-30 * aDay), Next: begun,
+			Timing: store.Timing(history), Flags: flags, Digest: [20]byte{1}}
+		timetable.AddPage(30 * aDay)
+		timetable.Rates().Add(o.Revisit.Estimate(&history))
+		fact := &messages.PageVisited{Url: old.URL, Status: 200, Digest: make([]byte, 20), Unchanged: !changed}
+		s := NewSchedule(o, 1, 2)
+		s.Updated(begun, &timetableRestored{timetable: timetable, spare: 1})
+		made := visitMade{old: old, fact: fact, started: begun}
+		answer, _ := s.Updated(begun, &visitsMade{spare: 1, visits: []visitMade{made}})
+		timed := answer.(*VisitsTimed)
+		page := timed.visits[0].Page
+		return page.Next.Sub(begun), &timed.timetable
+	}
+	plain, _ := visit(20, 0, 0, false)
+	for _, c := range []struct {
+		announced, missed int
+		least, most       float64
+	}{{20, 0, 3.99, 4.01}, {10, 10, 1.7, 2}, {0, 20, 1, 1.1}, {5, 0, 1, 1}} {
+		got, _ := visit(c.announced, c.missed, store.Announced, false)
+		if r := float64(got) / float64(plain); r < c.least || r > c.most {
+			t.Errorf("%d changes announced and %d not: an interval of %v is %v", c.announced, c.missed, plain, got)
+		}
+	}
+	_, before := visit(20, 0, store.Announced, false)
+	if _, after := visit(20, 0, store.Announced, true); after.Recall().Chance() >= before.Recall().Chance() {
+		t.Error("a change that was not announced does not count")
+	}
+	if _, after := visit(20, 0, 0, true); after.Recall().Chance() != before.Recall().Chance() {
+		t.Error("a change of a page counts of which sitemaps have never said anything")
+	}
+	_, after := visit(20, 0, store.Announced|store.Hinted, true)
+	if after.Recall().Chance() <= before.Recall().Chance() {
+		t.Error("a change that was announced does not count")
+	}
+}
