@@ -17,6 +17,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"henro/actors/revisit"
 	"henro/actors/revisit/revisitsim"
 	"henro/cmd/config"
 	"henro/store/report/chart"
@@ -26,6 +27,7 @@ import (
 type revisitSimulation struct {
 	traces, classes string
 	pages, half     int
+	archive         time.Duration
 	csv, plot       string
 	leaveOut        bool
 	o               revisitsim.Options
@@ -49,6 +51,7 @@ judge what you chose on --half 2.`,
 		Example: `  henro simulate revisit
   henro simulate revisit --traces derived_index.tsv.gz --classes sites.tsv --csv scores.csv
   henro simulate revisit --traces pages.tsv.gz --classes sites.tsv --half 2
+  henro simulate revisit --traces pages.tsv.gz --archive 30d --policy drift+optimal,drift+optimal+archive
   henro simulate revisit --traces pages.tsv.gz --policy drift+optimal,drift+optimal:prior=10d --leave-one-site-out
   henro simulate revisit --policy nutch,stormcrawler,drift+optimal --budget 0.5,1,2 --plot shares.svg`,
 		Args: cobra.NoArgs,
@@ -62,6 +65,13 @@ judge what you chose on --half 2.`,
 		"table `FILE` with a heading whose first columns are site and class; totals are given per class")
 	f.IntVar(&s.half, "half", 0,
 		"only the pages of half 1 or 2 of each site, parted by the hash of their names; 0: all")
+	f.Var((*revisit.Span)(&s.archive), "archive",
+		"the first half of each site's time is an archive with a capture of each page every so often, and the second "+
+			"is crawled: drift+optimal+archive begins with it, the other policies do not")
+	f.Float64Var(&s.o.Signals.Recall, "signal-recall", 0,
+		"share of the changes that are announced to the policies that heed signals, drift+optimal+hints and "+
+			"noisy-signals")
+	f.Float64Var(&s.o.Signals.Noise, "signal-noise", 0, "and changes announced that never were, for each true one")
 	f.BoolVar(&s.leaveOut, "leave-one-site-out", false,
 		"choose a policy for each site by what it captures on all others, and show what the choice captures")
 	f.IntVar(&s.pages, "made-pages", 1000,
@@ -86,6 +96,9 @@ func (s *revisitSimulation) run(ctx context.Context, out io.Writer) error {
 		s.o.Sites = revisitsim.Half(s.o.Sites, s.half)
 	default:
 		return config.Usage("--half %d: want 1 or 2, or 0 for all pages", s.half)
+	}
+	if s.archive > 0 {
+		s.o.Sites = revisitsim.SecondHalves(s.o.Sites, s.archive)
 	}
 	if err := s.o.Validate(); err != nil {
 		return config.Usage("%v", err)
@@ -112,13 +125,13 @@ func (s *revisitSimulation) run(ctx context.Context, out io.Writer) error {
 	}
 	table := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(table, "budget\tpolicy\tclass\tversions\trequests\tcaptured\tshare\trequests/captured\tmean lag\t"+
-		"freshness\tage\tpenalty\tblur")
+		"freshness\tage\tpenalty\tblur\tcoherence")
 	for _, scores := range [][]revisitsim.Score{result.Classes, result.Totals} {
 		for _, score := range scores {
-			fmt.Fprintf(table, "%g\t%s\t%s\t%d\t%d\t%d\t%.1f %%\t%.2f\t%v\t%.1f %%\t%v\t%.2f\t%.2f\n",
+			fmt.Fprintf(table, "%g\t%s\t%s\t%d\t%d\t%d\t%.1f %%\t%.2f\t%v\t%.1f %%\t%v\t%.2f\t%.2f\t%.1f %%\n",
 				score.Budget, score.Policy, cmp.Or(score.Class, "*"), score.Versions, score.Requests, score.Captured,
 				100*score.Share(), score.Price(), score.Lag().Round(time.Minute), 100*score.Freshness(),
-				score.Age().Round(time.Minute), score.Harmonic(), score.Blur())
+				score.Age().Round(time.Minute), score.Harmonic(), score.Blur(), 100*score.Coherence())
 		}
 	}
 	if s.leaveOut {

@@ -18,16 +18,14 @@ type Allocation func(lambda, mu float64) float64
 //
 // A page of λ ≥ 1/μ changes too fast to be worth any visit.
 func ChoGarciaMolina(lambda, mu float64) float64 {
-	if lambda*mu >= 1 {
-		return 0
-	}
-	// x − ln(1 + x) = −ln(1 − λμ) =: y, convex, and its root lies below y + √(2y): Newton's steps fall towards it
-	y := -math.Log1p(-lambda * mu)
-	x := y + math.Sqrt(2*y)
-	for range 8 {
-		x -= (x - math.Log1p(x) - y) * (1 + x) / x
-	}
-	return lambda / x
+	return lambda / revisit.Freshness.Changes(1/lambda, mu)
+}
+
+// ChoGarciaMolinaAge is their allocation for the least mean age, the time since the first change missed, T = 1/f:
+//
+//	(x²/2 − 1 + (1 + x)·e^−x) / λ² = μ
+func ChoGarciaMolinaAge(lambda, mu float64) float64 {
+	return lambda / revisit.Age.Changes(1/lambda, mu)
 }
 
 // Azar is the allocation of Azar, Horvitz, Lubetzky, Peres and Shahaf, Tractable Near-optimal Policies for Crawling

@@ -11,7 +11,8 @@ import (
 func (r *Result) WriteCSV(w io.Writer) error {
 	out := csv.NewWriter(w)
 	if err := out.Write([]string{"budget", "policy", "class", "site", "versions", "requests", "captured", "share",
-		"requests_per_captured", "mean_lag_s", "freshness", "mean_age_s", "harmonic_penalty", "blur"}); err != nil {
+		"requests_per_captured", "mean_lag_s", "freshness", "mean_age_s", "harmonic_penalty", "blur",
+		"coherence"}); err != nil {
 		return fmt.Errorf("write scores: %w", err)
 	}
 	star := func(s string) string {
@@ -28,7 +29,7 @@ func (r *Result) WriteCSV(w io.Writer) error {
 				strconv.FormatFloat(s.Share(), 'f', 4, 64), strconv.FormatFloat(s.Price(), 'f', 3, 64),
 				strconv.FormatFloat(s.Lag().Seconds(), 'f', 0, 64), strconv.FormatFloat(s.Freshness(), 'f', 4, 64),
 				strconv.FormatFloat(s.Age().Seconds(), 'f', 0, 64), strconv.FormatFloat(s.Harmonic(), 'f', 4, 64),
-				strconv.FormatFloat(s.Blur(), 'f', 4, 64),
+				strconv.FormatFloat(s.Blur(), 'f', 4, 64), strconv.FormatFloat(s.Coherence(), 'f', 4, 64),
 			}); err != nil {
 				return fmt.Errorf("write scores: %w", err)
 			}

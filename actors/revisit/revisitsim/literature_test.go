@@ -5,6 +5,7 @@ import (
 	"math/rand/v2"
 	"slices"
 	"testing"
+	"time"
 )
 
 // Each allocation does best by its own objective: moving visits from any page to any other gains nothing, the capacity
@@ -18,6 +19,13 @@ func TestAllocationsAreOptimal(t *testing.T) {
 		}
 		return -math.Expm1(-lambda/f) * f / lambda
 	}
+	age := func(lambda, f float64) float64 { // negative: the largest is the least
+		x := lambda / f
+		if x < 0.01 { // where the terms cancel out
+			return -(x/6 - x*x/24 + x*x*x/120 - x*x*x*x/720) / f
+		}
+		return -(0.5 - 1/x - math.Expm1(-x)/x/x) / f
+	}
 	penalty := func(lambda, rho float64) float64 { return math.Log(rho / (lambda + rho)) }
 	for name, c := range map[string]struct {
 		share   Allocation
@@ -25,6 +33,7 @@ func TestAllocationsAreOptimal(t *testing.T) {
 		givesUp bool
 	}{
 		"Cho and Garcia-Molina": {ChoGarciaMolina, evenly, true},
+		"the same, for age":     {ChoGarciaMolinaAge, age, false},
 		"Azar":                  {Azar, poissonly, true},
 		"LambdaCrawl":           {LambdaCrawl, penalty, false},
 	} {
@@ -116,7 +125,10 @@ func TestMeasuresAgainstLookingEverySecond(t *testing.T) {
 	}
 	p := &site.Pages[0]
 	var got, want Score
-	replay(p, 4, &got) // at 1000, 2000, 3000 and 4000
+	replay(p, 4, &got)                                         // at 1000, 2000, 3000 and 4000
+	if want := 400. + 1600 + 1490 + 10; got.ShownSum != want { // the versions from 400 and 500 on were not captured
+		t.Errorf("%v seconds are shown as they were, %v would be", got.ShownSum, want)
+	}
 	for at := range 4000 {
 		visit := int64(at / 1000 * 1000)
 		missed, first := 0, 0
@@ -145,6 +157,50 @@ func TestMeasuresAgainstLookingEverySecond(t *testing.T) {
 // How the estimators of the literature do on Poisson pages visited at gaps of one mean interval, drawn from the
 // exponential distribution for which three of them are made and evenly: go test -run TestEstimators -v
 // ./actors/revisit/revisitsim
+// Signals of which all are true save visits that find nothing; such of which none is are found out by henro.
+func TestSignalsAreHeededAsFarAsTheyAreTrue(t *testing.T) {
+	sites := []Site{Poisson("poisson", 200, 1000*86400, 5*86400, 50*86400, rand.New(rand.NewPCG(1, 23)))}
+	share := func(s Signals, name string) float64 {
+		o := DefaultOptions()
+		o.Sites, o.Policies, o.Budgets, o.Signals = sites, []string{name}, []float64{1}, s
+		r, err := Run(t.Context(), o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return r.Totals[0].Share()
+	}
+	base := share(Signals{}, "drift+optimal")
+	for _, name := range []string{"drift+optimal+hints", "noisy-signals"} {
+		honest, partly, lying := share(Signals{Recall: 1}, name), share(Signals{Recall: 0.5, Noise: 0.2}, name),
+			share(Signals{Noise: 5}, name)
+		t.Logf("%s captures %.3f, %.3f and %.3f, %.3f without signals", name, honest, partly, lying, base)
+		if honest < base+0.15 || name == "drift+optimal+hints" && honest < 0.9 || partly < base+0.03 {
+			t.Errorf("%s: %v of the versions by honest signals, %v by half of them, %v without", name, honest, partly,
+				base)
+		}
+		if lying < 0.9*base {
+			t.Errorf("%s: %v of the versions by lies, %v without", name, lying, base)
+		}
+	}
+}
+
+// What an archive tells beforehand is worth visits: of pages of rates far apart more versions are captured.
+func TestAnArchiveIsAHeadStart(t *testing.T) {
+	sites := SecondHalves([]Site{Poisson("poisson", 300, 400*86400, 86400, 200*86400, rand.New(rand.NewPCG(1, 24)))},
+		10*24*time.Hour)
+	for _, p := range sites[0].Pages {
+		if len(p.Archive) == 0 || p.Born < 190*86400 || p.Born > 200*86400 ||
+			len(p.Changes) > 0 && p.Changes[0] <= p.Born {
+			t.Fatalf("born at %d with %d captures before, first change %v", p.Born, len(p.Archive), p.Changes)
+		}
+	}
+	r := run(t, sites, []float64{1}, "drift+optimal", "drift+optimal+archive")
+	cold, warm := r.Totals[0], r.Totals[1]
+	if t.Logf("%.3f, with the archive %.3f", cold.Share(), warm.Share()); warm.Share() < cold.Share()+0.01 {
+		t.Errorf("%v of the versions, %v with an archive", cold.Share(), warm.Share())
+	}
+}
+
 func TestEstimators(t *testing.T) {
 	for name, c := range map[string]struct{ random, even, spread float64 }{ // bias of ln I that is borne, sd
 		"naive":                {0.8, 0.6, 0.2}, // it sees one change per visit at most

@@ -9,7 +9,7 @@ import (
 // replay visits a page k times, evenly spaced over its life, and adds what that captures to score.
 func replay(p *Page, k int, score *Score) {
 	step := float64(p.End-p.Born) / float64(k)
-	next := 0
+	next, seen := 0, 0
 	for i := 1; i <= k && next < len(p.Changes); i++ {
 		at := float64(p.Born) + step*float64(i)
 		first := next
@@ -26,11 +26,14 @@ func replay(p *Page, k int, score *Score) {
 		if next > first {
 			score.Captured++
 			score.LagSum += max(0, at-float64(p.Changes[next-1]))
+			score.shown(p, seen)
+			seen = next
 			score.missed(p.Changes[first:next], at)
 		}
 	}
 	score.Requests += k
 	score.missed(p.Changes[next:], float64(p.End))
+	score.shown(p, seen)
 }
 
 // oracleRates visits each page in proportion to its number of changes.

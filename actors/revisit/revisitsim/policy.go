@@ -26,6 +26,7 @@ type timetable struct {
 	o        revisit.Options
 	relief   politeness.Relief
 	modified bool // Last-Modified is there and true
+	archive  bool // what Page.Archive tells is known beforehand
 }
 
 const day = 86400.0
@@ -44,8 +45,15 @@ var policies = []entry{
 	{name: "drift+optimal", own: &timetable{o: revisit.DefaultOptions(), relief: politeness.Optimal}},
 	{name: "drift+optimal+modified", own: &timetable{o: revisit.DefaultOptions(), relief: politeness.Optimal,
 		modified: true}},
+	{name: "drift+optimal+archive", own: &timetable{o: revisit.DefaultOptions(), relief: politeness.Optimal,
+		archive: true}},
+	{name: "drift+optimal+hints", make: newHinted},
+	{name: "noisy-signals", make: newNoisy},
+	{name: "drift+freshness", own: &timetable{o: aimedAt(revisit.Freshness), relief: politeness.Optimal}},
+	{name: "drift+age", own: &timetable{o: aimedAt(revisit.Age), relief: politeness.Optimal}},
 	{name: "drift+optimal+releases", make: newReleases},
 	{name: "cho-garcia-molina", make: newAllocating(ChoGarciaMolina, Estimators()["cho-garcia-molina"])},
+	{name: "cho-garcia-molina-age", make: newAllocating(ChoGarciaMolinaAge, Estimators()["cho-garcia-molina"])},
 	{name: "azar", make: newAllocating(Azar, Estimators()["cho-garcia-molina"])},
 	{name: "lambdacrawl", make: newAllocating(LambdaCrawl, Estimators()["lambdacrawl"])},
 	{name: "avrachenkov-lln", make: newAllocating(Azar, Estimators()["avrachenkov-lln"])},
@@ -55,6 +63,12 @@ var policies = []entry{
 	{name: "oracle-lambdacrawl", make: newKnowing(LambdaCrawl)},
 	{name: "oracle-rates", oracle: oracleRates},
 	{name: "oracle-static", oracle: oracleStatic},
+}
+
+func aimedAt(objective revisit.Objective) revisit.Options {
+	o := revisit.DefaultOptions()
+	o.Objective = objective
+	return o
 }
 
 func cumulative() revisit.Options {
@@ -101,7 +115,7 @@ func find(name string) (entry, error) {
 		return entry{}, fmt.Errorf("revisitsim: policy %q: %w", name, err)
 	}
 	return entry{name: name, own: &own,
-		make: func(w *world) policy { return newHenro(w, own.o, own.relief, own.modified) }}, nil
+		make: func(w *world) policy { return newHenro(w, &own) }}, nil
 }
 
 // Policies returns the names of all policies.
@@ -214,33 +228,34 @@ func (p *storm) next(v visit) float64 {
 // henro is package revisit with a relief of package politeness, used as a host uses it that visits its pages as
 // often as the budget allows.
 type henro struct {
-	w        *world
-	o        revisit.Options
-	relief   politeness.Relief
-	plan     politeness.Plan
-	modified bool // Last-Modified is there and true
-	pages    []revisit.History
-	mean     []time.Duration // as counted in rates
-	rates    revisit.Rates
-	trust    revisit.Trust
-	prior    revisit.Prior
-	visits   int
-	foreign  bool // the visit was not at the page's own time: it is no evidence of its rate
+	timetable
+	w       *world
+	plan    politeness.Plan
+	pages   []revisit.History
+	mean    []time.Duration // as counted in rates
+	rates   revisit.Rates
+	trust   revisit.Trust
+	prior   revisit.Prior
+	visits  int
+	waited  bool // the visit waited for the change that a signal announced
+	foreign bool // the visit was not at the page's own time: it is no evidence of its rate
 }
 
-func newHenro(w *world, o revisit.Options, relief politeness.Relief, modified bool) policy {
-	return &henro{w: w, o: o, relief: relief, modified: modified, pages: make([]revisit.History, len(w.site.Pages)),
+func newHenro(w *world, t *timetable) policy {
+	return &henro{w: w, timetable: *t, pages: make([]revisit.History, len(w.site.Pages)),
 		mean: make([]time.Duration, len(w.site.Pages))}
 }
 
 func (p *henro) next(v visit) float64 {
 	h := &p.pages[v.page]
 	mean := &p.mean[v.page]
-	seen := revisit.Visit{Gap: time.Duration(v.gap * 1e9), Changed: v.changed}
+	seen := revisit.Visit{Gap: time.Duration(v.gap * 1e9), Changed: v.changed, Waited: p.waited}
 	if p.modified {
 		seen.Age = time.Duration(v.age * 1e9)
 	}
-	p.trust.Saw(cmp.Or(*mean, p.prior.Center(&p.o)), p.prior.Center(&p.o), seen.Gap, v.changed)
+	if !p.waited { // which is no test of the estimates
+		p.trust.Saw(cmp.Or(*mean, p.prior.Center(&p.o)), p.prior.Center(&p.o), seen.Gap, v.changed)
+	}
 	if !p.foreign {
 		h.Saw(&p.o, seen)
 	}
@@ -249,6 +264,12 @@ func (p *henro) next(v visit) float64 {
 		return math.Inf(1)
 	}
 	t := p.o.Next(h, p.prior, p.w.rnd)
+	if archived := p.w.site.Pages[v.page].Archive; p.archive && v.gap == 0 && len(archived) > 0 {
+		for _, a := range archived { // as henro import takes them
+			h.Visited(&p.o, a.Gap, a.Changed)
+		}
+		t = p.o.Next(h, p.prior, p.w.rnd)
+	}
 	estimate := p.o.Estimate(h)
 	p.rates.Move(*mean, estimate)
 	*mean = estimate
@@ -256,7 +277,7 @@ func (p *henro) next(v visit) float64 {
 		p.prior = p.rates.Prior()
 		p.plan = politeness.Fit(p.relief, politeness.Demand{
 			Rates: &p.rates, Unknown: p.w.alive - p.rates.Pages(), Center: p.prior.Center(&p.o), Trust: p.trust.Share(),
-			Aim: p.o.Aim, Min: p.o.Min, Max: p.o.Max,
+			Aim: p.o.Aim, Min: p.o.Min, Max: p.o.Max, Objective: p.o.Objective,
 		}, p.w.capacity())
 		if p.relief == politeness.Delay { // which cannot shorten: then the timetable holds
 			p.plan.By = max(p.plan.By, 0)

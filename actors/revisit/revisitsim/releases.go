@@ -58,7 +58,7 @@ func (t *tally) share() float64 { return (t.changed + 2) / (t.visits + 3) }
 
 func newReleases(w *world) policy {
 	p := &releases{
-		henro:   newHenro(w, revisit.DefaultOptions(), politeness.Optimal, false).(*henro),
+		henro:   newHenro(w, &timetable{o: revisit.DefaultOptions(), relief: politeness.Optimal}).(*henro),
 		folders: make([]*folder, len(w.site.Pages)), forKin: make([]bool, len(w.site.Pages)),
 	}
 	byName := map[string]*folder{}

@@ -73,6 +73,8 @@ type Options struct {
 	Budgets []float64
 	// Spacing is the politeness interval: requests to one site are at least so far apart. Default 5 s.
 	Spacing time.Duration
+	// Signals announce changes to the policies that heed them.
+	Signals Signals
 	// Seed of what policies draw at random. Default 1.
 	Seed uint64
 	// Workers simulate side by side. Default one per processor.
@@ -96,6 +98,9 @@ func (o *Options) Validate() error {
 			return fmt.Errorf("revisitsim: budget %v must be above 0", b)
 		}
 	}
+	if s := o.Signals; !(s.Recall >= 0 && s.Recall <= 1) || !(s.Noise >= 0 && s.Noise <= 1000) {
+		return fmt.Errorf("revisitsim: signals with a recall of %v and %v false ones per change", s.Recall, s.Noise)
+	}
 	if o.Spacing < 0 || o.Workers < 1 || len(o.Sites) == 0 || len(o.Budgets) == 0 {
 		return fmt.Errorf("revisitsim: %d sites, %d budgets, %d workers, spacing %v", len(o.Sites), len(o.Budgets),
 			o.Workers, o.Spacing)
@@ -116,6 +121,7 @@ type Score struct {
 	Stale       float64 // seconds for which the latest capture of a page was not its current version
 	AgeSum      float64 // the age of a page's latest capture, the time since the first change missed, over time
 	HarmonicSum float64 // 1 + 1/2 + … + 1/n over time, n the changes missed: the penalty of LambdaCrawl
+	ShownSum    float64 // seconds for which the version that a page had was captured, then or later
 	BlurSum     float64 // n over time: the blur of SHARC (Denev et al., VLDB J. 2011), for a look at a random moment
 }
 
@@ -132,6 +138,18 @@ func (s *Score) missed(changes []int64, at float64) {
 	}
 }
 
+// shown takes into account that the version after k changes was captured, and is no longer the latest captured one.
+func (s *Score) shown(p *Page, k int) {
+	from, to := p.Born, p.End
+	if k > 0 {
+		from = p.Changes[k-1]
+	}
+	if k < len(p.Changes) {
+		to = p.Changes[k]
+	}
+	s.ShownSum += float64(to - from)
+}
+
 // Freshness returns the expected share of pages whose latest capture is their current version.
 func (s Score) Freshness() float64 { return 1 - s.Stale/max(1, s.Life) }
 
@@ -142,6 +160,10 @@ func (s Score) Age() time.Duration {
 
 // Harmonic returns the mean harmonic penalty.
 func (s Score) Harmonic() float64 { return s.HarmonicSum / max(1, s.Life) }
+
+// Coherence returns what share of a site's pages the archive shows as they were, for a random moment: those whose
+// version of that moment was captured at all.
+func (s Score) Coherence() float64 { return s.ShownSum / max(1, s.Life) }
 
 // Blur returns the mean number of changes between a capture and the page as it is.
 func (s Score) Blur() float64 { return s.BlurSum / max(1, s.Life) }
@@ -246,6 +268,7 @@ func sum(scores []Score, key func(Score) Score) []Score {
 		t.AgeSum += s.AgeSum
 		t.HarmonicSum += s.HarmonicSum
 		t.BlurSum += s.BlurSum
+		t.ShownSum += s.ShownSum
 	}
 	return sums
 }
@@ -277,6 +300,8 @@ type world struct {
 	rnd    *rand.Rand
 	budget float64 // requests per page and second
 	alive  int     // pages found and not known to be gone
+
+	signals Signals
 }
 
 // capacity returns the requests per second that the site's budget allows now.
@@ -314,7 +339,7 @@ func simulate(o *Options, site *Site, e entry, budget float64) Score {
 	if life == 0 || score.Versions == 0 {
 		return score
 	}
-	w := &world{site: site, rnd: rand.New(rand.NewPCG(o.Seed, 7)),
+	w := &world{site: site, signals: o.Signals, rnd: rand.New(rand.NewPCG(o.Seed, 7)),
 		budget: budget * float64(score.Versions) / float64(life)}
 	if e.oracle != nil {
 		e.oracle(site, budget*float64(score.Versions), &score)
@@ -337,6 +362,11 @@ func simulate(o *Options, site *Site, e entry, budget float64) Score {
 	seen := make([]int32, n)   // changes before it
 	over := make([]bool, n)    // observation has ended
 
+	listens, _ := p.(listener)
+	var signals []signal
+	if listens != nil {
+		signals = o.Signals.of(site, rand.New(rand.NewPCG(o.Seed, 8)))
+	}
 	living := 0 // truly; the policy knows only what it saw
 	now, credit, ready := float64(site.Pages[births[0]].Born), 0.0, math.Inf(-1)
 	spacing := o.Spacing.Seconds()
@@ -346,14 +376,17 @@ func simulate(o *Options, site *Site, e entry, budget float64) Score {
 		if living > 0 {
 			request = max(now+(1-credit)/(w.budget*float64(living)), ready)
 		}
-		birth, end := math.Inf(1), math.Inf(1)
+		birth, end, told := math.Inf(1), math.Inf(1), math.Inf(1)
+		if len(signals) > 0 {
+			told = signals[0].at
+		}
 		if b < n {
 			birth = float64(site.Pages[births[b]].Born)
 		}
 		if d < n {
 			end = float64(site.Pages[ends[d]].End)
 		}
-		at := min(request, birth, end)
+		at := min(request, birth, end, told)
 		if math.IsInf(at, 1) {
 			break
 		}
@@ -373,10 +406,18 @@ func simulate(o *Options, site *Site, e entry, budget float64) Score {
 			d++
 			living--
 			score.missed(site.Pages[page].Changes[seen[page]:], now)
+			score.shown(&site.Pages[page], int(seen[page]))
 			if !site.Pages[page].Deleted { // the observation ends here, no visit is wasted on it
 				over[page], q.due[page] = true, math.Inf(-1) // first in the queue, to be taken out of it
 				heap.Fix(q, int(q.at[page]))
 				w.alive--
+			}
+		case told:
+			page := signals[0].page
+			signals = signals[1:]
+			if q.due[page] > now {
+				q.due[page] = max(now, listens.signalled(int(page), last[page], q.due[page]))
+				heap.Fix(q, int(q.at[page]))
 			}
 		default:
 			for q.Len() > 0 && over[q.heap[0]] {
@@ -406,6 +447,9 @@ func simulate(o *Options, site *Site, e entry, budget float64) Score {
 			if v.changed {
 				score.Captured++
 				score.LagSum += v.age
+				if now < float64(h.End) {
+					score.shown(h, first)
+				}
 				if now < float64(h.End) { // what came later was counted at its end
 					score.missed(h.Changes[first:k], now)
 				}

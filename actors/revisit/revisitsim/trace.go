@@ -9,7 +9,9 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
+	"henro/actors/revisit"
 	"henro/store/fingerprint"
 )
 
@@ -17,9 +19,10 @@ import (
 type Page struct {
 	Name    string
 	Born    int64
-	End     int64   // of the observation, or of the page
-	Deleted bool    // the last change is the page's end
-	Changes []int64 // in order, after Born
+	End     int64           // of the observation, or of the page
+	Deleted bool            // the last change is the page's end
+	Changes []int64         // in order, after Born
+	Archive []revisit.Visit // what an archive tells of it before Born: see SecondHalves
 }
 
 // Site is a host with its pages.
@@ -27,6 +30,34 @@ type Site struct {
 	Name  string
 	Class string // what kind of site it is; totals are given per class
 	Pages []Page
+}
+
+// SecondHalves returns the sites from the middle of their time on. Before that an archive has captured each page every
+// so often, at first when it was born; a page begins with its last capture there.
+func SecondHalves(sites []Site, every time.Duration) []Site {
+	step := max(1, int64(every/time.Second))
+	all := make([]Site, len(sites))
+	for i := range sites {
+		all[i] = Site{Name: sites[i].Name, Class: sites[i].Class}
+		first, last := int64(math.MaxInt64), int64(math.MinInt64)
+		for _, p := range sites[i].Pages {
+			first, last = min(first, p.Born), max(last, p.End)
+		}
+		middle := first + (last-first)/2
+		for _, p := range sites[i].Pages {
+			if p.End <= middle {
+				continue
+			}
+			for p.Born+step < middle {
+				p.Born += step
+				k, _ := slices.BinarySearch(p.Changes, p.Born+1)
+				p.Archive = append(p.Archive, revisit.Visit{Gap: time.Duration(step) * time.Second, Changed: k > 0})
+				p.Changes = p.Changes[k:]
+			}
+			all[i].Pages = append(all[i].Pages, p)
+		}
+	}
+	return all
 }
 
 // Versions returns how many versions come into being after the first ones.
