@@ -76,7 +76,7 @@ const (
 	stallFull    = "slaves are full"    // hosts are ready, and no slave has room
 	stallLent    = "lent, no answer"    // hosts are lent, and nothing comes back
 	stallResting = "host rests"         // hosts that may not be asked yet
-	stallUnready = "host was not ready" // URLs wait, and no Host has said that it may be asked
+	stallUnready = "host was not ready" // URLs wait, and no Host has reported that it may be asked
 )
 
 // fetched notes that something is going on.

@@ -74,13 +74,13 @@ is followed, and its signature is verified. With --signer it must be signed by t
 		},
 	}
 	cmd.Flags().BoolVar(&mend, "mend", false,
-		"make wrong indexes again, move what is no record aside, and plan the visits of lost captures anew")
+		"make wrong indexes again, move what is no record aside, and plan new visits for lost captures")
 	cmd.Flags().StringVar(&signer, "signer", "", "of a WACZ file: the public `KEY` that must have signed it, "+
 		"as henro wacz --sign prints it")
 	return cmd
 }
 
-// mendCrawl moves damage of the archive aside, makes indexes again, and plans the visits anew whose captures are lost.
+// mendCrawl moves damage of the archive aside, makes indexes again, and plans new visits where captures are lost.
 func mendCrawl(out io.Writer, bar *bar, dir string) error {
 	a := archiveCheck{dir: filepath.Join(dir, "warc"), bar: bar, mend: true}
 	state := filepath.Join(dir, "state")
@@ -147,7 +147,7 @@ func check(out io.Writer, bar *bar, dir string) error {
 		fmt.Fprintln(out, "captured pages were not looked for: the crawl left some out of its archive "+
 			"(--lang, --mime, --obey, --obey-noindex), or an older henro began it")
 	}
-	advice := "the state is damaged: restore a backup, or begin anew with the same seeds"
+	advice := "the state is damaged: restore a backup, or begin again with the same seeds"
 	if len(report.Problems) == 0 {
 		advice = a.advice()
 	}
@@ -208,7 +208,7 @@ func (a *archiveCheck) advice() string {
 	var parts []string
 	if a.lost > 0 {
 		parts = append(parts, "the captures named are lost, unless their WARC files are elsewhere (with a slave: "+
-			"henro collect); the state and all other captures are whole; henro check --mend plans the visits anew")
+			"henro collect); the state and all other captures are whole; henro check --mend plans new visits")
 	}
 	if a.wrong > 0 {
 		parts = append(parts, "henro check --mend makes the indexes again, nothing is lost with them")
@@ -432,7 +432,7 @@ func (a *archiveCheck) merged() {
 	if wrong == nil || errors.Is(wrong, fs.ErrNotExist) {
 		return
 	}
-	if a.mend && os.Remove(path) == nil { // the next merge begins anew
+	if a.mend && os.Remove(path) == nil { // the next merge begins from nothing
 		if _, err := cdxj.MergeDir(a.dir); err == nil {
 			a.mended = append(a.mended, fmt.Sprintf("%s: it was made again (%v)", cdxj.MergedName, wrong))
 			return
@@ -603,7 +603,7 @@ func copyWhole(to, from string, walked warc.Walked) (bool, error) {
 	return walked.Records > 0, errors.Join(out.Sync(), out.Close())
 }
 
-// renewals bounds how many pages one commit plans anew.
+// renewals bounds for how many pages one commit plans new visits.
 const renewals = 1000
 
 // renew makes pages whose captures are lost wait for a visit as if it had not been made. The index of payloads is

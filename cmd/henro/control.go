@@ -18,7 +18,7 @@ import (
 	"henro/master"
 )
 
-// defaultMaster is where a crawl answers unless it was told otherwise.
+// defaultMaster is where a crawl answers unless --listen-http names another address.
 const defaultMaster = "127.0.0.1:7780"
 
 // control speaks to the HTTP interface of a running master.
@@ -220,7 +220,7 @@ func printStatus(w io.Writer, s *master.Status) {
 		fmt.Fprintf(w, "stalled   %s\n", s.Stalled)
 	}
 	for _, slave := range s.Slaves {
-		fmt.Fprintf(w, "slave     %s %s: %d of %d hosts, heard of %s ago\n", slave.Name, slave.Address, slave.Leases,
+		fmt.Fprintf(w, "slave     %s %s: %d of %d hosts, last seen %s ago\n", slave.Name, slave.Address, slave.Leases,
 			slave.Slots, slave.Silent)
 	}
 	printErrors(w, s)

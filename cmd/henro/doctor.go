@@ -287,7 +287,7 @@ func (d *doctor) meet(ctx context.Context) {
 		return
 	}
 	same := ""
-	if d.peers.Key != "" { // whoever has another key is not let in
+	if d.peers.Key != "" { // a node with another key is not let in
 		same = ", and has the same key"
 	}
 	d.say("others", healthy, "", "%s is the master, version %s%s", m.Name, m.Version, same)
@@ -316,7 +316,7 @@ func (d *doctor) greet(system *actor.ActorSystem, joined *config.Joined, m clust
 		d.say("actors", broken,
 			fmt.Sprintf("let TCP through from the master to %s, or give --advertise if that is not how others reach "+
 				"this machine",
-				joined.Remote.Address()), "the master is heard, but does not get through to %s: %v",
+				joined.Remote.Address()), "the master is seen in the gossip, but cannot connect to %s: %v",
 			joined.Remote.Address(), err)
 		return
 	}

@@ -36,7 +36,7 @@ func newFeedCommand() *cobra.Command {
 		Use: "feed DIR", Short: "Tell what changed on which page: as Atom, as lines of JSON, to a webhook",
 		Long: `Compare the captures of each page in the archive, and write what changed in its main text to
 DIR/feed/changes.jsonl and, the latest 200, to changes.atom. With --follow, go on while a crawl adds files.
-What was told is not told again. The dashboard of the crawl shows it under Changes.
+A change that is in the feed does not come again. The dashboard of the crawl shows it under Changes.
 
 A webhook gets each change as JSON, signed by the Standard Webhooks specification. What cannot be delivered waits
 in DIR/feed/outbox, 10,000 changes for three days at most, and is posted again after 1 s, 2 s, 4 s … an hour.`,

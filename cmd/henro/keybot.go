@@ -81,7 +81,7 @@ func directory(signer *botauth.Signer) http.Handler {
 		input, signature := signer.SignDirectory(r.Host, time.Now())
 		h.Set("Signature-Input", input)
 		h.Set("Signature", signature)
-		_, _ = w.Write(text) // the reader is gone: nobody to tell
+		_, _ = w.Write(text) // the reader is gone: the error has no receiver
 	})
 	return mux
 }

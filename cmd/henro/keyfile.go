@@ -86,7 +86,7 @@ give the new one to the others.`, "  henro key revoke pc7",
 				return keys.Write(path)
 			}),
 		change("remove ID", "Remove a key from a file, which no node uses any more",
-			"Remove a key from a file. Connections that were made with it end, and are made anew.",
+			"Remove a key from a file. Connections that were made with it end, and are made again.",
 			"  henro key remove abcdefgh --key cluster.key",
 			func(cmd *cobra.Command, keys *cluster.Keys, id string) error {
 				if err := keys.Remove(id); err != nil {

@@ -244,7 +244,7 @@ func (b *bar) show(what string, done, all uint64) {
 	}
 }
 
-// count shows how far something has come of which nobody knows the end.
+// count shows how far something has come whose end is not known.
 func (b *bar) count(what string, done int64, since time.Time) {
 	if now := time.Now(); b.live && now.Sub(b.at) > 100*time.Millisecond {
 		fmt.Fprintf(b.out, "\r\x1b[K%s: %d, %.0f/s", what, done, float64(done)/max(now.Sub(since).Seconds(), 0.001))

@@ -27,7 +27,7 @@ const (
 
 // recordTrace writes what happens into a file until the context ends, the time is over or the file is full.
 func (f *traceFlags) recordTrace(ctx context.Context, values url.Values, out io.Writer) (err error) {
-	file, err := os.OpenFile(f.record, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600) // URLs may be nobody else's business
+	file, err := os.OpenFile(f.record, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600) // URLs may be secret
 	if err != nil {
 		return fmt.Errorf("--record: %w", err)
 	}

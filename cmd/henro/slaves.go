@@ -62,7 +62,7 @@ said nothing.`,
 		order("drain", "Take a slave's hosts back and lend it none", `Take a slave's hosts back, after the
 request under way on each, and lend it none any more. When it is "drained" its machine may be switched off and
 nothing has to be fetched again. It lasts until "henro slaves resume", or until the slave, or the master, is
-started anew.`),
+started again.`),
 		order("resume", "Lend to a drained slave again", "Lend hosts to a slave again that was drained."))
 	return cmd
 }
@@ -96,7 +96,7 @@ func printSlaves(out io.Writer, slaves []master.SlaveStatus) error {
 	for _, s := range doubted {
 		if s.Impossible > 0 {
 			fmt.Fprintf(out, "%s: %d reports that cannot be true, the latest of %s; after three a slave is barred "+
-				"until it is started anew\n", s.Name, s.Impossible, s.Why)
+				"until it is started again\n", s.Name, s.Impossible, s.Why)
 		}
 		if s.Declined > 0 {
 			fmt.Fprintf(out, "%s: did not take on what it was lent, %d times in a row\n", s.Name, s.Declined)

@@ -57,10 +57,10 @@ in a temporary file.`,
 				return err
 			}
 			defer func() { err = errors.Join(err, session.Close()) }()
-			shell := &sqlShell{session: session, out: cmd.OutOrStdout(), said: cmd.ErrOrStderr(),
+			shell := &sqlShell{session: session, out: cmd.OutOrStdout(), notes: cmd.ErrOrStderr(),
 				bar: newBar(cmd.ErrOrStderr()), format: format}
 			session.Told = func(table string) {
-				fmt.Fprintf(shell.said,
+				fmt.Fprintf(shell.notes,
 					"%s would be read again and again: copying it to a temporary file first, with indexes\n", table)
 			}
 			session.Reading = func(table string, rows int64) { shell.bar.count("reading "+table, rows, shell.began) }
@@ -79,7 +79,7 @@ in a temporary file.`,
 type sqlShell struct {
 	session *query.Session
 	out     io.Writer // answers
-	said    io.Writer // everything else
+	notes   io.Writer // everything else
 	format  string
 	timing  bool
 	pending string // begun, without its semicolon
@@ -106,7 +106,7 @@ func (s *sqlShell) run(ctx context.Context, in io.Reader) error {
 		return s.do(ctx, string(text))
 	}
 	s.timing = true
-	fmt.Fprintln(s.said, "SQL of SQLite on the tables of the crawl; .help says more.")
+	fmt.Fprintln(s.notes, "SQL of SQLite on the tables of the crawl; .help says more.")
 	terminal := term.NewTerminal(f, "")
 	for {
 		prompt := "henro> "
@@ -115,7 +115,7 @@ func (s *sqlShell) run(ctx context.Context, in io.Reader) error {
 		}
 		line, err := readLine(f, terminal, prompt)
 		if err == io.EOF {
-			fmt.Fprintln(s.said)
+			fmt.Fprintln(s.notes)
 			return nil
 		}
 		if err != nil {
@@ -126,12 +126,12 @@ func (s *sqlShell) run(ctx context.Context, in io.Reader) error {
 			if err := s.command(command); err == io.EOF {
 				return nil
 			} else if err != nil {
-				fmt.Fprintln(s.said, err)
+				fmt.Fprintln(s.notes, err)
 			}
 		}
 		for _, question := range questions {
 			if err := s.interruptible(ctx, question); err != nil {
-				fmt.Fprintln(s.said, err)
+				fmt.Fprintln(s.notes, err)
 			}
 		}
 	}
@@ -210,7 +210,7 @@ func (s *sqlShell) command(line string) error {
 	case ".quit", ".exit":
 		return io.EOF
 	case ".help":
-		fmt.Fprint(s.said, sqlHelp)
+		fmt.Fprint(s.notes, sqlHelp)
 	case ".format":
 		if answerFormats[name] == nil {
 			return errors.New(".format table, csv, tsv, json or jsonl")
@@ -270,7 +270,7 @@ func (s *sqlShell) ask(ctx context.Context, question string) error {
 		return sqlError(ctx, err)
 	}
 	if s.timing {
-		fmt.Fprintf(s.said, "%d %s in %.3f s\n", rows, map[bool]string{true: "row", false: "rows"}[rows == 1],
+		fmt.Fprintf(s.notes, "%d %s in %.3f s\n", rows, map[bool]string{true: "row", false: "rows"}[rows == 1],
 			time.Since(s.began).Seconds())
 	}
 	return nil

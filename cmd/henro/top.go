@@ -69,8 +69,8 @@ func orElse(every, standard time.Duration) time.Duration {
 	return every
 }
 
-// topTold is an answer of the master.
-type topTold struct {
+// topAnswer is an answer of the master.
+type topAnswer struct {
 	status *master.Status
 	at     time.Time
 	err    error
@@ -80,35 +80,35 @@ type topTold struct {
 // topTick asks again.
 type topTick struct{}
 
-func askTop(ctx context.Context, c *control, method, path string) topTold {
-	told := topTold{status: new(master.Status), polled: method == http.MethodGet}
-	told.err = c.ask(ctx, method, path, nil, told.status)
-	told.at = time.Now()
-	return told
+func askTop(ctx context.Context, c *control, method, path string) topAnswer {
+	answer := topAnswer{status: new(master.Status), polled: method == http.MethodGet}
+	answer.err = c.ask(ctx, method, path, nil, answer.status)
+	answer.at = time.Now()
+	return answer
 }
 
-// topLines writes a line now and then until the context ends, or nobody answers any more.
-func topLines(ctx context.Context, c *control, out io.Writer, every time.Duration, told topTold) error {
+// topLines writes a line now and then until the context ends, or the master does not answer any more.
+func topLines(ctx context.Context, c *control, out io.Writer, every time.Duration, answer topAnswer) error {
 	var pace topPace
 	ticker := time.NewTicker(every)
 	defer ticker.Stop()
-	for told.err == nil {
-		pace.take(told.status, told.at)
-		if _, err := fmt.Fprintln(out, told.at.Format(time.TimeOnly),
-			strings.Map(visible, progressWords(told.status, pace.now(), told.at))); err != nil {
+	for answer.err == nil {
+		pace.take(answer.status, answer.at)
+		if _, err := fmt.Fprintln(out, answer.at.Format(time.TimeOnly),
+			strings.Map(visible, progressWords(answer.status, pace.now(), answer.at))); err != nil {
 			return fmt.Errorf("write a line: %w", err)
 		}
 		select {
 		case <-ctx.Done():
 			return nil
 		case <-ticker.C:
-			told = askTop(ctx, c, http.MethodGet, "/api/status")
+			answer = askTop(ctx, c, http.MethodGet, "/api/status")
 		}
 	}
 	if ctx.Err() != nil {
 		return nil
 	}
-	return told.err
+	return answer.err
 }
 
 // topPace is the visits per second between answers.
@@ -156,7 +156,7 @@ func (p *topPace) curve() string {
 // top is what henro top shows. Its messages are answers, ticks, keys and sizes of the window.
 type top struct {
 	address string
-	ask     func(method, path string) tea.Cmd // its message is a topTold
+	ask     func(method, path string) tea.Cmd // its message is a topAnswer
 	every   time.Duration
 
 	status *master.Status // the latest that came
@@ -165,7 +165,7 @@ type top struct {
 	height int // lines of the window; 0: not known
 }
 
-func newTop(address string, ask func(method, path string) tea.Cmd, every time.Duration, first topTold) *top {
+func newTop(address string, ask func(method, path string) tea.Cmd, every time.Duration, first topAnswer) *top {
 	m := &top{address: address, ask: ask, every: every}
 	m.take(first)
 	return m
@@ -183,7 +183,7 @@ func (m *top) Update(message tea.Msg) (tea.Model, tea.Cmd) {
 		m.height = msg.Height
 	case topTick:
 		return m, m.ask(http.MethodGet, "/api/status")
-	case topTold:
+	case topAnswer:
 		m.take(msg)
 		if msg.polled {
 			return m, m.wait()
@@ -202,13 +202,13 @@ func (m *top) Update(message tea.Msg) (tea.Model, tea.Cmd) {
 	return m, nil
 }
 
-func (m *top) take(told topTold) {
-	if m.err = told.err; m.err != nil {
+func (m *top) take(answer topAnswer) {
+	if m.err = answer.err; m.err != nil {
 		return
 	}
-	m.status = told.status
-	if told.polled { // the answer to a key comes a moment after another: too soon for a pace
-		m.pace.take(told.status, told.at)
+	m.status = answer.status
+	if answer.polled { // the answer to a key comes a moment after another: too soon for a pace
+		m.pace.take(answer.status, answer.at)
 	}
 }
 

@@ -21,8 +21,8 @@ var updateTop = flag.Bool("update", false, "write the golden texts of henro top 
 // TestTopShowsWhatIsToldAndKeysSteer feeds the model with answers and keys, and compares the window with golden texts.
 func TestTopShowsWhatIsToldAndKeysSteer(t *testing.T) {
 	begun := time.Date(2026, 5, 4, 12, 0, 0, 0, time.UTC)
-	told := func(after int, pages uint64, state master.State) topTold {
-		return topTold{polled: true, at: begun.Add(time.Duration(after) * time.Second), status: &master.Status{
+	told := func(after int, pages uint64, state master.State) topAnswer {
+		return topAnswer{polled: true, at: begun.Add(time.Duration(after) * time.Second), status: &master.Status{
 			State: state, Hosts: 40, Waiting: 900, Due: 7, Known: 1000 + pages, Ready: 3, Leases: 31, PerSecond: 9.5,
 			Seconds:   float64(60 + after),
 			NextReady: begun.Add(20 * time.Second), Totals: protocol.Totals{Pages: pages, Links: 7 * pages,
@@ -57,7 +57,7 @@ func TestTopShowsWhatIsToldAndKeysSteer(t *testing.T) {
 			told(4, 180, master.Running)}},
 		{"small", []tea.Msg{tea.WindowSizeMsg{Width: 80, Height: 12}}},
 		{"stalled", []tea.Msg{tea.WindowSizeMsg{Width: 80, Height: 40}, stalled}},
-		{"silent", []tea.Msg{topTold{err: errors.New("no crawl answers at 127.0.0.1:7780"), polled: true}}},
+		{"silent", []tea.Msg{topAnswer{err: errors.New("no crawl answers at 127.0.0.1:7780"), polled: true}}},
 		{"paused", []tea.Msg{told(9, 180, master.Paused)}},
 	} {
 		for _, message := range step.message {
@@ -87,7 +87,7 @@ func TestTopShowsWhatIsToldAndKeysSteer(t *testing.T) {
 	if want := "POST /api/resume\nPOST /api/pause\nGET /api/status\n"; asked != want {
 		t.Errorf("asked %q, want %q", asked, want)
 	}
-	if next := feed(topTold{status: m.status, at: begun.Add(time.Minute)}); next != nil {
+	if next := feed(topAnswer{status: m.status, at: begun.Add(time.Minute)}); next != nil {
 		t.Error("an answer to a key starts a second clock")
 	}
 	if next := key('q'); next == nil || next() != tea.Quit() {

@@ -43,12 +43,12 @@ func newTraceCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "trace", Short: "Look into the mailboxes of the running nodes",
 		Long: `Look into the mailboxes of the running nodes, through the master. Without --follow: which
-mailboxes are longest, and what went wrong lately (failures, restarts, dead letters, messages nobody knew).
+mailboxes are longest, and what went wrong lately (failures, restarts, dead letters, messages of unknown kinds).
 With it: every message that fits, when it has been handled, with its time in the mailbox and in the actor's
 hands. --url tells the life of one URL on all nodes, from its admission to its commit.
 
 Patterns may hold * and ?; one of an actor also fits the end of its name behind a slash. Events are chosen
-where they happen; a reader who is too slow loses some, and is told how many.
+where they happen; a reader who is too slow loses some, and is shown their number.
 
 --inside looks into mailboxes, also of actors that stand still: the message that comes next, how many wait of each
 kind, the message that the actor handles, and what it waits for at which line. --record keeps messages in a file,
@@ -73,7 +73,7 @@ a browser that needs no server and no network.`,
 	flags.StringVar(&f.filter.About, "about", "",
 		"only messages about this `WORD`: a host, a URL, the number of a lease")
 	flags.StringVar(&f.filter.URL, "url", "",
-		"the life of one `URL`: what is said of it, of its host, and of its leases; follows")
+		"the life of one `URL`: messages about it, its host and its leases; follows")
 	flags.StringVar(&f.node, "node", "", "only the node of this `NAME`; all of them otherwise")
 	flags.IntVar(&f.filter.Every, "every", 1, "one message in so many, by chance")
 	flags.BoolVarP(&f.follow, "follow", "f", false, "go on until interrupted")
@@ -175,7 +175,7 @@ func (f *traceFlags) print(ctx context.Context, answer io.Reader, out io.Writer)
 				continue
 			}
 			p.flush(time.Time{})
-			if !p.said && !f.json {
+			if !p.shown && !f.json {
 				fmt.Fprintln(out, "no mailbox and no event fits, and nothing went wrong lately")
 			}
 			if err := <-ended; !errors.Is(err, io.EOF) && ctx.Err() == nil {
@@ -198,14 +198,14 @@ type tracePrinter struct {
 	last   *floor.TraceEvent  // printed last
 	alike  int                // events after it that say the same
 	nodes  map[string]bool    // whose mailboxes were shown
-	said   bool               // something was shown
+	shown  bool               // something was shown
 }
 
 func (p *tracePrinter) take(line *console.TraceLine) error {
 	if line.Error != "" {
 		return errors.New(line.Error)
 	}
-	p.said = true
+	p.shown = true
 	if p.json {
 		if err := json.NewEncoder(p.out).Encode(line); err != nil {
 			return fmt.Errorf("write the trace: %w", err)
@@ -237,7 +237,7 @@ func (p *tracePrinter) take(line *console.TraceLine) error {
 		}
 	case line.Dropped > 0:
 		fmt.Fprintf(p.out,
-			"%s: %d events so far came faster than they could be told; narrow the filter or sample with --every\n",
+			"%s: %d events so far came faster than they could be shown; narrow the filter or sample with --every\n",
 			line.Node, line.Dropped)
 	}
 	return nil
@@ -262,7 +262,7 @@ func (p *tracePrinter) flush(before time.Time) {
 	}
 }
 
-// sum says how many events were like the last: an actor that is told the same thing of many pages is told it in a row.
+// sum says how many events were like the last: the same message about many pages comes in a row.
 func (p *tracePrinter) sum() {
 	if p.alike > 0 {
 		fmt.Fprintf(p.out, "%15s  and %d more like this\n", "", p.alike)

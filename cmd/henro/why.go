@@ -18,7 +18,7 @@ func newWhyCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "why URL|HOST", Short: "Say why a URL or a host is not visited now",
 		Long: `Say why a URL or a host is not visited now: whom it waits for and until when, how many pages
-come first, or which rule keeps it out. A URL that was never heard of is judged by the same rules. Of a crawl
+come first, or which rule keeps it out. An unknown URL is judged by the same rules. Of a crawl
 that is not running, give --dir; its seeds are not known then.`,
 		Example: "  henro why https://example.org/private/a\n  henro why example.org\n  henro why --json " +
 			"https://example.org/ | jq .rules",

@@ -51,7 +51,7 @@ func (r *recalled) add(dir string, found *master.PageFound) error {
 // ReplayNote is the file in the folder of an archive in which a replay of it says where it listens.
 const ReplayNote = "replay.address"
 
-// replayAt is where a replay of the archive answers to whoever asks for this page; empty if none does. A replay is
+// replayAt is where a replay of the archive answers requests for this page; empty if none does. A replay is
 // shown to its own machine only.
 func replayAt(r *http.Request, dir string) string {
 	name, _, err := net.SplitHostPort(r.Host)

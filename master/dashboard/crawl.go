@@ -20,7 +20,7 @@ type Crawl interface {
 	Why(ctx context.Context, url, from string, depth int) ([]admission.Finding, error)
 	Report(ctx context.Context) (*figures.Report, error)
 	Fetches(ctx context.Context, asked master.FetchesAsked) ([]master.Fetch, error)
-	// the end of the log of a slave, oldest line first; console.ErrNoNode: nobody has the name
+	// the end of the log of a slave, oldest line first; console.ErrNoNode: no node has the name
 	Log(ctx context.Context, slave string) ([]console.Line, error)
 	FindMissing(prefix string, fn func(*master.PageMissing) error) (*master.Wholeness, error)
 	Actors(limit int) []floor.Row // of this process, the longest mailbox first

@@ -27,7 +27,7 @@ import (
 
 // Options are those of a dashboard.
 type Options struct {
-	Streams     int           // open at once; whoever comes later reads pages that do not move. Default 32
+	Streams     int           // open at once; further readers get pages that do not move. Default 32
 	WriteWithin time.Duration // a stream that takes longer to take a message is dropped. Default 5 s
 	// something is written at least this often, so that both ends notice a dead line. Default 15 s
 	Heartbeat time.Duration

@@ -18,14 +18,14 @@ import (
 
 // hostTable lets people search and sort hundreds of thousands of hosts, whose rows lie on disk by fingerprint. It reads
 // them all while somebody looks, a thousand a transaction and seldom enough to cost a fiftieth of a processor, and
-// keeps what is sorted by; the rows that are shown are read anew, so that only their order is as old as the table.
+// keeps what is sorted by; the rows that are shown are read again, so that only their order is as old as the table.
 //
 // 100,000 hosts take 0.6 s to read and 12 MB (BenchmarkHostTable).
 type hostTable struct {
 	crawl  Crawl
 	most   int
-	table  atomic.Pointer[hostOrder] // nil: nobody looked for a while
-	wanted chan struct{}             // holds one when it is to be read anew
+	table  atomic.Pointer[hostOrder] // nil: no reader for a while
+	wanted chan struct{}             // holds one when it is to be read again
 	asked  atomic.Int64              // when somebody looked last, unix ns
 
 	mu    sync.Mutex
@@ -276,7 +276,7 @@ type hostRow struct {
 	Robots   robotsWord
 }
 
-// rowOf reads one host anew.
+// rowOf reads one host as it is now.
 func rowOf(crawl Crawl, name string, lent map[string]string) (*hostRow, error) {
 	state := crawl.State()
 	record, err := state.Partitions[state.PartitionOf(name)].Host(store.IDOf(name))

@@ -134,10 +134,10 @@ type idleness struct {
 
 // idle says why a crawl that should run fetches nothing; nil when it does, or need not.
 func idle(w *words, s *master.Status, rate float64, now time.Time) *idleness {
-	heard := 0
+	seen := 0
 	for _, slave := range s.Slaves {
 		if slave.Slots > 0 || slave.Leases > 0 {
-			heard++
+			seen++
 		}
 	}
 	switch {
@@ -161,7 +161,7 @@ func idle(w *words, s *master.Status, rate float64, now time.Time) *idleness {
 		return &idleness{Key: "idle.due"}
 	case s.Waiting == 0 && s.Queued == 0:
 		return &idleness{Key: "idle.empty"}
-	case s.Ready > 0 && heard == 0:
+	case s.Ready > 0 && seen == 0:
 		return &idleness{Key: "idle.full"}
 	}
 	return &idleness{Key: "idle.unknown"}

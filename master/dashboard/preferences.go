@@ -37,7 +37,7 @@ func (d *Dashboard) prefer(w http.ResponseWriter, r *http.Request) {
 	http.Redirect(w, r, local(r.URL.Query().Get("back")), http.StatusSeeOther)
 }
 
-// local is a path of this dashboard, whatever is asked for: nobody is sent elsewhere by a link to here.
+// local is a path of this dashboard, whatever is asked for: a link to here leads nowhere else.
 func local(back string) string {
 	u, err := url.Parse(back)
 	if err != nil || u.IsAbs() || u.Host != "" || !strings.HasPrefix(back, "/") || strings.HasPrefix(back, "//") ||

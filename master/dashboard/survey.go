@@ -11,7 +11,7 @@ import (
 type survey[T any] struct {
 	read   func(context.Context) (*T, error)
 	latest atomic.Pointer[surveyed[T]] // nil: never read
-	wanted chan struct{}               // holds one when it is to be read anew
+	wanted chan struct{}               // holds one when it is to be read again
 }
 
 const (
@@ -51,7 +51,7 @@ func (s *survey[T]) renew(ctx context.Context) {
 	}
 }
 
-// look returns the latest view and has it made anew if it is old; nil: it is being made for the first time.
+// look returns the latest view and has a new one made if it is old; nil: it is being made for the first time.
 func (s *survey[T]) look() *surveyed[T] {
 	v := s.latest.Load()
 	if v == nil || time.Since(v.At) > max(surveyFreshFor, surveyEffort*v.took) {

@@ -81,7 +81,7 @@ type page struct {
 // zoneForm is a zone by its name and by its distance from Greenwich: some have no other name.
 const zoneForm = "MST (UTC-07:00)"
 
-// behindAfter is how long the crawl may say nothing before people are told.
+// behindAfter is how long the crawl may send nothing before people are told.
 const behindAfter = 10 * time.Second
 
 func (d *Dashboard) newPage(r *http.Request, v *view) *page {
@@ -124,7 +124,7 @@ func (d *Dashboard) show(w http.ResponseWriter, r *http.Request, v *view) {
 	d.write(w, v, p, http.StatusOK)
 }
 
-// misuse is the fault of whoever asks; its text is a key of the catalogue.
+// misuse is the fault of the request; its text is a key of the catalogue.
 type misuse struct {
 	key    string
 	values []any // in the text
@@ -171,7 +171,7 @@ func (d *Dashboard) write(w http.ResponseWriter, v *view, p *page, code int) {
 	header.Set("Content-Security-Policy", policy)
 	header.Set("Content-Language", p.words.code)
 	w.WriteHeader(code)
-	_, _ = w.Write(body.Bytes()) // the reader is gone: nobody to tell
+	_, _ = w.Write(body.Bytes()) // the reader is gone: the error has no receiver
 }
 
 // parse reads the templates of one view in one language.
@@ -227,7 +227,7 @@ func splitURL(raw string) [2]string {
 	return [2]string{host, raw[len(host):]}
 }
 
-// silentFor writes how long a slave said nothing, as its status has it.
+// silentFor writes how long a slave has sent nothing, as its status has it.
 func silentFor(w *words) func(string) string {
 	return func(silent string) string {
 		d, err := time.ParseDuration(silent)

@@ -27,7 +27,7 @@ type words struct {
 	speech speech.Language // for what other packages say, by their English words
 }
 
-// languages are those there are, the first for whoever speaks none of them.
+// languages are those there are, the first for readers of none of them.
 var languages = []*words{readWords("en"), readWords("ja")}
 
 var matcher = language.NewMatcher([]language.Tag{language.English, language.Japanese})
