@@ -37,6 +37,7 @@ type parse struct {
 	fetcher      *actor.PID
 	rules        *rules
 	kept         *account
+	passed       bool // it has waited at the gate
 
 	robots bool          // it is robots.txt, or tdmrep.json
 	hops   uint32        // redirects of robots.txt so far
@@ -70,7 +71,9 @@ type Parser struct {
 	bytes    int              // of the URLs and texts of found
 	urls     []weburl.URL     // found.Urls, parsed
 	fields   []warc.Field     // of a metadata record
-	answered *parse           // the last that was answered
+	answered *parse           // the one at hand, once it was answered
+	gated    []*parse         // that wait until facts were stored; at most maxAhead of each lease
+	timer    floor.Timer
 }
 
 func parserProps(o Options, archivist, slave *actor.PID, log *logrus.Entry) *actor.Props {
@@ -87,8 +90,19 @@ func parserProps(o Options, archivist, slave *actor.PID, log *logrus.Entry) *act
 // Receive is the table of contents.
 func (p *Parser) Receive(ctx actor.Context) {
 	switch m := ctx.Message().(type) {
+	case *actor.Stopping, *actor.Restarting:
+		p.timer.Stop()
+	case *gateOpens:
+		p.openGate(ctx)
 	case *parse:
+		if len(m.response.Body) >= gatedBody && !m.passed && m.kept.gated(time.Now()) {
+			if p.gated = append(p.gated, m); len(p.gated) == 1 {
+				p.timer.After(ctx, gateEvery, &gateOpens{})
+			}
+			return
+		}
 		p.parse(ctx, m)
+		p.answered = nil // its links may be megabytes
 	case actor.SystemMessage, actor.AutoReceiveMessage:
 	default:
 		floor.Unhandled(ctx, p.log)
@@ -98,6 +112,9 @@ func (p *Parser) Receive(ctx actor.Context) {
 // Failed implements floor.Restartable. A page that no Parser gets through counts as a visit that failed, so that it is
 // tried again a few times and then given up, and its lease goes on.
 func (p *Parser) Failed(ctx actor.Context, message any) {
+	for _, waiting := range p.gated {
+		ctx.Send(ctx.Self(), waiting)
+	}
 	m, ok := message.(*parse)
 	if !ok || m == p.answered {
 		return
@@ -119,6 +136,26 @@ func (p *Parser) Failed(ctx actor.Context, message any) {
 	}
 	ctx.Send(p.slave, made)
 	p.answer(ctx, m, found)
+}
+
+// gateOpens has a Parser look whether the pages that wait may be parsed.
+type gateOpens struct{}
+
+// gateEvery is how often that is looked at: the master stores facts several times a second.
+const gateEvery = 20 * time.Millisecond
+
+// openGate takes the first page that may be parsed now, behind what came meanwhile.
+func (p *Parser) openGate(ctx actor.Context) {
+	now := time.Now()
+	if i := slices.IndexFunc(p.gated, func(m *parse) bool { return !m.kept.gated(now) }); i >= 0 {
+		m := p.gated[i]
+		p.gated = slices.Delete(p.gated, i, i+1)
+		m.passed = true
+		ctx.Send(ctx.Self(), m)
+	}
+	if len(p.gated) > 0 {
+		p.timer.After(ctx, gateEvery, &gateOpens{})
+	}
 }
 
 // parserFailed is the reason of a visit on whose response a Parser panicked.

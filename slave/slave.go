@@ -614,11 +614,13 @@ func (s *Slave) forget(ctx actor.Context, m *messages.Stored) {
 		}
 		s.window.add(-n)
 		finished := n > 0 && l.unstored[n-1].fact.Finished != nil
+		clear(l.unstored[:n]) // the array stays, and their links may be megabytes
 		l.unstored = l.unstored[n:]
 		if finished {
 			s.drop(ctx, id)
 		}
 	}
+	s.window.storedAt.Store(time.Now().UnixNano())
 	s.checkDrained(ctx)
 }
 

@@ -1,6 +1,9 @@
 package slave
 
-import "sync/atomic"
+import (
+	"sync/atomic"
+	"time"
+)
 
 // window counts what a slave keeps in memory, for its Fetchers to look at before each request. The Slave writes how
 // many facts wait to be stored; Fetchers and Parsers write how many responses wait to be parsed; all of them write how
@@ -10,14 +13,17 @@ type window struct {
 		bound int
 		count atomic.Int64
 	}
-	share int // of the bytes, that one lease may keep while all together keep too much
+	unparsed atomic.Int64 // of the bytes, those of responses that wait to be parsed
+	share    int          // of the bytes, that one lease may keep while all together keep too much
+	storedAt atomic.Int64 // when the master said last that it has stored facts, in nanoseconds since 1970
 }
 
 // account counts the bytes of one lease: where they are too many, those leases wait that keep more than their share,
 // and no other.
 type account struct {
-	window *window
-	count  atomic.Int64
+	window   *window
+	count    atomic.Int64
+	unparsed atomic.Int64 // of these, those of responses
 }
 
 func newWindow(o *Options) *window {
@@ -49,8 +55,33 @@ func (a *account) full() bool {
 	return w.used() >= w.facts.bound || w.bytes.count.Load() >= int64(w.bytes.bound) && a.count.Load() > int64(w.share)
 }
 
-func (a *account) fetched(bytes int) { a.window.responses.count.Add(1); a.keep(bytes) }
-func (a *account) parsed(bytes int)  { a.window.responses.count.Add(-1); a.keep(-bytes) }
+func (a *account) fetched(bytes int) { a.wait(1, bytes) }
+func (a *account) parsed(bytes int)  { a.wait(-1, -bytes) }
+
+func (a *account) wait(responses, bytes int) {
+	a.window.responses.count.Add(int64(responses))
+	a.window.unparsed.Add(int64(bytes))
+	a.unparsed.Add(int64(bytes))
+	a.keep(bytes)
+}
+
+const (
+	// gatedBody is from what size on a response waits while facts of many bytes do: its links may be ten times as much.
+	gatedBody = 64 << 10
+	// storedWithin is how long no facts may have been stored until nothing waits for that any more: there is no master.
+	storedWithin = 5 * time.Second
+)
+
+// gated says that a large response is not to be parsed yet, because what is made of responses has not been stored: of
+// half of the bytes that may be kept if its lease has more than a share of them, and of all of them in any case. The
+// requests under way when full became true bring as many pages as there are leases, which would be parsed all the same.
+func (a *account) gated(now time.Time) bool {
+	w := a.window
+	facts := w.bytes.count.Load() - w.unparsed.Load()
+	greedy := a.count.Load()-a.unparsed.Load() > int64(w.share)
+	return (facts >= int64(w.bytes.bound) || greedy && 2*facts >= int64(w.bytes.bound)) &&
+		now.Sub(time.Unix(0, w.storedAt.Load())) < storedWithin
+}
 
 // behind says that the Parsers have enough to do: a lease with a page among it waits for that page, so that there are
 // at most as many more as there are leases.

@@ -17,13 +17,13 @@ import (
 // ours first, so that there is one for each letter.
 var letter any = &struct{ _ byte }{}
 
-// letters are the messages that wait in one mailbox, in a ring, and the one that was taken last.
+// letters are the messages that wait in one mailbox, in a ring, and the one that its actor is at.
 type letters struct {
 	mu   sync.Mutex
 	ring []any // its length is a power of two
 	at   int   // of the head
 	n    int
-	last any
+	last any // taken, and not handled yet
 }
 
 // keptRing is how long an empty ring may be that is kept: 1 kB.
@@ -53,6 +53,13 @@ func (l *letters) pop() any {
 	message := l.last
 	l.mu.Unlock()
 	return message
+}
+
+// release lets go of the message that was handled: an actor may rest for long, and a message hold megabytes of links.
+func (l *letters) release() {
+	l.mu.Lock()
+	l.last = nil
+	l.mu.Unlock()
 }
 
 func (l *letters) held() any {
@@ -120,7 +127,7 @@ func (t *Tracer) lookInside(rows []Row) {
 			}
 			in.Kinds[name] = kinds[name]
 		}
-		if b.done.Load() != b.taken.Load() {
+		if last != nil && b.done.Load() != b.taken.Load() {
 			in.Holds = t.wordsOf(last)
 			in.Waits, in.At = stacks.of(b)
 		}

@@ -2,11 +2,13 @@ package floor
 
 import (
 	"fmt"
+	"runtime"
 	"slices"
 	"strings"
 	"sync"
 	"testing"
 	"time"
+	"weak"
 
 	"github.com/asynkron/protoactor-go/actor"
 	"github.com/sirupsen/logrus"
@@ -170,5 +172,27 @@ func TestLettersKeepTheirOrder(t *testing.T) {
 	}
 	if len(l.ring) > keptRing {
 		t.Errorf("an empty ring of %d is kept", len(l.ring))
+	}
+}
+
+// A message that was handled is held no more, however long its actor rests: it may have megabytes of links.
+func TestAMessageIsLetGoOnceItWasHandled(t *testing.T) {
+	system, _ := looked(t)
+	pid := system.Root.Spawn(actor.PropsFromFunc(func(ctx actor.Context) {
+		if m, ok := ctx.Message().(*errand); ok {
+			ctx.Respond(m.Host)
+		}
+	}))
+	sent := &errand{"http://b"}
+	held := weak.Make(sent)
+	if _, err := system.Root.RequestFuture(pid, sent, 10*time.Second).Result(); err != nil {
+		t.Fatal(err)
+	}
+	sent = nil
+	for deadline := time.Now().Add(10 * time.Second); held.Value() != nil; time.Sleep(time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatal("it is held still")
+		}
+		runtime.GC()
 	}
 }

@@ -456,6 +456,7 @@ func (b *box) InvokeUserMessage(any) {
 		defer b.tracer.hands.take(h)()
 	}
 	b.invoke(message, taken)
+	b.letters.release()
 	b.done.Store(taken)
 }
 

@@ -132,6 +132,7 @@ func (h *Host) take(ctx actor.Context, fact any) {
 	for i := range effects {
 		h.do(ctx, &effects[i])
 	}
+	clear(effects) // the book writes the next over them, which may take days: a page has megabytes of links at worst
 }
 
 // do sends what is to be sent.

@@ -2,9 +2,11 @@ package hosts_test
 
 import (
 	"math"
+	"runtime"
 	"testing"
 	"testing/synctest"
 	"time"
+	"weak"
 
 	"github.com/asynkron/protoactor-go/actor"
 
@@ -169,6 +171,27 @@ func TestFactsAreTakenInOrderAndOnce(t *testing.T) {
 		stored := actortest.TakeOf[*protocol.FactsStored](h.master)
 		if len(stored) == 0 || stored[len(stored)-1].Seq != 7 {
 			t.Errorf("acknowledged last: %+v, want 7", stored)
+		}
+	})
+}
+
+// A Host that rests holds nothing of what it has sent: the links of a page may be megabytes, and hosts are many.
+func TestAHostHoldsNothingThatItHasSent(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := newHouse(t, openLease())
+		h.tell(&protocol.HostFacts{Lease: 7, Facts: []*messages.Fact{visit(5, lone+"/a")}})
+		var sent []weak.Pointer[protocol.Write]
+		for _, w := range actortest.TakeOf[*protocol.Write](h.partition) {
+			sent = append(sent, weak.Make(w))
+		}
+		runtime.GC()
+		if len(sent) == 0 {
+			t.Error("nothing was stored")
+		}
+		for _, w := range sent {
+			if w.Value() != nil {
+				t.Errorf("it holds what it sent: %+v", w.Value())
+			}
 		}
 	})
 }
