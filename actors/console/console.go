@@ -28,8 +28,6 @@ import (
 	"slices"
 	"strings"
 	"time"
-
-	"golang.org/x/net/netutil"
 )
 
 // Route is a line in a table of what a node answers.
@@ -173,7 +171,9 @@ func (c *Console) Serve(ctx context.Context, listener net.Listener) error {
 			_ = server.Close() // readers that are left are cut off
 		}
 	})
-	err := server.Serve(netutil.LimitListener(listener, connections))
+	crowd := NewCrowd(connections)
+	crowd.Watch(server)
+	err := server.Serve(crowd.Listen(listener))
 	if !stop() {
 		<-done
 	}

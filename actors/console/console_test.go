@@ -373,3 +373,90 @@ func TestAReaderMustMakeProgress(t *testing.T) {
 		})
 	}
 }
+
+// pipes is a listener whose connections are pipes.
+type pipes chan net.Conn
+
+func (p pipes) Accept() (net.Conn, error) {
+	if c, ok := <-p; ok {
+		return c, nil
+	}
+	return nil, net.ErrClosed
+}
+
+// Close is called once.
+func (p pipes) Close() error {
+	close(p)
+	return nil
+}
+func (p pipes) Addr() net.Addr { return &net.TCPAddr{} }
+
+func (p pipes) dial() net.Conn {
+	ours, theirs := net.Pipe()
+	p <- theirs
+	return ours
+}
+
+// Whoever opens connections and asks for nothing, or never ends asking, keeps nobody from being answered. Whoever is
+// being answered gets the whole answer.
+func TestIdleConnectionsKeepNobodyOut(t *testing.T) {
+	for sentence, begins := range map[string]string{
+		"nothing is sent": "", "half a head": "GET / HTTP/1.1\r\nHost: loc",
+		"a body that does not come": "POST /healthz HTTP/1.1\r\nHost: localhost\r\nContent-Length: 9000\r\n\r\n",
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			release := make(chan struct{})
+			c := console.New(console.Options{}, []console.Route{
+				{Pattern: "GET /slow", Serve: func(w http.ResponseWriter, _ *http.Request) {
+					<-release
+					console.Reply(w, "slow")
+				}},
+				{Pattern: "/", Serve: func(w http.ResponseWriter, _ *http.Request) { console.Reply(w, "fine") }},
+			})
+			listener := make(pipes)
+			ctx, cancel := context.WithCancel(t.Context())
+			served := make(chan error)
+			go func() { served <- c.Serve(ctx, listener) }()
+			ask := func(path string) *bufio.Reader {
+				conn := listener.dial()
+				go func() { _, _ = io.WriteString(conn, "GET "+path+" HTTP/1.1\r\nHost: localhost\r\n\r\n") }()
+				return bufio.NewReader(conn)
+			}
+			answered := func(r *bufio.Reader) string {
+				response, err := http.ReadResponse(r, nil)
+				if err != nil {
+					return err.Error()
+				}
+				b, _ := io.ReadAll(response.Body)
+				return strings.TrimSpace(string(b))
+			}
+			slow := ask("/slow")
+			synctest.Wait()
+			var idle []net.Conn
+			for range 3000 {
+				conn := listener.dial()
+				go func() {
+					_, _ = io.WriteString(conn, begins)
+					_, _ = io.Copy(io.Discard, conn)
+				}()
+				idle = append(idle, conn)
+			}
+			synctest.Wait()
+			began := time.Now()
+			if got := answered(ask("/")); got != `"fine"` || time.Since(began) > time.Second {
+				t.Errorf("%s: answered %s after %v", sentence, got, time.Since(began))
+			}
+			close(release)
+			if got := answered(slow); got != `"slow"` {
+				t.Errorf("%s: who was being answered got %s", sentence, got)
+			}
+			for _, conn := range idle {
+				conn.Close()
+			}
+			cancel()
+			if err := <-served; err != nil {
+				t.Error(err)
+			}
+		})
+	}
+}

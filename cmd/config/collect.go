@@ -17,7 +17,6 @@ import (
 	"github.com/minio/minio-go/v7/pkg/credentials"
 	"github.com/sirupsen/logrus"
 	"github.com/spf13/pflag"
-	"golang.org/x/net/netutil"
 	"golang.org/x/sync/errgroup"
 
 	"henro/actors/collect"
@@ -158,7 +157,8 @@ func Receive(ctx context.Context, dir, address, key string, log *logrus.Entry, l
 		return Usage("--listen: %v", err)
 	}
 	listening(listener.Addr())
-	listener = netutil.LimitListener(listener, maxSenders) // below TLS: the server knows a TLS connection by its type
+	crowd := console.NewCrowd(maxSenders)
+	listener = crowd.Listen(listener)
 	if keys != nil {
 		secured, err := keys.TLS("collect")
 		if err != nil {
@@ -180,6 +180,7 @@ func Receive(ctx context.Context, dir, address, key string, log *logrus.Entry, l
 		})
 	}
 	server := &http.Server{Handler: handler, ReadHeaderTimeout: 10 * time.Second, IdleTimeout: 5 * time.Minute}
+	crowd.Watch(server)
 	group, inner := errgroup.WithContext(ctx)
 	group.Go(func() error {
 		if err := server.Serve(listener); !errors.Is(err, http.ErrServerClosed) {

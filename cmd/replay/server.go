@@ -18,7 +18,6 @@ import (
 	"time"
 
 	"github.com/sirupsen/logrus"
-	"golang.org/x/net/netutil"
 	"golang.org/x/sync/errgroup"
 	"golang.org/x/sync/semaphore"
 
@@ -80,9 +79,11 @@ func (s *Server) Serve(ctx context.Context, l Listeners) error {
 			ReadHeaderTimeout: 5 * time.Second, ReadTimeout: 30 * time.Second, IdleTimeout: time.Minute,
 			MaxHeaderBytes: 64 << 10,
 		}
+		crowd := console.NewCrowd(readers)
+		crowd.Watch(server)
 		for _, l := range listeners {
 			group.Go(func() error {
-				if err := server.Serve(netutil.LimitListener(l, readers)); !errors.Is(err, http.ErrServerClosed) {
+				if err := server.Serve(crowd.Listen(l)); !errors.Is(err, http.ErrServerClosed) {
 					return fmt.Errorf("answer HTTP: %w", err)
 				}
 				return nil
