@@ -168,6 +168,9 @@ func (o *Outbox) post(ctx context.Context, path string) (done bool, why error) {
 		"Webhook-Timestamp": {at},
 		"Webhook-Signature": {"v1," + base64.StdEncoding.EncodeToString(sum.Sum(nil))}}
 	answer, err := o.client.Do(request)
+	if failed := (*url.Error)(nil); errors.As(err, &failed) {
+		return false, failed.Err // without the URL, which is often a secret, and would be in the log
+	}
 	if err != nil {
 		return false, err
 	}
