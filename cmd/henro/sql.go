@@ -21,6 +21,7 @@ import (
 func newSQLCommand() *cobra.Command {
 	var r reading
 	var format string
+	var limit time.Duration
 	cmd := &cobra.Command{
 		Use:   "sql DIR [QUESTION]",
 		Short: "Ask a crawl in SQL, running or not, without an export before",
@@ -43,6 +44,9 @@ in a temporary file.`,
 			return nil
 		},
 		RunE: func(cmd *cobra.Command, arguments []string) (err error) {
+			if limit < 0 {
+				return config.Usage("--timeout %v: want a duration such as 10m, or 0 for none", limit)
+			}
 			if answerFormats[format] == nil {
 				return config.Usage("--format %q: want table, csv, tsv, json or jsonl", format)
 			}
@@ -58,7 +62,7 @@ in a temporary file.`,
 			}
 			defer func() { err = errors.Join(err, session.Close()) }()
 			shell := &sqlShell{session: session, out: cmd.OutOrStdout(), notes: cmd.ErrOrStderr(),
-				bar: newBar(cmd.ErrOrStderr()), format: format}
+				bar: newBar(cmd.ErrOrStderr()), format: format, limit: limit}
 			session.Told = func(table string) {
 				fmt.Fprintf(shell.notes,
 					"%s would be read again and again: copying it to a temporary file first, with indexes\n", table)
@@ -71,6 +75,7 @@ in a temporary file.`,
 		},
 	}
 	cmd.Flags().StringVar(&format, "format", "table", "of answers: table, csv, tsv, json or jsonl")
+	cmd.Flags().DurationVar(&limit, "timeout", 30*time.Minute, "how long a question may take; 0: as long as it wants")
 	r.register(cmd)
 	return cmd
 }
@@ -82,7 +87,8 @@ type sqlShell struct {
 	notes   io.Writer // everything else
 	format  string
 	timing  bool
-	pending string // begun, without its semicolon
+	limit   time.Duration // of one question; 0: none
+	pending string        // begun, without its semicolon
 	bar     *bar
 	began   time.Time // when the question was asked
 }
@@ -255,6 +261,11 @@ func (s *sqlShell) ask(ctx context.Context, question string) error {
 	s.began = time.Now()
 	ctx, stop := whileRoom(ctx, temporaryFolder(), freeSpace)
 	defer stop()
+	if s.limit > 0 {
+		var over context.CancelFunc
+		ctx, over = context.WithTimeoutCause(ctx, s.limit, &tooLong{s.limit})
+		defer over()
+	}
 	answer, err := s.session.Ask(ctx, question)
 	if err != nil {
 		s.bar.end()
@@ -282,6 +293,13 @@ const sqlRoom = 1 << 30
 // errNoRoom ends a question.
 var errNoRoom = errors.New("stopped: its temporary files have filled the disk but for the last GiB, or but for half " +
 	"of what was free; ask for less, or name another folder in TMPDIR")
+
+// tooLong ends a question that takes longer than it may.
+type tooLong struct{ limit time.Duration }
+
+func (e *tooLong) Error() string {
+	return fmt.Sprintf("stopped after %v: ask for less, or give it more time with --timeout", e.limit)
+}
 
 // whileRoom returns a context that ends when a disk fills: a question may sort rows without end. It looks each second.
 func whileRoom(ctx context.Context, dir string, free func(string) (uint64, error)) (context.Context, func()) {
@@ -322,6 +340,9 @@ func temporaryFolder() string {
 func sqlError(ctx context.Context, err error) error {
 	if errors.Is(context.Cause(ctx), errNoRoom) {
 		return errNoRoom
+	}
+	if long, ok := errors.AsType[*tooLong](context.Cause(ctx)); ok {
+		return long
 	}
 	if ctx.Err() != nil {
 		return errors.New("stopped")

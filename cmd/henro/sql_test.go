@@ -60,6 +60,25 @@ func TestAQuestionEndsBeforeItFillsTheDisk(t *testing.T) {
 	}
 }
 
+// A question that would never end is stopped when its time is over: while it is asked, while a table is read for it, or
+// while its rows are printed.
+func TestAQuestionEndsWhenItsTimeIsOver(t *testing.T) {
+	dir := t.TempDir()
+	if err := (tablestest.Web{Pages: 300, Out: 3, Hosts: 4}).Make(filepath.Join(dir, "state")); err != nil {
+		t.Fatal(err)
+	}
+	const endless = "WITH RECURSIVE n(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM n) SELECT "
+	for _, question := range []string{endless + "count(*) FROM n", endless + "x FROM n WHERE x < 0",
+		"SELECT count(*) FROM pages a, pages b, pages c, pages d, pages e",
+		"SELECT a.url FROM pages a, pages b, pages c, pages d, pages e WHERE a.depth + b.depth + c.depth + d.depth + e.depth < 0"} {
+		began := time.Now()
+		out, err := command(t, "sql", dir, question, "--timeout", "200ms")
+		if err == nil || !strings.Contains(err.Error(), "--timeout") || time.Since(began) > 20*time.Second {
+			t.Errorf("%s: %q, %v after %v", question, out, err, time.Since(began))
+		}
+	}
+}
+
 func TestACrawlIsAskedInSQLAndCounted(t *testing.T) {
 	dir := t.TempDir()
 	if err := (tablestest.Web{Pages: 100, Out: 3, Hosts: 4}).Make(filepath.Join(dir, "state")); err != nil {
