@@ -48,7 +48,7 @@ const checkPages = 4 << 20
 // The error is for a state that cannot be looked at (in use, not there); damage is in the report.
 func Check(dir string, progress func(done, all uint64)) (*Report, error) {
 	o := DefaultOptions()
-	o.ReadOnly = true
+	o.ReadOnly, o.inspect = true, true
 	if progress == nil {
 		progress = func(uint64, uint64) {}
 	}
@@ -459,6 +459,7 @@ const compactBytes = 8 << 20
 
 func (p *Partition) compact() (before, after int64, err error) {
 	doing := "compact " + p.path
+	p.sound.Store(false) // of the copy nobody has looked through the pages
 	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
 	defer rescue(doing, &err)
 	temporary := p.path + ".compact"

@@ -33,6 +33,9 @@ type Options struct {
 
 	// NoSync leaves out fsync. For tests and benchmarks: a power failure may then destroy the state.
 	NoSync bool
+
+	// inspect looks through all pages of files that are as the last close left them, too.
+	inspect bool
 }
 
 // DefaultOptions returns the options a crawl starts from.

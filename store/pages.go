@@ -8,6 +8,7 @@ import (
 	"io"
 	"math"
 	"os"
+	"path/filepath"
 	"slices"
 
 	"go.etcd.io/bbolt"
@@ -16,7 +17,8 @@ import (
 // bbolt trusts the pages of its file. One that leads back to a page above it is followed until the stack or the memory
 // ends, which no recover catches; a length that is wrong is read beyond the file. So a file is looked through before it
 // is used: every page that a tree reaches is reached once, its elements lie within it and are in order, and no page of
-// a tree is in the list of free pages. Values are not judged; they carry checksums of their own.
+// a tree is in the list of free pages. Values are not judged; they carry checksums of their own. A file that is as the
+// last close left it was looked through before that, and is not again.
 //
 // Trees are followed level by level, the pages of a level in the order of the file, so that the disk reads forward.
 // Memory is some 32 bytes for each page of the widest level.
@@ -82,8 +84,8 @@ func readMeta(f io.ReaderAt) (newest meta, err error) {
 	return newest, err
 }
 
-// inspect looks through the pages of a file, under its lock.
-func inspect(path string, lock *bbolt.Options) error {
+// inspect looks through the pages of a file, under its lock; always: also if it is as the last close left it.
+func inspect(path string, lock *bbolt.Options, always bool) error {
 	if info, err := os.Stat(path); err != nil || info.Size() == 0 {
 		return nil // to be created
 	}
@@ -107,6 +109,9 @@ func inspect(path string, lock *bbolt.Options) error {
 	}
 	if int64(m.pages)*m.size > info.Size() {
 		return fmt.Errorf("cut off at %d of %d bytes: %w", info.Size(), int64(m.pages)*m.size, ErrCorrupt)
+	}
+	if closed, ok := closedIn(filepath.Dir(path))[filepath.Base(path)]; ok && !always && closed == closedOf(info, m) {
+		return nil
 	}
 	w := &pageWalk{meta: m, file: f, reached: make([]uint64, m.pages/64+1)}
 	return w.walk()

@@ -11,6 +11,7 @@ import (
 	"runtime/debug"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"go.etcd.io/bbolt"
@@ -55,7 +56,8 @@ type Partition struct {
 	index   int // which partition this is
 	of      int // how many there are
 	identity
-	schema uint32 // of the file as it was opened
+	schema uint32       // of the file as it was opened
+	sound  *atomic.Bool // its pages were looked through, and no damage was met since
 
 	progress *progress // of the whole state, shared by its partitions; nil until it has begun
 
@@ -99,7 +101,7 @@ func open(path string, o Options, index, of int, id identity) (p *Partition, err
 	if timeout == 0 {
 		timeout = 1 // bbolt would wait for ever
 	}
-	if err := inspect(path, &bbolt.Options{Timeout: timeout, ReadOnly: true}); err != nil {
+	if err := inspect(path, &bbolt.Options{Timeout: timeout, ReadOnly: true}, o.inspect); err != nil {
 		return nil, diagnose(doing, err)
 	}
 	db, err := bbolt.Open(path, 0o644, &bbolt.Options{
@@ -117,7 +119,8 @@ func open(path string, o Options, index, of int, id identity) (p *Partition, err
 		return nil, diagnose(doing, err)
 	}
 	p = &Partition{options: o, path: path, index: index, of: of, identity: id, db: db,
-		queue: timequeue.NewWriter(timequeue.Hierarchical)}
+		queue: timequeue.NewWriter(timequeue.Hierarchical), sound: new(atomic.Bool)}
+	p.sound.Store(true)
 	defer func() {
 		if err != nil {
 			db.Close()
@@ -223,6 +226,7 @@ func rescue(doing string, err *error) {
 
 func (p *Partition) view(doing string, fn func(*bbolt.Tx) error) (err error) {
 	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
+	defer p.noteDamage(&err)
 	defer rescue(doing, &err)
 	if p.frozen != nil {
 		return diagnose(doing, fn(p.frozen))
@@ -238,13 +242,21 @@ func (p *Partition) Snapshot(fn func(*Partition) error) error {
 // at is the partition as a transaction sees it.
 func (p *Partition) at(tx *bbolt.Tx) *Partition {
 	return &Partition{options: p.options, path: p.path, index: p.index, of: p.of, identity: p.identity, db: p.db,
-		frozen: tx}
+		frozen: tx, sound: p.sound}
 }
 
 func (p *Partition) update(doing string, fn func(*bbolt.Tx) error) (err error) {
 	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
+	defer p.noteDamage(&err)
 	defer rescue(doing, &err)
 	return diagnose(doing, p.db.Update(fn))
+}
+
+// noteDamage makes the next opening look through all pages where damage was met.
+func (p *Partition) noteDamage(err *error) {
+	if errors.Is(*err, ErrCorrupt) {
+		p.sound.Store(false)
+	}
 }
 
 // Host reads one host, or ErrNotFound.

@@ -317,5 +317,8 @@ func (s *State) Close() error {
 	for _, p := range s.Partitions {
 		all = errors.Join(all, p.Close())
 	}
+	if all == nil {
+		s.noteClosed()
+	}
 	return all
 }

@@ -7,6 +7,7 @@
 //	go run ./.ci/lab/storebench seen   -n 50000000 -batches 1000,10000,50000 -files 4
 //	go run ./.ci/lab/storebench zstd   -in URLS
 //	go run ./.ci/lab/storebench crash  -rounds 100
+//	go run ./.ci/lab/storebench start  -n 10000000
 //	go run ./.ci/lab/storebench plot   -in docs/state.tsv -out docs
 //
 // Results are lines of tab-separated values, the column names first.
@@ -44,9 +45,10 @@ func main() {
 	commands := map[string]func(*bench) error{
 		"queue": queueBench, "keyed": keyedBench, "commit": commitBench, "stable": stableBench, "seen": seenBench,
 		"zstd": zstdBench, "crash": crashBench, "load": crashLoad, "open": openChild, "plot": plot,
+		"start": startBench,
 	}
 	if len(os.Args) < 2 || commands[os.Args[1]] == nil {
-		fmt.Fprintln(os.Stderr, "usage: storebench queue|keyed|commit|stable|seen|zstd|crash|plot [flags]")
+		fmt.Fprintln(os.Stderr, "usage: storebench queue|keyed|commit|stable|seen|zstd|crash|start|plot [flags]")
 		os.Exit(2)
 	}
 	b := &bench{flags: flag.NewFlagSet(os.Args[1], flag.ExitOnError)}
