@@ -296,6 +296,11 @@ func (w wireResolver) exchange(ctx context.Context, name string, kind uint16) ([
 	if err != nil {
 		return nil, 0, err
 	}
+	return readAnswer(in, m, kind)
+}
+
+// readAnswer returns the addresses in an answer to a question, and how long they hold.
+func readAnswer(in, m *dns.Msg, kind uint16) ([]netip.Addr, time.Duration, error) {
 	if len(in.Question) != 1 || !strings.EqualFold(in.Question[0].Name, m.Question[0].Name) ||
 		in.Question[0].Qtype != kind {
 		return nil, 0, errNoAnswer

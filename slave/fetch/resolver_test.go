@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/miekg/dns"
+	"golang.org/x/net/dns/dnsmessage"
 
 	"henro/messages"
 )
@@ -398,6 +399,88 @@ func TestResolveTable(t *testing.T) {
 }
 
 // listenDNS finds a port that is free for UDP and TCP.
+// Whatever a name server answers, Go's resolver is given no address that the guard forbids, also where it reads the
+// bytes in another way than the library that takes such addresses out; and no more addresses are tried than may be.
+func FuzzAnswer(f *testing.F) {
+	question := new(dns.Msg)
+	question.SetQuestion("a.example.", dns.TypeA)
+	for _, records := range [][]string{
+		{"a.example. 60 IN A 93.184.216.34"}, {"a.example. 0 IN A 224.0.0.1", "a.example. 60 IN A 93.184.216.34"},
+		{"a.example. 60 IN CNAME b.example.", "b.example. 60 IN A 127.0.0.1", "b.example. 60 IN AAAA ::ffff:10.0.0.1"},
+		{"a.example. 60 CH A 169.254.169.254", "a.example. 4294967295 IN AAAA fe80::1"},
+		{"a.example. 60 IN TXT x"}, nil,
+	} {
+		m := new(dns.Msg)
+		m.SetReply(question)
+		for _, r := range records {
+			rr, err := dns.NewRR(r)
+			if err != nil {
+				continue // of a class that the library reads in no text
+			}
+			m.Answer = append(m.Answer, rr)
+		}
+		for _, compress := range []bool{false, true} {
+			m.Compress = compress
+			b, err := m.Pack()
+			if err != nil {
+				f.Fatal(err)
+			}
+			f.Add(b)
+		}
+	}
+	o := DefaultOptions()
+	f.Fuzz(func(t *testing.T, b []byte) {
+		sifted, _ := systemResolver{permit: o.permit}.sift(b)
+		for _, a := range readAsGo(sifted) {
+			if o.permit(a) != nil {
+				t.Fatalf("%v is left in %x, which was %x", a, sifted, b)
+			}
+		}
+		in := new(dns.Msg)
+		if in.Unpack(b) != nil {
+			return
+		}
+		found, ttl, err := readAnswer(in, question, dns.TypeA)
+		odd := func(a netip.Addr) bool { return !a.IsValid() || a.Is4In6() || a.Zone() != "" }
+		if ordered := interleave(found); len(ordered) > maxAddresses || err == nil && len(ordered) == 0 || ttl < 0 ||
+			slices.ContainsFunc(ordered, odd) {
+			t.Fatal(ordered, ttl, err)
+		}
+	})
+}
+
+// readAsGo returns the addresses that Go's resolver finds in an answer.
+func readAsGo(answer []byte) (found []netip.Addr) {
+	var p dnsmessage.Parser
+	if _, err := p.Start(answer); err != nil || p.SkipAllQuestions() != nil {
+		return nil
+	}
+	for {
+		h, err := p.AnswerHeader()
+		if err != nil {
+			return found
+		}
+		switch h.Type {
+		case dnsmessage.TypeA:
+			a, err := p.AResource()
+			if err != nil {
+				return found
+			}
+			found = append(found, netip.AddrFrom4(a.A))
+		case dnsmessage.TypeAAAA:
+			a, err := p.AAAAResource()
+			if err != nil {
+				return found
+			}
+			found = append(found, netip.AddrFrom16(a.AAAA))
+		default:
+			if p.SkipAnswer() != nil {
+				return found
+			}
+		}
+	}
+}
+
 func listenDNS(t *testing.T) (net.PacketConn, net.Listener) {
 	for range 50 {
 		l, err := net.Listen("tcp", "127.0.0.1:0")
