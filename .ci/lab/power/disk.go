@@ -1,6 +1,7 @@
 package main
 
 import (
+	"crypto/sha256"
 	"errors"
 	"fmt"
 	"maps"
@@ -197,27 +198,27 @@ func (n *node) left(way string, rnd *rand.Rand) []byte {
 	return data
 }
 
-// cut makes the folders of all machines as they are on disk. Way may be the name of one, which alone loses power.
-func (n *node) cut(dir, way string, rnd *rand.Rand) error {
+// cut is what all machines have on disk: the content of each file, by its path. Way may be the name of a machine, which
+// alone loses power.
+func (n *node) cut(way string, rnd *rand.Rand) map[string][]byte {
+	left := map[string][]byte{}
 	if n.now[way] == nil {
-		return n.put(dir, way, rnd)
+		n.put(".", way, rnd, left)
+		return left
 	}
-	failed := os.Mkdir(dir, 0o755)
 	for machine, is := range n.now {
 		kept := "all"
 		if machine == way {
 			kept = "none"
 		}
-		failed = errors.Join(failed, is.put(filepath.Join(dir, machine), kept, rnd))
+		is.put(machine, kept, rnd, left)
 	}
-	return failed
+	return left
 }
 
-// put makes a folder as it is on disk.
-func (n *node) put(dir, way string, rnd *rand.Rand) error {
-	if err := os.Mkdir(dir, 0o755); err != nil {
-		return err
-	}
+// put adds a folder as it is on disk; the path of a folder ends in a slash.
+func (n *node) put(dir, way string, rnd *rand.Rand, left map[string][]byte) {
+	left[dir+"/"] = nil
 	names := maps.Clone(n.safe)
 	switch way {
 	case "all":
@@ -227,14 +228,36 @@ func (n *node) put(dir, way string, rnd *rand.Rand) error {
 			c.apply(names)
 		}
 	}
-	var failed error
 	for _, name := range slices.Sorted(maps.Keys(names)) {
-		is, path := names[name], filepath.Join(dir, name)
+		is, path := names[name], dir+"/"+name
 		if is.folder {
-			failed = errors.Join(failed, is.put(path, way, rnd))
+			is.put(path, way, rnd, left)
 		} else {
-			failed = errors.Join(failed, os.WriteFile(path, is.left(way, rnd), 0o644))
+			left[path] = is.left(way, rnd)
 		}
 	}
-	return failed
+}
+
+// sum names what is on disk.
+func sum(left map[string][]byte) (of [sha256.Size]byte) {
+	h := sha256.New()
+	for _, path := range slices.Sorted(maps.Keys(left)) {
+		fmt.Fprintf(h, "%q %d ", path, len(left[path]))
+		h.Write(left[path])
+	}
+	h.Sum(of[:0])
+	return of
+}
+
+// write makes the folders and files below a folder that is not there yet.
+func write(dir string, left map[string][]byte) (err error) {
+	for _, path := range slices.Sorted(maps.Keys(left)) { // a folder before what is in it
+		to := filepath.Join(dir, path)
+		if strings.HasSuffix(path, "/") {
+			err = errors.Join(err, os.MkdirAll(to, 0o755))
+		} else {
+			err = errors.Join(err, os.WriteFile(to, left[path], 0o644))
+		}
+	}
+	return err
 }

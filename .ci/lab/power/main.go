@@ -26,6 +26,7 @@ import (
 	"bytes"
 	"cmp"
 	"context"
+	"crypto/sha256"
 	"errors"
 	"flag"
 	"fmt"
@@ -36,8 +37,10 @@ import (
 	"os/exec"
 	"os/signal"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
+	"sync"
 	"syscall"
 	"time"
 
@@ -80,7 +83,6 @@ type lab struct {
 	want      map[string]bool // pages
 	ports     [3]int          // of a cluster: gossip of the master, actors of the master and of the slave
 	failed    int
-	indexes   int // folders in which an index was missing
 }
 
 // cases are what may be recorded.
@@ -119,7 +121,7 @@ func run(ctx context.Context, o *options) (err error) {
 	failed := 0
 	for _, l.name = range cases {
 		l.dir, l.rnd = filepath.Join(o.dir, l.name), rand.New(rand.NewPCG(o.seed, 0))
-		l.failed, l.indexes = 0, 0
+		l.failed = 0
 		events, err := l.record(ctx)
 		if err == nil {
 			err = l.cut(ctx, events)
@@ -340,116 +342,173 @@ func (l *lab) cut(ctx context.Context, events []event) error {
 		images = images[:l.cuts]
 	}
 	slices.SortStableFunc(images, func(a, b image) int { return a.at - b.at })
-	every := 1
-	if l.resumes > 0 {
-		every = max(1, len(images)/l.resumes)
-	}
 	fmt.Printf("%s, seed %d: %d events, %d flushes, %d of %d cuts\n", l.name, l.seed, len(events), flushes, len(images),
 		possible)
-	disk := newFolder()
+	looked, err := l.lookAtAll(ctx, events, images)
+	if err != nil {
+		return err
+	}
 	safe := map[string]bool{} // pages stored, as of the last cut
-	done := 0
-	resumed := 0
-	for n, im := range images {
-		for ; done < im.at; done++ {
-			if err := disk.happen(&events[done]); err != nil {
-				return fmt.Errorf("event %d: %w", done, err)
+	for _, im := range looked {
+		err := im.err
+		for url := range safe {
+			if err == nil && !im.of.got[url] {
+				err = fmt.Errorf("%s was stored and is not there; %d of %d are", url, len(im.of.got), len(safe))
 			}
 		}
-		dir := filepath.Join(l.dir, "cut")
-		resume := l.resumes > 0 && n%every == every/2
-		if resume {
-			resumed++
+		if im.way == "none" {
+			maps.Copy(safe, im.of.got)
 		}
-		if err := l.look(ctx, disk, im, dir, safe, resume); err != nil {
-			if ctx.Err() != nil {
-				return ctx.Err()
-			}
+		if err != nil {
 			l.failed++
-			kept := filepath.Join(l.dir, fmt.Sprintf("failed-%d-%s", im.at, im.way))
-			fmt.Printf("FAIL  %s after event %d (%s): %v; left in %s\n", im.way, im.at,
-				events[im.at-1].String(), err, kept)
-			if err := errors.Join(os.RemoveAll(kept), os.Rename(dir, kept)); err != nil {
-				return err
-			}
+			fmt.Printf("FAIL  %s after event %d (%s): %v\n", im.way, im.at, events[im.at-1].String(), err)
 		}
 	}
 	if len(safe) == 0 && l.failed == 0 {
 		return errors.New("no cut left a page that was stored for certain: nothing was shown")
 	}
-	fmt.Printf(
-		"cuts %d, of these with an index to make again %d, crawled on %d, failures %d\n",
-		len(images),
-		l.indexes,
-		resumed,
-		l.failed,
-	)
 	return nil
 }
 
-// look judges one folder. Safe are the pages that were on disk for certain at an earlier cut.
-func (l *lab) look(ctx context.Context, disk *node, im image, dir string, safe map[string]bool, resume bool) error {
-	if err := os.RemoveAll(dir); err != nil {
-		return err
+// look is a folder that was left by one or more cuts, and what was found there. It is kept if it is damaged.
+type look struct {
+	dir    string
+	resume bool
+	got    map[string]bool
+	index  bool // one was missing, and made again
+	err    error
+}
+
+// looked is a cut and what came of it.
+type looked struct {
+	image
+	of  *look
+	err error
+}
+
+// lookAtAll makes the folders that cuts leave, and looks at as many at once as there are processors. Most cuts leave
+// what another has left, to the byte: such a folder is looked at once.
+func (l *lab) lookAtAll(ctx context.Context, events []event, images []image) (all []looked, err error) {
+	every := 1
+	if l.resumes > 0 {
+		every = max(1, len(images)/l.resumes)
 	}
-	crawl := filepath.Join(dir, l.state())
-	if err := disk.cut(dir, im.way, l.rnd); err != nil {
-		return err
+	disk, done, resumed := newFolder(), 0, 0
+	known := map[[sha256.Size]byte]*look{}
+	began, turns := time.Now(), make(chan struct{}, runtime.GOMAXPROCS(0))
+	var looking sync.WaitGroup
+	defer looking.Wait()
+	for n, im := range images {
+		for ; done < im.at; done++ {
+			if err := disk.happen(&events[done]); err != nil {
+				return nil, fmt.Errorf("event %d: %w", done, err)
+			}
+		}
+		left := disk.cut(im.way, l.rnd)
+		resume := l.resumes > 0 && n%every == every/2
+		id := sum(left)
+		of := known[id]
+		if of == nil || resume {
+			of = &look{dir: filepath.Join(l.dir, fmt.Sprintf("cut-%d-%s", im.at, im.way)), resume: resume}
+			known[id] = of
+			select {
+			case turns <- struct{}{}:
+			case <-ctx.Done():
+				return nil, ctx.Err()
+			}
+			if err := write(of.dir, left); err != nil {
+				return nil, err
+			}
+			run := func() { l.look(ctx, of); <-turns }
+			if resume && l.name == "cluster" { // its ports are the same each time
+				run()
+			} else {
+				looking.Go(run)
+			}
+		}
+		all = append(all, looked{image: im, of: of})
 	}
+	looking.Wait()
+	indexes := 0
+	for _, of := range known {
+		if of.index {
+			indexes++
+		}
+		if of.resume {
+			resumed++
+		}
+	}
+	failures := 0
+	for i := range all {
+		all[i].err = all[i].of.err
+		if all[i].err != nil {
+			failures++
+		}
+	}
+	fmt.Printf("cuts %d, different folders left %d, of these with an index to make again %d, crawled on %d, "+
+		"failures %d, in %v\n", len(images), len(known), indexes, resumed, failures,
+		time.Since(began).Round(time.Second))
+	return all, ctx.Err()
+}
+
+// look judges one folder.
+func (l *lab) look(ctx context.Context, of *look) {
+	defer func() {
+		if of.err == nil {
+			of.err = os.RemoveAll(of.dir)
+		}
+	}()
+	crawl := filepath.Join(of.dir, l.state())
+	of.got = map[string]bool{}
 	if l.name == "cluster" { // as henro collect would bring them
 		if err := os.Symlink("../slave/warc", filepath.Join(crawl, "warc")); err != nil && !os.IsNotExist(err) {
-			return err
+			of.err = err
+			return
 		}
 	}
-	got := map[string]bool{}
 	if _, err := os.Stat(filepath.Join(crawl, "state")); err == nil {
-		if got, err = pages(crawl); err != nil {
-			return fmt.Errorf("the state does not open: %w", err)
+		if of.got, err = pages(crawl); err != nil {
+			of.err = fmt.Errorf("the state does not open: %w", err)
+			return
 		}
-		if err := l.check(ctx, crawl); err != nil {
-			return err
-		}
-	}
-	for url := range safe {
-		if !got[url] {
-			return fmt.Errorf("%s was stored and is not there; %d of %d are", url, len(got), len(safe))
+		if of.index, of.err = l.check(ctx, crawl); of.err != nil {
+			return
 		}
 	}
-	if im.way == "none" {
-		maps.Copy(safe, got)
+	if !of.resume {
+		return
 	}
-	if !resume {
-		return nil
+	err := l.run(ctx, of.dir, nil)
+	if err == nil {
+		_, err = l.check(ctx, crawl)
 	}
-	if err := l.run(ctx, dir, nil); err != nil {
-		return fmt.Errorf("crawled on: %w", err)
+	if err == nil {
+		err = l.complete(crawl)
 	}
-	if err := errors.Join(l.check(ctx, crawl), l.complete(crawl)); err != nil {
-		return fmt.Errorf("crawled on: %w", err)
+	if err != nil {
+		of.err = fmt.Errorf("crawled on: %w", err)
 	}
-	return nil
 }
 
 // check lets henro check look at a folder. An index is made of its WARC file, and may be missing: then it is made
-// again.
-func (l *lab) check(ctx context.Context, crawl string) error {
+// again, which is reported.
+func (l *lab) check(ctx context.Context, crawl string) (index bool, err error) {
 	said, err := exec.CommandContext(ctx, filepath.Join(l.bin, "henro"), "check", crawl).CombinedOutput()
 	if err == nil {
-		return nil
+		return false, nil
 	}
 	for line := range strings.Lines(string(said)) {
 		if strings.HasPrefix(line, "damaged: ") && !strings.HasSuffix(line, ": it has no index\n") {
-			return fmt.Errorf("henro check: %w\n%s", err, said)
+			return false, fmt.Errorf("henro check: %w\n%s", err, said)
 		}
 	}
-	l.indexes++
 	for _, arguments := range [][]string{{"check", "--mend", crawl}, {"check", crawl}} {
 		henro := exec.CommandContext(ctx, filepath.Join(l.bin, "henro"), arguments...)
 		if said, err := henro.CombinedOutput(); err != nil {
-			return fmt.Errorf("henro %s: %w\n%s", strings.Join(arguments[:len(arguments)-1], " "), err, said)
+			return true, fmt.Errorf("henro %s: %w\n%s", strings.Join(arguments[:len(arguments)-1], " "), err, said)
 		}
 	}
-	return nil
+	return true, nil
 }
 
 func tail(said []byte) []byte { return said[max(0, len(said)-2000):] }
