@@ -70,7 +70,8 @@ func TestAQuestionEndsWhenItsTimeIsOver(t *testing.T) {
 	const endless = "WITH RECURSIVE n(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM n) SELECT "
 	for _, question := range []string{endless + "count(*) FROM n", endless + "x FROM n WHERE x < 0",
 		"SELECT count(*) FROM pages a, pages b, pages c, pages d, pages e",
-		"SELECT a.url FROM pages a, pages b, pages c, pages d, pages e WHERE a.depth + b.depth + c.depth + d.depth + e.depth < 0"} {
+		"SELECT a.url FROM pages a, pages b, pages c, pages d, pages e " +
+			"WHERE a.depth + b.depth + c.depth + d.depth + e.depth < 0"} {
 		began := time.Now()
 		out, err := command(t, "sql", dir, question, "--timeout", "200ms")
 		if err == nil || !strings.Contains(err.Error(), "--timeout") || time.Since(began) > 20*time.Second {
