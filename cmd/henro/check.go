@@ -226,9 +226,10 @@ type reference struct {
 // captureOf names a capture.
 func captureOf(url string, at time.Time) uint64 { return fingerprint.URL(cdxj.Stamp(at) + " " + url) }
 
-// lineOf names a capture and where its record lies.
-func lineOf(capture uint64, file string, offset int64) uint64 {
-	return fingerprint.URL(fmt.Sprint(capture, " ", offset, " ", file))
+// lineOf names what the line of a capture says, and where its record lies.
+func lineOf(e cdxj.Entry) uint64 {
+	e.Extra = nil
+	return fingerprint.URL(string(e.Append(nil)))
 }
 
 // files reads every record, and holds the indexes against what it read.
@@ -352,7 +353,9 @@ func (a *archiveCheck) walk(name string) (map[int64]uint64, warc.Walked, error) 
 		to, refers := refersTo(r)
 		e, ok, err := cdxj.Of(r, filepath.Base(name))
 		if ok && err == nil {
-			listed[e.Offset] = captureOf(e.URL, e.At)
+			listed[e.Offset] = lineOf(e)
+			a.captures = append(a.captures, captureOf(e.URL, e.At))
+			a.lines = append(a.lines, listed[e.Offset])
 			if refers {
 				a.refers = append(a.refers, reference{to, int32(len(a.walked)), e.Offset})
 			}
@@ -361,10 +364,6 @@ func (a *archiveCheck) walk(name string) (map[int64]uint64, warc.Walked, error) 
 	})
 	a.walked = append(a.walked, name)
 	a.records += uint64(walked.Records)
-	for offset, capture := range listed {
-		a.captures = append(a.captures, capture)
-		a.lines = append(a.lines, lineOf(capture, filepath.Base(name), offset))
-	}
 	return listed, walked, err
 }
 
@@ -402,7 +401,7 @@ func (a *archiveCheck) file(path string) {
 func indexed(path, warcName string, listed map[int64]uint64) error {
 	seen := make(map[int64]bool, len(listed))
 	err := eachLine(path, func(e cdxj.Entry) error {
-		if capture, ok := listed[e.Offset]; !ok || capture != captureOf(e.URL, e.At) || e.Filename != warcName {
+		if line, ok := listed[e.Offset]; !ok || line != lineOf(e) || e.Filename != warcName {
 			return fmt.Errorf("leads to no such record: %s at %d", e.URL, e.Offset)
 		}
 		seen[e.Offset] = true
@@ -421,7 +420,7 @@ func indexed(path, warcName string, listed map[int64]uint64) error {
 func (a *archiveCheck) merged() {
 	path := filepath.Join(a.dir, cdxj.MergedName)
 	wrong := eachLine(path, func(e cdxj.Entry) error {
-		if _, ok := slices.BinarySearch(a.lines, lineOf(captureOf(e.URL, e.At), e.Filename, e.Offset)); !ok {
+		if _, ok := slices.BinarySearch(a.lines, lineOf(e)); !ok {
 			return fmt.Errorf("leads to no such record: %s of %s", e.URL, cdxj.Stamp(e.At))
 		}
 		return nil

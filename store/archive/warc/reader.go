@@ -3,8 +3,11 @@ package warc
 import (
 	"bufio"
 	"bytes"
+	"crypto/sha1"
+	"encoding/hex"
 	"errors"
 	"fmt"
+	"hash"
 	"io"
 	"math"
 	"strconv"
@@ -13,6 +16,9 @@ import (
 
 	"github.com/klauspost/compress/gzip"
 )
+
+// sha1Prefix begins the digests that are compared; other writers may have others.
+const sha1Prefix = "sha1:"
 
 const (
 	maxHead   = 1 << 20 // of a record's header and of an HTTP head; real ones are below 64 kB
@@ -36,12 +42,13 @@ type Reader struct {
 	// inside is true while a member is open, or in a plain file a record.
 	inside bool
 	zipped bool // members are gzip or zstd
-	strict bool // a record without its end is damaged
+	strict bool // a record without its end is damaged, and one whose block has another digest than it says
 	// lenient reads on where others do: a block is as long as its record says, or goes to the next record where it
 	// says nothing, whatever stands behind it
 	lenient bool
-	torn    bool  // behind the record at hand no other begins
-	err     error // the last word
+	torn    bool      // behind the record at hand no other begins
+	err     error     // the last word
+	sum     hash.Hash // of the block of the record at hand
 }
 
 // counter counts what is read through it.
@@ -104,7 +111,8 @@ type Entry struct {
 	left    int64 // of the block
 	unsized bool  // the block goes as far as the next record or the end
 	closed  bool
-	err     error // of Close
+	err     error     // of Close
+	sum     hash.Hash // of the block so far; nil: it is not compared with what the record says
 }
 
 // Header is the named fields of a record or an HTTP message, in their order.
@@ -172,6 +180,9 @@ func (e *Entry) Read(p []byte) (int, error) {
 	}
 	n, err := e.reader.text.Read(p)
 	e.left -= int64(n)
+	if e.sum != nil {
+		e.sum.Write(p[:n])
+	}
 	switch {
 	case e.left == 0:
 		err = nil
@@ -349,6 +360,13 @@ func (r *Reader) header(e *Entry) error {
 	length := e.Header.Get("Content-Length")
 	e.left, err = strconv.ParseInt(length, 10, 64)
 	if err == nil && e.left >= 0 {
+		if r.strict && strings.HasPrefix(e.Header.Get("WARC-Block-Digest"), sha1Prefix) {
+			if e.sum = r.sum; e.sum == nil {
+				r.sum = sha1.New()
+				e.sum = r.sum
+			}
+			e.sum.Reset()
+		}
 		return nil
 	}
 	if r.lenient && r.total+int(min(r.base, 1)) > 0 { // else it is perhaps no WARC
@@ -367,6 +385,13 @@ func unexpected(err error) error {
 
 // end reads what follows the block of e up to the next record or the end of the member.
 func (r *Reader) end(e *Entry) error {
+	if e.sum != nil {
+		said, _ := strings.CutPrefix(e.Header.Get("WARC-Block-Digest"), sha1Prefix)
+		is := Digest(e.sum.Sum(nil))
+		if !strings.EqualFold(said, is.Base32()) && !strings.EqualFold(said, hex.EncodeToString(is[:])) {
+			return r.damaged(e.Offset, fmt.Errorf("its block has the digest %s, and not %.40q", is.Base32(), said))
+		}
+	}
 	tail, err := r.text.Peek(len(recordEnd))
 	if e.Unended = !bytes.Equal(tail, recordEnd); !e.Unended {
 		r.text.Discard(len(recordEnd))

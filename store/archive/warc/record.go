@@ -87,7 +87,7 @@ func (d Digest) String() string { return string(d.append(nil)) }
 func (d Digest) Base32() string { return base32.StdEncoding.EncodeToString(d[:]) }
 
 func (d Digest) append(dst []byte) []byte {
-	return base32.StdEncoding.AppendEncode(append(dst, "sha1:"...), d[:])
+	return base32.StdEncoding.AppendEncode(append(dst, sha1Prefix...), d[:])
 }
 
 // Field is one named field of a header.

@@ -25,7 +25,8 @@ const maxSpans = 1000
 // Walk shows every whole record of a file to visit, going on behind damaged stretches, where Reader stops. visit reads
 // of the entry what it needs, and calls its Close when it wants to know its Length; an error from there may be returned
 // as it is, for Walk knows its own. Any other error of visit ends the walk. visit may be nil. A record without the
-// empty lines that end it counts as damaged here: it was torn. What visit saw of a record before Close is not yet known
+// empty lines that end it counts as damaged here, since it was torn, and so does one whose block has another digest
+// than it says. What visit saw of a record before Close is not yet known
 // to be whole.
 func Walk(f io.ReadSeeker, visit func(*Entry) error) (Walked, error) {
 	return walk(f, visit, func(r *Reader) { r.strict = true })
