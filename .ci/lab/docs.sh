@@ -77,6 +77,7 @@ up() {
 		host "$host" "$root"
 	done <<<"$sites"
 	[ -z "${MORE:-}" ] || host $MORE
+	cache=$(($(ulimit -Sn) > 21000 ? 20000 : $(ulimit -Sn) - 1000)) # files; the others are connections and logs
 	user="" # nginx would give up root's rights, and with them the way to DIR
 	[ "$(id -u)" = 0 ] && user="user root; "
 	cat >"$dir/nginx.conf" <<CONF
@@ -95,7 +96,7 @@ http {
 	sendfile on;
 	tcp_nopush on;
 	keepalive_requests 100000;
-	open_file_cache max=20000 inactive=10m;
+	open_file_cache max=$cache inactive=10m;
 	open_file_cache_valid 10m;
 	gzip ${GZIP:-off};
 	gzip_types text/plain text/css;
