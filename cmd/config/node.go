@@ -200,8 +200,8 @@ func (w *Work) Register(f *pflag.FlagSet) {
 		"a metadata record beside each capture: time taken, language, outlinks; they are in the state anyway")
 	f.BoolVar(&w.Dedup, "dedup", true,
 		"write a payload that this slave has archived under another URL as a revisit record that names that capture")
-	f.StringArrayVar(&w.DedupFrom, "dedup-from", nil, "do so for payloads of an earlier crawl, too: a CDXJ or WARC "+
-		"`FILE`, or a folder of them, to be kept beside this archive; repeatable")
+	f.StringArrayVar(&w.DedupFrom, "dedup-from", nil, "do so for payloads of an earlier crawl, too: a CDXJ, WARC "+
+		"or WACZ `FILE`, or a folder of them, to be kept beside this archive; repeatable")
 }
 
 // Run is what the flags say of how a program shows itself.

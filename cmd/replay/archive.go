@@ -89,28 +89,21 @@ func (a *Archive) unpackIndexes(to string) (err error) {
 	}
 	out := bufio.NewWriter(f)
 	defer func() { err = errors.Join(err, out.Flush(), f.Close()) }()
-	for _, name := range a.pack.Indexes() {
-		index, err := a.pack.Index(name)
-		if err != nil {
-			return err
-		}
+	return a.pack.EachIndex(func(name string, index io.Reader) error {
 		lines := bufio.NewScanner(index)
 		lines.Buffer(nil, maxLine)
 		for lines.Scan() {
 			e, err := cdxj.Parse(lines.Bytes())
 			if err != nil {
-				return errors.Join(err, index.Close())
+				return fmt.Errorf("%q: %w", name, err)
 			}
 			if u, err := weburl.Parse(e.URL); err == nil {
 				e.Key = cdxj.Key(u)
 			}
 			_, _ = out.Write(e.Append(out.AvailableBuffer())) // Flush has its error
 		}
-		if err := errors.Join(lines.Err(), index.Close()); err != nil {
-			return err
-		}
-	}
-	return nil
+		return lines.Err()
+	})
 }
 
 // Close lets go of the folder, or of the file.

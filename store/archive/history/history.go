@@ -1,6 +1,6 @@
 // Package history reads of earlier archives when they captured which page and whether it had changed.
 //
-// Sources are WARC files, their indexes (CDXJ, and CDX of 9 or 11 columns), directories of dated snapshots
+// Sources are WARC and WACZ files, their indexes (CDXJ, and CDX of 9 or 11 columns), directories of dated snapshots
 // (20260314/example.org/a.html, or 2026-03-14), directories of WARC files or indexes, tables in CSV with a heading
 // that names url, time and digest, and TimeMaps of Memento (RFC 7089 §5, .timemap), which name no digests; what ends
 // with .gz is unpacked. A digest is compared with that of the capture before, and nothing else; "" is one that is not
@@ -33,6 +33,7 @@ import (
 
 	"henro/messages/weburl"
 	"henro/store/archive/cdxj"
+	"henro/store/archive/wacz"
 	"henro/store/archive/warc"
 	"henro/store/sorter"
 )
@@ -73,6 +74,8 @@ func (c *Collector) Read(path string) error {
 	switch {
 	case strings.HasSuffix(name, ".warc"), strings.HasSuffix(name, ".warc.zst"):
 		return c.warc(path)
+	case strings.HasSuffix(name, wacz.Suffix):
+		return c.wacz(path)
 	case strings.HasSuffix(name, ".cdxj"):
 		return c.lines(path, cdxj.Parse)
 	case strings.HasSuffix(name, ".cdx"):
@@ -82,8 +85,8 @@ func (c *Collector) Read(path string) error {
 	case strings.HasSuffix(name, ".timemap"):
 		return c.timeMap(path)
 	}
-	return fmt.Errorf("%w: %s: want .warc, .cdxj, .cdx, .csv or .timemap, also with .gz, or a directory", ErrSource,
-		path)
+	return fmt.Errorf("%w: %s: want .warc, .wacz, .cdxj, .cdx, .csv or .timemap, also with .gz, or a directory",
+		ErrSource, path)
 }
 
 // take adds a capture whose status is 0 if it is not known.
@@ -180,6 +183,21 @@ func (c *Collector) lines(path string, parse func([]byte) (cdxj.Entry, error)) e
 		return err
 	}
 	defer closer.Close()
+	return c.linesOf(in, path, parse)
+}
+
+func (c *Collector) wacz(path string) error {
+	p, err := wacz.Open(path)
+	if err != nil {
+		return fmt.Errorf("%w: %w", ErrSource, err)
+	}
+	defer p.Close()
+	return p.EachIndex(func(name string, lines io.Reader) error {
+		return c.linesOf(lines, path+", "+name, cdxj.Parse)
+	})
+}
+
+func (c *Collector) linesOf(in io.Reader, path string, parse func([]byte) (cdxj.Entry, error)) error {
 	s := bufio.NewScanner(in)
 	s.Buffer(nil, 1<<20)
 	for n := 1; s.Scan(); n++ {
@@ -387,7 +405,7 @@ func (c *Collector) folder(path string) error {
 
 func isArchive(name string) bool {
 	name = strings.TrimSuffix(name, ".gz")
-	return slices.ContainsFunc([]string{".warc", ".warc.zst", ".cdxj", ".cdx", ".csv", ".timemap"},
+	return slices.ContainsFunc([]string{".warc", ".warc.zst", wacz.Suffix, ".cdxj", ".cdx", ".csv", ".timemap"},
 		func(end string) bool { return strings.HasSuffix(name, end) })
 }
 

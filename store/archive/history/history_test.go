@@ -1,8 +1,11 @@
 package history
 
 import (
+	"archive/zip"
+	"bytes"
 	"compress/gzip"
 	"errors"
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -54,6 +57,22 @@ func TestEverySourceGivesItsCaptures(t *testing.T) {
 	if _, err := z.Write([]byte(cdx)); err != nil || z.Close() != nil || f.Close() != nil {
 		t.Fatal(err)
 	}
+	const line = `com,example)/ 20140103030321 {"url":"http://example.com/","status":"200","digest":"sha1:` +
+		digest + `"}`
+	var wacz bytes.Buffer
+	parts := zip.NewWriter(&wacz)
+	for name, text := range map[string]string{"datapackage.json": "{}", "indexes/index.cdxj": line + "\n"} {
+		w, err := parts.Create(name)
+		if err == nil {
+			_, err = io.WriteString(w, text)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := parts.Close(); err != nil {
+		t.Fatal(err)
+	}
 	two := []Capture{{"http://example.com/", at, digest}, {"http://example.com/", at.Add(20 * time.Second), digest}}
 	file(t, dir, "days/20140103/example.com/index.html", "one")
 	file(t, dir, "days/2014-01-04/example.com/index.html", "two")
@@ -64,8 +83,8 @@ func TestEverySourceGivesItsCaptures(t *testing.T) {
 	}{
 		{"an index of eleven columns", file(t, dir, "a.cdx", cdx), two},
 		{"the same packed", packed, two},
-		{"an index of JSON", file(t, dir, "a.cdxj", `com,example)/ 20140103030321 {"url":"http://example.com/",`+
-			`"status":"200","digest":"sha1:`+digest+`"}`+"\n"), two[:1]},
+		{"an index of JSON", file(t, dir, "a.cdxj", line+"\n"), two[:1]},
+		{"a package", file(t, dir, "a.wacz", wacz.String()), two[:1]},
 		{"a table", file(t, dir, "a.csv", "time,digest,url\n2014-01-03T03:03:21Z,"+digest+",http://example.com\n"+
 			"20140103030341,"+digest+",http://example.com/\n2014-01-03,x,mailto:a@example.com\n"), two},
 		{"a TimeMap", file(t, dir, "a.timemap", "<http://a.example/web/20140103030321/http://example.com/?a,b>\n ; "+

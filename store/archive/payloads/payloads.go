@@ -34,6 +34,7 @@ import (
 	berrors "go.etcd.io/bbolt/errors"
 
 	"henro/store/archive/cdxj"
+	"henro/store/archive/wacz"
 	"henro/store/archive/warc"
 )
 
@@ -336,6 +337,8 @@ func (x *Index) importFile(path string) (added int, err error) {
 	defer f.Close()
 	if _, isWARC := warc.CutSuffix(path); isWARC {
 		added, err = x.importWARC(f)
+	} else if strings.HasSuffix(path, wacz.Suffix) {
+		added, err = x.importWACZ(path)
 	} else {
 		added, err = x.importCDXJ(f)
 	}
@@ -360,6 +363,20 @@ func (x *Index) importWARC(f *os.File) (added int, err error) {
 		}
 		added++
 		return x.Add(&e)
+	})
+	return added, err
+}
+
+func (x *Index) importWACZ(path string) (added int, err error) {
+	p, err := wacz.Open(path)
+	if err != nil {
+		return 0, err
+	}
+	defer p.Close()
+	err = p.EachIndex(func(_ string, lines io.Reader) error {
+		n, err := x.importCDXJ(lines)
+		added += n
+		return err
 	})
 	return added, err
 }

@@ -1,6 +1,7 @@
 package payloads_test
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -12,6 +13,7 @@ import (
 	"henro/messages/weburl"
 	"henro/store/archive/cdxj"
 	"henro/store/archive/payloads"
+	"henro/store/archive/wacz"
 	"henro/store/archive/warc"
 )
 
@@ -173,6 +175,25 @@ func TestCapturesOfAnEarlierCrawlAreImported(t *testing.T) {
 		if added, err := payloads.New(path).Import(c.from); err != nil || added != c.added {
 			t.Errorf("%s: %d captures, %v; want %d", c.from, added, err, c.added)
 		}
+	}
+	merged, err := cdxj.MergeDir(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	packed, err := os.Create(filepath.Join(t.TempDir(), "a.wacz"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(wacz.Write(packed, dir, merged, wacz.Lists{}, wacz.DefaultOptions()),
+		packed.Close()); err != nil {
+		t.Fatal(err)
+	}
+	y := filepath.Join(t.TempDir(), "y")
+	if added, err := payloads.New(y).Import(packed.Name()); err != nil || added != 2 {
+		t.Errorf("of a package: %d captures, %v", added, err)
+	}
+	if got := finds(opened(t, y), "warc0"); got != "http://w.example/0 20260314120000" {
+		t.Errorf("of a package: found at %q", got)
 	}
 	x := opened(t, path)
 	for payload, want := range map[string]string{"warc0": "http://w.example/0 20260314120000", "warc1": "",

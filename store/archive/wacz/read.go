@@ -124,6 +124,20 @@ func (p *Package) Index(name string) (io.ReadCloser, error) {
 	}{lines, f}, nil
 }
 
+// EachIndex shows all indexes.
+func (p *Package) EachIndex(visit func(name string, lines io.Reader) error) error {
+	for _, name := range p.Indexes() {
+		index, err := p.Index(name)
+		if err != nil {
+			return err
+		}
+		if err := errors.Join(visit(name, index), index.Close()); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // About is what a package says of itself.
 type About struct {
 	Title    string `json:"title"`

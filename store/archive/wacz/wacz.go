@@ -37,6 +37,9 @@ import (
 // ErrCompression is returned for an archive with files that a WACZ may not hold: it knows .warc and .warc.gz.
 var ErrCompression = errors.New("wacz: only .warc.gz and .warc can be packed")
 
+// Suffix ends the names of packages.
+const Suffix = ".wacz"
+
 // Version is that of the specification.
 const Version = "1.1.1"
 
