@@ -27,7 +27,8 @@ func (b *browser) traced() error {
 	b.mu.Lock()
 	b.bases = append(b.bases, "file://"+b.dir)
 	b.mu.Unlock()
-	if err := b.do(chromedp.Navigate("file://"+file+".html"), chromedp.WaitVisible("#drawing .event",
+	page := "file://" + strings.TrimSuffix(file, ".jsonl") + ".html"
+	if err := b.do(chromedp.Navigate(page), chromedp.WaitVisible("#drawing .event",
 		chromedp.ByQuery)); err != nil {
 		return fmt.Errorf("the page of the recording: %w", err)
 	}
@@ -56,7 +57,7 @@ func (b *browser) traced() error {
 		return fmt.Errorf("keys lead nowhere: %q, down %q, to its cause %q", first, stepped, cause)
 	}
 	return b.everywhere("trace", func() error {
-		return b.do(chromedp.Navigate("file://"+file+".html"), chromedp.WaitVisible("#drawing .event",
+		return b.do(chromedp.Navigate(page), chromedp.WaitVisible("#drawing .event",
 			chromedp.ByQuery))
 	})
 }
