@@ -16,7 +16,7 @@ type Group struct {
 	Register func(*pflag.FlagSet)
 }
 
-// Everyday are the flags that --help and the README show; --help all and docs/flags.md show the others too.
+// Everyday are the flags that --help shows, and docs/flags.md before the others; --help all shows them all.
 var Everyday = []string{
 	"dir", "seeds", "depth", "scope", "include", "exclude", "lang", "contact", "delay", "i-own-these-hosts",
 	"resolve", "allow-private", "max-body", "fetch-timeout", "pages", "for", "bytes", "continuous", "again",

@@ -7,3 +7,5 @@ import (
 )
 
 func TestEveryCommandHasAManPage(t *testing.T) { configtest.ManPages(t, newCommand()) }
+
+func TestExamplesAreUnderstood(t *testing.T) { configtest.Examples(t, newCommand) }
