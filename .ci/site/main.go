@@ -20,6 +20,7 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -118,7 +119,7 @@ func build(out string) error {
 		if err := s.markdown.Renderer().Render(&body, p.source, p.document); err != nil {
 			return err
 		}
-		p.Body, p.Menu = template.HTML(body.String()), list
+		p.Body, p.Menu = template.HTML(usable(body.String())), list
 		if err := t.Execute(&whole, p); err != nil {
 			return err
 		}
@@ -140,6 +141,14 @@ func build(out string) error {
 	}
 	return errors.Join(write(filepath.Join(out, "style.css"), style), write(filepath.Join(out, "search.js"), search),
 		write(filepath.Join(out, "index.js"), slices.Concat([]byte("const index = "), index, []byte(";\n"))))
+}
+
+var emptyHead = regexp.MustCompile(`<th( [^>]*)?></th>`)
+
+// usable lets the keyboard scroll what may be wider than the window, and makes no head of an empty cell.
+func usable(body string) string {
+	body = strings.NewReplacer("<pre>", `<pre tabindex="0">`, "<table>", `<table tabindex="0">`).Replace(body)
+	return emptyHead.ReplaceAllString(body, "<td$1></td>")
 }
 
 func write(name string, data []byte) error {

@@ -2,29 +2,35 @@
 const input = document.getElementById("search"), list = document.getElementById("found");
 const most = 20, around = 60;
 
-function score(section, words) {
-	const head = (section.p + " " + section.h).toLowerCase(), text = section.t.toLowerCase();
+// What is written with spaces is found where a word begins ("lease", not "release"), Japanese anywhere.
+function pattern(word) {
+	const plain = word.replace(/[.*+?^${}()|[\]\\]/g, "\\$&");
+	return new RegExp((/^[a-z0-9]/.test(word) ? "(?<![a-z0-9])" : "") + plain, "gi");
+}
+
+// score is higher the more often words stand in a section, and the shorter it is; a heading counts most.
+function score(section, patterns) {
+	const head = section.p + " " + section.h;
 	let sum = 0;
-	for (const word of words) {
-		const n = text.split(word).length - 1, inHead = head.includes(word);
+	for (const word of patterns) {
+		const n = (section.t.match(word) ?? []).length, inHead = head.search(word) >= 0;
 		if (!n && !inHead) return 0;
 		sum += Math.log(1 + n) + (inHead ? 5 : 0);
 	}
-	return sum;
+	return sum / Math.log(99 + section.t.length);
 }
 
 function extract(section, word) {
-	const at = section.t.toLowerCase().indexOf(word), small = document.createElement("small");
+	const at = section.t.search(word), small = document.createElement("small");
 	if (at < 0) return small;
-	const mark = document.createElement("mark");
-	mark.textContent = section.t.slice(at, at + word.length);
-	small.append(section.t.slice(Math.max(0, at - around), at), mark, section.t.slice(at + word.length, at + word.length + around));
+	const mark = document.createElement("mark"), end = at + section.t.match(word)[0].length;
+	mark.textContent = section.t.slice(at, end);
+	small.append(section.t.slice(Math.max(0, at - around), at), mark, section.t.slice(end, end + around));
 	return small;
 }
 
-input.form.addEventListener("submit", event => event.preventDefault());
-input.addEventListener("input", () => {
-	const words = input.value.toLowerCase().split(/\s+/).filter(word => word);
+function search() {
+	const words = input.value.toLowerCase().split(/\s+/).filter(word => word).map(pattern);
 	list.replaceChildren();
 	list.hidden = !words.length;
 	if (!words.length) return;
@@ -37,5 +43,21 @@ input.addEventListener("input", () => {
 		item.append(link, extract(section, words[0]));
 		list.append(item);
 	}
-	if (!hits.length) list.textContent = "–";
+	if (!hits.length) {
+		const none = document.createElement("li");
+		none.textContent = list.dataset.none;
+		list.append(none);
+	}
+}
+
+input.addEventListener("input", search);
+input.form.addEventListener("submit", event => { // Enter: to the first
+	event.preventDefault();
+	list.querySelector("a")?.click();
+});
+// A hit on this page leads away from the list.
+list.addEventListener("click", event => {
+	if (!event.target.closest("a")) return;
+	input.value = "";
+	search();
 });
