@@ -29,7 +29,7 @@ name=$(sed -n "s/^[0-9a-f]*  \(henro-.*-$os-$arch\.tar\.gz\)$/\1/p" "$dir/SHA256
 [ -n "$name" ] || { echo "install.sh: $release has no archive for $os-$arch" >&2 && exit 1; }
 get "$name"
 sum=$(command -v sha256sum || echo shasum -a 256)
-(cd "$dir" && grep "  $name\$" SHA256SUMS | $sum -c - >/dev/null) || { echo "install.sh: the checksum of $name is wrong" >&2 && exit 1; }
+(cd "$dir" && grep "  $name\$" SHA256SUMS | $sum -c - >/dev/null 2>&1) || { echo "install.sh: the checksum of $name is wrong" >&2 && exit 1; }
 mkdir -p "$prefix/bin" "$prefix/share/man/man1" "$prefix/share/henro"
 tar xzf "$dir/$name" -C "$dir"
 from=$dir/${name%.tar.gz}

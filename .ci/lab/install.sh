@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # The tree as others get it from a module proxy: moved to the path under which it is published (.ci/module) and packed as a
 # module. go install PATH/cmd/henro@VERSION gives a henro that crawls, and a program outside of the tree that embeds a crawl is
-# built against it. The proxy is a folder, and so is that of the modules which henro needs: nothing is downloaded.
+# built against it. The proxy is a folder, and so is that of the modules which henro needs: nothing is downloaded. Caches begin empty,
+# so this is a first build: it says how long it took, and what it left on the disk.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 dir=$(mktemp -d)
@@ -28,7 +29,16 @@ open(f"{at}/{version}.info", "w").write('{"Version": "%s"}' % version)
 PY
 modules=$(go env GOMODCACHE)
 export CGO_ENABLED=0 GOFLAGS=-trimpath GOSUMDB=off GOMODCACHE=$dir/modules GOPROXY="file://$dir/proxy,file://$modules/cache/download"
-GOBIN=$dir/bin go install "$module/cmd/henro@$version" 2>/dev/null
+export GOCACHE=$dir/cache
+SECONDS=0
+GOBIN=$dir/bin go install "$module/cmd/henro@$version" 2>"$dir/install.log" || {
+	tail -20 "$dir/install.log"
+	exit 1
+}
+took=$SECONDS
+megabytes() { du -sm "$1" | cut -f 1; }
+downloads=$(find "$dir/modules/cache/download" -name '*.zip' -printf '%s\n' | awk '{n += $1} END {printf "%d", n / 1e6}')
+echo "first      $took s; downloads $downloads MB, modules $(megabytes "$dir/modules") MB, compiler cache $(megabytes "$GOCACHE") MB"
 "$dir/bin/henro" version | grep -qF "$version"
 "$dir/bin/henro" demo --dir "$dir/demo" >"$dir/demo.log"
 echo "installed  $module/cmd/henro@$version, through a file proxy; it says: $(head -1 "$dir/demo.log")"

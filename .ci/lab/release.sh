@@ -1,9 +1,10 @@
 #!/usr/bin/env bash
-# What users get: two builds of one commit in two folders are equal bit for bit, the bill of materials lists every module,
-# the Debian package lives on a clean machine (installed, started by systemd, killed, upgraded, removed), and the image
-# runs as nobody on a root that cannot be written to.
+# What users get: two builds of one commit in two folders are equal bit for bit, the bill of materials lists every module, the
+# installer takes a release from a folder and over HTTP, the Debian package lives on a clean machine (installed, started by systemd,
+# killed, upgraded from the version before, removed), and the image runs as nobody on a root that cannot be written to.
 #
 #   release.sh [DIST]          DIST: a release that was made already (go run -C .ci/release . DIST)
+#   COLD=1 release.sh [DIST]   compiles everything a second time for the comparison: minutes instead of seconds
 #
 # Needs root for the machine and the image: debootstrap and systemd-nspawn, which it installs.
 set -euo pipefail
@@ -13,6 +14,7 @@ dir=$(mktemp -d)
 finish() {
 	code=$?
 	[ "$code" -eq 0 ] || tail -60 "$dir/machine/test/log" 2>/dev/null || true
+	[ -z "${server:-}" ] || kill "$server" 2>/dev/null || true
 	umount -q "$dir/image" 2>/dev/null || true
 	rm -rf "$dir"
 }
@@ -21,23 +23,33 @@ trap finish EXIT
 . "$lab/apt.sh"
 install debootstrap debootstrap
 install systemd-nspawn systemd-container
+install curl curl
 said() { printf '%-12s %s\n' "$1" "$2"; }
 
 dist=${1:-$dir/dist}
 [ -n "${1:-}" ] || go run -C "$root/.ci/release" . -only linux-amd64 "$dist"
 deb=$(ls "$dist"/henro_*_amd64.deb)
 
-# The same again from a copy elsewhere.
+# The same again from a copy elsewhere, whose version is that of its tag.
+version=$(cat "$dist/VERSION")
+release() { # TAG COMMIT OUT
+	rm -rf "$3"
+	git -C "$dir/copy" checkout -q "$2" && git -C "$dir/copy" -c user.name=lab -c user.email=lab@localhost tag -f -a -m "$1" "$1" "$2" >/dev/null &&
+		go run -C "$dir/copy/.ci/release" . -only linux-amd64 "$3" >"$3.log" && [ "$(cat "$3/VERSION")" = "$1" ]
+}
 git clone -q "$root" "$dir/copy"
-(cd "$dir/copy" && git diff --quiet HEAD && SOURCE_DATE_EPOCH=$(git -C "$root" log -1 --format=%ct) \
-	go run -C .ci/release . -version "$(cat "$dist/VERSION")" -only linux-amd64 "$dir/again" >"$dir/again.log")
+(
+	[ -z "${COLD:-}" ] || export GOCACHE="$dir/cache"
+	release "$version" "$(git -C "$root" rev-parse HEAD)" "$dir/again"
+)
 same=0
 for f in "$dir/again"/*; do
 	case ${f##*/} in *image* | SHA256SUMS) continue ;; esac # of two architectures there
 	cmp "$f" "$dist/${f##*/}"
 	same=$((same + 1))
 done
-said reproduced "$same files, built in two folders, are equal bit for bit"
+said reproduced "$same files, built in two folders${COLD:+ with a compiler cache each}, are equal bit for bit"
+chmod -R u+w "$dir/cache" 2>/dev/null && rm -rf "$dir/cache"
 
 mkdir "$dir/tar"
 tar xzf "$dist"/henro-*-linux-amd64.tar.gz -C "$dir/tar" --strip-components 1
@@ -56,6 +68,24 @@ for program in henro henro-master henro-slave; do
 	said size "$program $(($(stat -c %s "$dir/tar/$program") / 1000000)) MB"
 done
 
+# The installer, from a folder and then by HTTP over what is there; an archive that was changed is refused before anything is touched.
+home=$dir/home
+PATH=$home/.local/bin:$PATH HOME=$home sh "$root/docs/install.sh" "$dist" >"$dir/install.log"
+grep -qF "$version" "$dir/install.log"
+python3 -u -m http.server --bind 127.0.0.1 --directory "$dist" 0 >"$dir/served" 2>/dev/null &
+server=$!
+until grep -q port "$dir/served"; do sleep 0.1; done
+sh "$root/docs/install.sh" "$(grep -o 'http://[^/]*' "$dir/served")" "$home/.local" | grep -qF "$home/.local/bin is not in PATH"
+"$home/.local/bin/henro" demo --dir "$dir/installed" >"$dir/installed.log"
+mkdir "$dir/changed"
+cp "$dist"/SHA256SUMS "$dist"/henro-*-linux-amd64.tar.gz "$dir/changed"
+printf x >>"$(ls "$dir"/changed/*.tar.gz)"
+if sh "$root/docs/install.sh" "$dir/changed" "$dir/never" 2>"$dir/refused" || [ -e "$dir/never" ]; then
+	echo "the installer took an archive that was changed"
+	exit 1
+fi
+said installer "$(find "$home" -type f | wc -l) files from a folder and by HTTP; $(head -1 "$dir/installed.log"); refused: $(cat "$dir/refused")"
+
 # A clean machine.
 codename=$(. /etc/os-release && echo "$VERSION_CODENAME")
 mirror=$(awk '/^URIs:/ {print $2; exit} $1 == "deb" {print $2; exit}' /etc/apt/sources.list.d/* /etc/apt/sources.list 2>/dev/null || true)
@@ -63,9 +93,21 @@ debootstrap --variant=minbase --include=systemd,systemd-sysv "$codename" "$dir/m
 mkdir "$dir/machine/test"
 cp "$deb" "$dir/machine/test/new.deb"
 cp "$dist/VERSION" "$dir/machine/test/version"
-dpkg-deb -R "$deb" "$dir/old"
-sed -i 's/^Version: .*/Version: 0.0.0~before/' "$dir/old/DEBIAN/control"
-dpkg-deb -b -Zgzip -z1 "$dir/old" "$dir/machine/test/old.deb" >/dev/null
+# The version before: that of the last tag, or of twenty commits ago.
+head=$(git -C "$root" rev-parse HEAD)
+before=$(git -C "$dir/copy" describe --tags --abbrev=0 "$head^" 2>/dev/null || true)
+if [ -z "$before" ]; then
+	before=v0.0.0-0
+	for back in 20 25 30; do # of the commits without a tag, not every one was ever built as a whole
+		commit=$(git -C "$root" rev-parse "$head~$back")
+		release $before "$commit" "$dir/before" && break
+	done
+else
+	commit=$(git -C "$root" rev-parse "$before^{commit}")
+	release "$before" "$commit" "$dir/before"
+fi
+cp "$dir"/before/henro_*_amd64.deb "$dir/machine/test/old.deb"
+cp "$dir/before/VERSION" "$dir/machine/test/version-before"
 command install -m 755 "$lab/release/inside.sh" "$dir/machine/test/inside.sh"
 cat >"$dir/machine/etc/systemd/system/test.service" <<'U'
 [Unit]
@@ -80,8 +122,9 @@ ln -s ../test.service "$dir/machine/etc/systemd/system/multi-user.target.wants/t
 if systemd-nspawn -q -D "$dir/machine" --register=no --keep-unit --private-network /bin/true >/dev/null 2>&1 </dev/null; then
 	timeout 600 systemd-nspawn -q -D "$dir/machine" --boot --register=no --keep-unit --private-network >"$dir/boot.log" 2>&1 </dev/null || true
 	[ "$(cat "$dir/machine/test/code")" = 0 ]
-	said installed "master and slave ran as services, were killed, upgraded, stopped in order and removed; nothing but the crawl is left"
-	cat "$dir/machine/test/security"
+	said installed "master and slave of $before ($(git -C "$dir/copy" log -1 --format='%h of %cs' "$commit")) ran as services, were killed, upgraded to $version, stopped in order and removed; nothing but the crawl is left"
+	said crawled "$(cat "$dir/machine/test/summary")"
+	sed 's/^/             /' "$dir/machine/test/security"
 else
 	said installed "NOT CHECKED: a container of systemd cannot be started here"
 fi

@@ -26,6 +26,7 @@ at_least() { # PAGES
 
 listing >/test/before
 dpkg -i /test/old.deb
+henro version | grep -F "$(cat /test/version-before)"
 systemd-analyze verify --man=no /usr/lib/systemd/system/henro*.service
 systemd-analyze security --no-pager henro-master.service henro-slave.service henro.service | grep -E 'Overall|henro' | tee /test/security
 
@@ -58,7 +59,7 @@ done
 until_ready at_least 200
 
 # An upgrade restarts them with the new programs; the settings stay, and so does the crawl.
-dpkg -i /test/new.deb
+dpkg --force-confold -i /test/new.deb </dev/null
 until_ready at_least 200
 grep -q 'contact: you@example.org' /etc/henro/henro.yaml
 henro version | grep -F "$(cat /test/version)"
@@ -69,6 +70,7 @@ systemctl stop henro-slave henro-master
 [ "$(systemctl show -P Result henro-master)" = success ]
 ls -ld /var/lib/henro /var/lib/henro/*
 henro check /var/lib/henro/crawl
+grep -oE '^ *"(pages|links|hosts)": *[0-9]+' /var/lib/henro/crawl/summary.json | tr -d '\n ' | tr '"' ' ' >/test/summary
 
 # One machine alone: the same settings, the same crawl.
 systemctl start henro
