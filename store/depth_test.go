@@ -2,6 +2,7 @@ package store_test
 
 import (
 	"fmt"
+	"math"
 	"math/rand/v2"
 	"path/filepath"
 	"testing"
@@ -93,7 +94,7 @@ func (c *crawler) step(i, what int) bool {
 			b.Relaxed(r)
 		}
 	case 2:
-		parcels, err := p.Outbox(1 + c.rnd.IntN(8))
+		parcels, err := p.Outbox(1+c.rnd.IntN(8), math.MaxInt)
 		if err != nil {
 			c.t.Fatal(err)
 		}

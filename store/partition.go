@@ -499,11 +499,12 @@ func (p *Partition) Leases() (leases []Lease, err error) {
 	return leases, err
 }
 
-// Outbox reads up to limit parcels, oldest first.
-func (p *Partition) Outbox(limit int) (parcels []Parcel, err error) {
+// Outbox reads up to limit parcels, oldest first, and no more when they take so many bytes on disk.
+func (p *Partition) Outbox(limit, size int) (parcels []Parcel, err error) {
 	err = p.view("read outbox", func(tx *bbolt.Tx) error {
 		c := tx.Bucket(bucketOutbox).Cursor()
-		for k, v := c.First(); k != nil && len(parcels) < limit; k, v = c.Next() {
+		for k, v := c.First(); k != nil && len(parcels) < limit && size > 0; k, v = c.Next() {
+			size -= len(v)
 			parcel, err := decodeParcel(k, v)
 			if err != nil {
 				return err

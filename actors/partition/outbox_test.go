@@ -53,3 +53,82 @@ func TestCandidatesOfOtherPartitionsReachTheirOwners(t *testing.T) {
 		}
 	})
 }
+
+// Parcels of several owners are under way at once, and each is sent once, also when its sender commits meanwhile.
+func TestParcelsAreSentOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const owners = 4
+		state := openState(t, owners)
+		defer state.Close()
+		system := actortest.System(t)
+		around := actortest.NewProbe(t, system, "around")
+		o := partition.DefaultOptions()
+		o.Committed = func(time.Duration) { time.Sleep(20 * time.Millisecond) } // a disk that takes its time
+		sender := around.Spawn(t, partition.Props(o, partition.Order{}, state, 0, around.PID, around.PID,
+			actortest.Log()), "sender")
+		peers, pids := []*actortest.Probe{nil}, []*actor.PID{sender}
+		for i := 1; i < owners; i++ {
+			peers = append(peers, actortest.NewProbe(t, system, fmt.Sprint("peer", i)))
+			pids = append(pids, peers[i].PID)
+		}
+		partition.Introduce(func(to *actor.PID, message any) {
+			if to == sender {
+				system.Root.Send(to, message)
+			}
+		}, pids)
+		host := 0
+		write := func(urls int) {
+			w := &protocol.Write{Urgent: true}
+			for range urls {
+				host++
+				at := fmt.Sprintf("http://h%d.example%d.test", host, host)
+				w.Candidates = append(w.Candidates, store.Candidate{URL: at + "/", Host: at})
+			}
+			around.Tell(sender, w)
+			actortest.Pass(50 * time.Millisecond)
+		}
+		for range 300 {
+			write(8)
+		}
+		sent := map[string]int{}
+		for round := 0; ; round++ {
+			var answers []*protocol.CandidatesStored
+			for i := 1; i < owners; i++ {
+				for _, m := range actortest.TakeOf[*protocol.CandidatesSent](peers[i]) {
+					for _, parcel := range m.Parcels {
+						sent[string(parcel.Key)]++
+					}
+					answers = append(answers, &protocol.CandidatesStored{Parcels: m.Parcels})
+				}
+			}
+			if len(answers) == 0 {
+				break
+			}
+			if round == 1 && len(answers) != owners-1 {
+				t.Errorf("%d of %d owners are sent parcels at once", len(answers), owners-1)
+			}
+			for _, answer := range answers { // while a commit is under way
+				around.Tell(sender, &protocol.Write{Urgent: true, Candidates: []store.Candidate{{URL: "http://a.test/",
+					Host: "http://a.test"}}})
+				actortest.Pass(15 * time.Millisecond)
+				around.Tell(sender, answer)
+			}
+			actortest.Pass(time.Second)
+		}
+		if len(sent) < 3*300/2 {
+			t.Errorf("%d parcels were sent: too few to see anything", len(sent))
+		}
+		for key, times := range sent {
+			if times > 1 {
+				t.Errorf("parcel %x was sent %d times", key, times)
+			}
+		}
+		around.Tell(sender, &protocol.QuietAsked{Round: 1})
+		if q := actortest.TakeOf[*protocol.QuietReported](around); len(q) != 1 || q[0].Stats.Parcels > 0 {
+			t.Errorf("left in the outbox: %+v", q)
+		}
+		if err := system.Root.PoisonFuture(sender).Wait(); err != nil {
+			t.Error(err)
+		}
+	})
+}

@@ -30,6 +30,7 @@ type (
 		outcome store.Outcome
 		err     error
 	}
+	parcelsForgotten struct{} // parcels that were sent are out of the outbox on disk
 )
 
 // Options say when what was written goes to disk.
@@ -54,7 +55,8 @@ func DefaultOptions() Options {
 
 // Bounds of what is read and handed on at once.
 const (
-	parcelBatch     = 64
+	parcelBatch     = 1024
+	parcelBytes     = 1 << 20 // as much as a commit holds
 	relaxationBatch = 64
 	hostBatch       = 1000
 	ownersKept      = 1 << 14 // hosts whose partition is remembered
@@ -128,7 +130,7 @@ type gathering struct {
 // outbox is what is known of the other Partitions, for URLs that are theirs.
 type outbox struct {
 	peers   []*actor.PID   // the Partitions, by index
-	sending bool           // parcels are with a peer, unanswered
+	sending int            // messages with parcels that are unanswered, or whose answer is not on disk yet
 	owners  map[string]int // partition of a host
 	// direct-mapped: fingerprint and depth left of foreign URLs that their owner has stored
 	delivered []uint64
@@ -187,6 +189,9 @@ func (p *Partition) Receive(ctx actor.Context) {
 		p.wrote(ctx, &protocol.CandidatesStored{Parcels: m.Parcels}, true)
 	case *protocol.CandidatesStored:
 		p.forgetParcels(ctx, m.Parcels)
+	case *parcelsForgotten:
+		p.sending--
+		p.deliver(ctx)
 	case *protocol.PagesFound:
 		p.bringForward(ctx, m)
 	case *protocol.Retime:
@@ -467,7 +472,6 @@ func (b *outbox) isDelivered(c *store.Candidate) bool {
 }
 
 func (p *Partition) forgetParcels(ctx actor.Context, parcels []store.Parcel) {
-	p.sending = false
 	for i := range parcels {
 		for j := range parcels[i].Candidates {
 			slot, word := delivery(&parcels[i].Candidates[j])
@@ -475,6 +479,7 @@ func (p *Partition) forgetParcels(ctx actor.Context, parcels []store.Parcel) {
 		}
 		p.batch.Sent(parcels[i].Key)
 	}
+	p.writers = append(p.writers, writer{ctx.Self(), &parcelsForgotten{}})
 	p.wrote(ctx, nil, true)
 }
 
@@ -597,24 +602,25 @@ func (p *Partition) settle(ctx actor.Context, m *committed) {
 	}
 }
 
-// deliver hands parcels of the outbox to their owner, one group at a time, oldest first.
+// deliver sends the oldest parcels of the outbox to their owners, one message to each. The next are read when these are
+// out of it on disk: read sooner they would be sent twice.
 func (p *Partition) deliver(ctx actor.Context) {
-	if p.sending || p.peers == nil || p.stats.Parcels == 0 {
+	if p.sending > 0 || p.peers == nil || p.stats.Parcels == 0 {
 		return
 	}
-	parcels, err := p.disk.Outbox(parcelBatch)
+	parcels, err := p.disk.Outbox(parcelBatch, parcelBytes)
 	if err != nil {
 		panic(fmt.Errorf("send parcels: %w", err))
 	}
-	group := parcels[:0:0]
+	byOwner := make([][]store.Parcel, len(p.peers))
 	for _, parcel := range parcels {
-		if parcel.Partition == parcels[0].Partition {
-			group = append(group, parcel)
-		}
+		byOwner[parcel.Partition] = append(byOwner[parcel.Partition], parcel)
 	}
-	if len(group) > 0 {
-		p.sending = true
-		ctx.Request(p.peers[group[0].Partition], &protocol.CandidatesSent{Parcels: group})
+	for owner, group := range byOwner {
+		if len(group) > 0 {
+			p.sending++
+			ctx.Request(p.peers[owner], &protocol.CandidatesSent{Parcels: group})
+		}
 	}
 }
 
@@ -755,7 +761,7 @@ func (p *Partition) listHosts(ctx actor.Context, m *protocol.WaitingHostsAsked) 
 
 func (p *Partition) reportQuiet(ctx actor.Context, m *protocol.QuietAsked) {
 	unsettled := int(p.stats.Parcels+p.stats.Relaxations) + len(p.open) + len(p.writers) + len(p.inFlight) + p.sweeps
-	if p.busy || p.sending || len(p.relaxing) > 0 || !p.oldest.IsZero() {
+	if p.busy || p.sending > 0 || len(p.relaxing) > 0 || !p.oldest.IsZero() {
 		unsettled++
 	}
 	if p.o.Rounds && p.soonDue() {

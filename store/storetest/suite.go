@@ -3,6 +3,7 @@ package storetest
 import (
 	"errors"
 	"fmt"
+	"math"
 	"math/rand/v2"
 	"testing"
 	"time"
@@ -309,7 +310,7 @@ func (d *driver) fillMail(s *Step) {
 				{URL: url + "/d", Host: weburl.HostOf(url), Requisite: outlink.PageToo, Via: url + "/b"}}})
 	}
 	if d.rnd.IntN(3) == 0 {
-		parcels, err := d.p.Outbox(d.rnd.IntN(3))
+		parcels, err := d.p.Outbox(d.rnd.IntN(3), math.MaxInt)
 		d.fatal("outbox", err)
 		for _, p := range parcels {
 			s.Sent = append(s.Sent, p.Key)

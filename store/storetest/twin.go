@@ -425,7 +425,7 @@ func (t *Twin) Differ(p *store.Partition) error {
 			return fmt.Errorf("lease %v, not %v", l, want)
 		}
 	}
-	parcels, err := p.Outbox(math.MaxInt)
+	parcels, err := p.Outbox(math.MaxInt, math.MaxInt)
 	if err != nil {
 		return err
 	}

@@ -3,6 +3,7 @@ package main
 import (
 	"bufio"
 	"fmt"
+	"math"
 	"math/rand/v2"
 	"os"
 	"os/exec"
@@ -169,7 +170,7 @@ func crashLoad(b *bench) error {
 			for _, r := range relaxations {
 				batch.Relaxed(r)
 			}
-			parcels, err := p.Outbox(50)
+			parcels, err := p.Outbox(50, math.MaxInt)
 			if err != nil {
 				return err
 			}
