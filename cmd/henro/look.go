@@ -297,6 +297,9 @@ func printHost(w io.Writer, h *master.HostFound, now time.Time) error {
 		return fmt.Errorf("robots.txt of %s: %w", h.Name, err)
 	}
 	fmt.Fprintf(w, "robots    %d rules, until %s\n", rules.Len(), moment(h.RobotsUntil))
+	for _, statement := range rules.Usage("/") {
+		fmt.Fprintln(w, "use      ", statement)
+	}
 	return nil
 }
 

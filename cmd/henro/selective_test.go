@@ -197,3 +197,13 @@ func TestWhatIsArchivedAndWhatIsFollowed(t *testing.T) {
 		})
 	}
 }
+
+// What a host says of all its pages is shown with it.
+func TestAHostSaysWhatItsPagesAreFor(t *testing.T) {
+	dir := t.TempDir()
+	synctest.Test(t, func(t *testing.T) { (&site{answer: pages(reserving)}).crawl(t, dir, nil) })
+	out, err := command(t, "host", "--dir", dir, "http://a.example")
+	if err != nil || !strings.Contains(out, "\nuse       robots.txt Content-Usage: train-ai=n\n") {
+		t.Errorf("%v\n%s", err, out)
+	}
+}
