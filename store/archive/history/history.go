@@ -245,7 +245,8 @@ func (c *Collector) table(path string) error {
 		return err
 	}
 	defer closer.Close()
-	r := csv.NewReader(in)
+	rows := &rowReader{in: in, left: maxRow}
+	r := csv.NewReader(rows)
 	r.ReuseRecord = true
 	head, err := r.Read()
 	if err != nil {
@@ -258,14 +259,15 @@ func (c *Collector) table(path string) error {
 		}
 	}
 	for {
+		rows.left = maxRow
 		row, err := r.Read()
 		if err == io.EOF {
 			return nil
 		}
-		var moment time.Time
-		if err == nil {
-			moment, err = parseTime(row[at[1]])
+		if err != nil { // which says the line
+			return fmt.Errorf("%w: %s: %w", ErrSource, path, err)
 		}
+		moment, err := parseTime(row[at[1]])
 		if err != nil {
 			line, _ := r.FieldPos(0)
 			return fmt.Errorf("%w: %s, line %d: %w", ErrSource, path, line, err)
@@ -274,6 +276,24 @@ func (c *Collector) table(path string) error {
 			return err
 		}
 	}
+}
+
+// maxRow bounds a row of CSV: a quote that is never closed would take all the file into memory.
+const maxRow = 1 << 20
+
+// rowReader gives so many bytes and no more until it is allowed more.
+type rowReader struct {
+	in   io.Reader
+	left int
+}
+
+func (r *rowReader) Read(b []byte) (int, error) {
+	if r.left <= 0 {
+		return 0, fmt.Errorf("a row of more than %d bytes", maxRow)
+	}
+	n, err := r.in.Read(b)
+	r.left -= n
+	return n, err
 }
 
 // timeMap reads a TimeMap: links, one of which, wherever it stands, names the page.

@@ -134,3 +134,25 @@ func TestWhatIsNoArchiveSaysSo(t *testing.T) {
 		}
 	}
 }
+
+// A quote that is never closed does not take a file of any length into memory; rows of ordinary length do not add up.
+func TestARowOfATableIsBounded(t *testing.T) {
+	dir := t.TempDir()
+	long := "url,time,digest\n\"" + strings.Repeat("http://a.example/\n", 2*maxRow/18) + "\",x,y\n"
+	many := "url,time,digest\n" + strings.Repeat("http://a.example/,2026-03-01T12:00:00Z,abc\n", 2*maxRow/40)
+	for name, c := range map[string]struct{ text, says string }{"long.csv": {long, "more than"}, "many.csv": {many, ""}} {
+		path := filepath.Join(dir, name)
+		if err := os.WriteFile(path, []byte(c.text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		collector := New(t.TempDir())
+		err := collector.Read(path)
+		refused := errors.Is(err, ErrSource) && strings.Contains(err.Error(), c.says)
+		if refused != (c.says != "") || err != nil && !refused {
+			t.Errorf("%s: %v", name, err)
+		}
+		if err := collector.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+}
