@@ -348,7 +348,7 @@ check_farms() {
 	background python3 "$lab/trust/farm.py" 17701 30
 	answers http://127.0.1.30:17701/robots.txt
 	peak=$(farms)
-	holds "farms: pages of 16 MB of links cost $peak MB, at most 700" [ "$peak" -le 700 ]
+	holds "farms: pages of 16 MB of links cost $peak MB, at most 600" [ "$peak" -le 600 ]
 	end "$started"
 }
 
