@@ -140,7 +140,9 @@ func TestARowOfATableIsBounded(t *testing.T) {
 	dir := t.TempDir()
 	long := "url,time,digest\n\"" + strings.Repeat("http://a.example/\n", 2*maxRow/18) + "\",x,y\n"
 	many := "url,time,digest\n" + strings.Repeat("http://a.example/,2026-03-01T12:00:00Z,abc\n", 2*maxRow/40)
-	for name, c := range map[string]struct{ text, says string }{"long.csv": {long, "more than"}, "many.csv": {many, ""}} {
+	for name, c := range map[string]struct{ text, says string }{
+		"long.csv": {long, "more than"}, "many.csv": {many, ""},
+	} {
 		path := filepath.Join(dir, name)
 		if err := os.WriteFile(path, []byte(c.text), 0o644); err != nil {
 			t.Fatal(err)
