@@ -49,14 +49,20 @@ Without a Chromium all is from the state: how many pages are whole, and which la
 				return config.Usage("--pages: %v", err)
 			}
 			l.dir = arguments[0]
-			if to == "" {
+			info, err := os.Stat(arguments[0])
+			isPackage := err == nil && info.Mode().IsRegular()
+			switch {
+			case to != "":
+			case isPackage:
+				to = arguments[0] + ".qa"
+			default:
 				to = filepath.Join(arguments[0], "qa")
-				if info, err := os.Stat(arguments[0]); err == nil && info.Mode().IsRegular() { // a WACZ file
-					to = arguments[0] + ".qa"
-				}
 			}
 			browser, err := qa.FindBrowser()
-			if errors.Is(err, qa.ErrNoBrowser) {
+			if errors.Is(err, qa.ErrNoBrowser) && isPackage {
+				return config.Usage("no Chromium or Chrome is installed, and %s has no state by which its pages "+
+					"could be judged", arguments[0])
+			} else if errors.Is(err, qa.ErrNoBrowser) {
 				logger.Warn("no Chromium or Chrome is installed: pages are judged by the state alone")
 				return l.judgeByState(cmd.Context(), cmd.OutOrStdout(), to, o.Pages)
 			}

@@ -45,6 +45,11 @@ func TestWithoutABrowserQALooksForRequisitesInTheState(t *testing.T) {
 			t.Errorf("the worst page alone:\n%s", out)
 		}
 
+		packed := filepath.Join(dir, "a.wacz")
+		said(t, "wacz", dir, packed)
+		if _, err := command(t, "qa", packed); err == nil || !strings.Contains(err.Error(), "no state") {
+			t.Errorf("a package without a browser: %v", err)
+		}
 		summary := &qa.Summary{Pages: []*qa.Page{{Missing: []qa.Lack{{URL: "http://a.example/private.png"},
 			{URL: "http://a.example/nobody.png"}}}}}
 		nameCauses(t.Context(), logrus.NewEntry(logrus.New()), dir, summary)
