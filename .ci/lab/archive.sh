@@ -82,7 +82,7 @@ cli cdx-index "${warcs[@]}" >"$dir/theirs.cdxj"
 python3 - "$dir/whole/warc/index.cdxj" "$dir/theirs.cdxj" "$dir/records.jsonl" <<'COMPARE'
 import json, sys
 def lines(path):
-    return {(e["filename"], int(e["offset"])): (e["url"], int(e["length"]), e.get("status"), e.get("mime", "").split(";")[0]) for e in (json.loads(l[l.index("{"):]) for l in open(path))}
+    return {(e["filename"], int(e["offset"])): (e["url"], int(e["length"]), e.get("status"), e.get("mime", "").split(";")[0]) for e in (json.loads(l[l.index(" {"):]) for l in open(path))}
 ours, theirs = lines(sys.argv[1]), lines(sys.argv[2])
 differ = [(k, ours.get(k), theirs.get(k)) for k in sorted(ours.keys() | theirs.keys()) if ours.get(k) != theirs.get(k)]
 print("%s  warcio's index of %d records: %d captures, ours the same but for %d" % ("FAIL" if differ else "ok  ", sum(1 for _ in open(sys.argv[3])), len(theirs), len(differ)))
@@ -128,7 +128,7 @@ node "$tools/digests.mjs" "$dir/collected/warc/index.cdxj" "$dir"/collected/warc
 "$dir/bin/henro" export --dir "$dir/master" --what pages --to tsv "$dir/collected.tsv"
 python3 - "$dir/collected.tsv" "$dir/collected/warc/index.cdxj" "$dir/slave/warc" <<'COLLECTED'
 import csv, json, os, sys
-captured = {json.loads(line[line.index("{"):])["url"] for line in open(sys.argv[2])}
+captured = {json.loads(line[line.index(" {"):])["url"] for line in open(sys.argv[2])}
 pages = [row["url"] for row in csv.DictReader(open(sys.argv[1]), delimiter="\t", quoting=csv.QUOTE_NONE) if row["status"] not in ("", "0")]
 missing = [url for url in pages if url not in captured]
 left = [name for name in os.listdir(sys.argv[3]) if not name.startswith(".")]

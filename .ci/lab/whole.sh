@@ -66,7 +66,7 @@ for what in docs small; do
 	crawl "$dir/bin" >"$dir/first" # not measured: it says which URLs there are, and warms the caches of the machine
 	python3 - "$dir/crawl/warc/index.cdxj" >"$dir/$what.urls" <<'URLS'
 import json, sys
-print("\n".join(sorted({json.loads(line[line.index("{"):])["url"] for line in open(sys.argv[1]) if '"url":"http' in line})))
+print("\n".join(sorted({json.loads(line[line.index(" {"):])["url"] for line in open(sys.argv[1]) if '"url":"http' in line})))
 URLS
 	awk -F'\t' 'NR==FNR { of[$1] = $2; next } { for (name in of) sub("//" name ":", "//" of[name] ":"); print }' \
 		"$dir/sites/hosts.tsv" "$dir/$what.seeds" >"$dir/$what.addresses"

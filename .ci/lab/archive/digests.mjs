@@ -81,7 +81,7 @@ for (const line of (await readFile(index, "utf8")).split("\n").slice(0, -1)) {
   lines++;
   if (Buffer.compare(Buffer.from(before), Buffer.from(line)) > 0) note("index is not sorted at " + line);
   before = line;
-  const entry = JSON.parse(line.slice(line.indexOf("{")));
+  const entry = JSON.parse(line.slice(line.indexOf(" {")));
   if (at.get(entry.filename + " " + entry.offset) !== entry.url) note("index: no record of it at " + line);
   if (lines % 97 === 1) { // its bytes alone are a whole record
     const file = await open(files.find((f) => path.basename(f) === entry.filename));

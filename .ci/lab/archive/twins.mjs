@@ -21,7 +21,7 @@ const until = async (find, ms = 20000) => {
   return null;
 };
 
-const entries = readFileSync(dir + "/warc/index.cdxj", "utf8").trim().split("\n").map((line) => ({ at: line.split(" ")[1], ...JSON.parse(line.slice(line.indexOf("{"))) }));
+const entries = readFileSync(dir + "/warc/index.cdxj", "utf8").trim().split("\n").map((line) => ({ at: line.split(" ")[1], ...JSON.parse(line.slice(line.indexOf(" {"))) }));
 const twin = entries.find((e) => e.mime === "warc/revisit" && entries.some((o) => o.digest === e.digest && o.url !== e.url && o.mime === "text/html"));
 say(twin && !entries.some((e) => e.url === twin.url && e.mime !== "warc/revisit"), `${twin?.url} is a revisit of another URL alone`, JSON.stringify(entries));
 
