@@ -447,9 +447,9 @@ func TestObjectivesUseTheSameVisits(t *testing.T) {
 		if young.Age > 0.98*versions.Age || young.Captured > versions.Captured || young.Fresh > fresh.Fresh {
 			t.Errorf("age %+v, versions %+v, freshness %+v", young, versions, fresh)
 		}
-		// an hourly page is worth few visits for freshness; its interval grows by half at a time
-		if got := freshness.Interval(time.Hour, time.Hour, time.Hour); got < 80*time.Minute {
-			t.Errorf("an hourly page is visited every %v", got)
+		// a page of seconds is worth no visit for freshness, and is looked at now and then nevertheless
+		if got := freshness.Interval(time.Second, time.Second, 400*day); got != min(20*freshness.Even, 400*day) {
+			t.Errorf("a page of seconds is visited every %v, all alike would be every %v", got, freshness.Even)
 		}
 	}
 }
