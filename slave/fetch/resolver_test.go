@@ -428,6 +428,9 @@ func FuzzAnswer(f *testing.F) {
 			f.Add(b)
 		}
 	}
+	// of no length, and with an address behind it
+	f.Add([]byte("\xd6]\x81\x00\x00\x01\x00\x01\x00\x00\x00\x00\x01a\aexample\x00\x00\x01\x00\x01" +
+		"\xc0\f\x00\x01\x00\x01\x00\x00\x00<\x00\x00\x7f\x00\x00\x01"))
 	o := DefaultOptions()
 	f.Fuzz(func(t *testing.T, b []byte) {
 		sifted, _ := systemResolver{permit: o.permit}.sift(b)

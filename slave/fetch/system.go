@@ -69,7 +69,9 @@ func (s systemResolver) sift(answer []byte) (sifted []byte, forbidden []netip.Ad
 	m.Answer = slices.DeleteFunc(m.Answer, func(rr dns.RR) bool {
 		a := addressIn(rr)
 		if !a.IsValid() {
-			return rr.Header().Class != dns.ClassINET // read as an address by the library
+			// The library reads addresses of other classes, too, and four or sixteen bytes where a record has none.
+			kind := rr.Header().Rrtype
+			return rr.Header().Class != dns.ClassINET || kind == dns.TypeA || kind == dns.TypeAAAA
 		}
 		if s.permit(a) == nil {
 			return false
