@@ -1,7 +1,6 @@
 package master
 
 import (
-	"cmp"
 	"encoding/base32"
 	"errors"
 	"fmt"
@@ -127,9 +126,7 @@ func (i *importing) replay(captures []history.Capture) store.Page {
 			if changed {
 				i.result.Changes++
 			}
-			gap := c.At.Sub(last.At)
-			i.load.Trust().Saw(cmp.Or(i.o.Estimate(&h), prior.Center(i.o)), prior.Center(i.o), gap, changed)
-			h.Visited(i.o, gap, changed)
+			h.Visited(i.o, c.At.Sub(last.At), changed)
 		}
 		last = c
 	}

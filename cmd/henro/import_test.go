@@ -12,8 +12,6 @@ import (
 	"testing/synctest"
 	"time"
 
-	"henro/actors/politeness"
-	"henro/actors/revisit"
 	"henro/master"
 	"henro/slave"
 	"henro/slave/fakeweb"
@@ -69,13 +67,6 @@ func TestACrawlBeginsWithWhatAnArchiveTells(t *testing.T) {
 		imported, _, err := importAll(other, []string{archive})
 		if err != nil || imported.Pages != len(cold) || imported.Changes == 0 {
 			t.Fatalf("imported %+v, %v", imported, err)
-		}
-		hosts, _ := stateIn(t, other)
-		for name, host := range hosts {
-			var state politeness.State
-			if err := state.UnmarshalBinary(host.Politeness); err != nil || *state.Trust() == (revisit.Trust{}) {
-				t.Errorf("%s has no track record of its estimates, %v", name, err)
-			}
 		}
 		warm := run(other)
 		apart := func(pages map[string]store.Page) float64 {

@@ -266,7 +266,6 @@ func (p *henro) next(v visit) float64 {
 	t := p.o.Next(h, p.prior, p.w.rnd)
 	if archived := p.w.site.Pages[v.page].Archive; p.archive && v.gap == 0 && len(archived) > 0 {
 		for _, a := range archived { // as henro import takes them
-			p.trust.Saw(cmp.Or(p.o.Estimate(h), p.prior.Center(&p.o)), p.prior.Center(&p.o), a.Gap, a.Changed)
 			h.Visited(&p.o, a.Gap, a.Changed)
 		}
 		t = p.o.Next(h, p.prior, p.w.rnd)
