@@ -451,6 +451,13 @@ func TestObjectivesUseTheSameVisits(t *testing.T) {
 		if got := freshness.Interval(time.Second, time.Second, 400*day); got != min(20*freshness.Even, 400*day) {
 			t.Errorf("a page of seconds is visited every %v, all alike would be every %v", got, freshness.Even)
 		}
+		// a page of which nothing is known keeps its first interval, as far as that is no longer than others wait
+		if got := freshness.Interval(time.Hour, 0, 0); got != time.Hour {
+			t.Errorf("the first interval of an hour became %v", got)
+		}
+		if got := freshness.Interval(400*day, 0, 0); got > 2*freshness.Even {
+			t.Errorf("the first interval is %v, all alike would be visited every %v", got, freshness.Even)
+		}
 	}
 }
 

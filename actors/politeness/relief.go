@@ -70,9 +70,9 @@ type Plan struct {
 const growth = 1.5
 
 // rarest is how many times longer than the even interval Optimal may make one for freshness or age: a page that is not
-// worth its visits, or seems so, is looked at now and then, in case it has calmed down. Without a bound 82 % of the
-// pages of live data are as they are (package revisitsim, one request per version), since bursts gave pages up for
-// ever; sharing out a twentieth of all visits alike is what the simulated policies of the literature do.
+// worth its visits, or seems so, is looked at now and then, in case it has calmed down. The simulated policies of the
+// literature share a twentieth of all visits out alike for the same reason. On the histories it changes nothing
+// (freshness of live data 82.3 % with and without it).
 const rarest = 20
 
 // best returns the interval of a page that is believed to change every mean.
@@ -94,10 +94,11 @@ func (p Plan) Interval(t, mean, last time.Duration) time.Duration {
 	case Delay:
 		relieved = times(time.Second, t.Seconds()+p.By)
 	case Optimal:
+		best := p.best(revisit.Believe(mean, p.Center, p.Trust))
 		if mean <= 0 && p.Objective != revisit.Versions {
-			break // nothing is known that visits could be shared out by
+			best = t // nothing is known that visits could be shared out by
 		}
-		relieved = min(p.best(revisit.Believe(mean, p.Center, p.Trust)), times(max(last, p.Even), growth))
+		relieved = min(best, times(max(last, p.Even), growth))
 	default:
 		return t
 	}
