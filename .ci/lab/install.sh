@@ -40,7 +40,7 @@ megabytes() { du -sm "$1" | cut -f 1; }
 downloads=$(find "$dir/modules/cache/download" -name '*.zip' -printf '%s\n' | awk '{n += $1} END {printf "%d", n / 1e6}')
 echo "first      $took s; downloads $downloads MB, modules $(megabytes "$dir/modules") MB, compiler cache $(megabytes "$GOCACHE") MB"
 "$dir/bin/henro" version | grep -qF "$version"
-"$dir/bin/henro" demo --dir "$dir/demo" >"$dir/demo.log"
+"$dir/bin/henro" demo --dir "$dir/demo" >"$dir/demo.log" 2>/dev/null
 echo "installed  $module/cmd/henro@$version, through a file proxy; it says: $(head -1 "$dir/demo.log")"
 
 mkdir "$dir/embeds"

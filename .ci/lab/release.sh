@@ -76,7 +76,7 @@ python3 -u -m http.server --bind 127.0.0.1 --directory "$dist" 0 >"$dir/served" 
 server=$!
 until grep -q port "$dir/served"; do sleep 0.1; done
 sh "$root/docs/install.sh" "$(grep -o 'http://[^/]*' "$dir/served")" "$home/.local" | grep -qF "$home/.local/bin is not in PATH"
-"$home/.local/bin/henro" demo --dir "$dir/installed" >"$dir/installed.log"
+"$home/.local/bin/henro" demo --dir "$dir/installed" >"$dir/installed.log" 2>/dev/null
 mkdir "$dir/changed"
 cp "$dist"/SHA256SUMS "$dist"/henro-*-linux-amd64.tar.gz "$dir/changed"
 printf x >>"$(ls "$dir"/changed/*.tar.gz)"
@@ -161,4 +161,4 @@ unshare --mount --net bash -e "$dir/run.sh" >"$dir/demo.log" 2>&1 || {
 	exit 1
 }
 test -s "$dir/data/demo/summary.json"
-said image "a crawl ran from it as user 65532 on a root that is read only: $(head -1 "$dir/demo.log")"
+said image "a crawl ran from it as user 65532 on a root that is read only: $(grep finished "$dir/demo.log")"

@@ -70,7 +70,7 @@ systemctl stop henro-slave henro-master
 [ "$(systemctl show -P Result henro-master)" = success ]
 ls -ld /var/lib/henro /var/lib/henro/*
 henro check /var/lib/henro/crawl
-grep -oE '^ *"(pages|links|hosts)": *[0-9]+' /var/lib/henro/crawl/summary.json | tr -d '\n ' | tr '"' ' ' >/test/summary
+grep -oE '^ *"(pages|links|hosts)": *[0-9]+' /var/lib/henro/crawl/summary.json | tr -d '" ' | paste -s -d ' ' >/test/summary
 
 # One machine alone: the same settings, the same crawl.
 systemctl start henro
