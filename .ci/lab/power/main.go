@@ -409,7 +409,7 @@ func (l *lab) lookAtAll(ctx context.Context, events []event, images []image) (al
 		id := sum(left)
 		of := known[id]
 		if of == nil || resume {
-			of = &look{dir: filepath.Join(l.dir, fmt.Sprintf("cut-%d-%s", im.at, im.way)), resume: resume}
+			of = &look{dir: filepath.Join(l.dir, fmt.Sprintf("cut-%d-%d-%s", n, im.at, im.way)), resume: resume}
 			known[id] = of
 			select {
 			case turns <- struct{}{}:
