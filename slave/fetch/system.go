@@ -71,7 +71,7 @@ func (s systemResolver) sift(answer []byte) (sifted []byte, forbidden []netip.Ad
 		if !a.IsValid() {
 			// The library reads addresses of other classes, too, and four or sixteen bytes where a record has none.
 			kind := rr.Header().Rrtype
-			return rr.Header().Class != dns.ClassINET || kind == dns.TypeA || kind == dns.TypeAAAA
+			return kind == dns.TypeA || kind == dns.TypeAAAA
 		}
 		if s.permit(a) == nil {
 			return false
