@@ -460,3 +460,12 @@ func TestIdleConnectionsKeepNobodyOut(t *testing.T) {
 		})
 	}
 }
+
+// No page of ours is shown in a frame of another site, where it could be clicked unseen.
+func TestNoPageIsShownInAFrame(t *testing.T) {
+	w := httptest.NewRecorder()
+	node(console.Options{}).ServeHTTP(w, httptest.NewRequest("GET", "http://127.0.0.1:7780/api/status", nil))
+	if got := w.Header().Get("X-Frame-Options"); w.Code != 200 || got != "DENY" {
+		t.Errorf("%d, X-Frame-Options: %q", w.Code, got)
+	}
+}
