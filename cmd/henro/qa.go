@@ -51,13 +51,7 @@ Without a Chromium all is from the state: how many pages are whole, and which la
 			l.dir = arguments[0]
 			info, err := os.Stat(arguments[0])
 			isPackage := err == nil && info.Mode().IsRegular()
-			switch {
-			case to != "":
-			case isPackage:
-				to = arguments[0] + ".qa"
-			default:
-				to = filepath.Join(arguments[0], "qa")
-			}
+			to = cmp.Or(to, qaFolder(arguments[0], isPackage))
 			browser, err := qa.FindBrowser()
 			if errors.Is(err, qa.ErrNoBrowser) && isPackage {
 				return config.Usage("no Chromium or Chrome is installed, and %s has no state by which its pages "+
@@ -80,8 +74,7 @@ Without a Chromium all is from the state: how many pages are whole, and which la
 				return err
 			}
 			if len(drawn) == 0 {
-				return fmt.Errorf("%s holds no page: only finished WARC files are read",
-					arguments[0])
+				return fmt.Errorf("%s holds no page: only finished WARC files are read", arguments[0])
 			}
 			bar := newBar(cmd.ErrOrStderr())
 			defer bar.end()
@@ -107,6 +100,14 @@ Without a Chromium all is from the state: how many pages are whole, and which la
 	log.Register(f)
 	l.control.register(cmd)
 	return cmd
+}
+
+// qaFolder is where the report goes if nothing else is said.
+func qaFolder(from string, isPackage bool) string {
+	if isPackage {
+		return from + ".qa"
+	}
+	return filepath.Join(from, "qa")
 }
 
 // maxCauses bounds the URLs whose causes are looked for: each opens the state once.

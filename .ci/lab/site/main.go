@@ -3,7 +3,8 @@
 //
 //   - light and dark, wide and on a phone, nothing is wider than the window and every picture is there;
 //   - axe-core finds nothing that keeps anybody from using a page;
-//   - the search finds words in English and Japanese, and Enter leads to the first section found, which is then in view;
+//   - the search finds words in English and Japanese, and Enter leads to the first section found, which comes into
+//     view;
 //   - on a phone the list of pages is one touch away;
 //   - the console says nothing, and nothing but files of the site is asked for.
 package main
@@ -241,8 +242,9 @@ func (b *browser) search(phone bool) error {
 			chromedp.SendKeys("#search", kb.Enter, chromedp.ByQuery)); err != nil {
 			return fmt.Errorf("search for %s: %w", c.words, err)
 		}
-		if err := b.until(`document.querySelector(":target") && !document.querySelector("#found a") && (r =>
-			r.top >= 0 && r.bottom <= innerHeight)(document.querySelector(":target").getBoundingClientRect())`); err != nil {
+		err := b.until(`document.querySelector(":target") && !document.querySelector("#found a") && (r =>
+			r.top >= 0 && r.bottom <= innerHeight)(document.querySelector(":target").getBoundingClientRect())`)
+		if err != nil {
 			return fmt.Errorf("the section with %s comes into view: %w", c.words, err)
 		}
 		var at string
@@ -266,7 +268,8 @@ func (b *browser) take(look string) error {
 	if b.pictures == "" {
 		return nil
 	}
-	for _, page := range []string{"index", "docs/start", "docs/start.ja", "docs/install", "docs/flags", "docs/revisit"} {
+	pages := []string{"index", "docs/start", "docs/start.ja", "docs/install", "docs/flags", "docs/revisit"}
+	for _, page := range pages {
 		var png []byte
 		if err := b.do(chromedp.Navigate("file://"+filepath.Join(b.dir, page+".html")), chromedp.Sleep(time.Second),
 			chromedp.CaptureScreenshot(&png)); err != nil {
