@@ -145,8 +145,8 @@ func run(dir string, all bool) error {
 }
 
 // deadFunctions are those that no program can reach, of the product and of the lab. What a program of the lab needs
-// beside the product's own modules, as the browser does, is left out with it; so are packages that help tests: those are
-// no programs.
+// beside the product's own modules, as the browser does, is left out with it; so are packages that help tests, since no
+// program reaches those.
 func deadFunctions(dir, tools string, programs []string) ([]string, error) {
 	cmd := exec.Command("go", append([]string{"tool", "-modfile=" + tools, "deadcode"}, programs...)...)
 	cmd.Dir, cmd.Stderr = dir, os.Stderr
