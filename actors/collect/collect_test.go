@@ -259,3 +259,28 @@ func TestARedirectIsNoReceiver(t *testing.T) {
 		t.Errorf("%v, asked %q", err, asked)
 	}
 }
+
+type anywhere struct{}
+
+func (anywhere) Bring(context.Context, *collect.File) error { return nil }
+
+// TestNoIndexIsLeftOfAFileThatWasCollected has the start of an Archivist index a file that is just being collected.
+func TestNoIndexIsLeftOfAFileThatWasCollected(t *testing.T) {
+	for range 100 {
+		from := t.TempDir()
+		finished(t, from, "henro-1.warc.gz")
+		path := filepath.Join(from, "henro-1.warc.gz")
+		indexed := make(chan error)
+		go func() { indexed <- cdxj.IndexFile(path) }()
+		pass := sender(t, from, nil, func(o *collect.SenderOptions) { o.Place = anywhere{} })
+		if n, err := pass.Pass(t.Context()); n != 1 || err != nil {
+			t.Fatal(n, err)
+		}
+		if err := <-indexed; err != nil && !errors.Is(err, os.ErrNotExist) { // it came too late
+			t.Error(err)
+		}
+		if left, _ := filepath.Glob(filepath.Join(from, "*")); len(left) != 0 {
+			t.Fatalf("left: %v", left)
+		}
+	}
+}

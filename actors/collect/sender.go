@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -117,8 +118,14 @@ func (s *Sender) send(ctx context.Context, path string) error {
 	if err := s.o.Place.Bring(ctx, file); err != nil {
 		return err
 	}
-	// The index first: a file without one is found by the next start, an index without its file by nobody.
-	if err := errors.Join(file.Close(), os.Remove(cdxj.Path(path)), os.Remove(path)); err != nil {
+	// The index first: a file without one is found by the next start, an index without its file is not. And again, since
+	// the start of an Archivist takes the file for one that has no index yet, and may have made it meanwhile.
+	index := cdxj.Path(path)
+	err = errors.Join(file.Close(), os.Remove(index), os.Remove(path))
+	if again := os.Remove(index); !errors.Is(again, fs.ErrNotExist) {
+		err = errors.Join(err, again)
+	}
+	if err != nil {
 		return fmt.Errorf("collect: %w", err)
 	}
 	s.log.WithFields(logrus.Fields{"file": name, "bytes": file.Size}).Info("a file was collected and removed here")

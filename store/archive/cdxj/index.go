@@ -36,9 +36,9 @@ func lines(w io.Writer, filename string) func(*warc.Entry) error {
 	}
 }
 
-// IndexFile writes the sorted index of a finished WARC file beside it.
+// IndexFile writes the sorted index of a finished WARC file beside it, or none if the file is taken away meanwhile.
 func IndexFile(path string) error {
-	return indexWith(path, func(visit func(*warc.Entry) error) error {
+	err := indexWith(path, func(visit func(*warc.Entry) error) error {
 		f, err := os.Open(path)
 		if err != nil {
 			return err
@@ -46,6 +46,12 @@ func IndexFile(path string) error {
 		_, err = warc.List(f, visit)
 		return errors.Join(err, f.Close())
 	})
+	if _, gone := os.Stat(path); err == nil && errors.Is(gone, fs.ErrNotExist) {
+		if err = os.Remove(Path(path)); errors.Is(err, fs.ErrNotExist) {
+			return nil
+		}
+	}
+	return err
 }
 
 // indexWith writes the sorted index of the records that walk shows.
