@@ -266,7 +266,7 @@ func (anywhere) Bring(context.Context, *collect.File) error { return nil }
 
 // TestNoIndexIsLeftOfAFileThatWasCollected has the start of an Archivist index a file that is just being collected.
 func TestNoIndexIsLeftOfAFileThatWasCollected(t *testing.T) {
-	for range 100 {
+	for range 20 {
 		from := t.TempDir()
 		finished(t, from, "henro-1.warc.gz")
 		path := filepath.Join(from, "henro-1.warc.gz")
