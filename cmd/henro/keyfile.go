@@ -20,7 +20,7 @@ func keyFileCommands() []*cobra.Command {
 			Use: use, Short: short, Long: long, Example: example,
 			Args: func(_ *cobra.Command, given []string) error {
 				if len(given)+1 != len(strings.Fields(use)) {
-					return config.Usage("want henro key %s", use)
+					return config.Usage("want henro key %s, and --key FILE where the file is not in the settings", use)
 				}
 				return nil
 			},
