@@ -765,7 +765,8 @@ var shared = map[reflect.Type]bool{
 	reflect.TypeFor[*messages.SlaveRegistered](): true, reflect.TypeFor[*messages.WorkRequested](): true,
 	reflect.TypeFor[*messages.Report](): true, reflect.TypeFor[*messages.TaskRefused](): true,
 	reflect.TypeFor[*messages.SlaveWelcomed](): true, reflect.TypeFor[*messages.TaskBatch](): true,
-	reflect.TypeFor[*seenResources](): true,
+	reflect.TypeFor[*seenResources]():         true,
+	reflect.TypeFor[protoimpl.MessageState](): true, // it leads to all that protobuf knows of all messages
 }
 
 var timeType = reflect.TypeFor[time.Time]()

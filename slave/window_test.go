@@ -2,6 +2,7 @@ package slave
 
 import (
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -56,10 +57,10 @@ func TestLargePagesWaitUntilFactsWereStored(t *testing.T) {
 		log.SetOutput(&strings.Builder{})
 		system := floor.NewSystem("test", logrus.NewEntry(log), floor.SystemOptions{})
 		defer system.Shutdown()
-		parsedPages := 0
+		var parsedPages atomic.Int32
 		sink := system.Root.Spawn(actor.PropsFromFunc(func(ctx actor.Context) {
 			if _, ok := ctx.Message().(*archivist.Archive); ok {
-				parsedPages++
+				parsedPages.Add(1)
 			}
 		}))
 		parser := system.Root.Spawn(parserProps(o, sink, sink, logrus.NewEntry(log)))
@@ -70,12 +71,12 @@ func TestLargePagesWaitUntilFactsWereStored(t *testing.T) {
 			kept.fetched(bytes)
 			system.Root.Send(parser, m)
 		}
-		after := func(d time.Duration, want int, sentence string) {
+		after := func(d time.Duration, want int32, sentence string) {
 			t.Helper()
 			time.Sleep(d)
 			synctest.Wait()
-			if parsedPages != want {
-				t.Errorf("%s: %d pages are parsed, want %d", sentence, parsedPages, want)
+			if parsed := parsedPages.Load(); parsed != want {
+				t.Errorf("%s: %d pages are parsed, want %d", sentence, parsed, want)
 			}
 		}
 		stored := func() { w.storedAt.Store(time.Now().UnixNano()) }
