@@ -61,23 +61,53 @@ uses that address as its HTTP proxy; Accept-Datetime chooses the moment. No requ
 	return cmd
 }
 
-// absence says why an archive lacks a URL, from the state beside it or the running crawl that holds that.
+// absence says why an archive lacks a URL.
 func absence(ctx context.Context, dir, of string) (a replay.Absence, err error) {
-	l := look{dir: dir, control: control{address: defaultMaster}}
-	state, running, err := l.open()
+	s, err := openAbsences(dir)
 	if err != nil {
 		return a, err
 	}
-	var why *master.WhyFound
+	defer func() { err = errors.Join(err, s.Close()) }()
+	return s.of(ctx, of)
+}
+
+// absences say why an archive lacks URLs, from the state beside it or the running crawl that holds that.
+type absences struct {
+	look
+	state    *store.State // nil: the crawl is running
+	settings master.Settings
+}
+
+func openAbsences(dir string) (*absences, error) {
+	s := &absences{look: look{dir: dir, control: control{address: defaultMaster}}}
+	state, running, err := s.open()
+	if err != nil {
+		return nil, err
+	}
 	if running {
+		return s, nil
+	}
+	s.state = state
+	if s.settings, err = master.AtRest(s.state, dir, 0); err != nil {
+		return nil, errors.Join(err, s.state.Close())
+	}
+	return s, nil
+}
+
+func (s *absences) Close() error {
+	if s.state == nil {
+		return nil
+	}
+	return s.state.Close()
+}
+
+func (s *absences) of(ctx context.Context, wanted string) (a replay.Absence, err error) {
+	var why *master.WhyFound
+	if s.state == nil {
 		why = new(master.WhyFound)
-		err = l.ask(ctx, http.MethodGet, "/api/why?of="+url.QueryEscape(of), nil, why)
+		err = s.ask(ctx, http.MethodGet, "/api/why?of="+url.QueryEscape(wanted), nil, why)
 	} else {
-		var settings master.Settings
-		if settings, err = master.AtRest(state, dir, 0); err == nil {
-			why, err = master.FindWhy(ctx, state, nil, &settings, of)
-		}
-		err = errors.Join(err, state.Close())
+		why, err = master.FindWhy(ctx, s.state, nil, &s.settings, wanted)
 	}
 	if err != nil {
 		return a, err
