@@ -12,7 +12,6 @@ import (
 	"testing"
 
 	"henro/store/archive/wacz"
-	"henro/store/archive/warc"
 )
 
 // part is one of a package, to be packed again.
@@ -61,24 +60,7 @@ func verified(t *testing.T, parts []part) (wacz.About, []string, error) {
 // signed is a signed package in parts.
 func signed(t *testing.T) []part {
 	t.Helper()
-	key, err := wacz.NewKey()
-	if err != nil {
-		t.Fatal(err)
-	}
-	dir, m := archived(t, 2, warc.Gzip)
-	o := wacz.DefaultOptions()
-	o.Now, o.Software, o.Title = noon, "henro/test", "Manuals"
-	if o.Key, err = wacz.ParseKey(key); err != nil {
-		t.Fatal(err)
-	}
-	var packed bytes.Buffer
-	if err := wacz.Write(&packed, dir, m, wacz.Lists{}, o); err != nil {
-		t.Fatal(err)
-	}
-	z, err := zip.NewReader(bytes.NewReader(packed.Bytes()), int64(packed.Len()))
-	if err != nil {
-		t.Fatal(err)
-	}
+	z, _ := signedPackage(t, 2)
 	var parts []part
 	for _, f := range z.File {
 		r, err := f.Open()

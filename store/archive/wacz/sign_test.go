@@ -18,16 +18,17 @@ import (
 	"henro/store/archive/warc"
 )
 
-// TestASignedPackageIsVerifiedAsReadersDo follows section "Anonymous Signature Validation" of the specification.
-func TestASignedPackageIsVerifiedAsReadersDo(t *testing.T) {
-	text, err := wacz.NewKey()
+// signedPackage is a package of so many files, and the key that has signed it.
+func signedPackage(t *testing.T, files int) (*zip.Reader, *ecdsa.PrivateKey) {
+	t.Helper()
+	key, err := wacz.NewKey()
 	if err != nil {
 		t.Fatal(err)
 	}
-	dir, m := archived(t, 1, warc.Gzip)
+	dir, m := archived(t, files, warc.Gzip)
 	o := wacz.DefaultOptions()
-	o.Now, o.Software = noon, "henro/test"
-	if o.Key, err = wacz.ParseKey(text); err != nil {
+	o.Now, o.Software, o.Title = noon, "henro/test", "Manuals"
+	if o.Key, err = wacz.ParseKey(key); err != nil {
 		t.Fatal(err)
 	}
 	var packed bytes.Buffer
@@ -38,6 +39,12 @@ func TestASignedPackageIsVerifiedAsReadersDo(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	return z, o.Key
+}
+
+// TestASignedPackageIsVerifiedAsReadersDo follows section "Anonymous Signature Validation" of the specification.
+func TestASignedPackageIsVerifiedAsReadersDo(t *testing.T) {
+	z, key := signedPackage(t, 1)
 	read := func(name string) []byte {
 		f, err := z.Open(name)
 		if err != nil {
@@ -79,7 +86,7 @@ func TestASignedPackageIsVerifiedAsReadersDo(t *testing.T) {
 		new(big.Int).SetBytes(signature[48:])) {
 		t.Error("the signature is not one of the hash")
 	}
-	if named, err := wacz.PublicKey(o.Key); err != nil || named != s.PublicKey {
+	if named, err := wacz.PublicKey(key); err != nil || named != s.PublicKey {
 		t.Errorf("the key calls itself %s, %v", named, err)
 	}
 }
