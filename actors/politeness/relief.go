@@ -246,13 +246,12 @@ func Price(d Demand, plan Plan) Cost {
 func Relieve(kind Relief, d Demand, capacity float64) (Plan, Cost) {
 	none := Plan{Relief: NoRelief, Min: d.Min, Max: d.Max}
 	before := Price(d, none)
-	if shared := d.Objective != revisit.Versions && kind == Optimal; shared {
-		capacity = min(capacity, before.Load)
-	} else if before.Load <= capacity {
-		capacity = 0
-	}
-	if !(capacity > 0) {
+	shared := kind == Optimal && d.Objective != revisit.Versions
+	if !(capacity > 0) || !shared && before.Load <= capacity {
 		return none, before
+	}
+	if shared {
+		capacity = min(capacity, before.Load)
 	}
 	plan := Fit(kind, d, capacity)
 	return plan, Price(d, plan)
