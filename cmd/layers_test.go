@@ -71,7 +71,6 @@ var pure = []struct{ dir, why, mayImport string }{
 	{"actors/host", "whole lives of a host are scripts", "henro/messages henro/store"},
 	{"actors/politeness", "equations (9) and (10), proved by simulation", ""},
 	{"actors/revisit", "equations (1) to (4), proved by simulation", "github.com/spf13/pflag"},
-	{"actors/revisit/revisitsim", "histories of years are replayed in a second", ""},
 	{"actors/robots", "RFC 9309 is a function from bytes to yes and no", ""},
 	{"actors/scope", "master and slaves must judge a URL alike", ""},
 	{"actors/admission", "master, slaves and henro why must judge a URL alike", "github.com/spf13/pflag"},
@@ -85,8 +84,6 @@ var pure = []struct{ dir, why, mayImport string }{
 	{"master/window", "hours are proved by tables", ""},
 	{"master/forecast", "an end is foreseen from figures", ""},
 	{"master/frontier", "orders of URLs, compared by simulation", ""},
-	{"master/frontier/frontiersim", "a graph of the web in memory is crawled in seconds",
-		"golang.org/x/net/publicsuffix"},
 	{"master/ledger", "the book of leases is a value", "github.com/benbjohnson/immutable"},
 }
 

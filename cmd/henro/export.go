@@ -27,7 +27,7 @@ func newExportCommand() *cobra.Command {
 		Example: `  henro export --dir crawl crawl.sqlite                         # all tables, with indexes and views
   henro export --dir crawl --what links links.parquet
   henro export --dir crawl --what pages --to tsv - | head
-  henro export --dir crawl graph.graph-txt && henro simulate frontier --graph graph.graph-txt`,
+  henro export --dir crawl graph.graph-txt`,
 		Args: func(_ *cobra.Command, arguments []string) error {
 			if len(arguments) != 1 {
 				return config.Usage("export to one file: henro export --what links --to csv --dir crawl links.csv " +

@@ -85,7 +85,7 @@ crawls the sites you name, writes WARC 1.1 archives and a link graph, and knows 
 		&cobra.Group{ID: "crawl", Title: "Crawl:"},
 		&cobra.Group{ID: "steer", Title: "Ask and steer a running crawl:"},
 		&cobra.Group{ID: "look", Title: "Look into what was crawled:"},
-		&cobra.Group{ID: "try", Title: "Try and simulate:"},
+		&cobra.Group{ID: "try", Title: "Try:"},
 	)
 	add := func(group string, commands ...*cobra.Command) {
 		for _, c := range commands {
@@ -102,7 +102,7 @@ crawls the sites you name, writes WARC 1.1 archives and a link graph, and knows 
 		newWACZCommand(), newExportCommand(), newReportCommand(), newCheckCommand(), newRepairCommand())
 	add("look", newSQLCommand(), newStatsCommand(), newDiffCommand(), newFeedCommand(),
 		newSearchCommand())
-	add("try", newFakewebCommand(), newSimulateCommand())
+	add("try", newFakewebCommand())
 	root.AddCommand(config.NewManCommand(), newVersionCommand(), newIndexCommand(), newCompactCommand())
 	return root
 }

@@ -113,7 +113,6 @@ func TestBadInputIsOneLineThatSaysWhatToDoAndTouchesNothing(t *testing.T) {
 		{"a signing key that is none", []string{"wacz", "--sign", "bad.yaml", "crawl", "x.wacz"}, "henro key signing"},
 		{"seeds that are not added", []string{"seeds", "remove"}, "want add"},
 		{"a shell without completion", []string{"completion", "tcsh"}, "want bash, fish, powershell, zsh"},
-		{"a simulation of nothing", []string{"simulate", "weather"}, "want frontier, revisit"},
 		{"an order that is none", append(private, "--order", "x", "http://a.test/"), "breadth, inlinks, opic"},
 		{"politeness for what has no clock", append(private, "--politeness", "x", "http://a.test/"),
 			"host, ip or domain"},
@@ -169,7 +168,6 @@ func TestBadInputIsOneLineThatSaysWhatToDoAndTouchesNothing(t *testing.T) {
 		{"no slave to drain", []string{"slaves", "drain"}, "which slave?"},
 		{"an address that is none for files", []string{"collect", "nowhere", "--listen", "x"}, "want HOST:PORT"},
 		{"a trace for no time", []string{"trace", "--for", "x"}, "want a span such as 30s"},
-		{"histories that are not there", []string{"simulate", "revisit", "--traces", "none"}, "--traces: open none"},
 		{"more dead hosts than there are", []string{"fakeweb", "--dead-hosts", "2"}, "shares add up to 2"},
 		{"a crawl that is not there, missed", []string{"missing", "typo"}, "typo holds no crawl"},
 		{"a crawl that is not there, backed up", []string{"backup", "--dir", "typo", "x.tar"}, "typo holds no crawl"},
@@ -201,7 +199,7 @@ func TestBadInputIsOneLineThatSaysWhatToDoAndTouchesNothing(t *testing.T) {
 func TestEveryCommandAloneSaysWhatItWants(t *testing.T) {
 	dir := t.TempDir()
 	t.Chdir(dir)
-	does := map[string]bool{"demo": true, "fakeweb": true, "doctor": true, "simulate": true} // something, by themselves
+	does := map[string]bool{"demo": true, "fakeweb": true, "doctor": true} // something, by themselves
 	var walk func(c *cobra.Command, path ...string)
 	walk = func(c *cobra.Command, path ...string) {
 		for _, child := range c.Commands() {

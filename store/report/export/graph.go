@@ -181,8 +181,8 @@ func (g *graph) each(fn func(from, to int64) error) error {
 }
 
 // writeLAW writes STEM.graph-txt, with a line for each node that lists the nodes it links to, and beside it STEM.urls,
-// their URLs, and STEM.hosts, "host<TAB>number of nodes" for each run of nodes with one host, which henro simulate
-// frontier reads.
+// their URLs, and STEM.hosts, "host<TAB>number of nodes" for each run of nodes with one host, which the lab's
+// simulate frontier reads.
 func writeLAW(ctx context.Context, source *tables.Source, o Order) error {
 	stem := strings.TrimSuffix(o.Path, ".graph-txt")
 	return appear(stem+".graph-txt", func(graphPart string) error {

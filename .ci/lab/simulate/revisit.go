@@ -17,8 +17,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"henro/.ci/lab/simulate/revisitsim"
 	"henro/actors/revisit"
-	"henro/actors/revisit/revisitsim"
 	"henro/cmd/config"
 	"henro/store/report/chart"
 )
@@ -33,7 +33,7 @@ type revisitSimulation struct {
 	o               revisitsim.Options
 }
 
-func newSimulateRevisitCommand() *cobra.Command {
+func newRevisitCommand() *cobra.Command {
 	s := revisitSimulation{o: revisitsim.DefaultOptions()}
 	cmd := &cobra.Command{
 		Use:   "revisit",
@@ -48,12 +48,12 @@ fields separated by tabs, the times by spaces; also with .gz. Without --traces p
 To choose constants fairly, name the variants with --policy (drift+optimal:prior=10d:forget=0.95; there are forget,
 prior in days, spread and threshold) and judge the choice with --leave-one-site-out, or look at --half 1 alone and
 judge what you chose on --half 2.`,
-		Example: `  henro simulate revisit
-  henro simulate revisit --traces derived_index.tsv.gz --classes sites.tsv --csv scores.csv
-  henro simulate revisit --traces pages.tsv.gz --classes sites.tsv --half 2
-  henro simulate revisit --traces pages.tsv.gz --archive 30d --policy drift+optimal,drift+optimal+archive
-  henro simulate revisit --traces pages.tsv.gz --policy drift+optimal,drift+optimal:prior=10d --leave-one-site-out
-  henro simulate revisit --policy nutch,stormcrawler,drift+optimal --budget 0.5,1,2 --plot shares.svg`,
+		Example: `  simulate revisit
+  simulate revisit --traces derived_index.tsv.gz --classes sites.tsv --csv scores.csv
+  simulate revisit --traces pages.tsv.gz --classes sites.tsv --half 2
+  simulate revisit --traces pages.tsv.gz --archive 30d --policy drift+optimal,drift+optimal+archive
+  simulate revisit --traces pages.tsv.gz --policy drift+optimal,drift+optimal:prior=10d --leave-one-site-out
+  simulate revisit --policy nutch,stormcrawler,drift+optimal --budget 0.5,1,2 --plot shares.svg`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return s.run(cmd.Context(), cmd.OutOrStdout())
@@ -115,11 +115,7 @@ func (s *revisitSimulation) run(ctx context.Context, out io.Writer) error {
 		if file.name == "" {
 			continue
 		}
-		f, err := os.Create(file.name)
-		if err != nil {
-			return fmt.Errorf("write scores: %w", err)
-		}
-		if err := cmp.Or(file.write(f), f.Close()); err != nil {
+		if err := writeFile(file.name, file.write); err != nil {
 			return err
 		}
 	}

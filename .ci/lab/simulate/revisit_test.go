@@ -13,7 +13,7 @@ import (
 
 func simulateRevisit(t *testing.T, arguments ...string) (string, error) {
 	t.Helper()
-	cmd := newSimulateRevisitCommand()
+	cmd := newRevisitCommand()
 	var out bytes.Buffer
 	cmd.SetOut(&out)
 	cmd.SetErr(&out)

@@ -13,7 +13,7 @@ import (
 
 func simulateFrontier(t *testing.T, arguments ...string) (string, error) {
 	t.Helper()
-	cmd := newSimulateFrontierCommand()
+	cmd := newFrontierCommand()
 	var out, progress bytes.Buffer
 	cmd.SetOut(&out)
 	cmd.SetErr(&progress)

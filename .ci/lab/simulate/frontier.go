@@ -13,9 +13,9 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"henro/.ci/lab/simulate/frontiersim"
 	"henro/cmd/config"
 	"henro/master/frontier"
-	"henro/master/frontier/frontiersim"
 	"henro/store/report/chart"
 )
 
@@ -35,7 +35,7 @@ type frontierSimulation struct {
 	most    int
 }
 
-func newSimulateFrontierCommand() *cobra.Command {
+func newFrontierCommand() *cobra.Command {
 	s := frontierSimulation{web: frontiersim.DefaultWebOptions(), crawl: frontiersim.DefaultCrawlOptions()}
 	cmd := &cobra.Command{
 		Use:   "frontier",
@@ -47,9 +47,9 @@ pages crawled, for every policy; URLs stored. With --policy it writes the curve 
 
 Graphs: edge lists (--columns says which fields), LAW's ASCII form (*.graph-txt), successor differences (*.delta), each
 also with .gz, the hosts of the pages in a file "hosts" beside; without --graph a web is made.`,
-		Example: `  henro simulate frontier --web 1000000 --out figures
-  henro simulate frontier --graph uk-2007/arcs.delta.gz --policy slots -B 2048 -H 2048
-  henro simulate frontier --cost --out figures`,
+		Example: `  simulate frontier --web 1000000 --out figures
+  simulate frontier --graph uk-2007/arcs.delta.gz --policy slots -B 2048 -H 2048
+  simulate frontier --cost --out figures`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return s.run(cmd.Context(), cmd.OutOrStdout(), cmd.ErrOrStderr())
