@@ -55,9 +55,9 @@ const (
 	maxCookies = 24 << 10
 )
 
-func (b *Book) termsOf(task *messages.HostTask, now time.Time) terms {
+func termsOf(task *messages.HostTask, pages map[string]store.Page, now time.Time) terms {
 	t := terms{since: now, follow: task.Follow, robots: len(task.Robots) == 0}
-	for _, page := range b.lease.pages {
+	for _, page := range pages {
 		if at := (place{page.Depth, page.DepthLeft}); !slices.Contains(t.depths, at) {
 			t.depths = append(t.depths, at)
 		}
@@ -66,8 +66,7 @@ func (b *Book) termsOf(task *messages.HostTask, now time.Time) terms {
 }
 
 // doubt says why a fact cannot be true; empty: it can. Facts taken already are sent again and are not looked at.
-func (b *Book) doubt(f *messages.Fact) string {
-	l := b.lease
+func (l *openLease) doubt(f *messages.Fact, j *judge) string {
 	switch {
 	case f.Seq == 0 || f.Seq > l.processed && f.Seq-l.processed > maxSeqAhead:
 		return "a number that no fact of the lease has"
@@ -84,9 +83,9 @@ func (b *Book) doubt(f *messages.Fact) string {
 	case kinds != 1:
 		return "a fact that says nothing, or several things"
 	case f.Visited != nil:
-		return b.doubtVisit(f.Visited)
+		return l.doubtVisit(f.Visited, j)
 	case f.Robots != nil:
-		return b.doubtRobots(f.Robots)
+		return l.terms.doubtRobots(f.Robots, j.now)
 	case f.More != nil && l.parts >= maxParts:
 		return "more links than a page has"
 	}
@@ -94,18 +93,18 @@ func (b *Book) doubt(f *messages.Fact) string {
 }
 
 // within reports that so long ago, in nanoseconds, the lease was there.
-func (b *Book) within(ns int64) bool {
+func (t *terms) within(ns int64, now time.Time) bool {
 	age := restoredAge
-	if t := &b.lease.terms; !t.restored { // the monotonic clock stands still while a machine sleeps
-		age = max(b.now.Sub(t.since), b.now.Round(0).Sub(t.since.Round(0)))
+	if !t.restored { // the monotonic clock stands still while a machine sleeps
+		age = max(now.Sub(t.since), now.Round(0).Sub(t.since.Round(0)))
 	}
 	return ns >= 0 && time.Duration(ns) <= age+ageSlack
 }
 
 // doubtRequest looks at what visits and answers of robots.txt have in common.
-func (b *Book) doubtRequest(status uint32, reason messages.Reason, took, ago, retryAfter int64) string {
+func (t *terms) doubtRequest(status uint32, reason messages.Reason, took, ago, retryAfter int64, now time.Time) string {
 	switch {
-	case !b.within(ago):
+	case !t.within(ago, now):
 		return "a request in the future, or before the lease"
 	case took < 0 || took > ago+int64(ageSlack):
 		return "a request that ended in the future, or before it began"
@@ -117,11 +116,10 @@ func (b *Book) doubtRequest(status uint32, reason messages.Reason, took, ago, re
 	return ""
 }
 
-func (b *Book) doubtRobots(v *messages.RobotsVisited) string {
-	if why := b.doubtRequest(v.Status, v.Reason, v.TookNs, v.AgoNs, v.RetryAfterNs); why != "" {
+func (t *terms) doubtRobots(v *messages.RobotsVisited, now time.Time) string {
+	if why := t.doubtRequest(v.Status, v.Reason, v.TookNs, v.AgoNs, v.RetryAfterNs, now); why != "" {
 		return why
 	}
-	t := &b.lease.terms
 	if !t.robots || t.answers >= maxRobotsAnswers {
 		return "a robots.txt that was not to be asked for"
 	}
@@ -144,12 +142,12 @@ func (b *Book) doubtRobots(v *messages.RobotsVisited) string {
 	return ""
 }
 
-func (b *Book) doubtVisit(v *messages.PageVisited) string {
-	if why := b.doubtRequest(v.Status, v.Reason, v.TookNs, v.AgoNs, v.RetryAfterNs); why != "" {
+func (l *openLease) doubtVisit(v *messages.PageVisited, j *judge) string {
+	t := &l.terms
+	if why := t.doubtRequest(v.Status, v.Reason, v.TookNs, v.AgoNs, v.RetryAfterNs, j.now); why != "" {
 		return why
 	}
-	t := &b.lease.terms
-	page, lent := b.lease.pages[string(v.Position)]
+	page, lent := l.pages[string(v.Position)]
 	lent = lent && len(v.Position) > 0
 	key := fingerprint.URL(v.Url)
 	if len(v.Position) > 0 {
@@ -157,7 +155,7 @@ func (b *Book) doubtVisit(v *messages.PageVisited) string {
 	}
 	_, again := t.reported[key]
 	switch {
-	case !b.isURL(v.Url, &page):
+	case (page.URL == "" || v.Url != page.URL) && !isURL(v.Url, j.page.Host):
 		return "a page that is no URL of the host"
 	case len(v.Position) > 0 && !lent:
 		return "a position that was not lent"
@@ -179,9 +177,9 @@ func (b *Book) doubtVisit(v *messages.PageVisited) string {
 	case lent && page.URL != "":
 	case !t.follow:
 		return "a page that was not lent, and not to be followed"
-	case !t.restored && !b.reaches(place{uint8(v.Depth), admission.DepthLeft(v.DepthLeft)}):
+	case !t.restored && !t.reaches(place{uint8(v.Depth), admission.DepthLeft(v.DepthLeft)}, j.rules):
 		return "a depth that no link leads to"
-	case !t.restored && b.judge.regions.Of(b.name).Decide(v.Url) == scope.OutOfReach:
+	case !t.restored && j.regions.Of(j.page.Host).Decide(v.Url) == scope.OutOfReach:
 		return "a page outside the scope"
 	}
 	if t.reported == nil {
@@ -192,13 +190,10 @@ func (b *Book) doubtVisit(v *messages.PageVisited) string {
 	return ""
 }
 
-// isURL reports that a text is a URL of the host, in the form that we write. That of the page lent is.
-func (b *Book) isURL(url string, lent *store.Page) bool {
-	if url != "" && url == lent.URL {
-		return true
-	}
+// isURL reports that a text is a URL of the host, in the form that we write.
+func isURL(url, host string) bool {
 	u, err := weburl.Parse(url)
-	return err == nil && u.String() == url && u.Host() == b.name
+	return err == nil && u.String() == url && u.Host() == host
 }
 
 // same reports that a lent page is at the URL, which the slave has read and written again.
@@ -212,9 +207,8 @@ func same(url, lent string) bool {
 
 // reaches reports that a page followed inside the lease can be at a place: behind each link there is one less left, and
 // a redirect leaves it as it was. One with less left than it has does no harm: the links to it say how much it has.
-func (b *Book) reaches(to place) bool {
-	r := b.judge.rules
-	for _, p := range b.lease.terms.depths {
+func (t *terms) reaches(to place, r *admission.Rules) bool {
+	for _, p := range t.depths {
 		links, left := int(to.depth)-int(p.depth), int(p.left)
 		switch {
 		case links < 0:

@@ -118,7 +118,7 @@ func TestEveryFactThatCannotBeIsDoubted(t *testing.T) {
 	} {
 		b := New(DefaultOptions(), name, admission.Remember(all.With(weburl.MustParse(name+"/in/"))))
 		b.judge.rules.Depth = 4
-		b.now = now
+		b.judge.now = now
 		lent := store.Page{URL: name + "/in/page", Depth: 2, DepthLeft: 2}
 		b.lease = &openLease{processed: 4, pages: map[string]store.Page{"p": lent}, terms: terms{
 			since: now.Add(-time.Duration(age)), follow: true, robots: true, depths: []place{{2, 2}}}}
@@ -128,7 +128,7 @@ func TestEveryFactThatCannotBeIsDoubted(t *testing.T) {
 		fact := &messages.Fact{Seq: 5, Visited: &messages.PageVisited{Url: lent.URL, Position: []byte("p"), Depth: 2,
 			DepthLeft: 2, Status: 200}}
 		c.fact(fact)
-		if why := b.doubt(fact); (why == "") != (c.says == "") || !strings.Contains(why, c.says) {
+		if why := b.lease.doubt(fact, b.judge); (why == "") != (c.says == "") || !strings.Contains(why, c.says) {
 			t.Errorf("%s: %q, want %q", sentence, why, c.says)
 		}
 		if fact.Visited == nil || c.says != "" {
@@ -136,7 +136,7 @@ func TestEveryFactThatCannotBeIsDoubted(t *testing.T) {
 		}
 		b.lease.processed = 5
 		again := &messages.Fact{Seq: 6, Visited: fact.Visited}
-		if why := b.doubt(again); why != "the same page twice" {
+		if why := b.lease.doubt(again, b.judge); why != "the same page twice" {
 			t.Errorf("%s, and again: %q", sentence, why)
 		}
 	}

@@ -81,7 +81,7 @@ func (b *Book) takeFacts() {
 	}
 	asked := &visitsMade{lease: l.ID, spare: b.spare()}
 	for _, fact := range l.queue {
-		if why := b.doubt(fact); why != "" {
+		if why := l.doubt(fact, b.judge); why != "" {
 			b.distrust(why)
 			break
 		}
@@ -137,7 +137,9 @@ func (b *Book) takeVisit(v *messages.PageVisited) visitMade {
 			made.links = []outlink.Outlink{}
 		}
 	}
-	b.keepWishes(made.links)
+	if b.o.Sitemaps && b.o.Continuous {
+		b.lease.keepWishes(made.links, b.name)
+	}
 	if len(v.Position) == 0 {
 		made.wish = b.lease.wishes[fingerprint.URL(v.Url)]
 	}

@@ -80,17 +80,13 @@ func (b *Book) seek(url string, again bool, links []outlink.Outlink) {
 // lease visits.
 const wishesKept = 4096
 
-// keepWishes remembers the changefreq that a sitemap gives of pages of this host. A page that is followed inside the
+// keepWishes remembers the changefreq that a sitemap gives of pages of the host. A page that is followed inside the
 // lease is there before it is admitted, so the candidate that carries its changefreq comes too late.
-func (b *Book) keepWishes(links []outlink.Outlink) {
-	if !b.o.Sitemaps || !b.o.Continuous {
-		return
-	}
-	l := b.lease
+func (l *openLease) keepWishes(links []outlink.Outlink, host string) {
 	for i := range links {
 		if link := &links[i]; link.Kind == outlink.Sitemap && link.Anchor != "" && len(l.wishes) < wishesKept {
 			wish := outlink.ParseHint(link.Anchor).Frequency
-			if wish == outlink.Unsaid || weburl.HostOf(link.URL) != b.name {
+			if wish == outlink.Unsaid || weburl.HostOf(link.URL) != host {
 				continue
 			}
 			if l.wishes == nil {

@@ -131,7 +131,7 @@ func (b *Book) loaded(m *protocol.PagesLoaded) {
 	for _, entry := range due[:len(task.Tasks)] {
 		b.lease.pages[string(entry.Position)] = entry.Page
 	}
-	b.lease.terms = b.termsOf(task, now)
+	b.lease.terms = termsOf(task, b.lease.pages, now)
 	if len(m.Due) > 0 && len(task.Tasks)%2 == 1 {
 		b.line.knownFirst = !b.line.knownFirst
 	}
