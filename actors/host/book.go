@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"henro/actors/admission"
-	"henro/actors/politeness"
 	"henro/actors/protocol"
 	"henro/actors/robots"
 	"henro/messages"
@@ -73,18 +72,15 @@ type Book struct {
 	now  time.Time
 	out  []Effect
 
-	phase      phase
-	record     store.HostRecord
-	politeness politeness.State // with the timetable as the Schedule last reported it
-	verdict    politeness.Verdict
-	// before which no host that shares this host's clock may be asked: its pace, without the rests that are its own
-	othersAt time.Time
-	robots   robotsBook
-	line     line
-	judge    *judge
-	lend     *preparation // in preparing
-	lease    *openLease   // in lent, and while it is written in preparing
-	writes   int          // not answered yet
+	phase  phase
+	record store.HostRecord
+	clock  clock
+	robots robotsBook
+	line   line
+	judge  *judge
+	lend   *preparation // in preparing
+	lease  *openLease   // in lent, and while it is written in preparing
+	writes int          // not answered yet
 }
 
 // line is what waits to be visited, as far as is known.
@@ -141,6 +137,7 @@ type (
 // New makes the book of a host of which nothing is known yet: HostRestored is the first fact that it takes.
 func New(o Options, name string, regions *admission.Known) *Book {
 	b := &Book{o: o, name: name}
+	b.clock.o = &b.o
 	b.judge = newJudge(regions, &b.o.Admission, name)
 	return b
 }
@@ -231,13 +228,13 @@ func (b *Book) take(fact any) bool {
 
 // restore begins with what is on disk.
 func (b *Book) restore(m *protocol.HostRestored) {
-	b.record = m.Record
+	b.record, b.clock.askedAt = m.Record, m.Record.AskedAt
 	if len(m.Record.Politeness) > 0 {
-		if err := b.politeness.UnmarshalBinary(m.Record.Politeness); err != nil {
+		if err := b.clock.UnmarshalBinary(m.Record.Politeness); err != nil {
 			panic(fmt.Errorf("politeness of %s: %w", b.name, err))
 		}
 	}
-	b.politeness.Allow(m.Record.NextAllowed)
+	b.clock.Allow(m.Record.NextAllowed)
 	if len(m.Record.Robots) > 0 && b.now.Before(m.Record.RobotsUntil) {
 		b.robots.rules = new(robots.Rules)
 		if err := b.robots.rules.UnmarshalBinary(m.Record.Robots); err != nil {
@@ -246,7 +243,7 @@ func (b *Book) restore(m *protocol.HostRestored) {
 	}
 	b.line = line{known: m.Due, fresh: int(min(m.Record.Waiting, 1))}
 	b.judge.known.Stops, b.judge.known.Sessions = &m.Stops, &m.Sessions
-	b.send(Revisit, &timetableRestored{b.politeness.Timetable, b.spare(), m.Rules})
+	b.send(Revisit, &timetableRestored{b.clock.Timetable, b.spare(), m.Rules})
 	if m.Lease != nil {
 		b.phase = lent
 		b.lease = &openLease{Lease: *m.Lease, processed: m.Lease.Seq, pages: map[string]store.Page{},
@@ -272,8 +269,8 @@ func (b *Book) announce() {
 		b.out = append(b.out, Effect{To: Self, Message: &restDue{}, After: b.o.RestAfter})
 		return
 	}
-	at := later(b.politeness.NextAllowed(), b.line.retryAt)
-	if b.givenUp() {
+	at := later(b.clock.NextAllowed(), b.line.retryAt)
+	if b.clock.givenUp(b.now, b.robots.failures) {
 		at = b.now
 	}
 	b.phase = announced
@@ -315,11 +312,11 @@ func (b *Book) rest() {
 
 // row is this host as it is written.
 func (b *Book) row() *store.HostRecord {
-	blob, err := b.politeness.MarshalBinary()
+	blob, err := b.clock.MarshalBinary()
 	if err != nil {
 		panic(fmt.Errorf("politeness of %s: %w", b.name, err))
 	}
-	b.record.Politeness, b.record.NextAllowed = blob, b.politeness.NextAllowed()
+	b.record.Politeness, b.record.NextAllowed, b.record.AskedAt = blob, b.clock.NextAllowed(), b.clock.askedAt
 	row := b.record
 	row.Errors = maps.Clone(row.Errors) // it is written beside what comes next
 	return &row

@@ -1,8 +1,6 @@
 package host
 
 import (
-	"time"
-
 	"henro/actors/protocol"
 	"henro/store"
 )
@@ -28,52 +26,28 @@ func (b *Book) share(fresh, known []store.Entry) []store.Entry {
 	return line
 }
 
-const aDay = 24 * time.Hour
-
-// spacing is the time between two visits of known pages of this host, as far as can be foreseen.
-func (b *Book) spacing() time.Duration {
-	spacing := time.Duration(float64(time.Second) / b.politeness.Capacity(&b.o.Politeness))
-	if b.line.fresh > 0 {
-		spacing *= 2 // the other half is for new pages
-	}
-	return spacing
-}
-
-// room is how many due pages can be visited within a day from now; what a lease may hold already has room in any case.
-func (b *Book) room(now time.Time) int {
-	room := 0
-	if begin := max(0, b.politeness.NextAllowed().Sub(now)); begin < aDay {
-		room = int((aDay - begin) / b.spacing())
-	}
-	lease := b.o.PageBudget
-	if interval := b.politeness.Interval(&b.o.Politeness); interval > 0 {
-		lease = min(lease, int(b.o.LeaseSpan/interval))
-	}
-	return max(1, room, lease)
-}
-
 // shorten puts back onto the time queue what cannot be visited within a day, so that the line is short however many
 // pages are due.
 func (b *Book) shorten() {
-	if !b.line.shortening && b.line.known > b.room(b.now) {
+	if !b.line.shortening && b.line.known > b.clock.room(b.now, b.line.fresh > 0) {
 		b.askOverflow()
 	}
 }
 
 func (b *Book) askOverflow() {
 	b.line.shortening = true
-	b.send(Partition, &protocol.OverflowAsked{Host: b.name, Keep: b.room(b.now), Limit: moveBatch})
+	b.send(Partition, &protocol.OverflowAsked{Host: b.name, Keep: b.clock.room(b.now, b.line.fresh > 0), Limit: moveBatch})
 }
 
 // putBack has the overflow of the line put back onto the time queue, until there is none.
 func (b *Book) putBack(m *protocol.OverflowLoaded) {
 	if len(m.Entries) == 0 {
 		b.line.shortening = false
-		b.line.known = min(b.line.known, b.room(b.now))
+		b.line.known = min(b.line.known, b.clock.room(b.now, b.line.fresh > 0))
 		return
 	}
-	b.send(Revisit, &lineLonger{entries: m.Entries, ahead: b.room(b.now), spacing: b.spacing(),
-		begin: later(b.now, b.politeness.NextAllowed())})
+	b.send(Revisit, &lineLonger{entries: m.Entries, ahead: b.clock.room(b.now, b.line.fresh > 0), spacing: b.clock.spacing(b.line.fresh > 0),
+		begin: later(b.now, b.clock.NextAllowed())})
 }
 
 // storeMoved writes the records of pages that are due at another moment.
@@ -82,14 +56,14 @@ func (b *Book) storeMoved(m *VisitsMoved) {
 }
 
 // spare is the visits per second that the host has for known pages.
-func (b *Book) spare() float64 { return b.politeness.Spare(&b.o.Politeness, b.line.fresh > 0) }
+func (b *Book) spare() float64 { return b.clock.Spare(&b.o.Politeness, b.line.fresh > 0) }
 
 // countVerdict keeps the totals of hosts by verdict in step with this host's.
 func (b *Book) countVerdict(w *protocol.Write) {
 	if !b.o.Continuous {
 		return
 	}
-	now := uint32(b.verdict) + 1
+	now := uint32(b.clock.verdict) + 1
 	if before := b.record.Flags & verdictFlags; before != now {
 		if before != 0 {
 			w.Totals.Verdicts[before-1]--

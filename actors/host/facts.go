@@ -104,7 +104,7 @@ func (b *Book) takeFacts() {
 			asked.visits = append(asked.visits, b.takeVisit(fact.Visited))
 		case fact.Finished != nil:
 			asked.finished = true
-			b.ended(b.now) // whatever it says: a lease that began too early cannot be taken back
+			b.clock.ended(b.now) // whatever it says: a lease that began too early cannot be taken back
 		}
 		if asked.finished {
 			break
@@ -122,7 +122,7 @@ func (b *Book) takeFacts() {
 func (b *Book) takeVisit(v *messages.PageVisited) visitMade {
 	started := b.now.Add(-time.Duration(v.AgoNs))
 	if v.Reason != messages.Reason_ROBOTS_DENIED {
-		b.observe(v.Status, v.Reason, started, politeness.Visit{Took: time.Duration(v.TookNs),
+		b.clock.observe(v.Status, v.Reason, started, politeness.Visit{Took: time.Duration(v.TookNs),
 			RetryAfter: time.Duration(v.RetryAfterNs)})
 	}
 	b.countFailure(v)
@@ -173,7 +173,7 @@ func (b *Book) countFailure(v *messages.PageVisited) {
 
 // fail notes that the host has failed a request. The log has it when the host did not fail before, or otherwise.
 func (b *Book) fail(f store.Failure) {
-	if last := &b.record.Failure; last.Cause().Word != f.Cause().Word || b.politeness.LastOK().After(last.At) {
+	if last := &b.record.Failure; last.Cause().Word != f.Cause().Word || b.clock.LastOK().After(last.At) {
 		b.send(Log, &Failing{f.Cause()})
 	}
 	b.record.Failure = f
@@ -199,57 +199,6 @@ func appendLinks(links []outlink.Outlink, set *messages.LinkSet) []outlink.Outli
 	return links
 }
 
-// outcomeOf puts what came of a visit into the words of politeness.
-func outcomeOf(status uint32, reason messages.Reason) politeness.Outcome {
-	switch reason {
-	case messages.Reason_NONE:
-	case messages.Reason_TIMEOUT, messages.Reason_CONNECT_TIMEOUT:
-		return politeness.TimedOut
-	case messages.Reason_CONNECT_REFUSED, messages.Reason_CONNECTION_LOST:
-		return politeness.Refused
-	case messages.Reason_DNS_NOT_FOUND, messages.Reason_DNS_FAILED, messages.Reason_CONNECT_FAILED,
-		messages.Reason_TLS_FAILED:
-		return politeness.Unreachable
-	case messages.Reason_MALFORMED, messages.Reason_HEADERS_TOO_LARGE:
-		return politeness.Broken
-	default: // not the host's fault
-		return politeness.OK
-	}
-	switch {
-	case status == 429 || status == 503:
-		return politeness.Throttled
-	case status >= 500:
-		return politeness.ServerError
-	case status >= 400:
-		return politeness.ClientError
-	default:
-		return politeness.OK
-	}
-}
-
-// ended lets the interval run from the end of a request, for this host and for those who share its clock. Of its rests
-// only those that it asked for, being asked too much, are theirs too: no answer under one name says nothing of the
-// others.
-func (b *Book) ended(at time.Time) {
-	if at.After(b.record.AskedAt) {
-		b.record.AskedAt = at
-	}
-	b.politeness.Allow(at.Add(b.politeness.Interval(&b.o.Politeness)))
-	if others := at.Add(b.politeness.Pace(&b.o.Politeness)); others.After(b.othersAt) {
-		b.othersAt = others
-	}
-}
-
-// observe lets the host's schedule learn from one request.
-func (b *Book) observe(status uint32, reason messages.Reason, started time.Time, v politeness.Visit) {
-	v.Outcome = outcomeOf(status, reason)
-	b.politeness.Observe(&b.o.Politeness, v, started.Add(v.Took))
-	b.ended(started.Add(v.Took))
-	if until := b.politeness.BackoffUntil(); v.Outcome == politeness.Throttled && until.After(b.othersAt) {
-		b.othersAt = until
-	}
-}
-
 // pageCount is how many of these visits are of pages: --pages does not count their requisites.
 func pageCount(visits []store.Visited) (n int) {
 	for i := range visits {
@@ -267,9 +216,9 @@ func (b *Book) storeTimed(m *VisitsTimed) {
 	if b.phase != lent || m.asked.lease != l.ID {
 		return
 	}
-	b.politeness.Timetable = m.timetable
+	b.clock.Timetable = m.timetable
 	if m.replanned {
-		b.verdict = b.politeness.Judge(&b.o.Politeness, m.load)
+		b.clock.verdict = b.clock.Judge(&b.o.Politeness, m.load)
 	}
 	w := &protocol.Write{
 		Visits: m.visits, Urgent: m.asked.finished || m.asked.pressing,
@@ -310,7 +259,7 @@ func (b *Book) storeTimed(m *VisitsTimed) {
 	}
 	w.Evidence = b.newEvidence(m.asked.finished)
 	b.countVerdict(w)
-	w.Facts.NextAt, w.Facts.OthersAt = b.politeness.NextAllowed(), b.othersAt
+	w.Facts.NextAt, w.Facts.OthersAt = b.clock.NextAllowed(), b.clock.othersAt
 	b.write(w)
 }
 
@@ -320,7 +269,7 @@ func (b *Book) void() {
 		return
 	}
 	b.lease.phase = over
-	b.ended(b.now)
+	b.clock.ended(b.now)
 	// behind what is with it already
 	b.send(Revisit, &visitsMade{lease: b.lease.ID, spare: b.spare(), seq: b.lease.processed, finished: true})
 }

@@ -72,7 +72,7 @@ func (b *Book) seek(url string, again bool, links []outlink.Outlink) {
 	}
 	if len(pages) > 0 {
 		b.send(Partition, &protocol.PagesSought{URL: url, Again: again, Pages: pages,
-			Most: b.politeness.Hints().Most()})
+			Most: b.clock.Hints().Most()})
 	}
 }
 

@@ -2,7 +2,6 @@ package host
 
 import (
 	"encoding/binary"
-	"math"
 	"slices"
 	"time"
 
@@ -13,42 +12,13 @@ import (
 	"henro/store"
 )
 
-// budget is how many visits a lease is filled with.
-func (b *Book) budget(m *protocol.Lend) int {
-	budget, o := b.o.PageBudget, &b.o.Politeness
-	if interval := max(b.politeness.Interval(o), b.politeness.RequisiteInterval(o)); interval > 0 {
-		budget = min(budget, max(1, int(b.o.LeaseSpan/interval)))
-	}
-	if m.Budget > 0 {
-		budget = min(budget, m.Budget)
-	}
-	return budget
-}
-
-// pageLimit is how many of the visits may be of pages: 0 is no limit, protocol.NoPages none. Their requisites are
-// fetched beyond every limit, so that the last pages are whole too.
-func (b *Book) pageLimit(m *protocol.Lend) int {
-	known := b.politeness.Pages()
-	switch {
-	case m.PageLimit == protocol.NoPages || b.full():
-		return protocol.NoPages
-	case b.o.MaxPages <= known:
-		return m.PageLimit
-	}
-	left := int(min(b.o.MaxPages-known, math.MaxInt32))
-	if m.PageLimit > 0 {
-		left = min(left, m.PageLimit)
-	}
-	return left
-}
-
 // prepare asks for the pages of a lease.
 func (b *Book) prepare(m *protocol.Lend) {
 	if b.phase != idle && b.phase != announced {
 		return
 	}
 	b.phase, b.lend = preparing, &preparation{order: m}
-	asked := &protocol.PagesAsked{Host: b.name, Limit: b.budget(m), Due: b.budget(m)}
+	asked := &protocol.PagesAsked{Host: b.name, Limit: b.clock.budget(m), Due: b.clock.budget(m)}
 	if m.PageLimit == protocol.NoPages {
 		asked.Due, asked.Requisites = 0, true
 	}
@@ -66,10 +36,10 @@ func (b *Book) loaded(m *protocol.PagesLoaded) {
 	now := b.now
 	var due []store.Entry
 	b.line.retryAt = time.Time{}
-	b.politeness.Allow(b.lend.order.NotBefore)
-	first := b.politeness.NextAllowed()
+	b.clock.Allow(b.lend.order.NotBefore)
+	first := b.clock.NextAllowed()
 	for _, entry := range m.Entries {
-		if entry.Page.Next.After(now.Add(b.o.LookAhead)) && !b.givenUp() {
+		if entry.Page.Next.After(now.Add(b.o.LookAhead)) && !b.clock.givenUp(b.now, b.robots.failures) {
 			if b.line.retryAt.IsZero() || entry.Page.Next.Before(b.line.retryAt) {
 				b.line.retryAt = entry.Page.Next
 			}
@@ -94,11 +64,11 @@ func (b *Book) loaded(m *protocol.PagesLoaded) {
 	if len(due) > 0 {
 		b.line.retryAt = time.Time{}
 	}
-	if b.givenUp() && len(due) > 0 {
+	if b.clock.givenUp(b.now, b.robots.failures) && len(due) > 0 {
 		b.giveUp(due)
 		return
 	}
-	if pages := pagesOf(due); b.full() && len(pages) > 0 { // requisites of the pages that it gave go on
+	if pages := pagesOf(due); b.clock.full() && len(pages) > 0 { // requisites of the pages that it gave go on
 		b.dropAll(pages, nil, admission.HostPages)
 		return
 	}
@@ -115,7 +85,7 @@ func (b *Book) loaded(m *protocol.PagesLoaded) {
 	}
 	due = b.limit(due)
 	if len(due) > 0 && isRequisite(&due[0]) {
-		first = later(first, b.record.AskedAt.Add(b.politeness.RequisiteInterval(&b.o.Politeness)))
+		first = later(first, b.clock.askedAt.Add(b.clock.requisiteInterval()))
 	}
 	task := b.task(due, m)
 	if first.After(now) {
@@ -154,16 +124,15 @@ func (b *Book) leaseWritten() {
 // again. Then that is all it is asked for: the answer may shorten the rest, and a lease waits between two requests as
 // long as was owed when it began.
 func (b *Book) probes(now time.Time) bool {
-	interval := b.politeness.Interval(&b.o.Politeness)
 	known := b.robots.rules != nil && now.Before(b.record.RobotsUntil)
-	return !known && interval > b.o.LeaseSpan && interval > b.politeness.Pace(&b.o.Politeness)
+	return !known && b.clock.restsLong()
 }
 
 // refuseLend reports to the Master that there is nothing to lend now.
 func (b *Book) refuseLend() {
 	lease := b.lend.order.Lease
 	b.lend = nil
-	b.send(Master, &protocol.LendRefused{Lease: lease, NextAt: b.politeness.NextAllowed()})
+	b.send(Master, &protocol.LendRefused{Lease: lease, NextAt: b.clock.NextAllowed()})
 	b.becomeIdle()
 }
 
@@ -175,7 +144,7 @@ const (
 
 // task is what the slave gets.
 func (b *Book) task(due []store.Entry, m *protocol.PagesLoaded) *messages.HostTask {
-	budget := b.budget(b.lend.order)
+	budget := b.clock.budget(b.lend.order)
 	region := b.judge.regions.Of(b.name)
 	stops := append(b.judge.known.Stops.Prefixes(b.now), region.Closed...)
 	listed := 0
@@ -184,10 +153,10 @@ func (b *Book) task(due []store.Entry, m *protocol.PagesLoaded) *messages.HostTa
 	}
 	task := &messages.HostTask{
 		Lease: b.lend.order.Lease, Host: b.name,
-		IntervalNs: int64(b.politeness.Interval(&b.o.Politeness)), PageBudget: uint32(budget),
-		RequisiteIntervalNs: int64(b.politeness.RequisiteInterval(&b.o.Politeness)),
-		PageLimit:           int32(b.pageLimit(b.lend.order)),
-		Verdict:             b.politeness.Verdict(&b.o.Politeness, &b.o.Revisit).String(),
+		IntervalNs: int64(b.clock.interval()), PageBudget: uint32(budget),
+		RequisiteIntervalNs: int64(b.clock.requisiteInterval()),
+		PageLimit:           int32(b.clock.pageLimit(b.lend.order)),
+		Verdict:             b.clock.Verdict(&b.o.Politeness, &b.o.Revisit).String(),
 		Ratio:               b.o.Politeness.Pace(), Prefixes: region.Prefixes,
 		MaxRedirects: uint32(b.o.Admission.MaxRedirects),
 		Cookies:      b.record.Cookies,
@@ -233,11 +202,6 @@ func (b *Book) task(due []store.Entry, m *protocol.PagesLoaded) *messages.HostTa
 // httpTime is the IMF-fixdate of RFC 9110 5.6.7.
 const httpTime = "Mon, 02 Jan 2006 15:04:05 GMT"
 
-// retryWait is how long a page, or robots.txt, waits after so many failures.
-func (b *Book) retryWait(attempt int) time.Duration {
-	return b.o.RetryWait << min(max(attempt, 1)-1, 10)
-}
-
 // pagesOf are the pages among what waits.
 func pagesOf(waiting []store.Entry) (pages []store.Entry) {
 	for _, entry := range waiting {
@@ -252,7 +216,7 @@ func isRequisite(e *store.Entry) bool { return e.Page.Flags.Requisite() > 0 }
 
 // limit leaves out the pages beyond the limit of a lease.
 func (b *Book) limit(due []store.Entry) []store.Entry {
-	left := b.pageLimit(b.lend.order)
+	left := b.clock.pageLimit(b.lend.order)
 	if left == 0 {
 		return due
 	}
@@ -263,26 +227,6 @@ func (b *Book) limit(due []store.Entry) []store.Entry {
 		left--
 		return left < 0
 	})
-}
-
-// full reports that as many pages of this host were visited as are wanted. Known pages are still visited again.
-func (b *Book) full() bool {
-	return !b.o.Continuous && !b.o.Again && b.o.MaxPages > 0 && b.politeness.Pages() >= b.o.MaxPages
-}
-
-// givenUp reports that a crawl that is to end should not wait for this host any longer: it has failed too often, or
-// rests after a failure for longer than the crawl has patience, which is how long it asked for or the back-off has
-// become.
-func (b *Book) givenUp() bool {
-	if b.o.Continuous {
-		return false
-	}
-	rests := b.politeness.BackoffUntil().Sub(b.now)
-	if b.o.Again && rests <= 0 { // a round asks once more
-		return false
-	}
-	outwaits := b.o.Patience > 0 && rests > b.o.Patience
-	return outwaits || b.politeness.Failures() > 2*b.o.Retries || b.robots.failures > b.o.Retries
 }
 
 // giveUp records the reason for pages that will not be asked for, a batch at a time, in the place of a lease.

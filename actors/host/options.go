@@ -58,12 +58,17 @@ func DefaultOptions() Options {
 	}
 }
 
+// retryWait is how long a page, or robots.txt, waits after so many failures.
+func (o *Options) retryWait(attempt int) time.Duration {
+	return o.RetryWait << min(max(attempt, 1)-1, 10)
+}
+
 // UntilGivenUp is how long a host that failed each request so far, and rests until it is asked once more, is waited for
 // after that if it goes on failing.
 func (o *Options) UntilGivenUp(failures int) (left time.Duration) {
 	for k := failures + 1; k <= o.Retries; k++ {
 		rest := min(o.Politeness.BackoffBase<<min(k-1, 20), o.Politeness.BackoffCap)
-		rest = max(rest+time.Duration(o.Politeness.Jitter/2*float64(rest)), o.RetryWait<<min(k-1, 10))
+		rest = max(rest+time.Duration(o.Politeness.Jitter/2*float64(rest)), o.retryWait(k))
 		if o.Patience > 0 && rest > o.Patience {
 			break
 		}

@@ -121,7 +121,7 @@ func (b *Book) takeRedirectedRobots(m *robotsReported) {
 
 // takeRobots takes new rules, or notes that there are none to be had.
 func (b *Book) takeRobots(m *messages.RobotsVisited) {
-	b.observe(m.Status, m.Reason, b.now.Add(-time.Duration(m.AgoNs)), politeness.Visit{Took: time.Duration(m.TookNs),
+	b.clock.observe(m.Status, m.Reason, b.now.Add(-time.Duration(m.AgoNs)), politeness.Visit{Took: time.Duration(m.TookNs),
 		RetryAfter: time.Duration(m.RetryAfterNs), OwnRetry: b.o.Continuous})
 	failure := RobotsFailure(m, b.now)
 	if !failure.At.IsZero() {
@@ -186,7 +186,7 @@ func (b *Book) settleRobots(rules *robots.Rules, bytes []byte, failure store.Fai
 // there; after robots.GivenUp pages are asked for again, unless the host is dead: then robots.txt remains the probe.
 func (b *Book) outlast(now time.Time) {
 	if !b.o.Continuous {
-		b.politeness.Allow(now.Add(b.retryWait(b.robots.failures)))
+		b.clock.Allow(now.Add(b.o.retryWait(b.robots.failures)))
 		return
 	}
 	since := b.outageSince()
@@ -196,7 +196,7 @@ func (b *Book) outlast(now time.Time) {
 	}
 	outage := now.Sub(since)
 	rules := robots.Unreached()
-	if !b.politeness.Dead() {
+	if !b.clock.Dead() {
 		var kept *robots.Rules
 		if len(b.record.Robots) > 0 {
 			kept = new(robots.Rules)
@@ -207,7 +207,7 @@ func (b *Book) outlast(now time.Time) {
 		rules = robots.Settle(rules, kept, outage)
 	}
 	if rules.Unreachable() {
-		b.politeness.AllowAfter(&b.o.Politeness, robots.Retry(outage), now)
+		b.clock.AllowAfter(&b.o.Politeness, robots.Retry(outage), now)
 		return
 	}
 	bytes, err := rules.MarshalBinary()
@@ -215,15 +215,7 @@ func (b *Book) outlast(now time.Time) {
 		panic(err)
 	}
 	// counted from when the host may be asked at all, or a long rest would leave time for nothing but robots.txt
-	b.obey(rules, bytes, later(now, b.politeness.NextAllowed()).Add(robots.Fresh))
-}
-
-// later returns the later of two moments.
-func later(a, b time.Time) time.Time {
-	if b.After(a) {
-		return b
-	}
-	return a
+	b.obey(rules, bytes, later(now, b.clock.NextAllowed()).Add(robots.Fresh))
 }
 
 // obey goes by rules until a moment.
@@ -231,7 +223,7 @@ func (b *Book) obey(rules *robots.Rules, bytes []byte, until time.Time) {
 	b.robots.rules, b.robots.named = rules, 0
 	b.record.Robots, b.record.RobotsUntil = bytes, until
 	delay, _ := rules.CrawlDelay()
-	b.politeness.SetCrawlDelay(delay)
+	b.clock.SetCrawlDelay(delay)
 }
 
 // outageSince is since when robots.txt could not be had; zero: it could, or was not asked for. A whole minute, as it is

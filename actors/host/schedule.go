@@ -184,7 +184,7 @@ func (s *Schedule) judge(known *prospect, made *visitMade, totals *protocol.Tota
 		if !ours {
 			page.Attempts++
 		}
-		page.Next = s.now.Add(s.o.RetryWait << min(max(page.Attempts, 1)-1, 10))
+		page.Next = s.now.Add(s.o.retryWait(int(page.Attempts)))
 		out.Page, out.Retry, out.Links = page, true, nil
 		return out, finding{}
 	}

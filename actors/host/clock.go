@@ -1,0 +1,160 @@
+package host
+
+import (
+	"math"
+	"time"
+
+	"henro/actors/politeness"
+	"henro/actors/protocol"
+	"henro/messages"
+)
+
+// clock says when a host may be asked, how often, and how much of that a lease may take.
+type clock struct {
+	politeness.State // with the timetable as the Schedule last reported it
+
+	o       *Options // of the Book
+	verdict politeness.Verdict
+	askedAt time.Time // end of the latest request
+	// before which no host that shares this host's clock may be asked: its pace, without the rests that are its own
+	othersAt time.Time
+}
+
+func (c *clock) interval() time.Duration { return c.Interval(&c.o.Politeness) }
+
+func (c *clock) requisiteInterval() time.Duration { return c.RequisiteInterval(&c.o.Politeness) }
+
+// observe lets the clock learn from one request.
+func (c *clock) observe(status uint32, reason messages.Reason, started time.Time, v politeness.Visit) {
+	v.Outcome = outcomeOf(status, reason)
+	c.Observe(&c.o.Politeness, v, started.Add(v.Took))
+	c.ended(started.Add(v.Took))
+	if until := c.BackoffUntil(); v.Outcome == politeness.Throttled && until.After(c.othersAt) {
+		c.othersAt = until
+	}
+}
+
+// ended lets the interval run from the end of a request, for this host and for those who share its clock. Of its rests
+// only those that it asked for, being asked too much, are theirs too: no answer under one name says nothing of the
+// others.
+func (c *clock) ended(at time.Time) {
+	c.askedAt = later(c.askedAt, at)
+	c.Allow(at.Add(c.interval()))
+	c.othersAt = later(c.othersAt, at.Add(c.Pace(&c.o.Politeness)))
+}
+
+// outcomeOf puts what came of a visit into the words of politeness.
+func outcomeOf(status uint32, reason messages.Reason) politeness.Outcome {
+	switch reason {
+	case messages.Reason_NONE:
+	case messages.Reason_TIMEOUT, messages.Reason_CONNECT_TIMEOUT:
+		return politeness.TimedOut
+	case messages.Reason_CONNECT_REFUSED, messages.Reason_CONNECTION_LOST:
+		return politeness.Refused
+	case messages.Reason_DNS_NOT_FOUND, messages.Reason_DNS_FAILED, messages.Reason_CONNECT_FAILED,
+		messages.Reason_TLS_FAILED:
+		return politeness.Unreachable
+	case messages.Reason_MALFORMED, messages.Reason_HEADERS_TOO_LARGE:
+		return politeness.Broken
+	default: // not the host's fault
+		return politeness.OK
+	}
+	switch {
+	case status == 429 || status == 503:
+		return politeness.Throttled
+	case status >= 500:
+		return politeness.ServerError
+	case status >= 400:
+		return politeness.ClientError
+	default:
+		return politeness.OK
+	}
+}
+
+const aDay = 24 * time.Hour
+
+// spacing is the time between two visits of known pages, as far as can be foreseen. While new pages wait, half of the
+// visits are theirs.
+func (c *clock) spacing(newWait bool) time.Duration {
+	spacing := time.Duration(float64(time.Second) / c.Capacity(&c.o.Politeness))
+	if newWait {
+		spacing *= 2
+	}
+	return spacing
+}
+
+// room is how many due pages can be visited within a day from now; what a lease may hold already has room in any case.
+func (c *clock) room(now time.Time, newWait bool) int {
+	room := 0
+	if begin := max(0, c.NextAllowed().Sub(now)); begin < aDay {
+		room = int((aDay - begin) / c.spacing(newWait))
+	}
+	lease := c.o.PageBudget
+	if interval := c.interval(); interval > 0 {
+		lease = min(lease, int(c.o.LeaseSpan/interval))
+	}
+	return max(1, room, lease)
+}
+
+// budget is how many visits a lease is filled with.
+func (c *clock) budget(m *protocol.Lend) int {
+	budget := c.o.PageBudget
+	if interval := max(c.interval(), c.requisiteInterval()); interval > 0 {
+		budget = min(budget, max(1, int(c.o.LeaseSpan/interval)))
+	}
+	if m.Budget > 0 {
+		budget = min(budget, m.Budget)
+	}
+	return budget
+}
+
+// pageLimit is how many of the visits may be of pages: 0 is no limit, protocol.NoPages none. Their requisites are
+// fetched beyond every limit, so that the last pages are whole too.
+func (c *clock) pageLimit(m *protocol.Lend) int {
+	known := c.Pages()
+	switch {
+	case m.PageLimit == protocol.NoPages || c.full():
+		return protocol.NoPages
+	case c.o.MaxPages <= known:
+		return m.PageLimit
+	}
+	left := int(min(c.o.MaxPages-known, math.MaxInt32))
+	if m.PageLimit > 0 {
+		left = min(left, m.PageLimit)
+	}
+	return left
+}
+
+// full reports that as many pages of the host were visited as are wanted. Known pages are still visited again.
+func (c *clock) full() bool {
+	return !c.o.Continuous && !c.o.Again && c.o.MaxPages > 0 && c.Pages() >= c.o.MaxPages
+}
+
+// restsLong reports that the host rests after failures, for longer than a lease.
+func (c *clock) restsLong() bool {
+	interval := c.interval()
+	return interval > c.o.LeaseSpan && interval > c.Pace(&c.o.Politeness)
+}
+
+// givenUp reports that a crawl that is to end should not wait for the host any longer: it, or its robots.txt, has
+// failed too often, or it rests after a failure for longer than the crawl has patience, which is how long it asked for
+// or the back-off has become.
+func (c *clock) givenUp(now time.Time, robotsFailures int) bool {
+	if c.o.Continuous {
+		return false
+	}
+	rests := c.BackoffUntil().Sub(now)
+	if c.o.Again && rests <= 0 { // a round asks once more
+		return false
+	}
+	outwaits := c.o.Patience > 0 && rests > c.o.Patience
+	return outwaits || c.Failures() > 2*c.o.Retries || robotsFailures > c.o.Retries
+}
+
+// later returns the later of two moments.
+func later(a, b time.Time) time.Time {
+	if b.After(a) {
+		return b
+	}
+	return a
+}
