@@ -2,12 +2,10 @@ package host
 
 import (
 	"fmt"
-	"maps"
 	"time"
 
 	"henro/actors/admission"
 	"henro/actors/protocol"
-	"henro/actors/robots"
 	"henro/messages"
 	"henro/messages/outlink"
 	"henro/store"
@@ -67,32 +65,15 @@ const (
 
 // Book is what is known of one host.
 type Book struct {
-	o    Options
-	name string
-	now  time.Time
-	out  []Effect
+	base
 
 	phase  phase
-	record store.HostRecord
-	clock  clock
 	robots robotsBook
 	line   line
 	judge  *judge
 	lend   *preparation // in preparing
 	lease  *openLease   // in lent, and while it is written in preparing
-	writes int          // not answered yet
 }
-
-// line is what waits to be visited, as far as is known.
-type line struct {
-	known      int       // pages that are due
-	fresh      int       // pages that were never visited, or records that are to be cleared away before they are seen
-	retryAt    time.Time // when the earliest page that failed may be tried again; zero: there are others
-	knownFirst bool      // the next lease begins with a known page, when both wait
-	shortening bool      // what does not fit into the day is being put back
-}
-
-func (l *line) empty() bool { return l.known == 0 && l.fresh == 0 }
 
 // preparation is a lease in the making.
 type preparation struct {
@@ -136,8 +117,8 @@ type (
 
 // New makes the book of a host of which nothing is known yet: HostRestored is the first fact that it takes.
 func New(o Options, name string, regions *admission.Known) *Book {
-	b := &Book{o: o, name: name}
-	b.clock.o = &b.o
+	b := &Book{base: base{o: o, name: name}}
+	b.clock.o, b.robots.base, b.line.base = &b.o, &b.base, &b.base
 	b.judge = newJudge(regions, &b.o.Admission, name)
 	return b
 }
@@ -148,18 +129,6 @@ func (b *Book) Updated(now time.Time, fact any) ([]Effect, bool) {
 	b.now, b.judge.now, b.out = now, now, b.out[:0]
 	known := b.take(fact)
 	return b.out, known
-}
-
-// send notes an effect.
-func (b *Book) send(to Recipient, message any) {
-	b.out = append(b.out, Effect{To: to, Message: message})
-}
-
-func (b *Book) write(w *protocol.Write) {
-	if w.Answered() {
-		b.writes++
-	}
-	b.send(Partition, w)
 }
 
 // take is the table of contents.
@@ -175,7 +144,7 @@ func (b *Book) take(fact any) bool {
 		b.grow(max(b.line.fresh, 1), b.line.known)
 	case *protocol.DueOpened:
 		b.grow(b.line.fresh, m.Count)
-		b.shorten()
+		b.line.shorten()
 	case *protocol.Lend:
 		b.prepare(m)
 	case *protocol.PagesLoaded:
@@ -192,9 +161,9 @@ func (b *Book) take(fact any) bool {
 		b.writes--
 		b.written(m.Tag)
 	case *protocol.OverflowLoaded:
-		b.putBack(m)
+		b.line.putBack(m)
 	case *VisitsMoved:
-		b.storeMoved(m)
+		b.write(&protocol.Write{Moves: m.moves, Urgent: m.urgent, Tag: m.tag})
 	case *protocol.PagesFound, *protocol.RulesChanged:
 		b.send(Revisit, m)
 	case *sitemapReported:
@@ -204,14 +173,14 @@ func (b *Book) take(fact any) bool {
 	case *protocol.HostExcluded:
 		b.exclude(m)
 	case *robotsAsked:
-		b.answerRobots(m)
+		b.robots.answer(m)
 		b.announceAgain()
 	case *robotsReported:
-		b.takeRedirectedRobots(m)
+		b.robots.takeRedirected(m)
 		b.announceAgain()
 	case *robotsLate:
 		if b.robots.awaited() {
-			b.sendRobotsAsked()
+			b.robots.request()
 		}
 		b.announceAgain()
 	case *restDue:
@@ -235,15 +204,12 @@ func (b *Book) restore(m *protocol.HostRestored) {
 		}
 	}
 	b.clock.Allow(m.Record.NextAllowed)
-	if len(m.Record.Robots) > 0 && b.now.Before(m.Record.RobotsUntil) {
-		b.robots.rules = new(robots.Rules)
-		if err := b.robots.rules.UnmarshalBinary(m.Record.Robots); err != nil {
-			b.robots.rules = nil
-		}
+	if b.now.Before(b.record.RobotsUntil) {
+		b.robots.rules = b.robots.kept()
 	}
-	b.line = line{known: m.Due, fresh: int(min(m.Record.Waiting, 1))}
+	b.line.known, b.line.fresh = m.Due, int(min(m.Record.Waiting, 1))
 	b.judge.known.Stops, b.judge.known.Sessions = &m.Stops, &m.Sessions
-	b.send(Revisit, &timetableRestored{b.clock.Timetable, b.spare(), m.Rules})
+	b.send(Revisit, &timetableRestored{b.clock.Timetable, b.line.spare(), m.Rules})
 	if m.Lease != nil {
 		b.phase = lent
 		b.lease = &openLease{Lease: *m.Lease, processed: m.Lease.Seq, pages: map[string]store.Page{},
@@ -257,7 +223,7 @@ func (b *Book) restore(m *protocol.HostRestored) {
 func (b *Book) becomeIdle() {
 	b.phase = idle
 	b.announce()
-	b.shorten()
+	b.line.shorten()
 }
 
 // announce reports to the Master from when on this host may be lent, unless that is known or there is nothing to do.
@@ -266,7 +232,7 @@ func (b *Book) announce() {
 		return
 	}
 	if b.line.empty() && !b.robots.wanted() {
-		b.out = append(b.out, Effect{To: Self, Message: &restDue{}, After: b.o.RestAfter})
+		b.sendLater(&restDue{}, b.o.RestAfter)
 		return
 	}
 	at := later(b.clock.NextAllowed(), b.line.retryAt)
@@ -310,18 +276,6 @@ func (b *Book) rest() {
 	b.send(Hosts, &StillBusy{b.name})
 }
 
-// row is this host as it is written.
-func (b *Book) row() *store.HostRecord {
-	blob, err := b.clock.MarshalBinary()
-	if err != nil {
-		panic(fmt.Errorf("politeness of %s: %w", b.name, err))
-	}
-	b.record.Politeness, b.record.NextAllowed, b.record.AskedAt = blob, b.clock.NextAllowed(), b.clock.askedAt
-	row := b.record
-	row.Errors = maps.Clone(row.Errors) // it is written beside what comes next
-	return &row
-}
-
 // written goes on where a write had to come first.
 func (b *Book) written(tag any) {
 	switch tag.(type) {
@@ -332,7 +286,7 @@ func (b *Book) written(tag any) {
 			b.refuseLend()
 		}
 	case *movedTag:
-		b.askOverflow() // until there is no more
+		b.line.askOverflow() // until there is no more
 	case *closedTag:
 		b.lease = nil
 		b.becomeIdle()

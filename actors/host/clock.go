@@ -71,31 +71,6 @@ func outcomeOf(status uint32, reason messages.Reason) politeness.Outcome {
 	}
 }
 
-const aDay = 24 * time.Hour
-
-// spacing is the time between two visits of known pages, as far as can be foreseen. While new pages wait, half of the
-// visits are theirs.
-func (c *clock) spacing(newWait bool) time.Duration {
-	spacing := time.Duration(float64(time.Second) / c.Capacity(&c.o.Politeness))
-	if newWait {
-		spacing *= 2
-	}
-	return spacing
-}
-
-// room is how many due pages can be visited within a day from now; what a lease may hold already has room in any case.
-func (c *clock) room(now time.Time, newWait bool) int {
-	room := 0
-	if begin := max(0, c.NextAllowed().Sub(now)); begin < aDay {
-		room = int((aDay - begin) / c.spacing(newWait))
-	}
-	lease := c.o.PageBudget
-	if interval := c.interval(); interval > 0 {
-		lease = min(lease, int(c.o.LeaseSpan/interval))
-	}
-	return max(1, room, lease)
-}
-
 // budget is how many visits a lease is filled with.
 func (c *clock) budget(m *protocol.Lend) int {
 	budget := c.o.PageBudget

@@ -40,7 +40,7 @@ func (b *Book) stopExcluded(m *protocol.PagesLoaded, waiting []store.Entry, now 
 		return false
 	}
 	if b.robots.wanted() {
-		b.answerAskers(robots.Unreached(), nil, store.Failure{At: now,
+		b.robots.answerAskers(robots.Unreached(), nil, store.Failure{At: now,
 			Reason: uint8(messages.Reason_ROBOTS_UNREACHABLE), Says: "the host is excluded"})
 	}
 	switch {

@@ -79,7 +79,7 @@ func (b *Book) takeFacts() {
 		b.send(Partition, &protocol.EntriesAsked{Positions: unknown})
 		return
 	}
-	asked := &visitsMade{lease: l.ID, spare: b.spare()}
+	asked := &visitsMade{lease: l.ID, spare: b.line.spare()}
 	for _, fact := range l.queue {
 		if why := l.doubt(fact, b.judge); why != "" {
 			b.distrust(why)
@@ -99,7 +99,7 @@ func (b *Book) takeFacts() {
 		case fact.More != nil:
 			l.more = appendLinks(l.more, fact.More)
 		case fact.Robots != nil:
-			b.takeRobots(fact.Robots)
+			b.robots.take(fact.Robots)
 		case fact.Visited != nil:
 			asked.visits = append(asked.visits, b.takeVisit(fact.Visited))
 		case fact.Finished != nil:
@@ -147,36 +147,6 @@ func (b *Book) takeVisit(v *messages.PageVisited) visitMade {
 		made.old = page
 	}
 	return made
-}
-
-// countFailure keeps why a visit failed: of the host's own failures the last, of others how many.
-func (b *Book) countFailure(v *messages.PageVisited) {
-	says := messages.Says(v.Says)
-	cause := messages.CauseOf(int(v.Status), v.Reason, says)
-	if cause.IsZero() {
-		if v.Truncated {
-			b.record.CountError(messages.Truncated, 1)
-		}
-		return
-	}
-	b.record.CountError(cause.Word, 1)
-	switch outcomeOf(v.Status, v.Reason) {
-	case politeness.ClientError:
-		return
-	case politeness.OK:
-		if v.Reason != messages.Reason_ADDRESS_FORBIDDEN {
-			return
-		}
-	}
-	b.fail(store.Failure{At: b.now, Status: uint16(v.Status), Reason: uint8(v.Reason), Says: says})
-}
-
-// fail notes that the host has failed a request. The log has it when the host did not fail before, or otherwise.
-func (b *Book) fail(f store.Failure) {
-	if last := &b.record.Failure; last.Cause().Word != f.Cause().Word || b.clock.LastOK().After(last.At) {
-		b.send(Log, &Failing{f.Cause()})
-	}
-	b.record.Failure = f
 }
 
 func appendLinks(links []outlink.Outlink, set *messages.LinkSet) []outlink.Outlink {
@@ -271,5 +241,5 @@ func (b *Book) void() {
 	b.lease.phase = over
 	b.clock.ended(b.now)
 	// behind what is with it already
-	b.send(Revisit, &visitsMade{lease: b.lease.ID, spare: b.spare(), seq: b.lease.processed, finished: true})
+	b.send(Revisit, &visitsMade{lease: b.lease.ID, spare: b.line.spare(), seq: b.lease.processed, finished: true})
 }

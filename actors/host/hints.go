@@ -30,7 +30,7 @@ func (b *Book) followHints(old *store.Page, v *store.Visited) {
 	}
 	if left := int(v.Page.DepthLeft) + 1; left > b.robots.named && b.robots.rules != nil {
 		b.robots.named = left
-		for _, url := range b.sitemaps() {
+		for _, url := range b.robots.sitemaps() {
 			b.judge.link(&outlink.Outlink{URL: url, Kind: outlink.Link})
 		}
 	}
@@ -43,20 +43,6 @@ func (b *Book) followHints(old *store.Page, v *store.Visited) {
 	}
 	b.judge.elsewhere = nil
 	b.seek(v.Page.URL, again, v.Links)
-}
-
-// sitemaps are those that robots.txt names, absolute.
-func (b *Book) sitemaps() (urls []string) {
-	base, err := weburl.Parse(b.name + "/robots.txt")
-	if err != nil {
-		return nil
-	}
-	for _, ref := range b.robots.rules.Sitemaps() {
-		if u, err := base.Resolve(ref); err == nil {
-			urls = append(urls, u.String())
-		}
-	}
-	return urls
 }
 
 // seek asks for the records of the pages of this host of which a document says when they changed.
@@ -99,7 +85,7 @@ func (l *openLease) keepWishes(links []outlink.Outlink, host string) {
 
 // takeSitemap takes what a sitemap of another host says of this one, if robots.txt here names that sitemap.
 func (b *Book) takeSitemap(m *sitemapReported) {
-	if b.robots.rules == nil || !slices.Contains(b.sitemaps(), m.url) {
+	if b.robots.rules == nil || !slices.Contains(b.robots.sitemaps(), m.url) {
 		return
 	}
 	b.judge.begin(m.url, m.depth, m.left, 0, m.number)

@@ -57,7 +57,7 @@ func (b *Book) loaded(m *protocol.PagesLoaded) {
 	if b.skipStopListed(due, now) {
 		return
 	}
-	due = b.share(due, m.Due)
+	due = b.line.share(due, m.Due)
 	if b.lend.order.PageLimit == protocol.NoPages { // its pages wait for another crawl
 		b.line.known = 0
 	}
@@ -124,8 +124,7 @@ func (b *Book) leaseWritten() {
 // again. Then that is all it is asked for: the answer may shorten the rest, and a lease waits between two requests as
 // long as was owed when it began.
 func (b *Book) probes(now time.Time) bool {
-	known := b.robots.rules != nil && now.Before(b.record.RobotsUntil)
-	return !known && b.clock.restsLong()
+	return !b.robots.known() && b.clock.restsLong()
 }
 
 // refuseLend reports to the Master that there is nothing to lend now.
@@ -164,7 +163,7 @@ func (b *Book) task(due []store.Entry, m *protocol.PagesLoaded) *messages.HostTa
 		Follow: b.o.Follow && m.Whole && region.Outside == scope.In && listed <= maxStopBytes &&
 			!b.judge.known.Sessions.Found(),
 	}
-	if b.robots.rules != nil && b.now.Before(b.record.RobotsUntil) {
+	if b.robots.known() {
 		task.Robots = b.record.Robots
 	}
 	size := len(task.Robots)

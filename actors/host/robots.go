@@ -39,6 +39,8 @@ const robotsAgain = time.Minute
 
 // robotsBook is what is known of the robots.txt of a host.
 type robotsBook struct {
+	*base
+
 	rules     *robots.Rules // nil: not asked yet, or too long ago
 	failures  int           // times in a row that it was unreachable
 	elsewhere string        // the host that it redirects to, while its answer is awaited
@@ -51,95 +53,98 @@ type robotsBook struct {
 // wanted reports that the rules are wanted, though no page may be.
 func (r *robotsBook) wanted() bool { return len(r.askers) > 0 }
 
+// known reports that rules are known, not too long ago.
+func (r *robotsBook) known() bool { return r.rules != nil && r.now.Before(r.record.RobotsUntil) }
+
 // awaited reports that the answer of another host is awaited.
 func (r *robotsBook) awaited() bool { return r.elsewhere != "" }
 
-// askRobots asks the host that robots.txt redirects to. A file of another name is no host's rules: it counts as
+// follow asks the host that robots.txt redirects to. A file of another name is no host's rules: it counts as
 // unavailable.
-func (b *Book) askRobots(location string) {
+func (r *robotsBook) follow(location string) {
 	to, err := weburl.Parse(location)
-	if err != nil || to.RequestURI() != "/robots.txt" || b.robots.hops >= maxRobotsChain || b.robots.awaited() {
-		b.allowAll()
+	if err != nil || to.RequestURI() != "/robots.txt" || r.hops >= maxRobotsChain || r.awaited() {
+		r.allowAll()
 		return
 	}
-	b.robots.elsewhere = to.Host()
-	b.sendRobotsAsked()
+	r.elsewhere = to.Host()
+	r.request()
 }
 
-func (b *Book) sendRobotsAsked() {
-	b.send(Hosts, &protocol.ToHost{Host: b.robots.elsewhere,
-		Message: &robotsAsked{asker: b.name, hops: b.robots.hops + 1}})
-	b.out = append(b.out, Effect{To: Self, Message: &robotsLate{}, After: robotsAgain})
+func (r *robotsBook) request() {
+	r.send(Hosts, &protocol.ToHost{Host: r.elsewhere,
+		Message: &robotsAsked{asker: r.name, hops: r.hops + 1}})
+	r.sendLater(&robotsLate{}, robotsAgain)
 }
 
-func (b *Book) allowAll() {
+func (r *robotsBook) allowAll() {
 	rules := robots.AllowAll()
 	bytes, err := rules.MarshalBinary()
 	if err != nil {
 		panic(err)
 	}
-	b.settleRobots(rules, bytes, store.Failure{})
+	r.settle(rules, bytes, store.Failure{})
 }
 
-// answerRobots sends another host the rules here, at once or when they are known.
-func (b *Book) answerRobots(m *robotsAsked) {
-	if strings.EqualFold(m.asker, b.robots.elsewhere) { // a circle: both wait
-		b.allowAll()
+// answer sends another host the rules here, at once or when they are known.
+func (r *robotsBook) answer(m *robotsAsked) {
+	if strings.EqualFold(m.asker, r.elsewhere) { // a circle: both wait
+		r.allowAll()
 	}
-	if b.robots.rules != nil {
-		b.send(Hosts, &protocol.ToHost{Host: m.asker,
-			Message: &robotsReported{rules: b.robots.rules, bytes: b.record.Robots}})
+	if r.rules != nil {
+		r.send(Hosts, &protocol.ToHost{Host: m.asker,
+			Message: &robotsReported{rules: r.rules, bytes: r.record.Robots}})
 		return
 	}
-	if !slices.Contains(b.robots.askers, m.asker) {
-		b.robots.askers = append(b.robots.askers, m.asker)
+	if !slices.Contains(r.askers, m.asker) {
+		r.askers = append(r.askers, m.asker)
 	}
-	b.robots.hops = max(b.robots.hops, m.hops)
+	r.hops = max(r.hops, m.hops)
 }
 
 // answerAskers sends the rules found here to the hosts that wait for them.
-func (b *Book) answerAskers(rules *robots.Rules, bytes []byte, failure store.Failure) {
-	for _, asker := range b.robots.askers {
-		b.send(Hosts, &protocol.ToHost{Host: asker,
+func (r *robotsBook) answerAskers(rules *robots.Rules, bytes []byte, failure store.Failure) {
+	for _, asker := range r.askers {
+		r.send(Hosts, &protocol.ToHost{Host: asker,
 			Message: &robotsReported{rules: rules, bytes: bytes, failure: failure}})
 	}
-	b.robots.askers = nil
+	r.askers = nil
 }
 
-// takeRedirectedRobots takes the rules of the host that robots.txt redirected to.
-func (b *Book) takeRedirectedRobots(m *robotsReported) {
-	if !b.robots.awaited() {
+// takeRedirected takes the rules of the host that robots.txt redirected to.
+func (r *robotsBook) takeRedirected(m *robotsReported) {
+	if !r.awaited() {
 		return
 	}
 	failure := m.failure
 	if !failure.At.IsZero() {
-		failure.Says = messages.Says(fmt.Sprintf("its robots.txt is that of %s: %s", b.robots.elsewhere, failure.Says))
+		failure.Says = messages.Says(fmt.Sprintf("its robots.txt is that of %s: %s", r.elsewhere, failure.Says))
 	}
-	b.robots.elsewhere = ""
-	b.settleRobots(m.rules, m.bytes, failure)
+	r.elsewhere = ""
+	r.settle(m.rules, m.bytes, failure)
 }
 
-// takeRobots takes new rules, or notes that there are none to be had.
-func (b *Book) takeRobots(m *messages.RobotsVisited) {
-	b.clock.observe(m.Status, m.Reason, b.now.Add(-time.Duration(m.AgoNs)), politeness.Visit{Took: time.Duration(m.TookNs),
-		RetryAfter: time.Duration(m.RetryAfterNs), OwnRetry: b.o.Continuous})
-	failure := RobotsFailure(m, b.now)
+// take takes new rules, or notes that there are none to be had.
+func (r *robotsBook) take(m *messages.RobotsVisited) {
+	r.clock.observe(m.Status, m.Reason, r.now.Add(-time.Duration(m.AgoNs)), politeness.Visit{
+		Took: time.Duration(m.TookNs), RetryAfter: time.Duration(m.RetryAfterNs), OwnRetry: r.o.Continuous})
+	failure := RobotsFailure(m, r.now)
 	if !failure.At.IsZero() {
-		b.record.CountError(failure.Cause().Word, 1)
+		r.record.CountError(failure.Cause().Word, 1)
 	}
 	if len(m.Rules) == 0 && m.Location == "" {
 		return // one step of a redirect on this host
 	}
 	if m.Location != "" {
-		b.askRobots(m.Location)
+		r.follow(m.Location)
 		return
 	}
 	rules := new(robots.Rules)
 	if err := rules.UnmarshalBinary(m.Rules); err != nil {
-		b.send(Log, fmt.Errorf("rules of robots.txt from a slave: %w", err))
+		r.send(Log, fmt.Errorf("rules of robots.txt from a slave: %w", err))
 		return
 	}
-	b.settleRobots(rules, m.Rules, failure)
+	r.settle(rules, m.Rules, failure)
 }
 
 // RobotsFailure is why robots.txt could not be had; zero: it could, or there is none.
@@ -162,52 +167,54 @@ func RobotsFailure(m *messages.RobotsVisited, now time.Time) store.Failure {
 	return failure
 }
 
-// settleRobots takes rules, of this host's own robots.txt or of the one it redirects to, and passes them on to hosts
+// settle takes rules, of this host's own robots.txt or of the one it redirects to, and passes them on to hosts
 // that wait.
-func (b *Book) settleRobots(rules *robots.Rules, bytes []byte, failure store.Failure) {
-	now := b.now
-	b.answerAskers(rules, bytes, failure)
+func (r *robotsBook) settle(rules *robots.Rules, bytes []byte, failure store.Failure) {
+	now := r.now
+	r.answerAskers(rules, bytes, failure)
 	if rules.Unreachable() {
-		b.fail(failure)
-		b.robots.failures++
+		r.fail(failure)
+		r.failures++
 		if failure.Reason == uint8(messages.Reason_DNS_NOT_FOUND) {
-			b.robots.failures = math.MaxInt32 // no name, no host: no need to wait
+			r.failures = math.MaxInt32 // no name, no host: no need to wait
 		}
-		b.outlast(now)
+		r.outlast(now)
 		return
 	}
-	b.robots.failures = 0
-	b.setOutage(time.Time{})
-	b.obey(rules, bytes, now.Add(robots.Fresh))
+	r.failures = 0
+	r.setOutage(time.Time{})
+	r.obey(rules, bytes, now.Add(robots.Fresh))
+}
+
+// kept are the rules on disk, however old; nil: none.
+func (r *robotsBook) kept() *robots.Rules {
+	rules := new(robots.Rules)
+	if len(r.record.Robots) == 0 || rules.UnmarshalBinary(r.record.Robots) != nil {
+		return nil
+	}
+	return rules
 }
 
 // outlast decides when a robots.txt that cannot be had is asked for again, and what holds meanwhile. A crawl that is to
 // end asks as for any page that failed. A continuous one goes by robots.Retry, and by the host's back-off if nobody is
 // there; after robots.GivenUp pages are asked for again, unless the host is dead: then robots.txt remains the probe.
-func (b *Book) outlast(now time.Time) {
-	if !b.o.Continuous {
-		b.clock.Allow(now.Add(b.o.retryWait(b.robots.failures)))
+func (r *robotsBook) outlast(now time.Time) {
+	if !r.o.Continuous {
+		r.clock.Allow(now.Add(r.o.retryWait(r.failures)))
 		return
 	}
-	since := b.outageSince()
+	since := r.outageSince()
 	if since.IsZero() {
 		since = now
-		b.setOutage(since)
+		r.setOutage(since)
 	}
 	outage := now.Sub(since)
 	rules := robots.Unreached()
-	if !b.clock.Dead() {
-		var kept *robots.Rules
-		if len(b.record.Robots) > 0 {
-			kept = new(robots.Rules)
-			if err := kept.UnmarshalBinary(b.record.Robots); err != nil {
-				kept = nil
-			}
-		}
-		rules = robots.Settle(rules, kept, outage)
+	if !r.clock.Dead() {
+		rules = robots.Settle(rules, r.kept(), outage)
 	}
 	if rules.Unreachable() {
-		b.clock.AllowAfter(&b.o.Politeness, robots.Retry(outage), now)
+		r.clock.AllowAfter(&r.o.Politeness, robots.Retry(outage), now)
 		return
 	}
 	bytes, err := rules.MarshalBinary()
@@ -215,30 +222,44 @@ func (b *Book) outlast(now time.Time) {
 		panic(err)
 	}
 	// counted from when the host may be asked at all, or a long rest would leave time for nothing but robots.txt
-	b.obey(rules, bytes, later(now, b.clock.NextAllowed()).Add(robots.Fresh))
+	r.obey(rules, bytes, later(now, r.clock.NextAllowed()).Add(robots.Fresh))
 }
 
 // obey goes by rules until a moment.
-func (b *Book) obey(rules *robots.Rules, bytes []byte, until time.Time) {
-	b.robots.rules, b.robots.named = rules, 0
-	b.record.Robots, b.record.RobotsUntil = bytes, until
+func (r *robotsBook) obey(rules *robots.Rules, bytes []byte, until time.Time) {
+	r.rules, r.named = rules, 0
+	r.record.Robots, r.record.RobotsUntil = bytes, until
 	delay, _ := rules.CrawlDelay()
-	b.clock.SetCrawlDelay(delay)
+	r.clock.SetCrawlDelay(delay)
+}
+
+// sitemaps are those that robots.txt names, absolute.
+func (r *robotsBook) sitemaps() (urls []string) {
+	base, err := weburl.Parse(r.name + "/robots.txt")
+	if err != nil {
+		return nil
+	}
+	for _, ref := range r.rules.Sitemaps() {
+		if u, err := base.Resolve(ref); err == nil {
+			urls = append(urls, u.String())
+		}
+	}
+	return urls
 }
 
 // outageSince is since when robots.txt could not be had; zero: it could, or was not asked for. A whole minute, as it is
 // kept in HostRecord.Flags above the verdict.
-func (b *Book) outageSince() time.Time {
-	minutes := b.record.Flags >> verdictBits
+func (r *robotsBook) outageSince() time.Time {
+	minutes := r.record.Flags >> verdictBits
 	if minutes == 0 {
 		return time.Time{}
 	}
 	return time.Unix(int64(minutes)*60, 0)
 }
 
-func (b *Book) setOutage(since time.Time) {
-	b.record.Flags &= verdictFlags
+func (r *robotsBook) setOutage(since time.Time) {
+	r.record.Flags &= verdictFlags
 	if !since.IsZero() {
-		b.record.Flags |= uint32(since.Unix()/60) << verdictBits
+		r.record.Flags |= uint32(since.Unix()/60) << verdictBits
 	}
 }

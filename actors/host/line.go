@@ -1,0 +1,93 @@
+package host
+
+import (
+	"time"
+
+	"henro/actors/protocol"
+	"henro/store"
+)
+
+// line is what waits to be visited, as far as is known.
+type line struct {
+	*base
+
+	known      int       // pages that are due
+	fresh      int       // pages that were never visited, or records that are to be cleared away before they are seen
+	retryAt    time.Time // when the earliest page that failed may be tried again; zero: there are others
+	knownFirst bool      // the next lease begins with a known page, when both wait
+	shortening bool      // what does not fit into the day is being put back
+}
+
+func (l *line) empty() bool { return l.known == 0 && l.fresh == 0 }
+
+// spare is the visits per second that the host has for known pages.
+func (l *line) spare() float64 { return l.clock.Spare(&l.o.Politeness, l.fresh > 0) }
+
+const aDay = 24 * time.Hour
+
+// spacing is the time between two visits of known pages, as far as can be foreseen.
+func (l *line) spacing() time.Duration {
+	spacing := time.Duration(float64(time.Second) / l.clock.Capacity(&l.o.Politeness))
+	if l.fresh > 0 {
+		spacing *= 2 // the other half is for new pages
+	}
+	return spacing
+}
+
+// room is how many due pages can be visited within a day from now; what a lease may hold already has room in any case.
+func (l *line) room() int {
+	room := 0
+	if begin := max(0, l.clock.NextAllowed().Sub(l.now)); begin < aDay {
+		room = int((aDay - begin) / l.spacing())
+	}
+	lease := l.o.PageBudget
+	if interval := l.clock.interval(); interval > 0 {
+		lease = min(lease, int(l.o.LeaseSpan/interval))
+	}
+	return max(1, room, lease)
+}
+
+// moveBatch bounds how many due pages are put back in one write.
+const moveBatch = 1000
+
+// share makes one line of new pages and of known pages that are due, by turns, so that each gets half of the host's
+// time while both wait (S0 §5). Leases of an odd number of visits begin with the other kind in turn: a slow host's
+// lease is one visit.
+func (l *line) share(fresh, known []store.Entry) []store.Entry {
+	if len(known) == 0 {
+		return fresh
+	}
+	line := make([]store.Entry, 0, len(fresh)+len(known))
+	for turn := l.knownFirst; len(fresh) > 0 || len(known) > 0; turn = !turn {
+		if len(known) > 0 && (turn || len(fresh) == 0) {
+			line, known = append(line, known[0]), known[1:]
+		} else {
+			line, fresh = append(line, fresh[0]), fresh[1:]
+		}
+	}
+	return line
+}
+
+// shorten puts back onto the time queue what cannot be visited within a day, so that the line is short however many
+// pages are due.
+func (l *line) shorten() {
+	if !l.shortening && l.known > l.room() {
+		l.askOverflow()
+	}
+}
+
+func (l *line) askOverflow() {
+	l.shortening = true
+	l.send(Partition, &protocol.OverflowAsked{Host: l.name, Keep: l.room(), Limit: moveBatch})
+}
+
+// putBack has the overflow of the line put back onto the time queue, until there is none.
+func (l *line) putBack(m *protocol.OverflowLoaded) {
+	if len(m.Entries) == 0 {
+		l.shortening = false
+		l.known = min(l.known, l.room())
+		return
+	}
+	l.send(Revisit, &lineLonger{entries: m.Entries, ahead: l.room(), spacing: l.spacing(),
+		begin: later(l.now, l.clock.NextAllowed())})
+}
