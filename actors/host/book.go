@@ -119,14 +119,14 @@ type (
 func New(o Options, name string, regions *admission.Known) *Book {
 	b := &Book{base: base{o: o, name: name}}
 	b.clock.o, b.robots.base, b.line.base = &b.o, &b.base, &b.base
-	b.judge = newJudge(regions, &b.o.Admission, name)
+	b.judge = newJudge(&b.base, regions)
 	return b
 }
 
 // Updated takes a fact at a moment, and returns what is to be done then, valid until the next call. It reports whether
 // the fact is one that a Book knows.
 func (b *Book) Updated(now time.Time, fact any) ([]Effect, bool) {
-	b.now, b.judge.now, b.out = now, now, b.out[:0]
+	b.now, b.out = now, b.out[:0]
 	known := b.take(fact)
 	return b.out, known
 }
@@ -167,9 +167,9 @@ func (b *Book) take(fact any) bool {
 	case *protocol.PagesFound, *protocol.RulesChanged:
 		b.send(Revisit, m)
 	case *sitemapReported:
-		b.takeSitemap(m)
+		b.judge.takeSitemap(&b.robots, m)
 	case *protocol.RelaxationsFound:
-		b.relax(m)
+		b.judge.relax(m)
 	case *protocol.HostExcluded:
 		b.exclude(m)
 	case *robotsAsked:

@@ -2,11 +2,13 @@ package host
 
 import (
 	"math"
+	"slices"
 	"time"
 
 	"henro/actors/politeness"
 	"henro/actors/protocol"
 	"henro/messages"
+	"henro/store"
 )
 
 // clock says when a host may be asked, how often, and how much of that a lease may take.
@@ -98,6 +100,21 @@ func (c *clock) pageLimit(m *protocol.Lend) int {
 		left = min(left, m.PageLimit)
 	}
 	return left
+}
+
+// limit leaves out the pages beyond the limit of a lease. Requisites are beyond every limit.
+func (c *clock) limit(due []store.Entry, m *protocol.Lend) []store.Entry {
+	left := c.pageLimit(m)
+	if left == 0 {
+		return due
+	}
+	return slices.DeleteFunc(due, func(e store.Entry) bool {
+		if isRequisite(&e) {
+			return false
+		}
+		left--
+		return left < 0
+	})
 }
 
 // full reports that as many pages of the host were visited as are wanted. Known pages are still visited again.

@@ -2,7 +2,9 @@
 // each of its pages is due again.
 //
 // A Book is what a Host actor knows. Updated takes a fact, at a moment, changes the Book and returns what is to be
-// done: messages, and to whom. A Schedule is what the Revisit actor of the host knows: the timetable of its pages.
+// done: messages, and to whom. Its parts are the clock (when the host may be asked), robotsBook, the line of waiting
+// pages, the judge (links, stop list), and the openLease with the terms by which reports are believed; base is what
+// they share. A Schedule is what the Revisit actor of the host knows: the timetable of its pages.
 // Nothing here knows of actors, clocks or disks, so whole lives of a host are scripts (testdata/*.script). Unlike the
 // book of leases (master/ledger) a Book is changed in place: it holds the stop list, the session ids and the pages of a
 // lease, too much to copy for a visit.

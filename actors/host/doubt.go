@@ -155,7 +155,7 @@ func (l *openLease) doubtVisit(v *messages.PageVisited, j *judge) string {
 	}
 	_, again := t.reported[key]
 	switch {
-	case (page.URL == "" || v.Url != page.URL) && !isURL(v.Url, j.page.Host):
+	case (page.URL == "" || v.Url != page.URL) && !isURL(v.Url, j.name):
 		return "a page that is no URL of the host"
 	case len(v.Position) > 0 && !lent:
 		return "a position that was not lent"
@@ -177,9 +177,9 @@ func (l *openLease) doubtVisit(v *messages.PageVisited, j *judge) string {
 	case lent && page.URL != "":
 	case !t.follow:
 		return "a page that was not lent, and not to be followed"
-	case !t.restored && !t.reaches(place{uint8(v.Depth), admission.DepthLeft(v.DepthLeft)}, j.rules):
+	case !t.restored && !t.reaches(place{uint8(v.Depth), admission.DepthLeft(v.DepthLeft)}, &j.o.Admission):
 		return "a depth that no link leads to"
-	case !t.restored && j.regions.Of(j.page.Host).Decide(v.Url) == scope.OutOfReach:
+	case !t.restored && j.regions.Of(j.name).Decide(v.Url) == scope.OutOfReach:
 		return "a page outside the scope"
 	}
 	if t.reported == nil {

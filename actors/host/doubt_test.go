@@ -117,8 +117,8 @@ func TestEveryFactThatCannotBeIsDoubted(t *testing.T) {
 		"robots.txt of tomorrow": {"in the future", file(func(v *robotsFile) { v.AgoNs = -1 }), nil},
 	} {
 		b := New(DefaultOptions(), name, admission.Remember(all.With(weburl.MustParse(name+"/in/"))))
-		b.judge.rules.Depth = 4
-		b.judge.now = now
+		b.o.Admission.Depth = 4
+		b.now = now
 		lent := store.Page{URL: name + "/in/page", Depth: 2, DepthLeft: 2}
 		b.lease = &openLease{processed: 4, pages: map[string]store.Page{"p": lent}, terms: terms{
 			since: now.Add(-time.Duration(age)), follow: true, robots: true, depths: []place{{2, 2}}}}

@@ -47,7 +47,7 @@ func (b *Book) stopExcluded(m *protocol.PagesLoaded, waiting []store.Entry, now 
 	case len(waiting)+len(m.Due)+len(m.Ghosts) == 0:
 		b.refuseLend()
 	case !b.o.Continuous && len(waiting) > 0:
-		b.dropAll(waiting, nil, admission.Excluded)
+		b.judge.giveUp(waiting, nil, admission.Excluded)
 	default:
 		w := &protocol.Write{Urgent: true, Tag: &refusedTag{}, Ghosts: m.Ghosts}
 		for _, entry := range waiting {

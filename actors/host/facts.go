@@ -101,7 +101,7 @@ func (b *Book) takeFacts() {
 		case fact.Robots != nil:
 			b.robots.take(fact.Robots)
 		case fact.Visited != nil:
-			asked.visits = append(asked.visits, b.takeVisit(fact.Visited))
+			asked.visits = append(asked.visits, l.takeVisit(fact.Visited, &b.base))
 		case fact.Finished != nil:
 			asked.finished = true
 			b.clock.ended(b.now) // whatever it says: a lease that began too early cannot be taken back
@@ -119,7 +119,7 @@ func (b *Book) takeFacts() {
 }
 
 // takeVisit lets the host's schedule learn from a visit, and finds the record that it is about.
-func (b *Book) takeVisit(v *messages.PageVisited) visitMade {
+func (l *openLease) takeVisit(v *messages.PageVisited, b *base) visitMade {
 	started := b.now.Add(-time.Duration(v.AgoNs))
 	if v.Reason != messages.Reason_ROBOTS_DENIED {
 		b.clock.observe(v.Status, v.Reason, started, politeness.Visit{Took: time.Duration(v.TookNs),
@@ -129,8 +129,8 @@ func (b *Book) takeVisit(v *messages.PageVisited) visitMade {
 	if len(v.Cookies) > 0 {
 		b.record.Cookies = v.Cookies
 	}
-	made := visitMade{fact: v, started: started, links: b.lease.more}
-	b.lease.more = nil
+	made := visitMade{fact: v, started: started, links: l.more}
+	l.more = nil
 	if v.Links != nil {
 		made.links = appendLinks(made.links, v.Links)
 		if made.links == nil {
@@ -138,12 +138,12 @@ func (b *Book) takeVisit(v *messages.PageVisited) visitMade {
 		}
 	}
 	if b.o.Sitemaps && b.o.Continuous {
-		b.lease.keepWishes(made.links, b.name)
+		l.keepWishes(made.links, b.name)
 	}
 	if len(v.Position) == 0 {
-		made.wish = b.lease.wishes[fingerprint.URL(v.Url)]
+		made.wish = l.wishes[fingerprint.URL(v.Url)]
 	}
-	if page, ok := b.lease.pages[string(v.Position)]; ok && len(v.Position) > 0 {
+	if page, ok := l.pages[string(v.Position)]; ok && len(v.Position) > 0 {
 		made.old = page
 	}
 	return made
@@ -202,7 +202,7 @@ func (b *Book) storeTimed(m *VisitsTimed) {
 			continue
 		}
 		b.judge.beginVisited(&v.Page)
-		b.learnFolders(w, &m.asked.visits[i], &v.Page, v.Links)
+		b.judge.learnFolders(w, &m.asked.visits[i], &v.Page, v.Links)
 		switch before, now := m.asked.visits[i].old.Flags&store.Dropped, v.Page.Flags&store.Dropped; {
 		case before < now:
 			b.record.GivenUp++
@@ -212,22 +212,22 @@ func (b *Book) storeTimed(m *VisitsTimed) {
 		for j := range v.Links {
 			b.judge.link(&v.Links[j])
 		}
-		b.followHints(&m.asked.visits[i].old, v)
+		b.judge.followHints(&b.robots, &m.asked.visits[i].old, v)
 	}
-	b.judged(w)
+	b.judge.report(w)
 	if b.judge.unreadable {
 		b.send(Master, &protocol.FactsRefused{Lease: l.ID, Why: "links that are no URLs"})
 	}
 	w.Host = b.row()
 	w.Totals.Add(&m.totals)
 	if m.asked.finished {
-		w.EndLease, w.Sessions, w.Tag = l.ID, b.newSessions(), &closedTag{}
+		w.EndLease, w.Sessions, w.Tag = l.ID, b.judge.newSessions(), &closedTag{}
 	} else {
 		l.Seq = m.asked.seq
 		lease := l.Lease
 		w.Lease = &lease
 	}
-	w.Evidence = b.newEvidence(m.asked.finished)
+	w.Evidence = b.judge.newEvidence(m.asked.finished)
 	b.countVerdict(w)
 	w.Facts.NextAt, w.Facts.OthersAt = b.clock.NextAllowed(), b.clock.othersAt
 	b.write(w)

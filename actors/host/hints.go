@@ -24,29 +24,29 @@ type sitemapReported struct {
 // from every page of their host; so the depth that they have is that of the best page, whatever the order in which the
 // pages are visited. What a sitemap or a feed says of known pages is looked after, and what it says of other hosts is
 // handed to those.
-func (b *Book) followHints(old *store.Page, v *store.Visited) {
-	if !b.o.Sitemaps || v.Links == nil {
+func (j *judge) followHints(r *robotsBook, old *store.Page, v *store.Visited) {
+	if !j.o.Sitemaps || v.Links == nil {
 		return
 	}
-	if left := int(v.Page.DepthLeft) + 1; left > b.robots.named && b.robots.rules != nil {
-		b.robots.named = left
-		for _, url := range b.robots.sitemaps() {
-			b.judge.link(&outlink.Outlink{URL: url, Kind: outlink.Link})
+	if left := int(v.Page.DepthLeft) + 1; left > r.named && r.rules != nil {
+		r.named = left
+		for _, url := range r.sitemaps() {
+			j.link(&outlink.Outlink{URL: url, Kind: outlink.Link})
 		}
 	}
 	again := !old.LastVisit.IsZero()
-	for host, entries := range b.judge.elsewhere {
-		b.send(Hosts, &protocol.ToHost{Host: host, Message: &sitemapReported{
+	for host, entries := range j.elsewhere {
+		j.send(Hosts, &protocol.ToHost{Host: host, Message: &sitemapReported{
 			url: v.Page.URL, depth: v.Page.Depth, left: v.Page.DepthLeft, number: v.Page.Number, again: again,
 			entries: entries,
 		}})
 	}
-	b.judge.elsewhere = nil
-	b.seek(v.Page.URL, again, v.Links)
+	j.elsewhere = nil
+	j.seek(v.Page.URL, again, v.Links)
 }
 
 // seek asks for the records of the pages of this host of which a document says when they changed.
-func (b *Book) seek(url string, again bool, links []outlink.Outlink) {
+func (b *base) seek(url string, again bool, links []outlink.Outlink) {
 	if !b.o.Continuous {
 		return
 	}
@@ -84,30 +84,30 @@ func (l *openLease) keepWishes(links []outlink.Outlink, host string) {
 }
 
 // takeSitemap takes what a sitemap of another host says of this one, if robots.txt here names that sitemap.
-func (b *Book) takeSitemap(m *sitemapReported) {
-	if b.robots.rules == nil || !slices.Contains(b.robots.sitemaps(), m.url) {
+func (j *judge) takeSitemap(r *robotsBook, m *sitemapReported) {
+	if r.rules == nil || !slices.Contains(r.sitemaps(), m.url) {
 		return
 	}
-	b.judge.begin(m.url, m.depth, m.left, 0, m.number)
+	j.begin(m.url, m.depth, m.left, 0, m.number)
 	for i := range m.entries {
-		b.judge.link(&m.entries[i])
+		j.link(&m.entries[i])
 	}
 	w := &protocol.Write{}
-	b.judged(w)
-	b.write(w)
-	b.seek(m.url, m.again, m.entries)
+	j.report(w)
+	j.write(w)
+	j.seek(m.url, m.again, m.entries)
 }
 
 // relax judges the stored links of pages again that turned out to have more depth left, and ticks the pages off in the
 // same write. What is not taken was counted when the pages were visited.
-func (b *Book) relax(m *protocol.RelaxationsFound) {
+func (j *judge) relax(m *protocol.RelaxationsFound) {
 	for i := range m.Relaxations {
 		r := &m.Relaxations[i]
-		b.judge.begin(r.URL, r.Depth, r.DepthLeft, r.Redirects, 0)
-		for j := range r.Links {
-			b.judge.link(&r.Links[j])
+		j.begin(r.URL, r.Depth, r.DepthLeft, r.Redirects, 0)
+		for k := range r.Links {
+			j.link(&r.Links[k])
 		}
 	}
-	candidates, _, _ := b.judge.found()
-	b.write(&protocol.Write{Candidates: candidates, Relaxed: m.Relaxations, Urgent: true})
+	candidates, _, _ := j.found()
+	j.write(&protocol.Write{Candidates: candidates, Relaxed: m.Relaxations, Urgent: true})
 }

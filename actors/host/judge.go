@@ -2,7 +2,6 @@ package host
 
 import (
 	"math"
-	"time"
 
 	"henro/actors/admission"
 	"henro/actors/protocol"
@@ -19,8 +18,8 @@ import (
 // is not taken and reports it, each URL and reason once. It holds what decides about the host's own URLs: the stop list
 // and the session ids.
 type judge struct {
-	now     time.Time
-	rules   *admission.Rules
+	*base
+
 	regions admission.Regions
 	known   admission.Host // this host; robots.txt is asked by the slave, when its rules are certain to be new
 
@@ -44,14 +43,14 @@ const (
 	reportedKept = 500
 )
 
-func newJudge(regions admission.Regions, rules *admission.Rules, host string) *judge {
-	return &judge{rules: rules, regions: regions, page: admission.Page{Host: host}, reported: map[uint64]struct{}{},
+func newJudge(b *base, regions admission.Regions) *judge {
+	return &judge{base: b, regions: regions, reported: map[uint64]struct{}{},
 		known: admission.Host{Stops: &stoplist.List{}, Sessions: &traps.Sessions{}}}
 }
 
 // begin begins the links of the next page.
 func (j *judge) begin(url string, depth, left, redirects uint8, number uint64) {
-	j.page = admission.Page{URL: url, Host: j.page.Host, Depth: depth, DepthLeft: left, Redirects: redirects}
+	j.page = admission.Page{URL: url, Host: j.name, Depth: depth, DepthLeft: left, Redirects: redirects}
 	j.number, j.elsewhere = number, nil
 }
 
@@ -64,9 +63,9 @@ func (j *judge) beginVisited(p *store.Page) {
 
 // link judges one link.
 func (j *judge) link(l *outlink.Outlink) {
-	to, reason := j.rules.Link(j.regions, &j.page, l)
-	if reason == admission.None && to.Host == j.page.Host {
-		reason = j.known.Takes(j.rules, l.URL, j.now)
+	to, reason := j.o.Admission.Link(j.regions, &j.page, l)
+	if reason == admission.None && to.Host == j.name {
+		reason = j.known.Takes(&j.o.Admission, l.URL, j.now)
 	}
 	switch {
 	case reason == admission.None:

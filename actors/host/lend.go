@@ -2,7 +2,6 @@ package host
 
 import (
 	"encoding/binary"
-	"slices"
 	"time"
 
 	"henro/actors/admission"
@@ -54,7 +53,7 @@ func (b *Book) loaded(m *protocol.PagesLoaded) {
 	if b.stopExcluded(m, due, now) {
 		return
 	}
-	if b.skipStopListed(due, now) {
+	if b.judge.skipStopListed(due, now) {
 		return
 	}
 	due = b.line.share(due, m.Due)
@@ -65,11 +64,11 @@ func (b *Book) loaded(m *protocol.PagesLoaded) {
 		b.line.retryAt = time.Time{}
 	}
 	if b.clock.givenUp(b.now, b.robots.failures) && len(due) > 0 {
-		b.giveUp(due)
+		b.judge.giveUp(due, &b.record.Failure, admission.HostFailing)
 		return
 	}
 	if pages := pagesOf(due); b.clock.full() && len(pages) > 0 { // requisites of the pages that it gave go on
-		b.dropAll(pages, nil, admission.HostPages)
+		b.judge.giveUp(pages, nil, admission.HostPages)
 		return
 	}
 	if b.lend.void || len(due) == 0 && !b.robots.wanted() {
@@ -80,10 +79,12 @@ func (b *Book) loaded(m *protocol.PagesLoaded) {
 		b.refuseLend()
 		return
 	}
-	if b.probes(now) {
+	// A host that rests after failures is asked for its robots.txt alone, if that must be read again: the answer may
+	// shorten the rest, and a lease waits between two requests as long as was owed when it began.
+	if !b.robots.known() && b.clock.restsLong() {
 		due = nil
 	}
-	due = b.limit(due)
+	due = b.clock.limit(due, b.lend.order)
 	if len(due) > 0 && isRequisite(&due[0]) {
 		first = later(first, b.clock.askedAt.Add(b.clock.requisiteInterval()))
 	}
@@ -118,13 +119,6 @@ func (b *Book) leaseWritten() {
 		return
 	}
 	b.send(Master, &protocol.Lent{Lease: b.lease.ID, Slave: b.lease.Slave, Boot: b.lease.Boot, Task: prepared.task})
-}
-
-// probes reports that this host rests after failures, for longer than a lease, and that its robots.txt must be read
-// again. Then that is all it is asked for: the answer may shorten the rest, and a lease waits between two requests as
-// long as was owed when it began.
-func (b *Book) probes(now time.Time) bool {
-	return !b.robots.known() && b.clock.restsLong()
 }
 
 // refuseLend reports to the Master that there is nothing to lend now.
@@ -212,55 +206,3 @@ func pagesOf(waiting []store.Entry) (pages []store.Entry) {
 }
 
 func isRequisite(e *store.Entry) bool { return e.Page.Flags.Requisite() > 0 }
-
-// limit leaves out the pages beyond the limit of a lease.
-func (b *Book) limit(due []store.Entry) []store.Entry {
-	left := b.clock.pageLimit(b.lend.order)
-	if left == 0 {
-		return due
-	}
-	return slices.DeleteFunc(due, func(e store.Entry) bool {
-		if isRequisite(&e) {
-			return false
-		}
-		left--
-		return left < 0
-	})
-}
-
-// giveUp records the reason for pages that will not be asked for, a batch at a time, in the place of a lease.
-func (b *Book) giveUp(due []store.Entry) {
-	b.dropAll(due, &b.record.Failure, admission.HostFailing)
-}
-
-// dropAll gives up pages that wait, with the reason: the host has failed, or another than a failure.
-func (b *Book) dropAll(due []store.Entry, failure *store.Failure, why admission.Reason) {
-	w := &protocol.Write{Urgent: true, Tag: &refusedTag{}}
-	for _, entry := range due {
-		page := entry.Page
-		if !page.LastVisit.IsZero() {
-			w.Totals.Gone++
-		}
-		if page.Flags&store.Dropped == 0 {
-			b.record.GivenUp++
-		}
-		if page.Says = why.String(); failure != nil {
-			page.Status, page.Reason, page.Says = failure.Status, failure.Reason, failure.Says
-		}
-		page.Flags, page.Next = page.Flags|store.Dropped, time.Time{}
-		w.Drops = append(w.Drops, store.Entry{Page: page, Position: entry.Position})
-		b.judge.note(admission.Skipped{URL: page.URL, Reason: why, Depth: int(page.Depth)})
-	}
-	b.judged(w)
-	word := why.String()
-	if failure != nil {
-		word = failure.Cause().Word
-	}
-	w.Totals.AddError(word, uint64(len(due)))
-	if why == admission.StopList {
-		w.Totals.Tried += uint64(len(due))
-		w.Totals.Broken += uint64(len(due))
-	}
-	w.Host = b.row()
-	b.write(w)
-}

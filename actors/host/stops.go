@@ -14,20 +14,20 @@ import (
 )
 
 // learnFolders lets the stop list learn from a visit of a page, and writes what changes on it.
-func (b *Book) learnFolders(w *protocol.Write, made *visitMade, page *store.Page, links []outlink.Outlink) {
+func (j *judge) learnFolders(w *protocol.Write, made *visitMade, page *store.Page, links []outlink.Outlink) {
 	fact, first := made.fact, made.old.LastVisit.IsZero()
 	v := stoplist.Visit{URL: fact.Url, Outcome: StopOutcome(fact.Status, fact.Reason)}
 	if first {
 		v.Main = likeness(fact, links)
 	}
 	if reason := skippedOf(fact); reason != admission.None {
-		b.judge.note(admission.Skipped{URL: fact.Url, Reason: reason, Depth: int(fact.Depth)})
+		j.note(admission.Skipped{URL: fact.Url, Reason: reason, Depth: int(fact.Depth)})
 	}
 	if page.Flags.Requisite() > 0 {
 		return // a page with dead images is a page, and so are those beside them
 	}
-	now := b.now
-	outcome, listed, lifted := b.judge.known.Stops.Saw(&b.o.Stop, v, now)
+	now := j.now
+	outcome, listed, lifted := j.known.Stops.Saw(&j.o.Stop, v, now)
 	for _, e := range listed {
 		w.Stops = append(w.Stops, store.StopEntry(e))
 	}
@@ -91,10 +91,10 @@ func StopOutcome(status uint32, reason messages.Reason) stoplist.Outcome {
 
 // skipStopListed leaves waiting pages alone that are in a folder of the stop list: for good if the crawl is to end,
 // otherwise until the entry does. It reports that there were some, in which case the lease waits until that is written.
-func (b *Book) skipStopListed(waiting []store.Entry, now time.Time) bool {
+func (j *judge) skipStopListed(waiting []store.Entry, now time.Time) bool {
 	var stopped []store.Entry
 	for _, entry := range waiting {
-		if e, found := b.judge.known.Stops.Stopped(entry.Page.URL, now); found {
+		if e, found := j.known.Stops.Stopped(entry.Page.URL, now); found {
 			entry.Page.Next = e.Until
 			stopped = append(stopped, entry)
 		}
@@ -102,47 +102,79 @@ func (b *Book) skipStopListed(waiting []store.Entry, now time.Time) bool {
 	if len(stopped) == 0 {
 		return false
 	}
-	if !b.o.Continuous {
-		b.dropAll(stopped, nil, admission.StopList)
+	if !j.o.Continuous {
+		j.giveUp(stopped, nil, admission.StopList)
 		return true
 	}
 	w := &protocol.Write{Urgent: true, Tag: &refusedTag{}}
 	for _, entry := range stopped {
 		w.Visits = append(w.Visits, store.Visited{Position: entry.Position, Page: entry.Page, Retry: true})
-		b.judge.note(admission.Skipped{URL: entry.Page.URL, Reason: admission.StopList, Depth: int(entry.Page.Depth)})
+		j.note(admission.Skipped{URL: entry.Page.URL, Reason: admission.StopList, Depth: int(entry.Page.Depth)})
 	}
-	b.judged(w)
-	b.write(w)
+	j.report(w)
+	j.write(w)
 	return true
 }
 
-// judged puts what the judge has found so far into a write, and reports what was skipped.
-func (b *Book) judged(w *protocol.Write) {
-	candidates, skipped, totals := b.judge.found()
+// giveUp gives up pages that wait, with the reason: the host has failed, or another than a failure.
+func (j *judge) giveUp(due []store.Entry, failure *store.Failure, why admission.Reason) {
+	w := &protocol.Write{Urgent: true, Tag: &refusedTag{}}
+	for _, entry := range due {
+		page := entry.Page
+		if !page.LastVisit.IsZero() {
+			w.Totals.Gone++
+		}
+		if page.Flags&store.Dropped == 0 {
+			j.record.GivenUp++
+		}
+		if page.Says = why.String(); failure != nil {
+			page.Status, page.Reason, page.Says = failure.Status, failure.Reason, failure.Says
+		}
+		page.Flags, page.Next = page.Flags|store.Dropped, time.Time{}
+		w.Drops = append(w.Drops, store.Entry{Page: page, Position: entry.Position})
+		j.note(admission.Skipped{URL: page.URL, Reason: why, Depth: int(page.Depth)})
+	}
+	j.report(w)
+	word := why.String()
+	if failure != nil {
+		word = failure.Cause().Word
+	}
+	w.Totals.AddError(word, uint64(len(due)))
+	if why == admission.StopList {
+		w.Totals.Tried += uint64(len(due))
+		w.Totals.Broken += uint64(len(due))
+	}
+	w.Host = j.row()
+	j.write(w)
+}
+
+// report puts what the judge has found so far into a write, and reports what was skipped.
+func (j *judge) report(w *protocol.Write) {
+	candidates, skipped, totals := j.found()
 	w.Candidates = candidates
 	w.Totals.Add(&totals)
 	if len(skipped) > 0 {
-		b.send(Skips, &protocol.URLsSkipped{URLs: skipped})
+		j.send(Skips, &protocol.URLsSkipped{URLs: skipped})
 	}
 }
 
 // newSessions are the session ids, if there are new ones since they were written.
-func (b *Book) newSessions() []byte {
-	if !b.judge.known.Sessions.Changed() {
+func (j *judge) newSessions() []byte {
+	if !j.known.Sessions.Changed() {
 		return nil
 	}
-	ids, _ := b.judge.known.Sessions.MarshalBinary() // never fails
+	ids, _ := j.known.Sessions.MarshalBinary() // never fails
 	return ids
 }
 
 // newEvidence is the evidence of the stop list: with what spoke against a folder at once, with good pages at the end of
 // a lease. If they are lost, the folder needs less to be stopped than it would; if broken pages were, a folder of them
 // would never be.
-func (b *Book) newEvidence(finished bool) *[]byte {
-	changes := b.judge.known.Stops.Changed()
+func (j *judge) newEvidence(finished bool) *[]byte {
+	changes := j.known.Stops.Changed()
 	if changes == 0 || !finished && changes&stoplist.Grave == 0 {
 		return nil
 	}
-	evidence, _ := b.judge.known.Stops.MarshalBinary() // never fails
+	evidence, _ := j.known.Stops.MarshalBinary() // never fails
 	return &evidence
 }
