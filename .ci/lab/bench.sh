@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# How fast henro crawls with everything durable, beside a plain net/http loop over the same sites in the same run, in turns.
+# How fast henro crawls with everything durable, beside a plain net/http loop over the same sites in the same run, in turns, and beside the
+# ceiling: a loop tuned for speed that archives.
 #
 #   bench.sh [ROUNDS] [DIR]
 #   BEFORE=DIR                 programs of another commit, measured in turns with these
@@ -30,9 +31,10 @@ crawl() { # NAME FOLDER
 		"${flags[@]}" --log-level warn --listen-http off --progress off
 }
 
-printf 'what\tpages\tseconds\tpages/s\tus/page\tpeak MB\n' | tee "$dir/bench.tsv"
+printf 'what\tpages\tseconds\tpages/s\tus/page\tpeak MB\twritten/page\n' | tee "$dir/bench.tsv"
 for _ in $(seq "$rounds"); do
 	measure loop "$dir/bin/loop" "$dir/sites"
+	measure ceiling "$dir/bin/loop" -ceiling "$dir/ceiling.warc.gz" "$dir/sites"
 	crawl henro "$dir/bin"
 	[ -z "${BEFORE:-}" ] || crawl before "$BEFORE"
 done

@@ -8,8 +8,9 @@
 # Packages are downloaded with apt-get and unpacked, not installed: nothing outside DIR changes and nobody needs to be root. Each
 # virtual host has its own address 127.0.0.x, port $PORT (8080), and access log DIR/logs/HOST.log with the columns
 # msec, request_time, status, method, scheme://host:port, URI, bytes, user agent. GZIP=on makes nginx compress, and so send chunks;
-# FORGETFUL="git sqlite" makes those two send every page whole, however often they are asked. MORE="NAME FOLDER" serves one
-# more folder as NAME.docs.test, with no seed.
+# FORGETFUL="git sqlite" makes those two send every page whole, however often they are asked. MORE="NAME FOLDER", one a line, serves
+# more folders as NAME.docs.test, with no seed. TLS=1 serves all over TLS 1.3 with HTTP/2, by a certificate that nobody has signed, and
+# closes each connection after its first answer.
 # DIR/flags.txt holds the --resolve flags for henro, one a line; DIR/hosts.tsv host, address, port, folder.
 set -euo pipefail
 . "$(dirname "$0")/apt.sh"
@@ -47,7 +48,7 @@ host() {
 	case " ${FORGETFUL:-} " in *" $1 "*) validators="etag off; if_modified_since off;" ;; esac
 	servers+="
 	server {
-		listen $address:$port;
+		listen $address:$port${TLS:+ ssl http2};
 		server_name $name;
 		root $2;
 		$validators
@@ -76,7 +77,16 @@ up() {
 		esac >>"$dir/seeds.txt"
 		host "$host" "$root"
 	done <<<"$sites"
-	[ -z "${MORE:-}" ] || host $MORE
+	while read -r name folder; do
+		[ -z "$name" ] || host "$name" "$folder"
+	done <<<"${MORE:-}"
+	tls="keepalive_requests 100000;"
+	if [ -n "${TLS:-}" ]; then
+		openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -days 2 -subj /CN=docs.test \
+			-addext subjectAltName=DNS:*.docs.test -keyout "$dir/tls.key" -out "$dir/tls.crt" 2>/dev/null
+		tls="keepalive_requests 1; ssl_protocols TLSv1.3; ssl_session_cache shared:lab:10m;
+	ssl_certificate $dir/tls.crt; ssl_certificate_key $dir/tls.key;"
+	fi
 	cache=$(($(ulimit -Sn) > 21000 ? 20000 : $(ulimit -Sn) - 1000)) # files; the others are connections and logs
 	user="" # nginx would give up root's rights, and with them the way to DIR
 	[ "$(id -u)" = 0 ] && user="user root; "
@@ -95,7 +105,7 @@ http {
 	log_format lab '\$msec\t\$request_time\t\$status\t\$request_method\t\$scheme://\$http_host\t\$request_uri\t\$bytes_sent\t\$http_user_agent';
 	sendfile on;
 	tcp_nopush on;
-	keepalive_requests 100000;
+	$tls
 	open_file_cache max=$cache inactive=10m;
 	open_file_cache_valid 10m;
 	gzip ${GZIP:-off};

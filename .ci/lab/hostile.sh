@@ -49,7 +49,7 @@ crawl() { # name, seeds
 	tail -n "+$(($(cat "$dir/$name.from") + 1))" "$dir/good/access.log" >"$dir/$name.log"
 	grep -v hostile.test "$dir/$name.log" >"$dir/$name.$round.log"
 }
-printf 'what\tpages\tseconds\tpages/s\tus/page\tpeak MB\n'
+printf 'what\tpages\tseconds\tpages/s\tus/page\tpeak MB\twritten/page\n'
 for round in $(seq "$rounds"); do
 	crawl alone "$dir/good/seeds.txt"
 	crawl beside "$dir/good/seeds.txt" "$dir/hostile.txt"

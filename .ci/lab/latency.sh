@@ -44,7 +44,7 @@ both() { # PREFIX FOLDER
 		"$1slave" "$2/henro-slave" --dir "$dir/slave" --join 127.0.0.1:17946 --connections "$hosts" --log-level warn
 }
 
-printf 'what\tpages\tseconds\tpages/s\tus/page\tpeak MB\n' | tee "$dir/bench.tsv"
+printf 'what\tpages\tseconds\tpages/s\tus/page\tpeak MB\twritten/page\n' | tee "$dir/bench.tsv"
 if [ "$mode" = profile ]; then
 	(sleep 2 && curl -sSf -o "$dir/profile" "http://127.0.0.1:17780/debug/pprof/profile?seconds=4") &
 	measure crawl "$dir/bin/henro" crawl "${crawl[@]}" --connections "$hosts" --progress off --listen-http 127.0.0.1:17780

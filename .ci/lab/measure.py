@@ -3,9 +3,11 @@
     measure.py run NAME COMMAND... [-- NAME COMMAND...]
     measure.py medians FILE
 
-run prints NAME, pages, seconds, pages/s, us of processor a page, MB at most, separated by tabs. What stands behind -- runs beside the
-command, is asked to end after it, and gets a line with the pages and seconds of the first. The command prints how many pages it has
-fetched, as "urls=N", "pages=N", "pages":N or "N pages"; where it counts requisites apart, "N pages, M requisites" are N + M. Processor time and memory are those of the process, as the kernel counted them.
+run prints NAME, pages, seconds, pages/s, us of processor a page, MB at most, bytes written a page, separated by tabs. What stands
+behind -- runs beside the command, is asked to end after it, and gets a line with the pages and seconds of the first. The command prints
+how many pages it has fetched, as "urls=N", "pages=N", "pages":N or "N pages"; where it counts requisites apart, "N pages, M requisites"
+are N + M. Processor time, memory and bytes written are those of the process, as the kernel counted them: of bytes, what the process wrote
+by system calls, to sockets too. (What it dirtied is no measure: where a file lies in large folios, a write of 4 kB counts as a whole one.)
 
 medians reads such lines and prints the medians of each name, and the ratios of the others to the first.
 """
@@ -19,12 +21,18 @@ import time
 
 
 def usage_of(process):
+    os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOWAIT)  # it has ended, and its counts are still there
+    written = 0
+    try:
+        written = int(re.search(r"wchar: (\d+)", open(f"/proc/{process.pid}/io").read())[1])
+    except OSError:  # no Linux
+        pass
     _, status, usage = os.wait4(process.pid, 0)
-    return status, usage.ru_utime + usage.ru_stime, usage.ru_maxrss / 1024
+    return status, usage.ru_utime + usage.ru_stime, usage.ru_maxrss / 1024, written
 
 
-def line(name, pages, took, processor, memory):
-    print(f"{name}\t{pages}\t{took:.2f}\t{pages / took:.0f}\t{1e6 * processor / pages:.0f}\t{memory:.0f}")
+def line(name, pages, took, processor, memory, written):
+    print(f"{name}\t{pages}\t{took:.2f}\t{pages / took:.0f}\t{1e6 * processor / pages:.0f}\t{memory:.0f}\t{written / pages:.0f}")
 
 
 def run(name, command):
@@ -37,7 +45,7 @@ def run(name, command):
     process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
     others = [(other, subprocess.Popen(rest, stdout=subprocess.DEVNULL)) for other, rest in beside]
     out = process.stdout.read()
-    status, processor, memory = usage_of(process)
+    status, *used = usage_of(process)
     took = time.monotonic() - start
     for _, other in others:
         other.send_signal(signal.SIGTERM)
@@ -51,9 +59,9 @@ def run(name, command):
     apart = re.search(r"^\d+ pages, (\d+) requisites", out, re.M)
     if apart:
         pages += int(apart[1])
-    line(name, pages, took, processor, memory)
-    for other, processor, memory in usages:
-        line(other, pages, took, processor, memory)
+    line(name, pages, took, *used)
+    for other, *used in usages:
+        line(other, pages, took, *used)
 
 
 def medians(path):
@@ -64,9 +72,10 @@ def medians(path):
             rows.setdefault(name, []).append([float(f) for f in figures])
     names = list(rows)
     for name in names:
-        rate, processor, memory = ([row[i] for row in rows[name]] for i in (2, 3, 4))
+        rate, processor, memory, written = ([row[i] for row in rows[name]] for i in (2, 3, 4, 5))
         print(f"{name}: median of {len(rate)}: {statistics.median(rate):.0f} pages/s ({min(rate):.0f} to {max(rate):.0f}), "
-              f"{statistics.median(processor):.0f} us of processor a page, {max(memory):.0f} MB at most")
+              f"{statistics.median(processor):.0f} us of processor a page, {max(memory):.0f} MB at most, "
+              f"{statistics.median(written):.0f} bytes written a page")
     for name in names[1:]:
         ratios = [row[2] / first[2] for row, first in zip(rows[name], rows[names[0]])]
         print(f"{name} / {names[0]}: median {statistics.median(ratios):.2f} ({min(ratios):.2f} to {max(ratios):.2f})")

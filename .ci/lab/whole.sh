@@ -62,7 +62,7 @@ for what in docs small; do
 	export what
 	tsv=$dir/$what.tsv
 	echo "--- $what"
-	printf 'what\tobjects\tseconds\tobjects/s\tus/object\tpeak MB\n' | tee "$tsv"
+	printf 'what\tobjects\tseconds\tobjects/s\tus/object\tpeak MB\twritten/object\n' | tee "$tsv"
 	crawl "$dir/bin" >"$dir/first" # not measured: it says which URLs there are, and warms the caches of the machine
 	python3 - "$dir/crawl/warc/index.cdxj" >"$dir/$what.urls" <<'URLS'
 import json, sys

@@ -13,6 +13,7 @@ import (
 func newFakewebCommand() *cobra.Command {
 	o := fakeweb.ServeOptions{Web: fakeweb.DefaultOptions()}
 	w := &o.Web
+	var etags float64
 	cmd := &cobra.Command{
 		Use:   "fakeweb",
 		Short: "Serve a deterministic test web on loopback",
@@ -25,6 +26,9 @@ files too, beside an access log by which the politeness of a crawler can be meas
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if !cmd.Flags().Changed("domains") {
 				w.Domains = min(w.Domains, max(w.Hosts, 1))
+			}
+			if cmd.Flags().Changed("etags") {
+				w.Validators = fakeweb.Validators{ETag: etags}
 			}
 			if err := w.Validate(); err != nil {
 				return config.Usage("%v", err)
@@ -66,6 +70,11 @@ files too, beside an access log by which the politeness of a crawler can be meas
 		"mean time between changes of the page that changes most often")
 	f.DurationVar(&w.Changes.Slowest, "change-slowest", w.Changes.Slowest,
 		"the same of the page that changes least often; all others lie between, spread evenly on the logarithm")
+	f.Float64Var(&etags, "etags", 0,
+		"share of hosts that send ETags and answer 304, the others sending no validators (default: 0.2 ETag, "+
+			"0.2 Last-Modified, 0.3 both)")
+	f.Float64Var(&w.TrivialShare, "moving-bars", w.TrivialShare,
+		"share of hosts with a date and a counter in the navigation bar that move without the text")
 	f.Float64Var(&w.RedirectShare, "redirects", 0, "share of pages reached through a redirect")
 	f.Float64Var(&w.Japanese, "japanese", 0, "share of hosts in Japanese, in three encodings")
 	f.Float64Var(&w.Hints.Indexed, "indexed-sitemaps", 0,

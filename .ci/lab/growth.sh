@@ -1,0 +1,51 @@
+#!/usr/bin/env bash
+# What a page costs as a crawl grows: processor time, bytes written, disk and memory of crawls of 10,000, 100,000 and 1,000,000 pages of a
+# made-up web, and the processor seconds of what is done with a crawl afterwards.
+#
+#   growth.sh [PAGES…]         default 10000 100000 1000000; the last takes an hour and some 10 GB of disk on two cores
+#
+# All have hosts of 100 pages of 2 kB, each with 18 links, a tenth of which lead to other hosts.
+set -euo pipefail
+export HENRO_REQUISITES=off
+lab=$(cd "$(dirname "$0")" && pwd)
+cd "$lab/../.."
+[ $# -gt 0 ] || set -- 10000 100000 1000000
+dir=$(mktemp -d)
+web=
+finish() {
+	[ -z "$web" ] || kill "$web" || true
+	rm -rf "$dir"
+}
+trap finish EXIT
+ulimit -n 20000 2>/dev/null || ulimit -n "$(ulimit -Hn)"
+go build -o "$dir/bin/" ./cmd/henro
+spent() { # COMMAND…: processor seconds
+	local TIMEFORMAT='%U %S'
+	{ time "$@" >"$dir/answer" 2>&1; } 2>&1 | awk '{ printf "\t%.2f", $1 + $2 }'
+}
+
+printf 'what\tpages\tseconds\tpages/s\tus/page\tpeak MB\twritten/page\tstate/page\twarc/page\tcheck\tstats\twhy\tstart\n'
+for pages; do
+	rm -rf "$dir/crawl" "$dir/web" "$dir/out"
+	"$dir/bin/henro" fakeweb --hosts $((pages / 100)) --domains $((pages / 100)) --pages 100 --pareto 0 --degree 18 --cross 0.1 --page-bytes 2000 \
+		--redirects 0 --crawl-delays 0 --latency-jitter 0 --folder "$dir/web" >"$dir/out" &
+	web=$!
+	until grep -qs '^ready' "$dir/out"; do sleep 0.1; done
+	awk 'NR==1{print "resolve:"} {print "  - \"" $1 "\""}' "$dir/web/resolve.txt" >"$dir/henro.yaml"
+	crawl=("$dir/bin/henro" crawl --dir "$dir/crawl" --allow-private --delay 0 --depth -1 --config "$dir/henro.yaml" --listen-http off
+		--progress off --log-level error --seeds "$dir/web/seeds.txt")
+	row=$(python3 "$lab/measure.py" run "$pages" "${crawl[@]}")
+	printf '%s' "$row"
+	found=$(cut -f2 <<<"$row")
+	for part in state warc; do
+		printf '\t%d' $(($(du -s --block-size=1 "$dir/crawl/$part" | cut -f1) / found))
+	done
+	spent "$dir/bin/henro" check "$dir/crawl"
+	spent "$dir/bin/henro" stats "$dir/crawl"
+	spent "$dir/bin/henro" why --dir "$dir/crawl" "$(head -1 "$dir/web/seeds.txt")"
+	spent "${crawl[@]}"
+	echo
+	kill "$web"
+	wait "$web" || true
+	web=
+done
