@@ -17,6 +17,9 @@ import (
 func (j *judge) learnFolders(w *protocol.Write, made *visitMade, page *store.Page, links []outlink.Outlink) {
 	fact, first := made.fact, made.old.LastVisit.IsZero()
 	v := stoplist.Visit{URL: fact.Url, Outcome: StopOutcome(fact.Status, fact.Reason)}
+	if j.o.Stop.Thesis() {
+		v.Outcome = thesisOutcome(fact.Status, fact.Reason)
+	}
 	if first {
 		v.Main = likeness(fact, links)
 	}
@@ -87,6 +90,18 @@ func StopOutcome(status uint32, reason messages.Reason) stoplist.Outcome {
 		return stoplist.Good
 	}
 	return stoplist.Silent
+}
+
+// thesisOutcome is what a visit shows about its folder by the rule of the thesis: a redirect is broken, and so is a
+// page to whose host no connection comes in time.
+func thesisOutcome(status uint32, reason messages.Reason) stoplist.Outcome {
+	switch {
+	case reason == messages.Reason_NONE && status >= 300 && status < 400 && status != 304:
+		return stoplist.Moved
+	case reason == messages.Reason_CONNECT_TIMEOUT:
+		return stoplist.Slow
+	}
+	return StopOutcome(status, reason)
 }
 
 // skipStopListed leaves waiting pages alone that are in a folder of the stop list: for good if the crawl is to end,

@@ -30,3 +30,19 @@ func TestWhatAVisitSaysOfItsFolder(t *testing.T) {
 		}
 	}
 }
+
+func TestWhatAVisitSaysByTheRuleOfTheThesis(t *testing.T) {
+	for _, tt := range []struct {
+		status uint32
+		reason messages.Reason
+		want   stoplist.Outcome
+	}{
+		{200, 0, stoplist.Good}, {304, 0, stoplist.Good}, {404, 0, stoplist.Missing}, {301, 0, stoplist.Moved},
+		{307, 0, stoplist.Moved}, {0, messages.Reason_TIMEOUT, stoplist.Slow},
+		{0, messages.Reason_CONNECT_TIMEOUT, stoplist.Slow}, {0, messages.Reason_CONNECT_REFUSED, stoplist.Silent},
+	} {
+		if got := thesisOutcome(tt.status, tt.reason); got != tt.want {
+			t.Errorf("status %d, %v: %v, want %v", tt.status, tt.reason, got, tt.want)
+		}
+	}
+}

@@ -15,9 +15,11 @@
 // Nothing stays on the list for good. An entry holds for FirstSpan; then its folder is on probation, where a third of
 // the evidence puts it back for four times as long, and one good page takes it off.
 //
-// Invariants: one broken page never stops anything; a good page takes every folder above it off the list; the root of a
-// host is never listed by what was seen, since whether a host is asked at all is decided by persons; memory of one List
-// is bounded by Options.
+// The rule of the thesis can be chosen: MinBroken 1.
+//
+// Invariants: one broken page never stops anything, and a good page takes every folder above it off the list, both but
+// under the rule of the thesis; the root of a host is never listed by what was seen, since whether a host is asked at
+// all is decided by persons; memory of one List is bounded by Options.
 package stoplist
 
 import (
@@ -43,17 +45,19 @@ const (
 	Failing                // the host cannot make it: 500, an answer that is not HTTP, a connection that breaks
 	Slow                   // it does not come in time
 	Alike                  // a page as under many other URLs: Saw finds this itself
+	Moved                  // redirected: broken by the rule of the thesis, silent by that of henro
 )
 
 var words = [...]string{Silent: "silent", Good: "good", Missing: "missing", Failing: "failing", Slow: "slow",
-	Alike: "alike"}
+	Alike: "alike", Moved: "moved"}
 
 // String returns the word that an Entry has for its reason.
 func (o Outcome) String() string { return words[o] }
 
 // Options say how much evidence a folder needs.
 type Options struct {
-	// MinBroken is how many pages in a row must be broken; 0 switches the list off. 10: see the package comment.
+	// MinBroken is how many pages in a row must be broken; 0 switches the list off. 10: see the package comment. 1 is
+	// the rule of the thesis: each broken page lists its folder at once, whatever good pages there are, and no other.
 	MinBroken int
 	// MaxAlike is under how many URLs a host may give the same text before that is no page any more; 0: any number. 8:
 	// a page has its few aliases, an error has thousands.
@@ -72,8 +76,8 @@ func DefaultOptions() Options {
 // Validate says what makes no sense.
 func (o *Options) Validate() error {
 	switch {
-	case o.MinBroken < 0 || o.MinBroken == 1 || o.MaxAlike < 0:
-		return errors.New("evidence for the stop list: want 2 broken pages or more, 0 for no list, and no negative " +
+	case o.MinBroken < 0 || o.MaxAlike < 0:
+		return errors.New("evidence for the stop list: want 1 broken page or more, 0 for no list, and no negative " +
 			"number of pages alike")
 	case o.FirstSpan <= 0 || o.MaxSpan < o.FirstSpan || o.MaxFolders < 1:
 		return fmt.Errorf("spans of the stop list %v to %v, %d folders: want more than nothing, and the longest last",
@@ -81,6 +85,9 @@ func (o *Options) Validate() error {
 	}
 	return nil
 }
+
+// Thesis reports that the rule of the thesis applies.
+func (o *Options) Thesis() bool { return o.MinBroken == 1 }
 
 // Entry is one folder that is left alone.
 type Entry struct {
@@ -191,6 +198,9 @@ func (l *List) Saw(o *Options, v Visit, now time.Time) (outcome Outcome, listed 
 	if o.MinBroken == 0 || v.Outcome == Silent {
 		return v.Outcome, nil, nil
 	}
+	if o.Thesis() {
+		return v.Outcome, l.listFolder(o, v, now), nil
+	}
 	if v.Outcome == Good && v.Main != 0 && o.MaxAlike > 0 && l.texts.count(v.Main) > o.MaxAlike {
 		v.Outcome = Alike
 	}
@@ -200,6 +210,26 @@ func (l *List) Saw(o *Options, v Visit, now time.Time) (outcome Outcome, listed 
 	}
 	listed, lifted = l.note(o, v, now)
 	return v.Outcome, listed, lifted
+}
+
+// listFolder lists the folder of a broken page, unless it is listed: the rule of the thesis.
+func (l *List) listFolder(o *Options, v Visit, now time.Time) (listed []Entry) {
+	if _, stopped := l.Stopped(v.URL, now); v.Outcome == Good || stopped {
+		return nil
+	}
+	for folder := range above(v.URL) {
+		e := Entry{Prefix: folder, Reason: v.Outcome.String(), At: now, Rounds: 1,
+			Evidence: fmt.Sprintf(brokenInARow, 1.0, v.Outcome, v.URL)}
+		if i, known := l.find(folder); known {
+			e.Rounds = l.entries[i].Rounds + 1
+		}
+		e.Until = now.Add(o.span(e.Rounds))
+		if l.keep(o, e) {
+			listed = append(listed, e)
+		}
+		break
+	}
+	return listed
 }
 
 // praise notes a good page in the folders above it.

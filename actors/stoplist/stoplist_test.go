@@ -33,6 +33,27 @@ func run(l *List, o *Options, visits ...string) (listed []string, now time.Time)
 	return listed, now
 }
 
+// By the rule of the thesis one page lists its folder, and no other; no good page takes it off, and the host as a whole
+// is never listed.
+func TestTheRuleOfTheThesis(t *testing.T) {
+	o := DefaultOptions()
+	o.MinBroken = 1
+	var l List
+	listed, now := run(&l, &o, "http://a.example/d/e/# good ×20", "http://a.example/d/e/x missing",
+		"http://a.example/d/e/y good", "http://a.example/d/e/z slow", "http://a.example/f/x moved",
+		"http://a.example/x missing")
+	if want := []string{"http://a.example/d/e/", "http://a.example/f/"}; !slices.Equal(listed, want) {
+		t.Errorf("listed %v, want %v", listed, want)
+	}
+	if _, stopped := l.Stopped("http://a.example/d/e/y", now); !stopped {
+		t.Error("a good page has taken its folder off the list")
+	}
+	_, again, _ := l.Saw(&o, Visit{URL: "http://a.example/f/y", Outcome: Moved}, now.Add(25*time.Hour))
+	if len(again) != 1 || again[0].Rounds != 2 {
+		t.Errorf("on probation: %+v", again)
+	}
+}
+
 func TestEvidence(t *testing.T) {
 	for _, tt := range []struct {
 		name   string

@@ -195,6 +195,41 @@ func TestFoldersOfBrokenPagesAreLeftAlone(t *testing.T) {
 	})
 }
 
+// By the rule of the thesis one dead link, or one that has moved, is enough for a folder.
+func TestOnePageIsEnoughByTheRuleOfTheThesis(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		dir := t.TempDir()
+		s := &site{answer: func(path string) (int, string, string) {
+			switch {
+			case path == "/robots.txt", path == "/dead/7":
+				return 404, "", "not here"
+			case path == "/":
+				return 200, "", linksTo(100, "/dead/", "/moved/", "/good/")
+			case path == "/moved/7":
+				return 302, "Location: /good/7\r\n", ""
+			default:
+				return 200, "", "<p>All that is to be said of " + path + "</p>"
+			}
+		}}
+		s.crawl(t, dir, func(o *master.Options) {
+			o.Hosts.Stop.MinBroken = 1
+			o.Hosts.PageBudget, o.Hosts.TaskBudget = 12, 12
+		})
+		if n := s.askedBelow("/good/"); n != 100 {
+			t.Errorf("%d of 100 good pages", n)
+		}
+		for _, folder := range []string{"/dead/", "/moved/"} {
+			if n := s.askedBelow(folder); n < 8 || n > 40 {
+				t.Errorf("%d pages of %s", n, folder)
+			}
+		}
+		if got := strings.Join(stopList(t, dir),
+			", "); got != "http://a.example/dead/ missing, http://a.example/moved/ moved" {
+			t.Errorf("the stop list is %s", got)
+		}
+	})
+}
+
 // The evidence for a folder outlives the process: run by run of four pages, it is stopped after as many as in one run.
 func TestEvidenceOfBrokenPagesSurvivesARestart(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
