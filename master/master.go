@@ -116,6 +116,7 @@ type Status struct {
 	NextReady time.Time       `json:"next_ready,omitzero"`
 	Opens     time.Time       `json:"opens,omitzero"` // when the hours of the crawl begin, outside of them
 	Leases    int             `json:"leases"`
+	Tasks     int             `json:"tasks,omitempty"`    // drawn in this run, under the policy thesis
 	Frontier  *FrontierStatus `json:"frontier,omitempty"` // without one, the Hosts take turns
 	Slaves    []SlaveStatus   `json:"slaves"`
 	Memory    uint64          `json:"memory_bytes"` // of the master's process, as its runtime sees it
@@ -142,7 +143,7 @@ type (
 	seedsTag struct {
 		reply *actor.PID
 		count int
-		left  *int // partitions that have not answered
+		left  int // partitions that have not answered
 	}
 )
 
@@ -162,6 +163,7 @@ type Master struct {
 
 	lending
 	course
+	tasks  *tasks // nil: what seeds lead to is crawled
 	series *series
 	rounds rounds
 	stalls stalls
@@ -200,6 +202,9 @@ func newMaster(o Options, state *store.State, clocks *clocks, rules *scope.Rules
 		course: course{phase: Running, startedAt: time.Now()},
 	}
 	m.lending = newLending(&m.o, clocks, len(state.Partitions), seen, log)
+	if o.TaskURLs > 0 {
+		m.tasks = newTasks(&m.o, state, rules)
+	}
 	return m
 }
 
@@ -279,6 +284,7 @@ func (m *Master) Receive(ctx actor.Context) {
 	case *Begin:
 		m.begun = true
 		m.stalls.reportedAt = time.Now()
+		m.drawTasks(ctx)
 	case *Pause:
 		if m.phase == Running || m.phase == Closed {
 			m.phase = Paused
@@ -372,6 +378,12 @@ func (m *Master) makeOrder() (partition.Order, error) {
 	if ranks != nil {
 		o.Ranks = ranks
 	}
+	if m.tasks != nil {
+		if err := m.tasks.begin(); err != nil {
+			return o, err
+		}
+		o.Collector = m.tasks
+	}
 	if m.o.Frontier.Policy == "" || m.o.Frontier.Policy == frontier.PolicyHost {
 		return o, nil
 	}
@@ -418,6 +430,7 @@ func (m *Master) tick(ctx actor.Context) {
 	if m.ready.clocks != nil {
 		m.ready.clocks.sweep(now)
 	}
+	m.drawTasks(ctx)
 	m.dispatch(ctx)
 	m.countResources(ctx)
 	if m.phase == Running {
@@ -528,10 +541,25 @@ func (m *Master) addSeeds(ctx actor.Context, msg *AddSeeds) {
 			m.log.WithField("err", err).Error("a crawl resumed without these seeds will not follow their links")
 		}
 	}
-	candidates := make([][]store.Candidate, len(m.partitions))
 	urls := make([]weburl.URL, len(msg.Seeds))
 	for i, seed := range msg.Seeds {
 		urls[i] = seed.URL
+	}
+	m.scope = m.scope.With(urls...)
+	ctx.Send(m.hosts, &protocol.ScopeChanged{Rules: m.scope})
+	tag := &seedsTag{reply: ctx.Sender(), count: len(msg.Seeds)}
+	if m.tasks != nil {
+		m.tasks.widen(m.scope, msg.Seeds)
+		tag.answer(ctx)
+		return
+	}
+	m.plant(ctx, msg.Seeds, tag)
+}
+
+// plant admits URLs to begin from.
+func (m *Master) plant(ctx actor.Context, seeds []Seed, tag *seedsTag) {
+	candidates := make([][]store.Candidate, len(m.partitions))
+	for _, seed := range seeds {
 		left := uint8(outlink.UnlimitedDepth)
 		if seed.Depth >= 0 {
 			left = uint8(min(seed.Depth, outlink.UnlimitedDepth-1))
@@ -540,12 +568,9 @@ func (m *Master) addSeeds(ctx actor.Context, msg *AddSeeds) {
 		candidates[owner] = append(candidates[owner], store.Candidate{URL: seed.URL.String(), Host: seed.URL.Host(),
 			DepthLeft: left})
 	}
-	m.scope = m.scope.With(urls...)
-	ctx.Send(m.hosts, &protocol.ScopeChanged{Rules: m.scope})
-	tag := &seedsTag{reply: ctx.Sender(), count: len(msg.Seeds), left: new(int)}
 	for i, group := range candidates {
 		if len(group) > 0 {
-			*tag.left++
+			tag.left++
 			m.seeding++
 			ctx.Request(m.partitions[i], &protocol.Write{Candidates: group, Seeds: true, Urgent: true, Tag: tag})
 		}
@@ -554,7 +579,13 @@ func (m *Master) addSeeds(ctx actor.Context, msg *AddSeeds) {
 
 // stored notes that one more partition has its seeds, and answers when all have.
 func (tag *seedsTag) stored(ctx actor.Context) {
-	if *tag.left--; *tag.left == 0 && tag.reply != nil {
+	if tag.left--; tag.left == 0 {
+		tag.answer(ctx)
+	}
+}
+
+func (tag *seedsTag) answer(ctx actor.Context) {
+	if tag.reply != nil {
 		ctx.Send(tag.reply, &SeedsAdded{Count: tag.count})
 	}
 }

@@ -30,6 +30,9 @@ type Options struct {
 	// which URLs are visited next, and with slots and ranked which are kept at all; its interval is that of politeness.
 	// Default host: the Hosts take turns, and everything is kept
 	Frontier frontier.Options
+	// the policy thesis: URLs of a task, drawn at random from seeds and collected links; Depth counts anew from each.
+	// Default 0: no tasks, what seeds lead to is crawled
+	TaskURLs int
 	Order    frontier.Order       // which of a host's URLs go first. Default breadth
 	Unit     Unit                 // of politeness: what shares a clock. Default host
 	Lookup   Lookup               // for Unit ip: the addresses of a host, as slaves will find them
@@ -111,6 +114,12 @@ func (o *Options) ValidateOrder() error {
 	case o.Frontier.Policy != frontier.PolicyHost && (o.Hosts.Continuous || o.Hosts.Again):
 		return fmt.Errorf("frontier %s orders first visits only: a crawl that revisits needs frontier host",
 			o.Frontier.Policy)
+	case o.TaskURLs < 0 || o.TaskURLs > maxTaskURLs:
+		return fmt.Errorf("task of %d URLs: want 1 to %d", o.TaskURLs, maxTaskURLs)
+	case o.TaskURLs > 0 && o.Depth < 0:
+		return errors.New("frontier thesis draws what lies beyond the depth of a task: give a depth of 0 or more")
+	case o.TaskURLs > 0 && (o.Frontier.Policy != frontier.PolicyHost || o.Hosts.Continuous || o.Hosts.Again):
+		return errors.New("frontier thesis draws first visits only: a crawl that revisits needs frontier host")
 	}
 	_, err := frontier.ParseOrder(string(o.Order))
 	return err

@@ -118,6 +118,9 @@ func (m *Master) takeQuiet(ctx actor.Context, msg *protocol.QuietReported) {
 	if m.closing() {
 		nothing = m.rounds.whole
 	}
+	if m.tasks != nil && idle && nothing {
+		nothing = m.tasks.exhausted()
+	}
 	proven, again := m.rounds.prove(idle && (ending || nothing))
 	switch {
 	case again:
@@ -144,6 +147,9 @@ func (m *Master) status() *Status {
 		s.Opens = m.opensAt
 	}
 	s.Leases, s.Ready = m.ledger.OpenCount(), m.ready.count()
+	if m.tasks != nil {
+		s.Tasks = m.tasks.drawn
+	}
 	if at, ok := m.ready.next(); ok {
 		s.NextReady = at
 	}

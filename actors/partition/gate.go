@@ -31,10 +31,17 @@ type Ranks interface {
 	Band(url uint64, depth uint8, sitemap outlink.Priority) uint8
 }
 
+// Collector takes in the links of pages that were visited for the first time. It is called from several Partitions at
+// once.
+type Collector interface {
+	Collect(links []outlink.Outlink)
+}
+
 // Order is what makes a crawl go another way than breadth-first within each host. The zero value does not.
 type Order struct {
-	Gate  Gate  // nil: every URL is admitted
-	Ranks Ranks // nil: by depth
+	Gate      Gate      // nil: every URL is admitted
+	Ranks     Ranks     // nil: by depth
+	Collector Collector // nil: links beyond the depth of the crawl are not wanted
 }
 
 // rankWindow is how many times more waiting URLs are looked at than are wanted, to find the best by what is known now:

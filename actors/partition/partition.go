@@ -280,8 +280,13 @@ func (p *Partition) write(ctx actor.Context, m *protocol.Write) {
 	for i := range m.Visits {
 		p.batch.Visit(m.Visits[i])
 		p.countRetry(&m.Visits[i])
-		if v := &m.Visits[i]; p.order.Ranks != nil && !v.Retry && v.Links != nil && v.Page.Timing.Visits == 0 {
-			p.order.Ranks.Read(fingerprint.URL(v.Page.URL), v.Links)
+		if v := &m.Visits[i]; !v.Retry && v.Links != nil && v.Page.Timing.Visits == 0 {
+			if p.order.Ranks != nil {
+				p.order.Ranks.Read(fingerprint.URL(v.Page.URL), v.Links)
+			}
+			if p.order.Collector != nil {
+				p.order.Collector.Collect(v.Links)
+			}
 		}
 	}
 	for i := range m.Moves {

@@ -66,6 +66,7 @@ type Crawl struct {
 	PageBudget    int
 	LeaseFor      time.Duration
 	Frontier      string
+	TaskURLs      int
 	SlotsB        int
 	SlotsH        int
 	Order         string
@@ -113,7 +114,8 @@ func (c *Crawl) Register(f *pflag.FlagSet) {
 	c.Admission.Flags(f)
 	f.IntVar(&c.StopAfter, "stop-after", -1,
 		fmt.Sprintf("broken pages in a row for which a folder is left alone for a day or longer; 0 is never, -1 is "+
-			"%d with --continuous and never without (then --depth alone says what is visited)", o.Hosts.Stop.MinBroken))
+			"%d with --continuous and never without (then --depth alone says what is visited). 1 is the rule of the "+
+			"thesis: one page that is missing, moved or too slow is enough", o.Hosts.Stop.MinBroken))
 	f.Uint64Var(&c.HostPages, "host-pages", o.Hosts.MaxPages,
 		"no more pages of one host; 0 is no limit, and there is none with --continuous")
 	f.Uint64Var(&c.Pages, "pages", 0,
@@ -141,8 +143,12 @@ func (c *Crawl) Register(f *pflag.FlagSet) {
 	f.IntVar(&c.Partitions, "partitions", o.Store.Partitions, "files of the state; fixed when a crawl begins")
 	f.IntVar(&c.PageBudget, "page-budget", o.Hosts.PageBudget, "visits of one lease at most")
 	f.StringVar(&c.Frontier, "frontier", string(o.Frontier.Policy),
-		"what is visited next: host (hosts take turns, all URLs are kept), fifo, mercator, or slots and ranked, "+
-			"which keep at most B·H/2 waiting URLs and drop the rest until they turn up again")
+		"what is visited next: host (hosts take turns, all URLs are kept), fifo, mercator, slots and ranked, which "+
+			"keep at most B·H/2 waiting URLs and drop the rest until they turn up again, or thesis (tasks drawn at "+
+			"random)")
+	f.IntVar(&c.TaskURLs, "task-urls", 3,
+		"with --frontier thesis: URLs of a task, drawn at random from the seeds and all links found; --depth counts "+
+			"anew from each, and what lies beyond it waits to be drawn")
 	f.IntVar(&c.SlotsB, "slots-b", o.Frontier.SlotsB,
 		"B of --frontier slots and ranked: B/2 URLs for each place of hosts; even")
 	f.IntVar(&c.SlotsH, "slots-h", o.Frontier.SlotsH, "H of --frontier slots and ranked: places of hosts; even")
@@ -151,6 +157,9 @@ func (c *Crawl) Register(f *pflag.FlagSet) {
 	f.DurationVar(&c.LeaseFor, "lease", o.LeaseFor,
 		"how long a slave may be silent before its hosts are given to others")
 }
+
+// thesis is the policy under which hosts take turns, and which pages are theirs is drawn at random in tasks.
+const thesis = "thesis"
 
 // Options makes the options of the master out of the flags. It touches nothing but the stop list file.
 func (c *Crawl) Options(flags *pflag.FlagSet) (master.Options, error) {
@@ -244,6 +253,15 @@ func (c *Crawl) Options(flags *pflag.FlagSet) (master.Options, error) {
 	o.MaxPages, o.MaxBytes, o.For, o.LeaseFor = c.Pages, uint64(c.Bytes), c.For, c.LeaseFor
 	o.Frontier.Policy, o.Frontier.SlotsB, o.Frontier.SlotsH = frontier.Policy(c.Frontier), c.SlotsB, c.SlotsH
 	o.Order = frontier.Order(c.Order)
+	switch {
+	case c.Frontier == thesis:
+		o.Frontier.Policy, o.TaskURLs = frontier.PolicyHost, c.TaskURLs
+		if c.TaskURLs < 1 {
+			return o, Usage("--task-urls %d: want 1 or more", c.TaskURLs)
+		}
+	case flags.Changed("task-urls"):
+		return o, Usage("--task-urls %d is for --frontier %s", c.TaskURLs, thesis)
+	}
 	if err := o.ValidateOrder(); err != nil {
 		return o, Usage("%v", err)
 	}
