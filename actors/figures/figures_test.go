@@ -11,6 +11,7 @@ import (
 	"math"
 	"math/rand/v2"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -155,6 +156,62 @@ func TestEachObjectiveIsBestAtItsOwn(t *testing.T) {
 	}
 }
 
+// Of many hosts some are priced, which stand for all: the sums are near those of pricing each, and the same in any
+// order.
+func TestObjectivesOfManyHostsArePricedOnSome(t *testing.T) {
+	const n, few = 4000, 1000
+	rnd := rand.New(rand.NewPCG(1, 4))
+	hosts := make([]Host, n)
+	var exact [3]politeness.Cost
+	for i := range hosts {
+		pages := int(2 * math.Pow(rnd.Float64(), -0.7)) // a few have thousands
+		mean := time.Duration(math.Exp(2*rnd.NormFloat64()) * float64(10*24*time.Hour))
+		hosts[i] = host(fmt.Sprintf("http://h%d", i), pages, mean, time.Second)
+	}
+	for part := range slices.Chunk(hosts, few) {
+		c := New(options())
+		for _, h := range part {
+			c.Host(h)
+		}
+		for objective, row := range c.Report().Objectives {
+			exact[objective].Add(row.Cost)
+		}
+	}
+	var first [3]ObjectiveRow
+	o := options()
+	o.Priced = few
+	for turn := range 2 {
+		c := New(o)
+		for _, i := range rnd.Perm(n) {
+			c.Host(hosts[i])
+		}
+		r := c.Report()
+		if r.Priced > few || r.Priced < few/4 {
+			t.Errorf("%d hosts are priced", r.Priced)
+		}
+		for objective, row := range r.Objectives {
+			want, got := exact[objective], row.Cost
+			for name, pair := range map[string][2]float64{
+				"load": {want.Load, got.Load}, "pages": {want.Pages, got.Pages}, "age": {want.Age, got.Age},
+				"captured": {want.Captured, got.Captured}, "versions": {want.Versions, got.Versions},
+				"fresh": {want.Fresh, got.Fresh},
+			} {
+				most := 0.05
+				if name == "age" { // a few pages that hardly ever change make most of it
+					most = 0.2
+				}
+				if math.Abs(pair[1]/pair[0]-1) > most {
+					t.Errorf("%s, %s: %g, want %g", row.Objective, name, pair[1], pair[0])
+				}
+			}
+			if before := first[objective].Load; turn > 0 && math.Abs(row.Load/before-1) > 1e-9 {
+				t.Errorf("%s: %g, in another order %g", row.Objective, row.Load, before)
+			}
+		}
+		first = r.Objectives
+	}
+}
+
 // Invariant: the order in which pages and hosts are shown does not matter.
 func TestOrderDoesNotMatter(t *testing.T) {
 	first := collect(options(), rand.New(rand.NewPCG(1, 2)))
@@ -265,4 +322,25 @@ func TestFigure7IsByTheLongestFetch(t *testing.T) {
 	if points := c.Report().Ratios; len(points) != 1 || points[0].Value < want || points[0].Value > want*1.04 {
 		t.Errorf("figure 7 has %v, want a point at R = %.3g", points, want)
 	}
+}
+
+// BenchmarkHosts is the cost of a host of a crawl of 100,000.
+func BenchmarkHosts(b *testing.B) {
+	some := make([]Host, 100)
+	for i := range some {
+		some[i] = host("", 10+i, time.Duration(1+i)*24*time.Hour, time.Second)
+	}
+	names := make([]string, 100_000)
+	for i := range names {
+		names[i] = fmt.Sprintf("http://h%d", i)
+	}
+	for b.Loop() {
+		c := New(options())
+		for i, name := range names {
+			h := some[i%len(some)]
+			h.Name = name
+			c.Host(h)
+		}
+	}
+	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N*len(names)), "ns/host")
 }
