@@ -286,7 +286,7 @@ func (f *Fetcher) next(ctx actor.Context) {
 		f.wait(ctx)
 		return
 	}
-	if f.unparsed >= maxAhead || f.unparsed > 0 && f.kept.window.behind() {
+	if f.unparsed >= maxAhead || f.unparsed > 0 && (f.kept.window.behind() || f.rules.client.Scarce()) {
 		f.wait(ctx)
 		return
 	}
@@ -368,6 +368,10 @@ func (f *Fetcher) request(ctx actor.Context, request fetch.Request) {
 		client.Forget(f.task.Host)
 	}
 	request.Fields = f.rules.secrets(request.URL.String(), f.jar)
+	if f.unparsed == 0 {
+		f.kept.arrive()
+	}
+	request.Served = f.kept.served.Load()
 	// the process may be stopped between here and the writing
 	request.Permit = func() bool { return stillHeld(*f.heldUntil.Load()) }
 	f.flying.Add(1)

@@ -37,7 +37,6 @@ type parse struct {
 	fetcher      *actor.PID
 	rules        *rules
 	kept         *account
-	passed       bool // it has waited at the gate
 
 	robots bool          // it is robots.txt, or tdmrep.json
 	hops   uint32        // redirects of robots.txt so far
@@ -56,6 +55,8 @@ type parse struct {
 // the pages of a lease are dealt to them in turn, so that a single host keeps all processors busy. Large pages have a
 // Parser of their own. The Slave puts the facts in order.
 //
+// What waits is parsed in the order of the leases' service tags (account), and of arrival within a lease.
+//
 // It owns its scanner, its resolver and its builder, which keep their buffers from page to page.
 type Parser struct {
 	o         Options
@@ -71,8 +72,10 @@ type Parser struct {
 	bytes    int              // of the URLs and texts of found
 	urls     []weburl.URL     // found.Urls, parsed
 	fields   []warc.Field     // of a metadata record
-	answered *parse           // the one at hand, once it was answered
-	gated    []*parse         // that wait until facts were stored; at most maxAhead of each lease
+	waiting  []*parse         // in order of arrival; at most maxAhead of each lease
+	chosen   bool             // a choose is in the mailbox
+	parsing  *parse           // the one at hand, until it is answered
+	begun    time.Time        // parsing was chosen
 	timer    floor.Timer
 }
 
@@ -92,17 +95,14 @@ func (p *Parser) Receive(ctx actor.Context) {
 	switch m := ctx.Message().(type) {
 	case *actor.Stopping, *actor.Restarting:
 		p.timer.Stop()
-	case *gateOpens:
-		p.openGate(ctx)
 	case *parse:
-		if len(m.response.Body) >= gatedBody && !m.passed && m.kept.gated(time.Now()) {
-			if p.gated = append(p.gated, m); len(p.gated) == 1 {
-				p.timer.After(ctx, gateEvery, &gateOpens{})
-			}
-			return
-		}
-		p.parse(ctx, m)
-		p.answered = nil // its links may be megabytes
+		p.waiting = append(p.waiting, m)
+		p.chooseSoon(ctx)
+	case *gateOpens:
+		p.chooseSoon(ctx)
+	case *choose:
+		p.chosen = false
+		p.choose(ctx)
 	case actor.SystemMessage, actor.AutoReceiveMessage:
 	default:
 		floor.Unhandled(ctx, p.log)
@@ -112,11 +112,14 @@ func (p *Parser) Receive(ctx actor.Context) {
 // Failed implements floor.Restartable. A page that no Parser gets through counts as a visit that failed, so that it is
 // tried again a few times and then given up, and its lease goes on.
 func (p *Parser) Failed(ctx actor.Context, message any) {
-	for _, waiting := range p.gated {
+	for _, waiting := range p.waiting {
 		ctx.Send(ctx.Self(), waiting)
 	}
-	m, ok := message.(*parse)
-	if !ok || m == p.answered {
+	m := p.parsing
+	if lost, ok := message.(*parse); ok && !slices.Contains(p.waiting, lost) {
+		m, p.begun = lost, time.Now()
+	}
+	if m == nil {
 		return
 	}
 	made := &factMade{lease: m.lease, order: m.order, started: m.started}
@@ -135,25 +138,46 @@ func (p *Parser) Failed(ctx actor.Context, message any) {
 		}}
 	}
 	ctx.Send(p.slave, made)
-	p.answer(ctx, m, found)
+	p.answer(ctx, m, found, 0)
 }
 
-// gateOpens has a Parser look whether the pages that wait may be parsed.
-type gateOpens struct{}
+type (
+	choose    struct{} // which page is parsed next, when all that has come so far is among those that wait
+	gateOpens struct{} // perhaps, for the pages that wait
+)
 
 // gateEvery is how often that is looked at: the master stores facts several times a second.
 const gateEvery = 20 * time.Millisecond
 
-// openGate takes the first page that may be parsed now, behind what came meanwhile.
-func (p *Parser) openGate(ctx actor.Context) {
-	now := time.Now()
-	if i := slices.IndexFunc(p.gated, func(m *parse) bool { return !m.kept.gated(now) }); i >= 0 {
-		m := p.gated[i]
-		p.gated = slices.Delete(p.gated, i, i+1)
-		m.passed = true
-		ctx.Send(ctx.Self(), m)
+func (p *Parser) chooseSoon(ctx actor.Context) {
+	if !p.chosen {
+		p.chosen = true
+		ctx.Send(ctx.Self(), &choose{})
 	}
-	if len(p.gated) > 0 {
+}
+
+// choose parses the page that is next, if one may be parsed now.
+func (p *Parser) choose(ctx actor.Context) {
+	now, next := time.Now(), -1
+	for i, m := range p.waiting {
+		if len(m.response.Body) >= gatedBody && m.kept.gated(now) {
+			m.kept.arrive()
+		} else if next < 0 || m.kept.served.Load() < p.waiting[next].kept.served.Load() {
+			next = i
+		}
+	}
+	if next >= 0 {
+		m := p.waiting[next]
+		p.waiting = slices.Delete(p.waiting, next, next+1)
+		p.parsing, p.begun = m, now
+		m.kept.serve()
+		p.parse(ctx, m)
+	}
+	switch {
+	case len(p.waiting) == 0:
+	case next >= 0:
+		p.chooseSoon(ctx)
+	default:
 		p.timer.After(ctx, gateEvery, &gateOpens{})
 	}
 }
@@ -170,10 +194,10 @@ func saysOf(r *fetch.Response) string {
 }
 
 // answer lets the Fetcher go on, and the response go.
-func (p *Parser) answer(ctx actor.Context, m *parse, found *parsed) {
-	m.kept.parsed(m.response.Held())
+func (p *Parser) answer(ctx actor.Context, m *parse, found *parsed, links int) {
+	m.kept.parsed(m.response.Held(), time.Since(p.begun)+time.Duration(links)*linkCost)
 	m.response.Release()
-	p.answered = m
+	p.parsing = nil // its links may be megabytes
 	ctx.Send(m.fetcher, found)
 }
 
@@ -196,13 +220,13 @@ func (p *Parser) parse(ctx actor.Context, m *parse) {
 			m.visited.Skipped = admission.Size.String()
 		}
 	}
-	p.countLinks(made)
+	links := p.countLinks(made)
 	if m.response.Reason == messages.Reason_NONE && leftOut == admission.None {
 		p.archive(ctx, m, made)
 	} else {
 		ctx.Send(p.slave, made)
 	}
-	p.answer(ctx, m, found)
+	p.answer(ctx, m, found, links)
 }
 
 // robots judges what came for robots.txt by RFC 9309 2.3.1.
@@ -343,10 +367,12 @@ const maxUsage = 20
 const maxLinkBytes = 4 << 20
 
 // countLinks counts the links that a fact holds.
-func (p *Parser) countLinks(made *factMade) {
-	if links := made.fact.Visited.GetLinks(); links != nil {
-		made.count(p.bytes + linkRoom*len(links.Urls))
+func (p *Parser) countLinks(made *factMade) int {
+	links := len(made.fact.GetVisited().GetLinks().GetUrls())
+	if links > 0 {
+		made.count(p.bytes + linkRoom*links)
 	}
+	return links
 }
 
 // linkRoom is what a link takes beside its texts: two headers of strings, kind and flags.

@@ -123,6 +123,10 @@ const masterSilence = 5
 // started again.
 const farewell = 10 * time.Second
 
+// maxServed bounds the hosts whose service tags are known beyond their leases, at some 100 bytes each; when there are
+// more, all of them start anew.
+const maxServed = 4096
+
 // maxReport is how large one message may become: far under the 16 MB that a batch of 64 may have.
 const maxReport = 128 << 10
 
@@ -146,6 +150,7 @@ type Slave struct {
 	leases     map[uint64]*lent
 	// leases that are over, by the serial of the latest request then: a copy of their task may still be under way
 	ended    map[uint64]uint64
+	served   map[string]int64 // service tags of hosts whose leases are over, where they are beyond the virtual time
 	serial   uint64
 	asked    map[uint64]time.Time // when a WorkRequested was sent, by serial; the last few
 	ticking  floor.Timer
@@ -198,7 +203,7 @@ func Props(o Options, log *logrus.Entry) (*actor.Props, error) {
 	return actor.PropsFromProducer(func() actor.Actor {
 		return &Slave{
 			o: o, gossip: seen, log: log.WithField("actor", "slave"), leases: map[uint64]*lent{},
-			ended: map[uint64]uint64{}, window: newWindow(&o),
+			ended: map[uint64]uint64{}, served: map[string]int64{}, window: newWindow(&o),
 			// a batch for an older boot at this address is answered by no serial of this one
 			asked: map[uint64]time.Time{}, serial: uint64(time.Now().UnixNano()),
 		}
@@ -429,7 +434,7 @@ func (s *Slave) takeTask(ctx actor.Context, task *messages.HostTask, until time.
 		s.refuse(ctx, task)
 		return
 	}
-	l := &lent{host: task.Host, kept: &account{window: s.window}, made: map[uint64]*factMade{}, next: 1}
+	l := &lent{host: task.Host, kept: s.accountOf(task.Host), made: map[uint64]*factMade{}, next: 1}
 	s.leases[task.Lease] = l
 	props := fetcherProps(&assignment{task: task, until: until, rules: s.rules, parsers: s.parsers, heavy: s.heavy,
 		slave: ctx.Self(), kept: l.kept, log: s.log})
@@ -624,6 +629,14 @@ func (s *Slave) forget(ctx actor.Context, m *messages.Stored) {
 	s.checkDrained(ctx)
 }
 
+// accountOf opens the account of a host that is lent.
+func (s *Slave) accountOf(host string) *account {
+	kept := &account{window: s.window}
+	kept.served.Store(s.served[host])
+	delete(s.served, host)
+	return kept
+}
+
 // drop forgets a lease and all that is owed under it.
 func (s *Slave) drop(ctx actor.Context, id uint64) {
 	l := s.leases[id]
@@ -636,6 +649,12 @@ func (s *Slave) drop(ctx actor.Context, id uint64) {
 	s.window.add(-len(l.unstored))
 	for _, fact := range l.unstored {
 		l.kept.keep(-fact.size)
+	}
+	if served := l.kept.served.Load(); served > s.window.served.Load() {
+		if len(s.served) >= maxServed {
+			clear(s.served)
+		}
+		s.served[l.host] = served
 	}
 	delete(s.leases, id)
 	s.ended[id] = s.serial

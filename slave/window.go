@@ -16,14 +16,33 @@ type window struct {
 	unparsed atomic.Int64 // of the bytes, those of responses that wait to be parsed
 	share    int          // of the bytes, that one lease may keep while all together keep too much
 	storedAt atomic.Int64 // when the master said last that it has stored facts, in nanoseconds since 1970
+	served   atomic.Int64 // virtual time: the service tag of the page that was chosen last
 }
 
 // account counts the bytes of one lease: where they are too many, those leases wait that keep more than their share,
 // and no other.
+//
+// It also is the flow of the lease under start-time fair queuing (Goyal, Vin and Cheng 1996), by which hosts share the
+// Parsers and the memory of large bodies, whatever their pages cost. A page's start tag is the service tag of its lease
+// when it is chosen; what the page cost is added: the time that a Parser took, and linkCost. The least tag is next.
+// A lease of which nothing waited is raised to the virtual time, but for a credit, so that no rest is made up for.
 type account struct {
 	window   *window
 	count    atomic.Int64
 	unparsed atomic.Int64 // of these, those of responses
+	served   atomic.Int64 // service tag in nanoseconds
+}
+
+// arrive is called before a request while no page of the lease waits, and while its pages wait for facts to be stored.
+func (a *account) arrive() { raise(&a.served, a.window.served.Load()-int64(restCredit)) }
+
+// serve is called when a page of the lease was chosen.
+func (a *account) serve() { raise(&a.window.served, a.served.Load()) }
+
+// raise sets a tag to another if that is greater.
+func raise(tag *atomic.Int64, to int64) {
+	for is := tag.Load(); is < to && !tag.CompareAndSwap(is, to); is = tag.Load() {
+	}
 }
 
 func newWindow(o *Options) *window {
@@ -56,7 +75,11 @@ func (a *account) full() bool {
 }
 
 func (a *account) fetched(bytes int) { a.wait(1, bytes) }
-func (a *account) parsed(bytes int)  { a.wait(-1, -bytes) }
+
+func (a *account) parsed(bytes int, took time.Duration) {
+	a.served.Add(int64(took))
+	a.wait(-1, -bytes)
+}
 
 func (a *account) wait(responses, bytes int) {
 	a.window.responses.count.Add(int64(responses))
@@ -70,6 +93,11 @@ const (
 	gatedBody = 64 << 10
 	// storedWithin is how long no facts may have been stored until nothing waits for that any more: there is no master.
 	storedWithin = 5 * time.Second
+	// restCredit is what a lease of which nothing waited has before those that are level, one of which is served.
+	restCredit = 20 * time.Millisecond
+	// linkCost is what each link of a page costs beside the time of its Parser, to be judged and committed: of 30 link
+	// farms with 12,000 links a page 11 µs at the Host and 22 µs at the Partition, on two busy cores.
+	linkCost = 20 * time.Microsecond
 )
 
 // gated says that a large response is not to be parsed yet, because what is made of responses has not been stored: of

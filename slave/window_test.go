@@ -1,7 +1,9 @@
 package slave
 
 import (
+	"fmt"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -10,6 +12,7 @@ import (
 	"github.com/asynkron/protoactor-go/actor"
 	"github.com/sirupsen/logrus"
 
+	"henro/actors/admission"
 	"henro/actors/archivist"
 	"henro/actors/floor"
 	"henro/messages"
@@ -33,7 +36,7 @@ func TestALeaseThatKeepsTooMuchWaitsAlone(t *testing.T) {
 	if !w.filling() {
 		t.Error("the master is not pressed")
 	}
-	greedy.parsed(3000)
+	greedy.parsed(3000, time.Second)
 	greedy.keep(-100)
 	if greedy.full() || w.filling() || greedy.count.Load() != 0 || w.bytes.count.Load() != 900 {
 		t.Error("kept after it is gone:", greedy.count.Load(), w.bytes.count.Load())
@@ -84,7 +87,11 @@ func TestLargePagesWaitUntilFactsWereStored(t *testing.T) {
 		greedy, modest := &account{window: w}, &account{window: w}
 		greedy.keep(600 << 10)
 		send(greedy, gatedBody)
+		w.served.Store(int64(time.Hour))
 		after(time.Second, 0, "half of the bytes are facts, and its lease has most of them")
+		if greedy.served.Load() < int64(time.Hour-restCredit) {
+			t.Error("what waits for facts to be stored comes before others then")
+		}
 		send(greedy, gatedBody-1)
 		after(time.Second, 1, "a small page")
 		send(modest, gatedBody)
@@ -104,6 +111,140 @@ func TestLargePagesWaitUntilFactsWereStored(t *testing.T) {
 			t.Error(err)
 		}
 	})
+}
+
+// Hosts whose pages take a Parser long do not hold up one whose pages take it a moment, however many they are and
+// however many of their pages wait: after what each host has at once, a page waits for the one at hand alone.
+func TestParsersAreSharedOutByHost(t *testing.T) {
+	const farms, ahead, long = 8, 4, 200 * time.Millisecond
+	synctest.Test(t, func(t *testing.T) {
+		o := DefaultOptions()
+		o.Name, o.Boot = "a", "1"
+		if err := o.Validate(); err != nil {
+			t.Fatal(err)
+		}
+		log := logrus.New()
+		log.SetOutput(&strings.Builder{})
+		system := floor.NewSystem("test", logrus.NewEntry(log), floor.SystemOptions{})
+		defer system.Shutdown()
+		w := newWindow(&o)
+		var parser *actor.PID
+		var send func(kept *account, takes time.Duration, refill bool)
+		var enough atomic.Bool
+		var mu sync.Mutex
+		done := map[*account]int{}
+		pagesOf := func(kept *account) int {
+			mu.Lock()
+			defer mu.Unlock()
+			return done[kept]
+		}
+		fetcherOf := func(kept *account, refill bool, takes time.Duration) *actor.PID {
+			return system.Root.Spawn(actor.PropsFromFunc(func(ctx actor.Context) {
+				if _, ok := ctx.Message().(*parsed); ok {
+					mu.Lock()
+					done[kept]++
+					mu.Unlock()
+					if refill && !enough.Load() {
+						send(kept, takes, true)
+					}
+				}
+			}))
+		}
+		sink := system.Root.Spawn(actor.PropsFromFunc(func(actor.Context) {}))
+		parser = system.Root.Spawn(parserProps(o, sink, sink, logrus.NewEntry(log)))
+		fetchers := map[*account]*actor.PID{}
+		send = func(kept *account, takes time.Duration, refill bool) {
+			m := answered(200, "", "", "", "text/html", []byte("<a href=/x>"))
+			m.links = &admission.Rules{MaxRedirects: 20, Admit: func(string, string) bool {
+				time.Sleep(takes)
+				return true
+			}}
+			mu.Lock()
+			if fetchers[kept] == nil {
+				fetchers[kept] = fetcherOf(kept, refill, takes)
+			}
+			m.kept, m.fetcher = kept, fetchers[kept]
+			mu.Unlock()
+			kept.fetched(0)
+			system.Root.Send(parser, m)
+		}
+		ordinary := &account{window: w}
+		for range farms {
+			farm := &account{window: w}
+			for range ahead {
+				send(farm, long, true)
+			}
+		}
+		for i := range 20 {
+			ordinary.arrive()
+			begun := time.Now()
+			send(ordinary, time.Millisecond, false)
+			for synctest.Wait(); pagesOf(ordinary) == i; synctest.Wait() {
+				time.Sleep(time.Millisecond)
+			}
+			bound := long + 10*time.Millisecond
+			if i < 2 { // whoever has had nothing yet comes before one who had a page
+				bound += farms * long
+			}
+			if took := time.Since(begun); took > bound {
+				t.Errorf("page %d waited %v for its Parser", i, took)
+			}
+			time.Sleep(500 * time.Millisecond)
+		}
+		rested := &account{window: w}
+		rested.arrive()
+		enough.Store(true)
+		time.Sleep(time.Minute)
+		mu.Lock()
+		defer mu.Unlock()
+		for kept, pages := range done {
+			if kept == ordinary {
+				continue
+			}
+			if pages < 5 {
+				t.Errorf("one of the others got %d pages in ten seconds", pages)
+			}
+			served := time.Duration(kept.served.Load())
+			if want := time.Duration(pages) * (long + linkCost); served != want {
+				t.Errorf("%d pages with a link were %v of service, want %v", pages, served, want)
+			}
+			if behind := served - time.Duration(rested.served.Load()); behind > 2*ahead*long {
+				t.Errorf("a host that rested has a credit of %v", behind)
+			}
+		}
+		if err := system.Root.PoisonFuture(parser).Wait(); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+// What a host was served beyond others is known at its next lease, of a bounded number of hosts.
+func TestServiceIsCountedBeyondALease(t *testing.T) {
+	o := DefaultOptions()
+	s := &Slave{o: o, window: newWindow(&o), leases: map[uint64]*lent{}, ended: map[uint64]uint64{},
+		served: map[string]int64{}}
+	lease := func(host string, took time.Duration) (before int64) {
+		l := &lent{host: host, kept: s.accountOf(host)}
+		before = l.kept.served.Load()
+		s.leases[1] = l
+		l.kept.serve()
+		l.kept.parsed(0, took)
+		s.drop(nil, 1)
+		return before
+	}
+	lease("http://a.example", time.Second)
+	lease("http://b.example", 0)
+	if before := lease("http://a.example", time.Second); before != int64(time.Second) {
+		t.Errorf("a host that had a second begins at %d ns", before)
+	}
+	if before := lease("http://b.example", 0); before != 0 {
+		t.Errorf("a host that had nothing begins at %d ns", before)
+	}
+	for i := range 2 * maxServed {
+		if lease(fmt.Sprintf("http://%d.example", i), time.Hour); len(s.served) > maxServed {
+			t.Fatal(len(s.served), "hosts are known")
+		}
+	}
 }
 
 // What was stored is let go, although the array in which it waited is used on.

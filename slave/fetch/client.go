@@ -36,6 +36,8 @@ type Request struct {
 	// connecting, TLS, and a sleep of the machine in the middle of it. If it says no, nothing is written and the reason
 	// is CANCELED.
 	Permit func() bool
+	// Served decides who gets memory for a large body first while there is too little: the request with the least.
+	Served int64
 }
 
 // Field is a field of a request whose value is a secret: Response.RequestBytes has Redacted in its place.
@@ -84,7 +86,7 @@ type Response struct {
 	// Started is when the host was first troubled by this visit: the start of the connect, or of the request on a kept
 	// connection.
 	Started time.Time
-	// Took is the time from Started to the last byte, or to giving up: e of equation (9).
+	// Took is the time from Started to the last byte, or to giving up, without waits for memory: e of equation (9).
 	Took time.Duration
 	// RetryAfter is what the server asked for, at most a day; 0 if nothing.
 	RetryAfter time.Duration
@@ -134,7 +136,7 @@ func New(o Options) (*Client, error) {
 // Fetch visits one URL and returns when all that is to come has come. It never returns nil and never fails otherwise
 // than by Reason. It keeps no pace: that no two requests to one host overlap or come too soon is the caller's part.
 func (c *Client) Fetch(ctx context.Context, req Request) *Response {
-	r := &Response{URL: req.URL, share: share{memory: c.memory}}
+	r := &Response{URL: req.URL, share: share{memory: c.memory, served: req.Served}}
 	x := &exchange{client: c, req: req, resp: r, end: time.Now().Add(c.o.TotalTimeout), wire: c.memory.lend(0)}
 	var err error
 	switch {
@@ -170,6 +172,9 @@ func (c *Client) Close() {
 
 // Reserved is how much of Options.Memory is in use.
 func (c *Client) Reserved() int64 { return c.memory.reserved(c.o.Memory) }
+
+// Scarce reports that half of Options.Memory is in use or more: whoever keeps a large Response should ask for no other.
+func (c *Client) Scarce() bool { return 2*c.Reserved() >= c.o.Memory }
 
 func targetOf(u weburl.URL) target {
 	t := target{host: u.Host(), name: strings.Trim(u.Hostname(), "[]"), port: u.Port(), tls: u.Scheme() == "https"}

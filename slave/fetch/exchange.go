@@ -19,6 +19,8 @@ type exchange struct {
 	end  time.Time // the hard end of the visit
 	last time.Time // when a byte came last
 
+	waited time.Duration // for memory
+
 	signature []byte // lines of the header, where requests are signed
 
 	wire       *buffer // request, interim responses, head, body: as they went over the wire
@@ -171,11 +173,14 @@ func (x *exchange) room(ctx context.Context, most int) error {
 func (x *exchange) reserve(ctx context.Context, n int64, wait bool) error {
 	ctx, cancel := context.WithDeadline(ctx, x.end)
 	defer cancel()
-	if err := x.client.memory.reserve(ctx, &x.resp.share, n, wait); err != nil {
-		return err
+	begun := time.Now()
+	err := x.client.memory.reserve(ctx, &x.resp.share, n, wait)
+	now := time.Now()
+	x.waited += now.Sub(begun)
+	if err == nil {
+		x.last = now // the wait was ours, not the host's
 	}
-	x.last = time.Now() // the wait was ours, not the host's
-	return nil
+	return err
 }
 
 // finish makes the response out of the wire bytes, whatever came of the visit.
@@ -184,7 +189,7 @@ func (x *exchange) finish(ctx context.Context, err error) {
 	if err != nil || r.Truncated == "time" { // the connection was occupied until now
 		x.last = time.Now()
 	}
-	r.Took = max(0, x.last.Sub(r.Started))
+	r.Took = max(0, x.last.Sub(r.Started)-x.waited)
 	r.share.wire = x.wire
 	if err != nil {
 		r.Reason, r.Err = reasonOf(err), err

@@ -9,6 +9,7 @@ import (
 	"net"
 	"runtime"
 	"runtime/debug"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -466,6 +467,62 @@ func TestAFullBudgetHoldsUpLargeFetchesOnly(t *testing.T) {
 		}
 		if c.Reserved() != 0 {
 			t.Error(c.Reserved())
+		}
+		c.Close()
+	})
+}
+
+// Those that wait for memory get it in the order of what their hosts were served, whoever came first; one that gives up
+// waiting holds up nobody, and the wait is not the host's time.
+func TestMemoryGoesToWhoWasServedLeast(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		large := text(600_000)
+		c := newClient(t, func(o *Options) {
+			piped(andCloses(ok + "\r\n" + string(large)))(o)
+			o.MaxBody, o.MaxDecoded = 1<<20, 1<<20
+			o.Memory = o.largest() + 2*(step+unreserved) // for two, and the last share
+		})
+		var holders []*Response
+		for i := range 3 {
+			holders = append(holders, visit(t, c, fmt.Sprintf("http://holder%d.example/", i)))
+		}
+		if !c.Scarce() {
+			t.Error("memory is not scarce")
+		}
+		hasty, giveUp := context.WithCancel(t.Context())
+		var mu sync.Mutex
+		var order []int64
+		var all sync.WaitGroup
+		for _, served := range []int64{5, 3, 0, 3, 1, 4} {
+			ctx := t.Context()
+			if served == 0 {
+				ctx = hasty
+			}
+			all.Go(func() {
+				u := weburl.MustParse(fmt.Sprintf("http://waits%d.example/", served))
+				r := c.Fetch(ctx, Request{URL: u, Served: served})
+				mu.Lock()
+				order = append(order, served)
+				mu.Unlock()
+				if ctx != hasty && (len(r.Body) != len(large) || r.Took != 0) {
+					t.Error(r, r.Took)
+				}
+				time.Sleep(time.Second)
+				r.Release()
+			})
+			synctest.Wait()
+		}
+		giveUp()
+		time.Sleep(10 * time.Second)
+		holders[0].Release()
+		all.Wait()
+		if want := []int64{0, 1, 3, 3, 4, 5}; !slices.Equal(order, want) {
+			t.Errorf("memory went to %v, want %v", order, want)
+		}
+		holders[1].Release()
+		holders[2].Release()
+		if c.Reserved() != 0 || len(c.memory.waiting) != 0 || c.Scarce() {
+			t.Error(c.Reserved(), "bytes are reserved at the end,", len(c.memory.waiting), "wait")
 		}
 		c.Close()
 	})

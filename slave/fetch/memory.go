@@ -3,6 +3,7 @@ package fetch
 import (
 	"context"
 	"runtime"
+	"slices"
 	"sync"
 )
 
@@ -36,7 +37,7 @@ func (b *buffer) large() bool { return b != nil && b.size < 0 }
 // as much garbage lie beside them.
 //
 // The budget is taken in steps. Whoever finds it used up waits, unless the last share is free: that is set apart, large
-// enough for any one response to its end, so that one of those that wait always gets on.
+// enough for any one response to its end, so that one of those that wait always gets on: the one that was served least.
 type memory struct {
 	free   [len(sizes)]sync.Pool
 	extent int   // bytes of a region
@@ -45,7 +46,8 @@ type memory struct {
 	mu      sync.Mutex
 	left    int64         // of the budget, beside the last share
 	lastOut bool          // somebody has the last share
-	wake    chan struct{} // closed when something is given back; nil: no one waits
+	wake    chan struct{} // closed when something is given back, or one that waits leaves; nil: no one waits
+	waiting []*share      // for a part of the budget, by how much they were served
 	idle    [][]byte      // regions not in use: address space without memory
 	lost    []*share      // of Responses that were dropped without Release
 	closed  bool
@@ -139,9 +141,10 @@ func (m *memory) close() {
 	}
 }
 
-// reserve takes n bytes of the budget for a share. If there are none it waits until the context ends, or fails
-// at once.
+// reserve takes n bytes of the budget for a share. If there are none, or others come first, it waits until the context
+// ends, or fails at once.
 func (m *memory) reserve(ctx context.Context, s *share, n int64, wait bool) error {
+	defer m.leave(s)
 	for {
 		m.mu.Lock()
 		lost := m.lost
@@ -151,16 +154,17 @@ func (m *memory) reserve(ctx context.Context, s *share, n int64, wait bool) erro
 			l.release()
 		}
 		m.mu.Lock()
+		first := !wait || len(m.waiting) == 0 || m.waiting[0] == s || !s.waits && s.served < m.waiting[0].served
 		switch {
 		case s.last:
 			m.mu.Unlock()
 			return nil
-		case n <= m.left:
+		case first && n <= m.left:
 			m.left -= n
 			s.reserved += n
 			m.mu.Unlock()
 			return nil
-		case !m.lastOut:
+		case first && !m.lastOut:
 			m.lastOut, s.last = true, true
 			m.mu.Unlock()
 			return nil
@@ -172,6 +176,14 @@ func (m *memory) reserve(ctx context.Context, s *share, n int64, wait bool) erro
 			m.wake = make(chan struct{})
 		}
 		wake := m.wake
+		if !s.waits {
+			s.waits = true
+			at := slices.IndexFunc(m.waiting, func(other *share) bool { return s.served < other.served })
+			if at < 0 {
+				at = len(m.waiting)
+			}
+			m.waiting = slices.Insert(m.waiting, at, s)
+		}
 		m.mu.Unlock()
 		select {
 		case <-wake:
@@ -179,6 +191,18 @@ func (m *memory) reserve(ctx context.Context, s *share, n int64, wait bool) erro
 			return ctx.Err()
 		}
 	}
+}
+
+// leave takes a share from those that wait, and lets the next look.
+func (m *memory) leave(s *share) {
+	if !s.waits {
+		return
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	s.waits = false
+	m.waiting = slices.DeleteFunc(m.waiting, func(other *share) bool { return other == s })
+	m.wakeAll()
 }
 
 // settle gives back what a share has beyond so many bytes.
@@ -211,8 +235,10 @@ func (m *memory) reserved(total int64) int64 {
 // share is a Response's part of the budget and its buffers.
 type share struct {
 	memory   *memory
+	served   int64 // of its request
 	reserved int64
 	last     bool    // it has the last share
+	waits    bool    // for a part of the budget
 	wire     *buffer // request, heads and body as they went over the wire
 	payload  *buffer // nil where the wire bytes serve
 	body     *buffer // nil where the payload serves
