@@ -152,6 +152,7 @@ func TestCapturesAreShownAsTheyWere(t *testing.T) {
 				`<span id="since">2026-03-14 12:00:00 UTC</span>`, nil},
 			"the calendar": {"/web/*/http://docs.test/", 200,
 				`href="/web/20270418120000/http://docs.test/"`, nil},
+			"the calendar of one capture": {"/web/*/http://docs.test/lost", 200, `<p>1 capture · `, nil},
 			"the calendar of a year": {"/web/2026*/http://docs.test/", 200,
 				`href="/web/20260315120000/http://docs.test/"`, nil},
 			"sites":                  {"/", 200, `href="/web/*/http://docs.test/"`, nil},

@@ -1,6 +1,7 @@
 package replay
 
 import (
+	"fmt"
 	"net/http"
 	"strings"
 )
@@ -17,6 +18,15 @@ func (w words) Say(key string) string {
 		return t[0]
 	}
 	return key
+}
+
+// Counted returns a number with the words for so many things: the second form is for one.
+func (w words) Counted(n int, key string) string {
+	t := w.T[key]
+	if n == 1 && len(t) > 1 {
+		t = t[1:]
+	}
+	return fmt.Sprint(n, " ", t[0])
 }
 
 // wordsFor chooses Japanese or English, as the browser prefers.
@@ -37,10 +47,9 @@ var inEnglish = map[string][]string{
 	"title": {"Archive"}, "search": {"Search"}, "search-hint": {"URL, host, or words of a URL"}, "sites": {"Sites"},
 	"found": {"Pages found"}, "texts": {"In the text of pages"},
 	"nothing": {"Nothing found."}, "empty": {"There is no finished file in this archive yet."}, "more": {"More"},
-	"files":      {"WARC files"},
+	"files":      {"WARC files", "WARC file"},
 	"incomplete": {"The search took too long and stopped here; continue with More."}, "calendar": {"Calendar"},
-	"captures": {"captures"},
-	"capture":  {"capture"}, "of": {"of"}, "from": {"from"}, "until": {"until"}, "previous": {"Earlier capture"},
+	"captures": {"captures", "capture"}, "capture": {"capture"}, "of": {"of"}, "from": {"from"}, "until": {"until"}, "previous": {"Earlier capture"},
 	"next":      {"Later capture"},
 	"unchanged": {"unchanged"}, "unchanged-since": {"unchanged since"}, "raw": {"As sent by the server"},
 	"all": {"All sites"}, "more-that-day": {"more that day"},

@@ -3,7 +3,6 @@ package main
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"net/url"
@@ -23,6 +22,7 @@ import (
 	"github.com/chromedp/chromedp"
 	"github.com/chromedp/chromedp/kb"
 
+	"henro/.ci/lab/axe"
 	"henro/store/report/changes"
 )
 
@@ -291,24 +291,7 @@ func (b *browser) look(scheme, language string, width, height int64) error {
 		chromedp.EmulateViewport(width, height))
 }
 
-// violation is what axe-core says of one rule that is broken.
-type violation struct {
-	ID    string `json:"id"`
-	Help  string `json:"help"`
-	Nodes []struct {
-		HTML string `json:"html"`
-		Why  string `json:"failureSummary"`
-	} `json:"nodes"`
-}
-
 func (b *browser) accessible() error {
-	if b.axe == "" {
-		return nil
-	}
-	axe, err := os.ReadFile(b.axe)
-	if err != nil {
-		return err
-	}
 	var all []error
 	for i, view := range everyPage {
 		for j, scheme := range []string{"light", "dark"} {
@@ -316,26 +299,13 @@ func (b *browser) accessible() error {
 			if (i+j)%2 == 1 {
 				width, height = 390, 844
 			}
-			var answer string
 			if err := errors.Join(b.look(scheme, []string{"en", "ja"}[j], width, height),
 				b.do(b.to(b.path(view)), chromedp.WaitReady("footer", chromedp.ByQuery))); err != nil {
 				return err
 			}
 			hold := `document.getElementById("hold").click()` // no part is to be replaced while it is judged
-			if err := b.do(chromedp.Evaluate(hold, nil), chromedp.Evaluate(string(axe)+";0", nil),
-				chromedp.Evaluate(`axe.run().then(r => JSON.stringify(r.violations))`, &answer,
-					func(p *runtime.EvaluateParams) *runtime.EvaluateParams {
-						return p.WithAwaitPromise(true)
-					})); err != nil {
-				return fmt.Errorf("axe on %s: %w", view, err)
-			}
-			var violations []violation
-			if err := json.Unmarshal([]byte(answer), &violations); err != nil {
-				return err
-			}
-			for _, v := range violations {
-				all = append(all, fmt.Errorf("%s %s: %s (%s): %.200s: %s", view, scheme, v.Help, v.ID, v.Nodes[0].HTML,
-					v.Nodes[0].Why))
+			if err := errors.Join(b.do(chromedp.Evaluate(hold, nil)), axe.Judge(b.axe, b.do)); err != nil {
+				all = append(all, fmt.Errorf("%s %s: %w", view, scheme, err))
 			}
 		}
 	}

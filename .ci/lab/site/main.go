@@ -11,7 +11,6 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"flag"
 	"fmt"
@@ -29,6 +28,8 @@ import (
 	"github.com/chromedp/cdproto/runtime"
 	"github.com/chromedp/chromedp"
 	"github.com/chromedp/chromedp/kb"
+
+	"henro/.ci/lab/axe"
 )
 
 // patience is how long a loaded machine may take for one page.
@@ -113,7 +114,7 @@ func (b *browser) all(pages []string) (failed error) {
 			name := look.name + " " + strings.TrimPrefix(page, b.dir+"/")
 			fail(name, b.look(page))
 			if (i+j)%len(looks) == 0 { // they share one style
-				fail(name, b.accessible())
+				fail(name, axe.Judge(b.axe, b.do))
 			}
 		}
 		fail(look.name, b.search(look.width < 600))
@@ -200,35 +201,6 @@ func (b *browser) look(page string) error {
 		return errors.New(wrong)
 	}
 	return nil
-}
-
-func (b *browser) accessible() error {
-	if b.axe == "" {
-		return nil
-	}
-	axe, err := os.ReadFile(b.axe)
-	if err != nil {
-		return err
-	}
-	var answer string
-	if err := b.do(chromedp.Evaluate(string(axe)+";0", nil),
-		chromedp.Evaluate(`axe.run({preload: false}).then(r => JSON.stringify(r.violations))`, &answer,
-			func(p *runtime.EvaluateParams) *runtime.EvaluateParams { return p.WithAwaitPromise(true) })); err != nil {
-		return fmt.Errorf("axe: %w", err)
-	}
-	var violations []struct {
-		ID, Help string
-		Nodes    []struct{ HTML, FailureSummary string }
-	}
-	if err := json.Unmarshal([]byte(answer), &violations); err != nil {
-		return err
-	}
-	var all error
-	for _, v := range violations {
-		all = errors.Join(all, fmt.Errorf("%s (%s), %d times: %.200s: %s", v.Help, v.ID, len(v.Nodes), v.Nodes[0].HTML,
-			v.Nodes[0].FailureSummary))
-	}
-	return all
 }
 
 // search looks for words, from a page that is not the first.
