@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"runtime/debug"
+	"runtime/metrics"
 	"strings"
 	"sync"
 	"testing"
@@ -100,8 +101,9 @@ func TestGreedyCapturesAreShownInBoundedMemory(t *testing.T) {
 	s := NewServer(a, DefaultOptions(), logrus.NewEntry(log))
 	defer debug.SetGCPercent(debug.SetGCPercent(25)) // so that what is measured is held, and no garbage
 	runtime.GC()
-	var before, now runtime.MemStats
-	runtime.ReadMemStats(&before)
+	heap := []metrics.Sample{{Name: "/memory/classes/heap/objects:bytes"}}
+	metrics.Read(heap)
+	before := heap[0].Value.Uint64()
 	var all sync.WaitGroup
 	for i := range len(heads) {
 		all.Go(func() {
@@ -122,9 +124,10 @@ func TestGreedyCapturesAreShownInBoundedMemory(t *testing.T) {
 			done = true
 		case <-time.After(20 * time.Millisecond):
 		}
-		runtime.ReadMemStats(&now)
-		most = max(most, now.HeapAlloc-min(now.HeapAlloc, before.HeapAlloc))
+		metrics.Read(heap)
+		most = max(most, heap[0].Value.Uint64())
 	}
+	most -= min(most, before)
 	t.Logf("%d captures at once: %d MB at most", len(heads), most>>20)
 	if most > 2*memory {
 		t.Errorf("%d MB are held, want at most %d", most>>20, 2*memory>>20)

@@ -11,8 +11,10 @@ import (
 	"golang.org/x/net/html"
 	"golang.org/x/text/encoding"
 
+	"henro/messages/outlink"
 	"henro/messages/weburl"
 	"henro/slave/charset"
+	"henro/slave/links"
 )
 
 const (
@@ -338,37 +340,25 @@ func (w *rewriter) srcset(list string) string {
 	return b.String()
 }
 
-// references are the places of URLs in a style sheet. Comments stand first, so that nothing in them is found.
-var references = regexp.MustCompile(`(?is)/\*.*?(?:\*/|\z)` +
-	`|\burl\(\s*(?:"([^"\n]*)"|'([^'\n]*)'|([^\s"'()]*))\s*\)` +
-	`|@import\s*(?:"([^"\n]*)"|'([^'\n]*)')`)
-
 // sheet writes a style sheet, rewritten. An error stays with out, which is asked for it in the end.
 func (w *rewriter) sheet(out io.Writer, sheet []byte) {
-	for {
-		m := references.FindSubmatchIndex(sheet)
-		if m == nil {
-			out.Write(sheet)
+	done := 0
+	links.References(sheet, func(raw []byte, _ outlink.Kind) {
+		if len(raw) == 0 || len(raw) > maxValue {
 			return
 		}
-		done := 0
-		for i := 2; i < len(m); i += 2 {
-			if m[i] < 0 || m[i+1]-m[i] > maxValue {
-				continue
-			}
-			decoded, err := charset.Decode(sheet[m[i]:m[i+1]], w.encoding)
-			if err != nil {
-				continue
-			}
-			if to, ok := w.link(string(decoded)); ok {
-				out.Write(sheet[:m[i]])
-				io.WriteString(out, cssEscaper.Replace(to))
-				done = m[i+1]
-			}
+		decoded, err := charset.Decode(links.UnescapeCSS(raw), w.encoding)
+		if err != nil {
+			return
 		}
-		out.Write(sheet[done:m[1]])
-		sheet = sheet[m[1]:]
-	}
+		if to, ok := w.link(string(decoded)); ok {
+			start := cap(sheet) - cap(raw) // both end where their array ends
+			out.Write(sheet[done:start])
+			io.WriteString(out, cssEscaper.Replace(to))
+			done = start + len(raw)
+		}
+	})
+	out.Write(sheet[done:])
 }
 
 var cssEscaper = strings.NewReplacer(`"`, "%22", "'", "%27", "(", "%28", ")", "%29", `\`, "%5C", " ", "%20")

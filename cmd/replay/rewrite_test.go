@@ -50,6 +50,10 @@ func TestLinksLeadBackIntoTheArchive(t *testing.T) {
 		"a style sheet": {`<style>@import "a.css"; b{background:url( 'c.png' )}/* url(d) */</style>`,
 			`<style>@import "` + site + `/dir/a.css"; b{background:url( '` + site +
 				`/dir/c.png' )}/* url(d) */</style>`},
+		"a style sheet with what is no reference": {`<style>@namespace "n";b{content:"a;url(b)"}` +
+			`a{background:image-set("i.png" 2x, url(\2f j)),url("x` + "\n" + `}</style>`,
+			`<style>@namespace "n";b{content:"a;url(b)"}a{background:image-set("` + site + `/dir/i.png" 2x, url(` +
+				site + `/j)),url("x` + "\n" + `}</style>`},
 		"a style": {`<p style="background:url(&quot;/c&quot;)">`,
 			`<p style="background:url(&#34;` + site + `/c&#34;)">`},
 		"a redirect within the page": {`<meta http-equiv=Refresh content="3; URL='/x'">`,

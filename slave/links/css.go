@@ -15,7 +15,11 @@ func (d *Document) ScanCSS(css []byte, o Options) {
 }
 
 // css scans a style sheet, or the declarations of a style attribute.
-func (d *Document) css(b []byte) {
+func (d *Document) css(b []byte) { References(b, d.cssLink) }
+
+// References calls found for each URL that a style sheet names, in their order: as it stands there, a part of the sheet
+// with its escapes, and what it is for. The URL of @namespace is a name, and is left out.
+func References(b []byte, found func(raw []byte, kind outlink.Kind)) {
 	kind := outlink.CSS // of the next reference: another one after @import, @namespace and in @font-face
 	set := 0            // parentheses open since image-set(, whose own strings are references
 	for i := 0; i < len(b); {
@@ -31,10 +35,10 @@ func (d *Document) css(b []byte) {
 		case '"', '\'':
 			value, end := cssString(b, i)
 			if kind == outlink.Style {
-				d.cssLink(value, kind)
+				found(value, kind)
 				kind = outlink.CSS
 			} else if set == 1 {
-				d.cssLink(value, outlink.CSS)
+				found(value, outlink.CSS)
 			}
 			i = end
 		case 'u', 'U':
@@ -44,7 +48,7 @@ func (d *Document) css(b []byte) {
 			}
 			value, end := cssURL(b, i+4)
 			if value != nil && kind != outlink.Unknown {
-				d.cssLink(value, kind)
+				found(value, kind)
 			}
 			if kind == outlink.Style {
 				kind = outlink.CSS
@@ -158,15 +162,16 @@ func isHex(c byte) bool { return c >= '0' && c <= '9' || c|0x20 >= 'a' && c|0x20
 // cssLink keeps a reference, its escapes decoded. The result of unescapeAttr may be b, so the decoding has room of its
 // own.
 func (d *Document) cssLink(b []byte, kind outlink.Kind) {
-	if bytes.IndexByte(b, '\\') >= 0 {
-		b = unescapeCSS(b)
-	}
-	if b = trim(b); len(b) > 0 {
+	if b = trim(UnescapeCSS(b)); len(b) > 0 {
 		d.add(b, kind, 0)
 	}
 }
 
-func unescapeCSS(b []byte) []byte {
+// UnescapeCSS returns a string or URL of a style sheet without its escapes: b itself where it has none.
+func UnescapeCSS(b []byte) []byte {
+	if bytes.IndexByte(b, '\\') < 0 {
+		return b
+	}
 	out := make([]byte, 0, len(b))
 	for i := 0; i < len(b); i++ {
 		if b[i] != '\\' {
