@@ -107,6 +107,7 @@ type Builder struct {
 	options Options
 	zip     packer        // nil: none
 	flate   *flate.Writer // of members whose body is packed already; nil: not gzip
+	short   short         // of members of short records; without a code: not gzip
 	sha     hash.Hash
 	sink    sink
 	header  []byte    // of the record being built
@@ -142,6 +143,7 @@ func NewBuilder(o Options) (*Builder, error) {
 		if err == nil {
 			b.flate, err = flate.NewWriter(&b.sink, o.Level)
 		}
+		b.short.code = newShortCode()
 	case Zstd:
 		b.zip, err = zstd.NewWriter(&b.sink, zstd.WithEncoderLevel(zstd.EncoderLevelFromZstd(o.Level)),
 			zstd.WithEncoderConcurrency(1), zstd.WithWindowSize(zstdWindow))
@@ -165,6 +167,11 @@ func (b *Builder) Append(dst []byte, r *Record) []byte {
 		b.sha.Sum(r.BlockDigest[:0])
 	}
 	b.header = r.appendHeader(b.header[:0])
+	if b.short.code != nil && len(r.Body) == 0 && len(b.header)+len(r.Head)+len(recordEnd) <= shortRecord {
+		if longer, ok := b.short.append(dst, b.header, r.Head, recordEnd); ok {
+			return longer
+		}
+	}
 	if r.Packed && b.flate != nil {
 		return b.appendStored(dst, r)
 	}
