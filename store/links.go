@@ -13,6 +13,9 @@ import (
 // some 8 MB; what is behind the bound is left out.
 const maxLinksLen = 16 << 20
 
+// minLink is the length of the shortest link: its kind, its flags and three lengths.
+const minLink = 5
+
 // How a link set is packed.
 const (
 	linksPlain = 0
@@ -54,7 +57,7 @@ func decodeLinks(key, v []byte) ([]outlink.Outlink, error) {
 	}
 	s := scanner{rest: plain}
 	n := s.uvarint()
-	if n > uint64(len(s.rest)) {
+	if n > uint64(len(s.rest))/minLink {
 		return nil, ErrCorrupt
 	}
 	links := make([]outlink.Outlink, n)
