@@ -383,7 +383,8 @@ func TestOnlyCertificatesOfNodesAreTaken(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := whole.Verify(tls.ConnectionState{PeerCertificates: []*x509.Certificate{leaf}}); (err == nil) != c.taken {
+		err = whole.Verify(tls.ConnectionState{PeerCertificates: []*x509.Certificate{leaf}})
+		if (err == nil) != c.taken {
 			t.Errorf("%s: %v", sentence, err)
 		}
 	}

@@ -84,7 +84,8 @@ func own(t *testing.T, s *State, index int, ok func(i int) bool) (url string) {
 	return ""
 }
 
-// TestCheckNamesEachForgery: whatever part of the state contradicts another is found, by the check that is meant for it.
+// TestCheckNamesEachForgery: whatever part of the state contradicts another is found, by the check that is meant for
+// it.
 func TestCheckNamesEachForgery(t *testing.T) {
 	type forger struct {
 		*testing.T
@@ -182,10 +183,16 @@ func TestCheckNamesEachForgery(t *testing.T) {
 			totals.queued++
 			return errors.Join(err, writeTotals(f.tx, totals))
 		},
-		"lease 1: the state is damaged":    func(f *forger) error { return flip(f.tx.Bucket(bucketLeases), key64(1)) },
-		"outbox":                           func(f *forger) error { return flip(f.tx.Bucket(bucketOutbox), first(f.tx.Bucket(bucketOutbox))) },
-		"stop list":                        func(f *forger) error { return flip(f.tx.Bucket(bucketStop), first(f.tx.Bucket(bucketStop))) },
-		"p000.db: check: the state is dam": func(f *forger) error { return flip(f.tx.Bucket(bucketMeta), []byte("own/mine")) },
+		"lease 1: the state is damaged": func(f *forger) error { return flip(f.tx.Bucket(bucketLeases), key64(1)) },
+		"outbox": func(f *forger) error {
+			return flip(f.tx.Bucket(bucketOutbox), first(f.tx.Bucket(bucketOutbox)))
+		},
+		"stop list": func(f *forger) error {
+			return flip(f.tx.Bucket(bucketStop), first(f.tx.Bucket(bucketStop)))
+		},
+		"p000.db: check: the state is dam": func(f *forger) error {
+			return flip(f.tx.Bucket(bucketMeta), []byte("own/mine"))
+		},
 	} {
 		dir := forgeable(t)
 		s, err := OpenState(dir, forgeOptions())
@@ -266,15 +273,17 @@ func TestForgedFilesDoNotOpen(t *testing.T) {
 		return func(tx *bbolt.Tx) error { return put(tx.Bucket(bucketMeta), progressKey, make([]byte, 4+n)) }
 	}
 	for sentence, change := range map[string]func(*bbolt.Tx) error{
-		"a partition of none":             identity(func(b []byte) []byte { clear(b[10:12]); return b }),
-		"a partition behind the last":     identity(func(b []byte) []byte { b[8] = 2; return b }),
-		"half of an identity":             identity(func(b []byte) []byte { return b[:20] }),
-		"a progress that is too short":    progress(16),
-		"a progress of half a number":     progress(28),
-		"no bucket for the stop list":     func(tx *bbolt.Tx) error { return tx.DeleteBucket(bucketStop) },
-		"no bucket for the time queue":    func(tx *bbolt.Tx) error { return tx.DeleteBucket([]byte("queue")) },
-		"no totals":                       func(tx *bbolt.Tx) error { return tx.Bucket(bucketMeta).Delete(totalsKey) },
-		"an identity that was not sealed": func(tx *bbolt.Tx) error { return tx.Bucket(bucketMeta).Put(identityKey, make([]byte, 40)) },
+		"a partition of none":          identity(func(b []byte) []byte { clear(b[10:12]); return b }),
+		"a partition behind the last":  identity(func(b []byte) []byte { b[8] = 2; return b }),
+		"half of an identity":          identity(func(b []byte) []byte { return b[:20] }),
+		"a progress that is too short": progress(16),
+		"a progress of half a number":  progress(28),
+		"no bucket for the stop list":  func(tx *bbolt.Tx) error { return tx.DeleteBucket(bucketStop) },
+		"no bucket for the time queue": func(tx *bbolt.Tx) error { return tx.DeleteBucket([]byte("queue")) },
+		"no totals":                    func(tx *bbolt.Tx) error { return tx.Bucket(bucketMeta).Delete(totalsKey) },
+		"an identity that was not sealed": func(tx *bbolt.Tx) error {
+			return tx.Bucket(bucketMeta).Put(identityKey, make([]byte, 40))
+		},
 	} {
 		dir := forgeable(t)
 		s, err := OpenState(dir, forgeOptions())
@@ -406,14 +415,32 @@ func TestForgedValuesAreRefused(t *testing.T) {
 		t.Fatal(err)
 	}
 	for sentence, decode := range map[string]func() error{
-		"a page behind its end":      func() error { _, err := decodePage([]byte{0, 0, 0, 0, 9, 'x'}); return err },
-		"a page with more behind":    func() error { _, err := decodePage(append(appendPage(nil, &Page{URL: "u"}), 1)); return err },
-		"nothing of a host":          func() error { _, err := decodeHost(key[:8], nil); return err },
-		"a checksum of nothing":      func() error { _, err := unseal(key, []byte{1, 2, 3}); return err },
-		"another checksum":           func() error { _, err := unseal(key, append([]byte{1, 2, 3, 4}, 5)); return err },
-		"a host of many rates":       func() error { _, err := decodeHost(key[:8], sealed(key[:8], host)); return err },
-		"a relaxation of nothing":    func() error { _, err := decodeRelaxation(key, sealed(key, nil)); return err },
-		"a relaxation of half a key": func() error { _, err := decodeRelaxation(key[:8], sealed(key[:8], make([]byte, 9))); return err },
+		"a page behind its end": func() error {
+			_, err := decodePage([]byte{0, 0, 0, 0, 9, 'x'})
+			return err
+		},
+		"a page with more behind": func() error {
+			_, err := decodePage(append(appendPage(nil, &Page{URL: "u"}), 1))
+			return err
+		},
+		"nothing of a host": func() error {
+			_, err := decodeHost(key[:8], nil)
+			return err
+		},
+		"a checksum of nothing": func() error { _, err := unseal(key, []byte{1, 2, 3}); return err },
+		"another checksum":      func() error { _, err := unseal(key, append([]byte{1, 2, 3, 4}, 5)); return err },
+		"a host of many rates": func() error {
+			_, err := decodeHost(key[:8], sealed(key[:8], host))
+			return err
+		},
+		"a relaxation of nothing": func() error {
+			_, err := decodeRelaxation(key, sealed(key, nil))
+			return err
+		},
+		"a relaxation of half a key": func() error {
+			_, err := decodeRelaxation(key[:8], sealed(key[:8], make([]byte, 9)))
+			return err
+		},
 		"a parcel that shares what was not there": func() error {
 			_, err := decodeParcel(key[:8], sealed(key[:8], []byte{0, 1, 0, 0, 0, 0, 0, 9, 0}))
 			return err
@@ -423,23 +450,48 @@ func TestForgedValuesAreRefused(t *testing.T) {
 			return err
 		},
 		"as many links as bytes": func() error {
-			_, err := decodeLinks(key, sealed(key, ofLinks(append(binary.AppendUvarint(nil, 4<<20), make([]byte, 4<<20)...)...)))
+			b := append(binary.AppendUvarint(nil, 4<<20), make([]byte, 4<<20)...)
+			_, err := decodeLinks(key, sealed(key, ofLinks(b...)))
 			return err
 		},
 		"a link that shares what was not there": func() error {
 			_, err := decodeLinks(key, sealed(key, ofLinks(1, 0, 0, 9, 0, 0)))
 			return err
 		},
-		"links of another kind":   func() error { _, err := decodeLinks(key, sealed(key, []byte{2, 0})); return err },
-		"links without a kind":    func() error { _, err := decodeLinks(key, sealed(key, nil)); return err },
-		"links that grow":         func() error { _, err := decodeLinks(key, sealed(key, append([]byte{linksS2}, bomb...))); return err },
-		"a chunk of half a key":   func() error { return openedFresh(make([]byte, 3), whole) },
-		"half a chunk":            func() error { return openedFresh(make([]byte, freshKeyLen), whole[:8]) },
-		"other bits":              func() error { return openedFresh(make([]byte, freshKeyLen), bits) },
-		"another record":          func() error { return openedFresh(make([]byte, freshKeyLen), record) },
-		"a chunk of a newer kind": func() error { return openedFresh(make([]byte, freshKeyLen), version) },
-		"a chunk of no records":   func() error { return openedFresh(make([]byte, freshKeyLen), freshOf(chunk(0))) },
-		"a chunk of 65 records":   func() error { return openedFresh(make([]byte, freshKeyLen), freshOf(chunk(65, make([]byte, 65)...))) },
+		"links of another kind": func() error {
+			_, err := decodeLinks(key, sealed(key, []byte{2, 0}))
+			return err
+		},
+		"links without a kind": func() error {
+			_, err := decodeLinks(key, sealed(key, nil))
+			return err
+		},
+		"links that grow": func() error {
+			_, err := decodeLinks(key, sealed(key, append([]byte{linksS2}, bomb...)))
+			return err
+		},
+		"a chunk of half a key": func() error {
+			return openedFresh(make([]byte, 3), whole)
+		},
+		"half a chunk": func() error {
+			return openedFresh(make([]byte, freshKeyLen), whole[:8])
+		},
+		"other bits": func() error {
+			return openedFresh(make([]byte, freshKeyLen), bits)
+		},
+		"another record": func() error {
+			return openedFresh(make([]byte, freshKeyLen), record)
+		},
+		"a chunk of a newer kind": func() error {
+			return openedFresh(make([]byte, freshKeyLen), version)
+		},
+		"a chunk of no records": func() error {
+			return openedFresh(make([]byte, freshKeyLen), freshOf(chunk(0)))
+		},
+		"a chunk of 65 records": func() error {
+			v := freshOf(chunk(65, make([]byte, 65)...))
+			return openedFresh(make([]byte, freshKeyLen), v)
+		},
 		"a record behind its chunk": func() error {
 			if rec := chunk(1, 9, 'x').At(0); rec != nil {
 				return fmt.Errorf("read %q", rec)
