@@ -3,14 +3,15 @@ package store
 import (
 	"encoding/json"
 	"io"
+	"maps"
 	"os"
 	"path/filepath"
 )
 
-// closedName is the file beside the partitions that says how each of them was when the state was closed. A file that
-// still is so has the pages that it had then, so opening it does not look through all of them: of 10 million URLs that
-// are gigabytes. Whatever writes to a file changes its time. Without this file, and after a crash, all
-// pages are looked through.
+// closedName is the file beside the partitions that says how each of them was when its pages were looked through last,
+// or was closed in order since. A file that still is so has the pages that it had then, so opening it does not look
+// through all of them: of 10 million URLs that are gigabytes. Whatever writes to a file changes its time. Without this
+// file, and after a crash, all pages are looked through: once, also if only readers open the state from then on.
 const closedName = "closed.json"
 
 // closedAs is how a partition's file was when it was closed.
@@ -38,11 +39,13 @@ func closedOf(info os.FileInfo, m meta) closedAs {
 }
 
 // noteClosed says how the files are that were looked through when they were opened, and in which no damage was met.
-// Where it cannot be written, the next opening takes longer.
+// Where it cannot be written, the next opening takes longer. A reader calls it before it lets go of the files, so that
+// nothing writes to them meanwhile.
 func (s *State) noteClosed() {
-	if len(s.Partitions) == 0 || s.Partitions[0].options.ReadOnly || s.Partitions[0].options.NoSync {
+	if len(s.Partitions) == 0 || s.Partitions[0].options.NoSync {
 		return
 	}
+	dir := filepath.Dir(s.Partitions[0].path)
 	files := map[string]closedAs{}
 	for _, p := range s.Partitions {
 		if f, err := os.Open(p.path); err == nil && p.sound.Load() {
@@ -54,11 +57,14 @@ func (s *State) noteClosed() {
 			f.Close()
 		}
 	}
+	if maps.Equal(files, closedIn(dir)) {
+		return
+	}
 	b, err := json.MarshalIndent(files, "", "\t")
 	if err != nil {
 		return
 	}
-	name := filepath.Join(filepath.Dir(s.Partitions[0].path), closedName)
+	name := filepath.Join(dir, closedName)
 	if os.WriteFile(name+".new", append(b, '\n'), 0o644) != nil || os.Rename(name+".new", name) != nil {
 		os.Remove(name + ".new")
 	}

@@ -313,11 +313,15 @@ func (s *State) Generation() (name string, err error) {
 func (s *State) Close() error {
 	// Where the session cannot be closed, no commit went through before; the files belong together without it.
 	_ = s.endSession()
+	readOnly := len(s.Partitions) > 0 && s.Partitions[0].options.ReadOnly
+	if readOnly {
+		s.noteClosed()
+	}
 	var all error
 	for _, p := range s.Partitions {
 		all = errors.Join(all, p.Close())
 	}
-	if all == nil {
+	if all == nil && !readOnly {
 		s.noteClosed()
 	}
 	return all

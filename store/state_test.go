@@ -657,15 +657,91 @@ func TestOnlyFilesThatChangedAreLookedThrough(t *testing.T) {
 	if err := os.Chtimes(path, time.Now(), before.ModTime()); err != nil {
 		t.Fatal(err)
 	}
-	o := testOptions()
+	o := synced
 	o.ReadOnly = true
 	s, err := store.OpenState(dir, o)
 	if err != nil {
 		t.Error("a file that is as the last close left it was looked through:", err)
-	} else if err := s.Close(); err != nil {
-		t.Error(err)
+	} else {
+		if _, err := contents(s); !errors.Is(err, store.ErrCorrupt) {
+			t.Error("the damage was not met:", err)
+		}
+		if err := s.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+	if err := opens(); !errors.Is(err, store.ErrCorrupt) {
+		t.Error("a file in which damage was met:", err)
 	}
 	if report, err := store.Check(dir, nil); err != nil || len(report.Problems) == 0 {
 		t.Error("check trusts the last close:", err)
+	}
+}
+
+// After a crash the first to open a state looks through its files, also if it may not write to it, and no reader after
+// it.
+func TestReadersLookThroughACrashedStateOnce(t *testing.T) {
+	dir := filled(t, 1000)
+	path, closed := filepath.Join(dir, "p000.db"), filepath.Join(dir, "closed.json")
+	data, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	damaged := bytes.Clone(data)
+	at := 2 * 4096
+	for ; at < len(data) && data[at+8] != 2; at += 4096 {
+	}
+	damaged[at+10]++
+	damaged[at+11] = 0xff
+	o := testOptions()
+	o.ReadOnly, o.NoSync = true, false
+	reads := func() error {
+		s, err := store.OpenState(dir, o)
+		if err == nil {
+			err = s.Close()
+		}
+		return err
+	}
+	if _, err := os.Stat(closed); !errors.Is(err, os.ErrNotExist) {
+		t.Fatal("it was closed in order:", err)
+	}
+	if err := os.WriteFile(path, damaged, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	for range 2 {
+		if err := reads(); !errors.Is(err, store.ErrCorrupt) {
+			t.Error("a damaged file was not looked through:", err)
+		}
+	}
+	if err := os.WriteFile(path, data, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if err := reads(); err != nil {
+		t.Fatal(err)
+	}
+	info, err := os.Stat(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	noted, err := os.Stat(closed)
+	if err != nil {
+		t.Fatal(err)
+	}
+	// Were it looked through again, this were found.
+	err = errors.Join(os.WriteFile(path, damaged, 0o644), os.Chtimes(path, time.Now(), info.ModTime()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := reads(); err != nil {
+		t.Error("the next reader looked through it again:", err)
+	}
+	if again, err := os.Stat(closed); err != nil || !os.SameFile(again, noted) {
+		t.Error("what is known was noted again:", err)
+	}
+	if err := os.Chtimes(path, time.Now(), info.ModTime().Add(time.Second)); err != nil {
+		t.Fatal(err)
+	}
+	if err := reads(); !errors.Is(err, store.ErrCorrupt) {
+		t.Error("a file that was changed since was not looked through:", err)
 	}
 }
