@@ -318,6 +318,73 @@ func TestForgedFilesDoNotOpen(t *testing.T) {
 	}
 }
 
+// TestWhatReadsTheFileByItselfDoesNotPanic: guards that another one stands behind.
+func TestWhatReadsTheFileByItselfDoesNotPanic(t *testing.T) {
+	p, err := Open(filepath.Join(t.TempDir(), "p000.db"), forgeOptions())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer p.Close()
+	for _, n := range []int{0, 16, 28} {
+		tx, err := p.db.Begin(true)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := put(tx.Bucket(bucketMeta), progressKey, make([]byte, 4+n)); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := readProgress(tx); !errors.Is(err, ErrCorrupt) {
+			t.Errorf("a progress of %d bytes: %v", n, err)
+		}
+		if err := tx.Rollback(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for name, call := range map[string]func(string, func(*bbolt.Tx) error) error{"view": p.view, "update": p.update} {
+		if err := call("x", func(*bbolt.Tx) error { panic("page 7") }); !errors.Is(err, ErrCorrupt) {
+			t.Errorf("a panic within %s: %v", name, err)
+		}
+	}
+}
+
+// TestAFileIsCutOffWhileItIsRead: what is mapped and gone ends in an error.
+func TestAFileIsCutOffWhileItIsRead(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		return // a mapped file cannot be cut off there
+	}
+	dir := forgeable(t)
+	o := forgeOptions()
+	o.ReadOnly = true
+	s, err := OpenState(dir, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	if err := os.Truncate(partitionPath(dir, 0), 2*4096); err != nil {
+		t.Fatal(err)
+	}
+	err = s.Partitions[0].EachPage(func(Page, Place) error { return nil })
+	if !errors.Is(err, ErrCorrupt) {
+		t.Error(err)
+	}
+}
+
+func TestAnEmptyFileIsNoPartitionToRead(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "p000.db")
+	db, err := bbolt.Open(path, 0o600, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := db.Close(); err != nil {
+		t.Fatal(err)
+	}
+	o := forgeOptions()
+	o.ReadOnly = true
+	if _, err := Open(path, o); !errors.Is(err, ErrCorrupt) {
+		t.Error(err)
+	}
+}
+
 // TestFilesOfAnotherPlaceDoNotOpen moves whole files.
 func TestFilesOfAnotherPlaceDoNotOpen(t *testing.T) {
 	read := func(dir string, index int) []byte {
@@ -459,7 +526,7 @@ func TestForgedValuesAreRefused(t *testing.T) {
 			return err
 		},
 		"links of another kind": func() error {
-			_, err := decodeLinks(key, sealed(key, []byte{2, 0}))
+			_, err := decodeLinks(key, sealed(key, append([]byte{2}, s2.Encode(nil, []byte{0})...)))
 			return err
 		},
 		"links without a kind": func() error {

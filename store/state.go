@@ -171,7 +171,7 @@ func openOf(dir string, o Options, index int, first *Partition) (*Partition, err
 	if err != nil {
 		return nil, err
 	}
-	if p.index != index || first != nil && (p.of != first.of || p.crawl != first.crawl) {
+	if p.index != index || first != nil && p.crawl != first.crawl {
 		err := fmt.Errorf("open state: %s is partition %d of %d of another state: %w", path, p.index, p.of, ErrMismatch)
 		return nil, errors.Join(err, p.Close())
 	}

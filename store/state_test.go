@@ -68,6 +68,21 @@ func TestSecondProcessIsRefused(t *testing.T) {
 	if _, err := store.OpenState(dir, testOptions()); !errors.Is(err, store.ErrInUse) {
 		t.Errorf("second opening: %v", err)
 	}
+	o := testOptions()
+	o.LockTimeout = 0 // does not wait
+	refused := make(chan error)
+	go func() {
+		_, err := store.OpenState(dir, o)
+		refused <- err
+	}()
+	select {
+	case err := <-refused:
+		if !errors.Is(err, store.ErrInUse) {
+			t.Errorf("without waiting: %v", err)
+		}
+	case <-time.After(time.Minute):
+		t.Error("it waits")
+	}
 }
 
 func TestPartitionsAreFixedAtCreation(t *testing.T) {
@@ -737,6 +752,16 @@ func TestReadersLookThroughACrashedStateOnce(t *testing.T) {
 	}
 	if again, err := os.Stat(closed); err != nil || !os.SameFile(again, noted) {
 		t.Error("what is known was noted again:", err)
+	}
+	err = errors.Join(os.Truncate(path, info.Size()+4096), os.Chtimes(path, time.Now(), info.ModTime()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := reads(); !errors.Is(err, store.ErrCorrupt) {
+		t.Error("a file that is longer was not looked through:", err)
+	}
+	if err := os.Truncate(path, info.Size()); err != nil {
+		t.Fatal(err)
 	}
 	if err := os.Chtimes(path, time.Now(), info.ModTime().Add(time.Second)); err != nil {
 		t.Fatal(err)
