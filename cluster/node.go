@@ -271,11 +271,6 @@ func (n *Node) Refused() []Member {
 	})
 }
 
-// SetCapacity tells the others how many connections this node can hold now.
-func (n *Node) SetCapacity(capacity int) error {
-	return n.say(func(m *Member) { m.Capacity = capacity })
-}
-
 // say changes what this node shows of itself and waits up to a second until it was sent to others.
 func (n *Node) say(change func(*Member)) error {
 	n.mu.Lock()

@@ -320,23 +320,6 @@ func TestASlaveMayStartBeforeItsMaster(t *testing.T) {
 	})
 }
 
-func TestChangedCapacityIsHeardOf(t *testing.T) {
-	bubble(t, func(t *testing.T, v village) {
-		a, ea := v.start("a", "1", cluster.Master)
-		b, _ := v.start("b", "1", cluster.Slave)
-		pass(3 * time.Second)
-		ea.heard()
-		if err := b.SetCapacity(99); err != nil {
-			t.Fatal(err)
-		}
-		pass(time.Second)
-		want(t, "a", ea.heard(), "~b.1")
-		if got := a.Members()[0].Capacity; got != 99 {
-			t.Errorf("a sees capacity %d", got)
-		}
-	})
-}
-
 func TestFiftySlavesJoinAtOnceOverALossyNetwork(t *testing.T) {
 	bubble(t, func(t *testing.T, v village) {
 		a, _ := v.start("a", "1", cluster.Master)

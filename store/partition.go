@@ -214,9 +214,6 @@ func (p *Partition) identify(tx *bbolt.Tx) error {
 // Close lets go of the file. It waits for reads to end.
 func (p *Partition) Close() error { return diagnose("close "+p.path, p.db.Close()) }
 
-// Path is the file of the partition.
-func (p *Partition) Path() string { return p.path }
-
 // rescue turns a panic into an error: bbolt panics on broken pages, and reading a file that was cut off faults.
 func rescue(doing string, err *error) {
 	if r := recover(); r != nil {

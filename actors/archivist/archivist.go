@@ -84,17 +84,6 @@ func DefaultOptions() Options {
 	}
 }
 
-// Validate says what is wrong with o.
-func (o *Options) Validate() error {
-	switch {
-	case o.SyncAfter < 0 || o.SyncBytes < 1 || o.MaxPending < o.SyncBytes:
-		return errors.New("archivist: sync-after, sync-bytes or max-pending is too small")
-	case o.RetryAfter <= 0 || o.RetryMax < o.RetryAfter:
-		return errors.New("archivist: the rest after a failure must be above 0, and its maximum not below it")
-	}
-	return o.Writer.Validate()
-}
-
 // Archivist owns the WARC files of one process. Captures gather in a batch; a child, the binder, appends them and
 // syncs; then every sender is answered. While the binder works the next batch gathers, so Receive never waits for the
 // disk, and a slow disk makes for large batches.

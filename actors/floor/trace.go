@@ -715,13 +715,6 @@ func (b *box) row() Row {
 	return r
 }
 
-// ActorCount is the number of actors that live.
-func (t *Tracer) ActorCount() int {
-	t.boxesMu.Lock()
-	defer t.boxesMu.Unlock()
-	return t.count
-}
-
 // Actors names the actors that live, the oldest first.
 func (t *Tracer) Actors() []string {
 	var names []string

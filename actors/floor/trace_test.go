@@ -248,18 +248,18 @@ func TestBoxesGoWithTheirActors(t *testing.T) {
 			}
 		}
 		synctest.Wait()
-		if n := tracer.ActorCount(); n != 6 {
+		if n := len(tracer.Actors()); n != 6 {
 			t.Errorf("%d actors, want the boss and 5 children", n)
 		}
 		if _, err := system.Root.SpawnNamed(actor.PropsFromFunc(worker), "boss"); !errors.Is(err, actor.ErrNameExists) {
 			t.Errorf("second boss: %v", err)
 		}
-		if n := tracer.ActorCount(); n != 6 {
+		if n := len(tracer.Actors()); n != 6 {
 			t.Errorf("%d actors after a spawn that failed", n)
 		}
 		system.Root.Poison(boss.PID)
 		synctest.Wait()
-		if n := tracer.ActorCount(); n != 0 {
+		if n := len(tracer.Actors()); n != 0 {
 			t.Errorf("%d actors left", n)
 		}
 		spawn(t, system, "boss")

@@ -91,9 +91,6 @@ type State struct {
 	rest       int64  // unix milliseconds until which it rests after failures
 }
 
-// Visits returns the number of visits observed.
-func (s *State) Visits() uint64 { return s.visits }
-
 // Took returns e of the latest answered visit, the mean of late, and the largest of late.
 func (s *State) Took() (latest, mean, worst time.Duration) { return s.took, s.mean, s.worst }
 
@@ -183,12 +180,6 @@ func (s *State) Observe(o *Options, v Visit, started time.Time) {
 
 // maxLevel bounds failures: beyond it no back-off grows, and a host that returns is forgiven in six successes.
 const maxLevel = 24
-
-// Started notes that a visit starts at the given time: the next may not before one interval has passed. It must be
-// stored before the visit starts, and then holds whichever process dies.
-func (s *State) Started(o *Options, at time.Time) {
-	s.next = max(s.next, after(at, s.Interval(o)))
-}
 
 // Allow raises NextAllowed to at, if that is later: the host may not be asked before, since a lease was given until
 // then, say.

@@ -266,10 +266,8 @@ func TestNextAllowedNeverMovesBack(t *testing.T) {
 		now := start
 		for range 100 {
 			before := s.NextAllowed()
-			switch rnd.IntN(3) {
+			switch rnd.IntN(2) {
 			case 0:
-				s.Started(&o, now)
-			case 1:
 				s.Allow(now.Add(time.Duration(rnd.IntN(1e9)) * 100))
 			default:
 				v := Visit{Took: time.Duration(rnd.IntN(3e9)), Outcome: Outcome(rnd.IntN(int(outcomes))),

@@ -138,9 +138,6 @@ func (r *Rules) Unreachable() bool { return r != nil && r.kind == unreachable }
 // Found reports whether r comes from a file.
 func (r *Rules) Found() bool { return r != nil && r.kind == parsed }
 
-// Cut reports whether r leaves out something the file says, to stay within a limit. It then forbids more than the file.
-func (r *Rules) Cut() bool { return r != nil && r.cut }
-
 // CrawlDelay returns the delay the host wishes between two requests, and whether it names one. It is not part of the
 // RFC; package politeness says how far it is obeyed.
 func (r *Rules) CrawlDelay() (time.Duration, bool) {

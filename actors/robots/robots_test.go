@@ -125,7 +125,7 @@ func same(t testing.TB, r *Rules, uris ...string) {
 		t.Fatalf("%v\n%q", err, b)
 	}
 	for _, u := range uris {
-		if got, want := back.Allowed(u), r.Allowed(u); got != want && !(back.Cut() && !got) {
+		if got, want := back.Allowed(u), r.Allowed(u); got != want && !(back.cut && !got) {
 			t.Fatalf("%s: allowed = %v after marshalling, %v before", u, got, want)
 		}
 	}
@@ -288,9 +288,9 @@ func TestLongFilesNeverAllowMore(t *testing.T) {
 		head := strings.Repeat(filler, 511) + "User-agent: *\nDisallow: /\nAllow: /open\n"
 		head += strings.Repeat("#", MaxBody-len(head)-8) + "\n"
 		r := Parse([]byte(head+"Allow: /secret\nDisallow: /open/late\n"), "henro")
-		if r.Allowed("/a") || r.Allowed("/secret") || !r.Allowed("/open/late") || !r.Cut() {
+		if r.Allowed("/a") || r.Allowed("/secret") || !r.Allowed("/open/late") || !r.cut {
 			t.Errorf("/a %v, /secret %v, /open/late %v, cut %v", r.Allowed("/a"), r.Allowed("/secret"),
-				r.Allowed("/open/late"), r.Cut())
+				r.Allowed("/open/late"), r.cut)
 		}
 	})
 	t.Run("a line beyond the limit keeps a Disallow and drops an Allow", func(t *testing.T) {
@@ -315,8 +315,8 @@ func TestLongFilesNeverAllowMore(t *testing.T) {
 			same(t, r, uris...)
 			m, _ := r.MarshalBinary()
 			var back Rules
-			if err := back.UnmarshalBinary(m); err != nil || !back.Cut() || len(m) < 50_000 && allow == "Allow" {
-				t.Errorf("%v, cut %v, %d bytes", err, back.Cut(), len(m))
+			if err := back.UnmarshalBinary(m); err != nil || !back.cut || len(m) < 50_000 && allow == "Allow" {
+				t.Errorf("%v, cut %v, %d bytes", err, back.cut, len(m))
 			}
 		}
 	})

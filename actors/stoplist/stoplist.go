@@ -149,9 +149,6 @@ func (l *List) find(prefix string) (int, bool) {
 	return slices.BinarySearchFunc(l.entries, prefix, func(e Entry, p string) int { return cmp.Compare(e.Prefix, p) })
 }
 
-// Entries are all entries, those on probation too, in the order of their prefixes. The slice is not to be changed.
-func (l *List) Entries() []Entry { return l.entries }
-
 // Stopped finds the entry for which a URL is not to be visited now.
 func (l *List) Stopped(url string, now time.Time) (Entry, bool) {
 	if len(l.entries) == 0 {

@@ -129,8 +129,8 @@ func TestAListedFolderStandsForAllBelow(t *testing.T) {
 			}
 		}
 	}
-	if len(onDisk) != 1 || !onDisk["http://a.example/calendar/"] || len(l.Entries()) != 1 {
-		t.Errorf("on disk %v, in memory %v", onDisk, l.Entries())
+	if len(onDisk) != 1 || !onDisk["http://a.example/calendar/"] || len(l.entries) != 1 {
+		t.Errorf("on disk %v, in memory %v", onDisk, l.entries)
 	}
 }
 
@@ -156,8 +156,8 @@ func TestEntriesDecay(t *testing.T) {
 		}
 	}
 	_, _, lifted := l.Saw(&o, Visit{URL: "http://a.example/d/e/y", Outcome: Good}, now)
-	if !slices.Equal(lifted, []string{"http://a.example/d/"}) || len(l.Entries()) != 0 {
-		t.Errorf("lifted %v, left %v", lifted, l.Entries())
+	if !slices.Equal(lifted, []string{"http://a.example/d/"}) || len(l.entries) != 0 {
+		t.Errorf("lifted %v, left %v", lifted, l.entries)
 	}
 }
 

@@ -220,15 +220,6 @@ func (l Ledger) Slaves() []Slave {
 	return out
 }
 
-// Room returns how many more leases a slave is willing to hold.
-func (l Ledger) Room(slave string) int {
-	s, ok := l.whole().slaves.Get(slave)
-	if !ok {
-		return 0
-	}
-	return max(0, s.Slots-s.Held)
-}
-
 // HeldBy returns the open leases of one boot of a slave.
 func (l Ledger) HeldBy(slave, boot string) []Lease {
 	return l.where(func(lease Lease) bool { return lease.Slave == slave && lease.Boot == boot })

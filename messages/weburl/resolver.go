@@ -54,9 +54,6 @@ func (r *Resolver) Reset(base URL, enc encoding.Encoding) {
 	r.base = target{s: base.s, path: int(base.path), query: int(base.query)}
 }
 
-// Base returns what references are resolved against.
-func (r *Resolver) Base() URL { return r.url }
-
 // Resolve resolves one reference. It keeps no part of ref.
 func (r *Resolver) Resolve(ref string) (URL, error) {
 	if len(ref) > maxMemoRef {

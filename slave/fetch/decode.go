@@ -244,14 +244,3 @@ func (d *decoders) run(out *buffer, grow func(*buffer) (*buffer, error), payload
 		}
 	}
 }
-
-// Gunzip decodes a gzip file, such as sitemap.xml.gz, within the limits of Body. It returns what could be had, and why
-// it is not all.
-func (c *Client) Gunzip(b []byte) ([]byte, error) {
-	grow := func(b *buffer) (*buffer, error) {
-		return &buffer{b: append(make([]byte, 0, min(2*cap(b.b), c.o.MaxDecoded+1)), b.b...), size: -1}, nil
-	}
-	out, err := c.decoders.run(&buffer{b: make([]byte, 0, min(4*len(b)+512, c.o.MaxDecoded+1)), size: -1}, grow, b,
-		[]string{"gzip"}, &c.o)
-	return out.b, err
-}

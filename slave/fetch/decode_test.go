@@ -185,20 +185,6 @@ func TestDecodedSizeIsBounded(t *testing.T) {
 	}
 }
 
-func TestGunzip(t *testing.T) {
-	c := newClient(t, func(o *Options) { o.MaxDecoded = 1 << 20 })
-	page := text(300_000)
-	if got, err := c.Gunzip(encode(t, "gzip", page)); err != nil || !bytes.Equal(got, page) {
-		t.Error(len(got), err)
-	}
-	if got, err := c.Gunzip(bomb(1 << 20)); err == nil || len(got) > 1<<20 {
-		t.Error(len(got), err)
-	}
-	if got, err := c.Gunzip([]byte("<?xml")); err == nil || len(got) > 0 {
-		t.Error(got, err)
-	}
-}
-
 // Whatever comes, Body is bounded, decoding ends, and what was encoded by a known coding decodes to itself.
 func FuzzDecode(f *testing.F) {
 	codings := []string{"gzip", "deflate", "br", "zstd", "raw", "gzip, br", "", "x"}

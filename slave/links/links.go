@@ -12,8 +12,6 @@ package links
 
 import (
 	"bytes"
-	"errors"
-	"fmt"
 
 	"henro/messages/outlink"
 )
@@ -36,17 +34,6 @@ type Options struct {
 // DefaultOptions are the bounds named in Options.
 func DefaultOptions() Options {
 	return Options{MaxLinks: 10_000, MaxRef: 8192, MaxAnchor: 256, MaxTitle: 512, MaxText: 128 << 10}
-}
-
-// Validate refuses bounds that make no sense.
-func (o Options) Validate() error {
-	if o.MaxLinks < 1 || o.MaxRef < 1 {
-		return fmt.Errorf("links per page %d and bytes per reference %d must be positive", o.MaxLinks, o.MaxRef)
-	}
-	if o.MaxAnchor < 0 || o.MaxTitle < 0 || o.MaxText < 0 {
-		return errors.New("bounds of anchor, title and text must not be negative")
-	}
-	return nil
 }
 
 // Ref is one reference as it stands in the page.

@@ -284,14 +284,6 @@ func TestBounds(t *testing.T) {
 	if len(d.Links) != DefaultOptions().MaxLinks || !d.Cut {
 		t.Errorf("%d links, cut %v", len(d.Links), d.Cut)
 	}
-	for _, bad := range []Options{{}, {MaxLinks: 1}, {MaxLinks: 1, MaxRef: 1, MaxAnchor: -1}} {
-		if bad.Validate() == nil {
-			t.Errorf("%+v is valid", bad)
-		}
-	}
-	if err := DefaultOptions().Validate(); err != nil {
-		t.Error(err)
-	}
 }
 
 func checkBounds(t *testing.T, d *Document, o Options) {

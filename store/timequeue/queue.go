@@ -304,12 +304,6 @@ func seekChunk(c *bbolt.Cursor, ordinal uint32) (k, v []byte) {
 	return k, v
 }
 
-// Get returns the live record at a reference, nil when it has ended. The record is valid until the transaction ends.
-func (w *Writer) Get(ref Ref) ([]byte, error) {
-	rec, _, _, err := w.get(ref)
-	return rec, err
-}
-
 // Take returns the live record at a reference and ends it, if ours says that it is the one meant; nil when not, or when
 // it has ended before.
 func (w *Writer) Take(ref Ref, ours func(record []byte) bool) ([]byte, error) {

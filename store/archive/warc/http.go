@@ -47,9 +47,6 @@ func (e *Entry) HTTP() (*Message, error) {
 	return m, nil
 }
 
-// Body returns the bytes behind the head as they are stored.
-func (m *Message) Body() io.Reader { return m.body }
-
 // Payload returns the body without its chunks. A body whose head promises chunks and that has none is given as it is,
 // since old crawlers wrote such records.
 func (m *Message) Payload() io.Reader {

@@ -131,9 +131,6 @@ func (h Header) Get(name string) string {
 // Type returns the record's type.
 func (e *Entry) Type() Type { return Type(e.Header.Get("WARC-Type")) }
 
-// ID returns the record's name as it stands in the file.
-func (e *Entry) ID() string { return e.Header.Get("WARC-Record-ID") }
-
 // TargetURI returns the URI, without the angle brackets that some writers put around it.
 func (e *Entry) TargetURI() string {
 	uri := e.Header.Get("WARC-Target-URI")

@@ -96,9 +96,6 @@ func (w *Writer) Name() string {
 	return w.name
 }
 
-// Size returns the bytes in the open file.
-func (w *Writer) Size() int64 { return w.size }
-
 // Full reports whether n more bytes would make the open file too large, so that the owner should Finish it first.
 func (w *Writer) Full(n int) bool {
 	return w.file != nil && w.size+int64(n) > w.options.MaxFile

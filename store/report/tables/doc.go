@@ -145,14 +145,6 @@ type Table struct {
 // Each calls fn for the rows wanted until it returns an error.
 func (t *Table) Each(s *Source, q Query, fn func(Row) error) error { return t.each(s, q, fn) }
 
-// Count returns the number of rows, if the store knows it without counting.
-func (t *Table) Count(s *Source) (n int64, known bool, err error) {
-	if t.count == nil {
-		return 0, false, nil
-	}
-	return t.count(s)
-}
-
 // Column returns the place of a column, or -1.
 func (t *Table) Column(name string) int {
 	for i := range t.Columns {
