@@ -961,7 +961,8 @@ func (x *exploring) hash(w *world) uint64 {
 		}
 	}
 	h.of(reflect.ValueOf(w.book))
-	polite := reflect.ValueOf(w.book).Elem().FieldByName("politeness")
+	clock := reflect.ValueOf(w.book).Elem().FieldByName("base").Elem().FieldByName("clock")
+	polite := clock.FieldByName("State")
 	h.moment((*politeness.State)(polite.Addr().UnsafePointer()).NextAllowed())
 	h.moment(w.polite.NextAllowed())
 	h.of(reflect.ValueOf(&w.lease))
@@ -1042,8 +1043,8 @@ func (h *hasher) moment(at time.Time) {
 }
 
 // skipped are fields of which nothing follows here.
-var skipped = map[string]bool{"o": true, "judge": true, "out": true, "now": true, "record": true, "politeness": true,
-	"FactBy": true, "since": true, "sizeCache": true, "unknownFields": true}
+var skipped = map[string]bool{"o": true, "judge": true, "out": true, "now": true, "record": true, "State": true,
+	"askedAt": true, "FactBy": true, "since": true, "sizeCache": true, "unknownFields": true}
 
 // told are the fields of a struct of which something follows.
 func told(t reflect.Type) []int {

@@ -11,9 +11,10 @@ import (
 	"henro/store"
 )
 
-// base is what the parts of a Book share: the row of the host, its clock, the moment, and what is to be done.
+// base is what the parts of a Book share, by one pointer: the row of the host, its clock, the moment, and what is to be
+// done.
 type base struct {
-	o      Options
+	o      *Options // its own copy: what slaves are there changes
 	name   string
 	now    time.Time
 	out    []Effect

@@ -65,7 +65,7 @@ const (
 
 // Book is what is known of one host.
 type Book struct {
-	base
+	*base
 
 	phase  phase
 	robots robotsBook
@@ -117,9 +117,9 @@ type (
 
 // New makes the book of a host of which nothing is known yet: HostRestored is the first fact that it takes.
 func New(o Options, name string, regions *admission.Known) *Book {
-	b := &Book{base: base{o: o, name: name}}
-	b.clock.o, b.robots.base, b.line.base = &b.o, &b.base, &b.base
-	b.judge = newJudge(&b.base, regions)
+	shared := &base{o: &o, name: name, clock: clock{o: &o}}
+	b := &Book{base: shared, robots: robotsBook{base: shared}, line: line{base: shared}}
+	b.judge = newJudge(shared, regions)
 	return b
 }
 

@@ -15,7 +15,7 @@ import (
 type clock struct {
 	politeness.State // with the timetable as the Schedule last reported it
 
-	o       *Options // of the Book
+	o       *Options // of base
 	verdict politeness.Verdict
 	askedAt time.Time // end of the latest request
 	// before which no host that shares this host's clock may be asked: its pace, without the rests that are its own

@@ -101,7 +101,7 @@ func (b *Book) takeFacts() {
 		case fact.Robots != nil:
 			b.robots.take(fact.Robots)
 		case fact.Visited != nil:
-			asked.visits = append(asked.visits, l.takeVisit(fact.Visited, &b.base))
+			asked.visits = append(asked.visits, l.takeVisit(fact.Visited, b.base))
 		case fact.Finished != nil:
 			asked.finished = true
 			b.clock.ended(b.now) // whatever it says: a lease that began too early cannot be taken back
