@@ -246,6 +246,7 @@ func (f *Fetcher) stop() {
 func (f *Fetcher) rest(ctx actor.Context) {
 	f.behavior.Become(f.resting)
 	if d := time.Until(f.nextAt()); d > 0 && f.why == "" && !f.done() {
+		f.rules.client.Rests(f.task.Host, d)
 		f.timer.After(ctx, d, &restOver{})
 		return
 	}

@@ -161,6 +161,13 @@ func (c *Client) Forget(host string) {
 	}
 }
 
+// Rests says that a host is asked nothing for so long. A connection that would not be kept until then is closed now.
+func (c *Client) Rests(host string, d time.Duration) {
+	if d >= c.o.KeepIdle {
+		c.Forget(host)
+	}
+}
+
 // Close closes the kept connections and waits for questions to DNS. Fetches in flight end by themselves; later ones are
 // refused.
 func (c *Client) Close() {
