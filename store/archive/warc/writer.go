@@ -68,6 +68,7 @@ type Writer struct {
 	file    DiskFile // nil: none is open
 	name    string   // of the open file, without folder and OpenSuffix
 	size    int64    // appended
+	room    []byte   // appended and not written yet
 	synced  int64    // of these, known to be on the disk
 	failed  bool     // since the last Sync: only Abandon and Close are left
 	closed  bool
@@ -115,13 +116,30 @@ func (w *Writer) Append(records []byte) (offset int64, err error) {
 		}
 	}
 	offset = w.size
-	n, err := w.file.Write(records)
-	w.size += int64(n)
-	if err != nil {
-		w.failed = true
-		return 0, fmt.Errorf("append to %s: %w", w.name, err)
+	w.size += int64(len(records))
+	w.room = append(w.room, records...)
+	if len(w.room) >= writeBytes {
+		return offset, w.write()
 	}
 	return offset, nil
+}
+
+// writeBytes is how much is gathered for one write. Sync writes what is left.
+const writeBytes = 256 << 10
+
+func (w *Writer) write() error {
+	if len(w.room) == 0 {
+		return nil
+	}
+	_, err := w.file.Write(w.room)
+	if w.room = w.room[:0]; cap(w.room) > 2*writeBytes {
+		w.room = nil // a large capture is not kept
+	}
+	if err != nil {
+		w.failed = true
+		return fmt.Errorf("append to %s: %w", w.name, err)
+	}
+	return nil
 }
 
 // open makes the next file and writes its warcinfo.
@@ -172,6 +190,9 @@ func (w *Writer) Sync() error {
 	if w.failed {
 		return errors.New("warc: sync of a file that failed")
 	}
+	if err := w.write(); err != nil {
+		return err
+	}
 	if err := w.file.Sync(); err != nil {
 		w.failed = true
 		return fmt.Errorf("sync %s: %w", w.name, err)
@@ -207,6 +228,7 @@ func (w *Writer) Abandon() (name string, err error) {
 		w.forget()
 		return "", nil
 	}
+	w.room = w.room[:0]
 	if w.size != w.synced {
 		if err := w.file.Truncate(w.synced); err != nil {
 			return "", fmt.Errorf("cut %s: %w", w.name, err)
@@ -241,7 +263,7 @@ func (w *Writer) rename() (name string, err error) {
 }
 
 func (w *Writer) forget() {
-	w.file, w.name, w.size, w.synced, w.failed = nil, "", 0, 0, false
+	w.file, w.name, w.size, w.synced, w.room, w.failed = nil, "", 0, 0, nil, false
 }
 
 // Close finishes the open file and ends the Writer. When it fails, Abandon is left.
