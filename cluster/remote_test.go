@@ -137,7 +137,7 @@ func TestAttacks(t *testing.T) {
 		{name: "a body that is not protobuf", ends: true,
 			b: spoil(func(b *remote.MessageBatch) { b.Envelopes[0].MessageData = []byte{0xff} })},
 		{name: "more than fits", ends: true,
-			b: spoil(func(b *remote.MessageBatch) { b.Envelopes[0].MessageData = make([]byte, receiveLimit) })},
+			b: parcel(here, "slave", &messages.Stored{Seqs: make([]uint64, receiveLimit+1)})},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			v := visit(t, h, insecure.NewCredentials())

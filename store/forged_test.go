@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"hash/fnv"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -385,6 +386,200 @@ func TestAnEmptyFileIsNoPartitionToRead(t *testing.T) {
 	}
 }
 
+// TestPagesThatMakeNoSenseAreRefused: each check of a page by itself, without those of bbolt and without the others.
+func TestPagesThatMakeNoSenseAreRefused(t *testing.T) {
+	const size = 4096
+	le := binary.LittleEndian
+	meta := func(id uint64, change func(b []byte)) []byte {
+		page := make([]byte, size)
+		le.PutUint64(page, id)
+		le.PutUint16(page[8:], metaPage)
+		b := page[pageHead:]
+		le.PutUint32(b, bboltMagic)
+		le.PutUint32(b[4:], bboltVersion)
+		le.PutUint32(b[8:], size)
+		le.PutUint64(b[16:], 3)
+		le.PutUint64(b[32:], 2)
+		le.PutUint64(b[40:], 4)
+		le.PutUint64(b[48:], 7+id)
+		change(b)
+		sum := fnv.New64a()
+		sum.Write(b[:56])
+		le.PutUint64(b[56:], sum.Sum64())
+		return page
+	}
+	whole := func([]byte) {}
+	for sentence, page := range map[string]func(page []byte){
+		"a changed meta":         func(page []byte) { page[pageHead+16] ^= 1 },
+		"a meta of another page": func(page []byte) { page[0] = 5 },
+		"a meta of another kind": func(page []byte) { page[8] = leafPage },
+	} {
+		file := append(meta(0, whole), meta(1, whole)...)
+		for _, at := range []int{0, size} {
+			page(file[at:])
+		}
+		if m, err := readMeta(bytes.NewReader(file)); !errors.Is(err, ErrCorrupt) {
+			t.Errorf("%s: %+v, %v", sentence, m, err)
+		}
+	}
+	for sentence, change := range map[string]func(b []byte){
+		"no page size":         func(b []byte) { le.PutUint32(b[8:], 0) },
+		"pages of 2 GB":        func(b []byte) { le.PutUint32(b[8:], 1<<31) },
+		"pages without an end": func(b []byte) { le.PutUint64(b[40:], 1<<50) },
+		"a newer bbolt":        func(b []byte) { b[4]++ },
+		"another program":      func(b []byte) { b[0]++ },
+	} {
+		if m, ok := parseMeta(meta(0, change)); ok {
+			t.Errorf("%s: %+v", sentence, m)
+		}
+	}
+
+	type element struct {
+		kind       uint32
+		key, value string
+	}
+	leaf := func(elements ...element) []byte {
+		page := make([]byte, size)
+		le.PutUint64(page, 3)
+		le.PutUint16(page[8:], leafPage)
+		le.PutUint16(page[10:], uint16(len(elements)))
+		end := pageHead + pageElement*len(elements)
+		for i, e := range elements {
+			at := pageHead + pageElement*i
+			le.PutUint32(page[at:], e.kind)
+			le.PutUint32(page[at+4:], uint32(end-at))
+			le.PutUint32(page[at+8:], uint32(len(e.key)))
+			le.PutUint32(page[at+12:], uint32(len(e.value)))
+			end += copy(page[end:], e.key+e.value)
+		}
+		return page
+	}
+	freelist := func(ids ...uint64) []byte {
+		page := make([]byte, size)
+		le.PutUint64(page, 2)
+		le.PutUint16(page[8:], freelistPage)
+		le.PutUint16(page[10:], uint16(len(ids)))
+		for i, id := range ids {
+			le.PutUint64(page[pageHead+8*i:], id)
+		}
+		return page
+	}
+	bucket := func(root uint64, inline []byte) string {
+		return string(append(append(le.AppendUint64(nil, root), make([]byte, 8)...), inline...))
+	}
+	inline := leaf(element{0, "k", "v"})[:64]
+	good := func() []byte {
+		return leaf(element{0, "a", "1"}, element{1, "b", bucket(0, inline)}, element{0, "c", "3"})
+	}
+	branch := func(page []byte) []byte {
+		le.PutUint16(page[8:], branchPage)
+		return page
+	}
+	edit := func(do func(page []byte)) []byte {
+		page := good()
+		do(page)
+		return page
+	}
+	for sentence, c := range map[string]struct {
+		root, free []byte
+		refused    bool
+	}{
+		"a leaf":                         {root: good()},
+		"a page that says to be another": {root: edit(func(p []byte) { p[0] = 9 }), refused: true},
+		"a page with more than there is": {root: edit(func(p []byte) { p[12] = 9 }), refused: true},
+		"a page of no kind":              {root: edit(func(p []byte) { p[8] = 8 }), refused: true},
+		"more elements than fit":         {root: edit(func(p []byte) { p[11] = 9 }), refused: true},
+		"a branch without children":      {root: branch(leaf()), refused: true},
+		"an element of no kind":          {root: edit(func(p []byte) { p[pageHead] = 2 }), refused: true},
+		"an element without a key":       {root: leaf(element{0, "", "v"}), refused: true},
+		"an element in the head":         {root: edit(func(p []byte) { p[pageHead+4] = 4 }), refused: true},
+		"an element behind the page":     {root: edit(func(p []byte) { p[pageHead+5] = 99 }), refused: true},
+		"a value behind the page": {root: edit(func(p []byte) {
+			p[pageHead+2*pageElement+13] = 99
+		}), refused: true},
+		"keys out of order":         {root: leaf(element{0, "b", ""}, element{0, "a", ""}), refused: true},
+		"a key twice":               {root: leaf(element{0, "a", ""}, element{0, "a", ""}), refused: true},
+		"a bucket of no length":     {root: leaf(element{1, "a", "short"}), refused: true},
+		"a bucket without its page": {root: leaf(element{1, "a", bucket(0, nil)}), refused: true},
+		"a bucket in a bucket's page": {root: leaf(element{1, "a", bucket(0, leaf(element{1, "x",
+			bucket(0, inline)})[:128])}), refused: true},
+		"a branch in a bucket's page": {root: leaf(element{1, "a",
+			bucket(0, branch(bytes.Clone(inline)))}), refused: true},
+		"a bucket at a meta page":     {root: leaf(element{1, "a", bucket(1, nil)}), refused: true},
+		"a bucket at its own page":    {root: leaf(element{1, "a", bucket(3, nil)}), refused: true},
+		"a bucket behind the file":    {root: leaf(element{1, "a", bucket(1<<40, nil)}), refused: true},
+		"a free page in a tree":       {root: good(), free: freelist(3), refused: true},
+		"a free page behind the file": {root: good(), free: freelist(1 << 40), refused: true},
+		"a list of another kind":      {root: good(), free: leaf(), refused: true},
+		"more free pages than listed": {root: good(), free: func() []byte {
+			page := freelist()
+			le.PutUint16(page[10:], 600)
+			return page
+		}(), refused: true},
+	} {
+		if c.free == nil {
+			c.free = freelist()
+		}
+		if sentence == "a list of another kind" {
+			le.PutUint64(c.free, 2)
+		}
+		file := append(append(append(meta(0, whole), meta(1, whole)...), c.free...), c.root...)
+		m, err := readMeta(bytes.NewReader(file))
+		if err != nil {
+			t.Fatal(err)
+		}
+		func() {
+			defer func() {
+				if why := recover(); why != nil {
+					t.Errorf("%s: panic: %v", sentence, why)
+				}
+			}()
+			w := &pageWalk{meta: m, file: bytes.NewReader(file), reached: make([]uint64, m.pages/64+1)}
+			if err := w.walk(); errors.Is(err, ErrCorrupt) != c.refused || !c.refused && err != nil {
+				t.Errorf("%s: %v", sentence, err)
+			}
+		}()
+	}
+	// Children of a branch: their keys lie between that of the branch and the next.
+	root := branch(leaf(element{0, "b", ""}, element{0, "d", ""}))
+	for i, child := range []uint64{4, 5} { // pos4 ‖ ksize4 ‖ child8
+		e := root[pageHead+i*pageElement:]
+		key := uint32(pageHead + 2*pageElement + i - (pageHead + i*pageElement))
+		le.PutUint32(e, key)
+		le.PutUint32(e[4:], 1)
+		le.PutUint64(e[8:], child)
+	}
+	for key, refused := range map[string]bool{"b": false, "c": false, "a": true, "e": true} {
+		children := []byte{}
+		for i, k := range []string{key, "d"} {
+			page := leaf(element{0, k, ""})
+			page[0] = byte(4 + i)
+			children = append(children, page...)
+		}
+		six := func(b []byte) { le.PutUint64(b[40:], 6) }
+		file := append(append(append(append(meta(0, six), meta(1, six)...), freelist()...), root...), children...)
+		m, err := readMeta(bytes.NewReader(file))
+		if err != nil {
+			t.Fatal(err)
+		}
+		w := &pageWalk{meta: m, file: bytes.NewReader(file), reached: make([]uint64, 1)}
+		if err := w.walk(); (err != nil) != refused {
+			t.Errorf("a key %q below the branches b and d: %v", key, err)
+		}
+	}
+	// A file that is shorter than its pages, where nothing but the count says so.
+	path := filepath.Join(t.TempDir(), "p000.db")
+	hundred := func(b []byte) { le.PutUint64(b[40:], 100) }
+	file := append(append(append(meta(0, hundred), meta(1, hundred)...), freelist()...), good()...)
+	if err := os.WriteFile(path, file, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	err := inspect(path, &bbolt.Options{ReadOnly: true}, true)
+	if !errors.Is(err, ErrCorrupt) || !strings.Contains(err.Error(), "cut off") {
+		t.Errorf("a file that was cut off: %v", err)
+	}
+}
+
 // TestFilesOfAnotherPlaceDoNotOpen moves whole files.
 func TestFilesOfAnotherPlaceDoNotOpen(t *testing.T) {
 	read := func(dir string, index int) []byte {
@@ -683,6 +878,17 @@ func TestPositionsOfLiarsEndNothing(t *testing.T) {
 	}
 	if s, err := p.Stats(); err != nil || s.Waiting != 2 || s.Visited != 2 || s.Queued != 2 {
 		t.Errorf("%+v, %v", s, err)
+	}
+	// A position that the page has left: it waits elsewhere.
+	b = NewBatch(forgedAt)
+	b.Move(at[other], Page{URL: other, DepthLeft: 1, Band: 1})
+	if _, err := p.Commit(b); err != nil {
+		t.Fatal(err)
+	}
+	b = NewBatch(forgedAt)
+	b.Visit(Visited{Page: Page{URL: other, Status: 200, Next: forgedAt.Add(time.Hour)}, Position: at[other]})
+	if out, err := p.Commit(b); err != nil || out.Replayed != 1 {
+		t.Errorf("a position that was left: %+v, %v", out, err)
 	}
 	// One of an order that came twice.
 	for i, replayed := range []int{0, 1} {

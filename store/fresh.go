@@ -239,7 +239,7 @@ func parsePosition(p Position) (*timequeue.Ref, *freshRef) {
 			return &ref, nil
 		}
 	case kindFresh:
-		if len(p) == 2+freshKeyLen && p[1+freshKeyLen] < freshMaxCount {
+		if len(p) == 2+freshKeyLen {
 			return nil, &freshRef{freshKey(p[1 : 1+freshKeyLen]), p[1+freshKeyLen]}
 		}
 	}

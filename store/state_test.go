@@ -760,8 +760,28 @@ func TestReadersLookThroughACrashedStateOnce(t *testing.T) {
 	if err := reads(); !errors.Is(err, store.ErrCorrupt) {
 		t.Error("a file that is longer was not looked through:", err)
 	}
-	if err := os.Truncate(path, info.Size()); err != nil {
+	err = errors.Join(os.Truncate(path, info.Size()), os.Chtimes(path, time.Now(), info.ModTime()))
+	if err != nil {
 		t.Fatal(err)
+	}
+	note, err := os.ReadFile(closed)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, field := range []string{`"size": `, `"modified_ns": `, `"transaction": `} { // each of them counts
+		other := bytes.ReplaceAll(note, []byte(field), []byte(field+"1"))
+		if err := os.WriteFile(closed, other, 0o644); err != nil {
+			t.Fatal(err)
+		}
+		if err := reads(); !errors.Is(err, store.ErrCorrupt) {
+			t.Errorf("another %s: %v", field, err)
+		}
+	}
+	if err := os.WriteFile(closed, note, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if err := reads(); err != nil {
+		t.Error("the same note:", err)
 	}
 	if err := os.Chtimes(path, time.Now(), info.ModTime().Add(time.Second)); err != nil {
 		t.Fatal(err)
