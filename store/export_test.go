@@ -1,7 +1,10 @@
 package store
 
 import (
+	"bytes"
+	"crypto/sha256"
 	"encoding/binary"
+	"encoding/hex"
 	"os"
 	"reflect"
 	"unsafe"
@@ -115,6 +118,37 @@ func (p *Partition) FlipLease() error {
 		v[len(v)-3] ^= 4
 		return leases.Put(key64(1), v)
 	})
+}
+
+// Digest is one of all that a partition holds: of every bucket with its sequence, of every key and value, in their
+// order. It leaves out which file it is, and how far the files of the state have come.
+func (p *Partition) Digest() (string, error) {
+	h := sha256.New()
+	write := func(kind byte, parts ...[]byte) {
+		h.Write([]byte{kind})
+		for _, part := range parts {
+			h.Write(binary.LittleEndian.AppendUint64(nil, uint64(len(part))))
+			h.Write(part)
+		}
+	}
+	var walk func(name []byte, b *bbolt.Bucket) error
+	walk = func(name []byte, b *bbolt.Bucket) error {
+		write('b', name, binary.LittleEndian.AppendUint64(nil, b.Sequence()))
+		err := b.ForEach(func(k, v []byte) error {
+			switch {
+			case v == nil:
+				return walk(k, b.Bucket(k))
+			case bytes.Equal(name, bucketMeta) && (bytes.Equal(k, identityKey) || bytes.Equal(k, progressKey)):
+			default:
+				write('v', k, v)
+			}
+			return nil
+		})
+		write('e')
+		return err
+	}
+	err := p.view("digest", func(tx *bbolt.Tx) error { return tx.ForEach(walk) })
+	return hex.EncodeToString(h.Sum(nil)), err
 }
 
 func sealed(key, b []byte) []byte { return sealInPlace(key, append(make([]byte, 4, 4+len(b)), b...)) }

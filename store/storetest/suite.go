@@ -26,6 +26,9 @@ type Options struct {
 	// failure has happened. Nil: no failures.
 	FailWrite func(p *store.Partition, n int) (heal func() (happened bool))
 
+	// Committed is called with each step that has been committed, before anything else is. Nil: nothing is.
+	Committed func(*Step)
+
 	// Check is called with the partition closed: the whole file is to be consistent.
 	Check func(testing.TB)
 }
@@ -101,11 +104,18 @@ func (d *driver) commit(s *Step) {
 	}
 	got, err := d.p.Commit(s.Batch())
 	d.fatal("commit", err)
+	d.committed(s)
 	if fmt.Sprint(got.Admitted) != fmt.Sprint(want.Admitted) || got.Visited != want.Visited ||
 		got.Raised != want.Raised {
 		d.t.Fatalf("step %d: outcome %+v, not %+v", d.step, got, want)
 	}
 	d.fatal("compare", d.twin.Differ(d.p))
+}
+
+func (d *driver) committed(s *Step) {
+	if d.o.Committed != nil {
+		d.o.Committed(s)
+	}
 }
 
 // failOnce commits with a failure at the n-th write, and reports whether the step is stored for good.
@@ -146,6 +156,7 @@ func (d *driver) replay() {
 	s.Hosts, s.Stops, s.Leases, s.Ended, s.Relaxed, s.Meta = nil, nil, nil, nil, nil, nil
 	_, err := d.p.Commit(s.Batch())
 	d.fatal("replay", err)
+	d.committed(&s)
 	d.fatal("compare after replay", d.twin.Differ(d.p))
 }
 
