@@ -768,6 +768,9 @@ func TestReadersLookThroughACrashedStateOnce(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	if bytes.Contains(note, []byte(": 0")) {
+		t.Errorf("a field is not noted: %s", note)
+	}
 	for _, field := range []string{`"size": `, `"modified_ns": `, `"transaction": `} { // each of them counts
 		other := bytes.ReplaceAll(note, []byte(field), []byte(field+"1"))
 		if err := os.WriteFile(closed, other, 0o644); err != nil {
