@@ -21,7 +21,11 @@ ulimit -n 20000 2>/dev/null || ulimit -n "$(ulimit -Hn)"
 go build -o "$dir/bin/" ./cmd/henro
 spent() { # COMMAND…: processor seconds
 	local TIMEFORMAT='%U %S'
-	{ time "$@" >"$dir/answer" 2>&1; } 2>&1 | awk '{ printf "\t%.2f", $1 + $2 }'
+	{ time "$@" >"$dir/answer" 2>&1; } 2>&1 | awk '{ printf "\t%.2f", $1 + $2 }' || {
+		echo "$*:"
+		tail "$dir/answer"
+		return 1
+	} >&2
 }
 
 printf 'what\tpages\tseconds\tpages/s\tus/page\tpeak MB\twritten/page\tstate/page\twarc/page\tcheck\tstats\twhy\tstart\n'
@@ -41,7 +45,7 @@ for pages; do
 		printf '\t%d' $(($(du -s --block-size=1 "$dir/crawl/$part" | cut -f1) / found))
 	done
 	spent "$dir/bin/henro" check "$dir/crawl"
-	spent "$dir/bin/henro" stats "$dir/crawl"
+	spent "$dir/bin/henro" stats "$dir/crawl" --master 127.0.0.1:1 # no crawl that may run beside
 	spent "$dir/bin/henro" why --dir "$dir/crawl" "$(head -1 "$dir/web/seeds.txt")"
 	spent "${crawl[@]}"
 	echo

@@ -25,7 +25,7 @@ MORE=$(
 import glob, os, random, re, sys
 dir, pages = sys.argv[1], int(sys.argv[2])
 draw = random.Random(1)
-files = sorted(glob.glob(dir + "/sites/sites/**/*.html", recursive=True))
+files = sorted(f for f in glob.glob(dir + "/sites/sites/**/*.html", recursive=True) if os.path.isfile(f))
 for host in range(8):
     folder = f"{dir}/large{host}"
     os.makedirs(folder)
