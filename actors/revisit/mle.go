@@ -18,21 +18,35 @@ func MLE(changed, unchanged []float64) float64 {
 	case stable == 0:
 		return 0
 	}
-	// f(λ) = Σ tc/(e^(λ tc) − 1) − Σ tu falls from +∞ to −Σ tu. Bisect on ln λ.
+	// f(ln λ) = Σ λ tc/(e^(λ tc) − 1) − Σ λ tu falls from the number of changes to −∞: Newton's steps, and the middle
+	// where they leave the bounds.
 	low, high := math.Log(1e-18/longest), math.Log(800*float64(len(changed))/stable+800/longest)
+	at := math.Log(float64(len(changed)) / (stable + longest))
 	for range 80 {
-		mid := (low + high) / 2
-		lambda, sum := math.Exp(mid), -stable
+		lambda := math.Exp(at)
+		sum, slope := -lambda*stable, -lambda*stable
 		for _, t := range changed {
-			if x := lambda * t; x < 700 {
-				sum += t / math.Expm1(x)
+			if x := lambda * t; x < 1e-9 {
+				sum++
+			} else if x < 300 {
+				e := math.Expm1(x)
+				sum += x / e
+				slope += x * (e - x*(e+1)) / (e * e)
 			}
 		}
 		if sum > 0 {
-			low = mid
+			low = at
 		} else {
-			high = mid
+			high = at
 		}
+		next := at - sum/slope
+		if !(next > low && next < high) {
+			next = (low + high) / 2
+		}
+		if math.Abs(next-at) < 1e-12 {
+			break
+		}
+		at = next
 	}
-	return math.Exp(-(low + high) / 2)
+	return math.Exp(-at)
 }

@@ -11,8 +11,13 @@ import (
 // processes satisfy
 //
 //	Versions   1 − (1 + x)·e^−x  = μ              x is the same for all pages: T in proportion to 1/λ
-//	Freshness  1 − (1 + x)·e^−x  = μλ             Cho and Garcia-Molina (ACM TODS 2003): gives up where λ ≥ 1/μ
-//	Age        x²/2 − 1 + (1 + x)·e^−x = μλ²      the same: no page is given up, and fast ones get T = √(2μ)
+//	Freshness  x²/(1 + x)        = μλ             LambdaCrawl (Kolobov et al., NeurIPS 2019): n changes missed cost
+//	                                              1 + 1/2 + … + 1/n; fast pages get T = μ
+//	Age        x²/2 − 1 + (1 + x)·e^−x = μλ²      Cho and Garcia-Molina (ACM TODS 2003): fast pages get T = √(2μ)
+//
+// For freshness alone, of known and constant rates, the best is 1 − (1 + x)·e^−x = μλ (Cho and Garcia-Molina), which
+// gives up where λ ≥ 1/μ. On real histories that gives up pages whose many changes came at once, and has less freshness
+// than LambdaCrawl's (docs/revisit.md).
 type Objective uint8
 
 const (
@@ -43,41 +48,25 @@ func (o *Objective) Set(name string) error {
 // Type is the word that --help shows.
 func (*Objective) Type() string { return "string" }
 
-// Interval returns the best interval of a page that changes every mean, as Changes has it. A page that is given up gets
-// the longest span there is.
+// Interval returns the best interval of a page that changes every mean, as Changes has it.
 func (o Objective) Interval(mean time.Duration, by float64) time.Duration {
 	return span(mean.Seconds() * o.Changes(mean.Seconds(), by))
 }
 
-// Changes returns the best x of a page that changes every mean seconds, infinity for one that is given up. by grows
-// with the worth μ of a visit, and x with it: it is x itself for Versions, μ in seconds for Freshness, in seconds² for
-// Age.
+// Changes returns the best x of a page that changes every mean seconds. by grows with the worth μ of a visit, and x
+// with it: it is x itself for Versions, μ in seconds for Freshness, in seconds² for Age.
 func (o Objective) Changes(mean, by float64) float64 {
 	switch o {
 	case Freshness:
-		return quietly(by / mean)
+		return harmonic(by / mean)
 	case Age:
 		return evenly(by / mean / mean)
 	}
 	return by
 }
 
-// quietly returns the x with 1 − (1 + x)·e^−x = y, infinity for y ≥ 1.
-func quietly(y float64) float64 {
-	if y >= 1 {
-		return math.Inf(1)
-	}
-	// x − ln(1 + x) = −ln(1 − y), convex, and its root lies below that + √(2·that): Newton's steps fall towards it
-	y = -math.Log1p(-y)
-	x := y + math.Sqrt(2*y)
-	for range 8 {
-		if x == 0 {
-			break
-		}
-		x -= (x - math.Log1p(x) - y) * (1 + x) / x
-	}
-	return x
-}
+// harmonic returns the x with x²/(1 + x) = y.
+func harmonic(y float64) float64 { return (y + math.Sqrt(y*y+4*y)) / 2 }
 
 // evenly returns the x with x²/2 − 1 + (1 + x)·e^−x = y.
 func evenly(y float64) float64 {

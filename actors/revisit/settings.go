@@ -18,7 +18,7 @@ func (o *Options) Flags(f *pflag.FlagSet) {
 			"more of the versions with more visits")
 	f.Var(&o.Objective, "objective",
 		"what the visits of a host's pages are shared out for: versions (as many as possible are captured), freshness "+
-			"(as many pages as possible are as they are now; gives up on those that change fastest) or age (no page "+
+			"(as many pages as possible are as they are now) or age (no page "+
 			"falls far behind)")
 	f.Var(estimatorFlag{o}, "estimator",
 		"how the mean interval between changes is estimated: drift, eq4 (equation (4) of the paper, forgetting 0.90 a "+

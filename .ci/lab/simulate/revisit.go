@@ -20,7 +20,6 @@ import (
 	"henro/.ci/lab/simulate/revisitsim"
 	"henro/actors/revisit"
 	"henro/cmd/config"
-	"henro/store/report/chart"
 )
 
 // revisitSimulation is what the flags of simulate revisit say.
@@ -29,6 +28,8 @@ type revisitSimulation struct {
 	pages, half     int
 	archive         time.Duration
 	csv, plot       string
+	tables, kept    string
+	constants       string
 	leaveOut        bool
 	o               revisitsim.Options
 }
@@ -45,14 +46,16 @@ how late it is.
 Histories are lines of site, page, birth, end, A (alive) or D (deleted) and the times of changes, in unix seconds; the
 fields separated by tabs, the times by spaces; also with .gz. Without --traces pages are made that change at random.
 
-To choose constants fairly, name the variants with --policy (drift+optimal:prior=10d:forget=0.95; there are forget,
-prior in days, spread and threshold) and judge the choice with --leave-one-site-out, or look at --half 1 alone and
-judge what you chose on --half 2.`,
+To choose constants fairly, name the variants with --policy (drift+optimal:prior=10d:forget=0.95; a constant that is
+none is answered with those there are) and judge the choice with --leave-one-site-out, or look at --half 1 alone and
+judge what you chose on --half 2. --constants does the former with each constant of each policy.`,
 		Example: `  simulate revisit
   simulate revisit --traces derived_index.tsv.gz --classes sites.tsv --csv scores.csv
   simulate revisit --traces pages.tsv.gz --classes sites.tsv --half 2
   simulate revisit --traces pages.tsv.gz --archive 30d --policy drift+optimal,drift+optimal+archive
   simulate revisit --traces pages.tsv.gz --policy drift+optimal,drift+optimal:prior=10d --leave-one-site-out
+  simulate revisit --traces pages.tsv.gz --classes sites.tsv --budget 0.25,0.5,1,2,4 --tables docs/revisit
+  simulate revisit --traces pages.tsv.gz --policy drift+optimal,lambdacrawl --constants constants.csv
   simulate revisit --policy nutch,stormcrawler,drift+optimal --budget 0.5,1,2 --plot shares.svg`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -81,6 +84,13 @@ judge what you chose on --half 2.`,
 	f.DurationVar(&s.o.Spacing, "interval", s.o.Spacing, "least time between requests to a site")
 	f.Uint64Var(&s.o.Seed, "draw", s.o.Seed, "names what is drawn at random")
 	f.StringVar(&s.csv, "csv", "", "write the scores of every site, class and policy to this `FILE`")
+	f.StringVar(&s.tables, "tables", "",
+		"write the scores of every class and in total, scores.csv, and a drawing of each measure into this `FOLDER`")
+	f.StringVar(&s.constants, "constants", "",
+		"choose each constant of the policies anew, for each site by all other sites, and write what that captures to "+
+			"this `FILE`, as CSV")
+	f.StringVar(&s.kept, "kept", "",
+		"take scores that an earlier run with the same flags left in this `FILE`, and add new ones")
 	f.StringVar(&s.plot, "plot", "",
 		"draw the share that each policy captures over the budgets into this `FILE`, as SVG")
 	return cmd
@@ -103,11 +113,22 @@ func (s *revisitSimulation) run(ctx context.Context, out io.Writer) error {
 	if err := s.o.Validate(); err != nil {
 		return config.Usage("%v", err)
 	}
+	if s.kept != "" {
+		kept, err := revisitsim.OpenKept(s.kept)
+		if err != nil {
+			return err
+		}
+		defer kept.Close()
+		s.o.Kept = kept
+	}
+	if s.constants != "" {
+		return s.chooseConstants(ctx)
+	}
 	result, err := revisitsim.Run(ctx, s.o)
 	if err != nil {
 		return err
 	}
-	drawing := sharesOver(result.Totals)
+	drawing := over(result.Totals, measures[0])
 	for _, file := range []struct {
 		name  string
 		write func(io.Writer) error
@@ -116,6 +137,11 @@ func (s *revisitSimulation) run(ctx context.Context, out io.Writer) error {
 			continue
 		}
 		if err := writeFile(file.name, file.write); err != nil {
+			return err
+		}
+	}
+	if s.tables != "" {
+		if err := writeTables(s.tables, &result); err != nil {
 			return err
 		}
 	}
@@ -141,24 +167,6 @@ func (s *revisitSimulation) run(ctx context.Context, out io.Writer) error {
 		}
 	}
 	return table.Flush()
-}
-
-// sharesOver draws the share of the versions that each policy captures, in per cent, over the requests per version.
-func sharesOver(totals []revisitsim.Score) *chart.Chart {
-	c := &chart.Chart{Title: "Versions captured", X: "requests per version", Y: "share of the versions, per cent",
-		LogX: true, Dots: true}
-	at := map[string]int{}
-	for _, score := range totals {
-		i, ok := at[score.Policy]
-		if !ok {
-			i = len(c.Lines)
-			at[score.Policy] = i
-			c.Lines = append(c.Lines, chart.Line{Name: score.Policy})
-		}
-		line := &c.Lines[i]
-		line.X, line.Y = append(line.X, score.Budget), append(line.Y, 100*score.Share())
-	}
-	return c
 }
 
 // read takes the histories from the file, or makes some.

@@ -3,8 +3,10 @@ package main
 import (
 	"bytes"
 	"encoding/csv"
+	"fmt"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -70,6 +72,83 @@ func TestSimulateRevisitLeavesOneSiteOut(t *testing.T) {
 		"--leave-one-site-out")
 	if err != nil || !strings.Contains(out, "chosen") || !strings.Contains(out, "for 1 of the sites") {
 		t.Errorf("%v\n%s", err, out)
+	}
+}
+
+// A comparison that keeps its scores writes the same tables again without simulating, also when its last line was cut.
+func TestTablesFromKeptScores(t *testing.T) {
+	dir := t.TempDir()
+	kept, tables := filepath.Join(dir, "kept"), filepath.Join(dir, "tables")
+	var first []byte
+	for round := range 3 {
+		if _, err := simulateRevisit(t, "--made-pages", "20", "--policy", "fixed,drift+optimal", "--budget", "1,2", "--kept",
+			kept, "--tables", tables); err != nil {
+			t.Fatal(err)
+		}
+		scores, err := os.ReadFile(filepath.Join(tables, "scores.csv"))
+		if err != nil || bytes.Count(scores, []byte("\n")) != 1+2*2*2 { // two policies, two budgets, of the class, in total
+			t.Fatalf("%s, %v", scores, err)
+		}
+		if first == nil {
+			first = scores
+		}
+		if !bytes.Equal(scores, first) {
+			t.Errorf("round %d:\n%s\nat first:\n%s", round, scores, first)
+		}
+		lines, err := os.ReadFile(kept)
+		if err != nil || bytes.Count(lines, []byte("\n")) != 4 {
+			t.Errorf("round %d: %s, %v", round, lines, err)
+		}
+		if err := os.WriteFile(kept, lines[:len(lines)-10], 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, m := range measures {
+		drawing, err := os.ReadFile(filepath.Join(tables, m.name+".svg"))
+		if err != nil || strings.Count(string(drawing), ">drift+optimal<") != 1 {
+			t.Errorf("%s: %v", m.name, err)
+		}
+	}
+}
+
+func TestConstantsAreChosenByOtherSites(t *testing.T) {
+	dir := t.TempDir()
+	path, traces := filepath.Join(dir, "constants.csv"), filepath.Join(dir, "traces.tsv")
+	var lines strings.Builder
+	for _, site := range []string{"a", "b", "c"} {
+		for page := range 5 {
+			fmt.Fprintf(&lines, "%s\t%d\t1000\t9000000\tA\t%d %d 4000000 8000000\n", site, page, 100000+page, 2000000)
+		}
+	}
+	if err := os.WriteFile(traces, []byte(lines.String()), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := simulateRevisit(t, "--traces", traces, "--policy", "nutch,drift+optimal,fixed", "--budget", "1",
+		"--constants", path); err != nil {
+		t.Fatal(err)
+	}
+	f, err := os.Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	rows, err := csv.NewReader(f).ReadAll()
+	if err != nil || len(rows) != 1+1+3+1+1+8+1+1 { // each policy as it is, by each constant, and any of them
+		t.Fatalf("%d rows, %v", len(rows), err)
+	}
+	for _, row := range rows[1:] {
+		chosen := 0
+		for _, choice := range strings.Split(row[3], ", ") {
+			_, n, _ := strings.Cut(choice, ": ")
+			count, err := strconv.Atoi(n)
+			if err != nil {
+				t.Errorf("%q: %v", row, err)
+			}
+			chosen += count
+		}
+		if chosen != 3 {
+			t.Errorf("chosen for %d of 3 sites: %q", chosen, row)
+		}
 	}
 }
 

@@ -18,7 +18,20 @@ type Allocation func(lambda, mu float64) float64
 //
 // A page of λ ≥ 1/μ changes too fast to be worth any visit.
 func ChoGarciaMolina(lambda, mu float64) float64 {
-	return lambda / revisit.Freshness.Changes(1/lambda, mu)
+	y := mu * lambda
+	if y >= 1 {
+		return 0
+	}
+	// x − ln(1 + x) = −ln(1 − y), convex, and its root lies below that + √(2·that): Newton's steps fall towards it
+	y = -math.Log1p(-y)
+	x := y + math.Sqrt(2*y)
+	for range 8 {
+		if x == 0 {
+			break
+		}
+		x -= (x - math.Log1p(x) - y) * (1 + x) / x
+	}
+	return lambda / x
 }
 
 // ChoGarciaMolinaAge is their allocation for the least mean age, the time since the first change missed, T = 1/f:
@@ -62,28 +75,25 @@ func (a Allocation) Fill(lambdas, pages []float64, capacity float64) float64 {
 	return math.Exp(high)
 }
 
-// explore is the share of the visits that goes to all pages alike, since a rate of which nothing is known, or that is
-// too high to be worth a visit, is not learnt otherwise: ε of LambdaLearnAndApply (Kolobov et al.).
-const explore = 0.05
-
 // allocating is a policy of the literature: an estimator for each page, and visits shared out by an allocation.
 type allocating struct {
 	w         *world
 	share     Allocation
 	estimator func() Estimator
-	pages     []Estimator
-	mean      []time.Duration // as counted in rates
-	rates     revisit.Rates
-	mu        float64
-	visits    int
+	// explore is the share of the visits that goes to all pages alike, since a rate of which nothing is known, or that
+	// is too high to be worth a visit, is not learnt otherwise: ε of LambdaLearnAndApply (Kolobov et al.).
+	explore float64
+	pages   []Estimator
+	mean    []time.Duration // as counted in rates
+	rates   revisit.Rates
+	mu      float64
+	visits  int
 }
 
-func newAllocating(share Allocation, estimator func() Estimator) func(*world) policy {
-	return func(w *world) policy {
-		n := len(w.site.Pages)
-		return &allocating{w: w, share: share, estimator: estimator, pages: make([]Estimator, n),
-			mean: make([]time.Duration, n)}
-	}
+func newAllocating(w *world, share Allocation, estimator func() Estimator, explore float64) *allocating {
+	n := len(w.site.Pages)
+	return &allocating{w: w, share: share, estimator: estimator, explore: explore, pages: make([]Estimator, n),
+		mean: make([]time.Duration, n)}
 }
 
 func (p *allocating) next(v visit) float64 {
@@ -110,7 +120,7 @@ func (p *allocating) next(v visit) float64 {
 	p.visits++
 	rate := p.w.budget // of a page of which nothing is known yet: as if all were alike
 	if *mean > 0 && p.mu > 0 {
-		rate = (1-explore)*p.share(1/mean.Seconds(), p.mu) + explore*p.w.budget
+		rate = (1-p.explore)*p.share(1/mean.Seconds(), p.mu) + p.explore*p.w.budget
 	}
 	return 1 / rate
 }

@@ -20,10 +20,10 @@ func Estimators() map[string]func() Estimator {
 	return map[string]func() Estimator{
 		"naive":                func() Estimator { return &chogm{naive: true} },
 		"cho-garcia-molina":    func() Estimator { return &chogm{} },
-		"lambdacrawl":          func() Estimator { return &smoothedMLE{} },
+		"lambdacrawl":          func() Estimator { return &smoothedMLE{window: window} },
 		"avrachenkov-lln":      func() Estimator { return &lln{} },
-		"avrachenkov-sa":       func() Estimator { return &sa{} },
-		"avrachenkov-momentum": func() Estimator { return &sa{momentum: true} },
+		"avrachenkov-sa":       func() Estimator { return &sa{exponent: 0.75} },
+		"avrachenkov-momentum": func() Estimator { return &sa{momentum: true, exponent: 0.75} },
 	}
 }
 
@@ -66,12 +66,13 @@ func (e *chogm) Mean() float64 {
 // infinite. Theirs are half a time unit of their data long; here, where pages of minutes and of years stand side by
 // side, half a mean gap of the page. It keeps the latest 20 gaps.
 type smoothedMLE struct {
+	window  int
 	gaps    []float64
 	changed []bool
 }
 
 func (e *smoothedMLE) Saw(gap float64, changed bool) {
-	if len(e.gaps) == window {
+	if len(e.gaps) == e.window {
 		e.gaps, e.changed = append(e.gaps[:0], e.gaps[1:]...), append(e.changed[:0], e.changed[1:]...)
 	}
 	e.gaps, e.changed = append(e.gaps, gap), append(e.changed, changed)
@@ -127,6 +128,7 @@ func (e *lln) Mean() float64 {
 // was made, 1/gap being far too noisy: the mean rate of the visits made so far.
 type sa struct {
 	momentum          bool
+	exponent          float64
 	k, all, y, before float64
 }
 
@@ -138,7 +140,7 @@ func (e *sa) Saw(gap float64, changed bool) {
 		e.y = p
 		e.before = p
 	}
-	eta := math.Pow(e.k+1, -0.75)
+	eta := math.Pow(e.k+1, -e.exponent)
 	step := -e.y
 	if changed {
 		step += e.y + p

@@ -2,7 +2,9 @@ package revisitsim
 
 import (
 	"cmp"
+	"encoding/binary"
 	"fmt"
+	"maps"
 	"math"
 	"slices"
 	"strconv"
@@ -13,13 +15,25 @@ import (
 	"henro/actors/revisit"
 )
 
-// entry is a policy by name: one of henro's own, another that learns from visits, or an oracle.
+// entry is a policy by name: one that learns from visits, or an oracle.
 type entry struct {
-	name   string
-	own    *timetable
-	make   func(w *world) policy
-	oracle func(site *Site, requests float64, score *Score)
+	name      string
+	constants []Constant
+	make      func(w *world, c constants) policy
+	oracle    func(site *Site, requests float64, score *Score)
+
+	chosen constants // the constants that the policy is run with
 }
+
+// Constant is a number that somebody chose for a policy.
+type Constant struct {
+	Name    string
+	Default float64
+	Others  []float64 // what else it might be, to be chosen by the sites that are not left out
+}
+
+// constants are the values of an entry's constants.
+type constants map[string]float64
 
 // timetable is the choices of henro's own policies.
 type timetable struct {
@@ -31,38 +45,91 @@ type timetable struct {
 
 const day = 86400.0
 
+// with returns the timetable with other constants.
+func (t timetable) with(c constants) timetable {
+	t.o.Forget, t.o.PriorSpread = c["forget"], c["spread"]
+	t.o.PriorMean = time.Duration(c["prior"] * day * 1e9)
+	t.o.DriftThreshold, t.o.DriftFactor = c["threshold"], c["factor"]
+	return t
+}
+
+// own returns one of henro's own policies.
+func own(name string, t timetable) entry {
+	e := entry{name: name, make: func(w *world, c constants) policy { return newHenro(w, t.with(c), c) },
+		constants: []Constant{
+			{"forget", t.o.Forget, []float64{0.8, 0.9, 0.95, 0.985}},
+			{"prior", t.o.PriorMean.Hours() / 24, []float64{10, 90}},
+			{"spread", t.o.PriorSpread, []float64{1, 3}},
+			{"threshold", t.o.DriftThreshold, []float64{5, 8}},
+			{"factor", t.o.DriftFactor, []float64{3, 6}},
+		}}
+	if t.relief == politeness.Optimal {
+		e.constants = append(e.constants,
+			Constant{"growth", defaultGrowth, []float64{1.2, 2, 3}},
+			Constant{"lean", 0, []float64{-1, -3}},
+			Constant{"memory", defaultMemory, []float64{500, 10000}})
+	}
+	return e
+}
+
+// published returns a policy of the literature: an allocation with rates learnt by an estimator.
+func published(name string, share Allocation, estimator func(constants) func() Estimator, more ...Constant) entry {
+	return entry{name: name, constants: append([]Constant{{"explore", 0.05, []float64{0, 0.01, 0.2, 0.5}}}, more...),
+		make: func(w *world, c constants) policy { return newAllocating(w, share, estimator(c), c["explore"]) }}
+}
+
+// plain returns a policy without constants.
+func plain(name string, make func(w *world) policy) entry {
+	return entry{name: name, make: func(w *world, _ constants) policy { return make(w) }}
+}
+
 var policies = []entry{
-	{name: "fixed", make: func(*world) policy { return fixed{} }},
-	{name: "nutch", make: newNutch},
-	{name: "stormcrawler", make: newStorm},
-	{name: "eq2", make: newExact},
-	{name: "eq4-cumulative", own: &timetable{o: cumulative()}},
-	{name: "eq4", own: &timetable{o: revisit.Equation4Options()}},
-	{name: "eq4+optimal", own: &timetable{o: revisit.Equation4Options(), relief: politeness.Optimal}},
-	{name: "drift", own: &timetable{o: revisit.DefaultOptions()}},
-	{name: "drift+stretch", own: &timetable{o: revisit.DefaultOptions(), relief: politeness.Stretch}},
-	{name: "drift+delay", own: &timetable{o: revisit.DefaultOptions(), relief: politeness.Delay}},
-	{name: "drift+optimal", own: &timetable{o: revisit.DefaultOptions(), relief: politeness.Optimal}},
-	{name: "drift+optimal+modified", own: &timetable{o: revisit.DefaultOptions(), relief: politeness.Optimal,
-		modified: true}},
-	{name: "drift+optimal+archive", own: &timetable{o: revisit.DefaultOptions(), relief: politeness.Optimal,
-		archive: true}},
-	{name: "drift+optimal+hints", make: newHinted},
-	{name: "noisy-signals", make: newNoisy},
-	{name: "drift+freshness", own: &timetable{o: aimedAt(revisit.Freshness), relief: politeness.Optimal}},
-	{name: "drift+age", own: &timetable{o: aimedAt(revisit.Age), relief: politeness.Optimal}},
-	{name: "drift+optimal+releases", make: newReleases},
-	{name: "cho-garcia-molina", make: newAllocating(ChoGarciaMolina, Estimators()["cho-garcia-molina"])},
-	{name: "cho-garcia-molina-age", make: newAllocating(ChoGarciaMolinaAge, Estimators()["cho-garcia-molina"])},
-	{name: "azar", make: newAllocating(Azar, Estimators()["cho-garcia-molina"])},
-	{name: "lambdacrawl", make: newAllocating(LambdaCrawl, Estimators()["lambdacrawl"])},
-	{name: "avrachenkov-lln", make: newAllocating(Azar, Estimators()["avrachenkov-lln"])},
-	{name: "avrachenkov-sa", make: newAllocating(Azar, Estimators()["avrachenkov-sa"])},
-	{name: "avrachenkov-momentum", make: newAllocating(Azar, Estimators()["avrachenkov-momentum"])},
-	{name: "oracle-azar", make: newKnowing(Azar)},
-	{name: "oracle-lambdacrawl", make: newKnowing(LambdaCrawl)},
+	plain("fixed", func(*world) policy { return fixed{} }),
+	{name: "nutch", make: newNutch, constants: []Constant{{"increase", 0.4, []float64{0.2, 0.8}},
+		{"decrease", 0.2, []float64{0.1, 0.4}}, {"sync", 0.3, []float64{0, 0.6}}}},
+	{name: "stormcrawler", make: newStorm, constants: []Constant{{"rate", 0.5, []float64{0.25, 0.75}},
+		{"most", 14, []float64{90, 400}}, {"first", 1, []float64{7, 30}}}},
+	plain("eq2", newExact),
+	own("eq4-cumulative", timetable{o: cumulative()}),
+	own("eq4", timetable{o: revisit.Equation4Options()}),
+	own("eq4+optimal", timetable{o: revisit.Equation4Options(), relief: politeness.Optimal}),
+	own("drift", timetable{o: revisit.DefaultOptions()}),
+	own("drift+stretch", timetable{o: revisit.DefaultOptions(), relief: politeness.Stretch}),
+	own("drift+delay", timetable{o: revisit.DefaultOptions(), relief: politeness.Delay}),
+	own("drift+optimal", byDefault),
+	own("drift+optimal+modified", timetable{o: byDefault.o, relief: byDefault.relief, modified: true}),
+	own("drift+optimal+archive", timetable{o: byDefault.o, relief: byDefault.relief, archive: true}),
+	plain("drift+optimal+hints", newHinted),
+	plain("noisy-signals", newNoisy),
+	own("drift+freshness", timetable{o: aimedAt(revisit.Freshness), relief: politeness.Optimal}),
+	own("drift+age", timetable{o: aimedAt(revisit.Age), relief: politeness.Optimal}),
+	plain("drift+optimal+releases", newReleases),
+	published("cho-garcia-molina", ChoGarciaMolina, always("cho-garcia-molina")),
+	published("cho-garcia-molina-age", ChoGarciaMolinaAge, always("cho-garcia-molina")),
+	published("azar", Azar, always("cho-garcia-molina")),
+	published("lambdacrawl", LambdaCrawl, func(c constants) func() Estimator {
+		return func() Estimator { return &smoothedMLE{window: int(c["window"])} }
+	}, Constant{"window", window, []float64{5, 10, 50}}),
+	published("avrachenkov-lln", Azar, always("avrachenkov-lln")),
+	published("avrachenkov-sa", Azar, approximation(false), Constant{"exponent", 0.75, []float64{0.6, 0.9}}),
+	published("avrachenkov-momentum", Azar, approximation(true), Constant{"exponent", 0.75, []float64{0.6, 0.9}}),
+	plain("oracle-azar", newKnowing(Azar)),
+	plain("oracle-lambdacrawl", newKnowing(LambdaCrawl)),
 	{name: "oracle-rates", oracle: oracleRates},
 	{name: "oracle-static", oracle: oracleStatic},
+}
+
+// byDefault is the timetable of a crawl without options.
+var byDefault = timetable{o: revisit.DefaultOptions(), relief: politeness.Optimal}
+
+func always(name string) func(constants) func() Estimator {
+	return func(constants) func() Estimator { return Estimators()[name] }
+}
+
+func approximation(momentum bool) func(constants) func() Estimator {
+	return func(c constants) func() Estimator {
+		return func() Estimator { return &sa{momentum: momentum, exponent: c["exponent"]} }
+	}
 }
 
 func aimedAt(objective revisit.Objective) revisit.Options {
@@ -77,45 +144,38 @@ func cumulative() revisit.Options {
 	return o
 }
 
-// find returns the policy of a name. One of henro's own may have other constants than the default ones:
+// find returns the policy of a name, which may have other constants than the default ones:
 // "drift+optimal:forget=0.95:prior=10d".
 func find(name string) (entry, error) {
-	base, constants, varied := strings.Cut(name, ":")
+	base, varied, _ := strings.Cut(name, ":")
 	i := slices.IndexFunc(policies, func(e entry) bool { return e.name == base })
-	switch {
-	case i < 0:
-		return entry{}, fmt.Errorf("revisitsim: no policy %q: there are %v", name, Policies())
-	case !varied && policies[i].own == nil:
-		return policies[i], nil
-	case policies[i].own == nil:
-		return entry{}, fmt.Errorf("revisitsim: policy %q: only eq4 and drift have constants to vary", name)
+	if i < 0 {
+		return entry{}, fmt.Errorf("revisitsim: no policy %q: there are %v", base, Policies())
 	}
-	own := *policies[i].own
-	for _, constant := range strings.FieldsFunc(constants, func(r rune) bool { return r == ':' }) {
+	e := policies[i]
+	e.name, e.chosen = name, constants{}
+	for _, c := range e.constants {
+		e.chosen[c.Name] = c.Default
+	}
+	for _, constant := range strings.FieldsFunc(varied, func(r rune) bool { return r == ':' }) {
 		key, value, _ := strings.Cut(constant, "=")
+		if _, ok := e.chosen[key]; !ok {
+			return entry{}, fmt.Errorf("revisitsim: policy %q: no constant %q: there are %v", name, key,
+				slices.Sorted(maps.Keys(e.chosen)))
+		}
 		number, err := strconv.ParseFloat(strings.TrimSuffix(value, "d"), 64)
-		if err != nil {
-			return entry{}, fmt.Errorf("revisitsim: policy %q: %q: want a number, prior in days", name, constant)
+		if err != nil || !(math.Abs(number) <= 1e6) {
+			return entry{}, fmt.Errorf("revisitsim: policy %q: %q: want a number, times in days", name, constant)
 		}
-		switch key {
-		case "forget":
-			own.o.Forget = number
-		case "prior":
-			own.o.PriorMean = time.Duration(number * day * 1e9)
-		case "spread":
-			own.o.PriorSpread = number
-		case "threshold":
-			own.o.DriftThreshold = number
-		default:
-			return entry{}, fmt.Errorf(
-				"revisitsim: policy %q: no constant %q: there are forget, prior, spread and threshold", name, key)
+		e.chosen[key] = number
+	}
+	if _, ok := e.chosen["forget"]; ok {
+		t := byDefault.with(e.chosen)
+		if err := t.o.Validate(); err != nil {
+			return entry{}, fmt.Errorf("revisitsim: policy %q: %w", name, err)
 		}
 	}
-	if err := own.o.Validate(); err != nil {
-		return entry{}, fmt.Errorf("revisitsim: policy %q: %w", name, err)
-	}
-	return entry{name: name, own: &own,
-		make: func(w *world) policy { return newHenro(w, &own) }}, nil
+	return e, nil
 }
 
 // Policies returns the names of all policies.
@@ -134,21 +194,19 @@ func (fixed) next(visit) float64 { return 30 * day }
 
 // nutch is Apache Nutch's AdaptiveFetchSchedule with the values of its nutch-default.xml.
 type nutch struct {
-	interval, modified []float64
+	interval, modified           []float64
+	increase, decrease, syncRate float64
 }
 
-func newNutch(w *world) policy {
+func newNutch(w *world, c constants) policy {
 	n := len(w.site.Pages)
-	return &nutch{make([]float64, n), make([]float64, n)}
+	return &nutch{make([]float64, n), make([]float64, n), c["increase"], c["decrease"], c["sync"]}
 }
 
 func (p *nutch) next(v visit) float64 {
 	const (
 		initial     = 30 * day
-		increase    = 0.4
-		decrease    = 0.2
 		least, most = 60, 365 * day
-		syncRate    = 0.3
 	)
 	t, modified := &p.interval[v.page], &p.modified[v.page]
 	switch {
@@ -156,15 +214,15 @@ func (p *nutch) next(v visit) float64 {
 		*t, *modified = initial, v.at
 		return *t
 	case v.changed:
-		*t *= 1 - decrease
+		*t *= 1 - p.decrease
 		*modified = v.at
 	default:
-		*t *= 1 + increase
+		*t *= 1 + p.increase
 	}
 	delta := v.at - *modified
 	*t = max(*t, delta)
 	*t = min(max(*t, least), most)
-	return max(*t-delta*syncRate, least)
+	return max(*t-delta*p.syncRate, least)
 }
 
 // exact is eq. (2), solved again at each visit from the latest intervals of the page, with the paper's singular cases.
@@ -207,20 +265,25 @@ func (p *exact) next(v visit) float64 {
 }
 
 // storm is StormCrawler's AdaptiveScheduler with its default values.
-type storm struct{ interval []float64 }
+type storm struct {
+	interval          []float64
+	first, rate, most float64
+}
 
-func newStorm(w *world) policy { return &storm{make([]float64, len(w.site.Pages))} }
+func newStorm(w *world, c constants) policy {
+	return &storm{make([]float64, len(w.site.Pages)), c["first"] * day, c["rate"], c["most"] * day}
+}
 
 func (p *storm) next(v visit) float64 {
-	const initial, rate, least, most = day, 0.5, 3600, 14 * day
+	const least = 3600
 	t := &p.interval[v.page]
 	switch {
 	case *t == 0:
-		*t = initial
+		*t = p.first
 	case v.changed:
-		*t = max(*t*(1-rate), least)
+		*t = max(*t*(1-p.rate), least)
 	default:
-		*t = min(*t*(1+rate), most)
+		*t = min(*t*(1+p.rate), p.most)
 	}
 	return *t
 }
@@ -237,13 +300,51 @@ type henro struct {
 	trust   revisit.Trust
 	prior   revisit.Prior
 	visits  int
-	waited  bool // the visit waited for the change that a signal announced
-	foreign bool // the visit was not at the page's own time: it is no evidence of its rate
+	grows   float64 // growth in defaultGrowth
+	keeps   float64 // what is kept of the track record at a visit, beside what it forgets itself
+	waited  bool    // the visit waited for the change that a signal announced
+	foreign bool    // the visit was not at the page's own time: it is no evidence of its rate
 }
 
-func newHenro(w *world, t *timetable) policy {
-	return &henro{w: w, timetable: *t, pages: make([]revisit.History, len(w.site.Pages)),
-		mean: make([]time.Duration, len(w.site.Pages))}
+// The constants of henro's relief that are none of its options: see politeness.Plan and revisit.Trust.
+const (
+	defaultGrowth = 1.5  // how much longer an interval may be than the last one, or than the even one
+	defaultMemory = 2000 // visits over which the track record of a host is forgotten
+)
+
+func newHenro(w *world, t timetable, c constants) *henro {
+	p := &henro{w: w, timetable: t, pages: make([]revisit.History, len(w.site.Pages)),
+		mean: make([]time.Duration, len(w.site.Pages)), grows: 1, keeps: 1}
+	if growth, ok := c["growth"]; ok {
+		p.grows = growth / defaultGrowth
+		p.keeps = (1 - 1/c["memory"]) / (1 - 1./defaultMemory)
+		p.weighTrust(func(i int, _ float32) float32 { return float32(c["lean"] * float64(i)) })
+	}
+	return p
+}
+
+// weighTrust changes the ln likelihood that the host's track record has for each κ, in the form in which it is stored.
+func (p *henro) weighTrust(change func(i int, ln float32) float32) {
+	b, err := p.trust.AppendBinary(nil)
+	if err != nil {
+		panic(err)
+	}
+	if b[0] == 0 { // no record
+		b = make([]byte, 1+4*13)
+		b[0] = 1
+	}
+	for i := range 6 {
+		place := b[1+4+8*i:]
+		binary.LittleEndian.PutUint32(place,
+			math.Float32bits(change(i, math.Float32frombits(binary.LittleEndian.Uint32(place)))))
+	}
+	if slices.Max(b[1:]) == 0 {
+		b = b[:1]
+		b[0] = 0
+	}
+	if _, err := p.trust.Decode(b); err != nil {
+		panic(err)
+	}
 }
 
 func (p *henro) next(v visit) float64 {
@@ -254,6 +355,9 @@ func (p *henro) next(v visit) float64 {
 		seen.Age = time.Duration(v.age * 1e9)
 	}
 	if !p.waited { // which is no test of the estimates
+		if p.keeps != 1 {
+			p.weighTrust(func(_ int, ln float32) float32 { return ln * float32(p.keeps) })
+		}
 		p.trust.Saw(cmp.Or(*mean, p.prior.Center(&p.o)), p.prior.Center(&p.o), seen.Gap, v.changed)
 	}
 	if !p.foreign {
@@ -284,5 +388,7 @@ func (p *henro) next(v visit) float64 {
 		}
 	}
 	p.visits++
-	return p.plan.Interval(t, estimate, seen.Gap).Seconds()
+	plan := p.plan
+	plan.Even = time.Duration(plan.Even.Seconds() * p.grows * 1e9)
+	return plan.Interval(t, estimate, time.Duration(v.gap*p.grows*1e9)).Seconds()
 }

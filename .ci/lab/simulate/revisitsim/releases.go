@@ -1,11 +1,6 @@
 package revisitsim
 
-import (
-	"strings"
-
-	"henro/actors/politeness"
-	"henro/actors/revisit"
-)
+import "strings"
 
 // releases is drift+optimal that follows releases too. On many sites pages change together: half of the other pages of
 // a folder change within the hour of a change on cpprefjp and in the PHP manual, 4 in 10 on Hugo's site, 1 in 20 in
@@ -58,7 +53,7 @@ func (t *tally) share() float64 { return (t.changed + 2) / (t.visits + 3) }
 
 func newReleases(w *world) policy {
 	p := &releases{
-		henro:   newHenro(w, &timetable{o: revisit.DefaultOptions(), relief: politeness.Optimal}).(*henro),
+		henro:   newHenro(w, byDefault, nil),
 		folders: make([]*folder, len(w.site.Pages)), forKin: make([]bool, len(w.site.Pages)),
 	}
 	byName := map[string]*folder{}

@@ -79,6 +79,8 @@ type Options struct {
 	Seed uint64
 	// Workers simulate side by side. Default one per processor.
 	Workers int
+	// Kept are scores of earlier runs, which are not simulated again. Default none.
+	Kept *Kept
 }
 
 // DefaultOptions returns options without sites.
@@ -229,12 +231,12 @@ func Run(ctx context.Context, o Options) (Result, error) {
 					return
 				}
 				j := jobs[order[n]]
-				scores[order[n]] = simulate(&o, &o.Sites[j.site], entries[j.policy], o.Budgets[j.budget])
+				scores[order[n]] = o.Kept.score(&o, &o.Sites[j.site], entries[j.policy], o.Budgets[j.budget])
 			}
 		})
 	}
 	wg.Wait()
-	if err := ctx.Err(); err != nil {
+	if err := cmp.Or(ctx.Err(), o.Kept.failed()); err != nil {
 		return Result{}, err
 	}
 	r := Result{Scores: scores}
@@ -345,7 +347,7 @@ func simulate(o *Options, site *Site, e entry, budget float64) Score {
 		e.oracle(site, budget*float64(score.Versions), &score)
 		return score
 	}
-	p := e.make(w)
+	p := e.make(w, e.chosen)
 	n := len(site.Pages)
 	births := make([]int32, n) // in order of time
 	ends := make([]int32, n)

@@ -7,7 +7,6 @@ import (
 	"slices"
 	"time"
 
-	"henro/actors/politeness"
 	"henro/actors/revisit"
 )
 
@@ -65,7 +64,7 @@ type hinted struct {
 
 func newHinted(w *world) policy {
 	n := len(w.site.Pages)
-	return &hinted{henro: newHenro(w, &timetable{o: revisit.DefaultOptions(), relief: politeness.Optimal}).(*henro),
+	return &hinted{henro: newHenro(w, byDefault, nil),
 		named: make([]bool, n), announced: make([]bool, n), interval: make([]float64, n)}
 }
 
@@ -110,7 +109,7 @@ type noisy struct {
 }
 
 func newNoisy(w *world) policy {
-	all := newAllocating(ChoGarciaMolina, Estimators()["cho-garcia-molina"])(w).(*allocating)
+	all := newAllocating(w, ChoGarciaMolina, Estimators()["cho-garcia-molina"], 0.05)
 	rate := float64(w.site.Versions()) / float64(w.site.Life())
 	return &noisy{all, min(w.signals.Recall, 0.99), max(w.signals.Noise, 0.01) * rate}
 }

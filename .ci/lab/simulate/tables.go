@@ -1,0 +1,156 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"encoding/csv"
+	"fmt"
+	"io"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+
+	"henro/.ci/lab/simulate/revisitsim"
+	"henro/store/report/chart"
+)
+
+// measure is what policies are compared by.
+type measure struct {
+	name, title, unit string
+	of                func(revisitsim.Score) float64
+}
+
+const day = 86400.0
+
+var measures = []measure{
+	{"captured", "Versions captured", "share of the versions, per cent",
+		func(s revisitsim.Score) float64 { return 100 * s.Share() }},
+	{"freshness", "Pages whose latest capture is as they are", "share of the pages, per cent",
+		func(s revisitsim.Score) float64 { return 100 * s.Freshness() }},
+	{"age", "Age of the latest captures", "days", func(s revisitsim.Score) float64 { return s.Age().Seconds() / day }},
+	{"penalty", "Harmonic penalty (LambdaCrawl)", "1 + 1/2 + … + 1/n of n changes missed",
+		revisitsim.Score.Harmonic},
+	{"blur", "Blur (SHARC)", "changes between a capture and the page", revisitsim.Score.Blur},
+	{"coherence", "Pages shown as they were at a random moment", "share of the pages, per cent",
+		func(s revisitsim.Score) float64 { return 100 * s.Coherence() }},
+	{"lag", "From a version to its capture", "days", func(s revisitsim.Score) float64 { return s.Lag().Seconds() / day }},
+}
+
+// drawn are the policies in the drawings of --tables, which could not show all: one of each kind.
+var drawn = []string{"fixed", "nutch", "stormcrawler", "eq4", "cho-garcia-molina", "azar", "lambdacrawl",
+	"avrachenkov-sa", "drift+optimal", "drift+freshness", "drift+age", "oracle-rates"}
+
+// writeTables writes the scores of classes and totals, and draws each measure.
+func writeTables(folder string, result *revisitsim.Result) error {
+	if err := os.MkdirAll(folder, 0o755); err != nil {
+		return fmt.Errorf("write tables: %w", err)
+	}
+	sums := revisitsim.Result{Classes: result.Classes, Totals: result.Totals}
+	if err := writeFile(filepath.Join(folder, "scores.csv"), sums.WriteCSV); err != nil {
+		return err
+	}
+	some := slices.DeleteFunc(slices.Clone(result.Totals), func(s revisitsim.Score) bool {
+		return !slices.Contains(drawn, s.Policy)
+	})
+	for _, m := range measures {
+		if err := writeFile(filepath.Join(folder, m.name+".svg"), over(some, m).WriteSVG); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// over draws a measure of each policy over the requests per version.
+func over(totals []revisitsim.Score, m measure) *chart.Chart {
+	c := &chart.Chart{Title: m.title, X: "requests per version", Y: m.unit, LogX: true, Dots: true}
+	at := map[string]int{}
+	for _, score := range totals {
+		i, ok := at[score.Policy]
+		if !ok {
+			i = len(c.Lines)
+			at[score.Policy] = i
+			c.Lines = append(c.Lines, chart.Line{Name: score.Policy})
+		}
+		line := &c.Lines[i]
+		line.X, line.Y = append(line.X, score.Budget), append(line.Y, m.of(score))
+	}
+	return c
+}
+
+// chooseConstants simulates each policy with each of its constants varied, and writes what leaving one site out says:
+// one line for each policy as it is, for each of its constants alone, and for the best of all that.
+func (s *revisitSimulation) chooseConstants(ctx context.Context) error {
+	policies := s.o.Policies
+	if len(policies) == 0 {
+		policies = revisitsim.Policies()
+	}
+	const oracle = "oracle-rates"
+	all := []string{oracle}
+	for _, policy := range policies {
+		all = append(all, policy)
+		_, variants := revisitsim.Variants(policy)
+		for _, of := range variants {
+			all = append(all, of...)
+		}
+	}
+	slices.Sort(all)
+	o := s.o
+	o.Policies = slices.Compact(all)
+	result, err := revisitsim.Run(ctx, o)
+	if err != nil {
+		return err
+	}
+	known, _ := result.LeaveOneSiteOut(oracle)
+	return writeFile(s.constants, func(w io.Writer) error {
+		table := csv.NewWriter(w)
+		heading := []string{"policy", "constant", "candidates", "chosen"}
+		for _, b := range o.Budgets {
+			budget := strconv.FormatFloat(b, 'g', -1, 64)
+			heading = append(heading, "captured_at_"+budget, "behind_oracle_rates_at_"+budget)
+		}
+		rows := [][]string{heading}
+		row := func(policy, constant string, variants []string) {
+			totals, choices := result.LeaveOneSiteOut(variants...)
+			var chosen []string
+			for _, name := range slices.SortedFunc(maps.Keys(choices), func(a, b string) int {
+				return cmp.Or(choices[b]-choices[a], cmp.Compare(a, b))
+			}) {
+				chosen = append(chosen, fmt.Sprintf("%s: %d", value(name), choices[name]))
+			}
+			var candidates []string
+			for _, name := range variants {
+				candidates = append(candidates, value(name))
+			}
+			line := []string{policy, constant, strings.Join(candidates, " "), strings.Join(chosen, ", ")}
+			for i, total := range totals {
+				line = append(line, strconv.FormatFloat(100*total.Share(), 'f', 2, 64),
+					strconv.FormatFloat(100*(1-total.Share()/known[i].Share()), 'f', 1, 64))
+			}
+			rows = append(rows, line)
+		}
+		for _, policy := range policies {
+			row(policy, "as it is", []string{policy})
+			names, variants := revisitsim.Variants(policy)
+			together := []string{policy}
+			for _, name := range names {
+				row(policy, name, variants[name])
+				together = append(together, variants[name][1:]...)
+			}
+			if len(names) > 0 {
+				row(policy, "any one", together)
+			}
+		}
+		return table.WriteAll(rows)
+	})
+}
+
+// value returns what a variant of a policy has that the policy has not.
+func value(variant string) string {
+	if _, constant, ok := strings.Cut(variant, ":"); ok {
+		return constant
+	}
+	return "default"
+}
