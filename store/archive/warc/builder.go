@@ -220,7 +220,10 @@ func (b *Builder) appendStored(dst []byte, r *Record) []byte {
 	return binary.LittleEndian.AppendUint32(binary.LittleEndian.AppendUint32(dst, sum), uint32(size))
 }
 
-var recordEnd = []byte("\r\n\r\n")
+var (
+	lineEnd   = []byte("\r\n")
+	recordEnd = []byte("\r\n\r\n")
+)
 
 // zstdWindow bounds what a reader needs in memory. Pages are smaller, and those of the web may ask no reader for more
 // (RFC 9659).

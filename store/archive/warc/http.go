@@ -28,10 +28,10 @@ func (e *Entry) HTTP() (*Message, error) {
 	count := &counter{from: e}
 	in := bufio.NewReader(count)
 	room := maxHead
-	start, err := readLine(in, &room)
+	start, _, err := readLine(in, &room)
 	m := &Message{Start: string(start), body: in}
 	if err == nil {
-		m.Header, err = readFields(in, &room)
+		m.Header, err = readFields(in, &room, false)
 	}
 	if err != nil && err != io.EOF {
 		return nil, err
@@ -96,7 +96,7 @@ func (c *chunks) Read(p []byte) (int, error) {
 // next reads the line that begins a chunk, and reports whether there is one with something in it.
 func (c *chunks) next() bool {
 	room := 4 << 10
-	line, err := readLine(c.in, &room)
+	line, _, err := readLine(c.in, &room)
 	if err != nil {
 		return false
 	}

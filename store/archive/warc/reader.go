@@ -17,6 +17,9 @@ import (
 	"github.com/klauspost/compress/gzip"
 )
 
+// fText is the flag of RFC 1952 of a member that is probably text.
+const fText = 1
+
 // sha1Prefix begins the digests that are compared; other writers may have others.
 const sha1Prefix = "sha1:"
 
@@ -42,7 +45,9 @@ type Reader struct {
 	// inside is true while a member is open, or in a plain file a record.
 	inside bool
 	zipped bool // members are gzip or zstd
-	strict bool // a record without its end is damaged, and one whose block has another digest than it says
+	// strict: a record is damaged without its end, with a block of another digest than it says, or with a header that
+	// no writer writes
+	strict bool
 	// lenient reads on where others do: a block is as long as its record says, or goes to the next record where it
 	// says nothing, whatever stands behind it
 	lenient bool
@@ -295,6 +300,8 @@ func (r *Reader) enter() error {
 		r.start = r.offset() - r.zstd.taken // behind a dictionary
 		r.text.Reset(r.zstd)
 		return nil
+	case r.strict && len(magic) == 4 && bytes.HasPrefix(magic, gzipMagic) && magic[3]&fText != 0:
+		return errors.New("its gzip member has the flag FTEXT, which no writer sets")
 	case len(magic) < 2 || magic[0] != 0x1f || magic[1] != 0x8b:
 		if r.zipped && !(r.lenient && bytes.HasPrefix(plainMagic, magic)) {
 			return errors.New("no member begins here")
@@ -335,14 +342,14 @@ func skipLines(in *bufio.Reader) error {
 // header reads the version line and the fields of e.
 func (r *Reader) header(e *Entry) error {
 	room := maxHead
-	version, err := readLine(r.text, &room)
+	version, crlf, err := readLine(r.text, &room)
 	for err == nil && r.total > 0 && !r.strict && !bytes.HasPrefix(version, plainMagic) {
 		// The block before was longer than its Content-Length.
 		if !r.zipped {
 			r.start = r.offset()
 			e.Offset = r.start
 		}
-		version, err = readLine(r.text, &room)
+		version, crlf, err = readLine(r.text, &room)
 	}
 	if err != nil {
 		return unexpected(err)
@@ -351,8 +358,13 @@ func (r *Reader) header(e *Entry) error {
 	if !strings.HasPrefix(e.Version, "WARC/") {
 		return fmt.Errorf("record begins with %.20q", e.Version)
 	}
-	if e.Header, err = readFields(r.text, &room); err != nil {
+	if e.Header, err = readFields(r.text, &room, r.strict && crlf); err != nil {
 		return unexpected(err)
+	}
+	if r.strict {
+		if err := e.Header.doubtful(); err != nil {
+			return err
+		}
 	}
 	length := e.Header.Get("Content-Length")
 	e.left, err = strconv.ParseInt(length, 10, 64)
@@ -371,6 +383,30 @@ func (r *Reader) header(e *Entry) error {
 		return nil
 	}
 	return fmt.Errorf("Content-Length is %.30q", length)
+}
+
+// doubtful says why no writer wrote this header: a digest of the form of a SHA-1 that is not labelled as one.
+func (h Header) doubtful() error {
+	for _, name := range []string{"WARC-Block-Digest", "WARC-Payload-Digest"} {
+		said := h.Get(name)
+		label := strings.TrimRightFunc(said, inDigest)
+		if is := len(said) - len(label); is == 32+len(sha1Prefix) && strings.HasPrefix(said, "sha1") {
+			label = said[:len(sha1Prefix)] // its colon is part of a digest now
+		} else if is != 32 && is != 2*sha1.Size {
+			continue
+		}
+		switch strings.ToLower(label) {
+		case "", sha1Prefix, "sha-1:", "md5:": // an MD5 in base 16 is as long as a SHA-1 in base 32
+		default:
+			return fmt.Errorf("%s has the form of a SHA-1 and another label: %.60q", name, said)
+		}
+	}
+	return nil
+}
+
+// inDigest reports whether a character may be part of a digest in base 16, 32 or 64.
+func inDigest(c rune) bool {
+	return c >= '0' && c <= '9' || c >= 'A' && c <= 'Z' || c >= 'a' && c <= 'z' || strings.ContainsRune("+/=-_", c)
 }
 
 func unexpected(err error) error {
@@ -427,14 +463,15 @@ func (r *Reader) end(e *Entry) error {
 	return nil
 }
 
-// readLine reads one line without its end, taking its length from room. The slice is valid until the next read.
-func readLine(in *bufio.Reader, room *int) ([]byte, error) {
-	line, err := in.ReadSlice('\n')
+// readLine reads one line without its end, taking its length from room, and reports whether the end is CRLF. The slice
+// is valid until the next read.
+func readLine(in *bufio.Reader, room *int) (line []byte, crlf bool, err error) {
+	line, err = in.ReadSlice('\n')
 	if err == bufio.ErrBufferFull {
 		long := bytes.Clone(line)
 		for err == bufio.ErrBufferFull {
 			if len(long) > *room {
-				return nil, ErrTooLarge
+				return nil, false, ErrTooLarge
 			}
 			line, err = in.ReadSlice('\n')
 			long = append(long, line...)
@@ -442,22 +479,25 @@ func readLine(in *bufio.Reader, room *int) ([]byte, error) {
 		line = long
 	}
 	if *room -= len(line); *room < 0 {
-		return nil, ErrTooLarge
+		return nil, false, ErrTooLarge
 	}
 	if err != nil {
-		return nil, err
+		return nil, false, err
 	}
-	return bytes.TrimRight(line, "\r\n"), nil
+	return bytes.TrimRight(line, "\r\n"), bytes.HasSuffix(line, lineEnd), nil
 }
 
 // readFields reads named fields up to an empty line. A line that begins with white space goes on with the one before; a
-// line without a colon is passed over.
-func readFields(in *bufio.Reader, room *int) (Header, error) {
+// line without a colon is passed over. With crlf an end of line that is another is an error.
+func readFields(in *bufio.Reader, room *int, crlf bool) (Header, error) {
 	var fields Header
 	for {
-		line, err := readLine(in, room)
+		line, ended, err := readLine(in, room)
 		if err != nil {
 			return fields, err
+		}
+		if crlf && !ended {
+			return fields, fmt.Errorf("the line %.40q ends without the CR that the first one has", line)
 		}
 		if len(line) == 0 {
 			return fields, nil

@@ -2,6 +2,7 @@ package warc_test
 
 import (
 	"bytes"
+	"compress/gzip"
 	"errors"
 	"io"
 	"os"
@@ -109,6 +110,56 @@ func TestTellsWhatIsNoWARC(t *testing.T) {
 	}
 	if _, err := warc.NewReader(strings.NewReader("\r\n\r\n")).Next(); err != io.EOF {
 		t.Errorf("nothing: %v", err)
+	}
+}
+
+// Walk finds what changed in the header of a record where a reader of other writers' files reads on, and takes the
+// headers of all writers.
+func TestAHeaderThatNoWriterWritesIsDamaged(t *testing.T) {
+	const sum = "3I42H3S6NNFQ2MSVX7XZKYAYSCX5QBYJ" // of an empty block
+	record := func(digest string) string {
+		return "WARC/1.1\r\nWARC-Type: metadata\r\nWARC-Record-ID: <urn:a>\r\nWARC-Date: 2026-03-14T12:00:00Z\r\n" +
+			"WARC-Block-Digest: " + digest + "\r\nContent-Length: 0\r\n\r\n\r\n\r\n"
+	}
+	packed := func(text string, flags byte) string {
+		var out bytes.Buffer
+		w := gzip.NewWriter(&out)
+		io.WriteString(w, text)
+		w.Close()
+		out.Bytes()[3] |= flags
+		return out.String()
+	}
+	whole := record("sha1:" + sum)
+	for sentence, c := range map[string]struct {
+		file    string
+		records int
+	}{
+		"as henro writes":               {whole, 1},
+		"bare line feeds":               {strings.ReplaceAll(whole[:len(whole)-4], "\r\n", "\n") + "\r\n\r\n", 1},
+		"a bare line feed among others": {strings.Replace(whole, "metadata\r\n", "metadata\n", 1), 0},
+		"a form feed for a CR":          {strings.Replace(whole, "metadata\r\n", "metadata\f\n", 1), 0},
+		"a CR less at the end":          {strings.Replace(whole, "0\r\n\r\n", "0\r\n\n", 1), 0},
+		"a label in capitals":           {record("SHA1:" + sum), 1},
+		"a label with a hyphen":         {record("sha-1:" + sum), 1},
+		"no label":                      {record(sum), 1},
+		"another label":                 {record("sha0:" + sum), 0},
+		"no colon":                      {record("sha1;" + sum), 0},
+		"a digit for the colon":         {record("sha18" + sum), 0},
+		"a label behind another byte":   {record("!sha1:" + sum), 0},
+		"a hexadecimal one":             {record("sha9:" + strings.Repeat("0a", 20)), 0},
+		"MD5":                           {record("md5:d41d8cd98f00b204e9800998ecf8427e"), 1},
+		"SHA-256":                       {record("sha256:" + strings.Repeat("0a", 32)), 1},
+		"SHA-256 in base 64":            {record("sha-256:47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU="), 1},
+		"a gzip member":                 {packed(whole, 0), 1},
+		"a gzip member that is text":    {packed(whole, 1), 0},
+	} {
+		walked, err := warc.Walk(strings.NewReader(c.file), nil)
+		if err != nil || walked.Records != c.records || (len(walked.Damaged) > 0) != (c.records == 0) {
+			t.Errorf("%s: %d records, damaged %v, %v", sentence, walked.Records, walked.Damaged, err)
+		}
+		if listed, err := warc.List(strings.NewReader(c.file), nil); err != nil || listed.Records != 1 {
+			t.Errorf("%s, as another's: %d records, %v, %v", sentence, listed.Records, listed.Damaged, err)
+		}
 	}
 }
 
