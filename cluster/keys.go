@@ -74,7 +74,7 @@ func NewKeys() *Keys {
 	return &Keys{members: []member{{id: keyID(secret), secret: &secret}}}
 }
 
-// ReadKeys reads a key file, unless every user of the machine can: whoever reads it belongs to the cluster.
+// ReadKeys reads a key file, unless every user of the machine can: its readers belong to the cluster.
 func ReadKeys(path string) (*Keys, error) {
 	f, err := os.Open(path)
 	if err != nil {

@@ -348,7 +348,7 @@ func (k *Keys) keep(conn net.Conn, info credentials.AuthInfo) net.Conn {
 type keeper struct {
 	credentials.TransportCredentials
 	keys *Keys
-	gate *Gate // of those who are called; nil: whoever has a key may answer
+	gate *Gate // of nodes that are called; nil: every node with a key may answer
 }
 
 func (d *keeper) ServerHandshake(c net.Conn) (net.Conn, credentials.AuthInfo, error) {

@@ -124,7 +124,7 @@ const masterSilence = 5
 const farewell = 10 * time.Second
 
 // maxServed bounds the hosts whose service tags are known beyond their leases, at some 100 bytes each; when there are
-// more, all of them start anew.
+// more, all of them start again.
 const maxServed = 4096
 
 // maxReport is how large one message may become: far under the 16 MB that a batch of 64 may have.

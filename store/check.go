@@ -459,7 +459,7 @@ const compactBytes = 8 << 20
 
 func (p *Partition) compact() (before, after int64, err error) {
 	doing := "compact " + p.path
-	p.sound.Store(false) // of the copy nobody has looked through the pages
+	p.sound.Store(false) // the pages of the copy were not looked through
 	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
 	defer rescue(doing, &err)
 	temporary := p.path + ".compact"

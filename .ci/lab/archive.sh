@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Lets tools that know nothing of henro judge its archives: warcio.js reads every record and computes every digest anew, a checker written
+# Lets tools that know nothing of henro judge its archives: warcio.js reads every record and computes every digest again, a checker written
 # from the specification takes a WACZ apart, ReplayWeb.page shows a captured and a revisited page of it in headless Chromium, and henro
 # replay is watched there for requests that leave the machine. The crawl has all that its pages are made of.
 #

@@ -10,7 +10,7 @@ number; from, to, kind), and from and to may be URLs or page numbers. Checked, o
   so are what the pages are made of, and without there is none;
 - links per page are within 1 % of the truth, on average and in total; with --exact every single link is the same;
 - no URL was asked for twice, by the web server's access logs, and none is archived twice, by the WARC files themselves, which are
-  read here record by record with every digest computed anew. --repeats N allows so many in all, for crawls that were killed.
+  read here record by record with every digest computed again. --repeats N allows so many in all, for crawls that were killed.
 """
 import argparse, base64, collections, csv, glob, hashlib, os, sys, zlib
 

@@ -5,11 +5,11 @@
 #   docs.sh down DIR   stops that nginx, and nothing else
 #   docs.sh logs DIR   empties the access logs, for the next measurement
 #
-# Packages are downloaded with apt-get and unpacked, not installed: nothing outside DIR changes and nobody needs to be root. Each
+# Packages are downloaded with apt-get and unpacked, not installed: nothing outside DIR changes and root is not needed. Each
 # virtual host has its own address 127.0.0.x, port $PORT (8080), and access log DIR/logs/HOST.log with the columns
 # msec, request_time, status, method, scheme://host:port, URI, bytes, user agent. GZIP=on makes nginx compress, and so send chunks;
 # FORGETFUL="git sqlite" makes those two send every page whole, however often they are asked. MORE="NAME FOLDER", one a line, serves
-# more folders as NAME.docs.test, with no seed. TLS=1 serves all over TLS 1.3 with HTTP/2, by a certificate that nobody has signed, and
+# more folders as NAME.docs.test, with no seed. TLS=1 serves all over TLS 1.3 with HTTP/2, by a certificate that no authority has signed, and
 # closes each connection after its first answer.
 # DIR/flags.txt holds the --resolve flags for henro, one a line; DIR/hosts.tsv host, address, port, folder.
 set -euo pipefail

@@ -7,7 +7,7 @@
 # PAGES bounds the pages of one host (150): a host with a million links on every page gives that many of 27 MB.
 #
 # The hostile hosts are served by a process of their own at the least priority, as if they were on another machine: they get the processor when
-# nobody else wants it. Pace is read in the log of the ordinary ones: how long each host took from its first request to its last, and what
+# no other program wants it. Pace is read in the log of the ordinary ones: how long each host took from its first request to its last, and what
 # passed between two requests beyond the interval, which is the slave's own time. Prints that, memory, the time to the end, and of each
 # hostile host what became of its pages.
 set -euo pipefail

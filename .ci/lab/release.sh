@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # What users get: two builds of one commit in two folders are equal bit for bit, the bill of materials lists every module, the
 # installer takes a release from a folder and over HTTP, the Debian package lives on a clean machine (installed, started by systemd,
-# killed, upgraded from the version before, removed), and the image runs as nobody on a root that cannot be written to.
+# killed, upgraded from the version before, removed), and the image runs as the user nobody on a root that cannot be written to.
 #
 #   release.sh [DIST]          DIST: a release that was made already (go run -C .ci/release . DIST)
 #   COLD=1 release.sh [DIST]   compiles everything a second time for the comparison: minutes instead of seconds
@@ -129,7 +129,7 @@ else
 	said installed "NOT CHECKED: a container of systemd cannot be started here"
 fi
 
-# The image, without a daemon: its one layer as the root of a process that is nobody, and cannot write to it.
+# The image, without a daemon: its one layer as the root of a process of the user nobody, which cannot write to it.
 mkdir "$dir/layout" "$dir/rootfs" "$dir/image" "$dir/data"
 tar xf "$dist"/henro-*-image.tar -C "$dir/layout"
 python3 - "$dir/layout" >"$dir/layer" <<'PY'

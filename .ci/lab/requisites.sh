@@ -3,7 +3,7 @@
 # with. Chromium is installed if it is missing.
 #
 #   requisites.sh                                            some 10 s
-#   requisites.sh -update slave/links/linkstest/chromium.txt   writes the list anew
+#   requisites.sh -update slave/links/linkstest/chromium.txt   writes the list
 set -euo pipefail
 lab=$(cd "$(dirname "$0")" && pwd)
 . "$lab/apt.sh"

@@ -25,7 +25,7 @@ finish() {
 }
 trap finish EXIT
 go build -o "$work/henro" ./cmd/henro
-export HOME=$work # no settings of whoever runs this
+export HOME=$work # no settings of the user who runs this
 port=$((20000 + RANDOM % 10000))
 site=http://127.0.0.1:$port
 mkdir -p "$work"/www/{private,members}

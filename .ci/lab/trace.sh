@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# What looking into the mailboxes costs a whole crawl: processor time (user and system) of its process for a page, with nobody looking
+# What looking into the mailboxes costs a whole crawl: processor time (user and system) of its process for a page, with nothing recorded
 # (off), one message in 64 followed (sampled), all of them (full), and one URL in 100 told to OpenTelemetry (otlp, to a port where nobody
 # listens). Processor time hardly depends on what else the machine does; modes take turns all the same. Needs Go and jq.
 #

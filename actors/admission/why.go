@@ -32,7 +32,7 @@ type Finding struct {
 	Says   speech.Sentence `json:"says"`
 }
 
-// Why asks every rule, and goes on after the first that is against the URL: whoever wants to know why a page is missing
+// Why asks every rule, and goes on after the first that is against the URL: a person who asks why a page is missing
 // wants all reasons at once.
 func Why(q *Question) []Finding {
 	return []Finding{q.scope(), q.trap(), q.stopList(), q.robots()}

@@ -25,7 +25,7 @@ func NewPost(to string, client *http.Client) (*Post, error) {
 	if err != nil || at.Host == "" || at.Scheme != "http" && at.Scheme != "https" || client == nil {
 		return nil, fmt.Errorf("collect: %q is no address of a receiver", to)
 	}
-	here := *client // a receiver sends nobody elsewhere, and files go to the one that was named
+	here := *client // a receiver redirects no request, and files go to the one that was named
 	here.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
 	return &Post{to, &here, 16 << 20}, nil
 }

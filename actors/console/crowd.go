@@ -12,7 +12,7 @@ import (
 
 // Crowd bounds the connections of a server without making a new one wait: where there is no room for another, one is
 // closed, that which has sent and received nothing for longest of those that are not being answered, or of all if every
-// one is. Whoever opens connections and asks for nothing takes the places of others who ask for nothing.
+// one is. A client that opens connections and asks for nothing takes the places of others that ask for nothing.
 type Crowd struct {
 	most   int
 	mu     sync.Mutex

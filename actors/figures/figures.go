@@ -225,7 +225,7 @@ type Report struct {
 	Hosts struct {
 		Known int `json:"known"`
 		Timed int `json:"timed"` // with pages to be visited again
-		Dead  int `json:"dead"`  // nobody has been there for so long that they are only probed
+		Dead  int `json:"dead"`  // not reached for so long that they are only probed
 	} `json:"hosts"`
 	Verdicts [3]VerdictRow `json:"verdicts"` // feasible, needs more connections, overloaded
 	Relief   ReliefCost    `json:"relief"`

@@ -33,7 +33,7 @@ func About(message any, each func(key, value string) bool) {
 // aboutDepth is how deep messages lie in messages: ToHost, HostFacts, Fact, PageVisited.
 const aboutDepth = 4
 
-// Telling is a message that says itself what it is about: one whose fields are nobody else's business.
+// Telling is a message that says itself what it is about: one whose fields mean something to its own package alone.
 type Telling interface {
 	// Tell calls each until it returns false, which is what Tell returns then.
 	Tell(each func(key, value string) bool) bool

@@ -19,8 +19,8 @@ import (
 
 // Tracer looks into the mailboxes of one running system.
 //
-// Every actor's mailbox lies in a box that sees a message when it is posted and when the actor takes it. While nobody
-// looks, a box costs an atomic load on each side and counts the messages taken. While somebody does, messages that a
+// Every actor's mailbox lies in a box that sees a message when it is posted and when the actor takes it. While no
+// trace runs, a box costs an atomic load on each side and counts the messages taken. While one does, messages that a
 // filter wants are stamped with their time at the door, and when they have been handled a TraceEvent goes to the ring
 // of the latest events and to the followers. protoactor's own middleware was tried and dropped: a receiver middleware
 // allocates an envelope for each message even when it has nothing to do, and a mailbox middleware sees a message

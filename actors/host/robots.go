@@ -196,8 +196,9 @@ func (r *robotsBook) kept() *robots.Rules {
 }
 
 // outlast decides when a robots.txt that cannot be had is asked for again, and what holds meanwhile. A crawl that is to
-// end asks as for any page that failed. A continuous one goes by robots.Retry, and by the host's back-off if nobody is
-// there; after robots.GivenUp pages are asked for again, unless the host is dead: then robots.txt remains the probe.
+// end asks as for any page that failed. A continuous one goes by robots.Retry, and by the host's back-off if it cannot
+// be reached; after robots.GivenUp pages are asked for again, unless the host is dead: then robots.txt remains the
+// probe.
 func (r *robotsBook) outlast(now time.Time) {
 	if !r.o.Continuous {
 		r.clock.Allow(now.Add(r.o.retryWait(r.failures)))

@@ -108,7 +108,7 @@ type Partition struct {
 	stats    store.Stats // after the last commit
 }
 
-// gathering is what waits for a commit, and what is with the committer. Whoever wrote is answered after the commit.
+// gathering is what waits for a commit, and what is with the committer. Each writer is answered after the commit.
 type gathering struct {
 	batch     *store.Batch
 	writers   []writer                // of the batch

@@ -265,7 +265,7 @@ func classify(name string) key {
 }
 
 // agentTokens returns the product tokens of the agents to look for. "*" names none of them, and "Mozilla/5.0", with
-// which half of all User-Agent headers begin, nobody.
+// which half of all User-Agent headers begin, no agent.
 func agentTokens(agent string) []string {
 	var tokens []string
 	for name := range strings.SplitSeq(agent, ",") {

@@ -2,7 +2,7 @@
 //
 // Network is the wire between them, made for testing/synctest: all waiting is on channels made in the bubble, so
 // gossip, its timeouts and its failures pass in virtual time. It differs from memberlist's MockNetwork in that a node
-// may die, freeze or be cut off without its peers hanging on it for ever: there, whoever writes to a node that has
+// may die, freeze or be cut off without its peers hanging on it for ever: there, a node that writes to one that has
 // ended never returns.
 //
 // Invariants: a packet is delivered once, in order, or not at all; a stream is connected at once, refused at once where

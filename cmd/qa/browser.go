@@ -148,7 +148,7 @@ func (l *log) note(event any) {
 			l.requests[before].Status = e.RedirectResponse.Status
 		}
 		if !strings.HasPrefix(e.Request.URL, "http") || len(l.requests) == maxRequests {
-			return // data: and blob: are asked of nobody
+			return // data: and blob: cause no request
 		}
 		l.number[e.RequestID] = len(l.requests)
 		l.requests = append(l.requests, Request{URL: e.Request.URL, Type: e.Type.String()})
@@ -249,7 +249,7 @@ func origin(address string) string {
 	return scheme + "://" + host
 }
 
-// settle waits until the frame is there and nothing moves any more, or until nobody should wait any longer.
+// settle waits until the frame is there and nothing moves any more, or until the longest wait is over.
 func settle(ctx context.Context, l *log, wanted func(string) bool) (cdp.FrameID, error) {
 	tick := time.NewTicker(100 * time.Millisecond)
 	defer tick.Stop()

@@ -6,7 +6,7 @@
 //
 // Invariants:
 //   - at most one lease of a host is open;
-//   - a lease ends only by LeaseEnded: running out (Expired) is a question, so that whoever asks also does what
+//   - a lease ends only by LeaseEnded: running out (Expired) is a question, so that the asker also does what
 //     follows;
 //   - a fact about a lease that is not open, or of an older boot than the slave's latest, changes nothing.
 package ledger

@@ -28,7 +28,7 @@ const (
 	MediaType = "application/http-message-signatures-directory+json"
 	// validity is how long a signature holds. Its request is sent at once: five minutes are for clocks that differ.
 	validity = 5 * time.Minute
-	// nonceBytes make a nonce that nobody draws twice; the draft's verifiers take no other number.
+	// nonceBytes make a nonce that is never drawn twice; the draft's verifiers take no other number.
 	nonceBytes = 64
 )
 
@@ -123,7 +123,7 @@ func (s *Signer) Directory() []byte {
 }
 
 // SignDirectory returns Signature-Input and Signature of a response with the directory, which bind it to the authority
-// that it was asked for at, so that nobody passes the key off as another's.
+// that it was asked for at, so that no other site can pass the key off as its own.
 func (s *Signer) SignDirectory(authority string, now time.Time) (input, signature string) {
 	return s.sign("binding0", []part{{`"@authority";req`, strings.ToLower(authority)}},
 		"http-message-signatures-directory", now, now.Add(validity), "")

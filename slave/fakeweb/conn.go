@@ -367,7 +367,7 @@ func readLine(in *bufio.Reader, most int) (line []byte, long bool, err error) {
 	return bytes.TrimRight(line, "\r\n"), long, nil
 }
 
-// newCertificate makes the certificate of every host that is spoken to in TLS. Nobody has signed it.
+// newCertificate makes the certificate of every host that is spoken to in TLS. It is signed by itself.
 func newCertificate() (*tls.Certificate, error) {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {

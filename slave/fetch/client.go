@@ -180,7 +180,7 @@ func (c *Client) Close() {
 // Reserved is how much of Options.Memory is in use.
 func (c *Client) Reserved() int64 { return c.memory.reserved(c.o.Memory) }
 
-// Scarce reports that half of Options.Memory is in use or more: whoever keeps a large Response should ask for no other.
+// Scarce reports that half of Options.Memory is in use or more: the owner of a large Response should ask for no other.
 func (c *Client) Scarce() bool { return 2*c.Reserved() >= c.o.Memory }
 
 func targetOf(u weburl.URL) target {

@@ -36,8 +36,9 @@ func (b *buffer) large() bool { return b != nil && b.size < 0 }
 // 27 MB whose length was not known cost 117 MB, in buffers four times as large as the one before, and the collector let
 // as much garbage lie beside them.
 //
-// The budget is taken in steps. Whoever finds it used up waits, unless the last share is free: that is set apart, large
-// enough for any one response to its end, so that one of those that wait always gets on: the one that was served least.
+// The budget is taken in steps. A fetch that finds it used up waits, unless the last share is free: that is set apart,
+// large enough for any one response to its end, so that one of those that wait always gets on: the one that was served
+// least.
 type memory struct {
 	free   [len(sizes)]sync.Pool
 	extent int   // bytes of a region

@@ -206,7 +206,7 @@ func until(ctx context.Context, is func() bool) error {
 	return nil
 }
 
-// stalls are the times in which this machine ran nobody.
+// stalls are the times in which this machine ran no process.
 type stalls struct {
 	mu  sync.Mutex
 	all []stall

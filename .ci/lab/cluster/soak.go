@@ -33,7 +33,7 @@ type watched struct {
 
 // soak kills one of ten slaves every 20 s, and starts it again 5 s later, while the crawl of a web without end goes on.
 // Two slaves are left alone: they and the master must not grow. What they hold is asked of the kernel (own memory, and
-// pages of files: those of the master's state, which the kernel keeps as long as nobody else needs the room) and of
+// pages of files: those of the master's state, which the kernel keeps as long as no process needs the room) and of
 // themselves (what a collection of garbage leaves, goroutines).
 func (o *options) soak(ctx context.Context) (err error) {
 	span := cmp.Or(o.span, 30*time.Minute)

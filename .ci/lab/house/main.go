@@ -1,4 +1,4 @@
-// House measures the tree: how much there is, what has grown large, what nobody calls. Its table is the same for any
+// House measures the tree: how much there is, what has grown large, what is never called. Its table is the same for any
 // commit, so that two of them can be laid side by side:
 //
 //	go run -modfile=.ci/tools.mod ./.ci/lab/house                 this tree
@@ -160,7 +160,7 @@ func deadFunctions(dir, tools string, programs []string) ([]string, error) {
 	return dead, nil
 }
 
-// shown counts the verbs and flags that help shows to whoever asks for it plainly.
+// shown counts the verbs and flags that plain help shows.
 func shown(dir string) (verbs, flags int, err error) {
 	bin, err := os.MkdirTemp("", "house")
 	if err != nil {

@@ -167,7 +167,7 @@ func (t *tree) isProgram(dir string) bool {
 	})
 }
 
-// programs are all that are built from the modules of the product: what nobody calls from one of these is dead.
+// programs are all that are built from the modules of the product: what none of these calls is dead.
 func (t *tree) programs() (out []string) {
 	for _, dir := range slices.Sorted(maps.Keys(t.place)) {
 		foreign := slices.ContainsFunc(t.files, func(f *file) bool {

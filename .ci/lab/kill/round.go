@@ -95,7 +95,7 @@ func (r *round) Play(ctx context.Context) (err error) {
 func (r *round) serve() (err error) {
 	r.web, err = fakeweb.New(fakeweb.Options{
 		Seed: r.seed, Hosts: 14, Domains: 7, Pages: 36, Degree: 8, CrossShare: 0.15, RedirectShare: 0.1,
-		PageBytes: 8 << 10, TemplateBytes: 4 << 10, // stored once, whoever dies
+		PageBytes: 8 << 10, TemplateBytes: 4 << 10, // stored once, whichever process dies
 		Latency: fakeweb.Latency{Mean: 20 * time.Millisecond, Spread: 0.5, Jitter: 0.3},
 		Errors:  fakeweb.Errors{NotFound: 0.04, Gone: 0.02, Internal: 0.02},
 		Robots: fakeweb.Robots{Missing: 0.2, Folders: 0.25, Closed: 0.07, Delayed: 0.1,

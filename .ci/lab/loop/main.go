@@ -1,5 +1,5 @@
 // Command loop is the plain crawler that henro's speed is divided by: net/http, the tokenizer of golang.org/x/net/html,
-// a map of visited URLs, and nothing else. It keeps nothing, asks for no robots.txt and waits for nobody.
+// a map of visited URLs, and nothing else. It keeps nothing, asks for no robots.txt and waits for no interval.
 //
 //	loop [-workers N] [-urls FILE] [-ceiling WARC] LABDIR
 //

@@ -2,7 +2,7 @@
 //
 // A lab judges by clocks, on machines that have other things to do. What may be the machine's fault alone (work that
 // went on later than promised, a crawl that was over before anything could be done to it) is tried again, with the dice
-// thrown anew, and counts when it happens three times in a row: a true fault does. Intervals and repeated fetches are
+// made again, and counts when it happens three times in a row: a true fault does. Intervals and repeated fetches are
 // tried again too, if the lab itself, which notes when a host was asked, was not served for a second. What no slow
 // machine can do, such as a page lost or an archive damaged, counts at once.
 package play
@@ -32,7 +32,7 @@ const attempts = 3
 // which last 6 s in a lab and are renewed every second, and for what the lab notes of its web.
 const servedLate = time.Second
 
-// All plays every trial, so many at a time, and prints its lines. Each is made anew for each attempt, counted from 0.
+// All plays every trial, so many at a time, and prints its lines. Each is made again for each attempt, counted from 0.
 func All[T Trial](ctx context.Context, parallel int, trials []func(attempt int) T) (played []T, failed int) {
 	played = make([]T, len(trials))
 	room := make(chan struct{}, parallel)

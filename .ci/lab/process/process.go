@@ -261,7 +261,7 @@ var ports = func() *atomic.Uint32 {
 	return next
 }()
 
-// FreePort finds a port of 127.0.0.1 that nobody has now, for UDP and TCP, and that no other call of this process
+// FreePort finds a port of 127.0.0.1 that is free now, for UDP and TCP, and that no other call of this process
 // returns.
 func FreePort() (string, error) {
 	const least, room = 10_000, 20_000

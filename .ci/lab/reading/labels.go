@@ -24,7 +24,7 @@ import (
 	"henro/slave/links"
 )
 
-// odd are labels that pages have and the standard has not, and others that nobody should know.
+// odd are labels that pages have and the standard has not, and others that no reader should know.
 var odd = []string{"cp932", "ms932", "windows-932", "sjis-win", "x-ms-cp932", "shift_jis-2004", "eucjp", "euc_jp",
 	"eucjp-win", "ujis", "cp51932", "jis", "iso-2022-jp-2", "iso-2022-jp-3", "cp50220", "utf-8n", "utf8mb4", "utf_8",
 	"UTF8", " utf-8 ", "utf-8;", "'utf-8'", "utf-7", "cesu-8", "utf-32", "utf-32le", "utf-32be", "ucs-4", "cp949",

@@ -22,7 +22,7 @@ import (
 )
 
 func main() {
-	update := flag.String("update", "", "the list, to be written anew")
+	update := flag.String("update", "", "`FILE` to write the list to")
 	flag.Parse()
 	asked, err := load()
 	if err != nil {

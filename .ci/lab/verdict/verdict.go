@@ -25,7 +25,7 @@ import (
 var (
 	// ErrLate says that work went on later than promised.
 	ErrLate = errors.New("later than promised")
-	// ErrTwice says that a page was fetched twice and nothing had been done to whoever fetched it first.
+	// ErrTwice says that a page was fetched twice and nothing had been done to the slave that fetched it first.
 	ErrTwice = errors.New("fetched twice without a reason")
 	// ErrSoon says that a host was asked before its interval was over, or while it was answering. The web, which is in
 	// the lab's process, notes a request when it has time for it: one that was cut off while the lab stood still is
@@ -255,7 +255,7 @@ func (c *Crawl) checkPace(log []fakeweb.Entry) error {
 	last := map[string]fakeweb.Entry{}
 	for _, e := range log {
 		want := c.Delay
-		// which is asked for again at that interval, when its wish died with whoever had read it
+		// which is asked for again at that interval, when its wish was lost with the process that had read it
 		if e.Path != "/robots.txt" {
 			want = max(want, wishes[e.Origin()])
 		}
@@ -335,7 +335,7 @@ func (c *Crawl) checkResumed(log []fakeweb.Entry) error {
 }
 
 // stood measures how long the hosts of a slave stood still after its death: those that it, or somebody, asked right
-// before, and that nobody asked for a while. One that is first asked again what it was asked before, since the answer
+// before, and that was not asked for a while. One that is first asked again what it was asked before, since the answer
 // died with the slave, had work for certain; of the others the first to go on counts.
 func (c *Crawl) stood(log []fakeweb.Entry) time.Duration {
 	asked, active, last := map[string]bool{}, map[string]bool{}, map[string]time.Time{}

@@ -19,7 +19,7 @@ import (
 // ErrNotPackage is returned for a file that is no WACZ.
 var ErrNotPackage = errors.New("wacz: not a WACZ file")
 
-// What is read into memory of a package at most, whoever made it.
+// What is read into memory of a package at most, whichever program made it.
 const (
 	maxDataPackage = 256 << 20 // lists every part: a million of them
 	maxDigest      = 1 << 20   // a hash, a signature and its certificates

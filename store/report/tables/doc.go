@@ -165,7 +165,7 @@ func Named(name string) *Table {
 	return nil
 }
 
-// Source is what the tables are read from. Nobody may write to the state meanwhile: it is opened for reading, or a
+// Source is what the tables are read from. No process may write to the state meanwhile: it is opened for reading, or a
 // copy.
 type Source struct {
 	State   *store.State
