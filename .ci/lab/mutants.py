@@ -1,0 +1,82 @@
+#!/usr/bin/env python3
+"""Changes Host, Partition and Master in one place at a time, and names the test that fails.
+
+    .ci/lab/mutants.py           all mutants; some minutes on two cores
+    .ci/lab/mutants.py lease     those whose description has this word
+
+A mutant is a file, the text in it, what takes its place, and what that breaks. Each is tested by
+`go test ./actors/... ./master/... ./slave/...` alone, its own package first: whole crawls (cmd/henro) do not count.
+The tree stays as it is: the compiler reads the changed file from elsewhere (go test -overlay).
+Exit code 1: a mutant survived, or its text is not in the tree any more.
+"""
+
+import json
+import os
+import re
+import subprocess
+import sys
+import tempfile
+
+MUTANTS = [
+    ("actors/host/lend.go", "\tb.clock.Allow(b.lend.order.NotBefore)\n", "",
+     "a host does not wait for others that share its clock"),
+    ("actors/host/facts.go", "if fact.Seq != l.processed+1 {", "if fact.Seq <= l.processed {",
+     "a fact is taken though the one before it is missing"),
+    ("actors/host/facts.go", "\tb.announceAgain() // a Master", "\t// a Master",
+     "a host is not announced to a Master that does not know that its lease is over"),
+    ("actors/host/lend.go", "\tif prepared.void {\n\t\tb.void()\n\t\treturn\n\t}\n", "",
+     "a lease that ended while it was prepared is sent"),
+    ("actors/host/robots.go", "\tr.failures = 0\n", "",
+     "a robots.txt that is there again is still counted as failing"),
+    ("actors/partition/partition.go", "\t\tp.failed = p.pending\n", "", "a batch that failed is not tried again"),
+    ("actors/partition/partition.go", "\t\tanswer.Lease = &lease\n", "\t\t_ = lease\n",
+     "a Host that starts again does not get its lease"),
+    ("actors/partition/partition.go", "\t\t\tdelete(p.open, m.Host.ID)\n", "", "a lease that ended stays open"),
+    ("master/lending.go", "msg.Boot < known.Boot &&", "false && msg.Boot < known.Boot &&",
+     "an older boot is taken in while the newer is there"),
+    ("master/lending.go", "\t\tl.early[msg.Slave] = early{ctx.Sender(), msg}\n", "",
+     "a slave that registers before all leases are read is not answered"),
+]
+
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+
+
+def kill(file, old, new):
+    """Returns the first test that fails with the change; "": none does."""
+    path = os.path.join(ROOT, file)
+    with open(path, encoding="utf-8") as f:
+        text = f.read()
+    if text.count(old) != 1:
+        sys.exit(f"{file}: {old!r} is there {text.count(old)} times, want once")
+    with tempfile.TemporaryDirectory() as scratch:
+        changed, overlay = os.path.join(scratch, "changed.go"), os.path.join(scratch, "overlay.json")
+        with open(changed, "w", encoding="utf-8") as f:
+            f.write(text.replace(old, new))
+        with open(overlay, "w", encoding="utf-8") as f:
+            json.dump({"Replace": {path: changed}}, f)
+        own = "./" + os.path.dirname(file)
+        for packages in [own], ["./actors/...", "./master/...", "./slave/..."]:
+            run = subprocess.run(["go", "test", "-failfast", "-overlay", overlay, *packages], cwd=ROOT,
+                                 capture_output=True, text=True, check=False)
+            if run.returncode == 0:
+                continue
+            # A test that ends by a panic is named in the trace of its goroutine.
+            test = re.search(r"--- FAIL: (\S+)", run.stdout) or re.search(r"\.(Test\w+)\(", run.stdout)
+            if not test or "[build failed]" in run.stdout:
+                sys.exit(f"{file}: no test has failed:\n{run.stdout}{run.stderr}")
+            return test[1]
+    return ""
+
+
+def main():
+    survived = 0
+    for file, old, new, breaks in MUTANTS:
+        if len(sys.argv) > 1 and sys.argv[1] not in breaks:
+            continue
+        test = kill(file, old, new)
+        survived += not test
+        print(f"{'killed by ' + test if test else 'SURVIVED'}: {breaks} ({file})", flush=True)
+    sys.exit(survived > 0)
+
+
+main()
