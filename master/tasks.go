@@ -164,12 +164,14 @@ func (t *tasks) exhausted() bool {
 	return len(t.seeds)+len(t.links) == 0
 }
 
-// drawTasks begins a task for each connection that has no host to ask.
+// drawTasks begins a task for each connection that has no host to ask. A host that is ready within the interval of
+// politeness is one; for a host that rests after a failure, or by its Crawl-delay, no connection waits.
 func (m *Master) drawTasks(ctx actor.Context) {
 	if m.tasks == nil || m.phase != Running || !m.begun || m.seeding > 0 {
 		return
 	}
-	if free := m.slaves.connections() - m.servers(time.Now()); free > 0 {
+	soon := time.Now().Add(m.o.Hosts.Politeness.Floor + m.o.Hosts.LookAhead)
+	if free := m.slaves.connections() - m.ledger.OpenCount() - m.ready.before(soon); free > 0 {
 		if urls := m.tasks.draw(free); len(urls) > 0 {
 			m.plant(ctx, urls, &seedsTag{})
 		}

@@ -93,3 +93,23 @@ func TestAConnectionGetsATaskOfSoManyURLs(t *testing.T) {
 		}
 	})
 }
+
+// No connection waits for a host that rests after a failure: it gets the next task.
+func TestNoConnectionWaitsForAHostThatRests(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w, err := fakeweb.New(fakeweb.Options{Seed: 28, Hosts: 12, Domains: 12, Pages: 2,
+			Faults: fakeweb.Faults{Dead: 0.5}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer w.Close()
+		e := crawlOf(t, t.TempDir(), w, 0, func(o *master.Options) {
+			o.TaskURLs, o.For = 1, time.Minute
+			o.Hosts.Politeness.BackoffBase, o.Hosts.RetryWait = 5*time.Minute, 5*time.Minute
+		})
+		e.Work.Connections = 1
+		if status := runCrawl(t, e); status.Tasks < 12 {
+			t.Errorf("%d tasks in a minute, of 12 hosts", status.Tasks)
+		}
+	})
+}
