@@ -34,8 +34,8 @@ type member struct {
 type work struct {
 	dir    string
 	flags  []string // of henro-master, besides --dir
-	tasks  int      // task URLs handed out at once
 	slaves int
+	flush  time.Duration // what a slave has reported is counted after so long
 }
 
 // hire starts a master and its slaves, and returns when all are welcome. Nothing is fetched before begin.
@@ -61,7 +61,7 @@ func hire(ctx context.Context, w work, log *logrus.Entry) (c *crew, err error) {
 	}
 	c.joined = append(c.joined, at)
 	for i := range w.slaves {
-		if err := c.hireSlave(fmt.Sprintf("slave%d", i+1), w.dir, log); err != nil {
+		if err := c.hireSlave(fmt.Sprintf("slave%d", i+1), &w, log); err != nil {
 			return c, err
 		}
 	}
@@ -88,23 +88,21 @@ func (w *work) options() (master.Options, error) {
 	}
 	o, err := crawl.Options(flags)
 	o.Name, o.Boot = "master", cluster.NewBoot()
-	o.Hosts.TaskBudget = w.tasks
-	o.Partition.FlushAge = 50 * time.Millisecond // what is counted is what is stored
+	o.Partition.FlushAge = w.flush
 	return o, err
 }
 
-func (c *crew) hireSlave(name, dir string, log *logrus.Entry) error {
+func (c *crew) hireSlave(name string, w *work, log *logrus.Entry) error {
 	var work config.Work
 	flags := pflag.NewFlagSet("slave", pflag.ContinueOnError)
 	work.Register(flags)
 	if err := flags.Parse([]string{"--connections", "1", "--parsers", "1"}); err != nil {
 		return err
 	}
-	o, err := work.Options(filepath.Join(dir, name))
+	o, err := work.Options(filepath.Join(w.dir, name))
 	if err != nil {
 		return err
 	}
-	o.AskEvery = 50 * time.Millisecond // a second is minutes here
 	m := member{system: floor.NewSystem(name, log, floor.SystemOptions{})}
 	peers := loopback(name, c.joined[0].Node.Self().GossipAddress)
 	var at *config.Joined

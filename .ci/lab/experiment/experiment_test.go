@@ -46,7 +46,7 @@ func TestTheReportHoldsEveryTable(t *testing.T) {
 		samples = append(samples, got)
 	}
 	o := Options{Dir: t.TempDir(), Scale: 100, Repeats: 1}
-	if err := o.report(samples, len(samples)); err != nil {
+	if err := o.report(samples, len(samples), load{}); err != nil {
 		t.Fatal(err)
 	}
 	text, err := os.ReadFile(filepath.Join(o.Dir, "report.md"))
@@ -54,7 +54,7 @@ func TestTheReportHoldsEveryTable(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, words := range []string{"table 4.8", "table 4.9", "table 4.10", "table 4.11", "table 4.12", "table 4.13",
-		"table 4.14", "| 10 | 8.7 (8.8) | 8.7 (5.9) | 8.7 (7.0) |", "| 4 × 2 | 4176 |"} {
+		"table 4.14", "Where the time of a slave went", "| 10 | 8.7 (8.8) | 8.7 (5.9) | 8.7 (7.0) |", "| 4 × 2 | 4176 |"} {
 		if !strings.Contains(string(text), words) {
 			t.Errorf("no %q in the report", words)
 		}
@@ -75,12 +75,10 @@ func TestTheReportHoldsEveryTable(t *testing.T) {
 	}
 }
 
-// An experiment that is interrupted leaves a report of the runs that had ended.
+// An experiment that is interrupted by a signal leaves a report of the runs that had ended.
 func TestAnInterruptedExperimentReportsWhatItHas(t *testing.T) {
 	o := Options{Dir: t.TempDir(), Scale: 2000, Repeats: 1, Parallel: 1}
-	ctx, interrupt := context.WithCancel(t.Context())
-	progress := interruptAfter{"1 of 23", interrupt}
-	if err := Run(ctx, o, &progress); !errors.Is(err, context.Canceled) {
+	if err := run(o, signalAfter("1 of 23")); !errors.Is(err, context.Canceled) {
 		t.Fatalf("ended with %v", err)
 	}
 	text, err := os.ReadFile(filepath.Join(o.Dir, "report.md"))
@@ -92,15 +90,16 @@ func TestAnInterruptedExperimentReportsWhatItHas(t *testing.T) {
 	}
 }
 
-// interruptAfter ends a context when a line of progress holds some words.
-type interruptAfter struct {
-	words     string
-	interrupt func()
-}
+// signalAfter interrupts this process when a line of progress holds these words.
+type signalAfter string
 
-func (i *interruptAfter) Write(line []byte) (int, error) {
-	if strings.Contains(string(line), i.words) {
-		i.interrupt()
+func (words signalAfter) Write(line []byte) (int, error) {
+	if !strings.Contains(string(line), string(words)) {
+		return len(line), nil
 	}
-	return len(line), nil
+	process, err := os.FindProcess(os.Getpid())
+	if err != nil {
+		return 0, err
+	}
+	return len(line), process.Signal(os.Interrupt)
 }

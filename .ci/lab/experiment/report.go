@@ -20,11 +20,13 @@ import (
 var slaveCounts = [...]int{2, 5, 10}
 
 // report leaves the tables beside the thesis' own, the figures, and every run.
-func (o *Options) report(samples []sample, planned int) error {
+func (o *Options) report(samples []sample, planned int, l load) error {
 	var text bytes.Buffer
 	fmt.Fprintf(&text,
-		"# The thesis' experiments, repeated\n\nTime ran %g times as fast; %d runs of each setting. In brackets "+
-			"what the thesis printed.\n", o.Scale, o.Repeats)
+		"# The thesis' experiments, repeated\n\nTime ran %g times as fast; %d runs of each setting, %d at a time. In "+
+			"brackets what the thesis printed. This program kept %.2f of %d processors busy, in the mean; with what "+
+			"else ran, they were busy %.0f %% of the time.\n", o.Scale, o.Repeats, o.Parallel, l.own, processors(),
+		100*l.busy)
 	if len(samples) < planned {
 		fmt.Fprintf(&text, "\nInterrupted: %d of %d runs had ended; – stands where none of a setting had.\n",
 			len(samples), planned)
@@ -36,6 +38,12 @@ func (o *Options) report(samples []sample, planned int) error {
 	perSlave := overTime(samples,
 		func(s *sample, i int) float64 { return s.at[i].pages / float64(s.minutes[i]) / float64(s.slaves) })
 	table(&text, "Pages a minute and slave (table 4.10)", minutes, perSlave, published.perSlave)
+	fall(&text, samples, published.perSlave, func(s *sample, i int) (float64, bool) {
+		if s.name != "time" {
+			return 0, false
+		}
+		return s.at[i].pages / float64(s.minutes[i]) / float64(s.slaves), true
+	})
 	table(&text, "Links collected (figure 4.4)", minutes,
 		overTime(samples, func(s *sample, i int) float64 { return s.at[i].links }), published.links)
 	pages := func(s *sample) float64 { return s.at[0].pages }
@@ -47,9 +55,16 @@ func (o *Options) report(samples []sample, planned int) error {
 	table(&text, "Pages in 60 minutes by task URLs (table 4.11)", tasks,
 		over(samples, "tasks", [3]int{1, 5, 10}, byTasks, pages), published.tasks)
 	table(&text, "The same for one slave (table 4.12)", tasks, tasksSlave, published.tasksSlave)
+	fall(&text, samples, published.tasksSlave, func(s *sample, i int) (float64, bool) {
+		return each(s), s.name == "tasks" && s.tasks == [...]int{1, 5, 10}[i]
+	})
 	table(&text, "Pages in 60 minutes by depth (table 4.13)", depths,
 		over(samples, "depth", [3]int{2, 4, 6}, byDepth, pages), published.depths)
 	table(&text, "The same for one slave (table 4.14)", depths, depthsSlave, published.depthsSlave)
+	fall(&text, samples, published.depthsSlave, func(s *sample, i int) (float64, bool) {
+		return each(s), s.name == "depth" && s.depth == [...]int{2, 4, 6}[i]
+	})
+	spendings(&text, samples)
 	crews(&text, samples)
 	hours := []float64{30, 60, 90}
 	parsed := overTime(samples, func(s *sample, i int) float64 { return s.at[i].pages })
@@ -129,14 +144,75 @@ func table(text *bytes.Buffer, title string, columns []string, grid, then [3][3]
 	}
 }
 
+// fall says how far a slave's pages change from 2 slaves to 10, with the standard error, here and in the thesis.
+func fall(text *bytes.Buffer, samples []sample, then [3][3]float64, of func(s *sample, column int) (float64, bool)) {
+	fmt.Fprint(text, "\nFrom 2 to 10 slaves:")
+	for column := range then[0] {
+		var two, ten survey.Spread
+		for i := range samples {
+			v, ok := of(&samples[i], column)
+			switch {
+			case ok && samples[i].slaves == 2:
+				two.Add(v)
+			case ok && samples[i].slaves == 10:
+				ten.Add(v)
+			}
+		}
+		change, noise := "–", math.Hypot(two.SD/two.Mean/math.Sqrt(float64(two.N)),
+			ten.SD/ten.Mean/math.Sqrt(float64(ten.N)))
+		if two.Mean > 0 && ten.Mean > 0 {
+			change = fmt.Sprintf("%+.0f", 100*(ten.Mean/two.Mean-1))
+		}
+		if two.Mean > 0 && ten.Mean > 0 && min(two.N, ten.N) > 1 {
+			change += fmt.Sprintf(" ± %.0f", 100*noise*ten.Mean/two.Mean)
+		}
+		fmt.Fprintf(text, "%s %s %% (%+.0f %%)", [...]string{"", ",", ","}[column], change,
+			100*(then[2][column]/then[0][column]-1))
+	}
+	fmt.Fprintln(text, ".")
+}
+
+// spendings says where the time of a slave went, by experiment and slaves.
+func spendings(text *bytes.Buffer, samples []sample) {
+	fmt.Fprint(text, "\n## Where the time of a slave went\n\n| experiment | slaves | pages | robots.txt | what "+
+		"failed | between requests | seconds a page | pages in 60 minutes |\n|---|---|---|---|---|---|---|---|\n")
+	for _, name := range []string{"time", "tasks", "depth", "crews"} {
+		for _, slaves := range []int{2, 5, 8, 10} {
+			of := func(value func(*sample) float64) float64 {
+				return mean(samples, func(s *sample) (float64, bool) {
+					return value(s), s.name == name && s.slaves == slaves
+				})
+			}
+			pages := of(func(s *sample) float64 { return s.spent.pages })
+			if math.IsNaN(pages) {
+				continue
+			}
+			robots := of(func(s *sample) float64 { return s.spent.robots })
+			failed := of(func(s *sample) float64 { return s.spent.failed })
+			last := of(func(s *sample) float64 {
+				i := len(s.at) - 1
+				return s.at[i].pages * 60 / float64(s.minutes[i]) / float64(s.masters*s.slaves)
+			})
+			fmt.Fprintf(text, "| %s | %d | %.1f %% | %.1f %% | %.1f %% | %.1f %% | %s | %.0f |\n", name, slaves,
+				100*pages, 100*robots, 100*failed, 100*(1-pages-robots-failed),
+				decimals(60*of(func(s *sample) float64 { return s.spent.each }), 2), last)
+		}
+	}
+}
+
 func short(v float64) string {
+	if v < 100 {
+		return decimals(v, 1)
+	}
+	return decimals(v, 0)
+}
+
+// decimals writes a number, and a dash where nothing was counted.
+func decimals(v float64, places int) string {
 	if math.IsNaN(v) {
 		return "–"
 	}
-	if v < 100 {
-		return strconv.FormatFloat(v, 'f', 1, 64)
-	}
-	return strconv.FormatFloat(v, 'f', 0, 64)
+	return strconv.FormatFloat(v, 'f', places, 64)
 }
 
 // stats is table 4.8 with what the thesis concludes from it. Each count of each run is one observation.
@@ -176,11 +252,12 @@ func stats(text *bytes.Buffer, samples []sample) {
 		text.WriteByte('\n')
 	}
 	fmt.Fprintf(text,
-		"\nLinks a page: %.2f (%.2f). Stop-listed: %.1f %% of the pages met (%.1f %%). Correlation of pages with "+
-			"links %.2f (%.2f), with the stop list %.2f (%.2f).\n",
-		d[1].Total/d[0].Total, published.linksPerPage, 100*d[2].Total/(d[0].Total+d[2].Total), 100*published.stopShare,
-		correlation(columns[0], columns[1]), published.pagesLinks, correlation(columns[0], columns[2]),
-		published.pagesStopped)
+		"\nLinks a page: %s (%.2f). Stop-listed: %s %% of the pages met (%.1f %%). Correlation of pages with "+
+			"links %s (%.2f), with the stop list %s (%.2f).\n",
+		decimals(d[1].Total/d[0].Total, 2), published.linksPerPage,
+		decimals(100*d[2].Total/(d[0].Total+d[2].Total), 1), 100*published.stopShare,
+		decimals(correlation(columns[0], columns[1]), 2), published.pagesLinks,
+		decimals(correlation(columns[0], columns[2]), 2), published.pagesStopped)
 }
 
 // describe gives the basic statistics.
@@ -278,7 +355,7 @@ func (o *Options) writeRuns(samples []sample) error {
 	}
 	w := csv.NewWriter(f)
 	w.Write([]string{"experiment", "repeat", "masters", "slaves", "task_urls", "depth", "minutes", "pages", "links",
-		"stop_listed", "twice"})
+		"stop_listed", "twice", "waits_pages", "waits_robots", "waits_failed", "seconds_a_page"})
 	for i := range samples {
 		s := &samples[i]
 		for j, c := range s.at {
@@ -286,11 +363,14 @@ func (o *Options) writeRuns(samples []sample) error {
 				s.name, strconv.Itoa(s.repeat), strconv.Itoa(s.masters), strconv.Itoa(s.slaves), strconv.Itoa(s.tasks),
 				strconv.Itoa(s.depth),
 				strconv.Itoa(s.minutes[j]), number(c.pages), number(c.links), number(c.stopped), strconv.Itoa(s.twice),
+				share(s.spent.pages), share(s.spent.robots), share(s.spent.failed), share(60 * s.spent.each),
 			})
 		}
 	}
 	w.Flush()
 	return errors.Join(w.Error(), f.Close())
 }
+
+func share(v float64) string { return strconv.FormatFloat(v, 'f', 4, 64) }
 
 func number(v float64) string { return strconv.FormatFloat(v, 'f', 0, 64) }

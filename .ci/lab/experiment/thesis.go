@@ -15,6 +15,7 @@ import (
 	"github.com/sirupsen/logrus"
 	"golang.org/x/sync/errgroup"
 
+	"henro/actors/admission"
 	"henro/master"
 	"henro/messages/weburl"
 	"henro/slave/fakeweb"
@@ -23,7 +24,7 @@ import (
 // Options say how the experiments are repeated.
 type Options struct {
 	Dir string // tables, figures, and the crawls while they run
-	// how many times as fast time runs. The milliseconds between two leases of a slave are as many times as long then
+	// how many times as fast time runs. What henro needs between two requests is as many times as long then
 	Scale    float64
 	Repeats  int    // runs of each setting; the thesis made 3
 	Parallel int    // runs at the same time, each of which asks for little of the processors
@@ -60,6 +61,38 @@ type sample struct {
 	repeat int
 	at     []count
 	twice  int // pages fetched twice, by any slaves
+	spent  spending
+}
+
+// spending is where the time of the slaves of a run went: shares of all of it. The rest is between two requests.
+type spending struct {
+	pages, robots float64 // waiting for pages that came, and for robots.txt
+	failed        float64 // waiting for what was broken, moved, or did not come
+	each          float64 // minutes of the thesis' time that a page took
+}
+
+// spent reads from the access log what hosts made the slaves wait for. A host that refuses connections, or whose name
+// is not found, costs next to nothing.
+func (s *setting) spent(log []fakeweb.Entry, from, to time.Time, scale float64) (all spending) {
+	time, pages := to.Sub(from).Seconds()*float64(s.masters*s.slaves), 0.0
+	for i := range log {
+		e, end := &log[i], log[i].End
+		if end.After(to) {
+			end = to
+		}
+		share := max(0, end.Sub(e.Start).Seconds()) / time
+		switch {
+		case e.Path == "/robots.txt":
+			all.robots += share
+		case e.Status == 200:
+			all.pages += share
+			pages++
+		default:
+			all.failed += share
+		}
+	}
+	all.each = all.pages * time * scale / 60 / pages
+	return all
 }
 
 // count is what there was at one moment.
@@ -100,6 +133,7 @@ func Run(ctx context.Context, o Options, progress io.Writer) error {
 	samples := make([]sample, o.Repeats*len(settings))
 	var mu sync.Mutex
 	done := 0
+	used, machine, begun := processor(), readMachine(), time.Now()
 	group, ctx := errgroup.WithContext(ctx)
 	group.SetLimit(o.Parallel)
 	for i := range samples {
@@ -130,7 +164,9 @@ func Run(ctx context.Context, o Options, progress io.Writer) error {
 	if len(samples) == 0 {
 		return err
 	}
-	return errors.Join(err, o.report(samples, len(settings)*o.Repeats))
+	load := readMachine().since(machine)
+	load.own = (processor() - used).Seconds() / time.Since(begun).Seconds()
+	return errors.Join(err, o.report(samples, len(settings)*o.Repeats, load))
 }
 
 // scaled is a stretch of the thesis' time as it passes here.
@@ -151,16 +187,17 @@ func (o *Options) run(ctx context.Context, s setting, repeat int) (got sample, e
 	}
 	quiet := logrus.New()
 	quiet.SetOutput(io.Discard)
-	log := logrus.NewEntry(quiet)
+	silent := logrus.NewEntry(quiet)
 	dir := filepath.Join(o.Dir, fmt.Sprintf("%s-%dx%d-t%d-d%d-%d", s.name, s.masters, s.slaves, s.tasks, s.depth,
 		repeat+1))
 	if err := os.RemoveAll(dir); err != nil {
 		return got, err
 	}
 	flags := []string{
-		"--scope", "any", "--allow-private", "--delay", "0", "--depth", fmt.Sprint(s.depth), "--partitions", "4",
-		"--page-budget", "40",
-		"--retries", "0", "--fetch-timeout", o.scaled(time.Minute).String(),
+		"--frontier", "thesis", "--task-urls", fmt.Sprint(s.tasks), "--depth", fmt.Sprint(s.depth),
+		"--stop-after", "1", "--max-redirects", "0", "--requisites", "off",
+		"--scope", "any", "--allow-private", "--delay", "0", "--retries", "0", "--partitions", "4",
+		"--page-budget", "40", "--fetch-timeout", o.scaled(time.Minute).String(),
 	}
 	for _, at := range listening.Resolve() {
 		flags = append(flags, "--resolve", at)
@@ -176,8 +213,8 @@ func (o *Options) run(ctx context.Context, s setting, repeat int) (got sample, e
 		}
 	}()
 	for i := range s.masters {
-		c, failed := hire(ctx, work{dir: filepath.Join(dir, fmt.Sprint(i+1)), flags: flags, tasks: s.tasks,
-			slaves: s.slaves}, log)
+		c, failed := hire(ctx, work{dir: filepath.Join(dir, fmt.Sprint(i+1)), flags: flags,
+			slaves: s.slaves, flush: o.scaled(5 * time.Second)}, silent)
 		if failed != nil {
 			return got, failed
 		}
@@ -209,14 +246,16 @@ func (o *Options) run(ctx context.Context, s setting, repeat int) (got sample, e
 			t := &status.Totals
 			got.at[i].pages += float64(t.Pages)
 			got.at[i].links += float64(t.Links)
-			got.at[i].stopped += float64(t.Broken)
+			got.at[i].stopped += float64(t.Broken - t.Errors[admission.StopList.String()]) // not what is beside them
 		}
 	}
+	ended := time.Now()
 	stop()
 	for _, end := range ends {
 		err = errors.Join(err, <-end)
 	}
-	got.twice = twice(w.Log())
+	log := w.Log()
+	got.twice, got.spent = twice(log), s.spent(log, begun, ended, o.Scale)
 	return got, err
 }
 
