@@ -111,6 +111,12 @@ func explainHost(h *store.HostRecord, m *Settings, now time.Time) (*Schedule, []
 		says = append(says, speech.Say("What its sitemaps and feeds say of changes is right with a chance of %.2f, %s.",
 			hints.Chance(), heeded))
 	}
+	if pings := s.Pings(); pings.Judged() > 0 {
+		says = append(says, speech.Say("What it announces by IndexNow is right with a chance of %.2f, and of the "+
+			"changes found %.0f %% were announced so; the more there are, the less often its sitemaps and feeds are "+
+			"read.",
+			pings.Chance(), 100*s.Pinged().Chance()))
+	}
 	if h.Waiting > 0 && s.Load() > 0 {
 		says = append(says, speech.Say("New and known pages take turns while both wait; %d are new.", h.Waiting))
 	}
@@ -202,14 +208,19 @@ func explainPage(p *store.Page, place store.Place, h *store.HostRecord, rules re
 		why := speech.Say("its host does not bear that for all its pages")
 		switch {
 		case p.Flags&store.Announced != 0 && interval > timetable:
-			why = speech.Say("its host's sitemaps or feeds announce its changes, so it can wait while they say nothing")
+			why = speech.Say("its host announces its changes, so it can wait while nothing is said")
+		case p.Flags&store.Listing != 0 && interval > timetable:
+			why = speech.Say("its host announces by IndexNow what it would say, so it can wait")
 		case m.Revisit.Objective != revisit.Versions:
 			why = speech.Say("the visits of its host are shared out for %s", m.Revisit.Objective.String())
 		}
 		say("The timetable alone would visit it every %s; %s, and every %s is this one's share.", timetable, why,
 			interval)
 	}
-	if p.Flags&store.Hinted != 0 {
+	switch {
+	case p.Flags&store.Pinged != 0:
+		say("Its host has announced by IndexNow that it has changed since: its visit was brought forward.")
+	case p.Flags&store.Hinted != 0:
 		say("A sitemap or a feed says that it has changed since: its visit was brought forward.")
 	}
 	switch wait := p.Next.Sub(now); {

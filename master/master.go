@@ -277,6 +277,8 @@ func (m *Master) Receive(ctx actor.Context) {
 		m.series.marking--
 	case *protocol.Retime:
 		m.retime(ctx, msg)
+	case *protocol.Ping:
+		m.ping(ctx, msg)
 	case *ExcludeHost:
 		m.exclude(ctx, msg)
 	case *AddSeeds:

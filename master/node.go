@@ -34,6 +34,7 @@ type Node struct {
 	o      Options
 
 	reports   reports
+	pings     pings
 	resources seenResources // S and C as the Hosts know them
 }
 
@@ -68,6 +69,7 @@ func Start(system *actor.ActorSystem, o Options, log *logrus.Entry) (*Node, erro
 		return nil, fmt.Errorf("open the state in %s: %w", o.Dir, err)
 	}
 	n := &Node{system: system, state: state, done: make(chan Status, 1), o: o}
+	n.pings.node = n
 	if err := cmp.Or(n.settings().write(o.Dir), keepReserve(o.Dir)); err != nil {
 		return nil, errors.Join(err, state.Close())
 	}

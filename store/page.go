@@ -47,8 +47,15 @@ const (
 // then is not in this one.
 const Imported Flags = 1 << 11
 
-// Announced says that a sitemap or a feed was right about a change of this page, so that its silence says something.
+// Announced says that a sitemap, a feed or a ping was right about a change of this page, so that silence says
+// something.
 const Announced Flags = 1 << 12
+
+// Pinged says that a ping (IndexNow) has brought the coming visit forward, as Hinted says of documents; both may have.
+const Pinged Flags = 1 << 13
+
+// Listing says that the content is a sitemap or a feed.
+const Listing Flags = 1 << 14
 
 // wishShift is where the flags hold the changefreq of the sitemap in which the page was found, in three bits.
 const wishShift = 8

@@ -44,6 +44,8 @@ type Route struct {
 type Options struct {
 	Token string   // asked for by every route that is not open; empty: none is, and loopback alone may be bound
 	Names []string // host names that are answered to without a token, beside localhost and addresses
+	// Public is an address for anybody, who knows it by any name: it has no route that says anything of the crawl
+	Public bool
 }
 
 // Console is a node's HTTP server.
@@ -118,7 +120,7 @@ func (c *Console) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		Fail(w, http.StatusForbidden, errors.New("a page of another site may not change anything here"))
 	case isForeign(r, route != nil && route.Linked):
 		Fail(w, http.StatusForbidden, errors.New("a page of another site may not ask for this"))
-	case c.o.Token == "" && !Knows(r.Host, c.o.Names...):
+	case c.o.Token == "" && !c.o.Public && !Knows(r.Host, c.o.Names...):
 		Fail(w, http.StatusMisdirectedRequest,
 			fmt.Errorf("%q is no name of this node: ask it as localhost, or give it --token-file", r.Host))
 	case c.o.Token != "" && !(route != nil && route.Open) && !c.trusts(r):

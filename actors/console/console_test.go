@@ -101,6 +101,25 @@ func TestWhoMayAsk(t *testing.T) {
 	}
 }
 
+// An address for anybody is known by any name; a page that a browser shows is nobody who pings.
+func TestAPublicAddressAnswersToAnyName(t *testing.T) {
+	c := console.New(console.Options{Public: true}, []console.Route{{Pattern: "POST /indexnow",
+		Serve: func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusAccepted) }}})
+	for _, ask := range []struct {
+		path, origin string
+		want         int
+	}{{"/indexnow", "", 202}, {"/indexnow", "https://evil.test", 403}, {"/api/pause", "", 404}, {"/", "", 404}} {
+		r := httptest.NewRequest("POST", "http://pings.crawler.example"+ask.path, nil)
+		if ask.origin != "" {
+			r.Header.Set("Origin", ask.origin)
+		}
+		w := httptest.NewRecorder()
+		if c.ServeHTTP(w, r); w.Code != ask.want {
+			t.Errorf("%s from %q is answered %d, want %d", ask.path, ask.origin, w.Code, ask.want)
+		}
+	}
+}
+
 func TestTheTailKeepsTheLastLines(t *testing.T) {
 	tail := console.NewTail()
 	logger := logrus.New()

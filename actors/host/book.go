@@ -73,6 +73,8 @@ type Book struct {
 	judge  *judge
 	lend   *preparation // in preparing
 	lease  *openLease   // in lent, and while it is written in preparing
+	// the latest ping whose key is being fetched
+	ping *protocol.Ping
 }
 
 // preparation is a lease in the making.
@@ -164,7 +166,10 @@ func (b *Book) take(fact any) bool {
 		b.line.putBack(m)
 	case *VisitsMoved:
 		b.write(&protocol.Write{Moves: m.moves, Urgent: m.urgent, Tag: m.tag})
-	case *protocol.PagesFound, *protocol.RulesChanged:
+	case *protocol.PagesFound:
+		b.takeFound(m)
+	case *protocol.PingTaken: // of one that was sent again
+	case *protocol.RulesChanged:
 		b.send(Revisit, m)
 	case *sitemapReported:
 		b.judge.takeSitemap(&b.robots, m)

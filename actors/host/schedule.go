@@ -93,8 +93,10 @@ type finding struct {
 	// between changes, as it was estimated before; the host's, of a page of which nothing was known
 	mean   time.Duration
 	since  time.Duration // from Last-Modified to Date; 0: they were not sent
-	hinted bool          // a hint had brought the visit forward
-	waited bool          // and was right, most likely
+	hinted bool          // a sitemap or a feed had brought the visit forward
+	pinged bool          // a ping had
+	listed bool          // the page is a sitemap or a feed
+	waited bool          // and what had was right, most likely
 	// the host's sitemaps or feeds have announced changes of this page, and nothing this time
 	silent bool
 }
@@ -115,7 +117,9 @@ type prospect struct {
 	prior    revisit.Prior  // what the host's pages suggest for one that is new
 	hints    revisit.Claims // track record of the host's sitemaps and feeds
 	modified revisit.Claims // and of its Last-Modified
-	recall   revisit.Claims // and of what its sitemaps and feeds announce of the changes found
+	recall   revisit.Claims // and of what its sitemaps, feeds and pings announce of the changes found
+	pings    revisit.Claims // and of its pings
+	pinged   revisit.Claims // and of what they announce of the changes found
 }
 
 // Updated takes a question at a moment and returns the answer; nil: there is none. It reports whether the question is
@@ -146,7 +150,8 @@ func (s *Schedule) Updated(now time.Time, question any) (answer any, known bool)
 func (s *Schedule) visited(m *visitsMade) *VisitsTimed {
 	s.spare = m.spare
 	before := &prospect{prior: s.timetable.Rates().Prior(), hints: *s.timetable.Hints(),
-		modified: *s.timetable.Modified(), recall: *s.timetable.Recall()}
+		modified: *s.timetable.Modified(), recall: *s.timetable.Recall(), pings: *s.timetable.Pings(),
+		pinged: *s.timetable.Pinged()}
 	out := &VisitsTimed{asked: m}
 	found := make([]finding, len(m.visits))
 	for i := range m.visits {
@@ -199,8 +204,8 @@ func (s *Schedule) judge(known *prospect, made *visitMade, totals *protocol.Tota
 	tally(totals, v, visited, page.Flags.Requisite() > 0)
 	totals.Links += uint64(len(out.Links))
 
-	hinted := page.Flags&store.Hinted != 0
-	page.Attempts, page.Flags = 0, page.Flags&^store.Hinted
+	announced := page.Flags & (store.Hinted | store.Pinged)
+	page.Attempts, page.Flags = 0, page.Flags&^(store.Hinted|store.Pinged)
 	failed := v.Reason != messages.Reason_NONE || v.Status >= 400
 	if visited && failed {
 		totals.Gone++
@@ -211,7 +216,7 @@ func (s *Schedule) judge(known *prospect, made *visitMade, totals *protocol.Tota
 		out.Page = page
 		return out, finding{}
 	}
-	found := s.time(&page, made, known, hinted)
+	found := s.time(&page, made, known, announced)
 	switch {
 	case !visited || failed:
 	case found.changed:
@@ -311,8 +316,8 @@ func passing(v *messages.PageVisited) bool {
 	return true
 }
 
-// time decides when the page is due next, from what is known of its changes.
-func (s *Schedule) time(page *store.Page, made *visitMade, known *prospect, hinted bool) (found finding) {
+// time decides when the page is due next, from what is known of its changes, and of who announced the visit.
+func (s *Schedule) time(page *store.Page, made *visitMade, known *prospect, announced store.Flags) (found finding) {
 	v := made.fact
 	history := revisit.History(page.Timing)
 	if v.Reason == messages.Reason_NONE {
@@ -320,15 +325,19 @@ func (s *Schedule) time(page *store.Page, made *visitMade, known *prospect, hint
 		foreign := page.Flags&store.Imported != 0 && page.CapturedAt.IsZero() && page.Digest == [20]byte{}
 		if !page.LastVisit.IsZero() && !foreign {
 			found = finding{
-				gap: made.started.Sub(page.LastVisit), changed: s.changed(page, made, known), hinted: hinted &&
-					!lists(made.links), since: time.Duration(v.ModifiedBeforeNs),
+				gap: made.started.Sub(page.LastVisit), changed: s.changed(page, made, known),
+				hinted: announced&store.Hinted != 0 && !lists(made.links), pinged: announced&store.Pinged != 0,
+				since:  time.Duration(v.ModifiedBeforeNs),
 				mean:   cmp.Or(s.o.Revisit.Estimate(&history), known.prior.Center(&s.o.Revisit)),
-				silent: !hinted && page.Flags&store.Announced != 0,
+				silent: announced == 0 && page.Flags&store.Announced != 0, listed: page.Flags&store.Listing != 0,
 			}
-			if hinted {
+			if announced&store.Hinted != 0 {
 				found.waited = known.hints.Found(found.changed, found.gap, found.mean) >= 0.5
 			}
-			if found.hinted && found.waited {
+			if found.pinged && known.pings.Found(found.changed, found.gap, found.mean) >= 0.5 {
+				found.waited = true
+			}
+			if found.waited && (found.hinted || found.pinged) {
 				page.Flags |= store.Announced
 			}
 		}
@@ -339,6 +348,10 @@ func (s *Schedule) time(page *store.Page, made *visitMade, known *prospect, hint
 		if !v.Unchanged {
 			copy(page.Digest[:], v.Digest)
 			page.MainDigest, page.SimHash, page.CapturedAt = v.MainDigest, v.Simhash, made.started
+			page.Flags &^= store.Listing
+			if lists(made.links) {
+				page.Flags |= store.Listing
+			}
 		}
 		if v.Status != notModified || v.Etag != "" {
 			page.ETag = v.Etag
@@ -361,7 +374,8 @@ func (s *Schedule) time(page *store.Page, made *visitMade, known *prospect, hint
 	}
 	last := time.Duration(float64(history.Interval) * float64(time.Second))
 	every := s.rules.Of(page.URL)
-	if well := made.old.Reason == 0 && made.old.Status < 400; well && !hinted && !s.o.Again && found.early(last) {
+	well := made.old.Reason == 0 && made.old.Status < 400
+	if well && announced == 0 && !s.o.Again && found.early(last) {
 		if page.Next = page.LastVisit.Add(last); every > 0 {
 			page.Next, page.Timing.Interval = made.started.Add(every), float32(every.Seconds())
 		}
@@ -375,6 +389,9 @@ func (s *Schedule) time(page *store.Page, made *visitMade, known *prospect, hint
 	interval = s.plan.Interval(interval, s.o.Revisit.Estimate(&history), last)
 	if page.Flags&store.Announced != 0 {
 		interval = min(time.Duration(float64(interval)*known.recall.Silence()), max(interval, s.o.Revisit.Max))
+	}
+	if page.Flags&store.Listing != 0 {
+		interval = min(time.Duration(float64(interval)*known.pinged.Rest()), max(interval, s.o.Revisit.Max))
 	}
 	if every > 0 {
 		interval = every
@@ -433,10 +450,16 @@ func (s *Schedule) learn(old *store.Page, found finding) {
 	if found.gap <= 0 {
 		return
 	}
+	if found.pinged {
+		s.timetable.Pings().Found(found.changed, found.gap, found.mean)
+	}
 	if found.hinted {
 		s.timetable.Hints().Found(found.changed, found.gap, found.mean)
 	}
-	if found.changed && (found.hinted && found.waited || found.silent) {
+	if found.changed && !found.listed && s.timetable.Pings().Judged() > 0 {
+		s.timetable.Pinged().Note(found.pinged && found.waited)
+	}
+	if found.changed && ((found.hinted || found.pinged) && found.waited || found.silent) {
 		s.timetable.Recall().Note(!found.silent)
 	}
 	s.timetable.Modified().ModifiedAge(found.since, found.gap, found.mean, found.changed)
@@ -485,7 +508,10 @@ const hintSlack = 24 * time.Hour
 // follow brings forward the visits of pages that were reported as changed since their last, as far as the track record
 // of this host's hints allows.
 func (s *Schedule) follow(m *protocol.PagesFound) *VisitsMoved {
-	now, chance := s.now, s.timetable.Hints().Chance()
+	now, chance, by := s.now, s.timetable.Hints().Chance(), store.Hinted
+	if m.Ping != nil {
+		chance, by = s.timetable.Pings().Chance(), store.Pinged
+	}
 	center := s.timetable.Rates().Prior().Center(&s.o.Revisit)
 	moved := &VisitsMoved{}
 	for i := range m.Entries {
@@ -503,10 +529,15 @@ func (s *Schedule) follow(m *protocol.PagesFound) *VisitsMoved {
 		if due.Before(now) {
 			due = now
 		}
-		if page.Next.Sub(due) < interval/50 { // not worth a write
+		// a page that the other kind of announcement has brought forward is evidence of this kind too
+		evidence := page.Flags&(store.Hinted|store.Pinged)&^by != 0 && page.Flags&by == 0
+		if page.Next.Sub(due) < interval/50 && !evidence { // not worth a write
 			continue
 		}
-		page.Next, page.Flags = due, page.Flags|store.Hinted
+		if due.Before(page.Next) {
+			page.Next = due
+		}
+		page.Flags |= by
 		moved.moves = append(moved.moves, m.Entries[i])
 	}
 	return moved

@@ -19,6 +19,7 @@ type (
 		asker *actor.PID
 		host  string // that the asker forwards the answer to; empty: the asker wants it itself, and a person waits
 		pages map[string]outlink.Hint
+		ping  *protocol.Ping // that names the pages; nil: a document does
 	}
 	find struct{}
 )
@@ -64,21 +65,37 @@ func (p *Partition) seek(ctx actor.Context, m *protocol.PagesSought) {
 	}
 }
 
+// ping has the pages looked for that a ping names, and the file of its key.
+func (p *Partition) ping(ctx actor.Context, m *protocol.Ping) {
+	ctx.Respond(&protocol.PingTaken{})
+	pages := map[string]outlink.Hint{m.KeyURL: {}}
+	for _, url := range m.Pages {
+		pages[url] = outlink.Hint{From: m.At, Until: m.At.Add(time.Second)}
+	}
+	ctx.Send(p.finder, &findPages{asker: p.hosts, host: m.Host, pages: pages, ping: m})
+}
+
 // Finder looks for known pages by their URLs. There is no index of them, so it scans the partition; what is asked for
 // meanwhile shares the next scan, and scans take a twentieth of the time at most, unless a person waits.
 type Finder struct {
 	disk  *store.Partition
 	log   *logrus.Entry
 	asked []*findPages
-	next  time.Time // before which nothing that can wait is looked for
-	timer floor.Timer
+	// pages that pings asked for since the last scan
+	pinged int
+	next   time.Time // before which nothing that can wait is looked for
+	timer  floor.Timer
 }
 
 // scanShare is how many times as long as a scan took nothing is scanned.
 const scanShare = 20
 
-// scanGap is the least time between two scans: what the sitemaps of one minute say is looked for together.
-const scanGap = time.Minute
+// pingedMost bounds the pages that pings have looked for in one scan; what comes beyond is lost: pages are visited at
+// their own time too.
+const pingedMost = 100_000
+
+// scanGap is the least time between two scans: what sitemaps and pings say within it is looked for together.
+const scanGap = 10 * time.Second
 
 func finderProps(disk *store.Partition, log *logrus.Entry) *actor.Props {
 	return actor.PropsFromProducer(func() actor.Actor {
@@ -91,6 +108,11 @@ func finderProps(disk *store.Partition, log *logrus.Entry) *actor.Props {
 func (f *Finder) Receive(ctx actor.Context) {
 	switch m := ctx.Message().(type) {
 	case *findPages:
+		if m.ping != nil {
+			if f.pinged += len(m.pages); f.pinged > pingedMost {
+				return
+			}
+		}
 		f.asked = append(f.asked, m)
 		if m.host == "" {
 			f.find(ctx)
@@ -124,7 +146,7 @@ func (f *Finder) find(ctx actor.Context) {
 		entries[found[i].Page.URL] = &found[i]
 	}
 	for _, m := range f.asked {
-		answer := &protocol.PagesFound{}
+		answer := &protocol.PagesFound{Ping: m.ping}
 		for url, hint := range m.pages {
 			if entry := entries[url]; entry != nil {
 				answer.Entries, answer.Hints = append(answer.Entries, *entry), append(answer.Hints, hint)
@@ -136,5 +158,5 @@ func (f *Finder) find(ctx actor.Context) {
 			ctx.Send(m.asker, &protocol.ToHost{Host: m.host, Message: answer})
 		}
 	}
-	f.asked = nil
+	f.asked, f.pinged = nil, 0
 }

@@ -9,16 +9,17 @@ import (
 	"henro/actors/revisit"
 )
 
-// Marshalled form, version 4: a byte with the version, then uvarints
+// Marshalled form, version 5: a byte with the version, then uvarints
 //
 //	L high, L low, pages, visits, failures, absences × 2 + 1 for a dead host,
 //	took, mean, worst, crawl-delay (nanoseconds), lastOK, next, rest (unix milliseconds)
 //
-// then a byte (bit 0: sitemaps and feeds, bit 1: Last-Modified, bit 2: their recall) and the revisit.Claims that it
-// names, the number of requisites among the pages, revisit.Trust and revisit.Rates as they marshal themselves. A host
-// of one page takes some 50 bytes, 100 when it has a track record. Version 1 has no claims, version 2 no requisites,
-// version 3 no recall.
-const version = 4
+// then a byte (bit 0: sitemaps and feeds, bit 1: Last-Modified, bit 2: what was announced of the changes, bit 3: pings,
+// bit 4: what pings announced of the changes) and the revisit.Claims that it names, the number of requisites among the
+// pages, revisit.Trust and revisit.Rates as they marshal themselves. A host of one page takes some 50 bytes, 100 when
+// it has a track record. Version 1 has no claims, version 2 no requisites,
+// version 3 no recall, version 4 no pings.
+const version = 5
 
 // MarshalBinary returns s.
 func (s *State) MarshalBinary() ([]byte, error) {
@@ -45,8 +46,8 @@ func (s *State) MarshalBinary() ([]byte, error) {
 	return s.rates.AppendBinary(b)
 }
 
-func (t *Timetable) claims() [3]*revisit.Claims {
-	return [...]*revisit.Claims{&t.hints, &t.modified, &t.recall}
+func (t *Timetable) claims() [5]*revisit.Claims {
+	return [...]*revisit.Claims{&t.hints, &t.modified, &t.recall, &t.pings, &t.pinged}
 }
 
 const fieldCount = 13
@@ -91,7 +92,7 @@ func (s *State) UnmarshalBinary(b []byte) error {
 	var n State
 	var err error
 	if marshalled > 1 {
-		if len(b) == 0 || b[0] > 7 {
+		if len(b) == 0 || b[0] > 31 {
 			return fmt.Errorf("%w: claims", ErrCorrupt)
 		}
 		which := b[0]
@@ -124,7 +125,7 @@ func (s *State) UnmarshalBinary(b []byte) error {
 	*s = State{
 		Timetable: Timetable{load: Load{f[0], f[1]}, pages: f[2], requisites: n.requisites, rates: rates,
 			trust: trust, hints: n.hints,
-			modified: n.modified, recall: n.recall},
+			modified: n.modified, recall: n.recall, pings: n.pings, pinged: n.pinged},
 		visits: f[3], failures: uint32(f[4]), absences: uint32(f[5] >> 1),
 		dead: f[5]&1 == 1,
 		took: time.Duration(f[6]), mean: time.Duration(f[7]), worst: time.Duration(f[8]),

@@ -19,7 +19,9 @@ type Timetable struct {
 
 	hints    revisit.Claims // of its sitemaps and feeds
 	modified revisit.Claims // of its Last-Modified
-	recall   revisit.Claims // of the changes found, which its sitemaps and feeds had announced
+	recall   revisit.Claims // of the changes found, which its sitemaps, feeds and pings had announced
+	pings    revisit.Claims // of its pings
+	pinged   revisit.Claims // of the changes found since it pings, which its pings had announced
 }
 
 // AddPage counts a known page that is visited so often; 0 for a page without a timetable yet.
@@ -62,8 +64,15 @@ func (t *Timetable) Trust() *revisit.Trust { return &t.trust }
 // Hints gives access to the track record of the host's sitemaps and feeds.
 func (t *Timetable) Hints() *revisit.Claims { return &t.hints }
 
-// Recall gives access to the record of the changes found: which of them the host's sitemaps and feeds had announced.
+// Recall gives access to the record of the changes found: which of them the host's sitemaps, feeds and pings had
+// announced.
 func (t *Timetable) Recall() *revisit.Claims { return &t.recall }
+
+// Pings gives access to the track record of the host's pings.
+func (t *Timetable) Pings() *revisit.Claims { return &t.pings }
+
+// Pinged gives access to the record of the changes found since the host pings: which of them its pings had announced.
+func (t *Timetable) Pinged() *revisit.Claims { return &t.pinged }
 
 // Modified gives access to the track record of its Last-Modified.
 func (t *Timetable) Modified() *revisit.Claims { return &t.modified }

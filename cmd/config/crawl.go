@@ -61,6 +61,7 @@ type Crawl struct {
 	Revisit       revisit.Options
 	LeastRatio    float64
 	Sitemaps      string
+	ListenPings   string // address
 	Politeness    string
 	Partitions    int
 	PageBudget    int
@@ -133,6 +134,9 @@ func (c *Crawl) Register(f *pflag.FlagSet) {
 		"read the sitemaps that robots.txt names and the feeds met on the way, visit what they name and, with "+
 			"--continuous, follow what they say has changed: on, off, or auto, which is on with --continuous (without "+
 			"it --depth alone says what is reached)")
+	f.StringVar(&c.ListenPings, "listen-pings", "off",
+		"with --continuous: receive IndexNow at `HOST:PORT`, for anybody: hosts whose key file holds report what has "+
+			"changed; or off")
 	f.StringVar(&c.Relief, "relief", o.Hosts.Relief.String(),
 		"what a host's pages get that ask for more visits than it bears: none, stretch, delay or optimal")
 	c.Revisit = o.Hosts.Revisit

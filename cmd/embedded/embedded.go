@@ -71,6 +71,11 @@ func (s *Settings) Start(ctx context.Context, flags *pflag.FlagSet, seeds []mast
 		return none, err
 	}
 	defer endpoint.Close()
+	pings, err := s.Crawl.OpenPings()
+	if err != nil {
+		return none, err
+	}
+	defer pings.Close()
 	if err := config.Dir(o.Dir); err != nil {
 		return none, err
 	}
@@ -78,7 +83,10 @@ func (s *Settings) Start(ctx context.Context, flags *pflag.FlagSet, seeds []mast
 	c.Options, c.Work, c.Seeds, c.Operator, c.Traces = o, s.Work, seeds, s.Crawl.Contact, s.Run.Traces
 	status, err := c.Run(ctx, func(ctx context.Context, node *master.Node) error {
 		defer endpoint.Note(o.Dir)()
-		return endpoint.Lead(ctx, node, c.Telemetry)
+		group, ctx := errgroup.WithContext(ctx)
+		c.Telemetry.Go(group, "HTTP", func() error { return endpoint.Lead(ctx, node, c.Telemetry) })
+		c.Telemetry.Go(group, "pings", func() error { return pings.ReceivePings(ctx, node) })
+		return group.Wait()
 	})
 	if err != nil {
 		return none, err

@@ -101,12 +101,17 @@ func (f *flags) lead(cmd *cobra.Command, arguments []string) error {
 		return err
 	}
 	defer endpoint.Close()
+	pings, err := f.crawl.OpenPings()
+	if err != nil {
+		return err
+	}
+	defer pings.Close()
 	if err := config.Dir(o.Dir); err != nil {
 		return err
 	}
 	defer config.KeepLog(log, o.Dir, "henro-master").Close()
 	o.Name, o.Boot, o.Version = f.peers.Name, cluster.NewBoot(), config.Version()
-	status, err := f.crawlWith(cmd.Context(), o, seeds, endpoint, log.WithField("node", f.peers.Name))
+	status, err := f.crawlWith(cmd.Context(), o, seeds, endpoint, pings, log.WithField("node", f.peers.Name))
 	if err != nil {
 		return err
 	}
@@ -116,8 +121,8 @@ func (f *flags) lead(cmd *cobra.Command, arguments []string) error {
 	return config.EndError(cmd.Context(), status)
 }
 
-func (f *flags) crawlWith(ctx context.Context, o master.Options, seeds []master.Seed, endpoint *config.Endpoint,
-	log *logrus.Entry) (master.Status, error) {
+func (f *flags) crawlWith(ctx context.Context, o master.Options, seeds []master.Seed,
+	endpoint, pings *config.Endpoint, log *logrus.Entry) (master.Status, error) {
 	telemetry := config.NewTelemetry(o.Name, o.Name, log, floor.SystemOptions{})
 	endTraces, err := telemetry.Export(ctx, &f.run.Traces, o.Name)
 	if err != nil {
@@ -144,7 +149,7 @@ func (f *flags) crawlWith(ctx context.Context, o master.Options, seeds []master.
 	}
 	log.WithFields(logrus.Fields{"actors": joined.Remote.Address(),
 		"gossip": joined.Node.Self().GossipAddress}).Info("master ready")
-	status, err := attend(ctx, node, telemetry, seeds, endpoint, o.Dir)
+	status, err := attend(ctx, node, telemetry, seeds, endpoint, pings, o.Dir)
 	err = errors.Join(err, node.Close())
 	joined.Leave()
 	return status, err
@@ -169,13 +174,13 @@ func tell(system *actor.ActorSystem, pid *actor.PID, event cluster.Event) {
 
 // attend answers HTTP and waits for the end.
 func attend(ctx context.Context, node *master.Node, telemetry *config.Telemetry, seeds []master.Seed,
-	endpoint *config.Endpoint,
-	dir string) (master.Status, error) {
+	endpoint, pings *config.Endpoint, dir string) (master.Status, error) {
 	inner, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	defer cancel()
 	defer endpoint.Note(dir)()
 	group, inner := errgroup.WithContext(inner)
 	telemetry.Go(group, "HTTP", func() error { return endpoint.Lead(inner, node, telemetry) })
+	telemetry.Go(group, "pings", func() error { return pings.ReceivePings(inner, node) })
 	telemetry.Go(group, "the watch of mailboxes", func() error { return telemetry.Watch(inner) })
 	var status master.Status
 	telemetry.Go(group, "the crawl", func() (err error) {

@@ -1,12 +1,17 @@
 package main
 
 import (
+	"bytes"
 	"context"
+	"encoding/json"
+	"net/http"
+	"net/http/httptest"
 	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
 
+	"henro/actors/console"
 	"henro/actors/politeness"
 	"henro/master"
 	"henro/messages/weburl"
@@ -34,7 +39,8 @@ func hintedWeb() fakeweb.Options {
 // heard is what a continuous crawl made of the hosts of one kind.
 type heard struct {
 	requests, versions, captured int
-	documents                    int           // of the requests, for robots.txt, sitemaps and feeds
+	documents                    int           // of the requests, for robots.txt, sitemaps, feeds and keys
+	robots                       int           // of these, for robots.txt
 	lag                          time.Duration // of the captured
 }
 
@@ -44,8 +50,35 @@ func (h *heard) meanLag() time.Duration {
 	return (h.lag / time.Duration(max(h.captured, 1))).Round(time.Minute)
 }
 
+// sendPings sends what the hosts ping, every ten minutes, until the context ends.
+func sendPings(ctx context.Context, t *testing.T, web *fakeweb.Web, node *master.Node) {
+	receiver := console.New(console.Options{Public: true}, node.PingRoutes())
+	for from := time.Now(); ; {
+		select {
+		case <-ctx.Done():
+			return
+		case <-time.After(10 * time.Minute):
+		}
+		now := time.Now()
+		for _, ping := range web.Pings(from, now, 0) {
+			body, err := json.Marshal(ping)
+			if err != nil {
+				t.Error(err)
+			}
+			r := httptest.NewRequestWithContext(ctx, "POST", "http://crawler.example/indexnow", bytes.NewReader(body))
+			r.Header.Set("Content-Type", "application/json")
+			w := httptest.NewRecorder()
+			receiver.ServeHTTP(w, r)
+			if w.Code != http.StatusAccepted && ctx.Err() == nil {
+				t.Errorf("a ping was answered %d: %s", w.Code, w.Body)
+			}
+		}
+		from = now
+	}
+}
+
 // listen crawls the web for so long and counts, after the first third, honest hosts first.
-func listen(t *testing.T, sitemaps bool, aim float64, length time.Duration) (kinds [2]heard) {
+func listen(t *testing.T, sitemaps, pings bool, aim float64, length time.Duration) (kinds [2]heard) {
 	synctest.Test(t, func(t *testing.T) {
 		web, err := fakeweb.New(hintedWeb())
 		if err != nil {
@@ -61,7 +94,10 @@ func listen(t *testing.T, sitemaps bool, aim float64, length time.Duration) (kin
 		e.Adjust = func(o *slave.Options) { o.AskEvery = 5 * time.Minute }
 		begun := time.Now()
 		status, err := e.Run(t.Context(), func(ctx context.Context,
-			_ *master.Node) error {
+			node *master.Node) error {
+			if pings {
+				sendPings(ctx, t, web, node)
+			}
 			<-ctx.Done()
 			return nil
 		})
@@ -75,7 +111,8 @@ func listen(t *testing.T, sitemaps bool, aim float64, length time.Duration) (kin
 				if err := state.UnmarshalBinary(host.Politeness); err != nil {
 					t.Fatal(err)
 				}
-				t.Logf("%s: its hints are right with a chance of %.2f", name, state.Hints().Chance())
+				t.Logf("%s: its hints are right with a chance of %.2f, pings with %.2f, and %.2f of changes pinged",
+					name, state.Hints().Chance(), state.Pings().Chance(), state.Pinged().Chance())
 			}
 		}
 		if overlaps := fakeweb.Overlaps(web.Log(), 0); len(overlaps) > 0 {
@@ -101,6 +138,9 @@ func listen(t *testing.T, sitemaps bool, aim float64, length time.Duration) (kin
 				continue
 			}
 			kind.requests++
+			if strings.HasSuffix(url, "/robots.txt") {
+				kind.robots++
+			}
 			if strings.HasSuffix(url, ".xml") || strings.HasSuffix(url, ".xml.gz") || strings.HasSuffix(url, ".txt") {
 				kind.documents++
 			}
@@ -128,23 +168,35 @@ func listen(t *testing.T, sitemaps bool, aim float64, length time.Duration) (kin
 // ./cmd/henro
 func TestHintsShortenTheLag(t *testing.T) {
 	length := time.Duration(*days) * day
-	deaf := listen(t, false, 1, length)
-	hears := listen(t, true, 1, length)
+	deaf := listen(t, false, false, 1, length)
+	hears := listen(t, true, false, 1, length)
+	pinged := listen(t, true, true, 1, length)
 	// As many requests as the hints have cost, spent on visiting all pages more often instead.
-	equal := listen(t, false, float64(deaf[0].requests)/float64(hears[0].requests), length)
+	equal := listen(t, false, false, float64(deaf[0].requests)/float64(hears[0].requests), length)
 	for _, run := range []struct {
 		name  string
 		kinds [2]heard
-	}{{"without hints", deaf}, {"with hints", hears}, {"without hints, as many requests", equal}} {
+	}{{"without hints", deaf}, {"with hints", hears}, {"with pings", pinged},
+		{"without hints, as many requests", equal}} {
 		for i, name := range []string{"honest", "lying"} {
 			k := &run.kinds[i]
-			t.Logf("%s, %s hosts: %d requests, %d of them documents, %d of %d versions captured, mean lag %v", run.name,
-				name, k.requests, k.documents, k.captured, k.versions, k.meanLag())
+			t.Logf("%s, %s hosts: %d requests, %d of them documents (%d robots.txt), %d of %d versions captured, "+
+				"mean lag %v", run.name, name, k.requests, k.documents, k.robots, k.captured, k.versions, k.meanLag())
 		}
 	}
 	if honest, base := &hears[0], &equal[0]; honest.meanLag() > base.meanLag()/2 || honest.captured < base.captured {
 		t.Errorf("honest hosts: a lag of %v and %d versions with hints, %v and %d without", honest.meanLag(),
 			honest.captured, base.meanLag(), base.captured)
+	}
+	if honest := &pinged[0]; honest.captured < hears[0].captured || honest.meanLag() > time.Hour ||
+		float64(honest.requests) > 1.6*float64(honest.captured) {
+		t.Errorf("honest hosts that ping: %d requests, %d versions, a lag of %v", honest.requests, honest.captured,
+			honest.meanLag())
+	}
+	if lying, base := &pinged[1], &deaf[1]; float64(lying.pages()) > 1.5*float64(base.pages()) ||
+		lying.requests > base.requests {
+		t.Errorf("lying hosts: %d requests, %d for pages, with pings, %d and %d without", lying.requests, lying.pages(),
+			base.requests, base.pages())
 	}
 	if lying, base := &hears[1], &deaf[1]; float64(lying.pages()) > 1.25*float64(base.pages()) ||
 		lying.requests > base.requests {

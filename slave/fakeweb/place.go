@@ -29,6 +29,7 @@ const (
 	sitemap
 	sitemapPart // part n of an indexed one
 	feed
+	pingKey
 	static
 )
 
@@ -131,6 +132,8 @@ func (w *Web) appendPlace(dst []byte, h *Host, at place) []byte {
 		return append(dst, ".xml.gz"...)
 	case feed:
 		return append(dst, "/feed.xml"...)
+	case pingKey:
+		return append(dst, "/"+PingKey+".txt"...)
 	case static:
 		return append(dst, staticPaths[at.n]...)
 	}
@@ -158,6 +161,8 @@ func (w *Web) guess(h *Host, target []byte) place {
 		return place{kind: robotsMoved}
 	case "/sitemap.xml":
 		return place{kind: sitemap}
+	case "/" + PingKey + ".txt":
+		return place{kind: pingKey}
 	case "/feed.xml":
 		if h.Fed {
 			return place{kind: feed}

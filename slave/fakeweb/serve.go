@@ -18,6 +18,7 @@ type ServeOptions struct {
 	// Web.LogFile names another, access.log are written before anything is served; it is made if need be. Empty: the
 	// lines go to the output only.
 	Folder string
+	Ping   string // URL of a receiver of IndexNow that hosts report their changes to; empty: none
 }
 
 // Serve makes a web and serves it on loopback until the context ends. What a crawler needs to find it is written to
@@ -58,8 +59,11 @@ func Serve(ctx context.Context, out io.Writer, o ServeOptions) (err error) {
 	if err := b.Flush(); err != nil {
 		return fmt.Errorf("write seeds: %w", err)
 	}
-	<-ctx.Done()
-	return nil
+	if o.Ping == "" {
+		<-ctx.Done()
+		return nil
+	}
+	return w.sendPings(ctx, o.Ping, l.Port)
 }
 
 func writeLines(path string, lines []string) error {

@@ -6,7 +6,13 @@
 // All of them are kept on disk, so the functions never change; a better one gets a new name.
 package fingerprint
 
-import "github.com/cespare/xxhash/v2"
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/binary"
+
+	"github.com/cespare/xxhash/v2"
+)
 
 // URL digests a canonical URL. The seen set keeps the upper 56 bits and compares them within one host only: at 100,000
 // pages of a host the chance that any two of them meet is 7·10⁻⁸.
@@ -14,6 +20,19 @@ func URL(canonical string) uint64 { return xxhash.Sum64String(canonical) }
 
 // Host digests a host as weburl.URL.Host writes it: "scheme://name[:port]".
 func Host(host string) uint64 { return xxhash.Sum64String(host) }
+
+// Key digests the whole content of a file that may be a key of IndexNow: 8 to 128 letters, digits and dashes, and
+// spaces around them. ok is false for anything else. It is the beginning of SHA-256, since others choose what is
+// compared.
+func Key(content []byte) (digest uint64, ok bool) {
+	const letters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-"
+	content = bytes.TrimSpace(bytes.TrimPrefix(content[:min(len(content), 256)], []byte("\ufeff")))
+	if len(content) < 8 || len(content) > 128 || len(bytes.Trim(content, letters)) > 0 {
+		return 0, false
+	}
+	sum := sha256.Sum256(content)
+	return binary.BigEndian.Uint64(sum[:]), true
+}
 
 // Main digests the main content of a page, to tell whether a visit found a change.
 func Main(text []byte) uint64 { return xxhash.Sum64(text) }
