@@ -505,6 +505,8 @@ func TestPagesThatMakeNoSenseAreRefused(t *testing.T) {
 			bucket(0, inline)})[:128])}), refused: true},
 		"a branch in a bucket's page": {root: leaf(element{1, "a",
 			bucket(0, branch(bytes.Clone(inline)))}), refused: true},
+		"a bucket's page that is a head alone": {root: leaf(element{1, "a", bucket(0, leaf(element{})[:16])}),
+			refused: true},
 		"a bucket at a meta page":     {root: leaf(element{1, "a", bucket(1, nil)}), refused: true},
 		"a bucket at its own page":    {root: leaf(element{1, "a", bucket(3, nil)}), refused: true},
 		"a bucket behind the file":    {root: leaf(element{1, "a", bucket(1<<40, nil)}), refused: true},

@@ -188,8 +188,8 @@ func (w *pageWalk) read(page uint64) ([]byte, error) {
 		return nil, err
 	}
 	more := uint64(binary.LittleEndian.Uint32(b[12:]))
-	if id := binary.LittleEndian.Uint64(b); id != page || more >= w.pages-page {
-		return nil, fmt.Errorf("it says to be page %d with %d more: %w", id, more, ErrCorrupt)
+	if id := binary.LittleEndian.Uint64(b); id != page {
+		return nil, fmt.Errorf("it says to be page %d: %w", id, ErrCorrupt)
 	}
 	for i := range more {
 		if err := w.claim(page + 1 + i); err != nil {
