@@ -32,7 +32,6 @@ type assignment struct {
 	parsers []*actor.PID
 	heavy   *actor.PID // takes large pages
 	slave   *actor.PID
-	workers *workers
 	kept    *account
 	log     *logrus.Entry
 	begun   bool                  // a Fetcher has been at it
@@ -377,13 +376,13 @@ func (f *Fetcher) request(ctx actor.Context, request fetch.Request) {
 	// the process may be stopped between here and the writing
 	request.Permit = func() bool { return stillHeld(*f.heldUntil.Load()) }
 	f.flying.Add(1)
-	f.workers.do(func() {
+	go func() {
 		defer f.flying.Done()
 		root.Send(self, &fetched{f.fetch(fetchContext, client, request)})
-	})
+	}()
 }
 
-// fetch makes a request, on a goroutine of the workers. An answer that makes it panic is a visit that failed.
+// fetch makes a request, on a goroutine of its own. An answer that makes it panic is a visit that failed.
 func (f *Fetcher) fetch(ctx context.Context, client *fetch.Client, request fetch.Request) (r *fetch.Response) {
 	begun := time.Now()
 	defer func() {

@@ -139,7 +139,6 @@ type Slave struct {
 	parsers   []*actor.PID
 	heavy     *actor.PID // the Parser of large pages, for which no other page shall wait
 	window    *window    // how many facts are kept: written here, read by the fetchers
-	workers   workers
 
 	gossip     *gossip
 	master     *actor.PID // nil: none known
@@ -219,7 +218,6 @@ func (s *Slave) Receive(ctx actor.Context) {
 	case *actor.Stopping, *actor.Restarting:
 		s.ticking.Stop()
 		s.sought.Wait()
-		s.workers.close()
 		s.forgetRules()
 	case *MasterSeen:
 		s.seeMaster(ctx, m)
@@ -439,7 +437,7 @@ func (s *Slave) takeTask(ctx actor.Context, task *messages.HostTask, until time.
 	l := &lent{host: task.Host, kept: s.accountOf(task.Host), made: map[uint64]*factMade{}, next: 1}
 	s.leases[task.Lease] = l
 	props := fetcherProps(&assignment{task: task, until: until, rules: s.rules, parsers: s.parsers, heavy: s.heavy,
-		slave: ctx.Self(), workers: &s.workers, kept: l.kept, log: s.log})
+		slave: ctx.Self(), kept: l.kept, log: s.log})
 	l.fetcher = floor.SpawnAs(ctx, props, "fetcher/"+task.Host)
 }
 
