@@ -167,7 +167,7 @@ if [ "${1:-}" = live ]; then
 	wait $pinged || true
 	check "keys are asked for once, pages that were announced again" \
 		"$(grep -c /fakeweb-indexnow.txt "$work/web/access.log") $(grep -c /forged-key.txt "$work/web/access.log") $(
-			awk -F'\t' '$5 ~ /html$/ {n[$4 $5]++} END {for (u in n) again += n[u] > 1; print (again >= 6)}' "$work/web/access.log")" "2 1 1"
+			awk -F'\t' '$5 ~ /html$/ {n[$4 $5]++} END {for (u in n) again += n[u] > 1; print (again >= 3)}' "$work/web/access.log")" "2 1 1"
 	opens=$(date -u -d '+1 minute' +%H:%M)
 	shuts=$(date -u -d '+3 minutes' +%H:%M)
 	wait_for=$((60 - $(date +%-S)))
