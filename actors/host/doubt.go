@@ -155,7 +155,7 @@ func (l *openLease) doubtVisit(v *messages.PageVisited, j *judge) string {
 	}
 	_, again := t.reported[key]
 	switch {
-	case (page.URL == "" || v.Url != page.URL) && !isURL(v.Url, j.name):
+	case !isURL(v.Url, &page, j.name):
 		return "a page that is no URL of the host"
 	case len(v.Position) > 0 && !lent:
 		return "a position that was not lent"
@@ -190,8 +190,11 @@ func (l *openLease) doubtVisit(v *messages.PageVisited, j *judge) string {
 	return ""
 }
 
-// isURL reports that a text is a URL of the host, in the form that we write.
-func isURL(url, host string) bool {
+// isURL reports that a text is a URL of the host, in the form that we write. That of the page lent is.
+func isURL(url string, lent *store.Page, host string) bool {
+	if url != "" && url == lent.URL {
+		return true
+	}
 	u, err := weburl.Parse(url)
 	return err == nil && u.String() == url && u.Host() == host
 }

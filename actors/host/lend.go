@@ -50,10 +50,7 @@ func (b *Book) loaded(m *protocol.PagesLoaded) {
 		}
 	}
 	b.line.known, b.line.fresh = m.DueCount, len(m.Entries)+len(m.Ghosts)
-	if b.stopExcluded(m, due, now) {
-		return
-	}
-	if b.judge.skipStopListed(due, now) {
+	if b.stopExcluded(m, due, now) || b.judge.skipStopListed(due, now) {
 		return
 	}
 	due = b.line.share(due, m.Due)

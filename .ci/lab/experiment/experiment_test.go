@@ -54,7 +54,8 @@ func TestTheReportHoldsEveryTable(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, words := range []string{"table 4.8", "table 4.9", "table 4.10", "table 4.11", "table 4.12", "table 4.13",
-		"table 4.14", "Where the time of a slave went", "| 10 | 8.7 (8.8) | 8.7 (5.9) | 8.7 (7.0) |", "| 4 × 2 | 4176 |"} {
+		"table 4.14", "Where the time of a slave went", "| 10 | 8.7 (8.8) | 8.7 (5.9) | 8.7 (7.0) |",
+		"| 4 × 2 | 4176 |"} {
 		if !strings.Contains(string(text), words) {
 			t.Errorf("no %q in the report", words)
 		}

@@ -16,7 +16,7 @@ func main() {
 	flag.StringVar(&o.Dir, "dir", "thesis", "`DIR` for the report, and for the crawls while they run")
 	flag.Float64Var(&o.Scale, "scale", 20, "how many times as fast time runs")
 	flag.IntVar(&o.Repeats, "repeats", 3, "runs of each setting")
-	flag.IntVar(&o.Parallel, "parallel", 24, "runs at the same time; at scale 20 each asks for a fiftieth of a processor")
+	flag.IntVar(&o.Parallel, "parallel", 24, "runs at the same time; at scale 20 each takes 1/50 of a processor")
 	flag.Uint64Var(&o.Seed, "seed", 1, "which sites the runs begin with")
 	flag.BoolVar(&o.Keep, "keep", false, "leave the crawls of all runs")
 	flag.Parse()

@@ -81,12 +81,14 @@ func TestTablesFromKeptScores(t *testing.T) {
 	kept, tables := filepath.Join(dir, "kept"), filepath.Join(dir, "tables")
 	var first []byte
 	for round := range 3 {
-		if _, err := simulateRevisit(t, "--made-pages", "20", "--policy", "fixed,drift+optimal", "--budget", "1,2", "--kept",
+		if _, err := simulateRevisit(t, "--made-pages", "20", "--policy", "fixed,drift+optimal", "--budget", "1,2",
+			"--kept",
 			kept, "--tables", tables); err != nil {
 			t.Fatal(err)
 		}
 		scores, err := os.ReadFile(filepath.Join(tables, "scores.csv"))
-		if err != nil || bytes.Count(scores, []byte("\n")) != 1+2*2*2 { // two policies, two budgets, of the class, in total
+		// two policies, two budgets, of the class, in total
+		if err != nil || bytes.Count(scores, []byte("\n")) != 1+2*2*2 {
 			t.Fatalf("%s, %v", scores, err)
 		}
 		if first == nil {

@@ -36,7 +36,8 @@ var measures = []measure{
 	{"blur", "Blur (SHARC)", "changes between a capture and the page", revisitsim.Score.Blur},
 	{"coherence", "Pages shown as they were at a random moment", "share of the pages, per cent",
 		func(s revisitsim.Score) float64 { return 100 * s.Coherence() }},
-	{"lag", "From a version to its capture", "days", func(s revisitsim.Score) float64 { return s.Lag().Seconds() / day }},
+	{"lag", "From a version to its capture", "days",
+		func(s revisitsim.Score) float64 { return s.Lag().Seconds() / day }},
 }
 
 // drawn are the policies in the drawings of --tables, which could not show all: one of each kind.
