@@ -337,7 +337,7 @@ func TestDamagedFilesOfNodesAreRefused(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if whole.Revoke("one more", false) == nil || len(whole.Revoked()) != maxRevoked {
+	if whole.Revoke("one-more", false) == nil || len(whole.Revoked()) != maxRevoked {
 		t.Errorf("%d names are revoked", len(whole.Revoked()))
 	}
 }

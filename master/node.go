@@ -267,7 +267,7 @@ func (n *Node) Close() error {
 }
 
 func (n *Node) close() error {
-	if err := n.system.Root.PoisonFuture(n.pid).Wait(); err != nil {
+	if err := floor.End(n.system, n.pid); err != nil {
 		return errors.Join(fmt.Errorf("end the master: %w", err), n.state.Close())
 	}
 	return n.state.Close()

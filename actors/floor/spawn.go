@@ -4,6 +4,7 @@ import (
 	"errors"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/asynkron/protoactor-go/actor"
 	"github.com/sirupsen/logrus"
@@ -17,6 +18,20 @@ func SpawnAs(ctx actor.Context, props *actor.Props, name string) *actor.PID {
 		return ctx.SpawnPrefix(props, name+"~")
 	}
 	return pid
+}
+
+// endWithin bounds how long an actor may take to end. The slave sorts the index of a file of up to 1 GB then: seconds
+// on a machine that has time.
+const endWithin = 5 * time.Minute
+
+// End lets an actor do what it was sent, and waits until it and its children have ended. RootContext.PoisonFuture waits
+// for 10 s only, which was too short for the index of 100,000 captures on a machine under load.
+func End(system *actor.ActorSystem, pid *actor.PID) error {
+	ended := actor.NewFuture(system, endWithin)
+	process, _ := system.ProcessRegistry.Get(pid) // of one that is gone it is the place of dead letters, which answers
+	process.SendSystemMessage(pid, &actor.Watch{Watcher: ended.PID()})
+	system.Root.Poison(pid)
+	return ended.Wait()
 }
 
 // kinds are the kinds of our actors, as their names have them.

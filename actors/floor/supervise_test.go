@@ -41,6 +41,30 @@ func (m *moments) all() []time.Duration {
 	return slices.Clone(m.at)
 }
 
+// The end of an actor is waited for, however long it takes within reason; one that is gone has ended.
+func TestEndWaits(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		system := actortest.System(t)
+		handled := 0
+		pid := system.Root.Spawn(actor.PropsFromFunc(func(c actor.Context) {
+			switch c.Message().(type) {
+			case string:
+				handled++
+			case *actor.Stopping:
+				time.Sleep(2 * time.Minute)
+				handled++
+			}
+		}))
+		system.Root.Send(pid, "before")
+		if err := floor.End(system, pid); err != nil || handled != 2 {
+			t.Errorf("%v, %d messages", err, handled)
+		}
+		if err := floor.End(system, pid); err != nil {
+			t.Errorf("once more: %v", err)
+		}
+	})
+}
+
 func TestAnActorThatCannotStartIsTriedEverSlower(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		counts := &floor.Counts{}

@@ -146,7 +146,7 @@ func (c *Crawl) Run(ctx context.Context, serve func(context.Context, *master.Nod
 		c.Did = *did
 	}
 	// The slave ends first: what it has archived is reported, and its files are closed.
-	if waited := system.Root.PoisonFuture(slavePID).Wait(); waited != nil {
+	if waited := floor.End(system, slavePID); waited != nil {
 		err = errors.Join(err, fmt.Errorf("end the slave: %w", waited))
 	}
 	err = errors.Join(err, node.Close())

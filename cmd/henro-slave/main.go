@@ -155,7 +155,7 @@ func run(ctx context.Context, dir string, peers *config.Peers, work *config.Work
 	if a, ok := answer.(*slave.Drained); ok && a.Unstored > 0 {
 		drained = fmt.Errorf("no master takes %d results, which will be fetched again", a.Unstored)
 	}
-	ended := system.Root.PoisonFuture(pid).Wait()
+	ended := floor.End(system, pid)
 	joined.Leave()
 	running.Wait()
 	if sender != nil { // what was open until now
