@@ -73,8 +73,7 @@ type Book struct {
 	judge  *judge
 	lend   *preparation // in preparing
 	lease  *openLease   // in lent, and while it is written in preparing
-	// the latest ping whose key is being fetched
-	ping *protocol.Ping
+	pings  pings
 }
 
 // preparation is a lease in the making.
@@ -122,6 +121,7 @@ func New(o Options, name string, regions *admission.Known) *Book {
 	shared := &base{o: &o, name: name, clock: clock{o: &o}}
 	b := &Book{base: shared, robots: robotsBook{base: shared}, line: line{base: shared}}
 	b.judge = newJudge(shared, regions)
+	b.pings = pings{judge: b.judge}
 	return b
 }
 
@@ -167,7 +167,9 @@ func (b *Book) take(fact any) bool {
 	case *VisitsMoved:
 		b.write(&protocol.Write{Moves: m.moves, Urgent: m.urgent, Tag: m.tag})
 	case *protocol.PagesFound:
-		b.takeFound(m)
+		if m.Ping == nil || b.pings.proved(m) {
+			b.send(Revisit, m) // which pages are there, and have been said to have changed
+		}
 	case *protocol.PingTaken: // of one that was sent again
 	case *protocol.RulesChanged:
 		b.send(Revisit, m)

@@ -213,7 +213,7 @@ func (b *Book) storeTimed(m *VisitsTimed) {
 			b.judge.link(&v.Links[j])
 		}
 		b.judge.followHints(&b.robots, &m.asked.visits[i].old, v)
-		b.proveKey(&v.Page)
+		b.pings.visited(&v.Page)
 	}
 	b.judge.report(w)
 	if b.judge.unreadable {

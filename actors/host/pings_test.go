@@ -77,7 +77,7 @@ func TestAPingIsBelievedWithItsKeyAlone(t *testing.T) {
 	outside.KeyURL = "http://elsewhere.test/k.txt"
 	b := book()
 	found := &protocol.PagesFound{Entries: []store.Entry{page("/a", 1, 200)}, Ping: &outside}
-	if got, _ := took(b, found); got != nil || b.ping != nil {
+	if got, _ := took(b, found); got != nil || b.pings.asked != nil {
 		t.Errorf("a key out of scope is visited: %v", got)
 	}
 	// the visit of the file
@@ -89,9 +89,9 @@ func TestAPingIsBelievedWithItsKeyAlone(t *testing.T) {
 			visited.MainDigest++
 		}
 		b.out = nil
-		b.proveKey(&visited)
+		b.pings.visited(&visited)
 		sent := len(b.out) == 1 && b.out[0].To == Partition && b.out[0].Message.(*protocol.Ping).Proved
-		if sent != holds || b.ping != nil {
+		if sent != holds || b.pings.asked != nil {
 			t.Errorf("a file that holds the key, %v: the ping is sent again, %v", holds, sent)
 		}
 	}
