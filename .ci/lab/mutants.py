@@ -28,6 +28,8 @@ MUTANTS = [
      "a lease that ended while it was prepared is sent"),
     ("actors/host/robots.go", "\tr.failures = 0\n", "",
      "a robots.txt that is there again is still counted as failing"),
+    ("actors/hosts/hosts.go", "\t\ta.stash = append(a.stash, message)\n", "",
+     "what comes for a host that goes to rest is lost"),
     ("actors/partition/partition.go", "\t\tp.failed = p.pending\n", "", "a batch that failed is not tried again"),
     ("actors/partition/partition.go", "\t\tanswer.Lease = &lease\n", "\t\t_ = lease\n",
      "a Host that starts again does not get its lease"),

@@ -431,3 +431,30 @@ func TestAHostThatFailsAsItGoesToRestGoesOn(t *testing.T) {
 		}
 	})
 }
+
+// What comes for a Host that is going to rest waits, and wakes it again.
+func TestWhatComesForAHostThatGoesToRestWakesIt(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var h *house
+		granted := 0
+		receive := func(next actor.ReceiverFunc) actor.ReceiverFunc {
+			return func(c actor.ReceiverContext, e *actor.MessageEnvelope) {
+				if _, ok := e.Message.(*host.RestGranted); ok {
+					if granted++; granted == 1 { // Hosts gets this before it gets that the Host rests
+						h.system.Root.Send(h.hosts, &protocol.ToHost{Host: lone, Message: &protocol.RelaxationsFound{
+							Relaxations: []store.Relaxation{{URL: lone + "/a", Depth: 1, DepthLeft: 2}}}})
+					}
+				}
+				next(c, e)
+			}
+		}
+		h = newHouseWith(t, floor.SystemOptions{Receive: receive}, nil,
+			func(o *host.Options) { o.RestAfter = time.Minute })
+		h.tell(&protocol.PagesFound{}) // wakes it
+		actortest.Pass(90 * time.Second)
+		writes := actortest.TakeOf[*protocol.Write](h.partition)
+		if granted != 1 || len(writes) != 1 || len(writes[0].Relaxed) != 1 {
+			t.Errorf("%d rests, written: %+v, want what came meanwhile", granted, writes)
+		}
+	})
+}

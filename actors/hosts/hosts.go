@@ -39,22 +39,25 @@ type Hosts struct {
 	regions     *admission.Known
 	resources   *protocol.ResourcesChanged // the latest
 	awake       map[string]*awakeHost
-	unlisted    []store.HostID // by partition, where listing the waiting hosts goes on; 0 is done
-	listing     int            // answers awaited
-	overlooked  bool           // a host was not woken for want of room: list again
+	names       map[string]string // of those awake, by the name of their actor
+	unlisted    []store.HostID    // by partition, where listing the waiting hosts goes on; 0 is done
+	listing     int               // answers awaited
+	overlooked  bool              // a host was not woken for want of room: list again
 	timer       floor.Timer
 }
 
 type awakeHost struct {
 	pid     *actor.PID
-	leaving bool
+	leaving bool  // it may go to rest, and what comes for it waits
+	ending  bool  // it rests: its actor ends, and its name is free when Terminated says so
 	stash   []any // while leaving
 }
 
 // Props makes the parent of all Host actors.
 func Props(o host.Options, master *actor.PID, log *logrus.Entry) *actor.Props {
 	return actor.PropsFromProducer(func() actor.Actor {
-		return &Hosts{o: o, master: master, log: log.WithField("actor", "hosts"), awake: map[string]*awakeHost{}}
+		return &Hosts{o: o, master: master, log: log.WithField("actor", "hosts"), awake: map[string]*awakeHost{},
+			names: map[string]string{}}
 	})
 }
 
@@ -66,6 +69,9 @@ func (h *Hosts) Receive(ctx actor.Context) {
 		h.list(ctx)
 	case *actor.Stopping:
 		h.timer.Stop()
+		clear(h.names) // no host is woken any more
+	case *actor.Terminated:
+		h.bury(ctx, m.Who)
 	case *protocol.ScopeChanged:
 		h.regions = admission.Remember(m.Rules)
 		h.sendAll(ctx, &host.RegionsChanged{Regions: h.regions})
@@ -89,7 +95,9 @@ func (h *Hosts) Receive(ctx actor.Context) {
 			ctx.Send(a.pid, &host.RestGranted{})
 		}
 	case *host.Rested:
-		h.bury(ctx, m.Host)
+		a := h.awake[m.Host]
+		a.ending = true
+		ctx.Poison(a.pid)
 	case *host.StillBusy:
 		h.welcomeBack(ctx, m.Host)
 	case *hostFailed:
@@ -104,7 +112,9 @@ func (h *Hosts) Receive(ctx actor.Context) {
 
 func (h *Hosts) sendAll(ctx actor.Context, message any) {
 	for _, a := range h.awake {
-		ctx.Send(a.pid, message)
+		if !a.ending {
+			ctx.Send(a.pid, message)
+		}
 	}
 }
 
@@ -131,15 +141,20 @@ func (h *Hosts) wake(ctx actor.Context, host string) *awakeHost {
 		Options: h.o, name: host, partition: h.partitions[h.partitionOf(host)], master: h.master, skips: h.skips,
 		regions: h.regions, log: h.log,
 	}), "host/"+host)
-	h.awake[host] = a
+	h.awake[host], h.names[a.pid.Id] = a, host
 	return a
 }
 
-// bury forgets a host that went to rest, and wakes it at once if something came for it meanwhile.
-func (h *Hosts) bury(ctx actor.Context, host string) {
+// bury forgets a host whose actor has ended, and wakes it at once if something came for it meanwhile. An actor of the
+// same name that is spawned any sooner is forgotten by protoactor at the news of this end, and outlives its parent.
+func (h *Hosts) bury(ctx actor.Context, ended *actor.PID) {
+	host, known := h.names[ended.Id]
+	if !known {
+		return // all end
+	}
 	a := h.awake[host]
 	delete(h.awake, host)
-	ctx.Poison(a.pid)
+	delete(h.names, ended.Id)
 	for _, message := range a.stash {
 		h.forward(ctx, host, message, true)
 	}
@@ -162,7 +177,7 @@ func (h *Hosts) welcomeBack(ctx actor.Context, host string) {
 // may be what it failed on.
 func (h *Hosts) takeUp(ctx actor.Context, name string) {
 	a := h.awake[name]
-	if a == nil || !a.pid.Equal(ctx.Sender()) {
+	if a == nil || a.ending || !a.pid.Equal(ctx.Sender()) {
 		return // it had gone to rest
 	}
 	ctx.Send(a.pid, &host.RegionsChanged{Regions: h.regions})
