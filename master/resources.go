@@ -15,6 +15,7 @@ import (
 type resources struct {
 	seen   *seenResources
 	sentAt time.Time
+	peak   int // the most servers counted since then
 }
 
 // seenResources are those that a Node sees.
@@ -27,7 +28,8 @@ type seenResources struct {
 }
 
 const (
-	// resourcesEvery bounds how often all Hosts get a new S; a change of no more than a tenth waits for resourcesLate.
+	// resourcesEvery bounds how often all Hosts get a new S. A change of no more than a tenth waits for resourcesLate,
+	// and then the most that were counted meanwhile are sent: a host between two leases is not counted for a moment.
 	resourcesEvery = time.Second
 	resourcesLate  = time.Minute
 	// soonReady is how far ahead a host may be ready to be counted as one that is asked now: longer than the longest
@@ -37,19 +39,24 @@ const (
 
 // update sends figures that have changed: C at once, S as often as resourcesEvery and resourcesLate let it.
 func (r *resources) update(ctx actor.Context, hosts *actor.PID, servers, connections int, now time.Time) {
+	r.peak = max(r.peak, servers)
 	if last := r.seen.sent.Load(); last != nil && last.Connections == connections {
 		change, wait := max(servers-last.Servers, last.Servers-servers), resourcesEvery
 		if 10*change <= last.Servers {
-			wait = resourcesLate
+			servers, wait = r.peak, resourcesLate
 		}
-		if change == 0 || now.Sub(r.sentAt) < wait {
+		if now.Sub(r.sentAt) < wait {
+			return
+		}
+		if servers == last.Servers {
+			r.sentAt, r.peak = now, 0
 			return
 		}
 	}
 	changed := &protocol.ResourcesChanged{Servers: servers, Connections: connections}
 	r.seen.sent.Store(changed)
 	r.seen.most.Store(max(r.seen.most.Load(), int64(connections)))
-	r.sentAt = now
+	r.sentAt, r.peak = now, 0
 	ctx.Send(hosts, changed)
 }
 
