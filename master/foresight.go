@@ -170,8 +170,8 @@ func (f *foresight) shareClocks(ctx context.Context, hosts []forecast.Host, now 
 // another, so that the figures of one host stand still for long and then move at once.
 func (f *foresight) poolYet(hosts []forecast.Host, now *figuresOfCrawl) {
 	type pool struct {
-		waiting     uint64
-		before, now forecast.Figures
+		waiting           uint64
+		older, newer, now forecast.Figures
 	}
 	pools := map[string]*pool{}
 	for i := range hosts {
@@ -182,14 +182,15 @@ func (f *foresight) poolYet(hosts []forecast.Host, now *figuresOfCrawl) {
 			pools[h.Clock] = p
 		}
 		p.waiting += h.Waiting
-		p.before.Add(f.older.hosts[id])
+		p.older.Add(f.older.hosts[id])
+		p.newer.Add(f.newer.hosts[id])
 		p.now.Add(now.hosts[id])
 	}
 	for i := range hosts {
 		h := &hosts[i]
 		p := pools[h.Clock]
 		var yet float64
-		yet, h.Grows = forecast.Yet(p.waiting, p.before, p.now)
+		yet, h.Grows = forecast.Yet(p.waiting, p.now, p.older, p.newer)
 		h.Yet = yet * float64(h.Waiting) / float64(p.waiting)
 	}
 }
@@ -212,7 +213,8 @@ func (f *foresight) left(r *store.HostRecord, o *host.Options, now time.Time) fo
 	_, mean, _ := s.Took()
 	h := forecast.Host{Name: r.Name, Waiting: r.Waiting, Cycle: s.Pace(&o.Politeness) + mean,
 		Rest: max(0, s.BackoffUntil().Sub(now)), Failing: !failing(r, &s).IsZero()}
-	h.Yet, h.Grows = forecast.Yet(r.Waiting, f.older.hosts[r.ID], forecast.Figures{Known: r.Known, Visited: r.Visited})
+	h.Yet, h.Grows = forecast.Yet(r.Waiting, forecast.Figures{Known: r.Known, Visited: r.Visited}, f.older.hosts[r.ID],
+		f.newer.hosts[r.ID])
 	if h.Failing && s.LastOK().IsZero() && !o.Continuous {
 		h.GivenUp = max(1, o.UntilGivenUp(s.Failures()))
 	}

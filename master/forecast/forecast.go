@@ -46,14 +46,34 @@ func (f *Figures) Add(other Figures) {
 // grown is the ratio of new URLs a visit, of late to before, from which on a host grows without a visible end.
 const grown = 0.9
 
-// Yet foresees how many URLs a host will still find, from its figures of an earlier moment and of now. Before the
-// earlier moment and since then it must have been visited; otherwise nothing is foreseen.
-func Yet(waiting uint64, before, now Figures) (yet float64, grows bool) {
-	if before.Visited == 0 || before.Known == 0 || now.Visited <= before.Visited || now.Known <= before.Known {
-		return 0, false
+// late is the share of a host's visits that must lie between an earlier moment and now, for the moment to say anything.
+const late = 0.25
+
+// Yet foresees how many URLs a host will still find, from its figures of now and of earlier moments: the least that any
+// of them says. Before such a moment the host must have been visited, and a quarter of its visits must have come since;
+// a moment of which that is not true says nothing. If none says anything, nothing is foreseen.
+func Yet(waiting uint64, now Figures, moments ...Figures) (yet float64, grows bool) {
+	said := false
+	for _, before := range moments {
+		if before.Visited == 0 || before.Known == 0 || now.Known < before.Known ||
+			float64(now.Visited) <= float64(before.Visited)+late*float64(now.Visited) {
+			continue
+		}
+		y, g := yetSince(waiting, before, now)
+		if !said {
+			yet, grows, said = y, g, true
+		}
+		yet, grows = min(yet, y), grows && g
 	}
+	return yet, grows
+}
+
+func yetSince(waiting uint64, before, now Figures) (yet float64, grows bool) {
 	a, b := float64(before.Visited), float64(now.Visited-before.Visited)
 	found := float64(now.Known - before.Known)
+	if found == 0 {
+		return 0, false
+	}
 	decline := found / b / (float64(before.Known-1) / a) // over (a+b)/2 visits; the first URL was found by none
 	if decline > grown {
 		return 0, true

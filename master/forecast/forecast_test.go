@@ -85,7 +85,7 @@ func TestURLsYetToBeFoundAreForeseen(t *testing.T) {
 	}
 	for _, c := range [][2]uint64{{50, 150}, {100, 150}, {100, 300}, {200, 300}, {100, 400}} { // from a quarter on
 		before, now := known(c[0]), known(c[1])
-		yet, grows := forecast.Yet(now.Known-now.Visited, before, now)
+		yet, grows := forecast.Yet(now.Known-now.Visited, now, before)
 		if truth := n - float64(now.Known); math.Abs(yet-truth) > 0.15*(n-float64(now.Visited)) || grows {
 			t.Errorf("after %d visits %.0f more are foreseen, %.0f in truth, grows %v", c[1], yet, truth, grows)
 		}
@@ -103,8 +103,26 @@ func TestURLsYetToBeFoundAreForeseen(t *testing.T) {
 		"there is no earlier moment":      {figures(0, 0), figures(80, 9), 0, false},
 		"figures that went back are none": {figures(90, 30), figures(80, 9), 0, false},
 	} {
-		if yet, grows := forecast.Yet(7, c.before, c.now); yet != c.yet || grows != c.grows {
+		if yet, grows := forecast.Yet(7, c.now, c.before); yet != c.yet || grows != c.grows {
 			t.Errorf("%s: %v, %v", sentence, yet, grows)
+		}
+	}
+	now := figures(100, 60)
+	first, _ := forecast.Yet(40, now, figures(60, 20))
+	for _, c := range []struct {
+		sentence string
+		moments  []forecast.Figures
+		yet      float64
+		grows    bool
+	}{
+		{"the least counts", []forecast.Figures{figures(60, 20), figures(100, 40)}, 0, false},
+		{"in either order", []forecast.Figures{figures(100, 40), figures(60, 20)}, 0, false},
+		{"a moment too near says nothing", []forecast.Figures{figures(60, 20), figures(100, 46)}, first, false},
+		{"a host grows if all moments say it", []forecast.Figures{figures(30, 20), figures(66, 40)}, 0, true},
+		{"and not if one says that it does not", []forecast.Figures{figures(30, 20), figures(100, 40)}, 0, false},
+	} {
+		if yet, grows := forecast.Yet(40, now, c.moments...); yet != c.yet || grows != c.grows || first == 0 {
+			t.Errorf("%s: %v, %v", c.sentence, yet, grows)
 		}
 	}
 }
