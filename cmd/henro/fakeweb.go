@@ -19,7 +19,8 @@ func newFakewebCommand() *cobra.Command {
 		Short: "Serve a deterministic test web on loopback",
 		Long: `Serve a web of made-up hosts on loopback until interrupted. Pages and links follow from the seed and the
 options alone. It prints a seed and a --resolve value for every host, then "ready"; with --folder they are
-files too, beside an access log by which the politeness of a crawler can be measured.`,
+files too, beside an access log by which the politeness of a crawler can be measured, and twins.txt, which says
+of each page which text it has, if hosts have pages in common (--aliases and the flags below it).`,
 		Example: `  henro fakeweb --hosts 20 --pages 50 --folder web &
   henro crawl --allow-private --delay 0 --seeds web/seeds.txt $(sed 's/^/--resolve /' web/resolve.txt)`,
 		Args: cobra.NoArgs,
@@ -77,6 +78,22 @@ files too, beside an access log by which the politeness of a crawler can be meas
 		"share of hosts with a date and a counter in the navigation bar that move without the text")
 	f.Float64Var(&w.RedirectShare, "redirects", 0, "share of pages reached through a redirect")
 	f.Float64Var(&w.Japanese, "japanese", 0, "share of hosts in Japanese, in three encodings")
+	f.Float64Var(&w.Traps.SoftNotFound, "soft-not-found", 0,
+		"share of hosts on which what does not exist answers 200 and the words \"not found\"")
+	f.Float64Var(&w.Twins.Aliases, "aliases", 0,
+		"share of hosts that answer under www.NAME and hostNNNN.copies.test too")
+	f.Float64Var(&w.Twins.Mirrors, "mirrors", 0,
+		"share of hosts with a folder /mirror/ that has the pages of the next host")
+	f.Float64Var(&w.Twins.Dust, "dust", 0,
+		"share of hosts a quarter of whose links have session ids, tracking parameters, default documents or a slash "+
+			"at the end")
+	f.Float64Var(&w.Twins.Near, "near", 0, "share of hosts with copies of half of their pages in which words differ")
+	f.Float64Var(&w.Twins.Templates, "templates", 0,
+		"share of hosts whose pages are items, which never change, and lists, which change most often")
+	f.Float64Var(&w.Twins.Parked, "parked", 0, "share of hosts that are for sale and have the same four pages")
+	f.Float64Var(&w.Twins.Fronts, "fronts", 0, "share of hosts whose root is the same page, and all else is not")
+	f.Float64Var(&w.Twins.Translations, "translations", 0,
+		"share of hosts that answer in Japanese under ja.NAME, with the same paths")
 	f.Float64Var(&w.Hints.Indexed, "indexed-sitemaps", 0,
 		"share of hosts whose sitemap is an index of compressed parts")
 	f.Float64Var(&w.Hints.Feeds, "feeds", 0, "share of hosts with an RSS or Atom feed of their latest changes")

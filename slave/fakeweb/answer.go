@@ -75,10 +75,11 @@ func (w *Web) answer(a *answer, h *Host, q *request, now time.Time) {
 	if h.guest != nil && h.guest.Answer != nil && h.guest.Answer(&Reply{w, h, q, a}) {
 		return
 	}
+	h = w.inMirror(h, q.target)
 	at := w.locate(h, q.target)
 	switch at.kind {
 	case content:
-		w.contentAnswer(a, h, at.n, q, now)
+		w.contentAnswer(a, h, at, q, now)
 	case alias:
 		r := draw(w.o.Seed, forAlias, uint64(h.Index), uint64(at.n), 1)
 		a.status = [...]int{301, 302, 303, 307, 308}[r.below(5)]
@@ -130,7 +131,8 @@ func (w *Web) errorAnswer(a *answer, h *Host, status int) {
 	}
 }
 
-func (w *Web) contentAnswer(a *answer, h *Host, n int, q *request, now time.Time) {
+func (w *Web) contentAnswer(a *answer, h *Host, at place, q *request, now time.Time) {
+	n := at.n
 	if w.vanished(h, n, now) {
 		status := 410
 		if h.Index%2 == 1 {
@@ -166,6 +168,9 @@ func (w *Web) contentAnswer(a *answer, h *Host, n int, q *request, now time.Time
 	}
 	a.html(h)
 	a.body = w.page(a.body, h, n, version, q.origin(), now)
+	if at.form == nearly {
+		w.changeWords(a.body, h, n, w.nearWords(h, n))
+	}
 }
 
 var fateStatus = [...]int{notFound: 404, gone: 410, internal: 500, unavailable: 503, throttled: 429}

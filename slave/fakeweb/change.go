@@ -30,7 +30,13 @@ var epoch = time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC)
 func (w *Web) changes(h *Host, p int) process {
 	c := &h.Changes
 	pr := process{seed: w.o.Seed, host: uint64(h.Index), page: uint64(p)}
-	if c.Share == 0 {
+	if c.Share == 0 || h.shares(p) {
+		return pr
+	}
+	if h.Templated && p > 0 {
+		if p&1 == 0 {
+			pr.rate = 1 / float64(c.Fastest)
+		}
 		return pr
 	}
 	r := draw(w.o.Seed, forRate, pr.host, pr.page)

@@ -1,11 +1,11 @@
 // Package fakeweb makes up a web: hosts, pages, links, changes and faults, all known beforehand, to test a crawler
 // against.
 //
-// Nothing is stored. What a page says, where it links and when it changes is computed by hashing (seed, host, page), so
-// a million pages cost nothing, a web of one seed is the same in every process, and a test can ask for the truth: which
-// URLs a correct crawl fetches (Reachable), which links a page holds (Page), when it changed (Changes). Time is
-// time.Now(): inside a testing/synctest bubble the web lives in virtual time. Make the Web inside the bubble that uses
-// it, and Close it there.
+// Nothing is stored. What a page says, where it links and when it changes is computed by hashing (seed, host, page),
+// so a million pages cost nothing, a web of one seed is the same in every process, and a test can ask for the truth:
+// which URLs a correct crawl fetches (Reachable), which links a page holds (Page), when it changed (Changes), which
+// pages have the same text or nearly so (Like). Time is time.Now(): inside a testing/synctest bubble the web lives
+// in virtual time. Make the Web inside the bubble that uses it, and Close it there.
 //
 // # The shape
 //

@@ -38,6 +38,9 @@ const (
 	forOutage
 	forHints
 	forTemplate
+	forTwins
+	forDust
+	forNear
 )
 
 // mix spreads two words over one: the multiply and fold of wyhash.

@@ -33,8 +33,13 @@ type Host struct {
 	Fed        bool // the root names a feed
 	Lastmod    Lastmod
 
-	guest *Guest // nil: one of the web's own
-	live  int    // pages at the moment it is looked at, those born since included; Pages until then
+	// what its pages have in common with others, as Twins says
+	Aliased, Mirror, Dust, Near, Templated, Parked, Front, Translated bool
+
+	guest  *Guest // nil: one of the web's own
+	twin   bool   // it answers under the name of its translation
+	folder string // of a mirror, in which its pages are; empty: none
+	live   int    // pages at the moment it is looked at, those born since included; Pages until then
 }
 
 // State says whether a host answers at all.
@@ -168,6 +173,7 @@ func (w *Web) host(i int) Host {
 		h.Fed = r.chance(t.Feeds)
 		h.Lastmod = [...]Lastmod{LastmodLying, LastmodDaily, LastmodHonest}[pick(r.unit(), t.Lying, t.Daily)]
 	}
+	w.drawTwins(&h)
 	if o.Shape != nil {
 		o.Shape(&h)
 	}
@@ -271,6 +277,9 @@ func (w *Web) find(name string) (int, bool) {
 func (w *Web) hostNamed(name string) (Host, bool) {
 	if i, ok := w.find(name); ok {
 		return w.host(i), true
+	}
+	if h, ok := w.twinNamed(name); ok {
+		return h, true
 	}
 	return w.guestNamed(name)
 }

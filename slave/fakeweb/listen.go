@@ -139,8 +139,9 @@ func (l *Listening) Names() []string {
 			names = append(names, h.Name)
 		}
 	}
-	for i := range l.w.o.Hosts {
-		add(l.w.host(i))
+	for _, name := range l.w.names() {
+		h, _ := l.w.hostNamed(name)
+		add(h)
 	}
 	for i := range l.w.o.Guests {
 		add(l.w.guest(i, l.w.o.Guests[i].Name))
@@ -158,11 +159,11 @@ func (l *Listening) Resolve() []string {
 	return names
 }
 
-// Seeds gives the roots of all ordinary hosts.
+// Seeds gives the roots of all ordinary hosts, in order, then those of their other names.
 func (l *Listening) Seeds() []string {
-	seeds := make([]string, l.w.o.Hosts)
-	for i := range seeds {
-		seeds[i] = "http://" + l.w.name(i) + ":" + strconv.Itoa(int(l.Port)) + "/"
+	seeds := l.w.names()
+	for i, name := range seeds {
+		seeds[i] = "http://" + name + ":" + strconv.Itoa(int(l.Port)) + "/"
 	}
 	return seeds
 }

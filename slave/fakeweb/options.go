@@ -40,6 +40,7 @@ type Options struct {
 	Faults     Faults
 	Life       Life
 	Hints      Hints
+	Twins      Twins
 
 	RedirectShare float64 // share of pages that are reached through a redirect from the URL that is linked
 	// share of hosts in Japanese: EUC-JP, Shift_JIS and UTF-8 by thirds, named in the header, in a meta element, in
@@ -236,7 +237,7 @@ func (o Options) Validate() error {
 	if l := &o.Life; l.Growth < 0 || l.Growth > 86400 || l.Lifetime < 0 || l.Up < 0 || l.Down < 0 {
 		return bad("growth of %g pages a day, lifetime %v, up %v, down %v", l.Growth, l.Lifetime, l.Up, l.Down)
 	}
-	r, v, f := &o.Robots, &o.Validators, &o.Faults
+	r, v, f, t := &o.Robots, &o.Validators, &o.Faults, &o.Twins
 	shares := []struct {
 		name  string
 		parts []float64
@@ -259,6 +260,13 @@ func (o Options) Validate() error {
 		{"feeds", []float64{o.Hints.Feeds}},
 		{"lying and daily hints", []float64{o.Hints.Lying, o.Hints.Daily}},
 		{"soft not found", []float64{o.Traps.SoftNotFound}},
+		{"aliases", []float64{t.Aliases}},
+		{"mirrors", []float64{t.Mirrors}},
+		{"dust", []float64{t.Dust}},
+		{"near-duplicates", []float64{t.Near}},
+		{"templates", []float64{t.Templates}},
+		{"parked hosts and equal fronts", []float64{t.Parked, t.Fronts}},
+		{"translations", []float64{t.Translations}},
 	}
 	for _, s := range shares {
 		sum := 0.0

@@ -12,7 +12,8 @@ import (
 type place struct {
 	kind placeKind
 	n    int    // page of the tree, month of the calendar, room of the maze
-	sid  uint64 // session id in the maze
+	sid  uint64 // session id in the maze; number of the session id of a page
+	form form   // of the URL of page n
 }
 
 type placeKind uint8
@@ -31,6 +32,7 @@ const (
 	feed
 	pingKey
 	static
+	mirrorRoot // of the host mirrored
 )
 
 // folders are the directories of an English host; a Japanese host has the same but for the first, which is in Japanese.
@@ -59,15 +61,22 @@ func escape(dst, raw []byte) []byte {
 
 // pathDraw decides the folder and the form of a page's path.
 func (w *Web) pathDraw(h *Host, p int) (folder int, view bool, word int) {
-	r := draw(w.o.Seed, forPath, uint64(h.Index), uint64(p))
+	r := draw(w.o.Seed, forPath, h.pathNumber(), uint64(p))
 	u := r.next()
 	return int(u & 7), u>>8&15 == 0, int(u >> 16 & 7)
 }
 
 // appendPath writes the canonical path (and query) of page p.
 func (w *Web) appendPath(dst []byte, h *Host, p int) []byte {
+	dst = append(dst, h.folder...)
 	if p == 0 {
 		return append(dst, '/')
+	}
+	if h.Templated {
+		if p&1 == 0 {
+			return strconv.AppendInt(append(dst, "/shop/list?p="...), int64(p), 10)
+		}
+		return append(strconv.AppendInt(append(dst, "/shop/item-"...), int64(p), 10), ".html"...)
 	}
 	folder, view, word := w.pathDraw(h, p)
 	dst = appendFolder(dst, h, folder)
@@ -78,16 +87,19 @@ func (w *Web) appendPath(dst []byte, h *Host, p int) []byte {
 	}
 	dst = append(dst, "view?id="...)
 	dst = strconv.AppendInt(dst, int64(p), 10)
-	if h.Charset != Latin {
+	if h.japanesePaths() {
 		dst = append(dst, "&k="...)
 		dst = escape(dst, texts(h.Charset).words[word])
 	}
 	return dst
 }
 
+// japanesePaths reports whether paths of a host have Japanese in them.
+func (h *Host) japanesePaths() bool { return h.Charset != Latin && !h.twin }
+
 func appendFolder(dst []byte, h *Host, folder int) []byte {
 	dst = append(dst, '/')
-	if folder == 0 && h.Charset != Latin {
+	if folder == 0 && h.japanesePaths() {
 		dst = append(dst, japaneseFolderEscaped...)
 	} else {
 		dst = append(dst, folders[folder]...)
@@ -99,9 +111,11 @@ func appendFolder(dst []byte, h *Host, folder int) []byte {
 func (w *Web) appendPlace(dst []byte, h *Host, at place) []byte {
 	switch at.kind {
 	case content:
-		return w.appendPath(dst, h, at.n)
+		begin := len(dst)
+		return w.appendForm(w.appendPath(dst, h, at.n), begin, h, at)
 	case alias:
 		folder, _, _ := w.pathDraw(h, at.n)
+		dst = append(dst, h.folder...)
 		dst = appendFolder(dst, h, folder)
 		dst = append(dst, "old-"...)
 		dst = strconv.AppendInt(dst, int64(at.n), 10)
@@ -136,13 +150,24 @@ func (w *Web) appendPlace(dst []byte, h *Host, at place) []byte {
 		return append(dst, "/"+PingKey+".txt"...)
 	case static:
 		return append(dst, staticPaths[at.n]...)
+	case mirrorRoot:
+		return append(dst, mirrorFolder+"/"...)
 	}
 	return append(dst, "/missing"...)
 }
 
 // locate finds what a request target names. It is exact: only the canonical target of a place finds it.
 func (w *Web) locate(h *Host, target []byte) place {
-	at := w.guess(h, target)
+	at := w.guess(h, target[min(len(h.folder), len(target)):])
+	if rest, formed, ok := w.guessForm(h, target); ok {
+		if at = formed; rest != nil {
+			at = w.guess(h, rest)
+			at.form = formed.form
+		}
+		for at.form == session && at.sid < sessionIDs-1 && !bytes.Equal(w.appendPlace(nil, h, at), target) {
+			at.sid++
+		}
+	}
 	var room [128]byte
 	if at.kind == missing || !bytes.Equal(w.appendPlace(room[:0], h, at), target) {
 		return place{}
@@ -206,6 +231,10 @@ func (w *Web) guess(h *Host, target []byte) place {
 	switch {
 	case len(query) > 3 && string(query[:3]) == "id=":
 		at.n = number(query[3:])
+	case h.Templated && len(query) > 2 && string(query[:2]) == "p=":
+		at.n = number(query[2:])
+	case h.Templated && len(file) > 5 && string(file[:5]) == "item-":
+		at.n = number(file[5:])
 	case len(file) > 1 && file[0] == 'p':
 		at.n = number(file[1:])
 	case len(file) > 4 && string(file[:4]) == "old-":
@@ -280,7 +309,7 @@ func (w *Web) edges(dst []edge, h *Host, at place) []edge {
 
 func (w *Web) pageEdges(dst []edge, h *Host, p int) []edge {
 	o, k := &w.o, h.Fanout
-	r := draw(o.Seed, forLinks, uint64(h.Index), uint64(p))
+	r := draw(o.Seed, forLinks, h.pathNumber(), uint64(p))
 	first := len(dst)
 	add := func(to place, kind outlink.Kind) {
 		dst = append(dst, edge{host: -1, to: to, kind: kind, style: uint8(r.next())})
@@ -335,6 +364,7 @@ func (w *Web) pageEdges(dst []edge, h *Host, p int) []edge {
 		}
 		add(w.linked(h, r.below(near)), kind)
 	}
+	dst = append(dst[:first], w.dusty(dst[first:], h, p)...)
 	// Those born since come last and beyond the degree, so that a birth leaves the other links as they are.
 	for c := max(h.Pages, p*k+1); c <= p*k+k && c < h.live; c++ {
 		add(w.linked(h, c), outlink.Anchor)

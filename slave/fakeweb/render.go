@@ -1,6 +1,7 @@
 package fakeweb
 
 import (
+	"slices"
 	"strconv"
 	"time"
 
@@ -45,7 +46,7 @@ func trivial(t time.Time) (moves int64, at time.Time) {
 func (w *Web) page(dst []byte, h *Host, n int, version uint64, o origin, now time.Time) []byte {
 	c := texts(h.Charset)
 	begin := len(dst)
-	r := draw(w.o.Seed, forSize, uint64(h.Index), uint64(n))
+	r := draw(w.o.Seed, forSize, h.textNumber(n), uint64(n))
 	size := w.o.PageBytes/2 + r.below(w.o.PageBytes+1)
 
 	dst = w.prologue(dst, h, c, w.title(nil, h, n))
@@ -66,7 +67,7 @@ func (w *Web) page(dst []byte, h *Host, n int, version uint64, o origin, now tim
 	dst = append(dst, "<main>\n<h1>"...)
 	dst = w.title(dst, h, n)
 	dst = append(dst, "</h1>\n"...)
-	if h.Changes.Share > 0 {
+	if h.Changes.Share > 0 && !h.shares(n) {
 		// Every version has this line of its own, so no two versions have the same digest.
 		dst = append(dst, "<p>"...)
 		dst = append(dst, c.phrases.edition...)
@@ -76,22 +77,40 @@ func (w *Web) page(dst []byte, h *Host, n int, version uint64, o origin, now tim
 		dst = strconv.AppendUint(dst, version&(1<<32-1), 10)
 		dst = append(dst, "</p>\n"...)
 	}
-	paragraph := 0
+	const linkBytes, footerBytes = 90, 100
+	shown, perLink, paragraph, written := edges, linkBytes, 0, 0
+	length := func() int { return len(dst) - begin }
+	if w.o.Twins != (Twins{}) {
+		// What stands where may not follow from the addresses in the page, which are those of one twin. Equal pages of
+		// several hosts differ in their links: these stand beside the text.
+		length, perLink = func() int { return written }, 0
+		shown = slices.DeleteFunc(slices.Clone(edges), func(e edge) bool {
+			return e.kind == outlink.Link || h.shares(n)
+		})
+	}
 	text := func(until int) {
-		for len(dst)-begin < until {
-			dst = append(dst, c.paragraphs[w.paragraph(h, n, paragraph, version)]...)
+		for length() < until {
+			p := c.paragraphs[w.paragraph(h, n, paragraph, version)]
+			dst, written = append(dst, p...), written+len(p)
 			paragraph++
 		}
 	}
-	const linkBytes, footerBytes = 90, 100
-	rest := max(0, size-(len(dst)-begin)-linkBytes*len(edges)-footerBytes)
-	start := len(dst) - begin
-	for i := range edges {
-		text(start + linkBytes*i + rest*i/len(edges))
-		dst = w.link(dst, h, c, n, &edges[i], o)
+	rest := max(0, size-length()-linkBytes*len(shown)-footerBytes)
+	start := length()
+	for i := range shown {
+		text(start + perLink*i + rest*i/len(shown))
+		dst = w.link(dst, h, c, n, &shown[i], o)
 	}
-	text(size - footerBytes)
-	dst = append(dst, "</main>\n<footer>"...)
+	text(start + perLink*len(shown) + rest)
+	dst = append(dst, "</main>\n"...)
+	if h.shares(n) {
+		dst = append(dst, "<nav>\n"...)
+		for i := range edges {
+			dst = w.link(dst, h, c, n, &edges[i], o)
+		}
+		dst = append(dst, "</nav>\n"...)
+	}
+	dst = append(dst, "<footer>"...)
 	dst = append(dst, c.phrases.footer...)
 	return append(dst, "</footer>\n</body>\n</html>\n"...)
 }
@@ -138,7 +157,7 @@ func (w *Web) navigation(dst []byte, h *Host, c *corpus, now time.Time) []byte {
 
 // title writes the title of page n.
 func (w *Web) title(dst []byte, h *Host, n int) []byte {
-	r := draw(w.o.Seed, forTitle, uint64(h.Index), uint64(n))
+	r := draw(w.o.Seed, forTitle, h.textNumber(n), uint64(n))
 	dst = append(dst, texts(h.Charset).titles[r.below(titleCount)]...)
 	dst = append(dst, ' ')
 	return strconv.AppendInt(dst, int64(n), 10)
@@ -151,11 +170,11 @@ func (w *Web) paragraph(h *Host, n, i int, version uint64) int {
 		if version&3 == uint64(i&3) {
 			break
 		}
-		if r := draw(w.o.Seed, forText, uint64(h.Index)<<32|uint64(n), uint64(i), version); r.next()%3 == 0 {
+		if r := draw(w.o.Seed, forText, h.textNumber(n)<<32|uint64(n), uint64(i), version); r.next()%3 == 0 {
 			break
 		}
 	}
-	r := draw(w.o.Seed, forText, uint64(h.Index)<<32|uint64(n), uint64(i), version, 1)
+	r := draw(w.o.Seed, forText, h.textNumber(n)<<32|uint64(n), uint64(i), version, 1)
 	return r.below(paragraphCount)
 }
 
@@ -223,14 +242,15 @@ func (w *Web) href(dst []byte, h *Host, c *corpus, n int, e *edge, o origin) []b
 	}
 	path := len(dst)
 	dst = w.appendPlace(dst, h, e.to)
-	if h.Charset != Latin && (e.to.kind == content || e.to.kind == alias) && e.style&8 != 0 {
+	if h.japanesePaths() && h.folder == "" && (e.to.kind == content || e.to.kind == alias) && e.style&8 != 0 {
 		dst = w.unescape(dst, path, c)
 	}
 	switch style {
 	case 5:
 		dst = append(dst, "#section-2"...)
 	case 6:
-		if e.to.kind == content && e.to.n == 0 {
+		// The links of a mirror would leave it, and a page with a slash at its end is a folder deeper.
+		if e.to.kind == content && e.to.n == 0 || h.folder != "" || h.Dust {
 			break
 		}
 		// Pages of the tree lie one folder deep, the root page none.

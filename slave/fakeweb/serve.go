@@ -15,7 +15,8 @@ type ServeOptions struct {
 	Web    Options
 	Listen ListenOptions
 	// Folder, when set, is where seeds.txt (a URL a line), resolve.txt (NAME:PORT:ADDRESS a line) and, unless
-	// Web.LogFile names another, access.log are written before anything is served; it is made if need be. Empty: the
+	// Web.LogFile names another, access.log are written before anything is served; with Web.Twins also
+	// twins.txt, what a crawl of all hosts finds of them. The folder is made if need be. Empty: the
 	// lines go to the output only.
 	Folder string
 	Ping   string // URL of a receiver of IndexNow that hosts report their changes to; empty: none
@@ -46,6 +47,15 @@ func Serve(ctx context.Context, out io.Writer, o ServeOptions) (err error) {
 		if err := errors.Join(writeLines(filepath.Join(o.Folder, "seeds.txt"), seeds),
 			writeLines(filepath.Join(o.Folder, "resolve.txt"), resolve)); err != nil {
 			return err
+		}
+		if o.Web.Twins != (Twins{}) {
+			lines, err := w.likenesses(seeds)
+			if err == nil {
+				err = writeLines(filepath.Join(o.Folder, "twins.txt"), lines)
+			}
+			if err != nil {
+				return err
+			}
 		}
 	}
 	b := bufio.NewWriter(out)

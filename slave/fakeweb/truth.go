@@ -49,6 +49,7 @@ func (w *Web) truth(h *Host, o origin, target []byte, url string, now time.Time)
 		p.Host = -1
 	}
 	h.live = w.live(h, now)
+	h = w.inMirror(h, target)
 	at := w.locate(h, target)
 	if at.kind == content {
 		pr := w.changes(h, at.n)
@@ -137,7 +138,8 @@ func (w *Web) visited(url string, now time.Time) (Host, place, error) {
 	if ok {
 		if h, ok := w.hostNamed(name); ok {
 			h.live = w.live(&h, now)
-			return h, w.locate(&h, target), nil
+			of := w.inMirror(&h, target)
+			return *of, w.locate(of, target), nil
 		}
 	}
 	return Host{}, place{}, fmt.Errorf("%w: %q", ErrUnknownURL, url)

@@ -68,11 +68,11 @@ func (w *Web) Log() []Entry { return w.log.entries() }
 // Hosts gives the number of ordinary hosts.
 func (w *Web) Hosts() int { return w.o.Hosts }
 
-// Seeds gives the roots of all ordinary hosts, in order, under the scheme's own port.
+// Seeds gives the roots of all ordinary hosts, in order, then those of their other names, under the scheme's own port.
 func (w *Web) Seeds() []string {
-	seeds := make([]string, w.o.Hosts)
-	for i := range seeds {
-		seeds[i] = "http://" + w.name(i) + "/"
+	seeds := w.names()
+	for i, name := range seeds {
+		seeds[i] = "http://" + name + "/"
 	}
 	return seeds
 }
