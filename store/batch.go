@@ -7,8 +7,8 @@ import (
 
 // Batch collects what one Commit stores. It is filled by one goroutine and may be filled again after Reset.
 //
-// The orders take effect in this sequence, whatever the order of the calls: visits, moves and drops; candidates; the
-// rest. Strings and slices handed in are kept until the commit: do not change them.
+// The orders take effect in this sequence, whatever the order of the calls: Rejudge; visits, moves and drops;
+// candidates; the rest. Strings and slices handed in are kept until the commit: do not change them.
 type Batch struct {
 	now      time.Time
 	bytes    int
@@ -29,6 +29,12 @@ type Batch struct {
 	unstops  []string
 	metaKeys []string
 	metas    [][]byte
+	rejudge  bool   // all links are put down to be judged again,
+	given    uint64 // and so many page numbers count as given
+
+	// What Commit adds, so that the batch and the state it is committed to decide alone what comes of it.
+	opened  uint32 // minute up to which slots have opened, for Due too
+	domains string // version of the list of registrable domains by which hosts find their partition
 }
 
 // NewBatch returns an empty batch for a commit at this time.
@@ -145,6 +151,10 @@ func (b *Batch) PutMeta(name string, value []byte) {
 	b.grow(len(name) + len(value))
 	b.metaKeys, b.metas = append(b.metaKeys, name), append(b.metas, value)
 }
+
+// Rejudge puts all visited pages with links down to have them judged again (Relaxation), and passes over the first
+// page numbers, as many as were given already.
+func (b *Batch) Rejudge(given uint64) { b.grow(8); b.rejudge, b.given = true, max(b.given, given) }
 
 // Admission counts the pages of one host that a commit admitted.
 type Admission struct {

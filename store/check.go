@@ -1,7 +1,11 @@
 package store
 
 import (
+	"bytes"
 	"cmp"
+	"crypto/sha256"
+	"encoding/binary"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -25,6 +29,7 @@ type Report struct {
 	Problems []string // the first maxProblems
 	More     int      // how many more there are
 	Stats    Stats    // sums over the partitions that could be read
+	Digests  []string // of the partitions without a problem, in order: the name of the file, and Partition.Digest
 }
 
 const maxProblems = 1000
@@ -151,9 +156,53 @@ func (c *checker) partition(p *Partition) {
 		}
 		return nil
 	})
+	digest := ""
+	if err == nil {
+		digest, err = p.Digest()
+	}
 	if err != nil {
 		c.report.add("%s: %v", name, err)
+		return
 	}
+	c.report.Digests = append(c.report.Digests, name+" "+digest)
+}
+
+// Digest is one of all that a partition holds and that commits decide: of every bucket with its sequence, of every key
+// and value in their order. Equal digests mean equal pages, at equal positions. It leaves out what is the file's own:
+// its free pages, the schema, what it notes about the other files of its state (progress), and how its links are
+// packed, since two processors may pack the same links otherwise.
+func (p *Partition) Digest() (string, error) {
+	h := sha256.New()
+	write := func(kind byte, parts ...[]byte) {
+		h.Write([]byte{kind})
+		for _, part := range parts {
+			h.Write(binary.LittleEndian.AppendUint64(nil, uint64(len(part))))
+			h.Write(part)
+		}
+	}
+	var walk func(name []byte, b *bbolt.Bucket) error
+	walk = func(name []byte, b *bbolt.Bucket) error {
+		write('b', name, binary.LittleEndian.AppendUint64(nil, b.Sequence()))
+		links, meta := bytes.Equal(name, bucketLinks), bytes.Equal(name, bucketMeta)
+		err := b.ForEach(func(k, v []byte) (err error) {
+			switch {
+			case v == nil:
+				return walk(k, b.Bucket(k))
+			case meta && bytes.Equal(k, progressKey):
+				return nil
+			case meta && bytes.Equal(k, identityKey):
+				v = v[min(len(v), 8):] // the checksum, which is over the schema too, and the schema
+			case links:
+				v, err = unpackLinks(k, v)
+			}
+			write('v', k, v)
+			return err
+		})
+		write('e')
+		return err
+	}
+	err := p.view("make a digest", func(tx *bbolt.Tx) error { return tx.ForEach(walk) })
+	return hex.EncodeToString(h.Sum(nil)[:16]), err
 }
 
 // partitionCheck is the check of one partition on one snapshot.

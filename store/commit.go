@@ -10,6 +10,7 @@ import (
 	"slices"
 
 	"go.etcd.io/bbolt"
+	"golang.org/x/net/publicsuffix"
 
 	"henro/messages/outlink"
 	"henro/messages/weburl"
@@ -26,11 +27,18 @@ func (p *Partition) Commit(b *Batch) (Outcome, error) {
 	// did.
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	opened := max(p.opened, timequeue.Minute(b.now))
+	b.opened, b.domains = max(p.opened, timequeue.Minute(b.now)), publicsuffix.List.String()
+	return p.apply(b)
+}
+
+// apply does what a batch says that Commit has completed. What the partition holds afterwards is a function of the
+// batch and of what it held before, down to every position: no clock, no option, no chance and no read has a part in
+// it. So replicas to which the same batches are applied in the same order hold the same, as Digest tells.
+func (p *Partition) apply(b *Batch) (Outcome, error) {
 	if b.Empty() {
 		pending := false
 		if err := p.view("look for slots to split", func(tx *bbolt.Tx) error {
-			if err := p.queue.Begin(tx, opened); err != nil {
+			if err := p.queue.Begin(tx, b.opened); err != nil {
 				return err
 			}
 			pending = p.queue.Pending()
@@ -42,8 +50,9 @@ func (p *Partition) Commit(b *Batch) (Outcome, error) {
 	var c *commit
 	own := p.progress.commits[p.index].Load() + 1
 	err := p.update("commit", func(tx *bbolt.Tx) error {
-		c = &commit{partition: p, tx: tx, batch: b, hosts: map[HostID]*hostChange{}, admitted: map[HostID]int{}}
-		if err := c.run(opened); err != nil {
+		c = &commit{partition: p, tx: tx, batch: b, domains: p.domains, hosts: map[HostID]*hostChange{},
+			admitted: map[HostID]int{}}
+		if err := c.run(); err != nil {
 			return err
 		}
 		return p.progress.write(tx, p.index, own)
@@ -52,6 +61,7 @@ func (p *Partition) Commit(b *Batch) (Outcome, error) {
 		return Outcome{}, err
 	}
 	p.progress.commits[p.index].Store(own) // it is on disk: the others may say so
+	p.domains = c.domains
 	return c.out, nil
 }
 
@@ -60,6 +70,7 @@ type commit struct {
 	partition  *Partition
 	tx         *bbolt.Tx
 	batch      *Batch
+	domains    string // of the partition's identity, after the commit
 	out        Outcome
 	fresh      *freshWriter
 	totals     totals
@@ -96,9 +107,13 @@ type hostChange struct {
 	present bool // had counts before
 }
 
-func (c *commit) run(opened uint32) error {
+// splitRecords bounds how many records of a coarse slot one commit moves into finer ones: some 20 ms. It belongs to the
+// format: where it differs, the same batches make another state.
+const splitRecords = 4096
+
+func (c *commit) run() error {
 	p := c.partition
-	if err := p.queue.Begin(c.tx, opened); err != nil {
+	if err := p.queue.Begin(c.tx, c.batch.opened); err != nil {
 		return err
 	}
 	c.fresh = newFreshWriter(c.tx.Bucket(bucketFresh))
@@ -108,7 +123,7 @@ func (c *commit) run(opened uint32) error {
 	}
 	before := c.totals
 	steps := []func() error{
-		c.findOrigins, func() error { return p.seen.Apply(c.tx, c.ops) },
+		c.noteDomains, c.rejudge, c.findOrigins, func() error { return p.seen.Apply(c.tx, c.ops) },
 		c.storeVisits, c.storeMoves, c.storeDrops, c.storeRenews, c.storeForgets, c.storeAdmits,
 		c.storeHosts, c.storeLeases, c.storeOutbox, c.storeRelaxed, c.storeStops, c.storeMeta,
 	}
@@ -117,7 +132,7 @@ func (c *commit) run(opened uint32) error {
 			return err
 		}
 	}
-	if c.out.Splits, c.out.SplitsLeft, err = p.queue.Split(p.options.SplitRecords); err != nil {
+	if c.out.Splits, c.out.SplitsLeft, err = p.queue.Split(splitRecords); err != nil {
 		return err
 	}
 	if err := p.queue.Flush(); err != nil {
@@ -134,6 +149,27 @@ func (c *commit) run(opened uint32) error {
 		return nil
 	}
 	return writeTotals(c.tx, c.totals)
+}
+
+// noteDomains notes that hosts are divided by another list of registrable domains than those before.
+func (c *commit) noteDomains() error {
+	if c.domains == c.batch.domains || c.domains == mixedDomains {
+		return nil
+	}
+	c.domains = mixedDomains
+	return c.partition.writeIdentity(c.tx, c.domains)
+}
+
+// rejudge puts all visited pages with links down to have them judged again, and passes over numbers that were given.
+func (c *commit) rejudge() error {
+	if !c.batch.rejudge {
+		return nil
+	}
+	c.totals.serial = max(c.totals.serial, c.batch.given)
+	return eachVisited(c.tx, func(page Page, _ Place) error {
+		return c.relax(&Relaxation{Host: IDOf(weburl.HostOf(page.URL)), URL: page.URL, Depth: page.Depth,
+			DepthLeft: page.DepthLeft, Redirects: page.Redirects}, fingerprint.URL(page.URL))
+	})
 }
 
 // hostOf names the host of a URL; runs of one host cost one digest.

@@ -1,10 +1,8 @@
 package store
 
 import (
-	"bytes"
-	"crypto/sha256"
 	"encoding/binary"
-	"encoding/hex"
+	"fmt"
 	"os"
 	"reflect"
 	"unsafe"
@@ -47,6 +45,48 @@ func (p *Partition) FailWrite(n int, with error) (heal func() bool) {
 		*writeAt, *file = realWrite, realFile
 		return happened
 	}
+}
+
+// Apply does what a batch says that another partition has committed.
+func (p *Partition) Apply(b *Batch) (Outcome, error) { return p.apply(b) }
+
+// Commits is how many commits the partition has had, as its file says.
+func (p *Partition) Commits() (n uint64, err error) {
+	err = p.view("read commits", func(tx *bbolt.Tx) error {
+		noted, err := readProgress(tx)
+		n = noted.of(p.index)
+		return err
+	})
+	return n, err
+}
+
+// DividedBy writes another version of the list of registrable domains.
+func (p *Partition) DividedBy(domains string) error {
+	p.domains = domains
+	return p.update("forge", func(tx *bbolt.Tx) error { return p.writeIdentity(tx, domains) })
+}
+
+// Domains is the version of the list of registrable domains that the file notes.
+func (p *Partition) Domains() (domains string, err error) {
+	err = p.view("read identity", func(tx *bbolt.Tx) error {
+		noted := &Partition{}
+		err := noted.identify(tx)
+		domains = noted.domains
+		return err
+	})
+	return domains, err
+}
+
+// UnpackLinks stores the links of a page, which are packed, as they are.
+func (p *Partition) UnpackLinks(url string) error {
+	return p.update("forge", func(tx *bbolt.Tx) error {
+		links, key := tx.Bucket(bucketLinks), key128(IDOf(weburl.HostOf(url)), fingerprint.URL(url))
+		plain, err := unpackLinks(key, links.Get(key))
+		if err != nil || links.Get(key)[4] == linksPlain {
+			return fmt.Errorf("links that are packed: %w", err)
+		}
+		return put(links, key, append([]byte{0, 0, 0, 0, linksPlain}, plain...))
+	})
 }
 
 // SetSchema writes another schema number.
@@ -118,37 +158,6 @@ func (p *Partition) FlipLease() error {
 		v[len(v)-3] ^= 4
 		return leases.Put(key64(1), v)
 	})
-}
-
-// Digest is one of all that a partition holds: of every bucket with its sequence, of every key and value, in their
-// order. It leaves out which file it is, and how far the files of the state have come.
-func (p *Partition) Digest() (string, error) {
-	h := sha256.New()
-	write := func(kind byte, parts ...[]byte) {
-		h.Write([]byte{kind})
-		for _, part := range parts {
-			h.Write(binary.LittleEndian.AppendUint64(nil, uint64(len(part))))
-			h.Write(part)
-		}
-	}
-	var walk func(name []byte, b *bbolt.Bucket) error
-	walk = func(name []byte, b *bbolt.Bucket) error {
-		write('b', name, binary.LittleEndian.AppendUint64(nil, b.Sequence()))
-		err := b.ForEach(func(k, v []byte) error {
-			switch {
-			case v == nil:
-				return walk(k, b.Bucket(k))
-			case bytes.Equal(name, bucketMeta) && (bytes.Equal(k, identityKey) || bytes.Equal(k, progressKey)):
-			default:
-				write('v', k, v)
-			}
-			return nil
-		})
-		write('e')
-		return err
-	}
-	err := p.view("digest", func(tx *bbolt.Tx) error { return tx.ForEach(walk) })
-	return hex.EncodeToString(h.Sum(nil)), err
 }
 
 func sealed(key, b []byte) []byte { return sealInPlace(key, append(make([]byte, 4, 4+len(b)), b...)) }

@@ -24,10 +24,6 @@ type Options struct {
 	// again, and that waits for open readers. Default 1 GiB (0 on Windows, where the file would be extended to it).
 	MapBytes int
 
-	// SplitRecords bounds how many records of a coarse slot one commit moves into finer ones. Default 4,096, about 20
-	// ms.
-	SplitRecords int
-
 	// ReadOnly opens without the right to write, beside other readers.
 	ReadOnly bool
 
@@ -40,7 +36,7 @@ type Options struct {
 
 // DefaultOptions returns the options a crawl starts from.
 func DefaultOptions() Options {
-	o := Options{LockTimeout: 2 * time.Second, MapBytes: 1 << 30, SplitRecords: 4096}
+	o := Options{LockTimeout: 2 * time.Second, MapBytes: 1 << 30}
 	if runtime.GOOS == "windows" {
 		o.MapBytes = 0
 	}
@@ -63,8 +59,6 @@ func (o *Options) Validate() error {
 		return errors.New("state lock timeout: not negative")
 	case o.MaxBytes < 0 || o.MapBytes < 0:
 		return errors.New("state sizes: not negative")
-	case o.SplitRecords <= 0:
-		return errors.New("state split records: at least 1")
 	}
 	return nil
 }

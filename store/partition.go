@@ -74,7 +74,7 @@ type Partition struct {
 // identity is what the files of one state have in common.
 type identity struct {
 	crawl   [16]byte
-	domains string // version of the list of registrable domains the hosts were divided by
+	domains string // version of the list of registrable domains the hosts were divided by, or mixedDomains
 }
 
 // Open opens a partition by itself, creating it as the only one of its state; a crawl uses OpenState.
@@ -156,7 +156,9 @@ func open(path string, o Options, index, of int, id identity) (p *Partition, err
 	}); err != nil || o.ReadOnly || p.schema == Schema {
 		return p, err
 	}
-	return p, p.update("raise the schema of "+path, p.writeIdentity)
+	return p, p.update("raise the schema of "+path, func(tx *bbolt.Tx) error {
+		return p.writeIdentity(tx, p.domains)
+	})
 }
 
 // create makes the buckets of a new partition.
@@ -175,15 +177,15 @@ func (p *Partition) create(tx *bbolt.Tx) error {
 	if err := writeTotals(tx, totals{}); err != nil {
 		return err
 	}
-	return p.writeIdentity(tx)
+	return p.writeIdentity(tx, p.domains)
 }
 
-func (p *Partition) writeIdentity(tx *bbolt.Tx) error {
+func (p *Partition) writeIdentity(tx *bbolt.Tx, domains string) error {
 	b := binary.LittleEndian.AppendUint32(make([]byte, 4, 64), Schema)
 	b = binary.LittleEndian.AppendUint16(b, uint16(p.index))
 	b = binary.LittleEndian.AppendUint16(b, uint16(p.of))
 	b = append(b, p.crawl[:]...)
-	b = appendString(b, p.domains)
+	b = appendString(b, domains)
 	return put(tx.Bucket(bucketMeta), identityKey, b)
 }
 

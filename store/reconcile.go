@@ -5,11 +5,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"sync/atomic"
-
-	"go.etcd.io/bbolt"
-
-	"henro/messages/weburl"
-	"henro/store/fingerprint"
+	"time"
 )
 
 // Reconciled is what Reconcile did.
@@ -60,11 +56,13 @@ func Reconcile(dir string) (done *Reconciled, err error) {
 	}
 	for i, p := range s.Partitions {
 		g.begin()
-		pages, err := p.relaxAll(given[i])
+		b := NewBatch(time.Now())
+		b.Rejudge(given[i])
+		out, err := p.Commit(b)
 		if err != nil {
 			return nil, err
 		}
-		done.Pages += pages
+		done.Pages += uint64(out.Relaxations)
 	}
 	g.begin()
 	for _, p := range s.Partitions {
@@ -96,27 +94,4 @@ func (s *State) numbersUsed() ([]uint64, error) {
 		}
 	}
 	return given, nil
-}
-
-// relaxAll puts all visited pages with links down to have them judged again, and passes over numbers that others know.
-func (p *Partition) relaxAll(given uint64) (pages uint64, err error) {
-	err = p.update("judge all links again", func(tx *bbolt.Tx) error {
-		c := &commit{partition: p, tx: tx}
-		if c.totals, err = readTotals(tx); err != nil {
-			return err
-		}
-		c.totals.serial = max(c.totals.serial, given)
-		if err := eachVisited(tx, func(page Page, _ Place) error {
-			return c.relax(&Relaxation{Host: IDOf(weburl.HostOf(page.URL)), URL: page.URL, Depth: page.Depth,
-				DepthLeft: page.DepthLeft, Redirects: page.Redirects}, fingerprint.URL(page.URL))
-		}); err != nil {
-			return err
-		}
-		pages = c.totals.relaxations
-		if err := writeTotals(tx, c.totals); err != nil {
-			return err
-		}
-		return p.progress.write(tx, p.index, p.progress.commits[p.index].Load())
-	})
-	return pages, err
 }

@@ -5,33 +5,73 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
 	"testing"
 	"time"
 
+	"henro/messages/outlink"
 	"henro/store"
 	"henro/store/storetest"
 )
 
-// replica is a partition that only commits what another one committed before.
+// replica is a partition to which the batches of another one are applied.
 type replica struct {
 	*testing.T
-	name string
-	path string
-	p    *store.Partition
+	name    string
+	path    string
+	options store.Options
+	p       *store.Partition
+	cuts    int // writes that failed
 }
 
 func (r *replica) open() {
 	r.Helper()
 	var err error
-	if r.p, err = store.Open(r.path, testOptions()); err != nil {
+	if r.p, err = store.Open(r.path, r.options); err != nil {
 		r.Fatal(r.name, err)
 	}
 }
 
-func (r *replica) commit(b *store.Batch) {
+func (r *replica) reopen() {
 	r.Helper()
-	if _, err := r.p.Commit(b); err != nil {
+	if err := r.p.Close(); err != nil {
 		r.Fatal(r.name, err)
+	}
+	r.open()
+}
+
+func (r *replica) apply(b *store.Batch) {
+	r.Helper()
+	if _, err := r.p.Apply(b); err != nil {
+		r.Fatal(r.name, err)
+	}
+}
+
+// applyCut applies a batch while the n-th write fails half-way, or for negative n the sync behind it, and goes on from
+// what that leaves on the disk: the batch is there, or it is not and is applied again.
+func (r *replica) applyCut(b *store.Batch, n int) {
+	r.Helper()
+	before, err := r.p.Commits()
+	if err != nil {
+		r.Fatal(r.name, err)
+	}
+	heal := r.p.FailWrite(n, storetest.ErrInjected())
+	_, err = r.p.Apply(b)
+	if happened := heal(); happened != (err != nil) {
+		r.Fatalf("%s: write %d failed: %v, and the commit said %v", r.name, n, happened, err)
+	}
+	if err == nil {
+		return
+	}
+	r.cuts++
+	r.reopen()
+	after, err := r.p.Commits()
+	if err != nil {
+		r.Fatal(r.name, err)
+	}
+	if after == before {
+		r.apply(b)
 	}
 }
 
@@ -44,10 +84,10 @@ func (r *replica) digest() string {
 	return sum
 }
 
-// TestTheSameBatchesMakeTheSamePartition feeds what one partition commits, which is read and closed meanwhile, to three
-// others that nobody reads: one that stays open, one that is closed and opened at any moment, and one that is begun
-// anew half-way with a copy of the first. All that they hold is the same after each batch, positions too, which slaves
-// have been given.
+// TestTheSameBatchesMakeTheSamePartition applies what one partition commits, which is read and closed meanwhile, to
+// four others: one of which due pages are read at any time, one that is closed and opened at any moment, one whose
+// writes are cut off at random, and one that is begun anew half-way with a copy of the first. All that they hold is the
+// same after each batch, positions too, which slaves have been given.
 func TestTheSameBatchesMakeTheSamePartition(t *testing.T) {
 	for i := range uint64(2) {
 		rnd := rand.New(rand.NewPCG(uint64(*seed)+i, 5))
@@ -60,13 +100,18 @@ func TestTheSameBatchesMakeTheSamePartition(t *testing.T) {
 			return leader
 		}
 		var replicas []*replica
-		for _, name := range []string{"open", "opened again", "from a copy"} {
-			r := &replica{T: t, name: name, path: filepath.Join(t.TempDir(), "p000.db")}
+		begin := func(name string) *replica {
+			r := &replica{T: t, name: name, path: filepath.Join(t.TempDir(), "p000.db"), options: testOptions()}
 			r.open()
 			t.Cleanup(func() { r.p.Close() })
 			replicas = append(replicas, r)
+			return r
 		}
-		compare := func(step int) {
+		read, reopened, cut, copied := begin("read"), begin("opened again"), begin("cut off"), begin("from a copy")
+		cut.options.NoSync = false
+		cut.reopen()
+		n := 0
+		compare := func() {
 			t.Helper()
 			want, err := leader.Digest()
 			if err != nil {
@@ -74,70 +119,174 @@ func TestTheSameBatchesMakeTheSamePartition(t *testing.T) {
 			}
 			for _, r := range replicas {
 				if r.digest() != want {
-					t.Fatalf("seed %d, batch %d: the one %s holds something else", uint64(*seed)+i, step, r.name)
+					t.Fatalf("seed %d, batch %d: the one %s holds something else", uint64(*seed)+i, n, r.name)
 				}
 			}
 		}
-		n := 0
-		last := time.Time{}
-		o.Committed = func(s *storetest.Step) {
-			last = s.Now
-			for _, r := range replicas {
-				if r.name == "opened again" && rnd.IntN(4) == 0 {
-					if err := r.p.Close(); err != nil {
-						t.Fatal(err)
-					}
-					r.open()
+		begun := time.Date(2026, 3, 1, 22, 40, 0, 0, time.UTC) // the suite goes on from here
+		apply := func(b *store.Batch) {
+			t.Helper()
+			for range rnd.IntN(3) {
+				at := begun.Add(time.Duration(rnd.Int64N(int64(100 * 24 * time.Hour))))
+				if _, _, err := read.p.Due(at, nil, 1+rnd.IntN(20)); err != nil {
+					t.Fatal(err)
 				}
-				r.commit(s.Batch())
 			}
-			compare(n)
-			if n++; n == steps/2 {
+			read.apply(b)
+			if rnd.IntN(4) == 0 {
+				reopened.reopen()
+			}
+			reopened.apply(b)
+			switch at := 1 + rnd.IntN(12); rnd.IntN(4) {
+			case 0:
+				cut.applyCut(b, at)
+			case 1:
+				cut.applyCut(b, -at)
+			default:
+				cut.apply(b)
+			}
+			copied.apply(b)
+			n++
+			compare()
+		}
+		o.Committed = func(b *store.Batch) {
+			apply(b)
+			if n == steps/2 {
 				var file bytes.Buffer
-				if _, err := replicas[0].p.Backup(&file); err != nil {
+				if _, err := read.p.Backup(&file); err != nil {
 					t.Fatal(err)
 				}
-				r := replicas[2]
-				if err := r.p.Close(); err != nil {
+				if err := copied.p.Close(); err != nil {
 					t.Fatal(err)
 				}
-				if err := os.WriteFile(r.path, file.Bytes(), 0o600); err != nil {
+				if err := os.WriteFile(copied.path, file.Bytes(), 0o600); err != nil {
 					t.Fatal(err)
 				}
-				r.open()
-				compare(n)
+				copied.open()
+				compare()
 			}
 		}
 		storetest.Run(t, o)
-		// What the suite does not draw: pages that wait again, and time that passes without a batch.
-		for pass := range 5 {
+		// What the suite does not draw: pages that wait again, links that are judged again, time that passes without a
+		// batch.
+		last := begun.Add(200 * 24 * time.Hour)
+		for pass := range 6 {
 			entries, _, err := leader.Visited(nil, 20)
 			if err != nil {
 				t.Fatal(err)
 			}
 			last = last.Add(7 * time.Hour)
-			for _, p := range []*store.Partition{leader, replicas[0].p, replicas[1].p, replicas[2].p} {
-				b := store.NewBatch(last)
-				if pass%2 == 0 {
-					for _, e := range entries {
-						b.Renew(e.Position, e.Page)
-					}
+			b := store.NewBatch(last)
+			switch pass % 3 {
+			case 0:
+				for _, e := range entries {
+					b.Renew(e.Position, e.Page)
 				}
-				if _, err := p.Commit(b); err != nil {
-					t.Fatal(err)
-				}
+			case 1:
+				b.Rejudge(uint64(1000 * pass))
 			}
-			compare(n + pass)
+			if _, err := leader.Commit(b); err != nil {
+				t.Fatal(err)
+			}
+			apply(b)
+		}
+		if cut.cuts == 0 {
+			t.Errorf("seed %d: no write was cut off", uint64(*seed)+i)
 		}
 		// A file without its free pages holds the same, and goes on.
-		r := replicas[1]
-		if err := r.p.Close(); err != nil {
+		if err := reopened.p.Close(); err != nil {
 			t.Fatal(err)
 		}
-		if _, _, err := store.Compact(filepath.Dir(r.path), nil); err != nil {
+		if _, _, err := store.Compact(filepath.Dir(reopened.path), nil); err != nil {
 			t.Fatal(err)
 		}
-		r.open()
-		compare(n)
+		reopened.open()
+		compare()
+	}
+}
+
+// A state notes that its hosts are divided by a second list of registrable domains with the first commit under that
+// list, which replicas apply; opening it notes nothing.
+func TestTheListOfDomainsIsNotedByACommit(t *testing.T) {
+	dir := t.TempDir()
+	paths := []string{filepath.Join(dir, "a.db"), filepath.Join(dir, "b.db")}
+	var files []*store.Partition
+	for _, path := range paths {
+		p, err := store.Open(path, testOptions())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := p.DividedBy("of 2001"); err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { p.Close() })
+		files = append(files, p)
+	}
+	domains := func(want string) {
+		t.Helper()
+		for _, p := range files {
+			if got, err := p.Domains(); err != nil || got != want {
+				t.Errorf("divided by %q, %v; want %q", got, err, want)
+			}
+		}
+	}
+	domains("of 2001")
+	for range 2 {
+		b := store.NewBatch(noon)
+		b.Admit(store.Candidate{URL: "http://a.example/", DepthLeft: 1})
+		if _, err := files[0].Commit(b); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := files[1].Apply(b); err != nil {
+			t.Fatal(err)
+		}
+		domains("several")
+	}
+}
+
+// Check tells equal files from others: a copy has the digests of the state, however its links are packed and whatever
+// it notes about its files, until another batch is committed to it.
+func TestDigestsTellWhatDiffers(t *testing.T) {
+	dir := filled(t, 100)
+	digests := func(dir string) []string {
+		t.Helper()
+		r, err := store.Check(dir, nil)
+		if err != nil || len(r.Problems) > 0 || len(r.Digests) != 2 ||
+			!strings.HasPrefix(r.Digests[0], "p000.db ") || !strings.HasPrefix(r.Digests[1], "p001.db ") {
+			t.Fatalf("%+v, %v", r, err)
+		}
+		return r.Digests
+	}
+	var file bytes.Buffer
+	s := openState(t, dir, testOptions())
+	b, url := store.NewBatch(noon), "http://h1.example/links"
+	owner := s.PartitionOf("http://h1.example")
+	links := slices.Repeat([]outlink.Outlink{{URL: url, Kind: outlink.Anchor, Anchor: "the same"}}, 50)
+	b.Visit(store.Visited{Page: store.Page{URL: url, Next: noon.Add(time.Hour)}, Links: links})
+	if _, err := s.Partitions[owner].Commit(b); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.Backup(&file); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	copied := filepath.Join(t.TempDir(), "state")
+	unpack(t, &file, copied)
+	s = openState(t, copied, testOptions()) // a session of its own
+	if err := s.Partitions[owner].UnpackLinks(url); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	was, is := digests(dir), digests(copied)
+	if !slices.Equal(was, is) {
+		t.Errorf("a copy of %q has %q", was, is)
+	}
+	continued(t, copied, 1, "a")
+	if is = digests(copied); was[0] != is[0] || was[1] == is[1] {
+		t.Errorf("%q, and after a commit to the second %q", was, is)
 	}
 }

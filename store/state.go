@@ -30,8 +30,9 @@ import (
 // State is all partitions of one crawl.
 //
 // Which partition a host belongs to follows from its registrable domain, and what is a registrable domain follows from
-// a list that changes over the years. A state remembers the version it was divided by; under another one, hosts that
-// would now belong elsewhere are found when it is opened, and stay where they are.
+// a list that changes over the years. A state remembers the version it was divided by, which the first commit under
+// another one notes; under that, hosts that would now belong elsewhere are found when it is opened, and stay where they
+// are.
 type State struct {
 	Partitions []*Partition
 	moved      map[HostID]int // hosts that are not where today's list would put them
@@ -193,12 +194,6 @@ func (s *State) findMoved() error {
 			return nil
 		}); err != nil {
 			return err
-		}
-		if p.domains != mixedDomains && !p.options.ReadOnly {
-			p.domains = mixedDomains
-			if err := p.update("note the new list of domains", p.writeIdentity); err != nil {
-				return err
-			}
 		}
 	}
 	return nil

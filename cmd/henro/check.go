@@ -141,6 +141,9 @@ func check(out io.Writer, bar *bar, dir string) error {
 	s := report.Stats
 	fmt.Fprintf(out, "state    %d URLs of %d hosts, %d visited, %d waiting, %s\narchive  %d records\n", s.Known,
 		s.Hosts, s.Visited, s.Waiting, sizeWords(uint64(s.Bytes)), a.records)
+	for _, digest := range report.Digests {
+		fmt.Fprintln(out, "digest   "+digest)
+	}
 	if !a.isHere && s.Visited > 0 {
 		fmt.Fprintln(out, "no WARC files are here: henro collect brings those of slaves")
 	} else if !settings.ArchivesAll && s.Visited > 0 {

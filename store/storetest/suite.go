@@ -26,8 +26,8 @@ type Options struct {
 	// failure has happened. Nil: no failures.
 	FailWrite func(p *store.Partition, n int) (heal func() (happened bool))
 
-	// Committed is called with each step that has been committed, before anything else is. Nil: nothing is.
-	Committed func(*Step)
+	// Committed is called with each batch that has been committed, before anything else is. Nil: nothing is.
+	Committed func(*store.Batch)
 
 	// Check is called with the partition closed: the whole file is to be consistent.
 	Check func(testing.TB)
@@ -60,6 +60,7 @@ type driver struct {
 	step     int
 	handed   []store.Entry // to be visited, moved, dropped; live or not
 	due      []store.Entry // read by Due since the partition was opened
+	until    time.Time     // and up to then
 	cursor   store.Position
 	lastStep *Step
 }
@@ -102,9 +103,10 @@ func (d *driver) commit(s *Step) {
 			}
 		}
 	}
-	got, err := d.p.Commit(s.Batch())
+	b := s.Batch()
+	got, err := d.p.Commit(b)
 	d.fatal("commit", err)
-	d.committed(s)
+	d.committed(b)
 	if fmt.Sprint(got.Admitted) != fmt.Sprint(want.Admitted) || got.Visited != want.Visited ||
 		got.Raised != want.Raised {
 		d.t.Fatalf("step %d: outcome %+v, not %+v", d.step, got, want)
@@ -112,9 +114,9 @@ func (d *driver) commit(s *Step) {
 	d.fatal("compare", d.twin.Differ(d.p))
 }
 
-func (d *driver) committed(s *Step) {
+func (d *driver) committed(b *store.Batch) {
 	if d.o.Committed != nil {
-		d.o.Committed(s)
+		d.o.Committed(b)
 	}
 }
 
@@ -154,9 +156,10 @@ func (d *driver) replay() {
 	s := *d.lastStep
 	s.Now = d.now
 	s.Hosts, s.Stops, s.Leases, s.Ended, s.Relaxed, s.Meta = nil, nil, nil, nil, nil, nil
-	_, err := d.p.Commit(s.Batch())
+	b := s.Batch()
+	_, err := d.p.Commit(b)
 	d.fatal("replay", err)
-	d.committed(&s)
+	d.committed(b)
 	d.fatal("compare after replay", d.twin.Differ(d.p))
 }
 
@@ -166,7 +169,7 @@ func (d *driver) reopen() {
 		d.o.Check(d.t)
 	}
 	d.p = d.o.Open(d.t)
-	d.cursor, d.due, d.twin.opened = nil, nil, 0
+	d.cursor, d.due, d.until, d.twin.opened = nil, nil, time.Time{}, 0
 	d.fatal("compare after opening again", d.twin.Differ(d.p))
 }
 
@@ -183,12 +186,16 @@ func (d *driver) read() {
 			d.handed = append(d.handed, e)
 		}
 	}
-	opened := d.now.Unix() / 60
+	// Pages are read before they are due, by up to three minutes.
+	if until := d.now.Add(time.Duration(d.rnd.IntN(4)) * time.Minute); until.After(d.until) {
+		d.until = until
+	}
+	opened := d.until.Unix() / 60
 	for {
 		limit := 1 + d.rnd.IntN(50)
-		entries, next, err := d.p.Due(d.now, d.cursor, limit)
+		entries, next, err := d.p.Due(d.until, d.cursor, limit)
 		d.fatal("due", err)
-		d.twin.Opened(d.now)
+		d.twin.Opened(d.until)
 		for _, e := range entries {
 			p := d.twin.pages[e.Page.URL]
 			if p == nil || p.place != store.InQueue {
