@@ -66,6 +66,9 @@ func (l *line) identify(msg *named) {
 	n := l.naming[msg.host]
 	delete(l.naming, msg.host)
 	l.clocks.know(msg.host, msg.keys)
+	if l.order != nil {
+		l.order.identify(msg.host, msg.keys)
+	}
 	l.enter(msg.host, n.at)
 }
 

@@ -390,8 +390,11 @@ func (m *Master) makeOrder() (partition.Order, error) {
 		return o, nil
 	}
 	m.o.Hosts.Follow = false // it would go round the frontier
-	if m.ready.order, err = newOrder(m.o.Frontier, &m.o.Hosts, m.state, ranks); err == nil {
+	if m.ready.order, err = newOrder(&m.o, m.state, ranks); err == nil {
 		o.Gate = m.ready.order
+		if m.ready.order.linked != nil {
+			o.Collector = m.ready.order
+		}
 	}
 	return o, err
 }

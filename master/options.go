@@ -108,9 +108,6 @@ func (o *Options) ValidateOrder() error {
 		return err
 	}
 	switch {
-	case o.Frontier.Policy == frontier.PolicyIRLbot:
-		return errors.New("frontier irlbot needs to know the links between hosts, which a crawl does not tell it: " +
-			"only simulate frontier of the lab does")
 	case o.Frontier.Policy != frontier.PolicyHost && (o.Hosts.Continuous || o.Hosts.Again):
 		return fmt.Errorf("frontier %s orders first visits only: a crawl that revisits needs frontier host",
 			o.Frontier.Policy)

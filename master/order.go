@@ -8,10 +8,10 @@ import (
 	"sync"
 	"time"
 
-	"henro/actors/host"
 	"henro/actors/partition"
 	"henro/master/frontier"
 	"henro/messages/outlink"
+	"henro/messages/weburl"
 	"henro/store"
 	"henro/store/fingerprint"
 )
@@ -19,7 +19,9 @@ import (
 // order lets a frontier of package frontier decide what is visited next, and what is not admitted for want of room. The
 // URLs themselves wait in the store, each under its host; the frontier holds a number for each, and what it hands out
 // is the right to visit so many pages of a host: the rights of a host are all alike. The Host chooses the pages and
-// keeps the interval, so politeness is what it is without a frontier, whatever is handed out here.
+// keeps the interval, so politeness is what it is without a frontier, whatever is handed out here. To the policy, what
+// shares a clock of politeness is one unit: with Unit ip the residue of slots is that of the address, as the paper has
+// it, and of irlbot alone a unit is a host in any case.
 //
 //	unknown URL ── Offer ──► queued ── grant ──► granted ── lend ──► lent ── closed ──► visited
 //	                 │                             ▲                              └──► not visited: granted again
@@ -36,29 +38,42 @@ type order struct {
 	mu      sync.Mutex
 	o       frontier.Options
 	waiting func(host string) (uint64, error) // URLs of a host that wait in the store
-	policy  frontier.Frontier[uint64]         // of fingerprints
-	most    int                               // queued, granted and lent at most; 0: no bound
-	span    int                               // URLs handed out for one lease
-	ranks   *ranks                            // nil: by depth
+	policy  frontier.Frontier[waits]
+	linked  frontier.Linked // the policy, if it wants to know which domains link to which
+	unit    Unit            // of politeness: what is one host to the policy
+	aside   int             // queued URLs of hosts whose addresses are not known yet
+	held    map[uint64]int  // by unit that the frontier keeps out until done: hosts of it
+	most    int             // queued, granted and lent at most; 0: no bound
+	span    int             // URLs handed out for one lease
+	ranks   *ranks          // nil: by depth
 	began   time.Time
 	hosts   map[store.HostID]*orderedHost
 	out     int            // granted and lent
 	peak    int            // most queued, granted and lent at once, in this run
 	owing   []store.HostID // granted something where it had no right to; looked at in the next grant
 	returns *frontier.Returns
-	batch   []frontier.Item[uint64]
+	batch   []frontier.Item[waits]
+}
+
+// waits is a URL in the frontier.
+type waits struct {
+	url  uint64 // fingerprint
+	host store.HostID
 }
 
 // orderedHost is a host with URLs in the frontier, or one that is ready.
 type orderedHost struct {
 	name    string
-	queued  int       // in the frontier
-	pending int       // accepted and not on disk yet
-	granted int       // handed out and not lent
-	lent    int       // with the open lease
-	held    bool      // the frontier keeps it out until done
-	ready   bool      // its Host says that it may be lent
-	at      time.Time // from then on
+	unit    uint64                 // of politeness, a number for its clock; 0: its addresses are not known yet
+	domain  uint64                 // registrable; of a policy that goes by links between domains
+	aside   []frontier.Item[waits] // URLs that wait until its addresses are known
+	queued  int                    // in the frontier, those aside among them
+	pending int                    // accepted and not on disk yet
+	granted int                    // handed out and not lent
+	lent    int                    // with the open lease
+	held    bool                   // the frontier keeps its unit out until done
+	ready   bool                   // its Host says that it may be lent
+	at      time.Time              // from then on
 }
 
 // returnCells is the size of the memory of what was dropped: 4 MB. Beyond some 100,000 dropped URLs one in a hundred,
@@ -66,16 +81,14 @@ type orderedHost struct {
 const returnCells = 1 << 20
 
 // newOrder makes the order of a crawl and takes in what waits in its state.
-func newOrder(o frontier.Options, hosts *host.Options, state *store.State, ranks *ranks) (*order, error) {
-	o.Interval = hosts.Politeness.Floor
-	policy, err := frontier.New[uint64](o)
-	if err != nil {
-		return nil, err
-	}
+func newOrder(options *Options, state *store.State, ranks *ranks) (*order, error) {
+	o := options.Frontier
+	o.Interval = options.Hosts.Politeness.Floor
 	r := &order{
-		o: o, policy: policy, ranks: ranks, began: time.Now(), hosts: map[store.HostID]*orderedHost{},
+		unit: options.Unit, held: map[uint64]int{},
+		ranks: ranks, began: time.Now(), hosts: map[store.HostID]*orderedHost{},
 		returns: frontier.NewReturns(returnCells),
-		span:    hosts.PageBudget,
+		span:    options.Hosts.PageBudget,
 		waiting: func(host string) (uint64, error) {
 			record, err := state.Partitions[state.PartitionOf(host)].Host(store.IDOf(host))
 			if errors.Is(err, store.ErrNotFound) {
@@ -84,8 +97,17 @@ func newOrder(o frontier.Options, hosts *host.Options, state *store.State, ranks
 			return record.Waiting, err
 		},
 	}
+	o.Domain = func(host uint64) uint64 { return r.hosts[store.HostID(host)].domain }
+	policy, err := frontier.New[waits](o)
+	if err != nil {
+		return nil, err
+	}
+	r.o, r.policy = o, policy
+	if r.linked, _ = policy.(frontier.Linked); r.linked != nil {
+		r.unit = UnitHost // its budgets are of domains; the clocks keep the hosts of an address apart
+	}
 	if o.Interval > 0 {
-		r.span = min(r.span, max(1, int(hosts.LeaseSpan/o.Interval)))
+		r.span = min(r.span, max(1, int(options.Hosts.LeaseSpan/o.Interval)))
 	}
 	if o.Policy == frontier.PolicySlots || o.Policy == frontier.PolicyRanked {
 		r.most = o.SlotsB / 2 * o.SlotsH
@@ -98,7 +120,7 @@ func newOrder(o frontier.Options, hosts *host.Options, state *store.State, ranks
 func (r *order) restore(state *store.State) error {
 	type waiting struct {
 		number uint64
-		item   frontier.Item[uint64]
+		item   frontier.Item[waits]
 	}
 	var all []waiting
 	for _, p := range state.Partitions {
@@ -110,6 +132,9 @@ func (r *order) restore(state *store.State) error {
 			for i := range records {
 				record := &records[i]
 				after = record.ID
+				if err := r.restoreLinks(p, record); err != nil {
+					return err
+				}
 				for next, first := store.Position(nil), true; record.Waiting > 0 &&
 					(first || next != nil); first = false {
 					found, err := p.Fresh(record.ID, next, restoreBatch)
@@ -119,9 +144,9 @@ func (r *order) restore(state *store.State) error {
 					for j := range found.Entries {
 						page := &found.Entries[j].Page
 						fp := fingerprint.URL(page.URL)
-						all = append(all, waiting{page.Number, frontier.Item[uint64]{Key: fp, Host: uint64(record.ID),
-							Band: r.band(fp, page.Depth)}})
-						r.host(record.ID, record.Name)
+						h := r.host(record.ID, record.Name)
+						all = append(all, waiting{page.Number, frontier.Item[waits]{Key: waits{fp, record.ID},
+							Host: h.unit, Band: r.band(fp, page.Depth)}})
 					}
 					next = found.Next
 				}
@@ -138,12 +163,36 @@ func (r *order) restore(state *store.State) error {
 	return nil
 }
 
+// restoreLinks takes in the links of the pages of a host.
+func (r *order) restoreLinks(p *store.Partition, host *store.HostRecord) error {
+	if r.linked == nil {
+		return nil
+	}
+	err := p.EachLinksOf(host.ID, func(_ uint64, links []outlink.Outlink) error {
+		r.Collect(host.Name, links)
+		return nil
+	})
+	if err != nil {
+		return fmt.Errorf("read the links for the frontier: %w", err)
+	}
+	return nil
+}
+
 const restoreBatch = 1000
 
 func (r *order) host(id store.HostID, name string) *orderedHost {
 	h := r.hosts[id]
 	if h == nil {
 		h = &orderedHost{name: name}
+		switch {
+		case r.unit == UnitDomain:
+			h.unit = fingerprint.Host(store.DomainOf(name))
+		case r.unit != UnitIP:
+			h.unit = uint64(id)
+		}
+		if r.linked != nil {
+			h.domain = domainNumber(name)
+		}
 		r.hosts[id] = h
 	}
 	return h
@@ -151,7 +200,7 @@ func (r *order) host(id store.HostID, name string) *orderedHost {
 
 // forget lets go of a host of which nothing is to be remembered.
 func (r *order) forget(id store.HostID, h *orderedHost) {
-	if *h == (orderedHost{name: h.name, at: h.at}) {
+	if !h.held && !h.ready && h.queued+h.pending+h.granted+h.lent == 0 {
 		delete(r.hosts, id)
 	}
 }
@@ -163,29 +212,40 @@ func (r *order) band(url uint64, depth uint8) uint8 {
 	return min(depth, frontier.Bands-1)
 }
 
+// queued counts the URLs that are in the frontier.
+func (r *order) queued() int { return r.policy.Len() + r.aside }
+
 // add puts a URL into the frontier; one that must not be lost is granted when there is no room.
-func (r *order) add(item frontier.Item[uint64], must bool) (dropped bool) {
-	h := r.hosts[store.HostID(item.Host)]
-	before := r.policy.Len()
+func (r *order) add(item frontier.Item[waits], must bool) (dropped bool) {
+	h := r.hosts[item.Key.host]
+	before := r.queued()
 	lost := item
 	dropped = r.most > 0 && before+r.out >= r.most
-	if !dropped {
+	switch {
+	case dropped:
+	case h.unit == 0: // no policy can tell yet whose turn it takes
+		if dropped = r.most > 0 && len(h.aside) >= r.o.SlotsB/2; !dropped {
+			h.aside = append(h.aside, item)
+			r.aside++
+		}
+	default:
+		item.Host = h.unit
 		lost, dropped = r.policy.Add(item)
 	}
 	switch {
 	case dropped && lost == item && !must:
 		return true
 	case dropped && lost == item:
-		r.owe(store.HostID(item.Host), h)
+		r.owe(item.Key.host, h)
 	case dropped: // the place of another, which is in the store already
 		h.queued++
-		other := r.hosts[store.HostID(lost.Host)]
+		other := r.hosts[lost.Key.host]
 		other.queued--
-		r.owe(store.HostID(lost.Host), other)
+		r.owe(lost.Key.host, other)
 	default:
-		h.queued += r.policy.Len() - before
+		h.queued += r.queued() - before
 	}
-	r.peak = max(r.peak, r.policy.Len()+r.out)
+	r.peak = max(r.peak, r.queued()+r.out)
 	return false
 }
 
@@ -195,13 +255,47 @@ func (r *order) owe(id store.HostID, h *orderedHost) {
 	r.owing = append(r.owing, id)
 }
 
+// identify says which addresses a host has. The first of them is its unit from now on, as long as something of it
+// waits; a host is identified each time before it is announced.
+func (r *order) identify(name string, addresses []string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	h := r.host(store.IDOf(name), name)
+	if h.unit != 0 {
+		return
+	}
+	h.unit = fingerprint.Host(addresses[0])
+	aside := h.aside
+	h.aside = nil
+	for _, item := range aside {
+		r.aside--
+		h.queued--
+		r.add(item, true)
+	}
+}
+
+// Collect implements partition.Collector: the links between domains make the order.
+func (r *order) Collect(page string, links []outlink.Outlink) {
+	own := weburl.HostOf(page)
+	from := domainNumber(own)
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for i := range links {
+		if host := weburl.HostOf(links[i].URL); links[i].Kind.Navigates() && host != own {
+			r.linked.Linked(from, domainNumber(host))
+		}
+	}
+}
+
+func domainNumber(host string) uint64 { return fingerprint.Host(store.DomainOf(host)) }
+
 // Offer implements partition.Gate.
 func (r *order) Offer(c *store.Candidate, seed bool) partition.Offered {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	id, fp := store.IDOf(c.Host), fingerprint.URL(c.URL)
 	h := r.host(id, c.Host)
-	if r.add(frontier.Item[uint64]{Key: fp, Host: uint64(id), Band: r.band(fp, c.Depth)}, seed) {
+	if r.add(frontier.Item[waits]{Key: waits{fp, id}, Host: h.unit, Band: r.band(fp, c.Depth)}, seed) {
 		r.returns.Dropped(fp)
 		r.forget(id, h)
 		return partition.Offered{Dropped: true}
@@ -249,27 +343,42 @@ func (r *order) grant(now time.Time, ready *readyHosts) bool {
 	if len(r.batch) == 0 {
 		return some
 	}
-	host := r.batch[0].Host
-	r.batch = r.policy.More(host, r.span-1, r.batch)
-	id := store.HostID(host)
-	h := r.hosts[id]
-	h.queued -= len(r.batch)
-	h.granted += len(r.batch)
-	h.held = true
+	unit := r.batch[0].Host
+	r.batch = r.policy.More(unit, r.span-1, r.batch)
 	r.out += len(r.batch)
+	var hosts []store.HostID // one, but for units of several
+	for i := range r.batch {
+		id := r.batch[i].Key.host
+		h := r.hosts[id]
+		h.queued--
+		h.granted++
+		if !h.held {
+			h.held = true
+			r.held[unit]++
+			hosts = append(hosts, id)
+		}
+	}
+	for _, id := range hosts {
+		r.grantHost(id, now, ready)
+	}
+	return true
+}
+
+// grantHost lets a host be lent to which something was granted, or gives its turn back.
+func (r *order) grantHost(id store.HostID, now time.Time, ready *readyHosts) {
+	h := r.hosts[id]
 	switch {
 	case h.ready && !h.at.After(now.Add(r.o.Interval)):
 		ready.put(h.name, h.at)
-		return true
+		return
 	case h.ready: // much later: others of its residue need not wait for it
 		ready.put(h.name, h.at)
 	case h.lent == 0 && h.pending == 0 && r.nothing(h): // of nothing
 		r.out -= h.granted
 		h.granted = 0
 	}
-	r.done(host, h, since, 0)
+	r.done(h, now.Sub(r.began), 0)
 	r.forget(id, h)
-	return true
 }
 
 // nothing reports that nothing of a host waits in the store.
@@ -278,10 +387,15 @@ func (r *order) nothing(h *orderedHost) bool {
 	return err == nil && n == 0
 }
 
-func (r *order) done(host uint64, h *orderedHost, now, rest time.Duration) {
-	if h.held {
-		h.held = false
-		r.policy.Done(host, now, rest)
+// done gives the turn of a host back; its unit is done with the last of its hosts.
+func (r *order) done(h *orderedHost, now, rest time.Duration) {
+	if !h.held {
+		return
+	}
+	h.held = false
+	if r.held[h.unit]--; r.held[h.unit] == 0 {
+		delete(r.held, h.unit)
+		r.policy.Done(h.unit, now, rest)
 	}
 }
 
@@ -317,7 +431,7 @@ func (r *order) closed(name string, now, nextAt time.Time) error {
 	if h.granted > 0 && h.ready {
 		r.owing = append(r.owing, id)
 	}
-	r.done(uint64(id), h, now.Sub(r.began), min(max(0, nextAt.Sub(now)), r.o.Interval))
+	r.done(h, now.Sub(r.began), min(max(0, nextAt.Sub(now)), r.o.Interval))
 	r.forget(id, h)
 	return nil
 }
@@ -335,7 +449,7 @@ type FrontierStatus struct {
 func (r *order) status() *FrontierStatus {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	queued := r.policy.Len()
+	queued := r.queued()
 	return &FrontierStatus{Policy: r.o.Policy, Waiting: queued + r.out, Queued: queued, Bound: r.most, Peak: r.peak,
 		Hosts: len(r.hosts)}
 }

@@ -6,7 +6,6 @@ import (
 	"testing"
 	"time"
 
-	"henro/actors/host"
 	"henro/master/frontier"
 	"henro/messages/outlink"
 	"henro/store"
@@ -17,18 +16,21 @@ import (
 // everything that was accepted is visited in the end: random offers, commits, leases that visit some of their pages,
 // against a count by hand.
 func TestNothingThatWaitsIsForgotten(t *testing.T) {
-	for _, policy := range []frontier.Policy{frontier.PolicyFIFO, frontier.PolicyMercator, frontier.PolicySlots,
-		frontier.PolicyRanked} {
-		t.Run(string(policy), func(t *testing.T) {
+	for _, c := range []struct {
+		policy frontier.Policy
+		unit   Unit
+	}{{frontier.PolicyFIFO, UnitHost}, {frontier.PolicyMercator, UnitHost}, {frontier.PolicyIRLbot, UnitHost},
+		{frontier.PolicySlots, UnitHost}, {frontier.PolicyRanked, UnitHost}, {frontier.PolicyFIFO, UnitIP},
+		{frontier.PolicySlots, UnitIP}, {frontier.PolicyRanked, UnitIP}, {frontier.PolicySlots, UnitDomain}} {
+		t.Run(string(c.policy)+" "+string(c.unit), func(t *testing.T) {
 			state, err := store.OpenState(t.TempDir(), store.DefaultOptions())
 			if err != nil {
 				t.Fatal(err)
 			}
 			defer state.Close()
-			o := frontier.DefaultOptions()
-			o.Policy, o.SlotsB, o.SlotsH = policy, 8, 6
-			hosts := host.DefaultOptions()
-			r, err := newOrder(o, &hosts, state, nil)
+			o := DefaultOptions()
+			o.Frontier.Policy, o.Frontier.SlotsB, o.Frontier.SlotsH, o.Unit = c.policy, 8, 6, c.unit
+			r, err := newOrder(&o, state, nil)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -42,6 +44,7 @@ func TestNothingThatWaitsIsForgotten(t *testing.T) {
 					}
 					onDisk[host] += n
 					if _, out := lent[host]; !out && n > 0 {
+						r.identify(host, []string{host[:len("http://h1")]}) // h1, h10, h11 share an address
 						r.announce(host, now, ready)
 					}
 				}
@@ -54,6 +57,7 @@ func TestNothingThatWaitsIsForgotten(t *testing.T) {
 					t.Fatal(err)
 				}
 				if onDisk[host] > 0 {
+					r.identify(host, []string{host[:len("http://h1")]})
 					r.announce(host, now.Add(5*time.Second), ready)
 				}
 			}
@@ -128,6 +132,66 @@ func TestRanksLearnFromLinks(t *testing.T) {
 		if often, once := r.Band(fingerprint.URL("http://a/often"), 1, 0),
 			r.Band(fingerprint.URL("http://a/7"), 1, 0); often >= once {
 			t.Errorf("%s: band %d of a URL linked to fifty times, %d of one linked to once", order, often, once)
+		}
+	}
+}
+
+// irlbot's budgets are by the links between registrable domains, of which most come from pages read before a restart.
+func TestIRLbotGoesByLinksBetweenDomains(t *testing.T) {
+	dir := t.TempDir()
+	o := DefaultOptions()
+	o.Frontier.Policy, o.Frontier.BudgetLeast, o.Frontier.BudgetMost = frontier.PolicyIRLbot, 1, 4
+	o.Hosts.Politeness.Floor = 0
+	links := []outlink.Outlink{{URL: "http://www.much.test/", Kind: outlink.Anchor},
+		{URL: "http://own.test/b", Kind: outlink.Anchor}, {URL: "http://little.test/x.png", Kind: outlink.Image}}
+	page := func(i int) string { return fmt.Sprintf("http://w%d.from%d.test/", i, i) }
+	for run := range 2 {
+		state, err := store.OpenState(dir, store.DefaultOptions())
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer state.Close()
+		r, err := newOrder(&o, state, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if run == 0 {
+			r.Collect("http://own.test/a", links[1:])
+			for i := range 3 {
+				r.Collect(page(i), links)
+			}
+		}
+		var got []string
+		names := map[store.HostID]string{}
+		for i := range 6 {
+			for _, host := range []string{"http://a.much.test", "http://own.test", "http://little.test"} {
+				names[store.IDOf(host)] = host
+				r.Offer(&store.Candidate{URL: fmt.Sprintf("%s/%d", host, i), Host: host}, true)
+			}
+		}
+		for range 8 {
+			item := r.policy.Next(0, 1, nil)[0]
+			r.policy.Done(item.Host, 0, 0)
+			got = append(got, names[item.Key.host])
+		}
+		// much and own have most in-links, little has none: four, four and one of a queue
+		counts := map[string]int{}
+		for _, host := range got {
+			counts[host]++
+		}
+		if counts["http://little.test"] != 1 || counts["http://a.much.test"] < 3 || counts["http://own.test"] < 3 {
+			t.Errorf("run %d: %v", run, got)
+		}
+		for i := range 3 { // for the next run, which is given no links but these
+			batch := store.NewBatch(time.Now())
+			batch.Visit(store.Visited{Page: store.Page{URL: page(i), LastVisit: time.Now(), Status: 200}, Links: links})
+			batch.PutHost(store.HostRecord{ID: store.IDOf(page(i)[:len(page(i))-1]), Name: page(i)[:len(page(i))-1]})
+			if _, err := state.Partitions[state.PartitionOf(page(i)[:len(page(i))-1])].Commit(batch); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := state.Close(); err != nil {
+			t.Fatal(err)
 		}
 	}
 }

@@ -77,7 +77,7 @@ func (t *tasks) refill() error {
 }
 
 // Collect implements partition.Collector.
-func (t *tasks) Collect(links []outlink.Outlink) {
+func (t *tasks) Collect(_ string, links []outlink.Outlink) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.collect(links, false)

@@ -45,8 +45,8 @@ func links(begin, end int) (links []outlink.Outlink) {
 func TestTasksAreDrawnAtRandom(t *testing.T) {
 	const n = 2000
 	all := tasksOf(t, 10)
-	all.Collect(links(0, n))
-	all.Collect([]outlink.Outlink{{URL: "http://h.test/moved", Kind: outlink.Redirect},
+	all.Collect("", links(0, n))
+	all.Collect("", []outlink.Outlink{{URL: "http://h.test/moved", Kind: outlink.Redirect},
 		{URL: "http://h.test/a.png", Kind: outlink.Image}, {URL: "ftp://h.test/", Kind: outlink.Anchor}})
 	seen, early := map[string]bool{}, [10]int{}
 	for len(seen) < n {
@@ -83,7 +83,7 @@ func TestTasksAreDrawnAtRandom(t *testing.T) {
 func TestTasksAreBounded(t *testing.T) {
 	all := tasksOf(t, 5)
 	for begin := 0; begin < 2*linksKept; begin += 1000 {
-		all.Collect(links(begin, begin+1000))
+		all.Collect("", links(begin, begin+1000))
 	}
 	late := 0
 	for _, url := range all.links {
@@ -106,7 +106,7 @@ func TestTasksAreBounded(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	all.Collect(links(0, 7))
+	all.Collect("", links(0, 7))
 	if drawn := all.draw(2); len(drawn) != 0 {
 		t.Errorf("%v were known", drawn)
 	}

@@ -31,10 +31,10 @@ type Ranks interface {
 	Band(url uint64, depth uint8, sitemap outlink.Priority) uint8
 }
 
-// Collector takes in the links of pages that were visited for the first time. It is called from several Partitions at
-// once.
+// Collector takes in the links of pages that were visited for the first time, given the URL of the page. It is called
+// from several Partitions at once.
 type Collector interface {
-	Collect(links []outlink.Outlink)
+	Collect(page string, links []outlink.Outlink)
 }
 
 // Order is what makes a crawl go another way than breadth-first within each host. The zero value does not.

@@ -287,7 +287,7 @@ func (p *Partition) write(ctx actor.Context, m *protocol.Write) {
 				p.order.Ranks.Read(fingerprint.URL(v.Page.URL), v.Links)
 			}
 			if p.order.Collector != nil {
-				p.order.Collector.Collect(v.Links)
+				p.order.Collector.Collect(v.Page.URL, v.Links)
 			}
 		}
 	}

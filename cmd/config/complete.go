@@ -16,7 +16,7 @@ var words = map[string][]string{
 	"relief":           {"none", "stretch", "delay", "optimal"},
 	"objective":        {"versions", "freshness", "age"},
 	"estimator":        {"drift", "eq4", "eq4-cumulative"},
-	"frontier":         {"host", "fifo", "mercator", "slots", "ranked", "thesis"},
+	"frontier":         {"host", "fifo", "mercator", "irlbot", "slots", "ranked", "thesis"},
 	"order":            {"breadth", "inlinks", "opic"},
 	"log-level":        {"error", "warn", "info", "debug", "trace"},
 	"warc-compression": {"gzip", "zstd", "none"},

@@ -147,15 +147,16 @@ func (c *Crawl) Register(f *pflag.FlagSet) {
 	f.IntVar(&c.Partitions, "partitions", o.Store.Partitions, "files of the state; fixed when a crawl begins")
 	f.IntVar(&c.PageBudget, "page-budget", o.Hosts.PageBudget, "visits of one lease at most")
 	f.StringVar(&c.Frontier, "frontier", string(o.Frontier.Policy),
-		"what is visited next: host (hosts take turns, all URLs are kept), fifo, mercator, slots and ranked, which "+
-			"keep at most B·H/2 waiting URLs and drop the rest until they turn up again, or thesis (tasks drawn at "+
-			"random)")
+		"what is visited next: host (hosts take turns, all URLs are kept), fifo, mercator, irlbot (budgets by links "+
+			"between domains), slots and ranked, which keep at most B·H/2 waiting URLs and drop the rest until they "+
+			"turn up again, or thesis (tasks drawn at random)")
 	f.IntVar(&c.TaskURLs, "task-urls", 3,
 		"with --frontier thesis: URLs of a task, drawn at random from the seeds and all links found; --depth counts "+
 			"anew from each, and what lies beyond it waits to be drawn")
 	f.IntVar(&c.SlotsB, "slots-b", o.Frontier.SlotsB,
 		"B of --frontier slots and ranked: B/2 URLs for each place of hosts; even")
-	f.IntVar(&c.SlotsH, "slots-h", o.Frontier.SlotsH, "H of --frontier slots and ranked: places of hosts; even")
+	f.IntVar(&c.SlotsH, "slots-h", o.Frontier.SlotsH, "H of --frontier slots and ranked: places of hosts, "+
+		"with --politeness ip of addresses; even")
 	f.StringVar(&c.Order, "order", string(o.Order),
 		"which of a host's URLs go first: breadth (depth), inlinks (links seen so far) or opic (rank received so far)")
 	f.DurationVar(&c.LeaseFor, "lease", o.LeaseFor,

@@ -2,7 +2,9 @@ package main
 
 import (
 	"context"
+	"fmt"
 	"maps"
+	"net/netip"
 	"slices"
 	"testing"
 	"testing/synctest"
@@ -49,8 +51,8 @@ func TestAFrontierWithRoomForAllFetchesExactlyWhatIsReachable(t *testing.T) {
 			Robots: fakeweb.Robots{Missing: 0.2, Folders: 0.2, Closed: 0.1, Delayed: 0.1, Redirected: 0.2},
 		},
 	}
-	for _, policy := range []frontier.Policy{frontier.PolicyFIFO, frontier.PolicyMercator, frontier.PolicySlots,
-		frontier.PolicyRanked} {
+	for _, policy := range []frontier.Policy{frontier.PolicyFIFO, frontier.PolicyMercator, frontier.PolicyIRLbot,
+		frontier.PolicySlots, frontier.PolicyRanked} {
 		t.Run(string(policy), func(t *testing.T) {
 			for i, web := range webs {
 				synctest.Test(t, func(t *testing.T) {
@@ -111,6 +113,39 @@ func TestABoundedFrontierDropsAndTakesBack(t *testing.T) {
 				checkPace(t, w)
 			})
 		})
+	}
+}
+
+// With --politeness ip the residue of slots is that of the address: ten hosts of one address share its B/2 places,
+// while hosts of ten addresses have so many each. Whatever was stored is visited.
+func TestResiduesOfSlotsAreThoseOfAddresses(t *testing.T) {
+	peaks := map[int]int{}
+	for _, addresses := range []int{1, 10} {
+		synctest.Test(t, func(t *testing.T) {
+			lookup := func(_ context.Context, host string) ([]netip.Addr, error) {
+				time.Sleep(20 * time.Millisecond)
+				var number int
+				_, err := fmt.Sscanf(host, "http://host%d", &number)
+				return []netip.Addr{netip.AddrFrom4([4]byte{192, 0, 2, byte(number % addresses)})}, err
+			}
+			w, dir, status := bubble(t, fakeweb.Options{Seed: 23, Hosts: 10, Domains: 10, Pages: 60, Degree: 8,
+				CrossShare: 0.3}, -1, func(o *master.Options) {
+				withFrontier(frontier.PolicySlots, 8, 1024)(o)
+				o.Unit, o.Lookup = master.UnitIP, lookup
+			}, nil)
+			got := visited(t, dir)
+			t.Logf("%d addresses: %d of %d pages, %d dropped, %+v", addresses, len(got), len(truthOf(t, w, -1)),
+				status.Totals.Dropped, *status.Frontier)
+			if status.End != master.Finished || status.Waiting != 0 || status.Known != uint64(len(got)) {
+				t.Errorf("ended with %q, %d waiting, %d known of %d", status.End, status.Waiting, status.Known,
+					len(got))
+			}
+			peaks[addresses] = status.Frontier.Peak
+			checkPace(t, w)
+		})
+	}
+	if peaks[1] > peaks[10]/2 {
+		t.Errorf("%d URLs waited at once for one address, %d for ten", peaks[1], peaks[10])
 	}
 }
 

@@ -12,9 +12,9 @@
 //	          for both
 //
 // A policy knows a URL by a key of the caller's choice (a page number, a fingerprint, the URL itself) and a host by a
-// number: a fingerprint, or the IP address where the crawl wants it by address. It remembers nothing about URLs it has
-// handed out or dropped: which URLs were seen already is the caller's knowledge, and a dropped URL must become unseen
-// again, so that it is offered again when another page links to it.
+// number: a fingerprint of its name, or of its IP address where the crawl wants it by address. It remembers nothing
+// about URLs it has handed out or dropped: which URLs were seen already is the caller's knowledge, and a dropped URL
+// must become unseen again, so that it is offered again when another page links to it.
 //
 // Time is a duration since the crawl began, read from a monotonic clock or invented by a simulator.
 //
@@ -214,8 +214,8 @@ type Raiser[K any] interface {
 	Raise(key K, band uint8)
 }
 
-// Linked is called with links between hosts, for a policy whose order depends on them.
+// Linked is called with links between domains, for a policy whose order depends on them.
 type Linked interface {
-	// Linked says that a page of host from links to a page of host to.
+	// Linked says that a page of domain from links to a page of domain to.
 	Linked(from, to uint64)
 }

@@ -51,19 +51,25 @@ func NewIRLbot[K any](o Options) *IRLbot[K] {
 	return f
 }
 
-func (f *IRLbot[K]) index(host uint64) uint32 {
-	name := f.domainOf(host)
-	n, ok := f.number[name]
+func (f *IRLbot[K]) index(of uint64) uint32 {
+	n, ok := f.number[of]
 	if !ok {
 		n = uint32(len(f.domains))
-		f.number[name] = n
+		f.number[of] = n
 		f.domains = append(f.domains, domain{})
 	}
 	return n
 }
 
+// linksMost bounds the pairs of domains that are remembered, to some 200 MB with their domains. Beyond that budgets
+// stay as they are.
+const linksMost = 1 << 22
+
 // Linked implements Linked: links between domains make the budgets.
 func (f *IRLbot[K]) Linked(from, to uint64) {
+	if len(f.links) >= linksMost {
+		return
+	}
 	a, b := f.index(from), f.index(to)
 	if a == b {
 		return
@@ -94,7 +100,7 @@ func (f *IRLbot[K]) Add(item Item[K]) (lost Item[K], dropped bool) {
 
 // deal puts a URL into the first queue with room for its domain, or aside. The queue in work takes URLs too.
 func (f *IRLbot[K]) deal(c uint32) {
-	d := &f.domains[f.index(f.pool.cells[c].item.Host)]
+	d := &f.domains[f.index(f.domainOf(f.pool.cells[c].item.Host))]
 	if d.round != f.stats.Steps {
 		*d = domain{inLinks: d.inLinks, queue: f.at, room: f.budget(d), round: f.stats.Steps}
 	}

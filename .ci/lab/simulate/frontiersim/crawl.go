@@ -208,7 +208,7 @@ func (s *sim) read(u uint32) {
 			s.ranker.Linked(uint64(v))
 		}
 		if !again && s.links != nil && s.g.host[u] != s.g.host[v] {
-			s.links.Linked(number(s.g.host[u], s.o.Salt), number(s.g.host[v], s.o.Salt))
+			s.links.Linked(uint64(s.g.domain[s.g.host[u]]), uint64(s.g.domain[s.g.host[v]]))
 		}
 		if !rises {
 			s.offer(v, depth)
