@@ -522,17 +522,21 @@ func (c *commit) raised(op *seen.Op, url string, depth, redirects uint8) error {
 
 func (c *commit) storeLinks(host HostID, fp uint64, v *Visited) error {
 	links, key := c.tx.Bucket(bucketLinks), key128(host, fp)
-	had := links.Get(key) != nil
+	old := links.Get(key)
 	if len(v.Links) == 0 {
-		if had {
+		if old != nil {
 			c.totals.linked--
 		}
 		return links.Delete(key)
 	}
-	if !had {
+	if old == nil {
 		c.totals.linked++
 	}
-	if err := put(links, key, encodeLinks(v.Links)); err != nil {
+	now := encodeLinks(v.Links)
+	if binary.LittleEndian.PutUint32(now, timequeue.Sum(key, now[4:])); bytes.Equal(old, now) {
+		return nil // most pages keep their links
+	}
+	if err := links.Put(key, now); err != nil {
 		return fmt.Errorf("links of %s: %w", v.Page.URL, err)
 	}
 	return nil

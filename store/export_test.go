@@ -89,6 +89,12 @@ func (p *Partition) UnpackLinks(url string) error {
 	})
 }
 
+// BytesWritten is what bbolt has allocated for pages that were written since the partition was opened.
+func (p *Partition) BytesWritten() int64 {
+	stats := p.db.Stats()
+	return stats.TxStats.GetPageAlloc()
+}
+
 // SetSchema writes another schema number.
 func (p *Partition) SetSchema(n uint32) error {
 	return p.update("set schema", func(tx *bbolt.Tx) error {

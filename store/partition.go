@@ -590,6 +590,32 @@ func (p *Partition) entry(url string) (e seen.Entry, known bool, err error) {
 	return e, known, err
 }
 
+// Holds reports of each candidate whether it changes nothing here: the URL is known, with at least this reach, and that
+// is on the disk. What a transaction shows is there before the last sync of its commit.
+func (p *Partition) Holds(candidates []Candidate) ([]bool, error) {
+	held := make([]bool, len(candidates))
+	err := p.view("read seen set", func(tx *bbolt.Tx) error {
+		noted, err := readProgress(tx)
+		if err != nil || noted.of(p.index) > p.progress.commits[p.index].Load() {
+			return err
+		}
+		set, err := seen.Read(tx)
+		if err != nil {
+			return err
+		}
+		for i := range candidates {
+			c := &candidates[i]
+			e, known, err := set.Get(uint64(IDOf(c.Host)), fingerprint.URL(c.URL))
+			if err != nil {
+				return err
+			}
+			held[i] = known && e.Reach() >= c.Reach()
+		}
+		return nil
+	})
+	return held, err
+}
+
 // IsPage reports whether what a record is of is a page by itself. A requisite that was visited before a page linked to
 // only the seen set holds that, until its next visit.
 func (p *Partition) IsPage(page *Page) (bool, error) {

@@ -1,7 +1,9 @@
 package store_test
 
 import (
+	"crypto/sha256"
 	"flag"
+	"fmt"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -9,6 +11,7 @@ import (
 
 	"henro/messages/outlink"
 	"henro/store"
+	"henro/store/fingerprint"
 	"henro/store/storetest"
 )
 
@@ -50,6 +53,94 @@ func TestEveryWriteFailsOnce(t *testing.T) {
 	o := suite(t, *seed, 15, options)
 	o.FailWrite = func(p *store.Partition, n int) func() bool { return p.FailWrite(n, storetest.ErrInjected()) }
 	storetest.Run(t, o)
+}
+
+// Another partition writes no parcel for a URL that is held here. So it must be on the disk: a commit whose last sync
+// has not come is seen by readers already.
+func TestWhatIsHeldIsOnDisk(t *testing.T) {
+	o := testOptions()
+	o.NoSync = false
+	p, err := store.Open(filepath.Join(t.TempDir(), "p.db"), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer p.Close()
+	candidate := func(url string, left uint8) store.Candidate {
+		return store.Candidate{URL: url, Host: "http://a.example", DepthLeft: left}
+	}
+	admit := store.NewBatch(time.Now())
+	admit.Admit(candidate("http://a.example/1", 2))
+	asked := []store.Candidate{candidate("http://a.example/1", 3), candidate("http://a.example/1", 2),
+		candidate("http://a.example/2", 0)}
+	holds := func() string {
+		held, err := p.Holds(asked)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return fmt.Sprint(held)
+	}
+	tooEarly := false
+	for n := 1; ; n++ {
+		heal := p.FailWrite(-n, storetest.ErrInjected())
+		_, failed := p.Commit(admit)
+		if _, _, known, err := p.Seen("http://a.example/1"); err != nil {
+			t.Fatal(err)
+		} else if failed != nil && holds() != "[false false false]" {
+			t.Errorf("after a commit without sync %d: held %s", n, holds())
+		} else {
+			tooEarly = tooEarly || failed != nil && known
+		}
+		if !heal() {
+			break
+		}
+	}
+	if !tooEarly {
+		t.Error("no reader saw a commit before its last sync: nothing was tested")
+	}
+	if holds() != "[false true false]" {
+		t.Errorf("after the commit: held %s", holds())
+	}
+}
+
+// Links that did not change are not written again: of a page that is as it was they are most of what there is to write.
+func TestLinksThatDidNotChangeAreNotWritten(t *testing.T) {
+	p, err := store.Open(filepath.Join(t.TempDir(), "p.db"), testOptions())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer p.Close()
+	now := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
+	visit := func(texts string) (written int64) {
+		b := store.NewBatch(now)
+		for page := range 100 {
+			url := fmt.Sprintf("http://a.example/%d", page)
+			v := store.Visited{Page: store.Page{URL: url, Status: 200, LastVisit: now, Next: now.Add(time.Hour)}}
+			if found, err := p.Find(map[string]struct{}{url: {}}); err == nil && len(found) == 1 {
+				v.Position = found[0].Position
+			}
+			for link := range 40 {
+				sum := sha256.Sum256([]byte(fmt.Sprint(page, link)))
+				v.Links = append(v.Links, outlink.Outlink{URL: fmt.Sprintf("http://b.example/%x", sum), Anchor: texts})
+			}
+			b.Visit(v)
+		}
+		before := p.BytesWritten()
+		if _, err := p.Commit(b); err != nil {
+			t.Fatal(err)
+		}
+		return p.BytesWritten() - before
+	}
+	first := visit("text")
+	if again := visit("text"); again > first/5 {
+		t.Errorf("pages with the links that they had: %d bytes written, %d at first", again, first)
+	}
+	if changed := visit("other"); changed < first/2 {
+		t.Errorf("pages with other links: %d bytes written, %d at first", changed, first)
+	}
+	links, err := p.Outlinks(store.IDOf("http://a.example"), fingerprint.URL("http://a.example/7"))
+	if err != nil || len(links) != 40 || links[0].Anchor != "other" {
+		t.Errorf("the links of a page: %d, %v", len(links), err)
+	}
 }
 
 // What is looked for may all be found before the end of the queue.
