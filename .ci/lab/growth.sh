@@ -3,6 +3,7 @@
 # made-up web, and the processor seconds of what is done with a crawl afterwards.
 #
 #   growth.sh [PAGES…]         default 10000 100000 1000000; the last takes an hour and some 10 GB of disk on two cores
+#   WRITTEN=1                  under strace: what is written, by kind of file and page (written.py), and no times
 #
 # All have hosts of 100 pages of 2 kB, each with 18 links, a tenth of which lead to other hosts.
 set -euo pipefail
@@ -28,7 +29,7 @@ spent() { # COMMAND…: processor seconds
 	} >&2
 }
 
-printf 'what\tpages\tseconds\tpages/s\tus/page\tpeak MB\twritten/page\tstate/page\twarc/page\tcheck\tstats\twhy\tstart\n'
+[ -n "${WRITTEN:-}" ] || printf 'what\tpages\tseconds\tpages/s\tus/page\tpeak MB\twritten/page\tstate/page\twarc/page\tcheck\tstats\twhy\tstart\n'
 for pages; do
 	rm -rf "$dir/crawl" "$dir/web" "$dir/out"
 	"$dir/bin/henro" fakeweb --hosts $((pages / 100)) --domains $((pages / 100)) --pages 100 --pareto 0 --degree 18 --cross 0.1 --page-bytes 2000 \
@@ -38,6 +39,12 @@ for pages; do
 	awk 'NR==1{print "resolve:"} {print "  - \"" $1 "\""}' "$dir/web/resolve.txt" >"$dir/henro.yaml"
 	crawl=("$dir/bin/henro" crawl --dir "$dir/crawl" --allow-private --delay 0 --depth -1 --config "$dir/henro.yaml" --listen-http off
 		--progress off --log-level error --seeds "$dir/web/seeds.txt")
+	if [ -n "${WRITTEN:-}" ]; then
+		python3 "$lab/written.py" "$pages" "${crawl[@]}"
+		kill "$web"
+		wait "$web" || true
+		continue
+	fi
 	row=$(python3 "$lab/measure.py" run "$pages" "${crawl[@]}")
 	printf '%s' "$row"
 	found=$(cut -f2 <<<"$row")

@@ -35,6 +35,14 @@ def line(name, pages, took, processor, memory, written):
     print(f"{name}\t{pages}\t{took:.2f}\t{pages / took:.0f}\t{1e6 * processor / pages:.0f}\t{memory:.0f}\t{written / pages:.0f}")
 
 
+def pages_of(name, out):
+    found = re.search(r"urls=(\d+)", out) or re.search(r'(?:pages=|"pages":)(\d+)', out) or re.search(r"^(\d+) pages", out, re.M)
+    if not found:
+        sys.exit(f"{name} does not say how many pages it has fetched: {out}")
+    apart = re.search(r"^\d+ pages, (\d+) requisites", out, re.M)
+    return int(found[1]) + (int(apart[1]) if apart else 0)
+
+
 def run(name, command):
     beside = []
     if "--" in command:
@@ -52,13 +60,7 @@ def run(name, command):
     usages = [(other, *usage_of(p)[1:]) for other, p in others]
     if status:
         sys.exit(f"{name} failed: {out}")
-    found = re.search(r"urls=(\d+)", out) or re.search(r'(?:pages=|"pages":)(\d+)', out) or re.search(r"^(\d+) pages", out, re.M)
-    if not found:
-        sys.exit(f"{name} does not say how many pages it has fetched: {out}")
-    pages = int(found[1])
-    apart = re.search(r"^\d+ pages, (\d+) requisites", out, re.M)
-    if apart:
-        pages += int(apart[1])
+    pages = pages_of(name, out)
     line(name, pages, took, *used)
     for other, *used in usages:
         line(other, pages, took, *used)

@@ -3,6 +3,7 @@
 #
 #   revisit.sh [ROUNDS] [HOSTS] [PAGES]
 #   BEFORE=DIR                 programs of another commit, measured in turns with these
+#   WRITTEN=1                  under strace: what is written, by kind of file and page (written.py), and no times
 #
 # A made-up web of HOSTS hosts with PAGES pages each is crawled once, then twice again by --again. Where all hosts send ETags every answer is
 # a 304; where none does every body comes whole and is the same. Prints a line a run and the medians: what counts is processor time and bytes
@@ -20,7 +21,13 @@ finish() {
 }
 trap finish EXIT
 go build -o "$dir/bin/" ./cmd/henro
-measure() { python3 "$lab/measure.py" run "$@" | tee -a "$dir/bench.tsv"; }
+measure() {
+	if [ -n "${WRITTEN:-}" ]; then
+		python3 "$lab/written.py" "$@"
+	else
+		python3 "$lab/measure.py" run "$@" | tee -a "$dir/bench.tsv"
+	fi
+}
 round() { # PREFIX FOLDER ETAGS NAME
 	rm -rf "$dir/crawl" "$dir/out"
 	"$dir/bin/henro" fakeweb --hosts "$hosts" --domains "$hosts" --pages "$pages" --pareto 0 --cross 0 --redirects 0 --crawl-delays 0 \
@@ -38,7 +45,7 @@ round() { # PREFIX FOLDER ETAGS NAME
 	web=
 }
 
-printf 'what\tpages\tseconds\tpages/s\tus/page\tpeak MB\twritten/page\n' | tee "$dir/bench.tsv"
+[ -n "${WRITTEN:-}" ] || printf 'what\tpages\tseconds\tpages/s\tus/page\tpeak MB\twritten/page\n' | tee "$dir/bench.tsv"
 for _ in $(seq "$rounds"); do
 	for kind in "1 304" "0 unchanged"; do
 		read -r etags name <<<"$kind"
@@ -46,4 +53,4 @@ for _ in $(seq "$rounds"); do
 		[ -z "${BEFORE:-}" ] || round before- "$BEFORE" "$etags" "$name"
 	done
 done
-python3 "$lab/measure.py" medians "$dir/bench.tsv"
+[ -n "${WRITTEN:-}" ] || python3 "$lab/measure.py" medians "$dir/bench.tsv"

@@ -54,6 +54,53 @@ func TestCandidatesOfOtherPartitionsReachTheirOwners(t *testing.T) {
 	})
 }
 
+// A URL that its owner has on disk, with at least as many links left to follow, needs no parcel.
+func TestWhatAnOwnerHasIsNotSent(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		state := openState(t, 2)
+		defer state.Close()
+		host := "http://h.example.test"
+		for i := 0; state.PartitionOf(host) != 1; i++ {
+			host = fmt.Sprintf("http://h%d.example%d.test", i, i)
+		}
+		known := store.NewBatch(time.Now())
+		known.Admit(store.Candidate{URL: host + "/", Host: host, DepthLeft: 3})
+		if _, err := state.Partitions[1].Commit(known); err != nil {
+			t.Fatal(err)
+		}
+		system := actortest.System(t)
+		around, owner := actortest.NewProbe(t, system, "around"), actortest.NewProbe(t, system, "owner")
+		sender := around.Spawn(t, partition.Props(partition.DefaultOptions(), partition.Order{}, state, 0, around.PID,
+			around.PID, actortest.Log()), "sender")
+		partition.Introduce(func(to *actor.PID, message any) {
+			if to == sender {
+				system.Root.Send(to, message)
+			}
+		}, []*actor.PID{sender, owner.PID})
+		for _, step := range []struct {
+			path string
+			left uint8
+			sent int
+		}{{"/", 3, 0}, {"/", 2, 0}, {"/", 4, 1}, {"/new", 3, 1}} {
+			around.Tell(sender, &protocol.Write{Urgent: true, Candidates: []store.Candidate{{URL: host + step.path,
+				Host: host, DepthLeft: step.left}}})
+			actortest.Pass(time.Second)
+			sent := actortest.TakeOf[*protocol.CandidatesSent](owner)
+			if len(sent) != step.sent {
+				t.Errorf("%s with %d links left: %d messages to its owner, want %d", step.path, step.left, len(sent),
+					step.sent)
+			}
+			for _, m := range sent {
+				around.Tell(sender, &protocol.CandidatesStored{Parcels: m.Parcels})
+			}
+			actortest.Pass(time.Second)
+		}
+		if err := system.Root.PoisonFuture(sender).Wait(); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
 // Parcels of several owners are under way at once, and each is sent once, also when its sender commits meanwhile.
 func TestParcelsAreSentOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

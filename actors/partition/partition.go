@@ -370,8 +370,26 @@ func (p *Partition) take(ctx actor.Context, m *protocol.Write) {
 		ctx.Send(p.finder, &findPages{asker: ctx.Self(), pages: known})
 	}
 	for owner, candidates := range foreign {
-		p.batch.Send(owner, candidates)
+		p.batch.Send(owner, p.lacking(p.state.Partitions[owner], candidates))
 	}
+}
+
+// lacking returns the candidates that their owner does not have on disk yet. Most links between hosts lead to known
+// URLs, and a parcel is written twice and makes two partitions commit.
+func (p *Partition) lacking(owner *store.Partition, candidates []store.Candidate) []store.Candidate {
+	held, err := owner.Holds(candidates)
+	if err != nil { // its own actor meets the damage
+		return candidates
+	}
+	lacking := candidates[:0]
+	for i := range candidates {
+		if held[i] {
+			p.noteDelivered(&candidates[i])
+		} else {
+			lacking = append(lacking, candidates[i])
+		}
+	}
+	return lacking
 }
 
 // giveUpDamaged reports damage that a read has met to the Master. A restart would meet it again.
@@ -478,11 +496,15 @@ func (b *outbox) isDelivered(c *store.Candidate) bool {
 	return known&^0xff == word&^0xff && known&0xff >= word&0xff
 }
 
+func (b *outbox) noteDelivered(c *store.Candidate) {
+	slot, word := delivery(c)
+	b.delivered[slot] = word
+}
+
 func (p *Partition) forgetParcels(ctx actor.Context, parcels []store.Parcel) {
 	for i := range parcels {
 		for j := range parcels[i].Candidates {
-			slot, word := delivery(&parcels[i].Candidates[j])
-			p.delivered[slot] = word
+			p.noteDelivered(&parcels[i].Candidates[j])
 		}
 		p.batch.Sent(parcels[i].Key)
 	}
