@@ -33,8 +33,9 @@ type Batch struct {
 	given    uint64 // and so many page numbers count as given
 
 	// What Commit adds, so that the batch and the state it is committed to decide alone what comes of it.
-	opened  uint32 // minute up to which slots have opened, for Due too
-	domains string // version of the list of registrable domains by which hosts find their partition
+	opened  uint32      // minute up to which slots have opened, for Due too
+	domains string      // version of the list of registrable domains by which hosts find their partition
+	firsts  []firstPage // of each visit, which page had its main content first; nil: contents are not compared
 }
 
 // NewBatch returns an empty batch for a commit at this time.

@@ -454,6 +454,35 @@ func (k *partitionCheck) links() error {
 	return err
 }
 
+// contents compares the index of contents with its count, and its pages with the seen set.
+func (k *partitionCheck) contents() error {
+	bucket := k.tx.Bucket(bucketContents)
+	if bucket == nil { // of an older henro
+		return nil
+	}
+	set, err := seen.Read(k.tx)
+	if err != nil {
+		return err
+	}
+	count := uint64(0)
+	err = bucket.ForEach(func(key, v []byte) error {
+		count++
+		url, err := decodeContent(key, v)
+		if err != nil {
+			return err
+		}
+		e, found, err := set.Get(uint64(IDOf(weburl.HostOf(url))), fingerprint.URL(url))
+		if err == nil && !(found && e.Visited()) {
+			k.add("content %x of %s, which was not visited", key, url)
+		}
+		return err
+	})
+	if err == nil && count != bucket.Sequence() {
+		k.add("%d contents, counted %d", count, bucket.Sequence())
+	}
+	return err
+}
+
 // rest reads what nothing else refers to.
 func (k *partitionCheck) rest() error {
 	return errors.Join(
@@ -467,6 +496,7 @@ func (k *partitionCheck) rest() error {
 			_, err := decodeParcel(key, v)
 			return err
 		}),
+		k.contents(),
 		k.tx.Bucket(bucketStop).ForEach(func(key, v []byte) error {
 			_, err := decodeStop(key, v)
 			return err

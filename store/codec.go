@@ -6,6 +6,7 @@ import (
 	"maps"
 	"math"
 	"slices"
+	"strings"
 	"time"
 
 	"go.etcd.io/bbolt"
@@ -155,7 +156,7 @@ const (
 	hasETag
 	hasModified
 	hasSays
-	hasVia
+	hasVia // or SameAs, behind a byte 0
 )
 
 // appendPage writes a record. Due time and URL stand first: the queue reads the one, look-ups the other, without
@@ -185,7 +186,7 @@ func appendPage(b []byte, p *Page) []byte {
 	if p.Says != "" {
 		parts |= hasSays
 	}
-	if p.Via != "" {
+	if p.Via != "" || p.SameAs != "" {
 		parts |= hasVia
 	}
 	b = append(b, parts, p.Depth, min(p.DepthLeft, outlink.UnlimitedDepth), p.Band, p.Redirects, p.Attempts)
@@ -221,7 +222,11 @@ func appendPage(b []byte, p *Page) []byte {
 		b = appendString(b, p.Says)
 	}
 	if parts&hasVia != 0 {
-		b = appendString(b, p.Via)
+		if p.SameAs != "" {
+			b = append(append(binary.AppendUvarint(b, uint64(1+len(p.SameAs))), 0), p.SameAs...)
+		} else {
+			b = appendString(b, p.Via)
+		}
 	}
 	return b
 }
@@ -271,6 +276,9 @@ func decodePage(record []byte) (Page, error) {
 	}
 	if parts&hasVia != 0 {
 		p.Via = s.string()
+		if same, ok := strings.CutPrefix(p.Via, "\x00"); ok {
+			p.Via, p.SameAs = "", same
+		}
 	}
 	return p, s.err("page record")
 }
@@ -279,6 +287,7 @@ func decodePage(record []byte) (Page, error) {
 type remains struct {
 	number, from     uint64
 	load             uint64 // its term of the host's load
+	content          uint64 // fingerprint.Main of its main content
 	resting, dropped bool
 }
 
@@ -296,6 +305,13 @@ func remainsOf(record []byte) (r remains, err error) {
 		if interval := s.f32(); !r.resting {
 			r.load = loadOf(interval)
 		}
+		s.take(7*4 + 3) // the rest of the timing, status and reason
+	}
+	if parts&hasDigest != 0 {
+		s.take(20)
+	}
+	if parts&hasMain != 0 {
+		r.content = s.u64()
 	}
 	if s.bad {
 		return r, fmt.Errorf("page record: %w", ErrCorrupt)

@@ -28,6 +28,13 @@ func (p *Partition) Commit(b *Batch) (Outcome, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	b.opened, b.domains = max(p.opened, timequeue.Minute(b.now)), publicsuffix.List.String()
+	if b.firsts = nil; p.contents != nil {
+		var err error
+		if b.firsts, err = p.contents.find(p, b.visits); err != nil {
+			return Outcome{}, err
+		}
+		defer func() { p.contents.release(b) }()
+	}
 	return p.apply(b)
 }
 
@@ -439,14 +446,18 @@ func (c *commit) settle(o *origin) (before bool, err error) {
 
 func (c *commit) storeVisits() error {
 	for i := range c.visits {
-		if err := c.storeVisit(&c.batch.visits[i], &c.visits[i]); err != nil {
+		var first firstPage
+		if i < len(c.batch.firsts) {
+			first = c.batch.firsts[i]
+		}
+		if err := c.storeVisit(&c.batch.visits[i], &c.visits[i], first); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func (c *commit) storeVisit(v *Visited, o *origin) error {
+func (c *commit) storeVisit(v *Visited, o *origin, first firstPage) error {
 	if o.stale {
 		c.out.Replayed++
 		return nil
@@ -504,6 +515,9 @@ func (c *commit) storeVisit(v *Visited, o *origin) error {
 		}
 	}
 	page.DepthLeft, page.Flags, page.Via = left, page.Flags.linked(reach > 0), ""
+	if err := c.storeContent(&page, o.old.content, first); err != nil {
+		return err
+	}
 	return c.enter(o, &page)
 }
 
@@ -600,6 +614,10 @@ func (c *commit) storeDrops() error {
 		}
 		page.Next = moment(0)
 		page.Flags |= Dropped
+		page.SameAs = ""
+		if err := c.leaveContent(page.URL, o.old.content); err != nil {
+			return err
+		}
 		if err := c.enter(o, &page); err != nil {
 			return err
 		}
@@ -620,6 +638,9 @@ func (c *commit) storeRenew(old *Page, o *origin) error {
 	if o.stale || !o.queue {
 		c.out.Replayed++
 		return nil
+	}
+	if err := c.leaveContent(old.URL, o.old.content); err != nil {
+		return err
 	}
 	op := &c.ops[o.op]
 	h, err := c.host(o.host, o.name)

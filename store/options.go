@@ -24,6 +24,10 @@ type Options struct {
 	// again, and that waits for open readers. Default 1 GiB (0 on Windows, where the file would be extended to it).
 	MapBytes int
 
+	// Contents bounds how many main contents the index of one partition holds, some 110 bytes of its file each; those
+	// beyond it are not found again. Default 4,000,000; 0: contents are not compared.
+	Contents int
+
 	// ReadOnly opens without the right to write, beside other readers.
 	ReadOnly bool
 
@@ -36,7 +40,7 @@ type Options struct {
 
 // DefaultOptions returns the options a crawl starts from.
 func DefaultOptions() Options {
-	o := Options{LockTimeout: 2 * time.Second, MapBytes: 1 << 30}
+	o := Options{LockTimeout: 2 * time.Second, MapBytes: 1 << 30, Contents: 4_000_000}
 	if runtime.GOOS == "windows" {
 		o.MapBytes = 0
 	}
@@ -59,6 +63,8 @@ func (o *Options) Validate() error {
 		return errors.New("state lock timeout: not negative")
 	case o.MaxBytes < 0 || o.MapBytes < 0:
 		return errors.New("state sizes: not negative")
+	case o.Contents < 0:
+		return errors.New("state contents: not negative")
 	}
 	return nil
 }

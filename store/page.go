@@ -134,6 +134,7 @@ type Page struct {
 	MainDigest uint64   // fingerprint.Main of the main content
 	SimHash    uint64   // fingerprint.Sim of the main content
 	ETag       string
+	SameAs     string `json:",omitempty"` // the page that had the same main content first, as of the last visit
 	Via        string `json:",omitempty"` // of a requisite that was never visited: the URL that names it
 }
 

@@ -60,6 +60,7 @@ type Partition struct {
 	sound  *atomic.Bool // its pages were looked through, and no damage was met since
 
 	progress *progress // of the whole state, shared by its partitions; nil until it has begun
+	contents *contents // likewise; nil: contents are not compared
 
 	db     *bbolt.DB
 	frozen *bbolt.Tx // of a snapshot: every read is of that moment
@@ -83,7 +84,9 @@ func Open(path string, o Options) (*Partition, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := (&State{Partitions: []*Partition{p}}).beginSession(o); err != nil {
+	s := &State{Partitions: []*Partition{p}}
+	s.shareContents(o)
+	if err := s.beginSession(o); err != nil {
 		return nil, errors.Join(err, p.Close())
 	}
 	return p, nil
@@ -888,6 +891,8 @@ type Stats struct {
 	Resting uint64 // no visit planned
 	Dropped uint64 // of these, given up
 	Linked  uint64 // pages with links stored
+	// main contents that the index holds; pages visited are more by those that are like others, or have no words
+	Contents uint64
 
 	Leases, Parcels, Relaxations uint64
 
@@ -903,6 +908,9 @@ func (p *Partition) Stats() (s Stats, err error) {
 			Resting: t.resting,
 			Dropped: t.dropped, Linked: t.linked, Leases: t.leases, Parcels: t.parcels, Relaxations: t.relaxations,
 			Bytes: tx.Size()}
+		if contents := tx.Bucket(bucketContents); contents != nil {
+			s.Contents = contents.Sequence()
+		}
 		return err
 	})
 	if stats := p.db.Stats(); err == nil {

@@ -123,6 +123,7 @@ func (s *State) open(dir string, o Options) error {
 	if err := s.beginSession(o); err != nil {
 		return err
 	}
+	s.shareContents(o)
 	return s.findMoved()
 }
 

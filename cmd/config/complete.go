@@ -13,6 +13,7 @@ var words = map[string][]string{
 	"profile":          {"polite", "archive"},
 	"politeness":       {"host", "ip", "domain"},
 	"mime":             {"all", "html"},
+	"near":             {"off", "mark"},
 	"relief":           {"none", "stretch", "delay", "optimal"},
 	"objective":        {"versions", "freshness", "age"},
 	"estimator":        {"drift", "eq4", "eq4-cumulative"},

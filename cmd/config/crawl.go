@@ -64,6 +64,8 @@ type Crawl struct {
 	ListenPings   string // address
 	Politeness    string
 	Partitions    int
+	Near          string
+	NearContents  int
 	PageBudget    int
 	LeaseFor      time.Duration
 	Frontier      string
@@ -145,6 +147,10 @@ func (c *Crawl) Register(f *pflag.FlagSet) {
 		"a host rests at least so many times as long as its last fetch took, counted from start to start; 10 is an "+
 			"old rule of thumb")
 	f.IntVar(&c.Partitions, "partitions", o.Store.Partitions, "files of the state; fixed when a crawl begins")
+	f.StringVar(&c.Near, "near", "mark",
+		"pages whose main text another page had first: mark says in their records which one, off compares nothing")
+	f.IntVar(&c.NearContents, "near-contents", o.Store.Contents,
+		"with --near mark: texts that are remembered for each file of the state, some 110 bytes of it each")
 	f.IntVar(&c.PageBudget, "page-budget", o.Hosts.PageBudget, "visits of one lease at most")
 	f.StringVar(&c.Frontier, "frontier", string(o.Frontier.Policy),
 		"what is visited next: host (hosts take turns, all URLs are kept), fifo, mercator, irlbot (budgets by links "+
@@ -255,6 +261,14 @@ func (c *Crawl) Options(flags *pflag.FlagSet) (master.Options, error) {
 		return o, Usage("--politeness: %v", err)
 	}
 	o.Store.Partitions = c.Partitions
+	switch o.Store.Contents = c.NearContents; {
+	case c.Near == "off":
+		o.Store.Contents = 0
+	case c.Near != "mark":
+		return o, Usage("--near %q: want off or mark", c.Near)
+	case c.NearContents < 1:
+		return o, Usage("--near-contents %d: want 1 at least; --near off compares nothing", c.NearContents)
+	}
 	o.MaxPages, o.MaxBytes, o.For, o.LeaseFor = c.Pages, uint64(c.Bytes), c.For, c.LeaseFor
 	o.Frontier.Policy, o.Frontier.SlotsB, o.Frontier.SlotsH = frontier.Policy(c.Frontier), c.SlotsB, c.SlotsH
 	o.Order = frontier.Order(c.Order)

@@ -101,7 +101,7 @@ func (c *Crawl) Groups() []Group {
 		{"Sites that want more", pick("header", "basic", "cookies", "cookie-file", "bot-key",
 			"bot-agent")},
 		{"When to end", pick("pages", "for", "bytes")},
-		{"How to work", pick("frontier", "task-urls", "slots-b", "slots-h", "order", "partitions", "page-budget",
-			"lease")},
+		{"How to work", pick("frontier", "task-urls", "slots-b", "slots-h", "order", "partitions", "near",
+			"near-contents", "page-budget", "lease")},
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"henro/cmd/config"
 	"henro/slave/fakeweb"
@@ -78,6 +79,21 @@ of each page which text it has, if hosts have pages in common (--aliases and the
 		"share of hosts with a date and a counter in the navigation bar that move without the text")
 	f.Float64Var(&w.RedirectShare, "redirects", 0, "share of pages reached through a redirect")
 	f.Float64Var(&w.Japanese, "japanese", 0, "share of hosts in Japanese, in three encodings")
+	flagsOfTwins(f, w)
+	f.Float64Var(&w.Hints.Indexed, "indexed-sitemaps", 0,
+		"share of hosts whose sitemap is an index of compressed parts")
+	f.Float64Var(&w.Hints.Feeds, "feeds", 0, "share of hosts with an RSS or Atom feed of their latest changes")
+	f.Float64Var(&w.Hints.Lying, "lying-sitemaps", 0, "share of hosts that say of every page that it has just changed")
+	f.StringVar(&o.Ping, "ping", "",
+		"hosts report their changes by IndexNow to `URL`, such as http://127.0.0.1:7799/indexnow, each second")
+	f.StringVar(&o.Folder, "folder", "", "write seeds.txt, resolve.txt and access.log into `DIR`")
+	f.IntVar(&o.Listen.Addresses, "addresses", 1, "loopback addresses the hosts are spread over, from 127.0.0.1 on")
+	f.Uint16Var(&o.Listen.Port, "port", 0, "port on every address; 0 is one that is free")
+	return cmd
+}
+
+// flagsOfTwins are those of pages that have something in common, or look as if they had.
+func flagsOfTwins(f *pflag.FlagSet, w *fakeweb.Options) {
 	f.Float64Var(&w.Traps.SoftNotFound, "soft-not-found", 0,
 		"share of hosts on which what does not exist answers 200 and the words \"not found\"")
 	f.Float64Var(&w.Twins.Aliases, "aliases", 0,
@@ -94,14 +110,4 @@ of each page which text it has, if hosts have pages in common (--aliases and the
 	f.Float64Var(&w.Twins.Fronts, "fronts", 0, "share of hosts whose root is the same page, and all else is not")
 	f.Float64Var(&w.Twins.Translations, "translations", 0,
 		"share of hosts that answer in Japanese under ja.NAME, with the same paths")
-	f.Float64Var(&w.Hints.Indexed, "indexed-sitemaps", 0,
-		"share of hosts whose sitemap is an index of compressed parts")
-	f.Float64Var(&w.Hints.Feeds, "feeds", 0, "share of hosts with an RSS or Atom feed of their latest changes")
-	f.Float64Var(&w.Hints.Lying, "lying-sitemaps", 0, "share of hosts that say of every page that it has just changed")
-	f.StringVar(&o.Ping, "ping", "",
-		"hosts report their changes by IndexNow to `URL`, such as http://127.0.0.1:7799/indexnow, each second")
-	f.StringVar(&o.Folder, "folder", "", "write seeds.txt, resolve.txt and access.log into `DIR`")
-	f.IntVar(&o.Listen.Addresses, "addresses", 1, "loopback addresses the hosts are spread over, from 127.0.0.1 on")
-	f.Uint16Var(&o.Listen.Port, "port", 0, "port on every address; 0 is one that is free")
-	return cmd
 }

@@ -183,6 +183,9 @@ func printPage(w io.Writer, found *master.PageFound) {
 	if p.Flags&store.Imported != 0 {
 		fmt.Fprintln(w, "imported  what was known of it at first came from an earlier archive")
 	}
+	if p.SameAs != "" {
+		fmt.Fprintf(w, "same as   %s\n", p.SameAs)
+	}
 	if !p.Next.IsZero() {
 		fmt.Fprintf(w, "next      %s\n", moment(p.Next))
 	}

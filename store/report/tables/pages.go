@@ -44,6 +44,7 @@ func Pages() *Table {
 			{"role", Text, "page, or requisite: what a browser loads to show one"},
 			{"cause", Text, "the word for why the last visit failed or the page was given up: a reason, HTTP 404 …"},
 			{"says", Text, "what the system said of the failure"},
+			{"same_as", Text, "the page that had the same main text first"},
 		},
 		each: eachPage,
 		count: func(s *Source) (int64, bool, error) {
@@ -125,6 +126,8 @@ func (p *page) Value(column int) Value {
 		return text(p.Cause().Word)
 	case 25:
 		return text(p.Cause().Says)
+	case 26:
+		return text(p.SameAs)
 	}
 	return Value{}
 }

@@ -1,0 +1,224 @@
+package store
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"henro/store/fingerprint"
+)
+
+// contentsState opens a state of several partitions, and again after it was closed.
+func contentsState(t *testing.T, dir string, change func(*Options)) *State {
+	t.Helper()
+	o := DefaultOptions()
+	o.NoSync, o.Partitions = true, 3
+	if change != nil {
+		change(&o)
+	}
+	s, err := OpenState(dir, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { s.Close() })
+	return s
+}
+
+// visit commits visits of pages of one text each, together, and reads the records back.
+func visitTexts(t *testing.T, s *State, visits ...[2]string) map[string]Page {
+	t.Helper()
+	now := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
+	batches := map[int]*Batch{}
+	for _, v := range visits {
+		i := s.PartitionOf(hostOfURL(v[0]))
+		if batches[i] == nil {
+			batches[i] = NewBatch(now)
+		}
+		entry, _, err := s.Partitions[i].Lookup(v[0])
+		page := entry.Page
+		if err != nil {
+			page = Page{URL: v[0]}
+		}
+		page.Status, page.LastVisit, page.Next = 200, now, now.Add(time.Hour)
+		page.MainDigest, page.SimHash = fingerprint.Main([]byte(v[1])), fingerprint.Sim([]byte(v[1]))
+		if v[1] == "" {
+			page.Status = 404
+		}
+		batches[i].Visit(Visited{Position: entry.Position, Page: page})
+	}
+	for i, b := range batches {
+		for range 2 { // the same batch again changes nothing
+			if _, err := s.Partitions[i].Commit(b); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	return recordsOf(t, s)
+}
+
+func hostOfURL(url string) string {
+	return url[:strings.IndexByte(url[len("http://"):], '/')+len("http://")]
+}
+
+func recordsOf(t *testing.T, s *State) map[string]Page {
+	t.Helper()
+	pages := map[string]Page{}
+	for _, p := range s.Partitions {
+		if err := p.EachPage(func(page Page, _ Place) error {
+			pages[page.URL] = page
+			return nil
+		}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return pages
+}
+
+// words makes a text of n words.
+func words(seed uint64, n int) string {
+	rnd := rand.New(rand.NewPCG(seed, 1))
+	all := make([]string, n)
+	for i := range all {
+		all[i] = fmt.Sprintf("w%d", rnd.IntN(5000))
+	}
+	return strings.Join(all, " ")
+}
+
+func want(t *testing.T, pages map[string]Page, url, same string) {
+	t.Helper()
+	if p := pages[url]; p.SameAs != same {
+		t.Errorf("%s is the same as %q, not %q", url, p.SameAs, same)
+	}
+}
+
+func check(t *testing.T, dir string) {
+	t.Helper()
+	r, err := Check(dir, nil)
+	if err != nil || len(r.Problems) > 0 {
+		t.Errorf("check: %v %v", err, r)
+	}
+}
+
+func TestAContentIsKnownUnderAllURLsThatHaveIt(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "state")
+	s := contentsState(t, dir, nil)
+	a, b := words(1, 400), words(2, 400)
+	visitTexts(t, s, [2]string{"http://a.example/", a})
+	pages := visitTexts(t, s, [2]string{"http://a.example/again", a}, [2]string{"http://www.a.example/", a},
+		[2]string{"http://b.test/", a}, [2]string{"http://c.invalid/", b})
+	want(t, pages, "http://a.example/", "")
+	for _, url := range []string{"http://a.example/again", "http://www.a.example/", "http://b.test/"} {
+		want(t, pages, url, "http://a.example/")
+	}
+	want(t, pages, "http://c.invalid/", "")
+
+	// The index is on disk.
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	check(t, dir)
+	s = contentsState(t, dir, nil)
+	pages = visitTexts(t, s, [2]string{"http://d.example/", b}, [2]string{"http://e.example/", words(4, 400)})
+	want(t, pages, "http://d.example/", "http://c.invalid/")
+	want(t, pages, "http://e.example/", "")
+
+	// The first page has another content from now on: the next one that has the old one is the first.
+	pages = visitTexts(t, s, [2]string{"http://a.example/", words(3, 400)})
+	want(t, pages, "http://a.example/", "")
+	pages = visitTexts(t, s, [2]string{"http://f.example/", a})
+	want(t, pages, "http://f.example/", "")
+	// A page that is missing has no content, neither of its own nor of another.
+	visitTexts(t, s, [2]string{"http://c.invalid/", ""})
+	pages = visitTexts(t, s, [2]string{"http://g.example/", b})
+	want(t, pages, "http://c.invalid/", "")
+	want(t, pages, "http://g.example/", "")
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	check(t, dir)
+}
+
+func TestOfPagesThatComeTogetherOneIsTheFirst(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "state")
+	s := contentsState(t, dir, nil)
+	text := words(1, 100)
+	const pages = 40
+	var visits [][2]string
+	batches := make([]*Batch, len(s.Partitions))
+	now := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
+	for i := range batches {
+		batches[i] = NewBatch(now)
+	}
+	for i := range pages {
+		url := fmt.Sprintf("http://h%d.example%d/", i, i%7)
+		visits = append(visits, [2]string{url, text})
+		batches[s.PartitionOf(hostOfURL(url))].Visit(Visited{Page: Page{URL: url, Status: 200, LastVisit: now,
+			MainDigest: fingerprint.Main([]byte(text)), SimHash: fingerprint.Sim([]byte(text))}})
+	}
+	errs := make(chan error)
+	for i, p := range s.Partitions {
+		go func() { _, err := p.Commit(batches[i]); errs <- err }()
+	}
+	for range s.Partitions {
+		if err := <-errs; err != nil {
+			t.Fatal(err)
+		}
+	}
+	firsts := map[string]int{}
+	for url, p := range recordsOf(t, s) {
+		if p.SameAs == "" {
+			firsts[url]++
+		}
+	}
+	contents := uint64(0)
+	for _, p := range s.Partitions {
+		stats, err := p.Stats()
+		if err != nil {
+			t.Fatal(err)
+		}
+		contents += stats.Contents
+	}
+	if len(firsts) != 1 || contents != 1 || len(s.Partitions[0].contents.claims) != 0 {
+		t.Errorf("%d of %d pages are the first, %d contents", len(firsts), len(visits), contents)
+	}
+}
+
+func TestTheIndexOfContentsIsBounded(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "state")
+	s := contentsState(t, dir, func(o *Options) { o.Partitions, o.Contents = 1, 5 })
+	for round := range 2 {
+		for i := range uint64(20) {
+			visitTexts(t, s, [2]string{fmt.Sprintf("http://h%d.example/%d", i, round), words(i, 50)})
+		}
+	}
+	like := 0
+	for _, p := range recordsOf(t, s) {
+		if p.SameAs != "" {
+			like++
+		}
+	}
+	stats, err := s.Partitions[0].Stats()
+	if err != nil || stats.Contents != 5 || like != 5 {
+		t.Errorf("%d contents, %d pages like others: %v", stats.Contents, like, err)
+	}
+}
+
+func TestContentsOfAStateThatHasNoIndex(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "state")
+	off := func(o *Options) { o.Contents = 0 }
+	s := contentsState(t, dir, off)
+	text := words(1, 50)
+	pages := visitTexts(t, s, [2]string{"http://a.example/", text}, [2]string{"http://b.example/", text})
+	want(t, pages, "http://b.example/", "")
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	check(t, dir)
+	s = contentsState(t, dir, nil)
+	visitTexts(t, s, [2]string{"http://a.example/", text})
+	pages = visitTexts(t, s, [2]string{"http://c.example/", text})
+	want(t, pages, "http://c.example/", "http://a.example/")
+}
