@@ -6,11 +6,9 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"maps"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"text/tabwriter"
 	"time"
@@ -26,11 +24,13 @@ import (
 type revisitSimulation struct {
 	traces, classes string
 	pages, half     int
+	versions        int
 	archive         time.Duration
 	csv, plot       string
 	tables, kept    string
 	constants       string
 	leaveOut        bool
+	untilMiddle     bool
 	o               revisitsim.Options
 }
 
@@ -71,6 +71,11 @@ judge what you chose on --half 2. --constants does the former with each constant
 	f.Var((*revisit.Span)(&s.archive), "archive",
 		"the first half of each site's time is an archive with a capture of each page every so often, and the second "+
 			"is crawled: drift+optimal+archive begins with it, the other policies do not")
+	f.IntVar(&s.versions, "versions", 0,
+		"only so many versions of each site: its pages in order of the hash of their names until there are as many, "+
+			"each until half as many; 0: all")
+	f.BoolVar(&s.untilMiddle, "until-middle", false,
+		"only the first half of each site's time: what is chosen on it is judged on the other half, with --archive")
 	f.Float64Var(&s.o.Signals.Recall, "signal-recall", 0,
 		"share of the changes that are announced to the policies that heed signals, drift+optimal+hints and "+
 			"noisy-signals")
@@ -106,6 +111,12 @@ func (s *revisitSimulation) run(ctx context.Context, out io.Writer) error {
 		s.o.Sites = revisitsim.Half(s.o.Sites, s.half)
 	default:
 		return config.Usage("--half %d: want 1 or 2, or 0 for all pages", s.half)
+	}
+	if s.versions > 0 {
+		s.o.Sites = revisitsim.Sample(s.o.Sites, s.versions)
+	}
+	if s.untilMiddle {
+		s.o.Sites = revisitsim.FirstHalves(s.o.Sites)
 	}
 	if s.archive > 0 {
 		s.o.Sites = revisitsim.SecondHalves(s.o.Sites, s.archive)
@@ -157,13 +168,13 @@ func (s *revisitSimulation) run(ctx context.Context, out io.Writer) error {
 		}
 	}
 	if s.leaveOut {
-		totals, choices := result.LeaveOneSiteOut()
-		for _, score := range totals {
-			fmt.Fprintf(table, "%g\t%s\t*\t%d\t%d\t%d\t%.1f %%\n", score.Budget, score.Policy, score.Versions,
-				score.Requests, score.Captured, 100*score.Share())
-		}
-		for _, name := range slices.Sorted(maps.Keys(choices)) {
-			fmt.Fprintf(table, "chosen\t%s\tfor %d of the sites\n", name, choices[name])
+		for _, alike := range []bool{false, true} {
+			choice := result.LeaveOneSiteOut(alike)
+			shares := result.Chosen(func(site string) string { return choice.BySite[site] }, "", alike)
+			for i, budget := range s.o.Budgets {
+				fmt.Fprintf(table, "%g\tchosen, sites alike: %t\t%.1f %%\n", budget, alike, 100*shares[i])
+			}
+			fmt.Fprintf(table, "chosen, sites alike: %t\t%s\n", alike, chosen(choice.BySite))
 		}
 	}
 	return table.Flush()

@@ -81,8 +81,9 @@ func over(totals []revisitsim.Score, m measure) *chart.Chart {
 	return c
 }
 
-// chooseConstants simulates each policy with each of its constants varied, and writes what leaving one site out says:
-// one line for each policy as it is, for each of its constants alone, and for the best of all that.
+// chooseConstants simulates each policy with each of its constants varied, and writes what leaving one site out says,
+// by class and in total: for each policy as it is, for each of its constants alone, for the best of all that, and for
+// the best of all policies. Once versions are counted, and once each site counts alike.
 func (s *revisitSimulation) chooseConstants(ctx context.Context) error {
 	policies := s.o.Policies
 	if len(policies) == 0 {
@@ -104,54 +105,75 @@ func (s *revisitSimulation) chooseConstants(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	known, _ := result.LeaveOneSiteOut(oracle)
-	return writeFile(s.constants, func(w io.Writer) error {
-		table := csv.NewWriter(w)
-		heading := []string{"policy", "constant", "candidates", "chosen"}
-		for _, b := range o.Budgets {
-			budget := strconv.FormatFloat(b, 'g', -1, 64)
-			heading = append(heading, "captured_at_"+budget, "behind_oracle_rates_at_"+budget)
+	classes := []string{""}
+	for _, score := range result.Classes {
+		if !slices.Contains(classes, score.Class) {
+			classes = append(classes, score.Class)
 		}
-		rows := [][]string{heading}
+	}
+	heading := []string{"counted", "policy", "constant", "class", "candidates", "chosen", "chosen_by_all"}
+	for _, b := range o.Budgets {
+		budget := strconv.FormatFloat(b, 'g', -1, 64)
+		heading = append(heading, "captured_at_"+budget, "chosen_by_all_at_"+budget, "oracle_rates_at_"+budget)
+	}
+	rows := [][]string{heading}
+	for _, alike := range []bool{false, true} {
 		row := func(policy, constant string, variants []string) {
-			totals, choices := result.LeaveOneSiteOut(variants...)
-			var chosen []string
-			for _, name := range slices.SortedFunc(maps.Keys(choices), func(a, b string) int {
-				return cmp.Or(choices[b]-choices[a], cmp.Compare(a, b))
-			}) {
-				chosen = append(chosen, fmt.Sprintf("%s: %d", value(name), choices[name]))
+			choice := result.LeaveOneSiteOut(alike, variants...)
+			for _, class := range classes {
+				line := []string{"versions", policy, constant, cmp.Or(class, "*"), "", "", ""}
+				if alike {
+					line[0] = "sites"
+				}
+				if class == "" {
+					line[4], line[5], line[6] = strings.Join(variants, " "), chosen(choice.BySite), choice.Overall
+				}
+				out := result.Chosen(func(site string) string { return choice.BySite[site] }, class, alike)
+				in := result.Chosen(func(string) string { return choice.Overall }, class, alike)
+				known := result.Chosen(func(string) string { return oracle }, class, alike)
+				for i := range out {
+					for _, share := range []float64{out[i], in[i], known[i]} {
+						line = append(line, strconv.FormatFloat(100*share, 'f', 2, 64))
+					}
+				}
+				rows = append(rows, line)
 			}
-			var candidates []string
-			for _, name := range variants {
-				candidates = append(candidates, value(name))
-			}
-			line := []string{policy, constant, strings.Join(candidates, " "), strings.Join(chosen, ", ")}
-			for i, total := range totals {
-				line = append(line, strconv.FormatFloat(100*total.Share(), 'f', 2, 64),
-					strconv.FormatFloat(100*(1-total.Share()/known[i].Share()), 'f', 1, 64))
-			}
-			rows = append(rows, line)
 		}
+		every := slices.Clone(policies)
 		for _, policy := range policies {
 			row(policy, "as it is", []string{policy})
-			names, variants := revisitsim.Variants(policy)
+			constants, variants := revisitsim.Variants(policy)
 			together := []string{policy}
-			for _, name := range names {
+			for _, name := range constants {
 				row(policy, name, variants[name])
 				together = append(together, variants[name][1:]...)
 			}
-			if len(names) > 0 {
+			if len(constants) > 0 {
 				row(policy, "any one", together)
 			}
+			every = append(every, together[1:]...)
 		}
-		return table.WriteAll(rows)
-	})
+		row("any", "as it is", policies)
+		row("any", "any one", every)
+	}
+	return writeFile(s.constants, func(w io.Writer) error { return csv.NewWriter(w).WriteAll(rows) })
 }
 
-// value returns what a variant of a policy has that the policy has not.
-func value(variant string) string {
-	if _, constant, ok := strings.Cut(variant, ":"); ok {
-		return constant
+// chosen says how often each variant was chosen, the most frequent first, and for which sites all but that one were.
+func chosen(bySite map[string]string) string {
+	sites := map[string][]string{}
+	for _, site := range slices.Sorted(maps.Keys(bySite)) {
+		sites[bySite[site]] = append(sites[bySite[site]], site)
 	}
-	return "default"
+	var all []string
+	for i, name := range slices.SortedFunc(maps.Keys(sites), func(a, b string) int {
+		return cmp.Or(len(sites[b])-len(sites[a]), cmp.Compare(a, b))
+	}) {
+		text := fmt.Sprintf("%s: %d", name, len(sites[name]))
+		if i > 0 {
+			text += " (" + strings.Join(sites[name], " ") + ")"
+		}
+		all = append(all, text)
+	}
+	return strings.Join(all, ", ")
 }

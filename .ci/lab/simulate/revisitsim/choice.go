@@ -6,60 +6,98 @@ import (
 	"strings"
 )
 
-// LeaveOneSiteOut judges the choice of a policy on sites that had no part in it: for each site, the policy of those
-// named (none: all but oracles) that captured the largest share of the versions of all other sites, in the mean over
-// budgets, and what it scored on this one. The scores have the policy "chosen"; choices counts for how many sites each
-// policy was.
-func (r *Result) LeaveOneSiteOut(names ...string) (totals []Score, choices map[string]int) {
-	// what each policy captured in total, and on each site, by budget
-	type captured struct{ versions, captured int }
-	budgets, sites := []float64{}, []string{}
-	all := map[string]map[float64]captured{}
-	bySite := map[string]map[string]map[float64]captured{}
-	asked := len(names) > 0
+// Choice is a policy chosen for each site by all other sites, which judges the choice on sites that had no part in it.
+type Choice struct {
+	BySite  map[string]string // the policy chosen for each site
+	Overall string            // the policy that all sites together choose
+}
+
+// key names one simulation.
+type key struct {
+	site, policy string
+	budget       float64
+}
+
+func (r *Result) byKey() (scores map[key]Score, sites, policies []string, budgets []float64) {
+	scores = map[key]Score{}
 	for _, s := range r.Scores {
-		if !slices.Contains(budgets, s.Budget) {
-			budgets = append(budgets, s.Budget)
-		}
+		scores[key{s.Site, s.Policy, s.Budget}] = s
 		if !slices.Contains(sites, s.Site) {
 			sites = append(sites, s.Site)
 		}
-		if all[s.Policy] == nil {
-			all[s.Policy], bySite[s.Policy] = map[float64]captured{}, map[string]map[float64]captured{}
-			if !asked && !strings.HasPrefix(s.Policy, "oracle") {
-				names = append(names, s.Policy)
-			}
+		if !slices.Contains(policies, s.Policy) {
+			policies = append(policies, s.Policy)
 		}
-		sum := all[s.Policy][s.Budget]
-		all[s.Policy][s.Budget] = captured{sum.versions + s.Versions, sum.captured + s.Captured}
-		if bySite[s.Policy][s.Site] == nil {
-			bySite[s.Policy][s.Site] = map[float64]captured{}
+		if !slices.Contains(budgets, s.Budget) {
+			budgets = append(budgets, s.Budget)
 		}
-		bySite[s.Policy][s.Site][s.Budget] = captured{s.Versions, s.Captured}
 	}
-	choices = map[string]int{}
-	choice := map[string]string{} // by site
-	for _, site := range sites {
-		best := -1.0
+	return scores, sites, policies, budgets
+}
+
+// LeaveOneSiteOut chooses, for each site, the policy of those named (none: all but oracles) that captured the largest
+// share of the versions of all other sites, in the mean over budgets. With alike, the mean of the sites' shares is
+// compared instead, so that small sites have as much to say as large ones.
+func (r *Result) LeaveOneSiteOut(alike bool, names ...string) Choice {
+	scores, sites, policies, budgets := r.byKey()
+	if len(names) == 0 {
+		names = slices.DeleteFunc(policies, func(name string) bool { return strings.HasPrefix(name, "oracle") })
+	}
+	best := func(but string) (choice string) {
+		most := -1.0
 		for _, name := range names {
 			share := 0.0
 			for _, budget := range budgets {
-				sum, own := all[name][budget], bySite[name][site][budget]
-				share += float64(sum.captured-own.captured) / float64(max(1, sum.versions-own.versions))
+				var some []Score
+				for _, site := range sites {
+					if site != but {
+						some = append(some, scores[key{site, name, budget}])
+					}
+				}
+				share += shareOf(some, alike)
 			}
-			if share > best {
-				choice[site], best = name, share
+			if share > most {
+				choice, most = name, share
 			}
 		}
-		choices[choice[site]]++
+		return choice
 	}
-	var scores []Score
-	for _, s := range r.Scores {
-		if choice[s.Site] == s.Policy {
-			scores = append(scores, s)
+	c := Choice{BySite: map[string]string{}, Overall: best("")}
+	for _, site := range sites {
+		c.BySite[site] = best(site)
+	}
+	return c
+}
+
+// shareOf returns the share of the versions of all scores that was captured, or the mean of the scores' shares.
+func shareOf(scores []Score, alike bool) float64 {
+	var sum Score
+	mean := 0.0
+	for _, s := range scores {
+		sum.Versions += s.Versions
+		sum.Captured += s.Captured
+		mean += s.Share() / float64(len(scores))
+	}
+	if alike {
+		return mean
+	}
+	return sum.Share()
+}
+
+// Chosen returns what share of the versions the policies captured that choice names for each site, by budget: of the
+// sites of a class, or of all ("").
+func (r *Result) Chosen(choice func(site string) string, class string, alike bool) (shares []float64) {
+	scores, sites, _, budgets := r.byKey()
+	for _, budget := range budgets {
+		var some []Score
+		for _, site := range sites {
+			if s := scores[key{site, choice(site), budget}]; class == "" || s.Class == class {
+				some = append(some, s)
+			}
 		}
+		shares = append(shares, shareOf(some, alike))
 	}
-	return sum(scores, func(s Score) Score { return Score{Policy: "chosen", Budget: s.Budget} }), choices
+	return shares
 }
 
 // Variants returns a policy with each of its constants, one at a time, as it is by default and as else it might be: by

@@ -1,6 +1,7 @@
 package revisitsim
 
 import (
+	"fmt"
 	"math"
 	"math/rand/v2"
 	"slices"
@@ -251,10 +252,34 @@ func TestLeaveOneSiteOut(t *testing.T) {
 		score("a", "y", 20), score("b", "y", 50), score("c", "y", 40),
 		score("a", "oracle-rates", 99), score("b", "oracle-rates", 99), score("c", "oracle-rates", 99),
 	}}
-	totals, choices := r.LeaveOneSiteOut() // a: y (90 of x's 40), b and c: x
-	if len(totals) != 1 || totals[0].Captured != 20+10+30 || totals[0].Versions != 300 || choices["x"] != 2 ||
-		choices["y"] != 1 {
-		t.Errorf("%+v, %v", totals, choices)
+	choice := r.LeaveOneSiteOut(false) // a: y (90 of x's 40), b and c: x
+	of := func(site string) string { return choice.BySite[site] }
+	if of("a") != "y" || of("b") != "x" || of("c") != "x" || choice.Overall != "x" {
+		t.Errorf("%+v", choice)
+	}
+	if shares := r.Chosen(of, "", false); !slices.Equal(shares, []float64{0.2}) { // 20, 10 and 30 of 300
+		t.Errorf("captured: %v", shares)
+	}
+}
+
+// A large site decides what captures most of all versions, and has one voice where sites count alike.
+func TestLeaveOneSiteOutWithSitesAlike(t *testing.T) {
+	score := func(site, class, policy string, versions, captured int) Score {
+		return Score{Site: site, Class: class, Policy: policy, Budget: 1, Versions: versions, Captured: captured}
+	}
+	r := Result{Scores: []Score{
+		score("large", "l", "x", 1000, 900), score("a", "s", "x", 10, 1), score("b", "s", "x", 10, 1),
+		score("large", "l", "y", 1000, 800), score("a", "s", "y", 10, 9), score("b", "s", "y", 10, 9),
+	}}
+	for alike, want := range map[bool]string{false: "x", true: "y"} {
+		choice := r.LeaveOneSiteOut(alike, "x", "y")
+		if choice.Overall != want || choice.BySite["a"] != want || choice.BySite["large"] != "y" {
+			t.Errorf("alike %t: %+v", alike, choice)
+		}
+	}
+	small := r.Chosen(func(string) string { return "y" }, "s", true)
+	if len(small) != 1 || math.Abs(small[0]-0.9) > 1e-9 {
+		t.Errorf("captured on small sites: %v", small)
 	}
 }
 
@@ -272,5 +297,95 @@ func TestPoliciesWithOtherConstants(t *testing.T) {
 		if o.Validate() == nil {
 			t.Errorf("%q is taken", name)
 		}
+	}
+}
+
+// On a site whose folders change in releases, pages that follow the clock of their folder capture more than pages that
+// follow the calendar; and on one of constant rates, about as much.
+func TestRoundsFollowReleases(t *testing.T) {
+	rnd := rand.New(rand.NewPCG(1, 31))
+	released := Site{Name: "released", Class: "made"}
+	for folder := range 10 {
+		var releases []int64
+		for at := rnd.ExpFloat64() * 100; at < 2000; at += 5 + rnd.ExpFloat64()*100 {
+			releases = append(releases, int64(at*86400)+1)
+		}
+		for page := range 30 {
+			released.Pages = append(released.Pages, Page{Name: fmt.Sprintf("%d/%d", folder, page), End: 2000 * 86400,
+				Changes: releases})
+		}
+	}
+	constant := Poisson("constant", 300, 400*86400, 86400, 200*86400, rnd)
+	r := run(t, []Site{released, constant}, []float64{1}, "drift+optimal", "drift+optimal+rounds")
+	calendar, clock := r.Scores[0].Share(), r.Scores[2].Share()
+	if clock < calendar+0.01 {
+		t.Errorf("releases: captured %.3f by the clock, %.3f by the calendar", clock, calendar)
+	}
+	calendar, clock = r.Scores[1].Share(), r.Scores[3].Share()
+	if clock < calendar-0.02 {
+		t.Errorf("constant rates: captured %.3f by the clock, %.3f by the calendar", clock, calendar)
+	}
+}
+
+// Where the depth of a page says how often it changes, a host that has learnt so captures more, and most if the
+// archives of others have taught it beforehand.
+func TestCovariatesAreLearntPerHostAndAcrossHosts(t *testing.T) {
+	rnd := rand.New(rand.NewPCG(1, 32))
+	site := func(name string) Site {
+		s := Site{Name: name, Class: "made"}
+		for i := range 400 {
+			mean, path := 400.*86400, "a/b/c/"
+			if i%4 == 0 {
+				mean, path = 10.*86400, ""
+			}
+			p := Page{Name: path + string(rune('a'+i%26)) + "x", End: 1000 * 86400}
+			for at := rnd.ExpFloat64() * mean; at < 1000*86400; at += 60 + rnd.ExpFloat64()*mean {
+				p.Changes = append(p.Changes, int64(at)+1)
+			}
+			s.Pages = append(s.Pages, p)
+		}
+		return s
+	}
+	sites := SecondHalves([]Site{site("a"), site("b"), site("c")}, 30*24*time.Hour)
+	weights := weightsOfOthers(sites, "a")
+	if weights[1] > -0.5 { // three more slashes: a fortieth of the changes
+		t.Errorf("weights of others: %v", weights)
+	}
+	if none := weightsOfOthers(sites[:1], "a"); none != ([kinds]float64{}) {
+		t.Errorf("weights without others: %v", none)
+	}
+	r := run(t, sites, []float64{0.5}, "drift+optimal", "drift+optimal+covariates:across=0", "drift+optimal+covariates")
+	plain, host, across := r.Totals[0].Share(), r.Totals[1].Share(), r.Totals[2].Share()
+	if host < plain || across < host {
+		t.Errorf("captured %.3f without covariates, %.3f with the host's, %.3f with those of others", plain, host,
+			across)
+	}
+}
+
+// The two halves of a site's time have each version once, but for those that the archive's latest captures show.
+func TestHalvesOfTime(t *testing.T) {
+	site := Poisson("poisson", 50, 400*86400, 86400, 200*86400, rand.New(rand.NewPCG(1, 33)))
+	first, second := FirstHalves([]Site{site}), SecondHalves([]Site{site}, 24*time.Hour)
+	middle := site.middle()
+	for i, p := range site.Pages {
+		n := 0
+		for _, c := range p.Changes {
+			if c <= middle {
+				n++
+			}
+		}
+		if got := first[0].Pages[i]; len(got.Changes) != n || got.End != middle || got.Deleted {
+			t.Fatalf("page %d: %d changes of %d until the middle, end %d", i, len(got.Changes), n, got.End)
+		}
+		if rest := second[0].Pages[i].Changes; len(rest) < len(p.Changes)-n {
+			t.Fatalf("page %d: %d changes after the middle, %d in all", i, len(rest), len(p.Changes))
+		}
+	}
+	sample := Sample([]Site{site}, 100)
+	if n := sample[0].Versions(); n < 100 || n > 150 || len(sample[0].Pages) >= len(site.Pages) {
+		t.Errorf("a sample of 100 versions has %d of %d pages", n, len(sample[0].Pages))
+	}
+	if again := Sample([]Site{site}, 100); again[0].Pages[0].Name != sample[0].Pages[0].Name {
+		t.Error("another sample")
 	}
 }

@@ -104,6 +104,10 @@ var policies = []entry{
 	own("drift+freshness", timetable{o: aimedAt(revisit.Freshness), relief: politeness.Optimal}),
 	own("drift+age", timetable{o: aimedAt(revisit.Age), relief: politeness.Optimal}),
 	plain("drift+optimal+releases", newReleases),
+	{name: "drift+optimal+covariates", make: newCovariates, constants: []Constant{{"host", 20, []float64{5, 100}},
+		{"folder", 5, []float64{1, 20, 1e6}}, {"across", 1, []float64{0}}, {"own", 0, []float64{1}}}},
+	{name: "drift+optimal+rounds", make: newRounds, constants: []Constant{{"site", 4, []float64{1, 16}},
+		{"folder", 2, []float64{1, 8}}, {"clock", -1, []float64{0.25, 0.5, 0.75}}}},
 	published("cho-garcia-molina", ChoGarciaMolina, always("cho-garcia-molina")),
 	published("cho-garcia-molina-age", ChoGarciaMolinaAge, always("cho-garcia-molina")),
 	published("azar", Azar, always("cho-garcia-molina")),
@@ -304,6 +308,7 @@ type henro struct {
 	keeps   float64 // what is kept of the track record at a visit, beside what it forgets itself
 	waited  bool    // the visit waited for the change that a signal announced
 	foreign bool    // the visit was not at the page's own time: it is no evidence of its rate
+	offset  float64 // ln of how much faster a page of this kind changes than one in the middle of the host
 }
 
 // The constants of henro's relief that are none of its options: see politeness.Plan and revisit.Trust.
@@ -347,6 +352,15 @@ func (p *henro) weighTrust(change func(i int, ln float32) float32) {
 	}
 }
 
+// center returns the mean interval about which pages of the kind of the page visited lie.
+func (p *henro) center() time.Duration {
+	center := p.prior.Center(&p.o)
+	if p.offset == 0 {
+		return center
+	}
+	return time.Duration(float64(center) * math.Exp(-p.offset))
+}
+
 func (p *henro) next(v visit) float64 {
 	h := &p.pages[v.page]
 	mean := &p.mean[v.page]
@@ -358,7 +372,8 @@ func (p *henro) next(v visit) float64 {
 		if p.keeps != 1 {
 			p.weighTrust(func(_ int, ln float32) float32 { return ln * float32(p.keeps) })
 		}
-		p.trust.Saw(cmp.Or(*mean, p.prior.Center(&p.o)), p.prior.Center(&p.o), seen.Gap, v.changed)
+		center := p.center()
+		p.trust.Saw(cmp.Or(*mean, center), center, seen.Gap, v.changed)
 	}
 	if !p.foreign {
 		h.Saw(&p.o, seen)
@@ -389,6 +404,10 @@ func (p *henro) next(v visit) float64 {
 	}
 	p.visits++
 	plan := p.plan
+	if p.offset != 0 {
+		plan.Center = p.center()
+		estimate = cmp.Or(estimate, plan.Center)
+	}
 	plan.Even = time.Duration(plan.Even.Seconds() * p.grows * 1e9)
 	return plan.Interval(t, estimate, time.Duration(v.gap*p.grows*1e9)).Seconds()
 }

@@ -296,9 +296,16 @@ type follower interface {
 	follow(v visit, last, due []float64) (page int, ok bool)
 }
 
+// retimer is a policy that may have all pages due at other times, once it has judged a visit; it says whether it did.
+// Pages that are due below zero are not known, or not asked for any more.
+type retimer interface {
+	retime(now float64, due []float64) bool
+}
+
 // world is what a policy may know beside its visits.
 type world struct {
 	site   *Site
+	others []Site // all sites, of which a policy may know the archives
 	rnd    *rand.Rand
 	budget float64 // requests per page and second
 	alive  int     // pages found and not known to be gone
@@ -341,7 +348,7 @@ func simulate(o *Options, site *Site, e entry, budget float64) Score {
 	if life == 0 || score.Versions == 0 {
 		return score
 	}
-	w := &world{site: site, signals: o.Signals, rnd: rand.New(rand.NewPCG(o.Seed, 7)),
+	w := &world{site: site, others: o.Sites, signals: o.Signals, rnd: rand.New(rand.NewPCG(o.Seed, 7)),
 		budget: budget * float64(score.Versions) / float64(life)}
 	if e.oracle != nil {
 		e.oracle(site, budget*float64(score.Versions), &score)
@@ -467,6 +474,9 @@ func simulate(o *Options, site *Site, e entry, budget float64) Score {
 			} else {
 				q.due[page] = now + max(t, 1)
 				heap.Fix(q, 0)
+			}
+			if r, ok := p.(retimer); ok && r.retime(now, q.due) {
+				heap.Init(q)
 			}
 			if f, ok := p.(follower); ok {
 				if page, ok := f.follow(v, last, q.due); ok {

@@ -2,6 +2,7 @@ package revisitsim
 
 import (
 	"bufio"
+	"cmp"
 	"fmt"
 	"io"
 	"math"
@@ -39,11 +40,7 @@ func SecondHalves(sites []Site, every time.Duration) []Site {
 	all := make([]Site, len(sites))
 	for i := range sites {
 		all[i] = Site{Name: sites[i].Name, Class: sites[i].Class}
-		first, last := int64(math.MaxInt64), int64(math.MinInt64)
-		for _, p := range sites[i].Pages {
-			first, last = min(first, p.Born), max(last, p.End)
-		}
-		middle := first + (last-first)/2
+		middle := sites[i].middle()
 		for _, p := range sites[i].Pages {
 			if p.End <= middle {
 				continue
@@ -58,6 +55,35 @@ func SecondHalves(sites []Site, every time.Duration) []Site {
 		}
 	}
 	return all
+}
+
+// FirstHalves returns the sites until the middle of their time.
+func FirstHalves(sites []Site) []Site {
+	all := make([]Site, len(sites))
+	for i := range sites {
+		all[i] = Site{Name: sites[i].Name, Class: sites[i].Class}
+		middle := sites[i].middle()
+		for _, p := range sites[i].Pages {
+			if p.Born >= middle {
+				continue
+			}
+			if p.End > middle {
+				k, _ := slices.BinarySearch(p.Changes, middle+1)
+				p.End, p.Deleted, p.Changes = middle, false, p.Changes[:k]
+			}
+			all[i].Pages = append(all[i].Pages, p)
+		}
+	}
+	return all
+}
+
+// middle returns the middle of the time from the birth of a site's first page to the last thing known of it.
+func (s *Site) middle() int64 {
+	first, last := int64(math.MaxInt64), int64(math.MinInt64)
+	for _, p := range s.Pages {
+		first, last = min(first, p.Born), max(last, p.End)
+	}
+	return first + (last-first)/2
 }
 
 // Versions returns how many versions come into being after the first ones.
@@ -157,6 +183,28 @@ func Half(sites []Site, half int) []Site {
 		}
 	}
 	return halves
+}
+
+// Sample returns some pages of each site, in order of the hash of their names, until they have as many versions: the
+// same on every machine. The observation of a page ends with half of that many changes.
+func Sample(sites []Site, versions int) []Site {
+	all := make([]Site, len(sites))
+	for i, s := range sites {
+		hash := func(p Page) uint64 { return fingerprint.URL(s.Name + " " + p.Name) }
+		pages := slices.Clone(s.Pages)
+		slices.SortFunc(pages, func(a, b Page) int { return cmp.Compare(hash(a), hash(b)) })
+		n, has := 0, 0
+		for ; n < len(pages) && has < versions; n++ {
+			p := &pages[n]
+			if most := max(1, versions/2); len(p.Changes) > most {
+				p.Changes = p.Changes[:most]
+				p.End, p.Deleted = p.Changes[most-1], false
+			}
+			has += len(p.Changes)
+		}
+		all[i] = Site{Name: s.Name, Class: s.Class, Pages: pages[:n]}
+	}
+	return all
 }
 
 // ReadClasses reads the classes of sites from a table with a heading: the first column names the site, the second its
