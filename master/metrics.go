@@ -50,8 +50,8 @@ var (
 	crawlStopped = console.Described("henro_stop_listed_links_total", "Links not admitted because of the stop list.")
 	crawlTrapped = console.Described("henro_trapped_links_total", "Links not admitted because they lead into a trap.")
 	crawlPings   = console.Described("henro_pings_total",
-		"IndexNow received since the start: taken, of a host that is unknown, limited in number, or refused for its "+
-			"form.", "result")
+		"IndexNow and reports of hubs received since the start: taken, of a host that is unknown, limited in number, "+
+			"or refused for form or signature.", "result")
 	crawlPinged  = console.Described("henro_pinged_urls_total", "URLs in the pings that were taken, since the start.")
 	crawlState   = console.Described("henro_crawl_state", "1 for what the crawl is doing.", "state")
 	crawlStalled = console.Described("henro_crawl_stalled",

@@ -16,6 +16,7 @@ import (
 	"henro/actors/floor"
 	"henro/actors/scope"
 	"henro/master/frontier"
+	"henro/master/websub"
 	"henro/messages"
 	"henro/store"
 )
@@ -69,7 +70,7 @@ func Start(system *actor.ActorSystem, o Options, log *logrus.Entry) (*Node, erro
 		return nil, fmt.Errorf("open the state in %s: %w", o.Dir, err)
 	}
 	n := &Node{system: system, state: state, done: make(chan Status, 1), o: o}
-	n.pings.node = n
+	n.pings.node, n.pings.log = n, log
 	if err := cmp.Or(n.settings().write(o.Dir), keepReserve(o.Dir)); err != nil {
 		return nil, errors.Join(err, state.Close())
 	}
@@ -79,6 +80,10 @@ func Start(system *actor.ActorSystem, o Options, log *logrus.Entry) (*Node, erro
 	}
 	if o.kept, err = readSeeds(o.Dir); err == nil {
 		rules, err = o.kept.widen(rules)
+	}
+	if err == nil && o.PingsURL != "" {
+		o.hubs, err = websub.Open(filepath.Join(o.Dir, "websub.json"), o.PingsURL)
+		n.o.hubs = o.hubs
 	}
 	if err != nil {
 		return nil, errors.Join(err, state.Close())

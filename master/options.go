@@ -9,6 +9,7 @@ import (
 	"henro/actors/partition"
 	"henro/actors/scope"
 	"henro/master/frontier"
+	"henro/master/websub"
 	"henro/master/window"
 	"henro/messages"
 	"henro/messages/outlink"
@@ -51,7 +52,12 @@ type Options struct {
 	StallAfter time.Duration
 	StallLimit time.Duration // stop when nothing could be stored for so long; 0: wait for ever
 
-	kept *keptSeeds // by Start; nil in tests of the Master alone
+	// the address for pings (Node.PingRoutes) as hubs of WebSub reach it, an http or https URL. Empty: hubs are not
+	// asked
+	PingsURL string
+
+	kept *keptSeeds    // by Start; nil in tests of the Master alone
+	hubs *websub.Table // by Start; nil: hubs are not asked
 }
 
 // DefaultOptions are those of an ordinary crawl.

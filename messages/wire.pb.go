@@ -994,6 +994,7 @@ type HostTask struct {
 	Verdict             string                 `protobuf:"bytes,14,opt,name=verdict,proto3" json:"verdict,omitempty"`                                                       // whether the host's timetable can be kept, in the words of politeness.Verdict (only ever written to WARC)
 	RequisiteIntervalNs int64                  `protobuf:"varint,15,opt,name=requisite_interval_ns,json=requisiteIntervalNs,proto3" json:"requisite_interval_ns,omitempty"` // likewise before the request for a requisite; 0: interval_ns
 	PageLimit           int32                  `protobuf:"varint,16,opt,name=page_limit,json=pageLimit,proto3" json:"page_limit,omitempty"`                                 // how many of the visits may be of pages; 0: all of them; negative: none, only requisites
+	Subscriptions       []*Subscription        `protobuf:"bytes,17,rep,name=subscriptions,proto3" json:"subscriptions,omitempty"`                                           // sent to this host before its pages are visited; each is one of the visits allowed
 	unknownFields       protoimpl.UnknownFields
 	sizeCache           protoimpl.SizeCache
 }
@@ -1147,6 +1148,66 @@ func (x *HostTask) GetPageLimit() int32 {
 	return 0
 }
 
+func (x *HostTask) GetSubscriptions() []*Subscription {
+	if x != nil {
+		return x.Subscriptions
+	}
+	return nil
+}
+
+// Subscription asks a hub of WebSub, on the host that is lent, to report the changes of a page.
+type Subscription struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Url           string                 `protobuf:"bytes,1,opt,name=url,proto3" json:"url,omitempty"`   // of the hub
+	Form          string                 `protobuf:"bytes,2,opt,name=form,proto3" json:"form,omitempty"` // the body of the POST, application/x-www-form-urlencoded
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Subscription) Reset() {
+	*x = Subscription{}
+	mi := &file_messages_wire_proto_msgTypes[9]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Subscription) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Subscription) ProtoMessage() {}
+
+func (x *Subscription) ProtoReflect() protoreflect.Message {
+	mi := &file_messages_wire_proto_msgTypes[9]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Subscription.ProtoReflect.Descriptor instead.
+func (*Subscription) Descriptor() ([]byte, []int) {
+	return file_messages_wire_proto_rawDescGZIP(), []int{9}
+}
+
+func (x *Subscription) GetUrl() string {
+	if x != nil {
+		return x.Url
+	}
+	return ""
+}
+
+func (x *Subscription) GetForm() string {
+	if x != nil {
+		return x.Form
+	}
+	return ""
+}
+
 // Task is one URL to visit.
 type Task struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
@@ -1168,7 +1229,7 @@ type Task struct {
 
 func (x *Task) Reset() {
 	*x = Task{}
-	mi := &file_messages_wire_proto_msgTypes[9]
+	mi := &file_messages_wire_proto_msgTypes[10]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1180,7 +1241,7 @@ func (x *Task) String() string {
 func (*Task) ProtoMessage() {}
 
 func (x *Task) ProtoReflect() protoreflect.Message {
-	mi := &file_messages_wire_proto_msgTypes[9]
+	mi := &file_messages_wire_proto_msgTypes[10]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1193,7 +1254,7 @@ func (x *Task) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Task.ProtoReflect.Descriptor instead.
 func (*Task) Descriptor() ([]byte, []int) {
-	return file_messages_wire_proto_rawDescGZIP(), []int{9}
+	return file_messages_wire_proto_rawDescGZIP(), []int{10}
 }
 
 func (x *Task) GetUrl() string {
@@ -1292,7 +1353,7 @@ type Report struct {
 
 func (x *Report) Reset() {
 	*x = Report{}
-	mi := &file_messages_wire_proto_msgTypes[10]
+	mi := &file_messages_wire_proto_msgTypes[11]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1304,7 +1365,7 @@ func (x *Report) String() string {
 func (*Report) ProtoMessage() {}
 
 func (x *Report) ProtoReflect() protoreflect.Message {
-	mi := &file_messages_wire_proto_msgTypes[10]
+	mi := &file_messages_wire_proto_msgTypes[11]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1317,7 +1378,7 @@ func (x *Report) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Report.ProtoReflect.Descriptor instead.
 func (*Report) Descriptor() ([]byte, []int) {
-	return file_messages_wire_proto_rawDescGZIP(), []int{10}
+	return file_messages_wire_proto_rawDescGZIP(), []int{11}
 }
 
 func (x *Report) GetSlave() string {
@@ -1358,7 +1419,7 @@ type Fact struct {
 
 func (x *Fact) Reset() {
 	*x = Fact{}
-	mi := &file_messages_wire_proto_msgTypes[11]
+	mi := &file_messages_wire_proto_msgTypes[12]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1370,7 +1431,7 @@ func (x *Fact) String() string {
 func (*Fact) ProtoMessage() {}
 
 func (x *Fact) ProtoReflect() protoreflect.Message {
-	mi := &file_messages_wire_proto_msgTypes[11]
+	mi := &file_messages_wire_proto_msgTypes[12]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1383,7 +1444,7 @@ func (x *Fact) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Fact.ProtoReflect.Descriptor instead.
 func (*Fact) Descriptor() ([]byte, []int) {
-	return file_messages_wire_proto_rawDescGZIP(), []int{11}
+	return file_messages_wire_proto_rawDescGZIP(), []int{12}
 }
 
 func (x *Fact) GetLease() uint64 {
@@ -1487,7 +1548,7 @@ type PageVisited struct {
 
 func (x *PageVisited) Reset() {
 	*x = PageVisited{}
-	mi := &file_messages_wire_proto_msgTypes[12]
+	mi := &file_messages_wire_proto_msgTypes[13]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1499,7 +1560,7 @@ func (x *PageVisited) String() string {
 func (*PageVisited) ProtoMessage() {}
 
 func (x *PageVisited) ProtoReflect() protoreflect.Message {
-	mi := &file_messages_wire_proto_msgTypes[12]
+	mi := &file_messages_wire_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1512,7 +1573,7 @@ func (x *PageVisited) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PageVisited.ProtoReflect.Descriptor instead.
 func (*PageVisited) Descriptor() ([]byte, []int) {
-	return file_messages_wire_proto_rawDescGZIP(), []int{12}
+	return file_messages_wire_proto_rawDescGZIP(), []int{13}
 }
 
 func (x *PageVisited) GetUrl() string {
@@ -1780,7 +1841,7 @@ type LinkSet struct {
 
 func (x *LinkSet) Reset() {
 	*x = LinkSet{}
-	mi := &file_messages_wire_proto_msgTypes[13]
+	mi := &file_messages_wire_proto_msgTypes[14]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1792,7 +1853,7 @@ func (x *LinkSet) String() string {
 func (*LinkSet) ProtoMessage() {}
 
 func (x *LinkSet) ProtoReflect() protoreflect.Message {
-	mi := &file_messages_wire_proto_msgTypes[13]
+	mi := &file_messages_wire_proto_msgTypes[14]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1805,7 +1866,7 @@ func (x *LinkSet) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LinkSet.ProtoReflect.Descriptor instead.
 func (*LinkSet) Descriptor() ([]byte, []int) {
-	return file_messages_wire_proto_rawDescGZIP(), []int{13}
+	return file_messages_wire_proto_rawDescGZIP(), []int{14}
 }
 
 func (x *LinkSet) GetUrls() []string {
@@ -1847,14 +1908,14 @@ type RobotsVisited struct {
 	RetryAfterNs  int64                  `protobuf:"varint,6,opt,name=retry_after_ns,json=retryAfterNs,proto3" json:"retry_after_ns,omitempty"`
 	Location      string                 `protobuf:"bytes,7,opt,name=location,proto3" json:"location,omitempty"` // a redirect to another host, whose rules apply then (RFC 9309 2.3.1.2)
 	Says          string                 `protobuf:"bytes,8,opt,name=says,proto3" json:"says,omitempty"`         // as in PageVisited
-	Path          string                 `protobuf:"bytes,9,opt,name=path,proto3" json:"path,omitempty"`         // of what was asked, where it is not /robots.txt: /.well-known/tdmrep.json, whose word is in the rules too
+	Path          string                 `protobuf:"bytes,9,opt,name=path,proto3" json:"path,omitempty"`         // of what was asked, where it is not /robots.txt: /.well-known/tdmrep.json, whose word is in the rules too, or a hub, which brings no rules
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *RobotsVisited) Reset() {
 	*x = RobotsVisited{}
-	mi := &file_messages_wire_proto_msgTypes[14]
+	mi := &file_messages_wire_proto_msgTypes[15]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1866,7 +1927,7 @@ func (x *RobotsVisited) String() string {
 func (*RobotsVisited) ProtoMessage() {}
 
 func (x *RobotsVisited) ProtoReflect() protoreflect.Message {
-	mi := &file_messages_wire_proto_msgTypes[14]
+	mi := &file_messages_wire_proto_msgTypes[15]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1879,7 +1940,7 @@ func (x *RobotsVisited) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RobotsVisited.ProtoReflect.Descriptor instead.
 func (*RobotsVisited) Descriptor() ([]byte, []int) {
-	return file_messages_wire_proto_rawDescGZIP(), []int{14}
+	return file_messages_wire_proto_rawDescGZIP(), []int{15}
 }
 
 func (x *RobotsVisited) GetStatus() uint32 {
@@ -1956,7 +2017,7 @@ type LeaseFinished struct {
 
 func (x *LeaseFinished) Reset() {
 	*x = LeaseFinished{}
-	mi := &file_messages_wire_proto_msgTypes[15]
+	mi := &file_messages_wire_proto_msgTypes[16]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1968,7 +2029,7 @@ func (x *LeaseFinished) String() string {
 func (*LeaseFinished) ProtoMessage() {}
 
 func (x *LeaseFinished) ProtoReflect() protoreflect.Message {
-	mi := &file_messages_wire_proto_msgTypes[15]
+	mi := &file_messages_wire_proto_msgTypes[16]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1981,7 +2042,7 @@ func (x *LeaseFinished) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LeaseFinished.ProtoReflect.Descriptor instead.
 func (*LeaseFinished) Descriptor() ([]byte, []int) {
-	return file_messages_wire_proto_rawDescGZIP(), []int{15}
+	return file_messages_wire_proto_rawDescGZIP(), []int{16}
 }
 
 func (x *LeaseFinished) GetVisits() uint32 {
@@ -2009,7 +2070,7 @@ type Stored struct {
 
 func (x *Stored) Reset() {
 	*x = Stored{}
-	mi := &file_messages_wire_proto_msgTypes[16]
+	mi := &file_messages_wire_proto_msgTypes[17]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2021,7 +2082,7 @@ func (x *Stored) String() string {
 func (*Stored) ProtoMessage() {}
 
 func (x *Stored) ProtoReflect() protoreflect.Message {
-	mi := &file_messages_wire_proto_msgTypes[16]
+	mi := &file_messages_wire_proto_msgTypes[17]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2034,7 +2095,7 @@ func (x *Stored) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Stored.ProtoReflect.Descriptor instead.
 func (*Stored) Descriptor() ([]byte, []int) {
-	return file_messages_wire_proto_rawDescGZIP(), []int{16}
+	return file_messages_wire_proto_rawDescGZIP(), []int{17}
 }
 
 func (x *Stored) GetLeases() []uint64 {
@@ -2073,7 +2134,7 @@ type TraceAsked struct {
 
 func (x *TraceAsked) Reset() {
 	*x = TraceAsked{}
-	mi := &file_messages_wire_proto_msgTypes[17]
+	mi := &file_messages_wire_proto_msgTypes[18]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2085,7 +2146,7 @@ func (x *TraceAsked) String() string {
 func (*TraceAsked) ProtoMessage() {}
 
 func (x *TraceAsked) ProtoReflect() protoreflect.Message {
-	mi := &file_messages_wire_proto_msgTypes[17]
+	mi := &file_messages_wire_proto_msgTypes[18]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2098,7 +2159,7 @@ func (x *TraceAsked) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TraceAsked.ProtoReflect.Descriptor instead.
 func (*TraceAsked) Descriptor() ([]byte, []int) {
-	return file_messages_wire_proto_rawDescGZIP(), []int{17}
+	return file_messages_wire_proto_rawDescGZIP(), []int{18}
 }
 
 func (x *TraceAsked) GetId() uint64 {
@@ -2202,7 +2263,7 @@ type TraceReported struct {
 
 func (x *TraceReported) Reset() {
 	*x = TraceReported{}
-	mi := &file_messages_wire_proto_msgTypes[18]
+	mi := &file_messages_wire_proto_msgTypes[19]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2214,7 +2275,7 @@ func (x *TraceReported) String() string {
 func (*TraceReported) ProtoMessage() {}
 
 func (x *TraceReported) ProtoReflect() protoreflect.Message {
-	mi := &file_messages_wire_proto_msgTypes[18]
+	mi := &file_messages_wire_proto_msgTypes[19]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2227,7 +2288,7 @@ func (x *TraceReported) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TraceReported.ProtoReflect.Descriptor instead.
 func (*TraceReported) Descriptor() ([]byte, []int) {
-	return file_messages_wire_proto_rawDescGZIP(), []int{18}
+	return file_messages_wire_proto_rawDescGZIP(), []int{19}
 }
 
 func (x *TraceReported) GetId() uint64 {
@@ -2299,7 +2360,7 @@ type TaskRefused struct {
 
 func (x *TaskRefused) Reset() {
 	*x = TaskRefused{}
-	mi := &file_messages_wire_proto_msgTypes[19]
+	mi := &file_messages_wire_proto_msgTypes[20]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2311,7 +2372,7 @@ func (x *TaskRefused) String() string {
 func (*TaskRefused) ProtoMessage() {}
 
 func (x *TaskRefused) ProtoReflect() protoreflect.Message {
-	mi := &file_messages_wire_proto_msgTypes[19]
+	mi := &file_messages_wire_proto_msgTypes[20]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2324,7 +2385,7 @@ func (x *TaskRefused) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TaskRefused.ProtoReflect.Descriptor instead.
 func (*TaskRefused) Descriptor() ([]byte, []int) {
-	return file_messages_wire_proto_rawDescGZIP(), []int{19}
+	return file_messages_wire_proto_rawDescGZIP(), []int{20}
 }
 
 func (x *TaskRefused) GetSlave() string {
@@ -2365,7 +2426,7 @@ type Greeting struct {
 
 func (x *Greeting) Reset() {
 	*x = Greeting{}
-	mi := &file_messages_wire_proto_msgTypes[20]
+	mi := &file_messages_wire_proto_msgTypes[21]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2377,7 +2438,7 @@ func (x *Greeting) String() string {
 func (*Greeting) ProtoMessage() {}
 
 func (x *Greeting) ProtoReflect() protoreflect.Message {
-	mi := &file_messages_wire_proto_msgTypes[20]
+	mi := &file_messages_wire_proto_msgTypes[21]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2390,7 +2451,7 @@ func (x *Greeting) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Greeting.ProtoReflect.Descriptor instead.
 func (*Greeting) Descriptor() ([]byte, []int) {
-	return file_messages_wire_proto_rawDescGZIP(), []int{20}
+	return file_messages_wire_proto_rawDescGZIP(), []int{21}
 }
 
 func (x *Greeting) GetNode() string {
@@ -2410,7 +2471,7 @@ type Greeted struct {
 
 func (x *Greeted) Reset() {
 	*x = Greeted{}
-	mi := &file_messages_wire_proto_msgTypes[21]
+	mi := &file_messages_wire_proto_msgTypes[22]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2422,7 +2483,7 @@ func (x *Greeted) String() string {
 func (*Greeted) ProtoMessage() {}
 
 func (x *Greeted) ProtoReflect() protoreflect.Message {
-	mi := &file_messages_wire_proto_msgTypes[21]
+	mi := &file_messages_wire_proto_msgTypes[22]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2435,7 +2496,7 @@ func (x *Greeted) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Greeted.ProtoReflect.Descriptor instead.
 func (*Greeted) Descriptor() ([]byte, []int) {
-	return file_messages_wire_proto_rawDescGZIP(), []int{21}
+	return file_messages_wire_proto_rawDescGZIP(), []int{22}
 }
 
 func (x *Greeted) GetUnixMs() int64 {
@@ -2540,7 +2601,7 @@ const file_messages_wire_proto_rawDesc = "" +
 	"\x06serial\x18\x01 \x01(\x04R\x06serial\x12%\n" +
 	"\x05tasks\x18\x02 \x03(\v2\x0f.henro.HostTaskR\x05tasks\x12\x18\n" +
 	"\arenewed\x18\x03 \x03(\x04R\arenewed\x12\x18\n" +
-	"\arevoked\x18\x04 \x03(\x04R\arevoked\"\xf9\x03\n" +
+	"\arevoked\x18\x04 \x03(\x04R\arevoked\"\xb4\x04\n" +
 	"\bHostTask\x12\x14\n" +
 	"\x05lease\x18\x01 \x01(\x04R\x05lease\x12\x12\n" +
 	"\x04host\x18\x02 \x01(\tR\x04host\x12$\n" +
@@ -2562,7 +2623,11 @@ const file_messages_wire_proto_rawDesc = "" +
 	"\averdict\x18\x0e \x01(\tR\averdict\x122\n" +
 	"\x15requisite_interval_ns\x18\x0f \x01(\x03R\x13requisiteIntervalNs\x12\x1d\n" +
 	"\n" +
-	"page_limit\x18\x10 \x01(\x05R\tpageLimit\"\xc9\x02\n" +
+	"page_limit\x18\x10 \x01(\x05R\tpageLimit\x129\n" +
+	"\rsubscriptions\x18\x11 \x03(\v2\x13.henro.SubscriptionR\rsubscriptions\"4\n" +
+	"\fSubscription\x12\x10\n" +
+	"\x03url\x18\x01 \x01(\tR\x03url\x12\x12\n" +
+	"\x04form\x18\x02 \x01(\tR\x04form\"\xc9\x02\n" +
 	"\x04Task\x12\x10\n" +
 	"\x03url\x18\x01 \x01(\tR\x03url\x12\x1d\n" +
 	"\n" +
@@ -2724,7 +2789,7 @@ func file_messages_wire_proto_rawDescGZIP() []byte {
 }
 
 var file_messages_wire_proto_enumTypes = make([]protoimpl.EnumInfo, 1)
-var file_messages_wire_proto_msgTypes = make([]protoimpl.MessageInfo, 22)
+var file_messages_wire_proto_msgTypes = make([]protoimpl.MessageInfo, 23)
 var file_messages_wire_proto_goTypes = []any{
 	(Reason)(0),             // 0: henro.Reason
 	(*SlaveRegistered)(nil), // 1: henro.SlaveRegistered
@@ -2736,19 +2801,20 @@ var file_messages_wire_proto_goTypes = []any{
 	(*Mailboxes)(nil),       // 7: henro.Mailboxes
 	(*TaskBatch)(nil),       // 8: henro.TaskBatch
 	(*HostTask)(nil),        // 9: henro.HostTask
-	(*Task)(nil),            // 10: henro.Task
-	(*Report)(nil),          // 11: henro.Report
-	(*Fact)(nil),            // 12: henro.Fact
-	(*PageVisited)(nil),     // 13: henro.PageVisited
-	(*LinkSet)(nil),         // 14: henro.LinkSet
-	(*RobotsVisited)(nil),   // 15: henro.RobotsVisited
-	(*LeaseFinished)(nil),   // 16: henro.LeaseFinished
-	(*Stored)(nil),          // 17: henro.Stored
-	(*TraceAsked)(nil),      // 18: henro.TraceAsked
-	(*TraceReported)(nil),   // 19: henro.TraceReported
-	(*TaskRefused)(nil),     // 20: henro.TaskRefused
-	(*Greeting)(nil),        // 21: henro.Greeting
-	(*Greeted)(nil),         // 22: henro.Greeted
+	(*Subscription)(nil),    // 10: henro.Subscription
+	(*Task)(nil),            // 11: henro.Task
+	(*Report)(nil),          // 12: henro.Report
+	(*Fact)(nil),            // 13: henro.Fact
+	(*PageVisited)(nil),     // 14: henro.PageVisited
+	(*LinkSet)(nil),         // 15: henro.LinkSet
+	(*RobotsVisited)(nil),   // 16: henro.RobotsVisited
+	(*LeaseFinished)(nil),   // 17: henro.LeaseFinished
+	(*Stored)(nil),          // 18: henro.Stored
+	(*TraceAsked)(nil),      // 19: henro.TraceAsked
+	(*TraceReported)(nil),   // 20: henro.TraceReported
+	(*TaskRefused)(nil),     // 21: henro.TaskRefused
+	(*Greeting)(nil),        // 22: henro.Greeting
+	(*Greeted)(nil),         // 23: henro.Greeted
 }
 var file_messages_wire_proto_depIdxs = []int32{
 	3,  // 0: henro.SlaveWelcomed.fetch:type_name -> henro.FetchRules
@@ -2756,20 +2822,21 @@ var file_messages_wire_proto_depIdxs = []int32{
 	4,  // 2: henro.FetchRules.headers:type_name -> henro.Header
 	7,  // 3: henro.WorkRequested.mailboxes:type_name -> henro.Mailboxes
 	9,  // 4: henro.TaskBatch.tasks:type_name -> henro.HostTask
-	10, // 5: henro.HostTask.tasks:type_name -> henro.Task
-	12, // 6: henro.Report.facts:type_name -> henro.Fact
-	13, // 7: henro.Fact.visited:type_name -> henro.PageVisited
-	15, // 8: henro.Fact.robots:type_name -> henro.RobotsVisited
-	16, // 9: henro.Fact.finished:type_name -> henro.LeaseFinished
-	14, // 10: henro.Fact.more:type_name -> henro.LinkSet
-	0,  // 11: henro.PageVisited.reason:type_name -> henro.Reason
-	14, // 12: henro.PageVisited.links:type_name -> henro.LinkSet
-	0,  // 13: henro.RobotsVisited.reason:type_name -> henro.Reason
-	14, // [14:14] is the sub-list for method output_type
-	14, // [14:14] is the sub-list for method input_type
-	14, // [14:14] is the sub-list for extension type_name
-	14, // [14:14] is the sub-list for extension extendee
-	0,  // [0:14] is the sub-list for field type_name
+	11, // 5: henro.HostTask.tasks:type_name -> henro.Task
+	10, // 6: henro.HostTask.subscriptions:type_name -> henro.Subscription
+	13, // 7: henro.Report.facts:type_name -> henro.Fact
+	14, // 8: henro.Fact.visited:type_name -> henro.PageVisited
+	16, // 9: henro.Fact.robots:type_name -> henro.RobotsVisited
+	17, // 10: henro.Fact.finished:type_name -> henro.LeaseFinished
+	15, // 11: henro.Fact.more:type_name -> henro.LinkSet
+	0,  // 12: henro.PageVisited.reason:type_name -> henro.Reason
+	15, // 13: henro.PageVisited.links:type_name -> henro.LinkSet
+	0,  // 14: henro.RobotsVisited.reason:type_name -> henro.Reason
+	15, // [15:15] is the sub-list for method output_type
+	15, // [15:15] is the sub-list for method input_type
+	15, // [15:15] is the sub-list for extension type_name
+	15, // [15:15] is the sub-list for extension extendee
+	0,  // [0:15] is the sub-list for field type_name
 }
 
 func init() { file_messages_wire_proto_init() }
@@ -2783,7 +2850,7 @@ func file_messages_wire_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_messages_wire_proto_rawDesc), len(file_messages_wire_proto_rawDesc)),
 			NumEnums:      1,
-			NumMessages:   22,
+			NumMessages:   23,
 			NumExtensions: 0,
 			NumServices:   0,
 		},

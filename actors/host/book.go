@@ -171,6 +171,9 @@ func (b *Book) take(fact any) bool {
 			b.send(Revisit, m) // which pages are there, and have been said to have changed
 		}
 	case *protocol.PingTaken: // of one that was sent again
+	case *messages.Subscription:
+		b.line.subscribe(m)
+		b.announceAgain()
 	case *protocol.RulesChanged:
 		b.send(Revisit, m)
 	case *sitemapReported:

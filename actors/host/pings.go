@@ -3,6 +3,7 @@ package host
 import (
 	"henro/actors/protocol"
 	"henro/messages/outlink"
+	"henro/messages/weburl"
 	"henro/store"
 )
 
@@ -19,6 +20,9 @@ type pings struct {
 // the ping is sent again then. What a ping names that is not known becomes a candidate, as if the file had named it.
 func (p *pings) proved(m *protocol.PagesFound) bool {
 	ping, file := m.Ping, (*store.Page)(nil)
+	if ping.KeyURL == "" { // a hub has signed it
+		return ping.Proved
+	}
 	for i := range m.Entries {
 		if m.Entries[i].Page.URL == ping.KeyURL {
 			file = &m.Entries[i].Page
@@ -78,5 +82,25 @@ func (p *pings) visited(page *store.Page) {
 	if p.asked = nil; holds(page, &ping) {
 		ping.Proved = true
 		p.send(Partition, &ping)
+	}
+}
+
+// findHub reports to the Master which hub, of WebSub, reports the changes of a visited page. One that knows the page
+// under the name of another host speaks for that host.
+func (p *pings) findHub(v *store.Visited) {
+	found := &protocol.HubFound{Page: v.Page.URL}
+	for i := range v.Links {
+		switch l := &v.Links[i]; {
+		case l.Kind == outlink.Hub && found.Hub == "":
+			found.Hub = l.URL
+		case l.Kind == outlink.Self && found.Topic == "":
+			found.Topic = l.URL
+		}
+	}
+	if found.Topic == "" {
+		found.Topic = found.Page
+	}
+	if p.o.Continuous && found.Hub != "" && weburl.HostOf(found.Topic) == p.name {
+		p.send(Master, found)
 	}
 }

@@ -45,6 +45,8 @@ type (
 	}
 	// LeaseVoid tells that a lease has ended without its holder saying so.
 	LeaseVoid struct{ Lease uint64 }
+	// HubFound reports that a visited page names a hub of WebSub. The hub knows the page as Topic, a URL of its host.
+	HubFound struct{ Page, Topic, Hub string }
 	// HostReady tells the Master that a host may be lent from a moment on. A later word replaces an earlier.
 	HostReady struct {
 		Host string

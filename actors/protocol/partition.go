@@ -168,11 +168,11 @@ type (
 	}
 	// Ping reports that somebody says, by IndexNow, which pages of a host have changed or are new. The Partition of the
 	// host answers PingTaken, has the pages looked for, and gives the Host PagesFound. The Host believes nothing of it
-	// unless the file at KeyURL holds the key.
+	// unless the file at KeyURL holds the key, or a hub of WebSub has signed it.
 	Ping struct {
 		Host   string
 		Key    uint64   // as fingerprint.Key has it
-		KeyURL string   // on the host
+		KeyURL string   // on the host; empty: signed by a hub that a page of the host names
 		Pages  []string // visited pages of the host
 		New    []string // URLs of the host that the crawl does not know
 		At     time.Time

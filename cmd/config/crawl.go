@@ -62,6 +62,7 @@ type Crawl struct {
 	LeastRatio    float64
 	Sitemaps      string
 	ListenPings   string // address
+	PingsURL      string // that address as hubs reach it
 	Politeness    string
 	Partitions    int
 	Near          string
@@ -139,6 +140,9 @@ func (c *Crawl) Register(f *pflag.FlagSet) {
 	f.StringVar(&c.ListenPings, "listen-pings", "off",
 		"with --continuous: receive IndexNow at `HOST:PORT`, for anybody: hosts whose key file holds report what has "+
 			"changed; or off")
+	f.StringVar(&c.PingsURL, "pings-url", "",
+		"with --listen-pings: the `URL` under which hubs of WebSub reach that address; pages and feeds that name a "+
+			"hub are subscribed to. Without it none is: a machine behind a router has no such URL")
 	f.StringVar(&c.Relief, "relief", o.Hosts.Relief.String(),
 		"what a host's pages get that ask for more visits than it bears: none, stretch, delay or optimal")
 	c.Revisit = o.Hosts.Revisit
@@ -256,6 +260,14 @@ func (c *Crawl) Options(flags *pflag.FlagSet) (master.Options, error) {
 		o.Hosts.Sitemaps = c.Sitemaps == "on"
 	default:
 		return o, Usage("--sitemaps %q: want auto, on or off", c.Sitemaps)
+	}
+	if o.PingsURL = c.PingsURL; c.PingsURL != "" {
+		if c.ListenPings == "off" {
+			return o, Usage("--pings-url needs --listen-pings: hubs that are asked must be answered")
+		}
+		if to, err := weburl.Parse(c.PingsURL); err != nil || strings.Contains(to.RequestURI(), "?") {
+			return o, Usage("--pings-url %q: want a URL such as https://pings.example.org", c.PingsURL)
+		}
 	}
 	if o.Unit, err = master.ParseUnit(c.Politeness); err != nil {
 		return o, Usage("--politeness: %v", err)

@@ -47,6 +47,18 @@ func (l *Limits) Sender(from netip.Addr, now time.Time) bool {
 
 // Host reports whether a host of the crawl may be pinged once more, by a key.
 func (l *Limits) Host(host string, key uint64, now time.Time) bool {
+	h := l.host(host, now)
+	return h != nil && h.pings.AllowN(now, 1) && h.knows(key, now)
+}
+
+// Signed reports whether a host of the crawl may be pinged once more, by a hub that has signed it.
+func (l *Limits) Signed(host string, now time.Time) bool {
+	h := l.host(host, now)
+	return h != nil && h.pings.AllowN(now, 1)
+}
+
+// host is what a host may still do; nil: there is no room to remember it.
+func (l *Limits) host(host string, now time.Time) *hostLimits {
 	h := l.hosts.of[host]
 	if h == nil {
 		h = &hostLimits{pings: rate.NewLimiter(rate.Every(time.Minute), hostPings),
@@ -54,10 +66,10 @@ func (l *Limits) Host(host string, key uint64, now time.Time) bool {
 		if !l.hosts.add(host, h, now, func(h *hostLimits) bool {
 			return h.pings.TokensAt(now) >= hostPings && h.keys.TokensAt(now) >= hostKeys
 		}) {
-			return false
+			return nil
 		}
 	}
-	return h.pings.AllowN(now, 1) && h.knows(key, now)
+	return h
 }
 
 // knows reports whether a key was let through before, or may be now.

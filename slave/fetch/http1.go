@@ -43,7 +43,7 @@ func standing(o *Options) []byte {
 // appendRequest writes the request of an exchange, as it is sent or as it is recorded.
 func (x *exchange) appendRequest(b []byte, recorded bool) []byte {
 	proxied := !recorded && x.client.dialer.proxy.forwards(&x.to)
-	b = append(b, "GET "...)
+	b = append(append(b, x.method()...), ' ')
 	if proxied {
 		b = append(append(b, "http://"...), x.to.authority()...)
 	}
@@ -68,7 +68,17 @@ func (x *exchange) appendRequest(b []byte, recorded bool) []byte {
 	if proxied {
 		b = append(b, x.client.dialer.proxy.authorization()...)
 	}
-	return append(b, "\r\n"...)
+	if x.req.Form != "" {
+		b = fmt.Appendf(b, "Content-Type: application/x-www-form-urlencoded\r\nContent-Length: %d\r\n", len(x.req.Form))
+	}
+	return append(append(b, "\r\n"...), x.req.Form...)
+}
+
+func (x *exchange) method() string {
+	if x.req.Form != "" {
+		return http.MethodPost
+	}
+	return http.MethodGet
 }
 
 // http1 speaks HTTP/1.1 for one exchange. It reports whether the connection can carry another.
