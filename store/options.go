@@ -24,7 +24,7 @@ type Options struct {
 	// again, and that waits for open readers. Default 1 GiB (0 on Windows, where the file would be extended to it).
 	MapBytes int
 
-	// Contents bounds how many main contents the index of one partition holds, some 110 bytes of its file each; those
+	// Contents bounds how many main contents the index of one partition holds, some 130 bytes of its file each; those
 	// beyond it are not found again. Default 4,000,000; 0: contents are not compared.
 	Contents int
 

@@ -154,7 +154,7 @@ func (c *Crawl) Register(f *pflag.FlagSet) {
 	f.StringVar(&c.Near, "near", "mark",
 		"pages whose main text another page had first: mark says in their records which one, off compares nothing")
 	f.IntVar(&c.NearContents, "near-contents", o.Store.Contents,
-		"with --near mark: texts that are remembered for each file of the state, some 110 bytes of it each")
+		"with --near mark: texts that are remembered for each file of the state, some 130 bytes of it each")
 	f.IntVar(&c.PageBudget, "page-budget", o.Hosts.PageBudget, "visits of one lease at most")
 	f.StringVar(&c.Frontier, "frontier", string(o.Frontier.Policy),
 		"what is visited next: host (hosts take turns, all URLs are kept), fifo, mercator, irlbot (budgets by links "+
