@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"flag"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -19,11 +20,13 @@ import (
 	"henro/slave/fakeweb"
 )
 
+var hintedPages = flag.Int("hinted-pages", 24, "pages of each host of TestHintsShortenTheLag")
+
 // hintedWeb has as many hosts of each kind: those that tell the truth, in plain and in indexed sitemaps, with and
 // without a feed, and those that say of every page that it has just changed.
 func hintedWeb() fakeweb.Options {
 	return fakeweb.Options{
-		Seed: 23, Hosts: 8, Domains: 8, Pages: 24, PageBytes: 1024,
+		Seed: 23, Hosts: 8, Domains: 8, Pages: *hintedPages, PageBytes: 1024,
 		Changes:    fakeweb.Changes{Share: 1, Fastest: 4 * day, Slowest: 30 * day},
 		Hints:      fakeweb.Hints{Part: 10},
 		LogEntries: 1 << 18,
