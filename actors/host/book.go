@@ -189,9 +189,7 @@ func (b *Book) take(fact any) bool {
 		b.robots.takeRedirected(m)
 		b.announceAgain()
 	case *robotsLate:
-		if b.robots.awaited() {
-			b.robots.request()
-		}
+		b.robots.request()
 		b.announceAgain()
 	case *restDue:
 		if b.phase == idle && b.nothingToDo() {

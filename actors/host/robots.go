@@ -71,7 +71,11 @@ func (r *robotsBook) follow(location string) {
 	r.request()
 }
 
+// request asks the other host, again if its answer is still awaited.
 func (r *robotsBook) request() {
+	if !r.awaited() {
+		return
+	}
 	r.send(Hosts, &protocol.ToHost{Host: r.elsewhere,
 		Message: &robotsAsked{asker: r.name, hops: r.hops + 1}})
 	r.sendLater(&robotsLate{}, robotsAgain)
