@@ -167,9 +167,7 @@ func (b *Book) take(fact any) bool {
 	case *VisitsMoved:
 		b.write(&protocol.Write{Moves: m.moves, Urgent: m.urgent, Tag: m.tag})
 	case *protocol.PagesFound:
-		if m.Ping == nil || b.pings.proved(m) {
-			b.send(Revisit, m) // which pages are there, and have been said to have changed
-		}
+		b.takeFound(m)
 	case *protocol.PingTaken: // of one that was sent again
 	case *messages.Subscription:
 		b.line.subscribe(m)
@@ -201,6 +199,13 @@ func (b *Book) take(fact any) bool {
 		return false
 	}
 	return true
+}
+
+// takeFound passes on which pages are there and have been said to have changed, by pings that are proved only.
+func (b *Book) takeFound(m *protocol.PagesFound) {
+	if m.Ping == nil || b.pings.proved(m) {
+		b.send(Revisit, m)
+	}
 }
 
 // restore begins with what is on disk.

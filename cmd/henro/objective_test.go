@@ -17,10 +17,11 @@ type kept struct {
 	fresh, age, span             float64 // page-seconds: current, of age (seconds × seconds), all
 }
 
-// timed crawls a host whose pages change every 2 hours to every 40 days for 60 days and judges the last 30.
+// timed crawls a host whose pages change every 2 hours to every 40 days for 90 days and judges the last 30:
+// freshness and age need some 60 until their visits are as many as those of versions.
 func timed(t *testing.T, objective revisit.Objective) (k kept) {
 	synctest.Test(t, func(t *testing.T) {
-		web, err := fakeweb.New(fakeweb.Options{Seed: 5, Hosts: 1, Domains: 1, Pages: 20, PageBytes: 1024,
+		web, err := fakeweb.New(fakeweb.Options{Seed: 2, Hosts: 1, Domains: 1, Pages: 20, PageBytes: 1024,
 			Changes:    fakeweb.Changes{Share: 1, Fastest: 2 * time.Hour, Slowest: 40 * day},
 			Validators: fakeweb.Validators{ETag: 1}, LogEntries: 1 << 18})
 		if err != nil {
@@ -29,7 +30,7 @@ func timed(t *testing.T, objective revisit.Objective) (k kept) {
 		defer web.Close()
 		begun := time.Now()
 		e := crawlOf(t, t.TempDir(), web, -1, func(o *master.Options) {
-			o.Hosts.Continuous, o.Hosts.Revisit.Objective, o.For = true, objective, 60*day
+			o.Hosts.Continuous, o.Hosts.Revisit.Objective, o.For = true, objective, 90*day
 			o.LeaseFor, o.TickEvery = 2*time.Hour, 5*time.Minute
 		})
 		e.Adjust = func(o *slave.Options) { o.AskEvery = 5 * time.Minute }
@@ -38,7 +39,7 @@ func timed(t *testing.T, objective revisit.Objective) (k kept) {
 		for _, entry := range web.Log() {
 			visits[entry.URL()] = append(visits[entry.URL()], entry.Start)
 		}
-		from, to := begun.Add(30*day), begun.Add(60*day)
+		from, to := begun.Add(60*day), begun.Add(90*day)
 		for url, at := range visits {
 			changes, err := web.Changes(url, begun, to)
 			if err != nil || len(changes) == 0 {
