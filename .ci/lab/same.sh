@@ -20,6 +20,6 @@ bash "$lab/docs.sh" up "$dir/sites"
 printf 'http://%s-again.docs.test:'"$PORT"'/\n' git policy >>"$dir/sites/seeds.txt"
 mapfile -t flags <"$dir/sites/flags.txt"
 rm -rf "$dir/crawl"
-"$dir/henro" crawl --dir "$dir/crawl" --allow-private --delay 0 --depth -1 --seeds "$dir/sites/seeds.txt" "${flags[@]}" --requisites off \
+"$dir/henro" crawl --dir "$dir/crawl" --allow-private --delay 0 --depth -1 --seeds "$dir/sites/seeds.txt" "${flags[@]}" --requisites off --near mark \
 	--log-level error --listen-http off --progress off >"$dir/ended"
 python3 "$lab/same.py" "$dir/henro" "$dir/crawl" "$dir/sites"

@@ -19,7 +19,7 @@ trap finish EXIT
 web=$!
 for _ in $(seq 600); do grep -q '^ready' "$dir/said" && break; sleep 0.1; done
 mapfile -t resolve < <(sed 's/^/--resolve=/' "$dir/web/resolve.txt")
-crawl=("$dir/henro" crawl --dir "$dir/crawl" --allow-private --i-own-these-hosts --delay 0 --contact lab@example.org --depth -1 --requisites off
+crawl=("$dir/henro" crawl --dir "$dir/crawl" --allow-private --i-own-these-hosts --delay 0 --contact lab@example.org --depth -1 --requisites off --near mark
 	--listen-http off --progress off --log-level error --seeds "$dir/web/seeds.txt" "${resolve[@]}")
 for _ in $(seq "$kills"); do
 	"${crawl[@]}" >/dev/null &

@@ -151,8 +151,9 @@ func (c *Crawl) Register(f *pflag.FlagSet) {
 		"a host rests at least so many times as long as its last fetch took, counted from start to start; 10 is an "+
 			"old rule of thumb")
 	f.IntVar(&c.Partitions, "partitions", o.Store.Partitions, "files of the state; fixed when a crawl begins")
-	f.StringVar(&c.Near, "near", "mark",
-		"pages whose main text another page had first: mark says in their records which one, off compares nothing")
+	f.StringVar(&c.Near, "near", "off",
+		"pages whose main text another page had first: mark says in their records which one, for a tenth "+
+			"more work and bytes of the state; off compares nothing")
 	f.IntVar(&c.NearContents, "near-contents", o.Store.Contents,
 		"with --near mark: texts that are remembered for each file of the state, some 130 bytes of it each")
 	f.IntVar(&c.PageBudget, "page-budget", o.Hosts.PageBudget, "visits of one lease at most")
