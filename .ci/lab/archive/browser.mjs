@@ -53,15 +53,31 @@ const files = (list, root) => new Promise((ready) => {
 // The live web is a server that counts who comes: every name and address but our own leads there.
 const came = [];
 const live = net.createServer((socket) => {
-  socket.on("error", () => {}).once("data", (begin) => {
+  let begin = Buffer.alloc(0);
+  socket.on("error", () => {}).on("data", (more) => {
+    begin = Buffer.concat([begin, more]);
+    const tls = begin[0] === 0x16;
+    if (tls && (begin.length < 5 || begin.length < 5 + begin.readUInt16BE(3))) return; // the first message is not whole
     // The name is in the clear, in HTTP as in TLS. The browser's own errands are its maker's business.
-    const found = /[a-z0-9-]+(\.[a-z0-9-]+)*\.[a-z]{2,}/.exec(begin.toString("latin1").replace(/^[^]*?\r\nHost: /, ""));
-    // In TLS the length of the name stands before it (RFC 6066 section 3), and what follows may be letters by chance.
-    const name = found?.[0].slice(0, begin[0] === 0x16 ? begin.readUInt16BE(found.index - 2) : undefined) ?? "?";
+    const name = (tls ? serverName(begin) : /\r\nHost: ([^:\r]+)/.exec(begin.toString("latin1"))?.[1]) ?? "?";
     if (!/\.(google|googleapis|gstatic|gvt1)\.com$/.test(name)) came.push(name);
     socket.destroy();
   });
 });
+
+// serverName is the name that a ClientHello asks for (RFC 8446 section 4.1.2, RFC 6066 section 3). The rest of it is random bytes, in which anything may stand.
+function serverName(hello) {
+  try {
+    let at = 5 + 4 + 2 + 32; // record, handshake, version, random
+    at += 1 + hello.readUInt8(at); // session
+    at += 2 + hello.readUInt16BE(at); // ciphers
+    at += 1 + hello.readUInt8(at); // compression
+    const end = at + 2 + hello.readUInt16BE(at);
+    for (at += 2; at < end; at += 4 + hello.readUInt16BE(at + 2)) {
+      if (hello.readUInt16BE(at) === 0) return hello.toString("latin1", at + 9, at + 9 + hello.readUInt16BE(at + 7));
+    }
+  } catch {} // cut off: no name
+}
 await new Promise((ready) => live.listen(0, "127.0.0.1", ready));
 const browser = await puppeteer.launch({
   executablePath: chromium,
