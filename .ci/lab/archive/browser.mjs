@@ -109,9 +109,13 @@ try {
   for (const [what, memento] of [["a captured page", first], ["a revisited one", last]]) {
     const want = await (await fetch(memento.url.replace("mp_/", "id_/"))).text();
     const title = /<title>\s*([^<]*?)\s*<\/title>/i.exec(want)[1];
-    await their.goto(`http://127.0.0.1:${server.address().port}/?url=${encodeURIComponent(page)}&ts=${stamp(memento.at)}`);
-    const frame = await until(() => their.frames().find((f) => f.url().includes(`${stamp(memento.at)}mp_/${page}`)));
-    const shown = frame && await until(async () => (await text(frame)) && { title: await frame.title(), text: await text(frame) });
+    let shown = null;
+    for (let tries = 3; !shown && tries > 0; tries--) { // it sometimes waits for ever for its service worker
+      await their.goto("about:blank");
+      await their.goto(`http://127.0.0.1:${server.address().port}/?url=${encodeURIComponent(page)}&ts=${stamp(memento.at)}`);
+      const frame = await until(() => their.frames().find((f) => f.url().includes(`${stamp(memento.at)}mp_/${page}`)));
+      shown = frame && await until(async () => (await text(frame)) && { title: await frame.title(), text: await text(frame) });
+    }
     say(shown && shown.title === title && shown.text.length > 100, `ReplayWeb.page shows ${what}: "${shown?.title}" of ${stamp(memento.at)}`,
       `want "${title}" in one of ${their.frames().map((f) => f.url())}`);
     if (screenshots && memento === last) await their.screenshot({ path: screenshots + "/replaywebpage.png" });

@@ -54,9 +54,15 @@ try {
   });
   for (const [name, address] of [["henro replay", `${base}/web/${twin.at}/${twin.url}`],
     ["ReplayWeb.page", `http://127.0.0.1:${server.address().port}/?url=${encodeURIComponent(twin.url)}&ts=${twin.at}`]]) {
-    await page.goto(address);
     const whole = (text) => text.startsWith("Twins of henro\n") && text.split("The same words").length === 61;
-    say(await shows(twin.url, whole), `${name} shows a revisit that names another URL`, page.frames().map((f) => f.url()));
+    // ReplayWeb.page sometimes waits for ever for its service worker, and comes when it is loaded again. Ours has one try.
+    let shown = null;
+    for (let tries = name === "henro replay" ? 1 : 3; !shown && tries > 0; tries--) {
+      await page.goto("about:blank");
+      await page.goto(address);
+      shown = await shows(twin.url, whole);
+    }
+    say(shown, `${name} shows a revisit that names another URL`, page.frames().map((f) => f.url()));
   }
   // The pages of the package, found by their words and titles.
   const app = await until(() => page.frames().find((f) => f.url().includes("/replay/?")));
