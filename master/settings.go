@@ -108,26 +108,9 @@ func readJSON(path string, thing any) error {
 
 // writeJSON writes a file, whole or not at all, whatever happens to the power.
 func writeJSON(path string, thing any) error {
-	err := func() error {
-		data, err := json.MarshalIndent(thing, "", "  ")
-		if err != nil {
-			return err
-		}
-		f, err := os.Create(path + ".new")
-		if err != nil {
-			return err
-		}
-		_, err = f.Write(append(data, '\n'))
-		if err := errors.Join(err, f.Sync(), f.Close()); err != nil { // a name may be on disk before what it names
-			return err
-		}
-		if err := os.Rename(path+".new", path); err != nil {
-			return err
-		}
-		return fsync.Dir(filepath.Dir(path))
-	}()
+	data, err := json.MarshalIndent(thing, "", "  ")
 	if err != nil {
 		return fmt.Errorf("write %s: %w", path, err)
 	}
-	return nil
+	return fsync.WriteFile(path, append(data, '\n'), 0o666)
 }

@@ -20,8 +20,13 @@ import (
 
 // put stores a value whose first four bytes were left free for the checksum over key and value.
 func put(b *bbolt.Bucket, key, v []byte) error {
+	return b.Put(key, seal(key, v))
+}
+
+// seal fills in the checksum of such a value.
+func seal(key, v []byte) []byte {
 	binary.LittleEndian.PutUint32(v, timequeue.Sum(key, v[4:]))
-	return b.Put(key, v)
+	return v
 }
 
 // unseal checks and takes off the checksum.

@@ -165,13 +165,13 @@ func FuzzDecode(f *testing.F) {
 		decodeRelaxation(key, sealed)
 		decodeStop(key, sealed)
 		if p, err := decodeParcel(key, sealed); err == nil {
-			if again, err := decodeParcel(key, sealInPlace(key, encodeParcel(&p))); err != nil ||
+			if again, err := decodeParcel(key, seal(key, encodeParcel(&p))); err != nil ||
 				!reflect.DeepEqual(p, again) {
 				t.Errorf("%+v is read back as %+v, %v", p, again, err)
 			}
 		}
 		if links, err := decodeLinks(key, sealed); err == nil {
-			if again, err := decodeLinks(key, sealInPlace(key, encodeLinks(links))); err != nil ||
+			if again, err := decodeLinks(key, seal(key, encodeLinks(links))); err != nil ||
 				!reflect.DeepEqual(links, again) {
 				t.Errorf("%+v are read back as %+v, %v", links, again, err)
 			}

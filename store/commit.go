@@ -546,8 +546,8 @@ func (c *commit) storeLinks(host HostID, fp uint64, v *Visited) error {
 	if old == nil {
 		c.totals.linked++
 	}
-	now := encodeLinks(v.Links)
-	if binary.LittleEndian.PutUint32(now, timequeue.Sum(key, now[4:])); bytes.Equal(old, now) {
+	now := seal(key, encodeLinks(v.Links))
+	if bytes.Equal(old, now) {
 		return nil // most pages keep their links
 	}
 	if err := links.Put(key, now); err != nil {

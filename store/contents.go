@@ -72,14 +72,11 @@ func (c *contents) find(p *Partition, visits []Visited) ([]firstPage, error) {
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if err := c.lookUp(first); err != nil {
-		return nil, err
-	}
-	stats, err := p.Stats()
+	held, err := c.lookUp(first, p)
 	if err != nil {
 		return nil, err
 	}
-	room := c.most - int(stats.Contents)
+	room := c.most - held
 	for i := range visits {
 		v, l := &visits[i], &out[i]
 		if v.Retry || !v.Page.hasContent() {
@@ -99,13 +96,16 @@ func (c *contents) find(p *Partition, visits []Visited) ([]firstPage, error) {
 	return out, nil
 }
 
-// lookUp fills in the pages that had contents first.
-func (c *contents) lookUp(first map[uint64]string) error {
+// lookUp fills in the pages that had contents first, and returns how many entries a partition holds.
+func (c *contents) lookUp(first map[uint64]string, own *Partition) (held int, err error) {
 	for _, p := range c.partitions {
 		if err := p.view("look up contents", func(tx *bbolt.Tx) error {
 			bucket := tx.Bucket(bucketContents)
 			if bucket == nil {
 				return nil
+			}
+			if p == own {
+				held = int(bucket.Sequence())
 			}
 			for digest, url := range first {
 				if url != "" {
@@ -121,10 +121,10 @@ func (c *contents) lookUp(first map[uint64]string) error {
 			}
 			return nil
 		}); err != nil {
-			return err
+			return 0, err
 		}
 	}
-	return nil
+	return held, nil
 }
 
 // release gives up the claims of a batch.

@@ -12,7 +12,6 @@ import (
 	"henro/messages/weburl"
 	"henro/store/fingerprint"
 	"henro/store/seen"
-	"henro/store/timequeue"
 )
 
 // FailWrite makes the n-th write of a partition fail after half of it, or for negative n the sync behind it. bbolt
@@ -166,9 +165,4 @@ func (p *Partition) FlipLease() error {
 	})
 }
 
-func sealed(key, b []byte) []byte { return sealInPlace(key, append(make([]byte, 4, 4+len(b)), b...)) }
-
-func sealInPlace(key, v []byte) []byte {
-	binary.LittleEndian.PutUint32(v, timequeue.Sum(key, v[4:]))
-	return v
-}
+func sealed(key, b []byte) []byte { return seal(key, append(make([]byte, 4, 4+len(b)), b...)) }

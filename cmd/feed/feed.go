@@ -24,6 +24,7 @@ import (
 
 	"henro/cmd/replay"
 	"henro/store/archive/cdxj"
+	"henro/store/fsync"
 	"henro/store/report/changes"
 )
 
@@ -141,7 +142,7 @@ func (f *Feed) Pass(ctx context.Context) (count int, err error) {
 	if err != nil {
 		return count, err
 	}
-	return count, changes.WriteFile(f.seenPath(), text)
+	return count, fsync.WriteFile(f.seenPath(), text, 0o666)
 }
 
 // pairs goes through the index, which is sorted by page and moment.

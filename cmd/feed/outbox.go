@@ -23,6 +23,7 @@ import (
 	"github.com/sirupsen/logrus"
 
 	"henro/slave/fetch"
+	"henro/store/fsync"
 	"henro/store/report/changes"
 )
 
@@ -99,7 +100,7 @@ func (o *Outbox) Put(c *changes.Change) error {
 		return err
 	}
 	o.number++
-	return changes.WriteFile(filepath.Join(o.dir, fmt.Sprintf("%020d.json", o.number)), body)
+	return fsync.WriteFile(filepath.Join(o.dir, fmt.Sprintf("%020d.json", o.number)), body, 0o666)
 }
 
 // Deliver posts what waits until something fails. It returns how many were delivered, and how many wait still.

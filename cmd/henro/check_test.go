@@ -28,12 +28,7 @@ func checkedAs(t *testing.T, compression warc.Compression) (dir, file, index str
 	if err := (tablestest.Web{Pages: 40, Out: 2, Hosts: 3}).Make(filepath.Join(dir, "state")); err != nil {
 		t.Fatal(err)
 	}
-	o := store.DefaultOptions()
-	o.ReadOnly = true
-	state, err := store.OpenState(filepath.Join(dir, "state"), o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	state := openedState(t, dir)
 	defer state.Close()
 	records := warc.DefaultOptions()
 	records.Compression = compression
@@ -175,16 +170,23 @@ func TestCheckFollowsEveryCaptureAndEveryLine(t *testing.T) {
 	}
 }
 
+// openedState opens the state of a crawl that has ended, to be read.
+func openedState(t *testing.T, dir string) *store.State {
+	t.Helper()
+	o := store.DefaultOptions()
+	o.ReadOnly = true
+	state, err := store.OpenState(filepath.Join(dir, "state"), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return state
+}
+
 // What --mend plans anew waits for a visit, and nothing else does.
 func TestMendPlansTheVisitsOfLostCapturesAnew(t *testing.T) {
 	dir, file, _ := checked(t)
 	count := func() (waiting, captured int) {
-		o := store.DefaultOptions()
-		o.ReadOnly = true
-		state, err := store.OpenState(filepath.Join(dir, "state"), o)
-		if err != nil {
-			t.Fatal(err)
-		}
+		state := openedState(t, dir)
 		defer state.Close()
 		for _, p := range state.Partitions {
 			if err := p.EachPage(func(page store.Page, place store.Place) error {

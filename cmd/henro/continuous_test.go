@@ -30,15 +30,10 @@ var (
 
 const day = 24 * time.Hour
 
-// hostsIn reads the hosts and pages of a state in which nobody writes.
+// stateIn reads the hosts and pages of a state in which nobody writes.
 func stateIn(t *testing.T, dir string) (hosts map[string]store.HostRecord, pages map[string]store.Page) {
 	t.Helper()
-	o := store.DefaultOptions()
-	o.Partitions, o.ReadOnly = 0, true
-	state, err := store.OpenState(filepath.Join(dir, "state"), o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	state := openedState(t, dir)
 	defer state.Close()
 	return stateOf(t, state)
 }
@@ -218,12 +213,7 @@ func checkVerdicts(t *testing.T, web *fakeweb.Web, hosts map[string]store.HostRe
 // crawl.json.
 func checkReport(t *testing.T, dir string, hosts map[string]store.HostRecord, pages map[string]store.Page) {
 	t.Helper()
-	o := store.DefaultOptions()
-	o.ReadOnly = true
-	state, err := store.OpenState(filepath.Join(dir, "state"), o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	state := openedState(t, dir)
 	defer state.Close()
 	settings, err := master.AtRest(state, dir, 0)
 	if err != nil {

@@ -56,13 +56,7 @@ func (h *heard) meanLag() time.Duration {
 // sendPings sends what the hosts ping, every ten minutes, until the context ends.
 func sendPings(ctx context.Context, t *testing.T, web *fakeweb.Web, node *master.Node) {
 	receiver := console.New(console.Options{Public: true}, node.PingRoutes())
-	for from := time.Now(); ; {
-		select {
-		case <-ctx.Done():
-			return
-		case <-time.After(10 * time.Minute):
-		}
-		now := time.Now()
+	everyTenMinutes(ctx, func(from, now time.Time) {
 		for _, ping := range web.Pings(from, now, 0) {
 			body, err := json.Marshal(ping)
 			if err != nil {
@@ -76,6 +70,19 @@ func sendPings(ctx context.Context, t *testing.T, web *fakeweb.Web, node *master
 				t.Errorf("a ping was answered %d: %s", w.Code, w.Body)
 			}
 		}
+	})
+}
+
+// everyTenMinutes calls report with the begin and the end of each ten minutes, until the context ends.
+func everyTenMinutes(ctx context.Context, report func(from, now time.Time)) {
+	for from := time.Now(); ; {
+		select {
+		case <-ctx.Done():
+			return
+		case <-time.After(10 * time.Minute):
+		}
+		now := time.Now()
+		report(from, now)
 		from = now
 	}
 }

@@ -197,23 +197,16 @@ func (b *blog) send(method, to, signature string, body []byte) (code int, answer
 
 // distribute sends what has changed to the subscribers, every ten minutes, signed unless it lies.
 func (b *blog) distribute(ctx context.Context, liar bool) {
-	for from := time.Now(); ; {
-		select {
-		case <-ctx.Done():
-			return
-		case <-time.After(10 * time.Minute):
-		}
-		now := time.Now()
+	everyTenMinutes(ctx, func(from, now time.Time) {
 		changed := liar || slices.ContainsFunc(b.pages, func(moments []time.Time) bool {
 			return slices.ContainsFunc(moments, func(at time.Time) bool { return at.After(from) && !at.After(now) })
 		})
-		from = now
 		b.mu.Lock()
 		body := []byte(b.feed(now))
 		s := b.topics["http://blog.test/feed"]
 		b.mu.Unlock()
 		if !changed || !now.Before(s.until) {
-			continue
+			return
 		}
 		mac := hmac.New(sha256.New, []byte(s.secret))
 		if liar {
@@ -224,7 +217,7 @@ func (b *blog) distribute(ctx context.Context, liar bool) {
 			ctx.Err() == nil {
 			b.note(fmt.Sprintf("what the hub sends is answered %d %q", code, answer))
 		}
-	}
+	})
 }
 
 // crawl crawls the blog for so long, in as many runs, and returns the requests of the last two thirds and how many

@@ -23,7 +23,6 @@ import (
 	"io"
 	"net/url"
 	"os"
-	"path/filepath"
 	"strconv"
 	"strings"
 	"sync"
@@ -235,18 +234,7 @@ func (t *Table) save() error {
 	if err != nil {
 		return fmt.Errorf("write %s: %w", t.path, err)
 	}
-	f, err := os.OpenFile(t.path+".new", os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
-	if err != nil {
-		return fmt.Errorf("keep the subscriptions at hubs: %w", err)
-	}
-	_, err = f.Write(append(data, '\n'))
-	if err = errors.Join(err, f.Sync(), f.Close()); err == nil {
-		err = os.Rename(t.path+".new", t.path)
-	}
-	if err == nil {
-		err = fsync.Dir(filepath.Dir(t.path))
-	}
-	if err != nil {
+	if err := fsync.WriteFile(t.path, append(data, '\n'), 0o600); err != nil {
 		return fmt.Errorf("keep the subscriptions at hubs: %w", err)
 	}
 	return nil

@@ -1,7 +1,7 @@
 //go:build unix
 
 // Package fsync flushes directories, so that files which were made, renamed or removed in them are so after a loss of
-// power.
+// power, and replaces files so.
 package fsync
 
 import (

@@ -14,6 +14,7 @@ import (
 	"encoding/xml"
 	"errors"
 	"fmt"
+	"henro/store/fsync"
 	"io"
 	"io/fs"
 	"os"
@@ -204,18 +205,5 @@ func WriteAtom(dir, name string, now time.Time) error {
 	if err != nil {
 		return fmt.Errorf("write the feed: %w", err)
 	}
-	return WriteFile(filepath.Join(dir, AtomName), append([]byte(xml.Header), text...))
-}
-
-// WriteFile writes a file, whole or not at all.
-func WriteFile(path string, text []byte) error {
-	f, err := os.Create(path + ".new")
-	if err != nil {
-		return err
-	}
-	_, err = f.Write(text)
-	if err := errors.Join(err, f.Sync(), f.Close()); err != nil {
-		return fmt.Errorf("write %s: %w", path, err)
-	}
-	return os.Rename(path+".new", path)
+	return fsync.WriteFile(filepath.Join(dir, AtomName), append([]byte(xml.Header), text...), 0o666)
 }
