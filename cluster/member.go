@@ -21,7 +21,9 @@ type Role string
 const (
 	Master Role = "master"
 	Slave  Role = "slave"
-	Guest  Role = "guest" // looks around and goes; gets and gives no work
+	// Standby is a master that follows another, and leads when that one is gone. Nodes that do not know it ignore it.
+	Standby Role = "standby"
+	Guest   Role = "guest" // looks around and goes; gets and gives no work
 )
 
 // Member is a node as the gossip shows it.
@@ -35,6 +37,9 @@ type Member struct {
 	Protocol      int    // of its messages, from 1
 	Capacity      int    // connections it can hold at once
 	Leaving       bool   // it announced that it leaves
+	Consensus     string // "ip:port" of its consensus; empty: it has no other masters
+	Crawl         string // of a master: which crawl it is of; "": an older version, which does not say
+	Term          uint64 // of a master: in which it leads that crawl; 0: it does not lead
 }
 
 // PID is the address of a named actor on this member.
@@ -60,18 +65,21 @@ func NewBoot() string {
 // meta is what a node says of itself in the gossip, besides its name and boot: JSON, so that a version may say more
 // than another understands, at most memberlist.MetaMaxSize bytes.
 type meta struct {
-	Role     Role   `json:"role"`
-	Actors   string `json:"actors"`
-	Version  string `json:"version,omitempty"`
-	Protocol int    `json:"protocol,omitempty"` // missing: 1
-	Capacity int    `json:"capacity,omitempty"`
-	Leaving  bool   `json:"leaving,omitempty"`
+	Role      Role   `json:"role"`
+	Actors    string `json:"actors"`
+	Version   string `json:"version,omitempty"`
+	Protocol  int    `json:"protocol,omitempty"` // missing: 1
+	Capacity  int    `json:"capacity,omitempty"`
+	Leaving   bool   `json:"leaving,omitempty"`
+	Consensus string `json:"consensus,omitempty"`
+	Crawl     string `json:"crawl,omitempty"`
+	Term      uint64 `json:"term,omitempty"`
 }
 
 // encodeMeta says of m what others shall know; ErrTooLong when that does not fit.
 func encodeMeta(m Member) ([]byte, error) {
 	b, err := json.Marshal(meta{Role: m.Role, Actors: m.ActorAddress, Version: m.Version, Protocol: m.Protocol,
-		Capacity: m.Capacity, Leaving: m.Leaving})
+		Capacity: m.Capacity, Leaving: m.Leaving, Consensus: m.Consensus, Crawl: m.Crawl, Term: m.Term})
 	if err != nil {
 		return nil, fmt.Errorf("encode node metadata: %w", err)
 	}
@@ -94,7 +102,8 @@ func decodeMember(gossipName, address string, b []byte) (Member, error) {
 	}
 	m := Member{Name: gossipName[:dot], Boot: gossipName[dot+1:], Role: sent.Role, ActorAddress: sent.Actors,
 		GossipAddress: address,
-		Version:       sent.Version, Protocol: cmp.Or(sent.Protocol, 1), Capacity: sent.Capacity, Leaving: sent.Leaving}
+		Version:       sent.Version, Protocol: cmp.Or(sent.Protocol, 1), Capacity: sent.Capacity, Leaving: sent.Leaving,
+		Consensus: sent.Consensus, Crawl: sent.Crawl, Term: sent.Term}
 	return m, m.validate()
 }
 
@@ -106,15 +115,23 @@ func (m Member) validate() error {
 	if m.Boot == "" || len(m.Boot) > 32 || strings.Trim(m.Boot, "0123456789abcdefghijklmnopqrstuvwxyz") != "" {
 		return fmt.Errorf("node %q: boot id %q is not made of at most 32 digits and small letters", m.Name, m.Boot)
 	}
-	if m.Role != Master && m.Role != Slave && m.Role != Guest {
-		return fmt.Errorf("node %q: role %q is none of master, slave and guest", m.Name, m.Role)
+	if m.Role != Master && m.Role != Slave && m.Role != Standby && m.Role != Guest {
+		return fmt.Errorf("node %q: role %q is none of master, slave, standby and guest", m.Name, m.Role)
 	}
 	address, err := netip.ParseAddrPort(m.ActorAddress)
 	if err != nil || address.Port() == 0 || address.Addr().IsUnspecified() {
 		return fmt.Errorf("node %q: actor address %q is not ip:port", m.Name, m.ActorAddress)
 	}
+	if m.Consensus != "" {
+		if _, err := netip.ParseAddrPort(m.Consensus); err != nil {
+			return fmt.Errorf("node %q: consensus address %q is not ip:port", m.Name, m.Consensus)
+		}
+	}
 	if m.Protocol < 1 {
 		return fmt.Errorf("node %q: protocol %d", m.Name, m.Protocol)
+	}
+	if len(m.Crawl) > 32 || strings.Trim(m.Crawl, "0123456789abcdef") != "" {
+		return fmt.Errorf("node %q: crawl %q is not made of at most 32 hexadecimal digits", m.Name, m.Crawl)
 	}
 	if m.Capacity < 0 {
 		return fmt.Errorf("node %q: negative capacity", m.Name)

@@ -16,7 +16,7 @@ func TestAMemberIsReadAsItWasWritten(t *testing.T) {
 		{Name: "pc-17", Boot: "0abc", Role: Slave, ActorAddress: "10.0.0.1:7782", Version: "1.2", Capacity: 256,
 			GossipAddress: "10.0.0.1:7781", Protocol: 3},
 		{Name: "pc.with.dots", Boot: NewBoot(), Role: Master, ActorAddress: "[2001:db8::1]:7782", Leaving: true,
-			GossipAddress: "g", Protocol: 1},
+			GossipAddress: "g", Protocol: 1, Crawl: "00112233445566ff", Term: 7},
 		{Name: "部屋", Boot: "1", Role: Master, ActorAddress: "127.0.0.1:1", GossipAddress: "g", Protocol: 1},
 	} {
 		b, err := encodeMeta(m)
@@ -42,6 +42,8 @@ func TestWhatANewerVersionSaysBesidesIsIgnored(t *testing.T) {
 
 func FuzzDecodeMember(f *testing.F) {
 	f.Add("n.1", []byte(`{"role":"slave","actors":"127.0.0.1:1"}`))
+	f.Add("m.1", []byte(`{"role":"master","actors":"127.0.0.1:1","crawl":"0aef","term":18446744073709551615}`))
+	f.Add("m.1", []byte(`{"role":"master","actors":"127.0.0.1:1","crawl":"a crawl","term":-1}`))
 	f.Add("nodot", []byte(`{}`))
 	f.Add("a.b.c", []byte(`{"role":"king","actors":"x","capacity":-1}`))
 	f.Fuzz(func(t *testing.T, name string, b []byte) {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"math"
 	"net"
 	"net/netip"
 	"slices"
@@ -25,6 +26,9 @@ type Options struct {
 	Version      string // of its program
 	Protocol     int    // of its messages; members that differ by more than one are refused; default 1
 	Capacity     int    // connections it can hold at once
+	Consensus    string // of a master: "ip:port" of its consensus
+	Crawl        string // of a master: which crawl it is of
+	Term         uint64 // of a master: in which it leads that crawl; 0: it does not lead
 
 	Bind      string   // "host:port" of the gossip, UDP and TCP; port 0: any free one
 	Advertise string   // "ip:port" under which others reach Bind; default: found by Advertise
@@ -156,7 +160,7 @@ func Join(o Options) (*Node, error) {
 	n := &Node{
 		o: o, log: o.Logger, done: make(chan struct{}), wake: make(chan struct{}, 1),
 		self: Member{Name: o.Name, Boot: o.Boot, Role: o.Role, ActorAddress: o.ActorAddress, Version: o.Version,
-			Protocol: o.Protocol, Capacity: o.Capacity},
+			Protocol: o.Protocol, Capacity: o.Capacity, Consensus: o.Consensus, Crawl: o.Crawl, Term: o.Term},
 
 		seek: make(chan struct{}, 1), sightings: make(map[string]sighting), refused: make(map[string]Member),
 		alive: make(map[string]Member), doubtful: make(map[string]time.Time),
@@ -166,7 +170,7 @@ func Join(o Options) (*Node, error) {
 	}
 	// The longest description is checked here, since memberlist panics on more.
 	longest := n.self
-	longest.Leaving, longest.Capacity = true, 1<<31-1
+	longest.Leaving, longest.Capacity, longest.Term = true, 1<<31-1, math.MaxUint64
 	if _, err := encodeMeta(longest); err != nil {
 		return nil, fmt.Errorf("join cluster: %w", err)
 	}
@@ -294,6 +298,11 @@ func (n *Node) say(change func(*Member)) error {
 		return fmt.Errorf("change node metadata: %w", err)
 	}
 	return nil
+}
+
+// Become changes the role of this node, the crawl that it leads and in which term, and where its consensus is.
+func (n *Node) Become(role Role, crawl string, term uint64, consensus string) error {
+	return n.say(func(m *Member) { m.Role, m.Crawl, m.Term, m.Consensus = role, crawl, term, consensus })
 }
 
 // Leave tells the others that this node goes, so that they need not find out, and ends. That takes at most three
@@ -615,7 +624,7 @@ func (n *Node) missing() bool {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	for _, m := range n.alive {
-		if n.o.Role == Master || m.Role == Master {
+		if n.self.Role == Master || m.Role == Master {
 			return false
 		}
 	}

@@ -28,6 +28,7 @@ var families = []family{
 	{"Nodes", "`henro-master`, `henro-slave` (which takes free ports)", func(f *pflag.FlagSet) {
 		new(config.Peers).Register(f, "127.0.0.1:7781", "127.0.0.1:7782")
 	}},
+	{"Several masters", "`henro-master`", func(f *pflag.FlagSet) { new(config.Masters).Register(f) }},
 	{"Control",
 		"`henro crawl`, `henro-master`; `henro-slave` has `--listen-http`, off unless given, `--token-file` and " +
 			"`--config`", func(f *pflag.FlagSet) { new(config.Run).Register(f) }},

@@ -8,6 +8,7 @@ import (
 	"henro/actors/politeness"
 	"henro/actors/revisit"
 	"henro/actors/robots"
+	"henro/actors/topic"
 	"henro/messages"
 	"henro/messages/speech"
 	"henro/store"
@@ -30,7 +31,33 @@ type Schedule struct {
 	Dead      bool          `json:"dead"`
 	RestUntil time.Time     `json:"rest_until,omitzero"`
 
+	Groups []Group `json:"groups,omitempty"` // of its pages, with --relief template
+
 	Cause messages.Cause `json:"-"` // why the host fails, for HostFound
+}
+
+// Group is the pages of a host whose URLs have one shape.
+type Group struct {
+	Shape           string        `json:"shape"`
+	Pages           int           `json:"pages"`           // that are visited again
+	Representatives int           `json:"representatives"` // of these, that keep their timetable: the mean of a sample
+	Every           time.Duration `json:"every_ns"`        // a page changes, by what is believed of the group
+	Visits          uint64        `json:"visits"`
+	Errors          float64       `json:"errors"`     // share of the visits
+	Duplicates      float64       `json:"duplicates"` // share of the visits
+	News            float64       `json:"news"`       // links to what no page had named before, a visit
+}
+
+// groupsOf are those of a host under a plan.
+func groupsOf(s *politeness.State, o *revisit.Options, plan politeness.Plan) (all []Group) {
+	center := s.Rates().Prior().Center(o)
+	for _, g := range s.Groups().All() {
+		visits := float64(max(1, g.Visits))
+		all = append(all, Group{Shape: g.Shape, Pages: int(g.Pages), Representatives: g.Representatives(plan.Sample),
+			Every: g.Center(center), Visits: g.Visits, Errors: float64(g.Errors) / visits,
+			Duplicates: float64(g.Duplicates) / visits, News: float64(g.News) / visits})
+	}
+	return all
 }
 
 // explainHost says why a host is asked when it is, in one sentence a line.
@@ -63,7 +90,7 @@ func explainHost(h *store.HostRecord, m *Settings, now time.Time) (*Schedule, []
 		Interval: s.Interval(o), Load: s.Load(), Asked: asked.Load, Bears: capacity,
 		Verdict: verdict.String(), Relief: plan.Relief.String(),
 		Captured: cost.Share(), Latest: latest, Mean: mean, Worst: worst, Failures: s.Failures(), Dead: s.Dead(),
-		RestUntil: s.BackoffUntil(), Cause: failing(h, &s),
+		RestUntil: s.BackoffUntil(), Cause: failing(h, &s), Groups: groupsOf(&s, &m.Revisit, plan),
 	}
 	if s.Load() > 0 && worst > 0 {
 		out.R = s.R()
@@ -155,6 +182,10 @@ func reliefWords(p politeness.Plan) speech.Sentence {
 	case politeness.Delay:
 		return speech.Say("every interval is made %s longer", time.Duration(min(p.By, 9e9)*float64(time.Second)))
 	}
+	if p.Relief == politeness.Template {
+		return speech.Say("a sample of each group of pages keeps its timetable, and each other page is visited after "+
+			"%.3g times the time in which it is believed to change, by what its group has shown", p.By)
+	}
 	if p.Objective != revisit.Versions {
 		return speech.Say("all intervals are chosen anew for %s", p.Objective.String())
 	}
@@ -165,6 +196,32 @@ func every(perSecond float64) time.Duration {
 	return time.Duration(min(1/perSecond, 9e9) * float64(time.Second))
 }
 
+// explainGroup says of which group of its host's pages a known page is, with the relief template, and whether it is a
+// representative.
+func explainGroup(url string, h *store.HostRecord, m *Settings) (says []speech.Sentence) {
+	var s politeness.State
+	if m.Relief != politeness.Template.String() || len(h.Politeness) == 0 || s.UnmarshalBinary(h.Politeness) != nil ||
+		len(s.Groups().All()) == 0 {
+		return nil
+	}
+	plan, _ := politeness.Relieve(politeness.Template, s.Demand(&m.Revisit), s.Spare(&m.Politeness, h.Waiting > 0))
+	group := s.Groups().Of(url)
+	if group.Pages == 0 {
+		return nil
+	}
+	says = append(says, speech.Say("Its group is %s: %d pages of its host, of which one changes every %s.", group.Shape,
+		group.Pages, group.Center(s.Rates().Prior().Center(&m.Revisit))))
+	switch {
+	case plan.Relief != politeness.Template:
+	case group.Representative(url, plan.Sample):
+		says = append(says, speech.Say("It is a representative of its group, and keeps its timetable."))
+	default:
+		says = append(says, speech.Say("It is no representative of its group: its visits give way when its host does "+
+			"not bear all."))
+	}
+	return says
+}
+
 // explainPage says why a page is visited when it is, in one sentence a line.
 func explainPage(p *store.Page, place store.Place, h *store.HostRecord, rules revisit.Rules, m *Settings,
 	now time.Time) []speech.Sentence {
@@ -173,6 +230,14 @@ func explainPage(p *store.Page, place store.Place, h *store.HostRecord, rules re
 	failed := p.Reason != 0 || p.Status >= 400
 	var says []speech.Sentence
 	say := func(format string, values ...any) { says = append(says, speech.Say(format, values...)) }
+	score := fmt.Sprintf("%.2f", topic.Score(p.Band))
+	switch {
+	case m.Admission.Topic == nil || p.Flags.Requisite() > 0:
+	case p.LastVisit.IsZero():
+		say("Its score for the topic of the crawl is %s of 1: henro why has the words.", score)
+	default:
+		say("It hands a score of %s of 1 for the topic of the crawl on to its links.", score)
+	}
 	switch {
 	case p.Flags&store.Dropped != 0:
 		say("It was given up: %s.", p.Cause().String())
@@ -216,6 +281,9 @@ func explainPage(p *store.Page, place store.Place, h *store.HostRecord, rules re
 		}
 		say("The timetable alone would visit it every %s; %s, and every %s is this one's share.", timetable, why,
 			interval)
+	}
+	if place == store.InQueue {
+		says = append(says, explainGroup(p.URL, h, m)...)
 	}
 	switch {
 	case p.Flags&store.Pinged != 0:

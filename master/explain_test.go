@@ -11,6 +11,7 @@ import (
 	"henro/actors/politeness"
 	"henro/actors/revisit"
 	"henro/actors/robots"
+	"henro/actors/template"
 	"henro/messages"
 	"henro/messages/speech"
 	"henro/store"
@@ -202,5 +203,42 @@ func TestExplanations(t *testing.T) {
 	}
 	if text.String() != string(want) {
 		t.Errorf("got\n%s", text.String())
+	}
+}
+
+// Of a host that does not bear its timetable a page says whether it represents its group: as many do as the sample has.
+func TestAPageSaysWhetherItRepresentsItsGroup(t *testing.T) {
+	m := &Settings{Relief: politeness.Template.String(), Politeness: politeness.DefaultOptions(),
+		Revisit: revisit.DefaultOptions()}
+	var s politeness.State
+	s.SetGroups(template.New(time.Unix(1e9, 0)))
+	urls := make([]string, 2000)
+	for i := range urls {
+		urls[i] = fmt.Sprintf("http://a.test/item/%d", i)
+		s.Groups().Of(urls[i]).Add(time.Hour)
+		s.AddPage(time.Hour)
+	}
+	blob, err := s.MarshalBinary()
+	if err != nil {
+		t.Fatal(err)
+	}
+	plan, _ := politeness.Relieve(politeness.Template, s.Demand(&m.Revisit), s.Spare(&m.Politeness, false))
+	want := 0
+	for _, url := range urls {
+		represents := s.Groups().Of(url).Representative(url, plan.Sample)
+		if represents {
+			want++
+		}
+		says := explainGroup(url, &store.HostRecord{Politeness: blob}, m)
+		if len(says) != 2 || strings.Contains(says[1].String(), "It is a representative") != represents {
+			t.Fatalf("%s, a representative: %v, says %v", url, represents, says)
+		}
+	}
+	if want == 0 || want == len(urls) {
+		t.Errorf("%d of %d pages are representatives", want, len(urls))
+	}
+	m.Relief = politeness.Optimal.String()
+	if says := explainGroup(urls[0], &store.HostRecord{Politeness: blob}, m); len(says) > 0 {
+		t.Errorf("without groups it says %v", says)
 	}
 }

@@ -55,6 +55,7 @@ type HostFound struct {
 	store.HostRecord
 	Cause    messages.Cause    `json:"cause,omitzero"` // why it failed last; nothing: it has answered since
 	Stops    []store.StopEntry `json:"stops"`          // its folders on the stop list
+	URLRules []URLRule         `json:"url_rules,omitempty"`
 	Schedule *Schedule         `json:"schedule"`
 	Says     []speech.Sentence `json:"says"` // why it is asked when it is
 }
@@ -79,6 +80,10 @@ func FindHost(state *store.State, m *Settings, host string) (*HostFound, error) 
 			if err != nil {
 				return nil, err
 			}
+			urls, err := partition.URLRulesOf(disk, candidate)
+			if err != nil {
+				return nil, err
+			}
 			schedule, says, err := explainHost(&record, m, time.Now())
 			if err != nil {
 				return nil, err
@@ -87,7 +92,12 @@ func FindHost(state *store.State, m *Settings, host string) (*HostFound, error) 
 				says = append(says, speech.Say("A person has said that %s is visited every %s.", string(rule.Pages),
 					rule.Every))
 			}
-			return &HostFound{record, schedule.Cause, stops, schedule, says}, nil
+			known, of, err := FindAlias(state, m, candidate)
+			if err != nil {
+				return nil, err
+			}
+			says = append(says, explainAlias(&known, of)...)
+			return &HostFound{record, schedule.Cause, stops, urlRulesShown(&urls), schedule, says}, nil
 		}
 	}
 	return nil, fmt.Errorf("host %s: %w", host, store.ErrNotFound)

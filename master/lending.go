@@ -23,17 +23,42 @@ type lending struct {
 	ready  *line
 	lent   map[uint64]*actor.PID // by lease: its Host, awake while it is lent; none: lent before this start
 
-	lastID   uint64    // of a lease; they go up from start to start
-	tickedAt time.Time // looked for ends of leases last
+	lastID   uint64         // of a lease; they go up from term to term
+	leader   messages.Claim // of the master that leads this crawl, when it is another
+	tickedAt time.Time      // looked for ends of leases last
 	restoring
 	resources
 }
 
 // newLending makes the lending of a crawl whose state has so many partitions.
 func newLending(o *Options, c *clocks, partitions int, seen *seenResources, log *logrus.Entry) lending {
-	return lending{o: o, log: log, slaves: newSlaves(), ready: newLine(o, c), lent: map[uint64]*actor.PID{},
-		lastID:    uint64(time.Now().UnixMilli()) << 20,
+	return lending{o: o, log: log, slaves: newSlaves(o.claim.Term), ready: newLine(o, c), lent: map[uint64]*actor.PID{},
+		lastID:    firstLease(o.claim.Term, time.Now()),
 		restoring: restoring{partitions, map[string]early{}}, resources: resources{seen: seen}}
+}
+
+// firstLease is before the first lease of a term: 24 bits of it, and 19 of the clock, so that slaves which go from one
+// crawl to another do not confuse their leases. There is room for 5·10¹¹ leases in a term.
+func firstLease(term uint64, now time.Time) uint64 {
+	return term<<40 | uint64(now.UnixMilli())&(1<<19-1)<<20
+}
+
+// RivalSeen says that another master of the same crawl is there, or leads it in another term than before.
+type RivalSeen struct {
+	messages.Claim
+	Name, Address string
+}
+
+// leads reports whether this master leads the crawl in the term that a slave knows. If not the slave is answered so.
+func (l *lending) leads(ctx actor.Context, crawl string, term uint64) bool {
+	if l.leader.Boot == "" && (crawl != l.o.claim.Crawl || term <= l.o.claim.Term) {
+		return true
+	}
+	if ctx.Sender() != nil {
+		ctx.Respond(&messages.NotLeading{Crawl: l.o.claim.Crawl, Term: max(l.leader.Term, l.o.claim.Term),
+			Boot: l.leader.Boot})
+	}
+	return false
 }
 
 // restoring waits for the leases that were open when the master ended last. Every partition reports its own once.
@@ -84,6 +109,9 @@ func (l *lending) welcome(ctx actor.Context, msg *messages.SlaveRegistered) {
 	if ctx.Sender() == nil {
 		return // it cannot be answered
 	}
+	if !l.leads(ctx, msg.Crawl, msg.Term) {
+		return
+	}
 	if !l.restored() {
 		l.early[msg.Slave] = early{ctx.Sender(), msg}
 		return
@@ -118,7 +146,8 @@ func (l *lending) welcome(ctx actor.Context, msg *messages.SlaveRegistered) {
 			l.void(ctx, lease.ID)
 		}
 	}
-	welcomed := &messages.SlaveWelcomed{MasterBoot: l.o.Boot, LeaseNs: int64(l.o.LeaseFor), Fetch: l.o.Fetch}
+	welcomed := &messages.SlaveWelcomed{MasterBoot: l.o.Boot, LeaseNs: int64(l.o.LeaseFor), Fetch: l.o.Fetch,
+		Crawl: l.o.claim.Crawl, Term: l.o.claim.Term}
 	for _, id := range msg.Held {
 		if lease, ok := l.ledger.Lease(id); !ok || lease.Slave != msg.Slave || lease.Boot != msg.Boot {
 			welcomed.Unknown = append(welcomed.Unknown, id)
@@ -133,7 +162,7 @@ func (l *lending) welcome(ctx actor.Context, msg *messages.SlaveRegistered) {
 // serve renews what a slave holds, while the crawl is running, and takes its windows.
 func (l *lending) serve(ctx actor.Context, msg *messages.WorkRequested, running bool) {
 	s := l.speaker(ctx, msg.Slave, msg.Boot)
-	if s == nil {
+	if s == nil || !l.leads(ctx, l.o.claim.Crawl, msg.Term) {
 		return // not welcomed: it will register
 	}
 	back := s.pid == nil
@@ -143,7 +172,7 @@ func (l *lending) serve(ctx actor.Context, msg *messages.WorkRequested, running 
 	}
 	now := time.Now()
 	l.ledger = l.ledger.Updated(ledger.WindowSet{Slave: msg.Slave, Boot: msg.Boot, Slots: int(msg.HostSlots), At: now})
-	batch := &messages.TaskBatch{Serial: msg.Serial}
+	batch := &messages.TaskBatch{Serial: msg.Serial, Term: l.o.claim.Term}
 	for _, id := range msg.Held {
 		lease, ok := l.ledger.Lease(id)
 		if !ok || lease.Slave != msg.Slave || lease.Boot != msg.Boot || !running ||
@@ -177,8 +206,17 @@ func (l *lending) lend(ctx actor.Context, name string, limit int, now time.Time)
 		Budget: uint64(max(limit, 0)), FactBy: l.o.factBy(now)}
 	l.ledger = l.ledger.Updated(ledger.LeaseGranted{Lease: lease})
 	l.toHost(ctx, lease, &protocol.Lend{Lease: lease.ID, Slave: name, Boot: lease.Boot, Until: lease.Until,
-		PageLimit: limit, Budget: l.ready.lend(host, limit), NotBefore: notBefore})
+		PageLimit: limit, Budget: l.ready.lend(host, limit), NotBefore: notBefore, Few: l.few(limit)})
 	return true
+}
+
+// fewHosts is how many hosts do not keep two processors busy while one of them waits for its next lease.
+const fewHosts = 4
+
+// few reports that few hosts have pages, so that nobody waits for the end of a lease. Under a limit of pages leases are
+// short all the same, or the host that is lent first would take them all.
+func (l *lending) few(limit int) bool {
+	return limit == 0 && l.ledger.OpenCount()+l.ready.count() <= fewHosts
 }
 
 // leaseEnd is when a lease ends that is renewed now.
@@ -189,19 +227,25 @@ func (l *lending) send(ctx actor.Context, msg *protocol.Lent, running bool) {
 	s := l.slaves.known[msg.Slave]
 	known, _ := l.ledger.Slave(msg.Slave)
 	lease, open := l.ledger.Lease(msg.Lease)
+	if msg.Task.Addition > 0 && (!open || lease.Moving || l.o.MaxPages > 0 || l.ready.order != nil || !l.few(0)) {
+		return // others wait for its end
+	}
 	if open {
 		l.lent[msg.Lease] = ctx.Sender()
 	}
 	if s == nil || s.pid == nil || known.Boot != msg.Boot || !running || l.slaves.idle(msg.Slave, msg.Boot) ||
 		lease.Recalled {
-		l.void(ctx, msg.Lease)
+		if msg.Task.Addition == 0 {
+			l.void(ctx, msg.Lease)
+		}
 		return
 	}
 	if l.o.MaxPages > 0 {
 		pages := max(0, min(int(msg.Task.PageLimit), int(msg.Task.PageBudget)))
 		l.ledger = l.ledger.Updated(ledger.LeaseBudgeted{ID: msg.Lease, Visits: uint64(pages)})
 	}
-	ctx.Request(s.pid, &messages.TaskBatch{Serial: s.serial, Tasks: []*messages.HostTask{msg.Task}})
+	ctx.Request(s.pid, &messages.TaskBatch{Serial: s.serial, Tasks: []*messages.HostTask{msg.Task},
+		Term: l.o.claim.Term})
 }
 
 // restoreLeases takes over what was lent before this start. A lease may have been renewed right before the end, and

@@ -82,8 +82,9 @@ type State string
 const (
 	Running State = "running"
 	Paused  State = "paused"
-	Closed  State = "closed" // leases are back, or being taken back, until Options.Hours open
-	Ending  State = "ending" // leases are being taken back
+	Deposed State = "deposed" // another master leads: nothing is lent, and no fact taken
+	Closed  State = "closed"  // leases are back, or being taken back, until Options.Hours open
+	Ending  State = "ending"  // leases are being taken back
 	Ended   State = "ended"
 )
 
@@ -199,7 +200,10 @@ func newMaster(o Options, state *store.State, clocks *clocks, rules *scope.Rules
 	m := &Master{
 		o: o, log: log, state: state, scope: rules, done: done, series: rounds,
 		noted: map[uint64]uint64{}, stalls: stalls{unstored: map[int]error{}},
-		course: course{phase: Running, startedAt: time.Now()},
+		course: course{phase: Running, startedAt: time.Now(), visits: o.visited},
+	}
+	if !o.Run.Begun.IsZero() {
+		m.startedAt = o.Run.Begun
 	}
 	m.lending = newLending(&m.o, clocks, len(state.Partitions), seen, log)
 	if o.TaskURLs > 0 {
@@ -227,6 +231,8 @@ func (m *Master) Receive(ctx actor.Context) {
 		ctx.Respond(&messages.Greeted{UnixMs: time.Now().UnixMilli()})
 	case *messages.TaskRefused:
 		m.decline(ctx, msg)
+	case *RivalSeen:
+		m.meet(msg)
 	case *SlaveLost:
 		if m.slaves.lose(msg, m.ledger) {
 			m.countResources(ctx)
@@ -251,6 +257,10 @@ func (m *Master) Receive(ctx actor.Context) {
 			m.distrust(ctx, lease.Slave, lease.Boot, msg.Why)
 			m.recall(ctx, lease)
 		}
+	case *protocol.LeaseUnwanted:
+		if lease, ok := m.ledger.Lease(msg.Lease); ok {
+			m.recall(ctx, lease)
+		}
 	case *protocol.FactsCommitted:
 		for _, stored := range msg.Facts {
 			m.acknowledge(ctx, stored)
@@ -272,6 +282,8 @@ func (m *Master) Receive(ctx actor.Context) {
 			tag.stored(ctx)
 		case *excludeTag:
 			m.excluded(ctx, tag)
+		case *aliasTag:
+			m.aliasWritten(ctx, tag)
 		}
 	case *protocol.Retimed:
 		m.series.marking--
@@ -285,6 +297,12 @@ func (m *Master) Receive(ctx actor.Context) {
 		}
 	case *ExcludeHost:
 		m.exclude(ctx, msg)
+	case *OrderAlias:
+		m.orderAlias(ctx, msg)
+	case *OrderURLRule:
+		m.orderURLRule(ctx, msg)
+	case *protocol.URLRuleStored:
+		m.urlRuleStored(ctx, msg)
 	case *AddSeeds:
 		m.addSeeds(ctx, msg)
 	case *Begin:
@@ -294,12 +312,14 @@ func (m *Master) Receive(ctx actor.Context) {
 	case *Pause:
 		if m.phase == Running || m.phase == Closed {
 			m.phase = Paused
+			m.keepRun()
 			m.slaves.revokeAll(ctx, m.ledger)
 		}
 		ctx.Respond(m.status())
 	case *Resume:
 		if m.phase == Paused {
 			m.phase = Running
+			m.keepRun()
 			m.stalls.reportedAt = time.Now()
 			m.keepHours(ctx, m.stalls.reportedAt)
 		}
@@ -353,6 +373,12 @@ func (m *Master) start(ctx actor.Context) {
 	m.fetches = floor.SpawnAs(ctx, fetchLogProps(m.o.Dir, m.log), "fetches")
 	m.askQuiet(ctx) // before anything is written: what was there is no work of this run
 	m.timer.After(ctx, m.o.TickEvery, &tick{})
+	if m.o.Run.Paused {
+		m.phase = Paused
+	}
+	if m.o.Run.End != "" {
+		m.wind(ctx, m.o.Run.End)
+	}
 }
 
 // closeEarly is how long before their end the hours count as over: a slave learns it when it asks for work, once a
@@ -389,6 +415,11 @@ func (m *Master) makeOrder() (partition.Order, error) {
 			return o, err
 		}
 		o.Collector = m.tasks
+	}
+	if about := m.o.Hosts.Admission.Topic; about != nil {
+		m.log.WithField("terms", about.Terms()).Info("crawl has a topic")
+		m.o.Hosts.Follow = false // a slave follows links in the order of its pages
+		o.Rising = true
 	}
 	if m.o.Frontier.Policy == "" || m.o.Frontier.Policy == frontier.PolicyHost {
 		return o, nil
@@ -464,6 +495,24 @@ func (m *Master) dispatch(ctx actor.Context) {
 	}
 }
 
+// meet decides which of two masters leads. One that does not lead any more lends nothing and takes no facts. It does
+// not end by itself: started again it would open its state in a greater term, and lead.
+func (m *Master) meet(msg *RivalSeen) {
+	log := m.log.WithFields(logrus.Fields{"master": msg.Name, "address": msg.Address, "its": msg.Term,
+		"term": m.o.claim.Term})
+	switch {
+	case msg.Beats(m.o.claim) && (m.leader.Boot == "" || msg.Beats(m.leader)):
+		m.leader = msg.Claim
+		if m.phase != Ending && m.phase != Ended {
+			m.phase = Deposed
+		}
+		log.Error("another master leads this crawl: this one lends nothing more and stores nothing more. " +
+			"Keep one of the two states, and end this master")
+	case m.o.claim.Beats(msg.Claim):
+		log.Warn("another master has this crawl open, in a smaller term: slaves ignore it. End it")
+	}
+}
+
 // pageLimit is how many pages the next lease may visit under --pages: 0 is no limit. What open leases may still visit
 // is taken already.
 func (c *course) pageLimit(o *Options, book ledger.Ledger) (pages int, ok bool) {
@@ -474,7 +523,7 @@ func (c *course) pageLimit(o *Options, book ledger.Ledger) (pages int, ok bool) 
 	if used >= o.MaxPages {
 		return protocol.NoPages, false
 	}
-	return int(min(o.MaxPages-used, uint64(o.Hosts.PageBudget))), true
+	return int(min(o.MaxPages-used, uint64(o.Hosts.SharedBudget()))), true
 }
 
 // closing reports that the crawl has as many pages as are wanted, and fetches what they are made of. A frontier does
@@ -486,7 +535,7 @@ func (m *Master) closing() bool {
 // takeReport gives the facts of each lease to its host.
 func (m *Master) takeReport(ctx actor.Context, msg *messages.Report) {
 	s := m.speaker(ctx, msg.Slave, msg.Boot)
-	if s == nil {
+	if s == nil || !m.leads(ctx, m.o.claim.Crawl, msg.Term) {
 		return // it will register, and send them again
 	}
 	if !s.barred(msg.Boot) {
@@ -606,6 +655,7 @@ func (m *Master) wind(ctx actor.Context, why End) {
 		return
 	}
 	m.phase, m.end, m.endingAt = Ending, why, time.Now()
+	m.keepRun()
 	m.log.WithField("why", why).Info("ending: taking the leases back")
 	m.slaves.revokeAll(ctx, m.ledger)
 }

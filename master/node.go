@@ -33,6 +33,7 @@ type Node struct {
 	ended  sync.WaitGroup
 	done   chan Status
 	o      Options
+	began  Run // when this master began, unless another one did
 
 	reports   reports
 	pings     pings
@@ -50,6 +51,10 @@ func Start(system *actor.ActorSystem, o Options, log *logrus.Entry) (*Node, erro
 	}
 	o.Fetch.Include, o.Fetch.Exclude = o.Scope.Include, o.Scope.Exclude
 	o.Fetch.Sitemaps, o.Fetch.Usage = o.Hosts.Sitemaps, true
+	o.Fetch.Near = o.Fetch.Near && o.Store.Contents > 0
+	if o.Partition.SkipLinks {
+		o.Hosts.Follow = false // whose text a page has is known here alone
+	}
 	m := &o.Hosts.Admission
 	m.Selective, m.Depth = len(o.Fetch.Languages) > 0, o.Depth
 	if m.Selective {
@@ -65,20 +70,29 @@ func Start(system *actor.ActorSystem, o Options, log *logrus.Entry) (*Node, erro
 		MaxPairs:  uint32(t.MaxPairs),
 		MaxGrowth: uint32(t.MaxGrowth), MaxSessions: uint32(t.MaxSessions),
 	}
-	state, err := store.OpenState(filepath.Join(o.Dir, "state"), o.Store)
-	if err != nil {
-		return nil, fmt.Errorf("open the state in %s: %w", o.Dir, err)
+	state := o.State
+	if state == nil {
+		if state, err = store.OpenState(filepath.Join(o.Dir, "state"), o.Store); err != nil {
+			return nil, fmt.Errorf("open the state in %s: %w", o.Dir, err)
+		}
 	}
+	o.claim = messages.Claim{Crawl: state.Crawl(), Term: state.Term(), Boot: o.Boot}
 	n := &Node{system: system, state: state, done: make(chan Status, 1), o: o}
 	n.pings.node, n.pings.log = n, log
-	if err := cmp.Or(n.settings().write(o.Dir), keepReserve(o.Dir)); err != nil {
-		return nil, errors.Join(err, state.Close())
+	if err := cmp.Or(n.compareSettings(log), n.settings().write(&n.o), keepReserve(o.Dir)); err != nil {
+		return nil, errors.Join(err, n.closeState())
+	}
+	if o.visited, err = o.Run.visited(state); err == nil {
+		n.began, err = BeginRun(state)
+	}
+	if err != nil {
+		return nil, errors.Join(err, n.closeState())
 	}
 	rounds, err := openSeries(o.Dir, state, o.Hosts.Again)
 	if err != nil {
-		return nil, errors.Join(err, state.Close())
+		return nil, errors.Join(err, n.closeState())
 	}
-	if o.kept, err = readSeeds(o.Dir); err == nil {
+	if o.kept, err = readSeeds(&n.o); err == nil {
 		rules, err = o.kept.widen(rules)
 	}
 	if err == nil && o.PingsURL != "" {
@@ -86,15 +100,15 @@ func Start(system *actor.ActorSystem, o Options, log *logrus.Entry) (*Node, erro
 		n.o.hubs = o.hubs
 	}
 	if err != nil {
-		return nil, errors.Join(err, state.Close())
+		return nil, errors.Join(err, n.closeState())
 	}
 	clocks, err := restoreClocks(&o, state, time.Now())
 	if err != nil {
-		return nil, errors.Join(err, state.Close())
+		return nil, errors.Join(err, n.closeState())
 	}
 	n.pid, err = system.Root.SpawnNamed(Props(o, state, clocks, rules, n.done, rounds, &n.resources, log), ActorName)
 	if err != nil {
-		return nil, errors.Join(fmt.Errorf("spawn the master: %w", err), state.Close())
+		return nil, errors.Join(fmt.Errorf("spawn the master: %w", err), n.closeState())
 	}
 	ctx, end := context.WithCancel(context.Background())
 	n.end = end
@@ -103,6 +117,20 @@ func Start(system *actor.ActorSystem, o Options, log *logrus.Entry) (*Node, erro
 		(&foresight{n: n}).run(ctx, time.Now())
 	})
 	return n, nil
+}
+
+// Claim is what tells this master from others of the same crawl.
+func (n *Node) Claim() messages.Claim { return n.o.claim }
+
+// Handover is the run as another master may go on with it; ok is false when it is ending.
+func (n *Node) Handover(ctx context.Context) (run Run, ok bool) {
+	status, err := Ask[*Status](ctx, n, &StatusAsked{})
+	if err != nil || status.End != "" {
+		return run, false
+	}
+	run = n.began
+	run.Paused = status.State == Paused
+	return run, true
 }
 
 // PID is the Master's address in its system.
@@ -127,6 +155,8 @@ func (n *Node) Run(asked, given context.Context, seeds []Seed) (Status, error) {
 		if err != nil {
 			return Status{}, err
 		}
+	case <-given.Done():
+		return Status{}, given.Err()
 	case status = <-n.done: // the state could not take them
 		return status, n.writeSummary(status)
 	}
@@ -186,14 +216,26 @@ func (n *Node) countWhole(s *Status) error {
 	return err
 }
 
-// Ask sends a command to the Master and waits for its answer.
+// Ask sends a command to the Master and waits for its answer, a minute at most, or until the context ends.
 func Ask[Answer any](ctx context.Context, n *Node, command any) (Answer, error) {
 	var none Answer
 	timeout := time.Minute
 	if deadline, ok := ctx.Deadline(); ok {
 		timeout = time.Until(deadline)
 	}
-	result, err := n.system.Root.RequestFuture(n.pid, command, timeout).Result()
+	var result any
+	var err error
+	answered := make(chan struct{})
+	go func() {
+		defer floor.Guard(n.system, "a question to the master")
+		defer close(answered)
+		result, err = n.system.Root.RequestFuture(n.pid, command, timeout).Result()
+	}()
+	select {
+	case <-answered:
+	case <-ctx.Done():
+		return none, fmt.Errorf("ask the master: %w", ctx.Err())
+	}
 	if err != nil {
 		return none, fmt.Errorf("ask the master: %w", err)
 	}
@@ -203,6 +245,9 @@ func Ask[Answer any](ctx context.Context, n *Node, command any) (Answer, error) 
 	}
 	return answer, nil
 }
+
+// SummaryName is the file of the crawl's directory that holds its Summary.
+const SummaryName = "summary.json"
 
 // Summary is what is left in summary.json when a crawl has ended.
 type Summary struct {
@@ -256,7 +301,7 @@ func SummaryOf(s Status) Summary {
 
 // writeSummary leaves the summary in the directory of the crawl.
 func (n *Node) writeSummary(s Status) error {
-	return errors.Join(releaseReserve(n.o.Dir), writeJSON(filepath.Join(n.o.Dir, "summary.json"), SummaryOf(s)))
+	return errors.Join(releaseReserve(n.o.Dir), n.o.writeJSON(SummaryName, SummaryOf(s)))
 }
 
 // Close ends the actors and then closes the state: what they have written is on disk.
@@ -265,7 +310,7 @@ func (n *Node) Close() error {
 	n.ended.Wait()
 	settings := n.settings()
 	settings.Politeness.Servers, settings.Politeness.Connections = 0, int(n.resources.most.Load())
-	if err := settings.write(n.o.Dir); err != nil {
+	if err := settings.write(&n.o); err != nil {
 		return errors.Join(err, n.close())
 	}
 	return n.close()
@@ -273,7 +318,14 @@ func (n *Node) Close() error {
 
 func (n *Node) close() error {
 	if err := floor.End(n.system, n.pid); err != nil {
-		return errors.Join(fmt.Errorf("end the master: %w", err), n.state.Close())
+		return errors.Join(fmt.Errorf("end the master: %w", err), n.closeState())
+	}
+	return n.closeState()
+}
+
+func (n *Node) closeState() error {
+	if n.o.State != nil {
+		return nil
 	}
 	return n.state.Close()
 }

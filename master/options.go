@@ -56,8 +56,18 @@ type Options struct {
 	// asked
 	PingsURL string
 
-	kept *keptSeeds    // by Start; nil in tests of the Master alone
-	hubs *websub.Table // by Start; nil: hubs are not asked
+	// State is the state of the crawl, opened by the caller, who closes it. nil: Start opens the one in Dir, and Close
+	// closes it
+	State *store.State
+	// Keep has the other masters know a file of Dir. nil: there are none
+	Keep func(name string, content []byte) error
+	Run  Run // what of it is known already
+
+	visited uint64 // in this run until now, by Start
+
+	claim messages.Claim // by Start; none in tests of the Master alone
+	kept  *keptSeeds     // by Start; nil in tests of the Master alone
+	hubs  *websub.Table  // by Start; nil: hubs are not asked
 }
 
 // DefaultOptions are those of an ordinary crawl.
@@ -77,7 +87,7 @@ func DefaultFetchRules() *messages.FetchRules {
 	return &messages.FetchRules{
 		FetchTimeoutNs: int64(60 * time.Second), ConnectTimeoutNs: int64(10 * time.Second),
 		IdleTimeoutNs: int64(20 * time.Second),
-		MaxBody:       64 << 20, RobotsAgent: "henro",
+		MaxBody:       64 << 20, RobotsAgent: "henro", Near: true,
 	}
 }
 
@@ -117,6 +127,8 @@ func (o *Options) ValidateOrder() error {
 	case o.Frontier.Policy != frontier.PolicyHost && (o.Hosts.Continuous || o.Hosts.Again):
 		return fmt.Errorf("frontier %s orders first visits only: a crawl that revisits needs frontier host",
 			o.Frontier.Policy)
+	case o.Hosts.Admission.Topic != nil && o.Order != "" && o.Order != frontier.OrderBreadth:
+		return fmt.Errorf("a topic orders the URLs of a host: give no order %s beside it", o.Order)
 	case o.TaskURLs < 0 || o.TaskURLs > maxTaskURLs:
 		return fmt.Errorf("task of %d URLs: want 1 to %d", o.TaskURLs, maxTaskURLs)
 	case o.TaskURLs > 0 && o.Depth < 0:

@@ -46,6 +46,7 @@ type order struct {
 	most    int             // queued, granted and lent at most; 0: no bound
 	span    int             // URLs handed out for one lease
 	ranks   *ranks          // nil: by depth
+	topical bool            // by the bands of the Hosts, which are scores
 	began   time.Time
 	hosts   map[store.HostID]*orderedHost
 	out     int            // granted and lent
@@ -85,10 +86,10 @@ func newOrder(options *Options, state *store.State, ranks *ranks) (*order, error
 	o := options.Frontier
 	o.Interval = options.Hosts.Politeness.Floor
 	r := &order{
-		unit: options.Unit, held: map[uint64]int{},
+		topical: options.Hosts.Admission.Topic != nil, unit: options.Unit, held: map[uint64]int{},
 		ranks: ranks, began: time.Now(), hosts: map[store.HostID]*orderedHost{},
 		returns: frontier.NewReturns(returnCells),
-		span:    options.Hosts.PageBudget,
+		span:    options.Hosts.SharedBudget(),
 		waiting: func(host string) (uint64, error) {
 			record, err := state.Partitions[state.PartitionOf(host)].Host(store.IDOf(host))
 			if errors.Is(err, store.ErrNotFound) {
@@ -146,7 +147,7 @@ func (r *order) restore(state *store.State) error {
 						fp := fingerprint.URL(page.URL)
 						h := r.host(record.ID, record.Name)
 						all = append(all, waiting{page.Number, frontier.Item[waits]{Key: waits{fp, record.ID},
-							Host: h.unit, Band: r.band(fp, page.Depth)}})
+							Host: h.unit, Band: r.band(fp, page.Depth, page.Band)}})
 					}
 					next = found.Next
 				}
@@ -205,8 +206,15 @@ func (r *order) forget(id store.HostID, h *orderedHost) {
 	}
 }
 
-func (r *order) band(url uint64, depth uint8) uint8 {
-	if r.ranks != nil {
+func (r *order) band(url uint64, depth, band uint8) uint8 {
+	switch {
+	case r.topical:
+		bands := frontier.Bands
+		if r.o.Policy == frontier.PolicyRanked {
+			bands = frontier.RankedBands
+		}
+		return uint8(int(band) * bands / (store.RetryBand + 1))
+	case r.ranks != nil:
 		return r.ranks.Band(url, depth, 0)
 	}
 	return min(depth, frontier.Bands-1)
@@ -295,7 +303,7 @@ func (r *order) Offer(c *store.Candidate, seed bool) partition.Offered {
 	defer r.mu.Unlock()
 	id, fp := store.IDOf(c.Host), fingerprint.URL(c.URL)
 	h := r.host(id, c.Host)
-	if r.add(frontier.Item[waits]{Key: waits{fp, id}, Host: h.unit, Band: r.band(fp, c.Depth)}, seed) {
+	if r.add(frontier.Item[waits]{Key: waits{fp, id}, Host: h.unit, Band: r.band(fp, c.Depth, c.Band)}, seed) {
 		r.returns.Dropped(fp)
 		r.forget(id, h)
 		return partition.Offered{Dropped: true}
@@ -304,6 +312,16 @@ func (r *order) Offer(c *store.Candidate, seed bool) partition.Offered {
 	returned := r.returns.Count
 	r.returns.Taken(fp)
 	return partition.Offered{Again: r.returns.Count > returned}
+}
+
+// Raise implements partition.Gate.
+func (r *order) Raise(c *store.Candidate) {
+	fp := fingerprint.URL(c.URL)
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if raiser, ok := r.policy.(frontier.Raiser[waits]); ok {
+		raiser.Raise(waits{fp, store.IDOf(c.Host)}, r.band(fp, c.Depth, c.Band))
+	}
 }
 
 // Stored implements partition.Gate.

@@ -3,9 +3,11 @@ package master
 import (
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"testing"
 	"time"
 
+	"henro/actors/topic"
 	"henro/master/frontier"
 	"henro/messages/outlink"
 	"henro/store"
@@ -189,6 +191,65 @@ func TestIRLbotGoesByLinksBetweenDomains(t *testing.T) {
 			if _, err := state.Partitions[state.PartitionOf(page(i)[:len(page(i))-1])].Commit(batch); err != nil {
 				t.Fatal(err)
 			}
+		}
+		if err := state.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// In a crawl for a topic the hosts go by the scores of their URLs, which are their bands, by the best link to each;
+// after a restart by those on disk.
+func TestHostsGoByTheScoresOfTheirURLs(t *testing.T) {
+	dir := t.TempDir()
+	o := DefaultOptions()
+	o.Frontier.Policy, o.Hosts.Politeness.Floor = frontier.PolicyRanked, 0
+	var err error
+	if o.Hosts.Admission.Topic, err = topic.Parse([]byte("squid")); err != nil {
+		t.Fatal(err)
+	}
+	var candidates []store.Candidate
+	for i, score := range []float64{0.1, 0.9, 0.3, 0.5} {
+		host := fmt.Sprintf("http://h%d.test", i)
+		candidates = append(candidates, store.Candidate{URL: host + "/", Host: host, Band: topic.Band(score)})
+	}
+	for run := range 2 {
+		state, err := store.OpenState(dir, store.DefaultOptions())
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer state.Close()
+		r, err := newOrder(&o, state, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if run == 0 {
+			commit := func(c store.Candidate) {
+				batch := store.NewBatch(time.Now())
+				batch.Admit(c)
+				if _, err := state.Partitions[state.PartitionOf(c.Host)].Commit(batch); err != nil {
+					t.Fatal(err)
+				}
+			}
+			for _, c := range candidates {
+				r.Offer(&c, false)
+				commit(c)
+			}
+			better := candidates[2]
+			better.Band, better.Rises = topic.Band(0.7), true
+			r.Raise(&better)
+			commit(better)
+		}
+		var got []string
+		for at := time.Duration(0); len(got) < len(candidates) && at < time.Minute; at += time.Second {
+			for _, item := range r.policy.Next(at, 1, nil) {
+				got = append(got, r.hosts[item.Key.host].name)
+				r.policy.Done(item.Host, at, 0)
+			}
+		}
+		want := []string{"http://h1.test", "http://h2.test", "http://h3.test", "http://h0.test"}
+		if !slices.Equal(got, want) {
+			t.Errorf("run %d: %v, want %v", run, got, want)
 		}
 		if err := state.Close(); err != nil {
 			t.Fatal(err)

@@ -1,11 +1,14 @@
 package master
 
 import (
+	"cmp"
 	"context"
 	"errors"
 
 	"henro/actors/admission"
+	"henro/actors/partition"
 	"henro/actors/scope"
+	"henro/actors/topic"
 	"henro/messages/outlink"
 	"henro/messages/speech"
 	"henro/messages/weburl"
@@ -24,6 +27,9 @@ type referral struct {
 	Referrer
 	depth     int // links from a seed to the URL
 	requisite bool
+	anchor    string
+	topic     float64           // score of the link; of a crawl that has a topic
+	handed    float64           // of that, what the page hands on, before it is halved
 	reason    admission.Reason  // why the link is not taken
 	finding   admission.Finding // what is against the link itself, and not against its URL
 }
@@ -31,8 +37,8 @@ type referral struct {
 // referrersRead is how many pages that link to a URL are looked at.
 const referrersRead = 64
 
-// findReferrer finds the page that links to a URL and comes nearest to having it taken; nil: none links to it. It reads
-// all links. The rules may be without the seeds.
+// findReferrer finds the page that links to a URL and comes nearest to having it taken, with the best score for the
+// topic of the crawl; nil: none links to it. It reads all links. The rules may be without the seeds.
 func findReferrer(ctx context.Context, state *store.State, rules *scope.Rules, seeds bool, m *Settings, url string,
 ) (nearest *referral, err error) {
 	type key struct {
@@ -61,7 +67,8 @@ func findReferrer(ctx context.Context, state *store.State, rules *scope.Rules, s
 			host := weburl.HostOf(page.URL)
 			for _, l := range links[key{store.IDOf(host), fingerprint.URL(page.URL)}] {
 				r := refer(rules, seeds, m, &page, &l)
-				if nearest == nil || r.distance() < nearest.distance() {
+				if nearest == nil || cmp.Or(cmp.Compare(r.distance(), nearest.distance()),
+					cmp.Compare(nearest.topic, r.topic)) < 0 {
 					nearest = r
 				}
 			}
@@ -92,10 +99,18 @@ func refer(in *scope.Rules, seeds bool, m *Settings, page *store.Page, l *outlin
 		r.finding = admission.Finding{Rule: "link", Reason: r.reason, Says: speech.Say(words, values...)}
 	}
 	on := &admission.Page{URL: page.URL, Host: weburl.HostOf(page.URL), Depth: page.Depth, DepthLeft: page.DepthLeft,
-		Redirects: page.Redirects, Failed: page.Status >= 400}
+		Redirects: page.Redirects, Failed: page.Status >= 400, Topic: topic.Score(page.Band)}
 	on.Embed(uint32(page.Flags.Embedded()))
 	to, reason := m.Admission.Link(in, on, l)
+	r.anchor, r.topic, r.handed = l.Anchor, to.Topic, on.Topic
 	r.requisite = to.Requisite > 0 && to.Requisite != outlink.PageToo
+	if to := partition.Counterpart(page.URL, page.SameAs, l.URL); m.SkipLinks && page.SameAs != "" && to != l.URL &&
+		!r.requisite && (reason == admission.None || !seeds) {
+		r.reason = admission.Copy
+		say("%s links to it, and has the text of %s: if all their links agree, %s is visited in its place", page.URL,
+			page.SameAs, to)
+		return r
+	}
 	if !r.requisite && !seeds {
 		say("%s links to it", page.URL)
 		return r
@@ -116,6 +131,8 @@ func refer(in *scope.Rules, seeds bool, m *Settings, page *store.Page, l *outlin
 		say("%s redirects to it, after as many redirects as are followed", page.URL)
 	case reason == admission.Language:
 		say("%s names it, and is in a language that is not kept", page.URL)
+	case reason == admission.OffTopic:
+		say("%s links to it, with a score of %.2f where %.2f is asked", page.URL, to.Topic, m.Admission.TopicMin)
 	case reason == admission.Elsewhere:
 		say("%s is a sitemap of another host", page.URL)
 	default: // the scope and the traps have findings of their own

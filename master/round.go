@@ -46,7 +46,9 @@ func (r *Round) count(t *protocol.Totals) {
 // roundsKept bounds rounds.json: an hourly round for a year.
 const roundsKept = 10_000
 
-func roundsPath(dir string) string { return filepath.Join(dir, "rounds.json") }
+const roundsName = "rounds.json"
+
+func roundsPath(dir string) string { return filepath.Join(dir, roundsName) }
 
 // ReadRounds reads the rounds of the crawl in a directory, the last one last.
 func ReadRounds(dir string) ([]Round, error) {
@@ -107,7 +109,7 @@ func (s *series) advance(ctx actor.Context, o *Options, partitions []*actor.PID,
 	for _, partition := range partitions {
 		ctx.Request(partition, &protocol.RoundBegun{At: last.Begun})
 	}
-	s.write(o.Dir, log)
+	s.write(o, log)
 	log.WithField("round", last.Number).Info("a round begins")
 }
 
@@ -117,7 +119,7 @@ func (s *series) end(o *Options, totals *protocol.Totals, log *logrus.Entry) (go
 	r.count(totals)
 	r.Ended, s.going = time.Now().Truncate(time.Second), false
 	s.nextAt = r.Begun.Add(o.RoundEvery)
-	s.write(o.Dir, log)
+	s.write(o, log)
 	log.WithFields(logrus.Fields{"round": r.Number, "new": r.New, "changed": r.Changed, "unchanged": r.Unchanged,
 		"gone": r.Gone}).Info("a round has ended")
 	return o.RoundEvery > 0
@@ -126,8 +128,8 @@ func (s *series) end(o *Options, totals *protocol.Totals, log *logrus.Entry) (go
 func (s *series) last() *Round { return &s.all[len(s.all)-1] }
 
 // write leaves the rounds in the directory of the crawl. Without them an interrupted round begins again.
-func (s *series) write(dir string, log *logrus.Entry) {
-	if err := writeJSON(roundsPath(dir), s.all); err != nil {
+func (s *series) write(o *Options, log *logrus.Entry) {
+	if err := o.writeJSON(roundsName, s.all); err != nil {
 		log.WithField("err", err).Error("the rounds cannot be written down")
 	}
 }

@@ -13,16 +13,16 @@ import (
 // keptSeeds are all seeds that a crawl was ever given, in seeds.json of its directory: they are the scope of the crawl
 // when it is resumed without them. It is used by one goroutine at a time.
 type keptSeeds struct {
-	path  string
+	o     *Options
 	known map[string]bool // URLs
 }
 
 // readSeeds reads the seeds of a crawl, none if it is new.
-func readSeeds(dir string) (*keptSeeds, error) {
-	k := &keptSeeds{path: filepath.Join(dir, "seeds.json"), known: map[string]bool{}}
+func readSeeds(o *Options) (*keptSeeds, error) {
+	k := &keptSeeds{o: o, known: map[string]bool{}}
 	var urls []string
-	if err := readJSON(k.path, &urls); err != nil {
-		return nil, fmt.Errorf("read the seeds of the crawl from %s: %w", k.path, err)
+	if err := readJSON(k.path(), &urls); err != nil {
+		return nil, fmt.Errorf("read the seeds of the crawl from %s: %w", k.path(), err)
 	}
 	for _, url := range urls {
 		k.known[url] = true
@@ -30,13 +30,17 @@ func readSeeds(dir string) (*keptSeeds, error) {
 	return k, nil
 }
 
+const seedsName = "seeds.json"
+
+func (k *keptSeeds) path() string { return filepath.Join(k.o.Dir, seedsName) }
+
 // widen lets rules reach what the seeds stand for.
 func (k *keptSeeds) widen(rules *scope.Rules) (*scope.Rules, error) {
 	var seeds []weburl.URL
 	for _, raw := range slices.Sorted(maps.Keys(k.known)) {
 		url, err := weburl.Parse(raw)
 		if err != nil {
-			return nil, fmt.Errorf("%s: %w", k.path, err)
+			return nil, fmt.Errorf("%s: %w", k.path(), err)
 		}
 		seeds = append(seeds, url)
 	}
@@ -52,5 +56,5 @@ func (k *keptSeeds) keep(seeds []Seed) error {
 	if len(k.known) == before {
 		return nil
 	}
-	return writeJSON(k.path, slices.Sorted(maps.Keys(k.known)))
+	return k.o.writeJSON(seedsName, slices.Sorted(maps.Keys(k.known)))
 }

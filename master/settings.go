@@ -1,14 +1,20 @@
 package master
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/sirupsen/logrus"
 
 	"henro/actors/admission"
+	"henro/actors/host"
 	"henro/actors/politeness"
 	"henro/actors/revisit"
 	"henro/actors/scope"
@@ -24,8 +30,10 @@ type Settings struct {
 	// spans in nanoseconds; Connections are those that the crawl had when it ran last, Servers of a running one
 	Politeness politeness.Options `json:"politeness"`
 	Revisit    revisit.Options    `json:"revisit"`
-	Admission  admission.Rules    `json:"admission"` // which links are taken
-	Scope      scope.Options      `json:"scope"`     // without the seeds
+	Admission  admission.Rules    `json:"admission"`  // which links are taken
+	Scope      scope.Options      `json:"scope"`      // without the seeds
+	Aliases    bool               `json:"aliases"`    // hosts that are others under a second name are not visited
+	SkipLinks  bool               `json:"skip_links"` // of pages whose text another had first
 	// every page of it that was captured has its record in an archive, since its first start
 	ArchivesAll bool `json:"archives_all"`
 }
@@ -34,7 +42,8 @@ type Settings struct {
 func SettingsOf(o *Options) Settings {
 	h := &o.Hosts
 	return Settings{Continuous: h.Continuous, Relief: h.Relief.String(), Politeness: h.Politeness, Revisit: h.Revisit,
-		Admission: h.Admission, Scope: o.Scope}
+		Admission: h.Admission, Scope: o.Scope, Aliases: h.Aliases == host.MapAliases,
+		SkipLinks: o.Partition.SkipLinks}
 }
 
 func (n *Node) settings() *Settings {
@@ -45,7 +54,9 @@ func (n *Node) settings() *Settings {
 	return &m
 }
 
-func settingsPath(dir string) string { return filepath.Join(dir, "crawl.json") }
+const settingsName = "crawl.json"
+
+func settingsPath(dir string) string { return filepath.Join(dir, settingsName) }
 
 // ReadSettings reads the settings of the crawl in a directory: the default one when none was left there.
 func ReadSettings(dir string) (Settings, error) {
@@ -83,15 +94,62 @@ func AtRest(state *store.State, dir string, connections int) (Settings, error) {
 }
 
 // write leaves the settings in the directory of the crawl. What it left out of its archive once is not there later.
-func (m *Settings) write(dir string) error {
-	if _, err := os.Stat(settingsPath(dir)); err == nil {
-		before, err := ReadSettings(dir)
+func (m *Settings) write(o *Options) error {
+	if _, err := os.Stat(settingsPath(o.Dir)); err == nil {
+		before, err := ReadSettings(o.Dir)
 		m.ArchivesAll = m.ArchivesAll && err == nil && before.ArchivesAll
 		if m.Politeness.Connections == 0 { // none yet
 			m.Politeness.Connections = before.Politeness.Connections
 		}
 	}
-	return writeJSON(settingsPath(dir), m)
+	return o.writeJSON(settingsName, m)
+}
+
+// differences names the settings that are others, but for those that follow from how the crawl went.
+func (m Settings) differences(other Settings) (names []string) {
+	m.Politeness.Connections, m.Politeness.Servers, m.ArchivesAll = 0, 0, false
+	other.Politeness.Connections, other.Politeness.Servers, other.ArchivesAll = 0, 0, false
+	fields := func(thing any) (all map[string]json.RawMessage) {
+		text, err := json.Marshal(thing)
+		if err != nil || json.Unmarshal(text, &all) != nil {
+			return nil // no object: it is compared as a whole
+		}
+		return all
+	}
+	theirs := fields(&other)
+	for name, value := range fields(&m) {
+		if bytes.Equal(value, theirs[name]) {
+			continue
+		}
+		parts, before := fields(value), fields(theirs[name])
+		if parts == nil || before == nil {
+			names = append(names, name)
+			continue
+		}
+		for part, value := range parts {
+			if !bytes.Equal(value, before[part]) {
+				names = append(names, name+"."+part)
+			}
+		}
+	}
+	slices.Sort(names)
+	return names
+}
+
+// compareSettings warns of settings that differ from those of the master that led before this one.
+func (n *Node) compareSettings(log *logrus.Entry) error {
+	if _, err := os.Stat(settingsPath(n.o.Dir)); n.o.Keep == nil || errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	before, err := ReadSettings(n.o.Dir)
+	if err != nil {
+		return err
+	}
+	if names := n.settings().differences(before); len(names) > 0 {
+		log.WithField("settings", strings.Join(names, ", ")).Warn("the settings of this master differ from those by " +
+			"which the crawl was led before, and hold from now on: give all masters the same flags")
+	}
+	return nil
 }
 
 // readJSON reads what writeJSON wrote; where there is no file, thing stays as it is.
@@ -106,11 +164,17 @@ func readJSON(path string, thing any) error {
 	return json.Unmarshal(data, thing)
 }
 
-// writeJSON writes a file, whole or not at all, whatever happens to the power.
-func writeJSON(path string, thing any) error {
+// writeJSON writes a file of the crawl's directory, whole or not at all, whatever happens to the power, and has the
+// other masters know it.
+func (o *Options) writeJSON(name string, thing any) error {
+	path := filepath.Join(o.Dir, name)
 	data, err := json.MarshalIndent(thing, "", "  ")
 	if err != nil {
 		return fmt.Errorf("write %s: %w", path, err)
 	}
-	return fsync.WriteFile(path, append(data, '\n'), 0o666)
+	data = append(data, '\n')
+	if err := fsync.WriteFile(path, data, 0o666); err != nil || o.Keep == nil {
+		return err
+	}
+	return o.Keep(name, data)
 }

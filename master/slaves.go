@@ -120,9 +120,12 @@ func (s *slave) barred(boot string) bool {
 type slaves struct {
 	known  map[string]*slave
 	barred map[string]*SlaveRefused
+	term   uint64 // of this master, in what it sends
 }
 
-func newSlaves() slaves { return slaves{map[string]*slave{}, map[string]*SlaveRefused{}} }
+func newSlaves(term uint64) slaves {
+	return slaves{map[string]*slave{}, map[string]*SlaveRefused{}, term}
+}
 
 // idle reports whether a boot of a slave is to be lent nothing.
 func (s slaves) idle(name, boot string) bool {
@@ -163,6 +166,7 @@ func (s *slave) ack(lease, seq uint64) {
 func (s slaves) flush(ctx actor.Context) {
 	for _, known := range s.known {
 		if known.acks != nil && known.pid != nil {
+			known.acks.Term = s.term
 			ctx.Request(known.pid, known.acks)
 		}
 		known.acks = nil
@@ -295,7 +299,7 @@ func (s slaves) revoke(ctx actor.Context, name string, leases []ledger.Lease) {
 	if known == nil || known.pid == nil || len(leases) == 0 {
 		return
 	}
-	batch := &messages.TaskBatch{Serial: known.serial}
+	batch := &messages.TaskBatch{Serial: known.serial, Term: s.term}
 	for _, lease := range leases {
 		batch.Revoked = append(batch.Revoked, lease.ID)
 	}

@@ -13,6 +13,7 @@ import (
 	"henro/actors/scope"
 	"henro/messages/weburl"
 	"henro/store"
+	"henro/store/fingerprint"
 )
 
 // ScopeAsked asks the Master for the rules as they are now, with all seeds. It is answered by protocol.ScopeChanged.
@@ -46,6 +47,16 @@ func Why(state *store.State, rules *scope.Rules, taken *admission.Rules, q *admi
 		return nil, err
 	}
 	q.Sessions = &sessions
+	urls, err := partition.URLRulesOf(disk, host)
+	if err != nil {
+		return nil, err
+	}
+	q.URLRules = &urls
+	if key, url := urls.Keys().Of(q.URL.String()), fingerprint.URL(q.URL.String()); key != url {
+		if q.Form, err = partition.FormOf(disk, store.IDOf(host), key); err != nil {
+			return nil, err
+		}
+	}
 	record, err := disk.Host(store.IDOf(host))
 	if err != nil && !errors.Is(err, store.ErrNotFound) {
 		return nil, err

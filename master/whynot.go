@@ -12,7 +12,9 @@ import (
 	"henro/actors/console"
 	"henro/actors/protocol"
 	"henro/actors/scope"
+	"henro/actors/topic"
 	"henro/messages"
+	"henro/messages/speech"
 	"henro/messages/weburl"
 	"henro/store"
 )
@@ -52,12 +54,13 @@ func FindWhy(ctx context.Context, state *store.State, rules *scope.Rules, m *Set
 			}
 		}
 		var link *referral
-		if w.Page == nil {
+		topical := m.Admission.Topic != nil
+		if w.Page == nil || topical {
 			if link, err = findReferrer(ctx, state, rules, !q.Seedless, m, w.Subject); err != nil {
 				return nil, err
 			}
 		}
-		if link != nil {
+		if link != nil && w.Page == nil {
 			w.Link, w.Rules = &link.Referrer, []admission.Finding{link.finding}
 			q.From, q.Depth, q.Requisite = link.From, link.depth, link.requisite
 		}
@@ -66,6 +69,9 @@ func FindWhy(ctx context.Context, state *store.State, rules *scope.Rules, m *Set
 			return nil, err
 		}
 		w.Rules = append(w.Rules, findings...)
+		if topical && link != nil {
+			w.Rules = append(w.Rules, link.about(w, m.Admission.Topic))
+		}
 	}
 	if w.Host, err = FindHost(state, m, host); err != nil && !errors.Is(err, store.ErrNotFound) {
 		return nil, err
@@ -76,8 +82,32 @@ func FindWhy(ctx context.Context, state *store.State, rules *scope.Rules, m *Set
 			return nil, err
 		}
 	}
-	w.Answer = w.sentence(isURL, time.Now())
+	of := "" // the representative of its host; empty: the host stands for itself
+	if w.Host != nil {
+		if _, of, err = FindAlias(state, m, w.Host.Name); err != nil {
+			return nil, err
+		}
+	}
+	w.Answer = w.sentence(isURL, of, time.Now())
 	return w, nil
+}
+
+// about says what the topic of the crawl gives a URL by the link that leads to it, and what a page that was visited
+// hands on. What the text around the link adds is not on disk: the score of a URL that waits has it, its words do not.
+func (r *referral) about(w *WhyFound, t *topic.Topic) admission.Finding {
+	score := r.topic
+	if w.Page != nil && w.Page.Page.LastVisit.IsZero() {
+		score = topic.Score(w.Page.Page.Band)
+	}
+	terms := topic.Words(t.Found(r.anchor, w.Subject))
+	says := speech.Say("score %.2f: its anchor text and URL have %s; %s hands on %.2f", score, terms, r.From, r.handed)
+	if terms == "" {
+		says = speech.Say("score %.2f: its anchor text and URL have no term; %s hands on %.2f", score, r.From, r.handed)
+	}
+	if w.Page != nil && !w.Page.Page.LastVisit.IsZero() {
+		says = speech.Say("%s; it was visited, and hands on %.2f itself", says, topic.Score(w.Page.Page.Band))
+	}
+	return admission.Finding{Rule: "topic", Says: says}
 }
 
 // line counts what comes first at the host, and finds who holds it.
@@ -114,10 +144,12 @@ func (w *WhyFound) line(disk *store.Partition) error {
 }
 
 // sentence is the answer in words: the first thing that stands in the way.
-func (w *WhyFound) sentence(isURL bool, now time.Time) string {
+func (w *WhyFound) sentence(isURL bool, of string, now time.Time) string {
 	givenUp := ""
 	if w.Page != nil && w.Page.Page.Flags&store.Dropped != 0 {
-		givenUp = "given up: " + w.Page.Cause.String()
+		if givenUp = "given up: " + w.Page.Cause.String(); w.Page.Cause.Word == admission.AliasHost.String() {
+			return "not visited: alias of " + of + ", which has it"
+		}
 		if w.Page.Cause.Word != messages.Reason_ROBOTS_DENIED.String() { // the rule that forbids it says more
 			return givenUp
 		}
@@ -150,6 +182,8 @@ func (w *WhyFound) sentence(isURL bool, now time.Time) string {
 	case w.Page.Place == store.InFresh.String() && w.Page.Page.Attempts > 0:
 		return fmt.Sprintf("not had yet: %d visits failed, the last with %s; %s ahead of it%s", w.Page.Page.Attempts,
 			w.Page.Cause, pagesWord(w.Ahead), wait)
+	case w.Page.Place == store.InFresh.String() && of != "" && w.Page.Page.Flags&store.Own == 0:
+		return "waits until " + of + ", of which the host is an alias, has answered for it"
 	case w.Page.Place == store.InFresh.String():
 		return fmt.Sprintf("not visited yet: %s ahead of it%s", pagesWord(w.Ahead), wait)
 	case w.Page.Page.Next.IsZero():

@@ -13,6 +13,30 @@
 //	  │ WorkRequested {windows, held}         │   every second, and whenever room appears
 //	  ├──────────────────────────────────────►│   leases are committed before they are lent
 //	  │◄──────────────────────────────────────┤ TaskBatch {HostTask…, renewed, revoked}
+//	  │                                       │   while few hosts have pages, and facts of the lease come in:
+//	  │◄──────────────────────────────────────┤ TaskBatch {HostTask {addition n}}: visits for a lease that is held
+//
+// # Which master leads
+//
+// A master leads a crawl in a term, which is on disk before it lends anything: with one master, how often the state was
+// opened. The gossip shows crawl and term of each master (Claim); a slave works for the one with the greatest term, and
+// takes TaskBatch and Stored of that term alone. A smaller term counts again when the greatest has been away for a
+// lease.
+//
+//	slave                 master, term 5       master, term 6, on a copy of the state or elected
+//	  │                     │ frozen              │
+//	  │ SlaveRegistered {held, crawl, term 6}     │   the gossip shows the greater term
+//	  ├──────────────────────────────────────────►│
+//	  │◄──────────────────────────────────────────┤ SlaveWelcomed {unknown, crawl, term 6}
+//	  │ Report {facts not stored yet, term 6}     │   of leases of all terms
+//	  ├──────────────────────────────────────────►│
+//	  │                     │ goes on             │
+//	  │◄────────────────────┤ Stored, TaskBatch {term 5}: not taken, tasks are refused
+//	  │ Report              │                     │   of a slave that does not know yet
+//	  ├────────────────────►│ has seen term 6 in the gossip
+//	  │◄────────────────────┤ NotLeading {term 6, boot of its master}
+//
+// Fields of terms may be missing: an older version does not send them, and is taken as before.
 //
 // # How a page comes to count
 //

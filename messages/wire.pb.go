@@ -127,6 +127,8 @@ type SlaveRegistered struct {
 	Address       string                 `protobuf:"bytes,4,opt,name=address,proto3" json:"address,omitempty"`          // "ip:port" of its actors; empty in the master's own process
 	Connections   uint32                 `protobuf:"varint,5,opt,name=connections,proto3" json:"connections,omitempty"` // C: hosts it can ask at once
 	Held          []uint64               `protobuf:"varint,6,rep,packed,name=held,proto3" json:"held,omitempty"`        // leases it still holds, after a restart of the master
+	Crawl         string                 `protobuf:"bytes,7,opt,name=crawl,proto3" json:"crawl,omitempty"`              // of the master with the greatest term that it knows; empty: none that says a term
+	Term          uint64                 `protobuf:"varint,8,opt,name=term,proto3" json:"term,omitempty"`               // of that master
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -203,6 +205,20 @@ func (x *SlaveRegistered) GetHeld() []uint64 {
 	return nil
 }
 
+func (x *SlaveRegistered) GetCrawl() string {
+	if x != nil {
+		return x.Crawl
+	}
+	return ""
+}
+
+func (x *SlaveRegistered) GetTerm() uint64 {
+	if x != nil {
+		return x.Term
+	}
+	return 0
+}
+
 // SlaveWelcomed answers with all that a slave must know of the crawl.
 type SlaveWelcomed struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
@@ -210,6 +226,8 @@ type SlaveWelcomed struct {
 	LeaseNs       int64                  `protobuf:"varint,2,opt,name=lease_ns,json=leaseNs,proto3" json:"lease_ns,omitempty"` // how long a lease lasts, from the asking
 	Fetch         *FetchRules            `protobuf:"bytes,3,opt,name=fetch,proto3" json:"fetch,omitempty"`
 	Unknown       []uint64               `protobuf:"varint,4,rep,packed,name=unknown,proto3" json:"unknown,omitempty"` // leases of `held` that the master does not honour: drop them at once
+	Crawl         string                 `protobuf:"bytes,5,opt,name=crawl,proto3" json:"crawl,omitempty"`
+	Term          uint64                 `protobuf:"varint,6,opt,name=term,proto3" json:"term,omitempty"` // in which the master leads the crawl; 0: an older master, which does not count
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -272,6 +290,82 @@ func (x *SlaveWelcomed) GetUnknown() []uint64 {
 	return nil
 }
 
+func (x *SlaveWelcomed) GetCrawl() string {
+	if x != nil {
+		return x.Crawl
+	}
+	return ""
+}
+
+func (x *SlaveWelcomed) GetTerm() uint64 {
+	if x != nil {
+		return x.Term
+	}
+	return 0
+}
+
+// NotLeading answers a slave that registers, reports or asks for work at a master that does not lead the crawl, or not in the
+// term that the slave knows. The slave keeps its facts for the one that does.
+type NotLeading struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Crawl         string                 `protobuf:"bytes,1,opt,name=crawl,proto3" json:"crawl,omitempty"`
+	Term          uint64                 `protobuf:"varint,2,opt,name=term,proto3" json:"term,omitempty"` // of the master that leads
+	Boot          string                 `protobuf:"bytes,3,opt,name=boot,proto3" json:"boot,omitempty"`  // of its process, whose address the gossip has; empty: it is not known here
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *NotLeading) Reset() {
+	*x = NotLeading{}
+	mi := &file_messages_wire_proto_msgTypes[2]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *NotLeading) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*NotLeading) ProtoMessage() {}
+
+func (x *NotLeading) ProtoReflect() protoreflect.Message {
+	mi := &file_messages_wire_proto_msgTypes[2]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use NotLeading.ProtoReflect.Descriptor instead.
+func (*NotLeading) Descriptor() ([]byte, []int) {
+	return file_messages_wire_proto_rawDescGZIP(), []int{2}
+}
+
+func (x *NotLeading) GetCrawl() string {
+	if x != nil {
+		return x.Crawl
+	}
+	return ""
+}
+
+func (x *NotLeading) GetTerm() uint64 {
+	if x != nil {
+		return x.Term
+	}
+	return 0
+}
+
+func (x *NotLeading) GetBoot() string {
+	if x != nil {
+		return x.Boot
+	}
+	return ""
+}
+
 // FetchRules is how pages of this crawl are fetched, the same on every slave.
 type FetchRules struct {
 	state            protoimpl.MessageState `protogen:"open.v1"`
@@ -307,13 +401,14 @@ type FetchRules struct {
 	Obey             []string               `protobuf:"bytes,45,rep,name=obey,proto3" json:"obey,omitempty"`                                  // uses: pages whose publisher says no to one are visited, and not archived
 	BotKey           []byte                 `protobuf:"bytes,46,opt,name=bot_key,json=botKey,proto3" json:"bot_key,omitempty"`                // private key in PEM, with which requests are signed
 	BotAgent         string                 `protobuf:"bytes,47,opt,name=bot_agent,json=botAgent,proto3" json:"bot_agent,omitempty"`          // https address of the directory with its public half
+	Near             bool                   `protobuf:"varint,48,opt,name=near,proto3" json:"near,omitempty"`                                 // the texts of pages are sketched, for near-duplicates
 	unknownFields    protoimpl.UnknownFields
 	sizeCache        protoimpl.SizeCache
 }
 
 func (x *FetchRules) Reset() {
 	*x = FetchRules{}
-	mi := &file_messages_wire_proto_msgTypes[2]
+	mi := &file_messages_wire_proto_msgTypes[3]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -325,7 +420,7 @@ func (x *FetchRules) String() string {
 func (*FetchRules) ProtoMessage() {}
 
 func (x *FetchRules) ProtoReflect() protoreflect.Message {
-	mi := &file_messages_wire_proto_msgTypes[2]
+	mi := &file_messages_wire_proto_msgTypes[3]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -338,7 +433,7 @@ func (x *FetchRules) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use FetchRules.ProtoReflect.Descriptor instead.
 func (*FetchRules) Descriptor() ([]byte, []int) {
-	return file_messages_wire_proto_rawDescGZIP(), []int{2}
+	return file_messages_wire_proto_rawDescGZIP(), []int{3}
 }
 
 func (x *FetchRules) GetUserAgent() string {
@@ -565,6 +660,13 @@ func (x *FetchRules) GetBotAgent() string {
 	return ""
 }
 
+func (x *FetchRules) GetNear() bool {
+	if x != nil {
+		return x.Near
+	}
+	return false
+}
+
 // Header is a field of requests beside the usual ones.
 type Header struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
@@ -577,7 +679,7 @@ type Header struct {
 
 func (x *Header) Reset() {
 	*x = Header{}
-	mi := &file_messages_wire_proto_msgTypes[3]
+	mi := &file_messages_wire_proto_msgTypes[4]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -589,7 +691,7 @@ func (x *Header) String() string {
 func (*Header) ProtoMessage() {}
 
 func (x *Header) ProtoReflect() protoreflect.Message {
-	mi := &file_messages_wire_proto_msgTypes[3]
+	mi := &file_messages_wire_proto_msgTypes[4]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -602,7 +704,7 @@ func (x *Header) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Header.ProtoReflect.Descriptor instead.
 func (*Header) Descriptor() ([]byte, []int) {
-	return file_messages_wire_proto_rawDescGZIP(), []int{3}
+	return file_messages_wire_proto_rawDescGZIP(), []int{4}
 }
 
 func (x *Header) GetPrefix() string {
@@ -641,7 +743,7 @@ type Traps struct {
 
 func (x *Traps) Reset() {
 	*x = Traps{}
-	mi := &file_messages_wire_proto_msgTypes[4]
+	mi := &file_messages_wire_proto_msgTypes[5]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -653,7 +755,7 @@ func (x *Traps) String() string {
 func (*Traps) ProtoMessage() {}
 
 func (x *Traps) ProtoReflect() protoreflect.Message {
-	mi := &file_messages_wire_proto_msgTypes[4]
+	mi := &file_messages_wire_proto_msgTypes[5]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -666,7 +768,7 @@ func (x *Traps) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Traps.ProtoReflect.Descriptor instead.
 func (*Traps) Descriptor() ([]byte, []int) {
-	return file_messages_wire_proto_rawDescGZIP(), []int{4}
+	return file_messages_wire_proto_rawDescGZIP(), []int{5}
 }
 
 func (x *Traps) GetMaxUrl() uint32 {
@@ -724,13 +826,14 @@ type WorkRequested struct {
 	MemoryBytes   uint64                 `protobuf:"varint,8,opt,name=memory_bytes,json=memoryBytes,proto3" json:"memory_bytes,omitempty"` // of its process, as its runtime sees it
 	Goroutines    uint32                 `protobuf:"varint,9,opt,name=goroutines,proto3" json:"goroutines,omitempty"`
 	Mailboxes     []*Mailboxes           `protobuf:"bytes,10,rep,name=mailboxes,proto3" json:"mailboxes,omitempty"` // of its process, by kind; as of the last second or so
+	Term          uint64                 `protobuf:"varint,11,opt,name=term,proto3" json:"term,omitempty"`          // of the master that welcomed it
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *WorkRequested) Reset() {
 	*x = WorkRequested{}
-	mi := &file_messages_wire_proto_msgTypes[5]
+	mi := &file_messages_wire_proto_msgTypes[6]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -742,7 +845,7 @@ func (x *WorkRequested) String() string {
 func (*WorkRequested) ProtoMessage() {}
 
 func (x *WorkRequested) ProtoReflect() protoreflect.Message {
-	mi := &file_messages_wire_proto_msgTypes[5]
+	mi := &file_messages_wire_proto_msgTypes[6]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -755,7 +858,7 @@ func (x *WorkRequested) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WorkRequested.ProtoReflect.Descriptor instead.
 func (*WorkRequested) Descriptor() ([]byte, []int) {
-	return file_messages_wire_proto_rawDescGZIP(), []int{5}
+	return file_messages_wire_proto_rawDescGZIP(), []int{6}
 }
 
 func (x *WorkRequested) GetSlave() string {
@@ -828,6 +931,13 @@ func (x *WorkRequested) GetMailboxes() []*Mailboxes {
 	return nil
 }
 
+func (x *WorkRequested) GetTerm() uint64 {
+	if x != nil {
+		return x.Term
+	}
+	return 0
+}
+
 // Mailboxes are those of one kind of actor of a process.
 type Mailboxes struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
@@ -842,7 +952,7 @@ type Mailboxes struct {
 
 func (x *Mailboxes) Reset() {
 	*x = Mailboxes{}
-	mi := &file_messages_wire_proto_msgTypes[6]
+	mi := &file_messages_wire_proto_msgTypes[7]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -854,7 +964,7 @@ func (x *Mailboxes) String() string {
 func (*Mailboxes) ProtoMessage() {}
 
 func (x *Mailboxes) ProtoReflect() protoreflect.Message {
-	mi := &file_messages_wire_proto_msgTypes[6]
+	mi := &file_messages_wire_proto_msgTypes[7]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -867,7 +977,7 @@ func (x *Mailboxes) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Mailboxes.ProtoReflect.Descriptor instead.
 func (*Mailboxes) Descriptor() ([]byte, []int) {
-	return file_messages_wire_proto_rawDescGZIP(), []int{6}
+	return file_messages_wire_proto_rawDescGZIP(), []int{7}
 }
 
 func (x *Mailboxes) GetKind() string {
@@ -912,13 +1022,14 @@ type TaskBatch struct {
 	Tasks         []*HostTask            `protobuf:"bytes,2,rep,name=tasks,proto3" json:"tasks,omitempty"`
 	Renewed       []uint64               `protobuf:"varint,3,rep,packed,name=renewed,proto3" json:"renewed,omitempty"` // leases of `held` that last on, counted from the asking
 	Revoked       []uint64               `protobuf:"varint,4,rep,packed,name=revoked,proto3" json:"revoked,omitempty"` // leases to finish now
+	Term          uint64                 `protobuf:"varint,5,opt,name=term,proto3" json:"term,omitempty"`              // of the sender: a slave that another term has welcomed takes nothing of it
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *TaskBatch) Reset() {
 	*x = TaskBatch{}
-	mi := &file_messages_wire_proto_msgTypes[7]
+	mi := &file_messages_wire_proto_msgTypes[8]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -930,7 +1041,7 @@ func (x *TaskBatch) String() string {
 func (*TaskBatch) ProtoMessage() {}
 
 func (x *TaskBatch) ProtoReflect() protoreflect.Message {
-	mi := &file_messages_wire_proto_msgTypes[7]
+	mi := &file_messages_wire_proto_msgTypes[8]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -943,7 +1054,7 @@ func (x *TaskBatch) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TaskBatch.ProtoReflect.Descriptor instead.
 func (*TaskBatch) Descriptor() ([]byte, []int) {
-	return file_messages_wire_proto_rawDescGZIP(), []int{7}
+	return file_messages_wire_proto_rawDescGZIP(), []int{8}
 }
 
 func (x *TaskBatch) GetSerial() uint64 {
@@ -974,10 +1085,17 @@ func (x *TaskBatch) GetRevoked() []uint64 {
 	return nil
 }
 
+func (x *TaskBatch) GetTerm() uint64 {
+	if x != nil {
+		return x.Term
+	}
+	return 0
+}
+
 // HostTask lends one host: the exclusive right to ask it until the lease ends.
 type HostTask struct {
 	state               protoimpl.MessageState `protogen:"open.v1"`
-	Lease               uint64                 `protobuf:"varint,1,opt,name=lease,proto3" json:"lease,omitempty"`
+	Lease               uint64                 `protobuf:"varint,1,opt,name=lease,proto3" json:"lease,omitempty"`                                     // its upper 24 bits are the term in which it was granted
 	Host                string                 `protobuf:"bytes,2,opt,name=host,proto3" json:"host,omitempty"`                                        // scheme://name[:port]
 	FirstAfterNs        int64                  `protobuf:"varint,3,opt,name=first_after_ns,json=firstAfterNs,proto3" json:"first_after_ns,omitempty"` // from the arrival of this message
 	IntervalNs          int64                  `protobuf:"varint,4,opt,name=interval_ns,json=intervalNs,proto3" json:"interval_ns,omitempty"`         // least time between two starts of requests
@@ -995,13 +1113,14 @@ type HostTask struct {
 	RequisiteIntervalNs int64                  `protobuf:"varint,15,opt,name=requisite_interval_ns,json=requisiteIntervalNs,proto3" json:"requisite_interval_ns,omitempty"` // likewise before the request for a requisite; 0: interval_ns
 	PageLimit           int32                  `protobuf:"varint,16,opt,name=page_limit,json=pageLimit,proto3" json:"page_limit,omitempty"`                                 // how many of the visits may be of pages; 0: all of them; negative: none, only requisites
 	Subscriptions       []*Subscription        `protobuf:"bytes,17,rep,name=subscriptions,proto3" json:"subscriptions,omitempty"`                                           // sent to this host before its pages are visited; each is one of the visits allowed
+	Addition            uint32                 `protobuf:"varint,18,opt,name=addition,proto3" json:"addition,omitempty"`                                                    // n: the n-th addition to a lease that is held. Its page_budget and its tasks come on top, the rest is empty; 0: the begin of a lease
 	unknownFields       protoimpl.UnknownFields
 	sizeCache           protoimpl.SizeCache
 }
 
 func (x *HostTask) Reset() {
 	*x = HostTask{}
-	mi := &file_messages_wire_proto_msgTypes[8]
+	mi := &file_messages_wire_proto_msgTypes[9]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1013,7 +1132,7 @@ func (x *HostTask) String() string {
 func (*HostTask) ProtoMessage() {}
 
 func (x *HostTask) ProtoReflect() protoreflect.Message {
-	mi := &file_messages_wire_proto_msgTypes[8]
+	mi := &file_messages_wire_proto_msgTypes[9]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1026,7 +1145,7 @@ func (x *HostTask) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use HostTask.ProtoReflect.Descriptor instead.
 func (*HostTask) Descriptor() ([]byte, []int) {
-	return file_messages_wire_proto_rawDescGZIP(), []int{8}
+	return file_messages_wire_proto_rawDescGZIP(), []int{9}
 }
 
 func (x *HostTask) GetLease() uint64 {
@@ -1155,6 +1274,13 @@ func (x *HostTask) GetSubscriptions() []*Subscription {
 	return nil
 }
 
+func (x *HostTask) GetAddition() uint32 {
+	if x != nil {
+		return x.Addition
+	}
+	return 0
+}
+
 // Subscription asks a hub of WebSub, on the host that is lent, to report the changes of a page.
 type Subscription struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
@@ -1166,7 +1292,7 @@ type Subscription struct {
 
 func (x *Subscription) Reset() {
 	*x = Subscription{}
-	mi := &file_messages_wire_proto_msgTypes[9]
+	mi := &file_messages_wire_proto_msgTypes[10]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1178,7 +1304,7 @@ func (x *Subscription) String() string {
 func (*Subscription) ProtoMessage() {}
 
 func (x *Subscription) ProtoReflect() protoreflect.Message {
-	mi := &file_messages_wire_proto_msgTypes[9]
+	mi := &file_messages_wire_proto_msgTypes[10]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1191,7 +1317,7 @@ func (x *Subscription) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Subscription.ProtoReflect.Descriptor instead.
 func (*Subscription) Descriptor() ([]byte, []int) {
-	return file_messages_wire_proto_rawDescGZIP(), []int{9}
+	return file_messages_wire_proto_rawDescGZIP(), []int{10}
 }
 
 func (x *Subscription) GetUrl() string {
@@ -1229,7 +1355,7 @@ type Task struct {
 
 func (x *Task) Reset() {
 	*x = Task{}
-	mi := &file_messages_wire_proto_msgTypes[10]
+	mi := &file_messages_wire_proto_msgTypes[11]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1241,7 +1367,7 @@ func (x *Task) String() string {
 func (*Task) ProtoMessage() {}
 
 func (x *Task) ProtoReflect() protoreflect.Message {
-	mi := &file_messages_wire_proto_msgTypes[10]
+	mi := &file_messages_wire_proto_msgTypes[11]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1254,7 +1380,7 @@ func (x *Task) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Task.ProtoReflect.Descriptor instead.
 func (*Task) Descriptor() ([]byte, []int) {
-	return file_messages_wire_proto_rawDescGZIP(), []int{10}
+	return file_messages_wire_proto_rawDescGZIP(), []int{11}
 }
 
 func (x *Task) GetUrl() string {
@@ -1347,13 +1473,14 @@ type Report struct {
 	Slave         string                 `protobuf:"bytes,1,opt,name=slave,proto3" json:"slave,omitempty"`
 	Boot          string                 `protobuf:"bytes,2,opt,name=boot,proto3" json:"boot,omitempty"`
 	Facts         []*Fact                `protobuf:"bytes,3,rep,name=facts,proto3" json:"facts,omitempty"`
+	Term          uint64                 `protobuf:"varint,4,opt,name=term,proto3" json:"term,omitempty"` // of the master that welcomed it, and not of the leases: they outlast terms
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *Report) Reset() {
 	*x = Report{}
-	mi := &file_messages_wire_proto_msgTypes[11]
+	mi := &file_messages_wire_proto_msgTypes[12]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1365,7 +1492,7 @@ func (x *Report) String() string {
 func (*Report) ProtoMessage() {}
 
 func (x *Report) ProtoReflect() protoreflect.Message {
-	mi := &file_messages_wire_proto_msgTypes[11]
+	mi := &file_messages_wire_proto_msgTypes[12]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1378,7 +1505,7 @@ func (x *Report) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Report.ProtoReflect.Descriptor instead.
 func (*Report) Descriptor() ([]byte, []int) {
-	return file_messages_wire_proto_rawDescGZIP(), []int{11}
+	return file_messages_wire_proto_rawDescGZIP(), []int{12}
 }
 
 func (x *Report) GetSlave() string {
@@ -1402,6 +1529,13 @@ func (x *Report) GetFacts() []*Fact {
 	return nil
 }
 
+func (x *Report) GetTerm() uint64 {
+	if x != nil {
+		return x.Term
+	}
+	return 0
+}
+
 // Fact is the seq-th thing that happened under a lease, counted from 1.
 type Fact struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
@@ -1419,7 +1553,7 @@ type Fact struct {
 
 func (x *Fact) Reset() {
 	*x = Fact{}
-	mi := &file_messages_wire_proto_msgTypes[12]
+	mi := &file_messages_wire_proto_msgTypes[13]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1431,7 +1565,7 @@ func (x *Fact) String() string {
 func (*Fact) ProtoMessage() {}
 
 func (x *Fact) ProtoReflect() protoreflect.Message {
-	mi := &file_messages_wire_proto_msgTypes[12]
+	mi := &file_messages_wire_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1444,7 +1578,7 @@ func (x *Fact) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Fact.ProtoReflect.Descriptor instead.
 func (*Fact) Descriptor() ([]byte, []int) {
-	return file_messages_wire_proto_rawDescGZIP(), []int{12}
+	return file_messages_wire_proto_rawDescGZIP(), []int{13}
 }
 
 func (x *Fact) GetLease() uint64 {
@@ -1542,13 +1676,16 @@ type PageVisited struct {
 	Via              string                 `protobuf:"bytes,34,opt,name=via,proto3" json:"via,omitempty"`                                                      // of a visit that failed: that of the Task, or of the page that was followed from
 	IdenticalBytes   uint64                 `protobuf:"varint,35,opt,name=identical_bytes,json=identicalBytes,proto3" json:"identical_bytes,omitempty"`         // of a payload that the archive held already, of whatever URL: it is not stored again
 	Cookies          []byte                 `protobuf:"bytes,40,opt,name=cookies,proto3" json:"cookies,omitempty"`                                              // those of the host from now on; empty: as before
+	Topic            uint32                 `protobuf:"varint,41,opt,name=topic,proto3" json:"topic,omitempty"`                                                 // in thousandths, plus one: how much the text is about the topic of the crawl; 0: it was not scored
+	Near             []byte                 `protobuf:"bytes,42,opt,name=near,proto3" json:"near,omitempty"`                                                    // sketch of the main content (fingerprint.Near); empty: of few words, or not asked for
+	CapturedUnix     int64                  `protobuf:"varint,43,opt,name=captured_unix,json=capturedUnix,proto3" json:"captured_unix,omitempty"`               // WARC-Date of its capture, in whole seconds of the slave's clock; 0: it is not archived
 	unknownFields    protoimpl.UnknownFields
 	sizeCache        protoimpl.SizeCache
 }
 
 func (x *PageVisited) Reset() {
 	*x = PageVisited{}
-	mi := &file_messages_wire_proto_msgTypes[13]
+	mi := &file_messages_wire_proto_msgTypes[14]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1560,7 +1697,7 @@ func (x *PageVisited) String() string {
 func (*PageVisited) ProtoMessage() {}
 
 func (x *PageVisited) ProtoReflect() protoreflect.Message {
-	mi := &file_messages_wire_proto_msgTypes[13]
+	mi := &file_messages_wire_proto_msgTypes[14]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1573,7 +1710,7 @@ func (x *PageVisited) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PageVisited.ProtoReflect.Descriptor instead.
 func (*PageVisited) Descriptor() ([]byte, []int) {
-	return file_messages_wire_proto_rawDescGZIP(), []int{13}
+	return file_messages_wire_proto_rawDescGZIP(), []int{14}
 }
 
 func (x *PageVisited) GetUrl() string {
@@ -1828,20 +1965,42 @@ func (x *PageVisited) GetCookies() []byte {
 	return nil
 }
 
-// LinkSet is the set of outlinks of one page, in columns: the i-th link is (urls[i], kinds[i], flags[i], anchors[i]).
+func (x *PageVisited) GetTopic() uint32 {
+	if x != nil {
+		return x.Topic
+	}
+	return 0
+}
+
+func (x *PageVisited) GetNear() []byte {
+	if x != nil {
+		return x.Near
+	}
+	return nil
+}
+
+func (x *PageVisited) GetCapturedUnix() int64 {
+	if x != nil {
+		return x.CapturedUnix
+	}
+	return 0
+}
+
+// LinkSet is the set of outlinks of one page, in columns: the i-th link is (urls[i], kinds[i], flags[i], anchors[i], around[i]).
 type LinkSet struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Urls          []string               `protobuf:"bytes,1,rep,name=urls,proto3" json:"urls,omitempty"`       // canonical
 	Kinds         []byte                 `protobuf:"bytes,2,opt,name=kinds,proto3" json:"kinds,omitempty"`     // outlink.Kind
 	Flags         []byte                 `protobuf:"bytes,3,opt,name=flags,proto3" json:"flags,omitempty"`     // outlink.Flags
 	Anchors       []string               `protobuf:"bytes,4,rep,name=anchors,proto3" json:"anchors,omitempty"` // empty when none has one
+	Around        []byte                 `protobuf:"bytes,5,opt,name=around,proto3" json:"around,omitempty"`   // how much the text around it is about the topic of the crawl, in 255ths; links without one are missing at the end
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *LinkSet) Reset() {
 	*x = LinkSet{}
-	mi := &file_messages_wire_proto_msgTypes[14]
+	mi := &file_messages_wire_proto_msgTypes[15]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1853,7 +2012,7 @@ func (x *LinkSet) String() string {
 func (*LinkSet) ProtoMessage() {}
 
 func (x *LinkSet) ProtoReflect() protoreflect.Message {
-	mi := &file_messages_wire_proto_msgTypes[14]
+	mi := &file_messages_wire_proto_msgTypes[15]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1866,7 +2025,7 @@ func (x *LinkSet) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LinkSet.ProtoReflect.Descriptor instead.
 func (*LinkSet) Descriptor() ([]byte, []int) {
-	return file_messages_wire_proto_rawDescGZIP(), []int{14}
+	return file_messages_wire_proto_rawDescGZIP(), []int{15}
 }
 
 func (x *LinkSet) GetUrls() []string {
@@ -1897,6 +2056,13 @@ func (x *LinkSet) GetAnchors() []string {
 	return nil
 }
 
+func (x *LinkSet) GetAround() []byte {
+	if x != nil {
+		return x.Around
+	}
+	return nil
+}
+
 // RobotsVisited says what came of asking for robots.txt, which counts as a visit for the interval.
 type RobotsVisited struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
@@ -1915,7 +2081,7 @@ type RobotsVisited struct {
 
 func (x *RobotsVisited) Reset() {
 	*x = RobotsVisited{}
-	mi := &file_messages_wire_proto_msgTypes[15]
+	mi := &file_messages_wire_proto_msgTypes[16]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1927,7 +2093,7 @@ func (x *RobotsVisited) String() string {
 func (*RobotsVisited) ProtoMessage() {}
 
 func (x *RobotsVisited) ProtoReflect() protoreflect.Message {
-	mi := &file_messages_wire_proto_msgTypes[15]
+	mi := &file_messages_wire_proto_msgTypes[16]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1940,7 +2106,7 @@ func (x *RobotsVisited) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RobotsVisited.ProtoReflect.Descriptor instead.
 func (*RobotsVisited) Descriptor() ([]byte, []int) {
-	return file_messages_wire_proto_rawDescGZIP(), []int{15}
+	return file_messages_wire_proto_rawDescGZIP(), []int{16}
 }
 
 func (x *RobotsVisited) GetStatus() uint32 {
@@ -2017,7 +2183,7 @@ type LeaseFinished struct {
 
 func (x *LeaseFinished) Reset() {
 	*x = LeaseFinished{}
-	mi := &file_messages_wire_proto_msgTypes[16]
+	mi := &file_messages_wire_proto_msgTypes[17]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2029,7 +2195,7 @@ func (x *LeaseFinished) String() string {
 func (*LeaseFinished) ProtoMessage() {}
 
 func (x *LeaseFinished) ProtoReflect() protoreflect.Message {
-	mi := &file_messages_wire_proto_msgTypes[16]
+	mi := &file_messages_wire_proto_msgTypes[17]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2042,7 +2208,7 @@ func (x *LeaseFinished) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LeaseFinished.ProtoReflect.Descriptor instead.
 func (*LeaseFinished) Descriptor() ([]byte, []int) {
-	return file_messages_wire_proto_rawDescGZIP(), []int{16}
+	return file_messages_wire_proto_rawDescGZIP(), []int{17}
 }
 
 func (x *LeaseFinished) GetVisits() uint32 {
@@ -2064,13 +2230,14 @@ type Stored struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Leases        []uint64               `protobuf:"varint,1,rep,packed,name=leases,proto3" json:"leases,omitempty"`
 	Seqs          []uint64               `protobuf:"varint,2,rep,packed,name=seqs,proto3" json:"seqs,omitempty"`
+	Term          uint64                 `protobuf:"varint,3,opt,name=term,proto3" json:"term,omitempty"` // of the sender: what another master has stored does not count
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *Stored) Reset() {
 	*x = Stored{}
-	mi := &file_messages_wire_proto_msgTypes[17]
+	mi := &file_messages_wire_proto_msgTypes[18]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2082,7 +2249,7 @@ func (x *Stored) String() string {
 func (*Stored) ProtoMessage() {}
 
 func (x *Stored) ProtoReflect() protoreflect.Message {
-	mi := &file_messages_wire_proto_msgTypes[17]
+	mi := &file_messages_wire_proto_msgTypes[18]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2095,7 +2262,7 @@ func (x *Stored) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Stored.ProtoReflect.Descriptor instead.
 func (*Stored) Descriptor() ([]byte, []int) {
-	return file_messages_wire_proto_rawDescGZIP(), []int{17}
+	return file_messages_wire_proto_rawDescGZIP(), []int{18}
 }
 
 func (x *Stored) GetLeases() []uint64 {
@@ -2110,6 +2277,13 @@ func (x *Stored) GetSeqs() []uint64 {
 		return x.Seqs
 	}
 	return nil
+}
+
+func (x *Stored) GetTerm() uint64 {
+	if x != nil {
+		return x.Term
+	}
+	return 0
 }
 
 // TraceAsked asks the tracer of a node for what happens in its mailboxes, and again every few seconds while it is wanted. Empty
@@ -2134,7 +2308,7 @@ type TraceAsked struct {
 
 func (x *TraceAsked) Reset() {
 	*x = TraceAsked{}
-	mi := &file_messages_wire_proto_msgTypes[18]
+	mi := &file_messages_wire_proto_msgTypes[19]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2146,7 +2320,7 @@ func (x *TraceAsked) String() string {
 func (*TraceAsked) ProtoMessage() {}
 
 func (x *TraceAsked) ProtoReflect() protoreflect.Message {
-	mi := &file_messages_wire_proto_msgTypes[18]
+	mi := &file_messages_wire_proto_msgTypes[19]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2159,7 +2333,7 @@ func (x *TraceAsked) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TraceAsked.ProtoReflect.Descriptor instead.
 func (*TraceAsked) Descriptor() ([]byte, []int) {
-	return file_messages_wire_proto_rawDescGZIP(), []int{18}
+	return file_messages_wire_proto_rawDescGZIP(), []int{19}
 }
 
 func (x *TraceAsked) GetId() uint64 {
@@ -2263,7 +2437,7 @@ type TraceReported struct {
 
 func (x *TraceReported) Reset() {
 	*x = TraceReported{}
-	mi := &file_messages_wire_proto_msgTypes[19]
+	mi := &file_messages_wire_proto_msgTypes[20]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2275,7 +2449,7 @@ func (x *TraceReported) String() string {
 func (*TraceReported) ProtoMessage() {}
 
 func (x *TraceReported) ProtoReflect() protoreflect.Message {
-	mi := &file_messages_wire_proto_msgTypes[19]
+	mi := &file_messages_wire_proto_msgTypes[20]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2288,7 +2462,7 @@ func (x *TraceReported) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TraceReported.ProtoReflect.Descriptor instead.
 func (*TraceReported) Descriptor() ([]byte, []int) {
-	return file_messages_wire_proto_rawDescGZIP(), []int{19}
+	return file_messages_wire_proto_rawDescGZIP(), []int{20}
 }
 
 func (x *TraceReported) GetId() uint64 {
@@ -2360,7 +2534,7 @@ type TaskRefused struct {
 
 func (x *TaskRefused) Reset() {
 	*x = TaskRefused{}
-	mi := &file_messages_wire_proto_msgTypes[20]
+	mi := &file_messages_wire_proto_msgTypes[21]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2372,7 +2546,7 @@ func (x *TaskRefused) String() string {
 func (*TaskRefused) ProtoMessage() {}
 
 func (x *TaskRefused) ProtoReflect() protoreflect.Message {
-	mi := &file_messages_wire_proto_msgTypes[20]
+	mi := &file_messages_wire_proto_msgTypes[21]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2385,7 +2559,7 @@ func (x *TaskRefused) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TaskRefused.ProtoReflect.Descriptor instead.
 func (*TaskRefused) Descriptor() ([]byte, []int) {
-	return file_messages_wire_proto_rawDescGZIP(), []int{20}
+	return file_messages_wire_proto_rawDescGZIP(), []int{21}
 }
 
 func (x *TaskRefused) GetSlave() string {
@@ -2426,7 +2600,7 @@ type Greeting struct {
 
 func (x *Greeting) Reset() {
 	*x = Greeting{}
-	mi := &file_messages_wire_proto_msgTypes[21]
+	mi := &file_messages_wire_proto_msgTypes[22]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2438,7 +2612,7 @@ func (x *Greeting) String() string {
 func (*Greeting) ProtoMessage() {}
 
 func (x *Greeting) ProtoReflect() protoreflect.Message {
-	mi := &file_messages_wire_proto_msgTypes[21]
+	mi := &file_messages_wire_proto_msgTypes[22]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2451,7 +2625,7 @@ func (x *Greeting) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Greeting.ProtoReflect.Descriptor instead.
 func (*Greeting) Descriptor() ([]byte, []int) {
-	return file_messages_wire_proto_rawDescGZIP(), []int{21}
+	return file_messages_wire_proto_rawDescGZIP(), []int{22}
 }
 
 func (x *Greeting) GetNode() string {
@@ -2471,7 +2645,7 @@ type Greeted struct {
 
 func (x *Greeted) Reset() {
 	*x = Greeted{}
-	mi := &file_messages_wire_proto_msgTypes[22]
+	mi := &file_messages_wire_proto_msgTypes[23]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2483,7 +2657,7 @@ func (x *Greeted) String() string {
 func (*Greeted) ProtoMessage() {}
 
 func (x *Greeted) ProtoReflect() protoreflect.Message {
-	mi := &file_messages_wire_proto_msgTypes[22]
+	mi := &file_messages_wire_proto_msgTypes[23]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2496,7 +2670,7 @@ func (x *Greeted) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Greeted.ProtoReflect.Descriptor instead.
 func (*Greeted) Descriptor() ([]byte, []int) {
-	return file_messages_wire_proto_rawDescGZIP(), []int{22}
+	return file_messages_wire_proto_rawDescGZIP(), []int{23}
 }
 
 func (x *Greeted) GetUnixMs() int64 {
@@ -2510,20 +2684,29 @@ var File_messages_wire_proto protoreflect.FileDescriptor
 
 const file_messages_wire_proto_rawDesc = "" +
 	"\n" +
-	"\x13messages/wire.proto\x12\x05henro\"\xa5\x01\n" +
+	"\x13messages/wire.proto\x12\x05henro\"\xcf\x01\n" +
 	"\x0fSlaveRegistered\x12\x14\n" +
 	"\x05slave\x18\x01 \x01(\tR\x05slave\x12\x12\n" +
 	"\x04boot\x18\x02 \x01(\tR\x04boot\x12\x18\n" +
 	"\aversion\x18\x03 \x01(\tR\aversion\x12\x18\n" +
 	"\aaddress\x18\x04 \x01(\tR\aaddress\x12 \n" +
 	"\vconnections\x18\x05 \x01(\rR\vconnections\x12\x12\n" +
-	"\x04held\x18\x06 \x03(\x04R\x04held\"\x8e\x01\n" +
+	"\x04held\x18\x06 \x03(\x04R\x04held\x12\x14\n" +
+	"\x05crawl\x18\a \x01(\tR\x05crawl\x12\x12\n" +
+	"\x04term\x18\b \x01(\x04R\x04term\"\xb8\x01\n" +
 	"\rSlaveWelcomed\x12\x1f\n" +
 	"\vmaster_boot\x18\x01 \x01(\tR\n" +
 	"masterBoot\x12\x19\n" +
 	"\blease_ns\x18\x02 \x01(\x03R\aleaseNs\x12'\n" +
 	"\x05fetch\x18\x03 \x01(\v2\x11.henro.FetchRulesR\x05fetch\x12\x18\n" +
-	"\aunknown\x18\x04 \x03(\x04R\aunknown\"\xf0\a\n" +
+	"\aunknown\x18\x04 \x03(\x04R\aunknown\x12\x14\n" +
+	"\x05crawl\x18\x05 \x01(\tR\x05crawl\x12\x12\n" +
+	"\x04term\x18\x06 \x01(\x04R\x04term\"J\n" +
+	"\n" +
+	"NotLeading\x12\x14\n" +
+	"\x05crawl\x18\x01 \x01(\tR\x05crawl\x12\x12\n" +
+	"\x04term\x18\x02 \x01(\x04R\x04term\x12\x12\n" +
+	"\x04boot\x18\x03 \x01(\tR\x04boot\"\x84\b\n" +
 	"\n" +
 	"FetchRules\x12\x1d\n" +
 	"\n" +
@@ -2561,7 +2744,8 @@ const file_messages_wire_proto_rawDesc = "" +
 	"\x05usage\x18, \x01(\bR\x05usage\x12\x12\n" +
 	"\x04obey\x18- \x03(\tR\x04obey\x12\x17\n" +
 	"\abot_key\x18. \x01(\fR\x06botKey\x12\x1b\n" +
-	"\tbot_agent\x18/ \x01(\tR\bbotAgent\"J\n" +
+	"\tbot_agent\x18/ \x01(\tR\bbotAgent\x12\x12\n" +
+	"\x04near\x180 \x01(\bR\x04near\"J\n" +
 	"\x06Header\x12\x16\n" +
 	"\x06prefix\x18\x01 \x01(\tR\x06prefix\x12\x12\n" +
 	"\x04name\x18\x02 \x01(\tR\x04name\x12\x14\n" +
@@ -2574,7 +2758,7 @@ const file_messages_wire_proto_rawDesc = "" +
 	"\tmax_pairs\x18\x04 \x01(\rR\bmaxPairs\x12\x1d\n" +
 	"\n" +
 	"max_growth\x18\x05 \x01(\rR\tmaxGrowth\x12!\n" +
-	"\fmax_sessions\x18\x06 \x01(\rR\vmaxSessions\"\xb2\x02\n" +
+	"\fmax_sessions\x18\x06 \x01(\rR\vmaxSessions\"\xc6\x02\n" +
 	"\rWorkRequested\x12\x14\n" +
 	"\x05slave\x18\x01 \x01(\tR\x05slave\x12\x12\n" +
 	"\x04boot\x18\x02 \x01(\tR\x04boot\x12\x16\n" +
@@ -2590,18 +2774,20 @@ const file_messages_wire_proto_rawDesc = "" +
 	"goroutines\x18\t \x01(\rR\n" +
 	"goroutines\x12.\n" +
 	"\tmailboxes\x18\n" +
-	" \x03(\v2\x10.henro.MailboxesR\tmailboxes\"\x81\x01\n" +
+	" \x03(\v2\x10.henro.MailboxesR\tmailboxes\x12\x12\n" +
+	"\x04term\x18\v \x01(\x04R\x04term\"\x81\x01\n" +
 	"\tMailboxes\x12\x12\n" +
 	"\x04kind\x18\x01 \x01(\tR\x04kind\x12\x16\n" +
 	"\x06actors\x18\x02 \x01(\rR\x06actors\x12\x18\n" +
 	"\awaiting\x18\x03 \x01(\rR\awaiting\x12\x18\n" +
 	"\alongest\x18\x04 \x01(\rR\alongest\x12\x14\n" +
-	"\x05taken\x18\x05 \x01(\x04R\x05taken\"~\n" +
+	"\x05taken\x18\x05 \x01(\x04R\x05taken\"\x92\x01\n" +
 	"\tTaskBatch\x12\x16\n" +
 	"\x06serial\x18\x01 \x01(\x04R\x06serial\x12%\n" +
 	"\x05tasks\x18\x02 \x03(\v2\x0f.henro.HostTaskR\x05tasks\x12\x18\n" +
 	"\arenewed\x18\x03 \x03(\x04R\arenewed\x12\x18\n" +
-	"\arevoked\x18\x04 \x03(\x04R\arevoked\"\xb4\x04\n" +
+	"\arevoked\x18\x04 \x03(\x04R\arevoked\x12\x12\n" +
+	"\x04term\x18\x05 \x01(\x04R\x04term\"\xd0\x04\n" +
 	"\bHostTask\x12\x14\n" +
 	"\x05lease\x18\x01 \x01(\x04R\x05lease\x12\x12\n" +
 	"\x04host\x18\x02 \x01(\tR\x04host\x12$\n" +
@@ -2624,7 +2810,8 @@ const file_messages_wire_proto_rawDesc = "" +
 	"\x15requisite_interval_ns\x18\x0f \x01(\x03R\x13requisiteIntervalNs\x12\x1d\n" +
 	"\n" +
 	"page_limit\x18\x10 \x01(\x05R\tpageLimit\x129\n" +
-	"\rsubscriptions\x18\x11 \x03(\v2\x13.henro.SubscriptionR\rsubscriptions\"4\n" +
+	"\rsubscriptions\x18\x11 \x03(\v2\x13.henro.SubscriptionR\rsubscriptions\x12\x1a\n" +
+	"\baddition\x18\x12 \x01(\rR\baddition\"4\n" +
 	"\fSubscription\x12\x10\n" +
 	"\x03url\x18\x01 \x01(\tR\x03url\x12\x12\n" +
 	"\x04form\x18\x02 \x01(\tR\x04form\"\xc9\x02\n" +
@@ -2642,11 +2829,12 @@ const file_messages_wire_proto_rawDesc = "" +
 	"\battempts\x18\n" +
 	" \x01(\rR\battempts\x12\x1c\n" +
 	"\trequisite\x18\v \x01(\rR\trequisite\x12\x10\n" +
-	"\x03via\x18\f \x01(\tR\x03via\"U\n" +
+	"\x03via\x18\f \x01(\tR\x03via\"i\n" +
 	"\x06Report\x12\x14\n" +
 	"\x05slave\x18\x01 \x01(\tR\x05slave\x12\x12\n" +
 	"\x04boot\x18\x02 \x01(\tR\x04boot\x12!\n" +
-	"\x05facts\x18\x03 \x03(\v2\v.henro.FactR\x05facts\"\x90\x02\n" +
+	"\x05facts\x18\x03 \x03(\v2\v.henro.FactR\x05facts\x12\x12\n" +
+	"\x04term\x18\x04 \x01(\x04R\x04term\"\x90\x02\n" +
 	"\x04Fact\x12\x14\n" +
 	"\x05lease\x18\x01 \x01(\x04R\x05lease\x12\x10\n" +
 	"\x03seq\x18\x02 \x01(\x04R\x03seq\x12\x12\n" +
@@ -2655,7 +2843,7 @@ const file_messages_wire_proto_rawDesc = "" +
 	"\x06robots\x18\x05 \x01(\v2\x14.henro.RobotsVisitedR\x06robots\x120\n" +
 	"\bfinished\x18\x06 \x01(\v2\x14.henro.LeaseFinishedR\bfinished\x12\"\n" +
 	"\x04more\x18\a \x01(\v2\x0e.henro.LinkSetR\x04more\x12\x1a\n" +
-	"\bpressing\x18\b \x01(\bR\bpressing\"\x8e\b\n" +
+	"\bpressing\x18\b \x01(\bR\bpressing\"\xdd\b\n" +
 	"\vPageVisited\x12\x10\n" +
 	"\x03url\x18\x01 \x01(\tR\x03url\x12\x1a\n" +
 	"\bposition\x18\x02 \x01(\fR\bposition\x12\x1d\n" +
@@ -2698,12 +2886,16 @@ const file_messages_wire_proto_rawDesc = "" +
 	"\x04says\x18! \x01(\tR\x04says\x12\x10\n" +
 	"\x03via\x18\" \x01(\tR\x03via\x12'\n" +
 	"\x0fidentical_bytes\x18# \x01(\x04R\x0eidenticalBytes\x12\x18\n" +
-	"\acookies\x18( \x01(\fR\acookies\"c\n" +
+	"\acookies\x18( \x01(\fR\acookies\x12\x14\n" +
+	"\x05topic\x18) \x01(\rR\x05topic\x12\x12\n" +
+	"\x04near\x18* \x01(\fR\x04near\x12#\n" +
+	"\rcaptured_unix\x18+ \x01(\x03R\fcapturedUnix\"{\n" +
 	"\aLinkSet\x12\x12\n" +
 	"\x04urls\x18\x01 \x03(\tR\x04urls\x12\x14\n" +
 	"\x05kinds\x18\x02 \x01(\fR\x05kinds\x12\x14\n" +
 	"\x05flags\x18\x03 \x01(\fR\x05flags\x12\x18\n" +
-	"\aanchors\x18\x04 \x03(\tR\aanchors\"\xfe\x01\n" +
+	"\aanchors\x18\x04 \x03(\tR\aanchors\x12\x16\n" +
+	"\x06around\x18\x05 \x01(\fR\x06around\"\xfe\x01\n" +
 	"\rRobotsVisited\x12\x16\n" +
 	"\x06status\x18\x01 \x01(\rR\x06status\x12%\n" +
 	"\x06reason\x18\x02 \x01(\x0e2\r.henro.ReasonR\x06reason\x12\x17\n" +
@@ -2716,10 +2908,11 @@ const file_messages_wire_proto_rawDesc = "" +
 	"\x04path\x18\t \x01(\tR\x04path\"?\n" +
 	"\rLeaseFinished\x12\x16\n" +
 	"\x06visits\x18\x02 \x01(\rR\x06visits\x12\x10\n" +
-	"\x03why\x18\x03 \x01(\tR\x03whyJ\x04\b\x01\x10\x02\"4\n" +
+	"\x03why\x18\x03 \x01(\tR\x03whyJ\x04\b\x01\x10\x02\"H\n" +
 	"\x06Stored\x12\x16\n" +
 	"\x06leases\x18\x01 \x03(\x04R\x06leases\x12\x12\n" +
-	"\x04seqs\x18\x02 \x03(\x04R\x04seqs\"\x93\x02\n" +
+	"\x04seqs\x18\x02 \x03(\x04R\x04seqs\x12\x12\n" +
+	"\x04term\x18\x03 \x01(\x04R\x04term\"\x93\x02\n" +
 	"\n" +
 	"TraceAsked\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\x04R\x02id\x12\x14\n" +
@@ -2789,48 +2982,49 @@ func file_messages_wire_proto_rawDescGZIP() []byte {
 }
 
 var file_messages_wire_proto_enumTypes = make([]protoimpl.EnumInfo, 1)
-var file_messages_wire_proto_msgTypes = make([]protoimpl.MessageInfo, 23)
+var file_messages_wire_proto_msgTypes = make([]protoimpl.MessageInfo, 24)
 var file_messages_wire_proto_goTypes = []any{
 	(Reason)(0),             // 0: henro.Reason
 	(*SlaveRegistered)(nil), // 1: henro.SlaveRegistered
 	(*SlaveWelcomed)(nil),   // 2: henro.SlaveWelcomed
-	(*FetchRules)(nil),      // 3: henro.FetchRules
-	(*Header)(nil),          // 4: henro.Header
-	(*Traps)(nil),           // 5: henro.Traps
-	(*WorkRequested)(nil),   // 6: henro.WorkRequested
-	(*Mailboxes)(nil),       // 7: henro.Mailboxes
-	(*TaskBatch)(nil),       // 8: henro.TaskBatch
-	(*HostTask)(nil),        // 9: henro.HostTask
-	(*Subscription)(nil),    // 10: henro.Subscription
-	(*Task)(nil),            // 11: henro.Task
-	(*Report)(nil),          // 12: henro.Report
-	(*Fact)(nil),            // 13: henro.Fact
-	(*PageVisited)(nil),     // 14: henro.PageVisited
-	(*LinkSet)(nil),         // 15: henro.LinkSet
-	(*RobotsVisited)(nil),   // 16: henro.RobotsVisited
-	(*LeaseFinished)(nil),   // 17: henro.LeaseFinished
-	(*Stored)(nil),          // 18: henro.Stored
-	(*TraceAsked)(nil),      // 19: henro.TraceAsked
-	(*TraceReported)(nil),   // 20: henro.TraceReported
-	(*TaskRefused)(nil),     // 21: henro.TaskRefused
-	(*Greeting)(nil),        // 22: henro.Greeting
-	(*Greeted)(nil),         // 23: henro.Greeted
+	(*NotLeading)(nil),      // 3: henro.NotLeading
+	(*FetchRules)(nil),      // 4: henro.FetchRules
+	(*Header)(nil),          // 5: henro.Header
+	(*Traps)(nil),           // 6: henro.Traps
+	(*WorkRequested)(nil),   // 7: henro.WorkRequested
+	(*Mailboxes)(nil),       // 8: henro.Mailboxes
+	(*TaskBatch)(nil),       // 9: henro.TaskBatch
+	(*HostTask)(nil),        // 10: henro.HostTask
+	(*Subscription)(nil),    // 11: henro.Subscription
+	(*Task)(nil),            // 12: henro.Task
+	(*Report)(nil),          // 13: henro.Report
+	(*Fact)(nil),            // 14: henro.Fact
+	(*PageVisited)(nil),     // 15: henro.PageVisited
+	(*LinkSet)(nil),         // 16: henro.LinkSet
+	(*RobotsVisited)(nil),   // 17: henro.RobotsVisited
+	(*LeaseFinished)(nil),   // 18: henro.LeaseFinished
+	(*Stored)(nil),          // 19: henro.Stored
+	(*TraceAsked)(nil),      // 20: henro.TraceAsked
+	(*TraceReported)(nil),   // 21: henro.TraceReported
+	(*TaskRefused)(nil),     // 22: henro.TaskRefused
+	(*Greeting)(nil),        // 23: henro.Greeting
+	(*Greeted)(nil),         // 24: henro.Greeted
 }
 var file_messages_wire_proto_depIdxs = []int32{
-	3,  // 0: henro.SlaveWelcomed.fetch:type_name -> henro.FetchRules
-	5,  // 1: henro.FetchRules.traps:type_name -> henro.Traps
-	4,  // 2: henro.FetchRules.headers:type_name -> henro.Header
-	7,  // 3: henro.WorkRequested.mailboxes:type_name -> henro.Mailboxes
-	9,  // 4: henro.TaskBatch.tasks:type_name -> henro.HostTask
-	11, // 5: henro.HostTask.tasks:type_name -> henro.Task
-	10, // 6: henro.HostTask.subscriptions:type_name -> henro.Subscription
-	13, // 7: henro.Report.facts:type_name -> henro.Fact
-	14, // 8: henro.Fact.visited:type_name -> henro.PageVisited
-	16, // 9: henro.Fact.robots:type_name -> henro.RobotsVisited
-	17, // 10: henro.Fact.finished:type_name -> henro.LeaseFinished
-	15, // 11: henro.Fact.more:type_name -> henro.LinkSet
+	4,  // 0: henro.SlaveWelcomed.fetch:type_name -> henro.FetchRules
+	6,  // 1: henro.FetchRules.traps:type_name -> henro.Traps
+	5,  // 2: henro.FetchRules.headers:type_name -> henro.Header
+	8,  // 3: henro.WorkRequested.mailboxes:type_name -> henro.Mailboxes
+	10, // 4: henro.TaskBatch.tasks:type_name -> henro.HostTask
+	12, // 5: henro.HostTask.tasks:type_name -> henro.Task
+	11, // 6: henro.HostTask.subscriptions:type_name -> henro.Subscription
+	14, // 7: henro.Report.facts:type_name -> henro.Fact
+	15, // 8: henro.Fact.visited:type_name -> henro.PageVisited
+	17, // 9: henro.Fact.robots:type_name -> henro.RobotsVisited
+	18, // 10: henro.Fact.finished:type_name -> henro.LeaseFinished
+	16, // 11: henro.Fact.more:type_name -> henro.LinkSet
 	0,  // 12: henro.PageVisited.reason:type_name -> henro.Reason
-	15, // 13: henro.PageVisited.links:type_name -> henro.LinkSet
+	16, // 13: henro.PageVisited.links:type_name -> henro.LinkSet
 	0,  // 14: henro.RobotsVisited.reason:type_name -> henro.Reason
 	15, // [15:15] is the sub-list for method output_type
 	15, // [15:15] is the sub-list for method input_type
@@ -2850,7 +3044,7 @@ func file_messages_wire_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_messages_wire_proto_rawDesc), len(file_messages_wire_proto_rawDesc)),
 			NumEnums:      1,
-			NumMessages:   23,
+			NumMessages:   24,
 			NumExtensions: 0,
 			NumServices:   0,
 		},

@@ -39,9 +39,10 @@ type assignment struct {
 }
 
 type (
-	renew    struct{ until time.Time } // the lease lasts on
-	finish   struct{ why string }      // make an end after the request under way
-	restOver struct{}                  // the host may be asked again
+	renew    struct{ until time.Time }         // the lease lasts on
+	added    struct{ task *messages.HostTask } // an addition to the lease
+	finish   struct{ why string }              // make an end after the request under way
+	restOver struct{}                          // the host may be asked again
 	fetched  struct{ response *fetch.Response }
 	parsed   struct { // by a Parser; those of neighbouring visits may come in another order
 		follow    []visit       // links on this host that the page's depth allows
@@ -156,6 +157,9 @@ func (f *Fetcher) Receive(ctx actor.Context) {
 	case *renew:
 		f.until = m.until
 		f.heldUntil.Store(&m.until)
+	case *added: // a Fetcher that has made its end does not use it
+		f.budget += int(m.task.PageBudget)
+		f.enqueue(ctx, m.task.Tasks)
 	case *finish:
 		f.end(ctx, m.why)
 	case *parsed:
@@ -205,7 +209,24 @@ func (f *Fetcher) start(ctx actor.Context) {
 			f.seen[be64(known)] = struct{}{}
 		}
 	}
-	for _, task := range f.task.Tasks {
+	f.enqueue(ctx, f.task.Tasks)
+	f.subscriptions = f.task.Subscriptions
+	if len(f.task.Robots) > 0 {
+		f.known.Robots = new(robots.Rules)
+		if err := f.known.Robots.UnmarshalBinary(f.task.Robots); err != nil {
+			f.log.WithField("err", err).Warn("the rules of robots.txt cannot be read; asking again")
+			f.known.Robots = nil
+		}
+	}
+	if f.known.Robots == nil {
+		f.robotsURL, _ = weburl.Parse(f.task.Host + "/robots.txt")
+	}
+	f.rest(ctx)
+}
+
+// enqueue queues the pages that are lent.
+func (f *Fetcher) enqueue(ctx actor.Context, tasks []*messages.Task) {
+	for _, task := range tasks {
 		u, err := weburl.Parse(task.Url)
 		if err != nil {
 			f.log.WithFields(logrus.Fields{"url": task.Url, "err": err}).Warn("the URL of a task cannot be read")
@@ -222,18 +243,6 @@ func (f *Fetcher) start(ctx actor.Context) {
 			f.pages--
 		}
 	}
-	f.subscriptions = f.task.Subscriptions
-	if len(f.task.Robots) > 0 {
-		f.known.Robots = new(robots.Rules)
-		if err := f.known.Robots.UnmarshalBinary(f.task.Robots); err != nil {
-			f.log.WithField("err", err).Warn("the rules of robots.txt cannot be read; asking again")
-			f.known.Robots = nil
-		}
-	}
-	if f.known.Robots == nil {
-		f.robotsURL, _ = weburl.Parse(f.task.Host + "/robots.txt")
-	}
-	f.rest(ctx)
 }
 
 func (f *Fetcher) stop() {

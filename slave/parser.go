@@ -15,6 +15,7 @@ import (
 	"henro/actors/archivist"
 	"henro/actors/floor"
 	"henro/actors/robots"
+	"henro/actors/topic"
 	"henro/messages"
 	"henro/messages/outlink"
 	"henro/messages/weburl"
@@ -65,6 +66,8 @@ type Parser struct {
 	log       *logrus.Entry
 
 	document links.Document
+	nearer   fingerprint.Nearer
+	reading  *topic.Reading // of document, while its links are resolved; nil: the crawl has no topic
 	resolver *weburl.Resolver
 	builder  *warc.Builder
 	unique   map[string]struct{}
@@ -308,6 +311,7 @@ func (p *Parser) page(m *parse, found *parsed) {
 
 	set := &p.found
 	set.Urls, set.Kinds, set.Flags, set.Anchors = set.Urls[:0], set.Kinds[:0], set.Flags[:0], set.Anchors[:0]
+	set.Around = set.Around[:0]
 	p.urls, p.bytes = p.urls[:0], 0
 	clear(p.unique)
 	p.redirect(r, set)
@@ -315,6 +319,7 @@ func (p *Parser) page(m *parse, found *parsed) {
 	case isHTML(v.Mime):
 		base := p.html(m, &directives)
 		p.resolve(base, p.document.Links, set, v.Charset)
+		p.reading = nil
 	case r.Status == http.StatusOK && p.requisites(r.URL, v.Mime, r.Body):
 		p.resolve(r.URL, p.document.Links, set, "")
 	case m.rules.Sitemaps && r.Status == http.StatusOK && mayName(v.Mime):
@@ -338,7 +343,7 @@ func (p *Parser) page(m *parse, found *parsed) {
 	}
 	v.Links = &messages.LinkSet{
 		Urls: slices.Clone(set.Urls), Kinds: slices.Clone(set.Kinds), Flags: slices.Clone(set.Flags),
-		Anchors: slices.Clone(set.Anchors),
+		Anchors: slices.Clone(set.Anchors), Around: slices.Clone(set.Around),
 	}
 	if m.follow {
 		p.pick(m, set, found)
@@ -398,7 +403,19 @@ func (p *Parser) html(m *parse, directives *robots.Directives) weburl.URL {
 	p.document.Scan(text, options)
 	d := &p.document
 	v.Title, v.Language = d.Title, charset.Language(d.Lang, v.Charset, d.Text)
-	v.MainDigest, v.Simhash = fingerprint.Main(d.Text), fingerprint.Sim(d.Text)
+	if about := m.rules.admission.Topic; about != nil {
+		p.reading = about.Read(d.Title, d.Text)
+		v.Topic = 1 + uint32(1000*p.reading.Score)
+	}
+	v.MainDigest = fingerprint.Main(d.Text)
+	if m.rules.Near {
+		var near fingerprint.Near
+		if v.Simhash, near = p.nearer.Sketch(d.Text); near.Count > 0 {
+			v.Near = near.Append(nil)
+		}
+	} else {
+		v.Simhash = fingerprint.Sim(d.Text)
+	}
 	directives.NoIndex = directives.NoIndex || d.NoIndex
 	directives.NoFollow = directives.NoFollow || d.NoFollow
 	directives.NoArchive = directives.NoArchive || d.NoArchive
@@ -465,8 +482,18 @@ func (p *Parser) resolve(base weburl.URL, refs []links.Ref, set *messages.LinkSe
 		}
 		ref := &refs[i]
 		if u, err := p.resolver.Resolve(ref.Raw); err == nil { // mailto: and javascript: are no URLs here
-			p.add(set, u, ref.Kind, ref.Flags, ref.Anchor)
+			if p.add(set, u, ref.Kind, ref.Flags, ref.Anchor) && p.reading != nil {
+				p.around(set, p.document.Around[i])
+			}
 		}
+	}
+}
+
+// around adds how much the text around the last link is about the topic of the crawl.
+func (p *Parser) around(set *messages.LinkSet, text links.Part) {
+	if about := p.reading.Part(text.From, text.To); about > 0 {
+		set.Around = append(set.Around, make([]byte, len(set.Urls)-len(set.Around))...) // those before it have none
+		set.Around[len(set.Urls)-1] = about
 	}
 }
 
@@ -480,14 +507,14 @@ func (p *Parser) resolverOf(base weburl.URL, encoding string) *weburl.Resolver {
 	return p.resolver
 }
 
-func (p *Parser) add(set *messages.LinkSet, to weburl.URL, kind outlink.Kind, flags outlink.Flags, anchor string) {
+func (p *Parser) add(set *messages.LinkSet, to weburl.URL, kind outlink.Kind, flags outlink.Flags, anchor string) bool {
 	url := to.String()
 	key := url
 	if !kind.Navigates() || kind.Class() != 0 { // a frame is a requisite, also where a link names it too
 		key = string(rune(kind)) + url
 	}
 	if _, known := p.unique[key]; known {
-		return
+		return false
 	}
 	p.unique[key] = struct{}{}
 	p.bytes += len(url) + len(anchor)
@@ -496,6 +523,7 @@ func (p *Parser) add(set *messages.LinkSet, to weburl.URL, kind outlink.Kind, fl
 	set.Kinds = append(set.Kinds, byte(kind))
 	set.Flags = append(set.Flags, byte(flags))
 	set.Anchors = append(set.Anchors, anchor)
+	return true
 }
 
 // pick sends the Fetcher the links of its host that the crawl's rules take.
@@ -543,6 +571,7 @@ func (p *Parser) archive(ctx actor.Context, m *parse, made *factMade) {
 	whole := false
 	if v := made.fact.Visited; v != nil {
 		copy(x.PayloadDigest[:], v.Digest)
+		v.CapturedUnix = x.At.Unix()
 		long := len(r.Payload) >= warc.MinIdentical
 		x.Earlier = p.earlier(m, v, x.PayloadDigest, long)
 		whole = x.Earlier == nil && long && r.Truncated == ""

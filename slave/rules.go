@@ -123,5 +123,5 @@ func splitLinks(v *messages.PageVisited, most int) []*messages.LinkSet {
 
 func section(set *messages.LinkSet, from, to int) *messages.LinkSet {
 	return &messages.LinkSet{Urls: set.Urls[from:to], Kinds: set.Kinds[from:to], Flags: set.Flags[from:to],
-		Anchors: set.Anchors[from:to]}
+		Anchors: set.Anchors[from:to], Around: set.Around[min(from, len(set.Around)):min(to, len(set.Around))]}
 }

@@ -46,11 +46,11 @@ import (
 
 // Messages that the node around a slave sends it.
 type (
-	// MasterSeen says where a master is: a fact of the gossip, or of the process that embeds both. A slave keeps to the
-	// one that welcomed it.
+	// MasterSeen says where a master is, and what it claims: a fact of the gossip, or of the process that embeds both.
+	// Of the masters of a crawl a slave works for the one with the greatest term.
 	MasterSeen struct {
-		PID  *actor.PID
-		Boot string
+		PID *actor.PID
+		messages.Claim
 	}
 	// MasterLost says that the gossip lost a master. Leases run on until they end.
 	MasterLost struct{ Boot string }
@@ -141,10 +141,11 @@ type Slave struct {
 	window    *window    // how many facts are kept: written here, read by the fetchers
 
 	gossip     *gossip
-	master     *actor.PID // nil: none known
-	seenBoot   string     // of its process, as the gossip says
-	masterBoot string     // that welcomed this slave; "": not welcomed yet
-	heardAt    time.Time  // of the master
+	master     *actor.PID     // nil: none known
+	claim      messages.Claim // of it, as the gossip says
+	masterBoot string         // that welcomed this slave; "": not welcomed yet
+	term       uint64         // of the messages that are taken: that of the master
+	heardAt    time.Time      // of the master
 	leaseFor   time.Duration
 	rules      *rules
 	leases     map[uint64]*lent
@@ -163,27 +164,21 @@ type Slave struct {
 	counts   Counts
 }
 
-// gossip is what the gossip reported of masters. It outlives a Slave that restarts, since the gossip reports everything
-// once.
-type gossip struct{ master *MasterSeen }
-
-func (g *gossip) lose(m *MasterLost) {
-	if g.master != nil && g.master.Boot == m.Boot {
-		g.master = nil
-	}
-}
-
 // lent is one lease as this slave sees it.
 type lent struct {
-	host     string
-	kept     *account
-	fetcher  *actor.PID // nil when it has finished
-	made     map[uint64]*factMade
-	next     uint64      // order of the fact that is due next
-	seq      uint64      // of the last fact given a number
-	unstored []*factMade // numbered, and not acknowledged
-	sentAt   time.Time
+	host      string
+	kept      *account
+	fetcher   *actor.PID // nil when it has finished
+	additions uint32     // the latest that was taken
+	made      map[uint64]*factMade
+	next      uint64      // order of the fact that is due next
+	seq       uint64      // of the last fact given a number
+	unstored  []*factMade // numbered, and not acknowledged
+	sentAt    time.Time
 }
+
+// unsent reports that facts have got their number and were not sent.
+func (l *lent) unsent() bool { return len(l.unstored) > 0 && !l.unstored[len(l.unstored)-1].sent }
 
 // rules are the master's, with what is made of them.
 type rules struct {
@@ -220,12 +215,13 @@ func (s *Slave) Receive(ctx actor.Context) {
 		s.sought.Wait()
 		s.forgetRules()
 	case *MasterSeen:
-		s.seeMaster(ctx, m)
+		s.gossip.see(m)
+		s.choose(ctx)
 	case *MasterLost:
 		s.gossip.lose(m)
-		if m.Boot == s.seenBoot {
-			s.master, s.seenBoot, s.masterBoot = nil, "", ""
-		}
+		s.choose(ctx)
+	case *messages.NotLeading:
+		s.follow(ctx, m)
 	case *messages.SlaveWelcomed:
 		s.welcome(ctx, m)
 	case *messages.TaskBatch:
@@ -262,7 +258,7 @@ func (s *Slave) Receive(ctx actor.Context) {
 func (s *Slave) Failed(_ actor.Context, message any) {
 	switch m := message.(type) {
 	case *MasterSeen:
-		s.gossip.master = m
+		s.gossip.see(m)
 	case *MasterLost:
 		s.gossip.lose(m)
 	}
@@ -276,9 +272,7 @@ func (s *Slave) start(ctx actor.Context) {
 	}
 	s.heavy = floor.SpawnAs(ctx, parserProps(s.o, s.archivist, ctx.Self(), s.log), "parser/large")
 	s.ticking.After(ctx, s.o.AskEvery, &askTick{})
-	if s.gossip.master != nil {
-		s.seeMaster(ctx, s.gossip.master)
-	}
+	s.choose(ctx)
 }
 
 // askedKept is how many requests may be answered: an answer to an older one comes too late.
@@ -289,7 +283,7 @@ func (s *Slave) tick(ctx actor.Context) {
 	s.ticking.After(ctx, s.o.AskEvery, &askTick{})
 	s.checkDrained(ctx)
 	s.seekRoom(ctx)
-	if s.master == nil {
+	if s.choose(ctx) || s.master == nil {
 		return
 	}
 	if s.masterBoot != "" && time.Since(s.heardAt) > masterSilence*s.o.AskEvery {
@@ -310,14 +304,6 @@ func (s *Slave) tick(ctx actor.Context) {
 	}
 }
 
-func (s *Slave) seeMaster(ctx actor.Context, m *MasterSeen) {
-	if s.masterBoot != "" && !s.master.Equal(m.PID) || m.Boot == s.seenBoot {
-		return
-	}
-	s.master, s.seenBoot, s.masterBoot, s.gossip.master = m.PID, m.Boot, "", m
-	s.register(ctx)
-}
-
 // register says who this is and what it holds. What was asked for before is asked for no more: a batch that is still on
 // its way is refused, so that the master may take a lease that is not held now to be lost.
 func (s *Slave) register(ctx actor.Context) {
@@ -325,6 +311,7 @@ func (s *Slave) register(ctx actor.Context) {
 	ctx.Request(s.master, &messages.SlaveRegistered{
 		Slave: s.o.Name, Boot: s.o.Boot, Version: s.o.Version, Address: s.o.Address,
 		Connections: uint32(s.o.Connections), Held: s.heldLeases(),
+		Crawl: s.gossip.latest.Crawl, Term: s.gossip.latest.Term,
 	})
 }
 
@@ -338,8 +325,9 @@ func (s *Slave) heldLeases() []uint64 {
 
 // welcome takes the master's rules. A master that was restarted gets again what it may have missed.
 func (s *Slave) welcome(ctx actor.Context, m *messages.SlaveWelcomed) {
-	if m.MasterBoot == s.masterBoot {
-		return
+	claim := messages.Claim{Crawl: m.Crawl, Term: m.Term, Boot: m.MasterBoot}
+	if m.MasterBoot == s.masterBoot || m.MasterBoot != s.claim.Boot || s.gossip.latest.Beats(claim) {
+		return // it has, or it was given up meanwhile
 	}
 	made, err := s.makeRules(m.Fetch)
 	if err != nil {
@@ -349,11 +337,13 @@ func (s *Slave) welcome(ctx actor.Context, m *messages.SlaveWelcomed) {
 	s.forgetRules()
 	s.heardAt = time.Now()
 	s.rules, s.masterBoot, s.leaseFor = made, m.MasterBoot, time.Duration(m.LeaseNs)
+	s.claim, s.term = claim, m.Term
+	s.gossip.follow(s.master, claim)
 	for _, id := range m.Unknown {
 		s.drop(ctx, id)
 	}
 	ctx.Send(s.archivist, &archivist.Describe{Operator: m.Fetch.Operator, UserAgent: m.Fetch.UserAgent})
-	s.log.WithFields(logrus.Fields{"master": m.MasterBoot, "lease": s.leaseFor}).Info("welcomed")
+	s.log.WithFields(logrus.Fields{"master": m.MasterBoot, "term": m.Term, "lease": s.leaseFor}).Info("welcomed")
 	for _, l := range s.leases {
 		for _, fact := range l.unstored {
 			fact.sent = false
@@ -377,7 +367,7 @@ func (s *Slave) ask(ctx actor.Context) {
 		Slave: s.o.Name, Boot: s.o.Boot, Serial: s.serial, HostSlots: uint32(slots),
 		PageSlots: uint32(s.window.free()), Held: s.heldLeases(),
 		Unstored: uint32(s.window.used()), MemoryBytes: memory, Goroutines: uint32(goroutines),
-		Mailboxes: s.mailboxes(),
+		Mailboxes: s.mailboxes(), Term: s.term,
 	})
 }
 
@@ -402,8 +392,12 @@ func (s *Slave) mailboxes() []*messages.Mailboxes {
 }
 
 func (s *Slave) takeBatch(ctx actor.Context, m *messages.TaskBatch) {
-	s.heardAt = time.Now()
 	askedAt, ok := s.asked[m.Serial]
+	if m.Term == s.term {
+		s.heardAt = time.Now()
+	} else {
+		ok = false
+	}
 	if !ok || s.rules == nil {
 		for _, task := range m.Tasks {
 			s.refuse(ctx, task)
@@ -427,6 +421,13 @@ func (s *Slave) takeBatch(ctx actor.Context, m *messages.TaskBatch) {
 }
 
 func (s *Slave) takeTask(ctx actor.Context, task *messages.HostTask, until time.Time) {
+	if task.Addition > 0 {
+		if l := s.leases[task.Lease]; l != nil && l.fetcher != nil && task.Addition > l.additions {
+			l.additions = task.Addition
+			ctx.Send(l.fetcher, &added{task})
+		}
+		return
+	}
 	if _, over := s.ended[task.Lease]; over || s.leases[task.Lease] != nil {
 		return // sent twice
 	}
@@ -443,12 +444,28 @@ func (s *Slave) takeTask(ctx actor.Context, task *messages.HostTask, until time.
 
 // refuse answers the sender of the task, which may be a master that is gone by now.
 func (s *Slave) refuse(ctx actor.Context, task *messages.HostTask) {
+	if task.Addition > 0 { // the lease is held all the same
+		return
+	}
 	ctx.Request(ctx.Sender(), &messages.TaskRefused{Slave: s.o.Name, Boot: s.o.Boot, Lease: task.Lease,
 		Host: task.Host})
 }
 
-// keep puts a durable fact in order and sends what has become whole.
-func (s *Slave) keep(ctx actor.Context, m *factMade) {
+// keep puts durable facts in order and sends what has become whole, each lease's together: what a sync has covered is
+// one Report of a lease, and one message from actor to actor until it is stored.
+func (s *Slave) keep(ctx actor.Context, made ...*factMade) {
+	for _, m := range made {
+		s.put(m)
+	}
+	for _, m := range made {
+		if l := s.leases[m.lease]; l != nil && l.unsent() {
+			s.report(ctx, l)
+		}
+	}
+}
+
+// put puts a durable fact in order.
+func (s *Slave) put(m *factMade) {
 	if m.kept != nil {
 		m.kept.keep(-m.bytes) // its fact is counted from now on
 	}
@@ -462,7 +479,6 @@ func (s *Slave) keep(ctx actor.Context, m *factMade) {
 		delete(l.made, l.next)
 		l.next++
 	}
-	s.report(ctx, l)
 }
 
 // number gives a fact its place under the lease; a link set too large for one message goes ahead in parts.
@@ -494,13 +510,14 @@ func (s *Slave) append(l *lent, m *factMade) {
 }
 
 func (s *Slave) keepArchived(ctx actor.Context, m *archivist.ArchivedBatch) {
-	for _, a := range m.Captures {
-		made := a.Tag.(*factMade)
-		if v := made.fact.Visited; v != nil {
+	made := make([]*factMade, len(m.Captures))
+	for i, a := range m.Captures {
+		made[i] = a.Tag.(*factMade)
+		if v := made[i].fact.Visited; v != nil {
 			v.WarcFile, v.WarcOffset, v.WarcBytes = a.File, uint64(a.Offset), uint64(a.Length)
 		}
-		s.keep(ctx, made)
 	}
+	s.keep(ctx, made...)
 }
 
 // keepFailed reports visits whose records could not be written: they do not count, and will be tried again.
@@ -516,13 +533,14 @@ func (s *Slave) keepFailed(ctx actor.Context, m *archivist.Failed) {
 			ctx.Send(l.fetcher, &finish{why: "archive"})
 		}
 	}
-	for _, tag := range m.Tags {
-		made := tag.(*factMade)
-		if v := made.fact.Visited; v != nil {
+	made := make([]*factMade, len(m.Tags))
+	for i, tag := range m.Tags {
+		made[i] = tag.(*factMade)
+		if v := made[i].fact.Visited; v != nil {
 			v.Status, v.Reason, v.Links = 0, messages.Reason_NOT_ARCHIVED, nil
 		}
-		s.keep(ctx, made)
 	}
+	s.keep(ctx, made...)
 }
 
 // tellStopped says that the archive cannot be written, or, with nil, that it can be again.
@@ -566,7 +584,7 @@ func (s *Slave) report(ctx actor.Context, l *lent) {
 	size := 0
 	send := func() {
 		if len(facts) > 0 {
-			ctx.Request(s.master, &messages.Report{Slave: s.o.Name, Boot: s.o.Boot, Facts: facts})
+			ctx.Request(s.master, &messages.Report{Slave: s.o.Name, Boot: s.o.Boot, Facts: facts, Term: s.term})
 			facts, size, l.sentAt = nil, 0, now
 		}
 	}
@@ -605,8 +623,12 @@ func (m *factMade) withAge(now time.Time) *messages.Fact {
 	return fact
 }
 
-// forget drops what is on the master's disk.
+// forget drops what is on the master's disk. What a master has stored that does not lead any more is not on the disk of
+// the one that does.
 func (s *Slave) forget(ctx actor.Context, m *messages.Stored) {
+	if m.Term != s.term {
+		return
+	}
 	for i, id := range m.Leases {
 		l := s.leases[id]
 		if l == nil {

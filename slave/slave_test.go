@@ -25,12 +25,13 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // school is a Slave with a master that is a Probe, and a web.
 type school struct {
-	ratio  float64 // S/C told with each lease
-	t      *testing.T
-	system *actor.ActorSystem
-	web    *fakeweb.Web
-	slave  *actor.PID
-	master *actortest.Probe
+	ratio    float64       // S/C told with each lease
+	interval time.Duration // of each lease
+	t        *testing.T
+	system   *actor.ActorSystem
+	web      *fakeweb.Web
+	slave    *actor.PID
+	master   *actortest.Probe
 }
 
 // inSchool runs a test in a bubble. The master welcomes with leases of a minute, and stores nothing.
@@ -41,7 +42,7 @@ func inSchool(t *testing.T, web fakeweb.Options, change func(*Options), test fun
 func inSchoolWith(t *testing.T, web fakeweb.Options, so floor.SystemOptions, change func(*Options),
 	test func(*school)) {
 	synctest.Test(t, func(t *testing.T) {
-		s := &school{t: t, system: actortest.SystemWith(t, so)}
+		s := &school{t: t, system: actortest.SystemWith(t, so), interval: 100 * time.Millisecond}
 		var err error
 		if s.web, err = fakeweb.New(web); err != nil {
 			t.Fatal(err)
@@ -59,28 +60,39 @@ func inSchoolWith(t *testing.T, web fakeweb.Options, so floor.SystemOptions, cha
 			t.Fatal(err)
 		}
 		s.master = s.newMaster("master", "m1")
-		s.system.Root.Send(s.slave, &MasterSeen{PID: s.master.PID, Boot: "m1"})
+		s.system.Root.Send(s.slave, &MasterSeen{PID: s.master.PID, Claim: messages.Claim{Boot: "m1"}})
 		actortest.Pass(0)
 		test(s)
 	})
 }
 
 func (s *school) newMaster(name, boot string) *actortest.Probe {
+	return s.newLeader(name, messages.Claim{Boot: boot})
+}
+
+// newLeader makes a master that says what it claims.
+func (s *school) newLeader(name string, c messages.Claim) *actortest.Probe {
 	p := actortest.NewProbe(s.t, s.system, name)
-	p.Reply(func(c actor.Context, message any) {
+	p.Reply(func(ctx actor.Context, message any) {
 		switch m := message.(type) {
 		case *messages.SlaveRegistered:
-			c.Respond(&messages.SlaveWelcomed{MasterBoot: boot, LeaseNs: int64(time.Minute),
-				Fetch: &messages.FetchRules{
-					UserAgent: "test", FetchTimeoutNs: int64(time.Minute), ConnectTimeoutNs: int64(10 * time.Second),
-					IdleTimeoutNs: int64(20 * time.Second),
-					MaxBody:       1 << 20, RobotsAgent: "test",
-				}})
+			ctx.Respond(welcome(c))
 		case *messages.WorkRequested:
-			c.Respond(&messages.TaskBatch{Serial: m.Serial, Renewed: m.Held})
+			ctx.Respond(&messages.TaskBatch{Serial: m.Serial, Renewed: m.Held, Term: c.Term})
 		}
 	})
 	return p
+}
+
+// welcome takes a slave in, with leases of a minute.
+func welcome(c messages.Claim) *messages.SlaveWelcomed {
+	return &messages.SlaveWelcomed{MasterBoot: c.Boot, LeaseNs: int64(time.Minute),
+		Crawl: c.Crawl, Term: c.Term,
+		Fetch: &messages.FetchRules{
+			UserAgent: "test", FetchTimeoutNs: int64(time.Minute), ConnectTimeoutNs: int64(10 * time.Second),
+			IdleTimeoutNs: int64(20 * time.Second),
+			MaxBody:       1 << 20, RobotsAgent: "test",
+		}}
 }
 
 // lend gives the slave a host of the web with so many of its pages, as an answer to its latest request.
@@ -90,7 +102,7 @@ func (s *school) lend(lease uint64, host, pages int) *messages.HostTask {
 		s.t.Fatal("the slave asked for nothing")
 	}
 	task := &messages.HostTask{Lease: lease, Host: "http://" + s.web.Host(host).Name,
-		IntervalNs: int64(100 * time.Millisecond), PageBudget: uint32(pages), Ratio: s.ratio}
+		IntervalNs: int64(s.interval), PageBudget: uint32(pages), Ratio: s.ratio}
 	for n := range pages {
 		task.Tasks = append(task.Tasks, &messages.Task{Url: s.web.PageURL(host, n, 80), DepthLeft: 1,
 			Position: []byte{byte(n)}})
@@ -176,6 +188,67 @@ func TestFetchingStopsAtTheBoundOfWhatIsNotStored(t *testing.T) {
 				t.Error("it does not go on when there is room again")
 			}
 		})
+}
+
+// What a sync has covered is reported together: each Report is a message to the Host, to its Revisit and to the
+// Partition, and they are what a host that answers at once waits for.
+func TestFactsOfASyncAreReportedTogether(t *testing.T) {
+	const pages = 90
+	inSchool(t, fakeweb.Options{Seed: 1, Pages: pages}, func(*Options) {}, func(s *school) {
+		s.interval = time.Millisecond // some 90 in one sync, which takes what came in 100 ms
+		s.lend(7, 0, pages)
+		actortest.Pass(5 * time.Second)
+		reports := actortest.TakeOf[*messages.Report](s.master)
+		seq := uint64(0)
+		for _, report := range reports {
+			for _, fact := range report.Facts {
+				if seq++; fact.Seq != seq {
+					t.Fatalf("fact %d comes as number %d", fact.Seq, seq)
+				}
+			}
+		}
+		if facts := uint64(pages + 2); seq != facts { // and robots.txt, and the end
+			t.Errorf("%d facts were reported, want %d", seq, facts)
+		}
+		if len(reports) > 5 {
+			t.Errorf("%d facts came in %d reports, want one for each sync", seq, len(reports))
+		}
+	})
+}
+
+// TestAnAdditionToALeaseIsTakenOnce, however often it comes, and of a lease that is not held never.
+func TestAnAdditionToALeaseIsTakenOnce(t *testing.T) {
+	inSchool(t, fakeweb.Options{Seed: 1, Pages: 9}, func(*Options) {}, func(s *school) {
+		s.interval = 10 * time.Second
+		task := s.lend(7, 0, 2)
+		actortest.Pass(15 * time.Second)
+		serial := actortest.TakeOf[*messages.WorkRequested](s.master)[0].Serial
+		add := func(lease, serial uint64, pages ...int) {
+			added := &messages.HostTask{Lease: lease, Host: task.Host, PageBudget: uint32(len(pages)), Addition: 1}
+			for _, n := range pages {
+				added.Tasks = append(added.Tasks, &messages.Task{Url: s.web.PageURL(0, n, 80), DepthLeft: 1,
+					Position: []byte{byte(n)}})
+			}
+			s.master.Tell(s.slave, &messages.TaskBatch{Serial: serial, Tasks: []*messages.HostTask{added}})
+		}
+		add(7, serial, 4, 5)
+		add(7, serial, 4, 5)
+		add(8, serial, 6)
+		add(7, 1, 6) // of no request of this slave
+		actortest.Pass(time.Minute)
+		add(7, serial, 6)
+		actortest.Pass(time.Minute)
+		reasons, why := s.reported(7)
+		if len(reasons) != 4 || why != "budget" {
+			t.Errorf("%d pages were visited under the lease, which ended by %q: %v", len(reasons), why, reasons)
+		}
+		if n := len(s.web.Log()); n != 5 { // and robots.txt
+			t.Errorf("%d requests were made, want 5", n)
+		}
+		if refused := actortest.TakeOf[*messages.TaskRefused](s.master); len(refused) > 0 {
+			t.Errorf("refused: %v", refused)
+		}
+	})
 }
 
 // TestDrainingGivesAllLeasesBackAndAsksForNone.

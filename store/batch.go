@@ -36,6 +36,8 @@ type Batch struct {
 	opened  uint32      // minute up to which slots have opened, for Due too
 	domains string      // version of the list of registrable domains by which hosts find their partition
 	firsts  []firstPage // of each visit, which page had its main content first; nil: contents are not compared
+
+	index uint64 // of the entry of a log that holds the batch; 0: there is none
 }
 
 // NewBatch returns an empty batch for a commit at this time.
@@ -173,4 +175,12 @@ type Outcome struct {
 	Relaxations int         // pages now waiting in Relaxations
 	Splits      int         // records moved from coarse slots into finer ones
 	SplitsLeft  bool        // coarse slots remain to be split: commit again soon
+	Texts       []Text      // of the visits stored, if contents are compared
+}
+
+// Text is what a commit knows of the main text of a page that it has stored.
+type Text struct {
+	URL   string
+	First string // the page that had the text before; empty: this one is the first, or none is known
+	New   bool   // the page was visited for the first time
 }

@@ -188,7 +188,7 @@ func (p *Partition) Digest() (string, error) {
 			switch {
 			case v == nil:
 				return walk(k, b.Bucket(k))
-			case meta && bytes.Equal(k, progressKey):
+			case meta && (bytes.Equal(k, progressKey) || bytes.Equal(k, appliedKey)):
 				return nil
 			case meta && bytes.Equal(k, identityKey):
 				v = v[min(len(v), 8):] // the checksum, which is over the schema too, and the schema
@@ -302,6 +302,9 @@ func (k *partitionCheck) pages(pass, passes int) error {
 		return nil
 	}
 	if err := eachFresh(k.tx.Bucket(bucketFresh), nil, nil, func(ref freshRef, rec []byte) error {
+		if ghost, err := superseded(k.tx, ref, fingerprint.URL(string(urlOf(rec)))); err != nil || ghost {
+			return err
+		}
 		return take(ref.key.host(), rec, InFresh)
 	}); err != nil {
 		return err
@@ -467,10 +470,11 @@ func (k *partitionCheck) contents() error {
 	count := uint64(0)
 	err = bucket.ForEach(func(key, v []byte) error {
 		count++
-		url, err := decodeContent(key, v)
+		entry, err := decodeContent(key, v)
 		if err != nil {
 			return err
 		}
+		url := entry.url
 		e, found, err := set.Get(uint64(IDOf(weburl.HostOf(url))), fingerprint.URL(url))
 		if err == nil && !(found && e.Visited()) {
 			k.add("content %x of %s, which was not visited", key, url)
@@ -481,6 +485,32 @@ func (k *partitionCheck) contents() error {
 		k.add("%d contents, counted %d", count, bucket.Sequence())
 	}
 	return err
+}
+
+// raised compares the pages that rose with the seen set: they wait.
+func (k *partitionCheck) raised() error {
+	bucket := k.tx.Bucket(bucketRaised)
+	if bucket == nil {
+		return nil
+	}
+	set, err := seen.Read(k.tx)
+	if err != nil {
+		return err
+	}
+	return bucket.ForEach(func(key, _ []byte) error {
+		if len(key) != 16 {
+			return fmt.Errorf("raised %x: %w", key, ErrCorrupt)
+		}
+		host, fp := hostKey(key), binary.BigEndian.Uint64(key[8:])
+		if _, _, err := raisedTo(k.tx, host, fp); err != nil {
+			return err
+		}
+		e, found, err := set.Get(uint64(host), fp)
+		if err == nil && (!found || e.Visited()) {
+			k.add("host %016x, fingerprint %016x rose and does not wait", uint64(host), fp)
+		}
+		return err
+	})
 }
 
 // rest reads what nothing else refers to.
@@ -497,6 +527,7 @@ func (k *partitionCheck) rest() error {
 			return err
 		}),
 		k.contents(),
+		k.raised(),
 		k.tx.Bucket(bucketStop).ForEach(func(key, v []byte) error {
 			_, err := decodeStop(key, v)
 			return err

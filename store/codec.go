@@ -161,7 +161,7 @@ const (
 	hasETag
 	hasModified
 	hasSays
-	hasVia // or SameAs, behind a byte 0
+	hasVia // or SameAs behind a byte 0, or Near behind a byte 1
 )
 
 // appendPage writes a record. Due time and URL stand first: the queue reads the one, look-ups the other, without
@@ -191,7 +191,7 @@ func appendPage(b []byte, p *Page) []byte {
 	if p.Says != "" {
 		parts |= hasSays
 	}
-	if p.Via != "" || p.SameAs != "" {
+	if p.Via != "" || p.SameAs != "" || p.Near != "" {
 		parts |= hasVia
 	}
 	b = append(b, parts, p.Depth, min(p.DepthLeft, outlink.UnlimitedDepth), p.Band, p.Redirects, p.Attempts)
@@ -227,9 +227,12 @@ func appendPage(b []byte, p *Page) []byte {
 		b = appendString(b, p.Says)
 	}
 	if parts&hasVia != 0 {
-		if p.SameAs != "" {
+		switch {
+		case p.SameAs != "":
 			b = append(append(binary.AppendUvarint(b, uint64(1+len(p.SameAs))), 0), p.SameAs...)
-		} else {
+		case p.Near != "":
+			b = append(append(binary.AppendUvarint(b, uint64(1+len(p.Near))), 1), p.Near...)
+		default:
 			b = appendString(b, p.Via)
 		}
 	}
@@ -283,6 +286,8 @@ func decodePage(record []byte) (Page, error) {
 		p.Via = s.string()
 		if same, ok := strings.CutPrefix(p.Via, "\x00"); ok {
 			p.Via, p.SameAs = "", same
+		} else if near, ok := strings.CutPrefix(p.Via, "\x01"); ok {
+			p.Via, p.Near = "", near
 		}
 	}
 	return p, s.err("page record")

@@ -22,7 +22,7 @@ func TestPageRecordsKeepEveryField(t *testing.T) {
 		LastModified: at.Add(-time.Hour),
 		Timing:       Timing{1, 2, 3, 4, 5, 6, 7, 8}, Status: 200, Reason: 7, Flags: NoIndex | Hinted,
 		Digest: [20]byte{1, 19: 2}, MainDigest: 8, SimHash: 9, ETag: `W/"x"`, Says: "connection refused",
-		Via: "http://b.example/", SameAs: "http://c.example/"}
+		Via: "http://b.example/", SameAs: "http://c.example/", Near: "http://d.example/"}
 	if f := reflect.ValueOf(full); true {
 		for i := range f.NumField() {
 			if f.Field(i).IsZero() {
@@ -30,9 +30,9 @@ func TestPageRecordsKeepEveryField(t *testing.T) {
 			}
 		}
 	}
-	plain, same := full, full
-	plain.SameAs, same.Via = "", "" // no page has both
-	for _, p := range []Page{plain, same, {},
+	plain, same, near := full, full, full // no page has two of them
+	plain.SameAs, plain.Near, same.Via, same.Near, near.Via, near.SameAs = "", "", "", "", "", ""
+	for _, p := range []Page{plain, same, near, {},
 		{URL: "http://a.example/", DepthLeft: outlink.UnlimitedDepth}} {
 		rec := appendPage(nil, &p)
 		got, err := decodePage(rec)

@@ -35,6 +35,9 @@ func (p *Partition) Commit(b *Batch) (Outcome, error) {
 		}
 		defer func() { p.contents.release(b) }()
 	}
+	if p.replicate != nil {
+		return p.replicate(p.index, b)
+	}
 	return p.apply(b)
 }
 
@@ -61,6 +64,12 @@ func (p *Partition) apply(b *Batch) (Outcome, error) {
 			admitted: map[HostID]int{}}
 		if err := c.run(); err != nil {
 			return err
+		}
+		if b.index > 0 {
+			if err := put(tx.Bucket(bucketMeta), appliedKey,
+				binary.LittleEndian.AppendUint64(make([]byte, 4, 12), b.index)); err != nil {
+				return err
+			}
 		}
 		return p.progress.write(tx, p.index, own)
 	})
@@ -406,6 +415,9 @@ func (c *commit) wait(o *origin, page *Page, band uint8) error {
 	if err := c.number(o, page); err != nil {
 		return err
 	}
+	if err := c.moved(o.host, fingerprint.URL(page.URL), band); err != nil {
+		return err
+	}
 	c.record = appendPage(c.record[:0], page)
 	return c.fresh.put(o.host, band, c.record)
 }
@@ -441,7 +453,7 @@ func (c *commit) settle(o *origin) (before bool, err error) {
 	}
 	h.counts.visited++
 	c.totals.visited++
-	return false, nil
+	return false, c.had(o.host, op.URL)
 }
 
 func (c *commit) storeVisits() error {
@@ -515,8 +527,11 @@ func (c *commit) storeVisit(v *Visited, o *origin, first firstPage) error {
 		}
 	}
 	page.DepthLeft, page.Flags, page.Via = left, page.Flags.linked(reach > 0), ""
-	if err := c.storeContent(&page, o.old.content, first); err != nil {
+	if err := c.storeContent(&page, o.old.content, first, v.Near); err != nil {
 		return err
+	}
+	if !v.Retry && (first.known || first.claim || first.url != "") {
+		c.out.Texts = append(c.out.Texts, Text{page.URL, first.url, !visited})
 	}
 	return c.enter(o, &page)
 }
@@ -614,7 +629,7 @@ func (c *commit) storeDrops() error {
 		}
 		page.Next = moment(0)
 		page.Flags |= Dropped
-		page.SameAs = ""
+		page.SameAs, page.Near = "", ""
 		if err := c.leaveContent(page.URL, o.old.content); err != nil {
 			return err
 		}
@@ -662,11 +677,16 @@ func (c *commit) storeRenew(old *Page, o *origin) error {
 		}
 	}
 	// The ghost of a page that was visited inside a lease is its waiting record again.
-	err = eachFresh(c.tx.Bucket(bucketFresh), key64(uint64(o.host)), nil, func(_ freshRef, rec []byte) error {
-		if string(urlOf(rec)) == old.URL {
-			return errStop
+	err = eachFresh(c.tx.Bucket(bucketFresh), key64(uint64(o.host)), nil, func(ref freshRef, rec []byte) error {
+		if string(urlOf(rec)) != old.URL {
+			return nil
 		}
-		return nil
+		if c.tx.Bucket(bucketRaised) != nil { // there may be more of them
+			if err := c.raiseTo(o.host, op.URL, ref.key.band()); err != nil {
+				return err
+			}
+		}
+		return errStop
 	})
 	if err == errStop {
 		return nil
@@ -685,7 +705,15 @@ func (c *commit) storeForgets() error {
 		if o.stale {
 			continue
 		}
-		if op := &c.ops[o.op]; op.Found && op.Old.Visited() {
+		op := &c.ops[o.op]
+		ghost := op.Found && op.Old.Visited()
+		if !ghost {
+			var err error
+			if ghost, err = superseded(c.tx, *o.fresh, op.URL); err != nil {
+				return err
+			}
+		}
+		if ghost {
 			c.fresh.end(*o.fresh)
 		}
 	}
@@ -700,6 +728,11 @@ func (c *commit) storeAdmits() error {
 			if err := c.raised(op, a.URL, a.Depth, a.Redirects); err != nil {
 				return err
 			}
+			if a.Rises && !op.Old.Visited() {
+				if err := c.rise(a, id, max(op.Old.DepthLeft(), op.DepthLeft())); err != nil {
+					return err
+				}
+			}
 			continue
 		}
 		_, name := c.hostOf(a.URL, a.Host)
@@ -711,12 +744,7 @@ func (c *commit) storeAdmits() error {
 		h.counts.waiting++
 		c.totals.known++
 		c.totals.waiting++
-		page := Page{URL: a.URL, From: a.From, Depth: a.Depth, DepthLeft: op.DepthLeft(), Band: min(a.Band, LastBand),
-			Redirects: a.Redirects, Flags: Flags(0).Wishing(a.Frequency).AsRequisite(a.Requisite), Via: a.Via}
-		c.totals.serial++
-		page.Number = c.totals.serial*uint64(c.partition.of) + uint64(c.partition.index)
-		c.record = appendPage(c.record[:0], &page)
-		if err := c.fresh.put(id, page.Band, c.record); err != nil {
+		if err := c.newRecord(a, id, op.DepthLeft()); err != nil {
 			return err
 		}
 		at, ok := c.admitted[id]

@@ -2,11 +2,14 @@ package store
 
 import (
 	"cmp"
+	"encoding/binary"
 	"fmt"
 	"net/http"
 	"sync"
 
 	"go.etcd.io/bbolt"
+
+	"henro/store/fingerprint"
 )
 
 // bucketContents has the first page of each main content, by its digest.
@@ -21,15 +24,34 @@ type contents struct {
 	most       int        // Options.Contents
 	mu         sync.Mutex // held while the files are asked, never while one is written
 	claims     map[uint64]string
+	sketches   sketches
 }
 
-// decodeContent reads an entry of the index: the URL of the page that had the content first.
-func decodeContent(key, v []byte) (url string, err error) {
+// content is an entry of the index.
+type content struct {
+	url  string // of the page that had it first
+	near []byte // fingerprint.Near; empty: not known
+}
+
+// encode returns the entry as bytes, behind room for a checksum. No URL begins with a byte 1.
+func (c *content) encode() []byte {
+	b := make([]byte, 4, 4+1+len(c.near)+len(c.url))
+	if len(c.near) > 0 {
+		b = append(append(b, 1), c.near...)
+	}
+	return append(b, c.url...)
+}
+
+func decodeContent(key, v []byte) (c content, err error) {
 	b, err := unseal(key, v)
 	if err != nil || len(key) != 8 {
-		return "", fmt.Errorf("content: %w", ErrCorrupt)
+		return c, fmt.Errorf("content: %w", ErrCorrupt)
 	}
-	return string(b), nil
+	if len(b) > fingerprint.NearSize && b[0] == 1 {
+		c.near, b = b[1:1+fingerprint.NearSize], b[1+fingerprint.NearSize:]
+	}
+	c.url = string(b)
+	return c, nil
 }
 
 // hasContent reports whether the text of a page is compared with others: it is a page, was had as a whole, and has
@@ -40,14 +62,32 @@ func (p *Page) hasContent() bool {
 }
 
 // shareContents begins the index of a state that is open for writing.
-func (s *State) shareContents(o Options) {
+func (s *State) shareContents(o Options) error {
 	if o.Contents == 0 || o.ReadOnly {
-		return
+		return nil
 	}
 	c := &contents{partitions: s.Partitions, most: o.Contents, claims: map[uint64]string{}}
 	for _, p := range s.Partitions {
+		if err := p.view("read the index of contents", func(tx *bbolt.Tx) error {
+			bucket := tx.Bucket(bucketContents)
+			if bucket == nil {
+				return nil
+			}
+			return bucket.ForEach(func(key, v []byte) error {
+				entry, err := decodeContent(key, v)
+				if near, ok := fingerprint.NearOf(entry.near); err == nil && ok {
+					c.sketches.add(&near, binary.BigEndian.Uint64(key))
+				}
+				return err
+			})
+		}); err != nil {
+			return err
+		}
+	}
+	for _, p := range s.Partitions {
 		p.contents = c
 	}
+	return nil
 }
 
 // firstPage is what the index says of one visit.
@@ -55,6 +95,7 @@ type firstPage struct {
 	known bool   // the page is the first with its content
 	claim bool   // it becomes the first
 	url   string // of the page that is the first; empty: this one, or none
+	near  string // then: of the first page whose content is nearly the same; empty: there is none
 }
 
 // find says of each visit of a batch which page had its content first, and claims the contents that are new. What it
@@ -77,6 +118,7 @@ func (c *contents) find(p *Partition, visits []Visited) ([]firstPage, error) {
 		return nil, err
 	}
 	room := c.most - held
+	nearest, near := make([]uint64, len(visits)), map[uint64]string{}
 	for i := range visits {
 		v, l := &visits[i], &out[i]
 		if v.Retry || !v.Page.hasContent() {
@@ -87,10 +129,31 @@ func (c *contents) find(p *Partition, visits []Visited) ([]firstPage, error) {
 		case v.Page.URL:
 			l.known, l.url = true, ""
 		case "":
+			sketch, ok := fingerprint.NearOf(v.Near)
+			if ok {
+				if nearest[i] = c.sketches.nearest(&sketch); nearest[i] != 0 {
+					near[nearest[i]] = ""
+				}
+			}
 			if room > 0 {
 				l.claim, c.claims[digest] = true, v.Page.URL
 				room--
+				if ok {
+					c.sketches.add(&sketch, digest)
+				}
 			}
+		}
+	}
+	if len(near) == 0 {
+		return out, nil
+	}
+	if _, err := c.lookUp(near, p); err != nil {
+		return nil, err
+	}
+	for i := range out {
+		url := cmp.Or(near[nearest[i]], c.claims[nearest[i]])
+		if url != visits[i].Page.URL { // no earlier text of the page itself
+			out[i].near = url
 		}
 	}
 	return out, nil
@@ -113,10 +176,11 @@ func (c *contents) lookUp(first map[uint64]string, own *Partition) (held int, er
 				}
 				key := key64(digest)
 				if v := bucket.Get(key); v != nil {
-					var err error
-					if first[digest], err = decodeContent(key, v); err != nil {
+					entry, err := decodeContent(key, v)
+					if err != nil {
 						return err
 					}
+					first[digest] = entry.url
 				}
 			}
 			return nil
@@ -125,6 +189,29 @@ func (c *contents) lookUp(first map[uint64]string, own *Partition) (held int, er
 		}
 	}
 	return held, nil
+}
+
+// FirstPages says of visits that are to be stored which pages had their main contents first, as far as that is on disk;
+// empty: the page itself, none, or contents are not compared.
+func (p *Partition) FirstPages(visits []Visited) ([]string, error) {
+	urls, first := make([]string, len(visits)), map[uint64]string{}
+	for i := range visits {
+		if page := &visits[i].Page; p.contents != nil && page.hasContent() {
+			first[page.MainDigest] = ""
+		}
+	}
+	if len(first) == 0 {
+		return urls, nil
+	}
+	if _, err := p.contents.lookUp(first, p); err != nil {
+		return nil, err
+	}
+	for i := range visits {
+		if page := &visits[i].Page; page.hasContent() && first[page.MainDigest] != page.URL {
+			urls[i] = first[page.MainDigest]
+		}
+	}
+	return urls, nil
 }
 
 // release gives up the claims of a batch.
@@ -140,7 +227,7 @@ func (c *contents) release(b *Batch) {
 
 // storeContent notes in a page which one had its content first, and in the index which contents it is the first to
 // have, or no longer has. before is the digest of its content until now.
-func (c *commit) storeContent(page *Page, before uint64, first firstPage) error {
+func (c *commit) storeContent(page *Page, before uint64, first firstPage, near []byte) error {
 	if before != page.MainDigest || !page.hasContent() {
 		if err := c.leaveContent(page.URL, before); err != nil {
 			return err
@@ -149,7 +236,7 @@ func (c *commit) storeContent(page *Page, before uint64, first firstPage) error 
 	if first.known {
 		return nil
 	}
-	if page.SameAs = first.url; !first.claim {
+	if page.SameAs, page.Near = first.url, first.near; !first.claim {
 		return nil
 	}
 	bucket, err := c.tx.CreateBucketIfNotExists(bucketContents)
@@ -160,7 +247,11 @@ func (c *commit) storeContent(page *Page, before uint64, first firstPage) error 
 	if bucket.Get(key) != nil {
 		return nil
 	}
-	if err := put(bucket, key, append(make([]byte, 4, 4+len(page.URL)), page.URL...)); err != nil {
+	entry := content{url: page.URL}
+	if _, ok := fingerprint.NearOf(near); ok {
+		entry.near = near
+	}
+	if err := put(bucket, key, entry.encode()); err != nil {
 		return fmt.Errorf("content of %s: %w", page.URL, err)
 	}
 	return bucket.SetSequence(bucket.Sequence() + 1)
@@ -173,11 +264,75 @@ func (c *commit) leaveContent(url string, digest uint64) error {
 	if bucket == nil {
 		return nil
 	}
-	if v := bucket.Get(key); digest == 0 || len(v) < 4 || string(v[4:]) != url {
+	v := bucket.Get(key)
+	if digest == 0 || v == nil {
 		return nil
+	}
+	if entry, err := decodeContent(key, v); err != nil || entry.url != url {
+		return err
 	}
 	if err := bucket.Delete(key); err != nil {
 		return fmt.Errorf("content of %s: %w", url, err)
 	}
 	return bucket.SetSequence(bucket.Sequence() - 1)
+}
+
+const (
+	mostSketches = 1 << 20
+	sketchHeads  = 1 << 18
+	longestChain = 64 // sketches of a band that are compared, the newest first
+)
+
+// sketches finds contents that are nearly the same. It holds the newest mostSketches, some 80 bytes each.
+type sketches struct {
+	all   []sketched // a ring, once it is full
+	next  int        // in the ring
+	heads [len(fingerprint.Near{}.Bands)][]int32
+}
+
+// sketched is one content, and for each band the entry before it in the same chain, plus one; 0: none.
+type sketched struct {
+	near   fingerprint.Near
+	digest uint64
+	before [len(fingerprint.Near{}.Bands)]int32
+}
+
+// add takes a content in, in the place of the oldest if there is no room.
+func (s *sketches) add(near *fingerprint.Near, digest uint64) {
+	at := s.next
+	if s.next = (s.next + 1) % mostSketches; at == len(s.all) {
+		s.all = append(s.all, sketched{})
+	}
+	e := sketched{near: *near, digest: digest}
+	for i := range s.heads {
+		if s.heads[i] == nil {
+			s.heads[i] = make([]int32, sketchHeads)
+		}
+		head := &s.heads[i][near.Bands[i]%sketchHeads]
+		e.before[i], *head = *head, int32(at)+1
+	}
+	s.all[at] = e
+}
+
+// nearest gives the digest of the content that is most like another one, 0 if none is near.
+func (s *sketches) nearest(near *fingerprint.Near) (digest uint64) {
+	best := fingerprint.LeastLikeness
+	for i, heads := range s.heads {
+		if heads == nil {
+			return 0
+		}
+		at := heads[near.Bands[i]%sketchHeads]
+		for range longestChain {
+			// A chain ends where an entry was replaced: the one there now is of another chain.
+			if at == 0 || s.all[at-1].near.Bands[i]%sketchHeads != near.Bands[i]%sketchHeads {
+				break
+			}
+			e := &s.all[at-1]
+			if like := near.Likeness(&e.near); like > best || like == best && digest == 0 {
+				digest, best = e.digest, like
+			}
+			at = e.before[i]
+		}
+	}
+	return digest
 }

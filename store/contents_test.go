@@ -3,6 +3,7 @@ package store
 import (
 	"fmt"
 	"math/rand/v2"
+	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -47,7 +48,8 @@ func visitTexts(t *testing.T, s *State, visits ...[2]string) map[string]Page {
 		if v[1] == "" {
 			page.Status = 404
 		}
-		batches[i].Visit(Visited{Position: entry.Position, Page: page})
+		_, near := new(fingerprint.Nearer).Sketch([]byte(v[1]))
+		batches[i].Visit(Visited{Position: entry.Position, Page: page, Near: near.Append(nil)})
 	}
 	for i, b := range batches {
 		for range 2 { // the same batch again changes nothing
@@ -221,4 +223,122 @@ func TestContentsOfAStateThatHasNoIndex(t *testing.T) {
 	visitTexts(t, s, [2]string{"http://a.example/", text})
 	pages = visitTexts(t, s, [2]string{"http://c.example/", text})
 	want(t, pages, "http://c.example/", "http://a.example/")
+}
+
+func TestAContentIsNearTheFirstThatIsNearlyTheSame(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "state")
+	s := contentsState(t, dir, nil)
+	// changed returns a text with other words, spread evenly; each of them is in three shingles.
+	changed := func(text string, n int) string {
+		all := strings.Fields(text)
+		for i := range n {
+			all[i*len(all)/n] = fmt.Sprint("other", n, i)
+		}
+		return strings.Join(all, " ")
+	}
+	text, short := words(1, 400), words(2, 2)
+	var others [][2]string
+	for i := range uint64(50) {
+		others = append(others, [2]string{fmt.Sprintf("http://other%d.example/", i), words(100+i, 400)})
+	}
+	visitTexts(t, s, append(others, [2]string{"http://a.example/", text}, [2]string{"http://s.example/", short})...)
+	wantNear := func(pages map[string]Page, url, near string) {
+		t.Helper()
+		if p := pages[url]; p.Near != near || p.SameAs != "" {
+			t.Errorf("%s is near %q and the same as %q, not near %q", url, p.Near, p.SameAs, near)
+		}
+	}
+	pages := visitTexts(t, s, [2]string{"http://b.test/", changed(text, 2)},
+		[2]string{"http://c.test/", changed(text, 40)}, [2]string{"http://t.example/", short + " more"})
+	wantNear(pages, "http://a.example/", "")
+	wantNear(pages, "http://b.test/", "http://a.example/")
+	wantNear(pages, "http://c.test/", "")
+	wantNear(pages, "http://t.example/", "")
+	for _, other := range others {
+		wantNear(pages, other[0], "")
+	}
+
+	// The sketches are on disk; a page is not near its own earlier text.
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	check(t, dir)
+	s = contentsState(t, dir, nil)
+	pages = visitTexts(t, s, [2]string{"http://d.test/", changed(text, 3)},
+		[2]string{"http://other7.example/", changed(others[7][1], 1)})
+	if near := pages["http://d.test/"].Near; near != "http://a.example/" && near != "http://b.test/" {
+		t.Errorf("after a restart it is near %q", near)
+	}
+	wantNear(pages, "http://other7.example/", "")
+	// Nor is it near a text that no page has any more, or when it is missing.
+	visitTexts(t, s, [2]string{"http://other9.example/", words(3, 400)}, [2]string{"http://b.test/", ""})
+	pages = visitTexts(t, s, [2]string{"http://e.test/", changed(others[9][1], 1)})
+	wantNear(pages, "http://e.test/", "")
+	wantNear(pages, "http://b.test/", "")
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	check(t, dir)
+}
+
+// A replica that takes over finds contents that came to it by the log, and all replicas note the same.
+func TestAReplicaThatTakesOverFindsContents(t *testing.T) {
+	dir := t.TempDir()
+	one, other := filepath.Join(dir, "one"), filepath.Join(dir, "other")
+	replica := func(o *Options) { o.Replica, o.Partitions = true, 1 }
+	if err := contentsState(t, one, replica).Close(); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.CopyFS(other, os.DirFS(one)); err != nil {
+		t.Fatal(err)
+	}
+	replicas := []*State{contentsState(t, one, replica), contentsState(t, other, replica)}
+	index := uint64(0)
+	lead := func(s *State) {
+		t.Helper()
+		if err := s.Replicate(1, func(_ int, b *Batch) (out Outcome, err error) {
+			entry, err := b.MarshalBinary()
+			if err != nil {
+				return out, err
+			}
+			index++
+			for _, replica := range replicas {
+				var read Batch
+				if err := read.UnmarshalBinary(entry); err != nil {
+					return out, err
+				}
+				if out, err = replica.Partitions[0].Apply(index, 1, &read); err != nil {
+					return out, err
+				}
+			}
+			return out, nil
+		}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	text := words(1, 400)
+	lead(replicas[0])
+	visitTexts(t, replicas[0], [2]string{"http://a.example/", text})
+	if err := replicas[0].Replicate(1, nil); err != nil {
+		t.Fatal(err)
+	}
+	lead(replicas[1])
+	nearly := "other " + text[strings.IndexByte(text, ' ')+1:]
+	visitTexts(t, replicas[1], [2]string{"http://b.test/", nearly}, [2]string{"http://c.test/", text})
+	var digests []string
+	for _, s := range replicas {
+		pages := recordsOf(t, s)
+		if near, same := pages["http://b.test/"].Near, pages["http://c.test/"].SameAs; near != "http://a.example/" ||
+			same != "http://a.example/" {
+			t.Errorf("near %q, the same as %q", near, same)
+		}
+		digest, err := s.Partitions[0].Digest()
+		if err != nil {
+			t.Fatal(err)
+		}
+		digests = append(digests, digest)
+	}
+	if digests[0] != digests[1] {
+		t.Error("the replicas differ")
+	}
 }

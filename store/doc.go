@@ -8,7 +8,7 @@
 //
 // The record of a page is live in exactly one place at a time:
 //
-//	fresh   never visited: first in, first out, per host and priority band
+//	fresh   never visited: first in, first out, per host and priority band, to a better one of which it may rise
 //	queue   to be visited again: a time queue whose slots are minutes, hours and days (package timequeue)
 //	rest    no visit planned: given up, with the reason, or done for good
 //

@@ -24,6 +24,10 @@ var (
 	// partitions asked for.
 	ErrMismatch = errors.New("the files of the state do not belong together: restore state/ as a whole from one backup")
 
+	// ErrReplica is returned when a state that several masters have copies of is opened by itself for writing.
+	ErrReplica = errors.New("the state is one of several copies: start henro-master with this --dir, or take it as " +
+		"the only one with henro masters recover")
+
 	// ErrMixed is an ErrMismatch of files of one crawl that are of different days.
 	ErrMixed = fmt.Errorf("%w, or let henro check --mend make one state of them", ErrMismatch)
 )

@@ -46,8 +46,18 @@ func (p *Partition) FailWrite(n int, with error) (heal func() bool) {
 	}
 }
 
-// Apply does what a batch says that another partition has committed.
-func (p *Partition) Apply(b *Batch) (Outcome, error) { return p.apply(b) }
+// ApplyEncoded does what a batch says that another partition has committed, as it would be read from a log.
+func (p *Partition) ApplyEncoded(b *Batch) (Outcome, error) {
+	e, err := b.MarshalBinary()
+	if err != nil {
+		return Outcome{}, err
+	}
+	var read Batch
+	if err := read.UnmarshalBinary(e); err != nil {
+		return Outcome{}, err
+	}
+	return p.apply(&read)
+}
 
 // Commits is how many commits the partition has had, as its file says.
 func (p *Partition) Commits() (n uint64, err error) {
@@ -57,6 +67,29 @@ func (p *Partition) Commits() (n uint64, err error) {
 		return err
 	})
 	return n, err
+}
+
+// ForgetTerms makes the files of a state those of a henro that did not count terms.
+func ForgetTerms(dir string) error {
+	s, err := OpenState(dir, DefaultOptions())
+	if err != nil {
+		return err
+	}
+	for _, p := range s.Partitions {
+		if err := p.update("forge", func(tx *bbolt.Tx) error {
+			b, err := unseal(progressKey, tx.Bucket(bucketMeta).Get(progressKey))
+			if err != nil {
+				return err
+			}
+			return put(tx.Bucket(bucketMeta), progressKey, append(make([]byte, 4), b[:24+8*p.of]...))
+		}); err != nil {
+			return err
+		}
+		if err := p.Close(); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // DividedBy writes another version of the list of registrable domains.

@@ -32,6 +32,8 @@ func freshKeyOf(host HostID, band uint8, number uint64) (k freshKey) {
 
 func (k freshKey) host() HostID { return HostID(binary.BigEndian.Uint64(k[:])) }
 
+func (k freshKey) band() uint8 { return k[8] }
+
 // freshRef is where a fresh record lies.
 type freshRef struct {
 	key   freshKey

@@ -24,7 +24,7 @@ type Options struct {
 	// again, and that waits for open readers. Default 1 GiB (0 on Windows, where the file would be extended to it).
 	MapBytes int
 
-	// Contents bounds how many main contents the index of one partition holds, some 130 bytes of its file each; those
+	// Contents bounds how many main contents the index of one partition holds, some 200 bytes of its file each; those
 	// beyond it are not found again. Default 4,000,000; 0: contents are not compared.
 	Contents int
 
@@ -33,6 +33,9 @@ type Options struct {
 
 	// NoSync leaves out fsync. For tests and benchmarks: a power failure may then destroy the state.
 	NoSync bool
+
+	// Replica opens one copy of several, whose batches are in a log too: see replica.go.
+	Replica bool
 
 	// inspect looks through all pages of files that are as the last close left them, too.
 	inspect bool

@@ -57,6 +57,10 @@ const Pinged Flags = 1 << 13
 // Listing says that the content is a sitemap or a feed.
 const Listing Flags = 1 << 14
 
+// Own says that the page is visited under its own name although its host is an alias: the representative does not have
+// it, or it is a sample that is compared.
+const Own Flags = 1 << 15
+
 // wishShift is where the flags hold the changefreq of the sitemap in which the page was found, in three bits.
 const wishShift = 8
 
@@ -135,6 +139,7 @@ type Page struct {
 	SimHash    uint64   // fingerprint.Sim of the main content
 	ETag       string
 	SameAs     string `json:",omitempty"` // the page that had the same main content first, as of the last visit
+	Near       string `json:",omitempty"` // if there is none: the page that had nearly the same main content first
 	Via        string `json:",omitempty"` // of a requisite that was never visited: the URL that names it
 }
 
@@ -258,6 +263,10 @@ type Candidate struct {
 
 	Via string // of a requisite: the URL that names it
 
+	// if the page waits, it does so in a worse band than Band, and rises to that; not kept for candidates of other
+	// partitions
+	Rises bool
+
 	// of the sitemap in which it was found; not kept for candidates of other partitions, as is
 	Priority  outlink.Priority
 	Frequency outlink.Frequency // its changefreq
@@ -283,6 +292,7 @@ type Visited struct {
 	// asked for again at Page.Next; a page visited before is queued for Page.Next.
 	Retry bool
 	Links []outlink.Outlink // the outlinks found; nil: as before; empty: none any more
+	Near  []byte            // fingerprint.Near of the main content; empty: not known, it is as before, or has few words
 }
 
 // Relaxation is a page that was visited with less depth left than it turned out to have. Its links in scope are to be

@@ -70,6 +70,9 @@ type Partition struct {
 	mu     sync.Mutex
 	opened uint32 // minute up to which Due has handed out slots
 	queue  *timequeue.Writer
+
+	replicate func(partition int, b *Batch) (Outcome, error) // State.Replicate; nil: one master has the state
+	pinned    *bbolt.Tx                                      // of a replica: its checkpoint
 }
 
 // identity is what the files of one state have in common.
@@ -85,8 +88,7 @@ func Open(path string, o Options) (*Partition, error) {
 		return nil, err
 	}
 	s := &State{Partitions: []*Partition{p}}
-	s.shareContents(o)
-	if err := s.beginSession(o); err != nil {
+	if err := cmp.Or(s.shareContents(o), s.beginSession(o)); err != nil {
 		return nil, errors.Join(err, p.Close())
 	}
 	return p, nil
@@ -217,7 +219,12 @@ func (p *Partition) identify(tx *bbolt.Tx) error {
 }
 
 // Close lets go of the file. It waits for reads to end.
-func (p *Partition) Close() error { return diagnose("close "+p.path, p.db.Close()) }
+func (p *Partition) Close() (err error) {
+	if p.pinned != nil {
+		err = p.closeReplica()
+	}
+	return diagnose("close "+p.path, errors.Join(err, p.db.Close()))
+}
 
 // rescue turns a panic into an error: bbolt panics on broken pages, and reading a file that was cut off faults.
 func rescue(doing string, err *error) {
@@ -326,7 +333,7 @@ func hostKey(k []byte) HostID {
 // Waiting is what Fresh read.
 type Waiting struct {
 	Entries []Entry    // by band, then first come first; DepthLeft is what the seen set says now
-	Ghosts  []Position // entries whose page was visited meanwhile inside a lease: hand them to Batch.Forget
+	Ghosts  []Position // of pages that were visited inside a lease, or rose: hand them to Batch.Forget
 	Next    Position   // go on behind this one; nil at the end
 }
 
@@ -348,12 +355,17 @@ func (p *Partition) Fresh(host HostID, after Position, limit int) (w Waiting, er
 			if err != nil {
 				return err
 			}
-			e, found, err := set.Get(uint64(host), fingerprint.URL(page.URL))
+			fp := fingerprint.URL(page.URL)
+			e, found, err := set.Get(uint64(host), fp)
 			if err != nil {
 				return err
 			}
 			last = freshPosition(ref)
-			if found && e.Visited() {
+			ghost, err := superseded(tx, ref, fp)
+			if err != nil {
+				return err
+			}
+			if ghost || found && e.Visited() {
 				w.Ghosts = append(w.Ghosts, last)
 				return nil
 			}
@@ -666,6 +678,9 @@ func (p *Partition) Lookup(url string) (e Entry, place Place, err error) {
 			})
 		} else {
 			err = eachFresh(tx.Bucket(bucketFresh), key64(uint64(host)), nil, func(ref freshRef, rec []byte) error {
+				if ghost, err := superseded(tx, ref, fingerprint.URL(url)); err != nil || ghost {
+					return err
+				}
 				return take(rec, func() Position { return freshPosition(ref) }, InFresh)
 			})
 		}
@@ -706,6 +721,25 @@ func (p *Partition) Find(urls map[string]struct{}) (found []Entry, err error) {
 		err = nil
 	}
 	return found, err
+}
+
+// foundMost bounds the pages of one host that FindOf returns.
+const foundMost = 20_000
+
+// FindOf fills in the visited pages of some hosts, foundMost of each at most, in one scan of the partition.
+func (p *Partition) FindOf(hosts map[string][]Page) error {
+	return p.view("find the pages of hosts", func(tx *bbolt.Tx) error {
+		return timequeue.Each(tx, func(_ timequeue.Ref, rec []byte) error {
+			host := weburl.HostOf(string(urlOf(rec)))
+			pages, wanted := hosts[host]
+			if !wanted || len(pages) >= foundMost {
+				return nil
+			}
+			page, err := decodePage(rec)
+			hosts[host] = append(pages, page)
+			return err
+		})
+	})
 }
 
 // Visited reads up to limit pages that have been visited, whenever due, behind a position (nil: from the first), and
@@ -775,6 +809,9 @@ func (p *Partition) EachPage(fn func(Page, Place) error) error {
 			}
 			e, found, err := set.Get(uint64(ref.key.host()), fingerprint.URL(page.URL))
 			if err != nil || found && e.Visited() {
+				return err
+			}
+			if ghost, err := superseded(tx, ref, fingerprint.URL(page.URL)); err != nil || ghost {
 				return err
 			}
 			page.DepthLeft = max(page.DepthLeft, e.DepthLeft())

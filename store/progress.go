@@ -14,15 +14,16 @@ import (
 // The files of a state commit by themselves. With every commit a file notes how many commits of the others are on disk,
 // so a file of an earlier day than the others is found when the state is opened: another file knows of commits that it
 // lacks. Each opening for writing is a session with a random number, so files of two continuations of one backup are
-// found too. The last file leads: its session is noted before any other file commits, and closed after all others. A
-// file also notes its own length: most of it may be room to grow, and a file that was cut off there still has all of
-// its pages.
+// found too; sessions are counted, and the count is the term of the master that opened the state. The last file leads:
+// its session is noted before any other file commits, and closed after all others. A file also notes its own length:
+// most of it may be room to grow, and a file that was cut off there still has all of its pages.
 //
 // # Invariants
 //
 //   - A file never notes more commits of another one than are on that one's disk.
 //   - Every file is of the session of the last file, or, while that is open, of the one before it, whatever crashes.
 //   - When a state has been closed, all files note the same commits.
+//   - The term of a session is greater than that of every session that any file notes.
 
 // progressKey lies beside the totals in the order of keys, since every commit writes both: "own/…" lies before it.
 var progressKey = []byte("progress")
@@ -30,6 +31,7 @@ var progressKey = []byte("progress")
 // progress is how far the files of a state have come. Partitions share it.
 type progress struct {
 	session, before uint64          // this session, and the one before it; the same when it is closed
+	term            uint64          // of this session: how many there were with it
 	commits         []atomic.Uint64 // on the disk of each partition
 }
 
@@ -37,7 +39,7 @@ type progress struct {
 type noted struct {
 	size            int64 // of the file, in bytes
 	session, before uint64
-	commits         []uint64 // of each partition, in order; missing ones count as 0
+	commits         []uint64 // of each partition, in order; missing ones count as 0. Behind them, the term
 }
 
 func (n *noted) of(partition int) uint64 {
@@ -70,7 +72,7 @@ func (g *progress) write(tx *bbolt.Tx, index int, own uint64) error {
 	if err != nil {
 		return err
 	}
-	b := make([]byte, 4, 28+8*len(g.commits))
+	b := make([]byte, 4, 36+8*len(g.commits))
 	for _, n := range []uint64{uint64(info.Size()), g.session, g.before} {
 		b = binary.LittleEndian.AppendUint64(b, n)
 	}
@@ -81,6 +83,7 @@ func (g *progress) write(tx *bbolt.Tx, index int, own uint64) error {
 		}
 		b = binary.LittleEndian.AppendUint64(b, n)
 	}
+	b = binary.LittleEndian.AppendUint64(b, g.term)
 	return put(tx.Bucket(bucketMeta), progressKey, b)
 }
 
@@ -102,13 +105,14 @@ func (s *State) beginSession(o Options) error {
 	if err != nil {
 		return err
 	}
-	g := &progress{commits: make([]atomic.Uint64, s.Partitions[0].of)}
+	g := &progress{commits: make([]atomic.Uint64, s.Partitions[0].of), term: latestTerm(files, s.Partitions[0].of)}
 	for i := range s.Partitions {
 		for j := range g.commits {
 			g.commits[j].Store(max(g.commits[j].Load(), files[i].of(j)))
 		}
 	}
-	if err := s.compare(files); err != nil {
+	// After a power failure the files of a replica are of their checkpoints; its log makes them one state again.
+	if err := s.compare(files); err != nil && !o.Replica {
 		return err
 	}
 	for _, p := range s.Partitions {
@@ -125,6 +129,9 @@ func (s *State) beginSession(o Options) error {
 	var b [8]byte
 	rand.Read(b[:]) // never fails
 	g.session, g.before = binary.LittleEndian.Uint64(b[:]), last.session
+	if !o.Replica { // whose terms are those of the log
+		g.term++
+	}
 	return s.Partitions[len(files)-1].note()
 }
 
@@ -140,6 +147,14 @@ func (s *State) notes() ([]noted, error) {
 		}
 	}
 	return files, nil
+}
+
+// latestTerm is the greatest that any file notes; 0: an older henro wrote them, or nothing did.
+func latestTerm(files []noted, partitions int) (term uint64) {
+	for i := range files {
+		term = max(term, files[i].of(partitions))
+	}
+	return term
 }
 
 // compare refuses files that do not belong together.

@@ -45,7 +45,7 @@ func Reconcile(dir string) (done *Reconciled, err error) {
 	if done.Why == nil {
 		return nil, nil
 	}
-	g := &progress{commits: make([]atomic.Uint64, len(s.Partitions))}
+	g := &progress{commits: make([]atomic.Uint64, len(s.Partitions)), term: latestTerm(files, len(s.Partitions))}
 	for i, p := range s.Partitions {
 		g.commits[i].Store(files[i].of(i))
 		p.progress = g

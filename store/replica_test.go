@@ -43,7 +43,7 @@ func (r *replica) reopen() {
 
 func (r *replica) apply(b *store.Batch) {
 	r.Helper()
-	if _, err := r.p.Apply(b); err != nil {
+	if _, err := r.p.ApplyEncoded(b); err != nil {
 		r.Fatal(r.name, err)
 	}
 }
@@ -57,7 +57,7 @@ func (r *replica) applyCut(b *store.Batch, n int) {
 		r.Fatal(r.name, err)
 	}
 	heal := r.p.FailWrite(n, storetest.ErrInjected())
-	_, err = r.p.Apply(b)
+	_, err = r.p.ApplyEncoded(b)
 	if happened := heal(); happened != (err != nil) {
 		r.Fatalf("%s: write %d failed: %v, and the commit said %v", r.name, n, happened, err)
 	}
@@ -237,7 +237,7 @@ func TestTheListOfDomainsIsNotedByACommit(t *testing.T) {
 		if _, err := files[0].Commit(b); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := files[1].Apply(b); err != nil {
+		if _, err := files[1].ApplyEncoded(b); err != nil {
 			t.Fatal(err)
 		}
 		domains("several")

@@ -46,6 +46,13 @@ func partitionPath(dir string, index int) string {
 	return filepath.Join(dir, fmt.Sprintf("p%03d.db", index))
 }
 
+// Term is how often the state was opened for writing, the present opening counted, which is on disk: of two masters on
+// copies of one state, the one whose copy was opened later in its life has the greater term.
+func (s *State) Term() uint64 { return s.Partitions[0].progress.term }
+
+// Crawl names the crawl whose state this is: random, the same in every copy.
+func (s *State) Crawl() string { return hex.EncodeToString(s.Partitions[0].crawl[:8]) }
+
 // Exists reports whether a directory holds a state.
 func Exists(dir string) bool {
 	_, err := os.Stat(partitionPath(dir, 0))
@@ -56,6 +63,13 @@ func Exists(dir string) bool {
 // counts when it is created; later it must be the same, or zero.
 func OpenState(dir string, o Options) (*State, error) {
 	if err := o.Validate(); err != nil {
+		return nil, err
+	}
+	if o.Replica {
+		if err := openReplica(dir, &o); err != nil {
+			return nil, err
+		}
+	} else if err := refuseReplica(dir); err != nil && !o.ReadOnly {
 		return nil, err
 	}
 	first := partitionPath(dir, 0)
@@ -123,7 +137,13 @@ func (s *State) open(dir string, o Options) error {
 	if err := s.beginSession(o); err != nil {
 		return err
 	}
-	s.shareContents(o)
+	begin := s.shareContents
+	if o.Replica { // which finds contents when it leads
+		begin = func(Options) error { return s.Checkpoint() }
+	}
+	if err := begin(o); err != nil {
+		return err
+	}
 	return s.findMoved()
 }
 

@@ -319,6 +319,60 @@ func unpack(t *testing.T, backup io.Reader, dir string) {
 	}
 }
 
+// TestATermIsGreaterThanAllBefore: of this state and of what it was copied from, however it ended, and whatever was
+// done to its files. Files of an older henro, which have none, begin at 1.
+func TestATermIsGreaterThanAllBefore(t *testing.T) {
+	dir := filled(t, 1000) // which opened it
+	term := func(dir string) uint64 {
+		s := openState(t, dir, testOptions())
+		defer s.Close()
+		return s.Term()
+	}
+	if is := term(dir); is != 2 {
+		t.Errorf("opened for the second time it is in term %d", is)
+	}
+	readOnly := testOptions()
+	readOnly.ReadOnly = true
+	if s := openState(t, dir, readOnly); s.Term() != 2 {
+		t.Errorf("reading raised the term to %d", s.Term())
+	} else {
+		s.Close()
+	}
+	if _, _, err := store.Compact(dir, nil); err != nil { // an opening, too
+		t.Fatal(err)
+	}
+	s := openState(t, dir, testOptions())
+	if s.Term() != 4 {
+		t.Errorf("compacted it is in term %d", s.Term())
+	}
+	copied := filepath.Join(t.TempDir(), "state")
+	if err := os.CopyFS(copied, os.DirFS(dir)); err != nil { // of a master that is frozen
+		t.Fatal(err)
+	}
+	var b bytes.Buffer
+	if _, err := s.Backup(&b); err != nil {
+		t.Fatal(err)
+	}
+	unpack(t, &b, filepath.Join(copied, "..", "backup"))
+	crawl := s.Crawl()
+	for _, dir := range []string{copied, filepath.Join(copied, "..", "backup")} {
+		again := openState(t, dir, testOptions())
+		if again.Term() != 5 || again.Crawl() != crawl {
+			t.Errorf("a copy of crawl %s in term %d is of crawl %s in term %d", crawl, s.Term(), again.Crawl(),
+				again.Term())
+		}
+		again.Close()
+	}
+	s.Close()
+	if err := store.ForgetTerms(dir); err != nil {
+		t.Fatal(err)
+	}
+	clean(t, dir)
+	if is := term(dir); is != 1 {
+		t.Errorf("files without terms are opened in term %d", is)
+	}
+}
+
 func TestCompactKeepsEverything(t *testing.T) {
 	dir := filled(t, 5000)
 	s := openState(t, dir, testOptions())

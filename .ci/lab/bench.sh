@@ -4,6 +4,7 @@
 #
 #   bench.sh [ROUNDS] [DIR]
 #   BEFORE=DIR                 programs of another commit, measured in turns with these
+#   WITH="--topic FILE"        these programs with more flags, measured in turns with those without
 #
 # Prints a line a run and the medians. Ratios of neighbours are what counts: machines differ, and so do their moments.
 set -euo pipefail
@@ -25,10 +26,10 @@ PORT=${PORT:-8080} bash "$lab/docs.sh" up "$dir/sites"
 mapfile -t flags <"$dir/sites/flags.txt"
 
 measure() { python3 "$lab/measure.py" run "$@" | tee -a "$dir/bench.tsv"; }
-crawl() { # NAME FOLDER
+crawl() { # NAME FOLDER FLAG…
 	rm -rf "$dir/crawl"
 	measure "$1" "$2/henro" crawl --dir "$dir/crawl" --allow-private --delay 0 --depth -1 --seeds "$dir/sites/seeds.txt" \
-		"${flags[@]}" --log-level warn --listen-http off --progress off
+		"${flags[@]}" --log-level warn --listen-http off --progress off "${@:3}"
 }
 
 printf 'what\tpages\tseconds\tpages/s\tus/page\tpeak MB\twritten/page\n' | tee "$dir/bench.tsv"
@@ -37,5 +38,7 @@ for _ in $(seq "$rounds"); do
 	measure ceiling "$dir/bin/loop" -ceiling "$dir/ceiling.warc.gz" "$dir/sites"
 	crawl henro "$dir/bin"
 	[ -z "${BEFORE:-}" ] || crawl before "$BEFORE"
+	# shellcheck disable=SC2086 # several flags
+	[ -z "${WITH:-}" ] || crawl with "$dir/bin" $WITH
 done
 python3 "$lab/measure.py" medians "$dir/bench.tsv"

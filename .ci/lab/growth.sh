@@ -29,7 +29,7 @@ spent() { # COMMAND…: processor seconds
 	} >&2
 }
 
-[ -n "${WRITTEN:-}" ] || printf 'what\tpages\tseconds\tpages/s\tus/page\tpeak MB\twritten/page\tstate/page\twarc/page\tcheck\tstats\twhy\tstart\n'
+[ -n "${WRITTEN:-}" ] || printf 'what\tpages\tseconds\tpages/s\tus/page\tpeak MB\twritten/page\town MB\tmapped MB\tstate/page\twarc/page\tcheck\tstats\twhy\tstart\n'
 for pages; do
 	rm -rf "$dir/crawl" "$dir/web" "$dir/out"
 	"$dir/bin/henro" fakeweb --hosts $((pages / 100)) --domains $((pages / 100)) --pages 100 --pareto 0 --degree 18 --cross 0.1 --page-bytes 2000 \
@@ -45,7 +45,7 @@ for pages; do
 		wait "$web" || true
 		continue
 	fi
-	row=$(python3 "$lab/measure.py" run "$pages" "${crawl[@]}")
+	row=$(python3 "$lab/measure.py" memory "$pages" "${crawl[@]}")
 	printf '%s' "$row"
 	found=$(cut -f2 <<<"$row")
 	for part in state warc; do

@@ -9,4 +9,4 @@ if [ $# -gt 0 ]; then
 	exec go run ./.ci/lab/kill "$@"
 fi
 go run ./.ci/lab/kill -rounds 2 -case crawl,slave,master
-go run ./.ci/lab/kill -rounds 1 -case freeze,term,impatient,panic
+go run ./.ci/lab/kill -rounds 1 -case freeze,term,impatient,panic,leader,frozen

@@ -1,6 +1,7 @@
 """Runs crawlers and measures them.
 
     measure.py run NAME COMMAND... [-- NAME COMMAND...]
+    measure.py memory NAME COMMAND...
     measure.py medians FILE
 
 run prints NAME, pages, seconds, pages/s, us of processor a page, MB at most, bytes written a page, separated by tabs. What stands
@@ -8,6 +9,9 @@ behind -- runs beside the command, is asked to end after it, and gets a line wit
 how many pages it has fetched, as "urls=N", "pages=N", "pages":N or "N pages"; where it counts requisites apart, "N pages, M requisites"
 are N + M. Processor time, memory and bytes written are those of the process, as the kernel counted them: of bytes, what the process wrote
 by system calls, to sockets too. (What it dirtied is no measure: where a file lies in large folios, a write of 4 kB counts as a whole one.)
+
+memory does the same, with two columns more: the most MB that were its own (heap, stacks) and the most of mapped files, looked at every
+0.2 s. The kernel takes the latter back when others need them.
 
 medians reads such lines and prints the medians of each name, and the ratios of the others to the first.
 """
@@ -17,6 +21,7 @@ import signal
 import statistics
 import subprocess
 import sys
+import threading
 import time
 
 
@@ -31,8 +36,9 @@ def usage_of(process):
     return status, usage.ru_utime + usage.ru_stime, usage.ru_maxrss / 1024, written
 
 
-def line(name, pages, took, processor, memory, written):
-    print(f"{name}\t{pages}\t{took:.2f}\t{pages / took:.0f}\t{1e6 * processor / pages:.0f}\t{memory:.0f}\t{written / pages:.0f}")
+def line(name, pages, took, processor, memory, written, *more):
+    print(f"{name}\t{pages}\t{took:.2f}\t{pages / took:.0f}\t{1e6 * processor / pages:.0f}\t{memory:.0f}\t{written / pages:.0f}",
+          *(f"{m:.0f}" for m in more), sep="\t")
 
 
 def pages_of(name, out):
@@ -43,7 +49,21 @@ def pages_of(name, out):
     return int(found[1]) + (int(apart[1]) if apart else 0)
 
 
-def run(name, command):
+def watch(process, most):
+    while True:
+        try:
+            status = open(f"/proc/{process.pid}/status").read()
+        except OSError:
+            return
+        found = dict(re.findall(r"^(RssAnon|RssFile):\s+(\d+) kB", status, re.M))
+        if not found:  # it has ended
+            return
+        for kind, size in found.items():
+            most[kind] = max(most.get(kind, 0), int(size) / 1024)
+        time.sleep(0.2)
+
+
+def run(name, command, memory=False):
     beside = []
     if "--" in command:
         at = command.index("--")
@@ -52,6 +72,9 @@ def run(name, command):
     start = time.monotonic()
     process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
     others = [(other, subprocess.Popen(rest, stdout=subprocess.DEVNULL)) for other, rest in beside]
+    most = {}
+    if memory:
+        threading.Thread(target=watch, args=(process, most), daemon=True).start()
     out = process.stdout.read()
     status, *used = usage_of(process)
     took = time.monotonic() - start
@@ -61,7 +84,7 @@ def run(name, command):
     if status:
         sys.exit(f"{name} failed: {out}")
     pages = pages_of(name, out)
-    line(name, pages, took, *used)
+    line(name, pages, took, *used, *(most[kind] for kind in ("RssAnon", "RssFile") if memory))
     for other, *used in usages:
         line(other, pages, took, *used)
 
@@ -86,6 +109,8 @@ def medians(path):
 if __name__ == "__main__":
     if sys.argv[1:2] == ["run"] and len(sys.argv) > 3:
         run(sys.argv[2], sys.argv[3:])
+    elif sys.argv[1:2] == ["memory"] and len(sys.argv) > 3:
+        run(sys.argv[2], sys.argv[3:], memory=True)
     elif sys.argv[1:2] == ["medians"] and len(sys.argv) == 3:
         medians(sys.argv[2])
     else:

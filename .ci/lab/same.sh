@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# Which pages of real documentation sites have the same text, two of the sites standing under a second name: what a crawl says is compared with the files.
+# Which pages of real documentation sites have the same text, which folders, and which sites stand under a second name, as two do: what henro says is compared
+# with the files.
 #
 #   same.sh [DIR]
 set -euo pipefail
@@ -20,6 +21,17 @@ bash "$lab/docs.sh" up "$dir/sites"
 printf 'http://%s-again.docs.test:'"$PORT"'/\n' git policy >>"$dir/sites/seeds.txt"
 mapfile -t flags <"$dir/sites/flags.txt"
 rm -rf "$dir/crawl"
-"$dir/henro" crawl --dir "$dir/crawl" --allow-private --delay 0 --depth -1 --seeds "$dir/sites/seeds.txt" "${flags[@]}" --requisites off --near mark \
-	--log-level error --listen-http off --progress off >"$dir/ended"
-python3 "$lab/same.py" "$dir/henro" "$dir/crawl" "$dir/sites"
+crawl() { # FOLDER FLAG...
+	"$dir/henro" crawl --dir "$dir/$1" --allow-private --delay 0 --depth -1 --seeds "$dir/sites/seeds.txt" "${flags[@]}" --requisites off "${@:2}" \
+		--log-level error --listen-http off --progress off >"$dir/ended"
+}
+crawl crawl --near mark
+python3 "$lab/same.py" "$dir/henro" "$dir/crawl" "$dir/sites" "$dir/texts.tsv"
+python3 "$lab/mirrors.py" "$dir/henro" "$dir/crawl" "$dir/texts.tsv"
+rm -rf "$dir/left"
+crawl left --near skip-links
+python3 "$lab/left.py" "$dir/henro" "$dir/left" "$dir/texts.tsv"
+rm -rf "$dir/mapped"
+crawl mapped --aliases map
+"$dir/henro" alias --dir "$dir/mapped"
+python3 "$lab/aliases.py" "$dir/henro" "$dir/crawl" "$dir/mapped" "$dir/sites"

@@ -60,7 +60,7 @@ def kind_of_file(name):
 name_of_run, command = sys.argv[1], sys.argv[2:]
 calls, sizes, syncs = collections.Counter(), collections.Counter(), collections.Counter()
 with tempfile.NamedTemporaryFile() as trace:
-    ran = subprocess.run(["strace", "-f", "-y", "-xx", "-s", "512", "-o", trace.name, "-e", "trace=write,pwrite64,fdatasync,fsync",
+    ran = subprocess.run(["strace", "-f", "--seccomp-bpf", "-y", "-xx", "-s", "512", "-o", trace.name, "-e", "trace=write,pwrite64,fdatasync,fsync",
                           *command], check=True, stdout=subprocess.PIPE, text=True)
     pages = pages_of(name_of_run, ran.stdout)
     for line in open(trace.name, errors="replace"):

@@ -22,7 +22,9 @@ import (
 	"henro/actors/robots"
 	"henro/actors/scope"
 	"henro/actors/stoplist"
+	"henro/actors/topic"
 	"henro/actors/traps"
+	"henro/actors/urlrules"
 	"henro/messages/outlink"
 	"henro/messages/weburl"
 )
@@ -43,6 +45,10 @@ type Rules struct {
 	// may lie anywhere. What they link to is not followed, and what they load themselves (a sheet its fonts, a frame
 	// its images) as far as MaxRequisite from the page.
 	Requisites outlink.Classes
+
+	// Topic is what the crawl is about: links are scored by it, and those below TopicMin are not taken. nil: nothing
+	Topic    *topic.Topic `json:",omitempty"`
+	TopicMin float64      `json:",omitempty"`
 
 	// Admit is a rule of the program that embeds the crawl: whether a link from one URL to another, which all other
 	// rules take, is taken. It is asked by several goroutines at once and must not wait. Slaves in other processes do
@@ -69,6 +75,9 @@ func (r *Rules) Flags(f *pflag.FlagSet) {
 	f.BoolVar(&r.ObeyNofollow, "obey-nofollow", r.ObeyNofollow,
 		"do not follow links marked rel=nofollow, nor those of pages that say so; on by itself with --scope any")
 	f.IntVar(&r.Beyond, "lang-beyond", r.Beyond, "with --lang: links followed through pages in other languages")
+	f.Float64Var(&r.TopicMin, "topic-min", r.TopicMin,
+		"with --topic: take no link that scores less than this, 0 to 1: half is what its page hands on, half its "+
+			"anchor text and its URL, or the text around it")
 	f.IntVar(&r.Traps.MaxURL, "trap-url", r.Traps.MaxURL,
 		"no URLs of more bytes than this; 0 is no limit, as for all traps")
 	f.IntVar(&r.Traps.MaxSegments, "trap-depth", r.Traps.MaxSegments, "no URLs with more segments in their path")
@@ -99,6 +108,9 @@ func (r *Rules) Validate() error {
 	if r.Beyond < 0 {
 		return fmt.Errorf("links followed beyond the language %d: want 0 or more", r.Beyond)
 	}
+	if r.TopicMin < 0 || r.TopicMin >= 1 {
+		return fmt.Errorf("least score of a link %v: want 0 or more, below 1", r.TopicMin)
+	}
 	return r.Traps.Validate()
 }
 
@@ -117,6 +129,8 @@ type Page struct {
 	Requisite uint8  // how far from the page that it is a requisite of; 0: it is a page itself
 	Embedded  bool   // it is a page, and a requisite of another page as well
 	Failed    bool   // answered with an error
+	// what it hands on to its links of the topic of the crawl, 0 to 1
+	Topic float64
 }
 
 // hostOf is the host of a URL that the page links to: most links stay within theirs.
@@ -143,6 +157,7 @@ type Place struct {
 	Depth, DepthLeft uint8
 	Redirects        uint8
 	Requisite        uint8 // how far from the page that it is a requisite of; 0: a page; outlink.PageToo: both
+	Topic            float64
 }
 
 // Link judges one link by itself, its page and the scope. Host.Takes comes after it.
@@ -227,6 +242,14 @@ func (r *Rules) page(in Regions, page *Page, l *outlink.Outlink) (Place, Reason)
 	if moved {
 		from = ""
 	}
+	if r.Topic != nil {
+		if to.Topic = page.Topic; !moved {
+			to.Topic = r.Topic.Link(page.Topic, l.Anchor, l.URL, l.Around)
+		}
+		if to.Topic < r.TopicMin {
+			return to, OffTopic
+		}
+	}
 	return to, ofTrap(r.trap(from, l.URL, int(to.Depth)))
 }
 
@@ -276,6 +299,7 @@ type Host struct {
 	Robots   *robots.Rules
 	Stops    *stoplist.List
 	Sessions *traps.Sessions // those of URLs that were taken are remembered
+	URLRules *urlrules.Set
 }
 
 // Takes says why a URL of the host is not taken, by what the host has shown so far.
@@ -290,6 +314,15 @@ func (h *Host) Takes(r *Rules, url string, now time.Time) Reason {
 		}
 	}
 	return ofTrap(h.session(r, url))
+}
+
+// Spares says whether a URL is not visited because its host's URL rules say that it is a page that was, from which at
+// least as many links could be followed. Some are visited all the same, to test the rules.
+func (h *Host) Spares(url string, left uint8, visited *urlrules.Form) Reason {
+	if visited == nil || visited.Left < left || !h.URLRules.Spares(url, visited) {
+		return None
+	}
+	return Duplicate
 }
 
 // session says whether a URL is a page that was taken under too many session ids, and remembers it if not.

@@ -40,7 +40,11 @@ const (
 	Elsewhere   // a sitemap names it, of another host than its own: that host's robots.txt decides
 	NoPage      // the link names no page
 	LeftOut     // a requisite of a class that is not fetched
+	OffTopic    // too little about the topic of the crawl
 	OwnRule     // the rule of the program that embeds the crawl refuses it
+	Duplicate   // a URL rule of its host says that it is a page that was visited
+	AliasHost   // its host is another under a second name, where the page was visited
+	Copy        // its page has the text of another, which leads to the counterpart of the link
 	reasons
 )
 
@@ -53,7 +57,9 @@ var words = [reasons]string{
 	Depth:       "depth", Redirects: "redirects", NoFollow: "nofollow", Robots: "robots", HostPages: "host page limit",
 	HostFailing: "host failing",
 	Mime:        "mime", NoIndex: "noindex", Reserved: "reserved", Language: "language", Size: "size",
-	Elsewhere: "sitemap of another host", NoPage: "no page", LeftOut: "class left out", OwnRule: "own rule",
+	Elsewhere: "sitemap of another host", NoPage: "no page", LeftOut: "class left out", OffTopic: "off topic",
+	OwnRule: "own rule", Duplicate: "duplicate by rule", AliasHost: "alias of another host",
+	Copy: "link of a duplicate",
 }
 
 // String returns the word that is written.

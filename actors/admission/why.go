@@ -1,11 +1,13 @@
 package admission
 
 import (
+	"strings"
 	"time"
 
 	"henro/actors/scope"
 	"henro/actors/stoplist"
 	"henro/actors/traps"
+	"henro/actors/urlrules"
 	"henro/messages/speech"
 	"henro/messages/weburl"
 )
@@ -22,7 +24,8 @@ type Question struct {
 	Seedless  bool // Scope is without the seeds: it says what is refused, and not what is reached
 	Rules     *Rules
 	Host
-	Now time.Time
+	Form *urlrules.Form // the page that was visited under another form of the URL; nil: none was
+	Now  time.Time
 }
 
 // Finding is what one rule says of a URL.
@@ -35,7 +38,7 @@ type Finding struct {
 // Why asks every rule, and goes on after the first that is against the URL: a person who asks why a page is missing
 // wants all reasons at once.
 func Why(q *Question) []Finding {
-	return []Finding{q.scope(), q.trap(), q.stopList(), q.robots()}
+	return []Finding{q.scope(), q.trap(), q.stopList(), q.robots(), q.urlRules()}
 }
 
 func (q *Question) scope() Finding {
@@ -104,6 +107,21 @@ func (q *Question) robots() Finding {
 		f.Reason, f.Says = Robots, speech.Say("robots.txt forbids it")
 	default:
 		f.Says = speech.Say("allowed")
+	}
+	return f
+}
+
+// urlRules says whether the page was visited under another form of the URL. The rules that make it so are those by
+// which either differs from the key of both.
+func (q *Question) urlRules() Finding {
+	f := Finding{Rule: "URL rules", Says: speech.Say("no other form of it was visited")}
+	if q.URLRules == nil {
+		f.Says = speech.Say("the host is not known here")
+	}
+	if q.Form != nil {
+		f.Reason = Duplicate
+		f.Says = speech.Say("visited under another form at %s; it is the same page by these rules of its host: %s",
+			q.Form.At, strings.Join(q.URLRules.Between(q.URL.String(), q.Form), ", "))
 	}
 	return f
 }

@@ -31,6 +31,9 @@ func NewMetrics(version string, tracer *floor.Tracer, counts *floor.Counts) *Met
 // Register adds collectors. Two of one name are a mistake in the program.
 func (m *Metrics) Register(all ...prometheus.Collector) { m.registry.MustRegister(all...) }
 
+// Unregister takes a collector out.
+func (m *Metrics) Unregister(c prometheus.Collector) { m.registry.Unregister(c) }
+
 // Routes of metrics:
 //
 //	GET /metrics   in the text format of Prometheus

@@ -74,6 +74,8 @@ type Book struct {
 	lend   *preparation // in preparing
 	lease  *openLease   // in lent, and while it is written in preparing
 	pings  pings
+
+	aliases aliases
 }
 
 // preparation is a lease in the making.
@@ -96,6 +98,7 @@ type openLease struct {
 	parts uint64
 	queue []*messages.Fact // not taken yet
 	terms terms
+	extra extra
 }
 
 type leasePhase uint8
@@ -119,7 +122,8 @@ type (
 // New makes the book of a host of which nothing is known yet: HostRestored is the first fact that it takes.
 func New(o Options, name string, regions *admission.Known) *Book {
 	shared := &base{o: &o, name: name, clock: clock{o: &o}}
-	b := &Book{base: shared, robots: robotsBook{base: shared}, line: line{base: shared}}
+	b := &Book{base: shared, robots: robotsBook{base: shared}, line: line{base: shared},
+		aliases: aliases{base: shared}}
 	b.judge = newJudge(shared, regions)
 	b.pings = pings{judge: b.judge}
 	return b
@@ -150,7 +154,7 @@ func (b *Book) take(fact any) bool {
 	case *protocol.Lend:
 		b.prepare(m)
 	case *protocol.PagesLoaded:
-		b.loaded(m)
+		b.takePages(m)
 	case *protocol.HostFacts:
 		b.takeReport(m)
 	case *protocol.EntriesLoaded:
@@ -165,7 +169,7 @@ func (b *Book) take(fact any) bool {
 	case *protocol.OverflowLoaded:
 		b.line.putBack(m)
 	case *VisitsMoved:
-		b.write(&protocol.Write{Moves: m.moves, Urgent: m.urgent, Tag: m.tag})
+		b.storeMoved(m)
 	case *protocol.PagesFound:
 		b.takeFound(m)
 	case *protocol.PingTaken: // of one that was sent again
@@ -196,9 +200,19 @@ func (b *Book) take(fact any) bool {
 	case *RestGranted:
 		b.rest()
 	default:
-		return false
+		return b.takeOfAlias(fact)
 	}
 	return true
+}
+
+// storeMoved writes pages whose next visit was moved.
+func (b *Book) storeMoved(m *VisitsMoved) {
+	w := &protocol.Write{Moves: m.moves, Urgent: m.urgent, Tag: m.tag}
+	if m.timetable != nil {
+		b.clock.Timetable = *m.timetable
+		w.Host = b.row()
+	}
+	b.write(w)
 }
 
 // takeFound passes on which pages are there and have been said to have changed, by pings that are proved only.
@@ -221,7 +235,8 @@ func (b *Book) restore(m *protocol.HostRestored) {
 		b.robots.rules = b.robots.kept()
 	}
 	b.line.known, b.line.fresh = m.Due, int(min(m.Record.Waiting, 1))
-	b.judge.known.Stops, b.judge.known.Sessions = &m.Stops, &m.Sessions
+	b.judge.known.Stops, b.judge.known.Sessions, b.judge.known.URLRules = &m.Stops, &m.Sessions, &m.URLRules
+	b.aliases.beliefs, b.aliases.order = m.Beliefs, m.Order
 	b.send(Revisit, &timetableRestored{b.clock.Timetable, b.line.spare(), m.Rules})
 	if m.Lease != nil {
 		b.phase = lent
@@ -291,7 +306,7 @@ func (b *Book) rest() {
 
 // written goes on where a write had to come first.
 func (b *Book) written(tag any) {
-	switch tag.(type) {
+	switch tag := tag.(type) {
 	case *LentTag:
 		b.leaseWritten()
 	case *refusedTag:
@@ -300,6 +315,8 @@ func (b *Book) written(tag any) {
 		}
 	case *movedTag:
 		b.line.askOverflow() // until there is no more
+	case *protocol.URLRuleStored:
+		b.send(Master, tag)
 	case *closedTag:
 		b.lease = nil
 		b.becomeIdle()

@@ -76,6 +76,9 @@ func outcomeOf(status uint32, reason messages.Reason) politeness.Outcome {
 // budget is how many visits a lease is filled with.
 func (c *clock) budget(m *protocol.Lend) int {
 	budget := c.o.PageBudget
+	if !m.Few {
+		budget = c.o.SharedBudget()
+	}
 	if interval := max(c.interval(), c.requisiteInterval()); interval > 0 {
 		budget = min(budget, max(1, int(c.o.LeaseSpan/interval)))
 	}

@@ -42,8 +42,8 @@ const (
 	restoredAge = 30 * 24 * time.Hour
 	// maxSeqAhead bounds how far facts overtake each other: a report holds far fewer.
 	maxSeqAhead = 1 << 20
-	// maxVisits is far beyond the visits of a lease, and bounds what is remembered of them.
-	maxVisits = 4096
+	// maxVisits is beyond the visits of a lease, and bounds what is remembered of them.
+	maxVisits = 2 * maxBudget
 	// maxParts bounds the facts that bring links of one page ahead of it, of 50,000 links at most.
 	maxParts = 1 << 10
 	// maxRetryAfter is the bound of package fetch.
@@ -64,11 +64,16 @@ func termsOf(task *messages.HostTask, pages map[string]store.Page, now time.Time
 		}
 	}
 	for _, page := range pages {
-		if at := (place{page.Depth, page.DepthLeft}); !slices.Contains(t.depths, at) {
-			t.depths = append(t.depths, at)
-		}
+		t.lend(&page)
 	}
 	return t
+}
+
+// lend notes how deep a page is that is lent.
+func (t *terms) lend(page *store.Page) {
+	if at := (place{page.Depth, page.DepthLeft}); !slices.Contains(t.depths, at) {
+		t.depths = append(t.depths, at)
+	}
 }
 
 // doubt says why a fact cannot be true; empty: it can. Facts taken already are sent again and are not looked at.

@@ -6,6 +6,7 @@ import (
 
 	"henro/actors/politeness"
 	"henro/actors/protocol"
+	"henro/actors/topic"
 	"henro/messages"
 	"henro/messages/outlink"
 	"henro/store"
@@ -111,6 +112,7 @@ func (b *Book) takeFacts() {
 		}
 	}
 	l.queue = nil
+	b.addMore()
 	asked.seq = l.processed - l.parts
 	if asked.finished {
 		l.phase = over
@@ -164,6 +166,9 @@ func appendLinks(links []outlink.Outlink, set *messages.LinkSet) []outlink.Outli
 		if i < len(set.Anchors) {
 			l.Anchor = set.Anchors[i]
 		}
+		if i < len(set.Around) {
+			l.Around = set.Around[i]
+		}
 		links = append(links, l)
 	}
 	return links
@@ -196,13 +201,19 @@ func (b *Book) storeTimed(m *VisitsTimed) {
 			Closed: m.asked.finished},
 	}
 	b.judge.unreadable = false
+	represented := b.aliases.of()
 	for i := range m.visits {
 		v := &m.visits[i]
 		if v.Retry {
 			continue
 		}
+		b.aliases.redirected(&v.Page, v.Links)
+		if scored := m.asked.visits[i].fact.Topic; scored > 0 && m.asked.visits[i].old.LastVisit.IsZero() {
+			v.Page.Band = topic.Band(topic.HandedOn(float64(scored-1)/1000, topic.Score(v.Page.Band)))
+		}
 		b.judge.beginVisited(&v.Page)
 		b.judge.learnFolders(w, &m.asked.visits[i], &v.Page, v.Links)
+		b.judge.learnURLRules(w, &m.asked.visits[i], &v.Page, v.Links)
 		switch before, now := m.asked.visits[i].old.Flags&store.Dropped, v.Page.Flags&store.Dropped; {
 		case before < now:
 			b.record.GivenUp++
@@ -220,6 +231,11 @@ func (b *Book) storeTimed(m *VisitsTimed) {
 	if b.judge.unreadable {
 		b.send(Master, &protocol.FactsRefused{Lease: l.ID, Why: "links that are no URLs"})
 	}
+	if b.aliases.redirects {
+		b.aliases.redirects, w.Beliefs = false, b.aliases.encoded()
+		b.represented(represented, w)
+		b.review()
+	}
 	w.Host = b.row()
 	w.Totals.Add(&m.totals)
 	if m.asked.finished {
@@ -230,6 +246,8 @@ func (b *Book) storeTimed(m *VisitsTimed) {
 		w.Lease = &lease
 	}
 	w.Evidence = b.judge.newEvidence(m.asked.finished)
+	w.URLRules = b.judge.newURLRules()
+	b.splitLease()
 	b.countVerdict(w)
 	w.Facts.NextAt, w.Facts.OthersAt = b.clock.NextAllowed(), b.clock.othersAt
 	b.write(w)

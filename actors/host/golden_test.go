@@ -24,11 +24,11 @@ import (
 
 // The commands of the scripts. Pages are paths of the host, and moments are counted from the begin of the script.
 //
-//	new [continuous] [sitemaps] [retries=3] [patience=2h] [maxpages=9] [budget=2] [broken=4]
+//	new [continuous] [sitemaps] [fast] [retries=3] [patience=2h] [maxpages=9] [budget=2] [broken=4]
 //	restore [waiting=2] [known=1] [lease=7] [seq=3] [row]      row: as last written
 //	at 5s              later 10s          slaves SERVERS CONNECTIONS
 //	grew               due COUNT          overflow [/a…]       rest            restdue
-//	lend ID [budget=2] [notbefore=5s]     void ID              written         idle
+//	lend ID [budget=2] [notbefore=5s] [few]                    void ID              written         idle
 //	pages [/fresh…] [/retried@5m…] [due:/known…] [ghost:/gone] [waiting=COUNT] [partly]
 //	entries [/a…]      found /page changed=5m                  relax /page /link…
 //	written: all that is to be written, and what follows     written first
@@ -142,7 +142,7 @@ func (p *player) play(words []string) error {
 	case "lend":
 		id, err := strconv.ParseUint(a.plain[0], 10, 64)
 		lend := &protocol.Lend{Lease: id, Slave: "s", Boot: "b", Until: p.now.Add(time.Minute),
-			Budget: a.number("budget", 0)}
+			Budget: a.number("budget", 0), Few: slices.Contains(a.plain, "few")}
 		if d := a.span("notbefore"); d > 0 {
 			lend.NotBefore = begun.Add(d)
 		}
@@ -213,6 +213,9 @@ const closed = "User-agent: *\nDisallow: /\n"
 func (p *player) begin(a *arguments) {
 	p.o = DefaultOptions()
 	p.o.Politeness.Jitter = 0
+	if slices.Contains(a.plain, "fast") {
+		p.o.Politeness.Floor = 0
+	}
 	p.o.Continuous, p.o.Sitemaps = slices.Contains(a.plain, "continuous"), slices.Contains(a.plain, "sitemaps")
 	p.o.Retries, p.o.MaxPages = a.number("retries", p.o.Retries), uint64(a.number("maxpages", 0))
 	p.o.PageBudget, p.o.Stop.MinBroken = a.number("budget", p.o.PageBudget), a.number("broken", p.o.Stop.MinBroken)
@@ -454,6 +457,9 @@ func describe(t *messages.HostTask) string {
 	}
 	if len(words) == 0 {
 		words = append(words, "no page")
+	}
+	if t.Addition > 0 {
+		return fmt.Sprintf("addition %d: %s, %d visits", t.Addition, strings.Join(words, ", "), t.PageBudget)
 	}
 	words = append(words, "every "+time.Duration(t.IntervalNs).String())
 	if t.FirstAfterNs > 0 {

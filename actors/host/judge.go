@@ -7,7 +7,10 @@ import (
 	"henro/actors/protocol"
 	"henro/actors/scope"
 	"henro/actors/stoplist"
+	"henro/actors/template"
+	"henro/actors/topic"
 	"henro/actors/traps"
+	"henro/actors/urlrules"
 	"henro/messages/outlink"
 	"henro/messages/weburl"
 	"henro/store"
@@ -32,6 +35,7 @@ type judge struct {
 	unreadable bool                // a link was no URL, which no parser of henro finds
 	// entries of the page, a sitemap, by the hosts whose robots.txt must name it
 	elsewhere map[string][]outlink.Outlink
+	sampled   map[string]int // links of groups that are to be known soon, by shape
 }
 
 // Bounds of what a judge remembers.
@@ -45,7 +49,8 @@ const (
 
 func newJudge(b *base, regions admission.Regions) *judge {
 	return &judge{base: b, regions: regions, reported: map[uint64]struct{}{},
-		known: admission.Host{Stops: &stoplist.List{}, Sessions: &traps.Sessions{}}}
+		known: admission.Host{Stops: &stoplist.List{}, Sessions: &traps.Sessions{},
+			URLRules: &urlrules.Set{}}}
 }
 
 // begin begins the links of the next page.
@@ -59,10 +64,15 @@ func (j *judge) beginVisited(p *store.Page) {
 	j.begin(p.URL, p.Depth, p.DepthLeft, p.Redirects, p.Number)
 	j.page.Embed(uint32(p.Flags.Embedded()))
 	j.page.Failed = p.Status >= 400
+	j.page.Topic = topic.Score(p.Band)
 }
 
 // link judges one link.
 func (j *judge) link(l *outlink.Outlink) {
+	if l.Kind == outlink.Alias {
+		j.toRepresentative(l)
+		return
+	}
 	to, reason := j.o.Admission.Link(j.regions, &j.page, l)
 	if reason == admission.None && to.Host == j.name {
 		reason = j.known.Takes(&j.o.Admission, l.URL, j.now)
@@ -86,19 +96,39 @@ func (j *judge) take(l *outlink.Outlink, to *admission.Place) {
 	}
 	c := store.Candidate{URL: l.URL, Host: to.Host, From: j.number, Depth: to.Depth, DepthLeft: to.DepthLeft,
 		Redirects: to.Redirects, Requisite: to.Requisite, Band: min(to.Depth, store.LastBand)}
+	if j.o.Admission.Topic != nil {
+		c.Band = topic.Band(to.Topic)
+	}
 	if to.Requisite > 0 {
 		c.Band, c.Via = 0, j.page.URL // before new pages, so that a page is whole soon
 	}
-	if l.Kind == outlink.Sitemap && l.Anchor != "" {
+	if l.Kind == outlink.Sitemap && l.Anchor != "" && j.o.Admission.Topic == nil {
 		hint := outlink.ParseHint(l.Anchor)
 		c.Priority, c.Frequency = hint.Priority, hint.Frequency
 		// as frontier.Ranker has it
 		c.Band = uint8(min(max(float64(c.Depth)+math.Round(float64(0.5-hint.Priority.Value())*4), 0), store.LastBand))
 	}
+	if to.Requisite == 0 && to.Host == j.name && j.o.Admission.Topic == nil && j.sample(l.URL) {
+		c.Band = 0
+	}
 	if j.candidates == nil {
 		j.candidates = make([]store.Candidate, 0, candidatesBegun)
 	}
 	j.candidates = append(j.candidates, c)
+}
+
+// sample reports whether a URL is one of the first of a group of which too little is known: these are visited first, so
+// that it is known soon what their group is like.
+func (j *judge) sample(url string) bool {
+	shape, young := j.clock.Groups().Young(url)
+	if !young || j.sampled[shape] == template.Young || len(j.sampled) == template.Most {
+		return false
+	}
+	if j.sampled == nil {
+		j.sampled = map[string]int{}
+	}
+	j.sampled[shape]++
+	return true
 }
 
 // refer keeps an entry of a sitemap for the host that it is of.
@@ -125,7 +155,8 @@ func (j *judge) skip(url string, to *admission.Place, reason admission.Reason) {
 		}
 	}
 	switch {
-	case reason == admission.NoFollow || reason == admission.Redirects || reason == admission.Language:
+	case reason == admission.NoFollow || reason == admission.Redirects || reason == admission.Language ||
+		reason == admission.OffTopic:
 	case reason == admission.Portal || reason == admission.StopList:
 		j.totals.StopListed++
 	case reason.Trap():

@@ -21,6 +21,13 @@ func (b *Book) prepare(m *protocol.Lend) {
 	if m.PageLimit == protocol.NoPages {
 		asked.Due, asked.Requisites = 0, true
 	}
+	asked.Keys = b.judge.urlKeys()
+	if b.judge.ruled() {
+		asked.Limit = min(4*asked.Limit, ruledWaiting)
+	}
+	if b.aliases.of() != "" {
+		asked.Limit, asked.Due = max(asked.Limit, aliasBatch), max(asked.Due, min(asked.Due, 1)*aliasBatch)
+	}
 	if b.o.Follow {
 		asked.Known = b.o.KnownBudget
 	}
@@ -29,31 +36,22 @@ func (b *Book) prepare(m *protocol.Lend) {
 
 // loaded makes the lease of what was loaded and has it written.
 func (b *Book) loaded(m *protocol.PagesLoaded) {
-	if b.phase != preparing {
-		return
-	}
 	now := b.now
-	var due []store.Entry
-	b.line.retryAt = time.Time{}
 	b.clock.Allow(b.lend.order.NotBefore)
-	first := b.clock.NextAllowed()
-	for _, entry := range m.Entries {
-		if entry.Page.Next.After(now.Add(b.o.LookAhead)) && !b.clock.givenUp(b.now, b.robots.failures) {
-			if b.line.retryAt.IsZero() || entry.Page.Next.Before(b.line.retryAt) {
-				b.line.retryAt = entry.Page.Next
-			}
-			continue
-		}
-		due = append(due, entry)
-		if entry.Page.Next.After(first) {
-			first = entry.Page.Next
-		}
-	}
+	due, first := b.ripe(m.Entries)
 	b.line.known, b.line.fresh = m.DueCount, len(m.Entries)+len(m.Ghosts)
 	if b.stopExcluded(m, due, now) || b.judge.skipStopListed(due, now) {
 		return
 	}
-	due = b.line.share(due, m.Due)
+	due, spared := b.judge.spareForms(due, m)
+	if spared {
+		return
+	}
+	if b.restForms(m) {
+		return
+	}
+	fresh, known := b.hold(due, m.Due)
+	due = b.line.share(fresh, known)
 	if b.lend.order.PageLimit == protocol.NoPages { // its pages wait for another crawl
 		b.line.known = 0
 	}
@@ -100,11 +98,29 @@ func (b *Book) loaded(m *protocol.PagesLoaded) {
 		b.lease.pages[string(entry.Position)] = entry.Page
 	}
 	b.lease.terms = termsOf(task, b.lease.pages, now)
+	b.lease.extra = extraOf(task, order, &b.clock)
 	if len(m.Due) > 0 && len(task.Tasks)%2 == 1 {
 		b.line.knownFirst = !b.line.knownFirst
 	}
 	lease := b.lease.Lease
 	b.write(&protocol.Write{Host: b.row(), Lease: &lease, Ghosts: m.Ghosts, Urgent: true, Tag: &LentTag{lease.ID}})
+}
+
+// ripe returns the waiting pages that may be asked for as early as a lease looks ahead, and when the first may be. Of
+// the others it notes when the first is to be tried again.
+func (b *Book) ripe(entries []store.Entry) (due []store.Entry, first time.Time) {
+	b.line.retryAt, first = time.Time{}, b.clock.NextAllowed()
+	for _, entry := range entries {
+		next := entry.Page.Next
+		if next.After(b.now.Add(b.o.LookAhead)) && !b.clock.givenUp(b.now, b.robots.failures) {
+			if b.line.retryAt.IsZero() || next.Before(b.line.retryAt) {
+				b.line.retryAt = next
+			}
+			continue
+		}
+		due, first = append(due, entry), later(first, next)
+	}
+	return due, first
 }
 
 // leaseWritten has a lease that is on disk sent to its slave, unless it has ended meanwhile.
@@ -126,9 +142,11 @@ func (b *Book) refuseLend() {
 	b.becomeIdle()
 }
 
-// Bounds of the message of one lease, with room for rules of robots.txt beside it.
+// Bounds of the message of one lease, with room for rules of robots.txt beside it. While few hosts have pages, messages
+// are few.
 const (
 	maxTaskBytes = 100 << 10
+	longTask     = 4        // times as long
 	maxStopBytes = 16 << 10 // of the stop list; with a longer one links are not followed inside leases
 )
 
@@ -150,15 +168,23 @@ func (b *Book) task(due []store.Entry, m *protocol.PagesLoaded) *messages.HostTa
 		Ratio:               b.o.Politeness.Pace(), Prefixes: region.Prefixes,
 		MaxRedirects: uint32(b.o.Admission.MaxRedirects),
 		Cookies:      b.record.Cookies,
-		// which session ids were taken is known here alone
+		// which session ids were taken, and which pages were visited under another form, is known here alone
 		Follow: b.o.Follow && m.Whole && region.Outside == scope.In && listed <= maxStopBytes &&
-			!b.judge.known.Sessions.Found(),
+			!b.judge.known.Sessions.Found() && !b.judge.ruled() &&
+			b.aliases.of() == "",
 	}
 	if b.robots.known() {
 		task.Robots = b.record.Robots
 	}
 	task.Subscriptions = b.line.takeSubscriptions(budget)
-	size := len(task.Robots)
+	size, most, bytes := len(task.Robots), b.o.TaskBudget, maxTaskBytes
+	if b.lend.order.Few {
+		most, bytes = longTask*most, longTask*bytes
+	}
+	if b.judge.ruled() {
+		most = min(most, ruledTasks)
+	}
+	most = min(most, budget)
 	if task.Follow {
 		task.Stops = stops
 		size += listed
@@ -168,10 +194,16 @@ func (b *Book) task(due []store.Entry, m *protocol.PagesLoaded) *messages.HostTa
 		}
 		size += len(task.Known)
 	}
+	task.Tasks = tasksOf(due, most, bytes-size)
+	return task
+}
+
+// tasksOf are the visits of pages, as many as fit, and one in any case.
+func tasksOf(due []store.Entry, most, bytes int) (tasks []*messages.Task) {
 	for _, entry := range due {
 		page := &entry.Page
-		size += len(page.URL) + 100
-		if len(task.Tasks) > 0 && (size > maxTaskBytes || len(task.Tasks) >= min(budget, b.o.TaskBudget)) {
+		bytes -= len(page.URL) + 100
+		if len(tasks) > 0 && (bytes < 0 || len(tasks) >= most) {
 			break
 		}
 		t := &messages.Task{
@@ -185,9 +217,9 @@ func (b *Book) task(due []store.Entry, m *protocol.PagesLoaded) *messages.HostTa
 				t.LastModified = page.LastModified.UTC().Format(httpTime)
 			}
 		}
-		task.Tasks = append(task.Tasks, t)
+		tasks = append(tasks, t)
 	}
-	return task
+	return tasks
 }
 
 // httpTime is the IMF-fixdate of RFC 9110 5.6.7.

@@ -2,6 +2,7 @@ package host
 
 import (
 	"errors"
+	"fmt"
 	"time"
 
 	"henro/actors/admission"
@@ -16,17 +17,21 @@ type Options struct {
 	Revisit    revisit.Options
 	Admission  admission.Rules // which links are taken
 	Stop       stoplist.Options
+	URLRules   URLRules
 	Continuous bool // known pages are visited again
 	Again      bool // known pages are visited once in each round of a crawl that ends
 	// those that robots.txt names are visited, and what sitemaps and feeds say of pages is heeded
 	Sitemaps bool
+	Aliases  Aliases
 	// of hosts whose pages ask for more visits than they bear. Optimal: the most versions for the visits that there are
 	Relief politeness.Relief
 
 	// a lease is filled with as many visits as fit into this at the host's interval. 30 s: long enough that commits are
 	// shared, short enough that work spreads
-	LeaseSpan   time.Duration
-	PageBudget  int // visits of one lease at most
+	LeaseSpan time.Duration
+	// visits of one lease at most, maxBudget at most; SharedBudget while many hosts have pages. 4,000: the pages of a
+	// lease are committed while it goes on, and a host that is alone waits for the last of them between two leases
+	PageBudget  int
 	TaskBudget  int // tasks of one lease at most: they must fit into one message
 	KnownBudget int // fingerprints sent with a lease at most; a host with more is not followed inside leases
 	// slaves follow links within a lease, before they are written down; not when a frontier of its own decides what is
@@ -51,7 +56,7 @@ func DefaultOptions() Options {
 	return Options{
 		Politeness: politeness.DefaultOptions(), Revisit: revisit.DefaultOptions(), Relief: politeness.Optimal,
 		Admission: admission.DefaultRules(), Stop: stoplist.DefaultOptions(),
-		LeaseSpan: 30 * time.Second, PageBudget: 1000, TaskBudget: 500, KnownBudget: 8000, Follow: true,
+		LeaseSpan: 30 * time.Second, PageBudget: 4000, TaskBudget: 500, KnownBudget: 8000, Follow: true,
 		LookAhead: time.Second,
 		Retries:   3, RetryWait: time.Minute, Patience: 2 * time.Hour, MaxPages: 1_000_000,
 		MaxAwake: 50_000, RestAfter: 30 * time.Second, RobotsAgent: "henro",
@@ -77,6 +82,12 @@ func (o *Options) UntilGivenUp(failures int) (left time.Duration) {
 	return left
 }
 
+// maxBudget bounds PageBudget: what a slave may have reported under a lease is remembered until it ends.
+const maxBudget = 10_000
+
+// SharedBudget is how many visits a lease has at most while others wait for its end.
+func (o *Options) SharedBudget() int { return min(o.PageBudget, 1000) }
+
 // Validate says what makes no sense.
 func (o *Options) Validate() error {
 	switch {
@@ -84,6 +95,8 @@ func (o *Options) Validate() error {
 		return errors.New("lease span and rest after: want more than nothing")
 	case o.PageBudget < 1 || o.TaskBudget < 1 || o.KnownBudget < 0 || o.MaxAwake < 1:
 		return errors.New("budgets of a lease and hosts awake: want at least 1")
+	case o.PageBudget > maxBudget:
+		return fmt.Errorf("visits of a lease: want at most %d", maxBudget)
 	case o.Retries < 0 || o.Retries > 100:
 		return errors.New("retries: want 0 to 100")
 	}

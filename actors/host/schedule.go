@@ -10,6 +10,7 @@ import (
 	"henro/actors/politeness"
 	"henro/actors/protocol"
 	"henro/actors/revisit"
+	"henro/actors/template"
 	"henro/messages"
 	"henro/messages/outlink"
 	"henro/store"
@@ -56,11 +57,12 @@ type (
 		spacing time.Duration // between two visits
 		begin   time.Time     // of the line
 	}
-	// VisitsMoved answers lineLonger, and PagesFound if there is something to answer.
+	// VisitsMoved answers lineLonger and formsRest, and PagesFound if there is something to answer.
 	VisitsMoved struct {
-		moves  []store.Entry
-		urgent bool
-		tag    any
+		moves     []store.Entry
+		timetable *politeness.Timetable // if it is another than before
+		urgent    bool
+		tag       any
 	}
 )
 
@@ -79,6 +81,7 @@ type Schedule struct {
 	load      float64         // visits per second that the pages ask for without relief
 	spare     float64         // visits per second that the host has for known pages
 	rules     revisit.Rules   // orders of persons about its pages
+	named     template.Memory // URLs that its pages have named, if they are grouped
 }
 
 // NewSchedule makes a schedule that draws from seeds: which pages are explored, and when.
@@ -128,7 +131,8 @@ func (s *Schedule) Updated(now time.Time, question any) (answer any, known bool)
 	s.now = now
 	switch m := question.(type) {
 	case *timetableRestored:
-		s.timetable, s.spare, s.rules = m.timetable, m.spare, m.rules
+		s.timetable, s.spare, s.rules = m.timetable.Snapshot(), m.spare, m.rules
+		s.groups()
 		s.replan()
 	case *protocol.RulesChanged:
 		s.rules = m.Rules
@@ -136,6 +140,8 @@ func (s *Schedule) Updated(now time.Time, question any) (answer any, known bool)
 		return s.visited(m), true
 	case *lineLonger:
 		return s.putOff(m), true
+	case *formsRest:
+		return s.rest(m), true
 	case *protocol.PagesFound:
 		if moved := s.follow(m); len(moved.moves) > 0 {
 			return moved, true
@@ -162,19 +168,28 @@ func (s *Schedule) visited(m *visitsMade) *VisitsTimed {
 	for i := range out.visits {
 		if v := &out.visits[i]; !v.Retry {
 			s.learn(&m.visits[i].old, found[i])
-			s.retime(&m.visits[i].old, &v.Page)
+			s.retime(&m.visits[i], &v.Page)
 		}
 	}
-	out.timetable, out.replanned, out.load = s.timetable, s.replanned, s.load
+	out.timetable, out.replanned, out.load = s.timetable.Snapshot(), s.replanned, s.load
 	s.replanned = false
 	return out
+}
+
+// captured is the moment by which the archive knows the capture, by the slave's clock: a message may have waited in
+// mailboxes after its slave reckoned how long ago the request was. A clock that is an hour off is not followed.
+func (m *visitMade) captured() time.Time {
+	if at := time.Unix(m.fact.CapturedUnix, 0); at.Sub(m.started).Abs() < time.Hour {
+		return at
+	}
+	return m.started
 }
 
 // judge makes the page's new record out of the old one and what the visit found.
 func (s *Schedule) judge(known *prospect, made *visitMade, totals *protocol.Totals) (store.Visited, finding) {
 	v := made.fact
 	page := pageBefore(made)
-	out := store.Visited{Position: v.Position, Links: made.links}
+	out := store.Visited{Position: v.Position, Links: made.links, Near: v.Near}
 	visited := !page.LastVisit.IsZero()
 	if v.Status != notModified || !visited { // of what is archived
 		page.Status = uint16(v.Status)
@@ -328,7 +343,7 @@ func (s *Schedule) time(page *store.Page, made *visitMade, known *prospect, anno
 				gap: made.started.Sub(page.LastVisit), changed: s.changed(page, made, known),
 				hinted: announced&store.Hinted != 0 && !lists(made.links), pinged: announced&store.Pinged != 0,
 				since:  time.Duration(v.ModifiedBeforeNs),
-				mean:   cmp.Or(s.o.Revisit.Estimate(&history), known.prior.Center(&s.o.Revisit)),
+				mean:   cmp.Or(s.o.Revisit.Estimate(&history), s.center(page.URL, known.prior.Center(&s.o.Revisit))),
 				silent: announced == 0 && page.Flags&store.Announced != 0, listed: page.Flags&store.Listing != 0,
 			}
 			if announced&store.Hinted != 0 {
@@ -347,7 +362,7 @@ func (s *Schedule) time(page *store.Page, made *visitMade, known *prospect, anno
 		})
 		if !v.Unchanged {
 			copy(page.Digest[:], v.Digest)
-			page.MainDigest, page.SimHash, page.CapturedAt = v.MainDigest, v.Simhash, made.started
+			page.MainDigest, page.SimHash, page.CapturedAt = v.MainDigest, v.Simhash, made.captured()
 			page.Flags &^= store.Listing
 			if lists(made.links) {
 				page.Flags |= store.Listing
@@ -374,7 +389,7 @@ func (s *Schedule) time(page *store.Page, made *visitMade, known *prospect, anno
 	}
 	last := time.Duration(float64(history.Interval) * float64(time.Second))
 	every := s.rules.Of(page.URL)
-	well := made.old.Reason == 0 && made.old.Status < 400
+	well := made.old.Reason == 0 && made.old.Status < 400 && made.old.Says != admission.Duplicate.String() // it rested
 	if well && announced == 0 && !s.o.Again && found.early(last) {
 		if page.Next = page.LastVisit.Add(last); every > 0 {
 			page.Next, page.Timing.Interval = made.started.Add(every), float32(every.Seconds())
@@ -382,11 +397,11 @@ func (s *Schedule) time(page *store.Page, made *visitMade, known *prospect, anno
 		return finding{}
 	}
 	page.LastVisit = made.started
-	interval := s.o.Revisit.Next(&history, known.prior, s.rnd)
+	interval := s.o.Revisit.Next(&history, s.prior(page.URL, known.prior), s.rnd)
 	if made.old.LastVisit.IsZero() {
 		interval = s.o.Revisit.Wished(interval, page.Flags.Wish().Interval())
 	}
-	interval = s.plan.Interval(interval, s.o.Revisit.Estimate(&history), last)
+	interval = s.relieved(page.URL, interval, s.o.Revisit.Estimate(&history), last)
 	if page.Flags&store.Announced != 0 {
 		interval = min(time.Duration(float64(interval)*known.recall.Silence()), max(interval, s.o.Revisit.Max))
 	}
@@ -467,12 +482,13 @@ func (s *Schedule) learn(old *store.Page, found finding) {
 		return
 	}
 	history := revisit.History(old.Timing)
-	center := s.timetable.Rates().Prior().Center(&s.o.Revisit)
+	center := s.center(old.URL, s.timetable.Rates().Prior().Center(&s.o.Revisit))
 	s.timetable.Trust().Saw(cmp.Or(s.o.Revisit.Estimate(&history), center), center, found.gap, found.changed)
 }
 
 // retime keeps the load index and the histogram of change rates in step with a page's new timing.
-func (s *Schedule) retime(old, page *store.Page) {
+func (s *Schedule) retime(made *visitMade, page *store.Page) {
+	old := &made.old
 	seconds := func(n float32) time.Duration { return time.Duration(float64(n) * float64(time.Second)) }
 	before, now := seconds(old.Timing.Interval), seconds(page.Timing.Interval)
 	oldHistory, history := revisit.History(old.Timing), revisit.History(page.Timing)
@@ -500,6 +516,7 @@ func (s *Schedule) retime(old, page *store.Page) {
 		mean = 0
 	}
 	s.timetable.Rates().Move(s.o.Revisit.Estimate(&oldHistory), mean)
+	s.regroup(made, page, mean)
 }
 
 // hintSlack is how far ahead of our clock a lastmod may be: a day ends later elsewhere.
@@ -525,7 +542,8 @@ func (s *Schedule) follow(m *protocol.PagesFound) *VisitsMoved {
 		if page.Flags&store.Announced != 0 {
 			interval = time.Duration(float64(interval) / s.timetable.Recall().Silence())
 		}
-		due := page.LastVisit.Add(revisit.Advance(interval, cmp.Or(s.o.Revisit.Estimate(&history), center), chance))
+		due := page.LastVisit.Add(revisit.Advance(interval, cmp.Or(s.o.Revisit.Estimate(&history),
+			s.center(page.URL, center)), chance))
 		if due.Before(now) {
 			due = now
 		}

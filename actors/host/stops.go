@@ -154,7 +154,10 @@ func (j *judge) giveUp(due []store.Entry, failure *store.Failure, why admission.
 	if failure != nil {
 		word = failure.Cause().Word
 	}
-	w.Totals.AddError(word, uint64(len(due)))
+	if why != admission.Duplicate {
+		w.Totals.AddError(word, uint64(len(due)))
+	}
+	w.URLRules = j.newURLRules()
 	if why == admission.StopList {
 		w.Totals.Tried += uint64(len(due))
 		w.Totals.Broken += uint64(len(due))

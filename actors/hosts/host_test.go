@@ -1,8 +1,10 @@
 package hosts_test
 
 import (
+	"fmt"
 	"math"
 	"runtime"
+	"strconv"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -358,6 +360,42 @@ func TestAHostIsAnnouncedAgainBehindTheEndOfALeaseThatIsOver(t *testing.T) {
 			}
 		}
 	})
+}
+
+// While few hosts have pages nobody waits for the end of a lease. A host waits between two leases for the last pages
+// of the one before to be committed, so there are few leases.
+func TestLeasesAreLongWhileFewHostsHavePages(t *testing.T) {
+	for few, want := range map[bool]struct{ visits, tasks int }{true: {4000, 2000}, false: {1000, 500}} {
+		synctest.Test(t, func(t *testing.T) {
+			h := newHouse(t, nil, func(o *host.Options) { o.Politeness.Floor = 0 })
+			h.partition.Reply(func(c actor.Context, message any) {
+				switch m := message.(type) {
+				case *protocol.HostAsked:
+					c.Respond(&protocol.HostRestored{Record: store.HostRecord{ID: store.IDOf(lone), Name: lone,
+						Waiting: 5000}})
+				case *protocol.PagesAsked:
+					loaded := &protocol.PagesLoaded{}
+					for i := range min(m.Limit, 5000) {
+						page := store.Page{URL: fmt.Sprintf("%s/documentation/page-%d.html", lone, i)}
+						loaded.Entries = append(loaded.Entries, store.Entry{Page: page,
+							Position: store.Position(strconv.Itoa(i))})
+					}
+					c.Respond(loaded)
+				case *protocol.Write:
+					h.store(c, m)
+				}
+			})
+			h.tell(&protocol.Lend{Lease: 1, Slave: "s", Boot: "b", Until: time.Now().Add(time.Minute), Few: few})
+			lent := actortest.TakeOf[*protocol.Lent](h.master)
+			if len(lent) != 1 {
+				t.Fatalf("few %v: lent %d times", few, len(lent))
+			}
+			task := lent[0].Task
+			if int(task.PageBudget) != want.visits || len(task.Tasks) != want.tasks {
+				t.Errorf("few %v: %d visits, %d tasks, want %+v", few, task.PageBudget, len(task.Tasks), want)
+			}
+		})
+	}
 }
 
 // Others share the host's clock: what the Master says of it is kept by the first request of the lease.

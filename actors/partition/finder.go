@@ -20,6 +20,9 @@ type (
 		host  string // that the asker forwards the answer to; empty: the asker wants it itself, and a person waits
 		pages map[string]outlink.Hint
 		ping  *protocol.Ping // that names the pages; nil: a document does
+		// the pages stand for those of host; nil: they do not
+		counterparts *protocol.CounterpartsAsked
+		review       *review // all pages of one host are looked for; nil: those of pages
 	}
 	find struct{}
 )
@@ -129,14 +132,24 @@ func (f *Finder) Receive(ctx actor.Context) {
 // find answers all that was asked for.
 func (f *Finder) find(ctx actor.Context) {
 	f.timer.Stop()
-	wanted := map[string]struct{}{}
+	wanted, reviewed := map[string]struct{}{}, map[string][]store.Page{}
 	for _, m := range f.asked {
+		if m.review != nil {
+			reviewed[m.review.of()] = nil
+		}
 		for url := range m.pages {
 			wanted[url] = struct{}{}
 		}
 	}
 	begun := time.Now()
-	found, err := f.disk.Find(wanted)
+	var found []store.Entry
+	var err error
+	if len(wanted) > 0 {
+		found, err = f.disk.Find(wanted)
+	}
+	if err == nil && len(reviewed) > 0 {
+		err = f.disk.FindOf(reviewed)
+	}
 	if err != nil {
 		f.log.WithField("err", err).Error("known pages cannot be looked for")
 	}
@@ -146,6 +159,21 @@ func (f *Finder) find(ctx actor.Context) {
 		entries[found[i].Page.URL] = &found[i]
 	}
 	for _, m := range f.asked {
+		if m.review != nil {
+			if err != nil { // the Host asks again
+				continue
+			}
+			if answer := m.review.read(reviewed[m.review.of()]); answer != nil {
+				ctx.Send(m.asker, &protocol.ToHost{Host: m.host, Message: answer})
+			} else {
+				ctx.Send(ctx.Parent(), m.review)
+			}
+			continue
+		}
+		if m.counterparts != nil {
+			ctx.Send(m.asker, &protocol.ToHost{Host: m.host, Message: counterparts(m.counterparts, entries)})
+			continue
+		}
 		answer := &protocol.PagesFound{Ping: m.ping}
 		for url, hint := range m.pages {
 			if entry := entries[url]; entry != nil {

@@ -12,6 +12,8 @@ import (
 type Gate interface {
 	// Offer asks for room for a URL that no page has. A seed always finds some.
 	Offer(c *store.Candidate, seed bool) Offered
+	// Raise reports that a better link leads to a URL that may wait.
+	Raise(c *store.Candidate)
 	// Stored reports that an accepted URL is on disk, or never will be.
 	Stored(host store.HostID)
 }
@@ -42,6 +44,7 @@ type Order struct {
 	Gate      Gate      // nil: every URL is admitted
 	Ranks     Ranks     // nil: by depth
 	Collector Collector // nil: links beyond the depth of the crawl are not wanted
+	Rising    bool      // a URL that waits takes the band of a better link
 }
 
 // rankWindow is how many times more waiting URLs are looked at than are wanted, to find the best by what is known now:

@@ -2,6 +2,7 @@ package partition_test
 
 import (
 	"fmt"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -96,6 +97,68 @@ func TestWhatAnOwnerHasIsNotSent(t *testing.T) {
 			actortest.Pass(time.Second)
 		}
 		if err := system.Root.PoisonFuture(sender).Wait(); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+// Parcels wait for others to share a commit with, as long as the last one took four times; so do leases when many are
+// open. Else a lease does not wait.
+func TestWhatCanWaitSharesCommits(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		state := openState(t, 1)
+		defer state.Close()
+		system := actortest.System(t)
+		around, writer := actortest.NewProbe(t, system, "around"), actortest.NewProbe(t, system, "writer")
+		o := partition.DefaultOptions()
+		var commits atomic.Int32
+		o.Committed = func(time.Duration) { // a disk that takes its time
+			commits.Add(1)
+			time.Sleep(100 * time.Millisecond)
+		}
+		pid := around.Spawn(t, partition.Props(o, partition.Order{}, state, 0, around.PID, around.PID,
+			actortest.Log()), "partition")
+		number := uint64(0)
+		lease := func() {
+			number++
+			host := fmt.Sprintf("http://h%d.example.test", number)
+			writer.Tell(pid, &protocol.Write{Urgent: true, Tag: number, Lease: &store.Lease{ID: number,
+				Host: store.IDOf(host), HostName: host}})
+		}
+		parcels := func(d time.Duration) {
+			for range d / (20 * time.Millisecond) {
+				number++
+				host := fmt.Sprintf("http://h%d.example.test", number)
+				around.Tell(pid, &protocol.CandidatesSent{Parcels: []store.Parcel{{Candidates: []store.Candidate{
+					{URL: host + "/", Host: host}}}}})
+				actortest.Pass(20 * time.Millisecond)
+			}
+		}
+		parcels(4 * time.Second)
+		if n := commits.Swap(0); n < 8 || n > 12 {
+			t.Errorf("%d commits in 4 s of parcels alone, want 10 or so", n)
+		}
+		for leases := 1; leases <= 32; leases *= 2 {
+			lease()
+			parcels(220 * time.Millisecond) // behind a commit under way
+			if n := len(actortest.TakeOf[*protocol.Written](writer)); n != 1 && leases < 16 {
+				t.Errorf("lease %d waits for parcels", leases)
+			}
+			for range leases - 1 {
+				lease()
+			}
+			actortest.Pass(2 * time.Second)
+			actortest.TakeOf[*protocol.Written](writer)
+		}
+		commits.Store(0)
+		for range 100 {
+			lease()
+			actortest.Pass(20 * time.Millisecond)
+		}
+		if n := commits.Load(); n < 4 || n > 6 {
+			t.Errorf("%d commits in 2 s of one lease of many after another, want 5", n)
+		}
+		if err := system.Root.PoisonFuture(pid).Wait(); err != nil {
 			t.Error(err)
 		}
 	})

@@ -91,20 +91,18 @@ func (p *Partition) retime(ctx actor.Context, m *protocol.Retime) {
 	if !m.Now {
 		p.rules[name] = after // the batch is ahead of the disk
 		p.batch.PutMeta(rulesMeta(name), b)
-		p.wrote(ctx, nil, true)
+		p.wrote(ctx, nil, urgent)
 		ctx.Send(p.hosts, &protocol.ToHost{Host: name, Message: &protocol.RulesChanged{Rules: after}})
 	}
 	now := time.Now()
-	p.sweep(ctx, func(page *store.Page) bool { return host.Retimed(page, m, now) })
+	p.sweep(ctx, ctx.Sender(), passes{moves: func(page *store.Page) bool { return host.Retimed(page, m, now) }})
 }
 
 // sweep has all visited pages looked through, and those written again that moves has changed. The asker gets Retimed.
-func (p *Partition) sweep(ctx actor.Context, moves func(*store.Page) bool) {
+func (p *Partition) sweep(ctx actor.Context, asker *actor.PID, what passes) {
 	p.sweeps++
-	disk, asker := p.disk, ctx.Sender()
-	floor.SpawnAs(ctx, actor.PropsFromProducer(func() actor.Actor {
-		return &Sweep{passes{disk: disk, moves: moves}, asker}
-	}), "sweep")
+	what.disk = p.disk
+	floor.SpawnAs(ctx, actor.PropsFromProducer(func() actor.Actor { return &Sweep{what, asker} }), "sweep")
 }
 
 // passes look through the visited pages of a partition, a batch at a time, until one has nothing to move. A page that
@@ -112,11 +110,14 @@ func (p *Partition) sweep(ctx actor.Context, moves func(*store.Page) bool) {
 type passes struct {
 	disk  *store.Partition
 	moves func(*store.Page) bool // reports whether it has changed the page
+	// the order by which pages that were never visited wait for their first visit again; nil: they are moved too
+	revives *protocol.Revive
 
-	after store.Position
-	moved int // in this pass
-	begun int // passes before this one
-	count int // moved in all
+	after   store.Position
+	moved   int // in this pass
+	begun   int // passes before this one
+	count   int // moved in all
+	renewed int // that wait again
 }
 
 // next returns the records of the next batch that are to be written again; over: there is nothing left to move.
@@ -149,7 +150,10 @@ type Sweep struct {
 
 type (
 	sweepOn   struct{}
-	sweepOver struct{ count int }
+	sweepOver struct {
+		renewed int
+		revives *protocol.Revive
+	}
 )
 
 // Receive is the table of contents.
@@ -168,14 +172,23 @@ func (s *Sweep) step(ctx actor.Context) {
 	case over:
 		s.end(ctx, &protocol.Retimed{Count: s.count, Err: err})
 	case len(moves) > 0:
-		ctx.Request(ctx.Parent(), &protocol.Write{Urgent: true, Moves: moves})
+		w := &protocol.Write{Urgent: true}
+		for _, entry := range moves {
+			if s.revives != nil && entry.Page.LastVisit.IsZero() {
+				w.Renews = append(w.Renews, entry)
+			} else {
+				w.Moves = append(w.Moves, entry)
+			}
+		}
+		s.renewed += len(w.Renews)
+		ctx.Request(ctx.Parent(), w)
 	default:
 		ctx.Send(ctx.Self(), &sweepOn{})
 	}
 }
 
 func (s *Sweep) end(ctx actor.Context, answer *protocol.Retimed) {
-	ctx.Send(ctx.Parent(), &sweepOver{answer.Count})
+	ctx.Send(ctx.Parent(), &sweepOver{s.renewed, s.revives})
 	if s.asker != nil {
 		ctx.Send(s.asker, answer)
 	}
@@ -185,6 +198,9 @@ func (s *Sweep) end(ctx actor.Context, answer *protocol.Retimed) {
 // endSweep takes note of the end of a sweep: pages that it has moved to now are looked for at once.
 func (p *Partition) endSweep(ctx actor.Context, m *sweepOver) {
 	p.sweeps--
+	if m.revives != nil {
+		p.revived(ctx, *m.revives, m.renewed)
+	}
 	if p.due.begun {
 		p.openDue(ctx, true)
 	}

@@ -7,9 +7,10 @@ import (
 	"time"
 
 	"henro/actors/revisit"
+	"henro/actors/template"
 )
 
-// Marshalled form, version 5: a byte with the version, then uvarints
+// Marshalled form, version 6: a byte with the version, then uvarints
 //
 //	L high, L low, pages, visits, failures, absences × 2 + 1 for a dead host,
 //	took, mean, worst, crawl-delay (nanoseconds), lastOK, next, rest (unix milliseconds)
@@ -18,8 +19,9 @@ import (
 // bit 4: what pings announced of the changes) and the revisit.Claims that it names, the number of requisites among the
 // pages, revisit.Trust and revisit.Rates as they marshal themselves. A host of one page takes some 50 bytes, 100 when
 // it has a track record. Version 1 has no claims, version 2 no requisites,
-// version 3 no recall, version 4 no pings.
-const version = 5
+// version 3 no recall, version 4 no pings, version 5 no template.Groups: before revisit.Trust their length, 0 for none,
+// and they as they marshal themselves.
+const version = 6
 
 // MarshalBinary returns s.
 func (s *State) MarshalBinary() ([]byte, error) {
@@ -40,6 +42,13 @@ func (s *State) MarshalBinary() ([]byte, error) {
 		}
 	}
 	b = binary.AppendUvarint(b, s.requisites)
+	var groups []byte
+	if s.groups != nil {
+		if groups, err = s.groups.MarshalBinary(); err != nil {
+			return nil, err
+		}
+	}
+	b = append(binary.AppendUvarint(b, uint64(len(groups))), groups...)
 	if b, err = s.trust.AppendBinary(b); err != nil {
 		return nil, err
 	}
@@ -113,6 +122,11 @@ func (s *State) UnmarshalBinary(b []byte) error {
 		}
 		n.requisites, b = v, b[used:]
 	}
+	if marshalled > 5 {
+		if n.groups, b, err = decodeGroups(b); err != nil {
+			return err
+		}
+	}
 	var trust revisit.Trust
 	var rates revisit.Rates
 	b, err = trust.Decode(b)
@@ -125,7 +139,7 @@ func (s *State) UnmarshalBinary(b []byte) error {
 	*s = State{
 		Timetable: Timetable{load: Load{f[0], f[1]}, pages: f[2], requisites: n.requisites, rates: rates,
 			trust: trust, hints: n.hints,
-			modified: n.modified, recall: n.recall, pings: n.pings, pinged: n.pinged},
+			modified: n.modified, recall: n.recall, pings: n.pings, pinged: n.pinged, groups: n.groups},
 		visits: f[3], failures: uint32(f[4]), absences: uint32(f[5] >> 1),
 		dead: f[5]&1 == 1,
 		took: time.Duration(f[6]), mean: time.Duration(f[7]), worst: time.Duration(f[8]),
@@ -133,4 +147,21 @@ func (s *State) UnmarshalBinary(b []byte) error {
 		lastOK:     int64(f[10]), next: int64(f[11]), rest: int64(f[12]),
 	}
 	return nil
+}
+
+// decodeGroups reads the groups of pages, by their length and their bytes, and returns what follows them. nil: there
+// are none.
+func decodeGroups(b []byte) (groups *template.Groups, rest []byte, err error) {
+	length, used := binary.Uvarint(b)
+	if used <= 0 || length > uint64(len(b)-used) {
+		return nil, nil, fmt.Errorf("%w: groups", ErrCorrupt)
+	}
+	b = b[used:]
+	if length > 0 {
+		groups = &template.Groups{}
+		if err := groups.UnmarshalBinary(b[:length]); err != nil {
+			return nil, nil, fmt.Errorf("%w: %w", ErrCorrupt, err)
+		}
+	}
+	return groups, b[length:], nil
 }

@@ -1,6 +1,7 @@
 package politeness
 
 import (
+	"fmt"
 	"math"
 	"math/big"
 	"math/rand/v2"
@@ -8,6 +9,7 @@ import (
 	"time"
 
 	"henro/actors/revisit"
+	"henro/actors/template"
 )
 
 const day = 24 * time.Hour
@@ -565,5 +567,70 @@ func TestVerdictIsThatBeforeRelief(t *testing.T) {
 	}
 	if got := s.Verdict(&o, &timetable); got != Overloaded {
 		t.Errorf("a host whose 1,000 pages change every ten minutes is %v", got)
+	}
+}
+
+// Template believes a page without an estimate to be as its group is, and lets a sample keep its timetable.
+func TestTemplateSharesVisitsOutByGroup(t *testing.T) {
+	groups := template.New(time.Unix(1e9, 0))
+	var rates revisit.Rates
+	for i := range 1000 {
+		groups.Of(fmt.Sprintf("http://a.test/list?p=%d", i))
+		item := groups.Of(fmt.Sprintf("http://a.test/item/%d", i))
+		list := groups.Of(fmt.Sprintf("http://a.test/list?p=%d", i)) // pointers hold until a group is added
+		if i%2 == 0 {
+			list.Add(day)
+			item.Add(100 * day)
+			rates.Add(day)
+			rates.Add(100 * day)
+			continue
+		}
+		list.Add(0)
+		item.Add(0)
+	}
+	demand := Demand{Rates: &rates, Unknown: 1000, Center: 10 * day, Trust: 0.5, Aim: 1, Min: time.Hour, Max: 400 * day,
+		Groups: groups}
+	capacity := 0.3 * Price(demand, Plan{Min: demand.Min, Max: demand.Max}).Load
+	plan, cost := Relieve(Template, demand, capacity)
+	if math.Abs(cost.Load/capacity-1) > 0.01 || plan.Sample == 0 {
+		t.Errorf("%v of %v visits a second, samples of %d", cost.Load, capacity, plan.Sample)
+	}
+	interval := func(shape int) time.Duration {
+		p := plan
+		p.Center = groups.All()[shape].Center(demand.Center)
+		return p.Interval(p.Center, 0, 400*day)
+	}
+	if list, item := interval(0), interval(1); item < 50*list {
+		t.Errorf("a list without an estimate is visited every %v, an item every %v", list, item)
+	}
+	var sample, all float64
+	for _, g := range demand.groups(plan.Sample) {
+		all += g.pages
+		if g.sample {
+			sample += g.pages
+		}
+	}
+	if all != 2000 || sample != float64(2*plan.Sample) {
+		t.Errorf("%v pages, %v of them a sample of %d each", all, sample, plan.Sample)
+	}
+}
+
+// The groups of a host are kept with it, and a host of an older version has none.
+func TestGroupsAreKept(t *testing.T) {
+	var s, read State
+	s.SetGroups(template.New(time.Unix(1e9, 0)))
+	s.Groups().Of("http://a.test/item/1").Add(day)
+	b, err := s.MarshalBinary()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := read.UnmarshalBinary(b); err != nil || len(read.Groups().All()) != 1 ||
+		read.Groups().All()[0] != s.Groups().All()[0] {
+		t.Errorf("%+v is read, %v", read.Groups(), err)
+	}
+	copied := s.Snapshot()
+	copied.Groups().Of("http://a.test/item/2").Add(day)
+	if s.Groups().All()[0].Pages != 1 {
+		t.Error("a snapshot shares its groups")
 	}
 }

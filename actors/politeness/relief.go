@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"henro/actors/revisit"
+	"henro/actors/template"
 )
 
 // Relief names a way to bring a host's load index down to what it bears, at the cost of versions lost.
@@ -21,21 +22,24 @@ const (
 	Delay
 	// Optimal chooses all intervals again so that the expected number of captured versions is largest.
 	Optimal
+	// Template chooses them as Optimal does, but by what the pages of one template have in common: what is believed of
+	// a page is drawn to its group, not to its host. A sample of each group keeps its timetable.
+	Template
 )
 
 // String returns the name that flags and reports use.
 func (r Relief) String() string {
-	return [...]string{"none", "stretch", "delay", "optimal", "unknown"}[min(r, Optimal+1)]
+	return [...]string{"none", "stretch", "delay", "optimal", "template", "unknown"}[min(r, Template+1)]
 }
 
 // ParseRelief reads such a name.
 func ParseRelief(name string) (Relief, error) {
-	for r := NoRelief; r <= Optimal; r++ {
+	for r := NoRelief; r <= Template; r++ {
 		if r.String() == name {
 			return r, nil
 		}
 	}
-	return NoRelief, fmt.Errorf("politeness: no relief %q: there are none, stretch, delay, optimal", name)
+	return NoRelief, fmt.Errorf("politeness: no relief %q: there are none, stretch, delay, optimal, template", name)
 }
 
 // Demand is what a host's pages ask for and what is believed of them.
@@ -48,6 +52,7 @@ type Demand struct {
 	Min, Max time.Duration  // bounds of intervals; Max 0: none
 
 	Objective revisit.Objective // what Optimal shares visits out for
+	Groups    *template.Groups  // of the pages, for Template; nil: none
 }
 
 // Plan is a relief with its numbers: it turns the interval that a page would have into the one it gets. It fits into
@@ -55,15 +60,16 @@ type Demand struct {
 type Plan struct {
 	Relief Relief
 	// Stretch: l; Delay: d in seconds; Optimal: that of revisit.Objective.Interval, for Versions the changes believed
-	// to come between two visits
+	// to come between two visits; Template: that too
 	By       float64
-	Even     time.Duration // Optimal: the interval that all pages would have if they shared the capacity alike
-	Center   time.Duration // Optimal: as in Demand
-	Trust    float64       // Optimal: as in Demand
+	Even     time.Duration // Optimal, Template: the interval of all pages if they shared the capacity alike
+	Center   time.Duration // Optimal, Template: as in Demand; for a page of a group that of its group
+	Trust    float64       // Optimal, Template: as in Demand
 	Bound    bool          // the timetable alone asks for more than the capacity
 	Min, Max time.Duration
 
 	Objective revisit.Objective // Optimal: as in Demand
+	Sample    int               // Template: pages of a group that keep their timetable
 }
 
 // growth is how much longer than the last interval, or than the even one, Optimal may make an interval: one bad
@@ -82,6 +88,13 @@ func (p *Plan) best(mean time.Duration) time.Duration {
 	}
 	return t
 }
+
+// sampled is how many pages of a group keep their timetable under Template, unless that takes more than sampledShare of
+// the visits: then half as many, or half of these.
+const (
+	sampled      = 16
+	sampledShare = 0.03
+)
 
 // fair returns the interval of a page without an estimate, for freshness or age: on a host that does not bear its
 // timetable its fair share, since there is nothing that visits could be shared out by and a page that waits for longer
@@ -109,6 +122,9 @@ func (p Plan) Interval(t, mean, last time.Duration) time.Duration {
 			best = p.fair(t)
 		}
 		relieved = min(best, times(max(last, p.Even), growth))
+	case Template: // what the group bears is known by more than one estimate, so it is no risk
+		relieved = min(p.best(revisit.Believe(mean, p.Center, p.Trust)),
+			times(max(last, p.Even), growth))
 	default:
 		return t
 	}
@@ -165,37 +181,60 @@ func (c *Cost) Scale(hosts float64) {
 	}
 }
 
-// group is pages of one estimate.
+// group is pages of one estimate, and of one template if these are asked for.
 type group struct {
 	pages                     float64
 	timetable, mean, believed time.Duration
+	sample                    bool // keeps its timetable, whatever the relief
 }
 
-// groups returns the pages of a demand by estimate.
-func (d *Demand) groups() []group {
+// groups returns the pages of a demand by estimate, so many of each template apart that keep their timetable.
+func (d *Demand) groups(sample int) []group {
 	var all []group
-	add := func(pages int, mean time.Duration) {
-		g := group{pages: float64(pages), mean: mean, believed: revisit.Believe(mean, d.Center, d.Trust)}
-		g.timetable = max(times(cmp.Or(mean, d.Center), d.Aim), d.Min)
+	add := func(pages float64, mean, center time.Duration, sample bool) {
+		if pages <= 0 {
+			return
+		}
+		g := group{pages: pages, mean: mean, believed: revisit.Believe(mean, center, d.Trust), sample: sample}
+		g.timetable = max(times(cmp.Or(mean, center), d.Aim), d.Min)
 		if d.Max > 0 {
 			g.timetable = min(g.timetable, d.Max)
 		}
 		all = append(all, g)
 	}
-	for i, n := range d.Rates {
+	others, unknown := *d.Rates, float64(d.Unknown)
+	for _, t := range d.Groups.All() {
+		center, left := t.Center(d.Center), float64(t.Pages)
+		share := float64(t.Representatives(sample)) / max(1, left)
+		part := func(pages float64, mean time.Duration) {
+			left -= pages
+			add(pages*share, mean, center, true)
+			add(pages*(1-share), mean, center, false)
+		}
+		for i, n := range t.Rates {
+			if n > 0 {
+				part(float64(n), revisit.BinMean(i))
+				others[i] -= min(n, others[i])
+			}
+		}
+		unknown -= left
+		part(left, 0)
+	}
+	for i, n := range others {
 		if n > 0 {
-			add(int(n), revisit.BinMean(i))
+			add(float64(n), revisit.BinMean(i), d.Center, false)
 		}
 	}
-	if d.Unknown > 0 {
-		add(d.Unknown, 0)
-	}
+	add(unknown, 0, d.Center, false)
 	return all
 }
 
 // relieved returns the interval of the pages of a group.
 func (g *group) relieved(p Plan) time.Duration {
-	if p.Relief == Optimal { // as Plan.Interval, without asking for the belief again
+	if g.sample {
+		return g.timetable
+	}
+	if p.Relief == Optimal || p.Relief == Template { // as Plan.Interval, without asking for the belief again
 		t := p.best(g.believed)
 		if p.Max > 0 {
 			t = min(t, p.Max)
@@ -217,7 +256,7 @@ func load(groups []group, p Plan) float64 {
 // Price returns what plan makes of the demand.
 func Price(d Demand, plan Plan) Cost {
 	var lag float64
-	groups := d.groups()
+	groups := d.groups(plan.Sample)
 	c := Cost{Load: load(groups, plan)}
 	for i := range groups {
 		g := &groups[i]
@@ -286,7 +325,10 @@ func Fit(kind Relief, d Demand, capacity float64) Plan {
 	}
 	plan.Even = times(time.Second, pages/capacity)
 	least, most := math.Log(1e-9), math.Log(1e18) // of By; the load falls as By grows
-	groups := d.groups()
+	if kind == Template {
+		plan.Sample = d.sample(capacity)
+	}
+	groups := d.groups(plan.Sample)
 	plan.Bound = load(groups, Plan{Min: d.Min, Max: d.Max}) > capacity
 	plan.By = math.Exp(most)
 	if load(groups, plan) > capacity {
@@ -303,4 +345,21 @@ func Fit(kind Relief, d Demand, capacity float64) Plan {
 	}
 	plan.By = math.Exp(most)
 	return plan
+}
+
+// sample returns how many pages of each template may keep their timetable.
+func (d *Demand) sample(capacity float64) int {
+	n := sampled
+	for ; n > 0; n /= 2 {
+		visits := 0.0
+		for _, g := range d.groups(n) {
+			if g.sample {
+				visits += g.pages / g.timetable.Seconds()
+			}
+		}
+		if visits <= sampledShare*capacity {
+			break
+		}
+	}
+	return n
 }

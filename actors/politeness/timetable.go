@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"henro/actors/revisit"
+	"henro/actors/template"
 )
 
 // Timetable is what the pages of one host ask for: how many there are, how often each is visited, and how far what
@@ -22,6 +23,8 @@ type Timetable struct {
 	recall   revisit.Claims // of the changes found, which its sitemaps, feeds and pings had announced
 	pings    revisit.Claims // of its pings
 	pinged   revisit.Claims // of the changes found since it pings, which its pings had announced
+
+	groups *template.Groups // of its pages by the shapes of their URLs; nil: not asked for by the relief
 }
 
 // AddPage counts a known page that is visited so often; 0 for a page without a timetable yet.
@@ -61,6 +64,19 @@ func (t *Timetable) Rates() *revisit.Rates { return &t.rates }
 // Trust gives access to the track record of the estimates: let it see what every visit found.
 func (t *Timetable) Trust() *revisit.Trust { return &t.trust }
 
+// Groups gives access to the groups of its pages; nil: there are none.
+func (t *Timetable) Groups() *template.Groups { return t.groups }
+
+// SetGroups begins with other groups; nil: with none.
+func (t *Timetable) SetGroups(g *template.Groups) { t.groups = g }
+
+// Snapshot returns a copy that shares nothing with t.
+func (t *Timetable) Snapshot() Timetable {
+	c := *t
+	c.groups = t.groups.Clone()
+	return c
+}
+
 // Hints gives access to the track record of the host's sitemaps and feeds.
 func (t *Timetable) Hints() *revisit.Claims { return &t.hints }
 
@@ -83,7 +99,7 @@ func (t *Timetable) Demand(o *revisit.Options) Demand {
 	return Demand{
 		Rates: &t.rates, Unknown: max(0, int(t.pages)-known),
 		Center: t.rates.Prior().Center(o), Trust: t.trust.Share(), Aim: o.Aim, Min: o.Min, Max: o.Max,
-		Objective: o.Objective,
+		Objective: o.Objective, Groups: t.groups,
 	}
 }
 

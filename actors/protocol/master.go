@@ -21,6 +21,7 @@ type (
 		Budget      int       // visits, of what the frontier handed out; 0: no limit
 		PageLimit   int       // pages that the crawl may still visit; 0: no limit; NoPages: requisites are lent
 		NotBefore   time.Time // others share the host's clock: no request may start earlier
+		Few         bool      // few hosts have pages: nobody waits for the end of a lease that is longer
 	}
 	// Lent answers Lend.
 	Lent struct {
@@ -45,6 +46,9 @@ type (
 	}
 	// LeaseVoid tells that a lease has ended without its holder saying so.
 	LeaseVoid struct{ Lease uint64 }
+	// LeaseUnwanted asks the Master to take a lease back: its host was found to be another under a second name, or some
+	// of its URLs to be one page.
+	LeaseUnwanted struct{ Lease uint64 }
 	// HubFound reports that a visited page names a hub of WebSub. The hub knows the page as Topic, a URL of its host.
 	HubFound struct{ Page, Topic, Hub string }
 	// HostReady tells the Master that a host may be lent from a moment on. A later word replaces an earlier.

@@ -4,9 +4,11 @@ import (
 	"time"
 
 	"henro/actors/admission"
+	"henro/actors/alias"
 	"henro/actors/revisit"
 	"henro/actors/stoplist"
 	"henro/actors/traps"
+	"henro/actors/urlrules"
 	"henro/messages/outlink"
 	"henro/store"
 )
@@ -19,6 +21,7 @@ type (
 		Visits     []store.Visited
 		Moves      []store.Entry     // records written again without a visit
 		Drops      []store.Entry     // records given up
+		Renews     []store.Entry     // records that wait for their first visit again
 		Candidates []store.Candidate // of any host: those of other partitions go through the outbox
 		Ghosts     []store.Position
 		Relaxed    []store.Relaxation
@@ -29,11 +32,27 @@ type (
 		Unstops    []string          // off it, by prefix
 		Sessions   []byte            // of Host, as traps.Sessions marshals them; nil: as before
 		Evidence   *[]byte           // of Host, as stoplist.List marshals it; nil: as before
+		URLRules   []byte            // of Host, as urlrules.Set marshals them; nil: as before
+		Forms      []Form            // of Host
+		Beliefs    *Beliefs          // that a host is an alias; nil: as before
+		AliasOrder *Beliefs          // likewise the word of a person
+		Revive     []Revive          // pages that were given up wait again
 		Totals     Totals            // added to the crawl's totals
 		Seeds      bool              // the candidates are seeds: no frontier turns them away
 		Urgent     bool              // somebody waits for the answer
 		Facts      *FactsStored      // reported to the Master once this is on disk
 		Tag        any               // sent back
+	}
+	// Revive has pages of a host wait again that were given up as an alias of another, or as a duplicate by rule that
+	// is none by the rules of now.
+	Revive struct {
+		Host string
+		Why  admission.Reason // AliasHost or Duplicate
+	}
+	// Beliefs are those of a host, as alias.Beliefs marshals them, or an alias.Order as JSON.
+	Beliefs struct {
+		Host  string
+		Bytes []byte
 	}
 	// Written answers a Write once it is on disk. A Write of Facts without a Tag is not answered.
 	Written struct{ Tag any }
@@ -47,7 +66,10 @@ type (
 		Due      int          // pages of it that are due
 		Stops    stoplist.List
 		Sessions traps.Sessions
+		URLRules urlrules.Set
 		Rules    revisit.Rules // the intervals that persons set for its pages
+		Beliefs  alias.Beliefs // that it is an alias
+		Order    *alias.Order  // of a person, about that; nil: there is none
 	}
 	// PagesAsked asks for waiting URLs of a host, and with Known for the fingerprints of all its seen URLs.
 	PagesAsked struct {
@@ -57,6 +79,7 @@ type (
 		Known int // send them if there are no more than this
 		// only requisites of pages are asked for
 		Requisites bool
+		Keys       *urlrules.Keys // by which waiting pages are looked for among the forms; nil: they are not
 	}
 	// PagesLoaded answers PagesAsked.
 	PagesLoaded struct {
@@ -64,7 +87,13 @@ type (
 		Due      []store.Entry // the due pages that have waited longest
 		DueCount int           // how many there are
 		Known    []uint64
-		Whole    bool // Known holds all
+		Whole    bool                     // Known holds all
+		Forms    map[string]urlrules.Form // of waiting pages that have one, by their position
+	}
+	// Form is a page that was visited, under the fingerprint of its URL or of the key of that.
+	Form struct {
+		Key            uint64
+		*urlrules.Form // nil: it is not there any more
 	}
 	// EntriesAsked asks for the records at some positions.
 	EntriesAsked struct{ Positions []store.Position }
@@ -116,6 +145,58 @@ type (
 
 // Answered reports whether Written answers it.
 func (w *Write) Answered() bool { return w.Facts == nil || w.Tag != nil }
+
+// Hosts that are others under a second name.
+type (
+	// TextsCompared brings a host what its pages have in common with those of hosts that would represent it.
+	TextsCompared struct{ Comparisons []alias.Comparison }
+	// AliasOrdered tells a Host the word of a person about whom it stands for, which is on disk already.
+	AliasOrdered struct{ Order alias.Order }
+	// CounterpartsAsked asks which of its pages a representative has. The Partition of the alias passes it on to that
+	// of the representative, which has CounterpartsFound sent to the alias, some time later.
+	CounterpartsAsked struct {
+		Host, Of string   // the alias and its representative
+		URLs     []string // of the representative
+		Ordered  bool     // a person has said so
+		Mapped   bool     // evidence counts, so other hosts may be aliases by it
+	}
+	// CounterpartsFound answers CounterpartsAsked: whether the representative has a page; one that was not visited yet
+	// is left out.
+	CounterpartsFound struct {
+		Of       string
+		Answers  map[string]bool
+		Circular bool // the representative leads back to the host, which is to stand for itself
+	}
+	// ReviewAsked asks for a comparison of all pages that an alias and its representative have both answered; or of
+	// those that the alias answers itself, if it redirects. The Partition of the alias has Reviewed sent to its Host.
+	ReviewAsked struct {
+		Host, Of  string
+		Redirects bool
+	}
+	// Reviewed answers ReviewAsked.
+	Reviewed struct {
+		Of          string
+		Redirects   bool
+		Comparisons []alias.Comparison // alias.ReviewedMost at most
+	}
+	// PagesRevived tells a Host how many pages wait again that were given up.
+	PagesRevived struct{ Count int }
+)
+
+// URL rules of which a person has said something.
+type (
+	// URLRuleOrdered gives a Host the word of a person about a rule; URLRuleStored says to the Master that it is on
+	// disk, or why not.
+	URLRuleOrdered struct {
+		Rule  urlrules.Rule
+		Word  urlrules.Word
+		Reply any // comes back
+	}
+	URLRuleStored struct {
+		Reply any
+		Err   error
+	}
+)
 
 // Known pages that are due, and those that a sitemap says to have changed.
 type (

@@ -18,6 +18,7 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"henro/actors/admission"
+	"henro/actors/host"
 	"henro/actors/politeness"
 	"henro/actors/revisit"
 	"henro/actors/scope"
@@ -67,8 +68,11 @@ type Crawl struct {
 	Partitions    int
 	Near          string
 	NearContents  int
+	URLRules      string
+	Aliases       string
 	PageBudget    int
 	LeaseFor      time.Duration
+	Topic         []string // files
 	Frontier      string
 	TaskURLs      int
 	SlotsB        int
@@ -144,7 +148,7 @@ func (c *Crawl) Register(f *pflag.FlagSet) {
 		"with --listen-pings: the `URL` under which hubs of WebSub reach that address; pages and feeds that name a "+
 			"hub are subscribed to. Without it none is: a machine behind a router has no such URL")
 	f.StringVar(&c.Relief, "relief", o.Hosts.Relief.String(),
-		"what a host's pages get that ask for more visits than it bears: none, stretch, delay or optimal")
+		"what a host's pages get that ask for more visits than it bears: none, stretch, delay, optimal or template")
 	c.Revisit = o.Hosts.Revisit
 	c.Revisit.Flags(f)
 	f.Float64Var(&c.LeastRatio, "least-ratio", o.Hosts.Politeness.LeastRatio,
@@ -152,11 +156,19 @@ func (c *Crawl) Register(f *pflag.FlagSet) {
 			"old rule of thumb")
 	f.IntVar(&c.Partitions, "partitions", o.Store.Partitions, "files of the state; fixed when a crawl begins")
 	f.StringVar(&c.Near, "near", "off",
-		"pages whose main text another page had first: mark says in their records which one, for a tenth "+
-			"more work and bytes of the state; off compares nothing")
+		"pages whose main text another page had first, or nearly that text: mark says in their records "+
+			"which one, for some 1.5 kB more written a page; skip-links also leaves out links of a page with the same "+
+			"text, if all of them lead where those of the first page lead; off compares nothing")
 	f.IntVar(&c.NearContents, "near-contents", o.Store.Contents,
-		"with --near mark: texts that are remembered for each file of the state, some 130 bytes of it each")
-	f.IntVar(&c.PageBudget, "page-budget", o.Hosts.PageBudget, "visits of one lease at most")
+		"texts that are compared and remembered for each file of the state, some 200 bytes of it each")
+	f.StringVar(&c.URLRules, "url-rules", "off",
+		"differences between URLs of a host that do not change the page: learn finds them (henro host), apply also "+
+			"visits each page under one URL, with a few visits that test it; off does neither")
+	f.StringVar(&c.Aliases, "aliases", "off",
+		"hosts that answer the same pages under the same paths as another: mark says which they are, map visits "+
+			"their pages at that other host alone, as far as it has them. Both compare pages as --near mark does")
+	f.IntVar(&c.PageBudget, "page-budget", o.Hosts.PageBudget,
+		"visits of one lease at most; no more than 1000 while more than four hosts have pages")
 	f.StringVar(&c.Frontier, "frontier", string(o.Frontier.Policy),
 		"what is visited next: host (hosts take turns, all URLs are kept), fifo, mercator, irlbot (budgets by links "+
 			"between domains), slots and ranked, which keep at most B·H/2 waiting URLs and drop the rest until they "+
@@ -170,6 +182,10 @@ func (c *Crawl) Register(f *pflag.FlagSet) {
 		"with --politeness ip of addresses; even")
 	f.StringVar(&c.Order, "order", string(o.Order),
 		"which of a host's URLs go first: breadth (depth), inlinks (links seen so far) or opic (rank received so far)")
+	f.StringArrayVar(&c.Topic, "topic", nil,
+		"visit first what is about the topic in `FILE`: one term a line, in any language, optional weight=N behind "+
+			"it, or an example page in HTML (repeatable); without --continuous and --again this is --frontier ranked, "+
+			"unless another is given")
 	f.DurationVar(&c.LeaseFor, "lease", o.LeaseFor,
 		"how long a slave may be silent before its hosts are given to others")
 }
@@ -273,12 +289,22 @@ func (c *Crawl) Options(flags *pflag.FlagSet) (master.Options, error) {
 	if o.Unit, err = master.ParseUnit(c.Politeness); err != nil {
 		return o, Usage("--politeness: %v", err)
 	}
+	if o.Hosts.URLRules, err = host.ParseURLRules(c.URLRules); err != nil {
+		return o, Usage("--url-rules %v", err)
+	}
 	o.Store.Partitions = c.Partitions
+	if o.Hosts.Aliases, err = host.ParseAliases(c.Aliases); err != nil {
+		return o, Usage("--aliases %v", err)
+	}
+	if o.Hosts.Aliases == host.MapAliases && c.Frontier != string(frontier.PolicyHost) {
+		return o, Usage("--aliases map needs --frontier host: others bound what waits")
+	}
+	o.Fetch.Near, o.Partition.SkipLinks = c.Near != "off", c.Near == "skip-links"
 	switch o.Store.Contents = c.NearContents; {
-	case c.Near == "off":
+	case c.Near == "off" && c.Aliases == "off":
 		o.Store.Contents = 0
-	case c.Near != "mark":
-		return o, Usage("--near %q: want off or mark", c.Near)
+	case c.Near != "off" && c.Near != "mark" && c.Near != "skip-links":
+		return o, Usage("--near %q: want off, mark or skip-links", c.Near)
 	case c.NearContents < 1:
 		return o, Usage("--near-contents %d: want 1 at least; --near off compares nothing", c.NearContents)
 	}
@@ -294,10 +320,21 @@ func (c *Crawl) Options(flags *pflag.FlagSet) (master.Options, error) {
 	case flags.Changed("task-urls"):
 		return o, Usage("--task-urls %d is for --frontier %s", c.TaskURLs, thesis)
 	}
+	o.Hosts.Admission, o.Hosts.MaxPages = c.Admission, c.HostPages
+	switch {
+	case len(c.Topic) > 0:
+		if o.Hosts.Admission.Topic, err = readTopic(c.Topic); err != nil {
+			return o, Usage("--topic: %v", err)
+		}
+		if !flags.Changed("frontier") && !c.Continuous && !c.Again {
+			o.Frontier.Policy = frontier.PolicyRanked
+		}
+	case c.Admission.TopicMin > 0:
+		return o, Usage("--topic-min is of a --topic: give its words")
+	}
 	if err := o.ValidateOrder(); err != nil {
 		return o, Usage("%v", err)
 	}
-	o.Hosts.Admission, o.Hosts.MaxPages = c.Admission, c.HostPages
 	if mode == scope.Any && !flags.Changed("obey-nofollow") {
 		o.Hosts.Admission.ObeyNofollow = true // what strangers write into guest books leads anywhere
 	}

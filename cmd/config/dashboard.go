@@ -20,7 +20,9 @@ func (e *Endpoint) Lead(ctx context.Context, node *master.Node, telemetry *Telem
 	if err != nil {
 		return err
 	}
-	telemetry.Metrics.Register(node.Collector())
+	metrics := node.Collector()
+	telemetry.Metrics.Register(metrics)
+	defer telemetry.Metrics.Unregister(metrics)
 	group, ctx := errgroup.WithContext(ctx)
 	telemetry.Go(group, "the dashboard", func() error { return board.Run(ctx, telemetry.Go) })
 	telemetry.Go(group, "HTTP", func() error {

@@ -89,7 +89,7 @@ func (c *Crawl) Groups() []Group {
 	}
 	return []Group{
 		{"What to crawl", pick("dir", "seeds", "depth", "scope", "include", "exclude", "tld", "stop-list", "sitemaps",
-			"requisites", "max-redirects", "obey-nofollow", "lang", "lang-beyond", "json-ld")},
+			"requisites", "max-redirects", "obey-nofollow", "topic-min", "lang", "lang-beyond", "json-ld")},
 		{"What to leave out", pick("mime", "obey-noindex", "obey", "stop-after", "trap-url", "trap-depth",
 			"trap-repeats", "trap-growth", "trap-sessions", "host-pages")},
 		{"How politely", pick("contact", "delay", "requisite-delay", "i-own-these-hosts", "profile", "politeness",
@@ -102,7 +102,7 @@ func (c *Crawl) Groups() []Group {
 		{"Sites that want more", pick("header", "basic", "cookies", "cookie-file", "bot-key",
 			"bot-agent")},
 		{"When to end", pick("pages", "for", "bytes")},
-		{"How to work", pick("frontier", "task-urls", "slots-b", "slots-h", "order", "partitions", "near",
-			"near-contents", "page-budget", "lease")},
+		{"How to work", pick("frontier", "task-urls", "slots-b", "slots-h", "order", "topic", "partitions", "near",
+			"near-contents", "url-rules", "aliases", "page-budget", "lease")},
 	}
 }

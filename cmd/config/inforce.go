@@ -19,6 +19,7 @@ func AllSettings(run *Run) *pflag.FlagSet {
 	new(Work).Register(f)
 	new(Collect).Register(f)
 	new(Peers).Register(f, "127.0.0.1:7781", "127.0.0.1:7782")
+	new(Masters).Register(f)
 	run.Register(f)
 	new(Log).Register(f)
 	return f

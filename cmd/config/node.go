@@ -10,6 +10,7 @@ import (
 	"henro/slave"
 	"henro/store/archive/payloads"
 	"henro/store/archive/warc"
+	"henro/store/consensus"
 	"net"
 	"net/netip"
 	"os"
@@ -96,9 +97,10 @@ type Joined struct {
 	forget context.CancelFunc // ends reading the key file again
 }
 
-// Meet makes the actors of a system reachable, has the caller spawn them, and joins the gossip. Each member that
+// Meet makes the actors of a system reachable, has the caller spawn them, and joins the gossip. What this node says of
+// itself there is complete when spawn returns. Each member that
 // appears or is lost is passed to notify, in order.
-func (p *Peers) Meet(system *actor.ActorSystem, self cluster.Options, spawn func(address string) error,
+func (p *Peers) Meet(system *actor.ActorSystem, self cluster.Options, spawn func(self *cluster.Options) error,
 	log *logrus.Entry) (*Joined, error) {
 	keys, err := readKeys(p.Key)
 	if err != nil {
@@ -117,12 +119,12 @@ func (p *Peers) Meet(system *actor.ActorSystem, self cluster.Options, spawn func
 	if err != nil {
 		return nil, Usage("--actors %s: %v", p.Actors, err)
 	}
-	if err := spawn(remote.Address()); err != nil {
+	self.Name, self.ActorAddress, self.Version, self.Protocol = p.Name, remote.Address(), buildVersion,
+		messages.Protocol
+	if err := spawn(&self); err != nil {
 		remote.Shutdown()
 		return nil, err
 	}
-	self.Name, self.ActorAddress, self.Version, self.Protocol = p.Name, remote.Address(), buildVersion,
-		messages.Protocol
 	self.Bind, self.Advertise, self.JoinAddrs = p.Gossip, p.advertised(p.Gossip), p.Join
 	self.Key, self.Gate, self.Logger = keys, gate, log
 	node, err := cluster.Join(self)
@@ -135,6 +137,47 @@ func (p *Peers) Meet(system *actor.ActorSystem, self cluster.Options, spawn func
 		go keys.Follow(ctx, p.Key, log)
 	}
 	return &Joined{Remote: remote, Node: node, forget: forget}, nil
+}
+
+// Consensus opens the address at which masters keep their copies of the state equal, and says who may connect: masters,
+// as the gossip knows them by name.
+func (p *Peers) Consensus(bind string, isMaster func(name string) bool) (l net.Listener, address string,
+	s consensus.Security, err error) {
+	keys, err := readKeys(p.Key)
+	if err != nil {
+		return nil, "", s, err
+	}
+	if keys != nil {
+		if s.TLS, err = keys.TLS(p.Name); err != nil {
+			return nil, "", s, Usage("--key %s: %v", p.Key, err)
+		}
+		s.Admits = isMaster
+	}
+	l, err = listen("masters", bind, keys != nil, " without --key")
+	if err != nil {
+		return nil, "", s, err
+	}
+	if address = p.advertised(l.Addr().String()); address == "" {
+		if address, err = cluster.Advertise(l.Addr().String(), p.Join); err != nil {
+			return nil, "", s, errors.Join(Usage("--masters: %v", err), l.Close())
+		}
+	}
+	return l, address, s, nil
+}
+
+// Masters is what the flags of henro-master say of several masters.
+type Masters struct {
+	Standby bool
+	Bind    string
+}
+
+// Register adds the flags.
+func (m *Masters) Register(f *pflag.FlagSet) {
+	f.BoolVar(&m.Standby, "standby", false,
+		"follow the master that --join leads to: keep a copy of the state, and lead when that master is gone")
+	f.StringVar(&m.Bind, "masters", "127.0.0.1:7783",
+		"bind address at which several masters keep their states equal; opened when there is a second; "+
+			"without --key only loopback")
 }
 
 // readKeys reads the cluster's keys; there are none without a file.

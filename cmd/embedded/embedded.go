@@ -23,6 +23,7 @@ import (
 	"henro/cluster"
 	"henro/cmd/config"
 	"henro/master"
+	"henro/messages"
 	"henro/slave"
 	"henro/store"
 	"henro/store/archive/cdxj"
@@ -137,7 +138,7 @@ func (c *Crawl) Run(ctx context.Context, serve func(context.Context, *master.Nod
 	if err != nil {
 		return master.Status{}, config.StateError(c.Options.Dir, err)
 	}
-	slavePID, err := c.startSlave(system, node.PID(), boot)
+	slavePID, err := c.startSlave(system, node.PID(), node.Claim())
 	if err != nil {
 		return master.Status{}, errors.Join(err, node.Close())
 	}
@@ -161,12 +162,12 @@ const archivePart = -1
 // said in words and exit code what is wrong.
 const stallLimit = 10 * time.Second
 
-func (c *Crawl) startSlave(system *actor.ActorSystem, masterPID *actor.PID, boot string) (*actor.PID, error) {
+func (c *Crawl) startSlave(system *actor.ActorSystem, masterPID *actor.PID, claim messages.Claim) (*actor.PID, error) {
 	o, err := c.Work.Options(c.Options.Dir)
 	if err != nil {
 		return nil, err
 	}
-	o.Name, o.Boot, o.Version, o.Dial = "local", boot, config.Version(), c.Dial
+	o.Name, o.Boot, o.Version, o.Dial = "local", claim.Boot, config.Version(), c.Dial
 	o.Admit = c.Options.Hosts.Admission.Admit
 	o.Archive.Writer.Info = c.info()
 	c.Telemetry.OfSlave(&o)
@@ -195,7 +196,7 @@ func (c *Crawl) startSlave(system *actor.ActorSystem, masterPID *actor.PID, boot
 	}
 	c.slave = &slave.API{System: system, PID: pid}
 	c.Telemetry.Metrics.Register(c.slave.Collector())
-	system.Root.Send(pid, &slave.MasterSeen{PID: masterPID, Boot: boot})
+	system.Root.Send(pid, &slave.MasterSeen{PID: masterPID, Claim: claim})
 	return pid, nil
 }
 

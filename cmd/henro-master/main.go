@@ -8,17 +8,18 @@ import (
 	"fmt"
 	"os"
 
-	"github.com/asynkron/protoactor-go/actor"
 	"github.com/sirupsen/logrus"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 	"golang.org/x/sync/errgroup"
 
+	"henro/actors/console"
 	"henro/actors/floor"
 	"henro/cluster"
 	"henro/cmd/config"
 	"henro/cmd/service"
 	"henro/master"
+	"henro/store/consensus"
 )
 
 // version is set by the linker (-X main.version=…) in releases.
@@ -31,10 +32,11 @@ func main() {
 
 // flags are all flags of henro-master.
 type flags struct {
-	crawl config.Crawl
-	peers config.Peers
-	log   config.Log
-	run   config.Run
+	crawl   config.Crawl
+	peers   config.Peers
+	masters config.Masters
+	log     config.Log
+	run     config.Run
 }
 
 func newCommand() *cobra.Command {
@@ -62,6 +64,7 @@ It ends when nothing is left to visit, or runs on with --continuous. The same --
 		config.Group{Title: "How nodes meet", Register: func(s *pflag.FlagSet) {
 			f.peers.Register(s, "127.0.0.1:7781",
 				"127.0.0.1:7782")
+			f.masters.Register(s)
 		}},
 		config.Group{Title: "What to show",
 			Register: func(s *pflag.FlagSet) { f.run.Register(s); f.log.Register(s) }})...)
@@ -76,8 +79,12 @@ func (f *flags) lead(cmd *cobra.Command, arguments []string) error {
 	if err != nil {
 		return err
 	}
-	if err := f.crawl.Begins(seeds, f.crawl.Continuous); err != nil { // which may wait for its seeds
+	waits := f.crawl.Continuous || f.masters.Standby // for its seeds
+	if err := f.crawl.Begins(seeds, waits); err != nil {
 		return err
+	}
+	if f.masters.Standby && len(f.peers.Join) == 0 {
+		return config.Usage("which master is to be followed? Give --join with the gossip address of any live node")
 	}
 	o, err := f.crawl.Options(cmd.Flags())
 	if err != nil {
@@ -96,22 +103,12 @@ func (f *flags) lead(cmd *cobra.Command, arguments []string) error {
 	if err := f.run.Traces.Check(); err != nil {
 		return err
 	}
-	endpoint, err := f.run.HTTP.Open()
-	if err != nil {
-		return err
-	}
-	defer endpoint.Close()
-	pings, err := f.crawl.OpenPings()
-	if err != nil {
-		return err
-	}
-	defer pings.Close()
 	if err := config.Dir(o.Dir); err != nil {
 		return err
 	}
 	defer config.KeepLog(log, o.Dir, "henro-master").Close()
 	o.Name, o.Boot, o.Version = f.peers.Name, cluster.NewBoot(), config.Version()
-	status, err := f.crawlWith(cmd.Context(), o, seeds, endpoint, pings, log.WithField("node", f.peers.Name))
+	status, err := f.crawlWith(cmd.Context(), o, seeds, log.WithField("node", f.peers.Name))
 	if err != nil {
 		return err
 	}
@@ -122,70 +119,123 @@ func (f *flags) lead(cmd *cobra.Command, arguments []string) error {
 }
 
 func (f *flags) crawlWith(ctx context.Context, o master.Options, seeds []master.Seed,
-	endpoint, pings *config.Endpoint, log *logrus.Entry) (master.Status, error) {
+	log *logrus.Entry) (master.Status, error) {
 	telemetry := config.NewTelemetry(o.Name, o.Name, log, floor.SystemOptions{})
 	endTraces, err := telemetry.Export(ctx, &f.run.Traces, o.Name)
 	if err != nil {
 		return master.Status{}, err
 	}
 	defer endTraces()
-	system := telemetry.System
-	var node *master.Node
-	joined, err := f.peers.Meet(system, cluster.Options{
-		Role: cluster.Master, Boot: o.Boot,
-		Notify: func(event cluster.Event) {
-			tell(system, node.PID(), event)
-		},
-	}, func(string) (err error) {
-		if _, err := floor.StartTracing(system, telemetry.Tracer); err != nil {
-			return err
+	telemetry.OfMaster(&o)
+	m := &masters{flags: f, o: o, seeds: seeds, telemetry: telemetry, log: log, second: make(chan struct{}, 1),
+		present: map[string]cluster.Member{}}
+	trace := func() error {
+		_, err := floor.StartTracing(telemetry.System, telemetry.Tracer)
+		return err
+	}
+	if !f.masters.Standby && !consensus.Started(statePath(&o)) {
+		if status, err := m.leadAlone(ctx, trace); !errors.Is(err, errSecond) {
+			return status, err
 		}
-		telemetry.OfMaster(&o)
-		node, err = master.Start(system, o, log)
-		return config.StateError(o.Dir, err)
-	}, log)
+		log.Info("another master is there: keeping the state with it")
+		err = m.open(true)
+	} else if err = m.follow(); err == nil {
+		m.joined, err = f.peers.Meet(telemetry.System, cluster.Options{Role: cluster.Standby, Boot: o.Boot,
+			Consensus: m.address, Notify: m.notify}, func(*cluster.Options) error { return trace() }, log)
+		if err != nil {
+			err = errors.Join(err, m.group.Close())
+		}
+	}
+	if m.joined != nil {
+		defer m.joined.Leave()
+	}
 	if err != nil {
 		return master.Status{}, err
 	}
-	log.WithFields(logrus.Fields{"actors": joined.Remote.Address(),
-		"gossip": joined.Node.Self().GossipAddress}).Info("master ready")
-	status, err := attend(ctx, node, telemetry, seeds, endpoint, pings, o.Dir)
-	err = errors.Join(err, node.Close())
-	joined.Leave()
-	return status, err
+	log.WithFields(logrus.Fields{"actors": m.joined.Remote.Address(), "masters": m.address,
+		"gossip": m.joined.Node.Self().GossipAddress}).Info("standby master ready")
+	return m.run(ctx)
 }
 
-// tell gives the master the news of slaves.
-func tell(system *actor.ActorSystem, pid *actor.PID, event cluster.Event) {
-	switch e := event.(type) {
-	case *cluster.MemberDown:
-		if e.Member.Role == cluster.Slave {
-			system.Root.Send(pid, &master.SlaveLost{Slave: e.Member.Name, Boot: e.Member.Boot})
-		}
-	case *cluster.MemberRefused:
-		if s := e.Member; s.Role == cluster.Slave {
-			system.Root.Send(pid, &master.SlaveRefused{
-				Slave: s.Name, Boot: s.Boot, Version: s.Version, Address: s.ActorAddress, Protocol: s.Protocol,
-				Gone: e.Gone,
-			})
-		}
+// errSecond says that another master is there, which wants to follow.
+var errSecond = errors.New("another master wants to follow")
+
+// leadAlone leads a crawl as its only master, until another one is there.
+func (m *masters) leadAlone(ctx context.Context, trace func() error) (master.Status, error) {
+	endpoint, err := m.flags.run.HTTP.Open()
+	if err != nil {
+		return master.Status{}, err
 	}
+	defer endpoint.Close()
+	pings, err := m.crawl.OpenPings()
+	if err != nil {
+		return master.Status{}, err
+	}
+	defer pings.Close()
+	node, joined, err := m.peers.Lead(m.telemetry.System, m.o, func(*master.Options) error { return trace() }, m.notice,
+		m.log)
+	if err != nil {
+		return master.Status{}, err
+	}
+	m.log.WithFields(logrus.Fields{"actors": joined.Remote.Address(), "gossip": joined.Node.Self().GossipAddress,
+		"crawl": node.Claim().Crawl, "term": node.Claim().Term}).Info("master ready")
+	inner, end := context.WithCancelCause(context.WithoutCancel(ctx))
+	defer end(nil)
+	watched := make(chan struct{})
+	go func() {
+		defer close(watched)
+		defer floor.Guard(m.telemetry.System, "the watch for other masters")
+		select {
+		case <-m.second:
+			m.makeRoom(inner, node, end)
+		case <-inner.Done():
+		}
+	}()
+	status, err := attend(ctx, inner, node, m.telemetry, m.seeds, endpoint, pings, m.o.Dir)
+	second := errors.Is(context.Cause(inner), errSecond) && errors.Is(err, context.Canceled)
+	end(nil)
+	<-watched
+	closed := node.Close()
+	if second && closed == nil {
+		m.joined = joined
+		return status, errSecond
+	}
+	if m.listening != nil {
+		closed = errors.Join(closed, m.listening.Close())
+	}
+	joined.Leave()
+	return status, errors.Join(err, closed)
 }
 
-// attend answers HTTP and waits for the end.
-func attend(ctx context.Context, node *master.Node, telemetry *config.Telemetry, seeds []master.Seed,
-	endpoint, pings *config.Endpoint, dir string) (master.Status, error) {
-	inner, cancel := context.WithCancel(context.WithoutCancel(ctx))
+// makeRoom has the master that leads alone end with errSecond, once all is there to lead with others.
+func (m *masters) makeRoom(ctx context.Context, node *master.Node, end context.CancelCauseFunc) {
+	run, ok := node.Handover(ctx)
+	if !ok {
+		return // the crawl is ending
+	}
+	if err := m.listen(); err != nil {
+		m.log.WithField("err", err).Error("another master wants to follow and cannot: leading on alone")
+		return
+	}
+	m.begun = run
+	end(errSecond)
+}
+
+// attend answers HTTP and waits for the end. When asked ends the crawl is stopped in order; when given ends, it is left
+// alone.
+func attend(asked, given context.Context, node *master.Node, telemetry *config.Telemetry, seeds []master.Seed,
+	endpoint, pings *config.Endpoint, dir string, tables ...[]console.Route) (master.Status, error) {
+	inner, cancel := context.WithCancel(given)
 	defer cancel()
 	defer endpoint.Note(dir)()
 	group, inner := errgroup.WithContext(inner)
-	telemetry.Go(group, "HTTP", func() error { return endpoint.Lead(inner, node, telemetry) })
+	telemetry.Go(group, "HTTP", func() error { return endpoint.Lead(inner, node, telemetry, tables...) })
 	telemetry.Go(group, "pings", func() error { return pings.ReceivePings(inner, node) })
 	telemetry.Go(group, "the watch of mailboxes", func() error { return telemetry.Watch(inner) })
 	var status master.Status
 	telemetry.Go(group, "the crawl", func() (err error) {
 		defer cancel()
-		status, err = node.Run(ctx, inner, seeds)
+		status, err = node.Run(asked, inner, seeds)
 		return err
 	})
 	return status, group.Wait()

@@ -492,6 +492,10 @@ func eachLineIn(index io.Reader, visit func(cdxj.Entry) error) error {
 	}
 }
 
+// reportLate is how much later than a capture the state may have it at most: a report says how long ago a request
+// was, and waits in mailboxes. On a machine with a load of 25, 900 of 97,000 captures were 2 to 3 s late.
+const reportLate = time.Minute
+
 // pages looks for the record of every page that was captured.
 func (a *archiveCheck) pages(dir string, all uint64) (err error) {
 	o := store.DefaultOptions()
@@ -510,7 +514,7 @@ func (a *archiveCheck) pages(dir string, all uint64) (err error) {
 			if done++; done%4096 == 0 {
 				a.bar.show("captures", done, all)
 			}
-			for _, by := range []time.Duration{0, time.Second, -time.Second} { // the state keeps whole seconds
+			for by := time.Second; by >= -reportLate; by -= time.Second { // the state keeps whole seconds
 				if a.has(captureOf(page.URL, page.CapturedAt.Add(by))) {
 					return nil
 				}

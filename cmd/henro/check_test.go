@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"henro/cmd/config"
 	"henro/store"
@@ -23,6 +24,11 @@ import (
 func checked(t *testing.T) (dir, file, index string) { return checkedAs(t, warc.Gzip) }
 
 func checkedAs(t *testing.T, compression warc.Compression) (dir, file, index string) {
+	return checkedLate(t, compression, 0)
+}
+
+// checkedLate makes one whose state has the captures so much later than they were.
+func checkedLate(t *testing.T, compression warc.Compression, late time.Duration) (dir, file, index string) {
 	t.Helper()
 	dir = t.TempDir()
 	if err := (tablestest.Web{Pages: 40, Out: 2, Hosts: 3}).Make(filepath.Join(dir, "state")); err != nil {
@@ -40,7 +46,7 @@ func checkedAs(t *testing.T, compression warc.Compression) (dir, file, index str
 	for _, p := range state.Partitions {
 		if err := p.EachPage(func(page store.Page, _ store.Place) error {
 			if !page.CapturedAt.IsZero() {
-				data, _ = b.AppendExchange(data, &warc.Exchange{URI: page.URL, At: page.CapturedAt,
+				data, _ = b.AppendExchange(data, &warc.Exchange{URI: page.URL, At: page.CapturedAt.Add(-late),
 					Request: []byte("GET / HTTP/1.1\r\n\r\n"),
 					Head:    []byte("HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n\r\n"), Body: []byte(page.URL)})
 			}
@@ -57,6 +63,18 @@ func checkedAs(t *testing.T, compression warc.Compression) (dir, file, index str
 		}
 	}
 	return dir, file, cdxj.Path(file)
+}
+
+// A busy master takes a report seconds late, and has the moment of the capture from its age: nothing is lost.
+func TestACaptureThatWasReportedLateIsThere(t *testing.T) {
+	for late, whole := range map[time.Duration]bool{-time.Second: true, 5 * time.Second: true, time.Minute: true,
+		-3 * time.Second: false, 2 * time.Minute: false} {
+		dir, _, _ := checkedLate(t, warc.Gzip, late)
+		out, err := command(t, "check", dir)
+		if (err == nil) != whole || strings.Contains(out, "is in no WARC file here") == whole {
+			t.Errorf("late by %v: %v, want whole %v: %s", late, err, whole, out)
+		}
+	}
 }
 
 func TestCheckFollowsEveryCaptureAndEveryLine(t *testing.T) {

@@ -261,7 +261,8 @@ func (d *doctor) meet(ctx context.Context) {
 	log := logrus.NewEntry(quiet)
 	system := floor.NewSystem("doctor", log, floor.SystemOptions{})
 	d.peers.Name = "doctor." + cluster.NewBoot()
-	joined, err := d.peers.Meet(system, cluster.Options{Role: cluster.Guest}, func(string) error { return nil }, log)
+	joined, err := d.peers.Meet(system, cluster.Options{Role: cluster.Guest},
+		func(*cluster.Options) error { return nil }, log)
 	if err != nil {
 		d.say("others", broken, "", "%v", err)
 		return

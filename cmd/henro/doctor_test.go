@@ -61,11 +61,7 @@ func lead(dir, key string, in io.Reader, out io.Writer) (err error) {
 	o := master.DefaultOptions()
 	o.Dir, o.Name, o.Boot, o.Hosts.Continuous = dir, "master", cluster.NewBoot(), true
 	peers := config.Peers{Name: "master", Gossip: "127.0.0.1:0", Actors: "127.0.0.1:0", Key: key}
-	var node *master.Node
-	joined, err := peers.Meet(system, cluster.Options{Role: cluster.Master, Boot: o.Boot}, func(string) (err error) {
-		node, err = master.Start(system, o, log)
-		return err
-	}, log)
+	node, joined, err := peers.Lead(system, o, nil, nil, log)
 	if err != nil {
 		return err
 	}

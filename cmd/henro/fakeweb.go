@@ -98,11 +98,20 @@ func flagsOfTwins(f *pflag.FlagSet, w *fakeweb.Options) {
 		"share of hosts on which what does not exist answers 200 and the words \"not found\"")
 	f.Float64Var(&w.Twins.Aliases, "aliases", 0,
 		"share of hosts that answer under www.NAME and hostNNNN.copies.test too")
+	f.Float64Var(&w.Twins.Moved, "moved", 0,
+		"share of hosts a quarter of whose links name other hosts, which redirect to the same path, to the root, or "+
+			"to either")
+	f.Float64Var(&w.Twins.Counters, "counters", 0, "share of hosts on whose root words are others at each visit")
 	f.Float64Var(&w.Twins.Mirrors, "mirrors", 0,
 		"share of hosts with a folder /mirror/ that has the pages of the next host")
 	f.Float64Var(&w.Twins.Dust, "dust", 0,
 		"share of hosts a quarter of whose links have session ids, tracking parameters, default documents or a slash "+
 			"at the end")
+	f.Float64Var(&w.Twins.Variants, "variants", 0,
+		"share of hosts half of whose links have a sort order, a number ?p=N, parameters in another order or "+
+			"capitals, for the same page")
+	f.Float64Var(&w.Twins.Lookalikes, "lookalikes", 0,
+		"share of those on which capitals name other pages, and sort orders and numbers do for a quarter of the pages")
 	f.Float64Var(&w.Twins.Near, "near", 0, "share of hosts with copies of half of their pages in which words differ")
 	f.Float64Var(&w.Twins.Templates, "templates", 0,
 		"share of hosts whose pages are items, which never change, and lists, which change most often")

@@ -200,7 +200,7 @@ func lieTo(t *testing.T, lie func(*liar, actor.Context, *messages.Fact) *message
 		pid := system.Root.Spawn(props)
 		post := carrier(pid)
 		to := system.Root.Spawn(actor.PropsFromProducer(func() actor.Actor { return post }))
-		system.Root.Send(pid, &slave.MasterSeen{PID: to, Boot: "1"})
+		system.Root.Send(pid, &slave.MasterSeen{PID: to, Claim: messages.Claim{Boot: "1"}})
 		return []*actor.PID{pid, to}
 	}
 	l := &liar{master: node.PID(), lie: lie, refuse: refuse, steal: steal}

@@ -183,6 +183,9 @@ func printPage(w io.Writer, found *master.PageFound) {
 	if p.Flags&store.Imported != 0 {
 		fmt.Fprintln(w, "imported  what was known of it at first came from an earlier archive")
 	}
+	if p.Near != "" {
+		fmt.Fprintf(w, "near      %s\n", p.Near)
+	}
 	if p.SameAs != "" {
 		fmt.Fprintf(w, "same as   %s\n", p.SameAs)
 	}
@@ -280,6 +283,13 @@ func printHost(w io.Writer, h *master.HostFound, now time.Time) error {
 		fmt.Fprintf(w, "failed    %s: %s\n", moment(h.Failure.At), h.Cause)
 	}
 	printSays(w, h.Says)
+	word = "groups"
+	for _, g := range h.Schedule.Groups {
+		fmt.Fprintf(w, "%-9s %s: %d pages, %d of them a sample; one changes every %s; of %d visits %.0f %% failed, "+
+			"%.0f %% found a duplicate; %.1f new links a visit\n", word, g.Shape, g.Pages, g.Representatives,
+			speech.Say("%s", g.Every), g.Visits, 100*g.Errors, 100*g.Duplicates, g.News)
+		word = ""
+	}
 	for _, e := range h.Stops {
 		word := "stop list"
 		if !e.Until.IsZero() && !e.Until.After(now) {
@@ -287,6 +297,7 @@ func printHost(w io.Writer, h *master.HostFound, now time.Time) error {
 		}
 		fmt.Fprintf(w, "%-9s %s until %s, round %d: %s\n", word, e.Prefix, moment(e.Until), e.Rounds, e.Evidence)
 	}
+	printURLRules(w, "URL rule  ", h.URLRules)
 	if len(h.Robots) == 0 {
 		why := "not asked yet"
 		if !h.AskedAt.IsZero() {

@@ -96,11 +96,12 @@ crawls the sites you name, writes WARC 1.1 archives and a link graph, and knows 
 	add("crawl", newCrawlCommand(), newDemoCommand(), newKeyCommand(), newDoctorCommand(), newCollectCommand(),
 		newConfigCommand(), newImportCommand())
 	add("steer", newStatusCommand(), newPauseCommand(), newResumeCommand(), newStopCommand(), newSlavesCommand(),
-		newSeedsCommand(), newExcludeCommand(), newRevisitCommand(), newBackupCommand())
+		newMastersCommand(), newSeedsCommand(), newExcludeCommand(), newAliasCommand(), newURLRulesCommand(),
+		newRevisitCommand(), newBackupCommand())
 	add("steer", newTopCommand(), newTraceCommand(), newWhyCommand())
 	add("look", newPageCommand(), newMissingCommand(), newHostCommand(), newReplayCommand(), newQACommand(),
 		newWACZCommand(), newExportCommand(), newReportCommand(), newCheckCommand(), newRepairCommand())
-	add("look", newSQLCommand(), newStatsCommand(), newDiffCommand(), newFeedCommand(),
+	add("look", newSQLCommand(), newStatsCommand(), newMirrorsCommand(), newDiffCommand(), newFeedCommand(),
 		newSearchCommand())
 	add("try", newFakewebCommand())
 	root.AddCommand(config.NewManCommand(), newVersionCommand(), newIndexCommand(), newCompactCommand())

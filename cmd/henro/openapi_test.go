@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding"
 	"encoding/json"
+	"errors"
 	"io"
 	"maps"
 	"mime"
@@ -25,11 +26,13 @@ import (
 	"henro/actors/console"
 	"henro/actors/figures"
 	"henro/actors/floor"
+	"henro/actors/host"
 	"henro/cmd/config"
 	"henro/docs"
 	"henro/master"
 	"henro/slave"
 	"henro/slave/fakeweb"
+	"henro/store/consensus"
 )
 
 func openAPI(t *testing.T) *openapi3.T {
@@ -131,7 +134,9 @@ func TestTheAPIIsAsDescribed(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer w.Close()
-		e := crawlOf(t, t.TempDir(), w, -1, func(o *master.Options) { o.Hosts.Continuous = true })
+		e := crawlOf(t, t.TempDir(), w, -1, func(o *master.Options) {
+			o.Hosts.Continuous, o.Hosts.URLRules = true, host.LearnURLRules
+		})
 		tail := console.NewTail()
 		e.Log.Logger.AddHook(tail)
 		status, err := e.Run(t.Context(), func(ctx context.Context, node *master.Node) error {
@@ -140,7 +145,7 @@ func TestTheAPIIsAsDescribed(t *testing.T) {
 			process := console.Process{Ready: node.Ready, Tail: tail, Traces: node.Traces()}
 			a := &api{t, doc, console.New(console.Options{}, node.Routes(), node.Traces().Routes(),
 				e.Telemetry.Routes(),
-				of.Routes(), process.Routes(), config.Manual()), map[string]bool{}}
+				of.Routes(), process.Routes(), config.Manual(), config.MasterRoutes(threeMasters{})), map[string]bool{}}
 			compareRoutes(t, doc, a.console.Patterns())
 			actortest.Pass(3 * time.Minute) // pages are visited, some fail
 			askAll(a, w.Seeds()[0])
@@ -158,7 +163,29 @@ func TestTheAPIIsAsDescribed(t *testing.T) {
 	})
 }
 
+// threeMasters are masters of which the first leads.
+type threeMasters struct{}
+
+func (threeMasters) Members(context.Context) ([]consensus.Member, error) {
+	return []consensus.Member{{Name: "a", Address: "10.0.0.1:7783", Voter: true, Leads: true},
+		{Name: "b", Address: "10.0.0.2:7783", Voter: true, Behind: 2}, {Name: "c", Lost: "it is off"}}, nil
+}
+
+func (threeMasters) Move(name string) error {
+	if name != "b" {
+		return errors.New("there is no such master with a vote")
+	}
+	return nil
+}
+
+func (t threeMasters) Remove(name string) error { return t.Move(name) }
+
 func askAll(a *api, seed string) {
+	for _, order := range []string{"move", "remove"} {
+		a.ask(http.StatusOK, "POST", "/api/masters/"+order+"?master=b", nil)
+		a.ask(http.StatusConflict, "POST", "/api/masters/"+order+"?master=d", nil)
+	}
+	a.ask(http.StatusOK, "GET", "/api/masters", nil)
 	host := strings.TrimSuffix(seed, "/")
 	a.ask(http.StatusNoContent, "GET", "/healthz", nil)
 	a.ask(http.StatusNoContent, "GET", "/readyz", nil)
@@ -197,6 +224,18 @@ func askAll(a *api, seed string) {
 	a.ask(http.StatusOK, "POST", "/api/hosts/exclude", master.HostPosted{Host: host})
 	a.ask(http.StatusOK, "GET", "/api/host?host="+url.QueryEscape(host), nil) // it is on the stop list now
 	a.ask(http.StatusBadRequest, "POST", "/api/hosts/exclude", master.HostPosted{Host: "x"})
+	a.ask(http.StatusOK, "POST", "/api/aliases", master.AliasPosted{Host: "http://second.test", Of: host})
+	a.ask(http.StatusBadRequest, "POST", "/api/aliases", master.AliasPosted{Host: host, Of: "http://second.test"})
+	a.ask(http.StatusBadRequest, "POST", "/api/aliases", master.AliasPosted{Host: "x"})
+	a.ask(http.StatusOK, "GET", "/api/aliases", nil)
+	a.ask(http.StatusOK, "POST", "/api/aliases", master.AliasPosted{Host: "http://second.test"})
+	rule := master.URLRulePosted{Host: host, Rule: "parameter lang", Word: "forget"}
+	a.ask(http.StatusOK, "POST", "/api/url-rules", rule)
+	a.ask(http.StatusOK, "GET", "/api/url-rules", nil)
+	rule.Word = "colour"
+	a.ask(http.StatusBadRequest, "POST", "/api/url-rules", rule)
+	a.ask(http.StatusNotFound, "POST", "/api/url-rules", master.URLRulePosted{Host: "http://nowhere.test",
+		Rule: "slash at the end", Word: "learn"})
 	a.ask(http.StatusOK, "POST", "/api/hosts/admit", master.HostPosted{Host: host})
 	a.ask(http.StatusBadRequest, "POST", "/api/hosts/admit", master.HostPosted{Host: "x"})
 	a.ask(http.StatusOK, "POST", "/api/slaves/drain?slave=local", nil)
@@ -235,9 +274,10 @@ func TestTheSchemasHaveEveryField(t *testing.T) {
 	for _, value := range []any{
 		master.Status{}, master.PageFound{}, master.HostFound{}, master.WhyFound{}, master.SeedsPosted{},
 		master.SeedsAnswer{}, master.HostPosted{}, master.PageMissing{}, master.Wholeness{},
+		master.AliasPosted{}, master.AliasesReported{}, master.URLRulesReported{}, master.URLRulePosted{},
 		master.RevisitPosted{}, master.RevisitAnswer{}, master.FetchesReported{},
 		figures.Report{}, slave.Counts{}, console.Problem{}, console.LogAnswer{}, console.TraceLine{},
-		floor.TraceEvent{}, floor.Row{},
+		floor.TraceEvent{}, floor.Row{}, consensus.Member{},
 	} {
 		structsOf(reflect.TypeOf(value), told)
 	}

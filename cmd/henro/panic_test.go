@@ -154,6 +154,7 @@ func steer(ctx context.Context, node *master.Node, e *embedded.Crawl) {
 		{10 * time.Second, &master.Resume{}},
 		{time.Second, &master.ScopeAsked{}},
 		{time.Second, &master.ExcludeHost{Host: "http://unknown.test", On: true}},
+		{time.Second, &master.OrderAlias{Host: "http://second.test", Of: "http://unknown.test"}},
 	} {
 		select {
 		case <-ctx.Done():

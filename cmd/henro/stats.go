@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"henro/actors/admission"
 	"henro/actors/partition"
 	"henro/cmd/config"
 	"henro/cmd/replay"
@@ -92,6 +93,8 @@ type counted struct {
 	Identical      uint64            `json:"identical"` // answers whose payload was archived already
 	IdenticalBytes uint64            `json:"identical_bytes"`
 	Whole          *master.Wholeness `json:"whole"`
+	Aliases        int               `json:"aliases"`     // hosts that are others under a second name
+	AliasPages     uint64            `json:"alias_pages"` // of these, visited at the others instead
 }
 
 func (r *reading) counted(state *store.State) (*counted, error) {
@@ -103,8 +106,19 @@ func (r *reading) counted(state *store.State) (*counted, error) {
 	if err != nil {
 		return nil, err
 	}
+	hosts, err := master.Aliases(state, &settings)
+	if err != nil {
+		return nil, err
+	}
+	aliases := 0
+	for i := range hosts {
+		if hosts[i].Mapped {
+			aliases++
+		}
+	}
 	whole, err := master.FindMissing(state, &settings, "", "", func(*master.PageMissing) error { return nil })
-	return &counted{Identical: totals.Identical, IdenticalBytes: totals.IdenticalBytes, Whole: whole}, err
+	return &counted{Identical: totals.Identical, IdenticalBytes: totals.IdenticalBytes, Whole: whole, Aliases: aliases,
+		AliasPages: totals.Skipped[admission.AliasHost]}, err
 }
 
 // languages guesses those of about so many pages, spread evenly over the captures.
@@ -133,6 +147,14 @@ func printSurvey(w io.Writer, s *counted) {
 		s.Known-s.Requisites, s.Requisites, s.Parsed, s.Failed, s.Waiting)
 	if words := wholeWords(s.Whole); words != "" {
 		fmt.Fprintln(w, "whole    ", words)
+	}
+	if s.SameText+s.NearText > 0 {
+		fmt.Fprintf(w, "texts     %d pages have the text of an earlier page, %d nearly that of one\n", s.SameText,
+			s.NearText)
+	}
+	if s.Aliases > 0 {
+		fmt.Fprintf(w, "aliases   %d hosts are others under a second name; %d of their pages are visited at these\n",
+			s.Aliases, s.AliasPages)
 	}
 	fmt.Fprintf(w, "links     %d collected from %d pages\n", s.Links, s.Linking)
 	fmt.Fprintf(w, "hosts     %d; correlation of pages and links over hosts: %.2f\n", s.Hosts, s.Correlation)

@@ -206,6 +206,18 @@ func TestAPageTellsItsLife(t *testing.T) {
 	}
 }
 
+func TestAHostShowsTheGroupsOfItsPages(t *testing.T) {
+	d := board(t, newFake(t, nil))
+	_, doc := get(t, d, "/host?name="+url.QueryEscape(someHost), "en")
+	var cells []string
+	doc.Find("[aria-labelledby=h-groups] tbody tr *").Each(func(_ int, e *goquery.Selection) {
+		cells = append(cells, e.Text())
+	})
+	if len(cells) != 8 || cells[0] != "/item/<n>" || cells[1] != "9" {
+		t.Errorf("the groups are %q", cells)
+	}
+}
+
 func TestTheShareOfWholePagesLeadsToWhatIsMissing(t *testing.T) {
 	f := newFake(t, nil)
 	f.dir = t.TempDir()

@@ -21,6 +21,7 @@ import (
 	"henro/actors/floor"
 	"henro/actors/politeness"
 	"henro/actors/protocol"
+	"henro/actors/template"
 	"henro/master"
 	"henro/messages"
 	"henro/messages/speech"
@@ -124,6 +125,10 @@ func newFake(t testing.TB, texts []string) *fakeCrawl {
 	now := time.Now()
 	b := store.NewBatch(now)
 	var pace politeness.State
+	pace.SetGroups(template.New(now))
+	for i := range 9 {
+		pace.Groups().Of(fmt.Sprint(someHost, "/item/", i)).Add(24 * time.Hour)
+	}
 	po := politeness.DefaultOptions()
 	pace.Observe(&po, politeness.Visit{Took: 80 * time.Millisecond, Outcome: politeness.TimedOut}, now)
 	pace.AddPage(time.Hour)

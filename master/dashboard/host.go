@@ -196,6 +196,7 @@ type hostView struct {
 	Mean     time.Duration
 	Worst    time.Duration
 	Stops    []stopRow
+	Groups   []master.Group
 	Waiting  []store.Page // the next to be visited first
 	Excluded bool         // by a person
 	Over     bool         // nothing is asked of it any more
@@ -238,7 +239,8 @@ func (d *Dashboard) host(r *http.Request, p *page) (any, error) {
 		return nil, err
 	}
 	v := &hostView{hostRow: row, Says: found.Says, Upper: row.State.Upper(), Cause: found.Cause,
-		Over: row.HostRecord.Waiting == 0 && row.GivenUp > 0 && !d.crawl.Options().Hosts.Continuous}
+		Groups: found.Schedule.Groups,
+		Over:   row.HostRecord.Waiting == 0 && row.GivenUp > 0 && !d.crawl.Options().Hosts.Continuous}
 	for word, count := range row.Errors {
 		v.Failed = append(v.Failed, failedCount{word, count})
 	}

@@ -147,6 +147,8 @@ func idle(w *words, s *master.Status, rate float64, now time.Time) *idleness {
 		return &idleness{Key: "idle.quiet", Value: w.say(s.Stalled), Bad: true}
 	case s.State == master.Paused:
 		return &idleness{Key: "idle.paused"}
+	case s.State == master.Deposed:
+		return &idleness{Key: "idle.deposed", Bad: true}
 	case s.State == master.Closed:
 		return &idleness{Key: "idle.closed", At: s.Opens}
 	case s.State != master.Running || rate > 0 || s.Seconds < 5:

@@ -39,7 +39,7 @@ const Bands = 16
 type Item[K any] struct {
 	Key  K      // names the URL to the caller
 	Host uint64 // unit of politeness: fingerprint of the host, or its IP address
-	Band uint8  // priority, 0 first, below Bands; the policies without priorities ignore it
+	Band uint8  // priority, 0 first, below Bands (RankedBands); the policies without priorities ignore it
 }
 
 // Frontier is one policy with the URLs that wait in it. It is not safe for concurrent use: its owner is one actor.

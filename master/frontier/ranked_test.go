@@ -65,6 +65,30 @@ func TestRankedGivesTheBestAndShortensTheLongest(t *testing.T) {
 	}
 }
 
+// A lease takes no URL that is worse than one of a host that may be asked; where no other may be, it takes any.
+func TestMoreTakesNothingWorseThanWhatOthersHave(t *testing.T) {
+	o := small(PolicyRanked)
+	o.Interval = 0
+	f := NewRanked[uint64](o)
+	for i, item := range []Item[uint64]{{Host: 1, Band: 1}, {Host: 1, Band: 2}, {Host: 1, Band: 4}, {Host: 2, Band: 2},
+		{Host: 2, Band: 3}} {
+		item.Key = uint64(i + 1)
+		f.Add(item)
+	}
+	keys := func(items []Item[uint64]) (keys []uint64) {
+		for _, item := range items {
+			keys = append(keys, item.Key)
+		}
+		return keys
+	}
+	if got := keys(f.More(1, 9, f.Next(0, 1, nil))); !slices.Equal(got, []uint64{1, 2}) {
+		t.Errorf("the first lease takes %v", got)
+	}
+	if got := keys(f.More(2, 9, f.Next(0, 1, nil))); !slices.Equal(got, []uint64{4, 5}) {
+		t.Errorf("the second lease, while the other host is out, takes %v", got)
+	}
+}
+
 // A host comes from a rest of any length not early, and at most a slot of the wheel late.
 func TestRankedRests(t *testing.T) {
 	for _, rest := range []time.Duration{0, time.Millisecond, time.Second, 3 * time.Second, 4 * time.Second,

@@ -23,6 +23,7 @@ const (
 	Sitemap  Kind = 9  // entry of a sitemap
 	Feed     Kind = 10 // entry of a feed
 	Part     Kind = 11 // sitemap in an index of sitemaps, next page of a feed
+	Alias    Kind = 12 // the same path at the representative of an alias: nobody wrote that link
 	Image    Kind = 32 // img src, srcset, input type=image, picture source, poster, background, SVG image and use
 	Script   Kind = 33 // script src, modulepreload, import map, import, importScripts, worker
 	Style    Kind = 34 // link rel=stylesheet, @import
@@ -51,7 +52,8 @@ func (k Kind) Navigates() bool { return k != Unknown && k < firstEmbed }
 
 var names = map[Kind]string{
 	Unknown: "unknown", Anchor: "a", Area: "area", Frame: "frame", Iframe: "iframe", Link: "link", Refresh: "refresh",
-	Redirect: "redirect", Header: "header", Sitemap: "sitemap", Feed: "feed", Part: "part", Image: "image",
+	Redirect: "redirect", Header: "header", Sitemap: "sitemap", Feed: "feed", Part: "part", Alias: "alias",
+	Image:  "image",
 	Script: "script", Style: "style",
 	Media: "media", Object: "object", Form: "form", Icon: "icon", CSS: "css", Other: "other", Data: "data",
 	Font: "font", Manifest: "manifest", Fetch: "fetch", Preview: "preview", Hub: "hub", Self: "self",
@@ -77,9 +79,10 @@ const (
 
 // Outlink is one link found in a page.
 type Outlink struct {
-	URL   string // canonical and absolute
-	Kind  Kind
-	Flags Flags
+	URL    string // canonical and absolute
+	Kind   Kind
+	Flags  Flags
+	Around uint8 // how much the text around it is about the topic of the crawl, in 255ths; not kept on disk
 	// the words shown, white space folded, cut to a bound; empty for embeds; of entries of sitemaps and feeds their
 	// Hint
 	Anchor string

@@ -137,3 +137,10 @@ func isASPSession(segment string) bool {
 	}
 	return true
 }
+
+// Tracks reports whether the name of a parameter says that it tells visitors apart and not pages: a session id, or what
+// campaigns add.
+func Tracks(name string) bool {
+	r := Rules{Sessions: true, Tracking: true}
+	return r.drops(strings.ToLower(strings.TrimPrefix(name, ";")), "0123456789abcdef")
+}

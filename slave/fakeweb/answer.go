@@ -75,6 +75,12 @@ func (w *Web) answer(a *answer, h *Host, q *request, now time.Time) {
 	if h.guest != nil && h.guest.Answer != nil && h.guest.Answer(&Reply{w, h, q, a}) {
 		return
 	}
+	if h.redirects != answering && string(q.target) != "/robots.txt" && string(q.target) != "/robots-moved.txt" {
+		a.status = [...]int{301, 302, 307, 308}[h.Index%4]
+		a.header("Location", string(w.movedTo(h, q.origin(), q.target)))
+		a.html(h)
+		return
+	}
 	h = w.inMirror(h, q.target)
 	at := w.locate(h, q.target)
 	switch at.kind {
@@ -168,8 +174,13 @@ func (w *Web) contentAnswer(a *answer, h *Host, at place, q *request, now time.T
 	}
 	a.html(h)
 	a.body = w.page(a.body, h, n, version, q.origin(), now)
-	if at.form == nearly {
-		w.changeWords(a.body, h, n, w.nearWords(h, n))
+	switch {
+	case h.Counter && n == 0:
+		w.changeWords(a.body, h, n, counterWords, uint64(now.UnixNano())^uint64(len(h.Name)))
+	case at.form == nearly:
+		w.changeWords(a.body, h, n, w.nearWords(h, n), 1)
+	case w.differs(h, at):
+		w.changeWords(a.body, h, n, 1<<mostWordsLog2, uint64(at.form)<<8+at.sid)
 	}
 }
 

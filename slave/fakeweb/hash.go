@@ -41,6 +41,8 @@ const (
 	forTwins
 	forDust
 	forNear
+	forVariants
+	forMoved
 )
 
 // mix spreads two words over one: the multiply and fold of wyhash.

@@ -34,12 +34,14 @@ type Host struct {
 	Lastmod    Lastmod
 
 	// what its pages have in common with others, as Twins says
-	Aliased, Mirror, Dust, Near, Templated, Parked, Front, Translated bool
+	Aliased, Mirror, Dust, Variants, Lookalike, Near, Templated, Parked, Front, Translated bool
+	Moved, Counter                                                                         bool
 
-	guest  *Guest // nil: one of the web's own
-	twin   bool   // it answers under the name of its translation
-	folder string // of a mirror, in which its pages are; empty: none
-	live   int    // pages at the moment it is looked at, those born since included; Pages until then
+	guest     *Guest      // nil: one of the web's own
+	redirects redirecting // under this name
+	twin      bool        // it answers under the name of its translation
+	folder    string      // of a mirror, in which its pages are; empty: none
+	live      int         // pages at the moment it is looked at, those born since included; Pages until then
 }
 
 // State says whether a host answers at all.

@@ -162,7 +162,7 @@ func (w *Web) locate(h *Host, target []byte) place {
 	if rest, formed, ok := w.guessForm(h, target); ok {
 		if at = formed; rest != nil {
 			at = w.guess(h, rest)
-			at.form = formed.form
+			at.form, at.sid = formed.form, formed.sid
 		}
 		for at.form == session && at.sid < sessionIDs-1 && !bytes.Equal(w.appendPlace(nil, h, at), target) {
 			at.sid++
@@ -283,6 +283,8 @@ type edge struct {
 	to    place
 	kind  outlink.Kind
 	style uint8 // how it is written
+	// the name of its host that it is written with; answering: that of the page
+	via redirecting
 }
 
 // edges appends the links of a place in the order in which its page writes them. They depend on time by the pages

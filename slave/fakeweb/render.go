@@ -232,6 +232,11 @@ func (w *Web) href(dst []byte, h *Host, c *corpus, n int, e *edge, o origin) []b
 		begin := len(dst)
 		return ampersands(w.appendPlace(dst, &other, e.to), begin)
 	}
+	if e.via != answering {
+		dst = o.append(dst, w, &Host{Name: w.movedName(h.Index, e.via)})
+		begin := len(dst)
+		return ampersands(w.appendPlace(dst, h, e.to), begin)
+	}
 	style := e.style & 7
 	begin := len(dst)
 	switch {
@@ -250,7 +255,7 @@ func (w *Web) href(dst []byte, h *Host, c *corpus, n int, e *edge, o origin) []b
 		dst = append(dst, "#section-2"...)
 	case 6:
 		// The links of a mirror would leave it, and a page with a slash at its end is a folder deeper.
-		if e.to.kind == content && e.to.n == 0 || h.folder != "" || h.Dust {
+		if e.to.kind == content && e.to.n == 0 || h.folder != "" || h.Dust || h.Variants {
 			break
 		}
 		// Pages of the tree lie one folder deep, the root page none.

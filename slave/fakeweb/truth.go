@@ -68,6 +68,10 @@ func (w *Web) truth(h *Host, o origin, target []byte, url string, now time.Time)
 	}
 	p.Answers = s.a.fault == well && s.a.raw == nil && up
 	switch {
+	case h.redirects != answering:
+		if p.Status/100 == 3 {
+			p.Location = string(w.movedTo(h, o, target))
+		}
 	case at.kind == alias && p.Status/100 == 3:
 		p.Location = string(w.appendPath(o.append(nil, w, h), h, at.n))
 	case p.Status == 200 && s.a.raw == nil:
@@ -101,7 +105,11 @@ func (w *Web) links(h *Host, o origin, at place) []Link {
 				other := w.host(e.host)
 				to = &other
 			}
-			add(Link{string(w.appendPlace(o.append(room2[:0], w, to), to, e.to)), e.kind})
+			name := to
+			if e.via != answering {
+				name = &Host{Name: w.movedName(h.Index, e.via)}
+			}
+			add(Link{string(w.appendPlace(o.append(room2[:0], w, name), to, e.to)), e.kind})
 		}
 	}
 	if at.kind == content || at.kind == calendar || at.kind == maze {

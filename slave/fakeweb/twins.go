@@ -16,11 +16,22 @@ import (
 type Twins struct {
 	// the host answers under www.NAME and under hostNNNN.copies.test too: the same texts under the same paths
 	Aliases float64
+	// a quarter of the links of the host name its pages under three other names that redirect: hN.to to the same path,
+	// gone.NAME to the root, half.NAME half of its paths to the same and the others to the root
+	Moved float64
+	// the words of the root are others at each visit
+	Counters float64
 	// the host has a folder /mirror/ with the pages of the host after it; none of a host with traps or a feed
 	Mirrors float64
 	// a quarter of the links name a page with a session id, a tracking parameter, a slash at the end, or the default
 	// document of the root
 	Dust float64
+	// half of the links name a page with a sort order, a number ?p=N, parameters in one order or another, or capitals
+	// in the last segment of the path; none of a host with Templates
+	Variants float64
+	// share of these, English ones only, where such a URL may be another page: with capitals always, with sort=down and
+	// from p=2 on for a quarter of the pages
+	Lookalikes float64
 	// half of the pages have a copy /near/pN.html in which 1 to 32 words differ; English hosts only
 	Near float64
 	// all pages are of two shapes: /shop/item-N.html, which never change, and /shop/list?p=N, which change most often
@@ -42,12 +53,23 @@ const (
 	document      // /index.html, the root
 	slashed       // a slash at the end
 	nearly        // not the page, but a copy in which some words differ
+	// those of Variants, one of Variants' values
+	sorted
+	numbered
+	ordered
+	upper
 )
 
 const (
 	sessionIDs    = 4
+	numbers       = 4 // of ?p=N
+	variantShare  = 0.5
+	lookalikeRate = 0.25
 	tracking      = "utm_source=feed"
 	mirrorFolder  = "/mirror"
+	movedDomain   = ".to"
+	movedShare    = 0.25
+	counterWords  = 8
 	copiesDomain  = ".copies.test"
 	parkedTexts   = 1 << 30   // in place of the number of a host: the texts of parked hosts
 	frontTexts    = 1<<30 + 1 // and of new servers
@@ -68,6 +90,11 @@ func (w *Web) drawTwins(h *Host) {
 	near, translated := r.chance(t.Near), r.chance(t.Translations)
 	h.Near, h.Translated = near && h.Charset == Latin, translated && h.Charset == Latin
 	h.Templated = r.chance(t.Templates)
+	m := draw(w.o.Seed, forMoved, uint64(h.Index))
+	h.Moved, h.Counter = m.chance(t.Moved), m.chance(t.Counters) && h.Charset == Latin
+	v := draw(w.o.Seed, forVariants, uint64(h.Index))
+	h.Variants = v.chance(t.Variants) && !h.Templated
+	h.Lookalike = v.chance(t.Lookalikes) && h.Variants && h.Charset == Latin
 	switch pick(r.unit(), t.Parked, t.Fronts) {
 	case 0:
 		*h = Host{Index: h.Index, Name: h.Name, Pages: parkedPages, Fanout: parkedPages - 1, Latency: h.Latency,
@@ -75,6 +102,65 @@ func (w *Web) drawTwins(h *Host) {
 	case 1:
 		h.Front = h.Charset == Latin
 	}
+	h.Counter = h.Counter && !h.Front
+}
+
+// redirecting is how a name of a host redirects.
+type redirecting uint8
+
+const (
+	answering redirecting = iota // it does not
+	moved                        // each path to the same
+	rooted                       // to the root
+	half                         // half of its paths to the same, the others to the root
+	redirectings
+)
+
+// movedName is a name of a host that redirects.
+func (w *Web) movedName(i int, how redirecting) string {
+	switch how {
+	case moved:
+		return "h" + strconv.Itoa(i) + movedDomain
+	case rooted:
+		return "gone." + w.name(i)
+	}
+	return "half." + w.name(i)
+}
+
+// movedNamed gives the host that redirects under a name.
+func (w *Web) movedNamed(name string) (Host, bool) {
+	digits, _ := strings.CutSuffix(strings.TrimPrefix(name, "h"), movedDomain)
+	i, err := strconv.Atoi(digits)
+	found := err == nil
+	if _, own, cut := strings.Cut(name, "."); !found && cut {
+		i, found = w.find(own)
+	}
+	if !found || i < 0 || i >= w.o.Hosts {
+		return Host{}, false
+	}
+	for how := moved; how < redirectings; how++ {
+		if w.movedName(i, how) == name {
+			h := w.host(i)
+			h.redirects, h.Name = how, name
+			return h, h.Moved
+		}
+	}
+	return Host{}, false
+}
+
+// movedTo is what a redirecting name of a host answers for a path: the URL there.
+func (w *Web) movedTo(h *Host, o origin, target []byte) []byte {
+	own := Host{Name: w.name(h.Index)}
+	to := o.append(nil, w, &own)
+	path := uint64(0)
+	for _, c := range target {
+		path = mix(path, uint64(c))
+	}
+	r := draw(w.o.Seed, forMoved, uint64(h.Index), path)
+	if h.redirects == rooted || h.redirects == half && r.chance(0.5) {
+		return append(to, '/')
+	}
+	return append(to, target...)
 }
 
 // textNumber is the number under which the text of a page is drawn: that of its host, unless hosts share it.
@@ -98,7 +184,13 @@ func (h *Host) pathNumber() uint64 {
 
 // twinNamed gives the host that answers under another name than its own.
 func (w *Web) twinNamed(name string) (Host, bool) {
-	if w.o.Twins.Aliases == 0 && w.o.Twins.Translations == 0 {
+	t := &w.o.Twins
+	if t.Moved > 0 {
+		if h, ok := w.movedNamed(name); ok {
+			return h, true
+		}
+	}
+	if t.Aliases == 0 && t.Translations == 0 {
 		return Host{}, false
 	}
 	other := func(own string) (Host, bool) {
@@ -119,7 +211,7 @@ func (w *Web) twinNamed(name string) (Host, bool) {
 	} else if own, cut := strings.CutPrefix(name, "ja."); cut {
 		if i, found := w.find(own); found {
 			h = w.host(i)
-			ok, h.twin, h.Charset, h.Near = h.Translated, true, UTF8, false
+			ok, h.twin, h.Charset, h.Near, h.Lookalike = h.Translated, true, UTF8, false, false
 		}
 	}
 	h.Name = name
@@ -138,6 +230,9 @@ func (w *Web) twinNames(h *Host) (names []string) {
 	}
 	if h.Translated {
 		names = append(names, "ja."+h.Name)
+	}
+	for how := moved; h.Moved && how < redirectings; how++ {
+		names = append(names, w.movedName(h.Index, how))
 	}
 	return names
 }
@@ -176,7 +271,8 @@ func (w *Web) inMirror(h *Host, target []byte) *Host {
 		return h
 	}
 	of.Name, of.folder, of.live = h.Name, mirrorFolder, of.Pages
-	of.Mirror, of.Near, of.Dust, of.Robots = false, false, false, h.Robots
+	of.Mirror, of.Near, of.Dust, of.Variants, of.Robots = false, false, false, false, h.Robots
+	of.Moved, of.Counter = false, false
 	of.Aliased, of.Translated, of.State = h.Aliased, h.Translated, h.State
 	return &of
 }
@@ -202,6 +298,19 @@ func (w *Web) appendForm(dst []byte, begin int, h *Host, at place) []byte {
 		dst = append(dst, "index.html"...)
 	case slashed:
 		dst = append(dst, '/')
+	case sorted:
+		parameter()
+		dst = append(dst, sortings[at.sid]...)
+	case ordered:
+		parameter()
+		dst = append(dst, orders[at.sid]...)
+	case numbered:
+		parameter()
+		dst = strconv.AppendUint(append(dst, "p="...), at.sid+1, 10)
+	case upper:
+		path, _, _ := bytes.Cut(dst[begin:], []byte("?"))
+		name := path[bytes.LastIndexByte(path, '/')+1:]
+		copy(name, bytes.ToUpper(name))
 	case nearly:
 		dst = append(dst[:begin], h.folder...)
 		dst = append(dst, "/near/p"...)
@@ -216,6 +325,11 @@ func (w *Web) guessForm(h *Host, target []byte) (rest []byte, at place, ok bool)
 	if h.Near && bytes.HasPrefix(target, []byte("/near/p")) {
 		at = place{kind: content, form: nearly, n: number(target[len("/near/p"):])}
 		return nil, at, at.n > 0 && at.n < h.live && w.nearWords(h, at.n) > 0
+	}
+	if h.Variants {
+		if rest, at, ok := guessVariant(target); ok {
+			return rest, at, ok
+		}
 	}
 	if !h.Dust {
 		return nil, place{}, false
@@ -233,6 +347,50 @@ func (w *Web) guessForm(h *Host, target []byte) (rest []byte, at place, ok bool)
 	return nil, place{}, false
 }
 
+// Parameters of Variants, by the number of their value.
+var (
+	sortings = [...]string{"sort=up", "sort=down"}
+	orders   = [...]string{"sort=up&" + tracking, tracking + "&sort=up"}
+)
+
+// guessVariant reads the form of Variants off a target, and gives the rest.
+func guessVariant(target []byte) (rest []byte, at place, ok bool) {
+	for form, parameters := range map[form][]string{ordered: orders[:], sorted: sortings[:]} {
+		for i, p := range parameters {
+			if rest, ok := bytes.CutSuffix(target, []byte(p)); ok && len(rest) > 1 &&
+				(form == ordered || !bytes.HasSuffix(rest, []byte(tracking+"&"))) {
+				return rest[:len(rest)-1], place{form: form, sid: uint64(i)}, true
+			}
+		}
+	}
+	if n := len(target) - len("?p=N"); n > 0 && string(target[n+1:n+3]) == "p=" {
+		return target[:n], place{form: numbered, sid: uint64(target[n+3]-'1') % numbers}, true
+	}
+	path, _, _ := bytes.Cut(target, []byte("?"))
+	begin := bytes.LastIndexByte(path, '/') + 1
+	if name := path[begin:]; !bytes.Equal(name, bytes.ToLower(name)) {
+		rest = bytes.Clone(target)
+		copy(rest[begin:], bytes.ToLower(name))
+		return rest, place{form: upper}, true
+	}
+	return nil, place{}, false
+}
+
+// differs reports whether a form of Variants is another page on this host.
+func (w *Web) differs(h *Host, at place) bool {
+	if !h.Lookalike || at.sid == 0 && at.form != upper {
+		return false
+	}
+	switch at.form {
+	case upper:
+		return true
+	case sorted, numbered:
+		r := draw(w.o.Seed, forVariants, uint64(h.Index), uint64(at.n))
+		return r.chance(lookalikeRate)
+	}
+	return false
+}
+
 // nearWords is the number of words that differ in the copy of a page, zero: there is no copy.
 func (w *Web) nearWords(h *Host, n int) int {
 	if r := draw(w.o.Seed, forNear, uint64(h.Index), uint64(n)); h.Near && n > 0 && r.chance(nearShare) {
@@ -246,7 +404,12 @@ func (w *Web) nearWords(h *Host, n int) int {
 func (w *Web) dusty(links []edge, h *Host, p int) []edge {
 	for i := range links {
 		e := &links[i]
-		if !h.Dust || e.host >= 0 || e.to.kind != content {
+		w.vary(e, h, p, i)
+		if r := draw(w.o.Seed, forMoved, uint64(h.Index), uint64(p), uint64(i)); h.Moved && e.host < 0 &&
+			e.to.kind == content && r.chance(movedShare) {
+			e.via = moved + redirecting(r.below(int(redirectings-moved)))
+		}
+		if !h.Dust || e.to.form != plain || e.host >= 0 || e.to.kind != content {
 			continue
 		}
 		r := draw(w.o.Seed, forDust, uint64(h.Index), uint64(p), uint64(i), 1)
@@ -278,9 +441,27 @@ func (w *Web) dusty(links []edge, h *Host, p int) []edge {
 	return links
 }
 
+// vary gives a link of a page one of the forms of Variants.
+func (w *Web) vary(e *edge, h *Host, p, i int) {
+	if !h.Variants || e.host >= 0 || e.to.kind != content || e.to.n == 0 {
+		return
+	}
+	r := draw(w.o.Seed, forVariants, uint64(h.Index), uint64(p), uint64(i))
+	if !r.chance(variantShare) {
+		return
+	}
+	e.to.form = sorted + form(r.below(4))
+	switch e.to.form {
+	case sorted, ordered:
+		e.to.sid = uint64(r.below(len(sortings)))
+	case numbered:
+		e.to.sid = uint64(r.below(numbers))
+	}
+}
+
 // changeWords replaces as many words of the main text by others, spread evenly, and leaves all else in place. Every
 // sentence of the English stock has at least two of the words that it replaces.
-func (w *Web) changeWords(page []byte, h *Host, n, words int) {
+func (w *Web) changeWords(page []byte, h *Host, n, words int, variant uint64) {
 	main := page[bytes.Index(page, []byte("<main>")):bytes.Index(page, []byte("</main>"))]
 	var at []int
 	for i := 0; i+4 < len(main); i++ {
@@ -288,7 +469,7 @@ func (w *Web) changeWords(page []byte, h *Host, n, words int) {
 			at = append(at, i)
 		}
 	}
-	r := draw(w.o.Seed, forNear, uint64(h.Index), uint64(n), 1)
+	r := draw(w.o.Seed, forNear, uint64(h.Index), uint64(n), variant)
 	for i := range min(words, len(at)) {
 		word := main[at[i*len(at)/min(words, len(at))]:][:3]
 		for j := range word {
@@ -300,8 +481,8 @@ func (w *Web) changeWords(page []byte, h *Host, n, words int) {
 
 // Likeness is the truth about what a URL has in common with others.
 type Likeness struct {
-	// Kind is page, alias, mirror, dust, near, soft, parked, front or translation; a maze is dust. Empty: it names no
-	// page, or one that is an error.
+	// Kind is page, alias, mirror, dust, lookalike, near, soft, parked, front, counter or translation; a maze is dust.
+	// Empty: it names no page, or one that is an error or redirects.
 	Kind string
 	// Text names the text of the page: pages of the web have the same main content when their Texts are equal, and
 	// only then.
@@ -319,6 +500,9 @@ func (w *Web) Like(url string) (Likeness, error) {
 	own, ok := w.hostNamed(name)
 	if !ok {
 		return Likeness{}, fmt.Errorf("%w: %q", ErrUnknownURL, url)
+	}
+	if own.redirects != answering {
+		return Likeness{}, nil
 	}
 	h := w.inMirror(&own, target)
 	at := w.locate(h, target)
@@ -339,8 +523,12 @@ func (w *Web) Like(url string) (Likeness, error) {
 	case at.form == nearly:
 		l = Likeness{Kind: "near", Text: bare.Name + string(w.appendPlace(nil, &bare, at)), Near: text,
 			Words: w.nearWords(&bare, at.n)}
+	case w.differs(h, at):
+		l = Likeness{Kind: "lookalike", Text: bare.Name + string(w.appendPlace(nil, &bare, at))}
 	case h.Parked:
 		l = Likeness{Kind: "parked", Text: "parked" + string(w.appendPath(nil, &bare, at.n))}
+	case h.Counter && at.n == 0:
+		return Likeness{Kind: "counter", Text: "counter of " + own.Name + string(target)}, nil
 	case h.Front && at.n == 0:
 		l = Likeness{Kind: "front", Text: "front"}
 	case h.folder != "":

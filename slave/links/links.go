@@ -12,6 +12,7 @@ package links
 
 import (
 	"bytes"
+	"slices"
 
 	"henro/messages/outlink"
 )
@@ -44,11 +45,19 @@ type Ref struct {
 	Anchor string // words shown, white space folded
 }
 
+// Part is Text[From:To], what is around a link: its anchor text and up to aroundMost bytes on either side of it, as far
+// as the anchor texts of others. It is empty for links without an anchor text in Text.
+type Part struct{ From, To int }
+
+// aroundMost is some twenty words, or forty characters of Japanese: a sentence.
+const aroundMost = 120
+
 // Document is what one page says. It is reused from page to page: Scan overwrites all of it, and Text; the strings stay
 // valid.
 type Document struct {
 	Base      string // raw href of the first base element; empty if there is none
 	Links     []Ref  // in the order of their elements
+	Around    []Part // of each of Links
 	Title     string // of the first title element, white space folded
 	Lang      string // of the html element, or of Content-Language in a meta element
 	NoIndex   bool   // meta robots: noindex or none
@@ -67,6 +76,7 @@ type Document struct {
 
 	anchor      []byte // words of the open anchor
 	anchorLink  int    // its index in spans, -1 for none
+	anchorText  int    // where it begins in Text, -1 for nowhere
 	anchorSpace bool
 
 	textSpace  bool
@@ -94,6 +104,7 @@ type Document struct {
 type span struct {
 	raw, rawEnd       int
 	anchor, anchorEnd int
+	text, textEnd     int // of its anchor text in Text; the end is 0 if it is not there
 	kind              outlink.Kind
 	flags             outlink.Flags
 }
@@ -106,8 +117,8 @@ type attr struct {
 
 func (d *Document) reset(o Options) {
 	*d = Document{
-		o: o, Links: d.Links[:0], Text: d.Text[:0], attrs: d.attrs[:0], words: d.words[:0], spans: d.spans[:0],
-		scratch:  d.scratch[:0],
+		o: o, Links: d.Links[:0], Around: d.Around[:0], Text: d.Text[:0], attrs: d.attrs[:0], words: d.words[:0],
+		spans: d.spans[:0], scratch: d.scratch[:0],
 		brackets: d.brackets[:0], folders: d.folders[:0], anchor: d.anchor[:0], nested: d.nested[:0],
 		anchorLink: -1, keepText: o.MaxText > 0,
 	}
@@ -142,10 +153,31 @@ func (d *Document) finish() {
 		}
 		d.Links = append(d.Links, ref)
 	}
+	d.around()
 	if d.Lang == "" {
 		d.Lang = d.metaLang
 	}
 	d.html = nil
+}
+
+// around finds what is around each link.
+func (d *Document) around() {
+	d.Around = slices.Grow(d.Around, len(d.spans))[:len(d.spans)]
+	behind := 0 // end of the anchor text before
+	for i, s := range d.spans {
+		d.Around[i] = Part{}
+		if s.textEnd > 0 {
+			d.Around[i] = Part{max(s.text-aroundMost, behind), s.textEnd + aroundMost}
+			behind = s.textEnd
+		}
+	}
+	next := len(d.Text)
+	for i := len(d.spans) - 1; i >= 0; i-- {
+		if s := d.spans[i]; s.textEnd > 0 {
+			d.Around[i].To = min(d.Around[i].To, next)
+			next = s.text
+		}
+	}
 }
 
 // Classes of bytes.
@@ -426,6 +458,10 @@ func (d *Document) anchored(value []byte, flags outlink.Flags) {
 	d.link(value, outlink.Anchor, flags)
 	if len(d.spans) > before && d.o.MaxAnchor > 0 {
 		d.anchorLink = before
+		d.anchorText = -1
+		if d.keepText && d.skip == 0 && d.template == 0 {
+			d.anchorText = len(d.Text)
+		}
 	}
 }
 
@@ -435,6 +471,9 @@ func (d *Document) closeAnchor() {
 		s.anchor = len(d.words)
 		d.words = append(d.words, cut(d.anchor, d.o.MaxAnchor)...)
 		s.anchorEnd = len(d.words)
+		if d.anchorText >= 0 {
+			s.text, s.textEnd = d.anchorText, len(d.Text)
+		}
 	}
 	d.anchorLink = -1
 	d.anchor = d.anchor[:0]

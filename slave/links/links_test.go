@@ -382,3 +382,25 @@ func FuzzHeader(f *testing.F) {
 		refresh([]byte(value))
 	})
 }
+
+// What is around a link is its anchor text and a sentence on either side, as far as the anchor texts of others.
+func TestTextAroundLinks(t *testing.T) {
+	var d Document
+	d.Scan([]byte(`<p>Before it. <nav><a href=n>Top</a></nav> <a href=a>First</a> of three, <a href=b>second</a>
+and <img src=i> <a href=c>the &amp; third</a>. `+strings.Repeat("word ", 100)+`<a href=d>Last</a>`), DefaultOptions())
+	want := []string{"", "Before it. First of three,", "of three, second and", "", "and the & third. word word"}
+	for i, part := range d.Around {
+		got := strings.TrimSpace(string(d.Text[part.From:part.To]))
+		switch {
+		case i == 4 && (!strings.HasPrefix(got, want[4]) || len(got) > 160):
+			t.Errorf("around %v is %q", d.Links[i], got)
+		case i == 5 && (!strings.HasSuffix(got, "word word Last") || len(got) > 125):
+			t.Errorf("around %v is %q", d.Links[i], got)
+		case i < 4 && got != want[i]:
+			t.Errorf("around %v is %q, want %q", d.Links[i], got, want[i])
+		}
+	}
+	if len(d.Around) != 6 || len(d.Links) != 6 {
+		t.Errorf("%d links, %d texts around them", len(d.Links), len(d.Around))
+	}
+}

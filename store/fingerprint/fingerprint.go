@@ -1,7 +1,7 @@
 // Package fingerprint reduces URLs, host names and texts to eight bytes.
 //
 // Two kinds of digest live here. URL, Host and Main are exact: equal input gives equal output, and unequal input gives
-// equal output about once in 2⁶⁴ pairs. Sim is a sketch: near-duplicates give numbers that differ in few bits.
+// equal output about once in 2⁶⁴ pairs. Sim and Near are sketches: those of near-duplicates differ in few bits.
 //
 // All of them are kept on disk, so the functions never change; a better one gets a new name.
 package fingerprint

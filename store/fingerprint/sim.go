@@ -12,8 +12,11 @@ import (
 //
 // Words are runs of letters and digits, in lower case. Scripts written without spaces (Han, kana, Thai, Lao, Khmer,
 // Burmese) give one word per character. Of an empty text the sketch is 0.
-func Sim(text []byte) uint64 {
-	var s sketch
+func Sim(text []byte) uint64 { return sim(text, nil) }
+
+// sim gives near the digests of the shingles too, unless it is nil.
+func sim(text []byte, near *Nearer) uint64 {
+	s := sketch{near: near}
 	var word uint64
 	inWord := false
 	for i := 0; i < len(text); {
@@ -111,12 +114,16 @@ type sketch struct {
 	words     int
 	last      [2]uint64 // the words before
 	remaining uint64    // digest of a text of one or two words
+	near      *Nearer   // gets the digests as well; nil: nobody does
 }
 
 func (s *sketch) word(w uint64) {
 	s.words++
 	if s.words >= 3 {
-		s.waiting[s.shingles%8] = finish(mix(mix(s.last[0], s.last[1]), w))
+		digest := finish(mix(mix(s.last[0], s.last[1]), w))
+		if s.waiting[s.shingles%8] = digest; s.near != nil {
+			s.near.add(digest)
+		}
 		if s.shingles++; s.shingles%8 == 0 {
 			s.addEight()
 		}

@@ -108,6 +108,7 @@ type Writer struct {
 	buffers    map[Slot]*buffer
 	idle       []*buffer
 	touched    map[Slot]*touched
+	last       *touched // the one touched last: records are taken in their order; nil: none
 	arena      arena
 }
 
@@ -119,6 +120,7 @@ type buffer struct {
 
 // touched is a slot of which bits are read or set in this transaction.
 type touched struct {
+	slot       Slot
 	bucket     *bbolt.Bucket
 	generation uint32
 	total      uint32 // records ever put into it
@@ -152,6 +154,7 @@ func (w *Writer) Begin(tx *bbolt.Tx, opened uint32) error {
 		w.release(slot, b)
 	}
 	clear(w.touched)
+	w.last = nil
 	w.arena.reset()
 	return nil
 }
@@ -181,7 +184,11 @@ func (w *Writer) Put(record []byte) {
 
 // touch loads a slot, nil when it does not exist.
 func (w *Writer) touch(slot Slot) (*touched, error) {
+	if w.last != nil && w.last.slot == slot {
+		return w.last, nil
+	}
 	if t, ok := w.touched[slot]; ok {
+		w.last = t
 		return t, nil
 	}
 	key := slot.key()
@@ -189,7 +196,7 @@ func (w *Writer) touch(slot Slot) (*touched, error) {
 	if bucket == nil {
 		return nil, nil
 	}
-	t := &touched{bucket: bucket, generation: uint32(bucket.Sequence()), blocks: map[uint32]*block{},
+	t := &touched{slot: slot, bucket: bucket, generation: uint32(bucket.Sequence()), blocks: map[uint32]*block{},
 		cursor: bucket.Cursor()}
 	if k, v := t.cursor.Last(); k != nil {
 		first, c, err := verify(slot, t.generation, k, v)
@@ -202,7 +209,7 @@ func (w *Writer) touch(slot Slot) (*touched, error) {
 	if t.done, err = countOf(w.done, slot); err != nil {
 		return nil, err
 	}
-	w.touched[slot] = t
+	w.touched[slot], w.last = t, t
 	return t, nil
 }
 
@@ -528,6 +535,7 @@ func (w *Writer) settle(slot Slot, t *touched) error {
 			}
 		}
 		delete(w.touched, slot)
+		w.last = nil
 		return nil
 	}
 	count := w.arena.take(countLen)

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
@@ -59,6 +60,9 @@ func scenarios() []*scenario {
 			run: freezeMaster},
 		{name: "twins", says: "a second master is started on the directory of the first, elsewhere", once: true,
 			run: twins},
+		{name: "copied",
+			says: "the master is stopped, another is started elsewhere on a copy of its directory, and the first " +
+				"goes on", run: copied},
 		{name: "drain", says: "a slave is drained by henro slaves drain, and killed when it is drained", once: true,
 			run: drainSlave},
 		{name: "crowd", says: "50 slaves join at once", slaves: 50, connections: 12, once: true, run: crowd},
@@ -382,6 +386,59 @@ func twins(ctx context.Context, t *trial) error {
 		return err
 	}
 	t.note("refused after %s: %s", play.MS(time.Since(twin.Begun)), lastLine(twin.Log()))
+	return nil
+}
+
+// copied has two masters of one crawl: slaves must go over to the one with the greater term, and stay with it.
+func copied(ctx context.Context, t *trial) error {
+	if err := t.under(ctx, 0.2); err != nil {
+		return err
+	}
+	first, at := t.master, time.Now()
+	if err := first.Signal(syscall.SIGSTOP); err != nil {
+		return err
+	}
+	heir, err := t.place("heir", "henro-master", 100)
+	if err != nil {
+		return err
+	}
+	heir.join = t.slaves[0].lan
+	if err := os.CopyFS(heir.dir, os.DirFS(first.dir)); err != nil {
+		return err
+	}
+	if err := heir.start(); err != nil {
+		return err
+	}
+	t.master = heir
+	for !t.heard(ctx, t.slaves...) {
+		if err := heir.Pause(ctx, 20*time.Millisecond); err != nil {
+			return err
+		}
+		if time.Since(heir.Begun) > process.Patience {
+			return fmt.Errorf("not all slaves have found the second master after %v", process.Patience)
+		}
+	}
+	t.note("all slaves work for the second master %s after its start", play.MS(time.Since(heir.Begun)))
+	t.happened(at) // a machine that is slow lets leases end before the second master is there
+	t.awaitProgress(ctx, heir.Begun)
+	if err := first.Signal(syscall.SIGCONT); err != nil {
+		return err
+	}
+	thawed := time.Now()
+	for s := (master.Status{}); s.State != master.Deposed; {
+		if time.Since(thawed) > process.Patience {
+			return fmt.Errorf("the first master is %s %v after it was thawed", s.State, process.Patience)
+		}
+		if err := first.Pause(ctx, 20*time.Millisecond); err != nil {
+			return err
+		}
+		if text, err := first.read(ctx, "/api/status"); err == nil {
+			if err := json.Unmarshal(text, &s); err != nil {
+				return err
+			}
+		}
+	}
+	t.note("deposed %s after it was thawed", play.MS(time.Since(thawed)))
 	return nil
 }
 

@@ -60,6 +60,7 @@ type node struct {
 	space *namespace
 	port  *port
 	lan   netip.Addr // as the other nodes see it
+	join  netip.Addr // of a master, where it looks for the others; none: they come
 	web   netip.Addr // as the web sees it
 	dir   string
 	clock *clock // nil: the machine's own
@@ -110,7 +111,7 @@ func (t *trial) Play(ctx context.Context) (err error) {
 		return err
 	}
 	t.processes.End()
-	t.crawl.State, t.crawl.Archives = t.path("master/state"), nil
+	t.crawl.State, t.crawl.Archives = filepath.Join(t.master.dir, "state"), nil
 	for _, s := range t.slaves {
 		t.crawl.Archives = append(t.crawl.Archives, filepath.Join(s.dir, "warc"))
 	}
@@ -230,6 +231,9 @@ func (n *node) command() []string {
 		"--gossip", netip.AddrPortFrom(n.lan, gossipPort).String(), "--actors",
 		netip.AddrPortFrom(n.lan, actorsPort).String()}
 	if n.role == "henro-master" {
+		if n.join.IsValid() {
+			arguments = append(arguments, "--join", netip.AddrPortFrom(n.join, gossipPort).String())
+		}
 		return append(arguments, "--config", t.config, "--seeds", t.path("seeds.txt"), "--allow-private",
 			"--delay", t.o.delay.String(), "--lease", t.o.lease.String(), "--depth", fmt.Sprint(depth), "--retry-wait",
 			"1s", "--page-budget", "40")

@@ -51,14 +51,11 @@ func hire(ctx context.Context, w work, log *logrus.Entry) (c *crew, err error) {
 		return c, err
 	}
 	system := floor.NewSystem(o.Name, log, floor.SystemOptions{})
-	at, err := loopback(o.Name).Meet(system, cluster.Options{Role: cluster.Master, Boot: o.Boot},
-		func(string) (err error) {
-			c.master, err = master.Start(system, o, log)
-			return err
-		}, log)
+	node, at, err := loopback(o.Name).Lead(system, o, nil, nil, log)
 	if err != nil {
 		return c, err
 	}
+	c.master = node
 	c.joined = append(c.joined, at)
 	for i := range w.slaves {
 		if err := c.hireSlave(fmt.Sprintf("slave%d", i+1), &w, log); err != nil {

@@ -14,6 +14,10 @@
 //	impatient a slave is asked to end twice at once
 //	panic    an actor of the master and one of a slave panic; the process of each ends with exit code 5 and one line,
 //	         and is started again
+//	leader   of three masters the one that leads dies, and in every other round comes back; the states of all masters
+//	         that are there at the end hold the same
+//	frozen   of three masters the one that leads is stopped, and goes on up to three seconds after another has stored
+//	         a page
 //
 // At the end of a round the pages in the state are exactly those that the web says a correct crawl fetches, no record
 // of any WARC file is damaged, each page with a response has its capture, no two requests to a host overlapped, none
@@ -53,7 +57,8 @@ type options struct {
 // actions are what may be done to a crawl, by name.
 var actions = map[string]func(*round) error{
 	"crawl": killCrawl, "slave": killSlave, "master": killMaster, "freeze": freezeSlave, "term": endInOrder,
-	"impatient": endAtOnce, "panic": panicAtOnce,
+	"impatient": endAtOnce, "panic": panicAtOnce, "leader": killLeader,
+	"frozen": freezeLeader,
 }
 
 func main() {
@@ -87,7 +92,7 @@ func run(ctx context.Context, o *options) (err error) {
 	}
 	names := strings.Split(o.cases, ",")
 	if o.cases == "all" {
-		names = []string{"crawl", "slave", "master", "freeze", "term", "impatient", "panic"}
+		names = []string{"crawl", "slave", "master", "freeze", "term", "impatient", "panic", "leader", "frozen"}
 	}
 	var rounds []func(attempt int) *round
 	for number := range o.rounds {

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -42,6 +43,8 @@ type round struct {
 	gossip, actors, api string            // addresses of the master
 	panics              map[string]string // by process, where it is to panic
 	archives            []string
+	masters             string // address of the master's consensus; empty: it stays alone
+	state               string // that is judged; empty: the master's
 }
 
 const (
@@ -82,7 +85,7 @@ func (r *round) Play(ctx context.Context) (err error) {
 		return err
 	}
 	r.processes.End()
-	r.crawl.State, r.crawl.Archives = r.path("crawl/state"), r.archives
+	r.crawl.State, r.crawl.Archives = cmp.Or(r.state, r.path("crawl/state")), r.archives
 	err = r.crawl.Judge()
 	r.note("%d payloads stored once", r.crawl.Revisits)
 	if r.crawl.Stood > 0 {
@@ -176,9 +179,13 @@ func killCrawl(r *round) error {
 }
 
 func (r *round) startMaster() (*process.Process, error) {
+	flags := r.flags
+	if r.masters != "" {
+		flags = append([]string{"--masters", r.masters}, flags...)
+	}
 	return r.start("master", "henro-master",
 		append([]string{"--name", "master", "--gossip", r.gossip, "--actors", r.actors, "--listen-http", r.api},
-			r.flags...)...)
+			flags...)...)
 }
 
 // start starts a program, which panics if the round wants it to.

@@ -325,21 +325,30 @@ type image struct {
 
 // cut replays the recording and looks at the folders that are left.
 func (l *lab) cut(ctx context.Context, events []event) error {
-	var images []image
+	var images, sure []image // sure: what was flushed alone, eight times along the whole recording
 	flushes := 0
+	for i := range events {
+		if events[i].what == flushed {
+			flushes++
+		}
+	}
+	n := 0
 	for i := range events {
 		if events[i].what != flushed {
 			continue
 		}
-		flushes++
+		if n++; n*8/flushes > (n-1)*8/flushes {
+			sure = append(sure, image{i + 1, "none"})
+		}
 		for _, way := range l.ways() {
 			images = append(images, image{i, way}, image{i + 1, way})
 		}
 	}
 	possible := len(images)
 	if l.cuts > 0 && l.cuts < len(images) {
+		images = slices.DeleteFunc(images, func(im image) bool { return slices.Contains(sure, im) })
 		l.rnd.Shuffle(len(images), func(i, j int) { images[i], images[j] = images[j], images[i] })
-		images = images[:l.cuts]
+		images = append(sure, images...)[:l.cuts]
 	}
 	slices.SortStableFunc(images, func(a, b image) int { return a.at - b.at })
 	fmt.Printf("%s, seed %d: %d events, %d flushes, %d of %d cuts\n", l.name, l.seed, len(events), flushes, len(images),

@@ -8,6 +8,7 @@
 //	go run ./.ci/lab/storebench zstd   -in URLS
 //	go run ./.ci/lab/storebench crash  -rounds 100
 //	go run ./.ci/lab/storebench start  -n 10000000
+//	go run ./.ci/lab/storebench fill   -n 100000000 -files 8
 //	go run ./.ci/lab/storebench plot   -in docs/state.tsv -out docs
 //
 // Results are lines of tab-separated values, the column names first.
@@ -37,6 +38,8 @@ type bench struct {
 	rounds     int
 	files      int
 	keep       bool
+	every      int
+	links      int
 	in, out    string
 	profile    string
 }
@@ -45,10 +48,10 @@ func main() {
 	commands := map[string]func(*bench) error{
 		"queue": queueBench, "keyed": keyedBench, "commit": commitBench, "stable": stableBench, "seen": seenBench,
 		"zstd": zstdBench, "crash": crashBench, "load": crashLoad, "open": openChild, "plot": plot,
-		"start": startBench,
+		"start": startBench, "fill": fillBench,
 	}
 	if len(os.Args) < 2 || commands[os.Args[1]] == nil {
-		fmt.Fprintln(os.Stderr, "usage: storebench queue|keyed|commit|stable|seen|zstd|crash|start|plot [flags]")
+		fmt.Fprintln(os.Stderr, "usage: storebench queue|keyed|commit|stable|seen|zstd|crash|start|fill|plot [flags]")
 		os.Exit(2)
 	}
 	b := &bench{flags: flag.NewFlagSet(os.Args[1], flag.ExitOnError)}
@@ -62,6 +65,8 @@ func main() {
 	b.flags.IntVar(&b.rounds, "rounds", 100, "kills")
 	b.flags.IntVar(&b.files, "files", 1, "files written at the same time")
 	b.flags.BoolVar(&b.keep, "keep", false, "keep the files")
+	b.flags.IntVar(&b.every, "every", 50, "each so many URLs was visited")
+	b.flags.IntVar(&b.links, "links", 12, "links of a page that was visited")
 	b.flags.StringVar(&b.in, "in", "", "results to draw")
 	b.flags.StringVar(&b.out, "out", ".", "where the drawings go")
 	b.flags.StringVar(&b.profile, "cpuprofile", "", "write a CPU profile of the measured part")

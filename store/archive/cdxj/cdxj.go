@@ -211,11 +211,15 @@ func Parse(line []byte) (Entry, error) {
 	if err != nil {
 		return Entry{}, fmt.Errorf("%w: %w", ErrLine, err)
 	}
+	e := Entry{Key: string(key), At: at}
+	if e.plain(object) {
+		return e, nil
+	}
+	e = Entry{Key: e.Key, At: at}
 	var members map[string]json.RawMessage
 	if err := json.Unmarshal(object, &members); err != nil {
 		return Entry{}, fmt.Errorf("%w: %w", ErrLine, err)
 	}
-	e := Entry{Key: string(key), At: at}
 	for name, raw := range members {
 		value := string(raw)
 		if raw[0] == '"' {
@@ -223,27 +227,59 @@ func Parse(line []byte) (Entry, error) {
 				return Entry{}, fmt.Errorf("%w: %w", ErrLine, err)
 			}
 		}
-		switch name {
-		case "url":
-			e.URL = value
-		case "mime":
-			e.Mime = value
-		case "status":
-			e.Status = int(number(value))
-		case "digest":
-			e.Digest = strings.TrimPrefix(value, "sha1:")
-		case "length":
-			e.Length = number(value)
-		case "offset":
-			e.Offset = number(value)
-		case "filename":
-			e.Filename = value
-		default:
+		if !e.set(name, value) {
 			e.Extra = append(e.Extra, warc.Field{Name: name, Value: value})
 		}
 	}
 	slices.SortFunc(e.Extra, func(a, b warc.Field) int { return strings.Compare(a.Name, b.Name) })
 	return e, nil
+}
+
+// plain reads the members of an object as Append writes it, if it has no escapes and no further fields: a tenth of the
+// time that any JSON takes. It reports whether it has.
+func (e *Entry) plain(object []byte) bool {
+	for first := true; ; first = false {
+		open := []byte(`,"`)
+		if first {
+			open = []byte(`{"`)
+		}
+		rest, ok := bytes.CutPrefix(object, open)
+		name, rest, ok2 := bytes.Cut(rest, []byte(`":"`))
+		value, rest, ok3 := bytes.Cut(rest, []byte(`"`))
+		if !ok || !ok2 || !ok3 || !utf8.Valid(value) || bytes.ContainsFunc(value, escaped) ||
+			!e.set(string(name), string(value)) {
+			return false
+		}
+		if object = rest; string(object) == "}" {
+			return true
+		}
+	}
+}
+
+// escaped reports that JSON has no such rune in a string but behind a backslash, or that it is one.
+func escaped(r rune) bool { return r < ' ' || r == '\\' }
+
+// set sets a field by the name of its member, if it is one of ours.
+func (e *Entry) set(name, value string) bool {
+	switch name {
+	case "url":
+		e.URL = value
+	case "mime":
+		e.Mime = value
+	case "status":
+		e.Status = int(number(value))
+	case "digest":
+		e.Digest = strings.TrimPrefix(value, "sha1:")
+	case "length":
+		e.Length = number(value)
+	case "offset":
+		e.Offset = number(value)
+	case "filename":
+		e.Filename = value
+	default:
+		return false
+	}
+	return true
 }
 
 // number reads a count; "-" and the like are none.

@@ -12,12 +12,17 @@ import (
 	"path/filepath"
 	"slices"
 	"sort"
+	"strings"
+
+	"github.com/klauspost/compress/s2"
 )
 
 const (
 	runBytes  = 16 << 20 // of lines sorted at a time
 	lineBytes = 1 << 20  // of one line at most
+	runBlock  = 64 << 10 // of a run, compressed at a time
 	fanIn     = 64       // files merged at a time
+	runSuffix = ".run"   // of sorted lines that wait to be merged, in the stream format of S2: a third of their length
 )
 
 // SortFile writes the lines of the file src to dst in order, each once. dst appears whole or not at all, and on the
@@ -61,7 +66,7 @@ func sortFile(dst, src string, size int) (err error) {
 		if last && len(runs) == 0 {
 			return replace(dst, write)
 		}
-		run := fmt.Sprintf("%s.run%d", dst, len(runs))
+		run := fmt.Sprintf("%s.%d%s", dst, len(runs), runSuffix)
 		runs = append(runs, run)
 		if err := spill(run, write); err != nil {
 			return err
@@ -101,8 +106,8 @@ func spill(path string, write func(io.Writer) error) error {
 	if err != nil {
 		return err
 	}
-	w := bufio.NewWriterSize(f, 1<<16)
-	if err := errors.Join(write(w), w.Flush(), f.Close()); err != nil {
+	w := s2.NewWriter(f, s2.WriterConcurrency(1), s2.WriterBlockSize(runBlock))
+	if err := errors.Join(write(w), w.Close(), f.Close()); err != nil {
 		return fmt.Errorf("write %s: %w", path, err)
 	}
 	return nil
@@ -146,20 +151,23 @@ func mergeFiles(dst string, fan int, paths []string) (err error) {
 		}
 		paths = append(slices.Clone(paths[fan:]), part)
 	}
-	files := make([]io.Reader, len(paths))
+	files, lines := make([]io.Closer, len(paths)), make([]io.Reader, len(paths))
 	for i, path := range paths {
 		f, err := os.Open(path)
 		if err != nil {
 			return fmt.Errorf("merge: %w", err)
 		}
 		defer f.Close() // again, on the ways out by an error
-		files[i] = f
+		files[i], lines[i] = f, f
+		if strings.HasSuffix(path, runSuffix) {
+			lines[i] = s2.NewReader(f, s2.ReaderMaxBlockSize(runBlock))
+		}
 	}
 	return replace(dst, func(w io.Writer) error {
-		err := Merge(w, files...)
+		err := Merge(w, lines...)
 		for _, f := range files {
 			// Before dst gets its name: not every system lets an open file be replaced.
-			err = errors.Join(err, f.(io.Closer).Close())
+			err = errors.Join(err, f.Close())
 		}
 		return err
 	})

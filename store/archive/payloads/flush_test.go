@@ -1,9 +1,15 @@
 package payloads
 
 import (
+	"cmp"
+	"encoding/binary"
+	"fmt"
+	"maps"
 	"path/filepath"
 	"testing"
 	"time"
+
+	"go.etcd.io/bbolt"
 
 	"henro/store/archive/cdxj"
 	"henro/store/archive/warc"
@@ -83,5 +89,85 @@ func TestAFlushKeepsTheEarlierCapture(t *testing.T) {
 	defer x.Close()
 	if e, ok := x.Find(warc.Sum(nil)); !ok || e.URI != "http://a.example/" {
 		t.Errorf("found %+v, %v", e, ok)
+	}
+}
+
+// Runs of a level become one of the next, and what they hold is found at its earliest capture. A merge that was cut off
+// leaves nothing, and what an older henro wrote is found before all of them.
+func TestRunsAreMerged(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "x")
+	x := New(path)
+	if err := x.Open(); err != nil {
+		t.Fatal(err)
+	}
+	digest := func(name string, number int) warc.Digest { return warc.Sum(fmt.Append(nil, name, number)) }
+	const flushes, each = 21, 1_500 // runs of some 60 bytes a capture: the longest are more than a merge copies at once
+	for flush := range flushes {
+		for i := range each {
+			x.add(digest("new", flush*each+i), capture{int64(flush), fmt.Sprint("http://a.example/", flush, "/", i)})
+			x.add(digest("again", i), capture{int64(flush), fmt.Sprint("http://b.example/", flush)})
+		}
+		x.flushing.Lock()
+		err := x.flush()
+		x.merger.Wait()
+		x.flushing.Unlock()
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	levels := map[byte]int{}
+	if err := x.db.Update(func(tx *bbolt.Tx) error {
+		if err := tx.Bucket(runs).ForEachBucket(func(key []byte) error {
+			levels[levelOf(key)]++
+			return nil
+		}); err != nil {
+			return err
+		}
+		before, err := tx.CreateBucket(captures)
+		if err != nil {
+			return err
+		}
+		d := digest("again", 7)
+		cut, err := tx.CreateBucketIfNotExists(building)
+		if err != nil {
+			return err
+		}
+		_, err = cut.CreateBucket([]byte("cut off"))
+		return cmp.Or(err, before.Put(d[:], append(binary.AppendVarint(nil, 1), "http://older.example/"...)))
+	}); err != nil {
+		t.Fatal(err)
+	}
+	if want := map[byte]int{0: 1, 1: 1, 2: 1}; !maps.Equal(levels, want) { // 21 = 16 + 4 + 1
+		t.Errorf("runs by level: %v, want %v", levels, want)
+	}
+	if err := x.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if err := x.Open(); err != nil {
+		t.Fatal(err)
+	}
+	defer x.Close()
+	for i := range flushes * each {
+		want := fmt.Sprint("http://a.example/", i/each, "/", i%each)
+		if e, ok := x.Find(digest("new", i)); !ok || e.URI != want || e.At.Unix() != int64(i/each) {
+			t.Fatalf("capture %d is found as %+v, %v; want %s", i, e, ok, want)
+		}
+	}
+	for i := range each {
+		want := "http://b.example/0"
+		if i == 7 {
+			want = "http://older.example/"
+		}
+		if e, ok := x.Find(digest("again", i)); !ok || e.URI != want {
+			t.Fatalf("what came again is found as %+v, %v; want %s", e, ok, want)
+		}
+	}
+	if err := x.db.View(func(tx *bbolt.Tx) error {
+		if tx.Bucket(building) != nil {
+			t.Error("what a merge had built is still there")
+		}
+		return nil
+	}); err != nil {
+		t.Error(err)
 	}
 }

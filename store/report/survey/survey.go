@@ -40,6 +40,9 @@ type Survey struct {
 	Revisits   int64 `json:"revisits"`   // of these, of content that was stored before, of this URL or another
 	WARCBytes  int64 `json:"warc_bytes"` // of the records of answers, compressed
 
+	SameText int64 `json:"same_text"` // pages whose main text another page had first (--near mark)
+	NearText int64 `json:"near_text"` // whose main text is nearly that of another page that had it first
+
 	StoppedShare float64 `json:"stopped_share"` // of the URLs in scope
 	Correlation  float64 `json:"correlation"`   // Pearson's r of pages parsed and links collected, over hosts
 
@@ -195,13 +198,19 @@ func (t *taker) stopped(url string) bool {
 func (t *taker) pages() error {
 	statuses, depths := map[string]int64{}, map[int64]int64{}
 	err := t.each(tables.Pages(), []string{"url", "host", "status", "reason", "depth", "last_visit", "captured_at",
-		"role"},
+		"role", "same_as", "near"},
 		func(value func(int) tables.Value) {
 			t.Known++
 			h := t.host(value(1).Text)
 			h.Known++
 			if value(7).Text == "requisite" {
 				t.Requisites++
+			}
+			if value(8).Kind != tables.Empty {
+				t.SameText++
+			}
+			if value(9).Kind != tables.Empty {
+				t.NearText++
 			}
 			depths[value(4).Int]++
 			if t.stopped(value(0).Text) {

@@ -45,6 +45,7 @@ func Pages() *Table {
 			{"cause", Text, "the word for why the last visit failed or the page was given up: a reason, HTTP 404 …"},
 			{"says", Text, "what the system said of the failure"},
 			{"same_as", Text, "the page that had the same main text first"},
+			{"near", Text, "if there is none: the page that had nearly the same main text first"},
 		},
 		each: eachPage,
 		count: func(s *Source) (int64, bool, error) {
@@ -128,6 +129,8 @@ func (p *page) Value(column int) Value {
 		return text(p.Cause().Says)
 	case 26:
 		return text(p.SameAs)
+	case 27:
+		return text(p.Near)
 	}
 	return Value{}
 }

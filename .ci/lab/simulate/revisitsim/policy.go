@@ -13,6 +13,7 @@ import (
 
 	"henro/actors/politeness"
 	"henro/actors/revisit"
+	"henro/actors/template"
 )
 
 // entry is a policy by name: one that learns from visits, or an oracle.
@@ -97,6 +98,7 @@ var policies = []entry{
 	own("drift+stretch", timetable{o: revisit.DefaultOptions(), relief: politeness.Stretch}),
 	own("drift+delay", timetable{o: revisit.DefaultOptions(), relief: politeness.Delay}),
 	own("drift+optimal", byDefault),
+	own("drift+template", timetable{o: revisit.DefaultOptions(), relief: politeness.Template}),
 	own("drift+optimal+modified", timetable{o: byDefault.o, relief: byDefault.relief, modified: true}),
 	own("drift+optimal+archive", timetable{o: byDefault.o, relief: byDefault.relief, archive: true}),
 	plain("drift+optimal+hints", newHinted),
@@ -304,11 +306,12 @@ type henro struct {
 	trust   revisit.Trust
 	prior   revisit.Prior
 	visits  int
-	grows   float64 // growth in defaultGrowth
-	keeps   float64 // what is kept of the track record at a visit, beside what it forgets itself
-	waited  bool    // the visit waited for the change that a signal announced
-	foreign bool    // the visit was not at the page's own time: it is no evidence of its rate
-	offset  float64 // ln of how much faster a page of this kind changes than one in the middle of the host
+	grows   float64          // growth in defaultGrowth
+	keeps   float64          // what is kept of the track record at a visit, beside what it forgets itself
+	waited  bool             // the visit waited for the change that a signal announced
+	foreign bool             // the visit was not at the page's own time: it is no evidence of its rate
+	offset  float64          // ln of how much faster a page of this kind changes than one in the middle of the host
+	groups  *template.Groups // of the pages by the shapes of their names, of the relief template
 }
 
 // The constants of henro's relief that are none of its options: see politeness.Plan and revisit.Trust.
@@ -320,6 +323,9 @@ const (
 func newHenro(w *world, t timetable, c constants) *henro {
 	p := &henro{w: w, timetable: t, pages: make([]revisit.History, len(w.site.Pages)),
 		mean: make([]time.Duration, len(w.site.Pages)), grows: 1, keeps: 1}
+	if t.relief == politeness.Template {
+		p.groups = template.New(time.Time{})
+	}
 	if growth, ok := c["growth"]; ok {
 		p.grows = growth / defaultGrowth
 		p.keeps = (1 - 1/c["memory"]) / (1 - 1./defaultMemory)
@@ -352,9 +358,20 @@ func (p *henro) weighTrust(change func(i int, ln float32) float32) {
 	}
 }
 
+// group returns the group of a page; nil: there are none.
+func (p *henro) group(page int) *template.Group {
+	if p.groups == nil {
+		return nil
+	}
+	return p.groups.Of(p.w.site.Pages[page].Name)
+}
+
 // center returns the mean interval about which pages of the kind of the page visited lie.
-func (p *henro) center() time.Duration {
+func (p *henro) center(page int) time.Duration {
 	center := p.prior.Center(&p.o)
+	if group := p.group(page); group != nil {
+		return group.Center(center)
+	}
 	if p.offset == 0 {
 		return center
 	}
@@ -372,31 +389,41 @@ func (p *henro) next(v visit) float64 {
 		if p.keeps != 1 {
 			p.weighTrust(func(_ int, ln float32) float32 { return ln * float32(p.keeps) })
 		}
-		center := p.center()
+		center := p.center(v.page)
 		p.trust.Saw(cmp.Or(*mean, center), center, seen.Gap, v.changed)
 	}
 	if !p.foreign {
 		h.Saw(&p.o, seen)
 	}
+	group, prior := p.group(v.page), p.prior
+	if group != nil {
+		prior = group.Prior(prior)
+		if v.gap > 0 {
+			group.Remove(*mean)
+		}
+	}
 	if v.gone {
 		p.rates.Remove(*mean)
 		return math.Inf(1)
 	}
-	t := p.o.Next(h, p.prior, p.w.rnd)
+	t := p.o.Next(h, prior, p.w.rnd)
 	if archived := p.w.site.Pages[v.page].Archive; p.archive && v.gap == 0 && len(archived) > 0 {
 		for _, a := range archived { // as henro import takes them
 			h.Visited(&p.o, a.Gap, a.Changed)
 		}
-		t = p.o.Next(h, p.prior, p.w.rnd)
+		t = p.o.Next(h, prior, p.w.rnd)
 	}
 	estimate := p.o.Estimate(h)
+	if group != nil {
+		group.Add(estimate)
+	}
 	p.rates.Move(*mean, estimate)
 	*mean = estimate
 	if p.visits%max(1, min(p.w.alive/20, 100)) == 0 {
 		p.prior = p.rates.Prior()
 		p.plan = politeness.Fit(p.relief, politeness.Demand{
 			Rates: &p.rates, Unknown: p.w.alive - p.rates.Pages(), Center: p.prior.Center(&p.o), Trust: p.trust.Share(),
-			Aim: p.o.Aim, Min: p.o.Min, Max: p.o.Max, Objective: p.o.Objective,
+			Aim: p.o.Aim, Min: p.o.Min, Max: p.o.Max, Objective: p.o.Objective, Groups: p.groups,
 		}, p.w.capacity())
 		if p.relief == politeness.Delay { // which cannot shorten: then the timetable holds
 			p.plan.By = max(p.plan.By, 0)
@@ -404,8 +431,14 @@ func (p *henro) next(v visit) float64 {
 	}
 	p.visits++
 	plan := p.plan
+	if group != nil {
+		if group.Representative(p.w.site.Pages[v.page].Name, plan.Sample) {
+			return t.Seconds()
+		}
+		plan.Center = group.Center(plan.Center)
+	}
 	if p.offset != 0 {
-		plan.Center = p.center()
+		plan.Center = p.center(v.page)
 		estimate = cmp.Or(estimate, plan.Center)
 	}
 	plan.Even = time.Duration(plan.Even.Seconds() * p.grows * 1e9)

@@ -1,0 +1,430 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net"
+	"os"
+	"path/filepath"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/hashicorp/go-hclog"
+	"github.com/sirupsen/logrus"
+	"golang.org/x/sync/errgroup"
+
+	"henro/actors/console"
+	"henro/cluster"
+	"henro/cmd/config"
+	"henro/master"
+	"henro/store"
+	"henro/store/consensus"
+	"henro/store/fsync"
+)
+
+// masters is this process among several masters of one crawl: it follows the one that leads, or leads. Whoever leads
+// does what a master alone does, on a state whose commits go to all.
+type masters struct {
+	*flags
+	o         master.Options
+	seeds     []master.Seed
+	telemetry *config.Telemetry
+	log       *logrus.Entry
+	joined    *config.Joined
+	group     *consensus.Group
+	listening net.Listener // of the consensus
+	security  consensus.Security
+	address   string     // of the consensus
+	begun     master.Run // which this master led alone until it founded the group; zero: another one founded it
+
+	node    atomic.Pointer[master.Node] // that leads here; nil: none
+	second  chan struct{}               // holds one when another master has appeared
+	mu      sync.Mutex
+	present map[string]cluster.Member // other masters that are there, by name
+}
+
+// Intervals.
+const (
+	lookEvery = 200 * time.Millisecond // whether the run is over, and what to tend
+	tendEvery = time.Second
+	farewell  = 5 * time.Second // for the others to learn of the end
+	// without a leader: an election takes some two seconds
+	leaderless = 15 * time.Second
+	warnEvery  = time.Minute
+)
+
+// noLeader is what an operator is told then.
+const noLeader = "no master leads: nothing is lent or stored. Start the masters that are missing: more than half of " +
+	"those with a vote must be there (henro masters). If they are lost for good, henro masters recover makes this " +
+	"copy of the state the only one. A standby that is new waits here until a master that leads adds it"
+
+var errDeposed = errors.New("another master leads now")
+
+func statePath(o *master.Options) string { return filepath.Join(o.Dir, "state") }
+
+// notice keeps the list of the other masters.
+func (m *masters) notice(event cluster.Event) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	see := func(c cluster.Member) {
+		if c.Consensus != "" && (c.Role == cluster.Master || c.Role == cluster.Standby) {
+			m.present[c.Name] = c
+			select {
+			case m.second <- struct{}{}:
+			default:
+			}
+		}
+	}
+	switch e := event.(type) {
+	case *cluster.MemberUp:
+		see(e.Member)
+	case *cluster.MemberUpdated:
+		see(e.Member)
+	case *cluster.MemberDown:
+		if m.present[e.Member.Name].Boot == e.Member.Boot {
+			delete(m.present, e.Member.Name)
+		}
+	}
+}
+
+// notify is notice, and gives the master that leads here the news.
+func (m *masters) notify(event cluster.Event) {
+	m.notice(event)
+	if node := m.node.Load(); node != nil {
+		config.TellMaster(m.telemetry.System, node, event)
+	}
+}
+
+func (m *masters) isMaster(name string) bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	_, ok := m.present[name]
+	return ok
+}
+
+func (m *masters) others() (all []consensus.Member) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for _, c := range m.present {
+		all = append(all, consensus.Member{Name: c.Name, Address: c.Consensus})
+	}
+	return all
+}
+
+// listen opens the address of the consensus.
+func (m *masters) listen() (err error) {
+	m.listening, m.address, m.security, err = m.peers.Consensus(m.masters.Bind, m.isMaster)
+	return err
+}
+
+// follow opens the copy of the state that this master has, or is to get.
+func (m *masters) follow() error {
+	if path := statePath(&m.o); !consensus.Started(path) && store.Exists(path) {
+		return config.Usage("--dir %s holds a state of its own, which a standby master would lose: give another one, "+
+			"or leave --standby out", m.o.Dir)
+	}
+	if err := m.listen(); err != nil {
+		return err
+	}
+	return m.open(false)
+}
+
+// open starts this process's part of the group.
+func (m *masters) open(found bool) (err error) {
+	o := consensus.DefaultOptions()
+	o.State, o.Store, o.Name, o.Address, o.Found = statePath(&m.o), m.o.Store, m.o.Name, m.address, found
+	o.Log = hclog.New(&hclog.LoggerOptions{Name: "raft", Output: m.log.WriterLevel(logrus.DebugLevel),
+		DisableTime: true})
+	if m.group, err = consensus.Start(m.listening, m.security, o); err != nil {
+		return config.StateError(m.o.Dir, err)
+	}
+	return nil
+}
+
+// run follows and leads until the crawl has ended, or until it is asked to end.
+func (m *masters) run(ctx context.Context) (status master.Status, err error) {
+	defer func() { err = errors.Join(err, m.group.Close()) }()
+	looking := time.NewTicker(lookEvery)
+	defer looking.Stop()
+	before, _ := m.runKept() // one that is over already is not what this process was started for
+	leaderSeen, warned := time.Now(), time.Time{}
+	endShow := m.show(ctx)
+	defer func() { endShow() }()
+	for {
+		select {
+		case <-ctx.Done():
+			return master.Status{End: master.Stopped}, nil
+		case err := <-m.group.Failed():
+			return status, err
+		case elected := <-m.group.Elected():
+			if !elected {
+				continue
+			}
+			endShow()
+			status, err = m.lead(ctx)
+			if err == nil || !errors.Is(err, errDeposed) {
+				return status, err
+			}
+			m.log.WithField("err", err).Info("following")
+			leaderSeen = time.Now()
+			endShow = m.show(ctx)
+		case now := <-looking.C:
+			if m.group.Status().Leader != "" {
+				if leaderSeen = now; !warned.IsZero() {
+					warned = time.Time{}
+					m.log.Info("a master leads again")
+				}
+			} else if now.Sub(leaderSeen) >= leaderless && now.Sub(warned) >= warnEvery {
+				warned = now
+				m.log.WithField("seconds", int(now.Sub(leaderSeen).Seconds())).Warn(noLeader)
+			}
+			run, err := m.runKept()
+			if err == nil && run.Over && !(before.Over && run.Begun.Equal(before.Begun)) {
+				return m.lastStatus()
+			}
+		}
+	}
+}
+
+// runKept is the run as the masters know it.
+func (m *masters) runKept() (run master.Run, err error) {
+	b, err := m.group.Meta(master.KeptName(master.RunName))
+	if err == nil && b != nil {
+		err = json.Unmarshal(b, &run)
+	}
+	return run, err
+}
+
+// lastStatus is how the crawl ended under another master, whose summary is left in the directory.
+func (m *masters) lastStatus() (status master.Status, err error) {
+	b, err := m.group.Meta(master.KeptName(master.SummaryName))
+	if err == nil {
+		err = fsync.WriteFile(filepath.Join(m.o.Dir, master.SummaryName), b, 0o666)
+	}
+	var s master.Summary
+	if err == nil {
+		err = json.Unmarshal(b, &s)
+	}
+	status.End = s.End
+	return status, err
+}
+
+// lead leads until the crawl has ended, or another master leads, which is errDeposed.
+func (m *masters) lead(ctx context.Context) (status master.Status, err error) {
+	l, err := m.group.Lead()
+	if err != nil {
+		return status, fmt.Errorf("%w (%w)", errDeposed, err)
+	}
+	defer l.End()
+	deposed := func(err error) error {
+		if l.Leads() {
+			return err
+		}
+		return errDeposed
+	}
+	o := m.o
+	o.State = l.State
+	o.Keep = func(name string, content []byte) error { return keep(l.State, name, content) }
+	if o.Run, err = m.takeOver(l.State, &o); err != nil {
+		return status, deposed(err)
+	}
+	if o.Run.Begun.IsZero() {
+		if o.Run, err = master.BeginRun(l.State); err == nil {
+			err = keepRun(l.State, o.Run)
+		}
+		if err != nil {
+			return status, deposed(err)
+		}
+	}
+	node, err := master.Start(m.telemetry.System, o, m.log)
+	if err != nil {
+		return status, deposed(config.StateError(o.Dir, err))
+	}
+	m.node.Store(node)
+	m.become(cluster.Master, node.Claim().Crawl, l.Term)
+	m.log.WithFields(logrus.Fields{"crawl": node.Claim().Crawl, "term": l.Term}).Info("leading")
+	status, err = m.attendGroup(ctx, l, node)
+	m.node.Store(nil)
+	if !l.Leads() {
+		m.become(cluster.Standby, "", 0)
+	}
+	closed := node.Close()
+	if err != nil || closed != nil {
+		return status, deposed(errors.Join(err, closed))
+	}
+	o.Run.Over = true
+	return status, m.announceEnd(o.Run, l)
+}
+
+func (m *masters) become(role cluster.Role, crawl string, term uint64) {
+	if err := m.joined.Node.Become(role, crawl, term, m.address); err != nil {
+		m.log.WithField("err", err).Warn("gossip: no node received that this master leads, or ceases to")
+	}
+}
+
+// attendGroup is attend, and tends the other masters. Asked to end, it hands the crawl over to another master if one
+// can take it.
+func (m *masters) attendGroup(ctx context.Context, l *consensus.Leadership,
+	node *master.Node) (master.Status, error) {
+	inner, depose := context.WithCancelCause(context.WithoutCancel(ctx))
+	asked, end := context.WithCancel(inner)
+	defer end()
+	var watching sync.WaitGroup
+	watching.Go(func() {
+		tending := time.NewTicker(tendEvery)
+		defer tending.Stop()
+		var refused string
+		for {
+			select {
+			case <-asked.Done():
+				return
+			case <-ctx.Done():
+				if err := m.group.Leave(); err != nil {
+					m.log.WithField("err", err).Info("no other master can lead: ending the crawl")
+					end()
+					return
+				}
+				ctx = context.WithoutCancel(ctx)
+			case <-m.group.Elected():
+				depose(errDeposed)
+				return
+			case err := <-m.group.Failed():
+				depose(err)
+				return
+			case <-tending.C:
+				err := l.Tend(inner, m.others())
+				if why := fmt.Sprint(err); err != nil && why != refused {
+					m.log.WithField("err", err).Warn("a master is not added to the group")
+				}
+				refused = fmt.Sprint(err)
+			}
+		}
+	})
+	endpoint, err := m.flags.run.HTTP.Open()
+	var pings *config.Endpoint
+	if err == nil {
+		pings, err = m.crawl.OpenPings()
+	}
+	var status master.Status
+	if err == nil {
+		status, err = attend(asked, inner, node, m.telemetry, m.seeds, endpoint, pings, m.o.Dir,
+			config.MasterRoutes(m.group))
+	}
+	end()
+	watching.Wait()
+	if cause := context.Cause(inner); cause != nil {
+		err = cause
+	}
+	return status, err
+}
+
+// show answers HTTP while another master leads.
+func (m *masters) show(ctx context.Context) (end func()) {
+	endpoint, err := m.flags.run.HTTP.Open()
+	if err != nil || endpoint == nil {
+		return func() {}
+	}
+	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	group, ctx := errgroup.WithContext(ctx)
+	m.telemetry.Go(group, "HTTP", func() error {
+		return endpoint.Serve(ctx, console.Process{Ready: m.ready, Tail: m.telemetry.Tail},
+			config.MasterRoutes(m.group), m.telemetry.Routes())
+	})
+	return sync.OnceFunc(func() {
+		cancel()
+		_ = group.Wait()
+		endpoint.Close()
+	})
+}
+
+// ready says why this master does not follow one that leads.
+func (m *masters) ready(context.Context) error {
+	if m.group.Status().Leader == "" {
+		return errors.New(noLeader)
+	}
+	_, err := m.group.Meta(master.KeptName(master.RunName))
+	return err
+}
+
+// keep writes a file of the crawl's directory into the state.
+func keep(state *store.State, name string, content []byte) error {
+	b := store.NewBatch(time.Now())
+	b.PutMeta(master.KeptName(name), content)
+	if _, err := state.Partitions[0].Commit(b); err != nil {
+		return fmt.Errorf("keep %s for the other masters: %w", name, err)
+	}
+	return nil
+}
+
+func keepRun(state *store.State, run master.Run) error {
+	b, err := json.Marshal(run)
+	if err != nil {
+		return err
+	}
+	return keep(state, master.RunName, b)
+}
+
+// takeOver puts the files of the crawl's directory there that the masters have kept, or has them kept, if this master
+// has founded the group. It returns the run under way; the zero Run: there is none.
+func (m *masters) takeOver(state *store.State, o *master.Options) (run master.Run, err error) {
+	for _, name := range master.SharedFiles {
+		path := filepath.Join(o.Dir, name)
+		here, err := os.ReadFile(path)
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return run, err
+		}
+		kept, err := state.Partitions[0].Meta(master.KeptName(name))
+		switch {
+		case err != nil || bytes.Equal(kept, here):
+		case m.founded() && here != nil: // what the state has is of a group that was before
+			err = keep(state, name, here)
+		case kept != nil:
+			err = fsync.WriteFile(path, kept, 0o666)
+		}
+		if err != nil {
+			return run, err
+		}
+	}
+	if m.founded() {
+		run = m.begun
+		if err = keepRun(state, run); err == nil {
+			m.begun = master.Run{}
+		}
+		return run, err
+	}
+	if run, err = m.runKept(); run.Over {
+		run = master.Run{}
+	}
+	return run, err
+}
+
+// founded reports whether this master has founded the group and did not lead it yet.
+func (m *masters) founded() bool { return !m.begun.Begun.IsZero() }
+
+// announceEnd has the other masters know that the run is over, and waits for them.
+func (m *masters) announceEnd(run master.Run, l *consensus.Leadership) error {
+	if err := keepRun(l.State, run); err != nil {
+		return err
+	}
+	looking := time.NewTicker(lookEvery)
+	defer looking.Stop()
+	for end := time.Now().Add(farewell); time.Now().Before(end); <-looking.C {
+		all, err := l.Members(context.Background())
+		if err != nil {
+			return err
+		}
+		behind := false
+		for _, other := range all {
+			behind = behind || other.Lost == "" && other.Name != m.o.Name
+		}
+		if !behind {
+			return nil
+		}
+	}
+	return nil
+}

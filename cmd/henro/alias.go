@@ -1,0 +1,96 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"henro/cmd/config"
+	"henro/master"
+	"henro/store"
+)
+
+func newAliasCommand() *cobra.Command {
+	var l look
+	var forget, asJSON bool
+	cmd := &cobra.Command{
+		Use: "alias [HOST=HOST]", Short: "List the hosts that are others under a second name, or say which are",
+		Long: `List the hosts, scheme://name[:port], that answer as others do, with the pages that say so. With
+--aliases map such a host is not visited: its URLs are visited at the other, the representative, and under their own
+name only if the representative does not have them.
+
+HOST=HOST says that the first is the second under another name, whatever their pages show; --forget HOST that a host
+stands for itself: what was left to its representative is visited then. Both are kept, also over restarts.`,
+		Example: "  henro alias\n  henro alias http://www.example.org=https://example.org\n" +
+			"  henro alias --forget http://www.example.org",
+		Args: cobra.MaximumNArgs(1),
+		RunE: func(cmd *cobra.Command, arguments []string) error {
+			if len(arguments) == 0 && !forget {
+				return listAliases(cmd, &l, asJSON)
+			}
+			host, of, equals := strings.Cut(strings.Join(arguments, ""), "=")
+			if equals == forget || host == "" {
+				return config.Usage("which hosts? henro alias http://www.example.org=https://example.org, or " +
+					"--forget http://www.example.org")
+			}
+			var answer master.AliasPosted
+			if err := l.ask(cmd.Context(), http.MethodPost, "/api/aliases", master.AliasPosted{Host: host, Of: of},
+				&answer); err != nil {
+				return err
+			}
+			if forget {
+				fmt.Fprintln(cmd.OutOrStdout(), answer.Host, "stands for itself")
+			} else {
+				fmt.Fprintln(cmd.OutOrStdout(), answer.Host, "is an alias of", answer.Of)
+			}
+			return nil
+		},
+	}
+	l.register(cmd)
+	cmd.Flags().BoolVar(&forget, "forget", false, "the host stands for itself, whatever its pages show")
+	cmd.Flags().BoolVar(&asJSON, "json", false, "as JSON")
+	return cmd
+}
+
+func listAliases(cmd *cobra.Command, l *look, asJSON bool) error {
+	all, err := found(l, cmd, "/api/aliases", func(s *store.State) (*master.AliasesReported, error) {
+		settings, err := master.ReadSettings(l.dir)
+		if err != nil {
+			return nil, err
+		}
+		all, err := master.Aliases(s, &settings)
+		return &master.AliasesReported{Aliases: all}, err
+	})
+	if err != nil {
+		return err
+	}
+	if asJSON {
+		return printJSON(cmd.OutOrStdout(), all)
+	}
+	printAliases(cmd.OutOrStdout(), all.Aliases)
+	return nil
+}
+
+func printAliases(w io.Writer, all []master.Alias) {
+	for _, a := range all {
+		word := "may be"
+		switch {
+		case a.Person && a.Of == "":
+			fmt.Fprintf(w, "%s stands for itself, as a person has said\n", a.Host)
+			continue
+		case a.Person:
+			word = "is, as a person has said,"
+		case a.Mapped:
+			word = "is"
+		}
+		what := "pages agree"
+		if a.Redirects {
+			what = "paths redirect there"
+		}
+		fmt.Fprintf(w, "%s %s %s: %.0f %s, %.0f do not, belief %.2f\n", a.Host, word, a.Of, a.Agreed, what, a.Against,
+			a.Belief)
+	}
+}

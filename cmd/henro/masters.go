@@ -1,0 +1,157 @@
+package main
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"path/filepath"
+	"strings"
+	"text/tabwriter"
+
+	"github.com/spf13/cobra"
+
+	"henro/cmd/config"
+	"henro/master"
+	"henro/store"
+	"henro/store/consensus"
+	"henro/store/fsync"
+)
+
+// newMastersCommand lists the masters of a running crawl, and orders one of them about.
+func newMastersCommand() *cobra.Command {
+	var c control
+	var asJSON bool
+	show := func(cmd *cobra.Command, method, path string) error {
+		var all []consensus.Member
+		if err := c.ask(cmd.Context(), method, path, nil, &all); err != nil {
+			return err
+		}
+		if asJSON {
+			encoder := json.NewEncoder(cmd.OutOrStdout())
+			encoder.SetIndent("", "  ")
+			return encoder.Encode(all)
+		}
+		return printMasters(cmd.OutOrStdout(), all)
+	}
+	cmd := &cobra.Command{
+		Use: "masters", Short: "List the masters of a running crawl, move the lead or remove one", Args: cobra.NoArgs,
+		Long: `List the masters of a crawl that has several (henro-master --standby): who leads, who has a vote, and how
+many entries of the log each lacks. The master that leads answers.`,
+		Example: "  henro masters\n  henro masters move pc-02\n  henro masters remove pc-03",
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return show(cmd, http.MethodGet, "/api/masters")
+		},
+	}
+	c.register(cmd)
+	cmd.Flags().BoolVar(&asJSON, "json", false, "as JSON")
+	order := func(verb, short, long string) *cobra.Command {
+		return &cobra.Command{
+			Use: verb + " NAME", Short: short, Long: long, Example: "  henro masters " + verb + " pc-02",
+			Args: func(_ *cobra.Command, arguments []string) error {
+				if len(arguments) != 1 {
+					return config.Usage("which master? henro masters lists them")
+				}
+				return nil
+			},
+			RunE: func(cmd *cobra.Command, arguments []string) error {
+				return show(cmd, http.MethodPost, "/api/masters/"+verb+"?master="+url.QueryEscape(arguments[0]))
+			},
+		}
+	}
+	cmd.AddCommand(
+		order("move", "Have another master lead", "Have another master lead, which has a vote."),
+		order("remove", "Take a master out of the group", `Take a master out of the group, after it has ended for good.
+One that still runs as a standby is added again; one whose disk was lost may then come back under its name.`),
+		newRecoverCommand())
+	return cmd
+}
+
+// atStake is what an operator must know before the group is given up.
+const atStake = `this gives all other masters of the crawl up, and whatever only they have is lost: pages and links that
+were stored after this copy was cut off (their WARC records stay with the slaves; the pages are fetched again), seeds
+and orders of that time. Entries that no majority had may become part of the crawl. If another master of the group
+still leads, or is recovered as well, there are two crawls, and hosts are asked twice as often. Make sure that all other
+masters have ended, and never start one of them on its old --dir again. Of several copies take the one with the highest
+last entry. If that is what you want, add --yes`
+
+// newRecoverCommand makes one copy of the state the only one.
+func newRecoverCommand() *cobra.Command {
+	var dir string
+	var yes bool
+	cmd := &cobra.Command{
+		Use: "recover", Short: "Make one copy of the state the only one, when most masters are lost for good",
+		Long: `Make the copy of the state in --dir that of a master alone, when so many of its masters are lost for good
+that none can lead. Know before: ` + atStake + `.`,
+		Example: "  henro masters recover --dir crawl --yes", Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			path := filepath.Join(dir, "state")
+			if !consensus.Started(path) {
+				return config.Usage("--dir %s holds no copy of a state that several masters have", dir)
+			}
+			if !yes {
+				last, err := consensus.LastEntry(path)
+				if err != nil {
+					return config.Usage("--dir %s: %v: end its henro-master first", dir, err)
+				}
+				return config.Usage("the last entry of this copy is %d; %s", last, atStake)
+			}
+			r, err := consensus.Recover(path, store.DefaultOptions())
+			if err == nil {
+				err = takeKept(dir, path)
+			}
+			if err != nil {
+				return config.StateError(dir, err)
+			}
+			fmt.Fprintf(cmd.OutOrStdout(), "%s is the state of a master alone now, up to entry %d of the group "+
+				"of %s.\nStart henro-master --dir %s without --standby; "+
+				"new standby masters join it with an empty --dir.\n",
+				path, r.Last, strings.Join(r.Members, ", "), dir)
+			return nil
+		},
+	}
+	cmd.Flags().StringVar(&dir, "dir", "crawl", "directory of the crawl")
+	cmd.Flags().BoolVar(&yes, "yes", false, "do it")
+	return cmd
+}
+
+// takeKept puts the files there that the masters have kept in the state.
+func takeKept(dir, path string) error {
+	o := store.DefaultOptions()
+	o.ReadOnly = true
+	state, err := store.OpenState(path, o)
+	if err != nil {
+		return err
+	}
+	for _, name := range master.SharedFiles {
+		b, err := state.Partitions[0].Meta(master.KeptName(name))
+		if err == nil && b != nil {
+			err = fsync.WriteFile(filepath.Join(dir, name), b, 0o666)
+		}
+		if err != nil {
+			return errors.Join(err, state.Close())
+		}
+	}
+	return state.Close()
+}
+
+func printMasters(out io.Writer, all []consensus.Member) error {
+	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(w, "NAME\tROLE\tBEHIND\tADDRESS")
+	for _, m := range all {
+		role, behind := "copy", fmt.Sprint(m.Behind)
+		switch {
+		case m.Leads:
+			role = "leads"
+		case m.Voter:
+			role = "votes"
+		}
+		if m.Lost != "" {
+			behind = "lost: " + m.Lost
+		}
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\n", m.Name, role, behind, m.Address)
+	}
+	return w.Flush()
+}

@@ -1,0 +1,59 @@
+package master
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"henro/actors/actortest"
+	"henro/messages/weburl"
+)
+
+// A master that is left alone waits for no answer, whatever its actor does: for none while its seeds are planted, nor
+// later.
+func TestAMasterIsLeftAtOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		system := actortest.System(t)
+		n := &Node{system: system, pid: actortest.NewProbe(t, system, "silent").PID, done: make(chan Status, 1)}
+		url, err := weburl.Parse("http://a.example/")
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, seeds := range [][]Seed{nil, {{URL: url}}} {
+			for _, stopped := range []bool{false, true} {
+				asked, stop := context.WithCancel(t.Context())
+				given, leave := context.WithCancel(t.Context())
+				if stopped {
+					stop()
+				}
+				begun := time.Now()
+				time.AfterFunc(time.Second, leave)
+				_, err := n.Run(asked, given, seeds)
+				if took := time.Since(begun); took > time.Second || !errors.Is(err, context.Canceled) {
+					t.Errorf("%d seeds, stopped %v: left after %v: %v", len(seeds), stopped, took, err)
+				}
+				stop()
+			}
+		}
+		actortest.Pass(time.Minute) // the questions end
+	})
+}
+
+func TestSettingsThatDifferAreNamed(t *testing.T) {
+	o := DefaultOptions()
+	before := SettingsOf(&o)
+	before.Politeness.Connections, before.ArchivesAll = 7, true
+	if names := SettingsOf(&o).differences(before); len(names) > 0 {
+		t.Error(names)
+	}
+	o.Hosts.Continuous = !o.Hosts.Continuous
+	o.Hosts.Politeness.Floor++
+	o.Scope.Exclude = append(o.Scope.Exclude, "/private/*")
+	want := "continuous politeness.Floor scope.Exclude"
+	if got := strings.Join(SettingsOf(&o).differences(before), " "); got != want {
+		t.Error(got)
+	}
+}

@@ -1,0 +1,53 @@
+package master
+
+import (
+	"time"
+
+	"henro/actors/partition"
+	"henro/store"
+)
+
+// Run is what several masters know of the run under way, so that one of them can go on with it where another died: from
+// the start of the crawl, or its resumption, to its end.
+type Run struct {
+	Begun  time.Time `json:"begun"`  // zero: at the start of this master
+	Before uint64    `json:"before"` // visits before it
+	Paused bool      `json:"paused"`
+	End    End       `json:"end"`  // why it is ending; empty: it is not
+	Over   bool      `json:"over"` // it has ended
+}
+
+// RunName is the file that Options.Keep is given for a Run.
+const RunName = "run.json"
+
+// SharedFiles are the files of the crawl's directory that a master which takes over goes on from.
+var SharedFiles = [...]string{settingsName, seedsName, roundsName}
+
+// BeginRun is a run that begins now.
+func BeginRun(state *store.State) (Run, error) {
+	totals, err := partition.TotalsOf(state)
+	return Run{Begun: time.Now(), Before: totals.Visits()}, err
+}
+
+// visited is how many visits the run has had.
+func (r *Run) visited(state *store.State) (uint64, error) {
+	if r.Begun.IsZero() {
+		return 0, nil
+	}
+	totals, err := partition.TotalsOf(state)
+	return totals.Visits() - min(r.Before, totals.Visits()), err
+}
+
+// KeptName is where the state keeps a file of the crawl's directory for all masters.
+func KeptName(file string) string { return "master/" + file }
+
+// keepRun has the other masters know how the run stands.
+func (m *Master) keepRun() {
+	m.o.Run.Paused, m.o.Run.End = m.phase == Paused, m.end
+	if m.o.Keep == nil {
+		return
+	}
+	if err := m.o.writeJSON(RunName, &m.o.Run); err != nil {
+		m.log.WithField("err", err).Error("the other masters do not know of this order")
+	}
+}

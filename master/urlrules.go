@@ -1,0 +1,145 @@
+package master
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+
+	"github.com/asynkron/protoactor-go/actor"
+
+	"henro/actors/console"
+	"henro/actors/host"
+	"henro/actors/partition"
+	"henro/actors/protocol"
+	"henro/actors/urlrules"
+	"henro/store"
+)
+
+// OrderURLRule says of a URL rule of a host whether it holds, whatever its pages show. URLRuleOrdered answers it when
+// that is on disk.
+type OrderURLRule struct {
+	Host string // that is known
+	Rule urlrules.Rule
+	Word urlrules.Word
+}
+
+// URLRuleOrdered answers OrderURLRule.
+type URLRuleOrdered struct{ Err error }
+
+func (m *Master) orderURLRule(ctx actor.Context, o *OrderURLRule) {
+	ctx.Send(m.hosts, &protocol.ToHost{Host: o.Host, Message: &protocol.URLRuleOrdered{Rule: o.Rule, Word: o.Word,
+		Reply: ctx.Sender()}})
+}
+
+func (m *Master) urlRuleStored(ctx actor.Context, stored *protocol.URLRuleStored) {
+	if pid, ok := stored.Reply.(*actor.PID); ok && pid != nil {
+		ctx.Send(pid, &URLRuleOrdered{stored.Err})
+	}
+}
+
+// URLRule is a difference between URLs of a host that may not change the page, with its evidence.
+type URLRule struct {
+	Rule         string `json:"rule"`
+	Applied      bool   `json:"applied"`          // it is confirmed as often as it needs, or a person has said so
+	Person       string `json:"person,omitempty"` // what a person has said: apply or forget
+	Confirmed    uint32 `json:"confirmed"`        // in a row
+	Needs        uint32 `json:"needs"`            // confirmations
+	Contradicted uint32 `json:"contradicted"`     // ever
+	Spared       uint32 `json:"spared"`           // URLs that were not visited by it
+	Tested       uint32 `json:"tested"`           // URLs that were visited to test it
+}
+
+func urlRulesShown(rules *urlrules.Set) (shown []URLRule) {
+	for _, r := range rules.Rules() {
+		shown = append(shown, URLRule{Rule: r.Says(), Applied: r.Applied(), Person: string(r.Person),
+			Confirmed: r.Confirmed, Needs: r.Needs(), Contradicted: r.Contradicted, Spared: r.Spared, Tested: r.Tested})
+	}
+	return shown
+}
+
+// HostURLRules are the URL rules of one host.
+type HostURLRules struct {
+	Host  string    `json:"host"`
+	Rules []URLRule `json:"rules"`
+}
+
+// URLRules lists the hosts of which URL rules are known, of a state that is open, running or not.
+func URLRules(state *store.State) (all []HostURLRules, err error) {
+	all = []HostURLRules{}
+	for _, disk := range state.Partitions {
+		if err := partition.EachURLRules(disk, func(host string, rules *urlrules.Set) {
+			if shown := urlRulesShown(rules); len(shown) > 0 {
+				all = append(all, HostURLRules{host, shown})
+			}
+		}); err != nil {
+			return nil, err
+		}
+	}
+	slices.SortFunc(all, func(a, b HostURLRules) int { return strings.Compare(a.Host, b.Host) })
+	return all, nil
+}
+
+// URLRulesReported answers GET /api/url-rules.
+type URLRulesReported struct {
+	Hosts []HostURLRules `json:"hosts"`
+}
+
+func (n *Node) getURLRules(w http.ResponseWriter, _ *http.Request) {
+	all, err := URLRules(n.state)
+	reply(w, URLRulesReported{all}, err)
+}
+
+// URLRulePosted is the body of POST /api/url-rules.
+type URLRulePosted struct {
+	Host string `json:"host"` // scheme://name[:port], or a name
+	Rule string `json:"rule"` // as GET /api/url-rules names it
+	Word string `json:"word"` // apply, forget, or learn: the pages decide
+}
+
+// OrderURLRule says of a URL rule of a host whether it holds, whatever its pages show.
+func (n *Node) OrderURLRule(ctx context.Context, posted URLRulePosted) (URLRulePosted, error) {
+	rule, err := urlrules.ParseRule(posted.Rule)
+	if err != nil {
+		return posted, fmt.Errorf("rule %w", err)
+	}
+	word := urlrules.Word(posted.Word)
+	switch {
+	case word == "learn":
+		word = ""
+	case word != urlrules.Apply && word != urlrules.Forget:
+		return posted, fmt.Errorf("%q: want apply, forget or learn", posted.Word)
+	}
+	if n.Options().Hosts.URLRules == host.NoURLRules {
+		return posted, errors.New("this crawl has no URL rules: it runs with --url-rules off")
+	}
+	found, err := FindHost(n.state, n.settings(), posted.Host)
+	if err != nil {
+		return posted, err
+	}
+	posted.Host = found.Name
+	answer, err := Ask[*URLRuleOrdered](ctx, n, &OrderURLRule{found.Name, rule, word})
+	if err == nil {
+		err = answer.Err
+	}
+	return posted, err
+}
+
+// postURLRule answers with the URLRulePosted, once it is on disk.
+func (n *Node) postURLRule(w http.ResponseWriter, r *http.Request) {
+	var posted URLRulePosted
+	if !read(w, r, "the rule", &posted) {
+		return
+	}
+	done, err := n.OrderURLRule(r.Context(), posted)
+	switch {
+	case errors.Is(err, store.ErrNotFound):
+		console.Fail(w, http.StatusNotFound, err)
+	case err != nil:
+		console.Fail(w, http.StatusBadRequest, err)
+	default:
+		reply(w, done, nil)
+	}
+}

@@ -1,0 +1,382 @@
+package consensus
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"path/filepath"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/hashicorp/go-hclog"
+	"github.com/hashicorp/raft"
+	raftboltdb "github.com/hashicorp/raft-boltdb/v2"
+
+	"henro/store"
+)
+
+// Options say how a member of a group is started.
+type Options struct {
+	// State is the directory of the state; the log lies beside it, in store.LogDir.
+	State string
+
+	// Store says how the state is opened; it is a replica in any case.
+	Store store.Options
+
+	// Name is that of this member, as in its certificate; never given to another.
+	Name string
+
+	// Address is "ip:port" at which the others reach this member.
+	Address string
+
+	// Found begins a group of this member alone, with what its state holds. A group that has begun ignores it. Default
+	// false: wait to be added.
+	Found bool
+
+	// Timeout is how long a leader may be silent until another is elected: the median of a failover is some 1.5 times
+	// that. Default 1 s.
+	Timeout time.Duration
+
+	// CheckpointEntries is after how many entries the state is synced and the log cut. Default 2,048.
+	CheckpointEntries uint64
+
+	// KeepEntries is how many entries before the checkpoint are kept: a member that is further behind gets the files.
+	// Default 10,000, at most 10 GB of full batches.
+	KeepEntries uint64
+
+	// Log takes Raft's lines.
+	Log hclog.Logger
+}
+
+// DefaultOptions returns the options a group starts from.
+func DefaultOptions() Options {
+	return Options{Store: store.DefaultOptions(), Timeout: time.Second, CheckpointEntries: 2048, KeepEntries: 10_000,
+		Log: hclog.NewNullLogger()}
+}
+
+// Bounds of a group.
+const (
+	checkEvery     = 10 * time.Second // whether a checkpoint is wanted
+	enqueueTimeout = 5 * time.Second  // until Raft takes an entry
+	rpcTimeout     = 10 * time.Second // for 256 kB of a file that is streamed, and for other calls
+	// entries sent at once: of 1 MB at most each, so that a message stays below what a lab PC bears
+	maxAppendEntries = 16
+	keptConnections  = 3 // to each member, idle
+	lockTimeout      = 2 * time.Second
+)
+
+// Group is this process's member of the Raft group.
+type Group struct {
+	o         Options
+	raft      *raft.Raft
+	log       *raftboltdb.BoltStore
+	own       identity
+	confirmed atomic.Bool // another member has called this one by its identity
+	port      *port
+	transport *raft.NetworkTransport
+	failed    chan error // holds the first entry's error that could not be applied
+	received  atomic.Uint64
+	closing   sync.Once
+
+	applying sync.Mutex   // an entry is applied, or a copy of the state begun
+	use      sync.RWMutex // of the state, which one that is received replaces
+	state    *store.State // nil: none was received yet
+}
+
+var (
+	// ErrNotLeader is returned where another member leads, or none. Nothing was done.
+	ErrNotLeader = errors.New("this master does not lead")
+	// ErrNoState is returned by a member that was not added yet: it has received nothing.
+	ErrNoState = errors.New("this master has received no state yet")
+)
+
+// Started reports whether a group was begun, or joined, beside the state in a directory.
+func Started(state string) bool {
+	_, err := os.Stat(filepath.Join(store.LogDir(state), "log.db"))
+	return err == nil
+}
+
+// Start starts a member, which takes over the listener.
+func Start(l net.Listener, s Security, o Options) (*Group, error) {
+	g := &Group{o: o, failed: make(chan error, 1)}
+	if err := g.open(l, s); err != nil {
+		return nil, errors.Join(fmt.Errorf("start the consensus of masters: %w", err), l.Close(), g.closeFiles())
+	}
+	return g, nil
+}
+
+func (g *Group) open(l net.Listener, s Security) (err error) {
+	dir := store.LogDir(g.o.State)
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return err
+	}
+	g.o.Store.Replica = true
+	there := store.HasReplica(g.o.State)
+	if there || !g.o.Found {
+		g.o.Store.Partitions = 0 // as the founder has them
+	}
+	if there || g.o.Found {
+		if g.state, err = store.OpenState(g.o.State, g.o.Store); err != nil {
+			return err
+		}
+	}
+	if g.log, err = openLog(dir); err != nil {
+		return err
+	}
+	if err := g.identify(); err != nil {
+		return err
+	}
+	c := raft.DefaultConfig()
+	c.LocalID = raft.ServerID(g.o.Name)
+	c.HeartbeatTimeout, c.ElectionTimeout, c.LeaderLeaseTimeout = g.o.Timeout, g.o.Timeout, g.o.Timeout/2
+	c.SnapshotThreshold, c.SnapshotInterval, c.TrailingLogs = g.o.CheckpointEntries, checkEvery, g.o.KeepEntries
+	c.MaxAppendEntries = maxAppendEntries
+	c.NoSnapshotRestoreOnStart = true // the state is on disk
+	c.Logger, c.NoLegacyTelemetry = g.o.Log, true
+	kept := &snapshots{group: g, dir: dir}
+	begun, err := raft.HasExistingState(g.log, g.log, kept)
+	if err != nil {
+		return err
+	}
+	if !begun && g.o.Found {
+		if err := g.found(raft.Server{ID: c.LocalID, Address: raft.ServerAddress(g.o.Address)}, kept); err != nil {
+			return err
+		}
+	}
+	g.port = newPort(l, s, g)
+	g.transport = raft.NewNetworkTransportWithConfig(&raft.NetworkTransportConfig{
+		Stream: g.port, MaxPool: keptConnections, Timeout: rpcTimeout, Logger: g.o.Log})
+	g.raft, err = raft.NewRaft(c, (*machine)(g), g.log, g.log, kept, g.transport)
+	if err != nil {
+		return errors.Join(err, g.transport.Close(), g.port.Close())
+	}
+	close(g.port.ready)
+	return nil
+}
+
+// found begins a group. Its first entry, which names the member, is said to be in a snapshot already, so that whoever
+// is added gets the files, as they were before the first batch: raft.BootstrapCluster would have the log begin there.
+// Entries of a group that was before count as applied: the log begins behind them.
+func (g *Group) found(self raft.Server, s *snapshots) error {
+	first := uint64(1)
+	for _, p := range g.state.Partitions {
+		applied, err := p.Applied()
+		if err != nil {
+			return err
+		}
+		first = max(first, applied+1)
+	}
+	term := max(1, g.state.Term()) // later ones are greater than that of the master who had the state alone
+	begin, err := s.Create(1, first, term, raft.Configuration{Servers: []raft.Server{self}}, first, nil)
+	if err != nil {
+		return err
+	}
+	return errors.Join(begin.Close(), g.log.SetUint64([]byte("CurrentTerm"), term))
+}
+
+// Leadership is the time from an election of this member until another one.
+type Leadership struct {
+	*Group
+	Term  uint64       // greater than that of every leadership before
+	State *store.State // as the group has it; whoever commits to it must have ended before End
+
+	lostAt map[string]time.Time // by member: since when it does not answer
+}
+
+// Lead waits until this member, which was elected, has applied all that was committed before, or returns ErrNotLeader.
+// From then on what is committed to the state goes to all members, until this leadership has ended.
+func (g *Group) Lead() (*Leadership, error) {
+	term := g.raft.CurrentTerm()
+	if g.raft.State() != raft.Leader {
+		return nil, ErrNotLeader
+	}
+	if err := g.raft.Barrier(enqueueTimeout).Error(); err != nil {
+		return nil, fmt.Errorf("lead: %w (%w)", ErrNotLeader, err)
+	}
+	if g.raft.State() != raft.Leader || g.raft.CurrentTerm() != term {
+		return nil, ErrNotLeader
+	}
+	g.use.RLock()
+	l := &Leadership{Group: g, Term: term, State: g.state, lostAt: map[string]time.Time{}}
+	err := l.State.Replicate(term, l.commit)
+	if err == nil {
+		err = l.introduce(g.o.Name, g.own)
+	}
+	if err != nil {
+		l.End()
+		return nil, fmt.Errorf("lead: %w", err)
+	}
+	return l, nil
+}
+
+// End lets the state be replaced.
+func (l *Leadership) End() {
+	_ = l.State.Replicate(l.Term, nil) // which reads nothing then
+	l.use.RUnlock()
+}
+
+// commit is Partition.Commit on a majority of the members. After ErrNotLeader nothing was done; after any other error
+// the batch may have been committed or not, as the new leader knows.
+func (l *Leadership) commit(partition int, b *store.Batch) (store.Outcome, error) {
+	batch, err := b.MarshalBinary()
+	if err != nil {
+		return store.Outcome{}, err
+	}
+	if l.raft.State() != raft.Leader {
+		return store.Outcome{}, fmt.Errorf("commit: %w", ErrNotLeader)
+	}
+	f := l.raft.Apply(entry(l.Term, partition, batch), enqueueTimeout)
+	if err := f.Error(); errors.Is(err, raft.ErrNotLeader) || errors.Is(err, raft.ErrLeadershipTransferInProgress) {
+		return store.Outcome{}, fmt.Errorf("commit: %w", ErrNotLeader)
+	} else if err != nil {
+		return store.Outcome{}, fmt.Errorf("commit: %w", err)
+	}
+	r := f.Response().(result)
+	return r.outcome, r.err
+}
+
+// entry is one of the log:
+//
+//	term u64 ‖ partition u16 ‖ batch
+//
+// The term is that of the leadership under which the batch was made.
+func entry(term uint64, partition int, batch []byte) []byte {
+	e := binary.LittleEndian.AppendUint64(make([]byte, 0, entryHead+len(batch)), term)
+	return append(binary.LittleEndian.AppendUint16(e, uint16(partition)), batch...)
+}
+
+const entryHead = 10
+
+// Elected receives true when this member begins to lead and false when it ceases to. Of several changes it receives
+// the last.
+func (g *Group) Elected() <-chan bool { return g.raft.LeaderCh() }
+
+// Failed receives the error of an entry that could not be applied here; the member has left the group by then.
+func (g *Group) Failed() <-chan error { return g.failed }
+
+// Meta reads a value from the first partition, as far as the log was applied here.
+func (g *Group) Meta(name string) ([]byte, error) {
+	g.use.RLock()
+	defer g.use.RUnlock()
+	if g.state == nil {
+		return nil, ErrNoState
+	}
+	return g.state.Partitions[0].Meta(name)
+}
+
+// Checkpoint makes one now.
+func (g *Group) Checkpoint() error {
+	if err := g.raft.Snapshot().Error(); err != nil && !errors.Is(err, raft.ErrNothingNewToSnapshot) {
+		return err
+	}
+	return nil
+}
+
+// Close leaves the group until it is started again, and closes the state.
+func (g *Group) Close() (err error) {
+	err = g.leave() // which waits for calls that read the state
+	g.use.Lock()
+	defer g.use.Unlock()
+	return errors.Join(err, g.closeFiles())
+}
+
+// leave ends what others hear of this member. Its state stays open.
+func (g *Group) leave() (err error) {
+	g.closing.Do(func() {
+		err = errors.Join(g.raft.Shutdown().Error(), g.transport.Close(), g.port.Close())
+	})
+	return err
+}
+
+func (g *Group) closeFiles() (err error) {
+	if g.log != nil {
+		err = g.log.Close()
+	}
+	if g.state != nil {
+		err = errors.Join(err, g.state.Close())
+	}
+	return err
+}
+
+// machine is the state machine of a group.
+type machine Group
+
+// result is what Apply returns.
+type result struct {
+	outcome store.Outcome
+	err     error
+}
+
+// Apply applies one entry.
+func (m *machine) Apply(log *raft.Log) any {
+	if len(m.failed) > 0 {
+		return result{err: errors.New("an entry before could not be applied")}
+	}
+	r := m.apply(log)
+	if r.err != nil && !errors.Is(r.err, ErrNotLeader) {
+		r.err = fmt.Errorf("apply entry %d: %w", log.Index, r.err)
+		m.failed <- r.err
+		go (*Group)(m).leave() // which waits for this; calls of others would wait for an answer until then
+	}
+	return r
+}
+
+func (m *machine) apply(log *raft.Log) (r result) {
+	if len(log.Data) < entryHead {
+		return result{err: store.ErrCorrupt}
+	}
+	if binary.LittleEndian.Uint64(log.Data) != log.Term {
+		return result{err: fmt.Errorf("commit: %w any more", ErrNotLeader)}
+	}
+	partition := int(binary.LittleEndian.Uint16(log.Data[8:]))
+	var b store.Batch
+	if err := b.UnmarshalBinary(log.Data[entryHead:]); err != nil {
+		return result{err: err}
+	}
+	if m.state == nil || partition >= len(m.state.Partitions) {
+		return result{err: store.ErrMismatch}
+	}
+	m.applying.Lock()
+	defer m.applying.Unlock()
+	r.outcome, r.err = m.state.Partitions[partition].Apply(log.Index, log.Term, &b)
+	return r
+}
+
+// Snapshot makes a checkpoint.
+func (m *machine) Snapshot() (raft.FSMSnapshot, error) {
+	if len(m.failed) > 0 {
+		return nil, errors.New("an entry could not be applied")
+	}
+	if m.state == nil {
+		return nil, ErrNoState
+	}
+	return persisted{}, m.state.Checkpoint()
+}
+
+// Restore goes on with the state that was received, which lies ready: the snapshot's sink has written it.
+func (m *machine) Restore(received io.ReadCloser) (err error) {
+	m.received.Add(1)
+	if err := received.Close(); err != nil {
+		return err
+	}
+	m.use.Lock()
+	defer m.use.Unlock()
+	if m.state != nil {
+		if err := m.state.Close(); err != nil {
+			return err
+		}
+		m.state = nil
+	}
+	m.state, err = store.OpenState(m.o.State, m.o.Store)
+	return err
+}
+
+// persisted is a checkpoint, which is on disk already.
+type persisted struct{}
+
+func (persisted) Persist(sink raft.SnapshotSink) error { return sink.Close() }
+func (persisted) Release()                             {}

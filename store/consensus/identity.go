@@ -1,0 +1,140 @@
+package consensus
+
+import (
+	"crypto/rand"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"henro/store"
+)
+
+// identity tells the log of one member from all others: random, kept in it. A member that comes back under its name
+// with an empty disk has forgotten for whom it has voted, so it must not vote again. Members know each other's
+// identities from the state, and call each other by them.
+type identity [16]byte
+
+// MarshalText implements encoding.TextMarshaler.
+func (i identity) MarshalText() ([]byte, error) { return hex.AppendEncode(nil, i[:]), nil }
+
+// UnmarshalText implements encoding.TextUnmarshaler.
+func (i *identity) UnmarshalText(b []byte) error {
+	if hex.DecodedLen(len(b)) != len(i) {
+		return errors.New("an identity has 32 digits")
+	}
+	_, err := hex.Decode(i[:], b)
+	return err
+}
+
+var identityLog, confirmedLog = []byte("henro identity"), []byte("henro confirmed")
+
+// errAnotherDisk is what becomes of a member whose disk is not the one that the group knows under its name.
+var errAnotherDisk = errors.New("its disk is not the one that the group knows under this name: if the other disk is " +
+	"lost, give this member up (henro masters remove), then it is added as a new one")
+
+// errAnotherGroup is what becomes of a member that the group does not know, and which has a log.
+var errAnotherGroup = errors.New("its log is of another group, or of the time before henro masters recover: end it, " +
+	"and start it with an empty --dir")
+
+// identify reads the identity of the log, or gives it one.
+func (g *Group) identify() error {
+	b, err := g.log.Get(identityLog)
+	if err == nil && len(b) == len(g.own) {
+		copy(g.own[:], b)
+		confirmed, err := g.log.Get(confirmedLog)
+		g.confirmed.Store(err == nil && len(confirmed) > 0)
+		return nil
+	}
+	rand.Read(g.own[:]) // never fails
+	return g.log.Set(identityLog, g.own[:])
+}
+
+// isCalled reports whether a member that calls expects this one. Who knows no identity is heard only when this one was
+// called by its own before.
+func (g *Group) isCalled(expected identity) bool {
+	if expected == (identity{}) {
+		return g.confirmed.Load()
+	}
+	if expected != g.own {
+		return false
+	}
+	if !g.confirmed.Load() && g.log.Set(confirmedLog, []byte{1}) == nil {
+		g.confirmed.Store(true)
+	}
+	return true
+}
+
+// membersMeta is where the state has the identities of all that have been members, by name, as JSON.
+const membersMeta = "masters"
+
+// known are the identities of members as far as the log was applied here.
+func (g *Group) known() (map[string]identity, error) {
+	all := map[string]identity{}
+	b, err := g.Meta(membersMeta)
+	if err == nil && b != nil {
+		err = json.Unmarshal(b, &all)
+	}
+	return all, err
+}
+
+// identityOf is the identity of a member; none: it is not known.
+func (g *Group) identityOf(name string) identity {
+	all, err := g.known()
+	if err != nil {
+		return identity{}
+	}
+	return all[name]
+}
+
+func (g *Group) identityAt(address string) identity {
+	f := g.raft.GetConfiguration()
+	if f.Error() == nil {
+		for _, server := range f.Configuration().Servers {
+			if string(server.Address) == address {
+				return g.identityOf(string(server.ID))
+			}
+		}
+	}
+	return identity{}
+}
+
+// introduce has all members know the identity of one.
+func (l *Leadership) introduce(name string, i identity) error {
+	all, err := l.known()
+	if err != nil || all[name] == i {
+		return err
+	}
+	all[name] = i
+	text, err := json.Marshal(all)
+	if err != nil {
+		return err
+	}
+	b := store.NewBatch(time.Now())
+	b.PutMeta(membersMeta, text)
+	if _, err := l.State.Partitions[0].Commit(b); err != nil {
+		return fmt.Errorf("introduce %s: %w", name, err)
+	}
+	return nil
+}
+
+// admit reports why a master may not become a member, and introduces it if it may: the one that was a member before, or
+// one whose log is empty.
+func (l *Leadership) admit(name string, s Status) error {
+	switch known := l.identityOf(name); {
+	case s.Name != name:
+		return fmt.Errorf("another master is there: %s", s.Name)
+	case s.Identity == known:
+		return nil
+	case !s.Fresh:
+		return errAnotherGroup
+	}
+	return l.introduce(name, s.Identity)
+}
+
+// differs reports that a member is not the one that the group knows.
+func (g *Group) differs(name string, s Status) bool {
+	known := g.identityOf(name)
+	return known != identity{} && known != s.Identity
+}

@@ -1,0 +1,143 @@
+package consensus
+
+import (
+	"encoding/json"
+	"errors"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/hashicorp/raft"
+
+	"henro/store"
+	"henro/store/fsync"
+)
+
+// snapshots are what Raft knows of checkpoints: of the last one, whose files are those of the state.
+type snapshots struct {
+	group *Group
+	dir   string
+}
+
+func (s *snapshots) path() string { return filepath.Join(s.dir, "snapshot.json") }
+
+// Create begins a snapshot: of this member, to which nothing is written, or of the leader's files.
+func (s *snapshots) Create(version raft.SnapshotVersion, index, term uint64, members raft.Configuration,
+	membersIndex uint64, _ raft.Transport) (raft.SnapshotSink, error) {
+	return &sink{snapshots: s, meta: raft.SnapshotMeta{Version: version, ID: "checkpoint", Index: index, Term: term,
+		Configuration: members, ConfigurationIndex: membersIndex}}, nil
+}
+
+// List is the last one.
+func (s *snapshots) List() ([]*raft.SnapshotMeta, error) {
+	b, err := os.ReadFile(s.path())
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	meta := new(raft.SnapshotMeta)
+	if err == nil {
+		err = json.Unmarshal(b, meta)
+	}
+	return []*raft.SnapshotMeta{meta}, err
+}
+
+// Open streams the files of the state, as they are now.
+func (s *snapshots) Open(string) (*raft.SnapshotMeta, io.ReadCloser, error) {
+	all, err := s.List()
+	if err != nil || len(all) == 0 {
+		return nil, nil, errors.Join(err, fs.ErrNotExist)
+	}
+	if store.Received(s.group.o.State) { // here, and Restore is about to open it
+		return all[0], io.NopCloser(strings.NewReader("")), nil
+	}
+	r, w := io.Pipe()
+	size, failed := make(chan int64), make(chan error, 1)
+	go func() {
+		err := s.group.stream(w, size)
+		failed <- err
+		w.CloseWithError(err)
+	}()
+	select {
+	case all[0].Size = <-size:
+		return all[0], r, nil
+	case err := <-failed:
+		return nil, nil, err
+	}
+}
+
+// stream writes a copy of the state, while it is used, after it has reported how long that is.
+func (g *Group) stream(w io.Writer, size chan<- int64) error {
+	g.use.RLock()
+	defer g.use.RUnlock()
+	if g.state == nil {
+		return ErrNoState
+	}
+	g.applying.Lock()
+	begun := false
+	begin := func() {
+		if !begun {
+			begun = true
+			g.applying.Unlock()
+		}
+	}
+	defer begin()
+	return g.state.Stream(func(n int64, write func(io.Writer) error) error {
+		begin()
+		size <- n
+		return write(w)
+	})
+}
+
+// sink takes one snapshot.
+type sink struct {
+	*snapshots
+	meta  raft.SnapshotMeta
+	files *io.PipeWriter // nil: nothing was written
+	done  chan error     // of what reads from it
+	whole func() error
+}
+
+func (s *sink) ID() string { return s.meta.ID }
+
+func (s *sink) Write(b []byte) (int, error) {
+	if s.files == nil {
+		var r *io.PipeReader
+		r, s.files = io.Pipe()
+		s.done = make(chan error, 1)
+		go func() {
+			var err error
+			s.whole, err = store.Receive(s.group.o.State, r)
+			r.CloseWithError(err)
+			s.done <- err
+		}()
+	}
+	return s.files.Write(b)
+}
+
+// Close gives the files their names, when all of them are on disk.
+func (s *sink) Close() error {
+	if s.files != nil {
+		if err := errors.Join(s.files.Close(), <-s.done); err != nil {
+			return err
+		}
+		if err := s.whole(); err != nil {
+			return err
+		}
+	}
+	b, err := json.Marshal(&s.meta)
+	if err != nil {
+		return err
+	}
+	return fsync.WriteFile(s.path(), b, 0o666)
+}
+
+// Cancel forgets what was written.
+func (s *sink) Cancel() error {
+	if s.files != nil {
+		s.files.CloseWithError(errors.New("given up"))
+		<-s.done
+	}
+	return nil
+}
