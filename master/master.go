@@ -444,7 +444,11 @@ func (m *Master) tick(ctx actor.Context) {
 	if m.phase == Running && m.begun {
 		w.waiting, w.due = m.rounds.last.Waiting, m.rounds.last.Due
 	}
-	m.stalls.look(now, m.o.StallAfter, w, m.log)
+	if m.stalls.look(now, m.o.StallAfter, w, m.log) {
+		for _, partition := range m.partitions {
+			ctx.Send(partition, &protocol.WaitingDoubted{})
+		}
+	}
 	for _, lease := range m.ledger.Expired(now) {
 		if s := m.slaves.known[lease.Slave]; s != nil && !lease.Recalled {
 			s.rest(now)

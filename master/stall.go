@@ -88,16 +88,17 @@ func (s *stalls) fetched(now time.Time, log *logrus.Entry) {
 	}
 }
 
-// look says so once when nothing has been fetched for long though URLs wait, and keeps the reasons up to date.
-func (s *stalls) look(now time.Time, after time.Duration, w work, log *logrus.Entry) {
+// look says so once when nothing has been fetched for long though URLs wait, and keeps the reasons up to date. When
+// URLs wait and there is no reason why they should, doubtful is true, once: they may not be there.
+func (s *stalls) look(now time.Time, after time.Duration, w work, log *logrus.Entry) (doubtful bool) {
 	switch {
 	case w.waiting == 0 && w.due == 0:
 		s.reportedAt, s.reasons, s.says = now, nil, speech.Sentence{}
-		return
+		return false
 	case after <= 0 || now.Sub(s.reportedAt) < after:
-		return
+		return false
 	}
-	first := s.reasons == nil
+	first, unready := s.reasons == nil, s.reasons[stallUnready]
 	s.reasons, s.says = w.stalled(now, now.Sub(s.reportedAt).Round(time.Second))
 	if first {
 		fields := logrus.Fields{"waiting": w.waiting, "due": w.due, "why": s.says.String()}
@@ -106,6 +107,7 @@ func (s *stalls) look(now time.Time, after time.Duration, w work, log *logrus.En
 		}
 		log.WithFields(fields).Warn("nothing is fetched though there is work")
 	}
+	return w.waiting > 0 && s.reasons[stallUnready] > unready
 }
 
 // stalled counts what waits for what, and says the weightiest in words.

@@ -384,6 +384,51 @@ func (p *Partition) Fresh(host HostID, after Position, limit int) (w Waiting, er
 	return w, err
 }
 
+// CheckWaiting compares how many pages wait for their first visit by the counts with those that can be found, host by
+// host. The error is ErrCorrupt where they differ: damage to the tree of the file may hide a page from every reader,
+// though each value that is read is sound.
+func (p *Partition) CheckWaiting() error {
+	return p.view("look for the pages that wait", func(tx *bbolt.Tx) error {
+		t, err := readTotals(tx)
+		if err != nil {
+			return err
+		}
+		set, err := seen.Read(tx)
+		if err != nil {
+			return err
+		}
+		all := uint64(0)
+		err = tx.Bucket(bucketHosts).ForEach(func(key, v []byte) error {
+			h, err := readHost(tx, key, v)
+			if err != nil {
+				return err
+			}
+			found := uint64(0)
+			err = eachFresh(tx.Bucket(bucketFresh), key, nil, func(ref freshRef, rec []byte) error {
+				fp := fingerprint.URL(string(urlOf(rec)))
+				ghost, err := superseded(tx, ref, fp)
+				if err != nil || ghost {
+					return err
+				}
+				if e, known, err := set.Get(uint64(h.ID), fp); err != nil || !known || e.Visited() {
+					return err
+				}
+				found++
+				return nil
+			})
+			if err == nil && found != h.Waiting {
+				err = fmt.Errorf("%d pages of %s wait, and %d are found: %w", h.Waiting, h.Name, found, ErrCorrupt)
+			}
+			all += found
+			return err
+		})
+		if err == nil && all != t.waiting {
+			err = fmt.Errorf("%d pages wait, and %d are found: %w", t.waiting, all, ErrCorrupt)
+		}
+		return err
+	})
+}
+
 // FreshRequisites is Fresh from the beginning, without the pages.
 func (p *Partition) FreshRequisites(host HostID, limit int) (w Waiting, err error) {
 	for more := true; more && len(w.Entries) < limit; more = w.Next != nil {

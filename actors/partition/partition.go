@@ -111,6 +111,7 @@ type Partition struct {
 	commits  uint64
 	totals   protocol.Totals
 	stats    store.Stats // after the last commit
+	damaged  bool        // a read has met damage
 }
 
 // gathering is what waits for a commit, and what is with the committer. Each writer is answered after the commit.
@@ -171,6 +172,9 @@ func Introduce(send func(*actor.PID, any), pids []*actor.PID) {
 // Receive is the table of contents.
 func (p *Partition) Receive(ctx actor.Context) {
 	defer p.giveUpDamaged(ctx)
+	if p.isOver(ctx.Message()) {
+		return
+	}
 	switch m := ctx.Message().(type) {
 	case *actor.Started:
 		p.start(ctx)
@@ -190,12 +194,7 @@ func (p *Partition) Receive(ctx actor.Context) {
 	case *protocol.CounterpartsAsked, *protocol.ReviewAsked, *review, *pairFound:
 		p.takeOfAlias(ctx)
 	case *protocol.CandidatesSent:
-		for _, parcel := range m.Parcels {
-			for i := range parcel.Candidates {
-				p.admit(parcel.Candidates[i], false)
-			}
-		}
-		p.wrote(ctx, &protocol.CandidatesStored{Parcels: m.Parcels}, sharing)
+		p.takeParcels(ctx, m.Parcels)
 	case *protocol.CandidatesStored:
 		p.forgetParcels(ctx, m.Parcels)
 	case *parcelsForgotten:
@@ -232,6 +231,8 @@ func (p *Partition) Receive(ctx actor.Context) {
 		p.giveOverflow(ctx, m)
 	case *protocol.QuietAsked:
 		p.reportQuiet(ctx, m)
+	case *protocol.WaitingDoubted:
+		p.findWaiting()
 	case actor.SystemMessage, actor.AutoReceiveMessage:
 	default:
 		floor.Unhandled(ctx, p.log)
@@ -289,6 +290,16 @@ func (p *Partition) start(ctx actor.Context) {
 			ctx.Respond(&committed{outcome, err})
 		}
 	}), "committer")
+}
+
+// takeParcels admits the URLs that another Partition found.
+func (p *Partition) takeParcels(ctx actor.Context, parcels []store.Parcel) {
+	for _, parcel := range parcels {
+		for i := range parcel.Candidates {
+			p.admit(parcel.Candidates[i], false)
+		}
+	}
+	p.wrote(ctx, &protocol.CandidatesStored{Parcels: parcels}, sharing)
 }
 
 // write adds to the batch. URLs of other partitions go to the outbox in the transaction of the page that had them.
@@ -441,6 +452,16 @@ func (p *Partition) lacking(owner *store.Partition, candidates []store.Candidate
 	return lacking
 }
 
+// isOver reports whether a message comes too late, since damage was met: the crawl ends, and a Partition that met it at
+// its start has nothing to answer with.
+func (p *Partition) isOver(message any) bool {
+	switch message.(type) {
+	case actor.SystemMessage, actor.AutoReceiveMessage:
+		return false
+	}
+	return p.damaged
+}
+
 // giveUpDamaged reports damage that a read has met to the Master. A restart would meet it again.
 func (p *Partition) giveUpDamaged(ctx actor.Context) {
 	reason := recover()
@@ -452,6 +473,7 @@ func (p *Partition) giveUpDamaged(ctx actor.Context) {
 		panic(reason)
 	}
 	p.log.WithField("err", err).Error("the state is damaged")
+	p.damaged = true
 	ctx.Send(p.owner, &protocol.StoreStalled{Partition: p.index, Err: err})
 }
 
@@ -880,6 +902,13 @@ func (p *Partition) listHosts(ctx actor.Context, m *protocol.WaitingHostsAsked) 
 		answer.Next = 0
 	}
 	ctx.Respond(answer)
+}
+
+// findWaiting fails if pages that wait by the counts are not there.
+func (p *Partition) findWaiting() {
+	if err := p.disk.CheckWaiting(); err != nil {
+		panic(err)
+	}
 }
 
 func (p *Partition) reportQuiet(ctx actor.Context, m *protocol.QuietAsked) {

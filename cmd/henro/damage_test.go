@@ -2,12 +2,15 @@ package main
 
 import (
 	"context"
+	"errors"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"go.etcd.io/bbolt"
 
 	"henro/cmd/config"
 	"henro/master"
@@ -52,7 +55,9 @@ func TestACrawlOfADamagedStateEnds(t *testing.T) {
 			start := time.Now()
 			e := crawlOf(t, dir, web, -1, limited(0))
 			e.Options.Store.Partitions = 0
-			status, err := e.Run(t.Context(),
+			ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
+			defer cancel()
+			status, err := e.Run(ctx,
 				func(ctx context.Context, _ *master.Node) error { <-ctx.Done(); return nil })
 			code := config.Code(err)
 			if err == nil {
@@ -76,5 +81,47 @@ func TestACrawlOfADamagedStateEnds(t *testing.T) {
 	t.Logf("%d refused at the start, %d ended on the way, %d unharmed", refused, ended, unharmed)
 	if ended == 0 {
 		t.Error("no damage was met on the way")
+	}
+}
+
+// Damage that no single value shows ends a crawl too: pages that the counts know and no reader finds, and damage that
+// is met before a Partition can answer anything.
+func TestDamageThatNoValueShowsEndsTheCrawl(t *testing.T) {
+	for name, harm := range map[string]func(*bbolt.Tx) error{
+		"a page that waits is not found": func(tx *bbolt.Tx) error {
+			fresh := tx.Bucket([]byte("fresh"))
+			last, _ := fresh.Cursor().Last()
+			return fresh.Delete(last)
+		},
+		"the leases cannot be read": func(tx *bbolt.Tx) error {
+			return tx.Bucket([]byte("leases")).Put(make([]byte, 8), []byte("no lease"))
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				web, err := fakeweb.New(fakeweb.Options{Seed: 12, Hosts: 3, Domains: 1, Pages: 60, Degree: 12})
+				if err != nil {
+					t.Fatal(err)
+				}
+				defer web.Close()
+				dir := t.TempDir()
+				runCrawl(t, crawlOf(t, dir, web, -1,
+					func(o *master.Options) { o.Store.Partitions, o.MaxPages = 1, 60 }))
+				db, err := bbolt.Open(filepath.Join(dir, "state", "p000.db"), 0o600, nil)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if err := errors.Join(db.Update(harm), db.Close()); err != nil {
+					t.Fatal(err)
+				}
+				ctx, cancel := context.WithTimeout(t.Context(), 10*time.Minute)
+				defer cancel()
+				status, err := crawlOf(t, dir, web, -1, func(*master.Options) {}).Run(ctx,
+					func(ctx context.Context, _ *master.Node) error { <-ctx.Done(); return nil })
+				if err != nil || status.End != master.Damaged {
+					t.Errorf("%v, end %q, stalled %q, want the end %q", err, status.End, status.Stalled, master.Damaged)
+				}
+			})
+		})
 	}
 }
