@@ -172,7 +172,7 @@ func TestBadInputIsOneLineThatSaysWhatToDoAndTouchesNothing(t *testing.T) {
 		{"a crawl that is not there, missed", []string{"missing", "typo"}, "typo holds no crawl"},
 		{"a crawl that is not there, backed up", []string{"backup", "--dir", "typo", "x.tar"}, "typo holds no crawl"},
 		{"a crawl that is not there, compared with the live web", []string{"qa", "typo"},
-			"typo holds no finished WARC files"},
+			"typo holds no"}, // crawl, or finished WARC files: without a browser the state is asked
 		{"an unknown flag of no command", []string{"--nonsense"}, "henro --help lists the flags"},
 		{"help of a command that is not there", []string{"help", "crawll"}, "henro help lists both"},
 		{"too much said", []string{"version", "2"}, "unknown command"},
