@@ -6,39 +6,29 @@
 Sites are the same when they serve the same folder. A page is left out wrongly when its file is not, byte for byte, that of a page that the crawl has visited, and
 a page is lost when the plain crawl has visited it and no page with its bytes was visited. Exits with 1 when a site or a page is wrong.
 """
-import csv
 import hashlib
-import json
-import pathlib
-import subprocess
 import sys
-import urllib.parse
+
+import answers
 
 henro, plain, mapped, sites = sys.argv[1:]
-folders = {}
-for line in open(f"{sites}/hosts.tsv"):
-    name, _, port, folder = line.rstrip("\n").split("\t")
-    folders[f"{name}:{port}"] = pathlib.Path(folder)
+sites = answers.Sites(sites)
+folders = sites.folders
 
 
 def digest(url):
-    u = urllib.parse.urlsplit(url)
-    path = folders[u.netloc] / urllib.parse.unquote(u.path).lstrip("/")
-    path = path / "index.html" if path.is_dir() else path
-    return hashlib.sha256(path.read_bytes()).digest()
+    return hashlib.sha256(sites.bytes_of(url)).digest()
 
 
 def rows_of(crawl, condition):
-    question = f"select url, host from pages where {condition}"
-    answer = subprocess.run([henro, "sql", crawl, question, "--format", "tsv"], capture_output=True, text=True, check=True).stdout
-    return list(csv.DictReader(answer.splitlines(), delimiter="\t"))
+    return answers.rows(henro, crawl, f"select url, host from pages where {condition}")
 
 
 had = [row["url"] for row in rows_of(mapped, "status = 200 and dropped = 0")]
 bytes_had = set(map(digest, had))
 before = [row["url"] for row in rows_of(plain, "status = 200")]
 skipped = [row["url"] for row in rows_of(mapped, "dropped = 1 and cause = 'alias of another host'")]
-found = json.loads(subprocess.run([henro, "alias", "--dir", mapped, "--json"], capture_output=True, text=True, check=True).stdout)["aliases"]
+found = answers.aliases(henro, mapped)
 pairs = {frozenset((a["host"].split("//")[1], a["of"].split("//")[1])) for a in found if a["mapped"]}
 want = {frozenset((a, b)) for a in folders for b in folders if a != b and folders[a] == folders[b]}
 wrong = [url for url in skipped if digest(url) not in bytes_had]

@@ -10,11 +10,12 @@ it. What the oracle spares and the crawl visited is counted in three parts: what
 taken out of it. Exits with 1 when precision or recall is below its bound, or a text was not visited.
 """
 import collections
-import csv
 import json
 import re
 import subprocess
 import sys
+
+import answers
 
 PRECISION, RECALL = 0.999, 0.9
 # Confirmations, as actors/urlrules has them: 16 a rule and a value of a parameter, 4 where the name says it; 8 values of sid for all others.
@@ -50,9 +51,8 @@ def host_of(url):
 
 
 question = "select url, host, status, cause from pages where role = 'page'"
-answer = subprocess.run([henro, "sql", crawl, question, "--format", "tsv"], capture_output=True, text=True, check=True).stdout
 visited, spared = {}, {}
-for row in csv.DictReader(answer.splitlines(), delimiter="\t"):
+for row in answers.rows(henro, crawl, question):
     if row["cause"] == "duplicate by rule":
         spared[row["url"]] = row["host"]
     elif row["status"] == "200" and row["url"] in truth:

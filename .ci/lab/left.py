@@ -5,14 +5,12 @@
 
 A text is lost when no page that has it was visited. Exits with 1 when one is.
 """
-import csv
-import subprocess
 import sys
 
+import answers
+
 henro, left, texts = sys.argv[1:]
-question = "select url, host from pages where status = 200"
-answer = subprocess.run([henro, "sql", left, question, "--format", "tsv"], capture_output=True, text=True, check=True).stdout
-had = {row["url"] for row in csv.DictReader(answer.splitlines(), delimiter="\t")}
+had = {row["url"] for row in answers.rows(henro, left, "select url, host from pages where status = 200")}
 pages = dict(reversed(line.rstrip("\n").split("\t")) for line in open(texts))
 kept = {pages[url] for url in had if url in pages}
 lost = {text: url for url, text in pages.items() if text not in kept}

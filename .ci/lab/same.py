@@ -7,13 +7,11 @@ Pages whose files are equal, byte for byte, must all be the same as one of them.
 compared, read by the HTML parser of Python without what stands in nav, header, footer, aside, script, style and head. Exits with 1 when a page is missed or wrong.
 """
 import collections
-import csv
 import hashlib
 import html.parser
-import pathlib
-import subprocess
 import sys
-import urllib.parse
+
+import answers
 
 henro, crawl, sites, texts = sys.argv[1:]
 
@@ -36,31 +34,21 @@ class Words(html.parser.HTMLParser):
             self.words += data.split()
 
 
-folders = {}
-for line in open(f"{sites}/hosts.tsv"):
-    name, _, port, folder = line.rstrip("\n").split("\t")
-    folders[f"{name}:{port}"] = pathlib.Path(folder)
-
-
-def file_of(url):
-    u = urllib.parse.urlsplit(url)
-    path = folders[u.netloc] / urllib.parse.unquote(u.path).lstrip("/")
-    return path / "index.html" if path.is_dir() else path
+sites = answers.Sites(sites)
 
 
 def words_of(url):
     parser = Words()
-    parser.feed(file_of(url).read_bytes().decode("utf-8", "replace"))
+    parser.feed(sites.bytes_of(url).decode("utf-8", "replace"))
     return parser.words
 
 
 question = "select url, same_as, simhash from pages where status = 200 and role = 'page' and truncated = 0"
-answer = subprocess.run([henro, "sql", crawl, question, "--format", "tsv"], capture_output=True, text=True, check=True).stdout
-rows = [row for row in csv.DictReader(answer.splitlines(), delimiter="\t") if row["simhash"]]
+rows = [row for row in answers.rows(henro, crawl, question) if row["simhash"]]
 same = {row["url"]: row["same_as"] for row in rows}
 groups = collections.defaultdict(list)
 for url in same:
-    groups[hashlib.sha256(file_of(url).read_bytes()).digest()].append(url)
+    groups[hashlib.sha256(sites.bytes_of(url)).digest()].append(url)
 missed = 0
 equal = sum(len(g) - 1 for g in groups.values())
 for group in groups.values():
@@ -68,7 +56,7 @@ for group in groups.values():
 of = {url: digest for digest, group in groups.items() for url in group}
 others = [(url, first) for url, first in same.items() if first and of[url] != of.get(first)]
 wrong = [(url, first) for url, first in others if words_of(url) != words_of(first)]
-print(f"{len(same)} pages with words on {len(folders)} hosts; {equal} have the bytes of an earlier one, {missed} of them were not found")
+print(f"{len(same)} pages with words on {len(sites.folders)} hosts; {equal} have the bytes of an earlier one, {missed} of them were not found")
 print(f"{sum(map(bool, same.values()))} are the same as another: {len(others)} by the text alone, of which the words of {len(wrong)} differ")
 for url, first in wrong[:10]:
     print(f"  {url} is not the same as {first}")

@@ -13,12 +13,11 @@ A page is a duplicate when a page with its text was stored before: of n pages wi
 another text, or a duplicate was not found.
 """
 import collections
-import csv
 import datetime
-import json
 import re
-import subprocess
 import sys
+
+import answers
 
 henro, crawl, web, skipping = sys.argv[1:4] + ["skip-links" in sys.argv[4:]]
 truth = {}
@@ -28,14 +27,12 @@ for line in open(f"{web}/twins.txt"):
 
 
 def rows_of(condition, columns):
-    question = f"select {columns} from pages where {condition}"
-    answer = subprocess.run([henro, "sql", crawl, question, "--format", "tsv"], capture_output=True, text=True, check=True).stdout
-    return list(csv.DictReader(answer.splitlines(), delimiter="\t"))
+    return answers.rows(henro, crawl, f"select {columns} from pages where {condition}")
 
 
 rows = rows_of("status = 200 and role = 'page'", "url, same_as, near")
 same = {row["url"]: row["same_as"] for row in rows}
-hosts = json.loads(subprocess.run([henro, "alias", "--dir", crawl, "--json"], capture_output=True, text=True, check=True).stdout)["aliases"]
+hosts = answers.aliases(henro, crawl)
 mapped = {a["host"]: a["of"] for a in hosts if a["mapped"]}
 host_of = lambda url: "/".join(url.split("/")[:3])
 if mapped:

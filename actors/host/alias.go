@@ -76,11 +76,16 @@ const (
 
 // ParseAliases reads one of the words off, mark and map.
 func ParseAliases(word string) (Aliases, error) {
-	at := slices.Index([]string{"off", "mark", "map"}, word)
+	return oneOf[Aliases](word, "off", "mark", "map")
+}
+
+// oneOf reads one of three words as its number.
+func oneOf[T ~uint8](word, first, second, third string) (T, error) {
+	at := slices.Index([]string{first, second, third}, word)
 	if at < 0 {
-		return 0, fmt.Errorf("%q: want off, mark or map", word)
+		return 0, fmt.Errorf("%q: want %s, %s or %s", word, first, second, third)
 	}
-	return Aliases(at), nil
+	return T(at), nil
 }
 
 // takeOfAlias takes a fact about the host being another under a second name, if it is one.
@@ -110,10 +115,15 @@ func (b *Book) takeCompared(m *protocol.TextsCompared) {
 	for i := range m.Comparisons {
 		b.aliases.beliefs.Saw(b.name, &m.Comparisons[i], b.now)
 	}
-	w := &protocol.Write{Beliefs: b.aliases.encoded(), Tag: &aliasTag{}}
+	b.writeBeliefs(before, false)
+	b.review()
+}
+
+// writeBeliefs writes what the host believes, which may have changed what it stands for.
+func (b *Book) writeBeliefs(before string, urgent bool) {
+	w := &protocol.Write{Beliefs: b.aliases.encoded(), Urgent: urgent, Tag: &aliasTag{}}
 	b.represented(before, w)
 	b.write(w)
-	b.review()
 	b.announceAgain()
 }
 
@@ -154,10 +164,7 @@ func (b *Book) takeReview(m *protocol.Reviewed) {
 	if !b.aliases.heldUntil.IsZero() {
 		b.aliases.heldUntil, b.line.retryAt = time.Time{}, time.Time{}
 	}
-	w := &protocol.Write{Beliefs: b.aliases.encoded(), Tag: &aliasTag{}}
-	b.represented(before, w)
-	b.write(w)
-	b.announceAgain()
+	b.writeBeliefs(before, false)
 }
 
 // encoded is what the host believes, to be written.
@@ -265,15 +272,12 @@ func (b *Book) takeCounterparts(m *protocol.CounterpartsFound) {
 		return
 	}
 	before := a.of()
-	w := &protocol.Write{Urgent: true, Tag: &aliasTag{}}
 	if m.Circular {
 		a.beliefs.Refute(b.name, b.now)
-		w.Beliefs = a.encoded()
-		b.represented(before, w)
-		b.write(w)
-		b.announceAgain()
+		b.writeBeliefs(before, true)
 		return
 	}
+	w := &protocol.Write{Urgent: true, Tag: &aliasTag{}}
 	for url, entry := range a.asked {
 		has, answered := m.Answers[url]
 		b.judge.decideAlias(w, entry, url, has, answered)

@@ -1,7 +1,6 @@
 package host
 
 import (
-	"fmt"
 	"slices"
 	"time"
 
@@ -37,15 +36,7 @@ const (
 
 // ParseURLRules reads off, learn or apply.
 func ParseURLRules(word string) (URLRules, error) {
-	switch word {
-	case "off":
-		return NoURLRules, nil
-	case "learn":
-		return LearnURLRules, nil
-	case "apply":
-		return ApplyURLRules, nil
-	}
-	return 0, fmt.Errorf("%q: want off, learn or apply", word)
+	return oneOf[URLRules](word, "off", "learn", "apply")
 }
 
 // learnURLRules lets the URL rules learn from a visit of a page, and notes the page under its URL and its key.

@@ -210,28 +210,9 @@ func TestHostsThatRedirectToEachOther(t *testing.T) {
 			}
 			return r.Target() == "/"
 		}
-		web, err := fakeweb.New(fakeweb.Options{Seed: 1, Guests: []fakeweb.Guest{{Name: "links.test", Answer: links},
-			{Name: "a.test", Answer: lead("b.test")}, {Name: "b.test", Answer: lead("a.test")}}})
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer web.Close()
-		dir := t.TempDir()
-		e := crawlOf(t, dir, web, -1, func(o *master.Options) { o.Hosts.Aliases = host.MapAliases })
-		for _, raw := range web.GuestSeeds() {
-			seed, err := config.ParseSeed(raw, -1)
-			if err != nil {
-				t.Fatal(err)
-			}
-			e.Seeds = append(e.Seeds, seed)
-		}
-		runCrawl(t, e)
-		state := openedState(t, dir)
+		state, all := aliasesAmong(t, []fakeweb.Guest{{Name: "links.test", Answer: links},
+			{Name: "a.test", Answer: lead("b.test")}, {Name: "b.test", Answer: lead("a.test")}})
 		defer state.Close()
-		all, err := master.Aliases(state, &master.Settings{Aliases: true})
-		if err != nil {
-			t.Fatal(err)
-		}
 		for _, a := range all {
 			if a.Mapped && a.Host == "http://a.test" {
 				t.Errorf("%+v, want a host that stands for itself", a)
@@ -340,27 +321,8 @@ func TestHostsThatBeganOtherwiseAreNoAliases(t *testing.T) {
 		for _, name := range []string{"a.test", "texts.test", "redirects.test"} {
 			guests = append(guests, fakeweb.Guest{Name: name, Answer: answer})
 		}
-		web, err := fakeweb.New(fakeweb.Options{Seed: 1, Guests: guests})
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer web.Close()
-		dir := t.TempDir()
-		e := crawlOf(t, dir, web, -1, func(o *master.Options) { o.Hosts.Aliases = host.MapAliases })
-		for _, raw := range web.GuestSeeds() {
-			seed, err := config.ParseSeed(raw, -1)
-			if err != nil {
-				t.Fatal(err)
-			}
-			e.Seeds = append(e.Seeds, seed)
-		}
-		runCrawl(t, e)
-		state := openedState(t, dir)
+		state, all := aliasesAmong(t, guests)
 		defer state.Close()
-		all, err := master.Aliases(state, &master.Settings{Aliases: true})
-		if err != nil {
-			t.Fatal(err)
-		}
 		for _, a := range all {
 			if a.Mapped {
 				t.Errorf("%+v", a)
@@ -373,4 +335,37 @@ func TestHostsThatBeganOtherwiseAreNoAliases(t *testing.T) {
 			t.Errorf("%s was not visited", url)
 		}
 	})
+}
+
+// aliasesAmong crawls guests and returns what it has learnt of their names.
+func aliasesAmong(t *testing.T, guests []fakeweb.Guest) (*store.State, []master.Alias) {
+	t.Helper()
+	web, err := fakeweb.New(fakeweb.Options{Seed: 1, Guests: guests})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer web.Close()
+	dir := t.TempDir()
+	e := crawlOf(t, dir, web, -1, func(o *master.Options) { o.Hosts.Aliases = host.MapAliases })
+	e.Seeds = append(e.Seeds, guestSeeds(t, web)...)
+	runCrawl(t, e)
+	state := openedState(t, dir)
+	all, err := master.Aliases(state, &master.Settings{Aliases: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return state, all
+}
+
+// guestSeeds are the front pages of the guests of a web.
+func guestSeeds(t *testing.T, web *fakeweb.Web) (seeds []master.Seed) {
+	t.Helper()
+	for _, raw := range web.GuestSeeds() {
+		seed, err := config.ParseSeed(raw, -1)
+		if err != nil {
+			t.Fatal(err)
+		}
+		seeds = append(seeds, seed)
+	}
+	return seeds
 }

@@ -9,7 +9,6 @@ import (
 	"testing/synctest"
 	"time"
 
-	"henro/cmd/config"
 	"henro/master"
 	"henro/slave/fakeweb"
 	"henro/slave/fakeweb/hostile"
@@ -58,13 +57,7 @@ func TestHostileHostsHarmNobodyElse(t *testing.T) {
 			})
 			e.Work.Connections = 200
 			if beside {
-				for _, raw := range web.GuestSeeds() {
-					seed, err := config.ParseSeed(raw, -1)
-					if err != nil {
-						t.Fatal(err)
-					}
-					e.Seeds = append(e.Seeds, seed)
-				}
+				e.Seeds = append(e.Seeds, guestSeeds(t, web)...)
 			}
 			truth, err := web.Reachable(fakeweb.Crawl{Seeds: web.Seeds(), Depth: -1, At: time.Now()})
 			if err != nil {

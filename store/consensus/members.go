@@ -22,14 +22,12 @@ type Status struct {
 	Fresh    bool     `json:"fresh"` // its log is empty
 }
 
-func (g *Group) status() Status {
+// Status is how this member stands.
+func (g *Group) Status() Status {
 	_, leader := g.raft.LeaderWithID()
 	return Status{Name: g.o.Name, Leader: string(leader), Term: g.raft.CurrentTerm(), Applied: g.raft.AppliedIndex(),
 		Last: g.raft.CommitIndex(), Identity: g.own, Fresh: g.raft.LastIndex() == 0}
 }
-
-// Status is how this member stands.
-func (g *Group) Status() Status { return g.status() }
 
 // Member is one master of a group, as its leader sees it.
 type Member struct {
@@ -47,7 +45,7 @@ func (g *Group) Members(ctx context.Context) ([]Member, error) {
 	if err := f.Error(); err != nil {
 		return nil, err
 	}
-	own := g.status()
+	own := g.Status()
 	var all []Member
 	for _, server := range f.Configuration().Servers {
 		m := Member{Name: string(server.ID), Address: string(server.Address), Voter: server.Suffrage == raft.Voter,
