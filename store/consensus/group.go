@@ -37,8 +37,8 @@ type Options struct {
 	// false: wait to be added.
 	Found bool
 
-	// Timeout is how long a leader may be silent until another is elected: the median of a failover is some 1.5 times
-	// that. Default 1 s.
+	// Timeout is how long a leader may be silent until another is elected: with three members there is one after some
+	// 1.2 times that. Default 1 s.
 	Timeout time.Duration
 
 	// CheckpointEntries is after how many entries the state is synced and the log cut. Default 2,048.
@@ -81,6 +81,8 @@ type Group struct {
 	failed    chan error // holds the first entry's error that could not be applied
 	received  atomic.Uint64
 	closing   sync.Once
+	left      chan struct{} // closed when this member has left
+	watching  sync.WaitGroup
 
 	applying sync.Mutex   // an entry is applied, or a copy of the state begun
 	use      sync.RWMutex // of the state, which one that is received replaces
@@ -102,7 +104,7 @@ func Started(state string) bool {
 
 // Start starts a member, which takes over the listener.
 func Start(l net.Listener, s Security, o Options) (*Group, error) {
-	g := &Group{o: o, failed: make(chan error, 1)}
+	g := &Group{o: o, failed: make(chan error, 1), left: make(chan struct{})}
 	if err := g.open(l, s); err != nil {
 		return nil, errors.Join(fmt.Errorf("start the consensus of masters: %w", err), l.Close(), g.closeFiles())
 	}
@@ -132,7 +134,8 @@ func (g *Group) open(l net.Listener, s Security) (err error) {
 	}
 	c := raft.DefaultConfig()
 	c.LocalID = raft.ServerID(g.o.Name)
-	c.HeartbeatTimeout, c.ElectionTimeout, c.LeaderLeaseTimeout = g.o.Timeout, g.o.Timeout, g.o.Timeout/2
+	c.HeartbeatTimeout, c.ElectionTimeout = g.o.Timeout, g.o.Timeout
+	c.LeaderLeaseTimeout = g.o.Timeout * 9 / 10 // a leader that stood still for less than others wait goes on
 	c.SnapshotThreshold, c.SnapshotInterval, c.TrailingLogs = g.o.CheckpointEntries, checkEvery, g.o.KeepEntries
 	c.MaxAppendEntries = maxAppendEntries
 	c.NoSnapshotRestoreOnStart = true // the state is on disk
@@ -155,6 +158,7 @@ func (g *Group) open(l net.Listener, s Security) (err error) {
 		return errors.Join(err, g.transport.Close(), g.port.Close())
 	}
 	close(g.port.ready)
+	g.watching.Go(func() { (&watch{raft: g.raft, self: c.LocalID, timeout: g.o.Timeout}).run(g.left) })
 	return nil
 }
 
@@ -287,6 +291,8 @@ func (g *Group) Close() (err error) {
 // leave ends what others hear of this member. Its state stays open.
 func (g *Group) leave() (err error) {
 	g.closing.Do(func() {
+		close(g.left)
+		g.watching.Wait()
 		err = errors.Join(g.raft.Shutdown().Error(), g.transport.Close(), g.port.Close())
 	})
 	return err

@@ -1,0 +1,79 @@
+package consensus
+
+import (
+	"slices"
+	"time"
+
+	"github.com/hashicorp/raft"
+)
+
+// watch has a follower look for a new leader as soon as the one that it has is silent for a timeout, in its turn.
+//
+// Raft by itself has each follower look at a random moment, between one timeout and three after the last word of the
+// leader. The first that looks is refused, since the others have not looked yet; the one that makes up the majority
+// decides when there is a leader again. In turns that is after a timeout and one turn, of three members. How long a
+// leader may be silent stays as it is, and so do the votes and the asking before them.
+type watch struct {
+	raft    *raft.Raft
+	self    raft.ServerID
+	timeout time.Duration
+
+	lookedAt time.Time // the last time
+}
+
+// Parts of a timeout.
+const (
+	looks = 40 // there are in one
+	turns = 8  // too: in each there is time for a vote
+	still = 4  // a process that did not look for this part of it stood still itself
+)
+
+// run watches until done is closed.
+func (w *watch) run(done <-chan struct{}) {
+	ticking := time.NewTicker(w.timeout / looks)
+	defer ticking.Stop()
+	for {
+		select {
+		case <-done:
+			return
+		case <-ticking.C:
+			if w.silent(time.Now()) {
+				w.expire()
+			}
+		}
+	}
+}
+
+// silent reports whether the leader has been silent until the turn of this member. A process that stood still itself
+// looks again, when what came meanwhile has been read.
+func (w *watch) silent(now time.Time) bool {
+	late := now.Sub(w.lookedAt) > w.timeout/still
+	w.lookedAt = now
+	_, leader := w.raft.LeaderWithID()
+	since := now.Sub(w.raft.LastContact())
+	if late || since < w.timeout || w.raft.State() != raft.Follower || leader == "" { // none: it has looked for one
+		return false
+	}
+	f := w.raft.GetConfiguration()
+	return f.Error() == nil &&
+		since >= w.timeout+time.Duration(turn(f.Configuration().Servers, w.self, leader))*w.timeout/turns
+}
+
+// turn counts the members between the leader and another one.
+func turn(all []raft.Server, self, leader raft.ServerID) int {
+	at := func(id raft.ServerID) int {
+		return slices.IndexFunc(all, func(s raft.Server) bool { return s.ID == id })
+	}
+	n := len(all)
+	return max(0, at(self)-at(leader)-1+n) % max(1, n)
+}
+
+// expire has Raft look now: a timeout that has become shorter is looked at at once.
+func (w *watch) expire() {
+	c := w.raft.ReloadableConfig()
+	c.HeartbeatTimeout = w.timeout - 1
+	if w.raft.ReloadConfig(c) == nil {
+		c.HeartbeatTimeout = w.timeout
+		_ = w.raft.ReloadConfig(c) // which was valid before
+	}
+}
