@@ -290,11 +290,8 @@ func (m *masters) attendGroup(ctx context.Context, l *consensus.Leadership,
 					return
 				}
 				ctx = context.WithoutCancel(ctx)
-			case <-m.group.Elected():
+			case <-m.group.Elected(): // also after the member has failed, of which run is told
 				depose(errDeposed)
-				return
-			case err := <-m.group.Failed():
-				depose(err)
 				return
 			case <-tending.C:
 				err := l.Tend(inner, m.others())
