@@ -26,6 +26,7 @@ type lending struct {
 	lastID   uint64         // of a lease; they go up from term to term
 	leader   messages.Claim // of the master that leads this crawl, when it is another
 	tickedAt time.Time      // looked for ends of leases last
+	lends    bool           // a slave was sent a task since this start
 	restoring
 	resources
 }
@@ -243,6 +244,14 @@ func (l *lending) send(ctx actor.Context, msg *protocol.Lent, running bool) {
 	if l.o.MaxPages > 0 {
 		pages := max(0, min(int(msg.Task.PageLimit), int(msg.Task.PageBudget)))
 		l.ledger = l.ledger.Updated(ledger.LeaseBudgeted{ID: msg.Lease, Visits: uint64(pages)})
+	}
+	level := logrus.DebugLevel
+	if !l.lends { // where another master led before: how long nothing was lent
+		l.lends, level = true, logrus.InfoLevel
+	}
+	if l.log.Logger.IsLevelEnabled(level) {
+		l.log.WithFields(logrus.Fields{"host": msg.Task.Host, "slave": msg.Slave,
+			"lease": msg.Lease}).Log(level, "host lent")
 	}
 	ctx.Request(s.pid, &messages.TaskBatch{Serial: s.serial, Tasks: []*messages.HostTask{msg.Task},
 		Term: l.o.claim.Term})
