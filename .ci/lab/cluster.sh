@@ -2,7 +2,7 @@
 # Runs crawls of a whole cluster in network namespaces, does to each what happens in a lab of PCs, and measures that nothing is lost by
 # it: see cluster/main.go, which does all of it. Needs root and Linux; installs iproute2 with apt-get if it is missing.
 #
-#   cluster.sh               the short form for every commit, some three minutes: nine scenarios, three clusters at a time
+#   cluster.sh               the short form for every commit, some four minutes: eleven scenarios, three clusters at a time
 #   cluster.sh -case all     every scenario but the longest, some nine minutes; -case list lists them
 #   cluster.sh -case night   the master away for ten minutes
 #   cluster.sh scale         pages a minute of 2, 5 and 10 slaves, on hosts that take their time

@@ -16,6 +16,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"flag"
@@ -58,8 +59,9 @@ type options struct {
 	oldErr  error
 }
 
-// short are the scenarios of a run for every commit: three minutes on two cores.
-var short = []string{"kill", "freeze", "moved", "cut", "master", "shuffle", "disk", "rolling", "stranger"}
+// short are the scenarios of a run for every commit: four minutes on two cores.
+var short = []string{"kill", "freeze", "moved", "cut", "master", "shuffle", "disk", "rolling", "stranger", "lead-full",
+	"roll"}
 
 func main() {
 	o := &options{}
@@ -95,7 +97,7 @@ func main() {
 func (o *options) run(ctx context.Context, verb string) (err error) {
 	if o.cases == "list" {
 		for _, s := range scenarios() {
-			fmt.Printf("%-9s %s\n", s.name, s.says)
+			fmt.Printf("%-11s %s\n", s.name, s.says)
 		}
 		return nil
 	}
@@ -170,10 +172,14 @@ func (o *options) chosen() ([]*scenario, error) {
 // trial is an attempt at a scenario. Later ones have more pages, so that the crawl is not over before anything could be
 // done to it.
 func (o *options) trial(s *scenario, attempt int) *trial {
+	pages := cmp.Or(s.pages, o.pages)
+	if pages < 0 { // as many as the time takes, and some
+		pages = int(cmp.Or(o.span, randomSpan) * 5 / 4 / o.delay)
+	}
 	return &trial{
 		o: o, what: s, seed: o.seed, rnd: rand.New(rand.NewPCG(o.seed, fingerprint.Host(s.name)+uint64(attempt))),
-		pages: o.pages + attempt*o.pages/2,
-		dir:   filepath.Join(o.dir, fmt.Sprintf("%s-%d", s.name, attempt)),
+		hosts: cmp.Or(s.hosts, o.hosts), pages: pages + attempt*pages/2,
+		dir: filepath.Join(o.dir, fmt.Sprintf("%s-%d", s.name, attempt)),
 	}
 }
 
@@ -190,16 +196,20 @@ func (o *options) table(ctx context.Context) error {
 	}
 	fmt.Printf("seed %d; promised: %s between requests, leases of %s, hosts of the dead wait %s\n", o.seed, o.delay,
 		o.lease, o.rule())
-	fmt.Printf("%-9s %6s %6s %5s %6s %9s %9s  %s\n", "scenario", "time", "pages", "lost", "twice", "interval",
+	fmt.Printf("%-11s %6s %6s %5s %6s %9s %9s  %s\n", "scenario", "time", "pages", "lost", "twice", "interval",
 		"resumed", "")
+	if slices.ContainsFunc(some, func(s *scenario) bool { return s.name == "random" }) {
+		o.most = 2 * cmp.Or(o.span, randomSpan)
+	}
 	var trials []func(attempt int) *trial
 	for _, s := range some {
 		trials = append(trials, func(attempt int) *trial { return o.trial(s, attempt) })
 	}
-	_, failed := play.All(ctx, o.parallel, trials)
+	played, failed := play.All(ctx, o.parallel, trials)
 	if err := ctx.Err(); err != nil {
 		return err
 	}
+	tellHandovers(played)
 	if failed > 0 {
 		return fmt.Errorf("%d of %d scenarios failed", failed, len(some))
 	}
@@ -210,7 +220,7 @@ func (o *options) table(ctx context.Context) error {
 func (t *trial) Line() string {
 	c := &t.crawl
 	said := strings.TrimPrefix(strings.TrimSuffix(play.Reasons(c.Repeats)+", "+t.told, ", "), ", ")
-	return fmt.Sprintf("%-9s %6s %6d %5d %6d %9s %9s  %s: %s", t.what.name, time.Since(t.begun).Round(time.Second),
+	return fmt.Sprintf("%-11s %6s %6d %5d %6d %9s %9s  %s: %s", t.what.name, time.Since(t.begun).Round(time.Second),
 		c.Pages, c.Lost, c.Twice(),
 		play.MS(c.Interval), play.MS(c.Resumed), t.what.says, said)
 }

@@ -23,8 +23,12 @@ import (
 type scenario struct {
 	name        string
 	says        string // what is done
+	masters     int    // 0: one
+	times       int    // that a leader is lost
 	slaves      int
 	connections int  // of each
+	hosts       int  // of the web; 0: as the options say
+	pages       int  // of a host; 0: as the options say
 	once        bool // nothing at all may be fetched twice
 	long        bool // takes more than two minutes, and is run when named only
 	shape       func(*fakeweb.Options)
@@ -78,6 +82,7 @@ func scenarios() []*scenario {
 		{name: "night", says: "the master is killed and started again after ten minutes", long: true,
 			run: killMaster(10 * time.Minute)},
 	}
+	all = append(all, ofMasters()...)
 	for _, s := range all {
 		if s.slaves == 0 {
 			s.slaves, s.connections = 10, 100 // room for all hosts on half of the slaves

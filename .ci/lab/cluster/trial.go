@@ -12,6 +12,7 @@ import (
 	"net/netip"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -30,6 +31,7 @@ type trial struct {
 	what  *scenario
 	seed  uint64
 	rnd   *rand.Rand
+	hosts int
 	pages int // of a host
 	dir   string
 	begun time.Time
@@ -42,9 +44,11 @@ type trial struct {
 	key       string
 	config    string // henro.yaml of the master
 
-	master    *node
+	master    *node   // that leads
+	masters   []*node // all of them
 	slaves    []*node
 	processes process.Group
+	handovers []handover // from a leader that was lost
 	crawl     verdict.Crawl
 	told      string
 	undo      []func() error // at the end, the last first
@@ -61,6 +65,8 @@ type node struct {
 	port  *port
 	lan   netip.Addr // as the other nodes see it
 	join  netip.Addr // of a master, where it looks for the others; none: they come
+	stays bool       // a standby master
+	heard int64      // bytes of its log that were read
 	web   netip.Addr // as the web sees it
 	dir   string
 	clock *clock // nil: the machine's own
@@ -70,6 +76,7 @@ const (
 	depth      = 5
 	gossipPort = 7781
 	actorsPort = 7782
+	groupPort  = 7783 // of several masters
 	apiAddress = "127.0.0.1:7780"
 	webPort    = 8080
 )
@@ -111,11 +118,11 @@ func (t *trial) Play(ctx context.Context) (err error) {
 		return err
 	}
 	t.processes.End()
-	t.crawl.State, t.crawl.Archives = filepath.Join(t.master.dir, "state"), nil
+	t.crawl.State, t.crawl.Archives = filepath.Join(t.masters[0].dir, "state"), nil
 	for _, s := range t.slaves {
 		t.crawl.Archives = append(t.crawl.Archives, filepath.Join(s.dir, "warc"))
 	}
-	err = errors.Join(t.crawl.Judge(), t.noPanic())
+	err = errors.Join(t.crawl.Judge(), t.noPanic(), t.judgeGroup())
 	if t.crawl.Stood > 0 {
 		t.note("hosts stood still for %s", play.MS(t.crawl.Stood))
 	}
@@ -158,6 +165,15 @@ func (t *trial) build(ctx context.Context) (err error) {
 		}
 		t.slaves = append(t.slaves, s)
 	}
+	t.masters = []*node{t.master}
+	for i := 1; i < t.what.masters; i++ {
+		m, err := t.place(fmt.Sprintf("standby%d", i), "henro-master", 150+i)
+		if err != nil {
+			return err
+		}
+		m.stays = true
+		t.masters = append(t.masters, m)
+	}
 	return nil
 }
 
@@ -184,7 +200,7 @@ func (t *trial) place(name, role string, i int) (*node, error) {
 // serve makes the web: redirects, errors, every sort of robots.txt, links between hosts.
 func (t *trial) serve(ctx context.Context) (err error) {
 	web := fakeweb.Options{
-		Seed: t.seed, Hosts: t.o.hosts, Domains: max(1, t.o.hosts/5), Pages: t.pages, Degree: 8, CrossShare: 0.15,
+		Seed: t.seed, Hosts: t.hosts, Domains: max(1, t.hosts/5), Pages: t.pages, Degree: 8, CrossShare: 0.15,
 		RedirectShare: 0.1, PageBytes: 4 << 10,
 		Latency: fakeweb.Latency{Mean: 20 * time.Millisecond, Spread: 0.5, Jitter: 0.3},
 		Errors:  fakeweb.Errors{NotFound: 0.04, Gone: 0.02, Internal: 0.02},
@@ -230,6 +246,9 @@ func (n *node) command() []string {
 		apiAddress,
 		"--gossip", netip.AddrPortFrom(n.lan, gossipPort).String(), "--actors",
 		netip.AddrPortFrom(n.lan, actorsPort).String()}
+	if len(t.masters) > 1 {
+		arguments = append(arguments, n.amongMasters()...)
+	}
 	if n.role == "henro-master" {
 		if n.join.IsValid() {
 			arguments = append(arguments, "--join", netip.AddrPortFrom(n.join, gossipPort).String())
@@ -238,8 +257,10 @@ func (n *node) command() []string {
 			"--delay", t.o.delay.String(), "--lease", t.o.lease.String(), "--depth", fmt.Sprint(depth), "--retry-wait",
 			"1s", "--page-budget", "40")
 	}
-	return append(arguments, "--join", netip.AddrPortFrom(t.master.lan, gossipPort).String(), "--connections",
-		fmt.Sprint(t.what.connections))
+	if len(t.masters) == 1 {
+		arguments = append(arguments, "--join", netip.AddrPortFrom(t.master.lan, gossipPort).String())
+	}
+	return append(arguments, "--connections", fmt.Sprint(t.what.connections))
 }
 
 // start begins the node's program in its namespace.
@@ -255,9 +276,9 @@ func (n *node) start() error {
 	})
 }
 
-// startAll begins the master and all slaves.
+// startAll begins the masters and all slaves.
 func (t *trial) startAll() error {
-	for _, n := range append([]*node{t.master}, t.slaves...) {
+	for _, n := range slices.Concat(t.masters, t.slaves) {
 		if err := n.start(); err != nil {
 			return err
 		}
@@ -349,8 +370,10 @@ func (t *trial) awaitProgress(ctx context.Context, since time.Time) {
 // finish waits for the end of the crawl, and ends the slaves in order. One that was killed is started once more, since
 // its WARC file was left open: the next start repairs it.
 func (t *trial) finish(ctx context.Context) error {
-	if err := t.master.Await(ctx, t.o.most, 0); err != nil {
-		return err
+	for _, m := range t.masters {
+		if err := m.Await(ctx, t.o.most, 0); err != nil {
+			return err
+		}
 	}
 	var all []*process.Process
 	for _, s := range t.slaves {

@@ -12,8 +12,8 @@ import (
 	"time"
 
 	"henro/.ci/lab/process"
+	"henro/.ci/lab/verdict"
 	"henro/master"
-	"henro/store"
 	"henro/store/consensus"
 )
 
@@ -127,12 +127,12 @@ func loseLeader(r *round, lose func(*cluster) (at time.Time, back func() error, 
 		}
 		return nil, errors.New("none leads")
 	})
-	dirs := []string{all[0].dir, all[1].dir}
+	dirs := []string{filepath.Join(all[0].dir, "state"), filepath.Join(all[1].dir, "state")}
 	if back != nil {
 		if err := back(); err != nil {
 			return err
 		}
-		dirs = append(dirs, r.path("crawl"))
+		dirs = append(dirs, r.path("crawl/state"))
 		if err := c.master.Await(r.ctx, crawlMost, 0); err != nil {
 			return err
 		}
@@ -144,7 +144,7 @@ func loseLeader(r *round, lose func(*cluster) (at time.Time, back func() error, 
 	}
 	c.master = all[0].Process
 	r.state = filepath.Join(all[0].dir, "state")
-	if err := sameStates(dirs); err != nil {
+	if err := verdict.SameStates(dirs...); err != nil {
 		return err
 	}
 	for i, p := range c.slaves {
@@ -153,34 +153,4 @@ func loseLeader(r *round, lose func(*cluster) (at time.Time, back func() error, 
 		}
 	}
 	return process.EndSlaves(r.ctx, c.slaves[:]...)
-}
-
-// sameStates compares what the states in directories of crawls hold.
-func sameStates(dirs []string) error {
-	var first []string
-	for _, dir := range dirs {
-		o := store.DefaultOptions()
-		o.ReadOnly = true
-		state, err := store.OpenState(filepath.Join(dir, "state"), o)
-		if err != nil {
-			return err
-		}
-		var digests []string
-		for _, p := range state.Partitions {
-			sum, err := p.Digest()
-			if err != nil {
-				return errors.Join(err, state.Close())
-			}
-			digests = append(digests, sum)
-		}
-		if err := state.Close(); err != nil {
-			return err
-		}
-		if first == nil {
-			first = digests
-		} else if !slices.Equal(first, digests) {
-			return fmt.Errorf("%s holds other than %s: %v, %v", dir, dirs[0], digests, first)
-		}
-	}
-	return nil
 }

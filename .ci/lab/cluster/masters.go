@@ -1,0 +1,631 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/netip"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"henro/.ci/lab/play"
+	"henro/.ci/lab/process"
+	"henro/.ci/lab/verdict"
+	"henro/store/consensus"
+)
+
+// randomSpan is how long random nodes are killed where no other time is given.
+const randomSpan = 30 * time.Minute
+
+// ofMasters are the scenarios of a crawl with three masters.
+func ofMasters() []*scenario {
+	all := []*scenario{
+		{name: "lead-kill", says: "the leader is killed, and comes back", run: loseLeaders(killLeader)},
+		{name: "lead-freeze", says: "the leader is stopped, and goes on under another one",
+			run: loseLeaders(freezeLeader)},
+		{name: "lead-cut", says: "the leader sees the web only", run: loseLeaders(cutLeader(true, true))},
+		{name: "lead-deaf", says: "the same, but only what it is sent is lost",
+			run: loseLeaders(cutLeader(true, false))},
+		{name: "lead-mute", says: "the same, but only what it sends is lost",
+			run: loseLeaders(cutLeader(false, true))},
+		{name: "lead-full", says: "the leader's disk is full, and has room when another one leads", pages: 15,
+			run: fillLeader},
+		{name: "lead-slow", says: "the leader's disk stands still for 0.4 s of each 0.5 s", run: slowLeader},
+		{name: "behind", says: "a master is away until the others have cut their logs", pages: 250, long: true,
+			run: leaveBehind},
+		{name: "roll", says: "all masters are ended in order and started again, one after another", pages: 20,
+			run: rollMasters},
+		{name: "moves", says: "the lead is moved 100 times", pages: 60, run: moveLead},
+		{name: "random", says: "every 10 s a random node is killed, and comes back", long: true, pages: -1,
+			run: killRandom},
+	}
+	for _, s := range all {
+		s.masters, s.hosts = 3, 100
+		s.slaves, s.connections = 10, 6 // so that hosts wait for a slave
+		s.pages, s.times = cmp.Or(s.pages, 30), 100
+	}
+	return all
+}
+
+// handover is how long it took after a leader was lost until another one did its work.
+type handover struct{ leads, lends, asks time.Duration }
+
+// amongMasters are the arguments of a node whose crawl has several masters.
+func (n *node) amongMasters() (arguments []string) {
+	leads := n.role == "henro-master"
+	for _, m := range n.t.masters {
+		if m != n && (!leads || n.stays || n.Process != nil) {
+			arguments = append(arguments, "--join", netip.AddrPortFrom(m.lan, gossipPort).String())
+		}
+	}
+	if leads {
+		arguments = append(arguments, "--masters", netip.AddrPortFrom(n.lan, groupPort).String(),
+			"--log-level", "debug", "--log-format", "text") // whose times have milliseconds
+	}
+	if n.stays {
+		arguments = append(arguments, "--standby")
+	}
+	return arguments
+}
+
+// underMasters starts everything, and waits until all masters have a vote and a share of the pages is stored.
+func (t *trial) underMasters(ctx context.Context) error {
+	if err := t.startAll(); err != nil {
+		return err
+	}
+	if err := t.allVote(ctx); err != nil {
+		return err
+	}
+	return t.until(ctx, 0.02)
+}
+
+// allVote waits until every master has a vote, answers, and has what the others have but for a moment's work.
+func (t *trial) allVote(ctx context.Context) error {
+	const near = 20 // entries
+	var all []consensus.Member
+	var trouble error
+	for since := time.Now(); time.Since(since) < process.Patience/2; {
+		if err := t.master.Pause(ctx, 50*time.Millisecond); err != nil {
+			return err
+		}
+		all = nil // what is left out of an answer would stay
+		text, err := t.master.read(ctx, "/api/masters")
+		if trouble = err; err == nil {
+			if err := json.Unmarshal(text, &all); err != nil {
+				return err
+			}
+		}
+		if len(all) == len(t.masters) && !slices.ContainsFunc(all, func(m consensus.Member) bool {
+			return !m.Voter || m.Lost != "" || m.Behind > near
+		}) {
+			return nil
+		}
+	}
+	for _, m := range t.masters {
+		_ = m.Signal(syscall.SIGQUIT) // their goroutines are in their logs
+	}
+	return errors.Join(fmt.Errorf("not all masters have a vote: %+v (%v)", all, trouble),
+		t.master.AwaitEnd(ctx, process.Patience))
+}
+
+// lines are what a node has logged since they were asked for last.
+func (n *node) lines() []string {
+	f, err := os.Open(n.t.path(n.name + ".log"))
+	if err != nil {
+		return nil
+	}
+	defer f.Close()
+	text, _ := io.ReadAll(io.NewSectionReader(f, n.heard, 1<<30))
+	end := 0
+	var all []string
+	for i, c := range text {
+		if c == '\n' {
+			all = append(all, string(text[end:i]))
+			end = i + 1
+		}
+	}
+	n.heard += int64(end)
+	return all
+}
+
+var logged = regexp.MustCompile(`^time="([0-9:.]+)" level=(\w+) msg="?(leading|host lent)"?` +
+	`(?:.* host="([^"]*)")?(?:.* slave=(\S+))?`)
+
+// said is a line of a master's log that tells of a lead, or of a lease.
+type said struct {
+	at          time.Time
+	lends       bool
+	first       bool // lease of this lead
+	host, slave string
+}
+
+// read reads a line.
+func (s *said) read(line string) bool {
+	found := logged.FindStringSubmatch(line)
+	if found == nil {
+		return false
+	}
+	clock, err := time.ParseInLocation("15:04:05.000", found[1], time.Local)
+	if err != nil {
+		return false
+	}
+	now := time.Now()
+	at := time.Date(now.Year(), now.Month(), now.Day(), clock.Hour(), clock.Minute(), clock.Second(),
+		clock.Nanosecond(), time.Local)
+	if at.After(now.Add(time.Hour)) { // it was before midnight
+		at = at.AddDate(0, 0, -1)
+	}
+	*s = said{at: at, lends: found[3] == "host lent", first: found[2] == "info", host: found[4], slave: found[5]}
+	return true
+}
+
+// takenOver waits until another master than the lost one has lent a host and its slave has asked it, and measures.
+func (t *trial) takenOver(ctx context.Context, at time.Time, lost *node) error {
+	var h handover
+	var lent said
+	at = at.Truncate(time.Millisecond) // as the logs have it
+	for lent.host == "" {
+		for _, m := range t.masters {
+			for _, line := range m.lines() {
+				var s said
+				switch {
+				case m == lost || !s.read(line) || s.at.Before(at):
+				case !s.lends:
+					h.leads = s.at.Sub(at)
+				case s.first && lent.host == "":
+					lent, h.lends, t.master = s, s.at.Sub(at), m
+				}
+			}
+		}
+		if time.Since(at) > process.Patience {
+			return fmt.Errorf("no other master lends %v after %s was lost", process.Patience, lost.name)
+		}
+		if err := t.wait(ctx, 20*time.Millisecond); err != nil {
+			return err
+		}
+	}
+	for h.asks == 0 {
+		log := t.web.Log()
+		for i := len(log) - 1; i >= 0 && log[i].Start.After(lent.at.Add(-time.Second)); i-- {
+			e := log[i]
+			if e.Origin() == lent.host && !e.Start.Before(lent.at) && e.From.Addr() == t.webOf(lent.slave) {
+				h.asks = e.Start.Sub(at)
+			}
+		}
+		if time.Since(lent.at) > t.o.rule() { // it was refused, or its slave died
+			h.asks = -1
+		}
+		if err := t.wait(ctx, 20*time.Millisecond); err != nil {
+			return err
+		}
+	}
+	t.handovers = append(t.handovers, h)
+	t.crawl.Resumed = max(t.crawl.Resumed, h.lends)
+	return nil
+}
+
+// webOf is the address at which the web sees a slave.
+func (t *trial) webOf(name string) (address netip.Addr) {
+	for _, s := range t.slaves {
+		if s.name == name {
+			address = s.web
+		}
+	}
+	return address
+}
+
+// wait lets time pass, whoever leads.
+func (t *trial) wait(ctx context.Context, d time.Duration) error {
+	select {
+	case <-time.After(d):
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// stored is the share of the pages that are.
+func (t *trial) stored(ctx context.Context) float64 {
+	s, err := t.status(ctx)
+	if err != nil {
+		return 0
+	}
+	return float64(s.Totals.Pages) / float64(t.expected)
+}
+
+// enough is the share of the pages after which nothing more is done to a crawl.
+const enough = 0.85
+
+// loseLeaders loses the leader until most pages are stored. lose returns since when, and how the lost one comes back.
+func loseLeaders(lose func(*trial) (at time.Time, back func() error, err error)) func(context.Context, *trial) error {
+	return func(ctx context.Context, t *trial) error {
+		if err := t.underMasters(ctx); err != nil {
+			return err
+		}
+		for t.stored(ctx) < enough && len(t.handovers) < t.what.times {
+			lost := t.master
+			at, back, err := lose(t)
+			if err != nil {
+				return err
+			}
+			err = t.takenOver(ctx, at, lost)
+			if err == nil {
+				err = t.wait(ctx, time.Duration(t.rnd.Int64N(int64(2*time.Second))))
+			}
+			if err := errors.Join(err, back()); err != nil {
+				return err
+			}
+			t.happened(at)
+			if err := t.allVote(ctx); err != nil {
+				return err
+			}
+			if err := t.wait(ctx, time.Second+time.Duration(t.rnd.Int64N(int64(time.Second)))); err != nil {
+				return err
+			}
+		}
+		if len(t.handovers) == 0 {
+			return process.ErrEarly
+		}
+		return nil
+	}
+}
+
+func killLeader(t *trial) (time.Time, func() error, error) {
+	at, err := t.master.Kill()
+	return at, t.master.start, err
+}
+
+func freezeLeader(t *trial) (time.Time, func() error, error) {
+	lost, at := t.master, time.Now()
+	return at, func() error { return lost.Signal(syscall.SIGCONT) }, lost.Signal(syscall.SIGSTOP)
+}
+
+// cutLeader takes the leader from all other nodes.
+func cutLeader(in, out bool) func(*trial) (time.Time, func() error, error) {
+	return func(t *trial) (time.Time, func() error, error) {
+		lost := t.master
+		set := func(f fault) {
+			lost.Note("%+v", f)
+			for _, other := range slices.Concat(t.masters, t.slaves) {
+				if in {
+					t.hub.set(other.port, lost.port, f)
+				}
+				if out {
+					t.hub.set(lost.port, other.port, f)
+				}
+			}
+		}
+		at := time.Now()
+		set(fault{cut: true})
+		return at, func() error { set(fault{}); return nil }, nil
+	}
+}
+
+// ownDisk gives a node a disk of its own, on a file.
+func (t *trial) ownDisk(n *node) error {
+	image := t.path(n.name + ".disk")
+	f, err := os.Create(image)
+	if err != nil {
+		return err
+	}
+	if err := errors.Join(f.Truncate(256<<20), f.Close()); err != nil {
+		return err
+	}
+	for _, command := range [][]string{{"mkfs.ext4", "-q", "-m", "0", image}, {"mount", "-o", "loop", image, n.dir}} {
+		if out, err := exec.Command(command[0], command[1:]...).CombinedOutput(); err != nil {
+			return fmt.Errorf("%v: %w: %s", command, err, out)
+		}
+	}
+	t.undo = append(t.undo, func() error { return syscall.Unmount(n.dir, 0) })
+	return nil
+}
+
+// fillLeader fills the disk of the leader.
+func fillLeader(ctx context.Context, t *trial) error {
+	lost := t.master
+	if err := t.ownDisk(lost); err != nil {
+		return err
+	}
+	if err := t.underMasters(ctx); err != nil {
+		return err
+	}
+	ballast, err := os.Create(filepath.Join(lost.dir, "ballast"))
+	if err != nil {
+		return err
+	}
+	defer ballast.Close()
+	at := time.Now()
+	for size, end := int64(64<<20), int64(0); size >= 4<<10; {
+		if err := unix.Fallocate(int(ballast.Fd()), 0, end, size); err != nil {
+			size /= 2
+		} else {
+			end += size
+		}
+	}
+	lost.Note("its disk is full")
+	if err := t.takenOver(ctx, at, lost); err != nil {
+		return err
+	}
+	if err := lost.AwaitEnd(ctx, process.Patience); err != nil { // it cannot take the entries of the other
+		return err
+	}
+	t.note("ended after %s", play.MS(time.Since(at)))
+	if err := errors.Join(os.Remove(ballast.Name()), ballast.Close(), lost.start()); err != nil {
+		return err
+	}
+	t.happened(at)
+	return t.allVote(ctx)
+}
+
+// slowLeader stops the disk of the leader again and again, which must not cost it the lead.
+func slowLeader(ctx context.Context, t *trial) error {
+	n := t.master
+	if err := t.ownDisk(n); err != nil {
+		return err
+	}
+	if err := t.underMasters(ctx); err != nil {
+		return err
+	}
+	disk, err := os.Open(n.dir)
+	if err != nil {
+		return err
+	}
+	defer disk.Close()
+	before, err := t.status(ctx)
+	if err != nil {
+		return err
+	}
+	at, stops := time.Now(), 0
+	for ; time.Since(at) < 20*time.Second; stops++ {
+		if err := unix.IoctlSetInt(int(disk.Fd()), fiFreeze, 0); err != nil {
+			return fmt.Errorf("stop the disk: %w", err)
+		}
+		time.Sleep(400 * time.Millisecond)
+		if err := unix.IoctlSetInt(int(disk.Fd()), fiThaw, 0); err != nil {
+			return fmt.Errorf("have the disk go on: %w", err)
+		}
+		if err := t.wait(ctx, 100*time.Millisecond); err != nil {
+			return err
+		}
+	}
+	t.happened(at)
+	after, err := t.status(ctx)
+	if err != nil {
+		return fmt.Errorf("a slow disk has cost the lead: %w", err)
+	}
+	for _, m := range t.masters {
+		for _, line := range m.lines() {
+			if s := (said{}); s.read(line) && !s.lends && s.at.After(at) {
+				return fmt.Errorf("a slow disk has cost the lead: %s leads", m.name)
+			}
+		}
+	}
+	t.note("%d stops, %d pages stored meanwhile, no election", stops, after.Totals.Pages-before.Totals.Pages)
+	return nil
+}
+
+// Requests of linux/fs.h.
+const (
+	fiFreeze = 0xC0045877
+	fiThaw   = 0xC0045878
+)
+
+// leaveBehind has a master be away for so long that the others have forgotten the entries that it lacks.
+func leaveBehind(ctx context.Context, t *trial) error {
+	if err := t.underMasters(ctx); err != nil {
+		return err
+	}
+	away := t.masters[2]
+	if _, err := away.Kill(); err != nil {
+		return err
+	}
+	at := time.Now()
+	last := func() uint64 {
+		var all []consensus.Member
+		if text, err := t.master.read(ctx, "/api/masters"); err != nil || json.Unmarshal(text, &all) != nil {
+			return 0
+		}
+		return all[slices.IndexFunc(all, func(m consensus.Member) bool { return m.Name == away.name })].Behind
+	}
+	for last() < 13_000 && t.stored(ctx) < 0.8 {
+		if err := t.master.Pause(ctx, time.Second); err != nil {
+			return err
+		}
+	}
+	t.note("away for %s", play.MS(time.Since(at)))
+	if err := away.start(); err != nil {
+		return err
+	}
+	if err := t.allVote(ctx); err != nil {
+		return err
+	}
+	t.note("caught up %s after its start", play.MS(time.Since(away.Begun)))
+	if !regexp.MustCompile(`(?i)installed remote snapshot|snapshot restored`).MatchString(away.Log()) {
+		return fmt.Errorf("it got no snapshot: %w", process.ErrEarly)
+	}
+	return nil
+}
+
+// rollMasters renews all masters, one after another.
+func rollMasters(ctx context.Context, t *trial) error {
+	if err := t.underMasters(ctx); err != nil {
+		return err
+	}
+	for _, m := range slices.Backward(t.masters) {
+		led, at := m == t.master, time.Now()
+		if err := m.Signal(syscall.SIGTERM); err != nil {
+			return err
+		}
+		if led {
+			if err := t.takenOver(ctx, at, m); err != nil {
+				return err
+			}
+		}
+		if err := m.AwaitEnd(ctx, process.Patience); err != nil {
+			return err
+		}
+		if err := m.start(); err != nil {
+			return err
+		}
+		t.happened(at)
+		if err := t.allVote(ctx); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// moveLead has another master lead, again and again.
+func moveLead(ctx context.Context, t *trial) error {
+	if err := t.underMasters(ctx); err != nil {
+		return err
+	}
+	for i := range 100 {
+		before := t.master
+		next := t.masters[(slices.Index(t.masters, before)+1+t.rnd.IntN(2))%3]
+		at := time.Now()
+		_, err := before.request(ctx, http.MethodPost, "/api/masters/move?master="+next.name)
+		for errors.Is(err, syscall.ECONNREFUSED) { // it has just begun to lead
+			if err := t.wait(ctx, 50*time.Millisecond); err != nil {
+				return err
+			}
+			at = time.Now()
+			_, err = before.request(ctx, http.MethodPost, "/api/masters/move?master="+next.name)
+		}
+		if err != nil { // an answer may be cut off by the move
+			before.Note("move %d: %v", i, err)
+		}
+		if err := t.takenOver(ctx, at, before); err != nil {
+			return fmt.Errorf("move %d: %w", i, err)
+		}
+		t.happened(at)
+		if t.stored(ctx) > 0.97 {
+			return fmt.Errorf("after %d moves: %w", i, process.ErrEarly)
+		}
+	}
+	return nil
+}
+
+// killRandom kills a random node every 10 s. It comes back after 4 s.
+func killRandom(ctx context.Context, t *trial) error {
+	if err := t.underMasters(ctx); err != nil {
+		return err
+	}
+	begun, kills := time.Now(), 0
+	for t.stored(ctx) < enough && time.Since(begun) < cmp.Or(t.o.span, randomSpan) {
+		every := time.After(10 * time.Second)
+		n := slices.Concat(t.masters, t.slaves)[t.rnd.IntN(len(t.masters)+len(t.slaves))]
+		at, err := n.Kill()
+		if err != nil {
+			return err
+		}
+		kills++
+		back := time.Now().Add(4 * time.Second)
+		if n == t.master {
+			if err := t.takenOver(ctx, at, n); err != nil {
+				return err
+			}
+		}
+		if err := t.wait(ctx, time.Until(back)); err != nil {
+			return err
+		}
+		if err := n.start(); err != nil {
+			return err
+		}
+		<-every
+		if slices.Contains(t.masters, n) {
+			if err := t.allVote(ctx); err != nil {
+				return err
+			}
+		}
+		t.happened(at)
+	}
+	t.note("%d kills in %s", kills, time.Since(begun).Round(time.Second))
+	return nil
+}
+
+// judgeGroup compares the states of all masters.
+func (t *trial) judgeGroup() error {
+	if len(t.masters) == 1 {
+		return nil
+	}
+	var all []string
+	for _, m := range t.masters {
+		all = append(all, filepath.Join(m.dir, "state"))
+	}
+	if n := len(t.handovers); n > 0 {
+		leads, lends, asks := middle(t.handovers)
+		t.note("%d handovers: leads %s, lends %s, asks %s in the median; lends %s at worst", n, play.MS(leads),
+			play.MS(lends), play.MS(asks), play.MS(slices.MaxFunc(t.handovers, byLends).lends))
+	}
+	steps, err := verdict.OneAtATime(t.lends(), t.web.Log())
+	t.note("%d lends and requests in order", steps)
+	return errors.Join(err, verdict.SameStates(all...))
+}
+
+// lends are those of all masters.
+func (t *trial) lends() (all []verdict.Lend) {
+	for _, m := range t.masters {
+		m.heard = 0
+		for _, line := range m.lines() {
+			if s := (said{}); s.read(line) && s.lends {
+				all = append(all, verdict.Lend{At: s.at, Host: s.host, To: t.webOf(s.slave)})
+			}
+		}
+	}
+	return all
+}
+
+func byLends(a, b handover) int { return cmp.Compare(a.lends, b.lends) }
+
+// middle are the medians.
+func middle(all []handover) (leads, lends, asks time.Duration) {
+	median := func(of func(handover) time.Duration) time.Duration {
+		var some []time.Duration
+		for _, h := range all {
+			if d := of(h); d > 0 {
+				some = append(some, d)
+			}
+		}
+		if len(some) == 0 {
+			return 0
+		}
+		slices.Sort(some)
+		return some[len(some)/2]
+	}
+	return median(func(h handover) time.Duration { return h.leads }),
+		median(func(h handover) time.Duration { return h.lends }),
+		median(func(h handover) time.Duration { return h.asks })
+}
+
+// tellHandovers prints how long all losses of a leader took.
+func tellHandovers(played []*trial) {
+	var all []handover
+	for _, t := range played {
+		if t != nil && t.what.name != "moves" && t.what.name != "roll" { // nobody was lost
+			all = append(all, t.handovers...)
+		}
+	}
+	if len(all) == 0 {
+		return
+	}
+	leads, lends, asks := middle(all)
+	worst := all[0]
+	for _, h := range all {
+		worst = handover{max(worst.leads, h.leads), max(worst.lends, h.lends), max(worst.asks, h.asks)}
+	}
+	fmt.Printf("%d times a leader was lost. Until another one leads %s in the median, %s at worst; "+
+		"until it lends %s, %s; until a slave asks for what was lent %s, %s\n", len(all), play.MS(leads),
+		play.MS(worst.leads), play.MS(lends), play.MS(worst.lends), play.MS(asks), play.MS(worst.asks))
+}
