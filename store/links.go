@@ -85,6 +85,20 @@ func decodeLinks(key, v []byte) ([]outlink.Outlink, error) {
 	return links, nil
 }
 
+// countLinks returns how many links a set has.
+func countLinks(key, v []byte) (uint64, error) {
+	plain, err := unpackLinks(key, v)
+	if err != nil {
+		return 0, err
+	}
+	s := scanner{rest: plain}
+	n := s.uvarint()
+	if s.bad || n > uint64(len(s.rest))/minLink {
+		return 0, ErrCorrupt
+	}
+	return n, nil
+}
+
 // unpackLinks checks and unpacks the value of a link set.
 func unpackLinks(key, v []byte) ([]byte, error) {
 	b, err := unseal(key, v)

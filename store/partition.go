@@ -893,6 +893,21 @@ func (p *Partition) EachLinks(fn func(host HostID, fp uint64, links []outlink.Ou
 	return p.view("read links", func(tx *bbolt.Tx) error { return eachLinks(tx, fn) })
 }
 
+// LinkCount counts the links of all pages, without reading them.
+func (p *Partition) LinkCount() (total uint64, err error) {
+	err = p.view("count links", func(tx *bbolt.Tx) error {
+		return tx.Bucket(bucketLinks).ForEach(func(k, v []byte) error {
+			n, err := countLinks(k, v)
+			if err != nil {
+				return fmt.Errorf("links %x: %w", k, err)
+			}
+			total += n
+			return nil
+		})
+	})
+	return total, err
+}
+
 // EachLinksOf calls fn for the links of every page of one host, likewise.
 func (p *Partition) EachLinksOf(host HostID, fn func(fp uint64, links []outlink.Outlink) error) error {
 	return p.view("read links", func(tx *bbolt.Tx) error {

@@ -7,13 +7,14 @@ import (
 	"errors"
 	"hash/maphash"
 	"io"
+	"math"
 	"runtime"
 	"slices"
 	"sync"
 )
 
-// Tally counts records that are equal: 9 million links by where they lead, 2 million records, take 180 MB or, where
-// there is less, files.
+// Tally counts records that are equal: 9 million links by where they lead, 2 million records of 60 bytes, take 170 MB
+// or, where there is less, files.
 //
 // A record is counted in the shard that its hash names, so that several goroutines may add at once; a shard that is
 // full gives its counts to a sorter of its own, where a record may then be several times until it is merged. No record
@@ -26,32 +27,34 @@ type Tally struct {
 // shardCount is how many goroutines do not get in each other's way, and how many files there may be.
 const shardCount = 32
 
-// shard is a table with open addressing over records that lie one behind the other.
+// shard is a table with open addressing over records that lie one behind the other, each with its count, so that
+// counting one that is there waits for memory twice: for its slot, and for the record.
 type shard struct {
-	mu     sync.Mutex
-	memory int
-	text   []byte
-	counts []count
-	slots  []uint32 // index in counts + 1; at most half of them are used
-	over   *Sorter  // record ‖ count8; what was more than memory holds, and at the end all
-	_      [64]byte // so that the locks of two shards do not lie in one line of the processor's cache
+	mu      sync.Mutex
+	memory  int
+	text    []byte // (count8 ‖ length4 ‖ record)*
+	records int
+	slots   []uint64 // hash ‖ place in text + 1, 32 bits each; at most half of them are used
+	over    *Sorter  // record ‖ count8; what was more than memory holds, and at the end all
+	_       [64]byte // so that the locks of two shards do not lie in one line of the processor's cache
 }
 
-type count struct {
-	hash uint32
-	from uint32 // its end is the beginning of the next
-	n    uint64
-}
+const (
+	tallyHeader = 8 + 4
+	// slotsBytes is what a record takes in slots, of which a quarter to a half are used, in the mean.
+	slotsBytes = 24
+)
 
 // NewTally returns an empty one that writes to a directory ("" is that of the system) what does not fit into memory
-// bytes.
+// bytes. Three quarters of them are for counting, the rest is for sorting what did not fit.
 func NewTally(dir string, memory int) *Tally {
 	t := &Tally{seed: maphash.MakeSeed()}
+	each := min(memory/shardCount, math.MaxInt32)
 	for i := range t.shards {
 		s := &t.shards[i]
-		s.memory = memory / shardCount / 2
-		s.over = New(dir, memory/shardCount/2)
-		s.slots = make([]uint32, 64)
+		s.memory = each * 3 / 4
+		s.over = New(dir, each-s.memory)
+		s.slots = make([]uint64, 64)
 	}
 	return t
 }
@@ -69,55 +72,67 @@ func (s *shard) add(record []byte, hash uint32, n uint64) error {
 	mask := uint32(len(s.slots) - 1)
 	at := hash & mask
 	for ; s.slots[at] != 0; at = (at + 1) & mask {
-		i := int(s.slots[at] - 1)
-		if c := &s.counts[i]; c.hash == hash && bytes.Equal(s.record(i), record) {
-			c.n += n
+		if uint32(s.slots[at]>>32) != hash {
+			continue
+		}
+		entry := s.text[uint32(s.slots[at])-1:]
+		if r, _ := recordOf(entry); bytes.Equal(r, record) {
+			binary.LittleEndian.PutUint64(entry, countOf(entry)+n)
 			return nil
 		}
 	}
-	if len(s.counts) > 0 && len(s.text)+len(record)+24*(len(s.counts)+1) > s.memory {
+	if s.records > 0 && len(s.text)+tallyHeader+len(record)+slotsBytes*(s.records+1) > s.memory {
 		if err := s.spill(); err != nil {
 			return err
 		}
 		return s.add(record, hash, n)
 	}
-	s.counts = append(s.counts, count{hash, uint32(len(s.text)), n})
+	s.slots[at] = uint64(hash)<<32 | uint64(len(s.text)+1)
+	s.text = binary.LittleEndian.AppendUint64(s.text, n)
+	s.text = binary.LittleEndian.AppendUint32(s.text, uint32(len(record)))
 	s.text = append(s.text, record...)
-	s.slots[at] = uint32(len(s.counts))
-	if 2*len(s.counts) > len(s.slots) {
+	if s.records++; 2*s.records > len(s.slots) {
 		s.grow()
 	}
 	return nil
 }
 
-func (s *shard) record(i int) []byte {
-	if i+1 < len(s.counts) {
-		return s.text[s.counts[i].from:s.counts[i+1].from]
-	}
-	return s.text[s.counts[i].from:]
+// countOf and recordOf read what stands at the beginning of text; next is what stands behind it.
+func countOf(text []byte) uint64 { return binary.LittleEndian.Uint64(text) }
+
+func recordOf(text []byte) (record, next []byte) {
+	end := tallyHeader + int(binary.LittleEndian.Uint32(text[8:]))
+	return text[tallyHeader:end], text[end:]
 }
 
 func (s *shard) grow() {
-	s.slots = make([]uint32, 2*len(s.slots))
+	old := s.slots
+	s.slots = make([]uint64, 2*len(old))
 	mask := uint32(len(s.slots) - 1)
-	for i, c := range s.counts {
-		at := c.hash & mask
+	for _, slot := range old {
+		if slot == 0 {
+			continue
+		}
+		at := uint32(slot>>32) & mask
 		for s.slots[at] != 0 {
 			at = (at + 1) & mask
 		}
-		s.slots[at] = uint32(i + 1)
+		s.slots[at] = slot
 	}
 }
 
 func (s *shard) spill() error {
 	var both []byte
-	for i, c := range s.counts {
-		both = binary.BigEndian.AppendUint64(append(both[:0], s.record(i)...), c.n)
+	for rest := s.text; len(rest) > 0; {
+		n := countOf(rest)
+		var record []byte
+		record, rest = recordOf(rest)
+		both = binary.BigEndian.AppendUint64(append(both[:0], record...), n)
 		if err := s.over.Add(both); err != nil {
 			return err
 		}
 	}
-	s.text, s.counts = s.text[:0], s.counts[:0]
+	s.text, s.records = s.text[:0], 0
 	clear(s.slots)
 	return nil
 }
@@ -132,11 +147,12 @@ func (s *shard) sorted() (*counted, error) {
 		return &counted{reader: r}, err
 	}
 	s.slots = nil
-	c := &counted{shard: s, order: make([]int32, len(s.counts))}
-	for i := range c.order {
-		c.order[i] = int32(i)
+	c := &counted{text: s.text, order: make([]uint32, 0, s.records)}
+	for rest := s.text; len(rest) > 0; {
+		c.order = append(c.order, uint32(len(s.text)-len(rest)))
+		_, rest = recordOf(rest)
 	}
-	slices.SortFunc(c.order, func(a, b int32) int { return bytes.Compare(s.record(int(a)), s.record(int(b))) })
+	slices.SortFunc(c.order, func(a, b uint32) int { return bytes.Compare(c.at(a), c.at(b)) })
 	return c, nil
 }
 
@@ -174,20 +190,25 @@ func (t *Tally) Close() error {
 	for i := range t.shards {
 		s := &t.shards[i]
 		err = errors.Join(err, s.over.Close())
-		s.text, s.counts, s.slots = nil, nil, nil
+		s.text, s.slots = nil, nil
 	}
 	return err
 }
 
 // counted is the records of one shard in order, each with its whole count.
 type counted struct {
-	shard  *shard // of one in memory
-	order  []int32
-	reader *Reader // of one with a file
-	ahead  []byte  // read from it, and not yet counted
+	text   []byte   // of one in memory, as in shard
+	order  []uint32 // likewise: places in text
+	reader *Reader  // of one with a file
+	ahead  []byte   // read from it, and not yet counted
 
 	record []byte
 	n      uint64
+}
+
+func (c *counted) at(place uint32) []byte {
+	record, _ := recordOf(c.text[place:])
+	return record
 }
 
 func (c *counted) advance() (err error) {
@@ -195,8 +216,7 @@ func (c *counted) advance() (err error) {
 		if len(c.order) == 0 {
 			return io.EOF
 		}
-		i := int(c.order[0])
-		c.record, c.n, c.order = c.shard.record(i), c.shard.counts[i].n, c.order[1:]
+		c.record, c.n, c.order = c.at(c.order[0]), countOf(c.text[c.order[0]:]), c.order[1:]
 		return nil
 	}
 	if c.ahead == nil {

@@ -193,6 +193,9 @@ func TestACondensedQuestionHasTheSameAnswer(t *testing.T) {
 		`SELECT source_host, target_host, count(*) FROM edges WHERE source_host <> target_host GROUP BY 1, 2 ORDER ` +
 			`BY 3 DESC, 1, 2 LIMIT 20`,
 		`SELECT DISTINCT target_host FROM edges ORDER BY target_host DESC`,
+		`SELECT status, count(*) FROM pages GROUP BY 1 ORDER BY status DESC -- downwards`,
+		`SELECT target_host AS h, count(*) FROM edges GROUP BY 1 ORDER BY h DESC NULLS LAST LIMIT 3 OFFSET 2`,
+		`SELECT sum(n) FROM (SELECT target, count(*) AS n FROM edges GROUP BY 1 ORDER BY n DESC LIMIT 7)`,
 		`SELECT url FROM pages WHERE url NOT IN (SELECT target FROM edges) ORDER BY url`,
 		`SELECT count(*) FROM pages WHERE url IN (SELECT "to" FROM links WHERE kind = 'img')`,
 		`SELECT host, (SELECT count(*) FROM links WHERE from_host = host) FROM hosts ORDER BY 1`,

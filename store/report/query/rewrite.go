@@ -199,7 +199,31 @@ func core(text string, tokens []token, first int) []edit {
 	}
 	edits := []edit{{body[from+1].from, rest, source + " AS " + quote(alias)}}
 	edits = append(edits, counts(text, body, from, depth)...)
+	if at := descending(body, depth); what.groups && at > 0 {
+		edits = append(edits, edit{at, at, ", NULL"})
+	}
 	return edits
+}
+
+// descending returns the end of an ORDER BY that has DESC in it, or 0. Where ORDER BY has as many terms as GROUP BY,
+// SQLite wants the groups in the direction of the former, which grouped tables do not have, and then sorts all their
+// rows; one more term, which is always the same, spares it that.
+func descending(body []token, depth int) (end int) {
+	desc := false
+	order := slices.IndexFunc(body, func(t token) bool { return t.depth == depth && t.word == "order" })
+	if order < 0 {
+		return 0
+	}
+	for _, t := range body[order:] {
+		if t.depth == depth && t.word == "limit" {
+			break
+		}
+		end, desc = t.to, desc || t.depth == depth && t.word == "desc"
+	}
+	if !desc {
+		return 0
+	}
+	return end
 }
 
 // tableIn reads the name of a table or view and its alias, when nothing but clauses follow; it returns what to read

@@ -3,6 +3,9 @@ package query
 import (
 	"strings"
 	"testing"
+
+	"henro/store/report/tables"
+	"henro/store/report/tables/tablestest"
 )
 
 func TestOnlyQuestionsThatCountAreCondensed(t *testing.T) {
@@ -46,6 +49,36 @@ func TestOnlyQuestionsThatCountAreCondensed(t *testing.T) {
 		if got := condense(question); got != question != condensed {
 			t.Errorf("%s\nbecomes %s", question, got)
 		}
+	}
+}
+
+// TestGroupsAreNotSorted: SQLite sorts the rows of a table with GROUP BY, where they do not come sorted; those of a
+// grouped table do.
+func TestGroupsAreNotSorted(t *testing.T) {
+	s, err := Open(t.Context(), &tables.Source{State: tablestest.State(t, tablestest.Web{Pages: 20, Out: 2, Hosts: 2})})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	for _, question := range []string{
+		`SELECT "to", count(*) FROM links GROUP BY 1`,
+		`SELECT "to", count(*) AS n FROM links GROUP BY 1 ORDER BY n DESC LIMIT 20`,
+		`SELECT from_host, to_host, count(*) FROM links GROUP BY 1, 2 ORDER BY 3 DESC, 1`,
+		`SELECT sum(n) FROM (SELECT to_host, count(*) AS n FROM links GROUP BY 1 ORDER BY n DESC LIMIT 20)`,
+	} {
+		answer, err := s.Ask(t.Context(), "EXPLAIN QUERY PLAN "+condense(question))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for row, err := answer.Next(); row != nil || err != nil; row, err = answer.Next() {
+			if err != nil {
+				t.Fatal(err)
+			}
+			if detail, _ := row[3].(string); strings.Contains(detail, "FOR GROUP BY") {
+				t.Errorf("%s: %s", question, detail)
+			}
+		}
+		answer.Close()
 	}
 }
 

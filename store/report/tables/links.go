@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"sync/atomic"
 
 	"henro/messages/outlink"
 	"henro/messages/weburl"
@@ -30,6 +31,15 @@ func Links() *Table {
 			{"to_host", Text, "scheme://name[:port] of to"},
 		},
 		each: eachLink,
+		count: func(s *Source) (int64, bool, error) {
+			var total atomic.Uint64
+			err := s.partitions(Query{Parallel: true}, func(p *store.Partition) error {
+				n, err := p.LinkCount()
+				total.Add(n)
+				return err
+			})
+			return int64(total.Load()), true, err
+		},
 	}
 }
 
