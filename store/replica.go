@@ -229,6 +229,22 @@ func (p *Partition) checkpoint() error {
 	return nil
 }
 
+// Outgrown reports whether the file has grown by more than so many bytes, and by more than a quarter, since the
+// checkpoint. Then there should be another one: bbolt knows of pages that a commit took from its free list that they
+// are younger than the checkpoint, and uses them again as soon as they are free, but not of those behind the end of the
+// file. In a crawl of 80 pages/s they were 1.4 GB after 2,048 entries, for 60 MB of state.
+func (p *Partition) Outgrown(least int64) (outgrown bool, err error) {
+	if p.pinned == nil {
+		return false, nil
+	}
+	err = p.view("measure the file", func(tx *bbolt.Tx) error {
+		was := p.pinned.Size()
+		outgrown = tx.Size()-was > max(least, was/4)
+		return nil
+	})
+	return outgrown, err
+}
+
 // noteCheckpoint writes down the meta page of a transaction that is on disk.
 func (p *Partition) noteCheckpoint(tx *bbolt.Tx) error {
 	size := int64(p.db.Info().PageSize)

@@ -44,9 +44,16 @@ type Options struct {
 	// CheckpointEntries is after how many entries the state is synced and the log cut. Default 2,048.
 	CheckpointEntries uint64
 
+	// CheckpointGrowth is by how many bytes, or else by which quarter, the file of a partition may grow until there is
+	// a checkpoint before its time: what is freed meanwhile of a file that grows cannot be used again. Default 16 MB.
+	CheckpointGrowth int64
+
 	// KeepEntries is how many entries before the checkpoint are kept: a member that is further behind gets the files.
-	// Default 10,000, at most 10 GB of full batches.
+	// Default 10,000.
 	KeepEntries uint64
+
+	// KeepBytes bounds them too, by their mean size. Default 512 MB: the files of a crawl are no smaller.
+	KeepBytes uint64
 
 	// Log takes Raft's lines.
 	Log hclog.Logger
@@ -54,8 +61,8 @@ type Options struct {
 
 // DefaultOptions returns the options a group starts from.
 func DefaultOptions() Options {
-	return Options{Store: store.DefaultOptions(), Timeout: time.Second, CheckpointEntries: 2048, KeepEntries: 10_000,
-		Log: hclog.NewNullLogger()}
+	return Options{Store: store.DefaultOptions(), Timeout: time.Second, CheckpointEntries: 2048,
+		CheckpointGrowth: 16 << 20, KeepEntries: 10_000, KeepBytes: 512 << 20, Log: hclog.NewNullLogger()}
 }
 
 // Bounds of a group.
@@ -66,6 +73,7 @@ const (
 	// entries sent at once: of 1 MB at most each, so that a message stays below what a lab PC bears
 	maxAppendEntries = 16
 	keptConnections  = 3 // to each member, idle
+	cachedEntries    = 8 // the last ones, which both replication and followers read again
 	lockTimeout      = 2 * time.Second
 )
 
@@ -83,6 +91,10 @@ type Group struct {
 	closing   sync.Once
 	left      chan struct{} // closed when this member has left
 	watching  sync.WaitGroup
+
+	applied struct{ entries, bytes atomic.Uint64 } // since the last checkpoint
+	full    chan struct{}                          // holds one when there should be a checkpoint
+	running sync.WaitGroup                         // what Raft's end ends
 
 	applying sync.Mutex   // an entry is applied, or a copy of the state begun
 	use      sync.RWMutex // of the state, which one that is received replaces
@@ -104,7 +116,7 @@ func Started(state string) bool {
 
 // Start starts a member, which takes over the listener.
 func Start(l net.Listener, s Security, o Options) (*Group, error) {
-	g := &Group{o: o, failed: make(chan error, 1), left: make(chan struct{})}
+	g := &Group{o: o, failed: make(chan error, 1), left: make(chan struct{}), full: make(chan struct{}, 1)}
 	if err := g.open(l, s); err != nil {
 		return nil, errors.Join(fmt.Errorf("start the consensus of masters: %w", err), l.Close(), g.closeFiles())
 	}
@@ -153,13 +165,31 @@ func (g *Group) open(l net.Listener, s Security) (err error) {
 	g.port = newPort(l, s, g)
 	g.transport = raft.NewNetworkTransportWithConfig(&raft.NetworkTransportConfig{
 		Stream: g.port, MaxPool: keptConnections, Timeout: rpcTimeout, Logger: g.o.Log})
-	g.raft, err = raft.NewRaft(c, (*machine)(g), g.log, g.log, kept, g.transport)
+	cached, err := raft.NewLogCache(cachedEntries, g.log)
+	if err == nil {
+		g.raft, err = raft.NewRaft(c, (*machine)(g), cached, g.log, kept, g.transport)
+	}
 	if err != nil {
 		return errors.Join(err, g.transport.Close(), g.port.Close())
 	}
+	g.running.Go(g.checkpoints)
 	close(g.port.ready)
 	g.watching.Go(func() { (&watch{raft: g.raft, self: c.LocalID, timeout: g.o.Timeout}).run(g.left) })
 	return nil
+}
+
+// checkpoints makes those that are wanted before their time.
+func (g *Group) checkpoints() {
+	for {
+		select {
+		case <-g.left:
+			return
+		case <-g.full:
+			if err := g.Checkpoint(); err != nil { // the next entry asks again
+				g.o.Log.Warn("no checkpoint", "error", err)
+			}
+		}
+	}
 }
 
 // found begins a group. Its first entry, which names the member, is said to be in a snapshot already, so that whoever
@@ -274,6 +304,13 @@ func (g *Group) Meta(name string) ([]byte, error) {
 
 // Checkpoint makes one now.
 func (g *Group) Checkpoint() error {
+	if entries := g.applied.entries.Load(); entries > 0 {
+		c := g.raft.ReloadableConfig()
+		c.TrailingLogs = min(g.o.KeepEntries, max(1, g.o.KeepBytes/max(1, g.applied.bytes.Load()/entries)))
+		if err := g.raft.ReloadConfig(c); err != nil {
+			return err
+		}
+	}
 	if err := g.raft.Snapshot().Error(); err != nil && !errors.Is(err, raft.ErrNothingNewToSnapshot) {
 		return err
 	}
@@ -294,6 +331,7 @@ func (g *Group) leave() (err error) {
 		close(g.left)
 		g.watching.Wait()
 		err = errors.Join(g.raft.Shutdown().Error(), g.transport.Close(), g.port.Close())
+		g.running.Wait()
 	})
 	return err
 }
@@ -322,6 +360,10 @@ func (m *machine) Apply(log *raft.Log) any {
 	if len(m.failed) > 0 {
 		return result{err: errors.New("an entry before could not be applied")}
 	}
+	m.applied.entries.Add(1)
+	if m.applied.bytes.Add(uint64(len(log.Data))) > m.o.KeepBytes/4 {
+		(*Group)(m).wantCheckpoint()
+	}
 	r := m.apply(log)
 	if r.err != nil && !errors.Is(r.err, ErrNotLeader) {
 		r.err = fmt.Errorf("apply entry %d: %w", log.Index, r.err)
@@ -348,8 +390,22 @@ func (m *machine) apply(log *raft.Log) (r result) {
 	}
 	m.applying.Lock()
 	defer m.applying.Unlock()
-	r.outcome, r.err = m.state.Partitions[partition].Apply(log.Index, log.Term, &b)
+	p := m.state.Partitions[partition]
+	if r.outcome, r.err = p.Apply(log.Index, log.Term, &b); r.err != nil {
+		return r
+	}
+	var outgrown bool
+	if outgrown, r.err = p.Outgrown(m.o.CheckpointGrowth); outgrown {
+		(*Group)(m).wantCheckpoint()
+	}
 	return r
+}
+
+func (g *Group) wantCheckpoint() {
+	select {
+	case g.full <- struct{}{}:
+	default:
+	}
 }
 
 // Snapshot makes a checkpoint.
@@ -360,6 +416,8 @@ func (m *machine) Snapshot() (raft.FSMSnapshot, error) {
 	if m.state == nil {
 		return nil, ErrNoState
 	}
+	m.applied.entries.Store(0)
+	m.applied.bytes.Store(0)
 	return persisted{}, m.state.Checkpoint()
 }
 

@@ -550,6 +550,41 @@ func several(t testing.TB, count int, change func(*Options)) (groups []*Group) {
 	return groups
 }
 
+// TestCheckpointsBeforeTheirTime: a file that grows and a log of large entries have a checkpoint long before so many
+// entries as it is made after otherwise, and the log keeps as many as its bytes allow.
+func TestCheckpointsBeforeTheirTime(t *testing.T) {
+	for name, change := range map[string]func(*Options){
+		"growth": func(o *Options) { o.CheckpointGrowth = 1 << 20 },
+		"bytes":  func(o *Options) { o.CheckpointGrowth, o.KeepBytes = 1<<40, 1<<20 },
+	} {
+		t.Run(name, func(t *testing.T) {
+			g := several(t, 1, change)[0]
+			l, err := g.Lead()
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer l.End()
+			begun, err := g.log.FirstIndex()
+			if err != nil {
+				t.Fatal(err)
+			}
+			until(t, "a checkpoint", func() bool {
+				b := store.NewBatch(noon)
+				b.PutMeta("large", make([]byte, 64<<10))
+				if _, err := l.State.Partitions[0].Commit(b); err != nil {
+					t.Fatal(err)
+				}
+				if name == "growth" {
+					kept, err := (&snapshots{group: g, dir: store.LogDir(g.o.State)}).List()
+					return err == nil && len(kept) == 1 && kept[0].Index > begun
+				}
+				first, err := g.log.FirstIndex()
+				return err == nil && first > begun
+			})
+		})
+	}
+}
+
 // TestAMemberThatCannotApplyLeaves: a leader whose file may not grow stops leading, and the others go on with the batch
 // that it could not apply.
 func TestAMemberThatCannotApplyLeaves(t *testing.T) {
