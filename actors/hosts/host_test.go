@@ -496,3 +496,22 @@ func TestWhatComesForAHostThatGoesToRestWakesIt(t *testing.T) {
 		}
 	})
 }
+
+// A partition that was spawned may speak of a host before Hosts knows which partition has which host.
+func TestWhatComesBeforeTheIntroductionWakesItsHost(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := newHouse(t, nil)
+		later := h.master.Spawn(t, hosts.Props(host.DefaultOptions(), h.master.PID, actortest.Log()), "later")
+		h.master.Tell(later, &protocol.ToHost{Host: lone, Message: &protocol.PagesFound{}})
+		actortest.Pass(time.Second)
+		if asked := actortest.TakeOf[*protocol.HostAsked](h.partition); len(asked) != 0 {
+			t.Errorf("asked for %d hosts before the introduction", len(asked))
+		}
+		h.master.Tell(later, &hosts.Introduction{Partitions: []*actor.PID{h.partition.PID},
+			PartitionOf: func(string) int { return 0 }})
+		actortest.Pass(time.Second)
+		if asked := actortest.TakeOf[*protocol.HostAsked](h.partition); len(asked) != 1 || asked[0].Host != lone {
+			t.Errorf("asked for %v, want the host that was spoken of", asked)
+		}
+	})
+}

@@ -34,7 +34,8 @@ type Hosts struct {
 	log    *logrus.Entry
 
 	partitions  []*actor.PID
-	partitionOf func(string) int
+	partitionOf func(string) int // nil: not introduced yet
+	early       []early          // what partitions sent before
 	skips       *actor.PID
 	regions     *admission.Known
 	resources   *protocol.ResourcesChanged // the latest
@@ -44,6 +45,13 @@ type Hosts struct {
 	listing     int               // answers awaited
 	overlooked  bool              // a host was not woken for want of room: list again
 	timer       floor.Timer
+}
+
+// early is a message for a host that came before the Introduction: partitions begin to work when they are spawned.
+type early struct {
+	host    string
+	message any
+	must    bool
 }
 
 type awakeHost struct {
@@ -66,6 +74,10 @@ func (h *Hosts) Receive(ctx actor.Context) {
 	switch m := ctx.Message().(type) {
 	case *Introduction:
 		h.partitions, h.partitionOf, h.skips = m.Partitions, m.PartitionOf, m.Skips
+		for _, e := range h.early {
+			h.forward(ctx, e.host, e.message, e.must)
+		}
+		h.early = nil
 		h.list(ctx)
 	case *actor.Stopping:
 		h.timer.Stop()
@@ -121,6 +133,10 @@ func (h *Hosts) sendAll(ctx actor.Context, message any) {
 // forward gives a message to a host, waking it. When there is no room for one more, only what must not be lost wakes
 // it.
 func (h *Hosts) forward(ctx actor.Context, host string, message any, must bool) {
+	if h.partitionOf == nil {
+		h.early = append(h.early, early{host, message, must})
+		return
+	}
 	a := h.awake[host]
 	switch {
 	case a == nil && !must && len(h.awake) >= h.o.MaxAwake:
