@@ -52,7 +52,8 @@ type masters struct {
 const (
 	lookEvery = 200 * time.Millisecond // whether the run is over, and what to tend
 	tendEvery = time.Second
-	farewell  = 5 * time.Second // for the others to learn of the end
+	// for the others to learn of the end; one that is gone is not waited for when the gossip knows, in 6 s
+	farewell = 30 * time.Second
 	// without a leader: an election takes some two seconds
 	leaderless = 15 * time.Second
 	warnEvery  = time.Minute
@@ -161,18 +162,7 @@ func (m *masters) run(ctx context.Context) (status master.Status, err error) {
 			return master.Status{End: master.Stopped}, nil
 		case err := <-m.group.Failed():
 			return status, err
-		case elected := <-m.group.Elected():
-			if !elected {
-				continue
-			}
-			endShow()
-			status, err = m.lead(ctx)
-			if err == nil || !errors.Is(err, errDeposed) {
-				return status, err
-			}
-			m.log.WithField("err", err).Info("following")
-			leaderSeen = time.Now()
-			endShow = m.show(ctx)
+		case <-m.group.Elected():
 		case now := <-looking.C:
 			if m.group.Status().Leader != "" {
 				if leaderSeen = now; !warned.IsZero() {
@@ -185,9 +175,21 @@ func (m *masters) run(ctx context.Context) (status master.Status, err error) {
 			}
 			run, err := m.runKept()
 			if err == nil && run.Over && !(before.Over && run.Begun.Equal(before.Begun)) {
+				m.linger()
 				return m.lastStatus()
 			}
 		}
+		if !m.group.Leads() { // it may have been elected again while it ended what it did as the leader before
+			continue
+		}
+		endShow()
+		status, err = m.lead(ctx)
+		if err == nil || !errors.Is(err, errDeposed) {
+			return status, err
+		}
+		m.log.WithField("err", err).Info("following")
+		leaderSeen = time.Now()
+		endShow = m.show(ctx)
 	}
 }
 
@@ -276,9 +278,6 @@ func (m *masters) attendGroup(ctx context.Context, l *consensus.Leadership,
 	defer end()
 	var watching sync.WaitGroup
 	watching.Go(func() {
-		tending := time.NewTicker(tendEvery)
-		defer tending.Stop()
-		var refused string
 		for {
 			select {
 			case <-asked.Done():
@@ -293,15 +292,10 @@ func (m *masters) attendGroup(ctx context.Context, l *consensus.Leadership,
 			case <-m.group.Elected(): // also after the member has failed, of which run is told
 				depose(errDeposed)
 				return
-			case <-tending.C:
-				err := l.Tend(inner, m.others())
-				if why := fmt.Sprint(err); err != nil && why != refused {
-					m.log.WithField("err", err).Warn("a master is not added to the group")
-				}
-				refused = fmt.Sprint(err)
 			}
 		}
 	})
+	watching.Go(func() { m.tend(asked, l) })
 	endpoint, err := m.flags.run.HTTP.Open()
 	var pings *config.Endpoint
 	if err == nil {
@@ -318,6 +312,25 @@ func (m *masters) attendGroup(ctx context.Context, l *consensus.Leadership,
 		err = cause
 	}
 	return status, err
+}
+
+// tend cares for the other masters until the lead ends, which one that does not answer must not delay.
+func (m *masters) tend(ctx context.Context, l *consensus.Leadership) {
+	tending := time.NewTicker(tendEvery)
+	defer tending.Stop()
+	var refused string
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-tending.C:
+			err := l.Tend(ctx, m.others())
+			if why := fmt.Sprint(err); err != nil && why != refused && ctx.Err() == nil {
+				m.log.WithField("err", err).Warn("a master is not added to the group")
+			}
+			refused = fmt.Sprint(err)
+		}
+	}
 }
 
 // show answers HTTP while another master leads.
@@ -403,7 +416,7 @@ func (m *masters) takeOver(state *store.State, o *master.Options) (run master.Ru
 // founded reports whether this master has founded the group and did not lead it yet.
 func (m *masters) founded() bool { return !m.begun.Begun.IsZero() }
 
-// announceEnd has the other masters know that the run is over, and waits for them.
+// announceEnd has the other masters know that the run is over, and waits until all that are there do.
 func (m *masters) announceEnd(run master.Run, l *consensus.Leadership) error {
 	if err := keepRun(l.State, run); err != nil {
 		return err
@@ -417,11 +430,31 @@ func (m *masters) announceEnd(run master.Run, l *consensus.Leadership) error {
 		}
 		behind := false
 		for _, other := range all {
-			behind = behind || other.Lost == "" && other.Name != m.o.Name
+			behind = behind || (other.Lost != "" || other.Behind > 0) && m.isMaster(other.Name)
 		}
 		if !behind {
 			return nil
 		}
 	}
 	return nil
+}
+
+// linger stays until the master that leads is gone: it needs a majority to tell one that is slow of the end.
+func (m *masters) linger() {
+	looking := time.NewTicker(lookEvery)
+	defer looking.Stop()
+	for end := time.Now().Add(farewell + time.Second); time.Now().Before(end) && m.isLed(); <-looking.C {
+	}
+}
+
+// isLed reports whether the gossip shows another master that leads.
+func (m *masters) isLed() bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for _, c := range m.present {
+		if c.Role == cluster.Master {
+			return true
+		}
+	}
+	return false
 }

@@ -158,6 +158,9 @@ func (l *Leadership) Tend(ctx context.Context, present []Member) (refused error)
 	return refused
 }
 
+// Leads reports whether this member leads, as far as it knows.
+func (g *Group) Leads() bool { return g.raft.State() == raft.Leader }
+
 // Leads reports whether this leadership lasts, as far as this member knows.
 func (l *Leadership) Leads() bool {
 	return l.raft.State() == raft.Leader && l.raft.CurrentTerm() == l.Term
