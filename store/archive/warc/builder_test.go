@@ -9,6 +9,7 @@ import (
 	"net/netip"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -165,6 +166,22 @@ func TestExchangesReadBackAsTheyWere(t *testing.T) {
 					t.Errorf("%s: metadata is %v %q", sentence, about.entry.Header, about.block)
 				}
 			}
+		}
+	}
+}
+
+// The names of the records of an exchange differ, from those of any other too, and are UUIDs of version 4.
+func TestNoTwoRecordsHaveTheSameName(t *testing.T) {
+	b, names, version4 := builder(t, warc.DefaultOptions()), map[string]bool{},
+		regexp.MustCompile("^<urn:uuid:[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}>$")
+	for range 1000 {
+		data, _ := b.AppendExchange(nil, exchanges()["an answer with metadata"])
+		for _, r := range readAll(t, data) {
+			name := r.entry.Header.Get("WARC-Record-ID")
+			if names[name] || !version4.MatchString(name) {
+				t.Fatalf("%s is the name of another record, or no UUID", name)
+			}
+			names[name] = true
 		}
 	}
 }

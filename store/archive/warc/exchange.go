@@ -65,9 +65,7 @@ func (b *Builder) AppendExchange(dst []byte, x *Exchange) ([]byte, Members) {
 		x.PayloadDigest = Sum(payload)
 	}
 	capture, request, about := &b.records[0], &b.records[1], &b.records[2]
-	for i := range b.ids {
-		b.ids[i] = NewID()
-	}
+	b.ids = newIDs()
 	*capture = Record{
 		Type: Response, ID: b.ids[0], Date: x.At, TargetURI: x.URI, IP: x.IP, ContentType: TypeResponse,
 		Truncated:             x.Truncated,
