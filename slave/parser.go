@@ -400,21 +400,14 @@ func (p *Parser) html(m *parse, directives *robots.Directives) weburl.URL {
 	options := p.options()
 	options.JSONLD = m.rules.JsonLd
 	options.XML = v.Mime == "application/xhtml+xml"
+	if p.wordless(m) {
+		options.MaxText = 0
+	}
 	p.document.Scan(text, options)
 	d := &p.document
-	v.Title, v.Language = d.Title, charset.Language(d.Lang, v.Charset, d.Text)
-	if about := m.rules.admission.Topic; about != nil {
-		p.reading = about.Read(d.Title, d.Text)
-		v.Topic = 1 + uint32(1000*p.reading.Score)
-	}
-	v.MainDigest = fingerprint.Main(d.Text)
-	if m.rules.Near {
-		var near fingerprint.Near
-		if v.Simhash, near = p.nearer.Sketch(d.Text); near.Count > 0 {
-			v.Near = near.Append(nil)
-		}
-	} else {
-		v.Simhash = fingerprint.Sim(d.Text)
+	v.Title = d.Title
+	if options.MaxText > 0 {
+		p.words(m)
 	}
 	directives.NoIndex = directives.NoIndex || d.NoIndex
 	directives.NoFollow = directives.NoFollow || d.NoFollow
@@ -429,6 +422,33 @@ func (p *Parser) html(m *parse, directives *robots.Directives) weburl.URL {
 		}
 	}
 	return base
+}
+
+// wordless reports that nobody asks for the words of a page: its bytes are those of the last visit, so the state has
+// what follows from them, and no rule looks at them at each visit. Its links are judged again: what is admitted changes
+// with the rules, the stop list and the room of the crawl.
+func (p *Parser) wordless(m *parse) bool {
+	return m.visited.Unchanged && !p.o.Metadata && !m.rules.Near && len(m.rules.Languages) == 0 &&
+		m.rules.admission.Topic == nil
+}
+
+// words says of a page what its words say: the language, the topic, the sketch.
+func (p *Parser) words(m *parse) {
+	d, v := &p.document, m.visited
+	v.Language = charset.Language(d.Lang, v.Charset, d.Text)
+	if about := m.rules.admission.Topic; about != nil {
+		p.reading = about.Read(d.Title, d.Text)
+		v.Topic = 1 + uint32(1000*p.reading.Score)
+	}
+	v.MainDigest = fingerprint.Main(d.Text)
+	if m.rules.Near {
+		var near fingerprint.Near
+		if v.Simhash, near = p.nearer.Sketch(d.Text); near.Count > 0 {
+			v.Near = near.Append(nil)
+		}
+	} else {
+		v.Simhash = fingerprint.Sim(d.Text)
+	}
 }
 
 // requisites scans what is no page and may load more: sheets, scripts, manifests, pictures in SVG. It reports whether

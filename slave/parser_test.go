@@ -10,10 +10,12 @@ import (
 	"henro/actors/admission"
 	"henro/actors/robots"
 	"henro/actors/scope"
+	"henro/actors/topic"
 	"henro/messages"
 	"henro/messages/outlink"
 	"henro/messages/weburl"
 	"henro/slave/fetch"
+	"henro/store/archive/warc"
 	"henro/store/fingerprint"
 )
 
@@ -102,6 +104,37 @@ func TestTheLinksOfALinkFarmAreBoundedInBytes(t *testing.T) {
 	m = answered(200, "", "", "", "text/html", []byte("<a href=in></a>"))
 	if p.page(m, &parsed{}); len(m.visited.Links.Urls) != 1 {
 		t.Errorf("the next page has %d links", len(m.visited.Links.Urls))
+	}
+}
+
+// The words of a page whose bytes are as before are not looked at unless a rule asks for them; its links are.
+func TestThePageThatIsAsBeforeHasItsLinksJudgedAgain(t *testing.T) {
+	body := []byte("<title>Of it</title><p>Some words about <a href=in>it</a> and more.")
+	about, err := topic.Parse([]byte("words"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for sentence, c := range map[string]struct {
+		change func(*parse, *Parser)
+		words  bool
+	}{
+		"as before":    {func(*parse, *Parser) {}, false},
+		"changed":      {func(m *parse, _ *Parser) { m.task.Digest = []byte("another") }, true},
+		"new":          {func(m *parse, _ *Parser) { m.task = nil }, true},
+		"compared":     {func(m *parse, _ *Parser) { m.rules.Near = true }, true},
+		"in languages": {func(m *parse, _ *Parser) { m.rules.Languages = []string{"en"} }, true},
+		"described":    {func(_ *parse, p *Parser) { p.o.Metadata = true }, true},
+		"for a topic":  {func(m *parse, _ *Parser) { m.rules.admission.Topic = about }, true},
+	} {
+		m, p := answered(200, "", "", "", "text/html", body), &Parser{o: DefaultOptions(), unique: map[string]struct{}{}}
+		digest := warc.Sum(body)
+		m.task = &messages.Task{Digest: digest[:]}
+		c.change(m, p)
+		p.page(m, &parsed{})
+		if v := m.visited; v.Simhash != 0 != c.words || v.MainDigest != 0 != c.words || v.Title != "Of it" ||
+			!slices.Equal(v.Links.Urls, []string{"http://a.example/folder/in"}) {
+			t.Errorf("%s: %v", sentence, v)
+		}
 	}
 }
 

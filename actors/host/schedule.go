@@ -310,6 +310,9 @@ const (
 
 // parseDate reads a date of HTTP in any of the three forms that RFC 9110 5.6.7 has recipients accept.
 func parseDate(text string) (time.Time, bool) {
+	if text == "" { // as most often: three errors would be made for nothing
+		return time.Time{}, false
+	}
 	for _, layout := range []string{httpTime, time.RFC850, time.ANSIC} {
 		if at, err := time.Parse(layout, text); err == nil {
 			return at, true
