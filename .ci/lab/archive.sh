@@ -57,7 +57,7 @@ down
 serve FORGETFUL=git
 "$dir/bin/henro" crawl --dir "$dir/whole" "${flags[@]}" --seeds "$dir/sites/seeds.txt" --continuous --for 90s >"$dir/again.log" 2>&1 &
 crawl=$!
-revisits() { cat "$dir"/whole/warc/*.cdxj.open 2>/dev/null | grep '"warc/revisit"' | grep -c "\"status\":\"$1\"" || true; }
+revisits() { grep '"warcRevisit:' "$dir/whole/logs/fetch.jsonl" 2>/dev/null | grep -c "\"status_code\":$1," || true; }
 until { [ "$(revisits 304)" -ge 30 ] && [ "$(revisits 200)" -ge 1 ]; } || ! kill -0 "$crawl" 2>/dev/null; do sleep 0.3; done
 sleep 1
 kill -INT "$crawl" 2>/dev/null || true

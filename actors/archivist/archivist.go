@@ -359,10 +359,10 @@ type files struct {
 	payloads *payloads.Index
 	lock     *flock.Flock // of directory and prefix
 	writer   *warc.Writer
-	index    *os.File  // of the open file, unsorted
-	lost     bool      // the index lacks lines: it is made from the file at its end
-	bare     []string  // names of files that were finished and could not be indexed
-	bareAt   time.Time // when that was last tried
+	index    *cdxj.Growing // of the open file, unsorted
+	lost     bool          // the index lacks lines: it is made from the file at its end
+	bare     []string      // names of files that were finished and could not be indexed
+	bareAt   time.Time     // when that was last tried
 	line     []byte
 	broken   bool // something was appended that must not stay
 }
@@ -512,10 +512,10 @@ func (s *files) list(lines []byte) {
 	}
 	var err error
 	if s.index == nil {
-		s.index, err = os.Create(s.path(s.writer.Name()) + warc.OpenSuffix)
+		s.index, err = cdxj.CreateGrowing(s.path(s.writer.Name()) + warc.OpenSuffix)
 	}
 	if err == nil {
-		_, err = s.index.Write(lines)
+		err = s.index.Append(lines)
 	}
 	if err != nil {
 		s.lost = true

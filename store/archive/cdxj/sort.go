@@ -13,20 +13,17 @@ import (
 	"slices"
 	"sort"
 	"strings"
-
-	"github.com/klauspost/compress/s2"
 )
 
 const (
 	runBytes  = 16 << 20 // of lines sorted at a time
 	lineBytes = 1 << 20  // of one line at most
-	runBlock  = 64 << 10 // of a run, compressed at a time
 	fanIn     = 64       // files merged at a time
 	runSuffix = ".run"   // of sorted lines that wait to be merged, in the stream format of S2: a third of their length
 )
 
-// SortFile writes the lines of the file src to dst in order, each once. dst appears whole or not at all, and on the
-// disk.
+// SortFile writes the lines of the file src, a text or Growing, to dst in order, each once. dst appears whole or not at
+// all, and on the disk.
 func SortFile(dst, src string) error { return sortFile(dst, src, runBytes) }
 
 // sortFile is SortFile with runs of size bytes.
@@ -42,7 +39,7 @@ func sortFile(dst, src string, size int) (err error) {
 			err = errors.Join(err, os.Remove(run))
 		}
 	}()
-	r := bufio.NewReaderSize(in, lineBytes)
+	r, _ := plain(in, lineBytes)
 	for {
 		text, lines, last, err := readRun(r, size)
 		if err != nil {
@@ -106,7 +103,7 @@ func spill(path string, write func(io.Writer) error) error {
 	if err != nil {
 		return err
 	}
-	w := s2.NewWriter(f, s2.WriterConcurrency(1), s2.WriterBlockSize(runBlock))
+	w := packer(f)
 	if err := errors.Join(write(w), w.Close(), f.Close()); err != nil {
 		return fmt.Errorf("write %s: %w", path, err)
 	}
@@ -160,7 +157,7 @@ func mergeFiles(dst string, fan int, paths []string) (err error) {
 		defer f.Close() // again, on the ways out by an error
 		files[i], lines[i] = f, f
 		if strings.HasSuffix(path, runSuffix) {
-			lines[i] = s2.NewReader(f, s2.ReaderMaxBlockSize(runBlock))
+			lines[i] = unpacker(f)
 		}
 	}
 	return replace(dst, func(w io.Writer) error {

@@ -1,0 +1,60 @@
+package cdxj
+
+import (
+	"bufio"
+	"errors"
+	"io"
+	"os"
+
+	"github.com/klauspost/compress/s2"
+)
+
+// Growing is the index of a WARC file that still grows: its lines as they come, in the stream format of S2, which takes
+// a third of their length. SortFile reads it, and Recall does while it grows. It is not synced: after a crash the index
+// is made of the WARC file.
+type Growing struct {
+	file *os.File
+	pack *s2.Writer
+}
+
+// CreateGrowing begins the index at path.
+func CreateGrowing(path string) (*Growing, error) {
+	f, err := os.Create(path)
+	if err != nil {
+		return nil, err
+	}
+	return &Growing{f, packer(f)}, nil
+}
+
+// Append adds lines with their ends. They can be read from then on.
+func (g *Growing) Append(lines []byte) error {
+	_, err := g.pack.Write(lines)
+	return errors.Join(err, g.pack.Flush())
+}
+
+// Name is where the index lies.
+func (g *Growing) Name() string { return g.file.Name() }
+
+// Close ends the index.
+func (g *Growing) Close() error { return errors.Join(g.pack.Close(), g.file.Close()) }
+
+// packer packs lines; they are read back by unpacker.
+func packer(w io.Writer) *s2.Writer {
+	return s2.NewWriter(w, s2.WriterConcurrency(1), s2.WriterBlockSize(packedBlock))
+}
+
+func unpacker(r io.Reader) io.Reader { return s2.NewReader(r, s2.ReaderMaxBlockSize(packedBlock)) }
+
+const (
+	packedBlock = 64 << 10 // of lines, packed at a time
+	packedMagic = 0xff     // begins a stream of S2, and no line
+)
+
+// plain returns the lines of an index that may be packed.
+func plain(r io.Reader, size int) (lines *bufio.Reader, packed bool) {
+	lines = bufio.NewReaderSize(r, size)
+	if first, err := lines.Peek(1); err == nil && first[0] == packedMagic {
+		return bufio.NewReaderSize(unpacker(lines), size), true
+	}
+	return lines, false
+}
