@@ -602,8 +602,11 @@ func (p *Parser) archive(ctx actor.Context, m *parse, made *factMade) {
 	if v := made.fact.Visited; v != nil && p.o.Metadata {
 		x.About = append(x.About, p.about(m, v)...)
 	}
-	room := make([]byte, 0, len(r.Payload)/3+2048) // HTML comes to a quarter of itself: grown once, if at all
-	records, members := p.builder.AppendExchange(room, x)
+	room := len(r.Payload)/3 + 2048 // HTML comes to a quarter of itself: grown once, if at all
+	if x.Earlier != nil {
+		room = 1280 // a revisit and its request take some 960
+	}
+	records, members := p.builder.AppendExchange(make([]byte, 0, room), x)
 	made.count(len(records))
 	ctx.RequestWithCustomSender(p.archivist, &archivist.Archive{
 		Records: records, Captures: []cdxj.Entry{cdxj.New(r.URL, x, members, r.Status, r.Header.Get("Content-Type"))},

@@ -192,6 +192,7 @@ func (p *Partition) giveOverflow(ctx actor.Context, m *protocol.OverflowAsked) {
 // line; where reading stops, some that have ended may be left.
 func (p *Partition) readLine(id store.HostID, first, limit int) (entries []store.Entry, err error) {
 	line := p.due.lines[id]
+	entries = make([]store.Entry, 0, max(0, min(limit, len(line)-first)))
 	live, n := line[:0], 0
 	for ; n < len(line) && len(entries) < limit; n++ {
 		entry, err := p.disk.At(line[n])

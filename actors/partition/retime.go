@@ -126,10 +126,10 @@ func (p *passes) next() (moves []store.Entry, over bool, err error) {
 	if err != nil {
 		return nil, true, err
 	}
-	p.after = after
-	for _, entry := range entries {
-		if p.begun < sweepPasses && p.moves(&entry.Page) {
-			moves = append(moves, entry)
+	p.after, moves = after, entries[:0]
+	for i := range entries {
+		if p.begun < sweepPasses && p.moves(&entries[i].Page) {
+			moves = append(moves, entries[i])
 		}
 	}
 	p.moved += len(moves)
@@ -172,12 +172,12 @@ func (s *Sweep) step(ctx actor.Context) {
 	case over:
 		s.end(ctx, &protocol.Retimed{Count: s.count, Err: err})
 	case len(moves) > 0:
-		w := &protocol.Write{Urgent: true}
-		for _, entry := range moves {
-			if s.revives != nil && entry.Page.LastVisit.IsZero() {
-				w.Renews = append(w.Renews, entry)
+		w := &protocol.Write{Urgent: true, Moves: moves[:0]}
+		for i := range moves {
+			if s.revives != nil && moves[i].Page.LastVisit.IsZero() {
+				w.Renews = append(w.Renews, moves[i])
 			} else {
-				w.Moves = append(w.Moves, entry)
+				w.Moves = append(w.Moves, moves[i])
 			}
 		}
 		s.renewed += len(w.Renews)
