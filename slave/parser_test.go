@@ -126,7 +126,8 @@ func TestThePageThatIsAsBeforeHasItsLinksJudgedAgain(t *testing.T) {
 		"described":    {func(_ *parse, p *Parser) { p.o.Metadata = true }, true},
 		"for a topic":  {func(m *parse, _ *Parser) { m.rules.admission.Topic = about }, true},
 	} {
-		m, p := answered(200, "", "", "", "text/html", body), &Parser{o: DefaultOptions(), unique: map[string]struct{}{}}
+		m := answered(200, "", "", "", "text/html", body)
+		p := &Parser{o: DefaultOptions(), unique: map[string]struct{}{}}
 		digest := warc.Sum(body)
 		m.task = &messages.Task{Digest: digest[:]}
 		c.change(m, p)
