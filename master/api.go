@@ -60,8 +60,8 @@ func (n *Node) Ready(ctx context.Context) error {
 	return nil
 }
 
-// Traces lets readers look into the mailboxes of this node and of the slaves, which answer through the cluster: so
-// the master alone needs to reach them.
+// Traces lets readers look into the mailboxes of this node, of the slaves and of other masters, which answer through
+// the cluster: so the master alone needs to reach them.
 func (n *Node) Traces() *console.Traces {
 	return &console.Traces{System: n.system, Nodes: func(ctx context.Context, node string) ([]*actor.PID, error) {
 		status, err := Ask[*Status](ctx, n, &StatusAsked{})
@@ -71,6 +71,11 @@ func (n *Node) Traces() *console.Traces {
 		var pids []*actor.PID
 		if node == "" || node == n.o.Name {
 			pids = append(pids, floor.TracingAt(n.system.Address()))
+		}
+		for name, address := range n.o.others() {
+			if node == "" || node == name {
+				pids = append(pids, floor.TracingAt(address))
+			}
 		}
 		for _, s := range status.Slaves {
 			if s.Address != "" && (node == "" || node == s.Name) {

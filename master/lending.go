@@ -33,8 +33,8 @@ type lending struct {
 
 // newLending makes the lending of a crawl whose state has so many partitions.
 func newLending(o *Options, c *clocks, partitions int, seen *seenResources, log *logrus.Entry) lending {
-	return lending{o: o, log: log, slaves: newSlaves(o.claim.Term), ready: newLine(o, c), lent: map[uint64]*actor.PID{},
-		lastID:    firstLease(o.claim.Term, time.Now()),
+	return lending{o: o, log: log, slaves: newSlaves(o.claim.Term, o.Run.Drained), ready: newLine(o, c),
+		lent: map[uint64]*actor.PID{}, lastID: firstLease(o.claim.Term, time.Now()),
 		restoring: restoring{partitions, map[string]early{}}, resources: resources{seen: seen}}
 }
 
@@ -136,6 +136,9 @@ func (l *lending) welcome(ctx actor.Context, msg *messages.SlaveRegistered) {
 	}
 	s.pid, s.from, s.version, s.address = ctx.Sender(), ctx.Sender(), msg.Version, msg.Address
 	s.connections = int(msg.Connections)
+	if l.slaves.drained[msg.Slave] != msg.Boot {
+		delete(l.slaves.drained, msg.Slave)
+	}
 	l.ledger = l.ledger.Updated(ledger.SlaveWelcomed{Slave: msg.Slave, Boot: msg.Boot, At: now})
 	for _, lease := range l.ledger.Orphaned(msg.Slave) {
 		l.void(ctx, lease.ID)

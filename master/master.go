@@ -22,6 +22,7 @@ package master
 
 import (
 	"fmt"
+	"maps"
 	"time"
 
 	"github.com/asynkron/protoactor-go/actor"
@@ -330,16 +331,16 @@ func (m *Master) Receive(ctx actor.Context) {
 		ctx.Respond(m.status())
 	case *StatusAsked:
 		ctx.Respond(m.status())
+	case *runAsked:
+		ctx.Respond(&Run{Paused: m.phase == Paused, End: m.end, Drained: maps.Clone(m.slaves.drained)})
 	case *clocksAsked:
 		ctx.Respond(m.ready.clocks.sharedBy(msg.hosts))
 	case *FetchesAsked:
 		ctx.Forward(m.fetches)
 	case *DrainSlave:
 		m.drain(ctx, msg.Slave, true)
-		m.dispatch(ctx)
 	case *ResumeSlave:
 		m.drain(ctx, msg.Slave, false)
-		m.dispatch(ctx)
 	case *ScopeAsked:
 		ctx.Respond(&protocol.ScopeChanged{Rules: m.scope})
 	case *tick:

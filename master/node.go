@@ -124,12 +124,12 @@ func (n *Node) Claim() messages.Claim { return n.o.claim }
 
 // Handover is the run as another master may go on with it; ok is false when it is ending.
 func (n *Node) Handover(ctx context.Context) (run Run, ok bool) {
-	status, err := Ask[*Status](ctx, n, &StatusAsked{})
-	if err != nil || status.End != "" {
+	now, err := Ask[*Run](ctx, n, &runAsked{})
+	if err != nil || now.End != "" {
 		return run, false
 	}
-	run = n.began
-	run.Paused = status.State == Paused
+	run = *now
+	run.Begun, run.Before = n.began.Begun, n.began.Before
 	return run, true
 }
 

@@ -14,6 +14,7 @@ import (
 	"henro/messages"
 	"henro/messages/outlink"
 	"henro/store"
+	"henro/store/consensus"
 )
 
 // Options are those of one crawl.
@@ -62,6 +63,10 @@ type Options struct {
 	// Keep has the other masters know a file of Dir. nil: there are none
 	Keep func(name string, content []byte) error
 	Run  Run // what of it is known already
+	// Masters are all masters of the crawl, as this one saw them last. nil: it is the only one
+	Masters func() []consensus.Member
+	// Others are the addresses of the actors of the other masters, by name. nil: there are none
+	Others func() map[string]string
 
 	visited uint64 // in this run until now, by Start
 

@@ -1,10 +1,14 @@
 package master
 
 import (
+	"bytes"
+	"os"
+	"path/filepath"
 	"time"
 
 	"henro/actors/partition"
 	"henro/store"
+	"henro/store/fsync"
 )
 
 // Run is what several masters know of the run under way, so that one of them can go on with it where another died: from
@@ -15,6 +19,8 @@ type Run struct {
 	Paused bool      `json:"paused"`
 	End    End       `json:"end"`  // why it is ending; empty: it is not
 	Over   bool      `json:"over"` // it has ended
+	// the boot of each slave that is to be lent nothing, by its name
+	Drained map[string]string `json:"drained,omitempty"`
 }
 
 // RunName is the file that Options.Keep is given for a Run.
@@ -22,6 +28,27 @@ const RunName = "run.json"
 
 // SharedFiles are the files of the crawl's directory that a master which takes over goes on from.
 var SharedFiles = [...]string{settingsName, seedsName, roundsName}
+
+// runAsked is a question to the Master, which answers with what of its Run has been ordered.
+type runAsked struct{}
+
+// WriteShared puts SharedFiles into a directory as the state has them, which meta reads.
+func WriteShared(dir string, meta func(name string) ([]byte, error)) error {
+	for _, name := range SharedFiles {
+		kept, err := meta(KeptName(name))
+		if err != nil {
+			return err
+		}
+		path := filepath.Join(dir, name)
+		if here, err := os.ReadFile(path); kept == nil || err == nil && bytes.Equal(here, kept) {
+			continue
+		}
+		if err := fsync.WriteFile(path, kept, 0o666); err != nil {
+			return err
+		}
+	}
+	return nil
+}
 
 // BeginRun is a run that begins now.
 func BeginRun(state *store.State) (Run, error) {
@@ -44,10 +71,18 @@ func KeptName(file string) string { return "master/" + file }
 // keepRun has the other masters know how the run stands.
 func (m *Master) keepRun() {
 	m.o.Run.Paused, m.o.Run.End = m.phase == Paused, m.end
+	m.o.Run.Drained = m.slaves.drained
 	if m.o.Keep == nil {
 		return
 	}
 	if err := m.o.writeJSON(RunName, &m.o.Run); err != nil {
 		m.log.WithField("err", err).Error("the other masters do not know of this order")
 	}
+}
+
+func (o *Options) others() map[string]string {
+	if o.Others == nil {
+		return nil
+	}
+	return o.Others()
 }

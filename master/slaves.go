@@ -91,7 +91,6 @@ type slave struct {
 	connections int
 	serial      uint64                  // of its latest request
 	asked       *messages.WorkRequested // the latest
-	drained     string                  // the boot that is to be lent nothing
 	acks        *messages.Stored
 
 	doubted    string // the boot that impossible, why and declined are of
@@ -118,19 +117,21 @@ func (s *slave) barred(boot string) bool {
 // slaves are those that the Master ever welcomed, and those whose protocol is not understood. What they hold and when
 // they last asked for work is in the ledger.
 type slaves struct {
-	known  map[string]*slave
-	barred map[string]*SlaveRefused
-	term   uint64 // of this master, in what it sends
+	known   map[string]*slave
+	barred  map[string]*SlaveRefused
+	drained map[string]string // of slaves that are to be lent nothing, the boot
+	term    uint64            // of this master, in what it sends
 }
 
-func newSlaves(term uint64) slaves {
-	return slaves{map[string]*slave{}, map[string]*SlaveRefused{}, term}
+func newSlaves(term uint64, drained map[string]string) slaves {
+	s := slaves{map[string]*slave{}, map[string]*SlaveRefused{}, map[string]string{}, term}
+	maps.Copy(s.drained, drained)
+	return s
 }
 
 // idle reports whether a boot of a slave is to be lent nothing.
 func (s slaves) idle(name, boot string) bool {
-	known := s.known[name]
-	return known != nil && known.drained != "" && known.drained == boot || known.barred(boot)
+	return boot != "" && s.drained[name] == boot || s.known[name].barred(boot)
 }
 
 // lendable reports whether a slave is there and wants hosts.
@@ -277,20 +278,21 @@ func (s *slave) rest(now time.Time) {
 }
 
 // drain takes the leases of a slave back, or ends that.
-func (l *lending) drain(ctx actor.Context, name string, on bool) {
-	known, ok := l.ledger.Slave(name)
-	s := l.slaves.known[name]
-	if !ok || s == nil {
+func (m *Master) drain(ctx actor.Context, name string, on bool) {
+	known, ok := m.ledger.Slave(name)
+	if !ok || m.slaves.known[name] == nil {
 		ctx.Respond(&SlaveAnswered{})
 		return
 	}
-	s.drained = ""
+	delete(m.slaves.drained, name)
 	if on {
-		s.drained = known.Boot
-		l.slaves.revoke(ctx, name, l.ledger.HeldBy(name, known.Boot))
+		m.slaves.drained[name] = known.Boot
+		m.slaves.revoke(ctx, name, m.ledger.HeldBy(name, known.Boot))
 	}
-	status := l.slaves.status(known)
+	m.keepRun()
+	status := m.slaves.status(known)
 	ctx.Respond(&SlaveAnswered{Slave: &status})
+	m.dispatch(ctx)
 }
 
 // revoke asks a slave to give leases back, after the request under way.

@@ -80,6 +80,14 @@ func New(o Options, tables ...[]Route) *Console {
 	return c
 }
 
+// Passed is c for requests that another node passes on, which has judged who asks. What a page of another site may ask
+// for is judged here.
+func (c *Console) Passed() *Console {
+	passed := *c
+	passed.o = Options{Public: true}
+	return &passed
+}
+
 // Patterns are those of all routes, sorted.
 func (c *Console) Patterns() []string { return slices.Sorted(maps.Keys(c.routes)) }
 

@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/spf13/pflag"
+	"golang.org/x/sync/errgroup"
 
 	"henro/actors/console"
 	"henro/docs"
@@ -98,6 +99,16 @@ func listen(flag, address string, anywhere bool, advice string) (net.Listener, e
 type Endpoint struct {
 	Listener net.Listener
 	options  console.Options
+	passed   net.Listener // requests that other masters pass on; nil: none
+	judged   bool         // these have judged who asks
+}
+
+// Receive has the endpoint answer what other masters pass on, too. Judged says that a stranger cannot connect there, so
+// that they have judged who asks; otherwise requests are judged here as those of anybody.
+func (e *Endpoint) Receive(passed net.Listener, judged bool) {
+	if e != nil {
+		e.passed, e.judged = passed, judged
+	}
 }
 
 // Open listens, or returns nil when that is off.
@@ -123,7 +134,17 @@ func (e *Endpoint) Serve(ctx context.Context, process console.Process, tables ..
 		<-ctx.Done()
 		return nil
 	}
-	return console.New(e.options, append(tables, process.Routes(), Manual())...).Serve(ctx, e.Listener)
+	c := console.New(e.options, append(tables, process.Routes(), Manual())...)
+	group, ctx := errgroup.WithContext(ctx)
+	group.Go(func() error { return c.Serve(ctx, e.Listener) })
+	if e.passed != nil {
+		passed := c
+		if e.judged {
+			passed = c.Passed()
+		}
+		group.Go(func() error { return passed.Serve(ctx, e.passed) })
+	}
+	return group.Wait()
 }
 
 // Manual is the table of what a node says of its own routes.

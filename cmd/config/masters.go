@@ -2,7 +2,11 @@ package config
 
 import (
 	"context"
+	"errors"
+	"fmt"
+	"net"
 	"net/http"
+	"net/http/httputil"
 
 	"henro/actors/console"
 	"henro/store/consensus"
@@ -13,6 +17,13 @@ type GroupOfMasters interface {
 	Members(ctx context.Context) ([]consensus.Member, error)
 	Move(name string) error
 	Remove(name string) error
+}
+
+// GroupFollowed is what a master that follows needs of it, too.
+type GroupFollowed interface {
+	GroupOfMasters
+	DialLeader(ctx context.Context) (net.Conn, error)
+	Status() consensus.Status
 }
 
 // MasterRoutes is the table of what a master answers of all masters of its crawl:
@@ -39,5 +50,44 @@ func MasterRoutes(g GroupOfMasters) []console.Route {
 		{Pattern: "GET /api/masters", Serve: func(w http.ResponseWriter, r *http.Request) { list(w, r, nil) }},
 		{Pattern: "POST /api/masters/move", Serve: order(g.Move)},
 		{Pattern: "POST /api/masters/remove", Serve: order(g.Remove)},
+	}
+}
+
+// passedBody bounds a request that is passed on: as much as any route of the master that leads takes.
+const passedBody = 8 << 20
+
+// FollowerRoutes is the table of what a master that follows answers beside what every process does: all else is passed
+// on to the one that leads, through the port of the consensus, since its HTTP may be bound to loopback. While nobody
+// leads it lists the masters itself.
+func FollowerRoutes(g GroupFollowed) []console.Route {
+	proxy := &httputil.ReverseProxy{
+		Rewrite: func(r *httputil.ProxyRequest) {
+			r.Out.URL.Scheme, r.Out.URL.Host = "http", "leader"
+			r.Out.Host = r.In.Host // by which it is told who links here
+		},
+		// a connection each: one that is kept may lead to a master that was deposed
+		Transport: &http.Transport{DisableKeepAlives: true, DisableCompression: true,
+			DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) { return g.DialLeader(ctx) }},
+		FlushInterval: -1, // events
+		ErrorHandler: func(w http.ResponseWriter, _ *http.Request, err error) {
+			if !errors.Is(err, consensus.ErrNoLeader) {
+				err = fmt.Errorf("the master that leads, %s, does not answer (it may have just been elected, or its "+
+					"--listen-http is off): %w", g.Status().Leader, err)
+			}
+			w.Header().Set("Retry-After", "2")
+			console.Fail(w, http.StatusServiceUnavailable, err)
+		},
+	}
+	list := MasterRoutes(g)[0].Serve
+	return []console.Route{
+		{Pattern: "GET /api/masters", Serve: func(w http.ResponseWriter, r *http.Request) {
+			if g.Status().Leader == "" {
+				list(w, r)
+				return
+			}
+			proxy.ServeHTTP(w, r)
+		}},
+		// which of them other sites may link to is judged by the master that leads
+		{Pattern: "/", Linked: true, Body: passedBody, Serve: proxy.ServeHTTP},
 	}
 }

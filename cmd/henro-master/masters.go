@@ -14,11 +14,13 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/asynkron/protoactor-go/actor"
 	"github.com/hashicorp/go-hclog"
 	"github.com/sirupsen/logrus"
 	"golang.org/x/sync/errgroup"
 
 	"henro/actors/console"
+	"henro/actors/floor"
 	"henro/cluster"
 	"henro/cmd/config"
 	"henro/master"
@@ -54,6 +56,8 @@ const (
 	tendEvery = time.Second
 	// for the others to learn of the end; one that is gone is not waited for when the gossip knows, in 6 s
 	farewell = 30 * time.Second
+	// what the crawl goes by is left beside this copy, for a look into it later
+	shareEvery = 10 * time.Second
 	// without a leader: an election takes some two seconds
 	leaderless = 15 * time.Second
 	warnEvery  = time.Minute
@@ -96,9 +100,22 @@ func (m *masters) notice(event cluster.Event) {
 // notify is notice, and gives the master that leads here the news.
 func (m *masters) notify(event cluster.Event) {
 	m.notice(event)
-	if node := m.node.Load(); node != nil {
+	if node := m.node.Load(); node != nil && !m.isOfGroup(event) {
 		config.TellMaster(m.telemetry.System, node, event)
 	}
+}
+
+// isOfGroup reports that news are of a master of the same group: which of them leads is not for the gossip to say, and
+// one that does not yet know that it is deposed is no rival.
+func (m *masters) isOfGroup(event cluster.Event) bool {
+	var c cluster.Member
+	switch e := event.(type) {
+	case *cluster.MemberUp:
+		c = e.Member
+	case *cluster.MemberUpdated:
+		c = e.Member
+	}
+	return c.Consensus != "" && m.group.Has(c.Name, c.Consensus)
 }
 
 func (m *masters) isMaster(name string) bool {
@@ -106,6 +123,29 @@ func (m *masters) isMaster(name string) bool {
 	defer m.mu.Unlock()
 	_, ok := m.present[name]
 	return ok
+}
+
+// otherActors are where the actors of the other masters are, by name.
+func (m *masters) otherActors() map[string]string {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	all := map[string]string{}
+	for name, c := range m.present {
+		all[name] = c.ActorAddress
+	}
+	return all
+}
+
+// ownTraces are what this master knows of itself while it follows.
+func (m *masters) ownTraces() *console.Traces {
+	system := m.telemetry.System
+	return &console.Traces{System: system, Nodes: func(_ context.Context, node string) ([]*actor.PID, error) {
+		if node != m.o.Name {
+			return nil, fmt.Errorf("%w here: this master follows; ask the one that leads, %s", console.ErrNoNode,
+				m.group.Status().Leader)
+		}
+		return []*actor.PID{floor.TracingAt(system.Address())}, nil
+	}}
 }
 
 func (m *masters) others() (all []consensus.Member) {
@@ -144,6 +184,9 @@ func (m *masters) open(found bool) (err error) {
 	if m.group, err = consensus.Start(m.listening, m.security, o); err != nil {
 		return config.StateError(m.o.Dir, err)
 	}
+	m.telemetry.Metrics.Register(config.NewGroupMetrics(m.group.Figures))
+	m.o.Masters = func() []consensus.Member { return m.group.Figures().Members }
+	m.o.Others = m.otherActors
 	return nil
 }
 
@@ -153,9 +196,10 @@ func (m *masters) run(ctx context.Context) (status master.Status, err error) {
 	looking := time.NewTicker(lookEvery)
 	defer looking.Stop()
 	before, _ := m.runKept() // one that is over already is not what this process was started for
-	leaderSeen, warned := time.Now(), time.Time{}
+	leaderSeen, warned, shared := time.Now(), time.Time{}, time.Time{}
 	endShow := m.show(ctx)
 	defer func() { endShow() }()
+	defer m.share()
 	for {
 		select {
 		case <-ctx.Done():
@@ -172,6 +216,10 @@ func (m *masters) run(ctx context.Context) (status master.Status, err error) {
 			} else if now.Sub(leaderSeen) >= leaderless && now.Sub(warned) >= warnEvery {
 				warned = now
 				m.log.WithField("seconds", int(now.Sub(leaderSeen).Seconds())).Warn(noLeader)
+			}
+			if now.Sub(shared) >= shareEvery {
+				shared = now
+				m.share()
 			}
 			run, err := m.runKept()
 			if err == nil && run.Over && !(before.Over && run.Begun.Equal(before.Begun)) {
@@ -190,6 +238,13 @@ func (m *masters) run(ctx context.Context) (status master.Status, err error) {
 		m.log.WithField("err", err).Info("following")
 		leaderSeen = time.Now()
 		endShow = m.show(ctx)
+	}
+}
+
+// share leaves the files beside this copy of the state that explain it.
+func (m *masters) share() {
+	if err := master.WriteShared(m.o.Dir, m.group.Meta); err != nil && !errors.Is(err, consensus.ErrNoState) {
+		m.log.WithField("err", err).Warn("the settings of the crawl could not be left beside this copy of its state")
 	}
 }
 
@@ -297,6 +352,9 @@ func (m *masters) attendGroup(ctx context.Context, l *consensus.Leadership,
 	})
 	watching.Go(func() { m.tend(asked, l) })
 	endpoint, err := m.flags.run.HTTP.Open()
+	visitors := m.group.Visitors()
+	defer visitors.Close()
+	endpoint.Receive(visitors, m.security.TLS != nil)
 	var pings *config.Endpoint
 	if err == nil {
 		pings, err = m.crawl.OpenPings()
@@ -333,7 +391,7 @@ func (m *masters) tend(ctx context.Context, l *consensus.Leadership) {
 	}
 }
 
-// show answers HTTP while another master leads.
+// show answers HTTP while another master leads: what this process knows of itself, and all else as that master does.
 func (m *masters) show(ctx context.Context) (end func()) {
 	endpoint, err := m.flags.run.HTTP.Open()
 	if err != nil || endpoint == nil {
@@ -341,14 +399,16 @@ func (m *masters) show(ctx context.Context) (end func()) {
 	}
 	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	group, ctx := errgroup.WithContext(ctx)
+	forget := endpoint.Note(m.o.Dir)
 	m.telemetry.Go(group, "HTTP", func() error {
-		return endpoint.Serve(ctx, console.Process{Ready: m.ready, Tail: m.telemetry.Tail},
-			config.MasterRoutes(m.group), m.telemetry.Routes())
+		return endpoint.Serve(ctx, console.Process{Ready: m.ready, Tail: m.telemetry.Tail, Traces: m.ownTraces()},
+			config.FollowerRoutes(m.group), m.telemetry.Routes())
 	})
 	return sync.OnceFunc(func() {
 		cancel()
 		_ = group.Wait()
 		endpoint.Close()
+		forget()
 	})
 }
 

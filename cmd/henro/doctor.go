@@ -46,8 +46,10 @@ type doctor struct {
 	peers config.Peers
 	dir   string
 	hosts int // connections of the slave to be
-	site  string
-	wait  time.Duration
+
+	masters string // where it is to be a standby master; empty: it is not
+	site    string
+	wait    time.Duration
 
 	tell func(finding)
 	ill  bool // something is broken
@@ -98,6 +100,8 @@ takes no work and leaves nothing behind.`,
 		config.Group{Title: "How nodes meet", Register: func(f *pflag.FlagSet) {
 			d.peers.Register(f, "127.0.0.1:0",
 				"127.0.0.1:0")
+			f.StringVar(&d.masters, "masters", "",
+				"of a machine that is to have a standby master: its `HOST:PORT` of this name")
 		}},
 		config.Group{Title: "How to work", Register: func(f *pflag.FlagSet) {
 			f.StringVar(&d.dir, "dir", "slave", "`DIR` that the archive will lie in")
@@ -134,6 +138,9 @@ func (d *doctor) examine(ctx context.Context) {
 	d.files()
 	ports := d.port("gossip", d.peers.Gossip, "tcp", "udp")
 	ports = d.port("actors", d.peers.Actors, "tcp") && ports
+	if d.masters != "" {
+		ports = d.port("masters", d.masters, "tcp") && ports
+	}
 	d.names(ctx)
 	switch {
 	case len(d.peers.Join) == 0:
@@ -299,6 +306,33 @@ func (d *doctor) meet(ctx context.Context) {
 		d.say("udp", healthy, "", "to %s and back in %v", m.GossipAddress, took.Round(10*time.Microsecond))
 	}
 	d.greet(system, joined, m)
+	if d.masters != "" {
+		d.consensus(joined.Node.Members())
+	}
+}
+
+// consensus knocks where the masters keep their states equal. A slave never goes there.
+func (d *doctor) consensus(members []cluster.Member) {
+	found := false
+	for _, m := range members {
+		if m.Consensus == "" {
+			continue
+		}
+		found = true
+		c, err := net.DialTimeout("tcp", m.Consensus, dialFor)
+		if err != nil {
+			d.say("masters", broken,
+				"let TCP through to the --masters port of "+m.Name+", and from there to this machine's", "%v", err)
+			continue
+		}
+		c.Close()
+		d.say("masters", healthy, "", "%s answers TCP at %s; the way back is tried when this machine follows", m.Name,
+			m.Consensus)
+	}
+	if !found {
+		d.say("masters", doubted, "look again when it runs",
+			"the master is alone, and opens its --masters port when the first standby comes: not tried")
+	}
 }
 
 // greet lets the master answer, over a connection that it opens itself.

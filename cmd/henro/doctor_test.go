@@ -29,7 +29,7 @@ func TestMain(m *testing.M) {
 	case "henro":
 		main()
 	case "master":
-		if err := lead(os.Args[1], os.Args[2], os.Stdin, os.Stdout); err != nil {
+		if err := lead(os.Args[1], os.Args[2], os.Args[3], os.Stdin, os.Stdout); err != nil {
 			fmt.Fprintln(os.Stderr, err)
 			os.Exit(1)
 		}
@@ -52,8 +52,9 @@ func process(t *testing.T, what string, arguments ...string) *exec.Cmd {
 	return cmd
 }
 
-// lead sets a real master to work on sockets of loopback, says the address of its gossip, and ends with its input.
-func lead(dir, key string, in io.Reader, out io.Writer) (err error) {
+// lead sets a real master to work on sockets of loopback, says the address of its gossip, and ends with its input. The
+// gossip says that its consensus is at an address; empty: it is alone.
+func lead(dir, key, consensus string, in io.Reader, out io.Writer) (err error) {
 	quiet := logrus.New()
 	quiet.SetOutput(io.Discard)
 	log := logrus.NewEntry(quiet)
@@ -66,15 +67,19 @@ func lead(dir, key string, in io.Reader, out io.Writer) (err error) {
 		return err
 	}
 	defer joined.Leave()
+	claim := node.Claim()
+	if err := joined.Node.Become(cluster.Master, claim.Crawl, claim.Term, consensus); err != nil {
+		return err
+	}
 	fmt.Fprintln(out, joined.Node.Self().GossipAddress)
 	_, err = io.Copy(io.Discard, in)
 	return errors.Join(err, node.Close())
 }
 
 // startMaster starts a master in a process of its own and returns the address of its gossip.
-func startMaster(t *testing.T, key string) string {
+func startMaster(t *testing.T, key, consensus string) string {
 	t.Helper()
-	cmd := process(t, "master", t.TempDir(), key)
+	cmd := process(t, "master", t.TempDir(), key, consensus)
 	in, err := cmd.StdinPipe()
 	if err != nil {
 		t.Fatal(err)
@@ -114,7 +119,8 @@ func TestTheDoctorSaysWhatToChangeBeforeASlaveJoins(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	gossip := startMaster(t, key)
+	gossip := startMaster(t, key, "")
+	heard, deaf := startMaster(t, key, gossip), startMaster(t, key, "127.0.0.1:1")
 	plain := filepath.Join(dir, "plain")
 	if err := os.WriteFile(plain, nil, 0o600); err != nil {
 		t.Fatal(err)
@@ -138,6 +144,14 @@ func TestTheDoctorSaysWhatToChangeBeforeASlaveJoins(t *testing.T) {
 			[]string{"failed   gossip", "running here already?"}, true},
 		{"a directory that is a file", []string{"--dir", plain, "--key", key},
 			[]string{"failed   directory", "another --dir"}, true},
+		{"a standby to be, of a master alone", []string{"--join", gossip, "--key", key, "--masters", "127.0.0.1:0"},
+			[]string{"ok       masters    127.0.0.1:0 can be bound", "warning  masters    the master is alone"}, false},
+		{"a standby to be", []string{"--join", heard, "--key", key, "--masters", "127.0.0.1:0"},
+			[]string{"ok       masters    master answers TCP at " + gossip}, false},
+		{"a standby to be, behind a firewall", []string{"--join", deaf, "--key", key, "--masters", "127.0.0.1:0"},
+			[]string{"failed   masters", "--masters port of master"}, true},
+		{"a port of masters that is taken", []string{"--join", gossip, "--key", key, "--masters", gossip},
+			[]string{"failed   masters", "give another --masters"}, true},
 		{"more connections than files", []string{"--connections", "4000000000", "--key", key},
 			[]string{"failed   files", "ulimit -n"}, true},
 	} {

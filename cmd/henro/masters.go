@@ -17,7 +17,6 @@ import (
 	"henro/master"
 	"henro/store"
 	"henro/store/consensus"
-	"henro/store/fsync"
 )
 
 // newMastersCommand lists the masters of a running crawl, and orders one of them about.
@@ -125,16 +124,7 @@ func takeKept(dir, path string) error {
 	if err != nil {
 		return err
 	}
-	for _, name := range master.SharedFiles {
-		b, err := state.Partitions[0].Meta(master.KeptName(name))
-		if err == nil && b != nil {
-			err = fsync.WriteFile(filepath.Join(dir, name), b, 0o666)
-		}
-		if err != nil {
-			return errors.Join(err, state.Close())
-		}
-	}
-	return state.Close()
+	return errors.Join(master.WriteShared(dir, state.Partitions[0].Meta), state.Close())
 }
 
 func printMasters(out io.Writer, all []consensus.Member) error {

@@ -15,8 +15,10 @@ import (
 	"github.com/prometheus/client_golang/prometheus/testutil/promlint"
 
 	"henro/actors/actortest"
+	"henro/cmd/config"
 	"henro/master"
 	"henro/slave/fakeweb"
+	"henro/store/consensus"
 )
 
 // TestEveryMetricIsInTheTable crawls a web with errors, so that every metric has a value, and compares what Prometheus
@@ -33,7 +35,9 @@ func TestEveryMetricIsInTheTable(t *testing.T) {
 		defer w.Close()
 		e := crawlOf(t, t.TempDir(), w, -1, func(o *master.Options) { o.MaxPages = 15 })
 		_, err = e.Run(t.Context(), func(ctx context.Context, node *master.Node) error {
-			e.Telemetry.Metrics.Register(node.Collector())
+			e.Telemetry.Metrics.Register(node.Collector(), config.NewGroupMetrics(func() consensus.Figures {
+				return consensus.Figures{Role: consensus.RoleLeader, Members: []consensus.Member{{Name: "a"}}}
+			}))
 			for told["henro_errors_total"] == "" && ctx.Err() == nil {
 				actortest.Pass(time.Second)
 				// As the dashboard counts them now and then.

@@ -21,6 +21,7 @@ import (
 	"henro/messages/outlink"
 	"henro/messages/speech"
 	"henro/store"
+	"henro/store/consensus"
 )
 
 var verbs = regexp.MustCompile(`%(\[\d+\])?[sd]`)
@@ -616,5 +617,27 @@ func TestTheLogOfASlaveIsShown(t *testing.T) {
 	}
 	if _, doc := get(t, d, "/log?node=frozen", "en"); !strings.Contains(doc.Find("#lines").Text(), "does not answer") {
 		t.Error("a slave that does not answer is not said to be silent")
+	}
+}
+
+func TestAllMastersAreShown(t *testing.T) {
+	f := newFake(t, nil)
+	d := board(t, f)
+	if _, doc := get(t, d, "/nodes", "en"); doc.Find("#masters tr").Length() > 0 {
+		t.Error("a master alone is listed")
+	}
+	f.masters = []consensus.Member{{Name: "a<b", Address: "10.0.0.1:7783", Voter: true, Leads: true},
+		{Name: "c", Address: "10.0.0.2:7783", Voter: true, Behind: 1234},
+		{Name: "d", Address: "10.0.0.3:7783", Lost: "it is off"}}
+	for language, want := range map[string][]string{
+		"en": {"a<bleads010.0.0.1:7783", "chas a vote1,23410.0.0.2:7783", "dcopy onlydoes not answer10.0.0.3:7783"},
+		"ja": {"a<b指揮中010.0.0.1:7783", "c投票権あり1,23410.0.0.2:7783", "d写しのみ応答なし10.0.0.3:7783"},
+	} {
+		_, doc := get(t, d, "/nodes", language)
+		for i, words := range want {
+			if row := doc.Find("#masters tbody tr").Eq(i).Text(); row != words {
+				t.Errorf("%s: row %d says %q, want %q", language, i, row, words)
+			}
+		}
 	}
 }

@@ -26,6 +26,7 @@ import (
 	"henro/messages"
 	"henro/messages/speech"
 	"henro/store"
+	"henro/store/consensus"
 )
 
 // fakeCrawl is a state on disk without a crawl; what is done to it is written down.
@@ -37,6 +38,7 @@ type fakeCrawl struct {
 	why    []admission.Finding
 	done   []string
 
+	masters []consensus.Member
 	fetched []master.Fetch
 	lines   []console.Line // of the slave bee
 }
@@ -48,6 +50,9 @@ func (f *fakeCrawl) Status(context.Context) (*master.Status, error) {
 func (f *fakeCrawl) Options() master.Options {
 	o := master.DefaultOptions()
 	o.Dir = cmp.Or(f.dir, "crawl")
+	if f.masters != nil {
+		o.Masters = func() []consensus.Member { return f.masters }
+	}
 	return o
 }
 func (f *fakeCrawl) State() *store.State { return f.state }

@@ -17,6 +17,7 @@ import (
 	"henro/messages"
 	"henro/messages/speech"
 	"henro/store"
+	"henro/store/consensus"
 )
 
 // hostsView is one page of the table of hosts.
@@ -320,6 +321,8 @@ type nodesView struct {
 	Boxes  []master.Mailboxes // of the master's process
 	Slaves []slaveRow
 	Shown  int // hosts of one slave at most
+
+	Masters []consensus.Member // none: there is one
 }
 
 // slaveRow is one slave with what it holds.
@@ -335,6 +338,9 @@ const hostsOfSlave = 40
 
 func (d *Dashboard) nodes(_ *http.Request, p *page) (any, error) {
 	v := &nodesView{Shown: hostsOfSlave}
+	if masters := d.crawl.Options().Masters; masters != nil {
+		v.Masters = masters()
+	}
 	for _, k := range d.crawl.Kinds() {
 		if k.Actors > 0 {
 			v.Boxes = append(v.Boxes, master.Mailboxes{Kind: k.Kind, Actors: k.Actors, Waiting: k.Queue,

@@ -40,7 +40,7 @@ var views = []*view{
 	{"fetches", "/fetches", "fetches", []string{"state", "latest"}, time.Second, (*Dashboard).fetches},
 	{"failed", "/failed", "now", []string{"state", "urls"}, 5 * time.Second, (*Dashboard).failed},
 	{"missing", "/missing", "now", []string{"state", "lacking"}, 10 * time.Second, (*Dashboard).missing},
-	{"nodes", "/nodes", "nodes", []string{"state", "slaves"}, 2 * time.Second, (*Dashboard).nodes},
+	{"nodes", "/nodes", "nodes", []string{"state", "masters", "slaves"}, 2 * time.Second, (*Dashboard).nodes},
 	{"revisit", "/revisit", "revisit", []string{"state", "figures"}, 10 * time.Second, (*Dashboard).revisits},
 	{"changes", "/changes", "changes", []string{"state", "changes"}, 10 * time.Second, (*Dashboard).changed},
 	{"log", "/log", "log", []string{"state", "lines"}, time.Second, (*Dashboard).log},

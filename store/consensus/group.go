@@ -87,7 +87,10 @@ type Group struct {
 	port      *port
 	transport *raft.NetworkTransport
 	failed    chan error // holds the first entry's error that could not be applied
-	received  atomic.Uint64
+	counts    counts
+	seen      atomic.Pointer[[]Member] // by Tend
+	observing sync.Mutex
+	ledBy     raft.ServerID // who led last
 	closing   sync.Once
 	left      chan struct{} // closed when this member has left
 	watching  sync.WaitGroup
@@ -95,6 +98,9 @@ type Group struct {
 	applied struct{ entries, bytes atomic.Uint64 } // since the last checkpoint
 	full    chan struct{}                          // holds one when there should be a checkpoint
 	running sync.WaitGroup                         // what Raft's end ends
+
+	passing  sync.Mutex
+	passages map[*passage]struct{}
 
 	applying sync.Mutex   // an entry is applied, or a copy of the state begun
 	use      sync.RWMutex // of the state, which one that is received replaces
@@ -116,7 +122,8 @@ func Started(state string) bool {
 
 // Start starts a member, which takes over the listener.
 func Start(l net.Listener, s Security, o Options) (*Group, error) {
-	g := &Group{o: o, failed: make(chan error, 1), left: make(chan struct{}), full: make(chan struct{}, 1)}
+	g := &Group{o: o, failed: make(chan error, 1), left: make(chan struct{}), full: make(chan struct{}, 1),
+		passages: map[*passage]struct{}{}}
 	if err := g.open(l, s); err != nil {
 		return nil, errors.Join(fmt.Errorf("start the consensus of masters: %w", err), l.Close(), g.closeFiles())
 	}
@@ -173,6 +180,7 @@ func (g *Group) open(l net.Listener, s Security) (err error) {
 		return errors.Join(err, g.transport.Close(), g.port.Close())
 	}
 	g.running.Go(g.checkpoints)
+	g.raft.RegisterObserver(raft.NewObserver(nil, false, g.observe))
 	close(g.port.ready)
 	g.watching.Go(func() { (&watch{raft: g.raft, self: c.LocalID, timeout: g.o.Timeout}).run(g.left) })
 	return nil
@@ -418,12 +426,13 @@ func (m *machine) Snapshot() (raft.FSMSnapshot, error) {
 	}
 	m.applied.entries.Store(0)
 	m.applied.bytes.Store(0)
+	m.counts.checkpoints.Add(1)
 	return persisted{}, m.state.Checkpoint()
 }
 
 // Restore goes on with the state that was received, which lies ready: the snapshot's sink has written it.
 func (m *machine) Restore(received io.ReadCloser) (err error) {
-	m.received.Add(1)
+	m.counts.received.Add(1)
 	if err := received.Close(); err != nil {
 		return err
 	}

@@ -84,7 +84,7 @@ func runMember(dir string) error {
 		case "digest":
 			say(append([]any{"digest"}, digest(g)...)...)
 		case "received":
-			say("received", g.received.Load())
+			say("received", g.Figures().Received)
 		case "close":
 			leading.end()
 			say("done", g.Close())

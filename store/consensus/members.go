@@ -96,6 +96,7 @@ func (l *Leadership) Tend(ctx context.Context, present []Member) (refused error)
 	if err != nil {
 		return err
 	}
+	l.seen.Store(&all)
 	now := time.Now()
 	for _, p := range present {
 		i := slices.IndexFunc(all, func(m Member) bool { return m.Name == p.Name })

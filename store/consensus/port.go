@@ -9,6 +9,7 @@ import (
 	"io"
 	"net"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/hashicorp/raft"
@@ -26,6 +27,7 @@ const (
 const (
 	forRaft   = 1 // behind it stands the identity that the member is expected to have
 	forStatus = 2
+	forHTTP   = 3 // requests of people, which a member that follows passes on
 )
 
 // Security is who may connect.
@@ -63,6 +65,7 @@ type port struct {
 	known    func(address string) identity // of another member; none: not known
 	turns    chan struct{}
 	conns    chan net.Conn // for Raft
+	visitors atomic.Pointer[visitors]
 	ready    chan struct{} // closed when the functions may be called
 	done     chan struct{}
 	running  sync.WaitGroup
@@ -137,15 +140,24 @@ func (p *port) greet(c net.Conn) {
 			err = errAnotherDisk
 		}
 	}
-	if !stop() || err != nil || purpose != forRaft {
-		c.Close()
-		return
+	v := p.visitors.Load()
+	switch {
+	case !stop() || err != nil:
+	case purpose == forRaft:
+		select {
+		case p.conns <- c:
+			return
+		default:
+		}
+	case purpose == forHTTP && v != nil:
+		select {
+		case v.conns <- c:
+			return
+		case <-v.done:
+		case <-ctx.Done():
+		}
 	}
-	select {
-	case p.conns <- c:
-	default:
-		c.Close()
-	}
+	c.Close()
 }
 
 func (p *port) purpose(ctx context.Context, c net.Conn) (byte, net.Conn, error) {

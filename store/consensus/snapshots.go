@@ -85,6 +85,7 @@ func (g *Group) stream(w io.Writer, size chan<- int64) error {
 	defer begin()
 	return g.state.Stream(func(n int64, write func(io.Writer) error) error {
 		begin()
+		g.counts.sent.Add(1)
 		size <- n
 		return write(w)
 	})

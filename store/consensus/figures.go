@@ -1,0 +1,106 @@
+package consensus
+
+import (
+	"sync/atomic"
+	"time"
+
+	"github.com/hashicorp/raft"
+)
+
+// Role is what a member is in its group.
+type Role string
+
+// The roles.
+const (
+	RoleLeader    Role = "leader"
+	RoleCandidate Role = "candidate" // it asks for votes: nobody leads
+	RoleFollower  Role = "follower"
+	RoleCopy      Role = "copy" // without a vote, or not a member yet
+)
+
+// Roles are all of them.
+var Roles = [...]Role{RoleLeader, RoleCandidate, RoleFollower, RoleCopy}
+
+// Figures are those of one member, for its metrics.
+type Figures struct {
+	Role      Role
+	Term      uint64
+	Last      uint64 // index of the last entry in its log
+	Committed uint64 // of the last one that it knows a majority to have
+	Applied   uint64 // of the last one that its state has
+
+	Silence       time.Duration // since it heard of the leader; 0: it leads, or never did
+	LeaderChanges uint64        // that another member led than before
+	Checkpoints   uint64        // made
+	Received      uint64        // copies of the state received, because it was far behind or new
+	Sent          uint64        // such copies sent
+
+	Members []Member // while it leads: as it saw them when it tended the group last
+}
+
+// counts are of this process.
+type counts struct {
+	leaderChanges, checkpoints, received, sent atomic.Uint64
+}
+
+// Figures are those of this member.
+func (g *Group) Figures() Figures {
+	f := Figures{Role: g.role(), Term: g.raft.CurrentTerm(), Last: g.raft.LastIndex(), Committed: g.raft.CommitIndex(),
+		Applied: g.raft.AppliedIndex(), LeaderChanges: g.counts.leaderChanges.Load(),
+		Checkpoints: g.counts.checkpoints.Load(), Received: g.counts.received.Load(), Sent: g.counts.sent.Load()}
+	if f.Role == RoleLeader {
+		if seen := g.seen.Load(); seen != nil {
+			f.Members = *seen
+		}
+	} else if heard := g.raft.LastContact(); !heard.IsZero() {
+		f.Silence = time.Since(heard)
+	}
+	return f
+}
+
+func (g *Group) role() Role {
+	switch g.raft.State() {
+	case raft.Leader:
+		return RoleLeader
+	case raft.Candidate:
+		return RoleCandidate
+	}
+	if server, ok := g.member(g.o.Name); ok && server.Suffrage == raft.Voter {
+		return RoleFollower
+	}
+	return RoleCopy
+}
+
+// member is one of the group, as far as this member knows.
+func (g *Group) member(name string) (server raft.Server, ok bool) {
+	f := g.raft.GetConfiguration()
+	if f.Error() != nil {
+		return server, false
+	}
+	for _, server := range f.Configuration().Servers {
+		if string(server.ID) == name {
+			return server, true
+		}
+	}
+	return server, false
+}
+
+// Has reports whether a master is a member of the group, at that address.
+func (g *Group) Has(name, address string) bool {
+	server, ok := g.member(name)
+	return ok && string(server.Address) == address
+}
+
+// observe counts the leaders, of whom the last one is remembered.
+func (g *Group) observe(o *raft.Observation) bool {
+	if led, ok := o.Data.(raft.LeaderObservation); ok {
+		g.cutPassages()
+		g.observing.Lock()
+		defer g.observing.Unlock()
+		if led.LeaderID != "" && led.LeaderID != g.ledBy {
+			g.ledBy = led.LeaderID
+			g.counts.leaderChanges.Add(1)
+		}
+	}
+	return false
+}
