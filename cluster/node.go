@@ -51,11 +51,12 @@ const DefaultSettle = 2 * time.Second
 // Intervals of the joiner. Dialling costs next to nothing, and a restarted master has work waiting: so the pause stays
 // short.
 const (
-	joinPause    = 500 * time.Millisecond // after the first failure, doubled up to
+	joinPause    = 50 * time.Millisecond // after the first failure, doubled up to
 	joinPauseMax = 3 * time.Second
-	healPause    = 15 * time.Second // between attempts to reach members that were lost
-	healFor      = time.Hour        // after that a lost member must come by itself
-	maxLost      = 128              // lost members remembered
+	doubtPause   = 500 * time.Millisecond // while a member perhaps died
+	healPause    = 15 * time.Second       // between attempts to reach members that were lost
+	healFor      = time.Hour              // after that a lost member must come by itself
+	maxLost      = 128                    // lost members remembered
 	// after a connection broke; by then the gossip knows a death, and the looking goes on for that
 	doubtFor = 10 * time.Second
 )
@@ -553,7 +554,7 @@ func (n *Node) seekOthers() {
 		}
 		switch {
 		case doubting && n.doubting():
-			pause.Reset(joinPause)
+			pause.Reset(doubtPause)
 		case !seeking || !n.missing():
 			if failures > 0 {
 				n.log.WithField("attempts", failures).Info("gossip: found the others")

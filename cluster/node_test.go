@@ -320,6 +320,20 @@ func TestASlaveMayStartBeforeItsMaster(t *testing.T) {
 	})
 }
 
+// TestASlaveThatStartsBesideItsMasterFindsItAtOnce, although the master takes a moment longer to listen.
+func TestASlaveThatStartsBesideItsMasterFindsItAtOnce(t *testing.T) {
+	bubble(t, func(t *testing.T, v village) {
+		b, _ := v.start("b", "1", cluster.Slave)
+		pass(100 * time.Millisecond)
+		v.start("a", "1", cluster.Master)
+		ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
+		defer cancel()
+		if m, err := b.Await(ctx, func(m cluster.Member) bool { return m.Role == cluster.Master }); err != nil {
+			t.Errorf("b found %v, %v", m, err)
+		}
+	})
+}
+
 func TestFiftySlavesJoinAtOnceOverALossyNetwork(t *testing.T) {
 	bubble(t, func(t *testing.T, v village) {
 		a, _ := v.start("a", "1", cluster.Master)
