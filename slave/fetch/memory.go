@@ -8,8 +8,8 @@ import (
 )
 
 // Sizes of the buffers that are reused. The first is for the request and the wait, which takes most of the time, so
-// that thousands of slow hosts need little; nine of ten pages fit the next two, compressed or not.
-var sizes = [...]int{2 << 10, 8 << 10, 32 << 10, 128 << 10, unreserved}
+// that thousands of slow hosts need little; nine of ten pages fit the next three, compressed or not.
+var sizes = [...]int{2 << 10, 4 << 10, 8 << 10, 32 << 10, 128 << 10, unreserved}
 
 // unreserved is what a buffer may hold outside the budget: enough for 98 of 100 pages, so that ordinary pages never
 // wait for large ones, and little enough that a thousand connections cannot fill a machine.

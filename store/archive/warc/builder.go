@@ -106,7 +106,7 @@ func (o Options) Validate() error {
 type Builder struct {
 	options Options
 	zip     packer        // nil: none
-	flate   *flate.Writer // of members whose body is packed already; nil: not gzip
+	flate   *flate.Writer // of members whose body is packed already; nil: there was none yet
 	short   short         // of members of short records; without a code: not gzip
 	sha     hash.Hash
 	sink    sink
@@ -140,9 +140,6 @@ func NewBuilder(o Options) (*Builder, error) {
 	switch o.Compression {
 	case Gzip:
 		b.zip, err = gzip.NewWriterLevel(&b.sink, o.Level)
-		if err == nil {
-			b.flate, err = flate.NewWriter(&b.sink, o.Level)
-		}
 		b.short.code = newShortCode()
 	case Zstd:
 		b.zip, err = zstd.NewWriter(&b.sink, zstd.WithEncoderLevel(zstd.EncoderLevelFromZstd(o.Level)),
@@ -172,7 +169,7 @@ func (b *Builder) Append(dst []byte, r *Record) []byte {
 			return longer
 		}
 	}
-	if r.Packed && b.flate != nil {
+	if r.Packed && b.options.Compression == Gzip {
 		return b.appendStored(dst, r)
 	}
 	b.sink.bytes = dst
@@ -197,6 +194,10 @@ func (b *Builder) Append(dst []byte, r *Record) []byte {
 func (b *Builder) appendStored(dst []byte, r *Record) []byte {
 	b.sink.bytes = append(dst, gzipMagic...)
 	b.sink.bytes = append(b.sink.bytes, 0, 0, 0, 0, 0, 0, 255) // no flags, no moment, of no known system
+	// It has tables of 0.6 MB, and crawls of pages alone need none. NewBuilder looked at the level.
+	if b.flate == nil {
+		b.flate, _ = flate.NewWriter(&b.sink, b.options.Level)
+	}
 	b.flate.Reset(&b.sink)
 	b.flate.Write(b.header) // to memory, which does not fail
 	b.flate.Write(r.Head)
