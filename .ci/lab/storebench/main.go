@@ -9,6 +9,7 @@
 //	go run ./.ci/lab/storebench crash  -rounds 100
 //	go run ./.ci/lab/storebench start  -n 10000000
 //	go run ./.ci/lab/storebench fill   -n 100000000 -files 8
+//	go run ./.ci/lab/storebench admit  -n 75000 -visits 5600 -batches 35,140,560,2800
 //	go run ./.ci/lab/storebench plot   -in docs/state.tsv -out docs
 //
 // Results are lines of tab-separated values, the column names first.
@@ -48,10 +49,11 @@ func main() {
 	commands := map[string]func(*bench) error{
 		"queue": queueBench, "keyed": keyedBench, "commit": commitBench, "stable": stableBench, "seen": seenBench,
 		"zstd": zstdBench, "crash": crashBench, "load": crashLoad, "open": openChild, "plot": plot,
-		"start": startBench, "fill": fillBench,
+		"start": startBench, "fill": fillBench, "admit": admitBench,
 	}
 	if len(os.Args) < 2 || commands[os.Args[1]] == nil {
-		fmt.Fprintln(os.Stderr, "usage: storebench queue|keyed|commit|stable|seen|zstd|crash|start|fill|plot [flags]")
+		fmt.Fprintln(os.Stderr,
+			"usage: storebench queue|keyed|commit|stable|seen|zstd|crash|start|fill|admit|plot [flags]")
 		os.Exit(2)
 	}
 	b := &bench{flags: flag.NewFlagSet(os.Args[1], flag.ExitOnError)}
