@@ -171,7 +171,10 @@ func (g *Group) open(l net.Listener, s Security) (err error) {
 	}
 	g.port = newPort(l, s, g)
 	g.transport = raft.NewNetworkTransportWithConfig(&raft.NetworkTransportConfig{
-		Stream: g.port, MaxPool: keptConnections, Timeout: rpcTimeout, Logger: g.o.Log})
+		Stream: g.port, MaxPool: keptConnections, Timeout: rpcTimeout, Logger: g.o.Log,
+		// one after another: with two, a leader that learns of a newer term may wait for its own sender, which then
+		// never ends, nor does Shutdown (hashicorp/raft 1.8, pipelineReplicate)
+		MaxRPCsInFlight: 1})
 	cached, err := raft.NewLogCache(cachedEntries, g.log)
 	if err == nil {
 		g.raft, err = raft.NewRaft(c, (*machine)(g), cached, g.log, kept, g.transport)
