@@ -20,6 +20,7 @@ import (
 // crew is a master and its slaves: nodes of a cluster on loopback, in this process.
 type crew struct {
 	master *master.Node
+	group  *group           // of several masters; nil: one
 	joined []*config.Joined // of the master, then of the slaves
 	slaves []member
 }
@@ -35,6 +36,7 @@ type work struct {
 	dir    string
 	flags  []string // of henro-master, besides --dir
 	slaves int
+	share  int           // masters that share the crawl; 0: one alone
 	flush  time.Duration // what a slave has reported is counted after so long
 }
 
@@ -49,6 +51,14 @@ func hire(ctx context.Context, w work, log *logrus.Entry) (c *crew, err error) {
 	o, err := w.options()
 	if err != nil {
 		return c, err
+	}
+	if w.share > 0 {
+		g, err := unite(ctx, w.dir, w.share, o.Store)
+		if err != nil {
+			return c, err
+		}
+		c.group = g
+		o.State = c.group.lead.State
 	}
 	system := floor.NewSystem(o.Name, log, floor.SystemOptions{})
 	node, at, err := loopback(o.Name).Lead(system, o, nil, nil, log)
@@ -139,6 +149,9 @@ func (c *crew) dismiss() (err error) {
 	}
 	for _, at := range c.joined {
 		at.Leave()
+	}
+	if c.group != nil {
+		err = errors.Join(err, c.group.close())
 	}
 	return err
 }

@@ -29,7 +29,8 @@ func TestThePlanIsThatOfTheThesis(t *testing.T) {
 	for _, s := range plan() {
 		counts[s.name] += len(s.minutes)
 	}
-	if counts["time"] != 9 || counts["tasks"] != 9 || counts["depth"] != 9 || counts["crews"] != 2 {
+	if counts["time"] != 9 || counts["tasks"] != 9 || counts["depth"] != 9 || counts["crews"] != 2 ||
+		counts["shared"] != 1 {
 		t.Errorf("the plan counts %v", counts)
 	}
 }
@@ -55,7 +56,7 @@ func TestTheReportHoldsEveryTable(t *testing.T) {
 	}
 	for _, words := range []string{"table 4.8", "table 4.9", "table 4.10", "table 4.11", "table 4.12", "table 4.13",
 		"table 4.14", "Where the time of a slave went", "| 10 | 8.7 (8.8) | 8.7 (5.9) | 8.7 (7.0) |",
-		"| 4 × 2 | 4176 |"} {
+		"| 4 × 2 | 4176 |", "| 4 × 2, masters that share the crawl | 4176 |"} {
 		if !strings.Contains(string(text), words) {
 			t.Errorf("no %q in the report", words)
 		}
@@ -64,7 +65,7 @@ func TestTheReportHoldsEveryTable(t *testing.T) {
 		t.Errorf("an empty cell:\n%s", text)
 	}
 	runs, err := os.ReadFile(filepath.Join(o.Dir, "runs.csv"))
-	if err != nil || bytes.Count(runs, []byte("\n")) != 1+9+9+9+2 {
+	if err != nil || bytes.Count(runs, []byte("\n")) != 1+9+9+9+2+1 {
 		t.Errorf("%d lines of runs, %v", bytes.Count(runs, []byte("\n")), err)
 	}
 	for _, name := range []string{"figure-4.1.svg", "figure-4.2.svg", "figure-4.3.svg", "figure-4.5.svg",
@@ -79,14 +80,14 @@ func TestTheReportHoldsEveryTable(t *testing.T) {
 // An experiment that is interrupted by a signal leaves a report of the runs that had ended.
 func TestAnInterruptedExperimentReportsWhatItHas(t *testing.T) {
 	o := Options{Dir: t.TempDir(), Scale: 2000, Repeats: 1, Parallel: 1}
-	if err := run(o, signalAfter("1 of 23")); !errors.Is(err, context.Canceled) {
+	if err := run(o, signalAfter("1 of 24")); !errors.Is(err, context.Canceled) {
 		t.Fatalf("ended with %v", err)
 	}
 	text, err := os.ReadFile(filepath.Join(o.Dir, "report.md"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	if !bytes.Contains(text, []byte("Interrupted: 1 of 23 runs")) || bytes.Contains(text, []byte("NaN")) {
+	if !bytes.Contains(text, []byte("Interrupted: 1 of 24 runs")) || bytes.Contains(text, []byte("NaN")) {
 		t.Errorf("the report of one run:\n%s", text)
 	}
 }

@@ -19,6 +19,7 @@ func main() {
 	flag.IntVar(&o.Parallel, "parallel", 24, "runs at the same time; at scale 20 each takes 1/50 of a processor")
 	flag.Uint64Var(&o.Seed, "seed", 1, "which sites the runs begin with")
 	flag.BoolVar(&o.Keep, "keep", false, "leave the crawls of all runs")
+	flag.BoolVar(&o.Crews, "crews", false, "only one master with 8 slaves, and four with 2")
 	flag.Parse()
 	if err := run(o, os.Stderr); err != nil {
 		fmt.Fprintln(os.Stderr, "experiment:", err)

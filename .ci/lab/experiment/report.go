@@ -176,7 +176,7 @@ func fall(text *bytes.Buffer, samples []sample, then [3][3]float64, of func(s *s
 func spendings(text *bytes.Buffer, samples []sample) {
 	fmt.Fprint(text, "\n## Where the time of a slave went\n\n| experiment | slaves | pages | robots.txt | what "+
 		"failed | between requests | seconds a page | pages in 60 minutes |\n|---|---|---|---|---|---|---|---|\n")
-	for _, name := range []string{"time", "tasks", "depth", "crews"} {
+	for _, name := range []string{"time", "tasks", "depth", "crews", "shared"} {
 		for _, slaves := range []int{2, 5, 8, 10} {
 			of := func(value func(*sample) float64) float64 {
 				return mean(samples, func(s *sample) (float64, bool) {
@@ -219,7 +219,7 @@ func decimals(v float64, places int) string {
 func stats(text *bytes.Buffer, samples []sample) {
 	var columns [3][]float64
 	for i := range samples {
-		if samples[i].name == "crews" {
+		if samples[i].name == "crews" || samples[i].name == "shared" {
 			continue
 		}
 		for _, c := range samples[i].at {
@@ -281,16 +281,18 @@ func correlation(x, y []float64) float64 {
 // crews compares one master of many slaves with masters of few, which the thesis names as worth comparing and did not.
 func crews(text *bytes.Buffer, samples []sample) {
 	fmt.Fprint(text,
-		"\n## One master with 8 slaves, and four with 2 (60 minutes, disjoint seeds)\n\n| masters × slaves | pages "+
+		"\n## One master with 8 slaves, and four with 2 (60 minutes)\n\n| masters × slaves | pages "+
 			"| links | pages fetched twice |\n|---|---|---|---|\n")
-	for _, masters := range []int{1, 4} {
+	for _, row := range []struct {
+		says, name string
+		masters    int
+	}{{"1 × 8", "crews", 1}, {"4 × 2", "crews", 4}, {"4 × 2, masters that share the crawl", "shared", 1}} {
 		of := func(value func(*sample) float64) float64 {
 			return mean(samples, func(s *sample) (float64, bool) {
-				return value(s), s.name == "crews" &&
-					s.masters == masters
+				return value(s), s.name == row.name && s.masters == row.masters
 			})
 		}
-		fmt.Fprintf(text, "| %d × %d | %s | %s | %s |\n", masters, 8/masters,
+		fmt.Fprintf(text, "| %s | %s | %s | %s |\n", row.says,
 			short(of(func(s *sample) float64 { return s.at[0].pages })),
 			short(of(func(s *sample) float64 { return s.at[0].links })),
 			short(of(func(s *sample) float64 { return float64(s.twice) })))

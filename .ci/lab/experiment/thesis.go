@@ -30,6 +30,7 @@ type Options struct {
 	Parallel int    // runs at the same time, each of which asks for little of the processors
 	Seed     uint64 // which 100 sites each run begins with
 	Keep     bool   // leave the crawls of all runs
+	Crews    bool   // one master and several only
 }
 
 // Validate says what makes no sense.
@@ -50,6 +51,7 @@ type setting struct {
 	name    string
 	masters int // each with its slaves, on disjoint seeds
 	slaves  int // of each master
+	share   int // masters that share the crawl of one; 0: it has it alone
 	tasks   int // task URLs
 	depth   int
 	minutes []int // of the thesis' time, when things are counted
@@ -105,19 +107,20 @@ const sites = 100
 func plan() []setting {
 	var all []setting
 	for _, slaves := range []int{2, 5, 10} {
-		all = append(all, setting{"time", 1, slaves, 3, 4, []int{30, 60, 90}})
+		all = append(all, setting{"time", 1, slaves, 0, 3, 4, []int{30, 60, 90}})
 	}
 	for i, slaves := range []int{2, 5, 10} {
 		for _, tasks := range []int{1, 5, 10} {
-			all = append(all, setting{"tasks", 1, slaves, tasks, [...]int{2, 4, 2}[i], []int{60}})
+			all = append(all, setting{"tasks", 1, slaves, 0, tasks, [...]int{2, 4, 2}[i], []int{60}})
 		}
 	}
 	for i, slaves := range []int{2, 5, 10} {
 		for _, depth := range []int{2, 4, 6} {
-			all = append(all, setting{"depth", 1, slaves, [...]int{1, 3, 5}[i], depth, []int{60}})
+			all = append(all, setting{"depth", 1, slaves, 0, [...]int{1, 3, 5}[i], depth, []int{60}})
 		}
 	}
-	return append(all, setting{"crews", 1, 8, 3, 4, []int{60}}, setting{"crews", 4, 2, 3, 4, []int{60}})
+	return append(all, setting{"crews", 1, 8, 0, 3, 4, []int{60}}, setting{"crews", 4, 2, 0, 3, 4, []int{60}},
+		setting{"shared", 1, 8, 4, 3, 4, []int{60}})
 }
 
 // Run makes all experiments and leaves report.md, runs.csv and the figures in o.Dir, of the runs that have ended when
@@ -130,6 +133,9 @@ func Run(ctx context.Context, o Options, progress io.Writer) error {
 		return err
 	}
 	settings := plan()
+	if o.Crews {
+		settings = slices.DeleteFunc(settings, func(s setting) bool { return s.name != "crews" && s.name != "shared" })
+	}
 	samples := make([]sample, o.Repeats*len(settings))
 	var mu sync.Mutex
 	done := 0
@@ -214,7 +220,7 @@ func (o *Options) run(ctx context.Context, s setting, repeat int) (got sample, e
 	}()
 	for i := range s.masters {
 		c, failed := hire(ctx, work{dir: filepath.Join(dir, fmt.Sprint(i+1)), flags: flags,
-			slaves: s.slaves, flush: o.scaled(5 * time.Second)}, silent)
+			slaves: s.slaves, share: s.share, flush: o.scaled(5 * time.Second)}, silent)
 		if failed != nil {
 			return got, failed
 		}
