@@ -89,8 +89,12 @@ class Crew:
             self.masters.append(Node(dir, f"master{i}", f"{bin}/henro-master", "--standby", "--masters", port(), "--join", self.masters[0].gossip,
                                      *flags))
         self.slaves = []
-        self.wait(lambda: count == 1 and get(self.masters[0].http, "/api/status", 5)
-                  or count > 1 and sum(m["voter"] and not m.get("lost") for m in self.members()) == count)
+        try:
+            self.wait(lambda: count == 1 and get(self.masters[0].http, "/api/status", 5)
+                      or count > 1 and sum(m["voter"] and not m.get("lost") for m in self.members()) == count)
+        except BaseException:
+            self.stop()
+            raise
 
     def members(self):
         for m in self.masters:
