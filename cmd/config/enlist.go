@@ -69,15 +69,14 @@ func claimOf(m cluster.Member) messages.Claim {
 
 // Lead opens the state of a crawl, sets a master to work on it, and has the gossip show in which term it leads. What is
 // to live in the system before it is spawned by before, which may be nil. Each member that appears or is lost is passed
-// to notify, too, if that is not nil.
+// to notify, if that is not nil, which reports whether the master is to be told.
 func (p *Peers) Lead(system *actor.ActorSystem, o master.Options, before func(*master.Options) error,
-	notify func(cluster.Event), log *logrus.Entry) (node *master.Node, joined *Joined, err error) {
+	notify func(cluster.Event) (tell bool), log *logrus.Entry) (node *master.Node, joined *Joined, err error) {
 	joined, err = p.Meet(system, cluster.Options{
 		Role: cluster.Master, Boot: o.Boot,
 		Notify: func(event cluster.Event) {
-			TellMaster(system, node, event)
-			if notify != nil {
-				notify(event)
+			if notify == nil || notify(event) {
+				TellMaster(system, node, event)
 			}
 		},
 	}, func(self *cluster.Options) error {

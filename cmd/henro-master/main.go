@@ -172,8 +172,8 @@ func (m *masters) leadAlone(ctx context.Context, trace func() error) (master.Sta
 		return master.Status{}, err
 	}
 	defer pings.Close()
-	node, joined, err := m.peers.Lead(m.telemetry.System, m.o, func(*master.Options) error { return trace() }, m.notice,
-		m.log)
+	node, joined, err := m.peers.Lead(m.telemetry.System, m.o, func(*master.Options) error { return trace() },
+		m.noticeAlone, m.log)
 	if err != nil {
 		return master.Status{}, err
 	}

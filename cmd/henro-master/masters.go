@@ -44,7 +44,8 @@ type masters struct {
 	address   string     // of the consensus
 	begun     master.Run // which this master led alone until it founded the group; zero: another one founded it
 
-	node    atomic.Pointer[master.Node] // that leads here; nil: none
+	grouped atomic.Bool                 // group is there
+	node    atomic.Pointer[master.Node] // that leads here in the group; nil: none
 	second  chan struct{}               // holds one when another master has appeared
 	mu      sync.Mutex
 	present map[string]cluster.Member // other masters that are there, by name
@@ -103,6 +104,16 @@ func (m *masters) notify(event cluster.Event) {
 	if node := m.node.Load(); node != nil && !m.isOfGroup(event) {
 		config.TellMaster(m.telemetry.System, node, event)
 	}
+}
+
+// noticeAlone is notice of a master that leads alone, and notify once it has others.
+func (m *masters) noticeAlone(event cluster.Event) (tell bool) {
+	if m.grouped.Load() {
+		m.notify(event)
+		return false
+	}
+	m.notice(event)
+	return true
 }
 
 // isOfGroup reports that news are of a master of the same group: which of them leads is not for the gossip to say, and
@@ -184,6 +195,7 @@ func (m *masters) open(found bool) (err error) {
 	if m.group, err = consensus.Start(m.listening, m.security, o); err != nil {
 		return config.StateError(m.o.Dir, err)
 	}
+	m.grouped.Store(true)
 	m.telemetry.Metrics.Register(config.NewGroupMetrics(m.group.Figures))
 	m.o.Masters = func() []consensus.Member { return m.group.Figures().Members }
 	m.o.Others = m.otherActors
