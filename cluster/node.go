@@ -301,9 +301,27 @@ func (n *Node) say(change func(*Member)) error {
 	return nil
 }
 
-// Become changes the role of this node, the crawl that it leads and in which term, and where its consensus is.
+// Become changes the role of this node, the crawl that it leads and in which term, and where its consensus is. The
+// gossip sends that a few times within a second, and whoever is deaf then would hear it only when it compares all it
+// knows with another node, after up to a minute. So it is said again, up to sayAgainMost later.
 func (n *Node) Become(role Role, crawl string, term uint64, consensus string) error {
+	n.wg.Go(n.sayAgain)
 	return n.say(func(m *Member) { m.Role, m.Crawl, m.Term, m.Consensus = role, crawl, term, consensus })
+}
+
+const sayAgainMost = 8 * time.Second // the last pause, after one of 1, 2 and 4 s
+
+func (n *Node) sayAgain() {
+	for pause := time.Second; pause <= sayAgainMost; pause *= 2 {
+		select {
+		case <-n.done:
+			return
+		case <-time.After(pause):
+		}
+		if err := n.list.UpdateNode(time.Second); err != nil {
+			n.log.WithField("err", err).Debug("gossip: what this node is was not sent again")
+		}
+	}
 }
 
 // Leave tells the others that this node goes, so that they need not find out, and ends. That takes at most three

@@ -547,3 +547,22 @@ func TestMemberlistSpeaksThroughLogrus(t *testing.T) {
 		t.Error("nothing was logged")
 	}
 }
+
+// TestANewRoleReachesOneThatWasDeaf: the gossip sends it for less than a second.
+func TestANewRoleReachesOneThatWasDeaf(t *testing.T) {
+	bubble(t, func(t *testing.T, v village) {
+		a, _ := v.start("a", "1", cluster.Slave)
+		b, _ := v.start("b", "1", cluster.Standby)
+		pass(3 * time.Second)
+		v.net.Split([]string{address("a")}, []string{address("b")})
+		if err := b.Become(cluster.Master, "c", 2, ""); err != nil {
+			t.Log(err) // nobody has heard it
+		}
+		pass(200 * time.Millisecond)
+		v.net.Heal([]string{address("a")}, []string{address("b")})
+		pass(4 * time.Second)
+		if got := a.Members(); len(got) != 1 || got[0].Role != cluster.Master || got[0].Term != 2 {
+			t.Errorf("it knows %+v, want the master of term 2", got)
+		}
+	})
+}
