@@ -60,8 +60,7 @@ type options struct {
 }
 
 // short are the scenarios of a run for every commit: four minutes on two cores.
-var short = []string{"kill", "freeze", "moved", "cut", "master", "shuffle", "disk", "rolling", "stranger", "lead-full",
-	"roll"}
+var short = []string{"kill", "freeze", "moved", "cut", "master", "shuffle", "disk", "rolling", "stranger", "roll"}
 
 func main() {
 	o := &options{}
