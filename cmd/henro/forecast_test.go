@@ -55,6 +55,7 @@ func foreseen(t *testing.T, web fakeweb.Options, end master.End, change func(*ma
 // What is foreseen of the end at a quarter, half and three quarters of a crawl, beside the truth. Within 25 % at half
 // where the crawl does not grow.
 func TestTheEndIsForeseen(t *testing.T) {
+	t.Parallel()
 	webs := []struct {
 		name string
 		web  fakeweb.Options

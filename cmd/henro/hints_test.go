@@ -177,6 +177,7 @@ func listen(t *testing.T, sitemaps, pings bool, aim float64, length time.Duratio
 // Honest hosts are visited when they have changed; liars cost little: go test -run TestHintsShortenTheLag -v
 // ./cmd/henro
 func TestHintsShortenTheLag(t *testing.T) {
+	t.Parallel()
 	length := time.Duration(*days) * day
 	deaf := listen(t, false, false, 1, length)
 	hears := listen(t, true, false, 1, length)

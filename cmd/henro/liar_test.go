@@ -156,6 +156,7 @@ func (o *overheard) Receive(ctx actor.Context) {
 // TestALyingSlaveTakesNothingFromTheCrawl: a slave that lies beside an honest one costs no page and no interval, and is
 // barred; alone it leaves a crawl that says why it stands still.
 func TestALyingSlaveTakesNothingFromTheCrawl(t *testing.T) {
+	t.Parallel()
 	for _, alone := range []bool{false, true} {
 		for _, c := range lies {
 			name := c.name

@@ -81,6 +81,7 @@ func estimates(t *testing.T, seed uint64, modified float64, length time.Duration
 // Aim (with some more requests, since fewer intervals are too long): go test -run TestLastModifiedSharpensIntervals -v
 // ./cmd/henro
 func TestLastModifiedSharpensIntervals(t *testing.T) {
+	t.Parallel()
 	var without, with float64
 	for seed := range uint64(2) {
 		a, n := estimates(t, 31+seed, 0, 90*day)

@@ -78,6 +78,7 @@ func timed(t *testing.T, objective revisit.Objective) (k kept) {
 // A crawl shares the visits of a host out for what it is told to: more versions, more pages that are as they are now,
 // or less age: go test -run TestACrawlServesItsObjective -v ./cmd/henro
 func TestACrawlServesItsObjective(t *testing.T) {
+	t.Parallel()
 	var all [3]kept
 	for i := range all {
 		k := timed(t, revisit.Objective(i))

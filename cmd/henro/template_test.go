@@ -123,6 +123,7 @@ func findGroups(t *testing.T, state *store.State, m *master.Settings, urls []str
 // On a shop that does not bear its timetable the relief template finds the two kinds of pages and captures more
 // versions than optimal with as many requests: go test -run TestTemplatesAreFound -v ./cmd/henro
 func TestTemplatesAreFound(t *testing.T) {
+	t.Parallel()
 	_, optimal, otherLists, otherItems, none := shopped(t, politeness.Optimal)
 	if len(none) > 0 {
 		t.Errorf("groups are kept for another relief: %+v", none)

@@ -151,6 +151,7 @@ func TestURLRulesAndAliasesLoseNoPage(t *testing.T) {
 // A crawl that goes on visits pages under one URL that it knew under several before a rule was applied. When a person
 // says that the rule does not hold, it visits the others again, and what it had never visited.
 func TestKnownDuplicatesRestUntilTheirRuleIsForgotten(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		web, err := fakeweb.New(fakeweb.Options{Seed: 5, Hosts: 1, Domains: 1, Pages: 60,
 			Twins: fakeweb.Twins{Variants: 1, Dust: 1}})

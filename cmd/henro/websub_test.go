@@ -279,6 +279,7 @@ func (b *blog) crawl(t *testing.T, hub, liar bool, length time.Duration, runs in
 // A hub that a feed names is subscribed to, confirmed, renewed and believed, over a restart; what it has not signed is
 // not.
 func TestHubsReportChanges(t *testing.T) {
+	t.Parallel()
 	const length = 60 * day
 	for _, c := range []struct {
 		name               string
