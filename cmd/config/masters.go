@@ -61,10 +61,8 @@ const passedBody = 8 << 20
 // leads it lists the masters itself.
 func FollowerRoutes(g GroupFollowed) []console.Route {
 	proxy := &httputil.ReverseProxy{
-		Rewrite: func(r *httputil.ProxyRequest) {
-			r.Out.URL.Scheme, r.Out.URL.Host = "http", "leader"
-			r.Out.Host = r.In.Host // by which it is told who links here
-		},
+		// the header Host stays, by which it is told who links here
+		Rewrite: func(r *httputil.ProxyRequest) { r.Out.URL.Scheme, r.Out.URL.Host = "http", "leader" },
 		// a connection each: one that is kept may lead to a master that was deposed
 		Transport: &http.Transport{DisableKeepAlives: true, DisableCompression: true,
 			DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) { return g.DialLeader(ctx) }},

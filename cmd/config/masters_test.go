@@ -51,11 +51,13 @@ func TestAMasterThatFollowsAnswersAsTheOneThatLeads(t *testing.T) {
 		}
 		_, _ = io.WriteString(w, r.Method+" "+r.URL.String()+" "+string(body[:min(len(body), 10)]))
 	}
-	leader := console.New(console.Options{Token: token}, []console.Route{
+	routes := []console.Route{
 		{Pattern: "GET /api/status", Serve: echo}, {Pattern: "GET /page", Linked: true, Serve: echo},
 		{Pattern: "GET /api/masters", Serve: echo}, {Pattern: "POST /api/masters/move", Serve: echo},
-		{Pattern: "POST /api/seeds", Body: 8 << 20, Serve: echo}, {Pattern: "POST /api/small", Serve: echo}})
-	server := httptest.NewServer(leader.Passed())
+		{Pattern: "POST /api/seeds", Body: 8 << 20, Serve: echo}, {Pattern: "POST /api/small", Serve: echo}}
+	leader := console.New(console.Options{Token: token}, routes)
+	other := console.New(console.Options{Token: "another token of 26 letters"}, routes)
+	server := httptest.NewServer(other.Passed())
 	defer server.Close()
 	judging := httptest.NewServer(leader)
 	defer judging.Close()
