@@ -122,17 +122,9 @@ func aliasesFound(t *testing.T, web *fakeweb.Web, dir string) (f aliasFigures) {
 // another that only looks like it, whatever crashed meanwhile.
 func TestAliasesAreVisitedOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		web, dir := aliasWeb(t, 8), t.TempDir()
+		web := aliasWeb(t, 8)
 		mapping := func(o *master.Options) { o.Hosts.Aliases, o.Store.Contents = host.MapAliases, 1_000_000 }
-		for _, after := range []time.Duration{200 * time.Second, 150 * time.Second} {
-			image, wait := crash(t, dir, web, -1, after, mapping)
-			defer wait()
-			dir = image
-		}
-		runCrawl(t, crawlOf(t, dir, web, -1, mapping))
-		if err := check(io.Discard, newBar(io.Discard), dir); err != nil {
-			t.Error(err)
-		}
+		dir, _ := crawlOverCrashes(t, web, mapping, 200*time.Second, 150*time.Second)
 		f := aliasesFound(t, web, dir)
 		t.Logf("%d pages visited, %d skipped, %d under a second name, %d of %d hosts mapped", f.visited, f.skipped,
 			f.aliasPages, len(f.mapped), len(f.names))

@@ -75,12 +75,7 @@ func shareClocks(t *testing.T, unit master.Unit, continuous bool) {
 			o.Hosts.Continuous, o.For, o.LeaseFor, o.TickEvery = true, 6*day, time.Hour, time.Minute
 		}
 	}
-	dir := t.TempDir()
-	for _, after := range []time.Duration{40 * time.Second, 41500 * time.Millisecond} {
-		image, wait := crash(t, dir, web, -1, after, change)
-		defer wait()
-		dir = image
-	}
+	dir := crashes(t, web, change, 40*time.Second, 41500*time.Millisecond)
 	e := crawlOf(t, dir, web, -1, change)
 	if continuous { // what is asked every second of a busy crawl is asked every few minutes of one that mostly waits
 		e.Adjust = func(o *slave.Options) { o.AskEvery = 5 * time.Minute }

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"io"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -14,17 +13,9 @@ import (
 // With --near skip-links fewer pages are visited, and each text of the web is still had, whatever crashed meanwhile.
 func TestLinksOfCopiesAreNotFollowed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		web, dir := aliasWeb(t, 9), t.TempDir()
+		web := aliasWeb(t, 9)
 		skipping := func(o *master.Options) { o.Partition.SkipLinks = true }
-		for _, after := range []time.Duration{200 * time.Second, 150 * time.Second} {
-			image, wait := crash(t, dir, web, -1, after, skipping)
-			defer wait()
-			dir = image
-		}
-		status := runCrawl(t, crawlOf(t, dir, web, -1, skipping))
-		if err := check(io.Discard, newBar(io.Discard), dir); err != nil {
-			t.Error(err)
-		}
+		dir, status := crawlOverCrashes(t, web, skipping, 200*time.Second, 150*time.Second)
 		had, pages := map[string]bool{}, visited(t, dir)
 		for url := range pages {
 			is, err := web.Like(url)

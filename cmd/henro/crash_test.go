@@ -89,6 +89,30 @@ func crash(t *testing.T, dir string, web *fakeweb.Web, depth int, after time.Dur
 	return image, func() { <-ended }
 }
 
+// crashes lets a crawl crash after each of these times, and returns the directory that the last one has left.
+func crashes(t *testing.T, web *fakeweb.Web, change func(*master.Options), after ...time.Duration) (dir string) {
+	t.Helper()
+	dir = t.TempDir()
+	for _, d := range after {
+		image, wait := crash(t, dir, web, -1, d, change)
+		t.Cleanup(wait)
+		dir = image
+	}
+	return dir
+}
+
+// crawlOverCrashes crawls to the end in spite of these crashes; the state is sound then.
+func crawlOverCrashes(t *testing.T, web *fakeweb.Web, change func(*master.Options),
+	after ...time.Duration) (dir string, status master.Status) {
+	t.Helper()
+	dir = crashes(t, web, change, after...)
+	status = runCrawl(t, crawlOf(t, dir, web, -1, change))
+	if err := check(io.Discard, newBar(io.Discard), dir); err != nil {
+		t.Error(err)
+	}
+	return dir, status
+}
+
 // captured reads every record of the archive of a crawl that has ended, and returns the URLs that its indexes list.
 func captured(t *testing.T, dir string) map[string]bool {
 	t.Helper()

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"encoding/json"
 	"fmt"
-	"io"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -27,16 +26,7 @@ func TestACrawlNamesThePageThatHadATextFirst(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer web.Close()
-		dir := t.TempDir()
-		for _, after := range []time.Duration{20 * time.Second, 70 * time.Second} {
-			image, wait := crash(t, dir, web, -1, after, nil)
-			defer wait()
-			dir = image
-		}
-		runCrawl(t, crawlOf(t, dir, web, -1, nil))
-		if err := check(io.Discard, newBar(io.Discard), dir); err != nil {
-			t.Error(err)
-		}
+		dir, _ := crawlOverCrashes(t, web, nil, 20*time.Second, 70*time.Second)
 
 		visited, near, firsts := 0, 0, map[string]string{} // by text
 		_, pages := stateIn(t, dir)

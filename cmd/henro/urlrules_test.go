@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"io"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -32,16 +31,7 @@ func TestACrawlLearnsWhichURLsAreOnePage(t *testing.T) {
 		}
 		defer web.Close()
 		apply := func(o *master.Options) { o.Hosts.URLRules = host.ApplyURLRules }
-		dir := t.TempDir()
-		for _, after := range []time.Duration{3 * time.Minute, 5 * time.Minute} {
-			image, wait := crash(t, dir, web, -1, after, apply)
-			defer wait()
-			dir = image
-		}
-		runCrawl(t, crawlOf(t, dir, web, -1, apply))
-		if err := check(io.Discard, newBar(io.Discard), dir); err != nil {
-			t.Error(err)
-		}
+		dir, _ := crawlOverCrashes(t, web, apply, 3*time.Minute, 5*time.Minute)
 
 		type text struct{ host, is string }
 		visited, spared, texts := 0, map[string]text{}, map[text]bool{}
@@ -122,16 +112,7 @@ func TestURLRulesAndAliasesLoseNoPage(t *testing.T) {
 		both := func(o *master.Options) {
 			o.Hosts.Aliases, o.Store.Contents, o.Hosts.URLRules = host.MapAliases, 1_000_000, host.ApplyURLRules
 		}
-		dir := t.TempDir()
-		for _, after := range []time.Duration{150 * time.Second, 200 * time.Second} {
-			image, wait := crash(t, dir, web, -1, after, both)
-			defer wait()
-			dir = image
-		}
-		runCrawl(t, crawlOf(t, dir, web, -1, both))
-		if err := check(io.Discard, newBar(io.Discard), dir); err != nil {
-			t.Error(err)
-		}
+		dir, _ := crawlOverCrashes(t, web, both, 150*time.Second, 200*time.Second)
 		f := aliasesFound(t, web, dir)
 		_, pages := stateIn(t, dir)
 		duplicates := 0

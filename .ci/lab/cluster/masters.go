@@ -300,14 +300,7 @@ func cutLeader(in, out bool) func(*trial) (time.Time, func() error, error) {
 		lost := t.master
 		set := func(f fault) {
 			lost.Note("%+v", f)
-			for _, other := range slices.Concat(t.masters, t.slaves) {
-				if in {
-					t.hub.set(other.port, lost.port, f)
-				}
-				if out {
-					t.hub.set(lost.port, other.port, f)
-				}
-			}
+			t.between([]*node{lost}, slices.Concat(t.masters, t.slaves), in, out, f)
 		}
 		at := time.Now()
 		set(fault{cut: true})

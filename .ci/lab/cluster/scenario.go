@@ -265,16 +265,7 @@ func cutOff(in, out bool) func(context.Context, *trial) error {
 		}
 		alone := t.slaves[2:5]
 		set := func(f fault) {
-			for _, s := range alone {
-				for _, other := range append([]*node{t.master}, append(t.slaves[:2:2], t.slaves[5:]...)...) {
-					if in {
-						t.hub.set(other.port, s.port, f)
-					}
-					if out {
-						t.hub.set(s.port, other.port, f)
-					}
-				}
-			}
+			t.between(alone, append([]*node{t.master}, append(t.slaves[:2:2], t.slaves[5:]...)...), in, out, f)
 		}
 		at := time.Now()
 		set(fault{cut: true})

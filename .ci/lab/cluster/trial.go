@@ -407,3 +407,17 @@ func (t *trial) noPanic() error {
 	}
 	return nil
 }
+
+// between sets what happens to packets of the others to some nodes, and out of these to the others.
+func (t *trial) between(some, others []*node, in, out bool, f fault) {
+	for _, n := range some {
+		for _, other := range others {
+			if in {
+				t.hub.set(other.port, n.port, f)
+			}
+			if out {
+				t.hub.set(n.port, other.port, f)
+			}
+		}
+	}
+}

@@ -169,12 +169,37 @@ func apart(x, y string) (a, b, rest string) {
 
 // compare writes the folders of the pages with the same text and the same last segment, and the rest of their paths.
 func (f *finder) compare(texts, pairs *sorter.Sorter) error {
-	r, err := texts.Sorted()
+	var of []byte
+	var before []string
+	return f.eachRecord(texts, func(key, value []byte) error {
+		url := string(value)
+		if !bytes.Equal(of, key) {
+			of, before = append(of[:0], key...), append(before[:0], url)
+			return nil
+		}
+		for _, earlier := range before {
+			a, b, rest := apart(earlier, url)
+			if a > b {
+				a, b = b, a
+			}
+			if strings.HasPrefix(a+rest, b) {
+				continue // the page of a lies within b itself
+			}
+			if err := pairs.Add([]byte(a + "\x00" + b + "\x00" + rest)); err != nil {
+				return err
+			}
+		}
+		before = append(before[max(0, len(before)-window+1):], url)
+		return nil
+	})
+}
+
+// eachRecord calls fn with every record in order, cut at its last zero.
+func (f *finder) eachRecord(records *sorter.Sorter, fn func(key, value []byte) error) error {
+	r, err := records.Sorted()
 	if err != nil {
 		return err
 	}
-	var of []byte
-	var before []string
 	for {
 		record, err := r.Next()
 		if err == io.EOF {
@@ -187,57 +212,32 @@ func (f *finder) compare(texts, pairs *sorter.Sorter) error {
 			return err
 		}
 		at := bytes.LastIndexByte(record, 0)
-		if url := string(record[at+1:]); bytes.Equal(of, record[:at]) {
-			for _, earlier := range before {
-				a, b, rest := apart(earlier, url)
-				if a > b {
-					a, b = b, a
-				}
-				if strings.HasPrefix(a+rest, b) {
-					continue // the page of a lies within b itself
-				}
-				if err := pairs.Add([]byte(a + "\x00" + b + "\x00" + rest)); err != nil {
-					return err
-				}
-			}
-			before = append(before[max(0, len(before)-window+1):], url)
-		} else {
-			of, before = append(of[:0], record[:at]...), append(before[:0], url)
+		if err := fn(record[:at], record[at+1:]); err != nil {
+			return err
 		}
 	}
 }
 
 // gather counts the pages of each pair of folders along the tree of what they have in common.
 func (f *finder) gather(pairs *sorter.Sorter) error {
-	r, err := pairs.Sorted()
-	if err != nil {
-		return err
-	}
 	var of string
 	tree := tree{closed: func(rest string, same int64) {
 		a, b, _ := strings.Cut(of, "\x00")
 		f.add(pair{a: a + rest, b: b + rest, rest: len(rest), top: f.top, same: same})
 	}}
-	for {
-		record, err := r.Next()
-		if err == io.EOF {
-			tree.leave(0, "")
-			return nil
-		}
-		if err == nil {
-			err = f.ctx.Err()
-		}
-		if err != nil {
-			return err
-		}
-		at := bytes.LastIndexByte(record, 0)
-		if of != string(record[:at]) {
+	err := f.eachRecord(pairs, func(key, value []byte) error {
+		if of != string(key) {
 			tree.leave(0, "")
 			f.top++
-			of, tree.open = string(record[:at]), append(tree.open, node{})
+			of, tree.open = string(key), append(tree.open, node{})
 		}
-		tree.add(string(record[at+1:]))
+		tree.add(string(value))
+		return nil
+	})
+	if err == nil {
+		tree.leave(0, "")
 	}
+	return err
 }
 
 // node is a folder that is open.
