@@ -251,6 +251,7 @@ func (m *Master) Receive(ctx actor.Context) {
 	case *protocol.LendRefused:
 		m.close(msg.Lease, msg.NextAt, time.Time{})
 		m.dispatch(ctx)
+		m.lookForEnd(ctx)
 	case *protocol.LeasesFound:
 		m.restoreLeases(ctx, msg)
 	case *protocol.FactsRefused:
@@ -589,9 +590,7 @@ func (m *Master) acknowledge(ctx actor.Context, msg *protocol.FactsStored) {
 	}
 	if msg.Closed {
 		m.close(msg.Lease, msg.NextAt, msg.OthersAt)
-		if m.ledger.OpenCount() == 0 { // perhaps it was the last
-			m.askQuiet(ctx)
-		}
+		m.lookForEnd(ctx)
 	}
 	if m.o.MaxPages > 0 && m.visits >= m.o.MaxPages && !m.closing() {
 		m.wind(ctx, PageLimit)

@@ -96,6 +96,13 @@ func (m *Master) askQuiet(ctx actor.Context) {
 	}
 }
 
+// lookForEnd asks at once when no lease is left open: perhaps the one that was closed was the last.
+func (m *Master) lookForEnd(ctx actor.Context) {
+	if m.ledger.OpenCount() == 0 {
+		m.askQuiet(ctx)
+	}
+}
+
 // takeQuiet ends the crawl when nothing is left to do.
 func (m *Master) takeQuiet(ctx actor.Context, msg *protocol.QuietReported) {
 	unsettled, complete := m.rounds.take(msg, len(m.partitions))

@@ -1,10 +1,12 @@
 package master
 
 import (
+	"strconv"
 	"testing"
 
 	"henro/actors/protocol"
 	"henro/master/ledger"
+	"henro/store"
 )
 
 // One quiet round proves nothing: what was on its way between two partitions may have been counted by neither.
@@ -37,6 +39,31 @@ func TestTheEndIsProvenByTwoQuietRoundsWithoutACommitBetween(t *testing.T) {
 	}
 	if _, complete := r.take(&protocol.QuietReported{Round: r.number - 1}, 1); complete {
 		t.Error("an answer to an earlier round completes one")
+	}
+}
+
+// TestTheEndIsLookedForWhenTheLastLeaseCloses, also when there was nothing to lend, and not at the next tick.
+func TestTheEndIsLookedForWhenTheLastLeaseCloses(t *testing.T) {
+	for _, closed := range []any{&protocol.LendRefused{Lease: 2},
+		&protocol.FactsCommitted{Facts: []*protocol.FactsStored{{Lease: 2, Closed: true}}}} {
+		x, w := newExploring(t), &world{}
+		w.master = newMaster(x.options(), &store.State{}, nil, x.rules, make(chan Status, 1), nil, &seenResources{},
+			x.log)
+		w.master.partitions = slavePIDs[:1] // what is sent there is kept
+		for id := range uint64(2) {
+			w.master.ledger = w.master.ledger.Updated(ledger.LeaseGranted{Lease: ledger.Lease{ID: id + 1,
+				Host: "http://" + strconv.FormatUint(id, 10) + ".test"}})
+		}
+		x.receive(w, nil, &protocol.LendRefused{Lease: 1})
+		if len(w.net) > 0 {
+			t.Errorf("%T: a partition is asked while a lease is open", closed)
+		}
+		x.receive(w, nil, closed)
+		if len(w.net) != 1 {
+			t.Errorf("%T: %d messages to the partition, want one question", closed, len(w.net))
+		} else if _, ok := w.net[0].message.(*protocol.QuietAsked); !ok {
+			t.Errorf("%T: the partition is sent %T", closed, w.net[0].message)
+		}
 	}
 }
 
