@@ -254,7 +254,7 @@ func (l *lending) send(ctx actor.Context, msg *protocol.Lent, running bool) {
 	}
 	if l.log.Logger.IsLevelEnabled(level) {
 		l.log.WithFields(logrus.Fields{"host": msg.Task.Host, "slave": msg.Slave,
-			"lease": msg.Lease}).Log(level, "host lent")
+			"lease": msg.Lease, "term": l.o.claim.Term}).Log(level, "host lent")
 	}
 	ctx.Request(s.pid, &messages.TaskBatch{Serial: s.serial, Tasks: []*messages.HostTask{msg.Task},
 		Term: l.o.claim.Term})

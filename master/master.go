@@ -576,6 +576,10 @@ func (m *Master) takeReport(ctx actor.Context, msg *messages.Report) {
 
 // acknowledge takes note of what is on disk. The slave that holds the lease is sent that with the next flush.
 func (m *Master) acknowledge(ctx actor.Context, msg *protocol.FactsStored) {
+	if msg.Visits > 0 && m.log.Logger.IsLevelEnabled(logrus.DebugLevel) {
+		m.log.WithFields(logrus.Fields{"lease": msg.Lease, "seq": msg.Seq, "visits": msg.Visits,
+			"term": m.o.claim.Term}).Debug("facts stored")
+	}
 	m.visits += uint64(msg.Visits)
 	m.ledger = m.ledger.Updated(ledger.VisitsStored{ID: msg.Lease, Visits: uint64(msg.Visits)})
 	lease, ok := m.ledger.Lease(msg.Lease)

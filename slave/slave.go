@@ -393,7 +393,7 @@ func (s *Slave) mailboxes() []*messages.Mailboxes {
 
 func (s *Slave) takeBatch(ctx actor.Context, m *messages.TaskBatch) {
 	askedAt, ok := s.asked[m.Serial]
-	if m.Term == s.term {
+	if s.ofThisTerm(m.Term) {
 		s.heardAt = time.Now()
 	} else {
 		ok = false
@@ -626,7 +626,7 @@ func (m *factMade) withAge(now time.Time) *messages.Fact {
 // forget drops what is on the master's disk. What a master has stored that does not lead any more is not on the disk of
 // the one that does.
 func (s *Slave) forget(ctx actor.Context, m *messages.Stored) {
-	if m.Term != s.term {
+	if !s.ofThisTerm(m.Term) {
 		return
 	}
 	for i, id := range m.Leases {

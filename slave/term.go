@@ -109,3 +109,13 @@ func (s *Slave) follow(ctx actor.Context, m *messages.NotLeading) {
 		}
 	}
 }
+
+// ofThisTerm reports whether the master that leads sent something, and not another one, which leads no more or not yet.
+func (s *Slave) ofThisTerm(term uint64) bool {
+	if term == s.term {
+		return true
+	}
+	s.log.WithFields(logrus.Fields{"its": term,
+		"term": s.term}).Debug("nothing is taken from the master of another term")
+	return false
+}

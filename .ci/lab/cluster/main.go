@@ -48,6 +48,8 @@ type options struct {
 	lease    time.Duration
 	most     time.Duration // a crawl that takes longer hangs
 	level    string        // of the logs
+	masters  int           // where there are several
+	before   string        // commit of the old programs
 
 	span time.Duration // of scale and soak
 	csv  string
@@ -80,6 +82,8 @@ func main() {
 	f.DurationVar(&o.delay, "delay", 2*time.Second, "politeness interval")
 	f.DurationVar(&o.lease, "lease", 6*time.Second, "length of a lease")
 	f.StringVar(&o.level, "log-level", "info", "of the nodes")
+	f.IntVar(&o.masters, "masters", 3, "how many there are in scenarios with several")
+	f.StringVar(&o.before, "before", "HEAD~1", "commit of the programs that are replaced by this one's")
 	f.DurationVar(&o.span, "for", 0, "how long scale measures each size (default 1m), or soak lasts (default 30m)")
 	f.StringVar(&o.csv, "csv", "soak.csv", "where soak writes what it measures")
 	f.Parse(arguments)
@@ -95,7 +99,7 @@ func main() {
 
 func (o *options) run(ctx context.Context, verb string) (err error) {
 	if o.cases == "list" {
-		for _, s := range scenarios() {
+		for _, s := range o.scenarios() {
 			fmt.Printf("%-11s %s\n", s.name, s.says)
 		}
 		return nil
@@ -149,7 +153,7 @@ func (o *options) run(ctx context.Context, verb string) (err error) {
 
 // chosen are the scenarios that were asked for.
 func (o *options) chosen() ([]*scenario, error) {
-	all := scenarios()
+	all := o.scenarios()
 	names := strings.Split(o.cases, ",")
 	if o.cases == "short" {
 		names = short
@@ -173,7 +177,8 @@ func (o *options) chosen() ([]*scenario, error) {
 func (o *options) trial(s *scenario, attempt int) *trial {
 	pages := cmp.Or(s.pages, o.pages)
 	if pages < 0 { // as many as the time takes, and some
-		pages = int(cmp.Or(o.span, randomSpan) * 5 / 4 / o.delay)
+		hosts := min(s.hosts, s.slaves*s.connections) // at a time
+		pages = int(cmp.Or(o.span, randomSpan)*5/4/o.delay) * hosts / s.hosts
 	}
 	return &trial{
 		o: o, what: s, seed: o.seed, rnd: rand.New(rand.NewPCG(o.seed, fingerprint.Host(s.name)+uint64(attempt))),
@@ -224,17 +229,18 @@ func (t *trial) Line() string {
 		play.MS(c.Interval), play.MS(c.Resumed), t.what.says, said)
 }
 
-// oldPrograms builds the programs of the commit before this one, or, where the history does not reach so far, these
-// under another version.
+// oldPrograms builds the programs of an earlier commit, or, where the history does not reach so far, these under
+// another version.
 func (o *options) oldPrograms(ctx context.Context) (string, error) {
 	o.once.Do(func() {
 		o.oldBin = filepath.Join(o.dir, "old-bin")
 		tree := "."
 		o.oldName = "these programs under another version"
-		if name, err := exec.CommandContext(ctx, "git", "rev-parse", "--short", "HEAD~1").Output(); err == nil {
+		if name, err := exec.CommandContext(ctx, "git", "rev-parse", "--short", o.before).Output(); err == nil {
 			tree = filepath.Join(o.dir, "old")
 			o.oldName = "from " + strings.TrimSpace(string(name))
-			unpack := exec.CommandContext(ctx, "sh", "-c", `mkdir -p "$0" && git archive HEAD~1 | tar -x -C "$0"`, tree)
+			unpack := exec.CommandContext(ctx, "sh", "-c", `mkdir -p "$0" && git archive "$1" | tar -x -C "$0"`, tree,
+				o.before)
 			if out, err := unpack.CombinedOutput(); err != nil {
 				o.oldErr = fmt.Errorf("unpack the commit before: %w: %s", err, out)
 				return

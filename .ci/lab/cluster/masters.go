@@ -14,6 +14,8 @@ import (
 	"path/filepath"
 	"regexp"
 	"slices"
+	"strconv"
+	"strings"
 	"syscall"
 	"time"
 
@@ -28,8 +30,8 @@ import (
 // randomSpan is how long random nodes are killed where no other time is given.
 const randomSpan = 30 * time.Minute
 
-// ofMasters are the scenarios of a crawl with three masters.
-func ofMasters() []*scenario {
+// ofMasters are the scenarios of a crawl with several masters.
+func ofMasters(count int) []*scenario {
 	all := []*scenario{
 		{name: "lead-kill", says: "the leader is killed, and comes back", run: loseLeaders(killLeader)},
 		{name: "lead-freeze", says: "the leader is stopped, and goes on under another one",
@@ -39,6 +41,8 @@ func ofMasters() []*scenario {
 			run: loseLeaders(cutLeader(true, false))},
 		{name: "lead-mute", says: "the same, but only what it sends is lost",
 			run: loseLeaders(cutLeader(false, true))},
+		{name: "lead-late", says: "it sees the other masters no more, and what it sends to slaves takes 3 s",
+			run: loseLeaders(delayLeader)},
 		{name: "lead-full", says: "the leader's disk is full, and has room when another one leads", pages: 12,
 			run: fillLeader},
 		{name: "lead-slow", says: "the leader's disk stands still for 0.4 s of each 0.5 s", run: slowLeader},
@@ -46,12 +50,14 @@ func ofMasters() []*scenario {
 			once: true, run: emptyDisk},
 		{name: "roll", says: "all masters are ended in order and started again, one after another", pages: 15,
 			run: rollMasters},
+		{name: "upgrade", says: "all nodes of an earlier commit are replaced by this one's, one after another",
+			once: true, run: upgradeMasters},
 		{name: "moves", says: "the lead is moved 100 times", pages: 60, run: moveLead},
 		{name: "random", says: "every 10 s a random node is killed, and comes back", long: true, pages: -1,
 			run: killRandom},
 	}
 	for _, s := range all {
-		s.masters, s.hosts = 3, 100
+		s.masters, s.hosts = count, 100
 		s.slaves, s.connections = 10, 6 // so that hosts wait for a slave
 		s.pages, s.times = cmp.Or(s.pages, 30), 100
 	}
@@ -69,9 +75,9 @@ func (n *node) amongMasters() (arguments []string) {
 			arguments = append(arguments, "--join", netip.AddrPortFrom(m.lan, gossipPort).String())
 		}
 	}
+	arguments = append(arguments, "--log-level", "debug", "--log-format", "text") // whose times have milliseconds
 	if leads {
-		arguments = append(arguments, "--masters", netip.AddrPortFrom(n.lan, groupPort).String(),
-			"--log-level", "debug", "--log-format", "text") // whose times have milliseconds
+		arguments = append(arguments, "--masters", netip.AddrPortFrom(n.lan, groupPort).String())
 	}
 	if n.stays {
 		arguments = append(arguments, "--standby")
@@ -139,15 +145,17 @@ func (n *node) lines() []string {
 	return all
 }
 
-var logged = regexp.MustCompile(`^time="([0-9:.]+)" level=(\w+) msg="?(leading|host lent)"?` +
-	`(?:.* host="([^"]*)")?(?:.* slave=(\S+))?`)
+var (
+	logged = regexp.MustCompile(`^time="([0-9:.]+)" level=(\w+) msg="?(leading|host lent|facts stored)"?`)
+	field  = regexp.MustCompile(` (host|slave|lease|term|seq|visits)="?([^" ]*)`)
+)
 
 // said is a line of a master's log that tells of a lead, or of a lease.
 type said struct {
-	at          time.Time
-	lends       bool
-	first       bool // lease of this lead
-	host, slave string
+	verdict.Step
+	lends bool
+	first bool // lease of this lead
+	slave string
 }
 
 // read reads a line.
@@ -166,7 +174,25 @@ func (s *said) read(line string) bool {
 	if at.After(now.Add(time.Hour)) { // it was before midnight
 		at = at.AddDate(0, 0, -1)
 	}
-	*s = said{at: at, lends: found[3] == "host lent", first: found[2] == "info", host: found[4], slave: found[5]}
+	*s = said{lends: found[3] == "host lent", first: found[2] == "info"}
+	s.At = at
+	for _, f := range field.FindAllStringSubmatch(line, -1) {
+		number, _ := strconv.ParseUint(f[2], 10, 64)
+		switch f[1] {
+		case "host":
+			s.Host = f[2]
+		case "slave":
+			s.slave = f[2]
+		case "lease":
+			s.Lease = number
+		case "term":
+			s.Term = number
+		case "seq":
+			s.Seq = number
+		case "visits":
+			s.Visits = int(number)
+		}
+	}
 	return true
 }
 
@@ -175,16 +201,16 @@ func (t *trial) takenOver(ctx context.Context, at time.Time, lost *node) error {
 	var h handover
 	var lent said
 	at = at.Truncate(time.Millisecond) // as the logs have it
-	for lent.host == "" {
+	for lent.Host == "" {
 		for _, m := range t.masters {
 			for _, line := range m.lines() {
 				var s said
 				switch {
-				case m == lost || !s.read(line) || s.at.Before(at):
+				case m == lost || !s.read(line) || s.At.Before(at) || s.Visits > 0:
 				case !s.lends:
-					h.leads = s.at.Sub(at)
-				case s.first && lent.host == "":
-					lent, h.lends, t.master = s, s.at.Sub(at), m
+					h.leads = s.At.Sub(at)
+				case s.first && lent.Host == "":
+					lent, h.lends, t.master = s, s.At.Sub(at), m
 				}
 			}
 		}
@@ -200,19 +226,21 @@ func (t *trial) takenOver(ctx context.Context, at time.Time, lost *node) error {
 	}
 	for h.asks == 0 {
 		log := t.web.Log()
-		for i := len(log) - 1; i >= 0 && log[i].Start.After(lent.at.Add(-time.Second)); i-- {
+		for i := len(log) - 1; i >= 0 && log[i].Start.After(lent.At.Add(-time.Second)); i-- {
 			e := log[i]
-			if e.Origin() == lent.host && !e.Start.Before(lent.at) && e.From.Addr() == t.webOf(lent.slave) {
+			if e.Origin() == lent.Host && !e.Start.Before(lent.At) && e.From.Addr() == t.webOf(lent.slave) {
 				h.asks = e.Start.Sub(at)
 			}
 		}
-		if time.Since(lent.at) > t.o.rule() { // it was refused, or its slave died
+		if time.Since(lent.At) > t.o.rule() { // it was refused, or its slave died
 			h.asks = -1
 		}
 		if err := t.wait(ctx, 20*time.Millisecond); err != nil {
 			return err
 		}
 	}
+	t.master.Note("took over from %s: leads %s, lends %s, asks %s", lost.name, play.MS(h.leads), play.MS(h.lends),
+		play.MS(h.asks))
 	t.handovers = append(t.handovers, h)
 	t.crawl.Resumed = max(t.crawl.Resumed, h.lends)
 	return nil
@@ -306,6 +334,23 @@ func cutLeader(in, out bool) func(*trial) (time.Time, func() error, error) {
 		set(fault{cut: true})
 		return at, func() error { set(fault{}); return nil }, nil
 	}
+}
+
+// delayLeader takes the leader from the other masters only, when what it sends to slaves has become slow: they hear it
+// when another one leads already.
+func delayLeader(t *trial) (time.Time, func() error, error) {
+	lost := t.master
+	set := func(late, cut fault) {
+		lost.Note("late %+v, cut %+v", late, cut)
+		t.between([]*node{lost}, t.slaves, false, true, late)
+		t.between([]*node{lost}, t.masters, true, true, cut)
+	}
+	late := fault{delay: 3 * time.Second}
+	set(late, fault{})
+	time.Sleep(time.Second)
+	at := time.Now()
+	set(late, fault{cut: true})
+	return at, func() error { set(fault{}, fault{}); return nil }, nil
 }
 
 // ownDisk gives a node a disk of its own, on a file.
@@ -413,7 +458,7 @@ func slowLeader(ctx context.Context, t *trial) error {
 	}
 	for _, m := range t.masters {
 		for _, line := range m.lines() {
-			if s := (said{}); s.read(line) && !s.lends && s.at.After(at) {
+			if s := (said{}); s.read(line) && !s.lends && s.At.After(at) {
 				return fmt.Errorf("a slow disk has cost the lead: %s leads", m.name)
 			}
 		}
@@ -459,6 +504,28 @@ func rollMasters(ctx context.Context, t *trial) error {
 	if err := t.underMasters(ctx); err != nil {
 		return err
 	}
+	return t.renewMasters(ctx)
+}
+
+// upgradeMasters replaces the programs of all nodes by newer ones.
+func upgradeMasters(ctx context.Context, t *trial) error {
+	if err := t.age(ctx); err != nil {
+		return err
+	}
+	if err := t.underMasters(ctx); err != nil {
+		return err
+	}
+	if err := renew(ctx, 0, t.slaves[:5]...); err != nil {
+		return err
+	}
+	if err := t.renewMasters(ctx); err != nil {
+		return err
+	}
+	return renew(ctx, 0, t.slaves[5:]...)
+}
+
+// renewMasters ends the masters one after another, the one that leads last, and starts each with this tree's programs.
+func (t *trial) renewMasters(ctx context.Context) error {
 	for _, m := range slices.Backward(t.masters) {
 		led, at := m == t.master, time.Now()
 		if err := m.Signal(syscall.SIGTERM); err != nil {
@@ -472,6 +539,7 @@ func rollMasters(ctx context.Context, t *trial) error {
 		if err := m.AwaitEnd(ctx, process.Patience); err != nil {
 			return err
 		}
+		m.bin = t.o.bin
 		if err := m.start(); err != nil {
 			return err
 		}
@@ -490,7 +558,7 @@ func moveLead(ctx context.Context, t *trial) error {
 	}
 	for i := range 100 {
 		before := t.master
-		next := t.masters[(slices.Index(t.masters, before)+1+t.rnd.IntN(2))%3]
+		next := t.masters[(slices.Index(t.masters, before)+1+t.rnd.IntN(len(t.masters)-1))%len(t.masters)]
 		at := time.Now()
 		_, err := before.request(ctx, http.MethodPost, "/api/masters/move?master="+next.name)
 		for errors.Is(err, syscall.ECONNREFUSED) { // it has just begun to lead
@@ -545,8 +613,9 @@ func killRandom(ctx context.Context, t *trial) error {
 			if err := t.allVote(ctx); err != nil {
 				return err
 			}
+		} else { // only what it had asked before may be asked again, and that is so with no master
+			t.crawl.Events = append(t.crawl.Events, verdict.Event{From: at, To: at.Add(time.Second), Of: n.web})
 		}
-		t.happened(at)
 	}
 	t.note("%d kills in %s", kills, time.Since(begun).Round(time.Second))
 	return nil
@@ -566,18 +635,28 @@ func (t *trial) judgeGroup() error {
 		t.note("%d handovers: leads %s, lends %s, asks %s in the median; lends %s at worst", n, play.MS(leads),
 			play.MS(lends), play.MS(asks), play.MS(slices.MaxFunc(t.handovers, byLends).lends))
 	}
-	steps, err := verdict.OneAtATime(t.lends(), t.web.Log())
-	t.note("%d lends and requests in order", steps)
-	return errors.Join(err, verdict.SameStates(all...))
+	late := 0
+	for _, s := range t.slaves {
+		late += strings.Count(s.Log(), `msg="nothing is taken from the master of another term"`)
+	}
+	t.note("slaves heard %d times from a master of another term", late)
+	if late == 0 && t.what.name == "lead-late" {
+		return process.ErrEarly
+	}
+	steps, log := t.steps(), t.web.Log()
+	pages, err := verdict.StoredOnce(steps, log, t.crawl.Denied)
+	t.note("%d lends and stores of %d pages and %d requests in order", len(steps), pages, len(log))
+	return errors.Join(err, verdict.OneAtATime(steps, log), verdict.SameStates(all...))
 }
 
-// lends are those of all masters.
-func (t *trial) lends() (all []verdict.Lend) {
+// steps are what all masters have said of leases. One that is old says no term; leases are numbered by terms.
+func (t *trial) steps() (all []verdict.Step) {
 	for _, m := range t.masters {
 		m.heard = 0
 		for _, line := range m.lines() {
-			if s := (said{}); s.read(line) && s.lends {
-				all = append(all, verdict.Lend{At: s.at, Host: s.host, To: t.webOf(s.slave)})
+			if s := (said{}); s.read(line) && s.Lease > 0 {
+				s.To, s.Term = t.webOf(s.slave), cmp.Or(s.Term, s.Lease>>40)
+				all = append(all, s.Step)
 			}
 		}
 	}

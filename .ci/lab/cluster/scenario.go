@@ -36,7 +36,7 @@ type scenario struct {
 }
 
 // scenarios are all there are, in the order of the table.
-func scenarios() []*scenario {
+func (o *options) scenarios() []*scenario {
 	all := []*scenario{
 		{name: "none", says: "nothing", once: true, run: func(_ context.Context,
 			t *trial) error {
@@ -82,7 +82,7 @@ func scenarios() []*scenario {
 		{name: "night", says: "the master is killed and started again after ten minutes", long: true,
 			run: killMaster(10 * time.Minute)},
 	}
-	all = append(all, ofMasters()...)
+	all = append(all, ofMasters(o.masters)...)
 	for _, s := range all {
 		if s.slaves == 0 {
 			s.slaves, s.connections = 10, 100 // room for all hosts on half of the slaves
@@ -561,21 +561,38 @@ func joinLate(ctx context.Context, t *trial) error {
 	}
 }
 
-// rolling replaces the programs of a running cluster by newer ones, the slaves first.
+// rolling replaces the programs of a running cluster by newer ones, one after another.
 func rolling(ctx context.Context, t *trial) error {
-	old, err := t.o.oldPrograms(ctx)
-	if err != nil {
+	if err := t.age(ctx); err != nil {
 		return err
-	}
-	t.note("%s", t.o.oldName)
-	all := append([]*node{t.master}, t.slaves...)
-	for _, n := range all {
-		n.bin = old
 	}
 	if err := t.under(ctx, 0.1); err != nil {
 		return err
 	}
-	again := func(n *node, code int) error {
+	if err := renew(ctx, 0, t.slaves[:5]...); err != nil {
+		return err
+	}
+	if err := renew(ctx, 130, t.master); err != nil {
+		return err
+	}
+	t.awaitProgress(ctx, t.master.Begun)
+	return renew(ctx, 0, t.slaves[5:]...)
+}
+
+// age gives all nodes the programs of an earlier commit.
+func (t *trial) age(ctx context.Context) error {
+	old, err := t.o.oldPrograms(ctx)
+	t.note("%s", t.o.oldName)
+	for _, n := range slices.Concat(t.masters, t.slaves) {
+		n.bin = old
+	}
+	return err
+}
+
+// renew asks nodes to end, one after another, each of which must do so with a code, and starts them again with the
+// programs of this tree.
+func renew(ctx context.Context, code int, all ...*node) error {
+	for _, n := range all {
 		if err := n.AwaitWord(ctx, "ready"); err != nil {
 			return err
 		}
@@ -585,20 +602,8 @@ func rolling(ctx context.Context, t *trial) error {
 		if err := n.Await(ctx, process.Patience, code); err != nil {
 			return err
 		}
-		n.bin = t.o.bin
-		return n.start()
-	}
-	for _, s := range t.slaves[:5] {
-		if err := again(s, 0); err != nil {
-			return err
-		}
-	}
-	if err := again(t.master, 130); err != nil {
-		return err
-	}
-	t.awaitProgress(ctx, t.master.Begun)
-	for _, s := range t.slaves[5:] {
-		if err := again(s, 0); err != nil {
+		n.bin = n.t.o.bin
+		if err := n.start(); err != nil {
 			return err
 		}
 	}

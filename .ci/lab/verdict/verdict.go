@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"henro/master"
+	"henro/messages/weburl"
 	"henro/slave/fakeweb"
 	"henro/store"
 )
@@ -68,6 +69,7 @@ type Crawl struct {
 	Interval time.Duration  // least between the starts of two requests to a host
 	Resumed  time.Duration  // from the restart, or from the death beyond the rule, until work went on
 	Stood    time.Duration  // from the death until its hosts went on
+	Denied   map[string]int // pages that robots.txt forbids, by host
 }
 
 // Event is a stretch of time in which something was done: what was fetched before its end may have to be fetched again
@@ -150,6 +152,10 @@ func (c *Crawl) checkState(archived map[string]bool) error {
 	truth, err := c.Web.Reachable(fakeweb.Crawl{Seeds: c.Seeds, Depth: c.Depth})
 	if err != nil {
 		return err
+	}
+	c.Denied = map[string]int{}
+	for url := range truth.Denied {
+		c.Denied[weburl.MustParse(url).Host()]++
 	}
 	if c.Requisites {
 		if err := c.addRequisites(truth); err != nil {
