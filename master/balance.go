@@ -67,10 +67,8 @@ func (l *lending) balance(ctx actor.Context) {
 		return
 	}
 	moving := map[string]int{}
-	for _, lease := range l.ledger.All() {
-		if lease.Moving {
-			moving[lease.Slave]++
-		}
+	for _, lease := range l.ledger.Moving() {
+		moving[lease.Slave]++
 	}
 	for name, n := range surplus(slaves, moving) {
 		known, _ := l.ledger.Slave(name)

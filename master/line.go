@@ -80,6 +80,13 @@ func (l *line) enter(host string, at time.Time) {
 	}
 }
 
+// may reports whether a host may be there that can be lent by a moment: it is asked with each message of a slave, before
+// any slave is looked at.
+func (l *line) may(by time.Time) bool {
+	at, ok := l.next()
+	return l.order != nil || ok && !at.After(by)
+}
+
 // grant lets the frontier hand out more; false means that it has nothing now.
 func (l *line) grant(now time.Time) bool { return l.order != nil && l.order.grant(now, l.readyHosts) }
 

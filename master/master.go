@@ -489,7 +489,7 @@ func (m *Master) tick(ctx actor.Context) {
 // dispatch lends ready hosts to the slaves with the most room, in turns.
 func (m *Master) dispatch(ctx actor.Context) {
 	now := time.Now()
-	for m.phase == Running {
+	for m.phase == Running && m.ready.may(now.Add(m.o.Hosts.LookAhead)) {
 		name := m.slaves.roomiest(m.ledger, now)
 		if name == "" {
 			return
@@ -565,7 +565,7 @@ func (m *Master) takeReport(ctx actor.Context, msg *messages.Report) {
 			m.recall(ctx, lease)
 		}
 		if !mine || group[0].Host != lease.Host || s.barred(msg.Boot) {
-			s.ack(group[0].Lease, group[n-1].Seq) // of a lease that is over: its slave need not send it again
+			m.slaves.ack(s, group[0].Lease, group[n-1].Seq) // of a lease that is over: its slave need not send it again
 			continue
 		}
 		m.note(ctx, &lease, group)
@@ -588,7 +588,7 @@ func (m *Master) acknowledge(ctx actor.Context, msg *protocol.FactsStored) {
 			if msg.Seq > 0 {
 				s.declined = 0
 			}
-			s.ack(msg.Lease, msg.Seq)
+			m.slaves.ack(s, msg.Lease, msg.Seq)
 		}
 		m.ledger = m.ledger.Updated(ledger.LeaseAdvanced{ID: msg.Lease, Seq: msg.Seq, FactBy: m.o.factBy(msg.NextAt)})
 	}

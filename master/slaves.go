@@ -119,12 +119,13 @@ func (s *slave) barred(boot string) bool {
 type slaves struct {
 	known   map[string]*slave
 	barred  map[string]*SlaveRefused
-	drained map[string]string // of slaves that are to be lent nothing, the boot
-	term    uint64            // of this master, in what it sends
+	drained map[string]string   // of slaves that are to be lent nothing, the boot
+	term    uint64              // of this master, in what it sends
+	owed    map[*slave]struct{} // with acks
 }
 
 func newSlaves(term uint64, drained map[string]string) slaves {
-	s := slaves{map[string]*slave{}, map[string]*SlaveRefused{}, map[string]string{}, term}
+	s := slaves{map[string]*slave{}, map[string]*SlaveRefused{}, map[string]string{}, term, map[*slave]struct{}{}}
 	maps.Copy(s.drained, drained)
 	return s
 }
@@ -144,11 +145,12 @@ func (s slaves) lendable(in ledger.Slave, now time.Time) bool {
 // roomiest is the slave that holds the smallest share of what it is willing to hold; "": none has room.
 func (s slaves) roomiest(book ledger.Ledger, now time.Time) string {
 	best, share := "", 1.0
-	for _, in := range book.Slaves() {
-		if in.Held >= in.Slots || !s.lendable(in, now) {
+	for in := range book.EachSlave {
+		if in.Held >= in.Slots {
 			continue
 		}
-		if held := float64(in.Held) / float64(in.Slots); held < share {
+		held := float64(in.Held) / float64(in.Slots)
+		if (held < share || held == share && in.Name < best) && s.lendable(in, now) {
 			best, share = in.Name, held
 		}
 	}
@@ -156,22 +158,23 @@ func (s slaves) roomiest(book ledger.Ledger, now time.Time) string {
 }
 
 // ack notes that facts of a lease are stored up to a number.
-func (s *slave) ack(lease, seq uint64) {
-	if s.acks == nil {
-		s.acks = &messages.Stored{}
+func (s slaves) ack(known *slave, lease, seq uint64) {
+	if known.acks == nil {
+		known.acks = &messages.Stored{Term: s.term}
+		s.owed[known] = struct{}{}
 	}
-	s.acks.Leases, s.acks.Seqs = append(s.acks.Leases, lease), append(s.acks.Seqs, seq)
+	known.acks.Leases, known.acks.Seqs = append(known.acks.Leases, lease), append(known.acks.Seqs, seq)
 }
 
 // flush sends every slave what was acknowledged since the last time.
 func (s slaves) flush(ctx actor.Context) {
-	for _, known := range s.known {
-		if known.acks != nil && known.pid != nil {
-			known.acks.Term = s.term
+	for known := range s.owed {
+		if known.pid != nil {
 			ctx.Request(known.pid, known.acks)
 		}
 		known.acks = nil
 	}
+	clear(s.owed)
 }
 
 // speaker is the slave in whose name a message was sent; nil: it was not welcomed, or another actor sent the message.
@@ -230,14 +233,12 @@ func (l *lending) recall(ctx actor.Context, lease ledger.Lease) {
 // recallIdle recalls the leases under which nothing was stored for longer than any visit takes. Without it a slave that
 // renews and reports nothing would keep a host for ever.
 func (l *lending) recallIdle(ctx actor.Context, now time.Time) {
-	for _, lease := range l.ledger.All() {
-		if now.After(lease.FactBy) && !lease.Recalled {
-			l.log.WithFields(logrus.Fields{"slave": lease.Slave, "host": lease.Host,
-				"lease": lease.ID}).Warn("nothing was reported under a lease for too long: it is taken back")
-			l.recall(ctx, lease)
-			if s := l.slaves.known[lease.Slave]; s != nil {
-				s.restUntil = l.o.factBy(now) // as long as it cost; others get the host
-			}
+	for _, lease := range l.ledger.Idle(now) {
+		l.log.WithFields(logrus.Fields{"slave": lease.Slave, "host": lease.Host,
+			"lease": lease.ID}).Warn("nothing was reported under a lease for too long: it is taken back")
+		l.recall(ctx, lease)
+		if s := l.slaves.known[lease.Slave]; s != nil {
+			s.restUntil = l.o.factBy(now) // as long as it cost; others get the host
 		}
 	}
 }

@@ -44,6 +44,8 @@ type Slave struct {
 	Slots int       // hosts it is willing to hold at once, all leases counted
 	Held  int       // leases open
 	At    time.Time // heard of last
+
+	leases immutable.Set[uint64] // open, Held of them
 }
 
 // The facts.
@@ -109,7 +111,7 @@ func (l Ledger) Updated(fact any) Ledger {
 	case SlaveWelcomed:
 		s, _ := l.slaves.Get(f.Slave)
 		if s.Boot != f.Boot {
-			s = Slave{Name: f.Slave, Boot: f.Boot, Held: s.Held}
+			s = Slave{Name: f.Slave, Boot: f.Boot, Held: s.Held, leases: s.leases}
 		}
 		s.At = f.At
 		l.slaves = l.slaves.Set(f.Slave, s)
@@ -124,7 +126,7 @@ func (l Ledger) Updated(fact any) Ledger {
 		}
 		l.leases = l.leases.Set(f.Lease.ID, f.Lease)
 		l.hosts = l.hosts.Set(f.Lease.Host, f.Lease.ID)
-		l = l.holding(f.Lease.Slave, 1)
+		l = l.holding(f.Lease.Slave, f.Lease.ID, true)
 	case LeasesRenewed:
 		for _, id := range f.IDs {
 			if lease, ok := l.leases.Get(id); ok && lease.Slave == f.Slave && lease.Boot == f.Boot &&
@@ -151,7 +153,7 @@ func (l Ledger) Updated(fact any) Ledger {
 		if lease, ok := l.leases.Get(f.ID); ok {
 			l.leases = l.leases.Delete(f.ID)
 			l.hosts = l.hosts.Delete(lease.Host)
-			l = l.holding(lease.Slave, -1)
+			l = l.holding(lease.Slave, f.ID, false)
 		}
 	case SlaveForgotten:
 		if s, ok := l.slaves.Get(f.Slave); ok && s.Held == 0 {
@@ -172,10 +174,18 @@ func (l Ledger) changed(id uint64, change func(*Lease)) Ledger {
 	return l
 }
 
-func (l Ledger) holding(slave string, change int) Ledger {
+func (l Ledger) holding(slave string, id uint64, holds bool) Ledger {
 	s, _ := l.slaves.Get(slave)
 	s.Name = slave
-	s.Held += change
+	switch {
+	case s.Held == 0:
+		s.leases = immutable.NewSet(nil, id)
+	case holds:
+		s.leases = s.leases.Add(id)
+	default:
+		s.leases = s.leases.Delete(id)
+	}
+	s.Held = s.leases.Len()
 	l.slaves = l.slaves.Set(slave, s)
 	return l
 }
@@ -210,32 +220,64 @@ func (l Ledger) Slave(name string) (Slave, bool) { return l.whole().slaves.Get(n
 
 // Slaves returns all slaves by name.
 func (l Ledger) Slaves() []Slave {
-	l = l.whole()
-	out := make([]Slave, 0, l.slaves.Len())
-	for it := l.slaves.Iterator(); !it.Done(); {
-		_, s, _ := it.Next()
+	out := make([]Slave, 0, l.whole().slaves.Len())
+	for s := range l.EachSlave {
 		out = append(out, s)
 	}
 	slices.SortFunc(out, func(a, b Slave) int { return strings.Compare(a.Name, b.Name) })
 	return out
 }
 
+// EachSlave calls yield for all slaves, in any order.
+func (l Ledger) EachSlave(yield func(Slave) bool) {
+	for it := l.whole().slaves.Iterator(); !it.Done(); {
+		if _, s, _ := it.Next(); !yield(s) {
+			return
+		}
+	}
+}
+
 // HeldBy returns the open leases of one boot of a slave.
 func (l Ledger) HeldBy(slave, boot string) []Lease {
-	return l.where(func(lease Lease) bool { return lease.Slave == slave && lease.Boot == boot })
+	return l.ofSlave(slave, func(lease *Lease) bool { return lease.Boot == boot })
 }
 
 // Orphaned returns the open leases of a slave that belong to another boot than its latest: their holder is gone for
 // certain.
 func (l Ledger) Orphaned(slave string) []Lease {
-	s, _ := l.whole().slaves.Get(slave)
-	return l.where(func(lease Lease) bool { return lease.Slave == slave && lease.Boot != s.Boot })
+	s, _ := l.Slave(slave)
+	return l.ofSlave(slave, func(lease *Lease) bool { return lease.Boot != s.Boot })
+}
+
+// ofSlave reads no leases of others: when another master leads, all slaves register with it within a second.
+func (l Ledger) ofSlave(slave string, want func(*Lease) bool) []Lease {
+	s, _ := l.Slave(slave)
+	if s.Held == 0 {
+		return nil
+	}
+	var out []Lease
+	for it := s.leases.Iterator(); !it.Done(); {
+		id, _ := it.Next()
+		if lease, _ := l.leases.Get(id); want(&lease) {
+			out = append(out, lease)
+		}
+	}
+	slices.SortFunc(out, func(a, b Lease) int { return cmp.Compare(a.ID, b.ID) })
+	return out
 }
 
 // Expired returns the open leases whose end has passed.
 func (l Ledger) Expired(now time.Time) []Lease {
 	return l.where(func(lease Lease) bool { return lease.Until.Before(now) })
 }
+
+// Idle returns the open leases under which nothing was stored for too long, and which are still renewed.
+func (l Ledger) Idle(now time.Time) []Lease {
+	return l.where(func(lease Lease) bool { return now.After(lease.FactBy) && !lease.Recalled })
+}
+
+// Moving returns the open leases that were asked back because others have more room.
+func (l Ledger) Moving() []Lease { return l.where(func(lease Lease) bool { return lease.Moving }) }
 
 // All returns every open lease, by id.
 func (l Ledger) All() []Lease { return l.where(func(Lease) bool { return true }) }

@@ -1,7 +1,9 @@
 package ledger_test
 
 import (
+	"maps"
 	"math/rand/v2"
+	"slices"
 	"testing"
 	"time"
 
@@ -145,6 +147,15 @@ func TestLedgerAgreesWithAPlainTwin(t *testing.T) {
 		for _, name := range slaves {
 			if s, _ := l.Slave(name); s.Held != held[name] {
 				t.Fatalf("seed %d step %d: %s holds %d, want %d", seed, step, name, s.Held, held[name])
+			}
+			var leases []ledger.Lease
+			for _, id := range slices.Sorted(maps.Keys(open)) {
+				if open[id].Slave == name {
+					leases = append(leases, open[id])
+				}
+			}
+			if got := l.HeldBy(name, "x"); !slices.Equal(got, leases) {
+				t.Fatalf("seed %d step %d: %s holds %+v, want %+v", seed, step, name, got, leases)
 			}
 		}
 		if l.OpenCount() != len(open) || len(l.All()) != len(open) {
