@@ -686,7 +686,7 @@ func TestStrangersAreNotHeard(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := newPort(l, Security{secured("m0"), func(name string) bool { return name == "m1" }}, nil)
+	s := newPort(l, Security{TLS: secured("m0"), Admits: func(name string) bool { return name == "m1" }}, nil)
 	defer s.Close()
 	s.isCalled = func(identity) bool { return true }
 	close(s.ready)
