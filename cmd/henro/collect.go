@@ -21,8 +21,8 @@ directory of their master: henro replay, index and wacz then have them all. A fi
 this disk and its SHA-256 was compared; only then the slave removes its own. It runs until it is interrupted,
 and either side may be killed at any moment. Beyond loopback both sides need the cluster's key, and nobody else
 is let in.`,
-		Example: `  henro collect --key cluster.key --listen :7783 crawl
-  henro-slave --key cluster.key --join master:7781 --collect master:7783`,
+		Example: `  henro collect --key cluster.key --listen :7784 crawl
+  henro-slave --key cluster.key --join master:7781 --collect master:7784`,
 		Args: dirArgument("henro collect crawl"),
 		RunE: func(cmd *cobra.Command, arguments []string) error {
 			logger, err := log.Logger()
@@ -36,7 +36,7 @@ is let in.`,
 		},
 	}
 	f := cmd.Flags()
-	f.StringVar(&listen, "listen", "127.0.0.1:7783", "bind `ADDR`; without --key only loopback")
+	f.StringVar(&listen, "listen", "127.0.0.1:7784", "bind `ADDR`; without --key only loopback")
 	f.StringVar(&key, "key", "", "cluster key `FILE`, the same on every node")
 	log.Register(f)
 	return cmd
