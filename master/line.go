@@ -80,8 +80,8 @@ func (l *line) enter(host string, at time.Time) {
 	}
 }
 
-// may reports whether a host may be there that can be lent by a moment: it is asked with each message of a slave, before
-// any slave is looked at.
+// may reports whether a host may be there that can be lent by a moment. It is asked with each message of a slave,
+// before any slave is looked at.
 func (l *line) may(by time.Time) bool {
 	at, ok := l.next()
 	return l.order != nil || ok && !at.After(by)

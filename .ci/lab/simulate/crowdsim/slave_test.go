@@ -20,8 +20,8 @@ import (
 	"henro/store/fingerprint"
 )
 
-// web is what the slaves fetch: hosts of so many pages, of which each links to the first ones, to four that are new, and
-// to two of other hosts.
+// web is what the slaves fetch: hosts of so many pages, of which each links to the first ones, to four that are new,
+// and to two of other hosts.
 type web struct {
 	t        *testing.T
 	hosts    int
