@@ -7,14 +7,12 @@ import (
 	"io"
 	"net"
 	"os"
-	"path/filepath"
 	"sync"
 	"sync/atomic"
 	"time"
 
 	"github.com/hashicorp/go-hclog"
 	"github.com/hashicorp/raft"
-	raftboltdb "github.com/hashicorp/raft-boltdb/v2"
 
 	"henro/store"
 )
@@ -81,7 +79,7 @@ const (
 type Group struct {
 	o         Options
 	raft      *raft.Raft
-	log       *raftboltdb.BoltStore
+	log       *log
 	own       identity
 	confirmed atomic.Bool // another member has called this one by its identity
 	port      *port
@@ -114,12 +112,6 @@ var (
 	ErrNoState = errors.New("this master has received no state yet")
 )
 
-// Started reports whether a group was begun, or joined, beside the state in a directory.
-func Started(state string) bool {
-	_, err := os.Stat(filepath.Join(store.LogDir(state), "log.db"))
-	return err == nil
-}
-
 // Start starts a member, which takes over the listener.
 func Start(l net.Listener, s Security, o Options) (*Group, error) {
 	g := &Group{o: o, failed: make(chan error, 1), left: make(chan struct{}), full: make(chan struct{}, 1),
@@ -145,7 +137,7 @@ func (g *Group) open(l net.Listener, s Security) (err error) {
 			return err
 		}
 	}
-	if g.log, err = openLog(dir); err != nil {
+	if g.log, err = openLog(dir, g.o.Log, g.fail); err != nil {
 		return err
 	}
 	if err := g.identify(); err != nil {
@@ -378,8 +370,7 @@ func (m *machine) Apply(log *raft.Log) any {
 	r := m.apply(log)
 	if r.err != nil && !errors.Is(r.err, ErrNotLeader) {
 		r.err = fmt.Errorf("apply entry %d: %w", log.Index, r.err)
-		m.failed <- r.err
-		go (*Group)(m).leave() // which waits for this; calls of others would wait for an answer until then
+		(*Group)(m).fail(r.err)
 	}
 	return r
 }
@@ -410,6 +401,16 @@ func (m *machine) apply(log *raft.Log) (r result) {
 		(*Group)(m).wantCheckpoint()
 	}
 	return r
+}
+
+// fail has the member leave for good. Who calls is waited for by that; calls of others would wait for an answer until
+// then.
+func (g *Group) fail(err error) {
+	select {
+	case g.failed <- err:
+		go g.leave()
+	default: // it does
+	}
 }
 
 func (g *Group) wantCheckpoint() {

@@ -7,9 +7,8 @@ import (
 	"path/filepath"
 	"time"
 
+	"github.com/hashicorp/go-hclog"
 	"github.com/hashicorp/raft"
-	raftboltdb "github.com/hashicorp/raft-boltdb/v2"
-	"go.etcd.io/bbolt"
 
 	"henro/store"
 	"henro/store/fsync"
@@ -31,7 +30,7 @@ func Recover(state string, o store.Options) (r Recovered, err error) {
 	o.Replica, o.Partitions = true, 0
 	g := &Group{o: Options{State: state, Store: o}, failed: make(chan error, 1)}
 	dir := store.LogDir(state)
-	if g.log, err = openLog(dir); err == nil {
+	if g.log, err = openLog(dir, hclog.NewNullLogger(), g.fail); err == nil {
 		g.state, err = store.OpenState(state, o)
 	}
 	if err == nil {
@@ -52,17 +51,12 @@ func Recover(state string, o store.Options) (r Recovered, err error) {
 
 // LastEntry is the index of the last entry in the log of a member that does not run.
 func LastEntry(state string) (uint64, error) {
-	log, err := openLog(store.LogDir(state))
+	log, err := openLog(store.LogDir(state), hclog.NewNullLogger(), func(error) {})
 	if err != nil {
 		return 0, err
 	}
 	last, err := log.LastIndex()
 	return last, errors.Join(err, log.Close())
-}
-
-func openLog(dir string) (*raftboltdb.BoltStore, error) {
-	return raftboltdb.New(raftboltdb.Options{Path: filepath.Join(dir, "log.db"),
-		BoltOptions: &bbolt.Options{Timeout: lockTimeout, FreelistType: bbolt.FreelistMapType, NoFreelistSync: true}})
 }
 
 // takeLog applies all entries, and forgets who the members were: none of them may come back with its log.

@@ -1,0 +1,302 @@
+package consensus
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	stdlog "log"
+	"os"
+	"path/filepath"
+	"sync/atomic"
+
+	"github.com/hashicorp/go-hclog"
+	"github.com/hashicorp/raft"
+	wal "github.com/hashicorp/raft-wal"
+	"github.com/hashicorp/raft-wal/segment"
+	"github.com/hashicorp/raft-wal/types"
+	"go.etcd.io/bbolt"
+
+	"henro/store"
+	"henro/store/fsync"
+)
+
+// Files of a log, beside its segments.
+const (
+	marksName  = "marks.db" // term, vote, identity, and which segments there are
+	oldMarks   = "log.db"   // of henro before the entries had files of their own
+	oneSegment = 16 << 20   // bytes of a file of entries: one that is not needed any more is removed as a whole
+)
+
+// What marks.db holds: one bucket.
+var (
+	marksBucket = []byte("marks")
+	segmentMark = []byte("henro segments")
+)
+
+// errOldLog is what becomes of a member with a log of the time before.
+var errOldLog = errors.New("its log is that of an older henro, which this one does not read: end all masters, make " +
+	"one copy the only one with henro masters recover of the older henro, and start the others with an empty --dir")
+
+// Started reports whether a group was begun, or joined, beside the state in a directory.
+func Started(state string) bool {
+	for _, name := range []string{marksName, oldMarks} {
+		if _, err := os.Stat(filepath.Join(store.LogDir(state), name)); err == nil {
+			return true
+		}
+	}
+	return false
+}
+
+// init gives the standard logger back, which a module that raft-wal imports for its own files, and henro does not use
+// (coreos/pkg/capnslog), takes over in every program that has it.
+func init() {
+	stdlog.SetOutput(os.Stderr)
+	stdlog.SetFlags(stdlog.LstdFlags)
+}
+
+// log is the entries of a member in files to which they are appended (hashicorp/raft-wal), and beside them a bbolt file
+// of what changes with an election or a new file. An entry of 400 kB that shares a leaf of bbolt with others is written
+// anew with each of them.
+type log struct {
+	*wal.WAL
+	lost   func(error) // takes why nothing can be appended before a new start
+	broken atomic.Pointer[error]
+}
+
+// StoreLogs appends entries. Ahead of the next one are those behind a copy of the state that was received: what is here
+// is in it, and was to be removed when the process died or the disk was full. When the next file could not be begun,
+// the log is one that has ended.
+func (l *log) StoreLogs(entries []*raft.Log) error {
+	if broken := l.broken.Load(); broken != nil {
+		return *broken
+	}
+	last, err := l.LastIndex()
+	if err == nil && last > 0 && len(entries) > 0 && entries[0].Index > last+1 {
+		err = l.WAL.DeleteRange(1, last)
+	}
+	if err == nil {
+		err = l.WAL.StoreLogs(entries)
+	}
+	if errors.Is(err, wal.ErrSealed) {
+		err = l.breaks(fmt.Errorf("the log of masters could not begin another file: %w", err))
+	}
+	return err
+}
+
+// StoreLog is StoreLogs of one.
+func (l *log) StoreLog(entry *raft.Log) error { return l.StoreLogs([]*raft.Log{entry}) }
+
+// DeleteRange cuts the log off at one end. A file whose index could not be written, with its last entries cut off,
+// counts as one that has it the next time (raft-wal 0.4, ForceSeal), and could not be read after a new start.
+func (l *log) DeleteRange(from, to uint64) error {
+	if broken := l.broken.Load(); broken != nil {
+		return *broken
+	}
+	first, err := l.FirstIndex()
+	if err != nil {
+		return err
+	}
+	err = l.WAL.DeleteRange(from, to)
+	if err != nil && from > first {
+		err = l.breaks(fmt.Errorf("the log of masters could not be cut off at %d: %w", from, err))
+	}
+	return err
+}
+
+// breaks has nothing more written until the log is opened again.
+func (l *log) breaks(err error) error {
+	l.broken.Store(&err)
+	l.lost(err)
+	return err
+}
+
+// GetLog reads an entry. What was cut off is not there, also while its file is, so that a member is behind the log or
+// not whether or not the log was opened since.
+func (l *log) GetLog(index uint64, entry *raft.Log) error {
+	first, err := l.FirstIndex()
+	if err == nil && index < first {
+		err = raft.ErrLogNotFound
+	}
+	if err == nil {
+		err = l.WAL.GetLog(index, entry)
+	}
+	return err
+}
+
+func openLog(dir string, says hclog.Logger, lost func(error)) (*log, error) {
+	if _, err := os.Stat(filepath.Join(dir, oldMarks)); err == nil {
+		return nil, errOldLog
+	}
+	m := &marks{}
+	entries, err := wal.Open(dir, wal.WithMetaStore(m), wal.WithSegmentFiler(segment.NewFiler(dir, files{})),
+		wal.WithSegmentSize(oneSegment), wal.WithLogger(says))
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("open the log in %s: %w", dir, err), m.Close())
+	}
+	return &log{WAL: entries, lost: lost}, nil
+}
+
+// marks is types.MetaStore: bbolt, opened as everywhere here (raft-wal's own waits without end for another process, and
+// flushes directories, which Windows refuses).
+type marks struct{ db *bbolt.DB }
+
+// Load implements types.MetaStore.
+func (m *marks) Load(dir string) (s types.PersistentState, err error) {
+	m.db, err = bbolt.Open(filepath.Join(dir, marksName), 0o600,
+		&bbolt.Options{Timeout: lockTimeout, FreelistType: bbolt.FreelistMapType, NoFreelistSync: true})
+	if err != nil {
+		return s, err
+	}
+	b, err := m.GetStable(segmentMark)
+	if err == nil && b != nil {
+		err = json.Unmarshal(b, &s)
+	}
+	if err == nil {
+		err = m.unseal(dir, &s)
+	}
+	return s, errors.Join(err, fsync.Dir(dir))
+}
+
+// unseal lets the last file take entries again which was full when its process died, before the marks had the next one:
+// raft-wal 0.4 opens it, and then refuses every entry. What is whole of it goes into a file in its place.
+func (m *marks) unseal(dir string, s *types.PersistentState) error {
+	if len(s.Segments) == 0 || !s.Segments[len(s.Segments)-1].SealTime.IsZero() {
+		return nil
+	}
+	last, names := &s.Segments[len(s.Segments)-1], segment.NewFiler(dir, files{})
+	full, err := names.RecoverTail(*last)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	defer full.Close() // which was read
+	if sealed, _, err := full.Sealed(); err != nil || !sealed {
+		return err
+	}
+	last.BaseIndex, last.ID = last.MinIndex, s.NextSegmentID
+	last.SizeLimit = 4 * oneSegment // the last entries lie behind its limit
+	s.NextSegmentID++
+	var entries []types.LogEntry
+	for i := last.MinIndex; i <= full.LastIndex(); i++ {
+		b, err := full.GetLog(i)
+		if err != nil {
+			return err
+		}
+		entries = append(entries, types.LogEntry{Index: i, Data: bytes.Clone(b.Bs)})
+		b.Close()
+	}
+	whole, err := names.Create(*last)
+	if err == nil {
+		err = errors.Join(whole.Append(entries), whole.Close())
+	}
+	if err != nil {
+		return err
+	}
+	return m.CommitState(*s)
+}
+
+// CommitState implements types.MetaStore.
+func (m *marks) CommitState(s types.PersistentState) error {
+	b, err := json.Marshal(s)
+	if err != nil {
+		return err
+	}
+	return m.SetStable(segmentMark, b)
+}
+
+// GetStable implements types.MetaStore.
+func (m *marks) GetStable(key []byte) (value []byte, err error) {
+	err = m.db.View(func(tx *bbolt.Tx) error {
+		if bucket := tx.Bucket(marksBucket); bucket != nil {
+			value = bytes.Clone(bucket.Get(key))
+		}
+		return nil
+	})
+	return value, err
+}
+
+// SetStable implements types.MetaStore.
+func (m *marks) SetStable(key, value []byte) error {
+	return m.db.Update(func(tx *bbolt.Tx) error {
+		bucket, err := tx.CreateBucketIfNotExists(marksBucket)
+		if err == nil {
+			err = bucket.Put(key, value)
+		}
+		return err
+	})
+}
+
+// Close implements types.MetaStore.
+func (m *marks) Close() error {
+	if m.db == nil {
+		return nil
+	}
+	return m.db.Close()
+}
+
+// files is types.VFS. Room for a file is not taken before it is written: with a full disk the next one can be begun all
+// the same, and entries are appended once there is room.
+type files struct{}
+
+// ListDir implements types.VFS.
+func (files) ListDir(dir string) (names []string, err error) {
+	all, err := os.ReadDir(dir)
+	for _, entry := range all {
+		names = append(names, entry.Name())
+	}
+	return names, err
+}
+
+// Create implements types.VFS. A file that is there is of a process that died before the marks had it.
+func (files) Create(dir, name string, _ uint64) (types.WritableFile, error) {
+	f, err := os.OpenFile(filepath.Join(dir, name), os.O_RDWR|os.O_CREATE|os.O_TRUNC, 0o666)
+	if err != nil {
+		return nil, err
+	}
+	if err := fsync.Dir(dir); err != nil {
+		return nil, errors.Join(err, f.Close())
+	}
+	return &tail{File: f}, nil
+}
+
+// Delete implements types.VFS.
+func (files) Delete(dir, name string) error {
+	return errors.Join(os.Remove(filepath.Join(dir, name)), fsync.Dir(dir))
+}
+
+// OpenReader implements types.VFS.
+func (files) OpenReader(dir, name string) (types.ReadableFile, error) {
+	return os.Open(filepath.Join(dir, name))
+}
+
+// OpenWriter implements types.VFS.
+func (files) OpenWriter(dir, name string) (types.WritableFile, error) {
+	f, err := os.OpenFile(filepath.Join(dir, name), os.O_RDWR, 0)
+	if err != nil {
+		return nil, err
+	}
+	return &tail{File: f}, nil
+}
+
+// tail is the file to which entries are appended. What was torn off behind its end, by a crash or a full disk, goes
+// before more is written: it would stand behind that, and could be read as what follows.
+type tail struct {
+	*os.File
+	ends bool // with what was written last
+}
+
+// WriteAt implements io.WriterAt.
+func (t *tail) WriteAt(b []byte, at int64) (n int, err error) {
+	if !t.ends {
+		if err := t.Truncate(at); err != nil {
+			return 0, err
+		}
+	}
+	n, err = t.File.WriteAt(b, at)
+	t.ends = err == nil
+	return n, err
+}
