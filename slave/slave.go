@@ -342,7 +342,8 @@ func (s *Slave) welcome(ctx actor.Context, m *messages.SlaveWelcomed) {
 	for _, id := range m.Unknown {
 		s.drop(ctx, id)
 	}
-	ctx.Send(s.archivist, &archivist.Describe{Operator: m.Fetch.Operator, UserAgent: m.Fetch.UserAgent})
+	ctx.Send(s.archivist, &archivist.Describe{Operator: m.Fetch.Operator, UserAgent: m.Fetch.UserAgent,
+		Standing: made.client.Standing()})
 	s.log.WithFields(logrus.Fields{"master": m.MasterBoot, "term": m.Term, "lease": s.leaseFor}).Info("welcomed")
 	for _, l := range s.leases {
 		for _, fact := range l.unstored {

@@ -2,8 +2,13 @@ package main
 
 import (
 	"context"
+	"errors"
+	"io"
 	"maps"
 	"net"
+	"os"
+	"path/filepath"
+	"strings"
 	"syscall"
 	"testing"
 	"testing/synctest"
@@ -11,6 +16,7 @@ import (
 
 	"henro/master"
 	"henro/slave/fakeweb"
+	"henro/store/archive/warc"
 )
 
 // Rounds: each visits every known page once, also when it is interrupted, asks whether it has changed, and its figures
@@ -85,6 +91,9 @@ func TestARoundVisitsAllThatIsKnownOnce(t *testing.T) {
 			r.Changed == 0 || unchanged == 0 || r.Changed+r.Unchanged != uint64(len(known)) {
 			t.Errorf("the second round with %d answers of 304: %+v", unchanged, r)
 		}
+		if left, said := requestsLeftOut(t, filepath.Join(dir, "warc")); left < unchanged || said != 2 {
+			t.Errorf("%d requests of %d answers of 304 are left out, and %d of 2 files say so", left, unchanged, said)
+		}
 
 		begun = time.Now() // two minutes after the last round: an interrupted one goes on
 		if r := run(0, 20*time.Second).Round; !r.Ended.IsZero() || r.Number != 3 {
@@ -109,6 +118,40 @@ func TestARoundVisitsAllThatIsKnownOnce(t *testing.T) {
 			t.Errorf("%d rounds are written down, %v", len(rounds), err)
 		}
 	})
+}
+
+// requestsLeftOut counts the revisits without a request record, and the files of pages whose head says what it was.
+func requestsLeftOut(t *testing.T, dir string) (left, said int) {
+	t.Helper()
+	paths, err := warc.Files(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, path := range paths {
+		f, err := os.Open(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, err = warc.Walk(f, func(e *warc.Entry) error {
+			switch e.Type() {
+			case warc.Warcinfo:
+				text, err := io.ReadAll(e)
+				if strings.Contains(string(text), "\r\nrequests: ") {
+					said++
+				}
+				return err
+			case warc.Revisit:
+				if e.Header.Get("WARC-Concurrent-To") == "" {
+					left++
+				}
+			}
+			return nil
+		})
+		if err := errors.Join(err, f.Close()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return left, said
 }
 
 // A round counts from the start of the crawl, also if its pages are stored before the Master knows what was there.

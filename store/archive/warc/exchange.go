@@ -3,6 +3,8 @@ package warc
 import (
 	"bytes"
 	"net/netip"
+	"slices"
+	"strings"
 	"time"
 )
 
@@ -28,6 +30,11 @@ type Exchange struct {
 	Extra []Field
 	// Earlier is the capture this one repeats; nil: the answer is stored whole.
 	Earlier *Earlier
+	// Standing are the header lines that every request has (Info.Standing), Validators the ETag and the Last-Modified
+	// of the answer. A revisit whose request is made of them has no request record: a third of what it takes is
+	// saved, and nothing is lost. Without Standing every request has a record.
+	Standing   string
+	Validators [2]string
 	// About are fields of a metadata record: fetch time, outlinks, language. Empty: no such record.
 	About []Field
 }
@@ -48,6 +55,37 @@ type Members struct {
 	ID                         ID // of the capture
 	PayloadDigest              Digest
 	Revisit                    bool
+	Standing                   string // of the Exchange, if its request has no record because of it; or ""
+}
+
+// implied reports that the request is what Info says of revisits without a request record.
+func (x *Exchange) implied() bool {
+	if x.Earlier == nil || x.Standing == "" || strings.Contains(x.Standing, ": \r\n") ||
+		strings.Contains(x.Standing, "\t") { // a field of warcinfo is not empty and has no tabs
+		return false
+	}
+	_, address, _ := strings.Cut(x.URI, "://")
+	path := strings.IndexByte(address, '/')
+	if path < 0 {
+		return false
+	}
+	lines := [...]string{"GET ", address[path:], " HTTP/1.1\r\nHost: ", address[:path], "\r\n", x.Standing,
+		"", "", "", "", "", "", "\r\n"}
+	if x.Earlier.NotModified {
+		for i, name := range [...]string{"If-None-Match: ", "If-Modified-Since: "} {
+			if v := x.Validators[i]; v != "" {
+				copy(lines[6+3*i:], []string{name, v, "\r\n"})
+			}
+		}
+	}
+	rest := x.Request
+	for _, line := range lines {
+		if len(rest) < len(line) || string(rest[:len(line)]) != line {
+			return false
+		}
+		rest = rest[len(line):]
+	}
+	return len(rest) == 0
 }
 
 // AppendExchange appends the records of x to dst: a response, or a revisit that points at x.Earlier, then the request
@@ -81,17 +119,18 @@ func (b *Builder) AppendExchange(dst []byte, x *Exchange) ([]byte, Members) {
 			capture.Profile, capture.Truncated, capture.Body = ProfileIdentical, "length", nil
 		}
 	}
-	others := b.ids[1:1]
-	if len(x.Request) > 0 {
-		others = b.ids[1:2]
-	}
-	capture.ConcurrentTo = others
-
 	m := Members{ID: capture.ID, PayloadDigest: capture.PayloadDigest, Revisit: x.Earlier != nil}
+	recorded := len(x.Request) > 0
+	if x.implied() {
+		m.Standing, recorded = x.Standing, false
+	}
+	if recorded {
+		capture.ConcurrentTo = b.ids[1:2]
+	}
 	at := len(dst)
 	dst = b.Append(dst, capture)
 	m.Capture, at = len(dst)-at, len(dst)
-	if len(x.Request) > 0 {
+	if recorded {
 		*request = Record{
 			Type: Request, ID: b.ids[1], Date: x.At, TargetURI: x.URI, IP: x.IP, ContentType: TypeRequest,
 			ConcurrentTo: b.ids[:1], Extra: x.Extra, Head: x.Request,
@@ -148,6 +187,7 @@ type Info struct {
 	Hostname    string // of the crawling machine
 	IP          netip.Addr
 	UserAgent   string // sent with every request
+	Standing    string // all header lines that are sent with every request, behind Host; empty: not known
 	Robots      string // the policy, such as "obey (RFC 9309)"
 	IsPartOf    string // the name of the crawl
 	Description string
@@ -159,7 +199,16 @@ func (i *Info) Fields() []Field {
 	if i.IP.IsValid() {
 		ip = i.IP.String()
 	}
-	return []Field{
+	requests := ""
+	asked := []Field{{"http-header-user-agent", i.UserAgent}}
+	if i.Standing != "" {
+		requests, asked = leftOut, nil
+		for line := range strings.SplitSeq(strings.TrimSuffix(i.Standing, "\r\n"), "\r\n") {
+			name, value, _ := strings.Cut(line, ": ")
+			asked = append(asked, Field{"http-header-" + strings.ToLower(name), value})
+		}
+	}
+	return slices.Concat([]Field{
 		{"software", i.Software},
 		{"format", "WARC File Format 1.1"},
 		{"conformsTo", "https://iipc.github.io/warc-specifications/specifications/warc-format/warc-1.1/"},
@@ -167,11 +216,17 @@ func (i *Info) Fields() []Field {
 		{"operator", i.Operator},
 		{"ip", ip},
 		{"hostname", i.Hostname},
-		{"http-header-user-agent", i.UserAgent},
+	}, asked, []Field{
+		{"requests", requests},
 		{"isPartOf", i.IsPartOf},
 		{"description", i.Description},
-	}
+	})
 }
+
+// leftOut says how the request of a revisit is had that has no record of its own.
+const leftOut = "a revisit without a request record was asked for by GET, HTTP/1.1, with Host, the http-header " +
+	"fields above in this order and, if the answer was 304, If-None-Match with its ETag and If-Modified-Since with " +
+	"its Last-Modified, as far as the answer has them"
 
 // AppendInfo appends the warcinfo record of a file called filename.
 func (b *Builder) AppendInfo(dst []byte, i *Info, filename string, at time.Time) []byte {
