@@ -169,9 +169,10 @@ func (r *order) restoreLinks(p *store.Partition, host *store.HostRecord) error {
 	if r.linked == nil {
 		return nil
 	}
-	err := p.EachLinksOf(host.ID, func(_ uint64, links []outlink.Outlink) error {
+	err := p.ScanLinksOf(host.ID, func(_ uint64, read *store.Links) error {
+		links, err := read.All()
 		r.Collect(host.Name, links)
-		return nil
+		return err
 	})
 	if err != nil {
 		return fmt.Errorf("read the links for the frontier: %w", err)

@@ -47,10 +47,10 @@ func findReferrer(ctx context.Context, state *store.State, rules *scope.Rules, s
 	}
 	for _, p := range state.Partitions {
 		links, enough := map[key][]outlink.Outlink{}, errors.New("enough")
-		if err := p.EachLinks(func(host store.HostID, fp uint64, all []outlink.Outlink) error {
-			for _, l := range all {
-				if l.URL == url {
-					links[key{host, fp}] = append(links[key{host, fp}], l)
+		if err := p.ScanLinks(func(host store.HostID, fp uint64, l *store.Links) error {
+			for l.Next() {
+				if string(l.URL) == url {
+					links[key{host, fp}] = append(links[key{host, fp}], l.Outlink())
 				}
 			}
 			if len(links) >= referrersRead {

@@ -170,6 +170,7 @@ type survey struct {
 	// failureOf is what came of the last visit of a URL that was visited and has no good answer; nil: the records are
 	// looked for, some at a time.
 	failureOf func(url string) (failure, bool, error)
+	reader    store.Links
 
 	left    int // links and records that may still be remembered before all are forgotten
 	links   map[string][]outlink.Outlink
@@ -338,30 +339,32 @@ func leftOut(fetched outlink.Classes, kind outlink.Kind) speech.Sentence {
 		fetched.String())
 }
 
-// outlinks are the links of a URL at its last visit.
-func (s *survey) outlinks(url string) ([]outlink.Outlink, error) {
+// outlinks are those links of a URL at its last visit that a browser follows by itself.
+func (s *survey) outlinks(url string) (kept []outlink.Outlink, err error) {
 	name := weburl.HostOf(url)
-	links, err := s.state.Partitions[s.state.PartitionOf(name)].Outlinks(store.IDOf(name), fingerprint.URL(url))
+	at := s.state.Partitions[s.state.PartitionOf(name)]
+	err = at.ScanOutlinks(store.IDOf(name), fingerprint.URL(url), &s.reader, func(links *store.Links) error {
+		for links.Next() {
+			if links.Kind == outlink.Redirect || links.Kind.Class() != 0 {
+				kept = append(kept, outlink.Outlink{URL: string(links.URL), Kind: links.Kind})
+			}
+		}
+		return nil
+	})
 	if errors.Is(err, store.ErrNotFound) {
 		return nil, nil
 	}
-	return links, err
+	return kept, err
 }
 
-// remembered are those links of a URL that a browser follows by itself, read once while there is room.
+// remembered are the same, read once while there is room.
 func (s *survey) remembered(url string) ([]outlink.Outlink, error) {
 	if kept, ok := s.links[url]; ok {
 		return kept, nil
 	}
-	links, err := s.outlinks(url)
+	kept, err := s.outlinks(url)
 	if err != nil {
 		return nil, err
-	}
-	var kept []outlink.Outlink
-	for _, l := range links {
-		if l.Kind == outlink.Redirect || l.Kind.Class() != 0 {
-			kept = append(kept, outlink.Outlink{URL: strings.Clone(l.URL), Kind: l.Kind})
-		}
 	}
 	s.room(len(kept) + 1)
 	s.links[strings.Clone(url)] = kept

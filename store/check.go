@@ -16,7 +16,6 @@ import (
 
 	"go.etcd.io/bbolt"
 
-	"henro/messages/outlink"
 	"henro/messages/weburl"
 	"henro/store/fingerprint"
 	"henro/store/fsync"
@@ -180,6 +179,7 @@ func (p *Partition) Digest() (string, error) {
 			h.Write(part)
 		}
 	}
+	var room []byte
 	var walk func(name []byte, b *bbolt.Bucket) error
 	walk = func(name []byte, b *bbolt.Bucket) error {
 		write('b', name, binary.LittleEndian.AppendUint64(nil, b.Sequence()))
@@ -193,7 +193,7 @@ func (p *Partition) Digest() (string, error) {
 			case meta && bytes.Equal(k, identityKey):
 				v = v[min(len(v), 8):] // the checksum, which is over the schema too, and the schema
 			case links:
-				v, err = unpackLinks(k, v)
+				v, err = unpackLinks(&room, k, v)
 			}
 			write('v', k, v)
 			return err
@@ -428,7 +428,7 @@ func (k *partitionCheck) links() error {
 	if err != nil {
 		return err
 	}
-	if err := eachLinks(k.tx, func(host HostID, fp uint64, _ []outlink.Outlink) error {
+	if err := scanLinks(k.tx, nil, func(host HostID, fp uint64, _ *Links) error {
 		k.counted.linked++
 		e, found, err := set.Get(uint64(host), fp)
 		if err == nil && !(found && e.Visited()) {

@@ -113,7 +113,7 @@ func (p *Partition) Domains() (domains string, err error) {
 func (p *Partition) UnpackLinks(url string) error {
 	return p.update("forge", func(tx *bbolt.Tx) error {
 		links, key := tx.Bucket(bucketLinks), key128(IDOf(weburl.HostOf(url)), fingerprint.URL(url))
-		plain, err := unpackLinks(key, links.Get(key))
+		plain, err := unpackLinks(new([]byte), key, links.Get(key))
 		if err != nil || links.Get(key)[4] == linksPlain {
 			return fmt.Errorf("links that are packed: %w", err)
 		}

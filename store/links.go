@@ -1,10 +1,14 @@
 package store
 
 import (
+	"bytes"
+	"cmp"
 	"encoding/binary"
 	"fmt"
+	"slices"
 
 	"github.com/klauspost/compress/s2"
+	"go.etcd.io/bbolt"
 
 	"henro/messages/outlink"
 )
@@ -48,33 +52,77 @@ func encodeLinks(links []outlink.Outlink) []byte {
 	return append(b, plain...)
 }
 
-// decodeLinks unpacks the outlinks of one page. Their texts are parts of one string, which lives as long as any of
-// them: 20 small strings for each page were half of the time of a pass over all links.
-func decodeLinks(key, v []byte) ([]outlink.Outlink, error) {
-	plain, err := unpackLinks(key, v)
+// Links reads the outlinks of one page, one after the other, without a string for each. What it shows is valid until
+// the next one is read.
+type Links struct {
+	Kind   outlink.Kind
+	Flags  outlink.Flags
+	URL    []byte
+	Anchor []byte
+
+	s    scanner
+	left uint64
+	room []byte // of what was unpacked last
+}
+
+// read begins with the value of a link set.
+func (l *Links) read(key, v []byte) error {
+	plain, err := unpackLinks(&l.room, key, v)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	s := scanner{rest: plain}
-	n := s.uvarint()
-	if n > uint64(len(s.rest))/minLink {
-		return nil, ErrCorrupt
+	l.URL, l.s = l.URL[:0], scanner{rest: plain}
+	l.left = l.s.uvarint()
+	if l.s.bad || l.left > uint64(len(l.s.rest))/minLink {
+		return ErrCorrupt
 	}
-	links := make([]outlink.Outlink, n)
-	ends := make([][2]int, n)                             // of URL and anchor in text
-	text, last := make([]byte, 0, 2*len(plain)), [2]int{} // where the URL before lies
-	for i := range links {
-		links[i].Kind, links[i].Flags = outlink.Kind(s.u8()), outlink.Flags(s.u8())
-		from, shared := len(text), s.uvarint()
-		if s.bad || shared > uint64(last[1]-last[0]) {
-			return nil, ErrCorrupt
-		}
-		text = append(append(text, text[last[0]:last[0]+int(shared)]...), s.bytes()...)
-		last = [2]int{from, len(text)}
-		text = append(text, s.bytes()...)
-		ends[i] = [2]int{last[1], len(text)}
+	return nil
+}
+
+// Len is how many are still to be read.
+func (l *Links) Len() int { return int(l.left) }
+
+// Next reads the next one; false: there is none, or what is there is damaged, which ends the walk that gave it.
+func (l *Links) Next() bool {
+	if l.left == 0 || l.s.bad {
+		return false
 	}
-	if err := s.err("links"); err != nil {
+	l.left--
+	l.Kind, l.Flags = outlink.Kind(l.s.u8()), outlink.Flags(l.s.u8())
+	shared := l.s.uvarint()
+	if shared > uint64(len(l.URL)) {
+		l.s.bad = true
+		return false
+	}
+	l.URL, l.Anchor = append(l.URL[:shared], l.s.bytes()...), l.s.bytes()
+	return !l.s.bad
+}
+
+// Outlink is a copy of the one read last.
+func (l *Links) Outlink() outlink.Outlink {
+	return outlink.Outlink{URL: string(l.URL), Anchor: string(l.Anchor), Kind: l.Kind, Flags: l.Flags}
+}
+
+// end reads what is left, and says whether all was whole.
+func (l *Links) end() error {
+	for l.Next() {
+	}
+	return l.s.err("links")
+}
+
+// All makes the links that are left. Their texts are parts of one string, which lives as long as any of them: 20 small
+// strings for each page were half of the time of a pass over all links.
+func (l *Links) All() ([]outlink.Outlink, error) {
+	links, ends := make([]outlink.Outlink, l.left), make([][2]int, l.left) // of URL and anchor in text
+	text := make([]byte, 0, 2*len(l.s.rest))
+	for i := 0; l.Next(); i++ {
+		links[i].Kind, links[i].Flags = l.Kind, l.Flags
+		text = append(text, l.URL...)
+		ends[i][0] = len(text)
+		text = append(text, l.Anchor...)
+		ends[i][1] = len(text)
+	}
+	if err := l.end(); err != nil {
 		return nil, err
 	}
 	whole, from := string(text), 0
@@ -85,22 +133,35 @@ func decodeLinks(key, v []byte) ([]outlink.Outlink, error) {
 	return links, nil
 }
 
-// countLinks returns how many links a set has.
-func countLinks(key, v []byte) (uint64, error) {
-	plain, err := unpackLinks(key, v)
-	if err != nil {
-		return 0, err
+// decodeLinks unpacks the outlinks of one page.
+func decodeLinks(key, v []byte) ([]outlink.Outlink, error) {
+	var l Links
+	if err := l.read(key, v); err != nil {
+		return nil, err
 	}
-	s := scanner{rest: plain}
-	n := s.uvarint()
-	if s.bad || n > uint64(len(s.rest))/minLink {
-		return 0, ErrCorrupt
-	}
-	return n, nil
+	return l.All()
 }
 
-// unpackLinks checks and unpacks the value of a link set.
-func unpackLinks(key, v []byte) ([]byte, error) {
+// scanLinks shows the link sets whose keys have a prefix.
+func scanLinks(tx *bbolt.Tx, prefix []byte, fn func(host HostID, fp uint64, links *Links) error) error {
+	var l Links
+	c := tx.Bucket(bucketLinks).Cursor()
+	for k, v := c.Seek(prefix); k != nil && bytes.HasPrefix(k, prefix); k, v = c.Next() {
+		if err := l.read(k, v); err != nil || len(k) != 16 {
+			return fmt.Errorf("links %x: %w", k, cmp.Or(err, ErrCorrupt))
+		}
+		if err := fn(hostKey(k), binary.BigEndian.Uint64(k[8:]), &l); err != nil {
+			return err
+		}
+		if err := l.end(); err != nil {
+			return fmt.Errorf("links %x: %w", k, err)
+		}
+	}
+	return nil
+}
+
+// unpackLinks checks and unpacks the value of a link set. Room is for what was packed; it grows as needed.
+func unpackLinks(room *[]byte, key, v []byte) ([]byte, error) {
 	b, err := unseal(key, v)
 	if err != nil {
 		return nil, err
@@ -115,7 +176,8 @@ func unpackLinks(key, v []byte) ([]byte, error) {
 	if err != nil || n > maxLinksLen {
 		return nil, fmt.Errorf("%w (%d bytes of links)", ErrCorrupt, n)
 	}
-	plain, err := s2.Decode(nil, b[1:])
+	*room = slices.Grow((*room)[:0], n)[:n]
+	plain, err := s2.Decode(*room, b[1:])
 	if err != nil {
 		return nil, fmt.Errorf("%w (%d bytes of links)", ErrCorrupt, n)
 	}

@@ -599,16 +599,27 @@ func (p *Partition) Relaxations(limit int) (relaxations []Relaxation, err error)
 
 // Outlinks reads the links found at the last visit of a page, or ErrNotFound.
 func (p *Partition) Outlinks(host HostID, fp uint64) (links []outlink.Outlink, err error) {
-	err = p.view("read links", func(tx *bbolt.Tx) error {
+	err = p.ScanOutlinks(host, fp, new(Links), func(read *Links) error {
+		links, err = read.All()
+		return err
+	})
+	return links, err
+}
+
+// ScanOutlinks calls fn for the links found at the last visit of a page, valid until it returns, or returns
+// ErrNotFound.
+func (p *Partition) ScanOutlinks(host HostID, fp uint64, links *Links, fn func(*Links) error) error {
+	return p.view("read links", func(tx *bbolt.Tx) error {
 		key := key128(host, fp)
 		v := tx.Bucket(bucketLinks).Get(key)
 		if v == nil {
 			return ErrNotFound
 		}
-		links, err = decodeLinks(key, v)
-		return err
+		if err := links.read(key, v); err != nil {
+			return err
+		}
+		return cmp.Or(fn(links), links.end())
 	})
-	return links, err
 }
 
 // Known reads up to max fingerprints of a host, ascending, and whether they are all. The lowest eight bits are not
@@ -890,49 +901,42 @@ func eachVisited(tx *bbolt.Tx, fn func(Page, Place) error) error {
 
 // EachLinks calls fn for the links of every page, likewise.
 func (p *Partition) EachLinks(fn func(host HostID, fp uint64, links []outlink.Outlink) error) error {
-	return p.view("read links", func(tx *bbolt.Tx) error { return eachLinks(tx, fn) })
+	return p.ScanLinks(func(host HostID, fp uint64, read *Links) error {
+		links, err := read.All()
+		if err != nil {
+			return fmt.Errorf("links of host %016x, fingerprint %016x: %w", uint64(host), fp, err)
+		}
+		return fn(host, fp, links)
+	})
+}
+
+// ScanLinks calls fn for the links of every page, likewise; they are valid until fn returns.
+func (p *Partition) ScanLinks(fn func(host HostID, fp uint64, links *Links) error) error {
+	return p.view("read links", func(tx *bbolt.Tx) error { return scanLinks(tx, nil, fn) })
+}
+
+// ScanLinksOf calls fn for the links of every page of one host, likewise.
+func (p *Partition) ScanLinksOf(host HostID, fn func(fp uint64, links *Links) error) error {
+	return p.view("read links", func(tx *bbolt.Tx) error {
+		return scanLinks(tx, key64(uint64(host)), func(_ HostID, fp uint64, links *Links) error {
+			return fn(fp, links)
+		})
+	})
 }
 
 // LinkCount counts the links of all pages, without reading them.
 func (p *Partition) LinkCount() (total uint64, err error) {
 	err = p.view("count links", func(tx *bbolt.Tx) error {
+		var l Links
 		return tx.Bucket(bucketLinks).ForEach(func(k, v []byte) error {
-			n, err := countLinks(k, v)
-			if err != nil {
+			if err := l.read(k, v); err != nil {
 				return fmt.Errorf("links %x: %w", k, err)
 			}
-			total += n
+			total += l.left
 			return nil
 		})
 	})
 	return total, err
-}
-
-// EachLinksOf calls fn for the links of every page of one host, likewise.
-func (p *Partition) EachLinksOf(host HostID, fn func(fp uint64, links []outlink.Outlink) error) error {
-	return p.view("read links", func(tx *bbolt.Tx) error {
-		c := tx.Bucket(bucketLinks).Cursor()
-		for k, v := c.Seek(key64(uint64(host))); k != nil && hostKey(k) == host; k, v = c.Next() {
-			links, err := decodeLinks(k, v)
-			if err != nil || len(k) != 16 {
-				return fmt.Errorf("links %x: %w", k, cmp.Or(err, ErrCorrupt))
-			}
-			if err := fn(binary.BigEndian.Uint64(k[8:]), links); err != nil {
-				return err
-			}
-		}
-		return nil
-	})
-}
-
-func eachLinks(tx *bbolt.Tx, fn func(host HostID, fp uint64, links []outlink.Outlink) error) error {
-	return tx.Bucket(bucketLinks).ForEach(func(k, v []byte) error {
-		links, err := decodeLinks(k, v)
-		if err != nil || len(k) != 16 {
-			return fmt.Errorf("links %x: %w", k, cmp.Or(err, ErrCorrupt))
-		}
-		return fn(hostKey(k), binary.BigEndian.Uint64(k[8:]), links)
-	})
 }
 
 // EachHost calls fn for every host, likewise.

@@ -122,7 +122,9 @@ func writeTable(ctx context.Context, source *tables.Source, o Order,
 		return err
 	}
 	rows := int64(0)
-	err = table.Each(source, tables.All, func(row tables.Row) error {
+	q := tables.All
+	q.Passing = true
+	err = table.Each(source, q, func(row tables.Row) error {
 		if rows++; rows%progressRows == 0 {
 			o.Progress(table.Name, rows)
 			if err := ctx.Err(); err != nil {

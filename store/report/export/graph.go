@@ -69,14 +69,15 @@ func gather(ctx context.Context, source *tables.Source, o Order, urls, arcs *sor
 	}
 	pages, links := tables.Pages(), tables.Links()
 	url, from, to, kind := pages.Column("url"), links.Column("from"), links.Column("to"), links.Column("kind")
-	if err := pages.Each(source, tables.Query{Columns: 1 << url}, func(row tables.Row) error {
+	if err := pages.Each(source, tables.Query{Columns: 1 << url, Passing: true}, func(row tables.Row) error {
 		return urls.Add([]byte(row.Value(url).Text))
 	}); err != nil {
 		return err
 	}
 	rows := int64(0)
 	var arc []byte
-	return links.Each(source, tables.Query{Columns: 1<<from | 1<<to | 1<<kind}, func(row tables.Row) error {
+	q := tables.Query{Columns: 1<<from | 1<<to | 1<<kind, Passing: true}
+	return links.Each(source, q, func(row tables.Row) error {
 		if rows++; rows%progressRows == 0 {
 			o.Progress("links", rows)
 			if err := ctx.Err(); err != nil {

@@ -133,7 +133,7 @@ type taker struct {
 
 // each reads the columns named; value returns that of the i-th of them.
 func (t *taker) each(table *tables.Table, columns []string, fn func(value func(i int) tables.Value)) error {
-	at, q := make([]int, len(columns)), tables.Query{}
+	at, q := make([]int, len(columns)), tables.Query{Passing: true}
 	for i, name := range columns {
 		at[i] = table.Column(name)
 		q.Columns |= 1 << at[i]
@@ -156,8 +156,8 @@ func (t *taker) each(table *tables.Table, columns []string, fn func(value func(i
 func (t *taker) host(name string) *Host {
 	h := t.hosts[name]
 	if h == nil {
-		h = &Host{Name: name}
-		t.hosts[name] = h
+		h = &Host{Name: strings.Clone(name)}
+		t.hosts[h.Name] = h
 	}
 	return h
 }

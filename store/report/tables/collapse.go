@@ -27,7 +27,7 @@ func (t *Table) Collapse(s *Source, q Query, columns []int, progress func(rows u
 	if progress == nil {
 		progress = func(uint64) error { return nil }
 	}
-	q.Columns, q.Parallel = 0, true
+	q.Columns, q.Parallel, q.Passing = 0, true, true
 	for _, c := range columns {
 		q.Columns |= 1 << c
 	}

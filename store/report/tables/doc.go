@@ -8,7 +8,8 @@
 //
 //   - Memory does not grow with the crawl: a row at a time, and Source.Memory bytes for putting the pages of links in
 //     order.
-//   - A row given to the function of Each is never changed afterwards, so it may be kept.
+//   - A row given to the function of Each is never changed afterwards, so it may be kept, unless the query lets it
+//     pass.
 //   - What Query narrows down is exact: rows that do not fit are not shown, those that fit all are.
 package tables
 
@@ -123,6 +124,9 @@ type Query struct {
 	Host, URL *string
 	// Parallel lets the function of Each be called from several goroutines at once, in any order of the rows.
 	Parallel bool
+	// Passing lets a row, and the texts of its values, be valid until the function of Each returns only, which spares
+	// a string for each text of millions.
+	Passing bool
 }
 
 // All wants everything.
