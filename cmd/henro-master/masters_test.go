@@ -1,6 +1,9 @@
 package main
 
 import (
+	"context"
+	"errors"
+	"fmt"
 	"net"
 	"path/filepath"
 	"testing"
@@ -11,20 +14,145 @@ import (
 	"henro/cluster"
 	"henro/cmd/config"
 	"henro/master"
+	"henro/store"
 	"henro/store/consensus"
 )
 
-// TestAMasterOfTheSameGroupIsNoRival, also for the one that led alone before it had others, and whose gossip goes on.
-func TestAMasterOfTheSameGroupIsNoRival(t *testing.T) {
+// newMasters is a master on loopback that can open its part of a group.
+func newMasters(t *testing.T, name string, change func(*master.Options)) *masters {
+	t.Helper()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
 	o := master.DefaultOptions()
-	o.Dir, o.Name, o.Store.NoSync = t.TempDir(), "alpha", true
-	m := &masters{flags: &flags{}, o: o, log: actortest.Log(), listening: listener,
+	o.Dir, o.Name, o.Boot, o.Store.NoSync = t.TempDir(), name, cluster.NewBoot(), true
+	change(&o)
+	f := &flags{peers: config.Peers{Name: name, Gossip: "127.0.0.1:0", Actors: "127.0.0.1:0"}}
+	f.crawl.ListenPings = "off"
+	return &masters{flags: f, o: o, log: actortest.Log(), listening: listener,
 		address: listener.Addr().String(), second: make(chan struct{}, 1), present: map[string]cluster.Member{},
-		telemetry: config.NewTelemetry("test", "alpha", actortest.Log(), floor.SystemOptions{})}
+		telemetry: config.NewTelemetry("test", name, actortest.Log(), floor.SystemOptions{})}
+}
+
+// start opens the part of the group and meets the others.
+func (m *masters) start(t *testing.T, found bool, join ...string) {
+	t.Helper()
+	if err := m.open(found); err != nil {
+		t.Fatal(err)
+	}
+	m.peers.Join = join
+	var err error
+	m.joined, err = m.peers.Meet(m.telemetry.System, cluster.Options{Role: cluster.Standby, Boot: m.o.Boot,
+		Consensus: m.address, Notify: m.notify}, func(*cluster.Options) error { return nil }, m.log)
+	if err != nil {
+		t.Fatal(errors.Join(err, m.group.Close()))
+	}
+}
+
+// ended is how a run ended.
+type ended struct {
+	status master.Status
+	err    error
+}
+
+// runs runs a master; the channel holds how that ended.
+func (m *masters) runs() <-chan ended {
+	over := make(chan ended, 1)
+	go func() {
+		status, err := m.run(context.Background())
+		over <- ended{status, err}
+	}()
+	return over
+}
+
+// of waits for the end.
+func of(t *testing.T, over <-chan ended) ended {
+	t.Helper()
+	select {
+	case end := <-over:
+		return end
+	case <-time.After(time.Minute):
+		t.Fatal("it goes on")
+	}
+	panic("unreachable")
+}
+
+func within(t *testing.T, what string, done func() bool) {
+	t.Helper()
+	for end := time.Now().Add(time.Minute); !done(); time.Sleep(20 * time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatalf("%s: not within a minute", what)
+		}
+	}
+}
+
+// TestAMasterThatLeadsAndCannotApplyEnds, as one does whose disk is full: it would follow, and hear nobody. It leads
+// although the news that it was elected are over, as for one that was elected again while it ended.
+func TestAMasterThatLeadsAndCannotApplyEnds(t *testing.T) {
+	m := newMasters(t, "alpha", func(o *master.Options) {
+		o.Store.MaxBytes, o.Store.Partitions, o.Hosts.Continuous = 16<<20, 1, true
+	})
+	m.start(t, true)
+	defer m.joined.Leave()
+	<-m.group.Elected()
+	over := m.runs()
+	within(t, "it leads", func() bool { return m.node.Load() != nil })
+	l, err := m.group.Lead()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := 0; err == nil; i++ {
+		b := store.NewBatch(time.Now())
+		b.PutMeta(fmt.Sprint("filler ", i), make([]byte, 1<<20))
+		_, err = l.State.Partitions[0].Commit(b)
+	}
+	l.End()
+	if end := of(t, over); !errors.Is(end.err, store.ErrTooLarge) {
+		t.Errorf("it ended with %v, after %v", end.err, err)
+	}
+}
+
+// TestMastersThatKnowOfTheEndStay until the one that leads has left: it may need them to tell others.
+func TestMastersThatKnowOfTheEndStay(t *testing.T) {
+	first := newMasters(t, "alpha", func(o *master.Options) { o.Hosts.Continuous = true })
+	first.start(t, true)
+	leads := first.runs()
+	second := newMasters(t, "beta", func(*master.Options) {})
+	second.start(t, false, first.joined.Node.Self().GossipAddress)
+	defer second.joined.Leave()
+	follows := second.runs()
+	within(t, "the other one has the run", func() bool {
+		run, err := second.runKept()
+		return err == nil && !run.Begun.IsZero() && second.isLed()
+	})
+	stop := &master.Stop{Why: master.Stopped}
+	if _, err := master.Ask[*master.Status](t.Context(), first.node.Load(), stop); err != nil {
+		t.Fatal(err)
+	}
+	end := of(t, leads)
+	if end.err != nil {
+		t.Fatal(end.err)
+	}
+	within(t, "the other one knows", func() bool {
+		run, err := second.runKept()
+		return err == nil && run.Over
+	})
+	select {
+	case end := <-follows:
+		t.Errorf("it did not wait for the one that leads: %v, %v", end.status.End, end.err)
+	case <-time.After(4 * lookEvery):
+		first.joined.Leave()
+		if got := of(t, follows); got.err != nil || got.status.End != end.status.End {
+			t.Errorf("it ended with %v, %v, the one that led with %v", got.status.End, got.err, end.status.End)
+		}
+	}
+}
+
+// TestAMasterOfTheSameGroupIsNoRival, also for the one that led alone before it had others, and whose gossip goes on.
+func TestAMasterOfTheSameGroupIsNoRival(t *testing.T) {
+	m := newMasters(t, "alpha", func(*master.Options) {})
+	o := m.o
 	own := &cluster.MemberUpdated{Member: cluster.Member{Name: "alpha", Role: cluster.Master, Consensus: m.address}}
 	if !m.noticeAlone(own) {
 		t.Error("a master that leads alone is not told")
@@ -37,11 +165,7 @@ func TestAMasterOfTheSameGroupIsNoRival(t *testing.T) {
 			t.Error(err)
 		}
 	}()
-	for end := time.Now().Add(time.Minute); m.group.Status().Leader == ""; time.Sleep(20 * time.Millisecond) {
-		if time.Now().After(end) {
-			t.Fatal("nobody leads after a minute")
-		}
-	}
+	within(t, "a leader", func() bool { return m.group.Status().Leader != "" })
 	if m.noticeAlone(own) {
 		t.Error("a master with others is told what only one that leads alone is")
 	}
