@@ -196,7 +196,7 @@ func (b *Book) storeTimed(m *VisitsTimed) {
 		b.clock.verdict = b.clock.Judge(&b.o.Politeness, m.load)
 	}
 	w := &protocol.Write{
-		Visits: m.visits, Urgent: m.asked.finished || m.asked.pressing,
+		Visits: m.visits, Urgent: m.asked.finished || m.asked.pressing, Pressing: m.asked.pressing,
 		Facts: &protocol.FactsStored{Lease: l.ID, Seq: m.asked.seq, Visits: pageCount(m.visits),
 			Closed: m.asked.finished},
 	}

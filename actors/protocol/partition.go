@@ -40,6 +40,7 @@ type (
 		Totals     Totals            // added to the crawl's totals
 		Seeds      bool              // the candidates are seeds: no frontier turns them away
 		Urgent     bool              // somebody waits for the answer
+		Pressing   bool              // a slave will soon have no room for more facts
 		Facts      *FactsStored      // reported to the Master once this is on disk
 		Tag        any               // sent back
 	}
