@@ -399,6 +399,9 @@ func (s *files) open() error {
 		}
 		s.log.WithFields(fields).Info("file left open is repaired")
 	}
+	if err := cdxj.RemoveUnfinished(s.o.Dir, s.o.Prefix); err != nil {
+		return err
+	}
 	if paths, err = cdxj.Unindexed(s.o.Dir, s.o.Prefix); err != nil {
 		return err
 	}

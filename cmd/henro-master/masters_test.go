@@ -113,42 +113,6 @@ func TestAMasterThatLeadsAndCannotApplyEnds(t *testing.T) {
 	}
 }
 
-// TestMastersThatKnowOfTheEndStay until the one that leads has left: it may need them to tell others.
-func TestMastersThatKnowOfTheEndStay(t *testing.T) {
-	first := newMasters(t, "alpha", func(o *master.Options) { o.Hosts.Continuous = true })
-	first.start(t, true)
-	leads := first.runs()
-	second := newMasters(t, "beta", func(*master.Options) {})
-	second.start(t, false, first.joined.Node.Self().GossipAddress)
-	defer second.joined.Leave()
-	follows := second.runs()
-	within(t, "the other one has the run", func() bool {
-		run, err := second.runKept()
-		return err == nil && !run.Begun.IsZero() && second.isLed()
-	})
-	stop := &master.Stop{Why: master.Stopped}
-	if _, err := master.Ask[*master.Status](t.Context(), first.node.Load(), stop); err != nil {
-		t.Fatal(err)
-	}
-	end := of(t, leads)
-	if end.err != nil {
-		t.Fatal(end.err)
-	}
-	within(t, "the other one knows", func() bool {
-		run, err := second.runKept()
-		return err == nil && run.Over
-	})
-	select {
-	case end := <-follows:
-		t.Errorf("it did not wait for the one that leads: %v, %v", end.status.End, end.err)
-	case <-time.After(4 * lookEvery):
-		first.joined.Leave()
-		if got := of(t, follows); got.err != nil || got.status.End != end.status.End {
-			t.Errorf("it ended with %v, %v, the one that led with %v", got.status.End, got.err, end.status.End)
-		}
-	}
-}
-
 // TestAMasterOfTheSameGroupIsNoRival, also for the one that led alone before it had others, and whose gossip goes on.
 func TestAMasterOfTheSameGroupIsNoRival(t *testing.T) {
 	m := newMasters(t, "alpha", func(*master.Options) {})

@@ -83,6 +83,22 @@ func Repair(path string) (done warc.Repaired, err error) {
 	return done, err
 }
 
+// RemoveUnfinished removes what a process that died was writing beside the indexes of WARC files in dir that begin with
+// prefix: files that were to be sorted, merged or renamed. No other process may be writing these.
+func RemoveUnfinished(dir, prefix string) error {
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return fmt.Errorf("look for unfinished indexes: %w", err)
+	}
+	for _, e := range entries {
+		if name := e.Name(); strings.HasPrefix(name, prefix+"-") && strings.Contains(name, ".cdxj.") &&
+			(strings.HasSuffix(name, tempSuffix) || strings.HasSuffix(name, runSuffix)) {
+			err = errors.Join(err, os.Remove(filepath.Join(dir, name)))
+		}
+	}
+	return err
+}
+
 // Unindexed returns the paths of the finished WARC files in dir that begin with prefix, if it is not empty, and have no
 // index beside them.
 func Unindexed(dir, prefix string) ([]string, error) {

@@ -16,10 +16,11 @@ import (
 )
 
 const (
-	runBytes  = 16 << 20 // of lines sorted at a time
-	lineBytes = 1 << 20  // of one line at most
-	fanIn     = 64       // files merged at a time
-	runSuffix = ".run"   // of sorted lines that wait to be merged, in the stream format of S2: a third of their length
+	runBytes   = 16 << 20 // of lines sorted at a time
+	lineBytes  = 1 << 20  // of one line at most
+	fanIn      = 64       // files merged at a time
+	tempSuffix = ".tmp"   // of a file that gets its name once it is whole
+	runSuffix  = ".run"   // of sorted lines that wait to be merged, in the stream format of S2: a third of their length
 )
 
 // SortFile writes the lines of the file src, a text or Growing, to dst in order, each once. dst appears whole or not at
@@ -112,7 +113,7 @@ func spill(path string, write func(io.Writer) error) error {
 
 // replace writes a file beside dst and gives it that name once it is whole and on the disk.
 func replace(dst string, write func(io.Writer) error) (err error) {
-	f, err := os.CreateTemp(filepath.Dir(dst), filepath.Base(dst)+".*.tmp")
+	f, err := os.CreateTemp(filepath.Dir(dst), filepath.Base(dst)+".*"+tempSuffix)
 	if err != nil {
 		return err
 	}

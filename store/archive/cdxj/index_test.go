@@ -1,0 +1,30 @@
+package cdxj_test
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+
+	"henro/store/archive/cdxj"
+)
+
+func TestWhatADeadProcessLeftBesideIndexesIsRemoved(t *testing.T) {
+	dir := t.TempDir()
+	names := map[string]bool{ // whether they stay
+		"a-1.cdxj": true, "a-1.warc.gz": true, "a-2.cdxj.open": true, "b-1.cdxj.7.tmp": true, "index.cdxj.9.tmp": true,
+		"a-1.cdxj.123.tmp": false, "a-2.cdxj.0.run": false,
+	}
+	for name := range names {
+		if err := os.WriteFile(filepath.Join(dir, name), nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := cdxj.RemoveUnfinished(dir, "a"); err != nil {
+		t.Fatal(err)
+	}
+	for name, want := range names {
+		if _, err := os.Stat(filepath.Join(dir, name)); (err == nil) != want {
+			t.Errorf("%s: %v, want it to stay: %v", name, err, want)
+		}
+	}
+}
