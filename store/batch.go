@@ -46,10 +46,11 @@ func NewBatch(now time.Time) *Batch { return &Batch{now: now} }
 // Reset empties the batch.
 func (b *Batch) Reset(now time.Time) { *b = Batch{now: now} }
 
-// Bytes is about how much the batch will write; flush at some 1 MB.
+// Bytes is about how much the batch will write; flush at some MB.
 func (b *Batch) Bytes() int { return b.bytes }
 
-// Len counts the records in the batch; flush before 10,000, since one commit keeps every page it changes in memory.
+// Len counts the records in the batch; flush before some 40,000, since one commit keeps every page it changes in
+// memory.
 func (b *Batch) Len() int { return b.records }
 
 // Empty reports whether the batch has no orders.

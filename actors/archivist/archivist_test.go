@@ -409,6 +409,10 @@ func TestTheArchivistRepairsWhatWasLeft(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(dir, "HENRO-0.warc.gz"), capture(t, 5).Records, 0o600); err != nil {
 		t.Fatal(err)
 	}
+	// and while another one was written
+	if err := os.WriteFile(filepath.Join(dir, "HENRO-0.cdxj.7.tmp"), nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
 	synctest.Test(t, func(t *testing.T) {
 		system := actortest.System(t)
 		pid := system.Root.Spawn(archivist.Props(archivistOptions(dir, warc.OS{}), actortest.Log()))

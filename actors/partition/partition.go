@@ -35,8 +35,8 @@ type (
 
 // Options say when what was written goes to disk.
 type Options struct {
-	// a batch of this size is committed at once: 1 MB has the links of some 500 visits. 48,295 pages of 482 hosts took
-	// 10,012 bytes each at 1 MB, and 8,034 at 8 MB and 50 MB more memory
+	// a batch of this size is committed at once: 1 MB has the links of some 500 visits, so two or three of each host
+	// (docs/speed.md)
 	FlushBytes int
 	FlushAge   time.Duration            // the oldest write waits no longer than this
 	FlushGap   time.Duration            // between two commits at least, also when an answer is awaited
@@ -60,7 +60,7 @@ func DefaultOptions() Options {
 const (
 	fullRecords     = 40_000 // of a batch, most of which are links to URLs that are known
 	parcelBatch     = 1024
-	parcelBytes     = 1 << 20 // as much as a commit holds
+	parcelBytes     = 1 << 20 // a quarter of what a commit holds
 	relaxationBatch = 64
 	hostBatch       = 1000
 	ownersKept      = 1 << 14 // hosts whose partition is remembered

@@ -19,63 +19,34 @@ import (
 )
 
 // newMasters is a master on loopback that can open its part of a group.
-func newMasters(t *testing.T, name string, change func(*master.Options)) *masters {
+func newMasters(t *testing.T, change func(*master.Options)) *masters {
 	t.Helper()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
 	o := master.DefaultOptions()
-	o.Dir, o.Name, o.Boot, o.Store.NoSync = t.TempDir(), name, cluster.NewBoot(), true
+	o.Dir, o.Name, o.Boot, o.Store.NoSync = t.TempDir(), "alpha", cluster.NewBoot(), true
 	change(&o)
-	f := &flags{peers: config.Peers{Name: name, Gossip: "127.0.0.1:0", Actors: "127.0.0.1:0"}}
+	f := &flags{peers: config.Peers{Name: "alpha", Gossip: "127.0.0.1:0", Actors: "127.0.0.1:0"}}
 	f.crawl.ListenPings = "off"
 	return &masters{flags: f, o: o, log: actortest.Log(), listening: listener,
 		address: listener.Addr().String(), second: make(chan struct{}, 1), present: map[string]cluster.Member{},
-		telemetry: config.NewTelemetry("test", name, actortest.Log(), floor.SystemOptions{})}
+		telemetry: config.NewTelemetry("test", "alpha", actortest.Log(), floor.SystemOptions{})}
 }
 
-// start opens the part of the group and meets the others.
-func (m *masters) start(t *testing.T, found bool, join ...string) {
+// start founds a group, and opens what others would meet.
+func (m *masters) start(t *testing.T) {
 	t.Helper()
-	if err := m.open(found); err != nil {
+	if err := m.open(true); err != nil {
 		t.Fatal(err)
 	}
-	m.peers.Join = join
 	var err error
 	m.joined, err = m.peers.Meet(m.telemetry.System, cluster.Options{Role: cluster.Standby, Boot: m.o.Boot,
 		Consensus: m.address, Notify: m.notify}, func(*cluster.Options) error { return nil }, m.log)
 	if err != nil {
 		t.Fatal(errors.Join(err, m.group.Close()))
 	}
-}
-
-// ended is how a run ended.
-type ended struct {
-	status master.Status
-	err    error
-}
-
-// runs runs a master; the channel holds how that ended.
-func (m *masters) runs() <-chan ended {
-	over := make(chan ended, 1)
-	go func() {
-		status, err := m.run(context.Background())
-		over <- ended{status, err}
-	}()
-	return over
-}
-
-// of waits for the end.
-func of(t *testing.T, over <-chan ended) ended {
-	t.Helper()
-	select {
-	case end := <-over:
-		return end
-	case <-time.After(time.Minute):
-		t.Fatal("it goes on")
-	}
-	panic("unreachable")
 }
 
 func within(t *testing.T, what string, done func() bool) {
@@ -90,13 +61,17 @@ func within(t *testing.T, what string, done func() bool) {
 // TestAMasterThatLeadsAndCannotApplyEnds, as one does whose disk is full: it would follow, and hear nobody. It leads
 // although the news that it was elected are over, as for one that was elected again while it ended.
 func TestAMasterThatLeadsAndCannotApplyEnds(t *testing.T) {
-	m := newMasters(t, "alpha", func(o *master.Options) {
+	m := newMasters(t, func(o *master.Options) {
 		o.Store.MaxBytes, o.Store.Partitions, o.Hosts.Continuous = 16<<20, 1, true
 	})
-	m.start(t, true)
+	m.start(t)
 	defer m.joined.Leave()
 	<-m.group.Elected()
-	over := m.runs()
+	over := make(chan error, 1)
+	go func() {
+		_, err := m.run(context.Background())
+		over <- err
+	}()
 	within(t, "it leads", func() bool { return m.node.Load() != nil })
 	l, err := m.group.Lead()
 	if err != nil {
@@ -108,14 +83,19 @@ func TestAMasterThatLeadsAndCannotApplyEnds(t *testing.T) {
 		_, err = l.State.Partitions[0].Commit(b)
 	}
 	l.End()
-	if end := of(t, over); !errors.Is(end.err, store.ErrTooLarge) {
-		t.Errorf("it ended with %v, after %v", end.err, err)
+	select {
+	case end := <-over:
+		if !errors.Is(end, store.ErrTooLarge) {
+			t.Errorf("it ended with %v, after %v", end, err)
+		}
+	case <-time.After(time.Minute):
+		t.Fatal("it goes on")
 	}
 }
 
 // TestAMasterOfTheSameGroupIsNoRival, also for the one that led alone before it had others, and whose gossip goes on.
 func TestAMasterOfTheSameGroupIsNoRival(t *testing.T) {
-	m := newMasters(t, "alpha", func(*master.Options) {})
+	m := newMasters(t, func(*master.Options) {})
 	o := m.o
 	own := &cluster.MemberUpdated{Member: cluster.Member{Name: "alpha", Role: cluster.Master, Consensus: m.address}}
 	if !m.noticeAlone(own) {

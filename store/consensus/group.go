@@ -68,7 +68,7 @@ const (
 	checkEvery     = 10 * time.Second // whether a checkpoint is wanted
 	enqueueTimeout = 5 * time.Second  // until Raft takes an entry
 	rpcTimeout     = 10 * time.Second // for 256 kB of a file that is streamed, and for other calls
-	// entries sent at once: of 1 MB at most each, so that a message stays below what a lab PC bears
+	// entries sent at once: of some 4 MB each where batches are full, so that a message stays below 64 MB
 	maxAppendEntries = 16
 	keptConnections  = 3 // to each member, idle
 	cachedEntries    = 8 // the last ones, which both replication and followers read again
