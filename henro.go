@@ -88,5 +88,5 @@ func Crawl(ctx context.Context, o Options) (*Summary, error) {
 	case master.Stopped:
 		return &summary, context.Cause(ctx)
 	}
-	return &summary, config.EndError(ctx, status)
+	return &summary, config.EndError(ctx, summary)
 }

@@ -18,6 +18,7 @@ import (
 	"henro/master/frontier"
 	"henro/master/websub"
 	"henro/messages"
+	"henro/messages/speech"
 	"henro/store"
 )
 
@@ -122,15 +123,18 @@ func Start(system *actor.ActorSystem, o Options, log *logrus.Entry) (*Node, erro
 // Claim is what tells this master from others of the same crawl.
 func (n *Node) Claim() messages.Claim { return n.o.claim }
 
-// Handover is the run as another master may go on with it; ok is false when it is ending.
-func (n *Node) Handover(ctx context.Context) (run Run, ok bool) {
+// Handover is the run as another master may go on with it; one that is ending is an error.
+func (n *Node) Handover(ctx context.Context) (run Run, err error) {
 	now, err := Ask[*Run](ctx, n, &runAsked{})
-	if err != nil || now.End != "" {
-		return run, false
+	if err != nil {
+		return run, err
+	}
+	if now.End != "" {
+		return run, errors.New("the crawl is ending")
 	}
 	run = *now
 	run.Begun, run.Before = n.began.Begun, n.began.Before
-	return run, true
+	return run, nil
 }
 
 // PID is the Master's address in its system.
@@ -273,6 +277,7 @@ type Summary struct {
 	Seconds        float64         `json:"seconds"`
 	PagesPerSecond float64         `json:"pages_per_second"`
 	End            End             `json:"end"`
+	Stalled        speech.Sentence `json:"stalled,omitzero"`   // what kept the crawl from going on at its end
 	Frontier       frontier.Policy `json:"frontier,omitempty"` // without one, the Hosts took turns
 	// unknown URLs for which the frontier had no room, each time they turned up
 	Dropped  uint64 `json:"dropped,omitempty"`
@@ -288,7 +293,7 @@ func SummaryOf(s Status) Summary {
 		Identical: s.Totals.Identical, IdenticalBytes: s.Totals.IdenticalBytes,
 		StopListed: s.Totals.StopListed, StopShare: s.Totals.StopShare(), Skipped: s.Totals.Skipped,
 		Trapped: s.Totals.Trapped, Errors: s.Totals.Errors, Seconds: s.Seconds, PagesPerSecond: s.PerSecond,
-		End: s.End, Failures: s.Failures, FailedSeeds: s.FailedSeeds,
+		End: s.End, Stalled: s.Stalled, Failures: s.Failures, FailedSeeds: s.FailedSeeds,
 	}
 	if s.Frontier != nil {
 		sum.Frontier, sum.Dropped, sum.Returned = s.Frontier.Policy, s.Totals.Dropped, s.Totals.Returned

@@ -71,8 +71,8 @@ func TestTheNextMasterKnowsWhatWasOrderedOfTheRun(t *testing.T) {
 			t.Fatal(err)
 		}
 		order(node, &master.DrainSlave{Slave: "s"})
-		if run, ok := node.Handover(t.Context()); !ok || run.Drained["s"] != "a" || run.Begun.IsZero() {
-			t.Errorf("to those that follow a master that led alone it gives %+v, %v", run, ok)
+		if run, err := node.Handover(t.Context()); err != nil || run.Drained["s"] != "a" || run.Begun.IsZero() {
+			t.Errorf("to those that follow a master that led alone it gives %+v, %v", run, err)
 		}
 		end(node)
 

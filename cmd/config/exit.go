@@ -21,11 +21,11 @@ func StateError(dir string, err error) error {
 }
 
 // EndError is the error that makes the exit code of a crawl that did not simply finish.
-func EndError(ctx context.Context, status master.Status) error {
-	switch status.End {
+func EndError(ctx context.Context, end master.Summary) error {
+	switch end.End {
 	case master.Finished:
-		if len(status.FailedSeeds) > 0 {
-			return &Exit{Code: ExitSeedsFailed, Err: errors.New(seedsFailed(status.FailedSeeds))}
+		if len(end.FailedSeeds) > 0 {
+			return &Exit{Code: ExitSeedsFailed, Err: errors.New(seedsFailed(end.FailedSeeds))}
 		}
 	case master.PageLimit:
 		return &Exit{Code: ExitPageLimit, Err: errors.New("stopped at --pages; the same --dir resumes")}
@@ -36,9 +36,9 @@ func EndError(ctx context.Context, status master.Status) error {
 	case master.DiskFull:
 		return &Exit{Code: ExitDiskFull, Err: errors.New("the disk is full: make room, then the same --dir resumes")}
 	case master.Damaged:
-		return &Exit{Code: ExitDamaged, Err: errors.New(status.Stalled.String())}
+		return &Exit{Code: ExitDamaged, Err: errors.New(end.Stalled.String())}
 	case master.StoreFault:
-		return &Exit{Code: ExitFailed, Err: fmt.Errorf("the state cannot be written: %s", status.Stalled)}
+		return &Exit{Code: ExitFailed, Err: fmt.Errorf("the state cannot be written: %s", end.Stalled)}
 	case master.Stopped:
 		if ctx.Err() != nil {
 			return &Exit{Code: ExitInterrupted, Err: errors.New("interrupted; the same --dir resumes")}

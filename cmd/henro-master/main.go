@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"time"
 
 	"github.com/sirupsen/logrus"
 	"github.com/spf13/cobra"
@@ -108,22 +109,22 @@ func (f *flags) lead(cmd *cobra.Command, arguments []string) error {
 	}
 	defer config.KeepLog(log, o.Dir, "henro-master").Close()
 	o.Name, o.Boot, o.Version = f.peers.Name, cluster.NewBoot(), config.Version()
-	status, err := f.crawlWith(cmd.Context(), o, seeds, log.WithField("node", f.peers.Name))
+	end, err := f.crawlWith(cmd.Context(), o, seeds, log.WithField("node", f.peers.Name))
 	if err != nil {
 		return err
 	}
-	if err := json.NewEncoder(cmd.OutOrStdout()).Encode(master.SummaryOf(status)); err != nil {
+	if err := json.NewEncoder(cmd.OutOrStdout()).Encode(end); err != nil {
 		return fmt.Errorf("write the summary: %w", err)
 	}
-	return config.EndError(cmd.Context(), status)
+	return config.EndError(cmd.Context(), end)
 }
 
 func (f *flags) crawlWith(ctx context.Context, o master.Options, seeds []master.Seed,
-	log *logrus.Entry) (master.Status, error) {
+	log *logrus.Entry) (end master.Summary, err error) {
 	telemetry := config.NewTelemetry(o.Name, o.Name, log, floor.SystemOptions{})
 	endTraces, err := telemetry.Export(ctx, &f.run.Traces, o.Name)
 	if err != nil {
-		return master.Status{}, err
+		return end, err
 	}
 	defer endTraces()
 	telemetry.OfMaster(&o)
@@ -135,7 +136,7 @@ func (f *flags) crawlWith(ctx context.Context, o master.Options, seeds []master.
 	}
 	if !f.masters.Standby && !consensus.Started(statePath(&o)) {
 		if status, err := m.leadAlone(ctx, trace); !errors.Is(err, errSecond) {
-			return status, err
+			return master.SummaryOf(status), err
 		}
 		log.Info("another master is there: keeping the state with it")
 		err = m.open(true)
@@ -150,7 +151,7 @@ func (f *flags) crawlWith(ctx context.Context, o master.Options, seeds []master.
 		defer m.joined.Leave()
 	}
 	if err != nil {
-		return master.Status{}, err
+		return end, err
 	}
 	log.WithFields(logrus.Fields{"actors": m.joined.Remote.Address(), "masters": m.address,
 		"gossip": m.joined.Node.Self().GossipAddress}).Info("standby master ready")
@@ -185,11 +186,7 @@ func (m *masters) leadAlone(ctx context.Context, trace func() error) (master.Sta
 	go func() {
 		defer close(watched)
 		defer floor.Guard(m.telemetry.System, "the watch for other masters")
-		select {
-		case <-m.second:
-			m.makeRoom(inner, node, end)
-		case <-inner.Done():
-		}
+		m.awaitSecond(inner, node, end)
 	}()
 	status, err := attend(ctx, inner, node, m.telemetry, m.seeds, endpoint, pings, m.o.Dir)
 	second := errors.Is(context.Cause(inner), errSecond) && errors.Is(err, context.Canceled)
@@ -207,18 +204,44 @@ func (m *masters) leadAlone(ctx context.Context, trace func() error) (master.Sta
 	return status, errors.Join(err, closed)
 }
 
-// makeRoom has the master that leads alone end with errSecond, once all is there to lead with others.
-func (m *masters) makeRoom(ctx context.Context, node *master.Node, end context.CancelCauseFunc) {
-	run, ok := node.Handover(ctx)
-	if !ok {
-		return // the crawl is ending
-	}
-	if err := m.listen(); err != nil {
-		m.log.WithField("err", err).Error("another master wants to follow and cannot: leading on alone")
+// awaitSecond waits for a second master, and then has the one that leads alone end with errSecond, once all is there to
+// lead with others. What fails is tried again: the other one waits.
+func (m *masters) awaitSecond(ctx context.Context, node *master.Node, end context.CancelCauseFunc) {
+	select {
+	case <-m.second:
+	case <-ctx.Done():
 		return
 	}
-	m.begun = run
-	end(errSecond)
+	again := time.NewTicker(tendEvery)
+	defer again.Stop()
+	var said string
+	for {
+		err := m.makeRoom(ctx, node)
+		if err == nil {
+			end(errSecond)
+			return
+		}
+		if ctx.Err() == nil && err.Error() != said {
+			said = err.Error()
+			m.log.WithField("err", err).Warn("another master wants to follow and cannot yet: leading on alone")
+		}
+		select {
+		case <-again.C:
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+// makeRoom opens what a master needs that leads with others, and takes the run along.
+func (m *masters) makeRoom(ctx context.Context, node *master.Node) (err error) {
+	if m.listening == nil {
+		if err = m.listen(); err != nil {
+			return err
+		}
+	}
+	m.begun, err = node.Handover(ctx)
+	return err
 }
 
 // attend answers HTTP and waits for the end. When asked ends the crawl is stopped in order; when given ends, it is left

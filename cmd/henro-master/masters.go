@@ -43,6 +43,8 @@ type masters struct {
 	security  consensus.Security
 	address   string     // of the consensus
 	begun     master.Run // which this master led alone until it founded the group; zero: another one founded it
+	before    master.Run // as this copy of the state had it when this process began; of use when it was over
+	met       bool       // a master leads, or has led, since then
 
 	grouped atomic.Bool                 // group is there
 	node    atomic.Pointer[master.Node] // that leads here in the group; nil: none
@@ -199,15 +201,17 @@ func (m *masters) open(found bool) (err error) {
 	m.telemetry.Metrics.Register(config.NewGroupMetrics(m.group.Figures))
 	m.o.Masters = func() []consensus.Member { return m.group.Figures().Members }
 	m.o.Others = m.otherActors
-	return nil
+	if m.before, err = m.runKept(); errors.Is(err, consensus.ErrNoState) {
+		err = nil
+	}
+	return err
 }
 
 // run follows and leads until the crawl has ended, or until it is asked to end.
-func (m *masters) run(ctx context.Context) (status master.Status, err error) {
+func (m *masters) run(ctx context.Context) (end master.Summary, err error) {
 	defer func() { err = errors.Join(err, m.group.Close()) }()
 	looking := time.NewTicker(lookEvery)
 	defer looking.Stop()
-	before, _ := m.runKept() // one that is over already is not what this process was started for
 	leaderSeen, warned, shared := time.Now(), time.Time{}, time.Time{}
 	endShow := m.show(ctx)
 	defer func() { endShow() }()
@@ -215,9 +219,9 @@ func (m *masters) run(ctx context.Context) (status master.Status, err error) {
 	for {
 		select {
 		case <-ctx.Done():
-			return master.Status{End: master.Stopped}, nil
+			return master.SummaryOf(master.Status{End: master.Stopped}), nil
 		case err := <-m.group.Failed():
-			return status, err
+			return end, err
 		case <-m.group.Elected():
 		case now := <-looking.C:
 			if m.group.Status().Leader != "" {
@@ -233,19 +237,19 @@ func (m *masters) run(ctx context.Context) (status master.Status, err error) {
 				shared = now
 				m.share()
 			}
-			run, err := m.runKept()
-			if err == nil && run.Over && !(before.Over && run.Begun.Equal(before.Begun)) {
-				m.linger()
-				return m.lastStatus()
-			}
 		}
 		if !m.group.Leads() { // it may have been elected again while it ended what it did as the leader before
+			m.met = m.met || m.group.Status().Leader != ""
+			if run, err := m.runKept(); err == nil && m.isOver(run) {
+				m.linger()
+				return m.lastSummary()
+			}
 			continue
 		}
 		endShow()
-		status, err = m.lead(ctx)
+		end, err = m.lead(ctx)
 		if err == nil || !errors.Is(err, errDeposed) {
-			return status, err
+			return end, err
 		}
 		m.log.WithField("err", err).Info("following")
 		leaderSeen = time.Now()
@@ -269,25 +273,28 @@ func (m *masters) runKept() (run master.Run, err error) {
 	return run, err
 }
 
-// lastStatus is how the crawl ended under another master, whose summary is left in the directory.
-func (m *masters) lastStatus() (status master.Status, err error) {
+// isOver reports whether the run that this process was started for is over: one that was over before is not it.
+func (m *masters) isOver(run master.Run) bool {
+	return run.Over && !(m.before.Over && run.Begun.Equal(m.before.Begun))
+}
+
+// lastSummary is how the crawl ended under another master. It is left in the directory, as that master did.
+func (m *masters) lastSummary() (end master.Summary, err error) {
 	b, err := m.group.Meta(master.KeptName(master.SummaryName))
 	if err == nil {
 		err = fsync.WriteFile(filepath.Join(m.o.Dir, master.SummaryName), b, 0o666)
 	}
-	var s master.Summary
 	if err == nil {
-		err = json.Unmarshal(b, &s)
+		err = json.Unmarshal(b, &end)
 	}
-	status.End = s.End
-	return status, err
+	return end, err
 }
 
 // lead leads until the crawl has ended, or another master leads, which is errDeposed.
-func (m *masters) lead(ctx context.Context) (status master.Status, err error) {
+func (m *masters) lead(ctx context.Context) (end master.Summary, err error) {
 	l, err := m.group.Lead()
 	if err != nil {
-		return status, fmt.Errorf("%w (%w)", errDeposed, err)
+		return end, fmt.Errorf("%w (%w)", errDeposed, err)
 	}
 	defer l.End()
 	deposed := func(err error) error {
@@ -296,38 +303,51 @@ func (m *masters) lead(ctx context.Context) (status master.Status, err error) {
 		}
 		return errDeposed
 	}
+	run, err := m.runKept()
+	if err != nil {
+		return end, deposed(err)
+	}
+	if !m.met { // this copy of the state has just learnt how the run before ended
+		m.met, m.before = true, run
+	}
+	if m.isOver(run) { // the master that led has died at its end
+		if err = m.announceEnd(run, l); err != nil {
+			return end, deposed(err)
+		}
+		return m.lastSummary()
+	}
 	o := m.o
 	o.State = l.State
 	o.Keep = func(name string, content []byte) error { return keep(l.State, name, content) }
 	if o.Run, err = m.takeOver(l.State, &o); err != nil {
-		return status, deposed(err)
+		return end, deposed(err)
 	}
 	if o.Run.Begun.IsZero() {
 		if o.Run, err = master.BeginRun(l.State); err == nil {
 			err = keepRun(l.State, o.Run)
 		}
 		if err != nil {
-			return status, deposed(err)
+			return end, deposed(err)
 		}
 	}
 	node, err := master.Start(m.telemetry.System, o, m.log)
 	if err != nil {
-		return status, deposed(config.StateError(o.Dir, err))
+		return end, deposed(config.StateError(o.Dir, err))
 	}
 	m.node.Store(node)
 	m.become(cluster.Master, node.Claim().Crawl, l.Term)
 	m.log.WithFields(logrus.Fields{"crawl": node.Claim().Crawl, "term": l.Term}).Info("leading")
-	status, err = m.attendGroup(ctx, l, node)
+	status, err := m.attendGroup(ctx, l, node)
 	m.node.Store(nil)
 	if !l.Leads() {
 		m.become(cluster.Standby, "", 0)
 	}
 	closed := node.Close()
 	if err != nil || closed != nil {
-		return status, deposed(errors.Join(err, closed))
+		return end, deposed(errors.Join(err, closed))
 	}
 	o.Run.Over = true
-	return status, m.announceEnd(o.Run, l)
+	return master.SummaryOf(status), m.announceEnd(o.Run, l)
 }
 
 func (m *masters) become(role cluster.Role, crawl string, term uint64) {

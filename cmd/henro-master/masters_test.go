@@ -1,10 +1,13 @@
 package main
 
 import (
+	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"net"
+	"os"
 	"path/filepath"
 	"testing"
 	"time"
@@ -14,6 +17,8 @@ import (
 	"henro/cluster"
 	"henro/cmd/config"
 	"henro/master"
+	"henro/messages"
+	"henro/messages/speech"
 	"henro/store"
 	"henro/store/consensus"
 )
@@ -58,31 +63,81 @@ func within(t *testing.T, what string, done func() bool) {
 	}
 }
 
+// leave has the state keep how a run ended.
+func (m *masters) leave(t *testing.T, run master.Run, end master.Summary) *store.State {
+	t.Helper()
+	<-m.group.Elected()
+	l, err := m.group.Lead()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.End()
+	err = errors.Join(keep(l.State, master.SummaryName, []byte(asJSON(t, end))), keepRun(l.State, run))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return l.State
+}
+
+func asJSON(t *testing.T, v any) string {
+	t.Helper()
+	b, err := json.Marshal(v)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(b)
+}
+
+// TestAMasterElectedAtTheEndEnds as the one did that recorded the end and died, and begins nothing.
+func TestAMasterElectedAtTheEndEnds(t *testing.T) {
+	m := newMasters(t, func(o *master.Options) { o.Store.Partitions = 1 })
+	if err := m.open(true); err != nil {
+		t.Fatal(err)
+	}
+	defer func() {
+		if err := m.group.Close(); err != nil {
+			t.Error(err)
+		}
+	}()
+	want := master.Summary{Pages: 7, End: master.Damaged, Stalled: speech.Say("a page is not there"),
+		FailedSeeds: []master.FailedVisit{{URL: "http://a.test/", Cause: messages.Cause{Word: "HTTP 404"}}}}
+	m.leave(t, master.Run{Begun: time.Now(), Over: true}, want)
+	m.met = true
+	got, err := m.lead(t.Context())
+	if g, w := asJSON(t, got), asJSON(t, want); err != nil || g != w {
+		t.Errorf("it ends with %s, %v, want %s", g, err, w)
+	}
+	if code := config.Code(config.EndError(t.Context(), got)); code != config.ExitDamaged {
+		t.Errorf("exit code %d", code)
+	}
+	b, err := os.ReadFile(filepath.Join(m.o.Dir, master.SummaryName))
+	if err != nil || !bytes.Contains(b, []byte("a page is not there")) {
+		t.Errorf("the summary beside its copy: %s, %v", b, err)
+	}
+}
+
 // TestAMasterThatLeadsAndCannotApplyEnds, as one does whose disk is full: it would follow, and hear nobody. It leads
-// although the news that it was elected are over, as for one that was elected again while it ended.
+// although the news that it was elected are over, as for one that was elected again while it ended; and it begins a run
+// after one that was over before this process began, of which its copy learns when it is elected.
 func TestAMasterThatLeadsAndCannotApplyEnds(t *testing.T) {
 	m := newMasters(t, func(o *master.Options) {
 		o.Store.MaxBytes, o.Store.Partitions, o.Hosts.Continuous = 16<<20, 1, true
 	})
 	m.start(t)
 	defer m.joined.Leave()
-	<-m.group.Elected()
+	state := m.leave(t, master.Run{Begun: time.Now(), Over: true}, master.Summary{End: master.Finished})
 	over := make(chan error, 1)
 	go func() {
 		_, err := m.run(context.Background())
 		over <- err
 	}()
 	within(t, "it leads", func() bool { return m.node.Load() != nil })
-	l, err := m.group.Lead()
-	if err != nil {
-		t.Fatal(err)
-	}
+	var err error
 	for i := 0; err == nil; i++ {
 		b := store.NewBatch(time.Now())
 		b.PutMeta(fmt.Sprint("filler ", i), make([]byte, 1<<20))
-		_, err = l.State.Partitions[0].Commit(b)
+		_, err = state.Partitions[0].Commit(b)
 	}
-	l.End()
 	select {
 	case end := <-over:
 		if !errors.Is(end, store.ErrTooLarge) {
@@ -90,6 +145,40 @@ func TestAMasterThatLeadsAndCannotApplyEnds(t *testing.T) {
 		}
 	case <-time.After(time.Minute):
 		t.Fatal("it goes on")
+	}
+}
+
+// TestAMasterMakesRoomWhenItCan: what fails at first is tried again, as the other master waits.
+func TestAMasterMakesRoomWhenItCan(t *testing.T) {
+	m := newMasters(t, func(o *master.Options) { o.Store.Partitions, o.Hosts.Continuous = 1, true })
+	m.masters.Bind = m.address // in use until this closes:
+	taken := m.listening
+	m.listening = nil
+	m.second <- struct{}{}
+	over := make(chan error, 1)
+	go func() {
+		_, err := m.leadAlone(context.Background(), func() error { return nil })
+		over <- err
+	}()
+	select {
+	case err := <-over:
+		t.Fatalf("without an address for the consensus it ended: %v", err)
+	case <-time.After(tendEvery / 2):
+	}
+	if err := taken.Close(); err != nil {
+		t.Fatal(err)
+	}
+	select {
+	case err := <-over:
+		if !errors.Is(err, errSecond) || m.begun.Begun.IsZero() {
+			t.Fatalf("it ended with %v, the run %+v", err, m.begun)
+		}
+		m.joined.Leave()
+		if err := m.listening.Close(); err != nil {
+			t.Error(err)
+		}
+	case <-time.After(time.Minute):
+		t.Fatal("it leads on alone")
 	}
 }
 

@@ -56,7 +56,7 @@ func crawl(cmd *cobra.Command, s *embedded.Settings, seeds []master.Seed) error 
 	if begunBefore && status.Round == nil && status.End == master.Finished && status.PerSecond == 0 {
 		printNothingDue(cmd.OutOrStdout(), dir)
 	}
-	return config.EndError(cmd.Context(), status)
+	return config.EndError(cmd.Context(), master.SummaryOf(status))
 }
 
 // printSummary says at the end what was done and where it lies.

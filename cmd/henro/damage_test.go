@@ -61,7 +61,7 @@ func TestACrawlOfADamagedStateEnds(t *testing.T) {
 				func(ctx context.Context, _ *master.Node) error { <-ctx.Done(); return nil })
 			code := config.Code(err)
 			if err == nil {
-				code = config.Code(config.EndError(t.Context(), status))
+				code = config.Code(config.EndError(t.Context(), master.SummaryOf(status)))
 			}
 			switch {
 			case code == config.ExitDamaged && err != nil:

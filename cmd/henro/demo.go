@@ -87,5 +87,5 @@ func demo(cmd *cobra.Command, s *embedded.Settings) error {
 	}
 	fmt.Fprintf(out, "look     henro export --what pages --to tsv --dir %s - | head\n         zcat %s | less\n", o.Dir,
 		filepath.Join(o.Dir, "warc", "*.warc.gz"))
-	return config.EndError(cmd.Context(), status)
+	return config.EndError(cmd.Context(), master.SummaryOf(status))
 }

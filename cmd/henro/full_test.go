@@ -86,7 +86,8 @@ func TestAFullArchiveEndsTheCrawlAndNothingIsAskedInVain(t *testing.T) {
 					return e
 				}
 				status := runCrawl(t, fresh())
-				if code := config.Code(config.EndError(t.Context(), status)); status.End != c.end || code != c.code {
+				code := config.Code(config.EndError(t.Context(), master.SummaryOf(status)))
+				if status.End != c.end || code != c.code {
 					t.Fatalf("ended with %q, exit code %d", status.End, code)
 				}
 				if _, err := os.Stat(filepath.Join(dir, "summary.json")); err != nil {

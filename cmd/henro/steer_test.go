@@ -75,7 +75,7 @@ func TestLimitsEndACrawlAndTheSameDirectoryGoesOn(t *testing.T) {
 			if c.end == master.PageLimit && status.Totals.Pages != 17 {
 				t.Errorf("%d pages, the limit was 17", status.Totals.Pages)
 			}
-			if code := config.Code(config.EndError(t.Context(), status)); code != c.code {
+			if code := config.Code(config.EndError(t.Context(), master.SummaryOf(status))); code != c.code {
 				t.Errorf("exit code %d, want %d", code, c.code)
 			}
 		}
@@ -214,7 +214,8 @@ func TestAFullDiskEndsTheCrawlAndItGoesOnWhenThereIsRoom(t *testing.T) {
 			o.Hosts.Politeness.Floor = 100 * time.Millisecond
 		}
 		status := runCrawl(t, crawlOf(t, dir, w, -1, small))
-		if status.End != master.DiskFull || config.Code(config.EndError(t.Context(), status)) != config.ExitDiskFull {
+		code := config.Code(config.EndError(t.Context(), master.SummaryOf(status)))
+		if status.End != master.DiskFull || code != config.ExitDiskFull {
 			t.Fatalf("ended with %q after %d pages", status.End, status.Totals.Pages)
 		}
 		status = runCrawl(t, crawlOf(t, dir, w, -1, func(o *master.Options) {
