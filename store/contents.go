@@ -4,10 +4,14 @@ import (
 	"cmp"
 	"encoding/binary"
 	"fmt"
+	"math"
+	"math/bits"
 	"net/http"
+	"slices"
 	"sync"
 
 	"go.etcd.io/bbolt"
+	"golang.org/x/sync/errgroup"
 
 	"henro/store/fingerprint"
 )
@@ -25,6 +29,7 @@ type contents struct {
 	mu         sync.Mutex // held while the files are asked, never while one is written
 	claims     map[uint64]string
 	sketches   sketches
+	remembered bool // the sketches on disk are among them
 }
 
 // content is an entry of the index.
@@ -61,33 +66,94 @@ func (p *Page) hasContent() bool {
 		p.Flags&(Listing|Dropped) == 0 && p.Flags.Requisite() == 0
 }
 
-// shareContents begins the index of a state that is open for writing.
+// shareContents begins the index of a state that is open for writing. It reads nothing: what has been opened costs
+// the same however many contents there are.
 func (s *State) shareContents(o Options) error {
 	if o.Contents == 0 || o.ReadOnly {
 		return nil
 	}
 	c := &contents{partitions: s.Partitions, most: o.Contents, claims: map[uint64]string{}}
 	for _, p := range s.Partitions {
-		if err := p.view("read the index of contents", func(tx *bbolt.Tx) error {
-			bucket := tx.Bucket(bucketContents)
-			if bucket == nil {
-				return nil
-			}
-			return bucket.ForEach(func(key, v []byte) error {
-				entry, err := decodeContent(key, v)
-				if near, ok := fingerprint.NearOf(entry.near); err == nil && ok {
-					c.sketches.add(&near, binary.BigEndian.Uint64(key))
-				}
-				return err
-			})
-		}); err != nil {
-			return err
-		}
-	}
-	for _, p := range s.Partitions {
 		p.contents = c
 	}
 	return nil
+}
+
+// contentReaders is how many read the sketches of one partition at the same time: in a file that is not in memory the
+// leaves of the index lie far from each other, and each is waited for.
+const contentReaders = 16
+
+// remember reads the sketches that are on disk before the first visit that is compared with them. Of more contents than
+// mostSketches it reads those of the least digests, which lie evenly.
+func (c *contents) remember(visits []Visited) error {
+	if c.remembered || !slices.ContainsFunc(visits, func(v Visited) bool { return len(v.Near) > 0 }) {
+		return nil
+	}
+	total := uint64(0)
+	for _, p := range c.partitions {
+		stats, err := p.Stats()
+		if err != nil {
+			return err
+		}
+		total += stats.Contents
+	}
+	c.sketches = sketches{}
+	each := digestsOf(mostSketches, total)/contentReaders + 1 // the digests of one reader
+	for _, p := range c.partitions {
+		var reading errgroup.Group
+		var found [contentReaders][]sketched
+		for i := range found {
+			reading.Go(func() error {
+				return p.eachSketch(uint64(i)*each, each-1, func(near fingerprint.Near, digest uint64) {
+					found[i] = append(found[i], sketched{near: near, digest: digest})
+				})
+			})
+		}
+		if err := reading.Wait(); err != nil {
+			return err
+		}
+		for _, part := range found {
+			for i := range part {
+				c.sketches.add(&part[i].near, part[i].digest)
+			}
+		}
+	}
+	c.remembered = true
+	return nil
+}
+
+// digestsOf is below which digest some most of all contents lie.
+func digestsOf(most, all uint64) uint64 {
+	if all <= most {
+		return math.MaxUint64
+	}
+	below, _ := bits.Div64(most, 0, all)
+	return below
+}
+
+// eachSketch shows the sketches of the contents from one digest on, as far as so many behind it.
+func (p *Partition) eachSketch(from, more uint64, fn func(near fingerprint.Near, digest uint64)) error {
+	return p.view("read the index of contents", func(tx *bbolt.Tx) error {
+		bucket := tx.Bucket(bucketContents)
+		if bucket == nil {
+			return nil
+		}
+		c := bucket.Cursor()
+		for key, v := c.Seek(key64(from)); key != nil; key, v = c.Next() {
+			entry, err := decodeContent(key, v)
+			if err != nil {
+				return err
+			}
+			digest := binary.BigEndian.Uint64(key)
+			if digest-from > more {
+				return nil
+			}
+			if near, ok := fingerprint.NearOf(entry.near); ok {
+				fn(near, digest)
+			}
+		}
+		return nil
+	})
 }
 
 // firstPage is what the index says of one visit.
@@ -113,6 +179,9 @@ func (c *contents) find(p *Partition, visits []Visited) ([]firstPage, error) {
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	if err := c.remember(visits); err != nil {
+		return nil, err
+	}
 	held, err := c.lookUp(first, p)
 	if err != nil {
 		return nil, err

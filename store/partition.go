@@ -952,6 +952,25 @@ func (p *Partition) EachHost(fn func(HostRecord) error) error {
 	})
 }
 
+// eachHostName calls fn for every host, likewise.
+func (p *Partition) eachHostName(fn func(id HostID, name string)) error {
+	return p.view("read the names of hosts", func(tx *bbolt.Tx) error {
+		return tx.Bucket(bucketHosts).ForEach(func(k, v []byte) error {
+			b, err := unseal(k, v)
+			if err != nil {
+				return fmt.Errorf("host %x: %w", k, err)
+			}
+			s := scanner{rest: b}
+			name := s.string()
+			if s.bad {
+				return fmt.Errorf("host %x: %w", k, ErrCorrupt)
+			}
+			fn(hostKey(k), name)
+			return nil
+		})
+	})
+}
+
 // EachStop calls fn for every entry of the stop list, likewise.
 func (p *Partition) EachStop(fn func(StopEntry) error) error {
 	return p.view("read stop list", func(tx *bbolt.Tx) error {

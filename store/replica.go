@@ -340,8 +340,8 @@ func readApplied(tx *bbolt.Tx) (uint64, error) {
 }
 
 // Replicate has every Commit go through a log: commit is given the batch, completed, and has it applied by Apply, here
-// and wherever else. The term is that in which it does so. nil: no more commits are to come. It reads the index of
-// contents, which Apply alone does not follow.
+// and wherever else. The term is that in which it does so. nil: no more commits are to come. It begins the index of
+// contents anew, which Apply alone does not follow.
 func (s *State) Replicate(term uint64, commit func(partition int, b *Batch) (Outcome, error)) error {
 	s.Partitions[0].progress.term = term
 	if commit != nil {

@@ -121,6 +121,40 @@ func TestHostsOfOneDomainShareAPartition(t *testing.T) {
 	}
 }
 
+// Hosts that today's list of registrable domains would put elsewhere are where the list put them by which the state was
+// divided.
+func TestHostsStayWhereAnOlderListPutThem(t *testing.T) {
+	dir, o := filepath.Join(t.TempDir(), "state"), testOptions()
+	o.Partitions = 3
+	s := openState(t, dir, o)
+	var names []string
+	for i := range 30 {
+		name := fmt.Sprintf("http://host%d.example", i)
+		home := s.PartitionOf(name)
+		names = append(names, fmt.Sprint(name, " ", (home+i)%3))
+		b := store.NewBatch(noon)
+		b.PutHost(store.HostRecord{ID: store.IDOf(name), Name: name})
+		if _, err := s.Partitions[(home+i)%3].Commit(b); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, p := range s.Partitions {
+		if err := p.DividedBy("of 2001"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	s = openState(t, dir, o)
+	for i, want := range names {
+		name := fmt.Sprintf("http://host%d.example", i)
+		if got := fmt.Sprint(name, " ", s.PartitionOf(name)); got != want {
+			t.Errorf("%s, want %s", got, want)
+		}
+	}
+}
+
 func TestFilesOfTwoStatesAreNotMixed(t *testing.T) {
 	a, b := filled(t, 10), filled(t, 10)
 	if err := os.Rename(filepath.Join(a, "p001.db"), filepath.Join(b, "p001.db")); err != nil {

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"math"
@@ -14,22 +15,34 @@ import (
 
 	"henro/messages/outlink"
 	"henro/store"
+	"henro/store/fingerprint"
 )
 
 // fillBench fills a whole state with so many URLs of some -n/100 hosts, of which each -every-th was visited and has
-// -links links. Then it measures what a crawl does with it, and what is done to it once in a while.
+// -links links and a sketch of its text; a state that is there is taken as it is. Then it measures what a crawl does
+// with it, and what is done to it once in a while; without -visits openings alone.
 func fillBench(b *bench) error {
 	f := &filled{b: b, dir: filepath.Join(b.dir, "state")}
 	f.sizes()
-	if err := f.make(); err != nil {
-		return err
+	if !store.Exists(f.dir) {
+		if err := f.make(); err != nil {
+			return err
+		}
 	}
 	row("bench", "n", "what", "µs", "cpu µs", "note")
-	if err := f.open("open after a clean end", false); err != nil {
+	if err := f.open("open for the first time", false); err != nil {
 		return err
 	}
-	if err := f.open("open after a clean end, from disk", true); err != nil {
-		return err
+	for range 3 {
+		if err := f.open("open after a clean end", false); err != nil {
+			return err
+		}
+		if err := f.open("open after a clean end, from disk", true); err != nil {
+			return err
+		}
+	}
+	if b.visits == 0 {
+		return nil
 	}
 	if err := f.crawl(); err != nil {
 		return err
@@ -56,6 +69,8 @@ type filled struct {
 	b     *bench
 	dir   string
 	hosts []uint32 // how many URLs each has
+
+	opened int // how often
 }
 
 // sizes draws how many URLs the hosts have: Pareto, some 100 in the mean, 100,000 at most.
@@ -110,6 +125,21 @@ func (f *filled) page(h, i int, now time.Time) store.Page {
 	return p
 }
 
+// visited is a page with its links and a sketch of its text, of which no other page has the like.
+func (f *filled) visited(h, i int, now time.Time) store.Visited {
+	v := store.Visited{Page: f.page(h, i, now), Links: f.links(h, i)}
+	rnd := rand.New(rand.NewPCG(v.Page.MainDigest, 0))
+	near := fingerprint.Near{Count: 300}
+	for i := range near.Odd {
+		near.Odd[i] = rnd.Uint64()
+	}
+	for i := range near.Bands {
+		near.Bands[i] = rnd.Uint32()
+	}
+	v.Near = near.Append(nil)
+	return v
+}
+
 var fillTime = time.Unix(int64(startMinute)*60, 0)
 
 // make fills the state. The hosts are gone through twice, each time with half of their URLs, since a host is not
@@ -146,7 +176,7 @@ func (f *filled) make() error {
 					}
 					for i := half; i < int(size); i += 2 {
 						if (h+i)%f.b.every == 0 {
-							batch.Visit(store.Visited{Page: f.page(h, i, fillTime), Links: f.links(h, i)})
+							batch.Visit(f.visited(h, i, fillTime))
 						} else {
 							batch.Admit(store.Candidate{URL: pageURL(h, i), Host: name, Depth: 3,
 								DepthLeft: outlink.UnlimitedDepth, From: uint64(h)})
@@ -173,7 +203,7 @@ func (f *filled) make() error {
 		return err
 	}
 	note("fill: %.0f MB, %.1f bytes a URL", f.size(), f.size()*1e6/float64(f.b.n))
-	return nil
+	return f.evict() // which writes it to disk, for which the first opening would wait
 }
 
 func (f *filled) files() []string {
@@ -205,20 +235,45 @@ func (f *filled) measure(what string, n int, fn func() (string, error)) error {
 	return nil
 }
 
-func (f *filled) open(what string, cold bool) error {
-	if cold {
-		for _, file := range f.files() {
-			if err := evict(file); err != nil {
-				note("cannot evict: %v", err)
-			}
+// evict puts the files out of memory.
+func (f *filled) evict() error {
+	for _, file := range f.files() {
+		if err := evict(file); err != nil {
+			return err
 		}
 	}
-	return f.measure(what, 1, func() (string, error) {
-		state, err := store.OpenState(f.dir, store.DefaultOptions())
+	return nil
+}
+
+// open measures an opening, and the first commit after it, whose page is compared with the texts of all others.
+func (f *filled) open(what string, cold bool) (err error) {
+	if cold {
+		if err := f.evict(); err != nil {
+			note("cannot evict: %v", err)
+		}
+	}
+	var state *store.State
+	if err := f.measure(what, 1, func() (_ string, err error) {
+		state, err = store.OpenState(f.dir, store.DefaultOptions())
+		return fmt.Sprintf("%.0f MB", f.size()), err
+	}); err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, state.Close()) }()
+	return f.measure("first commit", 1, func() (string, error) {
+		f.opened++
+		p, batch := state.Partitions[state.PartitionOf(hostName(0))], store.NewBatch(fillTime)
+		w, err := p.Fresh(store.IDOf(hostName(0)), nil, 1)
 		if err != nil {
 			return "", err
 		}
-		return fmt.Sprintf("%.0f MB", f.size()), state.Close()
+		for _, e := range w.Entries {
+			v := f.visited(0, int(f.hosts[0])+f.opened, fillTime)
+			v.Position, v.Page.URL, v.Page.Number = e.Position, e.Page.URL, e.Page.Number
+			batch.Visit(v)
+		}
+		_, err = p.Commit(batch)
+		return fmt.Sprintf("%d visits", len(w.Entries)), err
 	})
 }
 
@@ -280,14 +335,13 @@ func (f *filled) crawl() error {
 			}
 			for _, e := range w.Entries {
 				i := int(mix(e.Page.Number) % uint64(f.hosts[h]))
-				page := f.page(h, i, fillTime)
-				page.URL, page.Number = e.Page.URL, e.Page.Number
-				links := f.links(h, i)
-				for j := range links[:len(links)*15/100] {
+				v := f.visited(h, i, fillTime)
+				v.Position, v.Page.URL, v.Page.Number = e.Position, e.Page.URL, e.Page.Number
+				for j := range v.Links[:len(v.Links)*15/100] {
 					batch.Admit(store.Candidate{URL: pageURL(h, int(f.hosts[h])+rnd.IntN(1e9)), Host: hostName(h),
 						DepthLeft: outlink.UnlimitedDepth, From: uint64(j)})
 				}
-				batch.Visit(store.Visited{Position: e.Position, Page: page, Links: links})
+				batch.Visit(v)
 				done++
 			}
 			if batch.Bytes() >= 1<<20 || done >= visits {
