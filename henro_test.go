@@ -116,6 +116,58 @@ func TestACrawlIsInterruptedAndResumed(t *testing.T) {
 	}
 }
 
+// A round of revisits does not write the index of all rounds before it anew: who reads the archive does, once.
+func TestTheMergedIndexOfRoundsIsMadeByItsReader(t *testing.T) {
+	web, err := fakeweb.New(fakeweb.Options{Seed: 5, Pages: 5})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer web.Close()
+	listening, err := web.Listen(t.Context(), fakeweb.ListenOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer listening.Close()
+	dir := t.TempDir()
+	lines := func() int {
+		index, err := os.ReadFile(filepath.Join(dir, "warc", "index.cdxj"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return bytes.Count(index, []byte("\n"))
+	}
+	crawl := func(again bool) {
+		t.Helper()
+		summary, err := henro.Crawl(t.Context(), henro.Options{Dir: dir, Seeds: listening.Seeds(), Log: io.Discard,
+			Settings: map[string]any{"depth": -1, "delay": "0s", "allow-private": "127.0.0.0/8",
+				"resolve": listening.Resolve(), "requisites": "off", "again": again}})
+		if err != nil || summary.End != "finished" {
+			t.Fatalf("%+v, %v", summary, err)
+		}
+	}
+	crawl(true)
+	first := lines()
+	if first < 5 {
+		t.Fatalf("%d captures in the index of the first round", first)
+	}
+	crawl(true)
+	if n := lines(); n != first {
+		t.Errorf("the second round made an index of %d captures, of %d", n, first)
+	}
+	results, err := henro.Open(dir)
+	if err == nil {
+		err = results.Close()
+	}
+	if n := lines(); err != nil || n < first+5 {
+		t.Errorf("a reader leaves %d captures in the index, %d before, %v", n, first, err)
+	}
+	before := lines()
+	crawl(false) // the crawl goes on, and is not one of revisits
+	if n := lines(); n <= before {
+		t.Errorf("a crawl that is no round leaves %d captures in the index, %d before", n, before)
+	}
+}
+
 func TestWhereNoCrawlIsNoneIsOpened(t *testing.T) {
 	if r, err := henro.Open(t.TempDir()); !errors.Is(err, henro.ErrNoCrawl) {
 		t.Errorf("opened %v, %v", r, err)

@@ -18,9 +18,12 @@ const reserveLen = 2 << 20
 // reservePath is the file that takes up the room until the end.
 func reservePath(dir string) string { return filepath.Join(dir, "reserve") }
 
-// keepReserve takes the room up. Bytes are written, since a file with holes has none.
+// keepReserve takes the room up.
 func keepReserve(dir string) error {
-	err := os.WriteFile(reservePath(dir), make([]byte, reserveLen), 0o644)
+	f, err := os.Create(reservePath(dir))
+	if err == nil {
+		err = errors.Join(takeRoom(f, reserveLen), f.Close())
+	}
 	if err == nil {
 		return nil
 	}
@@ -29,6 +32,12 @@ func keepReserve(dir string) error {
 		return fmt.Errorf("keep %d MB for the last words: %w (%w)", reserveLen>>20, store.ErrDiskFull, err)
 	}
 	return fmt.Errorf("keep room for the last words: %w", err)
+}
+
+// writeRoom takes up room by writing, since a file with holes has none.
+func writeRoom(f *os.File, length int64) error {
+	_, err := f.Write(make([]byte, length))
+	return err
 }
 
 // releaseReserve gives the room up.

@@ -63,6 +63,7 @@ sleep 1
 kill -INT "$crawl" 2>/dev/null || true
 wait "$crawl" || [ $? -eq 130 ]
 down
+"$dir/bin/henro" index "$dir/whole"
 for status in 304 200; do
 	n=$(grep '"mime":"warc/revisit"' "$dir/whole/warc/index.cdxj" | grep -c "\"status\":\"$status\"" || true)
 	[ "$n" -gt 0 ] || { cat "$dir/again.log"; echo "FAIL  no revisits with status $status"; exit 1; }
@@ -70,7 +71,6 @@ for status in 304 200; do
 done
 
 say "warcio"
-"$dir/bin/henro" index "$dir/whole"
 warcs=("$dir"/whole/warc/*.warc.gz)
 node "$tools/digests.mjs" "$dir/whole/warc/index.cdxj" "${warcs[@]}"
 for about in seeds settings summary log; do

@@ -95,10 +95,23 @@ func (s *Settings) Start(ctx context.Context, flags *pflag.FlagSet, seeds []mast
 	if err := KeepAbout(o.Dir, s.Work, c.info(), seeds, flags); err != nil {
 		c.Log.WithField("err", err).Warn("the settings and the log of this run are not in the archive")
 	}
-	if _, err := cdxj.MergeDir(filepath.Join(o.Dir, "warc")); err != nil {
-		c.Log.WithField("err", err).Warn("the index of the archive is not merged; henro repair does it")
-	}
+	c.mergeIndex(filepath.Join(o.Dir, "warc"))
 	return status, nil
+}
+
+// mergeIndex leaves one index of the archive. A crawl that visits pages again leaves the one that is there as it is:
+// each round would write it anew, as long as all rounds before it together, and what reads it merges it before.
+func (c *Crawl) mergeIndex(dir string) {
+	merge := cdxj.MergeDir
+	if c.Options.Hosts.Again || c.Options.Hosts.Continuous {
+		merge = cdxj.KeepMerged
+	}
+	switch m, err := merge(dir); {
+	case err != nil:
+		c.Log.WithField("err", err).Warn("the index of the archive is not merged; henro repair does it")
+	case m.Behind > 0:
+		c.Log.WithField("files", m.Behind).Info("files are not in the merged index; henro repair merges it")
+	}
 }
 
 // Crawl is a crawl whose master and slave share a process.

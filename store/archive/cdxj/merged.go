@@ -9,6 +9,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"henro/store/archive/warc"
@@ -27,6 +28,7 @@ type Merged struct {
 	Files   []string // names of the WARC files in it
 	Added   int      // of these, new in it; all of them when it was rebuilt
 	Indexed int      // of these, without an index of their own until now
+	Behind  int      // further files that are not in it, each with an index of its own
 }
 
 // MergeDir brings the merged index of a directory up to date. Files that came since are merged into it; it is rebuilt
@@ -35,7 +37,15 @@ type Merged struct {
 //
 // The list is written after the index and names its size. A crash in between, or another process that did the same at
 // the same time, leaves an index that the list does not fit, and the next call rebuilds it.
-func MergeDir(dir string) (Merged, error) {
+func MergeDir(dir string) (Merged, error) { return mergeDir(dir, true) }
+
+// KeepMerged is MergeDir for one who adds to a directory again and again and reads nothing: a merged index of which all
+// is right stays as it is, and lacks the files that came since. To merge them in costs what all is, not what is new, so
+// that is left to the reader.
+func KeepMerged(dir string) (Merged, error) { return mergeDir(dir, false) }
+
+// mergeDir brings the merged index up to date; unless whole, only if there is none or it must be rebuilt.
+func mergeDir(dir string, whole bool) (Merged, error) {
 	m := Merged{Path: filepath.Join(dir, MergedName)}
 	paths, err := warc.Files(dir)
 	if err != nil {
@@ -70,6 +80,11 @@ func MergeDir(dir string) (Merged, error) {
 		if !merged[filepath.Base(path)] {
 			sources = append(sources, Path(path))
 		}
+	}
+	if merged != nil && !whole {
+		m.Behind = len(sources)
+		m.Files = slices.DeleteFunc(m.Files, func(name string) bool { return !merged[name] })
+		return m, nil
 	}
 	m.Added = len(sources)
 	if merged == nil {
