@@ -188,23 +188,32 @@ func (p *Partition) giveOverflow(ctx actor.Context, m *protocol.OverflowAsked) {
 	p.roomForDue(ctx)
 }
 
-// readLine reads up to limit pages of a line behind the first that are live. What is found to have ended leaves the
-// line; where reading stops, some that have ended may be left.
+// readLine reads up to limit pages of a line behind the first that are live, in one transaction. What is found to have
+// ended leaves the line; where reading stops, some that have ended may be left.
 func (p *Partition) readLine(id store.HostID, first, limit int) (entries []store.Entry, err error) {
 	line := p.due.lines[id]
+	if len(line) == 0 || limit <= 0 {
+		return nil, nil
+	}
 	entries = make([]store.Entry, 0, max(0, min(limit, len(line)-first)))
 	live, n := line[:0], 0
-	for ; n < len(line) && len(entries) < limit; n++ {
-		entry, err := p.disk.At(line[n])
-		if errors.Is(err, store.ErrNotFound) {
-			continue
+	err = p.disk.Snapshot(func(disk *store.Partition) error {
+		for ; n < len(line) && len(entries) < limit; n++ {
+			entry, err := disk.At(line[n])
+			if errors.Is(err, store.ErrNotFound) {
+				continue
+			}
+			if err != nil {
+				return err
+			}
+			if live = append(live, line[n]); len(live) > first {
+				entries = append(entries, entry)
+			}
 		}
-		if err != nil {
-			return nil, err
-		}
-		if live = append(live, line[n]); len(live) > first {
-			entries = append(entries, entry)
-		}
+		return nil
+	})
+	if err != nil {
+		return nil, err
 	}
 	live = append(live, line[n:]...)
 	p.due.waiting -= len(line) - len(live)
