@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"strings"
+	"time"
 
 	"github.com/spf13/pflag"
 	"golang.org/x/sync/errgroup"
@@ -128,7 +129,8 @@ func (h *HTTP) Open() (*Endpoint, error) {
 	return &Endpoint{Listener: listener, options: console.Options{Token: token}}, nil
 }
 
-// Serve answers what every process does, and the tables, until the context ends.
+// Serve answers what every process does, and the tables, until the context ends. The address stays taken until Close:
+// what asks meanwhile waits for the next Serve.
 func (e *Endpoint) Serve(ctx context.Context, process console.Process, tables ...[]console.Route) error {
 	if e == nil {
 		<-ctx.Done()
@@ -136,7 +138,13 @@ func (e *Endpoint) Serve(ctx context.Context, process console.Process, tables ..
 	}
 	c := console.New(e.options, append(tables, process.Routes(), Manual())...)
 	group, ctx := errgroup.WithContext(ctx)
-	group.Go(func() error { return c.Serve(ctx, e.Listener) })
+	group.Go(func() error {
+		t := turn{e.Listener.(*net.TCPListener)}
+		if err := t.SetDeadline(time.Time{}); err != nil {
+			return err
+		}
+		return c.Serve(ctx, t)
+	})
 	if e.passed != nil {
 		passed := c
 		if e.judged {
@@ -146,6 +154,12 @@ func (e *Endpoint) Serve(ctx context.Context, process console.Process, tables ..
 	}
 	return group.Wait()
 }
+
+// turn is a listener as one of the servers has it that take turns at it: closing it ends the wait in Accept alone.
+type turn struct{ *net.TCPListener }
+
+// Close implements net.Listener.
+func (t turn) Close() error { return t.SetDeadline(time.Unix(1, 0)) }
 
 // Manual is the table of what a node says of its own routes.
 func Manual() []console.Route {

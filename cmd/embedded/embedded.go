@@ -83,6 +83,7 @@ func (s *Settings) Start(ctx context.Context, flags *pflag.FlagSet, seeds []mast
 	defer config.KeepLog(c.Log, o.Dir, "henro").Close()
 	c.Options, c.Work, c.Seeds, c.Operator, c.Traces = o, s.Work, seeds, s.Crawl.Contact, s.Run.Traces
 	status, err := c.Run(ctx, func(ctx context.Context, node *master.Node) error {
+		defer endpoint.Close()
 		defer endpoint.Note(o.Dir)()
 		group, ctx := errgroup.WithContext(ctx)
 		c.Telemetry.Go(group, "HTTP", func() error { return endpoint.Lead(ctx, node, c.Telemetry) })

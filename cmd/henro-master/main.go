@@ -130,6 +130,10 @@ func (f *flags) crawlWith(ctx context.Context, o master.Options, seeds []master.
 	telemetry.OfMaster(&o)
 	m := &masters{flags: f, o: o, seeds: seeds, telemetry: telemetry, log: log, second: make(chan struct{}, 1),
 		present: map[string]cluster.Member{}}
+	if m.endpoint, err = f.run.HTTP.Open(); err != nil {
+		return end, err
+	}
+	defer m.endpoint.Close()
 	trace := func() error {
 		_, err := floor.StartTracing(telemetry.System, telemetry.Tracer)
 		return err
@@ -163,11 +167,6 @@ var errSecond = errors.New("another master wants to follow")
 
 // leadAlone leads a crawl as its only master, until another one is there.
 func (m *masters) leadAlone(ctx context.Context, trace func() error) (master.Status, error) {
-	endpoint, err := m.flags.run.HTTP.Open()
-	if err != nil {
-		return master.Status{}, err
-	}
-	defer endpoint.Close()
 	pings, err := m.crawl.OpenPings()
 	if err != nil {
 		return master.Status{}, err
@@ -188,7 +187,7 @@ func (m *masters) leadAlone(ctx context.Context, trace func() error) (master.Sta
 		defer floor.Guard(m.telemetry.System, "the watch for other masters")
 		m.awaitSecond(inner, node, end)
 	}()
-	status, err := attend(ctx, inner, node, m.telemetry, m.seeds, endpoint, pings, m.o.Dir)
+	status, err := m.attend(ctx, inner, node, pings)
 	second := errors.Is(context.Cause(inner), errSecond) && errors.Is(err, context.Canceled)
 	end(nil)
 	<-watched
@@ -246,19 +245,19 @@ func (m *masters) makeRoom(ctx context.Context, node *master.Node) (err error) {
 
 // attend answers HTTP and waits for the end. When asked ends the crawl is stopped in order; when given ends, it is left
 // alone.
-func attend(asked, given context.Context, node *master.Node, telemetry *config.Telemetry, seeds []master.Seed,
-	endpoint, pings *config.Endpoint, dir string, tables ...[]console.Route) (master.Status, error) {
+func (m *masters) attend(asked, given context.Context, node *master.Node, pings *config.Endpoint,
+	tables ...[]console.Route) (master.Status, error) {
 	inner, cancel := context.WithCancel(given)
 	defer cancel()
-	defer endpoint.Note(dir)()
+	defer m.endpoint.Note(m.o.Dir)()
 	group, inner := errgroup.WithContext(inner)
-	telemetry.Go(group, "HTTP", func() error { return endpoint.Lead(inner, node, telemetry, tables...) })
-	telemetry.Go(group, "pings", func() error { return pings.ReceivePings(inner, node) })
-	telemetry.Go(group, "the watch of mailboxes", func() error { return telemetry.Watch(inner) })
+	m.telemetry.Go(group, "HTTP", func() error { return m.endpoint.Lead(inner, node, m.telemetry, tables...) })
+	m.telemetry.Go(group, "pings", func() error { return pings.ReceivePings(inner, node) })
+	m.telemetry.Go(group, "the watch of mailboxes", func() error { return m.telemetry.Watch(inner) })
 	var status master.Status
-	telemetry.Go(group, "the crawl", func() (err error) {
+	m.telemetry.Go(group, "the crawl", func() (err error) {
 		defer cancel()
-		status, err = node.Run(asked, inner, seeds)
+		status, err = node.Run(asked, inner, m.seeds)
 		return err
 	})
 	return status, group.Wait()

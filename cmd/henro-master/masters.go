@@ -39,7 +39,8 @@ type masters struct {
 	log       *logrus.Entry
 	joined    *config.Joined
 	group     *consensus.Group
-	listening net.Listener // of the consensus
+	endpoint  *config.Endpoint // of this process, whoever leads; nil: none
+	listening net.Listener     // of the consensus
 	security  consensus.Security
 	address   string     // of the consensus
 	begun     master.Run // which this master led alone until it founded the group; zero: another one founded it
@@ -383,18 +384,16 @@ func (m *masters) attendGroup(ctx context.Context, l *consensus.Leadership,
 		}
 	})
 	watching.Go(func() { m.tend(asked, l) })
-	endpoint, err := m.flags.run.HTTP.Open()
-	visitors := m.group.Visitors()
-	defer visitors.Close()
-	endpoint.Receive(visitors, m.security.TLS != nil)
-	var pings *config.Endpoint
-	if err == nil {
-		pings, err = m.crawl.OpenPings()
+	if m.endpoint != nil {
+		visitors := m.group.Visitors()
+		defer visitors.Close()
+		m.endpoint.Receive(visitors, m.security.TLS != nil)
+		defer m.endpoint.Receive(nil, false)
 	}
+	pings, err := m.crawl.OpenPings()
 	var status master.Status
 	if err == nil {
-		status, err = attend(asked, inner, node, m.telemetry, m.seeds, endpoint, pings, m.o.Dir,
-			config.MasterRoutes(m.group))
+		status, err = m.attend(asked, inner, node, pings, config.MasterRoutes(m.group))
 	}
 	end()
 	watching.Wait()
@@ -425,21 +424,16 @@ func (m *masters) tend(ctx context.Context, l *consensus.Leadership) {
 
 // show answers HTTP while another master leads: what this process knows of itself, and all else as that master does.
 func (m *masters) show(ctx context.Context) (end func()) {
-	endpoint, err := m.flags.run.HTTP.Open()
-	if err != nil || endpoint == nil {
-		return func() {}
-	}
 	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	group, ctx := errgroup.WithContext(ctx)
-	forget := endpoint.Note(m.o.Dir)
+	forget := m.endpoint.Note(m.o.Dir)
 	m.telemetry.Go(group, "HTTP", func() error {
-		return endpoint.Serve(ctx, console.Process{Ready: m.ready, Tail: m.telemetry.Tail, Traces: m.ownTraces()},
+		return m.endpoint.Serve(ctx, console.Process{Ready: m.ready, Tail: m.telemetry.Tail, Traces: m.ownTraces()},
 			config.FollowerRoutes(m.group), m.telemetry.Routes())
 	})
 	return sync.OnceFunc(func() {
 		cancel()
 		_ = group.Wait()
-		endpoint.Close()
 		forget()
 	})
 }
