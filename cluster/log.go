@@ -3,6 +3,7 @@ package cluster
 import (
 	"io"
 	stdlog "log"
+	"net"
 	"strings"
 
 	"github.com/sirupsen/logrus"
@@ -43,6 +44,9 @@ func gossipLine(line string) (logrus.Level, string) {
 		case "DEBUG":
 			level = logrus.DebugLevel
 		}
+	}
+	if strings.HasSuffix(text, net.ErrClosed.Error()) { // this node has just left, and its socket with it
+		level = logrus.DebugLevel
 	}
 	return level, strings.TrimPrefix(text, "memberlist: ")
 }

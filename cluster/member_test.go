@@ -113,6 +113,8 @@ func TestLinesOfMemberlistKeepTheirLevel(t *testing.T) {
 		{"[INFO] memberlist: Suspect x has failed\n", logrus.InfoLevel, "Suspect x has failed"},
 		{"[WARN] memberlist: Refuting", logrus.WarnLevel, "Refuting"},
 		{"[ERR] memberlist: failed to receive: x]y", logrus.WarnLevel, "failed to receive: x]y"},
+		{"[ERR] memberlist: Failed to send gossip to 1.2.3.4:1: write udp: use of closed network connection\n",
+			logrus.DebugLevel, "Failed to send gossip to 1.2.3.4:1: write udp: use of closed network connection"},
 		{"no level at all", logrus.InfoLevel, "no level at all"},
 		{"", logrus.InfoLevel, ""},
 	} {
