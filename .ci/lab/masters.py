@@ -119,7 +119,7 @@ class Crew:
                 if m.process.poll() is not None:
                     sys.exit(f"{m.name} has ended: {open(m.log.name).read()[-2000:]}")
             time.sleep(0.1)
-        sys.exit("the masters are not there")
+        sys.exit("the masters are not there: " + "\n".join(f"{m.name}: {open(m.log.name).read()[-2000:]}" for m in self.masters))
 
     def add_slaves(self, count):
         join = [a for m in self.masters for a in ("--join", m.gossip)]
@@ -254,6 +254,9 @@ def soak(dir, seconds, move):
         print(f"{seconds:.0f} s, {kills} kills, {moves} moves, {pages} pages; medians of the second sixth and of the last; last leader {leader.name}")
         for name, w in watched.items():
             print(name, ", ".join(f"{k} {sixth(v, 1):.0f} → {sixth(v, 5):.0f}" for k, v in w.items() if k != "last"))
+            if log := w.get("log"):
+                cuts = sum(b < a for a, b in zip(log, log[1:]))
+                print(f"  its log: {max(log):.0f} MB at most, less than 10 s before at {cuts} looks")
     finally:
         crew.stop()
         shutil.rmtree("masters-soak-logs", ignore_errors=True)

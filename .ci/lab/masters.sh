@@ -2,9 +2,10 @@
 # What several masters cost, beside one: nodes of their own on loopback, with a key and TLS as on a network.
 #
 #   masters.sh cost [ROUNDS]     the crawl of documentation (docs.sh) with one master and with three, two slaves each, in turns
-#   masters.sh soak [SECONDS]    a web without end at 100 pages/s, three masters; memory, goroutines and the log, as CSV
+#   masters.sh soak [SECONDS]    a web without end at a page a second and host, three masters; memory, goroutines and the log, as CSV
 #   MASTERS="1 3 5"              of how many masters the cost is measured
 #   BEFORE=DIR                   cost: programs of another commit with one master, in turns with these
+#   HOSTS=100                    soak: hosts of the web
 #   MOVE=SECONDS                 soak: another master leads after so long, again and again
 #
 # masters.py says what is measured.
@@ -30,7 +31,7 @@ cost)
 	python3 "$lab/masters.py" cost "$dir" "${2:-3}" "${MASTERS:-1 3}" "${BEFORE:-}"
 	;;
 soak)
-	"$dir/bin/henro" fakeweb --hosts 100 --domains 100 --pages 5000 --pareto 0 --degree 18 --cross 0.1 --page-bytes 2000 --redirects 0 \
+	"$dir/bin/henro" fakeweb --hosts "${HOSTS:-100}" --domains "${HOSTS:-100}" --pages 5000 --pareto 0 --degree 18 --cross 0.1 --page-bytes 2000 --redirects 0 \
 		--crawl-delays 0 --folder "$dir/web" >"$dir/out" &
 	web=$!
 	until grep -qs '^ready' "$dir/out"; do sleep 0.1; done

@@ -515,3 +515,32 @@ func TestWhatComesBeforeTheIntroductionWakesItsHost(t *testing.T) {
 		}
 	})
 }
+
+// A Host that is woken while Hosts ends is not told to end, and whoever waits for Hosts would wait for it for ever.
+func TestNoHostIsWokenWhileHostsEnds(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := newHouse(t, nil)
+		ending := h.master.Spawn(t, hosts.Props(host.DefaultOptions(), h.master.PID, actortest.Log()), "ending")
+		gate := make(chan struct{})
+		h.master.Tell(ending, &hosts.Introduction{Partitions: []*actor.PID{h.partition.PID},
+			PartitionOf: func(name string) int {
+				if name == lone {
+					<-gate
+				}
+				return 0
+			}})
+		grew := &protocol.HostsGrew{}
+		for i := range 50 { // which take longer to end than Hosts to read what comes
+			grew.Hosts = append(grew.Hosts, fmt.Sprintf("http://awake%d.test", i))
+		}
+		grew.Hosts = append(grew.Hosts, lone)
+		h.master.Tell(ending, grew)
+		actortest.Pass(time.Second)
+		ended := h.system.Root.StopFuture(ending)
+		h.master.Tell(ending, &protocol.HostsGrew{Hosts: []string{"http://late.test"}})
+		close(gate)
+		if err := ended.Wait(); err != nil {
+			t.Errorf("the end of Hosts: %v", err)
+		}
+	})
+}

@@ -45,6 +45,7 @@ type Hosts struct {
 	listing     int               // answers awaited
 	overlooked  bool              // a host was not woken for want of room: list again
 	timer       floor.Timer
+	ending      bool // it and all Host actors end
 }
 
 // early is a message for a host that came before the Introduction: partitions begin to work when they are spawned.
@@ -71,6 +72,9 @@ func Props(o host.Options, master *actor.PID, log *logrus.Entry) *actor.Props {
 
 // Receive is the table of contents.
 func (h *Hosts) Receive(ctx actor.Context) {
+	if h.ending { // a Host woken now is not told to end, and protoactor waits for it before Hosts has ended
+		return
+	}
 	switch m := ctx.Message().(type) {
 	case *Introduction:
 		h.partitions, h.partitionOf, h.skips = m.Partitions, m.PartitionOf, m.Skips
@@ -81,7 +85,7 @@ func (h *Hosts) Receive(ctx actor.Context) {
 		h.list(ctx)
 	case *actor.Stopping:
 		h.timer.Stop()
-		clear(h.names) // no host is woken any more
+		h.ending = true
 	case *actor.Terminated:
 		h.bury(ctx, m.Who)
 	case *protocol.ScopeChanged:
@@ -164,10 +168,7 @@ func (h *Hosts) wake(ctx actor.Context, host string) *awakeHost {
 // bury forgets a host whose actor has ended, and wakes it at once if something came for it meanwhile. An actor of the
 // same name that is spawned any sooner is forgotten by protoactor at the news of this end, and outlives its parent.
 func (h *Hosts) bury(ctx actor.Context, ended *actor.PID) {
-	host, known := h.names[ended.Id]
-	if !known {
-		return // all end
-	}
+	host := h.names[ended.Id]
 	a := h.awake[host]
 	delete(h.awake, host)
 	delete(h.names, ended.Id)

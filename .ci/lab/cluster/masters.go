@@ -153,6 +153,7 @@ var (
 // said is a line of a master's log that tells of a lead, or of a lease.
 type said struct {
 	verdict.Step
+	leads bool // from now on
 	lends bool
 	first bool // lease of this lead
 	slave string
@@ -174,7 +175,7 @@ func (s *said) read(line string) bool {
 	if at.After(now.Add(time.Hour)) { // it was before midnight
 		at = at.AddDate(0, 0, -1)
 	}
-	*s = said{lends: found[3] == "host lent", first: found[2] == "info"}
+	*s = said{leads: found[3] == "leading", lends: found[3] == "host lent", first: found[2] == "info"}
 	s.At = at
 	for _, f := range field.FindAllStringSubmatch(line, -1) {
 		number, _ := strconv.ParseUint(f[2], 10, 64)
@@ -206,10 +207,10 @@ func (t *trial) takenOver(ctx context.Context, at time.Time, lost *node) error {
 			for _, line := range m.lines() {
 				var s said
 				switch {
-				case m == lost || !s.read(line) || s.At.Before(at) || s.Visits > 0:
-				case !s.lends:
+				case m == lost || !s.read(line) || s.At.Before(at):
+				case s.leads:
 					h.leads = s.At.Sub(at)
-				case s.first && lent.Host == "":
+				case s.lends && s.first && lent.Host == "":
 					lent, h.lends, t.master = s, s.At.Sub(at), m
 				}
 			}
@@ -458,7 +459,7 @@ func slowLeader(ctx context.Context, t *trial) error {
 	}
 	for _, m := range t.masters {
 		for _, line := range m.lines() {
-			if s := (said{}); s.read(line) && !s.lends && s.At.After(at) {
+			if s := (said{}); s.read(line) && s.leads && s.At.After(at) {
 				return fmt.Errorf("a slow disk has cost the lead: %s leads", m.name)
 			}
 		}

@@ -53,7 +53,6 @@ const virtualDeadline = time.Hour
 // TestACrowd has masters lead a crowd, and prints what that took. No host is asked twice at once or before its
 // interval, and all copies of the state are equal.
 func TestACrowd(t *testing.T) {
-	var rows []row
 	for word := range strings.SplitSeq(*mastersFlag, ",") {
 		count, err := strconv.Atoi(word)
 		if err != nil || count < 1 || count%2 == 0 {
@@ -84,10 +83,8 @@ func TestACrowd(t *testing.T) {
 		if err := os.RemoveAll(dir); err != nil {
 			t.Fatal(err)
 		}
-		rows = append(rows, r)
-		t.Log(r)
+		r.report(os.Stdout)
 	}
-	report(os.Stdout, rows)
 }
 
 // masters are those of one run. The first leads.
@@ -329,10 +326,6 @@ type row struct {
 	times   map[string]time.Duration
 }
 
-func (r row) String() string {
-	return fmt.Sprintf("%d masters: %d pages, %d leases, %v, %v", r.masters, r.pages, r.leases, r.messages, r.took)
-}
-
 // time is the processor time of a page, with its part of what collects garbage and looks for work.
 func (r *row) time(work string) float64 {
 	var all time.Duration
@@ -346,52 +339,49 @@ func (r *row) time(work string) float64 {
 	return part * float64(all.Microseconds()) / float64(r.pages)
 }
 
-// report prints the table.
-func report(w io.Writer, rows []row) {
+// report prints a run when it has ended, since the next may take longer than there is time for.
+func (r *row) report(w io.Writer) {
 	pf := func(format string, arguments ...any) { fmt.Fprintf(w, format, arguments...) }
 	pf("\n%d slaves, %d hosts, %v counted\n", *slavesFlag, *slavesFlag**hostsFlag, *forFlag)
-	for i := range rows {
-		r := &rows[i]
-		pages, seconds := float64(r.pages), forFlag.Seconds()
-		said := 0
-		for _, n := range r.messages {
-			said += n
-		}
-		said -= r.messages["a page"]
-		pf("\n%d masters (%.0f s of real time)\n", r.masters, r.took.Seconds())
-		pf("  pages/s %.0f, leases/s %.1f\n", pages/seconds, float64(r.leases)/seconds)
-		pf("  slaves and master: %.2f messages a page, %.0f bytes a page\n", float64(said)/pages,
-			float64(r.bytes)/pages)
-		for _, kind := range slices.Sorted(maps.Keys(r.messages)) {
-			if kind != "a page" {
-				pf("    %-18s %.3f a page, %.0f/s\n", kind, float64(r.messages[kind])/pages,
-					float64(r.messages[kind])/seconds)
-			}
-		}
-		followers := float64(r.masters - 1)
-		var of, all traffic
-		for name, t := range r.between {
-			if name == "m0" {
-				of = *t
-			}
-			all.messages, all.bytes, all.entries = all.messages+t.messages, all.bytes+t.bytes, all.entries+t.entries
-		}
-		led, followed := r.time(leader), 0.0
-		if followers > 0 {
-			followed = r.time(follower) / followers
-			pf("  masters: %.3f messages a page, %.3f with entries, %.0f bytes a page, %.1f pages an entry\n",
-				float64(all.messages)/2/pages, float64(all.entries)/2/pages, float64(all.bytes)/2/pages,
-				pages/float64(r.entries))
-			n := float64(r.masters)
-			other := (float64(all.messages)/2 - float64(of.messages)) / pages
-			pf("  share of the leader: %.0f %% of all messages, %.0f %% of all bytes, %.0f %% of processor time\n",
-				100*float64(said+of.messages)/float64(said+all.messages/2),
-				100*float64(r.bytes+of.bytes)/float64(r.bytes+all.bytes/2), 100*led/(led+followers*followed))
-			pf("  between others: %.3f messages a page\n", other)
-			pf("  reckoned, leads spread over all: each %.1f µs a page of %.1f, %.2f of the leader's\n",
-				(led+followers*followed)/n, led, (led+followers*followed)/n/led)
-		}
-		pf("  µs a page: leader %.1f, each follower %.1f, all slaves %.1f; a core leads %.0f pages/s\n", led, followed,
-			r.time(crowd), 1e6/led)
+	pages, seconds := float64(r.pages), forFlag.Seconds()
+	said := 0
+	for _, n := range r.messages {
+		said += n
 	}
+	said -= r.messages["a page"]
+	pf("\n%d masters (%.0f s of real time)\n", r.masters, r.took.Seconds())
+	pf("  pages/s %.0f, leases/s %.1f\n", pages/seconds, float64(r.leases)/seconds)
+	pf("  slaves and master: %.2f messages a page, %.0f bytes a page\n", float64(said)/pages,
+		float64(r.bytes)/pages)
+	for _, kind := range slices.Sorted(maps.Keys(r.messages)) {
+		if kind != "a page" {
+			pf("    %-18s %.3f a page, %.0f/s\n", kind, float64(r.messages[kind])/pages,
+				float64(r.messages[kind])/seconds)
+		}
+	}
+	followers := float64(r.masters - 1)
+	var of, all traffic
+	for name, t := range r.between {
+		if name == "m0" {
+			of = *t
+		}
+		all.messages, all.bytes, all.entries = all.messages+t.messages, all.bytes+t.bytes, all.entries+t.entries
+	}
+	led, followed := r.time(leader), 0.0
+	if followers > 0 {
+		followed = r.time(follower) / followers
+		pf("  masters: %.3f messages a page, %.3f with entries, %.0f bytes a page, %.1f pages an entry\n",
+			float64(all.messages)/2/pages, float64(all.entries)/2/pages, float64(all.bytes)/2/pages,
+			pages/float64(r.entries))
+		n := float64(r.masters)
+		other := (float64(all.messages)/2 - float64(of.messages)) / pages
+		pf("  share of the leader: %.0f %% of all messages, %.0f %% of all bytes, %.0f %% of processor time\n",
+			100*float64(said+of.messages)/float64(said+all.messages/2),
+			100*float64(r.bytes+of.bytes)/float64(r.bytes+all.bytes/2), 100*led/(led+followers*followed))
+		pf("  between others: %.3f messages a page\n", other)
+		pf("  reckoned, leads spread over all: each %.1f µs a page of %.1f, %.2f of the leader's\n",
+			(led+followers*followed)/n, led, (led+followers*followed)/n/led)
+	}
+	pf("  µs a page: leader %.1f, each follower %.1f, all slaves %.1f; a core leads %.0f pages/s\n", led, followed,
+		r.time(crowd), 1e6/led)
 }

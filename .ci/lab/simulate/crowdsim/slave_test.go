@@ -417,9 +417,15 @@ func (s *slave) answered(ctx actor.Context, l *lease) {
 		}
 	}
 	s.gather(ctx)
-	l.timer.After(ctx, max(time.Duration(l.task.IntervalNs), time.Duration(l.task.Ratio*float64(took))),
-		&step{l.task.Lease})
+	rest := max(time.Duration(l.task.IntervalNs), time.Duration(l.task.Ratio*float64(took)))
+	if l.done() { // it ends without a rest, which the master gives the host
+		rest = 0
+	}
+	l.timer.After(ctx, rest, &step{l.task.Lease})
 }
+
+// done reports that there is nothing left to ask.
+func (l *lease) done() bool { return l.robots && (l.budget <= 0 || len(l.queue) == 0) }
 
 // follow queues the links of a page on the same host that nobody knows.
 func (s *slave) follow(l *lease, from *visit, links *messages.LinkSet) {
