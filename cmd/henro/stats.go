@@ -44,16 +44,15 @@ sample of the archived pages, spread evenly over the archive.`,
 			}
 			defer func() { err = errors.Join(err, done()) }()
 			bar, start := newBar(cmd.ErrOrStderr()), time.Now()
-			s, err := survey.Take(cmd.Context(), source, func(table string,
-				rows int64) {
+			s, err := survey.Take(cmd.Context(), source, sample, func(table string, rows int64) {
 				bar.count(table, rows, start)
 			})
 			bar.end()
 			if err != nil {
 				return err
 			}
-			if s.Captures > 0 && sample > 0 {
-				if s.Languages, err = languages(source.Archive, s.Captures, int64(sample)); err != nil {
+			if len(s.Sample) > 0 {
+				if s.Languages, err = languages(source.Archive, s.Sample); err != nil {
 					return err
 				}
 			}
@@ -121,25 +120,20 @@ func (r *reading) counted(state *store.State) (*counted, error) {
 		AliasPages: totals.Skipped[admission.AliasHost]}, err
 }
 
-// languages guesses those of about so many pages, spread evenly over the captures.
-func languages(folder string, captures, sample int64) (counts []survey.Count, err error) {
+// languages guesses those of some captures.
+func languages(folder string, sample []cdxj.Entry) (counts []survey.Count, err error) {
 	archive, err := replay.Open(folder)
 	if err != nil {
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, archive.Close()) }()
-	every, seen, found := max(1, captures/sample), int64(0), map[string]int64{}
-	err = archive.Entries(func(e cdxj.Entry) bool {
-		seen++
-		if seen%every != 0 || e.Mime != "text/html" || e.Status != 200 {
-			return true
-		}
+	found := map[string]int64{}
+	for _, e := range sample {
 		if text, err := archive.Text(e); err == nil { // a capture that cannot be read is henro check's business
 			found[text.Language]++
 		}
-		return true
-	})
-	return survey.Ranked(found), err
+	}
+	return survey.Ranked(found), nil
 }
 
 func printSurvey(w io.Writer, s *counted) {

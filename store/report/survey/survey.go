@@ -15,10 +15,12 @@ import (
 	"maps"
 	"math"
 	"math/bits"
+	"net/http"
 	"slices"
 	"strconv"
 	"strings"
 
+	"henro/store/archive/cdxj"
 	"henro/store/report/tables"
 )
 
@@ -55,11 +57,13 @@ type Survey struct {
 	Depths     []Count `json:"depths"`      // pages known by the links from a seed
 	Kinds      []Count `json:"kinds"`       // of links
 	MediaTypes []Count `json:"media_types"` // of captures
-	Languages  []Count `json:"languages"`   // of a sample of the archived pages, counted where the archive is
+	Languages  []Count `json:"languages"`   // of the sample, counted where the archive is
 	TopHosts   []Host  `json:"top_hosts"`   // with most pages parsed
 
 	LinkCounts []Count `json:"link_counts"` // pages by their links, in powers of two: "0", "1", "2–3", "4–7" …
 	Sizes      []Count `json:"sizes"`       // captures by the bytes of their records, likewise
+
+	Sample []cdxj.Entry `json:"-"` // some of the archived pages, spread evenly over the archive
 }
 
 // Count is how many there are of something.
@@ -109,12 +113,15 @@ func (s *Spread) Add(x float64) {
 // topHosts is how many hosts are listed.
 const topHosts = 20
 
-// Take counts. progress is called now and then with what was read; it may be nil.
-func Take(ctx context.Context, source *tables.Source, progress func(table string, rows int64)) (*Survey, error) {
+// Take counts, and keeps so many archived pages as a sample. progress is called now and then with what was read; it may
+// be nil.
+func Take(ctx context.Context, source *tables.Source, sample int, progress func(table string, rows int64)) (*Survey,
+	error) {
 	if progress == nil {
 		progress = func(string, int64) {}
 	}
-	t := taker{ctx: ctx, source: source, progress: progress, hosts: map[string]*Host{}, stops: map[string]bool{}}
+	t := taker{ctx: ctx, source: source, progress: progress, hosts: map[string]*Host{}, stops: map[string]bool{},
+		sample: sampler{most: sample, every: 1}}
 	if err := errors.Join(t.stopList(), t.pages(), t.links(), t.captures()); err != nil {
 		return nil, err
 	}
@@ -129,6 +136,37 @@ type taker struct {
 	progress func(string, int64)
 	hosts    map[string]*Host
 	stops    map[string]bool
+	sample   sampler
+}
+
+// sampler keeps some of many, spread evenly, whose number is not known before: each every-th, and of these every other
+// one whenever they become too many.
+type sampler struct {
+	most, every, seen int
+	kept              []cdxj.Entry
+}
+
+// add offers the next one, which copied makes if it is to be kept.
+func (s *sampler) add(copied func() cdxj.Entry) {
+	if s.most > 0 && s.seen%s.every == 0 {
+		s.kept = append(s.kept, copied())
+	}
+	s.seen++
+	if s.most > 0 && len(s.kept) == 2*s.most {
+		s.kept, s.every = thinned(s.kept, s.most), 2*s.every
+	}
+}
+
+// thinned is so many of them, spread evenly.
+func thinned(all []cdxj.Entry, most int) []cdxj.Entry {
+	if len(all) <= most {
+		return all
+	}
+	kept := all[:0]
+	for i := range most {
+		kept = append(kept, all[i*len(all)/most])
+	}
+	return kept
 }
 
 // each reads the columns named; value returns that of the i-th of them.
@@ -271,19 +309,26 @@ func (t *taker) links() error {
 
 func (t *taker) captures() error {
 	types, bins := map[string]int64{}, map[int]int64{}
-	err := t.each(tables.Captures(), []string{"mime", "revisit", "length"}, func(value func(int) tables.Value) {
-		t.Captures++
-		length := value(2).Int
-		t.WARCBytes += length
-		if value(1).Int != 0 {
-			t.Revisits++
-			return
-		}
-		types[value(0).Text]++
-		bins[bits.Len64(uint64(length))]++
-		t.RecordBytes.Add(float64(length))
-	})
-	t.MediaTypes, t.Sizes = Ranked(types), binned(bins)
+	err := t.each(tables.Captures(), []string{"mime", "revisit", "length", "status", "url", "filename", "offset"},
+		func(value func(int) tables.Value) {
+			t.Captures++
+			length := value(2).Int
+			t.WARCBytes += length
+			if value(1).Int != 0 {
+				t.Revisits++
+				return
+			}
+			types[value(0).Text]++
+			bins[bits.Len64(uint64(length))]++
+			t.RecordBytes.Add(float64(length))
+			if value(0).Text == "text/html" && value(3).Int == http.StatusOK {
+				t.sample.add(func() cdxj.Entry {
+					return cdxj.Entry{URL: strings.Clone(value(4).Text), Mime: "text/html", Status: http.StatusOK,
+						Filename: strings.Clone(value(5).Text), Offset: value(6).Int, Length: length}
+				})
+			}
+		})
+	t.MediaTypes, t.Sizes, t.Sample = Ranked(types), binned(bins), thinned(t.sample.kept, t.sample.most)
 	return err
 }
 
