@@ -68,7 +68,7 @@ func FollowerRoutes(g GroupFollowed) []console.Route {
 			DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) { return g.DialLeader(ctx) }},
 		FlushInterval: -1, // events
 		ErrorHandler: func(w http.ResponseWriter, _ *http.Request, err error) {
-			if !errors.Is(err, consensus.ErrNoLeader) {
+			if !errors.Is(err, consensus.ErrNoLeader) && !errors.Is(err, consensus.ErrLeadLost) {
 				err = fmt.Errorf("the master that leads, %s, does not answer (it may have just been elected, or its "+
 					"--listen-http is off): %w", g.Status().Leader, err)
 			}

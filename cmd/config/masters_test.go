@@ -36,8 +36,18 @@ func (f followed) DialLeader(context.Context) (net.Conn, error) {
 	if f.at == "" {
 		return nil, consensus.ErrNoLeader
 	}
+	if f.at == "lost" {
+		c, asked := net.Pipe()
+		go io.Copy(io.Discard, asked)
+		return lost{c}, nil
+	}
 	return net.Dial("tcp", f.at)
 }
+
+// lost is a connection to a master that led.
+type lost struct{ net.Conn }
+
+func (lost) Read([]byte) (int, error) { return 0, consensus.ErrLeadLost }
 
 // TestAMasterThatFollowsAnswersAsTheOneThatLeads, for those whom it trusts itself: the leader does not ask for its own
 // token, and judges what a page of another site may ask for.
@@ -93,6 +103,8 @@ func TestAMasterThatFollowsAnswersAsTheOneThatLeads(t *testing.T) {
 		{"without a key the leader asks for its own token", address(judging), "GET", "/api/status", "", "", false, 200,
 			"GET /api/status"},
 		{"a leader that does not answer", address(closed), "GET", "/api/status", "", "", false, 503, "does not answer"},
+		{"a leader that froze", "lost", "GET", "/api/status", "", "", false, 503,
+			`"the master that led does not answer`},
 		{"nobody leads", "", "GET", "/api/status", "", "", false, 503, "no master leads"},
 		{"the list while nobody leads", "", "GET", "/api/masters", "", "", false, 200, "own list"},
 		{"an order while nobody leads", "", "POST", "/api/masters/move?master=b", "", "",

@@ -94,7 +94,7 @@ func (g *Group) Has(name, address string) bool {
 // observe counts the leaders, of whom the last one is remembered.
 func (g *Group) observe(o *raft.Observation) bool {
 	if led, ok := o.Data.(raft.LeaderObservation); ok {
-		g.cutPassages()
+		g.cutPassages(led.LeaderAddr)
 		g.observing.Lock()
 		defer g.observing.Unlock()
 		if led.LeaderID != "" && led.LeaderID != g.ledBy {

@@ -55,12 +55,17 @@ type Options struct {
 
 	// Log takes Raft's lines.
 	Log hclog.Logger
+
+	// grace is how long connections of visitors to a member that handed the lead over are kept: an answer to what moved
+	// the lead may be under way. Default 3 s.
+	grace time.Duration
 }
 
 // DefaultOptions returns the options a group starts from.
 func DefaultOptions() Options {
 	return Options{Store: store.DefaultOptions(), Timeout: time.Second, CheckpointEntries: 2048,
-		CheckpointGrowth: 16 << 20, KeepEntries: 10_000, KeepBytes: 512 << 20, Log: hclog.NewNullLogger()}
+		CheckpointGrowth: 16 << 20, KeepEntries: 10_000, KeepBytes: 512 << 20, Log: hclog.NewNullLogger(),
+		grace: 3 * time.Second}
 }
 
 // Bounds of a group.
@@ -84,13 +89,15 @@ type Group struct {
 	confirmed atomic.Bool // another member has called this one by its identity
 	port      *port
 	transport *raft.NetworkTransport
-	failed    chan error // holds the first entry's error that could not be applied
+	failing   atomic.Bool // nothing more is applied
+	failed    chan error  // holds why
 	counts    counts
 	seen      atomic.Pointer[[]Member] // by Tend
 	observing sync.Mutex
 	ledBy     raft.ServerID // who led last
 	closing   sync.Once
-	left      chan struct{} // closed when this member has left
+	left      chan struct{} // closed when this member leaves
+	ended     chan struct{} // closed when Raft has ended
 	watching  sync.WaitGroup
 
 	applied struct{ entries, bytes atomic.Uint64 } // since the last checkpoint
@@ -114,8 +121,8 @@ var (
 
 // Start starts a member, which takes over the listener.
 func Start(l net.Listener, s Security, o Options) (*Group, error) {
-	g := &Group{o: o, failed: make(chan error, 1), left: make(chan struct{}), full: make(chan struct{}, 1),
-		passages: map[*passage]struct{}{}}
+	g := &Group{o: o, failed: make(chan error, 1), left: make(chan struct{}), ended: make(chan struct{}),
+		full: make(chan struct{}, 1), passages: map[*passage]struct{}{}}
 	if err := g.open(l, s); err != nil {
 		return nil, errors.Join(fmt.Errorf("start the consensus of masters: %w", err), l.Close(), g.closeFiles())
 	}
@@ -231,7 +238,7 @@ func (g *Group) Lead() (*Leadership, error) {
 	if g.raft.State() != raft.Leader {
 		return nil, ErrNotLeader
 	}
-	if err := g.raft.Barrier(enqueueTimeout).Error(); err != nil {
+	if err := g.await(g.raft.Barrier(enqueueTimeout)); err != nil {
 		return nil, fmt.Errorf("lead: %w (%w)", ErrNotLeader, err)
 	}
 	if g.raft.State() != raft.Leader || g.raft.CurrentTerm() != term {
@@ -267,13 +274,26 @@ func (l *Leadership) commit(partition int, b *store.Batch) (store.Outcome, error
 		return store.Outcome{}, fmt.Errorf("commit: %w", ErrNotLeader)
 	}
 	f := l.raft.Apply(entry(l.Term, partition, batch), enqueueTimeout)
-	if err := f.Error(); errors.Is(err, raft.ErrNotLeader) || errors.Is(err, raft.ErrLeadershipTransferInProgress) {
+	if err := l.await(f); errors.Is(err, raft.ErrNotLeader) || errors.Is(err, raft.ErrLeadershipTransferInProgress) {
 		return store.Outcome{}, fmt.Errorf("commit: %w", ErrNotLeader)
 	} else if err != nil {
 		return store.Outcome{}, fmt.Errorf("commit: %w", err)
 	}
 	r := f.Response().(result)
 	return r.outcome, r.err
+}
+
+// await waits for the answer of Raft, or until Raft has ended: what it had committed and not applied yet, and a lead
+// that was to be moved, it then leaves without an answer (raft 1.8, runFSM), and whoever waits for that waits on.
+func (g *Group) await(f raft.Future) error {
+	answer := make(chan error, 1)
+	go func() { answer <- f.Error() }()
+	select {
+	case err := <-answer:
+		return err
+	case <-g.ended:
+		return raft.ErrRaftShutdown
+	}
 }
 
 // entry is one of the log:
@@ -333,7 +353,9 @@ func (g *Group) leave() (err error) {
 	g.closing.Do(func() {
 		close(g.left)
 		g.watching.Wait()
-		err = errors.Join(g.raft.Shutdown().Error(), g.transport.Close(), g.port.Close())
+		err = g.raft.Shutdown().Error()
+		close(g.ended)
+		err = errors.Join(err, g.transport.Close(), g.port.Close())
 		g.running.Wait()
 	})
 	return err
@@ -360,7 +382,7 @@ type result struct {
 
 // Apply applies one entry.
 func (m *machine) Apply(log *raft.Log) any {
-	if len(m.failed) > 0 {
+	if m.failing.Load() { // also after failed was read
 		return result{err: errors.New("an entry before could not be applied")}
 	}
 	m.applied.entries.Add(1)
@@ -406,10 +428,9 @@ func (m *machine) apply(log *raft.Log) (r result) {
 // fail has the member leave for good. Who calls is waited for by that; calls of others would wait for an answer until
 // then.
 func (g *Group) fail(err error) {
-	select {
-	case g.failed <- err:
+	if g.failing.CompareAndSwap(false, true) {
+		g.failed <- err
 		go g.leave()
-	default: // it does
 	}
 }
 
@@ -422,7 +443,7 @@ func (g *Group) wantCheckpoint() {
 
 // Snapshot makes a checkpoint.
 func (m *machine) Snapshot() (raft.FSMSnapshot, error) {
-	if len(m.failed) > 0 {
+	if m.failing.Load() {
 		return nil, errors.New("an entry could not be applied")
 	}
 	if m.state == nil {

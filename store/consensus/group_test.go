@@ -50,6 +50,8 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
+const answerWait = 30 * time.Second
+
 // runMember is a member that does what it is asked, line by line.
 func runMember(dir string) error {
 	l, err := net.Listen("tcp", os.Getenv("CONSENSUS_ADDRESS"))
@@ -64,6 +66,17 @@ func runMember(dir string) error {
 		return err
 	}
 	leading := &leading{Group: g}
+	visits := make(chan net.Conn, 1) // one is not answered until it is asked for
+	go func() {
+		for v := g.Visitors(); ; {
+			c, err := v.Accept()
+			if err != nil {
+				return
+			}
+			visits <- c
+		}
+	}()
+	var visit net.Conn
 	say := func(words ...any) { fmt.Println(words...) }
 	say("listening", l.Addr())
 	for lines := bufio.NewScanner(os.Stdin); lines.Scan(); {
@@ -83,6 +96,17 @@ func runMember(dir string) error {
 			say("done", g.Move(words[1]))
 		case "digest":
 			say(append([]any{"digest"}, digest(g)...)...)
+		case "visit":
+			visit, err = g.DialLeader(context.Background())
+			say("done", err)
+		case "reply":
+			c := <-visits
+			_, err := io.WriteString(c, o.Name)
+			say("done", errors.Join(err, c.Close()))
+		case "answer":
+			_ = visit.SetReadDeadline(time.Now().Add(answerWait))
+			answer, err := io.ReadAll(visit)
+			say("answer", string(answer), errors.Join(err, visit.Close()))
 		case "received":
 			say("received", g.Figures().Received)
 		case "close":
@@ -167,6 +191,26 @@ func (l *leading) commit(n uint64) error {
 		}
 	}
 	return nil
+}
+
+// leadings are some members, one of which leads.
+type leadings []*leading
+
+func all(groups []*Group) (l leadings) {
+	for _, g := range groups {
+		l = append(l, &leading{Group: g})
+	}
+	return l
+}
+
+func (all leadings) commit(n uint64) bool {
+	return slices.ContainsFunc(all, func(l *leading) bool { return l.commit(n) == nil })
+}
+
+func (all leadings) end() {
+	for _, l := range all {
+		l.end()
+	}
 }
 
 var noon = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
@@ -379,6 +423,19 @@ func until(t testing.TB, what string, done func() bool) {
 	}
 }
 
+func leaderOf(t *testing.T, members []*member) (leads *member) {
+	t.Helper()
+	until(t, "a leader", func() bool {
+		for _, m := range members {
+			if m.ask("leader") == "leader "+m.name {
+				leads = m
+			}
+		}
+		return leads != nil
+	})
+	return leads
+}
+
 // same waits until all members hold the same.
 func same(t *testing.T, members []*member) (digest string) {
 	t.Helper()
@@ -401,17 +458,7 @@ func TestMembersThatDieLoseNothing(t *testing.T) {
 	t.Logf("seed %d", *seed)
 	members, wire := group(t)
 	same(t, members)
-	leader := func() (leads *member) {
-		until(t, "a leader", func() bool {
-			for _, m := range members {
-				if m.ask("leader") == "leader "+m.name {
-					leads = m
-				}
-			}
-			return leads != nil
-		})
-		return leads
-	}
+	leader := func() *member { return leaderOf(t, members) }
 	committed := map[string][]time.Duration{}
 	var away *member // for ten batches and a checkpoint
 	for n := uint64(1); n <= *batches; n++ {
@@ -519,8 +566,9 @@ func TestMembersThatDieLoseNothing(t *testing.T) {
 	}
 }
 
-// several starts a founder and other voters in this process; the founder may be given other options.
-func several(t testing.TB, count int, change func(*Options)) (groups []*Group) {
+// several starts a founder and other voters in this process, with other options if need be; the first may be given
+// other ways to the others.
+func several(t testing.TB, count int, change func(*Options), founders ...Security) (groups []*Group) {
 	t.Helper()
 	founder := &leading{}
 	defer founder.end()
@@ -531,10 +579,13 @@ func several(t testing.TB, count int, change func(*Options)) (groups []*Group) {
 			t.Fatal(err)
 		}
 		o := options(dir, i == 0)
-		if o.Address = l.Addr().String(); i == 0 {
-			change(&o)
+		o.Address = l.Addr().String()
+		change(&o)
+		var s Security
+		if i < len(founders) {
+			s = founders[i]
 		}
-		g, err := Start(l, Security{}, o)
+		g, err := Start(l, s, o)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -548,6 +599,21 @@ func several(t testing.TB, count int, change func(*Options)) (groups []*Group) {
 		}
 	}
 	return groups
+}
+
+// restart starts a member that was closed.
+func restart(t *testing.T, o Options) *Group {
+	t.Helper()
+	l, err := net.Listen("tcp", o.Address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	g, err := Start(l, Security{}, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = g.Close() })
+	return g
 }
 
 // TestCheckpointsBeforeTheirTime: a file that grows and a log of large entries have a checkpoint long before so many
@@ -586,39 +652,166 @@ func TestCheckpointsBeforeTheirTime(t *testing.T) {
 }
 
 // TestAMemberThatCannotApplyLeaves: a leader whose file may not grow stops leading, and the others go on with the batch
-// that it could not apply.
+// that it could not apply. It applies nothing behind that.
 func TestAMemberThatCannotApplyLeaves(t *testing.T) {
-	groups := several(t, 3, func(o *Options) { o.Store.MaxBytes, o.Store.Partitions = 4<<20, 1 })
-	first := &leading{Group: groups[0]}
-	n := uint64(0)
-	for first.commit(n) == nil {
-		n++
+	groups := several(t, 3, func(o *Options) {
+		if o.Store.Partitions = 1; o.Found {
+			o.Store.MaxBytes = 4 << 20
+		}
+	})
+	members := all(groups)
+	defer members.end()
+	var failed error
+	n := uint64(0)                             // batches that are committed
+	until(t, "it leaves", func() (left bool) { // while it leads, unless the machine does not serve it for a while
+		for range 100 {
+			select {
+			case failed = <-groups[0].Failed():
+				return true
+			default:
+			}
+			if members.commit(n) {
+				n++
+			}
+		}
+		return false
+	})
+	if !errors.Is(failed, store.ErrTooLarge) {
+		t.Errorf("it left for %v", failed)
 	}
-	if err := <-groups[0].Failed(); !errors.Is(err, store.ErrTooLarge) {
-		t.Errorf("it left for %v", err)
-	}
-	if first.commit(n) == nil {
+	<-groups[0].ended
+	if members[0].commit(n) == nil {
 		t.Error("it went on")
 	}
-	others := []*leading{{Group: groups[1]}, {Group: groups[2]}}
-	until(t, "another leads", func() bool {
-		return others[0].commit(n+1) == nil || others[1].commit(n+1) == nil
-	})
-	for i, g := range groups {
-		for _, k := range []uint64{n - 1, n, n + 1} {
-			has := func() bool {
-				v, err := g.state.Partitions[0].Meta(fmt.Sprintf("done/%d", k))
-				return err == nil && v != nil
-			}
-			if i > 0 {
-				until(t, "all of it", has)
-			} else if has() != (k < n) {
-				t.Errorf("the one that left, batch %d: %v", k, has())
+	small := store.NewBatch(noon)
+	small.PutMeta("behind", []byte{1})
+	text, err := small.MarshalBinary()
+	if err != nil {
+		t.Fatal(err)
+	}
+	next := raft.Log{Index: 1 << 40, Term: 1 << 40, Data: entry(1<<40, 0, text)}
+	if r := (*machine)(groups[0]).Apply(&next).(result); r.err == nil || errors.Is(r.err, store.ErrTooLarge) {
+		t.Errorf("it passes over an entry: %v", r.err)
+	}
+	if _, err := (*machine)(groups[0]).Snapshot(); err == nil {
+		t.Error("it makes a checkpoint, as if it had all entries")
+	}
+	until(t, "another leads", func() bool { return members[1:].commit(n + 1) })
+	has := func(g *Group, k uint64) bool {
+		v, err := g.state.Partitions[0].Meta(fmt.Sprintf("done/%d", k))
+		return err == nil && v != nil
+	}
+	first := uint64(0) // which it could not apply
+	for has(groups[0], first) {
+		first++
+	}
+	for k := first; k <= n+1; k++ {
+		if has(groups[0], k) {
+			t.Errorf("it could not apply batch %d, and has %d", first, k)
+		}
+	}
+	for _, g := range groups[1:] {
+		until(t, "all of it", func() bool { return has(g, first) && has(g, n+1) })
+		for k := range n {
+			if !has(g, k) {
+				t.Errorf("%s lost batch %d", g.o.Name, k)
 			}
 		}
 	}
-	others[0].end()
-	others[1].end()
+}
+
+// TestAMemberFarBehindGetsTheFiles: one that was away while the log was cut has what the others have, from the one that
+// leads, and follows the log from there.
+func TestAMemberFarBehindGetsTheFiles(t *testing.T) {
+	groups := several(t, 3, func(o *Options) { o.KeepEntries = 3 })
+	members := all(groups)
+	defer members.end()
+	there := members
+	commit := func(from, to uint64) {
+		for n := from; n < to; n++ {
+			until(t, "a commit", func() bool { return there.commit(n) })
+		}
+	}
+	same := func() {
+		t.Helper()
+		until(t, "the same everywhere", func() bool {
+			first := fmt.Sprint(digest(groups[0])...)
+			return first == fmt.Sprint(digest(groups[1])...) && first == fmt.Sprint(digest(groups[2])...) &&
+				strings.HasSuffix(first, "<nil>")
+		})
+	}
+	commit(0, 5)
+	same()
+	members.end()
+	if err := groups[2].Close(); err != nil {
+		t.Fatal(err)
+	}
+	last, err := LastEntry(groups[2].o.State)
+	if err != nil {
+		t.Fatal(err)
+	}
+	there = members[:2]
+	commit(5, 20)
+	for _, g := range groups[:2] {
+		until(t, "a log that was cut", func() bool {
+			first, err := g.log.FirstIndex()
+			return err == nil && first > last+1 || g.Checkpoint() != nil
+		})
+	}
+	there.end()
+	groups[2] = restart(t, groups[2].o)
+	members[2] = &leading{Group: groups[2]}
+	there = members
+	same()
+	commit(20, 25)
+	same()
+	if f := groups[2].Figures(); f.Received != 1 {
+		t.Errorf("it received %d copies", f.Received)
+	}
+	until(t, "only the leader sends files", func() bool {
+		sending := 0
+		for _, g := range groups {
+			_, files, err := (&snapshots{group: g, dir: store.LogDir(g.o.State)}).Open("")
+			if err == nil {
+				sending++
+				_ = files.Close()
+			} else if !errors.Is(err, ErrNotLeader) {
+				t.Fatal(err)
+			}
+		}
+		return sending == 1
+	})
+}
+
+// TestCommitsEndWithTheirMember: what was committed and waits to be applied is not waited for when the member leaves.
+func TestCommitsEndWithTheirMember(t *testing.T) {
+	g := several(t, 1, func(*Options) {})[0]
+	l, err := g.Lead()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.End()
+	const commits = 20
+	ended := make(chan struct{}, commits)
+	g.applying.Lock()
+	for n := range uint64(commits) {
+		before := g.raft.AppliedIndex()
+		go func() {
+			_, _ = l.commit(0, batch(l.State, 0, n)) // some of them are committed
+			ended <- struct{}{}
+		}()
+		until(t, "committed", func() bool { return g.raft.AppliedIndex() > before }) // by the group
+	}
+	go func() { _ = g.leave() }()
+	until(t, "leaving", func() bool { return g.raft.State() == raft.Shutdown })
+	g.applying.Unlock()
+	for n := range commits {
+		select {
+		case <-ended:
+		case <-time.After(30 * time.Second):
+			t.Fatalf("after %d commits one has no end", n)
+		}
+	}
 }
 
 // TestADeposedLeaderWritesNothing: what was to be committed under a leadership that has ended changes nothing, even
@@ -734,18 +927,6 @@ func TestAMemberWithAnotherDiskIsNotHeard(t *testing.T) {
 	first := &leading{Group: groups[0]}
 	defer first.end()
 	until(t, "committed", func() bool { return first.commit(1) == nil })
-	restart := func(i int) {
-		t.Helper()
-		o := groups[i].o
-		l, err := net.Listen("tcp", o.Address)
-		if err == nil {
-			groups[i], err = Start(l, Security{}, o)
-		}
-		if err != nil {
-			t.Fatal(err)
-		}
-		t.Cleanup(func() { _ = groups[i].Close() })
-	}
 	end := func(i int) {
 		t.Helper()
 		if err := groups[i].Close(); err != nil {
@@ -756,7 +937,7 @@ func TestAMemberWithAnotherDiskIsNotHeard(t *testing.T) {
 	if err := os.RemoveAll(filepath.Dir(groups[2].o.State)); err != nil {
 		t.Fatal(err)
 	}
-	restart(2)
+	groups[2] = restart(t, groups[2].o)
 	lost := func() string {
 		all, err := groups[0].Members(t.Context())
 		if err != nil || len(all) < 3 {
@@ -776,7 +957,7 @@ func TestAMemberWithAnotherDiskIsNotHeard(t *testing.T) {
 	if s := groups[2].Status(); !s.Fresh || s.Term > 0 || groups[0].Status().Leader != "" {
 		t.Errorf("it voted, or was sent the log: %+v, %+v", s, groups[0].Status())
 	}
-	restart(1)
+	groups[1] = restart(t, groups[1].o)
 	until(t, "led again", func() bool {
 		first.end()
 		for _, g := range groups[:2] {

@@ -115,7 +115,7 @@ func (l *Leadership) Tend(ctx context.Context, present []Member) (refused error)
 			add = l.raft.AddVoter
 		}
 		if err == nil {
-			return add(raft.ServerID(p.Name), raft.ServerAddress(p.Address), 0, enqueueTimeout).Error()
+			return l.await(add(raft.ServerID(p.Name), raft.ServerAddress(p.Address), 0, enqueueTimeout))
 		}
 		refused = errors.Join(refused, fmt.Errorf("%s: %w", p.Name, err))
 	}
@@ -148,8 +148,8 @@ func (l *Leadership) Tend(ctx context.Context, present []Member) (refused error)
 		add = 2
 	}
 	for _, m := range spare[:min(add, len(spare))] {
-		if err := l.raft.AddVoter(raft.ServerID(m.Name), raft.ServerAddress(m.Address), 0,
-			enqueueTimeout).Error(); err != nil {
+		if err := l.await(l.raft.AddVoter(raft.ServerID(m.Name), raft.ServerAddress(m.Address), 0,
+			enqueueTimeout)); err != nil {
 			return err
 		}
 	}
@@ -168,14 +168,14 @@ func (l *Leadership) Leads() bool {
 }
 
 // Leave hands the leadership over to the voter that has caught up best.
-func (g *Group) Leave() error { return g.raft.LeadershipTransfer().Error() }
+func (g *Group) Leave() error { return g.await(g.raft.LeadershipTransfer()) }
 
 // Remove ends a membership; the leader does.
 func (g *Group) Remove(name string) error {
 	if name == g.o.Name {
 		return errors.New("the master that leads cannot be removed: move the leadership first")
 	}
-	return g.raft.RemoveServer(raft.ServerID(name), 0, enqueueTimeout).Error()
+	return g.await(g.raft.RemoveServer(raft.ServerID(name), 0, enqueueTimeout))
 }
 
 // Move hands the leadership over to another voter that has caught up.
@@ -186,7 +186,7 @@ func (g *Group) Move(name string) error {
 	}
 	for _, server := range f.Configuration().Servers {
 		if string(server.ID) == name {
-			return g.raft.LeadershipTransferToServer(server.ID, server.Address).Error()
+			return g.await(g.raft.LeadershipTransferToServer(server.ID, server.Address))
 		}
 	}
 	return errors.New("there is no master " + name)

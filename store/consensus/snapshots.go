@@ -43,7 +43,8 @@ func (s *snapshots) List() ([]*raft.SnapshotMeta, error) {
 	return []*raft.SnapshotMeta{meta}, err
 }
 
-// Open streams the files of the state, as they are now.
+// Open streams the files of the state, as they are now. What sends them to a member that does not answer goes on for
+// some 10 s after the lead was lost (raft 1.8, replicateTo): such a member, come back, got them of both leaders.
 func (s *snapshots) Open(string) (*raft.SnapshotMeta, io.ReadCloser, error) {
 	all, err := s.List()
 	if err != nil || len(all) == 0 {
@@ -51,6 +52,10 @@ func (s *snapshots) Open(string) (*raft.SnapshotMeta, io.ReadCloser, error) {
 	}
 	if store.Received(s.group.o.State) { // here, and Restore is about to open it
 		return all[0], io.NopCloser(strings.NewReader("")), nil
+	}
+	<-s.group.port.ready
+	if s.group.raft.State() != raft.Leader {
+		return nil, nil, ErrNotLeader
 	}
 	r, w := io.Pipe()
 	size, failed := make(chan int64), make(chan error, 1)

@@ -6,15 +6,17 @@ import (
 	"net"
 	"sync"
 	"time"
+
+	"github.com/hashicorp/raft"
 )
 
 // ErrNoLeader is returned where a member is asked for the one that leads, and knows none.
 var ErrNoLeader = errors.New("no master leads: henro masters says which are missing; more than half of those with " +
 	"a vote must be there")
 
-// grace is how long connections to a member that leads no more are kept: an answer to what moved the lead may be under
-// way.
-const grace = 3 * time.Second
+// ErrLeadLost is returned where the member that led was asked, and did not answer before another one led, or none.
+var ErrLeadLost = errors.New("the master that led does not answer, and leads no more: what was asked for may have " +
+	"been done or not; ask again in a few seconds")
 
 // visitors is a listener for requests of people that other members pass on.
 type visitors struct {
@@ -60,40 +62,80 @@ func (g *Group) DialLeader(ctx context.Context) (net.Conn, error) {
 	if address == "" {
 		return nil, ErrNoLeader
 	}
-	c, err := g.port.dial(ctx, &net.Dialer{}, string(address), forHTTP)
-	if err != nil {
-		return nil, err
-	}
-	p := &passage{Conn: c, group: g}
+	p := &passage{group: g, to: address}
+	p.led, p.end = context.WithCancelCause(context.Background())
 	g.passing.Lock()
 	g.passages[p] = struct{}{}
 	g.passing.Unlock()
+	ctx, stop := context.WithCancel(ctx)
+	defer stop()
+	defer context.AfterFunc(p.led, stop)()
 	if now, _ := g.raft.LeaderWithID(); now != address {
-		return nil, errors.Join(ErrNoLeader, p.Close())
+		p.end(ErrLeadLost)
 	}
+	c, err := g.port.dial(ctx, &net.Dialer{}, string(address), forHTTP)
+	if err != nil {
+		p.forget()
+		return nil, p.why(err)
+	}
+	g.passing.Lock()
+	p.Conn = c
+	g.passing.Unlock()
+	context.AfterFunc(p.led, func() { c.Close() })
 	return p, nil
 }
 
-// passage is a connection to the member that leads.
+// passage is a connection to the member that leads, or the making of one.
 type passage struct {
-	net.Conn
-	group *Group
+	net.Conn // nil: it is being made
+	group    *Group
+	to       raft.ServerAddress
+	led      context.Context // over when the connection is
+	end      context.CancelCauseFunc
+}
+
+// Read implements net.Conn.
+func (p *passage) Read(b []byte) (int, error) {
+	n, err := p.Conn.Read(b)
+	return n, p.why(err)
 }
 
 // Close implements net.Conn.
 func (p *passage) Close() error {
-	p.group.passing.Lock()
-	delete(p.group.passages, p)
-	p.group.passing.Unlock()
+	p.forget()
 	return p.Conn.Close()
 }
 
-// cutPassages ends the connections to the member that led, after a while. A machine without power says no farewell:
-// what is read from it would be waited for.
-func (g *Group) cutPassages() {
+func (p *passage) forget() {
+	p.group.passing.Lock()
+	delete(p.group.passages, p)
+	p.group.passing.Unlock()
+	p.end(nil)
+}
+
+// why is the error of a connection that was cut, in the place of what the network says of that.
+func (p *passage) why(err error) error {
+	if err != nil && errors.Is(context.Cause(p.led), ErrLeadLost) {
+		return ErrLeadLost
+	}
+	return err
+}
+
+// cutPassages ends the connections to members other than the one that leads now. One that has handed the lead over is
+// there to finish its answers, and has a while for that. One that has fallen silent, frozen or without power, says no
+// farewell: what is asked of it would be waited for. It is silent for a timeout when the first looks for another, and
+// with five members that may be before the last has missed as many of its words, which come each tenth to fifth.
+func (g *Group) cutPassages(leads raft.ServerAddress) {
+	silent := time.Since(g.raft.LastContact()) >= g.o.Timeout*3/4
 	g.passing.Lock()
 	defer g.passing.Unlock()
 	for p := range g.passages {
-		time.AfterFunc(grace, func() { _ = p.Close() }) // whoever reads from it closes it again
+		switch {
+		case p.to == leads:
+		case silent || p.Conn == nil:
+			p.end(ErrLeadLost)
+		default:
+			time.AfterFunc(g.o.grace, func() { p.end(ErrLeadLost) })
+		}
 	}
 }

@@ -3,10 +3,17 @@
 package consensus
 
 import (
+	"context"
 	"errors"
+	"fmt"
 	"io"
+	"net"
+	"slices"
 	"testing"
 	"time"
+
+	"github.com/hashicorp/raft"
+	"golang.org/x/sys/unix"
 )
 
 // TestRequestsArePassedToWhoeverLeads, over connections that end with the lead; figures and membership are as every
@@ -81,10 +88,10 @@ func TestRequestsArePassedToWhoeverLeads(t *testing.T) {
 		return groups[1].Status().Leader == "m2"
 	})
 	begun := time.Now()
-	if err := c.SetReadDeadline(begun.Add(grace + 20*time.Second)); err != nil {
+	if err := c.SetReadDeadline(begun.Add(groups[1].o.grace + 20*time.Second)); err != nil {
 		t.Fatal(err)
 	}
-	if n, err := c.Read(make([]byte, 1)); n > 0 || err == nil || time.Since(begun) > grace+10*time.Second {
+	if n, err := c.Read(make([]byte, 1)); n > 0 || err == nil || time.Since(begun) > groups[1].o.grace+10*time.Second {
 		t.Errorf("a connection to who led before ended after %v with %d, %v", time.Since(begun), n, err)
 	}
 	silent.Close()
@@ -99,4 +106,105 @@ func TestRequestsArePassedToWhoeverLeads(t *testing.T) {
 	})
 	_, _ = groups[0].Close(), groups[2].Close()
 	until(t, "nobody leads", func() bool { _, err := ask(); return errors.Is(err, ErrNoLeader) })
+}
+
+// TestAVisitorOfALeaderThatFrozeIsTold at once when the others find that it is silent: nothing more will come.
+func TestAVisitorOfALeaderThatFrozeIsTold(t *testing.T) {
+	members, _ := group(t)
+	same(t, members)
+	var leads, follows *member
+	until(t, "a visit", func() bool {
+		leads = leaderOf(t, members)
+		follows = members[(slices.Index(members, leads)+1)%3]
+		return follows.ask("visit") == "done <nil>" && follows.ask("leader") == "leader "+leads.name
+	})
+	if err := leads.command.Process.Signal(unix.SIGSTOP); err != nil {
+		t.Fatal(err)
+	}
+	begun := time.Now()
+	if said := follows.ask("answer"); said != "answer  "+ErrLeadLost.Error() {
+		t.Error(said)
+	}
+	if took := time.Since(begun); took >= answerWait {
+		t.Errorf("after %v", took)
+	}
+}
+
+// TestAVisitorOfALeaderThatHandsOverIsAnswered: it is there to say what became of that.
+func TestAVisitorOfALeaderThatHandsOverIsAnswered(t *testing.T) {
+	members, _ := group(t)
+	same(t, members)
+	until(t, "an answer of a leader of before", func() bool { // one that is not served may lose the lead by itself
+		leads := leaderOf(t, members)
+		i := slices.Index(members, leads)
+		next, follows := members[(i+1)%3], members[(i+2)%3]
+		if follows.ask("visit") != "done <nil>" || leads.ask("transfer %s", next.name) != "done <nil>" {
+			return false
+		}
+		until(t, "the next leader", func() bool { return follows.ask("leader") != "leader "+leads.name })
+		return leads.ask("reply") == "done <nil>" && follows.ask("answer") == "answer "+leads.name+" <nil>"
+	})
+}
+
+// TestAVisitOnItsWayEndsWithTheLead: a leader that froze takes no connections over TLS; one to the leader of now stays.
+func TestAVisitOnItsWayEndsWithTheLead(t *testing.T) {
+	stuck, dialing := make(chan bool, 1), make(chan struct{}, 1)
+	groups := several(t, 3, func(o *Options) {
+		if o.grace = time.Nanosecond; o.Found {
+			o.grace = time.Hour
+		}
+	}, Security{Dial: func(ctx context.Context, address string) (net.Conn, error) {
+		select {
+		case <-stuck:
+			dialing <- struct{}{}
+			<-ctx.Done()
+			return nil, ctx.Err()
+		default:
+			return (&net.Dialer{}).DialContext(ctx, "tcp", address)
+		}
+	}})
+	move := func(from, to int) {
+		t.Helper()
+		name := fmt.Sprintf("m%d", to)
+		until(t, "moved", func() bool {
+			_ = groups[from].Move(name)
+			return groups[0].Status().Leader == name && groups[2].Status().Leader == name
+		})
+	}
+	move(0, 1)
+	visitors := groups[1].Visitors()
+	defer visitors.Close()
+	go func() {
+		if c, err := visitors.Accept(); err == nil {
+			time.Sleep(100 * time.Millisecond)
+			_, _ = io.WriteString(c, "m1")
+			c.Close()
+		}
+	}()
+	c, err := groups[2].DialLeader(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	groups[2].cutPassages(raft.ServerAddress(groups[1].o.Address))
+	if answer, err := io.ReadAll(c); string(answer) != "m1" || err != nil {
+		t.Errorf("the leader of now: %q, %v", answer, err)
+	}
+
+	stuck <- true
+	ended := make(chan error)
+	go func() {
+		_, err := groups[0].DialLeader(t.Context())
+		ended <- err
+	}()
+	<-dialing
+	move(1, 2)
+	select {
+	case err := <-ended:
+		if !errors.Is(err, ErrLeadLost) {
+			t.Error(err)
+		}
+	case <-time.After(30 * time.Second):
+		t.Error("it waits for who led before")
+	}
 }
