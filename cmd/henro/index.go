@@ -25,7 +25,7 @@ func newIndexCommand() *cobra.Command {
 		Long: `Merge the CDXJ of every finished WARC file below DIR/warc (or in DIR) into ` + cdxj.MergedName + `,
 sorted, with bounded memory.
 Files that came since the last time are merged in; files without an index, also those of other writers, are
-read and get one. henro crawl does this at its end, and henro replay at its start.`,
+read and get one. henro crawl does this at its end, unless it visits pages again, and henro replay at its start.`,
 		Example: "  henro index crawl",
 		Args:    dirArgument("henro index crawl"),
 		RunE: func(cmd *cobra.Command, arguments []string) error {
