@@ -9,6 +9,7 @@ import (
 	stdlog "log"
 	"os"
 	"path/filepath"
+	"sync"
 	"sync/atomic"
 
 	"github.com/hashicorp/go-hclog"
@@ -130,7 +131,7 @@ func openLog(dir string, says hclog.Logger, lost func(error)) (*log, error) {
 		return nil, errOldLog
 	}
 	m := &marks{}
-	entries, err := wal.Open(dir, wal.WithMetaStore(m), wal.WithSegmentFiler(segment.NewFiler(dir, files{})),
+	entries, err := wal.Open(dir, wal.WithMetaStore(m), wal.WithSegmentFiler(segments{segment.NewFiler(dir, files{})}),
 		wal.WithSegmentSize(oneSegment), wal.WithLogger(says))
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("open the log in %s: %w", dir, err), m.Close())
@@ -237,6 +238,88 @@ func (m *marks) Close() error {
 	}
 	return m.db.Close()
 }
+
+// segments is types.SegmentFiler, but that a file is only read once it is full: raft-wal 0.4 reads it through what
+// wrote it, which holds a buffer for its largest append until the file is removed: 40 MB of heap for 540 MB of entries
+// in a crawl of 260 pages/s, and as much as the files where as much is appended at once.
+type segments struct{ *segment.Filer }
+
+// Create implements types.SegmentFiler.
+func (s segments) Create(info types.SegmentInfo) (types.SegmentWriter, error) {
+	w, err := s.Filer.Create(info)
+	if err != nil {
+		return nil, err
+	}
+	return &filling{SegmentWriter: w, names: s.Filer, info: info}, nil
+}
+
+// RecoverTail implements types.SegmentFiler.
+func (s segments) RecoverTail(info types.SegmentInfo) (types.SegmentWriter, error) {
+	w, err := s.Filer.RecoverTail(info)
+	if err != nil {
+		return nil, err
+	}
+	return &filling{SegmentWriter: w, names: s.Filer, info: info}, nil
+}
+
+// filling is types.SegmentWriter of a file that is read while it is written, and when it is full.
+type filling struct {
+	types.SegmentWriter // changes once, to full
+	names               *segment.Filer
+	info                types.SegmentInfo
+	changes             sync.RWMutex
+}
+
+// GetLog implements types.SegmentReader.
+func (f *filling) GetLog(index uint64) (*types.PooledBuffer, error) {
+	f.changes.RLock()
+	defer f.changes.RUnlock()
+	return f.SegmentWriter.GetLog(index)
+}
+
+// LastIndex implements types.SegmentWriter.
+func (f *filling) LastIndex() uint64 {
+	f.changes.RLock()
+	defer f.changes.RUnlock()
+	return f.SegmentWriter.LastIndex()
+}
+
+// Sealed implements types.SegmentWriter, which is asked behind each append.
+func (f *filling) Sealed() (sealed bool, index uint64, err error) {
+	sealed, index, err = f.SegmentWriter.Sealed()
+	if _, before := f.SegmentWriter.(*full); err != nil || !sealed || before {
+		return sealed, index, err
+	}
+	info := f.info
+	info.IndexStart, info.MaxIndex = index, f.SegmentWriter.LastIndex()
+	r, err := f.names.Open(info)
+	if err != nil { // it can be read as before
+		return true, index, nil
+	}
+	f.changes.Lock()
+	defer f.changes.Unlock()
+	_ = f.SegmentWriter.Close() // all of it is synced
+	f.SegmentWriter = &full{SegmentReader: r, last: info.MaxIndex, index: index}
+	return true, index, nil
+}
+
+// full is types.SegmentWriter of a file that takes no more entries.
+type full struct {
+	types.SegmentReader
+	last, index uint64
+}
+
+// Append implements types.SegmentWriter.
+func (*full) Append([]types.LogEntry) error { return types.ErrSealed }
+
+// Sealed implements types.SegmentWriter.
+func (f *full) Sealed() (bool, uint64, error) { return true, f.index, nil }
+
+// ForceSeal implements types.SegmentWriter.
+func (f *full) ForceSeal() (uint64, error) { return f.index, nil }
+
+// LastIndex implements types.SegmentWriter.
+func (f *full) LastIndex() uint64 { return f.last }
 
 // files is types.VFS. Room for a file is not taken before it is written: with a full disk the next one can be begun all
 // the same, and entries are appended once there is room.

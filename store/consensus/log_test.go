@@ -11,6 +11,8 @@ import (
 	"os"
 	"os/signal"
 	"path/filepath"
+	"runtime"
+	"sync"
 	"testing"
 
 	"github.com/hashicorp/go-hclog"
@@ -299,6 +301,52 @@ func TestALogIsCut(t *testing.T) {
 	killed := openLogged(t, l.dir, 502)
 	killed.last = 900 // behind another one, and what is in it was not removed
 	killed.goesOn(901)
+}
+
+// The memory of a log does not grow with its files: raft-wal reads a file that is full through what wrote it, which
+// holds a buffer of 32 MB where 16 MB were appended at once.
+func TestALogHoldsNoBufferOfAFileThatIsFull(t *testing.T) {
+	l := openLogged(t, t.TempDir(), 0)
+	heap := func() uint64 {
+		runtime.GC()
+		var m runtime.MemStats
+		runtime.ReadMemStats(&m)
+		return m.HeapAlloc
+	}
+	const files = 5
+	var reading sync.WaitGroup
+	done := make(chan struct{})
+	reading.Go(func() { // as what sends a member the entries that it lacks
+		for at := uint64(1); ; {
+			var e raft.Log
+			switch err := l.GetLog(at, &e); {
+			case err == nil && !bytes.Equal(e.Data, content(at, len(e.Data))):
+				t.Errorf("entry %d is another", at)
+			case err == nil:
+				at++
+			case !errors.Is(err, raft.ErrLogNotFound):
+				t.Errorf("entry %d: %v", at, err)
+			}
+			select {
+			case <-done:
+				return
+			default:
+			}
+		}
+	})
+	before := heap()
+	for range files {
+		if err := l.store(4, 4<<20); err != nil {
+			t.Fatal(err)
+		}
+	}
+	close(done)
+	reading.Wait()
+	l.holds(1, 4*files)
+	if after := heap(); after > before+48<<20 {
+		t.Errorf("the heap has grown from %d to %d MB", before>>20, after>>20)
+	}
+	l.goesOn(1)
 }
 
 func must[T any](v T, err error) T {
