@@ -168,8 +168,8 @@ func (c *checker) partition(p *Partition) {
 
 // Digest is one of all that a partition holds and that commits decide: of every bucket with its sequence, of every key
 // and value in their order. Equal digests mean equal pages, at equal positions. It leaves out what is the file's own:
-// its free pages, the schema, what it notes about the other files of its state (progress), and how its links are
-// packed, since two processors may pack the same links otherwise.
+// its free pages, the schema, what it notes about the other files of its state (progress), and how and where its links
+// lie, since two processors may pack the same links otherwise, and a henro of schema 2 does.
 func (p *Partition) Digest() (string, error) {
 	h := sha256.New()
 	write := func(kind byte, parts ...[]byte) {
@@ -180,8 +180,12 @@ func (p *Partition) Digest() (string, error) {
 		}
 	}
 	var room []byte
+	var tx *bbolt.Tx
 	var walk func(name []byte, b *bbolt.Bucket) error
 	walk = func(name []byte, b *bbolt.Bucket) error {
+		if bytes.Equal(name, bucketLinkSets) {
+			return nil // with the pages that they are of
+		}
 		write('b', name, binary.LittleEndian.AppendUint64(nil, b.Sequence()))
 		links, meta := bytes.Equal(name, bucketLinks), bytes.Equal(name, bucketMeta)
 		err := b.ForEach(func(k, v []byte) (err error) {
@@ -193,7 +197,10 @@ func (p *Partition) Digest() (string, error) {
 			case meta && bytes.Equal(k, identityKey):
 				v = v[min(len(v), 8):] // the checksum, which is over the schema too, and the schema
 			case links:
-				v, err = unpackLinks(&room, k, v)
+				of, set, found := setOf(tx, k, v)
+				if err = found; err == nil {
+					v, err = unpackLinks(&room, of, set)
+				}
 			}
 			write('v', k, v)
 			return err
@@ -201,7 +208,10 @@ func (p *Partition) Digest() (string, error) {
 		write('e')
 		return err
 	}
-	err := p.view("make a digest", func(tx *bbolt.Tx) error { return tx.ForEach(walk) })
+	err := p.view("make a digest", func(of *bbolt.Tx) error {
+		tx = of
+		return tx.ForEach(walk)
+	})
 	return hex.EncodeToString(h.Sum(nil)[:16]), err
 }
 
@@ -438,6 +448,16 @@ func (k *partitionCheck) links() error {
 	}); err != nil {
 		return err
 	}
+	apart, err := k.linksApart()
+	if err != nil {
+		return err
+	}
+	if sets := k.tx.Bucket(bucketLinkSets); sets != nil {
+		apart -= sets.Stats().KeyN
+	}
+	if apart != 0 {
+		k.add("pages that have link sets are %d more than link sets", apart)
+	}
 	relaxations := uint64(0)
 	err = k.tx.Bucket(bucketRelax).ForEach(func(key, v []byte) error {
 		relaxations++
@@ -455,6 +475,17 @@ func (k *partitionCheck) links() error {
 		k.add("%d relaxations, counted %d", relaxations, k.totals.relaxations)
 	}
 	return err
+}
+
+// linksApart counts the pages whose link sets lie apart. Each was found under the key of its page: no two share one.
+func (k *partitionCheck) linksApart() (count int, err error) {
+	return count, k.tx.Bucket(bucketLinks).ForEach(func(key, v []byte) error {
+		_, apart, err := apartOf(key, v)
+		if apart {
+			count++
+		}
+		return err
+	})
 }
 
 // contents compares the index of contents with its count, and its pages with the seen set.

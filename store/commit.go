@@ -550,23 +550,27 @@ func (c *commit) raised(op *seen.Op, url string, depth, redirects uint8) error {
 }
 
 func (c *commit) storeLinks(host HostID, fp uint64, v *Visited) error {
-	links, key := c.tx.Bucket(bucketLinks), key128(host, fp)
-	old := links.Get(key)
+	key := key128(host, fp)
 	if len(v.Links) == 0 {
-		if old != nil {
-			c.totals.linked--
-		}
-		return links.Delete(key)
+		return c.deleteLinks(key, v.Page.URL)
 	}
+	old := c.tx.Bucket(bucketLinks).Get(key)
 	if old == nil {
 		c.totals.linked++
 	}
-	now := seal(key, encodeLinks(v.Links))
-	if bytes.Equal(old, now) {
-		return nil // most pages keep their links
-	}
-	if err := links.Put(key, now); err != nil {
+	if err := putLinks(c.tx, key, old, encodeLinks(v.Links)); err != nil {
 		return fmt.Errorf("links of %s: %w", v.Page.URL, err)
+	}
+	return nil
+}
+
+func (c *commit) deleteLinks(key []byte, url string) error {
+	had, err := deleteLinks(c.tx, key)
+	if err != nil {
+		return fmt.Errorf("links of %s: %w", url, err)
+	}
+	if had {
+		c.totals.linked--
 	}
 	return nil
 }
@@ -667,14 +671,15 @@ func (c *commit) storeRenew(old *Page, o *origin) error {
 	h.counts.waiting++
 	c.totals.waiting++
 	key := key128(o.host, op.URL)
-	for bucket, count := range map[*bbolt.Bucket]*uint64{c.tx.Bucket(bucketLinks): &c.totals.linked,
-		c.tx.Bucket(bucketRelax): &c.totals.relaxations} {
-		if bucket.Get(key) != nil {
-			*count--
-		}
-		if err := bucket.Delete(key); err != nil {
-			return fmt.Errorf("links of %s: %w", old.URL, err)
-		}
+	if err := c.deleteLinks(key, old.URL); err != nil {
+		return err
+	}
+	relax := c.tx.Bucket(bucketRelax)
+	if relax.Get(key) != nil {
+		c.totals.relaxations--
+	}
+	if err := relax.Delete(key); err != nil {
+		return fmt.Errorf("relaxation of %s: %w", old.URL, err)
 	}
 	// The ghost of a page that was visited inside a lease is its waiting record again.
 	err = eachFresh(c.tx.Bucket(bucketFresh), key64(uint64(o.host)), nil, func(ref freshRef, rec []byte) error {

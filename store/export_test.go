@@ -1,6 +1,7 @@
 package store
 
 import (
+	"bytes"
 	"encoding/binary"
 	"fmt"
 	"os"
@@ -112,13 +113,49 @@ func (p *Partition) Domains() (domains string, err error) {
 // UnpackLinks stores the links of a page, which are packed, as they are.
 func (p *Partition) UnpackLinks(url string) error {
 	return p.update("forge", func(tx *bbolt.Tx) error {
-		links, key := tx.Bucket(bucketLinks), key128(IDOf(weburl.HostOf(url)), fingerprint.URL(url))
-		plain, err := unpackLinks(new([]byte), key, links.Get(key))
-		if err != nil || links.Get(key)[4] == linksPlain {
+		key := key128(IDOf(weburl.HostOf(url)), fingerprint.URL(url))
+		of, set, err := setOf(tx, key, tx.Bucket(bucketLinks).Get(key))
+		if err != nil {
+			return err
+		}
+		plain, err := unpackLinks(new([]byte), of, set)
+		if err != nil || set[4] == linksPlain {
 			return fmt.Errorf("links that are packed: %w", err)
 		}
-		return put(links, key, append([]byte{0, 0, 0, 0, linksPlain}, plain...))
+		set = append([]byte{0, 0, 0, 0, linksPlain}, plain...)
+		return tx.Bucket(bucketLinkSets).Put(of[16:], seal(of, set))
 	})
+}
+
+// PutLinksBack has link sets lie where a henro of schema 2 has them: with the keys of their pages.
+func (p *Partition) PutLinksBack() error {
+	return p.update("forge", func(tx *bbolt.Tx) error {
+		links, back := tx.Bucket(bucketLinks), map[string][]byte{}
+		if err := links.ForEach(func(k, v []byte) error {
+			_, set, err := setOf(tx, k, v)
+			back[string(k)] = bytes.Clone(set)
+			return err
+		}); err != nil {
+			return err
+		}
+		for k, set := range back {
+			if err := put(links, []byte(k), set); err != nil {
+				return err
+			}
+		}
+		return tx.DeleteBucket(bucketLinkSets)
+	})
+}
+
+// LinksApart counts the link sets that lie apart.
+func (p *Partition) LinksApart() (count int, err error) {
+	err = p.view("count", func(tx *bbolt.Tx) error {
+		if sets := tx.Bucket(bucketLinkSets); sets != nil {
+			count = sets.Stats().KeyN
+		}
+		return nil
+	})
+	return count, err
 }
 
 // BytesWritten is what bbolt has allocated for pages that were written since the partition was opened.

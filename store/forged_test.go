@@ -173,6 +173,12 @@ func TestCheckNamesEachForgery(t *testing.T) {
 		"links of host": func(f *forger) error {
 			return put(f.tx.Bucket(bucketLinks), key128(7, 7), encodeLinks([]outlink.Outlink{{URL: "http://a/"}}))
 		},
+		"no link set": func(f *forger) error {
+			return f.tx.Bucket(bucketLinkSets).Delete(first(f.tx.Bucket(bucketLinkSets)))
+		},
+		"link sets are -1 more": func(f *forger) error {
+			return f.tx.Bucket(bucketLinkSets).Put(key64(1<<40), []byte("of no page"))
+		},
 		"relaxation of http://a/": func(f *forger) error {
 			return put(f.tx.Bucket(bucketRelax), key128(7, 7), encodeRelaxation(&Relaxation{URL: "http://a/"}))
 		},

@@ -24,7 +24,94 @@ const minLink = 5
 const (
 	linksPlain = 0
 	linksS2    = 1
+	linksApart = 2 // it is one of bucketLinkSets, and its number lies here
 )
+
+// bucketLinkSets has the link sets by numbers, in the order in which their pages first had links, so that those of a
+// commit fill pages of the file one after the other. In bucketLinks, by host and fingerprint, each of them changed a
+// page that had room for four: three times its length was written. Files of schema 2 have theirs there, until they
+// change.
+var bucketLinkSets = []byte("linksets")
+
+// setOf finds the link set of an entry of bucketLinks, and the key over which its sum is: that of the page, with the
+// number behind it if it lies apart.
+func setOf(tx *bbolt.Tx, key, v []byte) (of, set []byte, err error) {
+	number, apart, err := apartOf(key, v)
+	if !apart || err != nil {
+		return key, v, err
+	}
+	of = binary.BigEndian.AppendUint64(append(make([]byte, 0, 24), key...), number)
+	if sets := tx.Bucket(bucketLinkSets); sets != nil {
+		set = sets.Get(of[len(key):])
+	}
+	if set == nil {
+		return nil, nil, fmt.Errorf("%w (no link set %d)", ErrCorrupt, number)
+	}
+	return of, set, nil
+}
+
+// apartOf reads the number of a link set that lies apart.
+func apartOf(key, v []byte) (number uint64, apart bool, err error) {
+	if len(v) < 5 || v[4] != linksApart {
+		return 0, false, nil
+	}
+	b, err := unseal(key, v)
+	if err != nil {
+		return 0, true, err
+	}
+	s := scanner{rest: b[1:]}
+	number = s.uvarint()
+	return number, true, s.err("number of a link set")
+}
+
+// putLinks stores the link set of a page under the number that it has, or the next; old is what lies in bucketLinks.
+func putLinks(tx *bbolt.Tx, key, old, set []byte) error {
+	if len(old) == len(set) && bytes.Equal(old[4:], set[4:]) {
+		return nil // of schema 2
+	}
+	sets, err := tx.CreateBucketIfNotExists(bucketLinkSets)
+	if err != nil {
+		return err
+	}
+	sets.FillPercent = 1 // nothing comes between its keys
+	number, apart, err := apartOf(key, old)
+	if err != nil {
+		return err
+	}
+	if !apart {
+		if number, err = sets.NextSequence(); err != nil {
+			return err
+		}
+		v := binary.AppendUvarint([]byte{0, 0, 0, 0, linksApart}, number)
+		if err := put(tx.Bucket(bucketLinks), key, v); err != nil {
+			return err
+		}
+	}
+	of := binary.BigEndian.AppendUint64(append(make([]byte, 0, 24), key...), number)
+	if seal(of, set); bytes.Equal(sets.Get(of[len(key):]), set) {
+		return nil // most pages keep their links
+	}
+	return sets.Put(of[len(key):], set)
+}
+
+// deleteLinks deletes the link set of a page, if it has one, which it reports.
+func deleteLinks(tx *bbolt.Tx, key []byte) (had bool, err error) {
+	links := tx.Bucket(bucketLinks)
+	old := links.Get(key)
+	if old == nil {
+		return false, nil
+	}
+	number, apart, err := apartOf(key, old)
+	if err != nil {
+		return true, err
+	}
+	if sets := tx.Bucket(bucketLinkSets); apart && sets != nil {
+		if err := sets.Delete(key64(number)); err != nil {
+			return true, err
+		}
+	}
+	return true, links.Delete(key)
+}
 
 // encodeLinks packs the outlinks of one page. Successive links of a page resemble each other, so sharing prefixes
 // halves them before s2 halves the rest.
@@ -63,6 +150,15 @@ type Links struct {
 	s    scanner
 	left uint64
 	room []byte // of what was unpacked last
+}
+
+// readOf begins with the link set of an entry of bucketLinks.
+func (l *Links) readOf(tx *bbolt.Tx, key, v []byte) error {
+	of, set, err := setOf(tx, key, v)
+	if err != nil {
+		return err
+	}
+	return l.read(of, set)
 }
 
 // read begins with the value of a link set.
@@ -147,7 +243,7 @@ func scanLinks(tx *bbolt.Tx, prefix []byte, fn func(host HostID, fp uint64, link
 	var l Links
 	c := tx.Bucket(bucketLinks).Cursor()
 	for k, v := c.Seek(prefix); k != nil && bytes.HasPrefix(k, prefix); k, v = c.Next() {
-		if err := l.read(k, v); err != nil || len(k) != 16 {
+		if err := l.readOf(tx, k, v); err != nil || len(k) != 16 {
 			return fmt.Errorf("links %x: %w", k, cmp.Or(err, ErrCorrupt))
 		}
 		if err := fn(hostKey(k), binary.BigEndian.Uint64(k[8:]), &l); err != nil {

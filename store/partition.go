@@ -24,7 +24,7 @@ import (
 )
 
 // Schema is the version of the format on disk. It rises when an older henro could not read what a newer one writes.
-const Schema = 2
+const Schema = 3
 
 // The buckets of a partition; packages timequeue and seen have their own.
 var (
@@ -586,7 +586,11 @@ func (p *Partition) Relaxations(limit int) (relaxations []Relaxation, err error)
 				return err
 			}
 			if v := links.Get(k); v != nil {
-				if r.Links, err = decodeLinks(k, v); err != nil {
+				var l Links
+				if err := l.readOf(tx, k, v); err != nil {
+					return fmt.Errorf("links of %s: %w", r.URL, err)
+				}
+				if r.Links, err = l.All(); err != nil {
 					return fmt.Errorf("links of %s: %w", r.URL, err)
 				}
 			}
@@ -615,7 +619,7 @@ func (p *Partition) ScanOutlinks(host HostID, fp uint64, links *Links, fn func(*
 		if v == nil {
 			return ErrNotFound
 		}
-		if err := links.read(key, v); err != nil {
+		if err := links.readOf(tx, key, v); err != nil {
 			return err
 		}
 		return cmp.Or(fn(links), links.end())
@@ -929,7 +933,7 @@ func (p *Partition) LinkCount() (total uint64, err error) {
 	err = p.view("count links", func(tx *bbolt.Tx) error {
 		var l Links
 		return tx.Bucket(bucketLinks).ForEach(func(k, v []byte) error {
-			if err := l.read(k, v); err != nil {
+			if err := l.readOf(tx, k, v); err != nil {
 				return fmt.Errorf("links %x: %w", k, err)
 			}
 			total += l.left

@@ -37,10 +37,14 @@ def kind_of_page(page):
         key = page[16 + at:24 + at]
         if values == 36:
             return "counts"
-        return "outbox or leases" if key[:3] == b"\0\0\0" else "hosts, robots, leases"
+        if key[:3] != b"\0\0\0":
+            return "hosts, robots, leases"
+        return "outbox or leases" if values < 256 else "link sets"  # of pages with ten links or more
+    if keys == 16 and values < 12:
+        return "where links lie"
     if keys == 16:
         least = page[24 + at:32 + at]  # a fingerprint without its last byte (store/seen)
-        return "seen" if len(least) < 8 or least[7] == 0 or least == b"\xff" * 8 else "links, relax"
+        return "seen" if len(least) < 8 or least[7] == 0 or least == b"\xff" * 8 else "links of schema 2, relax"
     return {4: "queue", 5: "done", 9: "done", 17: "fresh"}.get(keys, "meta")
 
 
