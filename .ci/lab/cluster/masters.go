@@ -562,7 +562,8 @@ func moveLead(ctx context.Context, t *trial) error {
 		next := t.masters[(slices.Index(t.masters, before)+1+t.rnd.IntN(len(t.masters)-1))%len(t.masters)]
 		at := time.Now()
 		_, err := before.request(ctx, http.MethodPost, "/api/masters/move?master="+next.name)
-		for errors.Is(err, syscall.ECONNREFUSED) { // it has just begun to lead
+		for err != nil && (errors.Is(err, syscall.ECONNREFUSED) || strings.Contains(err.Error(), "503")) {
+			// it has just begun to lead
 			if err := t.wait(ctx, 50*time.Millisecond); err != nil {
 				return err
 			}
