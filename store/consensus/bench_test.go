@@ -7,6 +7,9 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"runtime"
+	"runtime/metrics"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -107,4 +110,72 @@ func wrote() (n int64) {
 		}
 	}
 	return n
+}
+
+// BenchmarkCatchUp measures what it takes until a member that was away has the log, by the bytes of a batch: the time,
+// and by how much the heaps of three members, which are in this process, grow meanwhile.
+func BenchmarkCatchUp(b *testing.B) {
+	for size, count := range map[int]int{10 << 10: 4000, 4 << 20: 64} {
+		b.Run(fmt.Sprintf("%dkB", size>>10), func(b *testing.B) {
+			groups := several(b, 3, func(o *Options) { o.Timeout, o.Store.Partitions = 5*time.Second, 1 })
+			members := all(groups)
+			defer members.end()
+			until(b, "leads", func() bool { return members.commit(0) })
+			value := make([]byte, size)
+			var took time.Duration
+			grown := uint64(0)
+			for range b.N {
+				members[2].end()
+				if err := groups[2].Close(); err != nil {
+					b.Fatal(err)
+				}
+				for range count {
+					batch := store.NewBatch(noon)
+					batch.PutMeta("large", value)
+					until(b, "a commit", func() bool {
+						return slices.ContainsFunc(members[:2], func(l *leading) bool {
+							if l.lead() != nil {
+								return false
+							}
+							_, err := l.now.State.Partitions[0].Commit(batch)
+							return err == nil
+						})
+					})
+				}
+				runtime.GC()
+				before, ended := heap(), make(chan uint64)
+				done := make(chan struct{})
+				go func() {
+					most := uint64(0)
+					for {
+						select {
+						case <-done:
+							ended <- most
+							return
+						case <-time.After(time.Millisecond):
+							most = max(most, heap())
+						}
+					}
+				}()
+				begun := time.Now()
+				groups[2] = restart(b, groups[2].o)
+				last := groups[0].raft.LastIndex()
+				until(b, "caught up", func() bool { return groups[2].raft.AppliedIndex() >= last })
+				took += time.Since(begun)
+				close(done)
+				grown = max(grown, <-ended-before)
+				members[2] = &leading{Group: groups[2]}
+			}
+			b.ReportMetric(float64(b.N*count)/took.Seconds(), "entries/s")
+			b.ReportMetric(float64(grown)/(1<<20), "MB-heap")
+			b.ReportMetric(0, "ns/op")
+		})
+	}
+}
+
+// heap is how many bytes were in use at the last collection.
+func heap() uint64 {
+	s := []metrics.Sample{{Name: "/gc/heap/live:bytes"}}
+	metrics.Read(s)
+	return s[0].Value.Uint64()
 }

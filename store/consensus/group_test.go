@@ -602,7 +602,7 @@ func several(t testing.TB, count int, change func(*Options), founders ...Securit
 }
 
 // restart starts a member that was closed.
-func restart(t *testing.T, o Options) *Group {
+func restart(t testing.TB, o Options) *Group {
 	t.Helper()
 	l, err := net.Listen("tcp", o.Address)
 	if err != nil {
