@@ -3,6 +3,7 @@
 # ceiling: a loop tuned for speed that archives.
 #
 #   bench.sh [ROUNDS] [DIR]
+#   LARGE=1                    16 sites instead of 9 (docs.sh)
 #   BEFORE=DIR                 programs of another commit, measured in turns with these
 #   WITH="--topic FILE"        these programs with more flags, measured in turns with those without
 #

@@ -10,7 +10,7 @@
 # msec, request_time, status, method, scheme://host:port, URI, bytes, user agent. GZIP=on makes nginx compress, and so send chunks;
 # FORGETFUL="git sqlite" makes those two send every page whole, however often they are asked. MORE="NAME FOLDER", one a line, serves
 # more folders as NAME.docs.test, with no seed. TLS=1 serves all over TLS 1.3 with HTTP/2, by a certificate that no authority has signed, and
-# closes each connection after its first answer.
+# closes each connection after its first answer. LARGE=1 serves seven larger sites too: 16 with 51,000 files of HTML, 190 MB to download.
 # DIR/flags.txt holds the --resolve flags for henro, one a line; DIR/hosts.tsv host, address, port, folder.
 set -euo pipefail
 . "$(dirname "$0")/apt.sh"
@@ -26,6 +26,15 @@ policy    debian-policy     usr/share/doc/debian-policy/policy.html   /
 postgres  postgresql-doc-15 usr/share/doc/postgresql-doc-15/html      /
 python    python3.11-doc    usr/share/doc/python3.11/html             /
 sqlite    sqlite3-doc       usr/share/doc/sqlite3                     /
+'
+[ -z "${LARGE:-}" ] || sites+='
+ghc       ghc-doc           usr/share/doc/ghc-doc/html                /
+gtk       libgtk-4-doc      usr/share/doc/libgtk-4-doc                /*/
+java      openjdk-17-doc    usr/share/doc/openjdk-17-jre-headless     /api/
+linux     linux-doc-6.1     usr/share/doc/linux-doc-6.1/html          /
+pandas    python-pandas-doc usr/share/doc/python-pandas-doc/html      /
+scipy     python-scipy-doc  usr/share/doc/python-scipy-doc/html       /
+stdcpp    libstdc++-12-doc  usr/share/doc/gcc-12-base/libstdc++       /user/
 '
 port=${PORT:-8080}
 
