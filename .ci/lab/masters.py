@@ -11,6 +11,7 @@ soak looks at three masters and three slaves every 10 s: own memory (RssAnon), p
 after a collection of garbage, and what state and log take on disk. A slave dies every 20 s and comes back 5 s later; the other two are left
 alone. With MOVE another master leads after so many seconds, again and again.
 """
+import http.client
 import json
 import os
 import random
@@ -247,7 +248,7 @@ def soak(dir, seconds, move):
                     for k in ("log", "state"):
                         w.setdefault(k, []).append(size(f"{m.dir}/{'masters' if k == 'log' else 'state'}"))
                         row.append(f"{w[k][-1]:.1f}")
-            except (OSError, KeyError) as e:
+            except (OSError, http.client.HTTPException, KeyError) as e:
                 print(f"{now:.0f} s: {e!r}", flush=True)  # the leader has changed, or the machine has no time
                 continue
             print(*row, sep=",", file=csv, flush=True)
