@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"runtime/debug"
 	"sync"
 	"time"
 
@@ -30,7 +31,14 @@ const drainFor = 70 * time.Second
 // collectFor bounds the sending of the last files, of 1 GB each at 2 MB/s. A second signal ends it.
 const collectFor = 10 * time.Minute
 
+// gcPercent is GOGC of a slave where the environment has none. With 2,000 hosts at work a slave took 178 MB with it and
+// 222 with Go's 100, and some 10 % more processor time (medians of three rounds, .ci/lab/latency.sh).
+const gcPercent = 50
+
 func main() {
+	if given := debug.SetGCPercent(gcPercent); given != 100 {
+		debug.SetGCPercent(given)
+	}
 	config.SetVersion(version)
 	os.Exit(service.Main("henro-slave", func(ctx context.Context) error { return newCommand().ExecuteContext(ctx) }))
 }
