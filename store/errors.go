@@ -51,6 +51,10 @@ var (
 	// ErrTooLarge is returned when a partition reached Options.MaxBytes.
 	ErrTooLarge = errors.New("a partition reached its largest size: run henro repair, or raise the limit")
 
+	// ErrNotLeader is returned for a state that several masters have copies of where another one leads, or none.
+	// Nothing was done.
+	ErrNotLeader = errors.New("this master does not lead")
+
 	// ErrClosed is returned after Close.
 	ErrClosed = errors.New("the state is closed")
 )

@@ -682,7 +682,11 @@ func (p *Partition) flushLast() {
 		if batch == nil || batch.Empty() {
 			continue
 		}
-		if _, err := p.disk.Commit(batch); err != nil {
+		switch _, err := p.disk.Commit(batch); {
+		case errors.Is(err, store.ErrNotLeader):
+			p.log.Debug("the last results are not stored here; slaves report them to the master that leads")
+			return
+		case err != nil:
 			p.log.WithField("err", err).Error("the last results could not be stored; they will be fetched again")
 			return
 		}
@@ -700,7 +704,11 @@ func (p *Partition) settle(ctx actor.Context, m *committed) {
 	if m.err != nil {
 		if !p.stalled {
 			p.stalled = true
-			p.log.WithField("err", m.err).Error("the state cannot be written")
+			level := logrus.ErrorLevel
+			if errors.Is(m.err, store.ErrNotLeader) { // another master does, and this one is about to end
+				level = logrus.InfoLevel
+			}
+			p.log.WithField("err", m.err).Log(level, "the state cannot be written")
 			ctx.Send(p.owner, &protocol.StoreStalled{Partition: p.index, Err: m.err})
 		}
 		p.failed = p.pending

@@ -7,6 +7,8 @@ import (
 	"net"
 	"net/http"
 	"net/http/httputil"
+	"slices"
+	"time"
 
 	"henro/actors/console"
 	"henro/store/consensus"
@@ -32,10 +34,15 @@ type GroupFollowed interface {
 //	POST /api/masters/move?master=NAME    has another one lead
 //	POST /api/masters/remove?master=NAME  takes one out of the group
 func MasterRoutes(g GroupOfMasters) []console.Route {
-	list := func(w http.ResponseWriter, r *http.Request, err error) {
+	list := func(w http.ResponseWriter, r *http.Request, patience time.Duration, err error) {
 		var all []consensus.Member
-		if err == nil {
+		looking := time.NewTicker(untilLed / 20)
+		defer looking.Stop()
+		for end := time.Now().Add(patience); err == nil; <-looking.C {
 			all, err = g.Members(context.WithoutCancel(r.Context())) // the end of a lead ends requests
+			if !time.Now().Before(end) || slices.ContainsFunc(all, func(m consensus.Member) bool { return m.Leads }) {
+				break
+			}
 		}
 		if err != nil {
 			console.Fail(w, http.StatusConflict, err)
@@ -44,14 +51,18 @@ func MasterRoutes(g GroupOfMasters) []console.Route {
 		console.Reply(w, all)
 	}
 	order := func(do func(name string) error) http.HandlerFunc {
-		return func(w http.ResponseWriter, r *http.Request) { list(w, r, do(r.FormValue("master"))) }
+		return func(w http.ResponseWriter, r *http.Request) { list(w, r, untilLed, do(r.FormValue("master"))) }
 	}
 	return []console.Route{
-		{Pattern: "GET /api/masters", Serve: func(w http.ResponseWriter, r *http.Request) { list(w, r, nil) }},
+		{Pattern: "GET /api/masters", Serve: func(w http.ResponseWriter, r *http.Request) { list(w, r, 0, nil) }},
 		{Pattern: "POST /api/masters/move", Serve: order(g.Move)},
 		{Pattern: "POST /api/masters/remove", Serve: order(g.Remove)},
 	}
 }
+
+// untilLed is how long the answer to an order waits for a master that leads: one to which the lead was moved needs a
+// moment.
+const untilLed = time.Second
 
 // passedBody bounds a request that is passed on: as much as any route of the master that leads takes.
 const passedBody = 8 << 20
@@ -86,6 +97,11 @@ func FollowerRoutes(g GroupFollowed) []console.Route {
 			proxy.ServeHTTP(w, r)
 		}},
 		// which of them other sites may link to is judged by the master that leads
-		{Pattern: "/", Linked: true, Body: passedBody, Serve: proxy.ServeHTTP},
+		{Pattern: "/", Linked: true, Body: passedBody, Serve: func(w http.ResponseWriter, r *http.Request) {
+			if r.Method == http.MethodPost { // an order: one by which this master leads ends what it does until then
+				r = r.WithContext(context.WithoutCancel(r.Context()))
+			}
+			proxy.ServeHTTP(w, r)
+		}},
 	}
 }

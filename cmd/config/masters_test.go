@@ -49,6 +49,53 @@ type lost struct{ net.Conn }
 
 func (lost) Read([]byte) (int, error) { return 0, consensus.ErrLeadLost }
 
+// moving is a group in which the lead is moved: who leads is known when it is asked for the third time.
+type moving struct {
+	followed
+	asked *int
+}
+
+func (m moving) Members(context.Context) ([]consensus.Member, error) {
+	*m.asked++
+	return []consensus.Member{{Name: "b", Leads: *m.asked > 2}}, nil
+}
+func (moving) Move(string) error { return nil }
+
+// TestAMoveIsAnsweredWithTheOneThatLeads.
+func TestAMoveIsAnsweredWithTheOneThatLeads(t *testing.T) {
+	leader := console.New(console.Options{}, config.MasterRoutes(moving{asked: new(int)}))
+	answer := httptest.NewRecorder()
+	leader.ServeHTTP(answer, httptest.NewRequest("POST", "http://localhost/api/masters/move?master=b", nil))
+	if answer.Code != 200 || !strings.Contains(answer.Body.String(), `"leads":true`) {
+		t.Errorf("%d %s", answer.Code, answer.Body)
+	}
+}
+
+// TestAnOrderIsPassedOnToItsEnd: the master through which another one is told that it should lead, and that is this
+// one, ends what it does while it follows.
+func TestAnOrderIsPassedOnToItsEnd(t *testing.T) {
+	came, goesOn := make(chan struct{}), make(chan struct{})
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		close(came)
+		<-goesOn
+		_, _ = io.WriteString(w, "done")
+	}))
+	defer server.Close()
+	standby := console.New(console.Options{},
+		config.FollowerRoutes(followed{strings.TrimPrefix(server.URL, "http://")}))
+	ctx, cancel := context.WithCancel(t.Context())
+	go func() {
+		<-came
+		cancel()
+		close(goesOn)
+	}()
+	answer := httptest.NewRecorder()
+	standby.ServeHTTP(answer, httptest.NewRequestWithContext(ctx, "POST", "http://localhost/api/masters/move", nil))
+	if answer.Code != 200 || answer.Body.String() != "done" {
+		t.Errorf("%d %s", answer.Code, answer.Body)
+	}
+}
+
 // TestAMasterThatFollowsAnswersAsTheOneThatLeads, for those whom it trusts itself: the leader does not ask for its own
 // token, and judges what a page of another site may ask for.
 func TestAMasterThatFollowsAnswersAsTheOneThatLeads(t *testing.T) {

@@ -362,7 +362,7 @@ func (m *masters) become(role cluster.Role, crawl string, term uint64) {
 func (m *masters) attendGroup(ctx context.Context, l *consensus.Leadership,
 	node *master.Node) (master.Status, error) {
 	inner, depose := context.WithCancelCause(context.WithoutCancel(ctx))
-	asked, end := context.WithCancel(inner)
+	asked, end := context.WithCancel(context.WithoutCancel(ctx)) // not by depose: the crawl is not to be stopped then
 	defer end()
 	var watching sync.WaitGroup
 	watching.Go(func() {

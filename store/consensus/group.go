@@ -116,12 +116,8 @@ type Group struct {
 	state    *store.State // nil: none was received yet
 }
 
-var (
-	// ErrNotLeader is returned where another member leads, or none. Nothing was done.
-	ErrNotLeader = errors.New("this master does not lead")
-	// ErrNoState is returned by a member that was not added yet: it has received nothing.
-	ErrNoState = errors.New("this master has received no state yet")
-)
+// ErrNoState is returned by a member that was not added yet: it has received nothing.
+var ErrNoState = errors.New("this master has received no state yet")
 
 // Start starts a member, which takes over the listener.
 func Start(l net.Listener, s Security, o Options) (*Group, error) {
@@ -235,18 +231,19 @@ type Leadership struct {
 	lostAt map[string]time.Time // by member: since when it does not answer
 }
 
-// Lead waits until this member, which was elected, has applied all that was committed before, or returns ErrNotLeader.
+// Lead waits until this member, which was elected, has applied all that was committed before, or returns
+// store.ErrNotLeader.
 // From then on what is committed to the state goes to all members, until this leadership has ended.
 func (g *Group) Lead() (*Leadership, error) {
 	term := g.raft.CurrentTerm()
 	if g.raft.State() != raft.Leader {
-		return nil, ErrNotLeader
+		return nil, store.ErrNotLeader
 	}
 	if err := g.await(g.raft.Barrier(enqueueTimeout)); err != nil {
-		return nil, fmt.Errorf("lead: %w (%w)", ErrNotLeader, err)
+		return nil, fmt.Errorf("lead: %w (%w)", store.ErrNotLeader, err)
 	}
 	if g.raft.State() != raft.Leader || g.raft.CurrentTerm() != term {
-		return nil, ErrNotLeader
+		return nil, store.ErrNotLeader
 	}
 	g.use.RLock()
 	l := &Leadership{Group: g, Term: term, State: g.state, lostAt: map[string]time.Time{}}
@@ -267,19 +264,19 @@ func (l *Leadership) End() {
 	l.use.RUnlock()
 }
 
-// commit is Partition.Commit on a majority of the members. After ErrNotLeader nothing was done; after any other error
-// the batch may have been committed or not, as the new leader knows.
+// commit is Partition.Commit on a majority of the members. After store.ErrNotLeader nothing was done; after any other
+// error the batch may have been committed or not, as the new leader knows.
 func (l *Leadership) commit(partition int, b *store.Batch) (store.Outcome, error) {
 	batch, err := b.MarshalBinary()
 	if err != nil {
 		return store.Outcome{}, err
 	}
 	if l.raft.State() != raft.Leader {
-		return store.Outcome{}, fmt.Errorf("commit: %w", ErrNotLeader)
+		return store.Outcome{}, fmt.Errorf("commit: %w", store.ErrNotLeader)
 	}
 	f := l.raft.Apply(entry(l.Term, partition, batch), enqueueTimeout)
 	if err := l.await(f); errors.Is(err, raft.ErrNotLeader) || errors.Is(err, raft.ErrLeadershipTransferInProgress) {
-		return store.Outcome{}, fmt.Errorf("commit: %w", ErrNotLeader)
+		return store.Outcome{}, fmt.Errorf("commit: %w", store.ErrNotLeader)
 	} else if err != nil {
 		return store.Outcome{}, fmt.Errorf("commit: %w", err)
 	}
@@ -394,7 +391,7 @@ func (m *machine) Apply(log *raft.Log) any {
 		(*Group)(m).wantCheckpoint()
 	}
 	r := m.apply(log)
-	if r.err != nil && !errors.Is(r.err, ErrNotLeader) {
+	if r.err != nil && !errors.Is(r.err, store.ErrNotLeader) {
 		r.err = fmt.Errorf("apply entry %d: %w", log.Index, r.err)
 		(*Group)(m).fail(r.err)
 	}
@@ -406,7 +403,7 @@ func (m *machine) apply(log *raft.Log) (r result) {
 		return result{err: store.ErrCorrupt}
 	}
 	if binary.LittleEndian.Uint64(log.Data) != log.Term {
-		return result{err: fmt.Errorf("commit: %w any more", ErrNotLeader)}
+		return result{err: fmt.Errorf("commit: %w any more", store.ErrNotLeader)}
 	}
 	partition := int(binary.LittleEndian.Uint16(log.Data[8:]))
 	var b store.Batch

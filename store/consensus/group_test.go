@@ -775,7 +775,7 @@ func TestAMemberFarBehindGetsTheFiles(t *testing.T) {
 			if err == nil {
 				sending++
 				_ = files.Close()
-			} else if !errors.Is(err, ErrNotLeader) {
+			} else if !errors.Is(err, store.ErrNotLeader) {
 				t.Fatal(err)
 			}
 		}
@@ -832,11 +832,11 @@ func TestADeposedLeaderWritesNothing(t *testing.T) {
 		})
 	}
 	moved(0, 1)
-	if _, err := l.State.Partitions[0].Commit(batch(l.State, 0, 1)); !errors.Is(err, ErrNotLeader) {
+	if _, err := l.State.Partitions[0].Commit(batch(l.State, 0, 1)); !errors.Is(err, store.ErrNotLeader) {
 		t.Errorf("deposed: %v", err)
 	}
 	moved(1, 0)
-	if _, err := l.State.Partitions[0].Commit(batch(l.State, 0, 2)); !errors.Is(err, ErrNotLeader) {
+	if _, err := l.State.Partitions[0].Commit(batch(l.State, 0, 2)); !errors.Is(err, store.ErrNotLeader) {
 		t.Errorf("leading again, in the old term: %v", err)
 	}
 	l.End()

@@ -90,7 +90,7 @@ func (g *Group) takeLog(dir string) (r Recovered, err error) {
 		case raft.LogConfiguration:
 			members(raft.DecodeConfiguration(entry.Data))
 		case raft.LogCommand:
-			if done := (*machine)(g).apply(&entry); done.err != nil && !errors.Is(done.err, ErrNotLeader) {
+			if done := (*machine)(g).apply(&entry); done.err != nil && !errors.Is(done.err, store.ErrNotLeader) {
 				return r, done.err
 			}
 		}

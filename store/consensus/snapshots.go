@@ -55,7 +55,7 @@ func (s *snapshots) Open(string) (*raft.SnapshotMeta, io.ReadCloser, error) {
 	}
 	<-s.group.port.ready
 	if s.group.raft.State() != raft.Leader {
-		return nil, nil, ErrNotLeader
+		return nil, nil, store.ErrNotLeader
 	}
 	r, w := io.Pipe()
 	size, failed := make(chan int64), make(chan error, 1)

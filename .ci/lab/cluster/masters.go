@@ -645,6 +645,14 @@ func (t *trial) judgeGroup() error {
 	if late == 0 && t.what.name == "lead-late" {
 		return process.ErrEarly
 	}
+	for _, m := range t.masters {
+		m.heard = 0
+		for _, line := range m.lines() {
+			if t.what.name == "moves" && strings.Contains(line, "level=error") {
+				return fmt.Errorf("%s: a move in order is no error: %s", m.name, line)
+			}
+		}
+	}
 	steps, log := t.steps(), t.web.Log()
 	pages, err := verdict.StoredOnce(steps, log, t.crawl.Denied)
 	t.note("%d lends and stores of %d pages and %d requests in order", len(steps), pages, len(log))
