@@ -378,8 +378,10 @@ func (m *masters) attendGroup(ctx context.Context, l *consensus.Leadership,
 				}
 				ctx = context.WithoutCancel(ctx)
 			case <-m.group.Elected(): // also after the member has failed, of which run is told
-				depose(errDeposed)
-				return
+				if !l.Leads() { // it may be the news of this very lead
+					depose(errDeposed)
+					return
+				}
 			}
 		}
 	})

@@ -148,6 +148,33 @@ func TestAMasterThatLeadsAndCannotApplyEnds(t *testing.T) {
 	}
 }
 
+// TestTheNewsOfALeadDoNotEndIt: a master that finds that it leads before it hears of it hears of it while it leads.
+func TestTheNewsOfALeadDoNotEndIt(t *testing.T) {
+	m := newMasters(t, func(o *master.Options) { o.Store.Partitions, o.Hosts.Continuous = 1, true })
+	m.start(t)
+	defer func() {
+		m.joined.Leave()
+		if err := m.group.Close(); err != nil {
+			t.Error(err)
+		}
+	}()
+	within(t, "it is elected", m.group.Leads)
+	over := make(chan error, 1)
+	go func() {
+		_, err := m.lead(context.Background())
+		over <- err
+	}()
+	within(t, "it leads", func() bool { return m.node.Load() != nil })
+	node := m.node.Load()
+	within(t, "it has heard of it", func() bool { return len(m.group.Elected()) == 0 })
+	if _, err := master.Ask[*master.Status](t.Context(), node, &master.Stop{Why: master.Stopped}); err != nil {
+		t.Error(err)
+	}
+	if err := <-over; err != nil {
+		t.Errorf("it ended with %v", err)
+	}
+}
+
 // TestAMasterMakesRoomWhenItCan: what fails at first is tried again, as the other master waits.
 func TestAMasterMakesRoomWhenItCan(t *testing.T) {
 	m := newMasters(t, func(o *master.Options) { o.Store.Partitions, o.Hosts.Continuous = 1, true })
