@@ -212,6 +212,12 @@ func (p *parser) call(call string, a []string, result string) error {
 			return errCut
 		}
 		add(event{what: cutTo, path: path, at: size})
+	case "fallocate": // zeros to the file, and no more to the disk than a longer file
+		var offset, length int64
+		if _, err := fmt.Sscan(strings.Join(a[2:], " "), &offset, &length); err != nil || a[1] != "0" {
+			return fmt.Errorf("fallocate of %s is not understood", path)
+		}
+		add(event{what: cutTo, path: path, at: max(p.size(path), offset+length)})
 	case "fsync", "fdatasync":
 		add(event{what: flushed, path: path})
 	case "sync_file_range": // promises nothing
