@@ -438,8 +438,10 @@ func (k *partitionCheck) links() error {
 	if err != nil {
 		return err
 	}
-	if err := scanLinks(k.tx, nil, func(host HostID, fp uint64, _ *Links) error {
+	count := uint64(0)
+	if err := scanLinks(k.tx, nil, func(host HostID, fp uint64, links *Links) error {
 		k.counted.linked++
+		count += links.left
 		e, found, err := set.Get(uint64(host), fp)
 		if err == nil && !(found && e.Visited()) {
 			k.add("links of host %016x, fingerprint %016x, which was not visited", uint64(host), fp)
@@ -448,9 +450,12 @@ func (k *partitionCheck) links() error {
 	}); err != nil {
 		return err
 	}
-	apart, err := k.linksApart()
+	apart, total, err := countLinks(k.tx)
 	if err != nil {
 		return err
+	}
+	if total != count {
+		k.add("%d links, counted %d", count, total)
 	}
 	if sets := k.tx.Bucket(bucketLinkSets); sets != nil {
 		apart -= sets.Stats().KeyN
@@ -477,15 +482,25 @@ func (k *partitionCheck) links() error {
 	return err
 }
 
-// linksApart counts the pages whose link sets lie apart. Each was found under the key of its page: no two share one.
-func (k *partitionCheck) linksApart() (count int, err error) {
-	return count, k.tx.Bucket(bucketLinks).ForEach(func(key, v []byte) error {
-		_, apart, err := apartOf(key, v)
-		if apart {
-			count++
+// countLinks counts the pages whose link sets lie apart, and the links of all as LinkCount does. Each set was found
+// under the key of its page: no two share one.
+func countLinks(tx *bbolt.Tx) (sets int, total uint64, err error) {
+	var l Links
+	err = tx.Bucket(bucketLinks).ForEach(func(key, v []byte) error {
+		at, ok, err := apartOf(key, v)
+		switch {
+		case ok:
+			sets++
+		case err == nil: // of schema 2
+			err, at.count = l.read(key, v), l.left
 		}
-		return err
+		if err != nil {
+			return fmt.Errorf("links %x: %w", key, err)
+		}
+		total += at.count
+		return nil
 	})
+	return sets, total, err
 }
 
 // contents compares the index of contents with its count, and its pages with the seen set.

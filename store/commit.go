@@ -558,7 +558,7 @@ func (c *commit) storeLinks(host HostID, fp uint64, v *Visited) error {
 	if old == nil {
 		c.totals.linked++
 	}
-	if err := putLinks(c.tx, key, old, encodeLinks(v.Links)); err != nil {
+	if err := putLinks(c.tx, key, old, v.Links); err != nil {
 		return fmt.Errorf("links of %s: %w", v.Page.URL, err)
 	}
 	return nil

@@ -41,7 +41,8 @@ func (b *Batch) MarshalBinary() ([]byte, error) {
 		page(&v.Page)
 		e = append(e, oneIf(v.Retry), oneIf(v.Links != nil))
 		if v.Links != nil {
-			e = appendBytes(e, encodeLinks(v.Links)[4:])
+			set, _ := encodeLinks(v.Links)
+			e = appendBytes(e, set[4:])
 		}
 		e = appendBytes(e, v.Near)
 	}

@@ -171,7 +171,18 @@ func TestCheckNamesEachForgery(t *testing.T) {
 		"has counts but no record": func(f *forger) error { return f.tx.Bucket(bucketHosts).Delete(f.key) },
 		"has no counts":            func(f *forger) error { return f.tx.Bucket(bucketCounts).Delete(f.key) },
 		"links of host": func(f *forger) error {
-			return put(f.tx.Bucket(bucketLinks), key128(7, 7), encodeLinks([]outlink.Outlink{{URL: "http://a/"}}))
+			set, _ := encodeLinks([]outlink.Outlink{{URL: "http://a/"}})
+			return put(f.tx.Bucket(bucketLinks), key128(7, 7), set)
+		},
+		" links, counted ": func(f *forger) error {
+			links := f.tx.Bucket(bucketLinks)
+			key := bytes.Clone(first(links))
+			at, _, err := apartOf(key, links.Get(key))
+			if err != nil {
+				return err
+			}
+			v := binary.AppendUvarint([]byte{0, 0, 0, 0, linksApart}, at.number)
+			return put(links, key, binary.AppendUvarint(v, at.count+1))
 		},
 		"no link set": func(f *forger) error {
 			return f.tx.Bucket(bucketLinkSets).Delete(first(f.tx.Bucket(bucketLinkSets)))

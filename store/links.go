@@ -36,36 +36,43 @@ var bucketLinkSets = []byte("linksets")
 // setOf finds the link set of an entry of bucketLinks, and the key over which its sum is: that of the page, with the
 // number behind it if it lies apart.
 func setOf(tx *bbolt.Tx, key, v []byte) (of, set []byte, err error) {
-	number, apart, err := apartOf(key, v)
-	if !apart || err != nil {
+	at, ok, err := apartOf(key, v)
+	if !ok || err != nil {
 		return key, v, err
 	}
-	of = binary.BigEndian.AppendUint64(append(make([]byte, 0, 24), key...), number)
+	of = binary.BigEndian.AppendUint64(append(make([]byte, 0, 24), key...), at.number)
 	if sets := tx.Bucket(bucketLinkSets); sets != nil {
 		set = sets.Get(of[len(key):])
 	}
 	if set == nil {
-		return nil, nil, fmt.Errorf("%w (no link set %d)", ErrCorrupt, number)
+		return nil, nil, fmt.Errorf("%w (no link set %d)", ErrCorrupt, at.number)
 	}
 	return of, set, nil
 }
 
-// apartOf reads the number of a link set that lies apart.
-func apartOf(key, v []byte) (number uint64, apart bool, err error) {
+// place is what the entry of a link set says that lies apart.
+type place struct {
+	number uint64
+	count  uint64 // of its links, which are so counted without being read
+}
+
+// apartOf reads where a link set lies that lies apart.
+func apartOf(key, v []byte) (at place, ok bool, err error) {
 	if len(v) < 5 || v[4] != linksApart {
-		return 0, false, nil
+		return at, false, nil
 	}
 	b, err := unseal(key, v)
 	if err != nil {
-		return 0, true, err
+		return at, true, err
 	}
 	s := scanner{rest: b[1:]}
-	number = s.uvarint()
-	return number, true, s.err("number of a link set")
+	at.number, at.count = s.uvarint(), s.uvarint()
+	return at, true, s.err("place of a link set")
 }
 
 // putLinks stores the link set of a page under the number that it has, or the next; old is what lies in bucketLinks.
-func putLinks(tx *bbolt.Tx, key, old, set []byte) error {
+func putLinks(tx *bbolt.Tx, key, old []byte, links []outlink.Outlink) error {
+	set, count := encodeLinks(links)
 	if len(old) == len(set) && bytes.Equal(old[4:], set[4:]) {
 		return nil // of schema 2
 	}
@@ -74,20 +81,22 @@ func putLinks(tx *bbolt.Tx, key, old, set []byte) error {
 		return err
 	}
 	sets.FillPercent = 1 // nothing comes between its keys
-	number, apart, err := apartOf(key, old)
+	at, ok, err := apartOf(key, old)
 	if err != nil {
 		return err
 	}
-	if !apart {
-		if number, err = sets.NextSequence(); err != nil {
-			return err
-		}
-		v := binary.AppendUvarint([]byte{0, 0, 0, 0, linksApart}, number)
-		if err := put(tx.Bucket(bucketLinks), key, v); err != nil {
+	if !ok {
+		if at.number, err = sets.NextSequence(); err != nil {
 			return err
 		}
 	}
-	of := binary.BigEndian.AppendUint64(append(make([]byte, 0, 24), key...), number)
+	if !ok || at.count != uint64(count) {
+		v := binary.AppendUvarint([]byte{0, 0, 0, 0, linksApart}, at.number)
+		if err := put(tx.Bucket(bucketLinks), key, binary.AppendUvarint(v, uint64(count))); err != nil {
+			return err
+		}
+	}
+	of := binary.BigEndian.AppendUint64(append(make([]byte, 0, 24), key...), at.number)
 	if seal(of, set); bytes.Equal(sets.Get(of[len(key):]), set) {
 		return nil // most pages keep their links
 	}
@@ -101,12 +110,12 @@ func deleteLinks(tx *bbolt.Tx, key []byte) (had bool, err error) {
 	if old == nil {
 		return false, nil
 	}
-	number, apart, err := apartOf(key, old)
+	at, ok, err := apartOf(key, old)
 	if err != nil {
 		return true, err
 	}
-	if sets := tx.Bucket(bucketLinkSets); apart && sets != nil {
-		if err := sets.Delete(key64(number)); err != nil {
+	if sets := tx.Bucket(bucketLinkSets); ok && sets != nil {
+		if err := sets.Delete(key64(at.number)); err != nil {
 			return true, err
 		}
 	}
@@ -115,7 +124,7 @@ func deleteLinks(tx *bbolt.Tx, key []byte) (had bool, err error) {
 
 // encodeLinks packs the outlinks of one page. Successive links of a page resemble each other, so sharing prefixes
 // halves them before s2 halves the rest.
-func encodeLinks(links []outlink.Outlink) []byte {
+func encodeLinks(links []outlink.Outlink) (set []byte, count int) {
 	plain := binary.AppendUvarint(make([]byte, 0, 48*len(links)+8), uint64(len(links)))
 	last := ""
 	for i := range links {
@@ -132,11 +141,11 @@ func encodeLinks(links []outlink.Outlink) []byte {
 		b := make([]byte, 5+s2.MaxEncodedLen(len(plain)))
 		b[4] = linksS2
 		if packed := s2.Encode(b[5:], plain); len(packed) < len(plain) {
-			return b[:5+len(packed)]
+			return b[:5+len(packed)], len(links)
 		}
 	}
 	b := append(make([]byte, 4, 5+len(plain)), linksPlain)
-	return append(b, plain...)
+	return append(b, plain...), len(links)
 }
 
 // Links reads the outlinks of one page, one after the other, without a string for each. What it shows is valid until

@@ -931,14 +931,8 @@ func (p *Partition) ScanLinksOf(host HostID, fn func(fp uint64, links *Links) er
 // LinkCount counts the links of all pages, without reading them.
 func (p *Partition) LinkCount() (total uint64, err error) {
 	err = p.view("count links", func(tx *bbolt.Tx) error {
-		var l Links
-		return tx.Bucket(bucketLinks).ForEach(func(k, v []byte) error {
-			if err := l.readOf(tx, k, v); err != nil {
-				return fmt.Errorf("links %x: %w", k, err)
-			}
-			total += l.left
-			return nil
-		})
+		_, total, err = countLinks(tx)
+		return err
 	})
 	return total, err
 }
