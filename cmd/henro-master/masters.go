@@ -320,7 +320,7 @@ func (m *masters) lead(ctx context.Context) (end master.Summary, err error) {
 	o := m.o
 	o.State = l.State
 	o.Keep = func(name string, content []byte) error { return keep(l.State, name, content) }
-	if o.Run, err = m.takeOver(l.State, &o); err != nil {
+	if o.Run, err = m.takeOver(l.State, &o, run); err != nil {
 		return end, deposed(err)
 	}
 	if o.Run.Begun.IsZero() {
@@ -468,8 +468,8 @@ func keepRun(state *store.State, run master.Run) error {
 }
 
 // takeOver puts the files of the crawl's directory there that the masters have kept, or has them kept, if this master
-// has founded the group. It returns the run under way; the zero Run: there is none.
-func (m *masters) takeOver(state *store.State, o *master.Options) (run master.Run, err error) {
+// has founded the group. It returns the run under way, which last is unless it is over; the zero Run: there is none.
+func (m *masters) takeOver(state *store.State, o *master.Options, last master.Run) (run master.Run, err error) {
 	for _, name := range master.SharedFiles {
 		path := filepath.Join(o.Dir, name)
 		here, err := os.ReadFile(path)
@@ -495,10 +495,10 @@ func (m *masters) takeOver(state *store.State, o *master.Options) (run master.Ru
 		}
 		return run, err
 	}
-	if run, err = m.runKept(); run.Over {
-		run = master.Run{}
+	if last.Over {
+		return run, nil
 	}
-	return run, err
+	return last, nil
 }
 
 // founded reports whether this master has founded the group and did not lead it yet.

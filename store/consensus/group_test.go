@@ -1029,15 +1029,7 @@ func TestAMemberIsRecovered(t *testing.T) {
 		t.Error(report, err)
 	}
 	o.Found = true
-	l, err := net.Listen("tcp", o.Address)
-	if err != nil {
-		t.Fatal(err)
-	}
-	again, err := Start(l, Security{}, o)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer again.Close()
+	again := restart(t, o)
 	next := &leading{Group: again}
 	defer next.end()
 	until(t, "leads alone", func() bool { return next.commit(3) == nil })
