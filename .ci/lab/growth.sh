@@ -3,14 +3,17 @@
 # made-up web, and the processor seconds of what is done with a crawl afterwards.
 #
 #   growth.sh [PAGES…]         default 10000 100000 1000000; the last takes an hour and some 10 GB of disk on two cores
+#   TINY=1                     pages of 200 bytes with 6 links, for 10000000: half an hour and some 30 GB of disk
 #   WRITTEN=1                  under strace: what is written, by kind of file and page (written.py), and no times
 #
-# All have hosts of 100 pages of 2 kB, each with 18 links, a tenth of which lead to other hosts.
+# All have hosts of 100 pages of 2 kB, each with 18 links, if not tiny; a tenth of the links lead to other hosts.
 set -euo pipefail
 export HENRO_REQUISITES=off
 lab=$(cd "$(dirname "$0")" && pwd)
 cd "$lab/../.."
 [ $# -gt 0 ] || set -- 10000 100000 1000000
+page=(--page-bytes 2000 --degree 18)
+[ -z "${TINY:-}" ] || page=(--page-bytes 200 --degree 6)
 dir=$(mktemp -d)
 web=
 finish() {
@@ -32,7 +35,7 @@ spent() { # COMMAND…: processor seconds
 [ -n "${WRITTEN:-}" ] || printf 'what\tpages\tseconds\tpages/s\tus/page\tpeak MB\twritten/page\town MB\tmapped MB\tstate/page\twarc/page\tcheck\tstats\twhy\tstart\n'
 for pages; do
 	rm -rf "$dir/crawl" "$dir/web" "$dir/out"
-	"$dir/bin/henro" fakeweb --hosts $((pages / 100)) --domains $((pages / 100)) --pages 100 --pareto 0 --degree 18 --cross 0.1 --page-bytes 2000 \
+	"$dir/bin/henro" fakeweb --hosts $((pages / 100)) --domains $((pages / 100)) --pages 100 --pareto 0 --cross 0.1 "${page[@]}" \
 		--redirects 0 --crawl-delays 0 --latency-jitter 0 --folder "$dir/web" >"$dir/out" &
 	web=$!
 	until grep -qs '^ready' "$dir/out"; do sleep 0.1; done
