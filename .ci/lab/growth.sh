@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # What a page costs as a crawl grows: processor time, bytes written, disk and memory of crawls of 10,000, 100,000 and 1,000,000 pages of a
-# made-up web, and the processor seconds of what is done with a crawl afterwards.
+# made-up web, the processor seconds of what is done with a crawl afterwards, and, by the clock, how long a crawl that goes on takes until
+# it answers, henro status, and the slowest page of its dashboard.
 #
 #   growth.sh [PAGES…]         default 10000 100000 1000000; the last takes an hour and some 10 GB of disk on two cores
 #   TINY=1                     pages of 200 bytes with 6 links, for 10000000: half an hour and some 30 GB of disk
@@ -32,7 +33,28 @@ spent() { # COMMAND…: processor seconds
 	} >&2
 }
 
-[ -n "${WRITTEN:-}" ] || printf 'what\tpages\tseconds\tpages/s\tus/page\tpeak MB\twritten/page\town MB\tmapped MB\tstate/page\twarc/page\tcheck\tstats\twhy\tstart\n'
+at=127.0.0.1:7797
+watched() { # the crawl goes on, and somebody looks: seconds until it answers, of henro status, and of the slowest page of the dashboard
+	local since=$EPOCHREALTIME running host page TIMEFORMAT=%R
+	"${crawl[@]}" --continuous --listen-http "$at" >"$dir/answer" 2>&1 &
+	running=$!
+	until curl -sf -o "$dir/body" "http://$at/readyz"; do
+		kill -0 "$running"
+		sleep 0.1
+	done
+	awk -v a="$since" -v b="$EPOCHREALTIME" 'BEGIN { printf "\t%.1f", b - a }'
+	printf '\t%s' "$({ time "$dir/bin/henro" status --master "$at" >"$dir/body"; } 2>&1)"
+	page=$(tail -1 "$dir/web/seeds.txt")
+	host=${page%/}
+	for view in / /hosts '/hosts?sort=-errors' "/host?name=$host" "/page?url=$page" /fetches /failed /missing /nodes /revisit /changes /log; do
+		curl -sf -o "$dir/body" -w "%{time_total}\t$view\n" "http://$at$view"
+	done >"$dir/views"
+	sort -n "$dir/views" | tail -1 | awk -F '\t' '{ printf "\t%.2f %s", $1, $2 }'
+	kill -INT "$running"
+	wait "$running" || true
+}
+
+[ -n "${WRITTEN:-}" ] || printf 'what\tpages\tseconds\tpages/s\tus/page\tpeak MB\twritten/page\town MB\tmapped MB\tstate/page\twarc/page\tcheck\tstats\twhy\tstart\tready s\tstatus s\tslowest view\n'
 for pages; do
 	rm -rf "$dir/crawl" "$dir/web" "$dir/out"
 	"$dir/bin/henro" fakeweb --hosts $((pages / 100)) --domains $((pages / 100)) --pages 100 --pareto 0 --cross 0.1 "${page[@]}" \
@@ -58,6 +80,7 @@ for pages; do
 	spent "$dir/bin/henro" stats "$dir/crawl" --master 127.0.0.1:1 # no crawl that may run beside
 	spent "$dir/bin/henro" why --dir "$dir/crawl" "$(head -1 "$dir/web/seeds.txt")"
 	spent "${crawl[@]}"
+	watched
 	echo
 	kill "$web"
 	wait "$web" || true
