@@ -117,8 +117,8 @@ func TestTheMasterLearnsOfACommitBeforeTheHosts(t *testing.T) {
 		type ended uint64
 		for lease := range uint64(2) {
 			around.Tell(partition, &protocol.Write{Host: &store.HostRecord{ID: store.HostID(lease + 1), Name: lone},
-				EndLease: lease + 1, Facts: &protocol.FactsStored{Lease: lease + 1, Closed: true}, Tag: ended(lease + 1),
-				Urgent: true})
+				EndLease: lease + 1, Facts: &protocol.FactsStored{Lease: lease + 1, Closed: true},
+				Tag: ended(lease + 1), Urgent: true})
 		}
 		around.Tell(partition, &protocol.Write{Facts: &protocol.FactsStored{Lease: 3}})
 		actortest.Pass(10 * time.Second)
