@@ -438,20 +438,32 @@ func (k *partitionCheck) links() error {
 	if err != nil {
 		return err
 	}
-	count := uint64(0)
-	if err := scanLinks(k.tx, nil, func(host HostID, fp uint64, links *Links) error {
+	apart, total := 0, uint64(0)
+	var l Links
+	if err := eachLinksEntry(k.tx, func(key, v []byte, at place, lies bool) error {
 		k.counted.linked++
-		count += links.left
-		e, found, err := set.Get(uint64(host), fp)
+		if lies {
+			apart++
+		}
+		n, err := l.count(key, v, at, lies)
+		if err != nil {
+			return err
+		}
+		total += n
+		host, fp := uint64(hostKey(key)), binary.BigEndian.Uint64(key[8:])
+		e, found, err := set.Get(host, fp)
 		if err == nil && !(found && e.Visited()) {
-			k.add("links of host %016x, fingerprint %016x, which was not visited", uint64(host), fp)
+			k.add("links of host %016x, fingerprint %016x, which was not visited", host, fp)
 		}
 		return err
 	}); err != nil {
 		return err
 	}
-	apart, total, err := countLinks(k.tx)
-	if err != nil {
+	count := uint64(0)
+	if err := scanLinks(k.tx, scanChunk, func(_ HostID, _ uint64, links *Links) error {
+		count += links.left
+		return nil
+	}); err != nil {
 		return err
 	}
 	if total != count {
@@ -480,27 +492,6 @@ func (k *partitionCheck) links() error {
 		k.add("%d relaxations, counted %d", relaxations, k.totals.relaxations)
 	}
 	return err
-}
-
-// countLinks counts the pages whose link sets lie apart, and the links of all as LinkCount does. Each set was found
-// under the key of its page: no two share one.
-func countLinks(tx *bbolt.Tx) (sets int, total uint64, err error) {
-	var l Links
-	err = tx.Bucket(bucketLinks).ForEach(func(key, v []byte) error {
-		at, ok, err := apartOf(key, v)
-		switch {
-		case ok:
-			sets++
-		case err == nil: // of schema 2
-			err, at.count = l.read(key, v), l.left
-		}
-		if err != nil {
-			return fmt.Errorf("links %x: %w", key, err)
-		}
-		total += at.count
-		return nil
-	})
-	return sets, total, err
 }
 
 // contents compares the index of contents with its count, and its pages with the seen set.

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"hash/fnv"
 	"io/fs"
+	"math"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -237,6 +238,79 @@ func TestCheckNamesEachForgery(t *testing.T) {
 		if n, text, ok := strings.Cut(want, " pages, "); ok && fmt.Sprint(strings.Count(all, text)) != n ||
 			!ok && !strings.Contains(all, want) {
 			t.Errorf("no %q among\n%s", want, all)
+		}
+	}
+}
+
+// TestLinksAreReadInTheOrderInWhichTheyLie reads all link sets, with room for a few places and for all, in a partition
+// in which some are of schema 2, and some forged.
+func TestLinksAreReadInTheOrderInWhichTheyLie(t *testing.T) {
+	s, err := OpenState(forgeable(t), forgeOptions())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	set, _ := encodeLinks([]outlink.Outlink{{URL: "http://a/"}})
+	older := key128(7, 9)
+	for sentence, forge := range map[string]func(links, sets *bbolt.Bucket, key []byte, at place) error{
+		"": func(_, sets *bbolt.Bucket, _ []byte, _ place) error {
+			return sets.Put(key64(1<<40), []byte("of no page, which the check says"))
+		},
+		"no link set": func(_, sets *bbolt.Bucket, _ []byte, at place) error { return sets.Delete(key64(at.number)) },
+		fmt.Sprint("no link set ", uint64(math.MaxUint64)): func(links, _ *bbolt.Bucket, key []byte, _ place) error {
+			return put(links, key, binary.AppendUvarint(binary.AppendUvarint([]byte{0, 0, 0, 0, linksApart},
+				math.MaxUint64), 1))
+		},
+		"links 00000000000000070000000000000007": func(links, _ *bbolt.Bucket, key []byte, _ place) error {
+			return put(links, key128(7, 7), append(make([]byte, 4), links.Get(key)[4:]...)) // a second of that number
+		},
+		"links 0000000000000007:": func(links, _ *bbolt.Bucket, _ []byte, _ place) error {
+			return put(links, key64(7), bytes.Clone(set))
+		},
+	} {
+		for _, chunk := range []int{2, 3, 16, scanChunk} {
+			tx, err := s.Partitions[0].db.Begin(true)
+			if err != nil {
+				t.Fatal(err)
+			}
+			links, sets := tx.Bucket(bucketLinks), tx.Bucket(bucketLinkSets)
+			c := links.Cursor()
+			c.First()
+			k, v := c.Next()
+			key, want := bytes.Clone(k), map[string]uint64{}
+			at, _, err := apartOf(k, v)
+			if err := errors.Join(err, put(links, older, bytes.Clone(set)), forge(links, sets, key, at)); err != nil {
+				t.Fatal(sentence, err)
+			}
+			err = scanLinksOf(tx, nil, func(host HostID, fp uint64, l *Links) error {
+				at, _, err := apartOf(key128(host, fp), links.Get(key128(host, fp)))
+				want[string(key128(host, fp))] = at.number
+				return err
+			})
+			if sentence == "" && (err != nil || len(want) < 30) {
+				t.Fatalf("%d link sets, %v", len(want), err)
+			}
+			last := uint64(0)
+			err = scanLinks(tx, chunk, func(host HostID, fp uint64, l *Links) error {
+				key := string(key128(host, fp))
+				number, ok := want[key]
+				if sentence == "" && (!ok || number < last || number > 0 && number == last || l.Len() != 1) {
+					t.Errorf("chunks of %d: links %x, number %d behind %d", chunk, key, number, last)
+				}
+				last = max(last, number)
+				delete(want, key)
+				return nil
+			})
+			switch {
+			case sentence == "" && (err != nil || len(want) > 0):
+				t.Errorf("chunks of %d: %d link sets were left out, %v", chunk, len(want), err)
+			case sentence != "" && (!errors.Is(err, ErrCorrupt) || !strings.Contains(err.Error(), sentence) &&
+				!strings.Contains(err.Error(), "of several")):
+				t.Errorf("chunks of %d, %q: %v", chunk, sentence, err)
+			}
+			if err := tx.Rollback(); err != nil {
+				t.Fatal(err)
+			}
 		}
 	}
 }

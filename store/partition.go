@@ -914,15 +914,21 @@ func (p *Partition) EachLinks(fn func(host HostID, fp uint64, links []outlink.Ou
 	})
 }
 
-// ScanLinks calls fn for the links of every page, likewise; they are valid until fn returns.
+// ScanLinks calls fn for the links of every page, likewise, in the order in which they lie, which is that of first
+// visits; they are valid until fn returns.
 func (p *Partition) ScanLinks(fn func(host HostID, fp uint64, links *Links) error) error {
-	return p.view("read links", func(tx *bbolt.Tx) error { return scanLinks(tx, nil, fn) })
+	return p.view("read links", func(tx *bbolt.Tx) error { return scanLinks(tx, scanChunk, fn) })
+}
+
+// ScanLinksByPage likewise, in the order of hosts and fingerprints.
+func (p *Partition) ScanLinksByPage(fn func(host HostID, fp uint64, links *Links) error) error {
+	return p.view("read links", func(tx *bbolt.Tx) error { return scanLinksOf(tx, nil, fn) })
 }
 
 // ScanLinksOf calls fn for the links of every page of one host, likewise.
 func (p *Partition) ScanLinksOf(host HostID, fn func(fp uint64, links *Links) error) error {
 	return p.view("read links", func(tx *bbolt.Tx) error {
-		return scanLinks(tx, key64(uint64(host)), func(_ HostID, fp uint64, links *Links) error {
+		return scanLinksOf(tx, key64(uint64(host)), func(_ HostID, fp uint64, links *Links) error {
 			return fn(fp, links)
 		})
 	})
@@ -931,8 +937,12 @@ func (p *Partition) ScanLinksOf(host HostID, fn func(fp uint64, links *Links) er
 // LinkCount counts the links of all pages, without reading them.
 func (p *Partition) LinkCount() (total uint64, err error) {
 	err = p.view("count links", func(tx *bbolt.Tx) error {
-		_, total, err = countLinks(tx)
-		return err
+		var l Links
+		return eachLinksEntry(tx, func(key, v []byte, at place, apart bool) error {
+			n, err := l.count(key, v, at, apart)
+			total += n
+			return err
+		})
 	})
 	return total, err
 }

@@ -98,6 +98,8 @@ func eachLink(s *Source, q Query, fn func(Row) error) error {
 			return linksOfURL(p, q, fn)
 		case q.wantsPages():
 			return linksWithPages(s, p, q, fn)
+		case q.Parallel && q.Host == nil:
+			return linksAsTheyLie(p, q, fn)
 		default:
 			show := shown(q, fn)
 			return linksWithHosts(p, q, func(host string, _ store.HostID, _ uint64, links *store.Links) error {
@@ -166,6 +168,32 @@ func linksOfURL(p *store.Partition, q Query, fn func(Row) error) error {
 	return show(links, from, fn)
 }
 
+// linksAsTheyLie shows the links of every page in whatever order they are read soonest, with the name of its host where
+// that is wanted.
+func linksAsTheyLie(p *store.Partition, q Query, fn func(Row) error) error {
+	show, names, name := shown(q, fn), map[store.HostID]string{}, ""
+	return p.ScanLinks(func(host store.HostID, _ uint64, links *store.Links) error {
+		if q.Columns&(1<<6) != 0 {
+			if name = names[host]; name == "" {
+				record, err := p.Host(host)
+				if err != nil {
+					return fmt.Errorf("host of links %x: %w", uint64(host), err)
+				}
+				if len(names) == namesKept {
+					clear(names)
+				}
+				name = record.Name
+				names[host] = name
+			}
+		}
+		return show(links, name, 0, nil)
+	})
+}
+
+// namesKept is how many names of hosts linksAsTheyLie keeps at most: some 10 MB. Most visits are of a host that had one
+// a moment ago.
+const namesKept = 1 << 16
+
 // linksWithHosts shows the links of every page with the name of its host. Both come in the order of hosts' ids.
 func linksWithHosts(p *store.Partition, q Query, fn func(host string, id store.HostID, fp uint64,
 	links *store.Links) error) error {
@@ -174,7 +202,7 @@ func linksWithHosts(p *store.Partition, q Query, fn func(host string, id store.H
 		return p.ScanLinksOf(id, func(fp uint64, links *store.Links) error { return fn(*q.Host, id, fp, links) })
 	}
 	name, last := "", store.HostID(0)
-	return p.ScanLinks(func(host store.HostID, fp uint64, links *store.Links) error {
+	return p.ScanLinksByPage(func(host store.HostID, fp uint64, links *store.Links) error {
 		if host != last || name == "" {
 			record, err := p.Host(host)
 			if err != nil {
