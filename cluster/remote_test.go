@@ -367,11 +367,11 @@ func TestANodeSpeaksUnderItsOwnNameAlone(t *testing.T) {
 		t.Helper()
 		v.send(b)
 		sent++
-		for range 200 { // the stream and the question go different ways
+		// the stream and the question go different ways
+		for end := time.Now().Add(patience); time.Now().Before(end); time.Sleep(10 * time.Millisecond) {
 			if h.counts().Refused.Messages == sent {
 				return
 			}
-			time.Sleep(10 * time.Millisecond)
 		}
 		t.Errorf("%s: %d of %d messages refused", what, h.counts().Refused.Messages, sent)
 	}

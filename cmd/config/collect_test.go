@@ -2,6 +2,7 @@ package config
 
 import (
 	"context"
+	"fmt"
 	"io"
 	"net"
 	"net/http"
@@ -120,10 +121,17 @@ func TestAReceiverWithAKeyTakesFilesUntilTheirNodeIsRevoked(t *testing.T) {
 	if err := keys.Write(key); err != nil {
 		t.Fatal(err)
 	}
-	finish("henro-20260101000000000-00001-1~a~0.warc.gz")
-	time.Sleep(5 * time.Second) // the key file is looked at every 2 s
-	if n, err := sender.Pass(ctx); n != 0 || err == nil {
-		t.Fatalf("a revoked node sent %d files: %v", n, err)
+	sent := 1
+	for end := time.Now().Add(time.Minute); err == nil; sent++ { // the key file is looked at every 2 s
+		if time.Now().After(end) {
+			t.Fatalf("a revoked node sent %d files", sent)
+		}
+		time.Sleep(500 * time.Millisecond)
+		finish(fmt.Sprintf("henro-20260101000000000-%05d-1~a~0.warc.gz", sent))
+		_, err = sender.Pass(ctx)
+	}
+	if arrived, _ := filepath.Glob(filepath.Join(to, "*.warc.gz")); len(arrived) != sent-1 {
+		t.Errorf("%d files arrived, the last of %d was sent after its node was revoked", len(arrived), sent)
 	}
 	stop()
 	if err := <-ended; err != nil {

@@ -332,8 +332,9 @@ func TestEveryToolNamesTheSameCause(t *testing.T) {
 		case <-release:
 			says(status("404 Not Found"))(c)
 		case <-time.After(500 * time.Millisecond):
-			link := fmt.Sprintf("<a href=/%d>on</a>", time.Now().UnixNano())
-			says(fmt.Sprintf("%sContent-Length: %d\r\nConnection: close\r\n\r\n%s", html, len(link), link))(c)
+			now := time.Now().UnixNano()
+			links := fmt.Sprintf("<a href=/%d>on</a> <a href=/%d>and on</a>", now, now+1) // however long they take
+			says(fmt.Sprintf("%sContent-Length: %d\r\nConnection: close\r\n\r\n%s", html, len(links), links))(c)
 		}
 	})(t)), 120)
 
