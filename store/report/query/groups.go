@@ -3,6 +3,8 @@ package query
 import (
 	"errors"
 	"fmt"
+	"math"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -26,8 +28,13 @@ func (v *virtualGroups) BestIndex(info *vtab.IndexInfo) error {
 	flags, rows := narrow(v.table, info)
 	var order []string
 	used := info.ColUsed & (1<<len(v.table.Columns) - 1)
+	terms := info.OrderBy
+	if largestFirst(info, len(v.table.Columns)) {
+		flags |= byRows
+		terms = terms[1:]
+	}
 	consumed := len(info.OrderBy) > 0
-	for _, o := range info.OrderBy {
+	for _, o := range terms {
 		if o.Desc || o.Column < 0 || o.Column >= len(v.table.Columns) {
 			consumed = false
 		} else if used&(1<<o.Column) != 0 {
@@ -44,6 +51,22 @@ func (v *virtualGroups) BestIndex(info *vtab.IndexInfo) error {
 	info.IdxNum, info.IdxStr = flags, v.table.Name+groupsMark+strings.Join(order, ".")
 	info.EstimatedRows, info.EstimatedCost = rows, float64(rows)
 	return nil
+}
+
+// largestFirst asks SQLite for the LIMIT of a question that wants the groups with most rows first, and nothing else of
+// the table: then it has to order no more of them than that.
+func largestFirst(info *vtab.IndexInfo, rows int) bool {
+	if len(info.OrderBy) == 0 || info.OrderBy[0].Column != rows || !info.OrderBy[0].Desc ||
+		len(info.Constraints) != 1 || info.Constraints[0].Op != vtab.OpLIMIT || !info.Constraints[0].Usable {
+		return false
+	}
+	for _, o := range info.OrderBy[1:] {
+		if o.Desc || o.Column < 0 || o.Column >= rows {
+			return false
+		}
+	}
+	info.Constraints[0].ArgIndex = 0
+	return true
 }
 
 func (v *virtualGroups) Open() (vtab.Cursor, error) {
@@ -69,7 +92,7 @@ func (c *groupsCursor) Filter(plan int, name string, arguments []vtab.Value) err
 		}
 	}
 	return c.read(func(fn func(tables.Row) error) error {
-		return c.session.collapse(c.table, q, columns, func(key []byte, rows uint64) error {
+		show := func(key []byte, rows uint64) error {
 			g := &group{columns: columns, values: make([]tables.Value, len(columns)), rows: rows,
 				last: len(c.table.Columns)}
 			var err error
@@ -82,8 +105,60 @@ func (c *groupsCursor) Filter(plan int, name string, arguments []vtab.Value) err
 				return fmt.Errorf("%d bytes behind a key: %w", len(key), store.ErrCorrupt)
 			}
 			return fn(g)
-		})
+		}
+		if plan&byRows == 0 {
+			return c.session.collapse(c.table, q, columns, show)
+		}
+		limit, ok := arguments[0].(int64)
+		if !ok || limit < 0 { // as SQLite has it: all
+			limit = math.MaxInt64
+		}
+		most := &largest{limit: limit}
+		if err := c.session.collapse(c.table, q, columns, most.add); err != nil {
+			return err
+		}
+		return most.each(show)
 	})
+}
+
+// largest keeps the counts with most rows, the largest first, and of equal ones those that were added first.
+type largest struct {
+	limit int64
+	kept  []counted
+}
+
+type counted struct {
+	key  []byte
+	rows uint64
+}
+
+func (l *largest) add(key []byte, rows uint64) error {
+	var c counted // in the room of the one that goes
+	if last := len(l.kept) - 1; int64(len(l.kept)) >= l.limit {
+		if last < 0 || rows <= l.kept[last].rows {
+			return nil
+		}
+		c, l.kept = l.kept[last], l.kept[:last]
+	}
+	c = counted{append(c.key[:0], key...), rows}
+	at, _ := slices.BinarySearchFunc(l.kept, rows, func(c counted, rows uint64) int {
+		if c.rows >= rows {
+			return -1
+		}
+		return 1
+	})
+	l.kept = slices.Insert(l.kept, at, c)
+	return nil
+}
+
+// each shows them, the largest first.
+func (l *largest) each(fn func(key []byte, rows uint64) error) error {
+	for _, c := range l.kept {
+		if err := fn(c.key, c.rows); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // group is rows that are equal in some columns.

@@ -192,6 +192,13 @@ func TestACondensedQuestionHasTheSameAnswer(t *testing.T) {
 		`SELECT target, count(*) AS n FROM edges GROUP BY target ORDER BY n DESC, target LIMIT 20`,
 		`SELECT source_host, target_host, count(*) FROM edges WHERE source_host <> target_host GROUP BY 1, 2 ORDER ` +
 			`BY 3 DESC, 1, 2 LIMIT 20`,
+		`SELECT target, count(*) AS n FROM edges GROUP BY target ORDER BY n, 1 LIMIT 20`,
+		`SELECT target, count(*) AS n FROM edges GROUP BY target ORDER BY n DESC, 1 DESC LIMIT 20`,
+		`SELECT target, count(*) AS n FROM edges GROUP BY target ORDER BY n DESC, 1 LIMIT 9999`,
+		`SELECT target, count(*) AS n FROM edges GROUP BY target ORDER BY n DESC LIMIT 0`,
+		`SELECT status, depth, count(*) FROM pages GROUP BY 2, 1 ORDER BY 3 DESC, 2, 1 LIMIT 5`,
+		`SELECT count(*), to_host, from_host FROM links GROUP BY 2, 3 ORDER BY count(*) DESC, from_host, to_host ` +
+			`LIMIT 9`,
 		`SELECT DISTINCT target_host FROM edges ORDER BY target_host DESC`,
 		`SELECT status, count(*) FROM pages GROUP BY 1 ORDER BY status DESC -- downwards`,
 		`SELECT target_host AS h, count(*) FROM edges GROUP BY 1 ORDER BY h DESC NULLS LAST LIMIT 3 OFFSET 2`,

@@ -1,7 +1,9 @@
 package query
 
 import (
+	"cmp"
 	"slices"
+	"strconv"
 	"strings"
 
 	"henro/store/report/tables"
@@ -198,7 +200,11 @@ func core(text string, tokens []token, first int) []edit {
 		return nil
 	}
 	edits := []edit{{body[from+1].from, rest, source + " AS " + quote(alias)}}
-	edits = append(edits, counts(text, body, from, depth)...)
+	if begin, end, ok := mostOfGroups(body, from, depth); ok && first == 0 { // in a subquery, columns may be left out
+		edits = append(edits, counts(text, body, from, depth, quote(rowsColumn))...)
+		return append(edits, edit{body[begin].from, body[end-1].to, ""})
+	}
+	edits = append(edits, counts(text, body, from, depth, `coalesce(sum("rows"),0)`)...)
 	if at := descending(body, depth); what.groups && at > 0 {
 		edits = append(edits, edit{at, at, ", NULL"})
 	}
@@ -224,6 +230,113 @@ func descending(body []token, depth int) (end int) {
 		return 0
 	}
 	return end
+}
+
+// mostRows is the greatest LIMIT for which a grouped table puts its rows in order itself.
+const mostRows = 10_000
+
+// mostOfGroups recognises a question for the largest groups, whose columns are what they are grouped by and their
+// count: SELECT a, count(*) AS n FROM t GROUP BY a ORDER BY n DESC LIMIT 20. A grouped table has each of these groups
+// in one row, so that GROUP BY, which is body[first:last], can be left out; then SQLite tells the table ORDER BY and
+// LIMIT, and is shown some rows of millions.
+func mostOfGroups(body []token, from, depth int) (first, last int, ok bool) {
+	clause := func(word string) int {
+		return slices.IndexFunc(body, func(t token) bool { return t.depth == depth && !t.quoted && t.word == word })
+	}
+	group, order, limit := clause("group"), clause("order"), clause("limit")
+	if group < 0 || order < group || limit < order || limit+2 != len(body) || clause("where") >= 0 ||
+		clause("having") >= 0 || clause("distinct") >= 0 || clause("window") >= 0 {
+		return 0, 0, false
+	}
+	if n, err := strconv.Atoi(body[limit+1].word); err != nil || n > mostRows {
+		return 0, 0, false
+	}
+	var s selection
+	return group, order, s.read(body[:from], depth) && s.isGroupedBy(body[group+2:order], depth) &&
+		s.isOrderedBy(body[order+2:limit], depth)
+}
+
+// selection is the columns of an answer: their names, which are empty for a count, and their aliases, or names.
+type selection struct{ names, aliases []string }
+
+func (s *selection) read(columns []token, depth int) bool {
+	for _, column := range split(columns, depth) {
+		name, alias, ok := columnIn(column)
+		if _, err := strconv.Atoi(name); !ok || err == nil {
+			return false
+		}
+		s.names, s.aliases = append(s.names, name), append(s.aliases, cmp.Or(alias, name))
+	}
+	for i, alias := range s.aliases { // GROUP BY and ORDER BY might mean either
+		if alias != s.names[i] && slices.Contains(s.names, alias) {
+			return false
+		}
+	}
+	return true
+}
+
+// isGroupedBy reports whether the terms of GROUP BY are all columns that are no counts.
+func (s *selection) isGroupedBy(terms []token, depth int) bool {
+	by := []string{""}
+	for _, term := range split(terms, depth) {
+		name, alias, ok := columnIn(term)
+		if n, err := strconv.Atoi(name); err == nil && n >= 1 && n <= len(s.names) {
+			name = s.names[n-1]
+		}
+		if !ok || alias != "" || name == "" || !slices.Contains(s.names, name) {
+			return false
+		}
+		by = append(by, name)
+	}
+	return !slices.ContainsFunc(s.names, func(name string) bool { return !slices.Contains(by, name) })
+}
+
+// isOrderedBy reports whether the terms of ORDER BY are columns, in whatever direction.
+func (s *selection) isOrderedBy(terms []token, depth int) bool {
+	for _, term := range split(terms, depth) {
+		if end := len(term) - 1; end > 0 && (term[end].word == "desc" || term[end].word == "asc") {
+			term = term[:end]
+		}
+		name, alias, ok := columnIn(term)
+		n, err := strconv.Atoi(name)
+		isOne := name == "" || slices.Contains(s.aliases, name)
+		if err == nil {
+			isOne = n >= 1 && n <= len(s.names)
+		}
+		if !ok || alias != "" || !isOne {
+			return false
+		}
+	}
+	return true
+}
+
+// split divides tokens at the commas of a depth.
+func split(tokens []token, depth int) (parts [][]token) {
+	begin := 0
+	for i, t := range tokens {
+		if t.depth == depth && !t.quoted && t.word == "," {
+			parts, begin = append(parts, tokens[begin:i]), i+1
+		}
+	}
+	return append(parts, tokens[begin:])
+}
+
+// columnIn reads a column by its bare name, or count(*), whose name is empty, and its alias, both in lower case.
+func columnIn(tokens []token) (name, alias string, ok bool) {
+	if len(tokens) > 0 && tokens[0].word == "count" && !tokens[0].quoted && isStar(tokens[1:]) {
+		tokens = tokens[4:]
+	} else if len(tokens) == 0 || tokens[0].name == "" || tokens[0].quoted && tokens[0].name[0] <= '9' {
+		return "", "", false // also a name in quotes that might be a number
+	} else {
+		name, tokens = strings.ToLower(tokens[0].name), tokens[1:]
+	}
+	if len(tokens) == 2 && tokens[0].word == "as" {
+		tokens = tokens[1:]
+	}
+	if len(tokens) == 1 && tokens[0].name != "" {
+		return name, strings.ToLower(tokens[0].name), true
+	}
+	return name, "", len(tokens) == 0
 }
 
 // tableIn reads the name of a table or view and its alias, when nothing but clauses follow; it returns what to read
@@ -335,11 +448,11 @@ func commaIn(tokens []token) bool {
 }
 
 // counts puts the sum of rows in the place of count(*). A column that had no name keeps the words that were its name.
-func counts(text string, body []token, from, depth int) (edits []edit) {
+func counts(text string, body []token, from, depth int, sum string) (edits []edit) {
 	begin := 0
 	for i := range body {
 		if body[i].word == "count" && isStar(body[i+1:]) {
-			edits = append(edits, edit{body[i].from, body[i+3].to, `coalesce(sum("rows"),0)`})
+			edits = append(edits, edit{body[i].from, body[i+3].to, sum})
 		}
 		if i > from || i < from && (body[i].word != "," || body[i].depth != depth) {
 			continue

@@ -68,6 +68,7 @@ const (
 	byURL    = 1 << 1
 	noPages  = 1 << 2 // neither number nor from of links: the first two columns
 	noColumn = 1 << 3
+	byRows   = 1 << 4 // of groups: those with most rows first, and no more than the argument says
 )
 
 // The costs that SQLite weighs: a table is read at some millions of rows per second, one page is found in one pass over
