@@ -66,6 +66,9 @@ type Options struct {
 	Writer warc.WriterOptions
 	// Payloads is given what was stored whole; nil: nothing is kept of it.
 	Payloads *payloads.Index
+	// LeaveIndex leaves the index of the last file as it comes (cdxj.KeepPacked): one who adds to an archive again and
+	// again and reads nothing needs none in order, and what reads it sorts it before. Sorted it is four times as long.
+	LeaveIndex bool
 	// SyncAfter is how long a capture waits for others to share its sync. Default 100 ms: a sync takes some
 	// milliseconds, so that they are a few per cent of the time, and a page that counts a tenth of a second later
 	// delays nothing.
@@ -178,7 +181,7 @@ func (a *Archivist) Receive(ctx actor.Context) {
 }
 
 func (a *Archivist) start(ctx actor.Context) {
-	a.files = &files{o: a.o.Writer, payloads: a.o.Payloads, log: a.log}
+	a.files = &files{o: a.o.Writer, payloads: a.o.Payloads, leave: a.o.LeaveIndex, log: a.log}
 	files := a.files
 	binder := actor.PropsFromProducer(func() actor.Actor { return &binder{files: files} })
 	a.binder = floor.SpawnAs(ctx, binder, "binder")
@@ -360,6 +363,8 @@ type files struct {
 	o        warc.WriterOptions
 	log      *logrus.Entry
 	payloads *payloads.Index
+	leave    bool         // Options.LeaveIndex
+	ending   bool         // close is under way: the file that is finished is the last
 	lock     *flock.Flock // of directory and prefix
 	writer   *warc.Writer
 	index    *cdxj.Growing // of the open file, unsorted
@@ -549,6 +554,8 @@ func (s *files) finishIndex(name string) {
 	}
 	switch {
 	case err != nil || name == "":
+	case whole && s.leave && s.ending:
+		err = cdxj.KeepPacked(filepath.Join(s.o.Dir, name), unsorted)
 	case whole:
 		err = cdxj.SortFile(s.path(name), unsorted)
 	default:
@@ -600,6 +607,7 @@ func (s *files) mend() error {
 // close finishes the open file and lets go of the directory.
 func (s *files) close() error {
 	var err error
+	s.ending = true
 	s.indexBare()
 	if s.writer != nil {
 		s.mend() // should it fail, Close does too, and mend has its second chance

@@ -104,7 +104,7 @@ func (s *Settings) Start(ctx context.Context, flags *pflag.FlagSet, seeds []mast
 // each round would write it anew, as long as all rounds before it together, and what reads it merges it before.
 func (c *Crawl) mergeIndex(dir string) {
 	merge := cdxj.MergeDir
-	if c.Options.Hosts.Again || c.Options.Hosts.Continuous {
+	if c.revisits() {
 		merge = cdxj.KeepMerged
 	}
 	switch m, err := merge(dir); {
@@ -114,6 +114,9 @@ func (c *Crawl) mergeIndex(dir string) {
 		c.Log.WithField("files", m.Behind).Info("files are not in the merged index; henro repair merges it")
 	}
 }
+
+// revisits reports that the crawl visits pages again.
+func (c *Crawl) revisits() bool { return c.Options.Hosts.Again || c.Options.Hosts.Continuous }
 
 // Crawl is a crawl whose master and slave share a process.
 type Crawl struct {
@@ -183,7 +186,7 @@ func (c *Crawl) startSlave(system *actor.ActorSystem, masterPID *actor.PID, clai
 	}
 	o.Name, o.Boot, o.Version, o.Dial = "local", claim.Boot, config.Version(), c.Dial
 	o.Admit = c.Options.Hosts.Admission.Admit
-	o.Archive.Writer.Info = c.info()
+	o.Archive.Writer.Info, o.Archive.LeaveIndex = c.info(), c.revisits()
 	c.Telemetry.OfSlave(&o)
 	// The only slave: when it cannot archive, nothing can be done.
 	o.ArchiveStopped = func(err error) {

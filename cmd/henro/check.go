@@ -249,6 +249,11 @@ func (a *archiveCheck) files() error {
 	if err != nil {
 		return fmt.Errorf("list the archive: %w", err)
 	}
+	packed, err := filepath.Glob(filepath.Join(a.dir, "*"+cdxj.Suffix+cdxj.PackedSuffix))
+	if err != nil {
+		return fmt.Errorf("list the archive: %w", err)
+	}
+	indexes = append(indexes, packed...)
 	orphans := map[string]bool{}
 	for _, index := range indexes {
 		orphans[index] = filepath.Base(index) != cdxj.MergedName
@@ -256,6 +261,7 @@ func (a *archiveCheck) files() error {
 	for i, name := range names {
 		a.isHere = true
 		delete(orphans, cdxj.Path(name))
+		delete(orphans, cdxj.Path(name)+cdxj.PackedSuffix)
 		a.file(name)
 		a.bar.show("archive", uint64(i+1), uint64(len(names)))
 	}
@@ -386,7 +392,11 @@ func (a *archiveCheck) file(path string) {
 		a.lost++
 		a.note("%s: %d bytes at %d are no record: %v", name, span.Length, span.Offset, span.Err)
 	}
-	wrong := indexed(cdxj.Path(path), name, listed)
+	index := cdxj.Path(path)
+	if _, err := os.Stat(index); errors.Is(err, fs.ErrNotExist) {
+		index += cdxj.PackedSuffix
+	}
+	wrong := indexed(index, name, listed)
 	if wrong == nil {
 		return
 	}
@@ -451,7 +461,11 @@ func eachLine(path string, visit func(cdxj.Entry) error) error {
 		return err
 	}
 	defer f.Close()
-	return eachLineIn(f, func(e cdxj.Entry) error {
+	lines, packed := io.Reader(f), strings.HasSuffix(path, cdxj.PackedSuffix)
+	if packed {
+		lines, _ = cdxj.Lines(f)
+	}
+	return eachLineIn(lines, !packed, func(e cdxj.Entry) error {
 		if url, bad := weburl.Parse(e.URL); bad == nil && e.Key != cdxj.Key(url) {
 			return fmt.Errorf("is not found by %s", e.URL)
 		}
@@ -462,8 +476,8 @@ func eachLine(path string, visit func(cdxj.Entry) error) error {
 // maxLine bounds a line of an index, whose URL is the most of it.
 const maxLine = 1 << 20
 
-// eachLineIn shows the lines of an index of any writer, which must be in order.
-func eachLineIn(index io.Reader, visit func(cdxj.Entry) error) error {
+// eachLineIn shows the lines of an index of any writer, which must be in order if it says so.
+func eachLineIn(index io.Reader, ordered bool, visit func(cdxj.Entry) error) error {
 	in := bufio.NewReaderSize(index, maxLine)
 	var before []byte
 	for number := 1; ; number++ {
@@ -479,7 +493,7 @@ func eachLineIn(index io.Reader, visit func(cdxj.Entry) error) error {
 			return err
 		}
 		e, err := cdxj.Parse(bytes.TrimSuffix(line, []byte("\n")))
-		if err == nil && bytes.Compare(before, line) > 0 {
+		if err == nil && ordered && bytes.Compare(before, line) > 0 {
 			err = errors.New("is out of order")
 		}
 		if err == nil {
@@ -566,8 +580,10 @@ func (a *archiveCheck) cutOut(path string, walked warc.Walked) bool {
 	if !a.aside(path) {
 		return false
 	}
-	if err = os.Remove(cdxj.Path(path)); errors.Is(err, fs.ErrNotExist) {
-		err = nil
+	for _, index := range []string{cdxj.Path(path), cdxj.Path(path) + cdxj.PackedSuffix} {
+		if e := os.Remove(index); !errors.Is(e, fs.ErrNotExist) {
+			err = errors.Join(err, e)
+		}
 	}
 	if err == nil && listed {
 		if err = os.Rename(whole, path); err == nil {

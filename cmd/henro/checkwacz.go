@@ -98,7 +98,7 @@ func (a *archiveCheck) packedIndexes(p *wacz.Package) (lines int) {
 	for _, name := range p.Indexes() {
 		index, err := p.Index(name)
 		if err == nil {
-			err = eachLineIn(index, func(e cdxj.Entry) error {
+			err = eachLineIn(index, true, func(e cdxj.Entry) error {
 				lines++
 				if _, ok := slices.BinarySearch(a.lines, placeOf(path.Base(e.Filename), e.Offset)); !ok {
 					return fmt.Errorf("leads to no record: %q at %d of %q", e.URL, e.Offset, e.Filename)

@@ -3,6 +3,7 @@ package verdict
 import (
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -58,6 +59,20 @@ func readArchives(dirs []string) (archived map[string]bool, revisits int, err er
 // payload is what a response holds and a revisit refers to.
 type payload struct{ url, at, digest string }
 
+// readIndex returns the lines of the index of a WARC file, which may have been left as it came.
+func readIndex(name string) ([]byte, error) {
+	f, err := os.Open(cdxj.Path(name))
+	if errors.Is(err, fs.ErrNotExist) {
+		f, err = os.Open(cdxj.Path(name) + cdxj.PackedSuffix)
+	}
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	lines, _ := cdxj.Lines(f)
+	return io.ReadAll(lines)
+}
+
 func readArchive(name string, archived map[string]bool, seen func(*warc.Entry)) error {
 	f, err := os.Open(name)
 	if err != nil {
@@ -78,7 +93,7 @@ func readArchive(name string, archived map[string]bool, seen func(*warc.Entry)) 
 	for _, span := range walked.Damaged {
 		return fmt.Errorf("%d bytes damaged at %d: %w", span.Length, span.Offset, span.Err)
 	}
-	index, err := os.ReadFile(cdxj.Path(name))
+	index, err := readIndex(name)
 	if errors.Is(err, fs.ErrNotExist) && len(captures) == 0 {
 		return nil
 	} else if err != nil {

@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"errors"
 	"io"
+	"io/fs"
 	"os"
 
 	"github.com/klauspost/compress/s2"
@@ -32,6 +33,39 @@ func (g *Growing) Append(lines []byte) error {
 	return errors.Join(err, g.pack.Flush())
 }
 
+// PackedSuffix follows the name of the index of a finished WARC file that was left as it came: whole, packed and not
+// sorted. What reads an archive sorts it before (SortPacked).
+const PackedSuffix = ".s2"
+
+// KeepPacked leaves the ended index at path as the packed one of a finished WARC file, on the disk.
+func KeepPacked(warcPath, path string) error {
+	f, err := os.OpenFile(path, os.O_RDWR, 0)
+	if err != nil {
+		return err
+	}
+	if err := errors.Join(f.Sync(), f.Close()); err != nil {
+		return err
+	}
+	return os.Rename(path, Path(warcPath)+PackedSuffix)
+}
+
+// SortPacked makes the sorted index of a WARC file whose index was left as it came, and removes that. Without one the
+// error is fs.ErrNotExist, also if another process has just done the same.
+func SortPacked(warcPath string) error {
+	packed := Path(warcPath) + PackedSuffix
+	if err := SortFile(Path(warcPath), packed); err != nil {
+		return err
+	}
+	return removePacked(warcPath)
+}
+
+func removePacked(warcPath string) error {
+	if err := os.Remove(Path(warcPath) + PackedSuffix); !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	return nil
+}
+
 // Name is where the index lies.
 func (g *Growing) Name() string { return g.file.Name() }
 
@@ -50,7 +84,10 @@ const (
 	packedMagic = 0xff     // begins a stream of S2, and no line
 )
 
-// plain returns the lines of an index that may be packed.
+// Lines returns the lines of an index that may be packed: then they are in the order in which they came.
+func Lines(r io.Reader) (lines io.Reader, packed bool) { return plain(r, lineBytes) }
+
+// plain is Lines with a buffer of size bytes.
 func plain(r io.Reader, size int) (lines *bufio.Reader, packed bool) {
 	lines = bufio.NewReaderSize(r, size)
 	if first, err := lines.Peek(1); err == nil && first[0] == packedMagic {

@@ -2,7 +2,9 @@ package cdxj_test
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -10,6 +12,7 @@ import (
 
 	"henro/messages/weburl"
 	"henro/store/archive/cdxj"
+	"henro/store/archive/warc"
 )
 
 // An index can be read after each append, torn anywhere too: what was appended before is found.
@@ -77,5 +80,60 @@ func TestAnIndexIsReadWhileItGrows(t *testing.T) {
 	}
 	if err := cdxj.SortFile(sorted, torn); err == nil { // the index is made of the WARC file then
 		t.Error("an index that is torn counts as whole")
+	}
+}
+
+// An index that was left as it came counts as one, is found in, and is sorted for the merged one; if it cannot be read,
+// that is made of the WARC file.
+func TestAnIndexThatWasLeftAsItCameIsSortedByItsReader(t *testing.T) {
+	for _, damaged := range []bool{false, true} {
+		dir := t.TempDir()
+		file := filepath.Join(dir, "h-1.warc.gz")
+		putWARC(t, dir, "h-1.warc.gz", "c", "a", "b")
+		if err := cdxj.IndexFile(file); err != nil {
+			t.Fatal(err)
+		}
+		want, err := os.ReadFile(cdxj.Path(file))
+		if err != nil {
+			t.Fatal(err)
+		}
+		lines := slices.Collect(bytes.Lines(want))
+		slices.Reverse(lines)
+		g, err := cdxj.CreateGrowing(cdxj.Path(file) + warc.OpenSuffix)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := errors.Join(g.Append(bytes.Join(lines, nil)), g.Close(), os.Remove(cdxj.Path(file)),
+			cdxj.KeepPacked(file, g.Name())); err != nil {
+			t.Fatal(err)
+		}
+		if left, err := cdxj.Unindexed(dir, ""); err != nil || len(left) > 0 {
+			t.Errorf("without an index: %v %v", left, err)
+		}
+		found, _, err := cdxj.Recall(dir, weburl.MustParse("http://docs.test/a"), 10)
+		if err != nil || len(found) != 1 || found[0].Filename != "h-1.warc.gz" {
+			t.Errorf("found %v %v", found, err)
+		}
+		packed := cdxj.Path(file) + cdxj.PackedSuffix
+		if damaged {
+			if err := os.WriteFile(packed, []byte("\xff\x06\x00\x00S2sTwO torn"), 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}
+		m, err := cdxj.MergeDir(dir)
+		if err != nil || m.Added != 1 || m.Indexed != 0 {
+			t.Errorf("damaged %v: merged %+v %v", damaged, m, err)
+		}
+		for _, path := range []string{cdxj.Path(file), m.Path} {
+			if got, err := os.ReadFile(path); err != nil || !bytes.Equal(got, want) {
+				t.Errorf("damaged %v: %s: %v %q, want %q", damaged, path, err, got, want)
+			}
+		}
+		if _, err := os.Stat(packed); !errors.Is(err, fs.ErrNotExist) {
+			t.Errorf("damaged %v: it is still there: %v", damaged, err)
+		}
+		if err := cdxj.SortPacked(file); !errors.Is(err, fs.ErrNotExist) {
+			t.Errorf("sorted twice: %v", err)
+		}
 	}
 }

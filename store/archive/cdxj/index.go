@@ -46,6 +46,9 @@ func IndexFile(path string) error {
 		_, err = warc.List(f, visit)
 		return errors.Join(err, f.Close())
 	})
+	if err == nil {
+		err = removePacked(path)
+	}
 	if _, gone := os.Stat(path); err == nil && errors.Is(gone, fs.ErrNotExist) {
 		if err = os.Remove(Path(path)); errors.Is(err, fs.ErrNotExist) {
 			return nil
@@ -100,7 +103,7 @@ func RemoveUnfinished(dir, prefix string) error {
 }
 
 // Unindexed returns the paths of the finished WARC files in dir that begin with prefix, if it is not empty, and have no
-// index beside them.
+// index beside them, neither a sorted one nor one that was left as it came.
 func Unindexed(dir, prefix string) ([]string, error) {
 	entries, err := os.ReadDir(dir)
 	if err != nil {
@@ -113,7 +116,11 @@ func Unindexed(dir, prefix string) ([]string, error) {
 			continue
 		}
 		path := filepath.Join(dir, name)
-		if _, err := os.Stat(Path(path)); errors.Is(err, fs.ErrNotExist) {
+		_, err := os.Stat(Path(path))
+		if errors.Is(err, fs.ErrNotExist) {
+			_, err = os.Stat(Path(path) + PackedSuffix)
+		}
+		if errors.Is(err, fs.ErrNotExist) {
 			paths = append(paths, path)
 		}
 	}

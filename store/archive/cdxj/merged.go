@@ -32,8 +32,9 @@ type Merged struct {
 }
 
 // MergeDir brings the merged index of a directory up to date. Files that came since are merged into it; it is rebuilt
-// when one that was in it is gone or has another size. A file without an index of its own is read and gets one. Memory
-// is bounded by what Merge needs for 64 files; what is merged in is written once, in order.
+// when one that was in it is gone or has another size. A file without an index of its own is read and gets one, and an
+// index that was left as it came is sorted. Memory is bounded by what Merge needs for 64 files; what is merged in is
+// written once, in order.
 //
 // The list is written after the index and names its size. A crash in between, or another process that did the same at
 // the same time, leaves an index that the list does not fit, and the next call rebuilds it.
@@ -86,6 +87,11 @@ func mergeDir(dir string, whole bool) (Merged, error) {
 		m.Files = slices.DeleteFunc(m.Files, func(name string) bool { return !merged[name] })
 		return m, nil
 	}
+	for _, path := range paths {
+		if err := sorted(path); err != nil {
+			return m, err
+		}
+	}
 	m.Added = len(sources)
 	if merged == nil {
 		if err := MergeFiles(m.Path, sources...); err != nil {
@@ -100,6 +106,18 @@ func mergeDir(dir string, whole bool) (Merged, error) {
 		return m, nil
 	}
 	return m, writeMerged(dir, paths, sizes)
+}
+
+// sorted sees to it that a finished WARC file has a sorted index: one that was left as it came is sorted, or made again
+// of the file if it cannot be read.
+func sorted(path string) error {
+	if _, err := os.Stat(Path(path)); !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	if SortPacked(path) == nil {
+		return nil
+	}
+	return IndexFile(path)
 }
 
 // readMerged returns the files that the merged index holds, or nil when it must be rebuilt.

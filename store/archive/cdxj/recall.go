@@ -17,8 +17,9 @@ import (
 	"henro/store/archive/warc"
 )
 
-// recallFiles bounds one Recall. A sorted index takes some 25 small reads. One that still grows is read as a whole, at
-// some 500 MB of lines a second: of 1 GB of WARC 0.1 s if it holds pages, 0.6 s if it holds nothing but answers of 304.
+// recallFiles bounds one Recall. A sorted index takes some 25 small reads. One that still grows, or was left as it
+// came, is read as a whole, at some 500 MB of lines a second: of 1 GB of WARC 0.1 s if it holds pages, 0.6 s if it
+// holds nothing but answers of 304.
 const recallFiles = 512
 
 // Recall finds the latest captures of a page in a folder of WARC files, of which some may still grow: at most so many,
@@ -35,15 +36,16 @@ func Recall(dir string, url weburl.URL, most int) (latest []Entry, more bool, er
 	read := 0
 	for _, f := range files {
 		name, grows := strings.CutSuffix(f.Name(), warc.OpenSuffix)
+		name, packed := strings.CutSuffix(name, PackedSuffix)
 		if !strings.HasSuffix(name, Suffix) || name == MergedName {
 			continue
 		}
 		if read++; read > recallFiles {
 			return latest, true, nil
 		}
-		found, err := recallFile(filepath.Join(dir, f.Name()), grows, url)
+		found, err := recallFile(filepath.Join(dir, f.Name()), grows || packed, url)
 		if errors.Is(err, fs.ErrNotExist) {
-			found, err = recallFile(filepath.Join(dir, name), false, url) // it was finished meanwhile
+			found, err = recallFile(filepath.Join(dir, name), false, url) // it was finished or sorted meanwhile
 		}
 		if err != nil {
 			return nil, false, err

@@ -462,7 +462,15 @@ func importable(dir string) (paths []string, err error) {
 	if err != nil {
 		return nil, err
 	}
+	packed, err := filepath.Glob(filepath.Join(dir, "*"+cdxj.Suffix+cdxj.PackedSuffix))
+	if err != nil {
+		return nil, err
+	}
 	indexed := map[string]bool{}
+	for _, path := range packed { // the merged index lacks what it has
+		paths = append(paths, path)
+		indexed[strings.TrimSuffix(path, cdxj.PackedSuffix)] = true
+	}
 	for _, path := range indexes {
 		if filepath.Base(path) != cdxj.MergedName || len(indexes) == 1 { // else all of it is in the others
 			paths = append(paths, path)
@@ -549,7 +557,8 @@ func (x *Index) importWACZ(path string) (added int, err error) {
 const maxLine = 1 << 20
 
 func (x *Index) importCDXJ(f io.Reader) (added int, err error) {
-	lines := bufio.NewScanner(f)
+	plain, _ := cdxj.Lines(f)
+	lines := bufio.NewScanner(plain)
 	lines.Buffer(nil, maxLine)
 	for lines.Scan() {
 		if line := lines.Bytes(); len(line) == 0 || line[0] == '!' || line[0] == ' ' { // a header

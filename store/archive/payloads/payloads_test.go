@@ -180,6 +180,25 @@ func TestCapturesOfAnEarlierCrawlAreImported(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	// as KeepMerged leaves it after another run
+	again := filepath.Join(dir, "again.cdxj")
+	e = entry("http://c.example/", "again", noon)
+	e.Key, e.Filename = cdxj.Key(weburl.MustParse(e.URL)), "again.warc.gz"
+	grown, err := cdxj.CreateGrowing(again + warc.OpenSuffix)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(os.WriteFile(filepath.Join(dir, "again.warc.gz"), nil, 0o666), grown.Append(e.Append(nil)),
+		grown.Close(), cdxj.KeepPacked(filepath.Join(dir, "again.warc.gz"), grown.Name())); err != nil {
+		t.Fatal(err)
+	}
+	z := filepath.Join(t.TempDir(), "z")
+	if added, err := payloads.New(z).Import(dir); err != nil || added != 4 {
+		t.Errorf("with an index that was left as it came: %d captures, %v", added, err)
+	}
+	if got := finds(opened(t, z), "again"); got != "http://c.example/ 20260314120000" {
+		t.Errorf("of an index that was left as it came: found at %q", got)
+	}
 	packed, err := os.Create(filepath.Join(t.TempDir(), "a.wacz"))
 	if err != nil {
 		t.Fatal(err)
