@@ -905,7 +905,7 @@ func TestPositionsOfLiarsEndNothing(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	entries, _, err := p.Visited(nil, 10)
+	entries, _, err := p.Visited(nil, 10, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -9,6 +9,7 @@ import (
 	"io"
 	"math"
 	"runtime/debug"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -485,7 +486,7 @@ func (p *Partition) Due(now time.Time, after Position, limit int) (entries []Ent
 		_, err := timequeue.Read(tx, p.opened, from, limit, func(ref timequeue.Ref, rec []byte) error {
 			page, err := decodePage(rec)
 			if err == nil {
-				entries = append(entries, Entry{page, queuePosition(ref)})
+				entries = appendEntry(entries, limit, Entry{page, queuePosition(ref)})
 			}
 			return err
 		})
@@ -804,13 +805,14 @@ func (p *Partition) FindOf(hosts map[string][]Page) error {
 
 // Visited reads up to limit pages that have been visited, whenever due, behind a position (nil: from the first), and
 // the position to go on behind: the last one read, or nil when there are no more. Pages that are moved meanwhile may
-// come twice or not at all.
-func (p *Partition) Visited(after Position, limit int) (entries []Entry, next Position, err error) {
+// come twice or not at all. The entries take the place of those in room, which may be nil.
+func (p *Partition) Visited(after Position, limit int, room []Entry) (entries []Entry, next Position, err error) {
+	entries = room[:0]
 	err = p.view("read visited pages", func(tx *bbolt.Tx) error {
 		_, err := timequeue.Read(tx, math.MaxUint32, queueRef(after), limit, func(ref timequeue.Ref, rec []byte) error {
 			page, err := decodePage(rec)
 			if err == nil {
-				entries = append(entries, Entry{page, queuePosition(ref)})
+				entries = appendEntry(entries, limit, Entry{page, queuePosition(ref)})
 			}
 			return err
 		})
@@ -820,6 +822,16 @@ func (p *Partition) Visited(after Position, limit int) (entries []Entry, next Po
 		next = entries[limit-1].Position
 	}
 	return entries, next, err
+}
+
+// appendEntry appends one of at most limit entries. Where some have come most come, so room for all is made at once:
+// doubling it takes three times as much, of 330 bytes a page.
+func appendEntry(entries []Entry, limit int, e Entry) []Entry {
+	const some = 64
+	if len(entries) == some {
+		entries = slices.Grow(entries, max(limit-some, 0))
+	}
+	return append(entries, e)
 }
 
 // Meta reads a value stored by PutMeta; nil when there is none.

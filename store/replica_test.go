@@ -171,7 +171,7 @@ func TestTheSameBatchesMakeTheSamePartition(t *testing.T) {
 		// batch.
 		last := begun.Add(200 * 24 * time.Hour)
 		for pass := range 6 {
-			entries, _, err := leader.Visited(nil, 20)
+			entries, _, err := leader.Visited(nil, 20, nil)
 			if err != nil {
 				t.Fatal(err)
 			}

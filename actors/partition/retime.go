@@ -114,21 +114,25 @@ type passes struct {
 	revives *protocol.Revive
 
 	after   store.Position
-	moved   int // in this pass
-	begun   int // passes before this one
-	count   int // moved in all
-	renewed int // that wait again
+	room    []store.Entry // for those read at a time
+	moved   int           // in this pass
+	begun   int           // passes before this one
+	count   int           // moved in all
+	renewed int           // that wait again
 }
 
 // next returns the records of the next batch that are to be written again; over: there is nothing left to move.
 func (p *passes) next() (moves []store.Entry, over bool, err error) {
-	entries, after, err := p.disk.Visited(p.after, sweepBatch)
+	entries, after, err := p.disk.Visited(p.after, sweepBatch, p.room)
 	if err != nil {
 		return nil, true, err
 	}
-	p.after, moves = after, entries[:0]
+	p.after, p.room = after, entries
 	for i := range entries {
 		if p.begun < sweepPasses && p.moves(&entries[i].Page) {
+			if moves == nil {
+				moves = make([]store.Entry, 0, len(entries)-i)
+			}
 			moves = append(moves, entries[i])
 		}
 	}
