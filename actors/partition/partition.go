@@ -64,7 +64,7 @@ const (
 	relaxationBatch = 64
 	hostBatch       = 1000
 	ownersKept      = 1 << 14 // hosts whose partition is remembered
-	deliveredKept   = 1 << 16 // foreign URLs that are known to be with their owner
+	deliveredKept   = 1 << 16 // URLs that are known to be with their owner
 )
 
 // TotalsOf are the totals of a crawl, from its state.
@@ -140,7 +140,8 @@ type outbox struct {
 	peers   []*actor.PID   // the Partitions, by index
 	sending int            // messages with parcels that are unanswered, or whose answer is not on disk yet
 	owners  map[string]int // partition of a host
-	// direct-mapped: fingerprint and depth left of foreign URLs that their owner has stored
+	// direct-mapped: fingerprint and reach of URLs that are with their owner: foreign ones that it has stored, and own
+	// ones that are in a batch, which is stored with or before all that comes after it
 	delivered []uint64
 }
 
@@ -298,7 +299,7 @@ func (p *Partition) start(ctx actor.Context) {
 func (p *Partition) takeParcels(ctx actor.Context, parcels []store.Parcel) {
 	for _, parcel := range parcels {
 		for i := range parcel.Candidates {
-			p.admit(parcel.Candidates[i], false)
+			p.admit(&parcel.Candidates[i], false)
 		}
 	}
 	p.wrote(ctx, &protocol.CandidatesStored{Parcels: parcels}, sharing)
@@ -411,14 +412,13 @@ func (p *Partition) take(ctx actor.Context, m *protocol.Write) {
 		owner := p.ownerOf(p.state, c.Host)
 		switch {
 		case owner == p.index:
-			p.admit(*c, m.Seeds)
+			p.admit(c, m.Seeds)
 			if m.Seeds {
 				if _, visited, _, err := p.disk.Seen(c.URL); err == nil && visited {
 					known[c.URL] = outlink.Hint{}
 				}
 			}
-		// a gate may have turned away what was delivered, and a better link may lead to it
-		case p.order.Gate != nil || p.bands != nil || !p.isDelivered(c):
+		case !p.ungated() || !p.isDelivered(c):
 			if foreign == nil {
 				foreign = map[int][]store.Candidate{}
 			}
@@ -479,8 +479,20 @@ func (p *Partition) giveUpDamaged(ctx actor.Context) {
 	ctx.Send(p.owner, &protocol.StoreStalled{Partition: p.index, Err: err})
 }
 
-// admit adds a candidate to the batch, unless it is unknown and the gate turns it away.
-func (p *Partition) admit(c store.Candidate, seed bool) {
+// admit adds a candidate to the batch, unless an order of this batch or of one before leaves nothing to do for it: most
+// links lead to pages that others of the same minute lead to, and a batch that is full of them has few visits.
+func (p *Partition) admit(c *store.Candidate, seed bool) {
+	if !p.ungated() || !p.isDelivered(c) {
+		p.admitFirst(*c, seed)
+	}
+}
+
+// ungated reports that it makes no difference how often a URL is admitted. A gate may have turned it away, and a better
+// link may lead to it.
+func (p *Partition) ungated() bool { return p.order.Gate == nil && p.bands == nil }
+
+// admitFirst adds a candidate to the batch, unless it is unknown and the gate turns it away.
+func (p *Partition) admitFirst(c store.Candidate, seed bool) {
 	if p.order.Ranks != nil && c.Requisite == 0 {
 		c.Band = p.order.Ranks.Band(fingerprint.URL(c.URL), c.Depth, c.Priority)
 	}
@@ -498,6 +510,7 @@ func (p *Partition) admit(c store.Candidate, seed bool) {
 		p.bands.note(c.URL, c.Band)
 	}
 	p.batch.Admit(c)
+	p.noteDelivered(&c)
 }
 
 // pass has the gate judge a URL that is neither on disk nor on its way there.
