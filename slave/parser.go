@@ -70,10 +70,12 @@ type Parser struct {
 	reading  *topic.Reading // of document, while its links are resolved; nil: the crawl has no topic
 	resolver *weburl.Resolver
 	builder  *warc.Builder
-	unique   map[string]struct{}
+	unique   once             // of found, by URL and kind
+	written  once             // of the references at hand, as they are written
 	found    messages.LinkSet // as it grows: its rooms are kept, and copied when it is whole
 	bytes    int              // of the URLs and texts of found
 	urls     []weburl.URL     // found.Urls, parsed
+	follow   []visit          // of these, what the Fetcher is sent; its room is kept likewise
 	fields   []warc.Field     // of a metadata record
 	waiting  []*parse         // in order of arrival; at most maxAhead of each lease
 	chosen   bool             // a choose is in the mailbox
@@ -89,7 +91,7 @@ func parserProps(o Options, archivist, slave *actor.PID, log *logrus.Entry) *act
 			panic(err) // Options.Validate has looked
 		}
 		return &Parser{o: o, archivist: archivist, slave: slave, log: log.WithField("actor", "parser"),
-			builder: builder, unique: map[string]struct{}{}}
+			builder: builder}
 	})
 }
 
@@ -313,7 +315,7 @@ func (p *Parser) page(m *parse, found *parsed) {
 	set.Urls, set.Kinds, set.Flags, set.Anchors = set.Urls[:0], set.Kinds[:0], set.Flags[:0], set.Anchors[:0]
 	set.Around = set.Around[:0]
 	p.urls, p.bytes = p.urls[:0], 0
-	clear(p.unique)
+	p.unique.reset()
 	p.redirect(r, set)
 	switch {
 	case isHTML(v.Mime):
@@ -343,14 +345,14 @@ func (p *Parser) page(m *parse, found *parsed) {
 	}
 	v.Links = &messages.LinkSet{
 		Urls: slices.Clone(set.Urls), Kinds: slices.Clone(set.Kinds), Flags: slices.Clone(set.Flags),
-		Anchors: slices.Clone(set.Anchors), Around: slices.Clone(set.Around),
+		Anchors: together(set.Anchors), Around: slices.Clone(set.Around),
 	}
 	if m.follow {
 		p.pick(m, set, found)
 	}
-	if p.bytes > maxRoom { // the rooms of a link farm are not kept
-		p.found, p.urls, p.unique, p.document, p.resolver = messages.LinkSet{}, nil, map[string]struct{}{},
-			links.Document{}, nil
+	if p.bytes > maxRoom || len(p.document.Links) > maxRoomLinks { // the rooms of a link farm are not kept
+		p.found, p.urls, p.follow, p.document, p.resolver = messages.LinkSet{}, nil, nil, links.Document{}, nil
+		p.unique, p.written = once{}, once{}
 	}
 }
 
@@ -386,8 +388,30 @@ func (p *Parser) countLinks(made *factMade) int {
 // linkRoom is what a link takes beside its texts: two headers of strings, kind and flags.
 const linkRoom = 34
 
-// maxRoom is how large the links of a page may be for their rooms to be kept for the next.
-const maxRoom = 256 << 10
+// maxRoom is how large the links of a page may be for their rooms to be kept for the next, maxRoomLinks how many: some
+// 200 bytes of rooms each, also of those that lead to the same page.
+const (
+	maxRoom      = 256 << 10
+	maxRoomLinks = 4096
+)
+
+// together returns copies of texts that lie in one string, and hold nothing else: those of a Document lie between all
+// that was written in its links, which would wait with them until they are stored.
+func together(texts []string) []string {
+	size := 0
+	for _, text := range texts {
+		size += len(text)
+	}
+	room := make([]byte, 0, size)
+	for _, text := range texts {
+		room = append(room, text...)
+	}
+	all, copies := string(room), make([]string, len(texts))
+	for i, text := range texts {
+		copies[i], all = all[:len(text)], all[len(text):]
+	}
+	return copies
+}
 
 // html scans a page and returns the base of its links.
 func (p *Parser) html(m *parse, directives *robots.Directives) weburl.URL {
@@ -496,12 +520,19 @@ func (p *Parser) resolve(base weburl.URL, refs []links.Ref, set *messages.LinkSe
 		return
 	}
 	p.resolverOf(base, encoding)
+	p.written.reset()
 	for i := range refs {
 		if p.bytes >= maxLinkBytes {
 			return
 		}
 		ref := &refs[i]
-		if u, err := p.resolver.Resolve(ref.Raw); err == nil { // mailto: and javascript: are no URLs here
+		raw := withoutFragment(ref.Raw)
+		if !p.written.add(hashOf(raw, byte(ref.Kind)), i, func(before int) bool {
+			return refs[before].Kind == ref.Kind && withoutFragment(refs[before].Raw) == raw
+		}) {
+			continue // most repeats are written alike
+		}
+		if u, err := p.resolver.Resolve(raw); err == nil { // mailto: and javascript: are no URLs here
 			if p.add(set, u, ref.Kind, ref.Flags, ref.Anchor) && p.reading != nil {
 				p.around(set, p.document.Around[i])
 			}
@@ -528,15 +559,12 @@ func (p *Parser) resolverOf(base weburl.URL, encoding string) *weburl.Resolver {
 }
 
 func (p *Parser) add(set *messages.LinkSet, to weburl.URL, kind outlink.Kind, flags outlink.Flags, anchor string) bool {
-	url := to.String()
-	key := url
-	if !kind.Navigates() || kind.Class() != 0 { // a frame is a requisite, also where a link names it too
-		key = string(rune(kind)) + url
-	}
-	if _, known := p.unique[key]; known {
+	url, like := to.String(), apart(kind)
+	if !p.unique.add(hashOf(url, byte(like)), len(set.Urls), func(before int) bool {
+		return apart(outlink.Kind(set.Kinds[before])) == like && set.Urls[before] == url
+	}) {
 		return false
 	}
-	p.unique[key] = struct{}{}
 	p.bytes += len(url) + len(anchor)
 	p.urls = append(p.urls, to)
 	set.Urls = append(set.Urls, url)
@@ -546,6 +574,15 @@ func (p *Parser) add(set *messages.LinkSet, to weburl.URL, kind outlink.Kind, fl
 	return true
 }
 
+// apart is the kind of a link if a link of another kind to the same URL is another link: a frame is a requisite, also
+// where a link names it too.
+func apart(kind outlink.Kind) outlink.Kind {
+	if kind.Navigates() && kind.Class() == 0 {
+		return 0
+	}
+	return kind
+}
+
 // pick sends the Fetcher the links of its host that the crawl's rules take.
 func (p *Parser) pick(m *parse, set *messages.LinkSet, found *parsed) {
 	v := m.visited
@@ -553,6 +590,7 @@ func (p *Parser) pick(m *parse, set *messages.LinkSet, found *parsed) {
 		DepthLeft: admission.DepthLeft(v.DepthLeft), Redirects: uint8(min(v.Redirects, math.MaxUint8)),
 		Failed: v.Status >= 400}
 	page.Embed(v.Requisite)
+	p.follow = p.follow[:0]
 	for i, url := range set.Urls {
 		if !strings.HasPrefix(url, m.host) {
 			continue
@@ -567,8 +605,9 @@ func (p *Parser) pick(m *parse, set *messages.LinkSet, found *parsed) {
 		if to.requisite > 0 {
 			to.via = v.Url
 		}
-		found.follow = append(found.follow, to)
+		p.follow = append(p.follow, to)
 	}
+	found.follow = slices.Clone(p.follow)
 }
 
 // archive has the exchange written; the Archivist reports to the Slave when it is synced.

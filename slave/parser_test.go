@@ -54,7 +54,7 @@ func TestAFrameIsKeptBesideALinkToThePageInIt(t *testing.T) {
 		`<frameset><frame src=in><noframes><a href=in></a></noframes></frameset>`: {byte(outlink.Frame)},
 	} {
 		m := answered(200, "", "", "", "text/html", []byte(body))
-		(&Parser{o: DefaultOptions(), unique: map[string]struct{}{}}).page(m, &parsed{})
+		(&Parser{o: DefaultOptions()}).page(m, &parsed{})
 		if got := m.visited.Links.Kinds; !slices.Equal(got, want) {
 			t.Errorf("the links of %s are of kinds %v, want %v", body, got, want)
 		}
@@ -79,7 +79,7 @@ func TestTheFileOfAKeyIsKnownByItsKey(t *testing.T) {
 	} {
 		m := answered(c.status, "", "", "", c.mime, []byte(c.body))
 		m.rules.Sitemaps = true
-		(&Parser{o: DefaultOptions(), unique: map[string]struct{}{}}).page(m, &parsed{})
+		(&Parser{o: DefaultOptions()}).page(m, &parsed{})
 		if got := m.visited.MainDigest; got != c.want {
 			t.Errorf("%d %s %q: %x, want %x", c.status, c.mime, c.body, got, c.want)
 		}
@@ -92,7 +92,7 @@ func TestTheLinksOfALinkFarmAreBoundedInBytes(t *testing.T) {
 	for i := range 45_000 {
 		body = fmt.Appendf(body, "<a href=%05d>some words</a>", i)
 	}
-	p := &Parser{o: DefaultOptions(), unique: map[string]struct{}{}}
+	p := &Parser{o: DefaultOptions()}
 	m := answered(200, "", "", "", "text/html", body)
 	p.page(m, &parsed{})
 	size, urls := 0, m.visited.Links.Urls
@@ -102,8 +102,17 @@ func TestTheLinksOfALinkFarmAreBoundedInBytes(t *testing.T) {
 	if size < maxLinkBytes || size > maxLinkBytes+500 {
 		t.Errorf("%d links of %d bytes are kept", len(urls), size)
 	}
-	if cap(p.urls) > 0 || cap(p.found.Urls) > 0 || len(p.unique) > 0 || cap(p.document.Links) > 0 {
+	kept := func() bool {
+		return cap(p.urls)+cap(p.follow)+cap(p.found.Urls)+len(p.unique.slots)+len(p.written.slots)+
+			cap(p.document.Links) > 0
+	}
+	if kept() {
 		t.Error("the rooms of the page are kept")
+	}
+	m = answered(200, "", "", "", "text/html", []byte(strings.Repeat("<a href=in#x>here</a>", maxRoomLinks+1)))
+	if p.page(m, &parsed{}); len(m.visited.Links.Urls) != 1 || kept() {
+		t.Errorf("a page of links to one other has %d links, and its rooms are kept: %v",
+			len(m.visited.Links.Urls), kept())
 	}
 	m = answered(200, "", "", "", "text/html", []byte("<a href=in></a>"))
 	if p.page(m, &parsed{}); len(m.visited.Links.Urls) != 1 {
@@ -131,7 +140,7 @@ func TestThePageThatIsAsBeforeHasItsLinksJudgedAgain(t *testing.T) {
 		"for a topic":  {func(m *parse, _ *Parser) { m.rules.admission.Topic = about }, true},
 	} {
 		m := answered(200, "", "", "", "text/html", body)
-		p := &Parser{o: DefaultOptions(), unique: map[string]struct{}{}}
+		p := &Parser{o: DefaultOptions()}
 		digest := warc.Sum(body)
 		m.task = &messages.Task{Digest: digest[:]}
 		c.change(m, p)
@@ -192,7 +201,7 @@ func FuzzRedirect(f *testing.F) {
 			[]byte("<a href=\""+location+"\">x</a>"))
 	}
 	f.Add(uint16(200), "", "", "", []byte("<base href='http://b.example/'><meta http-equiv=refresh content='0;url=x'>"))
-	p := &Parser{o: DefaultOptions(), unique: map[string]struct{}{}}
+	p := &Parser{o: DefaultOptions()}
 	f.Fuzz(func(t *testing.T, status uint16, location, refresh, link string, body []byte) {
 		for _, mime := range []string{"text/html", ""} {
 			m, found := answered(int(status), location, refresh, link, mime, body), &parsed{}

@@ -17,7 +17,7 @@ func TestWhatChromiumLoadsIsFound(t *testing.T) {
 	const host, far = "http://a.example", "http://far.example"
 	index := host + "/index.html"
 	found := map[string]bool{index: true}
-	p := &Parser{o: DefaultOptions(), unique: map[string]struct{}{}}
+	p := &Parser{o: DefaultOptions()}
 	for queue := []string{index}; len(queue) > 0; queue = queue[1:] {
 		u := weburl.MustParse(queue[0])
 		path := strings.TrimPrefix(strings.TrimPrefix(u.String(), host), far)

@@ -6,23 +6,24 @@ import (
 	"golang.org/x/text/encoding"
 )
 
-// memoSize bounds the answers a Resolver remembers, maxMemoRef the references worth remembering: 2 × 2,048 answers are
-// about 1 MB at the most, 0.3 MB usually.
+// memoSize bounds the answers a Resolver remembers, maxMemoRef the references worth remembering: 2,048 answers are
+// about 0.5 MB at the most. memoKept is from what size on a memo is not kept for the next host: to empty it would take
+// longer than to begin another.
 const (
 	memoSize   = 2048
 	maxMemoRef = 256
+	memoKept   = 128
 )
 
-// Resolver resolves the references of one page after another. Links repeat, in a page and from page to page of a host
-// (the navigation), so it remembers its answers by the raw reference: those that depend on the page until Reset, those
-// that only depend on the host ("/a", "https://…") until Reset comes to another host. A Resolver serves one goroutine.
+// Resolver resolves the references of one page after another. Links repeat from page to page of a host (the
+// navigation), so it remembers its answers by the raw reference, if they only depend on the host ("/a", "https://…"),
+// until Reset comes to another host. A Resolver serves one goroutine.
 type Resolver struct {
 	base   target
 	origin string // Host() of the base
 	url    URL
 	enc    encoding.Encoding
 	parser parser
-	page   map[string]answer
 	host   map[string]answer
 }
 
@@ -33,7 +34,7 @@ type answer struct {
 
 // NewResolver returns a resolver for a page, or rather for its base URL, and the encoding of the page; nil means UTF-8.
 func NewResolver(base URL, enc encoding.Encoding) *Resolver {
-	r := &Resolver{page: make(map[string]answer), host: make(map[string]answer)}
+	r := &Resolver{host: make(map[string]answer)}
 	r.Reset(base, enc)
 	return r
 }
@@ -45,32 +46,33 @@ func (r *Resolver) Reset(base URL, enc encoding.Encoding) {
 		origin = base.Host()
 	}
 	if origin != r.origin || enc != r.enc || r.url.IsZero() != base.IsZero() {
-		clear(r.host)
-	}
-	if base != r.url || enc != r.enc {
-		clear(r.page)
+		r.forget()
 	}
 	r.url, r.enc, r.origin = base, enc, origin
 	r.base = target{s: base.s, path: int(base.path), query: int(base.query)}
 }
 
+func (r *Resolver) forget() {
+	if len(r.host) > memoKept {
+		r.host = make(map[string]answer)
+	} else {
+		clear(r.host)
+	}
+}
+
 // Resolve resolves one reference. It keeps no part of ref.
 func (r *Resolver) Resolve(ref string) (URL, error) {
-	if len(ref) > maxMemoRef {
+	if len(ref) > maxMemoRef || !ofHost(ref) {
 		return r.resolve(ref)
 	}
-	memo := r.page
-	if ofHost(ref) {
-		memo = r.host
-	}
-	if a, ok := memo[ref]; ok {
+	if a, ok := r.host[ref]; ok {
 		return a.url, a.err
 	}
 	u, err := r.resolve(ref)
-	if len(memo) >= memoSize {
-		clear(memo)
+	if len(r.host) >= memoSize {
+		r.forget()
 	}
-	memo[strings.Clone(ref)] = answer{u, err}
+	r.host[strings.Clone(ref)] = answer{u, err}
 	return u, err
 }
 
