@@ -10,6 +10,7 @@
 //	go run ./.ci/lab/storebench start  -n 10000000
 //	go run ./.ci/lab/storebench fill   -n 100000000 -files 8
 //	go run ./.ci/lab/storebench admit  -n 75000 -visits 5600 -batches 35,140,560,2800
+//	go run ./.ci/lab/storebench spread -n 25000 -lent 64 -gather 8 -batches 250,1000
 //	go run ./.ci/lab/storebench plot   -in docs/state.tsv -out docs
 //
 // Results are lines of tab-separated values, the column names first.
@@ -41,6 +42,8 @@ type bench struct {
 	keep       bool
 	every      int
 	links      int
+	lent       int
+	gather     int
 	in, out    string
 	profile    string
 }
@@ -49,7 +52,7 @@ func main() {
 	commands := map[string]func(*bench) error{
 		"queue": queueBench, "keyed": keyedBench, "commit": commitBench, "stable": stableBench, "seen": seenBench,
 		"zstd": zstdBench, "crash": crashBench, "load": crashLoad, "open": openChild, "plot": plot,
-		"start": startBench, "fill": fillBench, "admit": admitBench,
+		"start": startBench, "fill": fillBench, "admit": admitBench, "spread": spreadBench,
 	}
 	if len(os.Args) < 2 || commands[os.Args[1]] == nil {
 		fmt.Fprintln(os.Stderr,
@@ -69,6 +72,8 @@ func main() {
 	b.flags.BoolVar(&b.keep, "keep", false, "keep the files")
 	b.flags.IntVar(&b.every, "every", 50, "each so many URLs was visited")
 	b.flags.IntVar(&b.links, "links", 12, "links of a page that was visited")
+	b.flags.IntVar(&b.lent, "lent", 64, "hosts under lease at once")
+	b.flags.IntVar(&b.gather, "gather", 0, "URLs of other hosts gather, so many a host; 0: none; -1: until it is lent")
 	b.flags.StringVar(&b.in, "in", "", "results to draw")
 	b.flags.StringVar(&b.out, "out", ".", "where the drawings go")
 	b.flags.StringVar(&b.profile, "cpuprofile", "", "write a CPU profile of the measured part")
