@@ -97,6 +97,9 @@ func TestAnIndexThatWasLeftAsItCameIsSortedByItsReader(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+		if !damaged { // what only the index has shows that it was sorted, and not made again
+			want = bytes.ReplaceAll(want, []byte("}\n"), []byte(",\"note\":\"as it came\"}\n"))
+		}
 		lines := slices.Collect(bytes.Lines(want))
 		slices.Reverse(lines)
 		g, err := cdxj.CreateGrowing(cdxj.Path(file) + warc.OpenSuffix)
