@@ -14,8 +14,9 @@ import (
 	"henro/store"
 )
 
-// Report sums up the timetable of a crawl whose S and C are among the settings: each partition as of one moment.
-func Report(state *store.State, m *Settings, now time.Time) (*figures.Report, error) {
+// Report sums up the timetable of a crawl whose S and C are among the settings: each partition as of one moment. It
+// reads all hosts and pages, and ends early with the context.
+func Report(ctx context.Context, state *store.State, m *Settings, now time.Time) (*figures.Report, error) {
 	o := figures.Options{Now: now, Politeness: m.Politeness, Revisit: m.Revisit, Continuous: m.Continuous}
 	var err error
 	if o.Relief, err = politeness.ParseRelief(m.Relief); err != nil {
@@ -31,7 +32,7 @@ func Report(state *store.State, m *Settings, now time.Time) (*figures.Report, er
 				}
 			}
 			c.Host(figures.Host{Name: h.Name, Waiting: h.Waiting, State: &s})
-			return nil
+			return ctx.Err()
 		}); err != nil {
 			return nil, err
 		}
@@ -39,7 +40,7 @@ func Report(state *store.State, m *Settings, now time.Time) (*figures.Report, er
 			if !page.LastVisit.IsZero() {
 				c.Page(figures.Page{Timing: revisit.History(page.Timing), LastVisit: page.LastVisit, Next: page.Next})
 			}
-			return nil
+			return ctx.Err()
 		}); err != nil {
 			return nil, err
 		}
@@ -72,7 +73,7 @@ type reports struct {
 const reportEvery = 5 * time.Second
 
 // Report returns the report of the running crawl, a few seconds old at most.
-func (n *Node) Report(_ context.Context) (*figures.Report, error) {
+func (n *Node) Report(ctx context.Context) (*figures.Report, error) {
 	r := &n.reports
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -80,7 +81,7 @@ func (n *Node) Report(_ context.Context) (*figures.Report, error) {
 	if r.last != nil && now.Sub(r.last.Taken) < max(reportEvery, 10*r.took) {
 		return r.last, nil
 	}
-	last, err := Report(n.state, n.settings(), now)
+	last, err := Report(ctx, n.state, n.settings(), now)
 	if err != nil {
 		return nil, err
 	}

@@ -219,7 +219,7 @@ func checkReport(t *testing.T, dir string, hosts map[string]store.HostRecord, pa
 	if err != nil {
 		t.Fatal(err)
 	}
-	r, err := master.Report(state, &settings, time.Now())
+	r, err := master.Report(t.Context(), state, &settings, time.Now())
 	if err != nil {
 		t.Fatal(err)
 	}

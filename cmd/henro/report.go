@@ -45,7 +45,7 @@ and what that costs.`,
 				if err != nil {
 					return nil, err
 				}
-				return master.Report(s, &settings, time.Now())
+				return master.Report(cmd.Context(), s, &settings, time.Now())
 			})
 			if err != nil {
 				return err

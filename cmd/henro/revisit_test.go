@@ -117,7 +117,7 @@ func TestVisitsAreMovedByHand(t *testing.T) {
 				t.Fatalf("order %s: %+v, %v", pages, answer, err)
 			}
 		}
-		report, err := master.Report(state, &settings, time.Now())
+		report, err := master.Report(t.Context(), state, &settings, time.Now())
 		if err != nil || len(report.Rules) != 1 || string(report.Rules[0].Pages) != soon {
 			t.Errorf("the report has the rules %v, %v", report.Rules, err)
 		}

@@ -23,6 +23,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"henro/actors/console"
+	"henro/actors/figures"
 )
 
 // Options are those of a dashboard.
@@ -50,6 +51,7 @@ type Dashboard struct {
 	hosts    *hostTable
 	whole    *survey[wholeView]
 	failures *survey[failedPages]
+	reports  *survey[figures.Report]
 	recalls  recalled
 	pages    map[string]map[string]*template.Template // by language and view
 	streams  chan struct{}                            // holds one for each that is open
@@ -62,7 +64,7 @@ func New(o Options, crawl Crawl, tail *console.Tail) (*Dashboard, error) {
 		hosts: newHostTable(o.Hosts, crawl),
 		pages: map[string]map[string]*template.Template{},
 	}
-	d.whole, d.failures = newSurvey(d.countWhole), newSurvey(d.findFailed)
+	d.whole, d.failures, d.reports = newSurvey(d.countWhole), newSurvey(d.findFailed), newSurvey(crawl.Report)
 	for _, w := range languages {
 		d.pages[w.code] = map[string]*template.Template{}
 		for _, v := range append(views, trouble) {
@@ -83,6 +85,7 @@ func (d *Dashboard) Run(ctx context.Context, begin func(g *errgroup.Group, what 
 	begin(group, "the table of hosts", func() error { d.hosts.run(ctx); return nil })
 	begin(group, "the count of whole pages", func() error { d.whole.run(ctx); return nil })
 	begin(group, "the search for failed pages", func() error { d.failures.run(ctx); return nil })
+	begin(group, "the report of revisits", func() error { d.reports.run(ctx); return nil })
 	return group.Wait()
 }
 

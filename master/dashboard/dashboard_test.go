@@ -1,6 +1,7 @@
 package dashboard
 
 import (
+	"context"
 	"fmt"
 	"io/fs"
 	"math"
@@ -256,6 +257,37 @@ func TestTheShareOfWholePagesLeadsToWhatIsMissing(t *testing.T) {
 	case <-d.whole.wanted:
 		t.Error("a count of now is made anew")
 	default:
+	}
+}
+
+// Of ten million pages the report takes a minute: nobody waits for it, nor is it made twice for two who look.
+func TestTheTimetableIsReadWhileNobodyWaits(t *testing.T) {
+	d := board(t, newFake(t, nil))
+	for _, language := range []string{"en", "ja"} {
+		if _, doc := get(t, d, "/revisit", language); doc.Find("#figures .empty").Length() != 1 {
+			t.Errorf("%s: before it is read: %q", language, doc.Find("#figures").Text())
+		}
+	}
+	<-d.reports.wanted
+	d.reports.renew(t.Context())
+	for _, language := range []string{"en", "ja"} {
+		_, doc := get(t, d, "/revisit", language)
+		if got := doc.Find("[aria-labelledby=r-table] dd").First().Text(); got != "1" {
+			t.Errorf("%s: %q pages in the timetable, want 1", language, got)
+		}
+		if n := doc.Find("#figures figure").Length(); n < 2 {
+			t.Errorf("%s: %d figures", language, n)
+		}
+	}
+	select {
+	case <-d.reports.wanted:
+		t.Error("a report of now is made anew")
+	default:
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := d.crawl.Report(ctx); err == nil {
+		t.Error("a report is read to its end by a dashboard that ends")
 	}
 }
 

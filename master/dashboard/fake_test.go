@@ -63,8 +63,8 @@ func (f *fakeCrawl) Actors(int) []floor.Row { return f.rows }
 func (f *fakeCrawl) Why(context.Context, string, string, int) ([]admission.Finding, error) {
 	return f.why, nil
 }
-func (f *fakeCrawl) Report(context.Context) (*figures.Report, error) {
-	return master.Report(f.state, settingsOf(f), time.Now())
+func (f *fakeCrawl) Report(ctx context.Context) (*figures.Report, error) {
+	return master.Report(ctx, f.state, settingsOf(f), time.Now())
 }
 func (f *fakeCrawl) Fetches(_ context.Context, asked master.FetchesAsked) (fetches []master.Fetch, err error) {
 	for _, fetch := range f.fetched {

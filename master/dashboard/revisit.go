@@ -21,7 +21,7 @@ func settingsOf(crawl Crawl) *master.Settings {
 
 // revisitView is the timetable of the crawl: figures 3 to 7 of Tamura and Kitsuregawa.
 type revisitView struct {
-	Report  *figures.Report
+	Read    *surveyed[figures.Report] // nil: it is being read for the first time
 	Figures []drawing
 }
 
@@ -32,16 +32,12 @@ type drawing struct {
 	SVG  template.HTML
 }
 
-func (d *Dashboard) revisits(r *http.Request, p *page) (any, error) {
-	report, err := d.crawl.Report(r.Context())
-	if err != nil {
-		return nil, err
-	}
-	v := &revisitView{Report: report}
-	if report.Pages.Visited == 0 {
+func (d *Dashboard) revisits(_ *http.Request, p *page) (any, error) {
+	v := &revisitView{Read: d.reports.look()}
+	if v.Read == nil || v.Read.Err != nil || v.Read.View.Pages.Visited == 0 {
 		return v, nil
 	}
-	for _, f := range report.Figures(true) {
+	for _, f := range v.Read.View.Figures(true) {
 		var svg strings.Builder
 		p.words.label(&f.Chart)
 		if slices.ContainsFunc(f.Chart.Lines, func(l chart.Line) bool { return len(l.X) > 0 }) {
