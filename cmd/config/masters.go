@@ -79,7 +79,10 @@ func FollowerRoutes(g GroupFollowed) []console.Route {
 			DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) { return g.DialLeader(ctx) }},
 		FlushInterval: -1, // events
 		ErrorHandler: func(w http.ResponseWriter, _ *http.Request, err error) {
-			if !errors.Is(err, consensus.ErrNoLeader) && !errors.Is(err, consensus.ErrLeadLost) {
+			switch {
+			case errors.Is(err, consensus.ErrLeadLost):
+				err = consensus.ErrLeadLost // without the name of what read it in net/http, if that was first to know
+			case !errors.Is(err, consensus.ErrNoLeader):
 				err = fmt.Errorf("the master that leads, %s, does not answer (it may have just been elected, or its "+
 					"--listen-http is off): %w", g.Status().Leader, err)
 			}

@@ -8,8 +8,10 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"net/http/httptrace"
 	"strings"
 	"testing"
+	"time"
 
 	"henro/actors/console"
 	"henro/cmd/config"
@@ -122,6 +124,7 @@ func TestAMasterThatFollowsAnswersAsTheOneThatLeads(t *testing.T) {
 	closed.Close()
 	address := func(s *httptest.Server) string { return strings.TrimPrefix(s.URL, "http://") }
 	large := strings.Repeat("x", 1<<20)
+	const beforeAsked = "a leader that froze before it was asked"
 	for _, c := range []struct {
 		sentence, at       string
 		method, path, body string
@@ -152,6 +155,7 @@ func TestAMasterThatFollowsAnswersAsTheOneThatLeads(t *testing.T) {
 		{"a leader that does not answer", address(closed), "GET", "/api/status", "", "", false, 503, "does not answer"},
 		{"a leader that froze", "lost", "GET", "/api/status", "", "", false, 503,
 			`"the master that led does not answer`},
+		{beforeAsked, "lost", "GET", "/api/status", "", "", false, 503, `"the master that led does not answer`},
 		{"nobody leads", "", "GET", "/api/status", "", "", false, 503, "no master leads"},
 		{"the list while nobody leads", "", "GET", "/api/masters", "", "", false, 200, "own list"},
 		{"an order while nobody leads", "", "POST", "/api/masters/move?master=b", "", "",
@@ -169,6 +173,10 @@ func TestAMasterThatFollowsAnswersAsTheOneThatLeads(t *testing.T) {
 			}
 			if !c.bare {
 				r.Header.Set("Authorization", "Bearer "+token)
+			}
+			if c.sentence == beforeAsked { // net/http reads before it is given the question
+				r = r.WithContext(httptrace.WithClientTrace(r.Context(), &httptrace.ClientTrace{
+					GotConn: func(httptrace.GotConnInfo) { time.Sleep(20 * time.Millisecond) }}))
 			}
 			w := httptest.NewRecorder()
 			standby.ServeHTTP(w, r)
