@@ -249,10 +249,10 @@ func (p *Partition) Snapshot(fn func(*Partition) error) error {
 	return p.view("begin a snapshot", func(tx *bbolt.Tx) error { return fn(p.at(tx)) })
 }
 
-// at is the partition as a transaction sees it.
+// at is the partition as a transaction sees it. A commit may run beside it: identity.domains is that of commits.
 func (p *Partition) at(tx *bbolt.Tx) *Partition {
-	return &Partition{options: p.options, path: p.path, index: p.index, of: p.of, identity: p.identity, db: p.db,
-		frozen: tx, sound: p.sound}
+	return &Partition{options: p.options, path: p.path, index: p.index, of: p.of, identity: identity{crawl: p.crawl},
+		db: p.db, frozen: tx, sound: p.sound}
 }
 
 func (p *Partition) update(doing string, fn func(*bbolt.Tx) error) (err error) {

@@ -881,3 +881,44 @@ func TestReadersLookThroughACrashedStateOnce(t *testing.T) {
 		t.Error("a file that was changed since was not looked through:", err)
 	}
 }
+
+// A snapshot of one partition begins beside a commit, which the Committer makes while its Partition reads: what a
+// snapshot copies is nothing that commits write.
+func TestASnapshotBeginsBesideCommits(t *testing.T) {
+	s := openState(t, t.TempDir(), testOptions())
+	defer s.Close()
+	p := s.Partitions[0]
+	const commits = 20
+	failed := make(chan error, 1)
+	go func() {
+		defer close(failed)
+		for i := range commits {
+			b := store.NewBatch(noon)
+			b.Admit(store.Candidate{URL: fmt.Sprintf("http://h.example/%d", i)})
+			if _, err := p.Commit(b); err != nil {
+				failed <- err
+				return
+			}
+		}
+	}()
+	for last := uint64(0); last < commits; {
+		if err := p.Snapshot(func(p *store.Partition) error {
+			stats, err := p.Stats()
+			if stats.Known < last {
+				t.Errorf("%d pages are known, %d were a moment ago", stats.Known, last)
+			}
+			last = stats.Known
+			return err
+		}); err != nil {
+			t.Fatal(err)
+		}
+		select {
+		case err, more := <-failed:
+			if more {
+				t.Fatal(err)
+			}
+			failed = nil
+		default:
+		}
+	}
+}
