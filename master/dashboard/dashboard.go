@@ -33,13 +33,16 @@ type Options struct {
 	// something is written at least this often, so that both ends notice a dead line. Default 15 s
 	Heartbeat time.Duration
 	Every     time.Duration // how often the crawl is asked how it goes. Default 1 s
-	Hosts     int           // in the table of hosts. Default 500,000: some 50 MB while somebody looks at it
+	// who looks first at what is read in the background waits so long for it: what is small is there, also for a
+	// browser without scripts. Default 1 s
+	Patience time.Duration
+	Hosts    int // in the table of hosts. Default 500,000: some 50 MB while somebody looks at it
 }
 
 // DefaultOptions are the defaults named at the fields.
 func DefaultOptions() Options {
 	return Options{Streams: 32, WriteWithin: 5 * time.Second, Heartbeat: 15 * time.Second, Every: time.Second,
-		Hosts: 500_000}
+		Patience: time.Second, Hosts: 500_000}
 }
 
 // Dashboard shows one crawl.
@@ -64,7 +67,8 @@ func New(o Options, crawl Crawl, tail *console.Tail) (*Dashboard, error) {
 		hosts: newHostTable(o.Hosts, crawl),
 		pages: map[string]map[string]*template.Template{},
 	}
-	d.whole, d.failures, d.reports = newSurvey(d.countWhole), newSurvey(d.findFailed), newSurvey(crawl.Report)
+	d.whole, d.failures = newSurvey(o.Patience, d.countWhole), newSurvey(o.Patience, d.findFailed)
+	d.reports = newSurvey(o.Patience, crawl.Report)
 	for _, w := range languages {
 		d.pages[w.code] = map[string]*template.Template{}
 		for _, v := range append(views, trouble) {

@@ -284,6 +284,15 @@ func TestTheTimetableIsReadWhileNobodyWaits(t *testing.T) {
 		t.Error("a report of now is made anew")
 	default:
 	}
+	d = board(t, newFake(t, nil))
+	d.reports.patient = time.Minute // one that is small is there for who looks first
+	go func() {
+		<-d.reports.wanted
+		d.reports.renew(t.Context())
+	}()
+	if _, doc := get(t, d, "/revisit", "en"); doc.Find("#figures figure").Length() == 0 {
+		t.Error("who looks first sees no figures of a small crawl")
+	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	if _, err := d.crawl.Report(ctx); err == nil {

@@ -58,7 +58,7 @@ type failedView struct {
 }
 
 func (d *Dashboard) failed(r *http.Request, _ *page) (any, error) {
-	v := &failedView{Cause: r.URL.Query().Get("cause"), Found: d.failures.look()}
+	v := &failedView{Cause: r.URL.Query().Get("cause"), Found: d.failures.await(r.Context())}
 	v.Cause = v.Cause[:min(len(v.Cause), hostsNameLength)]
 	if v.URLs = new(failedURLs); v.Found != nil && v.Found.View != nil {
 		if urls := (*v.Found.View)[v.Cause]; urls != nil {

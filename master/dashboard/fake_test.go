@@ -198,7 +198,9 @@ func board(t testing.TB, f *fakeCrawl, lines ...string) *Dashboard {
 			t.Fatal(err)
 		}
 	}
-	d, err := New(DefaultOptions(), f, tail)
+	o := DefaultOptions()
+	o.Patience = time.Millisecond // mostly nothing is read in the background
+	d, err := New(o, f, tail)
 	if err != nil {
 		t.Fatal(err)
 	}

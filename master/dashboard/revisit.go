@@ -32,8 +32,8 @@ type drawing struct {
 	SVG  template.HTML
 }
 
-func (d *Dashboard) revisits(_ *http.Request, p *page) (any, error) {
-	v := &revisitView{Read: d.reports.look()}
+func (d *Dashboard) revisits(r *http.Request, p *page) (any, error) {
+	v := &revisitView{Read: d.reports.await(r.Context())}
 	if v.Read == nil || v.Read.Err != nil || v.Read.View.Pages.Visited == 0 {
 		return v, nil
 	}

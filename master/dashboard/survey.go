@@ -9,9 +9,11 @@ import (
 // survey is a view for which the whole state is read: while somebody looks, and seldom enough to cost a fiftieth of a
 // processor.
 type survey[T any] struct {
-	read   func(context.Context) (*T, error)
-	latest atomic.Pointer[surveyed[T]] // nil: never read
-	wanted chan struct{}               // holds one when it is to be read again
+	read    func(context.Context) (*T, error)
+	latest  atomic.Pointer[surveyed[T]] // nil: never read
+	first   chan struct{}               // closed when latest is there
+	patient time.Duration               // somebody waits so long for the first
+	wanted  chan struct{}               // holds one when it is to be read again
 }
 
 const (
@@ -27,8 +29,8 @@ type surveyed[T any] struct {
 	took time.Duration
 }
 
-func newSurvey[T any](read func(context.Context) (*T, error)) *survey[T] {
-	return &survey[T]{read: read, wanted: make(chan struct{}, 1)}
+func newSurvey[T any](patient time.Duration, read func(context.Context) (*T, error)) *survey[T] {
+	return &survey[T]{patient: patient, read: read, wanted: make(chan struct{}, 1), first: make(chan struct{})}
 }
 
 // run reads when it is wanted, until the context ends.
@@ -46,8 +48,11 @@ func (s *survey[T]) run(ctx context.Context) {
 func (s *survey[T]) renew(ctx context.Context) {
 	now := time.Now()
 	view, err := s.read(ctx)
-	if ctx.Err() == nil {
-		s.latest.Store(&surveyed[T]{view, err, now, time.Since(now)})
+	if ctx.Err() != nil {
+		return
+	}
+	if s.latest.Swap(&surveyed[T]{view, err, now, time.Since(now)}) == nil {
+		close(s.first)
 	}
 }
 
@@ -61,4 +66,18 @@ func (s *survey[T]) look() *surveyed[T] {
 		}
 	}
 	return v
+}
+
+// await is look, and waits for the first view for a moment.
+func (s *survey[T]) await(ctx context.Context) *surveyed[T] {
+	if v := s.look(); v != nil {
+		return v
+	}
+	ctx, cancel := context.WithTimeout(ctx, s.patient)
+	defer cancel()
+	select {
+	case <-s.first:
+	case <-ctx.Done():
+	}
+	return s.latest.Load()
 }

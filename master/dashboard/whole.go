@@ -38,6 +38,6 @@ func (d *Dashboard) countWhole(ctx context.Context) (*wholeView, error) {
 	return v, nil
 }
 
-func (d *Dashboard) missing(*http.Request, *page) (any, error) {
-	return struct{ Whole *surveyed[wholeView] }{d.whole.look()}, nil
+func (d *Dashboard) missing(r *http.Request, _ *page) (any, error) {
+	return struct{ Whole *surveyed[wholeView] }{d.whole.await(r.Context())}, nil
 }
