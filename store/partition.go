@@ -482,14 +482,7 @@ func (p *Partition) Due(now time.Time, after Position, limit int) (entries []Ent
 	defer p.mu.Unlock()
 	p.opened = timequeue.Minute(now)
 	err = p.view("read due pages", func(tx *bbolt.Tx) error {
-		from := queueRef(after)
-		_, err := timequeue.Read(tx, p.opened, from, limit, func(ref timequeue.Ref, rec []byte) error {
-			page, err := decodePage(rec)
-			if err == nil {
-				entries = appendEntry(entries, limit, Entry{page, queuePosition(ref)})
-			}
-			return err
-		})
+		entries, err = readQueue(tx, p.opened, after, limit, nil)
 		return err
 	})
 	if len(entries) > 0 {
@@ -807,15 +800,8 @@ func (p *Partition) FindOf(hosts map[string][]Page) error {
 // the position to go on behind: the last one read, or nil when there are no more. Pages that are moved meanwhile may
 // come twice or not at all. The entries take the place of those in room, which may be nil.
 func (p *Partition) Visited(after Position, limit int, room []Entry) (entries []Entry, next Position, err error) {
-	entries = room[:0]
 	err = p.view("read visited pages", func(tx *bbolt.Tx) error {
-		_, err := timequeue.Read(tx, math.MaxUint32, queueRef(after), limit, func(ref timequeue.Ref, rec []byte) error {
-			page, err := decodePage(rec)
-			if err == nil {
-				entries = appendEntry(entries, limit, Entry{page, queuePosition(ref)})
-			}
-			return err
-		})
+		entries, err = readQueue(tx, math.MaxUint32, after, limit, room)
 		return err
 	})
 	if len(entries) == limit {
@@ -824,14 +810,23 @@ func (p *Partition) Visited(after Position, limit int, room []Entry) (entries []
 	return entries, next, err
 }
 
-// appendEntry appends one of at most limit entries. Where some have come most come, so room for all is made at once:
-// doubling it takes three times as much, of 330 bytes a page.
-func appendEntry(entries []Entry, limit int, e Entry) []Entry {
+// readQueue reads up to limit pages of slots that have opened by a minute, behind a position, into room. Where some
+// have come most come, so room for all is made at once: doubling it takes three times as much, of 330 bytes a page.
+func readQueue(tx *bbolt.Tx, opened uint32, after Position, limit int, room []Entry) (entries []Entry, err error) {
 	const some = 64
-	if len(entries) == some {
-		entries = slices.Grow(entries, max(limit-some, 0))
-	}
-	return append(entries, e)
+	entries = room[:0]
+	_, err = timequeue.Read(tx, opened, queueRef(after), limit, func(ref timequeue.Ref, rec []byte) error {
+		page, err := decodePage(rec)
+		if err != nil {
+			return err
+		}
+		if len(entries) == some {
+			entries = slices.Grow(entries, max(limit-some, 0))
+		}
+		entries = append(entries, Entry{page, queuePosition(ref)})
+		return nil
+	})
+	return entries, err
 }
 
 // Meta reads a value stored by PutMeta; nil when there is none.

@@ -482,7 +482,7 @@ func (p *Partition) giveUpDamaged(ctx actor.Context) {
 // admit adds a candidate to the batch, unless an order of this batch or of one before leaves nothing to do for it: most
 // links lead to pages that others of the same minute lead to, and a batch that is full of them has few visits.
 func (p *Partition) admit(c *store.Candidate, seed bool) {
-	if !p.ungated() || !p.isDelivered(c) {
+	if !p.ungated() || p.remember(c) {
 		p.admitFirst(*c, seed)
 	}
 }
@@ -510,7 +510,6 @@ func (p *Partition) admitFirst(c store.Candidate, seed bool) {
 		p.bands.note(c.URL, c.Band)
 	}
 	p.batch.Admit(c)
-	p.noteDelivered(&c)
 }
 
 // pass has the gate judge a URL that is neither on disk nor on its way there.
@@ -597,8 +596,20 @@ func delivery(c *store.Candidate) (slot int, word uint64) {
 // need not pass the outbox again.
 func (b *outbox) isDelivered(c *store.Candidate) bool {
 	slot, word := delivery(c)
-	known := b.delivered[slot]
-	return known&^0xff == word&^0xff && known&0xff >= word&0xff
+	return reaches(b.delivered[slot], word)
+}
+
+// reaches reports whether what is known of a URL leaves a delivery of it nothing to do.
+func reaches(known, word uint64) bool { return known&^0xff == word&^0xff && known&0xff >= word&0xff }
+
+// remember notes that the owner of a URL has it, and reports whether that was not known.
+func (b *outbox) remember(c *store.Candidate) bool {
+	slot, word := delivery(c)
+	if reaches(b.delivered[slot], word) {
+		return false
+	}
+	b.delivered[slot] = word
+	return true
 }
 
 func (b *outbox) noteDelivered(c *store.Candidate) {

@@ -392,10 +392,7 @@ func (a *archiveCheck) file(path string) {
 		a.lost++
 		a.note("%s: %d bytes at %d are no record: %v", name, span.Length, span.Offset, span.Err)
 	}
-	index := cdxj.Path(path)
-	if _, err := os.Stat(index); errors.Is(err, fs.ErrNotExist) {
-		index += cdxj.PackedSuffix
-	}
+	index, _ := cdxj.Find(path) // what is not there cannot be read
 	wrong := indexed(index, name, listed)
 	if wrong == nil {
 		return

@@ -61,10 +61,11 @@ type payload struct{ url, at, digest string }
 
 // readIndex returns the lines of the index of a WARC file, which may have been left as it came.
 func readIndex(name string) ([]byte, error) {
-	f, err := os.Open(cdxj.Path(name))
-	if errors.Is(err, fs.ErrNotExist) {
-		f, err = os.Open(cdxj.Path(name) + cdxj.PackedSuffix)
+	path, err := cdxj.Find(name)
+	if err != nil {
+		return nil, err
 	}
+	f, err := os.Open(path)
 	if err != nil {
 		return nil, err
 	}

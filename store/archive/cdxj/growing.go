@@ -37,6 +37,17 @@ func (g *Growing) Append(lines []byte) error {
 // sorted. What reads an archive sorts it before (SortPacked).
 const PackedSuffix = ".s2"
 
+// Find returns the path of the index of a finished WARC file: of the sorted one, or of one that was left as it came.
+// Where there is neither the error is fs.ErrNotExist.
+func Find(warcPath string) (path string, err error) {
+	path = Path(warcPath)
+	if _, err = os.Stat(path); errors.Is(err, fs.ErrNotExist) {
+		path += PackedSuffix
+		_, err = os.Stat(path)
+	}
+	return path, err
+}
+
 // KeepPacked leaves the ended index at path as the packed one of a finished WARC file, on the disk.
 func KeepPacked(warcPath, path string) error {
 	f, err := os.OpenFile(path, os.O_RDWR, 0)

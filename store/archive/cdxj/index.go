@@ -116,11 +116,7 @@ func Unindexed(dir, prefix string) ([]string, error) {
 			continue
 		}
 		path := filepath.Join(dir, name)
-		_, err := os.Stat(Path(path))
-		if errors.Is(err, fs.ErrNotExist) {
-			_, err = os.Stat(Path(path) + PackedSuffix)
-		}
-		if errors.Is(err, fs.ErrNotExist) {
+		if _, err := Find(path); errors.Is(err, fs.ErrNotExist) {
 			paths = append(paths, path)
 		}
 	}
