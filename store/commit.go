@@ -177,14 +177,25 @@ func (c *commit) noteDomains() error {
 }
 
 // rejudge puts all visited pages with links down to have them judged again, and passes over numbers that were given.
+// How far a page leads is what the seen set says: its record is of its last visit, and a shorter way may have been
+// found since.
 func (c *commit) rejudge() error {
 	if !c.batch.rejudge {
 		return nil
 	}
 	c.totals.serial = max(c.totals.serial, c.batch.given)
+	known, err := seen.Read(c.tx)
+	if err != nil {
+		return err
+	}
 	return eachVisited(c.tx, func(page Page, _ Place) error {
-		return c.relax(&Relaxation{Host: IDOf(weburl.HostOf(page.URL)), URL: page.URL, Depth: page.Depth,
-			DepthLeft: page.DepthLeft, Redirects: page.Redirects}, fingerprint.URL(page.URL))
+		host, fp := IDOf(weburl.HostOf(page.URL)), fingerprint.URL(page.URL)
+		entry, _, err := known.Get(uint64(host), fp)
+		if err != nil {
+			return err
+		}
+		return c.relax(&Relaxation{Host: host, URL: page.URL, Depth: page.Depth,
+			DepthLeft: max(page.DepthLeft, entry.DepthLeft()), Redirects: page.Redirects}, fp)
 	})
 }
 
