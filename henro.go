@@ -12,6 +12,7 @@ package henro
 import (
 	"context"
 	"io"
+	"maps"
 	"strings"
 
 	"github.com/spf13/pflag"
@@ -55,14 +56,18 @@ func Crawl(ctx context.Context, o Options) (*Summary, error) {
 		group.Register(flags)
 	}
 	s.Run.HTTP.Listen, s.Run.Progress = "off", "off"
-	if err := config.Set(flags, o.Settings); err != nil {
+	settings := map[string]any{}
+	maps.Copy(settings, o.Settings)
+	for name, value := range map[string]string{"dir": o.Dir, "contact": o.Contact} {
+		if value != "" {
+			settings[name] = value
+		}
+	}
+	if err := config.Set(flags, settings); err != nil {
 		return nil, err
 	}
-	if o.Dir != "" {
-		s.Crawl.Dir = o.Dir
-	}
-	if o.Contact != "" {
-		s.Crawl.Contact = o.Contact
+	if err := s.Crawl.Define(flags, false, func(string) {}); err != nil {
+		return nil, err
 	}
 	s.Crawl.Admission.Admit = o.Admit
 	seeds, err := s.Crawl.Seeds(o.Seeds, strings.NewReader(""))

@@ -76,6 +76,15 @@ type Seed struct {
 	Depth int // links followed from it; negative: without end
 }
 
+// candidate is the seed as a partition admits it.
+func (s Seed) candidate() store.Candidate {
+	left := uint8(outlink.UnlimitedDepth)
+	if s.Depth >= 0 {
+		left = uint8(min(s.Depth, outlink.UnlimitedDepth-1))
+	}
+	return store.Candidate{URL: s.URL.String(), Host: s.URL.Host(), DepthLeft: left}
+}
+
 // State is what a crawl is doing.
 type State string
 
@@ -106,6 +115,9 @@ const (
 
 // Status is how a crawl goes.
 type Status struct {
+	Dir       string          `json:"dir"`        // of the crawl, from the root
+	Seeds     []string        `json:"seeds"`      // the first of them
+	SeedCount int             `json:"seed_count"` // all
 	State     State           `json:"state"`
 	End       End             `json:"end,omitempty"`
 	Totals    protocol.Totals `json:"totals"`
@@ -603,8 +615,8 @@ func (m *Master) acknowledge(ctx actor.Context, msg *protocol.FactsStored) {
 
 // addSeeds widens the scope, for good, and admits the seeds.
 func (m *Master) addSeeds(ctx actor.Context, msg *AddSeeds) {
-	if m.o.kept != nil {
-		if err := m.o.kept.keep(msg.Seeds); err != nil {
+	if m.o.defined != nil {
+		if err := m.o.defined.keep(msg.Seeds); err != nil {
 			m.log.WithField("err", err).Error("a crawl resumed without these seeds will not follow their links")
 		}
 	}
@@ -627,13 +639,8 @@ func (m *Master) addSeeds(ctx actor.Context, msg *AddSeeds) {
 func (m *Master) plant(ctx actor.Context, seeds []Seed, tag *seedsTag) {
 	candidates := make([][]store.Candidate, len(m.partitions))
 	for _, seed := range seeds {
-		left := uint8(outlink.UnlimitedDepth)
-		if seed.Depth >= 0 {
-			left = uint8(min(seed.Depth, outlink.UnlimitedDepth-1))
-		}
 		owner := m.state.PartitionOf(seed.URL.Host())
-		candidates[owner] = append(candidates[owner], store.Candidate{URL: seed.URL.String(), Host: seed.URL.Host(),
-			DepthLeft: left})
+		candidates[owner] = append(candidates[owner], seed.candidate())
 	}
 	for i, group := range candidates {
 		if len(group) > 0 {

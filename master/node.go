@@ -1,7 +1,6 @@
 package master
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -68,8 +67,7 @@ func Start(system *actor.ActorSystem, o Options, log *logrus.Entry) (*Node, erro
 	o.Fetch.ObeyNofollow = m.ObeyNofollow
 	o.Fetch.Traps = &messages.Traps{
 		MaxUrl: uint32(t.MaxURL), MaxSegments: uint32(t.MaxSegments), MaxRepeats: uint32(t.MaxRepeats),
-		MaxPairs:  uint32(t.MaxPairs),
-		MaxGrowth: uint32(t.MaxGrowth), MaxSessions: uint32(t.MaxSessions),
+		MaxPairs: uint32(t.MaxPairs), MaxGrowth: uint32(t.MaxGrowth), MaxSessions: uint32(t.MaxSessions),
 	}
 	state := o.State
 	if state == nil {
@@ -80,9 +78,16 @@ func Start(system *actor.ActorSystem, o Options, log *logrus.Entry) (*Node, erro
 	o.claim = messages.Claim{Crawl: state.Crawl(), Term: state.Term(), Boot: o.Boot}
 	n := &Node{system: system, state: state, done: make(chan Status, 1), o: o}
 	n.pings.node, n.pings.log = n, log
-	if err := cmp.Or(n.compareSettings(log), n.settings().write(&n.o), keepReserve(o.Dir)); err != nil {
+	if o.defined, err = openDefinition(&n.o, state, n.settings()); err == nil {
+		err = keepReserve(o.Dir)
+	}
+	if err == nil {
+		rules, err = o.defined.Rules()
+	}
+	if err != nil {
 		return nil, errors.Join(err, n.closeState())
 	}
+	n.o.defined = o.defined
 	if o.visited, err = o.Run.visited(state); err == nil {
 		n.began, err = BeginRun(state)
 	}
@@ -93,10 +98,7 @@ func Start(system *actor.ActorSystem, o Options, log *logrus.Entry) (*Node, erro
 	if err != nil {
 		return nil, errors.Join(err, n.closeState())
 	}
-	if o.kept, err = readSeeds(&n.o); err == nil {
-		rules, err = o.kept.widen(rules)
-	}
-	if err == nil && o.PingsURL != "" {
+	if o.PingsURL != "" {
 		o.hubs, err = websub.Open(filepath.Join(o.Dir, "websub.json"), o.PingsURL)
 		n.o.hubs = o.hubs
 	}
@@ -315,10 +317,7 @@ func (n *Node) Close() error {
 	n.ended.Wait()
 	settings := n.settings()
 	settings.Politeness.Servers, settings.Politeness.Connections = 0, int(n.resources.most.Load())
-	if err := settings.write(&n.o); err != nil {
-		return errors.Join(err, n.close())
-	}
-	return n.close()
+	return errors.Join(n.o.defined.rest(settings), n.close())
 }
 
 func (n *Node) close() error {

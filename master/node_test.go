@@ -3,7 +3,6 @@ package master
 import (
 	"context"
 	"errors"
-	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -40,20 +39,4 @@ func TestAMasterIsLeftAtOnce(t *testing.T) {
 		}
 		actortest.Pass(time.Minute) // the questions end
 	})
-}
-
-func TestSettingsThatDifferAreNamed(t *testing.T) {
-	o := DefaultOptions()
-	before := SettingsOf(&o)
-	before.Politeness.Connections, before.ArchivesAll = 7, true
-	if names := SettingsOf(&o).differences(before); len(names) > 0 {
-		t.Error(names)
-	}
-	o.Hosts.Continuous = !o.Hosts.Continuous
-	o.Hosts.Politeness.Floor++
-	o.Scope.Exclude = append(o.Scope.Exclude, "/private/*")
-	want := "continuous politeness.Floor scope.Exclude"
-	if got := strings.Join(SettingsOf(&o).differences(before), " "); got != want {
-		t.Error(got)
-	}
 }

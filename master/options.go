@@ -57,6 +57,8 @@ type Options struct {
 	// asked
 	PingsURL string
 
+	// Definition is what the settings were made of; Start writes it into Dir. nil: as Dir has it
+	Definition *Definition
 	// State is the state of the crawl, opened by the caller, who closes it. nil: Start opens the one in Dir, and Close
 	// closes it
 	State *store.State
@@ -70,9 +72,9 @@ type Options struct {
 
 	visited uint64 // in this run until now, by Start
 
-	claim messages.Claim // by Start; none in tests of the Master alone
-	kept  *keptSeeds     // by Start; nil in tests of the Master alone
-	hubs  *websub.Table  // by Start; nil: hubs are not asked
+	claim   messages.Claim // by Start; none in tests of the Master alone
+	defined *definition    // by Start; nil in tests of the Master alone
+	hubs    *websub.Table  // by Start; nil: hubs are not asked
 }
 
 // DefaultOptions are those of an ordinary crawl.

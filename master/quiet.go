@@ -2,6 +2,7 @@ package master
 
 import (
 	"maps"
+	"path/filepath"
 	"time"
 
 	"github.com/asynkron/protoactor-go/actor"
@@ -150,6 +151,10 @@ func (m *Master) status() *Status {
 	s := m.rounds.last
 	s.Totals = m.rounds.last.Totals.Clone()
 	s.State, s.End = m.phase, m.end
+	if m.o.defined != nil {
+		s.Seeds, s.SeedCount = m.o.defined.named()
+		s.Dir, _ = filepath.Abs(m.o.Dir) // else it stays empty
+	}
 	if m.phase == Closed {
 		s.Opens = m.opensAt
 	}

@@ -38,8 +38,8 @@ type referral struct {
 const referrersRead = 64
 
 // findReferrer finds the page that links to a URL and comes nearest to having it taken, with the best score for the
-// topic of the crawl; nil: none links to it. It reads all links. The rules may be without the seeds.
-func findReferrer(ctx context.Context, state *store.State, rules *scope.Rules, seeds bool, m *Settings, url string,
+// topic of the crawl; nil: none links to it. It reads all links.
+func findReferrer(ctx context.Context, state *store.State, rules *scope.Rules, m *Settings, url string,
 ) (nearest *referral, err error) {
 	type key struct {
 		host store.HostID
@@ -66,7 +66,7 @@ func findReferrer(ctx context.Context, state *store.State, rules *scope.Rules, s
 		if err := p.EachVisited(func(page store.Page, _ store.Place) error {
 			host := weburl.HostOf(page.URL)
 			for _, l := range links[key{store.IDOf(host), fingerprint.URL(page.URL)}] {
-				r := refer(rules, seeds, m, &page, &l)
+				r := refer(rules, m, &page, &l)
 				if nearest == nil || cmp.Or(cmp.Compare(r.distance(), nearest.distance()),
 					cmp.Compare(nearest.topic, r.topic)) < 0 {
 					nearest = r
@@ -91,9 +91,8 @@ func (r *referral) distance() int {
 	return 1
 }
 
-// refer says what the rules say of a link. Without the seeds, links to pages
-// are not judged.
-func refer(in *scope.Rules, seeds bool, m *Settings, page *store.Page, l *outlink.Outlink) *referral {
+// refer says what the rules say of a link.
+func refer(in *scope.Rules, m *Settings, page *store.Page, l *outlink.Outlink) *referral {
 	r := &referral{Referrer: Referrer{From: page.URL, Kind: l.Kind.String()}, depth: int(page.Depth) + 1}
 	say := func(words string, values ...any) {
 		r.finding = admission.Finding{Rule: "link", Reason: r.reason, Says: speech.Say(words, values...)}
@@ -105,14 +104,10 @@ func refer(in *scope.Rules, seeds bool, m *Settings, page *store.Page, l *outlin
 	r.anchor, r.topic, r.handed = l.Anchor, to.Topic, on.Topic
 	r.requisite = to.Requisite > 0 && to.Requisite != outlink.PageToo
 	if to := partition.Counterpart(page.URL, page.SameAs, l.URL); m.SkipLinks && page.SameAs != "" && to != l.URL &&
-		!r.requisite && (reason == admission.None || !seeds) {
+		!r.requisite && reason == admission.None {
 		r.reason = admission.Copy
 		say("%s links to it, and has the text of %s: if all their links agree, %s is visited in its place", page.URL,
 			page.SameAs, to)
-		return r
-	}
-	if !r.requisite && !seeds {
-		say("%s links to it", page.URL)
 		return r
 	}
 	r.reason = reason

@@ -27,7 +27,7 @@ type Run struct {
 const RunName = "run.json"
 
 // SharedFiles are the files of the crawl's directory that a master which takes over goes on from.
-var SharedFiles = [...]string{settingsName, seedsName, roundsName}
+var SharedFiles = [...]string{definitionName, roundsName}
 
 // runAsked is a question to the Master, which answers with what of its Run has been ordered.
 type runAsked struct{}

@@ -49,14 +49,15 @@ func newTasks(o *Options, state *store.State, rules *scope.Rules) *tasks {
 
 // begin takes in what earlier runs have left: seeds that were not drawn, and links.
 func (t *tasks) begin() error {
-	if t.o.kept != nil {
-		for raw := range t.o.kept.known {
-			url, err := weburl.Parse(raw)
-			if err != nil {
-				return fmt.Errorf("seeds of the crawl: %w", err)
-			}
-			t.seeds = append(t.seeds, Seed{URL: url, Depth: t.o.Depth})
+	if t.o.defined != nil {
+		seeds, err := t.o.defined.seeds()
+		if err != nil {
+			return err
 		}
+		for i := range seeds {
+			seeds[i].Depth = t.o.Depth
+		}
+		t.seeds = seeds
 	}
 	return t.refill()
 }

@@ -34,8 +34,8 @@ type WhyFound struct {
 // aheadMost bounds the pages that are counted before one.
 const aheadMost = 10_000
 
-// FindWhy says why a URL or a host is not visited, of a state that is open, running or not. Without rules the scope is
-// that of the settings, which does not know the seeds. For a URL that is not known all links are read, until ctx ends.
+// FindWhy says why a URL or a host is not visited, of a state that is open, running or not. For a URL that is not known
+// all links are read, until ctx ends.
 func FindWhy(ctx context.Context, state *store.State, rules *scope.Rules, m *Settings, subject string) (*WhyFound,
 	error) {
 	w := &WhyFound{Subject: subject}
@@ -47,16 +47,11 @@ func FindWhy(ctx context.Context, state *store.State, rules *scope.Rules, m *Set
 		if w.Page, err = FindPage(state, m, w.Subject); err != nil && !errors.Is(err, store.ErrNotFound) {
 			return nil, err
 		}
-		q := &admission.Question{Seedless: rules == nil, Requisite: w.Page != nil && w.Page.Page.Flags.Requisite() > 0}
-		if rules == nil {
-			if rules, err = scope.New(m.Scope); err != nil {
-				return nil, err
-			}
-		}
+		q := &admission.Question{Requisite: w.Page != nil && w.Page.Page.Flags.Requisite() > 0}
 		var link *referral
 		topical := m.Admission.Topic != nil
 		if w.Page == nil || topical {
-			if link, err = findReferrer(ctx, state, rules, !q.Seedless, m, w.Subject); err != nil {
+			if link, err = findReferrer(ctx, state, rules, m, w.Subject); err != nil {
 				return nil, err
 			}
 		}

@@ -77,7 +77,7 @@ for pages; do
 		printf '\t%d' $(($(du -s --block-size=1 "$dir/crawl/$part" | cut -f1) / found))
 	done
 	spent "$dir/bin/henro" check "$dir/crawl"
-	spent "$dir/bin/henro" stats "$dir/crawl" --master 127.0.0.1:1 # no crawl that may run beside
+	spent "$dir/bin/henro" stats "$dir/crawl"
 	spent "$dir/bin/henro" why --dir "$dir/crawl" "$(head -1 "$dir/web/seeds.txt")"
 	spent "${crawl[@]}"
 	watched

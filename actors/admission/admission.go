@@ -208,7 +208,7 @@ func (r *Rules) requisite(in Regions, page *Page, l *outlink.Outlink, moved bool
 	}
 	to.Host = page.hostOf(l.URL)
 	if verdict := in.Of(to.Host).Refuses(l.URL); verdict != scope.In {
-		return to, ofScope(verdict)
+		return to, OfScope(verdict)
 	}
 	return to, ofTrap(r.trap("", l.URL, int(to.Depth)))
 }
@@ -233,7 +233,7 @@ func (r *Rules) page(in Regions, page *Page, l *outlink.Outlink) (Place, Reason)
 	}
 	to.Host = page.hostOf(l.URL)
 	if verdict := in.Of(to.Host).Decide(l.URL); verdict != scope.In {
-		return to, ofScope(verdict)
+		return to, OfScope(verdict)
 	}
 	if l.Kind == outlink.Sitemap && !sameName(to.Host, page.Host) { // a sitemap speaks for its own host
 		return to, Elsewhere

@@ -91,8 +91,8 @@ func All() []Reason {
 // Trap reports whether the reason is a rule of package traps.
 func (r Reason) Trap() bool { return r >= TrapLength && r <= TrapSession }
 
-// ofScope is the reason that a verdict of the scope gives.
-func ofScope(v scope.Verdict) Reason {
+// OfScope is the reason that a verdict of the scope gives.
+func OfScope(v scope.Verdict) Reason {
 	return [...]Reason{scope.In: None, scope.OutOfReach: Scope, scope.WrongTLD: TLD, scope.NotIncluded: NotIncluded,
 		scope.Excluded: Excluded, scope.StopListed: Portal}[v]
 }

@@ -21,7 +21,6 @@ type Question struct {
 	// it is known as what a page is made of, which may lie outside of the scope
 	Requisite bool
 	Scope     *scope.Rules
-	Seedless  bool // Scope is without the seeds: it says what is refused, and not what is reached
 	Rules     *Rules
 	Host
 	Form *urlrules.Form // the page that was visited under another form of the URL; nil: none was
@@ -49,15 +48,12 @@ func (q *Question) scope() Finding {
 	}
 	part := q.Scope.Of(q.URL.Host())
 	var verdict scope.Verdict
-	if q.Requisite || q.Seedless {
+	if q.Requisite {
 		verdict = part.Refuses(q.URL.String())
 	} else {
 		verdict = part.Decide(q.URL.String())
 	}
-	f.Reason, f.Says = ofScope(verdict), speech.Say(verdict.String())
-	if q.Seedless && !q.Requisite && verdict == scope.In {
-		f.Says = speech.Say("not excluded; the seeds are not known here")
-	}
+	f.Reason, f.Says = OfScope(verdict), speech.Say(verdict.String())
 	return f
 }
 

@@ -40,7 +40,7 @@ func (b *Book) loaded(m *protocol.PagesLoaded) {
 	b.clock.Allow(b.lend.order.NotBefore)
 	due, first := b.ripe(m.Entries)
 	b.line.known, b.line.fresh = m.DueCount, len(m.Entries)+len(m.Ghosts)
-	if b.stopExcluded(m, due, now) || b.judge.skipStopListed(due, now) {
+	if b.stopExcluded(m, due, now) || b.judge.turnAway(due, m.Due, now) {
 		return
 	}
 	due, spared := b.judge.spareForms(due, m)

@@ -6,6 +6,7 @@ import (
 
 	"henro/actors/admission"
 	"henro/actors/protocol"
+	"henro/actors/scope"
 	"henro/actors/stoplist"
 	"henro/messages"
 	"henro/messages/outlink"
@@ -104,27 +105,53 @@ func thesisOutcome(status uint32, reason messages.Reason) stoplist.Outcome {
 	return StopOutcome(status, reason)
 }
 
-// skipStopListed leaves waiting pages alone that are in a folder of the stop list: for good if the crawl is to end,
-// otherwise until the entry does. It reports that there were some, in which case the lease waits until that is written.
-func (j *judge) skipStopListed(waiting []store.Entry, now time.Time) bool {
-	var stopped []store.Entry
-	for _, entry := range waiting {
-		if e, found := j.known.Stops.Stopped(entry.Page.URL, now); found {
-			entry.Page.Next = e.Until
-			stopped = append(stopped, entry)
+// turnAway leaves pages alone that the crawl took once and would not take now: those that wait in a folder of the stop
+// list, and all that an exclude pattern or a portal refuses, but seeds. They are left alone for good if the crawl is to
+// end, otherwise until the entry of the stop list does, or for heldOff. It reports that there were some, in which case
+// the lease waits until that is written.
+func (j *judge) turnAway(waiting, known []store.Entry, now time.Time) bool {
+	var turned []store.Entry
+	var because admission.Reason // of one reason at a time
+	turn := func(entry store.Entry, reason admission.Reason, until time.Time) {
+		if because == admission.None {
+			because = reason
+		}
+		if reason == because {
+			entry.Page.Next = until
+			turned = append(turned, entry)
 		}
 	}
-	if len(stopped) == 0 {
+	region := j.regions.Of(j.name)
+	refuse := func(entry store.Entry) {
+		if verdict := region.Refuses(entry.Page.URL); verdict != scope.In && entry.Page.Depth > 0 {
+			turn(entry, admission.OfScope(verdict), now.Add(heldOff))
+		}
+	}
+	for _, entry := range waiting {
+		if e, found := j.known.Stops.Stopped(entry.Page.URL, now); found {
+			turn(entry, admission.StopList, e.Until)
+		} else {
+			refuse(entry)
+		}
+	}
+	for _, entry := range known {
+		refuse(entry)
+	}
+	if len(turned) == 0 {
 		return false
 	}
 	if !j.o.Continuous {
-		j.giveUp(stopped, nil, admission.StopList)
+		j.giveUp(turned, nil, because)
 		return true
 	}
 	w := &protocol.Write{Urgent: true, Tag: &refusedTag{}}
-	for _, entry := range stopped {
-		w.Visits = append(w.Visits, store.Visited{Position: entry.Position, Page: entry.Page, Retry: true})
-		j.note(admission.Skipped{URL: entry.Page.URL, Reason: admission.StopList, Depth: int(entry.Page.Depth)})
+	for _, entry := range turned {
+		if entry.Page.LastVisit.IsZero() {
+			w.Visits = append(w.Visits, store.Visited{Position: entry.Position, Page: entry.Page, Retry: true})
+		} else {
+			w.Moves = append(w.Moves, entry)
+		}
+		j.note(admission.Skipped{URL: entry.Page.URL, Reason: because, Depth: int(entry.Page.Depth)})
 	}
 	j.report(w)
 	j.write(w)

@@ -34,54 +34,55 @@ import (
 
 // Crawl is what the flags of a crawl say: those of henro crawl and henro-master.
 type Crawl struct {
-	Dir           string
-	SeedFile      string
-	Depth         int
-	Scope         string
-	Include       []string
-	Exclude       []string
-	TLD           []string
-	StopList      string
-	Contact       string
-	Delay         time.Duration
-	OwnHosts      bool
-	Profile       string
-	Retries       int
-	RetryWait     time.Duration
-	Patience      time.Duration
-	Fetch         *messages.FetchRules
-	AllowPrivate  Networks // of Fetch
-	Pages         uint64
-	For           time.Duration
-	Bytes         Bytes
-	Continuous    bool
-	Again         bool
-	Every         time.Duration
-	Windows       []string
-	Relief        string
-	Revisit       revisit.Options
-	LeastRatio    float64
-	Sitemaps      string
-	ListenPings   string // address
-	PingsURL      string // that address as hubs reach it
-	Politeness    string
-	Partitions    int
-	Near          string
-	NearContents  int
-	URLRules      string
-	Aliases       string
-	PageBudget    int
-	LeaseFor      time.Duration
-	Topic         []string // files
-	Frontier      string
-	TaskURLs      int
-	SlotsB        int
-	SlotsH        int
-	Order         string
-	Admission     admission.Rules
-	HostPages     uint64
-	StopAfter     int
-	delayWasGiven bool
+	Dir          string
+	SeedFile     string
+	Depth        int
+	Scope        string
+	Include      []string
+	Exclude      []string
+	TLD          []string
+	StopList     string
+	Contact      string
+	Delay        time.Duration
+	OwnHosts     bool
+	Profile      string
+	Retries      int
+	RetryWait    time.Duration
+	Patience     time.Duration
+	Fetch        *messages.FetchRules
+	AllowPrivate Networks // of Fetch
+	Pages        uint64
+	For          time.Duration
+	Bytes        Bytes
+	Continuous   bool
+	Again        bool
+	Every        time.Duration
+	Windows      []string
+	Relief       string
+	Revisit      revisit.Options
+	LeastRatio   float64
+	Sitemaps     string
+	ListenPings  string // address
+	PingsURL     string // that address as hubs reach it
+	Politeness   string
+	Partitions   int
+	Near         string
+	NearContents int
+	URLRules     string
+	Aliases      string
+	PageBudget   int
+	LeaseFor     time.Duration
+	Topic        []string // files
+	Frontier     string
+	TaskURLs     int
+	SlotsB       int
+	SlotsH       int
+	Order        string
+	Admission    admission.Rules
+	HostPages    uint64
+	StopAfter    int
+	definition   *master.Definition // by Define
+	follows      bool               // by Define: the crawl may be known later
 
 	RequisiteDelay time.Duration
 }
@@ -200,9 +201,6 @@ func (c *Crawl) Options(flags *pflag.FlagSet) (master.Options, error) {
 	if err != nil {
 		return o, Usage("--scope: %v", err)
 	}
-	if flags.Changed("delay") {
-		c.delayWasGiven = true
-	}
 	switch {
 	case c.Delay < 0:
 		return o, Usage("--delay %v: want 0 or more", c.Delay)
@@ -211,7 +209,7 @@ func (c *Crawl) Options(flags *pflag.FlagSet) (master.Options, error) {
 			Usage("--delay 0 is for hosts of your own: add --i-own-these-hosts or --allow-private, or give a delay")
 	case c.RequisiteDelay < 0:
 		return o, Usage("--requisite-delay %v: want 0 or more", c.RequisiteDelay)
-	case c.Contact == "" && !c.AllowPrivate.Any():
+	case c.Contact == "" && !c.AllowPrivate.Any() && !c.follows:
 		return o, Usage("public hosts must be able to reach you: give --contact with a URL or a mail address")
 	case c.Depth < -1:
 		return o, Usage("--depth %d: want 0 or more, or -1 for no limit", c.Depth)
@@ -228,12 +226,12 @@ func (c *Crawl) Options(flags *pflag.FlagSet) (master.Options, error) {
 	if err != nil {
 		return o, Usage("--stop-list: %v", err)
 	}
-	o.Dir, o.Depth = c.Dir, c.Depth
+	o.Dir, o.Depth, o.Definition = c.Dir, c.Depth, c.definition
 	o.Scope = scope.Options{Mode: mode, Include: c.Include, Exclude: c.Exclude, TLDs: c.TLD, Portals: portals}
 	if _, err := scope.New(o.Scope); err != nil {
 		return o, Usage("%v", err)
 	}
-	if o.Hosts.Politeness, err = c.politeness(); err != nil {
+	if o.Hosts.Politeness, err = c.politeness(flags.Changed("delay")); err != nil {
 		return o, err
 	}
 	switch {
@@ -357,11 +355,11 @@ func (c *Crawl) Options(flags *pflag.FlagSet) (master.Options, error) {
 }
 
 // politeness makes the pace of a crawl out of the flags.
-func (c *Crawl) politeness() (o politeness.Options, err error) {
+func (c *Crawl) politeness(delayIsGiven bool) (o politeness.Options, err error) {
 	if o, err = politeness.Profile(c.Profile); err != nil {
 		return o, Usage("--profile: %v", err)
 	}
-	if c.delayWasGiven || c.Profile == "polite" {
+	if delayIsGiven || c.Profile == "polite" {
 		o.Floor = c.Delay
 		if c.Delay == 0 {
 			o.LargeHostFloor = 0

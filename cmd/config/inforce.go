@@ -39,7 +39,7 @@ func PrintInForce(w io.Writer, flags *pflag.FlagSet, shown func(*pflag.Flag) boo
 			source = "flag"
 		}
 		line := f.Name + ": " + inYAML(f)
-		if secret, ok := f.Value.(interface{ Hides() bool }); ok && secret.Hides() {
+		if hides(f) {
 			line = "# " + line // what is shown would not give the same setting
 		}
 		_, err = fmt.Fprintf(w, "%-36s # %s\n", line, source)

@@ -57,7 +57,7 @@ func (n *Networks) Append(text string) error {
 func (n *Networks) Replace(texts []string) error {
 	n.rules.AllowPrivate, n.rules.PrivateNetworks = false, nil
 	for _, text := range texts {
-		if err := n.Append(text); err != nil {
+		if err := n.Set(text); err != nil {
 			return err
 		}
 	}

@@ -76,6 +76,13 @@ It ends when nothing is left to visit, or runs on with --continuous. The same --
 
 // lead checks everything before it touches anything, then leads the crawl to its end.
 func (f *flags) lead(cmd *cobra.Command, arguments []string) error {
+	log, err := f.log.Logger()
+	if err != nil {
+		return err
+	}
+	if err := f.crawl.Define(cmd.Flags(), f.masters.Standby, func(line string) { log.Info(line) }); err != nil {
+		return err
+	}
 	seeds, err := f.crawl.Seeds(arguments, cmd.InOrStdin())
 	if err != nil {
 		return err
@@ -88,10 +95,6 @@ func (f *flags) lead(cmd *cobra.Command, arguments []string) error {
 		return config.Usage("which master is to be followed? Give --join with the gossip address of any live node")
 	}
 	o, err := f.crawl.Options(cmd.Flags())
-	if err != nil {
-		return err
-	}
-	log, err := f.log.Logger()
 	if err != nil {
 		return err
 	}
@@ -109,7 +112,7 @@ func (f *flags) lead(cmd *cobra.Command, arguments []string) error {
 	}
 	defer config.KeepLog(log, o.Dir, "henro-master").Close()
 	o.Name, o.Boot, o.Version = f.peers.Name, cluster.NewBoot(), config.Version()
-	end, err := f.crawlWith(cmd.Context(), o, seeds, log.WithField("node", f.peers.Name))
+	end, err := f.crawlWith(cmd.Context(), o, cmd.Flags(), seeds, log.WithField("node", f.peers.Name))
 	if err != nil {
 		return err
 	}
@@ -119,8 +122,8 @@ func (f *flags) lead(cmd *cobra.Command, arguments []string) error {
 	return config.EndError(cmd.Context(), end)
 }
 
-func (f *flags) crawlWith(ctx context.Context, o master.Options, seeds []master.Seed,
-	log *logrus.Entry) (end master.Summary, err error) {
+func (f *flags) crawlWith(ctx context.Context, o master.Options, given *pflag.FlagSet,
+	seeds []master.Seed, log *logrus.Entry) (end master.Summary, err error) {
 	telemetry := config.NewTelemetry(o.Name, o.Name, log, floor.SystemOptions{})
 	endTraces, err := telemetry.Export(ctx, &f.run.Traces, o.Name)
 	if err != nil {
@@ -128,8 +131,8 @@ func (f *flags) crawlWith(ctx context.Context, o master.Options, seeds []master.
 	}
 	defer endTraces()
 	telemetry.OfMaster(&o)
-	m := &masters{flags: f, o: o, seeds: seeds, telemetry: telemetry, log: log, second: make(chan struct{}, 1),
-		present: map[string]cluster.Member{}}
+	m := &masters{flags: f, o: o, given: given, seeds: seeds, telemetry: telemetry, log: log,
+		second: make(chan struct{}, 1), present: map[string]cluster.Member{}}
 	if m.endpoint, err = f.run.HTTP.Open(); err != nil {
 		return end, err
 	}

@@ -17,6 +17,7 @@ import (
 	"github.com/asynkron/protoactor-go/actor"
 	"github.com/hashicorp/go-hclog"
 	"github.com/sirupsen/logrus"
+	"github.com/spf13/pflag"
 	"golang.org/x/sync/errgroup"
 
 	"henro/actors/console"
@@ -34,6 +35,7 @@ import (
 type masters struct {
 	*flags
 	o         master.Options
+	given     *pflag.FlagSet
 	seeds     []master.Seed
 	telemetry *config.Telemetry
 	log       *logrus.Entry
@@ -317,12 +319,17 @@ func (m *masters) lead(ctx context.Context) (end master.Summary, err error) {
 		}
 		return m.lastSummary()
 	}
-	o := m.o
-	o.State = l.State
-	o.Keep = func(name string, content []byte) error { return keep(l.State, name, content) }
-	if o.Run, err = m.takeOver(l.State, &o, run); err != nil {
+	founded := m.founded()
+	if run, err = m.takeOver(l.State, run); err != nil {
 		return end, deposed(err)
 	}
+	o, endNames, err := m.goOn(founded, run)
+	if err != nil {
+		return end, deposed(err)
+	}
+	defer endNames()
+	o.State, o.Run = l.State, run
+	o.Keep = func(name string, content []byte) error { return keep(l.State, name, content) }
 	if o.Run.Begun.IsZero() {
 		if o.Run, err = master.BeginRun(l.State); err == nil {
 			err = keepRun(l.State, o.Run)
@@ -349,6 +356,25 @@ func (m *masters) lead(ctx context.Context) (end master.Summary, err error) {
 	}
 	o.Run.Over = true
 	return master.SummaryOf(status), m.announceEnd(o.Run, l)
+}
+
+// goOn makes the options of the crawl as the masters have kept it. What this process was given changes it only where a
+// run begins.
+func (m *masters) goOn(founded bool, run master.Run) (o master.Options, endNames func(), err error) {
+	if founded {
+		return m.o, func() {}, nil
+	}
+	err = m.crawl.Define(m.given, m.masters.Standby || !run.Begun.IsZero(), func(line string) { m.log.Info(line) })
+	if err == nil {
+		o, err = m.crawl.Options(m.given)
+	}
+	if err == nil {
+		endNames, err = m.crawl.Names(&o)
+	}
+	own := &m.o
+	o.Name, o.Boot, o.Version, o.Masters, o.Others = own.Name, own.Boot, own.Version, own.Masters, own.Others
+	o.Store, o.Partition.Committed = own.Store, own.Partition.Committed
+	return o, endNames, err
 }
 
 func (m *masters) become(role cluster.Role, crawl string, term uint64) {
@@ -469,9 +495,9 @@ func keepRun(state *store.State, run master.Run) error {
 
 // takeOver puts the files of the crawl's directory there that the masters have kept, or has them kept, if this master
 // has founded the group. It returns the run under way, which last is unless it is over; the zero Run: there is none.
-func (m *masters) takeOver(state *store.State, o *master.Options, last master.Run) (run master.Run, err error) {
+func (m *masters) takeOver(state *store.State, last master.Run) (run master.Run, err error) {
 	for _, name := range master.SharedFiles {
-		path := filepath.Join(o.Dir, name)
+		path := filepath.Join(m.o.Dir, name)
 		here, err := os.ReadFile(path)
 		if err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return run, err

@@ -12,6 +12,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/spf13/pflag"
+
 	"henro/actors/actortest"
 	"henro/actors/floor"
 	"henro/cluster"
@@ -35,7 +37,12 @@ func newMasters(t *testing.T, change func(*master.Options)) *masters {
 	change(&o)
 	f := &flags{peers: config.Peers{Name: "alpha", Gossip: "127.0.0.1:0", Actors: "127.0.0.1:0"}}
 	f.crawl.ListenPings = "off"
-	return &masters{flags: f, o: o, log: actortest.Log(), listening: listener,
+	given := pflag.NewFlagSet("test", pflag.ContinueOnError)
+	f.crawl.Register(given)
+	if err := given.Parse([]string{"--continuous", "--allow-private", "--dir", o.Dir}); err != nil {
+		t.Fatal(err)
+	}
+	return &masters{flags: f, o: o, given: given, log: actortest.Log(), listening: listener,
 		address: listener.Addr().String(), second: make(chan struct{}, 1), present: map[string]cluster.Member{},
 		telemetry: config.NewTelemetry("test", "alpha", actortest.Log(), floor.SystemOptions{})}
 }

@@ -709,7 +709,7 @@ func compact(cmd *cobra.Command, dir string) error {
 // lookError gives an error of looking into a directory its exit code.
 func lookError(dir string, err error) error {
 	if errors.Is(err, store.ErrNotFound) || errors.Is(err, fs.ErrNotExist) {
-		return config.Usage("%s holds no crawl: %v", dir, err)
+		return config.Usage("%s holds no crawl: give its directory (%v)", dir, err)
 	}
 	return config.StateError(dir, err)
 }

@@ -9,6 +9,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -18,16 +19,29 @@ import (
 	"henro/master"
 )
 
-// defaultMaster is where a crawl answers unless --listen-http names another address.
-const defaultMaster = "127.0.0.1:7780"
-
-// control speaks to the HTTP interface of a running master.
-type control struct{ address, tokenFile string }
+// control speaks to the HTTP interface of a running master: of the crawl in a directory of this machine, or of one that
+// runs elsewhere.
+type control struct{ dir, address, tokenFile string }
 
 func (c *control) register(cmd *cobra.Command) {
-	cmd.PersistentFlags().StringVar(&c.address, "master", defaultMaster,
-		"`HOST:PORT` that the crawl was given as --listen-http")
+	if cmd.Flags().Lookup("dir") == nil {
+		cmd.PersistentFlags().StringVar(&c.dir, "dir", "crawl", "`DIR` of the crawl")
+	}
+	cmd.PersistentFlags().StringVar(&c.address, "master", "",
+		"`HOST:PORT` of a crawl that runs on another machine, as it was given to it as --listen-http")
 	cmd.PersistentFlags().StringVar(&c.tokenFile, "token-file", "", "`FILE` with the token, if the crawl was given one")
+}
+
+// find looks where the crawl answers: the directory says it, unless the address was given.
+func (c *control) find() error {
+	if c.address != "" {
+		return nil
+	}
+	if c.address = config.NotedAddress(c.dir); c.address == "" {
+		return config.Usage("no crawl runs in %s: give its directory as --dir, or the "+
+			"--listen-http of one that runs on another machine as --master", c.dir)
+	}
+	return nil
 }
 
 // ask sends a request and reads the answer into out.
@@ -48,7 +62,7 @@ func (c *control) ask(ctx context.Context, method, path string, in, out any) err
 // open sends a request and returns the body of the answer, to be closed.
 func (c *control) open(ctx context.Context, method, path string, in any) (io.ReadCloser, error) {
 	token, err := config.ReadToken(c.tokenFile)
-	if err != nil {
+	if err := errors.Join(err, c.find()); err != nil {
 		return nil, err
 	}
 	var body io.Reader
@@ -70,8 +84,7 @@ func (c *control) open(ctx context.Context, method, path string, in any) (io.Rea
 	if err != nil {
 		var refused *net.OpError
 		if errors.As(err, &refused) {
-			return nil, fmt.Errorf("no crawl answers at %s: is it running? Give its --listen-http as --master",
-				c.address)
+			return nil, fmt.Errorf("no crawl answers at %s: is it running?", c.address)
 		}
 		return nil, fmt.Errorf("ask the master at %s: %w", c.address, err)
 	}
@@ -114,7 +127,7 @@ func statusCommand(verb, short, method, path string) *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use: verb, Short: short, Args: cobra.NoArgs,
-		Example: "  henro " + verb + "\n  henro " + verb + " --master 127.0.0.1:7790 --json",
+		Example: "  henro " + verb + "\n  henro " + verb + " --dir crawl --json",
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			var status master.Status
 			if err := c.ask(cmd.Context(), method, path, nil, &status); err != nil {
@@ -190,6 +203,11 @@ func newSeedsCommand() *cobra.Command {
 }
 
 func printStatus(w io.Writer, s *master.Status) {
+	fmt.Fprintf(w, "%s: %s", s.Dir, strings.Join(s.Seeds, " "))
+	if more := s.SeedCount - len(s.Seeds); more > 0 {
+		fmt.Fprintf(w, " and %d more seeds", more)
+	}
+	fmt.Fprintln(w)
 	fmt.Fprintf(w, "%s%s\n", s.State, map[bool]string{true: ": " + string(s.End)}[s.End != ""])
 	if !s.Opens.IsZero() {
 		fmt.Fprintf(w, "hours     begin %s\n", moment(s.Opens))

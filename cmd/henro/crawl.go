@@ -20,10 +20,14 @@ func newCrawlCommand() *cobra.Command {
 		Use:   "crawl [flags] SEED…",
 		Short: "Crawl from these seeds: master and slave in one process",
 		Long: `Crawl from these seeds, with master and slave in one process and nothing else to install.
-It ends when nothing is left to visit, or runs on with --continuous. The same --dir resumes.`,
+It ends when nothing is left to visit, or runs on with --continuous. The same --dir goes on with it by the
+settings that it had; those that are given again change it.`,
 		Example: `  henro crawl --contact you@example.org --depth 2 https://example.org/`,
 		RunE: func(cmd *cobra.Command, arguments []string) error {
 			if err := config.Load(cmd.Flags(), s.Run.Config, config.Settings()); err != nil {
+				return err
+			}
+			if err := s.Crawl.Define(cmd.Flags(), false, func(line string) { cmd.PrintErrln(line) }); err != nil {
 				return err
 			}
 			seeds, err := s.Crawl.Seeds(arguments, cmd.InOrStdin())

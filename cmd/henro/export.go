@@ -47,7 +47,6 @@ func newExportCommand() *cobra.Command {
 			return runExport(cmd, &r, o)
 		},
 	}
-	cmd.Flags().StringVar(&r.dir, "dir", "crawl", "directory of the crawl")
 	cmd.Flags().StringVar(&what, "what", "",
 		"pages, links, hosts, captures, stoplist; several with commas, or all (default: pages; all for sqlite, "+
 			"links for a graph)")

@@ -13,7 +13,6 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
-	"github.com/spf13/pflag"
 
 	"henro/actors/robots"
 	"henro/cmd/config"
@@ -26,28 +25,17 @@ import (
 // look asks the directory of a crawl, or the running crawl that holds it.
 type look struct {
 	control
-	dir   string
-	flags *pflag.FlagSet // nil: no running crawl is asked by its address
-}
-
-func (l *look) register(cmd *cobra.Command) {
-	cmd.Flags().StringVar(&l.dir, "dir", "crawl", "directory of the crawl, if it is not running")
-	l.control.register(cmd)
-	l.flags = cmd.Flags()
 }
 
 // open opens the state for reading, or reports that a running crawl holds it, or is asked for.
 func (l *look) open() (state *store.State, running bool, err error) {
-	if l.flags != nil && l.flags.Changed("master") && !l.flags.Changed("dir") {
+	if l.address != "" {
 		return nil, true, nil
 	}
 	o := store.DefaultOptions()
 	o.ReadOnly = true
 	state, err = store.OpenState(filepath.Join(l.dir, "state"), o)
 	if errors.Is(err, store.ErrInUse) {
-		if noted := config.NotedAddress(l.dir); noted != "" && l.address == defaultMaster {
-			l.address = noted
-		}
 		return nil, true, nil
 	}
 	if err != nil {

@@ -79,7 +79,7 @@ type absences struct {
 }
 
 func openAbsences(dir string) (*absences, error) {
-	s := &absences{look: look{dir: dir, control: control{address: defaultMaster}}}
+	s := &absences{look: look{control{dir: dir}}}
 	state, running, err := s.open()
 	if err != nil {
 		return nil, err
@@ -107,7 +107,7 @@ func (s *absences) of(ctx context.Context, wanted string) (a replay.Absence, err
 		why = new(master.WhyFound)
 		err = s.ask(ctx, http.MethodGet, "/api/why?of="+url.QueryEscape(wanted), nil, why)
 	} else {
-		why, err = master.FindWhy(ctx, s.state, nil, &s.settings, wanted)
+		why, err = findWhy(ctx, s.state, s.dir, &s.settings, wanted)
 	}
 	if err != nil {
 		return a, err

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"net/url"
 	"strings"
@@ -12,14 +13,27 @@ import (
 	"henro/store"
 )
 
+// findWhy is master.FindWhy in the directory of a crawl that does not run.
+func findWhy(ctx context.Context, s *store.State, dir string, settings *master.Settings, subject string) (
+	*master.WhyFound, error) {
+	d, err := master.ReadDefinition(dir)
+	if err != nil {
+		return nil, err
+	}
+	rules, err := d.Rules()
+	if err != nil {
+		return nil, err
+	}
+	return master.FindWhy(ctx, s, rules, settings, subject)
+}
+
 func newWhyCommand() *cobra.Command {
 	var l look
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use: "why URL|HOST", Short: "Say why a URL or a host is not visited now",
 		Long: `Say why a URL or a host is not visited now: whom it waits for and until when, how many pages
-come first, or which rule keeps it out. An unknown URL is judged by the same rules. Of a crawl
-that is not running, give --dir; its seeds are not known then.`,
+come first, or which rule keeps it out. An unknown URL is judged by the same rules.`,
 		Example: "  henro why https://example.org/private/a\n  henro why example.org\n  henro why --json " +
 			"https://example.org/ | jq .rules",
 		Args: oneArgument("why what? henro why https://example.org/page, or henro why example.org"),
@@ -35,7 +49,7 @@ that is not running, give --dir; its seeds are not known then.`,
 					if err != nil {
 						return nil, err
 					}
-					return master.FindWhy(cmd.Context(), s, nil, &settings, arguments[0])
+					return findWhy(cmd.Context(), s, l.dir, &settings, arguments[0])
 				})
 			if err != nil {
 				return err

@@ -1,0 +1,182 @@
+package config
+
+import (
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/pflag"
+
+	"henro/master"
+)
+
+// notOfTheCrawl are the settings that belong to one run or to a machine. All others are the crawl's, and are kept in
+// its directory.
+var notOfTheCrawl = []string{"dir", "seeds", "partitions", "pages", "for", "bytes", "again", // of one run
+	"connections", "parsers", "body-memory", "listen-http", "token-file", "otlp-endpoint", "otlp-every", "progress",
+	"config", "log-level", "log-format", "name", "gossip", "actors", "advertise", "join", "key", "standby", "masters",
+	"help"}
+
+// kept is the file of a crawl's directory that has its settings, and the source of a setting that comes from there.
+const kept = "crawl.json"
+
+// Define completes the settings by those of the crawl in the directory, gives the crawl those that were given now, and
+// says what they change. A crawl that another master leads already is followed: nothing given here changes it.
+func (c *Crawl) Define(flags *pflag.FlagSet, follow bool, say func(line string)) error {
+	d, err := master.ReadDefinition(c.Dir)
+	if err != nil {
+		return err
+	}
+	for name := range d.Given {
+		if flags.Lookup(name) == nil || slices.Contains(notOfTheCrawl, name) {
+			return Usage("%s has a setting %q that this program does not know%s; or take it out of the file",
+				filepath.Join(c.Dir, kept), name, suggestion(name, names(flags)))
+		}
+	}
+	secrets := d.Secrets
+	s := settling{d, follow, say}
+	flags.VisitAll(func(f *pflag.Flag) {
+		if from := f.Annotations[sourceOf]; len(from) > 0 && from[0] == kept && err == nil { // an earlier Define
+			f.Changed, f.Annotations = false, nil
+			err = setWords(f, nil)
+		}
+	})
+	s.chooseMode(flags, c.Dir)
+	d.Secrets = nil
+	flags.VisitAll(func(f *pflag.Flag) {
+		if err == nil && !slices.Contains(notOfTheCrawl, f.Name) {
+			err = s.settle(f)
+		}
+	})
+	if err != nil {
+		return err
+	}
+	for _, name := range secrets {
+		if !slices.Contains(d.Secrets, name) {
+			say(name + ": the crawl had it and does not keep it, since it is secret; give it again if it is needed")
+			d.Secrets = append(d.Secrets, name)
+		}
+	}
+	d.Deepen(c.Depth)
+	c.definition, c.follows = d, follow
+	return nil
+}
+
+// settling brings the settings of a crawl and those given together.
+type settling struct {
+	*master.Definition
+	follow bool
+	say    func(line string)
+}
+
+// chooseMode has a crawl that was begun in another way go on in the one given, or as it was.
+func (s *settling) chooseMode(flags *pflag.FlagSet, dir string) {
+	again, continuous := flags.Lookup("again"), flags.Lookup("continuous")
+	rounds, err := master.ReadRounds(dir)
+	interrupted := err == nil && len(rounds) > 0 && rounds[len(rounds)-1].Ended.IsZero() // else Start says it
+	switch {
+	case again.Changed && !continuous.Changed && !s.follow:
+		s.change(continuous, nil)
+	case continuous.Changed && !s.follow:
+		s.change(flags.Lookup("every"), nil)
+	case s.Given["every"] != nil:
+		again.Value.Set("true") //nolint:errcheck // it takes this
+	case interrupted && s.Given["continuous"] == nil:
+		again.Value.Set("true") //nolint:errcheck // it takes this
+		s.say(fmt.Sprintf("round %d goes on", rounds[len(rounds)-1].Number))
+	}
+}
+
+// settle gives one setting the value that the crawl has, or the crawl the one that was given.
+func (s *settling) settle(f *pflag.Flag) error {
+	before := s.Given[f.Name]
+	switch {
+	case hides(f):
+		s.Secrets = append(s.Secrets, f.Name)
+		return nil
+	case f.Changed && !s.follow:
+		now, err := given(f)
+		if err == nil {
+			s.change(f, now)
+		}
+		return err
+	case before == nil && f.Changed:
+		f.Changed = false
+		return setWords(f, nil)
+	case before == nil:
+		return nil
+	}
+	if err := setWords(f, before); err != nil {
+		return Usage("%s: setting %s: %v", kept, f.Name, err)
+	}
+	f.Changed, f.Annotations = true, map[string][]string{sourceOf: {kept}}
+	return nil
+}
+
+// change gives the crawl another value of a setting; nil: the default.
+func (s *settling) change(f *pflag.Flag, now []string) {
+	before := s.Given[f.Name]
+	if now == nil {
+		delete(s.Given, f.Name)
+	} else {
+		s.Given[f.Name] = now
+	}
+	if len(s.Seeds) == 0 || slices.Equal(before, now) { // a crawl that begins, or what it was
+		return
+	}
+	s.Change(master.SettingChange{At: time.Now(), Setting: f.Name, From: before, To: now})
+	s.say(fmt.Sprintf("%s: %s → %s", f.Name, shown(f, before), shown(f, now)))
+}
+
+// shown is a value as people are told it.
+func shown(f *pflag.Flag, value []string) string {
+	if value != nil {
+		return strings.Join(value, ", ")
+	}
+	if _, repeatable := f.Value.(pflag.SliceValue); repeatable {
+		return "none"
+	}
+	return f.DefValue
+}
+
+// hides reports whether a setting has a secret.
+func hides(f *pflag.Flag) bool {
+	secret, ok := f.Value.(interface{ Hides() bool })
+	return ok && secret.Hides()
+}
+
+// given is the value of a flag, as setWords takes it: nil where it is the default. Files are named from the root, since
+// the crawl may go on in another folder. An empty word in a list stands for none.
+func given(f *pflag.Flag) (value []string, err error) {
+	value = []string{f.Value.String()}
+	if many, ok := f.Value.(pflag.SliceValue); ok && len(many.GetSlice()) > 0 {
+		value = slices.DeleteFunc(slices.Clone(many.GetSlice()), func(word string) bool { return word == "" })
+		if err := many.Replace(value); err != nil {
+			return nil, err
+		}
+	}
+	if len(value) == 0 || f.Value.String() == f.DefValue {
+		return nil, nil
+	}
+	if kind, _ := pflag.UnquoteUsage(f); kind == "FILE" {
+		for i, name := range value {
+			if value[i], err = filepath.Abs(name); err != nil {
+				return nil, err
+			}
+		}
+	}
+	return value, nil
+}
+
+// setWords gives a flag a value; nil: the default.
+func setWords(f *pflag.Flag, value []string) error {
+	if many, ok := f.Value.(pflag.SliceValue); ok {
+		return many.Replace(value)
+	}
+	if len(value) == 0 {
+		value = []string{f.DefValue}
+	}
+	return f.Value.Set(value[0])
+}
