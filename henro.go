@@ -50,7 +50,7 @@ type Summary = master.Summary
 // touched. When the context ends, what was fetched is stored and the error is that of the context. If an actor of henro
 // fails for good, the process ends with code 5, and the same directory resumes.
 func Crawl(ctx context.Context, o Options) (*Summary, error) {
-	s := embedded.Settings{Log: config.Log{Level: "warn", Format: "json"}}
+	s := embedded.Settings{Log: config.Log{Level: "warn", JSON: true}}
 	flags := pflag.NewFlagSet("henro", pflag.ContinueOnError)
 	for _, group := range s.Groups() {
 		group.Register(flags)

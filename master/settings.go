@@ -45,7 +45,7 @@ func (n *Node) settings() *Settings {
 	o := n.Options()
 	m := SettingsOf(&o)
 	f := n.o.Fetch
-	m.ArchivesAll = !f.HtmlOnly && !f.ObeyNoindex && len(f.Languages)+len(f.Obey) == 0
+	m.ArchivesAll = !f.HtmlOnly && len(f.Languages)+len(f.Obey) == 0
 	return &m
 }
 

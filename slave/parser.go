@@ -422,7 +422,6 @@ func (p *Parser) html(m *parse, directives *robots.Directives) weburl.URL {
 		text = r.Body
 	}
 	options := p.options()
-	options.JSONLD = m.rules.JsonLd
 	options.XML = v.Mime == "application/xhtml+xml"
 	if p.wordless(m) {
 		options.MaxText = 0
@@ -755,7 +754,7 @@ func leaveOut(m *parse) admission.Reason {
 		return admission.None
 	case m.rules.HtmlOnly && !isHTML(v.Mime):
 		return admission.Mime
-	case m.rules.ObeyNoindex && v.Noindex:
+	case v.Noindex && slices.Contains(m.rules.Obey, "noindex"):
 		return admission.NoIndex
 	case robots.Reserved(m.usage, m.rules.Obey) != "":
 		return admission.Reserved

@@ -44,7 +44,7 @@ crawl() { # name, seeds
 	rm -rf "$dir/crawl"
 	wc -l <"$dir/good/access.log" >"$dir/$name.from"
 	python3 "$lab/measure.py" run "$name" "$dir/henro" crawl --dir "$dir/crawl" --allow-private --delay 200ms --depth -1 --host-pages "$pages" \
-		--trap-growth 50 --patience 2m --config "$dir/henro.yaml" --listen-http off --log-level warn --progress off --seeds "$dir/seeds.txt" | tee -a "$dir/runs.tsv"
+		--patience 2m --config "$dir/henro.yaml" --listen-http off --log-level warn --progress off --seeds "$dir/seeds.txt" | tee -a "$dir/runs.tsv"
 	sleep 1 # the log is written a moment late
 	tail -n "+$(($(cat "$dir/$name.from") + 1))" "$dir/good/access.log" >"$dir/$name.log"
 	grep -v hostile.test "$dir/$name.log" >"$dir/$name.$round.log"

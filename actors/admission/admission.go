@@ -70,22 +70,9 @@ func (r *Rules) Flags(f *pflag.FlagSet) {
 	f.Var(&r.Requisites, "requisites",
 		"what is fetched of what a browser loads to show a page, on whatever host and at no depth: all, off, or a "+
 			"list such as all,-media of image, style, script, font, frame, media, object and icon")
-	f.IntVar(&r.MaxRedirects, "max-redirects", r.MaxRedirects,
-		"redirects followed in a row from one page; 0 follows none")
-	f.BoolVar(&r.ObeyNofollow, "obey-nofollow", r.ObeyNofollow,
-		"do not follow links marked rel=nofollow, nor those of pages that say so; on by itself with --scope any")
-	f.IntVar(&r.Beyond, "lang-beyond", r.Beyond, "with --lang: links followed through pages in other languages")
 	f.Float64Var(&r.TopicMin, "topic-min", r.TopicMin,
 		"with --topic: take no link that scores less than this, 0 to 1: half is what its page hands on, half its "+
 			"anchor text and its URL, or the text around it")
-	f.IntVar(&r.Traps.MaxURL, "trap-url", r.Traps.MaxURL,
-		"no URLs of more bytes than this; 0 is no limit, as for all traps")
-	f.IntVar(&r.Traps.MaxSegments, "trap-depth", r.Traps.MaxSegments, "no URLs with more segments in their path")
-	f.IntVar(&r.Traps.MaxRepeats, "trap-repeats", r.Traps.MaxRepeats,
-		"no URLs with a segment or a pair of the query more often")
-	f.IntVar(&r.Traps.MaxGrowth, "trap-growth", r.Traps.MaxGrowth,
-		"no links from a page so many links from the seed to one of its own shape: a calendar")
-	f.IntVar(&r.Traps.MaxSessions, "trap-sessions", r.Traps.MaxSessions, "no page under more session ids")
 }
 
 // MarshalBinary writes the rules for slaves: JSON, so that an older slave passes over a rule that it does not know, and

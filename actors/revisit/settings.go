@@ -29,11 +29,6 @@ func (o *Options) Flags(f *pflag.FlagSet) {
 	f.Var(rangeFlag{o}, "revisit-first",
 		"interval after the first visit of a page, drawn at random from this range, while nothing is known of its "+
 			"host: 1d-14d, or one span; pages are then believed to change every four times as long in the mean")
-	f.IntVar(&o.Near, "revisit-near", o.Near,
-		"bits of 64 by which the SimHash of a page may differ for a change that does not count")
-	f.Var(singularFlag{o}, "revisit-singular",
-		"with --estimator eq4: the next interval of a page that never changed is the last one times this, of one that "+
-			"changed at every visit the last one divided by it")
 }
 
 // Setting is one choice as flags and reports name it.
@@ -175,24 +170,3 @@ func (e estimatorFlag) String() string {
 }
 
 func (estimatorFlag) Type() string { return "string" }
-
-// singularFlag is BackOff, and one by SpeedUp.
-type singularFlag struct{ o *Options }
-
-func (s singularFlag) Set(text string) error {
-	factor, err := strconv.ParseFloat(text, 64)
-	if err != nil || !(factor > 1 && factor <= 100) {
-		return fmt.Errorf("%q: want a factor above 1, 100 at most", text)
-	}
-	s.o.BackOff, s.o.SpeedUp = factor, 1/factor
-	return nil
-}
-
-func (s singularFlag) String() string {
-	if s.o == nil {
-		return ""
-	}
-	return strconv.FormatFloat(s.o.BackOff, 'g', 4, 64)
-}
-
-func (singularFlag) Type() string { return "float" }

@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime/debug"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -22,6 +23,7 @@ import (
 	"henro/actors/politeness"
 	"henro/actors/revisit"
 	"henro/actors/scope"
+	"henro/actors/traps"
 	"henro/master"
 	"henro/master/frontier"
 	"henro/master/window"
@@ -60,26 +62,21 @@ type Crawl struct {
 	Windows      []string
 	Relief       string
 	Revisit      revisit.Options
-	LeastRatio   float64
 	Sitemaps     string
 	ListenPings  string // address
 	PingsURL     string // that address as hubs reach it
 	Politeness   string
-	Partitions   int
 	Near         string
-	NearContents int
 	URLRules     string
 	Aliases      string
 	PageBudget   int
 	LeaseFor     time.Duration
 	Topic        []string // files
 	Frontier     string
-	TaskURLs     int
-	SlotsB       int
-	SlotsH       int
 	Order        string
 	Admission    admission.Rules
 	HostPages    uint64
+	Traps        bool
 	StopAfter    int
 	definition   *master.Definition // by Define
 	follows      bool               // by Define: the crawl may be known later
@@ -121,6 +118,8 @@ func (c *Crawl) Register(f *pflag.FlagSet) {
 	fetchFlags(f, c.Fetch, &c.AllowPrivate)
 	c.Admission = o.Hosts.Admission
 	c.Admission.Flags(f)
+	f.BoolVar(&c.Traps, "traps", true,
+		"leave out URLs that look like one of endless many: too long, too deep, repeated, under ever new session ids")
 	f.IntVar(&c.StopAfter, "stop-after", -1,
 		fmt.Sprintf("broken pages in a row for which a folder is left alone for a day or longer; 0 is never, -1 is "+
 			"%d with --continuous and never without (then --depth alone says what is visited). 1 is the rule of the "+
@@ -152,16 +151,10 @@ func (c *Crawl) Register(f *pflag.FlagSet) {
 		"what a host's pages get that ask for more visits than it bears: none, stretch, delay, optimal or template")
 	c.Revisit = o.Hosts.Revisit
 	c.Revisit.Flags(f)
-	f.Float64Var(&c.LeastRatio, "least-ratio", o.Hosts.Politeness.LeastRatio,
-		"a host rests at least so many times as long as its last fetch took, counted from start to start; 10 is an "+
-			"old rule of thumb")
-	f.IntVar(&c.Partitions, "partitions", o.Store.Partitions, "files of the state; fixed when a crawl begins")
 	f.StringVar(&c.Near, "near", "off",
 		"pages whose main text another page had first, or nearly that text: mark says in their records "+
 			"which one, for some 1.5 kB more written a page; skip-links also leaves out links of a page with the same "+
 			"text, if all of them lead where those of the first page lead; off compares nothing")
-	f.IntVar(&c.NearContents, "near-contents", o.Store.Contents,
-		"texts that are compared and remembered for each file of the state, some 200 bytes of it each")
 	f.StringVar(&c.URLRules, "url-rules", "off",
 		"differences between URLs of a host that do not change the page: learn finds them (henro host), apply also "+
 			"visits each page under one URL, with a few visits that test it; off does neither")
@@ -172,15 +165,8 @@ func (c *Crawl) Register(f *pflag.FlagSet) {
 		"visits of one lease at most; no more than 1000 while more than four hosts have pages")
 	f.StringVar(&c.Frontier, "frontier", string(o.Frontier.Policy),
 		"what is visited next: host (hosts take turns, all URLs are kept), fifo, mercator, irlbot (budgets by links "+
-			"between domains), slots and ranked, which keep at most B·H/2 waiting URLs and drop the rest until they "+
-			"turn up again, or thesis (tasks drawn at random)")
-	f.IntVar(&c.TaskURLs, "task-urls", 3,
-		"with --frontier thesis: URLs of a task, drawn at random from the seeds and all links found; --depth counts "+
-			"anew from each, and what lies beyond it waits to be drawn")
-	f.IntVar(&c.SlotsB, "slots-b", o.Frontier.SlotsB,
-		"B of --frontier slots and ranked: B/2 URLs for each place of hosts; even")
-	f.IntVar(&c.SlotsH, "slots-h", o.Frontier.SlotsH, "H of --frontier slots and ranked: places of hosts, "+
-		"with --politeness ip of addresses; even")
+			"between domains), slots and ranked, which keep two million waiting URLs and drop the rest until they "+
+			"turn up again, or thesis (tasks of three URLs drawn at random; --depth counts anew from each)")
 	f.StringVar(&c.Order, "order", string(o.Order),
 		"which of a host's URLs go first: breadth (depth), inlinks (links seen so far) or opic (rank received so far)")
 	f.StringArrayVar(&c.Topic, "topic", nil,
@@ -193,6 +179,9 @@ func (c *Crawl) Register(f *pflag.FlagSet) {
 
 // thesis is the policy under which hosts take turns, and which pages are theirs is drawn at random in tasks.
 const thesis = "thesis"
+
+// taskURLs are the URLs of a task of --frontier thesis.
+const taskURLs = 3
 
 // Options makes the options of the master out of the flags. It touches nothing but the stop list file.
 func (c *Crawl) Options(flags *pflag.FlagSet) (master.Options, error) {
@@ -207,10 +196,10 @@ func (c *Crawl) Options(flags *pflag.FlagSet) (master.Options, error) {
 	case c.Delay == 0 && !c.AllowPrivate.Any() && !c.OwnHosts:
 		return o,
 			Usage("--delay 0 is for hosts of your own: add --i-own-these-hosts or --allow-private, or give a delay")
-	case c.RequisiteDelay < 0:
-		return o, Usage("--requisite-delay %v: want 0 or more", c.RequisiteDelay)
 	case c.Contact == "" && !c.AllowPrivate.Any() && !c.follows:
 		return o, Usage("public hosts must be able to reach you: give --contact with a URL or a mail address")
+	case c.RequisiteDelay < 0:
+		return o, Usage("--requisite-delay %v: want 0 or more", c.RequisiteDelay)
 	case c.Depth < -1:
 		return o, Usage("--depth %d: want 0 or more, or -1 for no limit", c.Depth)
 	}
@@ -290,7 +279,6 @@ func (c *Crawl) Options(flags *pflag.FlagSet) (master.Options, error) {
 	if o.Hosts.URLRules, err = host.ParseURLRules(c.URLRules); err != nil {
 		return o, Usage("--url-rules %v", err)
 	}
-	o.Store.Partitions = c.Partitions
 	if o.Hosts.Aliases, err = host.ParseAliases(c.Aliases); err != nil {
 		return o, Usage("--aliases %v", err)
 	}
@@ -298,25 +286,16 @@ func (c *Crawl) Options(flags *pflag.FlagSet) (master.Options, error) {
 		return o, Usage("--aliases map needs --frontier host: others bound what waits")
 	}
 	o.Fetch.Near, o.Partition.SkipLinks = c.Near != "off", c.Near == "skip-links"
-	switch o.Store.Contents = c.NearContents; {
+	switch {
 	case c.Near == "off" && c.Aliases == "off":
 		o.Store.Contents = 0
 	case c.Near != "off" && c.Near != "mark" && c.Near != "skip-links":
 		return o, Usage("--near %q: want off, mark or skip-links", c.Near)
-	case c.NearContents < 1:
-		return o, Usage("--near-contents %d: want 1 at least; --near off compares nothing", c.NearContents)
 	}
 	o.MaxPages, o.MaxBytes, o.For, o.LeaseFor = c.Pages, uint64(c.Bytes), c.For, c.LeaseFor
-	o.Frontier.Policy, o.Frontier.SlotsB, o.Frontier.SlotsH = frontier.Policy(c.Frontier), c.SlotsB, c.SlotsH
-	o.Order = frontier.Order(c.Order)
-	switch {
-	case c.Frontier == thesis:
-		o.Frontier.Policy, o.TaskURLs = frontier.PolicyHost, c.TaskURLs
-		if c.TaskURLs < 1 {
-			return o, Usage("--task-urls %d: want 1 or more", c.TaskURLs)
-		}
-	case flags.Changed("task-urls"):
-		return o, Usage("--task-urls %d is for --frontier %s", c.TaskURLs, thesis)
+	o.Frontier.Policy, o.Order = frontier.Policy(c.Frontier), frontier.Order(c.Order)
+	if c.Frontier == thesis {
+		o.Frontier.Policy, o.TaskURLs = frontier.PolicyHost, taskURLs
 	}
 	o.Hosts.Admission, o.Hosts.MaxPages = c.Admission, c.HostPages
 	switch {
@@ -333,14 +312,16 @@ func (c *Crawl) Options(flags *pflag.FlagSet) (master.Options, error) {
 	if err := o.ValidateOrder(); err != nil {
 		return o, Usage("%v", err)
 	}
-	if mode == scope.Any && !flags.Changed("obey-nofollow") {
-		o.Hosts.Admission.ObeyNofollow = true // what strangers write into guest books leads anywhere
+	// With any scope what strangers write into guest books leads anywhere.
+	o.Hosts.Admission.ObeyNofollow = mode == scope.Any || slices.Contains(o.Fetch.Obey, "nofollow")
+	if !c.Traps {
+		o.Hosts.Admission.Traps = traps.Options{}
 	}
 	if o.Fetch.HtmlOnly && !flags.Changed("requisites") {
 		o.Hosts.Admission.Requisites = 0 // they would be visited and not archived
 	}
 	if err := o.Hosts.Admission.Validate(); err != nil {
-		return o, Usage("--max-redirects, --lang-beyond, --trap-…: %v", err)
+		return o, Usage("--topic-min: %v", err)
 	}
 	switch {
 	case c.StopAfter >= 0:
@@ -370,7 +351,6 @@ func (c *Crawl) politeness(delayIsGiven bool) (o politeness.Options, err error) 
 		return o, Usage("--requisite-delay %v is below the delay of %v between pages, which is for hosts of your own: "+
 			"add --i-own-these-hosts or --allow-private, or give more", o.RequisiteFloor, o.Floor)
 	}
-	o.LeastRatio = c.LeastRatio
 	o.BackoffBase = max(c.RetryWait, time.Second)
 	o.BackoffCap = max(o.BackoffCap, o.BackoffBase)
 	if err := o.Validate(); err != nil {
@@ -394,13 +374,6 @@ func (c *Crawl) Names(o *master.Options) (end func(), err error) {
 	return names.Close, nil
 }
 
-// Resume lets a crawl that was begun go on with the partitions it has.
-func (c *Crawl) Resume(flags *pflag.FlagSet, o *master.Options) {
-	if store.Exists(filepath.Join(o.Dir, "state")) && !flags.Changed("partitions") {
-		o.Store.Partitions = 0 // as it was begun
-	}
-}
-
 // Begins refuses a new crawl without seeds, unless it may wait for them, and seeds in the own network that were not
 // allowed. Errors of what was typed come before what else a crawl needs.
 func (c *Crawl) Begins(seeds []master.Seed, waits bool) error {
@@ -413,7 +386,7 @@ func (c *Crawl) Begins(seeds []master.Seed, waits bool) error {
 		addr, err := netip.ParseAddr(name)
 		private := err == nil && (addr.IsLoopback() || addr.IsPrivate()) || name == "localhost" ||
 			strings.HasSuffix(name, ".localhost")
-		if private && !c.AllowPrivate.Any() && len(c.Fetch.AllowAddresses) == 0 {
+		if private && !c.AllowPrivate.Any() {
 			return Usage("%s is in a private network: add --allow-private to fetch there", seed.URL)
 		}
 	}
@@ -476,12 +449,12 @@ func checkResolve(entry string) error {
 	return nil
 }
 
-// Seeds reads the seeds of the arguments and of --seeds. A seed that cannot be read is bad usage. A network among the
-// arguments is no seed, but what stands behind --allow-private without an = between them.
+// Seeds reads the seeds of the arguments and of --seeds. A seed that cannot be read is bad usage. A network or an
+// address among the arguments is no seed, but what stands behind --allow-private without an = between them.
 func (c *Crawl) Seeds(arguments []string, stdin io.Reader) ([]master.Seed, error) {
 	var seeds []master.Seed
 	for _, raw := range arguments {
-		if _, err := netip.ParsePrefix(raw); err == nil && c.AllowPrivate.Any() {
+		if isNetwork(raw) && c.AllowPrivate.Any() {
 			if err := c.AllowPrivate.Set(raw); err != nil {
 				return nil, Usage("--allow-private: %v", err)
 			}

@@ -28,19 +28,19 @@ func crawlOptions(t *testing.T, yaml string, flags ...string) (master.Options, e
 }
 
 func TestEverySettingOfTheTimetableIsReachable(t *testing.T) {
-	o, err := crawlOptions(t, "revisit-near: 5\nrevisit-singular: 1.5\nleast-ratio: 10\nestimator: eq4-cumulative\n",
+	o, err := crawlOptions(t, "estimator: eq4-cumulative\n",
 		"--aim=0.5", "--objective=age", "--revisit-min=1m", "--revisit-max=2w", "--revisit-first=90m-1d12h")
 	if err != nil {
 		t.Fatal(err)
 	}
 	want := revisit.DefaultOptions()
-	want.Estimator, want.Forget, want.Aim, want.Near = revisit.Equation4, 1, 0.5, 5
+	want.Estimator, want.Forget, want.Aim = revisit.Equation4, 1, 0.5
 	want.Objective = revisit.Age
 	want.Min, want.Max = time.Minute, 14*24*time.Hour
-	want.FirstMin, want.FirstMax, want.BackOff, want.SpeedUp = 90*time.Minute, 36*time.Hour, 1.5, 1/1.5
+	want.FirstMin, want.FirstMax = 90*time.Minute, 36*time.Hour
 	want.PriorMean = 75 * time.Hour // four times the middle of these
-	if o.Hosts.Revisit != want || o.Hosts.Politeness.LeastRatio != 10 {
-		t.Errorf("got %+v and S/C of at least %v", o.Hosts.Revisit, o.Hosts.Politeness.LeastRatio)
+	if o.Hosts.Revisit != want {
+		t.Errorf("got %+v", o.Hosts.Revisit)
 	}
 	if o, err = crawlOptions(t, ""); err != nil || o.Hosts.Revisit != revisit.DefaultOptions() {
 		t.Errorf("without settings: %+v, %v", o.Hosts.Revisit, err)
@@ -56,9 +56,6 @@ func TestEverySettingOfTheTimetableIsReachable(t *testing.T) {
 		"--aim=NaN":                 "aim NaN",
 		"--objective=speed":         "want versions",
 		"--estimator=eq5":           "want drift",
-		"--revisit-singular=1":      "factor above 1",
-		"--revisit-near=65":         "65 bits",
-		"--least-ratio=0.5":         "at least 1",
 		"--revisit-max=99999999999": "no span",
 	} {
 		if _, err := crawlOptions(t, "", flag); config.Code(err) != config.ExitUsage ||

@@ -14,9 +14,9 @@ import (
 
 // notOfTheCrawl are the settings that belong to one run or to a machine. All others are the crawl's, and are kept in
 // its directory.
-var notOfTheCrawl = []string{"dir", "seeds", "partitions", "pages", "for", "bytes", "again", // of one run
-	"connections", "parsers", "body-memory", "listen-http", "token-file", "otlp-endpoint", "otlp-every", "progress",
-	"config", "log-level", "log-format", "name", "gossip", "actors", "advertise", "join", "key", "standby", "masters",
+var notOfTheCrawl = []string{"dir", "seeds", "pages", "for", "bytes", "again", // of one run
+	"connections", "listen-http", "token-file", "otlp-endpoint", "progress",
+	"config", "log-level", "name", "gossip", "actors", "advertise", "join", "key", "standby", "masters",
 	"help"}
 
 // kept is the file of a crawl's directory that has its settings, and the source of a setting that comes from there.

@@ -2,7 +2,6 @@ package config
 
 import (
 	"errors"
-	"net/netip"
 	"slices"
 	"strings"
 	"time"
@@ -24,19 +23,15 @@ func fetchFlags(f *pflag.FlagSet, r *messages.FetchRules, private *Networks) {
 	f.StringVar(&r.Dns, "dns", "", "ask this resolver instead of the system's (`ADDR[:PORT]`)")
 	private.rules = r
 	f.Var(private, "allow-private",
-		"loopback and private addresses may be fetched, or only those of these networks, such as 10.1.0.0/16 "+
-			"(repeatable)")
+		"loopback and private addresses may be fetched, or only those of these networks, such as 10.1.0.0/16; an "+
+			"address, such as 169.254.169.254, may be whatever it is: link-local ones and metadata services of clouds "+
+			"are named one by one (repeatable)")
 	f.Lookup("allow-private").NoOptDefVal = "true"
-	f.StringArrayVar(&r.AllowAddresses, "allow-address", nil,
-		"this `ADDR` may be fetched, whatever it is: link-local addresses and metadata services of clouds are named "+
-			"one by one (repeatable)")
 	f.BoolVar(&r.VerifyTls, "verify-tls", false, "a certificate that does not verify is a failure, not just noted")
-	f.BoolVar(&r.JsonLd, "json-ld", false,
-		"record what linked data in pages (JSON-LD) names, as links of kind data; they are not followed")
-	f.BoolVar(&r.ObeyNoindex, "obey-noindex", false, "do not archive pages that say noindex; their links are followed")
 	f.StringArrayVar(&r.Obey, "obey", nil,
-		"do not archive pages whose publisher says no to this `USE`: "+strings.Join(robots.Uses(), ", ")+
-			" (repeatable); tdm asks each host for a file more")
+		"do not archive pages whose publisher says no to this `USE`: "+strings.Join(robots.Uses(), ", ")+", or that "+
+			"say noindex (their links are followed); nofollow: follow no links that say so, on by itself with --scope "+
+			"any (repeatable); tdm asks each host for a file more")
 	f.StringArrayVar(&r.Languages, "lang", nil,
 		"archive pages in this language only, for example ja, and those whose language is unknown (repeatable)")
 	f.BoolVar(&r.Http1, "http1", false, "do not offer HTTP/2: every capture has the exact bytes that came")
@@ -46,19 +41,14 @@ func fetchFlags(f *pflag.FlagSet, r *messages.FetchRules, private *Networks) {
 
 // checkFetch says what makes no sense, and writes languages in their one form.
 func checkFetch(r *messages.FetchRules) error {
-	for _, text := range r.AllowAddresses {
-		if _, err := netip.ParseAddr(text); err != nil {
-			return Usage("--allow-address %q: want one address", text)
-		}
-	}
 	for _, entry := range r.Resolve {
 		if err := checkResolve(entry); err != nil {
 			return err
 		}
 	}
 	for _, use := range r.Obey {
-		if !slices.Contains(robots.Uses(), use) {
-			return Usage("--obey %q: want one of %s", use, strings.Join(robots.Uses(), ", "))
+		if !slices.Contains(robots.Uses(), use) && use != "noindex" && use != "nofollow" {
+			return Usage("--obey %q: want one of %s, noindex, nofollow", use, strings.Join(robots.Uses(), ", "))
 		}
 	}
 	for i, lang := range r.Languages {

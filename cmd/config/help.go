@@ -89,20 +89,17 @@ func (c *Crawl) Groups() []Group {
 	}
 	return []Group{
 		{"What to crawl", pick("dir", "seeds", "depth", "scope", "include", "exclude", "tld", "stop-list", "sitemaps",
-			"requisites", "max-redirects", "obey-nofollow", "topic-min", "lang", "lang-beyond", "json-ld")},
-		{"What to leave out", pick("mime", "obey-noindex", "obey", "stop-after", "trap-url", "trap-depth",
-			"trap-repeats", "trap-growth", "trap-sessions", "host-pages")},
+			"requisites", "topic-min", "lang")},
+		{"What to leave out", pick("mime", "obey", "stop-after", "traps", "host-pages")},
 		{"How politely", pick("contact", "delay", "requisite-delay", "i-own-these-hosts", "profile", "politeness",
-			"retries", "retry-wait", "patience", "least-ratio", "window")},
+			"retries", "retry-wait", "patience", "window")},
 		{"When to come back", pick("continuous", "listen-pings", "pings-url", "again", "every", "revisit-min",
-			"revisit-max", "revisit-first", "aim", "objective", "relief", "estimator", "revisit-near",
-			"revisit-singular")},
+			"revisit-max", "revisit-first", "aim", "objective", "relief", "estimator")},
 		{"How to fetch", pick("fetch-timeout", "max-body", "resolve", "dns", "allow-private",
-			"allow-address", "verify-tls", "http1", "proxy")},
+			"verify-tls", "http1", "proxy")},
 		{"Sites that want more", pick("header", "basic", "cookies", "cookie-file", "bot-key",
 			"bot-agent")},
 		{"When to end", pick("pages", "for", "bytes")},
-		{"How to work", pick("frontier", "task-urls", "slots-b", "slots-h", "order", "topic", "partitions", "near",
-			"near-contents", "url-rules", "aliases", "page-budget", "lease")},
+		{"How to work", pick("frontier", "order", "topic", "near", "url-rules", "aliases", "page-budget", "lease")},
 	}
 }

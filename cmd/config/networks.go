@@ -3,29 +3,31 @@ package config
 import (
 	"fmt"
 	"net/netip"
+	"slices"
 	"strings"
 
 	"henro/messages"
 	"henro/slave/fetch"
 )
 
-// Networks are the private networks that may be visited: none, all, or those that are named.
+// Networks are the private networks that may be visited: none, all, or those that are named; and the addresses that may
+// be, whatever they are.
 type Networks struct {
 	rules *messages.FetchRules // which it sets
 }
 
-// Any reports whether a private network may be visited.
-func (n *Networks) Any() bool { return n.rules.AllowPrivate || len(n.rules.PrivateNetworks) > 0 }
+// Any reports whether a private network or an address may be visited.
+func (n *Networks) Any() bool { return n.rules.AllowPrivate || len(n.GetSlice()) > 0 }
 
-// Set reads true, false, or networks as 10.1.0.0/16, with commas between them. Networks that are named are all that is
-// allowed, and add up.
+// Set reads true, false, or networks as 10.1.0.0/16 and addresses, with commas between them. What is named is all
+// that is allowed, and adds up.
 func (n *Networks) Set(text string) error {
 	switch text {
 	case "true":
-		n.rules.AllowPrivate = len(n.rules.PrivateNetworks) == 0
+		n.rules.AllowPrivate = len(n.GetSlice()) == 0
 		return nil
 	case "false":
-		n.rules.AllowPrivate, n.rules.PrivateNetworks = false, nil
+		n.rules.AllowPrivate, n.rules.PrivateNetworks, n.rules.AllowAddresses = false, nil, nil
 		return nil
 	}
 	for word := range strings.SplitSeq(text, ",") {
@@ -36,26 +38,38 @@ func (n *Networks) Set(text string) error {
 	return nil
 }
 
-// Append adds a network.
+// isNetwork reports whether a word is what Append takes.
+func isNetwork(word string) bool {
+	_, noNetwork := netip.ParsePrefix(word)
+	_, noAddress := netip.ParseAddr(word)
+	return noNetwork == nil || noAddress == nil
+}
+
+// Append adds a network or an address.
 func (n *Networks) Append(text string) error {
+	if address, err := netip.ParseAddr(text); err == nil {
+		n.rules.AllowPrivate, n.rules.AllowAddresses = false, append(n.rules.AllowAddresses, address.String())
+		return nil
+	}
 	network, err := netip.ParsePrefix(text)
 	if err != nil {
-		return fmt.Errorf("%q: want a network such as 10.1.0.0/16, or nothing for all private networks", text)
+		return fmt.Errorf("%q: want a network such as 10.1.0.0/16, an address, or nothing for all private networks",
+			text)
 	}
 	if network = network.Masked(); network.Addr().Is4In6() {
 		return fmt.Errorf("%s: write the network as IPv4", text)
 	}
 	if what := fetch.Never(network.Addr()); what != "" && network.Bits() > 0 {
-		return fmt.Errorf("%s is %s; name each address that may be fetched with --allow-address", text, what)
+		return fmt.Errorf("%s is %s; name each address that may be fetched", text, what)
 	}
 	n.rules.AllowPrivate = false
 	n.rules.PrivateNetworks = append(n.rules.PrivateNetworks, network.String())
 	return nil
 }
 
-// Replace puts networks in the place of those named.
+// Replace puts networks and addresses in the place of those named.
 func (n *Networks) Replace(texts []string) error {
-	n.rules.AllowPrivate, n.rules.PrivateNetworks = false, nil
+	n.rules.AllowPrivate, n.rules.PrivateNetworks, n.rules.AllowAddresses = false, nil, nil
 	for _, text := range texts {
 		if err := n.Set(text); err != nil {
 			return err
@@ -64,13 +78,15 @@ func (n *Networks) Replace(texts []string) error {
 	return nil
 }
 
-// GetSlice returns the networks named.
-func (n *Networks) GetSlice() []string { return n.rules.PrivateNetworks }
+// GetSlice returns the networks and the addresses named.
+func (n *Networks) GetSlice() []string {
+	return slices.Concat(n.rules.PrivateNetworks, n.rules.AllowAddresses)
+}
 
-// String is true, false, or the networks named.
+// String is true, false, or what is named.
 func (n *Networks) String() string {
-	if len(n.rules.PrivateNetworks) > 0 {
-		return strings.Join(n.GetSlice(), ",")
+	if named := n.GetSlice(); len(named) > 0 {
+		return strings.Join(named, ",")
 	}
 	return fmt.Sprint(n.rules.AllowPrivate)
 }

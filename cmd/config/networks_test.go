@@ -24,15 +24,13 @@ func TestPrivateNetworksAreAllOrThoseNamed(t *testing.T) {
 		{"the last word", "https://a.example/ --allow-private 10.1.0.0/16", false, "[10.1.0.0/16]", "[]", ""},
 		{"several", "--allow-private=10.1.0.0/16,fd12::/64 --allow-private 192.168.7.9/24 https://a.example/", false,
 			"[10.1.0.0/16 fd12::/64 192.168.7.0/24]", "[]", ""},
-		{"addresses one by one", "--allow-private --allow-address 169.254.169.254 --allow-address ::1 " +
-			"https://a.example/",
-			true, "[]", "[169.254.169.254 ::1]", ""},
-		{"link-local is no private network", "--allow-private=169.254.0.0/16", false, "", "", "--allow-address"},
-		{"nor behind a space", "--allow-private 169.254.169.254/32", false, "", "", "--allow-address"},
-		{"a metadata service is none", "--allow-private=fd00:ec2::/32", false, "", "", "--allow-address"},
+		{"addresses one by one", "--allow-private 169.254.169.254 --allow-private=::1 https://a.example/",
+			false, "[]", "[::1 169.254.169.254]", ""},
+		{"link-local is no private network", "--allow-private=169.254.0.0/16", false, "", "", "name each address"},
+		{"nor behind a space", "--allow-private 169.254.169.254/32", false, "", "", "name each address"},
+		{"a metadata service is none", "--allow-private=fd00:ec2::/32", false, "", "", "name each address"},
 		{"a word is none", "--allow-private=home", false, "", "", "want a network"},
 		{"a network without the flag is no seed", "10.1.0.0/16", false, "", "", "seed"},
-		{"a network is no address", "--allow-address 10.1.0.0/16", false, "", "", "want one address"},
 	} {
 		t.Run(c.sentence, func(t *testing.T) {
 			var crawl config.Crawl

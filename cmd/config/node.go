@@ -26,17 +26,17 @@ import (
 
 // Log is what the logging flags say.
 type Log struct {
-	Level  string
-	Format string
+	Level string
+	JSON  bool // also on a terminal
 }
 
 // Register adds the flags; the level that is set already is the default, or info.
 func (l *Log) Register(f *pflag.FlagSet) {
-	f.StringVar(&l.Level, "log-level", cmp.Or(l.Level, "info"), "error, warn, info, debug or trace")
-	f.StringVar(&l.Format, "log-format", "auto", "text, json, or auto: text on a terminal, JSON otherwise")
+	f.StringVar(&l.Level, "log-level", cmp.Or(l.Level, "info"),
+		"error, warn, info, debug or trace; what is logged is text on a terminal, JSON otherwise")
 }
 
-// Logger makes the logger, which writes to standard error.
+// Logger makes the logger, which writes to standard error: text on a terminal, otherwise JSON.
 func (l *Log) Logger() (*logrus.Entry, error) {
 	level, err := logrus.ParseLevel(l.Level)
 	if err != nil {
@@ -45,22 +45,11 @@ func (l *Log) Logger() (*logrus.Entry, error) {
 	logger := logrus.New()
 	logger.SetLevel(level)
 	logger.SetOutput(os.Stderr)
-	format := l.Format
-	if format == "auto" {
-		if format = "json"; term.IsTerminal(int(os.Stderr.Fd())) {
-			format = "text"
-		}
-	}
-	switch format {
-	case "text":
+	logger.SetFormatter(&logrus.JSONFormatter{TimestampFormat: "2006-01-02T15:04:05.000Z07:00"})
+	if !l.JSON && term.IsTerminal(int(os.Stderr.Fd())) {
 		plain := os.Getenv("NO_COLOR") != "" // https://no-color.org
 		logger.SetFormatter(&logrus.TextFormatter{FullTimestamp: true, TimestampFormat: "15:04:05.000",
-			DisableColors: plain,
-			ForceColors:   !plain && runtime.GOOS != "windows" && term.IsTerminal(int(os.Stderr.Fd()))})
-	case "json":
-		logger.SetFormatter(&logrus.JSONFormatter{})
-	default:
-		return nil, Usage("--log-format %q: want text, json or auto", l.Format)
+			DisableColors: plain, ForceColors: !plain && runtime.GOOS != "windows"})
 	}
 	return logrus.NewEntry(logger), nil
 }
@@ -218,8 +207,6 @@ const DefaultConnections = 256
 // Work is what the flags say of a slave.
 type Work struct {
 	Connections int
-	Parsers     int
-	BodyMemory  Bytes
 	WARCPrefix  string
 	WARCSize    Bytes
 	Compression warc.Compression
@@ -231,9 +218,6 @@ type Work struct {
 // Register adds the flags.
 func (w *Work) Register(f *pflag.FlagSet) {
 	f.IntVar(&w.Connections, "connections", DefaultConnections, "hosts asked at once by this slave")
-	f.IntVar(&w.Parsers, "parsers", 0, "pages parsed at once; 0 is one for each processor")
-	f.Var(&w.BodyMemory, "body-memory",
-		"what all fetches together may hold of bodies above 256 KiB; others wait (default 64MiB beside one largest)")
 	f.StringVar(&w.WARCPrefix, "warc-prefix", "henro", "first part of the names of WARC files")
 	w.WARCSize = 1e9
 	f.Var(&w.WARCSize, "warc-size", "a WARC file is closed and another begun at this size")
@@ -277,8 +261,6 @@ func (w *Work) Check() error {
 	switch {
 	case w.Connections < 1 || w.Connections > 100_000:
 		return Usage("--connections %d: want 1 to 100000", w.Connections)
-	case w.Parsers < 0:
-		return Usage("--parsers %d: want 0 or more", w.Parsers)
 	case len(w.DedupFrom) > 0 && !w.Dedup:
 		return Usage("--dedup-from needs --dedup")
 	case w.WARCSize < 1<<20:
@@ -292,8 +274,7 @@ func (w *Work) Check() error {
 // Options makes the options of a slave that archives into DIR/warc, which is made.
 func (w *Work) Options(dir string) (slave.Options, error) {
 	o := slave.DefaultOptions()
-	o.Connections, o.Parsers, o.Version = w.Connections, w.Parsers, buildVersion
-	o.BodyMemory, o.Metadata = int64(w.BodyMemory), w.Metadata
+	o.Connections, o.Version, o.Metadata = w.Connections, buildVersion, w.Metadata
 	a := &o.Archive.Writer
 	a.Dir, a.Prefix, a.MaxFile = filepath.Join(dir, "warc"), w.WARCPrefix, int64(w.WARCSize)
 	a.Records.Compression = w.Compression

@@ -18,8 +18,6 @@ func (t *Traces) Register(f *pflag.FlagSet) {
 	f.StringVar(&t.o.Endpoint, "otlp-endpoint", d.Endpoint,
 		"tell visits as traces to the OpenTelemetry collector at `URL`, OTLP over HTTP: http://127.0.0.1:4318; "+
 			"empty: nowhere")
-	f.IntVar(&t.o.Every, "otlp-every", d.Every,
-		"with --otlp-endpoint: one URL in so many, the same number on every node")
 }
 
 // Check says what makes no sense.

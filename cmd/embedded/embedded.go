@@ -61,7 +61,6 @@ func (s *Settings) Start(ctx context.Context, flags *pflag.FlagSet, seeds []mast
 	if err := cmp.Or(s.Work.Check(), s.Run.CheckProgress(), s.Run.Traces.Check()); err != nil {
 		return none, err
 	}
-	s.Crawl.Resume(flags, &o)
 	endNames, err := s.Crawl.Names(&o)
 	if err != nil {
 		return none, err

@@ -98,7 +98,6 @@ func (f *flags) lead(cmd *cobra.Command, arguments []string) error {
 	if err != nil {
 		return err
 	}
-	f.crawl.Resume(cmd.Flags(), &o)
 	endNames, err := f.crawl.Names(&o)
 	if err != nil {
 		return err

@@ -311,7 +311,7 @@ func TestEveryToolNamesTheSameCause(t *testing.T) {
 	o.Fetch.MaxBody = 64 << 10
 	o.Hosts.Retries, o.Hosts.RetryWait, o.Hosts.Politeness.Floor = 0, 10*time.Millisecond, 0
 	e := &embedded.Crawl{Options: o, Log: logrus.NewEntry(logger),
-		Work: config.Work{Connections: 64, Parsers: 2, WARCPrefix: "test", WARCSize: 1 << 30}}
+		Work: config.Work{Connections: 64, WARCPrefix: "test", WARCSize: 1 << 30}}
 	var urls []string
 	plant := func(raw string, depth int) {
 		seed, err := config.ParseSeed(raw, depth)

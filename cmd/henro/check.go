@@ -148,7 +148,7 @@ func check(out io.Writer, bar *bar, dir string) error {
 		fmt.Fprintln(out, "no WARC files are here: henro collect brings those of slaves")
 	} else if !settings.ArchivesAll && s.Visited > 0 {
 		fmt.Fprintln(out, "captured pages were not looked for: the crawl left some out of its archive "+
-			"(--lang, --mime, --obey, --obey-noindex), or an older henro began it")
+			"(--lang, --mime, --obey), or an older henro began it")
 	}
 	advice := "the state is damaged: restore a backup, or begin again with the same seeds"
 	if len(report.Problems) == 0 {

@@ -48,7 +48,7 @@ func crawlOf(t *testing.T, dir string, web *fakeweb.Web, depth int, change func(
 	t.Cleanup(actortest.Outlive)
 	return &embedded.Crawl{
 		Options: o,
-		Work:    config.Work{Connections: 64, Parsers: 2, WARCPrefix: "test", WARCSize: 1 << 30, Dedup: true},
+		Work:    config.Work{Connections: 64, WARCPrefix: "test", WARCSize: 1 << 30, Dedup: true},
 		Seeds:   seeds, Log: quietLog(), Dial: web.DialContext,
 	}
 }

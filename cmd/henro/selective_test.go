@@ -97,12 +97,12 @@ func TestWhatIsArchivedAndWhatIsFollowed(t *testing.T) {
 		{"noindex is archived unless asked", map[string]string{"/": `<a href=/a>a</a>`,
 			"/a": `<meta name=robots content=noindex><a href=/b>b</a>`, "/b": "x"},
 			nil, []string{"/a", "/b"}, []string{"/", "/a", "/b"}, nil},
-		{"with --obey-noindex it is followed and not archived", map[string]string{
+		{"with --obey noindex it is followed and not archived", map[string]string{
 			"/":  `<a href=/a>a</a> <a href=/c>c</a> <a href=/d>d</a>`,
 			"/a": `<meta name=robots content=noindex><a href=/b>b</a>`, "/b": "x",
 			"/c": "Content-Type: text/html\nX-Robots-Tag: noindex\n\nx",
 			"/d": "Content-Type: text/html\nX-Robots-Tag: otherbot: noindex\n\nx",
-		}, func(o *master.Options) { o.Fetch.ObeyNoindex = true }, []string{"/a", "/b", "/c", "/d"},
+		}, func(o *master.Options) { o.Fetch.Obey = []string{"noindex"} }, []string{"/a", "/b", "/c", "/d"},
 			[]string{"/", "/b", "/d"}, map[admission.Reason]int{admission.NoIndex: 2}},
 
 		{"what publishers ask is no rule unless it is obeyed", reserving,
@@ -124,7 +124,7 @@ func TestWhatIsArchivedAndWhatIsFollowed(t *testing.T) {
 
 		{"nofollow is followed unless asked", map[string]string{"/": `<a rel=nofollow href=/a>a</a>`, "/a": "x"},
 			nil, []string{"/a"}, []string{"/", "/a"}, nil},
-		{"with --obey-nofollow it is not, whoever says it", map[string]string{
+		{"with --obey nofollow it is not, whoever says it", map[string]string{
 			"/": `<a rel="ugc nofollow" href=/a>a</a> <a href=/b>b</a> <a href=/c>c</a> <a href=/d>d</a>`, "/a": "x",
 			"/b": `<meta name=robots content=nofollow><a href=/b1>b</a>`, "/b1": "x",
 			"/c": "Content-Type: text/html\nX-Robots-Tag: nofollow\n\n<a href=/c1>c</a>", "/c1": "x", "/d": "x",

@@ -67,7 +67,7 @@ func crawlAt(t *testing.T, dir string, handler http.Handler, change func(*master
 	o.Fetch.UserAgent = config.UserAgent("test@example.org")
 	change(&o)
 	e := &embedded.Crawl{Options: o, Log: quietLog(), Dial: listener.dial,
-		Work: config.Work{Connections: 8, Parsers: 2, WARCPrefix: "test", WARCSize: 1 << 30}}
+		Work: config.Work{Connections: 8, WARCPrefix: "test", WARCSize: 1 << 30}}
 	for _, raw := range seeds {
 		seed, err := config.ParseSeed(raw, o.Depth)
 		if err != nil {

@@ -50,7 +50,7 @@ func TestEveryClassHasItsKinds(t *testing.T) {
 		t.Errorf("there are kinds of %s only", seen)
 	}
 	for _, k := range []outlink.Kind{outlink.Anchor, outlink.Area, outlink.Link, outlink.Refresh, outlink.Redirect,
-		outlink.Form, outlink.Other, outlink.Data, outlink.Preview, outlink.Unknown} {
+		outlink.Form, outlink.Other, outlink.Preview, outlink.Unknown} {
 		if every.Has(k) {
 			t.Errorf("%s is taken for a requisite", k)
 		}

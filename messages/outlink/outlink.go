@@ -34,7 +34,6 @@ const (
 	CSS      Kind = 39 // url() in a style, but for fonts
 	// named, but not loaded by a browser that runs scripts: cite, longdesc, prefetch, in noscript …
 	Other      Kind = 40
-	Data       Kind = 41 // what linked data (JSON-LD) names
 	Font       Kind = 42 // url() in @font-face
 	Manifest   Kind = 43 // link rel=manifest
 	Fetch      Kind = 44 // preload as=fetch: data that a script will ask for
@@ -55,7 +54,7 @@ var names = map[Kind]string{
 	Redirect: "redirect", Header: "header", Sitemap: "sitemap", Feed: "feed", Part: "part", Alias: "alias",
 	Image:  "image",
 	Script: "script", Style: "style",
-	Media: "media", Object: "object", Form: "form", Icon: "icon", CSS: "css", Other: "other", Data: "data",
+	Media: "media", Object: "object", Form: "form", Icon: "icon", CSS: "css", Other: "other",
 	Font: "font", Manifest: "manifest", Fetch: "fetch", Preview: "preview", Hub: "hub", Self: "self",
 }
 

@@ -27,9 +27,7 @@ type Options struct {
 	MaxTitle  int  // bytes of the title and of the language. Default 512
 	MaxText   int  // bytes of main text; 0 leaves the text out. Default 131,072
 	Fragments bool // keep links that only name a place in the page ("#top"). Off: they are no links to another page
-	// take what scripts of linked data (JSON-LD) name, as links of kind outlink.Data. Off: browsers fetch nothing of it
-	JSONLD bool
-	XML    bool // the page is application/xhtml+xml: "<script/>" is closed
+	XML       bool // the page is application/xhtml+xml: "<script/>" is closed
 }
 
 // DefaultOptions are the bounds named in Options.

@@ -341,8 +341,7 @@ func FuzzScan(f *testing.F) {
 	f.Add([]byte(`<script type="application/ld+json">{"url":"\u002f\ud83d\ude00","sameAs":[["/a",{"@id":"\\`), false)
 	var d Document
 	f.Fuzz(func(t *testing.T, html []byte, xml bool) {
-		o := Options{MaxLinks: 20, MaxRef: 100, MaxAnchor: 20, MaxTitle: 30, MaxText: 200, XML: xml, Fragments: xml,
-			JSONLD: true}
+		o := Options{MaxLinks: 20, MaxRef: 100, MaxAnchor: 20, MaxTitle: 30, MaxText: 200, XML: xml, Fragments: xml}
 		before := bytes.Clone(html)
 		d.Scan(html, o)
 		if !bytes.Equal(before, html) {

@@ -6,6 +6,8 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"unicode/utf16"
+	"unicode/utf8"
 
 	"henro/messages/outlink"
 	"henro/slave/mediatype"
@@ -462,4 +464,55 @@ func isCondition(word []byte) bool {
 		return true
 	}
 	return false
+}
+
+// unescapeJSON is a string without its escapes, of which JavaScript and JSON have the same.
+func unescapeJSON(b []byte) []byte {
+	out := make([]byte, 0, len(b))
+	for i := 0; i < len(b); i++ {
+		if b[i] != '\\' || i+1 == len(b) {
+			out = append(out, b[i])
+			continue
+		}
+		i++
+		switch b[i] {
+		case 'b', 'f', 'n', 'r', 't':
+			out = append(out, ' ') // none has a place in an address
+		case 'u':
+			r, ok := hex4(b[i+1:])
+			if !ok {
+				continue
+			}
+			i += 4
+			if utf16.IsSurrogate(r) && i+2 < len(b) && b[i+1] == '\\' && b[i+2] == 'u' {
+				if low, ok := hex4(b[i+3:]); ok {
+					if both := utf16.DecodeRune(r, low); both != utf8.RuneError {
+						r = both
+						i += 6
+					}
+				}
+			}
+			out = utf8.AppendRune(out, r)
+		default:
+			out = append(out, b[i])
+		}
+	}
+	return out
+}
+
+func hex4(b []byte) (r rune, ok bool) {
+	if len(b) < 4 {
+		return 0, false
+	}
+	for _, c := range b[:4] {
+		switch {
+		case c >= '0' && c <= '9':
+			r = r<<4 | rune(c-'0')
+		case c|0x20 >= 'a' && c|0x20 <= 'f':
+			r = r<<4 | rune(c|0x20-'a'+10)
+		default:
+			return 0, false
+		}
+	}
+	return r, true
 }

@@ -176,11 +176,8 @@ func (d *Document) element(name []byte, end int, selfClosing bool) int {
 		if selfClosing && d.o.XML {
 			return end
 		}
-		data := d.o.JSONLD && d.isLinkedData()
 		after := d.script(end)
-		if data {
-			d.jsonLD(d.html[end:after])
-		} else if kind != noScript {
+		if kind != noScript {
 			d.inline(d.html[end:after], kind)
 		}
 		return after

@@ -12,9 +12,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"regexp"
 	"slices"
-	"strconv"
 	"strings"
 	"syscall"
 	"time"
@@ -75,7 +73,7 @@ func (n *node) amongMasters() (arguments []string) {
 			arguments = append(arguments, "--join", netip.AddrPortFrom(m.lan, gossipPort).String())
 		}
 	}
-	arguments = append(arguments, "--log-level", "debug", "--log-format", "text") // whose times have milliseconds
+	arguments = append(arguments, "--log-level", "debug")
 	if leads {
 		arguments = append(arguments, "--masters", netip.AddrPortFrom(n.lan, groupPort).String())
 	}
@@ -145,11 +143,6 @@ func (n *node) lines() []string {
 	return all
 }
 
-var (
-	logged = regexp.MustCompile(`^time="([0-9:.]+)" level=(\w+) msg="?(leading|host lent|facts stored)"?`)
-	field  = regexp.MustCompile(` (host|slave|lease|term|seq|visits)="?([^" ]*)`)
-)
-
 // said is a line of a master's log that tells of a lead, or of a lease.
 type said struct {
 	verdict.Step
@@ -161,39 +154,19 @@ type said struct {
 
 // read reads a line.
 func (s *said) read(line string) bool {
-	found := logged.FindStringSubmatch(line)
-	if found == nil {
+	var of struct {
+		Time             time.Time
+		Level, Msg       string
+		Host, Slave      string
+		Lease, Term, Seq uint64
+		Visits           int
+	}
+	if err := json.Unmarshal([]byte(line), &of); err != nil ||
+		!slices.Contains([]string{"leading", "host lent", "facts stored"}, of.Msg) {
 		return false
 	}
-	clock, err := time.ParseInLocation("15:04:05.000", found[1], time.Local)
-	if err != nil {
-		return false
-	}
-	now := time.Now()
-	at := time.Date(now.Year(), now.Month(), now.Day(), clock.Hour(), clock.Minute(), clock.Second(),
-		clock.Nanosecond(), time.Local)
-	if at.After(now.Add(time.Hour)) { // it was before midnight
-		at = at.AddDate(0, 0, -1)
-	}
-	*s = said{leads: found[3] == "leading", lends: found[3] == "host lent", first: found[2] == "info"}
-	s.At = at
-	for _, f := range field.FindAllStringSubmatch(line, -1) {
-		number, _ := strconv.ParseUint(f[2], 10, 64)
-		switch f[1] {
-		case "host":
-			s.Host = f[2]
-		case "slave":
-			s.slave = f[2]
-		case "lease":
-			s.Lease = number
-		case "term":
-			s.Term = number
-		case "seq":
-			s.Seq = number
-		case "visits":
-			s.Visits = int(number)
-		}
-	}
+	*s = said{leads: of.Msg == "leading", lends: of.Msg == "host lent", first: of.Level == "info", slave: of.Slave}
+	s.At, s.Host, s.Lease, s.Term, s.Seq, s.Visits = of.Time, of.Host, of.Lease, of.Term, of.Seq, of.Visits
 	return true
 }
 
@@ -639,7 +612,7 @@ func (t *trial) judgeGroup() error {
 	}
 	late := 0
 	for _, s := range t.slaves {
-		late += strings.Count(s.Log(), `msg="nothing is taken from the master of another term"`)
+		late += strings.Count(s.Log(), `"msg":"nothing is taken from the master of another term"`)
 	}
 	t.note("slaves heard %d times from a master of another term", late)
 	if late == 0 && t.what.name == "lead-late" {
@@ -649,7 +622,7 @@ func (t *trial) judgeGroup() error {
 		for _, m := range t.masters {
 			m.heard = 0
 			for _, line := range m.lines() {
-				if strings.Contains(line, "level=error") {
+				if strings.Contains(line, `"level":"error"`) {
 					return fmt.Errorf("%s: a move in order is no error: %s", m.name, line)
 				}
 			}

@@ -35,6 +35,7 @@ type member struct {
 type work struct {
 	dir    string
 	flags  []string // of henro-master, besides --dir
+	tasks  int      // URLs of a task of the thesis; 0: of another crawl
 	slaves int
 	share  int           // masters that share the crawl; 0: one alone
 	flush  time.Duration // what a slave has reported is counted after so long
@@ -96,6 +97,9 @@ func (w *work) options() (master.Options, error) {
 	o, err := crawl.Options(flags)
 	o.Name, o.Boot = "master", cluster.NewBoot()
 	o.Partition.FlushAge = w.flush
+	if w.tasks > 0 { // as the thesis has it
+		o.TaskURLs, o.Hosts.Admission.MaxRedirects = w.tasks, 0
+	}
 	return o, err
 }
 
@@ -103,13 +107,14 @@ func (c *crew) hireSlave(name string, w *work, log *logrus.Entry) error {
 	var work config.Work
 	flags := pflag.NewFlagSet("slave", pflag.ContinueOnError)
 	work.Register(flags)
-	if err := flags.Parse([]string{"--connections", "1", "--parsers", "1"}); err != nil {
+	if err := flags.Parse([]string{"--connections", "1"}); err != nil {
 		return err
 	}
 	o, err := work.Options(filepath.Join(w.dir, name))
 	if err != nil {
 		return err
 	}
+	o.Parsers = 1
 	m := member{system: floor.NewSystem(name, log, floor.SystemOptions{})}
 	peers := loopback(name, c.joined[0].Node.Self().GossipAddress)
 	var at *config.Joined

@@ -200,9 +200,9 @@ func (o *Options) run(ctx context.Context, s setting, repeat int) (got sample, e
 		return got, err
 	}
 	flags := []string{
-		"--frontier", "thesis", "--task-urls", fmt.Sprint(s.tasks), "--depth", fmt.Sprint(s.depth),
-		"--stop-after", "1", "--max-redirects", "0", "--requisites", "off",
-		"--scope", "any", "--allow-private", "--delay", "0", "--retries", "0", "--partitions", "4",
+		"--frontier", "thesis", "--depth", fmt.Sprint(s.depth),
+		"--stop-after", "1", "--requisites", "off",
+		"--scope", "any", "--allow-private", "--delay", "0", "--retries", "0",
 		"--page-budget", "40", "--fetch-timeout", o.scaled(time.Minute).String(),
 	}
 	for _, at := range listening.Resolve() {
@@ -219,7 +219,7 @@ func (o *Options) run(ctx context.Context, s setting, repeat int) (got sample, e
 		}
 	}()
 	for i := range s.masters {
-		c, failed := hire(ctx, work{dir: filepath.Join(dir, fmt.Sprint(i+1)), flags: flags,
+		c, failed := hire(ctx, work{dir: filepath.Join(dir, fmt.Sprint(i+1)), flags: flags, tasks: s.tasks,
 			slaves: s.slaves, share: s.share, flush: o.scaled(5 * time.Second)}, silent)
 		if failed != nil {
 			return got, failed

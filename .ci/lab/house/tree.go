@@ -326,6 +326,15 @@ func (t *tree) largest(n int, by func(*kind) int) []*kind {
 	return t.kinds[:min(n, len(t.kinds))]
 }
 
+// fields counts those of a struct of the product.
+func (t *tree) fields(name string) int {
+	i := slices.IndexFunc(t.kinds, func(k *kind) bool { return k.name == name })
+	if i < 0 {
+		return 0
+	}
+	return t.kinds[i].fields
+}
+
 // receiver is the type of a method with a dot behind it, nothing for a function.
 func receiver(fn *ast.FuncDecl) string {
 	if fn.Recv == nil {

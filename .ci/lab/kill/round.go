@@ -123,7 +123,7 @@ func (r *round) serve() (err error) {
 	r.flags = []string{
 		"--allow-private", "--delay", r.o.delay.String(), "--lease", r.o.lease.String(), "--depth", fmt.Sprint(depth),
 		"--retry-wait", "1s",
-		"--partitions", "4", "--page-budget", "40", "--seeds", seeds, "--log-level", "debug", "--dir", r.path("crawl"),
+		"--page-budget", "40", "--seeds", seeds, "--log-level", "debug", "--dir", r.path("crawl"),
 	}
 	for _, line := range r.listening.Resolve() {
 		r.flags = append(r.flags, "--resolve", line)

@@ -188,7 +188,7 @@ func (l *lab) commands(dir string) [][]string {
 	if l.name != "crawl" {
 		archive[5] = "gzip"
 	}
-	crawl := append(strings.Fields("--listen-http off --allow-private --delay 30ms --partitions 2 --requisites off"),
+	crawl := append(strings.Fields("--listen-http off --allow-private --delay 30ms --requisites off"),
 		"--depth", fmt.Sprint(depth))
 	for _, line := range l.listening.Resolve() {
 		crawl = append(crawl, "--resolve", line)
