@@ -305,8 +305,8 @@ check_metadata() {
 		http://168.63.129.16/ http://[::ffff:169.254.169.254]/ http://[64:ff9b::a9fe:a9fe]/ http://[2002:a9fe:a9fe::1]/ http://224.0.0.1/
 		http://[ff02::1]/ http://255.255.255.255/ http://0.0.0.0:17671/ http://192.0.0.192/ http://127.0.0.2:17671/" --allow-private
 	holds "metadata: --allow-private opens none of 14 addresses" connected "127.0.0.1 127.0.0.2 "
-	private "http://0.0.0.0:17671/ http://224.0.0.1/" --allow-private --allow-address 0.0.0.0
-	holds "metadata: --allow-address opens what it names" connected "0.0.0.0 127.0.0.1 "
+	private "http://0.0.0.0:17671/ http://224.0.0.1/" --allow-private 127.0.0.1/32 --allow-private 0.0.0.0
+	holds "metadata: --allow-private ADDRESS opens what it names" connected "0.0.0.0 127.0.0.1 "
 	private "http://127.0.0.2:17671/" --allow-private 127.0.0.1/32
 	holds "metadata: --allow-private NETWORK opens that network only" connected "127.0.0.1 "
 	private "http://127.0.0.2:17671/" --allow-private=127.0.0.0/24

@@ -403,8 +403,10 @@ func (m *masters) attendGroup(ctx context.Context, l *consensus.Leadership,
 					return
 				}
 				ctx = context.WithoutCancel(ctx)
-			case <-m.group.Elected(): // also after the member has failed, of which run is told
-				if !l.Leads() { // it may be the news of this very lead
+			case leads := <-m.group.Elected(): // also after the member has failed, of which run is told
+				// True may be the news of this very lead. False is of its end, although Raft may say for a moment more
+				// that it lasts.
+				if !leads || !l.Leads() {
 					depose(errDeposed)
 					return
 				}

@@ -151,7 +151,7 @@ func TestAMasterThatLeadsAndCannotApplyEnds(t *testing.T) {
 			t.Errorf("it ended with %v, after %v", end, err)
 		}
 	case <-time.After(time.Minute):
-		t.Fatal("it goes on")
+		t.Fatalf("it goes on, after %v", err)
 	}
 }
 
