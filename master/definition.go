@@ -124,8 +124,8 @@ func (d *Definition) Deepen(depth int) {
 	}
 }
 
-// seeds are the seeds as URLs.
-func (d *Definition) seeds() ([]Seed, error) {
+// ParsedSeeds are the seeds as URLs.
+func (d *Definition) ParsedSeeds() ([]Seed, error) {
 	seeds := make([]Seed, 0, len(d.Seeds))
 	for _, kept := range d.Seeds {
 		url, err := weburl.Parse(kept.URL)
@@ -139,7 +139,7 @@ func (d *Definition) seeds() ([]Seed, error) {
 
 // Rules are the rules of what belongs to the crawl.
 func (d *Definition) Rules() (*scope.Rules, error) {
-	seeds, err := d.seeds()
+	seeds, err := d.ParsedSeeds()
 	if err != nil {
 		return nil, err
 	}
@@ -209,7 +209,7 @@ func rulesOf(m *Settings) (string, error) {
 // judgeAgain puts the links of all known pages down to be judged anew, and gives the seeds the depth that they have
 // now. It may be done twice.
 func (d *definition) judgeAgain(state *store.State) error {
-	seeds, err := d.seeds()
+	seeds, err := d.ParsedSeeds()
 	if err != nil {
 		return err
 	}

@@ -50,7 +50,7 @@ func newTasks(o *Options, state *store.State, rules *scope.Rules) *tasks {
 // begin takes in what earlier runs have left: seeds that were not drawn, and links.
 func (t *tasks) begin() error {
 	if t.o.defined != nil {
-		seeds, err := t.o.defined.seeds()
+		seeds, err := t.o.defined.ParsedSeeds()
 		if err != nil {
 			return err
 		}

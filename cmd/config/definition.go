@@ -36,7 +36,7 @@ func (c *Crawl) Define(flags *pflag.FlagSet, follow bool, say func(line string))
 		}
 	}
 	secrets := d.Secrets
-	s := settling{d, follow, say}
+	s := settling{d, follow && d.Judged != "", say} // a crawl that is not known yet is as it is given
 	flags.VisitAll(func(f *pflag.Flag) {
 		if from := f.Annotations[sourceOf]; len(from) > 0 && from[0] == kept && err == nil { // an earlier Define
 			f.Changed, f.Annotations = false, nil

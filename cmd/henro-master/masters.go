@@ -368,6 +368,9 @@ func (m *masters) goOn(founded bool, run master.Run) (o master.Options, endNames
 	if err == nil {
 		o, err = m.crawl.Options(m.given)
 	}
+	if err == nil && len(o.Definition.Seeds) > 0 { // those that this process was given may lie at another depth
+		m.seeds, err = o.Definition.ParsedSeeds()
+	}
 	if err == nil {
 		endNames, err = m.crawl.Names(&o)
 	}

@@ -123,6 +123,34 @@ func TestAMasterElectedAtTheEndEnds(t *testing.T) {
 	}
 }
 
+// TestAStandbyGoesOnWithTheCrawlsSeeds, at their depths, and not with those that it was given.
+func TestAStandbyGoesOnWithTheCrawlsSeeds(t *testing.T) {
+	m := newMasters(t, func(*master.Options) {})
+	m.masters.Standby, m.crawl.Dir = true, m.o.Dir
+	if err := m.given.Parse([]string{"--depth", "7"}); err != nil {
+		t.Fatal(err)
+	}
+	if err := m.crawl.Define(m.given, true, func(string) {}); err != nil || m.crawl.Depth != 7 {
+		t.Errorf("before it knows the crawl its depth is %d, %v", m.crawl.Depth, err)
+	}
+	kept := `{"version":1,"seeds":[{"url":"http://a.test/","depth":5}],"settings":{"depth":["5"]},"judged":"x"}`
+	if err := os.WriteFile(filepath.Join(m.o.Dir, "crawl.json"), []byte(kept), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	var err error
+	if m.seeds, err = m.crawl.Seeds([]string{"http://a.test/", "http://b.test/"}, nil); err != nil {
+		t.Fatal(err)
+	}
+	o, end, err := m.goOn(false, master.Run{Begun: time.Now()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	end()
+	if len(m.seeds) != 1 || m.seeds[0].URL.String() != "http://a.test/" || m.seeds[0].Depth != 5 || o.Depth != 5 {
+		t.Errorf("it goes on with the seeds %v and depth %d", m.seeds, o.Depth)
+	}
+}
+
 // TestAMasterThatLeadsAndCannotApplyEnds, as one does whose disk is full: it would follow, and hear nobody. It leads
 // although the news that it was elected are over, as for one that was elected again while it ended; and it begins a run
 // after one that was over before this process began, of which its copy learns when it is elected.
