@@ -115,6 +115,20 @@ func (d *Definition) Change(c SettingChange) {
 	d.Changes = append(d.Changes[max(0, len(d.Changes)+1-changesKept):], c)
 }
 
+// addMissing adds those seeds that are not there at any depth.
+func (d *Definition) addMissing(seeds []KeptSeed) {
+	known := make(map[string]bool, len(d.Seeds))
+	for _, seed := range d.Seeds {
+		known[seed.URL] = true
+	}
+	d.Seeds = slices.Clip(d.Seeds)
+	for _, seed := range seeds {
+		if !known[seed.URL] {
+			d.Seeds = append(d.Seeds, seed)
+		}
+	}
+}
+
 // Deepen gives the crawl another depth, and the seeds that had the one before.
 func (d *Definition) Deepen(depth int) {
 	for i := range d.Seeds {
@@ -172,6 +186,7 @@ func openDefinition(o *Options, state *store.State, settings *Settings) (*defini
 	d := &definition{o: o, Definition: *before}
 	if o.Definition != nil {
 		d.Definition = *o.Definition
+		d.addMissing(before.Seeds) // planted since it was made, when a crawl goes on in one process
 	}
 	rules, err := rulesOf(settings)
 	if err != nil {

@@ -6,6 +6,8 @@ import (
 	"reflect"
 	"strings"
 	"testing"
+
+	"henro/messages/weburl"
 )
 
 // A crawl that was begun when crawl.json had the settings in force alone goes on with its seeds and its depth.
@@ -40,6 +42,38 @@ func TestADefinitionThatIsNoneIsRefused(t *testing.T) {
 		}
 		if _, err := ReadDefinition(dir); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v", text, err)
+		}
+	}
+}
+
+// TestACrawlThatIsStartedAgainInItsProcessKnowsItsSeeds, as a master does that founds a group: it was told what the
+// crawl is before it planted them. Else links that are judged before they are planted again are out of scope.
+func TestACrawlThatIsStartedAgainInItsProcessKnowsItsSeeds(t *testing.T) {
+	o := DefaultOptions()
+	o.Dir = t.TempDir()
+	given, err := ReadDefinition(o.Dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	o.Definition = given
+	settings := SettingsOf(&o)
+	d, err := openDefinition(&o, nil, &settings)
+	if err != nil {
+		t.Fatal(err)
+	}
+	url, err := weburl.Parse("http://a.example/")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := d.keep([]Seed{{URL: url, Depth: 4}}); err != nil {
+		t.Fatal(err)
+	}
+	for range 2 {
+		if d, err = openDefinition(&o, nil, &settings); err != nil {
+			t.Fatal(err)
+		}
+		if want := []KeptSeed{{"http://a.example/", 4}}; !reflect.DeepEqual(d.Seeds, want) {
+			t.Errorf("its seeds are %v", d.Seeds)
 		}
 	}
 }
