@@ -14,7 +14,7 @@ import (
 	"go.uber.org/goleak"
 
 	"henro"
-	"henro/slave/fakeweb"
+	"henro/cmd/fakeweb"
 )
 
 func TestAMistakeSaysWhatToDoAndTouchesNothing(t *testing.T) {

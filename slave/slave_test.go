@@ -18,7 +18,7 @@ import (
 	"henro/actors/floor"
 	"henro/messages"
 	"henro/messages/weburl"
-	"henro/slave/fakeweb"
+	"henro/cmd/fakeweb"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }

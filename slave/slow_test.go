@@ -6,7 +6,7 @@ import (
 
 	"henro/actors/actortest"
 	"henro/messages"
-	"henro/slave/fakeweb"
+	"henro/cmd/fakeweb"
 )
 
 // TestAHostThatTurnsOutSlowIsGivenItsRestWithinTheLease: (S/C)·e after each request (10); a rest that would outlast the

@@ -7,7 +7,7 @@ import (
 
 	"henro/actors/actortest"
 	"henro/messages"
-	"henro/slave/fakeweb"
+	"henro/cmd/fakeweb"
 )
 
 // rival is a master that says what it claims.

@@ -24,6 +24,6 @@ fi
 
 cd "$root"
 mkdir "$dir/bin"
-go build -o "$dir/bin/" ./cmd/henro ./cmd/henro-master ./cmd/henro-slave
+go build -o "$dir/bin/" ./cmd/henro ./cmd/henro-master ./cmd/henro-slave ./.ci/lab/fakeweb
 go build -modfile=.ci/tools.mod -o "$dir/browser" ./.ci/lab/browser
 "$dir/browser" -bin "$dir/bin" -dir "$dir" -axe "$dir/node_modules/axe-core/axe.min.js" -screenshots "${SCREENSHOTS:-}" -screens "${SCREENS:-}"

@@ -24,7 +24,7 @@ mkdir -p "$dir/tools"
 cp "$lab"/archive/*.mjs "$lab/archive/package.json" "$dir/tools"
 [ -d "$dir/tools/node_modules" ] || (cd "$dir/tools" && npm install --silent --no-fund --no-audit --ignore-scripts --no-package-lock)
 cd "$lab/../.."
-go build -o "$dir/bin/" ./cmd/henro ./.ci/lab/dedup
+go build -o "$dir/bin/" ./cmd/henro ./.ci/lab/fakeweb ./.ci/lab/dedup
 PORT=${PORT:-8080} bash "$lab/docs.sh" up "$dir/sites"
 mapfile -t flags <"$dir/sites/flags.txt"
 of=$(echo "${HOSTS:-.}" | tr ' ' '|')
@@ -43,7 +43,7 @@ crawl docs-again "${docs[@]}" --dedup-from "$dir/docs-with/warc"
 
 serve() { # FLAG…
 	[ -z "$web" ] || { kill "$web"; wait "$web" || true; }
-	"$dir/bin/henro" fakeweb --pareto 0 --page-bytes 8192 --crawl-delays 0 --folder "$dir/web" "$@" >"$dir/web.log" &
+	"$dir/bin/fakeweb" --pareto 0 --page-bytes 8192 --crawl-delays 0 --folder "$dir/web" "$@" >"$dir/web.log" &
 	web=$!
 	until grep -q '^ready' "$dir/web.log"; do sleep 0.1; done
 	mapfile -t made < <(sed 's/^/--resolve=/' "$dir/web/resolve.txt")

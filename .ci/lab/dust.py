@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Compares the URLs that a crawl with --url-rules apply did not visit with the truth of the fakeweb that it crawled.
 
-    dust.py HENRO CRAWL WEB     WEB is the --folder of henro fakeweb, which has twins.txt
+    dust.py HENRO CRAWL WEB     WEB is the --folder of .ci/lab/fakeweb, which has twins.txt
 
 A URL is spared rightly when a page of its host with its text was visited. An oracle that knows from the start which differences change nothing on
 which host visits one URL of each page; where a difference changes some pages, as sort orders do on lookalike hosts, its values are different pages to

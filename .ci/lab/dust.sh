@@ -13,8 +13,8 @@ finish() {
 	rm -rf "$dir"
 }
 trap finish EXIT
-(cd "$lab/../.." && go build -o "$dir/henro" ./cmd/henro)
-"$dir/henro" fakeweb --hosts "$hosts" --domains $((hosts / 5 + 1)) --pages "$pages" --pareto 0 --crawl-delays 0 --dust 0.5 --variants 0.6 --lookalikes 0.4 \
+(cd "$lab/../.." && go build -o "$dir/" ./cmd/henro ./.ci/lab/fakeweb)
+"$dir/fakeweb" --hosts "$hosts" --domains $((hosts / 5 + 1)) --pages "$pages" --pareto 0 --crawl-delays 0 --dust 0.5 --variants 0.6 --lookalikes 0.4 \
 	--aliases 0.1 --mirrors 0.1 --near 0.3 --templates 0.2 --soft-not-found 0.1 --folder "$dir/web" >"$dir/said" &
 web=$!
 for _ in $(seq 600); do grep -q '^ready' "$dir/said" && break; sleep 0.1; done

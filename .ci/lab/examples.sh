@@ -13,9 +13,9 @@ finish() {
 	rm -rf "$dir"
 }
 trap finish EXIT
-go build -o "$dir/bin/" ./cmd/henro
+go build -o "$dir/bin/" ./cmd/henro ./.ci/lab/fakeweb
 PATH=$dir/bin:$PATH
-henro fakeweb --hosts 1 --domains 1 --pareto 0 --pages 100 --redirects 0 --crawl-delays 0 --folder "$dir/web" >"$dir/web.log" &
+fakeweb --hosts 1 --domains 1 --pareto 0 --pages 100 --redirects 0 --crawl-delays 0 --folder "$dir/web" >"$dir/web.log" &
 web=$!
 until grep -q ready "$dir/web.log"; do kill -0 "$web" && sleep 0.1; done
 seed=$(head -n 1 "$dir/web/seeds.txt")

@@ -14,8 +14,8 @@ finish() {
 	rm -rf "$dir"
 }
 trap finish EXIT
-go build -o "$dir/" ./cmd/henro
-"$dir/henro" fakeweb --hosts 20 --pages "${1:-80}" --dead-hosts 0.1 --latency 200ms --latency-spread 1 --folder "$dir/web" >"$dir/out" &
+go build -o "$dir/" ./cmd/henro ./.ci/lab/fakeweb
+"$dir/fakeweb" --hosts 20 --pages "${1:-80}" --dead-hosts 0.1 --latency 200ms --latency-spread 1 --folder "$dir/web" >"$dir/out" &
 web=$!
 until grep -q '^ready' "$dir/out"; do sleep 0.1; done
 mapfile -t resolve < <(sed 's/^/--resolve=/' "$dir/web/resolve.txt")

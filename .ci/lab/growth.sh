@@ -23,7 +23,7 @@ finish() {
 }
 trap finish EXIT
 ulimit -n 20000 2>/dev/null || ulimit -n "$(ulimit -Hn)"
-go build -o "$dir/bin/" ./cmd/henro
+go build -o "$dir/bin/" ./cmd/henro ./.ci/lab/fakeweb
 spent() { # COMMAND…: processor seconds
 	local TIMEFORMAT='%U %S'
 	{ time "$@" >"$dir/answer" 2>&1; } 2>&1 | awk '{ printf "\t%.2f", $1 + $2 }' || {
@@ -57,7 +57,7 @@ watched() { # the crawl goes on, and somebody looks: seconds until it answers, o
 [ -n "${WRITTEN:-}" ] || printf 'what\tpages\tseconds\tpages/s\tus/page\tpeak MB\twritten/page\town MB\tmapped MB\tstate/page\twarc/page\tcheck\tstats\twhy\tstart\tready s\tstatus s\tslowest view\n'
 for pages; do
 	rm -rf "$dir/crawl" "$dir/web" "$dir/out"
-	"$dir/bin/henro" fakeweb --hosts $((pages / 100)) --domains $((pages / 100)) --pages 100 --pareto 0 --cross 0.1 "${page[@]}" \
+	"$dir/bin/fakeweb" --hosts $((pages / 100)) --domains $((pages / 100)) --pages 100 --pareto 0 --cross 0.1 "${page[@]}" \
 		--redirects 0 --crawl-delays 0 --latency-jitter 0 --folder "$dir/web" >"$dir/out" &
 	web=$!
 	until grep -qs '^ready' "$dir/out"; do sleep 0.1; done

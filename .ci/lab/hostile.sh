@@ -22,7 +22,7 @@ finish() {
 	rm -rf "$dir"
 }
 trap finish EXIT
-go build -o "$dir/" ./cmd/henro ./.ci/lab/hostile
+go build -o "$dir/" ./cmd/henro ./.ci/lab/fakeweb ./.ci/lab/hostile
 serve() { # folder, priority, command
 	local folder=$1 priority=$2
 	shift 2
@@ -33,7 +33,7 @@ serve() { # folder, priority, command
 		sleep 0.1
 	done
 }
-serve good 0 "$dir/henro" fakeweb --folder "$dir/good" --hosts 20 --domains 20 --pages 40 --pareto 0 --crawl-delays 0 --latency 20ms
+serve good 0 "$dir/fakeweb" --folder "$dir/good" --hosts 20 --domains 20 --pages 40 --pareto 0 --crawl-delays 0 --latency 20ms
 serve bad 19 "$dir/hostile" "$dir/bad"
 grep hostile "$dir/bad/seeds.txt" >"$dir/hostile.txt"
 awk 'NR==1{print "resolve:"} {print "  - \"" $1 "\""}' "$dir"/{good,bad}/resolve.txt >"$dir/henro.yaml"

@@ -27,8 +27,8 @@ finish() {
 }
 trap finish EXIT
 ulimit -n 20000 2>/dev/null || ulimit -n "$(ulimit -Hn)"
-go build -o "$dir/bin/" ./cmd/henro ./cmd/henro-master ./cmd/henro-slave ./.ci/lab/latency
-"$dir/bin/henro" fakeweb --hosts "$hosts" --domains "$hosts" --pages "$pages" --pareto 0 --cross 0 --redirects 0 \
+go build -o "$dir/bin/" ./cmd/henro ./.ci/lab/fakeweb ./cmd/henro-master ./cmd/henro-slave ./.ci/lab/latency
+"$dir/bin/fakeweb" --hosts "$hosts" --domains "$hosts" --pages "$pages" --pareto 0 --cross 0 --redirects 0 \
 	--crawl-delays 0 --latency "$latency" --latency-jitter 0 --folder "$dir/web" >"$dir/out" &
 web=$!
 until grep -q '^ready' "$dir/out"; do sleep 0.1; done

@@ -22,7 +22,7 @@ finish() {
 	rm -rf "$dir"
 }
 trap finish EXIT
-go build -o "$dir/bin/" ./cmd/henro ./cmd/henro-master ./cmd/henro-slave
+go build -o "$dir/bin/" ./cmd/henro ./.ci/lab/fakeweb ./cmd/henro-master ./cmd/henro-slave
 case $what in
 cost)
 	PORT=${PORT:-8080} bash "$lab/docs.sh" up "$dir/sites"
@@ -31,7 +31,7 @@ cost)
 	python3 "$lab/masters.py" cost "$dir" "${2:-3}" "${MASTERS:-1 3}" "${BEFORE:-}"
 	;;
 soak)
-	"$dir/bin/henro" fakeweb --hosts "${HOSTS:-100}" --domains "${HOSTS:-100}" --pages 5000 --pareto 0 --degree 18 --cross 0.1 --page-bytes 2000 --redirects 0 \
+	"$dir/bin/fakeweb" --hosts "${HOSTS:-100}" --domains "${HOSTS:-100}" --pages 5000 --pareto 0 --degree 18 --cross 0.1 --page-bytes 2000 --redirects 0 \
 		--crawl-delays 0 --folder "$dir/web" >"$dir/out" &
 	web=$!
 	until grep -qs '^ready' "$dir/out"; do sleep 0.1; done

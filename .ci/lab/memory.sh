@@ -16,10 +16,10 @@ finish() {
 trap finish EXIT
 cd "$(dirname "$0")/../.."
 bin=${BIN:-$dir/bin}
-[ -n "${BIN:-}" ] || go build -o "$bin/" ./cmd/henro
+[ -n "${BIN:-}" ] || go build -o "$bin/" ./cmd/henro ./.ci/lab/fakeweb
 mkdir -p "$out"
 
-"$bin/henro" fakeweb --hosts 400 --pages 400 --latency 50ms --addresses 8 --folder "$dir/web" >"$dir/said" 2>&1 &
+"$bin/fakeweb" --hosts 400 --pages 400 --latency 50ms --addresses 8 --folder "$dir/web" >"$dir/said" 2>&1 &
 pids+=($!)
 for _ in $(seq 100); do grep -q ready "$dir/said" && break; sleep 0.1; done
 # A crawl that keeps a timetable rests when all is known; --pages would end it.

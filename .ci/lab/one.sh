@@ -17,8 +17,8 @@ finish() {
 	rm -rf "$dir"
 }
 trap finish EXIT
-go build -o "$dir/bin/" ./cmd/henro ./.ci/lab/loop
-"$dir/bin/henro" fakeweb --hosts 1 --domains 1 --pages "$pages" --pareto 0 --degree 18 --redirects 0 --crawl-delays 0 --folder "$dir/web" >"$dir/out" &
+go build -o "$dir/bin/" ./cmd/henro ./.ci/lab/fakeweb ./.ci/lab/loop
+"$dir/bin/fakeweb" --hosts 1 --domains 1 --pages "$pages" --pareto 0 --degree 18 --redirects 0 --crawl-delays 0 --folder "$dir/web" >"$dir/out" &
 web=$!
 until grep -qs '^ready' "$dir/out"; do sleep 0.1; done
 awk 'NR==1{print "resolve:"} {print "  - \"" $1 "\""}' "$dir/web/resolve.txt" >"$dir/henro.yaml"

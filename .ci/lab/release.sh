@@ -109,6 +109,7 @@ fi
 cp "$dir"/before/henro_*_amd64.deb "$dir/machine/test/old.deb"
 cp "$dir/before/VERSION" "$dir/machine/test/version-before"
 command install -m 755 "$lab/release/inside.sh" "$dir/machine/test/inside.sh"
+CGO_ENABLED=0 go build -C "$root" -o "$dir/machine/test/fakeweb" ./.ci/lab/fakeweb
 cat >"$dir/machine/etc/systemd/system/test.service" <<'U'
 [Unit]
 After=multi-user.target

@@ -20,7 +20,7 @@ finish() {
 	rm -rf "$dir"
 }
 trap finish EXIT
-go build -o "$dir/bin/" ./cmd/henro
+go build -o "$dir/bin/" ./cmd/henro ./.ci/lab/fakeweb
 measure() {
 	if [ -n "${WRITTEN:-}" ]; then
 		python3 "$lab/written.py" "$@"
@@ -30,7 +30,7 @@ measure() {
 }
 round() { # PREFIX FOLDER ETAGS NAME
 	rm -rf "$dir/crawl" "$dir/out"
-	"$dir/bin/henro" fakeweb --hosts "$hosts" --domains "$hosts" --pages "$pages" --pareto 0 --cross 0 --redirects 0 --crawl-delays 0 \
+	"$dir/bin/fakeweb" --hosts "$hosts" --domains "$hosts" --pages "$pages" --pareto 0 --cross 0 --redirects 0 --crawl-delays 0 \
 		--latency-jitter 0 --moving-bars 0 --etags "$3" --folder "$dir/web" >"$dir/out" &
 	web=$!
 	until grep -qs "^ready" "$dir/out"; do sleep 0.1; done

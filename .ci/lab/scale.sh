@@ -14,8 +14,8 @@ finish() {
 	rm -rf "$dir"
 }
 trap finish EXIT
-go build -o "$dir/" ./cmd/...
-"$dir/henro" fakeweb --hosts "$hosts" --domains "$hosts" --pages "$pages" --degree 18 --cross 0.3 --page-bytes 24000 --folder "$dir/web" >"$dir/web.log" &
+go build -o "$dir/" ./cmd/... ./.ci/lab/fakeweb
+"$dir/fakeweb" --hosts "$hosts" --domains "$hosts" --pages "$pages" --degree 18 --cross 0.3 --page-bytes 24000 --folder "$dir/web" >"$dir/web.log" &
 jobs+=($!)
 until grep -q ready "$dir/web.log"; do sleep 0.1; done
 mapfile -t resolve < <(sed 's/^/--resolve=/' "$dir/web/resolve.txt")

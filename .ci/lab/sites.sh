@@ -24,7 +24,7 @@ finish() {
 	rm -rf "$work"
 }
 trap finish EXIT
-go build -o "$work/henro" ./cmd/henro
+go build -o "$work/" ./cmd/henro ./.ci/lab/fakeweb
 export HOME=$work # no settings of the user who runs this
 port=$((20000 + RANDOM % 10000))
 site=http://127.0.0.1:$port
@@ -151,7 +151,7 @@ check "the private key is in nothing that is shown" \
 
 if [ "${1:-}" = live ]; then
 	# Hosts report their changes by IndexNow to a crawl that would come back in an hour at the earliest.
-	"$work/henro" fakeweb --hosts 2 --domains 2 --pages 8 --crawl-delays 0 --changing 1 --change-fastest 5s --change-slowest 20s --folder "$work/web" \
+	"$work/fakeweb" --hosts 2 --domains 2 --pages 8 --crawl-delays 0 --changing 1 --change-fastest 5s --change-slowest 20s --folder "$work/web" \
 		--ping http://127.0.0.1:$((port + 5))/indexnow >/dev/null &
 	pids+=($!)
 	until [ -s "$work/web/resolve.txt" ]; do sleep 0.1; done

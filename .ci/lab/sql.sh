@@ -31,14 +31,14 @@ cp "$lab"/sql/package.json "$lab"/sql/parquet.mjs "$tools"
 [ -d "$tools/node_modules" ] || (cd "$tools" && npm install --silent --no-fund --no-audit --ignore-scripts --no-package-lock)
 if [ ! -e "$dir/truth/links.tsv" ] || [ ! -d "$dir/many/state" ]; then "$lab/crawl.sh" "$dir"; fi
 cd "$root"
-go build -o "$dir/bin/" ./cmd/henro
+go build -o "$dir/bin/" ./cmd/henro ./.ci/lab/fakeweb
 # The crawl by several processes: archive.sh goes on with the other one.
 python3 "$lab/sql/compare.py" "$dir/bin/henro" "$dir/many" "$dir/truth" "$dir/sql" "$tools"
 go run ./.ci/lab/simulate frontier --graph "$dir/sql/graph.graph-txt" --policy fifo 2>&1 >/dev/null | sed -n 1p
 
 echo "--- from a crawl that is running"
 rm -rf "$dir/running" && mkdir "$dir/running"
-"$dir/bin/henro" fakeweb --hosts 20 --pages 100 --folder "$dir/running/web" >"$dir/running/web.log" 2>&1 &
+"$dir/bin/fakeweb" --hosts 20 --pages 100 --folder "$dir/running/web" >"$dir/running/web.log" 2>&1 &
 pids+=($!)
 until grep -q ready "$dir/running/web.log"; do sleep 0.1; done
 mapfile -t flags < <(sed 's/^/--resolve=/' "$dir/running/web/resolve.txt")

@@ -25,7 +25,7 @@ trap 'finish "$@"' EXIT
 . "$lab/apt.sh"
 install python3 python3
 cd "$root"
-go build -o "$dir/bin/" ./cmd/henro ./cmd/henro-master ./cmd/henro-slave
+go build -o "$dir/bin/" ./cmd/henro ./.ci/lab/fakeweb ./cmd/henro-master ./cmd/henro-slave
 
 reliefs=(none stretch delay optimal)
 web=(--hosts 84 --domains 84 --pages 12 --pareto 1.5 --latency 1500ms --latency-spread 0.7 --latency-jitter 0.05 --crawl-delays 0 --changing 1
@@ -44,7 +44,7 @@ for relief in "${reliefs[@]}"; do
 	at=$dir/$relief
 	rm -rf "$at"
 	mkdir -p "$at"
-	"$dir/bin/henro" fakeweb "${web[@]}" --folder "$at/web" >"$at/fakeweb.out" 2>&1 &
+	"$dir/bin/fakeweb" "${web[@]}" --folder "$at/web" >"$at/fakeweb.out" 2>&1 &
 	pids+=($!)
 	until grep -q ready "$at/fakeweb.out"; do sleep 0.1; done
 	mapfile -t flags < <(sed 's/^/--resolve=/' "$at/web/resolve.txt")

@@ -11,7 +11,8 @@ rounds=${1:-5}
 dir=$(mktemp -d)
 henro=${HENRO:-$dir/henro}
 [ -x "$henro" ] || go build -o "$henro" ./cmd/henro
-"$henro" fakeweb --hosts 40 --pages 100 --pareto 0 --crawl-delays 0 --folder "$dir/web" >"$dir/web.log" &
+go build -o "$dir/" ./.ci/lab/fakeweb
+"$dir/fakeweb" --hosts 40 --pages 100 --pareto 0 --crawl-delays 0 --folder "$dir/web" >"$dir/web.log" &
 web=$!
 trap 'kill $web 2>/dev/null || true; rm -rf "$dir"' EXIT
 until grep -q '^ready' "$dir/web.log"; do sleep 0.1; done

@@ -22,7 +22,7 @@ install python3 python3
 install curl curl
 install chromium chromium
 bin=${BIN:-$dir/bin}
-[ -n "${BIN:-}" ] || (cd "$root" && go build -o "$bin/" ./cmd/henro ./cmd/henro-master ./cmd/henro-slave)
+[ -n "${BIN:-}" ] || (cd "$root" && go build -o "$bin/" ./cmd/henro ./cmd/henro-master ./cmd/henro-slave ./.ci/lab/fakeweb)
 
 failed=0
 # holds TEXT COMMAND...: the verdict, by what the command returns.
@@ -213,7 +213,7 @@ check_collect() {
 check_keys() {
 	local k=$dir/keys old new node
 	mkdir -p "$k"
-	background "$bin/henro" fakeweb --hosts 12 --pages 1500 --pareto 0 --folder "$k/web"
+	background "$bin/fakeweb" --hosts 12 --pages 1500 --pareto 0 --folder "$k/web"
 	local web=$started
 	for _ in $(seq 100); do grep -q ready "$dir/said" && break; sleep 0.1; done
 	"$bin/henro" key new >"$k/whole.key"
@@ -403,7 +403,7 @@ ends_full() { local code took; read -r code took <<<"$1"; [ "$code" = 3 ] && [ "
 # A crawl that cannot store anything any more says so within seconds, and has not asked for pages in vain.
 check_full() {
 	local size
-	background "$bin/henro" fakeweb --hosts 4 --pages 62 --pareto 0 --page-bytes 20000 --folder "$dir/web"
+	background "$bin/fakeweb" --hosts 4 --pages 62 --pareto 0 --page-bytes 20000 --folder "$dir/web"
 	for _ in $(seq 100); do grep -q ready "$dir/said" && break; sleep 0.1; done
 	for size in 1m 3m; do
 		holds "full: a disk of $size for everything ends with exit code 3" ends_full "$(full "$dir/full" "$size")"
@@ -478,7 +478,7 @@ refused_in_a_line() {
 # The files of a state of two days are not taken for one state.
 check_days() {
 	local name
-	background "$bin/henro" fakeweb --hosts 12 --pages 20 --pareto 0 --folder "$dir/daysweb"
+	background "$bin/fakeweb" --hosts 12 --pages 20 --pareto 0 --folder "$dir/daysweb"
 	for _ in $(seq 100); do grep -q ready "$dir/said" && break; sleep 0.1; done
 	# shellcheck disable=SC2046
 	day() {

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Compares what a crawl says of pages with the same text with the truth of the fakeweb that it crawled.
 
-    twins.py HENRO CRAWL WEB [NEAR]     WEB is the --folder of henro fakeweb, which has twins.txt
+    twins.py HENRO CRAWL WEB [NEAR]     WEB is the --folder of .ci/lab/fakeweb, which has twins.txt
 
 Of a crawl with --near skip-links, a page that was not visited is lost when no page of the crawl has its text.
 

@@ -18,8 +18,8 @@ finish() {
 	rm -rf "$dir"
 }
 trap finish EXIT
-(cd "$lab/../.." && go build -o "$dir/henro" ./cmd/henro)
-"$dir/henro" fakeweb --hosts "$hosts" --domains $((hosts / 5 + 1)) --pages "$pages" --pareto 0 --crawl-delays 0 --aliases 0.3 --mirrors 0.3 --dust 0.3 \
+(cd "$lab/../.." && go build -o "$dir/" ./cmd/henro ./.ci/lab/fakeweb)
+"$dir/fakeweb" --hosts "$hosts" --domains $((hosts / 5 + 1)) --pages "$pages" --pareto 0 --crawl-delays 0 --aliases 0.3 --mirrors 0.3 --dust 0.3 \
 	--near 0.5 --templates 0.2 --parked 0.1 --fronts 0.2 --translations 0.2 --soft-not-found 0.1 ${ALIASES:+--moved 0.3} --page-bytes "${PAGE_BYTES:-4096}" --folder "$dir/web" >"$dir/said" &
 web=$!
 for _ in $(seq 3000); do grep -q '^ready' "$dir/said" && break; sleep 0.1; done

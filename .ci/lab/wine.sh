@@ -39,7 +39,7 @@ wait_for() { # SECONDS COMMAND…
 	done
 }
 
-go build -o "$dir/" ./cmd/...
+go build -o "$dir/" ./cmd/... ./.ci/lab/fakeweb
 if [ -n "${1:-}" ]; then
 	unzip -q -j "$1"/henro-*-windows-amd64.zip '*.exe' -d "$dir"
 else
@@ -52,7 +52,7 @@ if [ ! -e /usr/lib/x86_64-linux-gnu/wine/x86_64-windows/bcryptprimitives.dll ]; 
 fi
 said wine "$(wine --version), $(wine "$dir/henro.exe" version | tr -d '\r')"
 
-"$dir/henro" fakeweb --hosts 5 --pages 60 --pareto 0 --degree 6 --folder "$dir/web" >"$dir/web.log" &
+"$dir/fakeweb" --hosts 5 --pages 60 --pareto 0 --degree 6 --folder "$dir/web" >"$dir/web.log" &
 jobs+=($!)
 wait_for 20 grep -q ready "$dir/web.log"
 mapfile -t resolve < <(sed 's/^/--resolve=/' "$dir/web/resolve.txt")

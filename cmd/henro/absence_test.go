@@ -12,9 +12,9 @@ import (
 	"time"
 
 	"henro/actors/politeness"
+	"henro/cmd/fakeweb"
 	"henro/master"
 	"henro/slave"
-	"henro/slave/fakeweb"
 )
 
 // absentWeb is a web of which something is absent for a while: what, mark says of each host.

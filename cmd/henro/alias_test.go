@@ -14,9 +14,9 @@ import (
 	"henro/actors/admission"
 	"henro/actors/host"
 	"henro/cmd/config"
+	"henro/cmd/fakeweb"
 	"henro/master"
 	"henro/messages/weburl"
-	"henro/slave/fakeweb"
 	"henro/store"
 )
 

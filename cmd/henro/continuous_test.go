@@ -15,10 +15,10 @@ import (
 	"time"
 
 	"henro/actors/politeness"
+	"henro/cmd/fakeweb"
 	"henro/master"
 	"henro/messages/weburl"
 	"henro/slave"
-	"henro/slave/fakeweb"
 	"henro/store"
 	"henro/store/archive/warc"
 )

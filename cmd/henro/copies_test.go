@@ -6,8 +6,8 @@ import (
 	"time"
 
 	"henro/actors/admission"
+	"henro/cmd/fakeweb"
 	"henro/master"
-	"henro/slave/fakeweb"
 )
 
 // With --near skip-links fewer pages are visited, and each text of the web is still had, whatever crashed meanwhile.

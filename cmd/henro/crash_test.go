@@ -17,8 +17,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"henro/cmd/fakeweb"
 	"henro/master"
-	"henro/slave/fakeweb"
 	"henro/store/archive/cdxj"
 	"henro/store/archive/warc"
 )

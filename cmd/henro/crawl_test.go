@@ -15,8 +15,8 @@ import (
 	"henro/actors/actortest"
 	"henro/cmd/config"
 	"henro/cmd/embedded"
+	"henro/cmd/fakeweb"
 	"henro/master"
-	"henro/slave/fakeweb"
 	"henro/store"
 )
 

@@ -13,8 +13,8 @@ import (
 	"go.etcd.io/bbolt"
 
 	"henro/cmd/config"
+	"henro/cmd/fakeweb"
 	"henro/master"
-	"henro/slave/fakeweb"
 )
 
 // A crawl whose state is damaged refuses to begin, or ends soon after it has met the damage: it neither tries for ever

@@ -12,7 +12,6 @@ import (
 	"henro/cmd/config"
 	"henro/cmd/embedded"
 	"henro/master"
-	"henro/slave/fakeweb"
 )
 
 func newDemoCommand() *cobra.Command {
@@ -43,23 +42,14 @@ func demo(cmd *cobra.Command, s *embedded.Settings) error {
 	if err != nil {
 		return err
 	}
-	web, err := fakeweb.New(fakeweb.Options{
-		Seed: 88, Hosts: 12, Domains: 4, Pages: 50, Degree: 8, CrossShare: 0.1, Japanese: 0.3, RedirectShare: 0.05,
-		Errors: fakeweb.Errors{NotFound: 0.03, Internal: 0.01}, Robots: fakeweb.Robots{Missing: 0.3, Folders: 0.3},
-	})
+	web, err := serveDemo()
 	if err != nil {
-		return fmt.Errorf("make the test web: %w", err)
+		return err
 	}
 	defer web.Close()
-	listening, err := web.Listen(cmd.Context(), fakeweb.ListenOptions{})
-	if err != nil {
-		return fmt.Errorf("serve the test web: %w", err)
-	}
-	defer listening.Close()
-
 	var seeds []master.Seed
-	for _, raw := range listening.Seeds() {
-		seed, err := config.ParseSeed(raw, -1)
+	for host := range demoHosts {
+		seed, err := config.ParseSeed(web.url(host, 0), -1)
 		if err != nil {
 			return err
 		}
@@ -68,7 +58,7 @@ func demo(cmd *cobra.Command, s *embedded.Settings) error {
 	o := master.DefaultOptions()
 	o.Dir, o.Depth = s.Crawl.Dir, -1
 	o.Hosts.Politeness.Floor, o.Hosts.Politeness.LargeHostFloor = 20*time.Millisecond, 0
-	o.Fetch.UserAgent, o.Fetch.AllowPrivate, o.Fetch.Resolve = config.UserAgent("henro demo"), true, listening.Resolve()
+	o.Fetch.UserAgent, o.Fetch.AllowPrivate, o.Fetch.Resolve = config.UserAgent("henro demo"), true, web.places()
 	if err := config.Dir(o.Dir); err != nil {
 		return err
 	}
@@ -81,10 +71,7 @@ func demo(cmd *cobra.Command, s *embedded.Settings) error {
 	}
 	out := cmd.OutOrStdout()
 	printSummary(out, o.Dir, status)
-	if pace, ok := fakeweb.Shortest(web.Log()); ok {
-		fmt.Fprintf(out, "politeness: by the web's own access log, no host was asked twice within %v\n",
-			pace.Shortest.Round(time.Millisecond))
-	}
+	fmt.Fprintln(out, web.politeness())
 	fmt.Fprintf(out, "look     henro export --what pages --to tsv --dir %s - | head\n         zcat %s | less\n", o.Dir,
 		filepath.Join(o.Dir, "warc", "*.warc.gz"))
 	return config.EndError(cmd.Context(), master.SummaryOf(status))

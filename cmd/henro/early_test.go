@@ -6,8 +6,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"henro/cmd/fakeweb"
 	"henro/master"
-	"henro/slave/fakeweb"
 )
 
 // Seeds that are given again an hour later are asked for, and have not changed: that tells nothing of pages planned to

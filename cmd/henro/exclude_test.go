@@ -8,8 +8,8 @@ import (
 	"time"
 
 	"henro/actors/admission"
+	"henro/cmd/fakeweb"
 	"henro/master"
-	"henro/slave/fakeweb"
 )
 
 // TestAnExcludedHostIsLeftAloneUntilItIsLetIn, in a crawl that ends and in one that does not, and whatever is restarted

@@ -17,8 +17,8 @@ import (
 
 	"henro/actors/actortest"
 	"henro/actors/console"
+	"henro/cmd/fakeweb"
 	"henro/master"
-	"henro/slave/fakeweb"
 )
 
 // fetchLines reads logs/fetch.jsonl.

@@ -14,8 +14,8 @@ import (
 	"time"
 
 	"henro/actors/actortest"
+	"henro/cmd/fakeweb"
 	"henro/master"
-	"henro/slave/fakeweb"
 	"henro/store/report/chart"
 )
 

@@ -10,9 +10,9 @@ import (
 	"testing/synctest"
 	"time"
 
+	"henro/cmd/fakeweb"
 	"henro/master"
 	"henro/master/frontier"
-	"henro/slave/fakeweb"
 )
 
 func withFrontier(p frontier.Policy, b, h int) func(*master.Options) {

@@ -13,9 +13,9 @@ import (
 
 	"henro/cmd/config"
 	"henro/cmd/embedded"
+	"henro/cmd/fakeweb"
 	"henro/master"
 	"henro/slave"
-	"henro/slave/fakeweb"
 	"henro/store/archive/warc"
 )
 

@@ -14,10 +14,10 @@ import (
 
 	"henro/actors/console"
 	"henro/actors/politeness"
+	"henro/cmd/fakeweb"
 	"henro/master"
 	"henro/messages/weburl"
 	"henro/slave"
-	"henro/slave/fakeweb"
 )
 
 var hintedPages = flag.Int("hinted-pages", 24, "pages of each host of TestHintsShortenTheLag")

@@ -9,9 +9,9 @@ import (
 	"testing/synctest"
 	"time"
 
+	"henro/cmd/fakeweb"
+	"henro/cmd/fakeweb/hostile"
 	"henro/master"
-	"henro/slave/fakeweb"
-	"henro/slave/fakeweb/hostile"
 )
 
 // spans are the times at which each ordinary host was first and last asked.

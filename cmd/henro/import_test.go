@@ -12,9 +12,9 @@ import (
 	"testing/synctest"
 	"time"
 
+	"henro/cmd/fakeweb"
 	"henro/master"
 	"henro/slave"
-	"henro/slave/fakeweb"
 	"henro/store"
 	"henro/store/archive/history"
 )

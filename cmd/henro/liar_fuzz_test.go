@@ -19,10 +19,10 @@ import (
 	"google.golang.org/protobuf/reflect/protoreflect"
 
 	"henro/actors/floor"
+	"henro/cmd/fakeweb"
 	"henro/master"
 	"henro/messages"
 	"henro/slave"
-	"henro/slave/fakeweb"
 )
 
 // FuzzSlave lets a slave that has the key send the master of a crawl whatever the bytes say, in virtual time: messages

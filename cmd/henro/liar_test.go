@@ -14,10 +14,10 @@ import (
 
 	"henro/actors/floor"
 	"henro/actors/robots"
+	"henro/cmd/fakeweb"
 	"henro/master"
 	"henro/messages"
 	"henro/slave"
-	"henro/slave/fakeweb"
 )
 
 // liar stands between the master and a slave that has the key, and makes the slave lie.

@@ -5,8 +5,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"henro/cmd/fakeweb"
 	"henro/master"
-	"henro/slave/fakeweb"
 )
 
 // A continuous crawl ends at its page limit, visits of known pages counted, and never goes beyond it.

@@ -103,7 +103,6 @@ crawls the sites you name, writes WARC 1.1 archives and a link graph, and knows 
 		newWACZCommand(), newExportCommand(), newReportCommand(), newCheckCommand(), newRepairCommand())
 	add("look", newSQLCommand(), newStatsCommand(), newMirrorsCommand(), newDiffCommand(), newFeedCommand(),
 		newSearchCommand())
-	add("try", newFakewebCommand())
 	root.AddCommand(config.NewManCommand(), newVersionCommand(), newIndexCommand(), newCompactCommand())
 	return root
 }

@@ -16,8 +16,8 @@ import (
 
 	"henro/actors/actortest"
 	"henro/cmd/config"
+	"henro/cmd/fakeweb"
 	"henro/master"
-	"henro/slave/fakeweb"
 	"henro/store/consensus"
 )
 

@@ -8,9 +8,9 @@ import (
 	"time"
 
 	"henro/actors/politeness"
+	"henro/cmd/fakeweb"
 	"henro/master"
 	"henro/slave"
-	"henro/slave/fakeweb"
 )
 
 // estimates crawls a web whose hosts send Last-Modified or no validator at all, and returns the root mean square of

@@ -6,9 +6,9 @@ import (
 	"time"
 
 	"henro/actors/revisit"
+	"henro/cmd/fakeweb"
 	"henro/master"
 	"henro/slave"
-	"henro/slave/fakeweb"
 )
 
 // kept is what a crawl's visits of pages achieved.

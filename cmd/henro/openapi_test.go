@@ -28,10 +28,10 @@ import (
 	"henro/actors/floor"
 	"henro/actors/host"
 	"henro/cmd/config"
+	"henro/cmd/fakeweb"
 	"henro/docs"
 	"henro/master"
 	"henro/slave"
-	"henro/slave/fakeweb"
 	"henro/store/consensus"
 )
 

@@ -21,9 +21,9 @@ import (
 	"henro/actors/protocol"
 	"henro/actors/revisit"
 	"henro/cmd/embedded"
+	"henro/cmd/fakeweb"
 	"henro/master"
 	"henro/slave"
-	"henro/slave/fakeweb"
 )
 
 var allPanics = flag.Bool("panics", false,

@@ -12,10 +12,10 @@ import (
 	"github.com/asynkron/protoactor-go/actor"
 
 	"henro/actors/floor"
+	"henro/cmd/fakeweb"
 	"henro/master"
 	"henro/messages"
 	"henro/slave"
-	"henro/slave/fakeweb"
 )
 
 // post carries the messages between a master and a slave, and not well: some never, some twice, all late, so that they

@@ -10,9 +10,9 @@ import (
 	"time"
 
 	"henro/actors/politeness"
+	"henro/cmd/fakeweb"
 	"henro/master"
 	"henro/messages/speech"
-	"henro/slave/fakeweb"
 	"henro/store"
 )
 

@@ -8,8 +8,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"henro/cmd/fakeweb"
 	"henro/master"
-	"henro/slave/fakeweb"
 )
 
 // idleConn reports for how long a connection was not used before it was closed here.

@@ -8,8 +8,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"henro/cmd/fakeweb"
 	"henro/master"
-	"henro/slave/fakeweb"
 	"henro/store"
 )
 

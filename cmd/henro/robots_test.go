@@ -8,9 +8,9 @@ import (
 	"time"
 
 	"henro/actors/robots"
+	"henro/cmd/fakeweb"
 	"henro/master"
 	"henro/slave"
-	"henro/slave/fakeweb"
 )
 
 // A continuous crawl asks for a robots.txt that fails with 503 after 5 minutes, then ever more rarely, and for nothing

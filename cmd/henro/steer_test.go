@@ -10,9 +10,9 @@ import (
 	"time"
 
 	"henro/cmd/config"
+	"henro/cmd/fakeweb"
 	"henro/master"
 	"henro/messages"
-	"henro/slave/fakeweb"
 )
 
 // bubble runs a crawl of a web in virtual time while steer acts on its master.

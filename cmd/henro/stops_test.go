@@ -18,9 +18,9 @@ import (
 
 	"henro/actors/admission"
 	"henro/cmd/config"
+	"henro/cmd/fakeweb"
 	"henro/master"
 	"henro/slave"
-	"henro/slave/fakeweb"
 	"henro/store"
 )
 

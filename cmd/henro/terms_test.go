@@ -16,10 +16,10 @@ import (
 	"github.com/asynkron/protoactor-go/actor"
 
 	"henro/actors/floor"
+	"henro/cmd/fakeweb"
 	"henro/master"
 	"henro/messages"
 	"henro/slave"
-	"henro/slave/fakeweb"
 )
 
 // realm is a crawl whose masters take over from each other: each goes on with a copy of the state of the one before,

@@ -14,10 +14,10 @@ import (
 	"henro/actors/topic"
 	"henro/cmd/config"
 	"henro/cmd/embedded"
+	"henro/cmd/fakeweb"
 	"henro/master"
 	"henro/master/frontier"
 	"henro/messages/weburl"
-	"henro/slave/fakeweb"
 	"henro/store"
 )
 

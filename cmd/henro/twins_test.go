@@ -9,7 +9,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"henro/slave/fakeweb"
+	"henro/cmd/fakeweb"
 	"henro/store"
 )
 

@@ -11,9 +11,9 @@ import (
 	"henro/actors/host"
 	"henro/actors/partition"
 	"henro/actors/urlrules"
+	"henro/cmd/fakeweb"
 	"henro/master"
 	"henro/messages/weburl"
-	"henro/slave/fakeweb"
 	"henro/store"
 )
 

@@ -8,8 +8,8 @@ import (
 	"time"
 
 	"henro/actors/actortest"
+	"henro/cmd/fakeweb"
 	"henro/master"
-	"henro/slave/fakeweb"
 	"henro/store"
 )
 

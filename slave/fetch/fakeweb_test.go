@@ -8,8 +8,8 @@ import (
 	"time"
 
 	"henro/messages"
-	"henro/slave/fakeweb"
-	"henro/slave/fakeweb/hostile"
+	"henro/cmd/fakeweb"
+	"henro/cmd/fakeweb/hostile"
 )
 
 // What the fake web's hostile hosts come to; those that are left out misbehave in what their pages say, not in how.

@@ -18,8 +18,8 @@ import (
 	"testing"
 	"time"
 
-	"henro/slave/fakeweb"
-	"henro/slave/fakeweb/hostile"
+	"henro/cmd/fakeweb"
+	"henro/cmd/fakeweb/hostile"
 )
 
 // BenchmarkHostileHosts measures, over real sockets, what 32 connections to hosts of one kind do to a client, each with

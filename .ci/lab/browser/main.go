@@ -110,7 +110,7 @@ func (t *trial) run(ctx context.Context) error {
 // start serves a web and crawls all hosts of it but the last.
 func (t *trial) start(ctx context.Context) (err error) {
 	web := filepath.Join(t.dir, "web")
-	if _, err := t.group.Start("web", filepath.Join(t.bin, "henro"), "fakeweb", "--hosts", "60", "--domains", "20",
+	if _, err := t.group.Start("web", filepath.Join(t.bin, "fakeweb"), "--hosts", "60", "--domains", "20",
 		"--pages", "400", "--latency", "30ms", "--latency-spread", "0.6", "--not-found", "0.02", "--internal", "0.01",
 		"--japanese", "0.3", "--changing", "0.3", "--crawl-delays", "0", "--folder", web); err != nil {
 		return err

@@ -9,7 +9,7 @@ import (
 	"strings"
 	"time"
 
-	"henro/slave/fakeweb"
+	"henro/cmd/fakeweb"
 )
 
 // scale measures pages a minute of 2, 5 and 10 slaves on hosts that take their time. So that the web, the master and

@@ -15,8 +15,8 @@ import (
 	"henro/.ci/lab/play"
 	"henro/.ci/lab/process"
 	"henro/.ci/lab/verdict"
+	"henro/cmd/fakeweb"
 	"henro/master"
-	"henro/slave/fakeweb"
 )
 
 // scenario is one thing that is done to a crawl.

@@ -13,7 +13,7 @@ import (
 	"strings"
 	"time"
 
-	"henro/slave/fakeweb"
+	"henro/cmd/fakeweb"
 )
 
 // soakEvery is how often a slave dies, measureEvery how often the nodes are looked at, and heapEvery how often they

@@ -20,8 +20,8 @@ import (
 	"henro/.ci/lab/process"
 	"henro/.ci/lab/verdict"
 	"henro/cluster"
+	"henro/cmd/fakeweb"
 	"henro/master"
-	"henro/slave/fakeweb"
 )
 
 // trial is one crawl to which something is done, in namespaces of its own: the web on a bridge, and beside it the hub

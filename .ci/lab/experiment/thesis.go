@@ -16,9 +16,9 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"henro/actors/admission"
+	"henro/cmd/fakeweb"
 	"henro/master"
 	"henro/messages/weburl"
-	"henro/slave/fakeweb"
 )
 
 // Options say how the experiments are repeated.

@@ -2,7 +2,7 @@
 //
 //	hostile FOLDER
 //
-// seeds.txt, resolve.txt and access.log are written into FOLDER as henro fakeweb does, and "ready" is printed.
+// seeds.txt, resolve.txt and access.log are written into FOLDER as .ci/lab/fakeweb does, and "ready" is printed.
 package main
 
 import (
@@ -13,8 +13,8 @@ import (
 	"os/signal"
 	"syscall"
 
-	"henro/slave/fakeweb"
-	"henro/slave/fakeweb/hostile"
+	"henro/cmd/fakeweb"
+	"henro/cmd/fakeweb/hostile"
 )
 
 func main() {

@@ -17,8 +17,8 @@ import (
 	"henro/.ci/lab/play"
 	"henro/.ci/lab/process"
 	"henro/.ci/lab/verdict"
+	"henro/cmd/fakeweb"
 	"henro/master"
-	"henro/slave/fakeweb"
 )
 
 // round is one crawl to which something is done.

@@ -3,7 +3,7 @@
 //
 //	latency FOLDER
 //
-// FOLDER holds seeds.txt and resolve.txt as henro fakeweb writes them. Links are followed on the host of the page
+// FOLDER holds seeds.txt and resolve.txt as .ci/lab/fakeweb writes them. Links are followed on the host of the page
 // alone. One line is printed:
 //
 //	pages=40000 seconds=5.0 pages_per_second=8000

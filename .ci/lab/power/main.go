@@ -44,7 +44,7 @@ import (
 	"syscall"
 	"time"
 
-	"henro/slave/fakeweb"
+	"henro/cmd/fakeweb"
 	"henro/store"
 )
 

@@ -30,7 +30,7 @@ henro version | grep -F "$(cat /test/version-before)"
 systemd-analyze verify --man=no /usr/lib/systemd/system/henro*.service
 systemd-analyze security --no-pager henro-master.service henro-slave.service henro.service | grep -E 'Overall|henro' | tee /test/security
 
-henro fakeweb --hosts 4 --pareto 0 --pages 100 --redirects 0 --crawl-delays 0 --folder /test/web >/test/web.out &
+/test/fakeweb --hosts 4 --pareto 0 --pages 100 --redirects 0 --crawl-delays 0 --folder /test/web >/test/web.out &
 until_ready grep -q ^ready /test/web.out
 # Without someone who answers for the crawl a service does not start, and is not tried again for ever.
 systemctl start henro-master

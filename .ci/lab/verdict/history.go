@@ -9,7 +9,7 @@ import (
 	"slices"
 	"time"
 
-	"henro/slave/fakeweb"
+	"henro/cmd/fakeweb"
 )
 
 var (

@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"henro/slave/fakeweb"
+	"henro/cmd/fakeweb"
 )
 
 func TestOneAtATime(t *testing.T) {

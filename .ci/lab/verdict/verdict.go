@@ -16,9 +16,9 @@ import (
 	"strings"
 	"time"
 
+	"henro/cmd/fakeweb"
 	"henro/master"
 	"henro/messages/weburl"
-	"henro/slave/fakeweb"
 	"henro/store"
 )
 

@@ -23,7 +23,7 @@ type ServeOptions struct {
 }
 
 // Serve makes a web and serves it on loopback until the context ends. What a crawler needs to find it is written to
-// out, a line each: "seed URL" and "resolve NAME:PORT:ADDRESS", then "ready". This is henro fakeweb.
+// out, a line each: "seed URL" and "resolve NAME:PORT:ADDRESS", then "ready".
 func Serve(ctx context.Context, out io.Writer, o ServeOptions) (err error) {
 	if o.Folder != "" {
 		if err := os.MkdirAll(o.Folder, 0o755); err != nil {

@@ -1,48 +1,58 @@
+// Command fakeweb serves a web of made-up hosts on loopback until it is interrupted. Pages and links follow from the seed
+// and the options alone. It prints a seed and a --resolve value for every host, then "ready"; with --folder they are files
+// too, beside an access log by which the politeness of a crawler can be measured, and twins.txt, which says of each page
+// which text it has, if hosts have pages in common (--aliases and the flags below it).
+//
+//	go run ./.ci/lab/fakeweb --hosts 20 --pages 50 --folder web &
+//	henro crawl --allow-private --delay 0 --seeds web/seeds.txt $(sed 's/^/--resolve /' web/resolve.txt)
 package main
 
 import (
+	"context"
 	"errors"
+	"fmt"
+	"os"
+	"os/signal"
+	"syscall"
 	"time"
 
-	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"henro/cmd/config"
-	"henro/slave/fakeweb"
+	"henro/cmd/fakeweb"
 )
 
-func newFakewebCommand() *cobra.Command {
-	o := fakeweb.ServeOptions{Web: fakeweb.DefaultOptions()}
-	w := &o.Web
-	var etags float64
-	cmd := &cobra.Command{
-		Use:   "fakeweb",
-		Short: "Serve a deterministic test web on loopback",
-		Long: `Serve a web of made-up hosts on loopback until interrupted. Pages and links follow from the seed and the
-options alone. It prints a seed and a --resolve value for every host, then "ready"; with --folder they are
-files too, beside an access log by which the politeness of a crawler can be measured, and twins.txt, which says
-of each page which text it has, if hosts have pages in common (--aliases and the flags below it).`,
-		Example: `  henro fakeweb --hosts 20 --pages 50 --folder web &
-  henro crawl --allow-private --delay 0 --seeds web/seeds.txt $(sed 's/^/--resolve /' web/resolve.txt)`,
-		Args: cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			if !cmd.Flags().Changed("domains") {
-				w.Domains = min(w.Domains, max(w.Hosts, 1))
-			}
-			if cmd.Flags().Changed("etags") {
-				w.Validators = fakeweb.Validators{ETag: etags}
-			}
-			if err := w.Validate(); err != nil {
-				return config.Usage("%v", err)
-			}
-			err := fakeweb.Serve(cmd.Context(), cmd.OutOrStdout(), o)
-			if cmd.Context().Err() != nil && errors.Is(err, cmd.Context().Err()) {
-				return nil
-			}
-			return err
-		},
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	if err := run(ctx, os.Args[1:]); err != nil && !errors.Is(err, pflag.ErrHelp) {
+		fmt.Fprintln(os.Stderr, "fakeweb:", err)
+		os.Exit(1)
 	}
-	f := cmd.Flags()
+}
+
+func run(ctx context.Context, args []string) error {
+	o := fakeweb.ServeOptions{Web: fakeweb.DefaultOptions()}
+	f := pflag.NewFlagSet("fakeweb", pflag.ContinueOnError)
+	etags := register(f, &o)
+	if err := f.Parse(args); err != nil {
+		return err
+	}
+	w := &o.Web
+	if !f.Changed("domains") {
+		w.Domains = min(w.Domains, max(w.Hosts, 1))
+	}
+	if f.Changed("etags") {
+		w.Validators = fakeweb.Validators{ETag: *etags}
+	}
+	err := fakeweb.Serve(ctx, os.Stdout, o) // which checks the options
+	if ctx.Err() != nil && errors.Is(err, ctx.Err()) {
+		return nil
+	}
+	return err
+}
+
+func register(f *pflag.FlagSet, o *fakeweb.ServeOptions) (etags *float64) {
+	w := &o.Web
 	f.Uint64Var(&w.Seed, "seed", w.Seed, "names the web: equal options and seed give equal bytes")
 	f.IntVar(&w.Hosts, "hosts", 10, "hosts")
 	f.IntVar(&w.Domains, "domains", 4, "registrable domains that the hosts are spread over")
@@ -72,7 +82,7 @@ of each page which text it has, if hosts have pages in common (--aliases and the
 		"mean time between changes of the page that changes most often")
 	f.DurationVar(&w.Changes.Slowest, "change-slowest", w.Changes.Slowest,
 		"the same of the page that changes least often; all others lie between, spread evenly on the logarithm")
-	f.Float64Var(&etags, "etags", 0,
+	etags = f.Float64("etags", 0,
 		"share of hosts that send ETags and answer 304, the others sending no validators (default: 0.2 ETag, "+
 			"0.2 Last-Modified, 0.3 both)")
 	f.Float64Var(&w.TrivialShare, "moving-bars", w.TrivialShare,
@@ -89,7 +99,7 @@ of each page which text it has, if hosts have pages in common (--aliases and the
 	f.StringVar(&o.Folder, "folder", "", "write seeds.txt, resolve.txt and access.log into `DIR`")
 	f.IntVar(&o.Listen.Addresses, "addresses", 1, "loopback addresses the hosts are spread over, from 127.0.0.1 on")
 	f.Uint16Var(&o.Listen.Port, "port", 0, "port on every address; 0 is one that is free")
-	return cmd
+	return etags
 }
 
 // flagsOfTwins are those of pages that have something in common, or look as if they had.

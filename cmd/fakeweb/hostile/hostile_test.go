@@ -20,7 +20,7 @@ import (
 	"github.com/andybalholm/brotli"
 	"github.com/klauspost/compress/zstd"
 
-	"henro/slave/fakeweb"
+	"henro/cmd/fakeweb"
 )
 
 func newWeb(t *testing.T, o fakeweb.Options) *fakeweb.Web {

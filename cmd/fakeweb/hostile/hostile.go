@@ -21,7 +21,7 @@ import (
 	"github.com/andybalholm/brotli"
 	"golang.org/x/text/encoding/japanese"
 
-	"henro/slave/fakeweb"
+	"henro/cmd/fakeweb"
 )
 
 // Kind is one way to misbehave. The host that does so is called <kind>.hostile.test, and does so on every path but
