@@ -63,7 +63,8 @@ func (w *demoWeb) places() (lines []string) {
 	return lines
 }
 
-// ServeHTTP answers with a page, a redirect (each twentieth), 404, or robots.txt, which closes a folder of each fourth host.
+// ServeHTTP answers with a page, a redirect (each twentieth), 404, or robots.txt, which closes a folder of each fourth
+// host.
 func (w *demoWeb) ServeHTTP(out http.ResponseWriter, r *http.Request) {
 	w.note(r.Host)
 	name, _, _ := strings.Cut(r.Host, ".")
@@ -83,7 +84,7 @@ func (w *demoWeb) ServeHTTP(out http.ResponseWriter, r *http.Request) {
 		page, err = strconv.Atoi(strings.TrimSuffix(number, ".html"))
 	}
 	switch {
-	case err != nil || page < 0 || page >= demoPages || w.url(host, page) != "http://"+r.Host+r.URL.Path:
+	case err != nil || page < 0 || page >= demoPages, w.url(host, page) != "http://"+r.Host+r.URL.Path:
 		http.NotFound(out, r)
 	case page%20 == 19:
 		http.Redirect(out, r, w.url(host, page-1), http.StatusMovedPermanently)

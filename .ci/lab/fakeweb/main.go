@@ -1,7 +1,7 @@
-// Command fakeweb serves a web of made-up hosts on loopback until it is interrupted. Pages and links follow from the seed
-// and the options alone. It prints a seed and a --resolve value for every host, then "ready"; with --folder they are files
-// too, beside an access log by which the politeness of a crawler can be measured, and twins.txt, which says of each page
-// which text it has, if hosts have pages in common (--aliases and the flags below it).
+// Command fakeweb serves a web of made-up hosts on loopback until it is interrupted. Pages and links follow from the
+// seed and the options alone. It prints a seed and a --resolve value for every host, then "ready"; with --folder they
+// are files too, beside an access log by which the politeness of a crawler can be measured, and twins.txt, which says
+// of each page which text it has, if hosts have pages in common (--aliases and the flags below it).
 //
 //	go run ./.ci/lab/fakeweb --hosts 20 --pages 50 --folder web &
 //	henro crawl --allow-private --delay 0 --seeds web/seeds.txt $(sed 's/^/--resolve /' web/resolve.txt)

@@ -20,8 +20,8 @@ until_ready() { # COMMAND…: two minutes for it to succeed
 	done
 	"$@"
 }
-at_least() { # PAGES
-	henro status --json | grep -oE '"pages": ?[0-9]+' | grep -oE '[0-9]+' | head -1 | xargs -I{} test {} -ge "$1"
+at_least() { # PAGES; the version before found the crawl by its address alone
+	{ henro status --json --dir /var/lib/henro/crawl || henro status --json; } | grep -oE '"pages": ?[0-9]+' | grep -oE '[0-9]+' | head -1 | xargs -I{} test {} -ge "$1"
 }
 
 listing >/test/before
