@@ -16,9 +16,9 @@ import (
 	"henro/actors/actortest"
 	"henro/actors/archivist"
 	"henro/actors/floor"
+	"henro/cmd/fakeweb"
 	"henro/messages"
 	"henro/messages/weburl"
-	"henro/cmd/fakeweb"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }

@@ -5,8 +5,8 @@ import (
 	"time"
 
 	"henro/actors/actortest"
-	"henro/messages"
 	"henro/cmd/fakeweb"
+	"henro/messages"
 )
 
 // TestAHostThatTurnsOutSlowIsGivenItsRestWithinTheLease: (S/C)·e after each request (10); a rest that would outlast the

@@ -6,8 +6,8 @@ import (
 	"time"
 
 	"henro/actors/actortest"
-	"henro/messages"
 	"henro/cmd/fakeweb"
+	"henro/messages"
 )
 
 // rival is a master that says what it claims.

@@ -7,9 +7,9 @@ import (
 	"testing/synctest"
 	"time"
 
-	"henro/messages"
 	"henro/cmd/fakeweb"
 	"henro/cmd/fakeweb/hostile"
+	"henro/messages"
 )
 
 // What the fake web's hostile hosts come to; those that are left out misbehave in what their pages say, not in how.
