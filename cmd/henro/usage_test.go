@@ -167,7 +167,6 @@ func TestBadInputIsOneLineThatSaysWhatToDoAndTouchesNothing(t *testing.T) {
 		{"no slave to drain", []string{"slaves", "drain"}, "which slave?"},
 		{"an address that is none for files", []string{"collect", "nowhere", "--listen", "x"}, "want HOST:PORT"},
 		{"a trace for no time", []string{"trace", "--for", "x"}, "want a span such as 30s"},
-		{"more dead hosts than there are", []string{"fakeweb", "--dead-hosts", "2"}, "shares add up to 2"},
 		{"a crawl that is not there, missed", []string{"missing", "typo"}, "typo holds no crawl"},
 		{"a crawl that is not there, backed up", []string{"backup", "--dir", "typo", "x.tar"}, "typo holds no crawl"},
 		{"a crawl that is not there, compared with the live web", []string{"qa", "typo"},
