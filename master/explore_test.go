@@ -153,7 +153,6 @@ type fakeLease struct {
 	seq      uint64
 	unstored []*messages.Fact
 	asked    []string // pages
-	added    uint32   // the latest addition
 	over     bool
 }
 
@@ -532,9 +531,7 @@ func (x *exploring) deliver(w *world, l letter) {
 		at, ok := s.asked[m.Serial]
 		if !ok || s.master == "" {
 			for _, task := range m.Tasks {
-				if task.Addition == 0 {
-					w.refuse(s, task)
-				}
+				w.refuse(s, task)
 			}
 			return
 		}
@@ -550,12 +547,7 @@ func (x *exploring) deliver(w *world, l letter) {
 			}
 		}
 		for _, task := range m.Tasks {
-			l := s.leases[task.Lease]
 			switch {
-			case task.Addition > 0:
-				if l != nil && !l.over && task.Addition > l.added {
-					l.tasks, l.added = slices.Concat(l.tasks, task.Tasks), task.Addition
-				}
 			case s.ended[task.Lease] || s.leases[task.Lease] != nil:
 			case s.now() >= until:
 				w.refuse(s, task)
@@ -957,8 +949,7 @@ func (x *exploring) hash(w *world) uint64 {
 		for _, id := range s.held() {
 			l := s.leases[id]
 			h.words(int(id), int((l.until-s.now())/time.Millisecond),
-				int(max(0, l.next-s.now())/time.Millisecond), len(l.tasks), len(l.unstored), int(l.seq),
-				int(l.added))
+				int(max(0, l.next-s.now())/time.Millisecond), len(l.tasks), len(l.unstored), int(l.seq))
 			if l.over {
 				h.words(1)
 			}
@@ -1000,7 +991,7 @@ func (x *exploring) hash(w *world) uint64 {
 		case *messages.TaskBatch:
 			text += fmt.Sprint(m.Serial-w.slaves[l.to].serial, m.Renewed, m.Revoked)
 			for _, task := range m.Tasks {
-				text += fmt.Sprint(task.Lease, task.FirstAfterNs/1e6, len(task.Tasks), task.Addition)
+				text += fmt.Sprint(task.Lease, task.FirstAfterNs/1e6, len(task.Tasks))
 			}
 		case *messages.SlaveWelcomed:
 			text += fmt.Sprint(m.MasterBoot, m.Unknown)
@@ -1140,10 +1131,6 @@ func TestLeasesExplored(t *testing.T) {
 			depth: 5},
 		{name: "asked: messages come twice and are lost", speeds: []float64{1, 1}, pages: 2, repeated: 2, lost: 1,
 			from: asked, depth: 4},
-		{name: "asked: additions come twice and are lost", speeds: []float64{1.1, 0.9}, pages: 4, repeated: 1, lost: 1,
-			from: asked, budget: 2, depth: 5},
-		{name: "asked: an addition is under way, both sides are restarted", speeds: []float64{1, 1}, pages: 3, kills: 1,
-			restarts: 1, from: asked, budget: 2, depth: 5},
 		{name: "ended: the master is killed twice", speeds: []float64{1, 1}, pages: 2, kills: 2, from: ended, budget: 1,
 			depth: 5},
 	} {

@@ -98,12 +98,14 @@ func (f *foresight) look(ctx context.Context, now time.Time, ran time.Duration) 
 		return nil, err
 	}
 	read.visits, read.bytes = status.Totals.Visits(), status.Totals.Bytes
-	c := forecast.Crawl{Leases: status.Leases, Most: f.untilLimit(&o, &read, ran)}
+	c := forecast.Crawl{Busy: status.Busy, Most: f.untilLimit(&o, &read, ran)}
 	if f.newer.hosts == nil || ran >= 2*f.newer.at.Sub(now.Add(-ran)) {
 		f.older, f.newer = f.newer, read
 	}
 	for _, s := range status.Slaves {
-		c.Slots += s.Slots
+		if s.Slots > 0 {
+			c.Connections += s.Connections
+		}
 	}
 	seen := forecast.Of(hosts, c)
 	seen.Endless = o.Hosts.Continuous
@@ -211,7 +213,7 @@ func (f *foresight) left(r *store.HostRecord, o *host.Options, now time.Time) fo
 		s = politeness.State{}
 	}
 	_, mean, _ := s.Took()
-	h := forecast.Host{Name: r.Name, Waiting: r.Waiting, Cycle: s.Pace(&o.Politeness) + mean,
+	h := forecast.Host{Name: r.Name, Waiting: r.Waiting, Cycle: s.Pace(&o.Politeness) + mean, Took: mean,
 		Rest: max(0, s.BackoffUntil().Sub(now)), Failing: !failing(r, &s).IsZero()}
 	h.Yet, h.Grows = forecast.Yet(r.Waiting, forecast.Figures{Known: r.Known, Visited: r.Visited}, f.older.hosts[r.ID],
 		f.newer.hosts[r.ID])

@@ -135,7 +135,7 @@ func (l *lending) welcome(ctx actor.Context, msg *messages.SlaveRegistered) {
 		s.doubted, s.impossible, s.why, s.declined, s.restUntil = msg.Boot, 0, "", 0, time.Time{}
 	}
 	s.pid, s.from, s.version, s.address = ctx.Sender(), ctx.Sender(), msg.Version, msg.Address
-	s.connections = int(msg.Connections)
+	s.connections, s.usage = int(msg.Connections), usage{}
 	if l.slaves.drained[msg.Slave] != msg.Boot {
 		delete(l.slaves.drained, msg.Slave)
 	}
@@ -175,6 +175,7 @@ func (l *lending) serve(ctx actor.Context, msg *messages.WorkRequested, running 
 		l.countResources(ctx)
 	}
 	now := time.Now()
+	s.usage.take(now, time.Duration(msg.BusyNs))
 	l.ledger = l.ledger.Updated(ledger.WindowSet{Slave: msg.Slave, Boot: msg.Boot, Slots: int(msg.HostSlots), At: now})
 	batch := &messages.TaskBatch{Serial: msg.Serial, Term: l.o.claim.Term}
 	for _, id := range msg.Held {
@@ -231,17 +232,12 @@ func (l *lending) send(ctx actor.Context, msg *protocol.Lent, running bool) {
 	s := l.slaves.known[msg.Slave]
 	known, _ := l.ledger.Slave(msg.Slave)
 	lease, open := l.ledger.Lease(msg.Lease)
-	if msg.Task.Addition > 0 && (!open || lease.Moving || l.o.MaxPages > 0 || l.ready.order != nil || !l.few(0)) {
-		return // others wait for its end
-	}
 	if open {
 		l.lent[msg.Lease] = ctx.Sender()
 	}
 	if s == nil || s.pid == nil || known.Boot != msg.Boot || !running || l.slaves.idle(msg.Slave, msg.Boot) ||
 		lease.Recalled {
-		if msg.Task.Addition == 0 {
-			l.void(ctx, msg.Lease)
-		}
+		l.void(ctx, msg.Lease)
 		return
 	}
 	if l.o.MaxPages > 0 {

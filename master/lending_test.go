@@ -67,52 +67,6 @@ func TestNoLeaseIsRecalledWhileNothingCanBeStored(t *testing.T) {
 	}
 }
 
-// TestNothingIsAddedToALeaseForWhoseEndOthersWait: to hosts, to slaves, or to a person.
-func TestNothingIsAddedToALeaseForWhoseEndOthersWait(t *testing.T) {
-	for _, of := range []struct {
-		sentence string
-		change   func(l *lending)
-		idle     bool // the crawl is paused
-		sent     bool
-	}{
-		{sentence: "nobody waits", change: func(*lending) {}, sent: true},
-		{sentence: "the crawl is paused", change: func(*lending) {}, idle: true},
-		{sentence: "hosts wait", change: func(l *lending) {
-			for i := range fewHosts {
-				l.ready.put("http://h"+strconv.Itoa(i)+".test", time.Now())
-			}
-		}},
-		{sentence: "the lease is asked back", change: func(l *lending) {
-			l.ledger = l.ledger.Updated(ledger.LeaseRecalled{ID: 1})
-		}},
-		{sentence: "another slave has room", change: func(l *lending) {
-			l.ledger = l.ledger.Updated(ledger.LeaseMoving{ID: 1})
-		}},
-		{sentence: "the lease is over", change: func(l *lending) {
-			l.ledger = l.ledger.Updated(ledger.LeaseEnded{ID: 1})
-		}},
-		{sentence: "pages are limited", change: func(l *lending) { l.o.MaxPages = 100 }},
-	} {
-		x, w := newExploring(t), &world{}
-		o := x.options()
-		l := newLending(&o, nil, 0, &seenResources{}, x.log)
-		l.hosts = actor.NewPID("", "partition")
-		l.welcome(&mail{x: x, w: w, sender: slavePIDs[0]}, &messages.SlaveRegistered{Slave: "s", Boot: "1"})
-		l.ledger = l.ledger.Updated(ledger.LeaseGranted{Lease: ledger.Lease{ID: 1, Host: "http://a.test", Slave: "s",
-			Boot: "1", Until: o.leaseEnd(time.Now())}})
-		of.change(&l)
-		before, recalled := len(w.net), l.ledger.All()
-		l.send(&mail{x: x, w: w, sender: actor.NewPID("", "partition")}, &protocol.Lent{Lease: 1, Slave: "s", Boot: "1",
-			Task: &messages.HostTask{Lease: 1, Addition: 1}}, !of.idle)
-		if sent := len(w.net) > before; sent != of.sent {
-			t.Errorf("%s: sent %v, want %v", of.sentence, sent, of.sent)
-		}
-		if !slices.Equal(l.ledger.All(), recalled) {
-			t.Errorf("%s: the lease is ended for it", of.sentence)
-		}
-	}
-}
-
 // TestLeasesAreLongWhileFewHostsHavePages, those that are lent and those that wait to be. Of a limited number of pages
 // the first host would take too many.
 func TestLeasesAreLongWhileFewHostsHavePages(t *testing.T) {

@@ -133,10 +133,13 @@ type Status struct {
 	Tasks     int             `json:"tasks,omitempty"`    // drawn in this run, under the policy thesis
 	Frontier  *FrontierStatus `json:"frontier,omitempty"` // without one, the Hosts take turns
 	Slaves    []SlaveStatus   `json:"slaves"`
-	Memory    uint64          `json:"memory_bytes"` // of the master's process, as its runtime sees it
-	Routines  int             `json:"goroutines"`
-	Seconds   float64         `json:"seconds"` // of this run
-	PerSecond float64         `json:"pages_per_second"`
+	// C of all slaves that are there, and what part of it was in use in the last minutes: Σe/(C·τ)
+	Connections int     `json:"connections"`
+	Busy        float64 `json:"busy"`
+	Memory      uint64  `json:"memory_bytes"` // of the master's process, as its runtime sees it
+	Routines    int     `json:"goroutines"`
+	Seconds     float64 `json:"seconds"` // of this run
+	PerSecond   float64 `json:"pages_per_second"`
 	// how many pages are whole, when that was counted last: at the end of a run, and while the dashboard shows it
 	Whole *Wholeness `json:"whole,omitempty"`
 	// why nothing can be stored, or nothing is fetched though there is work

@@ -36,10 +36,11 @@ var (
 	crawlErrors = console.Described("henro_errors_total",
 		"Visits that failed, by cause: no response (TIMEOUT …), an answer from 400 on (HTTP 404 …), or a body that is "+
 			"not whole (TRUNCATED).", "reason")
-	crawlHosts   = console.Described("henro_hosts", "Hosts that are known.")
-	crawlReady   = console.Described("henro_hosts_ready", "Hosts that wait to be lent.")
-	crawlLeases  = console.Described("henro_leases", "Hosts that are lent, by slave.", "slave")
-	crawlSlots   = console.Described("henro_slave_free_slots", "Hosts that a slave could take on now.", "slave")
+	crawlHosts  = console.Described("henro_hosts", "Hosts that are known.")
+	crawlReady  = console.Described("henro_hosts_ready", "Hosts that wait to be lent.")
+	crawlLeases = console.Described("henro_leases", "Hosts that are lent, by slave.", "slave")
+	crawlBusy   = console.Described("henro_slave_busy",
+		"Part of a slave's connections in use in the last minutes.", "slave")
 	crawlSlaves  = console.Described("henro_slaves", "Slaves that the master knows.")
 	crawlWaiting = console.Described("henro_frontier_urls", "URLs that wait for their first visit.")
 	crawlQueued  = console.Described("henro_timetable_urls", "Known URLs with a time for their next visit.")
@@ -59,7 +60,7 @@ var (
 	crawlCollected = []*prometheus.Desc{
 		crawlPages, crawlRequisites, crawlIdentical, crawlIdenticalBytes, crawlWhole,
 		crawlRevisits, crawlLinks, crawlBytes, crawlErrors, crawlHosts, crawlReady,
-		crawlLeases, crawlSlots,
+		crawlLeases, crawlBusy,
 		crawlSlaves, crawlWaiting, crawlPings, crawlPinged,
 		crawlQueued, crawlDue, crawlKnown, crawlOutside, crawlStopped, crawlTrapped, crawlState, crawlStalled,
 	}
@@ -125,7 +126,7 @@ func (c *crawlMetrics) Collect(to chan<- prometheus.Metric) {
 	gauge(crawlSlaves, float64(len(s.Slaves)))
 	for _, slave := range s.Slaves {
 		gauge(crawlLeases, float64(slave.Leases), slave.Name)
-		gauge(crawlSlots, float64(slave.Room()), slave.Name)
+		gauge(crawlBusy, slave.Busy, slave.Name)
 	}
 	for _, state := range []State{Running, Paused, Ending, Ended} {
 		v := 0.0

@@ -63,12 +63,6 @@ func Start(system *actor.ActorSystem, o Options, log *logrus.Entry) (*Node, erro
 	if o.Fetch.Admission, err = m.MarshalBinary(); err != nil {
 		return nil, err
 	}
-	t := &m.Traps // these two are for slaves that do not read the rules as a whole yet
-	o.Fetch.ObeyNofollow = m.ObeyNofollow
-	o.Fetch.Traps = &messages.Traps{
-		MaxUrl: uint32(t.MaxURL), MaxSegments: uint32(t.MaxSegments), MaxRepeats: uint32(t.MaxRepeats),
-		MaxPairs: uint32(t.MaxPairs), MaxGrowth: uint32(t.MaxGrowth), MaxSessions: uint32(t.MaxSessions),
-	}
 	state := o.State
 	if state == nil {
 		if state, err = store.OpenState(filepath.Join(o.Dir, "state"), o.Store); err != nil {

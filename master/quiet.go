@@ -166,6 +166,7 @@ func (m *Master) status() *Status {
 		s.NextReady = at
 	}
 	s.Slaves = m.slaves.statuses(m.ledger)
+	s.Connections, s.Busy = m.slaves.connections()
 	s.Memory, s.Routines = floor.Footprint()
 	if m.ready.order != nil {
 		s.Frontier = m.ready.order.status()

@@ -63,6 +63,6 @@ func (r *resources) update(ctx actor.Context, hosts *actor.PID, servers, connect
 // countResources counts the hosts that are lent or wait for their turn, and the connections of all slaves.
 func (l *lending) countResources(ctx actor.Context) {
 	now := time.Now()
-	l.resources.update(ctx, l.hosts, l.ledger.OpenCount()+l.ready.before(now.Add(soonReady)), l.slaves.connections(),
-		now)
+	connections, _ := l.slaves.connections()
+	l.resources.update(ctx, l.hosts, l.ledger.OpenCount()+l.ready.before(now.Add(soonReady)), connections, now)
 }

@@ -46,7 +46,10 @@ type SlaveStatus struct {
 	Version     string     `json:"version"`
 	Protocol    int        `json:"protocol,omitempty"` // of one that is refused
 	Address     string     `json:"address,omitempty"`
-	Connections int        `json:"connections"` // hosts it can ask at once
+	Connections int        `json:"connections"` // requests that it has under way at most
+	UnderWay    int        `json:"under_way"`   // requests
+	Queued      int        `json:"queued"`      // hosts that may be asked and for which no connection is free
+	Busy        float64    `json:"busy"`        // part of its connections in use in the last minutes: Σe/(C·τ)
 	Slots       int        `json:"slots"`       // hosts it is willing to hold now
 	Leases      int        `json:"leases"`
 	Unstored    int        `json:"unstored"` // results that it keeps until they are stored
@@ -60,9 +63,6 @@ type SlaveStatus struct {
 	// of its process, by kind of actor; nothing: it is the master's own
 	Mailboxes []Mailboxes `json:"mailboxes,omitempty"`
 }
-
-// Room is how many more hosts it could take on now.
-func (s SlaveStatus) Room() int { return max(0, s.Slots-s.Leases) }
 
 // Mailboxes are those of one kind of actor of a process.
 type Mailboxes struct {
@@ -89,6 +89,7 @@ type slave struct {
 	address string
 
 	connections int
+	usage       usage
 	serial      uint64                  // of its latest request
 	asked       *messages.WorkRequested // the latest
 	acks        *messages.Stored
@@ -353,15 +354,17 @@ func (s slaves) statuses(book ledger.Ledger) (all []SlaveStatus) {
 	return all
 }
 
-// connections is C of equation (9): those of all slaves that are there.
-func (s slaves) connections() int {
-	total := 0
+// connections is C of equation (9): those of all slaves that are there; busy is the part of them that was in use of
+// late.
+func (s slaves) connections() (total int, busy float64) {
 	for _, known := range s.known {
 		if known.pid != nil && !known.barred(known.doubted) {
 			total += known.connections
+			busy += known.usage.share(known.connections) * float64(known.connections)
 		}
 	}
-	return max(1, total)
+	total = max(1, total)
+	return total, busy / float64(total)
 }
 
 // status is how one slave stands.
@@ -389,6 +392,8 @@ func (s slaves) status(in ledger.Slave) SlaveStatus {
 	}
 	line.Impossible, line.Why, line.Declined = known.impossible, known.why, known.declined
 	line.Version, line.Address, line.Connections = known.version, known.address, known.connections
+	line.UnderWay, line.Queued = int(known.asked.GetUnderWay()), int(known.asked.GetQueued())
+	line.Busy = known.usage.share(known.connections)
 	line.Unstored, line.Memory, line.Goroutines = int(known.asked.GetUnstored()), known.asked.GetMemoryBytes(),
 		int(known.asked.GetGoroutines())
 	boxes := known.asked.GetMailboxes()

@@ -172,7 +172,8 @@ func (m *Master) drawTasks(ctx actor.Context) {
 		return
 	}
 	soon := time.Now().Add(m.o.Hosts.Politeness.Floor + m.o.Hosts.LookAhead)
-	if free := m.slaves.connections() - m.ledger.OpenCount() - m.ready.before(soon); free > 0 {
+	connections, _ := m.slaves.connections()
+	if free := connections - m.ledger.OpenCount() - m.ready.before(soon); free > 0 {
 		if urls := m.tasks.draw(free); len(urls) > 0 {
 			m.plant(ctx, urls, &seedsTag{})
 		}

@@ -13,8 +13,6 @@
 //	  │ WorkRequested {windows, held}         │   every second, and whenever room appears
 //	  ├──────────────────────────────────────►│   leases are committed before they are lent
 //	  │◄──────────────────────────────────────┤ TaskBatch {HostTask…, renewed, revoked}
-//	  │                                       │   while few hosts have pages, and facts of the lease come in:
-//	  │◄──────────────────────────────────────┤ TaskBatch {HostTask {addition n}}: visits for a lease that is held
 //
 // # Which master leads
 //

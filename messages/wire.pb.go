@@ -125,7 +125,7 @@ type SlaveRegistered struct {
 	Boot          string                 `protobuf:"bytes,2,opt,name=boot,proto3" json:"boot,omitempty"`   // new at every start: a newer boot ends the leases of the older
 	Version       string                 `protobuf:"bytes,3,opt,name=version,proto3" json:"version,omitempty"`
 	Address       string                 `protobuf:"bytes,4,opt,name=address,proto3" json:"address,omitempty"`          // "ip:port" of its actors; empty in the master's own process
-	Connections   uint32                 `protobuf:"varint,5,opt,name=connections,proto3" json:"connections,omitempty"` // C: hosts it can ask at once
+	Connections   uint32                 `protobuf:"varint,5,opt,name=connections,proto3" json:"connections,omitempty"` // C: requests that it has under way at most
 	Held          []uint64               `protobuf:"varint,6,rep,packed,name=held,proto3" json:"held,omitempty"`        // leases it still holds, after a restart of the master
 	Crawl         string                 `protobuf:"bytes,7,opt,name=crawl,proto3" json:"crawl,omitempty"`              // of the master with the greatest term that it knows; empty: none that says a term
 	Term          uint64                 `protobuf:"varint,8,opt,name=term,proto3" json:"term,omitempty"`               // of that master
@@ -379,10 +379,8 @@ type FetchRules struct {
 	Resolve          []string               `protobuf:"bytes,8,rep,name=resolve,proto3" json:"resolve,omitempty"` // HOST:PORT:ADDR
 	Include          []string               `protobuf:"bytes,9,rep,name=include,proto3" json:"include,omitempty"` // regular expressions of the scope, applied inside a lease too
 	Exclude          []string               `protobuf:"bytes,10,rep,name=exclude,proto3" json:"exclude,omitempty"`
-	Dns              string                 `protobuf:"bytes,11,opt,name=dns,proto3" json:"dns,omitempty"` // resolver "ip:port", empty: the system's
-	ObeyNofollow     bool                   `protobuf:"varint,12,opt,name=obey_nofollow,json=obeyNofollow,proto3" json:"obey_nofollow,omitempty"`
+	Dns              string                 `protobuf:"bytes,11,opt,name=dns,proto3" json:"dns,omitempty"`                                                // resolver "ip:port", empty: the system's
 	RobotsAgent      string                 `protobuf:"bytes,13,opt,name=robots_agent,json=robotsAgent,proto3" json:"robots_agent,omitempty"`             // product token looked for in robots.txt
-	Traps            *Traps                 `protobuf:"bytes,14,opt,name=traps,proto3" json:"traps,omitempty"`                                            // applied inside a lease too
 	HtmlOnly         bool                   `protobuf:"varint,15,opt,name=html_only,json=htmlOnly,proto3" json:"html_only,omitempty"`                     // pages that are not HTML are visited, and not archived
 	ObeyNoindex      bool                   `protobuf:"varint,16,opt,name=obey_noindex,json=obeyNoindex,proto3" json:"obey_noindex,omitempty"`            // pages that say noindex are visited, and not archived
 	Languages        []string               `protobuf:"bytes,17,rep,name=languages,proto3" json:"languages,omitempty"`                                    // pages in others are visited, and not archived; empty: all are kept
@@ -392,7 +390,7 @@ type FetchRules struct {
 	Operator         string                 `protobuf:"bytes,21,opt,name=operator,proto3" json:"operator,omitempty"`                                      // who crawls and how to reach them, for the WARC files: --contact
 	PrivateNetworks  []string               `protobuf:"bytes,22,rep,name=private_networks,json=privateNetworks,proto3" json:"private_networks,omitempty"` // CIDR; allowed as allow_private allows all
 	AllowAddresses   []string               `protobuf:"bytes,23,rep,name=allow_addresses,json=allowAddresses,proto3" json:"allow_addresses,omitempty"`    // allowed whatever they are
-	Admission        []byte                 `protobuf:"bytes,24,opt,name=admission,proto3" json:"admission,omitempty"`                                    // which links are taken, whole, as package admission marshals its Rules; without it fields 12 and 14 say it
+	Admission        []byte                 `protobuf:"bytes,24,opt,name=admission,proto3" json:"admission,omitempty"`                                    // which links are taken, whole, as package admission marshals its Rules
 	Headers          []*Header              `protobuf:"bytes,40,rep,name=headers,proto3" json:"headers,omitempty"`
 	CookieHosts      []string               `protobuf:"bytes,41,rep,name=cookie_hosts,json=cookieHosts,proto3" json:"cookie_hosts,omitempty"` // hosts whose cookies are kept, as cookies.Wanted reads them
 	CookieFile       []byte                 `protobuf:"bytes,42,opt,name=cookie_file,json=cookieFile,proto3" json:"cookie_file,omitempty"`    // in Netscape's form; the hosts that it names have their cookies kept too
@@ -513,25 +511,11 @@ func (x *FetchRules) GetDns() string {
 	return ""
 }
 
-func (x *FetchRules) GetObeyNofollow() bool {
-	if x != nil {
-		return x.ObeyNofollow
-	}
-	return false
-}
-
 func (x *FetchRules) GetRobotsAgent() string {
 	if x != nil {
 		return x.RobotsAgent
 	}
 	return ""
-}
-
-func (x *FetchRules) GetTraps() *Traps {
-	if x != nil {
-		return x.Traps
-	}
-	return nil
 }
 
 func (x *FetchRules) GetHtmlOnly() bool {
@@ -728,112 +712,30 @@ func (x *Header) GetValue() string {
 	return ""
 }
 
-// Traps are the bounds of package traps.
-type Traps struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	MaxUrl        uint32                 `protobuf:"varint,1,opt,name=max_url,json=maxUrl,proto3" json:"max_url,omitempty"`
-	MaxSegments   uint32                 `protobuf:"varint,2,opt,name=max_segments,json=maxSegments,proto3" json:"max_segments,omitempty"`
-	MaxRepeats    uint32                 `protobuf:"varint,3,opt,name=max_repeats,json=maxRepeats,proto3" json:"max_repeats,omitempty"`
-	MaxPairs      uint32                 `protobuf:"varint,4,opt,name=max_pairs,json=maxPairs,proto3" json:"max_pairs,omitempty"`
-	MaxGrowth     uint32                 `protobuf:"varint,5,opt,name=max_growth,json=maxGrowth,proto3" json:"max_growth,omitempty"`
-	MaxSessions   uint32                 `protobuf:"varint,6,opt,name=max_sessions,json=maxSessions,proto3" json:"max_sessions,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *Traps) Reset() {
-	*x = Traps{}
-	mi := &file_messages_wire_proto_msgTypes[5]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *Traps) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*Traps) ProtoMessage() {}
-
-func (x *Traps) ProtoReflect() protoreflect.Message {
-	mi := &file_messages_wire_proto_msgTypes[5]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use Traps.ProtoReflect.Descriptor instead.
-func (*Traps) Descriptor() ([]byte, []int) {
-	return file_messages_wire_proto_rawDescGZIP(), []int{5}
-}
-
-func (x *Traps) GetMaxUrl() uint32 {
-	if x != nil {
-		return x.MaxUrl
-	}
-	return 0
-}
-
-func (x *Traps) GetMaxSegments() uint32 {
-	if x != nil {
-		return x.MaxSegments
-	}
-	return 0
-}
-
-func (x *Traps) GetMaxRepeats() uint32 {
-	if x != nil {
-		return x.MaxRepeats
-	}
-	return 0
-}
-
-func (x *Traps) GetMaxPairs() uint32 {
-	if x != nil {
-		return x.MaxPairs
-	}
-	return 0
-}
-
-func (x *Traps) GetMaxGrowth() uint32 {
-	if x != nil {
-		return x.MaxGrowth
-	}
-	return 0
-}
-
-func (x *Traps) GetMaxSessions() uint32 {
-	if x != nil {
-		return x.MaxSessions
-	}
-	return 0
-}
-
 // WorkRequested asks for work and renews the leases held. Windows are absolute, so that a repeated request asks for nothing more.
 type WorkRequested struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Slave         string                 `protobuf:"bytes,1,opt,name=slave,proto3" json:"slave,omitempty"`
 	Boot          string                 `protobuf:"bytes,2,opt,name=boot,proto3" json:"boot,omitempty"`
 	Serial        uint64                 `protobuf:"varint,3,opt,name=serial,proto3" json:"serial,omitempty"`                              // answered by the TaskBatch with the same serial
-	HostSlots     uint32                 `protobuf:"varint,4,opt,name=host_slots,json=hostSlots,proto3" json:"host_slots,omitempty"`       // hosts that it could take on now
+	HostSlots     uint32                 `protobuf:"varint,4,opt,name=host_slots,json=hostSlots,proto3" json:"host_slots,omitempty"`       // hosts that it is willing to hold now, those that it holds included
 	PageSlots     uint32                 `protobuf:"varint,5,opt,name=page_slots,json=pageSlots,proto3" json:"page_slots,omitempty"`       // results that it could still hold unacknowledged
 	Held          []uint64               `protobuf:"varint,6,rep,packed,name=held,proto3" json:"held,omitempty"`                           // leases to renew
 	Unstored      uint32                 `protobuf:"varint,7,opt,name=unstored,proto3" json:"unstored,omitempty"`                          // facts that it keeps until they are stored; this and the rest are shown, and decide nothing
 	MemoryBytes   uint64                 `protobuf:"varint,8,opt,name=memory_bytes,json=memoryBytes,proto3" json:"memory_bytes,omitempty"` // of its process, as its runtime sees it
 	Goroutines    uint32                 `protobuf:"varint,9,opt,name=goroutines,proto3" json:"goroutines,omitempty"`
-	Mailboxes     []*Mailboxes           `protobuf:"bytes,10,rep,name=mailboxes,proto3" json:"mailboxes,omitempty"` // of its process, by kind; as of the last second or so
-	Term          uint64                 `protobuf:"varint,11,opt,name=term,proto3" json:"term,omitempty"`          // of the master that welcomed it
+	Mailboxes     []*Mailboxes           `protobuf:"bytes,10,rep,name=mailboxes,proto3" json:"mailboxes,omitempty"`                // of its process, by kind; as of the last second or so
+	Term          uint64                 `protobuf:"varint,11,opt,name=term,proto3" json:"term,omitempty"`                         // of the master that welcomed it
+	BusyNs        int64                  `protobuf:"varint,12,opt,name=busy_ns,json=busyNs,proto3" json:"busy_ns,omitempty"`       // Σ e since its start: for how long its connections have had a request under way, added up
+	UnderWay      uint32                 `protobuf:"varint,13,opt,name=under_way,json=underWay,proto3" json:"under_way,omitempty"` // requests
+	Queued        uint32                 `protobuf:"varint,14,opt,name=queued,proto3" json:"queued,omitempty"`                     // hosts that may be asked and for which no connection is free
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *WorkRequested) Reset() {
 	*x = WorkRequested{}
-	mi := &file_messages_wire_proto_msgTypes[6]
+	mi := &file_messages_wire_proto_msgTypes[5]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -845,7 +747,7 @@ func (x *WorkRequested) String() string {
 func (*WorkRequested) ProtoMessage() {}
 
 func (x *WorkRequested) ProtoReflect() protoreflect.Message {
-	mi := &file_messages_wire_proto_msgTypes[6]
+	mi := &file_messages_wire_proto_msgTypes[5]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -858,7 +760,7 @@ func (x *WorkRequested) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WorkRequested.ProtoReflect.Descriptor instead.
 func (*WorkRequested) Descriptor() ([]byte, []int) {
-	return file_messages_wire_proto_rawDescGZIP(), []int{6}
+	return file_messages_wire_proto_rawDescGZIP(), []int{5}
 }
 
 func (x *WorkRequested) GetSlave() string {
@@ -938,6 +840,27 @@ func (x *WorkRequested) GetTerm() uint64 {
 	return 0
 }
 
+func (x *WorkRequested) GetBusyNs() int64 {
+	if x != nil {
+		return x.BusyNs
+	}
+	return 0
+}
+
+func (x *WorkRequested) GetUnderWay() uint32 {
+	if x != nil {
+		return x.UnderWay
+	}
+	return 0
+}
+
+func (x *WorkRequested) GetQueued() uint32 {
+	if x != nil {
+		return x.Queued
+	}
+	return 0
+}
+
 // Mailboxes are those of one kind of actor of a process.
 type Mailboxes struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
@@ -952,7 +875,7 @@ type Mailboxes struct {
 
 func (x *Mailboxes) Reset() {
 	*x = Mailboxes{}
-	mi := &file_messages_wire_proto_msgTypes[7]
+	mi := &file_messages_wire_proto_msgTypes[6]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -964,7 +887,7 @@ func (x *Mailboxes) String() string {
 func (*Mailboxes) ProtoMessage() {}
 
 func (x *Mailboxes) ProtoReflect() protoreflect.Message {
-	mi := &file_messages_wire_proto_msgTypes[7]
+	mi := &file_messages_wire_proto_msgTypes[6]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -977,7 +900,7 @@ func (x *Mailboxes) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Mailboxes.ProtoReflect.Descriptor instead.
 func (*Mailboxes) Descriptor() ([]byte, []int) {
-	return file_messages_wire_proto_rawDescGZIP(), []int{7}
+	return file_messages_wire_proto_rawDescGZIP(), []int{6}
 }
 
 func (x *Mailboxes) GetKind() string {
@@ -1029,7 +952,7 @@ type TaskBatch struct {
 
 func (x *TaskBatch) Reset() {
 	*x = TaskBatch{}
-	mi := &file_messages_wire_proto_msgTypes[8]
+	mi := &file_messages_wire_proto_msgTypes[7]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1041,7 +964,7 @@ func (x *TaskBatch) String() string {
 func (*TaskBatch) ProtoMessage() {}
 
 func (x *TaskBatch) ProtoReflect() protoreflect.Message {
-	mi := &file_messages_wire_proto_msgTypes[8]
+	mi := &file_messages_wire_proto_msgTypes[7]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1054,7 +977,7 @@ func (x *TaskBatch) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TaskBatch.ProtoReflect.Descriptor instead.
 func (*TaskBatch) Descriptor() ([]byte, []int) {
-	return file_messages_wire_proto_rawDescGZIP(), []int{8}
+	return file_messages_wire_proto_rawDescGZIP(), []int{7}
 }
 
 func (x *TaskBatch) GetSerial() uint64 {
@@ -1110,17 +1033,16 @@ type HostTask struct {
 	Ratio               float64                `protobuf:"fixed64,13,opt,name=ratio,proto3" json:"ratio,omitempty"`                                                         // S/C of equation (10): after a request that took e the next waits for at least ratio·e; 0: the resources are not looked at
 	Cookies             []byte                 `protobuf:"bytes,40,opt,name=cookies,proto3" json:"cookies,omitempty"`                                                       // of the host, as package cookies keeps them; empty: none yet
 	Verdict             string                 `protobuf:"bytes,14,opt,name=verdict,proto3" json:"verdict,omitempty"`                                                       // whether the host's timetable can be kept, in the words of politeness.Verdict (only ever written to WARC)
-	RequisiteIntervalNs int64                  `protobuf:"varint,15,opt,name=requisite_interval_ns,json=requisiteIntervalNs,proto3" json:"requisite_interval_ns,omitempty"` // likewise before the request for a requisite; 0: interval_ns
+	RequisiteIntervalNs int64                  `protobuf:"varint,15,opt,name=requisite_interval_ns,json=requisiteIntervalNs,proto3" json:"requisite_interval_ns,omitempty"` // likewise before the request for a requisite
 	PageLimit           int32                  `protobuf:"varint,16,opt,name=page_limit,json=pageLimit,proto3" json:"page_limit,omitempty"`                                 // how many of the visits may be of pages; 0: all of them; negative: none, only requisites
 	Subscriptions       []*Subscription        `protobuf:"bytes,17,rep,name=subscriptions,proto3" json:"subscriptions,omitempty"`                                           // sent to this host before its pages are visited; each is one of the visits allowed
-	Addition            uint32                 `protobuf:"varint,18,opt,name=addition,proto3" json:"addition,omitempty"`                                                    // n: the n-th addition to a lease that is held. Its page_budget and its tasks come on top, the rest is empty; 0: the begin of a lease
 	unknownFields       protoimpl.UnknownFields
 	sizeCache           protoimpl.SizeCache
 }
 
 func (x *HostTask) Reset() {
 	*x = HostTask{}
-	mi := &file_messages_wire_proto_msgTypes[9]
+	mi := &file_messages_wire_proto_msgTypes[8]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1132,7 +1054,7 @@ func (x *HostTask) String() string {
 func (*HostTask) ProtoMessage() {}
 
 func (x *HostTask) ProtoReflect() protoreflect.Message {
-	mi := &file_messages_wire_proto_msgTypes[9]
+	mi := &file_messages_wire_proto_msgTypes[8]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1145,7 +1067,7 @@ func (x *HostTask) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use HostTask.ProtoReflect.Descriptor instead.
 func (*HostTask) Descriptor() ([]byte, []int) {
-	return file_messages_wire_proto_rawDescGZIP(), []int{9}
+	return file_messages_wire_proto_rawDescGZIP(), []int{8}
 }
 
 func (x *HostTask) GetLease() uint64 {
@@ -1274,13 +1196,6 @@ func (x *HostTask) GetSubscriptions() []*Subscription {
 	return nil
 }
 
-func (x *HostTask) GetAddition() uint32 {
-	if x != nil {
-		return x.Addition
-	}
-	return 0
-}
-
 // Subscription asks a hub of WebSub, on the host that is lent, to report the changes of a page.
 type Subscription struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
@@ -1292,7 +1207,7 @@ type Subscription struct {
 
 func (x *Subscription) Reset() {
 	*x = Subscription{}
-	mi := &file_messages_wire_proto_msgTypes[10]
+	mi := &file_messages_wire_proto_msgTypes[9]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1304,7 +1219,7 @@ func (x *Subscription) String() string {
 func (*Subscription) ProtoMessage() {}
 
 func (x *Subscription) ProtoReflect() protoreflect.Message {
-	mi := &file_messages_wire_proto_msgTypes[10]
+	mi := &file_messages_wire_proto_msgTypes[9]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1317,7 +1232,7 @@ func (x *Subscription) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Subscription.ProtoReflect.Descriptor instead.
 func (*Subscription) Descriptor() ([]byte, []int) {
-	return file_messages_wire_proto_rawDescGZIP(), []int{10}
+	return file_messages_wire_proto_rawDescGZIP(), []int{9}
 }
 
 func (x *Subscription) GetUrl() string {
@@ -1355,7 +1270,7 @@ type Task struct {
 
 func (x *Task) Reset() {
 	*x = Task{}
-	mi := &file_messages_wire_proto_msgTypes[11]
+	mi := &file_messages_wire_proto_msgTypes[10]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1367,7 +1282,7 @@ func (x *Task) String() string {
 func (*Task) ProtoMessage() {}
 
 func (x *Task) ProtoReflect() protoreflect.Message {
-	mi := &file_messages_wire_proto_msgTypes[11]
+	mi := &file_messages_wire_proto_msgTypes[10]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1380,7 +1295,7 @@ func (x *Task) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Task.ProtoReflect.Descriptor instead.
 func (*Task) Descriptor() ([]byte, []int) {
-	return file_messages_wire_proto_rawDescGZIP(), []int{11}
+	return file_messages_wire_proto_rawDescGZIP(), []int{10}
 }
 
 func (x *Task) GetUrl() string {
@@ -1480,7 +1395,7 @@ type Report struct {
 
 func (x *Report) Reset() {
 	*x = Report{}
-	mi := &file_messages_wire_proto_msgTypes[12]
+	mi := &file_messages_wire_proto_msgTypes[11]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1492,7 +1407,7 @@ func (x *Report) String() string {
 func (*Report) ProtoMessage() {}
 
 func (x *Report) ProtoReflect() protoreflect.Message {
-	mi := &file_messages_wire_proto_msgTypes[12]
+	mi := &file_messages_wire_proto_msgTypes[11]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1505,7 +1420,7 @@ func (x *Report) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Report.ProtoReflect.Descriptor instead.
 func (*Report) Descriptor() ([]byte, []int) {
-	return file_messages_wire_proto_rawDescGZIP(), []int{12}
+	return file_messages_wire_proto_rawDescGZIP(), []int{11}
 }
 
 func (x *Report) GetSlave() string {
@@ -1553,7 +1468,7 @@ type Fact struct {
 
 func (x *Fact) Reset() {
 	*x = Fact{}
-	mi := &file_messages_wire_proto_msgTypes[13]
+	mi := &file_messages_wire_proto_msgTypes[12]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1565,7 +1480,7 @@ func (x *Fact) String() string {
 func (*Fact) ProtoMessage() {}
 
 func (x *Fact) ProtoReflect() protoreflect.Message {
-	mi := &file_messages_wire_proto_msgTypes[13]
+	mi := &file_messages_wire_proto_msgTypes[12]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1578,7 +1493,7 @@ func (x *Fact) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Fact.ProtoReflect.Descriptor instead.
 func (*Fact) Descriptor() ([]byte, []int) {
-	return file_messages_wire_proto_rawDescGZIP(), []int{13}
+	return file_messages_wire_proto_rawDescGZIP(), []int{12}
 }
 
 func (x *Fact) GetLease() uint64 {
@@ -1685,7 +1600,7 @@ type PageVisited struct {
 
 func (x *PageVisited) Reset() {
 	*x = PageVisited{}
-	mi := &file_messages_wire_proto_msgTypes[14]
+	mi := &file_messages_wire_proto_msgTypes[13]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1697,7 +1612,7 @@ func (x *PageVisited) String() string {
 func (*PageVisited) ProtoMessage() {}
 
 func (x *PageVisited) ProtoReflect() protoreflect.Message {
-	mi := &file_messages_wire_proto_msgTypes[14]
+	mi := &file_messages_wire_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1710,7 +1625,7 @@ func (x *PageVisited) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PageVisited.ProtoReflect.Descriptor instead.
 func (*PageVisited) Descriptor() ([]byte, []int) {
-	return file_messages_wire_proto_rawDescGZIP(), []int{14}
+	return file_messages_wire_proto_rawDescGZIP(), []int{13}
 }
 
 func (x *PageVisited) GetUrl() string {
@@ -2000,7 +1915,7 @@ type LinkSet struct {
 
 func (x *LinkSet) Reset() {
 	*x = LinkSet{}
-	mi := &file_messages_wire_proto_msgTypes[15]
+	mi := &file_messages_wire_proto_msgTypes[14]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2012,7 +1927,7 @@ func (x *LinkSet) String() string {
 func (*LinkSet) ProtoMessage() {}
 
 func (x *LinkSet) ProtoReflect() protoreflect.Message {
-	mi := &file_messages_wire_proto_msgTypes[15]
+	mi := &file_messages_wire_proto_msgTypes[14]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2025,7 +1940,7 @@ func (x *LinkSet) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LinkSet.ProtoReflect.Descriptor instead.
 func (*LinkSet) Descriptor() ([]byte, []int) {
-	return file_messages_wire_proto_rawDescGZIP(), []int{15}
+	return file_messages_wire_proto_rawDescGZIP(), []int{14}
 }
 
 func (x *LinkSet) GetUrls() []string {
@@ -2081,7 +1996,7 @@ type RobotsVisited struct {
 
 func (x *RobotsVisited) Reset() {
 	*x = RobotsVisited{}
-	mi := &file_messages_wire_proto_msgTypes[16]
+	mi := &file_messages_wire_proto_msgTypes[15]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2093,7 +2008,7 @@ func (x *RobotsVisited) String() string {
 func (*RobotsVisited) ProtoMessage() {}
 
 func (x *RobotsVisited) ProtoReflect() protoreflect.Message {
-	mi := &file_messages_wire_proto_msgTypes[16]
+	mi := &file_messages_wire_proto_msgTypes[15]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2106,7 +2021,7 @@ func (x *RobotsVisited) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RobotsVisited.ProtoReflect.Descriptor instead.
 func (*RobotsVisited) Descriptor() ([]byte, []int) {
-	return file_messages_wire_proto_rawDescGZIP(), []int{16}
+	return file_messages_wire_proto_rawDescGZIP(), []int{15}
 }
 
 func (x *RobotsVisited) GetStatus() uint32 {
@@ -2183,7 +2098,7 @@ type LeaseFinished struct {
 
 func (x *LeaseFinished) Reset() {
 	*x = LeaseFinished{}
-	mi := &file_messages_wire_proto_msgTypes[17]
+	mi := &file_messages_wire_proto_msgTypes[16]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2195,7 +2110,7 @@ func (x *LeaseFinished) String() string {
 func (*LeaseFinished) ProtoMessage() {}
 
 func (x *LeaseFinished) ProtoReflect() protoreflect.Message {
-	mi := &file_messages_wire_proto_msgTypes[17]
+	mi := &file_messages_wire_proto_msgTypes[16]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2208,7 +2123,7 @@ func (x *LeaseFinished) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LeaseFinished.ProtoReflect.Descriptor instead.
 func (*LeaseFinished) Descriptor() ([]byte, []int) {
-	return file_messages_wire_proto_rawDescGZIP(), []int{17}
+	return file_messages_wire_proto_rawDescGZIP(), []int{16}
 }
 
 func (x *LeaseFinished) GetVisits() uint32 {
@@ -2237,7 +2152,7 @@ type Stored struct {
 
 func (x *Stored) Reset() {
 	*x = Stored{}
-	mi := &file_messages_wire_proto_msgTypes[18]
+	mi := &file_messages_wire_proto_msgTypes[17]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2249,7 +2164,7 @@ func (x *Stored) String() string {
 func (*Stored) ProtoMessage() {}
 
 func (x *Stored) ProtoReflect() protoreflect.Message {
-	mi := &file_messages_wire_proto_msgTypes[18]
+	mi := &file_messages_wire_proto_msgTypes[17]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2262,7 +2177,7 @@ func (x *Stored) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Stored.ProtoReflect.Descriptor instead.
 func (*Stored) Descriptor() ([]byte, []int) {
-	return file_messages_wire_proto_rawDescGZIP(), []int{18}
+	return file_messages_wire_proto_rawDescGZIP(), []int{17}
 }
 
 func (x *Stored) GetLeases() []uint64 {
@@ -2308,7 +2223,7 @@ type TraceAsked struct {
 
 func (x *TraceAsked) Reset() {
 	*x = TraceAsked{}
-	mi := &file_messages_wire_proto_msgTypes[19]
+	mi := &file_messages_wire_proto_msgTypes[18]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2320,7 +2235,7 @@ func (x *TraceAsked) String() string {
 func (*TraceAsked) ProtoMessage() {}
 
 func (x *TraceAsked) ProtoReflect() protoreflect.Message {
-	mi := &file_messages_wire_proto_msgTypes[19]
+	mi := &file_messages_wire_proto_msgTypes[18]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2333,7 +2248,7 @@ func (x *TraceAsked) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TraceAsked.ProtoReflect.Descriptor instead.
 func (*TraceAsked) Descriptor() ([]byte, []int) {
-	return file_messages_wire_proto_rawDescGZIP(), []int{19}
+	return file_messages_wire_proto_rawDescGZIP(), []int{18}
 }
 
 func (x *TraceAsked) GetId() uint64 {
@@ -2437,7 +2352,7 @@ type TraceReported struct {
 
 func (x *TraceReported) Reset() {
 	*x = TraceReported{}
-	mi := &file_messages_wire_proto_msgTypes[20]
+	mi := &file_messages_wire_proto_msgTypes[19]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2449,7 +2364,7 @@ func (x *TraceReported) String() string {
 func (*TraceReported) ProtoMessage() {}
 
 func (x *TraceReported) ProtoReflect() protoreflect.Message {
-	mi := &file_messages_wire_proto_msgTypes[20]
+	mi := &file_messages_wire_proto_msgTypes[19]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2462,7 +2377,7 @@ func (x *TraceReported) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TraceReported.ProtoReflect.Descriptor instead.
 func (*TraceReported) Descriptor() ([]byte, []int) {
-	return file_messages_wire_proto_rawDescGZIP(), []int{20}
+	return file_messages_wire_proto_rawDescGZIP(), []int{19}
 }
 
 func (x *TraceReported) GetId() uint64 {
@@ -2534,7 +2449,7 @@ type TaskRefused struct {
 
 func (x *TaskRefused) Reset() {
 	*x = TaskRefused{}
-	mi := &file_messages_wire_proto_msgTypes[21]
+	mi := &file_messages_wire_proto_msgTypes[20]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2546,7 +2461,7 @@ func (x *TaskRefused) String() string {
 func (*TaskRefused) ProtoMessage() {}
 
 func (x *TaskRefused) ProtoReflect() protoreflect.Message {
-	mi := &file_messages_wire_proto_msgTypes[21]
+	mi := &file_messages_wire_proto_msgTypes[20]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2559,7 +2474,7 @@ func (x *TaskRefused) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TaskRefused.ProtoReflect.Descriptor instead.
 func (*TaskRefused) Descriptor() ([]byte, []int) {
-	return file_messages_wire_proto_rawDescGZIP(), []int{21}
+	return file_messages_wire_proto_rawDescGZIP(), []int{20}
 }
 
 func (x *TaskRefused) GetSlave() string {
@@ -2600,7 +2515,7 @@ type Greeting struct {
 
 func (x *Greeting) Reset() {
 	*x = Greeting{}
-	mi := &file_messages_wire_proto_msgTypes[22]
+	mi := &file_messages_wire_proto_msgTypes[21]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2612,7 +2527,7 @@ func (x *Greeting) String() string {
 func (*Greeting) ProtoMessage() {}
 
 func (x *Greeting) ProtoReflect() protoreflect.Message {
-	mi := &file_messages_wire_proto_msgTypes[22]
+	mi := &file_messages_wire_proto_msgTypes[21]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2625,7 +2540,7 @@ func (x *Greeting) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Greeting.ProtoReflect.Descriptor instead.
 func (*Greeting) Descriptor() ([]byte, []int) {
-	return file_messages_wire_proto_rawDescGZIP(), []int{22}
+	return file_messages_wire_proto_rawDescGZIP(), []int{21}
 }
 
 func (x *Greeting) GetNode() string {
@@ -2645,7 +2560,7 @@ type Greeted struct {
 
 func (x *Greeted) Reset() {
 	*x = Greeted{}
-	mi := &file_messages_wire_proto_msgTypes[23]
+	mi := &file_messages_wire_proto_msgTypes[22]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2657,7 +2572,7 @@ func (x *Greeted) String() string {
 func (*Greeted) ProtoMessage() {}
 
 func (x *Greeted) ProtoReflect() protoreflect.Message {
-	mi := &file_messages_wire_proto_msgTypes[23]
+	mi := &file_messages_wire_proto_msgTypes[22]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2670,7 +2585,7 @@ func (x *Greeted) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Greeted.ProtoReflect.Descriptor instead.
 func (*Greeted) Descriptor() ([]byte, []int) {
-	return file_messages_wire_proto_rawDescGZIP(), []int{23}
+	return file_messages_wire_proto_rawDescGZIP(), []int{22}
 }
 
 func (x *Greeted) GetUnixMs() int64 {
@@ -2706,7 +2621,7 @@ const file_messages_wire_proto_rawDesc = "" +
 	"NotLeading\x12\x14\n" +
 	"\x05crawl\x18\x01 \x01(\tR\x05crawl\x12\x12\n" +
 	"\x04term\x18\x02 \x01(\x04R\x04term\x12\x12\n" +
-	"\x04boot\x18\x03 \x01(\tR\x04boot\"\x84\b\n" +
+	"\x04boot\x18\x03 \x01(\tR\x04boot\"\xbb\a\n" +
 	"\n" +
 	"FetchRules\x12\x1d\n" +
 	"\n" +
@@ -2722,10 +2637,8 @@ const file_messages_wire_proto_rawDesc = "" +
 	"\ainclude\x18\t \x03(\tR\ainclude\x12\x18\n" +
 	"\aexclude\x18\n" +
 	" \x03(\tR\aexclude\x12\x10\n" +
-	"\x03dns\x18\v \x01(\tR\x03dns\x12#\n" +
-	"\robey_nofollow\x18\f \x01(\bR\fobeyNofollow\x12!\n" +
-	"\frobots_agent\x18\r \x01(\tR\vrobotsAgent\x12\"\n" +
-	"\x05traps\x18\x0e \x01(\v2\f.henro.TrapsR\x05traps\x12\x1b\n" +
+	"\x03dns\x18\v \x01(\tR\x03dns\x12!\n" +
+	"\frobots_agent\x18\r \x01(\tR\vrobotsAgent\x12\x1b\n" +
 	"\thtml_only\x18\x0f \x01(\bR\bhtmlOnly\x12!\n" +
 	"\fobey_noindex\x18\x10 \x01(\bR\vobeyNoindex\x12\x1c\n" +
 	"\tlanguages\x18\x11 \x03(\tR\tlanguages\x12\x14\n" +
@@ -2749,16 +2662,7 @@ const file_messages_wire_proto_rawDesc = "" +
 	"\x06Header\x12\x16\n" +
 	"\x06prefix\x18\x01 \x01(\tR\x06prefix\x12\x12\n" +
 	"\x04name\x18\x02 \x01(\tR\x04name\x12\x14\n" +
-	"\x05value\x18\x03 \x01(\tR\x05value\"\xc3\x01\n" +
-	"\x05Traps\x12\x17\n" +
-	"\amax_url\x18\x01 \x01(\rR\x06maxUrl\x12!\n" +
-	"\fmax_segments\x18\x02 \x01(\rR\vmaxSegments\x12\x1f\n" +
-	"\vmax_repeats\x18\x03 \x01(\rR\n" +
-	"maxRepeats\x12\x1b\n" +
-	"\tmax_pairs\x18\x04 \x01(\rR\bmaxPairs\x12\x1d\n" +
-	"\n" +
-	"max_growth\x18\x05 \x01(\rR\tmaxGrowth\x12!\n" +
-	"\fmax_sessions\x18\x06 \x01(\rR\vmaxSessions\"\xc6\x02\n" +
+	"\x05value\x18\x03 \x01(\tR\x05value\"\x94\x03\n" +
 	"\rWorkRequested\x12\x14\n" +
 	"\x05slave\x18\x01 \x01(\tR\x05slave\x12\x12\n" +
 	"\x04boot\x18\x02 \x01(\tR\x04boot\x12\x16\n" +
@@ -2775,7 +2679,10 @@ const file_messages_wire_proto_rawDesc = "" +
 	"goroutines\x12.\n" +
 	"\tmailboxes\x18\n" +
 	" \x03(\v2\x10.henro.MailboxesR\tmailboxes\x12\x12\n" +
-	"\x04term\x18\v \x01(\x04R\x04term\"\x81\x01\n" +
+	"\x04term\x18\v \x01(\x04R\x04term\x12\x17\n" +
+	"\abusy_ns\x18\f \x01(\x03R\x06busyNs\x12\x1b\n" +
+	"\tunder_way\x18\r \x01(\rR\bunderWay\x12\x16\n" +
+	"\x06queued\x18\x0e \x01(\rR\x06queued\"\x81\x01\n" +
 	"\tMailboxes\x12\x12\n" +
 	"\x04kind\x18\x01 \x01(\tR\x04kind\x12\x16\n" +
 	"\x06actors\x18\x02 \x01(\rR\x06actors\x12\x18\n" +
@@ -2787,7 +2694,7 @@ const file_messages_wire_proto_rawDesc = "" +
 	"\x05tasks\x18\x02 \x03(\v2\x0f.henro.HostTaskR\x05tasks\x12\x18\n" +
 	"\arenewed\x18\x03 \x03(\x04R\arenewed\x12\x18\n" +
 	"\arevoked\x18\x04 \x03(\x04R\arevoked\x12\x12\n" +
-	"\x04term\x18\x05 \x01(\x04R\x04term\"\xd0\x04\n" +
+	"\x04term\x18\x05 \x01(\x04R\x04term\"\xb4\x04\n" +
 	"\bHostTask\x12\x14\n" +
 	"\x05lease\x18\x01 \x01(\x04R\x05lease\x12\x12\n" +
 	"\x04host\x18\x02 \x01(\tR\x04host\x12$\n" +
@@ -2810,8 +2717,7 @@ const file_messages_wire_proto_rawDesc = "" +
 	"\x15requisite_interval_ns\x18\x0f \x01(\x03R\x13requisiteIntervalNs\x12\x1d\n" +
 	"\n" +
 	"page_limit\x18\x10 \x01(\x05R\tpageLimit\x129\n" +
-	"\rsubscriptions\x18\x11 \x03(\v2\x13.henro.SubscriptionR\rsubscriptions\x12\x1a\n" +
-	"\baddition\x18\x12 \x01(\rR\baddition\"4\n" +
+	"\rsubscriptions\x18\x11 \x03(\v2\x13.henro.SubscriptionR\rsubscriptions\"4\n" +
 	"\fSubscription\x12\x10\n" +
 	"\x03url\x18\x01 \x01(\tR\x03url\x12\x12\n" +
 	"\x04form\x18\x02 \x01(\tR\x04form\"\xc9\x02\n" +
@@ -2982,7 +2888,7 @@ func file_messages_wire_proto_rawDescGZIP() []byte {
 }
 
 var file_messages_wire_proto_enumTypes = make([]protoimpl.EnumInfo, 1)
-var file_messages_wire_proto_msgTypes = make([]protoimpl.MessageInfo, 24)
+var file_messages_wire_proto_msgTypes = make([]protoimpl.MessageInfo, 23)
 var file_messages_wire_proto_goTypes = []any{
 	(Reason)(0),             // 0: henro.Reason
 	(*SlaveRegistered)(nil), // 1: henro.SlaveRegistered
@@ -2990,47 +2896,45 @@ var file_messages_wire_proto_goTypes = []any{
 	(*NotLeading)(nil),      // 3: henro.NotLeading
 	(*FetchRules)(nil),      // 4: henro.FetchRules
 	(*Header)(nil),          // 5: henro.Header
-	(*Traps)(nil),           // 6: henro.Traps
-	(*WorkRequested)(nil),   // 7: henro.WorkRequested
-	(*Mailboxes)(nil),       // 8: henro.Mailboxes
-	(*TaskBatch)(nil),       // 9: henro.TaskBatch
-	(*HostTask)(nil),        // 10: henro.HostTask
-	(*Subscription)(nil),    // 11: henro.Subscription
-	(*Task)(nil),            // 12: henro.Task
-	(*Report)(nil),          // 13: henro.Report
-	(*Fact)(nil),            // 14: henro.Fact
-	(*PageVisited)(nil),     // 15: henro.PageVisited
-	(*LinkSet)(nil),         // 16: henro.LinkSet
-	(*RobotsVisited)(nil),   // 17: henro.RobotsVisited
-	(*LeaseFinished)(nil),   // 18: henro.LeaseFinished
-	(*Stored)(nil),          // 19: henro.Stored
-	(*TraceAsked)(nil),      // 20: henro.TraceAsked
-	(*TraceReported)(nil),   // 21: henro.TraceReported
-	(*TaskRefused)(nil),     // 22: henro.TaskRefused
-	(*Greeting)(nil),        // 23: henro.Greeting
-	(*Greeted)(nil),         // 24: henro.Greeted
+	(*WorkRequested)(nil),   // 6: henro.WorkRequested
+	(*Mailboxes)(nil),       // 7: henro.Mailboxes
+	(*TaskBatch)(nil),       // 8: henro.TaskBatch
+	(*HostTask)(nil),        // 9: henro.HostTask
+	(*Subscription)(nil),    // 10: henro.Subscription
+	(*Task)(nil),            // 11: henro.Task
+	(*Report)(nil),          // 12: henro.Report
+	(*Fact)(nil),            // 13: henro.Fact
+	(*PageVisited)(nil),     // 14: henro.PageVisited
+	(*LinkSet)(nil),         // 15: henro.LinkSet
+	(*RobotsVisited)(nil),   // 16: henro.RobotsVisited
+	(*LeaseFinished)(nil),   // 17: henro.LeaseFinished
+	(*Stored)(nil),          // 18: henro.Stored
+	(*TraceAsked)(nil),      // 19: henro.TraceAsked
+	(*TraceReported)(nil),   // 20: henro.TraceReported
+	(*TaskRefused)(nil),     // 21: henro.TaskRefused
+	(*Greeting)(nil),        // 22: henro.Greeting
+	(*Greeted)(nil),         // 23: henro.Greeted
 }
 var file_messages_wire_proto_depIdxs = []int32{
 	4,  // 0: henro.SlaveWelcomed.fetch:type_name -> henro.FetchRules
-	6,  // 1: henro.FetchRules.traps:type_name -> henro.Traps
-	5,  // 2: henro.FetchRules.headers:type_name -> henro.Header
-	8,  // 3: henro.WorkRequested.mailboxes:type_name -> henro.Mailboxes
-	10, // 4: henro.TaskBatch.tasks:type_name -> henro.HostTask
-	12, // 5: henro.HostTask.tasks:type_name -> henro.Task
-	11, // 6: henro.HostTask.subscriptions:type_name -> henro.Subscription
-	14, // 7: henro.Report.facts:type_name -> henro.Fact
-	15, // 8: henro.Fact.visited:type_name -> henro.PageVisited
-	17, // 9: henro.Fact.robots:type_name -> henro.RobotsVisited
-	18, // 10: henro.Fact.finished:type_name -> henro.LeaseFinished
-	16, // 11: henro.Fact.more:type_name -> henro.LinkSet
-	0,  // 12: henro.PageVisited.reason:type_name -> henro.Reason
-	16, // 13: henro.PageVisited.links:type_name -> henro.LinkSet
-	0,  // 14: henro.RobotsVisited.reason:type_name -> henro.Reason
-	15, // [15:15] is the sub-list for method output_type
-	15, // [15:15] is the sub-list for method input_type
-	15, // [15:15] is the sub-list for extension type_name
-	15, // [15:15] is the sub-list for extension extendee
-	0,  // [0:15] is the sub-list for field type_name
+	5,  // 1: henro.FetchRules.headers:type_name -> henro.Header
+	7,  // 2: henro.WorkRequested.mailboxes:type_name -> henro.Mailboxes
+	9,  // 3: henro.TaskBatch.tasks:type_name -> henro.HostTask
+	11, // 4: henro.HostTask.tasks:type_name -> henro.Task
+	10, // 5: henro.HostTask.subscriptions:type_name -> henro.Subscription
+	13, // 6: henro.Report.facts:type_name -> henro.Fact
+	14, // 7: henro.Fact.visited:type_name -> henro.PageVisited
+	16, // 8: henro.Fact.robots:type_name -> henro.RobotsVisited
+	17, // 9: henro.Fact.finished:type_name -> henro.LeaseFinished
+	15, // 10: henro.Fact.more:type_name -> henro.LinkSet
+	0,  // 11: henro.PageVisited.reason:type_name -> henro.Reason
+	15, // 12: henro.PageVisited.links:type_name -> henro.LinkSet
+	0,  // 13: henro.RobotsVisited.reason:type_name -> henro.Reason
+	14, // [14:14] is the sub-list for method output_type
+	14, // [14:14] is the sub-list for method input_type
+	14, // [14:14] is the sub-list for extension type_name
+	14, // [14:14] is the sub-list for extension extendee
+	0,  // [0:14] is the sub-list for field type_name
 }
 
 func init() { file_messages_wire_proto_init() }
@@ -3044,7 +2948,7 @@ func file_messages_wire_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_messages_wire_proto_rawDesc), len(file_messages_wire_proto_rawDesc)),
 			NumEnums:      1,
-			NumMessages:   24,
+			NumMessages:   23,
 			NumExtensions: 0,
 			NumServices:   0,
 		},

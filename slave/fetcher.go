@@ -33,16 +33,17 @@ type assignment struct {
 	heavy   *actor.PID // takes large pages
 	slave   *actor.PID
 	kept    *account
+	gate    *gate
 	log     *logrus.Entry
 	begun   bool                  // a Fetcher has been at it
 	broke   *messages.PageVisited // the visit under way when that one panicked; nil: there was none
 }
 
 type (
-	renew    struct{ until time.Time }         // the lease lasts on
-	added    struct{ task *messages.HostTask } // an addition to the lease
-	finish   struct{ why string }              // make an end after the request under way
-	restOver struct{}                          // the host may be asked again
+	renew    struct{ until time.Time } // the lease lasts on
+	finish   struct{ why string }      // make an end after the request under way
+	restOver struct{}                  // the host may be asked again
+	placed   struct{}                  // there is a connection for its next request
 	fetched  struct{ response *fetch.Response }
 	parsed   struct { // by a Parser; those of neighbouring visits may come in another order
 		follow    []visit       // links on this host that the page's depth allows
@@ -84,13 +85,15 @@ const maxRobotsHops = 5
 // Fetcher is the actor that works on one host under one lease: it visits the tasks, and the links found on the way as
 // far as the lease allows, one request at a time.
 //
-//	         restOver                fetched
-//	resting ─────────► fetching ───────────────► resting
-//	   ▲ ▲               │ nothing left to visit     │ no room: too many pages unparsed, too many facts unstored
-//	   │ └───────────────┼──── waiting ◄─────────────┘
-//	   └─────────────────┘        │ nothing left, all parsed; or asked to end; or the lease ended
-//	                              ▼
-//	                           finished
+//	         restOver         placed            fetched
+//	resting ─────────► queued ──────► fetching ────────► resting
+//	   ▲ ▲                               │ nothing       │ no room: too many pages unparsed, too many facts unstored
+//	   │ └───────────────────────────────┼─ waiting ◄────┘
+//	   └─────────────────────────────────┘     │ nothing left, all parsed; or asked to end; or the lease ended
+//	                                           ▼
+//	                                        finished
+//
+// It is queued for a connection of the slave, which it holds for the time of one request.
 //
 // A Fetcher that restarts after a panic does not know any more what it has visited: it gives the lease back. The visit
 // that was under way counts as one that failed, so that a page which breaks every Fetcher is given up after a few.
@@ -129,6 +132,7 @@ type Fetcher struct {
 	robotsURL     weburl.URL
 	subscriptions []*messages.Subscription // not sent yet
 	subscribing   bool                     // the request under way is the first of them
+	place         place                    // at the gate
 	timer         floor.Timer
 	cancel        context.CancelFunc // ends the request under way
 	flying        sync.WaitGroup
@@ -143,6 +147,7 @@ func newFetcher(a *assignment) *Fetcher {
 		assignment: a, behavior: actor.NewBehavior(), budget: int(a.task.PageBudget),
 		log: a.log.WithFields(logrus.Fields{"actor": "fetcher", "host": a.task.Host, "lease": a.task.Lease}),
 	}
+	f.place.gate = a.gate
 	f.behavior.Become(f.resting)
 	return f
 }
@@ -157,16 +162,13 @@ func (f *Fetcher) Receive(ctx actor.Context) {
 	case *renew:
 		f.until = m.until
 		f.heldUntil.Store(&m.until)
-	case *added: // a Fetcher that has made its end does not use it
-		f.budget += int(m.task.PageBudget)
-		f.enqueue(ctx, m.task.Tasks)
 	case *finish:
 		f.end(ctx, m.why)
 	case *parsed:
 		f.unparsed--
 		f.follow(m)
 		f.behavior.Receive(ctx)
-	case *fetched, *restOver:
+	case *fetched, *restOver, *placed:
 		f.behavior.Receive(ctx)
 	case actor.SystemMessage, actor.AutoReceiveMessage:
 	default:
@@ -188,6 +190,8 @@ func (f *Fetcher) start(ctx actor.Context) {
 		return
 	}
 	f.begun = true
+	root, self := ctx.ActorSystem().Root, ctx.Self()
+	f.place.called = func() { root.Send(self, &placed{}) }
 	f.notBefore = time.Now().Add(time.Duration(f.task.FirstAfterNs))
 	f.requisiteAt = f.notBefore
 	switch limit := int(f.task.PageLimit); {
@@ -251,6 +255,7 @@ func (f *Fetcher) stop() {
 		f.cancel()
 	}
 	f.flying.Wait()
+	f.place.move(away)
 }
 
 // rest waits until the host may be asked again, then goes on; it is also where an end is seen: a lease that has nothing
@@ -259,6 +264,7 @@ func (f *Fetcher) rest(ctx actor.Context) {
 	f.behavior.Become(f.resting)
 	if d := time.Until(f.nextAt()); d > 0 && f.why == "" && !f.done() {
 		f.rules.client.Rests(f.task.Host, d)
+		f.place.move(rests)
 		f.timer.After(ctx, d, &restOver{})
 		return
 	}
@@ -286,7 +292,7 @@ func (f *Fetcher) done() bool {
 		(len(f.queue) == 0 && len(f.subscriptions) == 0 || f.budget <= 0)
 }
 
-// next starts the next request, if there is one and all bounds allow it.
+// next starts the next request, if there is one, all bounds allow it and a connection is free.
 func (f *Fetcher) next(ctx actor.Context) {
 	switch {
 	case f.why == "" && !stillHeld(f.until):
@@ -296,27 +302,42 @@ func (f *Fetcher) next(ctx actor.Context) {
 	case f.why == "" && f.budget <= 0 && f.known.Robots != nil:
 		f.why = "budget"
 	}
-	if f.why != "" {
+	switch {
+	case f.why != "", !f.asks(),
+		f.unparsed >= maxAhead || f.unparsed > 0 && (f.kept.window.behind() || f.rules.client.Scarce()):
 		f.wait(ctx)
-		return
-	}
-	if f.unparsed >= maxAhead || f.unparsed > 0 && (f.kept.window.behind() || f.rules.client.Scarce()) {
-		f.wait(ctx)
-		return
-	}
-	if f.kept.full() {
+	case f.kept.full():
+		f.place.move(away)
 		f.behavior.Become(f.resting)
 		f.timer.After(ctx, 50*time.Millisecond, &restOver{})
-		return
+	case !f.place.take(f.nextAt()):
+		f.behavior.Become(f.queued)
+		f.timer.After(ctx, time.Until(f.until), &restOver{})
+	case !f.ask(ctx):
+		f.wait(ctx)
 	}
+}
+
+// asks reports that there is something to ask: robots.txt, unless it is being parsed, or what waits.
+func (f *Fetcher) asks() bool {
+	return f.known.Robots == nil && !f.robotsURL.IsZero() ||
+		f.known.Robots != nil && len(f.subscriptions)+len(f.queue) > 0
+}
+
+// queued waits for a connection, longest until the lease ends.
+func (f *Fetcher) queued(ctx actor.Context) {
+	switch ctx.Message().(type) {
+	case *placed, *restOver, *parsed:
+		f.rest(ctx)
+	}
+}
+
+// ask starts a request, if one of what waits may be made.
+func (f *Fetcher) ask(ctx actor.Context) bool {
 	if f.known.Robots == nil {
-		if f.robotsURL.IsZero() { // being parsed
-			f.wait(ctx)
-			return
-		}
 		f.robotsNow = true
 		f.request(ctx, fetch.Request{URL: f.robotsURL})
-		return
+		return true
 	}
 	for ; len(f.subscriptions) > 0; f.subscriptions = f.subscriptions[1:] {
 		s := f.subscriptions[0]
@@ -327,7 +348,7 @@ func (f *Fetcher) next(ctx actor.Context) {
 		f.budget--
 		f.subscribing = true
 		f.request(ctx, fetch.Request{URL: hub, Form: s.Form})
-		return
+		return true
 	}
 	for len(f.queue) > 0 {
 		f.current, f.queue, f.pending = f.queue[0], f.queue[1:], true
@@ -342,9 +363,9 @@ func (f *Fetcher) next(ctx actor.Context) {
 		f.budget--
 		f.visits++
 		f.request(ctx, request)
-		return
+		return true
 	}
-	f.wait(ctx)
+	return false
 }
 
 // deny reports a visit that robots.txt forbids: no request is made for it.
@@ -404,7 +425,9 @@ func (f *Fetcher) request(ctx actor.Context, request fetch.Request) {
 	f.flying.Add(1)
 	go func() {
 		defer f.flying.Done()
-		root.Send(self, &fetched{f.fetch(fetchContext, client, request)})
+		response := f.fetch(fetchContext, client, request)
+		f.place.move(away)
+		root.Send(self, &fetched{response})
 	}()
 }
 
@@ -439,10 +462,7 @@ func (f *Fetcher) fetching(ctx actor.Context) {
 		// in the log of a busy host.)
 		f.endedAt = time.Now()
 		f.notBefore = f.endedAt.Add(f.interval(m.response, f.task.IntervalNs))
-		f.requisiteAt = f.notBefore
-		if f.task.RequisiteIntervalNs > 0 { // an older master says nothing of it
-			f.requisiteAt = f.endedAt.Add(f.interval(m.response, f.task.RequisiteIntervalNs))
-		}
+		f.requisiteAt = f.endedAt.Add(f.interval(m.response, f.task.RequisiteIntervalNs))
 		if m.response.Stale {
 			f.again()
 		} else {
@@ -471,8 +491,8 @@ func (f *Fetcher) again() {
 }
 
 // interval is what the host is owed after a request that took e: that of the lease, or (S/C)·e if it has become slower
-// (10). A rest that outlasts the lease is left to the master, so that no slot is held meanwhile; so are rests that come
-// to longRests and to twice the time that the lease was to take.
+// (10). A rest that outlasts the lease is left to the master; so are rests that come to longRests and to twice the time
+// that the lease was to take, after which its pages would be visited late.
 func (f *Fetcher) interval(r *fetch.Response, owed int64) time.Duration {
 	interval := time.Duration(owed)
 	if r.Reason != messages.Reason_NONE { // what took time was the crawler's patience
@@ -642,6 +662,7 @@ func (f *Fetcher) end(ctx actor.Context, why string) {
 
 // wait stands still until all that was fetched is parsed, then goes on or gives the host back.
 func (f *Fetcher) wait(ctx actor.Context) {
+	f.place.move(away)
 	if f.unparsed > 0 {
 		f.behavior.Become(f.waiting)
 		return

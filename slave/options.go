@@ -20,8 +20,8 @@ type Options struct {
 	Version string
 	Address string // "ip:port" of the actors, as other nodes reach it; empty inside the master's own process
 
-	// Connections is C of equation (9): how many hosts are asked at once. 256 keeps 200 ms sites busy at over 1,000
-	// pages/s in some 100 MB.
+	// Connections is C of equation (9): how many requests are under way at once. 256 keeps 200 ms sites busy at over
+	// 1,000 pages/s in some 100 MB.
 	Connections int
 	// Parsers is how many pages are parsed and compressed at once. Zero means one for each processor.
 	Parsers int
@@ -104,3 +104,11 @@ func (o *Options) Validate() error {
 	}
 	return o.Archive.Writer.Records.Validate()
 }
+
+// mostLeases is how many hosts a slave holds: with C requests under way, as many rest as S/C is. At the default of 5 s
+// between two requests a lease is some six visits, and 10 kB.
+const mostLeases = 2048
+
+// Leases bounds the hosts that are held at once. Each takes memory, an open connection that is kept for its next
+// request, and one of Connections only while it is asked.
+func (o *Options) Leases() int { return max(mostLeases, o.Connections) }

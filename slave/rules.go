@@ -25,7 +25,7 @@ func newClient(f *messages.FetchRules, o Options) (*fetch.Client, error) {
 	options.ConnectTimeout = min(time.Duration(f.ConnectTimeoutNs), options.TotalTimeout)
 	options.IdleTimeout = min(time.Duration(f.IdleTimeoutNs), options.TotalTimeout)
 	options.MaxBody = int(f.MaxBody)
-	options.IdleConnections = o.Connections
+	options.IdleConnections = o.Leases()
 	options.AllowPrivate, options.VerifyTLS, options.HTTP1 = f.AllowPrivate, f.VerifyTls, f.Http1
 	for _, text := range f.PrivateNetworks {
 		network, err := netip.ParsePrefix(text)

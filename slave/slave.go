@@ -10,8 +10,9 @@
 //	      facts, until stored
 //
 // Invariants:
-//   - one lease, one Fetcher, one request at a time; the lease's end is looked at on the monotonic and the wall clock
-//     right before each request, since the monotonic clock stands still while a machine sleeps;
+//   - one lease, one Fetcher, one request at a time, and no more requests than connections;
+//   - the lease's end is looked at on the monotonic and the wall clock right before each request, since the monotonic
+//     clock stands still while a machine sleeps;
 //   - a lease counts from the moment this slave asked for it, so it never ends later here than at the master;
 //   - a fact is sent only once its WARC record is synced, in the order of the visits of its lease, and again until
 //     stored;
@@ -37,7 +38,6 @@ import (
 	"henro/actors/archivist"
 	"henro/actors/floor"
 	"henro/actors/scope"
-	"henro/actors/traps"
 	"henro/messages"
 	"henro/slave/cookies"
 	"henro/slave/fetch"
@@ -139,6 +139,7 @@ type Slave struct {
 	parsers   []*actor.PID
 	heavy     *actor.PID // the Parser of large pages, for which no other page shall wait
 	window    *window    // how many facts are kept: written here, read by the fetchers
+	gate      *gate      // the connections, which the fetchers take
 
 	gossip     *gossip
 	master     *actor.PID     // nil: none known
@@ -166,15 +167,14 @@ type Slave struct {
 
 // lent is one lease as this slave sees it.
 type lent struct {
-	host      string
-	kept      *account
-	fetcher   *actor.PID // nil when it has finished
-	additions uint32     // the latest that was taken
-	made      map[uint64]*factMade
-	next      uint64      // order of the fact that is due next
-	seq       uint64      // of the last fact given a number
-	unstored  []*factMade // numbered, and not acknowledged
-	sentAt    time.Time
+	host     string
+	kept     *account
+	fetcher  *actor.PID // nil when it has finished
+	made     map[uint64]*factMade
+	next     uint64      // order of the fact that is due next
+	seq      uint64      // of the last fact given a number
+	unstored []*factMade // numbered, and not acknowledged
+	sentAt   time.Time
 }
 
 // unsent reports that facts have got their number and were not sent.
@@ -199,6 +199,7 @@ func Props(o Options, log *logrus.Entry) (*actor.Props, error) {
 		return &Slave{
 			o: o, gossip: seen, log: log.WithField("actor", "slave"), leases: map[uint64]*lent{},
 			ended: map[uint64]uint64{}, served: map[string]int64{}, window: newWindow(&o),
+			gate: &gate{free: o.Connections},
 			// a batch for an older boot at this address is answered by no serial of this one
 			asked: map[uint64]time.Time{}, serial: uint64(time.Now().UnixNano()),
 		}
@@ -355,7 +356,8 @@ func (s *Slave) welcome(ctx actor.Context, m *messages.SlaveWelcomed) {
 }
 
 func (s *Slave) ask(ctx actor.Context) {
-	slots := s.o.Connections
+	use := s.gate.use()
+	slots := min(s.o.Leases(), 2*s.o.Connections+use.resting)
 	if s.draining || s.rules == nil || s.stopped {
 		slots = 0
 	}
@@ -369,6 +371,7 @@ func (s *Slave) ask(ctx actor.Context) {
 		PageSlots: uint32(s.window.free()), Held: s.heldLeases(),
 		Unstored: uint32(s.window.used()), MemoryBytes: memory, Goroutines: uint32(goroutines),
 		Mailboxes: s.mailboxes(), Term: s.term,
+		BusyNs: int64(use.busy), UnderWay: uint32(use.underWay), Queued: uint32(use.waiting),
 	})
 }
 
@@ -422,13 +425,6 @@ func (s *Slave) takeBatch(ctx actor.Context, m *messages.TaskBatch) {
 }
 
 func (s *Slave) takeTask(ctx actor.Context, task *messages.HostTask, until time.Time) {
-	if task.Addition > 0 {
-		if l := s.leases[task.Lease]; l != nil && l.fetcher != nil && task.Addition > l.additions {
-			l.additions = task.Addition
-			ctx.Send(l.fetcher, &added{task})
-		}
-		return
-	}
 	if _, over := s.ended[task.Lease]; over || s.leases[task.Lease] != nil {
 		return // sent twice
 	}
@@ -439,15 +435,12 @@ func (s *Slave) takeTask(ctx actor.Context, task *messages.HostTask, until time.
 	l := &lent{host: task.Host, kept: s.accountOf(task.Host), made: map[uint64]*factMade{}, next: 1}
 	s.leases[task.Lease] = l
 	props := fetcherProps(&assignment{task: task, until: until, rules: s.rules, parsers: s.parsers, heavy: s.heavy,
-		slave: ctx.Self(), kept: l.kept, log: s.log})
+		slave: ctx.Self(), kept: l.kept, gate: s.gate, log: s.log})
 	l.fetcher = floor.SpawnAs(ctx, props, "fetcher/"+task.Host)
 }
 
 // refuse answers the sender of the task, which may be a master that is gone by now.
 func (s *Slave) refuse(ctx actor.Context, task *messages.HostTask) {
-	if task.Addition > 0 { // the lease is held all the same
-		return
-	}
 	ctx.Request(ctx.Sender(), &messages.TaskRefused{Slave: s.o.Name, Boot: s.o.Boot, Lease: task.Lease,
 		Host: task.Host})
 }
@@ -752,14 +745,6 @@ func (s *Slave) makeRules(f *messages.FetchRules) (*rules, error) {
 		r.admission = admission.DefaultRules() // of rules that an older master does not know
 		if err := r.admission.UnmarshalBinary(f.Admission); err != nil {
 			return nil, err
-		}
-	} else { // of a master that does not send the rules as a whole yet
-		t := f.GetTraps()
-		r.admission.ObeyNofollow = f.ObeyNofollow
-		r.admission.Traps = traps.Options{
-			MaxURL: int(t.GetMaxUrl()), MaxSegments: int(t.GetMaxSegments()), MaxRepeats: int(t.GetMaxRepeats()),
-			MaxPairs:  int(t.GetMaxPairs()),
-			MaxGrowth: int(t.GetMaxGrowth()), MaxSessions: int(t.GetMaxSessions()),
 		}
 	}
 	r.admission.Admit = s.o.Admit

@@ -216,41 +216,6 @@ func TestFactsOfASyncAreReportedTogether(t *testing.T) {
 	})
 }
 
-// TestAnAdditionToALeaseIsTakenOnce, however often it comes, and of a lease that is not held never.
-func TestAnAdditionToALeaseIsTakenOnce(t *testing.T) {
-	inSchool(t, fakeweb.Options{Seed: 1, Pages: 9}, func(*Options) {}, func(s *school) {
-		s.interval = 10 * time.Second
-		task := s.lend(7, 0, 2)
-		actortest.Pass(15 * time.Second)
-		serial := actortest.TakeOf[*messages.WorkRequested](s.master)[0].Serial
-		add := func(lease, serial uint64, pages ...int) {
-			added := &messages.HostTask{Lease: lease, Host: task.Host, PageBudget: uint32(len(pages)), Addition: 1}
-			for _, n := range pages {
-				added.Tasks = append(added.Tasks, &messages.Task{Url: s.web.PageURL(0, n, 80), DepthLeft: 1,
-					Position: []byte{byte(n)}})
-			}
-			s.master.Tell(s.slave, &messages.TaskBatch{Serial: serial, Tasks: []*messages.HostTask{added}})
-		}
-		add(7, serial, 4, 5)
-		add(7, serial, 4, 5)
-		add(8, serial, 6)
-		add(7, 1, 6) // of no request of this slave
-		actortest.Pass(time.Minute)
-		add(7, serial, 6)
-		actortest.Pass(time.Minute)
-		reasons, why := s.reported(7)
-		if len(reasons) != 4 || why != "budget" {
-			t.Errorf("%d pages were visited under the lease, which ended by %q: %v", len(reasons), why, reasons)
-		}
-		if n := len(s.web.Log()); n != 5 { // and robots.txt
-			t.Errorf("%d requests were made, want 5", n)
-		}
-		if refused := actortest.TakeOf[*messages.TaskRefused](s.master); len(refused) > 0 {
-			t.Errorf("refused: %v", refused)
-		}
-	})
-}
-
 // TestDrainingGivesAllLeasesBackAndAsksForNone.
 func TestDrainingGivesAllLeasesBackAndAsksForNone(t *testing.T) {
 	inSchool(t, fakeweb.Options{Seed: 1, Pages: 50}, func(*Options) {}, func(s *school) {

@@ -48,7 +48,7 @@ func raise(tag *atomic.Int64, to int64) {
 func newWindow(o *Options) *window {
 	w := &window{}
 	w.facts.bound, w.responses.bound, w.bytes.bound = o.UnstoredFacts, o.UnparsedResponses, o.KeptBytes
-	w.share = o.KeptBytes / o.Connections
+	w.share = o.KeptBytes / o.Leases()
 	return w
 }
 

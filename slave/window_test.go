@@ -21,11 +21,12 @@ import (
 // Where too much is kept, those wait that keep it, and nobody else.
 func TestALeaseThatKeepsTooMuchWaitsAlone(t *testing.T) {
 	o := DefaultOptions()
-	o.Connections, o.KeptBytes, o.UnstoredFacts = 4, 4000, 10
+	o.UnstoredFacts = 10
+	o.KeptBytes = 1000 * o.Leases()
 	w := newWindow(&o)
 	greedy, modest := &account{window: w}, &account{window: w}
 	modest.keep(900)
-	greedy.fetched(3000)
+	greedy.fetched(o.KeptBytes - 1000)
 	if greedy.full() || modest.full() {
 		t.Error("full below the bound")
 	}
@@ -36,7 +37,7 @@ func TestALeaseThatKeepsTooMuchWaitsAlone(t *testing.T) {
 	if !w.filling() {
 		t.Error("the master is not pressed")
 	}
-	greedy.parsed(3000, time.Second)
+	greedy.parsed(o.KeptBytes-1000, time.Second)
 	greedy.keep(-100)
 	if greedy.full() || w.filling() || greedy.count.Load() != 0 || w.bytes.count.Load() != 900 {
 		t.Error("kept after it is gone:", greedy.count.Load(), w.bytes.count.Load())

@@ -427,9 +427,6 @@ func decodeHost(key, v []byte) (HostRecord, error) {
 	if b := s.bytes(); len(b) > 0 {
 		h.Politeness = append([]byte(nil), b...)
 	}
-	if len(s.rest) == 0 { // of schema 1
-		return h, s.err("host " + h.Name)
-	}
 	h.AskedAt, h.GivenUp = moment(s.u32()), s.uvarint()
 	for n := s.uvarint(); n > 0 && !s.bad; n-- {
 		word := s.string()

@@ -98,7 +98,6 @@ type openLease struct {
 	parts uint64
 	queue []*messages.Fact // not taken yet
 	terms terms
-	extra extra
 }
 
 type leasePhase uint8
@@ -154,7 +153,7 @@ func (b *Book) take(fact any) bool {
 	case *protocol.Lend:
 		b.prepare(m)
 	case *protocol.PagesLoaded:
-		b.takePages(m)
+		b.loaded(m)
 	case *protocol.HostFacts:
 		b.takeReport(m)
 	case *protocol.EntriesLoaded:

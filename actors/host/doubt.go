@@ -64,16 +64,11 @@ func termsOf(task *messages.HostTask, pages map[string]store.Page, now time.Time
 		}
 	}
 	for _, page := range pages {
-		t.lend(&page)
+		if at := (place{page.Depth, page.DepthLeft}); !slices.Contains(t.depths, at) {
+			t.depths = append(t.depths, at)
+		}
 	}
 	return t
-}
-
-// lend notes how deep a page is that is lent.
-func (t *terms) lend(page *store.Page) {
-	if at := (place{page.Depth, page.DepthLeft}); !slices.Contains(t.depths, at) {
-		t.depths = append(t.depths, at)
-	}
 }
 
 // doubt says why a fact cannot be true; empty: it can. Facts taken already are sent again and are not looked at.

@@ -112,7 +112,6 @@ func (b *Book) takeFacts() {
 		}
 	}
 	l.queue = nil
-	b.addMore()
 	asked.seq = l.processed - l.parts
 	if asked.finished {
 		l.phase = over

@@ -458,9 +458,6 @@ func describe(t *messages.HostTask) string {
 	if len(words) == 0 {
 		words = append(words, "no page")
 	}
-	if t.Addition > 0 {
-		return fmt.Sprintf("addition %d: %s, %d visits", t.Addition, strings.Join(words, ", "), t.PageBudget)
-	}
 	words = append(words, "every "+time.Duration(t.IntervalNs).String())
 	if t.FirstAfterNs > 0 {
 		words = append(words, "after "+time.Duration(t.FirstAfterNs).String())

@@ -36,6 +36,9 @@ func (b *Book) prepare(m *protocol.Lend) {
 
 // loaded makes the lease of what was loaded and has it written.
 func (b *Book) loaded(m *protocol.PagesLoaded) {
+	if b.phase != preparing {
+		return
+	}
 	now := b.now
 	b.clock.Allow(b.lend.order.NotBefore)
 	due, first := b.ripe(m.Entries)
@@ -98,7 +101,6 @@ func (b *Book) loaded(m *protocol.PagesLoaded) {
 		b.lease.pages[string(entry.Position)] = entry.Page
 	}
 	b.lease.terms = termsOf(task, b.lease.pages, now)
-	b.lease.extra = extraOf(task, order, &b.clock)
 	if len(m.Due) > 0 && len(task.Tasks)%2 == 1 {
 		b.line.knownFirst = !b.line.knownFirst
 	}

@@ -217,7 +217,7 @@ type Work struct {
 
 // Register adds the flags.
 func (w *Work) Register(f *pflag.FlagSet) {
-	f.IntVar(&w.Connections, "connections", DefaultConnections, "hosts asked at once by this slave")
+	f.IntVar(&w.Connections, "connections", DefaultConnections, "requests that this slave has under way at once")
 	f.StringVar(&w.WARCPrefix, "warc-prefix", "henro", "first part of the names of WARC files")
 	w.WARCSize = 1e9
 	f.Var(&w.WARCSize, "warc-size", "a WARC file is closed and another begun at this size")

@@ -220,7 +220,8 @@ func printStatus(w io.Writer, s *master.Status) {
 			moment(r.Begun), r.New, r.Changed, r.Unchanged, r.Gone)
 	}
 	fmt.Fprintf(w, "waiting   %d of %d known URLs\n", s.Waiting, s.Known)
-	fmt.Fprintf(w, "hosts     %d, %d ready, %d lent\n", s.Hosts, s.Ready, s.Leases)
+	fmt.Fprintf(w, "hosts     %d, %d ready, %d lent; %d connections, %.0f %% in use of late\n", s.Hosts, s.Ready,
+		s.Leases, s.Connections, 100*s.Busy)
 	if f := s.Forecast; f != nil {
 		fmt.Fprintf(w, "end       %s\n", f.Says())
 		if !f.Bound.IsZero() {
@@ -238,8 +239,8 @@ func printStatus(w io.Writer, s *master.Status) {
 		fmt.Fprintf(w, "stalled   %s\n", s.Stalled)
 	}
 	for _, slave := range s.Slaves {
-		fmt.Fprintf(w, "slave     %s %s: %d of %d hosts, last seen %s ago\n", slave.Name, slave.Address, slave.Leases,
-			slave.Slots, slave.Silent)
+		fmt.Fprintf(w, "slave     %s %s: %d hosts, %d of %d connections in use, last seen %s ago\n", slave.Name,
+			slave.Address, slave.Leases, slave.UnderWay, slave.Connections, slave.Silent)
 	}
 	printErrors(w, s)
 	if skipped := skipWords(&s.Totals); skipped != "" {

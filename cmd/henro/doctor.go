@@ -22,6 +22,7 @@ import (
 	"henro/cmd/config"
 	"henro/master"
 	"henro/messages"
+	"henro/slave"
 )
 
 // finding is what the doctor says of one thing.
@@ -105,7 +106,7 @@ takes no work and leaves nothing behind.`,
 		}},
 		config.Group{Title: "How to work", Register: func(f *pflag.FlagSet) {
 			f.StringVar(&d.dir, "dir", "slave", "`DIR` that the archive will lie in")
-			f.IntVar(&d.hosts, "connections", 256, "hosts asked at once")
+			f.IntVar(&d.hosts, "connections", 256, "requests under way at once")
 			f.StringVar(&d.site, "site", "example.com",
 				"a `NAME` that must be found in the DNS; empty: none is looked for")
 			f.DurationVar(&d.wait, "wait", meetFor, "how long the others are looked for")
@@ -193,7 +194,8 @@ func (d *doctor) directory() {
 
 func (d *doctor) files() {
 	most, err := openFiles()
-	need := uint64(d.hosts*filesPerUse + filesBeside)
+	would := slave.Options{Connections: d.hosts}
+	need := uint64(d.hosts*filesPerUse + would.Leases() + filesBeside)
 	switch {
 	case err != nil:
 		d.say("files", doubted, "", "how many may be open is not known: %v", err)

@@ -73,21 +73,21 @@ func printSlaves(out io.Writer, slaves []master.SlaveStatus) error {
 		return err
 	}
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(w, "NAME\tSTATE\tHOSTS\tUNSTORED\tMEMORY\tGOROUTINES\tSILENT\tVERSION\tADDRESS")
+	fmt.Fprintln(w, "NAME\tSTATE\tHOSTS\tCONNECTIONS\tUNSTORED\tMEMORY\tGOROUTINES\tSILENT\tVERSION\tADDRESS")
 	refused := false
 	var doubted []master.SlaveStatus
 	for _, s := range slaves {
 		if s.State == master.Refused {
 			refused = true
-			fmt.Fprintf(w, "%s\t%s\t-\t-\t-\t-\t-\t%s (protocol %d)\t%s\n", s.Name, s.State, s.Version, s.Protocol,
+			fmt.Fprintf(w, "%s\t%s\t-\t-\t-\t-\t-\t-\t%s (protocol %d)\t%s\n", s.Name, s.State, s.Version, s.Protocol,
 				s.Address)
 			continue
 		}
 		if s.Impossible > 0 || s.Declined > 0 {
 			doubted = append(doubted, s)
 		}
-		fmt.Fprintf(w, "%s\t%s\t%d/%d\t%d\t%.0f MB\t%d\t%s\t%s\t%s\n", s.Name, s.State, s.Leases, s.Connections,
-			s.Unstored,
+		fmt.Fprintf(w, "%s\t%s\t%d\t%d/%d\t%d\t%.0f MB\t%d\t%s\t%s\t%s\n", s.Name, s.State, s.Leases,
+			s.UnderWay, s.Connections, s.Unstored,
 			float64(s.Memory)/1e6, s.Goroutines, s.Silent, s.Version, s.Address)
 	}
 	if err := w.Flush(); err != nil {

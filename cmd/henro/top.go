@@ -279,10 +279,10 @@ func topSlaves(slaves []master.SlaveStatus) []string {
 	}
 	var b strings.Builder
 	w := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(w, "slave\tstate\thosts\tunstored\tmemory\tsilent")
+	fmt.Fprintln(w, "slave\tstate\thosts\tconnections\tunstored\tmemory\tsilent")
 	for _, s := range slaves {
-		fmt.Fprintf(w, "%s\t%s\t%d/%d\t%d\t%.0f MB\t%s\n", strings.Map(visible, s.Name), s.State, s.Leases,
-			s.Connections, s.Unstored, float64(s.Memory)/1e6, s.Silent)
+		fmt.Fprintf(w, "%s\t%s\t%d\t%d/%d\t%d\t%.0f MB\t%s\n", strings.Map(visible, s.Name), s.State, s.Leases,
+			s.UnderWay, s.Connections, s.Unstored, float64(s.Memory)/1e6, s.Silent)
 	}
 	_ = w.Flush() // a string takes everything
 	return strings.Split(strings.TrimSpace(b.String()), "\n")

@@ -364,7 +364,7 @@ func (d *Dashboard) nodes(_ *http.Request, p *page) (any, error) {
 		row := slaveRow{SlaveStatus: slave, Hosts: held[slave.Name]}
 		row.More = max(0, len(row.Hosts)-hostsOfSlave)
 		row.Hosts = row.Hosts[:len(row.Hosts)-row.More]
-		row.Share = float64(slave.Leases) / float64(max(slave.Slots, slave.Leases, 1))
+		row.Share = slave.Busy
 		v.Slaves = append(v.Slaves, row)
 	}
 	return v, nil

@@ -1,8 +1,8 @@
 // Package forecast says when a crawl will have ended, and what keeps it from going faster.
 //
 // A host needs what waits there times what its clock takes for one page, after the rest that it is in. Hosts that share
-// a clock need that one after another. The crawl needs as long as its slowest clock, or, if the slaves have fewer
-// connections than there are hosts, as long as all hosts take one after another on those connections.
+// a clock need that one after another. The crawl needs as long as its slowest clock, or, if the slaves have too few
+// connections, as long as all requests take one after another on those connections.
 //
 // URLs yet to be found are foreseen from how the visits of a host bring ever fewer new ones: those of late, and those
 // before. As in a graph whose links point anywhere, each further visit is taken to bring the same share fewer than the
@@ -26,6 +26,7 @@ type Host struct {
 	Name    string
 	Waiting uint64        // pages that wait for their first visit
 	Cycle   time.Duration // from the begin of one request to that of the next
+	Took    time.Duration // of that, the time that a request takes
 	Rest    time.Duration // until it may be asked
 	// of a host that fails and was never well: until its pages are given up
 	GivenUp time.Duration
@@ -87,19 +88,19 @@ func (h *Host) left() time.Duration {
 	if h.GivenUp > 0 {
 		return h.Rest + h.GivenUp
 	}
-	return h.Rest + h.work()
+	return h.Rest + h.work(h.Cycle)
 }
 
-// work is how long it is asked.
-func (h *Host) work() time.Duration {
-	return time.Duration(min((float64(h.Waiting)+h.Yet)*float64(h.Cycle), 1<<62))
+// work is how long all that it has left takes, of which one takes so long.
+func (h *Host) work(one time.Duration) time.Duration {
+	return time.Duration(min((float64(h.Waiting)+h.Yet)*float64(one), 1<<62))
 }
 
 // Crawl is what is known of the rest.
 type Crawl struct {
-	Slots  int           // hosts that the slaves can ask at once
-	Leases int           // hosts that are lent
-	Most   time.Duration // the crawl ends after so long whatever waits; 0: it does not
+	Connections int           // requests that the slaves have under way at most; 0: no slave takes hosts
+	Busy        float64       // part of the connections that is in use
+	Most        time.Duration // the crawl ends after so long whatever waits; 0: it does not
 }
 
 // Forecast is what is foreseen of a crawl.
@@ -129,7 +130,7 @@ func Of(hosts []Host, c Crawl) *Forecast {
 			f.Host, f.HostLeft = h.Name, left
 		}
 		if h.GivenUp == 0 {
-			all = time.Duration(min(float64(all)+float64(h.work()), 1<<62))
+			all = time.Duration(min(float64(all)+float64(h.work(h.Took)), 1<<62))
 			if h.Clock != "" {
 				share(shared, h)
 			}
@@ -151,8 +152,8 @@ func Of(hosts []Host, c Crawl) *Forecast {
 		}
 	}
 	f.Left = f.HostLeft
-	if c.Slots > 0 {
-		f.Left = max(f.Left, all/time.Duration(c.Slots))
+	if c.Connections > 0 {
+		f.Left = max(f.Left, all/time.Duration(c.Connections))
 	}
 	f.Grows = growing > len(hosts)/2
 	if c.Most > 0 && c.Most < f.Left {
@@ -176,11 +177,15 @@ func share(shared map[string]*sharing, h *Host) {
 		shared[h.Clock] = s
 	}
 	s.hosts++
-	s.left = time.Duration(min(float64(s.left)+float64(h.work()), 1<<62))
-	if h.work() > s.most.work() {
+	s.left = time.Duration(min(float64(s.left)+float64(h.work(h.Cycle)), 1<<62))
+	if h.work(h.Cycle) > s.most.work(s.most.Cycle) {
 		s.most = h
 	}
 }
+
+// taken is the part of the connections in use from which on all of them are called taken: between two requests a host
+// is told of, and rests for (S/C)·e after its answer, where (10) has it rest from its begin.
+const taken = 0.7
 
 // bound says what keeps the crawl from going faster.
 func bound(hosts, failing int, cycles, next time.Duration, c *Crawl) speech.Sentence {
@@ -188,7 +193,7 @@ func bound(hosts, failing int, cycles, next time.Duration, c *Crawl) speech.Sent
 	switch {
 	case hosts == 0:
 		return speech.Sentence{}
-	case c.Slots == 0:
+	case c.Connections == 0:
 		return speech.Say("no slave takes hosts: none is there, or none can archive")
 	case asked == 0:
 		return speech.Say("all %d hosts with pages left rest after failures, the first for another %s", hosts, next)
@@ -196,10 +201,10 @@ func bound(hosts, failing int, cycles, next time.Duration, c *Crawl) speech.Sent
 	cycle := cycles / time.Duration(asked)
 	says := speech.Say("%d hosts have pages left, and each gives one page in %s", asked, cycle)
 	switch {
-	case c.Leases >= c.Slots && asked > c.Slots:
+	case c.Busy >= taken && asked > c.Connections:
 		says = speech.Say(
 			"all %d connections are taken, and %d hosts have pages left: more of them would help",
-			c.Slots,
+			c.Connections,
 			asked,
 		)
 	case asked == 1:

@@ -11,7 +11,8 @@ import (
 func TestForecasts(t *testing.T) {
 	hosts := func(n int, waiting uint64, cycle time.Duration) (all []forecast.Host) {
 		for range n {
-			all = append(all, forecast.Host{Name: "https://even.test", Waiting: waiting, Cycle: cycle})
+			all = append(all, forecast.Host{Name: "https://even.test", Waiting: waiting, Cycle: cycle,
+				Took: time.Second})
 		}
 		return all
 	}
@@ -30,26 +31,28 @@ func TestForecasts(t *testing.T) {
 		crawl       forecast.Crawl
 		says, bound string
 	}{
-		{"nothing is left", nil, forecast.Crawl{Slots: 4}, "nothing waits", ""},
-		{"hosts alike side by side", hosts(10, 12, 5*time.Second), forecast.Crawl{Slots: 64},
+		{"nothing is left", nil, forecast.Crawl{Connections: 4}, "nothing waits", ""},
+		{"hosts alike side by side", hosts(10, 12, 5*time.Second), forecast.Crawl{Connections: 64},
 			"about 1m more: https://even.test alone needs that",
 			"10 hosts have pages left, and each gives one page in 5s"},
-		{"more hosts than connections", hosts(100, 12, 5*time.Second), forecast.Crawl{Slots: 10, Leases: 10},
-			"about 10m more", "all 10 connections are taken, and 100 hosts have pages left: more of them would help"},
-		{"one huge host", append(hosts(10, 12, 5*time.Second), huge), forecast.Crawl{Slots: 64},
+		{"more hosts than connections", hosts(100, 12, 5*time.Second), forecast.Crawl{Connections: 10, Busy: 0.9},
+			"about 2m more", "all 10 connections are taken, and 100 hosts have pages left: more of them would help"},
+		{"connections that are not taken", hosts(100, 12, 5*time.Second), forecast.Crawl{Connections: 10, Busy: 0.6},
+			"about 2m more", "100 hosts have pages left, and each gives one page in 5s"},
+		{"one huge host", append(hosts(10, 12, 5*time.Second), huge), forecast.Crawl{Connections: 64},
 			"about 3h more: https://huge.test alone needs that",
 			"11 hosts have pages left, and each gives one page in 5s"},
-		{"one host", []forecast.Host{huge}, forecast.Crawl{Slots: 64}, "about 3h more",
+		{"one host", []forecast.Host{huge}, forecast.Crawl{Connections: 64}, "about 3h more",
 			"one host has pages left, and gives one in 5s"},
 		{"a host that is given up later than the others are read", append(hosts(2, 12, 5*time.Second), dead),
-			forecast.Crawl{Slots: 64}, "about 1h10m more: https://dead.test alone needs that",
+			forecast.Crawl{Connections: 64}, "about 1h10m more: https://dead.test alone needs that",
 			"2 hosts have pages left, and each gives one page in 5s; 1 more rest after failures"},
-		{"none but failing hosts", []forecast.Host{dead}, forecast.Crawl{Slots: 64}, "about 1h10m more",
+		{"none but failing hosts", []forecast.Host{dead}, forecast.Crawl{Connections: 64}, "about 1h10m more",
 			"all 1 hosts with pages left rest after failures, the first for another 10m"},
-		{"a host that grows", []forecast.Host{fresh}, forecast.Crawl{Slots: 64},
+		{"a host that grows", []forecast.Host{fresh}, forecast.Crawl{Connections: 64},
 			"at least 1m more, and new links are found as fast as pages are visited",
 			"one host has pages left, and gives one in 1s"},
-		{"a limit of time", []forecast.Host{huge}, forecast.Crawl{Slots: 64, Most: time.Minute}, "about 1m more",
+		{"a limit of time", []forecast.Host{huge}, forecast.Crawl{Connections: 64, Most: time.Minute}, "about 1m more",
 			"one host has pages left, and gives one in 5s"},
 		{"no slave", []forecast.Host{huge}, forecast.Crawl{}, "about 3h more",
 			"no slave takes hosts: none is there, or none can archive"},
@@ -65,12 +68,12 @@ func TestForecasts(t *testing.T) {
 	}
 	if f := forecast.Of(
 		append(clock, hosts(1, 12, 5*time.Second)...),
-		forecast.Crawl{Slots: 64},
+		forecast.Crawl{Connections: 64},
 	); f.Left != 3*time.Minute ||
 		f.Says().String() != "about 3m more: https://even.test and 2 hosts that share its clock need that" {
 		t.Errorf("three hosts with one clock: %v, %q", f.Left, f.Says())
 	}
-	f := forecast.Of([]forecast.Host{huge}, forecast.Crawl{Slots: 64})
+	f := forecast.Of([]forecast.Host{huge}, forecast.Crawl{Connections: 64})
 	if f.Endless = true; f.Says().String() != "it does not end, since it revisits" {
 		t.Errorf("%q", f.Says())
 	}

@@ -26,7 +26,6 @@ import (
 // Files of a log, beside its segments.
 const (
 	marksName  = "marks.db" // term, vote, identity, and which segments there are
-	oldMarks   = "log.db"   // of henro before the entries had files of their own
 	oneSegment = 16 << 20   // bytes of a file of entries: one that is not needed any more is removed as a whole
 )
 
@@ -36,18 +35,10 @@ var (
 	segmentMark = []byte("henro segments")
 )
 
-// errOldLog is what becomes of a member with a log of the time before.
-var errOldLog = errors.New("its log is that of an older henro, which this one does not read: end all masters, make " +
-	"one copy the only one with henro masters recover of the older henro, and start the others with an empty --dir")
-
 // Started reports whether a group was begun, or joined, beside the state in a directory.
 func Started(state string) bool {
-	for _, name := range []string{marksName, oldMarks} {
-		if _, err := os.Stat(filepath.Join(store.LogDir(state), name)); err == nil {
-			return true
-		}
-	}
-	return false
+	_, err := os.Stat(filepath.Join(store.LogDir(state), marksName))
+	return err == nil
 }
 
 // init gives the standard logger back, which a module that raft-wal imports for its own files, and henro does not use
@@ -127,9 +118,6 @@ func (l *log) GetLog(index uint64, entry *raft.Log) error {
 }
 
 func openLog(dir string, says hclog.Logger, lost func(error)) (*log, error) {
-	if _, err := os.Stat(filepath.Join(dir, oldMarks)); err == nil {
-		return nil, errOldLog
-	}
 	m := &marks{}
 	entries, err := wal.Open(dir, wal.WithMetaStore(m), wal.WithSegmentFiler(segments{segment.NewFiler(dir, files{})}),
 		wal.WithSegmentSize(oneSegment), wal.WithLogger(says))

@@ -7,7 +7,6 @@ import (
 	"errors"
 	stdlog "log"
 	random "math/rand/v2"
-	"net"
 	"os"
 	"os/signal"
 	"path/filepath"
@@ -21,8 +20,6 @@ import (
 	"github.com/hashicorp/raft-wal/segment"
 	"github.com/hashicorp/raft-wal/types"
 	"golang.org/x/sys/unix"
-
-	"henro/store"
 )
 
 // logged is the log of a test: its n-th entry is known.
@@ -354,24 +351,6 @@ func must[T any](v T, err error) T {
 		panic(err)
 	}
 	return v
-}
-
-// TestALogOfAnOlderHenroIsRefused and is not taken for the state of a master alone.
-func TestALogOfAnOlderHenroIsRefused(t *testing.T) {
-	o := options(t.TempDir(), true)
-	dir := store.LogDir(o.State)
-	if err := os.MkdirAll(dir, 0o755); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(filepath.Join(dir, oldMarks), nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := Start(must(net.Listen("tcp", "127.0.0.1:0")), Security{}, o); !errors.Is(err, errOldLog) {
-		t.Error(err)
-	}
-	if !Started(o.State) {
-		t.Error("no group was begun there")
-	}
 }
 
 // TestTheStandardLoggerStaysAsItIs though a module of raft-wal's takes it over.

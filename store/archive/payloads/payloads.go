@@ -55,7 +55,6 @@ const FlushAfter = 10 * time.Second
 var (
 	runs     = []byte("runs")     // level and number of a run -> bucket: digest -> moment in seconds (varint), URL
 	building = []byte("building") // likewise, the run that a merge has not finished
-	captures = []byte("captures") // all captures that an older henro has written, as one run
 	sources  = []byte("sources")  // path of what was imported -> its size and the moment of its change (varints)
 )
 
@@ -220,9 +219,6 @@ func (x *Index) Add(e *cdxj.Entry) error {
 
 // find returns what the earliest run that has a digest says of it, nil if none has it.
 func find(tx *bbolt.Tx, d warc.Digest) (value []byte) {
-	if before := tx.Bucket(captures); before != nil {
-		value = before.Get(d[:])
-	}
 	all := tx.Bucket(runs)
 	c := all.Cursor()
 	for key, _ := c.First(); key != nil && value == nil; key, _ = c.Next() {

@@ -293,13 +293,7 @@ func (s *slave) ask(ctx actor.Context) {
 }
 
 func (s *slave) takeBatch(ctx actor.Context, m *messages.TaskBatch) {
-	lent := 0
-	for _, task := range m.Tasks {
-		if task.Addition == 0 {
-			lent++
-		}
-	}
-	s.hear(m, lent)
+	s.hear(m, len(m.Tasks))
 	askedAt, ok := s.asked[m.Serial]
 	if !ok {
 		for _, task := range m.Tasks {
@@ -326,18 +320,10 @@ func (s *slave) takeBatch(ctx actor.Context, m *messages.TaskBatch) {
 }
 
 func (s *slave) takeTask(ctx actor.Context, task *messages.HostTask, until time.Time) {
-	l := s.leases[task.Lease]
-	if task.Addition > 0 {
-		if l != nil {
-			l.budget += int(task.PageBudget)
-			l.enqueue(task)
-		}
+	if s.leases[task.Lease] != nil {
 		return
 	}
-	if l != nil {
-		return
-	}
-	l = &lease{task: task, until: until, robots: len(task.Robots) > 0, seen: map[uint64]struct{}{},
+	l := &lease{task: task, until: until, robots: len(task.Robots) > 0, seen: map[uint64]struct{}{},
 		budget: int(task.PageBudget), startsOf: map[uint64]time.Time{}}
 	for known := task.Known; len(known) >= 8; known = known[8:] {
 		l.seen[binary.BigEndian.Uint64(known)] = struct{}{}

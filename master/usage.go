@@ -1,0 +1,33 @@
+package master
+
+import "time"
+
+// usage is what of the connections of a slave was used of late, by what the slave says: Σ e/(C·τ) of equations (7) and
+// (8).
+type usage struct{ older, newer, latest usageSample }
+
+// usageSample is for how long the connections of a slave have had requests under way since its start, at a moment.
+type usageSample struct {
+	at   time.Time
+	busy time.Duration
+}
+
+// usageSpan is how much counts as of late: the last one to two of it.
+const usageSpan = time.Minute
+
+func (u *usage) take(at time.Time, busy time.Duration) {
+	s := usageSample{at, busy}
+	switch {
+	case u.latest.at.IsZero() || busy < u.latest.busy:
+		u.older, u.newer = s, s
+	case at.Sub(u.newer.at) >= usageSpan:
+		u.older, u.newer = u.newer, s
+	}
+	u.latest = s
+}
+
+// share is the part of so many connections that had requests under way, from 0 to 1.
+func (u *usage) share(connections int) float64 {
+	could := max(1, float64(u.latest.at.Sub(u.older.at))*float64(connections))
+	return min(1, float64(u.latest.busy-u.older.busy)/could)
+}
