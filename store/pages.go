@@ -3,15 +3,19 @@ package store
 import (
 	"bytes"
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"hash/fnv"
 	"io"
 	"math"
 	"os"
 	"path/filepath"
+	"runtime/debug"
 	"slices"
+	"time"
 
 	"go.etcd.io/bbolt"
+	berrors "go.etcd.io/bbolt/errors"
 )
 
 // bbolt trusts the pages of its file. One that leads back to a page above it is followed until the stack or the memory
@@ -84,31 +88,46 @@ func readMeta(f io.ReaderAt) (newest meta, err error) {
 	return newest, err
 }
 
+// Inspect looks through the pages of a file of bbolt that is not part of a state, under its lock, for which it waits so
+// long. bbolt itself panics or reads beyond the file where one is damaged, also in goroutines of its own. A damaged
+// file is ErrCorrupt, one that another process holds ErrInUse; one that is not there, or is empty, is sound.
+func Inspect(path string, lockTimeout time.Duration) (err error) {
+	doing := "look through " + path
+	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
+	defer rescue(doing, &err)
+	return diagnose(doing, inspect(path, &bbolt.Options{Timeout: lockTimeout, ReadOnly: true}, true))
+}
+
 // inspect looks through the pages of a file, under its lock; always: also if it is as the last close left it.
 func inspect(path string, lock *bbolt.Options, always bool) error {
 	if info, err := os.Stat(path); err != nil || info.Size() == 0 {
 		return nil // to be created
 	}
-	db, err := bbolt.Open(path, 0o644, lock)
-	if err != nil {
-		return err
-	}
-	defer db.Close()
 	f, err := os.Open(path)
 	if err != nil {
 		return err
 	}
 	defer f.Close()
-	info, err := f.Stat()
-	if err != nil {
+	db, err := bbolt.Open(path, 0o644, lock)
+	if errors.Is(err, berrors.ErrTimeout) {
 		return err
 	}
-	m, err := readMeta(f)
-	if err != nil {
-		return err
+	if err == nil {
+		defer db.Close()
+	}
+	info, failed := f.Stat()
+	if failed != nil {
+		return failed
+	}
+	m, failed := readMeta(f)
+	if failed != nil {
+		return failed
 	}
 	if int64(m.pages)*m.size > info.Size() {
 		return fmt.Errorf("cut off at %d of %d bytes: %w", info.Size(), int64(m.pages)*m.size, ErrCorrupt)
+	}
+	if err != nil {
+		return err
 	}
 	if closed, ok := closedIn(filepath.Dir(path))[filepath.Base(path)]; ok && !always && closed == closedOf(info, m) {
 		return nil

@@ -415,7 +415,11 @@ func (s *files) open() error {
 			s.log.WithFields(logrus.Fields{"file": filepath.Base(path), "err": err}).Error("file cannot be indexed")
 		}
 	}
-	if err := s.payloads.Open(); err != nil {
+	aside, err := s.payloads.Open()
+	if aside != "" {
+		s.log.WithField("damaged", aside).Warn("index of payloads is damaged: it was set aside and made again")
+	}
+	if err != nil {
 		s.log.WithField("err", err).Warn("index of payloads is not open; those that come again are stored again")
 	}
 	s.writer, err = warc.NewWriter(s.o)

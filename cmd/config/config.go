@@ -64,7 +64,7 @@ func Code(err error) int {
 		return ExitFinished
 	case errors.As(err, &exit):
 		return exit.Code
-	case errors.Is(err, store.ErrCorrupt):
+	case errors.Is(err, store.ErrCorrupt), errors.Is(err, store.ErrMismatch):
 		return ExitDamaged
 	case errors.Is(err, store.ErrDiskFull), warc.DiskFull(err):
 		return ExitDiskFull

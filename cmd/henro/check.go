@@ -313,7 +313,13 @@ func (a *archiveCheck) references() error {
 	if a.mend {
 		return nil
 	}
-	if imported, err := payloads.Imported(a.dir); err != nil || imported {
+	imported, err := payloads.Imported(a.dir)
+	if errors.Is(err, store.ErrCorrupt) {
+		a.note("the index of payloads is damaged; nothing is lost by it: the next crawl sets it aside and makes it " +
+			"again")
+		return nil
+	}
+	if err != nil || imported {
 		return err
 	}
 	for _, r := range a.refers {

@@ -179,7 +179,7 @@ func (g *Group) open(l net.Listener, s Security) (err error) {
 		g.raft, err = raft.NewRaft(c, (*machine)(g), cached, g.log, kept, g.transport)
 	}
 	if err != nil {
-		return errors.Join(err, g.transport.Close(), g.port.Close())
+		return errors.Join(ofLog(dir, err), g.transport.Close(), g.port.Close())
 	}
 	g.running.Go(g.checkpoints)
 	g.raft.RegisterObserver(raft.NewObserver(nil, false, g.observe))

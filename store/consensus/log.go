@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	stdlog "log"
 	"os"
@@ -34,6 +35,31 @@ var (
 	marksBucket = []byte("marks")
 	segmentMark = []byte("henro segments")
 )
+
+// damagedLog is the error of a log that cannot be read. It is store.ErrCorrupt.
+type damagedLog struct {
+	dir   string
+	cause error
+}
+
+func (d *damagedLog) Error() string {
+	return fmt.Sprintf("the log of this master in %s is damaged (%v): set its --dir aside and start it with --standby "+
+		"and an empty one, into which the master that leads copies the crawl; if there is no other master, restore a "+
+		"backup", d.dir, d.cause)
+}
+
+func (d *damagedLog) Is(target error) bool { return target == store.ErrCorrupt }
+
+// ofLog tells damage of a log from all else that opening it may meet.
+func ofLog(dir string, err error) error {
+	var words *json.SyntaxError
+	var kind *json.UnmarshalTypeError
+	if errors.Is(err, types.ErrCorrupt) || errors.Is(err, store.ErrCorrupt) || errors.Is(err, io.EOF) ||
+		errors.Is(err, io.ErrUnexpectedEOF) || errors.As(err, &words) || errors.As(err, &kind) {
+		return &damagedLog{dir, err}
+	}
+	return err
+}
 
 // Started reports whether a group was begun, or joined, beside the state in a directory.
 func Started(state string) bool {
@@ -122,7 +148,7 @@ func openLog(dir string, says hclog.Logger, lost func(error)) (*log, error) {
 	entries, err := wal.Open(dir, wal.WithMetaStore(m), wal.WithSegmentFiler(segments{segment.NewFiler(dir, files{})}),
 		wal.WithSegmentSize(oneSegment), wal.WithLogger(says))
 	if err != nil {
-		return nil, errors.Join(fmt.Errorf("open the log in %s: %w", dir, err), m.Close())
+		return nil, errors.Join(fmt.Errorf("open the log in %s: %w", dir, ofLog(dir, err)), m.Close())
 	}
 	return &log{WAL: entries, lost: lost}, nil
 }
@@ -133,7 +159,11 @@ type marks struct{ db *bbolt.DB }
 
 // Load implements types.MetaStore.
 func (m *marks) Load(dir string) (s types.PersistentState, err error) {
-	m.db, err = bbolt.Open(filepath.Join(dir, marksName), 0o600,
+	path := filepath.Join(dir, marksName)
+	if err := store.Inspect(path, lockTimeout); err != nil {
+		return s, err
+	}
+	m.db, err = bbolt.Open(path, 0o600,
 		&bbolt.Options{Timeout: lockTimeout, FreelistType: bbolt.FreelistMapType, NoFreelistSync: true})
 	if err != nil {
 		return s, err

@@ -5,12 +5,14 @@ package consensus
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	stdlog "log"
 	random "math/rand/v2"
 	"os"
 	"os/signal"
 	"path/filepath"
 	"runtime"
+	"strings"
 	"sync"
 	"testing"
 
@@ -20,6 +22,8 @@ import (
 	"github.com/hashicorp/raft-wal/segment"
 	"github.com/hashicorp/raft-wal/types"
 	"golang.org/x/sys/unix"
+
+	"henro/store"
 )
 
 // logged is the log of a test: its n-th entry is known.
@@ -357,5 +361,81 @@ func must[T any](v T, err error) T {
 func TestTheStandardLoggerStaysAsItIs(t *testing.T) {
 	if stdlog.Writer() != os.Stderr || stdlog.Flags() != stdlog.LstdFlags {
 		t.Errorf("%T, flags %b", stdlog.Writer(), stdlog.Flags())
+	}
+}
+
+// TestADamagedLogIsNamed: each page and each cut of the marks, and blocks and cuts of the entries. What opens has the
+// entries that were synced, or fewer; else the error says that the log is damaged and what to do.
+func TestADamagedLogIsNamed(t *testing.T) {
+	l := openLogged(t, t.TempDir(), 0)
+	for range 20 {
+		if err := l.store(1, 3000); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := l.Close(); err != nil {
+		t.Fatal(err)
+	}
+	files := map[string][]byte{}
+	found, err := os.ReadDir(l.dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, file := range found {
+		if files[file.Name()], err = os.ReadFile(filepath.Join(l.dir, file.Name())); err != nil {
+			t.Fatal(err)
+		}
+	}
+	rnd := random.New(random.NewPCG(7, 7))
+	named, opened := 0, 0
+	try := func(what, name string, spoilt []byte) {
+		dir := t.TempDir()
+		for other, whole := range files {
+			if other == name {
+				whole = spoilt
+			}
+			if err := os.WriteFile(filepath.Join(dir, other), whole, 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}
+		log, err := openLog(dir, hclog.NewNullLogger(), func(error) {})
+		if err == nil {
+			opened++
+			var entry raft.Log
+			for i := uint64(1); i <= 20 && log.GetLog(i, &entry) == nil; i++ {
+				if !bytes.Equal(entry.Data, content(i, 3000)) {
+					t.Errorf("%s: entry %d is another one", what, i)
+				}
+			}
+			err = log.Close()
+		} else if errors.Is(err, store.ErrCorrupt) && strings.Contains(err.Error(), "--standby") {
+			named++
+			err = nil
+		}
+		if err != nil {
+			t.Errorf("%s: %v", what, err)
+		}
+	}
+	for name, whole := range files {
+		end := len(whole)
+		for end > 0 && whole[end-1] == 0 {
+			end--
+		}
+		for at := 0; at < end; at += 4096 {
+			upTo := min(at+4096, len(whole))
+			zeroed, random := bytes.Clone(whole), bytes.Clone(whole)
+			clear(zeroed[at:upTo])
+			for i := at; i < upTo; i++ {
+				random[i] = byte(rnd.Uint32())
+			}
+			try(fmt.Sprintf("%s zeroed at %d", name, at), name, zeroed)
+			try(fmt.Sprintf("%s random at %d", name, at), name, random)
+			try(fmt.Sprintf("%s cut at %d", name, at), name, whole[:at])
+			try(fmt.Sprintf("%s cut at %d", name, at+700), name, whole[:min(at+700, len(whole))])
+		}
+		try(name+" with other words", name, bytes.ReplaceAll(whole, []byte(`"Segments":`), []byte(`"Segments:"`)))
+	}
+	if t.Logf("%d were named, %d opened", named, opened); named == 0 || opened == 0 {
+		t.Error("damage is not seen, or all is called damage")
 	}
 }

@@ -16,7 +16,7 @@ import (
 // A flush waits for the disk. Parsers that look for a payload meanwhile do not, and find what is being written.
 func TestPayloadsAreFoundWhileOthersAreWritten(t *testing.T) {
 	x := New(filepath.Join(t.TempDir(), "x"))
-	if err := x.Open(); err != nil {
+	if _, err := x.Open(); err != nil {
 		t.Fatal(err)
 	}
 	at := time.Date(2026, 3, 14, 12, 0, 0, 0, time.UTC)
@@ -70,7 +70,7 @@ func TestPayloadsAreFoundWhileOthersAreWritten(t *testing.T) {
 func TestAFlushKeepsTheEarlierCapture(t *testing.T) {
 	x := New(filepath.Join(t.TempDir(), "x"))
 	for i, url := range []string{"http://a.example/", "http://b.example/"} {
-		if err := x.Open(); err != nil {
+		if _, err := x.Open(); err != nil {
 			t.Fatal(err)
 		}
 		if err := x.Add(&cdxj.Entry{URL: url, At: time.Unix(int64(i), 0), Mime: "text/html",
@@ -81,7 +81,7 @@ func TestAFlushKeepsTheEarlierCapture(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if err := x.Open(); err != nil {
+	if _, err := x.Open(); err != nil {
 		t.Fatal(err)
 	}
 	defer x.Close()
@@ -95,7 +95,7 @@ func TestAFlushKeepsTheEarlierCapture(t *testing.T) {
 func TestRunsAreMerged(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "x")
 	x := New(path)
-	if err := x.Open(); err != nil {
+	if _, err := x.Open(); err != nil {
 		t.Fatal(err)
 	}
 	digest := func(name string, number int) warc.Digest { return warc.Sum(fmt.Append(nil, name, number)) }
@@ -136,7 +136,7 @@ func TestRunsAreMerged(t *testing.T) {
 	if err := x.Close(); err != nil {
 		t.Fatal(err)
 	}
-	if err := x.Open(); err != nil {
+	if _, err := x.Open(); err != nil {
 		t.Fatal(err)
 	}
 	defer x.Close()

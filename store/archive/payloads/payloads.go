@@ -39,8 +39,8 @@ import (
 	"time"
 
 	"go.etcd.io/bbolt"
-	berrors "go.etcd.io/bbolt/errors"
 
+	"henro/store"
 	"henro/store/archive/cdxj"
 	"henro/store/archive/wacz"
 	"henro/store/archive/warc"
@@ -100,39 +100,79 @@ func New(path string) *Index { return &Index{path: path} }
 // Path is where the index of the archive with this prefix in dir lies.
 func Path(dir, prefix string) string { return filepath.Join(dir, "."+prefix+".payloads") }
 
-// Open opens the file, or makes it. A damaged one is replaced by an empty one: it only saves room.
-func (x *Index) Open() error {
+// Open opens the file, or makes it. A damaged one is set aside, beside it under a name of its own, and made again from
+// the indexes of the archive: what cannot be read of those is stored once more when it comes again. aside is where the
+// damaged one lies; empty: there was none.
+func (x *Index) Open() (aside string, err error) {
 	if x == nil {
-		return nil
+		return "", nil
 	}
+	if aside, err = x.openFile(); err == nil && aside != "" {
+		err = x.rebuild()
+	}
+	if err != nil {
+		err = fmt.Errorf("open index of payloads: %w", err)
+	}
+	return aside, err
+}
+
+func (x *Index) openFile() (aside string, err error) {
 	x.flushing.Lock()
 	defer x.flushing.Unlock()
 	if x.db != nil {
-		return nil
+		return "", nil
 	}
 	db, err := open(x.path)
-	if errors.Is(err, berrors.ErrInvalid) || errors.Is(err, berrors.ErrChecksum) ||
-		errors.Is(err, berrors.ErrVersionMismatch) {
-		if err = os.Remove(x.path); err == nil {
+	if errors.Is(err, store.ErrCorrupt) {
+		aside = x.path + DamagedSuffix
+		if err = os.Rename(x.path, aside); err == nil {
 			db, err = open(x.path)
 		}
 	}
 	if err != nil {
-		return fmt.Errorf("open index of payloads: %w", err)
+		return "", err
 	}
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	x.db, x.waiting, x.bytes, x.flushedAt = db, map[warc.Digest]capture{}, 0, time.Now()
+	return aside, nil
+}
+
+// rebuild adds the captures of the archive that the file belongs to.
+func (x *Index) rebuild() error {
+	paths, err := importable(filepath.Dir(x.path))
+	if err != nil {
+		return err
+	}
+	for _, path := range paths {
+		f, err := os.Open(path)
+		if err != nil {
+			continue
+		}
+		_, _ = x.importFrom(f) // check names what is damaged in it
+		f.Close()
+	}
 	return nil
 }
 
-func open(path string) (*bbolt.DB, error) {
-	db, err := bbolt.Open(path, 0o644, &bbolt.Options{Timeout: time.Second, NoFreelistSync: true,
+// DamagedSuffix ends the name of an index that was set aside.
+const DamagedSuffix = ".damaged"
+
+const lockTimeout = time.Second
+
+func open(path string) (db *bbolt.DB, err error) {
+	if err := store.Inspect(path, lockTimeout); err != nil {
+		return nil, err
+	}
+	db, err = bbolt.Open(path, 0o644, &bbolt.Options{Timeout: lockTimeout, NoFreelistSync: true,
 		FreelistType: bbolt.FreelistMapType})
 	if err != nil {
 		return nil, err
 	}
 	if err := db.Update(func(tx *bbolt.Tx) error {
+		if err := buckets(tx); err != nil {
+			return err
+		}
 		_, err := tx.CreateBucketIfNotExists(runs)
 		if err == nil {
 			_, err = tx.CreateBucketIfNotExists(sources)
@@ -145,6 +185,29 @@ func open(path string) (*bbolt.DB, error) {
 		return nil, errors.Join(err, db.Close())
 	}
 	return db, nil
+}
+
+// buckets tells a damaged file, in which something else stands where buckets belong.
+func buckets(tx *bbolt.Tx) error {
+	isBucket := func(in interface{ Bucket([]byte) *bbolt.Bucket }, kind string) func(key, value []byte) error {
+		return func(key, value []byte) error {
+			if value != nil || in.Bucket(key) == nil {
+				return fmt.Errorf("%s %x is no bucket: %w", kind, key, store.ErrCorrupt)
+			}
+			return nil
+		}
+	}
+	c := tx.Cursor()
+	for key, value := c.First(); key != nil; key, value = c.Next() {
+		if err := isBucket(tx, "root")(key, value); err != nil {
+			return err
+		}
+	}
+	all := tx.Bucket(runs)
+	if all == nil {
+		return nil
+	}
+	return all.ForEach(isBucket(all, "run"))
 }
 
 // Close flushes and closes the file; the index knows nothing then.
@@ -435,7 +498,7 @@ func (x *Index) Import(from string) (added int, err error) {
 			return 0, fmt.Errorf("%s holds neither CDXJ nor WARC files", from)
 		}
 	}
-	if err := x.Open(); err != nil {
+	if _, err := x.Open(); err != nil {
 		return 0, err
 	}
 	defer func() { err = errors.Join(err, x.Close()) }()
@@ -503,14 +566,7 @@ func (x *Index) importFile(path string) (added int, err error) {
 		return 0, err
 	}
 	defer f.Close()
-	if _, isWARC := warc.CutSuffix(path); isWARC {
-		added, err = x.importWARC(f)
-	} else if strings.HasSuffix(path, wacz.Suffix) {
-		added, err = x.importWACZ(path)
-	} else {
-		added, err = x.importCDXJ(f)
-	}
-	if err != nil {
+	if added, err = x.importFrom(f); err != nil {
 		return added, err
 	}
 	x.flushing.Lock()
@@ -518,6 +574,17 @@ func (x *Index) importFile(path string) (added int, err error) {
 	return added, errors.Join(x.flush(), x.db.Update(func(tx *bbolt.Tx) error {
 		return tx.Bucket(sources).Put([]byte(absolute), state)
 	}))
+}
+
+// importFrom adds the captures of a file of any kind.
+func (x *Index) importFrom(f *os.File) (added int, err error) {
+	if _, isWARC := warc.CutSuffix(f.Name()); isWARC {
+		return x.importWARC(f)
+	}
+	if strings.HasSuffix(f.Name(), wacz.Suffix) {
+		return x.importWACZ(f.Name())
+	}
+	return x.importCDXJ(f)
 }
 
 func (x *Index) importWARC(f *os.File) (added int, err error) {
@@ -573,16 +640,23 @@ func (x *Index) importCDXJ(f io.Reader) (added int, err error) {
 }
 
 // Imported reports whether an archive in a folder knows what an earlier crawl holds: its revisits may refer to
-// captures that are there.
+// captures that are there. Of a damaged index, which is store.ErrCorrupt, nobody knows.
 func Imported(dir string) (imported bool, err error) {
 	paths, err := filepath.Glob(filepath.Join(dir, ".*.payloads"))
 	if err != nil {
 		return false, fmt.Errorf("look for indexes of payloads: %w", err)
 	}
 	for _, path := range paths {
-		db, err := bbolt.Open(path, 0o644, &bbolt.Options{Timeout: time.Second, ReadOnly: true})
+		err := store.Inspect(path, lockTimeout)
+		if errors.Is(err, store.ErrInUse) {
+			continue // a crawl runs, which has looked through it
+		}
 		if err != nil {
-			continue // the next crawl replaces a damaged one
+			return false, err
+		}
+		db, err := bbolt.Open(path, 0o644, &bbolt.Options{Timeout: lockTimeout, ReadOnly: true})
+		if err != nil {
+			return false, fmt.Errorf("open %s: %w", path, err)
 		}
 		err = db.View(func(tx *bbolt.Tx) error {
 			if b := tx.Bucket(sources); b != nil {

@@ -1,8 +1,10 @@
 package payloads_test
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"strings"
@@ -10,7 +12,10 @@ import (
 	"testing"
 	"time"
 
+	"go.etcd.io/bbolt"
+
 	"henro/messages/weburl"
+	"henro/store"
 	"henro/store/archive/cdxj"
 	"henro/store/archive/payloads"
 	"henro/store/archive/wacz"
@@ -26,7 +31,7 @@ func entry(url, payload string, at time.Time) *cdxj.Entry {
 func opened(t *testing.T, path string) *payloads.Index {
 	t.Helper()
 	x := payloads.New(path)
-	if err := x.Open(); err != nil {
+	if _, err := x.Open(); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { x.Close() })
@@ -82,7 +87,7 @@ func TestTheFirstCaptureOfAPayloadIsFound(t *testing.T) {
 
 func TestAnIndexThatIsNoneKnowsNothing(t *testing.T) {
 	var x *payloads.Index
-	if err := x.Open(); err != nil {
+	if _, err := x.Open(); err != nil {
 		t.Error(err)
 	}
 	add(t, x, entry("http://a.example/", "one", noon))
@@ -134,6 +139,109 @@ func TestADamagedIndexIsBegunAnew(t *testing.T) {
 	add(t, x, entry("http://a.example/", "one", noon))
 	if finds(x, "one") == "" {
 		t.Error("nothing is kept")
+	}
+}
+
+func TestAnIndexWithoutItsBucketsIsBegunAnew(t *testing.T) {
+	for name, spoil := range map[string]func(tx *bbolt.Tx) error{
+		"a value in the place of a run": func(tx *bbolt.Tx) error {
+			all, err := tx.CreateBucket([]byte("runs"))
+			return errors.Join(err, all.Put([]byte("run"), []byte("x")))
+		},
+		"an empty value there": func(tx *bbolt.Tx) error {
+			all, err := tx.CreateBucket([]byte("runs"))
+			return errors.Join(err, all.Put([]byte("run"), nil))
+		},
+	} {
+		path := filepath.Join(t.TempDir(), "x")
+		db, err := bbolt.Open(path, 0o666, nil)
+		if err == nil {
+			err = errors.Join(db.Update(spoil), db.Close())
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		x := payloads.New(path)
+		aside, err := x.Open()
+		if err != nil || aside == "" || finds(x, "one") != "" || x.Close() != nil {
+			t.Errorf("%s: set aside as %q, %v", name, aside, err)
+		}
+	}
+}
+
+// Each page of a file, and each end of it: it opens, and if it was set aside, what the CDXJ files list is found again.
+func TestNoDamageOfAFileEndsTheProcess(t *testing.T) {
+	dir := t.TempDir()
+	path := payloads.Path(dir, "henro")
+	x := payloads.New(path)
+	if _, err := x.Open(); err != nil {
+		t.Fatal(err)
+	}
+	var lines []byte
+	for i := range 150 {
+		e := entry(fmt.Sprintf("http://a.example/%0200d", i), fmt.Sprint(i), noon)
+		add(t, x, e)
+		e.Key = fmt.Sprintf("example,a)/%0200d", i)
+		lines = e.Append(lines)
+	}
+	if err := errors.Join(x.Close(), os.WriteFile(filepath.Join(dir, "a.cdxj"), lines, 0o666)); err != nil {
+		t.Fatal(err)
+	}
+	whole, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	const size = 4096
+	pages, aside := len(whole)/size, 0
+	random := rand.New(rand.NewPCG(1, 2))
+	for page := range pages {
+		for kind, spoil := range map[string]func([]byte) []byte{
+			"zeroed":  func(b []byte) []byte { clear(b[page*size:][:size]); return b },
+			"cut off": func(b []byte) []byte { return b[:page*size+100] },
+			"random": func(b []byte) []byte {
+				for i := range size {
+					b[page*size+i] = byte(random.Uint32())
+				}
+				return b
+			},
+			"another page": func(b []byte) []byte {
+				copy(b[page*size:][:size], whole[(page+1)%pages*size:])
+				return b
+			},
+			"another page that says to be this one": func(b []byte) []byte {
+				copy(b[page*size+8:][:size-8], whole[(page+1)%pages*size+8:])
+				return b
+			},
+		} {
+			if err := os.WriteFile(path, spoil(bytes.Clone(whole)), 0o666); err != nil {
+				t.Fatal(err)
+			}
+			if _, err := payloads.Imported(dir); err != nil && !errors.Is(err, store.ErrCorrupt) {
+				t.Errorf("page %d %s: %v", page, kind, err)
+			}
+			x := payloads.New(path)
+			damaged, err := x.Open()
+			if err != nil {
+				t.Fatalf("page %d %s: %v", page, kind, err)
+			}
+			for i := range 150 {
+				if found := finds(x, fmt.Sprint(i)); found == "" && damaged != "" {
+					t.Fatalf("page %d %s: capture %d is not found in what was made again", page, kind, i)
+				}
+			}
+			if err := x.Close(); err != nil {
+				t.Errorf("page %d %s: %v", page, kind, err)
+			}
+			if damaged != "" {
+				aside++
+				if err := os.Remove(damaged); err != nil {
+					t.Error(err)
+				}
+			}
+		}
+	}
+	if t.Logf("%d pages, %d of %d files were set aside", pages, aside, 5*pages); aside < 2*pages {
+		t.Error("damage is not seen")
 	}
 }
 
@@ -262,7 +370,7 @@ func BenchmarkAdd(b *testing.B) {
 	b.ReportAllocs()
 	for b.Loop() {
 		x := payloads.New(filepath.Join(b.TempDir(), "x"))
-		if err := x.Open(); err != nil {
+		if _, err := x.Open(); err != nil {
 			b.Fatal(err)
 		}
 		for i, e := range entries {
