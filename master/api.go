@@ -206,6 +206,11 @@ func (n *Node) postSeeds(w http.ResponseWriter, r *http.Request) {
 		console.Fail(w, http.StatusBadRequest, errors.New("no seeds given"))
 		return
 	}
+	err := admitHosts(r.Context(), n.state, n.settings(), seeds)
+	if err != nil {
+		reply(w, nil, err)
+		return
+	}
 	answer, err := Ask[*SeedsAdded](r.Context(), n, &AddSeeds{Seeds: seeds})
 	if err != nil {
 		reply(w, nil, err)

@@ -62,11 +62,9 @@ func groupsOf(s *politeness.State, o *revisit.Options, plan politeness.Plan) (al
 
 // explainHost says why a host is asked when it is, in one sentence a line.
 func explainHost(h *store.HostRecord, m *Settings, now time.Time) (*Schedule, []speech.Sentence, error) {
-	var s politeness.State
-	if len(h.Politeness) > 0 {
-		if err := s.UnmarshalBinary(h.Politeness); err != nil {
-			return nil, nil, fmt.Errorf("politeness of %s: %w", h.Name, err)
-		}
+	s, err := politenessOf(h)
+	if err != nil {
+		return nil, nil, err
 	}
 	var rules *robots.Rules
 	if len(h.Robots) > 0 {
@@ -79,7 +77,7 @@ func explainHost(h *store.HostRecord, m *Settings, now time.Time) (*Schedule, []
 	latest, mean, worst := s.Took()
 	demand := s.Demand(&m.Revisit)
 	asked := s.Asked(&m.Revisit)
-	verdict := s.Judge(o, asked.Load)
+	verdict := s.Verdict(o, &m.Revisit, h.Waiting > 0)
 	kind, err := politeness.ParseRelief(m.Relief)
 	if err != nil {
 		return nil, nil, err
@@ -90,7 +88,7 @@ func explainHost(h *store.HostRecord, m *Settings, now time.Time) (*Schedule, []
 		Interval: s.Interval(o), Load: s.Load(), Asked: asked.Load, Bears: capacity,
 		Verdict: verdict.String(), Relief: plan.Relief.String(),
 		Captured: cost.Share(), Latest: latest, Mean: mean, Worst: worst, Failures: s.Failures(), Dead: s.Dead(),
-		RestUntil: s.BackoffUntil(), Cause: failing(h, &s), Groups: groupsOf(&s, &m.Revisit, plan),
+		RestUntil: s.BackoffUntil(), Cause: failing(h, s), Groups: groupsOf(s, &m.Revisit, plan),
 	}
 	if s.Load() > 0 && worst > 0 {
 		out.R = s.R()

@@ -26,6 +26,8 @@ func reply(w http.ResponseWriter, answer any, err error) {
 		console.Reply(w, answer)
 	case errors.Is(err, store.ErrNotFound):
 		console.Fail(w, http.StatusNotFound, err)
+	case errors.Is(err, ErrPromises):
+		console.Fail(w, http.StatusConflict, err)
 	default:
 		console.Fail(w, http.StatusServiceUnavailable, err)
 	}

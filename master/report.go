@@ -1,8 +1,8 @@
 package master
 
 import (
+	"cmp"
 	"context"
-	"fmt"
 	"net/http"
 	"sync"
 	"time"
@@ -25,14 +25,11 @@ func Report(ctx context.Context, state *store.State, m *Settings, now time.Time)
 	c := figures.New(o)
 	for _, p := range state.Partitions {
 		if err := p.EachHost(func(h store.HostRecord) error {
-			var s politeness.State
-			if len(h.Politeness) > 0 {
-				if err := s.UnmarshalBinary(h.Politeness); err != nil {
-					return fmt.Errorf("politeness of %s: %w", h.Name, err)
-				}
+			s, err := politenessOf(&h)
+			if err == nil {
+				c.Host(figures.Host{Name: h.Name, Waiting: h.Waiting, State: s})
 			}
-			c.Host(figures.Host{Name: h.Name, Waiting: h.Waiting, State: &s})
-			return ctx.Err()
+			return cmp.Or(err, ctx.Err())
 		}); err != nil {
 			return nil, err
 		}

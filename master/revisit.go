@@ -84,6 +84,9 @@ func (n *Node) Revisit(ctx context.Context, posted *RevisitPosted) (*RevisitAnsw
 		return nil, fmt.Errorf("%w: this crawl ends when nothing new is left, and visits no page again: run it with "+
 			"--continuous", ErrRevisit)
 	}
+	if err := admitEvery(ctx, n.state, n.settings(), order.Pages, order.Every); err != nil {
+		return nil, err
+	}
 	ctx, cancel := context.WithTimeout(ctx, time.Hour) // a partition of millions of pages is looked through
 	defer cancel()
 	answer, err := Ask[*protocol.Retimed](ctx, n, order)
@@ -98,6 +101,9 @@ func RevisitAtRest(state *store.State, m *Settings, posted *RevisitPosted,
 	now time.Time) (*RevisitAnswer, error) {
 	order, err := posted.order(state, m)
 	if err != nil {
+		return nil, err
+	}
+	if err := admitEvery(context.Background(), state, m, order.Pages, order.Every); err != nil {
 		return nil, err
 	}
 	count, err := partition.RetimeAtRest(state.Partitions[state.PartitionOf(order.Pages.Host())], order, now)

@@ -56,7 +56,7 @@ crawl() {
 	port=$((port + 3))
 }
 
-timed=(--continuous --revisit-min 1m --revisit-max 1m --revisit-first 1m)
+timed=(--continuous --revisit-min 60s --revisit-max 61s --revisit-first 60s)
 measure() { # PREFIX PROGRAMS
 	for case in ${CASES:-24 240 timetable}; do
 		case $case in

@@ -17,6 +17,7 @@ is held against the hosts that are lent and that wait as the status has them. Ex
 """
 import argparse, collections, csv, io, json, math, re, subprocess, sys, time, urllib.parse, urllib.request
 
+VERDICTS = ("feasible", "needs more connections", "overloaded whatever the resources", "needs a shorter interval", "behind its timetable")
 LEAST_RATIO = 2  # --least-ratio: S/C that is reckoned with at least
 SLACK = 0.05  # s: the web sees a request begin and end later and sooner than the crawler, on a machine that is busy
 failures = 0
@@ -181,11 +182,9 @@ class Crawl:
                 self.R.append(1 / s["load"] / top)
                 self.access.append(1 / s["load"])
             self.means.append(s["mean_ns"] / 1e9)
-            upper = 1 / s["asked"] if s["asked"] > 0 else math.inf
-            verdict = ("feasible" if upper >= max(self.o.delay, ratio * top) else "needs more connections"
-                       if upper >= max(self.o.delay, LEAST_RATIO * top) else "overloaded whatever the resources")
-            verdicts[verdict] += 1
-            if verdict != s["verdict"]:
+            verdict = self.verdict(host, ratio)
+            verdicts[s["verdict"]] += 1
+            if verdict != s["verdict"] and (verdict, s["verdict"]) != ("feasible", "behind its timetable"):
                 bad["verdict"].append("%s: %s, henro says %s" % (name, verdict, s["verdict"]))
         for key, values in apart.items():  # the crawler's watch also counts the way there and its own processors
             values.sort()
@@ -197,16 +196,21 @@ class Crawl:
         said = {v["verdict"]: v["hosts"] for v in self.report["verdicts"] if v["hosts"]}
         check(said == dict(verdicts), "verdicts of the report: %s" % said)
         tags = re.findall(r'class="tag v(\d)"', "".join(self.dashboard.values()))
-        mine = [("feasible", "needs more connections", "overloaded whatever the resources").index(self.on_load(self.hosts[h], ratio))
+        mine = [VERDICTS.index(self.hosts[h]["schedule"]["verdict"])
                 for h in self.dashboard if self.hosts[h]["schedule"]["load"] > 0]
         check([int(t) for t in tags] == mine, "verdicts of the dashboard: %s" % tags)
 
-    def on_load(self, host, ratio):
+    def verdict(self, host, ratio):
         s = host["schedule"]
-        upper, top = 1 / s["load"], s["worst_ns"] / 1e9
-        if upper >= max(self.o.delay, ratio * top):
+        wanted, top = max(s["asked"], s["load"]), s["worst_ns"] / 1e9
+        upper = 1 / wanted if wanted > 0 else math.inf
+        if host["Waiting"] > 0:
+            upper /= 2
+        if upper >= max(self.o.delay, ratio * top) + top:
             return "feasible"
-        return "needs more connections" if upper >= max(self.o.delay, LEAST_RATIO * top) else "overloaded whatever the resources"
+        if upper < (LEAST_RATIO + 1) * top:
+            return "overloaded whatever the resources"
+        return "needs more connections" if ratio * top > max(self.o.delay, LEAST_RATIO * top) else "needs a shorter interval"
 
     def figures(self, ratio):
         report = self.report

@@ -29,6 +29,7 @@ import (
 
 	"henro/actors/politeness"
 	"henro/actors/revisit"
+	"henro/messages/speech"
 )
 
 // Options are what the crawl goes by, and when it is looked at.
@@ -150,7 +151,7 @@ func (c *Collector) judge(h Host, load float64) {
 	o := &c.o
 	demand := h.State.Demand(&o.Revisit)
 	asked := h.State.Asked(&o.Revisit)
-	verdict := h.State.Judge(&o.Politeness, asked.Load)
+	verdict := h.State.Judge(&o.Politeness, max(asked.Load, load), h.Waiting > 0)
 	row := &c.report.Verdicts[verdict]
 	row.Verdict = verdict.String()
 	row.Hosts++
@@ -160,6 +161,9 @@ func (c *Collector) judge(h Host, load float64) {
 	row.Versions += asked.Versions
 	capacity := h.State.Spare(&o.Politeness, h.Waiting > 0)
 	row.Bears += capacity
+	_, mean, _ := h.State.Took()
+	c.report.Occupied.Asked += max(asked.Load, load) * mean.Seconds()
+	c.report.Occupied.Scheduled += load * mean.Seconds()
 	if rank, size := rankOf(h.Name, h.State.Pages()); rank >= c.sample.level {
 		host := drawn{rank: rank, size: size}
 		for i := range host.costs {
@@ -227,8 +231,9 @@ type Report struct {
 		Timed int `json:"timed"` // with pages to be visited again
 		Dead  int `json:"dead"`  // not reached for so long that they are only probed
 	} `json:"hosts"`
-	Verdicts [3]VerdictRow `json:"verdicts"` // feasible, needs more connections, overloaded
-	Relief   ReliefCost    `json:"relief"`
+	Verdicts [politeness.Verdicts]VerdictRow `json:"verdicts"`
+	Occupied Occupied                        `json:"occupied"`
+	Relief   ReliefCost                      `json:"relief"`
 	// what each objective gives, each with the visits that hosts are asked for or, if these are fewer, that they bear
 	Objectives [3]ObjectiveRow `json:"objectives"`
 	Priced     int             `json:"priced_hosts"` // of Objectives: all, or the sample that stands for all
@@ -240,6 +245,24 @@ type Report struct {
 	Ratios    []Point       `json:"ratios"`    // figure 7: R
 	Ages      []Point       `json:"ages"`      // pages by the time since their last visit
 	Late      []Point       `json:"late"`      // due pages by how long they have been due
+}
+
+// Occupied is how many connections timetables keep busy in the mean: Σ e/τ of equations (7) and (8), which must not be
+// more than C. Visits of new pages, and of robots.txt, come on top.
+type Occupied struct {
+	Connections int     `json:"connections"` // C; 0: it is not known
+	Asked       float64 `json:"asked"`       // by what pages ask for without relief
+	Scheduled   float64 `json:"scheduled"`   // as they are timed now
+}
+
+// Says is that in a sentence.
+func (o *Occupied) Says() speech.Sentence {
+	if o.Connections == 0 {
+		return speech.Say("the timetables ask for %.3g connections, and have %.3g as they are relieved", o.Asked,
+			o.Scheduled)
+	}
+	return speech.Say("the timetables ask for %.3g of %d connections, and have %.3g as they are relieved", o.Asked,
+		o.Connections, o.Scheduled)
 }
 
 // VerdictRow sums up the hosts of one verdict, on what their pages ask for without relief.
@@ -308,6 +331,7 @@ func (c *Collector) Report() *Report {
 		r.Objectives[i] = ObjectiveRow{Objective: revisit.Objective(i).String(), Cost: c.sample.sum(i)}
 	}
 	r.Priced = len(c.sample.drawn)
+	r.Occupied.Connections = c.o.Politeness.Connections
 	r.Settings = append(c.o.Revisit.Settings(), revisit.Setting{Name: "relief", Value: r.ReliefKind},
 		revisit.Setting{Name: "least-ratio", Value: strconv.FormatFloat(c.o.Politeness.LeastRatio, 'g', 4, 64)})
 	r.Worst = slices.Clone(c.worst)

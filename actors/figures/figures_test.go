@@ -217,7 +217,7 @@ func TestOrderDoesNotMatter(t *testing.T) {
 	first := collect(options(), rand.New(rand.NewPCG(1, 2)))
 	second := collect(options(), rand.New(rand.NewPCG(3, 4)))
 	for _, r := range []*Report{first, second} { // sums of floats differ in the last bits
-		r.Load, r.Relief, r.Verdicts = 0, ReliefCost{}, [3]VerdictRow{}
+		r.Load, r.Relief, r.Verdicts, r.Occupied = 0, ReliefCost{}, [politeness.Verdicts]VerdictRow{}, Occupied{}
 		r.Objectives = [3]ObjectiveRow{}
 		for i := range r.Intervals {
 			r.Intervals[i].Mean, r.Intervals[i].SD = float64(float32(r.Intervals[i].Mean)),

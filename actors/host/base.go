@@ -101,6 +101,6 @@ func (b *base) countVerdict(w *protocol.Write) {
 // HostRecord.Flags: the lowest bits hold the verdict last counted, plus one, 0: none was; the others the minute since
 // 1970 since which robots.txt could not be had, 0: it could.
 const (
-	verdictBits  = 2
+	verdictBits  = 3
 	verdictFlags = 1<<verdictBits - 1
 )

@@ -192,7 +192,7 @@ func (b *Book) storeTimed(m *VisitsTimed) {
 	}
 	b.clock.Timetable = m.timetable
 	if m.replanned {
-		b.clock.verdict = b.clock.Judge(&b.o.Politeness, m.load)
+		b.clock.verdict = b.clock.Judge(&b.o.Politeness, max(m.load, m.timetable.Load()), b.line.fresh > 0)
 	}
 	w := &protocol.Write{
 		Visits: m.visits, Urgent: m.asked.finished || m.asked.pressing, Pressing: m.asked.pressing,

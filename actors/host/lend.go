@@ -166,7 +166,7 @@ func (b *Book) task(due []store.Entry, m *protocol.PagesLoaded) *messages.HostTa
 		IntervalNs: int64(b.clock.interval()), PageBudget: uint32(budget),
 		RequisiteIntervalNs: int64(b.clock.requisiteInterval()),
 		PageLimit:           int32(b.clock.pageLimit(b.lend.order)),
-		Verdict:             b.clock.Verdict(&b.o.Politeness, &b.o.Revisit).String(),
+		Verdict:             b.clock.Verdict(&b.o.Politeness, &b.o.Revisit, b.line.fresh > 0).String(),
 		Ratio:               b.o.Politeness.Pace(), Prefixes: region.Prefixes,
 		MaxRedirects: uint32(b.o.Admission.MaxRedirects),
 		Cookies:      b.record.Cookies,

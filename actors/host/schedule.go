@@ -167,6 +167,10 @@ func (s *Schedule) visited(m *visitsMade) *VisitsTimed {
 	}
 	for i := range out.visits {
 		if v := &out.visits[i]; !v.Retry {
+			if old := &m.visits[i].old; s.o.Continuous && old.Timing.Interval > 0 && !old.Next.IsZero() {
+				late := m.visits[i].started.Sub(old.Next).Seconds()
+				s.timetable.Kept(late <= float64(old.Timing.Interval))
+			}
 			s.learn(&m.visits[i].old, found[i])
 			s.retime(&m.visits[i], &v.Page)
 		}

@@ -65,3 +65,35 @@ func TestSilenceDelaysVisitsAsFarAsItIsToBeTrusted(t *testing.T) {
 		t.Error("a change that was announced does not count")
 	}
 }
+
+// TestVisitsThatCameLateAreCounted: later than an interval of their page after their time, of crawls that revisit.
+func TestVisitsThatCameLateAreCounted(t *testing.T) {
+	for _, c := range []struct {
+		sentence   string
+		late       time.Duration
+		due        bool
+		continuous bool
+		counts     bool
+	}{
+		{"in time", 0, true, true, false},
+		{"an interval after its time", aDay, true, true, false},
+		{"later", aDay + time.Second, true, true, true},
+		{"without a time", 2 * aDay, false, true, false},
+		{"in a crawl that ends", 2 * aDay, true, false, false},
+	} {
+		o := DefaultOptions()
+		o.Continuous = c.continuous
+		old := store.Page{URL: name + "/a", Status: 200, LastVisit: begun.Add(-3 * aDay), Digest: [20]byte{1}}
+		old.Timing.Interval = float32(aDay.Seconds())
+		if c.due {
+			old.Next = begun.Add(-c.late)
+		}
+		s := NewSchedule(o, 1, 2)
+		s.Updated(begun, &timetableRestored{spare: 1})
+		answer, _ := s.Updated(begun, &visitsMade{spare: 1, visits: []visitMade{{old: old, started: begun,
+			fact: &messages.PageVisited{Url: old.URL, Status: 200, Digest: make([]byte, 20)}}}})
+		if after := answer.(*VisitsTimed).timetable; (after.Late() > 0) != c.counts {
+			t.Errorf("%s: %.3f are late", c.sentence, after.Late())
+		}
+	}
+}

@@ -10,18 +10,17 @@ import (
 	"henro/actors/template"
 )
 
-// Marshalled form, version 6: a byte with the version, then uvarints
+// Marshalled form, version 7: a byte with the version, then uvarints
 //
 //	L high, L low, pages, visits, failures, absences × 2 + 1 for a dead host,
-//	took, mean, worst, crawl-delay (nanoseconds), lastOK, next, rest (unix milliseconds)
+//	took, mean, worst, crawl-delay (nanoseconds), lastOK, next, rest (unix milliseconds), late
 //
 // then a byte (bit 0: sitemaps and feeds, bit 1: Last-Modified, bit 2: what was announced of the changes, bit 3: pings,
 // bit 4: what pings announced of the changes) and the revisit.Claims that it names, the number of requisites among the
 // pages, revisit.Trust and revisit.Rates as they marshal themselves. A host of one page takes some 50 bytes, 100 when
-// it has a track record. Version 1 has no claims, version 2 no requisites,
-// version 3 no recall, version 4 no pings, version 5 no template.Groups: before revisit.Trust their length, 0 for none,
-// and they as they marshal themselves.
-const version = 6
+// it has a track record. Before revisit.Trust stands the length of template.Groups, 0 for none, and they as they
+// marshal themselves. Other versions are not read.
+const version = 7
 
 // MarshalBinary returns s.
 func (s *State) MarshalBinary() ([]byte, error) {
@@ -59,7 +58,7 @@ func (t *Timetable) claims() [5]*revisit.Claims {
 	return [...]*revisit.Claims{&t.hints, &t.modified, &t.recall, &t.pings, &t.pinged}
 }
 
-const fieldCount = 13
+const fieldCount = 14
 
 func (s *State) fields() [fieldCount]uint64 {
 	absences := uint64(s.absences) << 1
@@ -69,7 +68,7 @@ func (s *State) fields() [fieldCount]uint64 {
 	return [...]uint64{
 		s.load.high, s.load.low, s.pages, s.visits, uint64(s.failures), absences,
 		uint64(s.took), uint64(s.mean), uint64(s.worst), uint64(s.crawlDelay),
-		uint64(s.lastOK), uint64(s.next), uint64(s.rest),
+		uint64(s.lastOK), uint64(s.next), uint64(s.rest), s.late,
 	}
 }
 
@@ -78,8 +77,7 @@ func (s *State) UnmarshalBinary(b []byte) error {
 	if len(b) == 0 {
 		return fmt.Errorf("%w: empty", ErrCorrupt)
 	}
-	marshalled := b[0]
-	if marshalled == 0 || marshalled > version {
+	if b[0] != version {
 		return fmt.Errorf("%w: %d", ErrVersion, b[0])
 	}
 	b = b[1:]
@@ -95,37 +93,31 @@ func (s *State) UnmarshalBinary(b []byte) error {
 		return fmt.Errorf("%w: %d failures, %d absences", ErrCorrupt, f[4], f[5])
 	}
 	const most = uint64(math.MaxInt64 / int64(time.Millisecond))
-	if f[10] > most || f[11] > most || f[12] > most {
+	if f[10] > most || f[11] > most || f[12] > most || f[13] > lateOne {
 		return fmt.Errorf("%w: times %d", ErrCorrupt, f[10:])
 	}
 	var n State
 	var err error
-	if marshalled > 1 {
-		if len(b) == 0 || b[0] > 31 {
-			return fmt.Errorf("%w: claims", ErrCorrupt)
+	if len(b) == 0 || b[0] > 31 {
+		return fmt.Errorf("%w: claims", ErrCorrupt)
+	}
+	which := b[0]
+	b = b[1:]
+	for i, c := range n.claims() {
+		if which>>i&1 == 0 {
+			continue
 		}
-		which := b[0]
-		b = b[1:]
-		for i, c := range n.claims() {
-			if which>>i&1 == 0 {
-				continue
-			}
-			if b, err = c.Decode(b); err != nil {
-				return fmt.Errorf("%w: %w", ErrCorrupt, err)
-			}
+		if b, err = c.Decode(b); err != nil {
+			return fmt.Errorf("%w: %w", ErrCorrupt, err)
 		}
 	}
-	if marshalled > 2 {
-		v, used := binary.Uvarint(b)
-		if used <= 0 || v > math.MaxInt64 {
-			return fmt.Errorf("%w: requisites", ErrCorrupt)
-		}
-		n.requisites, b = v, b[used:]
+	v, used := binary.Uvarint(b)
+	if used <= 0 || v > math.MaxInt64 {
+		return fmt.Errorf("%w: requisites", ErrCorrupt)
 	}
-	if marshalled > 5 {
-		if n.groups, b, err = decodeGroups(b); err != nil {
-			return err
-		}
+	n.requisites, b = v, b[used:]
+	if n.groups, b, err = decodeGroups(b); err != nil {
+		return err
 	}
 	var trust revisit.Trust
 	var rates revisit.Rates
@@ -138,7 +130,7 @@ func (s *State) UnmarshalBinary(b []byte) error {
 	}
 	*s = State{
 		Timetable: Timetable{load: Load{f[0], f[1]}, pages: f[2], requisites: n.requisites, rates: rates,
-			trust: trust, hints: n.hints,
+			trust: trust, hints: n.hints, late: f[13],
 			modified: n.modified, recall: n.recall, pings: n.pings, pinged: n.pinged, groups: n.groups},
 		visits: f[3], failures: uint32(f[4]), absences: uint32(f[5] >> 1),
 		dead: f[5]&1 == 1,

@@ -11,8 +11,9 @@
 //
 //	I = max(floor, (S/C)·e, crawl-delay, back-off)
 //
-// A host whose I exceeds 1/L is overloaded: with more connections it may not be (NeedsConnections), but if even S/C = 1
-// leaves I above 1/L, no resource helps (Overloaded) and its pages must be visited less often: see Relief.
+// The interval runs from the end of a request, by the host's own clock, so a host is feasible if 1/L ≥ I + e. If it is
+// not, its answers, our connections or the interval that it is owed bind (Verdict), and its pages must be visited less
+// often: see Relief.
 //
 // The unit of politeness is whatever one State is kept for: a host; or one address or registrable domain, when the
 // crawl lets all their names share a clock.
@@ -208,49 +209,73 @@ func (s *State) LastOK() time.Time { return clock(s.lastOK) }
 // The first visit that is answered ends it.
 func (s *State) Dead() bool { return s.dead }
 
-// Verdict says whether a host's timetable can be kept (11).
+// Verdict says whether a host's timetable is kept, and if not, which of three binds: its answers, our connections, or
+// the interval that it is owed.
 type Verdict uint8
 
 const (
-	// Feasible: 1/L ≥ I, the timetable is kept.
+	// Feasible: the timetable is kept.
 	Feasible Verdict = iota
-	// NeedsConnections: it would be kept with more connections (a smaller S/C).
+	// NeedsConnections: S/C sets its interval, and a smaller one would help.
 	NeedsConnections
-	// Overloaded: it cannot be kept whatever the resources: R < 1, or 1/L is below what is owed to the host.
+	// Overloaded: its answers take too long for it, whatever the resources.
 	Overloaded
+	// NeedsInterval: its floor or its Crawl-delay sets the interval, and a shorter one would help.
+	NeedsInterval
+	// Behind: the host bears it, and still more than LateShare of its visits came late.
+	Behind
+
+	Verdicts // how many there are
 )
+
+// LateShare is the share of visits that come later than one of their page's intervals after their time from which on a
+// timetable is not kept.
+const LateShare = 0.05
 
 // String returns the verdict in words.
 func (v Verdict) String() string {
-	return [...]string{"feasible", "needs more connections", "overloaded whatever the resources"}[min(v, Overloaded)]
+	return [...]string{"feasible", "needs more connections", "overloaded whatever the resources",
+		"needs a shorter interval", "behind its timetable"}[min(v, Behind)]
 }
 
-// Verdict returns whether what the pages ask for can be kept (Timetable.Asked), which the load index of a relieved host
-// does not tell any more. With L of that and R = (1/L)/max e,
-//
-//	R ≥ S/C and 1/L ≥ floor, crawl-delay    feasible
-//	R < LeastRatio, or 1/L below those      overloaded whatever the resources
-//	otherwise                               needs more connections
-//
-// LeastRatio stands where the paper has 1: what the crawler owes a slow host is no matter of resources either. Back-off
-// passes and does not count.
-func (s *State) Verdict(o *Options, timetable *revisit.Options) Verdict {
-	return s.Judge(o, s.Asked(timetable).Load)
+// Verdict returns whether what the pages ask for is kept: see Judge.
+func (s *State) Verdict(o *Options, timetable *revisit.Options, newWait bool) Verdict {
+	return s.Judge(o, s.Wanted(timetable), newWait)
 }
 
-// Judge returns the verdict on a timetable that asks for so many visits per second.
-func (s *State) Judge(o *Options, load float64) Verdict {
+// Judge returns the verdict on a timetable that asks for so many visits per second. While new pages wait they get half
+// of the host's time, so that 1/L is half as long. The interval runs from the end of a request, so with L of that, I
+// for max e, and (S/C) of as many connections as one likes being LeastRatio, which stands where the paper has 1,
+//
+//	1/L ≥ I + max e                 feasible, unless visits came late
+//	1/L < (LeastRatio + 1) · max e  overloaded whatever the resources
+//	I = (S/C) · max e               needs more connections
+//	otherwise                       needs a shorter interval
+//
+// Back-off passes and does not count.
+func (s *State) Judge(o *Options, load float64, newWait bool) Verdict {
 	upper := inverse(load)
-	most := *o
-	most.Servers, most.Connections = 0, 0 // as many connections as one likes
+	if newWait {
+		upper /= 2
+	}
+	ample := *o
+	ample.Servers, ample.Connections = 0, 0
 	switch {
-	case upper >= max(s.pace(o, s.worst), s.worst):
+	case upper >= s.cycle(o):
+		if s.Late() > LateShare {
+			return Behind
+		}
 		return Feasible
-	case upper >= max(s.pace(&most, s.worst), s.worst):
+	case upper < times(s.worst, 1+ample.Pace()):
+		return Overloaded
+	case s.cycle(&ample) < s.cycle(o):
 		return NeedsConnections
 	}
-	return Overloaded
+	return NeedsInterval
 }
+
+// cycle is the time from the begin of one request to that of the next, back-off left out.
+func (s *State) cycle(o *Options) time.Duration { return s.pace(o, s.worst) + s.worst }
 
 // R returns (1/L)/max e, +Inf while one of them is not known.
 func (s *State) R() float64 {
@@ -260,11 +285,9 @@ func (s *State) R() float64 {
 	return 1 / (s.load.PerSecond() * s.worst.Seconds())
 }
 
-// Capacity returns the visits per second that the host bears at its present pace, back-off left out: 1/I. With floor 0
-// it is as many as fit one after the other.
-func (s *State) Capacity(o *Options) float64 {
-	return 1 / max(s.pace(o, s.worst), s.worst, time.Millisecond).Seconds()
-}
+// Capacity returns the visits per second that the host bears at its present pace, back-off left out: 1/(I + e). With
+// floor 0 it is as many as fit one after the other.
+func (s *State) Capacity(o *Options) float64 { return 1 / max(s.cycle(o), time.Millisecond).Seconds() }
 
 // RobotsEvery is how often robots.txt is asked for beside the pages.
 const RobotsEvery = 24 * time.Hour

@@ -152,13 +152,20 @@ func TestVerdict(t *testing.T) {
 		{"no pages", 1, 1, time.Second, time.Second, 0, 0, Feasible},
 		{"a page a minute, half a second each", 1, 1, time.Second, 500 * time.Millisecond, time.Minute, 0, Feasible},
 		{"R = 60 below S/C = 100", 3200, 32, time.Second, time.Second, time.Minute, 0, NeedsConnections},
-		{"R = 60 at S/C = 60", 60, 1, time.Second, time.Second, time.Minute, 0, Feasible},
+		{"R = 60 at S/C = 60, which runs from the end of a request", 60, 1, time.Second, time.Second, time.Minute, 0,
+			NeedsConnections},
+		{"R = 61 at S/C = 60", 60, 1, time.Second, time.Second, 61 * time.Second, 0, Feasible},
+		{"1/L between the floor and the floor with e", 1, 1, 5 * time.Second, time.Second, 5500 * time.Millisecond, 0,
+			NeedsInterval},
 		{"R < 1", 1, 1, time.Millisecond, 2 * time.Minute, time.Minute, 0, Overloaded},
 		{"R < 1 and few connections", 100, 1, time.Millisecond, 2 * time.Minute, time.Minute, 0, Overloaded},
-		{"1/L below the floor", 1, 1, 5 * time.Second, time.Millisecond, 4 * time.Second, 0, Overloaded},
-		{"1/L at the floor", 1, 1, 5 * time.Second, time.Millisecond, 5 * time.Second, 0, Feasible},
+		{"1/L below the floor", 1, 1, 5 * time.Second, time.Millisecond, 4 * time.Second, 0,
+			NeedsInterval},
+		{"1/L at the floor and e", 1, 1, 5 * time.Second, time.Millisecond, 5001 * time.Millisecond, 0, Feasible},
+		{"few connections, and a floor that is too long", 100, 1, 5 * time.Second, time.Second, 4 * time.Second, 0,
+			NeedsConnections},
 		{"1/L below the Crawl-delay", 1, 1, time.Second, time.Millisecond, 4 * time.Second, 10 * time.Second,
-			Overloaded},
+			NeedsInterval},
 		{"a host of one's own that is too slow", 1, 1, 0, 2 * time.Second, time.Second, 0, Overloaded},
 	} {
 		o := DefaultOptions()
@@ -169,7 +176,7 @@ func TestVerdict(t *testing.T) {
 		if c.every > 0 {
 			s.AddPage(c.every)
 		}
-		if got := s.Judge(&o, s.Load()); got != c.want {
+		if got := s.Judge(&o, s.Load(), false); got != c.want {
 			t.Errorf("%s: %v, want %v (R = %v)", c.name, got, c.want, s.R())
 		}
 	}
@@ -324,7 +331,7 @@ func FuzzUnmarshal(f *testing.F) {
 		o := DefaultOptions()
 		s.Observe(&o, Visit{Took: time.Second, Outcome: TimedOut, RetryAfter: time.Hour}, start)
 		s.Retime(time.Hour, time.Minute)
-		if i := s.Interval(&o); i < o.Floor || s.Judge(&o, s.Load()) > Overloaded {
+		if i := s.Interval(&o); i < o.Floor || s.Judge(&o, s.Load(), false) >= Verdicts {
 			t.Fatalf("interval %v", i)
 		}
 		same(t, &s)
@@ -485,8 +492,8 @@ func TestReliefOfAHost(t *testing.T) {
 		s.Rates().Add(mean)
 		s.Trust().Saw(mean, 3*time.Hour, mean, rnd.Float64() < 0.63)
 	}
-	if s.Judge(&o, s.Load()) != Overloaded {
-		t.Fatalf("%v", s.Judge(&o, s.Load()))
+	if s.Judge(&o, s.Load(), false) != Overloaded {
+		t.Fatalf("%v", s.Judge(&o, s.Load(), false))
 	}
 	for _, kind := range []Relief{Stretch, Delay, Optimal} {
 		plan, cost := Relieve(kind, s.Demand(&timing), s.Capacity(&o))
@@ -526,12 +533,12 @@ func TestExplain(t *testing.T) {
 				"20s: feasible (R = 5, S/C = 2)",
 		},
 		{
-			"overloaded", o, func(s *State) {
+			"infeasible", o, func(s *State) {
 				s.SetCrawlDelay(10 * time.Second)
 				s.AddPage(8 * time.Second)
 			},
-			"one request in 10s: its Crawl-delay; the timetable of 1 pages needs one in 8s: overloaded whatever the " +
-				"resources",
+			"one request in 10s: its Crawl-delay; the timetable of 1 pages needs one in 8s: needs a shorter " +
+				"interval",
 		},
 		{"resting", o, func(s *State) { s.Observe(&o, Visit{Outcome: Throttled}, start) },
 			"one request in 1m: it rests, at level 1 of failures; 0 pages, none with a timetable"},
@@ -547,7 +554,7 @@ func TestExplain(t *testing.T) {
 	} {
 		var s State
 		c.do(&s)
-		if got := s.Explain(&c.o, s.Judge(&c.o, s.Load())).String(); got != c.want {
+		if got := s.Explain(&c.o, s.Judge(&c.o, s.Load(), false)).String(); got != c.want {
 			t.Errorf("%s:\n%s\nwant\n%s", c.name, got, c.want)
 		}
 	}
@@ -562,11 +569,50 @@ func TestVerdictIsThatBeforeRelief(t *testing.T) {
 		s.AddPage(2 * time.Hour) // as relieved: one in 7.2 s, which the host bears
 		s.Rates().Add(10 * time.Minute)
 	}
-	if s.Judge(&o, s.Load()) != Feasible {
+	if s.Judge(&o, s.Load(), false) != Feasible {
 		t.Fatal("the relieved timetable is not kept")
 	}
-	if got := s.Verdict(&o, &timetable); got != Overloaded {
+	if got := s.Verdict(&o, &timetable, false); got != Overloaded {
 		t.Errorf("a host whose 1,000 pages change every ten minutes is %v", got)
+	}
+}
+
+// TestAHostWhoseVisitsCameLateIsNotFeasible, whatever it bears, until as many have come in time.
+func TestAHostWhoseVisitsCameLateIsNotFeasible(t *testing.T) {
+	o := DefaultOptions()
+	var s State
+	s.Observe(&o, Visit{Took: time.Second}, start)
+	s.AddPage(time.Minute)
+	judged := func() Verdict { return s.Judge(&o, s.Load(), false) }
+	s.Kept(false)
+	if judged() != Feasible {
+		t.Errorf("after one late visit of 32: %v", judged())
+	}
+	s.Kept(false)
+	if judged() != Behind {
+		t.Errorf("after two: %v, %.3f late", judged(), s.Late())
+	}
+	b, err := s.MarshalBinary()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if s = (State{}); s.UnmarshalBinary(b) != nil || judged() != Behind {
+		t.Errorf("read again: %v", judged())
+	}
+	for range 1000 {
+		s.Kept(false)
+	}
+	if late := s.Late(); late < 0.95 || late > 1 {
+		t.Errorf("all late: %v", late)
+	}
+	for range 150 {
+		s.Kept(true)
+	}
+	if judged() != Feasible {
+		t.Errorf("in time for long: %v, %.3f late", judged(), s.Late())
+	}
+	if s.Judge(&o, 1./11, true) != NeedsInterval || s.Judge(&o, 1./13, true) != Feasible {
+		t.Errorf("while new pages take every other turn: %v, %v", s.Judge(&o, 1./11, true), s.Judge(&o, 1./13, true))
 	}
 }
 

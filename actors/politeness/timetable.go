@@ -24,6 +24,8 @@ type Timetable struct {
 	pings    revisit.Claims // of its pings
 	pinged   revisit.Claims // of the changes found since it pings, which its pings had announced
 
+	late uint64 // share of the visits of late, in 2⁻¹⁶, that came later than an interval after their time
+
 	groups *template.Groups // of its pages by the shapes of their URLs; nil: not asked for by the relief
 }
 
@@ -108,6 +110,22 @@ func (t *Timetable) Asked(o *revisit.Options) Cost {
 	demand := t.Demand(o)
 	return Price(demand, Plan{Min: demand.Min, Max: demand.Max})
 }
+
+// Wanted returns the visits per second that the pages want: what the timetable asks for without relief, which L of a
+// relieved host does not tell any more, or L, if persons have had pages visited more often.
+func (t *Timetable) Wanted(o *revisit.Options) float64 { return max(t.Asked(o).Load, t.Load()) }
+
+// Kept notes whether a visit of a known page came no later than its interval after its time. Some 32 visits count.
+func (t *Timetable) Kept(kept bool) {
+	if t.late -= t.late / lateMemory; !kept {
+		t.late += lateOne / lateMemory
+	}
+}
+
+const lateOne, lateMemory = 1 << 16, 32
+
+// Late returns the share of visits of late that came later than an interval of their page after their time.
+func (t *Timetable) Late() float64 { return float64(t.late) / lateOne }
 
 // Load returns the load index L, in visits per second.
 func (t *Timetable) Load() float64 { return t.load.PerSecond() }

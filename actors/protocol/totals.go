@@ -5,6 +5,7 @@ import (
 	"maps"
 
 	"henro/actors/admission"
+	"henro/actors/politeness"
 )
 
 // Totals are totals of a crawl since it began, kept in the transaction of what they count.
@@ -36,9 +37,8 @@ type Totals struct {
 	// of these, pages that belong onto the stop list: missing, failing, slow, in a folder of such
 	Broken uint64 `json:"broken"`
 	Alike  uint64 `json:"alike"` // of the broken, pages whose text their host gives under many other URLs
-	// Verdicts counts hosts by politeness.Verdict on what their pages ask for: feasible, needs more connections,
-	// overloaded. Only a crawl that revisits judges.
-	Verdicts [3]int64 `json:"verdicts,omitzero"`
+	// Verdicts counts hosts by politeness.Verdict on what their pages ask for. Only a crawl that revisits judges.
+	Verdicts [politeness.Verdicts]int64 `json:"verdicts,omitzero"`
 	// Errors totals, by the word of a messages.Cause, visits given up without a response, answers from 400 on, and
 	// responses that are not whole.
 	Errors map[string]uint64 `json:"errors,omitempty"`

@@ -191,7 +191,7 @@ func checkLoads(t *testing.T, hosts map[string]store.HostRecord, pages map[strin
 // checkVerdicts: what asks for more than it bears is known, and has been relieved.
 func checkVerdicts(t *testing.T, web *fakeweb.Web, hosts map[string]store.HostRecord, status master.Status) {
 	t.Helper()
-	if want := [3]int64{5, 0, 2}; status.Totals.Verdicts != want {
+	if want := [politeness.Verdicts]int64{5, 0, 1, 1}; status.Totals.Verdicts != want {
 		t.Errorf("hosts by verdict %v, want %v", status.Totals.Verdicts, want)
 	}
 	for _, index := range []int{delayed, slow} {
@@ -236,8 +236,8 @@ func checkReport(t *testing.T, dir string, hosts map[string]store.HostRecord, pa
 		t.Errorf("the report says load %g of %d pages on %d hosts, the records %g of %d on %d", r.Load,
 			r.Pages.Timed+r.Pages.Once, r.Hosts.Known, load, timed, len(hosts))
 	}
-	if r.Verdicts[politeness.Feasible].Hosts != 5 || r.Verdicts[politeness.Overloaded].Hosts != 2 ||
-		len(r.Worst) != 2 || r.ReliefKind != "optimal" {
+	if r.Verdicts[politeness.Feasible].Hosts != 5 || r.Verdicts[politeness.Overloaded].Hosts != 1 ||
+		r.Verdicts[politeness.NeedsInterval].Hosts != 1 || len(r.Worst) != 2 || r.ReliefKind != "optimal" {
 		t.Errorf("the report says %+v, relief %s", r.Verdicts, r.ReliefKind)
 	}
 	if p := settings.Politeness; p.Servers != len(hosts) || p.Connections != 64 {

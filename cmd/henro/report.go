@@ -125,6 +125,7 @@ func printReport(w io.Writer, folder string, r *figures.Report) {
 		fmt.Fprintf(w, "          %s every %s, as a person has said\n", rule.Pages, speech.Span(rule.Every))
 	}
 	if r.Continuous {
+		fmt.Fprintf(w, "          %s\n", r.Occupied.Says())
 		for _, v := range r.Verdicts {
 			if v.Hosts > 0 {
 				fmt.Fprintf(w, "          %d %s: %.1f %% of the versions captured\n", v.Hosts, v.Verdict, 100*v.Share())

@@ -137,7 +137,7 @@ func keyOf(r *store.HostRecord, o *host.Options) hostKey {
 		took: took, asked: r.AskedAt, errors: r.ErrorCount(), failed: slices.Collect(maps.Keys(r.Errors)),
 		name: r.Name, visited: r.Visited, known: r.Known, waiting: r.Waiting, load: s.Load(),
 		next: r.NextAllowed, rest: s.BackoffUntil(), interval: s.Interval(&o.Politeness),
-		verdict: s.Verdict(&o.Politeness, &o.Revisit),
+		verdict: s.Verdict(&o.Politeness, &o.Revisit, r.Waiting > 0),
 	}
 }
 
@@ -296,7 +296,7 @@ func newRow(record store.HostRecord, crawl Crawl, lent map[string]string) (*host
 	}
 	row.Took, _, _ = row.State.Took()
 	row.Interval = row.State.Interval(&o.Politeness)
-	row.Verdict = row.State.Verdict(&o.Politeness, &o.Revisit)
+	row.Verdict = row.State.Verdict(&o.Politeness, &o.Revisit, record.Waiting > 0)
 	return row, nil
 }
 

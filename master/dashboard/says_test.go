@@ -62,7 +62,7 @@ func spoken(t *testing.T) map[string]string {
 	for v := traps.Fine; v <= traps.Session; v++ {
 		all[v.String()] = "traps"
 	}
-	for v := politeness.Feasible; v <= politeness.Overloaded; v++ {
+	for v := politeness.Feasible; v < politeness.Verdicts; v++ {
 		all[v.String()] = "politeness"
 	}
 	for v := stoplist.Missing; v <= stoplist.Alike; v++ {

@@ -1,0 +1,159 @@
+package master
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"time"
+
+	"henro/actors/politeness"
+	"henro/actors/revisit"
+	"henro/messages/speech"
+	"henro/store"
+)
+
+// ErrPromises is returned for hosts or intervals that are not taken on, since timetables that are kept now would not be
+// kept beside them. The error says what would have to give.
+var ErrPromises = errors.New("not taken on")
+
+// promises are what the timetables of all hosts ask of our connections, now and with what is to be taken on.
+type promises struct {
+	m        *Settings
+	with     politeness.Options // with the hosts that are to be taken on
+	hosts    int                // that have a timetable
+	kept     int                // of these, feasible ones
+	lost     int                // that are feasible now, and not with what is to be taken on
+	occupied float64            // Σ L·e of all: connections in the mean, (7) and (8)
+	ratio    float64            // the largest S/C at which all that are kept now are kept
+	added    float64            // to occupied
+}
+
+// weigh reads all hosts. So many hosts are to be taken on.
+func weigh(ctx context.Context, state *store.State, m *Settings, more int) (*promises, error) {
+	p := &promises{m: m, with: m.Politeness, ratio: math.Inf(1)}
+	p.with.Servers += more
+	for _, disk := range state.Partitions {
+		if err := disk.EachHost(func(h store.HostRecord) error {
+			s, err := politenessOf(&h)
+			load := s.Wanted(&m.Revisit)
+			if err != nil || load == 0 {
+				return err
+			}
+			_, mean, worst := s.Took()
+			p.hosts++
+			p.occupied += load * mean.Seconds()
+			if s.Judge(&m.Politeness, load, h.Waiting > 0) == politeness.Feasible {
+				p.kept++
+				p.ratio = min(p.ratio, 1/(load*worst.Seconds())-1)
+				if s.Judge(&p.with, load, h.Waiting > 0) != politeness.Feasible {
+					p.lost++
+				}
+			}
+			return ctx.Err()
+		}); err != nil {
+			return nil, err
+		}
+	}
+	if more > 0 && p.hosts > 0 { // taken to be as the others are
+		p.added = p.occupied * float64(more) / float64(p.hosts)
+	}
+	return p, nil
+}
+
+// refuse says why what is to be taken on cannot be; nil: it can.
+func (p *promises) refuse(what string) error {
+	c := p.m.Politeness.Connections
+	full := p.occupied+p.added > float64(c)
+	if c == 0 || p.added <= 0 || !full && p.lost == 0 {
+		return nil
+	}
+	need := max(math.Ceil(p.occupied+p.added), math.Ceil(float64(p.with.Servers)/p.ratio), float64(c+1))
+	return fmt.Errorf("%w: with %s the timetables of %d hosts would keep %.3g of %d connections busy (%.3g now), "+
+		"and %d of %d hosts that keep their timetable now would not (S/C = %.3g). What would give: %.0f connections "+
+		"or more, longer intervals (--revisit-min, --aim), or fewer hosts", ErrPromises, what, p.hosts,
+		p.occupied+p.added, c, p.occupied, p.lost, p.kept, p.with.Ratio(), need)
+}
+
+// admitHosts refuses hosts that are not known yet, where timetables would not be kept any more for them.
+func admitHosts(ctx context.Context, state *store.State, m *Settings, seeds []Seed) error {
+	fresh := map[string]bool{}
+	for _, seed := range seeds {
+		host := seed.URL.Host()
+		_, err := state.Partitions[state.PartitionOf(host)].Host(store.IDOf(host))
+		if errors.Is(err, store.ErrNotFound) {
+			fresh[host] = true
+		}
+	}
+	if !m.Continuous || len(fresh) == 0 {
+		return nil
+	}
+	p, err := weigh(ctx, state, m, len(fresh))
+	if err != nil {
+		return err
+	}
+	return p.refuse(fmt.Sprintf("%d hosts more", len(fresh)))
+}
+
+// admitEvery refuses to visit pages of a host every so often, where the host does not bear that or timetables of others
+// would not be kept any more.
+func admitEvery(ctx context.Context, state *store.State, m *Settings, pages revisit.Pattern,
+	every time.Duration) error {
+	disk := state.Partitions[state.PartitionOf(pages.Host())]
+	h, err := disk.Host(store.IDOf(pages.Host()))
+	if errors.Is(err, store.ErrNotFound) || every == 0 || !m.Continuous {
+		return nil // the order finds no page, or adds no visits
+	}
+	if err != nil {
+		return err
+	}
+	count, before := 0, 0.0
+	if err := disk.EachPage(func(page store.Page, _ store.Place) error {
+		if pages.Matches(page.URL) && !page.LastVisit.IsZero() && page.Timing.Interval > 0 {
+			count, before = count+1, before+1/float64(page.Timing.Interval)
+		}
+		return ctx.Err()
+	}); err != nil {
+		return err
+	}
+	s, err := politenessOf(&h)
+	if err != nil {
+		return err
+	}
+	more := float64(count)/every.Seconds() - before
+	if more <= 0 {
+		return nil
+	}
+	load, bears := s.Load()+more, s.Capacity(&m.Politeness)
+	if h.Waiting > 0 {
+		bears /= 2
+	}
+	if load > bears {
+		give := "fewer pages"
+		if spare := bears - (s.Load() - before); spare > 0 {
+			least := time.Duration(math.Ceil(float64(count)/spare)) * time.Second
+			give = fmt.Sprintf("every %s or longer, or fewer pages", speech.Span(least))
+		}
+		return fmt.Errorf("%w: %d pages every %s make one visit of %s in %.3g s, and it bears one in %.3g s (%s). "+
+			"What would give: %s", ErrPromises, count, speech.Span(every), h.Name, 1/load, 1/bears,
+			s.Judge(&m.Politeness, load, h.Waiting > 0), give)
+	}
+	p, err := weigh(ctx, state, m, 0)
+	if err != nil {
+		return err
+	}
+	_, mean, _ := s.Took()
+	p.added = more * mean.Seconds()
+	return p.refuse(fmt.Sprintf("%d pages every %s", count, speech.Span(every)))
+}
+
+// politenessOf reads what is kept of a host.
+func politenessOf(h *store.HostRecord) (*politeness.State, error) {
+	s := &politeness.State{}
+	if len(h.Politeness) > 0 {
+		if err := s.UnmarshalBinary(h.Politeness); err != nil {
+			return nil, fmt.Errorf("politeness of %s: %w", h.Name, err)
+		}
+	}
+	return s, nil
+}

@@ -1,0 +1,127 @@
+package master
+
+import (
+	"errors"
+	"fmt"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"henro/actors/politeness"
+	"henro/actors/revisit"
+	"henro/messages/weburl"
+	"henro/store"
+)
+
+// promising is a state of hosts that answer after a second, each with so many pages that are visited every minute, and
+// the settings of a crawl with four connections.
+func promising(t *testing.T, hosts, pages int) (*store.State, *Settings) {
+	o := DefaultOptions()
+	o.Store.NoSync = true
+	state, err := store.OpenState(filepath.Join(t.TempDir(), "state"), o.Store)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { state.Close() })
+	m := SettingsOf(&o)
+	m.Continuous, m.Politeness.Floor = true, time.Second
+	m.Politeness.Servers, m.Politeness.Connections = hosts, 4
+	for i := range hosts {
+		name := fmt.Sprintf("http://h%d.test", i)
+		var s politeness.State
+		s.Observe(&m.Politeness, politeness.Visit{Took: time.Second}, time.Now())
+		batch := store.NewBatch(time.Now())
+		for n := range pages {
+			s.AddPage(time.Minute)
+			page := store.Page{URL: fmt.Sprintf("%s/%d", name, n), LastVisit: time.Now(), Next: time.Now()}
+			page.Timing.Interval = 60
+			batch.Visit(store.Visited{Page: page})
+		}
+		blob, err := s.MarshalBinary()
+		if err != nil {
+			t.Fatal(err)
+		}
+		batch.PutHost(store.HostRecord{ID: store.IDOf(name), Name: name, Politeness: blob})
+		if _, err := state.Partitions[state.PartitionOf(name)].Commit(batch); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return state, &m
+}
+
+// TestHostsAreTakenOnAsLongAsTimetablesAreKept: 24 hosts with six visits a minute each bear a cycle of 10 s, S/C = 9,
+// and so 36 of them; 40 would fill four connections.
+func TestHostsAreTakenOnAsLongAsTimetablesAreKept(t *testing.T) {
+	state, m := promising(t, 24, 6)
+	add := func(known, fresh int) error {
+		var seeds []Seed
+		for i := range known + fresh {
+			u, err := weburl.Parse(fmt.Sprintf("http://h%d.test/", 24-known+i))
+			if err != nil {
+				t.Fatal(err)
+			}
+			seeds = append(seeds, Seed{URL: u}, Seed{URL: u})
+		}
+		return admitHosts(t.Context(), state, m, seeds)
+	}
+	for _, fresh := range []int{0, 1, 12} {
+		if err := add(3, fresh); err != nil {
+			t.Errorf("%d hosts more: %v", fresh, err)
+		}
+	}
+	err := add(3, 13)
+	if !errors.Is(err, ErrPromises) {
+		t.Fatalf("13 hosts more: %v", err)
+	}
+	for _, says := range []string{
+		"with 13 hosts more the timetables of 24 hosts would keep 3.7 of 4 connections busy (2.4 now)",
+		"24 of 24 hosts that keep their timetable now would not (S/C = 9.25)", "5 connections or more",
+	} {
+		if !strings.Contains(err.Error(), says) {
+			t.Errorf("%v\nshould say: %s", err, says)
+		}
+	}
+	m.Politeness.Connections = 5
+	if err := add(0, 13); err != nil {
+		t.Errorf("with what would have to give: %v", err)
+	}
+	m.Politeness.Connections, m.Continuous = 4, false
+	if err := add(0, 1000); err != nil {
+		t.Errorf("a crawl that promises nothing: %v", err)
+	}
+}
+
+// TestIntervalsAreTakenOnAsLongAsTimetablesAreKept: of the host itself, and of all others.
+func TestIntervalsAreTakenOnAsLongAsTimetablesAreKept(t *testing.T) {
+	for _, c := range []struct {
+		sentence    string
+		hosts, conn int
+		pages       revisit.Pattern
+		every       time.Duration
+		says        string
+	}{
+		{"less often", 24, 4, "http://h1.test/*", time.Hour, ""},
+		{"as often", 24, 4, "http://h1.test/*", time.Minute, ""},
+		{"what the host bears", 24, 4, "http://h1.test/1", 30 * time.Second, ""},
+		{"by the timetable again", 24, 4, "http://h1.test/*", 0, ""},
+		{"of a host that is not known", 24, 4, "http://nowhere.test/*", time.Second, ""},
+		{"more than it bears, for want of connections", 24, 4, "http://h1.test/*", 30 * time.Second,
+			"6 pages every 30s make one visit of http://h1.test in 5 s, and it bears one in 7 s (needs more " +
+				"connections). What would give: every 42s or longer, or fewer pages"},
+		{"more than its answers allow", 24, 4, "http://h1.test/*", 10 * time.Second,
+			"(overloaded whatever the resources"},
+		{"more than there are connections", 24, 2, "http://h1.test/1", 59 * time.Second,
+			"would keep 2.4 of 2 connections busy (2.4 now)"},
+	} {
+		state, m := promising(t, c.hosts, 6)
+		m.Politeness.Connections = c.conn
+		if c.conn == 2 {
+			m.Politeness.Servers = 2 // the others rest for longer than S counts
+		}
+		err := admitEvery(t.Context(), state, m, c.pages, c.every)
+		if errors.Is(err, ErrPromises) != (c.says != "") || err != nil && !strings.Contains(err.Error(), c.says) {
+			t.Errorf("%s: %v\nwant %q", c.sentence, err, c.says)
+		}
+	}
+}
