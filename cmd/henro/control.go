@@ -25,7 +25,7 @@ type control struct{ dir, address, tokenFile string }
 
 func (c *control) register(cmd *cobra.Command) {
 	if cmd.Flags().Lookup("dir") == nil {
-		cmd.PersistentFlags().StringVar(&c.dir, "dir", "crawl", "`DIR` of the crawl")
+		cmd.PersistentFlags().StringVar(&c.dir, "dir", defaultCrawl, "`DIR` of the crawl")
 	}
 	cmd.PersistentFlags().StringVar(&c.address, "master", "",
 		"`HOST:PORT` of a crawl that runs on another machine, as it was given to it as --listen-http")

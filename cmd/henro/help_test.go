@@ -10,7 +10,7 @@ import (
 func TestHelpShowsCommandsAndPages(t *testing.T) {
 	for _, c := range []struct{ arguments, has string }{
 		{"help", "start.ja       はじめに"},
-		{"help crawl", "henro crawl [flags] SEED…"},
+		{"help crawl", "henro crawl [DIR] SEED…"},
 		{"help key new", "henro key new"},
 		{"help start", "# First steps"},
 		{"help flags", "`--fetch-timeout`"},

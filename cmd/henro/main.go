@@ -85,7 +85,6 @@ crawls the sites you name, writes WARC 1.1 archives and a link graph, and knows 
 		&cobra.Group{ID: "crawl", Title: "Crawl:"},
 		&cobra.Group{ID: "steer", Title: "Ask and steer a running crawl:"},
 		&cobra.Group{ID: "look", Title: "Look into what was crawled:"},
-		&cobra.Group{ID: "try", Title: "Try:"},
 	)
 	add := func(group string, commands ...*cobra.Command) {
 		for _, c := range commands {
@@ -93,16 +92,27 @@ crawls the sites you name, writes WARC 1.1 archives and a link graph, and knows 
 			root.AddCommand(c)
 		}
 	}
-	add("crawl", newCrawlCommand(), newDemoCommand(), newKeyCommand(), newDoctorCommand(), newCollectCommand(),
-		newConfigCommand(), newImportCommand())
-	add("steer", newStatusCommand(), newPauseCommand(), newResumeCommand(), newStopCommand(), newSlavesCommand(),
-		newMastersCommand(), newSeedsCommand(), newExcludeCommand(), newAliasCommand(), newURLRulesCommand(),
-		newRevisitCommand(), newBackupCommand())
-	add("steer", newTopCommand(), newTraceCommand(), newWhyCommand())
-	add("look", newPageCommand(), newMissingCommand(), newHostCommand(), newReplayCommand(), newQACommand(),
-		newWACZCommand(), newExportCommand(), newReportCommand(), newCheckCommand(), newRepairCommand())
-	add("look", newSQLCommand(), newStatsCommand(), newMirrorsCommand(), newDiffCommand(), newFeedCommand(),
-		newSearchCommand())
-	root.AddCommand(config.NewManCommand(), newVersionCommand(), newIndexCommand(), newCompactCommand())
+	add("crawl", takesCrawl(newCrawlCommand(), anyNumber), newDemoCommand(), newKeyCommand(), newDoctorCommand(),
+		takesCrawl(newCollectCommand(), 0), newConfigCommand(), newImportCommand())
+	add("steer", newSlavesCommand(), newMastersCommand(), newSeedsCommand())
+	for _, c := range []*cobra.Command{newStatusCommand(), newPauseCommand(), newResumeCommand(), newStopCommand(),
+		newTopCommand(), newTraceCommand()} {
+		add("steer", takesCrawl(c, 0))
+	}
+	for _, c := range []*cobra.Command{newExcludeCommand(), newAliasCommand(), newURLRulesCommand(),
+		newRevisitCommand(), newBackupCommand(), newWhyCommand()} {
+		add("steer", takesCrawl(c, 1))
+	}
+	for _, c := range []*cobra.Command{newReplayCommand(), newQACommand(), newReportCommand(), newCheckCommand(),
+		newRepairCommand(), newStatsCommand(), newMirrorsCommand(), newFeedCommand()} {
+		add("look", takesCrawl(c, 0))
+	}
+	for _, c := range []*cobra.Command{newPageCommand(), newMissingCommand(), newHostCommand(), newWACZCommand(),
+		newExportCommand(), newSQLCommand(), newDiffCommand()} {
+		add("look", takesCrawl(c, 1))
+	}
+	add("look", takesCrawl(newSearchCommand(), anyNumber))
+	root.AddCommand(config.NewManCommand(), newVersionCommand(), takesCrawl(newIndexCommand(), 0),
+		takesCrawl(newCompactCommand(), 0))
 	return root
 }
