@@ -3,6 +3,8 @@ package master
 import (
 	"errors"
 	"fmt"
+	"net/http"
+	"net/http/httptest"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -16,7 +18,7 @@ import (
 
 // promising is a state of hosts that answer after a second, each with so many pages that are visited every minute, and
 // the settings of a crawl with four connections.
-func promising(t *testing.T, hosts, pages int) (*store.State, *Settings) {
+func promising(t *testing.T, hosts, pages int, waiting int) (*store.State, *Settings) {
 	o := DefaultOptions()
 	o.Store.NoSync = true
 	state, err := store.OpenState(filepath.Join(t.TempDir(), "state"), o.Store)
@@ -38,6 +40,9 @@ func promising(t *testing.T, hosts, pages int) (*store.State, *Settings) {
 			page.Timing.Interval = 60
 			batch.Visit(store.Visited{Page: page})
 		}
+		for n := range waiting {
+			batch.Admit(store.Candidate{URL: fmt.Sprintf("%s/new/%d", name, n)})
+		}
 		blob, err := s.MarshalBinary()
 		if err != nil {
 			t.Fatal(err)
@@ -53,7 +58,7 @@ func promising(t *testing.T, hosts, pages int) (*store.State, *Settings) {
 // TestHostsAreTakenOnAsLongAsTimetablesAreKept: 24 hosts with six visits a minute each bear a cycle of 10 s, S/C = 9,
 // and so 36 of them; 40 would fill four connections.
 func TestHostsAreTakenOnAsLongAsTimetablesAreKept(t *testing.T) {
-	state, m := promising(t, 24, 6)
+	state, m := promising(t, 24, 6, 0)
 	add := func(known, fresh int) error {
 		var seeds []Seed
 		for i := range known + fresh {
@@ -82,6 +87,9 @@ func TestHostsAreTakenOnAsLongAsTimetablesAreKept(t *testing.T) {
 			t.Errorf("%v\nshould say: %s", err, says)
 		}
 	}
+	if err := add(3, 39); err == nil || !strings.Contains(err.Error(), "7 connections or more") { // 63 hosts, S/C = 9
+		t.Errorf("39 hosts more: %v", err)
+	}
 	m.Politeness.Connections = 5
 	if err := add(0, 13); err != nil {
 		t.Errorf("with what would have to give: %v", err)
@@ -100,21 +108,24 @@ func TestIntervalsAreTakenOnAsLongAsTimetablesAreKept(t *testing.T) {
 		pages       revisit.Pattern
 		every       time.Duration
 		says        string
+		waiting     int // new pages of each host
 	}{
-		{"less often", 24, 4, "http://h1.test/*", time.Hour, ""},
-		{"as often", 24, 4, "http://h1.test/*", time.Minute, ""},
-		{"what the host bears", 24, 4, "http://h1.test/1", 30 * time.Second, ""},
-		{"by the timetable again", 24, 4, "http://h1.test/*", 0, ""},
-		{"of a host that is not known", 24, 4, "http://nowhere.test/*", time.Second, ""},
+		{"less often", 24, 4, "http://h1.test/*", time.Hour, "", 0},
+		{"as often", 24, 4, "http://h1.test/*", time.Minute, "", 0},
+		{"what the host bears", 24, 4, "http://h1.test/1", 30 * time.Second, "", 0},
+		{"by the timetable again", 24, 4, "http://h1.test/*", 0, "", 0},
+		{"of a host that is not known", 24, 4, "http://nowhere.test/*", time.Second, "", 0},
 		{"more than it bears, for want of connections", 24, 4, "http://h1.test/*", 30 * time.Second,
 			"6 pages every 30s make one visit of http://h1.test in 5 s, and it bears one in 7 s (needs more " +
-				"connections). What would give: every 42s or longer, or fewer pages"},
+				"connections). What would give: every 42s or longer, or fewer pages", 0},
 		{"more than its answers allow", 24, 4, "http://h1.test/*", 10 * time.Second,
-			"(overloaded whatever the resources"},
+			"(overloaded whatever the resources", 0},
 		{"more than there are connections", 24, 2, "http://h1.test/1", 59 * time.Second,
-			"would keep 2.4 of 2 connections busy (2.4 now)"},
+			"would keep 2.4 of 2 connections busy (2.4 now)", 0},
+		{"more than it bears beside new pages", 24, 4, "http://h1.test/1", 30 * time.Second,
+			"and it bears one in 14 s (needs more connections)", 9},
 	} {
-		state, m := promising(t, c.hosts, 6)
+		state, m := promising(t, c.hosts, 6, c.waiting)
 		m.Politeness.Connections = c.conn
 		if c.conn == 2 {
 			m.Politeness.Servers = 2 // the others rest for longer than S counts
@@ -123,5 +134,21 @@ func TestIntervalsAreTakenOnAsLongAsTimetablesAreKept(t *testing.T) {
 		if errors.Is(err, ErrPromises) != (c.says != "") || err != nil && !strings.Contains(err.Error(), c.says) {
 			t.Errorf("%s: %v\nwant %q", c.sentence, err, c.says)
 		}
+	}
+}
+
+// TestSeedsThatAreNotTakenOnAreAnsweredWith409.
+func TestSeedsThatAreNotTakenOnAreAnsweredWith409(t *testing.T) {
+	state, m := promising(t, 24, 6, 0)
+	n := &Node{state: state, o: DefaultOptions()}
+	n.o.Hosts.Continuous, n.o.Hosts.Politeness = true, m.Politeness
+	body := `{"seeds":["http://new.test/"`
+	for i := range 12 {
+		body += fmt.Sprintf(`,"http://new%d.test/"`, i)
+	}
+	answer := httptest.NewRecorder()
+	n.postSeeds(answer, httptest.NewRequest("POST", "/api/seeds", strings.NewReader(body+"]}")))
+	if answer.Code != http.StatusConflict || !strings.Contains(answer.Body.String(), "5 connections or more") {
+		t.Errorf("%d %s", answer.Code, answer.Body)
 	}
 }

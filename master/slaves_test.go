@@ -82,10 +82,12 @@ func TestADrainedSlaveGivesItsHostsBackAndIsLentNone(t *testing.T) {
 		defer end()
 		actortest.Pass(0)
 		slave.Tell(node.PID(), &messages.SlaveRegistered{Slave: "s", Boot: "b", Connections: 8})
-		request := &messages.WorkRequested{Slave: "s", Boot: "b", HostSlots: 8, PageSlots: 100, Goroutines: 42}
+		request := &messages.WorkRequested{Slave: "s", Boot: "b", HostSlots: 8, PageSlots: 100, Goroutines: 42,
+			BusyNs: 1, UnderWay: 3, Queued: 5}
 		ask := func(held ...uint64) *messages.TaskBatch {
 			request.Serial++
 			request.Held = held
+			request.BusyNs += int64(50 * time.Millisecond)
 			slave.Tell(node.PID(), request)
 			actortest.Pass(100 * time.Millisecond)
 			all := &messages.TaskBatch{}
@@ -101,7 +103,8 @@ func TestADrainedSlaveGivesItsHostsBackAndIsLentNone(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if answer.Slave == nil || answer.Slave.State != want || answer.Slave.Goroutines != 42 {
+			if answer.Slave == nil || answer.Slave.State != want || answer.Slave.Goroutines != 42 ||
+				answer.Slave.UnderWay != 3 || answer.Slave.Queued != 5 || answer.Slave.Busy == 0 {
 				t.Errorf("after %T: %+v, want %s", command, answer.Slave, want)
 			}
 		}

@@ -3,11 +3,15 @@ package slave
 import (
 	"math/rand/v2"
 	"slices"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
 
+	"github.com/asynkron/protoactor-go/actor"
+
 	"henro/actors/actortest"
+	"henro/actors/floor"
 	"henro/cmd/fakeweb"
 	"henro/messages"
 )
@@ -174,4 +178,81 @@ func TestALeaseThatIsQueuedEndsAtOnce(t *testing.T) {
 			t.Errorf("asked: %v", names)
 		}
 	})
+}
+
+// TestLeasesTakeTurns, also where no host rests: a lease gives its connection back with each answer.
+func TestLeasesTakeTurns(t *testing.T) {
+	web := fakeweb.Options{Seed: 1, Hosts: 2, Pages: 40,
+		Shape: func(h *fakeweb.Host) { h.Latency = 100 * time.Millisecond }}
+	inSchool(t, web, func(o *Options) { o.Connections = 1 }, func(s *school) {
+		s.interval = 0
+		s.lend(1, 0, 30)
+		actortest.Pass(time.Second)
+		s.lend(2, 1, 30)
+		begun := time.Now()
+		actortest.Pass(2 * time.Second)
+		asked := map[string]int{}
+		for _, e := range s.web.Log() {
+			if e.Start.After(begun) {
+				asked[e.Host]++
+			}
+		}
+		for host := range 2 {
+			if n := asked[s.web.Host(host).Name]; n < 8 || n > 11 {
+				t.Errorf("asked in two seconds: %v", asked)
+			}
+		}
+	})
+}
+
+// TestALeaseEndsWhileItIsQueued, though no connection becomes free then.
+func TestALeaseEndsWhileItIsQueued(t *testing.T) {
+	web := fakeweb.Options{Seed: 1, Hosts: 8, Pages: 6, Shape: func(h *fakeweb.Host) { h.Latency = 15 * time.Second }}
+	inSchool(t, web, func(o *Options) { o.Connections = 1 }, func(s *school) {
+		s.master.Reply(func(ctx actor.Context, message any) {
+			if m, ok := message.(*messages.WorkRequested); ok {
+				ctx.Respond(&messages.TaskBatch{Serial: m.Serial, Renewed: []uint64{1, 2, 3, 4, 5, 6, 7}})
+			}
+		})
+		for host := range 8 {
+			s.lend(uint64(host+1), host, 3)
+			actortest.Pass(time.Second)
+		}
+		actortest.Pass(64 * time.Second)
+		if _, why := s.reported(8); why != "ended" { // its turn comes after 105 s
+			t.Errorf("a lease that was not renewed for a minute ended because of %q", why)
+		}
+	})
+}
+
+// TestAFetcherThatPanicsInLineKeepsNobodyWaiting.
+func TestAFetcherThatPanicsInLineKeepsNobodyWaiting(t *testing.T) {
+	var armed atomic.Bool
+	receive := func(next actor.ReceiverFunc) actor.ReceiverFunc {
+		return func(c actor.ReceiverContext, e *actor.MessageEnvelope) {
+			if _, ok := e.Message.(*finish); ok && armed.CompareAndSwap(true, false) {
+				panic("injected")
+			}
+			next(c, e)
+		}
+	}
+	web := fakeweb.Options{Seed: 1, Hosts: 3, Pages: 6, Shape: func(h *fakeweb.Host) { h.Latency = 10 * time.Second }}
+	inSchoolWith(t, web, floor.SystemOptions{Receive: receive}, func(o *Options) { o.Connections = 1 },
+		func(s *school) {
+			for host := range 3 {
+				s.lend(uint64(host+1), host, 1)
+				actortest.Pass(time.Second)
+			}
+			armed.Store(true)
+			asked := actortest.TakeOf[*messages.WorkRequested](s.master)
+			s.master.Tell(s.slave, &messages.TaskBatch{Serial: asked[len(asked)-1].Serial, Revoked: []uint64{2}})
+			actortest.Pass(time.Minute)
+			names := map[string]bool{}
+			for _, e := range s.web.Log() {
+				names[e.Host] = true
+			}
+			if armed.Load() || !names[s.web.Host(2).Name] {
+				t.Errorf("asked: %v", names)
+			}
+		})
 }

@@ -220,6 +220,7 @@ func askAll(a *api, seed string) {
 	a.ask(http.StatusBadRequest, "POST", "/api/seeds", master.SeedsPosted{})
 	a.ask(http.StatusOK, "POST", "/api/revisit", master.RevisitPosted{Pages: host + "/*", Every: time.Hour})
 	a.ask(http.StatusBadRequest, "POST", "/api/revisit", master.RevisitPosted{Pages: host + "/*"})
+	a.ask(http.StatusConflict, "POST", "/api/revisit", master.RevisitPosted{Pages: host + "/*", Every: time.Minute})
 	a.ask(http.StatusNotFound, "POST", "/api/revisit", master.RevisitPosted{Pages: "nowhere.test", Now: true})
 	a.ask(http.StatusOK, "POST", "/api/hosts/exclude", master.HostPosted{Host: host})
 	a.ask(http.StatusOK, "GET", "/api/host?host="+url.QueryEscape(host), nil) // it is on the stop list now
