@@ -38,6 +38,7 @@ func (n *Node) Routes() []console.Route {
 		{Pattern: "GET /api/url-rules", Serve: n.getURLRules},
 		{Pattern: "POST /api/url-rules", Body: maxSeedBytes, Serve: n.postURLRule},
 		{Pattern: "POST /api/revisit", Body: maxSeedBytes, Serve: n.postRevisit},
+		{Pattern: "POST /api/changed", AtOnce: changedAtOnce, Body: maxSeedBytes, Serve: n.postChanged},
 		{Pattern: "GET /api/page", Serve: n.getPage},
 		{Pattern: "GET /api/host", Serve: n.getHost},
 		{Pattern: "GET /api/why", Serve: n.getWhy},

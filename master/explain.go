@@ -136,11 +136,10 @@ func explainHost(h *store.HostRecord, m *Settings, now time.Time) (*Schedule, []
 		says = append(says, speech.Say("What its sitemaps and feeds say of changes is right with a chance of %.2f, %s.",
 			hints.Chance(), heeded))
 	}
-	if pings := s.Pings(); pings.Judged() > 0 {
-		says = append(says, speech.Say("What it announces by IndexNow is right with a chance of %.2f, and of the "+
-			"changes found %.0f %% were announced so; the more there are, the less often its sitemaps and feeds are "+
-			"read.",
-			pings.Chance(), 100*s.Pinged().Chance()))
+	if told := s.Told(); told.Judged() > 0 {
+		says = append(says, speech.Say("What was told of changes of its pages is right with a chance of %.2f, and of "+
+			"the changes found %.0f %% were told; the more there are, the less often its sitemaps and feeds are read.",
+			told.Chance(), 100*s.Foretold().Chance()))
 	}
 	if h.Waiting > 0 && s.Load() > 0 {
 		says = append(says, speech.Say("New and known pages take turns while both wait; %d are new.", h.Waiting))
@@ -273,7 +272,7 @@ func explainPage(p *store.Page, place store.Place, h *store.HostRecord, rules re
 		case p.Flags&store.Announced != 0 && interval > timetable:
 			why = speech.Say("its host announces its changes, so it can wait while nothing is said")
 		case p.Flags&store.Listing != 0 && interval > timetable:
-			why = speech.Say("its host announces by IndexNow what it would say, so it can wait")
+			why = speech.Say("what it would say is told before, so it can wait")
 		case m.Revisit.Objective != revisit.Versions:
 			why = speech.Say("the visits of its host are shared out for %s", m.Revisit.Objective.String())
 		}
@@ -284,8 +283,8 @@ func explainPage(p *store.Page, place store.Place, h *store.HostRecord, rules re
 		says = append(says, explainGroup(p.URL, h, m)...)
 	}
 	switch {
-	case p.Flags&store.Pinged != 0:
-		say("Its host has announced by IndexNow that it has changed since: its visit was brought forward.")
+	case p.Flags&store.Told != 0:
+		say("It was told that it has changed since: its visit was brought forward.")
 	case p.Flags&store.Hinted != 0:
 		say("A sitemap or a feed says that it has changed since: its visit was brought forward.")
 	}

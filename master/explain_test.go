@@ -106,10 +106,10 @@ func TestExplanations(t *testing.T) {
 			s.Hints().Note(false)
 		}
 	})
-	host("with pings", &going, func(_ *store.HostRecord, s *politeness.State) {
+	host("with notices", &going, func(_ *store.HostRecord, s *politeness.State) {
 		for range 30 {
-			s.Pings().Note(true)
-			s.Pinged().Note(true)
+			s.Told().Note(true)
+			s.Foretold().Note(true)
 		}
 	})
 	host("dead", &going, func(_ *store.HostRecord, s *politeness.State) {
@@ -164,10 +164,10 @@ func TestExplanations(t *testing.T) {
 		p.Flags, p.Next = store.Hinted,
 			now.Add(time.Minute)
 	})
-	page("pinged", &going, store.InQueue, ready, func(p *store.Page) {
-		p.Flags, p.Next = store.Hinted|store.Pinged, now.Add(time.Minute)
+	page("told", &going, store.InQueue, ready, func(p *store.Page) {
+		p.Flags, p.Next = store.Hinted|store.Told, now.Add(time.Minute)
 	})
-	page("a sitemap, of a host that pings", &going, store.InQueue, ready, less(store.Listing))
+	page("a sitemap, of a host with notices", &going, store.InQueue, ready, less(store.Listing))
 	page("not found of late", &going, store.InQueue, ready,
 		func(p *store.Page) { asked(p, 0, 404); p.Timing.Interval = 12 * 86400; p.Next = now.Add(10 * aDay) })
 	page("timed out of late", &going, store.InQueue, ready,

@@ -306,12 +306,8 @@ func (m *Master) Receive(ctx actor.Context) {
 		m.series.marking--
 	case *protocol.Retime:
 		m.retime(ctx, msg)
-	case *protocol.Ping:
-		m.ping(ctx, msg)
-	case *protocol.HubFound:
-		if m.o.hubs != nil {
-			m.o.hubs.Found(msg.Page, msg.Topic, msg.Hub, time.Now())
-		}
+	case *protocol.Notice:
+		m.notice(ctx, msg)
 	case *ExcludeHost:
 		m.exclude(ctx, msg)
 	case *OrderAlias:
@@ -456,7 +452,6 @@ func (m *Master) tick(ctx actor.Context) {
 	now := time.Now()
 	m.forgive(now)
 	m.keepHours(ctx, now)
-	m.subscribe(ctx, now)
 	w := work{book: m.ledger, slaves: m.slaves, ready: m.ready.readyHosts}
 	if m.phase == Running && m.begun {
 		w.waiting, w.due = m.rounds.last.Waiting, m.rounds.last.Due

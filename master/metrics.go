@@ -50,10 +50,9 @@ var (
 		"Links not admitted because they are out of scope.")
 	crawlStopped = console.Described("henro_stop_listed_links_total", "Links not admitted because of the stop list.")
 	crawlTrapped = console.Described("henro_trapped_links_total", "Links not admitted because they lead into a trap.")
-	crawlPings   = console.Described("henro_pings_total",
-		"IndexNow and reports of hubs received since the start: taken, of a host that is unknown, limited in number, "+
-			"or refused for form or signature.", "result")
-	crawlPinged  = console.Described("henro_pinged_urls_total", "URLs in the pings that were taken, since the start.")
+	crawlChanged = console.Described("henro_changed_urls_total",
+		"URLs that were said to have changed (POST /api/changed) since the start: known, new, waiting for their first "+
+			"visit, or of a host that is not of the crawl.", "result")
 	crawlState   = console.Described("henro_crawl_state", "1 for what the crawl is doing.", "state")
 	crawlStalled = console.Described("henro_crawl_stalled",
 		"1 while nothing is fetched, or nothing can be stored, though there is work.")
@@ -61,7 +60,7 @@ var (
 		crawlPages, crawlRequisites, crawlIdentical, crawlIdenticalBytes, crawlWhole,
 		crawlRevisits, crawlLinks, crawlBytes, crawlErrors, crawlHosts, crawlReady,
 		crawlLeases, crawlBusy,
-		crawlSlaves, crawlWaiting, crawlPings, crawlPinged,
+		crawlSlaves, crawlWaiting, crawlChanged,
 		crawlQueued, crawlDue, crawlKnown, crawlOutside, crawlStopped, crawlTrapped, crawlState, crawlStalled,
 	}
 )
@@ -113,10 +112,9 @@ func (c *crawlMetrics) Collect(to chan<- prometheus.Metric) {
 	for reason, n := range s.Totals.Errors {
 		counter(crawlErrors, n, reason)
 	}
-	for result, n := range c.node.pings.results() {
-		counter(crawlPings, n, result)
+	for result, n := range c.node.notices.results() {
+		counter(crawlChanged, n, result)
 	}
-	counter(crawlPinged, c.node.pings.urls.Load())
 	gauge(crawlHosts, float64(s.Hosts))
 	gauge(crawlReady, float64(s.Ready))
 	gauge(crawlWaiting, float64(s.Waiting))

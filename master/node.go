@@ -15,7 +15,6 @@ import (
 	"henro/actors/floor"
 	"henro/actors/scope"
 	"henro/master/frontier"
-	"henro/master/websub"
 	"henro/messages"
 	"henro/messages/speech"
 	"henro/store"
@@ -33,10 +32,11 @@ type Node struct {
 	ended  sync.WaitGroup
 	done   chan Status
 	o      Options
+	log    *logrus.Entry
 	began  Run // when this master began, unless another one did
 
 	reports   reports
-	pings     pings
+	notices   notices
 	resources seenResources // S and C as the Hosts know them
 }
 
@@ -70,8 +70,7 @@ func Start(system *actor.ActorSystem, o Options, log *logrus.Entry) (*Node, erro
 		}
 	}
 	o.claim = messages.Claim{Crawl: state.Crawl(), Term: state.Term(), Boot: o.Boot}
-	n := &Node{system: system, state: state, done: make(chan Status, 1), o: o}
-	n.pings.node, n.pings.log = n, log
+	n := &Node{system: system, state: state, done: make(chan Status, 1), o: o, log: log}
 	if o.defined, err = openDefinition(&n.o, state, n.settings()); err == nil {
 		err = keepReserve(o.Dir)
 	}
@@ -89,13 +88,6 @@ func Start(system *actor.ActorSystem, o Options, log *logrus.Entry) (*Node, erro
 		return nil, errors.Join(err, n.closeState())
 	}
 	rounds, err := openSeries(o.Dir, state, o.Hosts.Again)
-	if err != nil {
-		return nil, errors.Join(err, n.closeState())
-	}
-	if o.PingsURL != "" {
-		o.hubs, err = websub.Open(filepath.Join(o.Dir, "websub.json"), o.PingsURL)
-		n.o.hubs = o.hubs
-	}
 	if err != nil {
 		return nil, errors.Join(err, n.closeState())
 	}

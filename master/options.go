@@ -9,7 +9,6 @@ import (
 	"henro/actors/partition"
 	"henro/actors/scope"
 	"henro/master/frontier"
-	"henro/master/websub"
 	"henro/master/window"
 	"henro/messages"
 	"henro/messages/outlink"
@@ -53,10 +52,6 @@ type Options struct {
 	StallAfter time.Duration
 	StallLimit time.Duration // stop when nothing could be stored for so long; 0: wait for ever
 
-	// the address for pings (Node.PingRoutes) as hubs of WebSub reach it, an http or https URL. Empty: hubs are not
-	// asked
-	PingsURL string
-
 	// Definition is what the settings were made of; Start writes it into Dir. nil: as Dir has it
 	Definition *Definition
 	// State is the state of the crawl, opened by the caller, who closes it. nil: Start opens the one in Dir, and Close
@@ -74,7 +69,6 @@ type Options struct {
 
 	claim   messages.Claim // by Start; none in tests of the Master alone
 	defined *definition    // by Start; nil in tests of the Master alone
-	hubs    *websub.Table  // by Start; nil: hubs are not asked
 }
 
 // DefaultOptions are those of an ordinary crawl.

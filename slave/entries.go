@@ -70,14 +70,6 @@ func (p *Parser) entries(m *parse, set *messages.LinkSet) {
 			set.Kinds[i] = byte(outlink.Feed)
 		}
 	}
-	for _, l := range []struct {
-		loc  string
-		kind outlink.Kind
-	}{{read.Hub, outlink.Hub}, {read.Self, outlink.Self}} {
-		if to, err := resolver.Resolve(l.loc); l.loc != "" && err == nil {
-			p.add(set, to, l.kind, 0, "")
-		}
-	}
 	v.MainDigest, v.Simhash = max(dated, 1), max(named, 1)
 }
 

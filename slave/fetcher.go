@@ -125,17 +125,15 @@ type Fetcher struct {
 	endedAt   time.Time // of the last request; zero: none was made
 	notBefore time.Time // of the next, of a page or robots.txt
 	// requisiteAt is notBefore for the next request of a requisite
-	requisiteAt   time.Time
-	current       visit
-	pending       bool // current is not reported and with no Parser
-	robotsNow     bool // the request under way is for robots.txt
-	robotsURL     weburl.URL
-	subscriptions []*messages.Subscription // not sent yet
-	subscribing   bool                     // the request under way is the first of them
-	place         place                    // at the gate
-	timer         floor.Timer
-	cancel        context.CancelFunc // ends the request under way
-	flying        sync.WaitGroup
+	requisiteAt time.Time
+	current     visit
+	pending     bool // current is not reported and with no Parser
+	robotsNow   bool // the request under way is for robots.txt
+	robotsURL   weburl.URL
+	place       place // at the gate
+	timer       floor.Timer
+	cancel      context.CancelFunc // ends the request under way
+	flying      sync.WaitGroup
 }
 
 func fetcherProps(a *assignment) *actor.Props {
@@ -214,7 +212,6 @@ func (f *Fetcher) start(ctx actor.Context) {
 		}
 	}
 	f.enqueue(ctx, f.task.Tasks)
-	f.subscriptions = f.task.Subscriptions
 	if len(f.task.Robots) > 0 {
 		f.known.Robots = new(robots.Rules)
 		if err := f.known.Robots.UnmarshalBinary(f.task.Robots); err != nil {
@@ -289,7 +286,7 @@ func (f *Fetcher) resting(ctx actor.Context) {
 // done reports that there is nothing left to ask, and that nothing can come.
 func (f *Fetcher) done() bool {
 	return f.known.Robots != nil && f.unparsed == 0 &&
-		(len(f.queue) == 0 && len(f.subscriptions) == 0 || f.budget <= 0)
+		(len(f.queue) == 0 || f.budget <= 0)
 }
 
 // next starts the next request, if there is one, all bounds allow it and a connection is free.
@@ -321,7 +318,7 @@ func (f *Fetcher) next(ctx actor.Context) {
 // asks reports that there is something to ask: robots.txt, unless it is being parsed, or what waits.
 func (f *Fetcher) asks() bool {
 	return f.known.Robots == nil && !f.robotsURL.IsZero() ||
-		f.known.Robots != nil && len(f.subscriptions)+len(f.queue) > 0
+		f.known.Robots != nil && len(f.queue) > 0
 }
 
 // queued waits for a connection, longest until the lease ends.
@@ -337,17 +334,6 @@ func (f *Fetcher) ask(ctx actor.Context) bool {
 	if f.known.Robots == nil {
 		f.robotsNow = true
 		f.request(ctx, fetch.Request{URL: f.robotsURL})
-		return true
-	}
-	for ; len(f.subscriptions) > 0; f.subscriptions = f.subscriptions[1:] {
-		s := f.subscriptions[0]
-		hub, err := weburl.Parse(s.Url)
-		if err != nil || hub.Host() != f.task.Host || s.Form == "" || !f.known.Allowed(hub.String()) {
-			continue
-		}
-		f.budget--
-		f.subscribing = true
-		f.request(ctx, fetch.Request{URL: hub, Form: s.Form})
 		return true
 	}
 	for len(f.queue) > 0 {
@@ -413,9 +399,7 @@ func (f *Fetcher) request(ctx actor.Context, request fetch.Request) {
 	if f.closes {
 		client.Forget(f.task.Host)
 	}
-	if request.Form == "" { // pages name hubs: no login of ours is sent where a page likes
-		request.Fields = f.rules.secrets(request.URL.String(), f.jar)
-	}
+	request.Fields = f.rules.secrets(request.URL.String(), f.jar)
 	if f.unparsed == 0 {
 		f.kept.arrive()
 	}
@@ -481,10 +465,6 @@ func (f *Fetcher) again() {
 		return // robotsURL still says what to ask
 	}
 	f.budget++
-	if f.subscribing {
-		f.subscribing = false
-		return // it is the first still
-	}
 	f.visits--
 	f.pending = false
 	f.queue = slices.Insert(f.queue, 0, f.current)
@@ -528,14 +508,10 @@ func (f *Fetcher) take(ctx actor.Context, r *fetch.Response) {
 		if f.pending {
 			f.visits--
 		}
-		f.robotsNow, f.subscribing, f.pending = false, false, false
+		f.robotsNow, f.pending = false, false
 		return // not visited: the master lends it again
 	default:
 		f.failures++
-	}
-	if f.subscribing {
-		f.subscribed(ctx, r)
-		return
 	}
 	if f.jar != nil {
 		f.jar.Set(r.URL.String(), r.Header["Set-Cookie"], time.Now())
@@ -568,17 +544,6 @@ func (f *Fetcher) take(ctx actor.Context, r *fetch.Response) {
 		return
 	}
 	ctx.Send(f.parsers[(f.task.Lease+f.order)%uint64(len(f.parsers))], job)
-}
-
-// subscribed reports what a hub answered. It says only that the hub was asked: that it takes the subscription is shown
-// by its request to the master.
-func (f *Fetcher) subscribed(ctx actor.Context, r *fetch.Response) {
-	f.subscribing, f.subscriptions = false, f.subscriptions[1:]
-	f.order++
-	ctx.Send(f.slave, &factMade{lease: f.task.Lease, order: f.order, started: f.startedAt,
-		fact: &messages.Fact{Robots: &messages.RobotsVisited{Path: r.URL.RequestURI(), Status: uint32(r.Status),
-			Reason: r.Reason, TookNs: int64(r.Took), RetryAfterNs: int64(r.RetryAfter), Says: saysOf(r)}}})
-	r.Release()
 }
 
 // follow queues what the Parser found, as far as the lease allows.

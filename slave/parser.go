@@ -327,9 +327,6 @@ func (p *Parser) page(m *parse, found *parsed) {
 	case m.rules.Sitemaps && r.Status == http.StatusOK && mayName(v.Mime):
 		p.entries(m, set)
 	}
-	if v.MainDigest == 0 && r.Status == http.StatusOK && !isHTML(v.Mime) {
-		v.MainDigest, _ = fingerprint.Key(r.Body)
-	}
 	p.resolve(r.URL, links.Header(r.Header.Values("Link")), set, "")
 	v.Noindex, v.Nofollow = directives.NoIndex, directives.NoFollow
 	p.usage(m, &directives)

@@ -20,7 +20,6 @@ import (
 	"henro/messages/weburl"
 	"henro/slave/fetch"
 	"henro/store/archive/warc"
-	"henro/store/fingerprint"
 )
 
 // answered is a job for the Parser, as a host may have answered.
@@ -57,31 +56,6 @@ func TestAFrameIsKeptBesideALinkToThePageInIt(t *testing.T) {
 		(&Parser{o: DefaultOptions()}).page(m, &parsed{})
 		if got := m.visited.Links.Kinds; !slices.Equal(got, want) {
 			t.Errorf("the links of %s are of kinds %v, want %v", body, got, want)
-		}
-	}
-}
-
-// The file of a key of IndexNow is known by its key, however it is served, and nothing else is taken for one.
-func TestTheFileOfAKeyIsKnownByItsKey(t *testing.T) {
-	const key = "73134416ae45434d98edc086e0bf6740"
-	want, _ := fingerprint.Key([]byte(key))
-	for _, c := range []struct {
-		mime, body string
-		status     int
-		want       uint64
-	}{
-		{"text/plain; charset=utf-8", key + "\n", 200, want},
-		{"application/octet-stream", "\ufeff" + key + "\r\n", 200, want},
-		{"text/html", key, 200, fingerprint.Main([]byte(key))},
-		{"text/plain", key, 404, 0},
-		{"text/plain", key + " " + key, 200, 0},
-		{"text/plain", key[:7], 200, 0},
-	} {
-		m := answered(c.status, "", "", "", c.mime, []byte(c.body))
-		m.rules.Sitemaps = true
-		(&Parser{o: DefaultOptions()}).page(m, &parsed{})
-		if got := m.visited.MainDigest; got != c.want {
-			t.Errorf("%d %s %q: %x, want %x", c.status, c.mime, c.body, got, c.want)
 		}
 	}
 }

@@ -47,12 +47,13 @@ const (
 // then is not in this one.
 const Imported Flags = 1 << 11
 
-// Announced says that a sitemap, a feed or a ping was right about a change of this page, so that silence says
+// Announced says that a sitemap, a feed or a notice was right about a change of this page, so that silence says
 // something.
 const Announced Flags = 1 << 12
 
-// Pinged says that a ping (IndexNow) has brought the coming visit forward, as Hinted says of documents; both may have.
-const Pinged Flags = 1 << 13
+// Told says that a notice (POST /api/changed) has brought the coming visit forward, as Hinted says of documents; both
+// may have.
+const Told Flags = 1 << 13
 
 // Listing says that the content is a sitemap or a feed.
 const Listing Flags = 1 << 14

@@ -150,37 +150,6 @@ check "the private key is in nothing that is shown" \
 	"$(cat "$work"/*.out "$work"/signed/logs/* "$work"/signed/*.json | grep -acF "$(sed -n 2p "$work/bot.key")" || true)" 0
 
 if [ "${1:-}" = live ]; then
-	# Hosts report their changes by IndexNow to a crawl that would come back in an hour at the earliest.
-	"$work/fakeweb" --hosts 2 --domains 2 --pages 8 --crawl-delays 0 --changing 1 --change-fastest 5s --change-slowest 20s --folder "$work/web" \
-		--ping http://127.0.0.1:$((port + 5))/indexnow >/dev/null &
-	pids+=($!)
-	until [ -s "$work/web/resolve.txt" ]; do sleep 0.1; done
-	# shellcheck disable=SC2046 # words of --resolve
-	"$work/henro" crawl --allow-private --delay 50ms --dir "$work/pinged" --progress off --continuous --revisit-first 1h-2h --for 40s \
-		--listen-http off --listen-pings 127.0.0.1:$((port + 5)) --seeds "$work/web/seeds.txt" \
-		$(sed 's/^/--resolve /' "$work/web/resolve.txt") >"$work/pinged.out" 2>&1 &
-	pinged=$!
-	# A hub of WebSub, which knows nothing of us, reports that a feed has changed to a crawl that would come back in an hour too.
-	node "$lab/hub.mjs" $((port + 6)) >"$work/hub.log" &
-	pids+=($!)
-	until curl -s -o /dev/null http://127.0.0.1:$((port + 7)); do sleep 0.1; done
-	"$work/henro" crawl --allow-private --delay 50ms --dir "$work/subscribed" --progress off --continuous --revisit-first 1h-2h --for 38s \
-		--listen-http off --listen-pings 127.0.0.1:$((port + 8)) --pings-url http://127.0.0.1:$((port + 8)) \
-		http://127.0.0.1:$((port + 6))/ >"$work/subscribed.out" 2>&1 &
-	subscribed=$!
-	sleep 15
-	check "an address for pings says nothing else" "$(curl -s -o /dev/null -w '%{http_code}' http://127.0.0.1:$((port + 5))/api/status)" 404
-	check "a ping with a false key is answered like any other" "$(curl -s -o /dev/null -w '%{http_code}' -G --data-urlencode \
-		"url=$(head -1 "$work/web/seeds.txt")" -d key=forged-key http://127.0.0.1:$((port + 5))/indexnow)" 202
-	wait $pinged || true
-	check "keys are asked for once, pages that were announced again" \
-		"$(grep -c /fakeweb-indexnow.txt "$work/web/access.log") $(grep -c /forged-key.txt "$work/web/access.log") $(
-			awk -F'\t' '$5 ~ /html$/ {n[$4 $5]++} END {for (u in n) again += n[u] > 1; print (again >= 3)}' "$work/web/access.log")" "2 1 1"
-	wait $subscribed || true
-	check "a hub is asked once, and its challenge answered" "$(grep -c 'subscribe true' "$work/hub.log") $(grep -c 'challenge 200 true' "$work/hub.log")" "1 1"
-	check "another topic is refused, a false signature answered like any other" \
-		"$(grep -E 'another|forged' "$work/hub.log" | tr '\n' ' ')" "another topic 404 forged 202 "
-	check "the secrets at hubs are for their owner alone" "$(stat -c %a "$work/subscribed/websub.json")" 600
 	opens=$(date -u -d '+1 minute' +%H:%M)
 	shuts=$(date -u -d '+3 minutes' +%H:%M)
 	wait_for=$((60 - $(date +%-S)))

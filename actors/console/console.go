@@ -42,10 +42,9 @@ type Route struct {
 
 // Options say who may ask.
 type Options struct {
-	Token string   // asked for by every route that is not open; empty: none is, and loopback alone may be bound
-	Names []string // host names that are answered to without a token, beside localhost and addresses
-	// Public is an address for anybody, who knows it by any name: it has no route that says anything of the crawl
-	Public bool
+	Token  string   // asked for by every route that is not open; empty: none is, and loopback alone may be bound
+	Names  []string // host names that are answered to without a token, beside localhost and addresses
+	passed bool     // another node has judged who asks, by any name
 }
 
 // Console is a node's HTTP server.
@@ -84,7 +83,7 @@ func New(o Options, tables ...[]Route) *Console {
 // for is judged here.
 func (c *Console) Passed() *Console {
 	passed := *c
-	passed.o = Options{Public: true}
+	passed.o = Options{passed: true}
 	return &passed
 }
 
@@ -128,7 +127,7 @@ func (c *Console) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		Fail(w, http.StatusForbidden, errors.New("a page of another site may not change anything here"))
 	case isForeign(r, route != nil && route.Linked):
 		Fail(w, http.StatusForbidden, errors.New("a page of another site may not ask for this"))
-	case c.o.Token == "" && !c.o.Public && !Knows(r.Host, c.o.Names...):
+	case c.o.Token == "" && !c.o.passed && !Knows(r.Host, c.o.Names...):
 		Fail(w, http.StatusMisdirectedRequest,
 			fmt.Errorf("%q is no name of this node: ask it as localhost, or give it --token-file", r.Host))
 	case c.o.Token != "" && !(route != nil && route.Open) && !c.trusts(r):

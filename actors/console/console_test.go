@@ -101,15 +101,15 @@ func TestWhoMayAsk(t *testing.T) {
 	}
 }
 
-// An address for anybody is known by any name; a page that a browser shows is nobody who pings.
-func TestAPublicAddressAnswersToAnyName(t *testing.T) {
-	c := console.New(console.Options{Public: true}, []console.Route{{Pattern: "POST /indexnow",
-		Serve: func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusAccepted) }}})
+// What another node passes on is answered under any name and without the token; a page of another site changes nothing.
+func TestWhatIsPassedOnIsJudgedByItsOriginAlone(t *testing.T) {
+	c := console.New(console.Options{Token: "secret"}, []console.Route{{Pattern: "POST /api/changed",
+		Serve: func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusAccepted) }}}).Passed()
 	for _, ask := range []struct {
 		path, origin string
 		want         int
-	}{{"/indexnow", "", 202}, {"/indexnow", "https://evil.test", 403}, {"/api/pause", "", 404}, {"/", "", 404}} {
-		r := httptest.NewRequest("POST", "http://pings.crawler.example"+ask.path, nil)
+	}{{"/api/changed", "", 202}, {"/api/changed", "https://evil.test", 403}, {"/api/pause", "", 404}} {
+		r := httptest.NewRequest("POST", "http://crawler.example"+ask.path, nil)
 		if ask.origin != "" {
 			r.Header.Set("Origin", ask.origin)
 		}

@@ -73,7 +73,6 @@ type Book struct {
 	judge  *judge
 	lend   *preparation // in preparing
 	lease  *openLease   // in lent, and while it is written in preparing
-	pings  pings
 
 	aliases aliases
 }
@@ -124,7 +123,6 @@ func New(o Options, name string, regions *admission.Known) *Book {
 	b := &Book{base: shared, robots: robotsBook{base: shared}, line: line{base: shared},
 		aliases: aliases{base: shared}}
 	b.judge = newJudge(shared, regions)
-	b.pings = pings{judge: b.judge}
 	return b
 }
 
@@ -171,10 +169,6 @@ func (b *Book) take(fact any) bool {
 		b.storeMoved(m)
 	case *protocol.PagesFound:
 		b.takeFound(m)
-	case *protocol.PingTaken: // of one that was sent again
-	case *messages.Subscription:
-		b.line.subscribe(m)
-		b.announceAgain()
 	case *protocol.RulesChanged:
 		b.send(Revisit, m)
 	case *sitemapReported:
@@ -214,11 +208,25 @@ func (b *Book) storeMoved(m *VisitsMoved) {
 	b.write(w)
 }
 
-// takeFound passes on which pages are there and have been said to have changed, by pings that are proved only.
+// takeFound passes on which pages are there and have been said to have changed. URLs of a notice that are not known
+// become candidates, as if a sitemap had named them that the page with most depth left has linked to.
 func (b *Book) takeFound(m *protocol.PagesFound) {
-	if m.Ping == nil || b.pings.proved(m) {
-		b.send(Revisit, m)
+	if m.Notice != nil && len(m.Notice.New) > 0 {
+		page := &m.Entries[0].Page
+		for i := range m.Entries {
+			if m.Entries[i].Page.DepthLeft > page.DepthLeft {
+				page = &m.Entries[i].Page
+			}
+		}
+		b.judge.begin(page.URL, page.Depth, page.DepthLeft, 0, page.Number)
+		for _, url := range m.Notice.New[:min(len(m.Notice.New), b.clock.Told().Most())] {
+			b.judge.link(&outlink.Outlink{URL: url, Kind: outlink.Sitemap})
+		}
+		w := &protocol.Write{}
+		b.judge.report(w)
+		b.write(w)
 	}
+	b.send(Revisit, m)
 }
 
 // restore begins with what is on disk.

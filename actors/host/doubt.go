@@ -25,7 +25,6 @@ type terms struct {
 	robots   bool      // rules of robots.txt may be reported
 	answers  int       // of robots.txt, reported
 	learned  bool      // rules of robots.txt that let some be asked were reported under it
-	hubs     []string  // paths of the hubs that subscriptions were lent for, of which nothing was reported yet
 	// depths of the pages lent, each once; a followed page is behind one of them
 	depths   []place
 	reported map[uint64]struct{} // fingerprints of positions of pages lent and of URLs of pages followed
@@ -58,11 +57,6 @@ const (
 
 func termsOf(task *messages.HostTask, pages map[string]store.Page, now time.Time) terms {
 	t := terms{since: now, follow: task.Follow, robots: len(task.Robots) == 0}
-	for _, s := range task.Subscriptions {
-		if hub, err := weburl.Parse(s.Url); err == nil {
-			t.hubs = append(t.hubs, hub.RequestURI())
-		}
-	}
 	for _, page := range pages {
 		if at := (place{page.Depth, page.DepthLeft}); !slices.Contains(t.depths, at) {
 			t.depths = append(t.depths, at)
@@ -125,10 +119,6 @@ func (t *terms) doubtRequest(status uint32, reason messages.Reason, took, ago, r
 func (t *terms) doubtRobots(v *messages.RobotsVisited, now time.Time) string {
 	if why := t.doubtRequest(v.Status, v.Reason, v.TookNs, v.AgoNs, v.RetryAfterNs, now); why != "" {
 		return why
-	}
-	if i := slices.Index(t.hubs, v.Path); i >= 0 && len(v.Rules) == 0 && v.Location == "" {
-		t.hubs = slices.Delete(t.hubs, i, i+1)
-		return ""
 	}
 	if !t.robots || t.answers >= maxRobotsAnswers {
 		return "a robots.txt that was not to be asked for"

@@ -53,7 +53,6 @@ func TestEveryFactThatCannotBeIsDoubted(t *testing.T) {
 		}
 	}
 	more := func(fact *messages.Fact) { fact.Visited, fact.More = nil, &messages.LinkSet{} }
-	hub := file(func(v *robotsFile) { v.Path, v.Rules = "/hub", nil })
 	for sentence, c := range map[string]change{
 		"as it may be":         {"", func(*messages.Fact) {}, nil},
 		"no number":            {"a number", func(f *messages.Fact) { f.Seq = 0 }, nil},
@@ -107,12 +106,6 @@ func TestEveryFactThatCannotBeIsDoubted(t *testing.T) {
 		"robots.txt":            {"", file(func(*robotsFile) {}), nil},
 		"robots.txt unasked": {"not to be asked for",
 			file(func(*robotsFile) {}), func(l *openLease) { l.terms.robots = false }},
-		"a hub": {"", hub, func(l *openLease) { l.terms.robots, l.terms.hubs = false, []string{"/hub"} }},
-		"a hub unasked": {"not to be asked for", hub,
-			func(l *openLease) { l.terms.robots, l.terms.hubs = false, []string{"/other"} }},
-		"a hub with rules": {"not to be asked for",
-			file(func(v *robotsFile) { v.Path = "/hub" }),
-			func(l *openLease) { l.terms.robots, l.terms.hubs = false, []string{"/hub"} }},
 		"answers without end": {"not to be asked for", file(func(*robotsFile) {}), func(l *openLease) {
 			l.terms.answers = maxRobotsAnswers
 		}},

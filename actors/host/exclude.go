@@ -34,13 +34,11 @@ func (b *Book) exclude(m *protocol.HostExcluded) {
 }
 
 // stopExcluded reports whether the host is excluded. Its pages are given up then if the crawl is to end, and put off
-// otherwise; hosts that wait for its robots.txt get the answer that it cannot be had, and subscriptions are not
-// sent.
+// otherwise; hosts that wait for its robots.txt get the answer that it cannot be had.
 func (b *Book) stopExcluded(m *protocol.PagesLoaded, waiting []store.Entry, now time.Time) bool {
 	if !b.judge.known.Stops.Excluded(now) {
 		return false
 	}
-	b.line.subscriptions = nil
 	if b.robots.wanted() {
 		b.robots.answerAskers(robots.Unreached(), nil, store.Failure{At: now,
 			Reason: uint8(messages.Reason_ROBOTS_UNREACHABLE), Says: "the host is excluded"})

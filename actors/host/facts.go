@@ -223,8 +223,6 @@ func (b *Book) storeTimed(m *VisitsTimed) {
 			b.judge.link(&v.Links[j])
 		}
 		b.judge.followHints(&b.robots, &m.asked.visits[i].old, v)
-		b.pings.visited(&v.Page)
-		b.pings.findHub(v)
 	}
 	b.judge.report(w)
 	if b.judge.unreadable {

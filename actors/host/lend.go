@@ -69,7 +69,7 @@ func (b *Book) loaded(m *protocol.PagesLoaded) {
 		b.judge.giveUp(pages, nil, admission.HostPages)
 		return
 	}
-	if b.lend.void || len(due) == 0 && !b.robots.wanted() && len(b.line.subscriptions) == 0 {
+	if b.lend.void || len(due) == 0 && !b.robots.wanted() {
 		if len(m.Ghosts) > 0 { // to be asked again once they are gone
 			b.write(&protocol.Write{Ghosts: m.Ghosts, Urgent: true, Tag: &refusedTag{}})
 			return
@@ -178,7 +178,6 @@ func (b *Book) task(due []store.Entry, m *protocol.PagesLoaded) *messages.HostTa
 	if b.robots.known() {
 		task.Robots = b.record.Robots
 	}
-	task.Subscriptions = b.line.takeSubscriptions(budget)
 	size, most, bytes := len(task.Robots), b.o.TaskBudget, maxTaskBytes
 	if b.lend.order.Few {
 		most, bytes = longTask*most, longTask*bytes

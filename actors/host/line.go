@@ -4,7 +4,6 @@ import (
 	"time"
 
 	"henro/actors/protocol"
-	"henro/messages"
 	"henro/store"
 )
 
@@ -17,33 +16,9 @@ type line struct {
 	retryAt    time.Time // when the earliest page that failed may be tried again; zero: there are others
 	knownFirst bool      // the next lease begins with a known page, when both wait
 	shortening bool      // what does not fit into the day is being put back
-	// to be sent to this host, a hub of WebSub; subscriptionsMost at most
-	subscriptions []*messages.Subscription
 }
 
-func (l *line) empty() bool { return l.known == 0 && l.fresh == 0 && len(l.subscriptions) == 0 }
-
-// Bounds of the subscriptions that wait for a hub, and of those in one lease. What is not sent is asked for again by
-// the Master.
-const (
-	subscriptionsMost  = 64
-	subscriptionsLease = 8
-)
-
-// subscribe has a subscription sent to this host.
-func (l *line) subscribe(s *messages.Subscription) {
-	if len(l.subscriptions) < subscriptionsMost {
-		l.subscriptions = append(l.subscriptions, s)
-	}
-}
-
-// takeSubscriptions takes those out of the line that go with a lease of so many visits.
-func (l *line) takeSubscriptions(budget int) []*messages.Subscription {
-	n := min(len(l.subscriptions), budget, subscriptionsLease)
-	taken := l.subscriptions[:n:n]
-	l.subscriptions = l.subscriptions[n:]
-	return taken
-}
+func (l *line) empty() bool { return l.known == 0 && l.fresh == 0 }
 
 // spare is the visits per second that the host has for known pages.
 func (l *line) spare() float64 { return l.clock.Spare(&l.o.Politeness, l.fresh > 0) }

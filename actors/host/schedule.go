@@ -97,7 +97,7 @@ type finding struct {
 	mean   time.Duration
 	since  time.Duration // from Last-Modified to Date; 0: they were not sent
 	hinted bool          // a sitemap or a feed had brought the visit forward
-	pinged bool          // a ping had
+	told   bool          // a notice had
 	listed bool          // the page is a sitemap or a feed
 	waited bool          // and what had was right, most likely
 	// the host's sitemaps or feeds have announced changes of this page, and nothing this time
@@ -120,9 +120,9 @@ type prospect struct {
 	prior    revisit.Prior  // what the host's pages suggest for one that is new
 	hints    revisit.Claims // track record of the host's sitemaps and feeds
 	modified revisit.Claims // and of its Last-Modified
-	recall   revisit.Claims // and of what its sitemaps, feeds and pings announce of the changes found
-	pings    revisit.Claims // and of its pings
-	pinged   revisit.Claims // and of what they announce of the changes found
+	recall   revisit.Claims // and of what its sitemaps, feeds and notices announce of the changes found
+	told     revisit.Claims // and of notices
+	foretold revisit.Claims // and of what they announce of the changes found
 }
 
 // Updated takes a question at a moment and returns the answer; nil: there is none. It reports whether the question is
@@ -156,8 +156,8 @@ func (s *Schedule) Updated(now time.Time, question any) (answer any, known bool)
 func (s *Schedule) visited(m *visitsMade) *VisitsTimed {
 	s.spare = m.spare
 	before := &prospect{prior: s.timetable.Rates().Prior(), hints: *s.timetable.Hints(),
-		modified: *s.timetable.Modified(), recall: *s.timetable.Recall(), pings: *s.timetable.Pings(),
-		pinged: *s.timetable.Pinged()}
+		modified: *s.timetable.Modified(), recall: *s.timetable.Recall(), told: *s.timetable.Told(),
+		foretold: *s.timetable.Foretold()}
 	out := &VisitsTimed{asked: m}
 	found := make([]finding, len(m.visits))
 	for i := range m.visits {
@@ -223,8 +223,8 @@ func (s *Schedule) judge(known *prospect, made *visitMade, totals *protocol.Tota
 	tally(totals, v, visited, page.Flags.Requisite() > 0)
 	totals.Links += uint64(len(out.Links))
 
-	announced := page.Flags & (store.Hinted | store.Pinged)
-	page.Attempts, page.Flags = 0, page.Flags&^(store.Hinted|store.Pinged)
+	announced := page.Flags & (store.Hinted | store.Told)
+	page.Attempts, page.Flags = 0, page.Flags&^(store.Hinted|store.Told)
 	failed := v.Reason != messages.Reason_NONE || v.Status >= 400
 	if visited && failed {
 		totals.Gone++
@@ -348,7 +348,7 @@ func (s *Schedule) time(page *store.Page, made *visitMade, known *prospect, anno
 		if !page.LastVisit.IsZero() && !foreign {
 			found = finding{
 				gap: made.started.Sub(page.LastVisit), changed: s.changed(page, made, known),
-				hinted: announced&store.Hinted != 0 && !lists(made.links), pinged: announced&store.Pinged != 0,
+				hinted: announced&store.Hinted != 0 && !lists(made.links), told: announced&store.Told != 0,
 				since:  time.Duration(v.ModifiedBeforeNs),
 				mean:   cmp.Or(s.o.Revisit.Estimate(&history), s.center(page.URL, known.prior.Center(&s.o.Revisit))),
 				silent: announced == 0 && page.Flags&store.Announced != 0, listed: page.Flags&store.Listing != 0,
@@ -356,10 +356,10 @@ func (s *Schedule) time(page *store.Page, made *visitMade, known *prospect, anno
 			if announced&store.Hinted != 0 {
 				found.waited = known.hints.Found(found.changed, found.gap, found.mean) >= 0.5
 			}
-			if found.pinged && known.pings.Found(found.changed, found.gap, found.mean) >= 0.5 {
+			if found.told && known.told.Found(found.changed, found.gap, found.mean) >= 0.5 {
 				found.waited = true
 			}
-			if found.waited && (found.hinted || found.pinged) {
+			if found.waited && (found.hinted || found.told) {
 				page.Flags |= store.Announced
 			}
 		}
@@ -413,7 +413,7 @@ func (s *Schedule) time(page *store.Page, made *visitMade, known *prospect, anno
 		interval = min(time.Duration(float64(interval)*known.recall.Silence()), max(interval, s.o.Revisit.Max))
 	}
 	if page.Flags&store.Listing != 0 {
-		interval = min(time.Duration(float64(interval)*known.pinged.Rest()), max(interval, s.o.Revisit.Max))
+		interval = min(time.Duration(float64(interval)*known.foretold.Rest()), max(interval, s.o.Revisit.Max))
 	}
 	if every > 0 {
 		interval = every
@@ -472,16 +472,16 @@ func (s *Schedule) learn(old *store.Page, found finding) {
 	if found.gap <= 0 {
 		return
 	}
-	if found.pinged {
-		s.timetable.Pings().Found(found.changed, found.gap, found.mean)
+	if found.told {
+		s.timetable.Told().Found(found.changed, found.gap, found.mean)
 	}
 	if found.hinted {
 		s.timetable.Hints().Found(found.changed, found.gap, found.mean)
 	}
-	if found.changed && !found.listed && s.timetable.Pings().Judged() > 0 {
-		s.timetable.Pinged().Note(found.pinged && found.waited)
+	if found.changed && !found.listed && s.timetable.Told().Judged() > 0 {
+		s.timetable.Foretold().Note(found.told && found.waited)
 	}
-	if found.changed && ((found.hinted || found.pinged) && found.waited || found.silent) {
+	if found.changed && ((found.hinted || found.told) && found.waited || found.silent) {
 		s.timetable.Recall().Note(!found.silent)
 	}
 	s.timetable.Modified().ModifiedAge(found.since, found.gap, found.mean, found.changed)
@@ -533,8 +533,8 @@ const hintSlack = 24 * time.Hour
 // of this host's hints allows.
 func (s *Schedule) follow(m *protocol.PagesFound) *VisitsMoved {
 	now, chance, by := s.now, s.timetable.Hints().Chance(), store.Hinted
-	if m.Ping != nil {
-		chance, by = s.timetable.Pings().Chance(), store.Pinged
+	if m.Notice != nil {
+		chance, by = s.timetable.Told().Chance(), store.Told
 	}
 	center := s.timetable.Rates().Prior().Center(&s.o.Revisit)
 	moved := &VisitsMoved{}
@@ -555,7 +555,7 @@ func (s *Schedule) follow(m *protocol.PagesFound) *VisitsMoved {
 			due = now
 		}
 		// a page that the other kind of announcement has brought forward is evidence of this kind too
-		evidence := page.Flags&(store.Hinted|store.Pinged)&^by != 0 && page.Flags&by == 0
+		evidence := page.Flags&(store.Hinted|store.Told)&^by != 0 && page.Flags&by == 0
 		if page.Next.Sub(due) < interval/50 && !evidence { // not worth a write
 			continue
 		}

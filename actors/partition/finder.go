@@ -16,10 +16,10 @@ import (
 
 type (
 	findPages struct {
-		asker *actor.PID
-		host  string // that the asker forwards the answer to; empty: the asker wants it itself, and a person waits
-		pages map[string]outlink.Hint
-		ping  *protocol.Ping // that names the pages; nil: a document does
+		asker  *actor.PID
+		host   string // that the asker forwards the answer to; empty: the asker wants it itself, and a person waits
+		pages  map[string]outlink.Hint
+		notice *protocol.Notice // that names the pages; nil: a document does
 		// the pages stand for those of host; nil: they do not
 		counterparts *protocol.CounterpartsAsked
 		review       *review // all pages of one host are looked for; nil: those of pages
@@ -68,14 +68,15 @@ func (p *Partition) seek(ctx actor.Context, m *protocol.PagesSought) {
 	}
 }
 
-// ping has the pages looked for that a ping names, and the file of its key.
-func (p *Partition) ping(ctx actor.Context, m *protocol.Ping) {
-	ctx.Respond(&protocol.PingTaken{})
-	pages := map[string]outlink.Hint{m.KeyURL: {}}
+// notice has the pages looked for that somebody says to have changed, and the first page of the host, from which those
+// that are new have their depth.
+func (p *Partition) notice(ctx actor.Context, m *protocol.Notice) {
+	ctx.Respond(&protocol.NoticeTaken{})
+	pages := map[string]outlink.Hint{m.Host + "/": {}}
 	for _, url := range m.Pages {
 		pages[url] = outlink.Hint{From: m.At, Until: m.At.Add(time.Second)}
 	}
-	ctx.Send(p.finder, &findPages{asker: p.hosts, host: m.Host, pages: pages, ping: m})
+	ctx.Send(p.finder, &findPages{asker: p.hosts, host: m.Host, pages: pages, notice: m})
 }
 
 // Finder looks for known pages by their URLs. There is no index of them, so it scans the partition; what is asked for
@@ -84,20 +85,19 @@ type Finder struct {
 	disk  *store.Partition
 	log   *logrus.Entry
 	asked []*findPages
-	// pages that pings asked for since the last scan
-	pinged int
-	next   time.Time // before which nothing that can wait is looked for
-	timer  floor.Timer
+	told  int       // pages that notices asked for since the last scan
+	next  time.Time // before which nothing that can wait is looked for
+	timer floor.Timer
 }
 
 // scanShare is how many times as long as a scan took nothing is scanned.
 const scanShare = 20
 
-// pingedMost bounds the pages that pings have looked for in one scan; what comes beyond is lost: pages are visited at
+// toldMost bounds the pages that notices have looked for in one scan; what comes beyond is lost: pages are visited at
 // their own time too.
-const pingedMost = 100_000
+const toldMost = 100_000
 
-// scanGap is the least time between two scans: what sitemaps and pings say within it is looked for together.
+// scanGap is the least time between two scans: what sitemaps and notices say within it is looked for together.
 const scanGap = 10 * time.Second
 
 func finderProps(disk *store.Partition, log *logrus.Entry) *actor.Props {
@@ -111,8 +111,8 @@ func finderProps(disk *store.Partition, log *logrus.Entry) *actor.Props {
 func (f *Finder) Receive(ctx actor.Context) {
 	switch m := ctx.Message().(type) {
 	case *findPages:
-		if m.ping != nil {
-			if f.pinged += len(m.pages); f.pinged > pingedMost {
+		if m.notice != nil {
+			if f.told += len(m.pages); f.told > toldMost {
 				return
 			}
 		}
@@ -174,7 +174,7 @@ func (f *Finder) find(ctx actor.Context) {
 			ctx.Send(m.asker, &protocol.ToHost{Host: m.host, Message: counterparts(m.counterparts, entries)})
 			continue
 		}
-		answer := &protocol.PagesFound{Ping: m.ping}
+		answer := &protocol.PagesFound{Notice: m.notice}
 		for url, hint := range m.pages {
 			if entry := entries[url]; entry != nil {
 				answer.Entries, answer.Hints = append(answer.Entries, *entry), append(answer.Hints, hint)
@@ -186,5 +186,5 @@ func (f *Finder) find(ctx actor.Context) {
 			ctx.Send(m.asker, &protocol.ToHost{Host: m.host, Message: answer})
 		}
 	}
-	f.asked, f.pinged = nil, 0
+	f.asked, f.told = nil, 0
 }

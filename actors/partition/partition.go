@@ -213,8 +213,8 @@ func (p *Partition) Receive(ctx actor.Context) {
 		p.endSweep(ctx, m)
 	case *protocol.PagesSought:
 		p.seek(ctx, m)
-	case *protocol.Ping:
-		p.ping(ctx, m)
+	case *protocol.Notice:
+		p.notice(ctx, m)
 	case *flush:
 		p.flush(ctx)
 	case *committed:

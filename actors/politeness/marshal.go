@@ -15,11 +15,11 @@ import (
 //	L high, L low, pages, visits, failures, absences × 2 + 1 for a dead host,
 //	took, mean, worst, crawl-delay (nanoseconds), lastOK, next, rest (unix milliseconds), late
 //
-// then a byte (bit 0: sitemaps and feeds, bit 1: Last-Modified, bit 2: what was announced of the changes, bit 3: pings,
-// bit 4: what pings announced of the changes) and the revisit.Claims that it names, the number of requisites among the
-// pages, revisit.Trust and revisit.Rates as they marshal themselves. A host of one page takes some 50 bytes, 100 when
-// it has a track record. Before revisit.Trust stands the length of template.Groups, 0 for none, and they as they
-// marshal themselves. Other versions are not read.
+// then a byte (bit 0: sitemaps and feeds, bit 1: Last-Modified, bit 2: what was announced of the changes, bit 3:
+// notices, bit 4: what notices announced of the changes) and the revisit.Claims that it names, the number of requisites
+// among the pages, revisit.Trust and revisit.Rates as they marshal themselves. A host of one page takes some 50 bytes,
+// 100 when it has a track record. Before revisit.Trust stands the length of template.Groups, 0 for none, and they as
+// they marshal themselves. Other versions are not read.
 const version = 7
 
 // MarshalBinary returns s.
@@ -55,7 +55,7 @@ func (s *State) MarshalBinary() ([]byte, error) {
 }
 
 func (t *Timetable) claims() [5]*revisit.Claims {
-	return [...]*revisit.Claims{&t.hints, &t.modified, &t.recall, &t.pings, &t.pinged}
+	return [...]*revisit.Claims{&t.hints, &t.modified, &t.recall, &t.told, &t.foretold}
 }
 
 const fieldCount = 14
@@ -131,7 +131,7 @@ func (s *State) UnmarshalBinary(b []byte) error {
 	*s = State{
 		Timetable: Timetable{load: Load{f[0], f[1]}, pages: f[2], requisites: n.requisites, rates: rates,
 			trust: trust, hints: n.hints, late: f[13],
-			modified: n.modified, recall: n.recall, pings: n.pings, pinged: n.pinged, groups: n.groups},
+			modified: n.modified, recall: n.recall, told: n.told, foretold: n.foretold, groups: n.groups},
 		visits: f[3], failures: uint32(f[4]), absences: uint32(f[5] >> 1),
 		dead: f[5]&1 == 1,
 		took: time.Duration(f[6]), mean: time.Duration(f[7]), worst: time.Duration(f[8]),

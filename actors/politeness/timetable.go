@@ -20,9 +20,9 @@ type Timetable struct {
 
 	hints    revisit.Claims // of its sitemaps and feeds
 	modified revisit.Claims // of its Last-Modified
-	recall   revisit.Claims // of the changes found, which its sitemaps, feeds and pings had announced
-	pings    revisit.Claims // of its pings
-	pinged   revisit.Claims // of the changes found since it pings, which its pings had announced
+	recall   revisit.Claims // of the changes found, which its sitemaps, feeds and notices had announced
+	told     revisit.Claims // of notices of its pages
+	foretold revisit.Claims // of the changes found since there are notices, which notices had announced
 
 	late uint64 // share of the visits of late, in 2⁻¹⁶, that came later than an interval after their time
 
@@ -82,15 +82,16 @@ func (t *Timetable) Snapshot() Timetable {
 // Hints gives access to the track record of the host's sitemaps and feeds.
 func (t *Timetable) Hints() *revisit.Claims { return &t.hints }
 
-// Recall gives access to the record of the changes found: which of them the host's sitemaps, feeds and pings had
-// announced.
+// Recall gives access to the record of the changes found: which of them the host's sitemaps, feeds and notices
+// had announced.
 func (t *Timetable) Recall() *revisit.Claims { return &t.recall }
 
-// Pings gives access to the track record of the host's pings.
-func (t *Timetable) Pings() *revisit.Claims { return &t.pings }
+// Told gives access to the track record of notices of the host's pages (POST /api/changed).
+func (t *Timetable) Told() *revisit.Claims { return &t.told }
 
-// Pinged gives access to the record of the changes found since the host pings: which of them its pings had announced.
-func (t *Timetable) Pinged() *revisit.Claims { return &t.pinged }
+// Foretold gives access to the record of the changes found since there are notices: which of them notices had
+// announced.
+func (t *Timetable) Foretold() *revisit.Claims { return &t.foretold }
 
 // Modified gives access to the track record of its Last-Modified.
 func (t *Timetable) Modified() *revisit.Claims { return &t.modified }

@@ -49,8 +49,6 @@ type (
 	// LeaseUnwanted asks the Master to take a lease back: its host was found to be another under a second name, or some
 	// of its URLs to be one page.
 	LeaseUnwanted struct{ Lease uint64 }
-	// HubFound reports that a visited page names a hub of WebSub. The hub knows the page as Topic, a URL of its host.
-	HubFound struct{ Page, Topic, Hub string }
 	// HostReady tells the Master that a host may be lent from a moment on. A later word replaces an earlier.
 	HostReady struct {
 		Host string

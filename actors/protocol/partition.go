@@ -249,22 +249,18 @@ type (
 	PagesFound struct {
 		Entries []store.Entry
 		Hints   []outlink.Hint // of each entry
-		Ping    *Ping          // whose pages these are, and the file of its key; nil: a document named them
+		Notice  *Notice        // whose pages these are, and the first page of the host; nil: a document named them
 	}
-	// Ping reports that somebody says, by IndexNow, which pages of a host have changed or are new. The Partition of the
-	// host answers PingTaken, has the pages looked for, and gives the Host PagesFound. The Host believes nothing of it
-	// unless the file at KeyURL holds the key, or a hub of WebSub has signed it.
-	Ping struct {
-		Host   string
-		Key    uint64   // as fingerprint.Key has it
-		KeyURL string   // on the host; empty: signed by a hub that a page of the host names
-		Pages  []string // visited pages of the host
-		New    []string // URLs of the host that the crawl does not know
-		At     time.Time
-		Proved bool // the key was read since
+	// Notice reports that somebody says which pages of a host have changed or are new. The Partition of the host
+	// answers NoticeTaken, has the pages looked for, and gives the Host PagesFound.
+	Notice struct {
+		Host  string
+		Pages []string // visited pages of the host
+		New   []string // URLs of the host that the crawl does not know
+		At    time.Time
 	}
-	// PingTaken answers Ping.
-	PingTaken struct{}
+	// NoticeTaken answers Notice.
+	NoticeTaken struct{}
 )
 
 // URLsSkipped tells what was not taken.

@@ -11,8 +11,8 @@ import (
 // ErrClaims is returned by Claims.Decode for bytes that AppendBinary cannot have made.
 var ErrClaims = errors.New("revisit: corrupt record of claims")
 
-// Claims is the track record of a host that says when its pages changed: one for its sitemaps and feeds, one for its
-// pings, another for its Last-Modified. The zero value is a host without claims.
+// Claims is the track record of a host that says when its pages changed: one for its sitemaps and feeds, one for
+// notices, another for its Last-Modified. The zero value is a host without claims.
 //
 // A hint says that a page has changed since its last visit. The chance p that it is right is the mean of a Beta
 // distribution,
@@ -109,7 +109,7 @@ func (c *Claims) Silence() float64 {
 }
 
 // Rest returns how many times as long a sitemap or a feed may wait, for a record of which changes of its host's pages
-// pings had announced: only the others make it worth a reading. As Silence, but bounded by the record alone, 50 times
+// notices had announced: only the others make it worth a reading. As Silence, but bounded by the record alone, 50 times
 // at most: 0.98 is the best chance that there is.
 func (c *Claims) Rest() float64 {
 	if c.Judged() < claimsFew {

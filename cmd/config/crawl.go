@@ -63,8 +63,6 @@ type Crawl struct {
 	Relief       string
 	Revisit      revisit.Options
 	Sitemaps     string
-	ListenPings  string // address
-	PingsURL     string // that address as hubs reach it
 	Politeness   string
 	Near         string
 	URLRules     string
@@ -141,12 +139,6 @@ func (c *Crawl) Register(f *pflag.FlagSet) {
 		"read the sitemaps that robots.txt names and the feeds met on the way, visit what they name and, with "+
 			"--continuous, follow what they say has changed: on, off, or auto, which is on with --continuous (without "+
 			"it --depth alone says what is reached)")
-	f.StringVar(&c.ListenPings, "listen-pings", "off",
-		"with --continuous: receive IndexNow at `HOST:PORT`, for anybody: hosts whose key file holds report what has "+
-			"changed; or off")
-	f.StringVar(&c.PingsURL, "pings-url", "",
-		"with --listen-pings: the `URL` under which hubs of WebSub reach that address; pages and feeds that name a "+
-			"hub are subscribed to. Without it none is: a machine behind a router has no such URL")
 	f.StringVar(&c.Relief, "relief", o.Hosts.Relief.String(),
 		"what a host's pages get that ask for more visits than it bears: none, stretch, delay, optimal or template")
 	c.Revisit = o.Hosts.Revisit
@@ -264,14 +256,6 @@ func (c *Crawl) Options(flags *pflag.FlagSet) (master.Options, error) {
 		o.Hosts.Sitemaps = c.Sitemaps == "on"
 	default:
 		return o, Usage("--sitemaps %q: want auto, on or off", c.Sitemaps)
-	}
-	if o.PingsURL = c.PingsURL; c.PingsURL != "" {
-		if c.ListenPings == "off" {
-			return o, Usage("--pings-url needs --listen-pings: hubs that are asked must be answered")
-		}
-		if to, err := weburl.Parse(c.PingsURL); err != nil || strings.Contains(to.RequestURI(), "?") {
-			return o, Usage("--pings-url %q: want a URL such as https://pings.example.org", c.PingsURL)
-		}
 	}
 	if o.Unit, err = master.ParseUnit(c.Politeness); err != nil {
 		return o, Usage("--politeness: %v", err)
@@ -469,11 +453,21 @@ func (c *Crawl) Seeds(arguments []string, stdin io.Reader) ([]master.Seed, error
 	if c.SeedFile == "" {
 		return seeds, nil
 	}
+	return seeds, EachLine("seeds", c.SeedFile, stdin, func(line string) error {
+		seed, err := ParseSeed(line, c.Depth)
+		seeds = append(seeds, seed)
+		return err
+	})
+}
+
+// EachLine takes the lines of the file that a flag names, - for standard input, without empty ones and # comments. What
+// it does not take is bad usage, by the number of the line.
+func EachLine(flag, name string, stdin io.Reader, take func(line string) error) error {
 	in := stdin
-	if c.SeedFile != "-" {
-		f, err := os.Open(c.SeedFile)
+	if name != "-" {
+		f, err := os.Open(name)
 		if err != nil {
-			return nil, Usage("--seeds: %v", err)
+			return Usage("--%s: %v", flag, err)
 		}
 		defer f.Close()
 		in = f
@@ -486,16 +480,14 @@ func (c *Crawl) Seeds(arguments []string, stdin io.Reader) ([]master.Seed, error
 		if line == "" || strings.HasPrefix(line, "#") {
 			continue
 		}
-		seed, err := ParseSeed(line, c.Depth)
-		if err != nil {
-			return nil, Usage("--seeds %s, line %d: %v", c.SeedFile, n, err)
+		if err := take(line); err != nil {
+			return Usage("--%s %s, line %d: %v", flag, name, n, err)
 		}
-		seeds = append(seeds, seed)
 	}
 	if err := lines.Err(); err != nil {
-		return nil, Usage("--seeds %s: %v", c.SeedFile, err)
+		return Usage("--%s %s: %v", flag, name, err)
 	}
-	return seeds, nil
+	return nil
 }
 
 // ParseSeed reads a seed: a URL, and perhaps depth=N behind it in the place of the depth given.

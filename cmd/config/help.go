@@ -93,7 +93,7 @@ func (c *Crawl) Groups() []Group {
 		{"What to leave out", pick("mime", "obey", "stop-after", "traps", "host-pages")},
 		{"How politely", pick("contact", "delay", "requisite-delay", "i-own-these-hosts", "profile", "politeness",
 			"retries", "retry-wait", "patience", "window")},
-		{"When to come back", pick("continuous", "listen-pings", "pings-url", "again", "every", "revisit-min",
+		{"When to come back", pick("continuous", "again", "every", "revisit-min",
 			"revisit-max", "revisit-first", "aim", "objective", "relief", "estimator")},
 		{"How to fetch", pick("fetch-timeout", "max-body", "resolve", "dns", "allow-private",
 			"verify-tls", "http1", "proxy")},

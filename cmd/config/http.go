@@ -16,7 +16,6 @@ import (
 
 	"henro/actors/console"
 	"henro/docs"
-	"henro/master"
 )
 
 // HTTP is what the flags say of who may ask a node, and where.
@@ -193,30 +192,6 @@ func NotedAddress(dir string) string {
 		return ""
 	}
 	return strings.TrimSpace(string(text))
-}
-
-// OpenPings listens for pings, or returns nil when that is off.
-func (c *Crawl) OpenPings() (*Endpoint, error) {
-	if c.ListenPings == "off" {
-		return nil, nil
-	}
-	if !c.Continuous {
-		return nil, Usage("--listen-pings needs --continuous: a crawl that ends visits no page again")
-	}
-	listener, err := listen("listen-pings", c.ListenPings, true, "")
-	if err != nil {
-		return nil, err
-	}
-	return &Endpoint{Listener: listener, options: console.Options{Public: true}}, nil
-}
-
-// ReceivePings answers whoever pings, until the context ends.
-func (e *Endpoint) ReceivePings(ctx context.Context, node *master.Node) error {
-	if e == nil {
-		<-ctx.Done()
-		return nil
-	}
-	return console.New(e.options, node.PingRoutes()).Serve(ctx, e.Listener)
 }
 
 // Close stops listening.

@@ -71,11 +71,6 @@ func (s *Settings) Start(ctx context.Context, flags *pflag.FlagSet, seeds []mast
 		return none, err
 	}
 	defer endpoint.Close()
-	pings, err := s.Crawl.OpenPings()
-	if err != nil {
-		return none, err
-	}
-	defer pings.Close()
 	if err := config.Dir(o.Dir); err != nil {
 		return none, err
 	}
@@ -86,7 +81,6 @@ func (s *Settings) Start(ctx context.Context, flags *pflag.FlagSet, seeds []mast
 		defer endpoint.Note(o.Dir)()
 		group, ctx := errgroup.WithContext(ctx)
 		c.Telemetry.Go(group, "HTTP", func() error { return endpoint.Lead(ctx, node, c.Telemetry) })
-		c.Telemetry.Go(group, "pings", func() error { return pings.ReceivePings(ctx, node) })
 		return group.Wait()
 	})
 	if err != nil {

@@ -108,9 +108,6 @@ func (w *Web) answer(a *answer, h *Host, q *request, now time.Time) {
 		w.partAnswer(a, h, at.n, q, now)
 	case feed:
 		w.feedAnswer(a, h, q, now)
-	case pingKey:
-		a.header("Content-Type", "text/plain")
-		a.body = append(a.body, PingKey+"\n"...)
 	case static:
 		a.header("Content-Type", [...]string{"text/css", "image/gif"}[at.n])
 		a.body = append(a.body, staticBodies[at.n]...)

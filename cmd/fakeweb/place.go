@@ -30,7 +30,6 @@ const (
 	sitemap
 	sitemapPart // part n of an indexed one
 	feed
-	pingKey
 	static
 	mirrorRoot // of the host mirrored
 )
@@ -146,8 +145,6 @@ func (w *Web) appendPlace(dst []byte, h *Host, at place) []byte {
 		return append(dst, ".xml.gz"...)
 	case feed:
 		return append(dst, "/feed.xml"...)
-	case pingKey:
-		return append(dst, "/"+PingKey+".txt"...)
 	case static:
 		return append(dst, staticPaths[at.n]...)
 	case mirrorRoot:
@@ -186,8 +183,6 @@ func (w *Web) guess(h *Host, target []byte) place {
 		return place{kind: robotsMoved}
 	case "/sitemap.xml":
 		return place{kind: sitemap}
-	case "/" + PingKey + ".txt":
-		return place{kind: pingKey}
 	case "/feed.xml":
 		if h.Fed {
 			return place{kind: feed}

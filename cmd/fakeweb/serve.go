@@ -19,7 +19,6 @@ type ServeOptions struct {
 	// twins.txt, what a crawl of all hosts finds of them. The folder is made if need be. Empty: the
 	// lines go to the output only.
 	Folder string
-	Ping   string // URL of a receiver of IndexNow that hosts report their changes to; empty: none
 }
 
 // Serve makes a web and serves it on loopback until the context ends. What a crawler needs to find it is written to
@@ -69,11 +68,8 @@ func Serve(ctx context.Context, out io.Writer, o ServeOptions) (err error) {
 	if err := b.Flush(); err != nil {
 		return fmt.Errorf("write seeds: %w", err)
 	}
-	if o.Ping == "" {
-		<-ctx.Done()
-		return nil
-	}
-	return w.sendPings(ctx, o.Ping, l.Port)
+	<-ctx.Done()
+	return nil
 }
 
 func writeLines(path string, lines []string) error {

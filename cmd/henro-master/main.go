@@ -169,11 +169,6 @@ var errSecond = errors.New("another master wants to follow")
 
 // leadAlone leads a crawl as its only master, until another one is there.
 func (m *masters) leadAlone(ctx context.Context, trace func() error) (master.Status, error) {
-	pings, err := m.crawl.OpenPings()
-	if err != nil {
-		return master.Status{}, err
-	}
-	defer pings.Close()
 	node, joined, err := m.peers.Lead(m.telemetry.System, m.o, func(*master.Options) error { return trace() },
 		m.noticeAlone, m.log)
 	if err != nil {
@@ -189,7 +184,7 @@ func (m *masters) leadAlone(ctx context.Context, trace func() error) (master.Sta
 		defer floor.Guard(m.telemetry.System, "the watch for other masters")
 		m.awaitSecond(inner, node, end)
 	}()
-	status, err := m.attend(ctx, inner, node, pings)
+	status, err := m.attend(ctx, inner, node)
 	second := errors.Is(context.Cause(inner), errSecond) && errors.Is(err, context.Canceled)
 	end(nil)
 	<-watched
@@ -247,14 +242,13 @@ func (m *masters) makeRoom(ctx context.Context, node *master.Node) (err error) {
 
 // attend answers HTTP and waits for the end. When asked ends the crawl is stopped in order; when given ends, it is left
 // alone.
-func (m *masters) attend(asked, given context.Context, node *master.Node, pings *config.Endpoint,
+func (m *masters) attend(asked, given context.Context, node *master.Node,
 	tables ...[]console.Route) (master.Status, error) {
 	inner, cancel := context.WithCancel(given)
 	defer cancel()
 	defer m.endpoint.Note(m.o.Dir)()
 	group, inner := errgroup.WithContext(inner)
 	m.telemetry.Go(group, "HTTP", func() error { return m.endpoint.Lead(inner, node, m.telemetry, tables...) })
-	m.telemetry.Go(group, "pings", func() error { return pings.ReceivePings(inner, node) })
 	m.telemetry.Go(group, "the watch of mailboxes", func() error { return m.telemetry.Watch(inner) })
 	var status master.Status
 	m.telemetry.Go(group, "the crawl", func() (err error) {

@@ -423,11 +423,7 @@ func (m *masters) attendGroup(ctx context.Context, l *consensus.Leadership,
 		m.endpoint.Receive(visitors, m.security.TLS != nil)
 		defer m.endpoint.Receive(nil, false)
 	}
-	pings, err := m.crawl.OpenPings()
-	var status master.Status
-	if err == nil {
-		status, err = m.attend(asked, inner, node, pings, config.MasterRoutes(m.group))
-	}
+	status, err := m.attend(asked, inner, node, config.MasterRoutes(m.group))
 	end()
 	watching.Wait()
 	if cause := context.Cause(inner); cause != nil {

@@ -36,7 +36,6 @@ func newMasters(t *testing.T, change func(*master.Options)) *masters {
 	o.Dir, o.Name, o.Boot, o.Store.NoSync = t.TempDir(), "alpha", cluster.NewBoot(), true
 	change(&o)
 	f := &flags{peers: config.Peers{Name: "alpha", Gossip: "127.0.0.1:0", Actors: "127.0.0.1:0"}}
-	f.crawl.ListenPings = "off"
 	given := pflag.NewFlagSet("test", pflag.ContinueOnError)
 	f.crawl.Register(given)
 	if err := given.Parse([]string{"--continuous", "--allow-private", "--dir", o.Dir}); err != nil {

@@ -1,18 +1,13 @@
 package main
 
 import (
-	"bytes"
 	"context"
-	"encoding/json"
 	"flag"
-	"net/http"
-	"net/http/httptest"
 	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
 
-	"henro/actors/console"
 	"henro/actors/politeness"
 	"henro/cmd/fakeweb"
 	"henro/master"
@@ -42,7 +37,7 @@ func hintedWeb() fakeweb.Options {
 // heard is what a continuous crawl made of the hosts of one kind.
 type heard struct {
 	requests, versions, captured int
-	documents                    int           // of the requests, for robots.txt, sitemaps, feeds and keys
+	documents                    int           // of the requests, for robots.txt, sitemaps and feeds
 	robots                       int           // of these, for robots.txt
 	lag                          time.Duration // of the captured
 }
@@ -53,28 +48,9 @@ func (h *heard) meanLag() time.Duration {
 	return (h.lag / time.Duration(max(h.captured, 1))).Round(time.Minute)
 }
 
-// sendPings sends what the hosts ping, every ten minutes, until the context ends.
-func sendPings(ctx context.Context, t *testing.T, web *fakeweb.Web, node *master.Node) {
-	receiver := console.New(console.Options{Public: true}, node.PingRoutes())
-	everyTenMinutes(ctx, func(from, now time.Time) {
-		for _, ping := range web.Pings(from, now, 0) {
-			body, err := json.Marshal(ping)
-			if err != nil {
-				t.Error(err)
-			}
-			r := httptest.NewRequestWithContext(ctx, "POST", "http://crawler.example/indexnow", bytes.NewReader(body))
-			r.Header.Set("Content-Type", "application/json")
-			w := httptest.NewRecorder()
-			receiver.ServeHTTP(w, r)
-			if w.Code != http.StatusAccepted && ctx.Err() == nil {
-				t.Errorf("a ping was answered %d: %s", w.Code, w.Body)
-			}
-		}
-	})
-}
-
-// everyTenMinutes calls report with the begin and the end of each ten minutes, until the context ends.
-func everyTenMinutes(ctx context.Context, report func(from, now time.Time)) {
+// tell tells the crawl every ten minutes what has changed, until the context ends: of honest hosts the pages that did,
+// of liars all pages at every full hour.
+func tell(ctx context.Context, t *testing.T, web *fakeweb.Web, node *master.Node) {
 	for from := time.Now(); ; {
 		select {
 		case <-ctx.Done():
@@ -82,13 +58,32 @@ func everyTenMinutes(ctx context.Context, report func(from, now time.Time)) {
 		case <-time.After(10 * time.Minute):
 		}
 		now := time.Now()
-		report(from, now)
+		changed := master.ChangedPosted{By: "the test"}
+		for i := range web.Hosts() {
+			host := web.Host(i)
+			for n := range host.Pages {
+				url := web.PageURL(i, n, 0)
+				moments, err := web.Changes(url, from, now)
+				if err != nil {
+					t.Error(err)
+				}
+				if lies := host.Lastmod == fakeweb.LastmodLying; lies && now.Truncate(time.Hour).After(from) ||
+					!lies && len(moments) > 0 {
+					changed.URLs = append(changed.URLs, url)
+				}
+			}
+		}
+		if len(changed.URLs) > 0 {
+			if _, err := node.Changed(ctx, &changed); err != nil && ctx.Err() == nil {
+				t.Error(err)
+			}
+		}
 		from = now
 	}
 }
 
 // listen crawls the web for so long and counts, after the first third, honest hosts first.
-func listen(t *testing.T, sitemaps, pings bool, aim float64, length time.Duration) (kinds [2]heard) {
+func listen(t *testing.T, sitemaps, told bool, aim float64, length time.Duration) (kinds [2]heard) {
 	synctest.Test(t, func(t *testing.T) {
 		web, err := fakeweb.New(hintedWeb())
 		if err != nil {
@@ -105,8 +100,8 @@ func listen(t *testing.T, sitemaps, pings bool, aim float64, length time.Duratio
 		begun := time.Now()
 		status, err := e.Run(t.Context(), func(ctx context.Context,
 			node *master.Node) error {
-			if pings {
-				sendPings(ctx, t, web, node)
+			if told {
+				tell(ctx, t, web, node)
 			}
 			<-ctx.Done()
 			return nil
@@ -121,8 +116,8 @@ func listen(t *testing.T, sitemaps, pings bool, aim float64, length time.Duratio
 				if err := state.UnmarshalBinary(host.Politeness); err != nil {
 					t.Fatal(err)
 				}
-				t.Logf("%s: its hints are right with a chance of %.2f, pings with %.2f, and %.2f of changes pinged",
-					name, state.Hints().Chance(), state.Pings().Chance(), state.Pinged().Chance())
+				t.Logf("%s: its hints are right with a chance of %.2f, notices with %.2f, and %.2f of changes told",
+					name, state.Hints().Chance(), state.Told().Chance(), state.Foretold().Chance())
 			}
 		}
 		if overlaps := fakeweb.Overlaps(web.Log(), 0); len(overlaps) > 0 {
@@ -181,13 +176,13 @@ func TestHintsShortenTheLag(t *testing.T) {
 	length := time.Duration(*days) * day
 	deaf := listen(t, false, false, 1, length)
 	hears := listen(t, true, false, 1, length)
-	pinged := listen(t, true, true, 1, length)
+	told := listen(t, true, true, 1, length)
 	// As many requests as the hints have cost, spent on visiting all pages more often instead.
 	equal := listen(t, false, false, float64(deaf[0].requests)/float64(hears[0].requests), length)
 	for _, run := range []struct {
 		name  string
 		kinds [2]heard
-	}{{"without hints", deaf}, {"with hints", hears}, {"with pings", pinged},
+	}{{"without hints", deaf}, {"with hints", hears}, {"with notices", told},
 		{"without hints, as many requests", equal}} {
 		for i, name := range []string{"honest", "lying"} {
 			k := &run.kinds[i]
@@ -199,15 +194,15 @@ func TestHintsShortenTheLag(t *testing.T) {
 		t.Errorf("honest hosts: a lag of %v and %d versions with hints, %v and %d without", honest.meanLag(),
 			honest.captured, base.meanLag(), base.captured)
 	}
-	if honest := &pinged[0]; honest.captured < hears[0].captured || honest.meanLag() > time.Hour ||
+	if honest := &told[0]; honest.captured < hears[0].captured || honest.meanLag() > time.Hour ||
 		float64(honest.requests) > 1.6*float64(honest.captured) {
-		t.Errorf("honest hosts that ping: %d requests, %d versions, a lag of %v", honest.requests, honest.captured,
+		t.Errorf("honest hosts, with notices: %d requests, %d versions, a lag of %v", honest.requests, honest.captured,
 			honest.meanLag())
 	}
-	if lying, base := &pinged[1], &deaf[1]; float64(lying.pages()) > 1.5*float64(base.pages()) ||
+	if lying, base := &told[1], &deaf[1]; float64(lying.pages()) > 1.5*float64(base.pages()) ||
 		lying.requests > base.requests {
-		t.Errorf("lying hosts: %d requests, %d for pages, with pings, %d and %d without", lying.requests, lying.pages(),
-			base.requests, base.pages())
+		t.Errorf("lying hosts: %d requests, %d for pages, with notices, %d and %d without", lying.requests,
+			lying.pages(), base.requests, base.pages())
 	}
 	if lying, base := &hears[1], &deaf[1]; float64(lying.pages()) > 1.25*float64(base.pages()) ||
 		lying.requests > base.requests {

@@ -222,6 +222,9 @@ func askAll(a *api, seed string) {
 	a.ask(http.StatusBadRequest, "POST", "/api/revisit", master.RevisitPosted{Pages: host + "/*"})
 	a.ask(http.StatusConflict, "POST", "/api/revisit", master.RevisitPosted{Pages: host + "/*", Every: time.Minute})
 	a.ask(http.StatusNotFound, "POST", "/api/revisit", master.RevisitPosted{Pages: "nowhere.test", Now: true})
+	a.ask(http.StatusOK, "POST", "/api/changed",
+		master.ChangedPosted{URLs: []string{seed, host + "/unheard-of"}, By: "me"})
+	a.ask(http.StatusBadRequest, "POST", "/api/changed", master.ChangedPosted{})
 	a.ask(http.StatusOK, "POST", "/api/hosts/exclude", master.HostPosted{Host: host})
 	a.ask(http.StatusOK, "GET", "/api/host?host="+url.QueryEscape(host), nil) // it is on the stop list now
 	a.ask(http.StatusBadRequest, "POST", "/api/hosts/exclude", master.HostPosted{Host: "x"})
@@ -276,7 +279,8 @@ func TestTheSchemasHaveEveryField(t *testing.T) {
 		master.Status{}, master.PageFound{}, master.HostFound{}, master.WhyFound{}, master.SeedsPosted{},
 		master.SeedsAnswer{}, master.HostPosted{}, master.PageMissing{}, master.Wholeness{},
 		master.AliasPosted{}, master.AliasesReported{}, master.URLRulesReported{}, master.URLRulePosted{},
-		master.RevisitPosted{}, master.RevisitAnswer{}, master.FetchesReported{},
+		master.RevisitPosted{}, master.RevisitAnswer{}, master.FetchesReported{}, master.ChangedPosted{},
+		master.ChangedAnswer{},
 		figures.Report{}, slave.Counts{}, console.Problem{}, console.LogAnswer{}, console.TraceLine{},
 		floor.TraceEvent{}, floor.Row{}, consensus.Member{},
 	} {

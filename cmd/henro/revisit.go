@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/http"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -18,18 +19,36 @@ import (
 func newRevisitCommand() *cobra.Command {
 	var l look
 	var posted master.RevisitPosted
+	var told told
 	cmd := &cobra.Command{
-		Use: "revisit URL|PREFIX*|HOST [--now|--every SPAN|--auto]", Short: "Have known pages visited at other times",
+		Use:   "revisit URL|PREFIX*|HOST [--now|--every SPAN|--auto] | --from FILE",
+		Short: "Have known pages visited at other times",
 		Long: `Have known pages visited now, or every so often whatever their timetable says, or by their timetable
 again. Pages are one URL, all URLs that begin with what stands before a *, or all of a host. The order is on
 disk when this returns, holds over restarts, and is shown by page, host, why and report; pages that are due
 already follow at their visit. Up to 64 rules for the pages of one host are kept, of which the most exact holds.
-They are heeded while the crawl runs with --continuous; its politeness is not changed by them.`,
+They are heeded while the crawl runs with --continuous; its politeness is not changed by them.
+
+With --from a running crawl is told of URLs that have changed, or are new, as sitemaps tell it: each is visited
+sooner as far as what was told of its host has been right before. Nothing is ordered.`,
 		Example: `  henro revisit https://example.org/news/ --now
   henro revisit 'https://example.org/news/*' --every 6h
-  henro revisit example.org --auto --dir crawl`,
-		Args: oneArgument("which pages? henro revisit 'https://example.org/news/*' --every 6h"),
+  henro revisit example.org --auto --dir crawl
+  git diff --name-only HEAD~ -- public | sed 's|^public|https://example.org|' | henro revisit --from - --by deploy`,
+		Args: func(cmd *cobra.Command, arguments []string) error {
+			if told.from == "" {
+				return oneArgument("which pages? henro revisit 'https://example.org/news/*' --every 6h")(cmd, arguments)
+			}
+			if len(arguments) > 0 || posted != (master.RevisitPosted{}) {
+				return config.Usage("--from stands alone: the file names the pages, and what was told of their host " +
+					"before says when they are visited")
+			}
+			return nil
+		},
 		RunE: func(cmd *cobra.Command, arguments []string) error {
+			if told.from != "" {
+				return told.tell(cmd, &l)
+			}
 			posted.Pages = arguments[0]
 			if !posted.Now && !posted.Auto && posted.Every == 0 {
 				return config.Usage("when? give --now, --every 6h or --auto")
@@ -50,7 +69,39 @@ They are heeded while the crawl runs with --continuous; its politeness is not ch
 	cmd.Flags().Var((*revisit.Span)(&posted.Every), "every",
 		"they are visited every so often: 10m, 6h, 7d; 1m at least")
 	cmd.Flags().BoolVar(&posted.Auto, "auto", false, "they are visited by their timetable again")
+	cmd.Flags().StringVar(&told.from, "from", "", "URLs that have changed, one a line; - is standard input (`FILE`)")
+	cmd.Flags().StringVar(&told.by, "by", "henro revisit", "with --from: `WHO` says so, for the log of the crawl")
 	return cmd
+}
+
+// told is a list of URLs that somebody says to have changed.
+type told struct{ from, by string }
+
+// tell gives the list to the running crawl, in as many parts as it takes. A line that is no URL has nothing told.
+func (t *told) tell(cmd *cobra.Command, l *look) error {
+	var urls []string
+	err := config.EachLine("from", t.from, cmd.InOrStdin(), func(line string) error {
+		urls = append(urls, line)
+		return isURL(line)
+	})
+	if err != nil {
+		return err
+	}
+	if len(urls) == 0 {
+		return config.Usage("--from %s: no URLs", t.from)
+	}
+	var sum master.ChangedAnswer
+	for part := range slices.Chunk(urls, master.ChangedMost) {
+		var answer master.ChangedAnswer
+		if err := l.ask(cmd.Context(), http.MethodPost, "/api/changed",
+			&master.ChangedPosted{URLs: part, By: t.by}, &answer); err != nil {
+			return err
+		}
+		sum.Add(&answer)
+	}
+	fmt.Fprintf(cmd.OutOrStdout(), "told of %d known pages and %d new URLs; %d wait for their first visit, %d are of "+
+		"hosts that the crawl does not know\n", sum.Known, sum.New, sum.Waiting, sum.Foreign)
+	return nil
 }
 
 // revisit gives an order to the running crawl, or carries it out in a directory that no crawl holds.

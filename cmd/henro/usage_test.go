@@ -37,6 +37,12 @@ func TestBadInputIsOneLineThatSaysWhatToDoAndTouchesNothing(t *testing.T) {
 	if err := os.WriteFile("seeds.txt", []byte("# ours\nhttps://a.test/ depth=2\nhttp://[::/\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
+	if err := os.WriteFile("changed.txt", []byte("https://a.test/\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile("empty.txt", []byte("# none\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
 	if err := os.WriteFile("bad.yaml", []byte("dept: 4\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -150,6 +156,13 @@ func TestBadInputIsOneLineThatSaysWhatToDoAndTouchesNothing(t *testing.T) {
 		{"no host to exclude", []string{"exclude"}, "which host?"},
 		{"no pages to revisit", []string{"revisit"}, "which pages?"},
 		{"no time for a revisit", []string{"revisit", "http://a.test/*"}, "--now, --every 6h or --auto"},
+		{"changed URLs and pages", []string{"revisit", "--from", "seeds.txt", "http://a.test/"}, "--from stands alone"},
+		{"changed URLs and an order", []string{"revisit", "--from", "seeds.txt", "--now"}, "--from stands alone"},
+		{"changed URLs that are none, by the line", []string{"revisit", "--from", "seeds.txt"}, "seeds.txt, line 3"},
+		{"no changed URLs", []string{"revisit", "--from", "empty.txt"}, "empty.txt: no URLs"},
+		{"a file of changed URLs that is not there", []string{"revisit", "--from", "none.txt"},
+			"--from: open none.txt"},
+		{"changed URLs while nothing runs", []string{"revisit", "--from", "changed.txt"}, "no crawl runs in crawl"},
 		{"an odd time for a revisit", []string{"revisit", "x", "--every", "never"}, "want 10m, 12h, 7d or 2w"},
 		{"a page that is no URL", []string{"page", "nonsense"}, `"nonsense" is no URL`},
 		{"a reason of no URL", []string{"why", "http://["}, `"http://[" is no URL`},
@@ -187,7 +200,7 @@ func TestBadInputIsOneLineThatSaysWhatToDoAndTouchesNothing(t *testing.T) {
 		})
 	}
 	entries, err := os.ReadDir(dir)
-	if err != nil || len(entries) != 2 {
+	if err != nil || len(entries) != 4 {
 		t.Errorf("the directory was touched: %v, %v", entries, err)
 	}
 }

@@ -38,8 +38,6 @@ const (
 	Manifest   Kind = 43 // link rel=manifest
 	Fetch      Kind = 44 // preload as=fetch: data that a script will ask for
 	Preview    Kind = 45 // what other sites show of the page: og:image, twitter:image, image_src
-	Hub        Kind = 46 // rel=hub: who reports changes of the page by WebSub
-	Self       Kind = 47 // rel=self: the URL under which the hub knows the page
 	firstEmbed      = Image
 )
 
@@ -55,7 +53,7 @@ var names = map[Kind]string{
 	Image:  "image",
 	Script: "script", Style: "style",
 	Media: "media", Object: "object", Form: "form", Icon: "icon", CSS: "css", Other: "other",
-	Font: "font", Manifest: "manifest", Fetch: "fetch", Preview: "preview", Hub: "hub", Self: "self",
+	Font: "font", Manifest: "manifest", Fetch: "fetch", Preview: "preview",
 }
 
 // String returns the word used in exports.

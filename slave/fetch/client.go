@@ -30,8 +30,6 @@ type Request struct {
 	URL          weburl.URL
 	ETag         string
 	LastModified string
-	// Form is the body of a POST, application/x-www-form-urlencoded; empty: a GET.
-	Form string
 	// Fields are sent behind the usual ones.
 	Fields []Field
 	// Permit, if set, is asked right before the request is written, after all that may take time: looking up,

@@ -9,9 +9,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"reflect"
-	"slices"
 	"strings"
-	"sync"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -100,41 +98,6 @@ func TestTheRequestIsWhatWasAskedFor(t *testing.T) {
 	}
 	if r.Status != 304 || len(r.RawBody) != 0 || r.Truncated != "" {
 		t.Error("a 304 has no body, whatever its Content-Length:", r, r.Truncated)
-	}
-}
-
-func TestAFormIsPosted(t *testing.T) {
-	var mu sync.Mutex
-	var got []string
-	handler := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		body, err := io.ReadAll(r.Body)
-		mu.Lock()
-		defer mu.Unlock()
-		got = append(got, fmt.Sprint(r.Proto, r.Method, r.URL.Path, r.Header["Content-Type"], r.ContentLength,
-			string(body), err))
-		w.WriteHeader(http.StatusAccepted)
-	})
-	plain := httptest.NewServer(handler)
-	defer plain.Close()
-	c := newClient(t, nil)
-	for _, site := range []string{plain.URL, secure(t, handler, nil).URL} {
-		for range 2 { // on a kept connection too
-			r := c.Fetch(t.Context(), Request{URL: weburl.MustParse(site + "/hub"), Form: "a=b%3A+c&d=e"})
-			if r.Status != http.StatusAccepted {
-				t.Error(r, r.Err)
-			}
-		}
-		if r := c.Fetch(t.Context(), Request{URL: weburl.MustParse(site + "/page")}); r.Status != http.StatusAccepted {
-			t.Error(r, r.Err)
-		}
-	}
-	form := "POST/hub[application/x-www-form-urlencoded] 12a=b%3A+c&d=e<nil>"
-	var want []string
-	for _, proto := range []string{"HTTP/1.1", "HTTP/2.0"} {
-		want = append(want, proto+form, proto+form, proto+"GET/page[] 0<nil>")
-	}
-	if !slices.Equal(got, want) {
-		t.Errorf("got  %q\nwant %q", got, want)
 	}
 }
 

@@ -43,7 +43,7 @@ func standing(o *Options) string {
 // appendRequest writes the request of an exchange, as it is sent or as it is recorded.
 func (x *exchange) appendRequest(b []byte, recorded bool) []byte {
 	proxied := !recorded && x.client.dialer.proxy.forwards(&x.to)
-	b = append(append(b, x.method()...), ' ')
+	b = append(b, "GET "...)
 	if proxied {
 		b = append(append(b, "http://"...), x.to.authority()...)
 	}
@@ -68,17 +68,7 @@ func (x *exchange) appendRequest(b []byte, recorded bool) []byte {
 	if proxied {
 		b = append(b, x.client.dialer.proxy.authorization()...)
 	}
-	if x.req.Form != "" {
-		b = fmt.Appendf(b, "Content-Type: application/x-www-form-urlencoded\r\nContent-Length: %d\r\n", len(x.req.Form))
-	}
-	return append(append(b, "\r\n"...), x.req.Form...)
-}
-
-func (x *exchange) method() string {
-	if x.req.Form != "" {
-		return http.MethodPost
-	}
-	return http.MethodGet
+	return append(b, "\r\n"...)
 }
 
 // http1 speaks HTTP/1.1 for one exchange. It reports whether the connection can carry another.

@@ -109,14 +109,11 @@ func (x *exchange) http2(ctx context.Context, c *connection) (reusable bool, err
 func (x *exchange) http2Request(ctx context.Context) *http.Request {
 	authority := x.to.authority()
 	req := &http.Request{
-		Method: x.method(), Proto: "HTTP/2.0", ProtoMajor: 2, Host: authority, Header: make(http.Header, 8),
+		Method: http.MethodGet, Proto: "HTTP/2.0", ProtoMajor: 2, Host: authority, Header: make(http.Header, 8),
 		// Opaque: not escaped again
 		URL: &url.URL{Scheme: "https", Host: authority, Opaque: "//" + authority + x.req.URL.RequestURI()},
 	}
-	if form := x.req.Form; form != "" {
-		req.Body, req.ContentLength = io.NopCloser(strings.NewReader(form)), int64(len(form))
-	}
-	_, fields, _ := bytes.Cut(x.wire.b[:len(x.wire.b)-len(x.req.Form)], []byte("\r\n"))
+	_, fields, _ := bytes.Cut(x.wire.b, []byte("\r\n"))
 	for line := range strings.SplitSeq(string(fields), "\r\n") {
 		if name, value, ok := strings.Cut(line, ": "); ok && name != "Host" {
 			req.Header[name] = append(req.Header[name], value)

@@ -246,8 +246,6 @@ func TestHeader(t *testing.T) {
 		{"nofollow", []string{`<a>; rel="next nofollow"`}, "header a !"},
 		{"preloads by what they are for", []string{`<a>; as=font; rel=preload, <b>; rel=preload; as="style"`},
 			"font a\nstyle b"},
-		{"hubs of WebSub", []string{`<https://hub.example/>; rel="hub", <a>; rel=self`},
-			"hub https://hub.example/\nself a"},
 		{"nonsense", []string{``, `<`, `<>; rel=next`, `a; rel=next`, `<a`, `<a>;;;==;rel="next`, `,,,<b>`},
 			"header a\nother b"},
 	} {

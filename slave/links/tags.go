@@ -369,10 +369,6 @@ func relKind(rel, as []byte) outlink.Kind {
 			k, w = outlink.Icon, 4
 		case "manifest":
 			k, w = outlink.Manifest, 3
-		case "hub":
-			k, w = outlink.Hub, 3
-		case "self":
-			k, w = outlink.Self, 3
 		case "image_src":
 			k, w = outlink.Preview, 2
 		case "dns-prefetch", "preconnect":
@@ -381,8 +377,8 @@ func relKind(rel, as []byte) outlink.Kind {
 			"begin", "end", "start",
 			"contents", "toc", "chapter", "section", "subsection", "appendix", "glossary", "bookmark", "help", "author",
 			"made", "license",
-			"copyright", "shortlink", "amphtml", "me", "archives", "archive", "search-results", "child", "parent",
-			"prerender",
+			"copyright", "shortlink", "amphtml", "me", "archives", "archive", "search-results", "self", "child",
+			"parent", "prerender",
 			"privacy-policy", "terms-of-service", "about", "describedby", "item", "collection", "latest-version",
 			"original", "timemap", "memento":
 			k, w = outlink.Link, 1

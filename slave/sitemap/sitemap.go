@@ -77,10 +77,8 @@ type Result struct {
 	Kind    Kind
 	Entries int
 	Bytes   int64 // uncompressed
-	// of a feed: the hub that reports its changes by WebSub, and the URL under which that hub knows it; as Entry.Loc
-	Hub, Self string
-	Cut       bool // there was more than Options allow
-	Broken    bool // the stream ended in an error, a damaged compression say; what stood before it was read
+	Cut     bool  // there was more than Options allow
+	Broken  bool  // the stream ended in an error, a damaged compression say; what stood before it was read
 }
 
 // Read hands the entries of a document to visit, in their order, until visit says false. An entry is valid during the

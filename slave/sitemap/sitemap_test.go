@@ -343,22 +343,3 @@ func TestEncodings(t *testing.T) {
 		}
 	}
 }
-
-// A feed names its hub, and itself; what its entries name is none.
-func TestAFeedNamesItsHub(t *testing.T) {
-	const links = `<%[1]slink rel="hub" href="/hub"/><%[1]slink rel="HUB" href="/second"/>` +
-		`<%[1]slink rel="self" href="/feed"/>`
-	for name, text := range map[string]string{
-		"Atom": `<feed xmlns="http://www.w3.org/2005/Atom" xml:base="http://a.test/">` + fmt.Sprintf(links, "") +
-			`<entry><link href="/1"/></entry></feed>`,
-		"RSS": `<rss version="2.0"><channel xml:base="http://a.test/">` + fmt.Sprintf(links, "atom:") +
-			`<item><link>/1</link></item></channel></rss>`,
-		"behind the entries": `<feed xml:base="http://a.test/"><entry><link href="/1"/><link rel="hub" href="/no"/>` +
-			`</entry>` + fmt.Sprintf(links, "") + `</feed>`,
-	} {
-		r := sitemap.Read(strings.NewReader(text), sitemap.DefaultOptions(), func(*sitemap.Entry) bool { return true })
-		if r.Hub != "http://a.test/hub" || r.Self != "http://a.test/feed" || r.Entries != 1 {
-			t.Errorf("%s: hub %q, self %q, %d entries", name, r.Hub, r.Self, r.Entries)
-		}
-	}
-}

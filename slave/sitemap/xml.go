@@ -2,7 +2,6 @@ package sitemap
 
 import (
 	"bytes"
-	"cmp"
 	"net/url"
 	"strings"
 	"time"
@@ -172,8 +171,11 @@ func (x *xmlReader) opens() {
 				x.permalink = about
 			}
 		}
-	case x.within == 0 && what == link && x.result.Kind.IsFeed():
-		x.feedLink(base)
+	case x.within == 0 && what == link && x.result.Kind == Atom && len(x.open) == 2:
+		// RFC 5005
+		if rel := x.scan.attribute("rel"); strings.EqualFold(rel, "next") || strings.EqualFold(rel, "prev-archive") {
+			x.hand(&Entry{Loc: resolve(base, x.scan.attribute("href")), Part: true})
+		}
 	case x.within > 0 && len(x.open) == x.within+1 && x.means(what, prefix):
 		if what == link && x.atomLink(base) {
 			return
@@ -251,24 +253,6 @@ func (x *xmlReader) means(what element, prefix []byte) bool {
 		return own && x.result.Kind == RSS
 	}
 	return false
-}
-
-// feedLink takes <link rel=… href=…> of a feed as a whole: its next page (RFC 5005), and its hub.
-func (x *xmlReader) feedLink(base string) {
-	href := x.scan.attribute("href")
-	if len(href) > x.o.MaxText {
-		return
-	}
-	switch strings.ToLower(x.scan.attribute("rel")) {
-	case "next", "prev-archive":
-		if x.result.Kind == Atom && len(x.open) == 2 {
-			x.hand(&Entry{Loc: resolve(base, href), Part: true})
-		}
-	case "hub":
-		x.result.Hub = cmp.Or(x.result.Hub, resolve(base, href))
-	case "self":
-		x.result.Self = cmp.Or(x.result.Self, resolve(base, href))
-	}
 }
 
 // atomLink takes <link href=…>, which RSS borrows from Atom. The page itself is rel=alternate, and of several the one

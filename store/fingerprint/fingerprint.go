@@ -7,10 +7,6 @@
 package fingerprint
 
 import (
-	"bytes"
-	"crypto/sha256"
-	"encoding/binary"
-
 	"github.com/cespare/xxhash/v2"
 )
 
@@ -20,19 +16,6 @@ func URL(canonical string) uint64 { return xxhash.Sum64String(canonical) }
 
 // Host digests a host as weburl.URL.Host writes it: "scheme://name[:port]".
 func Host(host string) uint64 { return xxhash.Sum64String(host) }
-
-// Key digests the whole content of a file that may be a key of IndexNow: 8 to 128 letters, digits and dashes, and
-// spaces around them. ok is false for anything else. It is the beginning of SHA-256, since others choose what is
-// compared.
-func Key(content []byte) (digest uint64, ok bool) {
-	const letters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-"
-	content = bytes.TrimSpace(bytes.TrimPrefix(content[:min(len(content), 256)], []byte("\ufeff")))
-	if len(content) < 8 || len(content) > 128 || len(bytes.Trim(content, letters)) > 0 {
-		return 0, false
-	}
-	sum := sha256.Sum256(content)
-	return binary.BigEndian.Uint64(sum[:]), true
-}
 
 // Main digests the main content of a page, to tell whether a visit found a change.
 func Main(text []byte) uint64 { return xxhash.Sum64(text) }

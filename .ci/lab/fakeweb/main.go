@@ -94,8 +94,6 @@ func register(f *pflag.FlagSet, o *fakeweb.ServeOptions) (etags *float64) {
 		"share of hosts whose sitemap is an index of compressed parts")
 	f.Float64Var(&w.Hints.Feeds, "feeds", 0, "share of hosts with an RSS or Atom feed of their latest changes")
 	f.Float64Var(&w.Hints.Lying, "lying-sitemaps", 0, "share of hosts that say of every page that it has just changed")
-	f.StringVar(&o.Ping, "ping", "",
-		"hosts report their changes by IndexNow to `URL`, such as http://127.0.0.1:7799/indexnow, each second")
 	f.StringVar(&o.Folder, "folder", "", "write seeds.txt, resolve.txt and access.log into `DIR`")
 	f.IntVar(&o.Listen.Addresses, "addresses", 1, "loopback addresses the hosts are spread over, from 127.0.0.1 on")
 	f.Uint16Var(&o.Listen.Port, "port", 0, "port on every address; 0 is one that is free")

@@ -65,11 +65,11 @@ const (
 // bounds are what measures may come to. A bound is only ever lowered.
 var bounds = map[string]int{
 	codeLines:                           76_500,
-	"methods of the type that has most": 105,
+	"methods of the type that has most": 62,
 	"fields of protocol.Write":          25,
 	"verbs that henro --help shows":     40,
-	crawlFlags:                          77,
-	docWords:                            76_900,
+	crawlFlags:                          75,
+	docWords:                            75_950,
 }
 
 // wordsOf counts the words of what people are to read.
