@@ -53,6 +53,7 @@ var below = map[string][]string{
 // simulated by the million. What they may import of this module beside each other are plain structs: the records of the
 // store and the messages.
 var pure = []struct{ dir, why, mayImport string }{
+	{"messages/visible", "text in, text out, the same wherever it is shown", ""},
 	{"store/report/chart", "a figure is a function from points to text", ""},
 	{"messages/outlink", "the words for links stand on nothing", ""},
 	{"messages/speech", "what is said is facts, put into words where somebody reads them", ""},
@@ -120,6 +121,15 @@ var deniedNames = []struct{ name, why, except string }{
 	{"os.LookupEnv", "nothing is read from the environment behind the caller's back", "cmd/config"},
 	{"os.Environ", "nothing is read from the environment behind the caller's back", "cmd/config"},
 	// cmd/config ends a process in which an actor panicked: there, deferred calls must be skipped
+	{"os.Stdout", "what the web says steers terminals: print to what cobra has, which cmd/config shows",
+		"cmd/service docs/examples/linkcheck docs/examples/ownrule docs/examples/changes docs/examples/results"},
+	{"os.Stderr", "what the web says steers terminals: print to what cobra has, which cmd/config shows",
+		"cmd/config cmd/service store/consensus docs/examples/linkcheck docs/examples/ownrule docs/examples/changes " +
+			"docs/examples/results"},
+	{"fmt.Print", "it goes past package visible", ""},
+	{"fmt.Printf", "it goes past package visible", ""},
+	{"fmt.Println", "it goes past package visible", ""},
+	{"henro/messages/visible.Behind", "it goes past package visible: config.Terminal is for live lines", "cmd/config"},
 	{"os.Exit", "deferred calls are skipped: return an error to main", "main cmd/config"},
 	{"time.Sleep", "an actor never waits: send yourself a message later", "actors/actortest"},
 	{"net/http.Get", "it has no time limit and obeys HTTP_PROXY", ""},

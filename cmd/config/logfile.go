@@ -7,13 +7,15 @@ import (
 
 	"github.com/sirupsen/logrus"
 	"gopkg.in/natefinch/lumberjack.v2"
+
+	"henro/messages/visible"
 )
 
 // KeepLog makes a logger write to DIR/logs/NAME.log too, as JSON and from info on, whatever is shown: so that a night's
 // crawl can be asked in the morning. Five files of 10 MB are kept. Close it at the end.
 func KeepLog(log *logrus.Entry, dir, name string) io.Closer {
 	file := &lumberjack.Logger{Filename: filepath.Join(dir, "logs", name+".log"), MaxSize: 10, MaxBackups: 4}
-	log.Logger.AddHook(&logFile{file: file, formatter: &logrus.JSONFormatter{}})
+	log.Logger.AddHook(&logFile{file: visible.To(file, false), formatter: &logrus.JSONFormatter{}})
 	if !log.Logger.IsLevelEnabled(logrus.InfoLevel) { // the screen shows less than the file keeps
 		log.Logger.SetFormatter(&quieter{Formatter: log.Logger.Formatter, level: log.Logger.GetLevel()})
 		log.Logger.SetLevel(logrus.InfoLevel)

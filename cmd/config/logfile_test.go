@@ -12,6 +12,8 @@ import (
 	"henro/cmd/config"
 )
 
+const evil = "\x1b\u009b\u202e\nFORGED"
+
 func TestTheFileKeepsWhatTheScreenDoesNotShow(t *testing.T) {
 	var screen bytes.Buffer
 	logger := logrus.New()
@@ -21,6 +23,7 @@ func TestTheFileKeepsWhatTheScreenDoesNotShow(t *testing.T) {
 	closer := config.KeepLog(logrus.NewEntry(logger), dir, "henro")
 	logger.Info("rare fact")
 	logger.Warn("surprise")
+	logger.WithField("says", evil).Warn(evil)
 	logger.Debug("decision")
 	if err := closer.Close(); err != nil {
 		t.Fatal(err)
@@ -28,6 +31,10 @@ func TestTheFileKeepsWhatTheScreenDoesNotShow(t *testing.T) {
 	kept, err := os.ReadFile(filepath.Join(dir, "logs", "henro.log"))
 	if err != nil {
 		t.Fatal(err)
+	}
+	if strings.ContainsAny(string(kept), "\x1b\u009b\u202e") ||
+		strings.Count(string(kept), `\u001b\u009b\u202e\n`) != 2 {
+		t.Errorf("the file steers who shows it: %q", kept)
 	}
 	for word, want := range map[string][2]bool{"rare fact": {false, true}, "surprise": {true, true},
 		"decision": {false, false}} {

@@ -21,7 +21,6 @@ import (
 	"github.com/asynkron/protoactor-go/actor"
 	"github.com/sirupsen/logrus"
 	"github.com/spf13/pflag"
-	"golang.org/x/term"
 )
 
 // Log is what the logging flags say.
@@ -44,12 +43,13 @@ func (l *Log) Logger() (*logrus.Entry, error) {
 	}
 	logger := logrus.New()
 	logger.SetLevel(level)
-	logger.SetOutput(os.Stderr)
+	logger.SetOutput(Shown(os.Stderr))
 	logger.SetFormatter(&logrus.JSONFormatter{TimestampFormat: "2006-01-02T15:04:05.000Z07:00"})
-	if !l.JSON && term.IsTerminal(int(os.Stderr.Fd())) {
+	if terminal, ok := Terminal(os.Stderr); ok && !l.JSON {
 		plain := os.Getenv("NO_COLOR") != "" // https://no-color.org
-		logger.SetFormatter(&logrus.TextFormatter{FullTimestamp: true, TimestampFormat: "15:04:05.000",
-			DisableColors: plain, ForceColors: !plain && runtime.GOOS != "windows"})
+		logger.SetOutput(terminal)
+		logger.SetFormatter(&shownText{logrus.TextFormatter{FullTimestamp: true, TimestampFormat: "15:04:05.000",
+			DisableColors: plain, ForceColors: !plain && runtime.GOOS != "windows"}})
 	}
 	return logrus.NewEntry(logger), nil
 }

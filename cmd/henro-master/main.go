@@ -28,7 +28,7 @@ var version = "dev"
 
 func main() {
 	config.SetVersion(version)
-	os.Exit(service.Main("henro-master", func(ctx context.Context) error { return newCommand().ExecuteContext(ctx) }))
+	os.Exit(service.Main("henro-master", func(ctx context.Context) error { return config.Execute(ctx, newCommand()) }))
 }
 
 // flags are all flags of henro-master.

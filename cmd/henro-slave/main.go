@@ -41,7 +41,7 @@ const (
 
 func main() {
 	config.SetVersion(version)
-	os.Exit(service.Main("henro-slave", func(ctx context.Context) error { return newCommand().ExecuteContext(ctx) }))
+	os.Exit(service.Main("henro-slave", func(ctx context.Context) error { return config.Execute(ctx, newCommand()) }))
 }
 
 func newCommand() *cobra.Command {

@@ -9,6 +9,8 @@ import (
 	"math"
 	"strings"
 	"unicode/utf8"
+
+	"henro/messages/visible"
 )
 
 // answerFormats are the ways to print rows: each is called with the names of the columns, then with every row, then
@@ -29,6 +31,9 @@ var answerFormats = map[string]func(w *bufio.Writer, columns []string) func(row 
 func printAnswer(out io.Writer, format string, columns []string, next func() ([]any, error)) (rows int, err error) {
 	if len(columns) == 0 {
 		return 0, nil
+	}
+	if format == "csv" || format == "tsv" {
+		out = visible.Exact(out)
 	}
 	w := bufio.NewWriter(out)
 	show := answerFormats[format](w, columns)
@@ -78,7 +83,7 @@ func answerTable(w *bufio.Writer, columns []string) func(row []any) error {
 		for i, name := range columns {
 			widths[i], numbers[i] = utf8.RuneCountInString(name), len(kept) > 0
 			for _, row := range kept {
-				widths[i] = max(widths[i], min(widestColumn, utf8.RuneCountInString(wordOf(row[i]))))
+				widths[i] = max(widths[i], min(widestColumn, utf8.RuneCountInString(visible.Line(wordOf(row[i])))))
 				switch row[i].(type) {
 				case string, []byte:
 					numbers[i] = false
@@ -90,7 +95,7 @@ func answerTable(w *bufio.Writer, columns []string) func(row []any) error {
 				if i > 0 {
 					w.WriteString("  ")
 				}
-				word := strings.Map(visible, wordOf(value))
+				word := visible.Line(wordOf(value))
 				pad := strings.Repeat(" ", max(0, widths[i]-utf8.RuneCountInString(word)))
 				switch {
 				case numbers[i]:
@@ -129,14 +134,6 @@ func answerTable(w *bufio.Writer, columns []string) func(row []any) error {
 	}
 }
 
-// visible keeps a value on its line.
-func visible(r rune) rune {
-	if r < ' ' || r == 0x7f {
-		return ' '
-	}
-	return r
-}
-
 func answerCSV(w *bufio.Writer, columns []string, comma rune) func(row []any) error {
 	out := csv.NewWriter(w)
 	out.Comma = comma
@@ -149,6 +146,9 @@ func answerCSV(w *bufio.Writer, columns []string, comma rune) func(row []any) er
 		}
 		for i := range row {
 			words[i] = wordOf(row[i])
+			if _, text := row[i].(string); text && comma == ',' {
+				words[i] = visible.Cell(words[i])
+			}
 		}
 		return out.Write(words)
 	}

@@ -18,6 +18,7 @@ import (
 
 	"henro/cmd/config"
 	"henro/master"
+	"henro/messages/visible"
 	"henro/messages/weburl"
 	"henro/store"
 	"henro/store/archive/cdxj"
@@ -97,7 +98,7 @@ func mendCrawl(out io.Writer, bar *bar, dir string) error {
 	}
 	bar.end()
 	for _, mended := range a.mended {
-		fmt.Fprintln(out, "mended:  "+mended)
+		fmt.Fprintln(out, "mended:  "+visible.Line(mended))
 	}
 	return err
 }
@@ -165,7 +166,7 @@ func (a *archiveCheck) verdict(out io.Writer, others []string, more int, advice 
 		return nil
 	}
 	for _, problem := range append(others, a.problems...) {
-		fmt.Fprintln(out, "damaged: "+problem)
+		fmt.Fprintln(out, "damaged: "+visible.Line(problem))
 	}
 	if more := count - len(others) - len(a.problems); more > 0 {
 		fmt.Fprintf(out, "and %d more\n", more)

@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"henro/cmd/config"
+	"henro/messages/visible"
 	"henro/store/archive/wacz"
 	"henro/store/report/export"
 	"henro/store/report/tables"
@@ -43,7 +44,7 @@ func newExportCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			o.Stdout = cmd.OutOrStdout()
+			o.Stdout = visible.Exact(cmd.OutOrStdout())
 			return runExport(cmd, &r, o)
 		},
 	}

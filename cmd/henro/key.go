@@ -4,11 +4,11 @@ import (
 	"crypto/rand"
 	"fmt"
 	"io"
-	"os"
 
 	"github.com/spf13/cobra"
 
 	"henro/cluster"
+	"henro/cmd/config"
 	"henro/store/archive/wacz"
 )
 
@@ -71,7 +71,7 @@ private network, or behind a proxy that speaks TLS.`,
 
 // printSecret prints a key, and makes the file that it is printed into its owner's alone.
 func printSecret(out io.Writer, text []byte) error {
-	if f, ok := out.(*os.File); ok {
+	if f, ok := config.File(out); ok {
 		if info, err := f.Stat(); err == nil && info.Mode().IsRegular() {
 			// the shell has made it for everybody to read; where that cannot be, nodes say so
 			_ = f.Chmod(0o600)

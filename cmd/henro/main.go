@@ -18,10 +18,9 @@ func main() {
 	config.SetVersion(version)
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	context.AfterFunc(ctx, stop) // a second signal ends at once
-	err := execute(ctx, newRootCommand())
-	if err != nil {
-		fmt.Fprintln(os.Stderr, "henro:", err)
-	}
+	root := newRootCommand()
+	err := execute(ctx, root)
+	config.Say(root.ErrOrStderr(), "henro", err)
 	os.Exit(config.Code(err))
 }
 
@@ -29,7 +28,7 @@ func main() {
 func execute(ctx context.Context, root *cobra.Command) error {
 	root.InitDefaultCompletionCmd()
 	refuseUnknown(root)
-	err := root.ExecuteContext(ctx)
+	err := config.Execute(ctx, root)
 	if err != nil && strings.HasPrefix(err.Error(), "unknown command") {
 		return config.Usage("%s; henro --help lists them all", strings.Join(strings.Fields(err.Error()), " "))
 	}

@@ -4,18 +4,17 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"os"
 	"slices"
 	"strings"
 	"sync"
 	"time"
 
-	"golang.org/x/term"
-
 	"henro/actors/admission"
 	"henro/actors/protocol"
+	"henro/cmd/config"
 	"henro/master"
 	"henro/messages/speech"
+	"henro/messages/visible"
 )
 
 // progress tells people how a crawl goes: a live line on a terminal, a plain line now and then elsewhere.
@@ -56,8 +55,8 @@ func (a writerAbove) Write(lines []byte) (int, error) {
 
 func newProgress(out io.Writer, mode string) *progress {
 	p := &progress{out: out, every: 10 * time.Second}
-	if f, ok := out.(*os.File); ok && term.IsTerminal(int(f.Fd())) {
-		p.live, p.every = true, 500*time.Millisecond
+	if terminal, ok := config.Terminal(out); ok {
+		p.out, p.live, p.every = terminal, true, 500*time.Millisecond
 	}
 	if mode == "off" {
 		p.every = 0
@@ -94,7 +93,7 @@ func (p *progress) run(ctx context.Context, node *master.Node) {
 }
 
 func (p *progress) line(s *master.Status, rate float64, now time.Time) {
-	text := progressWords(s, rate, now)
+	text := visible.Line(progressWords(s, rate, now))
 	if p.live {
 		p.draw(text)
 		return
@@ -230,8 +229,8 @@ type bar struct {
 }
 
 func newBar(out io.Writer) *bar {
-	f, ok := out.(*os.File)
-	return &bar{out: out, live: ok && term.IsTerminal(int(f.Fd()))}
+	terminal, live := config.Terminal(out)
+	return &bar{out: terminal, live: live}
 }
 
 func (b *bar) show(what string, done, all uint64) {

@@ -96,6 +96,10 @@ func TestACrawlIsAskedInSQLAndCounted(t *testing.T) {
 		{"json", "SELECT 1 AS a, 'x\"' AS b UNION SELECT 2.5, NULL",
 			"[\n{\"a\":1,\"b\":\"x\\\"\"},\n{\"a\":2.5,\"b\":null}\n]\n"},
 		{"jsonl", "SELECT count(*) AS n FROM links; SELECT 2 AS m", "{\"n\":270}\n{\"m\":2}\n"},
+		{"csv", "SELECT '=1+1' AS a, -1 AS b, char(27, 8238) AS c", "a,b,c\n'=1+1,-1,\x1b\u202e\n"},
+		{"tsv", "SELECT '=1+1' AS a, char(27, 8238) AS b", "a\tb\n=1+1\t\x1b\u202e\n"},
+		{"table", "SELECT char(27, 8238, 10) AS a", "a\n--------------\n\\u001b\\u202e\\n\n"},
+		{"jsonl", "SELECT char(27, 8238) AS a", "{\"a\":\"\\u001b\\u202e\"}\n"},
 		{"json", "SELECT 1 AS a WHERE 0", "[\n\n]\n"},
 		{"jsonl", "SELECT 1 AS a WHERE 0", ""},
 	} {
@@ -111,7 +115,7 @@ func TestACrawlIsAskedInSQLAndCounted(t *testing.T) {
 	for text, want := range map[string]string{
 		".format csv\nSELECT 42 AS a;":                         "a\n42\n",
 		"SELECT 1 AS a;\n.format csv\nSELECT 2 AS a":           "a\n-\n1\na\n2\n",
-		".format csv\nSELECT '\n.quit\n;' AS a; SELECT 3 AS b": "a\n\"\n.quit\n;\"\nb\n3\n",
+		".format csv\nSELECT '\n.quit\n;' AS a; SELECT 3 AS b": "a\n\"'\n.quit\n;\"\nb\n3\n",
 		".format csv\nSELECT 1 AS a;\n.quit\nSELECT 2":         "a\n1\n",
 	} {
 		if out, err := command(t, "sql", dir, text); err != nil || out != want {

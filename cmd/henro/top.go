@@ -5,17 +5,16 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"os"
 	"strings"
 	"text/tabwriter"
 	"time"
 
 	tea "charm.land/bubbletea/v2"
 	"github.com/spf13/cobra"
-	"golang.org/x/term"
 
 	"henro/cmd/config"
 	"henro/master"
+	"henro/messages/visible"
 )
 
 // How often a crawl is asked, unless --every says so: as often as a person reads, and as often as a file should grow.
@@ -42,14 +41,15 @@ terminal, a line is written now and then.`,
 				return first.err
 			}
 			out := cmd.OutOrStdout()
-			if f, ok := out.(*os.File); !ok || !term.IsTerminal(int(f.Fd())) {
+			terminal, ok := config.Terminal(out)
+			if !ok {
 				return topLines(cmd.Context(), &c, out, orElse(every, topPlain), first)
 			}
 			ask := func(method, path string) tea.Cmd {
 				return func() tea.Msg { return askTop(cmd.Context(), &c, method, path) }
 			}
 			_, err := tea.NewProgram(newTop(c.address, ask, orElse(every, topLive), first),
-				tea.WithContext(cmd.Context()), tea.WithOutput(out)).Run()
+				tea.WithContext(cmd.Context()), tea.WithOutput(terminal)).Run()
 			if cmd.Context().Err() != nil {
 				return nil // interrupted: the terminal is as it was
 			}
@@ -95,7 +95,7 @@ func topLines(ctx context.Context, c *control, out io.Writer, every time.Duratio
 	for answer.err == nil {
 		pace.take(answer.status, answer.at)
 		if _, err := fmt.Fprintln(out, answer.at.Format(time.TimeOnly),
-			strings.Map(visible, progressWords(answer.status, pace.now(), answer.at))); err != nil {
+			visible.Line(progressWords(answer.status, pace.now(), answer.at))); err != nil {
 			return fmt.Errorf("write a line: %w", err)
 		}
 		select {
@@ -227,7 +227,7 @@ func (m *top) text() string {
 		lines = lines[:min(len(lines), m.height-2)]
 	}
 	for i := range lines {
-		lines[i] = strings.TrimRight(strings.Map(visible, lines[i]), " ")
+		lines[i] = strings.TrimRight(visible.Line(lines[i]), " ")
 	}
 	return strings.Join(append(lines, "", keys), "\n")
 }
@@ -281,7 +281,7 @@ func topSlaves(slaves []master.SlaveStatus) []string {
 	w := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(w, "slave\tstate\thosts\tconnections\tunstored\tmemory\tsilent")
 	for _, s := range slaves {
-		fmt.Fprintf(w, "%s\t%s\t%d\t%d/%d\t%d\t%.0f MB\t%s\n", strings.Map(visible, s.Name), s.State, s.Leases,
+		fmt.Fprintf(w, "%s\t%s\t%d\t%d/%d\t%d\t%.0f MB\t%s\n", visible.Line(s.Name), s.State, s.Leases,
 			s.UnderWay, s.Connections, s.Unstored, float64(s.Memory)/1e6, s.Silent)
 	}
 	_ = w.Flush() // a string takes everything

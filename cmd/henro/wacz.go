@@ -13,6 +13,7 @@ import (
 
 	"henro/cmd/config"
 	"henro/cmd/replay"
+	"henro/messages/visible"
 	"henro/messages/weburl"
 	"henro/store"
 	"henro/store/archive/cdxj"
@@ -108,7 +109,7 @@ func exportWACZ(stdout io.Writer, o wacz.Options, dir, path string) (err error) 
 	}
 	index := archive.Merged()
 	if path == "-" {
-		return wacz.Write(stdout, folder, index, lists, o)
+		return wacz.Write(visible.Exact(stdout), folder, index, lists, o)
 	}
 	f, err := os.Create(path + ".part")
 	if err != nil {

@@ -7,7 +7,6 @@ package service
 
 import (
 	"context"
-	"fmt"
 	"os"
 	"os/signal"
 	"syscall"
@@ -25,8 +24,6 @@ func Main(name string, run func(context.Context) error) (code int) {
 	context.AfterFunc(ctx, stop)
 	go giveBack(ctx)
 	err := run(ctx)
-	if err != nil {
-		fmt.Fprintf(os.Stderr, "%s: %v\n", name, err)
-	}
+	config.Say(config.Shown(os.Stderr), name, err)
 	return config.Code(err)
 }

@@ -14,6 +14,8 @@ import (
 	"regexp"
 	"strings"
 	"time"
+
+	"henro/messages/visible"
 )
 
 // Sentence is one message for people.
@@ -41,6 +43,8 @@ var English = Language{Value: func(value any) any {
 		return Span(v)
 	case time.Time:
 		return v.Local().Format("2006-01-02 15:04:05")
+	case string: // a host's own words, perhaps
+		return visible.Line(v)
 	}
 	return value
 }}

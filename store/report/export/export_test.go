@@ -112,6 +112,13 @@ func TestEveryFormatHoldsTheSameRows(t *testing.T) {
 				continue
 			}
 			want := want
+			if format == "csv" { // read as anybody would who knows of the apostrophe
+				for _, row := range got {
+					for i := range row {
+						row[i] = strings.TrimPrefix(row[i], "'")
+					}
+				}
+			}
 			if format == "tsv" && table.Name == "stoplist" {
 				want = slices.Clone(want)
 				want[0] = slices.Clone(want[0])
@@ -122,6 +129,20 @@ func TestEveryFormatHoldsTheSameRows(t *testing.T) {
 					len(want), got[:min(1, len(got))], want[:min(1, len(want))])
 			}
 		}
+	}
+}
+
+// No text of a page is a formula to a spreadsheet; numbers stay numbers.
+func TestNoCellOfATableIsAFormula(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "links.csv")
+	run(t, source(t, web), "csv", path, "links")
+	text, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	guarded, bare := strings.Count(string(text), ",'=1+the "), strings.Count(string(text), ",=1+the ")
+	if guarded == 0 || bare > 0 {
+		t.Errorf("%d formulas have an apostrophe, %d have none", guarded, bare)
 	}
 }
 

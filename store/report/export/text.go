@@ -5,8 +5,10 @@ import (
 	"encoding/json"
 	"io"
 	"math"
+	"slices"
 	"unicode/utf8"
 
+	"henro/messages/visible"
 	"henro/store/report/tables"
 )
 
@@ -55,9 +57,12 @@ func separated(out io.Writer, table *tables.Table, separator byte, clean func(li
 	}}, nil
 }
 
-// newCSV writes RFC 4180 with plain line ends.
+// newCSV writes RFC 4180 with plain line ends; no text is a formula to a spreadsheet.
 func newCSV(out io.Writer, table *tables.Table) (Writer, error) {
 	return separated(out, table, ',', func(line []byte, from int) []byte {
+		if first, _ := utf8.DecodeRune(line[from:]); visible.Formula(first) {
+			line = slices.Insert(line, from, '\'')
+		}
 		if field := line[from:]; !bytes.ContainsAny(field, ",\"\r\n") && field[0] != ' ' {
 			return line
 		}

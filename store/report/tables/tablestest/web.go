@@ -57,7 +57,7 @@ func (w Web) Links(i int) []outlink.Outlink {
 	links := make([]outlink.Outlink, w.Out)
 	for k := range links {
 		links[k] = outlink.Outlink{URL: w.URL(w.To(i, k)), Kind: outlink.Anchor,
-			Anchor: fmt.Sprintf("the %d. of page %d", k, i)}
+			Anchor: fmt.Sprintf("%sthe %d. of page %d", [4]string{3: "=1+"}[k%4], k, i)}
 		if k%7 == 6 {
 			links[k].Kind, links[k].Flags, links[k].Anchor = outlink.Image, outlink.NoFollow, ""
 		}
