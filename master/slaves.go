@@ -51,8 +51,8 @@ type SlaveStatus struct {
 	Queued      int        `json:"queued"`      // hosts that may be asked and for which no connection is free
 	Busy        float64    `json:"busy"`        // part of its connections in use in the last minutes: Σe/(C·τ)
 	Slots       int        `json:"slots"`       // hosts it is willing to hold now
-	Leases      int        `json:"leases"`
-	Unstored    int        `json:"unstored"` // results that it keeps until they are stored
+	Leases      int        `json:"leases"`      // hosts that it holds: those that rest too, without a connection
+	Unstored    int        `json:"unstored"`    // results that it keeps until they are stored
 	Memory      uint64     `json:"memory_bytes"`
 	Goroutines  int        `json:"goroutines"`
 	Silent      string     `json:"silent"` // since its last message
