@@ -57,7 +57,7 @@ func Open(dir string) (*Results, error) {
 	}
 	warc := filepath.Join(dir, "warc")
 	r := &Results{source: tables.Source{State: state, Archive: warc}}
-	if r.archive, err = replay.Open(warc); err != nil {
+	if r.archive, err = replay.Open(warc, func(string) {}); err != nil {
 		return nil, errors.Join(fmt.Errorf("open the archive in %s: %w", dir, err), state.Close())
 	}
 	return r, nil

@@ -54,6 +54,11 @@ func (l *Log) Logger() (*logrus.Entry, error) {
 	return logrus.NewEntry(logger), nil
 }
 
+// Unread logs what cannot be read of an earlier archive.
+func Unread(log *logrus.Entry) func(what string) {
+	return func(what string) { log.WithField("what", what).Warn("a part of an earlier archive cannot be read") }
+}
+
 // Peers is what the flags say of how nodes meet: those of henro-master and henro-slave.
 type Peers struct {
 	Name      string
@@ -271,8 +276,9 @@ func (w *Work) Check() error {
 	return nil
 }
 
-// Options makes the options of a slave that archives into DIR/warc, which is made.
-func (w *Work) Options(dir string) (slave.Options, error) {
+// Options makes the options of a slave that archives into DIR/warc, which is made. unread is told of what cannot be
+// read of --dedup-from.
+func (w *Work) Options(dir string, unread func(what string)) (slave.Options, error) {
 	o := slave.DefaultOptions()
 	o.Connections, o.Version, o.Metadata = w.Connections, buildVersion, w.Metadata
 	a := &o.Archive.Writer
@@ -285,7 +291,7 @@ func (w *Work) Options(dir string) (slave.Options, error) {
 	if w.Dedup {
 		o.Archive.Payloads = payloads.New(payloads.Path(a.Dir, a.Prefix))
 		for _, from := range w.DedupFrom {
-			if _, err := o.Archive.Payloads.Import(from); err != nil {
+			if _, err := o.Archive.Payloads.Import(from, unread); err != nil {
 				return o, Usage("--dedup-from: %v", err)
 			}
 		}

@@ -26,7 +26,7 @@ const maxKeptLog = 8 << 20
 // records: the seeds, the settings, the summary and the log. So an archive says by itself how it came about, wherever
 // it is carried.
 func KeepAbout(dir string, work config.Work, info warc.Info, seeds []master.Seed, flags *pflag.FlagSet) (err error) {
-	o, err := work.Options(dir)
+	o, err := work.Options(dir, func(string) {}) // said when the crawl began
 	if err != nil {
 		return err
 	}

@@ -100,7 +100,11 @@ func (c *Crawl) mergeIndex(dir string) {
 	if c.revisits() {
 		merge = cdxj.KeepMerged
 	}
-	switch m, err := merge(dir); {
+	m, err := merge(dir)
+	for _, what := range m.Unread {
+		config.Unread(c.Log)(what)
+	}
+	switch {
 	case err != nil:
 		c.Log.WithField("err", err).Warn("the index of the archive is not merged; henro repair does it")
 	case m.Behind > 0:
@@ -173,7 +177,7 @@ const archivePart = -1
 const stallLimit = 10 * time.Second
 
 func (c *Crawl) startSlave(system *actor.ActorSystem, masterPID *actor.PID, claim messages.Claim) (*actor.PID, error) {
-	o, err := c.Work.Options(c.Options.Dir)
+	o, err := c.Work.Options(c.Options.Dir, config.Unread(c.Log))
 	if err != nil {
 		return nil, err
 	}

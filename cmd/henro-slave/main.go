@@ -113,7 +113,7 @@ func run(ctx context.Context, dir string, peers *config.Peers, work *config.Work
 		return err
 	}
 	defer config.KeepLog(log, dir, "henro-slave").Close()
-	o, err := work.Options(dir)
+	o, err := work.Options(dir, config.Unread(log))
 	if err != nil {
 		return err
 	}

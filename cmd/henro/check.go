@@ -685,7 +685,7 @@ files without a state is indexed alone.`,
 					return nil // its WARC files are elsewhere, or there are none yet
 				}
 			}
-			return index(cmd.OutOrStdout(), dir)
+			return index(cmd, dir)
 		},
 	}
 }

@@ -119,7 +119,7 @@ func TestAPayloadIsStoredOnceWhateverItsURL(t *testing.T) {
 	if revisits := checkRevisitRecordsIn(t, together); revisits != 2+6 {
 		t.Errorf("%d revisit records of both crawls, want 2 and 6", revisits)
 	}
-	archive, err := replay.Open(together)
+	archive, err := replay.Open(together, func(string) {})
 	if err != nil {
 		t.Fatal(err)
 	}

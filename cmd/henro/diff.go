@@ -38,7 +38,7 @@ in the main text between the captures nearest to two moments, sentence by senten
 			if err != nil {
 				return config.Usage("page %q: %v", arguments[1], err)
 			}
-			archive, err := openArchive(arguments[0])
+			archive, err := openArchive(arguments[0], cmd.ErrOrStderr())
 			if err != nil {
 				return err
 			}

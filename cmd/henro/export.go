@@ -38,7 +38,7 @@ func newExportCommand() *cobra.Command {
 		},
 		RunE: func(cmd *cobra.Command, arguments []string) error {
 			if to == "wacz" || to == "" && strings.HasSuffix(arguments[0], ".wacz") {
-				return exportWACZ(cmd.OutOrStdout(), wacz.DefaultOptions(), r.dir, arguments[0])
+				return exportWACZ(cmd.OutOrStdout(), cmd.ErrOrStderr(), wacz.DefaultOptions(), r.dir, arguments[0])
 			}
 			o, err := orderOf(what, to, arguments[0])
 			if err != nil {

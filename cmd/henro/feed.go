@@ -16,7 +16,6 @@ import (
 	"henro/actors/revisit"
 	"henro/cmd/config"
 	"henro/cmd/feed"
-	"henro/cmd/replay"
 	"henro/messages/weburl"
 	"henro/store/report/changes"
 )
@@ -97,7 +96,7 @@ func (f *feedFlags) run(ctx context.Context, dir string, out, says io.Writer) (e
 			return config.Usage("--webhook, --webhook-secret: %v", err)
 		}
 	}
-	archive, err := replay.Open(folder)
+	archive, err := openArchive(folder, says)
 	if err != nil {
 		return err
 	}

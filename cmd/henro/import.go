@@ -38,7 +38,7 @@ henro crawl --continuous; their links are followed once a page that was crawled 
 			return nil
 		},
 		RunE: func(cmd *cobra.Command, arguments []string) error {
-			imported, ignored, err := importAll(dir, arguments)
+			imported, ignored, err := importAll(dir, arguments, notesTo(cmd.ErrOrStderr()))
 			if errors.Is(err, history.ErrSource) {
 				return config.Usage("%v", err)
 			}
@@ -55,8 +55,8 @@ henro crawl --continuous; their links are followed once a page that was crawled 
 	return cmd
 }
 
-func importAll(dir string, sources []string) (imported master.Imported, ignored int, err error) {
-	captures := history.New("")
+func importAll(dir string, sources []string, unread func(string)) (imported master.Imported, ignored int, err error) {
+	captures := history.New("", unread)
 	defer func() { err = errors.Join(err, captures.Close()) }()
 	for _, source := range sources {
 		if err := captures.Read(source); err != nil {

@@ -64,7 +64,7 @@ func TestACrawlBeginsWithWhatAnArchiveTells(t *testing.T) {
 		if err := os.WriteFile(archive, []byte(lines.String()), 0o644); err != nil {
 			t.Fatal(err)
 		}
-		imported, _, err := importAll(other, []string{archive})
+		imported, _, err := importAll(other, []string{archive}, func(string) {})
 		if err != nil || imported.Pages != len(cold) || imported.Changes == 0 {
 			t.Fatalf("imported %+v, %v", imported, err)
 		}
@@ -90,7 +90,7 @@ func TestACrawlBeginsWithWhatAnArchiveTells(t *testing.T) {
 				t.Errorf("%s was visited and not archived", url)
 			}
 		}
-		again, _, err := importAll(other, []string{archive})
+		again, _, err := importAll(other, []string{archive}, func(string) {})
 		if err != nil || again.Pages != 0 || again.Known != len(cold) {
 			t.Errorf("imported again: %+v, %v", again, err)
 		}
@@ -104,7 +104,7 @@ func TestImportRefusesWhatItCannotRead(t *testing.T) {
 		0o644); err != nil {
 		t.Fatal(err)
 	}
-	if _, _, err := importAll(dir, []string{bad}); !errors.Is(err, history.ErrSource) {
+	if _, _, err := importAll(dir, []string{bad}, func(string) {}); !errors.Is(err, history.ErrSource) {
 		t.Errorf("a table with a line that is none: %v", err)
 	}
 	if _, err := os.Stat(dir); !os.IsNotExist(err) {

@@ -12,6 +12,7 @@ import (
 
 	"henro/cmd/config"
 	"henro/cmd/replay"
+	"henro/messages/visible"
 	"henro/store"
 	"henro/store/archive/cdxj"
 	"henro/store/archive/wacz"
@@ -29,12 +30,12 @@ read and get one. henro crawl does this at its end, unless it visits pages again
 		Example: "  henro index crawl",
 		Args:    dirArgument("henro index crawl"),
 		RunE: func(cmd *cobra.Command, arguments []string) error {
-			return index(cmd.OutOrStdout(), arguments[0])
+			return index(cmd, arguments[0])
 		},
 	}
 }
 
-func index(out io.Writer, dir string) error {
+func index(cmd *cobra.Command, dir string) error {
 	folder, err := archiveFolder(dir)
 	if err != nil {
 		return err
@@ -44,11 +45,14 @@ func index(out io.Writer, dir string) error {
 	if err != nil {
 		return err
 	}
+	for _, what := range m.Unread {
+		notesTo(cmd.ErrOrStderr())(what)
+	}
 	info, err := os.Stat(m.Path)
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(out, "%s: %d files, %d of them new, %d without an index until now; %s in %v\n",
+	fmt.Fprintf(cmd.OutOrStdout(), "%s: %d files, %d of them new, %d without an index until now; %s in %v\n",
 		m.Path, len(m.Files), m.Added, m.Indexed, sizeWords(uint64(info.Size())),
 		time.Since(start).Round(time.Millisecond))
 	return nil
@@ -69,10 +73,16 @@ func archiveFolder(dir string) (string, error) {
 	return "", config.Usage("%s holds no finished WARC files: neither itself nor its folder warc", dir)
 }
 
-// openArchive opens a WACZ file, or the archive that archiveFolder finds.
-func openArchive(path string) (*replay.Archive, error) {
+// notesTo says what cannot be read.
+func notesTo(w io.Writer) func(what string) {
+	return func(what string) { fmt.Fprintln(w, "not read:", visible.Line(what)) }
+}
+
+// openArchive opens a WACZ file, or the archive that archiveFolder finds. What cannot be read of it is said to notes.
+func openArchive(path string, notes io.Writer) (*replay.Archive, error) {
+	unread := notesTo(notes)
 	if info, err := os.Stat(path); err == nil && info.Mode().IsRegular() {
-		archive, err := replay.Open(path)
+		archive, err := replay.Open(path, unread)
 		if errors.Is(err, wacz.ErrNotPackage) {
 			err = config.Usage("%s: %v", path, err)
 		}
@@ -82,5 +92,5 @@ func openArchive(path string) (*replay.Archive, error) {
 	if err != nil {
 		return nil, err
 	}
-	return replay.Open(folder)
+	return replay.Open(folder, unread)
 }

@@ -429,7 +429,7 @@ func sendScript(t *testing.T, script []byte) {
 		stale: map[string]bool{}}
 	var pids []*actor.PID
 	for _, name := range []string{"cheat", "honest"} {
-		o, err := e.Work.Options(t.TempDir())
+		o, err := e.Work.Options(t.TempDir(), nil)
 		if err != nil {
 			t.Fatal(err)
 		}

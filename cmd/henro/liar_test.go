@@ -189,7 +189,7 @@ func lieTo(t *testing.T, lie func(*liar, actor.Context, *messages.Fact) *message
 		t.Fatal(err)
 	}
 	join := func(name string, carrier func(slave *actor.PID) actor.Actor) (both []*actor.PID) {
-		o, err := e.Work.Options(t.TempDir())
+		o, err := e.Work.Options(t.TempDir(), nil)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -74,7 +74,7 @@ func TestACrawlFetchesEverythingOnceWhateverThePostDoes(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			o, err := e.Work.Options(dir)
+			o, err := e.Work.Options(dir, nil)
 			if err != nil {
 				t.Fatal(err)
 			}

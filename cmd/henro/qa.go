@@ -64,7 +64,7 @@ Without a Chromium all is from the state: how many pages are whole, and which la
 			if err != nil {
 				return config.Usage("--resolve: %v", err)
 			}
-			archive, err := openArchive(arguments[0])
+			archive, err := openArchive(arguments[0], cmd.ErrOrStderr())
 			if err != nil {
 				return err
 			}

@@ -50,7 +50,7 @@ uses that address as its HTTP proxy; Accept-Datetime chooses the moment. No requ
 					return absence(ctx, arguments[0], url)
 				}
 			}
-			return show(cmd.Context(), cmd.OutOrStdout(), logger, arguments[0], o, listen, proxy)
+			return show(cmd.Context(), cmd.OutOrStdout(), cmd.ErrOrStderr(), logger, arguments[0], o, listen, proxy)
 		},
 	}
 	f := cmd.Flags()
@@ -137,9 +137,9 @@ func (s *absences) of(ctx context.Context, wanted string) (a replay.Absence, err
 }
 
 // show serves an archive until the context ends.
-func show(ctx context.Context, out io.Writer, log *logrus.Entry, path string, o replay.Options, listen,
+func show(ctx context.Context, out, notes io.Writer, log *logrus.Entry, path string, o replay.Options, listen,
 	proxy string) (err error) {
-	archive, err := openArchive(path)
+	archive, err := openArchive(path, notes)
 	if err != nil {
 		return err
 	}

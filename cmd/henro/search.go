@@ -47,7 +47,8 @@ otherwise. henro replay searches it too.`,
 			return nil
 		},
 		RunE: func(cmd *cobra.Command, arguments []string) error {
-			return f.run(cmd.Context(), arguments[0], strings.Join(arguments[1:], " "), cmd.OutOrStdout())
+			return f.run(cmd.Context(), arguments[0], strings.Join(arguments[1:], " "), cmd.OutOrStdout(),
+				cmd.ErrOrStderr())
 		},
 	}
 	flags := cmd.Flags()
@@ -61,7 +62,7 @@ otherwise. henro replay searches it too.`,
 	return cmd
 }
 
-func (f *searchFlags) run(ctx context.Context, dir, words string, out io.Writer) (err error) {
+func (f *searchFlags) run(ctx context.Context, dir, words string, out, notes io.Writer) (err error) {
 	for i, word := range []string{f.from, f.to} {
 		if word == "" {
 			continue
@@ -83,7 +84,7 @@ func (f *searchFlags) run(ctx context.Context, dir, words string, out io.Writer)
 		return config.Usage("--most %d: want 1 to 10000", f.q.Most)
 	}
 	if f.index {
-		if err := indexText(ctx, dir, out); err != nil || words == "" {
+		if err := indexText(ctx, dir, out, notes); err != nil || words == "" {
 			return err
 		}
 	}
@@ -123,8 +124,8 @@ func (f *searchFlags) run(ctx context.Context, dir, words string, out io.Writer)
 const indexBatch = 1000
 
 // indexText takes the pages of files that are not in the index yet.
-func indexText(ctx context.Context, dir string, out io.Writer) (err error) {
-	archive, err := openArchive(dir)
+func indexText(ctx context.Context, dir string, out, notes io.Writer) (err error) {
+	archive, err := openArchive(dir, notes)
 	if err != nil {
 		return err
 	}
@@ -171,7 +172,7 @@ func indexText(ctx context.Context, dir string, out io.Writer) (err error) {
 	return err
 }
 
-// readTexts reads pages side by side; those that cannot be read are left out: henro check names them.
+// readTexts reads pages side by side; those that cannot be read are left out.
 func readTexts(ctx context.Context, archive *replay.Archive, entries []cdxj.Entry) ([]search.Page, error) {
 	pages := make([]search.Page, len(entries))
 	group, ctx := errgroup.WithContext(ctx)

@@ -36,13 +36,13 @@ func TestAnArchiveIsSearched(t *testing.T) {
 			change(&f)
 		}
 		var out bytes.Buffer
-		if err := f.run(t.Context(), dir, words, &out); err != nil {
+		if err := f.run(t.Context(), dir, words, &out, io.Discard); err != nil {
 			t.Fatalf("%q: %v", words, err)
 		}
 		return out.String()
 	}
-	if err := (&searchFlags{q: search.Question{Most: 1}}).run(t.Context(), dir, "rain", io.Discard); config.Code(err) !=
-		config.ExitUsage {
+	f := &searchFlags{q: search.Question{Most: 1}}
+	if err := f.run(t.Context(), dir, "rain", io.Discard, io.Discard); config.Code(err) != config.ExitUsage {
 		t.Errorf("without an index: %v", err)
 	}
 	// a file that comes later
@@ -84,7 +84,7 @@ func TestAnArchiveIsSearched(t *testing.T) {
 // looks like, and leads to the version that says them, which a later one does not.
 func TestAReplayFindsWordsInTexts(t *testing.T) {
 	dir := changingSite(t)
-	archive, err := replay.Open(filepath.Join(dir, "warc"))
+	archive, err := replay.Open(filepath.Join(dir, "warc"), func(string) {})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -104,7 +104,7 @@ func TestAReplayFindsWordsInTexts(t *testing.T) {
 		t.Errorf("without an index: %s", got)
 	}
 	index := searchFlags{index: true, q: search.Question{Most: 1}}
-	if err := index.run(t.Context(), dir, "", io.Discard); err != nil {
+	if err := index.run(t.Context(), dir, "", io.Discard, io.Discard); err != nil {
 		t.Fatal(err)
 	}
 	for words, c := range map[string]struct{ line, href string }{
@@ -186,7 +186,7 @@ func BenchmarkSearch(b *testing.B) {
 		os.Remove(filepath.Join(dir, search.Name))
 		begun := time.Now()
 		f := searchFlags{index: true, q: search.Question{Most: 20}}
-		if err := f.run(context.Background(), dir, "", io.Discard); err != nil {
+		if err := f.run(context.Background(), dir, "", io.Discard, io.Discard); err != nil {
 			b.Fatal(err)
 		}
 		b.ReportMetric(time.Since(begun).Seconds(), "s/build")

@@ -13,7 +13,6 @@ import (
 	"henro/actors/admission"
 	"henro/actors/partition"
 	"henro/cmd/config"
-	"henro/cmd/replay"
 	"henro/master"
 	"henro/store"
 	"henro/store/archive/cdxj"
@@ -52,7 +51,7 @@ sample of the archived pages, spread evenly over the archive.`,
 				return err
 			}
 			if len(s.Sample) > 0 {
-				if s.Languages, err = languages(source.Archive, s.Sample); err != nil {
+				if s.Languages, err = languages(source.Archive, s.Sample, cmd.ErrOrStderr()); err != nil {
 					return err
 				}
 			}
@@ -121,8 +120,8 @@ func (r *reading) counted(state *store.State) (*counted, error) {
 }
 
 // languages guesses those of some captures.
-func languages(folder string, sample []cdxj.Entry) (counts []survey.Count, err error) {
-	archive, err := replay.Open(folder)
+func languages(folder string, sample []cdxj.Entry, notes io.Writer) (counts []survey.Count, err error) {
+	archive, err := openArchive(folder, notes)
 	if err != nil {
 		return nil, err
 	}

@@ -223,7 +223,7 @@ func TestACrawlFetchesEverythingOnceWhicheverMasterLeads(t *testing.T) {
 			r.system = floor.NewSystem("slaves", e.Log, floor.SystemOptions{})
 			for i := range 3 {
 				e.Work.Connections = 3
-				o, err := e.Work.Options(t.TempDir())
+				o, err := e.Work.Options(t.TempDir(), nil)
 				if err != nil {
 					t.Fatal(err)
 				}

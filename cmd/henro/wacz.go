@@ -50,7 +50,7 @@ which is printed, sees that it is yours (anonymous signature of WACZ Signing and
 			bar := newBar(cmd.ErrOrStderr())
 			o.Progress = func(done, all int64) { bar.show("wacz", uint64(done), uint64(all)) }
 			defer bar.end()
-			err := exportWACZ(cmd.OutOrStdout(), o, arguments[0], arguments[1])
+			err := exportWACZ(cmd.OutOrStdout(), cmd.ErrOrStderr(), o, arguments[0], arguments[1])
 			if err != nil || o.Key == nil {
 				return err
 			}
@@ -79,12 +79,12 @@ func signWith(o *wacz.Options, path string) error {
 }
 
 // exportWACZ packs an archive; a file is there whole or not at all.
-func exportWACZ(stdout io.Writer, o wacz.Options, dir, path string) (err error) {
+func exportWACZ(stdout, notes io.Writer, o wacz.Options, dir, path string) (err error) {
 	folder, err := archiveFolder(dir)
 	if err != nil {
 		return err
 	}
-	archive, err := replay.Open(folder)
+	archive, err := openArchive(folder, notes)
 	if err != nil {
 		return err
 	}

@@ -46,7 +46,7 @@ func archived(t *testing.T) *replay.Archive {
 	if err := os.WriteFile(filepath.Join(dir, "a.warc.gz"), data, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	a, err := replay.Open(dir)
+	a, err := replay.Open(dir, func(string) {})
 	if err != nil {
 		t.Fatal(err)
 	}

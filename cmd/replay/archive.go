@@ -31,20 +31,26 @@ type Archive struct {
 	root *os.Root      // so that no index leads out of dir
 	pack *wacz.Package // holds the WARC files, and dir, which is temporary, the index; nil: dir holds all
 
-	mu     sync.Mutex // held while merging
+	unread func(what string)
+	mu     sync.Mutex // held while merging, and of noted
 	merged cdxj.Merged
+	noted  map[string]bool // what unread was told of
 }
 
-// Open merges the indexes of a folder, or reads that of a WACZ file.
-func Open(dir string) (*Archive, error) {
+// maxNoted is how many notes of what cannot be read are kept apart; the same is told again after that.
+const maxNoted = 1000
+
+// Open merges the indexes of a folder, or reads that of a WACZ file. Reading goes on behind what cannot be read; unread
+// is told of it once, with its file and place, from any goroutine.
+func Open(dir string, unread func(what string)) (*Archive, error) {
 	if info, err := os.Stat(dir); err == nil && info.Mode().IsRegular() {
-		return openPackage(dir)
+		return openPackage(dir, unread)
 	}
 	root, err := os.OpenRoot(dir)
 	if err != nil {
 		return nil, err
 	}
-	a := &Archive{dir: dir, root: root}
+	a := &Archive{dir: dir, root: root, unread: unread}
 	if err := a.Refresh(); err != nil {
 		return nil, errors.Join(err, root.Close())
 	}
@@ -52,8 +58,8 @@ func Open(dir string) (*Archive, error) {
 }
 
 // openPackage copies the index of a WACZ file into a temporary folder, under the keys by which it is searched here.
-func openPackage(file string) (_ *Archive, err error) {
-	a := &Archive{}
+func openPackage(file string, unread func(what string)) (_ *Archive, err error) {
+	a := &Archive{unread: unread}
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, a.Close())
@@ -79,9 +85,6 @@ func openPackage(file string) (_ *Archive, err error) {
 	return a, errors.Join(cdxj.SortFile(a.merged.Path, unsorted), os.Remove(unsorted))
 }
 
-// maxLine bounds a line of the index of a package.
-const maxLine = 1 << 20
-
 func (a *Archive) unpackIndexes(to string) (err error) {
 	f, err := os.Create(to)
 	if err != nil {
@@ -90,20 +93,28 @@ func (a *Archive) unpackIndexes(to string) (err error) {
 	out := bufio.NewWriter(f)
 	defer func() { err = errors.Join(err, out.Flush(), f.Close()) }()
 	return a.pack.EachIndex(func(name string, index io.Reader) error {
-		lines := bufio.NewScanner(index)
-		lines.Buffer(nil, maxLine)
-		for lines.Scan() {
-			e, err := cdxj.Parse(lines.Bytes())
-			if err != nil {
-				return fmt.Errorf("%q: %w", name, err)
-			}
+		return cdxj.Each(index, cdxj.Parse, func(e cdxj.Entry) error {
 			if u, err := weburl.Parse(e.URL); err == nil {
 				e.Key = cdxj.Key(u)
 			}
-			_, _ = out.Write(e.Append(out.AvailableBuffer())) // Flush has its error
-		}
-		return lines.Err()
+			_, err := out.Write(e.Append(out.AvailableBuffer()))
+			return err
+		}, func(line int, err error) { a.note(fmt.Sprintf("%q: line %d: %v", name, line, err)) })
 	})
+}
+
+// note tells of what cannot be read, once.
+func (a *Archive) note(what string) {
+	a.mu.Lock()
+	known := a.noted[what]
+	if len(a.noted) >= maxNoted || a.noted == nil {
+		a.noted = map[string]bool{}
+	}
+	a.noted[what] = true
+	a.mu.Unlock()
+	if !known {
+		a.unread(what)
+	}
 }
 
 // Close lets go of the folder, or of the file.
@@ -123,10 +134,13 @@ func (a *Archive) Refresh() error {
 		return nil
 	}
 	a.mu.Lock()
-	defer a.mu.Unlock()
 	merged, err := cdxj.MergeDir(a.dir)
 	if err == nil {
 		a.merged = merged
+	}
+	a.mu.Unlock()
+	for _, what := range merged.Unread {
+		a.note(what)
 	}
 	return err
 }
@@ -145,29 +159,30 @@ func (a *Archive) scan(from string, visit func(line []byte) bool) error {
 	return cdxj.Scan(f, info.Size(), []byte(from), visit)
 }
 
+// entries shows what the lines of the index that begin with a prefix say; those that cannot be read are noted.
+func (a *Archive) entries(prefix string, visit func(cdxj.Entry) bool) error {
+	return a.scan(prefix, func(line []byte) bool {
+		if !bytes.HasPrefix(line, []byte(prefix)) {
+			return false
+		}
+		e, err := cdxj.Parse(line)
+		if err != nil {
+			a.note(fmt.Sprintf("%s: %v", cdxj.MergedName, err))
+			return true
+		}
+		return visit(e)
+	})
+}
+
 // Captures shows the captures of a page in the order of their times. Of those that only share the key of the index
 // (another case, www in front) it shows none if there is one of the page itself.
 func (a *Archive) Captures(url weburl.URL, visit func(cdxj.Entry) bool) error {
 	want := url.IndexKey() + " "
-	each := func(visit func(cdxj.Entry) bool) error {
-		var failed error
-		err := a.scan(want, func(line []byte) bool {
-			if !bytes.HasPrefix(line, []byte(want)) {
-				return false
-			}
-			var e cdxj.Entry
-			if e, failed = cdxj.Parse(line); failed != nil {
-				return false
-			}
-			return visit(e)
-		})
-		return errors.Join(err, failed)
-	}
 	exact := false
-	if err := each(func(e cdxj.Entry) bool { exact = same(e.URL, url); return !exact }); err != nil {
+	if err := a.entries(want, func(e cdxj.Entry) bool { exact = same(e.URL, url); return !exact }); err != nil {
 		return err
 	}
-	return each(func(e cdxj.Entry) bool { return exact && !same(e.URL, url) || visit(e) })
+	return a.entries(want, func(e cdxj.Entry) bool { return exact && !same(e.URL, url) || visit(e) })
 }
 
 // same reports whether raw is the URL, perhaps in another form.
@@ -271,13 +286,17 @@ func (a *Archive) open(c *Capture, e cdxj.Entry) (*warc.Entry, *warc.Message, er
 	if err != nil {
 		return nil, nil, fmt.Errorf("open the file of a capture: %w", err)
 	}
+	var message *warc.Message
 	record, err := warc.At(f, e.Offset)
-	if err != nil {
-		return nil, nil, fmt.Errorf("read %s: %w", e.Filename, err)
+	if err == nil {
+		message, err = record.HTTP()
 	}
-	message, err := record.HTTP()
-	if errors.Is(err, warc.ErrNotHTTP) || record.BlockLength() == 0 {
+	switch {
+	case record != nil && (errors.Is(err, warc.ErrNotHTTP) || record.BlockLength() == 0):
 		return record, nil, nil
+	case err != nil:
+		err = fmt.Errorf("%s: the record at %d: %w", e.Filename, e.Offset, err)
+		a.note(err.Error())
 	}
 	return record, message, err
 }

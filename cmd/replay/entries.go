@@ -18,18 +18,7 @@ func (a *Archive) Mime(e cdxj.Entry) string {
 
 // Entries shows the captures of all pages in the order of the index until visit returns false.
 func (a *Archive) Entries(visit func(cdxj.Entry) bool) error {
-	var failed error
-	err := a.scan("", func(line []byte) bool {
-		var e cdxj.Entry
-		if e, failed = cdxj.Parse(line); failed != nil {
-			return false
-		}
-		return visit(e)
-	})
-	if failed != nil {
-		return failed
-	}
-	return err
+	return a.entries("", visit)
 }
 
 // Merged is what the merged index holds.

@@ -47,7 +47,7 @@ func holding(t *testing.T, dir string, exchanges ...*warc.Exchange) *Server {
 	if err := os.WriteFile(filepath.Join(dir, "a.warc.gz"), data, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	a, err := Open(dir)
+	a, err := Open(dir, func(string) {})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -526,7 +526,7 @@ func (p *pipes) dial() net.Conn {
 func TestWhoHoldsAConnectionIsCutOff(t *testing.T) {
 	folder := archived(t, warc.Gzip).archive.dir
 	synctest.Test(t, func(t *testing.T) {
-		a, err := Open(folder)
+		a, err := Open(folder, func(string) {})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -602,4 +602,45 @@ func TestWhoHoldsAConnectionIsCutOff(t *testing.T) {
 			t.Error(err)
 		}
 	})
+}
+
+// A record that is beyond a bound keeps no other from being replayed, and is named with its file and place.
+func TestARecordThatCannotBeReadIsNamedAndPassedOver(t *testing.T) {
+	dir := t.TempDir()
+	b, err := warc.NewBuilder(warc.DefaultOptions())
+	if err != nil {
+		t.Fatal(err)
+	}
+	var data []byte
+	for i := range 3 {
+		x := &warc.Exchange{URI: fmt.Sprint("http://a.test/", i), At: noon, Body: []byte("words"),
+			Head: []byte("HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n\r\n")}
+		if i == 1 {
+			x.Head = fmt.Appendf(nil, "HTTP/1.1 200 OK\r\nX: %s\r\n\r\n", strings.Repeat("x", 5<<20))
+		}
+		data, _ = b.AppendExchange(data, x)
+	}
+	if err := os.WriteFile(filepath.Join(dir, "a.warc.gz"), data, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	var unread []string
+	a, err := Open(dir, func(what string) { unread = append(unread, what) })
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer a.Close()
+	if len(unread) != 1 || !strings.HasPrefix(unread[0], "a.warc.gz: ") || !strings.Contains(unread[0], " bytes at ") ||
+		!strings.Contains(unread[0], "longer than the bound") {
+		t.Errorf("what cannot be read: %q", unread)
+	}
+	for i, want := range []int{1, 0, 1} {
+		url, err := weburl.Parse(fmt.Sprint("http://a.test/", i))
+		if err != nil {
+			t.Fatal(err)
+		}
+		captures := 0
+		if err := a.Captures(url, func(cdxj.Entry) bool { captures++; return true }); err != nil || captures != want {
+			t.Errorf("%s: %d captures, want %d, %v", url, captures, want, err)
+		}
+	}
 }

@@ -91,7 +91,7 @@ func TestGreedyCapturesAreShownInBoundedMemory(t *testing.T) {
 		t.Fatal(err)
 	}
 	data, bodies = nil, nil
-	a, err := Open(dir)
+	a, err := Open(dir, func(string) {})
 	if err != nil {
 		t.Fatal(err)
 	}

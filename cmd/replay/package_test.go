@@ -77,7 +77,7 @@ func TestAPackageIsReadAsTheFolderOfWhichItWasMade(t *testing.T) {
 		if err := os.WriteFile(file, data, 0o600); err != nil {
 			t.Fatal(err)
 		}
-		a, err := Open(file)
+		a, err := Open(file, func(string) {})
 		if err != nil {
 			t.Fatalf("%s: %v", name, err)
 		}
@@ -98,7 +98,7 @@ func TestAPackageIsReadAsTheFolderOfWhichItWasMade(t *testing.T) {
 	if err := os.WriteFile(file, []byte("no package"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := Open(file); !errors.Is(err, wacz.ErrNotPackage) {
+	if _, err := Open(file, func(string) {}); !errors.Is(err, wacz.ErrNotPackage) {
 		t.Errorf("no package: %v", err)
 	}
 }

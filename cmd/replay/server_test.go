@@ -67,7 +67,7 @@ func archived(t *testing.T, compression warc.Compression) *Server {
 	if err := os.WriteFile(filepath.Join(dir, "a"+compression.Suffix()), data, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	a, err := Open(dir)
+	a, err := Open(dir, func(string) {})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -363,7 +363,7 @@ func TestManySitesAndPagesAreListedPieceByPiece(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(dir, "a.warc.gz"), data, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	a, err := Open(dir)
+	a, err := Open(dir, func(string) {})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -526,7 +526,7 @@ func TestOnlyHTMLRunsScriptsInAFrame(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(dir, "a.warc.gz"), data, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	a, err := Open(dir)
+	a, err := Open(dir, func(string) {})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -110,7 +110,7 @@ func (c *crew) hireSlave(name string, w *work, log *logrus.Entry) error {
 	if err := flags.Parse([]string{"--connections", "1"}); err != nil {
 		return err
 	}
-	o, err := work.Options(filepath.Join(w.dir, name))
+	o, err := work.Options(filepath.Join(w.dir, name), func(string) {})
 	if err != nil {
 		return err
 	}

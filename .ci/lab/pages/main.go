@@ -83,7 +83,7 @@ func (l *lab) run(ctx context.Context, sites []string) error {
 	if err := l.crawl(ctx, crawl, seeds); err != nil {
 		return err
 	}
-	archive, err := replay.Open(filepath.Join(crawl, "warc"))
+	archive, err := replay.Open(filepath.Join(crawl, "warc"), func(string) {})
 	if err != nil {
 		return err
 	}

@@ -2,7 +2,9 @@ package cdxj
 
 import (
 	"bufio"
+	"bytes"
 	"errors"
+	"fmt"
 	"io"
 	"io/fs"
 	"os"
@@ -97,6 +99,34 @@ const (
 
 // Lines returns the lines of an index that may be packed: then they are in the order in which they came.
 func Lines(r io.Reader) (lines io.Reader, packed bool) { return plain(r, lineBytes) }
+
+// Each shows the lines of an index of any writer, packed or not, as parse reads them. Headings are passed over, and so
+// is what cannot be read, which unread is told of with the number of its line.
+func Each(index io.Reader, parse func([]byte) (Entry, error), visit func(Entry) error,
+	unread func(line int, err error)) (err error) {
+	lines, _ := plain(index, lineBytes)
+	for n := 1; err == nil; n++ {
+		var line []byte
+		if line, err = lines.ReadSlice('\n'); err == bufio.ErrBufferFull {
+			unread(n, fmt.Errorf("%w: longer than %d bytes", ErrLine, lineBytes))
+			for line = nil; err == bufio.ErrBufferFull; {
+				_, err = lines.ReadSlice('\n')
+			}
+		}
+		if text := bytes.TrimSpace(line); len(text) == 0 || text[0] == '!' || bytes.HasPrefix(text, []byte("CDX ")) {
+			continue
+		}
+		if e, bad := parse(line); bad != nil {
+			unread(n, bad)
+		} else if failed := visit(e); failed != nil {
+			return failed
+		}
+	}
+	if err == io.EOF {
+		return nil
+	}
+	return err
+}
 
 // plain is Lines with a buffer of size bytes.
 func plain(r io.Reader, size int) (lines *bufio.Reader, packed bool) {

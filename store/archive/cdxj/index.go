@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"henro/store/archive/warc"
@@ -30,20 +31,32 @@ func lines(w io.Writer, filename string) func(*warc.Entry) error {
 		if err != nil || !listed {
 			return err
 		}
-		line = e.Append(line[:0])
+		if line = e.Append(line[:0]); len(line) >= lineBytes {
+			return fmt.Errorf("%w: its line of the index has %d bytes", warc.ErrTooLarge, len(line))
+		}
 		_, err = w.Write(line)
 		return err
 	}
 }
 
 // IndexFile writes the sorted index of a finished WARC file beside it, or none if the file is taken away meanwhile.
+// What of the file cannot be read is not in it.
 func IndexFile(path string) error {
-	err := indexWith(path, func(visit func(*warc.Entry) error) error {
+	_, err := indexFile(path)
+	return err
+}
+
+// indexFile is IndexFile, and names what it could not read.
+func indexFile(path string) (unread []string, err error) {
+	err = indexWith(path, func(visit func(*warc.Entry) error) error {
 		f, err := os.Open(path)
 		if err != nil {
 			return err
 		}
-		_, err = warc.List(f, visit)
+		walked, err := warc.List(f, visit)
+		for _, span := range slices.Concat(walked.Damaged, walked.Unread) {
+			unread = append(unread, fmt.Sprint(filepath.Base(path), ": ", span))
+		}
 		return errors.Join(err, f.Close())
 	})
 	if err == nil {
@@ -51,10 +64,10 @@ func IndexFile(path string) error {
 	}
 	if _, gone := os.Stat(path); err == nil && errors.Is(gone, fs.ErrNotExist) {
 		if err = os.Remove(Path(path)); errors.Is(err, fs.ErrNotExist) {
-			return nil
+			return nil, nil
 		}
 	}
-	return err
+	return unread, err
 }
 
 // indexWith writes the sorted index of the records that walk shows.

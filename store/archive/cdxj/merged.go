@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"unicode"
 
 	"henro/store/archive/warc"
 )
@@ -29,12 +30,14 @@ type Merged struct {
 	Added   int      // of these, new in it; all of them when it was rebuilt
 	Indexed int      // of these, without an index of their own until now
 	Behind  int      // further files that are not in it, each with an index of its own
+	Unread  []string // what could not be read while files were indexed: file, place and why
 }
 
 // MergeDir brings the merged index of a directory up to date. Files that came since are merged into it; it is rebuilt
 // when one that was in it is gone or has another size. A file without an index of its own is read and gets one, and an
-// index that was left as it came is sorted. Memory is bounded by what Merge needs for 64 files; what is merged in is
-// written once, in order.
+// index that was left as it came is sorted, and one that others left out of order is made again. A file that cannot be
+// read is left out, and tried again the next time. Memory is bounded by what Merge needs for 64 files; what is merged
+// in is written once, in order.
 //
 // The list is written after the index and names its size. A crash in between, or another process that did the same at
 // the same time, leaves an index that the list does not fit, and the next call rebuilds it.
@@ -66,11 +69,13 @@ func mergeDir(dir string, whole bool) (Merged, error) {
 		return m, err
 	}
 	for _, path := range unindexed {
-		if err := IndexFile(path); err != nil {
-			return m, err
+		if m.index(path) {
+			m.Indexed++
+		} else {
+			paths = slices.DeleteFunc(paths, func(p string) bool { return p == path })
+			m.Files = slices.DeleteFunc(m.Files, func(name string) bool { return name == filepath.Base(path) })
 		}
 	}
-	m.Indexed = len(unindexed)
 
 	merged, err := readMerged(dir, sizes)
 	if err != nil {
@@ -93,19 +98,43 @@ func mergeDir(dir string, whole bool) (Merged, error) {
 		}
 	}
 	m.Added = len(sources)
-	if merged == nil {
-		if err := MergeFiles(m.Path, sources...); err != nil {
-			return m, err
-		}
-	} else if m.Added > 0 {
-		if err := MergeFiles(m.Path, append(sources, m.Path)...); err != nil {
-			return m, err
-		}
-	}
 	if merged != nil && m.Added == 0 {
 		return m, nil
 	}
+	if merged != nil {
+		sources = append(sources, m.Path)
+	}
+	if err = MergeFiles(m.Path, sources...); errors.Is(err, ErrUnsorted) || errors.Is(err, ErrLine) {
+		sources = nil
+		for _, path := range paths {
+			if inOrder(Path(path)) || m.index(path) {
+				sources = append(sources, Path(path))
+			}
+		}
+		err = MergeFiles(m.Path, sources...)
+	}
+	if err != nil {
+		return m, err
+	}
 	return m, writeMerged(dir, paths, sizes)
+}
+
+// index makes the index of a file, and reports whether it could; what it could not read is in Unread.
+func (m *Merged) index(path string) bool {
+	unread, err := indexFile(path)
+	if m.Unread = append(m.Unread, unread...); err != nil {
+		m.Unread = append(m.Unread, fmt.Sprint(filepath.Base(path), ": ", err))
+	}
+	return err == nil
+}
+
+// inOrder reports whether an index can be merged.
+func inOrder(path string) bool {
+	f, err := os.Open(path)
+	if err == nil {
+		err = errors.Join(Merge(io.Discard, f), f.Close())
+	}
+	return err == nil
 }
 
 // sorted sees to it that a finished WARC file has a sorted index: one that was left as it came is sorted, or made again
@@ -160,7 +189,7 @@ func writeMerged(dir string, paths []string, sizes map[string]int64) error {
 		}
 		for _, path := range paths {
 			name := filepath.Base(path)
-			if strings.ContainsAny(name, " \n") {
+			if strings.ContainsFunc(name, unicode.IsSpace) {
 				continue // it cannot be named here; its lines are merged again each time, to no effect
 			}
 			if _, err := fmt.Fprintf(w, "%d %s\n", sizes[name], name); err != nil {

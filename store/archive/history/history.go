@@ -15,6 +15,7 @@ package history
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"compress/gzip"
 	"crypto/sha1"
 	"encoding/base32"
@@ -53,10 +54,14 @@ type Collector struct {
 	sorted  *sorter.Sorter
 	Taken   int // captures
 	Ignored int // captures of what is no page of the web, and of answers from 300 on
+	unread  func(what string)
 }
 
-// New returns a Collector that writes to a directory what does not fit into memory.
-func New(dir string) *Collector { return &Collector{sorted: sorter.New(dir, sorter.Memory)} }
+// New returns a Collector that writes to a directory what does not fit into memory. Reading goes on behind records and
+// lines that cannot be read, and in a folder behind such files; unread is told of them, with file and place.
+func New(dir string, unread func(what string)) *Collector {
+	return &Collector{sorted: sorter.New(dir, sorter.Memory), unread: unread}
+}
 
 // Close removes what is left on disk.
 func (c *Collector) Close() error { return c.sorted.Close() }
@@ -139,13 +144,16 @@ func (c *Collector) warc(path string) error {
 	}
 	defer f.Close()
 	before := c.Taken + c.Ignored
-	_, err = warc.List(f, func(r *warc.Entry) error {
+	walked, err := warc.List(f, func(r *warc.Entry) error {
 		e, listed, err := cdxj.Of(r, "")
 		if err != nil || !listed {
 			return err
 		}
 		return c.take(e.URL, e.At, e.Digest, statusOf(&e))
 	})
+	for _, span := range slices.Concat(walked.Damaged, walked.Unread) {
+		c.unread(fmt.Sprint(path, ": ", span))
+	}
 	if err == nil && c.Taken+c.Ignored == before {
 		err = fmt.Errorf("%w: %s has no records of pages", ErrSource, path)
 	}
@@ -198,31 +206,23 @@ func (c *Collector) wacz(path string) error {
 }
 
 func (c *Collector) linesOf(in io.Reader, path string, parse func([]byte) (cdxj.Entry, error)) error {
-	s := bufio.NewScanner(in)
-	s.Buffer(nil, 1<<20)
-	for n := 1; s.Scan(); n++ {
-		line := s.Bytes()
-		if len(bytes.TrimSpace(line)) == 0 || bytes.HasPrefix(line, []byte("!")) || isHead(line) {
-			continue
-		}
-		e, err := parse(line)
-		if err == nil {
-			err = c.take(e.URL, e.At, e.Digest, statusOf(&e))
-		} else {
-			err = fmt.Errorf("%w: %s, line %d: %w", ErrSource, path, n, err)
-		}
-		if err != nil {
-			return err
-		}
+	var first error // of the lines that cannot be read
+	before := c.Taken + c.Ignored
+	err := cdxj.Each(in, parse, func(e cdxj.Entry) error {
+		return c.take(e.URL, e.At, e.Digest, statusOf(&e))
+	}, func(line int, err error) {
+		err = fmt.Errorf("%s, line %d: %w", path, line, err)
+		first = cmp.Or(first, err)
+		c.unread(err.Error())
+	})
+	if err == nil && c.Taken+c.Ignored == before {
+		err = first // of another form than it seems
 	}
-	if err := s.Err(); err != nil {
-		return fmt.Errorf("%w: %s: %w", ErrSource, path, err)
+	if err != nil {
+		return fmt.Errorf("%w: %w", ErrSource, err)
 	}
 	return nil
 }
-
-// isHead reports whether a line is the heading of a CDX file.
-func isHead(line []byte) bool { return bytes.HasPrefix(bytes.TrimSpace(line), []byte("CDX ")) }
 
 // parseCDX reads a line of the columns "N b a m s k …": key, time, URL, type, status, digest.
 func parseCDX(line []byte) (e cdxj.Entry, err error) {
@@ -412,7 +412,9 @@ func (c *Collector) folder(path string) error {
 		default:
 			continue
 		}
-		if read++; err != nil {
+		if read++; errors.Is(err, ErrSource) {
+			c.unread(err.Error())
+		} else if err != nil {
 			return err
 		}
 	}

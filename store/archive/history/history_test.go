@@ -27,7 +27,7 @@ func file(t *testing.T, dir, name, text string) string {
 
 func read(t *testing.T, paths ...string) (all []Capture, err error) {
 	t.Helper()
-	c := New(t.TempDir())
+	c := New(t.TempDir(), func(string) {})
 	defer c.Close()
 	for _, path := range paths {
 		if err := c.Read(path); err != nil {
@@ -118,7 +118,7 @@ func TestWhatIsNoArchiveSaysSo(t *testing.T) {
 		{filepath.Join(dir, "missing.cdx"), "no such file"},
 		{file(t, dir, "a.txt", "a"), "want .warc"},
 		{file(t, dir, "a.cdx", "com,example)/ 20140103 http://example.com/\n"), "line 1: 3 columns"},
-		{file(t, dir, "b.cdx", strings.Repeat("x", 2<<20)), "too long"},
+		{file(t, dir, "b.cdx", strings.Repeat("x", 2<<20)), "longer than"},
 		{file(t, dir, "a.cdxj", "com,example)/ 2014 not json\n"), "line 1"},
 		{file(t, dir, "a.csv", "url,time\n"), "no column digest"},
 		{file(t, dir, "b.csv", "url,time,digest\nhttp://a.example/,yesterday,x\n"), "line 2"},
@@ -147,7 +147,7 @@ func TestARowOfATableIsBounded(t *testing.T) {
 		if err := os.WriteFile(path, []byte(c.text), 0o644); err != nil {
 			t.Fatal(err)
 		}
-		collector := New(t.TempDir())
+		collector := New(t.TempDir(), func(string) {})
 		err := collector.Read(path)
 		refused := errors.Is(err, ErrSource) && strings.Contains(err.Error(), c.says)
 		if refused != (c.says != "") || err != nil && !refused {

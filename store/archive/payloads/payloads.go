@@ -21,7 +21,6 @@
 package payloads
 
 import (
-	"bufio"
 	"bytes"
 	"cmp"
 	"encoding/base32"
@@ -149,7 +148,7 @@ func (x *Index) rebuild() error {
 		if err != nil {
 			continue
 		}
-		_, _ = x.importFrom(f) // check names what is damaged in it
+		_, _ = x.importFrom(f, func(any) {}) // check names what is damaged in it
 		f.Close()
 	}
 	return nil
@@ -483,8 +482,9 @@ func digestOf(e *cdxj.Entry) (d warc.Digest, ok bool) {
 
 // Import adds the captures of an earlier crawl: of a CDXJ index, of a WARC file, or of all of these in a folder, but of
 // no WARC file that has its index beside it. The index must be closed. What was imported before and has not changed
-// since is passed over; added is the number of captures read.
-func (x *Index) Import(from string) (added int, err error) {
+// since is passed over; added is the number of captures read. Reading goes on behind what cannot be read; unread is
+// told of it, with its file and place.
+func (x *Index) Import(from string, unread func(what string)) (added int, err error) {
 	info, err := os.Stat(from)
 	if err != nil {
 		return 0, err
@@ -503,7 +503,7 @@ func (x *Index) Import(from string) (added int, err error) {
 	}
 	defer func() { err = errors.Join(err, x.Close()) }()
 	for _, path := range paths {
-		n, err := x.importFile(path)
+		n, err := x.importFile(path, func(what any) { unread(fmt.Sprint(path, ": ", what)) })
 		if added += n; err != nil {
 			return added, fmt.Errorf("%s: %w", path, err)
 		}
@@ -544,7 +544,7 @@ func importable(dir string) (paths []string, err error) {
 	return paths, nil
 }
 
-func (x *Index) importFile(path string) (added int, err error) {
+func (x *Index) importFile(path string, unread func(what any)) (added int, err error) {
 	info, err := os.Stat(path)
 	if err != nil {
 		return 0, err
@@ -566,7 +566,7 @@ func (x *Index) importFile(path string) (added int, err error) {
 		return 0, err
 	}
 	defer f.Close()
-	if added, err = x.importFrom(f); err != nil {
+	if added, err = x.importFrom(f, unread); err != nil {
 		return added, err
 	}
 	x.flushing.Lock()
@@ -577,18 +577,18 @@ func (x *Index) importFile(path string) (added int, err error) {
 }
 
 // importFrom adds the captures of a file of any kind.
-func (x *Index) importFrom(f *os.File) (added int, err error) {
+func (x *Index) importFrom(f *os.File, unread func(what any)) (added int, err error) {
 	if _, isWARC := warc.CutSuffix(f.Name()); isWARC {
-		return x.importWARC(f)
+		return x.importWARC(f, unread)
 	}
 	if strings.HasSuffix(f.Name(), wacz.Suffix) {
-		return x.importWACZ(f.Name())
+		return x.importWACZ(f.Name(), unread)
 	}
-	return x.importCDXJ(f)
+	return x.importCDXJ(f, unread)
 }
 
-func (x *Index) importWARC(f *os.File) (added int, err error) {
-	_, err = warc.Walk(f, func(r *warc.Entry) error {
+func (x *Index) importWARC(f *os.File, unread func(what any)) (added int, err error) {
+	walked, err := warc.Walk(f, func(r *warc.Entry) error {
 		if r.Header.Get("WARC-Truncated") != "" {
 			return r.Close()
 		}
@@ -599,44 +599,40 @@ func (x *Index) importWARC(f *os.File) (added int, err error) {
 		added++
 		return x.Add(&e)
 	})
+	for _, span := range slices.Concat(walked.Damaged, walked.Unread) {
+		unread(span)
+	}
 	return added, err
 }
 
-func (x *Index) importWACZ(path string) (added int, err error) {
+func (x *Index) importWACZ(path string, unread func(what any)) (added int, err error) {
 	p, err := wacz.Open(path)
 	if err != nil {
 		return 0, err
 	}
 	defer p.Close()
-	err = p.EachIndex(func(_ string, lines io.Reader) error {
-		n, err := x.importCDXJ(lines)
+	err = p.EachIndex(func(name string, lines io.Reader) error {
+		n, err := x.importCDXJ(lines, func(what any) { unread(fmt.Sprintf("%q, %v", name, what)) })
 		added += n
 		return err
 	})
 	return added, err
 }
 
-// maxLine bounds a line of an index; a longer one is no line of any.
-const maxLine = 1 << 20
-
-func (x *Index) importCDXJ(f io.Reader) (added int, err error) {
-	plain, _ := cdxj.Lines(f)
-	lines := bufio.NewScanner(plain)
-	lines.Buffer(nil, maxLine)
-	for lines.Scan() {
-		if line := lines.Bytes(); len(line) == 0 || line[0] == '!' || line[0] == ' ' { // a header
-			continue
-		}
-		e, err := cdxj.Parse(lines.Bytes())
-		if err != nil {
-			return added, err
-		}
-		if err := x.Add(&e); err != nil {
-			return added, err
-		}
+func (x *Index) importCDXJ(f io.Reader, unread func(what any)) (added int, err error) {
+	var first error // of the lines that cannot be read
+	err = cdxj.Each(f, cdxj.Parse, func(e cdxj.Entry) error {
 		added++
+		return x.Add(&e)
+	}, func(line int, err error) {
+		err = fmt.Errorf("line %d: %w", line, err)
+		first = cmp.Or(first, err)
+		unread(err)
+	})
+	if err == nil && added == 0 {
+		err = first // it is no index
 	}
-	return added, lines.Err()
+	return added, err
 }
 
 // Imported reports whether an archive in a folder knows what an earlier crawl holds: its revisits may refer to

@@ -280,7 +280,7 @@ func TestCapturesOfAnEarlierCrawlAreImported(t *testing.T) {
 		from  string
 		added int
 	}{{filepath.Join(dir, name), 1}, {dir, 1}, {dir, 0}, {filepath.Join(dir, "other"+cdxj.Suffix), 0}} {
-		if added, err := payloads.New(path).Import(c.from); err != nil || added != c.added {
+		if added, err := payloads.New(path).Import(c.from, func(string) {}); err != nil || added != c.added {
 			t.Errorf("%s: %d captures, %v; want %d", c.from, added, err, c.added)
 		}
 	}
@@ -301,7 +301,7 @@ func TestCapturesOfAnEarlierCrawlAreImported(t *testing.T) {
 		t.Fatal(err)
 	}
 	z := filepath.Join(t.TempDir(), "z")
-	if added, err := payloads.New(z).Import(dir); err != nil || added != 4 {
+	if added, err := payloads.New(z).Import(dir, func(string) {}); err != nil || added != 4 {
 		t.Errorf("with an index that was left as it came: %d captures, %v", added, err)
 	}
 	if got := finds(opened(t, z), "again"); got != "http://c.example/ 20260314120000" {
@@ -316,7 +316,7 @@ func TestCapturesOfAnEarlierCrawlAreImported(t *testing.T) {
 		t.Fatal(err)
 	}
 	y := filepath.Join(t.TempDir(), "y")
-	if added, err := payloads.New(y).Import(packed.Name()); err != nil || added != 2 {
+	if added, err := payloads.New(y).Import(packed.Name(), func(string) {}); err != nil || added != 2 {
 		t.Errorf("of a package: %d captures, %v", added, err)
 	}
 	if got := finds(opened(t, y), "warc0"); got != "http://w.example/0 20260314120000" {
@@ -332,7 +332,7 @@ func TestCapturesOfAnEarlierCrawlAreImported(t *testing.T) {
 	empty := t.TempDir()
 	bad := filepath.Join(empty, "bad.cdxj")
 	for _, from := range []string{filepath.Join(dir, "not there"), empty, bad} {
-		if _, err := payloads.New(filepath.Join(t.TempDir(), "y")).Import(from); err == nil {
+		if _, err := payloads.New(filepath.Join(t.TempDir(), "y")).Import(from, func(string) {}); err == nil {
 			t.Errorf("%s is imported", from)
 		}
 		if err := os.WriteFile(bad, []byte("com,a)/ 2026 no json\n"), 0o666); err != nil {

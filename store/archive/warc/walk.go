@@ -13,21 +13,27 @@ type Span struct {
 	Err            error // what is wrong with it
 }
 
+// String names the stretch and what is wrong with it.
+func (s Span) String() string {
+	return fmt.Sprintf("%d bytes at %d cannot be read: %v", s.Length, s.Offset, s.Err)
+}
+
 // Walked says what Walk saw.
 type Walked struct {
 	Records int    // whole ones
 	End     int64  // of the last whole record
 	Damaged []Span // the first 1,000 stretches that are not whole records
+	Unread  []Span // the first 1,000 whole records that visit could not read, for a bound: ErrTooLarge
 }
 
 const maxSpans = 1000
 
 // Walk shows every whole record of a file to visit, going on behind damaged stretches, where Reader stops. visit reads
 // of the entry what it needs, and calls its Close when it wants to know its Length; an error from there may be returned
-// as it is, for Walk knows its own. Any other error of visit ends the walk. visit may be nil. A record without the
-// empty lines that end it counts as damaged here, since it was torn, and so does one whose block has another digest
-// than it says. What visit saw of a record before Close is not yet known
-// to be whole.
+// as it is, for Walk knows its own, and goes on behind a record for which it is ErrTooLarge. Any other error of visit
+// ends the walk. visit may be nil. A record without the empty lines that end it counts as damaged here, since it was
+// torn, and so does one whose block has another digest than it says. What visit saw of a record before Close is not yet
+// known to be whole.
 func Walk(f io.ReadSeeker, visit func(*Entry) error) (Walked, error) {
 	return walk(f, visit, func(r *Reader) { r.strict = true })
 }
@@ -100,10 +106,14 @@ func (w *Walked) read(r *Reader, visit func(*Entry) error) (*Span, error) {
 			if visit != nil {
 				err = visit(e)
 			}
-			if err == nil || r.err != nil {
+			bad := err
+			if err == nil || r.err != nil || errors.Is(err, ErrTooLarge) {
 				err = e.Close()
 			}
 			if err == nil {
+				if bad != nil && len(w.Unread) < maxSpans {
+					w.Unread = append(w.Unread, Span{e.Offset, e.Length, bad})
+				}
 				w.Records++
 				w.End = e.Offset + e.Length
 				continue
