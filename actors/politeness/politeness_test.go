@@ -1,10 +1,14 @@
 package politeness
 
 import (
+	"bytes"
+	"encoding/binary"
+	"errors"
 	"fmt"
 	"math"
 	"math/big"
 	"math/rand/v2"
+	"slices"
 	"testing"
 	"time"
 
@@ -661,7 +665,35 @@ func TestTemplateSharesVisitsOutByGroup(t *testing.T) {
 	}
 }
 
-// The groups of a host are kept with it, and a host of an older version has none.
+// A host of the version before is read: it has no visits that came late.
+func TestTheVersionBeforeIsRead(t *testing.T) {
+	var s, read State
+	s.SetGroups(template.New(time.Unix(1e9, 0)))
+	want, err := s.MarshalBinary()
+	if err != nil {
+		t.Fatal(err)
+	}
+	rest := want[1:]
+	for range fieldCount - 1 {
+		_, used := binary.Uvarint(rest)
+		rest = rest[used:]
+	}
+	late := len(want) - len(rest)
+	before := slices.Concat([]byte{version - 1}, want[1:late], want[late+1:])
+	if err := read.UnmarshalBinary(before); err != nil {
+		t.Fatal(err)
+	}
+	if got, err := read.MarshalBinary(); err != nil || !bytes.Equal(got, want) {
+		t.Errorf("%x is read as %x, want %x (%v)", before, got, want, err)
+	}
+	for _, other := range []byte{0, version - 2, version + 1} {
+		if err := read.UnmarshalBinary(slices.Concat([]byte{other}, want[1:])); !errors.Is(err, ErrVersion) {
+			t.Errorf("version %d: %v", other, err)
+		}
+	}
+}
+
+// The groups of a host are kept with it.
 func TestGroupsAreKept(t *testing.T) {
 	var s, read State
 	s.SetGroups(template.New(time.Unix(1e9, 0)))

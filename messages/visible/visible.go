@@ -15,6 +15,7 @@ import (
 	"fmt"
 	"io"
 	"strings"
+	"sync"
 	"unicode"
 	"unicode/utf16"
 	"unicode/utf8"
@@ -101,12 +102,14 @@ func Cell(text string) string {
 	return text
 }
 
-// Writer shows what is written to it; newlines and tabs are its own.
+// Writer shows what is written to it; newlines and tabs are its own. Several goroutines may write at once.
 type Writer struct {
 	to       io.Writer
 	terminal bool
-	escaper  escaper
-	rest     []byte // a character that is not whole yet
+
+	mu      sync.Mutex
+	escaper escaper
+	rest    []byte // a character that is not whole yet
 }
 
 // To returns what shows text on w, which is a terminal or not.
@@ -114,6 +117,8 @@ func To(w io.Writer, terminal bool) *Writer { return &Writer{to: w, terminal: te
 
 // Write shows text. A character that is cut at its end is shown with the next text.
 func (w *Writer) Write(text []byte) (int, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
 	shown, rest := w.escaper.escape(nil, append(w.rest, text...), true)
 	w.rest = append([]byte(nil), rest...)
 	if _, err := w.to.Write(shown); err != nil {

@@ -3,7 +3,9 @@ package visible
 import (
 	"bytes"
 	"encoding/json"
+	"io"
 	"strings"
+	"sync"
 	"testing"
 	"unicode"
 	"unicode/utf8"
@@ -121,5 +123,24 @@ func TestACellIsNoFormula(t *testing.T) {
 		if got := Cell(text); got != want {
 			t.Errorf("%q became %q, want %q", text, got, want)
 		}
+	}
+}
+
+func TestSeveralMayWriteAtOnce(t *testing.T) {
+	var out bytes.Buffer
+	w, line := To(&out, false), strings.Repeat("日本", 20)+"\n"
+	var all sync.WaitGroup
+	for range 8 {
+		all.Go(func() {
+			for range 100 {
+				if _, err := io.WriteString(w, line); err != nil {
+					t.Error(err)
+				}
+			}
+		})
+	}
+	all.Wait()
+	if out.String() != strings.Repeat(line, 800) {
+		t.Error("lines are mixed or lost")
 	}
 }
