@@ -2,7 +2,6 @@ package cmd_test
 
 import (
 	"flag"
-	"fmt"
 	"go/ast"
 	"maps"
 	"os"
@@ -12,13 +11,14 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"unicode/utf8"
 
 	"github.com/spf13/pflag"
 
 	"henro/cmd/config"
 )
 
-var update = flag.Bool("update", false, "write the tables of flags anew")
+var update = flag.Bool("update", false, "write the list of flags anew")
 
 // families are the flags by who has them.
 var families = []family{
@@ -47,47 +47,65 @@ func (y *family) flags() *pflag.FlagSet {
 	return f
 }
 
-// row is the line of one flag in a table: its default and its meaning are the ones that --help shows.
+// row is one flag in the list: its default and its meaning are the ones that --help shows. Those of every day are bold.
 func row(f *pflag.Flag) string {
 	value, meaning := pflag.UnquoteUsage(f)
 	standard := f.DefValue
 	switch {
 	case f.Name == "name":
-		standard = "host name"
+		standard = " (host name)"
 	case standard == "", standard == "[]", slices.Contains([]string{"0", "0s"}, standard) &&
 		!strings.Contains(meaning, "0 is"):
-		standard = "–"
+		standard = ""
 	case standard == "false":
-		standard = "off"
+		standard = " (off)"
 	case strings.HasSuffix(standard, "m0s"):
-		standard = "`" + strings.TrimSuffix(standard, "0s") + "`"
+		standard = " (" + strings.TrimSuffix(standard, "0s") + ")"
 	default:
-		standard = "`" + standard + "`"
+		standard = " (" + standard + ")"
 	}
 	name := "--" + f.Name
 	if value != "" && value == strings.ToUpper(value) {
 		name += " " + value
 	}
-	return fmt.Sprintf("| `%s` | %s | %s |\n", name, standard, strings.ReplaceAll(meaning, "|", `\|`))
+	name = "`" + name + "`"
+	if slices.Contains(config.Everyday, f.Name) {
+		name = "**" + name + "**"
+	}
+	return item(name + standard + ": " + strings.ReplaceAll(meaning, "*", `\*`))
 }
 
-const heading = "| flag | default | meaning |\n|---|---|---|\n"
+// columns is how wide a line of the documents may be.
+const columns = 120
 
-func TestTablesOfFlags(t *testing.T) {
-	short, long := "\n## Every day\n\nWhat `--help` shows.\n\n"+heading, ""
-	rows := map[string]string{}
+// item is an item of a list, in lines of at most so many columns.
+func item(text string) string {
+	var lines strings.Builder
+	line := "-"
+	for _, word := range strings.Fields(text) {
+		if utf8.RuneCountInString(line)+1+utf8.RuneCountInString(word) > columns {
+			lines.WriteString(line + "\n")
+			line = " "
+		}
+		line += " " + word
+	}
+	return lines.String() + line + "\n"
+}
+
+func TestListOfFlags(t *testing.T) {
+	list := ""
+	all := map[string]bool{}
 	for _, y := range families {
-		long += "\n## " + y.title + "\n\nOf " + y.who + ".\n\n" + heading
+		list += "\n## " + y.title + "\n\nOf " + y.who + ".\n\n"
 		y.flags().VisitAll(func(f *pflag.Flag) {
-			rows[f.Name] = row(f)
-			long += row(f)
+			all[f.Name] = true
+			list += row(f)
 		})
 	}
 	for _, name := range config.Everyday {
-		if rows[name] == "" {
+		if !all[name] {
 			t.Errorf("there is no flag --%s any more", name)
 		}
-		short += rows[name]
 	}
 	const path = "../docs/flags.md"
 	text, err := os.ReadFile(path)
@@ -97,15 +115,15 @@ func TestTablesOfFlags(t *testing.T) {
 	before, rest, begun := strings.Cut(string(text), "<!-- flags -->\n")
 	_, after, ended := strings.Cut(rest, "<!-- end of flags -->\n")
 	if !begun || !ended {
-		t.Fatalf("%s: the marks around the table of flags are gone", path)
+		t.Fatalf("%s: the marks around the list of flags are gone", path)
 	}
-	want := before + "<!-- flags -->\n" + short + long + "<!-- end of flags -->\n" + after
+	want := before + "<!-- flags -->\n" + list + "<!-- end of flags -->\n" + after
 	if want == string(text) {
 		return
 	}
 	if !*update {
-		t.Fatalf("%s: the table of flags is not what the programs have: go test ./cmd -run TestTablesOfFlags "+
-			"-update", path)
+		t.Fatalf("%s: the list of flags is not what the programs have: go test ./cmd -run TestListOfFlags -update",
+			path)
 	}
 	if err := os.WriteFile(path, []byte(want), 0o644); err != nil {
 		t.Fatal(err)
@@ -158,7 +176,12 @@ func TestDocsNameWhatExists(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, path := range append(docs, "../README.md", "../CHANGELOG.md") {
+	measured, err := filepath.Glob("../docs/measured/*.md")
+	if err != nil || len(measured) == 0 {
+		t.Fatal(measured, err)
+	}
+	docs = append(append(docs, measured...), "../README.md", "../CHANGELOG.md", "../CONTRIBUTING.md", "../SECURITY.md")
+	for _, path := range docs {
 		data, err := os.ReadFile(path)
 		if err != nil {
 			t.Fatal(err)
@@ -234,16 +257,19 @@ func TestEveryPromiseOfSecurityHasItsTest(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, promises, found := strings.Cut(string(data), "| promise | kept by |\n|---|---|\n")
-	rows, _, ended := strings.Cut(promises, "\n\n")
+	_, promises, found := strings.Cut(string(data), "\n## Promises\n")
+	promises, _, ended := strings.Cut(promises, "\n## ")
 	if !found || !ended {
-		t.Fatal("docs/security.md has no table of promises")
+		t.Fatal("docs/security.md has no chapter of promises")
 	}
-	for row := range strings.SplitSeq(rows, "\n") {
-		if !strings.Contains(row, "`Test") { // TestDocsNameWhatExists looks whether it is there
-			t.Errorf("no test keeps %s", row)
+	for promise := range strings.SplitSeq(promises, "\n- ") {
+		if !strings.HasPrefix(promise, "**") { // what stands before the first
+			continue
 		}
-		for _, word := range strings.Split(row, "`") {
+		if !strings.Contains(promise, "`Test") { // TestDocsNameWhatExists looks whether it is there
+			t.Errorf("no test keeps %s", promise)
+		}
+		for _, word := range strings.Split(promise, "`") {
 			if strings.HasPrefix(word, "check_") && !strings.Contains(string(lab), "\n"+word+"() {") {
 				t.Errorf("%s is no check of trust.sh", word)
 			}

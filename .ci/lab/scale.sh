@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# What a master and a slave need for a page, from which docs/scale.md says what 10⁸ and 10⁹ pages need. A master and a slave crawl a made-up web with pages as long and links as many as those of real
+# What a master and a slave need for a page, from which docs/measured/scale.md says what 10⁸ and 10⁹ pages need. A master and a slave crawl a made-up web with pages as long and links as many as those of real
 # documentation; each process's own time is that of getrusage, so a busy machine changes it by a third at most, bytes not at all.
 #
 #   scale.sh [HOSTS] [PAGES]     default 100 hosts of 100 pages

@@ -4,7 +4,7 @@
 #
 #   wine.sh [DIST]         DIST: a release that was made already (go run -C .ci/release . DIST)
 #
-# Needs root for apt-get: wine, and binutils for Windows. docs/release.md says what Wine cannot show.
+# Needs root for apt-get: wine, and binutils for Windows. docs/measured/release.md says what Wine cannot show.
 set -euo pipefail
 export HENRO_REQUISITES=off # the truths that this lab knows are of pages
 lab=$(cd "$(dirname "$0")" && pwd)

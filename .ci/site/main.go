@@ -45,9 +45,11 @@ var search []byte
 const root = "../.."
 
 // menu is the order of the pages; documents that it does not name come behind it.
-var menu = []string{"README.md", "docs/start.md", "docs/start.ja.md", "docs/install.md", "docs/flags.md", "docs/output.md",
-	"docs/dashboard.md", "docs/fetch.md", "docs/revisit.md", "docs/library.md", "docs/lab.md", "docs/cluster.md",
-	"docs/security.md", "docs/architecture.md"}
+var menu = []string{"README.md", "docs/start.md", "docs/start.ja.md", "docs/install.md", "docs/settings.md",
+	"docs/flags.md", "docs/fetch.md", "docs/output.md", "docs/replay.md", "docs/tables.md", "docs/dashboard.md",
+	"docs/revisit.md", "docs/topic.md", "docs/duplicates.md", "docs/frontier.md", "docs/library.md", "docs/lab.md",
+	"docs/cluster.md", "docs/metrics.md", "docs/tracing.md", "docs/security.md", "docs/glossary.md",
+	"docs/architecture.md"}
 
 type page struct {
 	Path, Title, Lang, Root string // Path is that of the document; Root leads from the page to the first
@@ -97,6 +99,11 @@ func build(out string) error {
 	if err != nil {
 		return err
 	}
+	measured, err := filepath.Glob(root + "/docs/measured/*.md")
+	if err != nil {
+		return err
+	}
+	documents = append(documents, measured...)
 	for _, name := range []string{"README.md", "CHANGELOG.md", "CONTRIBUTING.md", "SECURITY.md", "store/FORMAT.md"} {
 		documents = append(documents, root+"/"+name)
 	}

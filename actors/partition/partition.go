@@ -36,7 +36,7 @@ type (
 // Options say when what was written goes to disk.
 type Options struct {
 	// a batch of this size is committed at once: 1 MB has the links of some 500 visits, so two or three of each host
-	// (docs/speed.md)
+	// (docs/measured/speed.md)
 	FlushBytes int
 	FlushAge   time.Duration            // the oldest write waits no longer than this
 	FlushGap   time.Duration            // between two commits at least, also when an answer is awaited

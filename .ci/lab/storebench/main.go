@@ -1,4 +1,4 @@
-// Command storebench measures the state store, and draws what it measured. docs/state.md says what came out.
+// Command storebench measures the state store, and draws what it measured. docs/measured/state.md says what came out.
 //
 //	go run ./.ci/lab/storebench queue  -n 17500000 -resolution hier -buffers 100,10,3,1,0.3,0.1
 //	go run ./.ci/lab/storebench keyed  -n 17500000 -batches 10000,1000

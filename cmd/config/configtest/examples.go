@@ -39,6 +39,11 @@ func Examples(t *testing.T, newCommand func() *cobra.Command) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	measured, err := filepath.Glob("../../docs/measured/*.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	documents = append(documents, measured...)
 	for _, document := range append(documents, "../../README.md", "../../store/FORMAT.md") {
 		text, err := os.ReadFile(document)
 		if err != nil {
