@@ -2,6 +2,7 @@ package wacz
 
 import (
 	"archive/zip"
+	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
@@ -21,8 +22,9 @@ var ErrNotPackage = errors.New("wacz: not a WACZ file")
 
 // What is read into memory of a package at most, whichever program made it.
 const (
-	maxDataPackage = 256 << 20 // lists every part: a million of them
-	maxDigest      = 1 << 20   // a hash, a signature and its certificates
+	maxDirectory   = 16 << 20 // of the ZIP file: some 150,000 parts
+	maxDataPackage = 16 << 20 // lists every part that is not a page: some 80,000
+	maxDigest      = 1 << 20  // a hash, a signature and its certificates
 )
 
 const (
@@ -47,10 +49,12 @@ func Open(name string) (*Package, error) {
 	if err != nil {
 		return nil, errors.Join(err, f.Close())
 	}
-	z, err := zip.NewReader(f, info.Size())
+	in := &opened{File: f, left: maxDirectory}
+	z, err := zip.NewReader(in, info.Size())
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("%w: %w", ErrNotPackage, err), f.Close())
 	}
+	in.whole = true
 	p := &Package{file: f, parts: z.File, named: map[string]*zip.File{}}
 	for _, part := range z.File {
 		p.named[part.Name] = part
@@ -59,6 +63,22 @@ func Open(name string) (*Package, error) {
 		return nil, errors.Join(fmt.Errorf("%w: it has no %s", ErrNotPackage, dataPackage), f.Close())
 	}
 	return p, nil
+}
+
+// opened is a ZIP file of which not more is read than a directory may have, until that was read.
+type opened struct {
+	*os.File
+	left  int
+	whole bool // the directory was read
+}
+
+func (o *opened) ReadAt(to []byte, at int64) (int, error) {
+	if !o.whole {
+		if o.left -= len(to); o.left < 0 {
+			return 0, fmt.Errorf("its directory is longer than %d bytes", maxDirectory)
+		}
+	}
+	return o.File.ReadAt(to, at)
 }
 
 // Close closes the file.
@@ -161,26 +181,24 @@ type Signature struct {
 // signature if there is one. wrong is called for each thing that does not agree, progress with the bytes read so far.
 // An error is one of reading the file.
 func (p *Package) Verify(wrong func(format string, values ...any), progress func(done, all int64)) (About, error) {
-	var about struct {
-		About
-		Resources []resource `json:"resources"`
-	}
+	var about About
 	text, err := p.small(dataPackage, maxDataPackage)
 	if err != nil {
-		return about.About, err
+		return about, err
 	}
-	if err := json.Unmarshal(text, &about); err != nil {
-		return about.About, fmt.Errorf("%w: %s: %w", ErrNotPackage, dataPackage, err)
+	resources, err := p.listed(text, &about)
+	if err != nil {
+		return about, fmt.Errorf("%w: %s: %w", ErrNotPackage, dataPackage, err)
 	}
-	p.verifyDigest(text, &about.About, wrong)
-	p.verifyNames(about.Resources, wrong)
+	p.verifyDigest(text, &about, wrong)
+	p.verifyNames(resources, wrong)
 	var all int64
-	for _, r := range about.Resources {
+	for _, r := range resources {
 		if part := p.named[r.Path]; part != nil {
 			all += int64(part.UncompressedSize64)
 		}
 	}
-	for _, r := range about.Resources {
+	for _, r := range resources {
 		if p.named[r.Path] == nil {
 			wrong("%q is listed in %s and not in the package", r.Path, dataPackage)
 			continue
@@ -193,7 +211,34 @@ func (p *Package) Verify(wrong func(format string, values ...any), progress func
 		about.Bytes += n
 		progress(about.Bytes, all)
 	}
-	return about.About, nil
+	return about, nil
+}
+
+// listed reads a data package: what it says of the package, and the parts that it lists. It may list some that are
+// missing, and not twice as many as there are: an entry of three bytes takes seventy in memory.
+func (p *Package) listed(text []byte, about *About) (all []resource, err error) {
+	var list struct {
+		*About
+		Resources json.RawMessage `json:"resources"`
+	}
+	list.About = about
+	if err := json.Unmarshal(text, &list); err != nil || len(list.Resources) == 0 {
+		return nil, err
+	}
+	in := json.NewDecoder(bytes.NewReader(list.Resources))
+	if start, err := in.Token(); err != nil || start != json.Delim('[') {
+		return nil, errors.Join(errors.New("resources is no list"), err)
+	}
+	for most := 2*len(p.parts) + 100; in.More(); {
+		var r resource
+		if err := in.Decode(&r); err != nil {
+			return nil, err
+		}
+		if all = append(all, r); len(all) > most {
+			return nil, fmt.Errorf("it lists more than %d parts, and the package has %d", most, len(p.parts))
+		}
+	}
+	return all, nil
 }
 
 // small reads a whole part.

@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"testing"
 
@@ -21,8 +22,8 @@ type part struct {
 	method uint16
 }
 
-// verified writes a package and verifies it.
-func verified(t *testing.T, parts []part) (wacz.About, []string, error) {
+// packed writes a package.
+func packed(t *testing.T, parts []part) (file string) {
 	t.Helper()
 	var packed bytes.Buffer
 	z := zip.NewWriter(&packed)
@@ -38,10 +39,21 @@ func verified(t *testing.T, parts []part) (wacz.About, []string, error) {
 	if err := z.Close(); err != nil {
 		t.Fatal(err)
 	}
-	file := filepath.Join(t.TempDir(), "a.wacz")
+	file = filepath.Join(t.TempDir(), "a.wacz")
 	if err := os.WriteFile(file, packed.Bytes(), 0o600); err != nil {
 		t.Fatal(err)
 	}
+	return file
+}
+
+// verified writes a package and verifies it.
+func verified(t *testing.T, parts []part) (wacz.About, []string, error) {
+	t.Helper()
+	return verifiedFile(t, packed(t, parts))
+}
+
+func verifiedFile(t *testing.T, file string) (wacz.About, []string, error) {
+	t.Helper()
 	p, err := wacz.Open(file)
 	if err != nil {
 		return wacz.About{}, nil, err
@@ -179,5 +191,39 @@ func TestWhatIsNoPackageIsRefused(t *testing.T) {
 	broken := []part{{name: "datapackage.json", data: []byte("[")}}
 	if _, _, err := verified(t, broken); !errors.Is(err, wacz.ErrNotPackage) {
 		t.Errorf("with a broken one: %v", err)
+	}
+}
+
+// Each of these is small as a file and takes many times as much in memory.
+func TestAPackageMadeToFillMemoryIsRefused(t *testing.T) {
+	names := make([]part, 80_000)
+	for i := range names {
+		names[i].name = fmt.Sprintf("archive/%0200d", i)
+	}
+	entries := []byte(`{"resources": [{}` + strings.Repeat(",{}", 1_000_000) + `]}`)
+	for sentence, c := range map[string]struct {
+		parts []part
+		want  string
+	}{
+		"a directory of many long names": {append(names, part{name: "datapackage.json", data: []byte("{}")}),
+			"its directory is longer than"},
+		"a data package of 17 MiB": {[]part{{"datapackage.json", make([]byte, 17<<20), zip.Deflate}},
+			"datapackage.json is longer than"},
+		"a list of a million parts": {[]part{{"datapackage.json", entries, zip.Deflate}},
+			"it lists more than 102 parts"},
+		"resources that are no list": {[]part{{name: "datapackage.json", data: []byte(`{"resources": {}}`)}},
+			"is no list"},
+	} {
+		file := packed(t, c.parts)
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		_, _, err := verifiedFile(t, file)
+		runtime.ReadMemStats(&after)
+		if !errors.Is(err, wacz.ErrNotPackage) || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s: %v, want %q", sentence, err, c.want)
+		}
+		if took := after.TotalAlloc - before.TotalAlloc; took > 160<<20 {
+			t.Errorf("%s: %d MB were allocated, one after the other", sentence, took>>20)
+		}
 	}
 }
