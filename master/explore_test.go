@@ -102,7 +102,6 @@ type world struct {
 	start  time.Time
 	master *Master
 	book   *host.Book
-	plan   *host.Schedule
 	starts uint64 // of the master
 
 	// the partition: what is on disk, and what waits for the next commit
@@ -214,7 +213,7 @@ func (x *exploring) startMaster(w *world) {
 	w.master.hosts, w.master.partitions = actor.NewPID("", "hosts"), []*actor.PID{actor.NewPID("", "partition")}
 	w.master.lastID, w.master.begun = w.starts*1000, true
 	w.pending = nil
-	w.book, w.plan = host.New(o.Hosts, exploredHost, x.regions), host.NewSchedule(o.Hosts, 1, 2)
+	w.book = host.New(o.Hosts, exploredHost, x.regions)
 	found := &protocol.LeasesFound{}
 	restored := &protocol.HostRestored{Record: w.row}
 	restored.Record.Politeness, _ = w.polite.MarshalBinary() // its moments have moved with the world
@@ -324,10 +323,6 @@ func (x *exploring) update(w *world, fact any) {
 		switch e.To {
 		case host.Master:
 			x.receive(w, hostPID, e.Message)
-		case host.Revisit:
-			if answer, _ := w.plan.Updated(time.Now(), e.Message); answer != nil {
-				x.toBook(w, answer)
-			}
 		case host.Partition:
 			x.toPartition(w, e.Message)
 		}

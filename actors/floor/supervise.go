@@ -77,14 +77,3 @@ func pauseAfter(row int) time.Duration {
 	}
 	return d
 }
-
-// WithChildren is the supervision of a parent that cannot go on without the child that failed: it fails with it.
-var WithChildren actor.SupervisorStrategy = withChildren{}
-
-type withChildren struct{}
-
-// HandleFailure passes the failure of the child on to the parent's parent as the parent's own.
-func (withChildren) HandleFailure(_ *actor.ActorSystem, parent actor.Supervisor, _ *actor.PID,
-	_ *actor.RestartStatistics, reason, message any) {
-	parent.EscalateFailure(reason, message)
-}

@@ -232,27 +232,6 @@ func (l *losing) Failed(_ actor.Context, message any) {
 	*l.lost = append(*l.lost, message.(*fail).with)
 }
 
-func TestAParentFailsWithItsChild(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		system := actortest.System(t)
-		starts := &moments{begin: time.Now()}
-		var child *actor.PID
-		system.Root.Spawn(lasting(func(c actor.Context) {
-			if _, ok := c.Message().(*actor.Started); ok {
-				starts.add()
-				child = c.Spawn(lasting(worker))
-			}
-		}).Clone(actor.WithSupervisor(floor.WithChildren)))
-		synctest.Wait()
-		before := child
-		system.Root.Send(child, &fail{"x"})
-		actortest.Pass(time.Second)
-		if n := len(starts.all()); n != 2 || child == before {
-			t.Errorf("the parent started %d times", n)
-		}
-	})
-}
-
 // judge is a supervision that lets the actor go on as it is.
 type judge struct{ judged atomic.Int32 }
 

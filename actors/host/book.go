@@ -19,7 +19,6 @@ const (
 	Master    Recipient = iota + 1
 	Hosts               // the parent of all Hosts
 	Partition           // answers with a fact
-	Revisit             // the Schedule of this host; answers with a fact
 	Skips               // the writer of skipped.jsonl
 	Self                // after a while, in the place of what was to come later
 	Log                 // an error, or Failing
@@ -67,12 +66,13 @@ const (
 type Book struct {
 	*base
 
-	phase  phase
-	robots robotsBook
-	line   line
-	judge  *judge
-	lend   *preparation // in preparing
-	lease  *openLease   // in lent, and while it is written in preparing
+	phase    phase
+	robots   robotsBook
+	line     line
+	judge    *judge
+	schedule *schedule
+	lend     *preparation // in preparing
+	lease    *openLease   // in lent, and while it is written in preparing
 
 	aliases aliases
 }
@@ -121,7 +121,7 @@ type (
 func New(o Options, name string, regions *admission.Known) *Book {
 	shared := &base{o: &o, name: name, clock: clock{o: &o}}
 	b := &Book{base: shared, robots: robotsBook{base: shared}, line: line{base: shared},
-		aliases: aliases{base: shared}}
+		schedule: newSchedule(shared), aliases: aliases{base: shared}}
 	b.judge = newJudge(shared, regions)
 	return b
 }
@@ -156,8 +156,6 @@ func (b *Book) take(fact any) bool {
 		b.takeReport(m)
 	case *protocol.EntriesLoaded:
 		b.takeEntries(m)
-	case *VisitsTimed:
-		b.storeTimed(m)
 	case *protocol.LeaseVoid:
 		b.endLease(m.Lease)
 	case *protocol.Written:
@@ -165,12 +163,10 @@ func (b *Book) take(fact any) bool {
 		b.written(m.Tag)
 	case *protocol.OverflowLoaded:
 		b.line.putBack(m)
-	case *VisitsMoved:
-		b.storeMoved(m)
 	case *protocol.PagesFound:
 		b.takeFound(m)
 	case *protocol.RulesChanged:
-		b.send(Revisit, m)
+		b.schedule.rules = m.Rules
 	case *sitemapReported:
 		b.judge.takeSitemap(&b.robots, m)
 	case *protocol.RelaxationsFound:
@@ -198,17 +194,7 @@ func (b *Book) take(fact any) bool {
 	return true
 }
 
-// storeMoved writes pages whose next visit was moved.
-func (b *Book) storeMoved(m *VisitsMoved) {
-	w := &protocol.Write{Moves: m.moves, Urgent: m.urgent, Tag: m.tag}
-	if m.timetable != nil {
-		b.clock.Timetable = *m.timetable
-		w.Host = b.row()
-	}
-	b.write(w)
-}
-
-// takeFound passes on which pages are there and have been said to have changed. URLs of a notice that are not known
+// takeFound takes which pages are there and have been said to have changed. URLs of a notice that are not known
 // become candidates, as if a sitemap had named them that the page with most depth left has linked to.
 func (b *Book) takeFound(m *protocol.PagesFound) {
 	if m.Notice != nil && len(m.Notice.New) > 0 {
@@ -226,7 +212,9 @@ func (b *Book) takeFound(m *protocol.PagesFound) {
 		b.judge.report(w)
 		b.write(w)
 	}
-	b.send(Revisit, m)
+	if moves := b.schedule.follow(m); len(moves) > 0 {
+		b.write(&protocol.Write{Moves: moves})
+	}
 }
 
 // restore begins with what is on disk.
@@ -244,7 +232,7 @@ func (b *Book) restore(m *protocol.HostRestored) {
 	b.line.known, b.line.fresh = m.Due, int(min(m.Record.Waiting, 1))
 	b.judge.known.Stops, b.judge.known.Sessions, b.judge.known.URLRules = &m.Stops, &m.Sessions, &m.URLRules
 	b.aliases.beliefs, b.aliases.order = m.Beliefs, m.Order
-	b.send(Revisit, &timetableRestored{b.clock.Timetable, b.line.spare(), m.Rules})
+	b.schedule.restore(b.line.spare(), m.Rules)
 	if m.Lease != nil {
 		b.phase = lent
 		b.lease = &openLease{Lease: *m.Lease, processed: m.Lease.Seq, pages: map[string]store.Page{},

@@ -13,7 +13,7 @@ import (
 
 // clock says when a host may be asked, how often, and how much of that a lease may take.
 type clock struct {
-	politeness.State // with the timetable as the Schedule last reported it
+	politeness.State // with the timetable, which the schedule keeps
 
 	o       *Options // of base
 	verdict politeness.Verdict

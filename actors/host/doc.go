@@ -3,8 +3,8 @@
 //
 // A Book is what a Host actor knows. Updated takes a fact, at a moment, changes the Book and returns what is to be
 // done: messages, and to whom. Its parts are the clock (when the host may be asked), robotsBook, the line of waiting
-// pages, the judge (links, stop list), and the openLease with the terms by which reports are believed; base is what
-// they share. A Schedule is what the Revisit actor of the host knows: the timetable of its pages.
+// pages, the schedule (when each page is due again), the judge (links, stop list), and the openLease with the terms by
+// which reports are believed; base is what they share.
 // Nothing here knows of actors, clocks or disks, so whole lives of a host are scripts (testdata/*.script). Unlike the
 // book of leases (master/ledger) a Book is changed in place: it holds the stop list, the session ids and the pages of a
 // lease, too much to copy for a visit.
@@ -24,5 +24,5 @@
 //     since a slave is not believed when that was, the interval runs from the moment the lease is known to be over;
 //   - a fact changes anything only if it is the one due next (seq), so facts may come twice, late, or out of order;
 //   - a fact changes anything only if it can be true under its lease (terms); one that cannot ends the lease;
-//   - the timetable is changed by the Schedule alone; the Book has the copy that came with its last answer.
+//   - the timetable is changed by the schedule alone.
 package host

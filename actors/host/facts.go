@@ -59,8 +59,7 @@ func (b *Book) refuse(lease uint64) {
 	b.announceAgain() // a Master that did not know yet that the lease is over has passed over this host
 }
 
-// takeFacts takes what is due next out of the queue: the decisions about each visit, then one question to Revisit for
-// all.
+// takeFacts takes what is due next out of the queue: the decisions about each visit, then what follows for all.
 func (b *Book) takeFacts() {
 	l := b.lease
 	if l.phase != taking {
@@ -80,7 +79,7 @@ func (b *Book) takeFacts() {
 		b.send(Partition, &protocol.EntriesAsked{Positions: unknown})
 		return
 	}
-	asked := &visitsMade{lease: l.ID, spare: b.line.spare()}
+	made := &visitsMade{}
 	for _, fact := range l.queue {
 		if why := l.doubt(fact, b.judge); why != "" {
 			b.distrust(why)
@@ -90,7 +89,7 @@ func (b *Book) takeFacts() {
 			continue
 		}
 		l.processed++
-		asked.pressing = asked.pressing || fact.Pressing
+		made.pressing = made.pressing || fact.Pressing
 		if fact.More != nil {
 			l.parts++
 		} else {
@@ -102,21 +101,21 @@ func (b *Book) takeFacts() {
 		case fact.Robots != nil:
 			b.robots.take(fact.Robots)
 		case fact.Visited != nil:
-			asked.visits = append(asked.visits, l.takeVisit(fact.Visited, b.base))
+			made.visits = append(made.visits, l.takeVisit(fact.Visited, b.base))
 		case fact.Finished != nil:
-			asked.finished = true
+			made.finished = true
 			b.clock.ended(b.now) // whatever it says: a lease that began too early cannot be taken back
 		}
-		if asked.finished {
+		if made.finished {
 			break
 		}
 	}
 	l.queue = nil
-	asked.seq = l.processed - l.parts
-	if asked.finished {
+	made.seq = l.processed - l.parts
+	if made.finished {
 		l.phase = over
 	}
-	b.send(Revisit, asked)
+	b.storeMade(made)
 }
 
 // takeVisit lets the host's schedule learn from a visit, and finds the record that it is about.
@@ -183,37 +182,34 @@ func pageCount(visits []store.Visited) (n int) {
 	return n
 }
 
-// storeTimed writes what came of a group of facts, all of it or nothing: the pages, their candidates, the host, the
+// storeMade writes what came of a group of facts, all of it or nothing: the pages, their candidates, the host, the
 // lease.
-func (b *Book) storeTimed(m *VisitsTimed) {
+func (b *Book) storeMade(m *visitsMade) {
 	l := b.lease
-	if b.phase != lent || m.asked.lease != l.ID {
-		return
-	}
-	b.clock.Timetable = m.timetable
-	if m.replanned {
-		b.clock.verdict = b.clock.Judge(&b.o.Politeness, max(m.load, m.timetable.Load()), b.line.fresh > 0)
+	visits, totals := b.schedule.visited(m.visits, b.line.spare())
+	if b.schedule.replanned {
+		b.schedule.replanned = false
+		b.clock.verdict = b.clock.Judge(&b.o.Politeness, max(b.schedule.load, b.clock.Load()), b.line.fresh > 0)
 	}
 	w := &protocol.Write{
-		Visits: m.visits, Urgent: m.asked.finished || m.asked.pressing, Pressing: m.asked.pressing,
-		Facts: &protocol.FactsStored{Lease: l.ID, Seq: m.asked.seq, Visits: pageCount(m.visits),
-			Closed: m.asked.finished},
+		Visits: visits, Urgent: m.finished || m.pressing, Pressing: m.pressing,
+		Facts: &protocol.FactsStored{Lease: l.ID, Seq: m.seq, Visits: pageCount(visits), Closed: m.finished},
 	}
 	b.judge.unreadable = false
 	represented := b.aliases.of()
-	for i := range m.visits {
-		v := &m.visits[i]
+	for i := range visits {
+		v := &visits[i]
 		if v.Retry {
 			continue
 		}
 		b.aliases.redirected(&v.Page, v.Links)
-		if scored := m.asked.visits[i].fact.Topic; scored > 0 && m.asked.visits[i].old.LastVisit.IsZero() {
+		if scored := m.visits[i].fact.Topic; scored > 0 && m.visits[i].old.LastVisit.IsZero() {
 			v.Page.Band = topic.Band(topic.HandedOn(float64(scored-1)/1000, topic.Score(v.Page.Band)))
 		}
 		b.judge.beginVisited(&v.Page)
-		b.judge.learnFolders(w, &m.asked.visits[i], &v.Page, v.Links)
-		b.judge.learnURLRules(w, &m.asked.visits[i], &v.Page, v.Links)
-		switch before, now := m.asked.visits[i].old.Flags&store.Dropped, v.Page.Flags&store.Dropped; {
+		b.judge.learnFolders(w, &m.visits[i], &v.Page, v.Links)
+		b.judge.learnURLRules(w, &m.visits[i], &v.Page, v.Links)
+		switch before, now := m.visits[i].old.Flags&store.Dropped, v.Page.Flags&store.Dropped; {
 		case before < now:
 			b.record.GivenUp++
 		case before > now && b.record.GivenUp > 0: // a round has it again
@@ -222,7 +218,7 @@ func (b *Book) storeTimed(m *VisitsTimed) {
 		for j := range v.Links {
 			b.judge.link(&v.Links[j])
 		}
-		b.judge.followHints(&b.robots, &m.asked.visits[i].old, v)
+		b.judge.followHints(&b.robots, &m.visits[i].old, v)
 	}
 	b.judge.report(w)
 	if b.judge.unreadable {
@@ -234,15 +230,15 @@ func (b *Book) storeTimed(m *VisitsTimed) {
 		b.review()
 	}
 	w.Host = b.row()
-	w.Totals.Add(&m.totals)
-	if m.asked.finished {
+	w.Totals.Add(&totals)
+	if m.finished {
 		w.EndLease, w.Sessions, w.Tag = l.ID, b.judge.newSessions(), &closedTag{}
 	} else {
-		l.Seq = m.asked.seq
+		l.Seq = m.seq
 		lease := l.Lease
 		w.Lease = &lease
 	}
-	w.Evidence = b.judge.newEvidence(m.asked.finished)
+	w.Evidence = b.judge.newEvidence(m.finished)
 	w.URLRules = b.judge.newURLRules()
 	b.splitLease()
 	b.countVerdict(w)
@@ -257,6 +253,5 @@ func (b *Book) void() {
 	}
 	b.lease.phase = over
 	b.clock.ended(b.now)
-	// behind what is with it already
-	b.send(Revisit, &visitsMade{lease: b.lease.ID, spare: b.line.spare(), seq: b.lease.processed, finished: true})
+	b.storeMade(&visitsMade{seq: b.lease.processed, finished: true})
 }

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"maps"
+	"math/rand/v2"
 	"slices"
 	"strconv"
 	"strings"
@@ -39,7 +40,7 @@ import (
 //	fact ID SEQ robots to=URL             fact ID SEQ more links=/a,/b     fact ID SEQ finished
 //
 // A link with a hint is the entry of a sitemap. Facts that stand on several lines of a block without another command
-// between them come in one message. The Schedule answers at once.
+// between them come in one message.
 func TestScripts(t *testing.T) {
 	scripttest.Play(t, func() func([][]string) (string, error) {
 		p := player{}
@@ -63,15 +64,14 @@ var begun = time.Unix(1_000_000_020, 0).UTC()
 
 // player plays one script.
 type player struct {
-	o        Options
-	now      time.Time
-	book     *Book
-	schedule *Schedule
-	writes   []*protocol.Write // not answered yet
-	facts    *protocol.HostFacts
-	row      *store.HostRecord
-	records  map[string]store.Page // as last written
-	said     strings.Builder
+	o       Options
+	now     time.Time
+	book    *Book
+	writes  []*protocol.Write // not answered yet
+	facts   *protocol.HostFacts
+	row     *store.HostRecord
+	records map[string]store.Page // as last written
+	said    strings.Builder
 }
 
 // arguments are the words of a command: names with values, and the others.
@@ -229,7 +229,7 @@ func (p *player) restore(a *arguments) {
 		panic(err)
 	}
 	regions := admission.Remember(rules.With(weburl.MustParse(name + "/")))
-	p.book, p.schedule, p.writes = New(p.o, name, regions), NewSchedule(p.o, 1, 2), nil
+	p.book, p.writes = New(p.o, name, regions), nil
 	m := &protocol.HostRestored{Due: a.number("known", 0),
 		Record: store.HostRecord{ID: store.IDOf(name), Name: name}}
 	if slices.Contains(a.plain, "row") {
@@ -241,6 +241,7 @@ func (p *player) restore(a *arguments) {
 			Seq: uint64(a.number("seq", 0))}
 	}
 	p.tell(m)
+	p.book.schedule.rnd = rand.New(rand.NewPCG(1, 2))
 }
 
 // pages answers what a lease is filled with.
@@ -362,24 +363,14 @@ func (p *player) report() {
 	}
 }
 
-// tell has the book take a fact, and the schedule answer it; both note what follows.
+// tell has the book take a fact, and notes what follows.
 func (p *player) tell(fact any) {
 	effects, known := p.book.Updated(p.now, fact)
 	if !known {
 		fmt.Fprintf(&p.said, "unknown: %T\n", fact)
 	}
-	var questions []any
 	for _, e := range effects {
-		if e.To == Revisit {
-			questions = append(questions, e.Message)
-			continue
-		}
 		p.note(e)
-	}
-	for _, question := range questions {
-		if answer, _ := p.schedule.Updated(p.now, question); answer != nil {
-			p.tell(answer)
-		}
 	}
 }
 
@@ -445,7 +436,7 @@ func (p *player) note(e Effect) {
 	case *restDue, *robotsLate:
 		p.say("self: %s in %v", strings.TrimPrefix(fmt.Sprintf("%T", m), "*host."), e.After)
 	default:
-		p.say("%s: %s", [...]string{"", "master", "hosts", "disk", "revisit", "skips", "self", "log"}[e.To],
+		p.say("%s: %s", [...]string{"", "master", "hosts", "disk", "skips", "self", "log"}[e.To],
 			strings.TrimPrefix(fmt.Sprintf("%T", m), "*host."))
 	}
 }

@@ -88,6 +88,18 @@ func (l *line) putBack(m *protocol.OverflowLoaded) {
 		l.known = min(l.known, l.room())
 		return
 	}
-	l.send(Revisit, &lineLonger{entries: m.Entries, ahead: l.room(), spacing: l.spacing(),
-		begin: later(l.now, l.clock.NextAllowed())})
+	l.write(&protocol.Write{Moves: l.putOff(m.Entries), Urgent: true, Tag: &movedTag{}})
+}
+
+// putOff gives each page of the overflow the moment at which its turn would come if nothing else fell due: when it
+// stands n-th in line, after n visits. That is a day away at least, for the day before is taken; pages that fall due
+// meanwhile and share that day with it wait in line as it does. (The paper brings the overflow back after three days,
+// whatever the host's interval: then a line of many days comes back whole, again and again.)
+func (l *line) putOff(overflow []store.Entry) (moves []store.Entry) {
+	begin, ahead, spacing := later(l.now, l.clock.NextAllowed()), l.room(), l.spacing()
+	for i, entry := range overflow {
+		entry.Page.Next = later(begin.Add(time.Duration(ahead+i)*spacing), l.now.Add(aDay))
+		moves = append(moves, entry)
+	}
+	return moves
 }

@@ -2,6 +2,7 @@ package host
 
 import (
 	"fmt"
+	"slices"
 	"testing"
 	"time"
 
@@ -31,7 +32,8 @@ func TestANoticeNamesNewPages(t *testing.T) {
 	}
 	page := func(path string, left uint8) store.Entry {
 		return store.Entry{Page: store.Page{URL: name + path, Depth: 5 - left, DepthLeft: left, Status: 200,
-			LastVisit: begun.Add(-time.Hour)}}
+			LastVisit: begun.Add(-aDay), Next: begun.Add(29 * aDay),
+			Timing: store.Timing{Interval: float32((30 * aDay).Seconds())}}}
 	}
 	for _, c := range []struct {
 		sentence  string
@@ -53,22 +55,21 @@ func TestANoticeNamesNewPages(t *testing.T) {
 		for range c.right {
 			b.clock.Told().Note(true)
 		}
-		effects, _ := b.Updated(begun, &protocol.PagesFound{Entries: c.entries,
-			Hints:  make([]outlink.Hint, len(c.entries)),
+		hints := slices.Repeat([]outlink.Hint{{From: begun, Until: begun.Add(time.Second)}}, len(c.entries))
+		effects, _ := b.Updated(begun, &protocol.PagesFound{Entries: c.entries, Hints: hints,
 			Notice: &protocol.Notice{Host: name, New: c.new, At: begun}})
 		var candidates []store.Candidate
-		passedOn := false
+		moved := 0
 		for _, e := range effects {
 			switch message := e.Message.(type) {
 			case *protocol.Write:
 				candidates = append(candidates, message.Candidates...)
-			case *protocol.PagesFound:
-				passedOn = e.To == Revisit
+				moved += len(message.Moves)
 			}
 		}
-		if len(candidates) != c.want || !passedOn {
-			t.Errorf("%s: %d candidates, want %d; its known pages are passed on: %v", c.sentence, len(candidates),
-				c.want, passedOn)
+		if len(candidates) != c.want || moved != len(c.entries) {
+			t.Errorf("%s: %d candidates, want %d; %d known pages are moved", c.sentence, len(candidates), c.want,
+				moved)
 		}
 		for _, candidate := range candidates {
 			if candidate.DepthLeft != c.depthLeft {
@@ -95,7 +96,7 @@ func TestNoticesHaveARecordOfTheirOwn(t *testing.T) {
 		return store.Page{URL: name + "/a", Status: 200, LastVisit: begun.Add(-ago), Next: begun.Add(interval - ago),
 			Timing: store.Timing(history), Flags: flags, Digest: [20]byte{1}}
 	}
-	schedule := func(right, wrong, foretold int) *Schedule {
+	with := func(right, wrong, foretold int) *schedule {
 		var timetable politeness.Timetable
 		for range right {
 			timetable.Told().Note(true)
@@ -108,40 +109,36 @@ func TestNoticesHaveARecordOfTheirOwn(t *testing.T) {
 		}
 		timetable.AddPage(interval)
 		timetable.Rates().Add(o.Revisit.Estimate(&history))
-		s := NewSchedule(o, 1, 2)
-		s.Updated(begun, &timetableRestored{timetable: timetable, spare: 1})
-		return s
+		return scheduleOf(&o, timetable)
 	}
-	follow := func(s *Schedule, notice *protocol.Notice, flags store.Flags) *store.Page {
-		answer, _ := s.Updated(begun, &protocol.PagesFound{Notice: notice,
+	follow := func(s *schedule, notice *protocol.Notice, flags store.Flags) *store.Page {
+		moves := s.follow(&protocol.PagesFound{Notice: notice,
 			Entries: []store.Entry{{Page: page(flags, aDay)}},
 			Hints:   []outlink.Hint{{From: begun, Until: begun.Add(time.Second)}}})
-		if answer == nil {
+		if len(moves) == 0 {
 			return nil
 		}
-		return &answer.(*VisitsMoved).moves[0].Page
+		return &moves[0].Page
 	}
 	notice := &protocol.Notice{}
-	if p := follow(schedule(50, 0, 0), notice, 0); p == nil || !p.Next.Equal(begun) || p.Flags != store.Told {
+	if p := follow(with(50, 0, 0), notice, 0); p == nil || !p.Next.Equal(begun) || p.Flags != store.Told {
 		t.Errorf("an honest notice: %+v", p)
 	}
-	if p := follow(schedule(0, 50, 0), notice, 0); p != nil && p.Next.Before(begun.Add(18*aDay)) {
+	if p := follow(with(0, 50, 0), notice, 0); p != nil && p.Next.Before(begun.Add(18*aDay)) {
 		t.Errorf("a host of which lies are told: %v", p.Next)
 	}
-	p := follow(schedule(0, 50, 0), nil, 0)
+	p := follow(with(0, 50, 0), nil, 0)
 	if p == nil || p.Flags != store.Hinted || p.Next.After(begun.Add(10*aDay)) {
 		t.Errorf("its sitemap suffers from that: %+v", p)
 	}
-	if p := follow(schedule(0, 50, 0), notice, store.Hinted); p == nil || p.Flags != store.Hinted|store.Told {
+	if p := follow(with(0, 50, 0), notice, store.Hinted); p == nil || p.Flags != store.Hinted|store.Told {
 		t.Errorf("a notice of a page that a sitemap has brought forward is not judged: %+v", p)
 	}
-	visit := func(s *Schedule, flags store.Flags, changed bool) (store.Page, *politeness.Timetable) {
+	visit := func(s *schedule, flags store.Flags, changed bool) (store.Page, *politeness.Timetable) {
 		old := page(flags, interval)
 		fact := &messages.PageVisited{Url: old.URL, Status: 200, Digest: make([]byte, 20), Unchanged: !changed}
-		made := visitMade{old: old, fact: fact, started: begun}
-		answer, _ := s.Updated(begun, &visitsMade{spare: 1, visits: []visitMade{made}})
-		timed := answer.(*VisitsTimed)
-		return timed.visits[0].Page, &timed.timetable
+		visits, _ := s.visited([]visitMade{{old: old, fact: fact, started: begun}}, 1)
+		return visits[0].Page, s.timetable
 	}
 	for _, c := range []struct {
 		sentence         string
@@ -156,13 +153,13 @@ func TestNoticesHaveARecordOfTheirOwn(t *testing.T) {
 		{"a change that only a sitemap announced", store.Hinted, true, 0, -1, 1, 1},
 		{"a change of a sitemap", store.Listing, true, 0, 0, 0, 0},
 	} {
-		s := schedule(20, 20, 20)
+		s := with(20, 20, 20)
 		for range 20 {
 			s.timetable.Foretold().Note(false)
 			s.timetable.Recall().Note(true)
 			s.timetable.Recall().Note(false)
 		}
-		before := s.timetable
+		before := s.timetable.Snapshot()
 		after, timetable := visit(s, c.flags, c.changed)
 		for _, r := range []struct {
 			name   string
@@ -180,16 +177,16 @@ func TestNoticesHaveARecordOfTheirOwn(t *testing.T) {
 			t.Errorf("%s: flags %b", c.sentence, after.Flags)
 		}
 	}
-	plain, _ := visit(schedule(0, 0, 0), store.Listing, false)
+	plain, _ := visit(with(0, 0, 0), store.Listing, false)
 	for told, want := range map[int]float64{5: 1, 50: 40} {
-		waits, _ := visit(schedule(told, 0, told), store.Listing, false)
+		waits, _ := visit(with(told, 0, told), store.Listing, false)
 		longest := float64(o.Revisit.Max) / float64(plain.Next.Sub(begun))
 		r := float64(waits.Next.Sub(begun)) / float64(plain.Next.Sub(begun))
 		if r < min(want, longest)*0.99 || told == 5 && r > 1 {
 			t.Errorf("a sitemap waits %.1f times as long after %d changes were told", r, told)
 		}
 	}
-	if page, _ := visit(schedule(50, 0, 50), 0, false); page.Next.After(plain.Next) {
+	if page, _ := visit(with(50, 0, 50), 0, false); page.Next.After(plain.Next) {
 		t.Error("a page waits as a sitemap does")
 	}
 }

@@ -16,14 +16,7 @@ import (
 	"henro/store"
 )
 
-// What a Book asks of the Schedule of its host, and its answers.
 type (
-	// timetableRestored is what is on disk; it comes first.
-	timetableRestored struct {
-		timetable politeness.Timetable
-		spare     float64
-		rules     revisit.Rules
-	}
 	// visitMade is one visit that is to be judged.
 	visitMade struct {
 		fact    *messages.PageVisited
@@ -32,61 +25,39 @@ type (
 		links   []outlink.Outlink // nil: none were looked for
 		wish    outlink.Frequency // changefreq of a page that was followed inside the lease
 	}
-	// visitsMade asks when the pages of a group of visits are due again.
+	// visitsMade is a group of visits that are judged and stored together.
 	visitsMade struct {
-		lease    uint64
 		seq      uint64 // of the last fact in the group
 		finished bool   // the lease ended with it
 		pressing bool   // the slave waits for it to be stored
 		visits   []visitMade
-		spare    float64 // visits per second that the host has for known pages
-	}
-	// VisitsTimed answers visitsMade.
-	VisitsTimed struct {
-		asked     *visitsMade
-		visits    []store.Visited
-		totals    protocol.Totals
-		timetable politeness.Timetable // after these visits
-		replanned bool                 // the plan was replaced since the last answer
-		load      float64              // visits per second that the pages ask for without relief
-	}
-	// lineLonger asks when due pages shall be due that do not fit into the day.
-	lineLonger struct {
-		entries []store.Entry
-		ahead   int           // pages in line before them
-		spacing time.Duration // between two visits
-		begin   time.Time     // of the line
-	}
-	// VisitsMoved answers lineLonger and formsRest, and PagesFound if there is something to answer.
-	VisitsMoved struct {
-		moves     []store.Entry
-		timetable *politeness.Timetable // if it is another than before
-		urgent    bool
-		tag       any
 	}
 )
 
-// Schedule is the timetable of one host's pages: it judges what a visit says about its page, whether it changed, and
-// when it is due next. It answers in the order it is asked, so its Book can put what must come last behind everything
-// else.
-type Schedule struct {
-	o   Options
-	now time.Time
-	rnd *rand.Rand
+// schedule is the timetable of one host's pages: it judges what a visit says about its page, whether it changed, and
+// when it is due next.
+type schedule struct {
+	*base
+	timetable *politeness.Timetable // of the clock
+	rnd       *rand.Rand            // which pages are explored, and when
 
-	timetable politeness.Timetable
 	plan      politeness.Plan // of the host's relief
 	replanIn  int             // visits until the plan is made again
-	replanned bool            // since the last answer
+	replanned bool            // the verdict on the host has not followed yet
 	load      float64         // visits per second that the pages ask for without relief
 	spare     float64         // visits per second that the host has for known pages
 	rules     revisit.Rules   // orders of persons about its pages
 	named     template.Memory // URLs that its pages have named, if they are grouped
 }
 
-// NewSchedule makes a schedule that draws from seeds: which pages are explored, and when.
-func NewSchedule(o Options, seed1, seed2 uint64) *Schedule {
-	return &Schedule{o: o, rnd: rand.New(rand.NewPCG(seed1, seed2))}
+func newSchedule(b *base) *schedule { return &schedule{base: b, timetable: &b.clock.Timetable} }
+
+// restore begins with the timetable on disk.
+func (s *schedule) restore(spare float64, rules revisit.Rules) {
+	s.rnd = rand.New(rand.NewPCG(uint64(s.record.ID), uint64(s.now.UnixNano())))
+	s.spare, s.rules = spare, rules
+	s.groups()
+	s.replan()
 }
 
 // finding is what one visit showed of its page's changes.
@@ -125,59 +96,30 @@ type prospect struct {
 	foretold revisit.Claims // and of what they announce of the changes found
 }
 
-// Updated takes a question at a moment and returns the answer; nil: there is none. It reports whether the question is
-// one that a Schedule knows.
-func (s *Schedule) Updated(now time.Time, question any) (answer any, known bool) {
-	s.now = now
-	switch m := question.(type) {
-	case *timetableRestored:
-		s.timetable, s.spare, s.rules = m.timetable.Snapshot(), m.spare, m.rules
-		s.groups()
-		s.replan()
-	case *protocol.RulesChanged:
-		s.rules = m.Rules
-	case *visitsMade:
-		return s.visited(m), true
-	case *lineLonger:
-		return s.putOff(m), true
-	case *formsRest:
-		return s.rest(m), true
-	case *protocol.PagesFound:
-		if moved := s.follow(m); len(moved.moves) > 0 {
-			return moved, true
-		}
-	default:
-		return nil, false
-	}
-	return nil, true
-}
-
-// visited judges a group of visits by what was known before, then learns from them.
-func (s *Schedule) visited(m *visitsMade) *VisitsTimed {
-	s.spare = m.spare
+// visited judges a group of visits by what was known before, then learns from them. The host has so many visits per
+// second to spare for known pages.
+func (s *schedule) visited(made []visitMade, spare float64) (visits []store.Visited, totals protocol.Totals) {
+	s.spare = spare
 	before := &prospect{prior: s.timetable.Rates().Prior(), hints: *s.timetable.Hints(),
 		modified: *s.timetable.Modified(), recall: *s.timetable.Recall(), told: *s.timetable.Told(),
 		foretold: *s.timetable.Foretold()}
-	out := &VisitsTimed{asked: m}
-	found := make([]finding, len(m.visits))
-	for i := range m.visits {
+	found := make([]finding, len(made))
+	for i := range made {
 		var visited store.Visited
-		visited, found[i] = s.judge(before, &m.visits[i], &out.totals)
-		out.visits = append(out.visits, visited)
+		visited, found[i] = s.judge(before, &made[i], &totals)
+		visits = append(visits, visited)
 	}
-	for i := range out.visits {
-		if v := &out.visits[i]; !v.Retry {
-			if old := &m.visits[i].old; s.o.Continuous && old.Timing.Interval > 0 && !old.Next.IsZero() {
-				late := m.visits[i].started.Sub(old.Next).Seconds()
+	for i := range visits {
+		if v := &visits[i]; !v.Retry {
+			if old := &made[i].old; s.o.Continuous && old.Timing.Interval > 0 && !old.Next.IsZero() {
+				late := made[i].started.Sub(old.Next).Seconds()
 				s.timetable.Kept(late <= float64(old.Timing.Interval))
 			}
-			s.learn(&m.visits[i].old, found[i])
-			s.retime(&m.visits[i], &v.Page)
+			s.learn(&made[i].old, found[i])
+			s.retime(&made[i], &v.Page)
 		}
 	}
-	out.timetable, out.replanned, out.load = s.timetable.Snapshot(), s.replanned, s.load
-	s.replanned = false
-	return out
+	return visits, totals
 }
 
 // captured is the moment by which the archive knows the capture, by the slave's clock: a message may have waited in
@@ -190,7 +132,7 @@ func (m *visitMade) captured() time.Time {
 }
 
 // judge makes the page's new record out of the old one and what the visit found.
-func (s *Schedule) judge(known *prospect, made *visitMade, totals *protocol.Totals) (store.Visited, finding) {
+func (s *schedule) judge(known *prospect, made *visitMade, totals *protocol.Totals) (store.Visited, finding) {
 	v := made.fact
 	page := pageBefore(made)
 	out := store.Visited{Position: v.Position, Links: made.links, Near: v.Near}
@@ -295,7 +237,7 @@ func tally(totals *protocol.Totals, v *messages.PageVisited, visited, requisite 
 // digests, so that a page which returns unchanged is seen to be unchanged, and LastVisit, from which the gap to the
 // next change is reckoned. It is asked for again after twice as long each time, from a day on; one that is gone (410)
 // is asked for no more.
-func (s *Schedule) backOff(page *store.Page, made *visitMade) {
+func (s *schedule) backOff(page *store.Page, made *visitMade) {
 	if made.fact.Status == gone {
 		page.Next, page.Timing.Interval = time.Time{}, 0
 		return
@@ -339,7 +281,7 @@ func passing(v *messages.PageVisited) bool {
 }
 
 // time decides when the page is due next, from what is known of its changes, and of who announced the visit.
-func (s *Schedule) time(page *store.Page, made *visitMade, known *prospect, announced store.Flags) (found finding) {
+func (s *schedule) time(page *store.Page, made *visitMade, known *prospect, announced store.Flags) (found finding) {
 	v := made.fact
 	history := revisit.History(page.Timing)
 	if v.Reason == messages.Reason_NONE {
@@ -427,7 +369,7 @@ func (s *Schedule) time(page *store.Page, made *visitMade, known *prospect, anno
 // changed compares what the visit found with what the record says. A sitemap or a feed has changed when it names other
 // pages; that it says another moment of one counts as far as this host's moments are believed, or one that always says
 // "now" would be read every time.
-func (s *Schedule) changed(page *store.Page, made *visitMade, known *prospect) bool {
+func (s *schedule) changed(page *store.Page, made *visitMade, known *prospect) bool {
 	v := made.fact
 	if v.Unchanged {
 		return false
@@ -453,7 +395,7 @@ func lists(links []outlink.Outlink) bool {
 
 // replan finds the relief that the host needs, from what its pages ask for and what it bears. The plan is made again
 // after visits of a twentieth of the pages, at most 100; each page follows when it is timed next.
-func (s *Schedule) replan() {
+func (s *schedule) replan() {
 	if !s.o.Continuous {
 		return
 	}
@@ -465,7 +407,7 @@ func (s *Schedule) replan() {
 }
 
 // learn lets the host's track record and its plan learn from a visit of a known page.
-func (s *Schedule) learn(old *store.Page, found finding) {
+func (s *schedule) learn(old *store.Page, found finding) {
 	if s.replanIn--; s.replanIn <= 0 {
 		s.replan()
 	}
@@ -494,7 +436,7 @@ func (s *Schedule) learn(old *store.Page, found finding) {
 }
 
 // retime keeps the load index and the histogram of change rates in step with a page's new timing.
-func (s *Schedule) retime(made *visitMade, page *store.Page) {
+func (s *schedule) retime(made *visitMade, page *store.Page) {
 	old := &made.old
 	seconds := func(n float32) time.Duration { return time.Duration(float64(n) * float64(time.Second)) }
 	before, now := seconds(old.Timing.Interval), seconds(page.Timing.Interval)
@@ -531,13 +473,12 @@ const hintSlack = 24 * time.Hour
 
 // follow brings forward the visits of pages that were reported as changed since their last, as far as the track record
 // of this host's hints allows.
-func (s *Schedule) follow(m *protocol.PagesFound) *VisitsMoved {
+func (s *schedule) follow(m *protocol.PagesFound) (moves []store.Entry) {
 	now, chance, by := s.now, s.timetable.Hints().Chance(), store.Hinted
 	if m.Notice != nil {
 		chance, by = s.timetable.Told().Chance(), store.Told
 	}
 	center := s.timetable.Rates().Prior().Center(&s.o.Revisit)
-	moved := &VisitsMoved{}
 	for i := range m.Entries {
 		page, hint := &m.Entries[i].Page, &m.Hints[i]
 		if !hint.Until.After(page.LastVisit) || hint.From.After(now.Add(hintSlack)) || page.Flags&store.Dropped != 0 ||
@@ -563,20 +504,7 @@ func (s *Schedule) follow(m *protocol.PagesFound) *VisitsMoved {
 			page.Next = due
 		}
 		page.Flags |= by
-		moved.moves = append(moved.moves, m.Entries[i])
+		moves = append(moves, m.Entries[i])
 	}
-	return moved
-}
-
-// putOff gives each page of the overflow the moment at which its turn would come if nothing else fell due: when it
-// stands n-th in line, after n visits. That is a day away at least, for the day before is taken; pages that fall due
-// meanwhile and share that day with it wait in line as it does. (The paper brings the overflow back after three days,
-// whatever the host's interval: then a line of many days comes back whole, again and again.)
-func (s *Schedule) putOff(m *lineLonger) *VisitsMoved {
-	moved := &VisitsMoved{tag: &movedTag{}, urgent: true}
-	for i, entry := range m.entries {
-		entry.Page.Next = later(m.begin.Add(time.Duration(m.ahead+i)*m.spacing), s.now.Add(aDay))
-		moved.moves = append(moved.moves, entry)
-	}
-	return moved
+	return moves
 }

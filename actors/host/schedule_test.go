@@ -1,6 +1,7 @@
 package host
 
 import (
+	"math/rand/v2"
 	"testing"
 	"time"
 
@@ -9,6 +10,16 @@ import (
 	"henro/messages"
 	"henro/store"
 )
+
+// scheduleOf is the schedule of a host that has one visit per second to spare.
+func scheduleOf(o *Options, timetable politeness.Timetable) *schedule {
+	b := &base{o: o, name: name, now: begun, clock: clock{o: o}}
+	b.clock.Timetable = timetable
+	s := newSchedule(b)
+	s.restore(1, nil)
+	s.rnd = rand.New(rand.NewPCG(1, 2))
+	return s
+}
 
 // A page whose changes a host's sitemaps announce waits longer while they say nothing, as far as they announced the
 // changes that were found; a change that they kept quiet about counts against them.
@@ -35,13 +46,9 @@ func TestSilenceDelaysVisitsAsFarAsItIsToBeTrusted(t *testing.T) {
 		timetable.AddPage(30 * aDay)
 		timetable.Rates().Add(o.Revisit.Estimate(&history))
 		fact := &messages.PageVisited{Url: old.URL, Status: 200, Digest: make([]byte, 20), Unchanged: !changed}
-		s := NewSchedule(o, 1, 2)
-		s.Updated(begun, &timetableRestored{timetable: timetable, spare: 1})
-		made := visitMade{old: old, fact: fact, started: begun}
-		answer, _ := s.Updated(begun, &visitsMade{spare: 1, visits: []visitMade{made}})
-		timed := answer.(*VisitsTimed)
-		page := timed.visits[0].Page
-		return page.Next.Sub(begun), &timed.timetable
+		s := scheduleOf(&o, timetable)
+		visits, _ := s.visited([]visitMade{{old: old, fact: fact, started: begun}}, 1)
+		return visits[0].Page.Next.Sub(begun), s.timetable
 	}
 	plain, _ := visit(20, 0, 0, false)
 	for _, c := range []struct {
@@ -88,12 +95,11 @@ func TestVisitsThatCameLateAreCounted(t *testing.T) {
 		if c.due {
 			old.Next = begun.Add(-c.late)
 		}
-		s := NewSchedule(o, 1, 2)
-		s.Updated(begun, &timetableRestored{spare: 1})
-		answer, _ := s.Updated(begun, &visitsMade{spare: 1, visits: []visitMade{{old: old, started: begun,
-			fact: &messages.PageVisited{Url: old.URL, Status: 200, Digest: make([]byte, 20)}}}})
-		if after := answer.(*VisitsTimed).timetable; (after.Late() > 0) != c.counts {
-			t.Errorf("%s: %.3f are late", c.sentence, after.Late())
+		s := scheduleOf(&o, politeness.Timetable{})
+		s.visited([]visitMade{{old: old, started: begun,
+			fact: &messages.PageVisited{Url: old.URL, Status: 200, Digest: make([]byte, 20)}}}, 1)
+		if late := s.timetable.Late(); (late > 0) != c.counts {
+			t.Errorf("%s: %.3f are late", c.sentence, late)
 		}
 	}
 }

@@ -12,7 +12,7 @@ import (
 )
 
 // groups begins the groups of the host's pages, or drops them, as the relief has it.
-func (s *Schedule) groups() {
+func (s *schedule) groups() {
 	asked := s.o.Continuous && s.o.Relief == politeness.Template
 	switch {
 	case !asked:
@@ -23,7 +23,7 @@ func (s *Schedule) groups() {
 }
 
 // group returns the group of a URL; nil: there are none.
-func (s *Schedule) group(url string) *template.Group {
+func (s *schedule) group(url string) *template.Group {
 	if groups := s.timetable.Groups(); groups != nil {
 		return groups.Of(url)
 	}
@@ -31,7 +31,7 @@ func (s *Schedule) group(url string) *template.Group {
 }
 
 // prior returns what is believed of a new page of the host, given what is believed of one of the host.
-func (s *Schedule) prior(url string, host revisit.Prior) revisit.Prior {
+func (s *schedule) prior(url string, host revisit.Prior) revisit.Prior {
 	if group := s.group(url); group != nil {
 		return group.Prior(host)
 	}
@@ -39,7 +39,7 @@ func (s *Schedule) prior(url string, host revisit.Prior) revisit.Prior {
 }
 
 // center returns the mean interval about which pages like this one lie, given that of the host's pages.
-func (s *Schedule) center(url string, host time.Duration) time.Duration {
+func (s *schedule) center(url string, host time.Duration) time.Duration {
 	if group := s.group(url); group != nil {
 		return group.Center(host)
 	}
@@ -47,7 +47,7 @@ func (s *Schedule) center(url string, host time.Duration) time.Duration {
 }
 
 // relieved returns the interval of a page by the host's plan: see politeness.Plan.Interval.
-func (s *Schedule) relieved(url string, t, mean, last time.Duration) time.Duration {
+func (s *schedule) relieved(url string, t, mean, last time.Duration) time.Duration {
 	plan := s.plan
 	if plan.Relief == politeness.Template {
 		if s.group(url).Representative(url, plan.Sample) {
@@ -59,7 +59,7 @@ func (s *Schedule) relieved(url string, t, mean, last time.Duration) time.Durati
 }
 
 // regroup keeps the group of a page in step with what a visit made of it.
-func (s *Schedule) regroup(made *visitMade, page *store.Page, estimate time.Duration) {
+func (s *schedule) regroup(made *visitMade, page *store.Page, estimate time.Duration) {
 	groups := s.timetable.Groups()
 	if groups == nil {
 		return

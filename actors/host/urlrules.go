@@ -65,41 +65,36 @@ func (b *Book) restForms(m *protocol.PagesLoaded) (rested bool) {
 	if b.judge.urlKeys() == nil || !b.o.Continuous {
 		return false
 	}
-	rests := &formsRest{}
+	var resting []store.Entry
 	for _, entry := range m.Due {
 		page := &entry.Page
 		form, visited := m.Forms[string(entry.Position)]
 		if visited && page.Flags.Embedded() == 0 && page.Depth > 0 && form.URL != urlrules.ShortURL(page.URL) &&
 			b.judge.known.Spares(page.URL, page.DepthLeft, &form) == admission.Duplicate {
-			rests.entries = append(rests.entries, entry)
+			resting = append(resting, entry)
 		}
 	}
-	if len(rests.entries) == 0 {
+	if len(resting) == 0 {
 		return false
 	}
-	b.send(Revisit, rests)
+	moves := b.schedule.rest(resting)
+	b.write(&protocol.Write{Moves: moves, Host: b.row(), Urgent: true, Tag: &refusedTag{}})
 	return true
 }
-
-// formsRest asks for the rest of known pages that are visited under another form; VisitsMoved answers it.
-type formsRest struct{ entries []store.Entry }
 
 // formRest is until when a page rests that is visited under another form: it is asked then whether that is still so.
 const formRest = 30 * aDay
 
 // rest has pages rest that are visited under another form. What is known of their changes stays.
-func (s *Schedule) rest(m *formsRest) *VisitsMoved {
-	moved := &VisitsMoved{tag: &refusedTag{}, urgent: true}
-	for _, entry := range m.entries {
+func (s *schedule) rest(entries []store.Entry) (moves []store.Entry) {
+	for _, entry := range entries {
 		page := &entry.Page
 		s.timetable.Retime(time.Duration(float64(page.Timing.Interval)*float64(time.Second)), formRest)
 		page.Timing.Interval, page.Next = float32(formRest.Seconds()), s.now.Add(formRest)
 		page.Says = admission.Duplicate.String()
-		moved.moves = append(moved.moves, entry)
+		moves = append(moves, entry)
 	}
-	timetable := s.timetable.Snapshot()
-	moved.timetable = &timetable
-	return moved
+	return moves
 }
 
 // takeURLRule takes the word of a person about a rule, if the fact is one.

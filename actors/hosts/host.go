@@ -31,7 +31,6 @@ type Host struct {
 	log      *logrus.Entry
 	behavior actor.Behavior
 	book     *host.Book
-	revisit  *actor.PID
 	timer    floor.Timer
 	stash    []any  // that came while settling and restoring
 	settle   any    // tag of the write that is waited for while settling
@@ -49,14 +48,13 @@ func hostProps(e *hostEnvironment) *actor.Props {
 			log: e.log.WithFields(logrus.Fields{"actor": "host", "host": e.name})}
 		h.behavior.Become(h.restoring)
 		return h
-	}, actor.WithSupervisor(floor.WithChildren)) // a Host whose Revisit fails waits for an answer that never comes
+	})
 }
 
 // Receive is the table of contents.
 func (h *Host) Receive(ctx actor.Context) {
 	switch ctx.Message().(type) {
 	case *actor.Started:
-		h.revisit = floor.SpawnAs(ctx, revisitProps(h.hostEnvironment), "revisit")
 		if h.failed {
 			h.settle = &settledTag{}
 			h.behavior.Become(h.settling)
@@ -91,8 +89,7 @@ func (h *Host) settling(ctx actor.Context) {
 		} else if tag, ok := m.Tag.(*host.LentTag); ok {
 			h.unlent = tag.Lease
 		}
-	case *protocol.HostRestored, *protocol.PagesLoaded, *protocol.EntriesLoaded, *protocol.OverflowLoaded,
-		*host.VisitsTimed, *host.VisitsMoved:
+	case *protocol.HostRestored, *protocol.PagesLoaded, *protocol.EntriesLoaded, *protocol.OverflowLoaded:
 	default:
 		h.stash = append(h.stash, m)
 	}
@@ -144,8 +141,6 @@ func (h *Host) do(ctx actor.Context, e *host.Effect) {
 		ctx.Send(ctx.Parent(), e.Message)
 	case host.Partition:
 		ctx.Request(h.partition, e.Message)
-	case host.Revisit:
-		ctx.Request(h.revisit, e.Message)
 	case host.Skips:
 		if h.skips != nil {
 			ctx.Send(h.skips, e.Message)

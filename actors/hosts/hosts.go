@@ -1,7 +1,7 @@
-// Package hosts holds the actors of all hosts: Hosts, which wakes them and lets them rest; one Host and one Revisit for
-// each host that is awake; and Skips, which writes down what they do not take.
+// Package hosts holds the actors of all hosts: Hosts, which wakes them and lets them rest; one Host for each host that
+// is awake; and Skips, which writes down what they do not take.
 //
-// Host and Revisit move messages. What they know and decide is in package host.
+// A Host moves messages. What it knows and decides is in package host.
 package hosts
 
 import (

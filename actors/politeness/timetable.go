@@ -8,7 +8,7 @@ import (
 )
 
 // Timetable is what the pages of one host ask for: how many there are, how often each is visited, and how far what
-// foretells their changes can be believed. It is the part of a State that belongs to the host's Revisit.
+// foretells their changes can be believed. It is the part of a State that the schedule of the host keeps.
 type Timetable struct {
 	load  Load
 	pages uint64 // known pages and requisites of pages, those without a timetable included

@@ -225,7 +225,7 @@ func (p *panicking) in(t *testing.T, i *injector, each func(dir string, web *fak
 }
 
 // What becomes of each kind of actor that panics. A kind that is not named ends the process.
-var restarting = []string{"slave", "host", "revisit", "fetcher", "parser", "tracing"}
+var restarting = []string{"slave", "host", "fetcher", "parser", "tracing"}
 
 // Every kind of actor panics at every type of message that it receives, in turn: each crawl ends with the same pages,
 // after a restart of the actor or of the process. What they receive is recorded in a crawl in which nobody panics.

@@ -39,7 +39,7 @@ var allowed = map[string]string{
 	"cmd/replay.Server.capture":       "one answer, from request to body",
 	"master.Master.Receive":           "a table of messages",
 	"master.explainHost":              "a table: reasons in words",
-	"actors/host.Schedule.time":       "what one visit changes of a page's timetable, in order",
+	"actors/host.schedule.time":       "what one visit changes of a page's timetable, in order",
 	"master.Master.takeQuiet":         "the conditions of the end of a crawl",
 	"slave/links.References":          "a scanner's states",
 	"master.explainPage":              "a table: reasons in words",
