@@ -63,7 +63,7 @@ var pure = []struct{ dir, why, mayImport string }{
 		"github.com/cespare/xxhash/v2"},
 	{"store/fsync", "one system call for a name", ""},
 	{"store/archive/warc", "a format, written to any file", "github.com/klauspost/compress"},
-	{"store/archive/cdxj", "a format, sorted and merged in files", "github.com/klauspost/compress"},
+	{"store/archive/cdxj", "a format, sorted and merged in files", ""},
 	{"store/journal", "lines, in files of bounded size", ""},
 	{"store/sorter", "bytes in any order in, in order out", ""},
 	{"actors/figures", "the same pages and hosts give the same figures, wherever they are read", ""},

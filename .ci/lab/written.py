@@ -50,7 +50,7 @@ def kind_of_page(page):
 
 def kind_of_file(name):
     tail = name.rsplit("/", 1)[-1]
-    for end, kind in ((".db", "state"), (".warc.gz.open", "WARC"), (".warc.gz", "WARC"), (".cdxj.open", "index as it comes"),
+    for end, kind in ((".db", "state"), (".warc.gz.open", "WARC"), (".warc.gz", "WARC"), (".cdxj.open", "index that grows"),
                       ("fetch.jsonl", "fetch log"), (".log", "log")):
         if tail.endswith(end):
             return kind

@@ -66,9 +66,6 @@ type Options struct {
 	Writer warc.WriterOptions
 	// Payloads is given what was stored whole; nil: nothing is kept of it.
 	Payloads *payloads.Index
-	// LeaveIndex leaves the index of the last file as it comes (cdxj.KeepPacked): one who adds to an archive again and
-	// again and reads nothing needs none in order, and what reads it sorts it before. Sorted it is four times as long.
-	LeaveIndex bool
 	// SyncAfter is how long a capture waits for others to share its sync. Default 100 ms: a sync takes some
 	// milliseconds, so that they are a few per cent of the time, and a page that counts a tenth of a second later
 	// delays nothing.
@@ -181,7 +178,7 @@ func (a *Archivist) Receive(ctx actor.Context) {
 }
 
 func (a *Archivist) start(ctx actor.Context) {
-	a.files = &files{o: a.o.Writer, payloads: a.o.Payloads, leave: a.o.LeaveIndex, log: a.log}
+	a.files = &files{o: a.o.Writer, payloads: a.o.Payloads, log: a.log}
 	files := a.files
 	binder := actor.PropsFromProducer(func() actor.Actor { return &binder{files: files} })
 	a.binder = floor.SpawnAs(ctx, binder, "binder")
@@ -363,14 +360,12 @@ type files struct {
 	o        warc.WriterOptions
 	log      *logrus.Entry
 	payloads *payloads.Index
-	leave    bool         // Options.LeaveIndex
-	ending   bool         // close is under way: the file that is finished is the last
 	lock     *flock.Flock // of directory and prefix
 	writer   *warc.Writer
-	index    *cdxj.Growing // of the open file, unsorted
-	lost     bool          // the index lacks lines: it is made from the file at its end
-	bare     []string      // names of files that were finished and could not be indexed
-	bareAt   time.Time     // when that was last tried
+	index    *os.File  // of the open file: its lines in the order in which captures came
+	lost     bool      // the index lacks lines: it is made from the file at its end
+	bare     []string  // names of files that were finished and could not be indexed
+	bareAt   time.Time // when that was last tried
 	line     []byte
 	broken   bool // something was appended that must not stay
 }
@@ -524,17 +519,18 @@ func (s *files) sync(items []bindItem) error {
 	return nil
 }
 
-// list appends lines to the index of the open file. It is not synced: after a crash it is made again from the file.
+// list appends the lines of captures that are synced to the index of the open file, where readers find them
+// (cdxj.ScanOpen). It is not synced itself: after a crash it is made again from the file.
 func (s *files) list(lines []byte) {
 	if s.lost {
 		return
 	}
 	var err error
 	if s.index == nil {
-		s.index, err = cdxj.CreateGrowing(s.path(s.writer.Name()) + warc.OpenSuffix)
+		s.index, err = os.Create(s.path(s.writer.Name()) + warc.OpenSuffix)
 	}
 	if err == nil {
-		err = s.index.Append(lines)
+		_, err = s.index.Write(lines)
 	}
 	if err != nil {
 		s.lost = true
@@ -558,15 +554,13 @@ func (s *files) finishIndex(name string) {
 	}
 	switch {
 	case err != nil || name == "":
-	case whole && s.leave && s.ending:
-		err = cdxj.KeepPacked(filepath.Join(s.o.Dir, name), unsorted)
 	case whole:
 		err = cdxj.SortFile(s.path(name), unsorted)
 	default:
 		err = cdxj.IndexFile(filepath.Join(s.o.Dir, name))
 	}
 	if unsorted != "" {
-		if e := os.Remove(unsorted); !errors.Is(e, fs.ErrNotExist) {
+		if e := os.Remove(unsorted); !errors.Is(e, fs.ErrNotExist) { // IndexFile writes and removes it, too
 			err = errors.Join(err, e)
 		}
 	}
@@ -611,7 +605,6 @@ func (s *files) mend() error {
 // close finishes the open file and lets go of the directory.
 func (s *files) close() error {
 	var err error
-	s.ending = true
 	s.indexBare()
 	if s.writer != nil {
 		s.mend() // should it fail, Close does too, and mend has its second chance

@@ -93,27 +93,16 @@ func (s *Settings) Start(ctx context.Context, flags *pflag.FlagSet, seeds []mast
 	return status, nil
 }
 
-// mergeIndex leaves one index of the archive. A crawl that visits pages again leaves the one that is there as it is:
-// each round would write it anew, as long as all rounds before it together, and what reads it merges it before.
+// mergeIndex brings the one index of the archive up to date.
 func (c *Crawl) mergeIndex(dir string) {
-	merge := cdxj.MergeDir
-	if c.revisits() {
-		merge = cdxj.KeepMerged
-	}
-	m, err := merge(dir)
+	m, err := cdxj.MergeDir(dir)
 	for _, what := range m.Unread {
 		config.Unread(c.Log)(what)
 	}
-	switch {
-	case err != nil:
+	if err != nil {
 		c.Log.WithField("err", err).Warn("the index of the archive is not merged; henro repair does it")
-	case m.Behind > 0:
-		c.Log.WithField("files", m.Behind).Info("files are not in the merged index; henro repair merges it")
 	}
 }
-
-// revisits reports that the crawl visits pages again.
-func (c *Crawl) revisits() bool { return c.Options.Hosts.Again || c.Options.Hosts.Continuous }
 
 // Crawl is a crawl whose master and slave share a process.
 type Crawl struct {
@@ -183,7 +172,7 @@ func (c *Crawl) startSlave(system *actor.ActorSystem, masterPID *actor.PID, clai
 	}
 	o.Name, o.Boot, o.Version, o.Dial = "local", claim.Boot, config.Version(), c.Dial
 	o.Admit = c.Options.Hosts.Admission.Admit
-	o.Archive.Writer.Info, o.Archive.LeaveIndex = c.info(), c.revisits()
+	o.Archive.Writer.Info = c.info()
 	c.Telemetry.OfSlave(&o)
 	// The only slave: when it cannot archive, nothing can be done.
 	o.ArchiveStopped = func(err error) {

@@ -250,11 +250,6 @@ func (a *archiveCheck) files() error {
 	if err != nil {
 		return fmt.Errorf("list the archive: %w", err)
 	}
-	packed, err := filepath.Glob(filepath.Join(a.dir, "*"+cdxj.Suffix+cdxj.PackedSuffix))
-	if err != nil {
-		return fmt.Errorf("list the archive: %w", err)
-	}
-	indexes = append(indexes, packed...)
 	orphans := map[string]bool{}
 	for _, index := range indexes {
 		orphans[index] = filepath.Base(index) != cdxj.MergedName
@@ -262,7 +257,6 @@ func (a *archiveCheck) files() error {
 	for i, name := range names {
 		a.isHere = true
 		delete(orphans, cdxj.Path(name))
-		delete(orphans, cdxj.Path(name)+cdxj.PackedSuffix)
 		a.file(name)
 		a.bar.show("archive", uint64(i+1), uint64(len(names)))
 	}
@@ -399,8 +393,7 @@ func (a *archiveCheck) file(path string) {
 		a.lost++
 		a.note("%s: %d bytes at %d are no record: %v", name, span.Length, span.Offset, span.Err)
 	}
-	index, _ := cdxj.Find(path) // what is not there cannot be read
-	wrong := indexed(index, name, listed)
+	wrong := indexed(cdxj.Path(path), name, listed)
 	if wrong == nil {
 		return
 	}
@@ -465,11 +458,7 @@ func eachLine(path string, visit func(cdxj.Entry) error) error {
 		return err
 	}
 	defer f.Close()
-	lines, packed := io.Reader(f), strings.HasSuffix(path, cdxj.PackedSuffix)
-	if packed {
-		lines, _ = cdxj.Lines(f)
-	}
-	return eachLineIn(lines, !packed, func(e cdxj.Entry) error {
+	return eachLineIn(f, true, func(e cdxj.Entry) error {
 		if url, bad := weburl.Parse(e.URL); bad == nil && e.Key != cdxj.Key(url) {
 			return fmt.Errorf("is not found by %s", e.URL)
 		}
@@ -584,10 +573,8 @@ func (a *archiveCheck) cutOut(path string, walked warc.Walked) bool {
 	if !a.aside(path) {
 		return false
 	}
-	for _, index := range []string{cdxj.Path(path), cdxj.Path(path) + cdxj.PackedSuffix} {
-		if e := os.Remove(index); !errors.Is(e, fs.ErrNotExist) {
-			err = errors.Join(err, e)
-		}
+	if e := os.Remove(cdxj.Path(path)); !errors.Is(e, fs.ErrNotExist) {
+		err = errors.Join(err, e)
 	}
 	if err == nil && listed {
 		if err = os.Rename(whole, path); err == nil {

@@ -9,7 +9,6 @@ import (
 	"io"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -78,25 +77,6 @@ func TestACaptureThatWasReportedLateIsThere(t *testing.T) {
 	}
 }
 
-// leave makes of a sorted index one as it came, in another order and without so many of its lines.
-func leave(t *testing.T, file, index string, without int) {
-	t.Helper()
-	data, err := os.ReadFile(index)
-	if err != nil {
-		t.Fatal(err)
-	}
-	lines := slices.Collect(bytes.Lines(data))
-	slices.Reverse(lines)
-	grown, err := cdxj.CreateGrowing(index + warc.OpenSuffix)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := errors.Join(grown.Append(bytes.Join(lines[without:], nil)), grown.Close(),
-		cdxj.KeepPacked(file, grown.Name()), os.Remove(index)); err != nil {
-		t.Fatal(err)
-	}
-}
-
 func TestCheckFollowsEveryCaptureAndEveryLine(t *testing.T) {
 	change := func(change func([]byte) []byte) func(t *testing.T, file, index string) {
 		return func(t *testing.T, _, index string) {
@@ -132,17 +112,7 @@ func TestCheckFollowsEveryCaptureAndEveryLine(t *testing.T) {
 			}
 			remove(0, 1)(t, file, index)
 		}, "is in no WARC file here", true},
-		"the index is gone": {remove(1), "it has no index", true},
-		"the index was left as it came": {func(t *testing.T, file, index string) {
-			leave(t, file, index, 0)
-		}, "", true},
-		"an index that was left as it came lacks a line": {func(t *testing.T, file, index string) {
-			leave(t, file, index, 1)
-		}, "1 of its", true},
-		"a file is gone whose index was left as it came": {func(t *testing.T, file, index string) {
-			leave(t, file, index, 0)
-			remove(0)(t, file, index)
-		}, "its WARC file is gone", true},
+		"the index is gone":  {remove(1), "it has no index", true},
 		"the index is empty": {change(func([]byte) []byte { return nil }), "captures are not in the index", true},
 		"a line is cut":      {change(func(b []byte) []byte { return b[:len(b)-20] }), "index is cut off", true},
 		"a line is gone": {change(func(b []byte) []byte { return b[bytes.IndexByte(b, '\n')+1:] }),

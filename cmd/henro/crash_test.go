@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"errors"
 	"flag"
 	"io"
 	"maps"
@@ -127,14 +126,9 @@ func captured(t *testing.T, dir string) map[string]bool {
 		case strings.HasPrefix(filepath.Base(name), "."): // lock and index of payloads
 		case strings.HasSuffix(name, warc.OpenSuffix):
 			t.Errorf("left open: %s", filepath.Base(name))
-		case strings.HasSuffix(name, cdxj.Suffix), strings.HasSuffix(name, cdxj.PackedSuffix):
-			f, err := os.Open(name)
+		case strings.HasSuffix(name, cdxj.Suffix):
+			index, err := os.ReadFile(name)
 			if err != nil {
-				t.Fatal(err)
-			}
-			lines, _ := cdxj.Lines(f)
-			index, err := io.ReadAll(lines)
-			if err = errors.Join(err, f.Close()); err != nil {
 				t.Fatal(err)
 			}
 			for line := range strings.Lines(string(index)) {

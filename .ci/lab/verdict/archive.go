@@ -3,7 +3,6 @@ package verdict
 import (
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -59,21 +58,6 @@ func readArchives(dirs []string) (archived map[string]bool, revisits int, err er
 // payload is what a response holds and a revisit refers to.
 type payload struct{ url, at, digest string }
 
-// readIndex returns the lines of the index of a WARC file, which may have been left as it came.
-func readIndex(name string) ([]byte, error) {
-	path, err := cdxj.Find(name)
-	if err != nil {
-		return nil, err
-	}
-	f, err := os.Open(path)
-	if err != nil {
-		return nil, err
-	}
-	defer f.Close()
-	lines, _ := cdxj.Lines(f)
-	return io.ReadAll(lines)
-}
-
 func readArchive(name string, archived map[string]bool, seen func(*warc.Entry)) error {
 	f, err := os.Open(name)
 	if err != nil {
@@ -94,7 +78,7 @@ func readArchive(name string, archived map[string]bool, seen func(*warc.Entry)) 
 	for _, span := range walked.Damaged {
 		return fmt.Errorf("%d bytes damaged at %d: %w", span.Length, span.Offset, span.Err)
 	}
-	index, err := readIndex(name)
+	index, err := os.ReadFile(cdxj.Path(name))
 	if errors.Is(err, fs.ErrNotExist) && len(captures) == 0 {
 		return nil
 	} else if err != nil {

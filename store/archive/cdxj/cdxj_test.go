@@ -251,7 +251,7 @@ func TestMergeIsTheSortOfAll(t *testing.T) {
 		if err := os.WriteFile(src, bytes.TrimSuffix(text, []byte("\n")), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		if err := cdxj.SortFileInRuns(dst, src, []int{100, 1 << 20}[i%2]); err != nil {
+		if err := cdxj.SortFileIn(dst, src, []int{100, 1 << 20}[i%2]); err != nil {
 			t.Fatal(err)
 		}
 		paths = append(paths, dst)

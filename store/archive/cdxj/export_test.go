@@ -1,7 +1,7 @@
 package cdxj
 
-// Sorting with small runs and merging few files at a time, so that tests reach the ways of large indexes.
+// Sorting with little memory and merging few files at a time, so that tests reach the ways of large indexes.
 var (
-	SortFileInRuns = sortFile
-	MergeFilesBy   = mergeFiles
+	SortFileIn   = sortFile
+	MergeFilesBy = mergeFiles
 )

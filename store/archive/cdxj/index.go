@@ -59,9 +59,6 @@ func indexFile(path string) (unread []string, err error) {
 		}
 		return errors.Join(err, f.Close())
 	})
-	if err == nil {
-		err = removePacked(path)
-	}
 	if _, gone := os.Stat(path); err == nil && errors.Is(gone, fs.ErrNotExist) {
 		if err = os.Remove(Path(path)); errors.Is(err, fs.ErrNotExist) {
 			return nil, nil
@@ -100,7 +97,7 @@ func Repair(path string) (done warc.Repaired, err error) {
 }
 
 // RemoveUnfinished removes what a process that died was writing beside the indexes of WARC files in dir that begin with
-// prefix: files that were to be sorted, merged or renamed. No other process may be writing these.
+// prefix. No other process may be writing these.
 func RemoveUnfinished(dir, prefix string) error {
 	entries, err := os.ReadDir(dir)
 	if err != nil {
@@ -108,15 +105,15 @@ func RemoveUnfinished(dir, prefix string) error {
 	}
 	for _, e := range entries {
 		if name := e.Name(); strings.HasPrefix(name, prefix+"-") && strings.Contains(name, ".cdxj.") &&
-			(strings.HasSuffix(name, tempSuffix) || strings.HasSuffix(name, runSuffix)) {
-			err = errors.Join(err, os.Remove(filepath.Join(dir, name)))
+			strings.HasSuffix(name, tempSuffix) {
+			err = errors.Join(err, os.RemoveAll(filepath.Join(dir, name)))
 		}
 	}
 	return err
 }
 
 // Unindexed returns the paths of the finished WARC files in dir that begin with prefix, if it is not empty, and have no
-// index beside them, neither a sorted one nor one that was left as it came.
+// index beside them.
 func Unindexed(dir, prefix string) ([]string, error) {
 	entries, err := os.ReadDir(dir)
 	if err != nil {
@@ -129,7 +126,7 @@ func Unindexed(dir, prefix string) ([]string, error) {
 			continue
 		}
 		path := filepath.Join(dir, name)
-		if _, err := Find(path); errors.Is(err, fs.ErrNotExist) {
+		if _, err := os.Stat(Path(path)); errors.Is(err, fs.ErrNotExist) {
 			paths = append(paths, path)
 		}
 	}

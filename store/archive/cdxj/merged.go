@@ -29,27 +29,18 @@ type Merged struct {
 	Files   []string // names of the WARC files in it
 	Added   int      // of these, new in it; all of them when it was rebuilt
 	Indexed int      // of these, without an index of their own until now
-	Behind  int      // further files that are not in it, each with an index of its own
 	Unread  []string // what could not be read while files were indexed: file, place and why
 }
 
 // MergeDir brings the merged index of a directory up to date. Files that came since are merged into it; it is rebuilt
-// when one that was in it is gone or has another size. A file without an index of its own is read and gets one, and an
-// index that was left as it came is sorted, and one that others left out of order is made again. A file that cannot be
-// read is left out, and tried again the next time. Memory is bounded by what Merge needs for 64 files; what is merged
+// when one that was in it is gone or has another size. A file without an index of its own is read and gets one, and
+// one that others left out of order is made again. A file that cannot be read is left out, and tried again the next
+// time. Memory is bounded by what Merge needs for 64 files; what is merged
 // in is written once, in order.
 //
 // The list is written after the index and names its size. A crash in between, or another process that did the same at
 // the same time, leaves an index that the list does not fit, and the next call rebuilds it.
-func MergeDir(dir string) (Merged, error) { return mergeDir(dir, true) }
-
-// KeepMerged is MergeDir for one who adds to a directory again and again and reads nothing: a merged index of which all
-// is right stays as it is, and lacks the files that came since. To merge them in costs what all is, not what is new, so
-// that is left to the reader.
-func KeepMerged(dir string) (Merged, error) { return mergeDir(dir, false) }
-
-// mergeDir brings the merged index up to date; unless whole, only if there is none or it must be rebuilt.
-func mergeDir(dir string, whole bool) (Merged, error) {
+func MergeDir(dir string) (Merged, error) {
 	m := Merged{Path: filepath.Join(dir, MergedName)}
 	paths, err := warc.Files(dir)
 	if err != nil {
@@ -85,16 +76,6 @@ func mergeDir(dir string, whole bool) (Merged, error) {
 	for _, path := range paths {
 		if !merged[filepath.Base(path)] {
 			sources = append(sources, Path(path))
-		}
-	}
-	if merged != nil && !whole {
-		m.Behind = len(sources)
-		m.Files = slices.DeleteFunc(m.Files, func(name string) bool { return !merged[name] })
-		return m, nil
-	}
-	for _, path := range paths {
-		if err := sorted(path); err != nil {
-			return m, err
 		}
 	}
 	m.Added = len(sources)
@@ -135,18 +116,6 @@ func inOrder(path string) bool {
 		err = errors.Join(Merge(io.Discard, f), f.Close())
 	}
 	return err == nil
-}
-
-// sorted sees to it that a finished WARC file has a sorted index: one that was left as it came is sorted, or made again
-// of the file if it cannot be read.
-func sorted(path string) error {
-	if _, err := os.Stat(Path(path)); !errors.Is(err, fs.ErrNotExist) {
-		return err
-	}
-	if SortPacked(path) == nil {
-		return nil
-	}
-	return IndexFile(path)
 }
 
 // readMerged returns the files that the merged index holds, or nil when it must be rebuilt.

@@ -83,49 +83,6 @@ func TestTheMergedIndexFollowsTheFiles(t *testing.T) {
 	step("an index that is not the one listed, as a crash leaves it", 2, 0)
 }
 
-// What is added again and again must not cost what is there already; a reader has all of it.
-func TestAMergedIndexThatIsKeptIsLeftAlone(t *testing.T) {
-	dir := t.TempDir()
-	merged := filepath.Join(dir, cdxj.MergedName)
-	step := func(sentence string, merge func(string) (cdxj.Merged, error), written, behind, files int) {
-		t.Helper()
-		before, _ := os.Stat(merged) // none at first
-		m, err := merge(dir)
-		if err != nil || m.Behind != behind || len(m.Files) != files {
-			t.Fatalf("%s: %+v %v, want %d files behind and %d in it", sentence, m, err, behind, files)
-		}
-		after, err := os.Stat(merged)
-		if err != nil || m.Path != merged || os.SameFile(before, after) == (written > 0) || m.Added != written {
-			t.Errorf("%s: %+v %v, want %d files written", sentence, m, err, written)
-		}
-		data, err := os.ReadFile(merged)
-		if lines := strings.Count(string(data), "\n"); err != nil || lines != files {
-			t.Errorf("%s: %d lines %v, want %d", sentence, lines, err, files)
-		}
-		for _, name := range m.Files {
-			if !strings.Contains(string(data), name) {
-				t.Errorf("%s: %s is said to be in it, and is not", sentence, name)
-			}
-		}
-	}
-	putWARC(t, dir, "a.warc.gz", "a")
-	step("none is there", cdxj.KeepMerged, 1, 0, 1)
-	putWARC(t, dir, "b.warc.gz", "b")
-	step("a file is new", cdxj.KeepMerged, 0, 1, 1)
-	if _, err := os.Stat(filepath.Join(dir, "b.cdxj")); err != nil {
-		t.Error("the new file has no index of its own:", err)
-	}
-	putWARC(t, dir, "c.warc.gz", "c")
-	step("two are", cdxj.KeepMerged, 0, 2, 1)
-	step("a reader comes", cdxj.MergeDir, 2, 0, 3)
-	step("nothing is new", cdxj.KeepMerged, 0, 0, 3)
-	putWARC(t, dir, "d.warc.gz", "d")
-	if err := os.Remove(filepath.Join(dir, "a.warc.gz")); err != nil {
-		t.Fatal(err)
-	}
-	step("it lists a file that is gone", cdxj.KeepMerged, 3, 0, 3)
-}
-
 func TestScanBeginsAnywhere(t *testing.T) {
 	var index []byte
 	for i := range 500 {

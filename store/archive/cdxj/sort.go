@@ -12,103 +12,67 @@ import (
 	"path/filepath"
 	"slices"
 	"sort"
-	"strings"
+
+	"henro/store/sorter"
 )
 
 const (
-	runBytes   = 16 << 20 // of lines sorted at a time
+	sortBytes  = 16 << 20 // of lines in memory while a file is sorted
 	lineBytes  = 1 << 20  // of one line at most
 	fanIn      = 64       // files merged at a time
-	tempSuffix = ".tmp"   // of a file that gets its name once it is whole
-	runSuffix  = ".run"   // of sorted lines that wait to be merged, in the stream format of S2: a third of their length
+	tempSuffix = ".tmp"   // of a file that gets its name once it is whole, and of a folder to sort in
 )
 
-// SortFile writes the lines of the file src, a text or Growing, to dst in order, each once. dst appears whole or not at
-// all, and on the disk.
-func SortFile(dst, src string) error { return sortFile(dst, src, runBytes) }
+// SortFile writes the lines of the file src to dst in order, each once. dst appears whole or not at all, and on the
+// disk.
+func SortFile(dst, src string) error { return sortFile(dst, src, sortBytes) }
 
-// sortFile is SortFile with runs of size bytes.
-func sortFile(dst, src string, size int) (err error) {
+// sortFile is SortFile with so many bytes of lines in memory.
+func sortFile(dst, src string, memory int) (err error) {
 	in, err := os.Open(src)
 	if err != nil {
 		return fmt.Errorf("sort: %w", err)
 	}
 	defer in.Close()
-	var runs []string
-	defer func() {
-		for _, run := range runs {
-			err = errors.Join(err, os.Remove(run))
+	temp, err := os.MkdirTemp(filepath.Dir(dst), filepath.Base(dst)+".*"+tempSuffix)
+	if err != nil {
+		return fmt.Errorf("sort: %w", err)
+	}
+	s := sorter.New(temp, memory)
+	defer func() { err = errors.Join(err, s.Close(), os.RemoveAll(temp)) }()
+	lines := bufio.NewReaderSize(in, lineBytes)
+	for last := false; !last; {
+		line, err := lines.ReadSlice('\n')
+		if last = err == io.EOF; last && len(line) > 0 {
+			line, err = append(slices.Clone(line), '\n'), nil // the last one may lack its end
 		}
-	}()
-	r, _ := plain(in, lineBytes)
-	for {
-		text, lines, last, err := readRun(r, size)
-		if err != nil {
+		if err == nil {
+			err = s.Add(line)
+		}
+		if err != nil && err != io.EOF {
 			return fmt.Errorf("sort %s: %w", src, err)
 		}
-		slices.SortFunc(lines, func(a, b [2]int) int { return bytes.Compare(text[a[0]:a[1]], text[b[0]:b[1]]) })
-		write := func(w io.Writer) error {
-			var before []byte
-			for _, l := range lines {
-				line := text[l[0]:l[1]]
-				if bytes.Equal(line, before) {
-					continue
-				}
-				if _, err := w.Write(line); err != nil {
-					return err
-				}
-				before = line
-			}
-			return nil
-		}
-		if last && len(runs) == 0 {
-			return replace(dst, write)
-		}
-		run := fmt.Sprintf("%s.%d%s", dst, len(runs), runSuffix)
-		runs = append(runs, run)
-		if err := spill(run, write); err != nil {
-			return err
-		}
-		if last {
-			return MergeFiles(dst, runs...)
-		}
 	}
-}
-
-// readRun reads lines of size bytes together, and says whether they were the last. The last line gets an end if it has
-// none.
-func readRun(r *bufio.Reader, size int) (text []byte, lines [][2]int, last bool, err error) {
-	for len(text) < size {
-		line, err := r.ReadSlice('\n')
-		if len(line) > 0 && (err == nil || err == io.EOF) {
-			from := len(text)
-			text = append(text, line...)
-			if err == io.EOF {
-				text = append(text, '\n')
-			}
-			lines = append(lines, [2]int{from, len(text)})
-		}
-		if err == io.EOF {
-			return text, lines, true, nil
-		}
-		if err != nil {
-			return nil, nil, false, err
-		}
-	}
-	return text, lines, false, nil
-}
-
-// spill writes a file that need not survive anything.
-func spill(path string, write func(io.Writer) error) error {
-	f, err := os.Create(path)
+	sorted, err := s.Sorted()
 	if err != nil {
 		return err
 	}
-	w := packer(f)
-	if err := errors.Join(write(w), w.Close(), f.Close()); err != nil {
-		return fmt.Errorf("write %s: %w", path, err)
-	}
-	return nil
+	return replace(dst, func(w io.Writer) error {
+		var before []byte
+		for {
+			line, err := sorted.Next()
+			if err == io.EOF {
+				return nil
+			}
+			if err == nil && !bytes.Equal(line, before) {
+				_, err = w.Write(line)
+				before = append(before[:0], line...)
+			}
+			if err != nil {
+				return err
+			}
+		}
+	})
 }
 
 // replace writes a file beside dst and gives it that name once it is whole and on the disk.
@@ -157,9 +121,6 @@ func mergeFiles(dst string, fan int, paths []string) (err error) {
 		}
 		defer f.Close() // again, on the ways out by an error
 		files[i], lines[i] = f, f
-		if strings.HasSuffix(path, runSuffix) {
-			lines[i] = unpacker(f)
-		}
 	}
 	return replace(dst, func(w io.Writer) error {
 		err := Merge(w, lines...)

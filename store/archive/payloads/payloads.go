@@ -521,15 +521,7 @@ func importable(dir string) (paths []string, err error) {
 	if err != nil {
 		return nil, err
 	}
-	packed, err := filepath.Glob(filepath.Join(dir, "*"+cdxj.Suffix+cdxj.PackedSuffix))
-	if err != nil {
-		return nil, err
-	}
 	indexed := map[string]bool{}
-	for _, path := range packed { // the merged index lacks what it has
-		paths = append(paths, path)
-		indexed[strings.TrimSuffix(path, cdxj.PackedSuffix)] = true
-	}
 	for _, path := range indexes {
 		if filepath.Base(path) != cdxj.MergedName || len(indexes) == 1 { // else all of it is in the others
 			paths = append(paths, path)

@@ -95,9 +95,6 @@ func eachCapture(s *Source, q Query, fn func(Row) error) error {
 // capturesIn shows what the index of one WARC file lists, from a key on while it has that.
 func capturesIn(file string, from []byte, q Query, fn func(Row) error) error {
 	index, err := os.Open(cdxj.Path(file))
-	if errors.Is(err, fs.ErrNotExist) && cdxj.SortPacked(file) == nil {
-		index, err = os.Open(cdxj.Path(file))
-	}
 	if errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("%w: henro repair makes it", err)
 	}
