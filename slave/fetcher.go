@@ -21,6 +21,7 @@ import (
 	"henro/messages/weburl"
 	"henro/slave/cookies"
 	"henro/slave/fetch"
+	"henro/slave/owed"
 	"henro/store/fingerprint"
 )
 
@@ -29,8 +30,7 @@ type assignment struct {
 	task    *messages.HostTask
 	until   time.Time
 	rules   *rules
-	parsers []*actor.PID
-	heavy   *actor.PID // takes large pages
+	parsers parsers
 	slave   *actor.PID
 	kept    *account
 	gate    *gate
@@ -360,17 +360,21 @@ func (f *Fetcher) deny(ctx actor.Context, reason messages.Reason) {
 	if f.current.task == nil {
 		return // its page reports the link; the master admits it, and lends it if it is allowed
 	}
-	f.order++
-	ctx.Send(f.slave, &factMade{lease: f.task.Lease, order: f.order, fact: &messages.Fact{Visited: f.visited(reason)}})
+	ctx.Send(f.slave, f.made(&messages.Fact{Visited: f.visited(reason)}))
 }
 
 // refuse reports a task whose URL cannot be parsed: no request for it is possible.
 func (f *Fetcher) refuse(ctx actor.Context, task *messages.Task) {
-	f.order++
-	ctx.Send(f.slave, &factMade{lease: f.task.Lease, order: f.order, fact: &messages.Fact{
+	ctx.Send(f.slave, f.made(&messages.Fact{
 		Visited: &messages.PageVisited{Url: task.Url, DepthLeft: task.DepthLeft, Depth: task.Depth,
 			Redirects: task.Redirects, Attempts: task.Attempts, Requisite: task.Requisite,
-			Reason: messages.Reason_MALFORMED, Position: task.Position}}})
+			Reason: messages.Reason_MALFORMED, Position: task.Position}}))
+}
+
+// made is a fact that comes next and needs no Parser.
+func (f *Fetcher) made(m *messages.Fact) *factMade {
+	f.order++
+	return &factMade{lease: f.task.Lease, Fact: owed.Fact{Order: f.order, Message: m}}
 }
 
 func (f *Fetcher) visited(reason messages.Reason) *messages.PageVisited {
@@ -540,10 +544,10 @@ func (f *Fetcher) take(ctx actor.Context, r *fetch.Response) {
 	f.unparsed++
 	f.kept.fetched(r.Held())
 	if max(len(r.RawBody), len(r.Body)) > maxLight {
-		ctx.Send(f.heavy, job)
+		ctx.Send(f.parsers.heavy, job)
 		return
 	}
-	ctx.Send(f.parsers[(f.task.Lease+f.order)%uint64(len(f.parsers))], job)
+	ctx.Send(f.parsers.all[(f.task.Lease+f.order)%uint64(len(f.parsers.all))], job)
 }
 
 // follow queues what the Parser found, as far as the lease allows.
@@ -636,9 +640,7 @@ func (f *Fetcher) wait(ctx actor.Context) {
 	if why == "" {
 		why = "done"
 	}
-	f.order++
-	ctx.Send(f.slave, &factMade{lease: f.task.Lease, order: f.order,
-		fact: &messages.Fact{Finished: &messages.LeaseFinished{Visits: f.visits, Why: why}}})
+	ctx.Send(f.slave, f.made(&messages.Fact{Finished: &messages.LeaseFinished{Visits: f.visits, Why: why}}))
 	f.rules.client.Forget(f.task.Host) // perhaps another slave comes next
 	ctx.Send(f.slave, &fetcherGone{lease: f.task.Lease})
 	f.behavior.Become(f.finished)

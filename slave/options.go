@@ -10,6 +10,7 @@ import (
 
 	"henro/actors/archivist"
 	"henro/actors/floor"
+	"henro/messages"
 )
 
 // Options are those of one slave. How pages are fetched comes from the master that welcomes it.
@@ -112,3 +113,23 @@ const mostLeases = 2048
 // Leases bounds the hosts that are held at once. Each takes memory, an open connection that is kept for its next
 // request, and one of Connections only while it is asked.
 func (o *Options) Leases() int { return max(mostLeases, o.Connections) }
+
+// kindsReported bounds the kinds of actors in a request for work.
+const kindsReported = 16
+
+// mailboxes are how long those of this process are.
+func (o *Options) mailboxes() []*messages.Mailboxes {
+	if o.Mailboxes == nil {
+		return nil
+	}
+	var reported []*messages.Mailboxes
+	for _, k := range o.Mailboxes() {
+		if k.Actors > 0 && len(reported) < kindsReported {
+			reported = append(reported, &messages.Mailboxes{
+				Kind: k.Kind, Actors: uint32(k.Actors), Waiting: uint32(k.Queue), Longest: uint32(k.Longest),
+				Taken: k.Taken,
+			})
+		}
+	}
+	return reported
+}

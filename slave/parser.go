@@ -23,6 +23,7 @@ import (
 	"henro/slave/fetch"
 	"henro/slave/links"
 	"henro/slave/mediatype"
+	"henro/slave/owed"
 	"henro/store/archive/cdxj"
 	"henro/store/archive/warc"
 	"henro/store/fingerprint"
@@ -127,16 +128,16 @@ func (p *Parser) Failed(ctx actor.Context, message any) {
 	if m == nil {
 		return
 	}
-	made := &factMade{lease: m.lease, order: m.order, started: m.started}
+	made := &factMade{lease: m.lease, Fact: owed.Fact{Order: m.order, Started: m.started}}
 	found := &parsed{}
 	if m.robots {
 		found.robots = robots.Unreached()
 		rules, _ := found.robots.MarshalBinary()
-		made.fact = &messages.Fact{Robots: &messages.RobotsVisited{Reason: messages.Reason_NOT_PARSED,
+		made.Message = &messages.Fact{Robots: &messages.RobotsVisited{Reason: messages.Reason_NOT_PARSED,
 			Says: parserFailed, TookNs: int64(m.response.Took), Rules: rules}}
 	} else {
 		v := m.visited
-		made.fact = &messages.Fact{Visited: &messages.PageVisited{
+		made.Message = &messages.Fact{Visited: &messages.PageVisited{
 			Url: v.Url, DepthLeft: v.DepthLeft, Depth: v.Depth, Position: v.Position, Redirects: v.Redirects,
 			Attempts: v.Attempts, Reason: messages.Reason_NOT_PARSED, Says: parserFailed,
 			TookNs: int64(m.response.Took), Cookies: v.Cookies,
@@ -207,13 +208,13 @@ func (p *Parser) answer(ctx actor.Context, m *parse, found *parsed, links int) {
 }
 
 func (p *Parser) parse(ctx actor.Context, m *parse) {
-	made := &factMade{lease: m.lease, order: m.order, started: m.started, kept: m.kept}
+	made := &factMade{lease: m.lease, Fact: owed.Fact{Order: m.order, Started: m.started}, kept: m.kept}
 	found := &parsed{}
 	if m.robots {
-		made.fact = &messages.Fact{Robots: p.robots(m, found)}
+		made.Message = &messages.Fact{Robots: p.robots(m, found)}
 	} else {
 		p.page(m, found)
-		made.fact = &messages.Fact{Visited: m.visited}
+		made.Message = &messages.Fact{Visited: m.visited}
 	}
 	leftOut := admission.None
 	if !m.robots && m.response.Reason == messages.Reason_NONE {
@@ -375,7 +376,7 @@ const maxLinkBytes = 4 << 20
 
 // countLinks counts the links that a fact holds.
 func (p *Parser) countLinks(made *factMade) int {
-	links := len(made.fact.GetVisited().GetLinks().GetUrls())
+	links := len(made.Message.GetVisited().GetLinks().GetUrls())
 	if links > 0 {
 		made.count(p.bytes + linkRoom*links)
 	}
@@ -614,7 +615,7 @@ func (p *Parser) archive(ctx actor.Context, m *parse, made *factMade) {
 		Body:    r.RawBody,
 		Payload: r.Payload, Truncated: r.Truncated, Extra: transport(r),
 	}
-	if v := made.fact.Visited; v != nil {
+	if v := made.Message.Visited; v != nil {
 		x.Packed = mediatype.IsPacked(v.Mime, r.Header.Get("Content-Encoding"))
 	}
 	if r.TLSError != "" {
@@ -624,7 +625,7 @@ func (p *Parser) archive(ctx actor.Context, m *parse, made *factMade) {
 		x.About = append(x.About, warc.Field{Name: "usagePreference", Value: statement})
 	}
 	whole := false
-	if v := made.fact.Visited; v != nil {
+	if v := made.Message.Visited; v != nil {
 		copy(x.PayloadDigest[:], v.Digest)
 		v.CapturedUnix = x.At.Unix()
 		long := len(r.Payload) >= warc.MinIdentical
@@ -638,7 +639,7 @@ func (p *Parser) archive(ctx actor.Context, m *parse, made *factMade) {
 			x.Validators = [...]string{r.Header.Get("ETag"), r.Header.Get("Last-Modified")}
 		}
 	}
-	if v := made.fact.Visited; v != nil && p.o.Metadata {
+	if v := made.Message.Visited; v != nil && p.o.Metadata {
 		x.About = append(x.About, p.about(m, v)...)
 	}
 	room := len(r.Payload)/3 + 2048 // HTML comes to a quarter of itself: grown once, if at all

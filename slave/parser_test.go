@@ -9,6 +9,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"google.golang.org/protobuf/proto"
+
 	"henro/actors/actortest"
 	"henro/actors/admission"
 	"henro/actors/archivist"
@@ -19,6 +21,7 @@ import (
 	"henro/messages/outlink"
 	"henro/messages/weburl"
 	"henro/slave/fetch"
+	"henro/slave/owed"
 	"henro/store/archive/warc"
 )
 
@@ -132,7 +135,7 @@ func TestLinksCountWhileTheirCaptureIsStored(t *testing.T) {
 	o := DefaultOptions()
 	w := newWindow(&o)
 	kept := &account{window: w}
-	s := &Slave{o: o, window: w, leases: map[uint64]*lent{1: {kept: kept, made: map[uint64]*factMade{}, next: 1}}}
+	s := &Slave{o: o, window: w, leases: map[uint64]*lent{1: {kept: kept, owed: owed.New(1, "http://a.example", kept)}}}
 	links := &messages.LinkSet{}
 	for i := range 1000 {
 		links.Urls = append(links.Urls, fmt.Sprintf("http://a.example/%d%s", i, strings.Repeat("x", 1000)))
@@ -142,8 +145,8 @@ func TestLinksCountWhileTheirCaptureIsStored(t *testing.T) {
 	p := &Parser{o: o}
 	p.bytes = 1_000_000
 	for _, lease := range []uint64{1, 2} { // the second is over
-		made := &factMade{lease: lease, order: 1, kept: kept, fact: &messages.Fact{Visited: &messages.PageVisited{
-			Links: links}}}
+		made := &factMade{lease: lease, kept: kept, Fact: owed.Fact{Order: 1, Message: &messages.Fact{
+			Visited: &messages.PageVisited{Links: links}}}}
 		before := kept.count.Load()
 		p.countLinks(made)
 		made.count(500) // records
@@ -153,8 +156,10 @@ func TestLinksCountWhileTheirCaptureIsStored(t *testing.T) {
 		s.keep(nil, made)
 	}
 	sum := 0
-	for _, fact := range s.leases[1].unstored {
-		sum += fact.size
+	for _, report := range s.leases[1].owed.Report(time.Now()) {
+		for _, fact := range report {
+			sum += proto.Size(fact)
+		}
 	}
 	if n := kept.count.Load(); n != int64(sum) || sum < 1_000_000 {
 		t.Errorf("%d bytes count, %d wait to be stored", n, sum)

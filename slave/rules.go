@@ -10,12 +10,59 @@ import (
 	"strings"
 	"time"
 
+	"github.com/sirupsen/logrus"
+
+	"henro/actors/admission"
+	"henro/actors/scope"
 	"henro/messages"
 	"henro/messages/weburl"
 	"henro/slave/botauth"
 	"henro/slave/cookies"
 	"henro/slave/fetch"
 )
+
+// rules are the master's, with what is made of them.
+type rules struct {
+	*messages.FetchRules
+	client     *fetch.Client
+	scope      *scope.Rules    // the patterns alone: regions come with each lease
+	admission  admission.Rules // but for MaxRedirects, which comes with each lease
+	cookieFile *cookies.File   // nil: none
+}
+
+func makeRules(f *messages.FetchRules, o Options, log *logrus.Entry) (*rules, error) {
+	r := &rules{FetchRules: f}
+	if len(f.Admission) > 0 {
+		r.admission = admission.DefaultRules() // of rules that an older master does not know
+		if err := r.admission.UnmarshalBinary(f.Admission); err != nil {
+			return nil, err
+		}
+	}
+	r.admission.Admit = o.Admit
+	var err error
+	if r.scope, err = scope.New(scope.Options{Include: f.Include, Exclude: f.Exclude}); err != nil {
+		return nil, err
+	}
+	if len(f.CookieFile) > 0 {
+		if r.cookieFile, err = cookies.ParseFile(f.CookieFile); err != nil {
+			return nil, err
+		}
+	}
+	if r.client, err = newClient(f, o); err != nil {
+		return nil, err
+	}
+	if f.Proxy != "" {
+		log.Warn("fetching through a proxy, which looks names up: the guard judges names of hosts and no addresses")
+	}
+	return r, nil
+}
+
+// close ends the client; there may be no rules yet.
+func (r *rules) close() {
+	if r != nil {
+		r.client.Close()
+	}
+}
 
 // newClient makes the client that fetches by the master's rules.
 func newClient(f *messages.FetchRules, o Options) (*fetch.Client, error) {
@@ -100,28 +147,3 @@ func (r *rules) jar(task *messages.HostTask, now time.Time) *cookies.Jar {
 }
 
 func be64(b []byte) uint64 { return binary.BigEndian.Uint64(b) }
-
-// splitLinks takes links off a fact until it fits into one message, and returns them in sets that each do.
-func splitLinks(v *messages.PageVisited, most int) []*messages.LinkSet {
-	if v.Links == nil {
-		return nil
-	}
-	var parts []*messages.LinkSet
-	set, size, from := v.Links, 0, 0
-	for i, url := range set.Urls {
-		size += len(url) + len(set.Anchors[i]) + 16
-		if size > most && i > from {
-			parts = append(parts, section(set, from, i))
-			from, size = i, len(url)+len(set.Anchors[i])+16
-		}
-	}
-	if from > 0 {
-		v.Links = section(set, from, len(set.Urls))
-	}
-	return parts
-}
-
-func section(set *messages.LinkSet, from, to int) *messages.LinkSet {
-	return &messages.LinkSet{Urls: set.Urls[from:to], Kinds: set.Kinds[from:to], Flags: set.Flags[from:to],
-		Anchors: set.Anchors[from:to], Around: set.Around[min(from, len(set.Around)):min(to, len(set.Around))]}
-}

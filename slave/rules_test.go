@@ -8,50 +8,12 @@ import (
 	"testing"
 	"time"
 
-	"google.golang.org/protobuf/proto"
-
+	"henro/actors/actortest"
 	"henro/actors/admission"
 	"henro/messages"
 	"henro/messages/weburl"
 	"henro/slave/fetch"
 )
-
-func TestALargeLinkSetTravelsInPartsThatFitAndKeepsItsOrder(t *testing.T) {
-	v := &messages.PageVisited{Links: &messages.LinkSet{}}
-	for i := range 5000 {
-		v.Links.Urls = append(v.Links.Urls, fmt.Sprintf("http://a.test/page/number/%d", i))
-		v.Links.Kinds = append(v.Links.Kinds, byte(i))
-		v.Links.Flags = append(v.Links.Flags, byte(i>>8))
-		v.Links.Anchors = append(v.Links.Anchors, fmt.Sprint("anchor ", i))
-	}
-	whole := proto.Clone(v.Links).(*messages.LinkSet)
-	const most = 16 << 10
-	parts := append(splitLinks(v, most), v.Links)
-	if len(parts) < 10 {
-		t.Fatalf("%d parts", len(parts))
-	}
-	joined := &messages.LinkSet{}
-	for _, part := range parts {
-		if size := proto.Size(part); size > most {
-			t.Errorf("a part of %d bytes, want at most %d", size, most)
-		}
-		joined.Urls = append(joined.Urls, part.Urls...)
-		joined.Kinds = append(joined.Kinds, part.Kinds...)
-		joined.Flags = append(joined.Flags, part.Flags...)
-		joined.Anchors = append(joined.Anchors, part.Anchors...)
-	}
-	if !proto.Equal(joined, whole) {
-		t.Error("the parts are not the whole")
-	}
-	small := &messages.PageVisited{Links: &messages.LinkSet{Urls: []string{"http://a.test/"}, Kinds: []byte{1},
-		Flags: []byte{0}, Anchors: []string{""}}}
-	if parts := splitLinks(small, most); len(parts) != 0 || len(small.Links.Urls) != 1 {
-		t.Errorf("a small set was split into %d parts", len(parts))
-	}
-	if parts := splitLinks(&messages.PageVisited{}, most); parts != nil {
-		t.Errorf("no set was split: %v", parts)
-	}
-}
 
 func TestDefaultOptionsAreValidAndBadOnesAreNot(t *testing.T) {
 	good := DefaultOptions()
@@ -111,9 +73,9 @@ func TestTheMasterSaysWhichPrivateAddressesMayBeAsked(t *testing.T) {
 
 // A master that is older than a rule does not send it: the rule has its default then, not nothing.
 func TestARuleThatTheMasterDoesNotKnowHasItsDefault(t *testing.T) {
-	s := &Slave{o: DefaultOptions()}
-	r, err := s.makeRules(&messages.FetchRules{UserAgent: "henro", FetchTimeoutNs: 1e9, ConnectTimeoutNs: 1e9,
-		IdleTimeoutNs: 1e9, MaxBody: 1 << 20, Admission: []byte(`{"ObeyNofollow":true}`)})
+	r, err := makeRules(&messages.FetchRules{UserAgent: "henro", FetchTimeoutNs: 1e9, ConnectTimeoutNs: 1e9,
+		IdleTimeoutNs: 1e9, MaxBody: 1 << 20, Admission: []byte(`{"ObeyNofollow":true}`)},
+		DefaultOptions(), actortest.Log())
 	if err != nil {
 		t.Fatal(err)
 	}

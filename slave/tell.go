@@ -37,5 +37,5 @@ func (p *parse) Tell(each func(key, value string) bool) bool {
 
 // Tell says what the fact is of.
 func (f *factMade) Tell(each func(key, value string) bool) bool {
-	return tell(each, f.lease, f.fact.GetHost(), f.fact.GetVisited().GetUrl())
+	return tell(each, f.lease, f.Message.GetHost(), f.Message.GetVisited().GetUrl())
 }

@@ -76,14 +76,86 @@ func (g *gossip) leader(welcomed string, away time.Duration) (best *MasterSeen) 
 	return best
 }
 
+// bond is what a slave and the master that it works for have told each other.
+type bond struct {
+	*gossip
+	master   *actor.PID           // nil: none known
+	claim    messages.Claim       // of it, as the gossip says
+	welcomed bool                 // by it
+	term     uint64               // of the messages that are taken: that of the master
+	heardAt  time.Time            // of the master
+	leaseFor time.Duration        // from the asking on
+	serial   uint64               // of the last request for work
+	asked    map[uint64]time.Time // when one was sent, by serial; the last few
+}
+
+// askedKept is how many requests may be answered: an answer to an older one comes too late.
+const askedKept = 16
+
+// newBond begins with a serial that no older boot has used: its batches are answers to none of this one.
+func newBond(g *gossip) bond {
+	return bond{gossip: g, asked: map[uint64]time.Time{}, serial: uint64(time.Now().UnixNano())}
+}
+
+// boot is that of the master that welcomed this slave; empty: none has.
+func (b *bond) boot() string {
+	if b.welcomed {
+		return b.claim.Boot
+	}
+	return ""
+}
+
+// mayWelcome reports that a welcome is the one that is awaited: its master was not given up meanwhile.
+func (b *bond) mayWelcome(m *messages.SlaveWelcomed) bool {
+	return !b.welcomed && m.MasterBoot == b.claim.Boot && !b.latest.Beats(claimOf(m))
+}
+
+func claimOf(m *messages.SlaveWelcomed) messages.Claim {
+	return messages.Claim{Crawl: m.Crawl, Term: m.Term, Boot: m.MasterBoot}
+}
+
+// tie notes that the master has welcomed this slave.
+func (b *bond) tie(m *messages.SlaveWelcomed) {
+	b.claim, b.term, b.welcomed = claimOf(m), m.Term, true
+	b.heardAt, b.leaseFor = time.Now(), time.Duration(m.LeaseNs)
+	b.follow(b.master, b.claim)
+}
+
+// ask counts a request for work.
+func (b *bond) ask() (serial uint64) {
+	b.serial++
+	b.asked[b.serial] = time.Now()
+	delete(b.asked, b.serial-askedKept)
+	return b.serial
+}
+
+// answered returns when the request was sent that a batch answers, if it may be answered.
+func (b *bond) answered(m *messages.TaskBatch, log *logrus.Entry) (at time.Time, ok bool) {
+	if !b.ofThisTerm(m.Term, log) {
+		return time.Time{}, false
+	}
+	b.heardAt = time.Now()
+	at, ok = b.asked[m.Serial]
+	return at, ok
+}
+
+// ofThisTerm reports whether the master that leads sent something, and not another one, which leads no more or not yet.
+func (b *bond) ofThisTerm(term uint64, log *logrus.Entry) bool {
+	if term == b.term {
+		return true
+	}
+	log.WithFields(logrus.Fields{"its": term, "term": b.term}).Debug("nothing is taken from the master of another term")
+	return false
+}
+
 // choose registers with the master to work for when that is another than before, or leads in another term.
 func (s *Slave) choose(ctx actor.Context) (changed bool) {
-	best := s.gossip.leader(s.masterBoot, max(s.leaseFor, farewell))
+	best := s.bond.leader(s.bond.boot(), max(s.bond.leaseFor, farewell))
 	switch {
 	case best == nil:
-		s.master, s.claim, s.masterBoot = nil, messages.Claim{}, ""
+		s.bond.master, s.bond.claim, s.bond.welcomed = nil, messages.Claim{}, false
 		return false
-	case best.Claim == s.claim:
+	case best.Claim == s.bond.claim:
 		return false
 	}
 	s.turnTo(ctx, best)
@@ -92,7 +164,7 @@ func (s *Slave) choose(ctx actor.Context) (changed bool) {
 
 func (s *Slave) turnTo(ctx actor.Context, m *MasterSeen) {
 	s.log.WithFields(logrus.Fields{"master": m.Boot, "term": m.Term}).Debug("registering")
-	s.master, s.claim, s.masterBoot, s.term = m.PID, m.Claim, "", m.Term
+	s.bond.master, s.bond.claim, s.bond.welcomed, s.bond.term = m.PID, m.Claim, false, m.Term
 	s.register(ctx)
 }
 
@@ -100,22 +172,12 @@ func (s *Slave) turnTo(ctx actor.Context, m *MasterSeen) {
 // within a tick, the gossip decides again.
 func (s *Slave) follow(ctx actor.Context, m *messages.NotLeading) {
 	claim := messages.Claim{Crawl: m.Crawl, Term: m.Term, Boot: m.Boot}
-	if !claim.Beats(s.claim) || s.gossip.latest.Beats(claim) {
+	if !claim.Beats(s.bond.claim) || s.bond.latest.Beats(claim) {
 		return
 	}
-	for _, known := range s.gossip.masters {
+	for _, known := range s.bond.masters {
 		if known.Boot == m.Boot {
 			s.turnTo(ctx, &MasterSeen{known.PID, claim})
 		}
 	}
-}
-
-// ofThisTerm reports whether the master that leads sent something, and not another one, which leads no more or not yet.
-func (s *Slave) ofThisTerm(term uint64) bool {
-	if term == s.term {
-		return true
-	}
-	s.log.WithFields(logrus.Fields{"its": term,
-		"term": s.term}).Debug("nothing is taken from the master of another term")
-	return false
 }

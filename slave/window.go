@@ -17,7 +17,13 @@ type window struct {
 	share    int          // of the bytes, that one lease may keep while all together keep too much
 	storedAt atomic.Int64 // when the master said last that it has stored facts, in nanoseconds since 1970
 	served   atomic.Int64 // virtual time: the service tag of the page that was chosen last
+	// of the Slave alone: service tags of hosts whose leases are over, where they are beyond the virtual time
+	beyond map[string]int64
 }
+
+// maxBeyond bounds the hosts whose service tags are known beyond their leases, at some 100 bytes each; when there are
+// more, all of them start again.
+const maxBeyond = 4096
 
 // account counts the bytes of one lease: where they are too many, those leases wait that keep more than their share,
 // and no other.
@@ -33,6 +39,24 @@ type account struct {
 	served   atomic.Int64 // service tag in nanoseconds
 }
 
+// open begins the account of a lease.
+func (w *window) open(host string) *account {
+	kept := &account{window: w}
+	kept.served.Store(w.beyond[host])
+	delete(w.beyond, host)
+	return kept
+}
+
+// close ends it.
+func (w *window) close(host string, kept *account) {
+	if served := kept.served.Load(); served > w.served.Load() {
+		if len(w.beyond) >= maxBeyond {
+			clear(w.beyond)
+		}
+		w.beyond[host] = served
+	}
+}
+
 // arrive is called before a request while no page of the lease waits, and while its pages wait for facts to be stored.
 func (a *account) arrive() { raise(&a.served, a.window.served.Load()-int64(restCredit)) }
 
@@ -46,24 +70,25 @@ func raise(tag *atomic.Int64, to int64) {
 }
 
 func newWindow(o *Options) *window {
-	w := &window{}
+	w := &window{beyond: map[string]int64{}}
 	w.facts.bound, w.responses.bound, w.bytes.bound = o.UnstoredFacts, o.UnparsedResponses, o.KeptBytes
 	w.share = o.KeptBytes / o.Leases()
 	return w
 }
 
-func (w *window) add(facts int) { w.facts.count.Add(int64(facts)) }
-func (w *window) used() int     { return int(w.facts.count.Load()) }
-func (w *window) free() int     { return max(0, w.facts.bound-w.used()) }
+func (w *window) used() int { return int(w.facts.count.Load()) }
+func (w *window) free() int { return max(0, w.facts.bound-w.used()) }
 
-// keep counts bytes of responses, records and facts; less than nothing when they are gone.
-func (a *account) keep(bytes int) {
+// Keep counts facts, and bytes of responses, records and facts; less than nothing when they are gone.
+func (a *account) Keep(facts, bytes int) {
+	a.window.facts.count.Add(int64(facts))
 	a.count.Add(int64(bytes))
 	a.window.bytes.count.Add(int64(bytes))
 }
 
-// filling says that the master should store facts now rather than collect more of them, or a bound will be reached.
-func (w *window) filling() bool {
+// Filling says that the master should store facts now rather than collect more of them, or a bound will be reached.
+func (a *account) Filling() bool {
+	w := a.window
 	return 4*w.used() >= 3*w.facts.bound || 4*w.bytes.count.Load() >= 3*int64(w.bytes.bound)
 }
 
@@ -85,7 +110,7 @@ func (a *account) wait(responses, bytes int) {
 	a.window.responses.count.Add(int64(responses))
 	a.window.unparsed.Add(int64(bytes))
 	a.unparsed.Add(int64(bytes))
-	a.keep(bytes)
+	a.Keep(0, bytes)
 }
 
 const (

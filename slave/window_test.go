@@ -15,7 +15,6 @@ import (
 	"henro/actors/admission"
 	"henro/actors/archivist"
 	"henro/actors/floor"
-	"henro/messages"
 )
 
 // Where too much is kept, those wait that keep it, and nobody else.
@@ -25,24 +24,24 @@ func TestALeaseThatKeepsTooMuchWaitsAlone(t *testing.T) {
 	o.KeptBytes = 1000 * o.Leases()
 	w := newWindow(&o)
 	greedy, modest := &account{window: w}, &account{window: w}
-	modest.keep(900)
+	modest.Keep(0, 900)
 	greedy.fetched(o.KeptBytes - 1000)
 	if greedy.full() || modest.full() {
 		t.Error("full below the bound")
 	}
-	greedy.keep(100)
+	greedy.Keep(0, 100)
 	if !greedy.full() || modest.full() {
 		t.Errorf("at the bound: greedy %v, modest %v", greedy.full(), modest.full())
 	}
-	if !w.filling() {
+	if !greedy.Filling() {
 		t.Error("the master is not pressed")
 	}
 	greedy.parsed(o.KeptBytes-1000, time.Second)
-	greedy.keep(-100)
-	if greedy.full() || w.filling() || greedy.count.Load() != 0 || w.bytes.count.Load() != 900 {
+	greedy.Keep(0, -100)
+	if greedy.full() || greedy.Filling() || greedy.count.Load() != 0 || w.bytes.count.Load() != 900 {
 		t.Error("kept after it is gone:", greedy.count.Load(), w.bytes.count.Load())
 	}
-	w.add(10)
+	modest.Keep(10, 0)
 	if !greedy.full() || !modest.full() {
 		t.Error("at the bound of facts all wait")
 	}
@@ -86,7 +85,7 @@ func TestLargePagesWaitUntilFactsWereStored(t *testing.T) {
 		stored := func() { w.storedAt.Store(time.Now().UnixNano()) }
 		stored()
 		greedy, modest := &account{window: w}, &account{window: w}
-		greedy.keep(600 << 10)
+		greedy.Keep(0, 600<<10)
 		send(greedy, gatedBody)
 		w.served.Store(int64(time.Hour))
 		after(time.Second, 0, "half of the bytes are facts, and its lease has most of them")
@@ -97,13 +96,13 @@ func TestLargePagesWaitUntilFactsWereStored(t *testing.T) {
 		after(time.Second, 1, "a small page")
 		send(modest, gatedBody)
 		after(time.Second, 2, "a lease with little of them")
-		modest.keep(500 << 10)
+		modest.Keep(0, 500<<10)
 		stored()
 		send(&account{window: w}, gatedBody)
 		after(time.Second, 2, "all of the bytes are facts")
-		greedy.keep(-600 << 10)
+		greedy.Keep(0, -600<<10)
 		after(time.Second, 4, "facts were stored")
-		modest.keep(1 << 20)
+		modest.Keep(0, 1<<20)
 		stored()
 		send(modest, gatedBody)
 		after(storedWithin-time.Millisecond, 4, "nothing was stored for a while")
@@ -222,15 +221,13 @@ func TestParsersAreSharedOutByHost(t *testing.T) {
 // What a host was served beyond others is known at its next lease, of a bounded number of hosts.
 func TestServiceIsCountedBeyondALease(t *testing.T) {
 	o := DefaultOptions()
-	s := &Slave{o: o, window: newWindow(&o), leases: map[uint64]*lent{}, ended: map[uint64]uint64{},
-		served: map[string]int64{}}
+	w := newWindow(&o)
 	lease := func(host string, took time.Duration) (before int64) {
-		l := &lent{host: host, kept: s.accountOf(host)}
-		before = l.kept.served.Load()
-		s.leases[1] = l
-		l.kept.serve()
-		l.kept.parsed(0, took)
-		s.drop(nil, 1)
+		kept := w.open(host)
+		before = kept.served.Load()
+		kept.serve()
+		kept.parsed(0, took)
+		w.close(host, kept)
 		return before
 	}
 	lease("http://a.example", time.Second)
@@ -241,25 +238,9 @@ func TestServiceIsCountedBeyondALease(t *testing.T) {
 	if before := lease("http://b.example", 0); before != 0 {
 		t.Errorf("a host that had nothing begins at %d ns", before)
 	}
-	for i := range 2 * maxServed {
-		if lease(fmt.Sprintf("http://%d.example", i), time.Hour); len(s.served) > maxServed {
-			t.Fatal(len(s.served), "hosts are known")
+	for i := range 2 * maxBeyond {
+		if lease(fmt.Sprintf("http://%d.example", i), time.Hour); len(w.beyond) > maxBeyond {
+			t.Fatal(len(w.beyond), "hosts are known")
 		}
-	}
-}
-
-// What was stored is let go, although the array in which it waited is used on.
-func TestWhatIsStoredIsLetGo(t *testing.T) {
-	o := DefaultOptions()
-	w := newWindow(&o)
-	l := &lent{kept: &account{window: w}, made: map[uint64]*factMade{}, next: 1}
-	s := &Slave{o: o, window: w, leases: map[uint64]*lent{1: l}}
-	for order := range uint64(4) {
-		s.keep(nil, &factMade{lease: 1, order: order + 1, fact: &messages.Fact{Visited: &messages.PageVisited{}}})
-	}
-	all := l.unstored
-	s.forget(nil, &messages.Stored{Leases: []uint64{1}, Seqs: []uint64{3}})
-	if len(l.unstored) != 1 || all[0] != nil || all[2] != nil || all[3] != l.unstored[0] {
-		t.Error("facts are held that are stored:", all)
 	}
 }
