@@ -8,9 +8,9 @@ import (
 	"path/filepath"
 	"time"
 
-	"henro/cmd/replay"
 	"henro/messages/weburl"
 	"henro/store"
+	"henro/store/archive/captures"
 	"henro/store/report/tables"
 )
 
@@ -18,7 +18,7 @@ var (
 	// ErrNoCrawl is returned by Open for a directory in which there is no crawl.
 	ErrNoCrawl = store.ErrNotFound
 	// ErrNotArchived is returned by Results.Body for a URL that has no capture.
-	ErrNotArchived = replay.ErrNotArchived
+	ErrNotArchived = captures.ErrNotArchived
 )
 
 // Page is a known URL, of a page or of what a browser loads to show one.
@@ -44,7 +44,7 @@ type Link struct {
 // Results are what a crawl has left. They are read where they lie: memory does not grow with the crawl.
 type Results struct {
 	source  tables.Source
-	archive *replay.Archive // nil: nothing was archived
+	archive *captures.Archive // nil: nothing was archived
 }
 
 // Open opens the directory of a crawl that is not running. Close the results at the end.
@@ -57,7 +57,7 @@ func Open(dir string) (*Results, error) {
 	}
 	warc := filepath.Join(dir, "warc")
 	r := &Results{source: tables.Source{State: state, Archive: warc}}
-	if r.archive, err = replay.Open(warc, func(string) {}); err != nil {
+	if r.archive, err = captures.Open(warc, func(string) {}); err != nil {
 		return nil, errors.Join(fmt.Errorf("open the archive in %s: %w", dir, err), state.Close())
 	}
 	return r, nil

@@ -22,7 +22,8 @@ import (
 
 	"github.com/aymanbagabas/go-udiff"
 
-	"henro/cmd/replay"
+	"henro/slave/pagetext"
+	"henro/store/archive/captures"
 	"henro/store/archive/cdxj"
 	"henro/store/fsync"
 	"henro/store/report/changes"
@@ -40,7 +41,7 @@ type Options struct {
 // Feed tells the changes of one archive.
 type Feed struct {
 	o       Options
-	archive *replay.Archive
+	archive *captures.Archive
 	listed  map[string]bool // ids of the latest changes
 	seen    map[string]bool // WARC files that were looked at
 }
@@ -49,7 +50,7 @@ type Feed struct {
 const remembered = 10_000
 
 // Open makes a feed of an archive.
-func Open(o Options, archive *replay.Archive) (*Feed, error) {
+func Open(o Options, archive *captures.Archive) (*Feed, error) {
 	if err := os.MkdirAll(o.Dir, 0o777); err != nil {
 		return nil, err
 	}
@@ -174,11 +175,11 @@ func (f *Feed) wants(url string) bool {
 
 // compare reads both captures; nil: their main text is the same, or differs too little.
 func (f *Feed) compare(p *pair) (*changes.Change, error) {
-	before, err := f.archive.Text(p.before)
+	before, err := pagetext.Read(f.archive, p.before)
 	if err != nil {
 		return nil, err
 	}
-	now, err := f.archive.Text(p.now)
+	now, err := pagetext.Read(f.archive, p.now)
 	if err != nil {
 		return nil, err
 	}
@@ -203,7 +204,7 @@ func (f *Feed) compare(p *pair) (*changes.Change, error) {
 }
 
 // Diff is what changed in the main text of two versions of a page, sentence by sentence; "" if nothing did.
-func Diff(url string, before, now *replay.Text, from, to time.Time) string {
+func Diff(url string, before, now *pagetext.Text, from, to time.Time) string {
 	return udiff.Unified(url+"\t"+from.Format(time.RFC3339), url+"\t"+to.Format(time.RFC3339), before.Sentences(),
 		now.Sentences())
 }

@@ -130,7 +130,7 @@ func TestAContinuousCrawlKeepsItsTimetable(t *testing.T) {
 		checkVerdicts(t, web, hosts, status)
 		checkReport(t, dir, hosts, pages)
 		revisits := checkRevisitRecords(t, dir)
-		captured, versions, visits := captures(t, web, pages, begun, begun.Add(length))
+		captured, versions, visits := capturedVersions(t, web, pages, begun, begun.Add(length))
 		t.Logf("%d days: %d visits of %d pages, %d revisit records, %.1f %% of %d versions captured on ordinary "+
 			"hosts; heap %d kB, then %d kB",
 			*days, visits, len(pages), revisits, 100*float64(captured)/float64(versions), versions, early>>10, late>>10)
@@ -303,9 +303,10 @@ func checkRevisitRecordsIn(t *testing.T, dir string) (revisits int) {
 	return len(referred)
 }
 
-// captures counts the versions that came into being on ordinary hosts after the first day and those that were seen.
-func captures(t *testing.T, web *fakeweb.Web, pages map[string]store.Page, from, to time.Time) (captured, versions,
-	visits int) {
+// capturedVersions counts the versions that came into being on ordinary hosts after the first day and those that were
+// seen.
+func capturedVersions(t *testing.T, web *fakeweb.Web, pages map[string]store.Page, from, to time.Time) (captured,
+	versions, visits int) {
 	t.Helper()
 	from = from.Add(day)
 	last := map[string]time.Time{}

@@ -8,9 +8,10 @@ import (
 	"testing/synctest"
 	"time"
 
-	"henro/cmd/replay"
 	"henro/master"
 	"henro/messages/weburl"
+	"henro/slave/pagetext"
+	"henro/store/archive/captures"
 	"henro/store/archive/cdxj"
 	"henro/store/archive/payloads"
 	"henro/store/archive/warc"
@@ -119,7 +120,7 @@ func TestAPayloadIsStoredOnceWhateverItsURL(t *testing.T) {
 	if revisits := checkRevisitRecordsIn(t, together); revisits != 2+6 {
 		t.Errorf("%d revisit records of both crawls, want 2 and 6", revisits)
 	}
-	archive, err := replay.Open(together, func(string) {})
+	archive, err := captures.Open(together, func(string) {})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -128,8 +129,9 @@ func TestAPayloadIsStoredOnceWhateverItsURL(t *testing.T) {
 		url, captures := weburl.MustParse("http://a.example"+path), 0
 		err := archive.Captures(url, func(e cdxj.Entry) bool {
 			captures++
-			if text, err := archive.Text(e); err != nil || text.Title != "Same" || archive.Mime(e) != "text/html" {
-				t.Errorf("%s of %s is %+v, %s, %v", path, e.Filename, text, archive.Mime(e), err)
+			text, err := pagetext.Read(archive, e)
+			if err != nil || text.Title != "Same" || pagetext.Mime(archive, e) != "text/html" {
+				t.Errorf("%s of %s is %+v, %s, %v", path, e.Filename, text, pagetext.Mime(archive, e), err)
 			}
 			c, err := archive.Read(e)
 			if err != nil {

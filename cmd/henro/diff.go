@@ -10,8 +10,9 @@ import (
 
 	"henro/cmd/config"
 	"henro/cmd/feed"
-	"henro/cmd/replay"
 	"henro/messages/weburl"
+	"henro/slave/pagetext"
+	"henro/store/archive/captures"
 	"henro/store/archive/cdxj"
 	"henro/store/fingerprint"
 )
@@ -57,8 +58,8 @@ in the main text between the captures nearest to two moments, sentence by senten
 }
 
 // listVersions lists the captures of a page.
-func listVersions(w io.Writer, archive *replay.Archive, url weburl.URL) error {
-	var before *replay.Text
+func listVersions(w io.Writer, archive *captures.Archive, url weburl.URL) error {
+	var before *pagetext.Text
 	var digest string
 	count, failed := 0, error(nil)
 	err := archive.Captures(url, func(e cdxj.Entry) bool {
@@ -66,7 +67,7 @@ func listVersions(w io.Writer, archive *replay.Archive, url weburl.URL) error {
 			fmt.Fprintf(w, "%-20s %6s %9s  %-33s %s\n", "at", "status", "bytes", "digest", "content")
 		}
 		same := e.Digest == digest || e.Mime == cdxj.Revisit && e.Digest == ""
-		text, err := archive.Text(e)
+		text, err := pagetext.Read(archive, e)
 		bytes, verdict := "?", ""
 		switch {
 		case err != nil:
@@ -84,7 +85,7 @@ func listVersions(w io.Writer, archive *replay.Archive, url weburl.URL) error {
 		return err
 	}
 	if count == 0 {
-		return fmt.Errorf("%s: %w", url, replay.ErrNotArchived)
+		return fmt.Errorf("%s: %w", url, captures.ErrNotArchived)
 	}
 	return nil
 }
@@ -93,7 +94,7 @@ func listVersions(w io.Writer, archive *replay.Archive, url weburl.URL) error {
 const nearBits = 8
 
 // compared says how a version differs from the one before.
-func compared(before, now *replay.Text, same bool) string {
+func compared(before, now *pagetext.Text, same bool) string {
 	switch {
 	case before == nil:
 		return "first"
@@ -110,8 +111,8 @@ func compared(before, now *replay.Text, same bool) string {
 }
 
 // showChange shows the difference of two versions.
-func showChange(w io.Writer, archive *replay.Archive, url weburl.URL, from, to string) error {
-	var versions [2]*replay.Text
+func showChange(w io.Writer, archive *captures.Archive, url weburl.URL, from, to string) error {
+	var versions [2]*pagetext.Text
 	var at [2]time.Time
 	for i, word := range [2]string{from, to} {
 		// a span holds 292 years
@@ -126,7 +127,7 @@ func showChange(w io.Writer, archive *replay.Archive, url weburl.URL, from, to s
 		if err != nil {
 			return fmt.Errorf("%s: %w", url, err)
 		}
-		if versions[i], err = archive.Text(place.Entry); err != nil {
+		if versions[i], err = pagetext.Read(archive, place.Entry); err != nil {
 			return fmt.Errorf("%s of %s: %w", url, place.At.UTC().Format(time.RFC3339), err)
 		}
 		at[i] = place.At.UTC()

@@ -11,9 +11,9 @@ import (
 	"github.com/spf13/cobra"
 
 	"henro/cmd/config"
-	"henro/cmd/replay"
 	"henro/messages/visible"
 	"henro/store"
+	"henro/store/archive/captures"
 	"henro/store/archive/cdxj"
 	"henro/store/archive/wacz"
 	"henro/store/archive/warc"
@@ -79,10 +79,10 @@ func notesTo(w io.Writer) func(what string) {
 }
 
 // openArchive opens a WACZ file, or the archive that archiveFolder finds. What cannot be read of it is said to notes.
-func openArchive(path string, notes io.Writer) (*replay.Archive, error) {
+func openArchive(path string, notes io.Writer) (*captures.Archive, error) {
 	unread := notesTo(notes)
 	if info, err := os.Stat(path); err == nil && info.Mode().IsRegular() {
-		archive, err := replay.Open(path, unread)
+		archive, err := captures.Open(path, unread)
 		if errors.Is(err, wacz.ErrNotPackage) {
 			err = config.Usage("%s: %v", path, err)
 		}
@@ -92,5 +92,5 @@ func openArchive(path string, notes io.Writer) (*replay.Archive, error) {
 	if err != nil {
 		return nil, err
 	}
-	return replay.Open(folder, unread)
+	return captures.Open(folder, unread)
 }

@@ -20,6 +20,7 @@ import (
 	"henro/cmd/replay"
 	"henro/master"
 	"henro/store"
+	"henro/store/archive/captures"
 	"henro/store/archive/cdxj"
 )
 
@@ -190,7 +191,7 @@ func (l *look) judgeByState(ctx context.Context, out io.Writer, to string, most 
 }
 
 // compareLive shows the archive to a browser, page by page.
-func compareLive(ctx context.Context, log *logrus.Entry, bar *bar, archive *replay.Archive, drawn []cdxj.Entry,
+func compareLive(ctx context.Context, log *logrus.Entry, bar *bar, archive *captures.Archive, drawn []cdxj.Entry,
 	path, rules, to string, o qa.Options) (*qa.Summary, error) {
 	l, err := listenReplay("127.0.0.1:0", "off")
 	if err != nil {

@@ -16,8 +16,9 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"henro/cmd/config"
-	"henro/cmd/replay"
 	"henro/messages/weburl"
+	"henro/slave/pagetext"
+	"henro/store/archive/captures"
 	"henro/store/archive/cdxj"
 	"henro/store/report/search"
 )
@@ -173,13 +174,13 @@ func indexText(ctx context.Context, dir string, out, notes io.Writer) (err error
 }
 
 // readTexts reads pages side by side; those that cannot be read are left out.
-func readTexts(ctx context.Context, archive *replay.Archive, entries []cdxj.Entry) ([]search.Page, error) {
+func readTexts(ctx context.Context, archive *captures.Archive, entries []cdxj.Entry) ([]search.Page, error) {
 	pages := make([]search.Page, len(entries))
 	group, ctx := errgroup.WithContext(ctx)
 	group.SetLimit(runtime.GOMAXPROCS(0))
 	for i, e := range entries {
 		group.Go(func() error {
-			if text, err := archive.Text(e); err == nil {
+			if text, err := pagetext.Read(archive, e); err == nil {
 				pages[i] = search.Page{URL: e.URL, At: e.At, Title: text.Title, Text: string(text.Words)}
 			}
 			return ctx.Err()

@@ -20,6 +20,7 @@ import (
 
 	"henro/cmd/config"
 	"henro/cmd/replay"
+	"henro/store/archive/captures"
 	"henro/store/archive/warc"
 	"henro/store/report/search"
 )
@@ -84,7 +85,7 @@ func TestAnArchiveIsSearched(t *testing.T) {
 // looks like, and leads to the version that says them, which a later one does not.
 func TestAReplayFindsWordsInTexts(t *testing.T) {
 	dir := changingSite(t)
-	archive, err := replay.Open(filepath.Join(dir, "warc"), func(string) {})
+	archive, err := captures.Open(filepath.Join(dir, "warc"), func(string) {})
 	if err != nil {
 		t.Fatal(err)
 	}

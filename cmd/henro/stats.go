@@ -14,6 +14,7 @@ import (
 	"henro/actors/partition"
 	"henro/cmd/config"
 	"henro/master"
+	"henro/slave/pagetext"
 	"henro/store"
 	"henro/store/archive/cdxj"
 	"henro/store/report/survey"
@@ -128,7 +129,8 @@ func languages(folder string, sample []cdxj.Entry, notes io.Writer) (counts []su
 	defer func() { err = errors.Join(err, archive.Close()) }()
 	found := map[string]int64{}
 	for _, e := range sample {
-		if text, err := archive.Text(e); err == nil { // a capture that cannot be read is henro check's business
+		// a capture that cannot be read is henro check's business
+		if text, err := pagetext.Read(archive, e); err == nil {
 			found[text.Language]++
 		}
 	}

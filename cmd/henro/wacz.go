@@ -12,10 +12,11 @@ import (
 	"github.com/spf13/cobra"
 
 	"henro/cmd/config"
-	"henro/cmd/replay"
 	"henro/messages/visible"
 	"henro/messages/weburl"
+	"henro/slave/pagetext"
 	"henro/store"
+	"henro/store/archive/captures"
 	"henro/store/archive/cdxj"
 	"henro/store/archive/wacz"
 )
@@ -153,7 +154,7 @@ func seedsOf(dir string) (map[string]bool, string, error) {
 
 // pagesOf are the captures of pages that are wanted, with their titles and words; of those that people begin at,
 // redirects too.
-func pagesOf(archive *replay.Archive, begin bool, wanted func(url string) bool) iter.Seq2[wacz.Page, error] {
+func pagesOf(archive *captures.Archive, begin bool, wanted func(url string) bool) iter.Seq2[wacz.Page, error] {
 	return func(yield func(wacz.Page, error) bool) {
 		listed := "" // the URL of the last page
 		err := archive.Entries(func(e cdxj.Entry) bool {
@@ -163,14 +164,14 @@ func pagesOf(archive *replay.Archive, begin bool, wanted func(url string) bool) 
 			isPage := e.Status == 200 && isHTML(e.Mime) || begin && e.Status >= 300 && e.Status < 400 &&
 				e.Mime != cdxj.Revisit
 			if e.Status == 200 && e.Mime == cdxj.Revisit && e.URL != listed { // another URL had its content
-				isPage = isHTML(archive.Mime(e))
+				isPage = isHTML(pagetext.Mime(archive, e))
 			}
 			if !isPage {
 				return true
 			}
 			listed = e.URL
 			p := wacz.Page{URL: e.URL, At: e.At}
-			if text, err := archive.Text(e); err == nil { // else the page is listed without
+			if text, err := pagetext.Read(archive, e); err == nil { // else the page is listed without
 				p.Title, p.Text = text.Title, string(text.Words)
 			}
 			return yield(p, nil)

@@ -13,6 +13,8 @@ import (
 
 	"henro/cmd/replay"
 	"henro/messages/weburl"
+	"henro/slave/pagetext"
+	"henro/store/archive/captures"
 	"henro/store/archive/cdxj"
 )
 
@@ -88,7 +90,7 @@ func (p *Page) Score() float64 {
 }
 
 // Draw takes pages of an archive by lot: the latest capture of each that was answered with a page.
-func Draw(archive *replay.Archive, o Options) ([]cdxj.Entry, error) {
+func Draw(archive *captures.Archive, o Options) ([]cdxj.Entry, error) {
 	random := rand.New(rand.NewPCG(o.Seed, 0))
 	var drawn []cdxj.Entry
 	var seen int
@@ -108,7 +110,7 @@ func Draw(archive *replay.Archive, o Options) ([]cdxj.Entry, error) {
 			take()
 			last = cdxj.Entry{}
 		}
-		if e.Status == 200 && (isPage(e.Mime) || e.Mime == cdxj.Revisit && isPage(archive.Mime(e))) {
+		if e.Status == 200 && (isPage(e.Mime) || e.Mime == cdxj.Revisit && isPage(pagetext.Mime(archive, e))) {
 			last = e
 		}
 		return true
@@ -132,7 +134,7 @@ func (s Shown) Look(ctx context.Context, b *Browser, e cdxj.Entry, o Options) (*
 }
 
 // Compare opens a page live and in the replay that shows its archive.
-func Compare(ctx context.Context, b *Browser, archive *replay.Archive, show Shown, e cdxj.Entry,
+func Compare(ctx context.Context, b *Browser, archive *captures.Archive, show Shown, e cdxj.Entry,
 	o Options) (*Page, error) {
 	live, err := b.Look(ctx, View{Address: e.URL, Width: o.Width, Height: o.Height, Limit: o.Limit})
 	var replayed *Sight
@@ -149,7 +151,7 @@ func Compare(ctx context.Context, b *Browser, archive *replay.Archive, show Show
 }
 
 // Judge compares a page with its capture.
-func Judge(archive *replay.Archive, show Shown, e cdxj.Entry, live, replayed *Sight) (*Page, error) {
+func Judge(archive *captures.Archive, show Shown, e cdxj.Entry, live, replayed *Sight) (*Page, error) {
 	p := &Page{URL: e.URL, At: e.At, live: live, replayed: replayed}
 	if err := p.asked(archive); err != nil {
 		return nil, err
@@ -162,7 +164,7 @@ func Judge(archive *replay.Archive, show Shown, e cdxj.Entry, live, replayed *Si
 }
 
 // asked looks for captures of what the live page asked for.
-func (p *Page) asked(archive *replay.Archive) error {
+func (p *Page) asked(archive *captures.Archive) error {
 	for _, r := range p.live.Requests {
 		u, err := weburl.Parse(r.URL)
 		if err != nil || r.Refused {
@@ -170,9 +172,9 @@ func (p *Page) asked(archive *replay.Archive) error {
 		}
 		p.Live++
 		switch _, err := archive.Closest(u, p.At); {
-		case errors.Is(err, replay.ErrNotArchived) && r.Type == "Other" && strings.HasSuffix(r.URL, "/favicon.ico"):
+		case errors.Is(err, captures.ErrNotArchived) && r.Type == "Other" && strings.HasSuffix(r.URL, "/favicon.ico"):
 			p.Live-- // the window looks for an icon that the page does not name
-		case errors.Is(err, replay.ErrNotArchived):
+		case errors.Is(err, captures.ErrNotArchived):
 			reason := fmt.Sprintf("the live answer was %d", r.Status)
 			if r.Status == 0 {
 				reason = "no live answer: " + r.Err

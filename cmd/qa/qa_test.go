@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"henro/cmd/replay"
+	"henro/store/archive/captures"
 	"henro/store/archive/cdxj"
 	"henro/store/archive/warc"
 )
@@ -23,7 +24,7 @@ import (
 var noon = time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
 
 // archived is an archive of a page with a picture, captured twice, of 30 more pages, and of what is no page.
-func archived(t *testing.T) *replay.Archive {
+func archived(t *testing.T) *captures.Archive {
 	t.Helper()
 	dir := t.TempDir()
 	b, err := warc.NewBuilder(warc.Options{Level: 3})
@@ -46,7 +47,7 @@ func archived(t *testing.T) *replay.Archive {
 	if err := os.WriteFile(filepath.Join(dir, "a.warc.gz"), data, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	a, err := replay.Open(dir, func(string) {})
+	a, err := captures.Open(dir, func(string) {})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -5,7 +5,6 @@ import (
 	"bytes"
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"net"
 	"net/http"
@@ -20,11 +19,12 @@ import (
 	"time"
 
 	"github.com/klauspost/compress/gzip"
-	"github.com/klauspost/compress/zstd"
 	"github.com/sirupsen/logrus"
 	"golang.org/x/net/html"
 
 	"henro/messages/weburl"
+	"henro/slave/pagetext"
+	"henro/store/archive/captures"
 	"henro/store/archive/cdxj"
 	"henro/store/archive/warc"
 )
@@ -47,7 +47,7 @@ func holding(t *testing.T, dir string, exchanges ...*warc.Exchange) *Server {
 	if err := os.WriteFile(filepath.Join(dir, "a.warc.gz"), data, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	a, err := Open(dir, func(string) {})
+	a, err := captures.Open(dir, func(string) {})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -179,7 +179,8 @@ func TestAnArchiveLeadsNowhereElse(t *testing.T) {
 	html := []byte("HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\n\r\n")
 	body := bytes.Repeat([]byte("page"), warc.MinIdentical)
 	secret := holding(t, elsewhere, &warc.Exchange{URI: "http://secret.test/", Head: html, Body: body})
-	if err := os.Symlink(filepath.Join(secret.archive.dir, "a.warc.gz"), filepath.Join(dir, "b.warc.gz")); err != nil {
+	outside := filepath.Join(secret.archive.Dir(), "a.warc.gz")
+	if err := os.Symlink(outside, filepath.Join(dir, "b.warc.gz")); err != nil {
 		if runtime.GOOS == "windows" {
 			return // where only an administrator may make one
 		}
@@ -372,36 +373,6 @@ func TestEachShareOfTheMemoryIsAwaited(t *testing.T) {
 	}
 }
 
-// TestCodingsAreBounded: layers without end, and windows larger than the web may ask for.
-func TestCodingsAreBounded(t *testing.T) {
-	if n := len(codingsOf(strings.Repeat("gzip,", 1000))); n > maxCodings+1 {
-		t.Errorf("%d codings", n)
-	}
-	if _, err := uncoded(strings.NewReader(""), "gzip, gzip, gzip, gzip"); err == nil {
-		t.Error("four layers are taken off")
-	}
-	if _, err := uncoded(strings.NewReader(""), "gzip, rot13"); err == nil {
-		t.Error("a coding that is unknown is taken off")
-	}
-	for window, want := range map[int]bool{8 << 20: true, 32 << 20: false} {
-		var b bytes.Buffer
-		w, err := zstd.NewWriter(&b, zstd.WithWindowSize(window), zstd.WithEncoderLevel(zstd.SpeedFastest))
-		if err != nil {
-			t.Fatal(err)
-		}
-		if _, err := io.Copy(w, io.LimitReader(zeros{}, 40<<20)); err != nil || w.Close() != nil {
-			t.Fatal(err)
-		}
-		in, err := uncoded(&b, "zstd")
-		if err == nil {
-			_, err = io.Copy(io.Discard, in)
-		}
-		if (err == nil) != want {
-			t.Errorf("a window of %d MB: %v", window>>20, err)
-		}
-	}
-}
-
 type zeros struct{}
 
 func (zeros) Read(p []byte) (int, error) {
@@ -413,7 +384,7 @@ func (zeros) Read(p []byte) (int, error) {
 func TestTextOfAPageIsBounded(t *testing.T) {
 	var b bytes.Buffer
 	z := gzip.NewWriter(&b)
-	if _, err := io.Copy(z, io.LimitReader(zeros{}, maxText+1<<20)); err != nil || z.Close() != nil {
+	if _, err := io.Copy(z, io.LimitReader(zeros{}, pagetext.MaxBytes+1<<20)); err != nil || z.Close() != nil {
 		t.Fatal(err)
 	}
 	s := holding(t, t.TempDir(), &warc.Exchange{URI: "http://docs.test/",
@@ -422,8 +393,8 @@ func TestTextOfAPageIsBounded(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	text, err := s.archive.Text(p.Entry)
-	if err != nil || text.Bytes != maxText {
+	text, err := pagetext.Read(s.archive, p.Entry)
+	if err != nil || text.Bytes != pagetext.MaxBytes {
 		t.Errorf("%+v, %v", text, err)
 	}
 }
@@ -454,29 +425,6 @@ func TestWhyNotIsAskedOneByOne(t *testing.T) {
 	}
 	if most.Load() != 1 || bad.Load() > 0 {
 		t.Errorf("%d questions at once, %d without an end", most.Load(), bad.Load())
-	}
-}
-
-// TestWhatIsNearIsLookedForInBounds: in the folders of the page's own host, so many lines, so many results.
-func TestWhatIsNearIsLookedForInBounds(t *testing.T) {
-	var exchanges []*warc.Exchange
-	head := []byte("HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\n\r\n")
-	for i := range nearLooked + 10 {
-		exchanges = append(exchanges, &warc.Exchange{URI: fmt.Sprintf("http://many.test/p%05d", i), Head: head})
-	}
-	exchanges = append(exchanges, &warc.Exchange{URI: "http://many.test/zz", Head: head})
-	s := holding(t, t.TempDir(), exchanges...)
-	near := s.archive.near(weburl.MustParse("http://many.test/zzz"))
-	if len(near) != nearListed {
-		t.Errorf("%d are near", len(near))
-	}
-	for _, e := range near {
-		if e.URL == "http://many.test/zz" {
-			t.Errorf("more than %d lines were looked at", nearLooked)
-		}
-	}
-	if near := s.archive.near(weburl.MustParse("http://other.test/folder/page")); len(near) > 0 {
-		t.Errorf("near a page of another host is %v", near)
 	}
 }
 
@@ -524,9 +472,9 @@ func (p *pipes) dial() net.Conn {
 
 // TestWhoHoldsAConnectionIsCutOff: each port, in virtual time.
 func TestWhoHoldsAConnectionIsCutOff(t *testing.T) {
-	folder := archived(t, warc.Gzip).archive.dir
+	folder := archived(t, warc.Gzip).archive.Dir()
 	synctest.Test(t, func(t *testing.T) {
-		a, err := Open(folder, func(string) {})
+		a, err := captures.Open(folder, func(string) {})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -602,45 +550,4 @@ func TestWhoHoldsAConnectionIsCutOff(t *testing.T) {
 			t.Error(err)
 		}
 	})
-}
-
-// A record that is beyond a bound keeps no other from being replayed, and is named with its file and place.
-func TestARecordThatCannotBeReadIsNamedAndPassedOver(t *testing.T) {
-	dir := t.TempDir()
-	b, err := warc.NewBuilder(warc.DefaultOptions())
-	if err != nil {
-		t.Fatal(err)
-	}
-	var data []byte
-	for i := range 3 {
-		x := &warc.Exchange{URI: fmt.Sprint("http://a.test/", i), At: noon, Body: []byte("words"),
-			Head: []byte("HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n\r\n")}
-		if i == 1 {
-			x.Head = fmt.Appendf(nil, "HTTP/1.1 200 OK\r\nX: %s\r\n\r\n", strings.Repeat("x", 5<<20))
-		}
-		data, _ = b.AppendExchange(data, x)
-	}
-	if err := os.WriteFile(filepath.Join(dir, "a.warc.gz"), data, 0o600); err != nil {
-		t.Fatal(err)
-	}
-	var unread []string
-	a, err := Open(dir, func(what string) { unread = append(unread, what) })
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer a.Close()
-	if len(unread) != 1 || !strings.HasPrefix(unread[0], "a.warc.gz: ") || !strings.Contains(unread[0], " bytes at ") ||
-		!strings.Contains(unread[0], "longer than the bound") {
-		t.Errorf("what cannot be read: %q", unread)
-	}
-	for i, want := range []int{1, 0, 1} {
-		url, err := weburl.Parse(fmt.Sprint("http://a.test/", i))
-		if err != nil {
-			t.Fatal(err)
-		}
-		captures := 0
-		if err := a.Captures(url, func(cdxj.Entry) bool { captures++; return true }); err != nil || captures != want {
-			t.Errorf("%s: %d captures, want %d, %v", url, captures, want, err)
-		}
-	}
 }

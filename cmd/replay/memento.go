@@ -8,11 +8,12 @@ import (
 	"time"
 
 	"henro/messages/weburl"
+	"henro/store/archive/captures"
 	"henro/store/archive/cdxj"
 )
 
 // memento sets the fields of RFC 7089 on the answer that is a memento.
-func (s *Server) memento(h http.Header, r *http.Request, u weburl.URL, p Place) {
+func (s *Server) memento(h http.Header, r *http.Request, u weburl.URL, p captures.Place) {
 	h.Set("Memento-Datetime", p.At.UTC().Format(http.TimeFormat))
 	h.Set("Link", s.relations(r, u)+s.mementoLinks(r, u, p))
 }
@@ -26,7 +27,7 @@ func (s *Server) relations(r *http.Request, u weburl.URL) string {
 }
 
 // mementoLinks are those to the captures around one.
-func (s *Server) mementoLinks(r *http.Request, u weburl.URL, p Place) string {
+func (s *Server) mementoLinks(r *http.Request, u weburl.URL, p captures.Place) string {
 	text := ""
 	for _, l := range []struct {
 		rel string

@@ -6,6 +6,8 @@ import (
 	"io"
 
 	"golang.org/x/sync/semaphore"
+
+	"henro/store/archive/captures"
 )
 
 // What captures that are shown hold together. Each takes its share before it is read, and waits if there is none.
@@ -33,7 +35,7 @@ func newBudget() *budget {
 // share takes what a capture with these content codings is shown with.
 func (b *budget) share(ctx context.Context, uncoded bool, codings string) (release func(), err error) {
 	n := int64(shareOfAny)
-	if names := codingsOf(codings); uncoded {
+	if names := captures.Codings(codings); uncoded {
 		for _, name := range names {
 			if name == "br" || name == "zstd" {
 				n += shareOfWide

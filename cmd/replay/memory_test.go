@@ -20,6 +20,7 @@ import (
 	"github.com/klauspost/compress/zstd"
 	"github.com/sirupsen/logrus"
 
+	"henro/store/archive/captures"
 	"henro/store/archive/warc"
 )
 
@@ -91,7 +92,7 @@ func TestGreedyCapturesAreShownInBoundedMemory(t *testing.T) {
 		t.Fatal(err)
 	}
 	data, bodies = nil, nil
-	a, err := Open(dir, func(string) {})
+	a, err := captures.Open(dir, func(string) {})
 	if err != nil {
 		t.Fatal(err)
 	}

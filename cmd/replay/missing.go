@@ -1,19 +1,18 @@
 package replay
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"io/fs"
 	"net/http"
 	"net/url"
-	"slices"
 	"strings"
 	"time"
 
 	"henro/messages"
 	"henro/messages/weburl"
+	"henro/store/archive/captures"
 	"henro/store/archive/cdxj"
 )
 
@@ -37,12 +36,8 @@ type Absence struct {
 	Says  string         // what else is known, in English
 }
 
-const (
-	absenceFor  = 5 * time.Second // how long a reader waits for the reason
-	nearListed  = 8               // other captures that are offered
-	nearLooked  = 2_000           // lines of the index that are looked at for them
-	nearFolders = 16              // folders above a page that are looked into
-)
+// absenceFor is how long a reader waits for the reason.
+const absenceFor = 5 * time.Second
 
 // way leads from a page that is missing to one that is there.
 type way struct{ Name, Href string }
@@ -76,7 +71,7 @@ func asked(r *http.Request) (stamp string, u weburl.URL, ok bool) {
 func (s *Server) fail(w http.ResponseWriter, r *http.Request, err error) {
 	status := http.StatusInternalServerError
 	var p *problem
-	missing, empty := errors.Is(err, ErrNotArchived), errors.Is(err, ErrNoOriginal)
+	missing, empty := errors.Is(err, captures.ErrNotArchived), errors.Is(err, captures.ErrNoOriginal)
 	switch {
 	case errors.As(err, &p):
 		status = p.status
@@ -166,85 +161,13 @@ func (s *Server) ways(u weburl.URL, stamp string, own, again bool) (ways []way) 
 		ways = append(ways, way{name, "/web/" + cdxj.Stamp(at) + form + "/" + e.URL})
 	}
 	if again {
-		for _, e := range s.archive.whole(u, at) {
+		for _, e := range s.archive.Whole(u, at) {
 			add(e.At.UTC().Format("2006-01-02 15:04:05 UTC"), e, e.At)
 		}
 		return ways
 	}
-	for _, e := range s.archive.near(u) {
+	for _, e := range s.archive.Near(u) {
 		add(e.URL, e, at)
 	}
 	return ways
-}
-
-// whole returns the captures of a page that hold a content of their own, before and after a moment.
-func (a *Archive) whole(u weburl.URL, at time.Time) (found []cdxj.Entry) {
-	var before, after cdxj.Entry
-	err := a.Captures(u, func(e cdxj.Entry) bool {
-		switch {
-		case e.Mime == cdxj.Revisit:
-		case e.At.Before(at):
-			before = e
-		case after.URL == "":
-			after = e
-		}
-		return after.URL == ""
-	})
-	for _, e := range []cdxj.Entry{before, after} {
-		if err == nil && e.URL != "" {
-			found = append(found, e)
-		}
-	}
-	return found
-}
-
-// near returns captures of the folder of a page, or of the nearest folder above it that has any, those first whose keys
-// are most like its own.
-func (a *Archive) near(u weburl.URL) []cdxj.Entry {
-	key := u.IndexKey()
-	type candidate struct {
-		cdxj.Entry
-		common int // bytes
-	}
-	var found []candidate
-	folder := key
-	for range nearFolders {
-		i := strings.LastIndexAny(strings.TrimRight(folder, "/?"), "/?")
-		if i < strings.IndexByte(folder, ')') {
-			break // above the host
-		}
-		folder = folder[:i+1]
-		lines, last := 0, ""
-		err := a.scan(folder, func(line []byte) bool {
-			own, _, _ := bytes.Cut(line, []byte(" "))
-			if lines++; lines > nearLooked || !bytes.HasPrefix(own, []byte(folder)) {
-				return false
-			}
-			if string(own) == last {
-				return true
-			}
-			last = string(own)
-			if e, err := cdxj.Parse(line); err == nil && (e.Status == 0 || e.Status < 400) {
-				found = append(found, candidate{e, len(commonPrefix(e.Key, key))})
-			}
-			return true
-		})
-		if err != nil || len(found) > 0 {
-			break
-		}
-	}
-	slices.SortStableFunc(found, func(a, b candidate) int { return b.common - a.common })
-	var near []cdxj.Entry
-	for _, c := range found[:min(len(found), nearListed)] {
-		near = append(near, c.Entry)
-	}
-	return near
-}
-
-func commonPrefix(a, b string) string {
-	n := 0
-	for n < len(a) && n < len(b) && a[n] == b[n] {
-		n++
-	}
-	return a[:n]
 }

@@ -12,13 +12,14 @@ import (
 	"strings"
 	"testing"
 
+	"henro/store/archive/captures"
 	"henro/store/archive/cdxj"
 	"henro/store/archive/wacz"
 	"henro/store/archive/warc"
 )
 
 // all reads every capture of an archive.
-func all(t *testing.T, a *Archive) (read []string) {
+func all(t *testing.T, a *captures.Archive) (read []string) {
 	t.Helper()
 	if err := a.Entries(func(e cdxj.Entry) bool {
 		c, err := a.Read(e)
@@ -41,7 +42,7 @@ func TestAPackageIsReadAsTheFolderOfWhichItWasMade(t *testing.T) {
 	want := all(t, folder)
 	file := filepath.Join(t.TempDir(), "a.wacz")
 	var packed bytes.Buffer
-	if err := wacz.Write(&packed, folder.dir, folder.Merged(), wacz.Lists{}, wacz.DefaultOptions()); err != nil {
+	if err := wacz.Write(&packed, folder.Dir(), folder.Merged(), wacz.Lists{}, wacz.DefaultOptions()); err != nil {
 		t.Fatal(err)
 	}
 	index, err := os.ReadFile(folder.Merged().Path)
@@ -77,7 +78,7 @@ func TestAPackageIsReadAsTheFolderOfWhichItWasMade(t *testing.T) {
 		if err := os.WriteFile(file, data, 0o600); err != nil {
 			t.Fatal(err)
 		}
-		a, err := Open(file, func(string) {})
+		a, err := captures.Open(file, func(string) {})
 		if err != nil {
 			t.Fatalf("%s: %v", name, err)
 		}
@@ -87,7 +88,7 @@ func TestAPackageIsReadAsTheFolderOfWhichItWasMade(t *testing.T) {
 		if got := a.Merged().Files; !reflect.DeepEqual(got, folder.Merged().Files) || a.Refresh() != nil {
 			t.Errorf("%s: files %q", name, got)
 		}
-		temporary := a.dir
+		temporary := a.Dir()
 		if err := a.Close(); err != nil {
 			t.Error(err)
 		}
@@ -98,7 +99,7 @@ func TestAPackageIsReadAsTheFolderOfWhichItWasMade(t *testing.T) {
 	if err := os.WriteFile(file, []byte("no package"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := Open(file, func(string) {}); !errors.Is(err, wacz.ErrNotPackage) {
+	if _, err := captures.Open(file, func(string) {}); !errors.Is(err, wacz.ErrNotPackage) {
 		t.Errorf("no package: %v", err)
 	}
 }

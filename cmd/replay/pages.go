@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"henro/messages/weburl"
+	"henro/store/archive/captures"
 	"henro/store/archive/cdxj"
 	"henro/store/report/search"
 )
@@ -127,7 +128,7 @@ const textFor = 5 * time.Second
 func (s *Server) texts(ctx context.Context, query string) ([]search.Found, error) {
 	ctx, cancel := context.WithTimeout(ctx, textFor)
 	defer cancel()
-	index, err := search.Open(ctx, filepath.Dir(filepath.Clean(s.archive.dir)), false)
+	index, err := search.Open(ctx, filepath.Dir(filepath.Clean(s.archive.Dir())), false)
 	if errors.Is(err, search.ErrNoIndex) {
 		return nil, nil
 	} else if err != nil {
@@ -146,7 +147,7 @@ func (s *Server) sites(after string) (rows []row, next string, err error) {
 	from := after
 	for len(rows) < listed {
 		found := false
-		err = s.archive.scan(from, func(line []byte) bool {
+		err = s.archive.Lines(from, func(line []byte) bool {
 			e, err := cdxj.Parse(line)
 			if err != nil {
 				return true
@@ -199,7 +200,7 @@ func (s *Server) search(query, after string) (rows []row, next string, incomplet
 		return true
 	}
 	if prefix != "" {
-		err = s.archive.scan(max(prefix, after), func(line []byte) bool {
+		err = s.archive.Lines(max(prefix, after), func(line []byte) bool {
 			return bytes.HasPrefix(line,
 				[]byte(prefix)) && take(line)
 		})
@@ -210,7 +211,7 @@ func (s *Server) search(query, after string) (rows []row, next string, incomplet
 	words := strings.Fields(strings.ToLower(query))
 	end := time.Now().Add(searchFor)
 	lines := 0
-	err = s.archive.scan(after, func(line []byte) bool {
+	err = s.archive.Lines(after, func(line []byte) bool {
 		if lines++; lines%1024 == 0 && time.Now().After(end) {
 			key, _, _ := bytes.Cut(line, []byte(" "))
 			incomplete, next = true, string(key)
@@ -285,7 +286,7 @@ func (s *Server) calendar(w http.ResponseWriter, r *http.Request, u weburl.URL, 
 		return true
 	})
 	if err == nil && content.Count == 0 {
-		err = ErrNotArchived
+		err = captures.ErrNotArchived
 	}
 	if err != nil {
 		return err
@@ -366,7 +367,7 @@ type described struct {
 	Unchanged             string // since when, if the content is that of an earlier capture
 }
 
-func (s *Server) describePlace(u weburl.URL, p Place) described {
+func (s *Server) describePlace(u weburl.URL, p captures.Place) described {
 	d := described{
 		URL: u.String(), At: p.At.UTC().Format("2006-01-02 15:04:05 UTC"), Stamp: cdxj.Stamp(p.At),
 		First: cdxj.Stamp(p.First), Last: cdxj.Stamp(p.Last),
@@ -413,7 +414,7 @@ func (s *Server) describe(w http.ResponseWriter, r *http.Request) error {
 }
 
 // frame shows the banner, and below it the capture.
-func (s *Server) frame(w http.ResponseWriter, r *http.Request, u weburl.URL, p Place) error {
+func (s *Server) frame(w http.ResponseWriter, r *http.Request, u weburl.URL, p captures.Place) error {
 	s.memento(w.Header(), r, u, p)
 	return s.show(w, r, http.StatusOK, "frame.html", struct {
 		page

@@ -25,6 +25,7 @@ import (
 	"henro/messages/weburl"
 	"henro/slave/charset"
 	"henro/slave/mediatype"
+	"henro/store/archive/captures"
 	"henro/store/archive/cdxj"
 )
 
@@ -43,7 +44,7 @@ func DefaultOptions() Options { return Options{RefreshEvery: 30 * time.Second} }
 
 // Server shows an archive.
 type Server struct {
-	archive *Archive
+	archive *captures.Archive
 	o       Options
 	log     *logrus.Entry
 	budget  *budget
@@ -55,7 +56,7 @@ type Server struct {
 }
 
 // NewServer returns a Server of an archive.
-func NewServer(a *Archive, o Options, log *logrus.Entry) *Server {
+func NewServer(a *captures.Archive, o Options, log *logrus.Entry) *Server {
 	return &Server{archive: a, o: o, log: log, budget: newBudget(), questions: semaphore.NewWeighted(1)}
 }
 
@@ -362,7 +363,7 @@ var plain = map[string]bool{
 }
 
 // capture answers with what a capture holds.
-func (s *Server) capture(w http.ResponseWriter, r *http.Request, u weburl.URL, p Place, raw bool) error {
+func (s *Server) capture(w http.ResponseWriter, r *http.Request, u weburl.URL, p captures.Place, raw bool) error {
 	c, err := s.archive.Read(p.Entry)
 	if err != nil {
 		return err
@@ -423,7 +424,7 @@ func (s *Server) capture(w http.ResponseWriter, r *http.Request, u weburl.URL, p
 		}
 		return s.lost(err, u)
 	}
-	body, err := uncoded(c.Body, h.Get("Content-Encoding"))
+	body, err := captures.Uncoded(c.Body, h.Get("Content-Encoding"))
 	if err != nil {
 		return err
 	}

@@ -19,6 +19,7 @@ import (
 	"golang.org/x/text/encoding/japanese"
 
 	"henro/messages"
+	"henro/store/archive/captures"
 	"henro/store/archive/warc"
 )
 
@@ -67,7 +68,7 @@ func archived(t *testing.T, compression warc.Compression) *Server {
 	if err := os.WriteFile(filepath.Join(dir, "a"+compression.Suffix()), data, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	a, err := Open(dir, func(string) {})
+	a, err := captures.Open(dir, func(string) {})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -363,7 +364,7 @@ func TestManySitesAndPagesAreListedPieceByPiece(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(dir, "a.warc.gz"), data, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	a, err := Open(dir, func(string) {})
+	a, err := captures.Open(dir, func(string) {})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -526,7 +527,7 @@ func TestOnlyHTMLRunsScriptsInAFrame(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(dir, "a.warc.gz"), data, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	a, err := Open(dir, func(string) {})
+	a, err := captures.Open(dir, func(string) {})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -35,6 +35,7 @@ import (
 	"henro/cmd/qa"
 	"henro/cmd/replay"
 	"henro/messages/weburl"
+	"henro/store/archive/captures"
 	"henro/store/archive/cdxj"
 )
 
@@ -83,7 +84,7 @@ func (l *lab) run(ctx context.Context, sites []string) error {
 	if err := l.crawl(ctx, crawl, seeds); err != nil {
 		return err
 	}
-	archive, err := replay.Open(filepath.Join(crawl, "warc"), func(string) {})
+	archive, err := captures.Open(filepath.Join(crawl, "warc"), func(string) {})
 	if err != nil {
 		return err
 	}
@@ -234,7 +235,7 @@ for (const on of [window, Document.prototype, HTMLElement.prototype])
 		Object.defineProperty(on, name, { set() {}, get: () => null });`
 
 // see opens all pages live.
-func (l *lab) see(ctx context.Context, archive *replay.Archive, drawn []cdxj.Entry) (map[string]*qa.Sight, error) {
+func (l *lab) see(ctx context.Context, archive *captures.Archive, drawn []cdxj.Entry) (map[string]*qa.Sight, error) {
 	rules, err := qa.ResolverRules(l.resolve)
 	if err != nil {
 		return nil, err
@@ -343,7 +344,7 @@ func sink() (address string, came func() []string, err error) {
 	}, nil
 }
 
-func ours(ctx context.Context, archive *replay.Archive) (qa.Shown, error) {
+func ours(ctx context.Context, archive *captures.Archive) (qa.Shown, error) {
 	own, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		return qa.Shown{}, err
@@ -404,7 +405,7 @@ func (l *lab) theirs(ctx context.Context, crawl string) (qa.Shown, error) {
 }
 
 // judge compares all pages with what a replay makes of them.
-func (l *lab) judge(ctx context.Context, b *qa.Browser, archive *replay.Archive, name string, shown qa.Shown,
+func (l *lab) judge(ctx context.Context, b *qa.Browser, archive *captures.Archive, name string, shown qa.Shown,
 	drawn []cdxj.Entry, live map[string]*qa.Sight) error {
 	report := filepath.Join(l.dir, strings.ReplaceAll(name, " ", "-"))
 	if err := os.MkdirAll(report, 0o777); err != nil {

@@ -1,4 +1,5 @@
-package replay
+// Package pagetext reads what an archived page says, as the slave that fetched it saw it.
+package pagetext
 
 import (
 	"bytes"
@@ -7,6 +8,8 @@ import (
 
 	"henro/slave/charset"
 	"henro/slave/links"
+	"henro/slave/mediatype"
+	"henro/store/archive/captures"
 	"henro/store/archive/cdxj"
 	"henro/store/fingerprint"
 )
@@ -22,11 +25,11 @@ type Text struct {
 	Sim      uint64
 }
 
-// maxText bounds how much of a page is read.
-const maxText = 16 << 20
+// MaxBytes bounds how much of a page is read.
+const MaxBytes = 16 << 20
 
-// Text reads a captured page.
-func (a *Archive) Text(e cdxj.Entry) (*Text, error) {
+// Read reads a captured page.
+func Read(a *captures.Archive, e cdxj.Entry) (*Text, error) {
 	c, err := a.Read(e)
 	if err != nil {
 		return nil, err
@@ -36,7 +39,7 @@ func (a *Archive) Text(e cdxj.Entry) (*Text, error) {
 	if err != nil {
 		return nil, err
 	}
-	page, err := io.ReadAll(io.LimitReader(body, maxText))
+	page, err := io.ReadAll(io.LimitReader(body, MaxBytes))
 	if err != nil && len(page) == 0 {
 		return nil, err // of a torn page, what there is
 	}
@@ -52,6 +55,17 @@ func (a *Archive) Text(e cdxj.Entry) (*Text, error) {
 	t.Words, t.Title, t.Language = d.Text, d.Title, charset.Language(d.Lang, t.Charset, d.Text)
 	t.Main, t.Sim = fingerprint.Main(d.Text), fingerprint.Sim(d.Text)
 	return t, nil
+}
+
+// Mime is the media type of a capture, also of one that is a revisit; empty if its content is not in the archive.
+func Mime(a *captures.Archive, e cdxj.Entry) string {
+	c, err := a.Read(e)
+	if err != nil {
+		return ""
+	}
+	defer c.Close()
+	t, _ := mediatype.Parse(c.Header.Get("Content-Type"))
+	return t.Essence
 }
 
 // Sentences are the title and the main text, a sentence a line, so that a change shows where it is.

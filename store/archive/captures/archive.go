@@ -1,4 +1,8 @@
-package replay
+// Package captures finds and reads the captures of an archive: by URL and moment, or all in the order of the index.
+//
+// An archive is a folder of WARC files, or a WACZ file. A capture is a line of an index and the record where it leads;
+// of a revisit, the record that holds its payload. Reading goes on behind what is damaged, and names it.
+package captures
 
 import (
 	"bufio"
@@ -145,8 +149,19 @@ func (a *Archive) Refresh() error {
 	return err
 }
 
-// scan shows the lines of the index from the first that is not below from.
-func (a *Archive) scan(from string, visit func(line []byte) bool) error {
+// Dir is the folder in which the archive lies; of a WACZ file a temporary one.
+func (a *Archive) Dir() string { return a.dir }
+
+// Merged is what the merged index holds.
+func (a *Archive) Merged() cdxj.Merged {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.merged
+}
+
+// Lines shows the lines of the index from the first that is not below from, until visit returns false. A line is valid
+// until visit returns.
+func (a *Archive) Lines(from string, visit func(line []byte) bool) error {
 	f, err := a.root.Open(cdxj.MergedName)
 	if err != nil {
 		return fmt.Errorf("open the index: %w", err)
@@ -161,7 +176,7 @@ func (a *Archive) scan(from string, visit func(line []byte) bool) error {
 
 // entries shows what the lines of the index that begin with a prefix say; those that cannot be read are noted.
 func (a *Archive) entries(prefix string, visit func(cdxj.Entry) bool) error {
-	return a.scan(prefix, func(line []byte) bool {
+	return a.Lines(prefix, func(line []byte) bool {
 		if !bytes.HasPrefix(line, []byte(prefix)) {
 			return false
 		}
@@ -173,6 +188,9 @@ func (a *Archive) entries(prefix string, visit func(cdxj.Entry) bool) error {
 		return visit(e)
 	})
 }
+
+// Entries shows the captures of all pages in the order of the index until visit returns false.
+func (a *Archive) Entries(visit func(cdxj.Entry) bool) error { return a.entries("", visit) }
 
 // Captures shows the captures of a page in the order of their times. Of those that only share the key of the index
 // (another case, www in front) it shows none if there is one of the page itself.

@@ -1,4 +1,4 @@
-package replay
+package captures
 
 import (
 	"bufio"
@@ -13,19 +13,19 @@ import (
 	"github.com/klauspost/compress/zstd"
 )
 
-// maxCodings bounds the layers of coding taken off.
-const maxCodings = 3
+// MaxCodings bounds the layers of coding taken off.
+const MaxCodings = 3
 
 // Uncoded is the payload without its content coding.
 func (c *Capture) Uncoded() (io.Reader, error) {
-	return uncoded(c.Body, c.Header.Get("Content-Encoding"))
+	return Uncoded(c.Body, c.Header.Get("Content-Encoding"))
 }
 
-// uncoded takes the content codings off a body. A body that is not coded as its head says is given as it is: browsers
+// Uncoded takes the content codings off a body. A body that is not coded as its head says is given as it is: browsers
 // are not so kind, but the server cannot be asked again.
-func uncoded(body io.Reader, codings string) (io.Reader, error) {
-	names := codingsOf(codings)
-	if len(names) > maxCodings {
+func Uncoded(body io.Reader, codings string) (io.Reader, error) {
+	names := Codings(codings)
+	if len(names) > MaxCodings {
 		return nil, fmt.Errorf("content coding %q has too many layers", codings)
 	}
 	for i := len(names) - 1; i >= 0; i-- {
@@ -66,11 +66,11 @@ func uncoded(body io.Reader, codings string) (io.Reader, error) {
 	return body, nil
 }
 
-// codingsOf are the names of content codings.
-func codingsOf(codings string) (names []string) {
+// Codings are the names of content codings, of no more than Uncoded would take off and one.
+func Codings(codings string) (names []string) {
 	for name := range strings.SplitSeq(codings, ",") {
 		if name = strings.ToLower(strings.TrimSpace(name)); name != "" && name != "identity" {
-			if names = append(names, name); len(names) > maxCodings {
+			if names = append(names, name); len(names) > MaxCodings {
 				break
 			}
 		}
