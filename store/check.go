@@ -13,6 +13,7 @@ import (
 	"path/filepath"
 	"runtime/debug"
 	"slices"
+	"strings"
 
 	"go.etcd.io/bbolt"
 
@@ -151,7 +152,7 @@ func (c *checker) partition(p *Partition) {
 	}
 	err = p.view("check tree", func(tx *bbolt.Tx) error {
 		for err := range tx.Check() {
-			c.report.add("%s: %v", name, err)
+			c.report.add("%s: %s", name, strings.TrimPrefix(err.Error(), "panic: ")) // what bbolt calls its assertions
 		}
 		return nil
 	})

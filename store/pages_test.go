@@ -182,3 +182,25 @@ func TestARootWithoutBucketsIsNotANewFile(t *testing.T) {
 		t.Errorf("the damaged file was written to (%v)", err)
 	}
 }
+
+// Of two meta pages one is enough to read a file, and the check says that the other is damaged, as damage is said.
+func TestADamagedMetaPageIsNamed(t *testing.T) {
+	dir := filled(t, 10)
+	path := filepath.Join(dir, "p001.db")
+	whole, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, meta := range []int{0, 1} {
+		file := bytes.Clone(whole)
+		clear(file[meta*pageLen : (meta+1)*pageLen])
+		if err := os.WriteFile(path, file, 0o644); err != nil {
+			t.Fatal(err)
+		}
+		report, err := store.Check(dir, nil)
+		said := strings.Join(report.Problems, "\n")
+		if err != nil || !strings.Contains(said, "p001.db: ") || strings.Contains(said, "panic") {
+			t.Errorf("meta page %d: %q, %v", meta, said, err)
+		}
+	}
+}

@@ -99,14 +99,15 @@ func New(path string) *Index { return &Index{path: path} }
 // Path is where the index of the archive with this prefix in dir lies.
 func Path(dir, prefix string) string { return filepath.Join(dir, "."+prefix+".payloads") }
 
-// Open opens the file, or makes it. A damaged one is set aside, beside it under a name of its own, and made again from
-// the indexes of the archive: what cannot be read of those is stored once more when it comes again. aside is where the
-// damaged one lies; empty: there was none.
+// Open opens the file. One that is not there, or is empty, is made from the indexes of the archive; what cannot be read
+// of those is stored once more when it comes again. A damaged one is set aside before, beside it under a name of its
+// own. aside is where the damaged one lies; empty: there was none.
 func (x *Index) Open() (aside string, err error) {
 	if x == nil {
 		return "", nil
 	}
-	if aside, err = x.openFile(); err == nil && aside != "" {
+	aside, isNew, err := x.openFile()
+	if err == nil && isNew {
 		err = x.rebuild()
 	}
 	if err != nil {
@@ -115,26 +116,33 @@ func (x *Index) Open() (aside string, err error) {
 	return aside, err
 }
 
-func (x *Index) openFile() (aside string, err error) {
+func (x *Index) openFile() (aside string, isNew bool, err error) {
 	x.flushing.Lock()
 	defer x.flushing.Unlock()
 	if x.db != nil {
-		return "", nil
+		return "", false, nil
 	}
+	isNew = isEmpty(x.path)
 	db, err := open(x.path)
 	if errors.Is(err, store.ErrCorrupt) {
-		aside = x.path + DamagedSuffix
+		aside, isNew = x.path+DamagedSuffix, true
 		if err = os.Rename(x.path, aside); err == nil {
 			db, err = open(x.path)
 		}
 	}
 	if err != nil {
-		return "", err
+		return "", false, err
 	}
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	x.db, x.waiting, x.bytes, x.flushedAt = db, map[warc.Digest]capture{}, 0, time.Now()
-	return aside, nil
+	return aside, isNew, nil
+}
+
+// isEmpty reports whether a file has nothing in it, or is not there.
+func isEmpty(path string) bool {
+	info, err := os.Stat(path)
+	return errors.Is(err, os.ErrNotExist) || err == nil && info.Size() == 0
 }
 
 // rebuild adds the captures of the archive that the file belongs to.
@@ -635,6 +643,9 @@ func Imported(dir string) (imported bool, err error) {
 		return false, fmt.Errorf("look for indexes of payloads: %w", err)
 	}
 	for _, path := range paths {
+		if isEmpty(path) { // emptied, or of a crawl that was killed when it began
+			return false, fmt.Errorf("%s is empty: %w", path, store.ErrCorrupt)
+		}
 		err := store.Inspect(path, lockTimeout)
 		if errors.Is(err, store.ErrInUse) {
 			continue // a crawl runs, which has looked through it
