@@ -49,7 +49,7 @@ type Options struct {
 	// Admit is admission.Rules.Admit of a slave in the master's own process; nil: there is no such rule.
 	Admit func(from, to string) bool
 	// Metadata writes a metadata record beside each capture: how long it took, language, outlinks. Default off: they
-	// are in the state, and cost 10.6 % more room in the archive (docs/output.md).
+	// are in the state, and cost 10.6 % more room in the archive (docs/measured/output.md).
 	Metadata bool
 	// Fetched gets how long each visit took; nil: it is not wanted.
 	Fetched func(took time.Duration)

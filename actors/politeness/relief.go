@@ -297,8 +297,8 @@ func Price(d Demand, plan Plan) Cost {
 // that, at the bound. (For freshness or age instead of versions the answers are others: revisit.Objective.) So if rates
 // were known, the optimum and Stretch would differ only where T is at a bound. They are not known: λ here is the
 // believed rate, which the host's track record draws together (revisit.Trust). That is what makes the difference on
-// real histories: see docs/revisit.md. Delay draws intervals together too, but as much on every host, and only those
-// of the fastest pages.
+// real histories: see docs/measured/revisit.md. Delay draws intervals together too, but as much on every host, and only
+// those of the fastest pages.
 func Relieve(kind Relief, d Demand, capacity float64) (Plan, Cost) {
 	none := Plan{Relief: NoRelief, Min: d.Min, Max: d.Max}
 	before := Price(d, none)

@@ -17,7 +17,7 @@ import (
 //
 // For freshness alone, of known and constant rates, the best is 1 − (1 + x)·e^−x = μλ (Cho and Garcia-Molina), which
 // gives up where λ ≥ 1/μ. On real histories that gives up pages whose many changes came at once, and has less freshness
-// than LambdaCrawl's (docs/revisit.md).
+// than LambdaCrawl's (docs/measured/revisit.md).
 type Objective uint8
 
 const (

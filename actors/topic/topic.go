@@ -42,7 +42,7 @@ const (
 	// inherited is the part of the score of a link that is not its own
 	inherited = 0.5
 	// aroundPart is what terms around a link count of what they would count in its anchor text, as in Shark-Search. Of
-	// 2,000 pages 1,219 were of the topic with 0.5, 1,303 with 0.2, and 1,343 with 0 (docs/understanding.md)
+	// 2,000 pages 1,219 were of the topic with 0.5, 1,303 with 0.2, and 1,343 with 0 (docs/measured/understanding.md)
 	aroundPart = 0.2
 )
 

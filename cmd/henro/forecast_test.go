@@ -136,10 +136,10 @@ func TestTheEndIsForeseen(t *testing.T) {
 		if err := c.WriteSVG(&svg); err != nil {
 			t.Fatal(err)
 		}
-		if err := os.WriteFile("../../docs/forecast.svg", svg.Bytes(), 0o644); err != nil {
+		if err := os.WriteFile("../../docs/measured/forecast.svg", svg.Bytes(), 0o644); err != nil {
 			t.Fatal(err)
 		}
-		if err := os.WriteFile("../../docs/forecast.csv", []byte(csv), 0o644); err != nil {
+		if err := os.WriteFile("../../docs/measured/forecast.csv", []byte(csv), 0o644); err != nil {
 			t.Fatal(err)
 		}
 	}

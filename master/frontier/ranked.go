@@ -44,7 +44,7 @@ type Ranked[K comparable] struct {
 }
 
 // RankedBands is the number of bands that Ranked tells apart, for scores finer than Bands. Of 2,000 pages 1,492
-// were of the topic of a crawl with 16 bands, 1,647 with 64 (docs/understanding.md).
+// were of the topic of a crawl with 16 bands, 1,647 with 64 (docs/measured/understanding.md).
 const RankedBands = 64
 
 const wheelSlots = 256 // four intervals; a longer rest is looked at again when they are over

@@ -14,7 +14,7 @@ import (
 // MinHash of the sample by one permutation, and one of four is equal for 99 of 100 pairs whose similarity is 0.9.
 //
 // On 20,000 pages of documentation it finds 0.92 of the pages that are near another one by 0.9, and 0.99 of those that
-// it finds are (docs/understanding.md). MinHash with 64 bytes comes to 0.76 and 0.98, SimHash to 0.72 and 0.88.
+// it finds are (docs/measured/understanding.md). MinHash with 64 bytes has 0.76 and 0.98, SimHash 0.72 and 0.88.
 type Near struct {
 	Odd   [4]uint64
 	Count uint16 // shingles sketched, each once; 0: no sketch
