@@ -33,7 +33,8 @@ Views:  edges (links with names that need no quotes: source, target, source_host
 
 A question that names one host or one URL (host = '…', url = '…', "from" = '…') is answered without reading
 all. A join that would read a table again and again is answered from a copy with indexes, which is made first
-in a temporary file.`,
+in a temporary file. An answer that took a second or more is kept in DIR/cache, and the same question has it
+at once until the crawl goes on.`,
 		Example: `  henro sql crawl "SELECT status, count(*) FROM pages GROUP BY status"
   henro sql crawl "SELECT target, count(*) AS n FROM edges GROUP BY target ORDER BY n DESC LIMIT 20" --format csv
   henro sql crawl        # a shell: .help says more`,

@@ -4,12 +4,9 @@ import (
 	"bytes"
 	"fmt"
 	"io"
-	"math"
 	"math/rand/v2"
 	"os"
 	"slices"
-	"strings"
-	"sync"
 	"testing"
 
 	"henro/store/sorter"
@@ -66,67 +63,5 @@ func TestNoRecords(t *testing.T) {
 	}
 	if err := s.Close(); err != nil {
 		t.Error(err)
-	}
-}
-
-// TestEqualRecordsAreCounted adds from several goroutines, with so little memory that most is counted in files, and
-// compares with a map.
-func TestEqualRecordsAreCounted(t *testing.T) {
-	for _, memory := range []int{1, 20_000, 10 << 20} {
-		dir := t.TempDir()
-		tally := sorter.NewTally(dir, memory)
-		const adders, each = 4, 5000
-		want := map[string]uint64{}
-		var wait sync.WaitGroup
-		for a := range adders {
-			records := make([]string, each)
-			rnd := rand.New(rand.NewPCG(uint64(a), uint64(memory)))
-			for i := range records {
-				n := int(math.Exp(8 * rnd.Float64()))
-				long := "" // some records are longer than a chunk, and all begin with the same bytes
-				if n%500 == 7 {
-					long = strings.Repeat("x", 70_000)
-				}
-				records[i] = fmt.Sprintf("same%s%d\x00", long, n)
-				want[records[i]] += 2
-			}
-			wait.Go(func() {
-				for _, r := range records {
-					if err := tally.Add([]byte(r), 2); err != nil {
-						t.Error(err)
-					}
-				}
-			})
-		}
-		wait.Wait()
-		sorted, err := tally.Sorted()
-		if err != nil {
-			t.Fatal(err)
-		}
-		got, last := 0, ""
-		for {
-			record, n, err := sorted.Next()
-			if err == io.EOF {
-				break
-			}
-			if err != nil {
-				t.Fatal(err)
-			}
-			if string(record) <= last || n != want[string(record)] {
-				t.Fatalf("with %d bytes %q %d times behind %q, want %d times", memory, record, n, last,
-					want[string(record)])
-			}
-			last = string(record)
-			got++
-		}
-		if got != len(want) {
-			t.Errorf("with %d bytes %d records, want %d", memory, got, len(want))
-		}
-		if err := tally.Close(); err != nil {
-			t.Error(err)
-		}
-		if left, err := os.ReadDir(dir); err != nil || len(left) > 0 {
-			t.Errorf("%d files are left, %v", len(left), err)
-		}
 	}
 }

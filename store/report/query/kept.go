@@ -1,189 +1,163 @@
 package query
 
 import (
-	"bufio"
-	"encoding/binary"
+	"crypto/sha256"
+	"encoding/gob"
+	"encoding/hex"
 	"errors"
-	"fmt"
-	"io"
-	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
+	"time"
 
 	"github.com/klauspost/compress/s2"
 
-	"henro/store"
+	"henro/store/report/tables"
 )
-
-// keptCounts is a file with the counts of all rows of a table by some columns, so that the next question about them
-// need not read the table again. It is named by the generation of the state: after a commit it is found no more, and
-// removed by whatever is kept next.
-//
-//	henro counts 1␤ ‖ S2 stream of (shared uv ‖ rest str ‖ rows uv)*, and at the end shared 0, no rest, 0 rows
-//
-// where a key begins with as many bytes of the one before as shared says. The stream has checksums of its own.
-type keptCounts struct {
-	dir     string
-	state   *store.State
-	name    string
-	columns []int
-}
 
 const (
-	keptMagic  = "henro counts 1\n"
-	keptSuffix = ".counts"
-	// keptBytes bounds one file: 2 million targets take 15 MB.
-	keptBytes = 512 << 20
+	// keptVersion changes when a column means something else, or the file is written otherwise.
+	keptVersion = "henro answers 1\n"
+	keptSuffix  = ".answer"
+	partSuffix  = ".part" // behind the name of one that is being written
+	// keptFrom is how long a question has to take for its answer to be kept. What takes less need not be.
+	keptFrom = time.Second
+	// keptBytes bounds an answer that is kept, and keptMost how many there are.
+	keptBytes = 8 << 20
+	keptMost  = 64
 )
 
-var errNotKept = errors.New("not kept")
+// kept is an answer in a file of Source.Cache, in the form of gob in a stream of S2, which has checksums. The file is
+// named by the generation of the state, so that it is found no more after a commit, and by the question.
+type kept struct {
+	Columns []string
+	Rows    [][]tables.Value
 
-func (k *keptCounts) path() (string, error) {
-	generation, err := k.state.Generation()
-	if err != nil {
-		return "", err
-	}
-	var columns strings.Builder
-	for _, c := range k.columns {
-		fmt.Fprintf(&columns, "-%d", c)
-	}
-	return filepath.Join(k.dir, generation+"-"+k.name+columns.String()+keptSuffix), nil
+	path string
+	size int // bytes of Rows, about
 }
 
-// read shows what was kept; errNotKept: nothing, or nothing whole, before fn was called.
-func (k *keptCounts) read(fn func(key []byte, rows uint64) error) error {
-	path, err := k.path()
-	if err != nil {
-		return err
+// kept returns the answer that was kept of a question, or an empty one to be filled; nil: none is to be kept.
+func (s *Session) kept(question string) (k *kept, found bool) {
+	if s.source.Cache == "" {
+		return nil, false
 	}
-	f, err := os.Open(path)
+	generation, err := s.source.State.Generation()
 	if err != nil {
-		return errNotKept // also what may not be read
+		return nil, false // the question itself meets what is damaged
+	}
+	h := sha256.New()
+	h.Write([]byte(keptVersion))
+	for _, t := range tables.Tables() {
+		h.Write([]byte(t.Name + "(" + columnsOf(t) + ")\n"))
+	}
+	h.Write([]byte(question))
+	k = &kept{path: filepath.Join(s.source.Cache, generation+"-"+hex.EncodeToString(h.Sum(nil)[:16])+keptSuffix)}
+	f, err := os.Open(k.path)
+	if err != nil {
+		return k, false
 	}
 	defer f.Close()
-	magic := make([]byte, len(keptMagic))
-	if _, err := io.ReadFull(f, magic); err != nil || string(magic) != keptMagic {
-		return errNotKept
+	was := kept{path: k.path}
+	if err := gob.NewDecoder(s2.NewReader(f)).Decode(&was); err != nil {
+		return k, false // damaged: it is found and written again
 	}
-	in := bufio.NewReaderSize(s2.NewReader(f), 1<<16)
-	damaged := func(err error) error {
-		return fmt.Errorf("%s is damaged: remove it: %w", path, errors.Join(store.ErrCorrupt, err))
-	}
-	var key []byte
-	for {
-		shared, err1 := binary.ReadUvarint(in)
-		rest, err2 := binary.ReadUvarint(in)
-		if err := errors.Join(err1, err2); err != nil || shared > uint64(len(key)) || rest > 1<<24 {
-			return damaged(err)
-		}
-		key = append(key[:shared], make([]byte, rest)...)
-		if _, err := io.ReadFull(in, key[shared:]); err != nil {
-			return damaged(err)
-		}
-		rows, err := binary.ReadUvarint(in)
-		if err != nil {
-			return damaged(err)
-		}
-		if rows == 0 {
-			return nil
-		}
-		if err := fn(key, rows); err != nil {
-			return err
-		}
-	}
+	return &was, true
 }
 
-// write counts, shows and keeps. Keeping is not what was asked for: when it fails, there is nothing kept and an answer
-// all the same.
-func (k *keptCounts) write(count func(func(key []byte, rows uint64) error) error,
-	fn func(key []byte, rows uint64) error) error {
-	w, err := k.create()
-	if err != nil {
-		return count(fn)
+// add takes a row; false: the answer is too long to be kept, or has what the tables do not.
+func (k *kept) add(values []any) bool {
+	row := make([]tables.Value, len(values))
+	for i, value := range values {
+		switch v := value.(type) {
+		case nil:
+		case int64:
+			row[i] = tables.Value{Kind: tables.Integer, Int: v}
+		case float64:
+			row[i] = tables.Value{Kind: tables.Real, Real: v}
+		case string:
+			row[i] = tables.Value{Kind: tables.Text, Text: strings.Clone(v)}
+		case bool:
+			row[i] = tables.Value{Kind: tables.Boolean}
+			if v {
+				row[i].Int = 1
+			}
+		default:
+			return false
+		}
+		k.size += 16 + len(row[i].Text)
 	}
-	err = count(func(key []byte, rows uint64) error {
-		w.add(key, rows)
-		return fn(key, rows)
-	})
-	w.end(err == nil)
-	return err
+	k.Rows = append(k.Rows, row)
+	return k.size <= keptBytes
 }
 
-// keeper writes the file.
-type keeper struct {
-	file   *os.File
-	out    *s2.Writer
-	path   string
-	last   []byte
-	line   []byte
-	size   int64
-	failed error
+// show puts the values of the next row where those of SQLite would be; false: there is none.
+func (k *kept) show(values []any) bool {
+	if len(k.Rows) == 0 {
+		return false
+	}
+	for i, v := range k.Rows[0] {
+		switch v.Kind {
+		case tables.Integer:
+			values[i] = v.Int
+		case tables.Real:
+			values[i] = v.Real
+		case tables.Text:
+			values[i] = v.Text
+		case tables.Boolean:
+			values[i] = v.Int != 0
+		default:
+			values[i] = nil
+		}
+	}
+	k.Rows = k.Rows[1:]
+	return true
 }
 
-func (k *keptCounts) create() (*keeper, error) {
-	path, err := k.path()
-	if err != nil {
-		return nil, err
-	}
-	if err := os.MkdirAll(k.dir, 0o755); err != nil {
-		return nil, err
-	}
-	k.removeOlder(filepath.Base(path))
-	f, err := os.CreateTemp(k.dir, "*.part")
-	if err != nil {
-		return nil, err
-	}
-	w := &keeper{file: f, path: path}
-	_, w.failed = f.WriteString(keptMagic)
-	w.out = s2.NewWriter(f, s2.WriterConcurrency(1))
-	return w, nil
-}
-
-// removeOlder removes what was kept of other generations.
-func (k *keptCounts) removeOlder(name string) {
-	generation, _, _ := strings.Cut(name, "-")
-	entries, err := os.ReadDir(k.dir)
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+// write writes the file and removes what is of other generations, and the oldest. That is not what was asked for: when
+// it fails, there is nothing kept and an answer all the same.
+func (k *kept) write() {
+	dir := filepath.Dir(k.path)
+	if os.MkdirAll(dir, 0o755) != nil {
 		return
 	}
+	f, err := os.CreateTemp(dir, filepath.Base(k.path)+".*"+partSuffix)
+	if err != nil {
+		return
+	}
+	out := s2.NewWriter(f, s2.WriterConcurrency(1))
+	err = errors.Join(gob.NewEncoder(out).Encode(k), out.Close(), f.Close())
+	if err == nil {
+		err = os.Rename(f.Name(), k.path)
+	}
+	if err != nil {
+		os.Remove(f.Name()) // what is left is never read
+	}
+	k.tidy(dir)
+}
+
+func (k *kept) tidy(dir string) {
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return
+	}
+	generation, _, _ := strings.Cut(filepath.Base(k.path), "-")
+	type file struct {
+		name string
+		at   time.Time
+	}
+	var current []file
 	for _, e := range entries {
-		if strings.HasSuffix(e.Name(), keptSuffix) && !strings.HasPrefix(e.Name(), generation+"-") {
-			os.Remove(filepath.Join(k.dir, e.Name())) // the next one tries again
+		end, old := filepath.Ext(e.Name()), !strings.HasPrefix(e.Name(), generation+"-")
+		if old && (end == keptSuffix || end == partSuffix) {
+			os.Remove(filepath.Join(dir, e.Name())) // the next one tries again
+		} else if info, err := e.Info(); err == nil && end == keptSuffix {
+			current = append(current, file{e.Name(), info.ModTime()})
 		}
 	}
-}
-
-func (w *keeper) add(key []byte, rows uint64) {
-	if w.failed != nil {
-		return
-	}
-	shared := 0
-	for shared < min(len(key), len(w.last)) && key[shared] == w.last[shared] {
-		shared++
-	}
-	w.line = binary.AppendUvarint(w.line[:0], uint64(shared))
-	w.line = binary.AppendUvarint(w.line, uint64(len(key)-shared))
-	w.line = append(w.line, key[shared:]...)
-	w.line = binary.AppendUvarint(w.line, rows)
-	w.last = append(w.last[:0], key...)
-	if w.size += int64(len(w.line)); w.size > keptBytes {
-		w.failed = fmt.Errorf("more than %d bytes", keptBytes)
-		return
-	}
-	_, w.failed = w.out.Write(w.line)
-}
-
-// end gives the file its name if all of it is there.
-func (w *keeper) end(whole bool) {
-	if w.failed == nil {
-		_, w.failed = w.out.Write([]byte{0, 0, 0})
-	}
-	w.failed = errors.Join(w.failed, w.out.Close(), w.file.Close())
-	if whole && w.failed == nil {
-		w.failed = os.Rename(w.file.Name(), w.path)
-	}
-	if !whole || w.failed != nil {
-		os.Remove(w.file.Name()) // what is left is a .part, which is never read
+	slices.SortFunc(current, func(a, b file) int { return b.at.Compare(a.at) })
+	for _, f := range current[min(keptMost, len(current)):] {
+		os.Remove(filepath.Join(dir, f.name))
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"os"
 	"strconv"
 	"strings"
+	"time"
 
 	"henro/store/report/tables"
 )
@@ -17,10 +18,6 @@ func (s *Session) attach(ctx context.Context) error {
 	for _, t := range tables.Tables() {
 		if err := s.exec(ctx, fmt.Sprintf("CREATE VIRTUAL TABLE temp.%s USING %s(%s)", quote(t.Name), moduleName,
 			t.Name)); err != nil {
-			return err
-		}
-		if err := s.exec(ctx, fmt.Sprintf("CREATE VIRTUAL TABLE temp.%s USING %s(%s, grouped)", quote(grouped(t.Name)),
-			moduleName, t.Name)); err != nil {
 			return err
 		}
 	}
@@ -36,17 +33,21 @@ func (s *Session) attach(ctx context.Context) error {
 type Answer struct {
 	Columns []string
 	session *Session
-	rows    *sql.Rows
+	rows    *sql.Rows // nil: of an answer that was kept
 	values  []any
 	targets []any
+	kept    *kept // what is kept, or what shall be; nil: nothing
+	began   time.Time
 }
 
 // Ask asks a question: one statement that only reads.
 func (s *Session) Ask(ctx context.Context, question string) (*Answer, error) {
-	s.asked = ctx
-	question, err := s.condensed(ctx, question)
-	if err != nil {
-		return nil, err
+	s.asked, s.changing, s.listed = ctx, false, map[string]bool{}
+	a := &Answer{session: s, began: time.Now()}
+	var found bool
+	if a.kept, found = s.kept(question); found {
+		a.Columns, a.values = a.kept.Columns, make([]any, len(a.kept.Columns))
+		return a, nil
 	}
 	if err := s.copyForJoins(ctx, question); err != nil {
 		return nil, err
@@ -54,54 +55,58 @@ func (s *Session) Ask(ctx context.Context, question string) (*Answer, error) {
 	if err := s.exec(ctx, "PRAGMA query_only = ON"); err != nil {
 		return nil, err
 	}
-	rows, err := s.conn.QueryContext(ctx, question)
-	if err != nil {
+	var err error
+	if a.rows, err = s.conn.QueryContext(ctx, question); err != nil {
 		return nil, s.reason(err)
 	}
-	a := &Answer{session: s, rows: rows}
-	if a.Columns, err = rows.Columns(); err != nil {
+	if a.Columns, err = a.rows.Columns(); err != nil {
 		return nil, err
 	}
 	a.values, a.targets = make([]any, len(a.Columns)), make([]any, len(a.Columns))
 	for i := range a.values {
 		a.targets[i] = &a.values[i]
 	}
+	if s.changing {
+		a.kept = nil
+	}
 	return a, nil
 }
 
-// Next returns the next row: nil, int64, float64, string or []byte each, valid until the call after it; nil at the end.
+// Next returns the next row: nil, int64, float64, string, bool or []byte each, valid until the call after it; nil at
+// the end.
 func (a *Answer) Next() ([]any, error) {
+	if a.rows == nil {
+		if !a.kept.show(a.values) {
+			return nil, nil
+		}
+		return a.values, nil
+	}
 	if !a.rows.Next() {
 		if err := a.rows.Err(); err != nil {
 			return nil, a.session.reason(err)
 		}
+		if a.kept != nil && time.Since(a.began) >= a.session.keptFrom {
+			a.kept.Columns = a.Columns
+			a.kept.write()
+		}
+		a.kept = nil
 		return nil, nil
 	}
 	if err := a.rows.Scan(a.targets...); err != nil {
 		return nil, err
 	}
+	if a.kept != nil && !a.kept.add(a.values) {
+		a.kept = nil
+	}
 	return a.values, nil
 }
 
 // Close ends an answer, also before its end.
-func (a *Answer) Close() error { return a.rows.Close() }
-
-// condensed returns the question in the form that is answered soonest: a table that is read again and again is better
-// not counted each time.
-func (s *Session) condensed(ctx context.Context, question string) (string, error) {
-	short := condense(question)
-	if short == question {
-		return question, nil
+func (a *Answer) Close() error {
+	if a.rows == nil {
+		return nil
 	}
-	again, err := s.readAgain(ctx, short)
-	if err != nil || again != "" {
-		return question, err
-	}
-	rows, err := s.conn.QueryContext(ctx, "EXPLAIN "+short)
-	if err != nil {
-		return question, nil // the error names the question as it was given
-	}
-	return short, rows.Close()
+	return a.rows.Close()
 }
 
 // copyForJoins copies the tables that a question would read again and again.
@@ -125,6 +130,7 @@ func (s *Session) copyForJoins(ctx context.Context, question string) error {
 
 // readAgain returns the first virtual table in SQLite's plan for a question that is read more than once: in a loop
 // within a loop, or in a subquery that depends on the row. SQLite does not make automatic indexes of virtual tables.
+// It also notes which tables are read for the list behind IN.
 func (s *Session) readAgain(ctx context.Context, question string) (table string, err error) {
 	if err := s.exec(ctx, "PRAGMA query_only = ON"); err != nil {
 		return "", err
@@ -134,7 +140,7 @@ func (s *Session) readAgain(ctx context.Context, question string) (table string,
 		return "", nil // asking it says better what is wrong
 	}
 	defer rows.Close()
-	loops, correlated := map[int]int{}, map[int]bool{}
+	loops, correlated, listed := map[int]int{}, map[int]bool{}, map[int]bool{}
 	for rows.Next() {
 		var id, parent, unused int
 		var detail string
@@ -142,16 +148,20 @@ func (s *Session) readAgain(ctx context.Context, question string) (table string,
 			return "", nil // the answer to another kind of statement
 		}
 		correlated[id] = correlated[parent] || strings.HasPrefix(detail, "CORRELATED")
+		listed[id] = listed[parent] || strings.HasPrefix(detail, "LIST SUBQUERY")
 		if !strings.HasPrefix(detail, "SCAN ") && !strings.HasPrefix(detail, "SEARCH ") {
 			continue
 		}
 		loops[parent]++
 		_, plan, virtual := strings.Cut(detail, "VIRTUAL TABLE INDEX ")
+		number, name, _ := strings.Cut(plan, ":")
+		name, _, _ = strings.Cut(name, " ")
+		if virtual && listed[parent] {
+			s.listed[name] = true
+		}
 		if !virtual || loops[parent] == 1 && !correlated[parent] {
 			continue
 		}
-		number, name, _ := strings.Cut(plan, ":")
-		name, _, _ = strings.Cut(name, " ")
 		flags, err := strconv.Atoi(number)
 		if err != nil || name == "" || cheap(name, flags) {
 			continue
@@ -203,10 +213,8 @@ func Save(ctx context.Context, source *tables.Source, path string, progress func
 		}
 	}()
 	has := map[string]bool{}
+	s.Reading = progress
 	for _, name := range names {
-		if progress != nil {
-			s.progress = func(rows int64) { progress(name, rows) }
-		}
 		if err := s.copy(ctx, name); err != nil {
 			return fmt.Errorf("table %s: %w", name, err)
 		}

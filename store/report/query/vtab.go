@@ -3,6 +3,8 @@ package query
 import (
 	"errors"
 	"math"
+	"math/bits"
+	"strconv"
 	"strings"
 
 	"modernc.org/sqlite/vtab"
@@ -12,21 +14,15 @@ import (
 
 const moduleName = "henro"
 
-// module makes virtual tables: CREATE VIRTUAL TABLE x USING henro(pages), and its twin with equal rows shown once,
-// henro(pages, grouped).
+// module makes virtual tables: CREATE VIRTUAL TABLE x USING henro(pages).
 type module struct{ session *Session }
 
 func (m *module) Create(ctx vtab.Context, arguments []string) (vtab.Table, error) {
-	arguments = arguments[3:] // behind the names of module, schema and table
-	table := tables.Named(arguments[0])
+	table := tables.Named(arguments[3]) // behind the names of module, schema and table
 	if table == nil {
 		return nil, errors.New("no such table of a crawl")
 	}
-	if len(arguments) == 1 {
-		return &virtual{m.session, table}, ctx.Declare("CREATE TABLE x (" + columnsOf(table) + ")")
-	}
-	return &virtualGroups{m.session, table}, ctx.Declare("CREATE TABLE x (" + columnsOf(table) + ", " +
-		quote(rowsColumn) + " INTEGER)")
+	return &virtual{m.session, table}, ctx.Declare("CREATE TABLE x (" + columnsOf(table) + ")")
 }
 
 func (m *module) Connect(ctx vtab.Context, arguments []string) (vtab.Table, error) {
@@ -68,7 +64,6 @@ const (
 	byURL    = 1 << 1
 	noPages  = 1 << 2 // neither number nor from of links: the first two columns
 	noColumn = 1 << 3
-	byRows   = 1 << 4 // of groups: those with most rows first, and no more than the argument says
 )
 
 // The costs that SQLite weighs: a table is read at some millions of rows per second, one page is found in one pass over
@@ -89,12 +84,50 @@ func (v *virtual) BestIndex(info *vtab.IndexInfo) error {
 		info.IdxNum |= noColumn
 	}
 	info.IdxStr = v.table.Name // for readAgain, which reads it in the plan
+	listed := v.session.listed[v.table.Name]
+	if terms := termsOf(info, len(v.table.Columns), listed); flags == 0 && len(terms) > 0 {
+		info.OrderByConsumed = len(info.OrderBy) > 0
+		info.IdxStr += " " + strings.Join(terms, " ")
+	}
 	info.EstimatedRows = rows
 	info.EstimatedCost = float64(rows)
 	if v.table.Name == "links" && info.IdxNum&(noPages|byURL) == 0 {
 		info.EstimatedCost *= 2 // a pass over the pages before
 	}
 	return nil
+}
+
+// orderedMost is how many columns a question may use at most for the table to put its rows in order. SQLite sorts a row
+// in twice the time, and of few columns many are equal; whole rows it sorts as well.
+const orderedMost = 3
+
+// termsOf are the columns that a question uses, in the order in which it wants the rows and then those that it does not
+// mind: "2" or, the largest first, "2-". There are none where the table does not put them in order. GROUP BY and
+// DISTINCT want an order, too, so that equal rows come one behind the other; of a list SQLite does not say so.
+func termsOf(info *vtab.IndexInfo, columns int, listed bool) (terms []string) {
+	used := info.ColUsed
+	if len(info.OrderBy) == 0 && !listed || bits.OnesCount64(used) > orderedMost {
+		return nil
+	}
+	for _, o := range info.OrderBy {
+		if o.Column < 0 || o.Column >= columns {
+			return nil // the rowid
+		}
+		term := strconv.Itoa(o.Column)
+		if o.Desc {
+			term += "-"
+		}
+		if used&(1<<o.Column) != 0 { // another term of a column says nothing
+			terms = append(terms, term)
+		}
+		used &^= 1 << o.Column
+	}
+	for i := range columns {
+		if used&(1<<i) != 0 {
+			terms = append(terms, strconv.Itoa(i))
+		}
+	}
+	return terms
 }
 
 // narrow asks SQLite for the URL and the host that a table is narrowed down to; flags are for Filter, and about so many
@@ -146,7 +179,7 @@ const batchRows = 256
 
 var errStopped = errors.New("stopped")
 
-func (c *cursor) Filter(plan int, _ string, arguments []vtab.Value) error {
+func (c *cursor) Filter(plan int, name string, arguments []vtab.Value) error {
 	c.stop()
 	q := tables.All
 	if plan&noPages != 0 {
@@ -159,7 +192,32 @@ func (c *cursor) Filter(plan int, _ string, arguments []vtab.Value) error {
 		c.batch, c.at = nil, 0
 		return nil
 	}
-	return c.read(func(fn func(tables.Row) error) error { return c.table.Each(c.session.source, q, fn) })
+	each := func(fn func(tables.Row) error) error { return c.session.watched(c.table, q, fn) }
+	if words := strings.Fields(name)[1:]; len(words) > 0 {
+		var terms []tables.Term
+		q.Columns, q.Passing = 0, true
+		for _, word := range words {
+			number, desc := strings.CutSuffix(word, "-")
+			column, err := strconv.Atoi(number)
+			if err != nil {
+				return err
+			}
+			q.Columns |= 1 << column
+			terms = append(terms, tables.Term{Column: column, Desc: desc})
+		}
+		unordered := each
+		each = func(fn func(tables.Row) error) error {
+			return tables.InOrder(c.session.source, terms, unordered, func(row tables.Row, count uint64) error {
+				for range count {
+					if err := fn(row); err != nil {
+						return err
+					}
+				}
+				return nil
+			})
+		}
+	}
+	return c.read(each)
 }
 
 // read begins to read rows.
@@ -226,9 +284,6 @@ func (c *cursor) stop() {
 // next takes the next batch.
 func (c *cursor) next() error {
 	c.batch, c.at = nil, 0
-	if progress := c.session.progress; progress != nil {
-		progress(c.rowid)
-	}
 	for len(c.batch) == 0 {
 		batch, ok := <-c.rows
 		if !ok {

@@ -17,8 +17,6 @@ import (
 	"strconv"
 	"time"
 
-	"golang.org/x/sync/errgroup"
-
 	"henro/messages/weburl"
 	"henro/store"
 )
@@ -122,8 +120,6 @@ type Query struct {
 	Columns uint64
 	// Host and URL narrow the rows down to those with this value in the table's HostColumn or URLColumn; nil: all.
 	Host, URL *string
-	// Parallel lets the function of Each be called from several goroutines at once, in any order of the rows.
-	Parallel bool
 	// Passing lets a row, and the texts of its values, be valid until the function of Each returns only, which spares
 	// a string for each text of millions.
 	Passing bool
@@ -142,8 +138,7 @@ type Table struct {
 	// Indexes are the columns, by name, that a copy in a database should have indexes of.
 	Indexes []string
 
-	each  func(*Source, Query, func(Row) error) error
-	count func(*Source) (int64, bool, error)
+	each func(*Source, Query, func(Row) error) error
 }
 
 // Each calls fn for the rows wanted until it returns an error.
@@ -175,8 +170,8 @@ type Source struct {
 	State   *store.State
 	Archive string // folder of the WARC files and their indexes; empty: there are no captures
 	Temp    string // folder for temporary files; empty: that of the system
-	Cache   string // folder for what need not be computed again while the state is the same; empty: none
-	Memory  int    // bytes for putting pages in order; 0: sorter.Memory
+	Cache   string // folder for answers that need not be found again while the state is the same; empty: none
+	Memory  int    // bytes for putting rows in order; 0: what each use says
 }
 
 // partitions calls fn for the partitions that may hold what is wanted.
@@ -187,12 +182,6 @@ func (s *Source) partitions(q Query, fn func(*store.Partition) error) error {
 		host = *q.Host
 	case q.URL != nil:
 		host = weburl.HostOf(*q.URL)
-	case q.Parallel:
-		var wait errgroup.Group
-		for _, p := range s.State.Partitions {
-			wait.Go(func() error { return fn(p) })
-		}
-		return wait.Wait()
 	default:
 		for _, p := range s.State.Partitions {
 			if err := fn(p); err != nil {
@@ -204,26 +193,13 @@ func (s *Source) partitions(q Query, fn func(*store.Partition) error) error {
 	return fn(s.State.Partitions[s.State.PartitionOf(host)])
 }
 
-// sum adds up a count of all partitions.
-func (s *Source) sum(of func(store.Stats) uint64) (int64, bool, error) {
-	total := int64(0)
-	for _, p := range s.State.Partitions {
-		stats, err := p.Stats()
-		if err != nil {
-			return 0, false, err
-		}
-		total += int64(of(stats))
-	}
-	return total, true, nil
-}
-
 // blank is a row of which nothing is wanted.
 type blank struct{}
 
 func (blank) Value(int) Value { return Value{} }
 
 // blanks shows n of them.
-func blanks(n int64, fn func(Row) error) error {
+func blanks(n uint64, fn func(Row) error) error {
 	for range n {
 		if err := fn(blank{}); err != nil {
 			return err

@@ -30,9 +30,6 @@ func Hosts() *Table {
 			{"says", Text, "what the system said of it"},
 		},
 		each: eachHost,
-		count: func(s *Source) (int64, bool, error) {
-			return s.sum(func(c store.Stats) uint64 { return c.Hosts })
-		},
 	}
 }
 

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"sync/atomic"
 	"unsafe"
 
 	"henro/messages/outlink"
@@ -33,15 +32,6 @@ func Links() *Table {
 			{"to_host", Text, "scheme://name[:port] of to"},
 		},
 		each: eachLink,
-		count: func(s *Source) (int64, bool, error) {
-			var total atomic.Uint64
-			err := s.partitions(Query{Parallel: true}, func(p *store.Partition) error {
-				n, err := p.LinkCount()
-				total.Add(n)
-				return err
-			})
-			return int64(total.Load()), true, err
-		},
 	}
 }
 
@@ -98,13 +88,16 @@ func eachLink(s *Source, q Query, fn func(Row) error) error {
 			return linksOfURL(p, q, fn)
 		case q.wantsPages():
 			return linksWithPages(s, p, q, fn)
-		case q.Parallel && q.Host == nil:
-			return linksAsTheyLie(p, q, fn)
-		default:
+		case q.Host != nil:
 			show := shown(q, fn)
 			return linksWithHosts(p, q, func(host string, _ store.HostID, _ uint64, links *store.Links) error {
 				return show(links, host, 0, nil)
 			})
+		case q.Columns == 0:
+			n, err := p.LinkCount()
+			return errors.Join(err, blanks(n, fn))
+		default:
+			return linksAsTheyLie(p, q, fn)
 		}
 	})
 }

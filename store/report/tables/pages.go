@@ -48,9 +48,6 @@ func Pages() *Table {
 			{"near", Text, "if there is none: the page that had nearly the same main text first"},
 		},
 		each: eachPage,
-		count: func(s *Source) (int64, bool, error) {
-			return s.sum(func(c store.Stats) uint64 { return c.Known })
-		},
 	}
 }
 
@@ -143,14 +140,11 @@ func fingerprintOf(f uint64) Value {
 }
 
 func eachPage(s *Source, q Query, fn func(Row) error) error {
-	if q.Columns == 0 && q.Host == nil && q.URL == nil {
-		n, _, err := s.sum(func(c store.Stats) uint64 { return c.Known })
-		if err != nil {
-			return err
-		}
-		return blanks(n, fn)
-	}
 	return s.partitions(q, func(p *store.Partition) error {
+		if q.Columns == 0 && q.Host == nil && q.URL == nil {
+			stats, err := p.Stats()
+			return errors.Join(err, blanks(stats.Known, fn))
+		}
 		if q.Columns>>roleColumn&1 == 0 {
 			return pagesOf(p, q, fn)
 		}
