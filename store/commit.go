@@ -778,6 +778,11 @@ func (c *commit) storeHosts() error {
 	hosts, robots := c.tx.Bucket(bucketHosts), c.tx.Bucket(bucketRobots)
 	for i := range c.batch.hosts {
 		h := &c.batch.hosts[i]
+		if a.Rises { // and waits there already when the batch comes again
+			if err := c.raiseTo(id, op.URL, a.Band); err != nil {
+				return err
+			}
+		}
 		id := h.ID
 		if id == 0 {
 			id = IDOf(h.Name)

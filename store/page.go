@@ -264,8 +264,8 @@ type Candidate struct {
 
 	Via string // of a requisite: the URL that names it
 
-	// if the page waits, it does so in a worse band than Band, and rises to that; not kept for candidates of other
-	// partitions
+	// if the page waits, it does so in a worse band than Band that is not RetryBand, and rises to it; not kept for
+	// candidates of other partitions
 	Rises bool
 
 	// of the sitemap in which it was found; not kept for candidates of other partitions, as is
