@@ -85,7 +85,7 @@ func (b *Batch) Drop(p Position, page Page) {
 }
 
 // Renew makes a page that was visited wait for its first visit again, with its number, depth and band; what was found
-// at its visits is forgotten, its links too.
+// at its visits is forgotten, its links too. A page that waits is left alone.
 func (b *Batch) Renew(p Position, page Page) {
 	b.grow(100 + len(page.URL))
 	b.renews = append(b.renews, Entry{page, p})

@@ -339,7 +339,7 @@ func (c *commit) end(o *order) error {
 	case queue != nil:
 		rec, err = c.partition.queue.Take(*queue, ours)
 		o.queue = rec != nil
-	case fresh != nil:
+	case fresh != nil && o.action != seen.Renew: // what waits has nothing to be renewed
 		if rec, err = c.fresh.get(*fresh); rec != nil {
 			if ours(rec) {
 				o.fresh = fresh

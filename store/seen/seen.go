@@ -16,7 +16,7 @@
 //   - within a host, entries ascend strictly, over blocks too; those of the tail ascend by themselves and are in no
 //     block;
 //   - the first block of a host has the key 0, so every fingerprint belongs in exactly one block;
-//   - the reach of an entry never falls, and visited is never taken back.
+//   - the reach of an entry never falls, and visited is taken back by Renew alone.
 package seen
 
 import (
