@@ -712,6 +712,9 @@ func (c *commit) storeRenew(old *Page, o *origin) error {
 	}
 	return c.wait(o, &Page{URL: old.URL, From: old.From, Depth: old.Depth, DepthLeft: op.Old.DepthLeft(),
 		Band: min(old.Band, LastBand), Flags: Flags(0).Wishing(old.Flags.Wish()).AsRequisite(old.Flags.Requisite())},
+		if live, err := c.fresh.get(ref); err != nil || live == nil { // a visit of this batch has ended it
+			return err
+		}
 		min(old.Band, LastBand))
 }
 
