@@ -541,7 +541,7 @@ func (c *commit) storeVisit(v *Visited, o *origin, first firstPage) error {
 	if err := c.storeContent(&page, o.old.content, first, v.Near); err != nil {
 		return err
 	}
-	if !v.Retry && (first.known || first.claim || first.url != "") {
+	if first.known || first.claim || first.url != "" {
 		c.out.Texts = append(c.out.Texts, Text{page.URL, first.url, !visited})
 	}
 	return c.enter(o, &page)
@@ -550,6 +550,9 @@ func (c *commit) storeVisit(v *Visited, o *origin, first firstPage) error {
 // raised puts a page down to be relaxed when an operation on the seen set found it visited and raised its reach.
 func (c *commit) raised(op *seen.Op, url string, depth, redirects uint8) error {
 	if op.Action == seen.Peek || !op.Found || op.Old.Reach() >= op.Reach {
+	if v.Retry { // which does not count: the page has the text that it had
+		return c.enter(o, &page)
+	}
 		return nil
 	}
 	c.out.Raised++
