@@ -507,6 +507,10 @@ func (c *commit) storeVisit(v *Visited, o *origin, first firstPage) error {
 			h.counts.known++
 			h.counts.waiting++
 			c.totals.known++
+		if again, err := c.waitsAgain(o, op.URL); err != nil || again {
+			c.out.Replayed++
+			return err
+		}
 			c.totals.waiting++
 		}
 		c.out.Visited++

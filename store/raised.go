@@ -64,6 +64,15 @@ func (c *commit) had(host HostID, fp uint64) error {
 	return nil
 }
 
+// waitsAgain reports whether a page waits in RetryBand since a visit from another of its records failed.
+func (c *commit) waitsAgain(o *origin, fp uint64) (bool, error) {
+	if o.fresh == nil || o.fresh.key.band() == RetryBand {
+		return false, nil
+	}
+	band, rose, err := raisedTo(c.tx, o.host, fp)
+	return rose && band == RetryBand, err
+}
+
 // rise gives a waiting page a record in the better band of a candidate.
 func (c *commit) rise(a *Candidate, host HostID, left uint8) error {
 	fp := fingerprint.URL(a.URL)
