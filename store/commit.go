@@ -46,15 +46,17 @@ func (p *Partition) Commit(b *Batch) (Outcome, error) {
 // it. So replicas to which the same batches are applied in the same order hold the same, as Digest tells.
 func (p *Partition) apply(b *Batch) (Outcome, error) {
 	if b.Empty() {
-		pending := false
+		pending, out := false, Outcome{}
 		if err := p.view("look for slots to split", func(tx *bbolt.Tx) error {
 			if err := p.queue.Begin(tx, b.opened); err != nil {
 				return err
 			}
 			pending = p.queue.Pending()
-			return nil
+			t, err := readTotals(tx)
+			out.Relaxations = int(t.relaxations)
+			return err
 		}); err != nil || !pending {
-			return Outcome{}, err
+			return out, err
 		}
 	}
 	var c *commit
