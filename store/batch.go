@@ -171,11 +171,10 @@ type Admission struct {
 type Outcome struct {
 	Admitted    []Admission // new pages by host, in the order of first appearance
 	Visited     int         // visits stored
-	Replayed    int         // visits, moves and drops that had been stored before, or whose position is not theirs
+	Replayed    int         // visits, moves, drops and renewals stored before, or whose position is not theirs
 	Raised      int         // candidates that were known with less depth left
 	Relaxations int         // pages now waiting in Relaxations
 	Splits      int         // records moved from coarse slots into finer ones
-	SplitsLeft  bool        // coarse slots remain to be split: commit again soon
 	Texts       []Text      // of the visits stored, if contents are compared
 }
 

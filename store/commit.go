@@ -150,7 +150,7 @@ func (c *commit) run() error {
 			return err
 		}
 	}
-	if c.out.Splits, c.out.SplitsLeft, err = p.queue.Split(splitRecords); err != nil {
+	if c.out.Splits, _, err = p.queue.Split(splitRecords); err != nil {
 		return err
 	}
 	if err := p.queue.Flush(); err != nil {
