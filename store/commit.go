@@ -22,18 +22,17 @@ import (
 // Commit stores the batch in one transaction: all of it, or nothing and an error. The same batch may be committed
 // again, after an error or after a success. Committing an empty batch at least once a minute lets coarse slots be split
 // in time.
-func (p *Partition) Commit(b *Batch) (Outcome, error) {
+func (p *Partition) Commit(b *Batch) (out Outcome, err error) {
 	// Due may not read a slot that this commit is splitting or appending to: whichever comes second sees what the first
 	// did.
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	b.opened, b.domains = max(p.opened, timequeue.Minute(b.now)), publicsuffix.List.String()
 	if b.firsts = nil; p.contents != nil {
-		var err error
 		if b.firsts, err = p.contents.find(p, b.visits); err != nil {
 			return Outcome{}, err
 		}
-		defer func() { p.contents.release(b) }()
+		defer func() { p.contents.release(p, b, err != nil) }()
 	}
 	if p.replicate != nil {
 		return p.replicate(p.index, b)
@@ -63,7 +62,7 @@ func (p *Partition) apply(b *Batch) (Outcome, error) {
 	own := p.progress.commits[p.index].Load() + 1
 	err := p.update("commit", func(tx *bbolt.Tx) error {
 		c = &commit{partition: p, tx: tx, batch: b, domains: p.domains, hosts: map[HostID]*hostChange{},
-			admitted: map[HostID]int{}}
+			admitted: map[HostID]int{}, gone: map[uint64][]byte{}}
 		if err := c.run(); err != nil {
 			return err
 		}
@@ -75,6 +74,9 @@ func (p *Partition) apply(b *Batch) (Outcome, error) {
 		}
 		return p.progress.write(tx, p.index, own)
 	})
+	if p.contents != nil && c != nil {
+		p.contents.forget(p, c.gone)
+	}
 	if err != nil {
 		return Outcome{}, err
 	}
@@ -100,6 +102,7 @@ type commit struct {
 	drops      []origin
 	renews     []origin
 	forgets    []origin
+	gone       map[uint64][]byte // contents that the index has no longer, with their sketches
 	firstAdmit int
 	lastHost   string
 	lastID     HostID
@@ -475,6 +478,9 @@ func (c *commit) storeVisits() error {
 		if i < len(c.batch.firsts) {
 			first = c.batch.firsts[i]
 		}
+		if v := &c.batch.visits[i]; first.claim { // until it is stored
+			c.gone[v.Page.MainDigest] = v.Near
+		}
 		if err := c.storeVisit(&c.batch.visits[i], &c.visits[i], first); err != nil {
 			return err
 		}
@@ -501,6 +507,10 @@ func (c *commit) storeVisit(v *Visited, o *origin, first firstPage) error {
 		c.out.Replayed++
 		return c.raised(op, page.URL, page.Depth, page.Redirects)
 	case v.Retry:
+		if again, err := c.waitsAgain(o, op.URL); err != nil || again {
+			c.out.Replayed++
+			return err
+		}
 		if !op.Found {
 			h, err := c.host(o.host, o.name)
 			if err != nil {
@@ -509,10 +519,6 @@ func (c *commit) storeVisit(v *Visited, o *origin, first firstPage) error {
 			h.counts.known++
 			h.counts.waiting++
 			c.totals.known++
-		if again, err := c.waitsAgain(o, op.URL); err != nil || again {
-			c.out.Replayed++
-			return err
-		}
 			c.totals.waiting++
 		}
 		c.out.Visited++
@@ -544,6 +550,9 @@ func (c *commit) storeVisit(v *Visited, o *origin, first firstPage) error {
 		}
 	}
 	page.DepthLeft, page.Flags, page.Via = left, page.Flags.linked(reach > 0), ""
+	if v.Retry { // which does not count: the page has the text that it had
+		return c.enter(o, &page)
+	}
 	if err := c.storeContent(&page, o.old.content, first, v.Near); err != nil {
 		return err
 	}
@@ -556,9 +565,6 @@ func (c *commit) storeVisit(v *Visited, o *origin, first firstPage) error {
 // raised puts a page down to be relaxed when an operation on the seen set found it visited and raised its reach.
 func (c *commit) raised(op *seen.Op, url string, depth, redirects uint8) error {
 	if op.Action == seen.Peek || !op.Found || op.Old.Reach() >= op.Reach {
-	if v.Retry { // which does not count: the page has the text that it had
-		return c.enter(o, &page)
-	}
 		return nil
 	}
 	c.out.Raised++
@@ -706,6 +712,9 @@ func (c *commit) storeRenew(old *Page, o *origin) error {
 		if string(urlOf(rec)) != old.URL {
 			return nil
 		}
+		if live, err := c.fresh.get(ref); err != nil || live == nil { // a visit of this batch has ended it
+			return err
+		}
 		if c.tx.Bucket(bucketRaised) != nil { // there may be more of them
 			if err := c.raiseTo(o.host, op.URL, ref.key.band()); err != nil {
 				return err
@@ -721,9 +730,6 @@ func (c *commit) storeRenew(old *Page, o *origin) error {
 	}
 	return c.wait(o, &Page{URL: old.URL, From: old.From, Depth: old.Depth, DepthLeft: op.Old.DepthLeft(),
 		Band: min(old.Band, LastBand), Flags: Flags(0).Wishing(old.Flags.Wish()).AsRequisite(old.Flags.Requisite())},
-		if live, err := c.fresh.get(ref); err != nil || live == nil { // a visit of this batch has ended it
-			return err
-		}
 		min(old.Band, LastBand))
 }
 
@@ -772,6 +778,11 @@ func (c *commit) storeAdmits() error {
 		h.counts.waiting++
 		c.totals.known++
 		c.totals.waiting++
+		if a.Rises { // and waits there already when the batch comes again
+			if err := c.raiseTo(id, op.URL, a.Band); err != nil {
+				return err
+			}
+		}
 		if err := c.newRecord(a, id, op.DepthLeft()); err != nil {
 			return err
 		}
@@ -790,11 +801,6 @@ func (c *commit) storeHosts() error {
 	hosts, robots := c.tx.Bucket(bucketHosts), c.tx.Bucket(bucketRobots)
 	for i := range c.batch.hosts {
 		h := &c.batch.hosts[i]
-		if a.Rises { // and waits there already when the batch comes again
-			if err := c.raiseTo(id, op.URL, a.Band); err != nil {
-				return err
-			}
-		}
 		id := h.ID
 		if id == 0 {
 			id = IDOf(h.Name)

@@ -1,6 +1,7 @@
 package store
 
 import (
+	"bytes"
 	"cmp"
 	"encoding/binary"
 	"fmt"
@@ -284,12 +285,37 @@ func (p *Partition) FirstPages(visits []Visited) ([]string, error) {
 }
 
 // release gives up the claims of a batch.
-func (c *contents) release(b *Batch) {
+func (c *contents) release(p *Partition, b *Batch, refused bool) {
+	claimed := map[uint64][]byte{}
+	c.mu.Lock()
+	for i := range b.firsts {
+		if v := &b.visits[i]; b.firsts[i].claim {
+			delete(c.claims, v.Page.MainDigest)
+			claimed[v.Page.MainDigest] = v.Near
+		}
+	}
+	c.mu.Unlock()
+	if refused {
+		c.forget(p, claimed)
+	}
+}
+
+// forget drops the sketches of contents, unless they are in the index of the partition: a commit that failed may be on
+// disk all the same.
+func (c *contents) forget(p *Partition, gone map[uint64][]byte) {
+	if len(gone) == 0 {
+		return
+	}
+	first := map[uint64]string{}
+	for digest := range gone {
+		first[digest] = ""
+	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	for i := range b.firsts {
-		if b.firsts[i].claim {
-			delete(c.claims, b.visits[i].Page.MainDigest)
+	_, _ = c.lookUp(first, p) // what cannot be read is not there
+	for digest, url := range first {
+		if url == "" {
+			c.sketches.drop(gone[digest], digest)
 		}
 	}
 }
@@ -323,6 +349,7 @@ func (c *commit) storeContent(page *Page, before uint64, first firstPage, near [
 	if err := put(bucket, key, entry.encode()); err != nil {
 		return fmt.Errorf("content of %s: %w", page.URL, err)
 	}
+	delete(c.gone, page.MainDigest)
 	return bucket.SetSequence(bucket.Sequence() + 1)
 }
 
@@ -337,9 +364,11 @@ func (c *commit) leaveContent(url string, digest uint64) error {
 	if digest == 0 || v == nil {
 		return nil
 	}
-	if entry, err := decodeContent(key, v); err != nil || entry.url != url {
+	entry, err := decodeContent(key, v)
+	if err != nil || entry.url != url {
 		return err
 	}
+	c.gone[digest] = bytes.Clone(entry.near)
 	if err := bucket.Delete(key); err != nil {
 		return fmt.Errorf("content of %s: %w", url, err)
 	}
@@ -383,12 +412,24 @@ func (s *sketches) add(near *fingerprint.Near, digest uint64) {
 	s.all[at] = e
 }
 
-// nearest gives the digest of the content that is most like another one, 0 if none is near.
-func (s *sketches) nearest(near *fingerprint.Near) (digest uint64) {
-	best := fingerprint.LeastLikeness
+// drop takes out a content that can still be found.
+func (s *sketches) drop(near []byte, digest uint64) {
+	of, ok := fingerprint.NearOf(near)
+	if !ok {
+		return
+	}
+	s.chains(&of, func(e *sketched) {
+		if e.digest == digest {
+			e.digest = 0
+		}
+	})
+}
+
+// chains shows what can be found by the bands of a sketch.
+func (s *sketches) chains(near *fingerprint.Near, show func(*sketched)) {
 	for i, heads := range s.heads {
 		if heads == nil {
-			return 0
+			return
 		}
 		at := heads[near.Bands[i]%sketchHeads]
 		for range longestChain {
@@ -397,11 +438,22 @@ func (s *sketches) nearest(near *fingerprint.Near) (digest uint64) {
 				break
 			}
 			e := &s.all[at-1]
-			if like := near.Likeness(&e.near); like > best || like == best && digest == 0 {
-				digest, best = e.digest, like
-			}
+			show(e)
 			at = e.before[i]
 		}
 	}
+}
+
+// nearest gives the digest of the content that is most like another one, 0 if none is near.
+func (s *sketches) nearest(near *fingerprint.Near) (digest uint64) {
+	best := fingerprint.LeastLikeness
+	s.chains(near, func(e *sketched) {
+		if e.digest == 0 { // it was dropped
+			return
+		}
+		if like := near.Likeness(&e.near); like > best || like == best && digest == 0 {
+			digest, best = e.digest, like
+		}
+	})
 	return digest
 }
