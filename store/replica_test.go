@@ -167,29 +167,6 @@ func TestTheSameBatchesMakeTheSamePartition(t *testing.T) {
 			}
 		}
 		storetest.Run(t, o)
-		// What the suite does not draw: pages that wait again, links that are judged again, time that passes without a
-		// batch.
-		last := begun.Add(200 * 24 * time.Hour)
-		for pass := range 6 {
-			entries, _, err := leader.Visited(nil, 20, nil)
-			if err != nil {
-				t.Fatal(err)
-			}
-			last = last.Add(7 * time.Hour)
-			b := store.NewBatch(last)
-			switch pass % 3 {
-			case 0:
-				for _, e := range entries {
-					b.Renew(e.Position, e.Page)
-				}
-			case 1:
-				b.Rejudge(uint64(1000 * pass))
-			}
-			if _, err := leader.Commit(b); err != nil {
-				t.Fatal(err)
-			}
-			apply(b)
-		}
 		if cut.cuts == 0 {
 			t.Errorf("seed %d: no write was cut off", uint64(*seed)+i)
 		}

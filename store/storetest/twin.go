@@ -2,14 +2,14 @@
 //
 // The twin keeps everything in maps and follows the sentences of package store's documentation one by one. The suite
 // drives both with random batches, with positions that ended long ago, with the file closed and opened again at any
-// moment, and with each single write to the disk failing once; after every batch both must tell the same.
+// moment, and with each single write to the disk failing once; after every batch both must tell the same. It draws
+// every order that a batch can hold, which Drawn shows.
 package storetest
 
 import (
 	"cmp"
-	"fmt"
+	"encoding/binary"
 	"maps"
-	"math"
 	"slices"
 	"time"
 
@@ -19,95 +19,93 @@ import (
 	"henro/store/fingerprint"
 )
 
-// Step is one batch, before it is filled into a store.Batch.
-type Step struct {
-	Now     time.Time
-	Visits  []store.Visited
-	Admits  []store.Candidate
-	Moves   []store.Entry
-	Drops   []store.Entry
-	Forgets []store.Position
-	Hosts   []store.HostRecord
-	Leases  []store.Lease
-	Ended   []uint64
-	Sends   []store.Parcel
-	Sent    [][]byte
-	Relaxed []store.Relaxation
-	Stops   []store.StopEntry
-	Meta    map[string][]byte
-}
-
-// Batch fills the step into a batch.
-func (s *Step) Batch() *store.Batch {
-	b := store.NewBatch(s.Now)
-	for _, v := range s.Visits {
-		b.Visit(v)
-	}
-	for _, c := range s.Admits {
-		b.Admit(c)
-	}
-	for _, e := range s.Moves {
-		b.Move(e.Position, e.Page)
-	}
-	for _, e := range s.Drops {
-		b.Drop(e.Position, e.Page)
-	}
-	b.Forget(s.Forgets...)
-	for _, h := range s.Hosts {
-		b.PutHost(h)
-	}
-	for _, l := range s.Leases {
-		b.PutLease(l)
-	}
-	for _, id := range s.Ended {
-		b.DeleteLease(id)
-	}
-	for _, p := range s.Sends {
-		b.Send(p.Partition, p.Candidates)
-	}
-	b.Sent(s.Sent...)
-	for _, r := range s.Relaxed {
-		b.Relaxed(r)
-	}
-	for _, e := range s.Stops {
-		b.Stop(e)
-	}
-	for _, name := range slices.Sorted(maps.Keys(s.Meta)) {
-		b.PutMeta(name, s.Meta[name])
-	}
-	return b
-}
-
 // Twin is a partition in plain maps.
 type Twin struct {
-	pages     map[string]*page
-	positions map[string]version
+	pages     map[string]*known
+	positions map[string]place
 	hosts     map[string]*store.HostRecord
 	leases    map[uint64]store.Lease
 	outbox    []store.Parcel
+	parcels   uint64 // numbered so far
 	stops     map[string]store.StopEntry
 	meta      map[string][]byte
-	serial    uint64
-	clock     int // counts records written, so that first come is first out
-	opened    int64
+	contents  map[uint64]content // by digest
+	serial    uint64             // pages numbered so far
+	clock     int                // counts records written, so that first come is first out
+	opened    int64              // minute up to which Due has read
 }
 
-// page is one URL: what the seen set says, and its one live record.
-type page struct {
-	record  store.Page
-	place   store.Place
-	version int   // rises with every record written for it
-	due     int64 // minute at which it may be handed out
+// known is one URL: what the seen set says, and its records. Of these one is live.
+type known struct {
+	queue   *record   // in the queue or at rest, once it was visited
+	fresh   []*record // waiting for the first visit; one is live unless it was visited, the others are ghosts
+	rose    int       // band of the live one of these, if there are several; -1: there is one at most
 	visited bool
 	reach   int // links that may be followed from the page; -1: it is a requisite only
 	links   []outlink.Outlink
-	relaxed uint8 // depth left to be passed on; none when relax is false
-	relax   bool
-	depth   uint8
+	relax   *store.Relaxation // its links wait to be admitted again; nil: they do not
+}
+
+// record is a page at one position.
+type record struct {
+	store.Page
+	place store.Place
+	id    int   // rises with every record written
+	band  uint8 // in which it waits
+	due   int64 // minute at which it may be handed out
+}
+
+// place is what a position stands for.
+type place struct {
+	url string
+	id  int // of the record
+}
+
+// content is the page that had a main content first.
+type content struct {
+	url  string
+	near fingerprint.Near
 }
 
 // left is how many links may be followed.
-func (p *page) left() uint8 { return uint8(max(p.reach, 0)) }
+func (p *known) left() uint8 { return uint8(max(p.reach, 0)) }
+
+// live is the record by which the page is handed out.
+func (p *known) live() *record {
+	if p.visited {
+		return p.queue
+	}
+	for _, r := range p.fresh {
+		if p.rose < 0 || int(r.band) == p.rose {
+			return r
+		}
+	}
+	return nil
+}
+
+// at finds a record, nil when it has ended.
+func (p *known) at(id int) *record {
+	if p == nil {
+		return nil
+	}
+	if p.queue != nil && p.queue.id == id {
+		return p.queue
+	}
+	for _, r := range p.fresh {
+		if r.id == id {
+			return r
+		}
+	}
+	return nil
+}
+
+// end ends a record.
+func (p *known) end(r *record) {
+	if p.queue == r {
+		p.queue = nil
+	}
+	p.fresh = slices.DeleteFunc(slices.Clone(p.fresh), func(f *record) bool { return f == r })
+}
 
 // reachOf is how far the crawl goes from what has so many links left, and these flags.
 func reachOf(left uint8, f store.Flags) int {
@@ -117,29 +115,31 @@ func reachOf(left uint8, f store.Flags) int {
 	return int(left)
 }
 
-// linked are the flags of a page whose record has f.
-func (p *page) linked(f store.Flags) store.Flags {
-	if p.reach >= 0 && f.Requisite() > 0 {
+// linked are the flags of what is a page by itself, if it can be reached as one.
+func linked(reach int, f store.Flags) store.Flags {
+	if reach >= 0 && f.Requisite() > 0 {
 		return f.AsRequisite(outlink.PageToo)
 	}
 	return f
 }
 
-type version struct {
-	url     string
-	version int
+// hasText reports whether the text of a page is compared with others.
+func hasText(p *store.Page) bool {
+	return p.Status == 200 && p.Reason == 0 && p.SimHash != 0 && p.MainDigest != 0 && p.Flags.Requisite() == 0 &&
+		p.Flags&(store.Listing|store.Dropped) == 0
 }
 
 // NewTwin returns an empty twin.
 func NewTwin() *Twin {
-	return &Twin{pages: map[string]*page{}, positions: map[string]version{}, hosts: map[string]*store.HostRecord{},
-		leases: map[uint64]store.Lease{}, stops: map[string]store.StopEntry{}, meta: map[string][]byte{}}
+	return &Twin{pages: map[string]*known{}, positions: map[string]place{}, hosts: map[string]*store.HostRecord{},
+		leases: map[uint64]store.Lease{}, stops: map[string]store.StopEntry{}, meta: map[string][]byte{},
+		contents: map[uint64]content{}}
 }
 
 // Clone copies the twin.
 func (t *Twin) Clone() *Twin {
 	c := *t
-	c.pages = map[string]*page{}
+	c.pages = map[string]*known{}
 	for url, p := range t.pages {
 		q := *p
 		c.pages[url] = &q
@@ -149,27 +149,32 @@ func (t *Twin) Clone() *Twin {
 		q := *h
 		c.hosts[name] = &q
 	}
-	c.positions, c.leases, c.stops, c.meta = maps.Clone(t.positions), maps.Clone(t.leases), maps.Clone(t.stops),
-		maps.Clone(t.meta)
+	c.positions, c.leases, c.stops, c.meta, c.contents = maps.Clone(t.positions), maps.Clone(t.leases),
+		maps.Clone(t.stops), maps.Clone(t.meta), maps.Clone(t.contents)
 	c.outbox = slices.Clone(t.outbox)
 	return &c
 }
 
-// Learn gives the twin the position that the store gave a live record.
+// Learn gives the twin the position that the store gave a record; the number of the page tells which.
 func (t *Twin) Learn(e store.Entry) {
-	t.positions[string(e.Position)] = version{e.Page.URL, t.pages[e.Page.URL].version}
+	p := t.pages[e.Page.URL]
+	if p == nil {
+		return
+	}
+	for _, r := range append(slices.Clone(p.fresh), p.queue) {
+		if r != nil && r.Number == e.Page.Number {
+			t.positions[string(e.Position)] = place{e.Page.URL, r.id}
+		}
+	}
 }
 
 // Opened notes that slots up to this time were handed out.
 func (t *Twin) Opened(now time.Time) { t.opened = now.Unix() / 60 }
 
-// live finds the page of a position that has not ended and is this URL's.
-func (t *Twin) live(pos store.Position, url string) *page {
-	v, ok := t.positions[string(pos)]
-	if !ok || v.url != url || t.pages[url].version != v.version {
-		return nil
-	}
-	return t.pages[url]
+// find returns the record of a position, nil when it has ended.
+func (t *Twin) find(pos store.Position) *record {
+	at := t.positions[string(pos)]
+	return t.pages[at.url].at(at.id)
 }
 
 func (t *Twin) host(url string) *store.HostRecord {
@@ -180,83 +185,80 @@ func (t *Twin) host(url string) *store.HostRecord {
 	return t.hosts[name]
 }
 
-// write gives a page its new live record.
-func (t *Twin) write(p *page, r store.Page, place store.Place, now time.Time) {
-	if r.Number == 0 && p.record.Number != 0 {
-		r.Number, r.From = p.record.Number, p.record.From
+// write gives a page its new live record, in the place of one that was ended, or of none.
+func (t *Twin) write(p *known, page store.Page, before *record, fresh bool, band uint8, now time.Time) {
+	if page.Number == 0 && before != nil {
+		page.Number, page.From = before.Number, before.From
 	}
-	if r.Number == 0 {
+	if page.Number == 0 {
 		t.serial++
-		r.Number = t.serial
-	}
-	if place == store.InQueue && r.Next.IsZero() {
-		place = store.InRest
+		page.Number = t.serial
 	}
 	t.clock++
-	p.record, p.place, p.version = r, place, t.clock
-	minute := (r.Next.Unix() + 59) / 60
-	p.due = min(max(minute, max(t.opened, now.Unix()/60)+1), max(t.opened, now.Unix()/60)+400*24*60)
+	r := &record{Page: page, id: t.clock}
+	if fresh {
+		r.place, r.band = store.InFresh, band
+		if p.rose >= 0 {
+			p.rose = int(band)
+		}
+		p.fresh = append(slices.Clone(p.fresh), r)
+		return
+	}
+	r.place = store.InQueue
+	if page.Next.IsZero() {
+		r.place = store.InRest
+	}
+	minute := (page.Next.Unix() + 59) / 60
+	r.due = min(max(minute, max(t.opened, now.Unix()/60)+1), max(t.opened, now.Unix()/60)+400*24*60)
+	p.queue = r
 }
 
-// Apply does what Commit does.
+// Apply does what Commit does. It does not foretell the splits of slots.
 func (t *Twin) Apply(s *Step) store.Outcome {
 	var out store.Outcome
-	origins := make([]taken, len(s.Visits))
+	if s.Rejudge > 0 {
+		t.rejudge(s.Rejudge - 1)
+	}
+	firsts := t.firsts(s.Visits)
+	visits := make([]*record, len(s.Visits))
 	for i, v := range s.Visits {
-		origins[i] = t.take(v.Position, v.Page.URL)
+		visits[i] = t.take(v.Position, v.Page.URL)
 	}
-	moves := make([]taken, len(s.Moves))
-	for i, e := range s.Moves {
-		moves[i] = t.take(e.Position, e.Page.URL)
-	}
-	drops := make([]taken, len(s.Drops))
-	for i, e := range s.Drops {
-		drops[i] = t.take(e.Position, e.Page.URL)
-	}
+	moves, drops, renews := t.takeAll(s.Moves), t.takeAll(s.Drops), t.renewable(s.Renews)
 	for i, v := range s.Visits {
-		if t.visit(v, origins[i], s.Now, &out) {
-			out.Visited++
-		}
+		t.visit(&v, visits[i], firsts[i], s.Now, &out)
 	}
 	for i, e := range s.Moves {
-		if p := moves[i]; p.page != nil {
-			place := store.InQueue
-			if p.from == store.InFresh {
-				if p.visited {
-					continue
-				}
-				place = store.InFresh
-			}
-			t.write(p.page, e.Page, place, s.Now)
-		}
+		t.move(e.Page, moves[i], s.Now, &out)
 	}
 	for i, e := range s.Drops {
-		if p := drops[i]; p.page != nil && (p.from != store.InFresh || !p.visited) {
-			r := e.Page
-			r.Next, r.Flags = time.Time{}, r.Flags|store.Dropped
-			p.visited = true
-			t.write(p.page, r, store.InRest, s.Now)
+		t.drop(e.Page, drops[i], s.Now, &out)
+	}
+	for i, e := range s.Renews {
+		t.renew(e.Page, renews[i], s.Now, &out)
+	}
+	for _, pos := range s.Forgets {
+		if r := t.find(pos); r != nil && r.place == store.InFresh && t.pages[r.URL].live() != r {
+			t.pages[r.URL].end(r)
 		}
 	}
 	for _, c := range s.Admits {
-		as := store.Flags(0).AsRequisite(c.Requisite)
-		reach := reachOf(c.DepthLeft, as)
-		p := t.pages[c.URL]
-		if p == nil {
-			p = &page{reach: reach}
-			t.pages[c.URL] = p
-			t.host(c.URL)
-			t.write(p, store.Page{URL: c.URL, From: c.From, Depth: c.Depth, DepthLeft: p.left(), Flags: as, Via: c.Via,
-				Band: min(c.Band, store.LastBand), Redirects: c.Redirects}, store.InFresh, s.Now)
-			out.Admitted = count(out.Admitted, c.URL)
-			continue
-		}
-		p.raise(reach, c.Depth, &out)
+		t.admit(c, s.Now, &out)
 	}
+	t.keep(s)
+	for _, p := range t.pages {
+		if p.relax != nil {
+			out.Relaxations++
+		}
+	}
+	return out
+}
+
+// keep stores what is no page.
+func (t *Twin) keep(s *Step) {
 	for _, h := range s.Hosts {
-		own := t.host(h.Name)
-		h.ID = own.ID
-		*own = h
+		h.ID = t.host(h.Name).ID
+		*t.host(h.Name) = h
 	}
 	for _, l := range s.Leases {
 		t.leases[l.ID] = l
@@ -264,17 +266,26 @@ func (t *Twin) Apply(s *Step) store.Outcome {
 	for _, id := range s.Ended {
 		delete(t.leases, id)
 	}
-	t.outbox = append(t.outbox, s.Sends...)
-	for range s.Sent {
-		t.outbox = t.outbox[1:]
+	for _, p := range s.Sends {
+		t.parcels++
+		p.Key = binary.BigEndian.AppendUint64(nil, t.parcels)
+		t.outbox = append(t.outbox, p)
+	}
+	for _, key := range s.Sent {
+		t.outbox = slices.DeleteFunc(slices.Clone(t.outbox), func(p store.Parcel) bool {
+			return slices.Equal(p.Key, key)
+		})
 	}
 	for _, r := range s.Relaxed {
-		if p := t.pages[r.URL]; p != nil && p.relax && p.relaxed <= r.DepthLeft {
-			p.relax = false
+		if p := t.pages[r.URL]; p != nil && p.relax != nil && p.relax.DepthLeft <= r.DepthLeft {
+			p.relax = nil
 		}
 	}
 	for _, e := range s.Stops {
 		t.stops[e.Prefix] = e
+	}
+	for _, prefix := range s.Unstops {
+		delete(t.stops, prefix)
 	}
 	for name, v := range s.Meta {
 		if v == nil {
@@ -283,101 +294,248 @@ func (t *Twin) Apply(s *Step) store.Outcome {
 			t.meta[name] = v
 		}
 	}
-	return out
+}
+
+// rejudge has the links of all visited pages admitted again, and passes over page numbers.
+func (t *Twin) rejudge(given uint64) {
+	t.serial = max(t.serial, given)
+	for _, p := range t.pages {
+		if p.visited {
+			p.relaxLinks(&p.queue.Page, max(p.queue.DepthLeft, p.left()))
+		}
+	}
 }
 
 // raise lets the crawl go farther from a page; if it was visited before, its links are to be admitted again.
-func (p *page) raise(reach int, depth uint8, out *store.Outcome) {
+func (p *known) raise(reach int, by *store.Page, out *store.Outcome) {
 	if reach <= p.reach {
 		return
 	}
 	p.reach = reach
 	out.Raised++
 	if p.visited {
-		p.relaxLinks(depth)
+		p.relaxLinks(by, p.left())
 	}
 }
 
-func (p *page) relaxLinks(depth uint8) {
-	if len(p.links) > 0 && (!p.relax || p.relaxed < p.left()) {
-		p.relax, p.relaxed, p.depth = true, p.left(), depth
+func (p *known) relaxLinks(by *store.Page, left uint8) {
+	if len(p.links) > 0 && (p.relax == nil || p.relax.DepthLeft < left) {
+		p.relax = &store.Relaxation{Host: store.IDOf(weburl.HostOf(by.URL)), URL: by.URL, Depth: by.Depth,
+			DepthLeft: left, Redirects: by.Redirects}
 	}
 }
 
-// taken is a page whose position was ended, and the place it was taken from.
-type taken struct {
-	*page
-	from store.Place
+// take ends a position that is this URL's: its record is returned once.
+func (t *Twin) take(pos store.Position, url string) *record {
+	r := t.find(pos)
+	if r == nil || r.URL != url {
+		return nil
+	}
+	t.pages[url].end(r)
+	return r
 }
 
-// take ends a position: the page is returned once.
-func (t *Twin) take(pos store.Position, url string) taken {
-	p := t.live(pos, url)
-	if p == nil {
-		return taken{}
+func (t *Twin) takeAll(entries []store.Entry) []*record {
+	all := make([]*record, len(entries))
+	for i, e := range entries {
+		all[i] = t.take(e.Position, e.Page.URL)
 	}
-	t.clock++
-	p.version = t.clock
-	return taken{p, p.place}
+	return all
 }
 
-func (t *Twin) visit(v store.Visited, o taken, now time.Time, out *store.Outcome) bool {
-	p := o.page
-	r := v.Page
-	if v.Retry && r.Next.IsZero() {
-		r.Next = now.Add(time.Second - 1).Truncate(time.Second)
-	}
-	left := min(r.DepthLeft, outlink.UnlimitedDepth)
-	reach := reachOf(left, r.Flags)
-	if len(v.Position) > 0 {
-		if p == nil {
-			return false
+// renewable is takeAll of those that were visited.
+func (t *Twin) renewable(entries []store.Entry) []*record {
+	all := make([]*record, len(entries))
+	for i, e := range entries {
+		if r := t.find(e.Position); r != nil && r.place != store.InFresh {
+			all[i] = t.take(e.Position, e.Page.URL)
 		}
-		if o.from == store.InFresh && p.visited {
-			if !v.Retry {
-				p.raise(reach, r.Depth, out)
+	}
+	return all
+}
+
+// first is what is known of the text of a visit before it is stored.
+type first struct {
+	known, claim bool   // the page is the first with the text; it becomes the first
+	url, near    string // otherwise which one is, or which one has nearly the same
+}
+
+// firsts decides which pages are the first with the texts of visits. Of two in one batch the first counts, even if its
+// position has ended.
+func (t *Twin) firsts(visits []store.Visited) []first {
+	all, held := make([]first, len(visits)), maps.Clone(t.contents)
+	for i := range visits {
+		v, f := &visits[i], &all[i]
+		if v.Retry || !hasText(&v.Page) {
+			continue
+		}
+		if c, ok := held[v.Page.MainDigest]; ok {
+			if f.url = c.url; c.url == v.Page.URL {
+				f.known, f.url = true, ""
 			}
-			return false
+			continue
 		}
-	} else {
-		p = t.pages[r.URL]
-		switch {
-		case p == nil:
-			p = &page{reach: reach}
-			t.pages[r.URL] = p
-			t.host(r.URL)
-		case p.visited, v.Retry:
-			p.raise(reach, r.Depth, out)
-			return false
-		default:
-			// The waiting record becomes a ghost, and its number goes with it.
-			p.record.Number = 0
+		near, _ := fingerprint.NearOf(v.Near)
+		best := 0.0
+		for _, c := range held {
+			if like := near.Likeness(&c.near); like > fingerprint.LeastLikeness && like > best {
+				best, f.near = like, c.url
+			}
 		}
+		if f.near == v.Page.URL {
+			f.near = ""
+		}
+		f.claim = true
+		held[v.Page.MainDigest] = content{v.Page.URL, near}
 	}
-	if v.Retry && !p.visited {
-		t.write(p, r, store.InFresh, now)
-		p.record.Band = store.RetryBand
-		return true
+	return all
+}
+
+// text notes which page had the text of a visit first. before is the digest of the page's text until now.
+func (t *Twin) text(page *store.Page, before uint64, f first, near []byte) {
+	if before != page.MainDigest || !hasText(page) {
+		t.leave(page.URL, before)
 	}
+	if f.known {
+		return
+	}
+	page.SameAs, page.Near = f.url, f.near
+	if _, held := t.contents[page.MainDigest]; f.claim && !held {
+		sketch, _ := fingerprint.NearOf(near)
+		t.contents[page.MainDigest] = content{page.URL, sketch}
+	}
+}
+
+// leave notes that a page no longer has a text.
+func (t *Twin) leave(url string, digest uint64) {
+	if t.contents[digest].url == url {
+		delete(t.contents, digest)
+	}
+}
+
+func (t *Twin) visit(v *store.Visited, r *record, f first, now time.Time, out *store.Outcome) {
+	page := v.Page
+	if len(v.Position) > 0 && r == nil {
+		out.Replayed++
+		return
+	}
+	if v.Retry && page.Next.IsZero() {
+		page.Next = now.Add(time.Second - 1).Truncate(time.Second)
+	}
+	page.DepthLeft = min(page.DepthLeft, outlink.UnlimitedDepth)
+	reach := reachOf(page.DepthLeft, page.Flags)
+	p := t.pages[page.URL]
+	unknown := p == nil
+	if unknown {
+		p = &known{reach: reach, rose: -1}
+		t.pages[page.URL] = p
+		t.host(page.URL)
+	}
+	queued := r != nil && r.place != store.InFresh
+	switch {
+	case queued:
+	case p.visited, v.Retry && r == nil && !unknown:
+		out.Replayed++
+		if !v.Retry || r == nil {
+			p.raise(reach, &page, out)
+		}
+		return
+	case v.Retry && r != nil && p.rose == store.RetryBand && r.band != store.RetryBand:
+		out.Replayed++ // it is to be tried again already
+		return
+	}
+	out.Visited++
 	if v.Retry {
-		r.DepthLeft = left
-		t.write(p, r, store.InQueue, now)
-		return true
+		if queued {
+			page.Flags, page.Via = linked(reach, page.Flags), ""
+		}
+		t.write(p, page, r, !queued, store.RetryBand, now)
+		return
 	}
 	if v.Links != nil {
 		p.links = v.Links
 	}
-	switch {
-	case p.reach > reach:
-		left = p.left()
-		p.relaxLinks(r.Depth)
-	case v.Links == nil:
-		p.raise(reach, r.Depth, out)
+	if p.reach > reach {
+		page.DepthLeft = p.left()
+		p.relaxLinks(&page, p.left())
+	} else if v.Links == nil {
+		p.raise(reach, &page, out)
 	}
-	p.visited, p.reach = true, max(p.reach, reach)
-	r.DepthLeft, r.Flags, r.Via = left, p.linked(r.Flags), ""
-	t.write(p, r, store.InQueue, now)
-	return true
+	p.reach = max(p.reach, reach)
+	page.Flags, page.Via = linked(p.reach, page.Flags), ""
+	before := uint64(0)
+	if r != nil {
+		before = r.MainDigest
+	}
+	t.text(&page, before, f, v.Near)
+	if f != (first{}) {
+		out.Texts = append(out.Texts, store.Text{URL: page.URL, First: f.url, New: !p.visited})
+	}
+	p.visited, p.rose = true, -1
+	t.write(p, page, r, false, 0, now)
+}
+
+func (t *Twin) move(page store.Page, r *record, now time.Time, out *store.Outcome) {
+	if r == nil || r.place == store.InFresh && t.pages[r.URL].visited {
+		out.Replayed++
+		return
+	}
+	t.write(t.pages[r.URL], page, r, r.place == store.InFresh, page.Band, now)
+}
+
+func (t *Twin) drop(page store.Page, r *record, now time.Time, out *store.Outcome) {
+	if r == nil || r.place == store.InFresh && t.pages[r.URL].visited {
+		out.Replayed++
+		return
+	}
+	p := t.pages[r.URL]
+	page.Next, page.Flags, page.SameAs, page.Near = time.Time{}, page.Flags|store.Dropped, "", ""
+	t.leave(page.URL, r.MainDigest)
+	p.visited, p.rose = true, -1
+	t.write(p, page, r, false, 0, now)
+}
+
+func (t *Twin) renew(page store.Page, r *record, now time.Time, out *store.Outcome) {
+	if r == nil {
+		out.Replayed++
+		return
+	}
+	p := t.pages[r.URL]
+	t.leave(page.URL, r.MainDigest)
+	p.visited, p.links, p.relax = false, nil, nil
+	if len(p.fresh) > 0 { // a ghost is its record again
+		if len(p.fresh) > 1 {
+			p.rose = int(p.inLine()[0].band)
+		}
+		return
+	}
+	band := min(page.Band, store.LastBand)
+	t.write(p, store.Page{URL: page.URL, From: page.From, Depth: page.Depth, DepthLeft: p.left(), Band: band,
+		Flags: store.Flags(0).Wishing(page.Flags.Wish()).AsRequisite(page.Flags.Requisite())}, r, true, band, now)
+}
+
+func (t *Twin) admit(c store.Candidate, now time.Time, out *store.Outcome) {
+	as := store.Flags(0).Wishing(c.Frequency).AsRequisite(c.Requisite)
+	reach := reachOf(c.DepthLeft, as)
+	page := store.Page{URL: c.URL, From: c.From, Depth: c.Depth, Flags: as, Via: c.Via,
+		Band: min(c.Band, store.LastBand), Redirects: c.Redirects}
+	p := t.pages[c.URL]
+	if p == nil {
+		p = &known{reach: reach, rose: -1}
+		t.pages[c.URL] = p
+		t.host(c.URL)
+		out.Admitted = count(out.Admitted, c.URL)
+	} else {
+		p.raise(reach, &page, out)
+		if !c.Rises || p.visited || p.rose >= 0 && (p.rose <= int(c.Band) || p.rose == store.RetryBand) {
+			return
+		}
+	}
+	if c.Rises {
+		p.rose = int(c.Band)
+	}
+	page.DepthLeft = p.left()
+	t.write(p, page, nil, true, page.Band, now)
 }
 
 func count(all []store.Admission, url string) []store.Admission {
@@ -391,198 +549,31 @@ func count(all []store.Admission, url string) []store.Admission {
 	return append(all, store.Admission{Host: store.IDOf(name), Name: name, Count: 1})
 }
 
-// waiting lists the pages of a host that wait in fresh, in their order.
-func (t *Twin) waiting(host string) []*page {
-	var all []*page
+// inLine lists the records that wait in their order.
+func (p *known) inLine() []*record {
+	return slices.SortedFunc(slices.Values(p.fresh), (*record).compare)
+}
+
+func (r *record) compare(s *record) int {
+	return cmp.Or(cmp.Compare(r.band, s.band), cmp.Compare(r.id, s.id))
+}
+
+// waiting lists the pages of a host that wait, in their order, as they are handed out.
+func (t *Twin) waiting(host string) (all []*record) {
 	for url, p := range t.pages {
-		if p.place == store.InFresh && weburl.HostOf(url) == host {
-			all = append(all, p)
+		if !p.visited && weburl.HostOf(url) == host {
+			all = append(all, p.live())
 		}
 	}
-	slices.SortFunc(all, func(a, b *page) int {
-		return cmp.Or(cmp.Compare(a.record.Band, b.record.Band), cmp.Compare(a.version, b.version))
-	})
+	slices.SortFunc(all, (*record).compare)
 	return all
 }
 
-// Differ compares everything that can be read from a partition with the twin, and returns the first difference.
-func (t *Twin) Differ(p *store.Partition) error {
-	if err := t.differPages(p); err != nil {
-		return err
+// shown is a record as it is read: what waits shows how far the crawl goes from it now.
+func (p *known) shown(r *record) store.Page {
+	page := r.Page
+	if r.place == store.InFresh {
+		page.DepthLeft, page.Flags = max(page.DepthLeft, p.left()), linked(p.reach, page.Flags)
 	}
-	if err := t.differHosts(p); err != nil {
-		return err
-	}
-	leases, err := p.Leases()
-	if err != nil {
-		return err
-	}
-	if len(leases) != len(t.leases) {
-		return fmt.Errorf("%d leases, not %d", len(leases), len(t.leases))
-	}
-	for _, l := range leases {
-		if want := t.leases[l.ID]; fmt.Sprint(l) != fmt.Sprint(want) {
-			return fmt.Errorf("lease %v, not %v", l, want)
-		}
-	}
-	parcels, err := p.Outbox(math.MaxInt, math.MaxInt)
-	if err != nil {
-		return err
-	}
-	if len(parcels) != len(t.outbox) {
-		return fmt.Errorf("%d parcels, not %d", len(parcels), len(t.outbox))
-	}
-	for i, got := range parcels {
-		want := t.outbox[i]
-		if got.Partition != want.Partition || !slices.Equal(got.Candidates, want.Candidates) {
-			return fmt.Errorf("parcel %v, not %v", got, want)
-		}
-	}
-	stops := 0
-	if err := p.EachStop(func(e store.StopEntry) error {
-		stops++
-		if want := t.stops[e.Prefix]; fmt.Sprint(e) != fmt.Sprint(want) {
-			return fmt.Errorf("stop entry %v, not %v", e, want)
-		}
-		return nil
-	}); err != nil {
-		return err
-	}
-	if stops != len(t.stops) {
-		return fmt.Errorf("%d stop entries, not %d", stops, len(t.stops))
-	}
-	if below, err := p.Stops("http", stops+1); err != nil || len(below) != stops {
-		return fmt.Errorf("%d stop entries below http: %w, not %d", len(below), err, stops)
-	}
-	for name, want := range t.meta {
-		if got, err := p.Meta(name); err != nil || string(got) != string(want) {
-			return fmt.Errorf("meta %s: %q %w, not %q", name, got, err, want)
-		}
-	}
-	return t.differRelaxations(p)
-}
-
-func (t *Twin) differPages(p *store.Partition) error {
-	found := 0
-	if err := p.EachPage(func(got store.Page, place store.Place) error {
-		found++
-		want := t.pages[got.URL]
-		if want == nil {
-			return fmt.Errorf("%s is a page", got.URL)
-		}
-		record := want.record
-		if place == store.InFresh {
-			record.DepthLeft, record.Flags = max(record.DepthLeft, want.left()), want.linked(record.Flags)
-		}
-		if got.Number == 0 {
-			return fmt.Errorf("%s has no number", got.URL)
-		}
-		record.Number, record.Band, got.Number, got.Band = 0, 0, 0, 0
-		if place != want.place || fmt.Sprint(got) != fmt.Sprint(record) {
-			return fmt.Errorf("%s: in %v %v, not in %v %v", got.URL, place, got, want.place, record)
-		}
-		return nil
-	}); err != nil {
-		return err
-	}
-	if found != len(t.pages) {
-		return fmt.Errorf("%d pages, not %d", found, len(t.pages))
-	}
-	linked := 0
-	for url, page := range t.pages {
-		left, visited, known, err := p.Seen(url)
-		if err != nil {
-			return err
-		}
-		if !known || left != page.left() || visited != page.visited {
-			return fmt.Errorf("%s: seen %v %v %v, not %v %v", url, left, visited, known, page.left(), page.visited)
-		}
-		is, err := p.IsPage(&store.Page{URL: url, Flags: store.Flags(0).AsRequisite(1)})
-		if err != nil || is != (page.reach >= 0) {
-			return fmt.Errorf("%s: a page %v %w, not %v", url, is, err, page.reach >= 0)
-		}
-		links, err := p.Outlinks(store.IDOf(weburl.HostOf(url)), fingerprint.URL(url))
-		if err != nil && len(page.links) > 0 || !slices.Equal(links, page.links) {
-			return fmt.Errorf("%s: links %v %w, not %v", url, links, err, page.links)
-		}
-		if len(links) > 0 {
-			linked++
-		}
-	}
-	stats, err := p.Stats()
-	if err != nil {
-		return err
-	}
-	if stats.Known != uint64(len(t.pages)) || stats.Linked != uint64(linked) || stats.Hosts != uint64(len(t.hosts)) {
-		return fmt.Errorf("stats %+v: not %d known, %d linked, %d hosts", stats, len(t.pages), linked, len(t.hosts))
-	}
-	return nil
-}
-
-func (t *Twin) differHosts(p *store.Partition) error {
-	for name, h := range t.hosts {
-		want, load := *h, 0.0
-		want.Waiting, want.Known, want.Visited = 0, 0, 0
-		for url, page := range t.pages {
-			if weburl.HostOf(url) != name {
-				continue
-			}
-			want.Known++
-			if page.visited {
-				want.Visited++
-			} else {
-				want.Waiting++
-			}
-			if page.place == store.InQueue && page.record.Timing.Interval > 0 {
-				load += 1 / float64(max(page.record.Timing.Interval, 1))
-			}
-		}
-		got, err := p.Host(store.IDOf(name))
-		if err != nil {
-			return fmt.Errorf("%s: %w", name, err)
-		}
-		if math.Abs(got.Load-load) > 1e-9 {
-			return fmt.Errorf("%s: load %v, not %v", name, got.Load, load)
-		}
-		got.Load, want.Load = 0, 0
-		if fmt.Sprint(got) != fmt.Sprint(want) {
-			return fmt.Errorf("host %v, not %v", got, want)
-		}
-		wantWaiting := t.waiting(name)
-		waiting, err := p.Fresh(got.ID, nil, math.MaxInt)
-		if err != nil {
-			return err
-		}
-		for i := range max(len(wantWaiting), len(waiting.Entries)) {
-			if i >= len(wantWaiting) || i >= len(waiting.Entries) ||
-				waiting.Entries[i].Page.URL != wantWaiting[i].record.URL {
-				return fmt.Errorf("%s: the %d-th waiting is not the twin's", name, i)
-			}
-		}
-	}
-	return nil
-}
-
-func (t *Twin) differRelaxations(p *store.Partition) error {
-	relaxations, err := p.Relaxations(math.MaxInt)
-	if err != nil {
-		return err
-	}
-	want := 0
-	for _, page := range t.pages {
-		if page.relax {
-			want++
-		}
-	}
-	if len(relaxations) != want {
-		return fmt.Errorf("%d relaxations, not %d", len(relaxations), want)
-	}
-	for _, r := range relaxations {
-		page := t.pages[r.URL]
-		if page == nil || !page.relax || page.relaxed != r.DepthLeft || page.depth != r.Depth ||
-			!slices.Equal(page.links, r.Links) {
-			return fmt.Errorf("relaxation %v, not %v", r, page)
-		}
-	}
-	return nil
+	return page
 }
