@@ -634,23 +634,19 @@ func (p *Parser) archive(ctx actor.Context, m *parse, made *factMade) {
 		if x.Earlier != nil { // of an answer that says so itself, "not modified", there is no payload
 			v.IdenticalBytes = uint64(len(r.Payload))
 		}
-		if v.Unchanged { // so that the request of the first capture is there
-			x.Standing = r.Standing
-			x.Validators = [...]string{r.Header.Get("ETag"), r.Header.Get("Last-Modified")}
-		}
 	}
 	if v := made.Message.Visited; v != nil && p.o.Metadata {
 		x.About = append(x.About, p.about(m, v)...)
 	}
 	room := len(r.Payload)/3 + 2048 // HTML comes to a quarter of itself: grown once, if at all
 	if x.Earlier != nil {
-		room = 640 // a revisit takes some 480
+		room = 1280 // a revisit and its request take some 960
 	}
 	records, members := p.builder.AppendExchange(make([]byte, 0, room), x)
 	made.count(len(records))
 	ctx.RequestWithCustomSender(p.archivist, &archivist.Archive{
 		Records: records, Captures: []cdxj.Entry{cdxj.New(r.URL, x, members, r.Status, r.Header.Get("Content-Type"))},
-		Whole: whole, Standing: members.Standing, Tag: made,
+		Whole: whole, Tag: made,
 	}, p.slave)
 }
 

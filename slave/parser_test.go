@@ -6,14 +6,11 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"google.golang.org/protobuf/proto"
 
-	"henro/actors/actortest"
 	"henro/actors/admission"
-	"henro/actors/archivist"
 	"henro/actors/robots"
 	"henro/actors/scope"
 	"henro/actors/topic"
@@ -233,39 +230,6 @@ func FuzzRedirect(f *testing.F) {
 		}
 		if ends != 1 {
 			t.Fatalf("robots.txt ends in %d ways: %+v", ends, v)
-		}
-	})
-}
-
-// What the head of a file has to say goes with records that leave the request out, and with no others.
-func TestTheArchivistIsToldWhatRequestsWereLeftOut(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		o := DefaultOptions()
-		o.Name, o.Boot = "a", "1"
-		if err := o.Validate(); err != nil {
-			t.Fatal(err)
-		}
-		system := actortest.System(t)
-		p := actortest.NewProbe(t, system, "archivist")
-		parser := system.Root.Spawn(parserProps(o, p.PID, p.PID, actortest.Log()))
-		w := newWindow(&o)
-		for _, status := range []int{http.StatusOK, http.StatusNotModified} {
-			m := answered(status, "", "", "", "text/html", nil)
-			m.kept, m.fetcher = &account{window: w}, p.PID
-			m.task = &messages.Task{Etag: "x", Digest: make([]byte, 20), CapturedUnix: 1}
-			m.response.Standing = "User-Agent: henro\r\n"
-			m.response.Header.Set("ETag", "x")
-			m.response.RequestBytes = []byte("GET /folder/page HTTP/1.1\r\nHost: a.example\r\nUser-Agent: henro\r\n" +
-				"If-None-Match: x\r\n\r\n")
-			system.Root.Send(parser, m)
-		}
-		actortest.Pass(time.Second)
-		var said []string
-		for _, order := range actortest.TakeOf[*archivist.Archive](p) {
-			said = append(said, order.Standing)
-		}
-		if want := []string{"", "User-Agent: henro\r\n"}; !slices.Equal(said, want) {
-			t.Errorf("the heads of the files are to say %q, want %q", said, want)
 		}
 	})
 }

@@ -288,8 +288,7 @@ func (s *Slave) welcome(ctx actor.Context, m *messages.SlaveWelcomed) {
 	for _, id := range m.Unknown {
 		s.drop(ctx, id)
 	}
-	ctx.Send(s.archivist, &archivist.Describe{Operator: m.Fetch.Operator, UserAgent: m.Fetch.UserAgent,
-		Standing: made.client.Standing()})
+	ctx.Send(s.archivist, &archivist.Describe{Operator: m.Fetch.Operator, UserAgent: m.Fetch.UserAgent})
 	s.log.WithFields(logrus.Fields{"master": m.MasterBoot, "term": m.Term, "lease": s.bond.leaseFor}).Info("welcomed")
 	s.repeat(ctx, 0)
 	s.ask(ctx)

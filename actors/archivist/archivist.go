@@ -29,14 +29,11 @@ type (
 		Captures []cdxj.Entry // to be listed in the index; Offset is relative to Records, Filename is filled in
 		Whole    bool         // the first capture holds a whole payload, to which later ones may refer
 		Tag      any          // sent back
-		// Standing are the header lines of all requests, if one of Records is left out because the head of the file
-		// says them; "" otherwise.
-		Standing string
 	}
 	// Sync asks not to wait for more captures before the next sync, because nothing else is going on.
 	Sync struct{}
 	// Describe says who crawls, for the head of the files that are begun from now on.
-	Describe struct{ Operator, UserAgent, Standing string }
+	Describe struct{ Operator, UserAgent string }
 	// Archived says where a capture lies, on a disk, synced.
 	Archived struct {
 		Tag            any
@@ -423,7 +420,7 @@ func (s *files) open() error {
 
 // describe changes what the files that are begun from now on say of who crawls.
 func (s *files) describe(m *Describe) {
-	s.o.Info.Operator, s.o.Info.UserAgent, s.o.Info.Standing = m.Operator, m.UserAgent, m.Standing
+	s.o.Info.Operator, s.o.Info.UserAgent = m.Operator, m.UserAgent
 	if s.writer != nil {
 		s.writer.Describe(s.o.Info)
 	}
@@ -457,7 +454,7 @@ func (s *files) append(items []bindItem) error {
 	for i := range items {
 		item := &items[i]
 		records := item.order.Records
-		if s.writer.Full(len(records)) || !s.writer.Says(item.order.Standing) {
+		if s.writer.Full(len(records)) {
 			if err := s.sync(items[synced:i]); err != nil {
 				return err
 			}
@@ -467,10 +464,6 @@ func (s *files) append(items []bindItem) error {
 				return err
 			}
 			s.finishIndex(name)
-		}
-		if !s.writer.Says(item.order.Standing) { // it was made before Describe
-			s.o.Info.Standing = item.order.Standing
-			s.writer.Describe(s.o.Info)
 		}
 		offset, err := s.writer.Append(records)
 		if err != nil {

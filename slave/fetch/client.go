@@ -16,7 +16,7 @@ import (
 // Client fetches. It is safe for use by any number of goroutines; connections, names and memory are shared among them.
 type Client struct {
 	o        Options
-	standing string
+	standing []byte
 	shell    *shell
 	dialer   *dialer
 	pool     *pool
@@ -70,8 +70,6 @@ type Response struct {
 	Header http.Header
 	// RequestBytes is the request as it was sent, but for the values of Request.Fields and what is sent to a proxy.
 	RequestBytes []byte
-	// Standing are the header lines that every request of the client has, behind Host.
-	Standing string
 	// ResponseHead is the head as it came, empty line included; interim (1xx) responses are left out.
 	ResponseHead []byte
 	// RawBody is what came after the head, transfer and content coding intact: ResponseHead + RawBody is the block of a
@@ -135,13 +133,10 @@ func New(o Options) (*Client, error) {
 	return c, nil
 }
 
-// Standing returns the header lines that every request has, behind Host.
-func (c *Client) Standing() string { return c.standing }
-
 // Fetch visits one URL and returns when all that is to come has come. It never returns nil and never fails otherwise
 // than by Reason. It keeps no pace: that no two requests to one host overlap or come too soon is the caller's part.
 func (c *Client) Fetch(ctx context.Context, req Request) *Response {
-	r := &Response{URL: req.URL, Standing: c.standing, share: share{memory: c.memory, served: req.Served}}
+	r := &Response{URL: req.URL, share: share{memory: c.memory, served: req.Served}}
 	x := &exchange{client: c, req: req, resp: r, end: time.Now().Add(c.o.TotalTimeout), wire: c.memory.lend(0)}
 	var err error
 	switch {

@@ -20,7 +20,7 @@ const maxInterim = 16
 const encodings = "gzip, deflate, br, zstd"
 
 // standing are the header lines that every request has, written once.
-func standing(o *Options) string {
+func standing(o *Options) []byte {
 	b := fmt.Appendf(nil, "User-Agent: %s\r\nAccept: %s\r\nAccept-Encoding: %s\r\n", o.UserAgent, o.Accept, encodings)
 	names := make([]string, 0, len(o.Header))
 	for name := range o.Header {
@@ -37,7 +37,7 @@ func standing(o *Options) string {
 			b = fmt.Appendf(b, "%s: %s\r\n", http.CanonicalHeaderKey(name), v)
 		}
 	}
-	return string(b)
+	return b
 }
 
 // appendRequest writes the request of an exchange, as it is sent or as it is recorded.

@@ -54,9 +54,15 @@ func BenchmarkExchange(b *testing.B) {
 	small := make([]byte, 2500) // a picture
 	draw := rand.NewChaCha8([32]byte{})
 	_, _ = draw.Read(small)
-	for name, packed := range map[string]bool{"picture/compressed": false, "picture/stored": true} {
-		x := &warc.Exchange{URI: "http://docs.test/a.png", IP: lab, At: noon, Request: request, Head: plain,
-			Body: small, Packed: packed}
+	picture := warc.Exchange{URI: "http://docs.test/a.png", IP: lab, At: noon, Request: request, Head: plain,
+		Body: small}
+	stored := picture
+	stored.Packed = true
+	for name, x := range map[string]*warc.Exchange{"picture/compressed": &picture, "picture/stored": &stored,
+		"unchanged": {URI: "http://docs.test/a", IP: lab, At: noon, Request: request,
+			Head:    []byte("HTTP/1.1 304 Not Modified\r\nServer: nginx\r\nETag: \"591c2189fab837e\"\r\n\r\n"),
+			Earlier: &warc.Earlier{URI: "http://docs.test/a", At: noon, Digest: warc.Sum(page), NotModified: true}},
+	} {
 		each(name, func(b *testing.B) {
 			build, err := warc.NewBuilder(warc.DefaultOptions())
 			if err != nil {

@@ -107,7 +107,6 @@ type Builder struct {
 	options Options
 	zip     packer        // nil: none
 	flate   *flate.Writer // of members whose body is packed already; nil: there was none yet
-	short   short         // of members of short records; without a code: not gzip
 	sha     hash.Hash
 	sink    sink
 	header  []byte    // of the record being built
@@ -140,7 +139,6 @@ func NewBuilder(o Options) (*Builder, error) {
 	switch o.Compression {
 	case Gzip:
 		b.zip, err = gzip.NewWriterLevel(&b.sink, o.Level)
-		b.short.code = newShortCode()
 	case Zstd:
 		b.zip, err = zstd.NewWriter(&b.sink, zstd.WithEncoderLevel(zstd.EncoderLevelFromZstd(o.Level)),
 			zstd.WithEncoderConcurrency(1), zstd.WithWindowSize(zstdWindow))
@@ -164,11 +162,6 @@ func (b *Builder) Append(dst []byte, r *Record) []byte {
 		b.sha.Sum(r.BlockDigest[:0])
 	}
 	b.header = r.appendHeader(b.header[:0])
-	if b.short.code != nil && len(r.Body) == 0 && len(b.header)+len(r.Head)+len(recordEnd) <= shortRecord {
-		if longer, ok := b.short.append(dst, b.header, r.Head, recordEnd); ok {
-			return longer
-		}
-	}
 	if r.Packed && b.options.Compression == Gzip {
 		return b.appendStored(dst, r)
 	}

@@ -1,15 +1,12 @@
 package warc_test
 
 import (
-	"bufio"
 	"bytes"
 	"compress/gzip"
 	"encoding/json"
 	"io"
 	"math/rand/v2"
-	"net/http"
 	"net/netip"
-	"net/url"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -344,96 +341,4 @@ func TestOptionsAreChecked(t *testing.T) {
 			t.Errorf("%s is taken", sentence)
 		}
 	}
-}
-
-// A revisit whose request follows from the head of the file and from the answer has no record of it; it is had back to
-// the byte, as the head says. Any other request is recorded.
-func TestARequestThatFollowsIsLeftOut(t *testing.T) {
-	const standing = "User-Agent: henro/0.1\r\nAccept: */*\r\nX-Lab: a: b\r\n"
-	const none, since = "If-None-Match: \"1\"\r\n", "If-Modified-Since: Sat, 14 Mar 2026 10:00:00 GMT\r\n"
-	const etag, modified = "ETag: \"1\"\r\n", "Last-Modified: Sat, 14 Mar 2026 10:00:00 GMT\r\n"
-	ask := func(lines string) string { return "GET /a?b HTTP/1.1\r\nHost: docs.test:81\r\n" + lines + "\r\n" }
-	info := warc.Info{Standing: standing, UserAgent: "another"}
-	for _, c := range []struct {
-		sentence, standing, asked, answered string
-		repeats, unmodified, out            bool
-	}{
-		{"a 304 by its ETag", standing, ask(standing + none), etag, true, true, true},
-		{"a 304 by its date", standing, ask(standing + since), modified, true, true, true},
-		{"a 304 by both", standing, ask(standing + none + since), etag + modified, true, true, true},
-		{"an unchanged body", standing, ask(standing), etag, true, false, true},
-		{"a page", standing, ask(standing), etag, false, false, false},
-		{"a 304 that does not repeat the ETag", standing, ask(standing + none), "", true, true, false},
-		{"a 304 that does not repeat the date", standing, ask(standing + none + since), etag, true, true, false},
-		{"a 304 with another ETag", standing, ask(standing + none), "ETag: W/\"1\"\r\n", true, true, false},
-		{"a 304 with an ETag that was not asked for", standing, ask(standing), etag, true, true, false},
-		{"an unchanged body that was asked for by ETag", standing, ask(standing + none), etag, true, false, false},
-		{"a cookie", standing, ask(standing + "Cookie: redacted\r\n"), etag, true, false, false},
-		{"a signature", standing, ask(standing + "Signature: x\r\n" + none), etag, true, true, false},
-		{"another host", standing, strings.Replace(ask(standing), ":81", "", 1), etag, true, false, false},
-		{"another path", standing, strings.Replace(ask(standing), "?b", "?c", 1), etag, true, false, false},
-		{"a form", standing, strings.Replace(ask(standing), "GET", "POST", 1) + "q=1", etag, true, false, false},
-		{"a body", standing, ask(standing) + "q=1", etag, true, false, false},
-		{"another agent", standing, ask("User-Agent: henro/0.2\r\nAccept: */*\r\n"), etag, true, false, false},
-		{"a header without a value", "X: \r\n", ask("X: \r\n"), etag, true, false, false},
-		{"a header with a tab", "X: a\tb\r\n", ask("X: a\tb\r\n"), etag, true, false, false},
-		{"headers that are not known", "", ask(standing + none), etag, true, true, false},
-	} {
-		x := &warc.Exchange{URI: "https://docs.test:81/a?b", At: noon, Request: []byte(c.asked), Standing: c.standing,
-			Head: []byte("HTTP/1.1 304 Not Modified\r\n" + c.answered + "\r\n"), Body: []byte("Hello")}
-		fields, err := http.ReadResponse(bufio.NewReader(bytes.NewReader(x.Head)), nil)
-		if err != nil {
-			t.Fatal(err)
-		}
-		x.Validators = [...]string{fields.Header.Get("ETag"), fields.Header.Get("Last-Modified")}
-		if c.repeats {
-			x.Earlier = &warc.Earlier{URI: x.URI, At: noon, Digest: warc.Sum(x.Body), NotModified: c.unmodified}
-		}
-		b := builder(t, warc.DefaultOptions())
-		data, m := b.AppendExchange(b.AppendInfo(nil, &info, "HENRO-1.warc.gz", noon), x)
-		all := readAll(t, data)
-		if (m.Standing == standing) != c.out || (m.Request == 0) != c.out || (len(all) == 2) != c.out {
-			t.Errorf("%s: left out by %q of %d records, want %v", c.sentence, m.Standing, len(all), c.out)
-			continue
-		}
-		if !c.out {
-			continue
-		}
-		if all[1].entry.Header.Get("WARC-Concurrent-To") != "" {
-			t.Errorf("%s: it names a record that is not there", c.sentence)
-		}
-		if got := followed(t, all[0], all[1]); got != c.asked {
-			t.Errorf("%s: %q follows, asked was %q", c.sentence, got, c.asked)
-		}
-	}
-}
-
-// followed makes a request of the head of a file and a revisit record, by what the head says.
-func followed(t *testing.T, head, revisit record) string {
-	t.Helper()
-	if !strings.Contains(string(head.block), "\r\nrequests: a revisit without a request record was asked for by GET") {
-		t.Fatalf("the head says nothing of requests: %s", head.block)
-	}
-	target, err := url.Parse(revisit.entry.TargetURI())
-	if err != nil {
-		t.Fatal(err)
-	}
-	answer, err := http.ReadResponse(bufio.NewReader(bytes.NewReader(revisit.block)), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	text := "GET " + target.RequestURI() + " HTTP/1.1\r\nHost: " + target.Host + "\r\n"
-	for line := range strings.Lines(string(head.block)) {
-		if name, value, ok := strings.Cut(line, ": "); ok && strings.HasPrefix(name, "http-header-") {
-			text += http.CanonicalHeaderKey(strings.TrimPrefix(name, "http-header-")) + ": " + value
-		}
-	}
-	if revisit.entry.Header.Get("WARC-Profile") == warc.ProfileNotModified {
-		for _, names := range [][2]string{{"ETag", "If-None-Match"}, {"Last-Modified", "If-Modified-Since"}} {
-			if v := answer.Header.Get(names[0]); v != "" {
-				text += names[1] + ": " + v + "\r\n"
-			}
-		}
-	}
-	return text + "\r\n"
 }

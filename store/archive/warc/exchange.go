@@ -3,8 +3,6 @@ package warc
 import (
 	"bytes"
 	"net/netip"
-	"slices"
-	"strings"
 	"time"
 )
 
@@ -30,11 +28,6 @@ type Exchange struct {
 	Extra []Field
 	// Earlier is the capture this one repeats; nil: the answer is stored whole.
 	Earlier *Earlier
-	// Standing are the header lines that every request has (Info.Standing), Validators the ETag and the Last-Modified
-	// of the answer. A revisit whose request is made of them has no request record: a third of what it takes is
-	// saved, and nothing is lost. Without Standing every request has a record.
-	Standing   string
-	Validators [2]string
 	// About are fields of a metadata record: fetch time, outlinks, language. Empty: no such record.
 	About []Field
 }
@@ -55,37 +48,6 @@ type Members struct {
 	ID                         ID // of the capture
 	PayloadDigest              Digest
 	Revisit                    bool
-	Standing                   string // of the Exchange, if its request has no record because of it; or ""
-}
-
-// implied reports that the request is what Info says of revisits without a request record.
-func (x *Exchange) implied() bool {
-	if x.Earlier == nil || x.Standing == "" || strings.Contains(x.Standing, ": \r\n") ||
-		strings.Contains(x.Standing, "\t") { // a field of warcinfo is not empty and has no tabs
-		return false
-	}
-	_, address, _ := strings.Cut(x.URI, "://")
-	path := strings.IndexByte(address, '/')
-	if path < 0 {
-		return false
-	}
-	lines := [...]string{"GET ", address[path:], " HTTP/1.1\r\nHost: ", address[:path], "\r\n", x.Standing,
-		"", "", "", "", "", "", "\r\n"}
-	if x.Earlier.NotModified {
-		for i, name := range [...]string{"If-None-Match: ", "If-Modified-Since: "} {
-			if v := x.Validators[i]; v != "" {
-				copy(lines[6+3*i:], []string{name, v, "\r\n"})
-			}
-		}
-	}
-	rest := x.Request
-	for _, line := range lines {
-		if len(rest) < len(line) || string(rest[:len(line)]) != line {
-			return false
-		}
-		rest = rest[len(line):]
-	}
-	return len(rest) == 0
 }
 
 // AppendExchange appends the records of x to dst: a response, or a revisit that points at x.Earlier, then the request
@@ -103,7 +65,7 @@ func (b *Builder) AppendExchange(dst []byte, x *Exchange) ([]byte, Members) {
 		x.PayloadDigest = Sum(payload)
 	}
 	capture, request, about := &b.records[0], &b.records[1], &b.records[2]
-	b.ids = newIDs()
+	b.ids = [3]ID{NewID(), NewID(), NewID()}
 	*capture = Record{
 		Type: Response, ID: b.ids[0], Date: x.At, TargetURI: x.URI, IP: x.IP, ContentType: TypeResponse,
 		Truncated:             x.Truncated,
@@ -119,18 +81,17 @@ func (b *Builder) AppendExchange(dst []byte, x *Exchange) ([]byte, Members) {
 			capture.Profile, capture.Truncated, capture.Body = ProfileIdentical, "length", nil
 		}
 	}
+	others := b.ids[1:1]
+	if len(x.Request) > 0 {
+		others = b.ids[1:2]
+	}
+	capture.ConcurrentTo = others
+
 	m := Members{ID: capture.ID, PayloadDigest: capture.PayloadDigest, Revisit: x.Earlier != nil}
-	recorded := len(x.Request) > 0
-	if x.implied() {
-		m.Standing, recorded = x.Standing, false
-	}
-	if recorded {
-		capture.ConcurrentTo = b.ids[1:2]
-	}
 	at := len(dst)
 	dst = b.Append(dst, capture)
 	m.Capture, at = len(dst)-at, len(dst)
-	if recorded {
+	if len(x.Request) > 0 {
 		*request = Record{
 			Type: Request, ID: b.ids[1], Date: x.At, TargetURI: x.URI, IP: x.IP, ContentType: TypeRequest,
 			ConcurrentTo: b.ids[:1], Extra: x.Extra, Head: x.Request,
@@ -187,7 +148,6 @@ type Info struct {
 	Hostname    string // of the crawling machine
 	IP          netip.Addr
 	UserAgent   string // sent with every request
-	Standing    string // all header lines that are sent with every request, behind Host; empty: not known
 	Robots      string // the policy, such as "obey (RFC 9309)"
 	IsPartOf    string // the name of the crawl
 	Description string
@@ -199,16 +159,7 @@ func (i *Info) Fields() []Field {
 	if i.IP.IsValid() {
 		ip = i.IP.String()
 	}
-	requests := ""
-	asked := []Field{{"http-header-user-agent", i.UserAgent}}
-	if i.Standing != "" {
-		requests, asked = leftOut, nil
-		for line := range strings.SplitSeq(strings.TrimSuffix(i.Standing, "\r\n"), "\r\n") {
-			name, value, _ := strings.Cut(line, ": ")
-			asked = append(asked, Field{"http-header-" + strings.ToLower(name), value})
-		}
-	}
-	return slices.Concat([]Field{
+	return []Field{
 		{"software", i.Software},
 		{"format", "WARC File Format 1.1"},
 		{"conformsTo", "https://iipc.github.io/warc-specifications/specifications/warc-format/warc-1.1/"},
@@ -216,17 +167,11 @@ func (i *Info) Fields() []Field {
 		{"operator", i.Operator},
 		{"ip", ip},
 		{"hostname", i.Hostname},
-	}, asked, []Field{
-		{"requests", requests},
+		{"http-header-user-agent", i.UserAgent},
 		{"isPartOf", i.IsPartOf},
 		{"description", i.Description},
-	})
+	}
 }
-
-// leftOut says how the request of a revisit is had that has no record of its own.
-const leftOut = "a revisit without a request record was asked for by GET, HTTP/1.1, with Host, the http-header " +
-	"fields above in this order and, if the answer was 304, If-None-Match with its ETag and If-Modified-Since with " +
-	"its Last-Modified, as far as the answer has them"
 
 // AppendInfo appends the warcinfo record of a file called filename.
 func (b *Builder) AppendInfo(dst []byte, i *Info, filename string, at time.Time) []byte {

@@ -52,17 +52,6 @@ func NewID() (id ID) {
 	return id
 }
 
-// newIDs returns the names of the records of one exchange. They differ in their last two bits, so that the name of
-// another record that a record mentions takes 3 bytes of it and not 20.
-func newIDs() (ids [3]ID) {
-	first := NewID()
-	for i := range ids {
-		ids[i] = first
-		ids[i][len(first)-1] = first[len(first)-1]&^3 | byte(i)
-	}
-	return ids
-}
-
 // IsZero reports whether id is none.
 func (id ID) IsZero() bool { return id == ID{} }
 

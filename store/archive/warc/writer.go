@@ -67,7 +67,6 @@ type Writer struct {
 	serial  int      // of the next file
 	file    DiskFile // nil: none is open
 	name    string   // of the open file, without folder and OpenSuffix
-	asked   string   // Info.Standing in the head of the open file
 	size    int64    // appended
 	room    []byte   // appended and not written yet
 	synced  int64    // of these, known to be on the disk
@@ -89,16 +88,6 @@ func NewWriter(o WriterOptions) (*Writer, error) {
 
 // Describe changes what the files that are begun from now on say of themselves.
 func (w *Writer) Describe(info Info) { w.options.Info = info }
-
-// Says reports whether the head of the file to which records would be appended now has these Info.Standing; those of a
-// record that leaves no request out are "".
-func (w *Writer) Says(standing string) bool {
-	said := w.options.Info.Standing
-	if w.file != nil {
-		said = w.asked
-	}
-	return standing == "" || standing == said
-}
 
 // Name returns the name that the open file will have once it is finished, or "" when none is open.
 func (w *Writer) Name() string {
@@ -171,7 +160,7 @@ func (w *Writer) open() error {
 		if _, err = f.Write(info); err == nil {
 			err = w.options.Disk.SyncDir(w.options.Dir)
 		}
-		w.file, w.name, w.asked, w.size, w.synced = f, name, w.options.Info.Standing, int64(len(info)), 0
+		w.file, w.name, w.size, w.synced = f, name, int64(len(info)), 0
 		if err != nil {
 			w.failed = true
 			return fmt.Errorf("begin %s: %w", name, err)
