@@ -169,8 +169,8 @@ func (c *checker) partition(p *Partition) {
 
 // Digest is one of all that a partition holds and that commits decide: of every bucket with its sequence, of every key
 // and value in their order. Equal digests mean equal pages, at equal positions. It leaves out what is the file's own:
-// its free pages, the schema, what it notes about the other files of its state (progress), and how and where its links
-// lie, since two processors may pack the same links otherwise, and a henro of schema 2 does.
+// its free pages, what it notes about the other files of its state (progress), and how its links are packed, since two
+// processors may pack the same links otherwise.
 func (p *Partition) Digest() (string, error) {
 	h := sha256.New()
 	write := func(kind byte, parts ...[]byte) {
@@ -195,8 +195,6 @@ func (p *Partition) Digest() (string, error) {
 				return walk(k, b.Bucket(k))
 			case meta && (bytes.Equal(k, progressKey) || bytes.Equal(k, appliedKey)):
 				return nil
-			case meta && bytes.Equal(k, identityKey):
-				v = v[min(len(v), 8):] // the checksum, which is over the schema too, and the schema
 			case links:
 				of, set, found := setOf(tx, k, v)
 				if err = found; err == nil {
@@ -439,18 +437,11 @@ func (k *partitionCheck) links() error {
 	if err != nil {
 		return err
 	}
-	apart, total := 0, uint64(0)
-	var l Links
-	if err := eachLinksEntry(k.tx, func(key, v []byte, at place, lies bool) error {
+	pages, total := 0, uint64(0)
+	if err := eachPlace(k.tx, func(key []byte, at place) error {
 		k.counted.linked++
-		if lies {
-			apart++
-		}
-		n, err := l.count(key, v, at, lies)
-		if err != nil {
-			return err
-		}
-		total += n
+		pages++
+		total += at.count
 		host, fp := uint64(hostKey(key)), binary.BigEndian.Uint64(key[8:])
 		e, found, err := set.Get(host, fp)
 		if err == nil && !(found && e.Visited()) {
@@ -470,11 +461,8 @@ func (k *partitionCheck) links() error {
 	if total != count {
 		k.add("%d links, counted %d", count, total)
 	}
-	if sets := k.tx.Bucket(bucketLinkSets); sets != nil {
-		apart -= sets.Stats().KeyN
-	}
-	if apart != 0 {
-		k.add("pages that have link sets are %d more than link sets", apart)
+	if more := pages - k.tx.Bucket(bucketLinkSets).Stats().KeyN; more != 0 {
+		k.add("pages that have link sets are %d more than link sets", more)
 	}
 	relaxations := uint64(0)
 	err = k.tx.Bucket(bucketRelax).ForEach(func(key, v []byte) error {
@@ -498,9 +486,6 @@ func (k *partitionCheck) links() error {
 // contents compares the index of contents with its count, and its pages with the seen set.
 func (k *partitionCheck) contents() error {
 	bucket := k.tx.Bucket(bucketContents)
-	if bucket == nil { // of an older henro
-		return nil
-	}
 	set, err := seen.Read(k.tx)
 	if err != nil {
 		return err

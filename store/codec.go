@@ -505,8 +505,7 @@ func decodeParcel(key, v []byte) (Parcel, error) {
 	}
 	last = ""
 	for i := range p.Candidates {
-		// one that was written by an earlier henro ends here
-		if c := &p.Candidates[i]; c.Requisite > 0 && len(s.rest) > 0 {
+		if c := &p.Candidates[i]; c.Requisite > 0 {
 			c.Via = s.after(last)
 			last = c.Via
 		}
@@ -532,30 +531,17 @@ func (s *scanner) after(last string) string {
 	return last[:n] + string(s.bytes())
 }
 
-// redirected marks the depth left of a relaxation behind which the redirects stand.
-const redirected = 0x80
-
 func encodeRelaxation(r *Relaxation) []byte {
-	b := append(make([]byte, 4, 16+len(r.URL)), r.Depth, r.DepthLeft)
-	if r.Redirects > 0 {
-		b[5] |= redirected
-		b = append(b, r.Redirects)
-	}
-	return append(b, r.URL...)
+	return append(append(make([]byte, 4, 16+len(r.URL)), r.Depth, r.DepthLeft, r.Redirects), r.URL...)
 }
 
 func decodeRelaxation(key, v []byte) (Relaxation, error) {
 	b, err := unseal(key, v)
-	if err != nil || len(b) < 3 || len(key) != 16 {
+	if err != nil || len(b) < 4 || len(key) != 16 {
 		return Relaxation{}, fmt.Errorf("relaxation %x: %w", key, ErrCorrupt)
 	}
-	r := Relaxation{Host: HostID(binary.BigEndian.Uint64(key)), Depth: b[0], DepthLeft: b[1] &^ redirected}
-	rest := b[2:]
-	if b[1]&redirected != 0 {
-		r.Redirects, rest = rest[0], rest[1:]
-	}
-	r.URL = string(rest)
-	return r, nil
+	return Relaxation{Host: HostID(binary.BigEndian.Uint64(key)), Depth: b[0], DepthLeft: b[1], Redirects: b[2],
+		URL: string(b[3:])}, nil
 }
 
 func encodeStop(e *StopEntry) []byte {
@@ -573,9 +559,7 @@ func decodeStop(key, v []byte) (StopEntry, error) {
 		return StopEntry{}, fmt.Errorf("stop list, %q: %w", key, err)
 	}
 	s := scanner{rest: b}
-	e := StopEntry{Prefix: string(key), At: moment(s.u32()), Reason: s.string(), Evidence: s.string()}
-	if len(s.rest) > 0 { // entries of the first weeks have no end
-		e.Until, e.Rounds = moment(s.u32()), int(s.u8())
-	}
+	e := StopEntry{Prefix: string(key), At: moment(s.u32()), Reason: s.string(), Evidence: s.string(),
+		Until: moment(s.u32()), Rounds: int(s.u8())}
 	return e, s.err(fmt.Sprintf("stop list, %q", key))
 }

@@ -135,11 +135,7 @@ func digestsOf(most, all uint64) uint64 {
 // eachSketch shows the sketches of the contents from one digest on, as far as so many behind it.
 func (p *Partition) eachSketch(from, more uint64, fn func(near fingerprint.Near, digest uint64)) error {
 	return p.view("read the index of contents", func(tx *bbolt.Tx) error {
-		bucket := tx.Bucket(bucketContents)
-		if bucket == nil {
-			return nil
-		}
-		c := bucket.Cursor()
+		c := tx.Bucket(bucketContents).Cursor()
 		for key, v := c.Seek(key64(from)); key != nil; key, v = c.Next() {
 			entry, err := decodeContent(key, v)
 			if err != nil {
@@ -234,9 +230,6 @@ func (c *contents) lookUp(first map[uint64]string, own *Partition) (held int, er
 	for _, p := range c.partitions {
 		if err := p.view("look up contents", func(tx *bbolt.Tx) error {
 			bucket := tx.Bucket(bucketContents)
-			if bucket == nil {
-				return nil
-			}
 			if p == own {
 				held = int(bucket.Sequence())
 			}
@@ -334,11 +327,7 @@ func (c *commit) storeContent(page *Page, before uint64, first firstPage, near [
 	if page.SameAs, page.Near = first.url, first.near; !first.claim {
 		return nil
 	}
-	bucket, err := c.tx.CreateBucketIfNotExists(bucketContents)
-	if err != nil {
-		return fmt.Errorf("bucket %s: %w", bucketContents, err)
-	}
-	key := key64(page.MainDigest)
+	bucket, key := c.tx.Bucket(bucketContents), key64(page.MainDigest)
 	if bucket.Get(key) != nil {
 		return nil
 	}
@@ -357,9 +346,6 @@ func (c *commit) storeContent(page *Page, before uint64, first firstPage, near [
 // name it until they are visited again.
 func (c *commit) leaveContent(url string, digest uint64) error {
 	bucket, key := c.tx.Bucket(bucketContents), key64(digest)
-	if bucket == nil {
-		return nil
-	}
 	v := bucket.Get(key)
 	if digest == 0 || v == nil {
 		return nil

@@ -8,20 +8,17 @@ import (
 	"henro/messages/outlink"
 )
 
-// entryVersion stands before an encoded batch.
-const entryVersion = 1
-
 // maxEntry bounds the count of orders of one kind that an entry may announce before they are there.
 const maxEntry = 1 << 20
 
 // MarshalBinary writes all that Commit needs, so that UnmarshalBinary gives a batch of which any replica makes the
 // same. Records have the form in which they lie on disk.
 //
-//	version1 ‖ seconds i64 ‖ nanoseconds u32 ‖ opened u32 ‖ domains str ‖ bytes uv ‖ records uv ‖ rejudge1 ‖ given uv
+//	schema1 ‖ seconds i64 ‖ nanoseconds u32 ‖ opened u32 ‖ domains str ‖ bytes uv ‖ records uv ‖ rejudge1 ‖ given uv
 //	‖ visits ‖ moves ‖ drops ‖ renews ‖ forgets ‖ candidates ‖ hosts ‖ leases ‖ ended ‖ sends ‖ sent ‖ relaxed ‖ stops
 //	‖ unstops ‖ metas ‖ firsts, each with its count uv before it
 func (b *Batch) MarshalBinary() ([]byte, error) {
-	e := append(make([]byte, 0, b.bytes+b.bytes/4+256), entryVersion)
+	e := append(make([]byte, 0, b.bytes+b.bytes/4+256), Schema)
 	e = binary.LittleEndian.AppendUint64(e, uint64(b.now.Unix()))
 	e = binary.LittleEndian.AppendUint32(e, uint32(b.now.Nanosecond()))
 	e = binary.LittleEndian.AppendUint32(e, b.opened)
@@ -85,8 +82,8 @@ func (b *Batch) MarshalBinary() ([]byte, error) {
 // UnmarshalBinary reads what MarshalBinary wrote. The batch keeps parts of e.
 func (b *Batch) UnmarshalBinary(e []byte) error {
 	s := scanner{rest: e}
-	if version := s.u8(); version != entryVersion {
-		return fmt.Errorf("batch of version %d: %w", version, ErrCorrupt)
+	if err := knows(uint32(s.u8())); err != nil {
+		return fmt.Errorf("batch: %w", err)
 	}
 	*b = Batch{}
 	seconds := int64(s.u64())

@@ -20,6 +20,11 @@ var (
 	// ErrNewerSchema is returned when the state was written by a newer henro. Nothing has been touched.
 	ErrNewerSchema = errors.New("the state was written by a newer henro: use that version or a newer one")
 
+	// ErrOlderSchema is returned when the state was written by an older henro, in a form that is not read any more.
+	// Nothing has been touched.
+	ErrOlderSchema = errors.New("the state was written by an older henro, in a form that is not read any more: use " +
+		"that version, or begin a new crawl with another --dir")
+
 	// ErrMismatch is returned when the files of a state directory do not belong together, or to the number of
 	// partitions asked for.
 	ErrMismatch = errors.New("the files of the state do not belong together: restore state/ as a whole from one backup")

@@ -1,7 +1,6 @@
 package store
 
 import (
-	"bytes"
 	"encoding/binary"
 	"fmt"
 	"os"
@@ -70,29 +69,6 @@ func (p *Partition) Commits() (n uint64, err error) {
 	return n, err
 }
 
-// ForgetTerms makes the files of a state those of a henro that did not count terms.
-func ForgetTerms(dir string) error {
-	s, err := OpenState(dir, DefaultOptions())
-	if err != nil {
-		return err
-	}
-	for _, p := range s.Partitions {
-		if err := p.update("forge", func(tx *bbolt.Tx) error {
-			b, err := unseal(progressKey, tx.Bucket(bucketMeta).Get(progressKey))
-			if err != nil {
-				return err
-			}
-			return put(tx.Bucket(bucketMeta), progressKey, append(make([]byte, 4), b[:24+8*p.of]...))
-		}); err != nil {
-			return err
-		}
-		if err := p.Close(); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
 // DividedBy writes another version of the list of registrable domains.
 func (p *Partition) DividedBy(domains string) error {
 	p.domains = domains
@@ -127,37 +103,6 @@ func (p *Partition) UnpackLinks(url string) error {
 	})
 }
 
-// PutLinksBack has link sets lie where a henro of schema 2 has them: with the keys of their pages.
-func (p *Partition) PutLinksBack() error {
-	return p.update("forge", func(tx *bbolt.Tx) error {
-		links, back := tx.Bucket(bucketLinks), map[string][]byte{}
-		if err := links.ForEach(func(k, v []byte) error {
-			_, set, err := setOf(tx, k, v)
-			back[string(k)] = bytes.Clone(set)
-			return err
-		}); err != nil {
-			return err
-		}
-		for k, set := range back {
-			if err := put(links, []byte(k), set); err != nil {
-				return err
-			}
-		}
-		return tx.DeleteBucket(bucketLinkSets)
-	})
-}
-
-// LinksApart counts the link sets that lie apart.
-func (p *Partition) LinksApart() (count int, err error) {
-	err = p.view("count", func(tx *bbolt.Tx) error {
-		if sets := tx.Bucket(bucketLinkSets); sets != nil {
-			count = sets.Stats().KeyN
-		}
-		return nil
-	})
-	return count, err
-}
-
 // BytesWritten is what bbolt has allocated for pages that were written since the partition was opened.
 func (p *Partition) BytesWritten() int64 {
 	stats := p.db.Stats()
@@ -171,15 +116,6 @@ func (p *Partition) SetSchema(n uint32) error {
 		binary.LittleEndian.PutUint32(v[4:], n)
 		return put(tx.Bucket(bucketMeta), identityKey, v)
 	})
-}
-
-// SchemaOnDisk reads the schema number.
-func (p *Partition) SchemaOnDisk() (n uint32, err error) {
-	err = p.view("read schema", func(tx *bbolt.Tx) error {
-		n = binary.LittleEndian.Uint32(tx.Bucket(bucketMeta).Get(identityKey)[4:])
-		return nil
-	})
-	return n, err
 }
 
 // Forge puts a URL into the seen set without a record, or a record without an entry.

@@ -172,18 +172,14 @@ func TestCheckNamesEachForgery(t *testing.T) {
 		"has counts but no record": func(f *forger) error { return f.tx.Bucket(bucketHosts).Delete(f.key) },
 		"has no counts":            func(f *forger) error { return f.tx.Bucket(bucketCounts).Delete(f.key) },
 		"links of host": func(f *forger) error {
-			set, _ := encodeLinks([]outlink.Outlink{{URL: "http://a/"}})
-			return put(f.tx.Bucket(bucketLinks), key128(7, 7), set)
+			return putLinks(f.tx, key128(7, 7), nil, []outlink.Outlink{{URL: "http://a/"}})
 		},
 		" links, counted ": func(f *forger) error {
 			links := f.tx.Bucket(bucketLinks)
 			key := bytes.Clone(first(links))
-			at, _, err := apartOf(key, links.Get(key))
-			if err != nil {
-				return err
-			}
-			v := binary.AppendUvarint([]byte{0, 0, 0, 0, linksApart}, at.number)
-			return put(links, key, binary.AppendUvarint(v, at.count+1))
+			at, err := placeOf(key, links.Get(key))
+			at.count++
+			return errors.Join(err, put(links, key, at.encode()))
 		},
 		"no link set": func(f *forger) error {
 			return f.tx.Bucket(bucketLinkSets).Delete(first(f.tx.Bucket(bucketLinkSets)))
@@ -243,29 +239,28 @@ func TestCheckNamesEachForgery(t *testing.T) {
 }
 
 // TestLinksAreReadInTheOrderInWhichTheyLie reads all link sets, with room for a few places and for all, in a partition
-// in which some are of schema 2, and some forged.
+// in which some are forged.
 func TestLinksAreReadInTheOrderInWhichTheyLie(t *testing.T) {
 	s, err := OpenState(forgeable(t), forgeOptions())
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer s.Close()
-	set, _ := encodeLinks([]outlink.Outlink{{URL: "http://a/"}})
-	older := key128(7, 9)
 	for sentence, forge := range map[string]func(links, sets *bbolt.Bucket, key []byte, at place) error{
 		"": func(_, sets *bbolt.Bucket, _ []byte, _ place) error {
 			return sets.Put(key64(1<<40), []byte("of no page, which the check says"))
 		},
 		"no link set": func(_, sets *bbolt.Bucket, _ []byte, at place) error { return sets.Delete(key64(at.number)) },
 		fmt.Sprint("no link set ", uint64(math.MaxUint64)): func(links, _ *bbolt.Bucket, key []byte, _ place) error {
-			return put(links, key, binary.AppendUvarint(binary.AppendUvarint([]byte{0, 0, 0, 0, linksApart},
-				math.MaxUint64), 1))
+			at := place{math.MaxUint64, 1}
+			return put(links, key, at.encode())
 		},
 		"links 00000000000000070000000000000007": func(links, _ *bbolt.Bucket, key []byte, _ place) error {
 			return put(links, key128(7, 7), append(make([]byte, 4), links.Get(key)[4:]...)) // a second of that number
 		},
 		"links 0000000000000007:": func(links, _ *bbolt.Bucket, _ []byte, _ place) error {
-			return put(links, key64(7), bytes.Clone(set))
+			at := place{7, 1}
+			return put(links, key64(7), at.encode())
 		},
 	} {
 		for _, chunk := range []int{2, 3, 16, scanChunk} {
@@ -278,12 +273,12 @@ func TestLinksAreReadInTheOrderInWhichTheyLie(t *testing.T) {
 			c.First()
 			k, v := c.Next()
 			key, want := bytes.Clone(k), map[string]uint64{}
-			at, _, err := apartOf(k, v)
-			if err := errors.Join(err, put(links, older, bytes.Clone(set)), forge(links, sets, key, at)); err != nil {
+			at, err := placeOf(k, v)
+			if err := errors.Join(err, forge(links, sets, key, at)); err != nil {
 				t.Fatal(sentence, err)
 			}
 			err = scanLinksOf(tx, nil, func(host HostID, fp uint64, l *Links) error {
-				at, _, err := apartOf(key128(host, fp), links.Get(key128(host, fp)))
+				at, err := placeOf(key128(host, fp), links.Get(key128(host, fp)))
 				want[string(key128(host, fp))] = at.number
 				return err
 			})

@@ -25,75 +25,64 @@ const minLink = 5
 const (
 	linksPlain = 0
 	linksS2    = 1
-	linksApart = 2 // it is one of bucketLinkSets, and its number lies here
 )
 
 // bucketLinkSets has the link sets by numbers, in the order in which their pages first had links, so that those of a
 // commit fill pages of the file one after the other. In bucketLinks, by host and fingerprint, each of them changed a
-// page that had room for four: three times its length was written. Files of schema 2 have theirs there, until they
-// change.
+// page that had room for four: three times its length was written. There lies the place of each.
 var bucketLinkSets = []byte("linksets")
 
 // setOf finds the link set of an entry of bucketLinks, and the key over which its sum is: that of the page, with the
-// number behind it if it lies apart.
+// number behind it.
 func setOf(tx *bbolt.Tx, key, v []byte) (of, set []byte, err error) {
-	at, ok, err := apartOf(key, v)
-	if !ok || err != nil {
-		return key, v, err
+	at, err := placeOf(key, v)
+	if err != nil {
+		return nil, nil, err
 	}
 	of = binary.BigEndian.AppendUint64(append(make([]byte, 0, 24), key...), at.number)
-	if sets := tx.Bucket(bucketLinkSets); sets != nil {
-		set = sets.Get(of[len(key):])
-	}
-	if set == nil {
+	if set = tx.Bucket(bucketLinkSets).Get(of[len(key):]); set == nil {
 		return nil, nil, fmt.Errorf("%w (no link set %d)", ErrCorrupt, at.number)
 	}
 	return of, set, nil
 }
 
-// place is what the entry of a link set says that lies apart.
+// place is what the entry of a page says of its link set.
 type place struct {
 	number uint64
 	count  uint64 // of its links, which are so counted without being read
 }
 
-// apartOf reads where a link set lies that lies apart.
-func apartOf(key, v []byte) (at place, ok bool, err error) {
-	if len(v) < 5 || v[4] != linksApart {
-		return at, false, nil
-	}
+func (p place) encode() []byte {
+	return binary.AppendUvarint(binary.AppendUvarint([]byte{0, 0, 0, 0}, p.number), p.count)
+}
+
+func placeOf(key, v []byte) (at place, err error) {
 	b, err := unseal(key, v)
 	if err != nil {
-		return at, true, err
+		return at, err
 	}
-	s := scanner{rest: b[1:]}
+	s := scanner{rest: b}
 	at.number, at.count = s.uvarint(), s.uvarint()
-	return at, true, s.err("place of a link set")
+	return at, s.err("place of a link set")
 }
 
 // putLinks stores the link set of a page under the number that it has, or the next; old is what lies in bucketLinks.
-func putLinks(tx *bbolt.Tx, key, old []byte, links []outlink.Outlink) error {
+func putLinks(tx *bbolt.Tx, key, old []byte, links []outlink.Outlink) (err error) {
 	set, count := encodeLinks(links)
-	if len(old) == len(set) && bytes.Equal(old[4:], set[4:]) {
-		return nil // of schema 2
-	}
-	sets, err := tx.CreateBucketIfNotExists(bucketLinkSets)
-	if err != nil {
-		return err
-	}
+	sets := tx.Bucket(bucketLinkSets)
 	sets.FillPercent = 1 // nothing comes between its keys
-	at, ok, err := apartOf(key, old)
+	var at place
+	if old != nil {
+		at, err = placeOf(key, old)
+	} else {
+		at.number, err = sets.NextSequence()
+	}
 	if err != nil {
 		return err
 	}
-	if !ok {
-		if at.number, err = sets.NextSequence(); err != nil {
-			return err
-		}
-	}
-	if !ok || at.count != uint64(count) {
-		v := binary.AppendUvarint([]byte{0, 0, 0, 0, linksApart}, at.number)
-		if err := put(tx.Bucket(bucketLinks), key, binary.AppendUvarint(v, uint64(count))); err != nil {
+	if old == nil || at.count != uint64(count) {
+		at.count = uint64(count)
+		if err := put(tx.Bucket(bucketLinks), key, at.encode()); err != nil {
 			return err
 		}
 	}
@@ -111,14 +100,12 @@ func deleteLinks(tx *bbolt.Tx, key []byte) (had bool, err error) {
 	if old == nil {
 		return false, nil
 	}
-	at, ok, err := apartOf(key, old)
+	at, err := placeOf(key, old)
+	if err == nil {
+		err = tx.Bucket(bucketLinkSets).Delete(key64(at.number))
+	}
 	if err != nil {
 		return true, err
-	}
-	if sets := tx.Bucket(bucketLinkSets); ok && sets != nil {
-		if err := sets.Delete(key64(at.number)); err != nil {
-			return true, err
-		}
 	}
 	return true, links.Delete(key)
 }
@@ -287,12 +274,11 @@ const scanChunk = 2 << 20
 // order first, the lowest numbers of a chunk at a time.
 func scanLinks(tx *bbolt.Tx, chunk int, fn func(host HostID, fp uint64, links *Links) error) error {
 	var l Links
-	older := func(key, v []byte) error { return l.show(key, v, fn) }
 	places := make([]linksPlace, 0, 1024)
-	for from, more := uint64(0), true; more; older = nil {
+	for from, more := uint64(0), true; more; {
 		below := uint64(math.MaxUint64)
 		var err error
-		places, below, more, err = placesFrom(tx, places[:0], from, chunk, older)
+		places, below, more, err = placesFrom(tx, places[:0], from, chunk)
 		if err != nil {
 			return err
 		}
@@ -304,20 +290,17 @@ func scanLinks(tx *bbolt.Tx, chunk int, fn func(host HostID, fp uint64, links *L
 	return nil
 }
 
-// linksPlace is the number of a link set that lies apart, and the key of its page.
+// linksPlace is the number of a link set, and the key of its page.
 type linksPlace struct{ number, host, fp uint64 }
 
 func (p linksPlace) compare(q linksPlace) int { return cmp.Compare(p.number, q.number) }
 
 // placesFrom returns the places of the lowest numbers from one on, in order; more: there are others, from below on.
-// Entries of schema 2 are shown to older, if that is not nil.
-func placesFrom(tx *bbolt.Tx, places []linksPlace, from uint64, most int, older func(key, v []byte) error) (
+func placesFrom(tx *bbolt.Tx, places []linksPlace, from uint64, most int) (
 	_ []linksPlace, below uint64, more bool, err error) {
-	err = eachLinksEntry(tx, func(key, v []byte, at place, apart bool) error {
+	err = eachPlace(tx, func(key []byte, at place) error {
 		switch {
-		case !apart && older != nil:
-			return older(key, v)
-		case !apart, at.number < from, more && at.number >= below:
+		case at.number < from, more && at.number >= below:
 			return nil
 		case len(places) == most:
 			slices.SortFunc(places, linksPlace.compare)
@@ -342,20 +325,15 @@ func (l *Links) showAll(tx *bbolt.Tx, places []linksPlace, fn func(HostID, uint6
 	if len(places) == 0 {
 		return nil
 	}
-	var k, v []byte
-	next := func() ([]byte, []byte) { return nil, nil }
-	if sets := tx.Bucket(bucketLinkSets); sets != nil {
-		c := sets.Cursor()
-		k, v = c.Seek(key64(places[0].number))
-		next = c.Next
-	}
+	c := tx.Bucket(bucketLinkSets).Cursor()
+	k, v := c.Seek(key64(places[0].number))
 	of := make([]byte, 24)
 	for _, p := range places {
 		binary.BigEndian.PutUint64(of, p.host)
 		binary.BigEndian.PutUint64(of[8:], p.fp)
 		binary.BigEndian.PutUint64(of[16:], p.number)
 		for k != nil && bytes.Compare(k, of[16:]) < 0 {
-			k, v = next()
+			k, v = c.Next()
 		}
 		if v == nil || !bytes.Equal(k, of[16:]) {
 			return fmt.Errorf("links %x: %w (no link set %d)", of[:16], ErrCorrupt, p.number)
@@ -367,30 +345,19 @@ func (l *Links) showAll(tx *bbolt.Tx, places []linksPlace, fn func(HostID, uint6
 	return nil
 }
 
-// eachLinksEntry shows the entries of bucketLinks.
-func eachLinksEntry(tx *bbolt.Tx, fn func(key, v []byte, at place, apart bool) error) error {
+// eachPlace shows the entries of bucketLinks.
+func eachPlace(tx *bbolt.Tx, fn func(key []byte, at place) error) error {
 	c := tx.Bucket(bucketLinks).Cursor()
 	for k, v := c.First(); k != nil; k, v = c.Next() {
-		at, apart, err := apartOf(k, v)
+		at, err := placeOf(k, v)
 		if err != nil || len(k) != 16 {
 			return fmt.Errorf("links %x: %w", k, cmp.Or(err, ErrCorrupt))
 		}
-		if err := fn(k, v, at, apart); err != nil {
+		if err := fn(k, at); err != nil {
 			return err
 		}
 	}
 	return nil
-}
-
-// count returns how many links an entry of bucketLinks says there are; those of schema 2 have to be read for it.
-func (l *Links) count(key, v []byte, at place, apart bool) (uint64, error) {
-	if apart {
-		return at.count, nil
-	}
-	if err := l.read(key, v); err != nil {
-		return 0, fmt.Errorf("links %x: %w", key, err)
-	}
-	return l.left, nil
 }
 
 // unpackLinks checks and unpacks the value of a link set. Room is for what was packed; it grows as needed.

@@ -1,7 +1,6 @@
 package store_test
 
 import (
-	"errors"
 	"fmt"
 	"path/filepath"
 	"reflect"
@@ -88,81 +87,6 @@ func TestLinksAreReadAsTheyWereStored(t *testing.T) {
 	}
 	if n, err := p.LinkCount(); err != nil || n != total || turn != 4*len(want) {
 		t.Errorf("%d links of %d, %d sets, %v", n, total, turn, err)
-	}
-}
-
-// TestLinksOfAnOlderSchemaAreReadWhereTheyLie turns a state into one of schema 2, whose link sets lie with the keys of
-// their pages: they are read, stay when they do not change, and lie apart when they do.
-func TestLinksOfAnOlderSchemaAreReadWhereTheyLie(t *testing.T) {
-	dir := t.TempDir()
-	s := openState(t, dir, testOptions())
-	p := s.Partitions[s.PartitionOf("http://h.example")]
-	now := time.Unix(1_800_000_000, 0)
-	links := func(n int) (links []outlink.Outlink) {
-		for i := range n {
-			links = append(links, outlink.Outlink{Kind: outlink.Anchor,
-				URL: fmt.Sprintf("http://h.example/%d/%d", n, i)})
-		}
-		return links
-	}
-	urls := []string{"http://h.example/same", "http://h.example/changes", "http://h.example/bare",
-		"http://h.example/waits", "http://h.example/late"}
-	positions := map[string]store.Position{}
-	visit := func(counts ...int) {
-		t.Helper()
-		b := store.NewBatch(now)
-		for i, n := range counts {
-			if n >= 0 {
-				b.Visit(store.Visited{Position: positions[urls[i]], Links: append([]outlink.Outlink{}, links(n)...),
-					Page: store.Page{URL: urls[i], Status: 200, LastVisit: now, Next: now.Add(time.Hour)}})
-			}
-		}
-		if _, err := p.Commit(b); err != nil {
-			t.Fatal(err)
-		}
-		for _, url := range urls {
-			if e, _, err := p.Lookup(url); err == nil {
-				positions[url] = e.Position
-			}
-		}
-	}
-	look := func(what string, apart int, counts ...int) {
-		t.Helper()
-		for i, n := range counts {
-			got, err := p.Outlinks(store.IDOf("http://h.example"), fingerprint.URL(urls[i]))
-			if n == 0 && errors.Is(err, store.ErrNotFound) {
-				continue
-			}
-			if err != nil || !reflect.DeepEqual(got, links(n)) {
-				t.Errorf("%s, %s: %d links, want %d (%v)", what, urls[i], len(got), n, err)
-			}
-		}
-		if n, err := p.LinksApart(); err != nil || n != apart {
-			t.Errorf("%s: %d sets apart, want %d (%v)", what, n, apart, err)
-		}
-	}
-	visit(3, 40, 5, 6)
-	look("first visits", 4, 3, 40, 5, 6)
-	before, err := p.Digest()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := p.PutLinksBack(); err != nil {
-		t.Fatal(err)
-	}
-	look("schema 2", 0, 3, 40, 5, 6)
-	if after, err := p.Digest(); err != nil || after != before {
-		t.Errorf("the digest tells where links lie: %s, before %s (%v)", after, before, err)
-	}
-	visit(3, 41, 0, 0, 7)
-	look("second visits", 2, 3, 41, 0, 0, 7)
-	visit(3, 2, 8, 0, 0)
-	look("third visits", 2, 3, 2, 8, 0, 0)
-	if err := s.Close(); err != nil {
-		t.Fatal(err)
-	}
-	if r, err := store.Check(dir, nil); err != nil || len(r.Problems) > 0 {
-		t.Errorf("check: %v, %v", r, err)
 	}
 }
 

@@ -24,8 +24,9 @@ import (
 	"henro/store/timequeue"
 )
 
-// Schema is the version of the format on disk. It rises when an older henro could not read what a newer one writes.
-const Schema = 3
+// Schema is the version of the format on disk, which store/FORMAT.md describes. It rises when another henro could not
+// read what this one writes, or this one what another wrote; a file of another version is refused.
+const Schema = 4
 
 // The buckets of a partition; packages timequeue and seen have their own.
 var (
@@ -39,8 +40,8 @@ var (
 	bucketOutbox = []byte("outbox")
 	bucketRelax  = []byte("relax")
 	bucketStop   = []byte("stop")
-	buckets      = [][]byte{bucketMeta, bucketHosts, bucketRobots, bucketCounts, bucketFresh, bucketLinks, bucketLeases,
-		bucketOutbox, bucketRelax, bucketStop}
+	buckets      = [][]byte{bucketMeta, bucketHosts, bucketRobots, bucketCounts, bucketFresh, bucketLinks,
+		bucketLinkSets, bucketLeases, bucketOutbox, bucketRelax, bucketStop, bucketContents}
 )
 
 var identityKey = []byte("identity")
@@ -57,8 +58,7 @@ type Partition struct {
 	index   int // which partition this is
 	of      int // how many there are
 	identity
-	schema uint32       // of the file as it was opened
-	sound  *atomic.Bool // its pages were looked through, and no damage was met since
+	sound *atomic.Bool // its pages were looked through, and no damage was met since
 
 	progress *progress // of the whole state, shared by its partitions; nil until it has begun
 	contents *contents // likewise; nil: contents are not compared
@@ -150,7 +150,7 @@ func open(path string, o Options, index, of int, id identity) (p *Partition, err
 			return p, err
 		}
 	}
-	if err := p.view(doing, func(tx *bbolt.Tx) error {
+	return p, p.view(doing, func(tx *bbolt.Tx) error {
 		if err := p.identify(tx); err != nil {
 			return err
 		}
@@ -159,11 +159,6 @@ func open(path string, o Options, index, of int, id identity) (p *Partition, err
 			return err
 		}
 		return n.whole(tx)
-	}); err != nil || o.ReadOnly || p.schema == Schema {
-		return p, err
-	}
-	return p, p.update("raise the schema of "+path, func(tx *bbolt.Tx) error {
-		return p.writeIdentity(tx, p.domains)
 	})
 }
 
@@ -195,20 +190,35 @@ func (p *Partition) writeIdentity(tx *bbolt.Tx, domains string) error {
 	return put(tx.Bucket(bucketMeta), identityKey, b)
 }
 
-// identify reads who a partition is, and refuses what a newer henro wrote.
-func (p *Partition) identify(tx *bbolt.Tx) error {
-	for _, name := range buckets {
-		if tx.Bucket(name) == nil {
-			return fmt.Errorf("bucket %s is missing: %w", name, ErrCorrupt)
-		}
+// knows refuses a version of the format that is not this henro's.
+func knows(schema uint32) error {
+	switch {
+	case schema > Schema:
+		return fmt.Errorf("schema %d, this henro knows %d: %w", schema, Schema, ErrNewerSchema)
+	case schema < Schema:
+		return fmt.Errorf("schema %d, this henro knows %d: %w", schema, Schema, ErrOlderSchema)
 	}
-	b, err := unseal(identityKey, tx.Bucket(bucketMeta).Get(identityKey))
+	return nil
+}
+
+// identify reads who a partition is, and refuses what a henro of another format wrote.
+func (p *Partition) identify(tx *bbolt.Tx) error {
+	meta := tx.Bucket(bucketMeta)
+	if meta == nil {
+		return fmt.Errorf("bucket %s is missing: %w", bucketMeta, ErrCorrupt)
+	}
+	b, err := unseal(identityKey, meta.Get(identityKey))
 	if err != nil {
 		return fmt.Errorf("identity: %w", err)
 	}
 	s := scanner{rest: b}
-	if p.schema = s.u32(); p.schema > Schema {
-		return fmt.Errorf("schema %d, this henro knows %d: %w", p.schema, Schema, ErrNewerSchema)
+	if err := knows(s.u32()); err != nil {
+		return err
+	}
+	for _, name := range buckets {
+		if tx.Bucket(name) == nil {
+			return fmt.Errorf("bucket %s is missing: %w", name, ErrCorrupt)
+		}
 	}
 	p.index, p.of = int(s.u16()), int(s.u16())
 	copy(p.crawl[:], s.take(16))
@@ -944,11 +954,9 @@ func (p *Partition) ScanLinksOf(host HostID, fn func(fp uint64, links *Links) er
 // LinkCount counts the links of all pages, without reading them.
 func (p *Partition) LinkCount() (total uint64, err error) {
 	err = p.view("count links", func(tx *bbolt.Tx) error {
-		var l Links
-		return eachLinksEntry(tx, func(key, v []byte, at place, apart bool) error {
-			n, err := l.count(key, v, at, apart)
-			total += n
-			return err
+		return eachPlace(tx, func(_ []byte, at place) error {
+			total += at.count
+			return nil
 		})
 	})
 	return total, err
@@ -1043,9 +1051,7 @@ func (p *Partition) Stats() (s Stats, err error) {
 			Resting: t.resting,
 			Dropped: t.dropped, Linked: t.linked, Leases: t.leases, Parcels: t.parcels, Relaxations: t.relaxations,
 			Bytes: tx.Size()}
-		if contents := tx.Bucket(bucketContents); contents != nil {
-			s.Contents = contents.Sequence()
-		}
+		s.Contents = tx.Bucket(bucketContents).Sequence()
 		return err
 	})
 	if stats := p.db.Stats(); err == nil {

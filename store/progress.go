@@ -35,7 +35,7 @@ type progress struct {
 	commits         []atomic.Uint64 // on the disk of each partition
 }
 
-// noted is what one file says about itself and the others; all zero in a file without a commit, or of an older henro.
+// noted is what one file says about itself and the others; all zero in a file without a commit.
 type noted struct {
 	size            int64 // of the file, in bytes
 	session, before uint64
@@ -149,7 +149,7 @@ func (s *State) notes() ([]noted, error) {
 	return files, nil
 }
 
-// latestTerm is the greatest that any file notes; 0: an older henro wrote them, or nothing did.
+// latestTerm is the greatest that any file notes; 0: none has a commit.
 func latestTerm(files []noted, partitions int) (term uint64) {
 	for i := range files {
 		term = max(term, files[i].of(partitions))

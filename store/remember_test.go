@@ -16,10 +16,7 @@ import (
 func addContents(t *testing.T, p *Partition, digests ...uint64) {
 	t.Helper()
 	if err := p.update("add contents", func(tx *bbolt.Tx) error {
-		bucket, err := tx.CreateBucketIfNotExists(bucketContents)
-		if err != nil {
-			return err
-		}
+		bucket := tx.Bucket(bucketContents)
 		for _, digest := range digests {
 			near := fingerprint.Near{Odd: [4]uint64{digest}, Count: 1}
 			entry := content{url: "http://a.example/", near: near.Append(nil)}

@@ -251,51 +251,32 @@ func TestDamageIsReportedAndNeverCrashes(t *testing.T) {
 	}
 }
 
-func TestNewerSchemaIsRefused(t *testing.T) {
+func TestAnotherSchemaIsRefused(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "p.db")
-	p, err := store.Open(path, testOptions())
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := p.SetSchema(store.Schema + 1); err != nil {
-		t.Fatal(err)
-	}
-	p.Close()
-	before, _ := os.ReadFile(path)
-	if _, err := store.Open(path, testOptions()); !errors.Is(err, store.ErrNewerSchema) {
-		t.Errorf("opened: %v", err)
-	}
-	if after, _ := os.ReadFile(path); !bytes.Equal(before, after) {
-		t.Error("the refused file was written to")
-	}
-}
-
-// A file of schema 1 is read as it is, and its number rises once it may be written to: an older henro would take what
-// is written from then on for damage.
-func TestAnOlderSchemaIsRaisedWhenItMayBeWritten(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "p.db")
-	p, err := store.Open(path, testOptions())
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := p.SetSchema(1); err != nil {
-		t.Fatal(err)
-	}
-	p.Close()
-	for _, readOnly := range []bool{true, false} {
-		o := testOptions()
-		o.ReadOnly = readOnly
-		if p, err = store.Open(path, o); err != nil {
+	for schema, want := range map[uint32]error{store.Schema + 1: store.ErrNewerSchema,
+		store.Schema - 1: store.ErrOlderSchema, 0: store.ErrOlderSchema} {
+		if err := os.RemoveAll(path); err != nil {
 			t.Fatal(err)
 		}
-		want := uint32(1)
-		if !readOnly {
-			want = store.Schema
+		p, err := store.Open(path, testOptions())
+		if err != nil {
+			t.Fatal(err)
 		}
-		if got, err := p.SchemaOnDisk(); err != nil || got != want {
-			t.Errorf("read only %v: schema %d (%v), want %d", readOnly, got, err, want)
+		if err := p.SetSchema(schema); err != nil {
+			t.Fatal(err)
 		}
 		p.Close()
+		before, _ := os.ReadFile(path)
+		for _, readOnly := range []bool{true, false} {
+			o := testOptions()
+			o.ReadOnly = readOnly
+			if _, err := store.Open(path, o); !errors.Is(err, want) {
+				t.Errorf("schema %d, read only %v: opened: %v", schema, readOnly, err)
+			}
+		}
+		if after, _ := os.ReadFile(path); !bytes.Equal(before, after) {
+			t.Errorf("the refused file of schema %d was written to", schema)
+		}
 	}
 }
 
@@ -354,7 +335,7 @@ func unpack(t *testing.T, backup io.Reader, dir string) {
 }
 
 // TestATermIsGreaterThanAllBefore: of this state and of what it was copied from, however it ended, and whatever was
-// done to its files. Files of an older henro, which have none, begin at 1.
+// done to its files.
 func TestATermIsGreaterThanAllBefore(t *testing.T) {
 	dir := filled(t, 1000) // which opened it
 	term := func(dir string) uint64 {
@@ -398,13 +379,7 @@ func TestATermIsGreaterThanAllBefore(t *testing.T) {
 		again.Close()
 	}
 	s.Close()
-	if err := store.ForgetTerms(dir); err != nil {
-		t.Fatal(err)
-	}
 	clean(t, dir)
-	if is := term(dir); is != 1 {
-		t.Errorf("files without terms are opened in term %d", is)
-	}
 }
 
 func TestCompactKeepsEverything(t *testing.T) {

@@ -34,6 +34,7 @@ deb=$(ls "$dist"/henro_*_amd64.deb)
 version=$(cat "$dist/VERSION")
 release() { # TAG COMMIT OUT
 	rm -rf "$3"
+	git -C "$dir/copy" tag --points-at "$2" | xargs -r git -C "$dir/copy" tag -d >/dev/null
 	git -C "$dir/copy" checkout -q "$2" && git -C "$dir/copy" -c user.name=lab -c user.email=lab@localhost tag -f -a -m "$1" "$1" "$2" >/dev/null &&
 		go run -C "$dir/copy/.ci/release" . -only linux-amd64 "$3" >"$3.log" && [ "$(cat "$3/VERSION")" = "$1" ]
 }
@@ -93,13 +94,16 @@ debootstrap --variant=minbase --include=systemd,systemd-sysv "$codename" "$dir/m
 mkdir "$dir/machine/test"
 cp "$deb" "$dir/machine/test/new.deb"
 cp "$dist/VERSION" "$dir/machine/test/version"
-# The version before: that of the last tag, or of twenty commits ago.
+# The version before: that of the last tag, or of twenty commits ago. What no tag names was never released, and its state need not be
+# read: of another format, the same commit is built again under another version.
+format() { git -C "$root" show "$1:store/partition.go" | grep '^const Schema = '; }
 head=$(git -C "$root" rev-parse HEAD)
 before=$(git -C "$dir/copy" describe --tags --abbrev=0 "$head^" 2>/dev/null || true)
 if [ -z "$before" ]; then
 	before=v0.0.0-0
-	for back in 20 25 30; do # of the commits without a tag, not every one was ever built as a whole
+	for back in 20 25 30 0; do # of the commits without a tag, not every one was ever built as a whole
 		commit=$(git -C "$root" rev-parse "$head~$back")
+		[ "$(format "$commit")" = "$(format "$head")" ] || continue
 		release $before "$commit" "$dir/before" && break
 	done
 else

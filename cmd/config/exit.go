@@ -13,8 +13,8 @@ import (
 // StateError gives an error of opening the state in a directory its exit code.
 func StateError(dir string, err error) error {
 	switch {
-	case errors.Is(err, store.ErrInUse), errors.Is(err, store.ErrNewerSchema), errors.Is(err, store.ErrReadOnly),
-		errors.Is(err, store.ErrReplica):
+	case errors.Is(err, store.ErrInUse), errors.Is(err, store.ErrNewerSchema), errors.Is(err, store.ErrOlderSchema),
+		errors.Is(err, store.ErrReadOnly), errors.Is(err, store.ErrReplica):
 		return Usage("--dir %s: %v", dir, err)
 	}
 	return err

@@ -33,6 +33,7 @@ import (
 	"time"
 
 	"henro/.ci/lab/play"
+	"henro/store"
 	"henro/store/fingerprint"
 )
 
@@ -229,14 +230,21 @@ func (t *trial) Line() string {
 		play.MS(c.Interval), play.MS(c.Resumed), t.what.says, said)
 }
 
-// oldPrograms builds the programs of an earlier commit, or, where the history does not reach so far, these under
-// another version.
+// sameFormat reports whether a commit writes the state in the format of these programs.
+func sameFormat(ctx context.Context, commit string) bool {
+	text, err := exec.CommandContext(ctx, "git", "show", commit+":store/partition.go").Output()
+	return err == nil && strings.Contains(string(text), fmt.Sprintf("\nconst Schema = %d\n", store.Schema))
+}
+
+// oldPrograms builds the programs of an earlier commit, or, where the history does not reach so far or the state of
+// that commit has another format, these under another version.
 func (o *options) oldPrograms(ctx context.Context) (string, error) {
 	o.once.Do(func() {
 		o.oldBin = filepath.Join(o.dir, "old-bin")
 		tree := "."
 		o.oldName = "these programs under another version"
-		if name, err := exec.CommandContext(ctx, "git", "rev-parse", "--short", o.before).Output(); err == nil {
+		if name, err := exec.CommandContext(ctx, "git", "rev-parse", "--short", o.before).Output(); err == nil &&
+			sameFormat(ctx, o.before) {
 			tree = filepath.Join(o.dir, "old")
 			o.oldName = "from " + strings.TrimSpace(string(name))
 			unpack := exec.CommandContext(ctx, "sh", "-c", `mkdir -p "$0" && git archive "$1" | tar -x -C "$0"`, tree,
