@@ -13,7 +13,8 @@ import (
 
 	"henro/actors/alias"
 	"henro/actors/console"
-	"henro/actors/partition"
+	"henro/actors/host"
+	"henro/actors/known"
 	"henro/actors/protocol"
 	"henro/messages/speech"
 	"henro/messages/weburl"
@@ -42,15 +43,15 @@ func (m *Master) orderAlias(ctx actor.Context, o *OrderAlias) {
 	}
 }
 
-func (m *Master) writeAlias(ctx actor.Context, host, of string, reply *actor.PID) {
+func (m *Master) writeAlias(ctx actor.Context, name, of string, reply *actor.PID) {
 	order := alias.Order{Of: of, At: time.Now()}
 	bytes, err := json.Marshal(order)
 	if err != nil {
-		panic(fmt.Errorf("order about %s: %w", host, err))
+		panic(fmt.Errorf("order about %s: %w", name, err))
 	}
-	ctx.Request(m.partitions[m.state.PartitionOf(host)], &protocol.Write{Urgent: true,
-		AliasOrder: &protocol.Beliefs{Host: host, Bytes: bytes},
-		Tag:        &aliasTag{reply, host, &protocol.AliasOrdered{Order: order}}})
+	ctx.Request(m.partitions[m.state.PartitionOf(name)], &protocol.Write{Urgent: true,
+		Notes: []protocol.Note{{Host: name, Name: host.OrderNote, Bytes: bytes}},
+		Tag:   &aliasTag{reply, name, &protocol.AliasOrdered{Order: order}}})
 }
 
 func (m *Master) aliasWritten(ctx actor.Context, tag *aliasTag) {
@@ -62,12 +63,12 @@ func (m *Master) aliasWritten(ctx actor.Context, tag *aliasTag) {
 
 // FindAlias reads whom a host stands for; of is empty: for itself. What the crawl has found counts if its settings say
 // so, the word of a person always.
-func FindAlias(state *store.State, m *Settings, host string) (a partition.Alias, of string, err error) {
-	a, err = partition.AliasOf(state.Partitions[state.PartitionOf(host)], host)
+func FindAlias(state *store.State, m *Settings, host string) (a known.Alias, of string, err error) {
+	a, err = known.AliasOf(state.Partitions[state.PartitionOf(host)], host)
 	return a, ofAlias(&a, m), err
 }
 
-func ofAlias(a *partition.Alias, m *Settings) string {
+func ofAlias(a *known.Alias, m *Settings) string {
 	switch {
 	case a.Order != nil:
 		return a.Order.Of
@@ -95,7 +96,7 @@ type Alias struct {
 func Aliases(state *store.State, m *Settings) (all []Alias, err error) {
 	all = []Alias{}
 	for _, disk := range state.Partitions {
-		if err := partition.EachAlias(disk, func(a *partition.Alias) error {
+		if err := known.EachAlias(disk, func(a *known.Alias) error {
 			of := ofAlias(a, m)
 			if a.Order != nil {
 				row := Alias{Host: a.Host, Of: a.Order.Of, Mapped: of != "", Person: true, Since: a.Order.At}
@@ -127,7 +128,7 @@ func Aliases(state *store.State, m *Settings) (all []Alias, err error) {
 }
 
 // explainAlias says what is known of a host being another under a second name.
-func explainAlias(a *partition.Alias, of string) (says []speech.Sentence) {
+func explainAlias(a *known.Alias, of string) (says []speech.Sentence) {
 	if a.Order != nil {
 		if of == "" {
 			return []speech.Sentence{speech.Say("A person has said that it stands for itself.")}

@@ -34,14 +34,9 @@ type (
 // exclude writes it down; the rest follows from what is on disk.
 func (m *Master) exclude(ctx actor.Context, order *ExcludeHost) {
 	entry := host.Exclusion(order.Host, time.Now())
-	w := &protocol.Write{Urgent: true, Tag: &excludeTag{ctx.Sender(), order,
-		&protocol.HostExcluded{Entry: entry, On: order.On}}}
-	if order.On {
-		w.Stops = append(w.Stops, entry)
-	} else {
-		w.Unstops = append(w.Unstops, entry.Prefix)
-	}
-	ctx.Request(m.partitions[m.state.PartitionOf(order.Host)], w)
+	ctx.Request(m.partitions[m.state.PartitionOf(order.Host)], &protocol.Write{Urgent: true,
+		Stops: []protocol.Stop{{StopEntry: entry, Lifted: !order.On}},
+		Tag:   &excludeTag{ctx.Sender(), order, &protocol.HostExcluded{Entry: entry, On: order.On}}})
 }
 
 // excluded sends the exclusion to the Host, and takes its lease back: after the request under way, no other begins.

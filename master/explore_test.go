@@ -388,10 +388,8 @@ func (x *exploring) commit(w *world) {
 			lease := *write.Lease
 			w.lease = &lease
 		}
-		if write.EndLease != 0 {
-			if w.lease != nil && w.lease.ID == write.EndLease {
-				w.lease = nil
-			}
+		if write.Facts != nil && write.Facts.Closed && w.lease != nil && w.lease.ID == write.Facts.Lease {
+			w.lease = nil
 		}
 	}
 	for _, write := range writes {
@@ -964,7 +962,10 @@ func (x *exploring) hash(w *world) uint64 {
 	h.moment(w.row.NextAllowed)
 	h.words(len(w.pending))
 	for _, write := range w.pending {
-		h.words(len(write.Visits), int(write.EndLease))
+		h.words(len(write.Visits))
+		if write.Facts != nil && write.Facts.Closed {
+			h.words(int(write.Facts.Lease))
+		}
 		h.text(fmt.Sprintf("%T", write.Tag))
 		if write.Lease != nil {
 			h.words(int(write.Lease.ID), int(write.Lease.Seq))

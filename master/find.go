@@ -5,6 +5,7 @@ import (
 	"strings"
 	"time"
 
+	"henro/actors/known"
 	"henro/actors/partition"
 	"henro/messages"
 	"henro/messages/speech"
@@ -80,7 +81,7 @@ func FindHost(state *store.State, m *Settings, host string) (*HostFound, error) 
 			if err != nil {
 				return nil, err
 			}
-			urls, err := partition.URLRulesOf(disk, candidate)
+			urls, err := known.URLRules(disk, candidate)
 			if err != nil {
 				return nil, err
 			}

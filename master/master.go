@@ -30,6 +30,7 @@ import (
 
 	"henro/actors/floor"
 	"henro/actors/hosts"
+	"henro/actors/known"
 	"henro/actors/partition"
 	"henro/actors/protocol"
 	"henro/actors/scope"
@@ -423,6 +424,9 @@ func (m *Master) makeOrder() (partition.Order, error) {
 	if ranks != nil {
 		o.Ranks = ranks
 	}
+	if o.Texts, err = known.CompareTexts(m.state); err != nil {
+		return o, err
+	}
 	if m.tasks != nil {
 		if err := m.tasks.begin(); err != nil {
 			return o, err
@@ -644,7 +648,7 @@ func (m *Master) plant(ctx actor.Context, seeds []Seed, tag *seedsTag) {
 		if len(group) > 0 {
 			tag.left++
 			m.seeding++
-			ctx.Request(m.partitions[i], &protocol.Write{Candidates: group, Seeds: true, Urgent: true, Tag: tag})
+			ctx.Request(m.partitions[i], &protocol.PlantSeeds{Candidates: group, Tag: tag})
 		}
 	}
 }

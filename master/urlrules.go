@@ -12,7 +12,7 @@ import (
 
 	"henro/actors/console"
 	"henro/actors/host"
-	"henro/actors/partition"
+	"henro/actors/known"
 	"henro/actors/protocol"
 	"henro/actors/urlrules"
 	"henro/store"
@@ -70,7 +70,7 @@ type HostURLRules struct {
 func URLRules(state *store.State) (all []HostURLRules, err error) {
 	all = []HostURLRules{}
 	for _, disk := range state.Partitions {
-		if err := partition.EachURLRules(disk, func(host string, rules *urlrules.Set) {
+		if err := known.EachURLRules(disk, func(host string, rules *urlrules.Set) {
 			if shown := urlRulesShown(rules); len(shown) > 0 {
 				all = append(all, HostURLRules{host, shown})
 			}

@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"henro/actors/admission"
-	"henro/actors/partition"
+	"henro/actors/known"
 	"henro/actors/protocol"
 	"henro/actors/robots"
 	"henro/actors/scope"
@@ -39,21 +39,21 @@ func Why(state *store.State, rules *scope.Rules, taken *admission.Rules, q *admi
 	q.Scope, q.Rules, q.Now = rules, taken, time.Now()
 	host := q.URL.Host()
 	disk := state.Partitions[state.PartitionOf(host)]
-	if q.Stops, err = partition.StopListOf(disk, host); err != nil {
+	if q.Stops, err = known.StopList(disk, host); err != nil {
 		return nil, err
 	}
-	sessions, err := partition.SessionsOf(disk, host)
+	sessions, err := known.Sessions(disk, host)
 	if err != nil {
 		return nil, err
 	}
 	q.Sessions = &sessions
-	urls, err := partition.URLRulesOf(disk, host)
+	urls, err := known.URLRules(disk, host)
 	if err != nil {
 		return nil, err
 	}
 	q.URLRules = &urls
 	if key, url := urls.Keys().Of(q.URL.String()), fingerprint.URL(q.URL.String()); key != url {
-		if q.Form, err = partition.FormOf(disk, store.IDOf(host), key); err != nil {
+		if q.Form, err = known.Form(disk, host, key); err != nil {
 			return nil, err
 		}
 	}

@@ -1,6 +1,7 @@
 package host
 
 import (
+	"encoding/json"
 	"fmt"
 	"slices"
 	"time"
@@ -25,14 +26,66 @@ type aliases struct {
 	*base
 
 	beliefs alias.Beliefs
-	order   *alias.Order           // of a person; nil: there is none
-	asked   map[string]store.Entry // held pages that were asked about, by their URLs at the representative; nil: none
-	nextAt  time.Time              // before which nothing is asked
-	wait    time.Duration          // between the last questions
-	// the beliefs have changed by visits that are not written yet
-	redirects bool
-	heldUntil time.Time                          // while a review is awaited
-	reviews   map[protocol.ReviewAsked]time.Time // asked for, until when an answer is waited for
+	order   *alias.Order // of a person; nil: there is none
+	// held pages that were asked about, by their URLs at the representative; nil: none
+	asked     map[string]store.Entry
+	nextAt    time.Time               // before which nothing is asked
+	wait      time.Duration           // between the last questions
+	changed   bool                    // the beliefs are to be written
+	heldUntil time.Time               // while a review is awaited
+	reviews   map[reviewKey]time.Time // asked for, until when an answer is waited for
+}
+
+// The names of the notes of what a host believes, and of the word of a person about that.
+const (
+	BeliefsNote = "alias"
+	OrderNote   = "alias-order"
+)
+
+// Name implements Feature.
+func (a *aliases) Name() string { return BeliefsNote }
+
+// Restore implements Feature.
+func (a *aliases) Restore(note []byte) error { return a.beliefs.UnmarshalBinary(note) }
+
+// Refuses implements Feature: links to an alias are taken, its pages wait.
+func (a *aliases) Refuses(string, time.Time) admission.Reason { return admission.None }
+
+// Follows implements Feature: pages of an alias wait for what its representative has.
+func (a *aliases) Follows() bool { return a.of() == "" }
+
+// Changed implements Feature.
+func (a *aliases) Changed(bool) (note []byte, is bool) {
+	if !a.changed {
+		return nil, false
+	}
+	a.changed = false
+	note, _ = a.beliefs.MarshalBinary() // never fails
+	return note, true
+}
+
+// aliasOrder is the word of a person about what the host stands for. The Master writes the note.
+type aliasOrder struct {
+	silent
+	of *aliases
+}
+
+// Name implements Feature.
+func (o *aliasOrder) Name() string { return OrderNote }
+
+// Restore implements Feature.
+func (o *aliasOrder) Restore(note []byte) (err error) {
+	o.of.order, err = ReadOrder(note)
+	return err
+}
+
+// ReadOrder reads the word of a person as it was noted; nil: there is none.
+func ReadOrder(note []byte) (order *alias.Order, err error) {
+	if len(note) > 0 {
+		order = &alias.Order{}
+		err = json.Unmarshal(note, order)
+	}
+	return order, err
 }
 
 const (
@@ -95,10 +148,15 @@ func (b *Book) takeOfAlias(fact any) bool {
 		b.takeCompared(m)
 	case *protocol.AliasOrdered:
 		b.takeOrder(m)
-	case *protocol.Reviewed:
-		b.takeReview(m)
-	case *protocol.CounterpartsFound:
-		b.takeCounterparts(m)
+	case *protocol.RecordsFound:
+		switch tag := m.Tag.(type) {
+		case *review:
+			b.readReview(tag, m)
+		case *representatives:
+			b.followRepresentatives(tag, m)
+		case *counterparts:
+			b.takeCounterparts(m)
+		}
 	case *protocol.PagesRevived:
 		b.record.GivenUp -= min(b.record.GivenUp, uint64(m.Count))
 		b.write(&protocol.Write{Host: b.row(), Tag: &aliasTag{}})
@@ -121,7 +179,9 @@ func (b *Book) takeCompared(m *protocol.TextsCompared) {
 
 // writeBeliefs writes what the host believes, which may have changed what it stands for.
 func (b *Book) writeBeliefs(before string, urgent bool) {
-	w := &protocol.Write{Beliefs: b.aliases.encoded(), Urgent: urgent, Tag: &aliasTag{}}
+	w := &protocol.Write{Urgent: urgent, Tag: &aliasTag{}}
+	b.aliases.changed = true
+	b.noteChanges(w, false)
 	b.represented(before, w)
 	b.write(w)
 	b.announceAgain()
@@ -130,21 +190,21 @@ func (b *Book) writeBeliefs(before string, urgent bool) {
 // review asks for what has to be known before the host is an alias. Meanwhile it is not visited, if that may be spared.
 func (b *Book) review() {
 	a := &b.aliases
-	ask := func(m protocol.ReviewAsked) bool {
-		if b.now.Before(a.reviews[m]) {
+	ask := func(of reviewKey) bool {
+		if b.now.Before(a.reviews[of]) {
 			return false
 		}
 		if a.reviews == nil || len(a.reviews) >= reviewsMost {
-			a.reviews = map[protocol.ReviewAsked]time.Time{}
+			a.reviews = map[reviewKey]time.Time{}
 		}
-		a.reviews[m] = b.now.Add(reviewWait)
-		b.send(Partition, &m)
+		a.reviews[of] = b.now.Add(reviewWait)
+		b.send(Partition, &protocol.RecordsAsked{Host: of.host, Of: of.host, All: true, Tag: &review{reviewKey: of}})
 		return true
 	}
 	unreviewed, siblings := a.beliefs.Unreviewed(b.name)
 	for i := range unreviewed {
 		c := &unreviewed[i]
-		if ask(protocol.ReviewAsked{Host: b.name, Of: c.Other, Redirects: c.Redirects}) && a.of() == "" &&
+		if ask(reviewKey{host: b.name, of: c.Other, redirects: c.Redirects}) && a.of() == "" &&
 			a.o.Aliases == MapAliases && a.order == nil {
 			a.heldUntil = b.now.Add(reviewHold)
 			if b.lease != nil && b.phase == lent {
@@ -153,35 +213,34 @@ func (b *Book) review() {
 		}
 	}
 	for _, pair := range siblings {
-		ask(protocol.ReviewAsked{Host: pair[0], Of: pair[1]})
+		ask(reviewKey{host: pair[0], of: pair[1]})
 	}
 }
 
-// takeReview takes what a review has found.
-func (b *Book) takeReview(m *protocol.Reviewed) {
+// readReview takes the pages of one of both hosts of a review.
+func (b *Book) readReview(r *review, m *protocol.RecordsFound) {
+	found, over := r.read(m)
+	if !over {
+		b.send(Partition, &protocol.RecordsAsked{Host: b.name, Of: r.of, All: true, Tag: r})
+		return
+	}
 	before := b.aliases.of()
-	b.aliases.beliefs.Reviewed(b.name, m.Of, m.Redirects, m.Comparisons, b.now)
+	b.aliases.beliefs.Reviewed(b.name, r.of, r.redirects, found, b.now)
 	if !b.aliases.heldUntil.IsZero() {
 		b.aliases.heldUntil, b.line.retryAt = time.Time{}, time.Time{}
 	}
 	b.writeBeliefs(before, false)
 }
 
-// encoded is what the host believes, to be written.
-func (a *aliases) encoded() *protocol.Beliefs {
-	beliefs, _ := a.beliefs.MarshalBinary() // never fails
-	return &protocol.Beliefs{Host: a.name, Bytes: beliefs}
-}
-
-// AnswersItself reports whether a host had a page for a path, or said that there is none.
-func AnswersItself(page *store.Page) bool {
+// answersItself reports whether a host had a page for a path, or said that there is none.
+func answersItself(page *store.Page) bool {
 	return page.Flags&store.Dropped == 0 && page.Reason == 0 && (page.Status/100 == 2 ||
 		page.Status == 404 || page.Status == 410)
 }
 
-// redirected takes evidence from a visit: whether the host redirects the path to another host, or answers it.
-func (a *aliases) redirected(page *store.Page, links []outlink.Outlink) {
-	to := ""
+// Saw takes evidence from a visit: whether the host redirects the path to another host, or answers it.
+func (a *aliases) Saw(v *Visit) {
+	page, links, to := v.Page, v.Links, ""
 	switch {
 	case a.o.Aliases == NoAliases:
 		return
@@ -191,10 +250,10 @@ func (a *aliases) redirected(page *store.Page, links []outlink.Outlink) {
 			return
 		}
 		to = links[at].URL
-	case !AnswersItself(page):
+	case !answersItself(page):
 		return
 	}
-	a.redirects = a.beliefs.Answered(a.name, page.URL[len(a.name):], to, a.now) || a.redirects
+	a.changed = a.beliefs.Answered(a.name, page.URL[len(a.name):], to, a.now) || a.changed
 }
 
 // takeOrder takes the word of a person about what the host is, which is on disk already.
@@ -214,7 +273,8 @@ func (b *Book) represented(before string, w *protocol.Write) {
 	switch now := b.aliases.of(); {
 	case now == before:
 	case now == "":
-		w.Revive, w.Urgent = append(w.Revive, protocol.Revive{Host: b.name, Why: admission.AliasHost}), true
+		w.Revive, w.Urgent = append(w.Revive, protocol.Revive{Host: b.name, Says: admission.AliasHost.String()}),
+			true
 	case b.lease != nil && b.phase == lent:
 		b.send(Master, &protocol.LeaseUnwanted{Lease: b.lease.ID})
 	}
@@ -254,32 +314,26 @@ func (b *Book) hold(fresh, due []store.Entry) (lent, known []store.Entry) {
 	}
 	if !b.now.Add(b.o.LookAhead).Before(a.nextAt) { // the Master lends a host so much too early
 		a.asked, a.nextAt = held, b.now.Add(max(a.wait, aliasWait))
-		asked := &protocol.CounterpartsAsked{Host: b.name, Of: of, Ordered: a.order != nil,
-			Mapped: a.o.Aliases == MapAliases}
-		for url := range held {
-			asked.URLs = append(asked.URLs, url)
-		}
-		b.send(Partition, asked)
+		b.askRepresentative(&representatives{}, of)
 	}
 	b.line.retryAt = a.nextAt
 	return lent, known
 }
 
 // takeCounterparts takes what the representative has of the pages that were asked about.
-func (b *Book) takeCounterparts(m *protocol.CounterpartsFound) {
+func (b *Book) takeCounterparts(m *protocol.RecordsFound) {
 	a := &b.aliases
 	if a.asked == nil || m.Of != a.of() {
 		return
 	}
 	before := a.of()
-	if m.Circular {
-		a.beliefs.Refute(b.name, b.now)
-		b.writeBeliefs(before, true)
-		return
+	answers := make(map[string]bool, len(m.Pages))
+	for i := range m.Pages {
+		answers[m.Pages[i].URL] = hasCounterpart(&m.Pages[i])
 	}
 	w := &protocol.Write{Urgent: true, Tag: &aliasTag{}}
 	for url, entry := range a.asked {
-		has, answered := m.Answers[url]
+		has, answered := answers[url]
 		b.judge.decideAlias(w, entry, url, has, answered)
 	}
 	if a.wait *= 2; len(w.Visits)+len(w.Moves) > 0 {
@@ -287,9 +341,8 @@ func (b *Book) takeCounterparts(m *protocol.CounterpartsFound) {
 	}
 	a.wait = min(max(a.wait, aliasWait), aliasWaitMost)
 	a.asked, a.nextAt = nil, b.now.Add(a.wait)
-	if a.beliefs.Decay(b.name, b.now) {
-		w.Beliefs = a.encoded()
-	}
+	a.changed = a.beliefs.Decay(b.name, b.now) || a.changed
+	b.noteChanges(w, false)
 	b.judge.report(w)
 	w.Host = b.row()
 	b.represented(before, w)
@@ -345,16 +398,10 @@ func (j *judge) toRepresentative(l *outlink.Outlink) bool {
 	return true
 }
 
-// HasCounterpart reports whether a page of a representative, as it was visited, stands for that of its alias.
-func HasCounterpart(page *store.Page) bool {
+// hasCounterpart reports whether a page of a representative, as it was visited, stands for that of its alias.
+func hasCounterpart(page *store.Page) bool {
 	if page.Flags&store.Dropped != 0 {
 		return page.Says == admission.AliasHost.String() || page.Says == admission.Duplicate.String()
 	}
 	return page.Reason == 0 && page.Status < 400
-}
-
-// Revived has a page wait again that was given up for a representative, and reports whether it was.
-func Revived(page *store.Page, host string) bool {
-	return page.Flags&store.Dropped != 0 && page.LastVisit.IsZero() &&
-		page.Says == admission.AliasHost.String() && weburl.HostOf(page.URL) == host
 }

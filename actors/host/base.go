@@ -21,6 +21,8 @@ type base struct {
 	record store.HostRecord
 	clock  clock
 	writes int // not answered yet
+
+	features []Feature
 }
 
 // send notes an effect.

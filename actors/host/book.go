@@ -123,6 +123,7 @@ func New(o Options, name string, regions *admission.Known) *Book {
 	b := &Book{base: shared, robots: robotsBook{base: shared}, line: line{base: shared},
 		schedule: newSchedule(shared), aliases: aliases{base: shared}}
 	b.judge = newJudge(shared, regions)
+	b.plug()
 	return b
 }
 
@@ -230,9 +231,8 @@ func (b *Book) restore(m *protocol.HostRestored) {
 		b.robots.rules = b.robots.kept()
 	}
 	b.line.known, b.line.fresh = m.Due, int(min(m.Record.Waiting, 1))
-	b.judge.known.Stops, b.judge.known.Sessions, b.judge.known.URLRules = &m.Stops, &m.Sessions, &m.URLRules
-	b.aliases.beliefs, b.aliases.order = m.Beliefs, m.Order
-	b.schedule.restore(b.line.spare(), m.Rules)
+	b.restoreFeatures(&m.Kept)
+	b.schedule.restore(b.line.spare())
 	if m.Lease != nil {
 		b.phase = lent
 		b.lease = &openLease{Lease: *m.Lease, processed: m.Lease.Seq, pages: map[string]store.Page{},

@@ -192,8 +192,9 @@ func (b *Book) storeMade(m *visitsMade) {
 		b.clock.verdict = b.clock.Judge(&b.o.Politeness, max(b.schedule.load, b.clock.Load()), b.line.fresh > 0)
 	}
 	w := &protocol.Write{
-		Visits: visits, Urgent: m.finished || m.pressing, Pressing: m.pressing,
-		Facts: &protocol.FactsStored{Lease: l.ID, Seq: m.seq, Visits: pageCount(visits), Closed: m.finished},
+		Visits: visits, Urgent: m.finished || m.pressing,
+		Facts: &protocol.FactsStored{Lease: l.ID, Seq: m.seq, Visits: pageCount(visits), Closed: m.finished,
+			Pressing: m.pressing},
 	}
 	b.judge.unreadable = false
 	represented := b.aliases.of()
@@ -202,13 +203,15 @@ func (b *Book) storeMade(m *visitsMade) {
 		if v.Retry {
 			continue
 		}
-		b.aliases.redirected(&v.Page, v.Links)
 		if scored := m.visits[i].fact.Topic; scored > 0 && m.visits[i].old.LastVisit.IsZero() {
 			v.Page.Band = topic.Band(topic.HandedOn(float64(scored-1)/1000, topic.Score(v.Page.Band)))
 		}
 		b.judge.beginVisited(&v.Page)
-		b.judge.learnFolders(w, &m.visits[i], &v.Page, v.Links)
-		b.judge.learnURLRules(w, &m.visits[i], &v.Page, v.Links)
+		visit := &Visit{Fact: m.visits[i].fact, Page: &v.Page, Links: v.Links,
+			First: m.visits[i].old.LastVisit.IsZero(), At: b.now, Write: w}
+		for _, f := range b.features {
+			f.Saw(visit)
+		}
 		switch before, now := m.visits[i].old.Flags&store.Dropped, v.Page.Flags&store.Dropped; {
 		case before < now:
 			b.record.GivenUp++
@@ -224,22 +227,20 @@ func (b *Book) storeMade(m *visitsMade) {
 	if b.judge.unreadable {
 		b.send(Master, &protocol.FactsRefused{Lease: l.ID, Why: "links that are no URLs"})
 	}
-	if b.aliases.redirects {
-		b.aliases.redirects, w.Beliefs = false, b.aliases.encoded()
+	if b.aliases.changed {
 		b.represented(represented, w)
 		b.review()
 	}
 	w.Host = b.row()
 	w.Totals.Add(&totals)
 	if m.finished {
-		w.EndLease, w.Sessions, w.Tag = l.ID, b.judge.newSessions(), &closedTag{}
+		w.Tag = &closedTag{}
 	} else {
 		l.Seq = m.seq
 		lease := l.Lease
 		w.Lease = &lease
 	}
-	w.Evidence = b.judge.newEvidence(m.finished)
-	w.URLRules = b.judge.newURLRules()
+	b.noteChanges(w, m.finished)
 	b.splitLease()
 	b.countVerdict(w)
 	w.Facts.NextAt, w.Facts.OthersAt = b.clock.NextAllowed(), b.clock.othersAt

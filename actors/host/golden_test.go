@@ -519,8 +519,8 @@ func (p *player) describeWrite(w *protocol.Write) string {
 		}
 	}
 	switch {
-	case w.EndLease != 0:
-		part("end of lease %d", w.EndLease)
+	case w.Facts != nil && w.Facts.Closed:
+		part("end of lease %d", w.Facts.Lease)
 	case w.Lease != nil:
 		part("lease %d to %d", w.Lease.ID, w.Lease.Seq)
 	}
@@ -530,10 +530,11 @@ func (p *player) describeWrite(w *protocol.Write) string {
 		}
 	}
 	for _, stop := range w.Stops {
-		part("leave %s alone until %s", path(stop.Prefix), p.when(stop.Until))
-	}
-	for _, prefix := range w.Unstops {
-		part("leave %s alone no more", path(prefix))
+		if stop.Lifted {
+			part("leave %s alone no more", path(stop.Prefix))
+		} else {
+			part("leave %s alone until %s", path(stop.Prefix), p.when(stop.Until))
+		}
 	}
 	for _, key := range slices.Sorted(maps.Keys(w.Totals.Errors)) {
 		part("%d × %s", w.Totals.Errors[key], key)

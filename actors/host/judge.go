@@ -75,7 +75,9 @@ func (j *judge) link(l *outlink.Outlink) {
 	}
 	to, reason := j.o.Admission.Link(j.regions, &j.page, l)
 	if reason == admission.None && to.Host == j.name {
-		reason = j.known.Takes(&j.o.Admission, l.URL, j.now)
+		for i := 0; i < len(j.features) && reason == admission.None; i++ {
+			reason = j.features[i].Refuses(l.URL, j.now)
+		}
 	}
 	switch {
 	case reason == admission.None:

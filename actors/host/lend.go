@@ -2,6 +2,7 @@ package host
 
 import (
 	"encoding/binary"
+	"slices"
 	"time"
 
 	"henro/actors/admission"
@@ -21,7 +22,7 @@ func (b *Book) prepare(m *protocol.Lend) {
 	if m.PageLimit == protocol.NoPages {
 		asked.Due, asked.Requisites = 0, true
 	}
-	asked.Keys = b.judge.urlKeys()
+	asked.Notes = b.judge.formNotes()
 	if b.judge.ruled() {
 		asked.Limit = min(4*asked.Limit, ruledWaiting)
 	}
@@ -170,10 +171,8 @@ func (b *Book) task(due []store.Entry, m *protocol.PagesLoaded) *messages.HostTa
 		Ratio:               b.o.Politeness.Pace(), Prefixes: region.Prefixes,
 		MaxRedirects: uint32(b.o.Admission.MaxRedirects),
 		Cookies:      b.record.Cookies,
-		// which session ids were taken, and which pages were visited under another form, is known here alone
 		Follow: b.o.Follow && m.Whole && region.Outside == scope.In && listed <= maxStopBytes &&
-			!b.judge.known.Sessions.Found() && !b.judge.ruled() &&
-			b.aliases.of() == "",
+			!slices.ContainsFunc(b.features, func(f Feature) bool { return !f.Follows() }),
 	}
 	if b.robots.known() {
 		task.Robots = b.record.Robots

@@ -23,6 +23,8 @@ type Options struct {
 	// those that robots.txt names are visited, and what sitemaps and feeds say of pages is heeded
 	Sitemaps bool
 	Aliases  Aliases
+	// more of them, each made for a host by its name: one line plugs one in
+	Features []func(host string) Feature
 	// of hosts whose pages ask for more visits than they bear. Optimal: the most versions for the visits that there are
 	Relief politeness.Relief
 

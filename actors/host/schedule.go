@@ -53,9 +53,9 @@ type schedule struct {
 func newSchedule(b *base) *schedule { return &schedule{base: b, timetable: &b.clock.Timetable} }
 
 // restore begins with the timetable on disk.
-func (s *schedule) restore(spare float64, rules revisit.Rules) {
+func (s *schedule) restore(spare float64) {
 	s.rnd = rand.New(rand.NewPCG(uint64(s.record.ID), uint64(s.now.UnixNano())))
-	s.spare, s.rules = spare, rules
+	s.spare = spare
 	s.groups()
 	s.replan()
 }

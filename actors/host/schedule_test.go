@@ -16,7 +16,7 @@ func scheduleOf(o *Options, timetable politeness.Timetable) *schedule {
 	b := &base{o: o, name: name, now: begun, clock: clock{o: o}}
 	b.clock.Timetable = timetable
 	s := newSchedule(b)
-	s.restore(1, nil)
+	s.restore(1)
 	s.rnd = rand.New(rand.NewPCG(1, 2))
 	return s
 }

@@ -15,27 +15,29 @@ import (
 )
 
 // learnFolders lets the stop list learn from a visit of a page, and writes what changes on it.
-func (j *judge) learnFolders(w *protocol.Write, made *visitMade, page *store.Page, links []outlink.Outlink) {
-	fact, first := made.fact, made.old.LastVisit.IsZero()
+func (j *judge) learnFolders(visit *Visit) {
+	fact, first, w := visit.Fact, visit.First, visit.Write
 	v := stoplist.Visit{URL: fact.Url, Outcome: StopOutcome(fact.Status, fact.Reason)}
 	if j.o.Stop.Thesis() {
 		v.Outcome = thesisOutcome(fact.Status, fact.Reason)
 	}
 	if first {
-		v.Main = likeness(fact, links)
+		v.Main = likeness(fact, visit.Links)
 	}
 	if reason := skippedOf(fact); reason != admission.None {
 		j.note(admission.Skipped{URL: fact.Url, Reason: reason, Depth: int(fact.Depth)})
 	}
-	if page.Flags.Requisite() > 0 {
+	if visit.Page.Flags.Requisite() > 0 {
 		return // a page with dead images is a page, and so are those beside them
 	}
 	now := j.now
 	outcome, listed, lifted := j.known.Stops.Saw(&j.o.Stop, v, now)
 	for _, e := range listed {
-		w.Stops = append(w.Stops, store.StopEntry(e))
+		w.Stops = append(w.Stops, protocol.Stop{StopEntry: store.StopEntry(e)})
 	}
-	w.Unstops = append(w.Unstops, lifted...)
+	for _, prefix := range lifted {
+		w.Stops = append(w.Stops, protocol.Stop{StopEntry: store.StopEntry{Prefix: prefix}, Lifted: true})
+	}
 	if !first {
 		return
 	}
@@ -184,7 +186,7 @@ func (j *judge) giveUp(due []store.Entry, failure *store.Failure, why admission.
 	if why != admission.Duplicate {
 		w.Totals.AddError(word, uint64(len(due)))
 	}
-	w.URLRules = j.newURLRules()
+	j.noteChanges(w, false)
 	if why == admission.StopList {
 		w.Totals.Tried += uint64(len(due))
 		w.Totals.Broken += uint64(len(due))
@@ -203,23 +205,14 @@ func (j *judge) report(w *protocol.Write) {
 	}
 }
 
-// newSessions are the session ids, if there are new ones since they were written.
-func (j *judge) newSessions() []byte {
-	if !j.known.Sessions.Changed() {
-		return nil
-	}
-	ids, _ := j.known.Sessions.MarshalBinary() // never fails
-	return ids
-}
-
 // newEvidence is the evidence of the stop list: with what spoke against a folder at once, with good pages at the end of
 // a lease. If they are lost, the folder needs less to be stopped than it would; if broken pages were, a folder of them
 // would never be.
-func (j *judge) newEvidence(finished bool) *[]byte {
+func (j *judge) newEvidence(finished bool) (evidence []byte, is bool) {
 	changes := j.known.Stops.Changed()
 	if changes == 0 || !finished && changes&stoplist.Grave == 0 {
-		return nil
+		return nil, false
 	}
-	evidence, _ := j.known.Stops.MarshalBinary() // never fails
-	return &evidence
+	evidence, _ = j.known.Stops.MarshalBinary() // never fails
+	return evidence, true
 }

@@ -1,6 +1,7 @@
 package host
 
 import (
+	"fmt"
 	"slices"
 	"time"
 
@@ -9,7 +10,6 @@ import (
 	"henro/actors/urlrules"
 	"henro/messages"
 	"henro/messages/outlink"
-	"henro/messages/weburl"
 	"henro/store"
 )
 
@@ -39,22 +39,57 @@ func ParseURLRules(word string) (URLRules, error) {
 	return oneOf[URLRules](word, "off", "learn", "apply")
 }
 
-// learnURLRules lets the URL rules learn from a visit of a page, and notes the page under its URL and its key.
-func (j *judge) learnURLRules(w *protocol.Write, made *visitMade, page *store.Page, links []outlink.Outlink) {
+// ruleRoom are the URL rules of the host. Beside its note it keeps one, under another name, for each page that was
+// visited: its form, by the fingerprint of its URL or of the key of that.
+type ruleRoom struct {
+	silent
+	*judge
+}
+
+// The names of the notes of URL rules and of the forms of pages.
+const (
+	URLRulesNote = "urlrules"
+	FormsNote    = "form"
+)
+
+// FormKey is the key of the note of a form.
+func FormKey(key uint64) string { return fmt.Sprintf("%016x", key) }
+
+func (r *ruleRoom) Name() string              { return URLRulesNote }
+func (r *ruleRoom) Restore(note []byte) error { return r.known.URLRules.UnmarshalBinary(note) }
+
+// Follows reports that no page may be one that was visited under another form, which is known here alone.
+func (r *ruleRoom) Follows() bool { return !r.ruled() }
+
+func (r *ruleRoom) Changed(bool) (note []byte, is bool) {
+	if !r.known.URLRules.Changed() {
+		return nil, false
+	}
+	note, _ = r.known.URLRules.MarshalBinary() // never fails
+	return note, true
+}
+
+// Saw lets the URL rules learn from a visit of a page, and notes the page under its URL and its key.
+func (r *ruleRoom) Saw(v *Visit) {
+	j, page, w := r.judge, v.Page, v.Write
 	if j.o.URLRules == NoURLRules || page.Flags.Embedded() > 0 {
 		return
 	}
-	if made.fact.Unchanged {
+	if v.Fact.Unchanged {
 		j.known.URLRules.Saw(page.URL, 0, 0, j.now) // if it was a test, that is over
 		return
 	}
-	text := textOf(made.fact, page, links)
+	text := textOf(v.Fact, page, v.Links)
 	j.known.URLRules.Saw(page.URL, text, page.DepthLeft, j.now)
 	if j.o.URLRules != ApplyURLRules {
 		return
 	}
 	for key, form := range j.known.URLRules.Note(page.URL, text, page.DepthLeft, j.now) {
-		w.Forms = append(w.Forms, protocol.Form{Key: key, Form: form})
+		var note []byte
+		if form != nil {
+			note, _ = form.MarshalBinary() // never fails
+		}
+		w.Notes = append(w.Notes, protocol.Note{Host: j.name, Name: FormsNote, Key: FormKey(key), Bytes: note})
 	}
 	j.reviveForms(w)
 }
@@ -68,9 +103,9 @@ func (b *Book) restForms(m *protocol.PagesLoaded) (rested bool) {
 	var resting []store.Entry
 	for _, entry := range m.Due {
 		page := &entry.Page
-		form, visited := m.Forms[string(entry.Position)]
-		if visited && page.Flags.Embedded() == 0 && page.Depth > 0 && form.URL != urlrules.ShortURL(page.URL) &&
-			b.judge.known.Spares(page.URL, page.DepthLeft, &form) == admission.Duplicate {
+		form := formOf(m, &entry)
+		if form != nil && page.Flags.Embedded() == 0 && page.Depth > 0 && form.URL != urlrules.ShortURL(page.URL) &&
+			b.judge.known.Spares(page.URL, page.DepthLeft, form) == admission.Duplicate {
 			resting = append(resting, entry)
 		}
 	}
@@ -108,7 +143,8 @@ func (b *Book) takeURLRule(fact any) bool {
 		b.send(Master, stored)
 		return true
 	}
-	w := &protocol.Write{Host: b.row(), URLRules: b.judge.newURLRules(), Urgent: true, Tag: stored}
+	w := &protocol.Write{Host: b.row(), Urgent: true, Tag: stored}
+	b.noteChanges(w, false)
 	b.judge.reviveForms(w)
 	b.write(w)
 	b.splitLease()
@@ -118,8 +154,51 @@ func (b *Book) takeURLRule(fact any) bool {
 // reviveForms has pages wait again if a rule is not applied any more by which they were given up.
 func (j *judge) reviveForms(w *protocol.Write) {
 	if j.o.URLRules == ApplyURLRules && j.known.URLRules.Lifted() {
-		w.Revive = append(w.Revive, protocol.Revive{Host: j.name, Why: admission.Duplicate})
+		w.Revive = append(w.Revive, protocol.Revive{Host: j.name, Says: admission.Duplicate.String(),
+			Spares: sparesBy(j.known.URLRules)})
 	}
+}
+
+// sparesBy reports, by rules as they are now, whether a page was visited under another form.
+func sparesBy(now *urlrules.Set) func(url string, note func(name, key string) []byte) bool {
+	var rules urlrules.Set
+	bytes, _ := now.MarshalBinary() // never fails
+	if err := rules.UnmarshalBinary(bytes); err != nil {
+		panic(fmt.Errorf("URL rules as they were written: %w", err))
+	}
+	keys := rules.Keys()
+	return func(url string, note func(name, key string) []byte) bool {
+		form := ReadForm(note(FormsNote, FormKey(keys.Of(url))))
+		return form != nil && len(rules.Between(url, form)) > 0
+	}
+}
+
+// ReadForm reads a form as it was noted; nil: there is none, or it cannot be read, which costs a visit.
+func ReadForm(note []byte) *urlrules.Form {
+	form := &urlrules.Form{}
+	if note == nil || form.UnmarshalBinary(note) != nil {
+		return nil
+	}
+	return form
+}
+
+// formOf is the form of a page that waits or is due; nil: it was not visited under any.
+func formOf(m *protocol.PagesLoaded, e *store.Entry) *urlrules.Form {
+	return ReadForm(m.Notes[string(e.Position)])
+}
+
+// formNotes asks for the forms of pages; nil: URLs are visited whatever their form.
+func (j *judge) formNotes() *protocol.PageNotes {
+	keys := j.urlKeys()
+	if keys == nil {
+		return nil
+	}
+	return &protocol.PageNotes{Name: FormsNote, KeyOf: func(page *store.Page) string {
+		if page.Flags.Embedded() > 0 {
+			return ""
+		}
+		return FormKey(keys.Of(page.URL))
+	}}
 }
 
 // splitLease asks the lease back if a rule is applied that was not: there may be URLs in it that are one page by it.
@@ -142,36 +221,12 @@ func textOf(fact *messages.PageVisited, page *store.Page, links []outlink.Outlin
 	return 0
 }
 
-// newURLRules are the URL rules, if there is anything new since they were written.
-func (j *judge) newURLRules() []byte {
-	if !j.known.URLRules.Changed() {
-		return nil
-	}
-	rules, _ := j.known.URLRules.MarshalBinary() // never fails
-	return rules
-}
-
 // urlKeys are the keys of URLs of this host; nil: URLs are visited whatever their form.
 func (j *judge) urlKeys() *urlrules.Keys {
 	if j.o.URLRules != ApplyURLRules {
 		return nil
 	}
 	return j.known.URLRules.Keys()
-}
-
-// Returned has a page wait again that was given up as a duplicate, or be due that rests as one, unless it is one still,
-// and reports whether it was.
-func Returned(page *store.Page, host string, spared func(url string) bool, now time.Time) bool {
-	switch {
-	case page.Says != admission.Duplicate.String(), weburl.HostOf(page.URL) != host:
-		return false
-	case page.LastVisit.IsZero():
-		return page.Flags&store.Dropped != 0 && !spared(page.URL)
-	case !page.Next.After(now), spared(page.URL):
-		return false
-	}
-	page.Next = now.Truncate(time.Second) // as the store keeps it: moved once
-	return true
 }
 
 // ruled reports whether URLs of this host may turn out to be pages that were visited under another form.
@@ -194,8 +249,7 @@ func (j *judge) spareForms(waiting []store.Entry, m *protocol.PagesLoaded) (kept
 			kept = append(kept, entry)
 			continue
 		}
-		if form, visited := m.Forms[string(entry.Position)]; visited &&
-			j.known.Spares(page.URL, page.DepthLeft, &form) == admission.Duplicate {
+		if j.known.Spares(page.URL, page.DepthLeft, formOf(m, &entry)) == admission.Duplicate {
 			duplicates = append(duplicates, entry)
 			continue
 		}

@@ -61,7 +61,7 @@ func (h *Host) Receive(ctx actor.Context) {
 			ctx.Request(h.partition, &protocol.Write{Urgent: true, Tag: h.settle})
 			return
 		}
-		ctx.Request(h.partition, &protocol.HostAsked{Host: h.name})
+		ctx.Request(h.partition, h.book.Asked())
 	case *actor.Stopping:
 		h.timer.Stop()
 	case *actor.Restarting:
@@ -85,7 +85,7 @@ func (h *Host) settling(ctx actor.Context) {
 	case *protocol.Written:
 		if m.Tag == h.settle {
 			h.behavior.Become(h.restoring)
-			ctx.Request(h.partition, &protocol.HostAsked{Host: h.name})
+			ctx.Request(h.partition, h.book.Asked())
 		} else if tag, ok := m.Tag.(*host.LentTag); ok {
 			h.unlent = tag.Lease
 		}

@@ -208,8 +208,10 @@ func TestAVoidLeaseOwesTheIntervalFromNow(t *testing.T) {
 		h.tell(&protocol.LeaseVoid{Lease: 7}) // said twice
 		writes := actortest.TakeOf[*protocol.Write](h.partition)
 		last := writes[len(writes)-1]
-		if last.EndLease != 7 || last.Host.NextAllowed.Before(time.Now().Add(5*time.Second)) {
-			t.Errorf("lease %d ended, the host may be asked in %v", last.EndLease, time.Until(last.Host.NextAllowed))
+		if ended := last.Facts; !ended.Closed || ended.Lease != 7 ||
+			last.Host.NextAllowed.Before(time.Now().Add(5*time.Second)) {
+			t.Errorf("of lease %d is stored %+v, the host may be asked in %v", ended.Lease, ended,
+				time.Until(last.Host.NextAllowed))
 		}
 		closed := 0
 		for _, stored := range actortest.TakeOf[*protocol.FactsStored](h.master) {
@@ -264,7 +266,7 @@ func TestALeaseThatWasBeingWrittenWhenItsHostFailedIsEnded(t *testing.T) {
 				if m.Lease != nil {
 					lease = m.Lease
 				}
-				if m.EndLease != 0 {
+				if m.Facts != nil && m.Facts.Closed {
 					h.store(c, m)
 					return
 				}
@@ -291,7 +293,7 @@ func TestALeaseThatWasBeingWrittenWhenItsHostFailedIsEnded(t *testing.T) {
 		if lent := actortest.TakeOf[*protocol.Lent](h.master); len(lent) > 0 {
 			t.Errorf("lease %d was lent with %v", lent[0].Lease, lent[0].Task)
 		}
-		if len(writes) != 1 || writes[0].EndLease != 7 {
+		if len(writes) != 1 || writes[0].Facts == nil || !writes[0].Facts.Closed || writes[0].Facts.Lease != 7 {
 			t.Errorf("written: %+v, want the end of lease 7", writes)
 		}
 		stored := actortest.TakeOf[*protocol.FactsStored](h.master)

@@ -135,7 +135,7 @@ func TestAPageIsInLineAtItsSecond(t *testing.T) {
 			}
 		}
 		asked := time.Since(begun)
-		around.Tell(partition, &protocol.Write{Seeds: true,
+		around.Tell(partition, &protocol.PlantSeeds{
 			Candidates: []store.Candidate{{URL: hostNumber(len(dues)) + "/", Host: hostNumber(len(dues))}}})
 		actortest.Pass(6 * time.Second) // what is written waits for others up to five
 		look()

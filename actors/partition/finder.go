@@ -16,13 +16,11 @@ import (
 
 type (
 	findPages struct {
-		asker  *actor.PID
-		host   string // that the asker forwards the answer to; empty: the asker wants it itself, and a person waits
-		pages  map[string]outlink.Hint
-		notice *protocol.Notice // that names the pages; nil: a document does
-		// the pages stand for those of host; nil: they do not
-		counterparts *protocol.CounterpartsAsked
-		review       *review // all pages of one host are looked for; nil: those of pages
+		asker   *actor.PID
+		host    string // that the asker forwards the answer to; empty: the asker wants it itself, and a person waits
+		pages   map[string]outlink.Hint
+		notice  *protocol.Notice       // that names the pages; nil: a document does
+		records *protocol.RecordsAsked // the Host wants the records as they are
 	}
 	find struct{}
 )
@@ -79,6 +77,36 @@ func (p *Partition) notice(ctx actor.Context, m *protocol.Notice) {
 	ctx.Send(p.finder, &findPages{asker: p.hosts, host: m.Host, pages: pages, notice: m})
 }
 
+// findRecords has the records of visited pages looked for that a Host asks for. Of pages that were not visited nothing
+// is looked for.
+func (p *Partition) findRecords(ctx actor.Context, m *protocol.RecordsAsked) {
+	if owner := p.ownerOf(p.state, m.Of); owner != p.index {
+		if p.peers != nil {
+			ctx.Send(p.peers[owner], m)
+		}
+		return
+	}
+	asked := &findPages{asker: p.hosts, host: m.Host, records: m, pages: map[string]outlink.Hint{}}
+	for _, url := range m.URLs {
+		if _, visited, _, err := p.disk.Seen(url); err == nil && visited {
+			asked.pages[url] = outlink.Hint{}
+		}
+	}
+	if len(asked.pages) > 0 || m.All {
+		ctx.Send(p.finder, asked)
+		return
+	}
+	found := &protocol.RecordsFound{Of: m.Of, Tag: m.Tag, Notes: map[string][]byte{}}
+	for _, name := range m.Notes {
+		note, err := NoteOf(p.disk, m.Of, name, "")
+		if err != nil {
+			panic(err)
+		}
+		found.Notes[name] = note
+	}
+	ctx.Send(p.hosts, &protocol.ToHost{Host: m.Host, Message: found})
+}
+
 // Finder looks for known pages by their URLs. There is no index of them, so it scans the partition; what is asked for
 // meanwhile shares the next scan, and scans take a twentieth of the time at most, unless a person waits.
 type Finder struct {
@@ -132,10 +160,10 @@ func (f *Finder) Receive(ctx actor.Context) {
 // find answers all that was asked for.
 func (f *Finder) find(ctx actor.Context) {
 	f.timer.Stop()
-	wanted, reviewed := map[string]struct{}{}, map[string][]store.Page{}
+	wanted, whole := map[string]struct{}{}, map[string][]store.Page{}
 	for _, m := range f.asked {
-		if m.review != nil {
-			reviewed[m.review.of()] = nil
+		if m.records != nil && m.records.All {
+			whole[m.records.Of] = nil
 		}
 		for url := range m.pages {
 			wanted[url] = struct{}{}
@@ -147,8 +175,8 @@ func (f *Finder) find(ctx actor.Context) {
 	if len(wanted) > 0 {
 		found, err = f.disk.Find(wanted)
 	}
-	if err == nil && len(reviewed) > 0 {
-		err = f.disk.FindOf(reviewed)
+	if err == nil && len(whole) > 0 {
+		err = f.disk.FindOf(whole)
 	}
 	if err != nil {
 		f.log.WithField("err", err).Error("known pages cannot be looked for")
@@ -159,19 +187,17 @@ func (f *Finder) find(ctx actor.Context) {
 		entries[found[i].Page.URL] = &found[i]
 	}
 	for _, m := range f.asked {
-		if m.review != nil {
-			if err != nil { // the Host asks again
+		if m.records != nil {
+			if err != nil && m.records.All { // the Host asks again
 				continue
 			}
-			if answer := m.review.read(reviewed[m.review.of()]); answer != nil {
-				ctx.Send(m.asker, &protocol.ToHost{Host: m.host, Message: answer})
-			} else {
-				ctx.Send(ctx.Parent(), m.review)
+			answer := &protocol.RecordsFound{Of: m.records.Of, Tag: m.records.Tag, Pages: whole[m.records.Of]}
+			for url := range m.pages {
+				if entry := entries[url]; entry != nil {
+					answer.Pages = append(answer.Pages, entry.Page)
+				}
 			}
-			continue
-		}
-		if m.counterparts != nil {
-			ctx.Send(m.asker, &protocol.ToHost{Host: m.host, Message: counterparts(m.counterparts, entries)})
+			ctx.Send(m.asker, &protocol.ToHost{Host: m.host, Message: answer})
 			continue
 		}
 		answer := &protocol.PagesFound{Notice: m.notice}

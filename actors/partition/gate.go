@@ -1,6 +1,7 @@
 package partition
 
 import (
+	"henro/actors/protocol"
 	"henro/messages/outlink"
 	"henro/store"
 )
@@ -39,11 +40,18 @@ type Collector interface {
 	Collect(page string, links []outlink.Outlink)
 }
 
+// Texts is told which texts were committed, and returns what hosts are to be told of them. It is called from several
+// Partitions at once.
+type Texts interface {
+	Committed(texts []store.Text) []*protocol.ToHost
+}
+
 // Order is what makes a crawl go another way than breadth-first within each host. The zero value does not.
 type Order struct {
 	Gate      Gate      // nil: every URL is admitted
 	Ranks     Ranks     // nil: by depth
 	Collector Collector // nil: links beyond the depth of the crawl are not wanted
+	Texts     Texts     // nil: nobody compares the texts of hosts
 	Rising    bool      // a URL that waits takes the band of a better link
 }
 

@@ -42,8 +42,10 @@ func TestAPartitionKnowsTheOpenLeaseOfAHost(t *testing.T) {
 			{"a lease is written", &protocol.Write{Host: row,
 				Lease: &store.Lease{ID: 7, Host: store.IDOf(lone), HostName: lone, Slave: "s", Boot: "b"}}, 7},
 			{"another's lease ends",
-				&protocol.Write{Host: &store.HostRecord{ID: 1, Name: "http://x.test"}, EndLease: 6}, 7},
-			{"the lease ends", &protocol.Write{Host: row, EndLease: 7}, 0},
+				&protocol.Write{Host: &store.HostRecord{ID: 1, Name: "http://x.test"},
+					Facts: &protocol.FactsStored{Lease: 6, Closed: true}}, 7},
+			{"the lease ends", &protocol.Write{Host: row, Facts: &protocol.FactsStored{Lease: 7, Closed: true}},
+				0},
 		} {
 			around.Tell(partition, step.write)
 			if lease := open(); (lease == nil) != (step.lease == 0) || lease != nil && lease.ID != step.lease {
@@ -117,8 +119,8 @@ func TestTheMasterLearnsOfACommitBeforeTheHosts(t *testing.T) {
 		type ended uint64
 		for lease := range uint64(2) {
 			around.Tell(partition, &protocol.Write{Host: &store.HostRecord{ID: store.HostID(lease + 1), Name: lone},
-				EndLease: lease + 1, Facts: &protocol.FactsStored{Lease: lease + 1, Closed: true},
-				Tag: ended(lease + 1), Urgent: true})
+				Facts: &protocol.FactsStored{Lease: lease + 1, Closed: true},
+				Tag:   ended(lease + 1), Urgent: true})
 		}
 		around.Tell(partition, &protocol.Write{Facts: &protocol.FactsStored{Lease: 3}})
 		actortest.Pass(10 * time.Second)

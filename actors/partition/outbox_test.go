@@ -163,8 +163,9 @@ func TestWhatCanWaitSharesCommits(t *testing.T) {
 		actortest.Pass(150 * time.Millisecond)
 		actortest.TakeOf[*protocol.Written](writer)
 		for _, pressing := range []bool{false, true} {
-			writer.Tell(pid, &protocol.Write{Urgent: true, Pressing: pressing, Tag: number, Host: &store.HostRecord{
-				ID: store.IDOf("http://h1.example.test"), Name: "http://h1.example.test"}})
+			writer.Tell(pid, &protocol.Write{Urgent: true, Tag: number,
+				Facts: &protocol.FactsStored{Lease: 1000, Pressing: pressing}, Host: &store.HostRecord{
+					ID: store.IDOf("http://h1.example.test"), Name: "http://h1.example.test"}})
 			actortest.Pass(250 * time.Millisecond)
 			if n := len(actortest.TakeOf[*protocol.Written](writer)); (n > 0) != pressing {
 				t.Errorf("pressing %v: %d answers after 250 ms", pressing, n)

@@ -101,14 +101,13 @@ type Partition struct {
 	gathering
 	outbox
 	due      dueLines
-	rules    map[string]revisit.Rules // of hosts whose rules were changed since the start
-	round    time.Time                // begin of the latest round; zero: none has begun
-	bands    *bands                   // nil: no URL rises
-	retrying map[string]struct{}      // pages of the round that failed and are tried again, by URL
-	sweeps   int                      // that look through the pages
-	reviving map[protocol.Revive]bool // those of them that have pages wait again; true: again when they have ended
-	relaxing map[string]int           // relaxations that are with their hosts, unanswered
-	pairs    pairs
+	rules    map[string]revisit.Rules     // of hosts whose rules were changed since the start
+	round    time.Time                    // begin of the latest round; zero: none has begun
+	bands    *bands                       // nil: no URL rises
+	retrying map[string]struct{}          // pages of the round that failed and are tried again, by URL
+	sweeps   int                          // that look through the pages
+	reviving map[revival]*protocol.Revive // those of them that have pages wait again; an order: once more
+	relaxing map[string]int               // relaxations that are with their hosts, unanswered
 	open     map[store.HostID]store.Lease // leases that are not ended, for a Host that starts again
 	commits  uint64
 	totals   protocol.Totals
@@ -188,14 +187,18 @@ func (p *Partition) Receive(ctx actor.Context) {
 		p.flushLast()
 	case *peers:
 		p.peers = m.pids
-		p.restorePairs(ctx)
 		p.restoreRevivals(ctx)
 		p.deliver(ctx)
 		p.relax(ctx)
 	case *protocol.Write:
 		p.write(ctx, m)
-	case *protocol.CounterpartsAsked, *protocol.ReviewAsked, *review, *pairFound:
-		p.takeOfAlias(ctx)
+	case *protocol.PlantSeeds:
+		p.take(ctx, m.Candidates, true)
+		p.wrote(ctx, &protocol.Written{Tag: m.Tag}, p.haste(true, false))
+	case *swept:
+		p.takeSwept(ctx, m)
+	case *protocol.RecordsAsked:
+		p.findRecords(ctx, m)
 	case *protocol.CandidatesSent:
 		p.takeParcels(ctx, m.Parcels)
 	case *protocol.CandidatesStored:
@@ -259,7 +262,7 @@ func (p *Partition) start(ctx actor.Context) {
 	p.owners, p.delivered = map[string]int{}, make([]uint64, deliveredKept)
 	p.accepted, p.accepting = acceptances{}, acceptances{}
 	p.relaxing, p.rules = map[string]int{}, map[string]revisit.Rules{}
-	p.retrying, p.pairs, p.reviving = map[string]struct{}{}, pairs{}, map[protocol.Revive]bool{}
+	p.retrying, p.reviving = map[string]struct{}{}, map[revival]*protocol.Revive{}
 	var err error
 	if p.totals, err = totalsOf(p.disk); err == nil {
 		p.stats, err = p.disk.Stats()
@@ -320,10 +323,7 @@ func (p *Partition) write(ctx actor.Context, m *protocol.Write) {
 		p.batch.Drop(m.Drops[i].Position, m.Drops[i].Page)
 		delete(p.retrying, m.Drops[i].Page.URL)
 	}
-	p.take(ctx, m)
-	for i := range m.Renews {
-		p.batch.Renew(m.Renews[i].Position, m.Renews[i].Page)
-	}
+	p.take(ctx, m.Candidates, false)
 	p.batch.Forget(m.Ghosts...)
 	for _, r := range m.Relaxed {
 		p.batch.Relaxed(r)
@@ -340,50 +340,47 @@ func (p *Partition) write(ctx actor.Context, m *protocol.Write) {
 		p.batch.PutLease(*m.Lease)
 		p.open[m.Lease.Host] = *m.Lease
 	}
-	if m.EndLease != 0 {
-		p.batch.DeleteLease(m.EndLease)
-		if m.Host != nil {
-			delete(p.open, m.Host.ID)
+	for _, s := range m.Stops {
+		if s.Lifted {
+			p.batch.Unstop(s.Prefix)
+		} else {
+			p.batch.Stop(s.StopEntry)
 		}
 	}
-	for _, e := range m.Stops {
-		p.batch.Stop(e)
+	for i := range m.Notes {
+		n := &m.Notes[i]
+		p.batch.PutMeta(noteMeta(n.Host, n.Name, n.Key), n.Bytes)
 	}
-	for _, prefix := range m.Unstops {
-		p.batch.Unstop(prefix)
-	}
-	if m.Sessions != nil {
-		p.batch.PutMeta(sessionsMeta(m.Host.Name), m.Sessions)
-	}
-	if m.Evidence != nil {
-		p.batch.PutMeta(evidenceMeta(m.Host.Name), *m.Evidence)
-	}
-	p.writeURLRules(m)
-	if m.Beliefs != nil {
-		p.batch.PutMeta(beliefsMeta(m.Beliefs.Host), m.Beliefs.Bytes)
-	}
-	if m.AliasOrder != nil {
-		p.batch.PutMeta(orderMeta(m.AliasOrder.Host), m.AliasOrder.Bytes)
-	}
-	for _, order := range m.Revive {
-		p.revive(ctx, order)
+	for i := range m.Revive {
+		p.revive(ctx, &m.Revive[i])
 	}
 	p.totals.Add(&m.Totals)
 	var answer any
+	pressing := false
 	if m.Facts != nil {
 		p.facts = append(p.facts, m.Facts)
+		if pressing = m.Facts.Pressing; m.Facts.Closed {
+			p.batch.DeleteLease(m.Facts.Lease)
+			if m.Host != nil {
+				delete(p.open, m.Host.ID)
+			}
+		}
 	}
 	if m.Answered() {
 		answer = &protocol.Written{Tag: m.Tag}
 	}
-	how := patient
+	p.wrote(ctx, answer, p.haste(m.Urgent, pressing))
+}
+
+// haste says how soon a write is to be committed for which somebody waits, or a slave with little room.
+func (p *Partition) haste(waits, pressing bool) haste {
 	switch {
-	case m.Urgent && !m.Pressing && len(p.open) >= manyLeases:
-		how = sharing
-	case m.Urgent:
-		how = urgent
+	case waits && !pressing && len(p.open) >= manyLeases:
+		return sharing
+	case waits:
+		return urgent
 	}
-	p.wrote(ctx, answer, how)
+	return patient
 }
 
 // storeVisit takes what came of a visit.
@@ -404,16 +401,16 @@ func (p *Partition) storeVisit(v *store.Visited) {
 }
 
 // take admits the candidates that are of this partition, and sends the others off in the batch.
-func (p *Partition) take(ctx actor.Context, m *protocol.Write) {
+func (p *Partition) take(ctx actor.Context, candidates []store.Candidate, seeds bool) {
 	var foreign map[int][]store.Candidate
 	known := map[string]outlink.Hint{}
-	for i := range m.Candidates {
-		c := &m.Candidates[i]
+	for i := range candidates {
+		c := &candidates[i]
 		owner := p.ownerOf(p.state, c.Host)
 		switch {
 		case owner == p.index:
-			p.admit(c, m.Seeds)
-			if m.Seeds {
+			p.admit(c, seeds)
+			if seeds {
 				if _, visited, _, err := p.disk.Seen(c.URL); err == nil && visited {
 					known[c.URL] = outlink.Hint{}
 				}
@@ -759,7 +756,11 @@ func (p *Partition) settle(ctx actor.Context, m *committed) {
 	for _, w := range writers {
 		ctx.Send(w.pid, w.answer)
 	}
-	p.compare(ctx, m.outcome.Texts)
+	if p.order.Texts != nil {
+		for _, found := range p.order.Texts.Committed(m.outcome.Texts) {
+			ctx.Send(p.hosts, found)
+		}
+	}
 	if len(m.outcome.Admitted) > 0 {
 		grew := &protocol.HostsGrew{}
 		for _, admission := range m.outcome.Admitted {
@@ -822,28 +823,10 @@ func (p *Partition) relax(ctx actor.Context) {
 
 func (p *Partition) restoreHost(ctx actor.Context, m *protocol.HostAsked) {
 	id := store.IDOf(m.Host)
-	record, err := p.disk.Host(id)
-	if errors.Is(err, store.ErrNotFound) {
-		record = store.HostRecord{ID: id, Name: m.Host}
-	} else if err != nil {
-		panic(fmt.Errorf("restore host %s: %w", m.Host, err))
-	}
-	answer := &protocol.HostRestored{Record: record, Due: p.due.count(id)}
-	stops, err := StopListOf(p.disk, m.Host)
-	if err == nil {
-		answer.Stops = *stops
-		answer.Sessions, err = SessionsOf(p.disk, m.Host)
-	}
-	if err == nil {
-		answer.Rules, err = RulesOf(p.disk, m.Host)
-	}
-	if err == nil {
-		answer.URLRules, err = URLRulesOf(p.disk, m.Host)
-	}
-	if err == nil {
-		var a Alias
-		a, err = AliasOf(p.disk, m.Host)
-		answer.Beliefs, answer.Order = a.Beliefs, a.Order
+	answer := &protocol.HostRestored{Due: p.due.count(id)}
+	var err error
+	if answer.Record, err = hostOf(p.disk, id, m.Host); err == nil {
+		answer.Kept, err = keptOf(p.disk, m)
 	}
 	if err != nil {
 		panic(fmt.Errorf("restore host %s: %w", m.Host, err))
@@ -857,6 +840,15 @@ func (p *Partition) restoreHost(ctx actor.Context, m *protocol.HostAsked) {
 		delete(p.relaxing, m.Host)
 		p.relax(ctx)
 	}
+}
+
+// hostOf reads the record of a host; of one that is not known it has the name alone.
+func hostOf(disk *store.Partition, id store.HostID, name string) (store.HostRecord, error) {
+	record, err := disk.Host(id)
+	if errors.Is(err, store.ErrNotFound) {
+		return store.HostRecord{ID: id, Name: name}, nil
+	}
+	return record, err
 }
 
 func (p *Partition) loadPages(ctx actor.Context, m *protocol.PagesAsked) {
@@ -884,8 +876,10 @@ func (p *Partition) loadPages(ctx actor.Context, m *protocol.PagesAsked) {
 	if len(answer.Entries) > m.Limit {
 		answer.Entries = p.best(answer.Entries, m.Limit)
 	}
-	if m.Keys != nil {
-		answer.Forms = p.formsOf(id, m.Keys, answer.Entries, answer.Due)
+	if m.Notes != nil {
+		if answer.Notes, err = pageNotes(p.disk, m.Host, m.Notes, answer.Entries, answer.Due); err != nil {
+			panic(err)
+		}
 	}
 	ctx.Respond(answer)
 	p.roomForDue(ctx)

@@ -8,7 +8,6 @@ import (
 	"github.com/asynkron/protoactor-go/actor"
 
 	"henro/actors/floor"
-	"henro/actors/host"
 	"henro/actors/protocol"
 	"henro/actors/revisit"
 	"henro/store"
@@ -24,12 +23,9 @@ const (
 	sweepPasses = 16
 )
 
-// rulesMeta is where the orders of persons about the pages of a host are kept, in its partition.
-func rulesMeta(name string) string { return fmt.Sprintf("rules/%016x", uint64(store.IDOf(name))) }
-
 // RulesOf reads the orders of persons about the pages of a host.
 func RulesOf(disk *store.Partition, name string) (rules revisit.Rules, err error) {
-	b, err := disk.Meta(rulesMeta(name))
+	b, err := NoteOf(disk, name, protocol.RulesNote, "")
 	if err == nil {
 		err = rules.UnmarshalBinary(b)
 	}
@@ -41,7 +37,7 @@ func RulesOf(disk *store.Partition, name string) (rules revisit.Rules, err error
 
 // EachRule calls fn for all orders of persons about the pages of a partition.
 func EachRule(disk *store.Partition, fn func(revisit.Rule)) error {
-	return disk.EachMeta("rules/", func(name string, value []byte) error {
+	return EachNote(disk, protocol.RulesNote, func(name string, value []byte) error {
 		var rules revisit.Rules
 		if err := rules.UnmarshalBinary(value); err != nil {
 			return fmt.Errorf("%s: %w", name, err)
@@ -90,12 +86,12 @@ func (p *Partition) retime(ctx actor.Context, m *protocol.Retime) {
 	}
 	if !m.Now {
 		p.rules[name] = after // the batch is ahead of the disk
-		p.batch.PutMeta(rulesMeta(name), b)
+		p.batch.PutMeta(noteMeta(name, protocol.RulesNote, ""), b)
 		p.wrote(ctx, nil, urgent)
 		ctx.Send(p.hosts, &protocol.ToHost{Host: name, Message: &protocol.RulesChanged{Rules: after}})
 	}
 	now := time.Now()
-	p.sweep(ctx, ctx.Sender(), passes{moves: func(page *store.Page) bool { return host.Retimed(page, m, now) }})
+	p.sweep(ctx, ctx.Sender(), passes{moves: func(page *store.Page) bool { return retimed(page, m, now) }})
 }
 
 // sweep has all visited pages looked through, and those written again that moves has changed. The asker gets Retimed.
@@ -111,7 +107,7 @@ type passes struct {
 	disk  *store.Partition
 	moves func(*store.Page) bool // reports whether it has changed the page
 	// the order by which pages that were never visited wait for their first visit again; nil: they are moved too
-	revives *protocol.Revive
+	revives *revival
 
 	after   store.Position
 	room    []store.Entry // for those read at a time
@@ -156,15 +152,17 @@ type (
 	sweepOn   struct{}
 	sweepOver struct {
 		renewed int
-		revives *protocol.Revive
+		revives *revival
 	}
+	// swept asks for pages to be written again: moved, or waiting for their first visit again. Written answers it.
+	swept struct{ moves, renews []store.Entry }
 )
 
 // Receive is the table of contents.
 func (s *Sweep) Receive(ctx actor.Context) {
 	switch ctx.Message().(type) {
 	case *actor.Started: // what was written before is on disk first
-		ctx.Request(ctx.Parent(), &protocol.Write{Urgent: true})
+		ctx.Request(ctx.Parent(), &swept{})
 	case *protocol.Written, *sweepOn:
 		s.step(ctx)
 	}
@@ -176,15 +174,15 @@ func (s *Sweep) step(ctx actor.Context) {
 	case over:
 		s.end(ctx, &protocol.Retimed{Count: s.count, Err: err})
 	case len(moves) > 0:
-		w := &protocol.Write{Urgent: true, Moves: moves[:0]}
+		w := &swept{moves: moves[:0]}
 		for i := range moves {
 			if s.revives != nil && moves[i].Page.LastVisit.IsZero() {
-				w.Renews = append(w.Renews, moves[i])
+				w.renews = append(w.renews, moves[i])
 			} else {
-				w.Moves = append(w.Moves, moves[i])
+				w.moves = append(w.moves, moves[i])
 			}
 		}
-		s.renewed += len(w.Renews)
+		s.renewed += len(w.renews)
 		ctx.Request(ctx.Parent(), w)
 	default:
 		ctx.Send(ctx.Self(), &sweepOn{})
@@ -197,6 +195,17 @@ func (s *Sweep) end(ctx actor.Context, answer *protocol.Retimed) {
 		ctx.Send(s.asker, answer)
 	}
 	ctx.Stop(ctx.Self())
+}
+
+// takeSwept adds to the batch what a sweep has found.
+func (p *Partition) takeSwept(ctx actor.Context, m *swept) {
+	for i := range m.moves {
+		p.batch.Move(m.moves[i].Position, m.moves[i].Page)
+	}
+	for i := range m.renews {
+		p.batch.Renew(m.renews[i].Position, m.renews[i].Page)
+	}
+	p.wrote(ctx, &protocol.Written{}, p.haste(true, false))
 }
 
 // endSweep takes note of the end of a sweep: pages that it has moved to now are looked for at once.
@@ -222,9 +231,9 @@ func RetimeAtRest(disk *store.Partition, m *protocol.Retime, now time.Time) (cou
 	}
 	batch := store.NewBatch(now)
 	if !m.Now {
-		batch.PutMeta(rulesMeta(m.Pages.Host()), b)
+		batch.PutMeta(noteMeta(m.Pages.Host(), protocol.RulesNote, ""), b)
 	}
-	p := passes{disk: disk, moves: func(page *store.Page) bool { return host.Retimed(page, m, now) }}
+	p := passes{disk: disk, moves: func(page *store.Page) bool { return retimed(page, m, now) }}
 	for over := false; !over; batch.Reset(now) {
 		var moves []store.Entry
 		if moves, over, err = p.next(); err != nil {
@@ -238,4 +247,39 @@ func RetimeAtRest(disk *store.Partition, m *protocol.Retime, now time.Time) (cou
 		}
 	}
 	return p.count, nil
+}
+
+// retimed moves the next visit of a known page as a person has ordered, and reports whether it moves. A page that is
+// due is left alone: it may be lent, and follows at its visit.
+//
+// The interval in its record stays as it is until then, so that the load index remains the sum over the records.
+func retimed(page *store.Page, order *protocol.Retime, now time.Time) bool {
+	if page.Flags&store.Dropped != 0 || page.LastVisit.IsZero() || !page.Next.IsZero() && !page.Next.After(now) ||
+		!order.Pages.Matches(page.URL) {
+		return false
+	}
+	interval := order.Every
+	switch history := revisit.History(page.Timing); {
+	case order.Now:
+		page.Next = now.Truncate(time.Second) // as the store keeps it: moved once
+		return true
+	case page.Next.IsZero():
+		return false
+	case order.Auto:
+		o := &order.Timetable
+		if interval = time.Duration(o.Aim * float64(o.Estimate(&history))); interval <= 0 {
+			return false
+		}
+		interval = min(max(interval, o.Min), o.Max)
+	}
+	next := page.LastVisit.Add(interval)
+	if next.Before(now) {
+		next = now
+	}
+	next = next.Truncate(time.Second)
+	if !next.Before(page.Next.Add(-time.Second)) && !next.After(page.Next.Add(time.Second)) {
+		return false
+	}
+	page.Next = next
+	return true
 }

@@ -3,71 +3,71 @@ package partition
 import (
 	"fmt"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/asynkron/protoactor-go/actor"
 
-	"henro/actors/admission"
-	"henro/actors/host"
 	"henro/actors/protocol"
+	"henro/messages/weburl"
 	"henro/store"
 )
 
-// revive notes that pages of a host which were given up are to wait again, and has them looked for.
-func (p *Partition) revive(ctx actor.Context, order protocol.Revive) {
-	p.batch.PutMeta(reviveMeta(order), []byte(order.Host))
-	_, underWay := p.reviving[order]
-	p.reviving[order] = underWay
-	if !underWay {
-		p.sweep(ctx, nil, passes{revives: &order, moves: p.returns(order)})
+// revival names the pages of a host that are on their way to wait again: those with a word.
+type revival struct{ host, says string }
+
+// revive notes that pages of a host which were given up are to wait again, and has them looked for. One that is given
+// while it is carried out is carried out once more.
+func (p *Partition) revive(ctx actor.Context, order *protocol.Revive) {
+	name := revival{order.Host, order.Says}
+	p.batch.PutMeta(name.meta(), []byte(order.Host))
+	if _, underWay := p.reviving[name]; underWay {
+		p.reviving[name] = order
+		return
 	}
+	p.reviving[name] = nil
+	disk := p.disk
+	note := func(name, key string) []byte {
+		note, _ := NoteOf(disk, order.Host, name, key)
+		return note
+	}
+	p.sweep(ctx, nil, passes{revives: &name, moves: func(page *store.Page) bool {
+		return waitsAgain(page, order, note, time.Now())
+	}})
 }
 
-// returns has pages wait again that were given up for a reason that does not hold any more, and known pages of a host
-// be due that rest for it.
-func (p *Partition) returns(order protocol.Revive) func(*store.Page) bool {
-	if order.Why == admission.AliasHost {
-		return func(page *store.Page) bool { return host.Revived(page, order.Host) }
+// waitsAgain has a page wait again that was given up with the word, or be due that rests with it, and reports whether
+// it was.
+func waitsAgain(page *store.Page, order *protocol.Revive, note func(name, key string) []byte, now time.Time) bool {
+	switch given := page.LastVisit.IsZero(); {
+	case page.Says != order.Says, weburl.HostOf(page.URL) != order.Host,
+		given && page.Flags&store.Dropped == 0, !given && !page.Next.After(now),
+		order.Spares != nil && order.Spares(page.URL, note):
+		return false
+	case !given:
+		page.Next = now.Truncate(time.Second) // as the store keeps it: moved once
 	}
-	disk, id := p.disk, store.IDOf(order.Host)
-	spared := func(string) bool { return false }
-	read := sync.OnceFunc(func() { // when what the order came with is on disk
-		if rules, err := URLRulesOf(disk, order.Host); err == nil {
-			spared = func(url string) bool {
-				form, err := FormOf(disk, id, rules.Keys().Of(url))
-				return err == nil && form != nil && len(rules.Between(url, form)) > 0
-			}
-		}
-	})
-	return func(page *store.Page) bool {
-		read()
-		return host.Returned(page, order.Host, spared, time.Now())
-	}
+	return true
 }
 
 // revived forgets the order once all pages wait, or begins anew if it was given again meanwhile.
-func (p *Partition) revived(ctx actor.Context, order protocol.Revive, count int) {
-	again := p.reviving[order]
-	delete(p.reviving, order)
-	if again {
-		p.revive(ctx, order)
+func (p *Partition) revived(ctx actor.Context, name revival, count int) {
+	again := p.reviving[name]
+	delete(p.reviving, name)
+	if again != nil {
+		p.revive(ctx, again)
 	} else {
-		p.batch.PutMeta(reviveMeta(order), nil)
+		p.batch.PutMeta(name.meta(), nil)
 	}
 	p.wrote(ctx, nil, urgent)
-	ctx.Send(p.hosts, &protocol.ToHost{Host: order.Host, Message: &protocol.PagesRevived{Count: count}})
+	ctx.Send(p.hosts, &protocol.ToHost{Host: name.host, Message: &protocol.PagesRevived{Count: count}})
 }
 
 // restoreRevivals goes on with what was begun.
 func (p *Partition) restoreRevivals(ctx actor.Context) {
-	var orders []protocol.Revive
-	if err := p.disk.EachMeta("revive/", func(meta string, name []byte) error {
-		order := protocol.Revive{Host: string(name), Why: admission.AliasHost}
-		if strings.HasSuffix(meta, revivesForms) {
-			order.Why = admission.Duplicate
-		}
-		orders = append(orders, order)
+	var orders []*protocol.Revive
+	if err := p.disk.EachMeta("revive/", func(meta string, host []byte) error {
+		_, says, _ := strings.Cut(strings.TrimPrefix(meta, "revive/"), "/")
+		orders = append(orders, &protocol.Revive{Host: string(host), Says: says})
 		return nil
 	}); err != nil {
 		panic(fmt.Errorf("read of which hosts pages are to wait again: %w", err))
@@ -77,13 +77,7 @@ func (p *Partition) restoreRevivals(ctx actor.Context) {
 	}
 }
 
-const revivesForms = "/forms"
-
-// reviveMeta is where a host is noted whose pages are on their way to wait again, in its partition.
-func reviveMeta(order protocol.Revive) string {
-	meta := fmt.Sprintf("revive/%016x", uint64(store.IDOf(order.Host)))
-	if order.Why == admission.Duplicate {
-		meta += revivesForms
-	}
-	return meta
+// meta is where it is noted, in the partition of the host: the value is the host.
+func (r revival) meta() string {
+	return fmt.Sprintf("revive/%016x/%s", uint64(store.IDOf(r.host)), r.says)
 }

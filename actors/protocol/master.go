@@ -62,6 +62,7 @@ type (
 		Lease, Seq uint64
 		Visits     int
 		Closed     bool      // the lease has ended, and that is on disk too
+		Pressing   bool      // a slave will soon have no room for more facts
 		NextAt     time.Time // of a closed lease: before which the host may not be asked again
 		OthersAt   time.Time // and before which no host may be asked that shares its clock
 	}

@@ -6,12 +6,13 @@ import (
 	"henro/actors/admission"
 	"henro/actors/alias"
 	"henro/actors/revisit"
-	"henro/actors/stoplist"
-	"henro/actors/traps"
 	"henro/actors/urlrules"
 	"henro/messages/outlink"
 	"henro/store"
 )
+
+// RulesNote is the name of the note that has the intervals which persons set for pages of a host.
+const RulesNote = "rules"
 
 // What a Partition receives. Writes are answered by Written once they are on disk; questions are answered from
 // what is on disk, so an actor that asks waits for its own Written first.
@@ -21,56 +22,62 @@ type (
 		Visits     []store.Visited
 		Moves      []store.Entry     // records written again without a visit
 		Drops      []store.Entry     // records given up
-		Renews     []store.Entry     // records that wait for their first visit again
 		Candidates []store.Candidate // of any host: those of other partitions go through the outbox
 		Ghosts     []store.Position
 		Relaxed    []store.Relaxation
 		Host       *store.HostRecord
-		Lease      *store.Lease
-		EndLease   uint64
-		Stops      []store.StopEntry // onto the stop list
-		Unstops    []string          // off it, by prefix
-		Sessions   []byte            // of Host, as traps.Sessions marshals them; nil: as before
-		Evidence   *[]byte           // of Host, as stoplist.List marshals it; nil: as before
-		URLRules   []byte            // of Host, as urlrules.Set marshals them; nil: as before
-		Forms      []Form            // of Host
-		Beliefs    *Beliefs          // that a host is an alias; nil: as before
-		AliasOrder *Beliefs          // likewise the word of a person
-		Revive     []Revive          // pages that were given up wait again
-		Totals     Totals            // added to the crawl's totals
-		Seeds      bool              // the candidates are seeds: no frontier turns them away
-		Urgent     bool              // somebody waits for the answer
-		Pressing   bool              // a slave will soon have no room for more facts
-		Facts      *FactsStored      // reported to the Master once this is on disk
-		Tag        any               // sent back
+		Lease      *store.Lease // that of Facts ends when they are closed
+		Notes      []Note
+		Stops      []Stop
+		Revive     []Revive     // pages that were given up wait again
+		Totals     Totals       // added to the crawl's totals
+		Urgent     bool         // somebody waits for the answer
+		Facts      *FactsStored // reported to the Master once this is on disk
+		Tag        any          // sent back
 	}
-	// Revive has pages of a host wait again that were given up as an alias of another, or as a duplicate by rule that
-	// is none by the rules of now.
+	// PlantSeeds has URLs admitted that no frontier turns away; those that are known are visited again. Written answers
+	// it.
+	PlantSeeds struct {
+		Candidates []store.Candidate
+		Tag        any // sent back
+	}
+	// Note is what a feature keeps of a host, beside the record of that: the feature alone can read it. Besides that of
+	// its name it may keep small ones under keys.
+	Note struct {
+		Host, Name, Key string
+		Bytes           []byte // nil: it goes
+	}
+	// Stop is a change of the stop list.
+	Stop struct {
+		store.StopEntry
+		Lifted bool // the entry of this prefix goes
+	}
+	// Revive has pages of a host wait again that were given up with a word, and those be due that rest with it.
 	Revive struct {
-		Host string
-		Why  admission.Reason // AliasHost or Duplicate
-	}
-	// Beliefs are those of a host, as alias.Beliefs marshals them, or an alias.Order as JSON.
-	Beliefs struct {
-		Host  string
-		Bytes []byte
+		Host, Says string
+		// Spares reports that a page stays as it is, given the notes of the host under a name and a key; nil: none
+		// does. It is called while other messages are taken. After a restart it is forgotten.
+		Spares func(url string, note func(name, key string) []byte) bool
 	}
 	// Written answers a Write once it is on disk. A Write of Facts without a Tag is not answered.
 	Written struct{ Tag any }
 
-	// HostAsked asks for what is known of a host.
-	HostAsked struct{ Host string }
+	// HostAsked asks for what is known of a host, and for its notes by these names.
+	HostAsked struct {
+		Host  string
+		Notes []string
+	}
 	// HostRestored answers HostAsked.
 	HostRestored struct {
-		Record   store.HostRecord
-		Lease    *store.Lease // open: of the last run, or lent before the Host failed
-		Due      int          // pages of it that are due
-		Stops    stoplist.List
-		Sessions traps.Sessions
-		URLRules urlrules.Set
-		Rules    revisit.Rules // the intervals that persons set for its pages
-		Beliefs  alias.Beliefs // that it is an alias
-		Order    *alias.Order  // of a person, about that; nil: there is none
+		Record store.HostRecord
+		Lease  *store.Lease // open: of the last run, or lent before the Host failed
+		Due    int          // pages of it that are due
+		Kept   Kept
+	}
+	// Kept is what is kept of a host beside its record.
+	Kept struct {
+		Notes map[string][]byte // by their names
+		Stops []store.StopEntry
 	}
 	// PagesAsked asks for waiting URLs of a host, and with Known for the fingerprints of all its seen URLs.
 	PagesAsked struct {
@@ -80,7 +87,12 @@ type (
 		Known int // send them if there are no more than this
 		// only requisites of pages are asked for
 		Requisites bool
-		Keys       *urlrules.Keys // by which waiting pages are looked for among the forms; nil: they are not
+		Notes      *PageNotes // a note is wanted of each page; nil: none is
+	}
+	// PageNotes names the note of a page: its key; empty: it has none.
+	PageNotes struct {
+		Name  string
+		KeyOf func(*store.Page) string
 	}
 	// PagesLoaded answers PagesAsked.
 	PagesLoaded struct {
@@ -88,13 +100,24 @@ type (
 		Due      []store.Entry // the due pages that have waited longest
 		DueCount int           // how many there are
 		Known    []uint64
-		Whole    bool                     // Known holds all
-		Forms    map[string]urlrules.Form // of waiting pages that have one, by their position
+		Whole    bool              // Known holds all
+		Notes    map[string][]byte // of pages that have one, by their position
 	}
-	// Form is a page that was visited, under the fingerprint of its URL or of the key of that.
-	Form struct {
-		Key            uint64
-		*urlrules.Form // nil: it is not there any more
+	// RecordsAsked asks for records of visited pages of a host, some time later, or for notes of it, at once. The
+	// Partition of the host that asks passes it on to that of the other, which has the Host given RecordsFound.
+	RecordsAsked struct {
+		Host, Of string   // the host that asks, and whose pages they are
+		URLs     []string // of its pages
+		All      bool     // all its pages are wanted
+		Notes    []string // if no pages are wanted
+		Tag      any      // comes back
+	}
+	// RecordsFound answers RecordsAsked; of URLs those are left out that were not visited yet.
+	RecordsFound struct {
+		Of    string
+		Pages []store.Page
+		Notes map[string][]byte
+		Tag   any
 	}
 	// EntriesAsked asks for the records at some positions.
 	EntriesAsked struct{ Positions []store.Position }
@@ -156,33 +179,6 @@ type (
 	TextsCompared struct{ Comparisons []alias.Comparison }
 	// AliasOrdered tells a Host the word of a person about whom it stands for, which is on disk already.
 	AliasOrdered struct{ Order alias.Order }
-	// CounterpartsAsked asks which of its pages a representative has. The Partition of the alias passes it on to that
-	// of the representative, which has CounterpartsFound sent to the alias, some time later.
-	CounterpartsAsked struct {
-		Host, Of string   // the alias and its representative
-		URLs     []string // of the representative
-		Ordered  bool     // a person has said so
-		Mapped   bool     // evidence counts, so other hosts may be aliases by it
-	}
-	// CounterpartsFound answers CounterpartsAsked: whether the representative has a page; one that was not visited yet
-	// is left out.
-	CounterpartsFound struct {
-		Of       string
-		Answers  map[string]bool
-		Circular bool // the representative leads back to the host, which is to stand for itself
-	}
-	// ReviewAsked asks for a comparison of all pages that an alias and its representative have both answered; or of
-	// those that the alias answers itself, if it redirects. The Partition of the alias has Reviewed sent to its Host.
-	ReviewAsked struct {
-		Host, Of  string
-		Redirects bool
-	}
-	// Reviewed answers ReviewAsked.
-	Reviewed struct {
-		Of          string
-		Redirects   bool
-		Comparisons []alias.Comparison // alias.ReviewedMost at most
-	}
 	// PagesRevived tells a Host how many pages wait again that were given up.
 	PagesRevived struct{ Count int }
 )

@@ -47,6 +47,7 @@ import (
 	"henro/actors/floor"
 	"henro/actors/protocol"
 	"henro/messages"
+	"henro/store"
 	"henro/store/fingerprint"
 )
 
@@ -152,8 +153,8 @@ type Fetched interface {
 
 func wants(message any) bool {
 	switch message.(type) {
-	case *protocol.Write, *protocol.Lent, *messages.TaskBatch, Fetched, *archivist.Archive, *archivist.ArchivedBatch,
-		*messages.Report, *protocol.FactsCommitted:
+	case *protocol.Write, *protocol.PlantSeeds, *protocol.Lent, *messages.TaskBatch, Fetched, *archivist.Archive,
+		*archivist.ArchivedBatch, *messages.Report, *protocol.FactsCommitted:
 		return true
 	}
 	return false
@@ -162,6 +163,16 @@ func wants(message any) bool {
 // chosen reports whether a URL is one of those whose visits are sent.
 func (s *Spans) chosen(url string) bool {
 	return url != "" && (s.o.Every == 1 || fingerprint.URL(url)%uint64(s.o.Every) == 0)
+}
+
+// admit notes when URLs came to a Partition.
+func (s *Spans) admit(candidates []store.Candidate, at floor.Handling) {
+	for i := range candidates {
+		if url := candidates[i].URL; s.chosen(url) && s.lives[url] == nil {
+			l := s.remember(url)
+			l.posted, l.admitted = at.Posted, at.Ended
+		}
+	}
 }
 
 // see takes a message in.
@@ -173,12 +184,9 @@ func (s *Spans) see(message any, at floor.Handling) {
 	}
 	switch m := message.(type) {
 	case *protocol.Write:
-		for i := range m.Candidates {
-			if url := m.Candidates[i].URL; s.chosen(url) && s.lives[url] == nil {
-				l := s.remember(url)
-				l.posted, l.admitted = at.Posted, at.Ended
-			}
-		}
+		s.admit(m.Candidates, at)
+	case *protocol.PlantSeeds:
+		s.admit(m.Candidates, at)
 	case *protocol.Lent:
 		for _, task := range m.Task.GetTasks() {
 			if s.chosen(task.Url) {

@@ -9,7 +9,7 @@ import (
 
 	"henro/actors/admission"
 	"henro/actors/host"
-	"henro/actors/partition"
+	"henro/actors/known"
 	"henro/actors/urlrules"
 	"henro/cmd/fakeweb"
 	"henro/master"
@@ -77,7 +77,7 @@ func TestACrawlLearnsWhichURLsAreOnePage(t *testing.T) {
 		state := openedState(t, dir)
 		defer state.Close()
 		for name := range hosts {
-			rules, err := partition.URLRulesOf(state.Partitions[state.PartitionOf(name)], name)
+			rules, err := known.URLRules(state.Partitions[state.PartitionOf(name)], name)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -1,0 +1,149 @@
+package host
+
+import (
+	"fmt"
+	"time"
+
+	"henro/actors/admission"
+	"henro/actors/protocol"
+	"henro/messages"
+	"henro/messages/outlink"
+	"henro/store"
+)
+
+// Feature is something that a host's pages show, beside its clock, its robots.txt and its timetable: it learns from
+// visits, decides about links, and keeps a note beside the record of the host.
+type Feature interface {
+	// Name is that of its note, which no other feature has.
+	Name() string
+	// Restore begins with the note as it is on disk; nil: there is none.
+	Restore(note []byte) error
+	// Saw learns from a visit that is not tried again.
+	Saw(v *Visit)
+	// Refuses says why a link of the host's pages to another of them is not taken; admission.None: it may be.
+	Refuses(url string, now time.Time) admission.Reason
+	// Follows reports whether links may be followed inside leases, by slaves that do not ask the feature.
+	Follows() bool
+	// Changed returns the note if it is to be written with what is written now, which may end the lease; nil: it goes.
+	Changed(leaseEnds bool) (note []byte, is bool)
+}
+
+// Visit is one visit as features see it.
+type Visit struct {
+	Fact  *messages.PageVisited
+	Page  *store.Page // as it is from now on
+	Links []outlink.Outlink
+	First bool // the page was not visited before
+	At    time.Time
+	Write *protocol.Write // takes what follows beside the note
+}
+
+// plug makes the features of the host. Links are refused by the first that has a reason.
+func (b *Book) plug() {
+	b.features = []Feature{
+		&stopRoom{judge: b.judge},
+		&sessionRoom{judge: b.judge},
+		&ruleRoom{judge: b.judge},
+		&b.aliases,
+		&aliasOrder{of: &b.aliases},
+		&timesRoom{schedule: b.schedule},
+	}
+	for _, plugged := range b.o.Features {
+		b.features = append(b.features, plugged(b.name))
+	}
+}
+
+// Asked asks for what is kept of the host.
+func (b *Book) Asked() *protocol.HostAsked {
+	asked := &protocol.HostAsked{Host: b.name}
+	for _, f := range b.features {
+		asked.Notes = append(asked.Notes, f.Name())
+	}
+	return asked
+}
+
+// restoreFeatures begins with what is kept of the host.
+func (b *Book) restoreFeatures(kept *protocol.Kept) {
+	for _, e := range kept.Stops {
+		b.judge.known.Stops.Restore(StopEntry(e))
+	}
+	for _, f := range b.features {
+		if err := f.Restore(kept.Notes[f.Name()]); err != nil {
+			panic(fmt.Errorf("note %s of %s: %w", f.Name(), b.name, err))
+		}
+	}
+}
+
+// noteChanges adds the notes that have changed to a write.
+func (b *base) noteChanges(w *protocol.Write, leaseEnds bool) {
+	for _, f := range b.features {
+		if note, changed := f.Changed(leaseEnds); changed {
+			w.Notes = append(w.Notes, protocol.Note{Host: b.name, Name: f.Name(), Bytes: note})
+		}
+	}
+}
+
+// silent is the part of a feature that says nothing.
+type silent struct{}
+
+func (silent) Restore([]byte) error                       { return nil }
+func (silent) Saw(*Visit)                                 {}
+func (silent) Refuses(string, time.Time) admission.Reason { return admission.None }
+func (silent) Follows() bool                              { return true }
+func (silent) Changed(bool) (note []byte, is bool)        { return nil, false }
+
+// stopRoom is the stop list of the host: its entries are the store's, its note is the evidence for more.
+type stopRoom struct {
+	silent
+	*judge
+}
+
+// StopsNote is the name of the note that has the evidence of the stop list.
+const StopsNote = "stops"
+
+func (r *stopRoom) Name() string              { return StopsNote }
+func (r *stopRoom) Restore(note []byte) error { return r.known.Stops.UnmarshalBinary(note) }
+func (r *stopRoom) Saw(v *Visit)              { r.learnFolders(v) }
+
+func (r *stopRoom) Refuses(url string, now time.Time) admission.Reason {
+	return (&admission.Host{Stops: r.known.Stops}).Takes(&r.o.Admission, url, now)
+}
+
+func (r *stopRoom) Changed(leaseEnds bool) (note []byte, is bool) { return r.newEvidence(leaseEnds) }
+
+// sessionRoom are the session ids of URLs that were taken.
+type sessionRoom struct {
+	silent
+	*judge
+}
+
+// SessionsNote is the name of the note that has the session ids.
+const SessionsNote = "sessions"
+
+// Follows reports that none were found: which were taken is known here alone.
+func (r *sessionRoom) Follows() bool { return !r.known.Sessions.Found() }
+
+func (r *sessionRoom) Name() string              { return SessionsNote }
+func (r *sessionRoom) Restore(note []byte) error { return r.known.Sessions.UnmarshalBinary(note) }
+
+func (r *sessionRoom) Refuses(url string, now time.Time) admission.Reason {
+	return (&admission.Host{Sessions: r.known.Sessions}).Takes(&r.o.Admission, url, now)
+}
+
+// Changed writes them when a lease ends: if they are lost, some are found again.
+func (r *sessionRoom) Changed(leaseEnds bool) (note []byte, is bool) {
+	if !leaseEnds || !r.known.Sessions.Changed() {
+		return nil, false
+	}
+	note, _ = r.known.Sessions.MarshalBinary() // never fails
+	return note, true
+}
+
+// timesRoom are the intervals that persons set for pages of the host. They write the note themselves.
+type timesRoom struct {
+	silent
+	*schedule
+}
+
+func (r *timesRoom) Name() string              { return protocol.RulesNote }
+func (r *timesRoom) Restore(note []byte) error { return r.rules.UnmarshalBinary(note) }

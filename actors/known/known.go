@@ -1,0 +1,112 @@
+// Package known reads what the features of hosts (package host) have kept of them, from a state that is open.
+//
+// It is as old as the last commit: a Host that is awake may know more.
+package known
+
+import (
+	"errors"
+	"fmt"
+
+	"henro/actors/alias"
+	"henro/actors/host"
+	"henro/actors/partition"
+	"henro/actors/stoplist"
+	"henro/actors/traps"
+	"henro/actors/urlrules"
+	"henro/store"
+)
+
+// StopList reads the stop list of a host, with the evidence for folders that are not on it yet.
+func StopList(disk *store.Partition, name string) (*stoplist.List, error) {
+	list := &stoplist.List{}
+	entries, err := disk.Stops(name+"/", stopsRead)
+	for _, e := range entries {
+		list.Restore(host.StopEntry(e))
+	}
+	return list, errors.Join(err, read(disk, name, host.StopsNote, list.UnmarshalBinary))
+}
+
+// stopsRead bounds the entries read of one host: as many as stoplist.Options.MaxFolders ever are by default.
+const stopsRead = 512
+
+// Sessions reads the session ids of a host.
+func Sessions(disk *store.Partition, name string) (sessions traps.Sessions, err error) {
+	err = read(disk, name, host.SessionsNote, sessions.UnmarshalBinary)
+	return sessions, err
+}
+
+// URLRules reads the URL rules of a host.
+func URLRules(disk *store.Partition, name string) (rules urlrules.Set, err error) {
+	err = read(disk, name, host.URLRulesNote, rules.UnmarshalBinary)
+	return rules, err
+}
+
+// EachURLRules calls fn for all hosts of a partition of which URL rules are known.
+func EachURLRules(disk *store.Partition, fn func(host string, rules *urlrules.Set)) error {
+	return partition.EachNote(disk, host.URLRulesNote, func(name string, note []byte) error {
+		rules := &urlrules.Set{}
+		if err := rules.UnmarshalBinary(note); err != nil {
+			return fmt.Errorf("URL rules of %s: %w", name, err)
+		}
+		fn(name, rules)
+		return nil
+	})
+}
+
+// Form reads which page of a host was visited under a key; nil: none was.
+func Form(disk *store.Partition, name string, key uint64) (*urlrules.Form, error) {
+	note, err := partition.NoteOf(disk, name, host.FormsNote, host.FormKey(key))
+	return host.ReadForm(note), err
+}
+
+// Alias is what is known of a host being another under a second name.
+type Alias struct {
+	Host string `json:"host"`
+	alias.Beliefs
+	Order *alias.Order `json:"order,omitempty"` // of a person, which overrules the beliefs
+}
+
+// AliasOf reads what is known of one host.
+func AliasOf(disk *store.Partition, name string) (a Alias, err error) {
+	a.Host = name
+	err = errors.Join(read(disk, name, host.BeliefsNote, a.UnmarshalBinary),
+		read(disk, name, host.OrderNote, func(note []byte) (err error) {
+			a.Order, err = host.ReadOrder(note)
+			return err
+		}))
+	return a, err
+}
+
+// EachAlias calls fn for all hosts of a partition of which there is evidence, or the word of a person.
+func EachAlias(disk *store.Partition, fn func(*Alias) error) error {
+	names := map[string]struct{}{}
+	for _, note := range []string{host.BeliefsNote, host.OrderNote} {
+		if err := partition.EachNote(disk, note, func(name string, _ []byte) error {
+			names[name] = struct{}{}
+			return nil
+		}); err != nil {
+			return err
+		}
+	}
+	for name := range names {
+		a, err := AliasOf(disk, name)
+		if err == nil {
+			err = fn(&a)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func read(disk *store.Partition, name, note string, unmarshal func([]byte) error) error {
+	b, err := partition.NoteOf(disk, name, note, "")
+	if err == nil {
+		err = unmarshal(b)
+	}
+	if err != nil {
+		err = fmt.Errorf("note %s of %s: %w", note, name, err)
+	}
+	return err
+}
