@@ -45,7 +45,9 @@ sorted in files of TMPDIR.`,
 			}
 			defer func() { err = errors.Join(err, done()) }()
 			bar, start := newBar(cmd.ErrOrStderr()), time.Now()
-			found, err := mirrors.Find(cmd.Context(), source, o, func(rows int64) { bar.count("pages", rows, start) })
+			found, err := mirrors.Find(cmd.Context(), source, o, func(table string, rows int64) {
+				bar.count(table, rows, start)
+			})
 			bar.end()
 			if err != nil {
 				return err

@@ -128,6 +128,20 @@ func (s *Sorter) Sorted() (*Reader, error) {
 	return r, nil
 }
 
+// Each ends the adding and calls fn for the records in order, each valid until fn returns, until it returns an error.
+func (s *Sorter) Each(fn func(record []byte) error) error {
+	r, err := s.Sorted()
+	for err == nil {
+		var record []byte
+		if record, err = r.Next(); err == nil {
+			err = fn(record)
+		} else if err == io.EOF {
+			return nil
+		}
+	}
+	return err
+}
+
 // Close removes the temporary file.
 func (s *Sorter) Close() error {
 	s.text, s.refs = nil, nil

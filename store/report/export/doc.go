@@ -70,9 +70,6 @@ type Order struct {
 
 // Run writes a table, or several.
 func Run(ctx context.Context, source *tables.Source, o Order) error {
-	if o.Progress == nil {
-		o.Progress = func(string, int64) {}
-	}
 	stream := streams[o.Format]
 	switch {
 	case !slices.Contains(Formats, o.Format):
@@ -110,9 +107,6 @@ func Run(ctx context.Context, source *tables.Source, o Order) error {
 	})
 }
 
-// progressRows is how many rows lie between two calls of Progress.
-const progressRows = 1 << 14
-
 func writeTable(ctx context.Context, source *tables.Source, o Order,
 	stream func(io.Writer, *tables.Table) (Writer, error), to io.Writer) error {
 	table := tables.Named(o.Tables[0])
@@ -121,18 +115,9 @@ func writeTable(ctx context.Context, source *tables.Source, o Order,
 	if err != nil {
 		return err
 	}
-	rows := int64(0)
 	q := tables.All
 	q.Passing = true
-	err = table.Each(source, q, func(row tables.Row) error {
-		if rows++; rows%progressRows == 0 {
-			o.Progress(table.Name, rows)
-			if err := ctx.Err(); err != nil {
-				return err
-			}
-		}
-		return w.Write(row)
-	})
+	err = table.Watched(ctx, source, q, o.Progress, w.Write)
 	if err == nil {
 		err = w.Close()
 	}
@@ -142,7 +127,6 @@ func writeTable(ctx context.Context, source *tables.Source, o Order,
 	if err != nil {
 		return fmt.Errorf("export %s: %w", table.Name, err)
 	}
-	o.Progress(table.Name, rows)
 	return nil
 }
 

@@ -74,16 +74,9 @@ func gather(ctx context.Context, source *tables.Source, o Order, urls, arcs *sor
 	}); err != nil {
 		return err
 	}
-	rows := int64(0)
 	var arc []byte
 	q := tables.Query{Columns: 1<<from | 1<<to | 1<<kind, Passing: true}
-	return links.Each(source, q, func(row tables.Row) error {
-		if rows++; rows%progressRows == 0 {
-			o.Progress("links", rows)
-			if err := ctx.Err(); err != nil {
-				return err
-			}
-		}
+	return links.Watched(ctx, source, q, o.Progress, func(row tables.Row) error {
 		if !follow[row.Value(kind).Text] {
 			return nil
 		}
@@ -97,7 +90,7 @@ func gather(ctx context.Context, source *tables.Source, o Order, urls, arcs *sor
 // number gives the URLs their numbers, from 0.
 func (g *graph) number(urls, numbers *sorter.Sorter, node func(url []byte) error) error {
 	var last, pair []byte
-	return each(urls, func(url []byte) error {
+	return urls.Each(func(url []byte) error {
 		if last != nil && bytes.Equal(url, last) {
 			return nil
 		}
@@ -135,7 +128,7 @@ func replace(numbers, arcs, to *sorter.Sorter) error {
 		return nil
 	}
 	var out []byte
-	err = each(arcs, func(arc []byte) error {
+	err = arcs.Each(func(arc []byte) error {
 		want := binary.BigEndian.Uint64(arc)
 		for !ended && (!started || fp < want) {
 			if err := next(); err != nil {
@@ -154,24 +147,10 @@ func replace(numbers, arcs, to *sorter.Sorter) error {
 	return err
 }
 
-func each(s *sorter.Sorter, fn func([]byte) error) error {
-	r, err := s.Sorted()
-	for err == nil {
-		var record []byte
-		if record, err = r.Next(); err == nil {
-			err = fn(record)
-		}
-	}
-	if err == io.EOF {
-		return nil
-	}
-	return err
-}
-
 // each shows the arcs in order, each once.
 func (g *graph) each(fn func(from, to int64) error) error {
 	last := [2]int64{-1, -1}
-	return each(g.arcs, func(arc []byte) error {
+	return g.arcs.Each(func(arc []byte) error {
 		this := [2]int64{int64(binary.BigEndian.Uint64(arc)), int64(binary.BigEndian.Uint64(arc[8:]))}
 		if this == last {
 			return nil

@@ -20,7 +20,6 @@ import (
 	"container/heap"
 	"context"
 	"errors"
-	"io"
 	"slices"
 	"strings"
 
@@ -61,8 +60,10 @@ type Mirror struct {
 	First, Second Folder
 }
 
-// Find returns the mirrors of a crawl, those with the most pages first. progress is called now and then.
-func Find(ctx context.Context, source *tables.Source, o Options, progress func(rows int64)) ([]Mirror, error) {
+// Find returns the mirrors of a crawl, those with the most pages first. progress is called now and then;
+// it may be nil.
+func Find(ctx context.Context, source *tables.Source, o Options, progress func(table string, rows int64)) ([]Mirror,
+	error) {
 	f := finder{ctx: ctx, source: source, Options: o, progress: progress}
 	if f.memory = source.Memory; f.memory == 0 {
 		f.memory = sorter.Memory
@@ -102,7 +103,7 @@ type finder struct {
 	Options
 	ctx      context.Context
 	source   *tables.Source
-	progress func(rows int64)
+	progress func(table string, rows int64)
 	memory   int
 	best     best
 	top      uint32 // number of the pair of folders whose tree is being gathered
@@ -118,14 +119,7 @@ func (f *finder) each(fn func(digest, url string) error) error {
 	}
 	url, status, reason, role := column("url"), column("status"), column("reason"), column("role")
 	digest, words, dropped := column("main_digest"), column("simhash"), column("dropped")
-	rows := int64(0)
-	return table.Each(f.source, q, func(row tables.Row) error {
-		if rows++; rows%(1<<14) == 0 {
-			f.progress(rows)
-			if err := f.ctx.Err(); err != nil {
-				return err
-			}
-		}
+	return table.Watched(f.ctx, f.source, q, f.progress, func(row tables.Row) error {
 		if row.Value(status).Int != 200 || row.Value(reason).Kind != tables.Empty || row.Value(dropped).Int != 0 ||
 			row.Value(words).Kind == tables.Empty || row.Value(digest).Kind == tables.Empty ||
 			row.Value(role).Text != "page" {
@@ -196,26 +190,13 @@ func (f *finder) compare(texts, pairs *sorter.Sorter) error {
 
 // eachRecord calls fn with every record in order, cut at its last zero.
 func (f *finder) eachRecord(records *sorter.Sorter, fn func(key, value []byte) error) error {
-	r, err := records.Sorted()
-	if err != nil {
-		return err
-	}
-	for {
-		record, err := r.Next()
-		if err == io.EOF {
-			return nil
-		}
-		if err == nil {
-			err = f.ctx.Err()
-		}
-		if err != nil {
+	return records.Each(func(record []byte) error {
+		if err := f.ctx.Err(); err != nil {
 			return err
 		}
 		at := bytes.LastIndexByte(record, 0)
-		if err := fn(record[:at], record[at+1:]); err != nil {
-			return err
-		}
-	}
+		return fn(record[:at], record[at+1:])
+	})
 }
 
 // gather counts the pages of each pair of folders along the tree of what they have in common.

@@ -102,7 +102,7 @@ func TestFoldersWithTheSamePagesAreFound(t *testing.T) {
 			o := mirrors.Options{Pages: 10, Coverage: 0.7}
 			for _, memory := range []int{0, 1000} { // with 1000 bytes, everything goes by way of files
 				source.Memory = memory
-				got, err := mirrors.Find(t.Context(), source, o, func(int64) {})
+				got, err := mirrors.Find(t.Context(), source, o, nil)
 				if err != nil || !reflect.DeepEqual(got, c.want) {
 					t.Errorf("memory %d: %v\n got %+v\nwant %+v", memory, err, got, c.want)
 				}

@@ -154,28 +154,13 @@ func (s *Session) reason(err error) error {
 // watched shows the rows of a table and says now and then how many there were. A question that was stopped reads no
 // more, also while SQLite waits for rows in order.
 func (s *Session) watched(table *tables.Table, q tables.Query, fn func(tables.Row) error) error {
-	rows := int64(0)
-	say := func() error {
+	return table.Watched(s.asked, s.source, q, func(name string, rows int64) {
 		s.mu.Lock()
 		defer s.mu.Unlock()
 		if s.Reading != nil {
-			s.Reading(table.Name, rows)
+			s.Reading(name, rows)
 		}
-		return s.asked.Err()
-	}
-	err := table.Each(s.source, q, func(row tables.Row) error {
-		if rows%batchRows == 0 {
-			if err := say(); err != nil {
-				return err
-			}
-		}
-		rows++
-		return fn(row)
-	})
-	if err != nil {
-		return err
-	}
-	return say()
+	}, fn)
 }
 
 // quote makes a name of SQL.

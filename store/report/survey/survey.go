@@ -117,9 +117,6 @@ const topHosts = 20
 // be nil.
 func Take(ctx context.Context, source *tables.Source, sample int, progress func(table string, rows int64)) (*Survey,
 	error) {
-	if progress == nil {
-		progress = func(string, int64) {}
-	}
 	t := taker{ctx: ctx, source: source, progress: progress, hosts: map[string]*Host{}, stops: map[string]bool{},
 		sample: sampler{most: sample, every: 1}}
 	if err := errors.Join(t.stopList(), t.pages(), t.links(), t.captures()); err != nil {
@@ -176,15 +173,9 @@ func (t *taker) each(table *tables.Table, columns []string, fn func(value func(i
 		at[i] = table.Column(name)
 		q.Columns |= 1 << at[i]
 	}
-	rows, current := int64(0), tables.Row(nil)
+	var current tables.Row
 	value := func(i int) tables.Value { return current.Value(at[i]) }
-	return table.Each(t.source, q, func(row tables.Row) error {
-		if rows++; rows%(1<<14) == 0 {
-			t.progress(table.Name, rows)
-			if err := t.ctx.Err(); err != nil {
-				return err
-			}
-		}
+	return table.Watched(t.ctx, t.source, q, t.progress, func(row tables.Row) error {
 		current = row
 		fn(value)
 		return nil

@@ -14,6 +14,7 @@
 package tables
 
 import (
+	"context"
 	"strconv"
 	"time"
 
@@ -143,6 +144,33 @@ type Table struct {
 
 // Each calls fn for the rows wanted until it returns an error.
 func (t *Table) Each(s *Source, q Query, fn func(Row) error) error { return t.each(s, q, fn) }
+
+// watchedRows is how many rows lie between two looks of Watched.
+const watchedRows = 1 << 14
+
+// Watched is Each that says now and then, and at the end, how many rows were read, and ends when it is stopped.
+// progress may be nil.
+func (t *Table) Watched(ctx context.Context, s *Source, q Query, progress func(table string, rows int64),
+	fn func(Row) error) error {
+	rows := int64(0)
+	look := func() error {
+		if progress != nil {
+			progress(t.Name, rows)
+		}
+		return ctx.Err()
+	}
+	if err := t.each(s, q, func(row Row) error {
+		if rows++; rows%watchedRows == 0 {
+			if err := look(); err != nil {
+				return err
+			}
+		}
+		return fn(row)
+	}); err != nil {
+		return err
+	}
+	return look()
+}
 
 // Column returns the place of a column, or -1.
 func (t *Table) Column(name string) int {

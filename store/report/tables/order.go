@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"hash/maphash"
-	"io"
 	"math"
 	"strings"
 
@@ -53,26 +52,13 @@ func InOrder(s *Source, terms []Term, each func(func(Row) error) error,
 		return err
 	}
 	gathered = nil
-	records, err := sorted.Sorted()
-	if err != nil {
-		return err
-	}
-	for {
-		record, err := records.Next()
-		if err == io.EOF {
-			return nil
-		}
-		if err != nil {
-			return err
-		}
+	return sorted.Each(func(record []byte) error {
 		row, err := rowOf(terms, record[:len(record)-8])
 		if err != nil {
 			return err
 		}
-		if err := fn(row, binary.BigEndian.Uint64(record[len(record)-8:])); err != nil {
-			return err
-		}
-	}
+		return fn(row, binary.BigEndian.Uint64(record[len(record)-8:]))
+	})
 }
 
 // groups are keys, each once, with how many there were. They are told apart by 128 bits of two hashes with seeds of
