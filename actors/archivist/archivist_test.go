@@ -21,6 +21,7 @@ import (
 	"henro/actors/archivist"
 	"henro/messages/weburl"
 	"henro/store/archive/cdxj"
+	"henro/store/archive/folder"
 	"henro/store/archive/warc"
 )
 
@@ -366,7 +367,7 @@ func TestTheArchivistRepairsWhatWasLeft(t *testing.T) {
 		p.Tell(other, capture(t, 3))
 		actortest.Pass(1500 * time.Millisecond)
 		if heard := p.Received(); len(heard) != 1 || !errors.Is(heard[0].Message.(*archivist.Failed).Err,
-			archivist.ErrInUse) {
+			folder.ErrInUse) {
 			t.Errorf("the second archivist of a directory says %v", heard)
 		}
 		system.Root.Poison(pid)

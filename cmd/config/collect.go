@@ -151,7 +151,10 @@ func Receive(ctx context.Context, dir, address, key string, log *logrus.Entry, l
 	if err != nil {
 		return Usage("%v", err)
 	}
-	defer func() { err = errors.Join(err, receiver.Close()) }()
+	defer func() {
+		err = errors.Join(err, receiver.Close())
+		RefreshMerged(dir, log)
+	}()
 	listener, err := net.Listen("tcp", address)
 	if err != nil {
 		return Usage("--listen: %v", err)

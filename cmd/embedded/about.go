@@ -16,6 +16,7 @@ import (
 	"henro/cmd/config"
 	"henro/master"
 	"henro/store/archive/cdxj"
+	"henro/store/archive/folder"
 	"henro/store/archive/warc"
 )
 
@@ -31,6 +32,11 @@ func KeepAbout(dir string, work config.Work, info warc.Info, seeds []master.Seed
 		return err
 	}
 	to := o.Archive.Writer
+	claim, err := folder.Claim(to.Dir, to.Prefix) // or a reader takes the file for one of a process that died
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, claim.Close()) }()
 	to.Prefix, to.Info = to.Prefix+"-about", info
 	writer, err := warc.NewWriter(to)
 	if err != nil {

@@ -26,7 +26,6 @@ import (
 	"henro/messages"
 	"henro/slave"
 	"henro/store"
-	"henro/store/archive/cdxj"
 	"henro/store/archive/warc"
 )
 
@@ -89,19 +88,8 @@ func (s *Settings) Start(ctx context.Context, flags *pflag.FlagSet, seeds []mast
 	if err := KeepAbout(o.Dir, s.Work, c.info(), seeds, flags); err != nil {
 		c.Log.WithField("err", err).Warn("the settings and the log of this run are not in the archive")
 	}
-	c.mergeIndex(filepath.Join(o.Dir, "warc"))
+	config.Refresh(filepath.Join(o.Dir, "warc"), c.Log)
 	return status, nil
-}
-
-// mergeIndex brings the one index of the archive up to date.
-func (c *Crawl) mergeIndex(dir string) {
-	m, err := cdxj.MergeDir(dir)
-	for _, what := range m.Unread {
-		config.Unread(c.Log)(what)
-	}
-	if err != nil {
-		c.Log.WithField("err", err).Warn("the index of the archive is not merged; henro repair does it")
-	}
 }
 
 // Crawl is a crawl whose master and slave share a process.

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
 	"runtime/debug"
 	"sync"
 	"time"
@@ -180,6 +181,7 @@ func run(ctx context.Context, dir string, peers *config.Peers, work *config.Work
 		}
 		cancel()
 	}
+	config.RefreshMerged(filepath.Join(dir, "warc"), log)
 	if err := errors.Join(drained, ended); err != nil {
 		return fmt.Errorf("give the hosts back: %w; their leases end by themselves", err)
 	}

@@ -22,6 +22,7 @@ import (
 	"henro/messages/weburl"
 	"henro/store"
 	"henro/store/archive/cdxj"
+	"henro/store/archive/folder"
 	"henro/store/archive/payloads"
 	"henro/store/archive/warc"
 	"henro/store/fingerprint"
@@ -97,7 +98,7 @@ func mendCrawl(out io.Writer, bar *bar, dir string) error {
 		}
 	}
 	bar.end()
-	for _, mended := range a.mended {
+	for _, mended := range slices.Concat(a.repaired, a.mended) {
 		fmt.Fprintln(out, "mended:  "+visible.Line(mended))
 	}
 	return err
@@ -139,6 +140,9 @@ func check(out io.Writer, bar *bar, dir string) error {
 	if err != nil {
 		return err
 	}
+	for _, repaired := range a.repaired {
+		fmt.Fprintln(out, "repaired "+visible.Line(repaired))
+	}
 	s := report.Stats
 	fmt.Fprintf(out, "state    %d URLs of %d hosts, %d visited, %d waiting, %s\narchive  %d records\n", s.Known,
 		s.Hosts, s.Visited, s.Waiting, sizeWords(uint64(s.Bytes)), a.records)
@@ -177,9 +181,8 @@ func (a *archiveCheck) verdict(out io.Writer, others []string, more int, advice 
 // maxListed bounds the damages listed.
 const maxListed = 100
 
-// archiveCheck compares the WARC files of a crawl, their indexes and the pages that were captured. Files that still
-// grow belong to a crawl that was killed: its next start cuts them back to their last whole record. Of them only the
-// records count.
+// archiveCheck compares the WARC files of a crawl, their indexes and the pages that were captured. Files that a crawl
+// which was killed left open are repaired first. Of those that are open for another reason only the records count.
 type archiveCheck struct {
 	dir  string
 	bar  *bar
@@ -197,6 +200,8 @@ type archiveCheck struct {
 	lost     int // pages whose record is in no file, and stretches that are no records
 	wrong    int // indexes
 	mended   []string
+	repaired []string // of files that a process which died had left open
+	growing  bool     // a process writes
 
 	rewritten bool // records have other places than when they were read
 }
@@ -238,6 +243,13 @@ func lineOf(e cdxj.Entry) uint64 {
 
 // files reads every record, and holds the indexes against what it read.
 func (a *archiveCheck) files() error {
+	repaired, err := folder.Recover(a.dir)
+	for _, r := range repaired {
+		a.repaired = append(a.repaired, r.String())
+	}
+	if err != nil {
+		return fmt.Errorf("look for files that were left open: %w", err)
+	}
 	names, err := warc.Files(a.dir)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("list the archive: %w", err)
@@ -262,7 +274,7 @@ func (a *archiveCheck) files() error {
 	}
 	for _, name := range growing {
 		if _, ok := warc.CutSuffix(strings.TrimSuffix(name, warc.OpenSuffix)); ok {
-			a.isHere = true
+			a.isHere, a.growing = true, true
 			delete(orphans, cdxj.Path(name))
 			_, _, _ = a.walk(name) // torn at its end, which is no damage
 		}
@@ -426,10 +438,12 @@ func indexed(path, warcName string, listed map[int64]uint64) error {
 	return err
 }
 
-// merged checks the index of all files, which may be older than the latest of them.
+// merged checks the index of all files: it lists every capture and nothing else, unless files are written just now.
 func (a *archiveCheck) merged() {
 	path := filepath.Join(a.dir, cdxj.MergedName)
+	listed := 0
 	wrong := eachLine(path, func(e cdxj.Entry) error {
+		listed++
 		if _, ok := slices.BinarySearch(a.lines, lineOf(e)); !ok {
 			return fmt.Errorf("leads to no such record: %s of %s", e.URL, cdxj.Stamp(e.At))
 		}
@@ -437,6 +451,9 @@ func (a *archiveCheck) merged() {
 	})
 	if wrong == nil && a.rewritten {
 		wrong = errors.New("records have other places now")
+	}
+	if missing := len(a.lines) - listed; wrong == nil && missing > 0 && !a.growing {
+		wrong = fmt.Errorf("%d captures are not in it", missing)
 	}
 	if wrong == nil || errors.Is(wrong, fs.ErrNotExist) {
 		return

@@ -158,6 +158,19 @@ func TestCheckFollowsEveryCaptureAndEveryLine(t *testing.T) {
 				t.Fatal(err)
 			}
 		}, "index.cdxj: line", true},
+		"the merged index lacks a file": {func(t *testing.T, file, index string) {
+			if _, err := cdxj.MergeDir(filepath.Dir(index)); err != nil {
+				t.Fatal(err)
+			}
+			merged := filepath.Join(filepath.Dir(index), cdxj.MergedName)
+			data, err := os.ReadFile(merged)
+			if err == nil {
+				err = os.WriteFile(merged, data[bytes.IndexByte(data, '\n')+1:], 0o644)
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+		}, "index.cdxj: 1 captures are not in it", true},
 		"a record is damaged, and there is a merged index": {func(t *testing.T, file, _ string) {
 			if _, err := cdxj.MergeDir(filepath.Dir(file)); err != nil {
 				t.Fatal(err)

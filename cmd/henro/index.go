@@ -15,6 +15,7 @@ import (
 	"henro/store"
 	"henro/store/archive/captures"
 	"henro/store/archive/cdxj"
+	"henro/store/archive/folder"
 	"henro/store/archive/wacz"
 	"henro/store/archive/warc"
 )
@@ -26,7 +27,8 @@ func newIndexCommand() *cobra.Command {
 		Long: `Merge the CDXJ of every finished WARC file below DIR/warc (or in DIR) into ` + cdxj.MergedName + `,
 sorted, with bounded memory.
 Files that came since the last time are merged in; files without an index, also those of other writers, are
-read and get one. henro crawl does this at its end, unless it visits pages again, and henro replay at its start.`,
+read and get one, and files that a process which died left open are finished. henro crawl does this at its
+end, and whatever reads the archive at its start.`,
 		Example: "  henro index crawl",
 		Args:    dirArgument("henro index crawl"),
 		RunE: func(cmd *cobra.Command, arguments []string) error {
@@ -36,14 +38,17 @@ read and get one. henro crawl does this at its end, unless it visits pages again
 }
 
 func index(cmd *cobra.Command, dir string) error {
-	folder, err := archiveFolder(dir)
+	in, err := archiveFolder(dir)
 	if err != nil {
 		return err
 	}
 	start := time.Now()
-	m, err := cdxj.MergeDir(folder)
+	m, err := folder.Refresh(in)
 	if err != nil {
 		return err
+	}
+	for _, r := range m.Repaired {
+		notesTo(cmd.ErrOrStderr())(r.String())
 	}
 	for _, what := range m.Unread {
 		notesTo(cmd.ErrOrStderr())(what)
@@ -58,12 +63,15 @@ func index(cmd *cobra.Command, dir string) error {
 	return nil
 }
 
-// archiveFolder returns where the WARC files of a crawl lie: DIR/warc, or DIR itself, which may be anybody's
-// collection.
+// archiveFolder returns where the WARC files of a crawl lie, finished or not: DIR/warc, or DIR itself, which may be
+// anybody's collection.
 func archiveFolder(dir string) (string, error) {
-	for _, folder := range []string{filepath.Join(dir, "warc"), dir} {
-		if paths, err := warc.Files(folder); err == nil && len(paths) > 0 {
-			return folder, nil
+	for _, in := range []string{filepath.Join(dir, "warc"), dir} {
+		if paths, err := warc.Files(in); err == nil && len(paths) > 0 {
+			return in, nil
+		}
+		if open, err := warc.Leftovers(in, ""); err == nil && len(open) > 0 {
+			return in, nil
 		}
 	}
 	if store.Exists(filepath.Join(dir, "state")) {
@@ -73,9 +81,9 @@ func archiveFolder(dir string) (string, error) {
 	return "", config.Usage("%s holds no finished WARC files: neither itself nor its folder warc", dir)
 }
 
-// notesTo says what cannot be read.
+// notesTo says what of an archive cannot be read, and what was repaired.
 func notesTo(w io.Writer) func(what string) {
-	return func(what string) { fmt.Fprintln(w, "not read:", visible.Line(what)) }
+	return func(what string) { fmt.Fprintln(w, "archive:", visible.Line(what)) }
 }
 
 // openArchive opens a WACZ file, or the archive that archiveFolder finds. What cannot be read of it is said to notes.
@@ -88,9 +96,9 @@ func openArchive(path string, notes io.Writer) (*captures.Archive, error) {
 		}
 		return archive, err
 	}
-	folder, err := archiveFolder(path)
+	in, err := archiveFolder(path)
 	if err != nil {
 		return nil, err
 	}
-	return captures.Open(folder, unread)
+	return captures.Open(in, unread)
 }

@@ -13,6 +13,7 @@ import (
 
 	"henro/cmd/config"
 	"henro/store"
+	"henro/store/archive/folder"
 	"henro/store/report/tables"
 )
 
@@ -51,6 +52,13 @@ func (r *reading) source(ctx context.Context, progress io.Writer) (source *table
 		source.Archive = filepath.Join(r.dir, "warc")
 	} else if _, err := os.Stat(r.warc); err != nil {
 		return nil, nil, errors.Join(config.Usage("--warc: %v", err), state.Close(), remove())
+	}
+	repaired, err := folder.Recover(source.Archive)
+	for _, r := range repaired {
+		notesTo(progress)(r.String())
+	}
+	if err != nil {
+		return nil, nil, errors.Join(fmt.Errorf("look for files that were left open: %w", err), state.Close(), remove())
 	}
 	return source, func() error { return errors.Join(state.Close(), remove()) }, nil
 }

@@ -18,6 +18,7 @@ import (
 
 	"henro/messages/weburl"
 	"henro/store/archive/cdxj"
+	"henro/store/archive/folder"
 	"henro/store/archive/wacz"
 	"henro/store/archive/warc"
 )
@@ -132,18 +133,21 @@ func (a *Archive) Close() (err error) {
 	return err
 }
 
-// Refresh takes in the files that were finished since the last time.
+// Refresh takes in the files that were finished since the last time, and those that a process which died left open.
 func (a *Archive) Refresh() error {
 	if a.pack != nil {
 		return nil
 	}
 	a.mu.Lock()
-	merged, err := cdxj.MergeDir(a.dir)
+	fresh, err := folder.Refresh(a.dir)
 	if err == nil {
-		a.merged = merged
+		a.merged = fresh.Merged
 	}
 	a.mu.Unlock()
-	for _, what := range merged.Unread {
+	for _, r := range fresh.Repaired {
+		a.note(r.String())
+	}
+	for _, what := range fresh.Unread {
 		a.note(what)
 	}
 	return err

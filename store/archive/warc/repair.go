@@ -21,7 +21,8 @@ type Repaired struct {
 	Damaged []Span // stretches before the last whole record that cannot be read; they are left as they are
 }
 
-// Leftovers returns the paths of the files in dir that begin with prefix and still carry OpenSuffix, the oldest first.
+// Leftovers returns the paths of the files in dir that begin with prefix, if it is not empty, and still carry
+// OpenSuffix, the oldest first.
 func Leftovers(dir, prefix string) ([]string, error) {
 	entries, err := os.ReadDir(dir)
 	if err != nil {
@@ -30,7 +31,7 @@ func Leftovers(dir, prefix string) ([]string, error) {
 	var paths []string
 	for _, e := range entries {
 		name, open := strings.CutSuffix(e.Name(), OpenSuffix)
-		if _, ok := CutSuffix(name); open && ok && strings.HasPrefix(name, prefix+"-") {
+		if _, ok := CutSuffix(name); open && ok && (prefix == "" || strings.HasPrefix(name, prefix+"-")) {
 			paths = append(paths, filepath.Join(dir, e.Name()))
 		}
 	}

@@ -1,0 +1,33 @@
+package config
+
+import (
+	"path/filepath"
+
+	"github.com/sirupsen/logrus"
+
+	"henro/store"
+	"henro/store/archive/cdxj"
+	"henro/store/archive/folder"
+)
+
+// Refresh brings the merged index of an archive up to date at the end of what wrote into it, and logs what it repaired
+// and could not read.
+func Refresh(dir string, log *logrus.Entry) {
+	r, err := folder.Refresh(dir)
+	for _, repaired := range r.Repaired {
+		log.WithField("what", repaired.String()).Info("archive is repaired")
+	}
+	for _, what := range r.Unread {
+		Unread(log)(what)
+	}
+	if err != nil {
+		log.WithField("err", err).Warn("the index of the archive is not merged; henro repair does it")
+	}
+}
+
+// RefreshMerged is Refresh for one whose archive has a merged index only if somebody has read it here.
+func RefreshMerged(dir string, log *logrus.Entry) {
+	if store.Exists(filepath.Join(dir, cdxj.MergedName)) {
+		Refresh(dir, log)
+	}
+}
