@@ -91,6 +91,8 @@ var pure = []struct{ dir, why, mayImport string }{
 	{"master/forecast", "an end is foreseen from figures", ""},
 	{"master/frontier", "orders of URLs, compared by simulation", ""},
 	{"master/ledger", "the book of leases is a value", "github.com/benbjohnson/immutable"},
+	{"master/lending", "who is lent which host is a value, whole crawls are scripts", "henro/messages"},
+	{"master/course", "the end of a crawl is a value, whole courses are scripts", "henro/store"},
 }
 
 // denied are imports that lead to what was tried and found wanting, or that belong to one package alone. An import

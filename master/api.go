@@ -16,6 +16,7 @@ import (
 
 	"henro/actors/console"
 	"henro/actors/floor"
+	"henro/master/lending"
 	"henro/messages/weburl"
 )
 
@@ -29,8 +30,12 @@ func (n *Node) Routes() []console.Route {
 		{Pattern: "POST /api/stop", Serve: n.command(&Stop{Why: Stopped})}, // the crawl ends, its state stays
 		{Pattern: "POST /api/seeds", Body: maxSeedBytes, Serve: n.postSeeds},
 		{Pattern: "GET /api/slaves", Serve: n.getSlaves},
-		{Pattern: "POST /api/slaves/drain", Serve: n.postSlave(func(name string) any { return &DrainSlave{name} })},
-		{Pattern: "POST /api/slaves/resume", Serve: n.postSlave(func(name string) any { return &ResumeSlave{name} })},
+		{Pattern: "POST /api/slaves/drain", Serve: n.postSlave(func(name string) any {
+			return &lending.DrainSlave{Slave: name}
+		})},
+		{Pattern: "POST /api/slaves/resume", Serve: n.postSlave(func(name string) any {
+			return &lending.ResumeSlave{Slave: name}
+		})},
 		{Pattern: "POST /api/hosts/exclude", Body: maxSeedBytes, Serve: n.postHost(true)},
 		{Pattern: "POST /api/hosts/admit", Body: maxSeedBytes, Serve: n.postHost(false)},
 		{Pattern: "GET /api/aliases", Serve: n.getAliases},

@@ -11,7 +11,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/asynkron/protoactor-go/actor"
 	"github.com/sirupsen/logrus"
 
 	"henro/actors/console"
@@ -134,11 +133,6 @@ func (n *Node) Changed(ctx context.Context, posted *ChangedPosted) (*ChangedAnsw
 	}
 	n.notices.add(answer)
 	return answer, nil
-}
-
-// notice has the Partition of the host take a notice, and answer it.
-func (m *Master) notice(ctx actor.Context, notice *protocol.Notice) {
-	ctx.RequestWithCustomSender(m.partitions[m.state.PartitionOf(notice.Host)], notice, ctx.Sender())
 }
 
 // readChanged reads ChangedPosted, as JSON or as lines.

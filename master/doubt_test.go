@@ -7,6 +7,7 @@ import (
 
 	"henro/actors/actortest"
 	"henro/master"
+	"henro/master/lending"
 	"henro/messages"
 	"henro/messages/weburl"
 )
@@ -93,11 +94,11 @@ func TestNobodySpeaksInTheNameOfAnotherSlave(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		states := map[string]master.SlaveStatus{}
+		states := map[string]lending.SlaveStatus{}
 		for _, s := range status.Slaves {
 			states[s.Name] = s
 		}
-		if s := states["s"]; s.State != master.Working || s.Impossible != 0 || s.Leases != 2 {
+		if s := states["s"]; s.State != lending.Working || s.Impossible != 0 || s.Leases != 2 {
 			t.Errorf("the honest slave: %+v", s)
 		}
 		if s := states["cheat"]; s.Impossible != 3 || s.Why != "a message in the name of another slave" {

@@ -11,6 +11,7 @@ import (
 	"henro/actors/console"
 	"henro/actors/host"
 	"henro/actors/protocol"
+	"henro/master/lending"
 	"henro/messages/weburl"
 )
 
@@ -42,8 +43,8 @@ func (m *Master) exclude(ctx actor.Context, order *ExcludeHost) {
 // excluded sends the exclusion to the Host, and takes its lease back: after the request under way, no other begins.
 func (m *Master) excluded(ctx actor.Context, tag *excludeTag) {
 	ctx.Send(m.hosts, &protocol.ToHost{Host: tag.order.Host, Message: tag.sent})
-	if lease, lent := m.ledger.OfHost(tag.order.Host); lent && tag.order.On {
-		m.recall(ctx, lease) // it may be on its way
+	if tag.order.On {
+		m.lend(ctx, &lending.HostUnwanted{Host: tag.order.Host})
 	}
 	if tag.reply != nil {
 		ctx.Send(tag.reply, &HostExcluded{})

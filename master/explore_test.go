@@ -27,6 +27,9 @@ import (
 	"henro/actors/protocol"
 	"henro/actors/robots"
 	"henro/actors/scope"
+	"henro/master/course"
+	"henro/master/ledger"
+	"henro/master/lending"
 	"henro/messages"
 	"henro/messages/weburl"
 	"henro/store"
@@ -208,10 +211,11 @@ func (x *exploring) startMaster(w *world) {
 	}
 	o.Boot = strconv.FormatUint(w.starts, 10)
 	w.master = newMaster(o, &store.State{Partitions: make([]*store.Partition, 1)}, nil, x.rules, make(chan Status, 1),
-		&series{}, &seenResources{}, x.log)
+		nil, &seenResources{}, x.log)
 	w.master.fetches = actor.NewPID("", "fetches")
 	w.master.hosts, w.master.partitions = actor.NewPID("", "hosts"), []*actor.PID{actor.NewPID("", "partition")}
-	w.master.lastID, w.master.begun = w.starts*1000, true
+	w.master.course.Updated(time.Now(), &course.Begin{})
+	*inside[*uint64](w.master.desk, "lastID") = w.starts * 1000
 	w.pending = nil
 	w.book = host.New(o.Hosts, exploredHost, x.regions)
 	found := &protocol.LeasesFound{}
@@ -645,7 +649,7 @@ func (w *world) events(faults bool) (all []event) {
 	}
 	add("time", func(x *exploring, w *world) {
 		time.Sleep(exploreStep)
-		x.receive(w, nil, &tick{}) // the Master looks for ends all the time
+		x.receive(w, nil, &course.Tick{}) // the Master looks for ends all the time
 	})
 	return all
 }
@@ -731,7 +735,7 @@ func (x *exploring) settle(w *world) string {
 	var passed []uint64
 	for range 400 {
 		key := x.hash(w)
-		if x.settled[key] || w.waiting() == 0 && w.lease == nil && w.master.ledger.OpenCount() == 0 &&
+		if x.settled[key] || w.waiting() == 0 && w.lease == nil && w.master.desk.OpenCount() == 0 &&
 			len(w.pending) == 0 {
 			for _, key := range passed {
 				x.settled[key] = true
@@ -745,7 +749,7 @@ func (x *exploring) settle(w *world) string {
 		}
 	}
 	return fmt.Sprintf("%d pages wait, lease on disk %+v, %d open; %s", w.waiting(), w.lease,
-		w.master.ledger.OpenCount(), strings.Join(trail[len(trail)-20:], ", "))
+		w.master.desk.OpenCount(), strings.Join(trail[len(trail)-20:], ", "))
 }
 
 // shared are the types of which a clone has the same values: they do not change.
@@ -758,11 +762,20 @@ var shared = map[reflect.Type]bool{
 	reflect.TypeFor[*messages.SlaveRegistered](): true, reflect.TypeFor[*messages.WorkRequested](): true,
 	reflect.TypeFor[*messages.Report](): true, reflect.TypeFor[*messages.TaskRefused](): true,
 	reflect.TypeFor[*messages.SlaveWelcomed](): true, reflect.TypeFor[*messages.TaskBatch](): true,
-	reflect.TypeFor[*seenResources]():         true,
+	reflect.TypeFor[*seenResources](): true, reflect.TypeFor[*lending.Options](): true,
 	reflect.TypeFor[protoimpl.MessageState](): true, // it leads to all that protobuf knows of all messages
 }
 
 var timeType = reflect.TypeFor[time.Time]()
+
+// inside leads to a field of a value of another package, by the names on the way.
+func inside[P any](of any, names ...string) P {
+	v := reflect.ValueOf(of)
+	for _, name := range names {
+		v = reflect.Indirect(v).FieldByName(name)
+	}
+	return reflect.NewAt(v.Type(), v.Addr().UnsafePointer()).Interface().(P)
+}
 
 // clone copies a world, unexported fields too, to a moment that is later: all moments in it move with it.
 func clone(w *world, shift time.Duration) *world {
@@ -917,18 +930,23 @@ func (x *exploring) hash(w *world) uint64 {
 	h := hasher{now: time.Now(), known: map[unsafe.Pointer]bool{}}
 	h.hash.SetSeed(hashSeed)
 	h.words(w.lost, w.repeated, w.kills, w.restarts)
-	for _, lease := range w.master.ledger.All() {
+	book := *inside[*ledger.Ledger](w.master.desk, "base", "ledger")
+	for _, lease := range book.All() {
 		h.of(reflect.ValueOf(&lease))
 	}
-	for _, s := range w.master.ledger.Slaves() {
+	for _, s := range book.Slaves() {
 		h.of(reflect.ValueOf(&s))
 	}
-	h.of(reflect.ValueOf(&w.master.ready.queue))
+	desk := reflect.ValueOf(w.master.desk).Elem()
+	h.of(desk.FieldByName("queue").FieldByName("ready"))
+	known := desk.FieldByName("slaves").FieldByName("known")
 	for _, s := range w.slaves {
-		if known := w.master.slaves.known[s.name()]; known != nil {
-			h.words(int(known.serial-s.serial), known.declined, known.impossible)
-			h.moment(known.restUntil)
-			if known.pid != nil {
+		if of := known.MapIndex(reflect.ValueOf(s.name())); of.IsValid() {
+			of = of.Elem()
+			h.words(int(of.FieldByName("serial").Uint()-s.serial), int(of.FieldByName("declined").Int()),
+				int(of.FieldByName("impossible").Int()))
+			h.of(of.FieldByName("restUntil"))
+			if !of.FieldByName("at").IsNil() {
 				h.words(1)
 			}
 		}
@@ -947,7 +965,8 @@ func (x *exploring) hash(w *world) uint64 {
 				h.words(1)
 			}
 		}
-		for id := range w.master.lastID + 1 - w.starts*1000 { // of this start: of others nothing is under way for long
+		// of this start: of others nothing is under way for long
+		for id := range *inside[*uint64](w.master.desk, "lastID") + 1 - w.starts*1000 {
 			if s.ended[w.starts*1000+id] {
 				h.words(int(id))
 			}

@@ -6,7 +6,6 @@ import (
 	"encoding/base32"
 	"encoding/json"
 	"fmt"
-	"maps"
 	"path/filepath"
 	"strings"
 	"time"
@@ -16,7 +15,6 @@ import (
 
 	"henro/actors/floor"
 	"henro/actors/host"
-	"henro/master/ledger"
 	"henro/messages"
 	"henro/messages/outlink"
 	"henro/store/journal"
@@ -180,34 +178,6 @@ type (
 	}
 	fetchesDue struct{}
 )
-
-// note sends the fetch log the facts that their Host will take: each once and in order. What comes before its turn is
-// sent again by the slave. Of a lease from before this master started, the first fact that arrives is taken for the
-// next.
-func (m *Master) note(ctx actor.Context, lease *ledger.Lease, facts []*messages.Fact) {
-	last, known := m.noted[lease.ID]
-	if !known && lease.Old {
-		last = facts[0].Seq - 1
-	}
-	for len(facts) > 0 && facts[0].Seq <= last {
-		facts = facts[1:]
-	}
-	if len(facts) == 0 || facts[0].Seq != last+1 {
-		return
-	}
-	m.noted[lease.ID] = facts[len(facts)-1].Seq
-	if len(m.noted) > 2*m.ledger.OpenCount()+notedKept {
-		maps.DeleteFunc(m.noted, func(id, _ uint64) bool { _, open := m.ledger.Lease(id); return !open })
-	}
-	now := time.Now()
-	for _, fact := range facts {
-		m.latest.note(now, lease.Host, fact)
-	}
-	ctx.Send(m.fetches, &fetchesReported{slave: lease.Slave, at: now, facts: facts})
-}
-
-// notedKept is how many leases that are over may be among Master.noted, beside as many as are open.
-const notedKept = 64
 
 // fetchLog is the actor that writes logs/fetch.jsonl and keeps the latest lines. A line that cannot be written is lost,
 // and the log says so once: the crawl is worth more.

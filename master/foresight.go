@@ -8,6 +8,7 @@ import (
 	"henro/actors/host"
 	"henro/actors/politeness"
 	"henro/master/forecast"
+	"henro/master/lending"
 	"henro/store"
 )
 
@@ -198,10 +199,10 @@ func (f *foresight) poolYet(hosts []forecast.Host, now *figuresOfCrawl) {
 }
 
 // sharedBy are the clocks of hosts. One of several addresses goes by the first.
-func (c *clocks) sharedBy(hosts []string) *clocksReported {
+func sharedBy(c *lending.Clocks, hosts []string) *clocksReported {
 	answer := &clocksReported{}
 	for _, host := range hosts {
-		answer.clocks = append(answer.clocks, c.keys(host)[0])
+		answer.clocks = append(answer.clocks, c.Of(host)[0])
 	}
 	return answer
 }

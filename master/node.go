@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"path/filepath"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/asynkron/protoactor-go/actor"
@@ -13,7 +14,9 @@ import (
 
 	"henro/actors/admission"
 	"henro/actors/floor"
+	"henro/actors/protocol"
 	"henro/actors/scope"
+	"henro/master/forecast"
 	"henro/master/frontier"
 	"henro/messages"
 	"henro/messages/speech"
@@ -38,6 +41,15 @@ type Node struct {
 	reports   reports
 	notices   notices
 	resources seenResources // S and C as the Hosts know them
+}
+
+// seenResources are what a Node and its Master show each other.
+type seenResources struct {
+	sent atomic.Pointer[protocol.ResourcesChanged] // to the Hosts; nil inside: nothing yet
+	// the latest, written by the Node; nil inside: nothing yet
+	forecast atomic.Pointer[forecast.Forecast]
+	whole    atomic.Pointer[Wholeness]
+	most     atomic.Int64 // the largest C since the start
 }
 
 // Start opens the state of a crawl and sets the Master to work in an actor system. Close ends it.

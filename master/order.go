@@ -27,7 +27,8 @@ import (
 //	                 │                             ▲                              └──► not visited: granted again
 //	                 └── no room: dropped, stays unseen
 //
-// The Partitions call Offer and Stored, the Master the rest; a lock keeps them apart.
+// The Partitions call Offer and Stored, the Master the rest; a lock keeps them apart. Under it nothing is read: what
+// gets on disk while the disk is asked is counted twice rather than not at all.
 //
 // Invariants:
 //   - of each host at least as many URLs are queued, granted and lent as wait in the store, but for those not written
@@ -52,6 +53,7 @@ type order struct {
 	out     int            // granted and lent
 	peak    int            // most queued, granted and lent at once, in this run
 	owing   []store.HostID // granted something where it had no right to; looked at in the next grant
+	doubted []string       // hosts that were granted something that may be of nothing: the disk is asked
 	returns *frontier.Returns
 	batch   []frontier.Item[waits]
 }
@@ -70,6 +72,7 @@ type orderedHost struct {
 	aside   []frontier.Item[waits] // URLs that wait until its addresses are known
 	queued  int                    // in the frontier, those aside among them
 	pending int                    // accepted and not on disk yet
+	settled int                    // of these, got on disk since the disk was last asked what waits
 	granted int                    // handed out and not lent
 	lent    int                    // with the open lease
 	held    bool                   // the frontier keeps its unit out until done
@@ -264,9 +267,9 @@ func (r *order) owe(id store.HostID, h *orderedHost) {
 	r.owing = append(r.owing, id)
 }
 
-// identify says which addresses a host has. The first of them is its unit from now on, as long as something of it
+// Identify says which addresses a host has. The first of them is its unit from now on, as long as something of it
 // waits; a host is identified each time before it is announced.
-func (r *order) identify(name string, addresses []string) {
+func (r *order) Identify(name string, addresses []string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	h := r.host(store.IDOf(name), name)
@@ -331,28 +334,38 @@ func (r *order) Stored(id store.HostID) {
 	defer r.mu.Unlock()
 	if h := r.hosts[id]; h != nil && h.pending > 0 {
 		h.pending--
+		h.settled++
 	}
 }
 
-// announce says that a host may be lent from a moment on. It is ready for the Master if something was granted to it;
+// Announce says that a host may be lent from a moment on. It is ready for the Master if something was granted to it;
 // also if nothing is queued for it, since it will then be found to have nothing, and go to rest.
-func (r *order) announce(name string, at time.Time, ready *readyHosts) {
+func (r *order) Announce(name string, at time.Time, put func(string, time.Time)) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	h := r.host(store.IDOf(name), name)
 	h.ready, h.at = true, at
 	if h.granted > 0 || h.queued == 0 {
-		ready.put(name, at)
+		put(name, at)
 	}
 }
 
-// grant hands out what the frontier gives next; false means that it gives nothing now.
-func (r *order) grant(now time.Time, ready *readyHosts) bool {
+// Grant hands out what the frontier gives next; false means that it gives nothing now.
+func (r *order) Grant(now time.Time, put func(string, time.Time)) bool {
+	some := r.grant(now, put)
+	for _, host := range r.doubted {
+		r.verify(host)
+	}
+	r.doubted = r.doubted[:0]
+	return some
+}
+
+func (r *order) grant(now time.Time, put func(string, time.Time)) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for _, id := range r.owing {
 		if h := r.hosts[id]; h != nil && h.ready && h.granted > 0 {
-			ready.put(h.name, h.at)
+			put(h.name, h.at)
 		}
 	}
 	some := len(r.owing) > 0
@@ -378,32 +391,46 @@ func (r *order) grant(now time.Time, ready *readyHosts) bool {
 		}
 	}
 	for _, id := range hosts {
-		r.grantHost(id, now, ready)
+		r.grantHost(id, now, put)
 	}
 	return true
 }
 
 // grantHost lets a host be lent to which something was granted, or gives its turn back.
-func (r *order) grantHost(id store.HostID, now time.Time, ready *readyHosts) {
+func (r *order) grantHost(id store.HostID, now time.Time, put func(string, time.Time)) {
 	h := r.hosts[id]
 	switch {
 	case h.ready && !h.at.After(now.Add(r.o.Interval)):
-		ready.put(h.name, h.at)
+		put(h.name, h.at)
 		return
 	case h.ready: // much later: others of its residue need not wait for it
-		ready.put(h.name, h.at)
-	case h.lent == 0 && h.pending == 0 && r.nothing(h): // of nothing
-		r.out -= h.granted
-		h.granted = 0
+		put(h.name, h.at)
+	case h.lent == 0 && h.pending == 0:
+		r.doubted = append(r.doubted, h.name)
 	}
 	r.done(h, now.Sub(r.began), 0)
 	r.forget(id, h)
 }
 
-// nothing reports that nothing of a host waits in the store.
-func (r *order) nothing(h *orderedHost) bool {
-	n, err := r.waiting(h.name)
-	return err == nil && n == 0
+// verify takes back what was granted to a host if nothing of it waits in the store.
+func (r *order) verify(name string) {
+	waiting, err := r.ask(name)
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	id := store.IDOf(name)
+	if h := r.host(id, name); err == nil && waiting == 0 && h.lent+h.pending+h.settled == 0 {
+		r.out -= h.granted
+		h.granted = 0
+		r.forget(id, h)
+	}
+}
+
+// ask reads how many URLs of a host wait in the store.
+func (r *order) ask(name string) (uint64, error) {
+	r.mu.Lock()
+	r.host(store.IDOf(name), name).settled = 0
+	r.mu.Unlock()
+	return r.waiting(name)
 }
 
 // done gives the turn of a host back; its unit is done with the last of its hosts.
@@ -418,9 +445,9 @@ func (r *order) done(h *orderedHost, now, rest time.Duration) {
 	}
 }
 
-// lend takes what was granted to a host, at most so many; 0 is no limit. One page is lent in any case: it asks whether
+// Lend takes what was granted to a host, at most so many; 0 is no limit. One page is lent in any case: it asks whether
 // there is any.
-func (r *order) lend(name string, limit int) int {
+func (r *order) Lend(name string, limit int) int {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	h := r.host(store.IDOf(name), name)
@@ -433,19 +460,19 @@ func (r *order) lend(name string, limit int) int {
 	return max(n, 1)
 }
 
-// closed says that the lease of a host has ended, or never began. What then waits in the store and is not queued was
+// Closed says that the lease of a host has ended, or never began. What then waits in the store and is not queued was
 // granted and not visited, or failed and is to be tried again: it is granted again.
-func (r *order) closed(name string, now, nextAt time.Time) error {
+func (r *order) Closed(name string, now, nextAt time.Time) error {
+	waiting, err := r.ask(name)
+	if err != nil {
+		return fmt.Errorf("count what waits of %s: %w", name, err)
+	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	id := store.IDOf(name)
 	h := r.host(id, name)
-	waiting, err := r.waiting(name) // what gets on disk now is pending still: counted twice rather than not at all
-	if err != nil {
-		return fmt.Errorf("count what waits of %s: %w", name, err)
-	}
 	r.out -= h.lent + h.granted
-	h.lent, h.granted = 0, max(0, int(waiting)+h.pending-h.queued)
+	h.lent, h.granted = 0, max(0, int(waiting)+h.pending+h.settled-h.queued)
 	r.out += h.granted
 	if h.granted > 0 && h.ready {
 		r.owing = append(r.owing, id)

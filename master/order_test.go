@@ -37,8 +37,18 @@ func TestNothingThatWaitsIsForgotten(t *testing.T) {
 				t.Fatal(err)
 			}
 			onDisk, written, lent := map[string]int{}, map[string]int{}, map[string]int{}
-			r.waiting = func(host string) (uint64, error) { return uint64(onDisk[host]), nil }
-			ready, rnd, now := newReadyHosts(), rand.New(rand.NewPCG(1, 2)), r.began
+			late := map[string]bool{}
+			r.waiting = func(host string) (uint64, error) {
+				n := onDisk[host]
+				for range written[host] { // gets on disk while the disk is asked
+					r.Stored(store.IDOf(host))
+					onDisk[host]++
+					late[host] = true
+				}
+				delete(written, host)
+				return uint64(n), nil
+			}
+			ready, rnd, now := readyHosts{}, rand.New(rand.NewPCG(1, 2)), r.began
 			commit := func() {
 				for host, n := range written {
 					for range n {
@@ -46,29 +56,36 @@ func TestNothingThatWaitsIsForgotten(t *testing.T) {
 					}
 					onDisk[host] += n
 					if _, out := lent[host]; !out && n > 0 {
-						r.identify(host, []string{host[:len("http://h1")]}) // h1, h10, h11 share an address
-						r.announce(host, now, ready)
+						r.Identify(host, []string{host[:len("http://h1")]}) // h1, h10, h11 share an address
+						r.Announce(host, now, ready.put)
 					}
 				}
 				clear(written)
+				for host := range late {
+					if _, out := lent[host]; !out {
+						r.Identify(host, []string{host[:len("http://h1")]})
+						r.Announce(host, now, ready.put)
+					}
+				}
+				clear(late)
 			}
 			giveBack := func(host string, visits int) {
 				onDisk[host] -= min(onDisk[host], visits)
 				delete(lent, host)
-				if err := r.closed(host, now, now.Add(5*time.Second)); err != nil {
+				if err := r.Closed(host, now, now.Add(5*time.Second)); err != nil {
 					t.Fatal(err)
 				}
 				if onDisk[host] > 0 {
-					r.identify(host, []string{host[:len("http://h1")]})
-					r.announce(host, now.Add(5*time.Second), ready)
+					r.Identify(host, []string{host[:len("http://h1")]})
+					r.Announce(host, now.Add(5*time.Second), ready.put)
 				}
 			}
 			dispatch := func() {
 				for {
-					host, _, ok := ready.take(now)
+					host, ok := ready.take(now)
 					if ok {
-						lent[host] = r.lend(host, 1+rnd.IntN(4))
-					} else if !r.grant(now, ready) {
+						lent[host] = r.Lend(host, 1+rnd.IntN(4))
+					} else if !r.Grant(now, ready.put) {
 						return
 					}
 				}
@@ -114,6 +131,21 @@ func TestNothingThatWaitsIsForgotten(t *testing.T) {
 			}
 		})
 	}
+}
+
+// readyHosts are hosts that may be lent, with the moments from which on they may.
+type readyHosts map[string]time.Time
+
+func (r readyHosts) put(host string, at time.Time) { r[host] = at }
+
+func (r readyHosts) take(now time.Time) (first string, ok bool) {
+	for host, at := range r {
+		if !at.After(now) && (!ok || at.Before(r[first])) {
+			first, ok = host, true
+		}
+	}
+	delete(r, first)
+	return first, ok
 }
 
 func TestRanksLearnFromLinks(t *testing.T) {

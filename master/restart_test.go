@@ -13,6 +13,7 @@ import (
 	"henro/actors/actortest"
 	"henro/actors/floor"
 	"henro/master"
+	"henro/master/lending"
 	"henro/messages"
 	"henro/messages/weburl"
 	"henro/store"
@@ -143,7 +144,7 @@ func TestAnOlderBootIsNotTakenInWhileTheNewerIsThere(t *testing.T) {
 		if n, open := welcomed(), leases(t, node); n != 1 || open != 1 {
 			t.Errorf("%d boots welcomed, want the newer; %d of its leases are open, want 1", n, open)
 		}
-		slave.Tell(node.PID(), &master.SlaveLost{Slave: "s", Boot: "a"}) // the gossip says so late
+		slave.Tell(node.PID(), &lending.SlaveLost{Slave: "s", Boot: "a"}) // the gossip says so late
 		for range 90 {
 			slave.Tell(node.PID(), &messages.WorkRequested{Slave: "s", Boot: "b", Held: []uint64{1}})
 			actortest.Pass(time.Second)

@@ -8,8 +8,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/asynkron/protoactor-go/actor"
-
 	"henro/actors/console"
 	"henro/actors/partition"
 	"henro/actors/protocol"
@@ -67,11 +65,6 @@ func (p *RevisitPosted) order(state *store.State, m *Settings) (*protocol.Retime
 		return nil, fmt.Errorf("%w: %w", ErrRevisit, err)
 	}
 	return &protocol.Retime{Pages: pages, Now: p.Now, Every: p.Every, Auto: p.Auto, Timetable: m.Revisit}, nil
-}
-
-// retime has the Partition of the host carry out the order, and answer it.
-func (m *Master) retime(ctx actor.Context, order *protocol.Retime) {
-	ctx.RequestWithCustomSender(m.partitions[m.state.PartitionOf(order.Pages.Host())], order, ctx.Sender())
 }
 
 // Revisit has known pages visited at other times.

@@ -70,8 +70,9 @@ func KeptName(file string) string { return "master/" + file }
 
 // keepRun has the other masters know how the run stands.
 func (m *Master) keepRun() {
-	m.o.Run.Paused, m.o.Run.End = m.phase == Paused, m.end
-	m.o.Run.Drained = m.slaves.drained
+	status := m.course.Status()
+	m.o.Run.Paused, m.o.Run.End = status.State == Paused, status.End
+	m.o.Run.Drained = m.desk.Drained()
 	if m.o.Keep == nil {
 		return
 	}

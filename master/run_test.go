@@ -8,6 +8,7 @@ import (
 
 	"henro/actors/actortest"
 	"henro/master"
+	"henro/master/lending"
 	"henro/messages"
 	"henro/messages/weburl"
 )
@@ -53,7 +54,7 @@ func TestTheNextMasterKnowsWhatWasOrderedOfTheRun(t *testing.T) {
 		}
 		order := func(node *master.Node, command any) {
 			t.Helper()
-			if answer, err := master.Ask[*master.SlaveAnswered](t.Context(), node, command); err != nil ||
+			if answer, err := master.Ask[*lending.SlaveAnswered](t.Context(), node, command); err != nil ||
 				answer.Slave == nil {
 				t.Fatalf("%T: %+v, %v", command, answer, err)
 			}
@@ -70,7 +71,7 @@ func TestTheNextMasterKnowsWhatWasOrderedOfTheRun(t *testing.T) {
 			{URL: weburl.MustParse("http://a.test/")}}}); err != nil {
 			t.Fatal(err)
 		}
-		order(node, &master.DrainSlave{Slave: "s"})
+		order(node, &lending.DrainSlave{Slave: "s"})
 		if run, err := node.Handover(t.Context()); err != nil || run.Drained["s"] != "a" || run.Begun.IsZero() {
 			t.Errorf("to those that follow a master that led alone it gives %+v, %v", run, err)
 		}
@@ -81,11 +82,11 @@ func TestTheNextMasterKnowsWhatWasOrderedOfTheRun(t *testing.T) {
 		if n := lent(node, "a"); n != 0 {
 			t.Errorf("the next master lends %d hosts to a drained slave", n)
 		}
-		order(node, &master.ResumeSlave{Slave: "s"})
+		order(node, &lending.ResumeSlave{Slave: "s"})
 		if len(kept.Drained) != 0 {
 			t.Errorf("after it was resumed, drained are %v", kept.Drained)
 		}
-		order(node, &master.DrainSlave{Slave: "s"})
+		order(node, &lending.DrainSlave{Slave: "s"})
 		end(node)
 
 		o.Run, o.Boot = kept, "3"

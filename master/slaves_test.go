@@ -10,6 +10,7 @@ import (
 
 	"henro/actors/actortest"
 	"henro/master"
+	"henro/master/lending"
 	"henro/messages"
 	"henro/messages/weburl"
 )
@@ -20,15 +21,15 @@ func TestARefusedSlaveIsShownWhileItIsThere(t *testing.T) {
 		defer end()
 		for _, c := range []struct {
 			says string
-			tell *master.SlaveRefused
+			tell *lending.SlaveRefused
 			want string
 		}{
-			{"one that is too new", &master.SlaveRefused{Slave: "s", Boot: "1", Version: "v9", Protocol: 9}, "v9"},
-			{"its next start, of another version", &master.SlaveRefused{Slave: "s", Boot: "2", Version: "v8",
+			{"one that is too new", &lending.SlaveRefused{Slave: "s", Boot: "1", Version: "v9", Protocol: 9}, "v9"},
+			{"its next start, of another version", &lending.SlaveRefused{Slave: "s", Boot: "2", Version: "v8",
 				Protocol: 8}, "v8"},
-			{"the end of the first, late", &master.SlaveRefused{Slave: "s", Boot: "1", Version: "v9", Protocol: 9,
+			{"the end of the first, late", &lending.SlaveRefused{Slave: "s", Boot: "1", Version: "v9", Protocol: 9,
 				Gone: true}, "v8"},
-			{"its end", &master.SlaveRefused{Slave: "s", Boot: "2", Version: "v8", Protocol: 8, Gone: true}, ""},
+			{"its end", &lending.SlaveRefused{Slave: "s", Boot: "2", Version: "v8", Protocol: 8, Gone: true}, ""},
 		} {
 			probe.Tell(node.PID(), c.tell)
 			actortest.Pass(0)
@@ -38,7 +39,7 @@ func TestARefusedSlaveIsShownWhileItIsThere(t *testing.T) {
 			}
 			shown := ""
 			for _, s := range status.Slaves {
-				if s.State == master.Refused {
+				if s.State == lending.Refused {
 					shown += s.Version
 				}
 			}
@@ -68,7 +69,7 @@ func TestMailboxesOfASlaveAreShown(t *testing.T) {
 			t.Fatal(err)
 		}
 		told := status.Slaves[0].Mailboxes
-		if want := (master.Mailboxes{Kind: "fetcher", Actors: 40, Waiting: 7, Longest: 3,
+		if want := (lending.Mailboxes{Kind: "fetcher", Actors: 40, Waiting: 7, Longest: 3,
 			Taken: 900}); len(told) != 32 || told[31] != want {
 			t.Errorf("%d kinds are shown, the last as %+v", len(told), told[len(told)-1])
 		}
@@ -97,9 +98,9 @@ func TestADrainedSlaveGivesItsHostsBackAndIsLentNone(t *testing.T) {
 			}
 			return all
 		}
-		drain := func(command any, want master.SlaveState) {
+		drain := func(command any, want lending.SlaveState) {
 			t.Helper()
-			answer, err := master.Ask[*master.SlaveAnswered](t.Context(), node, command)
+			answer, err := master.Ask[*lending.SlaveAnswered](t.Context(), node, command)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -120,7 +121,7 @@ func TestADrainedSlaveGivesItsHostsBackAndIsLentNone(t *testing.T) {
 		}
 		lease := batch.Tasks[0].Lease
 
-		drain(&master.DrainSlave{Slave: "s"}, master.Draining)
+		drain(&lending.DrainSlave{Slave: "s"}, lending.Draining)
 		if batch = ask(lease); len(batch.Renewed) > 0 || len(batch.Revoked) == 0 {
 			t.Errorf("a lease of a draining slave: renewed %v, revoked %v", batch.Renewed, batch.Revoked)
 		}
@@ -130,21 +131,21 @@ func TestADrainedSlaveGivesItsHostsBackAndIsLentNone(t *testing.T) {
 		if batch = ask(); len(batch.Tasks) > 0 {
 			t.Errorf("a drained slave is lent %v", batch.Tasks)
 		}
-		drain(&master.DrainSlave{Slave: "s"}, master.Drained)
+		drain(&lending.DrainSlave{Slave: "s"}, lending.Drained)
 
-		drain(&master.ResumeSlave{Slave: "s"}, master.Working)
+		drain(&lending.ResumeSlave{Slave: "s"}, lending.Working)
 		actortest.Pass(time.Second)
 		if batch = ask(); len(batch.Tasks) != 1 {
 			t.Errorf("a resumed slave is lent %v", batch.Tasks)
 		}
-		drain(&master.DrainSlave{Slave: "s"}, master.Draining)
+		drain(&lending.DrainSlave{Slave: "s"}, lending.Draining)
 		request.Boot = "c"
 		slave.Tell(node.PID(), &messages.SlaveRegistered{Slave: "s", Boot: "c", Connections: 8})
 		actortest.Pass(10 * time.Second)
 		if batch = ask(); len(batch.Tasks) != 1 {
 			t.Errorf("a drained slave that was started anew is lent %v", batch.Tasks)
 		}
-		answer, err := master.Ask[*master.SlaveAnswered](t.Context(), node, &master.DrainSlave{Slave: "unknown"})
+		answer, err := master.Ask[*lending.SlaveAnswered](t.Context(), node, &lending.DrainSlave{Slave: "unknown"})
 		if err != nil || answer.Slave != nil {
 			t.Errorf("an unknown slave: %+v, %v", answer.Slave, err)
 		}

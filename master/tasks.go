@@ -3,26 +3,23 @@ package master
 import (
 	"fmt"
 	"math/rand/v2"
-	"sync"
-	"time"
 
 	"github.com/asynkron/protoactor-go/actor"
 
 	"henro/actors/admission"
 	"henro/actors/scope"
+	"henro/master/course"
 	"henro/messages/outlink"
 	"henro/messages/weburl"
 	"henro/store"
 )
 
-// tasks are the work of a crawl under the policy thesis (S4). A task is Options.TaskURLs URLs, drawn at random from the
-// seeds and the links collected so far that no page is known for, and the depth of the crawl, counted anew from each of
-// them. A link beyond the depth of its task waits here until it is drawn. A task is drawn for each connection for which
-// there is no host with URLs that wait. Slaves share tasks: a page that one of them has found is visited by any.
-//
-// The Partitions call Collect, the Master the rest; a lock keeps them apart.
+// tasks is the actor that draws the work of a crawl under the policy thesis (S4). A task is Options.TaskURLs URLs,
+// drawn at random from the seeds and the links collected so far that no page is known for, and the depth of the crawl,
+// counted anew from each of them. A link beyond the depth of its task waits here until it is drawn. A task is drawn for
+// each connection for which there is no host with URLs that wait. Slaves share tasks: a page that one of them has found
+// is visited by any.
 type tasks struct {
-	mu      sync.Mutex
 	o       *Options
 	state   *store.State
 	regions *admission.Known
@@ -30,7 +27,31 @@ type tasks struct {
 	seeds   []Seed   // not drawn yet
 	links   []string // collected and not drawn: all, or linksKept of them, taken at random
 	met     int      // links collected, since links was empty
-	drawn   int      // tasks, in this run
+}
+
+// What the tasks are told, asked and say.
+type (
+	collected struct{ links []outlink.Outlink }
+	widened   struct {
+		rules *scope.Rules
+		seeds []Seed
+	}
+	draw  struct{ count int } // so many tasks; drawn answers
+	drawn struct {
+		urls  []Seed
+		tasks int // fewer than asked for, if there are not enough
+	}
+)
+
+// collector brings the tasks the links that the Partitions store.
+type collector struct {
+	root  *actor.RootContext
+	tasks *actor.PID
+}
+
+// Collect implements partition.Collector.
+func (c collector) Collect(_ string, links []outlink.Outlink) {
+	c.root.Send(c.tasks, &collected{links})
 }
 
 const (
@@ -45,6 +66,21 @@ const (
 
 func newTasks(o *Options, state *store.State, rules *scope.Rules) *tasks {
 	return &tasks{o: o, state: state, regions: admission.Remember(rules), rnd: rand.New(rand.NewPCG(rand.Uint64(), 0))}
+}
+
+// Receive is the table of contents.
+func (t *tasks) Receive(ctx actor.Context) {
+	switch m := ctx.Message().(type) {
+	case *collected:
+		t.collect(m.links, false)
+	case *widened: // by seeds, and what belongs to the crawl by them
+		t.seeds, t.regions = append(t.seeds, m.seeds...), admission.Remember(m.rules)
+	case *draw:
+		urls := t.draw(m.count)
+		ctx.Respond(&drawn{urls, (len(urls) + t.o.TaskURLs - 1) / t.o.TaskURLs})
+	case *course.DrawnOutAsked:
+		ctx.Respond(&course.DrawnOut{All: t.exhausted()})
+	}
 }
 
 // begin takes in what earlier runs have left: seeds that were not drawn, and links.
@@ -77,13 +113,6 @@ func (t *tasks) refill() error {
 	return nil
 }
 
-// Collect implements partition.Collector.
-func (t *tasks) Collect(_ string, links []outlink.Outlink) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	t.collect(links, false)
-}
-
 // collect keeps those of the links that the crawl may follow; the new ones alone, if that is asked.
 func (t *tasks) collect(links []outlink.Outlink, new bool) {
 	on := admission.Page{DepthLeft: 1}
@@ -109,17 +138,8 @@ func (t *tasks) known(url string) bool {
 	return err == nil && known
 }
 
-// widen takes in seeds, and what belongs to the crawl by them.
-func (t *tasks) widen(rules *scope.Rules, seeds []Seed) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	t.seeds, t.regions = append(t.seeds, seeds...), admission.Remember(rules)
-}
-
 // draw returns the URLs of so many tasks, fewer if there are not enough.
 func (t *tasks) draw(count int) (urls []Seed) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
 	for looked := 0; len(urls) < count*t.o.TaskURLs && looked < drawMost; looked++ {
 		waiting := len(t.seeds) + len(t.links)
 		if waiting == 0 {
@@ -142,7 +162,6 @@ func (t *tasks) draw(count int) (urls []Seed) {
 			urls = append(urls, drawn)
 		}
 	}
-	t.drawn += (len(urls) + t.o.TaskURLs - 1) / t.o.TaskURLs
 	return urls
 }
 
@@ -155,27 +174,10 @@ func takeAt[E any](of []E, i int) (E, []E) {
 
 // exhausted reports that nothing can be drawn any more.
 func (t *tasks) exhausted() bool {
-	t.mu.Lock()
-	defer t.mu.Unlock()
 	if len(t.seeds)+len(t.links) == 0 {
 		if err := t.refill(); err != nil {
 			panic(err)
 		}
 	}
 	return len(t.seeds)+len(t.links) == 0
-}
-
-// drawTasks begins a task for each connection that has no host to ask. A host that is ready within the interval of
-// politeness is one; for a host that rests after a failure, or by its Crawl-delay, no connection waits.
-func (m *Master) drawTasks(ctx actor.Context) {
-	if m.tasks == nil || m.phase != Running || !m.begun || m.seeding > 0 {
-		return
-	}
-	soon := time.Now().Add(m.o.Hosts.Politeness.Floor + m.o.Hosts.LookAhead)
-	connections, _ := m.slaves.connections()
-	if free := connections - m.ledger.OpenCount() - m.ready.before(soon); free > 0 {
-		if urls := m.tasks.draw(free); len(urls) > 0 {
-			m.plant(ctx, urls, &seedsTag{})
-		}
-	}
 }

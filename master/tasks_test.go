@@ -45,9 +45,9 @@ func links(begin, end int) (links []outlink.Outlink) {
 func TestTasksAreDrawnAtRandom(t *testing.T) {
 	const n = 2000
 	all := tasksOf(t, 10)
-	all.Collect("", links(0, n))
-	all.Collect("", []outlink.Outlink{{URL: "http://h.test/moved", Kind: outlink.Redirect},
-		{URL: "http://h.test/a.png", Kind: outlink.Image}, {URL: "ftp://h.test/", Kind: outlink.Anchor}})
+	all.collect(links(0, n), false)
+	all.collect([]outlink.Outlink{{URL: "http://h.test/moved", Kind: outlink.Redirect},
+		{URL: "http://h.test/a.png", Kind: outlink.Image}, {URL: "ftp://h.test/", Kind: outlink.Anchor}}, false)
 	seen, early := map[string]bool{}, [10]int{}
 	for len(seen) < n {
 		drawn := all.draw(1)
@@ -83,7 +83,7 @@ func TestTasksAreDrawnAtRandom(t *testing.T) {
 func TestTasksAreBounded(t *testing.T) {
 	all := tasksOf(t, 5)
 	for begin := 0; begin < 2*linksKept; begin += 1000 {
-		all.Collect("", links(begin, begin+1000))
+		all.collect(links(begin, begin+1000), false)
 	}
 	late := 0
 	for _, url := range all.links {
@@ -106,7 +106,7 @@ func TestTasksAreBounded(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	all.Collect("", links(0, 7))
+	all.collect(links(0, 7), false)
 	if drawn := all.draw(2); len(drawn) != 0 {
 		t.Errorf("%v were known", drawn)
 	}

@@ -8,6 +8,7 @@ import (
 
 	"henro/cluster"
 	"henro/master"
+	"henro/master/lending"
 	"henro/messages"
 	"henro/slave"
 )
@@ -106,11 +107,11 @@ func TellMaster(system *actor.ActorSystem, node *master.Node, event cluster.Even
 		tellMasterOfAnother(system, node, e.Member)
 	case *cluster.MemberDown:
 		if e.Member.Role == cluster.Slave {
-			system.Root.Send(node.PID(), &master.SlaveLost{Slave: e.Member.Name, Boot: e.Member.Boot})
+			system.Root.Send(node.PID(), &lending.SlaveLost{Slave: e.Member.Name, Boot: e.Member.Boot})
 		}
 	case *cluster.MemberRefused:
 		if s := e.Member; s.Role == cluster.Slave {
-			system.Root.Send(node.PID(), &master.SlaveRefused{
+			system.Root.Send(node.PID(), &lending.SlaveRefused{
 				Slave: s.Name, Boot: s.Boot, Version: s.Version, Address: s.ActorAddress, Protocol: s.Protocol,
 				Gone: e.Gone,
 			})

@@ -16,6 +16,7 @@ import (
 	"henro/actors/robots"
 	"henro/cmd/fakeweb"
 	"henro/master"
+	"henro/master/lending"
 	"henro/messages"
 	"henro/slave"
 )
@@ -250,7 +251,7 @@ func lieTo(t *testing.T, lie func(*liar, actor.Context, *messages.Fact) *message
 	if overlaps := fakeweb.Overlaps(web.Log(), 0); len(overlaps) > 0 {
 		t.Errorf("asked twice at once: %v", overlaps)
 	}
-	found := slices.IndexFunc(before.Slaves, func(s master.SlaveStatus) bool { return s.Name == "cheat" })
+	found := slices.IndexFunc(before.Slaves, func(s lending.SlaveStatus) bool { return s.Name == "cheat" })
 	if found < 0 {
 		t.Fatalf("slaves: %+v", before.Slaves)
 	}
@@ -259,7 +260,7 @@ func lieTo(t *testing.T, lie func(*liar, actor.Context, *messages.Fact) *message
 		t.Errorf("shown as %+v", shown)
 	}
 	if alone {
-		if !refuse && shown.State != master.Barred {
+		if !refuse && shown.State != lending.Barred {
 			t.Errorf("after an hour the liar is %s", shown.State)
 		}
 		says := before.Stalled.String()

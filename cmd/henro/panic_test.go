@@ -23,6 +23,7 @@ import (
 	"henro/cmd/embedded"
 	"henro/cmd/fakeweb"
 	"henro/master"
+	"henro/master/lending"
 	"henro/slave"
 )
 
@@ -148,8 +149,8 @@ func steer(ctx context.Context, node *master.Node, e *embedded.Crawl) {
 		{20 * time.Second, &master.StatusAsked{}},
 		{time.Second, &master.AddSeeds{Seeds: e.Seeds}},
 		{time.Second, &protocol.Retime{Pages: revisit.Pattern(e.Seeds[0].URL.String()), Every: 2 * day}},
-		{time.Second, &master.DrainSlave{Slave: "local"}},
-		{20 * time.Second, &master.ResumeSlave{Slave: "local"}},
+		{time.Second, &lending.DrainSlave{Slave: "local"}},
+		{20 * time.Second, &lending.ResumeSlave{Slave: "local"}},
 		{time.Second, &master.Pause{}},
 		{10 * time.Second, &master.Resume{}},
 		{time.Second, &master.ScopeAsked{}},

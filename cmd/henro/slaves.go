@@ -11,7 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"henro/cmd/config"
-	"henro/master"
+	"henro/master/lending"
 )
 
 // newSlavesCommand lists the slaves of a running crawl, and sends one of them home.
@@ -25,7 +25,7 @@ is willing to, how many results wait to be stored, what its process takes of the
 said nothing.`,
 		Example: "  henro slaves\n  henro slaves drain pc-07",
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			var slaves []master.SlaveStatus
+			var slaves []lending.SlaveStatus
 			if err := c.ask(cmd.Context(), http.MethodGet, "/api/slaves", nil, &slaves); err != nil {
 				return err
 			}
@@ -49,12 +49,12 @@ said nothing.`,
 				return nil
 			},
 			RunE: func(cmd *cobra.Command, arguments []string) error {
-				var s master.SlaveStatus
+				var s lending.SlaveStatus
 				if err := c.ask(cmd.Context(), http.MethodPost,
 					"/api/slaves/"+verb+"?slave="+url.QueryEscape(arguments[0]), nil, &s); err != nil {
 					return err
 				}
-				return printSlaves(cmd.OutOrStdout(), []master.SlaveStatus{s})
+				return printSlaves(cmd.OutOrStdout(), []lending.SlaveStatus{s})
 			},
 		}
 	}
@@ -67,7 +67,7 @@ started again.`),
 	return cmd
 }
 
-func printSlaves(out io.Writer, slaves []master.SlaveStatus) error {
+func printSlaves(out io.Writer, slaves []lending.SlaveStatus) error {
 	if len(slaves) == 0 {
 		_, err := fmt.Fprintln(out, "no slave has joined yet")
 		return err
@@ -75,9 +75,9 @@ func printSlaves(out io.Writer, slaves []master.SlaveStatus) error {
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(w, "NAME\tSTATE\tHOSTS\tCONNECTIONS\tUNSTORED\tMEMORY\tGOROUTINES\tSILENT\tVERSION\tADDRESS")
 	refused := false
-	var doubted []master.SlaveStatus
+	var doubted []lending.SlaveStatus
 	for _, s := range slaves {
-		if s.State == master.Refused {
+		if s.State == lending.Refused {
 			refused = true
 			fmt.Fprintf(w, "%s\t%s\t-\t-\t-\t-\t-\t-\t%s (protocol %d)\t%s\n", s.Name, s.State, s.Version, s.Protocol,
 				s.Address)

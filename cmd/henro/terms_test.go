@@ -28,7 +28,7 @@ type realm struct {
 	t       *testing.T
 	mu      sync.Mutex // of what follows
 	rnd     *rand.Rand
-	lent    map[uint64]*lending // by lease
+	lent    map[uint64]*leaseUse // by lease
 	refused int
 
 	web    *fakeweb.Web
@@ -47,8 +47,8 @@ type reign struct {
 	fronts []*actor.PID // by slave: as which it sees the master
 }
 
-// lending is what slaves did with a lease, by the messages that they took and sent.
-type lending struct {
+// leaseUse is what slaves did with a lease, by the messages that they took and sent.
+type leaseUse struct {
 	lease          uint64
 	host           string
 	slave          int
@@ -92,7 +92,7 @@ func (d *door) Receive(ctx actor.Context) {
 			d.r.mu.Lock()
 			for _, task := range batch.Tasks {
 				if d.r.lent[task.Lease] == nil {
-					d.r.lent[task.Lease] = &lending{lease: task.Lease, host: task.Host, slave: d.slave,
+					d.r.lent[task.Lease] = &leaseUse{lease: task.Lease, host: task.Host, slave: d.slave,
 						taken: time.Now()}
 				}
 			}
@@ -186,14 +186,14 @@ func (r *realm) takeOver() {
 func (r *realm) judge() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	byHost := map[string][]*lending{}
+	byHost := map[string][]*leaseUse{}
 	for _, l := range r.lent {
 		if !l.refused {
 			byHost[l.host] = append(byHost[l.host], l)
 		}
 	}
 	for host, all := range byHost {
-		slices.SortFunc(all, func(a, b *lending) int { return a.taken.Compare(b.taken) })
+		slices.SortFunc(all, func(a, b *leaseUse) int { return a.taken.Compare(b.taken) })
 		for i, l := range all[1:] {
 			if before := all[i]; before.givenBy.IsZero() || before.givenBy.After(l.taken) {
 				r.t.Errorf("%s: slave %d took lease %x at %v; slave %d gave lease %x back at %v", host, l.slave,
@@ -218,7 +218,7 @@ func TestACrawlFetchesEverythingOnceWhicheverMasterLeads(t *testing.T) {
 				t.Fatal(err)
 			}
 			defer web.Close()
-			r := &realm{t: t, rnd: rand.New(rand.NewPCG(seed, 1)), web: web, lent: map[uint64]*lending{}}
+			r := &realm{t: t, rnd: rand.New(rand.NewPCG(seed, 1)), web: web, lent: map[uint64]*leaseUse{}}
 			e := crawlOf(t, t.TempDir(), web, -1, nil)
 			r.system = floor.NewSystem("slaves", e.Log, floor.SystemOptions{})
 			for i := range 3 {

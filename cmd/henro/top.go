@@ -14,6 +14,7 @@ import (
 
 	"henro/cmd/config"
 	"henro/master"
+	"henro/master/lending"
 	"henro/messages/visible"
 )
 
@@ -273,7 +274,7 @@ func (m *top) lines() []string {
 }
 
 // topSlaves is a table of the slaves, cut where the window ends.
-func topSlaves(slaves []master.SlaveStatus) []string {
+func topSlaves(slaves []lending.SlaveStatus) []string {
 	if len(slaves) == 0 {
 		return []string{"no slave has joined yet"}
 	}

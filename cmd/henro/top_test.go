@@ -13,6 +13,7 @@ import (
 
 	"henro/actors/protocol"
 	"henro/master"
+	"henro/master/lending"
 	"henro/messages/speech"
 )
 
@@ -27,10 +28,10 @@ func TestTopShowsWhatIsToldAndKeysSteer(t *testing.T) {
 			Seconds:   float64(60 + after),
 			NextReady: begun.Add(20 * time.Second), Totals: protocol.Totals{Pages: pages, Links: 7 * pages,
 				Bytes: 12_345_678, Errors: map[string]uint64{"404": 12, "DNS": 1}},
-			Slaves: []master.SlaveStatus{
-				{Name: "pc-07", State: master.Working, Leases: 30, Connections: 256, Unstored: 2, Memory: 81_000_000,
+			Slaves: []lending.SlaveStatus{
+				{Name: "pc-07", State: lending.Working, Leases: 30, Connections: 256, Unstored: 2, Memory: 81_000_000,
 					Silent: "112ms"},
-				{Name: "pc-08\x1b[2J", State: master.Silent, Leases: 1, Connections: 256, Memory: 7_000_000,
+				{Name: "pc-08\x1b[2J", State: lending.Silent, Leases: 1, Connections: 256, Memory: 7_000_000,
 					Silent: "4.2s"},
 			},
 		}}

@@ -9,6 +9,7 @@ import (
 	"henro/actors/figures"
 	"henro/actors/floor"
 	"henro/master"
+	"henro/master/lending"
 	"henro/store"
 )
 
@@ -90,10 +91,10 @@ func (r *running) AddSeeds(ctx context.Context, seeds []master.Seed) (int, error
 }
 
 func (r *running) Drain(ctx context.Context, slave string, on bool) (bool, error) {
-	var command any = &master.ResumeSlave{Slave: slave}
+	var command any = &lending.ResumeSlave{Slave: slave}
 	if on {
-		command = &master.DrainSlave{Slave: slave}
+		command = &lending.DrainSlave{Slave: slave}
 	}
-	answer, err := master.Ask[*master.SlaveAnswered](ctx, r.Node, command)
+	answer, err := master.Ask[*lending.SlaveAnswered](ctx, r.Node, command)
 	return err == nil && answer.Slave != nil, err
 }

@@ -18,6 +18,7 @@ import (
 
 	"henro/actors/protocol"
 	"henro/master"
+	"henro/master/lending"
 	"henro/messages"
 	"henro/messages/outlink"
 	"henro/messages/speech"
@@ -467,7 +468,7 @@ func TestPreferencesAreKept(t *testing.T) {
 
 func TestIdleSaysWhy(t *testing.T) {
 	now := time.Now()
-	busy := []master.SlaveStatus{{Name: "bee", Slots: 3}}
+	busy := []lending.SlaveStatus{{Name: "bee", Slots: 3}}
 	for name, c := range map[string]struct {
 		status master.Status
 		rate   float64

@@ -23,6 +23,7 @@ import (
 	"henro/actors/protocol"
 	"henro/actors/template"
 	"henro/master"
+	"henro/master/lending"
 	"henro/messages"
 	"henro/messages/speech"
 	"henro/store"
@@ -152,7 +153,7 @@ func newFake(t testing.TB, texts []string) *fakeCrawl {
 		Until: now.Add(time.Minute)})
 	status := master.Status{
 		State: master.Running, Seconds: 100, Known: 3, Waiting: 1, Hosts: 2, Leases: 1,
-		Slaves: []master.SlaveStatus{{Name: "bee", State: master.Working, Silent: "20ms", Slots: 5, Leases: 1}},
+		Slaves: []lending.SlaveStatus{{Name: "bee", State: lending.Working, Silent: "20ms", Slots: 5, Leases: 1}},
 		Totals: protocol.Totals{Pages: 1234567, Bytes: 5 << 30, Errors: map[string]uint64{"HTTP 404": 3, "TIMEOUT": 1}},
 	}
 	f := &fakeCrawl{state: state, status: status, rows: []floor.Row{{Actor: "master/hosts", Queue: 3, Taken: 70}},
@@ -175,8 +176,8 @@ func newFake(t testing.TB, texts []string) *fakeCrawl {
 			At: now, Until: now.Add(time.Hour)})
 		b.PutLease(store.Lease{ID: uint64(10 + i), Host: store.IDOf(host), HostName: host, Slave: "bee", Boot: "1",
 			Until: now})
-		f.status.Slaves = append(f.status.Slaves, master.SlaveStatus{Name: text, Version: text, Address: text,
-			Silent: text, State: master.SlaveState(text)})
+		f.status.Slaves = append(f.status.Slaves, lending.SlaveStatus{Name: text, Version: text, Address: text,
+			Silent: text, State: lending.SlaveState(text)})
 		f.status.Totals.Errors[text] = uint64(i)
 		f.rows = append(f.rows, floor.Row{Actor: text})
 		f.why = append(f.why, admission.Finding{Rule: text, Says: speech.Say("%s", text)})

@@ -14,6 +14,7 @@ import (
 	"henro/actors/robots"
 	"henro/actors/stoplist"
 	"henro/master"
+	"henro/master/lending"
 	"henro/messages"
 	"henro/messages/speech"
 	"henro/store"
@@ -318,7 +319,7 @@ func (d *Dashboard) page(r *http.Request, p *page) (any, error) {
 
 // nodesView is who is with whom.
 type nodesView struct {
-	Boxes  []master.Mailboxes // of the master's process
+	Boxes  []lending.Mailboxes // of the master's process
 	Slaves []slaveRow
 	Shown  int // hosts of one slave at most
 
@@ -327,7 +328,7 @@ type nodesView struct {
 
 // slaveRow is one slave with what it holds.
 type slaveRow struct {
-	master.SlaveStatus
+	lending.SlaveStatus
 	Hosts []store.Lease
 	More  int // hosts that are not shown
 	Share float64
@@ -343,7 +344,7 @@ func (d *Dashboard) nodes(_ *http.Request, p *page) (any, error) {
 	}
 	for _, k := range d.crawl.Kinds() {
 		if k.Actors > 0 {
-			v.Boxes = append(v.Boxes, master.Mailboxes{Kind: k.Kind, Actors: k.Actors, Waiting: k.Queue,
+			v.Boxes = append(v.Boxes, lending.Mailboxes{Kind: k.Kind, Actors: k.Actors, Waiting: k.Queue,
 				Longest: k.Longest, Taken: k.Taken})
 		}
 	}

@@ -8,6 +8,7 @@ import (
 
 	"henro/actors/floor"
 	"henro/master"
+	"henro/master/lending"
 )
 
 // nowView is how the crawl goes.
@@ -94,7 +95,7 @@ func (d *Dashboard) now(r *http.Request, p *page) (any, error) {
 }
 
 // longest are the longest mailboxes of all nodes. Of a slave the longest of each kind is known, and by how many actors.
-func longest(rows []floor.Row, slaves []master.SlaveStatus) []floor.Row {
+func longest(rows []floor.Row, slaves []lending.SlaveStatus) []floor.Row {
 	for _, slave := range slaves {
 		for _, kind := range slave.Mailboxes {
 			if kind.Longest > 0 {

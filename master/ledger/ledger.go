@@ -33,9 +33,13 @@ type Lease struct {
 	Moving   bool   // asked back because others have more room; renewed until it comes back
 	Recalled bool   // not renewed: its host was excluded, or its holder is not believed
 
-	Seq    uint64    // of the last fact that was stored since this start of the master
+	Heard  uint64    // the last fact that was reported since this start of the master
+	Seq    uint64    // and the last that was stored
 	FactBy time.Time // by then one more is stored, or the lease is recalled
 }
+
+// Of reports whether a boot of a slave holds the lease.
+func (l *Lease) Of(slave, boot string) bool { return l.Slave == slave && l.Boot == boot }
 
 // Slave is what the book says of one slave.
 type Slave struct {
@@ -75,6 +79,8 @@ type (
 	VisitsStored struct{ ID, Visits uint64 }
 	// LeaseMoving marks a lease that was asked back because others have more room.
 	LeaseMoving struct{ ID uint64 }
+	// LeaseHeard says up to which fact of a lease its holder has reported.
+	LeaseHeard struct{ ID, Seq uint64 }
 	// LeaseAdvanced says that facts of a lease are stored, and by when one more is to be.
 	LeaseAdvanced struct {
 		ID, Seq uint64
@@ -129,7 +135,7 @@ func (l Ledger) Updated(fact any) Ledger {
 		l = l.holding(f.Lease.Slave, f.Lease.ID, true)
 	case LeasesRenewed:
 		for _, id := range f.IDs {
-			if lease, ok := l.leases.Get(id); ok && lease.Slave == f.Slave && lease.Boot == f.Boot &&
+			if lease, ok := l.leases.Get(id); ok && lease.Of(f.Slave, f.Boot) &&
 				lease.Until.Before(f.Until) {
 				lease.Until = f.Until
 				l.leases = l.leases.Set(id, lease)
@@ -141,6 +147,8 @@ func (l Ledger) Updated(fact any) Ledger {
 		l = l.changed(f.ID, func(lease *Lease) { lease.Budget -= min(lease.Budget, f.Visits) })
 	case LeaseMoving:
 		l = l.changed(f.ID, func(lease *Lease) { lease.Moving = true })
+	case LeaseHeard:
+		l = l.changed(f.ID, func(lease *Lease) { lease.Heard = max(lease.Heard, f.Seq) })
 	case LeaseAdvanced:
 		l = l.changed(f.ID, func(lease *Lease) {
 			if f.Seq > lease.Seq {

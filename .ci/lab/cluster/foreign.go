@@ -15,7 +15,7 @@ import (
 
 	"henro/.ci/lab/play"
 	"henro/.ci/lab/process"
-	"henro/master"
+	"henro/master/lending"
 	"henro/messages"
 )
 
@@ -42,8 +42,8 @@ func foreign(ctx context.Context, t *trial) error {
 	if err != nil {
 		return err
 	}
-	i := slices.IndexFunc(status.Slaves, func(s master.SlaveStatus) bool { return s.Name == stranger.name })
-	if i < 0 || status.Slaves[i].State != master.Refused {
+	i := slices.IndexFunc(status.Slaves, func(s lending.SlaveStatus) bool { return s.Name == stranger.name })
+	if i < 0 || status.Slaves[i].State != lending.Refused {
 		return fmt.Errorf("%s is not shown as refused", stranger.name)
 	}
 	for _, e := range t.web.Log() {

@@ -17,6 +17,7 @@ import (
 	"henro/.ci/lab/verdict"
 	"henro/cmd/fakeweb"
 	"henro/master"
+	"henro/master/lending"
 )
 
 // scenario is one thing that is done to a crawl.
@@ -244,7 +245,7 @@ func fullDisk(ctx context.Context, t *trial) error {
 		}
 		status, err := t.status(ctx)
 		if err == nil &&
-			slices.ContainsFunc(status.Slaves, func(known master.SlaveStatus) bool {
+			slices.ContainsFunc(status.Slaves, func(known lending.SlaveStatus) bool {
 				return known.Name == s.name &&
 					known.Slots > 0
 			}) {
@@ -294,9 +295,9 @@ func cutOff(in, out bool) func(context.Context, *trial) error {
 func (t *trial) heard(ctx context.Context, some ...*node) bool {
 	s, err := t.status(ctx)
 	return err == nil && !slices.ContainsFunc(some, func(n *node) bool {
-		return !slices.ContainsFunc(s.Slaves, func(known master.SlaveStatus) bool {
+		return !slices.ContainsFunc(s.Slaves, func(known lending.SlaveStatus) bool {
 			return known.Name == n.name &&
-				known.State == master.Working
+				known.State == lending.Working
 		})
 	})
 }
@@ -444,12 +445,12 @@ func drainSlave(ctx context.Context, t *trial) error {
 	}
 	s := t.anySlave()
 	at := time.Now()
-	answer := master.SlaveStatus{}
+	answer := lending.SlaveStatus{}
 	if err := t.ask(ctx, http.MethodPost, "/api/slaves/drain?slave="+s.name, &answer); err != nil {
 		return err
 	}
 	t.note("%s held %d hosts", s.name, answer.Leases)
-	for answer.State != master.Drained {
+	for answer.State != lending.Drained {
 		if err := t.master.Pause(ctx, 100*time.Millisecond); err != nil {
 			return err
 		}
@@ -457,7 +458,7 @@ func drainSlave(ctx context.Context, t *trial) error {
 		if err != nil {
 			return err
 		}
-		i := slices.IndexFunc(status.Slaves, func(known master.SlaveStatus) bool { return known.Name == s.name })
+		i := slices.IndexFunc(status.Slaves, func(known lending.SlaveStatus) bool { return known.Name == s.name })
 		if answer = status.Slaves[i]; time.Since(at) > process.Patience {
 			return fmt.Errorf("%s is not drained after %v: %+v", s.name, process.Patience, answer)
 		}

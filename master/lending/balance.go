@@ -1,11 +1,8 @@
-package master
+package lending
 
 import (
 	"cmp"
 	"slices"
-
-	"github.com/asynkron/protoactor-go/actor"
-	"github.com/sirupsen/logrus"
 
 	"henro/master/ledger"
 )
@@ -13,7 +10,7 @@ import (
 // A slave that joins a busy crawl finds all hosts lent. Leases end by themselves after some thirty seconds of visits at
 // their host's pace, but after minutes where hosts are slow, and that is when slaves are short of connections. So who
 // holds clearly more than a fair share, which is the same part of what each is willing to hold, gives some back after
-// the request under way: the roomiest gets them next.
+// the request under way: the slave with most room gets them next.
 
 // Bounds of balancing: who lacks less than a quarter of a fair share, or than four hosts, waits for leases that end
 // anyway, and no more than a quarter of a share is on its way at once, since each costs two commits and a pause of its
@@ -52,14 +49,14 @@ func surplus(slaves []ledger.Slave, moving map[string]int) map[string]int {
 }
 
 // balance asks leases back that others have more room for. While a host waits for a slave there is nothing to balance:
-// it goes to the roomiest as it is.
-func (l *lending) balance(ctx actor.Context) {
-	if at, ok := l.ready.next(); ok && !at.After(l.tickedAt) {
+// it goes to the one with most room as it is.
+func (d *Desk) balance() {
+	if at, ok := d.queue.next(); ok && !at.After(d.base.now) {
 		return
 	}
 	var slaves []ledger.Slave
-	for _, s := range l.ledger.Slaves() {
-		if l.slaves.lendable(s, l.tickedAt) {
+	for _, s := range d.base.ledger.Slaves() {
+		if d.slaves.lendable(&s) {
 			slaves = append(slaves, s)
 		}
 	}
@@ -67,21 +64,21 @@ func (l *lending) balance(ctx actor.Context) {
 		return
 	}
 	moving := map[string]int{}
-	for _, lease := range l.ledger.Moving() {
+	for _, lease := range d.base.ledger.Moving() {
 		moving[lease.Slave]++
 	}
 	for name, n := range surplus(slaves, moving) {
-		known, _ := l.ledger.Slave(name)
-		leases := l.ledger.HeldBy(name, known.Boot)
+		known, _ := d.base.ledger.Slave(name)
+		leases := d.base.ledger.HeldBy(name, known.Boot)
 		// the latest have most of their visits before them
 		slices.SortFunc(leases, func(a, b ledger.Lease) int { return cmp.Compare(b.ID, a.ID) })
 		leases = slices.DeleteFunc(leases, func(lease ledger.Lease) bool { return lease.Moving })
 		leases = leases[:min(n, len(leases))]
 		for _, lease := range leases {
-			l.ledger = l.ledger.Updated(ledger.LeaseMoving{ID: lease.ID})
+			d.base.book(ledger.LeaseMoving{ID: lease.ID})
 		}
-		l.log.WithFields(logrus.Fields{"slave": name,
-			"leases": len(leases)}).Debug("leases asked back: others have more room")
-		l.slaves.revoke(ctx, name, leases)
+		d.base.say("debug", "leases asked back: others have more room", map[string]any{"slave": name,
+			"leases": len(leases)})
+		d.slaves.revoke(name, leases)
 	}
 }

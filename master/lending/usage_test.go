@@ -1,10 +1,8 @@
-package master
+package lending
 
 import (
 	"testing"
 	"time"
-
-	"github.com/asynkron/protoactor-go/actor"
 )
 
 // TestUsageIsThatOfLate: of the last one to two minutes, whatever was before, and of this start of the slave alone.
@@ -53,13 +51,13 @@ func TestUsageIsThatOfLate(t *testing.T) {
 func TestConnectionsInUseAreThoseOfSlavesThatAreThere(t *testing.T) {
 	begun := time.Unix(0, 0)
 	with := func(connections, busy int) *slave {
-		s := &slave{pid: actor.NewPID("here", "a"), connections: connections}
+		s := &slave{at: place("a"), connections: connections}
 		s.usage.take(begun, 0)
 		s.usage.take(begun.Add(time.Second), time.Duration(busy)*time.Second)
 		return s
 	}
 	gone := with(100, 100)
-	gone.pid = nil
+	gone.at = nil
 	s := slaves{known: map[string]*slave{"a": with(30, 30), "b": with(10, 0), "gone": gone}}
 	if connections, busy := s.connections(); connections != 40 || busy != 0.75 {
 		t.Errorf("%d connections, %v of them in use", connections, busy)

@@ -1,0 +1,152 @@
+package lending
+
+import (
+	"slices"
+	"time"
+)
+
+// clock is one that several hosts share: an address or a domain.
+type clock struct {
+	open int       // leases of its hosts
+	next time.Time // no host of it may be asked before
+	wait []string  // hosts that wait for it, first come first
+}
+
+// Clocks keep hosts apart that share one: at most one of them is lent at a time, and the next not before what the one
+// before is owed has passed. The Hosts themselves know nothing of each other; what a clock says is given to a Host with
+// its lease, raises its own NextAllowed, and is on disk with that before the first request. So the clocks need no place
+// on disk: at a restart each is the latest moment that one of its hosts was given.
+//
+// A host has one clock, or one for each address of its name: it is lent when all are free.
+//
+// Invariants: open is the number of leases of hosts that have the clock; a host that waits is in one line; while hosts
+// wait for a clock that is free, one of them is on its way through the queue.
+type Clocks struct {
+	named func(host string) string // the clock of a host of which no more is known
+	all   map[string]*clock
+	of    map[string][]string // by host: its clocks, as far as they are known
+	held  map[string][]string // by host that is lent: the clocks it holds
+	wait  map[string]string   // by host that waits: for which clock
+	left  int                 // clocks after the last sweep
+}
+
+// NewClocks makes clocks that are all free. A host whose clocks nobody Knows has the one that named gives it.
+func NewClocks(named func(host string) string) *Clocks {
+	return &Clocks{named: named, all: map[string]*clock{}, of: map[string][]string{}, held: map[string][]string{},
+		wait: map[string]string{}}
+}
+
+// maxClocksKnown bounds Clocks.of: what is beyond is looked up again.
+const maxClocksKnown = 200_000
+
+// Know notes the clocks of a host.
+func (c *Clocks) Know(host string, keys []string) {
+	if len(c.of) >= maxClocksKnown {
+		clear(c.of)
+	}
+	c.of[host] = keys
+}
+
+// Keep lets no host of some clocks be asked before a moment.
+func (c *Clocks) Keep(keys []string, at time.Time) {
+	for _, key := range keys {
+		if k := c.clock(key); at.After(k.next) {
+			k.next = at
+		}
+	}
+}
+
+// Of are the clocks of a host.
+func (c *Clocks) Of(host string) []string {
+	if keys := c.held[host]; keys != nil {
+		return keys
+	}
+	if keys := c.of[host]; keys != nil {
+		return keys
+	}
+	return []string{c.named(host)}
+}
+
+func (c *Clocks) clock(key string) *clock {
+	k := c.all[key]
+	if k == nil {
+		k = &clock{}
+		c.all[key] = k
+	}
+	return k
+}
+
+// may says whether a host may be lent now; if not, when to try again, or that it waits in line until another host gives
+// the clock back.
+func (c *Clocks) may(host string, by time.Time) (ok bool, at time.Time, waits bool) {
+	keys := c.Of(host)
+	for _, key := range keys {
+		if k := c.all[key]; k != nil && k.open > 0 {
+			k.wait = append(k.wait, host)
+			c.wait[host] = key
+			return false, time.Time{}, true
+		}
+	}
+	at = c.next(keys)
+	return !at.After(by), at, false
+}
+
+// next is the moment before which none of the clocks lets anybody be asked.
+func (c *Clocks) next(keys []string) (at time.Time) {
+	for _, key := range keys {
+		if k := c.all[key]; k != nil && k.next.After(at) {
+			at = k.next
+		}
+	}
+	return at
+}
+
+// hold takes the clocks of a host that is lent.
+func (c *Clocks) hold(host string) {
+	keys := slices.Clone(c.Of(host))
+	c.held[host] = keys
+	for _, key := range keys {
+		c.clock(key).open++
+	}
+}
+
+// release gives them back, to be taken no sooner than at a moment.
+func (c *Clocks) release(host string, at time.Time) (freed []string) {
+	keys := c.held[host]
+	delete(c.held, host)
+	for _, key := range keys {
+		c.clock(key).open--
+	}
+	c.Keep(keys, at)
+	return keys
+}
+
+// following takes the next host out of the line of a clock, if it is free.
+func (c *Clocks) following(key string) (host string, ok bool) {
+	k := c.all[key]
+	if k == nil || k.open > 0 {
+		return "", false
+	}
+	for len(k.wait) > 0 {
+		host, k.wait = k.wait[0], k.wait[1:]
+		if c.wait[host] == key {
+			delete(c.wait, host)
+			return host, true
+		}
+	}
+	k.wait = nil
+	return "", false
+}
+
+// sweep forgets clocks that say nothing any more, once there are twice as many as were left the last time.
+func (c *Clocks) sweep(now time.Time) {
+	if len(c.all) < 2*c.left+1024 {
+		return
+	}
+	for key, k := range c.all {
+		if k.open == 0 && len(k.wait) == 0 && !k.next.After(now) {
+			delete(c.all, key)
+		}
+	}
+	c.left = len(c.all)
+}

@@ -1,0 +1,76 @@
+package lending
+
+import (
+	"time"
+
+	"henro/messages/speech"
+)
+
+// Reasons of a stall.
+const (
+	stallNoSlave = "no slave"           // none is known, or none asked for work lately
+	stallBarred  = "slaves are barred"  // for reports that cannot be true
+	stallDecline = "slaves decline"     // they do not take on the hosts that they are lent
+	stallFull    = "slaves are full"    // hosts are ready, and no slave has room
+	stallLent    = "lent, no answer"    // hosts are lent, and nothing comes back
+	stallResting = "host rests"         // hosts that may not be asked yet
+	StallUnready = "host was not ready" // URLs wait, and no Host has reported that it may be asked
+)
+
+// Stalled counts what waits for what in a crawl that fetched nothing for a while though URLs wait, and says the
+// weightiest in words.
+func (d *Desk) Stalled(now time.Time, quiet time.Duration, waiting uint64) (map[string]int, speech.Sentence) {
+	reasons := map[string]int{}
+	present := 0
+	for _, s := range d.base.ledger.Slaves() {
+		known := d.slaves.known[s.Name]
+		switch {
+		case now.Sub(s.At) >= silentAfter:
+			continue
+		case known.barred(s.Boot):
+			reasons[stallBarred]++
+		case known != nil && known.declined >= declinedBorne:
+			reasons[stallDecline]++
+		}
+		present++
+	}
+	if present == 0 {
+		reasons[stallNoSlave] = 1
+	}
+	for _, h := range d.queue.ready {
+		if h.at.After(now) {
+			reasons[stallResting]++
+		} else {
+			reasons[stallFull]++
+		}
+	}
+	if n := d.base.ledger.OpenCount(); n > 0 {
+		reasons[stallLent] = n
+	}
+	if len(reasons) == 0 {
+		reasons[StallUnready] = 1
+	}
+	first, _ := d.queue.next()
+	switch {
+	case present == 0:
+		return reasons, speech.Say("nothing was fetched for %s: no slave is there; start henro-slave --join", quiet)
+	case reasons[stallBarred] == present:
+		return reasons, speech.Say("nothing was fetched for %s: %d slaves are barred, since they reported what "+
+			"cannot be; henro slaves names them", quiet, present)
+	case reasons[stallBarred]+reasons[stallDecline] == present:
+		return reasons, speech.Say("nothing was fetched for %s: %d slaves do not take on what they are lent", quiet,
+			reasons[stallDecline])
+	case reasons[stallFull] > 0:
+		return reasons, speech.Say("nothing was fetched for %s: %d hosts are ready and no slave has room for them",
+			quiet, reasons[stallFull])
+	case reasons[stallLent] > 0:
+		return reasons, speech.Say("nothing was fetched for %s: %d hosts are lent and do not answer", quiet,
+			reasons[stallLent])
+	case reasons[stallResting] > 0:
+		return reasons, speech.Say("nothing was fetched for %s: all %d hosts rest, the first until %s", quiet,
+			reasons[stallResting], first)
+	}
+	return reasons,
+		speech.Say("nothing was fetched for %s: %d URLs wait, and no host says that it may be asked; henro trace "+
+			"shows what goes on", quiet, waiting)
+}
