@@ -5,9 +5,9 @@
 //	go run ./.ci/lab/guards -list ./store/...              lists them
 //	go run ./.ci/lab/guards -more ./cmd/replay ./store/... tries those alone that results.tsv has no line of
 //
-// Results are kept in .ci/lab/guards/results.tsv, a line for each guard: package, function, condition, and the test that
-// fails, or "survives". A guard whose text changes is tried anew, and lines of guards that are gone go. A guard that only
-// passes an error on (if err != nil) is left out: what it guards is tried by the tests of failures.
+// Results are kept in .ci/lab/guards/results.tsv, a line for each guard: package, function, condition, and the test
+// that fails, or "survives". A guard whose text changes is tried anew, and lines of guards that are gone go. A guard
+// that only passes an error on (if err != nil) is left out: what it guards is tried by the tests of failures.
 //
 // The tree stays as it is: the compiler reads the changed file from elsewhere (go test -overlay).
 package main
@@ -103,7 +103,8 @@ func run(patterns []string, list, more bool, limit time.Duration) error {
 
 // find lists the guards of packages, those of tests aside.
 func find(patterns []string) ([]guard, error) {
-	args := append([]string{"list", "-f", `{{$d := .Dir}}{{range .GoFiles}}{{$d}}/{{.}}{{"\n"}}{{end}}`}, patterns...)
+	const files = `{{$d := .Dir}}{{range .GoFiles}}{{$d}}/{{.}}{{"\n"}}{{end}}`
+	args := append([]string{"list", "-f", files}, patterns...)
 	out, err := exec.Command("go", args...).Output()
 	if err != nil {
 		return nil, fmt.Errorf("go list: %w", err)
@@ -228,7 +229,8 @@ func try(g guard, limit time.Duration) (string, error) {
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), limit+time.Minute)
 	defer cancel()
-	cmd := exec.CommandContext(ctx, "go", "test", "-failfast", "-timeout", limit.String(), "-overlay", overlay, "./"+g.dir)
+	cmd := exec.CommandContext(ctx, "go", "test", "-failfast", "-timeout", limit.String(), "-overlay", overlay,
+		"./"+g.dir)
 	out, err := cmd.CombinedOutput()
 	failed := failing.FindSubmatch(out)
 	switch {

@@ -207,7 +207,8 @@ func (b *browser) look(page string) error {
 func (b *browser) search(phone bool) error {
 	from := "file://" + filepath.Join(b.dir, "docs", "install.html")
 	for _, c := range []struct{ words, leads string }{
-		{"making a release", "/docs/install.html"}, {"under wine", "/docs/measured/release.html"}, {"巡回", "/docs/start.ja.html"},
+		{"making a release", "/docs/install.html"}, {"under wine", "/docs/measured/release.html"},
+		{"巡回", "/docs/start.ja.html"},
 	} {
 		if err := b.do(chromedp.Navigate(from), chromedp.SendKeys("#search", c.words, chromedp.ByQuery),
 			chromedp.WaitVisible("#found a", chromedp.ByQuery),
