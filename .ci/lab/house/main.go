@@ -10,7 +10,7 @@ package main
 
 import (
 	"bytes"
-	"cmp"
+	"errors"
 	"flag"
 	"fmt"
 	"io/fs"
@@ -18,6 +18,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"unicode/utf8"
 )
 
 const (
@@ -61,6 +62,9 @@ const (
 	codeLines  = "… of these neither blank nor comment"
 	crawlFlags = "flags that henro crawl --help all shows"
 	docWords   = "words of README and docs"
+	userWords  = "words of the pages for users"
+	pageWords  = "words of the longest page for users"
+	docColumns = "lines of documents over 120 columns"
 )
 
 // bounds are what measures may come to. A bound is only ever lowered.
@@ -71,22 +75,68 @@ var bounds = map[string]int{
 	"verbs that henro --help shows":     40,
 	crawlFlags:                          75,
 	docWords:                            75_950,
+	userWords:                           25_000,
+	pageWords:                           2_000,
+	docColumns:                          0,
 }
 
-// wordsOf counts the words of what people are to read.
-func wordsOf(dir string) (words int, err error) {
-	names := []string{filepath.Join(dir, "README.md")}
-	err = filepath.WalkDir(filepath.Join(dir, "docs"), func(name string, d fs.DirEntry, err error) error {
-		if err == nil && filepath.Ext(name) == ".md" {
-			names = append(names, name)
+// forEngineers are pages of docs that are not for users, beside those of docs/measured.
+var forEngineers = map[string]bool{
+	"docs/architecture.md": true, "docs/a-batch-out.md": true, "docs/where.md": true,
+}
+
+// documents is what people are to read.
+type documents struct {
+	words, users, longest int      // words of README and docs; of the pages for users; of the longest of these
+	wide                  []string // lines that are too wide
+}
+
+// readDocuments counts README, docs and the other pages at the root, of which only columns count.
+func readDocuments(dir string) (*documents, error) {
+	names := []string{"README.md", "CHANGELOG.md", "CONTRIBUTING.md", "SECURITY.md"}
+	err := filepath.WalkDir(filepath.Join(dir, "docs"), func(name string, d fs.DirEntry, err error) error {
+		if err != nil || filepath.Ext(name) != ".md" {
+			return err
 		}
+		name, err = filepath.Rel(dir, name)
+		names = append(names, filepath.ToSlash(name))
 		return err
 	})
-	for _, name := range names {
-		text, failed := os.ReadFile(name)
-		words, err = words+len(bytes.Fields(text)), cmp.Or(err, failed)
+	if err != nil {
+		return nil, err
 	}
-	return words, err
+	d := &documents{}
+	for _, name := range names {
+		text, err := os.ReadFile(filepath.Join(dir, name))
+		if errors.Is(err, fs.ErrNotExist) { // an earlier commit
+			continue
+		} else if err != nil {
+			return nil, err
+		}
+		measured := strings.HasPrefix(name, "docs/measured/")
+		if strings.HasPrefix(name, "docs/") || name == "README.md" {
+			words := len(bytes.Fields(text))
+			d.words += words
+			if !measured && !forEngineers[name] {
+				d.users, d.longest = d.users+words, max(d.longest, words)
+			}
+		}
+		d.measure(name, string(text), measured)
+	}
+	return d, nil
+}
+
+// measure notes the lines that are too wide. In docs/measured tables and blocks of code may be as wide as they are.
+func (d *documents) measure(name, text string, measured bool) {
+	code := false
+	for i, line := range strings.Split(text, "\n") {
+		fence := strings.HasPrefix(strings.TrimSpace(line), "```")
+		code = code != fence
+		n := utf8.RuneCountInString(line)
+		if n > maxColumns && !(measured && (code || strings.HasPrefix(line, "|"))) {
+			d.wide = append(d.wide, fmt.Sprintf("%s:%d: %d columns", name, i+1, n))
+		}
+	}
 }
 
 func main() {
@@ -128,7 +178,7 @@ func run(dir string, all bool) error {
 	wide := t.wideLines()
 	orphans := t.packages(unused)
 
-	words, err := wordsOf(dir)
+	docs, err := readDocuments(dir)
 	if err != nil {
 		return err
 	}
@@ -160,7 +210,10 @@ func run(dir string, all bool) error {
 	row("fields of protocol.Write", t.fields("actors/protocol.Write"))
 	row("verbs that henro --help shows", verbs)
 	row(crawlFlags, flags)
-	row(docWords, words)
+	row(docWords, docs.words)
+	row(userWords, docs.users)
+	row(pageWords, docs.longest)
+	row(docColumns, len(docs.wide))
 
 	few := 12
 	if all {
@@ -187,7 +240,7 @@ func run(dir string, all bool) error {
 		}
 	}
 	list("Long functions", long)
-	list("Long lines", wide)
+	list("Long lines", append(wide, docs.wide...))
 	list("Dead functions", dead)
 	list("Packages that nothing imports", orphans)
 	list("Beyond what is allowed", beyond)
