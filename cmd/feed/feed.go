@@ -1,10 +1,10 @@
 // Package feed finds what changed in an archive, and tells it: to files, and to a webhook.
 //
-// A pass goes through the merged index once. Of each page, captures that follow each other with another digest are
-// read, and what changed in their main text is written down (package changes) when it is large enough. The names of
-// the WARC files that were looked at are kept, so that the next pass reads what came since. What was written down and
-// is to be posted lies in the Outbox before its file counts as looked at: a crash tells a change twice rather than
-// never, under the same id.
+// A pass goes through the index once, what still grows included. Of each page, captures that follow each other with
+// another digest are read, and what changed in their main text is written down (package changes) when it is large
+// enough. The names of the finished WARC files that were looked at are kept, so that the next pass reads what came
+// since. What was written down and is to be posted lies in the Outbox before its file counts as looked at: a crash
+// tells a change twice rather than never, under the same id.
 package feed
 
 import (
@@ -44,6 +44,8 @@ type Feed struct {
 	archive *captures.Archive
 	listed  map[string]bool // ids of the latest changes
 	seen    map[string]bool // WARC files that were looked at
+	// of those that still grew, as far as they were looked at: where the record of the last change looked at begins
+	grown map[string]int64
 }
 
 // remembered is how many ids of changes are remembered from before a crash.
@@ -54,7 +56,7 @@ func Open(o Options, archive *captures.Archive) (*Feed, error) {
 	if err := os.MkdirAll(o.Dir, 0o777); err != nil {
 		return nil, err
 	}
-	f := &Feed{o: o, archive: archive, listed: map[string]bool{}, seen: map[string]bool{}}
+	f := &Feed{o: o, archive: archive, listed: map[string]bool{}, seen: map[string]bool{}, grown: map[string]int64{}}
 	latest, err := changes.Recent(o.Dir, remembered)
 	if err != nil {
 		return nil, err
@@ -89,7 +91,7 @@ func (f *Feed) Pass(ctx context.Context) (count int, err error) {
 	if err := f.archive.Refresh(); err != nil {
 		return 0, err
 	}
-	files := f.archive.Merged().Files
+	files := f.archive.Merged().Files // what is finished from here on is looked at again
 	pairs, err := f.pairs()
 	if err != nil {
 		return 0, err
@@ -135,9 +137,14 @@ func (f *Feed) Pass(ctx context.Context) (count int, err error) {
 	if err := changes.WriteAtom(f.o.Dir, f.o.Name, time.Now()); err != nil {
 		return count, err
 	}
+	for i := range pairs {
+		now := &pairs[i].now
+		f.grown[now.Filename] = max(f.grown[now.Filename], now.Offset)
+	}
 	clear(f.seen)
 	for _, name := range files {
 		f.seen[name] = true
+		delete(f.grown, name)
 	}
 	text, err := json.Marshal(files)
 	if err != nil {
@@ -158,7 +165,7 @@ func (f *Feed) pairs() (found []pair, err error) {
 		if e.Status != 200 || e.Mime != "text/html" && e.Mime != "application/xhtml+xml" || !f.wants(e.URL) {
 			return true
 		}
-		if before, ok := last[e.URL]; ok && before.Digest != e.Digest && !f.seen[e.Filename] {
+		if before, ok := last[e.URL]; ok && before.Digest != e.Digest && f.isNew(&e) {
 			found = append(found, pair{before, e})
 		}
 		last[e.URL] = e
@@ -166,6 +173,12 @@ func (f *Feed) pairs() (found []pair, err error) {
 	})
 	slices.SortStableFunc(found, func(a, b pair) int { return a.now.At.Compare(b.now.At) })
 	return found, err
+}
+
+// isNew reports whether a capture came since the last pass.
+func (f *Feed) isNew(e *cdxj.Entry) bool {
+	at, looked := f.grown[e.Filename]
+	return !f.seen[e.Filename] && (!looked || e.Offset > at)
 }
 
 func (f *Feed) wants(url string) bool {

@@ -75,10 +75,10 @@ func archiveFolder(dir string) (string, error) {
 		}
 	}
 	if store.Exists(filepath.Join(dir, "state")) {
-		return "", config.Usage("%s holds no finished WARC files: those of a master are with its slaves, and henro "+
+		return "", config.Usage("%s holds no WARC files: those of a master are with its slaves, and henro "+
 			"collect brings them here", dir)
 	}
-	return "", config.Usage("%s holds no finished WARC files: neither itself nor its folder warc", dir)
+	return "", config.Usage("%s holds no WARC files: neither itself nor its folder warc", dir)
 }
 
 // notesTo says what of an archive cannot be read, and what was repaired.

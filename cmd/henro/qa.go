@@ -75,7 +75,7 @@ Without a Chromium all is from the state: how many pages are whole, and which la
 				return err
 			}
 			if len(drawn) == 0 {
-				return fmt.Errorf("%s holds no page: only finished WARC files are read", arguments[0])
+				return fmt.Errorf("%s holds no page", arguments[0])
 			}
 			bar := newBar(cmd.ErrOrStderr())
 			defer bar.end()

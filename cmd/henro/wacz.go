@@ -90,6 +90,7 @@ func exportWACZ(stdout, notes io.Writer, o wacz.Options, dir, path string) (err 
 		return err
 	}
 	defer func() { err = errors.Join(err, archive.Close()) }()
+	archive.Finished()
 	seeds, main, err := seedsOf(dir)
 	if err != nil {
 		return err
@@ -109,6 +110,9 @@ func exportWACZ(stdout, notes io.Writer, o wacz.Options, dir, path string) (err 
 		Others: pagesOf(archive, false, func(url string) bool { return !isSeed(url) }),
 	}
 	index := archive.Merged()
+	if len(index.Files) == 0 {
+		return config.Usage("%s holds no finished WARC files yet", folder)
+	}
 	if path == "-" {
 		return wacz.Write(visible.Exact(stdout), folder, index, lists, o)
 	}

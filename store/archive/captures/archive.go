@@ -10,6 +10,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -30,13 +31,16 @@ var (
 	ErrNoOriginal = errors.New("the capture that holds the content is not in this archive")
 )
 
-// Archive is a folder of WARC files and its merged index, or a WACZ file.
+// Archive is a folder of WARC files and its merged index, or a WACZ file. Of files that still grow it has what is
+// synced.
 type Archive struct {
 	dir  string
 	root *os.Root      // so that no index leads out of dir
 	pack *wacz.Package // holds the WARC files, and dir, which is temporary, the index; nil: dir holds all
 
 	unread func(what string)
+	grows  growing
+	whole  bool       // it is read without what still grows
 	mu     sync.Mutex // held while merging, and of noted
 	merged cdxj.Merged
 	noted  map[string]bool // what unread was told of
@@ -130,13 +134,17 @@ func (a *Archive) Close() (err error) {
 	if a.pack != nil {
 		err = errors.Join(err, a.pack.Close(), os.RemoveAll(a.dir))
 	}
-	return err
+	return errors.Join(err, a.grows.close())
 }
 
 // Refresh takes in the files that were finished since the last time, and those that a process which died left open.
 func (a *Archive) Refresh() error {
 	if a.pack != nil {
 		return nil
+	}
+	_, finished, err := indexes(a.root)
+	if err != nil {
+		return err
 	}
 	a.mu.Lock()
 	fresh, err := folder.Refresh(a.dir)
@@ -149,6 +157,9 @@ func (a *Archive) Refresh() error {
 	}
 	for _, what := range fresh.Unread {
 		a.note(what)
+	}
+	if err == nil {
+		a.grows.merged(finished)
 	}
 	return err
 }
@@ -166,17 +177,39 @@ func (a *Archive) Merged() cdxj.Merged {
 // Lines shows the lines of the index from the first that is not below from, until visit returns false. A line is valid
 // until visit returns.
 func (a *Archive) Lines(from string, visit func(line []byte) bool) error {
+	grown, err := a.grown() // before the other: what is finished meanwhile is in both, and not in neither
+	if err != nil {
+		return err
+	}
 	f, err := a.root.Open(cdxj.MergedName)
 	if err != nil {
 		return fmt.Errorf("open the index: %w", err)
 	}
 	defer f.Close()
-	info, err := f.Stat()
-	if err != nil {
-		return fmt.Errorf("open the index: %w", err)
+	if grown == nil {
+		return scan(f, from, visit)
 	}
-	return cdxj.Scan(f, info.Size(), []byte(from), visit)
+	defer grown.Close()
+	return scanBoth(f, grown, from, visit)
 }
+
+// grown opens the sorted lines of what still grows; nil: nothing does.
+func (a *Archive) grown() (*os.File, error) {
+	if a.pack != nil || a.whole {
+		return nil, nil
+	}
+	finished, err := a.grows.look(a.root)
+	if err == nil && finished {
+		err = a.Refresh()
+	}
+	if err != nil {
+		return nil, err
+	}
+	return a.grows.open()
+}
+
+// Finished has the archive read without what still grows, as it is packed.
+func (a *Archive) Finished() { a.whole = true }
 
 // entries shows what the lines of the index that begin with a prefix say; those that cannot be read are noted.
 func (a *Archive) entries(prefix string, visit func(cdxj.Entry) bool) error {
@@ -329,6 +362,11 @@ func (a *Archive) file(c *Capture, name string) (io.ReadSeeker, error) {
 		return a.pack.Stored("archive/" + name)
 	}
 	f, err := a.root.Open(name)
+	if errors.Is(err, fs.ErrNotExist) { // it still grows, or was finished right now
+		if f, err = a.root.Open(name + warc.OpenSuffix); errors.Is(err, fs.ErrNotExist) {
+			f, err = a.root.Open(name)
+		}
+	}
 	if err == nil {
 		c.files = append(c.files, f)
 	}

@@ -69,17 +69,20 @@ func indexFile(path string) (unread []string, err error) {
 
 // indexWith writes the sorted index of the records that walk shows.
 func indexWith(path string, walk func(visit func(*warc.Entry) error) error) error {
-	unsorted := Path(path) + warc.OpenSuffix
-	f, err := os.Create(unsorted)
+	// beside the index of a process that has just finished the file, and may be sorting it
+	f, err := os.CreateTemp(filepath.Dir(path), filepath.Base(Path(path))+".*"+tempSuffix)
 	if err != nil {
 		return fmt.Errorf("index %s: %w", path, err)
 	}
 	w := bufio.NewWriter(f)
 	err = errors.Join(walk(lines(w, filepath.Base(path))), w.Flush(), f.Close())
 	if err == nil {
-		err = SortFile(Path(path), unsorted)
+		err = SortFile(Path(path), f.Name())
 	}
-	return errors.Join(err, os.Remove(unsorted))
+	if grown := os.Remove(Path(path) + warc.OpenSuffix); !errors.Is(grown, fs.ErrNotExist) {
+		err = errors.Join(err, grown)
+	}
+	return errors.Join(err, os.Remove(f.Name()))
 }
 
 // Repair repairs a WARC file left open by a process that died, as warc.Repair does, and rewrites its index in the

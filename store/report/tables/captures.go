@@ -1,10 +1,13 @@
 package tables
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"io/fs"
 	"os"
+	"path/filepath"
+	"slices"
 	"strings"
 
 	"henro/messages/weburl"
@@ -12,10 +15,10 @@ import (
 	"henro/store/archive/warc"
 )
 
-// Captures are the answers in the finished WARC files, by their indexes.
+// Captures are the answers in the WARC files, by their indexes: of a file that still grows, those that are synced.
 func Captures() *Table {
 	return &Table{
-		Name: "captures", Doc: "every archived answer, from the indexes of the finished WARC files", HostColumn: -1,
+		Name: "captures", Doc: "every archived answer, from the indexes of the WARC files", HostColumn: -1,
 		URLColumn: 0,
 		Indexes:   []string{"url", "digest"},
 		Columns: []Column{
@@ -69,6 +72,10 @@ func eachCapture(s *Source, q Query, fn func(Row) error) error {
 	if s.Archive == "" {
 		return nil
 	}
+	grow, err := filepath.Glob(filepath.Join(s.Archive, "*"+cdxj.Suffix+warc.OpenSuffix)) // first: none is missed
+	if err != nil {
+		return fmt.Errorf("captures: %w", err)
+	}
 	files, err := warc.Files(s.Archive)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
@@ -84,17 +91,31 @@ func eachCapture(s *Source, q Query, fn func(Row) error) error {
 		}
 		from = []byte(cdxj.Key(u) + " ")
 	}
-	for _, file := range files {
-		if err := capturesIn(file, from, q, fn); err != nil {
-			return fmt.Errorf("captures of %s: %w", file, err)
+	for i := range files {
+		files[i] = cdxj.Path(files[i])
+		if err := capturesIn(files[i], from, q, fn); err != nil {
+			return fmt.Errorf("captures of %s: %w", files[i], err)
+		}
+	}
+	for _, index := range grow {
+		finished := strings.TrimSuffix(index, warc.OpenSuffix)
+		if slices.Contains(files, finished) {
+			continue
+		}
+		err := capturesSoFar(index, from, q, fn)
+		if errors.Is(err, fs.ErrNotExist) { // it was finished meanwhile
+			err = capturesIn(finished, from, q, fn)
+		}
+		if err != nil {
+			return fmt.Errorf("captures of %s: %w", index, err)
 		}
 	}
 	return nil
 }
 
 // capturesIn shows what the index of one WARC file lists, from a key on while it has that.
-func capturesIn(file string, from []byte, q Query, fn func(Row) error) error {
-	index, err := os.Open(cdxj.Path(file))
+func capturesIn(path string, from []byte, q Query, fn func(Row) error) error {
+	index, err := os.Open(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("%w: henro repair makes it", err)
 	}
@@ -108,20 +129,38 @@ func capturesIn(file string, from []byte, q Query, fn func(Row) error) error {
 	}
 	var failed error
 	err = cdxj.Scan(index, info.Size(), from, func(line []byte) bool {
-		if string(line[:min(len(from), len(line))]) != string(from) {
+		if !bytes.HasPrefix(line, from) {
 			return false
 		}
-		var e cdxj.Entry
-		if e, failed = cdxj.Parse(line); failed != nil {
-			return false
-		}
-		if strings.HasPrefix(e.URL, "urn:") {
-			return true // what the crawl says of itself was never captured
-		}
-		if q.URL == nil || e.URL == *q.URL {
-			failed = fn(&capture{e})
+		failed = captureOn(line, q, fn)
+		return failed == nil
+	})
+	return errors.Join(err, failed)
+}
+
+// capturesSoFar shows what the index of a WARC file that still grows lists with a key.
+func capturesSoFar(path string, from []byte, q Query, fn func(Row) error) error {
+	index, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	defer index.Close()
+	var failed error
+	err = cdxj.ScanOpen(index, func(line []byte) bool {
+		if bytes.HasPrefix(line, from) {
+			failed = captureOn(line, q, fn)
 		}
 		return failed == nil
 	})
 	return errors.Join(err, failed)
+}
+
+// captureOn shows what a line of an index lists.
+func captureOn(line []byte, q Query, fn func(Row) error) error {
+	e, err := cdxj.Parse(line)
+	// what the crawl says of itself was never captured
+	if err != nil || strings.HasPrefix(e.URL, "urn:") || q.URL != nil && e.URL != *q.URL {
+		return err
+	}
+	return fn(&capture{e})
 }
