@@ -116,8 +116,8 @@ func TestACrawlIsInterruptedAndResumed(t *testing.T) {
 	}
 }
 
-// A round of revisits does not write the index of all rounds before it anew: who reads the archive does, once.
-func TestTheMergedIndexOfRoundsIsMadeByItsReader(t *testing.T) {
+// The merged index has every capture of every round whenever no crawl runs.
+func TestTheMergedIndexIsTrueAfterEachRound(t *testing.T) {
 	web, err := fakeweb.New(fakeweb.Options{Seed: 5, Pages: 5})
 	if err != nil {
 		t.Fatal(err)
@@ -151,15 +151,8 @@ func TestTheMergedIndexOfRoundsIsMadeByItsReader(t *testing.T) {
 		t.Fatalf("%d captures in the index of the first round", first)
 	}
 	crawl(true)
-	if n := lines(); n != first {
-		t.Errorf("the second round made an index of %d captures, of %d", n, first)
-	}
-	results, err := henro.Open(dir)
-	if err == nil {
-		err = results.Close()
-	}
-	if n := lines(); err != nil || n < first+5 {
-		t.Errorf("a reader leaves %d captures in the index, %d before, %v", n, first, err)
+	if n := lines(); n < first+5 {
+		t.Errorf("the second round leaves %d captures in the index, %d before", n, first)
 	}
 	before := lines()
 	crawl(false) // the crawl goes on, and is not one of revisits
