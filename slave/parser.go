@@ -4,7 +4,6 @@ import (
 	"math"
 	"net/http"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -12,7 +11,6 @@ import (
 	"github.com/sirupsen/logrus"
 
 	"henro/actors/admission"
-	"henro/actors/archivist"
 	"henro/actors/floor"
 	"henro/actors/robots"
 	"henro/actors/topic"
@@ -24,33 +22,22 @@ import (
 	"henro/slave/links"
 	"henro/slave/mediatype"
 	"henro/slave/owed"
-	"henro/store/archive/cdxj"
+	"henro/slave/walk"
 	"henro/store/archive/warc"
 	"henro/store/fingerprint"
 )
 
 // parse asks a Parser to make a fact, a capture and links out of a response.
 type parse struct {
-	lease, order uint64
-	host         string
-	verdict      string // on its timetable
-	response     *fetch.Response
-	started      time.Time // of the request
-	fetcher      *actor.PID
-	rules        *rules
-	kept         *account
+	*assignment
+	order    uint64 // of the fact
+	response *fetch.Response
+	started  time.Time // of the request
+	visit    *walk.Visit
 
-	robots bool          // it is robots.txt, or tdmrep.json
-	hops   uint32        // redirects of robots.txt so far
-	found  *robots.Rules // those of robots.txt: this is tdmrep.json
-	usage  []string      // what is said of the use of the page: by robots.txt, then also by itself
-
-	visited *messages.PageVisited // to be completed
-	task    *messages.Task        // nil: followed inside the lease
-	via     string                // of a requisite: the URL that names it
+	visited *messages.PageVisited // to be completed; nil: the visit is of the host's rules
 	follow  bool                  // the Fetcher wants links of its host
-	links   *admission.Rules
-	regions *admission.Lent
+	usage   []string              // what is said of the use of the page: by the rules, then also by itself
 }
 
 // Parser is the actor that does what costs time: scanning, hashing, compressing. There is one for each processor, and
@@ -76,9 +63,9 @@ type Parser struct {
 	found    messages.LinkSet // as it grows: its rooms are kept, and copied when it is whole
 	bytes    int              // of the URLs and texts of found
 	urls     []weburl.URL     // found.Urls, parsed
-	follow   []visit          // of these, what the Fetcher is sent; its room is kept likewise
+	follow   []walk.Visit     // of these, what the Fetcher is sent; its room is kept likewise
 	fields   []warc.Field     // of a metadata record
-	waiting  []*parse         // in order of arrival; at most maxAhead of each lease
+	waiting  []*parse         // in order of arrival; at most walk.MaxAhead of each lease
 	chosen   bool             // a choose is in the mailbox
 	parsing  *parse           // the one at hand, until it is answered
 	begun    time.Time        // parsing was chosen
@@ -128,23 +115,26 @@ func (p *Parser) Failed(ctx actor.Context, message any) {
 	if m == nil {
 		return
 	}
-	made := &factMade{lease: m.lease, Fact: owed.Fact{Order: m.order, Started: m.started}}
+	made := m.made()
 	found := &parsed{}
-	if m.robots {
-		found.robots = robots.Unreached()
-		rules, _ := found.robots.MarshalBinary()
-		made.Message = &messages.Fact{Robots: &messages.RobotsVisited{Reason: messages.Reason_NOT_PARSED,
-			Says: parserFailed, TookNs: int64(m.response.Took), Rules: rules}}
+	if m.visit.File != nil {
+		found.file = &walk.File{Rules: robots.Unreached()}
+		rules, _ := found.file.Rules.MarshalBinary()
+		made.Message.Robots = &messages.RobotsVisited{Reason: messages.Reason_NOT_PARSED,
+			Says: parserFailed, TookNs: int64(m.response.Took), Rules: rules}
 	} else {
-		v := m.visited
-		made.Message = &messages.Fact{Visited: &messages.PageVisited{
-			Url: v.Url, DepthLeft: v.DepthLeft, Depth: v.Depth, Position: v.Position, Redirects: v.Redirects,
-			Attempts: v.Attempts, Reason: messages.Reason_NOT_PARSED, Says: parserFailed,
-			TookNs: int64(m.response.Took), Cookies: v.Cookies,
-		}}
+		v := m.visit.Visited(messages.Reason_NOT_PARSED)
+		v.Says, v.TookNs, v.Cookies = parserFailed, int64(m.response.Took), m.visited.Cookies
+		made.Message.Visited = v
 	}
 	ctx.Send(p.slave, made)
 	p.answer(ctx, m, found, 0)
+}
+
+// made begins the fact.
+func (m *parse) made() *factMade {
+	return &factMade{lease: m.task.Lease,
+		Fact: owed.Fact{Order: m.order, Started: m.started, Message: &messages.Fact{}}}
 }
 
 type (
@@ -208,16 +198,17 @@ func (p *Parser) answer(ctx actor.Context, m *parse, found *parsed, links int) {
 }
 
 func (p *Parser) parse(ctx actor.Context, m *parse) {
-	made := &factMade{lease: m.lease, Fact: owed.Fact{Order: m.order, Started: m.started}, kept: m.kept}
+	made := m.made()
+	made.kept = m.kept
 	found := &parsed{}
-	if m.robots {
-		made.Message = &messages.Fact{Robots: p.robots(m, found)}
+	if m.visit.File != nil {
+		made.Message.Robots = p.robots(m, found)
 	} else {
 		p.page(m, found)
-		made.Message = &messages.Fact{Visited: m.visited}
+		made.Message.Visited = m.visited
 	}
 	leftOut := admission.None
-	if !m.robots && m.response.Reason == messages.Reason_NONE {
+	if m.visited != nil && m.response.Reason == messages.Reason_NONE {
 		leftOut = leaveOut(m)
 		if leftOut != admission.None {
 			m.visited.Skipped = leftOut.String()
@@ -235,58 +226,23 @@ func (p *Parser) parse(ctx actor.Context, m *parse) {
 	p.answer(ctx, m, found, links)
 }
 
-// robots judges what came for robots.txt by RFC 9309 2.3.1.
+// robots reads what came for robots.txt or tdmrep.json.
 func (p *Parser) robots(m *parse, found *parsed) *messages.RobotsVisited {
 	r := m.response
 	v := &messages.RobotsVisited{Status: uint32(r.Status), Reason: r.Reason, TookNs: int64(r.Took),
 		RetryAfterNs: int64(r.RetryAfter), Says: saysOf(r)}
-	failed := r.Reason != messages.Reason_NONE
-	if m.found != nil {
-		found.robots = m.found
+	file := m.visit.File.Answered(answer(r), m.rules.RobotsAgent, slices.Contains(m.rules.Obey, "tdm"))
+	found.file = &file
+	if m.visit.File.TDM() {
 		v.Path = robots.TDMFile
-		if !failed && r.Status == http.StatusOK { // what cannot be had reserves nothing
-			found.robots = m.found.Reserve(r.Body)
-		}
-		p.marshal(m, v, found)
-		return v
 	}
-	if location := r.Header.Get("Location"); !failed && r.Status >= 300 && r.Status < 400 && location != "" {
-		if to, err := r.URL.Resolve(location); err == nil && m.hops < maxRobotsHops {
-			if to.Host() == m.host {
-				found.next = to
-				return v // the last answer will bring the rules
-			}
-			v.Location = to.String()
-			found.elsewhere = true
-			return v
-		}
-		found.robots = robots.AllowAll() // 2.3.1.2: a file not reached by then may be taken as unavailable
-	} else {
-		found.robots = robots.Judge(r.Status, failed, r.Body, m.rules.RobotsAgent)
+	switch {
+	case file.Elsewhere:
+		v.Location = file.Ask.String()
+	case file.Rules != nil: // else the last answer will bring them
+		v.Rules, _ = file.Rules.MarshalBinary()
 	}
-	if !m.rules.Usage { // the master could not read it
-		found.robots = found.robots.WithoutUsage()
-	}
-	if slices.Contains(m.rules.Obey, "tdm") && !found.robots.Unreachable() {
-		if to, err := weburl.Parse(m.host + robots.TDMFile); err == nil {
-			found.next = to
-			return v
-		}
-	}
-	p.marshal(m, v, found)
 	return v
-}
-
-// marshal puts the rules that were found into a fact.
-func (p *Parser) marshal(m *parse, v *messages.RobotsVisited, found *parsed) {
-	rules, err := found.robots.MarshalBinary()
-	if err != nil {
-		p.log.WithFields(logrus.Fields{"host": m.host,
-			"err": err}).Error("the rules of robots.txt cannot be written; taking them as unreachable")
-		found.robots = robots.Unreached()
-		rules, _ = found.robots.MarshalBinary()
-	}
-	v.Rules = rules
 }
 
 // page completes the fact of a page.
@@ -302,13 +258,13 @@ func (p *Parser) page(m *parse, found *parsed) {
 	v.BodyBytes = uint64(len(r.Payload))
 	v.Truncated = r.Truncated != ""
 	// without validators in the request a 304 is no answer to it
-	if r.Status == http.StatusNotModified && m.task != nil && (m.task.Etag != "" || m.task.LastModified != "") {
+	if t := m.visit.Task; r.Status == http.StatusNotModified && (t.GetEtag() != "" || t.GetLastModified() != "") {
 		v.Unchanged = true
 		return
 	}
 	digest := warc.Sum(r.Payload)
 	v.Digest = digest[:]
-	v.Unchanged = m.task != nil && r.Status == http.StatusOK && string(m.task.Digest) == string(v.Digest)
+	v.Unchanged = m.visit.Task != nil && r.Status == http.StatusOK && string(m.visit.Task.Digest) == string(v.Digest)
 	v.Mime = mimeOf(r)
 	directives := robots.ParseTag(r.Header.Values("X-Robots-Tag"), m.rules.RobotsAgent)
 
@@ -583,13 +539,13 @@ func apart(kind outlink.Kind) outlink.Kind {
 // pick sends the Fetcher the links of its host that the crawl's rules take.
 func (p *Parser) pick(m *parse, set *messages.LinkSet, found *parsed) {
 	v := m.visited
-	page := admission.Page{URL: v.Url, Host: m.host, Depth: uint8(min(v.Depth, outlink.MaxDepth)),
+	page := admission.Page{URL: v.Url, Host: m.task.Host, Depth: uint8(min(v.Depth, outlink.MaxDepth)),
 		DepthLeft: admission.DepthLeft(v.DepthLeft), Redirects: uint8(min(v.Redirects, math.MaxUint8)),
 		Failed: v.Status >= 400}
 	page.Embed(v.Requisite)
 	p.follow = p.follow[:0]
 	for i, url := range set.Urls {
-		if !strings.HasPrefix(url, m.host) {
+		if !strings.HasPrefix(url, m.task.Host) {
 			continue
 		}
 		link := outlink.Outlink{URL: url, Kind: outlink.Kind(set.Kinds[i]), Flags: outlink.Flags(set.Flags[i])}
@@ -597,129 +553,14 @@ func (p *Parser) pick(m *parse, set *messages.LinkSet, found *parsed) {
 		if reason != admission.None {
 			continue
 		}
-		to := visit{url: p.urls[i], left: admission.WireDepthLeft(place.DepthLeft), depth: int32(place.Depth),
-			hops: uint32(place.Redirects), requisite: place.Requisite}
-		if to.requisite > 0 {
-			to.via = v.Url
+		to := walk.Visit{URL: p.urls[i], Left: admission.WireDepthLeft(place.DepthLeft), Depth: int32(place.Depth),
+			Hops: uint32(place.Redirects), Requisite: place.Requisite}
+		if to.Requisite > 0 {
+			to.Via = v.Url
 		}
 		p.follow = append(p.follow, to)
 	}
 	found.follow = slices.Clone(p.follow)
-}
-
-// archive has the exchange written; the Archivist reports to the Slave when it is synced.
-func (p *Parser) archive(ctx actor.Context, m *parse, made *factMade) {
-	r := m.response
-	x := &warc.Exchange{
-		URI: r.URL.String(), IP: r.IP.Addr(), At: r.Started, Request: r.RequestBytes, Head: r.ResponseHead,
-		Body:    r.RawBody,
-		Payload: r.Payload, Truncated: r.Truncated, Extra: transport(r),
-	}
-	if v := made.Message.Visited; v != nil {
-		x.Packed = mediatype.IsPacked(v.Mime, r.Header.Get("Content-Encoding"))
-	}
-	if r.TLSError != "" {
-		x.About = []warc.Field{{Name: "tlsError", Value: r.TLSError}}
-	}
-	for _, statement := range m.usage { // robots.txt may say something else when the archive is used
-		x.About = append(x.About, warc.Field{Name: "usagePreference", Value: statement})
-	}
-	whole := false
-	if v := made.Message.Visited; v != nil {
-		copy(x.PayloadDigest[:], v.Digest)
-		v.CapturedUnix = x.At.Unix()
-		long := len(r.Payload) >= warc.MinIdentical
-		x.Earlier = p.earlier(m, v, x.PayloadDigest, long)
-		whole = x.Earlier == nil && long && r.Truncated == ""
-		if x.Earlier != nil { // of an answer that says so itself, "not modified", there is no payload
-			v.IdenticalBytes = uint64(len(r.Payload))
-		}
-	}
-	if v := made.Message.Visited; v != nil && p.o.Metadata {
-		x.About = append(x.About, p.about(m, v)...)
-	}
-	room := len(r.Payload)/3 + 2048 // HTML comes to a quarter of itself: grown once, if at all
-	if x.Earlier != nil {
-		room = 1280 // a revisit and its request take some 960
-	}
-	records, members := p.builder.AppendExchange(make([]byte, 0, room), x)
-	made.count(len(records))
-	ctx.RequestWithCustomSender(p.archivist, &archivist.Archive{
-		Records: records, Captures: []cdxj.Entry{cdxj.New(r.URL, x, members, r.Status, r.Header.Get("Content-Type"))},
-		Whole: whole, Tag: made,
-	}, p.slave)
-}
-
-// earlier returns the capture that holds the payload of a page, nil if it is to be stored: it did not change, or the
-// payload was archived under another URL. The latter is asked for first, because the capture that a page had may be a
-// revisit itself, and not every reader follows more than one.
-func (p *Parser) earlier(m *parse, v *messages.PageVisited, digest warc.Digest, long bool) *warc.Earlier {
-	unmodified := m.response.Status == http.StatusNotModified && v.Unchanged
-	if unmodified {
-		copy(digest[:], m.task.Digest)
-	} else if !long {
-		return nil
-	}
-	e, known := warc.Earlier{}, false
-	if m.response.Truncated == "" {
-		e, known = p.o.Archive.Payloads.Find(digest)
-	}
-	if !known {
-		if !v.Unchanged || m.task == nil {
-			return nil
-		}
-		e = warc.Earlier{URI: m.response.URL.String(), At: time.Unix(m.task.CapturedUnix, 0), Digest: digest}
-	}
-	e.NotModified = unmodified
-	return &e
-}
-
-// transport names what carried an exchange over TLS, as the community does (WARC-Protocol, WARC-Cipher-Suite). Without
-// TLS the records say it themselves.
-func transport(r *fetch.Response) []warc.Field {
-	if r.TLSVersion == "" {
-		return nil
-	}
-	protocol := "http/1.1"
-	switch r.Proto {
-	case "HTTP/2.0":
-		protocol = "h2"
-	case "HTTP/1.0":
-		protocol = "http/1.0"
-	}
-	return []warc.Field{
-		{Name: "WARC-Protocol", Value: protocol}, {Name: "WARC-Protocol",
-			Value: strings.ToLower(strings.Replace(r.TLSVersion, " ", "/", 1))},
-		{Name: "WARC-Cipher-Suite", Value: r.CipherSuite},
-	}
-}
-
-// about are the fields of the metadata record of a page, by the names that Heritrix gave them; hostVerdict is ours. The
-// page that a requisite belongs to is its via: WARC-Concurrent-To is for the records of one exchange.
-func (p *Parser) about(m *parse, v *messages.PageVisited) []warc.Field {
-	fields := p.fields[:0]
-	for _, f := range []warc.Field{{Name: "via", Value: m.via},
-		{Name: "fetchTimeMs", Value: strconv.FormatInt(v.TookNs/1e6, 10)},
-		{Name: "charsetForLinkExtraction", Value: v.Charset}, {Name: "language", Value: v.Language},
-		{Name: "title", Value: v.Title}, {Name: "hostVerdict", Value: m.verdict}} {
-		if f.Value != "" {
-			fields = append(fields, f)
-		}
-	}
-	if v.Links != nil {
-		for i, url := range v.Links.Urls {
-			kind, hop := outlink.Kind(v.Links.Kinds[i]), " E "
-			switch {
-			case kind == outlink.Redirect:
-				hop = " R "
-			case kind.Navigates():
-				hop = " L "
-			}
-			fields = append(fields, warc.Field{Name: "outlink", Value: url + hop + kind.String()})
-		}
-	}
-	p.fields = fields
-	return fields
 }
 
 // maxValidator bounds a header kept: honest validators are shorter.
@@ -737,25 +578,6 @@ func bounded(value string) string {
 func mimeOf(r *fetch.Response) string {
 	noSniff := strings.EqualFold(strings.TrimSpace(r.Header.Get("X-Content-Type-Options")), "nosniff")
 	return mediatype.Computed(r.Header.Values("Content-Type"), noSniff, r.Body)
-}
-
-// leaveOut says why a response is not archived, if it is not. Redirects and 304 are, whatever they lead to: without
-// them a replay does not find what is there.
-func leaveOut(m *parse) admission.Reason {
-	v := m.visited
-	switch {
-	case m.response.Status >= 300 && m.response.Status < 400:
-		return admission.None
-	case m.rules.HtmlOnly && !isHTML(v.Mime):
-		return admission.Mime
-	case v.Noindex && slices.Contains(m.rules.Obey, "noindex"):
-		return admission.NoIndex
-	case robots.Reserved(m.usage, m.rules.Obey) != "":
-		return admission.Reserved
-	case foreign(m):
-		return admission.Language
-	}
-	return admission.None
 }
 
 // foreign reports whether a page is known to be in a language that is not kept.

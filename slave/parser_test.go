@@ -19,6 +19,7 @@ import (
 	"henro/messages/weburl"
 	"henro/slave/fetch"
 	"henro/slave/owed"
+	"henro/slave/walk"
 	"henro/store/archive/warc"
 )
 
@@ -34,10 +35,13 @@ func answered(status int, location, refresh, link, mime string, body []byte) *pa
 	header.Add("Set-Cookie", location)
 	url := weburl.MustParse("http://a.example/folder/page")
 	return &parse{
-		host: url.Host(), follow: true,
-		rules:    &rules{FetchRules: &messages.FetchRules{RobotsAgent: "henro"}},
-		links:    &admission.Rules{MaxRedirects: 20},
-		regions:  &admission.Lent{Host: url.Host(), Part: &scope.Part{Prefixes: []string{"http://a.example/"}}},
+		follow: true, visit: &walk.Visit{URL: url},
+		assignment: &assignment{
+			task:    &messages.HostTask{Host: url.Host()},
+			rules:   &rules{FetchRules: &messages.FetchRules{RobotsAgent: "henro"}},
+			links:   &admission.Rules{MaxRedirects: 20},
+			regions: &admission.Lent{Host: url.Host(), Part: &scope.Part{Prefixes: []string{"http://a.example/"}}},
+		},
 		visited:  &messages.PageVisited{Url: url.String(), DepthLeft: 3},
 		response: &fetch.Response{URL: url, Status: status, Header: header, Body: body, Payload: body, RawBody: body},
 	}
@@ -106,8 +110,8 @@ func TestThePageThatIsAsBeforeHasItsLinksJudgedAgain(t *testing.T) {
 		words  bool
 	}{
 		"as before":    {func(*parse, *Parser) {}, false},
-		"changed":      {func(m *parse, _ *Parser) { m.task.Digest = []byte("another") }, true},
-		"new":          {func(m *parse, _ *Parser) { m.task = nil }, true},
+		"changed":      {func(m *parse, _ *Parser) { m.visit.Task.Digest = []byte("another") }, true},
+		"new":          {func(m *parse, _ *Parser) { m.visit.Task = nil }, true},
 		"compared":     {func(m *parse, _ *Parser) { m.rules.Near = true }, true},
 		"in languages": {func(m *parse, _ *Parser) { m.rules.Languages = []string{"en"} }, true},
 		"described":    {func(_ *parse, p *Parser) { p.o.Metadata = true }, true},
@@ -116,7 +120,7 @@ func TestThePageThatIsAsBeforeHasItsLinksJudgedAgain(t *testing.T) {
 		m := answered(200, "", "", "", "text/html", body)
 		p := &Parser{o: DefaultOptions()}
 		digest := warc.Sum(body)
-		m.task = &messages.Task{Digest: digest[:]}
+		m.visit.Task = &messages.Task{Digest: digest[:]}
 		c.change(m, p)
 		p.page(m, &parsed{})
 		if v := m.visited; v.Simhash != 0 != c.words || v.MainDigest != 0 != c.words || v.Title != "Of it" ||
@@ -202,24 +206,25 @@ func FuzzRedirect(f *testing.F) {
 				t.Fatalf("%d redirects", redirects)
 			}
 			for _, v := range found.follow {
-				if v.url.Host() != m.host || v.left < 0 || v.left > 3 || v.hops > 1 {
+				if v.URL.Host() != m.task.Host || v.Left < 0 || v.Left > 3 || v.Hops > 1 {
 					t.Fatalf("to be followed: %+v", v)
 				}
 			}
 		}
 		m, found := answered(int(status), location, "", "", "", body), &parsed{}
+		m.visit.File = &walk.File{Ask: m.response.URL}
 		v := p.robots(m, found)
 		ends := 0
-		if !found.next.IsZero() {
+		switch to, err := weburl.Parse(v.Location); {
+		case found.file.Elsewhere:
 			ends++
-			if found.next.Host() != m.host {
-				t.Fatal("robots.txt is followed to", found.next)
-			}
-		}
-		if found.elsewhere {
-			ends++
-			if to, err := weburl.Parse(v.Location); err != nil || to.Host() == m.host {
+			if err != nil || to.Host() == m.task.Host {
 				t.Fatalf("robots.txt is asked for elsewhere: %q, %v", v.Location, err)
+			}
+		case !found.file.Ask.IsZero():
+			ends++
+			if found.file.Ask.Host() != m.task.Host {
+				t.Fatal("robots.txt is followed to", found.file.Ask)
 			}
 		}
 		if len(v.Rules) > 0 {

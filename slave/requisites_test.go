@@ -24,7 +24,7 @@ func TestWhatChromiumLoadsIsFound(t *testing.T) {
 		path, _, _ = strings.Cut(path, "?")
 		mime, body := linkstest.File(path, "far.example")
 		m := answered(200, "", "", "", mime, []byte(body))
-		m.response.URL, m.visited.Url, m.host = u, u.String(), u.Host()
+		m.response.URL, m.visited.Url, m.task.Host = u, u.String(), u.Host()
 		p.page(m, &parsed{})
 		for i, url := range m.visited.Links.Urls {
 			if outlink.Kind(m.visited.Links.Kinds[i]).Class() != 0 && !found[url] {

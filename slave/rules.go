@@ -1,7 +1,6 @@
 package slave
 
 import (
-	"encoding/binary"
 	"errors"
 	"fmt"
 	"net/http"
@@ -145,5 +144,3 @@ func (r *rules) jar(task *messages.HostTask, now time.Time) *cookies.Jar {
 	}
 	return cookies.New(task.Host, task.Cookies, r.cookieFile, now)
 }
-
-func be64(b []byte) uint64 { return binary.BigEndian.Uint64(b) }

@@ -37,6 +37,7 @@ import (
 	"henro/actors/floor"
 	"henro/messages"
 	"henro/slave/owed"
+	"henro/slave/walk"
 )
 
 // Messages that the node around a slave sends it.
@@ -336,7 +337,7 @@ func (s *Slave) takeTask(ctx actor.Context, task *messages.HostTask, until time.
 	if _, over := s.ended[task.Lease]; over || s.leases[task.Lease] != nil {
 		return // sent twice
 	}
-	if s.draining || s.room.lacking || !stillHeld(until) {
+	if s.draining || s.room.lacking || !walk.Held(time.Now(), until) {
 		s.refuse(ctx, task)
 		return
 	}
@@ -490,10 +491,4 @@ func (s *Slave) checkDrained(ctx actor.Context) {
 		ctx.Send(who, &Drained{Unstored: s.window.used()})
 	}
 	s.drainers = nil
-}
-
-// stillHeld looks at both clocks: the monotonic one stands still while a machine sleeps, the wall clock may be set.
-func stillHeld(until time.Time) bool {
-	now := time.Now()
-	return now.Before(until) && now.Round(0).Before(until.Round(0))
 }

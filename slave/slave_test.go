@@ -19,6 +19,7 @@ import (
 	"henro/cmd/fakeweb"
 	"henro/messages"
 	"henro/messages/weburl"
+	"henro/slave/walk"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -167,7 +168,7 @@ func TestFetchingStopsAtTheBoundOfWhatIsNotStored(t *testing.T) {
 			}
 			actortest.Pass(30 * time.Second)
 			visited := len(s.web.Log())
-			if most := bound + hosts*(maxAhead+1); visited < bound || visited > most {
+			if most := bound + hosts*(walk.MaxAhead+1); visited < bound || visited > most {
 				t.Errorf("%d requests while nothing is stored, want %d to %d", visited, bound, most)
 			}
 			asked := actortest.TakeOf[*messages.WorkRequested](s.master)

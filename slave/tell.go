@@ -19,10 +19,10 @@ func tell(each func(key, value string) bool, lease uint64, host, url string) boo
 
 // Lasted returns what was fetched, and when, for spans of visits; robots.txt has none.
 func (p *parse) Lasted() (url string, lease uint64, began time.Time, took time.Duration) {
-	if p.robots {
+	if p.visit.File != nil {
 		return "", 0, time.Time{}, 0
 	}
-	return p.response.URL.String(), p.lease, p.started, p.response.Took
+	return p.response.URL.String(), p.task.Lease, p.started, p.response.Took
 }
 
 // Tell says what was fetched.
@@ -32,7 +32,7 @@ func (f *fetched) Tell(each func(key, value string) bool) bool {
 
 // Tell says what is to be parsed.
 func (p *parse) Tell(each func(key, value string) bool) bool {
-	return tell(each, p.lease, p.host, p.response.URL.String())
+	return tell(each, p.task.Lease, p.task.Host, p.response.URL.String())
 }
 
 // Tell says what the fact is of.

@@ -93,7 +93,7 @@ func (a *account) Filling() bool {
 }
 
 // full says that nothing more may be fetched under this lease until facts were stored; what is under way may go beyond
-// the bound by maxAhead pages of each lease.
+// the bound by walk.MaxAhead pages of each lease.
 func (a *account) full() bool {
 	w := a.window
 	return w.used() >= w.facts.bound || w.bytes.count.Load() >= int64(w.bytes.bound) && a.count.Load() > int64(w.share)

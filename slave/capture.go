@@ -1,0 +1,155 @@
+package slave
+
+import (
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/asynkron/protoactor-go/actor"
+
+	"henro/actors/admission"
+	"henro/actors/archivist"
+	"henro/actors/robots"
+	"henro/messages"
+	"henro/messages/outlink"
+	"henro/slave/fetch"
+	"henro/slave/mediatype"
+	"henro/store/archive/cdxj"
+	"henro/store/archive/warc"
+)
+
+// leaveOut says why a response is not archived, if it is not. Redirects and 304 are, whatever they lead to: without
+// them a replay does not find what is there.
+func leaveOut(m *parse) admission.Reason {
+	v := m.visited
+	switch {
+	case m.response.Status >= 300 && m.response.Status < 400:
+		return admission.None
+	case m.rules.HtmlOnly && !isHTML(v.Mime):
+		return admission.Mime
+	case v.Noindex && slices.Contains(m.rules.Obey, "noindex"):
+		return admission.NoIndex
+	case robots.Reserved(m.usage, m.rules.Obey) != "":
+		return admission.Reserved
+	case foreign(m):
+		return admission.Language
+	}
+	return admission.None
+}
+
+// archive has the exchange written; the Archivist reports to the Slave when it is synced.
+func (p *Parser) archive(ctx actor.Context, m *parse, made *factMade) {
+	r := m.response
+	x := &warc.Exchange{
+		URI: r.URL.String(), IP: r.IP.Addr(), At: r.Started, Request: r.RequestBytes, Head: r.ResponseHead,
+		Body:    r.RawBody,
+		Payload: r.Payload, Truncated: r.Truncated, Extra: transport(r),
+	}
+	if v := made.Message.Visited; v != nil {
+		x.Packed = mediatype.IsPacked(v.Mime, r.Header.Get("Content-Encoding"))
+	}
+	if r.TLSError != "" {
+		x.About = []warc.Field{{Name: "tlsError", Value: r.TLSError}}
+	}
+	for _, statement := range m.usage { // robots.txt may say something else when the archive is used
+		x.About = append(x.About, warc.Field{Name: "usagePreference", Value: statement})
+	}
+	whole := false
+	if v := made.Message.Visited; v != nil {
+		copy(x.PayloadDigest[:], v.Digest)
+		v.CapturedUnix = x.At.Unix()
+		long := len(r.Payload) >= warc.MinIdentical
+		x.Earlier = p.earlier(m, v, x.PayloadDigest, long)
+		whole = x.Earlier == nil && long && r.Truncated == ""
+		if x.Earlier != nil { // of an answer that says so itself, "not modified", there is no payload
+			v.IdenticalBytes = uint64(len(r.Payload))
+		}
+	}
+	if v := made.Message.Visited; v != nil && p.o.Metadata {
+		x.About = append(x.About, p.about(m, v)...)
+	}
+	room := len(r.Payload)/3 + 2048 // HTML comes to a quarter of itself: grown once, if at all
+	if x.Earlier != nil {
+		room = 1280 // a revisit and its request take some 960
+	}
+	records, members := p.builder.AppendExchange(make([]byte, 0, room), x)
+	made.count(len(records))
+	ctx.RequestWithCustomSender(p.archivist, &archivist.Archive{
+		Records: records, Captures: []cdxj.Entry{cdxj.New(r.URL, x, members, r.Status, r.Header.Get("Content-Type"))},
+		Whole: whole, Tag: made,
+	}, p.slave)
+}
+
+// earlier returns the capture that holds the payload of a page, nil if it is to be stored: it did not change, or the
+// payload was archived under another URL. The latter is asked for first, because the capture that a page had may be a
+// revisit itself, and not every reader follows more than one.
+func (p *Parser) earlier(m *parse, v *messages.PageVisited, digest warc.Digest, long bool) *warc.Earlier {
+	unmodified := m.response.Status == http.StatusNotModified && v.Unchanged
+	if unmodified {
+		copy(digest[:], m.visit.Task.Digest)
+	} else if !long {
+		return nil
+	}
+	e, known := warc.Earlier{}, false
+	if m.response.Truncated == "" {
+		e, known = p.o.Archive.Payloads.Find(digest)
+	}
+	if !known {
+		if !v.Unchanged || m.visit.Task == nil {
+			return nil
+		}
+		e = warc.Earlier{URI: m.response.URL.String(), At: time.Unix(m.visit.Task.CapturedUnix, 0), Digest: digest}
+	}
+	e.NotModified = unmodified
+	return &e
+}
+
+// transport names what carried an exchange over TLS, as the community does (WARC-Protocol, WARC-Cipher-Suite). Without
+// TLS the records say it themselves.
+func transport(r *fetch.Response) []warc.Field {
+	if r.TLSVersion == "" {
+		return nil
+	}
+	protocol := "http/1.1"
+	switch r.Proto {
+	case "HTTP/2.0":
+		protocol = "h2"
+	case "HTTP/1.0":
+		protocol = "http/1.0"
+	}
+	return []warc.Field{
+		{Name: "WARC-Protocol", Value: protocol}, {Name: "WARC-Protocol",
+			Value: strings.ToLower(strings.Replace(r.TLSVersion, " ", "/", 1))},
+		{Name: "WARC-Cipher-Suite", Value: r.CipherSuite},
+	}
+}
+
+// about are the fields of the metadata record of a page, by the names that Heritrix gave them; hostVerdict is ours. The
+// page that a requisite belongs to is its via: WARC-Concurrent-To is for the records of one exchange.
+func (p *Parser) about(m *parse, v *messages.PageVisited) []warc.Field {
+	fields := p.fields[:0]
+	for _, f := range []warc.Field{{Name: "via", Value: m.visit.Via},
+		{Name: "fetchTimeMs", Value: strconv.FormatInt(v.TookNs/1e6, 10)},
+		{Name: "charsetForLinkExtraction", Value: v.Charset}, {Name: "language", Value: v.Language},
+		{Name: "title", Value: v.Title}, {Name: "hostVerdict", Value: m.task.Verdict}} {
+		if f.Value != "" {
+			fields = append(fields, f)
+		}
+	}
+	if v.Links != nil {
+		for i, url := range v.Links.Urls {
+			kind, hop := outlink.Kind(v.Links.Kinds[i]), " E "
+			switch {
+			case kind == outlink.Redirect:
+				hop = " R "
+			case kind.Navigates():
+				hop = " L "
+			}
+			fields = append(fields, warc.Field{Name: "outlink", Value: url + hop + kind.String()})
+		}
+	}
+	p.fields = fields
+	return fields
+}

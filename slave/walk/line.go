@@ -1,0 +1,141 @@
+package walk
+
+import (
+	"encoding/binary"
+	"math"
+	"slices"
+
+	"henro/messages"
+	"henro/messages/outlink"
+	"henro/messages/weburl"
+	"henro/store/fingerprint"
+)
+
+// Visit is what is to be asked for once.
+type Visit struct {
+	URL       weburl.URL
+	File      *File          // of the host's rules, as it was before; nil: it is a page or a requisite
+	Task      *messages.Task // nil: followed inside the lease
+	Left      int32          // depth
+	Depth     int32
+	Hops      uint32 // redirects
+	Attempts  uint16
+	Requisite uint8  // how far from a page; 0: a page; outlink.PageToo: both
+	Via       string // of a requisite: the URL that names it; empty: unknown
+}
+
+// isRequisite reports that it is no page by itself.
+func (v *Visit) isRequisite() bool { return v.Requisite > 0 && v.Requisite != outlink.PageToo }
+
+// Visited begins the fact of a visit.
+func (v *Visit) Visited(reason messages.Reason) *messages.PageVisited {
+	visited := &messages.PageVisited{
+		Url: v.URL.String(), DepthLeft: v.Left, Depth: v.Depth, Redirects: v.Hops, Attempts: uint32(v.Attempts),
+		Requisite: uint32(v.Requisite), Position: v.Task.GetPosition(), Reason: reason,
+	}
+	if reason != messages.Reason_NONE {
+		visited.Via = v.Via // it will be asked for again
+	}
+	return visited
+}
+
+// line is what waits to be asked for.
+type line struct {
+	queue  []Visit
+	seen   map[uint64]struct{} // fingerprints of the host's URLs that need no visit; nil: no links are followed
+	budget int                 // visits that may still be made
+	pages  int                 // that may still be followed to; negative: as many as the budget allows
+}
+
+// fill begins with the pages that are lent. Tasks that are no URLs have failed already.
+func (l *line) fill(task *messages.HostTask) (malformed []*messages.PageVisited) {
+	l.budget, l.pages = int(task.PageBudget), max(0, int(task.PageLimit))
+	if task.PageLimit == 0 {
+		l.pages = -1
+	}
+	if task.Follow {
+		l.seen = make(map[uint64]struct{}, len(task.Known)/8+len(task.Tasks))
+		for known := task.Known; len(known) >= 8; known = known[8:] {
+			l.seen[binary.BigEndian.Uint64(known)] = struct{}{}
+		}
+	}
+	for _, t := range task.Tasks {
+		v := Visit{Task: t, Left: t.DepthLeft, Depth: t.Depth, Hops: t.Redirects, Via: t.Via,
+			Attempts:  uint16(min(t.Attempts, math.MaxUint16)),
+			Requisite: uint8(min(t.Requisite, outlink.PageToo))}
+		var err error
+		if v.URL, err = weburl.Parse(t.Url); err != nil {
+			visited := v.Visited(messages.Reason_MALFORMED)
+			visited.Url = t.Url
+			malformed = append(malformed, visited)
+			continue
+		}
+		l.queue = append(l.queue, v)
+		if l.seen != nil {
+			l.seen[keyOf(&v)] = struct{}{}
+		}
+		if l.pages > 0 && !v.isRequisite() {
+			l.pages--
+		}
+	}
+	return malformed
+}
+
+func keyOf(v *Visit) uint64 { return fingerprint.URL(v.URL.String()) &^ 0xff }
+
+// first is what is asked for next; zero: nothing waits.
+func (l *line) first() (v Visit) {
+	if len(l.queue) > 0 {
+		v = l.queue[0]
+	}
+	return v
+}
+
+// putBack puts a visit in front that was not made.
+func (l *line) putBack(v *Visit) {
+	l.budget++
+	l.queue = slices.Insert(l.queue, 0, *v)
+}
+
+// follow queues a link, as far as the lease allows, if it is taken.
+func (l *line) follow(v *Visit, takes func(url string) bool) {
+	if l.seen == nil {
+		return
+	}
+	key := keyOf(v)
+	if _, known := l.seen[key]; known {
+		l.promote(v)
+		return
+	}
+	if len(l.queue) >= l.budget || !takes(v.URL.String()) || l.pages == 0 && !v.isRequisite() {
+		return
+	}
+	if !v.isRequisite() {
+		l.pages--
+	}
+	l.seen[key] = struct{}{}
+	at := len(l.queue)
+	if v.Requisite > 0 { // before new pages, so that a page is whole soon
+		if i := slices.IndexFunc(l.queue, func(v Visit) bool { return v.Requisite == 0 }); i >= 0 {
+			at = i
+		}
+	}
+	l.queue = slices.Insert(l.queue, at, *v)
+}
+
+// promote makes a page of a requisite that waits, when a link leads there.
+func (l *line) promote(to *Visit) {
+	if to.isRequisite() || l.pages == 0 {
+		return
+	}
+	for i := range l.queue { // requisites stand before pages
+		switch v := &l.queue[i]; {
+		case v.Requisite == 0:
+			return
+		case v.Task == nil && v.isRequisite() && v.URL == to.URL:
+			v.Left, v.Depth, v.Hops, v.Requisite = to.Left, to.Depth, to.Hops, outlink.PageToo
+			l.pages--
+			return
+		}
+	}
+}
