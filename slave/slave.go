@@ -121,6 +121,7 @@ type Slave struct {
 	ticking  floor.Timer
 	room     room
 	draining bool
+	ending   bool         // its children end, and none may be added
 	drainers []*actor.PID // who asked, and was not answered yet
 	counts   Counts
 }
@@ -162,6 +163,13 @@ func Props(o Options, log *logrus.Entry) (*actor.Props, error) {
 
 // Receive is the table of contents.
 func (s *Slave) Receive(ctx actor.Context) {
+	if _, counted := ctx.Message().(*CountsAsked); s.ending && !counted {
+		s.Failed(ctx, ctx.Message()) // what the gossip says is said once, and counts for the next
+		if batch, ok := ctx.Message().(*messages.TaskBatch); ok {
+			s.refuse(ctx, batch.Tasks...)
+		}
+		return
+	}
 	switch m := ctx.Message().(type) {
 	case *actor.Started:
 		s.start(ctx)
@@ -169,7 +177,7 @@ func (s *Slave) Receive(ctx actor.Context) {
 		s.ticking.Stop()
 		s.room.sought.Wait()
 		s.rules.close()
-		s.rules = nil
+		s.ending = true
 	case *MasterSeen:
 		s.bond.see(m)
 		s.choose(ctx)
@@ -298,7 +306,7 @@ func (s *Slave) welcome(ctx actor.Context, m *messages.SlaveWelcomed) {
 func (s *Slave) ask(ctx actor.Context) {
 	use := s.gate.use()
 	slots := min(s.o.Leases(), 2*s.o.Connections+use.resting)
-	if s.draining || s.rules == nil || s.room.lacking {
+	if s.draining || s.room.lacking {
 		slots = 0
 	}
 	serial := s.bond.ask()
@@ -315,10 +323,8 @@ func (s *Slave) ask(ctx actor.Context) {
 
 func (s *Slave) takeBatch(ctx actor.Context, m *messages.TaskBatch) {
 	askedAt, ok := s.bond.answered(m, s.log)
-	if !ok || s.rules == nil {
-		for _, task := range m.Tasks {
-			s.refuse(ctx, task)
-		}
+	if !ok {
+		s.refuse(ctx, m.Tasks...)
 		return
 	}
 	until := askedAt.Add(s.bond.leaseFor)
@@ -348,10 +354,12 @@ func (s *Slave) takeTask(ctx actor.Context, task *messages.HostTask, until time.
 		fetcher: floor.SpawnAs(ctx, props, "fetcher/"+task.Host)}
 }
 
-// refuse answers the sender of the task, which may be a master that is gone by now.
-func (s *Slave) refuse(ctx actor.Context, task *messages.HostTask) {
-	ctx.Request(ctx.Sender(), &messages.TaskRefused{Slave: s.o.Name, Boot: s.o.Boot, Lease: task.Lease,
-		Host: task.Host})
+// refuse answers the sender of tasks, which may be a master that is gone by now.
+func (s *Slave) refuse(ctx actor.Context, tasks ...*messages.HostTask) {
+	for _, task := range tasks {
+		ctx.Request(ctx.Sender(), &messages.TaskRefused{Slave: s.o.Name, Boot: s.o.Boot, Lease: task.Lease,
+			Host: task.Host})
+	}
 }
 
 // keep puts durable facts in order and sends what has become whole, each lease's together: what a sync has covered is

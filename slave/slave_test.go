@@ -5,6 +5,7 @@ import (
 	"net"
 	"runtime"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -243,6 +244,47 @@ func TestDrainingGivesAllLeasesBackAndAsksForNone(t *testing.T) {
 			if asked.HostSlots != 0 {
 				t.Errorf("a drained slave asks for %d hosts", asked.HostSlots)
 			}
+		}
+	})
+}
+
+// TestASlaveThatEndsBeginsNothing: while its children end a master welcomes it and lends it a host. A Fetcher that
+// began then would be told by nobody to end, and the slave would wait for it.
+func TestASlaveThatEndsBeginsNothing(t *testing.T) {
+	var once sync.Once
+	change := func(o *Options) {
+		o.Admit = func(string, string) bool { // a Parser that takes its time
+			once.Do(func() { time.Sleep(6 * time.Second) })
+			return true
+		}
+	}
+	inSchool(t, fakeweb.Options{Seed: 1, Hosts: 2, Pages: 5}, change, func(s *school) {
+		task := s.lend(7, 0, 1)
+		task.Follow, task.Prefixes = true, []string{task.Host}
+		actortest.Pass(time.Second)
+		ended := s.system.Root.StopFuture(s.slave)
+		actortest.Pass(0)
+		late := s.newLeader("late", messages.Claim{Crawl: "c1", Term: 1, Boot: "late"})
+		late.Tell(s.slave, &MasterSeen{PID: late.PID, Claim: messages.Claim{Crawl: "c1", Term: 1, Boot: "late"}})
+		actortest.Pass(0)
+		requests := len(s.web.Log())
+		lent := &messages.HostTask{Lease: 8, Host: "http://" + s.web.Host(1).Name, PageBudget: 1,
+			Tasks: []*messages.Task{{Url: s.web.PageURL(1, 0, 80)}}}
+		batch := &messages.TaskBatch{Serial: 1, Term: 1, Tasks: []*messages.HostTask{lent}}
+		if asked := actortest.TakeOf[*messages.WorkRequested](late); len(asked) > 0 {
+			batch.Serial = asked[len(asked)-1].Serial
+		}
+		late.Tell(s.slave, batch)
+		actortest.Pass(time.Second)
+		if n := len(s.web.Log()) - requests; n > 0 {
+			t.Errorf("%d requests were made while the slave ended", n)
+		}
+		if refused := actortest.TakeOf[*messages.TaskRefused](late); len(refused) != 1 || refused[0].Lease != 8 {
+			t.Errorf("refused: %v", refused)
+		}
+		actortest.Pass(time.Minute)
+		if err := ended.Wait(); err != nil {
+			t.Errorf("the slave does not end: %v", err)
 		}
 	})
 }
