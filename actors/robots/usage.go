@@ -131,16 +131,6 @@ func (r *Rules) Usage(requestURI string) (statements []string) {
 	return statements
 }
 
-// WithoutUsage returns r without statements about use, as masters before them read it.
-func (r *Rules) WithoutUsage() *Rules {
-	if len(r.usage) == 0 {
-		return r
-	}
-	bare := *r
-	bare.usage = nil
-	return &bare
-}
-
 // Reserve returns r with what a tdmrep.json says. What is broken says nothing.
 func (r *Rules) Reserve(file []byte) *Rules {
 	var entries []struct {
