@@ -62,7 +62,7 @@ func (m *Master) aliasWritten(ctx actor.Context, tag *aliasTag) {
 }
 
 // FindAlias reads whom a host stands for; of is empty: for itself. What the crawl has found counts if its settings say
-// so, the word of a person always.
+// so, the order of a person always.
 func FindAlias(state *store.State, m *Settings, host string) (a known.Alias, of string, err error) {
 	a, err = known.AliasOf(state.Partitions[state.PartitionOf(host)], host)
 	return a, ofAlias(&a, m), err
@@ -92,7 +92,7 @@ type Alias struct {
 	Redirects bool `json:"redirects"`
 }
 
-// Aliases lists the hosts of which there is evidence, or the word of a person, of a state that is open, running or not.
+// Aliases lists the hosts of which there is evidence, or the order of a person, of an open state, running or not.
 func Aliases(state *store.State, m *Settings) (all []Alias, err error) {
 	all = []Alias{}
 	for _, disk := range state.Partitions {

@@ -46,7 +46,7 @@ type Options struct {
 	MaxBytes    uint64        // stop after so much payload; 0: no limit
 	For         time.Duration // stop after so long; 0: no limit
 	Hours       window.Hours  // in which hosts are asked; none: always
-	RoundEvery  time.Duration // with Hosts.Again: from the begin of a round to that of the next; 0: there is one
+	RoundEvery  time.Duration // with Hosts.Again: from the start of a round to that of the next; 0: there is one
 	TickEvery   time.Duration // how often ends are looked for: of leases, by limits, of the crawl
 	// say why when nothing was fetched for so long though URLs wait. 2 min: twice the longest fetch; 0: never
 	StallAfter time.Duration

@@ -377,7 +377,7 @@ func (p *Parser) html(m *parse, directives *robots.Directives) weburl.URL {
 	}
 	options := p.options()
 	options.XML = v.Mime == "application/xhtml+xml"
-	if p.wordless(m) {
+	if p.wordsUnasked(m) {
 		options.MaxText = 0
 	}
 	p.document.Scan(text, options)
@@ -401,10 +401,10 @@ func (p *Parser) html(m *parse, directives *robots.Directives) weburl.URL {
 	return base
 }
 
-// wordless reports that nobody asks for the words of a page: its bytes are those of the last visit, so the state has
-// what follows from them, and no rule looks at them at each visit. Its links are judged again: what is admitted changes
-// with the rules, the stop list and the room of the crawl.
-func (p *Parser) wordless(m *parse) bool {
+// wordsUnasked reports that nobody asks for the words of a page: its bytes are those of the last visit, so the state
+// has what follows from them, and no rule looks at them at each visit. Its links are judged again: what is admitted
+// changes with the rules, the stop list and the room of the crawl.
+func (p *Parser) wordsUnasked(m *parse) bool {
 	return m.visited.Unchanged && !p.o.Metadata && !m.rules.Near && len(m.rules.Languages) == 0 &&
 		m.rules.admission.Topic == nil
 }

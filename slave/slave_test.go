@@ -98,7 +98,7 @@ func welcome(c messages.Claim) *messages.SlaveWelcomed {
 }
 
 // lend gives the slave a host of the web with so many of its pages, as an answer to its latest request.
-func (s *school) lend(lease uint64, host, pages int) *messages.HostTask {
+func (s *school) lend(lease uint64, host, pages int, change ...func(*messages.HostTask)) *messages.HostTask {
 	asked := actortest.TakeOf[*messages.WorkRequested](s.master)
 	if len(asked) == 0 {
 		s.t.Fatal("the slave asked for nothing")
@@ -108,6 +108,9 @@ func (s *school) lend(lease uint64, host, pages int) *messages.HostTask {
 	for n := range pages {
 		task.Tasks = append(task.Tasks, &messages.Task{Url: s.web.PageURL(host, n, 80), DepthLeft: 1,
 			Position: []byte{byte(n)}})
+	}
+	for _, change := range change {
+		change(task)
 	}
 	s.master.Tell(s.slave, &messages.TaskBatch{Serial: asked[len(asked)-1].Serial, Tasks: []*messages.HostTask{task}})
 	return task
@@ -259,8 +262,7 @@ func TestASlaveThatEndsBeginsNothing(t *testing.T) {
 		}
 	}
 	inSchool(t, fakeweb.Options{Seed: 1, Hosts: 2, Pages: 5}, change, func(s *school) {
-		task := s.lend(7, 0, 1)
-		task.Follow, task.Prefixes = true, []string{task.Host}
+		s.lend(7, 0, 1, func(task *messages.HostTask) { task.Follow, task.Prefixes = true, []string{task.Host} })
 		actortest.Pass(time.Second)
 		ended := s.system.Root.StopFuture(s.slave)
 		actortest.Pass(0)

@@ -36,7 +36,7 @@ type aliases struct {
 	reviews   map[reviewKey]time.Time // asked for, until when an answer is waited for
 }
 
-// The names of the notes of what a host believes, and of the word of a person about that.
+// The names of the notes of what a host believes, and of the order of a person about that.
 const (
 	BeliefsNote = "alias"
 	OrderNote   = "alias-order"
@@ -64,7 +64,7 @@ func (a *aliases) Changed(bool) (note []byte, is bool) {
 	return note, true
 }
 
-// aliasOrder is the word of a person about what the host stands for. The Master writes the note.
+// aliasOrder is the order of a person about what the host stands for. The Master writes the note.
 type aliasOrder struct {
 	silent
 	of *aliases
@@ -79,7 +79,7 @@ func (o *aliasOrder) Restore(note []byte) (err error) {
 	return err
 }
 
-// ReadOrder reads the word of a person as it was noted; nil: there is none.
+// ReadOrder reads the order of a person as it was noted; nil: there is none.
 func ReadOrder(note []byte) (order *alias.Order, err error) {
 	if len(note) > 0 {
 		order = &alias.Order{}
@@ -256,7 +256,7 @@ func (a *aliases) Saw(v *Visit) {
 	a.changed = a.beliefs.Answered(a.name, page.URL[len(a.name):], to, a.now) || a.changed
 }
 
-// takeOrder takes the word of a person about what the host is, which is on disk already.
+// takeOrder takes the order of a person about what the host is, which is on disk already.
 func (b *Book) takeOrder(m *protocol.AliasOrdered) {
 	before := b.aliases.of()
 	b.aliases.order = &m.Order

@@ -21,7 +21,7 @@ func Exclusion(host string, at time.Time) store.StopEntry {
 // them.
 const heldOff = aDay
 
-// exclude takes the word of a person.
+// exclude takes the order of a person.
 func (b *Book) exclude(m *protocol.HostExcluded) {
 	if m.On {
 		b.judge.known.Stops.Restore(StopEntry(m.Entry))

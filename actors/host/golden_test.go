@@ -23,7 +23,7 @@ import (
 	"henro/store"
 )
 
-// The commands of the scripts. Pages are paths of the host, and moments are counted from the begin of the script.
+// The commands of the scripts. Pages are paths of the host, and moments are counted from the start of the script.
 //
 //	new [continuous] [sitemaps] [fast] [retries=3] [patience=2h] [maxpages=9] [budget=2] [broken=4]
 //	restore [waiting=2] [known=1] [lease=7] [seq=3] [row]      row: as last written

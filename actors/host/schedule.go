@@ -86,7 +86,7 @@ func (f *finding) early(planned time.Duration) bool {
 	return f.gap > 0 && !f.changed && f.gap < time.Duration(earlyShare*float64(planned))
 }
 
-// prospect is what the host's record foretells of a page, as of the begin of a group of visits.
+// prospect is what the host's record foretells of a page, as of the start of a group of visits.
 type prospect struct {
 	prior    revisit.Prior  // what the host's pages suggest for one that is new
 	hints    revisit.Claims // track record of the host's sitemaps and feeds

@@ -132,7 +132,7 @@ func (s *schedule) rest(entries []store.Entry) (moves []store.Entry) {
 	return moves
 }
 
-// takeURLRule takes the word of a person about a rule, if the fact is one.
+// takeURLRule takes the order of a person about a rule, if the fact is one.
 func (b *Book) takeURLRule(fact any) bool {
 	m, is := fact.(*protocol.URLRuleOrdered)
 	if !is {

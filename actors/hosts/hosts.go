@@ -87,7 +87,7 @@ func (h *Hosts) Receive(ctx actor.Context) {
 		h.timer.Stop()
 		h.ending = true
 	case *actor.Terminated:
-		h.bury(ctx, m.Who)
+		h.forgetEnded(ctx, m.Who)
 	case *protocol.ScopeChanged:
 		h.regions = admission.Remember(m.Rules)
 		h.sendAll(ctx, &host.RegionsChanged{Regions: h.regions})
@@ -165,9 +165,9 @@ func (h *Hosts) wake(ctx actor.Context, host string) *awakeHost {
 	return a
 }
 
-// bury forgets a host whose actor has ended, and wakes it at once if something came for it meanwhile. An actor of the
-// same name that is spawned any sooner is forgotten by protoactor at the news of this end, and outlives its parent.
-func (h *Hosts) bury(ctx actor.Context, ended *actor.PID) {
+// forgetEnded forgets a host whose actor has ended, and wakes it at once if something came for it meanwhile. An actor
+// of the same name that is spawned sooner is forgotten by protoactor at the news of this end, and outlives its parent.
+func (h *Hosts) forgetEnded(ctx actor.Context, ended *actor.PID) {
 	host := h.names[ended.Id]
 	a := h.awake[host]
 	delete(h.awake, host)

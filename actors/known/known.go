@@ -77,7 +77,7 @@ func AliasOf(disk *store.Partition, name string) (a Alias, err error) {
 	return a, err
 }
 
-// EachAlias calls fn for all hosts of a partition of which there is evidence, or the word of a person.
+// EachAlias calls fn for all hosts of a partition of which there is evidence, or the order of a person.
 func EachAlias(disk *store.Partition, fn func(*Alias) error) error {
 	names := map[string]struct{}{}
 	for _, note := range []string{host.BeliefsNote, host.OrderNote} {

@@ -10,7 +10,7 @@ import (
 	"henro/store"
 )
 
-// beginRound has all known pages that were not visited since the begin of a round visited once. A round that was
+// beginRound has all known pages that were not visited since the start of a round visited once. A round that was
 // interrupted goes on with those that are left.
 func (p *Partition) beginRound(ctx actor.Context, m *protocol.RoundBegun) {
 	p.round, p.retrying = m.At, map[string]struct{}{}

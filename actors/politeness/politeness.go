@@ -274,7 +274,7 @@ func (s *State) Judge(o *Options, load float64, newWait bool) Verdict {
 	return NeedsInterval
 }
 
-// cycle is the time from the begin of one request to that of the next, back-off left out.
+// cycle is the time from the start of one request to that of the next, back-off left out.
 func (s *State) cycle(o *Options) time.Duration { return s.pace(o, s.worst) + s.worst }
 
 // R returns (1/L)/max e, +Inf while one of them is not known.

@@ -177,7 +177,7 @@ func (w *Write) Answered() bool { return w.Facts == nil || w.Tag != nil }
 type (
 	// TextsCompared brings a host what its pages have in common with those of hosts that would represent it.
 	TextsCompared struct{ Comparisons []alias.Comparison }
-	// AliasOrdered tells a Host the word of a person about whom it stands for, which is on disk already.
+	// AliasOrdered tells a Host the order of a person about whom it stands for, which is on disk already.
 	AliasOrdered struct{ Order alias.Order }
 	// PagesRevived tells a Host how many pages wait again that were given up.
 	PagesRevived struct{ Count int }
@@ -185,7 +185,7 @@ type (
 
 // URL rules of which a person has said something.
 type (
-	// URLRuleOrdered gives a Host the word of a person about a rule; URLRuleStored says to the Master that it is on
+	// URLRuleOrdered gives a Host the order of a person about a rule; URLRuleStored says to the Master that it is on
 	// disk, or why not.
 	URLRuleOrdered struct {
 		Rule  urlrules.Rule

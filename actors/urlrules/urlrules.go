@@ -291,7 +291,7 @@ func (s *Set) add(kind Kind, name string) {
 	}
 }
 
-// Order takes the word of a person about a rule, which begins without evidence. It fails when there are MaxRules with
+// Order takes the order of a person about a rule, which begins without evidence. It fails when there are MaxRules with
 // evidence already.
 func (s *Set) Order(of Rule, word Word) error {
 	s.begin()

@@ -30,7 +30,7 @@ func newReplayCommand() *cobra.Command {
 	log := config.Log{Level: "warn"}
 	cmd := &cobra.Command{
 		Use:   "replay [flags] DIR|FILE.wacz",
-		Short: "Show the archive of a crawl in a browser, as it was, without asking the live web",
+		Short: "Show the archive of a crawl in a browser, without asking the live web",
 		Long: `Serve the archive of a crawl on loopback: a start page with the sites and a search, a calendar
 of the captures of each page, and the captures themselves below a banner. DIR is the directory of a crawl,
 running or ended, or any folder of WARC files; a WACZ file may be of any writer. Mementos (RFC 7089):

@@ -1,4 +1,4 @@
-// Package replay shows an archive in a browser as it was, without a single request to the live web.
+// Package replay shows an archive in a browser, without a single request to the live web.
 //
 // Everything is served on loopback from the merged index and the WARC files beside it. A page of the archive comes in
 // three forms, under addresses as the Internet Archive shapes them:

@@ -17,7 +17,7 @@ import (
 	"henro/store"
 )
 
-// The commands of the scripts. Moments are counted from the begin of the script, a Monday at noon.
+// The commands of the scripts. Moments are counted from the start of the script, a Monday at noon.
 //
 //	new [for=1h] [bytes=9] [hours="Mon 12:00-13:00 UTC" with _ for blanks] [stall=2m] [limit=1m] [continuous]
 //	    [again] [every=1h] [thesis] [paused] [end=stopped] [partitions=2]

@@ -25,7 +25,7 @@ import (
 type Host struct {
 	Name    string
 	Waiting uint64        // pages that wait for their first visit
-	Cycle   time.Duration // from the begin of one request to that of the next
+	Cycle   time.Duration // from the start of one request to that of the next
 	Took    time.Duration // of that, the time that a request takes
 	Rest    time.Duration // until it may be asked
 	// of a host that fails and was never well: until its pages are given up

@@ -173,8 +173,8 @@ func (s *slaves) lendable(in *ledger.Slave) bool {
 		!s.idle(in.Name, in.Boot) && !s.now.Before(known.restUntil)
 }
 
-// roomiest is the slave that holds the smallest share of what it is willing to hold; "": none has room.
-func (s *slaves) roomiest() string {
+// withMostRoom is the slave that holds the smallest share of what it is willing to hold; "": none has room.
+func (s *slaves) withMostRoom() string {
 	best, share := "", 1.0
 	for in := range s.ledger.EachSlave {
 		if in.Held >= in.Slots {

@@ -39,7 +39,7 @@ func (d *Desk) serve(from Address, m *messages.WorkRequested) {
 // dispatch lends ready hosts to the slaves with the most room, in turns.
 func (d *Desk) dispatch() {
 	for !d.halted && d.queue.may(d.base.now.Add(d.base.o.LookAhead)) {
-		name := d.slaves.roomiest()
+		name := d.slaves.withMostRoom()
 		if name == "" {
 			return
 		}

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// maxRetryAfter bounds what a server may ask for: a day is as long as politeness backs off; a typo must not bury a
+// maxRetryAfter bounds what a server may ask for: a day is as long as politeness backs off; a typo must not silence a
 // host.
 const maxRetryAfter = 24 * time.Hour
 

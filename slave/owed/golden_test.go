@@ -11,7 +11,7 @@ import (
 	"henro/messages/scripttest"
 )
 
-// The commands of the scripts. All are about one lease, and moments are counted from the begin of the script.
+// The commands of the scripts. All are about one lease, and moments are counted from the start of the script.
 //
 //	at 5s                                   near: a bound is, from now on
 //	fact ORDER visit /page [at=1s] [links=COUNT]        fact ORDER robots [at=1s]        fact ORDER finished

@@ -15,7 +15,7 @@ import (
 	"henro/messages/weburl"
 )
 
-// The commands of the scripts. Moments are counted from the begin of the script, paths are of the host.
+// The commands of the scripts. Moments are counted from the start of the script, paths are of the host.
 //
 //	lease [/page…] [req:/style.css] [interval=1s] [requisites=1s] [first=0s] [until=1m] [budget=9] [pages=2]
 //	      [ratio=0] [follow] [malformed] [known] [disallow=/x]

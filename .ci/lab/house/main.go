@@ -69,12 +69,12 @@ const (
 
 // bounds are what measures may come to. A bound is only ever lowered.
 var bounds = map[string]int{
-	codeLines:                           76_500,
+	codeLines:                           74_760,
 	"methods of the type that has most": 62,
-	"fields of protocol.Write":          25,
+	"fields of protocol.Write":          15,
 	"verbs that henro --help shows":     40,
 	crawlFlags:                          75,
-	docWords:                            75_950,
+	docWords:                            75_930,
 	userWords:                           25_000,
 	pageWords:                           2_000,
 	docColumns:                          0,
