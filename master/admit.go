@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"henro/actors/politeness"
+	"henro/actors/reading"
 	"henro/actors/revisit"
 	"henro/messages/speech"
 	"henro/store"
@@ -19,7 +20,7 @@ var ErrPromises = errors.New("not taken on")
 
 // promises are what the timetables of all hosts ask of our connections, now and with what is to be taken on.
 type promises struct {
-	m        *Settings
+	m        *reading.Settings
 	with     politeness.Options // with the hosts that are to be taken on
 	hosts    int                // that have a timetable
 	kept     int                // of these, feasible ones
@@ -30,12 +31,12 @@ type promises struct {
 }
 
 // weigh reads all hosts. So many hosts are to be taken on.
-func weigh(ctx context.Context, state *store.State, m *Settings, more int) (*promises, error) {
+func weigh(ctx context.Context, state *store.State, m *reading.Settings, more int) (*promises, error) {
 	p := &promises{m: m, with: m.Politeness, ratio: math.Inf(1)}
 	p.with.Servers += more
 	for _, disk := range state.Partitions {
 		if err := disk.EachHost(func(h store.HostRecord) error {
-			s, err := politenessOf(&h)
+			s, err := reading.Politeness(&h)
 			load := s.Wanted(&m.Revisit)
 			if err != nil || load == 0 {
 				return err
@@ -76,7 +77,7 @@ func (p *promises) refuse(what string) error {
 }
 
 // admitHosts refuses hosts that are not known yet, where timetables would not be kept any more for them.
-func admitHosts(ctx context.Context, state *store.State, m *Settings, seeds []Seed) error {
+func admitHosts(ctx context.Context, state *store.State, m *reading.Settings, seeds []Seed) error {
 	fresh := map[string]bool{}
 	for _, seed := range seeds {
 		host := seed.URL.Host()
@@ -97,7 +98,7 @@ func admitHosts(ctx context.Context, state *store.State, m *Settings, seeds []Se
 
 // admitEvery refuses to visit pages of a host every so often, where the host does not bear that or timetables of others
 // would not be kept any more.
-func admitEvery(ctx context.Context, state *store.State, m *Settings, pages revisit.Pattern,
+func admitEvery(ctx context.Context, state *store.State, m *reading.Settings, pages revisit.Pattern,
 	every time.Duration) error {
 	disk := state.Partitions[state.PartitionOf(pages.Host())]
 	h, err := disk.Host(store.IDOf(pages.Host()))
@@ -116,7 +117,7 @@ func admitEvery(ctx context.Context, state *store.State, m *Settings, pages revi
 	}); err != nil {
 		return err
 	}
-	s, err := politenessOf(&h)
+	s, err := reading.Politeness(&h)
 	if err != nil {
 		return err
 	}
@@ -145,15 +146,4 @@ func admitEvery(ctx context.Context, state *store.State, m *Settings, pages revi
 	_, mean, _ := s.Took()
 	p.added = more * mean.Seconds()
 	return p.refuse(fmt.Sprintf("%d pages every %s", count, speech.Span(every)))
-}
-
-// politenessOf reads what is kept of a host.
-func politenessOf(h *store.HostRecord) (*politeness.State, error) {
-	s := &politeness.State{}
-	if len(h.Politeness) > 0 {
-		if err := s.UnmarshalBinary(h.Politeness); err != nil {
-			return nil, fmt.Errorf("politeness of %s: %w", h.Name, err)
-		}
-	}
-	return s, nil
 }

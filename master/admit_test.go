@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"henro/actors/politeness"
+	"henro/actors/reading"
 	"henro/actors/revisit"
 	"henro/messages/weburl"
 	"henro/store"
@@ -18,7 +19,7 @@ import (
 
 // promising is a state of hosts that answer after a second, each with so many pages that are visited every minute, and
 // the settings of a crawl with four connections.
-func promising(t *testing.T, hosts, pages int, waiting int) (*store.State, *Settings) {
+func promising(t *testing.T, hosts, pages int, waiting int) (*store.State, *reading.Settings) {
 	o := DefaultOptions()
 	o.Store.NoSync = true
 	state, err := store.OpenState(filepath.Join(t.TempDir(), "state"), o.Store)

@@ -16,6 +16,7 @@ import (
 
 	"henro/actors/console"
 	"henro/actors/floor"
+	"henro/actors/reading"
 	"henro/master/lending"
 	"henro/messages/weburl"
 )
@@ -106,10 +107,7 @@ func (n *Node) getPage(w http.ResponseWriter, r *http.Request) {
 		console.Fail(w, http.StatusBadRequest, fmt.Errorf("url=%q: %w", r.FormValue("url"), err))
 		return
 	}
-	found, err := FindPage(n.state, n.settings(), r.FormValue("url"))
-	if err == nil {
-		err = errors.Join(found.Recall(n.o.Dir), found.FindRequisites(n.state, n.settings()))
-	}
+	found, err := n.Reading().Page(r.FormValue("url"))
 	reply(w, found, err)
 }
 
@@ -125,7 +123,7 @@ func (n *Node) getMissing(w http.ResponseWriter, r *http.Request) {
 	defer f.Close()
 	lines := bufio.NewWriter(f)
 	encoder := json.NewEncoder(lines)
-	whole, err := n.FindMissing(r.FormValue("prefix"), func(p *PageMissing) error {
+	whole, err := n.FindMissing(r.FormValue("prefix"), func(p *reading.PageMissing) error {
 		return cmp.Or(r.Context().Err(), encoder.Encode(p))
 	})
 	if err == nil {
@@ -162,9 +160,9 @@ func (n *Node) getFetches(w http.ResponseWriter, r *http.Request) {
 	reply(w, FetchesReported{fetches}, err)
 }
 
-// getHost answers ?host=HOST with a store.HostRecord.
+// getHost answers ?host=HOST with HostFound.
 func (n *Node) getHost(w http.ResponseWriter, r *http.Request) {
-	found, err := FindHost(n.state, n.settings(), r.FormValue("host"))
+	found, err := n.Reading().Host(r.FormValue("host"))
 	reply(w, found, err)
 }
 

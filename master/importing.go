@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"henro/actors/politeness"
+	"henro/actors/reading"
 	"henro/actors/revisit"
 	"henro/messages/weburl"
 	"henro/store"
@@ -43,7 +44,7 @@ type importing struct {
 // ImportAtRest writes visit histories of earlier archives into the state of a crawl that is not running, as pages that
 // were visited then and are to be visited again. Their content is not there: the first visit brings it, and is judged
 // by the digest. Captures come by URL and time, as history.Collector has them.
-func ImportAtRest(state *store.State, m *Settings, each func(func(history.Capture) error) error,
+func ImportAtRest(state *store.State, m *reading.Settings, each func(func(history.Capture) error) error,
 	now time.Time) (Imported, error) {
 	i := &importing{state: state, o: &m.Revisit, now: now, rnd: rand.New(rand.NewPCG(uint64(now.UnixNano()), 3)),
 		batch: store.NewBatch(now)}

@@ -15,6 +15,7 @@ import (
 	"henro/actors/admission"
 	"henro/actors/floor"
 	"henro/actors/protocol"
+	"henro/actors/reading"
 	"henro/actors/scope"
 	"henro/master/forecast"
 	"henro/master/frontier"
@@ -48,7 +49,7 @@ type seenResources struct {
 	sent atomic.Pointer[protocol.ResourcesChanged] // to the Hosts; nil inside: nothing yet
 	// the latest, written by the Node; nil inside: nothing yet
 	forecast atomic.Pointer[forecast.Forecast]
-	whole    atomic.Pointer[Wholeness]
+	whole    atomic.Pointer[reading.Wholeness]
 	most     atomic.Int64 // the largest C since the start
 }
 
@@ -87,7 +88,7 @@ func Start(system *actor.ActorSystem, o Options, log *logrus.Entry) (*Node, erro
 		err = keepReserve(o.Dir)
 	}
 	if err == nil {
-		rules, err = o.defined.Rules()
+		rules, err = o.defined.Scope()
 	}
 	if err != nil {
 		return nil, errors.Join(err, n.closeState())
@@ -192,17 +193,17 @@ func (n *Node) Run(asked, given context.Context, seeds []Seed) (Status, error) {
 	return status, n.writeSummary(status)
 }
 
-// FindMissing is the function of this name, beside the crawl. What it counts of all pages is the Wholeness of the
+// FindMissing is Missing of package reading, beside the crawl. What it counts of all pages is the Wholeness of the
 // status.
-func (n *Node) FindMissing(prefix string, fn func(*PageMissing) error) (*Wholeness, error) {
-	whole, err := FindMissing(n.state, n.settings(), prefix, n.o.Dir, fn)
+func (n *Node) FindMissing(prefix string, fn func(*reading.PageMissing) error) (*reading.Wholeness, error) {
+	whole, err := n.Reading().Missing(prefix, n.o.Dir, fn)
 	if err == nil && prefix == "" {
 		n.resources.whole.Store(whole)
 	}
 	return whole, err
 }
 
-// wholeCost is what the count takes for a page with 20 requisites; see BenchmarkFindMissing.
+// wholeCost is what the count takes for a page with 20 requisites; see BenchmarkMissing.
 const (
 	wholeCost  = 100 * time.Microsecond
 	wholeShare = 50 // of the time of a run, one part at most
@@ -215,7 +216,7 @@ func (n *Node) countWhole(s *Status) error {
 	if n.o.Hosts.Admission.Requisites == 0 || wholeShare*takes.Seconds() > s.Seconds {
 		return nil
 	}
-	whole, err := n.FindMissing("", func(*PageMissing) error { return nil })
+	whole, err := n.FindMissing("", func(*reading.PageMissing) error { return nil })
 	s.Whole = whole
 	return err
 }
@@ -255,14 +256,15 @@ const SummaryName = "summary.json"
 
 // Summary is what is left in summary.json when a crawl has ended.
 type Summary struct {
-	Pages      uint64     `json:"pages"`
-	Requisites uint64     `json:"requisites"`
-	Whole      *Wholeness `json:"whole,omitempty"` // how many pages are whole; nil: it would have taken too long
-	Revisits   uint64     `json:"revisits"`
-	Links      uint64     `json:"links"`
-	Hosts      uint64     `json:"hosts"`
-	Bytes      uint64     `json:"bytes"`
-	Identical  uint64     `json:"identical"` // answers whose payload was archived already
+	Pages      uint64 `json:"pages"`
+	Requisites uint64 `json:"requisites"`
+	// how many pages are whole; nil: it would have taken too long
+	Whole     *reading.Wholeness `json:"whole,omitempty"`
+	Revisits  uint64             `json:"revisits"`
+	Links     uint64             `json:"links"`
+	Hosts     uint64             `json:"hosts"`
+	Bytes     uint64             `json:"bytes"`
+	Identical uint64             `json:"identical"` // answers whose payload was archived already
 	// of these, what was not stored again
 	IdenticalBytes uint64            `json:"identical_bytes"`
 	StopListed     uint64            `json:"stop_listed"`

@@ -7,6 +7,7 @@ import (
 
 	"henro/actors/host"
 	"henro/actors/partition"
+	"henro/actors/reading"
 	"henro/actors/scope"
 	"henro/master/frontier"
 	"henro/master/window"
@@ -53,7 +54,7 @@ type Options struct {
 	StallLimit time.Duration // stop when nothing could be stored for so long; 0: wait for ever
 
 	// Definition is what the settings were made of; Start writes it into Dir. nil: as Dir has it
-	Definition *Definition
+	Definition *reading.Definition
 	// State is the state of the crawl, opened by the caller, who closes it. nil: Start opens the one in Dir, and Close
 	// closes it
 	State *store.State

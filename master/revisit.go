@@ -11,8 +11,8 @@ import (
 	"henro/actors/console"
 	"henro/actors/partition"
 	"henro/actors/protocol"
+	"henro/actors/reading"
 	"henro/actors/revisit"
-	"henro/store"
 )
 
 // RevisitPosted is the body of POST /api/revisit: one of now, every_ns and auto.
@@ -39,7 +39,7 @@ const (
 var ErrRevisit = errors.New("no order to revisit")
 
 // order understands what was posted. A host without a scheme is the one that is known, https before http.
-func (p *RevisitPosted) order(state *store.State, m *Settings) (*protocol.Retime, error) {
+func (p *RevisitPosted) order(c *reading.Crawl) (*protocol.Retime, error) {
 	ways := 0
 	for _, way := range []bool{p.Now, p.Every != 0, p.Auto} {
 		if way {
@@ -54,7 +54,7 @@ func (p *RevisitPosted) order(state *store.State, m *Settings) (*protocol.Retime
 	}
 	text := p.Pages
 	if !strings.Contains(text, "://") && !strings.ContainsAny(text, "/*") {
-		found, err := FindHost(state, m, text)
+		found, err := c.Host(text)
 		if err != nil {
 			return nil, err
 		}
@@ -64,12 +64,12 @@ func (p *RevisitPosted) order(state *store.State, m *Settings) (*protocol.Retime
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrRevisit, err)
 	}
-	return &protocol.Retime{Pages: pages, Now: p.Now, Every: p.Every, Auto: p.Auto, Timetable: m.Revisit}, nil
+	return &protocol.Retime{Pages: pages, Now: p.Now, Every: p.Every, Auto: p.Auto, Timetable: c.Settings.Revisit}, nil
 }
 
 // Revisit has known pages visited at other times.
 func (n *Node) Revisit(ctx context.Context, posted *RevisitPosted) (*RevisitAnswer, error) {
-	order, err := posted.order(n.state, n.settings())
+	order, err := posted.order(n.Reading())
 	if err != nil {
 		return nil, err
 	}
@@ -90,16 +90,15 @@ func (n *Node) Revisit(ctx context.Context, posted *RevisitPosted) (*RevisitAnsw
 }
 
 // RevisitAtRest does so in the state of a crawl that is not running.
-func RevisitAtRest(state *store.State, m *Settings, posted *RevisitPosted,
-	now time.Time) (*RevisitAnswer, error) {
-	order, err := posted.order(state, m)
+func RevisitAtRest(c *reading.Crawl, posted *RevisitPosted, now time.Time) (*RevisitAnswer, error) {
+	order, err := posted.order(c)
 	if err != nil {
 		return nil, err
 	}
-	if err := admitEvery(context.Background(), state, m, order.Pages, order.Every); err != nil {
+	if err := admitEvery(context.Background(), c.State, c.Settings, order.Pages, order.Every); err != nil {
 		return nil, err
 	}
-	count, err := partition.RetimeAtRest(state.Partitions[state.PartitionOf(order.Pages.Host())], order, now)
+	count, err := partition.RetimeAtRest(c.State.Partitions[c.State.PartitionOf(order.Pages.Host())], order, now)
 	return &RevisitAnswer{string(order.Pages), count}, err
 }
 

@@ -7,6 +7,8 @@ import (
 
 	"henro/actors/partition"
 	"henro/master/course"
+
+	"henro/actors/reading"
 	"henro/store"
 )
 
@@ -17,7 +19,7 @@ func roundsPath(dir string) string { return filepath.Join(dir, roundsName) }
 // ReadRounds reads the rounds of the crawl in a directory, the last one last.
 func ReadRounds(dir string) ([]course.Round, error) {
 	var all []course.Round
-	if err := readJSON(roundsPath(dir), &all); err != nil {
+	if err := reading.ReadJSON(roundsPath(dir), &all); err != nil {
 		return nil, fmt.Errorf("read the rounds of the crawl from %s: %w", roundsPath(dir), err)
 	}
 	return all, nil

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"henro/actors/partition"
+	"henro/actors/reading"
 	"henro/store"
 	"henro/store/fsync"
 )
@@ -27,7 +28,7 @@ type Run struct {
 const RunName = "run.json"
 
 // SharedFiles are the files of the crawl's directory that a master which takes over goes on from.
-var SharedFiles = [...]string{definitionName, roundsName}
+var SharedFiles = [...]string{reading.DefinitionName, roundsName}
 
 // runAsked is a question to the Master, which answers with what of its Run has been ordered.
 type runAsked struct{}

@@ -6,6 +6,7 @@ import (
 
 	"henro/actors/floor"
 	"henro/actors/protocol"
+	"henro/actors/reading"
 	"henro/master/course"
 	"henro/master/forecast"
 	"henro/master/lending"
@@ -66,7 +67,7 @@ type Status struct {
 	Seconds     float64 `json:"seconds"` // of this run
 	PerSecond   float64 `json:"pages_per_second"`
 	// how many pages are whole, when that was counted last: at the end of a run, and while the dashboard shows it
-	Whole *Wholeness `json:"whole,omitempty"`
+	Whole *reading.Wholeness `json:"whole,omitempty"`
 	// why nothing can be stored, or nothing is fetched though there is work
 	Stalled speech.Sentence `json:"stalled,omitzero"`
 	// what keeps what from being fetched, by count; only when that is what is stalled

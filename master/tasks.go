@@ -86,7 +86,7 @@ func (t *tasks) Receive(ctx actor.Context) {
 // begin takes in what earlier runs have left: seeds that were not drawn, and links.
 func (t *tasks) begin() error {
 	if t.o.defined != nil {
-		seeds, err := t.o.defined.ParsedSeeds()
+		seeds, err := SeedsOf(&t.o.defined.Definition)
 		if err != nil {
 			return err
 		}

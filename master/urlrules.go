@@ -5,15 +5,13 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"slices"
-	"strings"
 
 	"github.com/asynkron/protoactor-go/actor"
 
 	"henro/actors/console"
 	"henro/actors/host"
-	"henro/actors/known"
 	"henro/actors/protocol"
+	"henro/actors/reading"
 	"henro/actors/urlrules"
 	"henro/store"
 )
@@ -40,55 +38,13 @@ func (m *Master) urlRuleStored(ctx actor.Context, stored *protocol.URLRuleStored
 	}
 }
 
-// URLRule is a difference between URLs of a host that may not change the page, with its evidence.
-type URLRule struct {
-	Rule         string `json:"rule"`
-	Applied      bool   `json:"applied"`          // it is confirmed as often as it needs, or a person has said so
-	Person       string `json:"person,omitempty"` // what a person has said: apply or forget
-	Confirmed    uint32 `json:"confirmed"`        // in a row
-	Needs        uint32 `json:"needs"`            // confirmations
-	Contradicted uint32 `json:"contradicted"`     // ever
-	Spared       uint32 `json:"spared"`           // URLs that were not visited by it
-	Tested       uint32 `json:"tested"`           // URLs that were visited to test it
-}
-
-func urlRulesShown(rules *urlrules.Set) (shown []URLRule) {
-	for _, r := range rules.Rules() {
-		shown = append(shown, URLRule{Rule: r.Says(), Applied: r.Applied(), Person: string(r.Person),
-			Confirmed: r.Confirmed, Needs: r.Needs(), Contradicted: r.Contradicted, Spared: r.Spared, Tested: r.Tested})
-	}
-	return shown
-}
-
-// HostURLRules are the URL rules of one host.
-type HostURLRules struct {
-	Host  string    `json:"host"`
-	Rules []URLRule `json:"rules"`
-}
-
-// URLRules lists the hosts of which URL rules are known, of a state that is open, running or not.
-func URLRules(state *store.State) (all []HostURLRules, err error) {
-	all = []HostURLRules{}
-	for _, disk := range state.Partitions {
-		if err := known.EachURLRules(disk, func(host string, rules *urlrules.Set) {
-			if shown := urlRulesShown(rules); len(shown) > 0 {
-				all = append(all, HostURLRules{host, shown})
-			}
-		}); err != nil {
-			return nil, err
-		}
-	}
-	slices.SortFunc(all, func(a, b HostURLRules) int { return strings.Compare(a.Host, b.Host) })
-	return all, nil
-}
-
 // URLRulesReported answers GET /api/url-rules.
 type URLRulesReported struct {
-	Hosts []HostURLRules `json:"hosts"`
+	Hosts []reading.HostURLRules `json:"hosts"`
 }
 
 func (n *Node) getURLRules(w http.ResponseWriter, _ *http.Request) {
-	all, err := URLRules(n.state)
+	all, err := n.Reading().URLRules()
 	reply(w, URLRulesReported{all}, err)
 }
 
@@ -115,7 +71,7 @@ func (n *Node) OrderURLRule(ctx context.Context, posted URLRulePosted) (URLRuleP
 	if n.Options().Hosts.URLRules == host.NoURLRules {
 		return posted, errors.New("this crawl has no URL rules: it runs with --url-rules off")
 	}
-	found, err := FindHost(n.state, n.settings(), posted.Host)
+	found, err := n.Reading().Host(posted.Host)
 	if err != nil {
 		return posted, err
 	}

@@ -4,71 +4,72 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"time"
+	"net/http"
 
 	"henro/actors/admission"
-	"henro/actors/known"
+	"henro/actors/console"
 	"henro/actors/protocol"
-	"henro/actors/robots"
-	"henro/actors/scope"
-	"henro/messages/weburl"
-	"henro/store"
-	"henro/store/fingerprint"
+	"henro/actors/reading"
 )
+
+// Reading is the crawl, to be read beside its actors. Whether a URL belongs to it is not judged.
+func (n *Node) Reading() *reading.Crawl {
+	return &reading.Crawl{Dir: n.o.Dir, State: n.state, Settings: n.settings()}
+}
 
 // ScopeAsked asks the Master for the rules as they are now, with all seeds. It is answered by protocol.ScopeChanged.
 type ScopeAsked struct{}
 
-// Why asks every rule about a URL: the scope, traps, the stop list, robots.txt. From is the page that links to it and
-// depth the links from its seed, if they are known.
-func (n *Node) Why(ctx context.Context, url, from string, depth int) ([]admission.Finding, error) {
+// scoped is Reading with the rules of what belongs to the crawl.
+func (n *Node) scoped(ctx context.Context) (*reading.Crawl, error) {
 	now, err := Ask[*protocol.ScopeChanged](ctx, n, &ScopeAsked{})
 	if err != nil {
 		return nil, err
 	}
-	return Why(n.state, now.Rules, &n.o.Hosts.Admission, &admission.Question{From: from, Depth: depth}, url)
+	c := n.Reading()
+	c.Scope = now.Rules
+	return c, nil
 }
 
-// Why asks every rule about a URL, of a state that is open, running or not. Without rules the scope is not judged: it
-// is not on disk.
-func Why(state *store.State, rules *scope.Rules, taken *admission.Rules, q *admission.Question, raw string,
-) (_ []admission.Finding, err error) {
-	if q.URL, err = weburl.Parse(raw); err != nil {
-		return nil, fmt.Errorf("why %q: %w", raw, err)
-	}
-	q.Scope, q.Rules, q.Now = rules, taken, time.Now()
-	host := q.URL.Host()
-	disk := state.Partitions[state.PartitionOf(host)]
-	if q.Stops, err = known.StopList(disk, host); err != nil {
-		return nil, err
-	}
-	sessions, err := known.Sessions(disk, host)
+// Why asks every rule about a URL: the scope, traps, the stop list, robots.txt. From is the page that links to it and
+// depth the links from its seed, if they are known.
+func (n *Node) Why(ctx context.Context, url, from string, depth int) ([]admission.Finding, error) {
+	c, err := n.scoped(ctx)
 	if err != nil {
 		return nil, err
 	}
-	q.Sessions = &sessions
-	urls, err := known.URLRules(disk, host)
+	return c.Rules(&admission.Question{From: from, Depth: depth}, url)
+}
+
+// getWhy answers ?of=URL|HOST with reading.WhyFound.
+func (n *Node) getWhy(w http.ResponseWriter, r *http.Request) {
+	subject := r.FormValue("of")
+	if subject == "" {
+		console.Fail(w, http.StatusBadRequest, errors.New("of: want a URL or a host"))
+		return
+	}
+	found, err := n.FindWhy(r.Context(), subject)
+	reply(w, found, err)
+}
+
+// FindWhy says why a URL or a host is not visited by this crawl.
+func (n *Node) FindWhy(ctx context.Context, subject string) (*reading.WhyFound, error) {
+	c, err := n.scoped(ctx)
 	if err != nil {
 		return nil, err
 	}
-	q.URLRules = &urls
-	if key, url := urls.Keys().Of(q.URL.String()), fingerprint.URL(q.URL.String()); key != url {
-		if q.Form, err = known.Form(disk, host, key); err != nil {
-			return nil, err
-		}
-	}
-	record, err := disk.Host(store.IDOf(host))
-	if err != nil && !errors.Is(err, store.ErrNotFound) {
+	found, err := c.Why(ctx, subject)
+	if err != nil {
 		return nil, err
 	}
-	if len(record.Robots) == 0 && !record.AskedAt.IsZero() {
-		q.Failure = record.Failure.Cause().String()
+	status, err := Ask[*Status](ctx, n, &StatusAsked{})
+	switch {
+	case err != nil:
+		return nil, err
+	case status.State != Running:
+		found.Answer = fmt.Sprintf("the crawl is %s; %s", status.State, found.Answer)
+	case !status.Stalled.IsZero():
+		found.Answer += "; but " + status.Stalled.String()
 	}
-	if len(record.Robots) > 0 && q.Now.Before(record.RobotsUntil) {
-		q.Robots = new(robots.Rules)
-		if err := q.Robots.UnmarshalBinary(record.Robots); err != nil {
-			return nil, fmt.Errorf("robots.txt of %s: %w", host, err)
-		}
-	}
-	return admission.Why(q), nil
+	return found, nil
 }

@@ -21,6 +21,7 @@ import (
 	"henro/actors/admission"
 	"henro/actors/host"
 	"henro/actors/politeness"
+	"henro/actors/reading"
 	"henro/actors/revisit"
 	"henro/actors/scope"
 	"henro/actors/traps"
@@ -76,8 +77,8 @@ type Crawl struct {
 	HostPages    uint64
 	Traps        bool
 	StopAfter    int
-	definition   *master.Definition // by Define
-	follows      bool               // by Define: the crawl may be known later
+	definition   *reading.Definition // by Define
+	follows      bool                // by Define: the crawl may be known later
 
 	RequisiteDelay time.Duration
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/pflag"
 
+	"henro/actors/reading"
 	"henro/master"
 )
 
@@ -25,7 +26,7 @@ const kept = "crawl.json"
 // Define completes the settings by those of the crawl in the directory, gives the crawl those that were given now, and
 // says what they change. A crawl that another master leads already is followed: nothing given here changes it.
 func (c *Crawl) Define(flags *pflag.FlagSet, follow bool, say func(line string)) error {
-	d, err := master.ReadDefinition(c.Dir)
+	d, err := reading.ReadDefinition(c.Dir)
 	if err != nil {
 		return err
 	}
@@ -66,7 +67,7 @@ func (c *Crawl) Define(flags *pflag.FlagSet, follow bool, say func(line string))
 
 // settling brings the settings of a crawl and those given together.
 type settling struct {
-	*master.Definition
+	*reading.Definition
 	follow bool
 	say    func(line string)
 }
@@ -126,7 +127,7 @@ func (s *settling) change(f *pflag.Flag, now []string) {
 	if len(s.Seeds) == 0 || slices.Equal(before, now) { // a crawl that begins, or what it was
 		return
 	}
-	s.Change(master.SettingChange{At: time.Now(), Setting: f.Name, From: before, To: now})
+	s.Change(reading.SettingChange{At: time.Now(), Setting: f.Name, From: before, To: now})
 	s.say(fmt.Sprintf("%s: %s → %s", f.Name, shown(f, before), shown(f, now)))
 }
 

@@ -369,7 +369,7 @@ func (m *masters) goOn(founded bool, run master.Run) (o master.Options, endNames
 		o, err = m.crawl.Options(m.given)
 	}
 	if err == nil && len(o.Definition.Seeds) > 0 { // those that this process was given may lie at another depth
-		m.seeds, err = o.Definition.ParsedSeeds()
+		m.seeds, err = master.SeedsOf(o.Definition)
 	}
 	if err == nil {
 		endNames, err = m.crawl.Names(&o)

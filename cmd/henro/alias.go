@@ -8,9 +8,9 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"henro/actors/reading"
 	"henro/cmd/config"
 	"henro/master"
-	"henro/store"
 )
 
 func newAliasCommand() *cobra.Command {
@@ -56,12 +56,8 @@ stands for itself: what was left to its representative is visited then. Both are
 }
 
 func listAliases(cmd *cobra.Command, l *look, asJSON bool) error {
-	all, err := found(l, cmd, "/api/aliases", func(s *store.State) (*master.AliasesReported, error) {
-		settings, err := master.ReadSettings(l.dir)
-		if err != nil {
-			return nil, err
-		}
-		all, err := master.Aliases(s, &settings)
+	all, err := found(l, cmd, "/api/aliases", func(c *reading.Crawl) (*master.AliasesReported, error) {
+		all, err := c.Aliases()
 		return &master.AliasesReported{Aliases: all}, err
 	})
 	if err != nil {
@@ -74,7 +70,7 @@ func listAliases(cmd *cobra.Command, l *look, asJSON bool) error {
 	return nil
 }
 
-func printAliases(w io.Writer, all []master.Alias) {
+func printAliases(w io.Writer, all []reading.Alias) {
 	for _, a := range all {
 		word := "may be"
 		switch {

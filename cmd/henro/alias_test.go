@@ -13,6 +13,7 @@ import (
 
 	"henro/actors/admission"
 	"henro/actors/host"
+	"henro/actors/reading"
 	"henro/cmd/config"
 	"henro/cmd/fakeweb"
 	"henro/master"
@@ -57,7 +58,7 @@ func aliasesFound(t *testing.T, web *fakeweb.Web, dir string) (f aliasFigures) {
 		}
 		return is.Text
 	}
-	all, err := master.Aliases(state, &master.Settings{Aliases: true})
+	all, err := (&reading.Crawl{State: state, Settings: &reading.Settings{Aliases: true}}).Aliases()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -330,7 +331,7 @@ func TestHostsThatBeganOtherwiseAreNoAliases(t *testing.T) {
 }
 
 // aliasesAmong crawls guests and returns what it has learnt of their names.
-func aliasesAmong(t *testing.T, guests []fakeweb.Guest) (*store.State, []master.Alias) {
+func aliasesAmong(t *testing.T, guests []fakeweb.Guest) (*store.State, []reading.Alias) {
 	t.Helper()
 	web, err := fakeweb.New(fakeweb.Options{Seed: 1, Guests: guests})
 	if err != nil {
@@ -342,7 +343,7 @@ func aliasesAmong(t *testing.T, guests []fakeweb.Guest) (*store.State, []master.
 	e.Seeds = append(e.Seeds, guestSeeds(t, web)...)
 	runCrawl(t, e)
 	state := openedState(t, dir)
-	all, err := master.Aliases(state, &master.Settings{Aliases: true})
+	all, err := (&reading.Crawl{State: state, Settings: &reading.Settings{Aliases: true}}).Aliases()
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -16,8 +16,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"henro/actors/reading"
 	"henro/cmd/config"
-	"henro/master"
 	"henro/messages/visible"
 	"henro/messages/weburl"
 	"henro/store"
@@ -90,8 +90,8 @@ func mendCrawl(out io.Writer, bar *bar, dir string) error {
 		return lookError(dir, err)
 	}
 	err := a.files()
-	settings, unread := master.ReadSettings(dir)
-	if err == nil && unread == nil && a.isHere && settings.ArchivesAll && store.Exists(state) {
+	d, unread := reading.ReadDefinition(dir)
+	if err == nil && unread == nil && a.isHere && d.InForce.ArchivesAll && store.Exists(state) {
 		err = a.pages(state, 0)
 		if err == nil && len(a.missing) > 0 {
 			err = a.renew(state)
@@ -128,12 +128,13 @@ func check(out io.Writer, bar *bar, dir string) error {
 		return lookError(dir, err)
 	}
 	a := archiveCheck{dir: filepath.Join(dir, "warc"), bar: bar}
-	settings, err := master.ReadSettings(dir)
+	d, err := reading.ReadDefinition(dir)
 	if err != nil {
 		a.note("%v", err)
 	}
+	archivesAll := err == nil && d.InForce.ArchivesAll
 	err = a.files()
-	if err == nil && len(report.Problems) == 0 && a.isHere && settings.ArchivesAll {
+	if err == nil && len(report.Problems) == 0 && a.isHere && archivesAll {
 		err = a.pages(filepath.Join(dir, "state"), report.Stats.Visited)
 	}
 	bar.end()
@@ -151,7 +152,7 @@ func check(out io.Writer, bar *bar, dir string) error {
 	}
 	if !a.isHere && s.Visited > 0 {
 		fmt.Fprintln(out, "no WARC files are here: henro collect brings those of slaves")
-	} else if !settings.ArchivesAll && s.Visited > 0 {
+	} else if !archivesAll && s.Visited > 0 {
 		fmt.Fprintln(out, "captured pages were not looked for: the crawl left some out of its archive "+
 			"(--lang, --mime, --obey), or an older henro began it")
 	}

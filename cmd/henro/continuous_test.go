@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"henro/actors/politeness"
+	"henro/actors/reading"
 	"henro/cmd/fakeweb"
 	"henro/master"
 	"henro/messages/weburl"
@@ -215,11 +216,11 @@ func checkReport(t *testing.T, dir string, hosts map[string]store.HostRecord, pa
 	t.Helper()
 	state := openedState(t, dir)
 	defer state.Close()
-	settings, err := master.AtRest(state, dir, 0)
+	crawl, err := reading.AtRest(state, dir)
 	if err != nil {
 		t.Fatal(err)
 	}
-	r, err := master.Report(t.Context(), state, &settings, time.Now())
+	r, err := crawl.Report(t.Context(), time.Now())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -240,7 +241,7 @@ func checkReport(t *testing.T, dir string, hosts map[string]store.HostRecord, pa
 		r.Verdicts[politeness.NeedsInterval].Hosts != 1 || len(r.Worst) != 2 || r.ReliefKind != "optimal" {
 		t.Errorf("the report says %+v, relief %s", r.Verdicts, r.ReliefKind)
 	}
-	if p := settings.Politeness; p.Servers != len(hosts) || p.Connections != 64 {
+	if p := crawl.Settings.Politeness; p.Servers != len(hosts) || p.Connections != 64 {
 		t.Errorf("at rest S/C is %d/%d, want all %d hosts on the 64 connections that it ran with", p.Servers,
 			p.Connections, len(hosts))
 	}

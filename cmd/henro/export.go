@@ -19,7 +19,7 @@ import (
 )
 
 func newExportCommand() *cobra.Command {
-	var r reading
+	var r tableReader
 	var what, to string
 	cmd := &cobra.Command{
 		Use:   "export [flags] FILE",
@@ -111,7 +111,7 @@ func orderOf(what, to, path string) (export.Order, error) {
 	return o, nil
 }
 
-func runExport(cmd *cobra.Command, r *reading, o export.Order) (err error) {
+func runExport(cmd *cobra.Command, r *tableReader, o export.Order) (err error) {
 	source, done, err := r.source(cmd.Context(), cmd.ErrOrStderr())
 	if err != nil {
 		return err

@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"henro/actors/reading"
 	"henro/cmd/config"
 	"henro/master"
 	"henro/store"
@@ -76,10 +77,10 @@ func importAll(dir string, sources []string, unread func(string)) (imported mast
 		return imported, 0, lookError(dir, err)
 	}
 	defer func() { err = errors.Join(err, state.Close()) }()
-	settings, err := master.ReadSettings(dir)
+	d, err := reading.ReadDefinition(dir)
 	if err != nil {
 		return imported, 0, err
 	}
-	imported, err = master.ImportAtRest(state, &settings, captures.Each, time.Now())
+	imported, err = master.ImportAtRest(state, &d.InForce, captures.Each, time.Now())
 	return imported, captures.Ignored, err
 }

@@ -14,9 +14,9 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"henro/actors/reading"
 	"henro/actors/robots"
 	"henro/cmd/config"
-	"henro/master"
 	"henro/messages/speech"
 	"henro/messages/weburl"
 	"henro/store"
@@ -44,18 +44,31 @@ func (l *look) open() (state *store.State, running bool, err error) {
 	return state, false, nil
 }
 
-// found reads one thing, from the directory or from the running crawl.
-func found[T any](l *look, cmd *cobra.Command, path string, find func(*store.State) (*T, error)) (*T, error) {
+// crawl opens the crawl for reading; nil: it runs, or is asked for.
+func (l *look) crawl() (*reading.Crawl, error) {
 	state, running, err := l.open()
+	if err != nil || running {
+		return nil, err
+	}
+	c, err := reading.AtRest(state, l.dir)
+	if err != nil {
+		return nil, errors.Join(err, state.Close())
+	}
+	return c, nil
+}
+
+// found reads one thing, from the directory or from the running crawl.
+func found[T any](l *look, cmd *cobra.Command, path string, find func(*reading.Crawl) (*T, error)) (*T, error) {
+	crawl, err := l.crawl()
 	if err != nil {
 		return nil, err
 	}
-	if running {
+	if crawl == nil {
 		var thing T
 		return &thing, l.ask(cmd.Context(), http.MethodGet, path, nil, &thing)
 	}
-	thing, err := find(state)
-	return thing, errors.Join(err, state.Close())
+	thing, err := find(crawl)
+	return thing, errors.Join(err, crawl.Close())
 }
 
 func newPageCommand() *cobra.Command {
@@ -70,17 +83,7 @@ func newPageCommand() *cobra.Command {
 				return err
 			}
 			page, err := found(&l, cmd, "/api/page?url="+url.QueryEscape(arguments[0]),
-				func(s *store.State) (*master.PageFound, error) {
-					settings, err := master.AtRest(s, l.dir, 0)
-					if err != nil {
-						return nil, err
-					}
-					page, err := master.FindPage(s, &settings, arguments[0])
-					if err != nil {
-						return nil, err
-					}
-					return page, errors.Join(page.Recall(l.dir), page.FindRequisites(s, &settings))
-				})
+				func(c *reading.Crawl) (*reading.PageFound, error) { return c.Page(arguments[0]) })
 			if err != nil {
 				return err
 			}
@@ -105,13 +108,7 @@ func newHostCommand() *cobra.Command {
 		Args:    oneArgument("which host? henro host example.org"),
 		RunE: func(cmd *cobra.Command, arguments []string) error {
 			host, err := found(&l, cmd, "/api/host?host="+url.QueryEscape(arguments[0]),
-				func(s *store.State) (*master.HostFound, error) {
-					settings, err := master.AtRest(s, l.dir, 0)
-					if err != nil {
-						return nil, err
-					}
-					return master.FindHost(s, &settings, arguments[0])
-				})
+				func(c *reading.Crawl) (*reading.HostFound, error) { return c.Host(arguments[0]) })
 			if err != nil {
 				return err
 			}
@@ -144,7 +141,7 @@ func isURL(argument string) error {
 }
 
 // printPage explains a page in words.
-func printPage(w io.Writer, found *master.PageFound) {
+func printPage(w io.Writer, found *reading.PageFound) {
 	p := &found.Page
 	fmt.Fprintf(w, "%s\nnumber    %d, a %s, %d links from a seed\n", p.URL, p.Number, found.Role, p.Depth)
 	switch {
@@ -186,7 +183,7 @@ func printPage(w io.Writer, found *master.PageFound) {
 }
 
 // printRequisites lists what a page is made of, what is missing first.
-func printRequisites(w io.Writer, found *master.PageFound) {
+func printRequisites(w io.Writer, found *reading.PageFound) {
 	word := "made of"
 	for i := range found.Requisites {
 		r := &found.Requisites[i]
@@ -203,7 +200,7 @@ func printRequisites(w io.Writer, found *master.PageFound) {
 }
 
 // requisiteLine is one requisite in words.
-func requisiteLine(r *master.Requisite) string {
+func requisiteLine(r *reading.Requisite) string {
 	mark, says := "+", ""
 	switch {
 	case r.Missing != "":
@@ -218,7 +215,7 @@ func requisiteLine(r *master.Requisite) string {
 }
 
 // printCaptures lists what the archive has of a page, the latest first.
-func printCaptures(w io.Writer, found *master.PageFound) {
+func printCaptures(w io.Writer, found *reading.PageFound) {
 	word := "captures"
 	for _, c := range found.Captures {
 		fmt.Fprintf(w, "%-9s %s  %3d  %8s  %s\n", word, moment(c.At), c.Status, sizeWords(uint64(c.Bytes)), c.Change)
@@ -245,7 +242,7 @@ func printJSON(w io.Writer, thing any) error {
 }
 
 // printHost explains a host in words.
-func printHost(w io.Writer, h *master.HostFound, now time.Time) error {
+func printHost(w io.Writer, h *reading.HostFound, now time.Time) error {
 	fmt.Fprintf(w, "%s\npages     %d known, %d visited, %d waiting", h.Name, h.Known, h.Had(), h.Waiting)
 	if h.GivenUp > 0 {
 		fmt.Fprintf(w, ", %d given up", h.GivenUp)

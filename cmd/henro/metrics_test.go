@@ -15,6 +15,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/testutil/promlint"
 
 	"henro/actors/actortest"
+	"henro/actors/reading"
 	"henro/cmd/config"
 	"henro/cmd/fakeweb"
 	"henro/master"
@@ -41,7 +42,7 @@ func TestEveryMetricIsInTheTable(t *testing.T) {
 			for told["henro_errors_total"] == "" && ctx.Err() == nil {
 				actortest.Pass(time.Second)
 				// As the dashboard counts them now and then.
-				if _, err := node.FindMissing("", func(*master.PageMissing) error { return nil }); err != nil {
+				if _, err := node.FindMissing("", func(*reading.PageMissing) error { return nil }); err != nil {
 					return err
 				}
 				scrape := httptest.NewRecorder()

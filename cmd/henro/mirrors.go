@@ -13,7 +13,7 @@ import (
 )
 
 func newMirrorsCommand() *cobra.Command {
-	var r reading
+	var r tableReader
 	var asJSON bool
 	o := mirrors.DefaultOptions()
 	cmd := &cobra.Command{

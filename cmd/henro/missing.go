@@ -14,8 +14,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"henro/actors/reading"
 	"henro/cmd/config"
-	"henro/master"
 	"henro/messages/weburl"
 )
 
@@ -80,20 +80,16 @@ func prefixesOf(what string) ([]string, error) {
 
 // missing shows what is missing below a prefix, from the directory or from the running crawl.
 func (l *look) missing(ctx context.Context, prefix string, show *missingShown) error {
-	state, running, err := l.open()
+	crawl, err := l.crawl()
 	if err != nil {
 		return err
 	}
-	if !running {
-		settings, err := master.ReadSettings(l.dir)
-		if err != nil {
-			return errors.Join(err, state.Close())
-		}
-		whole, err := master.FindMissing(state, &settings, prefix, "", show.page)
+	if crawl != nil {
+		whole, err := crawl.Missing(prefix, "", show.page)
 		if err == nil {
 			show.count(whole)
 		}
-		return errors.Join(err, state.Close())
+		return errors.Join(err, crawl.Close())
 	}
 	answer, err := l.control.open(ctx, "GET", "/api/missing?prefix="+url.QueryEscape(prefix), nil)
 	if err != nil {
@@ -102,8 +98,8 @@ func (l *look) missing(ctx context.Context, prefix string, show *missingShown) e
 	defer answer.Close()
 	for lines := json.NewDecoder(answer); ; {
 		var line struct {
-			master.PageMissing
-			master.Wholeness
+			reading.PageMissing
+			reading.Wholeness
 		}
 		switch err := lines.Decode(&line); {
 		case err == io.EOF:
@@ -124,11 +120,11 @@ func (l *look) missing(ctx context.Context, prefix string, show *missingShown) e
 type missingShown struct {
 	out   *bufio.Writer
 	json  bool
-	visit func(*master.PageMissing) error // gets the pages instead of out; nil: they are written
-	whole master.Wholeness
+	visit func(*reading.PageMissing) error // gets the pages instead of out; nil: they are written
+	whole reading.Wholeness
 }
 
-func (s *missingShown) page(p *master.PageMissing) error {
+func (s *missingShown) page(p *reading.PageMissing) error {
 	if s.visit != nil {
 		return s.visit(p)
 	}
@@ -145,7 +141,7 @@ func (s *missingShown) page(p *master.PageMissing) error {
 	return nil
 }
 
-func (s *missingShown) count(w *master.Wholeness) {
+func (s *missingShown) count(w *reading.Wholeness) {
 	reasons := s.whole.Reasons
 	if reasons == nil {
 		reasons = map[string]uint64{}
@@ -153,7 +149,7 @@ func (s *missingShown) count(w *master.Wholeness) {
 	for reason, n := range w.Reasons {
 		reasons[reason] += n
 	}
-	s.whole = master.Wholeness{Pages: s.whole.Pages + w.Pages, Whole: s.whole.Whole + w.Whole,
+	s.whole = reading.Wholeness{Pages: s.whole.Pages + w.Pages, Whole: s.whole.Whole + w.Whole,
 		Lacked: s.whole.Lacked + w.Lacked, Reasons: reasons, Seconds: s.whole.Seconds + w.Seconds, At: w.At}
 }
 

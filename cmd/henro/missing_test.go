@@ -12,6 +12,7 @@ import (
 	"testing"
 	"testing/synctest"
 
+	"henro/actors/reading"
 	"henro/cmd/replay"
 	"henro/master"
 	"henro/messages"
@@ -77,7 +78,7 @@ func TestMissingNamesWhatEachPageLacksAndWhy(t *testing.T) {
 			},
 			"http://a.example/deep": {"http://a.example/6.css": "depth"},
 		}
-		check := func(pages map[string]map[string]string, whole *master.Wholeness, prefix string) {
+		check := func(pages map[string]map[string]string, whole *reading.Wholeness, prefix string) {
 			t.Helper()
 			for page, lacks := range want {
 				if strings.HasPrefix(page, prefix) && fmt.Sprint(pages[page]) != fmt.Sprint(lacks) {
@@ -175,11 +176,11 @@ func TestMissingOfARunningCrawlAsksItsMaster(t *testing.T) {
 }
 
 // readMissing reads the lines of henro missing --json.
-func readMissing(t *testing.T, text, prefix string) (map[string]map[string]string, *master.Wholeness, string) {
+func readMissing(t *testing.T, text, prefix string) (map[string]map[string]string, *reading.Wholeness, string) {
 	t.Helper()
-	pages, whole := map[string]map[string]string{}, &master.Wholeness{}
+	pages, whole := map[string]map[string]string{}, &reading.Wholeness{}
 	for line := range strings.Lines(text) {
-		var page master.PageMissing
+		var page reading.PageMissing
 		if err := json.Unmarshal([]byte(line), &page); err != nil {
 			t.Fatalf("%s: %v", line, err)
 		}

@@ -27,6 +27,7 @@ import (
 	"henro/actors/figures"
 	"henro/actors/floor"
 	"henro/actors/host"
+	"henro/actors/reading"
 	"henro/cmd/config"
 	"henro/cmd/fakeweb"
 	"henro/docs"
@@ -276,8 +277,8 @@ func compareRoutes(t *testing.T, doc *openapi3.T, patterns []string) {
 func TestTheSchemasHaveEveryField(t *testing.T) {
 	told := map[string]reflect.Type{}
 	for _, value := range []any{
-		master.Status{}, master.PageFound{}, master.HostFound{}, master.WhyFound{}, master.SeedsPosted{},
-		master.SeedsAnswer{}, master.HostPosted{}, master.PageMissing{}, master.Wholeness{},
+		master.Status{}, reading.PageFound{}, reading.HostFound{}, reading.WhyFound{}, master.SeedsPosted{},
+		master.SeedsAnswer{}, master.HostPosted{}, reading.PageMissing{}, reading.Wholeness{},
 		master.AliasPosted{}, master.AliasesReported{}, master.URLRulesReported{}, master.URLRulePosted{},
 		master.RevisitPosted{}, master.RevisitAnswer{}, master.FetchesReported{}, master.ChangedPosted{},
 		master.ChangedAnswer{},

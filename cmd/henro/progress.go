@@ -11,6 +11,7 @@ import (
 
 	"henro/actors/admission"
 	"henro/actors/protocol"
+	"henro/actors/reading"
 	"henro/cmd/config"
 	"henro/master"
 	"henro/messages/speech"
@@ -137,7 +138,7 @@ func progressWords(s *master.Status, rate float64, now time.Time) string {
 }
 
 // wholeWords says how many pages are whole; nothing if that was not counted.
-func wholeWords(w *master.Wholeness) string {
+func wholeWords(w *reading.Wholeness) string {
 	if w == nil || w.Pages == 0 {
 		return ""
 	}

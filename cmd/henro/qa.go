@@ -15,10 +15,10 @@ import (
 	"github.com/spf13/cobra"
 	"golang.org/x/sync/errgroup"
 
+	"henro/actors/reading"
 	"henro/cmd/config"
 	"henro/cmd/qa"
 	"henro/cmd/replay"
-	"henro/master"
 	"henro/store"
 	"henro/store/archive/captures"
 	"henro/store/archive/cdxj"
@@ -147,13 +147,13 @@ const maxLacks = 100
 // judgeByState writes the report of a crawl whose pages no browser opens: how many are whole, and those that lack most.
 func (l *look) judgeByState(ctx context.Context, out io.Writer, to string, most int) error {
 	show := &missingShown{out: bufio.NewWriter(out)}
-	var worst []master.PageMissing
-	lacks := func(p master.PageMissing) int { return len(p.Missing) + p.More }
+	var worst []reading.PageMissing
+	lacks := func(p reading.PageMissing) int { return len(p.Missing) + p.More }
 	keep := func() {
-		slices.SortStableFunc(worst, func(a, b master.PageMissing) int { return cmp.Compare(lacks(b), lacks(a)) })
+		slices.SortStableFunc(worst, func(a, b reading.PageMissing) int { return cmp.Compare(lacks(b), lacks(a)) })
 		worst = worst[:min(most, len(worst))]
 	}
-	show.visit = func(p *master.PageMissing) error {
+	show.visit = func(p *reading.PageMissing) error {
 		if n := len(p.Missing) - maxLacks; n > 0 {
 			p.Missing, p.More = slices.Clone(p.Missing[:maxLacks]), p.More+n
 		}

@@ -17,9 +17,9 @@ import (
 	"github.com/spf13/cobra"
 
 	"henro/actors/admission"
+	"henro/actors/reading"
 	"henro/cmd/config"
 	"henro/cmd/replay"
-	"henro/master"
 	"henro/master/dashboard"
 	"henro/store"
 )
@@ -74,40 +74,29 @@ func absence(ctx context.Context, dir, of string) (a replay.Absence, err error) 
 // absences say why an archive lacks URLs, from the state beside it or the running crawl that holds that.
 type absences struct {
 	look
-	state    *store.State // nil: the crawl is running
-	settings master.Settings
+	here *reading.Crawl // nil: it is running
 }
 
-func openAbsences(dir string) (*absences, error) {
-	s := &absences{look: look{control{dir: dir}}}
-	state, running, err := s.open()
-	if err != nil {
-		return nil, err
-	}
-	if running {
-		return s, nil
-	}
-	s.state = state
-	if s.settings, err = master.AtRest(s.state, dir, 0); err != nil {
-		return nil, errors.Join(err, s.state.Close())
-	}
-	return s, nil
+func openAbsences(dir string) (s *absences, err error) {
+	s = &absences{look: look{control{dir: dir}}}
+	s.here, err = s.look.crawl()
+	return s, err
 }
 
 func (s *absences) Close() error {
-	if s.state == nil {
+	if s.here == nil {
 		return nil
 	}
-	return s.state.Close()
+	return s.here.Close()
 }
 
 func (s *absences) of(ctx context.Context, wanted string) (a replay.Absence, err error) {
-	var why *master.WhyFound
-	if s.state == nil {
-		why = new(master.WhyFound)
+	var why *reading.WhyFound
+	if s.here == nil {
+		why = new(reading.WhyFound)
 		err = s.ask(ctx, http.MethodGet, "/api/why?of="+url.QueryEscape(wanted), nil, why)
 	} else {
-		why, err = findWhy(ctx, s.state, s.dir, &s.settings, wanted)
+		why, err = s.here.Why(ctx, wanted)
 	}
 	if err != nil {
 		return a, err

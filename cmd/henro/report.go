@@ -12,10 +12,9 @@ import (
 	"github.com/spf13/cobra"
 
 	"henro/actors/figures"
+	"henro/actors/reading"
 	"henro/cmd/config"
-	"henro/master"
 	"henro/messages/speech"
-	"henro/store"
 )
 
 func newReportCommand() *cobra.Command {
@@ -40,12 +39,11 @@ and what that costs.`,
 			if connections < 0 {
 				return config.Usage("--connections %d: want 0 or more", connections)
 			}
-			report, err := found(&l, cmd, "/api/report", func(s *store.State) (*figures.Report, error) {
-				settings, err := master.AtRest(s, l.dir, connections)
-				if err != nil {
-					return nil, err
+			report, err := found(&l, cmd, "/api/report", func(c *reading.Crawl) (*figures.Report, error) {
+				if connections > 0 {
+					c.Settings.Politeness.Connections = connections
 				}
-				return master.Report(cmd.Context(), s, &settings, time.Now())
+				return c.Report(cmd.Context(), time.Now())
 			})
 			if err != nil {
 				return err

@@ -14,10 +14,9 @@ import (
 	"time"
 
 	"henro/actors/admission"
-	"henro/actors/scope"
+	"henro/actors/reading"
 	"henro/master"
 	"henro/messages/outlink"
-	"henro/messages/weburl"
 	"henro/store"
 	"henro/store/archive/warc"
 )
@@ -133,11 +132,7 @@ func TestWhyOfARequisiteDoesNotNameTheScope(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer state.Close()
-		rules, err := scope.New(scope.DefaultOptions())
-		if err != nil {
-			t.Fatal(err)
-		}
-		settings, err := master.ReadSettings(dir)
+		crawl, err := reading.AtRest(state, dir)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -146,8 +141,7 @@ func TestWhyOfARequisiteDoesNotNameTheScope(t *testing.T) {
 			"http://b.example/no/way.png": "not visited: robots",
 			"http://b.example/page":       "not visited: scope",
 		} {
-			why, err := master.FindWhy(t.Context(), state, rules.With(weburl.MustParse("http://a.example/")), &settings,
-				url)
+			why, err := crawl.Why(t.Context(), url)
 			if err != nil || !strings.HasPrefix(why.Answer, says) {
 				t.Errorf("%s: %+v, %v; want %q", url, why, err, says)
 			}

@@ -74,11 +74,9 @@ func checkRatio(t *testing.T, node *master.Node, ratio float64, took time.Durati
 	if report.Ratio != ratio {
 		t.Errorf("the report goes by S/C = %g, want %g", report.Ratio, ratio)
 	}
-	o := node.Options()
-	settings := master.SettingsOf(&o)
 	for _, partition := range node.State().Partitions {
 		if err := partition.EachHost(func(h store.HostRecord) error {
-			found, err := master.FindHost(node.State(), &settings, h.Name)
+			found, err := node.Reading().Host(h.Name)
 			if err != nil {
 				return err
 			}

@@ -11,8 +11,8 @@ import (
 	"sync"
 	"testing"
 
+	"henro/actors/reading"
 	"henro/cmd/config"
-	"henro/master"
 )
 
 // chains serves pages that link to the next of their chain, /a/0 to /a/9 and /b/0 to /b/9, and counts what is asked.
@@ -97,7 +97,7 @@ func TestACrawlGoesOnByItsDirectoryAlone(t *testing.T) {
 			t.Errorf("%s: said %q, want %q", step.sentence, said, step.said)
 		}
 	}
-	d, err := master.ReadDefinition(dir)
+	d, err := reading.ReadDefinition(dir)
 	if err != nil || len(d.Changes) != 3 || len(d.Seeds) != 1 || d.Seeds[0].Depth != 5 {
 		t.Errorf("the definition is %+v, %v", d, err)
 	}
@@ -125,7 +125,7 @@ func TestASecretIsNotKept(t *testing.T) {
 			t.Errorf("start %d: said %q", i, &said)
 		}
 	}
-	d, err := master.ReadDefinition(dir)
+	d, err := reading.ReadDefinition(dir)
 	if err != nil || !slices.Equal(d.Secrets, []string{"basic"}) || d.Given["basic"] != nil {
 		t.Errorf("the definition is %+v, %v", d, err)
 	}

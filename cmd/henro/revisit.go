@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"henro/actors/reading"
 	"henro/actors/revisit"
 	"henro/cmd/config"
 	"henro/master"
@@ -122,10 +123,10 @@ func (l *look) revisit(cmd *cobra.Command, posted *master.RevisitPosted) (*maste
 	if state, err = store.OpenState(filepath.Join(l.dir, "state"), o); err != nil {
 		return nil, lookError(l.dir, err)
 	}
-	settings, err := master.AtRest(state, l.dir, 0)
+	crawl, err := reading.AtRest(state, l.dir)
 	if err != nil {
 		return nil, errors.Join(err, state.Close())
 	}
-	answer, err := master.RevisitAtRest(state, &settings, posted, time.Now())
+	answer, err := master.RevisitAtRest(crawl, posted, time.Now())
 	return answer, errors.Join(err, state.Close())
 }

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"henro/actors/console"
+	"henro/actors/reading"
 	"henro/cmd/fakeweb"
 	"henro/master"
 	"henro/store"
@@ -111,19 +112,18 @@ func TestVisitsAreMovedByHand(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		settings, err := master.AtRest(state, dir, 0)
+		crawl, err := reading.AtRest(state, dir)
 		if err != nil {
 			t.Fatal(err)
 		}
 		for pages, posted := range map[string]master.RevisitPosted{
 			"1": {Pages: soon, Every: 40 * time.Minute}, "2": {Pages: often, Auto: true},
 		} {
-			if answer, err := master.RevisitAtRest(state, &settings, &posted, time.Now()); err != nil ||
-				answer.Moved != 1 {
+			if answer, err := master.RevisitAtRest(crawl, &posted, time.Now()); err != nil || answer.Moved != 1 {
 				t.Fatalf("order %s: %+v, %v", pages, answer, err)
 			}
 		}
-		report, err := master.Report(t.Context(), state, &settings, time.Now())
+		report, err := crawl.Report(t.Context(), time.Now())
 		if err != nil || len(report.Rules) != 1 || string(report.Rules[0].Pages) != soon {
 			t.Errorf("the report has the rules %v, %v", report.Rules, err)
 		}
@@ -133,7 +133,7 @@ func TestVisitsAreMovedByHand(t *testing.T) {
 		begun = time.Now()
 		run(func(node *master.Node) {
 			time.Sleep(130 * time.Minute)
-			found, err := master.FindPage(node.State(), &settings, soon)
+			found, err := node.Reading().Record(soon)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -19,7 +19,7 @@ import (
 )
 
 func newSQLCommand() *cobra.Command {
-	var r reading
+	var r tableReader
 	var format string
 	var limit time.Duration
 	cmd := &cobra.Command{

@@ -12,8 +12,8 @@ import (
 
 	"henro/actors/admission"
 	"henro/actors/partition"
+	"henro/actors/reading"
 	"henro/cmd/config"
-	"henro/master"
 	"henro/slave/pagetext"
 	"henro/store"
 	"henro/store/archive/cdxj"
@@ -21,7 +21,7 @@ import (
 )
 
 func newStatsCommand() *cobra.Command {
-	var r reading
+	var r tableReader
 	var page string
 	var asJSON bool
 	var sample int
@@ -89,23 +89,23 @@ sample of the archived pages, spread evenly over the archive.`,
 // counted is a crawl in numbers, with those that its state keeps or that follow from its own rules.
 type counted struct {
 	*survey.Survey
-	Identical      uint64            `json:"identical"` // answers whose payload was archived already
-	IdenticalBytes uint64            `json:"identical_bytes"`
-	Whole          *master.Wholeness `json:"whole"`
-	Aliases        int               `json:"aliases"`     // hosts that are others under a second name
-	AliasPages     uint64            `json:"alias_pages"` // of these, visited at the others instead
+	Identical      uint64             `json:"identical"` // answers whose payload was archived already
+	IdenticalBytes uint64             `json:"identical_bytes"`
+	Whole          *reading.Wholeness `json:"whole"`
+	Aliases        int                `json:"aliases"`     // hosts that are others under a second name
+	AliasPages     uint64             `json:"alias_pages"` // of these, visited at the others instead
 }
 
-func (r *reading) counted(state *store.State) (*counted, error) {
+func (r *tableReader) counted(state *store.State) (*counted, error) {
 	totals, err := partition.TotalsOf(state)
 	if err != nil {
 		return nil, err
 	}
-	settings, err := master.ReadSettings(r.dir)
+	crawl, err := reading.AtRest(state, r.dir)
 	if err != nil {
 		return nil, err
 	}
-	hosts, err := master.Aliases(state, &settings)
+	hosts, err := crawl.Aliases()
 	if err != nil {
 		return nil, err
 	}
@@ -115,7 +115,7 @@ func (r *reading) counted(state *store.State) (*counted, error) {
 			aliases++
 		}
 	}
-	whole, err := master.FindMissing(state, &settings, "", "", func(*master.PageMissing) error { return nil })
+	whole, err := crawl.Missing("", "", func(*reading.PageMissing) error { return nil })
 	return &counted{Identical: totals.Identical, IdenticalBytes: totals.IdenticalBytes, Whole: whole, Aliases: aliases,
 		AliasPages: totals.Skipped[admission.AliasHost]}, err
 }

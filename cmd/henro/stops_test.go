@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"henro/actors/admission"
+	"henro/actors/reading"
 	"henro/cmd/config"
 	"henro/cmd/fakeweb"
 	"henro/master"
@@ -187,8 +188,9 @@ func TestFoldersOfBrokenPagesAreLeftAlone(t *testing.T) {
 		}
 		defer state.Close()
 		options := master.DefaultOptions()
-		findings, err := master.Why(state, nil, &options.Hosts.Admission, &admission.Question{},
-			"http://a.example/dead/x")
+		settings := master.SettingsOf(&options)
+		crawl := &reading.Crawl{State: state, Settings: &settings}
+		findings, err := crawl.Rules(&admission.Question{}, "http://a.example/dead/x")
 		if err != nil || findings[2].Reason != admission.StopList {
 			t.Errorf("why: %+v, %v", findings, err)
 		}

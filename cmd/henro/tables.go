@@ -17,22 +17,22 @@ import (
 	"henro/store/report/tables"
 )
 
-// reading is what every command has that reads the tables of a crawl, running or not. A running crawl sends a copy of
-// its state as of one moment, which is read like any other; its archive is read where it lies, as far as WARC files are
-// finished.
-type reading struct {
+// tableReader is what every command has that reads the tables of a crawl, running or not. A running crawl sends a copy
+// of its state as of one moment, which is read like any other; its archive is read where it lies, as far as WARC files
+// are finished.
+type tableReader struct {
 	look
 	warc string
 }
 
-func (r *reading) register(cmd *cobra.Command) {
+func (r *tableReader) register(cmd *cobra.Command) {
 	cmd.Flags().StringVar(&r.warc, "warc", "",
 		"`FOLDER` of the WARC files; default: warc in the directory of the crawl")
 	r.control.register(cmd)
 }
 
 // source opens the tables. done removes what was made for them.
-func (r *reading) source(ctx context.Context, progress io.Writer) (source *tables.Source, done func() error,
+func (r *tableReader) source(ctx context.Context, progress io.Writer) (source *tables.Source, done func() error,
 	err error) {
 	state, running, err := r.open()
 	if err != nil {
@@ -64,7 +64,7 @@ func (r *reading) source(ctx context.Context, progress io.Writer) (source *table
 }
 
 // snapshot copies the state of a running crawl into a temporary folder.
-func (r *reading) snapshot(ctx context.Context, progress io.Writer) (state *store.State, remove func() error,
+func (r *tableReader) snapshot(ctx context.Context, progress io.Writer) (state *store.State, remove func() error,
 	err error) {
 	dir, err := os.MkdirTemp("", "henro-snapshot-*")
 	if err != nil {

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"henro/actors/politeness"
+	"henro/actors/reading"
 	"henro/cmd/fakeweb"
 	"henro/master"
 	"henro/slave"
@@ -19,7 +20,7 @@ import (
 // shopped crawls a shop of 200 pages for 40 days, at a visit an hour: lists that change every eight hours, and items
 // that never do. It returns the versions that came into being in the last 25 days, how many of them were captured, with
 // how many visits of lists and of items, and the groups of the host at the end.
-func shopped(t *testing.T, relief politeness.Relief) (versions, captured, lists, items int, groups []master.Group) {
+func shopped(t *testing.T, relief politeness.Relief) (versions, captured, lists, items int, groups []reading.Group) {
 	synctest.Test(t, func(t *testing.T) {
 		web, err := fakeweb.New(fakeweb.Options{Seed: 3, Hosts: 1, Domains: 1, Pages: 200, PageBytes: 1024,
 			Changes:    fakeweb.Changes{Share: 1, Fastest: 8 * time.Hour, Slowest: 40 * day},
@@ -77,28 +78,28 @@ func shopped(t *testing.T, relief politeness.Relief) (versions, captured, lists,
 			t.Fatal(err)
 		}
 		defer state.Close()
-		settings, err := master.ReadSettings(dir)
+		crawl, err := reading.AtRest(state, dir)
 		if err != nil {
 			t.Fatal(err)
 		}
-		found, err := master.FindHost(state, &settings, strings.TrimSuffix(web.Seeds()[0], "/"))
+		found, err := crawl.Host(strings.TrimSuffix(web.Seeds()[0], "/"))
 		if err != nil {
 			t.Fatal(err)
 		}
 		groups = found.Schedule.Groups
 		if relief == politeness.Template {
-			findGroups(t, state, &settings, slices.Sorted(maps.Keys(last)), groups)
+			findGroups(t, crawl, slices.Sorted(maps.Keys(last)), groups)
 		}
 	})
 	return versions, captured, lists, items, groups
 }
 
 // findGroups looks whether each page says to which group it belongs, and whether it represents that.
-func findGroups(t *testing.T, state *store.State, m *master.Settings, urls []string, groups []master.Group) {
+func findGroups(t *testing.T, crawl *reading.Crawl, urls []string, groups []reading.Group) {
 	t.Helper()
 	pages := map[string]int{} // by the shape of their group
 	for _, url := range urls {
-		found, err := master.FindPage(state, m, url)
+		found, err := crawl.Record(url)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -131,7 +132,7 @@ func TestTemplatesAreFound(t *testing.T) {
 	versions, captured, lists, items, groups := shopped(t, politeness.Template)
 	t.Logf("%d visits of lists and %d of items captured %d of %d versions; with the relief optimal "+
 		"%d of lists and %d of items %d", lists, items, captured, versions, otherLists, otherItems, optimal)
-	byShape := map[string]master.Group{}
+	byShape := map[string]reading.Group{}
 	for _, g := range groups {
 		t.Logf("%+v", g)
 		byShape[g.Shape] = g

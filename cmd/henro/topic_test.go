@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"henro/actors/admission"
+	"henro/actors/reading"
 	"henro/actors/topic"
 	"henro/cmd/config"
 	"henro/cmd/embedded"
@@ -126,7 +127,7 @@ func TestPagesOfTheTopicComeFirst(t *testing.T) {
 // With a bound, links that score less are not taken, and why says so, and of a URL that waits its score and words.
 func TestLinksBelowTheBoundAreNotTaken(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		var low, waits, had *master.WhyFound
+		var low, waits, had *reading.WhyFound
 		w, err := fakeweb.New(topicalWeb())
 		if err != nil {
 			t.Fatal(err)
@@ -166,14 +167,14 @@ func TestLinksBelowTheBoundAreNotTaken(t *testing.T) {
 		if !strings.Contains(low.Answer, "0.40 is asked") {
 			t.Errorf("of a link off topic why says %q", low.Answer)
 		}
-		said := func(w *master.WhyFound) string {
+		said := func(w *reading.WhyFound) string {
 			i := slices.IndexFunc(w.Rules, func(f admission.Finding) bool { return f.Rule == "topic" })
 			if i < 0 || len(w.Page.Says) == 0 {
 				return ""
 			}
 			return w.Page.Says[0].String() + " " + w.Rules[i].Says.String()
 		}
-		for found, want := range map[*master.WhyFound]string{waits: "Its score", had: "was visited, and hands on 0."} {
+		for found, want := range map[*reading.WhyFound]string{waits: "Its score", had: "was visited, and hands on 0."} {
 			if says := said(found); !strings.Contains(says, want) || !strings.Contains(says, "squid, イカ") ||
 				!strings.Contains(says, "score 0.") {
 				t.Errorf("of %s why says %q", found.Subject, says)

@@ -8,10 +8,10 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"henro/actors/reading"
 	"henro/cmd/config"
 	"henro/master"
 	"henro/messages/weburl"
-	"henro/store"
 )
 
 func newURLRulesCommand() *cobra.Command {
@@ -69,15 +69,15 @@ list has it. What is said is kept, also over restarts.`,
 }
 
 func listURLRules(cmd *cobra.Command, l *look, host string, asJSON bool) error {
-	all, err := found(l, cmd, "/api/url-rules", func(s *store.State) (*master.URLRulesReported, error) {
-		all, err := master.URLRules(s)
+	all, err := found(l, cmd, "/api/url-rules", func(c *reading.Crawl) (*master.URLRulesReported, error) {
+		all, err := c.URLRules()
 		return &master.URLRulesReported{Hosts: all}, err
 	})
 	if err != nil {
 		return err
 	}
 	if host != "" {
-		all.Hosts = slices.DeleteFunc(all.Hosts, func(h master.HostURLRules) bool {
+		all.Hosts = slices.DeleteFunc(all.Hosts, func(h reading.HostURLRules) bool {
 			return h.Host != host && weburl.HostName(h.Host) != host
 		})
 	}
@@ -91,7 +91,7 @@ func listURLRules(cmd *cobra.Command, l *look, host string, asJSON bool) error {
 	return nil
 }
 
-func printURLRules(w io.Writer, before string, rules []master.URLRule) {
+func printURLRules(w io.Writer, before string, rules []reading.URLRule) {
 	for _, r := range rules {
 		word := "learning"
 		switch {

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"context"
 	"fmt"
 	"net/url"
 	"strings"
@@ -9,23 +8,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"henro/actors/admission"
-	"henro/master"
-	"henro/store"
+	"henro/actors/reading"
 )
-
-// findWhy is master.FindWhy in the directory of a crawl that does not run.
-func findWhy(ctx context.Context, s *store.State, dir string, settings *master.Settings, subject string) (
-	*master.WhyFound, error) {
-	d, err := master.ReadDefinition(dir)
-	if err != nil {
-		return nil, err
-	}
-	rules, err := d.Rules()
-	if err != nil {
-		return nil, err
-	}
-	return master.FindWhy(ctx, s, rules, settings, subject)
-}
 
 func newWhyCommand() *cobra.Command {
 	var l look
@@ -44,13 +28,7 @@ come first, or which rule keeps it out. An unknown URL is judged by the same rul
 				}
 			}
 			why, err := found(&l, cmd, "/api/why?of="+url.QueryEscape(arguments[0]),
-				func(s *store.State) (*master.WhyFound, error) {
-					settings, err := master.AtRest(s, l.dir, 0)
-					if err != nil {
-						return nil, err
-					}
-					return findWhy(cmd.Context(), s, l.dir, &settings, arguments[0])
-				})
+				func(c *reading.Crawl) (*reading.WhyFound, error) { return c.Why(cmd.Context(), arguments[0]) })
 			if err != nil {
 				return err
 			}

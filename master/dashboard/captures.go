@@ -10,7 +10,7 @@ import (
 	"sync"
 	"time"
 
-	"henro/master"
+	"henro/actors/reading"
 	"henro/store/archive/cdxj"
 )
 
@@ -23,7 +23,7 @@ type recalled struct {
 
 type recall struct {
 	visited  time.Time
-	captures []master.Capture
+	captures []reading.Capture
 	earlier  bool
 }
 
@@ -31,7 +31,7 @@ type recall struct {
 const recalledPages = 64
 
 // add adds its captures to what is known of a page.
-func (r *recalled) add(dir string, found *master.PageFound) error {
+func (r *recalled) add(dir string, found *reading.PageFound) error {
 	r.mu.Lock()
 	defer r.mu.Unlock() // one look into the indexes at a time
 	if known, ok := r.byPage[found.Page.URL]; ok && known.visited.Equal(found.Page.LastVisit) {

@@ -8,6 +8,7 @@ import (
 	"henro/actors/console"
 	"henro/actors/figures"
 	"henro/actors/floor"
+	"henro/actors/reading"
 	"henro/master"
 	"henro/master/lending"
 	"henro/store"
@@ -18,12 +19,13 @@ type Crawl interface {
 	Status(ctx context.Context) (*master.Status, error)
 	Options() master.Options
 	State() *store.State // read beside the crawl, in short transactions
+	Reading() *reading.Crawl
 	Why(ctx context.Context, url, from string, depth int) ([]admission.Finding, error)
 	Report(ctx context.Context) (*figures.Report, error)
 	Fetches(ctx context.Context, asked master.FetchesAsked) ([]master.Fetch, error)
 	// the end of the log of a slave, oldest line first; console.ErrNoNode: no node has the name
 	Log(ctx context.Context, slave string) ([]console.Line, error)
-	FindMissing(prefix string, fn func(*master.PageMissing) error) (*master.Wholeness, error)
+	FindMissing(prefix string, fn func(*reading.PageMissing) error) (*reading.Wholeness, error)
 	Actors(limit int) []floor.Row // of this process, the longest mailbox first
 	Kinds() []floor.KindRow       // of this process
 

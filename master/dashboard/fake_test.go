@@ -21,6 +21,7 @@ import (
 	"henro/actors/floor"
 	"henro/actors/politeness"
 	"henro/actors/protocol"
+	"henro/actors/reading"
 	"henro/actors/template"
 	"henro/master"
 	"henro/master/lending"
@@ -57,6 +58,11 @@ func (f *fakeCrawl) Options() master.Options {
 	return o
 }
 func (f *fakeCrawl) State() *store.State { return f.state }
+func (f *fakeCrawl) Reading() *reading.Crawl {
+	o := f.Options()
+	settings := master.SettingsOf(&o)
+	return &reading.Crawl{Dir: o.Dir, State: f.state, Settings: &settings}
+}
 func (f *fakeCrawl) Kinds() []floor.KindRow {
 	return []floor.KindRow{{Kind: "host", Actors: 2, Queue: 3, Longest: 3, Taken: 9}}
 }
@@ -65,7 +71,7 @@ func (f *fakeCrawl) Why(context.Context, string, string, int) ([]admission.Findi
 	return f.why, nil
 }
 func (f *fakeCrawl) Report(ctx context.Context) (*figures.Report, error) {
-	return master.Report(ctx, f.state, settingsOf(f), time.Now())
+	return f.Reading().Report(ctx, time.Now())
 }
 func (f *fakeCrawl) Fetches(_ context.Context, asked master.FetchesAsked) (fetches []master.Fetch, err error) {
 	for _, fetch := range f.fetched {
@@ -86,8 +92,8 @@ func (f *fakeCrawl) Log(_ context.Context, slave string) ([]console.Line, error)
 }
 func (f *fakeCrawl) did(what string) error       { f.done = append(f.done, what); return nil }
 func (f *fakeCrawl) Pause(context.Context) error { return f.did("pause") }
-func (f *fakeCrawl) FindMissing(prefix string, fn func(*master.PageMissing) error) (*master.Wholeness, error) {
-	return master.FindMissing(f.State(), settingsOf(f), prefix, f.Options().Dir, fn)
+func (f *fakeCrawl) FindMissing(prefix string, fn func(*reading.PageMissing) error) (*reading.Wholeness, error) {
+	return f.Reading().Missing(prefix, f.Options().Dir, fn)
 }
 func (f *fakeCrawl) Resume(context.Context) error { return f.did("resume") }
 func (f *fakeCrawl) Stop(context.Context) error   { return f.did("stop") }

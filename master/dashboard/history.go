@@ -20,26 +20,26 @@ type Sample struct {
 // history keeps ten minutes by the second and a day by the minute.
 type history struct {
 	mu      sync.Mutex
-	past    ring[reading] // a minute and a second
+	past    ring[statusAt] // a minute and a second
 	seconds ring[Sample]
 	minutes ring[Sample]
-	minute  reading // where the current minute began
+	minute  statusAt // where the current minute began
 }
 
-type reading struct {
+type statusAt struct {
 	at     time.Time
 	status *master.Status
 }
 
 func newHistory() *history {
-	return &history{past: newRing[reading](61), seconds: newRing[Sample](600), minutes: newRing[Sample](24 * 60)}
+	return &history{past: newRing[statusAt](61), seconds: newRing[Sample](600), minutes: newRing[Sample](24 * 60)}
 }
 
 // add takes the status of a moment. Statuses are not changed afterwards.
 func (h *history) add(at time.Time, s *master.Status) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	now := reading{at, s}
+	now := statusAt{at, s}
 	if before, ok := h.past.last(); ok {
 		h.seconds.add(between(before, now))
 	}
@@ -54,7 +54,7 @@ func (h *history) add(at time.Time, s *master.Status) {
 }
 
 // between is what happened from one reading to another.
-func between(a, b reading) Sample {
+func between(a, b statusAt) Sample {
 	span := max(b.at.Sub(a.at).Seconds(), 1e-3)
 	per := func(from, to uint64) float64 { return float64(to-min(from, to)) / span }
 	return Sample{
@@ -90,7 +90,7 @@ func (h *history) lately(span time.Duration) (Sample, map[string]uint64) {
 		return Sample{}, nil
 	}
 	from := last
-	h.past.each(func(r reading) bool {
+	h.past.each(func(r statusAt) bool {
 		from = r
 		return last.at.Sub(r.at) > span
 	})

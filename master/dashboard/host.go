@@ -11,9 +11,9 @@ import (
 	"time"
 
 	"henro/actors/admission"
+	"henro/actors/reading"
 	"henro/actors/robots"
 	"henro/actors/stoplist"
-	"henro/master"
 	"henro/master/lending"
 	"henro/messages"
 	"henro/messages/speech"
@@ -198,7 +198,7 @@ type hostView struct {
 	Mean     time.Duration
 	Worst    time.Duration
 	Stops    []stopRow
-	Groups   []master.Group
+	Groups   []reading.Group
 	Waiting  []store.Page // the next to be visited first
 	Excluded bool         // by a person
 	Over     bool         // nothing is asked of it any more
@@ -225,7 +225,7 @@ const waitingShown = 20
 
 func (d *Dashboard) host(r *http.Request, p *page) (any, error) {
 	name := strings.TrimSpace(r.URL.Query().Get("name"))
-	found, err := master.FindHost(d.crawl.State(), settingsOf(d.crawl), name)
+	found, err := d.crawl.Reading().Host(name)
 	if errors.Is(err, store.ErrNotFound) {
 		return nil, noHost(name)
 	}
@@ -270,7 +270,7 @@ func (d *Dashboard) host(r *http.Request, p *page) (any, error) {
 // lifeView is the life of one page of the web.
 type lifeView struct {
 	URL     string
-	Found   *master.PageFound   // nil: it is not known
+	Found   *reading.PageFound  // nil: it is not known
 	Row     *hostRow            // of its host, if that is known
 	Why     []admission.Finding // what every rule says
 	Against bool                // some rule is
@@ -291,7 +291,7 @@ func (d *Dashboard) page(r *http.Request, p *page) (any, error) {
 	}
 	v.URL = u.String()
 	depth := 0
-	if found, err := master.FindPage(d.crawl.State(), settingsOf(d.crawl), v.URL); err == nil {
+	if found, err := d.crawl.Reading().Record(v.URL); err == nil {
 		v.Found = found
 		if err := d.recalls.add(d.crawl.Options().Dir, found); err != nil {
 			return nil, err

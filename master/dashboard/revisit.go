@@ -7,17 +7,9 @@ import (
 	"strings"
 
 	"henro/actors/figures"
-	"henro/master"
 	"henro/messages/speech"
 	"henro/store/report/chart"
 )
-
-// settingsOf is how the crawl treats hosts and pages.
-func settingsOf(crawl Crawl) *master.Settings {
-	o := crawl.Options()
-	settings := master.SettingsOf(&o)
-	return &settings
-}
 
 // revisitView is the timetable of the crawl: figures 3 to 7 of Tamura and Kitsuregawa.
 type revisitView struct {

@@ -5,7 +5,7 @@ import (
 	"errors"
 	"net/http"
 
-	"henro/master"
+	"henro/actors/reading"
 )
 
 const (
@@ -15,15 +15,15 @@ const (
 
 // wholeView is how many pages are whole, and some that are not.
 type wholeView struct {
-	master.Wholeness
-	Lacking []master.PageMissing
+	reading.Wholeness
+	Lacking []reading.PageMissing
 	More    uint64 // pages that are not shown
 }
 
 // countWhole counts the pages that are whole and keeps the first that are not.
 func (d *Dashboard) countWhole(ctx context.Context) (*wholeView, error) {
 	v := &wholeView{}
-	whole, err := d.crawl.FindMissing("", func(p *master.PageMissing) error {
+	whole, err := d.crawl.FindMissing("", func(p *reading.PageMissing) error {
 		if len(v.Lacking) < lackingShown {
 			p.More += max(0, len(p.Missing)-lackedShown)
 			p.Missing = p.Missing[:min(len(p.Missing), lackedShown)]

@@ -1,4 +1,4 @@
-package master
+package reading
 
 import (
 	"fmt"
@@ -62,7 +62,7 @@ func groupsOf(s *politeness.State, o *revisit.Options, plan politeness.Plan) (al
 
 // explainHost says why a host is asked when it is, in one sentence a line.
 func explainHost(h *store.HostRecord, m *Settings, now time.Time) (*Schedule, []speech.Sentence, error) {
-	s, err := politenessOf(h)
+	s, err := Politeness(h)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -88,7 +88,7 @@ func explainHost(h *store.HostRecord, m *Settings, now time.Time) (*Schedule, []
 		Interval: s.Interval(o), Load: s.Load(), Asked: asked.Load, Bears: capacity,
 		Verdict: verdict.String(), Relief: plan.Relief.String(),
 		Captured: cost.Share(), Latest: latest, Mean: mean, Worst: worst, Failures: s.Failures(), Dead: s.Dead(),
-		RestUntil: s.BackoffUntil(), Cause: failing(h, s), Groups: groupsOf(s, &m.Revisit, plan),
+		RestUntil: s.BackoffUntil(), Cause: Failing(h, s), Groups: groupsOf(s, &m.Revisit, plan),
 	}
 	if s.Load() > 0 && worst > 0 {
 		out.R = s.R()
@@ -164,8 +164,19 @@ func explainHost(h *store.HostRecord, m *Settings, now time.Time) (*Schedule, []
 	return out, says, nil
 }
 
-// failing is why the host failed the last request that it answered or failed; zero: it has answered since.
-func failing(h *store.HostRecord, s *politeness.State) messages.Cause {
+// Politeness is the politeness of a host, as its record has it.
+func Politeness(h *store.HostRecord) (*politeness.State, error) {
+	s := &politeness.State{}
+	if len(h.Politeness) > 0 {
+		if err := s.UnmarshalBinary(h.Politeness); err != nil {
+			return nil, fmt.Errorf("politeness of %s: %w", h.Name, err)
+		}
+	}
+	return s, nil
+}
+
+// Failing is why the host failed the last request that it answered or failed; zero: it has answered since.
+func Failing(h *store.HostRecord, s *politeness.State) messages.Cause {
 	if s.LastOK().Truncate(time.Second).After(h.Failure.At) { // which is kept in whole seconds
 		return messages.Cause{}
 	}

@@ -1,4 +1,4 @@
-package master
+package reading
 
 import (
 	"cmp"
@@ -70,18 +70,17 @@ const (
 	missingUnknown = "on its way" // nothing is against it, and it is not known where it belongs: it is being admitted
 )
 
-// FindMissing calls fn for each page below a prefix of URLs (empty: all) that is not whole, and counts. It reads the
+// Missing calls fn for each page below a prefix of URLs (empty: all) that is not whole, and counts. It reads the
 // state twice and keeps in memory what is above; temp is the folder for what does not fit ("": that of the system).
-func FindMissing(state *store.State, m *Settings, prefix, temp string, fn func(*PageMissing) error) (*Wholeness,
-	error) {
+func (c *Crawl) Missing(prefix, temp string, fn func(*PageMissing) error) (*Wholeness, error) {
 	whole := &Wholeness{Reasons: map[string]uint64{}, At: time.Now()}
-	err := state.Snapshot(func(state *store.State) (err error) {
+	err := c.State.Snapshot(func(state *store.State) (err error) {
 		failures, err := sortFailures(state, temp)
 		if err != nil {
 			return err
 		}
 		defer func() { err = errors.Join(err, failures.Close()) }()
-		s, err := newSurvey(state, m, failures.of)
+		s, err := newSurvey(&Crawl{c.Dir, state, c.Settings, c.Scope}, failures.of)
 		if err != nil {
 			return err
 		}
@@ -135,14 +134,14 @@ func (s *survey) count(whole *Wholeness, page *store.Page, fn func(*PageMissing)
 	return fn(lacks)
 }
 
-// FindRequisites adds what the page is made of, missing ones first, as far as requisitesListed. It reads the partitions
+// requisites adds what the page is made of, missing ones first, as far as requisitesListed. It reads the partitions
 // of its requisites a few times.
-func (p *PageFound) FindRequisites(state *store.State, m *Settings) error {
+func (c *Crawl) requisites(p *PageFound) error {
 	p.Requisites, p.Lacks = nil, 0
 	if p.Page.LastVisit.IsZero() || p.Page.Reason != 0 {
 		return nil
 	}
-	s, err := newSurvey(state, m, nil)
+	s, err := newSurvey(c, nil)
 	if err != nil {
 		return err
 	}
@@ -163,9 +162,7 @@ func (p *PageFound) FindRequisites(state *store.State, m *Settings) error {
 
 // survey follows pages to what they are made of.
 type survey struct {
-	state   *store.State
-	m       *Settings
-	scope   *scope.Rules
+	*Crawl
 	regions admission.Regions
 	// failureOf is what came of the last visit of a URL that was visited and has no good answer; nil: the records are
 	// looked for, some at a time.
@@ -198,13 +195,14 @@ func failureOf(p *store.Page) (failure, bool) {
 	return f, f != failure{}
 }
 
-func newSurvey(state *store.State, m *Settings, failureOf func(string) (failure, bool, error)) (*survey, error) {
-	rules, err := scope.New(m.Scope)
+func newSurvey(c *Crawl, failureOf func(string) (failure, bool, error)) (*survey, error) {
+	rules, err := scope.New(c.Settings.Scope) // what pages are made of may lie anywhere
 	if err != nil {
 		return nil, err
 	}
-	return &survey{state: state, m: m, scope: rules, regions: admission.Remember(rules), failureOf: failureOf,
-		left: linksRemembered, links: map[string][]outlink.Outlink{}, records: map[string]record{}}, nil
+	return &survey{Crawl: &Crawl{c.Dir, c.State, c.Settings, rules}, regions: admission.Remember(rules),
+		failureOf: failureOf, left: linksRemembered, links: map[string][]outlink.Outlink{},
+		records: map[string]record{}}, nil
 }
 
 // node is something on the way from a page to what it is made of.
@@ -301,20 +299,20 @@ func (s *survey) why(page *store.Page, n *node, r *record, missing func(string, 
 		if n.from.level == 0 {
 			on.DepthLeft, on.Redirects = page.DepthLeft, page.Redirects
 		}
-		_, reason := s.m.Admission.Link(s.regions, on, &outlink.Outlink{URL: n.url, Kind: n.kind})
+		_, reason := s.Settings.Admission.Link(s.regions, on, &outlink.Outlink{URL: n.url, Kind: n.kind})
 		switch {
-		case reason == admission.LeftOut, n.kind.Class() != 0 && !s.m.Admission.Requisites.Has(n.kind):
-			missing(admission.LeftOut.String(), leftOut(s.m.Admission.Requisites, n.kind))
+		case reason == admission.LeftOut, n.kind.Class() != 0 && !s.Settings.Admission.Requisites.Has(n.kind):
+			missing(admission.LeftOut.String(), leftOut(s.Settings.Admission.Requisites, n.kind))
 			return nil
 		case reason == admission.Depth:
 			missing(reason.String(), speech.Say("it is more than %d steps from the page", admission.MaxRequisite))
 			return nil
 		case reason == admission.Redirects:
-			missing(reason.String(), speech.Say("more than %d redirects lead there", s.m.Admission.MaxRedirects))
+			missing(reason.String(), speech.Say("more than %d redirects lead there", s.Settings.Admission.MaxRedirects))
 			return nil
 		}
 	}
-	findings, err := Why(s.state, s.scope, &s.m.Admission, &admission.Question{Requisite: true}, n.url)
+	findings, err := s.Rules(&admission.Question{Requisite: true}, n.url)
 	if err != nil {
 		return err
 	}
@@ -342,7 +340,7 @@ func leftOut(fetched outlink.Classes, kind outlink.Kind) speech.Sentence {
 // outlinks are those links of a URL at its last visit that a browser follows by itself.
 func (s *survey) outlinks(url string) (kept []outlink.Outlink, err error) {
 	name := weburl.HostOf(url)
-	at := s.state.Partitions[s.state.PartitionOf(name)]
+	at := s.State.Partitions[s.State.PartitionOf(name)]
 	err = at.ScanOutlinks(store.IDOf(name), fingerprint.URL(url), &s.reader, func(links *store.Links) error {
 		for links.Next() {
 			if links.Kind == outlink.Redirect || links.Kind.Class() != 0 {
@@ -382,16 +380,16 @@ func (s *survey) room(n int) {
 
 // lookUp finds the records of some URLs.
 func (s *survey) lookUp(nodes []*node) error {
-	wanted := make([]map[string]struct{}, len(s.state.Partitions)) // of visited ones, whose records are to be read
+	wanted := make([]map[string]struct{}, len(s.State.Partitions)) // of visited ones, whose records are to be read
 	s.room(len(nodes))
 	for _, n := range nodes {
 		if _, ok := s.records[n.url]; ok {
 			continue
 		}
-		at := s.state.PartitionOf(weburl.HostOf(n.url))
+		at := s.State.PartitionOf(weburl.HostOf(n.url))
 		var r record
 		var err error
-		if _, r.visited, r.known, err = s.state.Partitions[at].Seen(n.url); err != nil {
+		if _, r.visited, r.known, err = s.State.Partitions[at].Seen(n.url); err != nil {
 			return err
 		}
 		switch {
@@ -412,7 +410,7 @@ func (s *survey) lookUp(nodes []*node) error {
 		if len(urls) == 0 {
 			continue
 		}
-		found, err := s.state.Partitions[at].Find(urls)
+		found, err := s.State.Partitions[at].Find(urls)
 		if err != nil {
 			return err
 		}

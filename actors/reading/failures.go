@@ -1,4 +1,4 @@
-package master
+package reading
 
 import (
 	"encoding/binary"

@@ -1,4 +1,4 @@
-package master
+package reading
 
 import (
 	"flag"
@@ -33,9 +33,8 @@ const aDay = 24 * time.Hour
 func TestExplanations(t *testing.T) {
 	var text strings.Builder
 	now := time.Date(2030, 5, 1, 12, 0, 0, 0, time.UTC)
-	o := DefaultOptions()
-	o.Hosts.Continuous = true
-	going := SettingsOf(&o)
+	going := defaultSettings()
+	going.Continuous = true
 	ending := going
 	ending.Continuous = false
 	stretched, untouched := going, going
@@ -72,7 +71,7 @@ func TestExplanations(t *testing.T) {
 		}
 	}
 	well := func(s *politeness.State, took, ago time.Duration) {
-		s.Observe(&o.Hosts.Politeness, politeness.Visit{Took: took}, now.Add(-ago))
+		s.Observe(&going.Politeness, politeness.Visit{Took: took}, now.Add(-ago))
 	}
 	ready := host("well, feasible", &going, func(_ *store.HostRecord, s *politeness.State) {
 		well(s, 300*time.Millisecond, time.Hour)
@@ -82,7 +81,7 @@ func TestExplanations(t *testing.T) {
 	resting := host("throttled", &going, func(_ *store.HostRecord, s *politeness.State) {
 		well(s, time.Second, time.Hour)
 		pages(s, 20, 5*aDay)
-		s.Observe(&o.Hosts.Politeness, politeness.Visit{Took: time.Second, Outcome: politeness.Throttled,
+		s.Observe(&going.Politeness, politeness.Visit{Took: time.Second, Outcome: politeness.Throttled,
 			RetryAfter: time.Hour}, now.Add(-time.Minute))
 	})
 	host("slow", &going, func(h *store.HostRecord, s *politeness.State) {
@@ -115,10 +114,10 @@ func TestExplanations(t *testing.T) {
 	host("dead", &going, func(_ *store.HostRecord, s *politeness.State) {
 		well(s, time.Second, 40*aDay)
 		for i := range 12 {
-			s.Observe(&o.Hosts.Politeness, politeness.Visit{Took: time.Second, Outcome: politeness.Refused},
+			s.Observe(&going.Politeness, politeness.Visit{Took: time.Second, Outcome: politeness.Refused},
 				now.Add(-time.Duration(13-i)*aDay))
 		}
-		s.Observe(&o.Hosts.Politeness, politeness.Visit{Outcome: politeness.Refused}, now.Add(-aDay))
+		s.Observe(&going.Politeness, politeness.Visit{Outcome: politeness.Refused}, now.Add(-aDay))
 	})
 	overloaded := func(_ *store.HostRecord, s *politeness.State) {
 		well(s, time.Second, time.Hour)

@@ -1,6 +1,7 @@
-package master
+package reading
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 	"time"
@@ -21,20 +22,29 @@ type PageFound struct {
 	Place string            `json:"place"`          // fresh, queue or rest
 	Says  []speech.Sentence `json:"says"`           // why the next visit is when it is
 
-	Captures []Capture `json:"captures,omitempty"` // the latest first; see Recall
+	Captures []Capture `json:"captures,omitempty"` // the latest first; with Page, or by Recall
 	Earlier  bool      `json:"earlier,omitempty"`  // there are earlier captures, or they were not looked for
 
-	Requisites []Requisite `json:"requisites,omitempty"` // missing ones first; see FindRequisites
+	Requisites []Requisite `json:"requisites,omitempty"` // missing ones first; with Page alone
 	Lacks      int         `json:"lacks"`                // how many are missing
 }
 
-// FindPage finds the record of a URL by reading its partition, running or not; store.ErrNotFound when there is none.
-func FindPage(state *store.State, m *Settings, raw string) (*PageFound, error) {
+// Page finds all that is known of a URL; store.ErrNotFound when nothing is.
+func (c *Crawl) Page(raw string) (*PageFound, error) {
+	p, err := c.Record(raw)
+	if err != nil {
+		return nil, err
+	}
+	return p, errors.Join(p.Recall(c.Dir), c.requisites(p))
+}
+
+// Record finds what the state has of a URL; store.ErrNotFound when there is nothing.
+func (c *Crawl) Record(raw string) (*PageFound, error) {
 	u, err := weburl.Parse(raw)
 	if err != nil {
 		return nil, fmt.Errorf("page %q: %w", raw, err)
 	}
-	disk := state.Partitions[state.PartitionOf(u.Host())]
+	disk := c.disk(u.Host())
 	entry, place, err := disk.Lookup(u.String())
 	if err != nil {
 		return nil, fmt.Errorf("page %s: %w", u, err)
@@ -48,7 +58,7 @@ func FindPage(state *store.State, m *Settings, raw string) (*PageFound, error) {
 		return nil, err
 	}
 	return &PageFound{Page: entry.Page, Role: entry.Page.Flags.Role(), Cause: entry.Page.Cause(), Place: place.String(),
-		Says: explainPage(&entry.Page, place, &host, rules, m, time.Now())}, nil
+		Says: explainPage(&entry.Page, place, &host, rules, c.Settings, time.Now())}, nil
 }
 
 // HostFound is what is known of one host.
@@ -64,54 +74,47 @@ type HostFound struct {
 // stopsShown bounds HostFound.Stops.
 const stopsShown = 512
 
-// FindHost finds the record of a host, given as scheme://name[:port] or as a name, which means https and then http.
-func FindHost(state *store.State, m *Settings, host string) (*HostFound, error) {
+// Host finds the record of a host, given as scheme://name[:port] or as a name, which means https and then http.
+func (c *Crawl) Host(host string) (*HostFound, error) {
 	candidates := []string{strings.TrimSuffix(host, "/")}
 	if !strings.Contains(host, "://") {
 		candidates = []string{"https://" + host, "http://" + host}
 	}
-	for _, candidate := range candidates {
-		disk := state.Partitions[state.PartitionOf(candidate)]
-		if record, err := disk.Host(store.IDOf(candidate)); err == nil {
-			stops, err := disk.Stops(candidate+"/", stopsShown)
-			if err != nil {
-				return nil, err
-			}
-			rules, err := partition.RulesOf(disk, candidate)
-			if err != nil {
-				return nil, err
-			}
-			urls, err := known.URLRules(disk, candidate)
-			if err != nil {
-				return nil, err
-			}
-			schedule, says, err := explainHost(&record, m, time.Now())
-			if err != nil {
-				return nil, err
-			}
-			for _, rule := range rules {
-				says = append(says, speech.Say("A person has said that %s is visited every %s.", string(rule.Pages),
-					rule.Every))
-			}
-			known, of, err := FindAlias(state, m, candidate)
-			if err != nil {
-				return nil, err
-			}
-			says = append(says, explainAlias(&known, of)...)
-			return &HostFound{record, schedule.Cause, stops, urlRulesShown(&urls), schedule, says}, nil
+	for _, name := range candidates {
+		if record, err := c.disk(name).Host(store.IDOf(name)); err == nil {
+			return c.host(record)
 		}
 	}
 	return nil, fmt.Errorf("host %s: %w", host, store.ErrNotFound)
 }
 
-// State is what is on disk, to be read beside the crawl.
-func (n *Node) State() *store.State { return n.state }
-
-// Options are those of the crawl, with S and C as they are now.
-func (n *Node) Options() Options {
-	o := n.o
-	if r := n.resources.sent.Load(); r != nil {
-		o.Hosts.Politeness.Servers, o.Hosts.Politeness.Connections = r.Servers, r.Connections
+// host completes the record of a host.
+func (c *Crawl) host(record store.HostRecord) (*HostFound, error) {
+	disk := c.disk(record.Name)
+	stops, err := disk.Stops(record.Name+"/", stopsShown)
+	if err != nil {
+		return nil, err
 	}
-	return o
+	rules, err := partition.RulesOf(disk, record.Name)
+	if err != nil {
+		return nil, err
+	}
+	urls, err := known.URLRules(disk, record.Name)
+	if err != nil {
+		return nil, err
+	}
+	schedule, says, err := explainHost(&record, c.Settings, time.Now())
+	if err != nil {
+		return nil, err
+	}
+	for _, rule := range rules {
+		says = append(says, speech.Say("A person has said that %s is visited every %s.", string(rule.Pages),
+			rule.Every))
+	}
+	known, of, err := c.Alias(record.Name)
+	if err != nil {
+		return nil, err
+	}
+	says = append(says, explainAlias(&known, of)...)
+	return &HostFound{record, schedule.Cause, stops, urlRulesShown(&urls), schedule, says}, nil
 }

@@ -1,4 +1,4 @@
-package master
+package reading
 
 import (
 	"cmp"
@@ -37,15 +37,14 @@ type referral struct {
 // referrersRead is how many pages that link to a URL are looked at.
 const referrersRead = 64
 
-// findReferrer finds the page that links to a URL and comes nearest to having it taken, with the best score for the
+// referrer finds the page that links to a URL and comes nearest to having it taken, with the best score for the
 // topic of the crawl; nil: none links to it. It reads all links.
-func findReferrer(ctx context.Context, state *store.State, rules *scope.Rules, m *Settings, url string,
-) (nearest *referral, err error) {
+func (c *Crawl) referrer(ctx context.Context, url string) (nearest *referral, err error) {
 	type key struct {
 		host store.HostID
 		fp   uint64
 	}
-	for _, p := range state.Partitions {
+	for _, p := range c.State.Partitions {
 		links, enough := map[key][]outlink.Outlink{}, errors.New("enough")
 		if err := p.ScanLinks(func(host store.HostID, fp uint64, l *store.Links) error {
 			for l.Next() {
@@ -66,7 +65,7 @@ func findReferrer(ctx context.Context, state *store.State, rules *scope.Rules, m
 		if err := p.EachVisited(func(page store.Page, _ store.Place) error {
 			host := weburl.HostOf(page.URL)
 			for _, l := range links[key{store.IDOf(host), fingerprint.URL(page.URL)}] {
-				r := refer(rules, m, &page, &l)
+				r := refer(c.Scope, c.Settings, &page, &l)
 				if nearest == nil || cmp.Or(cmp.Compare(r.distance(), nearest.distance()),
 					cmp.Compare(nearest.topic, r.topic)) < 0 {
 					nearest = r

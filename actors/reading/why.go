@@ -1,17 +1,13 @@
-package master
+package reading
 
 import (
 	"context"
 	"errors"
 	"fmt"
-	"net/http"
 	"strings"
 	"time"
 
 	"henro/actors/admission"
-	"henro/actors/console"
-	"henro/actors/protocol"
-	"henro/actors/scope"
 	"henro/actors/topic"
 	"henro/messages"
 	"henro/messages/speech"
@@ -34,24 +30,22 @@ type WhyFound struct {
 // aheadMost bounds the pages that are counted before one.
 const aheadMost = 10_000
 
-// FindWhy says why a URL or a host is not visited, of a state that is open, running or not. For a URL that is not known
-// all links are read, until ctx ends.
-func FindWhy(ctx context.Context, state *store.State, rules *scope.Rules, m *Settings, subject string) (*WhyFound,
-	error) {
+// Why says why a URL or a host is not visited. For a URL that is not known all links are read, until ctx ends.
+func (c *Crawl) Why(ctx context.Context, subject string) (*WhyFound, error) {
 	w := &WhyFound{Subject: subject}
 	u, err := weburl.Parse(subject)
 	isURL := err == nil && (u.RequestURI() != "/" || strings.HasSuffix(subject, "/"))
 	host := subject
 	if isURL {
 		w.Subject, host = u.String(), u.Host()
-		if w.Page, err = FindPage(state, m, w.Subject); err != nil && !errors.Is(err, store.ErrNotFound) {
+		if w.Page, err = c.Record(w.Subject); err != nil && !errors.Is(err, store.ErrNotFound) {
 			return nil, err
 		}
 		q := &admission.Question{Requisite: w.Page != nil && w.Page.Page.Flags.Requisite() > 0}
 		var link *referral
-		topical := m.Admission.Topic != nil
+		topical := c.Settings.Admission.Topic != nil
 		if w.Page == nil || topical {
-			if link, err = findReferrer(ctx, state, rules, m, w.Subject); err != nil {
+			if link, err = c.referrer(ctx, w.Subject); err != nil {
 				return nil, err
 			}
 		}
@@ -59,27 +53,24 @@ func FindWhy(ctx context.Context, state *store.State, rules *scope.Rules, m *Set
 			w.Link, w.Rules = &link.Referrer, []admission.Finding{link.finding}
 			q.From, q.Depth, q.Requisite = link.From, link.depth, link.requisite
 		}
-		findings, err := Why(state, rules, &m.Admission, q, w.Subject)
+		findings, err := c.Rules(q, w.Subject)
 		if err != nil {
 			return nil, err
 		}
 		w.Rules = append(w.Rules, findings...)
 		if topical && link != nil {
-			w.Rules = append(w.Rules, link.about(w, m.Admission.Topic))
+			w.Rules = append(w.Rules, link.about(w, c.Settings.Admission.Topic))
 		}
 	}
-	if w.Host, err = FindHost(state, m, host); err != nil && !errors.Is(err, store.ErrNotFound) {
+	if w.Host, err = c.Host(host); err != nil && !errors.Is(err, store.ErrNotFound) {
 		return nil, err
-	}
-	if w.Host != nil {
-		disk := state.Partitions[state.PartitionOf(w.Host.Name)]
-		if err := w.line(disk); err != nil {
-			return nil, err
-		}
 	}
 	of := "" // the representative of its host; empty: the host stands for itself
 	if w.Host != nil {
-		if _, of, err = FindAlias(state, m, w.Host.Name); err != nil {
+		if err := w.line(c.disk(w.Host.Name)); err != nil {
+			return nil, err
+		}
+		if _, of, err = c.Alias(w.Host.Name); err != nil {
 			return nil, err
 		}
 	}
@@ -229,36 +220,3 @@ func pagesWord(n int) string {
 }
 
 func moment(t time.Time) string { return t.Format("2006-01-02 15:04:05") }
-
-// getWhy answers ?of=URL|HOST with WhyFound.
-func (n *Node) getWhy(w http.ResponseWriter, r *http.Request) {
-	subject := r.FormValue("of")
-	if subject == "" {
-		console.Fail(w, http.StatusBadRequest, errors.New("of: want a URL or a host"))
-		return
-	}
-	found, err := n.FindWhy(r.Context(), subject)
-	reply(w, found, err)
-}
-
-// FindWhy says why a URL or a host is not visited by this crawl.
-func (n *Node) FindWhy(ctx context.Context, subject string) (*WhyFound, error) {
-	now, err := Ask[*protocol.ScopeChanged](ctx, n, &ScopeAsked{})
-	if err != nil {
-		return nil, err
-	}
-	found, err := FindWhy(ctx, n.state, now.Rules, n.settings(), subject)
-	if err != nil {
-		return nil, err
-	}
-	status, err := Ask[*Status](ctx, n, &StatusAsked{})
-	switch {
-	case err != nil:
-		return nil, err
-	case status.State != Running:
-		found.Answer = fmt.Sprintf("the crawl is %s; %s", status.State, found.Answer)
-	case !status.Stalled.IsZero():
-		found.Answer += "; but " + status.Stalled.String()
-	}
-	return found, nil
-}

@@ -1,4 +1,4 @@
-package master
+package reading
 
 import (
 	"fmt"
@@ -11,9 +11,9 @@ import (
 	"henro/store"
 )
 
-// BenchmarkFindMissing looks at a million pages of a thousand hosts, each with 20 requisites, 5 of them its own; one
+// BenchmarkMissing looks at a million pages of a thousand hosts, each with 20 requisites, 5 of them its own; one
 // page in ten lacks something. It reports the heap beyond what there was, the files that are mapped left out.
-func BenchmarkFindMissing(b *testing.B) {
+func BenchmarkMissing(b *testing.B) {
 	const pages, perHost = 1_000_000, 1000
 	o := store.DefaultOptions()
 	o.NoSync = true
@@ -60,15 +60,15 @@ func BenchmarkFindMissing(b *testing.B) {
 			b.Fatal(err)
 		}
 	}
-	options := DefaultOptions()
-	settings := SettingsOf(&options)
+	settings := defaultSettings()
+	c := &Crawl{State: state, Settings: &settings}
 	var before, after runtime.MemStats
 	runtime.GC()
 	runtime.ReadMemStats(&before)
 	for b.Loop() {
 		var most uint64
 		n := 0
-		whole, err := FindMissing(state, &settings, "", b.TempDir(), func(*PageMissing) error {
+		whole, err := c.Missing("", b.TempDir(), func(*PageMissing) error {
 			if n++; n%10_000 == 0 {
 				runtime.ReadMemStats(&after)
 				most = max(most, after.HeapInuse)

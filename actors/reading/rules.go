@@ -1,0 +1,57 @@
+package reading
+
+import (
+	"errors"
+	"fmt"
+	"time"
+
+	"henro/actors/admission"
+	"henro/actors/known"
+	"henro/actors/robots"
+	"henro/messages/weburl"
+	"henro/store"
+	"henro/store/fingerprint"
+)
+
+// Rules asks every rule about a URL: the scope, traps, the stop list, robots.txt. What is known of the link that leads
+// to it is in the question.
+func (c *Crawl) Rules(q *admission.Question, raw string) (_ []admission.Finding, err error) {
+	if q.URL, err = weburl.Parse(raw); err != nil {
+		return nil, fmt.Errorf("why %q: %w", raw, err)
+	}
+	q.Scope, q.Rules, q.Now = c.Scope, &c.Settings.Admission, time.Now()
+	host := q.URL.Host()
+	disk := c.disk(host)
+	if q.Stops, err = known.StopList(disk, host); err != nil {
+		return nil, err
+	}
+	sessions, err := known.Sessions(disk, host)
+	if err != nil {
+		return nil, err
+	}
+	q.Sessions = &sessions
+	urls, err := known.URLRules(disk, host)
+	if err != nil {
+		return nil, err
+	}
+	q.URLRules = &urls
+	if key, url := urls.Keys().Of(q.URL.String()), fingerprint.URL(q.URL.String()); key != url {
+		if q.Form, err = known.Form(disk, host, key); err != nil {
+			return nil, err
+		}
+	}
+	record, err := disk.Host(store.IDOf(host))
+	if err != nil && !errors.Is(err, store.ErrNotFound) {
+		return nil, err
+	}
+	if len(record.Robots) == 0 && !record.AskedAt.IsZero() {
+		q.Failure = record.Failure.Cause().String()
+	}
+	if len(record.Robots) > 0 && q.Now.Before(record.RobotsUntil) {
+		q.Robots = new(robots.Rules)
+		if err := q.Robots.UnmarshalBinary(record.Robots); err != nil {
+			return nil, fmt.Errorf("robots.txt of %s: %w", host, err)
+		}
+	}
+	return admission.Why(q), nil
+}

@@ -1,0 +1,55 @@
+package reading
+
+import (
+	"encoding/json"
+	"errors"
+	"io/fs"
+	"os"
+
+	"henro/actors/admission"
+	"henro/actors/host"
+	"henro/actors/partition"
+	"henro/actors/politeness"
+	"henro/actors/revisit"
+	"henro/actors/scope"
+)
+
+// Settings are those by which a crawl treats hosts and pages, as they follow from what was given. They are part of its
+// Definition, so that a look into the directory later explains each decision by the settings that were in force.
+type Settings struct {
+	Continuous bool   `json:"continuous"`
+	Relief     string `json:"relief"`
+	// spans in nanoseconds; Connections are those that the crawl had when it ran last, Servers of a running one
+	Politeness politeness.Options `json:"politeness"`
+	Revisit    revisit.Options    `json:"revisit"`
+	Admission  admission.Rules    `json:"admission"`  // which links are taken
+	Scope      scope.Options      `json:"scope"`      // without the seeds
+	Aliases    bool               `json:"aliases"`    // hosts that are others under a second name are not visited
+	SkipLinks  bool               `json:"skip_links"` // of pages whose text another had first
+	// every page of it that was captured has its record in an archive, since its first start
+	ArchivesAll bool `json:"archives_all"`
+}
+
+// SettingsOf are those that follow from options.
+func SettingsOf(h *host.Options, scope scope.Options, skipLinks bool) Settings {
+	return Settings{Continuous: h.Continuous, Relief: h.Relief.String(), Politeness: h.Politeness, Revisit: h.Revisit,
+		Admission: h.Admission, Scope: scope, Aliases: h.Aliases == host.MapAliases, SkipLinks: skipLinks}
+}
+
+// defaultSettings are those of a crawl of which nothing is written down.
+func defaultSettings() Settings {
+	h := host.DefaultOptions()
+	return SettingsOf(&h, scope.DefaultOptions(), partition.DefaultOptions().SkipLinks)
+}
+
+// ReadJSON reads a file of a crawl's directory; where there is none, thing stays as it is.
+func ReadJSON(path string, thing any) error {
+	data, err := os.ReadFile(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	return json.Unmarshal(data, thing)
+}
