@@ -6,9 +6,8 @@ import (
 	"time"
 
 	"henro/actors/partition"
-	"henro/master/course"
-
 	"henro/actors/reading"
+	"henro/master/course"
 	"henro/store"
 )
 

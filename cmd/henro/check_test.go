@@ -3,9 +3,7 @@ package main
 import (
 	"archive/zip"
 	"bytes"
-	"compress/gzip"
 	"errors"
-	"flag"
 	"io"
 	"os"
 	"path/filepath"
@@ -21,14 +19,10 @@ import (
 )
 
 // checked makes a crawl with a WARC file and its index, in which every captured page has its record.
-func checked(t *testing.T) (dir, file, index string) { return checkedAs(t, warc.Gzip) }
-
-func checkedAs(t *testing.T, compression warc.Compression) (dir, file, index string) {
-	return checkedLate(t, compression, 0)
-}
+func checked(t *testing.T) (dir, file, index string) { return checkedLate(t, 0) }
 
 // checkedLate makes one whose state has the captures so much later than they were.
-func checkedLate(t *testing.T, compression warc.Compression, late time.Duration) (dir, file, index string) {
+func checkedLate(t *testing.T, late time.Duration) (dir, file, index string) {
 	t.Helper()
 	dir = t.TempDir()
 	if err := (tablestest.Web{Pages: 40, Out: 2, Hosts: 3}).Make(filepath.Join(dir, "state")); err != nil {
@@ -36,9 +30,7 @@ func checkedLate(t *testing.T, compression warc.Compression, late time.Duration)
 	}
 	state := openedState(t, dir)
 	defer state.Close()
-	records := warc.DefaultOptions()
-	records.Compression = compression
-	b, err := warc.NewBuilder(records)
+	b, err := warc.NewBuilder(warc.DefaultOptions())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -55,7 +47,7 @@ func checkedLate(t *testing.T, compression warc.Compression, late time.Duration)
 			t.Fatal(err)
 		}
 	}
-	file = filepath.Join(dir, "warc", "a"+compression.Suffix())
+	file = filepath.Join(dir, "warc", "a"+warc.Gzip.Suffix())
 	for _, err := range []error{os.Mkdir(filepath.Dir(file), 0o755), os.WriteFile(file, data, 0o644),
 		cdxj.IndexFile(file), os.WriteFile(filepath.Join(dir, "crawl.json"), []byte(`{"archives_all": true}`), 0o644)} {
 		if err != nil {
@@ -69,7 +61,7 @@ func checkedLate(t *testing.T, compression warc.Compression, late time.Duration)
 func TestACaptureThatWasReportedLateIsThere(t *testing.T) {
 	for late, whole := range map[time.Duration]bool{-time.Second: true, 5 * time.Second: true, time.Minute: true,
 		-3 * time.Second: false, 2 * time.Minute: false} {
-		dir, _, _ := checkedLate(t, warc.Gzip, late)
+		dir, _, _ := checkedLate(t, late)
 		out, err := command(t, "check", dir)
 		if (err == nil) != whole || strings.Contains(out, "is in no WARC file here") == whole {
 			t.Errorf("late by %v: %v, want whole %v: %s", late, err, whole, out)
@@ -367,92 +359,4 @@ func TestCheckVerifiesPackages(t *testing.T) {
 			t.Errorf("%s: %v\n%s", sentence, err, out)
 		}
 	}
-}
-
-var everyByte = flag.Bool("every-byte", false, "change every byte of a capture and of its line, not one in 17")
-
-// A byte of an archive that is another than was written is found, in records that are packed and plain ones, but for
-// those that nothing says twice: names of records, what a plain record says of itself beside its digest, and the first
-// bytes of a gzip member.
-func TestCheckSeesEveryByteThatChanged(t *testing.T) {
-	step := 17
-	if *everyByte {
-		step = 1
-	}
-	for _, compression := range []warc.Compression{warc.Gzip, warc.None, warc.Zstd} {
-		_, file, index := checkedAs(t, compression)
-		lines, err := os.ReadFile(index)
-		if err != nil {
-			t.Fatal(err)
-		}
-		all := bytes.SplitAfter(lines, []byte("\n"))
-		e, err := cdxj.Parse(bytes.TrimSpace(all[20]))
-		if err != nil {
-			t.Fatal(err)
-		}
-		begin := len(bytes.Join(all[:20], nil))
-		tried, free := 0, 0
-		for name, place := range map[string][2]int{file: {int(e.Offset), int(e.Offset + e.Length)},
-			index: {begin, begin + len(all[20])}} {
-			data, err := os.ReadFile(name)
-			if err != nil {
-				t.Fatal(err)
-			}
-			for at := place[0]; at < place[1]; at += step {
-				for _, bit := range []byte{1, 0x80} {
-					damaged := bytes.Clone(data)
-					damaged[at] ^= bit
-					if err := os.WriteFile(name, damaged, 0o644); err != nil {
-						t.Fatal(err)
-					}
-					tried++
-					a := archiveCheck{dir: filepath.Dir(file), bar: newBar(io.Discard)}
-					if err := a.files(); err != nil {
-						t.Fatal(err)
-					}
-					switch {
-					case a.count > 0:
-					case name == file && saysAlone(data[place[0]:place[1]], damaged[place[0]:place[1]], at-place[0]):
-						free++
-					default:
-						t.Errorf("%s, byte %d, bit %#x: %q is %q", filepath.Base(name), at-place[0], bit,
-							data[max(0, at-20):min(len(data), at+10)], damaged[max(0, at-20):min(len(data), at+10)])
-					}
-				}
-			}
-			if err := os.WriteFile(name, data, 0o644); err != nil {
-				t.Fatal(err)
-			}
-		}
-		t.Logf("%v: %d bytes changed, %d of them in what nothing says twice", compression, tried, free)
-	}
-}
-
-// saysAlone reports that nothing else tells what a byte of a record was.
-func saysAlone(record, damaged []byte, at int) bool {
-	if record[0] == 0x1f {
-		// Of the head of a gzip member: the time, how well it is packed, and where. Of the last byte before its sum and
-		// its length: the bits behind the end, which nobody reads, however the record's random IDs are packed.
-		return at >= 4 && at < 10 || at == len(record)-9 && bytes.Equal(unpacked(record), unpacked(damaged))
-	}
-	line := record[bytes.LastIndexByte(record[:at+1], '\n')+1:]
-	name, _, _ := bytes.Cut(line, []byte(":"))
-	switch string(name) {
-	case "WARC-Record-ID", "WARC-Concurrent-To", "Content-Type", "WARC-IP-Address":
-		return true
-	}
-	return at-(len(record)-len(line)) < len(name)+1 // the name of a field
-}
-
-// unpacked is what a gzip member holds; nil: it cannot be read.
-func unpacked(member []byte) []byte {
-	r, err := gzip.NewReader(bytes.NewReader(member))
-	if err != nil {
-		return nil
-	}
-	text, err := io.ReadAll(r)
-	if err != nil {
-		return nil
-	}
-	return text
 }

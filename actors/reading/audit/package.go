@@ -1,58 +1,52 @@
-package main
+package audit
 
 import (
 	"errors"
 	"fmt"
-	"io"
 	"path"
 	"slices"
 
-	"henro/cmd/config"
 	"henro/store/archive/cdxj"
 	"henro/store/archive/wacz"
 	"henro/store/archive/warc"
 	"henro/store/fingerprint"
 )
 
-// checkPackage verifies a WACZ file, of whichever writer.
-func checkPackage(out io.Writer, bar *bar, file, signer string) error {
+// Package is what a WACZ file holds.
+type Package struct {
+	About     wacz.About
+	Files     int // of the archive
+	Lines     int // of the indexes
+	Elsewhere int // revisits that refer to captures of other archives
+}
+
+// CheckPackage verifies a WACZ file, of whichever writer; with a signer, that it is signed by that key.
+func CheckPackage(file, signer string, progress Progress) (*Result, error) {
 	p, err := wacz.Open(file)
 	if err != nil {
-		return config.Usage("%v", err)
+		return nil, err
 	}
 	defer p.Close()
-	a := archiveCheck{bar: bar}
-	about, err := p.Verify(a.note, func(done, all int64) { bar.show("parts", uint64(done), uint64(all)) })
+	a := archive{progress: progress}
+	about, err := p.Verify(a.note, func(done, all int64) { progress("parts", uint64(done), uint64(all)) })
 	if err != nil {
-		return config.Usage("%s: %v", file, err)
+		return nil, fmt.Errorf("%s: %w", file, err)
 	}
 	files := p.Files("archive")
-	elsewhere := a.packed(p, files)
-	lines := a.packedIndexes(p)
-	bar.end()
+	r := &Result{Package: &Package{About: about, Files: len(files)},
+		Advice: "take another copy of the package, or pack the crawl again"}
+	r.Package.Elsewhere = a.packed(p, files)
+	r.Package.Lines = a.packedIndexes(p)
 	if signer != "" && (about.Signed == nil || about.Signed.PublicKey != signer) {
 		a.note("it is not signed by %s", signer)
 	}
-	fmt.Fprintf(out, "package  %d parts, %s; %q, made by %q on %q\n", about.Parts, sizeWords(uint64(about.Bytes)),
-		about.Title, about.Software, about.Created)
-	fmt.Fprintf(out, "archive  %d WARC files, %d records, %d lines of the index\n", len(files), a.records, lines)
-	switch {
-	case about.Signed != nil:
-		fmt.Fprintf(out, "signed   by %s (on %q, which is not signed)\n", about.Signed.PublicKey, about.Signed.Created)
-	case about.Domain != "":
-		fmt.Fprintf(out, "signed   for %q by a certificate, which henro does not verify\n", about.Domain)
-	default:
-		fmt.Fprintln(out, "signed   not at all")
-	}
-	if elsewhere > 0 {
-		fmt.Fprintf(out, "%d revisits refer to captures that are not in the package\n", elsewhere)
-	}
-	return a.verdict(out, nil, 0, "take another copy of the package, or pack the crawl again")
+	r.take(&a, nil, 0)
+	return r, nil
 }
 
 // packed reads all records of the WARC files, as readers of other writers' files do, and notes where they begin. It
 // returns how many revisits refer to captures of other archives.
-func (a *archiveCheck) packed(p *wacz.Package, files []string) (elsewhere int) {
+func (a *archive) packed(p *wacz.Package, files []string) (elsewhere int) {
 	for i, name := range files {
 		f, err := p.Stored(name)
 		if err != nil {
@@ -78,7 +72,7 @@ func (a *archiveCheck) packed(p *wacz.Package, files []string) (elsewhere int) {
 		for _, span := range walked.Damaged {
 			a.note("%q: %d bytes at %d are no record: %v", name, span.Length, span.Offset, span.Err)
 		}
-		a.bar.show("records", uint64(i+1), uint64(len(files)))
+		a.progress("records", uint64(i+1), uint64(len(files)))
 	}
 	slices.Sort(a.captures)
 	slices.Sort(a.lines)
@@ -94,7 +88,7 @@ func (a *archiveCheck) packed(p *wacz.Package, files []string) (elsewhere int) {
 func placeOf(file string, offset int64) uint64 { return fingerprint.URL(fmt.Sprint(offset, " ", file)) }
 
 // packedIndexes follows every line of the indexes to a record, and counts them.
-func (a *archiveCheck) packedIndexes(p *wacz.Package) (lines int) {
+func (a *archive) packedIndexes(p *wacz.Package) (lines int) {
 	for _, name := range p.Indexes() {
 		index, err := p.Index(name)
 		if err == nil {

@@ -1,0 +1,607 @@
+// Package audit holds what lies on the disk of a crawl against itself: the state, the WARC files, their indexes, and
+// the pages that the state says were captured; or the parts of a WACZ file. It mends what can be made again, and plans
+// new visits for what is lost.
+package audit
+
+import (
+	"bufio"
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"henro/actors/reading"
+	"henro/messages/weburl"
+	"henro/store"
+	"henro/store/archive/cdxj"
+	"henro/store/archive/folder"
+	"henro/store/archive/payloads"
+	"henro/store/archive/warc"
+	"henro/store/fingerprint"
+)
+
+// Progress is told how much of what is looked at has been looked at.
+type Progress func(what string, done, all uint64)
+
+// Result is what was looked at, and what of it is damaged.
+type Result struct {
+	Problems []string // the damages, as many as are listed
+	Count    int      // all of them
+	Advice   string   // what can be done
+	Records  uint64   // of the archive
+	Repaired []string // files that a process which died had left open
+
+	// of a crawl
+	State       *store.Report
+	IsHere      bool // there are WARC files
+	ArchivesAll bool // each page that was captured is looked for in them
+
+	Package *Package // of a WACZ file
+}
+
+// Check looks through the crawl in a directory, which is not running. What a process that died left of its archive is
+// finished; nothing else is written.
+func Check(dir string, progress Progress) (*Result, error) {
+	state := filepath.Join(dir, "state")
+	report, err := store.Check(state, func(done, all uint64) { progress("state", done, all) })
+	if err != nil {
+		return nil, err
+	}
+	a := archive{dir: filepath.Join(dir, "warc"), progress: progress}
+	d, err := reading.ReadDefinition(dir)
+	if err != nil {
+		a.note("%v", err)
+	}
+	r := &Result{State: report, ArchivesAll: err == nil && d.InForce.ArchivesAll}
+	err = a.files()
+	if err == nil && len(report.Problems) == 0 && a.isHere && r.ArchivesAll {
+		err = a.pages(state, report.Stats.Visited)
+	}
+	r.take(&a, report.Problems, report.More)
+	r.Advice = "the state is damaged: restore a backup, or begin again with the same seeds"
+	if len(report.Problems) == 0 {
+		r.Advice = a.advice()
+	}
+	return r, err
+}
+
+// take adds what was found in an archive to other problems, of which more are not listed.
+func (r *Result) take(a *archive, others []string, more int) {
+	r.Records, r.IsHere, r.Repaired = a.records, a.isHere, a.repaired
+	r.Problems, r.Count = append(others, a.problems...), len(others)+more+a.count
+}
+
+// Mend moves damage of the archive of a crawl aside, makes indexes again, and plans new visits where captures are lost.
+// It says what it has mended, also where it ends with an error.
+func Mend(dir string, progress Progress) (mended []string, err error) {
+	a := archive{dir: filepath.Join(dir, "warc"), progress: progress, mend: true}
+	state := filepath.Join(dir, "state")
+	if err := a.reconcile(state); err != nil {
+		return nil, err
+	}
+	err = a.files()
+	d, unread := reading.ReadDefinition(dir)
+	if err == nil && unread == nil && a.isHere && d.InForce.ArchivesAll && store.Exists(state) {
+		err = a.pages(state, 0)
+		if err == nil && len(a.missing) > 0 {
+			err = a.renew(state)
+		}
+	}
+	return slices.Concat(a.repaired, a.mended), err
+}
+
+// reconcile makes one state of files that are of different days. What else is wrong with them stays for check to name.
+func (a *archive) reconcile(state string) error {
+	if !store.Exists(state) {
+		return nil
+	}
+	done, err := store.Reconcile(state)
+	if errors.Is(err, store.ErrCorrupt) || errors.Is(err, store.ErrMismatch) {
+		return nil
+	}
+	if err == nil && done != nil {
+		a.mended = append(a.mended, fmt.Sprintf("state: its files are one state again (%v); the links of %d pages "+
+			"will be judged again, and pages that an older file does not know as visited will be visited again",
+			done.Why, done.Pages))
+	}
+	return err
+}
+
+// maxListed bounds the damages listed.
+const maxListed = 100
+
+// archive compares the WARC files of a crawl, their indexes and the pages that were captured. Files that a crawl
+// which was killed left open are repaired first. Of those that are open for another reason only the records count.
+type archive struct {
+	dir      string // of the WARC files
+	progress Progress
+	mend     bool
+
+	isHere   bool // there are WARC files
+	records  uint64
+	walked   []string            // files, in the order in which they were read
+	captures []uint64            // fingerprints of URL and moment of what indexes should list, sorted; 8 bytes each
+	lines    []uint64            // fingerprints of these with the place of their records, sorted
+	refers   []reference         // of revisit records
+	missing  map[string]struct{} // pages whose record is in no file, when mending
+	problems []string            // the first maxListed
+	count    int                 // of all damages
+	lost     int                 // pages whose record is in no file, and stretches that are no records
+	wrong    int                 // indexes
+	mended   []string
+	repaired []string // of files that a process which died had left open
+	growing  bool     // a process writes
+
+	rewritten bool // records have other places than when they were read
+}
+
+func (a *archive) note(format string, args ...any) {
+	if a.count++; len(a.problems) < maxListed {
+		a.problems = append(a.problems, fmt.Sprintf(format, args...))
+	}
+}
+
+// advice says what is lost, and what can be done.
+func (a *archive) advice() string {
+	var parts []string
+	if a.lost > 0 {
+		parts = append(parts, "the captures named are lost, unless their WARC files are elsewhere (with a slave: "+
+			"henro collect); the state and all other captures are whole; henro check --mend plans new visits")
+	}
+	if a.wrong > 0 {
+		parts = append(parts, "henro check --mend makes the indexes again, nothing is lost with them")
+	}
+	return strings.Join(parts, "; ")
+}
+
+// reference is that of a revisit record to the capture whose payload it does not repeat.
+type reference struct {
+	to     [3]uint64 // captureOf, of its second, the one before and the one after: the state keeps whole seconds
+	file   int32     // in walked
+	offset int64
+}
+
+// captureOf names a capture.
+func captureOf(url string, at time.Time) uint64 { return fingerprint.URL(cdxj.Stamp(at) + " " + url) }
+
+// lineOf names what the line of a capture says, and where its record lies.
+func lineOf(e cdxj.Entry) uint64 {
+	e.Extra = nil
+	return fingerprint.URL(string(e.Append(nil)))
+}
+
+// files reads every record, and holds the indexes against what it read.
+func (a *archive) files() error {
+	repaired, err := folder.Recover(a.dir)
+	for _, r := range repaired {
+		a.repaired = append(a.repaired, r.String())
+	}
+	if err != nil {
+		return fmt.Errorf("look for files that were left open: %w", err)
+	}
+	names, err := warc.Files(a.dir)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("list the archive: %w", err)
+	}
+	growing, err := filepath.Glob(filepath.Join(a.dir, "*"+warc.OpenSuffix))
+	if err != nil {
+		return fmt.Errorf("list the archive: %w", err)
+	}
+	indexes, err := filepath.Glob(filepath.Join(a.dir, "*"+cdxj.Suffix))
+	if err != nil {
+		return fmt.Errorf("list the archive: %w", err)
+	}
+	orphans := map[string]bool{}
+	for _, index := range indexes {
+		orphans[index] = filepath.Base(index) != cdxj.MergedName
+	}
+	for i, name := range names {
+		a.isHere = true
+		delete(orphans, cdxj.Path(name))
+		a.file(name)
+		a.progress("archive", uint64(i+1), uint64(len(names)))
+	}
+	for _, name := range growing {
+		if _, ok := warc.CutSuffix(strings.TrimSuffix(name, warc.OpenSuffix)); ok {
+			a.isHere, a.growing = true, true
+			delete(orphans, cdxj.Path(name))
+			_, _, _ = a.walk(name) // torn at its end, which is no damage
+		}
+	}
+	for _, index := range slices.Sorted(maps.Keys(orphans)) {
+		if orphans[index] {
+			a.isHere = true
+			if a.mend && a.aside(index) {
+				continue
+			}
+			a.lost++
+			a.note("%s: its WARC file is gone", filepath.Base(index))
+		}
+	}
+	slices.Sort(a.captures)
+	slices.Sort(a.lines)
+	a.merged()
+	return a.references()
+}
+
+// refersTo is the capture that a revisit record names, if it names one.
+func refersTo(r *warc.Entry) (capture [3]uint64, ok bool) {
+	url, date := r.Header.Get("WARC-Refers-To-Target-URI"), r.Header.Get("WARC-Refers-To-Date")
+	at, err := time.Parse(time.RFC3339Nano, date)
+	if r.Type() != warc.Revisit || url == "" || err != nil {
+		return capture, false
+	}
+	for i, by := range []time.Duration{0, -time.Second, time.Second} {
+		capture[i] = captureOf(strings.Trim(url, "<>"), at.Truncate(time.Second).Add(by))
+	}
+	return capture, true
+}
+
+// has reports whether a capture is in a WARC file here.
+func (a *archive) has(capture uint64) bool {
+	_, ok := slices.BinarySearch(a.captures, capture)
+	return ok
+}
+
+// references follows every revisit record to the capture that holds its payload. Where an earlier crawl's captures were
+// imported (--dedup-from), those that are not here are with that crawl.
+func (a *archive) references() error {
+	if a.mend {
+		return nil
+	}
+	imported, err := payloads.Imported(a.dir)
+	if errors.Is(err, store.ErrCorrupt) {
+		a.note("the index of payloads is damaged; nothing is lost by it: the next crawl sets it aside and makes it " +
+			"again")
+		return nil
+	}
+	if err != nil || imported {
+		return err
+	}
+	for _, r := range a.refers {
+		if slices.ContainsFunc(r.to[:], a.has) {
+			continue
+		}
+		a.lost++
+		if a.count++; len(a.problems) >= maxListed {
+			continue
+		}
+		e, url := cdxj.Entry{}, ""
+		f, err := os.Open(a.walked[r.file])
+		if err == nil {
+			e, url, err = revisitAt(f, r.offset)
+			err = errors.Join(err, f.Close())
+		}
+		if err != nil {
+			return fmt.Errorf("read a revisit record of %s: %w", a.walked[r.file], err)
+		}
+		a.problems = append(a.problems, fmt.Sprintf("%s: the capture of %s at %s refers to one of %s that is in no "+
+			"WARC file here", filepath.Base(a.walked[r.file]), e.URL, cdxj.Stamp(e.At), url))
+	}
+	return nil
+}
+
+// revisitAt reads the revisit record at an offset, and what it refers to.
+func revisitAt(f *os.File, offset int64) (e cdxj.Entry, to string, err error) {
+	r, err := warc.At(f, offset)
+	if err != nil {
+		return e, "", err
+	}
+	to = r.Header.Get("WARC-Refers-To-Target-URI") + " at " + r.Header.Get("WARC-Refers-To-Date")
+	e, _, err = cdxj.Of(r, filepath.Base(f.Name()))
+	return e, to, err
+}
+
+// walk reads the records of a file, and returns what its index should list, by where it begins.
+func (a *archive) walk(name string) (map[int64]uint64, warc.Walked, error) {
+	listed := map[int64]uint64{}
+	f, err := os.Open(name)
+	if err != nil {
+		return nil, warc.Walked{}, err
+	}
+	defer f.Close()
+	walked, err := warc.Walk(f, func(r *warc.Entry) error {
+		to, refers := refersTo(r)
+		e, ok, err := cdxj.Of(r, filepath.Base(name))
+		if ok && err == nil {
+			listed[e.Offset] = lineOf(e)
+			a.captures = append(a.captures, captureOf(e.URL, e.At))
+			a.lines = append(a.lines, listed[e.Offset])
+			if refers {
+				a.refers = append(a.refers, reference{to, int32(len(a.walked)), e.Offset})
+			}
+		}
+		return err
+	})
+	a.walked = append(a.walked, name)
+	a.records += uint64(walked.Records)
+	return listed, walked, err
+}
+
+// file checks a finished file and its index.
+func (a *archive) file(path string) {
+	name := filepath.Base(path)
+	listed, walked, err := a.walk(path)
+	if err != nil {
+		a.lost++
+		a.note("%s: %v", name, err)
+		return
+	}
+	if a.mend && len(walked.Damaged) > 0 && a.cutOut(path, walked) {
+		return
+	}
+	for _, span := range walked.Damaged {
+		a.lost++
+		a.note("%s: %d bytes at %d are no record: %v", name, span.Length, span.Offset, span.Err)
+	}
+	wrong := indexed(cdxj.Path(path), name, listed)
+	if wrong == nil {
+		return
+	}
+	if a.mend {
+		if err := cdxj.IndexFile(path); err == nil {
+			a.mended = append(a.mended, fmt.Sprintf("%s: its index was made again (%v)", name, wrong))
+			return
+		}
+	}
+	a.wrong++
+	a.note("%s: %v", name, wrong)
+}
+
+// indexed holds an index against what it should list.
+func indexed(path, warcName string, listed map[int64]uint64) error {
+	seen := make(map[int64]bool, len(listed))
+	err := eachLine(path, func(e cdxj.Entry) error {
+		if line, ok := listed[e.Offset]; !ok || line != lineOf(e) || e.Filename != warcName {
+			return fmt.Errorf("leads to no such record: %s at %d", e.URL, e.Offset)
+		}
+		seen[e.Offset] = true
+		return nil
+	})
+	if missing := len(listed) - len(seen); err == nil && missing > 0 {
+		err = fmt.Errorf("%d of its %d captures are not in the index", missing, len(listed))
+	}
+	if errors.Is(err, fs.ErrNotExist) {
+		err = errors.New("it has no index")
+	}
+	return err
+}
+
+// merged checks the index of all files: it lists every capture and nothing else, unless files are written just now.
+func (a *archive) merged() {
+	path := filepath.Join(a.dir, cdxj.MergedName)
+	listed := 0
+	wrong := eachLine(path, func(e cdxj.Entry) error {
+		listed++
+		if _, ok := slices.BinarySearch(a.lines, lineOf(e)); !ok {
+			return fmt.Errorf("leads to no such record: %s of %s", e.URL, cdxj.Stamp(e.At))
+		}
+		return nil
+	})
+	if wrong == nil && a.rewritten {
+		wrong = errors.New("records have other places now")
+	}
+	if missing := len(a.lines) - listed; wrong == nil && missing > 0 && !a.growing {
+		wrong = fmt.Errorf("%d captures are not in it", missing)
+	}
+	if wrong == nil || errors.Is(wrong, fs.ErrNotExist) {
+		return
+	}
+	if a.mend && os.Remove(path) == nil { // the next merge begins from nothing
+		if _, err := cdxj.MergeDir(a.dir); err == nil {
+			a.mended = append(a.mended, fmt.Sprintf("%s: it was made again (%v)", cdxj.MergedName, wrong))
+			return
+		}
+	}
+	a.wrong++
+	a.note("%s: %v", cdxj.MergedName, wrong)
+}
+
+// eachLine shows the lines of an index of ours, and checks what they are by themselves.
+func eachLine(path string, visit func(cdxj.Entry) error) error {
+	f, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	return eachLineIn(f, true, func(e cdxj.Entry) error {
+		if url, bad := weburl.Parse(e.URL); bad == nil && e.Key != cdxj.Key(url) {
+			return fmt.Errorf("is not found by %s", e.URL)
+		}
+		return visit(e)
+	})
+}
+
+// maxLine bounds a line of an index, whose URL is the most of it.
+const maxLine = 1 << 20
+
+// eachLineIn shows the lines of an index of any writer, which must be in order if it says so.
+func eachLineIn(index io.Reader, ordered bool, visit func(cdxj.Entry) error) error {
+	in := bufio.NewReaderSize(index, maxLine)
+	var before []byte
+	for number := 1; ; number++ {
+		line, err := in.ReadSlice('\n')
+		switch {
+		case err == io.EOF && len(line) == 0:
+			return nil
+		case err == io.EOF:
+			return fmt.Errorf("line %d of its index is cut off", number)
+		case err == bufio.ErrBufferFull:
+			return fmt.Errorf("line %d of its index is longer than %d bytes", number, maxLine)
+		case err != nil:
+			return err
+		}
+		e, err := cdxj.Parse(bytes.TrimSuffix(line, []byte("\n")))
+		if err == nil && ordered && bytes.Compare(before, line) > 0 {
+			err = errors.New("is out of order")
+		}
+		if err == nil {
+			err = visit(e)
+		}
+		if err != nil {
+			return fmt.Errorf("line %d of its index: %w", number, err)
+		}
+		before = append(before[:0], line...)
+	}
+}
+
+// reportLate is how much later than a capture the state may have it at most: a report says how long ago a request
+// was, and waits in mailboxes. On a machine with a load of 25, 900 of 97,000 captures were 2 to 3 s late.
+const reportLate = time.Minute
+
+// pages looks for the record of every page that was captured.
+func (a *archive) pages(dir string, all uint64) (err error) {
+	o := store.DefaultOptions()
+	o.ReadOnly = true
+	state, err := store.OpenState(dir, o)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, state.Close()) }()
+	done := uint64(0)
+	for _, partition := range state.Partitions {
+		if err := partition.EachPage(func(page store.Page, _ store.Place) error {
+			if page.CapturedAt.IsZero() {
+				return nil
+			}
+			if done++; done%4096 == 0 {
+				a.progress("captures", done, all)
+			}
+			for by := time.Second; by >= -reportLate; by -= time.Second { // the state keeps whole seconds
+				if a.has(captureOf(page.URL, page.CapturedAt.Add(by))) {
+					return nil
+				}
+			}
+			a.lost++
+			a.note("%s: its capture of %s is in no WARC file here", page.URL,
+				page.CapturedAt.UTC().Format(time.RFC3339))
+			if a.mend {
+				if a.missing == nil {
+					a.missing = map[string]struct{}{}
+				}
+				a.missing[page.URL] = struct{}{}
+			}
+			return nil
+		}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// damagedFolder, in that of the archive, takes what was moved aside.
+const damagedFolder = "damaged"
+
+// aside moves a file to the damaged ones.
+func (a *archive) aside(path string) bool {
+	err := os.MkdirAll(filepath.Join(a.dir, damagedFolder), 0o755)
+	if err == nil {
+		err = os.Rename(path, filepath.Join(a.dir, damagedFolder, filepath.Base(path)))
+	}
+	if err != nil {
+		a.note("%s: %v", filepath.Base(path), err)
+		return false
+	}
+	a.mended = append(a.mended, fmt.Sprintf("%s: it was moved to warc/%s", filepath.Base(path), damagedFolder))
+	return true
+}
+
+// cutOut moves a file with damaged stretches aside, and leaves one of its whole records in its place.
+func (a *archive) cutOut(path string, walked warc.Walked) bool {
+	name := filepath.Base(path)
+	whole := filepath.Join(a.dir, "."+name+".whole")
+	defer os.Remove(whole)
+	listed, err := copyWhole(whole, path, walked)
+	if err != nil {
+		a.note("%s: %v", name, err)
+		return false
+	}
+	if !a.aside(path) {
+		return false
+	}
+	if e := os.Remove(cdxj.Path(path)); !errors.Is(e, fs.ErrNotExist) {
+		err = errors.Join(err, e)
+	}
+	if err == nil && listed {
+		if err = os.Rename(whole, path); err == nil {
+			err = cdxj.IndexFile(path)
+		}
+	}
+	if err != nil {
+		a.note("%s: %v", name, err)
+		return false
+	}
+	a.rewritten = true
+	a.mended = append(a.mended, fmt.Sprintf("%s: its %d whole records were kept", name, walked.Records))
+	return true
+}
+
+// copyWhole copies a WARC file without its damaged stretches. It reports whether records are left.
+func copyWhole(to, from string, walked warc.Walked) (bool, error) {
+	in, err := os.Open(from)
+	if err != nil {
+		return false, err
+	}
+	defer in.Close()
+	info, err := in.Stat()
+	if err != nil {
+		return false, err
+	}
+	out, err := os.Create(to)
+	if err != nil {
+		return false, err
+	}
+	defer out.Close()
+	at := int64(0)
+	for _, span := range append(walked.Damaged, warc.Span{Offset: info.Size()}) {
+		if _, err := io.Copy(out, io.NewSectionReader(in, at, span.Offset-at)); err != nil {
+			return false, err
+		}
+		at = span.Offset + span.Length
+	}
+	return walked.Records > 0, errors.Join(out.Sync(), out.Close())
+}
+
+// renewals bounds for how many pages one commit plans new visits.
+const renewals = 1000
+
+// renew makes pages whose captures are lost wait for a visit as if it had not been made. The index of payloads is
+// removed: it may lead to what is lost, and only saves room.
+func (a *archive) renew(dir string) (err error) {
+	known, err := filepath.Glob(filepath.Join(a.dir, ".*.payloads"))
+	for _, path := range known {
+		err = errors.Join(err, os.Remove(path))
+	}
+	if err != nil {
+		return err
+	}
+	state, err := store.OpenState(dir, store.DefaultOptions())
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, state.Close()) }()
+	for _, partition := range state.Partitions {
+		pages, err := partition.Find(a.missing)
+		if err != nil {
+			return err
+		}
+		for some := range slices.Chunk(pages, renewals) {
+			batch := store.NewBatch(time.Now())
+			for _, page := range some {
+				batch.Renew(page.Position, page.Page)
+			}
+			if _, err := partition.Commit(batch); err != nil {
+				return err
+			}
+		}
+	}
+	a.mended = append(a.mended, fmt.Sprintf("%d pages will be visited again: their captures are lost", len(a.missing)))
+	return nil
+}
