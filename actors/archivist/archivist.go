@@ -10,6 +10,7 @@ import (
 	"github.com/sirupsen/logrus"
 
 	"henro/actors/floor"
+	"henro/actors/groupcommit"
 	"henro/store/archive/cdxj"
 	"henro/store/archive/payloads"
 	"henro/store/archive/warc"
@@ -74,38 +75,26 @@ func DefaultOptions() Options {
 }
 
 // Archivist owns the WARC files of one process. Captures gather in a batch; a child, the binder, appends them and
-// syncs; then every sender is answered. While the binder works the next batch gathers, so Receive never waits for the
-// disk, and a slow disk makes for large batches.
-//
-//	opening ── files opened ──► waiting ── SyncAfter or SyncBytes ──► binding ── stored ──► waiting
-//	   ▲                                                                  │
-//	   └─────────────────────────── RetryAfter ◄───────── failed ─────────┘
+// syncs (package groupcommit); then every sender is answered.
 //
 // Invariants: what is answered by Archived survives kill -9 at any later instruction, and by the disk's word a loss of
 // power; what is answered by Failed is in no file; every Archive is answered, also when the Archivist is
 // poisoned.
 type Archivist struct {
-	o   Options
-	log *logrus.Entry
-
+	o       Options
+	log     *logrus.Entry
 	files   *files
-	binder  *actor.PID
-	open    bool      // the files are
-	binding *binding  // with the binder
-	batch   *binding  // that gathers
-	oldest  time.Time // when it was begun
-	hurried bool      // it is to be synced as soon as the binder is free
-	clock   *time.Timer
-	resting time.Duration // the present rest, or the last one of a row of failures; 0 after a success
-	asleep  bool          // the rest is not over
+	group   groupcommit.Group[binding]
+	resting time.Duration // the last rest of a row of failures; 0 after a success
 }
 
-// binding is a batch of captures on its way to the disk.
+// binding is a batch of captures on its way to the disk. The first has none, and opens the files.
 type binding struct {
-	items []bindItem
-	bytes int
-	done  bool  // the binder has had it
-	err   error // why items are not stored
+	items     []bindItem
+	bytes     int
+	describes *Describe // of whoever crawls; nil: as before
+	err       error     // why items are not stored
+	shut      bool      // the files could not be opened
 }
 
 type bindItem struct {
@@ -115,20 +104,11 @@ type bindItem struct {
 	Archived
 }
 
-type (
-	gathered    struct{}             // SyncAfter is over
-	restOver    struct{}             // a rest after a failure is over
-	openFiles   struct{}             // Archivist to binder
-	filesOpened struct{ err error }  // binder to Archivist
-	bind        struct{ b *binding } // Archivist to binder
-	bound       struct{ b *binding } // binder to Archivist
-)
-
 // Props makes the Archivist of a directory. It is to be poisoned, not stopped: what it was sent before is
 // still stored.
 func Props(o Options, log *logrus.Entry) *actor.Props {
 	return actor.PropsFromProducer(func() actor.Actor {
-		return &Archivist{o: o, log: log.WithField("actor", "archivist"), batch: new(binding)}
+		return &Archivist{o: o, log: log.WithField("actor", "archivist")}
 	})
 }
 
@@ -140,21 +120,17 @@ func (a *Archivist) Receive(ctx actor.Context) {
 	case *Archive:
 		a.gather(ctx, m)
 	case *Sync:
-		a.hurried = len(a.batch.items) > 0
-		a.sync(ctx)
+		if len(a.group.Next.items) > 0 {
+			a.group.By(ctx, time.Now())
+		}
 	case *Describe:
-		ctx.Send(a.binder, m)
-	case *gathered:
-		a.clock = nil
-		a.sync(ctx)
-	case *restOver:
-		a.wake(ctx)
-	case *filesOpened:
-		a.opened(ctx, m)
-	case *bound:
-		a.settle(ctx, m.b)
+		a.group.Next.describes = m
+	case *groupcommit.Due:
+		a.group.Turn(ctx, func(*binding) {})
+	case *groupcommit.Stored:
+		a.settle(ctx)
 	case *actor.Stopping:
-		a.set(ctx, 0, nil)
+		a.group.Stop()
 	case *actor.Stopped:
 		a.finish(ctx)
 	case actor.SystemMessage, actor.AutoReceiveMessage:
@@ -165,16 +141,16 @@ func (a *Archivist) Receive(ctx actor.Context) {
 
 func (a *Archivist) start(ctx actor.Context) {
 	a.files = &files{o: a.o.Writer, payloads: a.o.Payloads, log: a.log}
-	files := a.files
-	binder := actor.PropsFromProducer(func() actor.Actor { return &binder{files: files} })
-	a.binder = floor.SpawnAs(ctx, binder, "binder")
+	a.group.Start(ctx, "binder", func(time.Time) *binding { return new(binding) }, a.files.store)
+	a.group.By(ctx, time.Now())
 }
 
 // gather takes a capture into the batch.
 func (a *Archivist) gather(ctx actor.Context, m *Archive) {
-	waiting := a.batch.bytes
-	if a.binding != nil {
-		waiting += a.binding.bytes
+	b := a.group.Next
+	waiting := b.bytes
+	if storing := a.group.Storing; storing != nil {
+		waiting += storing.bytes
 	}
 	if waiting > 0 && waiting+len(m.Records) > a.o.MaxPending {
 		if ctx.Sender() != nil {
@@ -182,90 +158,31 @@ func (a *Archivist) gather(ctx actor.Context, m *Archive) {
 		}
 		return
 	}
-	if len(a.batch.items) == 0 {
-		a.oldest = time.Now()
+	b.items = append(b.items, bindItem{sender: ctx.Sender(), order: m})
+	b.bytes += len(m.Records)
+	at := time.Now()
+	if b.bytes < a.o.SyncBytes {
+		at = at.Add(a.o.SyncAfter)
 	}
-	a.batch.items = append(a.batch.items, bindItem{sender: ctx.Sender(), order: m})
-	a.batch.bytes += len(m.Records)
-	a.sync(ctx)
+	a.group.By(ctx, at)
 }
 
-// sync hands the batch to the binder when it is time and the binder is free.
-func (a *Archivist) sync(ctx actor.Context) {
-	if !a.open || a.asleep || a.binding != nil || len(a.batch.items) == 0 {
-		return
-	}
-	if left := a.o.SyncAfter - time.Since(a.oldest); left > 0 && a.batch.bytes < a.o.SyncBytes && !a.hurried {
-		if a.clock == nil {
-			a.set(ctx, left, &gathered{})
-		}
-		return
-	}
-	a.set(ctx, 0, nil)
-	a.binding, a.batch, a.hurried = a.batch, new(binding), false
-	ctx.Send(a.binder, &bind{a.binding})
-}
-
-// set sends the Archivist a message after a while, instead of any that was to come; nil sends none.
-func (a *Archivist) set(ctx actor.Context, d time.Duration, message any) {
-	if a.clock != nil {
-		a.clock.Stop()
-		a.clock = nil
-	}
-	if message != nil {
-		root, self := ctx.ActorSystem().Root, ctx.Self()
-		a.clock = time.AfterFunc(d, func() { root.Send(self, message) })
-	}
-}
-
-// opened learns that the files are open, or why they are not.
-func (a *Archivist) opened(ctx actor.Context, m *filesOpened) {
-	a.open = m.err == nil
-	if m.err != nil {
-		a.fail(ctx, m.err)
-		return
-	}
-	a.sync(ctx)
-}
-
-// settle answers a batch that the binder has had.
-func (a *Archivist) settle(ctx actor.Context, b *binding) {
-	a.binding = nil
+// settle answers a batch that the binder has had. After a failure the disk is left alone for a while, and files that
+// are not open are opened then, whatever waits.
+func (a *Archivist) settle(ctx actor.Context) {
+	b, _ := a.group.Settle(ctx, 0)
 	a.answer(ctx, b)
-	if b.err != nil {
-		a.rest(ctx, b.err)
+	if b.err == nil {
+		a.resting = 0
 		return
 	}
-	a.resting = 0
-	a.sync(ctx)
-}
-
-// fail answers all that waits for files that do not open, and rests.
-func (a *Archivist) fail(ctx actor.Context, err error) {
-	b := a.batch
-	a.batch, a.hurried = new(binding), false
-	b.err = err
-	a.answer(ctx, b)
-	a.rest(ctx, err)
-}
-
-// rest leaves the disk alone for a while.
-func (a *Archivist) rest(ctx actor.Context, err error) {
 	a.resting = min(max(2*a.resting, a.o.RetryAfter), a.o.RetryMax)
-	a.asleep = true
-	a.log.WithFields(logrus.Fields{"err": err, "full": warc.DiskFull(err),
+	a.log.WithFields(logrus.Fields{"err": b.err, "full": warc.DiskFull(b.err),
 		"rest": a.resting}).Error("captures cannot be stored")
-	a.set(ctx, a.resting, &restOver{})
-}
-
-func (a *Archivist) wake(ctx actor.Context) {
-	a.asleep = false
-	a.clock = nil
-	if !a.open {
-		ctx.Send(a.binder, &openFiles{})
-		return
+	a.group.Rest(ctx, a.resting)
+	if b.shut {
+		a.group.By(ctx, time.Now())
 	}
-	a.sync(ctx)
 }
 
 // answer tells every sender what became of its captures, with one message of each kind.
@@ -309,33 +226,11 @@ func (a *Archivist) answer(ctx actor.Context, b *binding) {
 // finish stores what is left and closes the files. The binder is gone, so that this is the only one that uses the
 // files.
 func (a *Archivist) finish(ctx actor.Context) {
-	if b := a.binding; b != nil {
-		if !b.done {
-			a.files.store(b)
-		}
+	a.group.Finish(func(*binding) {}, func(b *binding, _ error) bool {
 		a.answer(ctx, b)
-	}
-	if len(a.batch.items) > 0 {
-		a.files.store(a.batch)
-		a.answer(ctx, a.batch)
-	}
+		return true
+	})
 	if err := a.files.close(); err != nil {
 		a.log.WithField("err", err).Error("archive not closed; the next start repairs it")
-	}
-}
-
-// binder is the child that waits for the disk, so that the Archivist does not.
-type binder struct{ files *files }
-
-// Receive does one thing at a time.
-func (b *binder) Receive(ctx actor.Context) {
-	switch m := ctx.Message().(type) {
-	case *actor.Started, *openFiles:
-		ctx.Send(ctx.Parent(), &filesOpened{b.files.open()})
-	case *Describe:
-		b.files.describe(m)
-	case *bind:
-		b.files.store(m.b)
-		ctx.Send(ctx.Parent(), &bound{m.b})
 	}
 }

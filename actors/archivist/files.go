@@ -33,7 +33,8 @@ type files struct {
 	broken   bool // something was appended that must not stay
 }
 
-// open takes possession of the directory, and repairs what a process that died left there.
+// open takes possession of the directory, and repairs what a process that died left there. Of files that are open it
+// cuts off what was appended in vain.
 func (s *files) open() error {
 	if s.writer != nil {
 		return s.mend()
@@ -77,15 +78,15 @@ func (s *files) describe(m *Describe) {
 	}
 }
 
-// store appends the captures of b and syncs them. What of them is not on the disk in the end is cut off again.
-func (s *files) store(b *binding) {
-	defer func() { b.done = true }()
-	if s.writer == nil {
-		b.err = errors.New("archive is not open")
-		return
+// store appends the captures of b and syncs them. What of them is not on the disk in the end is cut off again; it is
+// stored again only if it is sent again.
+func (s *files) store(b *binding) (again error) {
+	if b.describes != nil {
+		s.describe(b.describes)
 	}
-	if b.err = s.mend(); b.err != nil {
-		return
+	b.err = s.open()
+	if b.shut = s.writer == nil; b.err != nil || len(b.items) == 0 {
+		return nil
 	}
 	s.broken = true // until it is known not to be
 	if b.err = s.append(b.items); b.err == nil {
@@ -93,11 +94,12 @@ func (s *files) store(b *binding) {
 		if len(s.bare) > 0 && time.Since(s.bareAt) >= indexRest { // there is room again
 			s.indexBare()
 		}
-		return
+		return nil
 	}
 	if err := s.mend(); err != nil {
 		b.err = errors.Join(b.err, err)
 	}
+	return nil
 }
 
 func (s *files) append(items []bindItem) error {

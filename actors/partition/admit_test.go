@@ -11,7 +11,7 @@ import (
 // Batches are stored in order, so one that is in an earlier batch needs none in this.
 func TestWhatIsInABatchIsAdmittedOnce(t *testing.T) {
 	p := &Partition{}
-	p.batch, p.delivered = store.NewBatch(time.Now()), make([]uint64, deliveredKept)
+	p.group.Next, p.delivered = newTurn(time.Now()), make([]uint64, deliveredKept)
 	admit := func(url string, left, requisite uint8) {
 		p.admit(&store.Candidate{URL: url, Host: "http://a", DepthLeft: left, Requisite: requisite}, false)
 	}
@@ -31,16 +31,16 @@ func TestWhatIsInABatchIsAdmittedOnce(t *testing.T) {
 		{"now a page", "http://a/3", 0, 0, 5},
 		{"a requisite again", "http://a/3", 0, 1, 5},
 	} {
-		if admit(step.url, step.left, step.requisite); p.batch.Len() != step.orders {
-			t.Fatalf("%s: %d orders, want %d", step.sentence, p.batch.Len(), step.orders)
+		if admit(step.url, step.left, step.requisite); p.group.Next.Len() != step.orders {
+			t.Fatalf("%s: %d orders, want %d", step.sentence, p.group.Next.Len(), step.orders)
 		}
 	}
-	p.turn()
-	if admit("http://a/2", 4, 0); !p.batch.Empty() {
+	p.group.Next = newTurn(time.Now())
+	if admit("http://a/2", 4, 0); !p.group.Next.Empty() {
 		t.Error("what the batch before has is in this one too")
 	}
 	p.bands = &bands{}
-	p.batch.Reset(time.Now())
+	p.group.Next.Reset(time.Now())
 	if p.ungated() {
 		t.Error("a better link to what waits would not be seen")
 	}

@@ -129,10 +129,8 @@ func (p *Partition) openDue(ctx actor.Context, asked bool) {
 	switch {
 	case len(entries) == dueBatch:
 		ctx.Send(ctx.Self(), &openDue{}) // behind what is in the mailbox already
-	case !p.busy && p.flushAt.IsZero():
-		p.busy, p.lastAt = true, now
-		p.pending = store.NewBatch(now)
-		ctx.Request(p.committer, &commit{p.pending}) // settle goes on with awaitDue
+	case p.group.Idle():
+		p.group.By(ctx, now) // settle goes on with awaitDue
 	default:
 		p.awaitDue(ctx)
 	}

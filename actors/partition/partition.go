@@ -1,7 +1,7 @@
 // Package partition holds the actor that is the only writer of one file of the state, and its helpers.
 //
-// A Partition gathers what it is asked to write, commits it in one transaction, and then answers all who wrote.
-// The committer waits for the disk in its place, and the Finder scans the file for known pages.
+// A Partition gathers what it is asked to write, commits it in one transaction (package groupcommit), and then answers
+// all who wrote. The Finder scans the file for known pages.
 package partition
 
 import (
@@ -14,6 +14,7 @@ import (
 	"github.com/sirupsen/logrus"
 
 	"henro/actors/floor"
+	"henro/actors/groupcommit"
 	"henro/actors/protocol"
 	"henro/actors/revisit"
 	"henro/messages/outlink"
@@ -23,13 +24,7 @@ import (
 )
 
 type (
-	peers     struct{ pids []*actor.PID }
-	flush     struct{}
-	commit    struct{ batch *store.Batch }
-	committed struct {
-		outcome store.Outcome
-		err     error
-	}
+	peers            struct{ pids []*actor.PID }
 	parcelsForgotten struct{} // parcels that were sent are out of the outbox on disk
 )
 
@@ -83,7 +78,7 @@ func TotalsOf(state *store.State) (all protocol.Totals, err error) {
 const totalsMeta = "totals"
 
 // Partition is the only writer of one file of the state. Writes gather in a batch; one transaction stores it; then
-// all who wrote are answered. While a child commits one batch the next gathers, so Receive never waits for the disk.
+// all who wrote are answered.
 //
 // Invariant: what was answered by Written is found again after a kill at any later instruction.
 type Partition struct {
@@ -96,10 +91,10 @@ type Partition struct {
 	owner *actor.PID // the Master
 	log   *logrus.Entry
 
-	committer *actor.PID
-	finder    *actor.PID // looks for known pages by their URLs
-	gathering
+	finder *actor.PID // looks for known pages by their URLs
+	group  groupcommit.Group[turn]
 	outbox
+	stalled  bool // the state cannot be written
 	due      dueLines
 	rules    map[string]revisit.Rules     // of hosts whose rules were changed since the start
 	round    time.Time                    // begin of the latest round; zero: none has begun
@@ -115,24 +110,17 @@ type Partition struct {
 	damaged  bool        // a read has met damage
 }
 
-// gathering is what waits for a commit, and what is with the committer. Each writer is answered after the commit.
-type gathering struct {
-	batch     *store.Batch
-	writers   []writer                // of the batch
-	facts     []*protocol.FactsStored // of the batch, for the Master
-	accepted  acceptances             // by the gate, of the batch
-	flushAt   time.Time               // when the batch is to be committed; zero: it is empty
-	pending   *store.Batch            // being committed
-	inFlight  []writer                // of the batch being committed
-	storing   []*protocol.FactsStored // of the batch being committed
-	accepting acceptances             // by the gate, of the batch being committed
-	failed    *store.Batch            // could not be committed, first to be tried again
-	busy      bool                    // a commit is under way
-	lastAt    time.Time               // of the last commit's start
-	took      time.Duration           // from there until its answer
-	stalled   bool
-	timer     floor.Timer
+// turn is what one commit stores, and who is told of it.
+type turn struct {
+	*store.Batch
+	written  bool // by somebody; else slots are split, and nothing else
+	writers  []writer
+	facts    []*protocol.FactsStored // for the Master
+	accepted acceptances             // by the gate
+	outcome  store.Outcome
 }
+
+func newTurn(now time.Time) *turn { return &turn{Batch: store.NewBatch(now), accepted: acceptances{}} }
 
 // outbox is what is known of the other Partitions, for URLs that are theirs.
 type outbox struct {
@@ -181,10 +169,10 @@ func (p *Partition) Receive(ctx actor.Context) {
 	case *actor.Started:
 		p.start(ctx)
 	case *actor.Stopping:
-		p.timer.Stop()
+		p.group.Stop()
 		p.due.timer.Stop()
 	case *actor.Stopped:
-		p.flushLast()
+		p.group.Finish(p.putTotals, p.keepLast)
 	case *peers:
 		p.peers = m.pids
 		p.restoreRevivals(ctx)
@@ -218,10 +206,10 @@ func (p *Partition) Receive(ctx actor.Context) {
 		p.seek(ctx, m)
 	case *protocol.Notice:
 		p.notice(ctx, m)
-	case *flush:
-		p.flush(ctx)
-	case *committed:
-		p.settle(ctx, m)
+	case *groupcommit.Due:
+		p.group.Turn(ctx, p.putTotals)
+	case *groupcommit.Stored:
+		p.settle(ctx)
 	case *protocol.HostAsked:
 		p.restoreHost(ctx, m)
 	case *protocol.PagesAsked:
@@ -258,9 +246,7 @@ func totalsOf(disk *store.Partition) (totals protocol.Totals, err error) {
 }
 
 func (p *Partition) start(ctx actor.Context) {
-	p.batch = store.NewBatch(time.Now())
 	p.owners, p.delivered = map[string]int{}, make([]uint64, deliveredKept)
-	p.accepted, p.accepting = acceptances{}, acceptances{}
 	p.relaxing, p.rules = map[string]int{}, map[string]revisit.Rules{}
 	p.retrying, p.reviving = map[string]struct{}{}, map[revival]*protocol.Revive{}
 	var err error
@@ -284,18 +270,17 @@ func (p *Partition) start(ctx actor.Context) {
 		p.open[lease.Host] = lease
 	}
 	ctx.Send(p.owner, &protocol.LeasesFound{Leases: leases})
-	disk := p.disk
-	p.finder = floor.SpawnAs(ctx, finderProps(disk, p.log), "finder")
-	p.committer = floor.SpawnAs(ctx, actor.PropsFromFunc(func(ctx actor.Context) {
-		if m, ok := ctx.Message().(*commit); ok {
-			begin := time.Now()
-			outcome, err := disk.Commit(m.batch)
-			if p.o.Committed != nil {
-				p.o.Committed(time.Since(begin))
-			}
-			ctx.Respond(&committed{outcome, err})
-		}
-	}), "committer")
+	p.finder = floor.SpawnAs(ctx, finderProps(p.disk, p.log), "finder")
+	p.group.Start(ctx, "committer", newTurn, p.commit)
+}
+
+// commit is called by the committer.
+func (p *Partition) commit(t *turn) (err error) {
+	if begin := time.Now(); p.o.Committed != nil {
+		defer func() { p.o.Committed(time.Since(begin)) }()
+	}
+	t.outcome, err = p.disk.Commit(t.Batch)
+	return err
 }
 
 // takeParcels admits the URLs that another Partition found.
@@ -317,16 +302,16 @@ func (p *Partition) write(ctx actor.Context, m *protocol.Write) {
 		p.storeVisit(&m.Visits[i])
 	}
 	for i := range m.Moves {
-		p.batch.Move(m.Moves[i].Position, m.Moves[i].Page)
+		p.group.Next.Move(m.Moves[i].Position, m.Moves[i].Page)
 	}
 	for i := range m.Drops {
-		p.batch.Drop(m.Drops[i].Position, m.Drops[i].Page)
+		p.group.Next.Drop(m.Drops[i].Position, m.Drops[i].Page)
 		delete(p.retrying, m.Drops[i].Page.URL)
 	}
 	p.take(ctx, m.Candidates, false)
-	p.batch.Forget(m.Ghosts...)
+	p.group.Next.Forget(m.Ghosts...)
 	for _, r := range m.Relaxed {
-		p.batch.Relaxed(r)
+		p.group.Next.Relaxed(r)
 		if host := weburl.HostOf(r.URL); p.relaxing[host] > 1 {
 			p.relaxing[host]--
 		} else {
@@ -334,22 +319,22 @@ func (p *Partition) write(ctx actor.Context, m *protocol.Write) {
 		}
 	}
 	if m.Host != nil {
-		p.batch.PutHost(*m.Host)
+		p.group.Next.PutHost(*m.Host)
 	}
 	if m.Lease != nil {
-		p.batch.PutLease(*m.Lease)
+		p.group.Next.PutLease(*m.Lease)
 		p.open[m.Lease.Host] = *m.Lease
 	}
 	for _, s := range m.Stops {
 		if s.Lifted {
-			p.batch.Unstop(s.Prefix)
+			p.group.Next.Unstop(s.Prefix)
 		} else {
-			p.batch.Stop(s.StopEntry)
+			p.group.Next.Stop(s.StopEntry)
 		}
 	}
 	for i := range m.Notes {
 		n := &m.Notes[i]
-		p.batch.PutMeta(noteMeta(n.Host, n.Name, n.Key), n.Bytes)
+		p.group.Next.PutMeta(noteMeta(n.Host, n.Name, n.Key), n.Bytes)
 	}
 	for i := range m.Revive {
 		p.revive(ctx, &m.Revive[i])
@@ -358,9 +343,9 @@ func (p *Partition) write(ctx actor.Context, m *protocol.Write) {
 	var answer any
 	pressing := false
 	if m.Facts != nil {
-		p.facts = append(p.facts, m.Facts)
+		p.group.Next.facts = append(p.group.Next.facts, m.Facts)
 		if pressing = m.Facts.Pressing; m.Facts.Closed {
-			p.batch.DeleteLease(m.Facts.Lease)
+			p.group.Next.DeleteLease(m.Facts.Lease)
 			if m.Host != nil {
 				delete(p.open, m.Host.ID)
 			}
@@ -385,7 +370,7 @@ func (p *Partition) haste(waits, pressing bool) haste {
 
 // storeVisit takes what came of a visit.
 func (p *Partition) storeVisit(v *store.Visited) {
-	p.batch.Visit(*v)
+	p.group.Next.Visit(*v)
 	p.countRetry(v)
 	if p.bands != nil && v.Retry {
 		p.bands.note(v.Page.URL, 0) // no better link makes the next trial earlier
@@ -426,7 +411,7 @@ func (p *Partition) take(ctx actor.Context, candidates []store.Candidate, seeds 
 		ctx.Send(p.finder, &findPages{asker: ctx.Self(), pages: known})
 	}
 	for owner, candidates := range foreign {
-		p.batch.Send(owner, p.lacking(p.state.Partitions[owner], candidates))
+		p.group.Next.Send(owner, p.lacking(p.state.Partitions[owner], candidates))
 	}
 }
 
@@ -506,7 +491,7 @@ func (p *Partition) admitFirst(c store.Candidate, seed bool) {
 	if !noted && !p.known(&c) { // not what was noted and had to make room
 		p.bands.note(c.URL, c.Band)
 	}
-	p.batch.Admit(c)
+	p.group.Next.Admit(c)
 }
 
 // pass has the gate judge a URL that is neither on disk nor on its way there.
@@ -516,9 +501,11 @@ func (p *Partition) pass(c *store.Candidate, seed bool) bool {
 		return true
 	}
 	fp := fingerprint.URL(c.URL)
-	for _, accepted := range []acceptances{p.accepted, p.accepting} {
-		if _, ok := accepted[fp]; ok {
-			return true
+	for _, t := range []*turn{p.group.Next, p.group.Storing} {
+		if t != nil {
+			if _, ok := t.accepted[fp]; ok {
+				return true
+			}
 		}
 	}
 	if p.known(c) {
@@ -532,7 +519,7 @@ func (p *Partition) pass(c *store.Candidate, seed bool) bool {
 	if offered.Again {
 		p.totals.Returned++
 	}
-	p.accepted[fp] = store.IDOf(c.Host)
+	p.group.Next.accepted[fp] = store.IDOf(c.Host)
 	return true
 }
 
@@ -545,14 +532,6 @@ func (p *Partition) known(c *store.Candidate) bool {
 	return known
 }
 
-// release reports to the gate that what it accepted is on disk.
-func (p *Partition) release(accepted acceptances) {
-	for _, host := range accepted {
-		p.order.Gate.Stored(host)
-	}
-	clear(accepted)
-}
-
 // bringForward has known pages visited now: a person has asked for them.
 func (p *Partition) bringForward(ctx actor.Context, m *protocol.PagesFound) {
 	moved := false
@@ -560,13 +539,13 @@ func (p *Partition) bringForward(ctx actor.Context, m *protocol.PagesFound) {
 		entry := m.Entries[i]
 		if now := time.Now(); entry.Page.Next.IsZero() || entry.Page.Next.After(now) {
 			entry.Page.Next = now
-			p.batch.Move(entry.Position, entry.Page)
+			p.group.Next.Move(entry.Position, entry.Page)
 			p.wrote(ctx, nil, urgent)
 			moved = true
 		}
 	}
 	if moved && p.due.begun {
-		p.writers = append(p.writers, writer{ctx.Self(), &openDue{asked: true}})
+		p.group.Next.answer(ctx.Self(), &openDue{asked: true})
 	}
 }
 
@@ -619,9 +598,9 @@ func (p *Partition) forgetParcels(ctx actor.Context, parcels []store.Parcel) {
 		for j := range parcels[i].Candidates {
 			p.noteDelivered(&parcels[i].Candidates[j])
 		}
-		p.batch.Sent(parcels[i].Key)
+		p.group.Next.Sent(parcels[i].Key)
 	}
-	p.writers = append(p.writers, writer{ctx.Self(), &parcelsForgotten{}})
+	p.group.Next.answer(ctx.Self(), &parcelsForgotten{})
 	p.wrote(ctx, nil, sharing)
 }
 
@@ -646,95 +625,60 @@ const (
 // wrote remembers whom to answer, and decides when to flush.
 func (p *Partition) wrote(ctx actor.Context, answer any, how haste) {
 	if answer != nil {
-		p.writers = append(p.writers, writer{ctx.Sender(), answer})
+		p.group.Next.answer(ctx.Sender(), answer)
 	}
-	now := time.Now()
-	at := now.Add(p.o.FlushAge)
+	p.group.Next.written = true
+	at := time.Now().Add(p.o.FlushAge)
 	switch {
-	case how == urgent || p.full(&p.o):
-		at = p.lastAt.Add(p.o.FlushGap)
+	case how == urgent || p.group.Next.full(&p.o):
+		at = p.group.At.Add(p.o.FlushGap)
 	case how == sharing:
-		gap := max(p.o.FlushGap, shareGap*p.took)
+		gap := max(p.o.FlushGap, shareGap*p.group.Took)
 		if len(p.open) >= manyLeases {
 			gap = max(gap, shareLeast)
 		}
-		at = p.lastAt.Add(min(gap, p.o.FlushAge))
+		at = p.group.At.Add(min(gap, p.o.FlushAge))
 	}
-	if !p.flushAt.IsZero() && !at.Before(p.flushAt) {
-		return
-	}
-	p.flushAt = at
-	if wait := at.Sub(now); wait > 0 {
-		p.timer.After(ctx, wait, &flush{})
-	} else {
-		ctx.Send(ctx.Self(), &flush{}) // behind what is in the mailbox already, which shares the commit
-	}
+	p.group.By(ctx, at)
 }
 
-func (p *Partition) flush(ctx actor.Context) {
-	if p.busy || p.flushAt.IsZero() {
-		return
-	}
-	p.timer.Stop()
-	p.busy, p.lastAt = true, time.Now()
-	if p.failed != nil { // first what could not be written before; the rest follows it
-		p.pending, p.failed = p.failed, nil
-	} else {
-		totals, _ := p.totals.MarshalBinary()
-		p.batch.PutMeta(totalsMeta, totals)
-		p.turn()
-	}
-	ctx.Request(p.committer, &commit{p.pending})
-}
-
-// turn makes the batch the one that is committed, and begins the next.
-func (g *gathering) turn() {
-	g.pending, g.batch = g.batch, store.NewBatch(g.lastAt)
-	g.inFlight, g.writers = g.writers, nil
-	g.storing, g.facts = g.facts, nil
-	g.accepting, g.accepted = g.accepted, g.accepting // that of the last batch, empty
-	g.flushAt = time.Time{}
-}
-
-// flushLast stores what is left, now that the committer has stopped. Those who wrote it may be gone, and need
-// no answer: what is not stored would be fetched again.
-func (p *Partition) flushLast() {
-	for _, batch := range []*store.Batch{p.failed, p.pending, p.batch} {
-		if batch == nil || batch.Empty() {
-			continue
-		}
-		switch _, err := p.disk.Commit(batch); {
-		case errors.Is(err, store.ErrNotLeader):
-			p.log.Debug("the last results are not stored here; slaves report them to the master that leads")
-			return
-		case err != nil:
-			p.log.WithField("err", err).Error("the last results could not be stored; they will be fetched again")
-			return
-		}
-	}
-}
+func (t *turn) answer(pid *actor.PID, answer any) { t.writers = append(t.writers, writer{pid, answer}) }
 
 // full reports that the batch should wait no longer: one commit keeps every page that it changes in memory.
-func (g *gathering) full(o *Options) bool {
-	return g.batch.Bytes() >= o.FlushBytes || g.batch.Len() >= fullRecords
+func (t *turn) full(o *Options) bool { return t.Bytes() >= o.FlushBytes || t.Len() >= fullRecords }
+
+func (p *Partition) putTotals(t *turn) {
+	if t.written {
+		totals, _ := p.totals.MarshalBinary()
+		t.PutMeta(totalsMeta, totals)
+	}
 }
 
-// settle answers all who wrote; a batch that failed is kept and tried again.
-func (p *Partition) settle(ctx actor.Context, m *committed) {
-	p.busy, p.took = false, time.Since(p.lastAt)
-	if m.err != nil {
+// keepLast takes note of what was stored at the end. Those who wrote it may be gone, and need no answer: what is not
+// stored would be fetched again.
+func (p *Partition) keepLast(_ *turn, err error) bool {
+	switch {
+	case errors.Is(err, store.ErrNotLeader):
+		p.log.Debug("the last results are not stored here; slaves report them to the master that leads")
+	case err != nil:
+		p.log.WithField("err", err).Error("the last results could not be stored; they will be fetched again")
+	}
+	return err == nil
+}
+
+// settle answers all who wrote; a batch that was not stored is tried again.
+func (p *Partition) settle(ctx actor.Context) {
+	t, err := p.group.Settle(ctx, p.o.RetryAfter)
+	if err != nil {
 		if !p.stalled {
 			p.stalled = true
 			level := logrus.ErrorLevel
-			if errors.Is(m.err, store.ErrNotLeader) { // another master does, and this one is about to end
+			if errors.Is(err, store.ErrNotLeader) { // another master does, and this one is about to end
 				level = logrus.InfoLevel
 			}
-			p.log.WithField("err", m.err).Log(level, "the state cannot be written")
-			ctx.Send(p.owner, &protocol.StoreStalled{Partition: p.index, Err: m.err})
+			p.log.WithField("err", err).Log(level, "the state cannot be written")
+			ctx.Send(p.owner, &protocol.StoreStalled{Partition: p.index, Err: err})
 		}
-		p.failed = p.pending
-		p.flushAt = p.lastAt // nothing that is written meanwhile is tried before
-		p.timer.After(ctx, p.o.RetryAfter, &flush{})
 		return
 	}
 	if p.stalled {
@@ -743,27 +687,26 @@ func (p *Partition) settle(ctx actor.Context, m *committed) {
 		ctx.Send(p.owner, &protocol.StoreResumed{Partition: p.index})
 	}
 	p.commits++
-	p.pending = nil
-	p.release(p.accepting)
+	for _, host := range t.accepted {
+		p.order.Gate.Stored(host)
+	}
 	if stats, err := p.disk.Stats(); err == nil {
 		p.stats = stats
 	}
-	if len(p.storing) > 0 { // before the answers: a Host announces itself behind the end of its lease
-		ctx.Send(p.owner, &protocol.FactsCommitted{Facts: p.storing})
+	if len(t.facts) > 0 { // before the answers: a Host announces itself behind the end of its lease
+		ctx.Send(p.owner, &protocol.FactsCommitted{Facts: t.facts})
 	}
-	writers := p.inFlight
-	p.inFlight, p.storing = nil, nil
-	for _, w := range writers {
+	for _, w := range t.writers {
 		ctx.Send(w.pid, w.answer)
 	}
 	if p.order.Texts != nil {
-		for _, found := range p.order.Texts.Committed(m.outcome.Texts) {
+		for _, found := range p.order.Texts.Committed(t.outcome.Texts) {
 			ctx.Send(p.hosts, found)
 		}
 	}
-	if len(m.outcome.Admitted) > 0 {
+	if len(t.outcome.Admitted) > 0 {
 		grew := &protocol.HostsGrew{}
-		for _, admission := range m.outcome.Admitted {
+		for _, admission := range t.outcome.Admitted {
 			grew.Hosts = append(grew.Hosts, admission.Name)
 		}
 		ctx.Send(p.hosts, grew)
@@ -771,9 +714,6 @@ func (p *Partition) settle(ctx actor.Context, m *committed) {
 	p.deliver(ctx)
 	p.relax(ctx)
 	p.awaitDue(ctx)
-	if !p.flushAt.IsZero() {
-		p.timer.After(ctx, max(0, time.Until(p.flushAt)), &flush{})
-	}
 }
 
 // deliver sends the oldest parcels of the outbox to their owners, one message to each. The next are read when these are
@@ -945,8 +885,8 @@ func (p *Partition) findWaiting() {
 }
 
 func (p *Partition) reportQuiet(ctx actor.Context, m *protocol.QuietAsked) {
-	unsettled := int(p.stats.Parcels+p.stats.Relaxations) + len(p.open) + len(p.writers) + len(p.inFlight) + p.sweeps
-	if p.busy || p.sending > 0 || len(p.relaxing) > 0 || !p.flushAt.IsZero() {
+	unsettled := int(p.stats.Parcels+p.stats.Relaxations) + len(p.open) + p.sweeps
+	if !p.group.Idle() || p.sending > 0 || len(p.relaxing) > 0 {
 		unsettled++
 	}
 	if p.o.Rounds && p.soonDue() {

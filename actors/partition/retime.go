@@ -86,7 +86,7 @@ func (p *Partition) retime(ctx actor.Context, m *protocol.Retime) {
 	}
 	if !m.Now {
 		p.rules[name] = after // the batch is ahead of the disk
-		p.batch.PutMeta(noteMeta(name, protocol.RulesNote, ""), b)
+		p.group.Next.PutMeta(noteMeta(name, protocol.RulesNote, ""), b)
 		p.wrote(ctx, nil, urgent)
 		ctx.Send(p.hosts, &protocol.ToHost{Host: name, Message: &protocol.RulesChanged{Rules: after}})
 	}
@@ -200,10 +200,10 @@ func (s *Sweep) end(ctx actor.Context, answer *protocol.Retimed) {
 // takeSwept adds to the batch what a sweep has found.
 func (p *Partition) takeSwept(ctx actor.Context, m *swept) {
 	for i := range m.moves {
-		p.batch.Move(m.moves[i].Position, m.moves[i].Page)
+		p.group.Next.Move(m.moves[i].Position, m.moves[i].Page)
 	}
 	for i := range m.renews {
-		p.batch.Renew(m.renews[i].Position, m.renews[i].Page)
+		p.group.Next.Renew(m.renews[i].Position, m.renews[i].Page)
 	}
 	p.wrote(ctx, &protocol.Written{}, p.haste(true, false))
 }

@@ -19,7 +19,7 @@ type revival struct{ host, says string }
 // while it is carried out is carried out once more.
 func (p *Partition) revive(ctx actor.Context, order *protocol.Revive) {
 	name := revival{order.Host, order.Says}
-	p.batch.PutMeta(name.meta(), []byte(order.Host))
+	p.group.Next.PutMeta(name.meta(), []byte(order.Host))
 	if _, underWay := p.reviving[name]; underWay {
 		p.reviving[name] = order
 		return
@@ -56,7 +56,7 @@ func (p *Partition) revived(ctx actor.Context, name revival, count int) {
 	if again != nil {
 		p.revive(ctx, again)
 	} else {
-		p.batch.PutMeta(name.meta(), nil)
+		p.group.Next.PutMeta(name.meta(), nil)
 	}
 	p.wrote(ctx, nil, urgent)
 	ctx.Send(p.hosts, &protocol.ToHost{Host: name.host, Message: &protocol.PagesRevived{Count: count}})
