@@ -76,7 +76,7 @@ func (n *Node) OrderAlias(ctx context.Context, host, of string) (posted AliasPos
 	c := n.Reading()
 	for next, hops := of, 0; next != "" && hops < 16; hops++ {
 		if next == host {
-			return posted, fmt.Errorf("%s is an alias of %s: henro alias --forget %s first", of, host, of)
+			return posted, fmt.Errorf("%s is an alias of %s: henro host alias --forget %s first", of, host, of)
 		}
 		if _, next, err = c.Alias(next); err != nil {
 			return posted, err

@@ -14,7 +14,7 @@ def rows(henro, crawl, question):
 
 def aliases(henro, crawl):
     """The hosts of which there is evidence that they are others."""
-    said = subprocess.run([henro, "alias", "--dir", crawl, "--json"], capture_output=True, text=True, check=True).stdout
+    said = subprocess.run([henro, "host", "alias", "--dir", crawl, "--json"], capture_output=True, text=True, check=True).stdout
     return json.loads(said)["aliases"]
 
 

@@ -6,7 +6,7 @@
 A URL is spared rightly when a page of its host with its text was visited. An oracle that knows from the start which differences change nothing on
 which host visits one URL of each page; where a difference changes some pages, as sort orders do on lookalike hosts, its values are different pages to
 it. What the oracle spares and the crawl visited is counted in three parts: what the rules need to learn (NEEDS, for each rule of each host), the tests
-(henro url-rules), and what is lost. Recall is what was spared of what can be: of what the oracle spares but for what learning needs. Tests are not
+(henro host url-rules), and what is lost. Recall is what was spared of what can be: of what the oracle spares but for what learning needs. Tests are not
 taken out of it. Exits with 1 when precision or recall is below its bound, or a text was not visited.
 """
 import collections
@@ -75,7 +75,7 @@ groups = collections.Counter(oracle(url, host) for url, host in known.items())
 duplicates = len(known) - len(groups)
 formed = collections.Counter((host, form(url)) for url, host in known.items() if form(url) != "plain" and groups[oracle(url, host)] > 1)
 needed = sum(min(n, NEEDS.get(k[1], 16)) for k, n in formed.items() if k not in other and k[1] != "ordered")  # ordered has rules of others
-answer = subprocess.run([henro, "url-rules", "--dir", crawl, "--json"], capture_output=True, text=True, check=True).stdout
+answer = subprocess.run([henro, "host", "url-rules", "--dir", crawl, "--json"], capture_output=True, text=True, check=True).stdout
 tests = sum(max((r["tested"] for r in h["rules"] if r["applied"]), default=0) for h in json.loads(answer)["hosts"])
 tests_most = sum(r["tested"] for h in json.loads(answer)["hosts"] for r in h["rules"])
 precision, recall = 1 - len(wrong) / max(1, len(spared)), len(spared) / max(1, duplicates - needed)

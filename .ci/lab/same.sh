@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Which pages of real documentation sites have the same text, which folders, and which sites stand under a second name, as two do: what henro says is compared
+# Which pages of real documentation sites have the same text, and which sites stand under a second name, as two do: what henro says is compared
 # with the files.
 #
 #   same.sh [DIR]
@@ -27,11 +27,10 @@ crawl() { # FOLDER FLAG...
 }
 crawl crawl --near mark
 python3 "$lab/same.py" "$dir/henro" "$dir/crawl" "$dir/sites" "$dir/texts.tsv"
-python3 "$lab/mirrors.py" "$dir/henro" "$dir/crawl" "$dir/texts.tsv"
 rm -rf "$dir/left"
 crawl left --near skip-links
 python3 "$lab/left.py" "$dir/henro" "$dir/left" "$dir/texts.tsv"
 rm -rf "$dir/mapped"
 crawl mapped --aliases map
-"$dir/henro" alias --dir "$dir/mapped"
+"$dir/henro" host alias --dir "$dir/mapped"
 python3 "$lab/aliases.py" "$dir/henro" "$dir/crawl" "$dir/mapped" "$dir/sites"

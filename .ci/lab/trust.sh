@@ -200,7 +200,7 @@ joined() {
 
 # The receiver of collected files is no way in for a page whose name was made to point here.
 check_collect() {
-	background "$bin/henro" collect --listen 127.0.0.1:17683 "$dir/collected"
+	background "$bin/henro" slaves collect --listen 127.0.0.1:17683 "$dir/collected"
 	answers http://127.0.0.1:17683/
 	holds "collect: a name that was made to point here is refused" \
 		[ "$(status http://127.0.0.1:17683/files/a.warc -X PUT -d x -H 'Host: evil.test:17683')" = 421 ]
@@ -530,7 +530,7 @@ spoil_emptied() { : >"$warc"; }
 spoil_prolonged() { python3 "$lab/trust/member.py" >>"$warc"; }
 spoil_foreign_index() { sed 's/"filename":"/"filename":"other-/' -i "$index"; }
 spoil_merged() {
-	"$bin/henro" index "$copy" >/dev/null
+	"$bin/henro" repair "$copy" >/dev/null
 	sed -i '0,/"offset":"/s//"offset":"9/' "$copy/warc/index.cdxj"
 }
 clean() { "$bin/henro" check "$1" >/dev/null 2>&1; }

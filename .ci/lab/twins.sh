@@ -1,7 +1,6 @@
 #!/usr/bin/env bash
 # Whether a crawl knows which pages have the same text: a fakeweb with aliases, mirrors, session ids, near-duplicates and pages that only look alike is crawled
-# by real processes, some of them killed, and what the state says of each page, and
-# what henro mirrors finds, is compared with the truth of that web.
+# by real processes, some of them killed, and what the state says of each page is compared with the truth of that web.
 #
 #   twins.sh [HOSTS] [PAGES] [KILLS] [SECONDS]     PAGES a host; the crawl is ended by kill -9 so often, each time at a random moment of its first SECONDS
 #
@@ -47,5 +46,3 @@ done
 measured crawl --near "${NEAR:-mark}"
 "$dir/henro" check "$dir/crawl" >/dev/null
 python3 "$lab/twins.py" "$dir/henro" "$dir/crawl" "$dir/web" "${NEAR:-}"
-cut -f3,5 "$dir/web/twins.txt" >"$dir/texts.tsv"
-[ -n "${ALIASES:-}${NEAR:-}" ] || python3 "$lab/mirrors.py" "$dir/henro" "$dir/crawl" "$dir/texts.tsv"

@@ -29,8 +29,8 @@ type Collect struct{ To string }
 // Register adds the flags of a node that archives.
 func (c *Collect) Register(f *pflag.FlagSet) {
 	f.StringVar(&c.To, "collect", "",
-		"bring finished WARC files to `WHERE`, the HOST:PORT of a henro collect or s3://BUCKET/FOLDER, and remove "+
-			"them here once they are safe there")
+		"bring finished WARC files to `WHERE`, the HOST:PORT of henro slaves collect or s3://BUCKET/FOLDER, and "+
+			"remove them here once they are safe there")
 }
 
 // Sender makes the sender of an archive below dir, or nil if nothing is to be collected.
@@ -52,7 +52,7 @@ func (c *Collect) Sender(ctx context.Context, dir, prefix, key, name string, log
 	return collect.NewSender(o, log)
 }
 
-// post is the way to a henro collect.
+// post is the way to henro slaves collect.
 func (c *Collect) post(ctx context.Context, key, name string, log *logrus.Entry) (collect.Place, error) {
 	host, _, err := net.SplitHostPort(c.To)
 	if err != nil {

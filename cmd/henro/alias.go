@@ -24,8 +24,9 @@ name only if the representative does not have them.
 
 HOST=HOST says that the first is the second under another name, whatever their pages show; --forget HOST that a host
 stands for itself: what was left to its representative is visited then. Both are kept, also over restarts.`,
-		Example: "  henro alias\n  henro alias http://www.example.org=https://example.org\n" +
-			"  henro alias --forget http://www.example.org",
+		Example: `  henro host alias
+  henro host alias http://www.example.org=https://example.org
+  henro host alias --forget http://www.example.org`,
 		Args: cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, arguments []string) error {
 			if len(arguments) == 0 && !forget {
@@ -33,7 +34,7 @@ stands for itself: what was left to its representative is visited then. Both are
 			}
 			host, of, equals := strings.Cut(strings.Join(arguments, ""), "=")
 			if equals == forget || host == "" {
-				return config.Usage("which hosts? henro alias http://www.example.org=https://example.org, or " +
+				return config.Usage("which hosts? henro host alias http://www.example.org=https://example.org, or " +
 					"--forget http://www.example.org")
 			}
 			var answer master.AliasPosted

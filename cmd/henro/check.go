@@ -37,7 +37,7 @@ its WARC files and compare their indexes with them, both ways; and look for the 
 Nothing is written, unless --mend is given: then what is no record goes to warc/damaged, the indexes that are wrong
 or missing are made again, and pages whose capture is in no file wait for a visit as if it had not been made; files of
 the state that are of different days become one state, whose links are judged again. Have all WARC files here before
-(with slaves: henro collect). Exit code 4 and a list when something is damaged.
+(with slaves: henro slaves collect). Exit code 4 and a list when something is damaged.
 
 Of a WACZ file, whoever wrote it, every part is compared with its digest, every record is read, every line of its index
 is followed, and its signature is verified. With --signer it must be signed by that key.`,
@@ -91,7 +91,7 @@ func check(out io.Writer, bar *bar, dir string) error {
 		fmt.Fprintln(out, "digest   "+digest)
 	}
 	if !r.IsHere && s.Visited > 0 {
-		fmt.Fprintln(out, "no WARC files are here: henro collect brings those of slaves")
+		fmt.Fprintln(out, "no WARC files are here: henro slaves collect brings those of slaves")
 	} else if !r.ArchivesAll && s.Visited > 0 {
 		fmt.Fprintln(out, "captured pages were not looked for: the crawl left some out of its archive "+
 			"(--lang, --mime, --obey), or an older henro began it")
@@ -161,17 +161,6 @@ files without a state is indexed alone.`,
 			}
 			return index(cmd, dir)
 		},
-	}
-}
-
-// newCompactCommand is half of repair, as it was called before.
-func newCompactCommand() *cobra.Command {
-	return &cobra.Command{
-		Use: "compact DIR", Short: "Rewrite the state of a crawl that is not running without its free space",
-		Hidden:  true,
-		Example: "  henro compact crawl",
-		Args:    dirArgument("henro compact crawl"),
-		RunE:    func(cmd *cobra.Command, arguments []string) error { return compact(cmd, arguments[0]) },
 	}
 }
 

@@ -17,13 +17,13 @@ func newCollectCommand() *cobra.Command {
 		Use:   "collect [flags] DIR",
 		Short: "Take the finished WARC files of slaves into DIR/warc",
 		Long: `Take the finished WARC files of slaves that run with --collect into DIR/warc, which may be the
-directory of their master: henro replay, index and wacz then have them all. A file gets its name once it is on
+directory of their master: henro replay and wacz then have them all. A file gets its name once it is on
 this disk and its SHA-256 was compared; only then the slave removes its own. It runs until it is interrupted,
 and either side may be killed at any moment. Beyond loopback both sides need the cluster's key, and nobody else
 is let in.`,
-		Example: `  henro collect --key cluster.key --listen :7784 crawl
+		Example: `  henro slaves collect --key cluster.key --listen :7784 crawl
   henro-slave --key cluster.key --join master:7781 --collect master:7784`,
-		Args: dirArgument("henro collect crawl"),
+		Args: dirArgument("henro slaves collect crawl"),
 		RunE: func(cmd *cobra.Command, arguments []string) error {
 			logger, err := log.Logger()
 			if err != nil {

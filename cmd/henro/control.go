@@ -23,13 +23,17 @@ import (
 // runs elsewhere.
 type control struct{ dir, address, tokenFile string }
 
-func (c *control) register(cmd *cobra.Command) {
-	if cmd.Flags().Lookup("dir") == nil {
-		cmd.PersistentFlags().StringVar(&c.dir, "dir", defaultCrawl, "`DIR` of the crawl")
+// register adds the flags of commands that ask it.
+func (c *control) register(commands ...*cobra.Command) {
+	for _, cmd := range commands {
+		f := cmd.Flags()
+		if f.Lookup("dir") == nil {
+			f.StringVar(&c.dir, "dir", defaultCrawl, "`DIR` of the crawl")
+		}
+		f.StringVar(&c.address, "master", "",
+			"`HOST:PORT` of a crawl that runs on another machine, as it was given to it as --listen-http")
+		f.StringVar(&c.tokenFile, "token-file", "", "`FILE` with the token, if the crawl was given one")
 	}
-	cmd.PersistentFlags().StringVar(&c.address, "master", "",
-		"`HOST:PORT` of a crawl that runs on another machine, as it was given to it as --listen-http")
-	cmd.PersistentFlags().StringVar(&c.tokenFile, "token-file", "", "`FILE` with the token, if the crawl was given one")
 }
 
 // find looks where the crawl answers: the directory says it, unless the address was given.
@@ -121,9 +125,8 @@ func (c *control) fetch(ctx context.Context, path string, w io.Writer) (int64, e
 	return n, nil
 }
 
-// statusCommand makes a verb that is answered by the status.
-func statusCommand(verb, short, method, path string) *cobra.Command {
-	var c control
+// statusCommand makes a verb of a crawl that is answered by the status.
+func statusCommand(c *control, verb, short, method, path string) *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use: verb, Short: short, Args: cobra.NoArgs,
@@ -146,19 +149,39 @@ func statusCommand(verb, short, method, path string) *cobra.Command {
 }
 
 func newStatusCommand() *cobra.Command {
-	return statusCommand("status", "Say how the crawl goes", http.MethodGet, "/api/status")
+	var c control
+	var every time.Duration
+	cmd := statusCommand(&c, "status", "Say how the crawl goes", http.MethodGet, "/api/status")
+	cmd.Long = `Say how a running crawl goes: its pace, what waits, what went wrong, its slaves, and why nothing is
+fetched if nothing is. With --watch it is asked again and again, until it ends or you interrupt: a terminal shows
+the latest answer, anything else gets a line for each.`
+	cmd.Example += "\n  henro status --watch 1s\n  henro status --watch 10s >> crawl.txt"
+	once := cmd.RunE
+	cmd.RunE = func(cmd *cobra.Command, arguments []string) error {
+		switch {
+		case every < 0:
+			return config.Usage("--watch %v: want a span such as 2s", every)
+		case every == 0:
+			return once(cmd, arguments)
+		}
+		return c.watch(cmd.Context(), cmd.OutOrStdout(), every)
+	}
+	cmd.Flags().DurationVar(&every, "watch", 0, "how often the crawl is asked; 0 is once")
+	return cmd
 }
 
 func newPauseCommand() *cobra.Command {
-	return statusCommand("pause", "Take all hosts back from the slaves and wait", http.MethodPost, "/api/pause")
+	return statusCommand(new(control), "pause", "Take all hosts back from the slaves and wait", http.MethodPost,
+		"/api/pause")
 }
 
 func newResumeCommand() *cobra.Command {
-	return statusCommand("resume", "Go on after a pause", http.MethodPost, "/api/resume")
+	return statusCommand(new(control), "resume", "Go on after a pause", http.MethodPost, "/api/resume")
 }
 
 func newStopCommand() *cobra.Command {
-	return statusCommand("stop", "End the crawl; its directory can be resumed", http.MethodPost, "/api/stop")
+	return statusCommand(new(control), "stop", "End the crawl; its directory can be resumed", http.MethodPost,
+		"/api/stop")
 }
 
 func newSeedsCommand() *cobra.Command {
@@ -197,7 +220,7 @@ func newSeedsCommand() *cobra.Command {
 	add.Flags().IntVar(&crawl.Depth, "depth", master.DefaultOptions().Depth,
 		"links followed from these seeds; -1 is without limit")
 	add.Flags().StringVar(&crawl.SeedFile, "seeds", "", "seeds, one URL a line; - is standard input (`FILE`)")
-	c.register(seeds)
+	c.register(add)
 	seeds.AddCommand(add)
 	return seeds
 }

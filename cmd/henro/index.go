@@ -14,29 +14,12 @@ import (
 	"henro/messages/visible"
 	"henro/store"
 	"henro/store/archive/captures"
-	"henro/store/archive/cdxj"
 	"henro/store/archive/folder"
 	"henro/store/archive/wacz"
 	"henro/store/archive/warc"
 )
 
-// newIndexCommand is half of repair, as it was called before.
-func newIndexCommand() *cobra.Command {
-	return &cobra.Command{
-		Use: "index DIR", Short: "Merge the indexes of the WARC files of a crawl into one, for replay", Hidden: true,
-		Long: `Merge the CDXJ of every finished WARC file below DIR/warc (or in DIR) into ` + cdxj.MergedName + `,
-sorted, with bounded memory.
-Files that came since the last time are merged in; files without an index, also those of other writers, are
-read and get one, and files that a process which died left open are finished. henro crawl does this at its
-end, and whatever reads the archive at its start.`,
-		Example: "  henro index crawl",
-		Args:    dirArgument("henro index crawl"),
-		RunE: func(cmd *cobra.Command, arguments []string) error {
-			return index(cmd, arguments[0])
-		},
-	}
-}
-
+// index merges the indexes of the WARC files of a folder, and says what there was to do.
 func index(cmd *cobra.Command, dir string) error {
 	in, err := archiveFolder(dir)
 	if err != nil {
@@ -76,7 +59,7 @@ func archiveFolder(dir string) (string, error) {
 	}
 	if store.Exists(filepath.Join(dir, "state")) {
 		return "", config.Usage("%s holds no WARC files: those of a master are with its slaves, and henro "+
-			"collect brings them here", dir)
+			"slaves collect brings them here", dir)
 	}
 	return "", config.Usage("%s holds no WARC files: neither itself nor its folder warc", dir)
 }

@@ -103,8 +103,8 @@ func newHostCommand() *cobra.Command {
 	var l look
 	var asJSON bool
 	cmd := &cobra.Command{
-		Use: "host NAME", Short: "Say what is known of a host, and when it may be asked",
-		Example: "  henro host example.org --dir crawl\n  henro host http://localhost:8080",
+		Use: "host NAME", Short: "Say what is known of a host, or tell the crawl something of one",
+		Example: "  henro host example.org --dir crawl\n  henro host exclude https://example.org",
 		Args:    oneArgument("which host? henro host example.org"),
 		RunE: func(cmd *cobra.Command, arguments []string) error {
 			host, err := found(&l, cmd, "/api/host?host="+url.QueryEscape(arguments[0]),
@@ -120,6 +120,9 @@ func newHostCommand() *cobra.Command {
 	}
 	l.register(cmd)
 	cmd.Flags().BoolVar(&asJSON, "json", false, "the whole record as JSON")
+	for _, verb := range []*cobra.Command{newAliasCommand(), newExcludeCommand(), newURLRulesCommand()} {
+		cmd.AddCommand(takesCrawl(verb, 1))
+	}
 	return cmd
 }
 

@@ -92,18 +92,18 @@ crawls the sites you name, writes WARC 1.1 archives and a link graph, and knows 
 		}
 	}
 	add("crawl", takesCrawl(newCrawlCommand(), anyNumber), newDemoCommand(), newKeyCommand(), newDoctorCommand(),
-		takesCrawl(newCollectCommand(), 0), newConfigCommand(), newImportCommand())
+		newConfigCommand(), newImportCommand())
 	add("steer", newSlavesCommand(), newMastersCommand(), newSeedsCommand())
 	for _, c := range []*cobra.Command{newStatusCommand(), newPauseCommand(), newResumeCommand(), newStopCommand(),
-		newTopCommand(), newTraceCommand()} {
+		newTraceCommand()} {
 		add("steer", takesCrawl(c, 0))
 	}
-	for _, c := range []*cobra.Command{newExcludeCommand(), newAliasCommand(), newURLRulesCommand(),
-		newRevisitCommand(), newBackupCommand(), newWhyCommand()} {
+	for _, c := range []*cobra.Command{newRevisitCommand(), newBackupCommand(),
+		newWhyCommand()} {
 		add("steer", takesCrawl(c, 1))
 	}
 	for _, c := range []*cobra.Command{newReplayCommand(), newQACommand(), newReportCommand(), newCheckCommand(),
-		newRepairCommand(), newStatsCommand(), newMirrorsCommand(), newFeedCommand()} {
+		newRepairCommand(), newStatsCommand(), newFeedCommand()} {
 		add("look", takesCrawl(c, 0))
 	}
 	for _, c := range []*cobra.Command{newPageCommand(), newMissingCommand(), newHostCommand(), newWACZCommand(),
@@ -111,7 +111,6 @@ crawls the sites you name, writes WARC 1.1 archives and a link graph, and knows 
 		add("look", takesCrawl(c, 1))
 	}
 	add("look", takesCrawl(newSearchCommand(), anyNumber))
-	root.AddCommand(config.NewManCommand(), newVersionCommand(), takesCrawl(newIndexCommand(), 0),
-		takesCrawl(newCompactCommand(), 0))
+	root.AddCommand(config.NewManCommand(), newVersionCommand())
 	return root
 }

@@ -44,7 +44,6 @@ many entries of the log each lacks. The master that leads answers.`,
 			return show(cmd, http.MethodGet, "/api/masters")
 		},
 	}
-	c.register(cmd)
 	cmd.Flags().BoolVar(&asJSON, "json", false, "as JSON")
 	order := func(verb, short, long string) *cobra.Command {
 		return &cobra.Command{
@@ -63,8 +62,9 @@ many entries of the log each lacks. The master that leads answers.`,
 	cmd.AddCommand(
 		order("move", "Have another master lead", "Have another master lead, which has a vote."),
 		order("remove", "Take a master out of the group", `Take a master out of the group, after it has ended for good.
-One that still runs as a standby is added again; one whose disk was lost may then come back under its name.`),
-		newRecoverCommand())
+One that still runs as a standby is added again; one whose disk was lost may then come back under its name.`))
+	c.register(append(cmd.Commands(), cmd)...)
+	cmd.AddCommand(newRecoverCommand())
 	return cmd
 }
 

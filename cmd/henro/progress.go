@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"net/http"
 	"slices"
 	"strings"
 	"sync"
@@ -107,6 +108,40 @@ func (p *progress) draw(text string) {
 	defer p.mu.Unlock()
 	p.shown = text
 	fmt.Fprint(p.out, "\r\x1b[K"+text)
+}
+
+// watch says how a crawl goes until the context ends, or the master does not answer any more.
+func (c *control) watch(ctx context.Context, out io.Writer, every time.Duration) error {
+	terminal, live := config.Terminal(out)
+	ticker := time.NewTicker(every)
+	defer ticker.Stop()
+	var visits uint64
+	var at time.Time
+	for {
+		var s master.Status
+		if err := c.ask(ctx, http.MethodGet, "/api/status", nil, &s); ctx.Err() != nil {
+			return nil
+		} else if err != nil {
+			return err
+		}
+		now, rate := time.Now(), s.PerSecond // of the whole run, until there are two answers
+		if !at.IsZero() {
+			rate = float64(s.Totals.Visits()-min(visits, s.Totals.Visits())) / max(now.Sub(at).Seconds(), 0.001)
+		}
+		visits, at = s.Totals.Visits(), now
+		if live {
+			fmt.Fprint(terminal, "\x1b[H\x1b[J") // the window, empty
+			printStatus(out, &s)
+		} else if _, err := fmt.Fprintln(out, now.Format(time.TimeOnly),
+			visible.Line(progressWords(&s, rate, now))); err != nil {
+			return fmt.Errorf("write a line: %w", err)
+		}
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-ticker.C:
+		}
+	}
 }
 
 // progressWords says in one line how a crawl goes.

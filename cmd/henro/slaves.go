@@ -19,7 +19,8 @@ func newSlavesCommand() *cobra.Command {
 	var c control
 	var asJSON bool
 	cmd := &cobra.Command{
-		Use: "slaves", Short: "List the slaves of a running crawl, or drain one", Args: cobra.NoArgs,
+		Use: "slaves", Short: "List the slaves of a running crawl, drain one, or collect what they archived",
+		Args: cobra.NoArgs,
 		Long: `List the slaves that the master knows: what each is doing, how many hosts it holds of those it
 is willing to, how many results wait to be stored, what its process takes of the machine, and how long it has
 said nothing.`,
@@ -37,7 +38,6 @@ said nothing.`,
 			return printSlaves(cmd.OutOrStdout(), slaves)
 		},
 	}
-	c.register(cmd)
 	cmd.Flags().BoolVar(&asJSON, "json", false, "as JSON")
 	order := func(verb, short, long string) *cobra.Command {
 		return &cobra.Command{
@@ -64,6 +64,8 @@ request under way on each, and lend it none any more. When it is "drained" its m
 nothing has to be fetched again. It lasts until "henro slaves resume", or until the slave, or the master, is
 started again.`),
 		order("resume", "Lend to a drained slave again", "Lend hosts to a slave again that was drained."))
+	c.register(append(cmd.Commands(), cmd)...)
+	cmd.AddCommand(takesCrawl(newCollectCommand(), 0))
 	return cmd
 }
 

@@ -2,15 +2,14 @@ package main
 
 import (
 	"cmp"
-	"encoding/json"
 	"fmt"
+	"os"
 	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"henro/cmd/fakeweb"
-	"henro/store"
 )
 
 // A crawl names the page that had a text first, for all others that have it and no others, whatever crashed meanwhile.
@@ -64,50 +63,14 @@ func TestACrawlNamesThePageThatHadATextFirst(t *testing.T) {
 			near); !strings.Contains(said(t, "stats", dir), counts) {
 			t.Errorf("henro stats does not say: %s", counts)
 		}
-		checkMirrors(t, dir, web, pages)
-	})
-}
-
-// checkMirrors counts the pages of each mirror that henro mirrors lists by the truth of the web.
-func checkMirrors(t *testing.T, dir string, web *fakeweb.Web, pages map[string]store.Page) {
-	t.Helper()
-	below := func(folder string) map[string]string { // texts by the rest of the URL
-		texts := map[string]string{}
-		for url, page := range pages {
-			if rest, is := strings.CutPrefix(url, folder); is && page.Status == 200 {
-				like, err := web.Like(url)
-				if err != nil {
-					t.Fatal(err)
-				}
-				texts[rest] = like.Text
-			}
-		}
-		return texts
-	}
-	listed := strings.Fields(said(t, "mirrors", dir, "--json", "--pages", "5"))
-	for _, line := range listed {
-		var m struct {
-			Same, Pages, MirrorPages int
-			Folder, Mirror           string
-		}
-		if err := json.Unmarshal([]byte(strings.Replace(line, "mirror_pages", "MirrorPages", 1)), &m); err != nil {
+		page, err := os.ReadFile("../../docs/duplicates.md")
+		if err != nil {
 			t.Fatal(err)
 		}
-		a, b, same := below(m.Folder), below(m.Mirror), 0
-		for rest, text := range a {
-			if b[rest] == text {
-				same++
-			}
+		_, question, _ := strings.Cut(string(page), "```sql\n")
+		question, _, _ = strings.Cut(question, "```")
+		if same := said(t, "sql", "--dir", dir, question); strings.Count(same, ".copies.test") < 2 {
+			t.Errorf("hosts with the same pages, as docs/duplicates.md asks for them: %s", same)
 		}
-		if same != m.Same || len(a) != m.Pages || len(b) != m.MirrorPages {
-			t.Errorf("%s: the truth is %d of %d and %d", line, same, len(a), len(b))
-		}
-	}
-	if len(listed) < 10 || !strings.Contains(listed[0], ".copies.test") || !strings.Contains(said(t, "mirrors", dir),
-		"mirror_coverage") {
-		t.Errorf("%q: aliases are missing", listed)
-	}
-	if none := said(t, "mirrors", dir, "--pages", "100000"); !strings.HasPrefix(none, "no two folders") {
-		t.Errorf("of 100,000 pages: %s", none)
-	}
+	})
 }

@@ -27,8 +27,9 @@ them: a parameter, the default document of a folder, a slash at the end, the cas
 --forget RULE says that a difference of HOST is another page, whatever the pages show: what was not visited by it is
 visited then. --apply RULE says that it is none, and --learn RULE leaves it to the pages again. RULE is named as the
 list has it. What is said is kept, also over restarts.`,
-		Example: "  henro url-rules\n  henro url-rules https://example.org --forget \"parameter lang\"\n" +
-			"  henro url-rules https://example.org --apply \"slash at the end\"",
+		Example: `  henro host url-rules
+  henro host url-rules https://example.org --forget "parameter lang"
+  henro host url-rules https://example.org --apply "slash at the end"`,
 		Args: cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, arguments []string) error {
 			for word, rule := range words {
@@ -46,7 +47,7 @@ list has it. What is said is kept, also over restarts.`,
 				return listURLRules(cmd, &l, posted.Host, asJSON)
 			}
 			if posted.Host == "" {
-				return config.Usage("of which host? henro url-rules https://example.org --%s %q", posted.Word,
+				return config.Usage("of which host? henro host url-rules https://example.org --%s %q", posted.Word,
 					posted.Rule)
 			}
 			if err := l.ask(cmd.Context(), http.MethodPost, "/api/url-rules", posted, &posted); err != nil {

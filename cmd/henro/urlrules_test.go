@@ -206,7 +206,7 @@ func TestKnownDuplicatesRestUntilTheirRuleIsForgotten(t *testing.T) {
 		if all := asked(2); all < 1.8*few {
 			t.Errorf("%.2f URLs visited a text, and %.2f while rules were applied", all, few)
 		}
-		says := said(t, "url-rules", "--dir", dir)
+		says := said(t, "host", "url-rules", "--dir", dir)
 		if !strings.Contains(says, "parameter sort: not applied, as a person has said") {
 			t.Error(says)
 		}

@@ -2,20 +2,25 @@ package main
 
 import (
 	"bytes"
+	"encoding/json"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"henro/actors/protocol"
 	"henro/cmd/config"
 	"henro/cmd/embedded"
+	"henro/master"
 	"henro/store"
 )
 
@@ -91,12 +96,10 @@ func TestBadInputIsOneLineThatSaysWhatToDoAndTouchesNothing(t *testing.T) {
 			"pages, links, hosts, captures, stoplist"},
 		{"an export in a format that is not written", []string{"export", "--dir", "nowhere", "a.xlsx"}, "--to csv"},
 		{"a crawl that is not there, checked", []string{"check", "typo"}, "typo holds no crawl"},
-		{"a crawl that is not there, compacted", []string{"compact", "typo"}, "typo holds no crawl"},
 		{"a crawl that is not there, repaired", []string{"repair", "typo"}, "typo holds no"},
 		{"a crawl that is not there, counted", []string{"stats", "typo"}, "typo holds no crawl"},
 		{"a crawl that is not there, asked", []string{"sql", "typo", "select 1"}, "typo holds no crawl"},
 		{"a crawl that is not there, drawn", []string{"report", "typo"}, "typo holds no crawl"},
-		{"a crawl that is not there, indexed", []string{"index", "typo"}, "typo holds no WARC files"},
 		{"a crawl that is not there, replayed", []string{"replay", "typo"}, "typo holds no WARC files"},
 		{"a crawl that is not there, packed", []string{"wacz", "typo", "a.wacz"}, "typo holds no WARC files"},
 		{"a crawl that is not there, compared", []string{"diff", "typo", "http://a.test/"}, "typo"},
@@ -107,8 +110,7 @@ func TestBadInputIsOneLineThatSaysWhatToDoAndTouchesNothing(t *testing.T) {
 		{"a reason of a crawl that is not there", []string{"why", "--dir", "typo", "http://a.test/"},
 			"typo holds no crawl"},
 		{"no crawl to check", []string{"check"}, "crawl holds no crawl"},
-		{"no crawl to compact", []string{"compact"}, "crawl holds no crawl"},
-		{"no crawl to index", []string{"index"}, "crawl holds no WARC files"},
+		{"no crawl to repair", []string{"repair"}, "crawl holds no WARC files"},
 		{"no crawl to replay", []string{"replay"}, "crawl holds no WARC files"},
 		{"no crawl to count", []string{"stats"}, "crawl holds no crawl"},
 		{"no file to export to", []string{"export"}, "export to one file"},
@@ -153,7 +155,7 @@ func TestBadInputIsOneLineThatSaysWhatToDoAndTouchesNothing(t *testing.T) {
 		{"a port that is none", []string{"crawl", "--allow-private", "--listen-http", "127.0.0.1:99999",
 			"http://a.test/"}, "invalid port"},
 		{"no seeds to add", []string{"seeds", "add"}, "give URLs or --seeds FILE"},
-		{"no host to exclude", []string{"exclude"}, "which host?"},
+		{"no host to exclude", []string{"host", "exclude"}, "which host?"},
 		{"no pages to revisit", []string{"revisit"}, "which pages?"},
 		{"no time for a revisit", []string{"revisit", "http://a.test/*"}, "--now, --every 6h or --auto"},
 		{"changed URLs and pages", []string{"revisit", "--from", "seeds.txt", "http://a.test/"}, "--from stands alone"},
@@ -178,7 +180,8 @@ func TestBadInputIsOneLineThatSaysWhatToDoAndTouchesNothing(t *testing.T) {
 		{"no key file to add to", []string{"key", "add"}, "--key"},
 		{"two crawls to check", []string{"check", "a", "b"}, "of which crawl?"},
 		{"no slave to drain", []string{"slaves", "drain"}, "which slave?"},
-		{"an address that is none for files", []string{"collect", "nowhere", "--listen", "x"}, "want HOST:PORT"},
+		{"an address that is none for files", []string{"slaves", "collect", "nowhere", "--listen", "x"},
+			"want HOST:PORT"},
 		{"a trace for no time", []string{"trace", "--for", "x"}, "want a span such as 30s"},
 		{"a crawl that is not there, missed", []string{"missing", "typo"}, "crawl holds no crawl"},
 		{"a crawl that is not there, backed up", []string{"backup", "--dir", "typo", "x.tar"}, "typo holds no crawl"},
@@ -210,13 +213,13 @@ func TestBadInputIsOneLineThatSaysWhatToDoAndTouchesNothing(t *testing.T) {
 func TestEveryCommandAloneSaysWhatItWants(t *testing.T) {
 	dir := t.TempDir()
 	t.Chdir(dir)
-	does := map[string]bool{"collect": true, "demo": true, "doctor": true} // something, by themselves
+	does := map[string]bool{"slaves collect": true, "demo": true, "doctor": true} // something, by themselves
 	var walk func(c *cobra.Command, path ...string)
 	walk = func(c *cobra.Command, path ...string) {
 		for _, child := range c.Commands() {
 			walk(child, slices.Concat(path, []string{child.Name()})...)
 		}
-		if len(path) == 0 || does[path[0]] {
+		if len(path) == 0 || does[strings.Join(path, " ")] {
 			return
 		}
 		t.Run(strings.Join(path, " "), func(t *testing.T) {
@@ -300,7 +303,7 @@ func TestHelpShowsTheFlagsOfEveryDayAndAllWhenAsked(t *testing.T) {
 	}
 }
 
-func TestRepairDoesWhatItsHalvesDid(t *testing.T) {
+func TestRepairMakesTheStateSmallAndTheIndexes(t *testing.T) {
 	dir := t.TempDir()
 	state, err := store.OpenState(filepath.Join(dir, "state"), store.DefaultOptions())
 	if err != nil {
@@ -321,9 +324,30 @@ func TestRepairDoesWhatItsHalvesDid(t *testing.T) {
 			t.Errorf("%s: %q, %v", of, out, err)
 		}
 	}
-	for _, half := range []string{"compact", "index"} {
-		if _, err := command(t, half, dir); err != nil {
-			t.Errorf("%s: %v", half, err)
+}
+
+// TestStatusIsWatchedUntilTheCrawlDoesNotAnswer has a crawl answer three times, with ten pages more each time.
+func TestStatusIsWatchedUntilTheCrawlDoesNotAnswer(t *testing.T) {
+	answers := 0
+	crawl := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if answers++; answers > 3 || r.URL.Path != "/api/status" {
+			http.Error(w, "it has ended", http.StatusServiceUnavailable)
+			return
+		}
+		s := master.Status{State: master.Running, PerSecond: 7, Totals: protocol.Totals{Pages: uint64(10 * answers)}}
+		if err := json.NewEncoder(w).Encode(s); err != nil {
+			t.Error(err)
+		}
+	}))
+	defer crawl.Close()
+	out, err := command(t, "status", "--watch", "1ms", "--master", strings.TrimPrefix(crawl.URL, "http://"))
+	lines := regexp.MustCompile(`(?m)^\d\d:\d\d:\d\d running: (\d+) pages \((\d+)/s\)`).FindAllStringSubmatch(out, -1)
+	if err == nil || len(lines) != 3 {
+		t.Fatalf("it says %q, %v", out, err)
+	}
+	for i, line := range lines {
+		if line[1] != strconv.Itoa(10*(i+1)) || (line[2] == "7") != (i == 0) {
+			t.Errorf("answer %d: %s", i, line[0])
 		}
 	}
 }

@@ -469,7 +469,7 @@ func (l *lab) look(ctx context.Context, of *look) {
 	}()
 	crawl := filepath.Join(of.dir, l.state())
 	of.got = map[string]bool{}
-	if l.name == "cluster" { // as henro collect would bring them
+	if l.name == "cluster" { // as henro slaves collect would bring them
 		if err := os.Symlink("../slave/warc", filepath.Join(crawl, "warc")); err != nil && !os.IsNotExist(err) {
 			of.err = err
 			return

@@ -153,7 +153,7 @@ func (a *archive) advice() string {
 	var parts []string
 	if a.lost > 0 {
 		parts = append(parts, "the captures named are lost, unless their WARC files are elsewhere (with a slave: "+
-			"henro collect); the state and all other captures are whole; henro check --mend plans new visits")
+			"henro slaves collect); the state and all other captures are whole; henro check --mend plans new visits")
 	}
 	if a.wrong > 0 {
 		parts = append(parts, "henro check --mend makes the indexes again, nothing is lost with them")
