@@ -35,7 +35,7 @@ func weigh(ctx context.Context, state *store.State, m *reading.Settings, more in
 	p := &promises{m: m, with: m.Politeness, ratio: math.Inf(1)}
 	p.with.Servers += more
 	for _, disk := range state.Partitions {
-		if err := disk.EachHost(func(h store.HostRecord) error {
+		if err := disk.Hosts.Each(func(h store.HostRecord) error {
 			s, err := reading.Politeness(&h)
 			load := s.Wanted(&m.Revisit)
 			if err != nil || load == 0 {
@@ -81,7 +81,7 @@ func admitHosts(ctx context.Context, state *store.State, m *reading.Settings, se
 	fresh := map[string]bool{}
 	for _, seed := range seeds {
 		host := seed.URL.Host()
-		_, err := state.Partitions[state.PartitionOf(host)].Host(store.IDOf(host))
+		_, err := state.Partitions[state.PartitionOf(host)].Hosts.Get(store.IDOf(host))
 		if errors.Is(err, store.ErrNotFound) {
 			fresh[host] = true
 		}
@@ -101,7 +101,7 @@ func admitHosts(ctx context.Context, state *store.State, m *reading.Settings, se
 func admitEvery(ctx context.Context, state *store.State, m *reading.Settings, pages revisit.Pattern,
 	every time.Duration) error {
 	disk := state.Partitions[state.PartitionOf(pages.Host())]
-	h, err := disk.Host(store.IDOf(pages.Host()))
+	h, err := disk.Hosts.Get(store.IDOf(pages.Host()))
 	if errors.Is(err, store.ErrNotFound) || every == 0 || !m.Continuous {
 		return nil // the order finds no page, or adds no visits
 	}
@@ -109,7 +109,7 @@ func admitEvery(ctx context.Context, state *store.State, m *reading.Settings, pa
 		return err
 	}
 	count, before := 0, 0.0
-	if err := disk.EachPage(func(page store.Page, _ store.Place) error {
+	if err := disk.Pages.Each(func(page store.Page, _ store.Place) error {
 		if pages.Matches(page.URL) && !page.LastVisit.IsZero() && page.Timing.Interval > 0 {
 			count, before = count+1, before+1/float64(page.Timing.Interval)
 		}

@@ -54,7 +54,7 @@ func failedSeeds(state *store.State, seeds []Seed) ([]FailedVisit, error) {
 	var failed []FailedVisit
 	for _, seed := range seeds {
 		url := seed.URL.String()
-		entry, _, err := state.Partitions[state.PartitionOf(seed.URL.Host())].Lookup(url)
+		entry, _, err := state.Partitions[state.PartitionOf(seed.URL.Host())].Pages.Lookup(url)
 		if errors.Is(err, store.ErrNotFound) {
 			return nil, nil // it was not admitted: the scope or the stop list says why
 		}

@@ -104,7 +104,7 @@ func (n *Node) Changed(ctx context.Context, posted *ChangedPosted) (*ChangedAnsw
 	answer, now := &ChangedAnswer{}, time.Now()
 	for host, urls := range hosts {
 		disk := n.state.Partitions[n.state.PartitionOf(host)]
-		if _, err := disk.Host(store.IDOf(host)); errors.Is(err, store.ErrNotFound) {
+		if _, err := disk.Hosts.Get(store.IDOf(host)); errors.Is(err, store.ErrNotFound) {
 			answer.Foreign += uint64(len(urls))
 			continue
 		} else if err != nil {
@@ -112,7 +112,7 @@ func (n *Node) Changed(ctx context.Context, posted *ChangedPosted) (*ChangedAnsw
 		}
 		notice := &protocol.Notice{Host: host, At: now}
 		for _, url := range urls {
-			_, visited, known, err := disk.Seen(url)
+			_, visited, known, err := disk.Seen.Get(url)
 			switch {
 			case err != nil:
 				return nil, err

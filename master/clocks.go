@@ -63,14 +63,14 @@ func restoreClocks(o *Options, state *store.State, now time.Time) (*lending.Cloc
 	})
 	until := map[string]time.Time{}
 	for _, p := range state.Partitions {
-		leases, err := p.Leases()
+		leases, err := p.Leases.All()
 		if err != nil {
 			return nil, err
 		}
 		for _, l := range leases {
 			until[l.HostName] = now
 		}
-		if err := p.EachHost(func(h store.HostRecord) error {
+		if err := p.Hosts.Each(func(h store.HostRecord) error {
 			if !h.NextAllowed.After(now) || len(h.Politeness) == 0 {
 				return nil
 			}

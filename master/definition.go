@@ -118,7 +118,7 @@ func renewRefused(p *store.Partition) error {
 	var entries []store.Entry
 	for after, begun := store.Position(nil), false; !begun || after != nil; begun = true {
 		var err error
-		if entries, after, err = p.Visited(after, passed, entries[:0]); err != nil {
+		if entries, after, err = p.Pages.Visited(after, passed, entries[:0]); err != nil {
 			return err
 		}
 		b := store.NewBatch(time.Now())

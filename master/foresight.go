@@ -73,7 +73,7 @@ func (f *foresight) look(ctx context.Context, now time.Time, ran time.Duration) 
 	var hosts []forecast.Host
 	for _, disk := range f.n.state.Partitions {
 		for after := store.HostID(0); ; {
-			records, err := disk.Hosts(after, 1000)
+			records, err := disk.Hosts.List(after, 1000)
 			if err := errors.Join(err, ctx.Err()); err != nil {
 				return nil, err
 			}

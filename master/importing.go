@@ -73,7 +73,7 @@ func (i *importing) take() error {
 	url := captures[0].URL
 	name := weburl.HostOf(url)
 	disk := i.state.Partitions[i.state.PartitionOf(name)]
-	_, visited, _, err := disk.Seen(url)
+	_, visited, _, err := disk.Seen.Get(url)
 	if err != nil {
 		return err
 	}
@@ -97,7 +97,7 @@ func (i *importing) take() error {
 // open reads what is known of a host.
 func (i *importing) open(disk *store.Partition, name string) (err error) {
 	i.load = politeness.State{}
-	if i.host, err = disk.Host(store.IDOf(name)); errors.Is(err, store.ErrNotFound) {
+	if i.host, err = disk.Hosts.Get(store.IDOf(name)); errors.Is(err, store.ErrNotFound) {
 		i.host, err = store.HostRecord{ID: store.IDOf(name), Name: name}, nil
 	}
 	if err == nil && len(i.host.Politeness) > 0 {

@@ -94,7 +94,7 @@ func newOrder(options *Options, state *store.State, ranks *ranks) (*order, error
 		returns: frontier.NewReturns(returnCells),
 		span:    options.Hosts.SharedBudget(),
 		waiting: func(host string) (uint64, error) {
-			record, err := state.Partitions[state.PartitionOf(host)].Host(store.IDOf(host))
+			record, err := state.Partitions[state.PartitionOf(host)].Hosts.Get(store.IDOf(host))
 			if errors.Is(err, store.ErrNotFound) {
 				return 0, nil
 			}
@@ -129,7 +129,7 @@ func (r *order) restore(state *store.State) error {
 	var all []waiting
 	for _, p := range state.Partitions {
 		for after := store.HostID(0); ; {
-			records, err := p.Hosts(after, restoreBatch)
+			records, err := p.Hosts.List(after, restoreBatch)
 			if err != nil {
 				return fmt.Errorf("restore the frontier: %w", err)
 			}
@@ -141,7 +141,7 @@ func (r *order) restore(state *store.State) error {
 				}
 				for next, first := store.Position(nil), true; record.Waiting > 0 &&
 					(first || next != nil); first = false {
-					found, err := p.Fresh(record.ID, next, restoreBatch)
+					found, err := p.Fresh.Of(record.ID, next, restoreBatch)
 					if err != nil {
 						return fmt.Errorf("restore the frontier: %w", err)
 					}
@@ -172,7 +172,7 @@ func (r *order) restoreLinks(p *store.Partition, host *store.HostRecord) error {
 	if r.linked == nil {
 		return nil
 	}
-	err := p.ScanLinksOf(host.ID, func(_ uint64, read *store.Links) error {
+	err := p.Links.ScanHost(host.ID, func(_ uint64, read *store.Links) error {
 		links, err := read.All()
 		r.Collect(host.Name, links)
 		return err
@@ -517,7 +517,7 @@ func newRanks(o frontier.Order, state *store.State) (*ranks, error) {
 	}
 	r := &ranks{ranker: frontier.NewRanker(o, rankCells)}
 	for _, p := range state.Partitions {
-		err := p.EachLinks(func(_ store.HostID, fp uint64, links []outlink.Outlink) error {
+		err := p.Links.Each(func(_ store.HostID, fp uint64, links []outlink.Outlink) error {
 			r.Read(fp, links)
 			return nil
 		})

@@ -102,7 +102,7 @@ func (t *tasks) begin() error {
 func (t *tasks) refill() error {
 	t.met = 0
 	for _, p := range t.state.Partitions {
-		err := p.EachLinks(func(_ store.HostID, _ uint64, links []outlink.Outlink) error {
+		err := p.Links.Each(func(_ store.HostID, _ uint64, links []outlink.Outlink) error {
 			t.collect(links, true)
 			return nil
 		})
@@ -134,7 +134,7 @@ func (t *tasks) collect(links []outlink.Outlink, new bool) {
 }
 
 func (t *tasks) known(url string) bool {
-	_, _, known, err := t.state.Partitions[t.state.PartitionOf(weburl.HostOf(url))].Seen(url)
+	_, _, known, err := t.state.Partitions[t.state.PartitionOf(weburl.HostOf(url))].Seen.Get(url)
 	return err == nil && known
 }
 

@@ -91,7 +91,7 @@ func (b *Batch) Renew(p Position, page Page) {
 	b.renews = append(b.renews, Entry{page, p})
 }
 
-// Forget ends the positions of ghosts, as Fresh reported them. A position that is no ghost is left alone.
+// Forget ends the positions of ghosts, as Fresh.Of reported them. A position that is no ghost is left alone.
 func (b *Batch) Forget(ghosts ...Position) {
 	for _, p := range ghosts {
 		b.grow(len(p))

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"cmp"
 	"encoding/binary"
-	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -955,6 +954,13 @@ func (c *commit) storeMeta() error {
 	return nil
 }
 
+func hostKey(k []byte) HostID {
+	if len(k) < 8 {
+		return 0
+	}
+	return HostID(binary.BigEndian.Uint64(k))
+}
+
 func key64(n uint64) []byte { return binary.BigEndian.AppendUint64(make([]byte, 0, 8), n) }
 
 func key128(host HostID, fp uint64) []byte {
@@ -996,5 +1002,3 @@ func writeTotals(tx *bbolt.Tx, t totals) error {
 	}
 	return put(tx.Bucket(bucketMeta), totalsKey, b)
 }
-
-var errStop = errors.New("stop")

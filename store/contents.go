@@ -133,8 +133,8 @@ func digestsOf(most, all uint64) uint64 {
 }
 
 // eachSketch shows the sketches of the contents from one digest on, as far as so many behind it.
-func (p *Partition) eachSketch(from, more uint64, fn func(near fingerprint.Near, digest uint64)) error {
-	return p.view("read the index of contents", func(tx *bbolt.Tx) error {
+func (r *reader) eachSketch(from, more uint64, fn func(near fingerprint.Near, digest uint64)) error {
+	return r.view("read the index of contents", func(tx *bbolt.Tx) error {
 		c := tx.Bucket(bucketContents).Cursor()
 		for key, v := c.Seek(key64(from)); key != nil; key, v = c.Next() {
 			entry, err := decodeContent(key, v)

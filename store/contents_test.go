@@ -38,7 +38,7 @@ func visitTexts(t *testing.T, s *State, visits ...[2]string) map[string]Page {
 		if batches[i] == nil {
 			batches[i] = NewBatch(now)
 		}
-		entry, _, err := s.Partitions[i].Lookup(v[0])
+		entry, _, err := s.Partitions[i].Pages.Lookup(v[0])
 		page := entry.Page
 		if err != nil {
 			page = Page{URL: v[0]}
@@ -69,7 +69,7 @@ func recordsOf(t *testing.T, s *State) map[string]Page {
 	t.Helper()
 	pages := map[string]Page{}
 	for _, p := range s.Partitions {
-		if err := p.EachPage(func(page Page, _ Place) error {
+		if err := p.Pages.Each(func(page Page, _ Place) error {
 			pages[page.URL] = page
 			return nil
 		}); err != nil {

@@ -60,13 +60,13 @@ func (c *crawler) step(i, what int) bool {
 	b := store.NewBatch(c.now)
 	switch what {
 	case 0: // visit a few waiting pages, some as followed inside a lease
-		hosts, err := p.Hosts(0, 1000)
+		hosts, err := p.Hosts.List(0, 1000)
 		if err != nil {
 			c.t.Fatal(err)
 		}
 		c.rnd.Shuffle(len(hosts), func(a, b int) { hosts[a], hosts[b] = hosts[b], hosts[a] })
 		for _, h := range hosts {
-			w, err := p.Fresh(h.ID, nil, 1+c.rnd.IntN(5))
+			w, err := p.Fresh.Of(h.ID, nil, 1+c.rnd.IntN(5))
 			if err != nil {
 				c.t.Fatal(err)
 			}
@@ -85,7 +85,7 @@ func (c *crawler) step(i, what int) bool {
 			}
 		}
 	case 1:
-		relaxations, err := p.Relaxations(1 + c.rnd.IntN(4))
+		relaxations, err := p.Relaxations.First(1 + c.rnd.IntN(4))
 		if err != nil {
 			c.t.Fatal(err)
 		}
@@ -94,7 +94,7 @@ func (c *crawler) step(i, what int) bool {
 			b.Relaxed(r)
 		}
 	case 2:
-		parcels, err := p.Outbox(1+c.rnd.IntN(8), math.MaxInt)
+		parcels, err := p.Outbox.Within(1+c.rnd.IntN(8), math.MaxInt)
 		if err != nil {
 			c.t.Fatal(err)
 		}
@@ -189,8 +189,8 @@ func TestDepthIsExactWhateverTheOrder(t *testing.T) {
 		}
 		got := map[string]uint8{}
 		for _, p := range c.s.Partitions {
-			if err := p.EachPage(func(page store.Page, place store.Place) error {
-				left, visited, _, err := p.Seen(page.URL)
+			if err := p.Pages.Each(func(page store.Page, place store.Place) error {
+				left, visited, _, err := p.Seen.Get(page.URL)
 				got[page.URL] = left
 				if !visited {
 					t.Errorf("seed %d: %s was not visited", *seed+round, page.URL)

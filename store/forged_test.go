@@ -450,7 +450,7 @@ func TestAFileIsCutOffWhileItIsRead(t *testing.T) {
 	if err := os.Truncate(partitionPath(dir, 0), 2*4096); err != nil {
 		t.Fatal(err)
 	}
-	err = s.Partitions[0].EachPage(func(Page, Place) error { return nil })
+	err = s.Partitions[0].Pages.Each(func(Page, Place) error { return nil })
 	if !errors.Is(err, ErrCorrupt) {
 		t.Error(err)
 	}
@@ -896,11 +896,11 @@ func TestPositionsOfLiarsEndNothing(t *testing.T) {
 		t.Fatal(err)
 	}
 	at := map[string]Position{}
-	fresh, err := p.Fresh(IDOf("http://a.example"), nil, 10)
+	fresh, err := p.Fresh.Of(IDOf("http://a.example"), nil, 10)
 	if err != nil {
 		t.Fatal(err)
 	}
-	entries, _, err := p.Visited(nil, 10, nil)
+	entries, _, err := p.Pages.Visited(nil, 10, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -949,18 +949,18 @@ func TestPositionsOfLiarsEndNothing(t *testing.T) {
 		}
 	}
 	for _, lie := range lies {
-		if _, err := p.At(lie); err != nil && !errors.Is(err, ErrNotFound) {
+		if _, err := p.Pages.At(lie); err != nil && !errors.Is(err, ErrNotFound) {
 			t.Errorf("at %x: %v", lie, err)
 		}
 		if _, _, err := p.Due(forgedAt.Add(3*time.Hour), lie, 10); err != nil {
 			t.Errorf("due behind %x: %v", lie, err)
 		}
-		if _, err := p.Fresh(IDOf("http://a.example"), lie, 10); err != nil {
+		if _, err := p.Fresh.Of(IDOf("http://a.example"), lie, 10); err != nil {
 			t.Errorf("waiting behind %x: %v", lie, err)
 		}
 	}
 	for url, position := range at {
-		if e, err := p.At(position); err != nil || e.Page.URL != url {
+		if e, err := p.Pages.At(position); err != nil || e.Page.URL != url {
 			t.Errorf("%s is not at its position any more: %+v, %v", url, e, err)
 		}
 	}

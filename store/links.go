@@ -235,6 +235,93 @@ func decodeLinks(key, v []byte) ([]outlink.Outlink, error) {
 	return l.All()
 }
 
+// LinkSets reads the links that were found at the last visits of pages.
+type LinkSets struct{ *reader }
+
+// Of reads the links of a page, or ErrNotFound.
+func (t LinkSets) Of(host HostID, fp uint64) (links []outlink.Outlink, err error) {
+	err = t.Read(host, fp, new(Links), func(read *Links) error {
+		links, err = read.All()
+		return err
+	})
+	return links, err
+}
+
+// Read calls fn for the links of a page, valid until it returns, or returns ErrNotFound.
+func (t LinkSets) Read(host HostID, fp uint64, links *Links, fn func(*Links) error) error {
+	return t.view("read links", func(tx *bbolt.Tx) error {
+		key := key128(host, fp)
+		v := tx.Bucket(bucketLinks).Get(key)
+		if v == nil {
+			return ErrNotFound
+		}
+		if err := links.readOf(tx, key, v); err != nil {
+			return err
+		}
+		return cmp.Or(fn(links), links.end())
+	})
+}
+
+// Each calls fn for the links of every page, on one snapshot, until it returns an error.
+func (t LinkSets) Each(fn func(host HostID, fp uint64, links []outlink.Outlink) error) error {
+	return t.Scan(func(host HostID, fp uint64, read *Links) error {
+		links, err := read.All()
+		if err != nil {
+			return fmt.Errorf("links of host %016x, fingerprint %016x: %w", uint64(host), fp, err)
+		}
+		return fn(host, fp, links)
+	})
+}
+
+// Scan calls fn for the links of every page, likewise, in the order in which they lie, which is that of first visits;
+// they are valid until fn returns.
+func (t LinkSets) Scan(fn func(host HostID, fp uint64, links *Links) error) error {
+	return t.view("read links", func(tx *bbolt.Tx) error { return scanLinks(tx, scanChunk, fn) })
+}
+
+// ScanByPage likewise, in the order of hosts and fingerprints.
+func (t LinkSets) ScanByPage(fn func(host HostID, fp uint64, links *Links) error) error {
+	return t.view("read links", func(tx *bbolt.Tx) error { return scanLinksOf(tx, nil, fn) })
+}
+
+// ScanHost calls fn for the links of every page of one host, likewise.
+func (t LinkSets) ScanHost(host HostID, fn func(fp uint64, links *Links) error) error {
+	return t.view("read links", func(tx *bbolt.Tx) error {
+		return scanLinksOf(tx, key64(uint64(host)), func(_ HostID, fp uint64, links *Links) error {
+			return fn(fp, links)
+		})
+	})
+}
+
+// Count counts the links of all pages, without reading them.
+func (t LinkSets) Count() (total uint64, err error) {
+	err = t.view("count links", func(tx *bbolt.Tx) error {
+		return eachPlace(tx, func(_ []byte, at place) error {
+			total += at.count
+			return nil
+		})
+	})
+	return total, err
+}
+
+// readRelaxation reads a page whose links are to be admitted again, with these.
+func readRelaxation(tx *bbolt.Tx, key, v []byte) (Relaxation, error) {
+	r, err := decodeRelaxation(key, v)
+	if err != nil {
+		return r, err
+	}
+	if v := tx.Bucket(bucketLinks).Get(key); v != nil {
+		var l Links
+		if err = l.readOf(tx, key, v); err == nil {
+			r.Links, err = l.All()
+		}
+		if err != nil {
+			return r, fmt.Errorf("links of %s: %w", r.URL, err)
+		}
+	}
+	return r, nil
+}
+
 // scanLinksOf shows the link sets whose keys have a prefix, in the order of their keys. Each is looked up.
 func scanLinksOf(tx *bbolt.Tx, prefix []byte, fn func(host HostID, fp uint64, links *Links) error) error {
 	var l Links

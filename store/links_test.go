@@ -60,10 +60,10 @@ func TestLinksAreReadAsTheyWereStored(t *testing.T) {
 		}
 		turn++
 	}
-	if err := p.EachLinks(func(of store.HostID, fp uint64, links []outlink.Outlink) error {
+	if err := p.Links.Each(func(of store.HostID, fp uint64, links []outlink.Outlink) error {
 		look("each", of, fp, links, true)
 		total += uint64(len(links))
-		one, err := p.Outlinks(of, fp)
+		one, err := p.Links.Of(of, fp)
 		look("one", of, fp, one, true)
 		return err
 	}); err != nil {
@@ -72,20 +72,20 @@ func TestLinksAreReadAsTheyWereStored(t *testing.T) {
 	for h := range 3 {
 		name := fmt.Sprintf("http://h%d.example", h)
 		of := store.IDOf(weburl.HostOf(name + "/"))
-		if err := p.ScanLinksOf(of, func(fp uint64, links *store.Links) error {
+		if err := p.Links.ScanHost(of, func(fp uint64, links *store.Links) error {
 			look("of a host", of, fp, scanned(turn, links), turn%2 == 0)
 			return nil
 		}); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if err := p.ScanLinks(func(of store.HostID, fp uint64, links *store.Links) error {
+	if err := p.Links.Scan(func(of store.HostID, fp uint64, links *store.Links) error {
 		look("scan", of, fp, scanned(turn, links), turn%2 == 0)
 		return nil
 	}); err != nil {
 		t.Fatal(err)
 	}
-	if n, err := p.LinkCount(); err != nil || n != total || turn != 4*len(want) {
+	if n, err := p.Links.Count(); err != nil || n != total || turn != 4*len(want) {
 		t.Errorf("%d links of %d, %d sets, %v", n, total, turn, err)
 	}
 }

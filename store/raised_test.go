@@ -61,7 +61,7 @@ func (r *raising) waiting(want ...string) []Entry {
 	r.Helper()
 	var entries []Entry
 	for range 2 {
-		found, err := r.p.Fresh(IDOf(raisingHost), nil, 100)
+		found, err := r.p.Fresh.Of(IDOf(raisingHost), nil, 100)
 		if err != nil {
 			r.Fatal(err)
 		}
@@ -74,7 +74,7 @@ func (r *raising) waiting(want ...string) []Entry {
 			r.Fatalf("%v wait, want %v", got, want)
 		}
 		each := 0
-		if err := r.p.EachPage(func(_ Page, place Place) error {
+		if err := r.p.Pages.Each(func(_ Page, place Place) error {
 			if place == InFresh {
 				each++
 			}
@@ -150,7 +150,7 @@ func TestAPageThatRoseIsRenewed(t *testing.T) {
 	r.raise("/2", 70)
 	r.raise("/2", 50)
 	r.visit(lent[1], false)
-	e, place, err := r.p.Lookup(raisingHost + "/2")
+	e, place, err := r.p.Pages.Lookup(raisingHost + "/2")
 	if err != nil || place != InRest {
 		t.Fatalf("%v, %v", place, err)
 	}

@@ -86,7 +86,7 @@ func (s *State) numbersUsed() ([]uint64, error) {
 	of := uint64(len(s.Partitions))
 	given := make([]uint64, of)
 	for _, p := range s.Partitions {
-		if err := p.EachPage(func(page Page, _ Place) error {
+		if err := p.Pages.Each(func(page Page, _ Place) error {
 			given[page.From%of] = max(given[page.From%of], page.From/of)
 			return nil
 		}); err != nil {

@@ -29,7 +29,7 @@ func TestARelaxationKnowsItsRedirects(t *testing.T) {
 		if _, err := p.Commit(b); err != nil {
 			t.Fatal(err)
 		}
-		relaxations, err := p.Relaxations(10)
+		relaxations, err := p.Relaxations.First(10)
 		if err != nil || len(relaxations) != 1 {
 			t.Fatalf("%v, %v", relaxations, err)
 		}

@@ -31,7 +31,7 @@ func TestRenewedPagesWaitOnce(t *testing.T) {
 	renewed := 0
 	for _, p := range s.Partitions {
 		wanted := map[string]struct{}{}
-		if err := p.EachPage(func(page store.Page, place store.Place) error {
+		if err := p.Pages.Each(func(page store.Page, place store.Place) error {
 			if place == store.InQueue {
 				wanted[page.URL] = struct{}{}
 			}
@@ -39,7 +39,7 @@ func TestRenewedPagesWaitOnce(t *testing.T) {
 		}); err != nil {
 			t.Fatal(err)
 		}
-		found, err := p.Find(wanted)
+		found, err := p.Pages.Find(wanted)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -51,7 +51,7 @@ func TestRenewedPagesWaitOnce(t *testing.T) {
 			})
 		}
 		renewed += len(found)
-		if err := p.EachPage(func(page store.Page, place store.Place) error {
+		if err := p.Pages.Each(func(page store.Page, place store.Place) error {
 			if place != store.InFresh || page.Status != 0 || page.URL == ghost && page.DepthLeft != 3 {
 				return fmt.Errorf("%s lies in %v with status %d and %d links left", page.URL, place, page.Status,
 					page.DepthLeft)

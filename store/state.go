@@ -211,7 +211,7 @@ func (s *State) findMoved() error {
 			continue
 		}
 		reading.Go(func() error {
-			return p.eachHostName(func(id HostID, name string) {
+			return p.Hosts.eachName(func(id HostID, name string) {
 				if s.computed(name) != i {
 					moved[i] = append(moved[i], id)
 				}

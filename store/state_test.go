@@ -172,14 +172,17 @@ func contents(s *store.State) (string, error) {
 	var all strings.Builder
 	for _, p := range s.Partitions {
 		if err := errors.Join(
-			p.EachPage(func(page store.Page, place store.Place) error { fmt.Fprintln(&all, page, place); return nil }),
-			p.EachLinks(func(h store.HostID, fp uint64, l []outlink.Outlink) error {
+			p.Pages.Each(func(page store.Page, place store.Place) error {
+				fmt.Fprintln(&all, page, place)
+				return nil
+			}),
+			p.Links.Each(func(h store.HostID, fp uint64, l []outlink.Outlink) error {
 				fmt.Fprintln(&all, h, fp,
 					l)
 				return nil
 			}),
-			p.EachHost(func(h store.HostRecord) error {
-				fps, _, err := p.Known(h.ID, 1<<30)
+			p.Hosts.Each(func(h store.HostRecord) error {
+				fps, _, err := p.Seen.Host(h.ID, 1<<30)
 				fmt.Fprintln(&all, h, fps)
 				return err
 			}),

@@ -91,7 +91,7 @@ func TestWhatIsHeldIsOnDisk(t *testing.T) {
 	for n := 1; ; n++ {
 		heal := p.FailWrite(-n, storetest.ErrInjected())
 		_, failed := p.Commit(admit)
-		if _, _, known, err := p.Seen("http://a.example/1"); err != nil {
+		if _, _, known, err := p.Seen.Get("http://a.example/1"); err != nil {
 			t.Fatal(err)
 		} else if failed != nil && holds() != "[false false false]" {
 			t.Errorf("after a commit without sync %d: held %s", n, holds())
@@ -123,7 +123,7 @@ func TestLinksThatDidNotChangeAreNotWritten(t *testing.T) {
 		for page := range 100 {
 			url := fmt.Sprintf("http://a.example/%d", page)
 			v := store.Visited{Page: store.Page{URL: url, Status: 200, LastVisit: now, Next: now.Add(time.Hour)}}
-			if found, err := p.Find(map[string]struct{}{url: {}}); err == nil && len(found) == 1 {
+			if found, err := p.Pages.Find(map[string]struct{}{url: {}}); err == nil && len(found) == 1 {
 				v.Position = found[0].Position
 			}
 			for link := range 40 {
@@ -145,7 +145,7 @@ func TestLinksThatDidNotChangeAreNotWritten(t *testing.T) {
 	if changed := visit("other"); changed < first/2 {
 		t.Errorf("pages with other links: %d bytes written, %d at first", changed, first)
 	}
-	links, err := p.Outlinks(store.IDOf("http://a.example"), fingerprint.URL("http://a.example/7"))
+	links, err := p.Links.Of(store.IDOf("http://a.example"), fingerprint.URL("http://a.example/7"))
 	if err != nil || len(links) != 40 || links[0].Anchor != "other" {
 		t.Errorf("the links of a page: %d, %v", len(links), err)
 	}
@@ -173,7 +173,7 @@ func TestFindEndsWhenAllAreFound(t *testing.T) {
 		for _, url := range urls {
 			wanted[url] = struct{}{}
 		}
-		found, err := p.Find(wanted)
+		found, err := p.Pages.Find(wanted)
 		want := len(urls)
 		if _, ok := wanted["http://a.example/9"]; ok {
 			want--
@@ -205,12 +205,12 @@ func TestTheLastWordOnAStopCounts(t *testing.T) {
 		if _, err := p.Commit(batch); err != nil {
 			t.Fatal(err)
 		}
-		entries, err := p.Stops("http://a.example/", 10)
+		entries, err := p.Stops.Below("http://a.example/", 10)
 		if err != nil || (len(entries) == 1) != strings.HasSuffix(steps, "+") || len(entries) == 1 &&
 			entries[0].Rounds != 2 {
 			t.Errorf("after %s: %+v, %v", steps, entries, err)
 		}
-		if others, err := p.Stops("http://b.example/", 10); err != nil || len(others) > 0 {
+		if others, err := p.Stops.Below("http://b.example/", 10); err != nil || len(others) > 0 {
 			t.Errorf("of another host: %+v, %v", others, err)
 		}
 	}

@@ -19,7 +19,7 @@ import (
 // StopList reads the stop list of a host, with the evidence for folders that are not on it yet.
 func StopList(disk *store.Partition, name string) (*stoplist.List, error) {
 	list := &stoplist.List{}
-	entries, err := disk.Stops(name+"/", stopsRead)
+	entries, err := disk.Stops.Below(name+"/", stopsRead)
 	for _, e := range entries {
 		list.Restore(host.StopEntry(e))
 	}

@@ -107,6 +107,6 @@ func (t *Texts) Committed(texts []store.Text) (messages []*protocol.ToHost) {
 
 // visited reports whether a host of any partition has answered a path, or has failed to.
 func (t *Texts) visited(host, target string) bool {
-	_, visited, _, err := t.state.Partitions[t.state.PartitionOf(host)].Seen(host + target)
+	_, visited, _, err := t.state.Partitions[t.state.PartitionOf(host)].Seen.Get(host + target)
 	return err == nil && visited
 }

@@ -24,14 +24,14 @@ const (
 func restoreBands(disk *store.Partition) (*bands, error) {
 	b := &bands{make([]uint64, bandsKept)}
 	for after := store.HostID(0); ; {
-		records, err := disk.Hosts(after, hostBatch)
+		records, err := disk.Hosts.List(after, hostBatch)
 		if err != nil {
 			return nil, fmt.Errorf("read the priorities of waiting URLs: %w", err)
 		}
 		for i := range records {
 			after = records[i].ID
 			for next, first := store.Position(nil), records[i].Waiting > 0; first || next != nil; first = false {
-				found, err := disk.Fresh(after, next, hostBatch)
+				found, err := disk.Fresh.Of(after, next, hostBatch)
 				if err != nil {
 					return nil, fmt.Errorf("read the priorities of waiting URLs: %w", err)
 				}
@@ -78,6 +78,6 @@ func (b *bands) sends(c *store.Candidate, owner *store.Partition) bool {
 		return b.rises(c, was)
 	}
 	b.note(c.URL, c.Band)
-	_, visited, _, err := owner.Seen(c.URL)
+	_, visited, _, err := owner.Seen.Get(c.URL)
 	return err == nil && !visited
 }

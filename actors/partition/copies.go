@@ -44,7 +44,7 @@ func (p *Partition) spareCopies(m *protocol.Write) *protocol.Write {
 func (p *Partition) findCopies(copies []bool, all []store.Candidate, v *store.Visited, first string) {
 	host := weburl.HostOf(first)
 	owner := p.state.Partitions[p.ownerOf(p.state, host)]
-	links, err := owner.Outlinks(store.IDOf(host), fingerprint.URL(first))
+	links, err := owner.Links.Of(store.IDOf(host), fingerprint.URL(first))
 	if err != nil || !sameLinks(v, first, links) {
 		return
 	}

@@ -82,7 +82,7 @@ func TestLinksOfCopiesAreLeftOut(t *testing.T) {
 			}
 			visit(first, 2, func(*store.Visited, []store.Candidate) {})
 			link := visit(copied, 3, c.change)
-			if _, _, known, err := state.Partitions[0].Seen(link); err != nil || known != c.want {
+			if _, _, known, err := state.Partitions[0].Seen.Get(link); err != nil || known != c.want {
 				t.Errorf("%s: known %v, want %v: %v", c.sentence, known, c.want, err)
 			}
 			around.Tell(pid, &protocol.QuietAsked{Round: 1})

@@ -146,7 +146,7 @@ func (p *Partition) awaitDue(ctx actor.Context) {
 		d.timer.After(ctx, max(0, time.Until(d.held[0].at)), &openDue{})
 		return
 	}
-	at, err := p.disk.NextDue(d.after)
+	at, err := p.disk.Pages.NextDue(d.after)
 	if err != nil {
 		panic(fmt.Errorf("read the next due time: %w", err))
 	}
@@ -197,7 +197,7 @@ func (p *Partition) readLine(id store.HostID, first, limit int) (entries []store
 	live, n := line[:0], 0
 	err = p.disk.Snapshot(func(disk *store.Partition) error {
 		for ; n < len(line) && len(entries) < limit; n++ {
-			entry, err := disk.At(line[n])
+			entry, err := disk.Pages.At(line[n])
 			if errors.Is(err, store.ErrNotFound) {
 				continue
 			}

@@ -31,7 +31,7 @@ func (p *Partition) seek(ctx actor.Context, m *protocol.PagesSought) {
 	host := weburl.HostOf(m.Pages[0].URL)
 	anchors := map[string]string{}
 	if m.Again {
-		links, err := p.disk.Outlinks(store.IDOf(weburl.HostOf(m.URL)), fingerprint.URL(m.URL))
+		links, err := p.disk.Links.Of(store.IDOf(weburl.HostOf(m.URL)), fingerprint.URL(m.URL))
 		if err != nil {
 			links = nil
 		}
@@ -49,7 +49,7 @@ func (p *Partition) seek(ctx actor.Context, m *protocol.PagesSought) {
 		if hint.From.IsZero() || hint.Modified() == outlink.ParseHint(anchors[l.URL]).Modified() {
 			continue
 		}
-		if _, visited, _, err := p.disk.Seen(l.URL); err != nil || !visited {
+		if _, visited, _, err := p.disk.Seen.Get(l.URL); err != nil || !visited {
 			continue
 		}
 		// a day on which the page was visited may be before or behind the visit: only what comes after it is new for
@@ -88,7 +88,7 @@ func (p *Partition) findRecords(ctx actor.Context, m *protocol.RecordsAsked) {
 	}
 	asked := &findPages{asker: p.hosts, host: m.Host, records: m, pages: map[string]outlink.Hint{}}
 	for _, url := range m.URLs {
-		if _, visited, _, err := p.disk.Seen(url); err == nil && visited {
+		if _, visited, _, err := p.disk.Seen.Get(url); err == nil && visited {
 			asked.pages[url] = outlink.Hint{}
 		}
 	}
@@ -173,10 +173,10 @@ func (f *Finder) find(ctx actor.Context) {
 	var found []store.Entry
 	var err error
 	if len(wanted) > 0 {
-		found, err = f.disk.Find(wanted)
+		found, err = f.disk.Pages.Find(wanted)
 	}
 	if err == nil && len(whole) > 0 {
-		err = f.disk.FindOf(whole)
+		err = f.disk.Pages.FindOf(whole)
 	}
 	if err != nil {
 		f.log.WithField("err", err).Error("known pages cannot be looked for")

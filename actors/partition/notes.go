@@ -20,7 +20,7 @@ func noteMeta(host, name, key string) string {
 
 // NoteOf reads a note of a host as it is on disk; nil: there is none.
 func NoteOf(disk *store.Partition, host, name, key string) ([]byte, error) {
-	note, err := disk.Meta(noteMeta(host, name, key))
+	note, err := disk.Metas.Get(noteMeta(host, name, key))
 	if err != nil {
 		return nil, fmt.Errorf("note %s of %s: %w", name, host, err)
 	}
@@ -32,7 +32,7 @@ func NoteOf(disk *store.Partition, host, name, key string) ([]byte, error) {
 func EachNote(disk *store.Partition, name string, fn func(host string, note []byte) error) error {
 	notes := map[store.HostID][]byte{}
 	prefix := "note/" + name + "/"
-	if err := disk.EachMeta(prefix, func(meta string, note []byte) error {
+	if err := disk.Metas.Each(prefix, func(meta string, note []byte) error {
 		id, err := strconv.ParseUint(strings.TrimPrefix(meta, prefix), 16, 64)
 		if err != nil {
 			return fmt.Errorf("%s: %w", meta, err)
@@ -66,7 +66,7 @@ func keptOf(disk *store.Partition, m *protocol.HostAsked) (kept protocol.Kept, e
 			kept.Notes[name] = note
 		}
 	}
-	kept.Stops, err = disk.Stops(m.Host+"/", stopsKept)
+	kept.Stops, err = disk.Stops.Below(m.Host+"/", stopsKept)
 	return kept, err
 }
 

@@ -235,7 +235,7 @@ func (p *Partition) Receive(ctx actor.Context) {
 
 // totalsOf reads the totals that are kept in a partition.
 func totalsOf(disk *store.Partition) (totals protocol.Totals, err error) {
-	b, err := disk.Meta(totalsMeta)
+	b, err := disk.Metas.Get(totalsMeta)
 	if err == nil {
 		err = totals.UnmarshalBinary(b)
 	}
@@ -261,7 +261,7 @@ func (p *Partition) start(ctx actor.Context) {
 			panic(err)
 		}
 	}
-	leases, err := p.disk.Leases()
+	leases, err := p.disk.Leases.All()
 	if err != nil {
 		panic(fmt.Errorf("read the leases: %w", err))
 	}
@@ -396,7 +396,7 @@ func (p *Partition) take(ctx actor.Context, candidates []store.Candidate, seeds 
 		case owner == p.index:
 			p.admit(c, seeds)
 			if seeds {
-				if _, visited, _, err := p.disk.Seen(c.URL); err == nil && visited {
+				if _, visited, _, err := p.disk.Seen.Get(c.URL); err == nil && visited {
 					known[c.URL] = outlink.Hint{}
 				}
 			}
@@ -525,7 +525,7 @@ func (p *Partition) pass(c *store.Candidate, seed bool) bool {
 
 // known reports whether a URL is known on disk.
 func (p *Partition) known(c *store.Candidate) bool {
-	_, _, known, err := p.disk.Seen(c.URL)
+	_, _, known, err := p.disk.Seen.Get(c.URL)
 	if err != nil {
 		panic(fmt.Errorf("look for %s: %w", c.URL, err))
 	}
@@ -722,7 +722,7 @@ func (p *Partition) deliver(ctx actor.Context) {
 	if p.sending > 0 || p.peers == nil || p.stats.Parcels == 0 {
 		return
 	}
-	parcels, err := p.disk.Outbox(parcelBatch, parcelBytes)
+	parcels, err := p.disk.Outbox.Within(parcelBatch, parcelBytes)
 	if err != nil {
 		panic(fmt.Errorf("send parcels: %w", err))
 	}
@@ -743,7 +743,7 @@ func (p *Partition) relax(ctx actor.Context) {
 	if len(p.relaxing) > 0 || p.stats.Relaxations == 0 {
 		return
 	}
-	relaxations, err := p.disk.Relaxations(relaxationBatch)
+	relaxations, err := p.disk.Relaxations.First(relaxationBatch)
 	if err != nil {
 		panic(fmt.Errorf("judge links again: %w", err))
 	}
@@ -784,7 +784,7 @@ func (p *Partition) restoreHost(ctx actor.Context, m *protocol.HostAsked) {
 
 // hostOf reads the record of a host; of one that is not known it has the name alone.
 func hostOf(disk *store.Partition, id store.HostID, name string) (store.HostRecord, error) {
-	record, err := disk.Host(id)
+	record, err := disk.Hosts.Get(id)
 	if errors.Is(err, store.ErrNotFound) {
 		return store.HostRecord{ID: id, Name: name}, nil
 	}
@@ -800,12 +800,12 @@ func (p *Partition) loadPages(ctx actor.Context, m *protocol.PagesAsked) {
 		limit = max(limit, min(rankWindow*limit, rankMost))
 	}
 	if m.Requisites {
-		answer.Waiting, err = p.disk.FreshRequisites(id, limit)
+		answer.Waiting, err = p.disk.Fresh.Requisites(id, limit)
 	} else {
-		answer.Waiting, err = p.disk.Fresh(id, nil, limit)
+		answer.Waiting, err = p.disk.Fresh.Of(id, nil, limit)
 	}
 	if err == nil && m.Known > 0 {
-		answer.Known, answer.Whole, err = p.disk.Known(id, m.Known)
+		answer.Known, answer.Whole, err = p.disk.Seen.Host(id, m.Known)
 	}
 	if err == nil {
 		answer.Due, answer.DueCount, err = p.firstDue(id, m.Due)
@@ -848,7 +848,7 @@ func (p *Partition) best(entries []store.Entry, limit int) []store.Entry {
 func (p *Partition) loadEntries(ctx actor.Context, m *protocol.EntriesAsked) {
 	answer := &protocol.EntriesLoaded{}
 	for _, position := range m.Positions {
-		entry, err := p.disk.At(position)
+		entry, err := p.disk.Pages.At(position)
 		switch {
 		case err == nil:
 			answer.Entries = append(answer.Entries, entry)
@@ -860,7 +860,7 @@ func (p *Partition) loadEntries(ctx actor.Context, m *protocol.EntriesAsked) {
 }
 
 func (p *Partition) listHosts(ctx actor.Context, m *protocol.WaitingHostsAsked) {
-	records, err := p.disk.Hosts(m.After, hostBatch)
+	records, err := p.disk.Hosts.List(m.After, hostBatch)
 	if err != nil {
 		panic(fmt.Errorf("list hosts: %w", err))
 	}
@@ -879,7 +879,7 @@ func (p *Partition) listHosts(ctx actor.Context, m *protocol.WaitingHostsAsked) 
 
 // findWaiting fails if pages that wait by the counts are not there.
 func (p *Partition) findWaiting() {
-	if err := p.disk.CheckWaiting(); err != nil {
+	if err := p.disk.Fresh.Check(); err != nil {
 		panic(err)
 	}
 }
@@ -896,7 +896,7 @@ func (p *Partition) reportQuiet(ctx actor.Context, m *protocol.QuietAsked) {
 		Commits: p.commits, Totals: p.totals.Clone(), Due: p.due.waiting + len(p.retrying)}
 	if m.Requisites {
 		var err error
-		if answer.Requisites, err = p.disk.RequisiteWaits(); err != nil {
+		if answer.Requisites, err = p.disk.Fresh.HasRequisite(); err != nil {
 			panic(fmt.Errorf("look for a requisite that waits: %w", err))
 		}
 	}

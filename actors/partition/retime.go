@@ -51,7 +51,7 @@ func EachRule(disk *store.Partition, fn func(revisit.Rule)) error {
 
 // ruled returns the rules of the order's host as they are after it. Now changes none.
 func ruled(disk *store.Partition, before revisit.Rules, m *protocol.Retime) (after revisit.Rules, b []byte, err error) {
-	if _, err := disk.Host(store.IDOf(m.Pages.Host())); err != nil {
+	if _, err := disk.Hosts.Get(store.IDOf(m.Pages.Host())); err != nil {
 		return nil, nil, fmt.Errorf("host %s: %w", m.Pages.Host(), err)
 	}
 	if m.Now {
@@ -119,7 +119,7 @@ type passes struct {
 
 // next returns the records of the next batch that are to be written again; over: there is nothing left to move.
 func (p *passes) next() (moves []store.Entry, over bool, err error) {
-	entries, after, err := p.disk.Visited(p.after, sweepBatch, p.room)
+	entries, after, err := p.disk.Pages.Visited(p.after, sweepBatch, p.room)
 	if err != nil {
 		return nil, true, err
 	}

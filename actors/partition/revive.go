@@ -65,7 +65,7 @@ func (p *Partition) revived(ctx actor.Context, name revival, count int) {
 // restoreRevivals goes on with what was begun.
 func (p *Partition) restoreRevivals(ctx actor.Context) {
 	var orders []*protocol.Revive
-	if err := p.disk.EachMeta("revive/", func(meta string, host []byte) error {
+	if err := p.disk.Metas.Each("revive/", func(meta string, host []byte) error {
 		_, says, _ := strings.Cut(strings.TrimPrefix(meta, "revive/"), "/")
 		orders = append(orders, &protocol.Revive{Host: string(host), Says: says})
 		return nil

@@ -51,6 +51,6 @@ func (p *Partition) countRetry(v *store.Visited) {
 
 // soonDue reports that a slot which has not been read opens within minutes: it may hold pages that were just made due.
 func (p *Partition) soonDue() bool {
-	at, err := p.disk.NextDue(p.due.after)
+	at, err := p.disk.Pages.NextDue(p.due.after)
 	return err != nil || !at.IsZero() && time.Until(at) < dueEarliest+time.Minute
 }

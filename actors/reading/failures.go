@@ -37,7 +37,7 @@ func sortFailures(state *store.State, temp string) (f *failures, err error) {
 	sorted := sorter.New(temp, sorter.Memory/4)
 	defer func() { err = errors.Join(err, sorted.Close()) }()
 	for _, p := range state.Partitions {
-		if err := p.EachVisited(func(page store.Page, _ store.Place) error {
+		if err := p.Pages.EachVisited(func(page store.Page, _ store.Place) error {
 			what, failed := failureOf(&page)
 			if !failed {
 				return nil

@@ -45,11 +45,11 @@ func (c *Crawl) Record(raw string) (*PageFound, error) {
 		return nil, fmt.Errorf("page %q: %w", raw, err)
 	}
 	disk := c.disk(u.Host())
-	entry, place, err := disk.Lookup(u.String())
+	entry, place, err := disk.Pages.Lookup(u.String())
 	if err != nil {
 		return nil, fmt.Errorf("page %s: %w", u, err)
 	}
-	host, err := disk.Host(store.IDOf(u.Host()))
+	host, err := disk.Hosts.Get(store.IDOf(u.Host()))
 	if err != nil {
 		return nil, fmt.Errorf("host of page %s: %w", u, err)
 	}
@@ -81,7 +81,7 @@ func (c *Crawl) Host(host string) (*HostFound, error) {
 		candidates = []string{"https://" + host, "http://" + host}
 	}
 	for _, name := range candidates {
-		if record, err := c.disk(name).Host(store.IDOf(name)); err == nil {
+		if record, err := c.disk(name).Hosts.Get(store.IDOf(name)); err == nil {
 			return c.host(record)
 		}
 	}
@@ -91,7 +91,7 @@ func (c *Crawl) Host(host string) (*HostFound, error) {
 // host completes the record of a host.
 func (c *Crawl) host(record store.HostRecord) (*HostFound, error) {
 	disk := c.disk(record.Name)
-	stops, err := disk.Stops(record.Name+"/", stopsShown)
+	stops, err := disk.Stops.Below(record.Name+"/", stopsShown)
 	if err != nil {
 		return nil, err
 	}

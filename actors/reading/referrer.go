@@ -46,7 +46,7 @@ func (c *Crawl) referrer(ctx context.Context, url string) (nearest *referral, er
 	}
 	for _, p := range c.State.Partitions {
 		links, enough := map[key][]outlink.Outlink{}, errors.New("enough")
-		if err := p.ScanLinks(func(host store.HostID, fp uint64, l *store.Links) error {
+		if err := p.Links.Scan(func(host store.HostID, fp uint64, l *store.Links) error {
 			for l.Next() {
 				if string(l.URL) == url {
 					links[key{host, fp}] = append(links[key{host, fp}], l.Outlink())
@@ -62,7 +62,7 @@ func (c *Crawl) referrer(ctx context.Context, url string) (nearest *referral, er
 		if len(links) == 0 {
 			continue
 		}
-		if err := p.EachVisited(func(page store.Page, _ store.Place) error {
+		if err := p.Pages.EachVisited(func(page store.Page, _ store.Place) error {
 			host := weburl.HostOf(page.URL)
 			for _, l := range links[key{store.IDOf(host), fingerprint.URL(page.URL)}] {
 				r := refer(c.Scope, c.Settings, &page, &l)

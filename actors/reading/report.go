@@ -23,7 +23,7 @@ func (c *Crawl) Report(ctx context.Context, now time.Time) (*figures.Report, err
 	}
 	all := figures.New(o)
 	for _, p := range c.State.Partitions {
-		if err := p.EachHost(func(h store.HostRecord) error {
+		if err := p.Hosts.Each(func(h store.HostRecord) error {
 			s, err := Politeness(&h)
 			if err == nil {
 				all.Host(figures.Host{Name: h.Name, Waiting: h.Waiting, State: s})
@@ -32,7 +32,7 @@ func (c *Crawl) Report(ctx context.Context, now time.Time) (*figures.Report, err
 		}); err != nil {
 			return nil, err
 		}
-		if err := p.EachPage(func(page store.Page, _ store.Place) error {
+		if err := p.Pages.Each(func(page store.Page, _ store.Place) error {
 			if !page.LastVisit.IsZero() {
 				all.Page(figures.Page{Timing: revisit.History(page.Timing), LastVisit: page.LastVisit, Next: page.Next})
 			}

@@ -40,7 +40,7 @@ func (c *Crawl) Rules(q *admission.Question, raw string) (_ []admission.Finding,
 			return nil, err
 		}
 	}
-	record, err := disk.Host(store.IDOf(host))
+	record, err := disk.Hosts.Get(store.IDOf(host))
 	if err != nil && !errors.Is(err, store.ErrNotFound) {
 		return nil, err
 	}

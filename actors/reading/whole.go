@@ -85,11 +85,11 @@ func (c *Crawl) Missing(prefix, temp string, fn func(*PageMissing) error) (*Whol
 			return err
 		}
 		for _, p := range state.Partitions {
-			if err := p.EachVisited(func(page store.Page, _ store.Place) error {
+			if err := p.Pages.EachVisited(func(page store.Page, _ store.Place) error {
 				if page.Reason != 0 || page.Status < 200 || page.Status >= 300 || !strings.HasPrefix(page.URL, prefix) {
 					return nil
 				}
-				if ok, err := p.IsPage(&page); !ok || err != nil {
+				if ok, err := p.Seen.IsPage(&page); !ok || err != nil {
 					return err
 				}
 				return s.count(whole, &page, fn)
@@ -341,7 +341,7 @@ func leftOut(fetched outlink.Classes, kind outlink.Kind) speech.Sentence {
 func (s *survey) outlinks(url string) (kept []outlink.Outlink, err error) {
 	name := weburl.HostOf(url)
 	at := s.State.Partitions[s.State.PartitionOf(name)]
-	err = at.ScanOutlinks(store.IDOf(name), fingerprint.URL(url), &s.reader, func(links *store.Links) error {
+	err = at.Links.Read(store.IDOf(name), fingerprint.URL(url), &s.reader, func(links *store.Links) error {
 		for links.Next() {
 			if links.Kind == outlink.Redirect || links.Kind.Class() != 0 {
 				kept = append(kept, outlink.Outlink{URL: string(links.URL), Kind: links.Kind})
@@ -389,7 +389,7 @@ func (s *survey) lookUp(nodes []*node) error {
 		at := s.State.PartitionOf(weburl.HostOf(n.url))
 		var r record
 		var err error
-		if _, r.visited, r.known, err = s.State.Partitions[at].Seen(n.url); err != nil {
+		if _, r.visited, r.known, err = s.State.Partitions[at].Seen.Get(n.url); err != nil {
 			return err
 		}
 		switch {
@@ -410,7 +410,7 @@ func (s *survey) lookUp(nodes []*node) error {
 		if len(urls) == 0 {
 			continue
 		}
-		found, err := s.State.Partitions[at].Find(urls)
+		found, err := s.State.Partitions[at].Pages.Find(urls)
 		if err != nil {
 			return err
 		}

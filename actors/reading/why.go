@@ -98,7 +98,7 @@ func (r *referral) about(w *WhyFound, t *topic.Topic) admission.Finding {
 
 // line counts what comes first at the host, and finds who holds it.
 func (w *WhyFound) line(disk *store.Partition) error {
-	leases, err := disk.Leases()
+	leases, err := disk.Leases.All()
 	if err != nil {
 		return err
 	}
@@ -112,7 +112,7 @@ func (w *WhyFound) line(disk *store.Partition) error {
 	}
 	var after store.Position
 	for w.Ahead < aheadMost {
-		waiting, err := disk.Fresh(w.Host.ID, after, 1000)
+		waiting, err := disk.Fresh.Of(w.Host.ID, after, 1000)
 		if err != nil {
 			return err
 		}

@@ -503,7 +503,7 @@ func (m *masters) takeOver(state *store.State, last master.Run) (run master.Run,
 		if err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return run, err
 		}
-		kept, err := state.Partitions[0].Meta(master.KeptName(name))
+		kept, err := state.Partitions[0].Metas.Get(master.KeptName(name))
 		switch {
 		case err != nil || bytes.Equal(kept, here):
 		case m.founded() && here != nil: // what the state has is of a group that was before

@@ -267,7 +267,7 @@ func skippedPages(t *testing.T, state *store.State) map[string]store.Page {
 	t.Helper()
 	skipped := map[string]store.Page{}
 	for _, disk := range state.Partitions {
-		if err := disk.EachPage(func(page store.Page, _ store.Place) error {
+		if err := disk.Pages.Each(func(page store.Page, _ store.Place) error {
 			if page.Flags&store.Dropped != 0 {
 				skipped[page.URL] = page
 			}

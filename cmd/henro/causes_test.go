@@ -395,7 +395,7 @@ func waitUntilGivenUp(t *testing.T, ctx context.Context, node *master.Node, urls
 	for deadline := time.Now().Add(25 * time.Second); ; time.Sleep(50 * time.Millisecond) {
 		open := ""
 		for i, raw := range urls {
-			entry, _, err := state.Partitions[state.PartitionOf(strings.TrimSuffix(raw, "/"))].Lookup(raw)
+			entry, _, err := state.Partitions[state.PartitionOf(strings.TrimSuffix(raw, "/"))].Pages.Lookup(raw)
 			if err != nil || entry.Page.Cause().Word != hosts[i].word ||
 				hosts[i].word == "" && entry.Page.Status != http.StatusFound {
 				open = fmt.Sprintf("%s: %v, %+v", raw, err, entry.Page)

@@ -36,7 +36,7 @@ func checkedLate(t *testing.T, late time.Duration) (dir, file, index string) {
 	}
 	var data []byte
 	for _, p := range state.Partitions {
-		if err := p.EachPage(func(page store.Page, _ store.Place) error {
+		if err := p.Pages.Each(func(page store.Page, _ store.Place) error {
 			if !page.CapturedAt.IsZero() {
 				data, _ = b.AppendExchange(data, &warc.Exchange{URI: page.URL, At: page.CapturedAt.Add(-late),
 					Request: []byte("GET / HTTP/1.1\r\n\r\n"),
@@ -212,7 +212,7 @@ func TestMendPlansTheVisitsOfLostCapturesAnew(t *testing.T) {
 		state := openedState(t, dir)
 		defer state.Close()
 		for _, p := range state.Partitions {
-			if err := p.EachPage(func(page store.Page, place store.Place) error {
+			if err := p.Pages.Each(func(page store.Page, place store.Place) error {
 				if place == store.InFresh {
 					waiting++
 				}

@@ -44,8 +44,8 @@ func stateOf(t *testing.T, state *store.State) (hosts map[string]store.HostRecor
 	hosts, pages = map[string]store.HostRecord{}, map[string]store.Page{}
 	for _, p := range state.Partitions {
 		err := errors.Join(
-			p.EachHost(func(h store.HostRecord) error { hosts[h.Name] = h; return nil }),
-			p.EachPage(func(page store.Page, _ store.Place) error { pages[page.URL] = page; return nil }))
+			p.Hosts.Each(func(h store.HostRecord) error { hosts[h.Name] = h; return nil }),
+			p.Pages.Each(func(page store.Page, _ store.Place) error { pages[page.URL] = page; return nil }))
 		if err != nil {
 			t.Fatal(err)
 		}

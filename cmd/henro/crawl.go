@@ -101,7 +101,7 @@ func printNothingDue(w io.Writer, dir string) {
 	defer state.Close()
 	var first time.Time
 	for _, p := range state.Partitions {
-		if at, err := p.NextDue(nil); err == nil && !at.IsZero() && (first.IsZero() || at.Before(first)) {
+		if at, err := p.Pages.NextDue(nil); err == nil && !at.IsZero() && (first.IsZero() || at.Before(first)) {
 			first = at
 		}
 	}

@@ -74,7 +74,7 @@ func visited(t *testing.T, dir string) map[string]int {
 	defer state.Close()
 	pages := map[string]int{}
 	for _, p := range state.Partitions {
-		err := p.EachPage(func(page store.Page, _ store.Place) error {
+		err := p.Pages.Each(func(page store.Page, _ store.Place) error {
 			if page.Status != 0 {
 				pages[page.URL]++
 			}

@@ -33,7 +33,7 @@ func TestAFeatureOfHostsIsPluggedInByOneLine(t *testing.T) {
 		defer state.Close()
 		counted := map[string]uint64{}
 		for _, disk := range state.Partitions {
-			if err := disk.EachPage(func(page store.Page, _ store.Place) error {
+			if err := disk.Pages.Each(func(page store.Page, _ store.Place) error {
 				if page.Depth > 0 && hosttest.Unwanted(page.URL) {
 					t.Errorf("%s was taken", page.URL)
 				}

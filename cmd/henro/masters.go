@@ -124,7 +124,7 @@ func takeKept(dir, path string) error {
 	if err != nil {
 		return err
 	}
-	return errors.Join(master.WriteShared(dir, state.Partitions[0].Meta), state.Close())
+	return errors.Join(master.WriteShared(dir, state.Partitions[0].Metas.Get), state.Close())
 }
 
 func printMasters(out io.Writer, all []consensus.Member) error {

@@ -190,7 +190,7 @@ func TestALoginLastsAndStaysSecret(t *testing.T) {
 	defer state.Close()
 	kept := 0
 	for _, p := range state.Partitions {
-		hosts, err := p.Hosts(0, 100)
+		hosts, err := p.Hosts.List(0, 100)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -120,7 +120,7 @@ func stopList(t *testing.T, dir string) (prefixes []string) {
 	}
 	defer state.Close()
 	for _, p := range state.Partitions {
-		if err := p.EachStop(func(e store.StopEntry) error {
+		if err := p.Stops.Each(func(e store.StopEntry) error {
 			prefixes = append(prefixes,
 				e.Prefix+" "+e.Reason)
 			return nil

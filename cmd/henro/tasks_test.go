@@ -43,7 +43,7 @@ func TestTasksReachAllThereIsAtTheirOwnDepth(t *testing.T) {
 		}
 		defer state.Close()
 		for _, p := range state.Partitions {
-			err := p.EachPage(func(page store.Page, _ store.Place) error {
+			err := p.Pages.Each(func(page store.Page, _ store.Place) error {
 				if page.Depth > 1 {
 					t.Errorf("%s is %d links from the URL of its task", page.URL, page.Depth)
 				}

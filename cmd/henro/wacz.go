@@ -141,7 +141,7 @@ func seedsOf(dir string) (map[string]bool, string, error) {
 	defer state.Close()
 	seeds, first, number := map[string]bool{}, "", uint64(0)
 	for _, p := range state.Partitions {
-		if err := p.EachPage(func(page store.Page, _ store.Place) error {
+		if err := p.Pages.Each(func(page store.Page, _ store.Place) error {
 			if page.Depth == 0 {
 				seeds[page.URL] = true
 				if first == "" || page.Number < number {

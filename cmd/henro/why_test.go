@@ -22,7 +22,7 @@ func TestWhyIsAnsweredForEveryKindOfURL(t *testing.T) {
 			host := strings.TrimSuffix(root, "/")
 			var waiting []string
 			for _, p := range node.State().Partitions {
-				entries, err := p.Fresh(store.IDOf(host), nil, 100)
+				entries, err := p.Fresh.Of(store.IDOf(host), nil, 100)
 				if err != nil {
 					t.Error(err)
 					return

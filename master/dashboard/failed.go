@@ -26,7 +26,7 @@ func (u *failedURLs) More() uint64 { return u.Count - uint64(len(u.Pages)) }
 func (d *Dashboard) findFailed(ctx context.Context) (*failedPages, error) {
 	all := failedPages{}
 	for _, disk := range d.crawl.State().Partitions {
-		if err := disk.EachPage(func(page store.Page, _ store.Place) error {
+		if err := disk.Pages.Each(func(page store.Page, _ store.Place) error {
 			cause := page.Cause()
 			if cause.IsZero() {
 				return ctx.Err()

@@ -257,7 +257,7 @@ func (d *Dashboard) host(r *http.Request, p *page) (any, error) {
 			!entry.Until.After(p.Now)})
 	}
 	disk := d.crawl.State().Partitions[d.crawl.State().PartitionOf(row.Name)]
-	waiting, err := disk.Fresh(row.ID, nil, waitingShown)
+	waiting, err := disk.Fresh.Of(row.ID, nil, waitingShown)
 	if err != nil {
 		return nil, err
 	}
@@ -353,7 +353,7 @@ func (d *Dashboard) nodes(_ *http.Request, p *page) (any, error) {
 	}
 	held := map[string][]store.Lease{}
 	for _, disk := range d.crawl.State().Partitions {
-		leases, err := disk.Leases()
+		leases, err := disk.Leases.All()
 		if err != nil {
 			return nil, err
 		}

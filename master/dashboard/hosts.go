@@ -110,7 +110,7 @@ func (t *hostTable) read(ctx context.Context) (*hostOrder, error) {
 		}
 		order.total += stats.Hosts
 		for after := store.HostID(0); len(order.rows) < t.most; {
-			records, err := disk.Hosts(after, min(hostsAtOnce, t.most-len(order.rows)))
+			records, err := disk.Hosts.List(after, min(hostsAtOnce, t.most-len(order.rows)))
 			if err := errors.Join(err, ctx.Err()); err != nil {
 				return nil, err
 			}
@@ -279,7 +279,7 @@ type hostRow struct {
 // rowOf reads one host as it is now.
 func rowOf(crawl Crawl, name string, lent map[string]string) (*hostRow, error) {
 	state := crawl.State()
-	record, err := state.Partitions[state.PartitionOf(name)].Host(store.IDOf(name))
+	record, err := state.Partitions[state.PartitionOf(name)].Hosts.Get(store.IDOf(name))
 	if err != nil {
 		return nil, err
 	}
@@ -304,7 +304,7 @@ func newRow(record store.HostRecord, crawl Crawl, lent map[string]string) (*host
 func lentHosts(state *store.State) (map[string]string, error) {
 	lent := map[string]string{}
 	for _, disk := range state.Partitions {
-		leases, err := disk.Leases()
+		leases, err := disk.Leases.All()
 		if err != nil {
 			return nil, err
 		}

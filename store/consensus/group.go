@@ -323,7 +323,7 @@ func (g *Group) Meta(name string) ([]byte, error) {
 	if g.state == nil {
 		return nil, ErrNoState
 	}
-	return g.state.Partitions[0].Meta(name)
+	return g.state.Partitions[0].Metas.Get(name)
 }
 
 // Checkpoint makes one now.

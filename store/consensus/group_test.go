@@ -575,7 +575,7 @@ func TestMembersThatDieLoseNothing(t *testing.T) {
 		}
 		for n := uint64(1); n <= *batches; n++ {
 			for _, p := range state.Partitions {
-				if v, err := p.Meta(fmt.Sprintf("done/%d", n)); err != nil || v == nil {
+				if v, err := p.Metas.Get(fmt.Sprintf("done/%d", n)); err != nil || v == nil {
 					t.Errorf("%s lost batch %d: %v", m.name, n, err)
 				}
 			}
@@ -720,7 +720,7 @@ func TestAMemberThatCannotApplyLeaves(t *testing.T) {
 	}
 	until(t, "another leads", func() bool { return members[1:].commit(n + 1) })
 	has := func(g *Group, k uint64) bool {
-		v, err := g.state.Partitions[0].Meta(fmt.Sprintf("done/%d", k))
+		v, err := g.state.Partitions[0].Metas.Get(fmt.Sprintf("done/%d", k))
 		return err == nil && v != nil
 	}
 	first := uint64(0) // which it could not apply
@@ -872,7 +872,7 @@ func TestADeposedLeaderWritesNothing(t *testing.T) {
 		return err == nil
 	})
 	for k, want := range []bool{1: false, 2: false, 3: true} {
-		if v, err := l.State.Partitions[0].Meta(fmt.Sprintf("done/%d", k)); err != nil || (v != nil) != want {
+		if v, err := l.State.Partitions[0].Metas.Get(fmt.Sprintf("done/%d", k)); err != nil || (v != nil) != want {
 			t.Errorf("batch %d: %v, %v", k, v != nil, err)
 		}
 	}
@@ -1031,7 +1031,7 @@ func TestAMemberIsRecovered(t *testing.T) {
 	term := first.now.Term
 	first.end()
 	has := func(state *store.State) bool {
-		v, err := state.Partitions[0].Meta("done/2")
+		v, err := state.Partitions[0].Metas.Get("done/2")
 		return err == nil && v != nil
 	}
 	until(t, "applied", func() bool {

@@ -31,7 +31,7 @@ func same(what string, got, want any) error {
 
 func (t *Twin) differPages(p *store.Partition) error {
 	found := 0
-	if err := p.EachPage(func(got store.Page, place store.Place) error {
+	if err := p.Pages.Each(func(got store.Page, place store.Place) error {
 		found++
 		page := t.pages[got.URL]
 		if page == nil {
@@ -47,18 +47,18 @@ func (t *Twin) differPages(p *store.Partition) error {
 
 func (t *Twin) differSeen(p *store.Partition) error {
 	for url, page := range t.pages {
-		left, visited, known, err := p.Seen(url)
+		left, visited, known, err := p.Seen.Get(url)
 		if err != nil {
 			return err
 		}
 		if !known || left != page.left() || visited != page.visited {
 			return fmt.Errorf("%s: seen %v %v %v, not %v %v", url, left, visited, known, page.left(), page.visited)
 		}
-		is, err := p.IsPage(&store.Page{URL: url, Flags: store.Flags(0).AsRequisite(1)})
+		is, err := p.Seen.IsPage(&store.Page{URL: url, Flags: store.Flags(0).AsRequisite(1)})
 		if err != nil || is != (page.reach >= 0) {
 			return fmt.Errorf("%s: a page %v %w, not %v", url, is, err, page.reach >= 0)
 		}
-		links, err := p.Outlinks(store.IDOf(weburl.HostOf(url)), fingerprint.URL(url))
+		links, err := p.Links.Of(store.IDOf(weburl.HostOf(url)), fingerprint.URL(url))
 		if err != nil && len(page.links) > 0 || !slices.Equal(links, page.links) {
 			return fmt.Errorf("%s: links %v %w, not %v", url, links, err, page.links)
 		}
@@ -86,7 +86,7 @@ func (t *Twin) differHosts(p *store.Partition) error {
 				load += 1 / float64(max(r.Timing.Interval, 1))
 			}
 		}
-		got, err := p.Host(store.IDOf(name))
+		got, err := p.Hosts.Get(store.IDOf(name))
 		if err != nil {
 			return fmt.Errorf("%s: %w", name, err)
 		}
@@ -101,7 +101,7 @@ func (t *Twin) differHosts(p *store.Partition) error {
 		for _, r := range t.waiting(name) {
 			waiting = append(waiting, t.pages[r.URL].shown(r))
 		}
-		w, err := p.Fresh(got.ID, nil, math.MaxInt)
+		w, err := p.Fresh.Of(got.ID, nil, math.MaxInt)
 		if err != nil {
 			return err
 		}
@@ -120,7 +120,7 @@ func (t *Twin) differHosts(p *store.Partition) error {
 }
 
 func (t *Twin) differLeases(p *store.Partition) error {
-	leases, err := p.Leases()
+	leases, err := p.Leases.All()
 	if err != nil {
 		return err
 	}
@@ -133,7 +133,7 @@ func (t *Twin) differLeases(p *store.Partition) error {
 }
 
 func (t *Twin) differOutbox(p *store.Partition) error {
-	parcels, err := p.Outbox(math.MaxInt, math.MaxInt)
+	parcels, err := p.Outbox.Within(math.MaxInt, math.MaxInt)
 	if err != nil {
 		return err
 	}
@@ -142,13 +142,13 @@ func (t *Twin) differOutbox(p *store.Partition) error {
 
 func (t *Twin) differStops(p *store.Partition) error {
 	stops := 0
-	if err := p.EachStop(func(e store.StopEntry) error {
+	if err := p.Stops.Each(func(e store.StopEntry) error {
 		stops++
 		return same("stop entry", e, t.stops[e.Prefix])
 	}); err != nil {
 		return err
 	}
-	if below, err := p.Stops("http", stops+1); err != nil || len(below) != stops {
+	if below, err := p.Stops.Below("http", stops+1); err != nil || len(below) != stops {
 		return fmt.Errorf("%d stop entries below http: %w, not %d", len(below), err, stops)
 	}
 	return same("stop entries", stops, len(t.stops))
@@ -156,14 +156,14 @@ func (t *Twin) differStops(p *store.Partition) error {
 
 func (t *Twin) differMeta(p *store.Partition) error {
 	all := map[string][]byte{}
-	if err := p.EachMeta("", func(name string, value []byte) error {
+	if err := p.Metas.Each("", func(name string, value []byte) error {
 		all[name] = slices.Clone(value)
 		return nil
 	}); err != nil {
 		return err
 	}
 	for name, want := range t.meta {
-		if got, err := p.Meta(name); err != nil || string(got) != string(want) {
+		if got, err := p.Metas.Get(name); err != nil || string(got) != string(want) {
 			return fmt.Errorf("meta %s: %q %w, not %q", name, got, err, want)
 		}
 	}
@@ -171,7 +171,7 @@ func (t *Twin) differMeta(p *store.Partition) error {
 }
 
 func (t *Twin) differRelaxations(p *store.Partition) error {
-	relaxations, err := p.Relaxations(math.MaxInt)
+	relaxations, err := p.Relaxations.First(math.MaxInt)
 	if err != nil {
 		return err
 	}

@@ -194,14 +194,14 @@ func (d *driver) read() {
 		if d.rnd.IntN(3) > 0 {
 			continue
 		}
-		w, err := d.p.Fresh(store.IDOf(name), nil, 1+d.rnd.IntN(20))
+		w, err := d.p.Fresh.Of(store.IDOf(name), nil, 1+d.rnd.IntN(20))
 		d.fatal("fresh", err)
 		for _, e := range w.Entries {
 			d.twin.Learn(e)
 			d.handed = append(d.handed, e)
 		}
 		for _, ghost := range w.Ghosts {
-			e, err := d.p.At(ghost)
+			e, err := d.p.Pages.At(ghost)
 			d.fatal("read a ghost", err)
 			d.twin.Learn(e)
 			d.ghosts = append(d.ghosts, e)
@@ -357,7 +357,7 @@ func (d *driver) fillPages(s *Step) {
 	s.Renews = slices.DeleteFunc(s.Renews, func(e store.Entry) bool { return visitedInLease(s, e.Page.URL) })
 	for _, e := range d.ghosts {
 		if d.rnd.IntN(8) == 0 && !visitedInLease(s, e.Page.URL) {
-			page, _, err := d.p.Lookup(e.Page.URL)
+			page, _, err := d.p.Pages.Lookup(e.Page.URL)
 			d.fatal("look up", err)
 			d.twin.Learn(page)
 			s.Renews = append(s.Renews, page)
@@ -432,7 +432,7 @@ func (d *driver) fillMail(s *Step) {
 	if s.Rejudge > 0 {
 		most, d.relaxed = 0, nil // what is ticked off would be judged again when the batch comes again
 	}
-	relaxations, err := d.p.Relaxations(most)
+	relaxations, err := d.p.Relaxations.First(most)
 	d.fatal("relaxations", err)
 	for _, r := range relaxations {
 		for _, l := range r.Links {
@@ -455,7 +455,7 @@ func (d *driver) fillMail(s *Step) {
 				{URL: url + "/d", Host: weburl.HostOf(url), Requisite: outlink.PageToo, Via: url + "/b"}}})
 	}
 	if d.rnd.IntN(3) == 0 {
-		parcels, err := d.p.Outbox(4, math.MaxInt)
+		parcels, err := d.p.Outbox.Within(4, math.MaxInt)
 		d.fatal("outbox", err)
 		for _, p := range parcels {
 			if d.rnd.IntN(2) == 0 {

@@ -285,7 +285,7 @@ func pages(dir string) (map[string]bool, error) {
 	defer state.Close()
 	found := map[string]bool{}
 	for _, p := range state.Partitions {
-		if err := p.EachPage(func(page store.Page, _ store.Place) error {
+		if err := p.Pages.Each(func(page store.Page, _ store.Place) error {
 			if page.Status != 0 {
 				found[page.URL] = true
 			}

@@ -163,7 +163,7 @@ func (c *crawl) operations(b *bench, path string) error {
 	for range 5 {
 		i := uint32(c.p.rnd.IntN(b.n))
 		start := time.Now()
-		if _, _, err := c.store.Lookup(string(c.p.appendURL(nil, i))); err != nil {
+		if _, _, err := c.store.Pages.Lookup(string(c.p.appendURL(nil, i))); err != nil {
 			return err
 		}
 		took = append(took, time.Since(start))
@@ -172,7 +172,7 @@ func (c *crawl) operations(b *bench, path string) error {
 	start := time.Now()
 	const unknown = 10_000
 	for i := range unknown {
-		if _, _, _, err := c.store.Seen(fmt.Sprintf("https://www.host%d.example/unknown/%d", i%c.p.hosts,
+		if _, _, _, err := c.store.Seen.Get(fmt.Sprintf("https://www.host%d.example/unknown/%d", i%c.p.hosts,
 			i)); err != nil {
 			return err
 		}

@@ -99,7 +99,7 @@ func crashLoad(b *bench) error {
 	now := time.Unix(int64(startMinute)*60, 0)
 	url := func() string { return fmt.Sprintf("http://host%d.example/%d", rnd.IntN(300), rnd.IntN(400)) }
 	for i, p := range s.Partitions { // go on at the time at which the last process was killed
-		if v, err := p.Meta("now"); err == nil && len(v) > 0 {
+		if v, err := p.Metas.Get("now"); err == nil && len(v) > 0 {
 			if at, err := time.Parse(time.RFC3339, string(v)); err == nil && at.After(now) {
 				now = at
 			}
@@ -137,12 +137,12 @@ func crashLoad(b *bench) error {
 					batch.Admit(store.Candidate{URL: u, DepthLeft: uint8(rnd.IntN(6))})
 				}
 			}
-			hosts, err := p.Hosts(store.HostID(rnd.Uint64()), 20)
+			hosts, err := p.Hosts.List(store.HostID(rnd.Uint64()), 20)
 			if err != nil {
 				return err
 			}
 			for _, h := range hosts {
-				w, err := p.Fresh(h.ID, nil, 10)
+				w, err := p.Fresh.Of(h.ID, nil, 10)
 				if err != nil {
 					return err
 				}
@@ -163,14 +163,14 @@ func crashLoad(b *bench) error {
 			for _, e := range due {
 				visit(e, e.Position)
 			}
-			relaxations, err := p.Relaxations(20)
+			relaxations, err := p.Relaxations.First(20)
 			if err != nil {
 				return err
 			}
 			for _, r := range relaxations {
 				batch.Relaxed(r)
 			}
-			parcels, err := p.Outbox(50, math.MaxInt)
+			parcels, err := p.Outbox.Within(50, math.MaxInt)
 			if err != nil {
 				return err
 			}

@@ -263,7 +263,7 @@ func (f *filled) open(what string, cold bool) (err error) {
 	return f.measure("first commit", 1, func() (string, error) {
 		f.opened++
 		p, batch := state.Partitions[state.PartitionOf(hostName(0))], store.NewBatch(fillTime)
-		w, err := p.Fresh(store.IDOf(hostName(0)), nil, 1)
+		w, err := p.Fresh.Of(store.IDOf(hostName(0)), nil, 1)
 		if err != nil {
 			return "", err
 		}
@@ -329,7 +329,7 @@ func (f *filled) crawl() error {
 		batch, commits := store.NewBatch(fillTime), 0
 		for done := 0; done < visits; {
 			h := hostOf(k, rnd)
-			w, err := p.Fresh(store.IDOf(hostName(h)), nil, 40) // a lease
+			w, err := p.Fresh.Of(store.IDOf(hostName(h)), nil, 40) // a lease
 			if err != nil {
 				return err
 			}

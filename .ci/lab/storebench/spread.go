@@ -126,7 +126,7 @@ func (s *spread) lend() error {
 		if s.b.gather < 0 {
 			s.deliver(h.host)
 		}
-		waiting, err := s.p.Fresh(store.IDOf(spreadHost(h.host)), nil, pagesOfHost)
+		waiting, err := s.p.Fresh.Of(store.IDOf(spreadHost(h.host)), nil, pagesOfHost)
 		if err != nil {
 			return err
 		}

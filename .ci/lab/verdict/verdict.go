@@ -226,13 +226,13 @@ func readState(dir string) (pages map[string]int, leases int, err error) {
 	defer state.Close()
 	pages = map[string]int{}
 	for _, p := range state.Partitions {
-		err := p.EachPage(func(page store.Page, _ store.Place) error {
+		err := p.Pages.Each(func(page store.Page, _ store.Place) error {
 			if page.Status != 0 {
 				pages[page.URL]++
 			}
 			return nil
 		})
-		open, failed := p.Leases()
+		open, failed := p.Leases.All()
 		leases += len(open)
 		if err := errors.Join(err, failed); err != nil {
 			return nil, 0, err

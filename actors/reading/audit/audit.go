@@ -467,7 +467,7 @@ func (a *archive) pages(dir string, all uint64) (err error) {
 	defer func() { err = errors.Join(err, state.Close()) }()
 	done := uint64(0)
 	for _, partition := range state.Partitions {
-		if err := partition.EachPage(func(page store.Page, _ store.Place) error {
+		if err := partition.Pages.Each(func(page store.Page, _ store.Place) error {
 			if page.CapturedAt.IsZero() {
 				return nil
 			}
@@ -588,7 +588,7 @@ func (a *archive) renew(dir string) (err error) {
 	}
 	defer func() { err = errors.Join(err, state.Close()) }()
 	for _, partition := range state.Partitions {
-		pages, err := partition.Find(a.missing)
+		pages, err := partition.Pages.Find(a.missing)
 		if err != nil {
 			return err
 		}

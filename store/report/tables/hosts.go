@@ -70,7 +70,7 @@ func (h *host) Value(column int) Value {
 func eachHost(s *Source, q Query, fn func(Row) error) error {
 	return s.partitions(q, func(p *store.Partition) error {
 		if q.Host != nil {
-			record, err := p.Host(store.IDOf(*q.Host))
+			record, err := p.Hosts.Get(store.IDOf(*q.Host))
 			if errors.Is(err, store.ErrNotFound) {
 				return nil
 			}
@@ -79,7 +79,7 @@ func eachHost(s *Source, q Query, fn func(Row) error) error {
 			}
 			return fn(&host{record})
 		}
-		return p.EachHost(func(record store.HostRecord) error { return fn(&host{record}) })
+		return p.Hosts.Each(func(record store.HostRecord) error { return fn(&host{record}) })
 	})
 }
 
@@ -99,11 +99,11 @@ func StopList() *Table {
 		},
 		each: func(s *Source, q Query, fn func(Row) error) error {
 			return s.partitions(q, func(p *store.Partition) error {
-				err := p.EachStop(func(e store.StopEntry) error { return fn(&stop{e, whatIs(e.Prefix)}) })
+				err := p.Stops.Each(func(e store.StopEntry) error { return fn(&stop{e, whatIs(e.Prefix)}) })
 				if err != nil {
 					return err
 				}
-				return p.EachPage(func(record store.Page, _ store.Place) error {
+				return p.Pages.Each(func(record store.Page, _ store.Place) error {
 					if e := brokenPage(&record); e != nil {
 						return fn(e)
 					}

@@ -94,7 +94,7 @@ func eachLink(s *Source, q Query, fn func(Row) error) error {
 				return show(links, host, 0, nil)
 			})
 		case q.Columns == 0:
-			n, err := p.LinkCount()
+			n, err := p.Links.Count()
 			return errors.Join(err, blanks(n, fn))
 		default:
 			return linksAsTheyLie(p, q, fn)
@@ -146,13 +146,13 @@ func linksOfURL(p *store.Partition, q Query, fn func(Row) error) error {
 	if q.Host != nil && from.host != *q.Host {
 		return nil
 	}
-	links, err := p.Outlinks(store.IDOf(from.host), fingerprint.URL(*q.URL))
+	links, err := p.Links.Of(store.IDOf(from.host), fingerprint.URL(*q.URL))
 	if errors.Is(err, store.ErrNotFound) {
 		return nil
 	}
 	if err == nil && q.Columns&1 != 0 {
 		var entry store.Entry
-		entry, _, err = p.Lookup(*q.URL)
+		entry, _, err = p.Pages.Lookup(*q.URL)
 		from.number = entry.Page.Number
 	}
 	if err != nil {
@@ -165,10 +165,10 @@ func linksOfURL(p *store.Partition, q Query, fn func(Row) error) error {
 // that is wanted.
 func linksAsTheyLie(p *store.Partition, q Query, fn func(Row) error) error {
 	show, names, name := shown(q, fn), map[store.HostID]string{}, ""
-	return p.ScanLinks(func(host store.HostID, _ uint64, links *store.Links) error {
+	return p.Links.Scan(func(host store.HostID, _ uint64, links *store.Links) error {
 		if q.Columns&(1<<6) != 0 {
 			if name = names[host]; name == "" {
-				record, err := p.Host(host)
+				record, err := p.Hosts.Get(host)
 				if err != nil {
 					return fmt.Errorf("host of links %x: %w", uint64(host), err)
 				}
@@ -192,12 +192,12 @@ func linksWithHosts(p *store.Partition, q Query, fn func(host string, id store.H
 	links *store.Links) error) error {
 	if q.Host != nil {
 		id := store.IDOf(*q.Host)
-		return p.ScanLinksOf(id, func(fp uint64, links *store.Links) error { return fn(*q.Host, id, fp, links) })
+		return p.Links.ScanHost(id, func(fp uint64, links *store.Links) error { return fn(*q.Host, id, fp, links) })
 	}
 	name, last := "", store.HostID(0)
-	return p.ScanLinksByPage(func(host store.HostID, fp uint64, links *store.Links) error {
+	return p.Links.ScanByPage(func(host store.HostID, fp uint64, links *store.Links) error {
 		if host != last || name == "" {
-			record, err := p.Host(host)
+			record, err := p.Hosts.Get(host)
 			if err != nil {
 				return fmt.Errorf("host of links %x: %w", uint64(host), err)
 			}
@@ -213,7 +213,7 @@ func linksWithPages(s *Source, p *store.Partition, q Query, fn func(Row) (err er
 	pages := sorter.New(s.Temp, cmp.Or(s.Memory, pagesMemory))
 	defer func() { err = errors.Join(err, pages.Close()) }()
 	var record []byte
-	err = p.EachPage(func(page store.Page, _ store.Place) error {
+	err = p.Pages.Each(func(page store.Page, _ store.Place) error {
 		host := weburl.HostOf(page.URL)
 		if page.LastVisit.IsZero() || q.Host != nil && host != *q.Host {
 			return nil

@@ -152,7 +152,7 @@ func eachPage(s *Source, q Query, fn func(Row) error) error {
 			return pagesOf(p, q, func(row Row) error {
 				record := row.(*page)
 				record.role = "requisite"
-				if is, err := p.IsPage(&record.Page); err != nil {
+				if is, err := p.Seen.IsPage(&record.Page); err != nil {
 					return err
 				} else if is {
 					record.role = "page"
@@ -166,7 +166,7 @@ func eachPage(s *Source, q Query, fn func(Row) error) error {
 // pagesOf shows the pages of a partition, without their roles.
 func pagesOf(p *store.Partition, q Query, fn func(Row) error) error {
 	if q.URL != nil {
-		entry, place, err := p.Lookup(*q.URL)
+		entry, place, err := p.Pages.Lookup(*q.URL)
 		if errors.Is(err, store.ErrNotFound) || q.Host != nil && weburl.HostOf(*q.URL) != *q.Host {
 			return nil
 		}
@@ -175,7 +175,7 @@ func pagesOf(p *store.Partition, q Query, fn func(Row) error) error {
 		}
 		return fn(&page{Page: entry.Page, place: place})
 	}
-	return p.EachPage(func(record store.Page, place store.Place) error {
+	return p.Pages.Each(func(record store.Page, place store.Place) error {
 		if q.Host != nil && (!strings.HasPrefix(record.URL, *q.Host) || weburl.HostOf(record.URL) != *q.Host) {
 			return nil
 		}
