@@ -142,7 +142,8 @@ func TestIntervalsAreTakenOnAsLongAsTimetablesAreKept(t *testing.T) {
 func TestSeedsThatAreNotTakenOnAreAnsweredWith409(t *testing.T) {
 	state, m := promising(t, 24, 6, 0)
 	n := &Node{state: state, o: DefaultOptions()}
-	n.o.Hosts.Continuous, n.o.Hosts.Politeness = true, m.Politeness
+	n.o.Hosts.Politeness = m.Politeness
+	n.o.defined = &definition{Definition: reading.Definition{InForce: *m}}
 	body := `{"seeds":["http://new.test/"`
 	for i := range 12 {
 		body += fmt.Sprintf(`,"http://new%d.test/"`, i)

@@ -24,12 +24,6 @@ type (
 	OrderAlias struct{ Host, Of string } // as weburl.URL.Host has them; Of empty: for itself
 	// AliasOrdered answers OrderAlias.
 	AliasOrdered struct{}
-
-	aliasTag struct {
-		reply *actor.PID
-		host  string
-		sent  *protocol.AliasOrdered
-	}
 )
 
 // orderAlias writes it down; the rest follows from what is on disk. A host that others are mapped to stands for itself.
@@ -46,16 +40,8 @@ func (m *Master) writeAlias(ctx actor.Context, name, of string, reply *actor.PID
 	if err != nil {
 		panic(fmt.Errorf("order about %s: %w", name, err))
 	}
-	ctx.Request(m.partitions[m.state.PartitionOf(name)], &protocol.Write{Urgent: true,
-		Notes: []protocol.Note{{Host: name, Name: host.OrderNote, Bytes: bytes}},
-		Tag:   &aliasTag{reply, name, &protocol.AliasOrdered{Order: order}}})
-}
-
-func (m *Master) aliasWritten(ctx actor.Context, tag *aliasTag) {
-	ctx.Send(m.hosts, &protocol.ToHost{Host: tag.host, Message: tag.sent})
-	if tag.reply != nil {
-		ctx.Send(tag.reply, &AliasOrdered{})
-	}
+	m.writeOrder(ctx, &protocol.Write{Notes: []protocol.Note{{Host: name, Name: host.OrderNote, Bytes: bytes}}},
+		&orderTag{reply, name, &protocol.AliasOrdered{Order: order}, &AliasOrdered{}})
 }
 
 // OrderAlias says of a host, scheme://name[:port], whom it stands for; empty: for itself.

@@ -1,6 +1,7 @@
 package master
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -52,7 +53,7 @@ type definition struct {
 
 // openDefinition returns the definition of a crawl that runs by these settings from now on, and writes it down. Where
 // the rules for links are others than before, what they take now of the links of known pages is visited too.
-func openDefinition(o *Options, state *store.State, settings *reading.Settings) (*definition, error) {
+func openDefinition(o *Options, state *store.State, settings reading.Settings) (*definition, error) {
 	before, err := reading.ReadDefinition(o.Dir)
 	if err != nil {
 		return nil, err
@@ -74,7 +75,7 @@ func openDefinition(o *Options, state *store.State, settings *reading.Settings) 
 	} else {
 		d.Judged = rules
 	}
-	d.InForce = *settings
+	d.InForce = settings
 	if err := d.write(); err != nil || d.Judged == rules {
 		return d, err
 	}
@@ -172,14 +173,17 @@ func (d *definition) keep(seeds []Seed) error {
 	return d.write()
 }
 
-// rest notes with how many connections the crawl has run, and what it archives.
-func (d *definition) rest(settings *reading.Settings) error {
+// settings are those in force.
+func (d *definition) settings() reading.Settings {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	settings.ArchivesAll = d.InForce.ArchivesAll
-	if settings.Politeness.Connections == 0 { // none yet
-		settings.Politeness.Connections = d.InForce.Politeness.Connections
-	}
-	d.InForce = *settings
+	return d.InForce
+}
+
+// rest notes with how many connections the crawl has run; 0: with none yet.
+func (d *definition) rest(connections int) error {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.InForce.Politeness.Connections = cmp.Or(connections, d.InForce.Politeness.Connections)
 	return d.write()
 }

@@ -19,7 +19,7 @@ func TestACrawlThatIsStartedAgainInItsProcessKnowsItsSeeds(t *testing.T) {
 	}
 	o.Definition = given
 	settings := SettingsOf(&o)
-	d, err := openDefinition(&o, nil, &settings)
+	d, err := openDefinition(&o, nil, settings)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -31,7 +31,7 @@ func TestACrawlThatIsStartedAgainInItsProcessKnowsItsSeeds(t *testing.T) {
 		t.Fatal(err)
 	}
 	for range 2 {
-		if d, err = openDefinition(&o, nil, &settings); err != nil {
+		if d, err = openDefinition(&o, nil, settings); err != nil {
 			t.Fatal(err)
 		}
 		if want := []reading.KeptSeed{{URL: "http://a.example/", Depth: 4}}; !reflect.DeepEqual(d.Seeds, want) {

@@ -11,7 +11,6 @@ import (
 	"henro/actors/console"
 	"henro/actors/host"
 	"henro/actors/protocol"
-	"henro/master/lending"
 	"henro/messages/weburl"
 )
 
@@ -24,31 +23,13 @@ type (
 	}
 	// HostExcluded answers ExcludeHost.
 	HostExcluded struct{}
-
-	excludeTag struct {
-		reply *actor.PID
-		order *ExcludeHost
-		sent  *protocol.HostExcluded
-	}
 )
 
-// exclude writes it down; the rest follows from what is on disk.
+// exclude writes it down; the rest follows from what is on disk: after the request under way, no other begins.
 func (m *Master) exclude(ctx actor.Context, order *ExcludeHost) {
 	entry := host.Exclusion(order.Host, time.Now())
-	ctx.Request(m.partitions[m.state.PartitionOf(order.Host)], &protocol.Write{Urgent: true,
-		Stops: []protocol.Stop{{StopEntry: entry, Lifted: !order.On}},
-		Tag:   &excludeTag{ctx.Sender(), order, &protocol.HostExcluded{Entry: entry, On: order.On}}})
-}
-
-// excluded sends the exclusion to the Host, and takes its lease back: after the request under way, no other begins.
-func (m *Master) excluded(ctx actor.Context, tag *excludeTag) {
-	ctx.Send(m.hosts, &protocol.ToHost{Host: tag.order.Host, Message: tag.sent})
-	if tag.order.On {
-		m.lend(ctx, &lending.HostUnwanted{Host: tag.order.Host})
-	}
-	if tag.reply != nil {
-		ctx.Send(tag.reply, &HostExcluded{})
-	}
+	m.writeOrder(ctx, &protocol.Write{Stops: []protocol.Stop{{StopEntry: entry, Lifted: !order.On}}},
+		&orderTag{ctx.Sender(), order.Host, &protocol.HostExcluded{Entry: entry, On: order.On}, &HostExcluded{}})
 }
 
 // Exclude keeps a host from being asked, or lets it in again. It is named as scheme://name[:port].

@@ -210,8 +210,8 @@ func (x *exploring) startMaster(w *world) {
 		o.Hosts.PageBudget = w.in.budget
 	}
 	o.Boot = strconv.FormatUint(w.starts, 10)
-	w.master = newMaster(o, &store.State{Partitions: make([]*store.Partition, 1)}, nil, x.rules, make(chan Status, 1),
-		nil, &seenResources{}, x.log)
+	w.master = newMaster(o, &store.State{Partitions: make([]*store.Partition, 1)}, nil, make(chan Status, 1), nil,
+		&seen{}, x.log)
 	w.master.fetches = actor.NewPID("", "fetches")
 	w.master.hosts, w.master.partitions = actor.NewPID("", "hosts"), []*actor.PID{actor.NewPID("", "partition")}
 	w.master.course.Updated(time.Now(), &course.Begin{})
@@ -762,7 +762,7 @@ var shared = map[reflect.Type]bool{
 	reflect.TypeFor[*messages.SlaveRegistered](): true, reflect.TypeFor[*messages.WorkRequested](): true,
 	reflect.TypeFor[*messages.Report](): true, reflect.TypeFor[*messages.TaskRefused](): true,
 	reflect.TypeFor[*messages.SlaveWelcomed](): true, reflect.TypeFor[*messages.TaskBatch](): true,
-	reflect.TypeFor[*seenResources](): true, reflect.TypeFor[*lending.Options](): true,
+	reflect.TypeFor[*seen](): true, reflect.TypeFor[*lending.Options](): true,
 	reflect.TypeFor[protoimpl.MessageState](): true, // it leads to all that protobuf knows of all messages
 }
 

@@ -56,7 +56,7 @@ func (f *foresight) run(ctx context.Context, began time.Time) {
 		}
 		from := time.Now()
 		if seen, err := f.look(ctx, from, from.Sub(began)); err == nil {
-			f.n.resources.forecast.Store(seen)
+			f.n.seen.forecast.Store(seen)
 		}
 		latest := foreseeLatest
 		if f.n.Options().Hosts.Continuous {

@@ -31,7 +31,6 @@ import (
 	"henro/actors/known"
 	"henro/actors/partition"
 	"henro/actors/protocol"
-	"henro/actors/scope"
 	"henro/master/course"
 	"henro/master/frontier"
 	"henro/master/lending"
@@ -77,6 +76,12 @@ type (
 		count int
 		left  int // partitions that have not answered
 	}
+	// orderTag is that of what a person orders of a host.
+	orderTag struct {
+		reply        *actor.PID // nil: nobody waits
+		host         string
+		sent, answer any // to the Host, and to who has ordered
+	}
 )
 
 // Master is the actor at the head of a crawl. What is lent to whom its desk decides, and when the crawl ends its
@@ -86,14 +91,13 @@ type Master struct {
 	log   *logrus.Entry
 	state *store.State
 	done  chan<- Status // gets the last status, once
-	seen  *seenResources
+	seen  *seen
 
 	hosts      *actor.PID
 	partitions []*actor.PID
 	fetches    *actor.PID // the fetch log
 	tasks      *actor.PID // draws tasks, under the policy thesis; nil: what seeds lead to is crawled
-	scope      *scope.Rules
-	order      *order // nil: the Hosts take turns
+	order      *order     // nil: the Hosts take turns
 
 	lending lending.Options
 	desk    *lending.Desk
@@ -108,16 +112,16 @@ type Master struct {
 }
 
 // Props makes the Master of an opened state.
-func Props(o Options, state *store.State, clocks *lending.Clocks, rules *scope.Rules, done chan<- Status,
-	rounds *course.Series, seen *seenResources, log *logrus.Entry) *actor.Props {
+func Props(o Options, state *store.State, clocks *lending.Clocks, done chan<- Status, rounds *course.Series,
+	seen *seen, log *logrus.Entry) *actor.Props {
 	return actor.PropsFromProducer(func() actor.Actor {
-		return newMaster(o, state, clocks, rules, done, rounds, seen, log.WithField("actor", "master"))
+		return newMaster(o, state, clocks, done, rounds, seen, log.WithField("actor", "master"))
 	})
 }
 
-func newMaster(o Options, state *store.State, clocks *lending.Clocks, rules *scope.Rules, done chan<- Status,
-	rounds *course.Series, seen *seenResources, log *logrus.Entry) *Master {
-	m := &Master{o: o, log: log, state: state, scope: rules, done: done, seen: seen,
+func newMaster(o Options, state *store.State, clocks *lending.Clocks, done chan<- Status, rounds *course.Series,
+	seen *seen, log *logrus.Entry) *Master {
+	m := &Master{o: o, log: log, state: state, done: done, seen: seen,
 		lookups: lookups{o: &o, slots: make(chan struct{}, namesAtOnce)}}
 	claim := o.claim
 	claim.Boot = o.Boot
@@ -181,10 +185,8 @@ func (m *Master) Receive(ctx actor.Context) {
 		case *seedsTag:
 			m.tell(ctx, &course.SeedsStored{})
 			tag.stored(ctx)
-		case *excludeTag:
-			m.excluded(ctx, tag)
-		case *aliasTag:
-			m.aliasWritten(ctx, tag)
+		case *orderTag:
+			m.orderWritten(ctx, tag)
 		}
 	case *protocol.Retime:
 		ctx.Forward(m.partitions[m.state.PartitionOf(msg.Pages.Host())])
@@ -202,8 +204,6 @@ func (m *Master) Receive(ctx actor.Context) {
 		m.addSeeds(ctx, msg)
 	case *FetchesAsked:
 		ctx.Forward(m.fetches)
-	case *ScopeAsked:
-		ctx.Respond(&protocol.ScopeChanged{Rules: m.scope})
 	case *course.Tick:
 		m.timer.After(ctx, m.o.TickEvery, msg)
 		m.tell(ctx, msg)
@@ -231,7 +231,7 @@ func (m *Master) start(ctx actor.Context) {
 			fmt.Sprintf("partition/%d", i)))
 	}
 	partition.Introduce(ctx.Send, m.partitions)
-	ctx.Send(m.hosts, &protocol.ScopeChanged{Rules: m.scope})
+	ctx.Send(m.hosts, &protocol.ScopeChanged{Rules: m.seen.scope.Load()})
 	ctx.Send(m.hosts, &hosts.Introduction{Partitions: m.partitions, PartitionOf: m.state.PartitionOf,
 		Skips: floor.SpawnAs(ctx, hosts.SkipsProps(m.o.Dir, m.log), "skips")})
 	m.fetches = floor.SpawnAs(ctx, fetchLogProps(m.o.Dir, m.log), "fetches")
@@ -253,7 +253,7 @@ func (m *Master) makeOrder(ctx actor.Context) (partition.Order, error) {
 		return o, err
 	}
 	if m.o.TaskURLs > 0 {
-		t := newTasks(&m.o, m.state, m.scope)
+		t := newTasks(&m.o, m.state, m.seen.scope.Load())
 		if err := t.begin(); err != nil {
 			return o, err
 		}
@@ -416,11 +416,12 @@ func (m *Master) addSeeds(ctx actor.Context, msg *AddSeeds) {
 	for i, seed := range msg.Seeds {
 		urls[i] = seed.URL
 	}
-	m.scope = m.scope.With(urls...)
-	ctx.Send(m.hosts, &protocol.ScopeChanged{Rules: m.scope})
+	rules := m.seen.scope.Load().With(urls...)
+	m.seen.scope.Store(rules)
+	ctx.Send(m.hosts, &protocol.ScopeChanged{Rules: rules})
 	tag := &seedsTag{reply: ctx.Sender(), count: len(msg.Seeds)}
 	if m.tasks != nil {
-		ctx.Send(m.tasks, &widened{m.scope, msg.Seeds})
+		ctx.Send(m.tasks, &widened{rules, msg.Seeds})
 		tag.answer(ctx)
 		return
 	}
@@ -440,6 +441,22 @@ func (m *Master) plant(ctx actor.Context, seeds []Seed, tag *seedsTag) {
 			m.tell(ctx, &course.SeedsSent{Writes: 1})
 			ctx.Request(m.partitions[i], &protocol.PlantSeeds{Candidates: group, Tag: tag})
 		}
+	}
+}
+
+// writeOrder has an order of a person written down. When it is on disk the Host is told, and who has ordered answered.
+func (m *Master) writeOrder(ctx actor.Context, w *protocol.Write, tag *orderTag) {
+	w.Urgent, w.Tag = true, tag
+	ctx.Request(m.partitions[m.state.PartitionOf(tag.host)], w)
+}
+
+func (m *Master) orderWritten(ctx actor.Context, tag *orderTag) {
+	ctx.Send(m.hosts, &protocol.ToHost{Host: tag.host, Message: tag.sent})
+	if sent, ok := tag.sent.(*protocol.HostExcluded); ok && sent.On {
+		m.lend(ctx, &lending.HostUnwanted{Host: tag.host})
+	}
+	if tag.reply != nil {
+		ctx.Send(tag.reply, tag.answer)
 	}
 }
 

@@ -39,14 +39,15 @@ type Node struct {
 	log    *logrus.Entry
 	began  Run // when this master began, unless another one did
 
-	reports   reports
-	notices   notices
-	resources seenResources // S and C as the Hosts know them
+	reports reports
+	notices notices
+	seen    seen
 }
 
-// seenResources are what a Node and its Master show each other.
-type seenResources struct {
-	sent atomic.Pointer[protocol.ResourcesChanged] // to the Hosts; nil inside: nothing yet
+// seen is what a Node and its Master show each other.
+type seen struct {
+	scope atomic.Pointer[scope.Rules]               // with all seeds
+	sent  atomic.Pointer[protocol.ResourcesChanged] // to the Hosts; nil inside: nothing yet
 	// the latest, written by the Node; nil inside: nothing yet
 	forecast atomic.Pointer[forecast.Forecast]
 	whole    atomic.Pointer[reading.Wholeness]
@@ -84,7 +85,7 @@ func Start(system *actor.ActorSystem, o Options, log *logrus.Entry) (*Node, erro
 	}
 	o.claim = messages.Claim{Crawl: state.Crawl(), Term: state.Term(), Boot: o.Boot}
 	n := &Node{system: system, state: state, done: make(chan Status, 1), o: o, log: log}
-	if o.defined, err = openDefinition(&n.o, state, n.settings()); err == nil {
+	if o.defined, err = openDefinition(&n.o, state, SettingsOf(&o)); err == nil {
 		err = keepReserve(o.Dir)
 	}
 	if err == nil {
@@ -94,6 +95,7 @@ func Start(system *actor.ActorSystem, o Options, log *logrus.Entry) (*Node, erro
 		return nil, errors.Join(err, n.closeState())
 	}
 	n.o.defined = o.defined
+	n.seen.scope.Store(rules)
 	if o.visited, err = o.Run.visited(state); err == nil {
 		n.began, err = BeginRun(state)
 	}
@@ -108,7 +110,7 @@ func Start(system *actor.ActorSystem, o Options, log *logrus.Entry) (*Node, erro
 	if err != nil {
 		return nil, errors.Join(err, n.closeState())
 	}
-	n.pid, err = system.Root.SpawnNamed(Props(o, state, clocks, rules, n.done, rounds, &n.resources, log), ActorName)
+	n.pid, err = system.Root.SpawnNamed(Props(o, state, clocks, n.done, rounds, &n.seen, log), ActorName)
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("spawn the master: %w", err), n.closeState())
 	}
@@ -198,7 +200,7 @@ func (n *Node) Run(asked, given context.Context, seeds []Seed) (Status, error) {
 func (n *Node) FindMissing(prefix string, fn func(*reading.PageMissing) error) (*reading.Wholeness, error) {
 	whole, err := n.Reading().Missing(prefix, n.o.Dir, fn)
 	if err == nil && prefix == "" {
-		n.resources.whole.Store(whole)
+		n.seen.whole.Store(whole)
 	}
 	return whole, err
 }
@@ -315,9 +317,7 @@ func (n *Node) writeSummary(s Status) error {
 func (n *Node) Close() error {
 	n.end()
 	n.ended.Wait()
-	settings := n.settings()
-	settings.Politeness.Servers, settings.Politeness.Connections = 0, int(n.resources.most.Load())
-	return errors.Join(n.o.defined.rest(settings), n.close())
+	return errors.Join(n.o.defined.rest(int(n.seen.most.Load())), n.close())
 }
 
 func (n *Node) close() error {

@@ -12,8 +12,7 @@ func TestTheEndIsLookedForWhenTheLastLeaseCloses(t *testing.T) {
 	for _, closed := range []any{&protocol.LendRefused{Lease: 2},
 		&protocol.FactsCommitted{Facts: []*protocol.FactsStored{{Lease: 2, Closed: true}}}} {
 		x, w := newExploring(t), &world{}
-		w.master = newMaster(x.options(), &store.State{}, nil, x.rules, make(chan Status, 1), nil, &seenResources{},
-			x.log)
+		w.master = newMaster(x.options(), &store.State{}, nil, make(chan Status, 1), nil, &seen{}, x.log)
 		w.master.partitions = slavePIDs[:1] // what is sent there is kept
 		x.receive(w, nil, &protocol.LeasesFound{Leases: []store.Lease{{ID: 1, HostName: "http://a.test"},
 			{ID: 2, HostName: "http://b.test"}}})

@@ -6,32 +6,29 @@ import (
 	"path/filepath"
 
 	"henro/actors/reading"
-	"henro/store"
 	"henro/store/fsync"
 )
 
 // SettingsOf returns the settings in options of a crawl.
 func SettingsOf(o *Options) reading.Settings {
-	return reading.SettingsOf(&o.Hosts, o.Scope, o.Partition.SkipLinks)
+	m := reading.SettingsOf(&o.Hosts, o.Scope, o.Partition.SkipLinks)
+	m.ArchivesAll = !o.Fetch.HtmlOnly && len(o.Fetch.Languages)+len(o.Fetch.Obey) == 0
+	return m
 }
-
-// State is what is on disk, to be read beside the crawl.
-func (n *Node) State() *store.State { return n.state }
 
 // Options are those of the crawl, with S and C as they are now.
 func (n *Node) Options() Options {
 	o := n.o
-	if r := n.resources.sent.Load(); r != nil {
+	if r := n.seen.sent.Load(); r != nil {
 		o.Hosts.Politeness.Servers, o.Hosts.Politeness.Connections = r.Servers, r.Connections
 	}
 	return o
 }
 
+// settings are those in force, with S and C as they are now.
 func (n *Node) settings() *reading.Settings {
-	o := n.Options()
-	m := SettingsOf(&o)
-	f := n.o.Fetch
-	m.ArchivesAll = !f.HtmlOnly && len(f.Languages)+len(f.Obey) == 0
+	m, now := n.o.defined.settings(), n.Options().Hosts.Politeness
+	m.Politeness.Servers, m.Politeness.Connections = now.Servers, now.Connections
 	return &m
 }
 

@@ -233,7 +233,7 @@ func TestAForgottenAliasIsVisited(t *testing.T) {
 			for given < 20 && ctx.Err() == nil {
 				time.Sleep(5 * time.Second)
 				given = 0
-				for url := range skippedPages(t, node.State()) {
+				for url := range skippedPages(t, node.Reading().State) {
 					if weburl.HostOf(url) == "http://h0.to" {
 						given++
 					}

@@ -391,7 +391,7 @@ func TestEveryToolNamesTheSameCause(t *testing.T) {
 // waitUntilGivenUp waits until the state knows what came of every page.
 func waitUntilGivenUp(t *testing.T, ctx context.Context, node *master.Node, urls []string, hosts []brokenHost) {
 	t.Helper()
-	state := node.State()
+	state := node.Reading().State
 	for deadline := time.Now().Add(25 * time.Second); ; time.Sleep(50 * time.Millisecond) {
 		open := ""
 		for i, raw := range urls {

@@ -153,7 +153,6 @@ func steer(ctx context.Context, node *master.Node, e *embedded.Crawl) {
 		{20 * time.Second, &lending.ResumeSlave{Slave: "local"}},
 		{time.Second, &master.Pause{}},
 		{10 * time.Second, &master.Resume{}},
-		{time.Second, &master.ScopeAsked{}},
 		{time.Second, &master.ExcludeHost{Host: "http://unknown.test", On: true}},
 		{time.Second, &master.OrderAlias{Host: "http://second.test", Of: "http://unknown.test"}},
 	} {

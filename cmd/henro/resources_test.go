@@ -74,7 +74,7 @@ func checkRatio(t *testing.T, node *master.Node, ratio float64, took time.Durati
 	if report.Ratio != ratio {
 		t.Errorf("the report goes by S/C = %g, want %g", report.Ratio, ratio)
 	}
-	for _, partition := range node.State().Partitions {
+	for _, partition := range node.Reading().State.Partitions {
 		if err := partition.Hosts.Each(func(h store.HostRecord) error {
 			found, err := node.Reading().Host(h.Name)
 			if err != nil {

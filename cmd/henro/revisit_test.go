@@ -75,7 +75,7 @@ func TestVisitsAreMovedByHand(t *testing.T) {
 		}
 		run(func(node *master.Node) {
 			time.Sleep(10 * time.Minute) // all 20 pages, 5 s apart
-			_, pages := stateOf(t, node.State())
+			_, pages := stateOf(t, node.Reading().State)
 			for url := range pages {
 				switch {
 				case url == often:

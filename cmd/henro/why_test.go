@@ -21,7 +21,7 @@ func TestWhyIsAnsweredForEveryKindOfURL(t *testing.T) {
 			root := w.Seeds()[0]
 			host := strings.TrimSuffix(root, "/")
 			var waiting []string
-			for _, p := range node.State().Partitions {
+			for _, p := range node.Reading().State.Partitions {
 				entries, err := p.Fresh.Of(store.IDOf(host), nil, 100)
 				if err != nil {
 					t.Error(err)

@@ -4,23 +4,19 @@ import (
 	"context"
 	"time"
 
-	"henro/actors/admission"
 	"henro/actors/console"
 	"henro/actors/figures"
 	"henro/actors/floor"
 	"henro/actors/reading"
 	"henro/master"
 	"henro/master/lending"
-	"henro/store"
 )
 
 // Crawl is what a dashboard shows and steers.
 type Crawl interface {
 	Status(ctx context.Context) (*master.Status, error)
 	Options() master.Options
-	State() *store.State // read beside the crawl, in short transactions
-	Reading() *reading.Crawl
-	Why(ctx context.Context, url, from string, depth int) ([]admission.Finding, error)
+	Reading() *reading.Crawl // beside its actors, in short transactions
 	Report(ctx context.Context) (*figures.Report, error)
 	Fetches(ctx context.Context, asked master.FetchesAsked) ([]master.Fetch, error)
 	// the end of the log of a slave, oldest line first; console.ErrNoNode: no node has the name

@@ -25,7 +25,7 @@ func (u *failedURLs) More() uint64 { return u.Count - uint64(len(u.Pages)) }
 // findFailed reads all pages.
 func (d *Dashboard) findFailed(ctx context.Context) (*failedPages, error) {
 	all := failedPages{}
-	for _, disk := range d.crawl.State().Partitions {
+	for _, disk := range d.crawl.Reading().State.Partitions {
 		if err := disk.Pages.Each(func(page store.Page, _ store.Place) error {
 			cause := page.Cause()
 			if cause.IsZero() {

@@ -15,18 +15,20 @@ import (
 	"github.com/PuerkitoBio/goquery"
 	"github.com/sirupsen/logrus"
 
-	"henro/actors/admission"
 	"henro/actors/console"
 	"henro/actors/figures"
 	"henro/actors/floor"
 	"henro/actors/politeness"
 	"henro/actors/protocol"
 	"henro/actors/reading"
+	"henro/actors/robots"
+	"henro/actors/scope"
 	"henro/actors/template"
 	"henro/master"
 	"henro/master/lending"
 	"henro/messages"
 	"henro/messages/speech"
+	"henro/messages/weburl"
 	"henro/store"
 	"henro/store/consensus"
 )
@@ -37,7 +39,6 @@ type fakeCrawl struct {
 	state  *store.State
 	status master.Status
 	rows   []floor.Row
-	why    []admission.Finding
 	done   []string
 
 	masters []consensus.Member
@@ -57,19 +58,20 @@ func (f *fakeCrawl) Options() master.Options {
 	}
 	return o
 }
-func (f *fakeCrawl) State() *store.State { return f.state }
 func (f *fakeCrawl) Reading() *reading.Crawl {
 	o := f.Options()
 	settings := master.SettingsOf(&o)
-	return &reading.Crawl{Dir: o.Dir, State: f.state, Settings: &settings}
+	rules, err := scope.New(o.Scope)
+	if err != nil {
+		panic(err)
+	}
+	return &reading.Crawl{Dir: o.Dir, State: f.state, Settings: &settings,
+		Scope: rules.With(weburl.MustParse(someHost + "/"))}
 }
 func (f *fakeCrawl) Kinds() []floor.KindRow {
 	return []floor.KindRow{{Kind: "host", Actors: 2, Queue: 3, Longest: 3, Taken: 9}}
 }
 func (f *fakeCrawl) Actors(int) []floor.Row { return f.rows }
-func (f *fakeCrawl) Why(context.Context, string, string, int) ([]admission.Finding, error) {
-	return f.why, nil
-}
 func (f *fakeCrawl) Report(ctx context.Context) (*figures.Report, error) {
 	return f.Reading().Report(ctx, time.Now())
 }
@@ -148,13 +150,17 @@ func newFake(t testing.TB, texts []string) *fakeCrawl {
 	if err != nil {
 		t.Fatal(err)
 	}
+	rules, err := robots.Parse([]byte("User-agent: *\nDisallow: /news\n"), "henro").MarshalBinary()
+	if err != nil {
+		t.Fatal(err)
+	}
 	page := store.Page{URL: somePage, Depth: 1, LastVisit: now.Add(-time.Minute), CapturedAt: now.Add(-time.Minute),
 		Next: now.Add(time.Hour), Status: 200, Timing: store.Timing{Interval: 3600, Total: 7200, Stable: 3600,
 			Visits: 2, Changes: 1, Mean: 3600}}
 	b.Visit(store.Visited{Page: page})
 	b.Admit(store.Candidate{URL: someHost + "/waits", DepthLeft: 2, Depth: 1})
 	b.PutHost(store.HostRecord{ID: store.IDOf(someHost), Name: someHost, Politeness: blob,
-		NextAllowed: now.Add(time.Minute)})
+		NextAllowed: now.Add(time.Minute), Robots: rules, RobotsUntil: now.Add(time.Hour)})
 	b.PutLease(store.Lease{ID: 1, Host: store.IDOf(someHost), HostName: someHost, Slave: "bee", Boot: "1",
 		Until: now.Add(time.Minute)})
 	status := master.Status{
@@ -162,9 +168,7 @@ func newFake(t testing.TB, texts []string) *fakeCrawl {
 		Slaves: []lending.SlaveStatus{{Name: "bee", State: lending.Working, Silent: "20ms", Slots: 5, Leases: 1}},
 		Totals: protocol.Totals{Pages: 1234567, Bytes: 5 << 30, Errors: map[string]uint64{"HTTP 404": 3, "TIMEOUT": 1}},
 	}
-	f := &fakeCrawl{state: state, status: status, rows: []floor.Row{{Actor: "master/hosts", Queue: 3, Taken: 70}},
-		why: []admission.Finding{{Rule: "scope", Says: speech.Say("in")},
-			{Rule: "robots", Reason: admission.Robots, Says: speech.Say("robots.txt forbids it")}}}
+	f := &fakeCrawl{state: state, status: status, rows: []floor.Row{{Actor: "master/hosts", Queue: 3, Taken: 70}}}
 	f.fetched = []master.Fetch{{URL: somePage, Status: 200, Size: 12345, Slave: "bee", Took: 80 * time.Millisecond},
 		{URL: someHost + "/gone", Status: 404, Slave: "bee", Cause: messages.Cause{Word: "HTTP 404", Says: "no"}}}
 	f.lines = []console.Line{{At: now, Level: "info", Text: "slave ready"}}
@@ -186,7 +190,6 @@ func newFake(t testing.TB, texts []string) *fakeCrawl {
 			Silent: text, State: lending.SlaveState(text)})
 		f.status.Totals.Errors[text] = uint64(i)
 		f.rows = append(f.rows, floor.Row{Actor: text})
-		f.why = append(f.why, admission.Finding{Rule: text, Says: speech.Say("%s", text)})
 		f.status.Stalled = speech.Say("%s", f.status.Stalled.String()+text)
 	}
 	if _, err := state.Partitions[0].Commit(b); err != nil {

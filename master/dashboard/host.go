@@ -145,7 +145,7 @@ func (d *Dashboard) hostList(r *http.Request, p *page) (any, error) {
 	v.Cut = table.total - min(table.total, uint64(len(table.rows)))
 	v.First = (v.Page-1)*hostsPerPage + min(1, found)
 	v.Last = (v.Page-1)*hostsPerPage + len(names)
-	lent, err := lentHosts(d.crawl.State())
+	lent, err := lentHosts(d.crawl.Reading().State)
 	if err != nil {
 		return nil, err
 	}
@@ -232,7 +232,7 @@ func (d *Dashboard) host(r *http.Request, p *page) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	lent, err := lentHosts(d.crawl.State())
+	lent, err := lentHosts(d.crawl.Reading().State)
 	if err != nil {
 		return nil, err
 	}
@@ -256,7 +256,8 @@ func (d *Dashboard) host(r *http.Request, p *page) (any, error) {
 		v.Stops = append(v.Stops, stopRow{entry, stoplist.Says(entry.Evidence), !entry.Until.IsZero() &&
 			!entry.Until.After(p.Now)})
 	}
-	disk := d.crawl.State().Partitions[d.crawl.State().PartitionOf(row.Name)]
+	state := d.crawl.Reading().State
+	disk := state.Partitions[state.PartitionOf(row.Name)]
 	waiting, err := disk.Fresh.Of(row.ID, nil, waitingShown)
 	if err != nil {
 		return nil, err
@@ -301,13 +302,13 @@ func (d *Dashboard) page(r *http.Request, p *page) (any, error) {
 		v.GivenUp = found.Page.Flags&store.Dropped != 0
 		v.Late = !found.Page.Next.IsZero() && found.Page.Next.Before(p.Now)
 	}
-	if v.Why, err = d.crawl.Why(r.Context(), v.URL, "", depth); err != nil {
+	if v.Why, err = d.crawl.Reading().Rules(&admission.Question{Depth: depth}, v.URL); err != nil {
 		return nil, err
 	}
 	for _, finding := range v.Why {
 		v.Against = v.Against || finding.Reason != admission.None
 	}
-	lent, err := lentHosts(d.crawl.State())
+	lent, err := lentHosts(d.crawl.Reading().State)
 	if err != nil {
 		return nil, err
 	}
@@ -352,7 +353,7 @@ func (d *Dashboard) nodes(_ *http.Request, p *page) (any, error) {
 		return v, nil
 	}
 	held := map[string][]store.Lease{}
-	for _, disk := range d.crawl.State().Partitions {
+	for _, disk := range d.crawl.Reading().State.Partitions {
 		leases, err := disk.Leases.All()
 		if err != nil {
 			return nil, err

@@ -13,6 +13,7 @@ import (
 
 	"henro/actors/host"
 	"henro/actors/politeness"
+	"henro/actors/reading"
 	"henro/store"
 )
 
@@ -103,7 +104,7 @@ func (t *hostTable) read(ctx context.Context) (*hostOrder, error) {
 	began := time.Now()
 	order := &hostOrder{takenAt: began, orders: map[string][]int32{}}
 	o := t.crawl.Options().Hosts
-	for _, disk := range t.crawl.State().Partitions {
+	for _, disk := range t.crawl.Reading().State.Partitions {
 		stats, err := disk.Stats()
 		if err != nil {
 			return nil, err
@@ -278,7 +279,7 @@ type hostRow struct {
 
 // rowOf reads one host as it is now.
 func rowOf(crawl Crawl, name string, lent map[string]string) (*hostRow, error) {
-	state := crawl.State()
+	state := crawl.Reading().State
 	record, err := state.Partitions[state.PartitionOf(name)].Hosts.Get(store.IDOf(name))
 	if err != nil {
 		return nil, err
@@ -287,13 +288,12 @@ func rowOf(crawl Crawl, name string, lent map[string]string) (*hostRow, error) {
 }
 
 func newRow(record store.HostRecord, crawl Crawl, lent map[string]string) (*hostRow, error) {
-	o := crawl.Options().Hosts
-	row := &hostRow{HostRecord: record, Slave: lent[record.Name], Robots: robotsOf(&record)}
-	if len(record.Politeness) > 0 {
-		if err := row.State.UnmarshalBinary(record.Politeness); err != nil {
-			return nil, err
-		}
+	state, err := reading.Politeness(&record)
+	if err != nil {
+		return nil, err
 	}
+	o := crawl.Options().Hosts
+	row := &hostRow{HostRecord: record, State: *state, Slave: lent[record.Name], Robots: robotsOf(&record)}
 	row.Took, _, _ = row.State.Took()
 	row.Interval = row.State.Interval(&o.Politeness)
 	row.Verdict = row.State.Verdict(&o.Politeness, &o.Revisit, record.Waiting > 0)
