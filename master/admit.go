@@ -77,7 +77,7 @@ func (p *promises) refuse(what string) error {
 }
 
 // admitHosts refuses hosts that are not known yet, where timetables would not be kept any more for them.
-func admitHosts(ctx context.Context, state *store.State, m *reading.Settings, seeds []Seed) error {
+func admitHosts(ctx context.Context, state *store.State, m *reading.Settings, seeds []reading.Seed) error {
 	fresh := map[string]bool{}
 	for _, seed := range seeds {
 		host := seed.URL.Host()

@@ -61,13 +61,13 @@ func promising(t *testing.T, hosts, pages int, waiting int) (*store.State, *read
 func TestHostsAreTakenOnAsLongAsTimetablesAreKept(t *testing.T) {
 	state, m := promising(t, 24, 6, 0)
 	add := func(known, fresh int) error {
-		var seeds []Seed
+		var seeds []reading.Seed
 		for i := range known + fresh {
 			u, err := weburl.Parse(fmt.Sprintf("http://h%d.test/", 24-known+i))
 			if err != nil {
 				t.Fatal(err)
 			}
-			seeds = append(seeds, Seed{URL: u}, Seed{URL: u})
+			seeds = append(seeds, reading.Seed{URL: u}, reading.Seed{URL: u})
 		}
 		return admitHosts(t.Context(), state, m, seeds)
 	}

@@ -197,14 +197,14 @@ func (n *Node) postSeeds(w http.ResponseWriter, r *http.Request) {
 	if !read(w, r, "the seeds", &posted) {
 		return
 	}
-	var seeds []Seed
+	var seeds []reading.Seed
 	for _, raw := range posted.Seeds {
 		u, err := weburl.Parse(raw)
 		if err != nil {
 			console.Fail(w, http.StatusBadRequest, fmt.Errorf("seed %q: %w", raw, err))
 			return
 		}
-		seeds = append(seeds, Seed{URL: u, Depth: posted.Depth})
+		seeds = append(seeds, reading.Seed{URL: u, Depth: posted.Depth})
 	}
 	if len(seeds) == 0 {
 		console.Fail(w, http.StatusBadRequest, errors.New("no seeds given"))

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"henro/actors/host"
+	"henro/actors/reading"
 	"henro/messages"
 	"henro/store"
 )
@@ -50,7 +51,7 @@ func (f latestFailures) clone() map[string]FailedVisit { return maps.Clone(f) }
 const failedSeedsShown = 5
 
 // failedSeeds returns the first seeds with their causes if every one of them failed, and nothing otherwise.
-func failedSeeds(state *store.State, seeds []Seed) ([]FailedVisit, error) {
+func failedSeeds(state *store.State, seeds []reading.Seed) ([]FailedVisit, error) {
 	var failed []FailedVisit
 	for _, seed := range seeds {
 		url := seed.URL.String()

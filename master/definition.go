@@ -5,11 +5,13 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
 	"henro/actors/admission"
 	"henro/actors/reading"
+	"henro/messages/weburl"
 	"henro/store"
 )
 
@@ -17,8 +19,8 @@ import (
 const seedsNamed = 3
 
 // addMissing adds those seeds that are not there at any depth.
-func (d *definition) addMissing(seeds []reading.KeptSeed) {
-	known := make(map[string]bool, len(d.Seeds))
+func (d *definition) addMissing(seeds []reading.Seed) {
+	known := make(map[weburl.URL]bool, len(d.Seeds))
 	for _, seed := range d.Seeds {
 		known[seed.URL] = true
 	}
@@ -28,19 +30,6 @@ func (d *definition) addMissing(seeds []reading.KeptSeed) {
 			d.Seeds = append(d.Seeds, seed)
 		}
 	}
-}
-
-// SeedsOf are the seeds of a crawl.
-func SeedsOf(d *reading.Definition) ([]Seed, error) {
-	seeds := make([]Seed, 0, len(d.Seeds))
-	for _, kept := range d.Seeds {
-		url, err := kept.Parsed()
-		if err != nil {
-			return nil, err
-		}
-		seeds = append(seeds, Seed{URL: url, Depth: kept.Depth})
-	}
-	return seeds, nil
 }
 
 // definition is that of a crawl which runs. It is used by the Master and by its Node.
@@ -89,17 +78,13 @@ func openDefinition(o *Options, state *store.State, settings reading.Settings) (
 // judgeAgain puts the links of all known pages down to be judged anew, and gives the seeds the depth that they have
 // now. It may be done twice.
 func (d *definition) judgeAgain(state *store.State) error {
-	seeds, err := SeedsOf(&d.Definition)
-	if err != nil {
-		return err
-	}
 	batches := make([]*store.Batch, len(state.Partitions))
 	for i := range batches {
 		batches[i] = store.NewBatch(time.Now())
 		batches[i].Rejudge(0)
 	}
-	for _, seed := range seeds {
-		batches[state.PartitionOf(seed.URL.Host())].Admit(seed.candidate())
+	for _, seed := range d.Seeds {
+		batches[state.PartitionOf(seed.URL.Host())].Admit(candidate(seed))
 	}
 	for i, p := range state.Partitions {
 		if _, err := p.Commit(batches[i]); err != nil {
@@ -146,30 +131,31 @@ func (d *definition) named() (first []string, all int) {
 	defer d.mu.Unlock()
 	first = []string{}
 	for _, kept := range d.Seeds[:min(seedsNamed, len(d.Seeds))] {
-		first = append(first, kept.URL)
+		first = append(first, kept.URL.String())
 	}
 	return first, len(d.Seeds)
 }
 
 // keep adds seeds, and waits until they are on the disk. One that is known has the depth given last.
-func (d *definition) keep(seeds []Seed) error {
+func (d *definition) keep(seeds []reading.Seed) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	all := make(map[string]int, len(d.Seeds)+len(seeds))
+	all := make(map[weburl.URL]int, len(d.Seeds)+len(seeds))
 	for _, kept := range d.Seeds {
 		all[kept.URL] = kept.Depth
 	}
 	before := maps.Clone(all)
 	for _, seed := range seeds {
-		all[seed.URL.String()] = seed.Depth
+		all[seed.URL] = seed.Depth
 	}
 	if maps.Equal(all, before) {
 		return nil
 	}
 	d.Seeds = d.Seeds[:0]
-	for _, url := range slices.Sorted(maps.Keys(all)) {
-		d.Seeds = append(d.Seeds, reading.KeptSeed{URL: url, Depth: all[url]})
+	for url, depth := range all {
+		d.Seeds = append(d.Seeds, reading.Seed{URL: url, Depth: depth})
 	}
+	slices.SortFunc(d.Seeds, func(a, b reading.Seed) int { return strings.Compare(a.URL.String(), b.URL.String()) })
 	return d.write()
 }
 

@@ -27,14 +27,14 @@ func TestACrawlThatIsStartedAgainInItsProcessKnowsItsSeeds(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := d.keep([]Seed{{URL: url, Depth: 4}}); err != nil {
+	if err := d.keep([]reading.Seed{{URL: url, Depth: 4}}); err != nil {
 		t.Fatal(err)
 	}
 	for range 2 {
 		if d, err = openDefinition(&o, nil, settings); err != nil {
 			t.Fatal(err)
 		}
-		if want := []reading.KeptSeed{{URL: "http://a.example/", Depth: 4}}; !reflect.DeepEqual(d.Seeds, want) {
+		if want := []reading.Seed{{URL: url, Depth: 4}}; !reflect.DeepEqual(d.Seeds, want) {
 			t.Errorf("its seeds are %v", d.Seeds)
 		}
 	}

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"henro/actors/actortest"
+	"henro/actors/reading"
 	"henro/master"
 	"henro/master/lending"
 	"henro/messages"
@@ -39,7 +40,7 @@ func TestALeaseUnderWhichNothingIsReportedIsTakenBack(t *testing.T) {
 		if n := leases(t, node); n != 0 {
 			t.Errorf("%d leases are open a while after it", n)
 		}
-		if _, err := master.Ask[*master.SeedsAdded](t.Context(), node, &master.AddSeeds{Seeds: []master.Seed{
+		if _, err := master.Ask[*master.SeedsAdded](t.Context(), node, &master.AddSeeds{Seeds: []reading.Seed{
 			{URL: weburl.MustParse("http://b.test/")}}}); err != nil {
 			t.Fatal(err)
 		}
@@ -82,7 +83,7 @@ func TestNobodySpeaksInTheNameOfAnotherSlave(t *testing.T) {
 			}
 		}
 		system.Root.Send(node.PID(), &messages.SlaveRegistered{Slave: "s", Boot: "c"}) // of nobody
-		if _, err := master.Ask[*master.SeedsAdded](t.Context(), node, &master.AddSeeds{Seeds: []master.Seed{
+		if _, err := master.Ask[*master.SeedsAdded](t.Context(), node, &master.AddSeeds{Seeds: []reading.Seed{
 			{URL: weburl.MustParse("http://b.test/")}}}); err != nil {
 			t.Fatal(err)
 		}

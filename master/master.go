@@ -31,6 +31,7 @@ import (
 	"henro/actors/known"
 	"henro/actors/partition"
 	"henro/actors/protocol"
+	"henro/actors/reading"
 	"henro/master/course"
 	"henro/master/frontier"
 	"henro/master/lending"
@@ -48,21 +49,15 @@ type (
 	Stop   = course.Stop
 
 	// AddSeeds admits seeds while the crawl runs. It is answered by SeedsAdded when they are on disk.
-	AddSeeds struct{ Seeds []Seed }
+	AddSeeds struct{ Seeds []reading.Seed }
 	// SeedsAdded answers AddSeeds.
 	SeedsAdded struct{ Count int }
 	// StatusAsked asks how the crawl goes.
 	StatusAsked struct{}
 )
 
-// Seed is a URL to begin from.
-type Seed struct {
-	URL   weburl.URL
-	Depth int // links followed from it; negative: without end
-}
-
-// candidate is the seed as a partition admits it.
-func (s Seed) candidate() store.Candidate {
+// candidate is a seed as a partition admits it.
+func candidate(s reading.Seed) store.Candidate {
 	left := uint8(outlink.UnlimitedDepth)
 	if s.Depth >= 0 {
 		left = uint8(min(s.Depth, outlink.UnlimitedDepth-1))
@@ -429,11 +424,11 @@ func (m *Master) addSeeds(ctx actor.Context, msg *AddSeeds) {
 }
 
 // plant admits URLs to begin from.
-func (m *Master) plant(ctx actor.Context, seeds []Seed, tag *seedsTag) {
+func (m *Master) plant(ctx actor.Context, seeds []reading.Seed, tag *seedsTag) {
 	candidates := make([][]store.Candidate, len(m.partitions))
 	for _, seed := range seeds {
 		owner := m.state.PartitionOf(seed.URL.Host())
-		candidates[owner] = append(candidates[owner], seed.candidate())
+		candidates[owner] = append(candidates[owner], candidate(seed))
 	}
 	for i, group := range candidates {
 		if len(group) > 0 {

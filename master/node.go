@@ -145,7 +145,7 @@ func (n *Node) PID() *actor.PID { return n.pid }
 
 // Run plants the seeds, waits for the end of the crawl, and leaves its summary. When asked ends, the crawl is stopped
 // in order; when given ends, it is left alone.
-func (n *Node) Run(asked, given context.Context, seeds []Seed) (Status, error) {
+func (n *Node) Run(asked, given context.Context, seeds []reading.Seed) (Status, error) {
 	var status Status
 	planted := make(chan error, 1)
 	if len(seeds) > 0 {

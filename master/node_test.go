@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"henro/actors/actortest"
+	"henro/actors/reading"
 	"henro/messages/weburl"
 )
 
@@ -21,7 +22,7 @@ func TestAMasterIsLeftAtOnce(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		for _, seeds := range [][]Seed{nil, {{URL: url}}} {
+		for _, seeds := range [][]reading.Seed{nil, {{URL: url}}} {
 			for _, stopped := range []bool{false, true} {
 				asked, stop := context.WithCancel(t.Context())
 				given, leave := context.WithCancel(t.Context())

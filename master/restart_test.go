@@ -12,6 +12,7 @@ import (
 
 	"henro/actors/actortest"
 	"henro/actors/floor"
+	"henro/actors/reading"
 	"henro/master"
 	"henro/master/lending"
 	"henro/messages"
@@ -98,9 +99,9 @@ func TestASlaveThatSaysNothingIsLentNothing(t *testing.T) {
 		request := &messages.WorkRequested{Slave: "s", Boot: "b", Serial: 1, HostSlots: 8, PageSlots: 100}
 		slave.Tell(node.PID(), request)
 		actortest.Pass(10 * time.Second) // and the gossip has not noticed
-		seed := master.Seed{URL: weburl.MustParse("http://a.test/")}
+		seed := reading.Seed{URL: weburl.MustParse("http://a.test/")}
 		if _, err := master.Ask[*master.SeedsAdded](t.Context(), node,
-			&master.AddSeeds{Seeds: []master.Seed{seed}}); err != nil {
+			&master.AddSeeds{Seeds: []reading.Seed{seed}}); err != nil {
 			t.Fatal(err)
 		}
 		actortest.Pass(time.Second)

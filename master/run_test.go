@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"henro/actors/actortest"
+	"henro/actors/reading"
 	"henro/master"
 	"henro/master/lending"
 	"henro/messages"
@@ -67,7 +68,7 @@ func TestTheNextMasterKnowsWhatWasOrderedOfTheRun(t *testing.T) {
 		}
 
 		node := start("a")
-		if _, err := master.Ask[*master.SeedsAdded](t.Context(), node, &master.AddSeeds{Seeds: []master.Seed{
+		if _, err := master.Ask[*master.SeedsAdded](t.Context(), node, &master.AddSeeds{Seeds: []reading.Seed{
 			{URL: weburl.MustParse("http://a.test/")}}}); err != nil {
 			t.Fatal(err)
 		}

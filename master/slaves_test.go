@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"henro/actors/actortest"
+	"henro/actors/reading"
 	"henro/master"
 	"henro/master/lending"
 	"henro/messages"
@@ -110,7 +111,7 @@ func TestADrainedSlaveGivesItsHostsBackAndIsLentNone(t *testing.T) {
 			}
 		}
 		ask()
-		if _, err := master.Ask[*master.SeedsAdded](t.Context(), node, &master.AddSeeds{Seeds: []master.Seed{
+		if _, err := master.Ask[*master.SeedsAdded](t.Context(), node, &master.AddSeeds{Seeds: []reading.Seed{
 			{URL: weburl.MustParse("http://a.test/")}}}); err != nil {
 			t.Fatal(err)
 		}
@@ -159,9 +160,9 @@ func TestASlaveThatJoinsABusyCrawlGetsItsShare(t *testing.T) {
 		node, probe, end := restarted(t)
 		defer end()
 		const hosts = 40
-		var seeds []master.Seed
+		var seeds []reading.Seed
 		for i := range hosts {
-			seeds = append(seeds, master.Seed{URL: weburl.MustParse(fmt.Sprintf("http://h%d.test/", i))})
+			seeds = append(seeds, reading.Seed{URL: weburl.MustParse(fmt.Sprintf("http://h%d.test/", i))})
 		}
 		actortest.Pass(0)
 		if _, err := master.Ask[*master.SeedsAdded](t.Context(), node, &master.AddSeeds{Seeds: seeds}); err != nil {

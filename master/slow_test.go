@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"henro/actors/actortest"
+	"henro/actors/reading"
 	"henro/master"
 	"henro/messages"
 	"henro/messages/weburl"
@@ -33,9 +34,9 @@ func TestAPartitionThatCannotStoreHoldsWhatSlavesKeepAndNoMore(t *testing.T) {
 		slave.Tell(node.PID(), &messages.SlaveRegistered{Slave: "s", Boot: "b", Connections: 8})
 		request := &messages.WorkRequested{Slave: "s", Boot: "b", Serial: 1, HostSlots: 8, PageSlots: 1000}
 		slave.Tell(node.PID(), request)
-		seed := master.Seed{URL: weburl.MustParse("http://a.test/"), Depth: 5}
+		seed := reading.Seed{URL: weburl.MustParse("http://a.test/"), Depth: 5}
 		if _, err := master.Ask[*master.SeedsAdded](t.Context(), node,
-			&master.AddSeeds{Seeds: []master.Seed{seed}}); err != nil {
+			&master.AddSeeds{Seeds: []reading.Seed{seed}}); err != nil {
 			t.Fatal(err)
 		}
 		actortest.Pass(time.Second)

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"henro/actors/actortest"
+	"henro/actors/reading"
 	"henro/master"
 	"henro/messages"
 	"henro/messages/weburl"
@@ -25,9 +26,9 @@ func TestACrawlThatStandsStillSaysWhy(t *testing.T) {
 			}
 			return s
 		}
-		seed := master.Seed{URL: weburl.MustParse("http://a.test/")}
+		seed := reading.Seed{URL: weburl.MustParse("http://a.test/")}
 		if _, err := master.Ask[*master.SeedsAdded](t.Context(), node,
-			&master.AddSeeds{Seeds: []master.Seed{seed}}); err != nil {
+			&master.AddSeeds{Seeds: []reading.Seed{seed}}); err != nil {
 			t.Fatal(err)
 		}
 		given := make(chan error, 1)

@@ -3,10 +3,12 @@ package master
 import (
 	"fmt"
 	"math/rand/v2"
+	"slices"
 
 	"github.com/asynkron/protoactor-go/actor"
 
 	"henro/actors/admission"
+	"henro/actors/reading"
 	"henro/actors/scope"
 	"henro/master/course"
 	"henro/messages/outlink"
@@ -24,9 +26,9 @@ type tasks struct {
 	state   *store.State
 	regions *admission.Known
 	rnd     *rand.Rand
-	seeds   []Seed   // not drawn yet
-	links   []string // collected and not drawn: all, or linksKept of them, taken at random
-	met     int      // links collected, since links was empty
+	seeds   []reading.Seed // not drawn yet
+	links   []string       // collected and not drawn: all, or linksKept of them, taken at random
+	met     int            // links collected, since links was empty
 }
 
 // What the tasks are told, asked and say.
@@ -34,11 +36,11 @@ type (
 	collected struct{ links []outlink.Outlink }
 	widened   struct {
 		rules *scope.Rules
-		seeds []Seed
+		seeds []reading.Seed
 	}
 	draw  struct{ count int } // so many tasks; drawn answers
 	drawn struct {
-		urls  []Seed
+		urls  []reading.Seed
 		tasks int // fewer than asked for, if there are not enough
 	}
 )
@@ -86,14 +88,10 @@ func (t *tasks) Receive(ctx actor.Context) {
 // begin takes in what earlier runs have left: seeds that were not drawn, and links.
 func (t *tasks) begin() error {
 	if t.o.defined != nil {
-		seeds, err := SeedsOf(&t.o.defined.Definition)
-		if err != nil {
-			return err
+		t.seeds = slices.Clone(t.o.defined.Seeds)
+		for i := range t.seeds {
+			t.seeds[i].Depth = t.o.Depth
 		}
-		for i := range seeds {
-			seeds[i].Depth = t.o.Depth
-		}
-		t.seeds = seeds
 	}
 	return t.refill()
 }
@@ -139,14 +137,14 @@ func (t *tasks) known(url string) bool {
 }
 
 // draw returns the URLs of so many tasks, fewer if there are not enough.
-func (t *tasks) draw(count int) (urls []Seed) {
+func (t *tasks) draw(count int) (urls []reading.Seed) {
 	for looked := 0; len(urls) < count*t.o.TaskURLs && looked < drawMost; looked++ {
 		waiting := len(t.seeds) + len(t.links)
 		if waiting == 0 {
 			break
 		}
 		i := t.rnd.IntN(waiting)
-		var drawn Seed
+		var drawn reading.Seed
 		if i < len(t.seeds) {
 			drawn, t.seeds = takeAt(t.seeds, i)
 		} else {
@@ -156,7 +154,7 @@ func (t *tasks) draw(count int) (urls []Seed) {
 			if err != nil {
 				continue // no request for it is possible
 			}
-			drawn = Seed{URL: parsed, Depth: t.o.Depth}
+			drawn = reading.Seed{URL: parsed, Depth: t.o.Depth}
 		}
 		if !t.known(drawn.URL.String()) {
 			urls = append(urls, drawn)

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"henro/actors/actortest"
+	"henro/actors/reading"
 	"henro/master"
 	"henro/messages"
 	"henro/messages/weburl"
@@ -65,9 +66,9 @@ func TestADeposedMasterLendsNothingAndStoresNothing(t *testing.T) {
 		slave.Tell(node.PID(), &messages.Report{Slave: "s", Boot: "b", Term: own.Term, Facts: []*messages.Fact{{
 			Lease: 1, Seq: 1, Host: "http://a.test", Finished: &messages.LeaseFinished{Why: "done"}}}})
 		slave.Tell(node.PID(), register)
-		seed := master.Seed{URL: weburl.MustParse("http://b.test/")}
+		seed := reading.Seed{URL: weburl.MustParse("http://b.test/")}
 		if _, err := master.Ask[*master.SeedsAdded](t.Context(), node,
-			&master.AddSeeds{Seeds: []master.Seed{seed}}); err != nil {
+			&master.AddSeeds{Seeds: []reading.Seed{seed}}); err != nil {
 			t.Fatal(err)
 		}
 		if _, err := master.Ask[*master.Status](t.Context(), node, &master.Resume{}); err != nil {

@@ -25,7 +25,7 @@ func TestARunningCrawlIsReadLikeOneThatHasEnded(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err := master.Ask[*master.SeedsAdded](t.Context(), node, &master.AddSeeds{Seeds: []master.Seed{
+		if _, err := master.Ask[*master.SeedsAdded](t.Context(), node, &master.AddSeeds{Seeds: []reading.Seed{
 			{URL: weburl.MustParse("http://a.test/")}}}); err != nil {
 			t.Fatal(err)
 		}

@@ -21,7 +21,7 @@ import (
 type Definition struct {
 	Version int `json:"version"` // definitionVersion
 	// every seed that the crawl was ever given, by URL
-	Seeds []KeptSeed `json:"seeds"`
+	Seeds []Seed `json:"seeds"`
 	// settings that are not the defaults, by the names of their flags, as these take them; a list has any number
 	Given map[string][]string `json:"settings"`
 	// names of settings that were given and are secrets
@@ -36,10 +36,10 @@ type Definition struct {
 // definitionVersion is that of crawl.json as this program writes it.
 const definitionVersion = 1
 
-// KeptSeed is a seed as crawl.json has it.
-type KeptSeed struct {
-	URL   string `json:"url"`
-	Depth int    `json:"depth"` // links followed from it; -1: without end
+// Seed is a URL to begin from.
+type Seed struct {
+	URL   weburl.URL `json:"url"`
+	Depth int        `json:"depth"` // links followed from it; negative: without end
 }
 
 // SettingChange is one setting that was given another value when a crawl went on.
@@ -65,9 +65,6 @@ func ReadDefinition(dir string) (*Definition, error) {
 		return d, nil
 	}
 	err := ReadJSON(path, d)
-	if err == nil && d.Version == 0 {
-		err = d.readUnversioned(dir)
-	}
 	switch {
 	case err != nil:
 		return nil, fmt.Errorf("read what the crawl is from %s: %w", path, err)
@@ -83,22 +80,6 @@ func ReadDefinition(dir string) (*Definition, error) {
 		d.Given = map[string][]string{}
 	}
 	return d, nil
-}
-
-// readUnversioned reads the files of a crawl that was begun before crawl.json had a version: the settings in force
-// without what was given, and the seeds in seeds.json without their depths.
-func (d *Definition) readUnversioned(dir string) (err error) {
-	var urls []string
-	if err = errors.Join(ReadJSON(filepath.Join(dir, DefinitionName), &d.InForce),
-		ReadJSON(filepath.Join(dir, "seeds.json"), &urls)); err != nil {
-		return err
-	}
-	for _, url := range urls {
-		d.Seeds = append(d.Seeds, KeptSeed{URL: url, Depth: d.InForce.Admission.Depth})
-	}
-	d.Version = definitionVersion
-	d.Judged, err = d.InForce.Rules()
-	return err
 }
 
 // Change notes that a setting has another value from now on.
@@ -123,20 +104,9 @@ func (d *Definition) Scope() (*scope.Rules, error) {
 	}
 	urls := make([]weburl.URL, len(d.Seeds))
 	for i, seed := range d.Seeds {
-		if urls[i], err = seed.Parsed(); err != nil {
-			return nil, err
-		}
+		urls[i] = seed.URL
 	}
 	return rules.With(urls...), nil
-}
-
-// Parsed is the URL of the seed.
-func (s KeptSeed) Parsed() (weburl.URL, error) {
-	u, err := weburl.Parse(s.URL)
-	if err != nil {
-		err = fmt.Errorf("%s: seed %q: %w", DefinitionName, s.URL, err)
-	}
-	return u, err
 }
 
 // Rules is a digest of the settings by which links are judged.

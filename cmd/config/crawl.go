@@ -361,7 +361,7 @@ func (c *Crawl) Names(o *master.Options) (end func(), err error) {
 
 // Begins refuses a new crawl without seeds, unless it may wait for them, and seeds in the own network that were not
 // allowed. Errors of what was typed come before what else a crawl needs.
-func (c *Crawl) Begins(seeds []master.Seed, waits bool) error {
+func (c *Crawl) Begins(seeds []reading.Seed, waits bool) error {
 	if len(seeds) == 0 && !waits && !store.Exists(filepath.Join(c.Dir, "state")) {
 		return Usage("nothing to crawl: give a seed such as https://example.org/, --seeds FILE, or the --dir of a " +
 			"crawl to resume")
@@ -436,8 +436,8 @@ func checkResolve(entry string) error {
 
 // Seeds reads the seeds of the arguments and of --seeds. A seed that cannot be read is bad usage. A network or an
 // address among the arguments is no seed, but what stands behind --allow-private without an = between them.
-func (c *Crawl) Seeds(arguments []string, stdin io.Reader) ([]master.Seed, error) {
-	var seeds []master.Seed
+func (c *Crawl) Seeds(arguments []string, stdin io.Reader) ([]reading.Seed, error) {
+	var seeds []reading.Seed
 	for _, raw := range arguments {
 		if isNetwork(raw) && c.AllowPrivate.Any() {
 			if err := c.AllowPrivate.Set(raw); err != nil {
@@ -492,28 +492,28 @@ func EachLine(flag, name string, stdin io.Reader, take func(line string) error) 
 }
 
 // ParseSeed reads a seed: a URL, and perhaps depth=N behind it in the place of the depth given.
-func ParseSeed(line string, depth int) (master.Seed, error) {
+func ParseSeed(line string, depth int) (reading.Seed, error) {
 	words := strings.Fields(line)
 	if len(words) == 0 {
-		return master.Seed{}, Usage("an empty seed: want a URL such as https://example.org/")
+		return reading.Seed{}, Usage("an empty seed: want a URL such as https://example.org/")
 	}
 	raw := words[0]
 	for _, word := range words[1:] {
 		value, ok := strings.CutPrefix(word, "depth=")
 		n, err := strconv.Atoi(value)
 		if !ok || err != nil || n < -1 {
-			return master.Seed{}, Usage("seed %q: %q is not depth=N", raw, word)
+			return reading.Seed{}, Usage("seed %q: %q is not depth=N", raw, word)
 		}
 		depth = n
 	}
 	if !strings.Contains(raw, "://") {
-		return master.Seed{}, Usage("seed %q has no scheme: write https://%s", raw, raw)
+		return reading.Seed{}, Usage("seed %q has no scheme: write https://%s", raw, raw)
 	}
 	u, err := weburl.Parse(raw)
 	if err != nil {
-		return master.Seed{}, Usage("seed %q: %v", raw, err)
+		return reading.Seed{}, Usage("seed %q: %v", raw, err)
 	}
-	return master.Seed{URL: u, Depth: depth}, nil
+	return reading.Seed{URL: u, Depth: depth}, nil
 }
 
 // Bytes is a size that people write as 10GB, 512MiB or 4096.

@@ -13,8 +13,8 @@ import (
 
 	"github.com/spf13/pflag"
 
+	"henro/actors/reading"
 	"henro/cmd/config"
-	"henro/master"
 	"henro/store/archive/cdxj"
 	"henro/store/archive/folder"
 	"henro/store/archive/warc"
@@ -26,7 +26,7 @@ const maxKeptLog = 8 << 20
 // KeepAbout writes the settings, the log and the summary of a run of a crawl into a WARC file of its own, as resource
 // records: the seeds, the settings, the summary and the log. So an archive says by itself how it came about, wherever
 // it is carried.
-func KeepAbout(dir string, work config.Work, info warc.Info, seeds []master.Seed, flags *pflag.FlagSet) (err error) {
+func KeepAbout(dir string, work config.Work, info warc.Info, seeds []reading.Seed, flags *pflag.FlagSet) (err error) {
 	o, err := work.Options(dir, func(string) {}) // said when the crawl began
 	if err != nil {
 		return err

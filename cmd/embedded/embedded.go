@@ -20,6 +20,7 @@ import (
 
 	"henro/actors/floor"
 	"henro/actors/protocol"
+	"henro/actors/reading"
 	"henro/cluster"
 	"henro/cmd/config"
 	"henro/master"
@@ -47,7 +48,7 @@ func (s *Settings) Groups() []config.Group {
 
 // Start checks everything before it touches anything, and crawls. Of c it needs Log; it sets what the settings say.
 // Flags are those of Groups. The archive that it leaves says by itself how it came about.
-func (s *Settings) Start(ctx context.Context, flags *pflag.FlagSet, seeds []master.Seed, c *Crawl) (master.Status,
+func (s *Settings) Start(ctx context.Context, flags *pflag.FlagSet, seeds []reading.Seed, c *Crawl) (master.Status,
 	error) {
 	var none master.Status
 	if err := s.Crawl.Begins(seeds, false); err != nil {
@@ -96,7 +97,7 @@ func (s *Settings) Start(ctx context.Context, flags *pflag.FlagSet, seeds []mast
 type Crawl struct {
 	Options   master.Options
 	Work      config.Work
-	Seeds     []master.Seed
+	Seeds     []reading.Seed
 	Log       *logrus.Entry
 	Progress  func(context.Context, *master.Node) // shows how the crawl goes until the context ends; nil: nothing does
 	Traces    config.Traces

@@ -16,6 +16,7 @@ import (
 
 	"henro/actors/console"
 	"henro/actors/floor"
+	"henro/actors/reading"
 	"henro/cluster"
 	"henro/cmd/config"
 	"henro/cmd/service"
@@ -122,7 +123,7 @@ func (f *flags) lead(cmd *cobra.Command, arguments []string) error {
 }
 
 func (f *flags) crawlWith(ctx context.Context, o master.Options, given *pflag.FlagSet,
-	seeds []master.Seed, log *logrus.Entry) (end master.Summary, err error) {
+	seeds []reading.Seed, log *logrus.Entry) (end master.Summary, err error) {
 	telemetry := config.NewTelemetry(o.Name, o.Name, log, floor.SystemOptions{})
 	endTraces, err := telemetry.Export(ctx, &f.run.Traces, o.Name)
 	if err != nil {

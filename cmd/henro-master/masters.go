@@ -22,6 +22,7 @@ import (
 
 	"henro/actors/console"
 	"henro/actors/floor"
+	"henro/actors/reading"
 	"henro/cluster"
 	"henro/cmd/config"
 	"henro/master"
@@ -36,7 +37,7 @@ type masters struct {
 	*flags
 	o         master.Options
 	given     *pflag.FlagSet
-	seeds     []master.Seed
+	seeds     []reading.Seed
 	telemetry *config.Telemetry
 	log       *logrus.Entry
 	joined    *config.Joined
@@ -369,7 +370,7 @@ func (m *masters) goOn(founded bool, run master.Run) (o master.Options, endNames
 		o, err = m.crawl.Options(m.given)
 	}
 	if err == nil && len(o.Definition.Seeds) > 0 { // those that this process was given may lie at another depth
-		m.seeds, err = master.SeedsOf(o.Definition)
+		m.seeds = o.Definition.Seeds
 	}
 	if err == nil {
 		endNames, err = m.crawl.Names(&o)

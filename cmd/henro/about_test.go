@@ -7,9 +7,9 @@ import (
 
 	"github.com/spf13/pflag"
 
+	"henro/actors/reading"
 	"henro/cmd/config"
 	"henro/cmd/embedded"
-	"henro/master"
 	"henro/messages/weburl"
 	"henro/store"
 	"henro/store/report/tables"
@@ -31,7 +31,7 @@ func TestWhatACrawlSaysOfItselfIsArchivedAndNoCapture(t *testing.T) {
 	var work config.Work
 	flags := pflag.NewFlagSet("", pflag.ContinueOnError)
 	work.Register(flags)
-	seeds := []master.Seed{{URL: weburl.MustParse("http://a.test/"), Depth: 2}}
+	seeds := []reading.Seed{{URL: weburl.MustParse("http://a.test/"), Depth: 2}}
 	if err := embedded.KeepAbout(dir, work, config.ArchiveInfo(), seeds, flags); err != nil {
 		t.Fatal(err)
 	}

@@ -351,7 +351,7 @@ func aliasesAmong(t *testing.T, guests []fakeweb.Guest) (*store.State, []reading
 }
 
 // guestSeeds are the front pages of the guests of a web.
-func guestSeeds(t *testing.T, web *fakeweb.Web) (seeds []master.Seed) {
+func guestSeeds(t *testing.T, web *fakeweb.Web) (seeds []reading.Seed) {
 	t.Helper()
 	for _, raw := range web.GuestSeeds() {
 		seed, err := config.ParseSeed(raw, -1)

@@ -49,7 +49,8 @@ func checkedLate(t *testing.T, late time.Duration) (dir, file, index string) {
 	}
 	file = filepath.Join(dir, "warc", "a"+warc.Gzip.Suffix())
 	for _, err := range []error{os.Mkdir(filepath.Dir(file), 0o755), os.WriteFile(file, data, 0o644),
-		cdxj.IndexFile(file), os.WriteFile(filepath.Join(dir, "crawl.json"), []byte(`{"archives_all": true}`), 0o644)} {
+		cdxj.IndexFile(file), os.WriteFile(filepath.Join(dir, "crawl.json"), []byte(
+			`{"version": 1, "in_force": {"archives_all": true}}`), 0o644)} {
 		if err != nil {
 			t.Fatal(err)
 		}

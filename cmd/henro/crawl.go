@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"henro/actors/reading"
 	"henro/cmd/config"
 	"henro/cmd/embedded"
 	"henro/master"
@@ -42,7 +43,7 @@ settings that it had; those that are given again change it.`,
 }
 
 // crawl shows how a crawl goes and what it has done.
-func crawl(cmd *cobra.Command, s *embedded.Settings, seeds []master.Seed) error {
+func crawl(cmd *cobra.Command, s *embedded.Settings, seeds []reading.Seed) error {
 	log, err := s.Log.Logger()
 	if err != nil {
 		return err

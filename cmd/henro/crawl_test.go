@@ -13,6 +13,7 @@ import (
 	"github.com/sirupsen/logrus"
 
 	"henro/actors/actortest"
+	"henro/actors/reading"
 	"henro/cmd/config"
 	"henro/cmd/embedded"
 	"henro/cmd/fakeweb"
@@ -37,7 +38,7 @@ func crawlOf(t *testing.T, dir string, web *fakeweb.Web, depth int, change func(
 	if change != nil {
 		change(&o)
 	}
-	var seeds []master.Seed
+	var seeds []reading.Seed
 	for _, raw := range web.Seeds() {
 		seed, err := config.ParseSeed(raw, depth)
 		if err != nil {

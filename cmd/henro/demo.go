@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"henro/actors/reading"
 	"henro/cmd/config"
 	"henro/cmd/embedded"
 	"henro/master"
@@ -47,7 +48,7 @@ func demo(cmd *cobra.Command, s *embedded.Settings) error {
 		return err
 	}
 	defer web.Close()
-	var seeds []master.Seed
+	var seeds []reading.Seed
 	for host := range demoHosts {
 		seed, err := config.ParseSeed(web.url(host, 0), -1)
 		if err != nil {

@@ -9,6 +9,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"henro/actors/reading"
 	"henro/cmd/config"
 	"henro/cmd/fakeweb"
 	"henro/master"
@@ -133,7 +134,7 @@ func TestSeedsAddedAtRunTimeAreCrawled(t *testing.T) {
 		status, err := e.Run(t.Context(), func(ctx context.Context, node *master.Node) error {
 			time.Sleep(20 * time.Second)
 			if _, err := master.Ask[*master.SeedsAdded](ctx, node,
-				&master.AddSeeds{Seeds: []master.Seed{second}}); err != nil {
+				&master.AddSeeds{Seeds: []reading.Seed{second}}); err != nil {
 				t.Error(err)
 			}
 			<-ctx.Done()
@@ -245,7 +246,7 @@ func TestASeedThatIsKnownBringsItsVisitForward(t *testing.T) {
 				t.Error(err)
 			}
 			if _, err := master.Ask[*master.SeedsAdded](ctx, node,
-				&master.AddSeeds{Seeds: []master.Seed{parsed}}); err != nil {
+				&master.AddSeeds{Seeds: []reading.Seed{parsed}}); err != nil {
 				t.Error(err)
 			}
 		}

@@ -84,7 +84,7 @@ func (s *site) crawl(t *testing.T, dir string, change func(*master.Options)) mas
 	if err != nil {
 		t.Fatal(err)
 	}
-	e.Seeds, e.Dial = []master.Seed{seed}, s.dial
+	e.Seeds, e.Dial = []reading.Seed{seed}, s.dial
 	e.Work.DedupFrom, e.Work.Metadata = s.dedupFrom, s.metadata
 	status := runCrawl(t, e)
 	s.did = e.Did

@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 
+	"henro/actors/reading"
 	"henro/actors/revisit"
 	"henro/master"
 	"henro/messages/weburl"
@@ -66,7 +67,7 @@ func (d *Dashboard) addSeeds(r *http.Request) error {
 	if err != nil || depth < -1 || depth > 126 {
 		return wrong("wrong.depth", r.PostFormValue("depth"))
 	}
-	var seeds []master.Seed
+	var seeds []reading.Seed
 	var bad []string
 	number := 0
 	for line := range strings.Lines(r.PostFormValue("seeds")) {
@@ -80,7 +81,7 @@ func (d *Dashboard) addSeeds(r *http.Request) error {
 			bad = append(bad, fmt.Sprintf("%d: %.200q", number, line))
 			continue
 		}
-		seeds = append(seeds, master.Seed{URL: u, Depth: depth})
+		seeds = append(seeds, reading.Seed{URL: u, Depth: depth})
 	}
 	if len(seeds) == 0 && len(bad) == 0 {
 		return wrong("wrong.seeds")

@@ -28,7 +28,7 @@ type Crawl interface {
 	Pause(ctx context.Context) error
 	Resume(ctx context.Context) error
 	Stop(ctx context.Context) error
-	AddSeeds(ctx context.Context, seeds []master.Seed) (int, error)
+	AddSeeds(ctx context.Context, seeds []reading.Seed) (int, error)
 	Exclude(ctx context.Context, host string, on bool) error
 	Revisit(ctx context.Context, posted *master.RevisitPosted) (*master.RevisitAnswer, error)
 	Drain(ctx context.Context, slave string, on bool) (known bool, err error)
@@ -80,7 +80,7 @@ func (r *running) Stop(ctx context.Context) error {
 	return r.command(ctx, &master.Stop{Why: master.Stopped})
 }
 
-func (r *running) AddSeeds(ctx context.Context, seeds []master.Seed) (int, error) {
+func (r *running) AddSeeds(ctx context.Context, seeds []reading.Seed) (int, error) {
 	added, err := master.Ask[*master.SeedsAdded](ctx, r.Node, &master.AddSeeds{Seeds: seeds})
 	if err != nil {
 		return 0, err

@@ -99,7 +99,7 @@ func (f *fakeCrawl) FindMissing(prefix string, fn func(*reading.PageMissing) err
 }
 func (f *fakeCrawl) Resume(context.Context) error { return f.did("resume") }
 func (f *fakeCrawl) Stop(context.Context) error   { return f.did("stop") }
-func (f *fakeCrawl) AddSeeds(_ context.Context, seeds []master.Seed) (int, error) {
+func (f *fakeCrawl) AddSeeds(_ context.Context, seeds []reading.Seed) (int, error) {
 	for _, seed := range seeds {
 		f.done = append(f.done, fmt.Sprintf("seed %s %d", seed.URL, seed.Depth))
 	}

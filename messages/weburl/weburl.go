@@ -139,6 +139,15 @@ func HrefIn(ref, base string, enc encoding.Encoding) (string, error) {
 // String returns the URL.
 func (u URL) String() string { return u.s }
 
+// MarshalText is the URL as it is written.
+func (u URL) MarshalText() ([]byte, error) { return []byte(u.s), nil }
+
+// UnmarshalText parses a URL.
+func (u *URL) UnmarshalText(text []byte) (err error) {
+	*u, err = Parse(string(text))
+	return err
+}
+
 // IsZero reports whether u is no URL.
 func (u URL) IsZero() bool { return u.s == "" }
 

@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"henro/actors/floor"
+	"henro/actors/reading"
 	"henro/cluster"
 	"henro/cmd/config"
 	"henro/master"
@@ -135,7 +136,7 @@ func (c *crew) status(ctx context.Context) (*master.Status, error) {
 }
 
 // begin sets the crew to work; what it returns hears the end.
-func (c *crew) begin(ctx context.Context, seeds []master.Seed) (ended <-chan error) {
+func (c *crew) begin(ctx context.Context, seeds []reading.Seed) (ended <-chan error) {
 	end := make(chan error, 1)
 	go func() {
 		_, err := c.master.Run(ctx, context.WithoutCancel(ctx), seeds)

@@ -16,8 +16,8 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"henro/actors/admission"
+	"henro/actors/reading"
 	"henro/cmd/fakeweb"
-	"henro/master"
 	"henro/messages/weburl"
 )
 
@@ -231,9 +231,9 @@ func (o *Options) run(ctx context.Context, s setting, repeat int) (got sample, e
 	ends := make([]<-chan error, len(crews))
 	seeds := o.seeds(listening.Seeds(), repeat)
 	for i, c := range crews {
-		var mine []master.Seed
+		var mine []reading.Seed
 		for j := i; j < len(seeds); j += len(crews) {
-			mine = append(mine, master.Seed{URL: weburl.MustParse(seeds[j]), Depth: s.depth})
+			mine = append(mine, reading.Seed{URL: weburl.MustParse(seeds[j]), Depth: s.depth})
 		}
 		ends[i] = c.begin(working, mine)
 	}

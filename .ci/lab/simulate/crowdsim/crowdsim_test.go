@@ -22,6 +22,7 @@ import (
 
 	"henro/actors/actortest"
 	"henro/actors/floor"
+	"henro/actors/reading"
 	"henro/master"
 	"henro/messages/weburl"
 	"henro/store"
@@ -259,13 +260,13 @@ func run(t *testing.T, dir string, count int, sampled *profile) (r row) {
 		}
 		slaves = append(slaves, pid)
 	}
-	var seeds []master.Seed
+	var seeds []reading.Seed
 	for i := range w.hosts {
 		url, err := weburl.Parse(w.url(w.host(i), 0))
 		if err != nil {
 			t.Fatal(err)
 		}
-		seeds = append(seeds, master.Seed{URL: url, Depth: -1})
+		seeds = append(seeds, reading.Seed{URL: url, Depth: -1})
 	}
 	given, end := context.WithCancel(context.Background())
 	var running sync.WaitGroup
