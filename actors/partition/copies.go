@@ -43,7 +43,7 @@ func (p *Partition) spareCopies(m *protocol.Write) *protocol.Write {
 // findCopies finds the candidates that are copies, of the links of one page.
 func (p *Partition) findCopies(copies []bool, all []store.Candidate, v *store.Visited, first string) {
 	host := weburl.HostOf(first)
-	owner := p.state.Partitions[p.ownerOf(p.state, host)]
+	owner := p.state.Partitions[p.intake.outbox.ownerOf(host)]
 	links, err := owner.Links.Of(store.IDOf(host), fingerprint.URL(first))
 	if err != nil || !sameLinks(v, first, links) {
 		return

@@ -80,7 +80,7 @@ func (p *Partition) notice(ctx actor.Context, m *protocol.Notice) {
 // findRecords has the records of visited pages looked for that a Host asks for. Of pages that were not visited nothing
 // is looked for.
 func (p *Partition) findRecords(ctx actor.Context, m *protocol.RecordsAsked) {
-	if owner := p.ownerOf(p.state, m.Of); owner != p.index {
+	if owner := p.intake.outbox.ownerOf(m.Of); owner != p.index {
 		if p.peers != nil {
 			ctx.Send(p.peers[owner], m)
 		}

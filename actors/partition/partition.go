@@ -17,7 +17,6 @@ import (
 	"henro/actors/groupcommit"
 	"henro/actors/protocol"
 	"henro/actors/revisit"
-	"henro/messages/outlink"
 	"henro/messages/weburl"
 	"henro/store"
 	"henro/store/fingerprint"
@@ -58,8 +57,6 @@ const (
 	parcelBytes     = 1 << 20 // a quarter of what a commit holds
 	relaxationBatch = 64
 	hostBatch       = 1000
-	ownersKept      = 1 << 14 // hosts whose partition is remembered
-	deliveredKept   = 1 << 16 // URLs that are known to be with their owner
 )
 
 // TotalsOf are the totals of a crawl, from its state.
@@ -91,14 +88,14 @@ type Partition struct {
 	owner *actor.PID // the Master
 	log   *logrus.Entry
 
-	finder *actor.PID // looks for known pages by their URLs
-	group  groupcommit.Group[turn]
-	outbox
-	stalled  bool // the state cannot be written
+	finder   *actor.PID // looks for known pages by their URLs
+	group    groupcommit.Group[turn]
+	intake   intake
+	peers    []*actor.PID // the Partitions, by index
+	stalled  bool         // the state cannot be written
 	due      dueLines
 	rules    map[string]revisit.Rules     // of hosts whose rules were changed since the start
 	round    time.Time                    // begin of the latest round; zero: none has begun
-	bands    *bands                       // nil: no URL rises
 	retrying map[string]struct{}          // pages of the round that failed and are tried again, by URL
 	sweeps   int                          // that look through the pages
 	reviving map[revival]*protocol.Revive // those of them that have pages wait again; an order: once more
@@ -121,16 +118,6 @@ type turn struct {
 }
 
 func newTurn(now time.Time) *turn { return &turn{Batch: store.NewBatch(now), accepted: acceptances{}} }
-
-// outbox is what is known of the other Partitions, for URLs that are theirs.
-type outbox struct {
-	peers   []*actor.PID   // the Partitions, by index
-	sending int            // messages with parcels that are unanswered, or whose answer is not on disk yet
-	owners  map[string]int // partition of a host
-	// direct-mapped: fingerprint and reach of URLs that are with their owner: foreign ones that it has stored, and own
-	// ones that are in a batch, which is stored with or before all that comes after it
-	delivered []uint64
-}
 
 type writer struct {
 	pid    *actor.PID
@@ -181,8 +168,7 @@ func (p *Partition) Receive(ctx actor.Context) {
 	case *protocol.Write:
 		p.write(ctx, m)
 	case *protocol.PlantSeeds:
-		p.take(ctx, m.Candidates, true)
-		p.wrote(ctx, &protocol.Written{Tag: m.Tag}, p.haste(true, false))
+		p.plant(ctx, m)
 	case *swept:
 		p.takeSwept(ctx, m)
 	case *protocol.RecordsAsked:
@@ -192,7 +178,7 @@ func (p *Partition) Receive(ctx actor.Context) {
 	case *protocol.CandidatesStored:
 		p.forgetParcels(ctx, m.Parcels)
 	case *parcelsForgotten:
-		p.sending--
+		p.intake.outbox.cleared()
 		p.deliver(ctx)
 	case *protocol.PagesFound:
 		p.bringForward(ctx, m)
@@ -246,7 +232,8 @@ func totalsOf(disk *store.Partition) (totals protocol.Totals, err error) {
 }
 
 func (p *Partition) start(ctx actor.Context) {
-	p.owners, p.delivered = map[string]int{}, make([]uint64, deliveredKept)
+	p.intake = intake{order: &p.order, index: p.index, all: p.state.Partitions, group: &p.group, totals: &p.totals,
+		outbox: newOutbox(p.state.PartitionOf, p.order.Gate != nil || p.order.Rising)}
 	p.relaxing, p.rules = map[string]int{}, map[string]revisit.Rules{}
 	p.retrying, p.reviving = map[string]struct{}{}, map[revival]*protocol.Revive{}
 	var err error
@@ -257,7 +244,7 @@ func (p *Partition) start(ctx actor.Context) {
 		panic(fmt.Errorf("read the statistics: %w", err))
 	}
 	if p.order.Rising {
-		if p.bands, err = restoreBands(p.disk); err != nil {
+		if p.intake.bands, err = restoreBands(p.disk); err != nil {
 			panic(err)
 		}
 	}
@@ -283,11 +270,19 @@ func (p *Partition) commit(t *turn) (err error) {
 	return err
 }
 
+// plant admits seeds; those that are known pages are visited now.
+func (p *Partition) plant(ctx actor.Context, m *protocol.PlantSeeds) {
+	if known := p.intake.take(m.Candidates, true); len(known) > 0 {
+		ctx.Send(p.finder, &findPages{asker: ctx.Self(), pages: known})
+	}
+	p.wrote(ctx, &protocol.Written{Tag: m.Tag}, p.haste(true, false))
+}
+
 // takeParcels admits the URLs that another Partition found.
 func (p *Partition) takeParcels(ctx actor.Context, parcels []store.Parcel) {
 	for _, parcel := range parcels {
 		for i := range parcel.Candidates {
-			p.admit(&parcel.Candidates[i], false)
+			p.intake.admit(&parcel.Candidates[i], false)
 		}
 	}
 	p.wrote(ctx, &protocol.CandidatesStored{Parcels: parcels}, sharing)
@@ -308,7 +303,7 @@ func (p *Partition) write(ctx actor.Context, m *protocol.Write) {
 		p.group.Next.Drop(m.Drops[i].Position, m.Drops[i].Page)
 		delete(p.retrying, m.Drops[i].Page.URL)
 	}
-	p.take(ctx, m.Candidates, false)
+	p.intake.take(m.Candidates, false)
 	p.group.Next.Forget(m.Ghosts...)
 	for _, r := range m.Relaxed {
 		p.group.Next.Relaxed(r)
@@ -372,68 +367,7 @@ func (p *Partition) haste(waits, pressing bool) haste {
 func (p *Partition) storeVisit(v *store.Visited) {
 	p.group.Next.Visit(*v)
 	p.countRetry(v)
-	if p.bands != nil && v.Retry {
-		p.bands.note(v.Page.URL, 0) // no better link makes the next trial earlier
-	}
-	if !v.Retry && v.Links != nil && v.Page.Timing.Visits == 0 {
-		if p.order.Ranks != nil {
-			p.order.Ranks.Read(fingerprint.URL(v.Page.URL), v.Links)
-		}
-		if p.order.Collector != nil {
-			p.order.Collector.Collect(v.Page.URL, v.Links)
-		}
-	}
-}
-
-// take admits the candidates that are of this partition, and sends the others off in the batch.
-func (p *Partition) take(ctx actor.Context, candidates []store.Candidate, seeds bool) {
-	var foreign map[int][]store.Candidate
-	known := map[string]outlink.Hint{}
-	for i := range candidates {
-		c := &candidates[i]
-		owner := p.ownerOf(p.state, c.Host)
-		switch {
-		case owner == p.index:
-			p.admit(c, seeds)
-			if seeds {
-				if _, visited, _, err := p.disk.Seen.Get(c.URL); err == nil && visited {
-					known[c.URL] = outlink.Hint{}
-				}
-			}
-		case !p.ungated() || !p.isDelivered(c):
-			if foreign == nil {
-				foreign = map[int][]store.Candidate{}
-			}
-			foreign[owner] = append(foreign[owner], *c)
-		}
-	}
-	if len(known) > 0 {
-		ctx.Send(p.finder, &findPages{asker: ctx.Self(), pages: known})
-	}
-	for owner, candidates := range foreign {
-		p.group.Next.Send(owner, p.lacking(p.state.Partitions[owner], candidates))
-	}
-}
-
-// lacking returns the candidates that their owner does not have on disk yet. Most links between hosts lead to known
-// URLs, and a parcel is written twice and makes two partitions commit.
-func (p *Partition) lacking(owner *store.Partition, candidates []store.Candidate) []store.Candidate {
-	held, err := owner.Holds(candidates)
-	if err != nil { // its own actor meets the damage
-		return candidates
-	}
-	lacking := candidates[:0]
-	for i := range candidates {
-		if p.bands != nil && !held[i] {
-			p.bands.note(candidates[i].URL, candidates[i].Band)
-		}
-		if held[i] && (p.bands == nil || !p.bands.sends(&candidates[i], owner)) {
-			p.noteDelivered(&candidates[i])
-		} else {
-			lacking = append(lacking, candidates[i])
-		}
-	}
-	return lacking
+	p.intake.visited(v)
 }
 
 // isOver reports whether a message comes too late, since damage was met: the crawl ends, and a Partition that met it at
@@ -461,77 +395,6 @@ func (p *Partition) giveUpDamaged(ctx actor.Context) {
 	ctx.Send(p.owner, &protocol.StoreStalled{Partition: p.index, Err: err})
 }
 
-// admit adds a candidate to the batch, unless an order of this batch or of one before leaves nothing to do for it: most
-// links lead to pages that others of the same minute lead to, and a batch that is full of them has few visits.
-func (p *Partition) admit(c *store.Candidate, seed bool) {
-	if !p.ungated() || p.remember(c) {
-		p.admitFirst(*c, seed)
-	}
-}
-
-// ungated reports that it makes no difference how often a URL is admitted. A gate may have turned it away, and a better
-// link may lead to it.
-func (p *Partition) ungated() bool { return p.order.Gate == nil && p.bands == nil }
-
-// admitFirst adds a candidate to the batch, unless it is unknown and the gate turns it away.
-func (p *Partition) admitFirst(c store.Candidate, seed bool) {
-	if p.order.Ranks != nil && c.Requisite == 0 {
-		c.Band = p.order.Ranks.Band(fingerprint.URL(c.URL), c.Depth, c.Priority)
-	}
-	noted := true
-	if p.bands != nil {
-		var was uint8
-		if was, noted = p.bands.of(c.URL); noted {
-			c.Rises = p.bands.rises(&c, was)
-		}
-	}
-	if p.order.Gate != nil && !p.pass(&c, seed) {
-		return
-	}
-	if !noted && !p.known(&c) { // not what was noted and had to make room
-		p.bands.note(c.URL, c.Band)
-	}
-	p.group.Next.Admit(c)
-}
-
-// pass has the gate judge a URL that is neither on disk nor on its way there.
-func (p *Partition) pass(c *store.Candidate, seed bool) bool {
-	if c.Rises {
-		p.order.Gate.Raise(c)
-		return true
-	}
-	fp := fingerprint.URL(c.URL)
-	for _, t := range []*turn{p.group.Next, p.group.Storing} {
-		if t != nil {
-			if _, ok := t.accepted[fp]; ok {
-				return true
-			}
-		}
-	}
-	if p.known(c) {
-		return true
-	}
-	offered := p.order.Gate.Offer(c, seed)
-	if offered.Dropped {
-		p.totals.Dropped++
-		return false
-	}
-	if offered.Again {
-		p.totals.Returned++
-	}
-	p.group.Next.accepted[fp] = store.IDOf(c.Host)
-	return true
-}
-
-// known reports whether a URL is known on disk.
-func (p *Partition) known(c *store.Candidate) bool {
-	_, _, known, err := p.disk.Seen.Get(c.URL)
-	if err != nil {
-		panic(fmt.Errorf("look for %s: %w", c.URL, err))
-	}
-	return known
-}
-
 // bringForward has known pages visited now: a person has asked for them.
 func (p *Partition) bringForward(ctx actor.Context, m *protocol.PagesFound) {
 	moved := false
@@ -549,55 +412,10 @@ func (p *Partition) bringForward(ctx actor.Context, m *protocol.PagesFound) {
 	}
 }
 
-// ownerOf returns the partition of a host. Finding the registrable domain costs a microsecond, so it is remembered for
-// a while.
-func (b *outbox) ownerOf(state *store.State, host string) int {
-	owner, ok := b.owners[host]
-	if !ok {
-		if len(b.owners) >= ownersKept {
-			clear(b.owners)
-		}
-		owner = state.PartitionOf(host)
-		b.owners[host] = owner
-	}
-	return owner
-}
-
-func delivery(c *store.Candidate) (slot int, word uint64) {
-	fp := fingerprint.URL(c.URL)
-	return int(fp % deliveredKept), fp&^0xff | uint64(c.Reach()) + 1
-}
-
-// isDelivered reports that the owner of a URL has it with at least this depth left: the navigation bar of every page
-// need not pass the outbox again.
-func (b *outbox) isDelivered(c *store.Candidate) bool {
-	slot, word := delivery(c)
-	return reaches(b.delivered[slot], word)
-}
-
-// reaches reports whether what is known of a URL leaves a delivery of it nothing to do.
-func reaches(known, word uint64) bool { return known&^0xff == word&^0xff && known&0xff >= word&0xff }
-
-// remember notes that the owner of a URL has it, and reports whether that was not known.
-func (b *outbox) remember(c *store.Candidate) bool {
-	slot, word := delivery(c)
-	if reaches(b.delivered[slot], word) {
-		return false
-	}
-	b.delivered[slot] = word
-	return true
-}
-
-func (b *outbox) noteDelivered(c *store.Candidate) {
-	slot, word := delivery(c)
-	b.delivered[slot] = word
-}
-
+// forgetParcels has parcels that their owner has stored go out of the outbox.
 func (p *Partition) forgetParcels(ctx actor.Context, parcels []store.Parcel) {
+	p.intake.outbox.delivered(parcels)
 	for i := range parcels {
-		for j := range parcels[i].Candidates {
-			p.noteDelivered(&parcels[i].Candidates[j])
-		}
 		p.group.Next.Sent(parcels[i].Key)
 	}
 	p.group.Next.answer(ctx.Self(), &parcelsForgotten{})
@@ -716,24 +534,19 @@ func (p *Partition) settle(ctx actor.Context) {
 	p.awaitDue(ctx)
 }
 
-// deliver sends the oldest parcels of the outbox to their owners, one message to each. The next are read when these are
-// out of it on disk: read sooner they would be sent twice.
+// deliver sends the oldest parcels of the outbox to their owners.
 func (p *Partition) deliver(ctx actor.Context) {
-	if p.sending > 0 || p.peers == nil || p.stats.Parcels == 0 {
+	if p.intake.outbox.sending > 0 || p.peers == nil || p.stats.Parcels == 0 {
 		return
 	}
 	parcels, err := p.disk.Outbox.Within(parcelBatch, parcelBytes)
 	if err != nil {
 		panic(fmt.Errorf("send parcels: %w", err))
 	}
-	byOwner := make([][]store.Parcel, len(p.peers))
-	for _, parcel := range parcels {
-		byOwner[parcel.Partition] = append(byOwner[parcel.Partition], parcel)
-	}
-	for owner, group := range byOwner {
-		if len(group) > 0 {
-			p.sending++
-			ctx.Request(p.peers[owner], &protocol.CandidatesSent{Parcels: group})
+	to := p.intake.outbox.post(parcels)
+	for owner, peer := range p.peers {
+		if len(to[owner]) > 0 {
+			ctx.Request(peer, &protocol.CandidatesSent{Parcels: to[owner]})
 		}
 	}
 }
@@ -886,7 +699,7 @@ func (p *Partition) findWaiting() {
 
 func (p *Partition) reportQuiet(ctx actor.Context, m *protocol.QuietAsked) {
 	unsettled := int(p.stats.Parcels+p.stats.Relaxations) + len(p.open) + p.sweeps
-	if !p.group.Idle() || p.sending > 0 || len(p.relaxing) > 0 {
+	if !p.group.Idle() || p.intake.outbox.sending > 0 || len(p.relaxing) > 0 {
 		unsettled++
 	}
 	if p.o.Rounds && p.soonDue() {

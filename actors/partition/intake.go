@@ -1,0 +1,152 @@
+package partition
+
+import (
+	"fmt"
+
+	"henro/actors/groupcommit"
+	"henro/actors/protocol"
+	"henro/messages/outlink"
+	"henro/store"
+	"henro/store/fingerprint"
+)
+
+// intake is how URLs that were found come into the state: those of this partition by way of the gate, those of others
+// by way of the outbox.
+type intake struct {
+	order  *Order
+	index  int
+	all    []*store.Partition
+	bands  *bands // nil: no URL rises
+	outbox outbox
+	group  *groupcommit.Group[turn] // into whose batch they go
+	totals *protocol.Totals
+}
+
+// take admits the candidates that are of this partition, and sends the others off in the batch. It returns the seeds
+// that are known pages.
+func (i *intake) take(candidates []store.Candidate, seeds bool) (known map[string]outlink.Hint) {
+	known = map[string]outlink.Hint{}
+	foreign := map[int][]store.Candidate{}
+	for n := range candidates {
+		c := &candidates[n]
+		owner := i.outbox.ownerOf(c.Host)
+		switch {
+		case owner == i.index:
+			i.admit(c, seeds)
+			if seeds {
+				if _, visited, _, err := i.all[owner].Seen.Get(c.URL); err == nil && visited {
+					known[c.URL] = outlink.Hint{}
+				}
+			}
+		case i.outbox.found(c):
+			foreign[owner] = append(foreign[owner], *c)
+		}
+	}
+	for owner, candidates := range foreign {
+		i.group.Next.Send(owner, i.lacking(i.all[owner], candidates))
+	}
+	return known
+}
+
+// lacking returns the candidates that their owner does not have on disk yet. Most links between hosts lead to known
+// URLs, and a parcel is written twice and makes two partitions commit.
+func (i *intake) lacking(owner *store.Partition, candidates []store.Candidate) []store.Candidate {
+	held, err := owner.Holds(candidates)
+	if err != nil { // its own actor meets the damage
+		return candidates
+	}
+	lacking := candidates[:0]
+	for n := range candidates {
+		if i.bands != nil && !held[n] {
+			i.bands.note(candidates[n].URL, candidates[n].Band)
+		}
+		if held[n] && (i.bands == nil || !i.bands.sends(&candidates[n], owner)) {
+			i.outbox.add(&candidates[n])
+		} else {
+			lacking = append(lacking, candidates[n])
+		}
+	}
+	return lacking
+}
+
+// visited takes in what a visit says of what URLs are worth.
+func (i *intake) visited(v *store.Visited) {
+	if i.bands != nil && v.Retry {
+		i.bands.note(v.Page.URL, 0) // no better link makes the next trial earlier
+	}
+	if !v.Retry && v.Links != nil && v.Page.Timing.Visits == 0 {
+		if i.order.Ranks != nil {
+			i.order.Ranks.Read(fingerprint.URL(v.Page.URL), v.Links)
+		}
+		if i.order.Collector != nil {
+			i.order.Collector.Collect(v.Page.URL, v.Links)
+		}
+	}
+}
+
+// admit adds a candidate to the batch, unless an order of this batch or of one before leaves nothing to do for it: most
+// links lead to pages that others of the same minute lead to, and a batch that is full of them has few visits.
+func (i *intake) admit(c *store.Candidate, seed bool) {
+	if i.outbox.again || i.outbox.add(c) {
+		i.admitFirst(*c, seed)
+	}
+}
+
+// admitFirst adds a candidate to the batch, unless it is unknown and the gate turns it away.
+func (i *intake) admitFirst(c store.Candidate, seed bool) {
+	if i.order.Ranks != nil && c.Requisite == 0 {
+		c.Band = i.order.Ranks.Band(fingerprint.URL(c.URL), c.Depth, c.Priority)
+	}
+	noted := true
+	if i.bands != nil {
+		var was uint8
+		if was, noted = i.bands.of(c.URL); noted {
+			c.Rises = i.bands.rises(&c, was)
+		}
+	}
+	if i.order.Gate != nil && !i.pass(&c, seed) {
+		return
+	}
+	if !noted && !i.known(&c) { // not what was noted and had to make room
+		i.bands.note(c.URL, c.Band)
+	}
+	i.group.Next.Admit(c)
+}
+
+// pass has the gate judge a URL that is neither on disk nor on its way there.
+func (i *intake) pass(c *store.Candidate, seed bool) bool {
+	if c.Rises {
+		i.order.Gate.Raise(c)
+		return true
+	}
+	fp := fingerprint.URL(c.URL)
+	for _, t := range []*turn{i.group.Next, i.group.Storing} {
+		if t != nil {
+			if _, ok := t.accepted[fp]; ok {
+				return true
+			}
+		}
+	}
+	if i.known(c) {
+		return true
+	}
+	offered := i.order.Gate.Offer(c, seed)
+	if offered.Dropped {
+		i.totals.Dropped++
+		return false
+	}
+	if offered.Again {
+		i.totals.Returned++
+	}
+	i.group.Next.accepted[fp] = store.IDOf(c.Host)
+	return true
+}
+
+// known reports whether a URL is known on disk.
+func (i *intake) known(c *store.Candidate) bool {
+	_, _, known, err := i.all[i.index].Seen.Get(c.URL)
+	if err != nil {
+		panic(fmt.Errorf("look for %s: %w", c.URL, err))
+	}
+	return known
+}
