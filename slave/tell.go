@@ -1,9 +1,6 @@
 package slave
 
-import (
-	"strconv"
-	"time"
-)
+import "strconv"
 
 // What the messages within a slave are about, for those who trace them; each says the lease before the URL under it.
 
@@ -15,14 +12,6 @@ func tell(each func(key, value string) bool, lease uint64, host, url string) boo
 		return false
 	}
 	return url == "" || each("url", url)
-}
-
-// Lasted returns what was fetched, and when, for spans of visits; robots.txt has none.
-func (p *parse) Lasted() (url string, lease uint64, began time.Time, took time.Duration) {
-	if p.visit.File != nil {
-		return "", 0, time.Time{}, 0
-	}
-	return p.response.URL.String(), p.task.Lease, p.started, p.response.Took
 }
 
 // Tell says what was fetched.

@@ -1,7 +1,6 @@
 #!/usr/bin/env bash
 # What looking into the mailboxes costs a whole crawl: processor time (user and system) of its process for a page, with nothing recorded
-# (off), one message in 64 followed (sampled), all of them (full), and one URL in 100 told to OpenTelemetry (otlp, to a port where nobody
-# listens). Processor time hardly depends on what else the machine does; modes take turns all the same. Needs Go and jq.
+# (off), one message in 64 followed (sampled), and all of them (full). Processor time hardly depends on what else the machine does; modes take turns all the same. Needs Go and jq.
 #
 #   trace.sh [ROUNDS]      medians of 5 rounds, some three minutes
 set -euo pipefail
@@ -19,9 +18,8 @@ until grep -q '^ready' "$dir/web.log"; do sleep 0.1; done
 mapfile -t resolve < <(sed 's/^/--resolve=/' "$dir/web/resolve.txt")
 
 once() { # mode: writes microseconds of processor time for a page
-	local mode=$1 port=$((20000 + RANDOM % 8000)) flags=() follow=() looker=
+	local mode=$1 port=$((20000 + RANDOM % 8000)) follow=() looker=
 	case $mode in
-	otlp) flags=(--otlp-endpoint http://127.0.0.1:1) ;;
 	sampled) follow=(--every 64) ;;
 	full) follow=(--every 1) ;;
 	esac
@@ -31,7 +29,7 @@ once() { # mode: writes microseconds of processor time for a page
 	fi
 	TIMEFORMAT='%U %S'
 	{ time "$henro" crawl --dir "$dir/$mode" --allow-private --delay 0 --depth -1 --progress off --log-level error --listen-http 127.0.0.1:$port \
-		"${flags[@]}" "${resolve[@]}" --seeds "$dir/web/seeds.txt" >/dev/null 2>&1; } 2>"$dir/time"
+		"${resolve[@]}" --seeds "$dir/web/seeds.txt" >/dev/null 2>&1; } 2>"$dir/time"
 	if [ -n "$looker" ]; then
 		kill $looker 2>/dev/null || true
 		wait $looker 2>/dev/null || true
@@ -40,7 +38,7 @@ once() { # mode: writes microseconds of processor time for a page
 	rm -rf "${dir:?}/$mode"
 }
 
-modes=(off sampled full otlp)
+modes=(off sampled full)
 for ((round = 0; round < rounds; round++)); do
 	for mode in "${modes[@]}"; do once "$mode"; done
 done

@@ -44,7 +44,6 @@ type Tracer struct {
 	mu     sync.Mutex
 	record *sink // the ring, while it keeps more than what went wrong
 	follow []*Follower
-	see    *sink        // the observer
 	ring   []TraceEvent // latest events, ring[at] is the next to be overwritten once it is full
 	at     int
 
@@ -63,8 +62,8 @@ type TracerOptions struct {
 	Lines     func(most int) [][]byte                           // latest of the log as JSON, oldest first; nil: none
 }
 
-// maxFollowers is set by the bits of a mask; one bit is the ring's, one the observer's.
-const maxFollowers = 62
+// maxFollowers is set by the bits of a mask; one bit is the ring's.
+const maxFollowers = 63
 
 // NewTracer returns a tracer for one system, to be handed to NewSystem.
 func NewTracer(o TracerOptions) *Tracer {
@@ -151,28 +150,6 @@ type sink struct {
 	filter   Filter
 	chain    *chain    // of the filter's URL; nil: it has none
 	follower *Follower // nil: the ring
-	observer *Observer // nil: it is the ring or a follower
-}
-
-// Observer is shown messages themselves, on the goroutine of the actor that has handled them: it must be quick, and
-// change nothing.
-type Observer struct {
-	Wants func(message any) bool // by its type alone
-	See   func(message any, at Handling)
-}
-
-// Handling is when a message was handled.
-type Handling struct{ Posted, Begun, Ended time.Time }
-
-// Observe shows messages to an observer from now on; nil: to none. There is one at most.
-func (t *Tracer) Observe(o *Observer) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	t.see = nil
-	if o != nil {
-		t.see = &sink{observer: o}
-	}
-	t.look()
 }
 
 func newSink(f Filter, follower *Follower) sink {
@@ -263,9 +240,6 @@ func (t *Tracer) look() {
 	for _, f := range t.follow {
 		w.sinks = append(w.sinks, f.sink)
 	}
-	if t.see != nil {
-		w.sinks = append(w.sinks, *t.see)
-	}
 	if len(w.sinks) == 0 {
 		w = nil
 	} else {
@@ -282,9 +256,6 @@ func (w *watch) wants(message any) uint64 {
 	}
 	name, mask := messageName(message), uint64(0)
 	for i, s := range w.sinks {
-		if s.observer != nil && !s.observer.Wants(message) {
-			continue
-		}
 		if s.filter.Message == "" || glob(s.filter.Message, name) {
 			mask |= 1 << i
 		}
@@ -310,16 +281,6 @@ func (w *watch) sampled(mask uint64) uint64 {
 		if s.filter.Every > 1 && mask&(1<<i) != 0 && fastrand(s.filter.Every) != 0 {
 			mask &^= 1 << i
 		}
-	}
-	return mask
-}
-
-// show shows a message to the observer, if it is in the mask, and returns the rest of the mask.
-func (w *watch) show(mask uint64, message any, at Handling) uint64 {
-	last := len(w.sinks) - 1
-	if o := w.sinks[last].observer; o != nil && mask&(1<<last) != 0 {
-		o.See(message, at)
-		mask &^= 1 << last
 	}
 	return mask
 }
@@ -490,12 +451,11 @@ func (b *box) invokeTraced(s *stamped) time.Duration {
 	}
 	st.add(dwell, took)
 	_, m, sender := actor.UnwrapEnvelope(s.message)
-	mask := s.watch.show(s.mask, m, Handling{s.at, begin, end})
-	if mask == 0 {
-		return took
+	if s.mask != 0 {
+		b.tracer.emit(s.watch, s.mask, m, TraceEvent{At: end, Kind: Handled, Actor: b.name,
+			Sender: b.tracer.pidWord(sender), Queue: s.queue, Dwell: dwell, Took: took, ID: s.id, Cause: s.cause,
+			From: s.from})
 	}
-	b.tracer.emit(s.watch, mask, m, TraceEvent{At: end, Kind: Handled, Actor: b.name, Sender: b.tracer.pidWord(sender),
-		Queue: s.queue, Dwell: dwell, Took: took, ID: s.id, Cause: s.cause, From: s.from})
 	return took
 }
 
@@ -622,7 +582,7 @@ func (t *Tracer) emit(w *watch, mask uint64, message any, e TraceEvent) {
 	ringed := false
 	if w != nil {
 		for i, s := range w.sinks {
-			if mask&(1<<i) == 0 || s.observer != nil || !s.wants(t, message) {
+			if mask&(1<<i) == 0 || !s.wants(t, message) {
 				continue
 			}
 			if s.follower == nil {

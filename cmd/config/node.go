@@ -239,7 +239,6 @@ func (w *Work) Register(f *pflag.FlagSet) {
 // Run is what the flags say of how a program shows itself.
 type Run struct {
 	HTTP     HTTP
-	Traces   Traces
 	Progress string
 	Config   string
 }
@@ -247,7 +246,6 @@ type Run struct {
 // Register adds the flags.
 func (r *Run) Register(f *pflag.FlagSet) {
 	r.HTTP.Register(f, "127.0.0.1:7780")
-	r.Traces.Register(f)
 	f.StringVar(&r.Progress, "progress", "auto",
 		"auto: a live line on a terminal, a line now and then elsewhere; or off")
 	f.StringVar(&r.Config, "config", "", "settings `FILE` (default henro.yaml, if there is one)")

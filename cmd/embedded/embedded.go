@@ -58,7 +58,7 @@ func (s *Settings) Start(ctx context.Context, flags *pflag.FlagSet, seeds []read
 	if err != nil {
 		return none, err
 	}
-	if err := cmp.Or(s.Work.Check(), s.Run.CheckProgress(), s.Run.Traces.Check()); err != nil {
+	if err := cmp.Or(s.Work.Check(), s.Run.CheckProgress()); err != nil {
 		return none, err
 	}
 	endNames, err := s.Crawl.Names(&o)
@@ -75,7 +75,7 @@ func (s *Settings) Start(ctx context.Context, flags *pflag.FlagSet, seeds []read
 		return none, err
 	}
 	defer config.KeepLog(c.Log, o.Dir, "henro").Close()
-	c.Options, c.Work, c.Seeds, c.Operator, c.Traces = o, s.Work, seeds, s.Crawl.Contact, s.Run.Traces
+	c.Options, c.Work, c.Seeds, c.Operator = o, s.Work, seeds, s.Crawl.Contact
 	status, err := c.Run(ctx, func(ctx context.Context, node *master.Node) error {
 		defer endpoint.Close()
 		defer endpoint.Note(o.Dir)()
@@ -95,12 +95,12 @@ func (s *Settings) Start(ctx context.Context, flags *pflag.FlagSet, seeds []read
 
 // Crawl is a crawl whose master and slave share a process.
 type Crawl struct {
-	Options   master.Options
-	Work      config.Work
-	Seeds     []reading.Seed
-	Log       *logrus.Entry
-	Progress  func(context.Context, *master.Node) // shows how the crawl goes until the context ends; nil: nothing does
-	Traces    config.Traces
+	Options master.Options
+	Work    config.Work
+	Seeds   []reading.Seed
+	Log     *logrus.Entry
+	// Progress shows how the crawl goes until the context ends; nil: nothing does.
+	Progress  func(context.Context, *master.Node)
 	Operator  string                                                               // named in every WARC file
 	Adjust    func(*slave.Options)                                                 // nil: nothing beyond what Work says
 	Dial      func(ctx context.Context, network, address string) (net.Conn, error) // nil: the network
@@ -116,11 +116,6 @@ func (c *Crawl) Run(ctx context.Context, serve func(context.Context, *master.Nod
 	o := &c.Options
 	o.Name, o.Boot, o.Version, o.StallLimit = "local", boot, config.Version(), stallLimit
 	c.Telemetry = config.NewTelemetry("henro", "local", c.Log, c.System)
-	endTraces, err := c.Telemetry.Export(ctx, &c.Traces, c.Options.Name)
-	if err != nil {
-		return master.Status{}, err
-	}
-	defer endTraces()
 	system := c.Telemetry.System
 	if _, err := floor.StartTracing(system, c.Telemetry.Tracer); err != nil {
 		return master.Status{}, err

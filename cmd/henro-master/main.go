@@ -104,9 +104,6 @@ func (f *flags) lead(cmd *cobra.Command, arguments []string) error {
 		return err
 	}
 	defer endNames()
-	if err := f.run.Traces.Check(); err != nil {
-		return err
-	}
 	if err := config.Dir(o.Dir); err != nil {
 		return err
 	}
@@ -125,11 +122,6 @@ func (f *flags) lead(cmd *cobra.Command, arguments []string) error {
 func (f *flags) crawlWith(ctx context.Context, o master.Options, given *pflag.FlagSet,
 	seeds []reading.Seed, log *logrus.Entry) (end master.Summary, err error) {
 	telemetry := config.NewTelemetry(o.Name, o.Name, log, floor.SystemOptions{})
-	endTraces, err := telemetry.Export(ctx, &f.run.Traces, o.Name)
-	if err != nil {
-		return end, err
-	}
-	defer endTraces()
 	telemetry.OfMaster(&o)
 	m := &masters{flags: f, o: o, given: given, seeds: seeds, telemetry: telemetry, log: log,
 		second: make(chan struct{}, 1), present: map[string]cluster.Member{}}

@@ -2,7 +2,6 @@
 package main
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -50,7 +49,6 @@ func newCommand() *cobra.Command {
 	var work config.Work
 	var logs config.Log
 	var http config.HTTP
-	var traces config.Traces
 	var collect config.Collect
 	var dir, file string
 	cmd := &cobra.Command{
@@ -71,7 +69,7 @@ else lies with the master. The first interrupt gives all hosts back and ends; a 
 			if len(peers.Join) == 0 {
 				return config.Usage("where are the others? Give --join with the gossip address of any live node")
 			}
-			return run(cmd.Context(), dir, &peers, &work, &collect, &http, &traces, &logs)
+			return run(cmd.Context(), dir, &peers, &work, &collect, &http, &logs)
 		},
 	}
 	cmd.SetFlagErrorFunc(config.FlagError)
@@ -87,7 +85,6 @@ else lies with the master. The first interrupt gives all hosts back and ends; a 
 		}},
 		config.Group{Title: "What to show", Register: func(f *pflag.FlagSet) {
 			http.Register(f, "off")
-			traces.Register(f)
 			f.StringVar(&file, "config", "", "settings `FILE` (default henro.yaml, if there is one)")
 			logs.Register(f)
 		}})
@@ -97,12 +94,12 @@ else lies with the master. The first interrupt gives all hosts back and ends; a 
 }
 
 func run(ctx context.Context, dir string, peers *config.Peers, work *config.Work, collect *config.Collect,
-	http *config.HTTP, traces *config.Traces, logs *config.Log) error {
+	http *config.HTTP, logs *config.Log) error {
 	log, err := logs.Logger()
 	if err != nil {
 		return err
 	}
-	if err := cmp.Or(work.Check(), traces.Check()); err != nil {
+	if err := work.Check(); err != nil {
 		return err
 	}
 	endpoint, err := http.Open()
@@ -129,11 +126,6 @@ func run(ctx context.Context, dir string, peers *config.Peers, work *config.Work
 		return err
 	}
 	telemetry := config.NewTelemetry(peers.Name, peers.Name, log, floor.SystemOptions{})
-	endTraces, err := telemetry.Export(ctx, traces, peers.Name)
-	if err != nil {
-		return err
-	}
-	defer endTraces()
 	system := telemetry.System
 	telemetry.OfSlave(&o)
 	o.Mailboxes = telemetry.Tracer.Kinds
